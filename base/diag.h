@@ -1,0 +1,88 @@
+/* Diagnostics: errors and warnings about the user's input. They accumulate; the driver stops
+ * between stages when there are errors. A compiler bug is another thing: BUG and REQUIRE.
+ *
+ * Every code is one row of base/diag.def. A diagnostic has a main place, notes with further places
+ * ("born here"), and perhaps repairs (a replacement text for a span).
+ *
+ *   diag(ds, E0301, span, "axis '%s' is %s here", ...);
+ *   diag_note(ds, other, "and %s here", ...);            attaches to the diagnostic before it
+ *   diag_fix(ds, span, "..*", "write '.*' to multiply pointwise");
+ */
+#ifndef TSR_BASE_DIAG_H
+#define TSR_BASE_DIAG_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/source.h"
+
+typedef enum Severity { SEVERITY_ERROR, SEVERITY_WARNING, SEVERITY_NOTE } Severity;
+
+typedef enum DiagCode {
+#define DIAG(code, severity, name, title, text, bad, good) code,
+#include "base/diag.def"
+#undef DIAG
+	DIAG_COUNT
+} DiagCode;
+
+typedef enum DiagFormat { DIAG_TEXT, DIAG_JSON, DIAG_SARIF } DiagFormat;
+
+typedef struct DiagNote {
+	Span span;
+	const char *text;
+	const char *replacement; /* not NULL: a repair */
+} DiagNote;
+
+typedef struct Diag {
+	DiagCode code;
+	Severity severity; /* after -Werror and -W options */
+	Span span;
+	const char *text;
+	VEC(DiagNote) notes;
+} Diag;
+
+typedef struct DiagOptions {
+	DiagFormat format;
+	bool color;
+	int error_limit;            /* 0: none; default 20 */
+	signed char on[DIAG_COUNT]; /* a warning: 0 off, 1 on, 2 an error */
+} DiagOptions;
+
+typedef struct Diags {
+	Arena *arena;
+	const Sources *sources;
+	DiagOptions options;
+	VEC(Diag) list;
+	int nerrors, nwarnings;
+	bool silent;   /* the last diag() was switched off: its notes are dropped */
+	bool overflow; /* the error limit was reached: the driver stops at the next stage */
+} Diags;
+
+void diags_init(Diags *ds, Arena *arena, const Sources *sources);
+void diag(Diags *ds, DiagCode code, Span span, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+void diag_note(Diags *ds, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void diag_fix(Diags *ds, Span span, const char *replacement, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* Prints what has accumulated, sorted by nothing: in the order of discovery. Text, JSON or SARIF. */
+void diags_print(const Diags *ds, FILE *out);
+
+/* "E0123", and the row's other columns. */
+const char *diag_code_name(DiagCode code);
+const char *diag_code_title(DiagCode code);
+const char *diag_warning_name(DiagCode code); /* for -WNAME; NULL for errors */
+/* -Wname, -Wno-name, -Werror=name, -Wall, -Werror: false when the name is unknown. */
+bool diag_set_warning(DiagOptions *options, const char *word);
+void diag_options_init(DiagOptions *options);
+/* The long text for --explain=CODE; false when there is no such code. */
+bool diag_explain(FILE *out, const char *code);
+/* Every code with its title, for docs and --help. */
+void diag_list(FILE *out);
+
+/* Compiler bugs: message with file:line on stderr, exit status 3, in all builds. */
+_Noreturn void bug_at(const char *file, int line, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+#define BUG(...)      bug_at(__FILE__, __LINE__, __VA_ARGS__)
+#define REQUIRE(cond) ((cond) ? (void)0 : bug_at(__FILE__, __LINE__, "%s", #cond))
+
+#endif

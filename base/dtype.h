@@ -1,0 +1,27 @@
+/* Element types. base/dtype.def is the list; `supported` says whether a program may compile with it. */
+#ifndef TSR_BASE_DTYPE_H
+#define TSR_BASE_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum Dtype {
+#define DTYPE(name, text, bytes, class, descr, tensors, supported) DTYPE_##name,
+#include "base/dtype.def"
+#undef DTYPE
+	DTYPE_COUNT,
+	DTYPE_NONE = DTYPE_COUNT /* not known yet: a number that takes its neighbour's */
+} Dtype;
+
+const char *dtype_name(Dtype dtype);
+size_t dtype_bytes(Dtype dtype);
+bool dtype_is_float(Dtype dtype);
+bool dtype_is_integer(Dtype dtype);
+bool dtype_supported(Dtype dtype);
+/* DTYPE_NONE where the text names none. */
+Dtype dtype_from_name(const char *text, size_t len);
+/* The type of a mixed operation: f64 wins, then f32; bf16 with f16 is f32; an integer with a float is
+ * that float; of two integers the wider; DTYPE_NONE yields to the other. */
+Dtype dtype_join(Dtype a, Dtype b);
+
+#endif

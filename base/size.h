@@ -1,0 +1,92 @@
+/* Sizes: integer expressions over the symbolic dims of a program, in a normal form, interned, so that
+ * two sizes are equal as expressions exactly when their ids are equal.
+ *
+ *   size    := sum of terms                      at least the constant 0
+ *   term    := integer * atom^power * ...        sorted; the constant term last
+ *   atom    := dim                                a symbolic dim, numbered in the order of declaration
+ *            | size / size                        exact quotient: a guard says that it divides
+ *            | floor(size / integer)              the floor of a quotient, integer > 1
+ *
+ * A quotient that divides term by term is carried out ((2*n + 4)/2 is n + 2); so is a floor whose
+ * numerator has divisible terms (floor((2*n + 3)/2) is n + 1). All arithmetic is checked: a coefficient
+ * beyond 2^62 gives SIZE_BAD, and SIZE_BAD absorbs.
+ */
+#ifndef TSR_BASE_SIZE_H
+#define TSR_BASE_SIZE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/source.h"
+#include "base/symbol.h"
+
+typedef struct Size {
+	uint32_t id; /* 0: SIZE_BAD */
+} Size;
+
+typedef uint32_t DimId;
+
+/* A declared symbolic dim. (Dims with a value are constants and have no DimId.) */
+typedef struct Dim {
+	Sym name;
+	Span span;
+	int64_t at_least; /* 0 unless declared */
+} Dim;
+
+typedef struct Sizes Sizes;
+
+#define SIZE_BAD ((Size){0})
+
+Sizes *sizes_new(Arena *arena);
+void sizes_free(Sizes *sizes);
+DimId sizes_add_dim(Sizes *sizes, Dim dim);
+uint32_t sizes_ndims(const Sizes *sizes);
+const Dim *sizes_dim(const Sizes *sizes, DimId dim);
+
+Size size_const(Sizes *sizes, int64_t value);
+Size size_dim(Sizes *sizes, DimId dim);
+Size size_add(Sizes *sizes, Size a, Size b);
+Size size_sub(Sizes *sizes, Size a, Size b);
+Size size_mul(Sizes *sizes, Size a, Size b);
+Size size_scale(Sizes *sizes, Size a, int64_t factor);
+Size size_plus(Sizes *sizes, Size a, int64_t value);
+/* Exact: the caller collects the guard that b divides a (unless size_divides says so). b may be symbolic. */
+Size size_div(Sizes *sizes, Size a, Size b);
+/* floor(a / b) and ceil(a / b) for b > 0. */
+Size size_floor(Sizes *sizes, Size a, int64_t b);
+Size size_ceil(Sizes *sizes, Size a, int64_t b);
+
+static inline bool size_same(Size a, Size b) { return a.id == b.id; }
+static inline bool size_is_bad(Size a) { return a.id == 0; }
+bool size_is_const(const Sizes *sizes, Size a, int64_t *value);
+bool size_is(const Sizes *sizes, Size a, int64_t value);
+/* Is a a single symbolic dim? */
+bool size_is_dim(const Sizes *sizes, Size a, DimId *dim);
+bool size_uses_dim(const Sizes *sizes, Size a, DimId dim);
+/* Does b divide a for all values of the dims? (false: not known) */
+bool size_divides(const Sizes *sizes, Size b, Size a);
+/* Is a >= b for all admissible values (dims >= their at_least >= 0)? (false: not known) */
+bool size_ge(const Sizes *sizes, Size a, Size b);
+
+/* The value under values[ndims]; false on overflow or when a quotient does not divide. */
+bool size_eval(const Sizes *sizes, Size a, const int64_t *values, int64_t *out);
+/* a with every dim replaced by a size. */
+Size size_substitute(Sizes *sizes, Size a, const Size *by_dim);
+
+/* Printed form: terms in the order of declaration, constant last: "2*n + 1", "(n - 1)/2", "floor(n/2)". */
+void size_print(FILE *out, const Sizes *sizes, Size a);
+const char *size_text(Arena *arena, const Sizes *sizes, Size a);
+
+/* The structure, for emitters: a size as a postfix program over int64.
+ * CONST v | DIM d | ADD | SUB | MUL | DIV (exact) | FLOOR. */
+typedef enum SizeCode { SIZE_CONST, SIZE_DIM, SIZE_ADD, SIZE_SUB, SIZE_MUL, SIZE_DIV, SIZE_FLOOR } SizeCode;
+typedef struct SizeOp {
+	SizeCode code;
+	int64_t arg;
+} SizeOp;
+/* Appends the program of a; returns the number of operations. Deterministic. */
+size_t size_program(Arena *arena, const Sizes *sizes, Size a, SizeOp **ops);
+
+#endif

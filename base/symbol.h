@@ -1,0 +1,16 @@
+/* Interned names: two names are equal exactly when their pointers are. */
+#ifndef TSR_BASE_SYMBOL_H
+#define TSR_BASE_SYMBOL_H
+
+#include <stddef.h>
+
+typedef const char *Sym; /* NUL-terminated, owned by its table; NULL means no name */
+typedef struct Symbols Symbols;
+
+Symbols *symbols_new(void);
+void symbols_free(Symbols *symbols);
+Sym sym_intern(Symbols *symbols, const char *text, size_t len);
+Sym sym_cstr(Symbols *symbols, const char *text);
+Sym sym_printf(Symbols *symbols, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif
