@@ -1,0 +1,256 @@
+/* The syntax tree: what was written, with the place of everything, before names are resolved.
+ *
+ *   file   := stmt*
+ *   stmt   := dim | require | input | param | const | let | fn | output | routine | import
+ *   expr   := see AstKind; every node has the span of its whole text and of its operator or name
+ *   shape  := three rows (batch, input, output) of shape axes, at most one row variable in each
+ *   spec   := operand tensors and a result tensor, each of three rows of specification axes
+ *
+ * Everything lives in the perm arena; names are interned; nothing is shared between parents.
+ */
+#ifndef TSR_GRAMMAR_AST_H
+#define TSR_GRAMMAR_AST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/dtype.h"
+#include "base/ops.h"
+#include "base/source.h"
+#include "base/symbol.h"
+
+typedef struct Name {
+	Sym sym; /* NULL: absent */
+	Span span;
+} Name;
+
+typedef enum RowKind { ROW_BATCH, ROW_INPUT, ROW_OUTPUT, ROW_KINDS } RowKind;
+
+typedef struct AstExpr AstExpr;
+
+/* ---- shapes: [batch | input -> output] ---- */
+
+typedef struct AstShapeAxis {
+	Span span;
+	Name label;    /* "rgb" of rgb:3 */
+	AstExpr *size; /* NULL: `_` */
+} AstShapeAxis;
+
+typedef struct AstShapeRow {
+	bool written;
+	AstShapeAxis *axes;
+	uint32_t naxes;
+	int32_t var_at;  /* the row variable stands before axes[var_at]; -1: none */
+	Name var;        /* sym NULL for `...`, the row's own kind */
+} AstShapeRow;
+
+typedef struct AstShape {
+	Span span;
+	AstShapeRow rows[ROW_KINDS];
+} AstShape;
+
+/* ---- specifications ---- */
+
+typedef struct AstCoef { /* an integer or the name of one */
+	bool written;
+	Name name; /* sym NULL: a number */
+	int64_t value;
+	Span span;
+} AstCoef;
+
+typedef enum SpecMark { MARK_NONE, MARK_VALID, MARK_VALID_FLOOR, MARK_PADDED, MARK_PADDED_CEIL } SpecMark;
+
+typedef enum SpecAxisKind {
+	SPEC_LETTER,      /* i               name = letter */
+	SPEC_INDEX,       /* 3               number */
+	SPEC_PLACEHOLDER, /* _ */
+	SPEC_AFFINE,      /* stride*over MARK offset + dilation*kernel */
+	SPEC_CONCAT       /* a^b^3           parts */
+} SpecAxisKind;
+
+typedef struct AstSpecPart {
+	Name letter;    /* sym NULL: a skipped part of `number` elements */
+	int64_t number;
+	Span span;
+} AstSpecPart;
+
+typedef struct AstSpecAxis {
+	SpecAxisKind kind;
+	Span span;
+	Name name;         /* the letter; of AFFINE: `over` */
+	int64_t number;    /* of INDEX */
+	AstCoef stride;    /* AFFINE, 1 where not written */
+	Name kernel;       /* AFFINE; sym NULL: no kernel */
+	AstCoef dilation;  /* AFFINE with a kernel */
+	int64_t offset;    /* AFFINE */
+	SpecMark mark;     /* AFFINE with a kernel; MARK_NONE where a plain '+' was written (an error later) */
+	Span mark_span;
+	AstSpecPart *parts;
+	uint32_t nparts;
+} AstSpecAxis;
+
+typedef struct AstSpecRow {
+	bool written;
+	Span span;
+	AstSpecAxis *axes;
+	uint32_t naxes;
+	int32_t var_at; /* -1: none */
+	Name var;       /* "batch", "input" or "output" for `...` */
+} AstSpecRow;
+
+typedef struct AstSpecTensor {
+	Span span;
+	AstSpecRow rows[ROW_KINDS];
+} AstSpecTensor;
+
+typedef struct AstSpec {
+	Span span; /* inside the quotes */
+	bool single_letters;
+	AstSpecTensor *operands;
+	uint32_t noperands;
+	AstSpecTensor result;
+	bool broken; /* an error was reported: do not use */
+} AstSpec;
+
+/* ---- expressions ---- */
+
+typedef enum AstKind {
+	AST_NUMBER,    /* 1.5      number, is_integer, integer */
+	AST_STRING,    /* "..."    text (raw bytes between the quotes), spec parsed on demand by the grammar */
+	AST_NAME,      /* x        name */
+	AST_MEMBER,    /* a.name   args[0], name */
+	AST_CALL,      /* f(a, k = b)   args[0] callee, then the arguments; keys[i] names argument i (or NULL) */
+	AST_UNARY,     /* -a !a    op, args[0] */
+	AST_BINARY,    /* a + b    op, args[0..1]; `*` is AST_COMPOSE */
+	AST_COMPOSE,   /* a * b */
+	AST_TRANSPOSE, /* a.T */
+	AST_SLICE,     /* a @ i */
+	AST_WITH,      /* E with (h = S, d)   args[0], binds */
+	AST_PARAM,     /* {w : SHAPE = INIT}  name, dtype, shape, args[0] (init) if nargs */
+	AST_ITERATE,   /* iterate(n, h = x, i) { E }   args: n, x, E; name h, name2 i */
+	AST_IF,        /* args: condition, then, else */
+	AST_LET_IN,    /* let a = E1, (b, c) = E2 in E    binds, args[0] body */
+	AST_TUPLE,     /* (a, b): of tuple values and of input axes (decided by the frontend); `(a,)` too */
+	AST_OUTPUTS,   /* [a, b]   literal of output axes;  label */
+	AST_BATCHES,   /* [| a, b |] literal of batch axes; label */
+	AST_FILE,      /* file("x.npy") of const */
+	AST_ERROR      /* recovered from: already reported */
+} AstKind;
+
+typedef struct AstBind { /* of WITH and LET_IN */
+	Name *names;     /* one, or several for a tuple */
+	uint32_t nnames;
+	AstExpr *value; /* NULL: a bare capture */
+	Span span;
+} AstBind;
+
+struct AstExpr {
+	AstKind kind;
+	Op op;
+	Span span;    /* the whole */
+	Span op_span; /* the operator, or the name */
+	Name name, name2;
+	Name label; /* of literals: `[1, 2] : rgb` labels the axis of the container */
+	AstExpr **args;
+	uint32_t nargs;
+	Name *keys; /* of CALL, nargs of them (keys[0] is unused); NULL when there are none */
+	AstBind *binds;
+	uint32_t nbinds;
+	AstShape *shape;
+	Dtype dtype; /* DTYPE_NONE: not written */
+	AstSpec *spec; /* of STRING: set when the text was parsed as a specification */
+	const char *text;
+	uint32_t len;
+	double number;
+	int64_t integer;
+	bool is_integer;   /* written without point and exponent, and fits 63 bits */
+	bool parenthesised;
+	uint32_t depth; /* of the tree below, for the cap on nesting */
+};
+
+/* ---- statements ---- */
+
+typedef enum AstStmtKind {
+	STMT_DIM,     /* name, expr (size or NULL), at_least */
+	STMT_REQUIRE, /* require_op, expr, expr2 */
+	STMT_INPUT,   /* name, dtype, shape */
+	STMT_PARAM,   /* name, dtype, shape or NULL, expr (init or NULL) */
+	STMT_CONST,   /* name, dtype, shape or NULL, expr */
+	STMT_LET,     /* names, expr */
+	STMT_FN,      /* name, configs (has_configs), params, expr */
+	STMT_OUTPUT,  /* name, expr or NULL */
+	STMT_ROUTINE, /* name, scalars, results, steps */
+	STMT_IMPORT,  /* text (path or name), import_name (`as`), import_is_path */
+	STMT_ERROR
+} AstStmtKind;
+
+typedef enum RequireOp { REQUIRE_EQ, REQUIRE_GE, REQUIRE_DIVIDES } RequireOp;
+
+typedef struct AstParam { /* of functions: a configuration or a tensor argument */
+	Name name;
+	AstExpr *value; /* default, or NULL */
+	Dtype dtype;    /* of a routine's scalars */
+} AstParam;
+
+typedef enum AstStepKind {
+	STEP_ASSIGN,   /* target ACC= expr via spec; clear for `=:` forms */
+	STEP_FORWARD,  /* forward t */
+	STEP_BACKWARD, /* backward t */
+	STEP_INIT,     /* init */
+	STEP_FOR,      /* for name in params(expr) { steps } */
+	STEP_CALL,     /* a routine: name, expr is the call */
+	STEP_ERROR
+} AstStepKind;
+
+typedef struct AstStep AstStep;
+struct AstStep {
+	AstStepKind kind;
+	Span span, op_span;
+	Name name;
+	AstExpr *target, *expr;
+	Op acc;     /* OP_NONE: set */
+	bool clear; /* a colon before the accumulation: clear first */
+	AstExpr *via; /* an AST_STRING, or NULL */
+	AstStep *steps;
+	uint32_t nsteps;
+};
+
+typedef struct AstStmt {
+	AstStmtKind kind;
+	Span span;
+	Name name;
+	Name *names; /* LET of a tuple; ROUTINE results */
+	uint32_t nnames;
+	Dtype dtype;
+	AstShape *shape;
+	AstExpr *expr, *expr2;
+	int64_t at_least;
+	Span at_least_span;
+	RequireOp require_op;
+	bool has_configs;
+	AstParam *configs; /* FN configurations; ROUTINE scalars */
+	uint32_t nconfigs;
+	AstParam *params;
+	uint32_t nparams;
+	AstStep *steps;
+	uint32_t nsteps;
+	const char *text; /* IMPORT */
+	bool import_is_path;
+	Name import_name;
+} AstStmt;
+
+typedef struct AstFile {
+	uint32_t file;
+	AstStmt *stmts;
+	uint32_t nstmts;
+} AstFile;
+
+enum { AST_DEPTH_LIMIT = 1000 }; /* deeper nesting is an error; every walk may recurse */
+
+/* A canonical text of the tree, one statement a line, S-expressions: for tests and --dump=ast. */
+void ast_dump(FILE *out, const AstFile *file);
+void ast_dump_expr(FILE *out, const AstExpr *expr);
+
+#endif
