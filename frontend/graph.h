@@ -1,0 +1,279 @@
+/* The tensor graph: names resolved, functions applied, imports merged, `iterate` and `if` unfolded.
+ *
+ *   graph    := dims captures nodes binds requires routines listing
+ *   node     := kind, dtype, operand nodes, and what its kind needs (op, specification, shape, data)
+ *   operands come before their users: node ids are a topological order
+ *
+ * A node is one tensor and the operation that makes it. A routine's assignment is a node whose result
+ * goes into `target` (accumulated by `acc`, cleared first by `clear`), so a tensor may be written more
+ * than once; later nodes that read the target read what the steps before them left.
+ *
+ * No size is known here: declared sizes are SizeExpr trees, everything else is infer's.
+ */
+#ifndef TSR_FRONTEND_GRAPH_H
+#define TSR_FRONTEND_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/dtype.h"
+#include "base/ops.h"
+#include "base/size.h"
+#include "base/symbol.h"
+#include "grammar/ast.h" /* RowKind, SpecMark, SpecAxisKind: the notation's enumerations only */
+
+typedef uint32_t NodeId;
+typedef uint32_t CaptureId;
+#define NODE_NONE UINT32_MAX
+#define CAPTURE_NONE UINT32_MAX
+
+/* ---- sizes as written ---- */
+
+typedef enum SizeExprKind { SX_NUMBER, SX_DIM, SX_FIXED, SX_CAPTURE, SX_ADD, SX_SUB, SX_MUL, SX_DIV } SizeExprKind;
+
+/* sx := number | symbolic dim | fixed dim (its value; spelled through a name, so it never broadcasts)
+ *     | captured size | sx (+ - * /) sx      where / is exact (a guard where undecided) */
+typedef struct SizeExpr SizeExpr;
+struct SizeExpr {
+	SizeExprKind kind;
+	Span span;
+	int64_t number;  /* NUMBER, FIXED */
+	Sym name;        /* FIXED: the dim's name */
+	DimId dim;       /* DIM */
+	CaptureId capture;
+	const SizeExpr *a, *b;
+};
+
+/* ---- declared shapes ---- */
+
+typedef struct DeclAxis {
+	Span span;
+	Sym label;            /* NULL: none */
+	const SizeExpr *size; /* NULL: `_` */
+} DeclAxis;
+
+/* axes[0..var_at) VAR axes[var_at..naxes); var_at -1: closed. The same variable name within one
+ * declaration is the same row; `...` is a fresh open row (var NULL). */
+typedef struct DeclRow {
+	DeclAxis *axes;
+	uint32_t naxes;
+	int32_t var_at;
+	Sym var;
+	bool open; /* no row was written at all, and the declaration leaves it to inference */
+} DeclRow;
+
+/* A written shape is exact: unwritten rows are closed and empty. A parameter without a shape has a
+ * closed empty batch row and open input and output rows. */
+typedef struct ShapeDecl {
+	Span span;
+	DeclRow rows[ROW_KINDS];
+} ShapeDecl;
+
+/* ---- specifications, coefficients resolved ---- */
+
+typedef struct SpecPart {
+	Sym letter; /* NULL: a skipped part of `size` elements */
+	int64_t size;
+	Span span;
+} SpecPart;
+
+typedef struct SpecAxis {
+	SpecAxisKind kind;
+	Span span;
+	Sym letter;              /* LETTER; AFFINE: the letter that is strided over */
+	int64_t index;           /* INDEX */
+	int64_t stride, offset;  /* AFFINE: stride*letter + offset [+ dilation*kernel] */
+	int64_t dilation;
+	Sym kernel;              /* AFFINE; NULL: none */
+	SpecMark mark;           /* AFFINE with a kernel: never NONE here */
+	SpecPart *parts;         /* CONCAT */
+	uint32_t nparts;
+} SpecAxis;
+
+typedef struct SpecRow {
+	SpecAxis *axes;
+	uint32_t naxes;
+	int32_t var_at; /* -1: closed */
+	Sym var;        /* "batch", "input", "output" for `...` */
+	bool written;
+	Span span;
+} SpecRow;
+
+typedef struct SpecTensor {
+	SpecRow rows[ROW_KINDS];
+	Span span;
+} SpecTensor;
+
+typedef struct Spec {
+	Span span;
+	bool single_letters;
+	SpecTensor *operands;
+	uint32_t noperands;
+	SpecTensor result;
+} Spec;
+
+/* ---- nodes ---- */
+
+typedef enum NodeKind {
+	/* leaves */
+	NODE_INPUT,   /* shape */
+	NODE_PARAM,   /* shape (perhaps open), init */
+	NODE_CONST,   /* literal or file: data with an exact shape; labels by shape */
+	NODE_NUMBER,  /* one number: number; the shape is whatever its use wants (all rows open, closes to []) */
+	NODE_SIZE,    /* the value of size_expr as one number */
+	NODE_SCALAR,  /* a routine's scalar argument: scalar_index */
+	NODE_RANGE,   /* range(n): i32 [n], size_expr */
+	NODE_OFFSETS, /* each element's own linear offset; the shape comes from use */
+	NODE_ZEROS,   /* a routine's own tensor, all elements 0 until written; the shape comes from use */
+	/* operations */
+	NODE_POINTWISE, /* op over 1..3 operands, broadcasting */
+	NODE_CAST,      /* to dtype, pointwise */
+	NODE_COMPOSE,   /* a * b: input axes of a meet output axes of b */
+	NODE_TRANSPOSE, /* swaps input and output rows */
+	NODE_SLICE,     /* a @ i: operand 0 at index `slice_index`, or at the value of scalar operand 1 */
+	NODE_SPEC,      /* einsum, sum, reduce, permute: op combines operands, reduce folds */
+	NODE_BLOCK,     /* a specification whose operands are copied into a concatenated result */
+	NODE_STACK,     /* operands stacked along a new leftmost axis of row stack_row */
+	NODE_ARGMAX,    /* unary specification, one reduced axis, i32 index of the first greatest */
+	NODE_GATHER,    /* operand 0 table, operand 1 indices */
+	NODE_RESHAPE    /* the same elements in storage order, in axes found by inference */
+} NodeKind;
+
+typedef enum InitKind { INIT_UNIFORM, INIT_CONSTANT } InitKind;
+
+/* Elements in storage order (batch, output, input), in the node's dtype, native byte order. */
+typedef struct ConstData {
+	const void *bytes;
+	int64_t count;
+	const char *path; /* of file(...), or NULL */
+} ConstData;
+
+typedef struct Node {
+	NodeKind kind;
+	Op op;         /* POINTWISE; SPEC: combines the operands (MUL by default; ID for one) */
+	Op reduce;     /* SPEC: ADD MAX MIN MUL */
+	Dtype dtype;   /* settled by the frontend */
+	NodeId *args;
+	uint32_t nargs;
+	Sym name;      /* dotted name where it has one; NULL otherwise */
+	Span name_span;
+	Span span, op_span;
+	Span *arg_spans;       /* where each operand was written */
+	uint32_t site;         /* index into graph.sites: the function application it comes from; 0 none */
+	const Spec *spec;
+	const ShapeDecl *shape; /* leaves; NULL: open everywhere */
+	RowKind stack_row;
+	int64_t slice_index;
+	const SizeExpr *size_expr;
+	double number;
+	int64_t integer;
+	bool is_integer;
+	uint32_t scalar_index;
+	const ConstData *data;
+	InitKind init;
+	double init_value;     /* INIT_CONSTANT */
+	bool permutes;         /* SPEC from permute(): no letter may be reduced, repeated or dropped */
+	NodeId target;         /* NODE_NONE, or the tensor that this assignment writes */
+	Op acc;                /* OP_NONE: set */
+	bool clear;
+	bool used;             /* reached from an output or a routine */
+} Node;
+
+/* ---- what is said about letters: `with (h = S)` and `with (d)` ---- */
+
+typedef struct Bind {
+	NodeId node;    /* whose specification has the letter or row variable */
+	Sym letter;
+	Span span;
+	const SizeExpr *size; /* set: letter = size; of a row variable: the product */
+	CaptureId capture;    /* or captured as this size; CAPTURE_NONE otherwise */
+} Bind;
+
+typedef struct Capture {
+	Sym name;
+	Span span;
+} Capture;
+
+typedef struct Require {
+	RequireOp op;
+	const SizeExpr *a, *b;
+	Span span;
+} Require;
+
+/* A function application: messages inside a function's body add "in NAME, applied here". */
+typedef struct Site {
+	Sym name;
+	Span span;
+	uint32_t parent; /* 0: none. sites.at[0] is the file itself */
+} Site;
+
+typedef struct ScalarArg { /* a routine's scalar argument */
+	Sym name;
+	Span span;
+	Dtype dtype;
+} ScalarArg;
+
+typedef struct Routine {
+	Sym name;
+	Span span;
+	ScalarArg *scalars;
+	uint32_t nscalars;
+	NodeId *inputs;  /* in source order, only those that the results reach */
+	uint32_t ninputs;
+	NodeId *params;  /* likewise */
+	uint32_t nparams;
+	NodeId *outputs; /* named results */
+	Sym *output_names;
+	Span *output_spans;
+	uint32_t noutputs;
+	NodeId *order;   /* the nodes that it computes, in order (ids ascending) */
+	uint32_t norder;
+} Routine;
+
+/* One line of --dump=shapes. */
+typedef struct Listing {
+	Sym name;
+	NodeId node;
+	Span span;
+} Listing;
+
+typedef struct Graph {
+	Arena *arena;
+	Symbols *symbols;
+	Sizes *sizes; /* holds the symbolic dims in the order of declaration */
+	VEC(Node) nodes;
+	VEC(Capture) captures;
+	VEC(Bind) binds;
+	VEC(Require) requires;
+	VEC(Site) sites;
+	VEC(Routine) routines; /* `forward` first where there is one */
+	VEC(Listing) listing;
+	VEC(NodeId) params;  /* all parameters, in the order in which the state holds them */
+	VEC(const char *) files; /* every file that was read, for -MD: sources, imports, data */
+} Graph;
+
+typedef struct Define { /* -D NAME=N */
+	const char *name;
+	int64_t value;
+} Define;
+
+typedef struct FrontendOptions {
+	const char *const *include_dirs; /* -I, in order; the library's directory comes last */
+	uint32_t ninclude_dirs;
+	const Define *defines;
+	uint32_t ndefines;
+} FrontendOptions;
+
+const char *node_kind_name(NodeKind kind);
+static inline Node *graph_node(const Graph *graph, NodeId id) { return &graph->nodes.at[id]; }
+/* Aborts (BUG) on a graph that breaks an invariant above. */
+void graph_verify(const Graph *graph);
+/* One line a node: `%ID = KIND ... : DTYPE  # name`. */
+void graph_dump(FILE *out, const Graph *graph);
+void size_expr_print(FILE *out, const Graph *graph, const SizeExpr *expr);
+void spec_print(FILE *out, const Spec *spec);
+
+#endif
