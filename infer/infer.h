@@ -1,0 +1,152 @@
+/* What inference finds: a shape for every node, an index map for every operation, and the guards under
+ * which they hold.
+ *
+ *   Inference := Shape for every node, Proj for every operation, captured sizes, guards
+ *   Shape     := three rows of axes; storage order is batch, output, input, row-major
+ *   Proj      := iterators (each with an extent), pieces
+ *   Piece     := the iterators that it runs over, and an index per axis for the result and each operand
+ *   Index     := sum of coef * iterator + offset
+ *
+ * Most operations have one piece. A concatenated axis couples several iterators into one factor of the
+ * product space, run one after another: each combination is a piece, and an operand that has no place in
+ * a piece is absent from it.
+ */
+#ifndef TSR_INFER_INFER_H
+#define TSR_INFER_INFER_H
+
+#include "base/size.h"
+#include "frontend/graph.h"
+
+typedef struct Axis {
+	Size size;
+	Sym label;    /* NULL: none */
+	bool stretch; /* the broadcasting 1: size is the constant 1, written as a literal or inserted */
+} Axis;
+
+typedef struct Row {
+	Axis *axes;
+	uint32_t n;
+} Row;
+
+typedef struct Shape {
+	Row rows[ROW_KINDS];
+} Shape;
+
+/* ---- projections ---- */
+
+typedef uint32_t IterId; /* index into proj.iters */
+
+typedef struct Iter {
+	Sym name;     /* the letter, or i0, i1, ... */
+	Size extent;
+	bool reduced; /* not mentioned by the result */
+	Span span;    /* where the axis was written, or the operation */
+} Iter;
+
+typedef struct IndexTerm {
+	IterId iter;
+	int64_t coef; /* not 0 */
+} IndexTerm;
+
+typedef struct Index {
+	IndexTerm *terms; /* in the order of the iterators' first mention */
+	uint32_t nterms;
+	Size offset;
+	bool guarded;     /* a padded read: outside [0, size of the axis) the step is skipped */
+	int32_t gather;   /* >= 0: the index is the integer read from this operand (terms are empty) */
+} Index;
+
+/* One index per axis, in storage order: batch, output, input. */
+typedef struct Access {
+	bool present;
+	Index *axes;
+	uint32_t naxes;
+} Access;
+
+typedef struct Piece {
+	IterId *iters; /* loops of this piece, outermost first: the result's, then the reduced ones */
+	uint32_t niters;
+	Access result;
+	Access *args; /* nargs of the node */
+} Piece;
+
+/* A factor of the product space: one iterator, or several that run one after another. */
+typedef struct Factor {
+	IterId *iters;
+	uint32_t niters;
+} Factor;
+
+typedef struct Proj {
+	Iter *iters;
+	uint32_t niters;
+	Factor *factors;
+	uint32_t nfactors;
+	Piece *pieces;
+	uint32_t npieces;
+	uint32_t nargs;
+	bool injective;  /* different points of the product space write different cells (no reduction) */
+	bool surjective; /* every cell of the result is written */
+	bool clear;      /* the result must be filled with `neutral` first (a reduction, or not surjective) */
+	bool linear;     /* RESHAPE: element k of the result is element k of the operand; no pieces */
+} Proj;
+
+/* ---- guards ---- */
+
+typedef enum GuardKind { GUARD_EQ, GUARD_GE, GUARD_DIVIDES } GuardKind;
+
+/* EQ: a == b; GE: a >= b; DIVIDES: a is a multiple of b. Checked at the entry of a routine, in this order. */
+typedef struct Guard {
+	GuardKind kind;
+	Size a, b;
+	Span span;        /* what asks for it */
+	Span other;       /* the other place, or SPAN_NONE */
+	const char *text; /* for people: "n must be a multiple of 2 (conv_net.tsr:12: axis 2*oh)" */
+} Guard;
+
+typedef struct InferOptions {
+	uint64_t shuffle; /* not 0: permute the constraints by this seed */
+	bool want_explain;
+} InferOptions;
+
+typedef struct Trace Trace; /* the derivation: infer/trace.h */
+
+typedef struct Inference {
+	const Graph *graph;
+	Sizes *sizes;
+	Shape *shapes;   /* by NodeId */
+	Proj **projs;    /* by NodeId; NULL for leaves */
+	Size *captures;  /* by CaptureId */
+	VEC(Guard) guards;
+	Trace *trace;
+} Inference;
+
+/* Solves sizes, derives projections, collects guards. NULL after errors (in diags).
+ * Ensures: every used node has a closed shape, every used operation a projection. */
+Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferOptions *options);
+
+/* The independent checker: shares no code with the solver (infer/check.c). Reads only the graph and the
+ * result. Aborts with BUG on the first thing that does not hold; with a report, writes one line an item. */
+void infer_verify(const Inference *inference, FILE *report);
+
+/* Dumps: as docs/ir.md says. */
+void infer_dump_shapes(FILE *out, const Inference *inference); /* NAME : DTYPE SHAPE */
+void infer_dump_proj(FILE *out, const Inference *inference);
+void infer_dump_guards(FILE *out, const Inference *inference);
+/* Constraints as generated; the stage-by-stage solution with the rules that fired. */
+void infer_dump_constraints(FILE *out, const Inference *inference);
+void infer_dump_stage(FILE *out, const Inference *inference, int stage);
+
+/* "[b | i -> o]" without the parts whose row is empty. */
+void shape_print(FILE *out, const Sizes *sizes, const Shape *shape);
+const char *shape_text(Arena *arena, const Sizes *sizes, const Shape *shape);
+/* The axes in storage order (batch, output, input); returns how many. */
+uint32_t shape_naxes(const Shape *shape);
+const Axis *shape_axis(const Shape *shape, uint32_t i);
+/* The product of all sizes. */
+Size shape_elements(Sizes *sizes, const Shape *shape);
+
+/* Internal to infer/: derives one operation's projection from ground shapes (infer/project.c).
+ * NULL after an error (in diags). */
+Proj *proj_derive(const Inference *inference, NodeId node, Arena *perm, Diags *diags);
+
+#endif
