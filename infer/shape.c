@@ -1,0 +1,75 @@
+/* Shapes as text and as lists of axes in storage order (batch, output, input). */
+#include "infer/infer.h"
+
+#include <stdlib.h>
+
+static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
+
+uint32_t shape_naxes(const Shape *shape)
+{
+	uint32_t n = 0;
+	for (int k = 0; k < ROW_KINDS; k++)
+		n += shape->rows[k].n;
+	return n;
+}
+
+const Axis *shape_axis(const Shape *shape, uint32_t i)
+{
+	for (int k = 0; k < ROW_KINDS; k++) {
+		const Row *row = &shape->rows[storage[k]];
+		if (i < row->n)
+			return &row->axes[i];
+		i -= row->n;
+	}
+	BUG("axis beyond the shape's last");
+}
+
+Size shape_elements(Sizes *sizes, const Shape *shape)
+{
+	Size product = size_const(sizes, 1);
+	for (uint32_t i = 0, n = shape_naxes(shape); i < n; i++)
+		product = size_mul(sizes, product, shape_axis(shape, i)->size);
+	return product;
+}
+
+static void row_print(FILE *out, const Sizes *sizes, const Row *row)
+{
+	for (uint32_t i = 0; i < row->n; i++) {
+		if (i > 0)
+			fputs(", ", out);
+		if (row->axes[i].label)
+			fprintf(out, "%s:", row->axes[i].label);
+		size_print(out, sizes, row->axes[i].size);
+	}
+}
+
+void shape_print(FILE *out, const Sizes *sizes, const Shape *shape)
+{
+	const Row *batch = &shape->rows[ROW_BATCH];
+	const Row *input = &shape->rows[ROW_INPUT];
+	const Row *output = &shape->rows[ROW_OUTPUT];
+
+	fputc('[', out);
+	row_print(out, sizes, batch);
+	if (batch->n)
+		fputs(input->n || output->n ? " | " : " |", out);
+	row_print(out, sizes, input);
+	if (input->n)
+		fputs(output->n ? " -> " : " ->", out);
+	row_print(out, sizes, output);
+	fputc(']', out);
+}
+
+const char *shape_text(Arena *arena, const Sizes *sizes, const Shape *shape)
+{
+	char *buffer = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&buffer, &len);
+	if (!out)
+		BUG("no memory for a shape's text");
+	shape_print(out, sizes, shape);
+	fclose(out);
+	const char *text = arena_strndup(arena, buffer, len);
+	free(buffer);
+	return text;
+}
