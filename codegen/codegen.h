@@ -1,0 +1,64 @@
+/* Loop nests to something that runs or can be read. One row of `backends` per kind of output. */
+#ifndef TSR_CODEGEN_CODEGEN_H
+#define TSR_CODEGEN_CODEGEN_H
+
+#include "base/diag.h"
+#include "lower/loops.h"
+
+typedef struct Target {
+	const char *march;    /* "native", "x86-64", "x86-64-v3", ... */
+	int opt_level;        /* 0 to 3 */
+	bool debug;           /* line information of the .tsr */
+	bool strict_fp;       /* no contraction of a*b+c */
+} Target;
+
+typedef struct Emit {
+	const Program *program;
+	Arena *arena;
+	Diags *diags;
+	const Target *target;
+	const char *prefix;   /* of C names */
+	const char *source;   /* path of the .tsr as given */
+	const char *output;   /* path to write (a temporary name; the driver renames it) */
+	const char *soname;   /* final file name, for DT_SONAME */
+} Emit;
+
+typedef enum OutputKind { OUTPUT_SO, OUTPUT_OBJ, OUTPUT_ASM, OUTPUT_C, OUTPUT_HEADER, OUTPUT_KINDS } OutputKind;
+
+typedef struct Backend {
+	const char *name;   /* --emit=NAME */
+	const char *suffix; /* ".so" */
+	OutputKind kind;
+	bool (*emit)(const Emit *emit); /* false after an error (in diags) */
+} Backend;
+
+extern const Backend backends[OUTPUT_KINDS];
+
+/* codegen/gccjit.c: .so, .o, .s through libgccjit, in a forked child. */
+bool gccjit_emit_so(const Emit *emit);
+bool gccjit_emit_obj(const Emit *emit);
+bool gccjit_emit_asm(const Emit *emit);
+/* codegen/emit_c.c: readable C of the whole module, compiles with -std=c99 -Wall -Wextra. */
+bool c_emit(const Emit *emit);
+/* codegen/header.c: the C header. */
+bool header_emit(const Emit *emit);
+/* codegen/cpu.c: checks -march=NAME; false when unknown. `native` is what cpuid says. */
+bool target_known(const char *march);
+void target_list(FILE *out);
+
+/* codegen/interp.c: the oracle. Runs a routine of the program directly.
+ * dims: by DimId, all symbolic dims of the program. inputs, outputs: in the routine's order. state: laid out
+ * by the params' offsets. Returns 0 or a code as the compiled routine would; -1 when out of memory. */
+typedef struct InterpArgs {
+	const int64_t *dims;
+	const Scalar *scalars;
+	const void *const *inputs;
+	void *const *outputs;
+	void *state;
+	const char **message;
+} InterpArgs;
+int interp_run(const Program *program, uint32_t routine, const InterpArgs *args);
+/* Runs the initialisers of the parameters. */
+int interp_init(const Program *program, const int64_t *dims, void *state, uint64_t seed);
+
+#endif

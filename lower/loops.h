@@ -1,0 +1,250 @@
+/* The loop IR: what every back end sees, and all that it sees.
+ *
+ *   program := params consts buffers checks kernels routines
+ *   routine := dims scalars inputs outputs, guards, then kernels in order; one workspace
+ *   buffer  := kind dtype elements [place]         flat, row-major, in elements of its dtype
+ *   kernel  := name, iterators, locals, stmt
+ *   stmt    := for ITER in [lo, hi) step stmt*     hi <= lo: no iteration
+ *            | if COND && ... stmt*
+ *            | local L : DTYPE [d, ...] = value    every element is set to value
+ *            | L[ix, ...] (ACC)= value
+ *            | BUF[ix] (ACC)= value
+ *            | check lo <= ix < hi, CHECK          else the routine returns that check's code
+ *   value   := BUF[ix] | L[ix, ...] | constant | op(value, ...) | cast(value) | index(ix) | scalar S
+ *   ix      := size | ITER | ix + ix | ix * ix | ix / ix (floor) | ix % ix (floored) | min | max | int(value)
+ *   cond    := ix < ix | ix <= ix | ix == ix
+ *
+ * A value has one dtype, and so have the arguments of an op: conversions are explicit. An accumulation
+ * `x ACC= v` is x = ACC(x, v) in x's dtype. Iterators and index arithmetic are int64. Sizes are expressions
+ * over the routine's dims. A schedule is data here: the kind of a loop says how a back end runs it, and
+ * every kind means the same as LOOP_SERIAL to the interpreter.
+ *
+ * Trees are immutable once built: passes rebuild. Sub-trees may be shared.
+ */
+#ifndef TSR_LOWER_LOOPS_H
+#define TSR_LOWER_LOOPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/dtype.h"
+#include "base/ops.h"
+#include "base/size.h"
+#include "base/source.h"
+#include "base/symbol.h"
+
+typedef uint32_t IterVar;   /* index into kernel.iters */
+typedef uint32_t LocalId;   /* index into kernel.locals */
+typedef uint32_t BufferId;  /* index into program.buffers */
+typedef uint32_t CheckId;   /* index into program.checks */
+typedef uint32_t KernelId;
+
+typedef struct Value Value;
+typedef struct Ix Ix;
+typedef struct Stmt Stmt;
+
+typedef enum IxKind { IX_SIZE, IX_ITER, IX_ADD, IX_MUL, IX_DIV, IX_MOD, IX_MIN, IX_MAX, IX_VALUE } IxKind;
+
+struct Ix {
+	IxKind kind;
+	Size size;          /* SIZE */
+	IterVar iter;       /* ITER */
+	const Ix *a, *b;
+	const Value *value; /* VALUE: an integer value */
+};
+
+typedef enum ValueKind { VALUE_LOAD, VALUE_LOCAL, VALUE_CONST, VALUE_OP, VALUE_CAST, VALUE_INDEX, VALUE_SCALAR } ValueKind;
+
+struct Value {
+	ValueKind kind;
+	Dtype dtype;
+	Op op;                 /* OP */
+	const Value *args[3];  /* OP; CAST: args[0] */
+	uint32_t nargs;
+	BufferId buffer;       /* LOAD, at ix */
+	LocalId local;         /* LOCAL, at ixs */
+	const Ix *ix;          /* LOAD, INDEX (converted to dtype) */
+	const Ix *const *ixs;  /* LOCAL */
+	uint32_t nixs;
+	Scalar constant;       /* CONST */
+	uint32_t scalar;       /* SCALAR: the routine's argument */
+};
+
+typedef enum CondKind { COND_LT, COND_LE, COND_EQ } CondKind;
+
+typedef struct Cond {
+	CondKind kind;
+	const Ix *a, *b;
+} Cond;
+
+typedef enum LoopKind { LOOP_SERIAL } LoopKind;
+
+typedef enum LoopStmtKind { LOOP_FOR, LOOP_IF, LOOP_LOCAL, LOOP_SET, LOOP_STORE, LOOP_CHECK } LoopStmtKind;
+
+typedef struct Block {
+	const Stmt *const *stmts;
+	uint32_t n;
+} Block;
+
+struct Stmt {
+	LoopStmtKind kind;
+	Span span;             /* the source that asked for it: debug lines */
+	IterVar iter;          /* FOR */
+	LoopKind loop;
+	const Ix *lo, *hi;     /* FOR, CHECK */
+	int64_t step;          /* FOR, > 0 */
+	const Cond *conds;     /* IF: all must hold */
+	uint32_t nconds;
+	Block body;            /* FOR, IF */
+	LocalId local;         /* LOCAL, SET */
+	const Ix *const *ixs;  /* SET */
+	uint32_t nixs;
+	BufferId buffer;       /* STORE */
+	const Ix *ix;          /* STORE, CHECK */
+	Op acc;                /* SET, STORE: OP_NONE or an operation */
+	const Value *value;    /* LOCAL, SET, STORE */
+	CheckId check;         /* CHECK */
+};
+
+typedef struct KernelIter {
+	Sym name;
+} KernelIter;
+
+typedef struct KernelLocal {
+	Sym name;
+	Dtype dtype;
+	uint32_t rank;      /* 0: one scalar */
+	uint32_t extent[4]; /* constants: registers, not memory */
+} KernelLocal;
+
+typedef struct Kernel {
+	Sym name; /* from the tensor it makes; unique in the program; a C identifier */
+	Span span;
+	KernelIter *iters;
+	uint32_t niters;
+	KernelLocal *locals;
+	uint32_t nlocals;
+	Block body;
+	uint64_t identity; /* equal for kernels that differ in buffers and names only */
+} Kernel;
+
+typedef enum BufferKind { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_PARAM, BUFFER_CONST, BUFFER_TEMP } BufferKind;
+
+typedef struct Buffer {
+	BufferKind kind;
+	Sym name;       /* as in messages and dumps */
+	Dtype dtype;
+	Size elements;
+	uint32_t routine; /* INPUT, OUTPUT, TEMP: whose it is */
+	uint32_t arg;   /* INPUT, OUTPUT: position in its list; PARAM, CONST: index into the table */
+	Size offset;    /* TEMP: bytes from the workspace's start, a multiple of 64 */
+} Buffer;
+
+/* A tensor's type for headers and tables: axes in storage order, batch then output then input. */
+typedef struct TensorType {
+	Dtype dtype;
+	uint32_t nbatch, noutput, ninput;
+	Size *sizes; /* nbatch + noutput + ninput */
+	Sym *labels; /* likewise; NULL entries: none */
+	const char *text; /* "f32 [n | 28, 28, 1]" */
+} TensorType;
+
+typedef struct TensorArg {
+	Sym name;
+	TensorType type;
+	BufferId buffer;
+} TensorArg;
+
+typedef enum ParamInit { PARAM_UNIFORM, PARAM_CONSTANT } ParamInit;
+
+typedef struct ProgramParam {
+	Sym name;
+	TensorType type;
+	Size offset; /* bytes from the state's start, a multiple of 64 */
+	ParamInit init;
+	double value;   /* CONSTANT */
+	Size fan_in;    /* UNIFORM in +-1/sqrt(fan_in) */
+	uint64_t key;   /* XXH64 of the name, seed 0 */
+	BufferId buffer;
+} ProgramParam;
+
+typedef struct ProgramConst {
+	Sym name;
+	TensorType type;
+	const void *bytes; /* elements * dtype_bytes, native order */
+	int64_t count;
+	BufferId buffer;
+} ProgramConst;
+
+typedef enum CheckKind { CHECK_EQ, CHECK_GE, CHECK_DIVIDES, CHECK_INDEX } CheckKind;
+
+/* A condition checked at run time: of sizes at the entry, or of gathered indices (INDEX). Its code is
+ * TSR_CHECK_FIRST + its id. */
+typedef struct Check {
+	CheckKind kind;
+	Size a, b;
+	Span span;
+	const char *text;
+} Check;
+
+typedef struct ScalarParam {
+	Sym name;
+	Dtype dtype;
+} ScalarParam;
+
+typedef struct ProgramRoutine {
+	Sym name;
+	Span span;
+	DimId *dims;         /* the symbolic dims that it takes, in order of declaration */
+	uint32_t ndims;
+	ScalarParam *scalars;
+	uint32_t nscalars;
+	TensorArg *inputs, *outputs;
+	uint32_t ninputs, noutputs;
+	CheckId *guards;     /* of sizes, checked first, in order */
+	uint32_t nguards;
+	KernelId *kernels;
+	uint32_t nkernels;
+	Size workspace;      /* bytes */
+} ProgramRoutine;
+
+typedef struct Program {
+	Arena *arena;
+	Symbols *symbols;
+	Sizes *sizes;
+	const Sources *sources;
+	VEC(Buffer) buffers;
+	VEC(Kernel) kernels;
+	VEC(Check) checks;
+	VEC(ProgramParam) params;
+	VEC(ProgramConst) consts;
+	VEC(ProgramRoutine) routines;
+	Size state;        /* bytes */
+	DimId *state_dims; /* dims that parameters use */
+	uint32_t nstate_dims;
+} Program;
+
+/* Constructors; they fold constants and neutral terms. */
+const Ix *ix_size(Arena *arena, Size size);
+const Ix *ix_const(Arena *arena, Sizes *sizes, int64_t value);
+const Ix *ix_iter(Arena *arena, IterVar iter);
+const Ix *ix_add(Program *program, const Ix *a, const Ix *b);
+const Ix *ix_mul(Program *program, const Ix *a, const Ix *b);
+const Ix *ix_binary(Program *program, IxKind kind, const Ix *a, const Ix *b);
+const Ix *ix_value(Arena *arena, const Value *value);
+const Value *value_load(Program *program, BufferId buffer, const Ix *ix);
+const Value *value_const(Arena *arena, Dtype dtype, Scalar constant);
+const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args, uint32_t nargs);
+const Value *value_cast(Arena *arena, Dtype dtype, const Value *value);
+const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, const Ix *const *ixs, uint32_t nixs);
+const Value *value_index(Arena *arena, Dtype dtype, const Ix *ix);
+
+/* Aborts (BUG) on a program that breaks the grammar above: dtypes, scopes of iterators and locals, ids,
+ * ranks, accumulations. */
+void loops_verify(const Program *program);
+/* The text of docs/ir.md: pseudo-code, one statement a line. */
+void loops_dump(FILE *out, const Program *program);
+
+#endif
