@@ -23,9 +23,12 @@ typedef struct Axis {
 	bool stretch; /* the broadcasting 1: size is the constant 1, written as a literal or inserted */
 } Axis;
 
+/* Broadcasting inserts axes behind the first `lead` axes: they align with a longer row from its left,
+ * the others from its right. 0 for shapes as written; more only where a row variable had axes before it. */
 typedef struct Row {
 	Axis *axes;
 	uint32_t n;
+	uint32_t lead;
 } Row;
 
 typedef struct Shape {
@@ -108,6 +111,18 @@ typedef struct InferOptions {
 	bool want_explain;
 } InferOptions;
 
+/* What the letters of one node's specification stand for, in any order. The solver lists at least those
+ * that are the size of no axis by themselves: kernel letters, strided letters, parts of `a^b`. */
+typedef struct LetterSize {
+	Sym letter;
+	Size size;
+} LetterSize;
+
+typedef struct LetterSizes {
+	LetterSize *at;
+	uint32_t n;
+} LetterSizes;
+
 typedef struct Trace Trace; /* the derivation: infer/trace.h */
 
 typedef struct Inference {
@@ -115,6 +130,7 @@ typedef struct Inference {
 	Sizes *sizes;
 	Shape *shapes;   /* by NodeId */
 	Proj **projs;    /* by NodeId; NULL for leaves */
+	LetterSizes *letters; /* by NodeId; NULL where there are none */
 	Size *captures;  /* by CaptureId */
 	VEC(Guard) guards;
 	Trace *trace;
