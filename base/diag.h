@@ -45,7 +45,8 @@ typedef struct DiagOptions {
 	DiagFormat format;
 	bool color;
 	int error_limit;            /* 0: none; default 20 */
-	signed char on[DIAG_COUNT]; /* a warning: 0 off, 1 on, 2 an error */
+	signed char on[DIAG_COUNT]; /* a warning: 0 off, 1 on, 2 an error, 3 on even under -Werror */
+	bool warnings_are_errors;   /* -Werror */
 } DiagOptions;
 
 typedef struct Diags {
@@ -53,6 +54,8 @@ typedef struct Diags {
 	const Sources *sources;
 	DiagOptions options;
 	VEC(Diag) list;
+	uint32_t *seen; /* hash table of 1 + index into list, to drop repetitions */
+	size_t nseen;   /* its size, a power of two */
 	int nerrors, nwarnings;
 	bool silent;   /* the last diag() was switched off: its notes are dropped */
 	bool overflow; /* the error limit was reached: the driver stops at the next stage */

@@ -1,0 +1,80 @@
+/* The table of element types. */
+#include "base/dtype.h"
+
+#include <string.h>
+
+typedef enum Class { CLASS_F, CLASS_I, CLASS_U, CLASS_X } Class;
+
+typedef struct Row {
+	const char *text;
+	size_t bytes;
+	Class class;
+	bool supported;
+} Row;
+
+static const Row rows[] = {
+#define DTYPE(name, text, bytes, class, descr, tensors, supported) {text, bytes, CLASS_##class, supported},
+#include "base/dtype.def"
+#undef DTYPE
+	{"?", 0, CLASS_X, false},
+};
+
+const char *dtype_name(Dtype dtype)
+{
+	return rows[dtype].text;
+}
+
+size_t dtype_bytes(Dtype dtype)
+{
+	return rows[dtype].bytes;
+}
+
+bool dtype_is_float(Dtype dtype)
+{
+	return rows[dtype].class == CLASS_F;
+}
+
+bool dtype_is_integer(Dtype dtype)
+{
+	return rows[dtype].class == CLASS_I || rows[dtype].class == CLASS_U;
+}
+
+bool dtype_supported(Dtype dtype)
+{
+	return rows[dtype].supported;
+}
+
+Dtype dtype_from_name(const char *text, size_t len)
+{
+	for (Dtype dtype = 0; dtype < DTYPE_COUNT; dtype++)
+		if (strlen(rows[dtype].text) == len && memcmp(rows[dtype].text, text, len) == 0)
+			return dtype;
+	return DTYPE_NONE;
+}
+
+static Dtype join_floats(Dtype a, Dtype b)
+{
+	if (a == DTYPE_F64 || b == DTYPE_F64)
+		return DTYPE_F64;
+	return DTYPE_F32; /* also of bf16 with f16: neither holds the other */
+}
+
+static Dtype join_integers(Dtype a, Dtype b)
+{
+	if (rows[a].bytes != rows[b].bytes)
+		return rows[a].bytes > rows[b].bytes ? a : b;
+	return rows[a].class == CLASS_I ? a : b;
+}
+
+Dtype dtype_join(Dtype a, Dtype b)
+{
+	if (a == b || b == DTYPE_NONE)
+		return a;
+	if (a == DTYPE_NONE)
+		return b;
+	if (rows[a].class == CLASS_X || rows[b].class == CLASS_X)
+		return DTYPE_NONE;
+	if (dtype_is_float(a) != dtype_is_float(b))
+		return dtype_is_float(a) ? a : b;
+	return dtype_is_float(a) ? join_floats(a, b) : join_integers(a, b);
+}
