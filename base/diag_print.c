@@ -210,22 +210,21 @@ static Excerpt excerpt_of(const Printer *p, Span span)
 static void print_repair(const Printer *p, const DiagNote *note)
 {
 	Excerpt e = cut_bytes(excerpt_of(p, note->span));
+	Excerpt end = cut_bytes(excerpt_of(p, (Span){note->span.file, note->span.end, note->span.end}));
 	size_t len = at_most(strcspn(note->replacement, "\n"), CUT);
-	Excerpt end = excerpt_of(p, (Span){note->span.file, note->span.end, note->span.end});
-	end = cut_bytes(end);
-	const char *text = arena_printf(p->ds->arena, "%.*s%.*s%.*s", (int)e.from, e.text, (int)len,
-	                                note->replacement, (int)(end.len - end.from), end.text + end.from);
 	bool whole = note->replacement[len] == 0;
-	Excerpt mended = {.line = e.line,
-	                  .text = text,
-	                  .len = whole ? strlen(text) : e.from + len,
-	                  .from = e.from,
-	                  .to = e.from + len,
-	                  .mark = len ? '+' : 0,
-	                  .tail = '+',
-	                  .cut_left = e.cut_left,
-	                  .cut_right = !whole || end.cut_right};
-	print_excerpt(p, mended);
+	size_t rest = whole ? end.len - end.from : 0;
+	char text[3 * CUT];
+	memcpy(text, e.text, e.from);
+	memcpy(text + e.from, note->replacement, len);
+	memcpy(text + e.from + len, end.text + end.from, rest);
+	e.text = text;
+	e.to = e.from + len;
+	e.len = e.to + rest;
+	e.cut_right = !whole || end.cut_right;
+	e.mark = len ? '+' : 0;
+	e.tail = '+';
+	print_excerpt(p, e);
 }
 
 static const char *color_of(const char *kind)
