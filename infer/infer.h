@@ -152,6 +152,13 @@ void infer_dump_guards(FILE *out, const Inference *inference);
 void infer_dump_constraints(FILE *out, const Inference *inference);
 void infer_dump_stage(FILE *out, const Inference *inference, int stage);
 
+/* The tensor graph with shapes, for graphviz (infer/dump_dot.c). */
+void infer_dump_dot(FILE *out, const Inference *inference);
+/* --explain-shape: NAME or NAME.AXIS as a tree of steps down to declarations; false: no such thing. */
+bool infer_explain_shape(FILE *out, const Inference *inference, const char *query);
+/* --explain-closed: every size that was chosen rather than forced. */
+void infer_explain_closed(FILE *out, const Inference *inference);
+
 /* "[b | i -> o]" without the parts whose row is empty. */
 void shape_print(FILE *out, const Sizes *sizes, const Shape *shape);
 const char *shape_text(Arena *arena, const Sizes *sizes, const Shape *shape);

@@ -1,0 +1,446 @@
+/* tsrc: the pipeline on one screen. Each stage makes one data structure from the one before; each can be
+ * verified and printed. Options are in main_options.c, files in main_output.c.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "codegen/codegen.h"
+#include "frontend/frontend.h"
+#include "grammar/parse.h"
+#include "infer/infer.h"
+#include "lower/lower.h"
+#include "main_options.h"
+#include "main_output.h"
+
+typedef struct Compiler {
+	Options options;
+	Arena *perm;
+	Symbols *symbols;
+	Sources sources;
+	Diags diags;
+	Parse parse;
+	uint32_t file;
+	FrontendOptions frontend;
+	AstFile *ast;
+	Graph *graph;
+	Inference *inference;
+	Program *program;
+} Compiler;
+
+typedef struct Stage {
+	const char *name, *makes;
+	void (*run)(Compiler *c);
+	void (*verify)(const Compiler *c);
+	void (*dump)(FILE *out, Compiler *c);
+} Stage;
+
+static void run_ast(Compiler *c) { c->ast = parse_file(&c->parse, c->file); }
+static void run_graph(Compiler *c)
+{
+	c->graph = frontend_build(&c->parse, &c->sources, c->ast, &c->frontend);
+}
+static void run_infer(Compiler *c)
+{
+	c->inference = infer_run(c->graph, c->perm, &c->diags, &c->options.infer);
+}
+static void run_loops(Compiler *c)
+{
+	c->program = lower_program(c->inference, &c->sources, c->perm, &c->diags);
+}
+
+static void verify_graph(const Compiler *c) { graph_verify(c->graph); }
+static void verify_infer(const Compiler *c)
+{
+	infer_verify(c->inference, c->options.verify ? stdout : NULL);
+}
+static void verify_loops(const Compiler *c) { loops_verify(c->program); }
+
+static void dump_tokens(FILE *out, Compiler *c) { tokens_dump(out, &c->parse, c->file); }
+static void dump_ast(FILE *out, Compiler *c) { ast_dump(out, c->ast); }
+static void dump_graph(FILE *out, Compiler *c) { graph_dump(out, c->graph); }
+static void dump_constraints(FILE *out, Compiler *c) { infer_dump_constraints(out, c->inference); }
+static void dump_shapes(FILE *out, Compiler *c) { infer_dump_shapes(out, c->inference); }
+static void dump_guards(FILE *out, Compiler *c) { infer_dump_guards(out, c->inference); }
+static void dump_proj(FILE *out, Compiler *c) { infer_dump_proj(out, c->inference); }
+static void dump_loops(FILE *out, Compiler *c) { loops_dump(out, c->program); }
+
+/* A stage without `run` is another view of what the one before it made. */
+static const Stage pipeline[] = {
+	/* name          makes                                    run         verify         dump */
+	{"tokens",      "tokens",                                 NULL,       NULL,          dump_tokens},
+	{"ast",         "syntax tree",                            run_ast,    NULL,          dump_ast},
+	{"graph",       "tensor graph, names resolved",           run_graph,  verify_graph,  dump_graph},
+	{"constraints", "what the operations say about sizes",    run_infer,  verify_infer,  dump_constraints},
+	{"shapes",      "a size for every axis",                  NULL,       NULL,          dump_shapes},
+	{"guards",      "what is checked when it runs",           NULL,       NULL,          dump_guards},
+	{"proj",        "an index map for every operand",         NULL,       NULL,          dump_proj},
+	{"loops",       "loop nests, buffers and routines",       run_loops,  verify_loops,  dump_loops},
+};
+enum { NSTAGES = sizeof pipeline / sizeof pipeline[0] };
+
+static double now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* Ends the process: messages first, then status 1 where there were errors. */
+static _Noreturn void finish(Compiler *c)
+{
+	diags_print(&c->diags, stderr);
+	int status = c->diags.nerrors > 0;
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "tsrc: error: cannot write to standard output: %s\n", strerror(errno));
+		status = 1;
+	}
+	symbols_free(c->symbols);
+	arena_free(c->perm);
+	exit(status);
+}
+
+static _Noreturn void usage(const char *what, const char *word)
+{
+	fprintf(stderr, "tsrc: unknown %s '%s'\nTry 'tsrc --help' for the list.\n", what, word);
+	exit(2);
+}
+
+/* "shapes:3" is the solution after stage 3. */
+static int shapes_stage(const char *word)
+{
+	if (strncmp(word, "shapes:", 7) != 0 || word[7] < '1' || word[7] > '7' || word[8])
+		return 0;
+	return word[7] - '0';
+}
+
+static int stage_index(const char *name)
+{
+	for (int i = 0; i < NSTAGES; i++)
+		if (strcmp(pipeline[i].name, name) == 0)
+			return i;
+	return shapes_stage(name) ? stage_index("shapes") : -1;
+}
+
+static const Backend *backend_named(const char *name)
+{
+	for (int i = 0; i < OUTPUT_KINDS; i++)
+		if (strcmp(backends[i].name, name) == 0)
+			return &backends[i];
+	return NULL;
+}
+
+static const Backend *backend_for_path(const char *path)
+{
+	const char *dot = strrchr(path_base(path), '.');
+	for (int i = 0; dot && i < OUTPUT_KINDS; i++)
+		if (strcmp(backends[i].suffix, dot) == 0)
+			return &backends[i];
+	return NULL;
+}
+
+static bool wants_dump(const Options *o, const char *stage)
+{
+	for (size_t i = 0; i < o->dump.n; i++)
+		if (strcmp(o->dump.at[i], stage) == 0 || strcmp(o->dump.at[i], "all") == 0)
+			return true;
+	return false;
+}
+
+static void dump_after(Compiler *c, const Stage *stage)
+{
+	const Options *o = &c->options;
+	bool all = wants_dump(o, "all");
+	if (wants_dump(o, stage->name)) {
+		if (all)
+			printf("---- %s: %s\n", stage->name, stage->makes);
+		stage->dump(stdout, c);
+	}
+	for (size_t i = 0; i < o->dump.n && strcmp(stage->name, "shapes") == 0; i++)
+		if (shapes_stage(o->dump.at[i]))
+			infer_dump_stage(stdout, c->inference, shapes_stage(o->dump.at[i]));
+}
+
+static void explain(Compiler *c)
+{
+	const Options *o = &c->options;
+	for (size_t i = 0; i < o->explain_shapes.n; i++)
+		if (!infer_explain_shape(stdout, c->inference, o->explain_shapes.at[i]))
+			diag(&c->diags, E0604, SPAN_NONE, "--explain-shape: there is no tensor or axis '%s'",
+			     o->explain_shapes.at[i]);
+	if (o->explain_closed)
+		infer_explain_closed(stdout, c->inference);
+}
+
+/* Runs the stages up to `last`; ends the process after errors. */
+static void run_stages(Compiler *c, int last)
+{
+	for (int i = 0; i <= last; i++) {
+		const Stage *stage = &pipeline[i];
+		double start = now_ms();
+		if (stage->run) {
+			stage->run(c);
+			if (c->diags.nerrors)
+				finish(c);
+			if (stage->verify)
+				stage->verify(c);
+			if (c->options.time_report)
+				fprintf(stderr, "%-12s %9.2f ms  %s\n", stage->name, now_ms() - start,
+					stage->makes);
+		}
+		dump_after(c, stage);
+		if (strcmp(stage->name, "shapes") == 0)
+			explain(c);
+	}
+}
+
+/* ---- outputs ---- */
+
+static bool emit_text(Compiler *c, Outputs *outputs, const char *kind, const char *path)
+{
+	const char *temp = outputs_add(outputs, path);
+	FILE *out = temp ? fopen(temp, "w") : NULL;
+	if (!out)
+		return false;
+	if (strcmp(kind, "dot") == 0)
+		infer_dump_dot(out, c->inference);
+	else
+		pipeline[stage_index(kind)].dump(out, c);
+	if (fclose(out) == 0)
+		return true;
+	diag(&c->diags, E0602, SPAN_NONE, "cannot write '%s': %s", path, strerror(errno));
+	return false;
+}
+
+static bool emit_backend(Compiler *c, Outputs *outputs, const Backend *backend, const char *path)
+{
+	const char *temp = outputs_add(outputs, path);
+	if (!temp)
+		return false;
+	double start = now_ms();
+	const Options *o = &c->options;
+	const char *prefix = o->prefix ? o->prefix : path_identifier(c->perm, o->input);
+	Emit emit = {c->program, c->perm, &c->diags, &o->target, prefix, o->input, temp, path_base(path)};
+	bool good = backend->emit(&emit);
+	if (o->time_report)
+		fprintf(stderr, "%-12s %9.2f ms  %s\n", backend->name, now_ms() - start, path);
+	return good;
+}
+
+static bool emit_kind(Compiler *c, Outputs *outputs, const char *kind, const char *path)
+{
+	const Options *o = &c->options;
+	if (o->verbose || o->dry_run)
+		fprintf(stderr, "tsrc: %s %s -> %s\n", kind, o->input, path);
+	if (o->dry_run)
+		return true;
+	const Backend *backend = backend_named(kind);
+	return backend ? emit_backend(c, outputs, backend, path) : emit_text(c, outputs, kind, path);
+}
+
+static const char *kind_suffix(Compiler *c, const char *kind)
+{
+	const Backend *backend = backend_named(kind);
+	return backend ? backend->suffix : arena_printf(c->perm, ".%s", kind);
+}
+
+static bool known_kind(const char *kind)
+{
+	bool view = stage_index(kind) >= 0 && !strchr(kind, ':');
+	return backend_named(kind) || view || strcmp(kind, "dot") == 0;
+}
+
+/* What the options ask for, as (kind, path) pairs; so and obj bring their header. */
+typedef struct Job {
+	const char *kind, *path;
+} Job;
+typedef VEC(Job) Jobs;
+
+static void add_job(Compiler *c, Jobs *jobs, const char *kind, const char *path)
+{
+	for (size_t i = 0; i < jobs->n; i++)
+		if (strcmp(jobs->at[i].path, path) == 0 && strcmp(path, "-") != 0)
+			return;
+	PUSH(c->perm, *jobs, ((Job){kind, path}));
+	bool library = strcmp(kind, "so") == 0 || strcmp(kind, "obj") == 0;
+	if (library && strcmp(path, "-") != 0)
+		add_job(c, jobs, "header", path_with_suffix(c->perm, path, ".h"));
+}
+
+static const char *default_output(Compiler *c, const char *suffix)
+{
+	const char *input = c->options.input;
+	return path_with_suffix(c->perm, strcmp(input, "-") == 0 ? "stdin" : path_base(input), suffix);
+}
+
+static const char *output_kind(const char *path)
+{
+	const Backend *backend = backend_for_path(path);
+	const char *dot = strrchr(path_base(path), '.');
+	if (backend)
+		return backend->name;
+	if (dot && (strcmp(dot, ".dot") == 0 || strcmp(dot, ".ptx") == 0))
+		return dot + 1;
+	return "so";
+}
+
+static Jobs plan_jobs(Compiler *c)
+{
+	const Options *o = &c->options;
+	Jobs jobs = {0};
+	for (size_t i = 0; i < o->emit.n; i++) {
+		const char *kind = o->emit.at[i];
+		if (!known_kind(kind) && strcmp(kind, "ptx") != 0)
+			usage("kind for --emit", kind);
+		const char *suffix = kind_suffix(c, kind);
+		const char *path = !o->output      ? default_output(c, suffix)
+				   : o->emit.n == 1 ? o->output
+						    : arena_printf(c->perm, "%s%s", o->output, suffix);
+		add_job(c, &jobs, kind, path);
+	}
+	if (o->emit.n == 0 && !o->stdout_only && !o->syntax_only && !o->stop) {
+		const char *path = o->output ? o->output : default_output(c, ".so");
+		add_job(c, &jobs, output_kind(path), path);
+	}
+	for (size_t i = 0; i < jobs.n; i++)
+		if (strcmp(jobs.at[i].kind, "ptx") == 0)
+			diag(&c->diags, E0901, SPAN_NONE, "PTX output is not supported yet");
+	return jobs;
+}
+
+static bool emit_deps(Compiler *c, Outputs *outputs, const Jobs *jobs)
+{
+	const Options *o = &c->options;
+	const char *first = jobs->n ? jobs->at[0].path : default_output(c, ".so");
+	const char *path = o->deps_file ? o->deps_file : path_with_suffix(c->perm, first, ".d");
+	DepRule rule = {o->deps_targets.at, o->deps_targets.n, NULL, 0, o->deps_phony};
+	if (!rule.ntargets) {
+		rule.targets = &first;
+		rule.ntargets = 1;
+	}
+	const char *library = o->include_dirs.at[o->include_dirs.n - 1];
+	Words files = {0};
+	for (size_t i = 0; i < c->graph->files.n; i++) {
+		const char *file = c->graph->files.at[i];
+		bool from_library = strncmp(file, library, strlen(library)) == 0;
+		if (!(o->deps_user_only && from_library))
+			PUSH(c->perm, files, file);
+	}
+	rule.files = files.at;
+	rule.nfiles = files.n;
+	const char *temp = outputs_add(outputs, path);
+	FILE *out = temp ? fopen(temp, "w") : NULL;
+	if (!out)
+		return false;
+	deps_print(out, &rule);
+	return fclose(out) == 0;
+}
+
+static void run_jobs(Compiler *c, const Jobs *jobs)
+{
+	Outputs outputs = {.arena = c->perm, .diags = &c->diags};
+	bool good = true;
+	for (size_t i = 0; good && i < jobs->n; i++)
+		good = emit_kind(c, &outputs, jobs->at[i].kind, jobs->at[i].path);
+	if (good && c->options.deps && !c->options.dry_run)
+		good = emit_deps(c, &outputs, jobs);
+	if (!good || c->diags.nerrors || !outputs_commit(&outputs))
+		outputs_abandon(&outputs);
+	if (!good && !c->diags.nerrors)
+		diag(&c->diags, E0602, SPAN_NONE, "cannot write the output");
+}
+
+static bool verify_run_all(Compiler *c)
+{
+	const Options *o = &c->options;
+	const char *prefix = o->prefix ? o->prefix : path_identifier(c->perm, o->input);
+	Emit emit = {c->program, c->perm, &c->diags, &o->target, prefix, o->input, NULL, NULL};
+	return verify_run(&emit, stdout, 1);
+}
+
+/* ---- the whole ---- */
+
+/* The library stands beside the compiler: lib/ of the source tree, or share/tsr/lib where installed. */
+static const char *library_dir(Arena *arena)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+	exe[n > 0 ? n : 0] = 0;
+	char *slash = strrchr(exe, '/');
+	if (slash)
+		*slash = 0;
+	const char *installed = arena_printf(arena, "%s/../share/tsr/lib", exe);
+	return access(installed, R_OK) == 0 ? installed : arena_printf(arena, "%s/../lib", exe);
+}
+
+static int last_stage(Compiler *c, const Jobs *jobs)
+{
+	const Options *o = &c->options;
+	int last = stage_index(o->syntax_only || o->explain_shapes.n || o->explain_closed || o->verify ||
+					       o->verbose
+				       ? "proj"
+				       : "ast");
+	for (size_t i = 0; i < o->dump.n; i++) {
+		int stage = strcmp(o->dump.at[i], "all") == 0 ? NSTAGES - 1 : stage_index(o->dump.at[i]);
+		if (stage < 0)
+			usage("stage for --dump", o->dump.at[i]);
+		last = stage > last ? stage : last;
+	}
+	for (size_t i = 0; i < jobs->n; i++) {
+		int stage = strcmp(jobs->at[i].kind, "dot") == 0 ? stage_index("proj")
+								 : stage_index(jobs->at[i].kind);
+		stage = stage < 0 ? NSTAGES - 1 : stage;
+		last = stage > last ? stage : last;
+	}
+	if (o->verify_run)
+		last = NSTAGES - 1;
+	if (o->stop && stage_index(o->stop) < 0)
+		usage("stage for --stop", o->stop);
+	return o->stop ? stage_index(o->stop) : last;
+}
+
+enum { MEMORY_LIMIT_GIB = 4 };
+
+static void compiler_init(Compiler *c, int argc, char **argv)
+{
+	c->perm = arena_new();
+	arena_limit(c->perm, (size_t)MEMORY_LIMIT_GIB << 30);
+	options_parse(&c->options, c->perm, argc, argv);
+	c->symbols = symbols_new();
+	sources_init(&c->sources, c->perm);
+	diags_init(&c->diags, c->perm, &c->sources);
+	c->diags.options = c->options.diag;
+	c->parse = (Parse){c->perm, c->symbols, &c->sources, &c->diags};
+	Options *o = &c->options;
+	PUSH(c->perm, o->include_dirs, library_dir(c->perm));
+	c->frontend = (FrontendOptions){o->include_dirs.at, (uint32_t)o->include_dirs.n, o->defines.at,
+					(uint32_t)o->defines.n};
+}
+
+int main(int argc, char **argv)
+{
+	Compiler compiler = {0}, *c = &compiler;
+	compiler_init(c, argc, argv);
+	if (c->options.explain) {
+		if (!diag_explain(stdout, c->options.explain))
+			usage("diagnostic", c->options.explain);
+		finish(c);
+	}
+	Jobs jobs = plan_jobs(c);
+	int last = last_stage(c, &jobs);
+	const char *why = NULL;
+	c->file = source_read(&c->sources, c->options.input, &why);
+	if (!c->file)
+		diag(&c->diags, E0601, SPAN_NONE, "cannot read '%s': %s", c->options.input, why);
+	if (c->diags.nerrors)
+		finish(c);
+	run_stages(c, last);
+	if (c->options.verify_run && last == NSTAGES - 1)
+		verify_run_all(c);
+	if (!c->diags.nerrors && !c->options.stop)
+		run_jobs(c, &jobs);
+	finish(c);
+}

@@ -1,0 +1,323 @@
+/* The command line: response files are expanded, the options that compilers traditionally spell with
+ * one dash and several letters (-MF, -###) become long options, and argp does the rest. */
+#include "main_options.h"
+
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	KEY_EMIT = 256,
+	KEY_DUMP,
+	KEY_STOP,
+	KEY_PREFIX,
+	KEY_TARGET,
+	KEY_MD,
+	KEY_MMD,
+	KEY_MF,
+	KEY_MT,
+	KEY_MP,
+	KEY_EXPLAIN,
+	KEY_EXPLAIN_SHAPE,
+	KEY_EXPLAIN_CLOSED,
+	KEY_TIME_REPORT,
+	KEY_DRY_RUN,
+	KEY_VERIFY,
+	KEY_SHUFFLE,
+	KEY_FP
+};
+
+static const struct argp_option option_table[] = {
+	{"output", 'o', "FILE", 0,
+	 "Write FILE; its suffix chooses the kind: .so .o .s .h .c .dot (default: STEM.so)", 1},
+	{"emit", KEY_EMIT, "KIND[,KIND]", 0,
+	 "Write these kinds: tokens ast graph shapes proj loops c asm obj so header dot", 1},
+	{"dump", KEY_DUMP, "STAGE[,STAGE]", 0,
+	 "Print a stage: tokens ast graph constraints shapes shapes:N guards proj loops, or all", 1},
+	{"stop", KEY_STOP, "STAGE", 0, "End after STAGE: ast graph shapes proj loops", 1},
+	{NULL, 'f', "syntax-only", 0, "Parse and infer, write nothing", 1},
+	{"prefix", KEY_PREFIX, "NAME", 0, "Prefix of the C names (default: the source's stem)", 1},
+	{NULL, 'O', "LEVEL", 0, "Optimisation, 0 to 3 (default 2)", 2},
+	{NULL, 'g', NULL, 0, "Line information of the .tsr, for debuggers and profilers", 2},
+	{NULL, 'm', "arch=CPU", 0, "CPU to compile for: native (default), x86-64, x86-64-v3, ...", 2},
+	{"target", KEY_TARGET, "cpu", 0, "Kind of machine", 2},
+	{"fp", KEY_FP, "strict|default", 0, "strict: no contraction of a*b + c", 2},
+	{NULL, 'I', "DIR", 0, "Look for imports in DIR", 3},
+	{NULL, 'D', "NAME=N", 0, "Fix a dim", 3},
+	{"MD", KEY_MD, NULL, 0, "(-MD) Write a dependency file beside the output", 4},
+	{"MMD", KEY_MMD, NULL, 0, "(-MMD) The same without the library's files", 4},
+	{"MF", KEY_MF, "FILE", 0, "(-MF) Name of the dependency file", 4},
+	{"MT", KEY_MT, "TARGET", 0, "(-MT) Target in the dependency file", 4},
+	{"MP", KEY_MP, NULL, 0, "(-MP) A phony target for every dependency", 4},
+	{NULL, 'W', "[no-]NAME", 0, "Warnings: -Wall, -WNAME, -Wno-NAME, -Werror, -Werror=NAME", 5},
+	{"explain", KEY_EXPLAIN, "CODE", 0, "Print the long text of a diagnostic", 5},
+	{"explain-shape", KEY_EXPLAIN_SHAPE, "NAME[.AXIS]", 0, "Print how a size was derived", 5},
+	{"explain-closed", KEY_EXPLAIN_CLOSED, NULL, 0, "Print the sizes that were chosen, not forced", 5},
+	{"verify", KEY_VERIFY, "run", OPTION_ARG_OPTIONAL,
+	 "Print the checker's report; =run: compare every back end with the interpreter", 6},
+	{"shuffle", KEY_SHUFFLE, "SEED", 0, "Take the constraints in another order", 6},
+	{"time-report", KEY_TIME_REPORT, NULL, 0, "Print the time of every stage", 6},
+	{"verbose", 'v', NULL, 0, "Say what is being done", 6},
+	{"dry-run", KEY_DRY_RUN, NULL, 0, "(-###) Say what would be done", 6},
+	{0}};
+
+static const char doc_text[] =
+	"Compile a tensor program to a shared object and a C header.\v"
+	"-fdiagnostics-color=auto|always|never, -fdiagnostics-format=text|json|sarif and\n"
+	"-ferror-limit=N govern messages. @FILE reads options from FILE; FILE - is standard input.\n"
+	"Exit status: 0 done, 1 errors in the input or in reading or writing, 2 bad usage,\n"
+	"3 a bug in the compiler.";
+
+static void words_split(Arena *arena, Words *words, const char *list)
+{
+	while (*list) {
+		size_t n = strcspn(list, ",");
+		if (n)
+			PUSH(arena, *words, arena_strndup(arena, list, n));
+		list += n + (list[n] == ',');
+	}
+}
+
+static int64_t number_arg(struct argp_state *state, const char *what, const char *text)
+{
+	char *end;
+	errno = 0;
+	long long value = strtoll(text, &end, 10);
+	if (errno || end == text || *end || value < 0)
+		argp_error(state, "%s wants a non-negative integer, not '%s'", what, text);
+	return value;
+}
+
+static void set_define(Options *o, struct argp_state *state, const char *arg)
+{
+	const char *equals = strchr(arg, '=');
+	if (!equals || equals == arg)
+		argp_error(state, "-D wants NAME=N, not '%s'", arg);
+	Define define = {arena_strndup(o->arena, arg, (size_t)(equals - arg)),
+			 number_arg(state, "-D", equals + 1)};
+	PUSH(o->arena, o->defines, define);
+}
+
+static void set_color(Options *o, struct argp_state *state, const char *when)
+{
+	const char *term = getenv("TERM");
+	bool plain = getenv("NO_COLOR") || (term && strcmp(term, "dumb") == 0);
+	if (strcmp(when, "always") == 0)
+		o->diag.color = true;
+	else if (strcmp(when, "never") == 0)
+		o->diag.color = false;
+	else if (strcmp(when, "auto") == 0)
+		o->diag.color = !plain && isatty(STDERR_FILENO);
+	else
+		argp_error(state, "-fdiagnostics-color wants auto, always or never, not '%s'", when);
+}
+
+static void set_format(Options *o, struct argp_state *state, const char *format)
+{
+	if (strcmp(format, "text") == 0)
+		o->diag.format = DIAG_TEXT;
+	else if (strcmp(format, "json") == 0)
+		o->diag.format = DIAG_JSON;
+	else if (strcmp(format, "sarif") == 0)
+		o->diag.format = DIAG_SARIF;
+	else
+		argp_error(state, "-fdiagnostics-format wants text, json or sarif, not '%s'", format);
+}
+
+static const char *after(const char *text, const char *prefix)
+{
+	size_t n = strlen(prefix);
+	return strncmp(text, prefix, n) == 0 ? text + n : NULL;
+}
+
+static void set_f(Options *o, struct argp_state *state, const char *arg)
+{
+	const char *value;
+	if (strcmp(arg, "syntax-only") == 0)
+		o->syntax_only = true;
+	else if ((value = after(arg, "diagnostics-color=")))
+		set_color(o, state, value);
+	else if ((value = after(arg, "diagnostics-format=")))
+		set_format(o, state, value);
+	else if ((value = after(arg, "error-limit=")))
+		o->diag.error_limit = (int)number_arg(state, "-ferror-limit", value);
+	else
+		argp_error(state, "unknown option -f%s", arg);
+}
+
+static void set_machine(Options *o, struct argp_state *state, const char *arg)
+{
+	const char *cpu = after(arg, "arch=");
+	if (!cpu)
+		argp_error(state, "unknown option -m%s", arg);
+	if (!target_known(cpu)) {
+		fprintf(stderr, "tsrc: unknown CPU '%s'; known are:\n", cpu);
+		target_list(stderr);
+		exit(2);
+	}
+	o->target.march = cpu;
+}
+
+static void set_opt_level(Options *o, struct argp_state *state, const char *arg)
+{
+	if (strlen(arg) != 1 || arg[0] < '0' || arg[0] > '3')
+		argp_error(state, "-O wants 0, 1, 2 or 3, not '%s'", arg);
+	o->target.opt_level = arg[0] - '0';
+}
+
+static void set_target(struct argp_state *state, const char *arg)
+{
+	if (strncmp(arg, "cuda", 4) == 0)
+		argp_error(state, "--target=cuda is not supported yet; --target=cpu is");
+	if (strcmp(arg, "cpu") != 0)
+		argp_error(state, "unknown target '%s'", arg);
+}
+
+static void set_fp(Options *o, struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "strict") != 0 && strcmp(arg, "default") != 0)
+		argp_error(state, "--fp wants strict or default, not '%s'", arg);
+	o->target.strict_fp = arg[0] == 's';
+}
+
+static void set_input(Options *o, struct argp_state *state, const char *arg)
+{
+	if (o->input)
+		argp_error(state, "one source file at a time: '%s' and '%s'", o->input, arg);
+	o->input = arg;
+}
+
+static void set_verify(Options *o, struct argp_state *state, const char *arg)
+{
+	if (arg && strcmp(arg, "run") != 0)
+		argp_error(state, "--verify takes nothing or 'run', not '%s'", arg);
+	if (arg)
+		o->verify_run = true;
+	else
+		o->verify = true;
+}
+
+static error_t parse_one(int key, char *arg, struct argp_state *state)
+{
+	Options *o = state->input;
+	switch (key) {
+	case 'o': o->output = arg; break;
+	case KEY_EMIT: words_split(o->arena, &o->emit, arg); break;
+	case KEY_DUMP: words_split(o->arena, &o->dump, arg); break;
+	case KEY_STOP: o->stop = arg; break;
+	case 'f': set_f(o, state, arg); break;
+	case KEY_PREFIX: o->prefix = arg; break;
+	case 'O': set_opt_level(o, state, arg); break;
+	case 'g': o->target.debug = true; break;
+	case 'm': set_machine(o, state, arg); break;
+	case KEY_TARGET: set_target(state, arg); break;
+	case KEY_FP: set_fp(o, state, arg); break;
+	case 'I': PUSH(o->arena, o->include_dirs, arg); break;
+	case 'D': set_define(o, state, arg); break;
+	case KEY_MD: o->deps = true; break;
+	case KEY_MMD: o->deps = o->deps_user_only = true; break;
+	case KEY_MF: o->deps_file = arg; break;
+	case KEY_MT: PUSH(o->arena, o->deps_targets, arg); break;
+	case KEY_MP: o->deps_phony = true; break;
+	case 'W':
+		if (!diag_set_warning(&o->diag, arg))
+			argp_error(state, "unknown warning -W%s", arg);
+		break;
+	case KEY_EXPLAIN: o->explain = arg; break;
+	case KEY_EXPLAIN_SHAPE: PUSH(o->arena, o->explain_shapes, arg); break;
+	case KEY_EXPLAIN_CLOSED: o->explain_closed = true; break;
+	case KEY_VERIFY: set_verify(o, state, arg); break;
+	case KEY_SHUFFLE: o->infer.shuffle = (uint64_t)number_arg(state, "--shuffle", arg); break;
+	case KEY_TIME_REPORT: o->time_report = true; break;
+	case 'v': o->verbose = true; break;
+	case KEY_DRY_RUN: o->dry_run = true; break;
+	case ARGP_KEY_ARG: set_input(o, state, arg); break;
+	case ARGP_KEY_END:
+		if (!o->input && !o->explain)
+			argp_error(state, "no source file");
+		break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* ---- @FILE and the one-dash options ---- */
+
+enum { RESPONSE_DEPTH = 10 };
+
+static void add_word(Options *o, Words *words, const char *word, int depth);
+
+/* Words of a response file: separated by space, quoted by '' or "", a backslash takes the next byte. */
+static void add_response(Options *o, Words *words, const char *path, int depth)
+{
+	FILE *in = fopen(path, "r");
+	if (!in || depth > RESPONSE_DEPTH) {
+		fprintf(stderr, "tsrc: cannot read response file '%s': %s\n", path,
+			in ? "nested too deep" : strerror(errno));
+		exit(2);
+	}
+	char *word = NULL;
+	size_t n = 0, cap = 0;
+	int c, quote = 0;
+	bool any = false;
+	while ((c = getc(in)) != EOF || any) {
+		if (c == EOF || (!quote && isspace(c))) {
+			if (any)
+				add_word(o, words, arena_strndup(o->arena, word ? word : "", n), depth + 1);
+			any = false;
+			n = 0;
+			if (c == EOF)
+				break;
+			continue;
+		}
+		any = true;
+		if (quote ? c == quote : c == '"' || c == '\'') {
+			quote = quote ? 0 : c;
+			continue;
+		}
+		if (c == '\\' && quote != '\'' && (c = getc(in)) == EOF)
+			c = '\\';
+		word = arena_grow(o->arena, word, n, &cap, 1);
+		word[n++] = (char)c;
+	}
+	fclose(in);
+}
+
+static void add_word(Options *o, Words *words, const char *word, int depth)
+{
+	static const char *const spelled[][2] = {{"-MD", "--MD"},   {"-MMD", "--MMD"}, {"-MF", "--MF"},
+						 {"-MT", "--MT"},   {"-MP", "--MP"},   {"-###", "--dry-run"}};
+	if (word[0] == '@' && word[1]) {
+		add_response(o, words, word + 1, depth);
+		return;
+	}
+	for (size_t i = 0; i < sizeof spelled / sizeof spelled[0]; i++)
+		if (strcmp(word, spelled[i][0]) == 0)
+			word = spelled[i][1];
+	PUSH(o->arena, *words, word);
+}
+
+void options_parse(Options *options, Arena *arena, int argc, char **argv)
+{
+	memset(options, 0, sizeof *options);
+	options->arena = arena;
+	options->target = (Target){.march = "native", .opt_level = 2};
+	diag_options_init(&options->diag);
+	Words words = {0};
+	PUSH(arena, words, argv[0]);
+	for (int i = 1; i < argc; i++)
+		add_word(options, &words, argv[i], 0);
+	argp_err_exit_status = 2;
+	argp_program_version = "tsrc " TSR_VERSION;
+	struct argp_state plain = {0};
+	set_color(options, &plain, "auto");
+	PUSH(arena, words, NULL);
+	const struct argp argp = {option_table, parse_one, "FILE.tsr", doc_text, NULL, NULL, NULL};
+	argp_parse(&argp, (int)words.n - 1, (char **)words.at, 0, NULL, options);
+	bool prints = options->dump.n || options->explain_shapes.n || options->explain_closed ||
+		      options->verify || options->verify_run;
+	options->stdout_only = prints && !options->output && !options->emit.n;
+}

@@ -1,0 +1,38 @@
+/* The command line of tsrc. */
+#ifndef TSR_MAIN_OPTIONS_H
+#define TSR_MAIN_OPTIONS_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "codegen/codegen.h"
+#include "frontend/frontend.h"
+#include "infer/infer.h"
+
+typedef VEC(const char *) Words;
+
+typedef struct Options {
+	Arena *arena;
+	const char *input;
+	const char *output;     /* -o */
+	Words emit, dump;       /* kinds and stages, as written */
+	const char *stop;
+	bool syntax_only, verify, verify_run, time_report, verbose, dry_run;
+	bool stdout_only;       /* --dump or --explain-* without -o or --emit: no file is written */
+	const char *prefix;
+	Target target;
+	Words include_dirs;
+	VEC(Define) defines;
+	bool deps, deps_user_only, deps_phony; /* -MD -MMD -MP */
+	const char *deps_file;
+	Words deps_targets;
+	DiagOptions diag;
+	const char *explain;    /* --explain=CODE */
+	Words explain_shapes;
+	bool explain_closed;
+	InferOptions infer;
+} Options;
+
+/* Parses; on bad usage prints a message and ends with status 2; --help and --version end with 0. */
+void options_parse(Options *options, Arena *arena, int argc, char **argv);
+
+#endif
