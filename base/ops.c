@@ -1,0 +1,332 @@
+/* The table of scalar operations and their evaluation, one value at a time: what the interpreter runs.
+ * The double and the float form of a function are separate calls, so that f32 results are those of
+ * compiled C and not a rounded double. */
+#include "base/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef enum Class { CLASS_F, CLASS_I, CLASS_C, CLASS_X } Class;
+
+typedef struct Row {
+	const char *text;
+	int arity;
+	Class class;
+	const char *symbol;
+} Row;
+
+static const Row rows[] = {
+#define OP(name, text, arity, class, symbol) {text, arity, CLASS_##class, symbol},
+#include "base/ops.def"
+#undef OP
+	{"?", 0, CLASS_X, NULL},
+};
+
+const char *op_name(Op op)
+{
+	return rows[op].text;
+}
+
+const char *op_symbol(Op op)
+{
+	return rows[op].symbol;
+}
+
+int op_arity(Op op)
+{
+	return rows[op].arity;
+}
+
+Op op_from_name(const char *text, size_t len)
+{
+	for (Op op = 0; op < OP_COUNT; op++)
+		if (rows[op].class == CLASS_F && strlen(rows[op].text) == len &&
+		    memcmp(rows[op].text, text, len) == 0)
+			return op;
+	return OP_NONE;
+}
+
+bool op_accumulates(Op op)
+{
+	return op == OP_ADD || op == OP_MUL || op == OP_MAX || op == OP_MIN || op == OP_AND ||
+	       op == OP_OR;
+}
+
+/* The least and the greatest value of an integer type. */
+static int64_t least(Dtype dtype)
+{
+	switch (dtype) {
+	case DTYPE_I8: return INT8_MIN;
+	case DTYPE_I32: return INT32_MIN;
+	case DTYPE_I64: return INT64_MIN;
+	default: return 0;
+	}
+}
+
+static int64_t greatest(Dtype dtype)
+{
+	switch (dtype) {
+	case DTYPE_I8: return INT8_MAX;
+	case DTYPE_U8: return UINT8_MAX;
+	case DTYPE_I32: return INT32_MAX;
+	case DTYPE_U32: return UINT32_MAX;
+	default: return INT64_MAX;
+	}
+}
+
+Scalar op_neutral(Op op, Dtype dtype)
+{
+	bool real = dtype_is_float(dtype);
+	switch (op) {
+	case OP_MUL:
+	case OP_AND:
+	case OP_DIV:
+	case OP_POW: return real ? (Scalar){.f = 1} : (Scalar){.i = 1};
+	case OP_MAX: return real ? (Scalar){.f = -(double)INFINITY} : (Scalar){.i = least(dtype)};
+	case OP_MIN: return real ? (Scalar){.f = (double)INFINITY} : (Scalar){.i = greatest(dtype)};
+	default: return real ? (Scalar){.f = 0} : (Scalar){.i = 0};
+	}
+}
+
+static bool is_comparison(Op op)
+{
+	return op >= OP_LT && op <= OP_OR;
+}
+
+/* Has the operation a fractional result where its operands are integers? */
+static bool is_fractional(Op op)
+{
+	switch (op) {
+	case OP_DIV:
+	case OP_EXP:
+	case OP_LOG:
+	case OP_EXP2:
+	case OP_LOG2:
+	case OP_SIN:
+	case OP_COS:
+	case OP_TAN:
+	case OP_TANH:
+	case OP_SIGMOID:
+	case OP_ERF:
+	case OP_GELU:
+	case OP_SQRT:
+	case OP_RSQRT:
+	case OP_RECIP: return true;
+	default: return false;
+	}
+}
+
+Dtype op_result_dtype(Op op, const Dtype *args, int nargs)
+{
+	if (is_comparison(op) || op == OP_NOT)
+		return DTYPE_F32;
+	Dtype joined = DTYPE_NONE;
+	for (int i = 0; i < nargs; i++)
+		joined = dtype_join(joined, args[i]);
+	if (is_fractional(op) && dtype_is_integer(joined))
+		return DTYPE_F32;
+	return joined;
+}
+
+/* The operations that are one and the same expression in every floating type. T: the type, M: the
+ * name of the libm function in it. */
+#define DEFINE_EVAL(T, NAME, M)                                                                    \
+	static T NAME(Op op, T x, T y, T z)                                                        \
+	{                                                                                          \
+		switch (op) {                                                                      \
+		case OP_ADD: return x + y;                                                         \
+		case OP_SUB: return x - y;                                                         \
+		case OP_MUL: return x * y;                                                         \
+		case OP_DIV: return x / y;                                                         \
+		case OP_POW: return M(pow)(x, y);                                                  \
+		case OP_MOD: {                                                                     \
+			T r = M(fmod)(x, y);                                                       \
+			return r != 0 && (r < 0) != (y < 0) ? r + y : r;                           \
+		}                                                                                  \
+		case OP_LT: return x < y;                                                          \
+		case OP_LE: return x <= y;                                                         \
+		case OP_GT: return x > y;                                                          \
+		case OP_GE: return x >= y;                                                         \
+		case OP_EQ: return x == y;                                                         \
+		case OP_NE: return x != y;                                                         \
+		case OP_AND: return x != 0 && y != 0;                                              \
+		case OP_OR: return x != 0 || y != 0;                                               \
+		case OP_MAX: return x > y || x != x ? x : y;                                       \
+		case OP_MIN: return x < y || x != x ? x : y;                                       \
+		case OP_RELU_GATE: return x > 0 ? y : 0;                                           \
+		case OP_SAT01_GATE: return x > 0 && x < 1 ? y : 0;                                 \
+		case OP_ID: return x;                                                              \
+		case OP_NEG: return -x;                                                            \
+		case OP_NOT: return x == 0;                                                        \
+		case OP_RELU: return x < 0 ? 0 : x;                                                \
+		case OP_SAT01: return x < 0 ? 0 : x > 1 ? 1 : x;                                   \
+		case OP_EXP: return M(exp)(x);                                                     \
+		case OP_LOG: return M(log)(x);                                                     \
+		case OP_EXP2: return M(exp2)(x);                                                   \
+		case OP_LOG2: return M(log2)(x);                                                   \
+		case OP_SIN: return M(sin)(x);                                                     \
+		case OP_COS: return M(cos)(x);                                                     \
+		case OP_TAN: return M(tan)(x);                                                     \
+		case OP_TANH: return M(tanh)(x);                                                   \
+		case OP_SIGMOID: return 1 / (1 + M(exp)(-x));                                      \
+		case OP_ERF: return M(erf)(x);                                                     \
+		case OP_GELU: return x / 2 * (1 + M(erf)(x * (T)0.70710678118654752440));          \
+		case OP_SQRT: return M(sqrt)(x);                                                   \
+		case OP_RSQRT: return 1 / M(sqrt)(x);                                              \
+		case OP_RECIP: return 1 / x;                                                       \
+		case OP_ABS: return M(fabs)(x);                                                    \
+		case OP_SIGN: return (T)((x > 0) - (x < 0));                                       \
+		case OP_FLOOR: return M(floor)(x);                                                 \
+		case OP_CEIL: return M(ceil)(x);                                                   \
+		case OP_ROUND: return M(rint)(x);                                                  \
+		case OP_WHERE: return x != 0 ? y : z;                                              \
+		case OP_FMA: return M(fma)(x, y, z);                                               \
+		case OP_NONE: break;                                                               \
+		}                                                                                  \
+		return 0;                                                                          \
+	}
+#define DOUBLE_FORM(f) f
+#define FLOAT_FORM(f)  f##f
+DEFINE_EVAL(double, eval_double, DOUBLE_FORM)
+DEFINE_EVAL(float, eval_float, FLOAT_FORM)
+
+/* x to the power n modulo 2^64; a negative n truncates the true value. */
+static uint64_t int_pow(int64_t x, int64_t n)
+{
+	uint64_t power = (uint64_t)x, result = 1;
+	if (n < 0)
+		return x == 1 ? 1 : x == -1 ? (n % 2 ? (uint64_t)-1 : 1) : 0;
+	for (; n; n >>= 1, power *= power)
+		if (n & 1)
+			result *= power;
+	return result;
+}
+
+static uint64_t int_div(int64_t x, int64_t y)
+{
+	if (y == 0)
+		return 0;
+	return y == -1 ? 0 - (uint64_t)x : (uint64_t)(x / y); /* the least value over -1 wraps */
+}
+
+static uint64_t int_mod(int64_t x, int64_t y)
+{
+	if (y == 0 || y == -1)
+		return 0;
+	int64_t r = x % y;
+	return (uint64_t)(r != 0 && (r < 0) != (y < 0) ? r + y : r);
+}
+
+/* Modulo 2^64: the caller wraps to the type. */
+static uint64_t eval_int(Op op, int64_t x, int64_t y, int64_t z)
+{
+	uint64_t ux = (uint64_t)x, uy = (uint64_t)y, uz = (uint64_t)z;
+	switch (op) {
+	case OP_ADD: return ux + uy;
+	case OP_SUB: return ux - uy;
+	case OP_MUL: return ux * uy;
+	case OP_DIV: return int_div(x, y);
+	case OP_POW: return int_pow(x, y);
+	case OP_MOD: return int_mod(x, y);
+	case OP_LT: return x < y;
+	case OP_LE: return x <= y;
+	case OP_GT: return x > y;
+	case OP_GE: return x >= y;
+	case OP_EQ: return x == y;
+	case OP_NE: return x != y;
+	case OP_AND: return x != 0 && y != 0;
+	case OP_OR: return x != 0 || y != 0;
+	case OP_MAX: return x > y ? ux : uy;
+	case OP_MIN: return x < y ? ux : uy;
+	case OP_RELU_GATE: return x > 0 ? uy : 0;
+	case OP_SAT01_GATE: return 0; /* no integer lies strictly between 0 and 1 */
+	case OP_NEG: return 0 - ux;
+	case OP_NOT: return x == 0;
+	case OP_RELU: return x > 0 ? ux : 0;
+	case OP_SAT01: return x > 0;
+	case OP_ABS: return x < 0 ? 0 - ux : ux;
+	case OP_SIGN: return (uint64_t)((x > 0) - (x < 0));
+	case OP_ID:
+	case OP_FLOOR:
+	case OP_CEIL:
+	case OP_ROUND: return ux;
+	case OP_WHERE: return x != 0 ? uy : uz;
+	case OP_FMA: return ux * uy + uz;
+	default: return 0;
+	}
+}
+
+/* The value modulo 2^bits, in the range of the type. */
+static int64_t wrap(Dtype dtype, uint64_t value)
+{
+	switch (dtype) {
+	case DTYPE_I8: return (int8_t)value;
+	case DTYPE_U8: return (uint8_t)value;
+	case DTYPE_I32: return (int32_t)value;
+	case DTYPE_U32: return (uint32_t)value;
+	default: return (int64_t)value;
+	}
+}
+
+/* To the nearest number of a binary format with that many significant bits, ties to even; lowest: the
+ * exponent of its least normal number; greatest finite value: max. */
+static double round_to(double x, int bits, int lowest, double max)
+{
+	int exponent;
+	if (x == 0 || !isfinite(x))
+		return x;
+	frexp(x, &exponent); /* x = m * 2^exponent, m in [0.5, 1) */
+	int unit = (exponent - 1 < lowest ? lowest : exponent - 1) - (bits - 1);
+	double rounded = ldexp(rint(ldexp(x, -unit)), unit);
+	return fabs(rounded) > max ? copysign((double)INFINITY, x) : rounded;
+}
+
+static double round_float(Dtype dtype, double x)
+{
+	switch (dtype) {
+	case DTYPE_F32: return (double)(float)x;
+	case DTYPE_BF16: return round_to(x, 8, -126, 0x1.FEp127);
+	case DTYPE_F16: return round_to(x, 11, -14, 65504.0);
+	default: return x;
+	}
+}
+
+Scalar op_eval(Op op, Dtype dtype, const Scalar *args)
+{
+	int n = op_arity(op);
+	Scalar none = {.i = 0}, x = n > 0 ? args[0] : none;
+	Scalar y = n > 1 ? args[1] : none, z = n > 2 ? args[2] : none;
+	if (!dtype_is_float(dtype))
+		return (Scalar){.i = wrap(dtype, eval_int(op, x.i, y.i, z.i))};
+	if (dtype == DTYPE_F64)
+		return (Scalar){.f = eval_double(op, x.f, y.f, z.f)};
+	float value = eval_float(op, (float)x.f, (float)y.f, (float)z.f);
+	return (Scalar){.f = round_float(dtype, (double)value)};
+}
+
+/* Towards zero; beyond the type's range its nearest end. */
+static int64_t saturate(Dtype dtype, double x)
+{
+	if (x != x)
+		return 0;
+	if (x <= (double)least(dtype))
+		return least(dtype);
+	if (x >= (double)greatest(dtype)) /* for i64 this is 2^63, which the type does not hold */
+		return greatest(dtype);
+	return (int64_t)x;
+}
+
+Scalar scalar_convert(Scalar value, Dtype from, Dtype to)
+{
+	if (from == to)
+		return value;
+	if (dtype_is_float(from) && dtype_is_float(to))
+		return (Scalar){.f = round_float(to, value.f)};
+	if (dtype_is_float(from))
+		return (Scalar){.i = saturate(to, value.f)};
+	if (!dtype_is_float(to))
+		return (Scalar){.i = wrap(to, (uint64_t)value.i)};
+	if (to == DTYPE_F32)
+		return (Scalar){.f = (double)(float)value.i}; /* rounded once, not by way of double */
+	return (Scalar){.f = round_float(to, (double)value.i)};
+}
