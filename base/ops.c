@@ -1,10 +1,10 @@
 /* The table of scalar operations and their evaluation, one value at a time: what the interpreter runs.
- * The double and the float form of a function are separate calls, so that f32 results are those of
- * compiled C and not a rounded double. */
+ * The expressions of base/ops_real.def are compiled for double and for float, with the functions
+ * of each type (tgmath), so that f32 results are those of compiled C and not a rounded double. */
 #include "base/ops.h"
 
-#include <math.h>
 #include <string.h>
+#include <tgmath.h>
 
 typedef enum Class { CLASS_F, CLASS_I, CLASS_C, CLASS_X } Class;
 
@@ -128,67 +128,33 @@ Dtype op_result_dtype(Op op, const Dtype *args, int nargs)
 	return joined;
 }
 
-/* The operations that are one and the same expression in every floating type. T: the type, M: the
- * name of the libm function in it. */
-#define DEFINE_EVAL(T, NAME, M)                                                                    \
-	static T NAME(Op op, T x, T y, T z)                                                        \
-	{                                                                                          \
-		switch (op) {                                                                      \
-		case OP_ADD: return x + y;                                                         \
-		case OP_SUB: return x - y;                                                         \
-		case OP_MUL: return x * y;                                                         \
-		case OP_DIV: return x / y;                                                         \
-		case OP_POW: return M(pow)(x, y);                                                  \
-		case OP_MOD: {                                                                     \
-			T r = M(fmod)(x, y);                                                       \
-			return r != 0 && (r < 0) != (y < 0) ? r + y : r;                           \
-		}                                                                                  \
-		case OP_LT: return x < y;                                                          \
-		case OP_LE: return x <= y;                                                         \
-		case OP_GT: return x > y;                                                          \
-		case OP_GE: return x >= y;                                                         \
-		case OP_EQ: return x == y;                                                         \
-		case OP_NE: return x != y;                                                         \
-		case OP_AND: return x != 0 && y != 0;                                              \
-		case OP_OR: return x != 0 || y != 0;                                               \
-		case OP_MAX: return x > y || x != x ? x : y;                                       \
-		case OP_MIN: return x < y || x != x ? x : y;                                       \
-		case OP_RELU_GATE: return x > 0 ? y : 0;                                           \
-		case OP_SAT01_GATE: return x > 0 && x < 1 ? y : 0;                                 \
-		case OP_ID: return x;                                                              \
-		case OP_NEG: return -x;                                                            \
-		case OP_NOT: return x == 0;                                                        \
-		case OP_RELU: return x < 0 ? 0 : x;                                                \
-		case OP_SAT01: return x < 0 ? 0 : x > 1 ? 1 : x;                                   \
-		case OP_EXP: return M(exp)(x);                                                     \
-		case OP_LOG: return M(log)(x);                                                     \
-		case OP_EXP2: return M(exp2)(x);                                                   \
-		case OP_LOG2: return M(log2)(x);                                                   \
-		case OP_SIN: return M(sin)(x);                                                     \
-		case OP_COS: return M(cos)(x);                                                     \
-		case OP_TAN: return M(tan)(x);                                                     \
-		case OP_TANH: return M(tanh)(x);                                                   \
-		case OP_SIGMOID: return 1 / (1 + M(exp)(-x));                                      \
-		case OP_ERF: return M(erf)(x);                                                     \
-		case OP_GELU: return x / 2 * (1 + M(erf)(x * (T)0.70710678118654752440));          \
-		case OP_SQRT: return M(sqrt)(x);                                                   \
-		case OP_RSQRT: return 1 / M(sqrt)(x);                                              \
-		case OP_RECIP: return 1 / x;                                                       \
-		case OP_ABS: return M(fabs)(x);                                                    \
-		case OP_SIGN: return (T)((x > 0) - (x < 0));                                       \
-		case OP_FLOOR: return M(floor)(x);                                                 \
-		case OP_CEIL: return M(ceil)(x);                                                   \
-		case OP_ROUND: return M(rint)(x);                                                  \
-		case OP_WHERE: return x != 0 ? y : z;                                              \
-		case OP_FMA: return M(fma)(x, y, z);                                               \
-		case OP_NONE: break;                                                               \
-		}                                                                                  \
-		return 0;                                                                          \
+static double eval_double(Op op, double x, double y, double z)
+{
+	const double half_root = 0.70710678118654752440;
+	switch (op) {
+#define REAL(name, expression)                                                                     \
+	case OP_##name: return expression;
+#include "base/ops_real.def"
+#undef REAL
+	case OP_MOD: x = fmod(x, y); return x != 0 && (x < 0) != (y < 0) ? x + y : x;
+	case OP_NONE: break;
 	}
-#define DOUBLE_FORM(f) f
-#define FLOAT_FORM(f)  f##f
-DEFINE_EVAL(double, eval_double, DOUBLE_FORM)
-DEFINE_EVAL(float, eval_float, FLOAT_FORM)
+	return 0;
+}
+
+static float eval_float(Op op, float x, float y, float z)
+{
+	const float half_root = 0.70710678118654752440f;
+	switch (op) {
+#define REAL(name, expression)                                                                     \
+	case OP_##name: return expression;
+#include "base/ops_real.def"
+#undef REAL
+	case OP_MOD: x = fmod(x, y); return x != 0 && (x < 0) != (y < 0) ? x + y : x;
+	case OP_NONE: break;
+	}
+	return 0;
+}
 
 /* x to the power n modulo 2^64; a negative n truncates the true value. */
 static uint64_t int_pow(int64_t x, int64_t n)
