@@ -44,8 +44,9 @@ $(foreach f,$(FOLDERS),$(B)/lib$(f).a):
 	@rm -f $@
 	@$(AR) rcsD $@ $^
 
-$(B)/tsrc: $(B)/main.o $(OBJ_all)
-	$(CC) $(LDFLAGS) -o $@ $(B)/main.o $(OBJ_all) $(LIBS_C) $(LIBS_B)
+OBJ_main     := $(patsubst %.c,$(B)/%.o,$(wildcard main*.c))
+$(B)/tsrc: $(OBJ_main) $(OBJ_all)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_C) $(LIBS_B)
 
 $(B)/tsr: $(B)/runtime/tsr_main.o $(OBJ_runtime) $(OBJ_base)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RT) $(LIBS_B)
@@ -75,6 +76,79 @@ $(B)/gen/%.o: $(B)/gen/%.c | $(GEN_H)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
+# ---- tests ----
+
+UNITS    := $(patsubst %.c,$(B)/%,$(wildcard test/unit/test_*.c))
+LIT       = $(firstword $(wildcard /usr/lib/llvm-*/build/utils/lit/lit.py) $(wildcard /usr/bin/lit /usr/bin/lit-*))
+LITFLAGS  = -s --timeout=300
+LIT_DIRS  = test/lit test/unit
+
+units: $(UNITS)
+$(B)/test/unit/%: $(B)/test/unit/%.o $(B)/unit_support.a $(OBJ_all) $(OBJ_runtime)
+	@$(CC) $(LDFLAGS) -o $@ $< $(B)/unit_support.a $(OBJ_all) $(OBJ_runtime) $(LIBS_C) $(LIBS_B) -lcmocka -lpthread
+UNIT_SUPPORT := $(patsubst %.c,$(B)/%.o,$(filter-out test/unit/test_%,$(wildcard test/unit/*.c)))
+$(B)/unit_support.a: $(UNIT_SUPPORT)
+	@rm -f $@
+	@$(AR) rcsD $@ $^
+.PRECIOUS: $(B)/test/unit/%.o
+
+check: all units deps
+	@rm -f $(B)/lit.json
+	@TSR_BUILD=$(abspath $(B)) $(PYTHON) $(LIT) $(LITFLAGS) -o $(B)/lit.json $(LIT_DIRS); \
+	 $(PYTHON) tools/summary.py $(B)/lit.json
+
+deps:
+	@$(PYTHON) tools/check_deps.py docs/ARCHITECTURE.md
+
+SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+asan:
+	$(MAKE) B=$(B)/asan OPT='-O1 -g' SAN='$(SAN_FLAGS)' check
+
+# From bytes to shapes; FUZZ_SECONDS of new inputs after the kept corpus.
+FUZZ_SECONDS = 60
+FUZZ_SRC  = $(filter-out base/npz.c,$(wildcard base/*.c)) $(wildcard lexer/*.c grammar/*.c frontend/*.c infer/*.c) \
+            base/npz.c $(patsubst lexer/%.re,$(B)/gen/%.c,$(wildcard lexer/*.re)) $(patsubst grammar/%.y,$(B)/gen/%.c,$(wildcard grammar/*.y))
+$(B)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZ_SRC)
+	$(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -w -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $< $(FUZZ_SRC) $(LIBS_B)
+fuzz: $(B)/fuzz_shapes
+	@mkdir -p $(B)/corpus
+	$(B)/fuzz_shapes -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=0 \
+	  -artifact_prefix=$(B)/ $(B)/corpus test/fuzz/corpus
+
+# ---- the main job, upkeep, installation ----
+
+run: all
+	@sh examples/run.sh $(B)
+
+fmt:
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+DEST = $(DESTDIR)$(PREFIX)
+install: all
+	install -d $(DEST)/bin $(DEST)/lib/pkgconfig $(DEST)/include $(DEST)/share/tsr/lib $(DEST)/share/man/man1 \
+	  $(DEST)/share/bash-completion/completions
+	install $(B)/tsrc $(B)/tsr $(DEST)/bin
+	install -m 644 $(B)/libtsr.a $(DEST)/lib
+	install $(B)/libtsr.so $(DEST)/lib/libtsr.so.0
+	ln -sf libtsr.so.0 $(DEST)/lib/libtsr.so
+	install -m 644 runtime/tsr.h $(DEST)/include
+	install -m 644 lib/*.tsr $(DEST)/share/tsr/lib
+	install -m 644 docs/man/tsrc.1 docs/man/tsr.1 $(DEST)/share/man/man1
+	$(B)/tsrc --completion=bash > $(DEST)/share/bash-completion/completions/tsrc
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' tools/tsr.pc.in > $(DEST)/lib/pkgconfig/tsr.pc
+
+help:
+	@echo 'make            build build/tsrc, build/tsr, build/libtsr.a and .so'
+	@echo 'make run        compile and run the examples on real input'
+	@echo 'make check      all tests; the last line is "N passed, N failed, N skipped"'
+	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
+	@echo 'make fuzz       random programs from bytes to shapes (FUZZ_SECONDS=60)'
+	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md'
+	@echo 'make fmt        format the C sources'
+	@echo 'make install    DESTDIR= PREFIX=/usr/local'
+	@echo 'make clean      remove build/'
+
 clean:
 	rm -rf $(B)
-.PHONY: all clean
+
+.PHONY: all units check deps asan fuzz run fmt install help clean

@@ -1,0 +1,53 @@
+# Golden tests: programs with RUN lines, checked by FileCheck.
+import glob
+import os
+import shutil
+import subprocess
+
+import lit.formats
+
+config.name = "tsr"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".tsr", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+
+root = os.path.abspath(os.path.join(config.test_source_root, "..", ".."))
+build = os.environ.get("TSR_BUILD", os.path.join(root, "build"))
+config.test_exec_root = os.path.join(build, "test", "lit")
+
+llvm = sorted(glob.glob("/usr/lib/llvm-*/bin"))[-1]
+environment = config.environment
+environment["PATH"] = os.pathsep.join([llvm, environment.get("PATH", os.defpath)])
+environment["LSAN_OPTIONS"] = "suppressions=%s:print_suppressions=0" % os.path.join(root, "test", "lsan.supp")
+environment["ASAN_OPTIONS"] = "detect_stack_use_after_return=0"
+environment["LC_ALL"] = "C.UTF-8"
+for name in ("CUDA_PATH", "CUDA_HOME", "TSRC_NVRTC", "HOME", "TMPDIR"):
+    if name in os.environ:
+        environment[name] = os.environ[name]
+
+# Longest names first: %tsrc must not be read as %t followed by "src".
+config.substitutions += [
+    ("%tsrc", os.path.join(build, "tsrc")),
+    ("%tsr", os.path.join(build, "tsr")),
+    ("%python", "/usr/bin/python3"),
+    ("%build", build),
+    ("%root", root),
+]
+
+if "asan" not in os.path.basename(build):
+    config.available_features.add("plain-build")
+if shutil.which("as", path=environment["PATH"]):
+    config.available_features.add("assembler")
+for tool in ("gcc", "g++", "gdb", "readelf", "objdump"):
+    if shutil.which(tool, path=environment["PATH"]):
+        config.available_features.add(tool)
+with open("/proc/cpuinfo") as info:
+    flags = info.read()
+for flag in ("avx2", "avx512f"):
+    if flag in flags:
+        config.available_features.add(flag)
+try:
+    import psutil  # noqa: F401  (lit needs it for timeouts)
+except ImportError:
+    lit_config.maxIndividualTestTime = 0
