@@ -13,7 +13,7 @@ VERSION  = 0.1.0
 OPT      = -O2 -g
 SAN      =
 WARN     = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
-CPPFLAGS = -I. -I$(B) -I$(B)/gen -D_GNU_SOURCE -DTSR_VERSION='"$(VERSION)"'
+CPPFLAGS = -I. -I$(B) -I$(B)/gen -D_GNU_SOURCE -Dtypeof=__typeof__ -DTSR_VERSION='"$(VERSION)"'
 CFLAGS   = -std=c17 $(OPT) $(WARN) -fPIC -ffp-contract=off $(SAN)
 LDFLAGS  = $(SAN)
 LIBS_C   = -lgccjit -ldl -lm
