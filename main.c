@@ -145,7 +145,8 @@ static const Backend *backend_for_path(const char *path)
 static bool wants_dump(const Options *o, const char *stage)
 {
 	for (size_t i = 0; i < o->dump.n; i++)
-		if (strcmp(o->dump.at[i], stage) == 0 || strcmp(o->dump.at[i], "all") == 0)
+		if (strcmp(o->dump.at[i], stage) == 0 ||
+		    (strcmp(o->dump.at[i], "all") == 0 && strcmp(stage, "help") != 0))
 			return true;
 	return false;
 }
@@ -361,6 +362,33 @@ static bool verify_run_all(Compiler *c)
 	return verify_run(&emit, stdout, 1);
 }
 
+/* ---- lists, from the tables ---- */
+
+static void list_stages(void)
+{
+	for (int i = 0; i < NSTAGES; i++)
+		printf("%-12s %s\n", pipeline[i].name, pipeline[i].makes);
+	printf("%-12s %s\n", "shapes:N", "the solution after stage N, 1 to 7");
+	printf("%-12s %s\n", "all", "every stage");
+}
+
+static void list_completion(void)
+{
+	printf("_tsrc() {\n  local cur=${COMP_WORDS[COMP_CWORD]}\n"
+	       "  [ \"$cur\" = = ] && cur=\n"
+	       "  case ${COMP_WORDS[COMP_CWORD-1]}$cur in\n  --dump* | --stop* | --emit*)\n    COMPREPLY=($(compgen -W \"");
+	for (int i = 0; i < NSTAGES; i++)
+		printf("%s ", pipeline[i].name);
+	for (int i = 0; i < OUTPUT_KINDS; i++)
+		printf("%s ", backends[i].name);
+	printf("dot all\" -- \"$cur\"));;\n  -*)\n    COMPREPLY=($(compgen -W \"--output= --emit= --dump= --stop= "
+	       "--prefix= --target= --fp= --explain= --explain-shape= --explain-closed --verify --shuffle= "
+	       "--time-report --version --help -fsyntax-only -fdiagnostics-format= -fdiagnostics-color= "
+	       "-ferror-limit= -march= -MD -MMD -MF -MT -MP -Wall -Werror\" -- \"$cur\"));;\n"
+	       "  *) COMPREPLY=($(compgen -f -X '!*.tsr' -- \"$cur\"));;\n  esac\n}\n"
+	       "complete -o filenames -F _tsrc tsrc\n");
+}
+
 /* ---- the whole ---- */
 
 /* The library stands beside the compiler: lib/ of the source tree, or share/tsr/lib where installed. */
@@ -424,6 +452,14 @@ int main(int argc, char **argv)
 {
 	Compiler compiler = {0}, *c = &compiler;
 	compiler_init(c, argc, argv);
+	if (c->options.completion) {
+		list_completion();
+		finish(c);
+	}
+	if (wants_dump(&c->options, "help")) {
+		list_stages();
+		finish(c);
+	}
 	if (c->options.explain) {
 		if (!diag_explain(stdout, c->options.explain))
 			usage("diagnostic", c->options.explain);

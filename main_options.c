@@ -27,17 +27,18 @@ enum {
 	KEY_DRY_RUN,
 	KEY_VERIFY,
 	KEY_SHUFFLE,
-	KEY_FP
+	KEY_FP,
+	KEY_COMPLETION
 };
 
 static const struct argp_option option_table[] = {
 	{"output", 'o', "FILE", 0,
 	 "Write FILE; its suffix chooses the kind: .so .o .s .h .c .dot (default: STEM.so)", 1},
 	{"emit", KEY_EMIT, "KIND[,KIND]", 0,
-	 "Write these kinds: tokens ast graph shapes proj loops c asm obj so header dot", 1},
+	 "Write these kinds: a stage, or c asm obj so header dot", 1},
 	{"dump", KEY_DUMP, "STAGE[,STAGE]", 0,
-	 "Print a stage: tokens ast graph constraints shapes shapes:N guards proj loops, or all", 1},
-	{"stop", KEY_STOP, "STAGE", 0, "End after STAGE: ast graph shapes proj loops", 1},
+	 "Print these stages, or all; --dump=help lists them", 1},
+	{"stop", KEY_STOP, "STAGE", 0, "End after STAGE", 1},
 	{NULL, 'f', "syntax-only", 0, "Parse and infer, write nothing", 1},
 	{"prefix", KEY_PREFIX, "NAME", 0, "Prefix of the C names (default: the source's stem)", 1},
 	{NULL, 'O', "LEVEL", 0, "Optimisation, 0 to 3 (default 2)", 2},
@@ -61,6 +62,7 @@ static const struct argp_option option_table[] = {
 	{"shuffle", KEY_SHUFFLE, "SEED", 0, "Take the constraints in another order", 6},
 	{"time-report", KEY_TIME_REPORT, NULL, 0, "Print the time of every stage", 6},
 	{"verbose", 'v', NULL, 0, "Say what is being done", 6},
+	{"completion", KEY_COMPLETION, "bash", 0, "Print a completion script", 6},
 	{"dry-run", KEY_DRY_RUN, NULL, 0, "(-###) Say what would be done", 6},
 	{0}};
 
@@ -232,11 +234,16 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_VERIFY: set_verify(o, state, arg); break;
 	case KEY_SHUFFLE: o->infer.shuffle = (uint64_t)number_arg(state, "--shuffle", arg); break;
 	case KEY_TIME_REPORT: o->time_report = true; break;
+	case KEY_COMPLETION:
+		if (strcmp(arg, "bash") != 0)
+			argp_error(state, "--completion knows bash only, not '%s'", arg);
+		o->completion = true;
+		break;
 	case 'v': o->verbose = true; break;
 	case KEY_DRY_RUN: o->dry_run = true; break;
 	case ARGP_KEY_ARG: set_input(o, state, arg); break;
 	case ARGP_KEY_END:
-		if (!o->input && !o->explain)
+		if (!o->input && !o->explain && !o->completion)
 			argp_error(state, "no source file");
 		break;
 	default: return ARGP_ERR_UNKNOWN;

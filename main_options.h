@@ -29,6 +29,7 @@ typedef struct Options {
 	const char *explain;    /* --explain=CODE */
 	Words explain_shapes;
 	bool explain_closed;
+	bool completion;        /* --completion=bash */
 	InferOptions infer;
 } Options;
 
