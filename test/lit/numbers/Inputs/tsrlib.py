@@ -1,0 +1,87 @@
+"""Compiles a program with tsrc and calls its `forward` through ctypes, as a Python user would."""
+import ctypes
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+TSRC = os.environ.get("TSRC", "tsrc")
+DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
+
+
+class CompileError(Exception):
+    pass
+
+
+def compile_text(text, options=(), directory=None):
+    """Returns (path of the .so, text of the header)."""
+    directory = directory or tempfile.mkdtemp(prefix="tsrlib")
+    source = os.path.join(directory, "m.tsr")
+    with open(source, "w", encoding="utf8") as out:
+        out.write(text)
+    run = subprocess.run([TSRC, source, "-o", os.path.join(directory, "m.so"), *options],
+                         capture_output=True, text=True)
+    if run.returncode != 0:
+        raise CompileError("status %d\n%s\n%s" % (run.returncode, text, run.stderr))
+    with open(os.path.join(directory, "m.h"), encoding="utf8") as header:
+        return os.path.join(directory, "m.so"), header.read()
+
+
+class Model:
+    """One compiled program. Call it with the dims, inputs in order, and the shapes of the outputs."""
+
+    def __init__(self, text, options=()):
+        path, self.header = compile_text(text, options)
+        self.library = ctypes.CDLL(path)
+
+    def forward(self, dims, inputs, outputs, state=None, routine="forward"):
+        """outputs: list of (shape, dtype). Returns the arrays; raises on a code other than 0."""
+        results = [np.full(shape, 77, dtype) for shape, dtype in outputs]
+        dims = [ctypes.c_int64(d) for d in dims]
+        size = getattr(self.library, "m_%s_workspace" % routine)
+        size.restype = ctypes.c_size_t
+        workspace = aligned(size(*dims))
+        pointers = [np.ascontiguousarray(a).ctypes.data_as(ctypes.c_void_p) for a in inputs]
+        keep = [np.ascontiguousarray(a) for a in inputs]
+        pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in keep]
+        pointers += [a.ctypes.data_as(ctypes.c_void_p) for a in results]
+        code = getattr(self.library, "m_" + routine)(
+            None, *dims, *pointers, None if state is None else ctypes.c_void_p(state.ctypes.data),
+            ctypes.c_void_p(workspace.ctypes.data))
+        if code != 0:
+            raise RuntimeError("code %d" % code)
+        return results
+
+    def init(self, dims=(), seed=0):
+        size = self.library.m_state_size
+        size.restype = ctypes.c_size_t
+        dims = [ctypes.c_int64(d) for d in dims]
+        state = aligned(size(*dims))
+        code = self.library.m_init(*dims, ctypes.c_void_p(state.ctypes.data), ctypes.c_uint64(seed))
+        if code != 0:
+            raise RuntimeError("code %d" % code)
+        return state
+
+
+def aligned(nbytes):
+    raw = np.zeros(nbytes + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start:start + nbytes]
+
+
+def check(name, got, want, tolerance=1e-5):
+    want = np.asarray(want)
+    if got.shape != want.shape:
+        print("%s: shape %s, expected %s" % (name, got.shape, want.shape))
+        sys.exit(1)
+    if got.dtype.kind in "iu":
+        bad = not np.array_equal(got, want)
+    else:
+        scale = max(1.0, float(np.abs(want[np.isfinite(want)]).max(initial=0)))
+        bad = not np.allclose(got, want, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+    if bad:
+        print("%s: wrong numbers\ngot %s\nwant %s" % (name, got, want))
+        sys.exit(1)
