@@ -1,0 +1,284 @@
+/* From a file's elements to an array: axis order, byte order, then the element type.
+ *
+ * A type converts to another when every value has an exact image there: an integer of b bits fits a
+ * float with at least b bits of significand, or an integer type whose range includes its own.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array_format.h"
+
+typedef struct ElementRow {
+	const char *name;
+	size_t bytes;
+	char class;  /* F, I, U */
+	int bits;    /* of the significand, or of the magnitude of an integer */
+	int range;   /* bits of the exponent of a float */
+	Dtype dtype; /* what it becomes without a wish */
+} ElementRow;
+
+static const ElementRow rows[] = {
+	[ELEMENT_F64] = {"f64", 8, 'F', 53, 11, DTYPE_F64}, [ELEMENT_F32] = {"f32", 4, 'F', 24, 8, DTYPE_F32},
+	[ELEMENT_F16] = {"f16", 2, 'F', 11, 5, DTYPE_F16},  [ELEMENT_BF16] = {"bf16", 2, 'F', 8, 8, DTYPE_BF16},
+	[ELEMENT_I64] = {"i64", 8, 'I', 63, 0, DTYPE_I64},  [ELEMENT_I32] = {"i32", 4, 'I', 31, 0, DTYPE_I32},
+	[ELEMENT_I16] = {"i16", 2, 'I', 15, 0, DTYPE_I32},  [ELEMENT_I8] = {"i8", 1, 'I', 7, 0, DTYPE_I8},
+	[ELEMENT_U64] = {"u64", 8, 'U', 64, 0, DTYPE_NONE}, [ELEMENT_U32] = {"u32", 4, 'U', 32, 0, DTYPE_U32},
+	[ELEMENT_U16] = {"u16", 2, 'U', 16, 0, DTYPE_I32},  [ELEMENT_U8] = {"u8", 1, 'U', 8, 0, DTYPE_U8},
+	[ELEMENT_BOOL] = {"bool", 1, 'U', 1, 0, DTYPE_U8},  [ELEMENT_OTHER] = {"?", 0, 'X', 0, 0, DTYPE_NONE},
+};
+
+size_t element_bytes(Element element)
+{
+	return rows[element].bytes;
+}
+
+static Element element_of(Dtype dtype)
+{
+	for (Element e = 0; e < ELEMENT_OTHER; e++)
+		if (strcmp(rows[e].name, dtype_name(dtype)) == 0)
+			return e;
+	return ELEMENT_OTHER;
+}
+
+static bool exact(Element from, Element to)
+{
+	const ElementRow *a = &rows[from], *b = &rows[to];
+	if (from == to)
+		return true;
+	if (a->class == 'X' || b->class == 'X' || to == ELEMENT_BOOL)
+		return false;
+	if (a->class == 'F')
+		return b->class == 'F' && a->bits <= b->bits && a->range <= b->range;
+	if (b->class == 'F') /* -2^b has one significant bit, and every range here holds 2^16 but f16's */
+		return a->bits <= b->bits && (to != ELEMENT_F16 || a->bits <= 11);
+	return a->bits <= b->bits && (a->class == 'U' || b->class == 'I');
+}
+
+bool layout_measure(Layout *layout, ArrayError *error)
+{
+	bool empty = false;
+	uint64_t n = 1, bytes;
+	for (int i = 0; i < layout->rank; i++)
+		empty |= layout->extents[i] == 0;
+	for (int i = 0; i < layout->rank && !empty; i++)
+		if (__builtin_mul_overflow(n, (uint64_t)layout->extents[i], &n))
+			return array_fail(error, "its shape has more elements than can be counted");
+	n = empty ? 0 : n;
+	if (__builtin_mul_overflow(n, element_bytes(layout->element), &bytes) || bytes > SIZE_MAX / 2)
+		return array_fail(error, "its shape has more bytes than can be counted");
+	layout->nelements = n;
+	layout->bytes = bytes;
+	return true;
+}
+
+static void swap_bytes(unsigned char *at, size_t n, size_t width)
+{
+	for (size_t i = 0; i < n; i++, at += width)
+		for (size_t a = 0, b = width - 1; a < b; a++, b--) {
+			unsigned char t = at[a];
+			at[a] = at[b];
+			at[b] = t;
+		}
+}
+
+/* strides[i]: elements of the source between neighbours along axis i of the result. */
+static void gather(const char *from, char *to, const Array *out, const int64_t *strides)
+{
+	int64_t index[ARRAY_RANK_MAX] = {0}, at = 0;
+	size_t width = dtype_bytes(out->dtype);
+	for (size_t i = 0; i < out->nelements; i++) {
+		memcpy(to + i * width, from + (size_t)at * width, width);
+		for (int axis = out->rank - 1; axis >= 0; axis--) {
+			at += strides[axis];
+			if (++index[axis] < out->extents[axis])
+				break;
+			at -= strides[axis] * out->extents[axis];
+			index[axis] = 0;
+		}
+	}
+}
+
+bool array_new(Array *out, Dtype dtype, int rank, const int64_t *extents, ArrayError *error)
+{
+	Layout layout = {.element = ELEMENT_I8, .rank = rank};
+	memset(out, 0, sizeof *out);
+	if (rank > ARRAY_RANK_MAX)
+		return array_fail(error, "more than %d axes", ARRAY_RANK_MAX);
+	memcpy(layout.extents, extents, (size_t)rank * sizeof *extents);
+	if (!layout_measure(&layout, error))
+		return false;
+	out->dtype = dtype;
+	out->rank = rank;
+	memcpy(out->extents, extents, (size_t)rank * sizeof *extents);
+	out->nelements = layout.nelements;
+	if (__builtin_mul_overflow(layout.nelements, dtype_bytes(dtype), &out->bytes) ||
+	    !(out->data = array_room(out->bytes))) {
+		memset(out, 0, sizeof *out);
+		return array_fail(error, "not enough memory for %zu elements", layout.nelements);
+	}
+	memset(out->data, 0, out->bytes);
+	return true;
+}
+
+void array_free(Array *array)
+{
+	free(array->data);
+	memset(array, 0, sizeof *array);
+}
+
+bool array_permute(const Array *array, const int *order, Array *out, ArrayError *error)
+{
+	int64_t strides[ARRAY_RANK_MAX], moved[ARRAY_RANK_MAX], extents[ARRAY_RANK_MAX], n = 1;
+	if (array->nelements > 0)
+		for (int i = array->rank - 1; i >= 0; i--) {
+			strides[i] = n;
+			n *= array->extents[i];
+		}
+	for (int i = 0; i < array->rank; i++) {
+		extents[i] = array->extents[order[i]];
+		moved[i] = array->nelements > 0 ? strides[order[i]] : 0;
+	}
+	if (!array_new(out, array->dtype, array->rank, extents, error))
+		return false;
+	gather(array->data, out->data, out, moved);
+	return true;
+}
+
+static float half_to_float(uint16_t h)
+{
+	uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 0x3ff, bits;
+	float f;
+	if (e == 0) { /* zero and subnormals: m * 2^-24 */
+		f = (float)m * 0x1p-24f;
+		return sign ? -f : f;
+	}
+	bits = sign | (e == 31 ? 0xffu : e + 112) << 23 | m << 13;
+	memcpy(&f, &bits, sizeof f);
+	return f;
+}
+
+static float brain_to_float(uint16_t b)
+{
+	uint32_t bits = (uint32_t)b << 16;
+	float f;
+	memcpy(&f, &bits, sizeof f);
+	return f;
+}
+
+static double load_float(Element element, const void *at)
+{
+	switch (element) {
+	case ELEMENT_F64: return *(const double *)at;
+	case ELEMENT_F32: return (double)*(const float *)at;
+	case ELEMENT_F16: return (double)half_to_float(*(const uint16_t *)at);
+	default: return (double)brain_to_float(*(const uint16_t *)at);
+	}
+}
+
+static int64_t load_integer(Element element, const void *at)
+{
+	switch (element) {
+	case ELEMENT_I64: return *(const int64_t *)at;
+	case ELEMENT_I32: return *(const int32_t *)at;
+	case ELEMENT_I16: return *(const int16_t *)at;
+	case ELEMENT_I8: return *(const int8_t *)at;
+	case ELEMENT_U32: return *(const uint32_t *)at;
+	case ELEMENT_U16: return *(const uint16_t *)at;
+	case ELEMENT_BOOL: return *(const uint8_t *)at != 0;
+	default: return *(const uint8_t *)at;
+	}
+}
+
+/* f16 and bf16 as targets of integers: only small ones get here, and they are exact. */
+static void store_small_float(Dtype dtype, void *at, float value)
+{
+	uint32_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	if (dtype == DTYPE_BF16) {
+		*(uint16_t *)at = (uint16_t)(bits >> 16);
+		return;
+	}
+	uint32_t sign = bits >> 16 & 0x8000, e = bits >> 23 & 255, m = bits >> 13 & 0x3ff;
+	*(uint16_t *)at = (uint16_t)(e == 0 ? sign : sign | (e - 112) << 10 | m);
+}
+
+static void store(Dtype dtype, void *at, double f, int64_t i)
+{
+	switch (dtype) {
+	case DTYPE_F64: *(double *)at = f; break;
+	case DTYPE_F32: *(float *)at = (float)f; break;
+	case DTYPE_I64: *(int64_t *)at = i; break;
+	case DTYPE_I32: *(int32_t *)at = (int32_t)i; break;
+	case DTYPE_U32: *(uint32_t *)at = (uint32_t)i; break;
+	case DTYPE_I8: *(int8_t *)at = (int8_t)i; break;
+	case DTYPE_U8: *(uint8_t *)at = (uint8_t)i; break;
+	default: store_small_float(dtype, at, (float)f); break;
+	}
+}
+
+static void convert(Element from, const char *raw, Array *out)
+{
+	size_t width = element_bytes(from), to = dtype_bytes(out->dtype);
+	for (size_t i = 0; i < out->nelements; i++) {
+		const char *at = raw + i * width;
+		bool real = rows[from].class == 'F';
+		int64_t integer = real ? 0 : load_integer(from, at);
+		store(out->dtype, (char *)out->data + i * to, real ? load_float(from, at) : (double)integer, integer);
+	}
+}
+
+/* The type that the array gets, DTYPE_NONE after an error. */
+static Dtype target(const Layout *layout, Dtype want, ArrayError *error)
+{
+	const char *type = layout->element == ELEMENT_OTHER ? layout->type : rows[layout->element].name;
+	Dtype dtype = want == DTYPE_NONE ? rows[layout->element].dtype : want;
+	if (dtype == DTYPE_NONE)
+		array_fail(error, "its elements are %s, which is not supported", type);
+	else if (!exact(layout->element, element_of(dtype))) {
+		array_fail(error, "expected elements of type %s, but the file holds %s", dtype_name(dtype), type);
+		return DTYPE_NONE;
+	}
+	return dtype;
+}
+
+/* Row-major order for a file whose first axis is the fastest: the array read backwards, transposed. */
+static bool from_fortran(Array *array, ArrayError *error)
+{
+	int order[ARRAY_RANK_MAX];
+	Array turned, backwards = *array;
+	for (int i = 0; i < array->rank; i++) {
+		order[i] = array->rank - 1 - i;
+		backwards.extents[i] = array->extents[order[i]];
+	}
+	bool ok = array_permute(&backwards, order, &turned, error);
+	array_free(array);
+	if (ok)
+		*array = turned;
+	return ok;
+}
+
+bool array_decode(const Layout *layout, void *raw, Dtype want, Array *out, ArrayError *error)
+{
+	Dtype dtype = target(layout, want, error);
+	size_t width = element_bytes(layout->element);
+	memset(out, 0, sizeof *out);
+	if (dtype == DTYPE_NONE) {
+		free(raw);
+		return false;
+	}
+	if (layout->swapped)
+		swap_bytes(raw, layout->nelements, width);
+	if (element_of(dtype) == layout->element) {
+		*out = (Array){.dtype = dtype, .rank = layout->rank, .nelements = layout->nelements,
+			       .bytes = (size_t)layout->bytes, .data = raw};
+		memcpy(out->extents, layout->extents, sizeof out->extents);
+	} else {
+		bool ok = array_new(out, dtype, layout->rank, layout->extents, error);
+		if (ok)
+			convert(layout->element, raw, out);
+		free(raw);
+		if (!ok)
+			return false;
+	}
+	return !layout->fortran || layout->rank < 2 || from_fortran(out, error);
+}

@@ -1,0 +1,210 @@
+/* Array files: opening by content, lookup by name, reading. The formats are rows of `Format`. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array_format.h"
+
+bool array_fail(ArrayError *error, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(error->text, sizeof error->text, fmt, args);
+	va_end(args);
+	return false;
+}
+
+void *array_room(uint64_t n)
+{
+	if (n > SIZE_MAX / 2)
+		return NULL;
+	n = n == 0 ? 1 : n;
+	return aligned_alloc(ARRAY_ALIGNMENT, (n + ARRAY_ALIGNMENT - 1) / ARRAY_ALIGNMENT * ARRAY_ALIGNMENT);
+}
+
+bool array_file_bytes(const ArrayFile *file, uint64_t offset, void *to, size_t n)
+{
+	if (offset > file->len || n > file->len - offset)
+		return false;
+	if (file->bytes) {
+		memcpy(to, file->bytes + offset, n);
+		return true;
+	}
+	for (size_t done = 0; done < n;) {
+		ssize_t got = pread(file->fd, (char *)to + done, n - done, (off_t)(offset + done));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		done += (size_t)got;
+	}
+	return true;
+}
+
+/* By the first bytes: each format has its own. A safetensors starts with a length, then '{'. */
+static const Format *format_of(const ArrayFile *file)
+{
+	unsigned char head[9] = {0};
+	size_t n = file->len < sizeof head ? (size_t)file->len : sizeof head;
+	if (!array_file_bytes(file, 0, head, n))
+		return NULL;
+	if (memcmp(head, "\x93NUMPY", 6) == 0)
+		return &npy_format;
+	if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
+		return &npz_format;
+	return n == sizeof head && head[8] == '{' ? &safetensors_format : NULL;
+}
+
+static bool open_entries(ArrayFile *file, ArrayError *error)
+{
+	if (file->len == 0)
+		return array_fail(error, "the file is empty");
+	file->format = format_of(file);
+	if (!file->format)
+		return array_fail(error, "it is not a .npy, .npz or .safetensors file");
+	return file->format->open(file, error);
+}
+
+static bool open_path(ArrayFile *file, const char *path, ArrayError *error)
+{
+	struct stat st;
+	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (file->fd < 0 || fstat(file->fd, &st) != 0)
+		return array_fail(error, "%s", strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return array_fail(error, "it is not a regular file");
+	file->len = (uint64_t)st.st_size;
+	file->path = strdup(path);
+	if (!file->path)
+		return array_fail(error, "out of memory");
+	return open_entries(file, error);
+}
+
+ArrayFile *array_file_open(const char *path, ArrayError *error)
+{
+	ArrayFile *file = calloc(1, sizeof *file);
+	if (!file) {
+		array_fail(error, "out of memory");
+		return NULL;
+	}
+	file->fd = -1;
+	if (open_path(file, path, error))
+		return file;
+	array_file_close(file);
+	return NULL;
+}
+
+ArrayFile *array_file_memory(const void *bytes, size_t len, ArrayError *error)
+{
+	ArrayFile *file = calloc(1, sizeof *file);
+	if (!file) {
+		array_fail(error, "out of memory");
+		return NULL;
+	}
+	file->fd = -1;
+	file->bytes = bytes;
+	file->len = len;
+	if (open_entries(file, error))
+		return file;
+	array_file_close(file);
+	return NULL;
+}
+
+void array_file_close(ArrayFile *file)
+{
+	if (!file)
+		return;
+	if (file->format && file->format->close)
+		file->format->close(file);
+	for (size_t i = 0; i < file->nentries; i++)
+		free(file->entries[i].name);
+	free(file->entries);
+	free((char *)file->path);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file);
+}
+
+const char *array_file_kind(const ArrayFile *file)
+{
+	return file->format->suffix;
+}
+
+size_t array_file_count(const ArrayFile *file)
+{
+	return file->nentries;
+}
+
+const char *array_file_name(const ArrayFile *file, size_t index)
+{
+	return file->entries[index].name;
+}
+
+ptrdiff_t array_file_find(const ArrayFile *file, const char *name)
+{
+	for (size_t i = 0; i < file->nentries; i++)
+		if (strcmp(file->entries[i].name, name) == 0)
+			return (ptrdiff_t)i;
+	return -1;
+}
+
+bool array_file_read(ArrayFile *file, size_t index, Dtype want, Array *out, ArrayError *error)
+{
+	Layout layout;
+	void *raw = NULL;
+	memset(out, 0, sizeof *out);
+	if (!file->format->load(file, index, &layout, &raw, error))
+		return false;
+	return array_decode(&layout, raw, want, out, error);
+}
+
+/* "a, b, c, ..." of the names in the file, for a message. */
+static void list_names(const ArrayFile *file, char *text, size_t room)
+{
+	size_t used = 0;
+	text[0] = '\0';
+	for (size_t i = 0; i < file->nentries; i++) {
+		const char *name = file->entries[i].name;
+		if (used + strlen(name) + 8 > room) {
+			snprintf(text + used, room - used, ", ...");
+			return;
+		}
+		used += (size_t)snprintf(text + used, room - used, "%s%s", i ? ", " : "", name);
+	}
+}
+
+static ptrdiff_t pick(const ArrayFile *file, const char *key, ArrayError *error)
+{
+	bool none = !key || !*key;
+	char names[120];
+	if (none && file->nentries == 1)
+		return 0;
+	ptrdiff_t index = none ? -1 : array_file_find(file, key);
+	if (index >= 0)
+		return index;
+	list_names(file, names, sizeof names);
+	if (file->format == &npy_format)
+		array_fail(error, "a .npy file holds one array, without a name: no ':%.60s'", key);
+	else if (none)
+		array_fail(error, "it holds %zu arrays: say which with ':KEY' (%s)", file->nentries, names);
+	else
+		array_fail(error, "it has no array '%.60s' (it has: %s)", key, names);
+	return -1;
+}
+
+bool array_read(const char *path, const char *key, Dtype want, Array *out, ArrayError *error)
+{
+	memset(out, 0, sizeof *out);
+	ArrayFile *file = array_file_open(path, error);
+	if (!file)
+		return false;
+	ptrdiff_t index = pick(file, key, error);
+	bool ok = index >= 0 && array_file_read(file, (size_t)index, want, out, error);
+	array_file_close(file);
+	return ok;
+}

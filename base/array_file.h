@@ -1,0 +1,66 @@
+/* Files of arrays: .npy, .npz and .safetensors, told apart by their first bytes.
+ *
+ * One representation in memory, whatever the file held: row-major, native byte order, aligned to 64
+ * bytes. Files are hostile until read: every length is checked against the file's own before anything
+ * is allocated. Nothing here ends the process or uses an arena (the runtime library links it):
+ * functions return false with a text.
+ *
+ * Conversion: a reader asks for the element type that it wants and gets it when every value of the
+ * file's type has an exact image in it (f16 in f32, u8 in f32, i32 in f64; not f64 in f32, not i64 in
+ * i32). Without a wish, types that the language lacks come as the narrowest that holds them.
+ */
+#ifndef TSR_BASE_ARRAY_FILE_H
+#define TSR_BASE_ARRAY_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+
+enum { ARRAY_RANK_MAX = 32, ARRAY_ALIGNMENT = 64 };
+
+typedef struct Array {
+	Dtype dtype;
+	int rank;
+	int64_t extents[ARRAY_RANK_MAX];
+	size_t nelements, bytes;
+	void *data; /* owned; never NULL after success */
+} Array;
+
+/* Why something failed: one line without the file's name and without a full stop. */
+typedef struct ArrayError {
+	char text[256];
+} ArrayError;
+
+/* An open file with its list of arrays; a .npy has one, named "". */
+typedef struct ArrayFile ArrayFile;
+
+ArrayFile *array_file_open(const char *path, ArrayError *error);
+/* The same from memory, for .npy and .safetensors; `bytes` stays the caller's and must outlive it. */
+ArrayFile *array_file_memory(const void *bytes, size_t len, ArrayError *error);
+void array_file_close(ArrayFile *file);
+/* ".npy", ".npz" or ".safetensors". */
+const char *array_file_kind(const ArrayFile *file);
+size_t array_file_count(const ArrayFile *file);
+/* In the file's order. */
+const char *array_file_name(const ArrayFile *file, size_t index);
+/* The index of a name, or -1. */
+ptrdiff_t array_file_find(const ArrayFile *file, const char *name);
+/* `want`: DTYPE_NONE takes what comes. On failure *out is zeroed and needs no array_free. */
+bool array_file_read(ArrayFile *file, size_t index, Dtype want, Array *out, ArrayError *error);
+
+/* Opens, reads one array and closes. `key` names the array; NULL or "" for a .npy, and for a file that
+ * holds exactly one. */
+bool array_read(const char *path, const char *key, Dtype want, Array *out, ArrayError *error);
+/* Writes a .npy, version 1, as NumPy does, byte for byte. bf16 and u4x32 have no such form. The file is
+ * written in place: a caller that must keep an earlier one writes to a temporary name. */
+bool npy_write(const char *path, const Array *array, ArrayError *error);
+
+/* Zeroed elements; false on overflow or when memory is short. */
+bool array_new(Array *out, Dtype dtype, int rank, const int64_t *extents, ArrayError *error);
+void array_free(Array *array);
+/* Axis i of the result is axis order[i] of `array`; order is a permutation of 0 .. rank - 1. */
+bool array_permute(const Array *array, const int *order, Array *out, ArrayError *error);
+
+#endif

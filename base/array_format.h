@@ -1,0 +1,74 @@
+/* What the readers of array files share, private to base: a file's own element types, one record per
+ * array, and the bytes behind it. */
+#ifndef TSR_BASE_ARRAY_FORMAT_H
+#define TSR_BASE_ARRAY_FORMAT_H
+
+#include "base/array_file.h"
+
+/* The element types that files hold; the first rows are those of the language. */
+typedef enum Element {
+	ELEMENT_F64, ELEMENT_F32, ELEMENT_F16, ELEMENT_BF16,
+	ELEMENT_I64, ELEMENT_I32, ELEMENT_I16, ELEMENT_I8,
+	ELEMENT_U64, ELEMENT_U32, ELEMENT_U16, ELEMENT_U8,
+	ELEMENT_BOOL,
+	ELEMENT_OTHER /* known to the file only: `type` names it */
+} Element;
+
+/* What a file says about one array. */
+typedef struct Layout {
+	Element element;
+	char type[24]; /* as the file spells it */
+	bool swapped;  /* the other byte order */
+	bool fortran;  /* the first axis is the fastest */
+	int rank;
+	int64_t extents[ARRAY_RANK_MAX];
+	size_t nelements;
+	uint64_t offset, bytes; /* in the file (safetensors, npy), or in the member (npz) */
+} Layout;
+
+typedef struct Entry {
+	char *name;
+	Layout layout;   /* not of a .npz, whose members have headers of their own */
+	uint64_t member; /* of a .npz */
+} Entry;
+
+typedef struct Format {
+	const char *suffix;
+	/* Fills file->entries; false with an error. */
+	bool (*open)(ArrayFile *file, ArrayError *error);
+	/* The array's layout and its bytes as they stand in the file: *raw is malloc'd, ARRAY_ALIGNMENT. */
+	bool (*load)(ArrayFile *file, size_t index, Layout *layout, void **raw, ArrayError *error);
+	void (*close)(ArrayFile *file);
+} Format;
+
+struct ArrayFile {
+	const Format *format;
+	const char *path;           /* owned; NULL in memory */
+	int fd;                     /* -1 in memory */
+	const unsigned char *bytes; /* in memory */
+	uint64_t len;
+	Entry *entries; /* owned, with their names */
+	size_t nentries;
+	void *archive; /* of a .npz */
+};
+
+extern const Format npy_format, npz_format, safetensors_format;
+
+bool array_fail(ArrayError *error, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* n bytes from `offset`; false when the file ends before. */
+bool array_file_bytes(const ArrayFile *file, uint64_t offset, void *to, size_t n);
+/* Room for n bytes (at least 1), aligned; NULL when memory is short. */
+void *array_room(uint64_t n);
+size_t element_bytes(Element element);
+/* Sets nelements and bytes from the extents, checked for overflow. */
+bool layout_measure(Layout *layout, ArrayError *error);
+/* A .npy header of at most `len` bytes; sets offset to the first byte of data. */
+bool npy_parse(const unsigned char *bytes, size_t len, Layout *layout, ArrayError *error);
+/* The length of a .npy's whole header from its first 12 bytes; 0 when they are none. */
+uint64_t npy_header_bytes(const unsigned char bytes[12]);
+enum { NPY_HEADER_MAX = 1 << 16, NPY_PREFIX = 12 };
+
+/* Takes `raw` over and makes the array. */
+bool array_decode(const Layout *layout, void *raw, Dtype want, Array *out, ArrayError *error);
+
+#endif
