@@ -80,7 +80,8 @@ void size_print(FILE *out, const Sizes *sizes, Size a);
 const char *size_text(Arena *arena, const Sizes *sizes, Size a);
 
 /* The structure, for emitters: a size as a postfix program over int64.
- * CONST v | DIM d | ADD | SUB | MUL | DIV (exact) | FLOOR. */
+ * CONST v | DIM d | ADD | SUB | MUL | DIV (exact) | FLOOR; all but the first two take their operands
+ * from the stack, the divisor on top. The size SIZE_BAD has no operations. */
 typedef enum SizeCode { SIZE_CONST, SIZE_DIM, SIZE_ADD, SIZE_SUB, SIZE_MUL, SIZE_DIV, SIZE_FLOOR } SizeCode;
 typedef struct SizeOp {
 	SizeCode code;

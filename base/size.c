@@ -1,0 +1,395 @@
+/* Sums and products of sizes: the interning tables, the order of terms, and polynomial arithmetic. See
+ * base/size_poly.h for the representation. */
+#include "base/size.h"
+
+#include <stb/stb_ds.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/size_poly.h"
+
+static int compare_sizes(const Sizes *sizes, Size a, Size b);
+
+static int compare_atoms(const Sizes *sizes, uint32_t ia, uint32_t ib)
+{
+	const Atom *a = atom_at(sizes, ia), *b = atom_at(sizes, ib);
+	if (ia == ib)
+		return 0;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->kind == ATOM_DIM)
+		return a->dim < b->dim ? -1 : 1;
+	if (!size_same(a->num, b->num))
+		return compare_sizes(sizes, a->num, b->num);
+	return compare_sizes(sizes, a->den, b->den);
+}
+
+/* Negative when a stands before b. */
+static int compare_monos(const Sizes *sizes, uint32_t ia, uint32_t ib)
+{
+	const Mono *a = mono_at(sizes, ia), *b = mono_at(sizes, ib);
+	if (ia == ib)
+		return 0;
+	for (uint32_t i = 0; i < a->n && i < b->n; i++) {
+		int order = compare_atoms(sizes, a->factors[i].atom, b->factors[i].atom);
+		if (order)
+			return order;
+		if (a->factors[i].power != b->factors[i].power)
+			return a->factors[i].power > b->factors[i].power ? -1 : 1;
+	}
+	return a->n > b->n ? -1 : 1;
+}
+
+static int compare_sizes(const Sizes *sizes, Size sa, Size sb)
+{
+	const Poly *a = poly_at(sizes, sa), *b = poly_at(sizes, sb);
+	if (size_same(sa, sb))
+		return 0;
+	for (uint32_t i = 0; i < a->n && i < b->n; i++) {
+		int order = compare_monos(sizes, a->terms[i].mono, b->terms[i].mono);
+		if (order)
+			return order;
+		if (a->terms[i].coef != b->terms[i].coef)
+			return a->terms[i].coef > b->terms[i].coef ? -1 : 1;
+	}
+	return a->n > b->n ? -1 : 1;
+}
+
+static uint32_t intern_atom(Sizes *sizes, Atom atom)
+{
+	uint32_t key[4] = {atom.kind, atom.dim, atom.num.id, atom.den.id};
+	uint64_t hash = XXH3_64bits(key, sizeof key);
+	ptrdiff_t slot = hmgeti(sizes->atom_index, hash);
+	atom.next = slot < 0 ? UINT32_MAX : sizes->atom_index[slot].value;
+	for (uint32_t id = atom.next; id != UINT32_MAX; id = sizes->atoms.at[id].next) {
+		const Atom *a = atom_at(sizes, id);
+		if (a->kind == atom.kind && a->dim == atom.dim && size_same(a->num, atom.num) &&
+		    size_same(a->den, atom.den))
+			return id;
+	}
+	PUSH(sizes->arena, sizes->atoms, atom);
+	hmput(sizes->atom_index, hash, (uint32_t)sizes->atoms.n - 1);
+	return (uint32_t)sizes->atoms.n - 1;
+}
+
+/* factors: sorted by atom, each atom once. */
+static uint32_t intern_mono(Sizes *sizes, const Factor *factors, uint32_t n)
+{
+	uint64_t hash = XXH3_64bits(factors, n * sizeof *factors);
+	ptrdiff_t slot = hmgeti(sizes->mono_index, hash);
+	Mono mono = {.n = n, .weight = 1, .next = slot < 0 ? UINT32_MAX : sizes->mono_index[slot].value};
+	for (uint32_t id = mono.next; id != UINT32_MAX; id = sizes->monos.at[id].next) {
+		const Mono *m = mono_at(sizes, id);
+		if (m->n == n && (n == 0 || memcmp(m->factors, factors, n * sizeof *factors) == 0))
+			return id;
+	}
+	Factor *copy = ARENA_ARRAY(sizes->arena, Factor, n);
+	for (uint32_t i = 0; i < n; i++) {
+		const Atom *atom = atom_at(sizes, factors[i].atom);
+		copy[i] = factors[i];
+		mono.degree += factors[i].power;
+		mono.weight += factors[i].power * atom->weight;
+		if (atom->depth > mono.depth)
+			mono.depth = atom->depth;
+	}
+	mono.factors = copy;
+	PUSH(sizes->arena, sizes->monos, mono);
+	hmput(sizes->mono_index, hash, (uint32_t)sizes->monos.n - 1);
+	return (uint32_t)sizes->monos.n - 1;
+}
+
+static Size intern_poly(Sizes *sizes, const Term *terms, uint32_t n)
+{
+	uint64_t hash = XXH3_64bits(terms, n * sizeof *terms);
+	ptrdiff_t slot = hmgeti(sizes->poly_index, hash);
+	Poly poly = {.n = n, .weight = 1, .next = slot < 0 ? 0 : sizes->poly_index[slot].value};
+	for (uint32_t id = poly.next; id != 0; id = sizes->polys.at[id].next) {
+		const Poly *p = &sizes->polys.at[id];
+		if (p->n == n && (n == 0 || memcmp(p->terms, terms, n * sizeof *terms) == 0))
+			return (Size){id};
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const Mono *mono = mono_at(sizes, terms[i].mono);
+		poly.weight += mono->weight;
+		if (mono->depth > poly.depth)
+			poly.depth = mono->depth;
+	}
+	if (n > TERM_CAP || poly.weight > WEIGHT_CAP || poly.depth > DEPTH_CAP)
+		return SIZE_BAD;
+	Term *copy = ARENA_ARRAY(sizes->arena, Term, n);
+	if (n)
+		memcpy(copy, terms, n * sizeof *terms);
+	poly.terms = copy;
+	PUSH(sizes->arena, sizes->polys, poly);
+	hmput(sizes->poly_index, hash, (uint32_t)sizes->polys.n - 1);
+	return (Size){(uint32_t)sizes->polys.n - 1};
+}
+
+Sizes *sizes_new(Arena *arena)
+{
+	Sizes *sizes = ARENA_NEW(arena, Sizes);
+	sizes->arena = arena;
+	PUSH(arena, sizes->polys, ((Poly){.n = 0}));
+	intern_mono(sizes, NULL, 0);
+	return sizes;
+}
+
+void sizes_free(Sizes *sizes)
+{
+	hmfree(sizes->atom_index);
+	hmfree(sizes->mono_index);
+	hmfree(sizes->poly_index);
+}
+
+DimId sizes_add_dim(Sizes *sizes, Dim dim)
+{
+	PUSH(sizes->arena, sizes->dims, dim);
+	return (DimId)sizes->dims.n - 1;
+}
+
+uint32_t sizes_ndims(const Sizes *sizes)
+{
+	return (uint32_t)sizes->dims.n;
+}
+
+const Dim *sizes_dim(const Sizes *sizes, DimId dim)
+{
+	return dim < sizes->dims.n ? &sizes->dims.at[dim] : NULL;
+}
+
+uint32_t mono_of_atom(Sizes *sizes, uint32_t atom)
+{
+	Factor factor = {atom, 1};
+	return intern_mono(sizes, &factor, 1);
+}
+
+uint32_t mono_of_dim(Sizes *sizes, DimId dim)
+{
+	return mono_of_atom(sizes, intern_atom(sizes, (Atom){.kind = ATOM_DIM, .dim = dim, .weight = 1}));
+}
+
+Size size_of_quotient(Sizes *sizes, AtomKind kind, Size num, Size den)
+{
+	const Poly *n = poly_at(sizes, num), *d = poly_at(sizes, den);
+	Atom atom = {.kind = kind, .num = num, .den = den, .weight = n->weight + d->weight + 1};
+	atom.depth = 1 + (n->depth > d->depth ? n->depth : d->depth);
+	if (size_is_bad(num) || size_is_bad(den) || atom.weight > WEIGHT_CAP || atom.depth > DEPTH_CAP)
+		return SIZE_BAD;
+	Term term = {1, mono_of_atom(sizes, intern_atom(sizes, atom)), 0};
+	return intern_poly(sizes, &term, 1);
+}
+
+uint32_t mono_mul(Sizes *sizes, uint32_t ia, uint32_t ib)
+{
+	Factor product[2 * DEGREE_CAP];
+	Mono a = *mono_at(sizes, ia), b = *mono_at(sizes, ib);
+	uint32_t n = 0, i = 0, k = 0;
+	if (a.degree + b.degree > DEGREE_CAP)
+		return UINT32_MAX;
+	while (i < a.n || k < b.n) {
+		int order = i == a.n ? 1 : k == b.n ? -1 : compare_atoms(sizes, a.factors[i].atom, b.factors[k].atom);
+		product[n] = order <= 0 ? a.factors[i++] : b.factors[k++];
+		if (order == 0)
+			product[n].power += b.factors[k++].power;
+		n++;
+	}
+	return intern_mono(sizes, product, n);
+}
+
+bool mono_div(Sizes *sizes, uint32_t ia, uint32_t ib, uint32_t *quotient)
+{
+	Factor rest[DEGREE_CAP];
+	Mono a = *mono_at(sizes, ia), b = *mono_at(sizes, ib);
+	uint32_t n = 0, k = 0;
+	for (uint32_t i = 0; i < a.n; i++) {
+		Factor factor = a.factors[i];
+		if (k < b.n && b.factors[k].atom == factor.atom) {
+			if (b.factors[k].power > factor.power)
+				return false;
+			factor.power -= b.factors[k++].power;
+		}
+		if (factor.power)
+			rest[n++] = factor;
+	}
+	if (k < b.n)
+		return false;
+	*quotient = intern_mono(sizes, rest, n);
+	return true;
+}
+
+void work_add(const Sizes *sizes, Work *work, int64_t coef, uint32_t mono)
+{
+	uint32_t low = 0, high = work->n;
+	if (coef == 0 || work->bad)
+		return;
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+		if (compare_monos(sizes, work->at[mid].mono, mono) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	Term *at = &work->at[low];
+	if (low < work->n && at->mono == mono) {
+		work->bad = __builtin_add_overflow(at->coef, coef, &at->coef) || at->coef > COEF_CAP ||
+		            at->coef < -COEF_CAP;
+		if (at->coef == 0)
+			memmove(at, at + 1, (--work->n - low) * sizeof *at);
+	} else if (work->n == WORK_CAP || mono == UINT32_MAX || coef > COEF_CAP || coef < -COEF_CAP) {
+		work->bad = true;
+	} else {
+		memmove(at + 1, at, (work->n++ - low) * sizeof *at);
+		*at = (Term){coef, mono, 0};
+	}
+}
+
+void work_add_size(Sizes *sizes, Work *work, Size a, Term factor)
+{
+	Poly poly = *poly_at(sizes, a);
+	work->bad |= size_is_bad(a);
+	for (uint32_t i = 0; i < poly.n && !work->bad; i++) {
+		int64_t coef;
+		if (__builtin_mul_overflow(poly.terms[i].coef, factor.coef, &coef))
+			work->bad = true;
+		else
+			work_add(sizes, work, coef, mono_mul(sizes, poly.terms[i].mono, factor.mono));
+	}
+}
+
+void work_add_scaled(const Sizes *sizes, Work *work, Size a, int64_t factor)
+{
+	const Poly *poly = poly_at(sizes, a);
+	work->bad |= size_is_bad(a);
+	for (uint32_t i = 0; i < poly->n && !work->bad; i++) {
+		int64_t coef;
+		if (__builtin_mul_overflow(poly->terms[i].coef, factor, &coef))
+			work->bad = true;
+		else
+			work_add(sizes, work, coef, poly->terms[i].mono);
+	}
+}
+
+int64_t gcd64(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return a < 0 ? -a : a;
+}
+
+bool atom_divisor(const Sizes *sizes, const Atom *atom, int64_t *den)
+{
+	return atom->kind != ATOM_DIM && size_is_const(sizes, atom->den, den);
+}
+
+/* A term c * m * (num/den) where den shares a divisor with c, or is a monomial that divides m, is a
+ * simpler size: 2 * (n/2) is n, m * (n/m) is n. Those are sound under the guard of the quotient. */
+static bool simplify_factor(Sizes *sizes, Term term, uint32_t index, Size *simpler)
+{
+	Atom atom = *atom_at(sizes, mono_at(sizes, term.mono)->factors[index].atom);
+	Poly den = *poly_at(sizes, atom.den);
+	uint32_t quotient_mono, rest;
+	if (atom.kind != ATOM_QUOTIENT || den.n != 1)
+		return false;
+	quotient_mono = mono_of_atom(sizes, mono_at(sizes, term.mono)->factors[index].atom);
+	mono_div(sizes, term.mono, quotient_mono, &rest);
+	int64_t common = 1, divisor = den.terms[0].coef;
+	if (den.terms[0].mono == 0)
+		common = gcd64(term.coef, divisor);
+	else if (!mono_div(sizes, rest, den.terms[0].mono, &rest))
+		return false;
+	if (den.terms[0].mono == 0 && common == 1)
+		return false;
+	Work work;
+	work_clear(&work);
+	Size left = size_div(sizes, atom.num, size_const(sizes, divisor / common));
+	work_add_size(sizes, &work, left, (Term){term.coef / common, rest, 0});
+	*simpler = work_intern(sizes, &work);
+	return true;
+}
+
+static bool simplify_term(Sizes *sizes, Term term, Size *simpler)
+{
+	if (mono_at(sizes, term.mono)->depth == 0)
+		return false;
+	for (uint32_t i = 0; i < mono_at(sizes, term.mono)->n; i++)
+		if (simplify_factor(sizes, term, i, simpler))
+			return true;
+	return false;
+}
+
+Size work_intern(Sizes *sizes, Work *work)
+{
+	for (uint32_t i = 0; i < work->n && !work->bad;) {
+		Size simpler;
+		Term term = work->at[i];
+		if (simplify_term(sizes, term, &simpler)) {
+			work_add(sizes, work, -term.coef, term.mono);
+			work_add_scaled(sizes, work, simpler, 1);
+			i = 0; /* its terms may have met others */
+		} else {
+			i++;
+		}
+	}
+	return work->bad ? SIZE_BAD : intern_poly(sizes, work->at, work->n);
+}
+
+Size size_const(Sizes *sizes, int64_t value)
+{
+	Term term = {value, 0, 0};
+	if (value > COEF_CAP || value < -COEF_CAP)
+		return SIZE_BAD;
+	return intern_poly(sizes, &term, value != 0);
+}
+
+Size size_dim(Sizes *sizes, DimId dim)
+{
+	Term term = {1, 0, 0};
+	if (dim >= sizes->dims.n)
+		return SIZE_BAD;
+	term.mono = mono_of_dim(sizes, dim);
+	return intern_poly(sizes, &term, 1);
+}
+
+/* a + factor * b */
+static Size combine(Sizes *sizes, Size a, Size b, int64_t factor)
+{
+	Work work;
+	work_clear(&work);
+	work_add_scaled(sizes, &work, a, 1);
+	work_add_scaled(sizes, &work, b, factor);
+	return work_intern(sizes, &work);
+}
+
+Size size_add(Sizes *sizes, Size a, Size b)
+{
+	return combine(sizes, a, b, 1);
+}
+
+Size size_sub(Sizes *sizes, Size a, Size b)
+{
+	return combine(sizes, a, b, -1);
+}
+
+Size size_plus(Sizes *sizes, Size a, int64_t value)
+{
+	return combine(sizes, a, size_const(sizes, value), 1);
+}
+
+Size size_scale(Sizes *sizes, Size a, int64_t factor)
+{
+	return size_is_bad(a) ? SIZE_BAD : combine(sizes, size_const(sizes, 0), a, factor);
+}
+
+Size size_mul(Sizes *sizes, Size a, Size b)
+{
+	Work work;
+	Poly poly = *poly_at(sizes, b);
+	work_clear(&work);
+	work.bad = size_is_bad(a) || size_is_bad(b);
+	for (uint32_t i = 0; i < poly.n && !work.bad; i++)
+		work_add_size(sizes, &work, a, poly.terms[i]);
+	return work_intern(sizes, &work);
+}

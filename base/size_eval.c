@@ -1,0 +1,123 @@
+/* What can be asked of a size, its value under given dims, and substitution. Recursion goes through
+ * quotients only, whose nesting is bounded (base/size_poly.h). */
+#include "base/size_poly.h"
+
+bool size_is_const(const Sizes *sizes, Size a, int64_t *value)
+{
+	const Poly *poly = poly_at(sizes, a);
+	if (size_is_bad(a) || poly->n > 1 || (poly->n == 1 && poly->terms[0].mono != 0))
+		return false;
+	*value = poly->n ? poly->terms[0].coef : 0;
+	return true;
+}
+
+bool size_is(const Sizes *sizes, Size a, int64_t value)
+{
+	int64_t constant;
+	return size_is_const(sizes, a, &constant) && constant == value;
+}
+
+bool size_is_dim(const Sizes *sizes, Size a, DimId *dim)
+{
+	const Poly *poly = poly_at(sizes, a);
+	if (poly->n != 1 || poly->terms[0].coef != 1)
+		return false;
+	const Mono *mono = mono_at(sizes, poly->terms[0].mono);
+	if (mono->degree != 1 || atom_at(sizes, mono->factors[0].atom)->kind != ATOM_DIM)
+		return false;
+	*dim = atom_at(sizes, mono->factors[0].atom)->dim;
+	return true;
+}
+
+bool size_uses_dim(const Sizes *sizes, Size a, DimId dim)
+{
+	const Poly *poly = poly_at(sizes, a);
+	for (uint32_t i = 0; i < poly->n; i++) {
+		const Mono *mono = mono_at(sizes, poly->terms[i].mono);
+		for (uint32_t k = 0; k < mono->n; k++) {
+			const Atom *atom = atom_at(sizes, mono->factors[k].atom);
+			if (atom->kind == ATOM_DIM ? atom->dim == dim
+			                           : size_uses_dim(sizes, atom->num, dim) ||
+			                                     size_uses_dim(sizes, atom->den, dim))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool eval_atom(const Sizes *sizes, const Atom *atom, const int64_t *values, int64_t *out)
+{
+	int64_t num, den;
+	if (atom->kind == ATOM_DIM) {
+		*out = values[atom->dim];
+		return true;
+	}
+	if (!size_eval(sizes, atom->num, values, &num) || !size_eval(sizes, atom->den, values, &den))
+		return false;
+	if (den == 0 || (den == -1 && num == INT64_MIN))
+		return false;
+	*out = num / den;
+	if (num % den == 0)
+		return true;
+	*out -= (num < 0) != (den < 0);
+	return atom->kind == ATOM_FLOOR;
+}
+
+static bool eval_term(const Sizes *sizes, Term term, const int64_t *values, int64_t *out)
+{
+	const Mono *mono = mono_at(sizes, term.mono);
+	*out = term.coef;
+	for (uint32_t i = 0; i < mono->n; i++) {
+		int64_t value;
+		if (!eval_atom(sizes, atom_at(sizes, mono->factors[i].atom), values, &value))
+			return false;
+		for (uint32_t power = 0; power < mono->factors[i].power; power++)
+			if (__builtin_mul_overflow(*out, value, out))
+				return false;
+	}
+	return true;
+}
+
+bool size_eval(const Sizes *sizes, Size a, const int64_t *values, int64_t *out)
+{
+	const Poly *poly = poly_at(sizes, a);
+	int64_t sum = 0;
+	if (size_is_bad(a))
+		return false;
+	for (uint32_t i = 0; i < poly->n; i++) {
+		int64_t value;
+		if (!eval_term(sizes, poly->terms[i], values, &value) ||
+		    __builtin_add_overflow(sum, value, &sum))
+			return false;
+	}
+	*out = sum;
+	return true;
+}
+
+static Size substitute_atom(Sizes *sizes, Atom atom, const Size *by_dim)
+{
+	int64_t divisor;
+	if (atom.kind == ATOM_DIM)
+		return by_dim[atom.dim];
+	Size num = size_substitute(sizes, atom.num, by_dim);
+	if (atom.kind == ATOM_FLOOR && atom_divisor(sizes, &atom, &divisor))
+		return size_floor(sizes, num, divisor);
+	return size_div(sizes, num, size_substitute(sizes, atom.den, by_dim));
+}
+
+Size size_substitute(Sizes *sizes, Size a, const Size *by_dim)
+{
+	Poly poly = *poly_at(sizes, a);
+	Size sum = size_is_bad(a) ? SIZE_BAD : size_const(sizes, 0);
+	for (uint32_t i = 0; i < poly.n; i++) {
+		Mono mono = *mono_at(sizes, poly.terms[i].mono);
+		Size product = size_const(sizes, poly.terms[i].coef);
+		for (uint32_t k = 0; k < mono.n; k++) {
+			Size by = substitute_atom(sizes, *atom_at(sizes, mono.factors[k].atom), by_dim);
+			for (uint32_t power = 0; power < mono.factors[k].power; power++)
+				product = size_mul(sizes, product, by);
+		}
+		sum = size_add(sizes, sum, product);
+	}
+	return sum;
+}

@@ -1,0 +1,124 @@
+/* The inside of sizes, private to base/size*.c.
+ *
+ * A size is a polynomial: terms in descending lexicographic order of their monomials (dims in the order
+ * of declaration, then quotients, then floors; the constant last). Atoms, monomials and polynomials are
+ * interned in three tables, so an id stands for a structure. Order is structural, never that of ids, so
+ * that what is printed does not depend on the order of construction.
+ *
+ * Bounds, so that hostile input costs little: TERM_CAP terms, DEGREE_CAP, DEPTH_CAP nested quotients,
+ * and WEIGHT_CAP nodes when everything shared is written out; beyond any of them a size is SIZE_BAD.
+ */
+#ifndef TSR_BASE_SIZE_POLY_H
+#define TSR_BASE_SIZE_POLY_H
+
+#include "base/size.h"
+
+enum {
+	TERM_CAP = 256,
+	WORK_CAP = 512,
+	DEGREE_CAP = 16,
+	DEPTH_CAP = 32,
+	WEIGHT_CAP = 16384,
+};
+#define COEF_CAP ((int64_t)1 << 62)
+
+typedef enum AtomKind { ATOM_DIM, ATOM_QUOTIENT, ATOM_FLOOR } AtomKind;
+
+typedef struct Atom {
+	AtomKind kind;
+	DimId dim;     /* of ATOM_DIM */
+	Size num, den; /* of the others; a floor's den is a constant > 1 */
+	uint32_t weight, depth;
+	uint32_t next; /* in the table's chain of equal hashes */
+} Atom;
+
+typedef struct Factor {
+	uint32_t atom, power;
+} Factor;
+
+/* Monomial 0 is the constant 1. */
+typedef struct Mono {
+	const Factor *factors;
+	uint32_t n, degree, weight, depth;
+	uint32_t next;
+} Mono;
+
+typedef struct Term {
+	int64_t coef; /* not 0, at most COEF_CAP either way */
+	uint32_t mono;
+	uint32_t zero; /* no padding, so that terms can be hashed as bytes */
+} Term;
+
+typedef struct Poly {
+	const Term *terms;
+	uint32_t n, weight, depth;
+	uint32_t next;
+} Poly;
+
+typedef struct IndexSlot {
+	uint64_t key;   /* hash */
+	uint32_t value; /* the newest id of that hash */
+} IndexSlot;
+
+struct Sizes {
+	Arena *arena;
+	VEC(Dim) dims;
+	VEC(Atom) atoms;
+	VEC(Mono) monos;
+	VEC(Poly) polys; /* polys.at[0] is SIZE_BAD */
+	IndexSlot *atom_index, *mono_index, *poly_index;
+};
+
+/* A polynomial under construction: sorted, without zero terms, not interned, its quotients not
+ * simplified. bad: a bound was passed. */
+typedef struct Work {
+	uint32_t n;
+	bool bad;
+	Term at[WORK_CAP];
+} Work;
+
+static inline void work_clear(Work *work)
+{
+	work->n = 0;
+	work->bad = false;
+}
+
+/* work += coef * mono */
+void work_add(const Sizes *sizes, Work *work, int64_t coef, uint32_t mono);
+/* work += factor * mono * a */
+void work_add_size(Sizes *sizes, Work *work, Size a, Term factor);
+/* work += factor * a: needs no new monomials */
+void work_add_scaled(const Sizes *sizes, Work *work, Size a, int64_t factor);
+/* The size in normal form. */
+Size work_intern(Sizes *sizes, Work *work);
+
+/* UINT32_MAX where the degree is beyond its cap. */
+uint32_t mono_mul(Sizes *sizes, uint32_t a, uint32_t b);
+/* a / b; false when b does not divide a. */
+bool mono_div(Sizes *sizes, uint32_t a, uint32_t b, uint32_t *quotient);
+uint32_t mono_of_atom(Sizes *sizes, uint32_t atom);
+uint32_t mono_of_dim(Sizes *sizes, DimId dim);
+/* The atom num/den or floor(num/den) as a size. */
+Size size_of_quotient(Sizes *sizes, AtomKind kind, Size num, Size den);
+int64_t gcd64(int64_t a, int64_t b);
+/* Is the atom a quotient or floor by a constant? Then *den is it. */
+bool atom_divisor(const Sizes *sizes, const Atom *atom, int64_t *den);
+/* a = q * b as polynomials with integer coefficients. */
+bool size_div_exact(Sizes *sizes, Size a, Size b, Size *q);
+
+static inline const Poly *poly_at(const Sizes *sizes, Size a)
+{
+	return &sizes->polys.at[a.id];
+}
+
+static inline const Mono *mono_at(const Sizes *sizes, uint32_t mono)
+{
+	return &sizes->monos.at[mono];
+}
+
+static inline const Atom *atom_at(const Sizes *sizes, uint32_t atom)
+{
+	return &sizes->atoms.at[atom];
+}
+
+#endif
