@@ -1,0 +1,278 @@
+/* Projections of specifications: a letter is a class, whatever row it stands in.
+ *
+ * Rows are ground, so a row variable is the axes between those written before it and behind it; axis i of
+ * variable v is the letter (v, i). A letter that is an axis somewhere has that axis' size (the result's
+ * first); the others get theirs from inference (a `with`), or from the size relation of the affine or
+ * concatenated axis in which they stand, solved for them when the rest is known:
+ *
+ *   valid    in = stride*(out - 1) + 1 + (k - 1)*dilation + offset
+ *   padded   in = stride*out
+ *   plain    in = stride*out                     offset < stride
+ *            in = stride*(out - 1) + offset + 1  otherwise
+ */
+#include "infer/project.h"
+
+#include <stb/stb_ds.h>
+#include <stdlib.h>
+
+/* Of a row variable's axis the key is "v.3", which no letter can be. */
+typedef struct LetterEntry {
+	char *key;
+	ClassId value;
+} LetterEntry;
+
+typedef struct SpecReader {
+	Projector *p;
+	LetterEntry *letters; /* stb_ds string map, keys interned */
+} SpecReader;
+
+/* ---- first mention of each letter ---- */
+
+static ClassId keyed_class(SpecReader *r, Sym key, Sym name, Span span)
+{
+	ptrdiff_t at = shgeti(r->letters, key);
+	if (at >= 0)
+		return r->letters[at].value;
+	ClassId c = class_new(r->p, SIZE_BAD, name, span);
+	shput(r->letters, (char *)key, c);
+	return c;
+}
+
+static ClassId letter_class(SpecReader *r, Sym letter, Span span)
+{
+	return keyed_class(r, letter, letter, span);
+}
+
+static ClassId variable_class(SpecReader *r, Sym var, uint32_t i, Span span)
+{
+	Symbols *symbols = r->p->inference->graph->symbols;
+	return keyed_class(r, sym_printf(symbols, "%s.%u", var, i), sym_printf(symbols, "%s%u", var, i), span);
+}
+
+static void class_is_axis(SpecReader *r, AxisMap *axis, ClassId c)
+{
+	Projector *p = r->p;
+	Class *cls = &p->classes.at[c];
+	int64_t x, y;
+	axis->kind = MAP_CLASS;
+	axis->cls = c;
+	if (size_is_bad(cls->extent))
+		cls->extent = axis->size;
+	else if (size_is_const(p->sizes, cls->extent, &x) && size_is_const(p->sizes, axis->size, &y) && x != y)
+		project_bug(p, "one letter stands for axes of different sizes");
+}
+
+static void read_affine(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
+{
+	Projector *p = r->p;
+	if (spec->stride < 1 || (spec->kernel && spec->dilation < 1))
+		project_bug(p, "an affine axis without a positive coefficient");
+	axis->kind = MAP_AFFINE;
+	axis->stride = spec->stride;
+	axis->offset = size_const(p->sizes, spec->offset);
+	axis->cls = letter_class(r, spec->letter, spec->span);
+	if (!spec->kernel)
+		return;
+	axis->dilation = spec->dilation;
+	axis->mark = spec->mark;
+	axis->kernel = letter_class(r, spec->kernel, spec->span);
+}
+
+static void read_concat(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
+{
+	Projector *p = r->p;
+	axis->kind = MAP_CONCAT;
+	axis->nparts = spec->nparts;
+	axis->parts = ARENA_ARRAY(p->perm, MapPart, spec->nparts);
+	for (uint32_t i = 0; i < spec->nparts; i++) {
+		const SpecPart *part = &spec->parts[i];
+		axis->parts[i].cls = part->letter ? letter_class(r, part->letter, part->span) : CLASS_NONE;
+		axis->parts[i].extent = part->letter ? SIZE_BAD : size_const(p->sizes, part->size);
+	}
+	class_group(p, axis);
+}
+
+static void read_axis(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
+{
+	switch (spec->kind) {
+	case SPEC_LETTER:
+		class_is_axis(r, axis, letter_class(r, spec->letter, spec->span));
+		break;
+	case SPEC_PLACEHOLDER:
+		class_is_axis(r, axis, class_new(r->p, axis->size, NULL, spec->span));
+		break;
+	case SPEC_INDEX:
+		axis->offset = size_const(r->p->sizes, spec->index);
+		break;
+	case SPEC_AFFINE:
+		read_affine(r, axis, spec);
+		break;
+	case SPEC_CONCAT:
+		read_concat(r, axis, spec);
+		break;
+	}
+}
+
+static void read_row(SpecReader *r, AxisMap *axes, uint32_t n, const SpecRow *spec)
+{
+	uint32_t lead = spec->var_at < 0 ? spec->naxes : (uint32_t)spec->var_at;
+	if (n < spec->naxes || (spec->var_at < 0 && n != spec->naxes))
+		project_bug(r->p, "a row and its specification have different numbers of axes");
+	uint32_t middle = n - spec->naxes;
+	for (uint32_t i = 0; i < n; i++) {
+		if (i < lead)
+			read_axis(r, &axes[i], &spec->axes[i]);
+		else if (i < lead + middle)
+			class_is_axis(r, &axes[i], variable_class(r, spec->var, i - lead, spec->span));
+		else
+			read_axis(r, &axes[i], &spec->axes[i - middle]);
+	}
+}
+
+static void read_tensor(SpecReader *r, TensorMap *map, const Shape *shape, const SpecTensor *spec)
+{
+	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
+	for (int k = 0; k < ROW_KINDS; k++)
+		read_row(r, map->axes + storage_slot(shape, storage[k], 0), shape->rows[storage[k]].n,
+		         &spec->rows[storage[k]]);
+}
+
+/* ---- the extents of the letters that are no axis of their own ---- */
+
+static Size extent_of(const Projector *p, ClassId c)
+{
+	return c == CLASS_NONE ? SIZE_BAD : p->classes.at[c].extent;
+}
+
+/* (k - 1)*dilation + 1 */
+static Size span_of(Sizes *sizes, Size kernel, int64_t dilation)
+{
+	return size_plus(sizes, size_scale(sizes, size_plus(sizes, kernel, -1), dilation), 1);
+}
+
+static Size divide(Sizes *sizes, Size a, int64_t b, SpecMark mark)
+{
+	if (mark == MARK_VALID_FLOOR)
+		return size_floor(sizes, a, b);
+	if (mark == MARK_PADDED_CEIL)
+		return size_ceil(sizes, a, b);
+	return size_div(sizes, a, size_const(sizes, b));
+}
+
+static bool is_valid_mark(SpecMark mark)
+{
+	return mark == MARK_VALID || mark == MARK_VALID_FLOOR;
+}
+
+/* The extent of the strided letter; the kernel's is known. */
+static Size solve_over(Projector *p, const AxisMap *axis)
+{
+	Sizes *sizes = p->sizes;
+	int64_t offset = 0;
+	size_is_const(sizes, axis->offset, &offset);
+	bool plain = axis->kernel == CLASS_NONE;
+	if (plain ? offset < axis->stride : !is_valid_mark(axis->mark))
+		return divide(sizes, axis->size, axis->stride, axis->mark);
+	Size span = plain ? size_const(sizes, 1) : span_of(sizes, extent_of(p, axis->kernel), axis->dilation);
+	Size room = size_sub(sizes, size_sub(sizes, axis->size, span), axis->offset);
+	return size_plus(sizes, divide(sizes, room, axis->stride, axis->mark), 1);
+}
+
+/* The extent of the kernel's letter under <+; the strided letter's is known. */
+static Size solve_kernel(Projector *p, const AxisMap *axis)
+{
+	Sizes *sizes = p->sizes;
+	Size steps = size_scale(sizes, size_plus(sizes, extent_of(p, axis->cls), -1), axis->stride);
+	Size room = size_sub(sizes, size_sub(sizes, axis->size, steps), axis->offset);
+	Size dilation = size_const(sizes, axis->dilation);
+	return size_plus(sizes, size_div(sizes, size_plus(sizes, room, -1), dilation), 1);
+}
+
+static bool solve_affine(Projector *p, const AxisMap *axis)
+{
+	bool over = !size_is_bad(extent_of(p, axis->cls));
+	bool kernel = axis->kernel == CLASS_NONE || !size_is_bad(extent_of(p, axis->kernel));
+	if (over == kernel)
+		return false;
+	if (!over)
+		p->classes.at[axis->cls].extent = solve_over(p, axis);
+	else if (axis->mark == MARK_VALID)
+		p->classes.at[axis->kernel].extent = solve_kernel(p, axis);
+	else
+		return false;
+	return true;
+}
+
+static bool solve_concat(Projector *p, const AxisMap *axis)
+{
+	Size rest = axis->size;
+	ClassId unknown = CLASS_NONE;
+	for (uint32_t i = 0; i < axis->nparts; i++) {
+		const MapPart *part = &axis->parts[i];
+		Size extent = part->cls == CLASS_NONE ? part->extent : extent_of(p, part->cls);
+		if (!size_is_bad(extent))
+			rest = size_sub(p->sizes, rest, extent);
+		else if (unknown != CLASS_NONE)
+			return false;
+		else
+			unknown = part->cls;
+	}
+	if (unknown == CLASS_NONE)
+		return false;
+	p->classes.at[unknown].extent = rest;
+	return true;
+}
+
+static bool solve_tensor(Projector *p, const TensorMap *map)
+{
+	bool progress = false;
+	for (uint32_t i = 0; i < map->naxes; i++) {
+		if (map->axes[i].kind == MAP_AFFINE)
+			progress |= solve_affine(p, &map->axes[i]);
+		else if (map->axes[i].kind == MAP_CONCAT)
+			progress |= solve_concat(p, &map->axes[i]);
+	}
+	return progress;
+}
+
+static void take_solved_letters(SpecReader *r)
+{
+	const Projector *p = r->p;
+	const Inference *inference = p->inference;
+	const LetterSizes *solved = inference->letters ? &inference->letters[p->id] : NULL;
+	for (uint32_t i = 0; solved && i < solved->n; i++) {
+		ptrdiff_t at = shgeti(r->letters, solved->at[i].letter);
+		if (at >= 0 && size_is_bad(extent_of(p, r->letters[at].value)))
+			p->classes.at[r->letters[at].value].extent = solved->at[i].size;
+	}
+}
+
+static void find_extents(SpecReader *r)
+{
+	Projector *p = r->p;
+	take_solved_letters(r);
+	for (bool progress = true; progress;) {
+		progress = solve_tensor(p, &p->result);
+		for (uint32_t i = 0; i < p->node->nargs; i++)
+			progress |= solve_tensor(p, &p->args[i]);
+	}
+	for (ClassId c = 0; c < p->classes.n; c++)
+		if (size_is_bad(p->classes.at[c].extent))
+			project_bug(p, "a letter has no size");
+}
+
+void project_spec(Projector *p)
+{
+	const Spec *spec = p->node->spec;
+	SpecReader r = {.p = p};
+	if (spec->noperands != p->node->nargs)
+		project_bug(p, "the specification has another number of operands");
+	read_tensor(&r, &p->result, result_shape(p), &spec->result);
+	for (uint32_t i = 0; i < spec->noperands; i++)
+		read_tensor(&r, &p->args[i], arg_shape(p, i), &spec->operands[i]);
+	find_extents(&r);
+	if (p->node->kind == NODE_ARGMAX) /* the index that it finds is an iterator's value */
+		for (ClassId c = 0; c < p->classes.n; c++)
+			p->classes.at[c].keep = true;
+	shfree(r.letters);
+}
