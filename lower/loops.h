@@ -240,10 +240,52 @@ const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args
 const Value *value_cast(Arena *arena, Dtype dtype, const Value *value);
 const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, const Ix *const *ixs, uint32_t nixs);
 const Value *value_index(Arena *arena, Dtype dtype, const Ix *ix);
+const Value *value_scalar(Arena *arena, Dtype dtype, uint32_t scalar);
+Scalar scalar_of(Dtype dtype, double number); /* a number as a scalar of the type */
+
+/* An index as a sum: coefficient * atom + ... + offset, where an atom is no sum and no product with a size.
+ * ix_add and ix_mul keep every index in this form, terms in the order of first mention. */
+typedef struct LinearTerm {
+	const Ix *atom;
+	Size coef;
+} LinearTerm;
+
+typedef struct Linear {
+	VEC(LinearTerm) terms;
+	Size offset;
+} Linear;
+Linear ix_linear(Program *program, const Ix *ix);
+bool ix_same(const Ix *a, const Ix *b);
+bool value_same(const Value *a, const Value *b);
+bool ix_uses(const Ix *ix, IterVar iter);
+
+/* A block under construction. */
+typedef struct Body {
+	VEC(const Stmt *) stmts;
+} Body;
+Block body_block(const Body *body);
+const Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Block body);
+const Stmt *stmt_if(Arena *arena, const Cond *conds, uint32_t nconds, Block body);
+const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value);
+const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
+const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
+const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check); /* 0 <= ix < hi */
 
 /* Aborts (BUG) on a program that breaks the grammar above: dtypes, scopes of iterators and locals, ids,
  * ranks, accumulations. */
 void loops_verify(const Program *program);
+/* The buffers that a kernel touches, in the order of first use. */
+typedef struct BufferUse {
+	BufferId buffer;
+	bool loaded, stored; /* an accumulating store loads too */
+} BufferUse;
+typedef struct BufferUses {
+	BufferUse *at;
+	size_t n, cap;
+} BufferUses;
+BufferUses kernel_buffers(Arena *arena, const Kernel *kernel);
+/* A hash of the kernel's structure: names and spans do not count, buffers count by their first use. */
+uint64_t kernel_identity(const Program *program, const Kernel *kernel);
 /* The text of docs/ir.md: pseudo-code, one statement a line. */
 void loops_dump(FILE *out, const Program *program);
 

@@ -1,0 +1,15 @@
+/* Threefry-4x32-20 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011): a function of a key
+ * and a counter, both four 32-bit words. */
+#ifndef TSR_BASE_THREEFRY_H
+#define TSR_BASE_THREEFRY_H
+
+#include <stdint.h>
+
+void threefry4x32(const uint32_t key[4], const uint32_t counter[4], uint32_t out[4]);
+/* Element `index` of the stream of a parameter: word index mod 4 of the block with counter
+ * (index div 4 low, high, 0, 0) under the key (seed low, high, name key low, high). */
+uint32_t threefry_word(uint64_t seed, uint64_t name_key, uint64_t index);
+/* In [0, 1): (word >> 8) * 2^-24. */
+float threefry_uniform(uint32_t word);
+
+#endif

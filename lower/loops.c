@@ -1,0 +1,215 @@
+/* Constructors of values and statements. Constants are folded by op_eval, which is the meaning of every
+ * operation, so that folding never changes a result.
+ */
+#include "base/diag.h"
+#include "lower/loops.h"
+
+#include <string.h>
+
+static Value *value_new(Arena *arena, ValueKind kind, Dtype dtype)
+{
+	Value *value = ARENA_NEW(arena, Value);
+	value->kind = kind;
+	value->dtype = dtype;
+	return value;
+}
+
+Scalar scalar_of(Dtype dtype, double number)
+{
+	return scalar_convert((Scalar){.f = number}, DTYPE_F64, dtype);
+}
+
+const Value *value_load(Program *program, BufferId buffer, const Ix *ix)
+{
+	REQUIRE(buffer < program->buffers.n);
+	Value *value = value_new(program->arena, VALUE_LOAD, program->buffers.at[buffer].dtype);
+	value->buffer = buffer;
+	value->ix = ix;
+	return value;
+}
+
+const Value *value_const(Arena *arena, Dtype dtype, Scalar constant)
+{
+	Value *value = value_new(arena, VALUE_CONST, dtype);
+	value->constant = constant;
+	return value;
+}
+
+static bool is_number(const Value *value, double number)
+{
+	if (value->kind != VALUE_CONST)
+		return false;
+	return dtype_is_float(value->dtype) ? value->constant.f == number
+					    : (double)value->constant.i == number;
+}
+
+/* The argument that x op 1 or 1 op x comes down to, exactly; NULL otherwise. */
+static const Value *without_unit(Op op, const Value *const *args)
+{
+	if (op == OP_ID)
+		return args[0];
+	if ((op == OP_MUL || op == OP_DIV) && is_number(args[1], 1))
+		return args[0];
+	if (op == OP_MUL && is_number(args[0], 1))
+		return args[1];
+	return NULL;
+}
+
+const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args, uint32_t nargs)
+{
+	REQUIRE(nargs >= 1 && nargs <= 3 && (int)nargs == op_arity(op));
+	Scalar scalars[3];
+	uint32_t nconsts = 0;
+	for (uint32_t i = 0; i < nargs; i++) {
+		REQUIRE(args[i]->dtype == dtype);
+		scalars[i] = args[i]->constant;
+		nconsts += args[i]->kind == VALUE_CONST;
+	}
+	if (nconsts == nargs)
+		return value_const(arena, dtype, op_eval(op, dtype, scalars));
+	const Value *plain = without_unit(op, args);
+	if (plain)
+		return plain;
+	Value *value = value_new(arena, VALUE_OP, dtype);
+	value->op = op;
+	value->nargs = nargs;
+	memcpy(value->args, args, nargs * sizeof *args);
+	return value;
+}
+
+const Value *value_cast(Arena *arena, Dtype dtype, const Value *from)
+{
+	if (from->dtype == dtype)
+		return from;
+	if (from->kind == VALUE_CONST)
+		return value_const(arena, dtype, scalar_convert(from->constant, from->dtype, dtype));
+	Value *value = value_new(arena, VALUE_CAST, dtype);
+	value->args[0] = from;
+	value->nargs = 1;
+	return value;
+}
+
+const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, const Ix *const *ixs, uint32_t nixs)
+{
+	REQUIRE(local < kernel->nlocals && kernel->locals[local].rank == nixs);
+	Value *value = value_new(arena, VALUE_LOCAL, kernel->locals[local].dtype);
+	value->local = local;
+	value->ixs = ixs;
+	value->nixs = nixs;
+	return value;
+}
+
+const Value *value_index(Arena *arena, Dtype dtype, const Ix *ix)
+{
+	Value *value = value_new(arena, VALUE_INDEX, dtype);
+	value->ix = ix;
+	return value;
+}
+
+const Value *value_scalar(Arena *arena, Dtype dtype, uint32_t scalar)
+{
+	Value *value = value_new(arena, VALUE_SCALAR, dtype);
+	value->scalar = scalar;
+	return value;
+}
+
+static bool value_same_parts(const Value *a, const Value *b)
+{
+	if (a->nargs != b->nargs || a->nixs != b->nixs)
+		return false;
+	for (uint32_t i = 0; i < a->nargs; i++)
+		if (!value_same(a->args[i], b->args[i]))
+			return false;
+	for (uint32_t i = 0; i < a->nixs; i++)
+		if (!ix_same(a->ixs[i], b->ixs[i]))
+			return false;
+	return (!a->ix && !b->ix) || ix_same(a->ix, b->ix);
+}
+
+bool value_same(const Value *a, const Value *b)
+{
+	if (a == b)
+		return true;
+	if (a->kind != b->kind || a->dtype != b->dtype || !value_same_parts(a, b))
+		return false;
+	switch (a->kind) {
+	case VALUE_LOAD: return a->buffer == b->buffer;
+	case VALUE_LOCAL: return a->local == b->local;
+	case VALUE_CONST: return memcmp(&a->constant, &b->constant, sizeof a->constant) == 0;
+	case VALUE_OP: return a->op == b->op;
+	case VALUE_SCALAR: return a->scalar == b->scalar;
+	default: return true;
+	}
+}
+
+/* ---- statements ---- */
+
+Block body_block(const Body *body)
+{
+	return (Block){body->stmts.at, (uint32_t)body->stmts.n};
+}
+
+static Stmt *stmt_new(Arena *arena, LoopStmtKind kind)
+{
+	Stmt *stmt = ARENA_NEW(arena, Stmt);
+	stmt->kind = kind;
+	stmt->acc = OP_NONE;
+	return stmt;
+}
+
+const Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Block body)
+{
+	Stmt *stmt = stmt_new(arena, LOOP_FOR);
+	stmt->iter = iter;
+	stmt->lo = lo;
+	stmt->hi = hi;
+	stmt->step = 1;
+	stmt->body = body;
+	return stmt;
+}
+
+const Stmt *stmt_if(Arena *arena, const Cond *conds, uint32_t nconds, Block body)
+{
+	Stmt *stmt = stmt_new(arena, LOOP_IF);
+	stmt->conds = conds;
+	stmt->nconds = nconds;
+	stmt->body = body;
+	return stmt;
+}
+
+const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value)
+{
+	Stmt *stmt = stmt_new(arena, LOOP_LOCAL);
+	stmt->local = local;
+	stmt->value = value;
+	return stmt;
+}
+
+const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value)
+{
+	Stmt *stmt = stmt_new(arena, LOOP_SET);
+	stmt->local = local;
+	stmt->acc = acc;
+	stmt->value = value;
+	return stmt;
+}
+
+const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value)
+{
+	Stmt *stmt = stmt_new(arena, LOOP_STORE);
+	stmt->buffer = buffer;
+	stmt->ix = ix;
+	stmt->acc = acc;
+	stmt->value = value;
+	return stmt;
+}
+
+const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check)
+{
+	Stmt *stmt = stmt_new(program->arena, LOOP_CHECK);
+	stmt->lo = ix_const(program->arena, program->sizes, 0);
+	stmt->ix = ix;
+	stmt->hi = hi;
+	stmt->check = check;
+	return stmt;
+}

@@ -1,0 +1,348 @@
+/* The loop IR as pseudo-code: the tables of buffers and checks, every kernel with one statement a line,
+ * every routine with its kernels in order. Nothing here depends on addresses: two runs print the same.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "lower/loops.h"
+
+typedef struct Dump {
+	FILE *out;
+	const Program *program;
+	const Kernel *kernel;
+	uint32_t routine; /* one that runs the kernel: names of scalars */
+} Dump;
+
+static const char *const kind_names[] = {"in", "out", "param", "const", "temp"};
+
+static void dump_ix(const Dump *d, const Ix *ix, int level);
+static void dump_value(const Dump *d, const Value *value, int level);
+
+static void dump_size(const Dump *d, Size size, int level)
+{
+	int64_t constant;
+	DimId dim;
+	bool simple = (size_is_const(d->program->sizes, size, &constant) && constant >= 0) ||
+		      size_is_dim(d->program->sizes, size, &dim);
+	bool bare = simple || level == 0;
+	fprintf(d->out, "%s", bare ? "" : "(");
+	size_print(d->out, d->program->sizes, size);
+	fprintf(d->out, "%s", bare ? "" : ")");
+}
+
+/* a + b, as a - c where b is a negative constant or has a negative constant factor. */
+static void dump_sum(const Dump *d, const Ix *ix)
+{
+	Sizes *sizes = d->program->sizes;
+	const Ix *b = ix->b;
+	int64_t value;
+	dump_ix(d, ix->a, 1);
+	if (b->kind == IX_SIZE && size_is_const(sizes, b->size, &value) && value < 0) {
+		fprintf(d->out, " - %" PRId64, -value);
+	} else if (b->kind == IX_MUL && b->b->kind == IX_SIZE &&
+		   size_is_const(sizes, b->b->size, &value) && value < 0) {
+		fprintf(d->out, " - ");
+		dump_ix(d, b->a, 2);
+		if (value != -1)
+			fprintf(d->out, "*%" PRId64, -value);
+	} else {
+		fprintf(d->out, " + ");
+		dump_ix(d, b, 2);
+	}
+}
+
+static void dump_ix_infix(const Dump *d, const Ix *ix, const char *symbol)
+{
+	dump_ix(d, ix->a, 3);
+	fprintf(d->out, "%s", symbol);
+	dump_ix(d, ix->b, 3);
+}
+
+static void dump_ix_call(const Dump *d, const Ix *ix, const char *name)
+{
+	fprintf(d->out, "%s(", name);
+	dump_ix(d, ix->a, 0);
+	fprintf(d->out, ", ");
+	dump_ix(d, ix->b, 0);
+	fprintf(d->out, ")");
+}
+
+/* level: 0 alone, 1 left of a sum, 2 right of a sum, 3 in a product. */
+static void dump_ix(const Dump *d, const Ix *ix, int level)
+{
+	bool sum = ix->kind == IX_ADD;
+	bool product = ix->kind == IX_MUL || ix->kind == IX_DIV || ix->kind == IX_MOD;
+	bool parens = (sum && level >= 2) || (product && level >= 3);
+	fprintf(d->out, "%s", parens ? "(" : "");
+	switch (ix->kind) {
+	case IX_SIZE: dump_size(d, ix->size, level >= 2 ? level : 0); break;
+	case IX_ITER: fprintf(d->out, "%s", d->kernel->iters[ix->iter].name); break;
+	case IX_ADD: dump_sum(d, ix); break;
+	case IX_MUL: dump_ix_infix(d, ix, "*"); break;
+	case IX_DIV: dump_ix_infix(d, ix, "/"); break;
+	case IX_MOD: dump_ix_infix(d, ix, "%"); break;
+	case IX_MIN: dump_ix_call(d, ix, "min"); break;
+	case IX_MAX: dump_ix_call(d, ix, "max"); break;
+	case IX_VALUE:
+		fprintf(d->out, "int(");
+		dump_value(d, ix->value, 0);
+		fprintf(d->out, ")");
+		break;
+	}
+	fprintf(d->out, "%s", parens ? ")" : "");
+}
+
+static void dump_ixs(const Dump *d, const Ix *const *ixs, uint32_t nixs)
+{
+	for (uint32_t i = 0; i < nixs; i++) {
+		fprintf(d->out, "%s", i ? ", " : "[");
+		dump_ix(d, ixs[i], 0);
+	}
+	fprintf(d->out, "%s", nixs ? "]" : "");
+}
+
+static const char *infix(Op op)
+{
+	return op == OP_MUL ? "*" : op_arity(op) == 2 ? op_symbol(op) : NULL;
+}
+
+static void dump_op(const Dump *d, const Value *value, int level)
+{
+	const char *symbol = infix(value->op);
+	if (!symbol)
+		fprintf(d->out, "%s", op_name(value->op));
+	fprintf(d->out, "%s", symbol && !level ? "" : "(");
+	for (uint32_t i = 0; i < value->nargs; i++) {
+		if (i)
+			fprintf(d->out, symbol ? " %s " : ", ", symbol);
+		dump_value(d, value->args[i], symbol ? 1 : 0);
+	}
+	fprintf(d->out, "%s", symbol && !level ? "" : ")");
+}
+
+static void dump_const(const Dump *d, const Value *value)
+{
+	if (dtype_is_float(value->dtype))
+		fprintf(d->out, "%.*g", value->dtype == DTYPE_F64 ? 17 : 9, value->constant.f);
+	else
+		fprintf(d->out, "%" PRId64, value->constant.i);
+}
+
+static void dump_scalar_name(const Dump *d, uint32_t scalar)
+{
+	const ProgramRoutine *routine = &d->program->routines.at[d->routine];
+	if (scalar < routine->nscalars)
+		fprintf(d->out, "%s", routine->scalars[scalar].name);
+}
+
+static void dump_value(const Dump *d, const Value *value, int level)
+{
+	switch (value->kind) {
+	case VALUE_LOAD:
+		fprintf(d->out, "%s[", d->program->buffers.at[value->buffer].name);
+		dump_ix(d, value->ix, 0);
+		fprintf(d->out, "]");
+		break;
+	case VALUE_LOCAL:
+		fprintf(d->out, "%s", d->kernel->locals[value->local].name);
+		dump_ixs(d, value->ixs, value->nixs);
+		break;
+	case VALUE_CONST: dump_const(d, value); break;
+	case VALUE_OP: dump_op(d, value, level); break;
+	case VALUE_CAST:
+		fprintf(d->out, "%s(", dtype_name(value->dtype));
+		dump_value(d, value->args[0], 0);
+		fprintf(d->out, ")");
+		break;
+	case VALUE_INDEX:
+		fprintf(d->out, "%s(", dtype_name(value->dtype));
+		dump_ix(d, value->ix, 0);
+		fprintf(d->out, ")");
+		break;
+	case VALUE_SCALAR: dump_scalar_name(d, value->scalar); break;
+	}
+}
+
+static void dump_block(const Dump *d, const Block *block, int depth);
+
+static void dump_conds(const Dump *d, const Stmt *stmt)
+{
+	static const char *const symbols[] = {" < ", " <= ", " == "};
+	for (uint32_t i = 0; i < stmt->nconds; i++) {
+		fprintf(d->out, "%s", i ? " && " : "");
+		dump_ix(d, stmt->conds[i].a, 0);
+		fprintf(d->out, "%s", symbols[stmt->conds[i].kind]);
+		dump_ix(d, stmt->conds[i].b, 0);
+	}
+}
+
+static void dump_for(const Dump *d, const Stmt *stmt)
+{
+	fprintf(d->out, "for %s in ", d->kernel->iters[stmt->iter].name);
+	dump_ix(d, stmt->lo, 2);
+	fprintf(d->out, "..");
+	dump_ix(d, stmt->hi, 2);
+	if (stmt->step != 1)
+		fprintf(d->out, " step %" PRId64, stmt->step);
+}
+
+static void dump_acc(const Dump *d, Op acc)
+{
+	if (acc == OP_NONE)
+		fprintf(d->out, " = ");
+	else
+		fprintf(d->out, " %s= ", infix(acc) ? infix(acc) : op_name(acc));
+}
+
+static void dump_local(const Dump *d, const Stmt *stmt)
+{
+	const KernelLocal *local = &d->kernel->locals[stmt->local];
+	fprintf(d->out, "local %s : %s", local->name, dtype_name(local->dtype));
+	for (uint32_t i = 0; i < local->rank; i++)
+		fprintf(d->out, "%s%" PRIu32, i ? ", " : " [", local->extent[i]);
+	fprintf(d->out, "%s = ", local->rank ? "]" : "");
+	dump_value(d, stmt->value, 0);
+}
+
+static void dump_check(const Dump *d, const Stmt *stmt)
+{
+	fprintf(d->out, "check ");
+	dump_ix(d, stmt->lo, 0);
+	fprintf(d->out, " <= ");
+	dump_ix(d, stmt->ix, 0);
+	fprintf(d->out, " < ");
+	dump_ix(d, stmt->hi, 0);
+	fprintf(d->out, ", check %" PRIu32, stmt->check);
+}
+
+static void dump_stmt(const Dump *d, const Stmt *stmt, int depth)
+{
+	fprintf(d->out, "%*s", 2 * depth, "");
+	switch (stmt->kind) {
+	case LOOP_FOR: dump_for(d, stmt); break;
+	case LOOP_IF:
+		fprintf(d->out, "if ");
+		dump_conds(d, stmt);
+		break;
+	case LOOP_LOCAL: dump_local(d, stmt); break;
+	case LOOP_SET:
+		fprintf(d->out, "%s", d->kernel->locals[stmt->local].name);
+		dump_ixs(d, stmt->ixs, stmt->nixs);
+		dump_acc(d, stmt->acc);
+		dump_value(d, stmt->value, 0);
+		break;
+	case LOOP_STORE:
+		fprintf(d->out, "%s[", d->program->buffers.at[stmt->buffer].name);
+		dump_ix(d, stmt->ix, 0);
+		fprintf(d->out, "]");
+		dump_acc(d, stmt->acc);
+		dump_value(d, stmt->value, 0);
+		break;
+	case LOOP_CHECK: dump_check(d, stmt); break;
+	}
+	fprintf(d->out, "\n");
+	dump_block(d, &stmt->body, depth + 1);
+}
+
+static void dump_block(const Dump *d, const Block *block, int depth)
+{
+	for (uint32_t i = 0; i < block->n; i++)
+		dump_stmt(d, block->stmts[i], depth);
+}
+
+static void dump_kernel(const Dump *d)
+{
+	BufferUses uses = kernel_buffers(d->program->arena, d->kernel);
+	fprintf(d->out, "\nkernel %s(", d->kernel->name);
+	bool stored = false, first = true;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < uses.n; i++) {
+			const BufferUse *use = &uses.at[i];
+			const Buffer *buffer = &d->program->buffers.at[use->buffer];
+			if (use->stored != (pass == 1))
+				continue;
+			const char *between = use->stored && !stored ? (first ? "-> " : " -> ")
+					      : first		     ? ""
+								     : ", ";
+			fprintf(d->out, "%s%s %s %s", between, buffer->name, dtype_name(buffer->dtype),
+				kind_names[buffer->kind]);
+			stored = stored || use->stored;
+			first = false;
+		}
+	fprintf(d->out, ")\n");
+	dump_block(d, &d->kernel->body, 1);
+}
+
+static void dump_buffer(const Dump *d, const Buffer *buffer)
+{
+	fprintf(d->out, "buffer %s : %s [", buffer->name, dtype_name(buffer->dtype));
+	size_print(d->out, d->program->sizes, buffer->elements);
+	fprintf(d->out, "] %s", kind_names[buffer->kind]);
+	if (buffer->kind == BUFFER_TEMP) {
+		fprintf(d->out, " at ");
+		size_print(d->out, d->program->sizes, buffer->offset);
+	} else if (buffer->kind == BUFFER_PARAM) {
+		fprintf(d->out, " at ");
+		size_print(d->out, d->program->sizes, d->program->params.at[buffer->arg].offset);
+	}
+	if (buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST)
+		fprintf(d->out, " of %s", d->program->routines.at[buffer->routine].name);
+	fprintf(d->out, "\n");
+}
+
+static void dump_args(const Dump *d, const TensorArg *args, uint32_t n, const char *first)
+{
+	for (uint32_t i = 0; i < n; i++)
+		fprintf(d->out, "%s%s : %s", i ? ", " : first, args[i].name, args[i].type.text);
+}
+
+static void dump_routine(const Dump *d, const ProgramRoutine *routine)
+{
+	const Program *program = d->program;
+	fprintf(d->out, "\nroutine %s(", routine->name);
+	for (uint32_t i = 0; i < routine->ndims; i++)
+		fprintf(d->out, "%s%s", i ? ", " : "", sizes_dim(program->sizes, routine->dims[i])->name);
+	for (uint32_t i = 0; i < routine->nscalars; i++)
+		fprintf(d->out, "%s%s : %s", i || routine->ndims ? ", " : "", routine->scalars[i].name,
+			dtype_name(routine->scalars[i].dtype));
+	bool comma = routine->ndims + routine->nscalars > 0;
+	dump_args(d, routine->inputs, routine->ninputs, comma ? ", " : "");
+	fprintf(d->out, ")");
+	dump_args(d, routine->outputs, routine->noutputs, " -> ");
+	fprintf(d->out, "\n  workspace ");
+	size_print(d->out, program->sizes, routine->workspace);
+	fprintf(d->out, " bytes\n");
+	for (uint32_t i = 0; i < routine->nguards; i++)
+		fprintf(d->out, "  guard %" PRIu32 "\n", routine->guards[i]);
+	for (uint32_t i = 0; i < routine->nkernels; i++)
+		fprintf(d->out, "  run %s\n", program->kernels.at[routine->kernels[i]].name);
+}
+
+/* A routine that runs the kernel (0 where none does). */
+static uint32_t kernel_routine(const Program *program, KernelId kernel)
+{
+	for (uint32_t r = 0; r < program->routines.n; r++)
+		for (uint32_t i = 0; i < program->routines.at[r].nkernels; i++)
+			if (program->routines.at[r].kernels[i] == kernel)
+				return r;
+	return 0;
+}
+
+void loops_dump(FILE *out, const Program *program)
+{
+	Dump d = {.out = out, .program = program};
+	fprintf(out, "state ");
+	size_print(out, program->sizes, program->state);
+	fprintf(out, " bytes\n");
+	for (size_t i = 0; i < program->buffers.n; i++)
+		dump_buffer(&d, &program->buffers.at[i]);
+	for (size_t i = 0; i < program->checks.n; i++)
+		fprintf(out, "check %zu: %s\n", i, program->checks.at[i].text);
+	for (size_t i = 0; i < program->kernels.n; i++) {
+		d.kernel = &program->kernels.at[i];
+		d.routine = kernel_routine(program, (KernelId)i);
+		dump_kernel(&d);
+	}
+	for (size_t i = 0; i < program->routines.n; i++)
+		dump_routine(&d, &program->routines.at[i]);
+}

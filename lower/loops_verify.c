@@ -1,0 +1,282 @@
+/* The checker of the loop IR: every rule of the grammar in loops.h, in all builds. A violation is a bug of
+ * a pass, reported with the kernel's name.
+ */
+#include <string.h>
+
+#include "base/diag.h"
+#include "lower/loops.h"
+
+enum { DEPTH_LIMIT = 1000 }; /* of a value or an index: back ends walk them recursively */
+
+typedef struct Verify {
+	const Program *program;
+	const Kernel *kernel;
+	const ProgramRoutine *routine;
+	bool *iter_open;  /* by IterVar: inside its loop */
+	bool *local_open; /* by LocalId: after its declaration, in its block */
+	int depth;
+} Verify;
+
+#define FAIL_UNLESS(v, cond, ...)                                                                  \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			BUG("kernel %s: %s", (v)->kernel->name, __VA_ARGS__);                      \
+	} while (0)
+
+static void check_value(Verify *v, const Value *value);
+
+static void check_ix(Verify *v, const Ix *ix)
+{
+	FAIL_UNLESS(v, ix, "an index is missing");
+	FAIL_UNLESS(v, ++v->depth < DEPTH_LIMIT, "an expression is too deep");
+	switch (ix->kind) {
+	case IX_SIZE: FAIL_UNLESS(v, !size_is_bad(ix->size), "a bad size"); break;
+	case IX_ITER:
+		FAIL_UNLESS(v, ix->iter < v->kernel->niters, "an unknown iterator");
+		FAIL_UNLESS(v, v->iter_open[ix->iter], "an iterator outside its loop");
+		break;
+	case IX_VALUE:
+		check_value(v, ix->value);
+		FAIL_UNLESS(v, dtype_is_integer(ix->value->dtype), "an index that is no integer");
+		break;
+	default:
+		check_ix(v, ix->a);
+		check_ix(v, ix->b);
+	}
+	v->depth--;
+}
+
+static void check_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint32_t nixs)
+{
+	FAIL_UNLESS(v, local < v->kernel->nlocals, "an unknown local");
+	FAIL_UNLESS(v, v->local_open[local], "a local outside its block");
+	FAIL_UNLESS(v, v->kernel->locals[local].rank == nixs, "a local with a wrong rank");
+	for (uint32_t i = 0; i < nixs; i++)
+		check_ix(v, ixs[i]);
+}
+
+static const Buffer *check_buffer(const Verify *v, BufferId id)
+{
+	FAIL_UNLESS(v, id < v->program->buffers.n, "an unknown buffer");
+	const Buffer *buffer = &v->program->buffers.at[id];
+	bool own = buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST;
+	if (own && v->routine)
+		FAIL_UNLESS(v, &v->program->routines.at[buffer->routine] == v->routine,
+			    "a buffer of another routine");
+	return buffer;
+}
+
+static void check_op(const Verify *v, const Value *value)
+{
+	FAIL_UNLESS(v, value->op < OP_NONE && (int)value->nargs == op_arity(value->op),
+		    "an operation with a wrong number of arguments");
+	for (uint32_t i = 0; i < value->nargs; i++)
+		FAIL_UNLESS(v, value->args[i] && value->args[i]->dtype == value->dtype,
+			    "an operation over mixed types");
+}
+
+static void check_value(Verify *v, const Value *value)
+{
+	FAIL_UNLESS(v, value, "a value is missing");
+	FAIL_UNLESS(v, value->dtype < DTYPE_COUNT, "a value without a type");
+	FAIL_UNLESS(v, ++v->depth < DEPTH_LIMIT, "an expression is too deep");
+	switch (value->kind) {
+	case VALUE_LOAD:
+		FAIL_UNLESS(v, check_buffer(v, value->buffer)->dtype == value->dtype,
+			    "a load of another type");
+		check_ix(v, value->ix);
+		break;
+	case VALUE_LOCAL:
+		check_local_use(v, value->local, value->ixs, value->nixs);
+		FAIL_UNLESS(v, v->kernel->locals[value->local].dtype == value->dtype,
+			    "a local of another type");
+		break;
+	case VALUE_CONST: break;
+	case VALUE_OP: check_op(v, value); break;
+	case VALUE_CAST: FAIL_UNLESS(v, value->nargs == 1, "a cast of nothing"); break;
+	case VALUE_INDEX: check_ix(v, value->ix); break;
+	case VALUE_SCALAR:
+		if (v->routine) {
+			FAIL_UNLESS(v, value->scalar < v->routine->nscalars, "an unknown scalar");
+			FAIL_UNLESS(v, v->routine->scalars[value->scalar].dtype == value->dtype,
+				    "a scalar of another type");
+		}
+		break;
+	}
+	for (uint32_t i = 0; i < value->nargs; i++)
+		check_value(v, value->args[i]);
+	v->depth--;
+}
+
+static void check_block(Verify *v, const Block *block);
+
+static void check_for(Verify *v, const Stmt *stmt)
+{
+	FAIL_UNLESS(v, stmt->iter < v->kernel->niters, "a loop over an unknown iterator");
+	FAIL_UNLESS(v, !v->iter_open[stmt->iter], "a loop inside itself");
+	FAIL_UNLESS(v, stmt->step > 0, "a loop that does not advance");
+	check_ix(v, stmt->lo);
+	check_ix(v, stmt->hi);
+	v->iter_open[stmt->iter] = true;
+	check_block(v, &stmt->body);
+	v->iter_open[stmt->iter] = false;
+}
+
+static void check_if(Verify *v, const Stmt *stmt)
+{
+	FAIL_UNLESS(v, stmt->nconds > 0, "a condition is missing");
+	for (uint32_t i = 0; i < stmt->nconds; i++) {
+		check_ix(v, stmt->conds[i].a);
+		check_ix(v, stmt->conds[i].b);
+	}
+	check_block(v, &stmt->body);
+}
+
+static void check_local(Verify *v, const Stmt *stmt)
+{
+	FAIL_UNLESS(v, stmt->local < v->kernel->nlocals, "an unknown local");
+	FAIL_UNLESS(v, !v->local_open[stmt->local], "a local declared twice");
+	const KernelLocal *local = &v->kernel->locals[stmt->local];
+	FAIL_UNLESS(v, local->rank <= 4, "a local with too many axes");
+	for (uint32_t i = 0; i < local->rank; i++)
+		FAIL_UNLESS(v, local->extent[i] > 0, "an empty local");
+	check_value(v, stmt->value);
+	FAIL_UNLESS(v, stmt->value->dtype == local->dtype, "a local set to another type");
+	v->local_open[stmt->local] = true;
+}
+
+static void check_acc(Verify *v, Op acc)
+{
+	FAIL_UNLESS(v, acc == OP_NONE || (acc < OP_NONE && op_arity(acc) == 2),
+		    "an accumulation by an operation without two arguments");
+}
+
+static void check_store(Verify *v, const Stmt *stmt)
+{
+	const Buffer *buffer = check_buffer(v, stmt->buffer);
+	FAIL_UNLESS(v, buffer->kind != BUFFER_INPUT && buffer->kind != BUFFER_CONST,
+		    "a store into what is read only");
+	check_acc(v, stmt->acc);
+	check_ix(v, stmt->ix);
+	check_value(v, stmt->value);
+	FAIL_UNLESS(v, stmt->value->dtype == buffer->dtype, "a store of another type");
+}
+
+static void check_stmt(Verify *v, const Stmt *stmt)
+{
+	switch (stmt->kind) {
+	case LOOP_FOR: check_for(v, stmt); break;
+	case LOOP_IF: check_if(v, stmt); break;
+	case LOOP_LOCAL: check_local(v, stmt); break;
+	case LOOP_SET:
+		check_local_use(v, stmt->local, stmt->ixs, stmt->nixs);
+		check_acc(v, stmt->acc);
+		check_value(v, stmt->value);
+		FAIL_UNLESS(v, stmt->value->dtype == v->kernel->locals[stmt->local].dtype,
+			    "a local set to another type");
+		break;
+	case LOOP_STORE: check_store(v, stmt); break;
+	case LOOP_CHECK:
+		FAIL_UNLESS(v, stmt->check < v->program->checks.n, "an unknown check");
+		check_ix(v, stmt->lo);
+		check_ix(v, stmt->ix);
+		check_ix(v, stmt->hi);
+		break;
+	}
+}
+
+static void check_block(Verify *v, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		FAIL_UNLESS(v, block->stmts[i], "a statement is missing");
+		check_stmt(v, block->stmts[i]);
+	}
+	for (uint32_t i = 0; i < block->n; i++)
+		if (block->stmts[i]->kind == LOOP_LOCAL)
+			v->local_open[block->stmts[i]->local] = false;
+}
+
+static void check_kernel(const Program *program, const ProgramRoutine *routine, const Kernel *kernel)
+{
+	Arena *arena = arena_new();
+	Verify v = {.program = program, .kernel = kernel, .routine = routine};
+	v.iter_open = ARENA_ARRAY(arena, bool, kernel->niters + 1);
+	v.local_open = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
+	FAIL_UNLESS(&v, kernel->name, "no name");
+	check_block(&v, &kernel->body);
+	arena_free(arena);
+}
+
+static void check_args(const Program *program, const TensorArg *args, uint32_t n, BufferKind kind)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		REQUIRE(args[i].buffer < program->buffers.n);
+		const Buffer *buffer = &program->buffers.at[args[i].buffer];
+		REQUIRE(buffer->kind == kind && buffer->arg == i);
+		REQUIRE(buffer->dtype == args[i].type.dtype);
+	}
+}
+
+static void check_routine(const Program *program, const ProgramRoutine *routine)
+{
+	check_args(program, routine->inputs, routine->ninputs, BUFFER_INPUT);
+	check_args(program, routine->outputs, routine->noutputs, BUFFER_OUTPUT);
+	for (uint32_t i = 0; i < routine->nguards; i++)
+		REQUIRE(routine->guards[i] < program->checks.n);
+	for (uint32_t i = 0; i < routine->nkernels; i++) {
+		REQUIRE(routine->kernels[i] < program->kernels.n);
+		check_kernel(program, routine, &program->kernels.at[routine->kernels[i]]);
+	}
+	REQUIRE(!size_is_bad(routine->workspace));
+}
+
+static void check_tables(const Program *program)
+{
+	for (size_t i = 0; i < program->buffers.n; i++) {
+		const Buffer *buffer = &program->buffers.at[i];
+		REQUIRE(buffer->name && buffer->dtype < DTYPE_COUNT && !size_is_bad(buffer->elements));
+		bool shared = buffer->kind == BUFFER_PARAM || buffer->kind == BUFFER_CONST;
+		REQUIRE(shared || buffer->routine < program->routines.n);
+		REQUIRE(buffer->kind != BUFFER_TEMP || !size_is_bad(buffer->offset));
+	}
+	for (size_t i = 0; i < program->params.n; i++) {
+		REQUIRE(program->params.at[i].buffer < program->buffers.n);
+		REQUIRE(program->buffers.at[program->params.at[i].buffer].arg == i);
+	}
+	for (size_t i = 0; i < program->consts.n; i++) {
+		REQUIRE(program->consts.at[i].buffer < program->buffers.n);
+		REQUIRE(program->buffers.at[program->consts.at[i].buffer].arg == i);
+	}
+}
+
+/* The names of all kernels in one table: a repetition would clash in the object file. */
+static void check_names(const Program *program)
+{
+	Symbols *names = symbols_new();
+	Arena *arena = arena_new();
+	size_t n = 0, cap = 64;
+	while (cap < 2 * program->kernels.n)
+		cap *= 2;
+	Sym *table = ARENA_ARRAY(arena, Sym, cap);
+	for (; n < program->kernels.n; n++) {
+		Sym name = sym_cstr(names, program->kernels.at[n].name);
+		size_t slot = ((uintptr_t)name >> 4) & (cap - 1);
+		while (table[slot] && table[slot] != name)
+			slot = (slot + 1) & (cap - 1);
+		if (table[slot])
+			BUG("two kernels named %s", program->kernels.at[n].name);
+		table[slot] = name;
+	}
+	arena_free(arena);
+	symbols_free(names);
+}
+
+void loops_verify(const Program *program)
+{
+	check_tables(program);
+	for (size_t i = 0; i < program->routines.n; i++)
+		check_routine(program, &program->routines.at[i]);
+	for (size_t i = 0; i < program->kernels.n; i++)
+		check_kernel(program, NULL, &program->kernels.at[i]);
+	check_names(program);
+}
