@@ -22,7 +22,7 @@ void threefry4x32(const uint32_t key[4], const uint32_t counter[4], uint32_t out
 	for (int i = 0; i < 4; i++)
 		x[i] = counter[i] + keys[i];
 	for (uint32_t round = 0; round < 20; round++) {
-		int other = round % 2 ? 1 : 3;
+		int other = round % 2 ? 3 : 1;
 		mix(&x[0], &x[other], rotations[round % 8][0]);
 		mix(&x[2], &x[4 - other], rotations[round % 8][1]);
 		if (round % 4 != 3)
