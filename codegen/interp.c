@@ -1,0 +1,208 @@
+/* The oracle: runs the loops of a routine directly, one element at a time, exactly as lower/loops.h
+ * defines them. Every other back end is compared with it; read it to learn the loop IR.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/interp.h"
+
+static void run_block(Interp *in, const Block *block);
+
+static void run_for(Interp *in, const Stmt *stmt)
+{
+	int64_t lo = interp_ix(in, stmt->lo), hi = interp_ix(in, stmt->hi);
+	for (int64_t i = lo; i < hi && !in->code; i += stmt->step) {
+		in->iters[stmt->iter] = i;
+		run_block(in, &stmt->body);
+	}
+}
+
+static bool holds(Interp *in, const Cond *cond)
+{
+	int64_t a = interp_ix(in, cond->a), b = interp_ix(in, cond->b);
+	switch (cond->kind) {
+	case COND_LT: return a < b;
+	case COND_LE: return a <= b;
+	case COND_EQ: return a == b;
+	}
+	BUG("a condition of kind %d", (int)cond->kind);
+}
+
+static void run_if(Interp *in, const Stmt *stmt)
+{
+	for (uint32_t i = 0; i < stmt->nconds; i++)
+		if (!holds(in, &stmt->conds[i]))
+			return;
+	run_block(in, &stmt->body);
+}
+
+static size_t local_elements(const KernelLocal *local)
+{
+	size_t n = 1;
+	for (uint32_t i = 0; i < local->rank; i++)
+		n *= local->extent[i];
+	return n;
+}
+
+static void run_local(Interp *in, const Stmt *stmt)
+{
+	Scalar value = interp_value(in, stmt->value);
+	size_t n = local_elements(&in->kernel->locals[stmt->local]);
+	for (size_t i = 0; i < n; i++)
+		in->locals[stmt->local][i] = value;
+}
+
+static Scalar accumulated(Op acc, Dtype dtype, Scalar before, Scalar value)
+{
+	return acc == OP_NONE ? value : op_eval(acc, dtype, (Scalar[]){before, value});
+}
+
+static void run_set(Interp *in, const Stmt *stmt)
+{
+	Scalar value = interp_value(in, stmt->value);
+	Scalar *place = interp_local(in, stmt->local, stmt->ixs, stmt->nixs);
+	*place = accumulated(stmt->acc, stmt->value->dtype, *place, value);
+}
+
+static void run_store(Interp *in, const Stmt *stmt)
+{
+	int64_t at = interp_ix(in, stmt->ix);
+	Scalar value = interp_value(in, stmt->value), before = {.i = 0};
+	if (stmt->acc != OP_NONE)
+		before = interp_load(in, stmt->buffer, at);
+	interp_store(in, stmt->buffer, at, accumulated(stmt->acc, stmt->value->dtype, before, value));
+}
+
+static void run_check(Interp *in, const Stmt *stmt)
+{
+	int64_t index = interp_ix(in, stmt->ix);
+	if (index < interp_ix(in, stmt->lo) || index >= interp_ix(in, stmt->hi))
+		in->code = INTERP_CHECK_FIRST + (int)stmt->check;
+}
+
+static void run_block(Interp *in, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n && !in->code; i++) {
+		const Stmt *stmt = block->stmts[i];
+		switch (stmt->kind) {
+		case LOOP_FOR: run_for(in, stmt); break;
+		case LOOP_IF: run_if(in, stmt); break;
+		case LOOP_LOCAL: run_local(in, stmt); break;
+		case LOOP_SET: run_set(in, stmt); break;
+		case LOOP_STORE: run_store(in, stmt); break;
+		case LOOP_CHECK: run_check(in, stmt); break;
+		}
+	}
+}
+
+static void run_kernel(Interp *in, const Kernel *kernel)
+{
+	in->kernel = kernel;
+	in->iters = ARENA_ARRAY(in->arena, int64_t, kernel->niters + 1);
+	in->locals = ARENA_ARRAY(in->arena, Scalar *, kernel->nlocals + 1);
+	for (uint32_t i = 0; i < kernel->nlocals; i++)
+		in->locals[i] = ARENA_ARRAY(in->arena, Scalar, local_elements(&kernel->locals[i]));
+	run_block(in, &kernel->body);
+}
+
+/* ---- the frame of a routine ---- */
+
+static bool guard_holds(Interp *in, const Check *check)
+{
+	int64_t a, b;
+	if (!size_eval(in->program->sizes, check->a, in->dims, &a) ||
+	    !size_eval(in->program->sizes, check->b, in->dims, &b))
+		return false;
+	switch (check->kind) {
+	case CHECK_EQ: return a == b;
+	case CHECK_GE: return a >= b;
+	case CHECK_DIVIDES: return b != 0 && a % b == 0;
+	case CHECK_INDEX: break;
+	}
+	BUG("a guard that is no relation of sizes");
+}
+
+static void run_guards(Interp *in, const ProgramRoutine *routine)
+{
+	for (uint32_t i = 0; i < routine->ndims && !in->code; i++) {
+		DimId dim = routine->dims[i];
+		if (in->dims[dim] < 0 || in->dims[dim] < sizes_dim(in->program->sizes, dim)->at_least)
+			in->code = INTERP_BAD_DIM;
+	}
+	for (uint32_t i = 0; i < routine->nguards && !in->code; i++)
+		if (!guard_holds(in, &in->program->checks.at[routine->guards[i]]))
+			in->code = INTERP_CHECK_FIRST + (int)routine->guards[i];
+}
+
+static void *buffer_bytes(Interp *in, const Buffer *buffer, const InterpArgs *args, char *workspace)
+{
+	const Program *program = in->program;
+	switch (buffer->kind) {
+	case BUFFER_INPUT: return (void *)args->inputs[buffer->arg];
+	case BUFFER_OUTPUT: return args->outputs[buffer->arg];
+	case BUFFER_CONST: return (void *)program->consts.at[buffer->arg].bytes;
+	case BUFFER_PARAM:
+		return args->state ? (char *)args->state +
+					     interp_size(in, program->params.at[buffer->arg].offset)
+				   : NULL;
+	case BUFFER_TEMP: return workspace + interp_size(in, buffer->offset);
+	}
+	BUG("a buffer of kind %d", (int)buffer->kind);
+}
+
+/* Fills in the buffers that the routine's kernels touch: other routines may have dims that are not given. */
+static void place_buffers(Interp *in, const ProgramRoutine *routine, const InterpArgs *args, char *workspace)
+{
+	const Program *program = in->program;
+	for (uint32_t k = 0; k < routine->nkernels; k++) {
+		BufferUses uses = kernel_buffers(in->arena, &program->kernels.at[routine->kernels[k]]);
+		for (size_t i = 0; i < uses.n; i++) {
+			BufferId id = uses.at[i].buffer;
+			const Buffer *buffer = &program->buffers.at[id];
+			in->buffers[id].bytes = buffer_bytes(in, buffer, args, workspace);
+			in->buffers[id].elements = interp_size(in, buffer->elements);
+		}
+	}
+}
+
+static const char *code_text(const Program *program, int code)
+{
+	if (code >= INTERP_CHECK_FIRST)
+		return program->checks.at[code - INTERP_CHECK_FIRST].text;
+	return code == INTERP_BAD_DIM ? "a dim is negative or below its declared minimum" : NULL;
+}
+
+static void run_routine(Interp *in, const ProgramRoutine *routine, const InterpArgs *args)
+{
+	run_guards(in, routine);
+	if (in->code)
+		return;
+	int64_t bytes = interp_size(in, routine->workspace);
+	char *workspace = bytes > 0 ? aligned_alloc(64, (size_t)bytes) : NULL;
+	if (bytes > 0 && !workspace) {
+		in->code = -1;
+		return;
+	}
+	if (workspace)
+		memset(workspace, 0xa5, (size_t)bytes); /* what is not written first shows */
+	place_buffers(in, routine, args, workspace);
+	for (uint32_t i = 0; i < routine->nkernels && !in->code; i++)
+		run_kernel(in, &in->program->kernels.at[routine->kernels[i]]);
+	free(workspace);
+}
+
+int interp_run(const Program *program, uint32_t routine, const InterpArgs *args)
+{
+	enum { SIZES_CACHED = 1 << 16 };
+	Interp in = {.program = program, .scalars = args->scalars, .dims = args->dims};
+	in.arena = arena_new();
+	in.nsizes = SIZES_CACHED;
+	in.sizes = ARENA_ARRAY(in.arena, int64_t, in.nsizes);
+	in.known = ARENA_ARRAY(in.arena, bool, in.nsizes);
+	in.buffers = ARENA_ARRAY(in.arena, InterpBuffer, program->buffers.n + 1);
+	run_routine(&in, &program->routines.at[routine], args);
+	if (in.code > 0 && args->message)
+		*args->message = code_text(program, in.code);
+	arena_free(in.arena);
+	return in.code;
+}

@@ -1,0 +1,41 @@
+/* The interpreter's private parts: one running routine. */
+#ifndef TSR_CODEGEN_INTERP_H
+#define TSR_CODEGEN_INTERP_H
+
+#include "codegen/codegen.h"
+
+/* Where a buffer lies while a routine runs. */
+typedef struct InterpBuffer {
+	void *bytes;
+	int64_t elements;
+} InterpBuffer;
+
+typedef struct Interp {
+	const Program *program;
+	const Kernel *kernel;
+	const Scalar *scalars;
+	const int64_t *dims;
+	Arena *arena;
+	int64_t *sizes; /* by Size.id: its value, once known */
+	bool *known;
+	uint32_t nsizes;
+	InterpBuffer *buffers; /* by BufferId */
+	int64_t *iters;        /* by IterVar */
+	Scalar **locals;       /* by LocalId */
+	int code;              /* not 0: a check failed */
+} Interp;
+
+enum { INTERP_BAD_DIM = 2, INTERP_CHECK_FIRST = 16 }; /* as in runtime/tsr.h */
+
+int64_t interp_size(Interp *in, Size size);
+int64_t interp_ix(Interp *in, const Ix *ix);
+Scalar interp_value(Interp *in, const Value *value);
+/* The element of a buffer, in range or a BUG. */
+Scalar interp_load(const Interp *in, BufferId buffer, int64_t at);
+void interp_store(const Interp *in, BufferId buffer, int64_t at, Scalar value);
+/* The place of an element of a local. */
+Scalar *interp_local(Interp *in, LocalId local, const Ix *const *ixs, uint32_t nixs);
+Scalar scalar_read(Dtype dtype, const void *bytes, int64_t at);
+void scalar_write(Dtype dtype, void *bytes, int64_t at, Scalar value);
+
+#endif

@@ -1,0 +1,132 @@
+/* The value of an index, of an expression and of an element: the leaves of the interpreter. Every load
+ * and store is checked against the buffer's elements; leaving them is a bug of the compiler.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "codegen/interp.h"
+
+int64_t interp_size(Interp *in, Size size)
+{
+	if (size.id < in->nsizes && in->known[size.id])
+		return in->sizes[size.id];
+	int64_t value;
+	if (!size_eval(in->program->sizes, size, in->dims, &value))
+		BUG("kernel %s: a size has no value", in->kernel ? in->kernel->name : "-");
+	if (size.id < in->nsizes) {
+		in->known[size.id] = true;
+		in->sizes[size.id] = value;
+	}
+	return value;
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+	if (b <= 0)
+		BUG("an index is divided by %" PRId64, b);
+	int64_t q = a / b;
+	return q * b > a ? q - 1 : q;
+}
+
+int64_t interp_ix(Interp *in, const Ix *ix)
+{
+	if (ix->kind == IX_SIZE)
+		return interp_size(in, ix->size);
+	if (ix->kind == IX_ITER)
+		return in->iters[ix->iter];
+	if (ix->kind == IX_VALUE)
+		return interp_value(in, ix->value).i;
+	int64_t a = interp_ix(in, ix->a), b = interp_ix(in, ix->b);
+	switch (ix->kind) {
+	case IX_ADD: return a + b;
+	case IX_MUL: return a * b;
+	case IX_DIV: return floor_div(a, b);
+	case IX_MOD: return a - floor_div(a, b) * b;
+	case IX_MIN: return a < b ? a : b;
+	case IX_MAX: return a > b ? a : b;
+	default: BUG("an index of kind %d", (int)ix->kind);
+	}
+}
+
+Scalar *interp_local(Interp *in, LocalId local, const Ix *const *ixs, uint32_t nixs)
+{
+	const KernelLocal *k = &in->kernel->locals[local];
+	int64_t at = 0;
+	for (uint32_t i = 0; i < nixs; i++) {
+		int64_t index = interp_ix(in, ixs[i]);
+		if (index < 0 || index >= k->extent[i])
+			BUG("kernel %s: local %s is read at %" PRId64, in->kernel->name, k->name, index);
+		at = at * k->extent[i] + index;
+	}
+	return &in->locals[local][at];
+}
+
+Scalar interp_value(Interp *in, const Value *value)
+{
+	Scalar args[3];
+	switch (value->kind) {
+	case VALUE_LOAD: return interp_load(in, value->buffer, interp_ix(in, value->ix));
+	case VALUE_LOCAL: return *interp_local(in, value->local, value->ixs, value->nixs);
+	case VALUE_CONST: return value->constant;
+	case VALUE_OP:
+		for (uint32_t i = 0; i < value->nargs; i++)
+			args[i] = interp_value(in, value->args[i]);
+		return op_eval(value->op, value->dtype, args);
+	case VALUE_CAST:
+		return scalar_convert(interp_value(in, value->args[0]), value->args[0]->dtype,
+				      value->dtype);
+	case VALUE_INDEX:
+		return scalar_convert((Scalar){.i = interp_ix(in, value->ix)}, DTYPE_I64, value->dtype);
+	case VALUE_SCALAR: return in->scalars[value->scalar];
+	}
+	BUG("a value of kind %d", (int)value->kind);
+}
+
+/* ---- elements ---- */
+
+Scalar scalar_read(Dtype dtype, const void *bytes, int64_t at)
+{
+	switch (dtype) {
+	case DTYPE_F64: return (Scalar){.f = ((const double *)bytes)[at]};
+	case DTYPE_F32: return (Scalar){.f = (double)((const float *)bytes)[at]};
+	case DTYPE_I64: return (Scalar){.i = ((const int64_t *)bytes)[at]};
+	case DTYPE_I32: return (Scalar){.i = ((const int32_t *)bytes)[at]};
+	case DTYPE_I8: return (Scalar){.i = ((const int8_t *)bytes)[at]};
+	case DTYPE_U8: return (Scalar){.i = ((const uint8_t *)bytes)[at]};
+	case DTYPE_U32: return (Scalar){.i = ((const uint32_t *)bytes)[at]};
+	default: BUG("elements of type %s are not interpreted", dtype_name(dtype));
+	}
+}
+
+void scalar_write(Dtype dtype, void *bytes, int64_t at, Scalar value)
+{
+	switch (dtype) {
+	case DTYPE_F64: ((double *)bytes)[at] = value.f; break;
+	case DTYPE_F32: ((float *)bytes)[at] = (float)value.f; break;
+	case DTYPE_I64: ((int64_t *)bytes)[at] = value.i; break;
+	case DTYPE_I32: ((int32_t *)bytes)[at] = (int32_t)value.i; break;
+	case DTYPE_I8: ((int8_t *)bytes)[at] = (int8_t)value.i; break;
+	case DTYPE_U8: ((uint8_t *)bytes)[at] = (uint8_t)value.i; break;
+	case DTYPE_U32: ((uint32_t *)bytes)[at] = (uint32_t)value.i; break;
+	default: BUG("elements of type %s are not interpreted", dtype_name(dtype));
+	}
+}
+
+static const InterpBuffer *element(const Interp *in, BufferId buffer, int64_t at)
+{
+	const InterpBuffer *place = &in->buffers[buffer];
+	if (at < 0 || at >= place->elements)
+		BUG("kernel %s: %s[%" PRId64 "] of %" PRId64 " elements", in->kernel->name,
+		    in->program->buffers.at[buffer].name, at, place->elements);
+	return place;
+}
+
+Scalar interp_load(const Interp *in, BufferId buffer, int64_t at)
+{
+	return scalar_read(in->program->buffers.at[buffer].dtype, element(in, buffer, at)->bytes, at);
+}
+
+void interp_store(const Interp *in, BufferId buffer, int64_t at, Scalar value)
+{
+	scalar_write(in->program->buffers.at[buffer].dtype, element(in, buffer, at)->bytes, at, value);
+}

@@ -1,0 +1,51 @@
+/* The initialisers of parameters: a constant, or uniform in +-1/sqrt(fan-in) from Threefry-4x32-20, the
+ * stream of each parameter keyed by the seed and its own name (docs/language.md, section 7).
+ */
+#include <math.h>
+
+#include "base/threefry.h"
+#include "codegen/interp.h"
+
+static int64_t size_value(const Program *program, Size size, const int64_t *dims)
+{
+	int64_t value;
+	if (!size_eval(program->sizes, size, dims, &value))
+		return -1;
+	return value;
+}
+
+/* In the parameter's own precision: uniform in [0, 1), scaled to [-bound, bound). */
+static Scalar uniform_at(const ProgramParam *param, uint64_t seed, int64_t at, double bound)
+{
+	float u = threefry_uniform(threefry_word(seed, param->key, (uint64_t)at));
+	if (param->type.dtype == DTYPE_F32)
+		return (Scalar){.f = (double)((2 * u - 1) * (float)bound)};
+	return scalar_of(param->type.dtype, (2 * (double)u - 1) * bound);
+}
+
+static int init_param(const Program *program, const ProgramParam *param, const int64_t *dims, void *state,
+		      uint64_t seed)
+{
+	int64_t n = size_value(program, program->buffers.at[param->buffer].elements, dims);
+	int64_t offset = size_value(program, param->offset, dims);
+	int64_t fan_in = param->init == PARAM_UNIFORM ? size_value(program, param->fan_in, dims) : 1;
+	if (n < 0 || offset < 0 || fan_in < 0)
+		return INTERP_BAD_DIM;
+	double bound = 1 / sqrt((double)(fan_in > 0 ? fan_in : 1));
+	for (int64_t i = 0; i < n; i++) {
+		Scalar value = param->init == PARAM_UNIFORM ? uniform_at(param, seed, i, bound)
+							    : scalar_of(param->type.dtype, param->value);
+		scalar_write(param->type.dtype, (char *)state + offset, i, value);
+	}
+	return 0;
+}
+
+int interp_init(const Program *program, const int64_t *dims, void *state, uint64_t seed)
+{
+	for (size_t i = 0; i < program->params.n; i++) {
+		int code = init_param(program, &program->params.at[i], dims, state, seed);
+		if (code)
+			return code;
+	}
+	return 0;
+}
