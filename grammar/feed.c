@@ -1,0 +1,109 @@
+/* Follows the brackets of a program beside its parser, for the lexer's context and for messages. A
+ * closing bracket that does not match the innermost open one leaves the stack alone: the parser refuses
+ * it, and the message shows the one that is open. */
+#include "grammar/feed.h"
+
+#include <string.h>
+
+static int closer_of(int kind)
+{
+	switch (kind) {
+	case TOKEN_LPAREN: return TOKEN_RPAREN;
+	case TOKEN_LBRACE: return TOKEN_RBRACE;
+	case TOKEN_LBRACKET: return TOKEN_RBRACKET;
+	case TOKEN_LBRACKBAR: return TOKEN_BARRBRACK;
+	default: return TOKEN_END;
+	}
+}
+
+bool token_closes(int kind)
+{
+	return kind == TOKEN_RPAREN || kind == TOKEN_RBRACE || kind == TOKEN_RBRACKET ||
+	       kind == TOKEN_BARRBRACK;
+}
+
+/* In shapes `[n |]` and `[| n]` mix the two kinds of square brackets. */
+static bool matches(int open, int close)
+{
+	bool square = open == TOKEN_LBRACKET || open == TOKEN_LBRACKBAR;
+	return closer_of(open) == close ||
+	       (square && (close == TOKEN_RBRACKET || close == TOKEN_BARRBRACK));
+}
+
+static const Bracket *innermost(const Feed *feed)
+{
+	return feed->open.n ? &feed->open.at[feed->open.n - 1] : NULL;
+}
+
+bool feed_in_steps(const Feed *feed)
+{
+	const Bracket *b = innermost(feed);
+	return b && b->steps;
+}
+
+static void follow(Feed *feed)
+{
+	int kind = feed->token.kind;
+	const Bracket *top = innermost(feed);
+	bool outer = !top || top->steps;
+	feed->closed_steps = false;
+	if (closer_of(kind) != TOKEN_END) {
+		bool steps = kind == TOKEN_LBRACE && outer && feed->body_next;
+		feed->body_next = feed->body_next && !steps;
+		PUSH(feed->arena, feed->open, ((Bracket){feed->token, steps}));
+	} else if (token_closes(kind)) {
+		if (top && matches(top->token.kind, kind)) {
+			feed->closed_steps = top->steps;
+			feed->open.n--;
+		}
+	} else if (kind == TOKEN_ROUTINE || (kind == TOKEN_FOR && outer)) {
+		feed->body_next = true;
+	} else if (token_info(kind)->class[0] == 'S' && !top) {
+		feed->body_next = false;
+	}
+	if (token_info(kind)->class[0] == 'S' && !top && feed_at_statement(feed))
+		feed->left = (uint32_t)(feed->lexer.text + feed->token.span.start - feed->lexer.line);
+	feed->lexer.assigns = feed_in_steps(feed);
+}
+
+void feed_init(Feed *feed, Arena *arena, const Sources *sources, uint32_t file, Diags *diags)
+{
+	*feed = (Feed){.arena = arena};
+	lexer_init(&feed->lexer, sources, file, diags);
+	feed_next(feed);
+}
+
+void feed_next(Feed *feed)
+{
+	feed->before = feed->token;
+	feed->token = lexer_next(&feed->lexer);
+	follow(feed);
+}
+
+void feed_forget(Feed *feed, bool keep_steps)
+{
+	while (feed->open.n && !(keep_steps && innermost(feed)->steps))
+		feed->open.n--;
+	feed->body_next = false;
+	feed->lexer.assigns = feed_in_steps(feed);
+}
+
+bool feed_at_statement(const Feed *feed)
+{
+	int before = feed->before.kind;
+	if (token_info(feed->token.kind)->class[0] != 'S')
+		return false;
+	if (feed->before.span.end == 0)
+		return true;
+	if (feed->token.kind == TOKEN_INPUT || feed->token.kind == TOKEN_OUTPUT)
+		return before != TOKEN_LPAREN || feed->token.first;
+	if (feed->token.kind != TOKEN_LET)
+		return true;
+	char class = token_info(before)->class[0];
+	bool operand_next = class == 'O' || class == 'B' || class == 'W' || before == TOKEN_EQ ||
+	                    before == TOKEN_COMMA || before == TOKEN_ASSIGN || before == TOKEN_IF ||
+	                    before == TOKEN_NOT || before == TOKEN_LBRACKET ||
+	                    before == TOKEN_LBRACKBAR || before == TOKEN_LBRACE;
+	uint32_t column = (uint32_t)(feed->lexer.text + feed->token.span.start - feed->lexer.line);
+	return !operand_next || (feed->token.first && column <= feed->left);
+}

@@ -1,0 +1,386 @@
+/* The grammar of programs (LALR(1), no conflicts). Actions only make nodes: see tree.h.
+ *
+ * Every statement starts with a keyword and juxtaposition means nothing, so nothing ends a statement;
+ * `;` may stand between. Reserved everywhere: dim require input param const let fn output routine import
+ * in with iterate if then else for, and the numbers inf nan pi. Contextual, and names elsewhere: as
+ * divides via forward backward init params. `input` and `output` may also be the first argument of a
+ * call, for stack(output, ...).
+ *
+ * There is no recovery in the grammar: parse.c feeds only tokens that are accepted, and unwinds the
+ * stack to a list of statements or steps after an error. */
+%name FileParse
+%token_prefix GRAMMAR_
+%token_type {Token}
+%extra_context {Tree *t}
+%stack_size 0
+%start_symbol file
+
+%include {
+#include <stdlib.h>
+
+#include "grammar/parsers.h"
+#include "grammar/tree.h"
+
+#define YYNOERRORRECOVERY 1
+#define NO_NAME ((Name){0})
+}
+
+%syntax_error { BUG("the parser was fed token %d, which it does not accept", yymajor); }
+%stack_overflow { BUG("the parser's stack is out of memory"); }
+
+%fallback NAME AS DIVIDES VIA FORWARD BACKWARD INIT PARAMS.
+
+%type name       {Name}
+%type opt_comma  {int}
+%type type       {Type}
+%type opt_type   {Type}
+%type shape      {AstShape *}
+%type row        {Row *}
+%type axes       {Row *}
+%type args       {Exprs *}
+%type arglist    {Exprs *}
+%type exprs      {Exprs *}
+%type names      {Names *}
+%type namelist   {Names *}
+%type results    {Names *}
+%type params     {Params *}
+%type paramlist  {Params *}
+%type scalars    {Params *}
+%type scalarlist {Params *}
+%type withbinds  {Binds *}
+%type letbinds   {Binds *}
+%type steps      {Steps *}
+%type step       {AstStep}
+%type at_least   {AstExpr *}
+%type opt_init   {AstExpr *}
+%type via        {AstExpr *}
+%type expr       {AstExpr *}
+%type withs      {AstExpr *}
+%type or         {AstExpr *}
+%type and        {AstExpr *}
+%type comparison {AstExpr *}
+%type sum        {AstExpr *}
+%type product    {AstExpr *}
+%type unary      {AstExpr *}
+%type power      {AstExpr *}
+%type slice      {AstExpr *}
+%type postfix    {AstExpr *}
+%type primary    {AstExpr *}
+%type place      {AstExpr *}
+%type literal    {AstExpr *}
+%type product_op {Token}
+%type compare_op {Token}
+
+/* ---- statements ---- */
+
+file ::= stmts.
+
+stmts ::= .
+stmts ::= stmts SEMI.
+stmts ::= stmts stmt.
+
+stmt ::= DIM(K) name(N) at_least(G). {
+	tree_stmt(t, K, (AstStmt){.kind = STMT_DIM, .name = N, .at_least = tree_at_least(t, G),
+	                          .at_least_span = G ? G->span : SPAN_NONE});
+}
+stmt ::= DIM(K) name(N) EQ sum(S) at_least(G). {
+	tree_stmt(t, K, (AstStmt){.kind = STMT_DIM, .name = N, .expr = S,
+	                          .at_least = tree_at_least(t, G),
+	                          .at_least_span = G ? G->span : SPAN_NONE});
+}
+at_least(R) ::= .              { R = NULL; }
+at_least(R) ::= GE NUMBER(N).  { R = tree_number(t, N); }
+
+stmt ::= REQUIRE(K) sum(A) EQEQ sum(B). {
+	tree_stmt(t, K, (AstStmt){.kind = STMT_REQUIRE, .require_op = REQUIRE_EQ, .expr = A, .expr2 = B});
+}
+stmt ::= REQUIRE(K) sum(A) GE sum(B). {
+	tree_stmt(t, K, (AstStmt){.kind = STMT_REQUIRE, .require_op = REQUIRE_GE, .expr = A, .expr2 = B});
+}
+stmt ::= REQUIRE(K) sum(A) DIVIDES sum(B). {
+	tree_stmt(t, K,
+	          (AstStmt){.kind = STMT_REQUIRE, .require_op = REQUIRE_DIVIDES, .expr = A, .expr2 = B});
+}
+
+stmt ::= INPUT(K) name(N) type(T). {
+	tree_stmt(t, K, (AstStmt){.kind = STMT_INPUT, .name = N, .dtype = T.dtype, .shape = T.shape});
+}
+stmt ::= PARAM(K) name(N) opt_type(T) opt_init(E). {
+	tree_stmt(t, K, (AstStmt){.kind = STMT_PARAM, .name = N, .dtype = T.dtype, .shape = T.shape,
+	                          .expr = E});
+}
+stmt ::= CONST(K) name(N) opt_type(T) EQ expr(E). {
+	tree_stmt(t, K, (AstStmt){.kind = STMT_CONST, .name = N, .dtype = T.dtype, .shape = T.shape,
+	                          .expr = E});
+}
+stmt ::= LET(K) name(N) EQ expr(E). {
+	Names *one = tree_names(t, NULL, N);
+	tree_stmt(t, K, (AstStmt){.kind = STMT_LET, .name = N, .names = one->items.at, .nnames = 1,
+	                          .expr = E});
+}
+stmt ::= LET(K) LPAREN names(L) RPAREN EQ expr(E). {
+	tree_stmt(t, K, (AstStmt){.kind = STMT_LET, .names = L->items.at,
+	                          .nnames = (uint32_t)L->items.n, .expr = E});
+}
+stmt ::= FN(K) name(N) LPAREN params(P) RPAREN EQ expr(E). {
+	AstStmt s = {.kind = STMT_FN, .name = N, .expr = E};
+	tree_set_params(t, &s, NULL, P);
+	tree_stmt(t, K, s);
+}
+stmt ::= FN(K) name(N) LPAREN params(C) RPAREN LPAREN params(P) RPAREN EQ expr(E). {
+	AstStmt s = {.kind = STMT_FN, .name = N, .expr = E, .has_configs = true};
+	tree_set_params(t, &s, C, P);
+	tree_stmt(t, K, s);
+}
+stmt ::= OUTPUT(K) name(N).            { tree_stmt(t, K, (AstStmt){.kind = STMT_OUTPUT, .name = N}); }
+stmt ::= OUTPUT(K) name(N) EQ expr(E). {
+	tree_stmt(t, K, (AstStmt){.kind = STMT_OUTPUT, .name = N, .expr = E});
+}
+stmt ::= ROUTINE(K) name(N) LPAREN scalars(C) RPAREN results(R) LBRACE steps(S) RBRACE. {
+	AstStmt s = {.kind = STMT_ROUTINE, .name = N, .names = R ? R->items.at : NULL,
+	             .nnames = R ? (uint32_t)R->items.n : 0};
+	tree_set_params(t, &s, C, NULL);
+	s.steps = S ? S->items.at : NULL;
+	s.nsteps = S ? (uint32_t)S->items.n : 0;
+	tree_stmt(t, K, s);
+}
+stmt ::= IMPORT(K) STRING(S).            { tree_import(t, K, S, NO_NAME); }
+stmt ::= IMPORT(K) STRING(S) AS name(N). { tree_import(t, K, S, N); }
+stmt ::= IMPORT(K) NAME(S).              { tree_import(t, K, S, NO_NAME); }
+
+name(R) ::= NAME(T). { R = tree_name(t, T); }
+
+names(R) ::= namelist(L) opt_comma.      { R = L; }
+namelist(R) ::= name(N).                 { R = tree_names(t, NULL, N); }
+namelist(R) ::= namelist(L) COMMA name(N). { R = tree_names(t, L, N); }
+
+opt_comma(R) ::= .      { R = 0; }
+opt_comma(R) ::= COMMA. { R = 1; }
+
+opt_init(R) ::= .           { R = NULL; }
+opt_init(R) ::= EQ expr(E). { R = E; }
+
+params(R) ::= .                        { R = NULL; }
+params(R) ::= paramlist(L) opt_comma.  { R = L; }
+paramlist(R) ::= name(N) opt_init(E). {
+	R = tree_params(t, NULL, (AstParam){N, E, DTYPE_NONE});
+}
+paramlist(R) ::= paramlist(L) COMMA name(N) opt_init(E). {
+	R = tree_params(t, L, (AstParam){N, E, DTYPE_NONE});
+}
+scalars(R) ::= .                         { R = NULL; }
+scalars(R) ::= scalarlist(L) opt_comma.  { R = L; }
+scalarlist(R) ::= name(N) COLON NAME(D). {
+	R = tree_params(t, NULL, (AstParam){N, NULL, tree_dtype(t, D)});
+}
+scalarlist(R) ::= scalarlist(L) COMMA name(N) COLON NAME(D). {
+	R = tree_params(t, L, (AstParam){N, NULL, tree_dtype(t, D)});
+}
+results(R) ::= .                   { R = NULL; }
+results(R) ::= ARROW namelist(L).  { R = L; }
+
+/* ---- shapes ---- */
+
+opt_type(R) ::= .                     { R = (Type){DTYPE_NONE, NULL}; }
+opt_type(R) ::= type(T).              { R = T; }
+type(R) ::= COLON shape(S).           { R = (Type){DTYPE_NONE, S}; }
+type(R) ::= COLON NAME(D) shape(S).   { R = (Type){tree_dtype(t, D), S}; }
+
+shape(R) ::= LBRACKET(K) row(O) RBRACKET. { R = tree_shape(t, K, (Row *[]){NULL, NULL, O}); }
+shape(R) ::= LBRACKET(K) row(I) ARROW row(O) RBRACKET. { R = tree_shape(t, K, (Row *[]){NULL, I, O}); }
+shape(R) ::= LBRACKET(K) row(B) BAR row(O) RBRACKET. { R = tree_shape(t, K, (Row *[]){B, NULL, O}); }
+shape(R) ::= LBRACKET(K) row(B) BAR row(I) ARROW row(O) RBRACKET. {
+	R = tree_shape(t, K, (Row *[]){B, I, O});
+}
+/* `[|` and `|]` are single tokens: the bar beside an empty row. */
+shape(R) ::= LBRACKET(K) row(B) BARRBRACK. {
+	R = tree_shape(t, K, (Row *[]){B, NULL, tree_row(t, NULL, SPAN_NONE, NULL)});
+}
+shape(R) ::= LBRACKBAR(K) row(O) RBRACKET. {
+	R = tree_shape(t, K, (Row *[]){tree_row(t, NULL, SPAN_NONE, NULL), NULL, O});
+}
+shape(R) ::= LBRACKBAR(K) row(I) ARROW row(O) RBRACKET. {
+	R = tree_shape(t, K, (Row *[]){tree_row(t, NULL, SPAN_NONE, NULL), I, O});
+}
+
+row(R) ::= .                   { R = tree_row(t, NULL, SPAN_NONE, NULL); }
+row(R) ::= axes(L) opt_comma.  { R = L; }
+
+axes(R) ::= sum(E).                              { R = tree_row(t, NULL, E->span, &(AstShapeAxis){.size = E}); }
+axes(R) ::= UNDERSCORE(U).                       { R = tree_row(t, NULL, U.span, &(AstShapeAxis){0}); }
+axes(R) ::= name(N) COLON sum(E).                { R = tree_row(t, NULL, N.span, &(AstShapeAxis){.label = N, .size = E}); }
+axes(R) ::= name(N) COLON UNDERSCORE.            { R = tree_row(t, NULL, N.span, &(AstShapeAxis){.label = N}); }
+axes(R) ::= ELLIPSIS(V).                         { R = tree_row_var(t, NULL, V); }
+axes(R) ::= ROWVAR(V).                           { R = tree_row_var(t, NULL, V); }
+axes(R) ::= axes(L) COMMA sum(E).                { R = tree_row(t, L, E->span, &(AstShapeAxis){.size = E}); }
+axes(R) ::= axes(L) COMMA UNDERSCORE(U).         { R = tree_row(t, L, U.span, &(AstShapeAxis){0}); }
+axes(R) ::= axes(L) COMMA name(N) COLON sum(E).  { R = tree_row(t, L, N.span, &(AstShapeAxis){.label = N, .size = E}); }
+axes(R) ::= axes(L) COMMA name(N) COLON UNDERSCORE. { R = tree_row(t, L, N.span, &(AstShapeAxis){.label = N}); }
+axes(R) ::= axes(L) COMMA ELLIPSIS(V).           { R = tree_row_var(t, L, V); }
+axes(R) ::= axes(L) COMMA ROWVAR(V).             { R = tree_row_var(t, L, V); }
+
+/* ---- routines ---- */
+
+steps(R) ::= .               { R = NULL; }
+steps(R) ::= steps(L) SEMI.  { R = L; }
+steps(R) ::= steps(L) step(S). { R = tree_steps(t, L, S); }
+
+step(R) ::= place(P) ASSIGN(A) expr(E) via(V). {
+	R = (AstStep){.kind = STEP_ASSIGN, .span = P->span, .op_span = A.span, .target = P, .expr = E,
+	              .via = V};
+}
+step(R) ::= FORWARD(K) name(N). {
+	R = (AstStep){.kind = STEP_FORWARD, .span = K.span, .op_span = K.span, .name = N};
+}
+step(R) ::= BACKWARD(K) name(N). {
+	R = (AstStep){.kind = STEP_BACKWARD, .span = K.span, .op_span = K.span, .name = N};
+}
+step(R) ::= INIT(K). { R = (AstStep){.kind = STEP_INIT, .span = K.span, .op_span = K.span}; }
+step(R) ::= FOR(K) name(N) IN PARAMS LPAREN expr(E) RPAREN LBRACE steps(S) RBRACE. {
+	R = (AstStep){.kind = STEP_FOR, .span = K.span, .op_span = K.span, .name = N, .expr = E};
+	R.steps = S ? S->items.at : NULL;
+	R.nsteps = S ? (uint32_t)S->items.n : 0;
+}
+step(R) ::= name(N) LPAREN args(L) RPAREN. {
+	R = (AstStep){.kind = STEP_CALL, .span = N.span, .op_span = N.span, .name = N,
+	              .expr = tree_call(t, tree_name_expr(t, N), L)};
+}
+place(R) ::= name(N).               { R = tree_name_expr(t, N); }
+place(R) ::= place(P) DOT name(N).  { R = tree_member(t, P, N); }
+via(R) ::= .                { R = NULL; }
+via(R) ::= VIA STRING(S).   { R = tree_string(t, S); }
+
+/* ---- expressions, loosest first ---- */
+
+expr(R) ::= withs(A).                                { R = A; }
+expr(R) ::= IF(K) expr(C) THEN expr(A) ELSE expr(B). { R = tree_if(t, K, (AstExpr *[]){C, A, B}); }
+expr(R) ::= LET(K) letbinds(L) IN expr(E).           { R = tree_let_in(t, K, L, E); }
+
+withs(R) ::= or(A).                                                { R = A; }
+withs(R) ::= withs(A) WITH(K) LPAREN withbinds(L) opt_comma RPAREN. { R = tree_with(t, K, A, L); }
+
+or(R) ::= and(A).                { R = A; }
+or(R) ::= or(A) OR(O) and(B).    { R = tree_binary(t, OP_OR, O, A, B); }
+
+and(R) ::= comparison(A).                 { R = A; }
+and(R) ::= and(A) AND(O) comparison(B).   { R = tree_binary(t, OP_AND, O, A, B); }
+
+comparison(R) ::= sum(A).                      { R = A; }
+comparison(R) ::= sum(A) compare_op(O) sum(B). { R = tree_binary(t, OP_NONE, O, A, B); }
+
+compare_op(R) ::= LT(O).   { R = O; }
+compare_op(R) ::= LE(O).   { R = O; }
+compare_op(R) ::= GT(O).   { R = O; }
+compare_op(R) ::= GE(O).   { R = O; }
+compare_op(R) ::= EQEQ(O). { R = O; }
+compare_op(R) ::= NE(O).   { R = O; }
+
+sum(R) ::= product(A).                   { R = A; }
+sum(R) ::= sum(A) PLUS(O) product(B).    { R = tree_binary(t, OP_ADD, O, A, B); }
+sum(R) ::= sum(A) MINUS(O) product(B).   { R = tree_binary(t, OP_SUB, O, A, B); }
+
+product(R) ::= unary(A).                           { R = A; }
+product(R) ::= product(A) STAR(O) unary(B).        { R = tree_compose(t, O, A, B); }
+product(R) ::= product(A) product_op(O) unary(B).  { R = tree_binary(t, OP_NONE, O, A, B); }
+
+product_op(R) ::= DOTSTAR(O). { R = O; }
+product_op(R) ::= SLASH(O).   { R = O; }
+product_op(R) ::= PERCENT(O). { R = O; }
+
+unary(R) ::= power(A).            { R = A; }
+unary(R) ::= MINUS(O) unary(A).   { R = tree_unary(t, OP_NEG, O, A); }
+unary(R) ::= NOT(O) unary(A).     { R = tree_unary(t, OP_NOT, O, A); }
+
+power(R) ::= slice(A).                   { R = A; }
+power(R) ::= slice(A) POW(O) unary(B).   { R = tree_binary(t, OP_POW, O, A, B); }
+
+slice(R) ::= postfix(A).                 { R = A; }
+slice(R) ::= slice(A) AT(O) postfix(I).  { R = tree_slice(t, O, A, I); }
+
+postfix(R) ::= primary(A).                      { R = A; }
+postfix(R) ::= postfix(A) DOT name(N).          { R = tree_member(t, A, N); }
+postfix(R) ::= postfix(A) LPAREN args(L) RPAREN. { R = tree_call(t, A, L); }
+
+primary(R) ::= NUMBER(T).   { R = tree_number(t, T); }
+primary(R) ::= STRING(T).   { R = tree_string(t, T); }
+primary(R) ::= name(N).     { R = tree_name_expr(t, N); }
+primary(R) ::= literal(A).               { R = A; }
+primary(R) ::= literal(A) COLON name(N). { R = tree_label(t, A, N); }
+primary(R) ::= LBRACE(K) name(N) opt_type(T) opt_init(E) RBRACE. { R = tree_param(t, K, N, T, E); }
+primary(R) ::= ITERATE(K) LPAREN expr(N) COMMA name(H) EQ expr(X) RPAREN LBRACE expr(E) RBRACE. {
+	R = tree_iterate(t, K, (AstExpr *[]){N, X, E}, (Name[]){H, NO_NAME});
+}
+primary(R) ::= ITERATE(K) LPAREN expr(N) COMMA name(H) EQ expr(X) COMMA name(I) RPAREN
+               LBRACE expr(E) RBRACE. {
+	R = tree_iterate(t, K, (AstExpr *[]){N, X, E}, (Name[]){H, I});
+}
+
+literal(R) ::= LPAREN(K) exprs(L) RPAREN.         { R = tree_parens(t, K, L, false); }
+literal(R) ::= LPAREN(K) exprs(L) COMMA RPAREN.   { R = tree_parens(t, K, L, true); }
+literal(R) ::= LBRACKET(K) exprs(L) opt_comma RBRACKET.   { R = tree_literal(t, AST_OUTPUTS, K, L); }
+literal(R) ::= LBRACKBAR(K) exprs(L) opt_comma BARRBRACK. { R = tree_literal(t, AST_BATCHES, K, L); }
+literal(R) ::= LBRACKET(K) RBRACKET.      { R = tree_literal(t, AST_OUTPUTS, K, NULL); }
+literal(R) ::= LBRACKBAR(K) BARRBRACK.    { R = tree_literal(t, AST_BATCHES, K, NULL); }
+
+exprs(R) ::= expr(E).                   { R = tree_exprs(t, NULL, E, NO_NAME); }
+exprs(R) ::= exprs(L) COMMA expr(E).    { R = tree_exprs(t, L, E, NO_NAME); }
+
+args(R) ::= .                        { R = NULL; }
+args(R) ::= arglist(L) opt_comma.    { R = L; }
+arglist(R) ::= expr(E).              { R = tree_exprs(t, NULL, E, NO_NAME); }
+arglist(R) ::= name(N) EQ expr(E).   { R = tree_exprs(t, NULL, E, N); }
+arglist(R) ::= INPUT(T).             { R = tree_exprs(t, NULL, tree_name_expr(t, tree_name(t, T)), NO_NAME); }
+arglist(R) ::= OUTPUT(T).            { R = tree_exprs(t, NULL, tree_name_expr(t, tree_name(t, T)), NO_NAME); }
+arglist(R) ::= arglist(L) COMMA expr(E).            { R = tree_exprs(t, L, E, NO_NAME); }
+arglist(R) ::= arglist(L) COMMA name(N) EQ expr(E). { R = tree_exprs(t, L, E, N); }
+
+withbinds(R) ::= name(N).            { R = tree_binds(t, NULL, tree_names(t, NULL, N), NULL); }
+withbinds(R) ::= name(N) EQ expr(E). { R = tree_binds(t, NULL, tree_names(t, NULL, N), E); }
+withbinds(R) ::= withbinds(L) COMMA name(N).            { R = tree_binds(t, L, tree_names(t, NULL, N), NULL); }
+withbinds(R) ::= withbinds(L) COMMA name(N) EQ expr(E). { R = tree_binds(t, L, tree_names(t, NULL, N), E); }
+
+letbinds(R) ::= name(N) EQ expr(E).                { R = tree_binds(t, NULL, tree_names(t, NULL, N), E); }
+letbinds(R) ::= LPAREN names(N) RPAREN EQ expr(E). { R = tree_binds(t, NULL, N, E); }
+letbinds(R) ::= letbinds(L) COMMA name(N) EQ expr(E). { R = tree_binds(t, L, tree_names(t, NULL, N), E); }
+letbinds(R) ::= letbinds(L) COMMA LPAREN names(N) RPAREN EQ expr(E). { R = tree_binds(t, L, N, E); }
+
+%token FATARROW COLONEQ ERROR.
+
+%code {
+#include "grammar/replay.h"
+
+#define GRAMMAR_END 0
+#undef TOKEN /* the template's */
+static const unsigned char terminals[TOKEN_COUNT] = {
+#define TOKEN(name, label, class) [TOKEN_##name] = GRAMMAR_##name,
+#include "lexer/tokens.def"
+#undef TOKEN
+};
+
+void *file_parse_new(Tree *tree) { return FileParseAlloc(malloc, tree); }
+void file_parse_free(void *parser) { FileParseFree(parser, free); }
+void file_parse_feed(void *parser, Token token) { FileParse(parser, terminals[token.kind], token); }
+bool file_parse_accepts(const void *parser, int kind) { return replay_accepts(parser, terminals[kind]); }
+size_t file_parse_depth(const void *parser) { return replay_depth(parser); }
+
+bool file_parse_find(const void *parser, int kind, Token *found)
+{
+	const yyParser *p = parser;
+	for (const yyStackEntry *at = p->yytos; at > p->yystack; at--) {
+		if (at->major == terminals[kind]) {
+			*found = at->minor.yy0;
+			return true;
+		}
+	}
+	return false;
+}
+
+void file_parse_unwind(void *parser, int kind)
+{
+	yyParser *p = parser;
+	while (p->yytos > p->yystack && (p->yytos->stateno > YY_MAX_SHIFT ||
+	                                 yy_find_shift_action(terminals[kind], p->yytos->stateno) >
+	                                     YY_MAX_SHIFTREDUCE))
+		yy_pop_parser_stack(p);
+}
+}

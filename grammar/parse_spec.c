@@ -1,0 +1,180 @@
+/* Drives the specification parser over the text of a string. A comma is fed between two axes that stand
+ * side by side in the single-letter mode, and beside a row variable in both. The first error ends a
+ * specification: it is short. */
+#include <string.h>
+#include <stb/stb_ds.h>
+
+#include "grammar/expect.h"
+#include "grammar/parse.h"
+#include "grammar/parsers.h"
+#include "grammar/spec_tree.h"
+
+/* ---- checks of the whole text ---- */
+
+/* The next occurrence of two bytes from `from`; its file is 0 when there is none. */
+static Span find_pair(const SpecTree *tree, Span text, uint32_t from, const char *pair)
+{
+	for (uint32_t i = from; i + 1 < text.end; i++)
+		if (memcmp(tree->source->text + i, pair, 2) == 0)
+			return (Span){text.file, i, i + 2};
+	return SPAN_NONE;
+}
+
+static void report_no_result(SpecTree *tree, Span text)
+{
+	Diags *ds = tree->parse->diags;
+	Span arrow = find_pair(tree, text, text.start, "->");
+	bool single = !span_is_none(arrow) && span_is_none(find_pair(tree, text, arrow.end, "->")) &&
+	              !memchr(tree->source->text + text.start, '|', text.end - text.start);
+	diag(ds, E0132, text, "this specification has no '=>' between its operands and its result");
+	if (single)
+		diag_fix(ds, arrow, "=>", "write '=>' ('->' separates the input and output rows of one tensor)");
+}
+
+/* Is there exactly one `=>`? */
+static bool check_implies(SpecTree *tree, Span text)
+{
+	Diags *ds = tree->parse->diags;
+	Span first = find_pair(tree, text, text.start, "=>");
+	if (span_is_none(first)) {
+		report_no_result(tree, text);
+		return false;
+	}
+	Span second = find_pair(tree, text, first.end, "=>");
+	if (span_is_none(second))
+		return true;
+	diag(ds, E0133, second, "a specification has one '=>', and this is another");
+	diag_note(ds, first, "the first one is here");
+	diag_fix(ds, first, ";", "operands are separated by ';'");
+	return false;
+}
+
+/* ---- names that are both axis and row variable ---- */
+
+typedef struct RowVars {
+	struct {
+		Sym key;
+		Span value;
+	} *at; /* stb_ds; a value without a place: reported */
+} RowVars;
+
+static void collect_row_vars(RowVars *vars, const AstSpecTensor *tensor)
+{
+	for (int k = 0; k < ROW_KINDS; k++) {
+		const AstSpecRow *row = &tensor->rows[k];
+		if (row->var_at >= 0 && hmgeti(vars->at, row->var.sym) < 0)
+			hmput(vars->at, row->var.sym, row->var.span);
+	}
+}
+
+static void check_letter(SpecTree *tree, RowVars *vars, Name letter)
+{
+	ptrdiff_t i = letter.sym ? hmgeti(vars->at, letter.sym) : -1;
+	if (i < 0 || span_is_none(vars->at[i].value))
+		return;
+	tree->failed = true;
+	diag(tree->parse->diags, E0135, letter.span,
+	     "'%s' is used both as an axis and as a row variable in this specification", letter.sym);
+	diag_note(tree->parse->diags, vars->at[i].value, "it is a row variable here");
+	vars->at[i].value = SPAN_NONE;
+}
+
+static void check_letters(SpecTree *tree, RowVars *vars, const AstSpecTensor *tensor)
+{
+	for (int k = 0; k < ROW_KINDS; k++) {
+		const AstSpecRow *row = &tensor->rows[k];
+		for (uint32_t i = 0; i < row->naxes; i++) {
+			check_letter(tree, vars, row->axes[i].name);
+			check_letter(tree, vars, row->axes[i].kernel);
+			for (uint32_t p = 0; p < row->axes[i].nparts; p++)
+				check_letter(tree, vars, row->axes[i].parts[p].letter);
+		}
+	}
+}
+
+static void check_names(SpecTree *tree)
+{
+	RowVars vars = {NULL};
+	for (size_t i = 0; i < tree->operands.n; i++)
+		collect_row_vars(&vars, &tree->operands.at[i]);
+	collect_row_vars(&vars, &tree->result);
+	for (size_t i = 0; i < tree->operands.n; i++)
+		check_letters(tree, &vars, &tree->operands.at[i]);
+	check_letters(tree, &vars, &tree->result);
+	hmfree(vars.at);
+}
+
+/* ---- the driver ---- */
+
+static void report(SpecTree *tree, const void *parser, Token token)
+{
+	bool expected[SPEC_TOKEN_COUNT];
+	Arena *arena = tree->parse->perm;
+	for (int k = 0; k < SPEC_TOKEN_COUNT; k++)
+		expected[k] = spec_parse_accepts(parser, k);
+	const char *end = spec_token_info(SPEC_TOKEN_END)->label;
+	diag(tree->parse->diags, E0131, token.span, "expected %s before %s",
+	     expect_text(arena, expected, spec_token_info, SPEC_TOKEN_COUNT),
+	     expect_found(arena, tree->source, token, end));
+}
+
+static bool feed(SpecTree *tree, void *parser, Token token)
+{
+	if (token.kind == SPEC_TOKEN_ERROR || !spec_parse_accepts(parser, token.kind)) {
+		if (token.kind != SPEC_TOKEN_ERROR)
+			report(tree, parser, token);
+		tree->failed = true;
+		return false;
+	}
+	spec_parse_feed(parser, token);
+	tree->last = token;
+	return true;
+}
+
+static bool is_item(int kind) { return spec_token_info(kind)->class[0] == 'A'; }
+static bool is_row_var(int kind) { return kind == SPEC_TOKEN_ELLIPSIS || kind == SPEC_TOKEN_ROWVAR; }
+
+static bool needs_comma(const Lexer *lexer, Token before, Token token)
+{
+	return is_item(before.kind) && is_item(token.kind) &&
+	       (lexer->single_letters || is_row_var(before.kind) || is_row_var(token.kind));
+}
+
+static void parse_text(SpecTree *tree, Lexer *lexer, Span text)
+{
+	void *parser = spec_parse_new(tree);
+	REQUIRE(parser);
+	tree->last = (Token){SPEC_TOKEN_END, false, {text.file, text.start, text.start}};
+	for (bool going = true; going;) {
+		Token token = lexer_next_spec(lexer);
+		Token comma = {SPEC_TOKEN_COMMA, false, {text.file, token.span.start, token.span.start}};
+		if (needs_comma(lexer, tree->last, token))
+			feed(tree, parser, comma);
+		going = feed(tree, parser, token) && token.kind != SPEC_TOKEN_END;
+	}
+	spec_parse_free(parser);
+}
+
+AstSpec *parse_spec(Parse *parse, AstExpr *string)
+{
+	REQUIRE(string->kind == AST_STRING);
+	if (string->spec)
+		return string->spec;
+	AstSpec *spec = string->spec = ARENA_NEW(parse->perm, AstSpec);
+	SpecTree tree = {.parse = parse, .source = source_at(parse->sources, string->span.file)};
+	Lexer lexer;
+	spec->span = (Span){string->span.file, string->span.start + 1, string->span.end - 1};
+	lexer_init_spec(&lexer, parse->sources, spec->span, parse->diags);
+	spec->single_letters = lexer.single_letters;
+	spec->broken = true;
+	if (!check_implies(&tree, spec->span))
+		return spec;
+	parse_text(&tree, &lexer, spec->span);
+	if (!tree.failed)
+		check_names(&tree);
+	spec->operands = tree.operands.at;
+	spec->noperands = (uint32_t)tree.operands.n;
+	spec->result = tree.result;
+	spec->broken = tree.failed;
+	return spec;
+}

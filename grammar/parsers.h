@@ -1,0 +1,25 @@
+/* The two generated parsers, as parse.c and spec.c drive them. Private to grammar/. */
+#ifndef TSR_GRAMMAR_PARSERS_H
+#define TSR_GRAMMAR_PARSERS_H
+
+#include "grammar/tree.h"
+
+void *file_parse_new(Tree *tree);
+void file_parse_free(void *parser);
+/* Would the parser take a token of this kind now? */
+bool file_parse_accepts(const void *parser, int kind);
+/* Requires that it is accepted. */
+void file_parse_feed(void *parser, Token token);
+size_t file_parse_depth(const void *parser);
+/* The innermost token of this kind whose construct is not complete. */
+bool file_parse_find(const void *parser, int kind, Token *found);
+/* Drops what is incomplete, back to where a token of this kind (one without a fallback) can be shifted. */
+void file_parse_unwind(void *parser, int kind);
+
+struct SpecTree;
+void *spec_parse_new(struct SpecTree *tree);
+void spec_parse_free(void *parser);
+bool spec_parse_accepts(const void *parser, int kind);
+void spec_parse_feed(void *parser, Token token);
+
+#endif

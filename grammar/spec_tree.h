@@ -1,0 +1,56 @@
+/* The actions of the specification grammar. Private to grammar/. As in tree.h, a rule's text ends with
+ * `last`. */
+#ifndef TSR_GRAMMAR_SPEC_TREE_H
+#define TSR_GRAMMAR_SPEC_TREE_H
+
+#include "grammar/parse.h"
+#include "lexer/lexer.h"
+
+typedef struct SpecTree {
+	Parse *parse;
+	const Source *source;
+	Token last;
+	bool failed;
+	VEC(AstSpecTensor) operands;
+	AstSpecTensor result;
+} SpecTree;
+
+/* One summand of an affine form: a number, a letter, or a letter with its coefficient. */
+typedef struct SpecTerm {
+	AstCoef coef; /* of a number alone: the number */
+	Name letter;  /* sym NULL: a number alone */
+	Span span;
+	SpecMark mark; /* the mark before it */
+	Span mark_span;
+} SpecTerm;
+
+typedef struct SpecTerms {
+	VEC(SpecTerm) items;
+} SpecTerms;
+
+typedef struct SpecParts {
+	VEC(AstSpecPart) items;
+} SpecParts;
+
+typedef struct SpecRow {
+	VEC(AstSpecAxis) axes;
+	int32_t var_at;
+	Name var; /* sym NULL: `...` */
+	Span span;
+} SpecRow;
+
+Name spec_name(SpecTree *tree, Token name);
+SpecTerm spec_term(SpecTree *tree, const Token *coef, const Token *letter);
+SpecTerms *spec_terms(SpecTree *tree, SpecTerms *list, const Token *sign, SpecTerm term);
+SpecParts *spec_parts(SpecTree *tree, SpecParts *list, Token part);
+/* A letter, an index or an affine form: reports terms that are none of these. */
+AstSpecAxis spec_form(SpecTree *tree, const SpecTerms *terms);
+AstSpecAxis spec_concat(SpecTree *tree, const SpecParts *parts);
+AstSpecAxis spec_placeholder(Token token);
+
+SpecRow *spec_row(SpecTree *tree, SpecRow *row, const AstSpecAxis *axis);
+SpecRow *spec_row_var(SpecTree *tree, SpecRow *row, Token var);
+/* rows[k] is NULL where the row is not written. */
+AstSpecTensor spec_tensor(SpecTree *tree, SpecRow *const rows[ROW_KINDS]);
+
+#endif

@@ -1,0 +1,214 @@
+/* Explains syntax errors. The special messages know one symbol written for another, a keyword used as a
+ * name, a forgotten `let`, chained comparisons and brackets; they are tried in the order of the table at
+ * the end, and the list of expected tokens speaks for all else. */
+#include "grammar/syntax_error.h"
+
+#include <string.h>
+
+#include "grammar/expect.h"
+#include "grammar/parsers.h"
+
+typedef struct Fault {
+	Parse *parse;
+	const Feed *feed;
+	const void *parser;
+	Token token;
+	const char *text; /* of the token and what follows it */
+	bool expected[TOKEN_COUNT];
+} Fault;
+
+static char class_of(int kind)
+{
+	return token_info(kind)->class[0];
+}
+
+static Span after(Span span)
+{
+	return (Span){span.file, span.end, span.end};
+}
+
+/* `written` stands where `meant` would be accepted: one error with its repair. */
+static bool confused(const Fault *f, uint32_t n, const char *meant, const char *why)
+{
+	Span span = f->token.span;
+	span.end = span.start + n;
+	diag(f->parse->diags, E0115, span, "'%.*s' cannot stand here: %s", (int)n, f->text, why);
+	diag_fix(f->parse->diags, span, meant, "write '%s'", meant);
+	return true;
+}
+
+static bool wrong_equals(const Fault *f)
+{
+	switch (f->token.kind) {
+	case TOKEN_EQ:
+		if (f->expected[TOKEN_ASSIGN])
+			return confused(f, 1, "=:", "the steps of a routine set with '=:'");
+		return f->expected[TOKEN_EQEQ] && confused(f, 1, "==", "it names a value, and '==' compares");
+	case TOKEN_EQEQ:
+		return f->expected[TOKEN_EQ] && confused(f, 2, "=", "it compares, and '=' names a value");
+	case TOKEN_COLONEQ:
+		if (f->expected[TOKEN_ASSIGN])
+			return confused(f, 2, "=:", "the colon goes after the '='");
+		return f->expected[TOKEN_EQ] && confused(f, 2, "=", "a value is named with '='");
+	case TOKEN_ASSIGN:
+		if (!f->expected[TOKEN_EQ])
+			return false;
+		confused(f, f->token.span.end - f->token.span.start, "= ",
+		         "inside a routine the '=' and what is written against it are one symbol");
+		return true;
+	case TOKEN_FATARROW:
+		if (f->expected[TOKEN_ARROW])
+			return confused(f, 2, "->", "'=>' belongs to specifications");
+		if (f->expected[TOKEN_EQ])
+			return confused(f, 2, "=", "'=>' belongs to specifications");
+		return f->expected[TOKEN_GE] && confused(f, 2, ">=", "'=>' belongs to specifications");
+	case TOKEN_ARROW:
+		return f->expected[TOKEN_EQ] && !f->expected[TOKEN_LBRACE] &&
+		       confused(f, 2, "=", "'->' belongs to shapes and results");
+	default: return false;
+	}
+}
+
+/* x += y, the way of other languages, in a step. */
+static bool operator_first(const Fault *f)
+{
+	static const char *const ops[] = {"+=", "-=", "*=", "/=", "**="};
+	for (size_t i = 0; f->expected[TOKEN_ASSIGN] && i < sizeof ops / sizeof *ops; i++) {
+		size_t n = strlen(ops[i]);
+		if (strncmp(f->text, ops[i], n) != 0)
+			continue;
+		char meant[8] = "=";
+		memcpy(meant + 1, ops[i], n - 1);
+		return confused(f, (uint32_t)n, meant, "in an assignment the '=' comes first");
+	}
+	return false;
+}
+
+static bool unmatched_closer(const Fault *f)
+{
+	static const int openers[] = {TOKEN_LPAREN, TOKEN_LBRACE, TOKEN_LBRACKET, TOKEN_LBRACKBAR};
+	Token open;
+	if (!token_closes(f->token.kind))
+		return false;
+	for (int i = 0; i < 4; i++)
+		if (file_parse_find(f->parser, openers[i], &open))
+			return false;
+	diag(f->parse->diags, E0116, f->token.span, "this '%.*s' closes nothing",
+	     (int)(f->token.span.end - f->token.span.start), f->text);
+	return true;
+}
+
+static bool chained_comparison(const Fault *f)
+{
+	int k = f->token.kind;
+	bool compares = k == TOKEN_LT || k == TOKEN_LE || k == TOKEN_GT || k == TOKEN_GE ||
+	                k == TOKEN_EQEQ || k == TOKEN_NE;
+	if (!compares || !f->expected[TOKEN_AND] || f->expected[TOKEN_LT])
+		return false;
+	diag(f->parse->diags, E0117, f->token.span, "comparisons do not chain");
+	diag_note(f->parse->diags, f->token.span,
+	          "join two of them with '&&', or put one in parentheses to compare its 0 or 1");
+	return true;
+}
+
+static bool keyword_as_name(const Fault *f)
+{
+	char class = class_of(f->token.kind);
+	bool word = class == 'S' || class == 'W' || f->token.kind == TOKEN_IF ||
+	            f->token.kind == TOKEN_ITERATE || f->token.kind == TOKEN_WITH;
+	int n = (int)(f->token.span.end - f->token.span.start);
+	bool number_word = f->token.kind == TOKEN_NUMBER && (*f->text < '0' || *f->text > '9');
+	if (!(word || number_word) || !f->expected[TOKEN_NAME] || f->expected[TOKEN_NUMBER] ||
+	    f->expected[TOKEN_FOR] || (f->token.first && word))
+		return false;
+	diag(f->parse->diags, E0118, f->token.span, "'%.*s' is a %s and cannot be a name", n, f->text,
+	     number_word ? "number" : "keyword");
+	diag_fix(f->parse->diags, f->token.span, arena_printf(f->parse->perm, "%.*s_", n, f->text),
+	         "choose another name, such as '%.*s_'", n, f->text);
+	return true;
+}
+
+static bool forgotten_let(const Fault *f)
+{
+	if (f->token.kind != TOKEN_NAME || !f->expected[TOKEN_DIM] || f->expected[TOKEN_IN])
+		return false;
+	const char *p = f->text + (f->token.span.end - f->token.span.start);
+	p += strspn(p, " \t");
+	if (p[0] != '=' || p[1] == '=' || !f->token.first)
+		return false;
+	Span at = f->token.span;
+	at.end = at.start;
+	diag(f->parse->diags, E0119, f->token.span, "a statement starts with a keyword");
+	diag_fix(f->parse->diags, at, "let ", "to name a value, write 'let' before it");
+	return true;
+}
+
+static void note_string(const Fault *f)
+{
+	Token before = f->feed->before, string = f->token.kind == TOKEN_STRING ? f->token : before;
+	if (string.kind != TOKEN_STRING)
+		return;
+	const char *text = f->feed->lexer.source->text + string.span.start;
+	size_t n = string.span.end - string.span.start;
+	if (memchr(text, '\n', n))
+		diag_note(f->parse->diags, (Span){string.span.file, string.span.start, string.span.start + 1},
+		          "this string goes on over the end of its line: is a quotation mark missing?");
+}
+
+/* A closer is expected, or another one stands here: shows the bracket that is open. */
+static void note_bracket(const Fault *f)
+{
+	static const int pairs[][2] = {{TOKEN_LPAREN, TOKEN_RPAREN}, {TOKEN_LBRACE, TOKEN_RBRACE},
+	                               {TOKEN_LBRACKET, TOKEN_RBRACKET},
+	                               {TOKEN_LBRACKBAR, TOKEN_BARRBRACK}};
+	Token open = {0}, found;
+	for (int i = 0; i < 4; i++)
+		if (file_parse_find(f->parser, pairs[i][0], &found) && found.span.start >= open.span.start)
+			open = found;
+	bool stray = token_closes(f->token.kind) || class_of(f->token.kind) == 'S' ||
+	             f->token.kind == TOKEN_END;
+	bool closable = f->expected[TOKEN_RPAREN] || f->expected[TOKEN_RBRACE] ||
+	                f->expected[TOKEN_RBRACKET] || f->expected[TOKEN_BARRBRACK];
+	if (open.kind && (stray || closable))
+		diag_note(f->parse->diags, open.span, "to match this '%.*s'",
+		          (int)(open.span.end - open.span.start),
+		          f->feed->lexer.source->text + open.span.start);
+	if (open.kind == TOKEN_LPAREN && stray && f->expected[TOKEN_RPAREN] &&
+	    !token_closes(f->token.kind))
+		diag_fix(f->parse->diags, after(f->feed->before.span), ")", "close it with ')'");
+}
+
+static void note_let(const Fault *f)
+{
+	Token let;
+	if (f->expected[TOKEN_IN] && file_parse_find(f->parser, TOKEN_LET, &let))
+		diag_note(f->parse->diags, let.span,
+		          "this 'let' stands inside an expression, so 'in' and a result must follow");
+}
+
+static bool expected(const Fault *f)
+{
+	Arena *arena = f->parse->perm;
+	const char *list = expect_text(arena, f->expected, token_info, TOKEN_COUNT);
+	const char *found = expect_found(arena, f->feed->lexer.source, f->token, token_info(TOKEN_END)->label);
+	diag(f->parse->diags, E0101, f->token.span, "expected %s before %s", list, found);
+	note_bracket(f);
+	note_let(f);
+	note_string(f);
+	return true;
+}
+
+void syntax_error(Parse *parse, const Feed *feed, const void *parser)
+{
+	static bool (*const explanations[])(const Fault *) = {
+		unmatched_closer, wrong_equals,  operator_first, chained_comparison,
+		keyword_as_name,  forgotten_let, expected,
+	};
+	Fault f = {.parse = parse, .feed = feed, .parser = parser, .token = feed->token};
+	f.text = feed->lexer.source->text + f.token.span.start;
+	for (int k = 0; k < TOKEN_COUNT; k++)
+		f.expected[k] = file_parse_accepts(parser, k) &&
+		                (class_of(k) != 'C' || !file_parse_accepts(parser, TOKEN_NAME));
+	for (size_t i = 0; !explanations[i](&f);)
+		i++;
+}

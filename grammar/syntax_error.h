@@ -1,0 +1,12 @@
+/* Messages for a token that the program grammar does not accept. Private to grammar/. */
+#ifndef TSR_GRAMMAR_SYNTAX_ERROR_H
+#define TSR_GRAMMAR_SYNTAX_ERROR_H
+
+#include "grammar/feed.h"
+#include "grammar/parse.h"
+
+/* Reports the feed's current token, which `parser` does not accept: by one of the special messages, or
+ * as "expected X, Y or Z before W"; with a note at a bracket that is open. */
+void syntax_error(Parse *parse, const Feed *feed, const void *parser);
+
+#endif

@@ -1,0 +1,297 @@
+/* Makes the nodes of the syntax tree. Every expression knows its depth; one that would be deeper than
+ * AST_DEPTH_LIMIT is reported once a statement and replaced by AST_ERROR, so that every later walk over
+ * the tree may recurse. */
+#include "grammar/tree.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <stb/stb_ds.h>
+
+Span tree_span(const Tree *tree, Span start)
+{
+	return span_join(start, tree->last.span);
+}
+
+static const char *text_of(const Tree *tree, Span span)
+{
+	return tree->source->text + span.start;
+}
+
+Name tree_name(Tree *tree, Token name)
+{
+	uint32_t n = name.span.end - name.span.start;
+	return (Name){sym_intern(tree->parse->symbols, text_of(tree, name.span), n), name.span};
+}
+
+Dtype tree_dtype(Tree *tree, Token name)
+{
+	uint32_t n = name.span.end - name.span.start;
+	Dtype dtype = dtype_from_name(text_of(tree, name.span), n);
+	if (dtype == DTYPE_NONE)
+		TREE_ERROR(tree, E0108, name.span,
+		           "'%.*s' is not an element type: these are f64 f32 bf16 f16 i64 i32 i8 u8 u32 u4x32",
+		           (int)n, text_of(tree, name.span));
+	return dtype;
+}
+
+/* ---- expressions ---- */
+
+static AstExpr *node(Tree *tree, AstKind kind, Span start, Span op_span)
+{
+	AstExpr *e = ARENA_NEW(tree->parse->perm, AstExpr);
+	e->kind = kind;
+	e->op = OP_NONE;
+	e->dtype = DTYPE_NONE;
+	e->span = tree_span(tree, start);
+	e->op_span = op_span;
+	e->depth = 1;
+	return e;
+}
+
+static void raise_depth(Tree *tree, AstExpr *e, const AstExpr *below)
+{
+	if (below && below->depth >= e->depth)
+		e->depth = below->depth + 1;
+	if (e->depth <= AST_DEPTH_LIMIT)
+		return;
+	if (!tree->too_deep)
+		TREE_ERROR(tree, E0109, e->op_span, "this expression is nested more than %d levels deep",
+		           AST_DEPTH_LIMIT);
+	tree->too_deep = true;
+	Span span = e->span;
+	*e = (AstExpr){.kind = AST_ERROR, .op = OP_NONE, .dtype = DTYPE_NONE, .span = span,
+	               .op_span = span, .depth = 1};
+}
+
+/* Makes args[n] the children of e. */
+static AstExpr *adopt(Tree *tree, AstExpr *e, AstExpr *const *args, uint32_t n)
+{
+	e->args = ARENA_ARRAY(tree->parse->perm, AstExpr *, n);
+	memcpy(e->args, args, n * sizeof *args);
+	e->nargs = n;
+	for (uint32_t i = 0; i < n && e->kind != AST_ERROR; i++)
+		raise_depth(tree, e, args[i]);
+	return e;
+}
+
+static AstExpr *adopt_binds(Tree *tree, AstExpr *e, const Binds *binds)
+{
+	if (e->kind == AST_ERROR)
+		return e;
+	e->binds = binds->items.at;
+	e->nbinds = (uint32_t)binds->items.n;
+	for (uint32_t i = 0; i < binds->items.n && e->kind != AST_ERROR; i++)
+		raise_depth(tree, e, binds->items.at[i].value);
+	return e;
+}
+
+AstExpr *tree_number(Tree *tree, Token number)
+{
+	AstExpr *e = node(tree, AST_NUMBER, number.span, number.span);
+	char text[1024] = {0};
+	uint32_t n = number.span.end - number.span.start;
+	REQUIRE(n < sizeof text);
+	memcpy(text, text_of(tree, number.span), n);
+	e->span = number.span;
+	if (strcmp(text, "pi") == 0) {
+		e->number = 3.14159265358979323846;
+		return e;
+	}
+	char *end;
+	e->number = strtod(text, &end); /* reads "inf" and "nan" too */
+	REQUIRE(*end == 0);
+	if (isinf(e->number) && text[0] != 'i')
+		TREE_ERROR(tree, E0105, number.span, "this number is too large: the largest is about 1.8e308");
+	errno = 0;
+	e->integer = strtoll(text, &end, 10);
+	e->is_integer = *end == 0 && end != text && errno == 0;
+	if (!e->is_integer)
+		e->integer = 0;
+	return e;
+}
+
+AstExpr *tree_string(Tree *tree, Token string)
+{
+	AstExpr *e = node(tree, AST_STRING, string.span, string.span);
+	e->span = string.span;
+	e->text = text_of(tree, string.span) + 1;
+	e->len = string.span.end - string.span.start - 2;
+	return e;
+}
+
+AstExpr *tree_name_expr(Tree *tree, Name name)
+{
+	AstExpr *e = node(tree, AST_NAME, name.span, name.span);
+	e->span = name.span;
+	e->name = name;
+	return e;
+}
+
+AstExpr *tree_unary(Tree *tree, Op op, Token sign, AstExpr *a)
+{
+	AstExpr *e = node(tree, AST_UNARY, sign.span, sign.span);
+	e->op = op;
+	return adopt(tree, e, &a, 1);
+}
+
+/* The operation of an infix operator, by its symbol. */
+static Op infix(const Tree *tree, Span sign)
+{
+	size_t n = sign.end - sign.start;
+	for (int op = 0; op < OP_COUNT; op++) {
+		const char *symbol = op_arity(op) == 2 ? op_symbol(op) : NULL;
+		if (symbol && strlen(symbol) == n && memcmp(symbol, text_of(tree, sign), n) == 0)
+			return op;
+	}
+	BUG("no operation is written '%.*s'", (int)n, text_of(tree, sign));
+}
+
+AstExpr *tree_binary(Tree *tree, Op op, Token sign, AstExpr *a, AstExpr *b)
+{
+	AstExpr *e = node(tree, AST_BINARY, a->span, sign.span);
+	e->op = op == OP_NONE ? infix(tree, sign.span) : op;
+	return adopt(tree, e, (AstExpr *[]){a, b}, 2);
+}
+
+AstExpr *tree_compose(Tree *tree, Token sign, AstExpr *a, AstExpr *b)
+{
+	AstExpr *e = node(tree, AST_COMPOSE, a->span, sign.span);
+	return adopt(tree, e, (AstExpr *[]){a, b}, 2);
+}
+
+AstExpr *tree_slice(Tree *tree, Token sign, AstExpr *a, AstExpr *index)
+{
+	AstExpr *e = node(tree, AST_SLICE, a->span, sign.span);
+	return adopt(tree, e, (AstExpr *[]){a, index}, 2);
+}
+
+AstExpr *tree_member(Tree *tree, AstExpr *a, Name name)
+{
+	bool transposed = strcmp(name.sym, "T") == 0;
+	AstExpr *e = node(tree, transposed ? AST_TRANSPOSE : AST_MEMBER, a->span, name.span);
+	e->name = name;
+	return adopt(tree, e, &a, 1);
+}
+
+AstExpr *tree_call(Tree *tree, AstExpr *callee, const Exprs *args)
+{
+	static const Exprs none;
+	args = args ? args : &none;
+	AstExpr *e = node(tree, AST_CALL, callee->span, callee->op_span);
+	Exprs all = {0};
+	PUSH(tree->parse->perm, all.items, callee);
+	for (size_t i = 0; i < args->items.n; i++)
+		PUSH(tree->parse->perm, all.items, args->items.at[i]);
+	adopt(tree, e, all.items.at, (uint32_t)all.items.n);
+	if (!args->keyed || e->kind == AST_ERROR)
+		return e;
+	e->keys = ARENA_ARRAY(tree->parse->perm, Name, e->nargs);
+	memcpy(e->keys + 1, args->keys.at, args->keys.n * sizeof *e->keys);
+	return e;
+}
+
+AstExpr *tree_with(Tree *tree, Token with, AstExpr *a, const Binds *binds)
+{
+	AstExpr *e = node(tree, AST_WITH, a->span, with.span);
+	return adopt_binds(tree, adopt(tree, e, &a, 1), binds);
+}
+
+AstExpr *tree_let_in(Tree *tree, Token let, const Binds *binds, AstExpr *body)
+{
+	AstExpr *e = node(tree, AST_LET_IN, let.span, let.span);
+	return adopt_binds(tree, adopt(tree, e, &body, 1), binds);
+}
+
+AstExpr *tree_if(Tree *tree, Token start, AstExpr *const args[3])
+{
+	return adopt(tree, node(tree, AST_IF, start.span, start.span), args, 3);
+}
+
+AstExpr *tree_param(Tree *tree, Token start, Name name, Type type, AstExpr *init)
+{
+	AstExpr *e = node(tree, AST_PARAM, start.span, name.span);
+	e->name = name;
+	e->dtype = type.dtype;
+	e->shape = type.shape;
+	return init ? adopt(tree, e, &init, 1) : e;
+}
+
+AstExpr *tree_iterate(Tree *tree, Token start, AstExpr *const args[3], const Name names[2])
+{
+	AstExpr *e = node(tree, AST_ITERATE, start.span, start.span);
+	e->name = names[0];
+	e->name2 = names[1];
+	return adopt(tree, e, args, 3);
+}
+
+AstExpr *tree_parens(Tree *tree, Token start, const Exprs *items, bool comma)
+{
+	if (items->items.n > 1 || comma)
+		return tree_literal(tree, AST_TUPLE, start, items);
+	items->items.at[0]->parenthesised = true;
+	return items->items.at[0];
+}
+
+AstExpr *tree_literal(Tree *tree, AstKind kind, Token start, const Exprs *items)
+{
+	AstExpr *e = node(tree, kind, start.span, start.span);
+	if (items)
+		return adopt(tree, e, items->items.at, (uint32_t)items->items.n);
+	TREE_ERROR(tree, E0110, e->span, "a literal needs at least one element");
+	return e;
+}
+
+AstExpr *tree_label(Tree *tree, AstExpr *literal, Name label)
+{
+	AstKind kind = literal->kind;
+	if (kind == AST_ERROR)
+		return literal;
+	bool container = kind == AST_TUPLE || kind == AST_OUTPUTS || kind == AST_BATCHES;
+	if (!container || literal->parenthesised)
+		TREE_ERROR(tree, E0111, label.span, "only the brackets of a literal take a label");
+	literal->label = label;
+	literal->span = tree_span(tree, literal->span);
+	return literal;
+}
+
+/* ---- lists ---- */
+
+Exprs *tree_exprs(Tree *tree, Exprs *list, AstExpr *item, Name key)
+{
+	Arena *arena = tree->parse->perm;
+	list = list ? list : ARENA_NEW(arena, Exprs);
+	if (key.sym && !list->keyed) {
+		list->keyed = true;
+		for (size_t i = 0; i < list->items.n; i++)
+			PUSH(arena, list->keys, (Name){0});
+	}
+	PUSH(arena, list->items, item);
+	if (list->keyed)
+		PUSH(arena, list->keys, key);
+	return list;
+}
+
+Names *tree_names(Tree *tree, Names *list, Name name)
+{
+	list = list ? list : ARENA_NEW(tree->parse->perm, Names);
+	PUSH(tree->parse->perm, list->items, name);
+	return list;
+}
+
+Params *tree_params(Tree *tree, Params *list, AstParam param)
+{
+	list = list ? list : ARENA_NEW(tree->parse->perm, Params);
+	PUSH(tree->parse->perm, list->items, param);
+	return list;
+}
+
+Binds *tree_binds(Tree *tree, Binds *list, const Names *names, AstExpr *value)
+{
+	list = list ? list : ARENA_NEW(tree->parse->perm, Binds);
+	AstBind bind = {.names = names->items.at, .nnames = (uint32_t)names->items.n, .value = value};
+	bind.span = tree_span(tree, names->items.at[0].span);
+	PUSH(tree->parse->perm, list->items, bind);
+	return list;
+}

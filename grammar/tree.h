@@ -1,0 +1,102 @@
+/* The actions of the program grammar: they make the nodes of the tree. Private to grammar/.
+ *
+ * A rule is reduced when the token after it is known but not yet consumed, so the last token of a rule's
+ * text is always `last`: the spans of nodes end there. */
+#ifndef TSR_GRAMMAR_TREE_H
+#define TSR_GRAMMAR_TREE_H
+
+#include "grammar/parse.h"
+#include "lexer/lexer.h"
+
+typedef struct Tree {
+	Parse *parse;
+	const Source *source;
+	uint32_t file;
+	Token last;     /* the last token consumed */
+	bool failed;    /* the statement is left out: an error was reported in it */
+	bool too_deep;  /* ... that it is nested too deeply */
+	AstStmt *stmts; /* stb_ds */
+} Tree;
+
+typedef struct Exprs {
+	VEC(AstExpr *) items;
+	VEC(Name) keys; /* as many, once one is named; else none */
+	bool keyed;
+} Exprs;
+
+typedef struct Names {
+	VEC(Name) items;
+} Names;
+
+typedef struct Params {
+	VEC(AstParam) items;
+} Params;
+
+typedef struct Binds {
+	VEC(AstBind) items;
+} Binds;
+
+typedef struct Steps {
+	VEC(AstStep) items;
+} Steps;
+
+typedef struct Row {
+	VEC(AstShapeAxis) axes;
+	int32_t var_at;
+	Name var;
+	Span var_span;
+} Row;
+
+typedef struct Type {
+	Dtype dtype;
+	AstShape *shape;
+} Type;
+
+/* Reports a fault of the statement being read, which is then left out. */
+#define TREE_ERROR(tree, ...) ((tree)->failed = true, diag((tree)->parse->diags, __VA_ARGS__))
+
+Span tree_span(const Tree *tree, Span start);
+Name tree_name(Tree *tree, Token name);
+Dtype tree_dtype(Tree *tree, Token name);
+
+AstExpr *tree_number(Tree *tree, Token number);
+AstExpr *tree_string(Tree *tree, Token string);
+AstExpr *tree_name_expr(Tree *tree, Name name);
+AstExpr *tree_unary(Tree *tree, Op op, Token sign, AstExpr *a);
+AstExpr *tree_binary(Tree *tree, Op op, Token sign, AstExpr *a, AstExpr *b);
+AstExpr *tree_compose(Tree *tree, Token sign, AstExpr *a, AstExpr *b);
+AstExpr *tree_slice(Tree *tree, Token sign, AstExpr *a, AstExpr *index);
+/* a.name; a.T is the transposition. */
+AstExpr *tree_member(Tree *tree, AstExpr *a, Name name);
+AstExpr *tree_call(Tree *tree, AstExpr *callee, const Exprs *args);
+AstExpr *tree_with(Tree *tree, Token with, AstExpr *a, const Binds *binds);
+AstExpr *tree_let_in(Tree *tree, Token let, const Binds *binds, AstExpr *body);
+AstExpr *tree_if(Tree *tree, Token start, AstExpr *const args[3]);
+AstExpr *tree_param(Tree *tree, Token start, Name name, Type type, AstExpr *init);
+AstExpr *tree_iterate(Tree *tree, Token start, AstExpr *const args[3], const Name names[2]);
+/* (a): a itself. (a,) and (a, b): a tuple. */
+AstExpr *tree_parens(Tree *tree, Token start, const Exprs *items, bool comma);
+/* A literal of output or batch axes, which needs an element. */
+AstExpr *tree_literal(Tree *tree, AstKind kind, Token start, const Exprs *items);
+AstExpr *tree_label(Tree *tree, AstExpr *literal, Name label);
+
+Exprs *tree_exprs(Tree *tree, Exprs *list, AstExpr *item, Name key);
+Names *tree_names(Tree *tree, Names *list, Name name);
+Params *tree_params(Tree *tree, Params *list, AstParam param);
+Binds *tree_binds(Tree *tree, Binds *list, const Names *names, AstExpr *value);
+Steps *tree_steps(Tree *tree, Steps *list, AstStep step);
+
+/* A new row for NULL; appends the axis, if there is one, whose text begins at start. */
+Row *tree_row(Tree *tree, Row *row, Span start, const AstShapeAxis *axis);
+Row *tree_row_var(Tree *tree, Row *row, Token var);
+/* rows[k] is NULL where the row is not written. */
+AstShape *tree_shape(Tree *tree, Token start, Row *const rows[ROW_KINDS]);
+
+/* Ends a statement: appends it, unless it failed. */
+void tree_stmt(Tree *tree, Token start, AstStmt stmt);
+/* The N of `>= N`: -1 and an error unless it is a whole number. */
+int64_t tree_at_least(Tree *tree, const AstExpr *number);
+void tree_set_params(Tree *tree, AstStmt *stmt, const Params *configs, const Params *params);
+void tree_import(Tree *tree, Token start, Token from, Name as);
+
+#endif

@@ -1,0 +1,146 @@
+/* Makes shapes, steps and statements of the syntax tree. A statement in which an error was reported is
+ * left out. */
+#include <stdlib.h>
+#include <string.h>
+#include <stb/stb_ds.h>
+
+#include "grammar/tree.h"
+
+/* ---- shapes ---- */
+
+Row *tree_row(Tree *tree, Row *row, Span start, const AstShapeAxis *axis)
+{
+	if (!row) {
+		row = ARENA_NEW(tree->parse->perm, Row);
+		row->var_at = -1;
+	}
+	if (axis) {
+		PUSH(tree->parse->perm, row->axes, *axis);
+		row->axes.at[row->axes.n - 1].span = tree_span(tree, start);
+	}
+	return row;
+}
+
+Row *tree_row_var(Tree *tree, Row *row, Token var)
+{
+	row = tree_row(tree, row, SPAN_NONE, NULL);
+	if (row->var_at >= 0) {
+		TREE_ERROR(tree, E0112, var.span, "a row has at most one row variable");
+		diag_note(tree->parse->diags, row->var_span, "the first one is here");
+		return row;
+	}
+	row->var_at = (int32_t)row->axes.n;
+	row->var_span = var.span;
+	row->var = (Name){NULL, var.span};
+	if (var.kind == TOKEN_ROWVAR) {
+		Token name = var;
+		name.span.start += 2;
+		name.span.end -= 2;
+		row->var = (Name){tree_name(tree, name).sym, var.span};
+	}
+	return row;
+}
+
+AstShape *tree_shape(Tree *tree, Token start, Row *const rows[ROW_KINDS])
+{
+	AstShape *shape = ARENA_NEW(tree->parse->perm, AstShape);
+	shape->span = tree_span(tree, start.span);
+	for (int k = 0; k < ROW_KINDS; k++) {
+		shape->rows[k].var_at = -1;
+		if (!rows[k])
+			continue;
+		shape->rows[k] = (AstShapeRow){true, rows[k]->axes.at, (uint32_t)rows[k]->axes.n,
+		                               rows[k]->var_at, rows[k]->var};
+	}
+	return shape;
+}
+
+/* ---- routines ---- */
+
+/* Reads `=ACC`: the accumulation, and whether a colon before it clears the left side first. */
+static void read_assign(const Tree *tree, AstStep *step)
+{
+	static const struct {
+		const char *text;
+		Op op;
+	} accs[] = {{"+", OP_ADD}, {"-", OP_SUB},  {"*", OP_MUL},  {"/", OP_DIV}, {"**", OP_POW},
+	            {"max", OP_MAX}, {"min", OP_MIN}, {"||", OP_OR}, {"&&", OP_AND}};
+	const char *text = tree->source->text + step->op_span.start + 1;
+	size_t n = step->op_span.end - step->op_span.start - 1;
+	step->clear = *text == ':' && n > 1;
+	step->acc = OP_NONE;
+	text += step->clear;
+	n -= step->clear;
+	for (size_t i = 0; i < sizeof accs / sizeof *accs; i++)
+		if (strlen(accs[i].text) == n && memcmp(accs[i].text, text, n) == 0)
+			step->acc = accs[i].op;
+}
+
+Steps *tree_steps(Tree *tree, Steps *list, AstStep step)
+{
+	list = list ? list : ARENA_NEW(tree->parse->perm, Steps);
+	if (step.kind == STEP_ASSIGN)
+		read_assign(tree, &step);
+	else
+		step.acc = OP_NONE;
+	step.span = tree_span(tree, step.span);
+	PUSH(tree->parse->perm, list->items, step);
+	return list;
+}
+
+/* ---- statements ---- */
+
+void tree_stmt(Tree *tree, Token start, AstStmt stmt)
+{
+	stmt.span = tree_span(tree, start.span);
+	if (stmt.kind != STMT_INPUT && stmt.kind != STMT_PARAM && stmt.kind != STMT_CONST)
+		stmt.dtype = DTYPE_NONE;
+	if (!tree->failed)
+		arrput(tree->stmts, stmt);
+	tree->failed = tree->too_deep = false;
+}
+
+int64_t tree_at_least(Tree *tree, const AstExpr *number)
+{
+	if (!number)
+		return 0;
+	if (!number->is_integer)
+		TREE_ERROR(tree, E0113, number->span, "the least value of a dim is a whole number below 2**63");
+	return number->is_integer ? number->integer : 0;
+}
+
+static void refuse_default(Tree *tree, const AstStmt *stmt, const AstParam *param)
+{
+	TREE_ERROR(tree, E0114, param->value->span, "the tensor argument '%s' cannot have a default",
+	           param->name.sym);
+	if (stmt->has_configs)
+		diag_note(tree->parse->diags, stmt->name.span, "only the first list of '%s' has defaults",
+		          stmt->name.sym);
+	else
+		diag_note(tree->parse->diags, stmt->name.span,
+		          "the only list of '%s' is its list of tensors; a list of configuration arguments "
+		          "goes before it",
+		          stmt->name.sym);
+}
+
+void tree_set_params(Tree *tree, AstStmt *stmt, const Params *configs, const Params *params)
+{
+	stmt->configs = configs ? configs->items.at : NULL;
+	stmt->nconfigs = configs ? (uint32_t)configs->items.n : 0;
+	stmt->params = params ? params->items.at : NULL;
+	stmt->nparams = params ? (uint32_t)params->items.n : 0;
+	for (uint32_t i = 0; i < stmt->nparams; i++)
+		if (stmt->params[i].value)
+			refuse_default(tree, stmt, &stmt->params[i]);
+}
+
+void tree_import(Tree *tree, Token start, Token from, Name as)
+{
+	AstStmt stmt = {.kind = STMT_IMPORT, .name = {NULL, from.span}, .import_name = as};
+	uint32_t n = from.span.end - from.span.start;
+	const char *text = tree->source->text + from.span.start;
+	stmt.import_is_path = from.kind == TOKEN_STRING;
+	stmt.text = stmt.import_is_path ? arena_strndup(tree->parse->perm, text + 1, n - 2)
+	                                : sym_intern(tree->parse->symbols, text, n);
+	tree_stmt(tree, start, stmt);
+}
