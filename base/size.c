@@ -83,12 +83,14 @@ static uint32_t intern_mono(Sizes *sizes, const Factor *factors, uint32_t n)
 		if (m->n == n && (n == 0 || memcmp(m->factors, factors, n * sizeof *factors) == 0))
 			return id;
 	}
+	int64_t divisor;
 	Factor *copy = ARENA_ARRAY(sizes->arena, Factor, n);
 	for (uint32_t i = 0; i < n; i++) {
 		const Atom *atom = atom_at(sizes, factors[i].atom);
 		copy[i] = factors[i];
 		mono.degree += factors[i].power;
 		mono.weight += factors[i].power * atom->weight;
+		mono.fractional |= atom_divisor(sizes, atom, &divisor) && atom->kind == ATOM_QUOTIENT;
 		if (atom->depth > mono.depth)
 			mono.depth = atom->depth;
 	}
@@ -98,7 +100,7 @@ static uint32_t intern_mono(Sizes *sizes, const Factor *factors, uint32_t n)
 	return (uint32_t)sizes->monos.n - 1;
 }
 
-static Size intern_poly(Sizes *sizes, const Term *terms, uint32_t n)
+Size size_intern(Sizes *sizes, const Term *terms, uint32_t n)
 {
 	uint64_t hash = XXH3_64bits(terms, n * sizeof *terms);
 	ptrdiff_t slot = hmgeti(sizes->poly_index, hash);
@@ -176,7 +178,7 @@ Size size_of_quotient(Sizes *sizes, AtomKind kind, Size num, Size den)
 	if (size_is_bad(num) || size_is_bad(den) || atom.weight > WEIGHT_CAP || atom.depth > DEPTH_CAP)
 		return SIZE_BAD;
 	Term term = {1, mono_of_atom(sizes, intern_atom(sizes, atom)), 0};
-	return intern_poly(sizes, &term, 1);
+	return size_intern(sizes, &term, 1);
 }
 
 uint32_t mono_mul(Sizes *sizes, uint32_t ia, uint32_t ib)
@@ -269,71 +271,12 @@ void work_add_scaled(const Sizes *sizes, Work *work, Size a, int64_t factor)
 	}
 }
 
-int64_t gcd64(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t rest = a % b;
-		a = b;
-		b = rest;
-	}
-	return a < 0 ? -a : a;
-}
-
-bool atom_divisor(const Sizes *sizes, const Atom *atom, int64_t *den)
-{
-	return atom->kind != ATOM_DIM && size_is_const(sizes, atom->den, den);
-}
-
-/* A term c * m * (num/den) where den shares a divisor with c, or is a monomial that divides m, is a
- * simpler size: 2 * (n/2) is n, m * (n/m) is n. Those are sound under the guard of the quotient. */
-static bool simplify_factor(Sizes *sizes, Term term, uint32_t index, Size *simpler)
-{
-	Atom atom = *atom_at(sizes, mono_at(sizes, term.mono)->factors[index].atom);
-	Poly den = *poly_at(sizes, atom.den);
-	uint32_t quotient_mono, rest;
-	if (atom.kind != ATOM_QUOTIENT || den.n != 1)
-		return false;
-	quotient_mono = mono_of_atom(sizes, mono_at(sizes, term.mono)->factors[index].atom);
-	mono_div(sizes, term.mono, quotient_mono, &rest);
-	int64_t common = 1, divisor = den.terms[0].coef;
-	if (den.terms[0].mono == 0)
-		common = gcd64(term.coef, divisor);
-	else if (!mono_div(sizes, rest, den.terms[0].mono, &rest))
-		return false;
-	if (den.terms[0].mono == 0 && common == 1)
-		return false;
-	Work work;
-	work_clear(&work);
-	Size left = size_div(sizes, atom.num, size_const(sizes, divisor / common));
-	work_add_size(sizes, &work, left, (Term){term.coef / common, rest, 0});
-	*simpler = work_intern(sizes, &work);
-	return true;
-}
-
-static bool simplify_term(Sizes *sizes, Term term, Size *simpler)
-{
-	if (mono_at(sizes, term.mono)->depth == 0)
-		return false;
-	for (uint32_t i = 0; i < mono_at(sizes, term.mono)->n; i++)
-		if (simplify_factor(sizes, term, i, simpler))
-			return true;
-	return false;
-}
-
 Size work_intern(Sizes *sizes, Work *work)
 {
-	for (uint32_t i = 0; i < work->n && !work->bad;) {
-		Size simpler;
-		Term term = work->at[i];
-		if (simplify_term(sizes, term, &simpler)) {
-			work_add(sizes, work, -term.coef, term.mono);
-			work_add_scaled(sizes, work, simpler, 1);
-			i = 0; /* its terms may have met others */
-		} else {
-			i++;
-		}
-	}
-	return work->bad ? SIZE_BAD : intern_poly(sizes, work->at, work->n);
+	for (uint32_t i = 0; i < work->n && !work->bad; i++)
+		if (mono_at(sizes, work->at[i].mono)->depth > 0)
+			return work_intern_over(sizes, work, 1);
+	return work->bad ? SIZE_BAD : size_intern(sizes, work->at, work->n);
 }
 
 Size size_const(Sizes *sizes, int64_t value)
@@ -341,7 +284,7 @@ Size size_const(Sizes *sizes, int64_t value)
 	Term term = {value, 0, 0};
 	if (value > COEF_CAP || value < -COEF_CAP)
 		return SIZE_BAD;
-	return intern_poly(sizes, &term, value != 0);
+	return size_intern(sizes, &term, value != 0);
 }
 
 Size size_dim(Sizes *sizes, DimId dim)
@@ -350,7 +293,7 @@ Size size_dim(Sizes *sizes, DimId dim)
 	if (dim >= sizes->dims.n)
 		return SIZE_BAD;
 	term.mono = mono_of_dim(sizes, dim);
-	return intern_poly(sizes, &term, 1);
+	return size_intern(sizes, &term, 1);
 }
 
 /* a + factor * b */

@@ -8,7 +8,8 @@
  *            | floor(size / integer)              the floor of a quotient, integer > 1
  *
  * A quotient that divides term by term is carried out ((2*n + 4)/2 is n + 2); so is a floor whose
- * numerator has divisible terms (floor((2*n + 3)/2) is n + 1). All arithmetic is checked: a coefficient
+ * numerator has divisible terms (floor((2*n + 3)/2) is n + 1), and sums and products of quotients by
+ * constants come over one denominator (n/2 + n/4 is 3*n/4). All arithmetic is checked: a coefficient
  * beyond 2^62 gives SIZE_BAD, and SIZE_BAD absorbs.
  */
 #ifndef TSR_BASE_SIZE_H

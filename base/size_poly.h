@@ -5,6 +5,10 @@
  * interned in three tables, so an id stands for a structure. Order is structural, never that of ids, so
  * that what is printed does not depend on the order of construction.
  *
+ * Quotients by constants make a size a polynomial with rational coefficients, and the normal form is
+ * that polynomial's: the terms with integer coefficients, and at most one term +-(P/m), in which P holds
+ * the others over their least common denominator, its leading coefficient positive.
+ *
  * Bounds, so that hostile input costs little: TERM_CAP terms, DEGREE_CAP, DEPTH_CAP nested quotients,
  * and WEIGHT_CAP nodes when everything shared is written out; beyond any of them a size is SIZE_BAD.
  */
@@ -40,6 +44,7 @@ typedef struct Factor {
 typedef struct Mono {
 	const Factor *factors;
 	uint32_t n, degree, weight, depth;
+	bool fractional; /* a factor is a quotient by a constant */
 	uint32_t next;
 } Mono;
 
@@ -69,8 +74,8 @@ struct Sizes {
 	IndexSlot *atom_index, *mono_index, *poly_index;
 };
 
-/* A polynomial under construction: sorted, without zero terms, not interned, its quotients not
- * simplified. bad: a bound was passed. */
+/* A polynomial under construction: sorted, without zero terms, not interned, its quotients not in
+ * normal form. bad: a bound was passed. */
 typedef struct Work {
 	uint32_t n;
 	bool bad;
@@ -89,8 +94,11 @@ void work_add(const Sizes *sizes, Work *work, int64_t coef, uint32_t mono);
 void work_add_size(Sizes *sizes, Work *work, Size a, Term factor);
 /* work += factor * a: needs no new monomials */
 void work_add_scaled(const Sizes *sizes, Work *work, Size a, int64_t factor);
-/* The size in normal form. */
+/* The size in normal form: work, and work / k for k > 0. */
 Size work_intern(Sizes *sizes, Work *work);
+Size work_intern_over(Sizes *sizes, Work *work, int64_t k);
+/* Terms that are in normal form already. */
+Size size_intern(Sizes *sizes, const Term *terms, uint32_t n);
 
 /* UINT32_MAX where the degree is beyond its cap. */
 uint32_t mono_mul(Sizes *sizes, uint32_t a, uint32_t b);
@@ -100,7 +108,6 @@ uint32_t mono_of_atom(Sizes *sizes, uint32_t atom);
 uint32_t mono_of_dim(Sizes *sizes, DimId dim);
 /* The atom num/den or floor(num/den) as a size. */
 Size size_of_quotient(Sizes *sizes, AtomKind kind, Size num, Size den);
-int64_t gcd64(int64_t a, int64_t b);
 /* Is the atom a quotient or floor by a constant? Then *den is it. */
 bool atom_divisor(const Sizes *sizes, const Atom *atom, int64_t *den);
 /* a = q * b as polynomials with integer coefficients. */

@@ -1,7 +1,7 @@
 /* Sizes as people read them, and as postfix programs for emitters.
  *
- * The normal form keeps residues under the bar, so (n - 1)/2 is held as (n + 1)/2 - 1. Where a sum has
- * one quotient, negative terms that also stand in its numerator are printed back under the bar.
+ * The normal form keeps residues in a floor, so floor((n - 1)/2) is held as floor((n + 1)/2) - 1. Where a
+ * sum has one floor, negative terms that also stand in its numerator are printed back under the bar.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -77,17 +77,16 @@ static void print_sign(FILE *out, bool negative, bool first)
 		fputs(negative ? " - " : " + ", out);
 }
 
-/* The one term 1 * (P/m) or 1 * floor(P/m) of the sum, m a constant; n where there is none or two. */
-static uint32_t find_fraction(const Sizes *sizes, const Term *terms, uint32_t n, int64_t *m)
+/* The one floor of the sum, if its coefficient is 1; n where there is none or another. */
+static uint32_t find_floor(const Sizes *sizes, const Term *terms, uint32_t n, int64_t *m)
 {
 	uint32_t found = n;
 	for (uint32_t i = 0; i < n; i++) {
 		const Mono *mono = mono_at(sizes, terms[i].mono);
-		if (mono->depth == 0)
+		const Atom *last = mono->n ? atom_at(sizes, mono->factors[mono->n - 1].atom) : NULL;
+		if (!last || last->kind != ATOM_FLOOR)
 			continue;
-		if (found != n || mono->degree != 1 || terms[i].coef != 1)
-			return n;
-		if (!atom_divisor(sizes, atom_at(sizes, mono->factors[0].atom), m))
+		if (found != n || mono->degree != 1 || terms[i].coef != 1 || !atom_divisor(sizes, last, m))
 			return n;
 		found = i;
 	}
@@ -102,7 +101,7 @@ static bool has_mono(const Poly *poly, uint32_t mono)
 	return false;
 }
 
-/* Moves the terms of the sum that go under the bar of a fraction by m into its numerator; the others
+/* Moves the terms of the sum that go under the bar of a floor by m into its numerator; the others
  * go to kept. */
 static bool fold(const Sizes *sizes, Poly sum, const Poly *numerator, int64_t m, Work parts[2])
 {
@@ -124,14 +123,14 @@ static bool fold(const Sizes *sizes, Poly sum, const Poly *numerator, int64_t m,
 static void print_terms(FILE *out, const Sizes *sizes, const Term *terms, uint32_t n)
 {
 	int64_t m = 1;
-	uint32_t fraction = find_fraction(sizes, terms, n, &m);
+	uint32_t at = find_floor(sizes, terms, n, &m);
 	Work parts[2];
 	const Atom *atom = NULL;
 	work_clear(&parts[0]);
 	work_clear(&parts[1]);
-	if (fraction < n) {
+	if (at < n) {
 		const Poly sum = {.terms = terms, .n = n};
-		atom = atom_at(sizes, mono_at(sizes, terms[fraction].mono)->factors[0].atom);
+		atom = atom_at(sizes, mono_at(sizes, terms[at].mono)->factors[0].atom);
 		if (!fold(sizes, sum, poly_at(sizes, atom->num), m, parts))
 			atom = NULL;
 	}
@@ -139,7 +138,7 @@ static void print_terms(FILE *out, const Sizes *sizes, const Term *terms, uint32
 	uint32_t nshown = atom ? parts[1].n : n;
 	for (uint32_t i = 0; i < nshown; i++) {
 		print_sign(out, shown[i].coef < 0, i == 0);
-		if (atom && shown[i].mono == terms[fraction].mono)
+		if (atom && shown[i].mono == terms[at].mono)
 			print_fraction(out, sizes, atom, parts[0].at, parts[0].n);
 		else
 			print_term(out, sizes, shown[i]);

@@ -1,11 +1,14 @@
 /* Quotients and floors of sizes.
  *
- * Division by a constant k carries out what it can, so that equal quotients get one form: every
- * coefficient is split into a multiple of k, which leaves, and a residue in [0, k), which stays; a
- * divisor that all of the rest shares is cancelled; a quotient inside is joined:
+ * A quotient by a constant is a rational polynomial: what divides is carried out, and sums and products
+ * of such quotients come over one denominator, so that equal sizes get one form. A floor loses the
+ * multiples of its divisor: every coefficient is split into a multiple of k, which leaves, and a residue
+ * in [0, k), which stays; a divisor that all of the rest shares is cancelled; a quotient or floor inside
+ * is joined:
  *
- *   (2*n + 4)/2          n + 2              floor((2*n + 3)/2)         n + 1
- *   (n - 1)/2            (n + 1)/2 - 1      floor((floor(n/2) + 1)/3)  floor((n + 2)/6)
+ *   (2*n + 4)/2           n + 2              floor((2*n + 3)/2)         n + 1
+ *   (n - 3)/2 + 1         (n - 1)/2          floor((n - 1)/2)           floor((n + 1)/2) - 1
+ *   n/2 + (n + 2*m)/4     (3*n + 2*m)/4      floor((floor(n/2) + 1)/3)  floor((n + 2)/6)
  *
  * (The printer puts the -1 back under the bar.) Division by a symbolic size is polynomial division
  * where that comes out; else common factors are cancelled and the quotient is an atom.
@@ -17,46 +20,22 @@ static int64_t floor_div(int64_t a, int64_t b)
 	return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* Finds a term c * (P/m) of a (for floors: c * floor(P/m) with c = 1 also) and makes the sum of
- * c * P and m * (the rest): m times a, as far as divisions by a multiple of m can tell. */
-static bool join_inner(Sizes *sizes, Size a, AtomKind kind, Size *joined, int64_t *m)
+static int64_t gcd64(int64_t a, int64_t b)
 {
-	Poly poly = *poly_at(sizes, a);
-	for (uint32_t i = 0; i < poly.n && poly.depth > 0; i++) {
-		Term term = poly.terms[i];
-		Mono mono = *mono_at(sizes, term.mono);
-		if (mono.degree != 1)
-			continue;
-		Atom atom = *atom_at(sizes, mono.factors[0].atom);
-		bool fits = atom.kind == ATOM_QUOTIENT ||
-		            (atom.kind == ATOM_FLOOR && kind == ATOM_FLOOR && term.coef == 1);
-		if (!fits || !atom_divisor(sizes, &atom, m))
-			continue;
-		Work work;
-		work_clear(&work);
-		work_add_scaled(sizes, &work, a, *m);
-		work_add_size(sizes, &work, size_const(sizes, -*m), term);
-		work_add_scaled(sizes, &work, atom.num, term.coef);
-		*joined = work_intern(sizes, &work);
-		return true;
+	while (b) {
+		int64_t rest = a % b;
+		a = b;
+		b = rest;
 	}
-	return false;
+	return a < 0 ? -a : a;
 }
 
-/* a = k * quotient + rest, the coefficients of rest in [0, k). */
-static void split(const Sizes *sizes, Size a, int64_t k, Work *quotient, Work *rest)
+bool atom_divisor(const Sizes *sizes, const Atom *atom, int64_t *den)
 {
-	const Poly *poly = poly_at(sizes, a);
-	work_clear(quotient);
-	work_clear(rest);
-	for (uint32_t i = 0; i < poly->n; i++) {
-		int64_t q = floor_div(poly->terms[i].coef, k);
-		work_add(sizes, quotient, q, poly->terms[i].mono);
-		work_add(sizes, rest, poly->terms[i].coef - q * k, poly->terms[i].mono);
-	}
+	return atom->kind != ATOM_DIM && size_is_const(sizes, atom->den, den);
 }
 
-/* The greatest divisor of k that divides every coefficient; of the constant too unless `floors`. */
+/* The greatest divisor of k that divides every coefficient; not the constant's where `floors`. */
 static int64_t shared_divisor(const Term *terms, uint32_t n, int64_t k, bool floors)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -65,14 +44,175 @@ static int64_t shared_divisor(const Term *terms, uint32_t n, int64_t k, bool flo
 	return k;
 }
 
-/* The terms divided by g; a constant is rounded down. */
-static Size divide_terms(Sizes *sizes, const Term *terms, uint32_t n, int64_t g)
+/* Divides every coefficient by g, rounding down, in place. */
+static void divide_terms(Work *work, int64_t g)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < work->n; i++) {
+		work->at[i].coef = floor_div(work->at[i].coef, g);
+		if (work->at[i].coef)
+			work->at[kept++] = work->at[i];
+	}
+	work->n = kept;
+}
+
+/* The first atom of the work that is a quotient by a constant. */
+static bool find_fraction(const Sizes *sizes, const Work *work, uint32_t *atom, int64_t *m)
+{
+	for (uint32_t i = 0; i < work->n; i++) {
+		const Mono *mono = mono_at(sizes, work->at[i].mono);
+		for (uint32_t k = 0; mono->fractional && k < mono->n; k++) {
+			*atom = mono->factors[k].atom;
+			const Atom *a = atom_at(sizes, *atom);
+			if (a->kind == ATOM_QUOTIENT && atom_divisor(sizes, a, m))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* work *= m, where one factor P/m of a term becomes P. */
+static void clear_fraction(Sizes *sizes, Work *work, uint32_t atom, int64_t m)
+{
+	Work old = *work;
+	uint32_t fraction = mono_of_atom(sizes, atom);
+	work_clear(work);
+	for (uint32_t i = 0; i < old.n; i++) {
+		Term term = old.at[i];
+		if (mono_div(sizes, term.mono, fraction, &term.mono)) {
+			work_add_size(sizes, work, atom_at(sizes, atom)->num, term);
+		} else {
+			work->bad |= __builtin_mul_overflow(term.coef, m, &term.coef);
+			work_add(sizes, work, term.coef, term.mono);
+		}
+	}
+	work->bad |= old.bad;
+}
+
+/* Multiplies out all quotients by constants: work / *k stays the same value. */
+static void clear_fractions(Sizes *sizes, Work *work, int64_t *k)
+{
+	uint32_t atom;
+	int64_t m;
+	while (!work->bad && find_fraction(sizes, work, &atom, &m)) {
+		clear_fraction(sizes, work, atom, m);
+		work->bad |= __builtin_mul_overflow(*k, m, k) || *k > COEF_CAP;
+		int64_t g = work->bad ? 1 : shared_divisor(work->at, work->n, *k, false);
+		divide_terms(work, g);
+		*k /= g;
+	}
+}
+
+/* A term c * m * (num/den) where the symbolic den is one term that divides m is a simpler size:
+ * m * (n/m) is n. That is sound under the guard of the quotient. */
+static bool simplify_factor(Sizes *sizes, Term term, uint32_t index, Work *simpler)
+{
+	uint32_t id = mono_at(sizes, term.mono)->factors[index].atom, rest;
+	Atom atom = *atom_at(sizes, id);
+	Poly den = *poly_at(sizes, atom.den);
+	if (atom.kind != ATOM_QUOTIENT || den.n != 1 || den.terms[0].mono == 0)
+		return false;
+	mono_div(sizes, term.mono, mono_of_atom(sizes, id), &rest);
+	if (!mono_div(sizes, rest, den.terms[0].mono, &rest))
+		return false;
+	Size left = size_div(sizes, atom.num, size_const(sizes, den.terms[0].coef));
+	work_clear(simpler);
+	work_add_size(sizes, simpler, left, (Term){term.coef, rest, 0});
+	return true;
+}
+
+static bool simplify_term(Sizes *sizes, Term term, Work *simpler)
+{
+	if (mono_at(sizes, term.mono)->depth == 0)
+		return false;
+	for (uint32_t i = 0; i < mono_at(sizes, term.mono)->n; i++)
+		if (simplify_factor(sizes, term, i, simpler))
+			return true;
+	return false;
+}
+
+/* Simplifies quotients by symbolic sizes; false when there was nothing to do. */
+static bool simplify(Sizes *sizes, Work *work)
+{
+	bool changed = false;
+	for (uint32_t i = 0; i < work->n && !work->bad;) {
+		Work simpler;
+		Term term = work->at[i++];
+		if (!simplify_term(sizes, term, &simpler))
+			continue;
+		work_add(sizes, work, -term.coef, term.mono);
+		for (uint32_t k = 0; k < simpler.n; k++)
+			work_add(sizes, work, simpler.at[k].coef, simpler.at[k].mono);
+		work->bad |= simpler.bad;
+		changed = true;
+		i = 0; /* its terms may have met others */
+	}
+	return changed;
+}
+
+Size work_intern_over(Sizes *sizes, Work *work, int64_t k)
+{
+	Work whole, rest;
+	do
+		clear_fractions(sizes, work, &k);
+	while (simplify(sizes, work));
+	if (work->bad)
+		return SIZE_BAD;
+	int64_t g = shared_divisor(work->at, work->n, k, false);
+	divide_terms(work, g);
+	k /= g;
+	work_clear(&whole);
+	work_clear(&rest);
+	for (uint32_t i = 0; i < work->n; i++) {
+		Term term = work->at[i];
+		if (term.coef % k == 0)
+			work_add(sizes, &whole, term.coef / k, term.mono);
+		else
+			work_add(sizes, &rest, term.coef, term.mono);
+	}
+	if (rest.n) {
+		int64_t sign = rest.at[0].coef < 0 ? -1 : 1;
+		divide_terms(&rest, sign);
+		Size num = size_intern(sizes, rest.at, rest.n);
+		Size atom = size_of_quotient(sizes, ATOM_QUOTIENT, num, size_const(sizes, k));
+		work_add_scaled(sizes, &whole, atom, sign);
+	}
+	return whole.bad ? SIZE_BAD : size_intern(sizes, whole.at, whole.n);
+}
+
+static Size divide_constant(Sizes *sizes, Size a, int64_t k)
 {
 	Work work;
 	work_clear(&work);
-	for (uint32_t i = 0; i < n; i++)
-		work_add(sizes, &work, floor_div(terms[i].coef, g), terms[i].mono);
-	return work_intern(sizes, &work);
+	work_add_scaled(sizes, &work, a, 1);
+	return work_intern_over(sizes, &work, k);
+}
+
+/* Joins a term 1 * floor(P/m) of the numerator: floor((floor(P/m) + r)/k) is floor((P + m*r)/(m*k)). */
+static bool join_floor(Sizes *sizes, Work *work, int64_t *k)
+{
+	for (uint32_t i = 0; i < work->n && !work->bad; i++) {
+		Term term = work->at[i];
+		const Mono *mono = mono_at(sizes, term.mono);
+		int64_t m;
+		if (mono->degree != 1 || mono->depth == 0 || term.coef != 1)
+			continue;
+		Atom atom = *atom_at(sizes, mono->factors[0].atom);
+		if (atom.kind != ATOM_FLOOR || !atom_divisor(sizes, &atom, &m))
+			continue;
+		Work old = *work;
+		work_clear(work);
+		for (uint32_t t = 0; t < old.n; t++) {
+			int64_t coef;
+			work->bad |= __builtin_mul_overflow(old.at[t].coef, m, &coef);
+			if (t != i)
+				work_add(sizes, work, coef, old.at[t].mono);
+		}
+		work_add_scaled(sizes, work, atom.num, 1);
+		work->bad |= __builtin_mul_overflow(*k, m, k) || *k > COEF_CAP;
+		return true;
+	}
+	return false;
 }
 
 static bool is_constant(const Work *work)
@@ -80,37 +220,38 @@ static bool is_constant(const Work *work)
 	return work->n == 0 || (work->n == 1 && work->at[0].mono == 0);
 }
 
-/* a / k or floor(a / k) for k > 0. */
-static Size divide(Sizes *sizes, AtomKind kind, Size a, int64_t k)
+/* floor(work / k), k > 0. */
+static Size floor_work(Sizes *sizes, Work *work, int64_t k)
 {
-	Work quotient, rest;
-	Size joined;
-	int64_t inner, product;
-	bool floors = kind == ATOM_FLOOR;
-	if (size_is_bad(a) || k == 1)
-		return a;
-	if (join_inner(sizes, a, kind, &joined, &inner)) {
-		bool fits = !__builtin_mul_overflow(inner, k, &product) && product <= COEF_CAP;
-		return fits ? divide(sizes, kind, joined, product) : SIZE_BAD;
+	Work whole, rest;
+	do
+		clear_fractions(sizes, work, &k);
+	while (join_floor(sizes, work, &k));
+	work_clear(&whole);
+	work_clear(&rest);
+	for (uint32_t i = 0; i < work->n && !work->bad; i++) {
+		int64_t q = floor_div(work->at[i].coef, k);
+		work_add(sizes, &whole, q, work->at[i].mono);
+		work_add(sizes, &rest, work->at[i].coef - q * k, work->at[i].mono);
 	}
-	split(sizes, a, k, &quotient, &rest);
-	if (rest.n == 0 || (floors && is_constant(&rest)))
-		return work_intern(sizes, &quotient);
-	if (is_constant(&rest)) { /* never divides: kept as it is written, for the message */
-		Poly whole = *poly_at(sizes, a);
-		int64_t g = shared_divisor(whole.terms, whole.n, k, false);
-		Size num = divide_terms(sizes, whole.terms, whole.n, g);
-		return size_of_quotient(sizes, kind, num, size_const(sizes, k / g));
+	if (!is_constant(&rest)) {
+		int64_t g = shared_divisor(rest.at, rest.n, k, true);
+		divide_terms(&rest, g);
+		Size num = size_intern(sizes, rest.at, rest.n);
+		Size den = size_const(sizes, k / g);
+		work_add_scaled(sizes, &whole, size_of_quotient(sizes, ATOM_FLOOR, num, den), 1);
 	}
-	int64_t g = shared_divisor(rest.at, rest.n, k, floors);
-	Size num = divide_terms(sizes, rest.at, rest.n, g);
-	Size atom = size_of_quotient(sizes, kind, num, size_const(sizes, k / g));
-	return size_add(sizes, work_intern(sizes, &quotient), atom);
+	return work->bad || whole.bad ? SIZE_BAD : work_intern(sizes, &whole);
 }
 
 Size size_floor(Sizes *sizes, Size a, int64_t b)
 {
-	return b > 0 && b <= COEF_CAP ? divide(sizes, ATOM_FLOOR, a, b) : SIZE_BAD;
+	Work work;
+	if (b <= 0 || b > COEF_CAP)
+		return SIZE_BAD;
+	work_clear(&work);
+	work_add_scaled(sizes, &work, a, 1);
+	return floor_work(sizes, &work, b);
 }
 
 Size size_ceil(Sizes *sizes, Size a, int64_t b)
@@ -181,16 +322,25 @@ static Size cancel(Sizes *sizes, Size a, Term by)
 static Size divide_symbolic(Sizes *sizes, Size a, Size b)
 {
 	Poly pa = *poly_at(sizes, a), pb = *poly_at(sizes, b);
-	int64_t g = shared_divisor(pb.terms, pb.n, shared_divisor(pa.terms, pa.n, 0, false), false);
+	int64_t k, g = shared_divisor(pb.terms, pb.n, shared_divisor(pa.terms, pa.n, 0, false), false);
 	Term common = {pb.terms[0].coef < 0 ? -g : g, common_mono(sizes, pa, pb), 0};
-	int64_t k;
-	if (common.coef != 1 || common.mono != 0) {
-		a = cancel(sizes, a, common);
-		b = cancel(sizes, b, common);
-	}
+	a = cancel(sizes, a, common);
+	b = cancel(sizes, b, common);
 	if (size_is_const(sizes, b, &k))
-		return divide(sizes, ATOM_QUOTIENT, a, k);
+		return divide_constant(sizes, a, k);
 	return size_of_quotient(sizes, ATOM_QUOTIENT, a, b);
+}
+
+/* Multiplies both by the constant that clears the fractions of a. */
+static void clear_both(Sizes *sizes, Size *a, Size *b)
+{
+	Work work;
+	int64_t k = 1;
+	work_clear(&work);
+	work_add_scaled(sizes, &work, *a, 1);
+	clear_fractions(sizes, &work, &k);
+	*a = work_intern(sizes, &work);
+	*b = size_scale(sizes, *b, k);
 }
 
 Size size_div(Sizes *sizes, Size a, Size b)
@@ -200,10 +350,12 @@ Size size_div(Sizes *sizes, Size a, Size b)
 	if (size_is_bad(a) || size_is_bad(b) || poly_at(sizes, b)->n == 0)
 		return SIZE_BAD;
 	if (size_is_const(sizes, b, &k))
-		return divide(sizes, ATOM_QUOTIENT, k < 0 ? size_scale(sizes, a, -1) : a, k < 0 ? -k : k);
+		return divide_constant(sizes, k < 0 ? size_scale(sizes, a, -1) : a, k < 0 ? -k : k);
 	if (size_div_exact(sizes, a, b, &q))
 		return q;
-	if (join_inner(sizes, a, ATOM_QUOTIENT, &q, &k))
-		return size_div(sizes, q, size_scale(sizes, b, k));
+	clear_both(sizes, &b, &a);
+	clear_both(sizes, &a, &b);
+	if (size_is_bad(a) || size_is_bad(b))
+		return SIZE_BAD;
 	return divide_symbolic(sizes, a, b);
 }
