@@ -1,0 +1,209 @@
+/* The size relations of an operation: one size and one label a key, the formulas of affine axes, the sum
+ * of the parts of a concatenated axis, and the rules of the broadcasting 1. */
+#include "infer/check.h"
+
+Size check_extent(const Checker *c, uint32_t key)
+{
+	const Key *k = &c->keys.at[key];
+	if (k->bound && k->iter != UINT32_MAX)
+		return c->proj->iters[k->iter].extent;
+	return size_is_bad(k->size) ? size_const(c->sizes, 1) : k->size;
+}
+
+/* ---- what is known before iterators are bound ---- */
+
+static void learn_plain(Checker *c, const ExpectTensor *tensor)
+{
+	for (uint32_t i = 0; i < tensor->n; i++) {
+		const Expect *axis = &tensor->axes[i];
+		if (axis->kind != EXPECT_KEY)
+			continue;
+		Key *key = &c->keys.at[axis->key];
+		if (size_is_bad(key->size))
+			key->size = axis->axis->size;
+		if (!key->label)
+			key->label = axis->axis->label;
+	}
+}
+
+static void learn_rest(Checker *c, const ExpectTensor *tensor)
+{
+	for (uint32_t i = 0; i < tensor->n; i++) {
+		const Expect *axis = &tensor->axes[i];
+		if (axis->kind != EXPECT_CONCAT)
+			continue;
+		Key *unknown = NULL;
+		uint32_t nunknown = 0;
+		Size rest = axis->axis->size;
+		for (uint32_t p = 0; p < axis->spec->nparts; p++) {
+			Key *key = axis->parts[p] == KEY_NONE ? NULL : &c->keys.at[axis->parts[p]];
+			if (!key) {
+				rest = size_plus(c->sizes, rest, -axis->spec->parts[p].size);
+			} else if (!size_is_bad(key->size)) {
+				rest = size_sub(c->sizes, rest, key->size);
+			} else {
+				nunknown++;
+				unknown = key;
+			}
+		}
+		if (nunknown == 1)
+			unknown->size = rest;
+	}
+}
+
+void check_learn_sizes(Checker *c)
+{
+	learn_plain(c, &c->result);
+	for (uint32_t i = 0; i < c->node->nargs; i++)
+		learn_plain(c, &c->args[i]);
+	const LetterSizes *letters = c->inference->letters ? &c->inference->letters[c->id] : NULL;
+	for (uint32_t k = 0; letters && k < c->keys.n; k++)
+		for (uint32_t i = 0; i < letters->n && size_is_bad(c->keys.at[k].size); i++)
+			if (c->keys.at[k].letter == letters->at[i].letter)
+				c->keys.at[k].size = letters->at[i].size;
+	for (int round = 0; round < 2; round++) {
+		learn_rest(c, &c->result);
+		for (uint32_t i = 0; i < c->node->nargs; i++)
+			learn_rest(c, &c->args[i]);
+	}
+}
+
+/* ---- relations ---- */
+
+static bool check_key_axis(Checker *c, const Expect *expect)
+{
+	const Key *key = &c->keys.at[expect->key];
+	const char *name = key->letter ? key->letter : "an axis";
+	Size extent = check_extent(c, expect->key);
+	if (!holds_equal(c, extent, expect->axis->size))
+		return check_fail(c, "'%s' runs over %s and is an axis of size %s", name,
+		                  size_text(c->arena, c->sizes, extent),
+		                  size_text(c->arena, c->sizes, expect->axis->size));
+	if (expect->axis->label && expect->axis->label != key->label)
+		return check_fail(c, "'%s' is labelled %s and %s", name, key->label, expect->axis->label);
+	return true;
+}
+
+/* stride*(out - 1) + 1 + (k - 1)*dilation + offset */
+static Size reach_of(const Checker *c, const Expect *expect, Size out)
+{
+	const SpecAxis *spec = expect->spec;
+	Size reach = size_scale(c->sizes, size_plus(c->sizes, out, -1), spec->stride);
+	if (expect->kernel != KEY_NONE) {
+		Size steps = size_plus(c->sizes, check_extent(c, expect->kernel), -1);
+		reach = size_add(c->sizes, reach, size_scale(c->sizes, steps, spec->dilation));
+	}
+	return size_plus(c->sizes, size_plus(c->sizes, reach, spec->offset), 1);
+}
+
+static bool check_affine(Checker *c, const Expect *expect)
+{
+	const SpecAxis *spec = expect->spec;
+	Size in = expect->axis->size, out = check_extent(c, expect->key);
+	Size strided = size_scale(c->sizes, out, spec->stride), reach = reach_of(c, expect, out);
+	bool fits = false;
+	switch (expect->kernel == KEY_NONE ? MARK_NONE : spec->mark) {
+	case MARK_NONE:
+		fits = holds_equal(c, in, spec->offset < spec->stride ? strided : reach);
+		break;
+	case MARK_VALID:
+		fits = holds_equal(c, in, reach);
+		break;
+	case MARK_PADDED:
+		fits = holds_equal(c, in, strided);
+		break;
+	case MARK_VALID_FLOOR:
+		fits = holds_ge(c, in, reach) && holds_ge(c, size_plus(c->sizes, reach, spec->stride - 1), in);
+		break;
+	case MARK_PADDED_CEIL:
+		fits = holds_ge(c, strided, in) && holds_ge(c, size_plus(c->sizes, in, spec->stride - 1), strided);
+		break;
+	}
+	return fits || check_fail(c, "the affine axis over '%s' has size %s, which does not fit extent %s",
+	                          spec->letter, size_text(c->arena, c->sizes, in),
+	                          size_text(c->arena, c->sizes, out));
+}
+
+static bool check_concat(Checker *c, const Expect *expect)
+{
+	Size sum = size_const(c->sizes, 0);
+	for (uint32_t p = 0; p < expect->spec->nparts; p++)
+		sum = size_add(c->sizes, sum,
+		               expect->parts[p] == KEY_NONE ? size_const(c->sizes, expect->spec->parts[p].size)
+		                                            : check_extent(c, expect->parts[p]));
+	return holds_equal(c, sum, expect->axis->size) ||
+	       check_fail(c, "a concatenated axis has size %s, its parts have %s",
+	                  size_text(c->arena, c->sizes, expect->axis->size), size_text(c->arena, c->sizes, sum));
+}
+
+static bool check_axis(Checker *c, const Expect *expect)
+{
+	const Axis *axis = expect->axis;
+	if (size_is_bad(axis->size) || !holds_ge(c, axis->size, size_const(c->sizes, 0)))
+		return check_fail(c, "an axis has no size, or one below 0");
+	if (axis->stretch && (axis->label || !size_is(c->sizes, axis->size, 1)))
+		return check_fail(c, "a broadcasting axis has a label or a size of its own");
+	switch (expect->kind) {
+	case EXPECT_KEY:
+		return check_key_axis(c, expect);
+	case EXPECT_AFFINE:
+		return check_affine(c, expect);
+	case EXPECT_CONCAT:
+		return check_concat(c, expect);
+	case EXPECT_STACK:
+		return size_is(c->sizes, axis->size, c->node->nargs) ||
+		       check_fail(c, "a stack of %u has size %s", c->node->nargs,
+		                  size_text(c->arena, c->sizes, axis->size));
+	case EXPECT_INDEX:
+		return expect->stretched ||
+		       (expect->index >= 0 &&
+		        holds_ge(c, axis->size, size_const(c->sizes, expect->index + 1))) ||
+		       check_fail(c, "index %lld is outside an axis of size %s", (long long)expect->index,
+		                  size_text(c->arena, c->sizes, axis->size));
+	case EXPECT_GATHER:
+		return true;
+	}
+	return true;
+}
+
+static bool check_tensor(Checker *c, const ExpectTensor *tensor)
+{
+	for (uint32_t i = 0; i < tensor->n; i++)
+		if (!check_axis(c, &tensor->axes[i]))
+			return false;
+	return true;
+}
+
+static bool check_elements(Checker *c)
+{
+	const Shape *shapes = c->inference->shapes;
+	Size a = shape_elements(c->sizes, &shapes[c->id]);
+	Size b = shape_elements(c->sizes, &shapes[c->node->args[0]]);
+	return holds_equal(c, a, b) || check_fail(c, "a reshape of %s elements has %s",
+	                                          size_text(c->arena, c->sizes, b),
+	                                          size_text(c->arena, c->sizes, a));
+}
+
+static bool check_form(Checker *c)
+{
+	uint32_t nreduced = 0;
+	for (uint32_t i = 0; i < c->proj->niters; i++)
+		nreduced += c->proj->iters[i].reduced;
+	if (c->node->kind == NODE_ARGMAX && nreduced != 1)
+		return check_fail(c, "an argmax along %u axes", nreduced);
+	if (c->node->permutes && nreduced > 0)
+		return check_fail(c, "a permutation reduces");
+	return true;
+}
+
+bool check_sizes(Checker *c)
+{
+	if (c->node->kind == NODE_RESHAPE)
+		return check_elements(c);
+	if (!check_tensor(c, &c->result))
+		return false;
+	for (uint32_t i = 0; i < c->node->nargs; i++)
+		if (!check_tensor(c, &c->args[i]))
+			return false;
+	return check_form(c);
+}

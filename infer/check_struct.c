@@ -1,0 +1,141 @@
+/* The form of a projection: ids in range, every iterator in one factor, every piece over exactly the
+ * iterators that its indices mention, at most one of each factor, the result's before the reduced ones. */
+#include "infer/check.h"
+
+static bool check_index(Checker *c, const Index *index)
+{
+	if (size_is_bad(index->offset))
+		return check_fail(c, "an index has no offset");
+	if (index->gather >= 0 && ((uint32_t)index->gather >= c->proj->nargs || index->nterms > 0))
+		return check_fail(c, "an index is read from an operand that does not exist");
+	for (uint32_t t = 0; t < index->nterms; t++) {
+		if (index->terms[t].iter >= c->proj->niters)
+			return check_fail(c, "an index mentions iterator %u of %u", index->terms[t].iter, c->proj->niters);
+		if (index->terms[t].coef == 0)
+			return check_fail(c, "an index has a term with coefficient 0");
+		for (uint32_t u = 0; u < t; u++)
+			if (index->terms[u].iter == index->terms[t].iter)
+				return check_fail(c, "an index mentions an iterator twice");
+	}
+	return true;
+}
+
+static bool check_access(Checker *c, const Access *access, const ExpectTensor *expect)
+{
+	if (!access->present)
+		return true;
+	if (access->naxes != expect->n)
+		return check_fail(c, "%u indices for %u axes", access->naxes, expect->n);
+	for (uint32_t i = 0; i < access->naxes; i++)
+		if (!check_index(c, &access->axes[i]))
+			return false;
+	return true;
+}
+
+static bool check_factors(Checker *c, uint32_t *factor_of)
+{
+	const Proj *proj = c->proj;
+	for (uint32_t f = 0; f < proj->nfactors; f++)
+		for (uint32_t i = 0; i < proj->factors[f].niters; i++) {
+			IterId iter = proj->factors[f].iters[i];
+			if (iter >= proj->niters || factor_of[iter] != 0)
+				return check_fail(c, "an iterator is in two factors, or does not exist");
+			factor_of[iter] = f + 1;
+		}
+	for (IterId i = 0; i < proj->niters; i++) {
+		if (factor_of[i] == 0)
+			return check_fail(c, "iterator %u is in no factor", i);
+		if (size_is_bad(proj->iters[i].extent))
+			return check_fail(c, "iterator %u has no extent", i);
+		if (!proj->iters[i].name)
+			return check_fail(c, "iterator %u has no name", i);
+	}
+	return true;
+}
+
+static void mention(const Access *access, bool *mentioned, uint32_t *n)
+{
+	for (uint32_t i = 0; access->present && i < access->naxes; i++)
+		for (uint32_t t = 0; t < access->axes[i].nterms; t++) {
+			*n += !mentioned[access->axes[i].terms[t].iter];
+			mentioned[access->axes[i].terms[t].iter] = true;
+		}
+}
+
+static bool check_piece_iters(Checker *c, const Piece *piece, bool *mentioned)
+{
+	const Proj *proj = c->proj;
+	uint32_t nresult = 0, n;
+	mention(&piece->result, mentioned, &nresult);
+	for (IterId i = 0; i < proj->niters; i++)
+		if (mentioned[i] && proj->iters[i].reduced)
+			return check_fail(c, "'%s' is reduced, and the result mentions it", proj->iters[i].name);
+	n = nresult;
+	for (uint32_t arg = 0; arg < proj->nargs; arg++)
+		mention(&piece->args[arg], mentioned, &n);
+	if (piece->niters != n)
+		return check_fail(c, "a piece runs over %u iterators and mentions %u", piece->niters, n);
+	for (uint32_t i = 0; i < piece->niters; i++) {
+		IterId iter = piece->iters[i];
+		if (iter >= proj->niters || !mentioned[iter])
+			return check_fail(c, "a piece runs over an iterator twice, or over one that it never mentions");
+		mentioned[iter] = false;
+		if (proj->iters[iter].reduced != (i >= nresult))
+			return check_fail(c, "'%s' is out of order: the result's iterators come first, then the reduced",
+			                  proj->iters[iter].name);
+	}
+	return true;
+}
+
+static bool check_piece(Checker *c, const Piece *piece, const uint32_t *factor_of)
+{
+	const Proj *proj = c->proj;
+	if (!piece->result.present)
+		return check_fail(c, "a piece writes nothing");
+	if (!check_access(c, &piece->result, &c->result))
+		return false;
+	for (uint32_t arg = 0; arg < proj->nargs; arg++)
+		if (!check_access(c, &piece->args[arg], &c->args[arg]))
+			return false;
+	bool *mentioned = ARENA_ARRAY(c->arena, bool, proj->niters);
+	bool *running = ARENA_ARRAY(c->arena, bool, proj->nfactors + 1);
+	if (!check_piece_iters(c, piece, mentioned))
+		return false;
+	for (uint32_t i = 0; i < piece->niters; i++) {
+		uint32_t factor = factor_of[piece->iters[i]];
+		if (running[factor])
+			return check_fail(c, "a piece runs over two alternatives of one factor");
+		running[factor] = true;
+	}
+	return true;
+}
+
+/* How many operands a piece has: one where operands are copied, all of them where they are combined. */
+static bool check_presence(Checker *c, const Piece *piece)
+{
+	uint32_t present = 0;
+	bool copies = c->node->kind == NODE_BLOCK || c->node->kind == NODE_STACK;
+	for (uint32_t arg = 0; arg < c->proj->nargs; arg++)
+		present += piece->args[arg].present;
+	if (present != (copies ? 1 : c->proj->nargs))
+		return check_fail(c, "a piece reads %u of %u operands", present, c->proj->nargs);
+	return true;
+}
+
+bool check_structure(Checker *c)
+{
+	const Proj *proj = c->proj;
+	if (proj->nargs != c->node->nargs)
+		return check_fail(c, "%u operands are projected, the operation has %u", proj->nargs, c->node->nargs);
+	if (proj->linear != (c->node->kind == NODE_RESHAPE))
+		return check_fail(c, "only a reshape runs through its elements in order");
+	if (proj->linear)
+		return proj->npieces == 0 || check_fail(c, "a reshape has pieces");
+	uint32_t *factor_of = ARENA_ARRAY(c->arena, uint32_t, proj->niters);
+	if (!check_factors(c, factor_of))
+		return false;
+	for (uint32_t i = 0; i < proj->npieces; i++)
+		if (!check_piece(c, &proj->pieces[i], factor_of) || !check_presence(c, &proj->pieces[i]))
+			return false;
+	return true;
+}
