@@ -8,12 +8,26 @@
  * Compose is `*`. Shapes and specifications are written as in the language; of an affine form every
  * coefficient is shown. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "grammar/ast.h"
 
 static void dump_name(FILE *out, Name name)
 {
 	fputs(name.sym ? name.sym : "-", out);
+}
+
+/* The fewest digits that read back as the same number; always with a point or an exponent. */
+static void dump_shortest(FILE *out, double value)
+{
+	char text[40];
+	for (int digits = 6; digits <= 17; digits++) {
+		snprintf(text, sizeof text, "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	fprintf(out, "%s%s", text, strpbrk(text, ".en") ? "" : ".0");
 }
 
 static void dump_number(FILE *out, const AstExpr *e)
@@ -23,8 +37,7 @@ static void dump_number(FILE *out, const AstExpr *e)
 	else if (isnan(e->number))
 		fputs("nan", out);
 	else
-		fprintf(out, "%.17g%s", e->number,
-		        e->number == floor(e->number) && fabs(e->number) < 1e17 ? ".0" : "");
+		dump_shortest(out, e->number);
 }
 
 /* ---- specifications ---- */

@@ -96,7 +96,7 @@ bool feed_at_statement(const Feed *feed)
 	if (feed->before.span.end == 0)
 		return true;
 	if (feed->token.kind == TOKEN_INPUT || feed->token.kind == TOKEN_OUTPUT)
-		return before != TOKEN_LPAREN || feed->token.first;
+		return (before != TOKEN_LPAREN && before != TOKEN_COMMA) || feed->token.first;
 	if (feed->token.kind != TOKEN_LET)
 		return true;
 	char class = token_info(before)->class[0];

@@ -16,6 +16,7 @@
 %start_symbol file
 
 %include {
+#define NDEBUG 1 /* the template's traces and its checks of its own tables */
 #include <stdlib.h>
 
 #include "grammar/parsers.h"

@@ -55,8 +55,9 @@ static bool unwind_to_steps(Driver *d)
 	return file_parse_accepts(d->parser, TOKEN_FOR);
 }
 
-/* Every path consumes the current token, or leaves one that the unwound parser accepts. */
-static void recover(Driver *d)
+/* Every path consumes the current token, or leaves one that the unwound parser accepts.
+ * misused: the token starts no statement, even if it looks so. */
+static void recover(Driver *d, bool misused)
 {
 	Feed *feed = &d->feed;
 	d->tree.failed = true;
@@ -64,7 +65,7 @@ static void recover(Driver *d)
 		return;
 	feed_forget(feed, true);
 	bool steps = feed_in_steps(feed);
-	if (!at_end(feed))
+	if (misused || !at_end(feed))
 		feed_next(feed);
 	if (steps && unwind_to_steps(d)) {
 		skip_to_step(feed);
@@ -82,13 +83,12 @@ static void step(Driver *d)
 {
 	Feed *feed = &d->feed;
 	if (feed->token.kind == TOKEN_ERROR) {
-		recover(d);
+		recover(d, false);
 	} else if (!file_parse_accepts(d->parser, feed->token.kind)) {
-		syntax_error(d->parse, feed, d->parser);
-		recover(d);
+		recover(d, syntax_error(d->parse, feed, d->parser));
 	} else if (file_parse_depth(d->parser) > STACK_LIMIT) {
 		diag(d->parse->diags, E0109, feed->token.span, "this is nested too deeply");
-		recover(d);
+		recover(d, false);
 	} else {
 		file_parse_feed(d->parser, feed->token);
 		d->tree.last = feed->token;

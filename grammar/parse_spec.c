@@ -116,6 +116,9 @@ static void report(SpecTree *tree, const void *parser, Token token)
 	diag(tree->parse->diags, E0131, token.span, "expected %s before %s",
 	     expect_text(arena, expected, spec_token_info, SPEC_TOKEN_COUNT),
 	     expect_found(arena, tree->source, token, end));
+	Span gap = {token.span.file, tree->last.span.end, tree->last.span.end};
+	if (expected[SPEC_TOKEN_COMMA] && spec_token_info(token.kind)->class[0] == 'A')
+		diag_fix(tree->parse->diags, gap, ",", "axes are separated by commas here");
 }
 
 static bool feed(SpecTree *tree, void *parser, Token token)

@@ -9,6 +9,7 @@
 %start_symbol spec
 
 %include {
+#define NDEBUG 1 /* the template's traces and its checks of its own tables */
 #include <stdlib.h>
 
 #include "grammar/parsers.h"

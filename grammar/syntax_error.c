@@ -143,6 +143,15 @@ static bool forgotten_let(const Fault *f)
 	return true;
 }
 
+static bool wrong_relation(const Fault *f)
+{
+	if (!f->expected[TOKEN_DIVIDES] || f->token.kind == TOKEN_EQ || f->token.kind == TOKEN_FATARROW)
+		return false;
+	diag(f->parse->diags, E0101, f->token.span, "expected '==', '>=' or 'divides' before %s",
+	     expect_found(f->parse->perm, f->feed->lexer.source, f->token, token_info(TOKEN_END)->label));
+	return true;
+}
+
 static void note_string(const Fault *f)
 {
 	Token before = f->feed->before, string = f->token.kind == TOKEN_STRING ? f->token : before;
@@ -174,7 +183,7 @@ static void note_bracket(const Fault *f)
 		          (int)(open.span.end - open.span.start),
 		          f->feed->lexer.source->text + open.span.start);
 	if (open.kind == TOKEN_LPAREN && stray && f->expected[TOKEN_RPAREN] &&
-	    !token_closes(f->token.kind))
+	    !f->expected[TOKEN_NUMBER] && !token_closes(f->token.kind))
 		diag_fix(f->parse->diags, after(f->feed->before.span), ")", "close it with ')'");
 }
 
@@ -198,17 +207,19 @@ static bool expected(const Fault *f)
 	return true;
 }
 
-void syntax_error(Parse *parse, const Feed *feed, const void *parser)
+bool syntax_error(Parse *parse, const Feed *feed, const void *parser)
 {
 	static bool (*const explanations[])(const Fault *) = {
 		unmatched_closer, wrong_equals,  operator_first, chained_comparison,
-		keyword_as_name,  forgotten_let, expected,
+		keyword_as_name,  forgotten_let, wrong_relation, expected,
 	};
 	Fault f = {.parse = parse, .feed = feed, .parser = parser, .token = feed->token};
 	f.text = feed->lexer.source->text + f.token.span.start;
 	for (int k = 0; k < TOKEN_COUNT; k++)
 		f.expected[k] = file_parse_accepts(parser, k) &&
 		                (class_of(k) != 'C' || !file_parse_accepts(parser, TOKEN_NAME));
-	for (size_t i = 0; !explanations[i](&f);)
+	size_t i = 0;
+	while (!explanations[i](&f))
 		i++;
+	return explanations[i] == keyword_as_name;
 }

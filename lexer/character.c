@@ -71,9 +71,8 @@ static void report(Lexer *lexer, Span span, uint32_t code, const char *shown)
 		diag(lexer->diags, E0103, span, "a control character (U+%04X) cannot stand here", code);
 	else if (code >= 0x80)
 		diag(lexer->diags, E0103, span,
-		     "the character '%s' (U+%04X) cannot stand here: outside strings and comments "
-		     "programs are ASCII",
-		     shown, code);
+		     "the character '%s' (U+%04X) cannot stand here: %s ASCII", shown, code,
+		     lexer->spec ? "specifications are" : "outside strings and comments programs are");
 	else
 		diag(lexer->diags, E0103, span, "the character '%s' cannot stand here", shown);
 }
@@ -89,6 +88,8 @@ const unsigned char *character_report(Lexer *lexer, const unsigned char *at)
 	Span one = {lexer->file, start, start + (uint32_t)n};
 	const char *meant = meant_by(code);
 	report(lexer, one, code, shown);
+	if (lexer->spec && meant && *meant == '"')
+		meant = NULL;
 	if (meant && *meant == ' ')
 		diag_fix(lexer->diags, one, meant, "write an ordinary space");
 	else if (meant && !*meant)

@@ -45,6 +45,7 @@ typedef struct Lexer {
 	const unsigned char *text, *cursor, *limit, *line; /* line: the start of the cursor's line */
 	Diags *diags;
 	bool assigns;        /* `=` joins with an accumulation: set inside the steps of a routine */
+	bool spec;           /* inside a specification */
 	bool single_letters; /* of specifications: every letter is an axis */
 	bool fresh;          /* no token of this line has been returned */
 } Lexer;

@@ -63,7 +63,7 @@ void lexer_init_spec(Lexer *lexer, const Sources *sources, Span text, Diags *dia
 	lexer->cursor = lexer->line = bytes + text.start;
 	lexer->limit = bytes + text.end;
 	REQUIRE(*lexer->limit == '"');
-	lexer->single_letters = true;
+	lexer->spec = lexer->single_letters = true;
 	for (const unsigned char *p = lexer->cursor; p < lexer->limit; p++)
 		if ((*p && strchr(",*+^&<", *p)) || (*p == '=' && p[1] != '>'))
 			lexer->single_letters = false;
@@ -92,9 +92,12 @@ static Token number_name(Lexer *lexer, const unsigned char *start)
 	Span span = span_from(lexer, start);
 	uint32_t at = span.start + (uint32_t)(name - start);
 	bool exponent = (*name == 'e' || *name == 'E') && name + 1 == lexer->cursor;
+	bool hexadecimal = (*name == 'x' || *name == 'X') && name == start + 1 && *start == '0';
 	diag(lexer->diags, E0105, span, "%s",
-	     exponent ? "the exponent of this number has no digits" : "a number runs into a name");
-	if (!exponent)
+	     exponent      ? "the exponent of this number has no digits"
+	     : hexadecimal ? "there are no hexadecimal numbers"
+	                   : "a number runs into a name");
+	if (!exponent && !hexadecimal)
 		diag_fix(lexer->diags, (Span){span.file, at, at}, "*", "to multiply, write '*' between them");
 	return token(lexer, TOKEN_ERROR, start);
 }
@@ -140,9 +143,13 @@ static void foreign_comment(Lexer *lexer, const unsigned char *start)
 {
 	diag(lexer->diags, E0107, span_from(lexer, start), "'%.2s' does not start a comment",
 	     (const char *)start);
-	diag_fix(lexer->diags, span_from(lexer, start), "#", "comments run from '#' to the end of the line");
 	const unsigned char *p = lexer->cursor;
 	bool block = start[1] == '*';
+	if (block)
+		diag_note(lexer->diags, span_from(lexer, start), "comments run from '#' to the end of the line");
+	else
+		diag_fix(lexer->diags, span_from(lexer, start), "#",
+		         "comments run from '#' to the end of the line");
 	while (p < lexer->limit && *p != '\n' && !(block && p[0] == '*' && p[1] == '/'))
 		p++;
 	lexer->cursor = p < lexer->limit && *p == '*' ? p + 2 : p;
@@ -309,6 +316,9 @@ Token lexer_next_spec(Lexer *lexer)
 		"*"            { return token(lexer, SPEC_TOKEN_STAR, start); }
 		"+"            { return token(lexer, SPEC_TOKEN_PLUS, start); }
 		"^"            { return token(lexer, SPEC_TOKEN_CARET, start); }
+		"." | ".."     { diag(lexer->diags, E0131, span_from(lexer, start),
+		                      "a row variable is written '...' or '..name..'");
+		                 return token(lexer, SPEC_TOKEN_ERROR, start); }
 		"-"            { diag(lexer->diags, E0134, span_from(lexer, start),
 		                      "an index form only adds: its offset cannot be negative");
 		                 return token(lexer, SPEC_TOKEN_ERROR, start); }
