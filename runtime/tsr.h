@@ -39,7 +39,9 @@ enum {
 /* ---- the exported table: every module has one tsr_module, named `<prefix>_module`, and the weak alias
  * `tsr_module_table` by which a loader finds it in a shared object ---- */
 
-/* A size in postfix: pairs (code, argument), codes in the order of tsr_size_code; length in pairs. */
+/* A size in postfix: pairs (code, argument), codes in the order of tsr_size_code; length in pairs. DIM's
+ * argument is an index into the module's dims; the operators take two values from the stack (DIV is exact,
+ * FLOOR rounds down) and ignore their argument. */
 enum tsr_size_code { TSR_SIZE_CONST, TSR_SIZE_DIM, TSR_SIZE_ADD, TSR_SIZE_SUB, TSR_SIZE_MUL, TSR_SIZE_DIV, TSR_SIZE_FLOOR };
 typedef struct tsr_size {
 	const int64_t *code;
@@ -108,7 +110,103 @@ typedef struct tsr_module {
 	int (*init)(const int64_t *dims, void *state, uint64_t seed);
 } tsr_module;
 
-/* ---- libtsr (see runtime/tsr.c): filled in by the runtime ---- */
+/* ---- libtsr: loads a module, binds a routine's arguments, runs it ----
+ *
+ *   tsr_error error;
+ *   tsr_model *model = tsr_open("conv_net.so", &error);
+ *   tsr_session *s = tsr_session_new(model, "forward", &error);
+ *   tsr_set_input(s, "image", &image, &error);
+ *   tsr_load_params(s, "conv_net.safetensors", NULL, &error);
+ *   tsr_prepare(s, &error);                       sizes, memory, parameters
+ *   tsr_execute(s, &error);                       as often as wanted
+ *   const tsr_array *probs = tsr_output(s, "probs");
+ *
+ * Functions return TSR_OK, a module's positive code, or a negative tsr_failure, and then fill *error when
+ * it is not NULL. Nothing exits and nothing is global: a model may be shared between threads, a session
+ * belongs to one at a time. A session must be freed before its model is closed. */
+
+typedef struct tsr_model tsr_model;
+typedef struct tsr_session tsr_session;
+
+enum tsr_failure {
+	TSR_FAIL_MEMORY = -1,  /* memory is short */
+	TSR_FAIL_FILE = -2,    /* a file cannot be read or written, or is malformed */
+	TSR_FAIL_MODULE = -3,  /* not a module, or one for another version of this library */
+	TSR_FAIL_NAME = -4,    /* nothing has that name */
+	TSR_FAIL_TYPE = -5,    /* the wrong dtype, rank or extents */
+	TSR_FAIL_DIM = -6,     /* a dim is unknown, contradicted, or a size cannot be computed */
+	TSR_FAIL_MISSING = -7, /* an input or a scalar was not set */
+	TSR_FAIL_ORDER = -8    /* called before tsr_prepare, or after it */
+};
+
+enum { TSR_RANK_MAX = 32 };
+
+typedef struct tsr_error {
+	int code;
+	char text[1024];
+} tsr_error;
+
+/* Row-major, axes in storage order (batch, output, input), data aligned for its elements. */
+typedef struct tsr_array {
+	const char *dtype; /* "f32" */
+	int32_t rank, pad;
+	int64_t extents[TSR_RANK_MAX];
+	size_t bytes;
+	void *data;
+} tsr_array;
+
+tsr_model *tsr_open(const char *path, tsr_error *error);
+/* A model that is linked into the program: `&conv_net_module`. */
+tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error);
+void tsr_close(tsr_model *model);
+const tsr_module *tsr_table(const tsr_model *model);
+/* NULL when there is none. */
+const tsr_routine *tsr_find_routine(const tsr_module *module, const char *name);
+/* The value for the module's dims; TSR_FAIL_DIM on overflow, a remainder, or a dim below 0 (unknown). */
+int tsr_size_value(const tsr_size *size, const tsr_module *module, const int64_t *dims, int64_t *out);
+
+tsr_session *tsr_session_new(const tsr_model *model, const char *routine, tsr_error *error);
+void tsr_session_free(tsr_session *session);
+const tsr_routine *tsr_session_routine(const tsr_session *session);
+
+/* Before tsr_prepare. Arrays are borrowed: inputs until the last tsr_execute, parameters until
+ * tsr_prepare has copied them. The last call for a name counts. */
+int tsr_set_dim(tsr_session *session, const char *name, int64_t value, tsr_error *error);
+int tsr_set_input(tsr_session *session, const char *name, const tsr_array *array, tsr_error *error);
+int tsr_set_param(tsr_session *session, const char *name, const tsr_array *array, tsr_error *error);
+/* Also afterwards; an integer scalar takes whole numbers in its range only. */
+int tsr_set_scalar(tsr_session *session, const char *name, double value, tsr_error *error);
+void tsr_set_seed(tsr_session *session, uint64_t seed);
+/* The parameters of a .safetensors or .npz, by dotted name or, with a map, by `ours = theirs [axes]`, one
+ * a line: axis i of ours is axis axes[i] of theirs. Parameters that the file lacks are left as they are. */
+int tsr_load_params(tsr_session *session, const char *path, const char *map, tsr_error *error);
+/* The state as tsr_save_state wrote it; checked against the module in tsr_prepare. */
+int tsr_load_state(tsr_session *session, const char *path, tsr_error *error);
+/* Was the parameter set, by either of the above? */
+int tsr_has_param(const tsr_session *session, const char *name);
+/* Works the dims out from what is set so far; conflicts are errors, unknown dims are not. */
+int tsr_resolve(tsr_session *session, tsr_error *error);
+/* The extents of an input, parameter or output for the dims known so far; `data` is NULL. */
+int tsr_expected(const tsr_session *session, const char *name, tsr_array *out, tsr_error *error);
+
+/* Resolves the dims, checks every array, allocates outputs, workspace and state, and fills the state: from
+ * set parameters, else the file of parameters, else the state file, else the initialisers. */
+int tsr_prepare(tsr_session *session, tsr_error *error);
+/* Instead of its own state the session uses this one from now on: another session's of the same model. */
+int tsr_share_state(tsr_session *session, tsr_session *other, tsr_error *error);
+
+int tsr_execute(tsr_session *session, tsr_error *error);
+/* After tsr_prepare, owned by the session; NULL when nothing has that name. */
+const tsr_array *tsr_output(const tsr_session *session, const char *name);
+const tsr_array *tsr_output_at(const tsr_session *session, int32_t index);
+/* A parameter's place in the state. */
+int tsr_param(const tsr_session *session, const char *name, tsr_array *out, tsr_error *error);
+/* Written to a temporary name beside `path`, then renamed. */
+int tsr_save_state(const tsr_session *session, const char *path, tsr_error *error);
+/* Bytes of inputs, outputs and read parameters: what one run must move at least. */
+uint64_t tsr_traffic(const tsr_session *session);
+/* The session's value of a dim of the module, or -1. */
+int64_t tsr_dim_value(const tsr_session *session, const char *name);
 
 #ifdef __cplusplus
 }

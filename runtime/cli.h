@@ -1,0 +1,65 @@
+/* The `tsr` tool's own parts: what a command line asks for, and how values and arrays are written. */
+#ifndef TSR_RUNTIME_CLI_H
+#define TSR_RUNTIME_CLI_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/array_file.h"
+#include "runtime/tsr.h"
+
+enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2 };
+
+typedef enum ValueKind { VALUE_FILE, VALUE_NUMBER, VALUE_ZEROS, VALUE_ONES, VALUE_RANGE, VALUE_RANDOM } ValueKind;
+
+/* NAME=VALUE; the texts point into argv. */
+typedef struct Assignment {
+	const char *name, *text; /* text: VALUE as written */
+	ValueKind kind;
+	char *path, *key;        /* owned; key NULL where none is written */
+	double number;
+	uint64_t seed;
+	Array array;             /* owned: what it came to */
+} Assignment;
+
+typedef struct Request {
+	const char *module, *routine;
+	Assignment *values;
+	size_t nvalues;
+	Assignment *outputs; /* -o: path is the file */
+	size_t noutputs;
+	const char *params, *params_map, *state, *save_state;
+	uint64_t seed;
+	bool json;
+} Request;
+
+/* Message on stderr: "tsr: error: ...". Returns STATUS_ERROR. */
+int report(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int report_error(const char *where, const tsr_error *error);
+
+/* Splits NAME=VALUE in place; false with a message when it has no name or no value. */
+bool assignment_split(Assignment *out, char *word);
+/* Reads the VALUE of a split assignment; false with a message. */
+bool assignment_value(Assignment *out);
+
+/* The options that run and bench share, for argp's `children`. */
+extern const struct argp request_argp;
+void request_free(Request *request);
+/* Opens the module and prepares a session as asked; `fill`: missing inputs are random (bench). A status. */
+int request_prepare(Request *request, bool fill, tsr_model **model, tsr_session **session);
+/* Fills array elements: false when the value has no image in the dtype. */
+bool fill_array(Array *array, const Assignment *value, const char *name);
+
+/* "[4 | 10]" with extents in storage order, labels as declared; `sizes` instead of extents when NULL. */
+void print_shape(FILE *out, const tsr_tensor *tensor, const int64_t *extents);
+/* "10 x 4", "one number". */
+void print_extents(FILE *out, const tsr_tensor *tensor);
+/* Nested brackets on one line, %.9g for f32, %.17g for f64, %d for integers. */
+void print_array(FILE *out, const tsr_array *array);
+
+int cmd_run(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+
+#endif

@@ -1,0 +1,133 @@
+/* NAME=VALUE: reading values, and filling arrays with generated ones. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/threefry.h"
+#include "runtime/cli.h"
+
+bool assignment_split(Assignment *out, char *word)
+{
+	char *equals = strchr(word, '=');
+	memset(out, 0, sizeof *out);
+	if (!equals || equals == word || equals[1] == '\0')
+		return false;
+	*equals = '\0';
+	out->name = word;
+	out->text = equals + 1;
+	return true;
+}
+
+static bool is_number(const char *text, double *number)
+{
+	char *end;
+	*number = strtod(text, &end);
+	return end != text && *end == '\0' && !isspace((unsigned char)*text);
+}
+
+static bool is_seed(const char *text, uint64_t *seed)
+{
+	char *end;
+	errno = 0;
+	*seed = strtoull(text, &end, 10);
+	return isdigit((unsigned char)*text) && *end == '\0' && errno == 0;
+}
+
+/* FILE.npz:KEY: the colon after the suffix; a .npy has no key. */
+static bool split_file(Assignment *out)
+{
+	static const char *const suffixes[] = {".npz:", ".safetensors:", ".npy:"};
+	const char *colon = NULL;
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !colon; i++) {
+		const char *found = strstr(out->text, suffixes[i]);
+		colon = found ? found + strlen(suffixes[i]) - 1 : NULL;
+	}
+	out->kind = VALUE_FILE;
+	out->path = colon ? strndup(out->text, (size_t)(colon - out->text)) : strdup(out->text);
+	out->key = colon ? strdup(colon + 1) : NULL;
+	return out->path && (!colon || out->key);
+}
+
+static bool looks_like_file(const char *text)
+{
+	return strchr(text, '/') || strstr(text, ".np") || strstr(text, ".safetensors");
+}
+
+bool assignment_value(Assignment *out)
+{
+	static const struct { const char *word; ValueKind kind; } words[] = {
+		{"zeros", VALUE_ZEROS}, {"ones", VALUE_ONES}, {"range", VALUE_RANGE}};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(out->text, words[i].word) == 0) {
+			out->kind = words[i].kind;
+			return true;
+		}
+	if (strncmp(out->text, "random:", 7) == 0 && is_seed(out->text + 7, &out->seed)) {
+		out->kind = VALUE_RANDOM;
+		return true;
+	}
+	out->kind = VALUE_NUMBER;
+	if (is_number(out->text, &out->number))
+		return true;
+	if (looks_like_file(out->text))
+		return split_file(out);
+	report("%s=%s: expected FILE.npy, FILE.npz:KEY, FILE.safetensors:KEY, zeros, ones, range, "
+	       "random:SEED or a number", out->name, out->text);
+	return false;
+}
+
+static bool fits(Dtype dtype, double value)
+{
+	switch (dtype) {
+	case DTYPE_I64: return value >= -0x1p63 && value < 0x1p63;
+	case DTYPE_I32: return value >= INT32_MIN && value <= INT32_MAX;
+	case DTYPE_I8: return value >= INT8_MIN && value <= INT8_MAX;
+	case DTYPE_U8: return value >= 0 && value <= UINT8_MAX;
+	case DTYPE_U32: return value >= 0 && value <= UINT32_MAX;
+	default: return false;
+	}
+}
+
+static bool store(Dtype dtype, void *at, double value)
+{
+	if (dtype == DTYPE_F64)
+		*(double *)at = value;
+	else if (dtype == DTYPE_F32)
+		*(float *)at = (float)value;
+	else if (!fits(dtype, value) || value != floor(value))
+		return false;
+	else if (dtype == DTYPE_I64)
+		*(int64_t *)at = (int64_t)value;
+	else if (dtype == DTYPE_I32)
+		*(int32_t *)at = (int32_t)value;
+	else if (dtype == DTYPE_U32)
+		*(uint32_t *)at = (uint32_t)value;
+	else if (dtype == DTYPE_U8)
+		*(uint8_t *)at = (uint8_t)value;
+	else
+		*(int8_t *)at = (int8_t)value;
+	return true;
+}
+
+bool fill_array(Array *array, const Assignment *value, const char *name)
+{
+	size_t width = dtype_bytes(array->dtype);
+	uint64_t key = XXH64(name, strlen(name), 0);
+	for (size_t i = 0; i < array->nelements; i++) {
+		double x = value->kind == VALUE_NUMBER ? value->number
+			   : value->kind == VALUE_ONES ? 1
+			   : value->kind == VALUE_RANGE ? (double)i
+			   : value->kind == VALUE_RANDOM
+				   ? (double)threefry_uniform(threefry_word(value->seed, key, i))
+				   : 0;
+		if (!store(array->dtype, (char *)array->data + i * width, x)) {
+			report("%s=%s: element %zu would be %.9g, which %s does not hold", name, value->text, i, x,
+			       dtype_name(array->dtype));
+			return false;
+		}
+	}
+	return true;
+}

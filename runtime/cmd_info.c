@@ -1,0 +1,114 @@
+/* tsr info: the exported table as text. */
+#include <string.h>
+
+#include "runtime/cli.h"
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	const char **module = state->input;
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (*module)
+			argp_error(state, "one MODULE only, not '%s' too", arg);
+		*module = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!*module)
+			argp_error(state, "MODULE is missing");
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void print_tensor(const char *role, const tsr_tensor *t)
+{
+	printf("  %s %s : %s ", role, t->name, t->dtype);
+	print_shape(stdout, t, NULL);
+	fputs("  (", stdout);
+	print_extents(stdout, t);
+	fputs(")", stdout);
+}
+
+/* The product of the extents, as text: "4 * n * 28". */
+static void print_bytes(const tsr_tensor *t)
+{
+	size_t width = dtype_bytes(dtype_from_name(t->dtype, strlen(t->dtype)));
+	int64_t constant = (int64_t)width, value;
+	int32_t rank = t->nbatch + t->noutput + t->ninput;
+	bool large = false;
+	for (int32_t i = 0; i < rank; i++)
+		if (t->sizes[i].n == 1 && t->sizes[i].code[0] == TSR_SIZE_CONST) {
+			value = t->sizes[i].code[1];
+			large |= __builtin_mul_overflow(constant, value, &constant);
+		}
+	if (large)
+		return;
+	printf("  %lld", (long long)constant);
+	for (int32_t i = 0; i < rank; i++)
+		if (t->sizes[i].n != 1)
+			printf(" * (%s)", t->sizes[i].text);
+		else if (t->sizes[i].code[0] != TSR_SIZE_CONST)
+			printf(" * %s", t->sizes[i].text);
+	puts(" bytes");
+}
+
+static void print_param(const tsr_tensor *t)
+{
+	print_tensor("param", t);
+	print_bytes(t);
+	printf("    at byte %s of the state\n", t->offset.text);
+}
+
+static void print_routine(const tsr_module *m, const tsr_routine *r)
+{
+	printf("routine %s\n", r->name);
+	if (r->signature)
+		printf("  C: %s\n", r->signature);
+	for (int32_t i = 0; i < r->ndims; i++)
+		printf("  dim %s\n", m->dims[r->dims[i]].name);
+	for (int32_t i = 0; i < r->nscalars; i++)
+		printf("  scalar %s : %s\n", r->scalars[i].name, r->scalars[i].dtype);
+	for (int32_t i = 0; i < r->ninputs; i++) {
+		print_tensor("input", &r->inputs[i]);
+		print_bytes(&r->inputs[i]);
+	}
+	for (int32_t i = 0; i < r->noutputs; i++) {
+		print_tensor("output", &r->outputs[i]);
+		print_bytes(&r->outputs[i]);
+	}
+	for (int64_t i = 0; i < r->nparams; i++)
+		printf("  reads %s\n", m->params[r->params[i]].name);
+	printf("  workspace %s bytes\n", r->workspace.text);
+}
+
+static void print_module(const tsr_module *m)
+{
+	printf("module %s, made from %s by %s\n", m->name, m->source, m->producer);
+	printf("target %s\n", m->target);
+	printf("features %s\n", *m->features ? m->features : "(none)");
+	for (int32_t i = 0; i < m->ndims; i++)
+		printf("dim %s >= %lld\n", m->dims[i].name, (long long)m->dims[i].at_least);
+	printf("state %s bytes, %d parameter%s\n", m->state.text, m->nparams, m->nparams == 1 ? "" : "s");
+	for (int32_t i = 0; i < m->nparams; i++)
+		print_param(&m->params[i]);
+	for (int32_t i = 0; i < m->nroutines; i++)
+		print_routine(m, &m->routines[i]);
+	for (int32_t i = 0; i < m->nchecks; i++)
+		printf("check %d (%s): %s\n", TSR_CHECK_FIRST + i, m->checks[i].place, m->checks[i].text);
+}
+
+int cmd_info(int argc, char **argv)
+{
+	static const struct argp argp = {.parser = parse, .args_doc = "MODULE",
+		.doc = "Print a module's routines, tensors, shapes, parameters, sizes and target.\v"
+		       "Behind a shape stands the array in storage order: batch, output, input."};
+	const char *path = NULL;
+	tsr_error error;
+	argp_parse(&argp, argc, argv, 0, NULL, &path);
+	tsr_model *model = tsr_open(path, &error);
+	if (!model)
+		return report_error(NULL, &error);
+	print_module(tsr_table(model));
+	tsr_close(model);
+	return STATUS_OK;
+}

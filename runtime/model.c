@@ -1,0 +1,137 @@
+/* Models: loading a shared object, finding its table, reading sizes from it. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/session.h"
+
+int tsr_fail(tsr_error *error, int code, const char *fmt, ...)
+{
+	va_list args;
+	if (!error)
+		return code;
+	error->code = code;
+	va_start(args, fmt);
+	vsnprintf(error->text, sizeof error->text, fmt, args);
+	va_end(args);
+	return code;
+}
+
+tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error)
+{
+	if (table->abi != TSR_ABI || table->bytes < sizeof *table) {
+		tsr_fail(error, TSR_FAIL_MODULE, "the module has interface %u; this library reads %u", table->abi,
+			 TSR_ABI);
+		return NULL;
+	}
+	tsr_model *model = calloc(1, sizeof *model);
+	if (!model)
+		tsr_fail(error, TSR_FAIL_MEMORY, "out of memory");
+	else
+		model->table = table;
+	return model;
+}
+
+/* dlopen searches the system's directories for a name without a slash: this one is a file's. */
+static void *open_shared(const char *path, tsr_error *error)
+{
+	if (access(path, R_OK) != 0) {
+		tsr_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	char *slashed = malloc(strlen(path) + 3);
+	if (!slashed) {
+		tsr_fail(error, TSR_FAIL_MEMORY, "out of memory");
+		return NULL;
+	}
+	sprintf(slashed, "%s%s", strchr(path, '/') ? "" : "./", path);
+	void *handle = dlopen(slashed, RTLD_NOW | RTLD_LOCAL);
+	free(slashed);
+	if (!handle)
+		tsr_fail(error, TSR_FAIL_MODULE, "%s: not a shared object that can be loaded: %s", path, dlerror());
+	return handle;
+}
+
+tsr_model *tsr_open(const char *path, tsr_error *error)
+{
+	void *handle = open_shared(path, error);
+	if (!handle)
+		return NULL;
+	const tsr_module *table = dlsym(handle, "tsr_module_table");
+	tsr_model *model = NULL;
+	if (!table)
+		tsr_fail(error, TSR_FAIL_MODULE, "%s: it is not a module made by tsrc", path);
+	else
+		model = tsr_wrap(table, error);
+	if (model)
+		model->handle = handle;
+	else
+		dlclose(handle);
+	return model;
+}
+
+void tsr_close(tsr_model *model)
+{
+	if (model && model->handle)
+		dlclose(model->handle);
+	free(model);
+}
+
+const tsr_module *tsr_table(const tsr_model *model)
+{
+	return model->table;
+}
+
+const tsr_routine *tsr_find_routine(const tsr_module *module, const char *name)
+{
+	for (int32_t i = 0; i < module->nroutines; i++)
+		if (strcmp(module->routines[i].name, name) == 0)
+			return &module->routines[i];
+	return NULL;
+}
+
+static bool floor_div(int64_t a, int64_t b, int64_t *out)
+{
+	if (b == 0 || (a == INT64_MIN && b == -1))
+		return false;
+	*out = a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+	return true;
+}
+
+static bool apply(int64_t code, int64_t a, int64_t b, int64_t *out)
+{
+	switch (code) {
+	case TSR_SIZE_ADD: return !__builtin_add_overflow(a, b, out);
+	case TSR_SIZE_SUB: return !__builtin_sub_overflow(a, b, out);
+	case TSR_SIZE_MUL: return !__builtin_mul_overflow(a, b, out);
+	case TSR_SIZE_DIV: return floor_div(a, b, out) && a % b == 0;
+	default: return floor_div(a, b, out);
+	}
+}
+
+int tsr_size_value(const tsr_size *size, const tsr_module *module, const int64_t *dims, int64_t *out)
+{
+	int64_t stack[64];
+	int depth = 0;
+	for (int64_t i = 0; i < size->n; i++) {
+		int64_t code = size->code[2 * i], arg = size->code[2 * i + 1];
+		if (code == TSR_SIZE_CONST || code == TSR_SIZE_DIM) {
+			bool dim = code == TSR_SIZE_DIM;
+			if (depth == 64 || (dim && (arg < 0 || arg >= module->ndims || dims[arg] < 0)))
+				return TSR_FAIL_DIM;
+			stack[depth++] = dim ? dims[arg] : arg;
+		} else if (depth < 2 || !apply(code, stack[depth - 2], stack[depth - 1], &stack[depth - 2])) {
+			return TSR_FAIL_DIM;
+		} else {
+			depth--;
+		}
+	}
+	if (depth != 1)
+		return TSR_FAIL_DIM;
+	*out = stack[0];
+	return TSR_OK;
+}

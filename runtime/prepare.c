@@ -1,0 +1,266 @@
+/* From set arguments to a call: sizes, memory, the state's contents, the call itself. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/session.h"
+
+/* The first dim of the size that is not known, -1 when all are. */
+static int64_t unknown_dim(const tsr_session *s, const tsr_size *size)
+{
+	for (int64_t i = 0; i < size->n; i++)
+		if (size->code[2 * i] == TSR_SIZE_DIM && s->values[size->code[2 * i + 1]] < 0)
+			return size->code[2 * i + 1];
+	return -1;
+}
+
+static int size_fails(const tsr_session *s, const tsr_size *size, const char *what, tsr_error *error)
+{
+	int64_t dim = unknown_dim(s, size);
+	if (dim >= 0)
+		return tsr_fail(error, TSR_FAIL_DIM, "dim %s is not known: no array given has it; give %s=NUMBER (for %s)",
+				s->module->dims[dim].name, s->module->dims[dim].name, what);
+	return tsr_fail(error, TSR_FAIL_DIM, "%s: the size %s cannot be computed for these dims", what, size->text);
+}
+
+int slot_measure(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_error *error)
+{
+	const tsr_tensor *t = slot->tensor;
+	uint64_t bytes = dtype_bytes(dtype_from_name(t->dtype, strlen(t->dtype)));
+	bool empty = false, overflow = false;
+	memset(out, 0, sizeof *out);
+	out->dtype = t->dtype;
+	out->rank = tensor_rank(t);
+	if (out->rank > TSR_RANK_MAX)
+		return tsr_fail(error, TSR_FAIL_TYPE, "%s '%s' has more than %d axes", slot->role, t->name, TSR_RANK_MAX);
+	for (int i = 0; i < out->rank; i++) {
+		char what[200];
+		snprintf(what, sizeof what, "%s '%.150s'", slot->role, t->name);
+		if (tsr_size_value(&t->sizes[i], s->module, s->values, &out->extents[i]) != TSR_OK ||
+		    out->extents[i] < 0)
+			return size_fails(s, &t->sizes[i], what, error);
+		empty |= out->extents[i] == 0;
+		overflow |= __builtin_mul_overflow(bytes, (uint64_t)out->extents[i], &bytes);
+	}
+	if (!empty && (overflow || bytes > SIZE_MAX / 2))
+		return tsr_fail(error, TSR_FAIL_MEMORY, "%s '%s' is too large", slot->role, t->name);
+	out->bytes = empty ? 0 : bytes;
+	return TSR_OK;
+}
+
+/* Zeroed and aligned; fails with a text that names `what`. */
+static int room(uint64_t bytes, const char *what, void **out, tsr_error *error)
+{
+	uint64_t whole = bytes == 0 ? ARRAY_ALIGNMENT : (bytes + ARRAY_ALIGNMENT - 1) / ARRAY_ALIGNMENT * ARRAY_ALIGNMENT;
+	*out = bytes > SIZE_MAX / 2 ? NULL : aligned_alloc(ARRAY_ALIGNMENT, whole);
+	if (!*out)
+		return tsr_fail(error, TSR_FAIL_MEMORY, "not enough memory: %s needs %llu bytes", what,
+				(unsigned long long)bytes);
+	memset(*out, 0, whole);
+	return TSR_OK;
+}
+
+static int check_missing(const tsr_session *s, tsr_error *error)
+{
+	const tsr_routine *r = s->routine;
+	char expected[300];
+	for (int32_t i = 0; i < r->ninputs; i++)
+		if (!s->inputs[i].set) {
+			tensor_text(s->inputs[i].tensor, expected, sizeof expected);
+			return tsr_fail(error, TSR_FAIL_MISSING, "input '%s' is missing: expected %s",
+					r->inputs[i].name, expected);
+		}
+	for (int32_t i = 0; i < r->nscalars; i++)
+		if (!s->scalar_set[i])
+			return tsr_fail(error, TSR_FAIL_MISSING, "scalar '%s' is missing: expected one %s",
+					r->scalars[i].name, r->scalars[i].dtype);
+	for (int32_t i = 0; i < r->ndims; i++)
+		if (s->values[r->dims[i]] < 0) {
+			const char *name = s->module->dims[r->dims[i]].name;
+			return tsr_fail(error, TSR_FAIL_MISSING,
+					"dim %s is not known: no array given has it; give %s=NUMBER", name, name);
+		}
+	return TSR_OK;
+}
+
+static int allocate_outputs(tsr_session *s, tsr_error *error)
+{
+	for (int32_t i = 0; i < s->routine->noutputs; i++) {
+		Slot *slot = &s->outputs[i];
+		free(slot->array.data);
+		slot->array.data = NULL;
+		int code = slot_measure(s, slot, &slot->array, error);
+		if (code == TSR_OK)
+			code = room(slot->array.bytes, slot->tensor->name, &slot->array.data, error);
+		if (code != TSR_OK)
+			return code;
+		s->call_outputs[i] = slot->array.data;
+	}
+	return TSR_OK;
+}
+
+static int allocate_size(const tsr_session *s, const tsr_size *size, const char *what, tsr_error *error, void **out,
+			 size_t *bytes)
+{
+	int64_t value;
+	if (tsr_size_value(size, s->module, s->values, &value) != TSR_OK || value < 0)
+		return size_fails(s, size, what, error);
+	*bytes = (size_t)value;
+	return room((uint64_t)value, what, out, error);
+}
+
+static int place_param(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_error *error)
+{
+	int64_t offset;
+	int code = slot_measure(s, slot, out, error);
+	if (code != TSR_OK)
+		return code;
+	if (tsr_size_value(&slot->tensor->offset, s->module, s->values, &offset) != TSR_OK || offset < 0 ||
+	    (uint64_t)offset > s->state_bytes || out->bytes > s->state_bytes - (uint64_t)offset)
+		return tsr_fail(error, TSR_FAIL_MODULE, "parameter '%s' lies outside the state", slot->tensor->name);
+	out->data = (char *)s->state + offset;
+	return TSR_OK;
+}
+
+static int initialise(tsr_session *s, tsr_error *error)
+{
+	bool all = true;
+	for (int32_t i = 0; i < s->module->nparams; i++)
+		all &= s->params[i].set;
+	if (all || !s->module->init)
+		return TSR_OK;
+	int64_t *dims = calloc((size_t)s->module->ndims + 1, sizeof *dims);
+	if (!dims)
+		return tsr_fail(error, TSR_FAIL_MEMORY, "out of memory");
+	for (int32_t d = 0; d < s->module->ndims; d++)
+		dims[d] = s->values[d] < 0 ? 0 : s->values[d];
+	int code = s->module->init(dims, s->state, s->seed);
+	free(dims);
+	return code == TSR_OK ? code : tsr_fail(error, code, "the initialisers failed with code %d", code);
+}
+
+static int fill_state(tsr_session *s, tsr_error *error)
+{
+	int code = s->image ? image_restore(s, error) : initialise(s, error);
+	for (int32_t i = 0; i < s->module->nparams && code == TSR_OK; i++) {
+		tsr_array place;
+		if (!s->params[i].set)
+			continue;
+		code = place_param(s, &s->params[i], &place, error);
+		if (code == TSR_OK && place.bytes > 0)
+			memcpy(place.data, s->params[i].array.data, place.bytes);
+	}
+	return code;
+}
+
+static void bind_call(tsr_session *s)
+{
+	const tsr_routine *r = s->routine;
+	for (int32_t i = 0; i < r->ndims; i++)
+		s->call_dims[i] = s->values[r->dims[i]];
+	for (int32_t i = 0; i < r->nscalars; i++)
+		s->call_scalars[i] = &s->scalars[i];
+	for (int32_t i = 0; i < r->ninputs; i++)
+		s->call_inputs[i] = s->inputs[i].array.data;
+	s->prepared = true;
+}
+
+static int allocate_all(tsr_session *s, tsr_error *error)
+{
+	size_t unused;
+	free(s->own_state);
+	free(s->workspace);
+	s->own_state = s->workspace = NULL;
+	int code = allocate_outputs(s, error);
+	if (code == TSR_OK)
+		code = allocate_size(s, &s->module->state, "the state", error, &s->own_state, &s->state_bytes);
+	s->state = s->own_state;
+	if (code == TSR_OK)
+		code = allocate_size(s, &s->routine->workspace, "the workspace", error, &s->workspace, &unused);
+	return code;
+}
+
+int tsr_prepare(tsr_session *s, tsr_error *error)
+{
+	if (s->prepared)
+		return tsr_fail(error, TSR_FAIL_ORDER, "the session is prepared already");
+	int code = session_resolve(s, error);
+	if (code == TSR_OK)
+		code = check_missing(s, error);
+	if (code == TSR_OK)
+		code = session_check_extents(s, error);
+	if (code == TSR_OK)
+		code = allocate_all(s, error);
+	if (code == TSR_OK)
+		code = fill_state(s, error);
+	if (code == TSR_OK)
+		bind_call(s);
+	return code;
+}
+
+int tsr_share_state(tsr_session *s, tsr_session *other, tsr_error *error)
+{
+	if (!s->prepared || !other->prepared)
+		return tsr_fail(error, TSR_FAIL_ORDER, "both sessions must be prepared");
+	if (s->module != other->module || s->state_bytes != other->state_bytes)
+		return tsr_fail(error, TSR_FAIL_TYPE, "the sessions have states of different layouts");
+	s->state = other->state;
+	return TSR_OK;
+}
+
+int tsr_execute(tsr_session *s, tsr_error *error)
+{
+	const char *message = NULL;
+	tsr_call call = {.abi = TSR_ABI, .message = &message};
+	if (!s->prepared)
+		return tsr_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
+	int code = s->routine->invoke(&call, s->call_dims, s->call_scalars, s->call_inputs, s->call_outputs, s->state,
+				      s->workspace);
+	int32_t check = code - TSR_CHECK_FIRST;
+	if (code == TSR_OK)
+		return code;
+	if (check >= 0 && check < s->module->nchecks)
+		return tsr_fail(error, code, "%s: %s (code %d)", s->module->checks[check].place,
+				message ? message : s->module->checks[check].text, code);
+	return tsr_fail(error, code, "routine %s refused to run: %s (code %d)", s->routine->name,
+			message ? message : "no text", code);
+}
+
+const tsr_array *tsr_output_at(const tsr_session *s, int32_t index)
+{
+	return s->prepared && index >= 0 && index < s->routine->noutputs ? &s->outputs[index].array : NULL;
+}
+
+const tsr_array *tsr_output(const tsr_session *s, const char *name)
+{
+	for (int32_t i = 0; i < s->routine->noutputs; i++)
+		if (strcmp(s->routine->outputs[i].name, name) == 0)
+			return tsr_output_at(s, i);
+	return NULL;
+}
+
+int tsr_param(const tsr_session *s, const char *name, tsr_array *out, tsr_error *error)
+{
+	if (!s->prepared)
+		return tsr_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
+	for (int32_t i = 0; i < s->module->nparams; i++)
+		if (strcmp(s->params[i].tensor->name, name) == 0)
+			return place_param(s, &s->params[i], out, error);
+	return tsr_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'", name);
+}
+
+uint64_t tsr_traffic(const tsr_session *s)
+{
+	const tsr_routine *r = s->routine;
+	uint64_t bytes = 0;
+	tsr_array place;
+	for (int32_t i = 0; i < r->ninputs; i++)
+		if (slot_measure(s, &s->inputs[i], &place, NULL) == TSR_OK)
+			bytes += place.bytes;
+	for (int32_t i = 0; i < r->noutputs; i++)
+		bytes += s->outputs[i].array.bytes;
+	for (int64_t i = 0; i < r->nparams; i++)
+		if (slot_measure(s, &s->params[r->params[i]], &place, NULL) == TSR_OK)
+			bytes += place.bytes;
+	return bytes;
+}

@@ -1,0 +1,252 @@
+/* Sessions: making one, setting its arguments. Preparing and running is prepare.c's. */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/session.h"
+
+int tensor_rank(const tsr_tensor *tensor)
+{
+	return tensor->nbatch + tensor->noutput + tensor->ninput;
+}
+
+void extents_text(const int64_t *extents, int rank, char *text, size_t room)
+{
+	size_t used = 0;
+	snprintf(text, room, "one number");
+	for (int i = 0; i < rank && used < room; i++)
+		used += (size_t)snprintf(text + used, room - used, "%s%lld", i ? " x " : "array ", (long long)extents[i]);
+}
+
+void tensor_text(const tsr_tensor *tensor, char *text, size_t room)
+{
+	int rank = tensor_rank(tensor);
+	int n = snprintf(text, room, "%s, %s", tensor->type, rank ? "array " : "one number");
+	size_t used = n < 0 ? room : (size_t)n;
+	for (int i = 0; i < rank && used < room; i++)
+		used += (size_t)snprintf(text + used, room - used, "%s%s", i ? " x " : "", tensor->sizes[i].text);
+}
+
+static bool fill_slots(Slot **slots, const tsr_tensor *tensors, int32_t n, const char *role)
+{
+	*slots = calloc((size_t)n + 1, sizeof **slots);
+	for (int32_t i = 0; *slots && i < n; i++)
+		(*slots)[i] = (Slot){.tensor = &tensors[i], .role = role};
+	return *slots != NULL;
+}
+
+static bool allocate(tsr_session *s)
+{
+	const tsr_routine *r = s->routine;
+	size_t ndims = (size_t)s->module->ndims + 1, nscalars = (size_t)r->nscalars + 1;
+	s->dims = calloc(ndims, sizeof *s->dims);
+	s->values = calloc(ndims, sizeof *s->values);
+	s->scalars = calloc(nscalars, sizeof *s->scalars);
+	s->scalar_set = calloc(nscalars, sizeof *s->scalar_set);
+	s->call_dims = calloc((size_t)r->ndims + 1, sizeof *s->call_dims);
+	s->call_scalars = calloc(nscalars, sizeof *s->call_scalars);
+	s->call_inputs = calloc((size_t)r->ninputs + 1, sizeof *s->call_inputs);
+	s->call_outputs = calloc((size_t)r->noutputs + 1, sizeof *s->call_outputs);
+	for (int32_t d = 0; s->dims && d < s->module->ndims; d++)
+		s->dims[d].value = -1;
+	return s->dims && s->values && s->scalars && s->scalar_set && s->call_dims && s->call_scalars &&
+	       s->call_inputs && s->call_outputs && fill_slots(&s->inputs, r->inputs, r->ninputs, "input") &&
+	       fill_slots(&s->outputs, r->outputs, r->noutputs, "output") &&
+	       fill_slots(&s->params, s->module->params, s->module->nparams, "parameter");
+}
+
+tsr_session *tsr_session_new(const tsr_model *model, const char *routine, tsr_error *error)
+{
+	const tsr_routine *found = tsr_find_routine(model->table, routine);
+	if (!found) {
+		tsr_fail(error, TSR_FAIL_NAME, "the module has no routine '%s'", routine);
+		return NULL;
+	}
+	tsr_session *s = calloc(1, sizeof *s);
+	if (s) {
+		s->model = model;
+		s->module = model->table;
+		s->routine = found;
+	}
+	if (s && allocate(s))
+		return s;
+	tsr_session_free(s);
+	tsr_fail(error, TSR_FAIL_MEMORY, "out of memory");
+	return NULL;
+}
+
+void tsr_session_free(tsr_session *s)
+{
+	if (!s)
+		return;
+	for (int32_t i = 0; s->outputs && i < s->routine->noutputs; i++)
+		free(s->outputs[i].array.data);
+	for (int32_t i = 0; s->params && i < s->module->nparams; i++)
+		array_free(&s->params[i].loaded);
+	free(s->dims);
+	free(s->values);
+	free(s->inputs);
+	free(s->outputs);
+	free(s->params);
+	free(s->scalars);
+	free(s->scalar_set);
+	free(s->call_dims);
+	free(s->call_scalars);
+	free(s->call_inputs);
+	free(s->call_outputs);
+	free(s->image);
+	free(s->own_state);
+	free(s->workspace);
+	free(s);
+}
+
+const tsr_routine *tsr_session_routine(const tsr_session *session)
+{
+	return session->routine;
+}
+
+static Slot *find_slot(Slot *slots, int32_t n, const char *name)
+{
+	for (int32_t i = 0; i < n; i++)
+		if (strcmp(slots[i].tensor->name, name) == 0)
+			return &slots[i];
+	return NULL;
+}
+
+Slot *session_slot(const tsr_session *s, const char *name)
+{
+	Slot *slot = find_slot(s->inputs, s->routine->ninputs, name);
+	if (!slot)
+		slot = find_slot(s->params, s->module->nparams, name);
+	return slot ? slot : find_slot(s->outputs, s->routine->noutputs, name);
+}
+
+static int check_open(const tsr_session *s, tsr_error *error)
+{
+	return s->prepared ? tsr_fail(error, TSR_FAIL_ORDER, "the session is prepared already") : TSR_OK;
+}
+
+int tsr_set_dim(tsr_session *s, const char *name, int64_t value, tsr_error *error)
+{
+	int code = check_open(s, error);
+	if (code != TSR_OK)
+		return code;
+	for (int32_t d = 0; d < s->module->ndims; d++)
+		if (strcmp(s->module->dims[d].name, name) == 0) {
+			if (value < 0)
+				return tsr_fail(error, TSR_FAIL_DIM, "dim %s cannot be %lld", name, (long long)value);
+			s->dims[d].value = value;
+			snprintf(s->dims[d].by, sizeof s->dims[d].by, "%.60s=%lld", name, (long long)value);
+			return TSR_OK;
+		}
+	return tsr_fail(error, TSR_FAIL_NAME, "the module has no dim '%s'", name);
+}
+
+int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error)
+{
+	char expected[300], came[200];
+	if (strcmp(slot->tensor->dtype, array->dtype) == 0 && tensor_rank(slot->tensor) == array->rank)
+		return TSR_OK;
+	tensor_text(slot->tensor, expected, sizeof expected);
+	extents_text(array->extents, array->rank, came, sizeof came);
+	return tsr_fail(error, TSR_FAIL_TYPE, "%s '%s': expected %s, came %s %s", slot->role, slot->tensor->name,
+			expected, array->dtype, came);
+}
+
+static int set_slot(tsr_session *s, Slot *slot, const tsr_array *array, tsr_error *error)
+{
+	int code = check_open(s, error);
+	if (code == TSR_OK)
+		code = slot_check_type(slot, array, error);
+	if (code != TSR_OK)
+		return code;
+	slot->array = *array;
+	slot->set = true;
+	array_free(&slot->loaded);
+	return TSR_OK;
+}
+
+int tsr_set_input(tsr_session *s, const char *name, const tsr_array *array, tsr_error *error)
+{
+	Slot *slot = find_slot(s->inputs, s->routine->ninputs, name);
+	return slot ? set_slot(s, slot, array, error)
+		    : tsr_fail(error, TSR_FAIL_NAME, "routine %s has no input '%s'", s->routine->name, name);
+}
+
+int tsr_set_param(tsr_session *s, const char *name, const tsr_array *array, tsr_error *error)
+{
+	Slot *slot = find_slot(s->params, s->module->nparams, name);
+	return slot ? set_slot(s, slot, array, error)
+		    : tsr_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'", name);
+}
+
+/* false when the value has no image in the dtype. */
+static bool store_scalar(const char *dtype, double value, void *cell)
+{
+	if (strcmp(dtype, "f64") == 0) {
+		memcpy(cell, &value, sizeof value);
+		return true;
+	}
+	if (strcmp(dtype, "f32") == 0) {
+		float narrow = (float)value;
+		memcpy(cell, &narrow, sizeof narrow);
+		return true;
+	}
+	if (strcmp(dtype, "i32") == 0 && value >= INT32_MIN && value <= INT32_MAX && value == floor(value)) {
+		int32_t whole = (int32_t)value;
+		memcpy(cell, &whole, sizeof whole);
+		return true;
+	}
+	if (strcmp(dtype, "i64") == 0 && fabs(value) <= 0x1p53 && value == floor(value)) {
+		int64_t whole = (int64_t)value;
+		memcpy(cell, &whole, sizeof whole);
+		return true;
+	}
+	return false;
+}
+
+int tsr_set_scalar(tsr_session *s, const char *name, double value, tsr_error *error)
+{
+	for (int32_t i = 0; i < s->routine->nscalars; i++)
+		if (strcmp(s->routine->scalars[i].name, name) == 0) {
+			if (!store_scalar(s->routine->scalars[i].dtype, value, &s->scalars[i]))
+				return tsr_fail(error, TSR_FAIL_TYPE, "scalar '%s' is %s: %.17g is none", name,
+						s->routine->scalars[i].dtype, value);
+			s->scalar_set[i] = true;
+			return TSR_OK;
+		}
+	return tsr_fail(error, TSR_FAIL_NAME, "routine %s has no scalar '%s'", s->routine->name, name);
+}
+
+void tsr_set_seed(tsr_session *session, uint64_t seed)
+{
+	session->seed = seed;
+}
+
+int tsr_has_param(const tsr_session *s, const char *name)
+{
+	const Slot *slot = find_slot(s->params, s->module->nparams, name);
+	return slot && slot->set;
+}
+
+int tsr_resolve(tsr_session *session, tsr_error *error)
+{
+	return session->prepared ? TSR_OK : session_resolve(session, error);
+}
+
+int tsr_expected(const tsr_session *s, const char *name, tsr_array *out, tsr_error *error)
+{
+	const Slot *slot = session_slot(s, name);
+	return slot ? slot_measure(s, slot, out, error)
+		    : tsr_fail(error, TSR_FAIL_NAME, "nothing is named '%s'", name);
+}
+
+int64_t tsr_dim_value(const tsr_session *s, const char *name)
+{
+	for (int32_t d = 0; d < s->module->ndims; d++)
+		if (strcmp(s->module->dims[d].name, name) == 0)
+			return s->dims[d].value;
+	return -1;
+}

@@ -1,0 +1,73 @@
+/* What libtsr's files share: models and sessions from the inside.
+ *
+ * A session is one routine with its arguments. `dims` has one cell for each dim of the module; each
+ * known one remembers, in words, what made it known, so that a conflict can name both.
+ */
+#ifndef TSR_RUNTIME_SESSION_H
+#define TSR_RUNTIME_SESSION_H
+
+#include <stdbool.h>
+
+#include "base/array_file.h"
+#include "runtime/tsr.h"
+
+struct tsr_model {
+	const tsr_module *table;
+	void *handle; /* of dlopen; NULL for a linked module */
+};
+
+typedef struct DimCell {
+	int64_t value; /* -1: unknown */
+	char by[160];
+} DimCell;
+
+/* A tensor of the routine or a parameter, and the array given for it. */
+typedef struct Slot {
+	const tsr_tensor *tensor;
+	const char *role; /* "input", "parameter", "output" */
+	bool set;
+	tsr_array array;
+	Array loaded; /* owned: an array from a file of parameters */
+} Slot;
+
+struct tsr_session {
+	const tsr_model *model;
+	const tsr_module *module;
+	const tsr_routine *routine;
+	DimCell *dims;    /* module->ndims */
+	int64_t *values;  /* their values, as the table's functions take them */
+	Slot *inputs, *outputs;
+	Slot *params;     /* module->nparams */
+	int64_t *scalars; /* cells of 8 bytes; the value stands in the first bytes */
+	bool *scalar_set;
+	uint64_t seed;
+	char *image;      /* a state file in memory, until tsr_prepare */
+	size_t image_bytes;
+	bool prepared;
+	void *state, *own_state, *workspace;
+	size_t state_bytes;
+	/* what invoke takes */
+	int64_t *call_dims;
+	const void **call_scalars, **call_inputs;
+	void **call_outputs;
+};
+
+/* Fills *error when it is not NULL; returns the code. */
+int tsr_fail(tsr_error *error, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* "2 x 3", "one number", into text. */
+void extents_text(const int64_t *extents, int rank, char *text, size_t room);
+/* "f32 [n | 28], an array n x 28" */
+void tensor_text(const tsr_tensor *tensor, char *text, size_t room);
+int tensor_rank(const tsr_tensor *tensor);
+Slot *session_slot(const tsr_session *session, const char *name);
+/* The array's dtype and rank against the table. */
+int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error);
+int session_resolve(tsr_session *session, tsr_error *error);
+/* Every extent of every set array against the table, the dims being known. */
+int session_check_extents(const tsr_session *session, tsr_error *error);
+/* dtype, rank, extents and bytes from the table and the dims. */
+int slot_measure(const tsr_session *session, const Slot *slot, tsr_array *out, tsr_error *error);
+/* Copies the image's data into the state after checking that it is of this module and these sizes. */
+int image_restore(tsr_session *session, tsr_error *error);
+
+#endif

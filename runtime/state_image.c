@@ -1,0 +1,122 @@
+/* The state on disk: a header of 128 bytes, then the bytes as they stand in memory.
+ *
+ *   magic "TSRSTATE", version, header's length, state's length, hash of the layout, checksum, module's name
+ *
+ * The layout is every parameter's name, type, extents and offset: an image of another program, or of the
+ * same one with other sizes, is refused. The checksum (XXH64) tells a damaged file.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "runtime/session.h"
+
+typedef struct ImageHeader {
+	char magic[8];
+	uint32_t version, header_bytes;
+	uint64_t state_bytes, layout, checksum;
+	char name[88]; /* the module's, cut to fit, NUL-terminated */
+} ImageHeader;
+
+enum { IMAGE_VERSION = 1 };
+static const char image_magic[8] = {'T', 'S', 'R', 'S', 'T', 'A', 'T', 'E'};
+
+_Static_assert(sizeof(ImageHeader) == 128, "the header's layout is part of the format");
+
+static uint64_t layout_hash(const tsr_session *s)
+{
+	uint64_t hash = XXH64("", 0, 0);
+	for (int32_t i = 0; i < s->module->nparams; i++) {
+		const tsr_tensor *t = s->params[i].tensor;
+		tsr_array place;
+		int64_t offset = -1;
+		hash = XXH64(t->name, strlen(t->name) + 1, hash);
+		hash = XXH64(t->dtype, strlen(t->dtype) + 1, hash);
+		if (slot_measure(s, &s->params[i], &place, NULL) == TSR_OK)
+			hash = XXH64(place.extents, (size_t)place.rank * sizeof *place.extents, hash);
+		tsr_size_value(&t->offset, s->module, s->values, &offset);
+		hash = XXH64(&offset, sizeof offset, hash);
+	}
+	return hash;
+}
+
+static void fill_header(const tsr_session *s, ImageHeader *h)
+{
+	memset(h, 0, sizeof *h);
+	memcpy(h->magic, image_magic, sizeof h->magic);
+	h->version = IMAGE_VERSION;
+	h->header_bytes = sizeof *h;
+	h->state_bytes = s->state_bytes;
+	h->layout = layout_hash(s);
+	snprintf(h->name, sizeof h->name, "%s", s->module->name);
+}
+
+int tsr_load_state(tsr_session *s, const char *path, tsr_error *error)
+{
+	struct stat st;
+	FILE *in = fopen(path, "rbe");
+	if (!in || fstat(fileno(in), &st) != 0 || !S_ISREG(st.st_mode)) {
+		int code = tsr_fail(error, TSR_FAIL_FILE, "%s: %s", path, in ? "it is not a regular file" : strerror(errno));
+		if (in)
+			fclose(in);
+		return code;
+	}
+	free(s->image);
+	s->image_bytes = (size_t)st.st_size;
+	s->image = malloc(s->image_bytes + 1);
+	bool ok = s->image && fread(s->image, 1, s->image_bytes, in) == s->image_bytes;
+	fclose(in);
+	const ImageHeader *h = (const ImageHeader *)s->image;
+	const char *why = !ok ? "it cannot be read"
+			  : s->image_bytes < sizeof *h || memcmp(h->magic, image_magic, sizeof h->magic) != 0
+				  ? "it is not a state written by tsr"
+			  : h->version != IMAGE_VERSION || h->header_bytes != sizeof *h ? "its version is not known"
+			  : h->state_bytes != s->image_bytes - sizeof *h ? "it is cut short, or too long"
+			  : h->checksum != XXH64(h + 1, h->state_bytes, 0) ? "its checksum is wrong: it is damaged"
+									    : NULL;
+	if (!why)
+		return TSR_OK;
+	free(s->image);
+	s->image = NULL;
+	return tsr_fail(error, TSR_FAIL_FILE, "%s: %s", path, why);
+}
+
+int image_restore(tsr_session *s, tsr_error *error)
+{
+	const ImageHeader *h = (const ImageHeader *)s->image;
+	ImageHeader ours;
+	fill_header(s, &ours);
+	if (h->state_bytes != ours.state_bytes || h->layout != ours.layout)
+		return tsr_fail(error, TSR_FAIL_TYPE,
+				"the state was saved by module '%.87s' (%llu bytes); '%s' has other parameters or sizes (%llu bytes)",
+				h->name, (unsigned long long)h->state_bytes, s->module->name,
+				(unsigned long long)ours.state_bytes);
+	memcpy(s->state, h + 1, h->state_bytes);
+	free(s->image);
+	s->image = NULL;
+	return TSR_OK;
+}
+
+int tsr_save_state(const tsr_session *s, const char *path, tsr_error *error)
+{
+	ImageHeader h;
+	char *temporary = NULL;
+	if (!s->prepared)
+		return tsr_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
+	fill_header(s, &h);
+	h.checksum = XXH64(s->state, s->state_bytes, 0);
+	if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
+		return tsr_fail(error, TSR_FAIL_MEMORY, "out of memory");
+	FILE *out = fopen(temporary, "wbe");
+	bool ok = out && fwrite(&h, sizeof h, 1, out) == 1 && fwrite(s->state, 1, s->state_bytes, out) == s->state_bytes;
+	ok = out && fclose(out) == 0 && ok && rename(temporary, path) == 0;
+	int code = ok ? TSR_OK : tsr_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
+	if (!ok && out)
+		unlink(temporary);
+	free(temporary);
+	return code;
+}

@@ -1,0 +1,73 @@
+/* tsr: run, inspect and measure modules made by tsrc. Each command is one file, cmd_*.c. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cli.h"
+#include "runtime/response.h"
+
+typedef struct Command {
+	const char *name, *help;
+	int (*run)(int argc, char **argv);
+} Command;
+
+static const Command commands[] = {
+	{"run", "run a routine on arrays and print or write its results", cmd_run},
+	{"info", "routines, tensors, parameters, sizes, target", cmd_info},
+	{"bench", "measure a routine", cmd_bench},
+};
+enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
+
+static int help(FILE *out)
+{
+	fputs("Usage: tsr COMMAND [OPTION...] MODULE ...\n"
+	      "Run, inspect and measure modules made by tsrc.\n\n", out);
+	for (int i = 0; i < NCOMMANDS; i++)
+		fprintf(out, "  tsr %-6s %s\n", commands[i].name, commands[i].help);
+	fputs("\n  --help, --version; `tsr COMMAND --help` tells a command's options.\n"
+	      "  @FILE stands for the words in FILE.\n"
+	      "Exit status: 0 done; 1 an error in the input or in a file; 2 bad usage.\n", out);
+	return STATUS_OK;
+}
+
+static int usage(const char *what, const char *word)
+{
+	fprintf(stderr, "tsr: %s%s%s\nTry 'tsr --help'.\n", what, *word ? " " : "", word);
+	return STATUS_USAGE;
+}
+
+static int dispatch(int argc, char **argv)
+{
+	if (argc < 2)
+		return usage("a command is missing: run, info or bench", "");
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+		return help(stdout);
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("tsr " TSR_VERSION);
+		return STATUS_OK;
+	}
+	for (int i = 0; i < NCOMMANDS; i++)
+		if (strcmp(argv[1], commands[i].name) == 0) {
+			char name[16] = "tsr ", *word = argv[1];
+			argv[1] = strncat(name, word, sizeof name - 5);
+			int status = commands[i].run(argc - 1, argv + 1);
+			argv[1] = word; /* response_free frees it */
+			return status;
+		}
+	return usage("unknown command", argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	ResponseError why;
+	char **words = response_expand(&argc, argv, &why);
+	argp_err_exit_status = STATUS_USAGE;
+	if (!words)
+		return report("%s", why.text);
+	int status = dispatch(argc, words);
+	if ((fflush(stdout) != 0 || ferror(stdout)) && status == STATUS_OK)
+		status = report("cannot write to standard output: %s", strerror(errno));
+	response_free(words);
+	return status;
+}
