@@ -145,6 +145,43 @@ static void long_lines_are_cropped(void **state)
 	free(text);
 }
 
+/* Random bytes, spans and repairs: what is printed is UTF-8 without control characters, in lines of
+ * bounded width, and the JSON form reads back. */
+static void any_bytes_and_any_span_print_cleanly(void **state)
+{
+	static const char alphabet[] = "ab \t\n\r\0\x1b\x7f\xC3\xA9\xE2\x80\xAE\xFF\xF0\x9F\x98\x80";
+	uint32_t seed = 12345;
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		char text[700], repair[20];
+		void *fresh;
+		make_world(&fresh);
+		World *w = fresh;
+		size_t len = (seed = seed * 1664525 + 1013904223) >> (round % 2 ? 27 : 23);
+		for (size_t i = 0; i < len; i++)
+			text[i] = alphabet[((seed = seed * 1664525 + 1013904223) >> 8) % (sizeof alphabet - 1)];
+		snprintf(repair, sizeof repair, "%.*s", (int)(len < 8 ? len : 8), text);
+		uint32_t file = source_add(&w->sources, "f", text, len);
+		uint32_t start = (seed >> 7) % (uint32_t)(len + 3), end = (seed >> 3) % (uint32_t)(len + 9);
+		diag(&w->ds, E0601, (Span){file, start, end}, "%s", repair);
+		diag_fix(&w->ds, (Span){file, start, end}, repair, "%s", repair);
+		const char *p = printed(w);
+		for (size_t width = 0; *p; p++) {
+			width = *p == '\n' ? 0 : width + 1;
+			assert_true(width < 4 * 130);
+			assert_true(*p == '\n' || ((unsigned char)*p >= ' ' && *p != 0x7f));
+		}
+		json_t *json = json_string(w->printed); /* refuses what is no UTF-8 */
+		assert_non_null(json);
+		json_decref(json);
+		w->ds.options.format = round % 3 ? DIAG_JSON : DIAG_SARIF;
+		json = json_loads(printed(w), 0, NULL);
+		assert_non_null(json);
+		json_decref(json);
+		free_world(&fresh);
+	}
+}
+
 static void repetitions_are_dropped_and_errors_limited(void **state)
 {
 	World *w = *state;
@@ -335,6 +372,7 @@ int main(void)
 		cmocka_unit_test(carets_stand_under_what_they_mark),
 		cmocka_unit_test_setup_teardown(nothing_steers_the_terminal, make_world, free_world),
 		cmocka_unit_test_setup_teardown(long_lines_are_cropped, make_world, free_world),
+		cmocka_unit_test(any_bytes_and_any_span_print_cleanly),
 		cmocka_unit_test_setup_teardown(repetitions_are_dropped_and_errors_limited, make_world, free_world),
 		cmocka_unit_test_setup_teardown(warnings_are_switched, make_world, free_world),
 		cmocka_unit_test_setup_teardown(colours_come_only_when_asked, make_world, free_world),

@@ -308,6 +308,38 @@ static void normal_forms_keep_the_value(void **state)
 	assert_true(programs > 1000);
 }
 
+/* Large constants, high powers and deep nesting: everything ends soon in a size or in SIZE_BAD. */
+static void hostile_sizes_end_soon(void **state)
+{
+	World *w = *state;
+	Sizes *s = w->sizes;
+	enum { KEPT = 64 };
+	Size kept[KEPT];
+	int64_t values[NDIMS] = {INT64_MAX, 1, INT64_MAX, 3}, value;
+	for (int i = 0; i < KEPT; i++)
+		kept[i] = size_plus(s, size_dim(s, (DimId)(i % NDIMS)), (int64_t)1 << (i % 63));
+	for (int round = 0; round < 20000; round++) {
+		Size a = kept[below(w, KEPT)], b = kept[below(w, KEPT)], r;
+		int64_t k = (int64_t)(next(w) >> below(w, 64));
+		switch (below(w, 7)) {
+		case 0: r = size_add(s, a, b); break;
+		case 1: r = size_sub(s, a, b); break;
+		case 2: r = size_mul(s, a, b); break;
+		case 3: r = size_div(s, a, b); break;
+		case 4: r = size_floor(s, a, k); break;
+		case 5: r = size_scale(s, a, k); break;
+		default: r = size_div(s, a, size_const(s, k)); break;
+		}
+		size_ge(s, a, b);
+		size_divides(s, a, b);
+		size_eval(s, r, values, &value);
+		if (!size_is_bad(r))
+			kept[below(w, KEPT)] = r;
+		if (round % 16 == 0)
+			assert_true(strlen(size_text(w->arena, s, r)) < 2000000);
+	}
+}
+
 static void algebra_holds(void **state)
 {
 	World *w = *state;
@@ -428,6 +460,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(order_of_construction_does_not_show, make_world, free_world),
 		cmocka_unit_test_setup_teardown(what_is_too_large_is_bad, make_world, free_world),
 		cmocka_unit_test_setup_teardown(normal_forms_keep_the_value, make_world, free_world),
+		cmocka_unit_test_setup_teardown(hostile_sizes_end_soon, make_world, free_world),
 		cmocka_unit_test_setup_teardown(algebra_holds, make_world, free_world),
 		cmocka_unit_test_setup_teardown(claims_for_all_values_are_true, make_world, free_world),
 		cmocka_unit_test_setup_teardown(what_should_be_known_is_known, make_world, free_world),
