@@ -235,9 +235,10 @@ static void find_groups(Builder *b)
 
 /* ---- iterators ---- */
 
-static bool name_is_taken(const Proj *proj, Sym name)
+/* Do any of the first n iterators have the name? */
+static bool name_is_taken(const Proj *proj, uint32_t n, Sym name)
 {
-	for (uint32_t i = 0; i < proj->niters; i++)
+	for (uint32_t i = 0; i < n; i++)
 		if (proj->iters[i].name == name)
 			return true;
 	return false;
@@ -271,15 +272,14 @@ static void name_iters(Builder *b)
 	uint32_t next = 0;
 	for (uint32_t i = 0; i < proj->niters; i++) {
 		Sym name = proj->iters[i].name;
-		proj->iters[i].name = NULL;
-		while (name && name_is_taken(proj, name))
+		while (name && name_is_taken(proj, i, name))
 			name = sym_printf(symbols, "%s_", name);
 		proj->iters[i].name = name;
 	}
 	for (uint32_t i = 0; i < proj->niters; i++)
 		while (!proj->iters[i].name) {
 			Sym name = sym_printf(symbols, "i%u", next++);
-			proj->iters[i].name = name_is_taken(proj, name) ? NULL : name;
+			proj->iters[i].name = name_is_taken(proj, proj->niters, name) ? NULL : name;
 		}
 }
 
