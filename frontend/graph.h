@@ -45,7 +45,10 @@ struct SizeExpr {
 	DimId dim;       /* DIM */
 	CaptureId capture;
 	const SizeExpr *a, *b;
+	uint32_t nleaves; /* bounded by SIZE_LEAVES_LIMIT: every walk may recurse */
 };
+
+enum { SIZE_LEAVES_LIMIT = 500 };
 
 /* ---- declared shapes ---- */
 
@@ -121,7 +124,7 @@ typedef enum NodeKind {
 	/* leaves */
 	NODE_INPUT,   /* shape */
 	NODE_PARAM,   /* shape (perhaps open), init */
-	NODE_CONST,   /* literal or file: data with an exact shape; labels by shape */
+	NODE_CONST,   /* literal or file: data with an exact shape (numbers only); labels by shape */
 	NODE_NUMBER,  /* one number: number; the shape is whatever its use wants (all rows open, closes to []) */
 	NODE_SIZE,    /* the value of size_expr as one number */
 	NODE_SCALAR,  /* a routine's scalar argument: scalar_index */
@@ -155,7 +158,9 @@ typedef struct Node {
 	NodeKind kind;
 	Op op;         /* POINTWISE; SPEC: combines the operands (MUL by default; ID for one) */
 	Op reduce;     /* SPEC: ADD MAX MIN MUL */
-	Dtype dtype;   /* settled by the frontend */
+	/* Settled by the frontend, never NONE in a finished graph. The operands of POINTWISE, SPEC, COMPOSE,
+	 * BLOCK and STACK have one dtype (NODE_CASTs see to it): the one to compute in. */
+	Dtype dtype;
 	NodeId *args;
 	uint32_t nargs;
 	Sym name;      /* dotted name where it has one; NULL otherwise */
@@ -166,6 +171,7 @@ typedef struct Node {
 	const Spec *spec;
 	const ShapeDecl *shape; /* leaves; NULL: open everywhere */
 	RowKind stack_row;
+	Sym stack_label;       /* STACK: the label of the new axis, or NULL */
 	int64_t slice_index;
 	const SizeExpr *size_expr;
 	double number;
@@ -177,6 +183,7 @@ typedef struct Node {
 	double init_value;     /* INIT_CONSTANT */
 	bool permutes;         /* SPEC from permute(): no letter may be reduced, repeated or dropped */
 	NodeId target;         /* NODE_NONE, or the tensor that this assignment writes */
+	/* SPEC with a target: `reduce` folds the axes that the target omits before `acc` meets the target. */
 	Op acc;                /* OP_NONE: set */
 	bool clear;
 	bool used;             /* reached from an output or a routine */

@@ -1,0 +1,389 @@
+/* What the files of frontend/ share: values, scopes and the state of a build.
+ *
+ * An expression evaluates to a Value. Numbers, sizes, functions, instances, tuples and imported files
+ * exist only here; a tensor is a node of the graph. Names resolve through scopes; parameters belong to
+ * parameter scopes (the file, an instance, one copy of an `iterate`), which follow the application of
+ * functions and not their text.
+ */
+#ifndef TSR_FRONTEND_BUILD_H
+#define TSR_FRONTEND_BUILD_H
+
+#include "frontend/frontend.h"
+
+/* ---- a table from names to numbers ---- */
+
+typedef struct NameIndex {
+	struct NameSlot {
+		Sym name;
+		uint32_t value;
+	} *slots;
+	uint32_t nslots, n;
+} NameIndex;
+
+void name_index_set(Arena *arena, NameIndex *index, Sym name, uint32_t value);
+/* UINT32_MAX where there is none. */
+uint32_t name_index_get(const NameIndex *index, Sym name);
+
+/* ---- values ---- */
+
+typedef enum ValueKind {
+	VALUE_ERROR, /* already reported: absorbs */
+	VALUE_NUMBER,
+	VALUE_SIZE,
+	VALUE_TENSOR,
+	VALUE_TUPLE,
+	VALUE_FN,
+	VALUE_INSTANCE,
+	VALUE_BUILTIN, /* a function of the language, by name */
+	VALUE_MODULE
+} ValueKind;
+
+typedef struct Value Value;
+typedef struct Function Function;
+typedef struct Instance Instance;
+typedef struct Module Module;
+typedef struct Scope Scope;
+typedef struct ParamScope ParamScope;
+typedef struct Activation Activation;
+
+struct Value {
+	ValueKind kind;
+	bool scales;     /* TENSOR: written with numbers, sizes and scalars alone, so `*` scales by it */
+	bool is_integer; /* NUMBER: `integer` holds it too */
+	uint32_t nitems; /* TUPLE */
+	Span span;       /* where the value was written */
+	union {
+		double number;
+		const SizeExpr *size;
+		NodeId node;
+		const Value *items;
+		const Function *fn;
+		Instance *instance;
+		Module *module;
+		Sym builtin;
+	};
+	int64_t integer;
+};
+
+struct Function {
+	const AstStmt *stmt;
+	Scope *scope;   /* where it was declared */
+	uint32_t limit; /* it sees the first `limit` names of that scope */
+};
+
+/* A function whose configuration has been applied. */
+struct Instance {
+	const Function *fn;
+	Scope *configs;
+	ParamScope *params;
+	bool applied;
+};
+
+/* An imported file. */
+struct Module {
+	Sym name;
+	Scope *scope;
+	ParamScope *params;
+};
+
+/* ---- scopes ---- */
+
+typedef enum BindingKind { BINDING_NAME, BINDING_INPUT, BINDING_OWN /* a routine's tensor */ } BindingKind;
+
+typedef struct Binding {
+	Sym name;
+	Span span;
+	BindingKind kind;
+	Value value;
+} Binding;
+
+struct Scope {
+	Scope *parent;
+	uint32_t limit; /* how many names of the parent are visible from here */
+	VEC(Binding) names;
+	NameIndex index;
+};
+
+/* ---- parameters ---- */
+
+typedef struct Member { /* what `instance.name` finds */
+	Sym name;
+	const void *site; /* the expression or statement that made it */
+	NodeId param;     /* or NODE_NONE, and then */
+	Instance *instance;
+	Span span;
+} Member;
+
+typedef struct ParamCopy { /* of an `iterate` */
+	const AstExpr *site;
+	uint32_t number;
+	ParamScope *scope;
+} ParamCopy;
+
+struct ParamScope {
+	Sym prefix, suffix;       /* a parameter is called prefix NAME suffix */
+	const AstStmt *plain;     /* the plain function that may not declare parameters, or NULL */
+	VEC(Member) members;
+	NameIndex index;          /* of members */
+	NameIndex repeats;        /* how often a function's name was taken */
+	VEC(ParamCopy) copies;
+};
+
+/* ---- the state of a build ---- */
+
+/* One `with` around the expression that is evaluated: the specifications in it report here. */
+typedef struct With {
+	struct With *outer;
+	VEC(NodeId) nodes;
+	bool partial; /* a branch of an `if` in it was left out */
+} With;
+
+/* What changes while a function's body, a file or a copy of an `iterate` is evaluated. */
+struct Activation {
+	Scope *scope;
+	ParamScope *params;
+	With *withs;
+	uint32_t site;
+};
+
+typedef struct FileState { /* a file being evaluated: the chain of imports */
+	const struct FileState *importer;
+	const char *path;      /* as found */
+	const char *real_path; /* for comparing */
+	Span span;             /* of the import */
+	bool imported;
+	Sym prefix;            /* "" or "nn." */
+	uint32_t depth;
+} FileState;
+
+typedef struct ParsedFile {
+	const char *real_path;
+	AstFile *ast;
+} ParsedFile;
+
+typedef struct RoutineBuild RoutineBuild;
+
+typedef struct Build {
+	Parse *parse;
+	Arena *arena;
+	Symbols *symbols;
+	Sources *sources;
+	Diags *diags;
+	Graph *graph;
+	const FrontendOptions *options;
+	Activation at;
+	const FileState *file;
+	RoutineBuild *routine; /* the routine whose steps are evaluated, or NULL */
+	const AstExpr *named;  /* the expression that a `let` names, for the names of instances */
+	Sym named_as;
+	NameIndex entries; /* inputs, dims, parameters, scalars: one namespace, by full name */
+	VEC(Span) entry_spans;
+	VEC(ParsedFile) parsed;
+	VEC(NodeId) outputs;
+	VEC(Sym) output_names;
+	VEC(Span) output_spans;
+	bool *define_used;
+	VEC(Sym) define_names; /* every dim, for -D */
+	uint32_t nimports;
+	uint32_t depth; /* of evaluation */
+	uint64_t work;  /* evaluations so far */
+	bool stopped;   /* a limit was reached and reported */
+} Build;
+
+enum {
+	LIMIT_NODES = 250000,
+	LIMIT_WORK = 4000000,
+	LIMIT_DEPTH = 2500,
+	LIMIT_ITERATE = 100000,
+	LIMIT_IMPORTS = 500,
+	LIMIT_IMPORT_DEPTH = 50,
+	LIMIT_SITES = 100
+};
+
+/* ---- scope.c ---- */
+
+Scope *scope_new(Build *b, Scope *parent);
+/* Reports a duplicate at this level; binds all the same only if there was none. */
+bool scope_declare(Build *b, Scope *scope, Name name, Value value);
+Binding *scope_here(Scope *scope, Sym name);
+/* The innermost visible binding, or NULL. */
+Binding *scope_find(Scope *scope, Sym name);
+/* Reports that `name` is unknown, defined only later, or recursive. */
+void scope_report_unknown(Build *b, Name name);
+/* The candidate nearest to `name` by edit distance, or NULL when none is near. */
+Sym name_nearest(Build *b, Sym name, const Sym *candidates, uint32_t n);
+void scope_warn_shadow(Build *b, Name name);
+/* Registers an input, dim, parameter or scalar by full name; reports a clash. */
+bool entry_declare(Build *b, Sym full, Span span);
+
+/* ---- value.c ---- */
+
+Value value_error(void);
+Value value_number(double number, Span span);
+Value value_integer(int64_t integer, Span span);
+Value value_size(const SizeExpr *size, Span span);
+Value value_node(NodeId node, Span span);
+/* "a function", "a number", ... for messages. */
+const char *value_describe(const Value *value);
+/* An integer known now, from a number or a size; says nothing. */
+bool value_get_integer(const Build *b, const Value *value, int64_t *out);
+bool value_get_number(const Build *b, const Value *value, double *out);
+/* Is it folded at compile time (a number, or a size without symbolic parts)? */
+bool value_is_known(const Build *b, const Value *value);
+/* Numbers and sizes under an operation; false: not foldable, build nodes. */
+bool value_fold(Build *b, Op op, const Value *args, uint32_t nargs, Span span, Value *out);
+/* The tensor a value stands for: a number's node, a size's, a tuple as a literal of input axes.
+ * NODE_NONE after an error. */
+NodeId value_to_node(Build *b, Value value);
+/* Does `*` scale by it? */
+bool value_scales(const Value *value);
+
+/* ---- sizes.c ---- */
+
+const SizeExpr *size_expr_number(Build *b, int64_t number, Span span);
+const SizeExpr *size_expr_new(Build *b, SizeExpr expr);
+bool size_expr_value(const SizeExpr *expr, int64_t *out);
+/* A value as a size; NULL after an error (E0210). */
+const SizeExpr *value_to_size(Build *b, const Value *value, const char *what);
+const SizeExpr *eval_size(Build *b, const AstExpr *expr);
+/* An expression that must be an integer now. */
+bool eval_integer(Build *b, const AstExpr *expr, const char *what, int64_t *out);
+
+/* ---- shapes.c ---- */
+
+typedef enum ShapeUse { SHAPE_INPUT, SHAPE_PARAM, SHAPE_CONST } ShapeUse;
+/* NULL after an error. */
+const ShapeDecl *shape_decl(Build *b, const AstShape *shape, ShapeUse use);
+const ShapeDecl *shape_decl_open_param(Build *b, Span span);
+/* The dtype that is written, f32 where none is; one that is not supported yet is reported. */
+Dtype written_dtype(Build *b, Dtype dtype, Span span);
+
+/* ---- nodes.c ---- */
+
+/* A node of a kind at the current site; operands are set by the callers. */
+NodeId node_new(Build *b, NodeKind kind, Span span, Span op_span);
+void node_set_args(Build *b, NodeId id, const NodeId *args, const Span *spans, uint32_t nargs);
+/* Gives a number-like node its neighbour's dtype (or f32); nothing on others. */
+void node_settle(Build *b, NodeId id, Dtype dtype);
+NodeId node_cast(Build *b, NodeId id, Dtype dtype, Span span);
+/* Brings operands to one dtype; returns it. */
+Dtype nodes_join(Build *b, NodeId *args, uint32_t nargs);
+/* The same for the operands of an operation, to the dtype that it computes in; DTYPE_NONE where all of
+ * them still wait for a neighbour. */
+Dtype nodes_join_for(Build *b, Op op, NodeId *args, const Span *spans, uint32_t nargs);
+NodeId node_pointwise(Build *b, Op op, NodeId *args, const Span *spans, uint32_t nargs, Span span,
+		      Span op_span);
+NodeId node_compose(Build *b, NodeId a, NodeId c, const AstExpr *expr);
+/* NODE_NONE where an operand is. */
+NodeId node_stack(Build *b, RowKind row, NodeId *args, const Span *spans, uint32_t nargs, Span span);
+Dtype node_dtype(const Build *b, NodeId id);
+/* The same node behind all others, so that its id follows theirs; the old one is left unused. */
+NodeId node_move_last(Build *b, NodeId id);
+void node_name(Build *b, NodeId id, Sym name, Span span);
+void listing_add(Build *b, Sym name, NodeId node, Span span);
+
+/* ---- expr.c ---- */
+
+Value eval(Build *b, const AstExpr *expr);
+/* The same under a name that `let` gives. */
+Value eval_named(Build *b, const AstExpr *expr, Sym name);
+NodeId eval_node(Build *b, const AstExpr *expr);
+Value eval_pointwise(Build *b, Op op, const Value *args, uint32_t nargs, const AstExpr *expr);
+bool limits_hold(Build *b, Span span);
+
+/* ---- control.c ---- */
+
+Value eval_if(Build *b, const AstExpr *expr);
+Value eval_iterate(Build *b, const AstExpr *expr);
+Value eval_let_in(Build *b, const AstExpr *expr);
+Value eval_with(Build *b, const AstExpr *expr);
+/* Binds one name, or takes a tuple apart; each value goes through `each`. */
+typedef void BindEach(Build *b, Name name, Value *value);
+void bind_names(Build *b, const AstBind *bind, BindEach *each);
+
+/* ---- call.c ---- */
+
+Value eval_call(Build *b, const AstExpr *expr);
+Value eval_member(Build *b, const AstExpr *expr);
+
+/* ---- params.c ---- */
+
+ParamScope *param_scope_new(Build *b, Sym prefix, Sym suffix);
+ParamScope *param_scope_copy(Build *b, const AstExpr *site, uint32_t number);
+NodeId param_inline(Build *b, const AstExpr *expr);
+NodeId param_statement(Build *b, const AstStmt *stmt);
+Member *param_member(ParamScope *scope, Sym name);
+/* The instance that `site` makes in the current parameter scope: an old one when it is applied again. */
+Instance *param_instance(Build *b, const AstExpr *site, const Function *fn, bool *fresh);
+
+/* ---- specs.c ---- */
+
+/* The specification in a string, coefficients resolved; NULL after an error. */
+const Spec *spec_resolve(Build *b, AstExpr *string);
+/* `...|...->... => ` without operands axes kept: the reduction of everything. */
+const Spec *spec_reduce_all(Build *b, Span span);
+/* "'i', 'j' and 'k'", for messages. */
+const char *spec_letters(Build *b, const Spec *spec);
+Sym spec_nearest_letter(Build *b, const With *with, Sym letter);
+bool spec_has_letter(const Spec *spec, Sym letter);
+bool spec_result_concatenates(const Spec *spec);
+/* Operand count against the call; reports with both places. */
+bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call);
+bool spec_check_permute(Build *b, const Spec *spec);
+bool spec_check_argmax(Build *b, const Spec *spec);
+/* Lets the `with`s around know of a node's specification. */
+void spec_report_to_withs(Build *b, NodeId node);
+
+/* ---- forms.c ---- */
+
+bool form_exists(const char *name);
+/* Candidates for did-you-mean: the i-th name, NULL past the end. */
+const char *form_name(uint32_t i);
+Value eval_form(Build *b, Sym name, const AstExpr *call);
+/* A specification's operation from parts (SPEC, or BLOCK where the result concatenates). */
+typedef struct SpecParts {
+	const Spec *spec;
+	Op op, reduce;
+	NodeId *args;
+	Span *spans;
+	uint32_t nargs;
+	Span span, op_span;
+} SpecParts;
+NodeId form_spec_node(Build *b, const SpecParts *parts);
+
+/* ---- literal.c ---- */
+
+/* `[...]`, `[|...|]`, or `(...)` as input axes: data when all elements are numbers, else a stack. */
+NodeId eval_literal(Build *b, const AstExpr *expr);
+NodeId literal_from_tuple(Build *b, const Value *tuple);
+/* Converts what waited as doubles to the dtype that was settled; checks the range of integers. */
+void literal_finish(Build *b, NodeId node);
+bool literal_is(const AstExpr *expr);
+NodeId literal_node(Build *b, Span span, const ShapeDecl *shape, ConstData data);
+
+/* ---- const.c ---- */
+
+void eval_const(Build *b, const AstStmt *stmt);
+
+/* ---- constfold.c ---- */
+
+/* The elements and shape of an expression over constants: a NODE_CONST, or NODE_NONE after an error. */
+NodeId const_fold(Build *b, NodeId node);
+
+/* ---- stmt.c ---- */
+
+void eval_file(Build *b, const AstFile *file);
+
+/* ---- import.c ---- */
+
+void eval_import(Build *b, const AstStmt *stmt);
+/* A file's name as written, beside the file that is evaluated. */
+const char *import_path(Build *b, const char *name, size_t len);
+
+/* ---- routine.c ---- */
+
+void eval_routine(Build *b, const AstStmt *stmt);
+/* Adds `forward`, marks what is used, warns of unused inputs. */
+void routines_finish(Build *b);
+
+#endif

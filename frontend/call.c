@@ -1,0 +1,301 @@
+/* Calls: functions, their configurations, their tensors, and what `.name` finds.
+ *
+ * Applying a configuration makes an instance; applying a plain function or an instance to tensors
+ * evaluates the body in a scope of its own, on top of the names that the function saw when it was
+ * declared.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "frontend/build.h"
+
+/* ---- arguments ---- */
+
+typedef struct Args { /* arguments matched to the names a function declares */
+	const AstParam *params;
+	uint32_t nparams;
+	const AstExpr **exprs; /* NULL: not given */
+} Args;
+
+static void report_unknown_key(Build *b, const Args *args, const Function *fn, Name key)
+{
+	Sym *candidates = ARENA_ARRAY(b->arena, Sym, args->nparams + 1);
+	for (uint32_t i = 0; i < args->nparams; i++)
+		candidates[i] = args->params[i].name.sym;
+	diag(b->diags, E0207, key.span, "'%s' has no argument '%s'", fn->stmt->name.sym, key.sym);
+	diag_note(b->diags, fn->stmt->name.span, "'%s' is declared here", fn->stmt->name.sym);
+	Sym nearest = name_nearest(b, key.sym, candidates, args->nparams);
+	if (nearest)
+		diag_fix(b->diags, key.span, nearest, "did you mean '%s'?", nearest);
+}
+
+static bool place_keyword(Build *b, Args *args, const Function *fn, Name key, const AstExpr *expr)
+{
+	for (uint32_t i = 0; i < args->nparams; i++) {
+		if (args->params[i].name.sym != key.sym)
+			continue;
+		if (args->exprs[i]) {
+			diag(b->diags, E0208, key.span, "the argument '%s' is given twice", key.sym);
+			diag_note(b->diags, args->exprs[i]->span, "it is given here first");
+			return false;
+		}
+		args->exprs[i] = expr;
+		return true;
+	}
+	report_unknown_key(b, args, fn, key);
+	return false;
+}
+
+static bool place_positional(Build *b, Args *args, const Function *fn, const AstExpr *call, uint32_t at)
+{
+	if (at > args->nparams) {
+		diag(b->diags, E0206, call->args[at]->span,
+		     "'%s' takes %" PRIu32 " argument%s here, and this is number %" PRIu32,
+		     fn->stmt->name.sym, args->nparams, args->nparams == 1 ? "" : "s", at);
+		diag_note(b->diags, fn->stmt->name.span, "'%s' is declared here", fn->stmt->name.sym);
+		return false;
+	}
+	if (at > 1 && call->keys && call->keys[at - 1].sym) {
+		diag(b->diags, E0206, call->args[at]->span,
+		     "an argument without a name cannot follow one with a name");
+		diag_note(b->diags, call->keys[at - 1].span, "the argument with a name");
+		return false;
+	}
+	args->exprs[at - 1] = call->args[at];
+	return true;
+}
+
+static bool check_missing(Build *b, const Args *args, const Function *fn, const AstExpr *call)
+{
+	for (uint32_t i = 0; i < args->nparams; i++) {
+		if (args->exprs[i] || args->params[i].value)
+			continue;
+		diag(b->diags, E0205, call->span, "'%s' needs its argument '%s'", fn->stmt->name.sym,
+		     args->params[i].name.sym);
+		diag_note(b->diags, args->params[i].name.span, "'%s' is declared here, without a default",
+			  args->params[i].name.sym);
+		return false;
+	}
+	return true;
+}
+
+static bool match_args(Build *b, Args *args, const Function *fn, const AstExpr *call)
+{
+	args->exprs = ARENA_ARRAY(b->arena, const AstExpr *, args->nparams + 1);
+	for (uint32_t i = 1; i < call->nargs; i++) {
+		bool placed = call->keys && call->keys[i].sym
+			? place_keyword(b, args, fn, call->keys[i], call->args[i])
+			: place_positional(b, args, fn, call, i);
+		if (!placed)
+			return false;
+	}
+	return check_missing(b, args, fn, call);
+}
+
+/* ---- instances ---- */
+
+/* Defaults see the arguments before them, and belong to the instance. */
+static void bind_configs(Build *b, Instance *instance, const Args *args, const Value *given)
+{
+	Activation outer = b->at;
+	b->at = (Activation){.scope = instance->configs, .params = instance->params, .site = outer.site};
+	for (uint32_t i = 0; i < args->nparams; i++) {
+		Value value = args->exprs[i] ? given[i] : eval(b, args->params[i].value);
+		scope_declare(b, instance->configs, args->params[i].name, value);
+	}
+	b->at = outer;
+}
+
+static Value make_instance(Build *b, const Function *fn, const AstExpr *call)
+{
+	Args args = {.params = fn->stmt->configs, .nparams = fn->stmt->nconfigs};
+	if (!match_args(b, &args, fn, call))
+		return value_error();
+	Value *given = ARENA_ARRAY(b->arena, Value, args.nparams + 1);
+	for (uint32_t i = 0; i < args.nparams; i++) {
+		if (args.exprs[i])
+			given[i] = eval(b, args.exprs[i]);
+	}
+	bool fresh;
+	Instance *instance = param_instance(b, call, fn, &fresh);
+	if (fresh)
+		bind_configs(b, instance, &args, given);
+	return (Value){.kind = VALUE_INSTANCE, .instance = instance, .span = call->span};
+}
+
+/* ---- application to tensors ---- */
+
+static bool bind_tensors(Build *b, const Function *fn, const Value *args, uint32_t nargs)
+{
+	for (uint32_t i = 0; i < nargs; i++) {
+		Value value = args[i];
+		if (value.kind == VALUE_NUMBER || value.kind == VALUE_SIZE)
+			value = value_node(value_to_node(b, value), args[i].span);
+		if (value.kind != VALUE_TENSOR && value.kind != VALUE_TUPLE) {
+			if (value_to_node(b, value) == NODE_NONE && value.kind != VALUE_ERROR)
+				diag_note(b->diags, fn->stmt->params[i].name.span,
+					  "it goes to this argument; functions are given in the "
+					  "configuration list");
+			return false;
+		}
+		value.scales = false;
+		scope_declare(b, b->at.scope, fn->stmt->params[i].name, value);
+	}
+	return true;
+}
+
+/* Evaluates the body in the activation that is set up. */
+static Value apply_function(Build *b, const Function *fn, Instance *instance, const AstExpr *call)
+{
+	Args args = {.params = fn->stmt->params, .nparams = fn->stmt->nparams};
+	if (!match_args(b, &args, fn, call))
+		return value_error();
+	Value *values = ARENA_ARRAY(b->arena, Value, args.nparams + 1);
+	for (uint32_t i = 0; i < args.nparams; i++) {
+		values[i] = eval(b, args.exprs[i]);
+		if (values[i].kind == VALUE_ERROR)
+			return value_error();
+	}
+	Activation outer = b->at;
+	b->at.withs = NULL;
+	b->at.scope = scope_new(b, instance ? instance->configs : fn->scope);
+	b->at.scope->limit = instance ? UINT32_MAX : fn->limit;
+	b->at.params = instance ? instance->params : param_scope_new(b, outer.params->prefix,
+								     outer.params->suffix);
+	if (!instance)
+		b->at.params->plain = fn->stmt;
+	else
+		instance->applied = true;
+	b->at.site = (uint32_t)b->graph->sites.n;
+	PUSH(b->arena, b->graph->sites, ((Site){fn->stmt->name.sym, call->span, outer.site}));
+	Value value = value_error();
+	if (bind_tensors(b, fn, values, args.nparams))
+		value = eval(b, fn->stmt->expr);
+	b->at = outer;
+	if (value.kind != VALUE_ERROR)
+		value.span = call->span;
+	return value;
+}
+
+static Value not_callable(Build *b, const AstExpr *call, const Value *callee)
+{
+	if (callee->kind == VALUE_ERROR)
+		return *callee;
+	diag(b->diags, E0204, call->args[0]->span, "%s cannot be applied: only functions can",
+	     value_describe(callee));
+	if (call->args[0]->kind == AST_NAME) {
+		const Binding *binding = scope_find(b->at.scope, call->args[0]->name.sym);
+		if (binding)
+			diag_note(b->diags, binding->span, "'%s' is declared here", binding->name);
+	}
+	return value_error();
+}
+
+Value eval_call(Build *b, const AstExpr *call)
+{
+	Value callee = eval(b, call->args[0]);
+	switch (callee.kind) {
+	case VALUE_BUILTIN: return eval_form(b, callee.builtin, call);
+	case VALUE_INSTANCE: return apply_function(b, callee.instance->fn, callee.instance, call);
+	case VALUE_FN:
+		return callee.fn->stmt->has_configs ? make_instance(b, callee.fn, call)
+						    : apply_function(b, callee.fn, NULL, call);
+	default: return not_callable(b, call, &callee);
+	}
+}
+
+/* ---- members ---- */
+
+/* The inline parameter of that name in a body, outside `iterate`; NULL if there is none. */
+static const AstExpr *find_inline(const AstExpr *expr, Sym name)
+{
+	if (expr->kind == AST_PARAM && expr->name.sym == name)
+		return expr;
+	if (expr->kind == AST_ITERATE)
+		return NULL;
+	const AstExpr *found = NULL;
+	for (uint32_t i = 0; i < expr->nargs && !found; i++)
+		found = expr->args[i] ? find_inline(expr->args[i], name) : NULL;
+	for (uint32_t i = 0; i < expr->nbinds && !found; i++)
+		found = expr->binds[i].value ? find_inline(expr->binds[i].value, name) : NULL;
+	return found;
+}
+
+/* A parameter that is named before its instance meets a tensor is made on the spot. */
+static NodeId param_ahead(Build *b, Instance *instance, Sym name)
+{
+	const AstExpr *site = instance->applied ? NULL : find_inline(instance->fn->stmt->expr, name);
+	if (!site)
+		return NODE_NONE;
+	Activation outer = b->at;
+	b->at = (Activation){.scope = instance->configs, .params = instance->params, .site = outer.site};
+	NodeId id = param_inline(b, site);
+	b->at = outer;
+	return id;
+}
+
+static Value report_no_member(Build *b, const AstExpr *expr, const Sym *names, uint32_t nnames)
+{
+	Name name = expr->name;
+	diag(b->diags, E0214, name.span, "there is no '%s' in it", name.sym);
+	Sym nearest = name_nearest(b, name.sym, names, nnames);
+	if (nearest)
+		diag_fix(b->diags, name.span, nearest, "did you mean '%s'?", nearest);
+	return value_error();
+}
+
+static Value member_of_instance(Build *b, Instance *instance, const AstExpr *expr)
+{
+	Member *member = param_member(instance->params, expr->name.sym);
+	if (member && member->instance)
+		return (Value){.kind = VALUE_INSTANCE, .instance = member->instance, .span = expr->span};
+	if (member)
+		return value_node(member->param, expr->span);
+	int before = b->diags->nerrors;
+	NodeId ahead = param_ahead(b, instance, expr->name.sym);
+	if (ahead != NODE_NONE || b->diags->nerrors > before)
+		return value_node(ahead, expr->span);
+	Sym *names = ARENA_ARRAY(b->arena, Sym, instance->params->members.n + 1);
+	for (size_t i = 0; i < instance->params->members.n; i++)
+		names[i] = instance->params->members.at[i].name;
+	Value error = report_no_member(b, expr, names, (uint32_t)instance->params->members.n);
+	if (!instance->applied)
+		diag_note(b->diags, instance->fn->stmt->name.span,
+			  "the instance of '%s' has not been applied to a tensor before this place",
+			  instance->fn->stmt->name.sym);
+	return error;
+}
+
+static Value member_of_module(Build *b, Module *module, const AstExpr *expr)
+{
+	Binding *binding = scope_here(module->scope, expr->name.sym);
+	if (binding) {
+		Value value = binding->value;
+		value.span = expr->span;
+		return value;
+	}
+	Sym *names = ARENA_ARRAY(b->arena, Sym, module->scope->names.n + 1);
+	for (size_t i = 0; i < module->scope->names.n; i++)
+		names[i] = module->scope->names.at[i].name;
+	return report_no_member(b, expr, names, (uint32_t)module->scope->names.n);
+}
+
+Value eval_member(Build *b, const AstExpr *expr)
+{
+	Value value = eval(b, expr->args[0]);
+	switch (value.kind) {
+	case VALUE_ERROR: return value;
+	case VALUE_INSTANCE: return member_of_instance(b, value.instance, expr);
+	case VALUE_MODULE: return member_of_module(b, value.module, expr);
+	case VALUE_TENSOR:
+		if (strcmp(expr->name.sym, "grad") == 0) {
+			diag(b->diags, E0913, expr->span, "gradients are not supported yet");
+			return value_error();
+		}
+		break;
+	default: break;
+	}
+	diag(b->diags, E0214, expr->name.span, "%s has no members, so no '%s'", value_describe(&value),
+	     expr->name.sym);
+	return value_error();
+}

@@ -1,0 +1,265 @@
+/* `const NAME [: DTYPE SHAPE] = LITERAL | file("x.npy") | EXPR`: data with an exact shape.
+ *
+ * A declared shape must agree with the literal's axis by axis, or with the file's extents in storage
+ * order; a single number fills it.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/array_file.h"
+#include "frontend/build.h"
+
+/* ---- shapes ---- */
+
+static int64_t axis_extent(const DeclAxis *axis)
+{
+	int64_t extent = -1;
+	return axis->size && size_expr_value(axis->size, &extent) ? extent : -1;
+}
+
+/* Axis i in storage order; NULL past the end. */
+static DeclAxis *storage_axis(const ShapeDecl *shape, uint32_t i)
+{
+	static const RowKind order[] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
+	for (int k = 0; k < ROW_KINDS; k++) {
+		const DeclRow *row = &shape->rows[order[k]];
+		if (i < row->naxes)
+			return &row->axes[i];
+		i -= row->naxes;
+	}
+	return NULL;
+}
+
+static uint32_t shape_rank(const ShapeDecl *shape)
+{
+	return shape->rows[ROW_BATCH].naxes + shape->rows[ROW_OUTPUT].naxes + shape->rows[ROW_INPUT].naxes;
+}
+
+/* Fills `_` from the extent of the data, and compares what is written with it. */
+static bool match_axis(Build *b, DeclAxis *axis, int64_t extent, Span data)
+{
+	if (!axis->size)
+		axis->size = size_expr_number(b, extent, axis->span);
+	int64_t declared = axis_extent(axis);
+	if (declared == extent)
+		return true;
+	if (declared < 0)
+		diag(b->diags, E0225, axis->span, "the size of a constant must be known when the program "
+		     "is compiled");
+	else
+		diag(b->diags, E0225, axis->span, "this axis is declared as %" PRId64 ", and the data has %"
+		     PRId64, declared, extent);
+	diag_note(b->diags, data, "the data");
+	return false;
+}
+
+static bool match_shape(Build *b, const ShapeDecl *declared, const ShapeDecl *found, Span data)
+{
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		const DeclRow *want = &declared->rows[kind], *have = &found->rows[kind];
+		if (want->naxes != have->naxes) {
+			static const char *const names[] = {"batch", "input", "output"};
+			diag(b->diags, E0225, declared->span,
+			     "%" PRIu32 " %s ax%s declared, and the data has %" PRIu32, want->naxes,
+			     names[kind], want->naxes == 1 ? "is is" : "es are", have->naxes);
+			diag_note(b->diags, data, "the data");
+			return false;
+		}
+		for (uint32_t i = 0; i < want->naxes; i++) {
+			if (!want->axes[i].label)
+				want->axes[i].label = have->axes[i].label;
+			if (!match_axis(b, &want->axes[i], axis_extent(&have->axes[i]), data))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool count_elements(Build *b, const ShapeDecl *shape, int64_t *count)
+{
+	*count = 1;
+	for (uint32_t i = 0; storage_axis(shape, i); i++) {
+		int64_t extent = axis_extent(storage_axis(shape, i));
+		if (extent < 0) {
+			diag(b->diags, E0225, storage_axis(shape, i)->span,
+			     "the size of a constant must be known when the program is compiled");
+			return false;
+		}
+		if (__builtin_mul_overflow(*count, extent, count) || *count > (1 << 26)) {
+			diag(b->diags, E0236, shape->span, "a constant has at most %d elements here", 1 << 26);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- expressions ---- */
+
+/* One number, repeated over the declared shape where there is one. */
+static NodeId number_const(Build *b, const AstStmt *stmt, const ShapeDecl *declared, const Value *value)
+{
+	int64_t count;
+	double number;
+	if (!declared) {
+		ShapeDecl *empty = ARENA_NEW(b->arena, ShapeDecl);
+		*empty = (ShapeDecl){.span = stmt->expr->span};
+		for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+			empty->rows[kind].var_at = -1;
+		declared = empty;
+	}
+	if (!value_get_number(b, value, &number) || !count_elements(b, declared, &count))
+		return NODE_NONE;
+	double *elements = ARENA_ARRAY(b->arena, double, (size_t)count);
+	for (int64_t i = 0; i < count; i++)
+		elements[i] = number;
+	NodeId id = literal_node(b, stmt->expr->span, declared, (ConstData){elements, count, NULL});
+	graph_node(b->graph, id)->is_integer = value->kind == VALUE_SIZE || value->is_integer;
+	return id;
+}
+
+static NodeId const_from_expr(Build *b, const AstStmt *stmt, const ShapeDecl *declared)
+{
+	Value value = literal_is(stmt->expr) ? value_node(eval_literal(b, stmt->expr), stmt->expr->span)
+					     : eval(b, stmt->expr);
+	if (value.kind == VALUE_ERROR)
+		return NODE_NONE;
+	if (value_is_known(b, &value))
+		return number_const(b, stmt, declared, &value);
+	NodeId node = value_to_node(b, value);
+	if (node == NODE_NONE)
+		return node;
+	Dtype dtype = written_dtype(b, stmt->dtype, stmt->span);
+	if (stmt->dtype != DTYPE_NONE || node_dtype(b, node) == DTYPE_NONE)
+		node = node_cast(b, node, dtype, stmt->expr->span);
+	node = const_fold(b, node);
+	if (node == NODE_NONE || !declared)
+		return node;
+	if (!match_shape(b, declared, graph_node(b->graph, node)->shape, stmt->expr->span))
+		return NODE_NONE;
+	graph_node(b->graph, node)->shape = declared;
+	return node;
+}
+
+/* ---- files ---- */
+
+static const AstExpr *file_argument(const AstExpr *expr)
+{
+	if (expr->kind == AST_FILE)
+		return expr->nargs ? expr->args[0] : expr;
+	if (expr->kind == AST_CALL && expr->nargs == 2 && expr->args[0]->kind == AST_NAME &&
+	    strcmp(expr->args[0]->name.sym, "file") == 0 && expr->args[1]->kind == AST_STRING)
+		return expr->args[1];
+	return NULL;
+}
+
+/* 64-bit integers are common in files; they are read where all of them fit i32. */
+static bool narrow(Array *array, ArrayError *error)
+{
+	const int64_t *from = array->data;
+	int32_t *to = array->data;
+	for (size_t i = 0; i < array->nelements; i++) {
+		int64_t element;
+		memcpy(&element, from + i, sizeof element);
+		int32_t small = (int32_t)element;
+		if (small != element) {
+			snprintf(error->text, sizeof error->text,
+				 "the integer %" PRId64 " does not fit i32", element);
+			array_free(array);
+			return false;
+		}
+		memcpy(to + i, &small, sizeof small);
+	}
+	array->dtype = DTYPE_I32;
+	array->bytes = array->nelements * sizeof *to;
+	return true;
+}
+
+static bool read_array(const char *path, Dtype want, Array *out, ArrayError *error)
+{
+	if (!array_read(path, NULL, want, out, error)) {
+		ArrayError second;
+		return want == DTYPE_I32 && array_read(path, NULL, DTYPE_I64, out, &second) &&
+		       narrow(out, error);
+	}
+	if (dtype_supported(out->dtype))
+		return true;
+	if (out->dtype == DTYPE_I64)
+		return narrow(out, error);
+	Dtype wider = dtype_is_float(out->dtype) ? DTYPE_F32 : DTYPE_I32;
+	array_free(out);
+	return read_array(path, wider, out, error);
+}
+
+static const ShapeDecl *array_shape(Build *b, const Array *array, Span span)
+{
+	ShapeDecl *shape = ARENA_NEW(b->arena, ShapeDecl);
+	shape->span = span;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		shape->rows[kind].var_at = -1;
+	DeclRow *row = &shape->rows[ROW_OUTPUT];
+	row->axes = ARENA_ARRAY(b->arena, DeclAxis, (size_t)array->rank);
+	for (int i = 0; i < array->rank; i++)
+		row->axes[row->naxes++] = (DeclAxis){.span = span,
+						     .size = size_expr_number(b, array->extents[i], span)};
+	return shape;
+}
+
+static bool match_array(Build *b, const ShapeDecl *declared, const Array *array, Span data)
+{
+	uint32_t rank = shape_rank(declared);
+	if ((int)rank != array->rank) {
+		diag(b->diags, E0225, declared->span, "%" PRIu32 " axes are declared, and the file has %d",
+		     rank, array->rank);
+		diag_note(b->diags, data, "the file; its axes are in the order batch, output, input");
+		return false;
+	}
+	for (uint32_t i = 0; i < rank; i++) {
+		if (!match_axis(b, storage_axis(declared, i), array->extents[i], data))
+			return false;
+	}
+	return true;
+}
+
+static NodeId const_from_file(Build *b, const AstStmt *stmt, const ShapeDecl *declared, const AstExpr *name)
+{
+	const char *path = import_path(b, name->text, name->len);
+	Dtype want = stmt->dtype == DTYPE_NONE ? DTYPE_NONE : written_dtype(b, stmt->dtype, stmt->span);
+	Array array;
+	ArrayError error;
+	PUSH(b->arena, b->graph->files, path);
+	if (!read_array(path, want, &array, &error)) {
+		diag(b->diags, E0240, name->span, "%s: %s", path, error.text);
+		return NODE_NONE;
+	}
+	NodeId id = NODE_NONE;
+	if (!declared)
+		declared = array_shape(b, &array, name->span);
+	if (match_array(b, declared, &array, name->span)) {
+		char *bytes = arena_alloc(b->arena, array.bytes + 1);
+		memcpy(bytes, array.data, array.bytes);
+		id = literal_node(b, stmt->expr->span, declared,
+				  (ConstData){bytes, (int64_t)array.nelements, path});
+		graph_node(b->graph, id)->dtype = array.dtype;
+	}
+	array_free(&array);
+	return id;
+}
+
+/* ---- the statement ---- */
+
+void eval_const(Build *b, const AstStmt *stmt)
+{
+	const ShapeDecl *declared = NULL;
+	bool good = !stmt->shape || (declared = shape_decl(b, stmt->shape, SHAPE_CONST)) != NULL;
+	const AstExpr *file = file_argument(stmt->expr);
+	NodeId id = NODE_NONE;
+	if (good)
+		id = file ? const_from_file(b, stmt, declared, file) : const_from_expr(b, stmt, declared);
+	if (id != NODE_NONE) {
+		Sym full = sym_printf(b->symbols, "%s%s", b->file->prefix, stmt->name.sym);
+		node_settle(b, id, written_dtype(b, stmt->dtype, stmt->span));
+		node_name(b, id, full, stmt->name.span);
+		listing_add(b, full, id, stmt->name.span);
+	}
+	scope_declare(b, b->at.scope, stmt->name, value_node(id, stmt->name.span));
+}

@@ -1,0 +1,261 @@
+/* What decides, repeats and names inside expressions: `if`, `iterate`, `let ... in` and `with`. */
+#include <inttypes.h>
+
+#include "frontend/build.h"
+
+/* ---- if ---- */
+
+Value eval_if(Build *b, const AstExpr *expr)
+{
+	Value condition = eval(b, expr->args[0]);
+	double truth;
+	if (condition.kind == VALUE_ERROR)
+		return value_error();
+	if (!value_get_number(b, &condition, &truth)) {
+		diag(b->diags, E0211, expr->args[0]->span,
+		     "the condition of 'if' must be known when the program is compiled, and this is %s",
+		     condition.kind == VALUE_SIZE ? "a size known only when it runs"
+						  : value_describe(&condition));
+		diag_note(b->diags, expr->op_span, "where(condition, a, b) chooses between elements");
+		return value_error();
+	}
+	for (With *with = b->at.withs; with; with = with->outer)
+		with->partial = true;
+	const AstExpr *chosen = expr->args[truth != 0 ? 1 : 2];
+	return b->named == expr ? eval_named(b, chosen, b->named_as) : eval(b, chosen);
+}
+
+/* ---- names bound to values ---- */
+
+static void bind_one(Build *b, Name name, Value value, BindEach *each)
+{
+	if (each && value.kind != VALUE_ERROR)
+		each(b, name, &value);
+	scope_declare(b, b->at.scope, name, value);
+}
+
+static Value tuple_item(Build *b, const AstBind *bind, const Value *tuple, uint32_t i)
+{
+	if (bind->value->kind == AST_TUPLE && bind->value->nargs == bind->nnames && !tuple)
+		return eval_named(b, bind->value->args[i], bind->names[i].sym);
+	return tuple ? tuple->items[i] : value_error();
+}
+
+static bool check_tuple(Build *b, const AstBind *bind, const Value *value)
+{
+	if (value->kind == VALUE_TUPLE && value->nitems == bind->nnames)
+		return true;
+	if (value->kind == VALUE_TUPLE)
+		diag(b->diags, E0222, bind->value->span, "this tuple has %" PRIu32 " values, and %" PRIu32
+		     " names take it apart", value->nitems, bind->nnames);
+	else if (value->kind != VALUE_ERROR)
+		diag(b->diags, E0222, bind->value->span, "a tuple is taken apart here, and this is %s",
+		     value_describe(value));
+	if (value->kind != VALUE_ERROR)
+		diag_note(b->diags, span_join(bind->names[0].span, bind->names[bind->nnames - 1].span),
+			  "the names");
+	return false;
+}
+
+void bind_names(Build *b, const AstBind *bind, BindEach *each)
+{
+	if (bind->nnames == 1) {
+		bind_one(b, bind->names[0], eval_named(b, bind->value, bind->names[0].sym), each);
+		return;
+	}
+	bool written = bind->value->kind == AST_TUPLE && bind->value->nargs == bind->nnames &&
+		       !bind->value->label.sym;
+	Value value = value_error();
+	bool fits = written;
+	if (!written) {
+		value = eval(b, bind->value);
+		fits = check_tuple(b, bind, &value);
+	}
+	Value *items = ARENA_ARRAY(b->arena, Value, bind->nnames);
+	for (uint32_t i = 0; i < bind->nnames; i++)
+		items[i] = fits ? tuple_item(b, bind, written ? NULL : &value, i) : value_error();
+	for (uint32_t i = 0; i < bind->nnames; i++)
+		bind_one(b, bind->names[i], items[i], each);
+}
+
+/* Local names are not listed, but what they name is called so in messages. */
+static void name_local(Build *b, Name name, Value *value)
+{
+	if (value->kind == VALUE_TENSOR && graph_node(b->graph, value->node)->name_span.file == 0)
+		graph_node(b->graph, value->node)->name_span = name.span;
+}
+
+Value eval_let_in(Build *b, const AstExpr *expr)
+{
+	Scope *outer = b->at.scope;
+	b->at.scope = scope_new(b, outer);
+	for (uint32_t i = 0; i < expr->nbinds; i++)
+		bind_names(b, &expr->binds[i], name_local);
+	Value value = b->named == expr ? eval_named(b, expr->args[0], b->named_as)
+				       : eval(b, expr->args[0]);
+	b->at.scope = outer;
+	return value;
+}
+
+/* ---- with ---- */
+
+static void list_letters(Build *b, const With *with)
+{
+	for (size_t i = 0; i < with->nodes.n && i < 4; i++) {
+		const Spec *spec = graph_node(b->graph, with->nodes.at[i])->spec;
+		const char *letters = spec_letters(b, spec);
+		if (*letters)
+			diag_note(b->diags, spec->span, "this specification has %s", letters);
+	}
+	if (with->nodes.n == 0)
+		diag_note(b->diags, SPAN_NONE, "there is no specification in the expression itself; "
+			  "those of the functions that it calls are not reached by 'with'");
+}
+
+static void apply_bind(Build *b, const With *with, Bind bind)
+{
+	bool found = false;
+	for (size_t i = 0; i < with->nodes.n; i++) {
+		bind.node = with->nodes.at[i];
+		if (!spec_has_letter(graph_node(b->graph, bind.node)->spec, bind.letter))
+			continue;
+		PUSH(b->arena, b->graph->binds, bind);
+		found = true;
+	}
+	if (found || with->partial || b->stopped)
+		return;
+	diag(b->diags, E0218, bind.span, "no specification here has an axis or row variable '%s'",
+	     bind.letter);
+	list_letters(b, with);
+	Sym nearest = spec_nearest_letter(b, with, bind.letter);
+	if (nearest)
+		diag_fix(b->diags, bind.span, nearest, "did you mean '%s'?", nearest);
+}
+
+static CaptureId declare_capture(Build *b, Name name)
+{
+	CaptureId id = (CaptureId)b->graph->captures.n;
+	PUSH(b->arena, b->graph->captures, ((Capture){name.sym, name.span}));
+	const SizeExpr *size = size_expr_new(b, (SizeExpr){.kind = SX_CAPTURE, .span = name.span,
+							   .capture = id});
+	scope_declare(b, b->at.scope, name, value_size(size, name.span));
+	return id;
+}
+
+/* Captures are visible inside the expression, so they are declared first; then the sizes that are set are
+ * evaluated, then the expression, whose specifications report to `with`. */
+Value eval_with(Build *b, const AstExpr *expr)
+{
+	With with = {.outer = b->at.withs};
+	Bind *binds = ARENA_ARRAY(b->arena, Bind, expr->nbinds);
+	for (uint32_t i = 0; i < expr->nbinds; i++) {
+		Name name = expr->binds[i].names[0];
+		binds[i] = (Bind){.letter = name.sym, .span = name.span, .capture = CAPTURE_NONE};
+		if (!expr->binds[i].value)
+			binds[i].capture = declare_capture(b, name);
+	}
+	for (uint32_t i = 0; i < expr->nbinds; i++) {
+		if (expr->binds[i].value)
+			binds[i].size = eval_size(b, expr->binds[i].value);
+	}
+	b->at.withs = &with;
+	Value value = b->named == expr ? eval_named(b, expr->args[0], b->named_as)
+				       : eval(b, expr->args[0]);
+	b->at.withs = with.outer;
+	for (uint32_t i = 0; i < expr->nbinds; i++) {
+		if ((binds[i].size || binds[i].capture != CAPTURE_NONE) && value.kind != VALUE_ERROR)
+			apply_bind(b, &with, binds[i]);
+	}
+	return value;
+}
+
+/* ---- iterate ---- */
+
+typedef struct Copies { /* the tuples of all copies, one after another */
+	VEC(Value) items;
+	uint32_t nitems, ncopies;
+} Copies;
+
+/* One copy in a scope of its own. */
+static Value eval_copy(Build *b, const AstExpr *expr, Value carried, uint32_t number)
+{
+	Activation outer = b->at;
+	b->at.scope = scope_new(b, outer.scope);
+	b->at.params = param_scope_copy(b, expr, number);
+	scope_declare(b, b->at.scope, expr->name, carried);
+	if (expr->name2.sym)
+		scope_declare(b, b->at.scope, expr->name2, value_integer(number, expr->name2.span));
+	Value value = eval(b, expr->args[2]);
+	b->at = outer;
+	return value;
+}
+
+static Value stack_copies(Build *b, const AstExpr *expr, const Copies *copies, uint32_t item)
+{
+	NodeId *args = ARENA_ARRAY(b->arena, NodeId, copies->ncopies);
+	Span *spans = ARENA_ARRAY(b->arena, Span, copies->ncopies);
+	for (uint32_t i = 0; i < copies->ncopies; i++) {
+		const Value *value = &copies->items.at[i * copies->nitems + item];
+		args[i] = value_to_node(b, *value);
+		spans[i] = value->span;
+	}
+	return value_node(node_stack(b, ROW_BATCH, args, spans, copies->ncopies, expr->span), expr->span);
+}
+
+static Value finish_copies(Build *b, const AstExpr *expr, Value carried, const Copies *copies)
+{
+	Value *items = ARENA_ARRAY(b->arena, Value, copies->nitems);
+	items[0] = carried;
+	for (uint32_t i = 1; i < copies->nitems; i++)
+		items[i] = stack_copies(b, expr, copies, i);
+	return (Value){.kind = VALUE_TUPLE, .items = items, .nitems = copies->nitems, .span = expr->span};
+}
+
+static bool iterate_count(Build *b, const AstExpr *expr, int64_t *count)
+{
+	if (!eval_integer(b, expr->args[0], "the number of copies", count))
+		return false;
+	if (*count >= 0 && *count <= LIMIT_ITERATE)
+		return true;
+	diag(b->diags, E0236, expr->args[0]->span,
+	     "the number of copies is from 0 to %d, and this is %" PRId64, LIMIT_ITERATE, *count);
+	return false;
+}
+
+/* Takes the carried value out of a copy's result, and keeps the rest. */
+static Value carry(Build *b, const AstExpr *expr, const Value *value, Copies *copies)
+{
+	bool tuple = value->kind == VALUE_TUPLE;
+	uint32_t nitems = tuple ? value->nitems : 1;
+	if (copies->ncopies++ == 0)
+		copies->nitems = nitems;
+	if (value->kind == VALUE_ERROR)
+		return *value;
+	if (nitems != copies->nitems) {
+		diag(b->diags, E0222, expr->args[2]->span,
+		     "copy %" PRIu32 " gives %" PRIu32 " values, and the first one gives %" PRIu32,
+		     copies->ncopies - 1, nitems, copies->nitems);
+		return value_error();
+	}
+	for (uint32_t i = 0; tuple && i < nitems; i++)
+		PUSH(b->arena, copies->items, value->items[i]);
+	Span span = tuple ? value->items[0].span : expr->args[2]->span;
+	return value_node(value_to_node(b, tuple ? value->items[0] : *value), span);
+}
+
+Value eval_iterate(Build *b, const AstExpr *expr)
+{
+	int64_t count;
+	Copies copies = {0};
+	Value carried = eval(b, expr->args[1]);
+	if (!iterate_count(b, expr, &count) || carried.kind == VALUE_ERROR)
+		return value_error();
+	carried = value_node(value_to_node(b, carried), expr->args[1]->span);
+	for (uint32_t i = 0; i < count && carried.kind != VALUE_ERROR; i++) {
+		Value value = eval_copy(b, expr, carried, i);
+		carried = carry(b, expr, &value, &copies);
+	}
+	if (carried.kind == VALUE_ERROR || copies.items.n == 0)
+		return carried;
+	return finish_copies(b, expr, carried, &copies);
+}

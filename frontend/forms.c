@@ -1,0 +1,412 @@
+/* The functions of the language that are not pointwise: specifications, stack, gather and the rest.
+ *
+ * `forms` is the list; pointwise functions come from base/ops.def and casts from base/dtype.def.
+ */
+#include <string.h>
+
+#include "frontend/build.h"
+
+typedef Value FormRun(Build *b, const AstExpr *call);
+
+typedef struct Form {
+	const char *name;
+	uint32_t least, most; /* arguments, keywords apart */
+	FormRun *run;
+	const char *usage;
+} Form;
+
+/* ---- arguments ---- */
+
+static bool is_key(const AstExpr *call, uint32_t i) { return call->keys && call->keys[i].sym; }
+
+static uint32_t count_positional(const AstExpr *call)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 1; i < call->nargs; i++)
+		n += !is_key(call, i);
+	return n;
+}
+
+/* One of a closed list of words, or OP_NONE after an error. */
+typedef struct OpWord {
+	const char *word;
+	Op op;
+} OpWord;
+
+static const OpWord combines[] = {
+	{"mul", OP_MUL}, {"add", OP_ADD}, {"sub", OP_SUB}, {"div", OP_DIV}, {"max", OP_MAX},
+	{"min", OP_MIN}, {"where", OP_WHERE}, {"fma", OP_FMA}, {NULL, OP_NONE},
+};
+static const OpWord reduces[] = {
+	{"sum", OP_ADD}, {"max", OP_MAX}, {"min", OP_MIN}, {"prod", OP_MUL}, {NULL, OP_NONE},
+};
+
+static Op op_word(Build *b, const AstExpr *expr, const OpWord *words)
+{
+	const char *list = "";
+	Sym names[16];
+	uint32_t n = 0;
+	for (const OpWord *word = words; word->word; word++) {
+		if (expr->kind == AST_NAME && strcmp(expr->name.sym, word->word) == 0)
+			return word->op;
+		list = arena_printf(b->arena, "%s%s%s", list, n ? ", " : "", word->word);
+		names[n++] = word->word;
+	}
+	diag(b->diags, E0221, expr->span, "one of these words is needed here: %s", list);
+	Sym nearest = expr->kind == AST_NAME ? name_nearest(b, expr->name.sym, names, n) : NULL;
+	if (nearest)
+		diag_fix(b->diags, expr->span, nearest, "did you mean '%s'?", nearest);
+	return OP_NONE;
+}
+
+/* Evaluates the arguments from `first` on into parts; false after an error. */
+static bool eval_operands(Build *b, const AstExpr *call, uint32_t first, SpecParts *parts)
+{
+	parts->args = ARENA_ARRAY(b->arena, NodeId, call->nargs);
+	parts->spans = ARENA_ARRAY(b->arena, Span, call->nargs);
+	parts->span = call->span;
+	parts->op_span = call->args[0]->span;
+	bool good = true;
+	for (uint32_t i = first; i < call->nargs; i++) {
+		if (is_key(call, i))
+			continue;
+		parts->spans[parts->nargs] = call->args[i]->span;
+		parts->args[parts->nargs] = eval_node(b, call->args[i]);
+		good = parts->args[parts->nargs++] != NODE_NONE && good;
+	}
+	return good;
+}
+
+static const Spec *spec_argument(Build *b, const AstExpr *call, uint32_t at)
+{
+	if (at < call->nargs && call->args[at]->kind == AST_STRING)
+		return spec_resolve(b, call->args[at]);
+	diag(b->diags, E0239, call->span, "a specification in quotes is needed here, such as \"i, j => i\"");
+	return NULL;
+}
+
+/* ---- specifications ---- */
+
+static bool combine_fits(Op op, uint32_t nargs)
+{
+	if (op == OP_WHERE || op == OP_FMA)
+		return nargs == 3;
+	return nargs == 2 || (nargs == 3 && op != OP_SUB && op != OP_DIV);
+}
+
+NodeId form_spec_node(Build *b, const SpecParts *parts)
+{
+	bool block = spec_result_concatenates(parts->spec);
+	Op op = block || parts->nargs == 1 ? OP_ID : parts->op;
+	Dtype dtypes[3];
+	if (block || nodes_join_for(b, op, parts->args, parts->spans, parts->nargs) == DTYPE_NONE)
+		nodes_join(b, parts->args, parts->nargs);
+	for (int i = 0; i < 3; i++)
+		dtypes[i] = node_dtype(b, parts->args[0]);
+	NodeId id = node_new(b, block ? NODE_BLOCK : NODE_SPEC, parts->span, parts->op_span);
+	node_set_args(b, id, parts->args, parts->spans, parts->nargs);
+	Node *node = graph_node(b->graph, id);
+	node->op = op;
+	node->reduce = parts->reduce;
+	node->spec = parts->spec;
+	node->dtype = op_result_dtype(op, dtypes, op_arity(op));
+	spec_report_to_withs(b, id);
+	return id;
+}
+
+static Value finish_spec(Build *b, const AstExpr *call, uint32_t first, SpecParts *parts)
+{
+	bool good = eval_operands(b, call, first, parts);
+	if (!good || !parts->spec || !spec_check_count(b, parts->spec, parts->nargs, call->span))
+		return value_error();
+	return value_node(form_spec_node(b, parts), call->span);
+}
+
+static bool einsum_keys(Build *b, const AstExpr *call, SpecParts *parts, const AstExpr **op)
+{
+	for (uint32_t i = 1; i < call->nargs; i++) {
+		if (!is_key(call, i))
+			continue;
+		bool combine = strcmp(call->keys[i].sym, "op") == 0;
+		if (combine) {
+			*op = call->args[i];
+			parts->op = op_word(b, call->args[i], combines);
+		} else if (strcmp(call->keys[i].sym, "reduce") == 0) {
+			parts->reduce = op_word(b, call->args[i], reduces);
+		} else {
+			diag(b->diags, E0207, call->keys[i].span,
+			     "einsum has no argument '%s'; it has op= and reduce=", call->keys[i].sym);
+			return false;
+		}
+		if ((combine ? parts->op : parts->reduce) == OP_NONE)
+			return false;
+	}
+	return true;
+}
+
+static Value run_einsum(Build *b, const AstExpr *call)
+{
+	SpecParts parts = {.op = OP_MUL, .reduce = OP_ADD};
+	const AstExpr *op = NULL;
+	if (!einsum_keys(b, call, &parts, &op))
+		return value_error();
+	parts.spec = spec_argument(b, call, 1);
+	uint32_t nargs = count_positional(call) - 1;
+	bool block = parts.spec && spec_result_concatenates(parts.spec);
+	if (parts.spec && !block && nargs > 3) {
+		diag(b->diags, E0239, call->span, "einsum combines at most three operands");
+		return value_error();
+	}
+	if (parts.spec && op && (block || !combine_fits(parts.op, nargs))) {
+		diag(b->diags, E0221, op->span, block ? "concatenated operands are not combined"
+				: "this operation does not combine that many operands");
+		return value_error();
+	}
+	return finish_spec(b, call, 2, &parts);
+}
+
+static Value run_sum(Build *b, const AstExpr *call)
+{
+	SpecParts parts = {.op = OP_ID, .reduce = OP_ADD};
+	bool all = call->nargs == 2 && call->args[1]->kind != AST_STRING;
+	parts.spec = all ? spec_reduce_all(b, call->span) : spec_argument(b, call, 1);
+	return finish_spec(b, call, all ? 1 : 2, &parts);
+}
+
+static Value run_reduce(Build *b, const AstExpr *call)
+{
+	SpecParts parts = {.op = OP_ID};
+	parts.reduce = op_word(b, call->args[1], reduces);
+	if (parts.reduce == OP_NONE)
+		return value_error();
+	bool all = call->nargs == 3 && call->args[2]->kind != AST_STRING;
+	parts.spec = all ? spec_reduce_all(b, call->span) : spec_argument(b, call, 2);
+	return finish_spec(b, call, all ? 2 : 3, &parts);
+}
+
+static Value run_permute(Build *b, const AstExpr *call)
+{
+	SpecParts parts = {.op = OP_ID, .reduce = OP_ADD};
+	parts.spec = spec_argument(b, call, 1);
+	if (!parts.spec || !spec_check_count(b, parts.spec, 1, call->span) ||
+	    !spec_check_permute(b, parts.spec))
+		return value_error();
+	Value value = finish_spec(b, call, 2, &parts);
+	if (value.kind == VALUE_TENSOR)
+		graph_node(b->graph, value.node)->permutes = true;
+	return value;
+}
+
+static Value run_concat(Build *b, const AstExpr *call)
+{
+	SpecParts parts = {.op = OP_ID, .reduce = OP_ADD};
+	parts.spec = spec_argument(b, call, 1);
+	if (parts.spec && !spec_result_concatenates(parts.spec)) {
+		diag(b->diags, E0239, parts.spec->span,
+		     "concat needs a concatenated axis in the result, such as \"x; y => x^y\"");
+		return value_error();
+	}
+	return finish_spec(b, call, 2, &parts);
+}
+
+static Value run_argmax(Build *b, const AstExpr *call)
+{
+	SpecParts parts = {.op = OP_ID};
+	parts.spec = spec_argument(b, call, 1);
+	if (!eval_operands(b, call, 2, &parts) || !parts.spec ||
+	    !spec_check_count(b, parts.spec, parts.nargs, call->span) ||
+	    !spec_check_argmax(b, parts.spec))
+		return value_error();
+	node_settle(b, parts.args[0], DTYPE_NONE);
+	NodeId id = node_new(b, NODE_ARGMAX, call->span, call->args[0]->span);
+	node_set_args(b, id, parts.args, parts.spans, 1);
+	graph_node(b->graph, id)->spec = parts.spec;
+	graph_node(b->graph, id)->dtype = DTYPE_I32;
+	spec_report_to_withs(b, id);
+	return value_node(id, call->span);
+}
+
+/* ---- other forms ---- */
+
+static Value run_stack(Build *b, const AstExpr *call)
+{
+	static const char *const words[] = {"batch", "input", "output"};
+	const AstExpr *kind = call->args[1];
+	for (RowKind row = 0; row < ROW_KINDS; row++) {
+		if (kind->kind != AST_NAME || strcmp(kind->name.sym, words[row]) != 0)
+			continue;
+		SpecParts parts = {.op = OP_ID};
+		if (!eval_operands(b, call, 2, &parts))
+			return value_error();
+		return value_node(node_stack(b, row, parts.args, parts.spans, parts.nargs, call->span),
+				  call->span);
+	}
+	diag(b->diags, E0221, kind->span, "one of these words is needed here: batch, input, output");
+	return value_error();
+}
+
+static Value run_gather(Build *b, const AstExpr *call)
+{
+	SpecParts parts = {.op = OP_ID};
+	if (!eval_operands(b, call, 1, &parts))
+		return value_error();
+	node_settle(b, parts.args[0], DTYPE_NONE);
+	node_settle(b, parts.args[1], DTYPE_I32);
+	Dtype ids = node_dtype(b, parts.args[1]);
+	if (!dtype_is_integer(ids)) {
+		diag(b->diags, E0231, parts.spans[1], "the indices of gather are integers, and these are %s",
+		     dtype_name(ids));
+		Span start = {parts.spans[1].file, parts.spans[1].start, parts.spans[1].start};
+		if (graph_node(b->graph, parts.args[1])->kind != NODE_INPUT)
+			diag_fix(b->diags, start, "i32", "i32(...) makes integers of them");
+		else
+			diag_note(b->diags, graph_node(b->graph, parts.args[1])->span,
+				  "declared here: 'i32' before the shape makes them integers");
+		return value_error();
+	}
+	NodeId id = node_new(b, NODE_GATHER, call->span, call->args[0]->span);
+	node_set_args(b, id, parts.args, parts.spans, 2);
+	graph_node(b->graph, id)->dtype = node_dtype(b, parts.args[0]);
+	return value_node(id, call->span);
+}
+
+static Value run_reshape(Build *b, const AstExpr *call)
+{
+	SpecParts parts = {.op = OP_ID};
+	if (!eval_operands(b, call, 1, &parts))
+		return value_error();
+	node_settle(b, parts.args[0], DTYPE_NONE);
+	NodeId id = node_new(b, NODE_RESHAPE, call->span, call->args[0]->span);
+	node_set_args(b, id, parts.args, parts.spans, 1);
+	graph_node(b->graph, id)->dtype = node_dtype(b, parts.args[0]);
+	return value_node(id, call->span);
+}
+
+static Value run_range(Build *b, const AstExpr *call)
+{
+	const SizeExpr *size = eval_size(b, call->args[1]);
+	if (!size)
+		return value_error();
+	NodeId id = node_new(b, NODE_RANGE, call->span, call->args[0]->span);
+	graph_node(b->graph, id)->size_expr = size;
+	graph_node(b->graph, id)->dtype = DTYPE_I32;
+	return value_node(id, call->span);
+}
+
+static Value run_offsets(Build *b, const AstExpr *call)
+{
+	NodeId id = node_new(b, NODE_OFFSETS, call->span, call->args[0]->span);
+	graph_node(b->graph, id)->dtype = DTYPE_I32;
+	return value_node(id, call->span);
+}
+
+static Value refuse_random(Build *b, const AstExpr *call)
+{
+	diag(b->diags, E0912, call->span, "random numbers are not supported yet");
+	return value_error();
+}
+
+static Value refuse_file(Build *b, const AstExpr *call)
+{
+	diag(b->diags, E0224, call->span, "a file's data needs a name: const NAME = file(...)");
+	return value_error();
+}
+
+static const Form forms[] = {
+	{"einsum", 2, UINT32_MAX, run_einsum, "einsum(\"i, j; j => i\", a, b)"},
+	{"sum", 1, 2, run_sum, "sum(\"i, j => i\", a) or sum(a)"},
+	{"reduce", 2, 3, run_reduce, "reduce(max, \"i, j => i\", a) or reduce(max, a)"},
+	{"argmax", 2, 2, run_argmax, "argmax(\"i, j => i\", a)"},
+	{"permute", 2, 2, run_permute, "permute(\"i, j => j, i\", a)"},
+	{"concat", 2, UINT32_MAX, run_concat, "concat(\"x; y => x^y\", a, b)"},
+	{"stack", 2, UINT32_MAX, run_stack, "stack(batch, a, b)"},
+	{"gather", 2, 2, run_gather, "gather(table, ids)"},
+	{"reshape", 1, 1, run_reshape, "reshape(a)"},
+	{"range", 1, 1, run_range, "range(n)"},
+	{"offsets", 0, 0, run_offsets, "offsets()"},
+	{"file", 1, 1, refuse_file, "file(\"x.npy\")"},
+	{"uniform", 0, UINT32_MAX, refuse_random, "uniform()"},
+	{"normal", 0, UINT32_MAX, refuse_random, "normal()"},
+	{"self_id", 0, UINT32_MAX, refuse_random, "self_id()"},
+	{"threefry4x32", 0, UINT32_MAX, refuse_random, "threefry4x32(key, counter)"},
+	{"uint4x32_to_uniform", 0, UINT32_MAX, refuse_random, "uint4x32_to_uniform(x)"},
+	{"uint4x32_to_uniforms", 0, UINT32_MAX, refuse_random, "uint4x32_to_uniforms(x)"},
+};
+enum { NFORMS = sizeof forms / sizeof *forms };
+
+static const Form *find_form(const char *name)
+{
+	for (uint32_t i = 0; i < NFORMS; i++) {
+		if (strcmp(forms[i].name, name) == 0)
+			return &forms[i];
+	}
+	return NULL;
+}
+
+bool form_exists(const char *name)
+{
+	size_t len = strlen(name);
+	return find_form(name) || op_from_name(name, len) != OP_NONE ||
+	       dtype_from_name(name, len) != DTYPE_NONE;
+}
+
+const char *form_name(uint32_t i) { return i < NFORMS ? forms[i].name : NULL; }
+
+static Value run_cast(Build *b, Dtype dtype, const AstExpr *call)
+{
+	Value value = eval(b, call->args[1]);
+	bool scales = value_scales(&value);
+	NodeId node = value_to_node(b, value);
+	if (node == NODE_NONE)
+		return value_error();
+	Value cast = value_node(node_cast(b, node, written_dtype(b, dtype, call->span), call->span),
+				call->span);
+	cast.scales = scales;
+	return cast;
+}
+
+static Value run_pointwise(Build *b, Op op, const AstExpr *call)
+{
+	Value args[3];
+	bool good = true;
+	for (uint32_t i = 1; i < call->nargs; i++) {
+		args[i - 1] = eval(b, call->args[i]);
+		good = good && args[i - 1].kind != VALUE_ERROR;
+	}
+	return good ? eval_pointwise(b, op, args, call->nargs - 1, call) : value_error();
+}
+
+static bool check_count(Build *b, Sym name, const AstExpr *call, uint32_t least, uint32_t most)
+{
+	uint32_t n = count_positional(call);
+	for (uint32_t i = 1; i < call->nargs && strcmp(name, "einsum") != 0; i++) {
+		if (!is_key(call, i))
+			continue;
+		diag(b->diags, E0207, call->keys[i].span, "'%s' has no argument with the name '%s'", name,
+		     call->keys[i].sym);
+		return false;
+	}
+	if (n >= least && n <= most)
+		return true;
+	const Form *form = find_form(name);
+	if (form)
+		diag(b->diags, E0206, call->span, "'%s' does not take %u argument%s; write %s", name, n,
+		     n == 1 ? "" : "s", form->usage);
+	else
+		diag(b->diags, E0206, call->span, "'%s' takes %u argument%s, and %u %s given", name, least,
+		     least == 1 ? "" : "s", n, n == 1 ? "is" : "are");
+	return false;
+}
+
+Value eval_form(Build *b, Sym name, const AstExpr *call)
+{
+	size_t len = strlen(name);
+	const Form *form = find_form(name);
+	Op op = form ? OP_NONE : op_from_name(name, len);
+	uint32_t arity = op == OP_NONE ? 1 : (uint32_t)op_arity(op);
+	if (!check_count(b, name, call, form ? form->least : arity, form ? form->most : arity))
+		return value_error();
+	if (form)
+		return form->run(b, call);
+	return op == OP_NONE ? run_cast(b, dtype_from_name(name, len), call) : run_pointwise(b, op, call);
+}

@@ -1,0 +1,67 @@
+/* Syntax tree to tensor graph: sets the state up, evaluates the main file, settles what waits. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/build.h"
+
+static Graph *graph_new(Build *b)
+{
+	Graph *graph = ARENA_NEW(b->arena, Graph);
+	graph->arena = b->arena;
+	graph->symbols = b->symbols;
+	graph->sizes = sizes_new(b->arena);
+	return graph;
+}
+
+static const char *main_path(const Build *b, const AstFile *ast)
+{
+	const Source *source = source_at(b->sources, ast->file);
+	return source ? source->path : "";
+}
+
+static void check_defines(Build *b, uint32_t ndefines)
+{
+	for (uint32_t i = 0; i < ndefines; i++) {
+		if (b->define_used[i])
+			continue;
+		const char *name = b->options->defines[i].name;
+		diag(b->diags, E0230, SPAN_NONE, "-D %s: the program declares no dim of that name", name);
+		uint32_t ndims = (uint32_t)b->define_names.n;
+		Sym nearest = name_nearest(b, name, b->define_names.at, ndims);
+		if (nearest)
+			diag_note(b->diags, SPAN_NONE, "did you mean '%s'?", nearest);
+	}
+}
+
+/* What is still without a dtype takes f32; users before operands, so that an expression settles whole. */
+static void settle_all(Build *b)
+{
+	for (size_t i = b->graph->nodes.n; i-- > 0;)
+		node_settle(b, (NodeId)i, DTYPE_NONE);
+}
+
+Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast, const FrontendOptions *options)
+{
+	Build build = {.parse = parse, .arena = parse->perm, .symbols = parse->symbols, .sources = sources,
+		       .diags = parse->diags, .options = options};
+	Build *b = &build;
+	Sym none = sym_cstr(b->symbols, "");
+	b->graph = graph_new(b);
+	const char *path = main_path(b, ast);
+	char *real = realpath(path, NULL);
+	FileState file = {.path = path, .prefix = none,
+			  .real_path = arena_strndup(b->arena, real ? real : path, strlen(real ? real : path))};
+	free(real);
+	b->file = &file;
+	b->define_used = ARENA_ARRAY(b->arena, bool, options->ndefines + 1);
+	PUSH(b->arena, b->graph->sites, ((Site){.name = none}));
+	PUSH(b->arena, b->graph->files, path);
+	b->at.scope = scope_new(b, NULL);
+	b->at.params = param_scope_new(b, none, none);
+	eval_file(b, ast);
+	check_defines(b, options->ndefines);
+	settle_all(b);
+	if (b->diags->nerrors == 0)
+		routines_finish(b);
+	return b->graph;
+}

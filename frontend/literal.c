@@ -1,0 +1,267 @@
+/* Literals to data: nested brackets become one array in storage order, or a stack where an element is a
+ * tensor.
+ *
+ *   nest     := levels, outermost first, each an axis of one kind
+ *   storage  := the levels of kind batch, then output, then input, each group outermost first
+ *
+ * A literal waits for its dtype like a number: its elements are doubles until node_settle says what
+ * they become.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "frontend/build.h"
+
+enum { LEVELS_MAX = 32 };
+
+typedef struct Nest {
+	uint32_t n;
+	RowKind rows[LEVELS_MAX];
+	int64_t extents[LEVELS_MAX], strides[LEVELS_MAX];
+	Sym labels[LEVELS_MAX];
+	Span spans[LEVELS_MAX];
+	int64_t count;
+} Nest;
+
+typedef struct Fill {
+	const Nest *nest;
+	double *out;
+	bool integers;
+} Fill;
+
+static bool is_container(const AstExpr *expr)
+{
+	return expr->kind == AST_OUTPUTS || expr->kind == AST_BATCHES || expr->kind == AST_TUPLE;
+}
+
+bool literal_is(const AstExpr *expr) { return is_container(expr); }
+
+static RowKind row_of(const AstExpr *expr)
+{
+	return expr->kind == AST_OUTPUTS ? ROW_OUTPUT : expr->kind == AST_BATCHES ? ROW_BATCH : ROW_INPUT;
+}
+
+/* Built from numbers alone: evaluating it makes no nodes. */
+static bool is_numeric(Build *b, const AstExpr *expr)
+{
+	switch (expr->kind) {
+	case AST_NUMBER: return true;
+	case AST_NAME: {
+		const Binding *binding = scope_find(b->at.scope, expr->name.sym);
+		return binding ? value_is_known(b, &binding->value) : !form_exists(expr->name.sym);
+	}
+	case AST_UNARY:
+	case AST_BINARY:
+	case AST_COMPOSE:
+	case AST_OUTPUTS:
+	case AST_BATCHES:
+	case AST_TUPLE:
+		for (uint32_t i = 0; i < expr->nargs; i++) {
+			if (is_container(expr->args[i]) && !is_container(expr))
+				return false;
+			if (!is_numeric(b, expr->args[i]))
+				return false;
+		}
+		return true;
+	default: return false;
+	}
+}
+
+/* ---- nests of numbers ---- */
+
+static bool measure(Build *b, const AstExpr *expr, Nest *nest)
+{
+	for (; is_container(expr); expr = expr->args[0]) {
+		if (expr->nargs == 0) {
+			diag(b->diags, E0223, expr->span, "a literal has at least one element");
+			return false;
+		}
+		if (nest->n == LEVELS_MAX) {
+			diag(b->diags, E0223, expr->span, "a literal has at most %d axes", LEVELS_MAX);
+			return false;
+		}
+		nest->rows[nest->n] = row_of(expr);
+		nest->extents[nest->n] = expr->nargs;
+		nest->labels[nest->n] = expr->label.sym;
+		nest->spans[nest->n++] = expr->span;
+	}
+	nest->count = 1;
+	static const RowKind inner_first[] = {ROW_INPUT, ROW_OUTPUT, ROW_BATCH};
+	for (int k = 0; k < 3; k++) {
+		for (uint32_t level = nest->n; level-- > 0;) {
+			if (nest->rows[level] != inner_first[k])
+				continue;
+			nest->strides[level] = nest->count;
+			if (__builtin_mul_overflow(nest->count, nest->extents[level], &nest->count))
+				nest->count = INT64_MAX;
+		}
+	}
+	return true;
+}
+
+static bool report_ragged(Build *b, const AstExpr *expr, const Nest *nest, uint32_t level)
+{
+	if (level < nest->n && is_container(expr) && row_of(expr) == nest->rows[level])
+		diag(b->diags, E0223, expr->span, "%" PRIu32 " elements here, and %" PRId64 " in the first "
+		     "one", expr->nargs, nest->extents[level]);
+	else
+		diag(b->diags, E0223, expr->span, "this element is not of the same form as the first one");
+	if (nest->n)
+		diag_note(b->diags, nest->spans[level < nest->n ? level : nest->n - 1], "the first one");
+	return false;
+}
+
+static bool fill(Build *b, const AstExpr *expr, Fill *state, uint32_t level, int64_t at)
+{
+	const Nest *nest = state->nest;
+	bool container = is_container(expr);
+	if (container != (level < nest->n) ||
+	    (container && (row_of(expr) != nest->rows[level] || expr->nargs != nest->extents[level])))
+		return report_ragged(b, expr, nest, level);
+	for (uint32_t i = 0; container && i < expr->nargs; i++) {
+		if (!fill(b, expr->args[i], state, level + 1, at + i * nest->strides[level]))
+			return false;
+	}
+	if (container)
+		return true;
+	if (expr->kind == AST_NUMBER) {
+		state->out[at] = expr->is_integer ? (double)expr->integer : expr->number;
+		state->integers = state->integers && expr->is_integer;
+		return true;
+	}
+	Value value = eval(b, expr);
+	int64_t integer;
+	state->integers = state->integers && value_get_integer(b, &value, &integer) &&
+			  (value.kind == VALUE_SIZE || value.is_integer);
+	return value_get_number(b, &value, &state->out[at]);
+}
+
+static const ShapeDecl *nest_shape(Build *b, const Nest *nest, Span span)
+{
+	ShapeDecl *decl = ARENA_NEW(b->arena, ShapeDecl);
+	decl->span = span;
+	for (RowKind row = 0; row < ROW_KINDS; row++) {
+		DeclRow *to = &decl->rows[row];
+		to->var_at = -1;
+		to->axes = ARENA_ARRAY(b->arena, DeclAxis, nest->n);
+		for (uint32_t level = 0; level < nest->n; level++) {
+			if (nest->rows[level] == row)
+				to->axes[to->naxes++] = (DeclAxis){nest->spans[level], nest->labels[level],
+					size_expr_number(b, nest->extents[level], nest->spans[level])};
+		}
+	}
+	return decl;
+}
+
+NodeId literal_node(Build *b, Span span, const ShapeDecl *shape, ConstData data)
+{
+	NodeId id = node_new(b, NODE_CONST, span, span);
+	ConstData *copy = ARENA_NEW(b->arena, ConstData);
+	*copy = data;
+	graph_node(b->graph, id)->shape = shape;
+	graph_node(b->graph, id)->data = copy;
+	return id;
+}
+
+static NodeId numeric_literal(Build *b, const AstExpr *expr)
+{
+	Nest nest = {0};
+	if (!measure(b, expr, &nest))
+		return NODE_NONE;
+	/* A ragged literal may measure as far larger than its text. */
+	if (nest.count > (int64_t)(expr->span.end - expr->span.start)) {
+		diag(b->diags, E0223, expr->span, "the elements of this literal are not of one form");
+		return NODE_NONE;
+	}
+	Fill state = {&nest, ARENA_ARRAY(b->arena, double, (size_t)nest.count), true};
+	if (!fill(b, expr, &state, 0, 0))
+		return NODE_NONE;
+	NodeId id = literal_node(b, expr->span, nest_shape(b, &nest, expr->span),
+			       (ConstData){state.out, nest.count, NULL});
+	graph_node(b->graph, id)->is_integer = state.integers;
+	return id;
+}
+
+/* ---- literals with tensors inside ---- */
+
+static NodeId stacked_literal(Build *b, const AstExpr *expr)
+{
+	NodeId *args = ARENA_ARRAY(b->arena, NodeId, expr->nargs);
+	Span *spans = ARENA_ARRAY(b->arena, Span, expr->nargs);
+	for (uint32_t i = 0; i < expr->nargs; i++) {
+		args[i] = eval_node(b, expr->args[i]);
+		spans[i] = expr->args[i]->span;
+	}
+	NodeId id = node_stack(b, row_of(expr), args, spans, expr->nargs, expr->span);
+	if (id != NODE_NONE)
+		graph_node(b->graph, id)->stack_label = expr->label.sym;
+	return id;
+}
+
+NodeId eval_literal(Build *b, const AstExpr *expr)
+{
+	return is_numeric(b, expr) ? numeric_literal(b, expr) : stacked_literal(b, expr);
+}
+
+NodeId literal_from_tuple(Build *b, const Value *tuple)
+{
+	NodeId *args = ARENA_ARRAY(b->arena, NodeId, tuple->nitems);
+	Span *spans = ARENA_ARRAY(b->arena, Span, tuple->nitems);
+	double *numbers = ARENA_ARRAY(b->arena, double, tuple->nitems);
+	Nest nest = {.n = 1, .rows = {ROW_INPUT}, .extents = {tuple->nitems}, .spans = {tuple->span}};
+	bool integers = true, known = true;
+	for (uint32_t i = 0; i < tuple->nitems && known; i++) {
+		known = value_get_number(b, &tuple->items[i], &numbers[i]);
+		integers = integers && (tuple->items[i].kind == VALUE_SIZE || tuple->items[i].is_integer);
+	}
+	if (known) {
+		NodeId id = literal_node(b, tuple->span, nest_shape(b, &nest, tuple->span),
+				       (ConstData){numbers, tuple->nitems, NULL});
+		graph_node(b->graph, id)->is_integer = integers;
+		return id;
+	}
+	for (uint32_t i = 0; i < tuple->nitems; i++) {
+		args[i] = value_to_node(b, tuple->items[i]);
+		spans[i] = tuple->items[i].span;
+	}
+	return node_stack(b, ROW_INPUT, args, spans, tuple->nitems, tuple->span);
+}
+
+/* ---- doubles to the dtype ---- */
+
+static void to_integers(Build *b, const Node *node, const double *from, int32_t *to)
+{
+	for (int64_t i = 0; i < node->data->count; i++) {
+		if (!(from[i] >= INT32_MIN && from[i] <= INT32_MAX)) {
+			diag(b->diags, E0232, node->span, "%.17g is outside the range of i32", from[i]);
+			return;
+		}
+		to[i] = (int32_t)from[i];
+	}
+}
+
+void literal_finish(Build *b, NodeId id)
+{
+	Node *node = graph_node(b->graph, id);
+	if (node->kind == NODE_NUMBER && node->dtype == DTYPE_I32 &&
+	    (node->integer < INT32_MIN || node->integer > INT32_MAX))
+		diag(b->diags, E0232, node->span, "%" PRId64 " is outside the range of i32", node->integer);
+	if (node->kind != NODE_CONST || node->dtype == DTYPE_F64)
+		return;
+	const double *from = node->data->bytes;
+	size_t n = (size_t)node->data->count;
+	ConstData *data = ARENA_NEW(b->arena, ConstData);
+	*data = *node->data;
+	if (node->dtype == DTYPE_I32) {
+		int32_t *to = ARENA_ARRAY(b->arena, int32_t, n);
+		to_integers(b, node, from, to);
+		data->bytes = to;
+	} else {
+		float *to = ARENA_ARRAY(b->arena, float, n);
+		for (size_t i = 0; i < n; i++)
+			to[i] = (float)from[i];
+		data->bytes = to;
+	}
+	node->data = data;
+}

@@ -1,0 +1,221 @@
+/* Nodes: making them, and giving them dtypes.
+ *
+ * A number, a size and a literal have no dtype of their own: they take their neighbour's when they meet
+ * one, and so does arithmetic between them. Such nodes wait with DTYPE_NONE; node_settle decides for a
+ * node and for all that waits below it. What is not written as an integer, or divides, is never
+ * made an integer: beside an integer it is f32.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/build.h"
+
+NodeId node_new(Build *b, NodeKind kind, Span span, Span op_span)
+{
+	Node node = {.kind = kind, .op = OP_NONE, .reduce = OP_NONE, .dtype = DTYPE_NONE, .span = span,
+		     .op_span = op_span, .site = b->at.site, .target = NODE_NONE, .acc = OP_NONE};
+	PUSH(b->arena, b->graph->nodes, node);
+	return (NodeId)(b->graph->nodes.n - 1);
+}
+
+void node_set_args(Build *b, NodeId id, const NodeId *args, const Span *spans, uint32_t nargs)
+{
+	Node *node = graph_node(b->graph, id);
+	node->nargs = nargs;
+	node->args = ARENA_ARRAY(b->arena, NodeId, nargs);
+	node->arg_spans = ARENA_ARRAY(b->arena, Span, nargs);
+	memcpy(node->args, args, nargs * sizeof *args);
+	memcpy(node->arg_spans, spans, nargs * sizeof *spans);
+}
+
+NodeId node_move_last(Build *b, NodeId id)
+{
+	Node copy = *graph_node(b->graph, id);
+	PUSH(b->arena, b->graph->nodes, copy);
+	for (With *with = b->at.withs; with; with = with->outer)
+		PUSH(b->arena, with->nodes, (NodeId)(b->graph->nodes.n - 1));
+	return (NodeId)(b->graph->nodes.n - 1);
+}
+
+Dtype node_dtype(const Build *b, NodeId id) { return graph_node(b->graph, id)->dtype; }
+
+void node_name(Build *b, NodeId id, Sym name, Span span)
+{
+	Node *node = graph_node(b->graph, id);
+	if (node->name || node->kind == NODE_NUMBER)
+		return;
+	node->name = name;
+	node->name_span = span;
+}
+
+void listing_add(Build *b, Sym name, NodeId node, Span span)
+{
+	PUSH(b->arena, b->graph->listing, ((Listing){name, node, span}));
+}
+
+/* ---- dtypes ---- */
+
+static bool gives_truth(Op op) { return (op >= OP_LT && op <= OP_OR) || op == OP_NOT; }
+
+/* An operation on integers that computes in f32. */
+static bool wants_float(Op op)
+{
+	Dtype integers[3] = {DTYPE_I32, DTYPE_I32, DTYPE_I32};
+	return !gives_truth(op) && dtype_is_float(op_result_dtype(op, integers, op_arity(op)));
+}
+
+static bool is_floating(const Node *node)
+{
+	switch (node->kind) {
+	case NODE_NUMBER:
+	case NODE_CONST: return !node->is_integer;
+	case NODE_POINTWISE: return wants_float(node->op);
+	default: return false;
+	}
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	NodeId x = *(const NodeId *)a, y = *(const NodeId *)b;
+	return (x > y) - (x < y);
+}
+
+void node_settle(Build *b, NodeId id, Dtype dtype)
+{
+	if (id == NODE_NONE || node_dtype(b, id) != DTYPE_NONE)
+		return;
+	VEC(NodeId) waiting = {0};
+	PUSH(b->arena, waiting, id);
+	graph_node(b->graph, id)->dtype = DTYPE_F32; /* marks it as seen */
+	bool floating = dtype == DTYPE_NONE;
+	for (size_t i = 0; i < waiting.n; i++) {
+		const Node *node = graph_node(b->graph, waiting.at[i]);
+		floating = floating || is_floating(node);
+		for (uint32_t k = 0; k < node->nargs; k++) {
+			Node *arg = graph_node(b->graph, node->args[k]);
+			if (arg->dtype == DTYPE_NONE) {
+				arg->dtype = DTYPE_F32;
+				PUSH(b->arena, waiting, node->args[k]);
+			}
+		}
+	}
+	if (floating && !dtype_is_float(dtype == DTYPE_NONE ? DTYPE_I32 : dtype))
+		dtype = DTYPE_F32;
+	qsort(waiting.at, waiting.n, sizeof *waiting.at, compare_ids);
+	for (size_t i = 0; i < waiting.n; i++) {
+		graph_node(b->graph, waiting.at[i])->dtype = dtype;
+		literal_finish(b, waiting.at[i]);
+	}
+}
+
+NodeId node_cast(Build *b, NodeId id, Dtype dtype, Span span)
+{
+	if (id == NODE_NONE)
+		return id;
+	node_settle(b, id, dtype);
+	if (node_dtype(b, id) == dtype)
+		return id;
+	NodeId cast = node_new(b, NODE_CAST, span, span);
+	node_set_args(b, cast, &id, &span, 1);
+	graph_node(b->graph, cast)->dtype = dtype;
+	return cast;
+}
+
+static Dtype join_of(const Build *b, const NodeId *args, uint32_t nargs)
+{
+	Dtype joined = DTYPE_NONE;
+	for (uint32_t i = 0; i < nargs; i++)
+		joined = dtype_join(joined, node_dtype(b, args[i]));
+	return joined;
+}
+
+static void cast_all(Build *b, NodeId *args, uint32_t nargs, Dtype dtype)
+{
+	for (uint32_t i = 0; i < nargs; i++)
+		args[i] = node_cast(b, args[i], dtype, graph_node(b->graph, args[i])->span);
+}
+
+Dtype nodes_join(Build *b, NodeId *args, uint32_t nargs)
+{
+	Dtype joined = join_of(b, args, nargs);
+	for (uint32_t i = 0; i < nargs; i++)
+		node_settle(b, args[i], joined);
+	joined = join_of(b, args, nargs);
+	cast_all(b, args, nargs, joined);
+	return joined;
+}
+
+/* The condition of `where` joins its values: as it is when the dtype agrees, else as 0 or 1. */
+static void join_condition(Build *b, NodeId *args, const Span *spans, Dtype dtype)
+{
+	node_settle(b, args[0], dtype);
+	if (node_dtype(b, args[0]) == dtype)
+		return;
+	NodeId zero = node_new(b, NODE_NUMBER, spans[0], spans[0]);
+	graph_node(b->graph, zero)->is_integer = true;
+	NodeId sides[2] = {args[0], zero};
+	Span both[2] = {spans[0], spans[0]};
+	args[0] = node_cast(b, node_pointwise(b, OP_NE, sides, both, 2, spans[0], spans[0]), dtype, spans[0]);
+}
+
+Dtype nodes_join_for(Build *b, Op op, NodeId *args, const Span *spans, uint32_t nargs)
+{
+	uint32_t first = op == OP_WHERE;
+	Dtype joined = join_of(b, args + first, nargs - first);
+	if (joined == DTYPE_NONE && !gives_truth(op) && !first)
+		return DTYPE_NONE;
+	joined = nodes_join(b, args + first, nargs - first);
+	if (dtype_is_integer(joined) && wants_float(op)) {
+		joined = DTYPE_F32;
+		cast_all(b, args, nargs, joined);
+	}
+	if (first)
+		join_condition(b, args, spans, joined);
+	return joined;
+}
+
+NodeId node_pointwise(Build *b, Op op, NodeId *args, const Span *spans, uint32_t nargs, Span span,
+		      Span op_span)
+{
+	for (uint32_t i = 0; i < nargs; i++) {
+		if (args[i] == NODE_NONE)
+			return NODE_NONE;
+	}
+	Dtype joined = nodes_join_for(b, op, args, spans, nargs);
+	Dtype dtypes[3] = {joined, joined, joined};
+	NodeId id = node_new(b, NODE_POINTWISE, span, op_span);
+	node_set_args(b, id, args, spans, nargs);
+	Node *node = graph_node(b->graph, id);
+	node->op = op;
+	node->dtype = joined == DTYPE_NONE ? DTYPE_NONE : op_result_dtype(op, dtypes, (int)nargs);
+	return id;
+}
+
+NodeId node_compose(Build *b, NodeId a, NodeId c, const AstExpr *expr)
+{
+	if (a == NODE_NONE || c == NODE_NONE)
+		return NODE_NONE;
+	NodeId args[2] = {a, c};
+	Span spans[2] = {expr->args[0]->span, expr->args[1]->span};
+	Dtype dtype = nodes_join(b, args, 2);
+	NodeId id = node_new(b, NODE_COMPOSE, expr->span, expr->op_span);
+	node_set_args(b, id, args, spans, 2);
+	graph_node(b->graph, id)->op = OP_MUL;
+	graph_node(b->graph, id)->reduce = OP_ADD;
+	graph_node(b->graph, id)->dtype = dtype;
+	return id;
+}
+
+NodeId node_stack(Build *b, RowKind row, NodeId *args, const Span *spans, uint32_t nargs, Span span)
+{
+	for (uint32_t i = 0; i < nargs; i++) {
+		if (args[i] == NODE_NONE)
+			return NODE_NONE;
+	}
+	Dtype dtype = nodes_join(b, args, nargs);
+	NodeId id = node_new(b, NODE_STACK, span, span);
+	node_set_args(b, id, args, spans, nargs);
+	graph_node(b->graph, id)->stack_row = row;
+	graph_node(b->graph, id)->dtype = dtype;
+	return id;
+}

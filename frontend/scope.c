@@ -1,0 +1,214 @@
+/* Names: scopes, duplicates, and what to say about a name that is not there.
+ *
+ * A scope is a list of names in the order of declaration with an index. A function remembers how many
+ * names of its scope existed when it was declared (`limit`), so its body sees exactly those, however
+ * late it is applied: names are resolved before use, and recursion cannot be written.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/build.h"
+
+/* ---- index ---- */
+
+static uint32_t hash_name(Sym name)
+{
+	uint32_t hash = 2166136261u;
+	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+		hash = (hash ^ *p) * 16777619u;
+	return hash;
+}
+
+static struct NameSlot *slot_of(const NameIndex *index, Sym name)
+{
+	uint32_t i = hash_name(name) & (index->nslots - 1);
+	while (index->slots[i].name && index->slots[i].name != name)
+		i = (i + 1) & (index->nslots - 1);
+	return &index->slots[i];
+}
+
+void name_index_set(Arena *arena, NameIndex *index, Sym name, uint32_t value)
+{
+	if (2 * (index->n + 1) > index->nslots) {
+		NameIndex bigger = {.nslots = index->nslots ? 2 * index->nslots : 8, .n = index->n};
+		bigger.slots = ARENA_ARRAY(arena, struct NameSlot, bigger.nslots);
+		for (uint32_t i = 0; i < index->nslots; i++) {
+			if (index->slots[i].name)
+				*slot_of(&bigger, index->slots[i].name) = index->slots[i];
+		}
+		*index = bigger;
+	}
+	struct NameSlot *slot = slot_of(index, name);
+	index->n += slot->name == NULL;
+	*slot = (struct NameSlot){name, value};
+}
+
+uint32_t name_index_get(const NameIndex *index, Sym name)
+{
+	if (index->nslots == 0)
+		return UINT32_MAX;
+	const struct NameSlot *slot = slot_of(index, name);
+	return slot->name ? slot->value : UINT32_MAX;
+}
+
+/* ---- scopes ---- */
+
+Scope *scope_new(Build *b, Scope *parent)
+{
+	Scope *scope = ARENA_NEW(b->arena, Scope);
+	scope->parent = parent;
+	scope->limit = UINT32_MAX;
+	return scope;
+}
+
+Binding *scope_here(Scope *scope, Sym name)
+{
+	uint32_t at = name_index_get(&scope->index, name);
+	return at == UINT32_MAX ? NULL : &scope->names.at[at];
+}
+
+bool scope_declare(Build *b, Scope *scope, Name name, Value value)
+{
+	Binding *old = scope_here(scope, name.sym);
+	if (old) {
+		diag(b->diags, E0202, name.span, "'%s' is declared twice", name.sym);
+		diag_note(b->diags, old->span, "'%s' is declared here first", name.sym);
+		return false;
+	}
+	scope_warn_shadow(b, name);
+	name_index_set(b->arena, &scope->index, name.sym, (uint32_t)scope->names.n);
+	PUSH(b->arena, scope->names, ((Binding){name.sym, name.span, BINDING_NAME, value}));
+	return true;
+}
+
+Binding *scope_find(Scope *scope, Sym name)
+{
+	uint32_t limit = UINT32_MAX;
+	for (; scope; limit = scope->limit, scope = scope->parent) {
+		uint32_t at = name_index_get(&scope->index, name);
+		if (at < limit && at != UINT32_MAX)
+			return &scope->names.at[at];
+	}
+	return NULL;
+}
+
+/* A binding that exists but that the place of use must not see yet. */
+static Binding *find_hidden(Scope *scope, Sym name)
+{
+	for (; scope; scope = scope->parent) {
+		Binding *binding = scope_here(scope, name);
+		if (binding)
+			return binding;
+	}
+	return NULL;
+}
+
+/* ---- did you mean ---- */
+
+enum { NEAR_MAX = 64 };
+
+static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* Edit distance with transpositions of neighbours; names longer than NEAR_MAX are never near. */
+static uint32_t distance(const char *a, const char *b)
+{
+	uint32_t na = (uint32_t)strlen(a), nb = (uint32_t)strlen(b);
+	if (na >= NEAR_MAX || nb >= NEAR_MAX)
+		return UINT32_MAX;
+	uint32_t rows[3][NEAR_MAX];
+	for (uint32_t j = 0; j <= nb; j++)
+		rows[0][j] = j;
+	for (uint32_t i = 1; i <= na; i++) {
+		uint32_t *now = rows[i % 3], *before = rows[(i + 2) % 3], *two = rows[(i + 1) % 3];
+		now[0] = i;
+		for (uint32_t j = 1; j <= nb; j++) {
+			now[j] = least(least(before[j], now[j - 1]) + 1,
+				       before[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				now[j] = least(now[j], two[j - 2] + 1);
+		}
+	}
+	return rows[na % 3][nb];
+}
+
+Sym name_nearest(Build *b, Sym name, const Sym *candidates, uint32_t n)
+{
+	(void)b;
+	uint32_t best = (uint32_t)strlen(name) / 3 + 1;
+	Sym found = NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t d = distance(name, candidates[i]);
+		if (d < best && d < strlen(candidates[i])) {
+			best = d;
+			found = candidates[i];
+		}
+	}
+	return found;
+}
+
+/* At most this many names are compared: enough for people, bounded for generated programs. */
+enum { CANDIDATES_MAX = 1000 };
+
+static Sym nearest_visible(Build *b, Sym name)
+{
+	Sym candidates[CANDIDATES_MAX];
+	if (b->diags->overflow)
+		return NULL;
+	uint32_t n = 0, limit = UINT32_MAX;
+	for (Scope *scope = b->at.scope; scope; limit = scope->limit, scope = scope->parent) {
+		for (uint32_t i = 0; i < scope->names.n && i < limit && n < CANDIDATES_MAX; i++)
+			candidates[n++] = scope->names.at[i].name;
+	}
+	for (uint32_t i = 0; form_name(i) && n < CANDIDATES_MAX; i++)
+		candidates[n++] = form_name(i);
+	for (Op op = 0; op < OP_COUNT && n < CANDIDATES_MAX; op++) {
+		if (op_from_name(op_name(op), strlen(op_name(op))) == op)
+			candidates[n++] = op_name(op);
+	}
+	return name_nearest(b, name, candidates, n);
+}
+
+void scope_report_unknown(Build *b, Name name)
+{
+	Binding *hidden = find_hidden(b->at.scope, name.sym);
+	if (hidden && hidden->value.kind == VALUE_FN && name.span.file == hidden->span.file &&
+	    hidden->value.fn->stmt->span.start <= name.span.start &&
+	    name.span.end <= hidden->value.fn->stmt->span.end) {
+		diag(b->diags, E0203, name.span, "the function '%s' uses itself: recursion is not part "
+		     "of the language", name.sym);
+		diag_note(b->diags, hidden->span, "'%s' is declared here; 'iterate' repeats an expression",
+			  name.sym);
+		return;
+	}
+	if (hidden) {
+		diag(b->diags, E0203, name.span, "'%s' is used before it is declared", name.sym);
+		diag_note(b->diags, hidden->span, "'%s' is declared here", name.sym);
+		return;
+	}
+	diag(b->diags, E0201, name.span, "nothing is called '%s' here", name.sym);
+	Sym nearest = nearest_visible(b, name.sym);
+	if (nearest)
+		diag_fix(b->diags, name.span, nearest, "did you mean '%s'?", nearest);
+}
+
+void scope_warn_shadow(Build *b, Name name)
+{
+	if (!form_exists(name.sym) || name.span.file == 0)
+		return;
+	diag(b->diags, W0202, name.span,
+	     "'%s' is a function of the language; from here on the name means this one", name.sym);
+}
+
+bool entry_declare(Build *b, Sym full, Span span)
+{
+	uint32_t old = name_index_get(&b->entries, full);
+	if (old != UINT32_MAX) {
+		diag(b->diags, E0202, span,
+		     "'%s' is declared twice: inputs, parameters and dims share one set of names", full);
+		diag_note(b->diags, b->entry_spans.at[old], "'%s' is declared here first", full);
+		return false;
+	}
+	name_index_set(b->arena, &b->entries, full, (uint32_t)b->entry_spans.n);
+	PUSH(b->arena, b->entry_spans, span);
+	return true;
+}

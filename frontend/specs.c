@@ -1,0 +1,312 @@
+/* Specifications: coefficients resolved to integers, marks checked, letters looked up.
+ *
+ * Named coefficients are configuration values or dims with a value, known when the specification is
+ * reached: each instance of a function has its own resolved copy.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "frontend/build.h"
+
+/* ---- coefficients ---- */
+
+static bool resolve_coef(Build *b, const AstCoef *coef, int64_t *out)
+{
+	*out = 1;
+	if (!coef->written)
+		return true;
+	*out = coef->value;
+	if (coef->name.sym) {
+		Binding *binding = scope_find(b->at.scope, coef->name.sym);
+		if (!binding) {
+			scope_report_unknown(b, coef->name);
+			return false;
+		}
+		if (!value_get_integer(b, &binding->value, out)) {
+			diag(b->diags, E0217, coef->name.span,
+			     "a coefficient is a whole number known when the program is compiled, and "
+			     "'%s' is %s", coef->name.sym, value_describe(&binding->value));
+			diag_note(b->diags, binding->span, "'%s' is declared here", coef->name.sym);
+			return false;
+		}
+	}
+	if (*out > 0 && *out < INT32_MAX)
+		return true;
+	diag(b->diags, E0217, coef->span,
+	     "a coefficient is from 1 to %d, and this one is %" PRId64, INT32_MAX - 1, *out);
+	return false;
+}
+
+static void report_mark(Build *b, const AstSpecAxis *axis)
+{
+	diag(b->diags, E0216, axis->mark_span,
+	     "'+' before the kernel letter '%s' does not say what happens at the edges",
+	     axis->kernel.sym);
+	diag_fix(b->diags, axis->mark_span, "<+", "'<+': only whole windows, sizes must divide");
+	diag_fix(b->diags, axis->mark_span, "<+?", "'<+?': only whole windows, the rest is left out");
+	diag_fix(b->diags, axis->mark_span, "=+",
+		 "'=+': padded, the result has input/stride elements, which must divide");
+	diag_fix(b->diags, axis->mark_span, "=+?", "'=+?': padded, rounded up");
+}
+
+static bool resolve_affine(Build *b, const AstSpecAxis *axis, SpecAxis *out)
+{
+	out->kernel = axis->kernel.sym;
+	out->mark = axis->kernel.sym ? axis->mark : MARK_NONE;
+	out->offset = axis->offset;
+	if (out->kernel && axis->mark == MARK_NONE) {
+		report_mark(b, axis);
+		return false;
+	}
+	if (!resolve_coef(b, &axis->stride, &out->stride))
+		return false;
+	return !out->kernel || resolve_coef(b, &axis->dilation, &out->dilation);
+}
+
+static bool resolve_axis(Build *b, const AstSpecAxis *axis, SpecAxis *out)
+{
+	*out = (SpecAxis){.kind = axis->kind, .span = axis->span, .letter = axis->name.sym,
+			  .index = axis->number, .stride = 1, .dilation = 1, .nparts = axis->nparts};
+	if (axis->kind == SPEC_AFFINE)
+		return resolve_affine(b, axis, out);
+	if (axis->kind != SPEC_CONCAT)
+		return true;
+	out->parts = ARENA_ARRAY(b->arena, SpecPart, axis->nparts);
+	for (uint32_t i = 0; i < axis->nparts; i++)
+		out->parts[i] = (SpecPart){axis->parts[i].letter.sym, axis->parts[i].number,
+					   axis->parts[i].span};
+	return true;
+}
+
+static bool resolve_tensor(Build *b, const AstSpecTensor *tensor, SpecTensor *out)
+{
+	bool good = true;
+	out->span = tensor->span;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		const AstSpecRow *row = &tensor->rows[kind];
+		SpecRow *to = &out->rows[kind];
+		*to = (SpecRow){.naxes = row->naxes, .var_at = row->written ? row->var_at : -1,
+				.var = row->var.sym, .written = row->written, .span = row->span};
+		to->axes = ARENA_ARRAY(b->arena, SpecAxis, row->naxes);
+		for (uint32_t i = 0; i < row->naxes; i++)
+			good = resolve_axis(b, &row->axes[i], &to->axes[i]) && good;
+	}
+	return good;
+}
+
+const Spec *spec_resolve(Build *b, AstExpr *string)
+{
+	const AstSpec *ast = parse_spec(b->parse, string);
+	if (ast->broken)
+		return NULL;
+	Spec *spec = ARENA_NEW(b->arena, Spec);
+	*spec = (Spec){.span = ast->span, .single_letters = ast->single_letters,
+		       .noperands = ast->noperands};
+	spec->operands = ARENA_ARRAY(b->arena, SpecTensor, ast->noperands);
+	bool good = resolve_tensor(b, &ast->result, &spec->result);
+	for (uint32_t i = 0; i < ast->noperands; i++)
+		good = resolve_tensor(b, &ast->operands[i], &spec->operands[i]) && good;
+	return good ? spec : NULL;
+}
+
+const Spec *spec_reduce_all(Build *b, Span span)
+{
+	static const char *const own[] = {"batch", "input", "output"};
+	Spec *spec = ARENA_NEW(b->arena, Spec);
+	*spec = (Spec){.span = span, .single_letters = true, .noperands = 1};
+	spec->operands = ARENA_ARRAY(b->arena, SpecTensor, 1);
+	spec->operands[0].span = spec->result.span = span;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		Sym var = sym_cstr(b->symbols, own[kind]);
+		spec->operands[0].rows[kind] =
+			(SpecRow){.var_at = 0, .var = var, .written = true, .span = span};
+		spec->result.rows[kind] = (SpecRow){.var_at = -1, .span = span};
+	}
+	return spec;
+}
+
+/* ---- letters ---- */
+
+typedef void VisitLetter(void *state, Sym letter, bool row);
+
+static void visit_axis(const SpecAxis *axis, VisitLetter *visit, void *state)
+{
+	if (axis->kind == SPEC_LETTER || axis->kind == SPEC_AFFINE)
+		visit(state, axis->letter, false);
+	if (axis->kind == SPEC_AFFINE && axis->kernel)
+		visit(state, axis->kernel, false);
+	for (uint32_t i = 0; i < axis->nparts; i++) {
+		if (axis->parts[i].letter)
+			visit(state, axis->parts[i].letter, false);
+	}
+}
+
+static void visit_tensor(const SpecTensor *tensor, VisitLetter *visit, void *state)
+{
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		const SpecRow *row = &tensor->rows[kind];
+		if (row->var_at >= 0)
+			visit(state, row->var, true);
+		for (uint32_t i = 0; i < row->naxes; i++)
+			visit_axis(&row->axes[i], visit, state);
+	}
+}
+
+static void visit_spec(const Spec *spec, VisitLetter *visit, void *state)
+{
+	for (uint32_t i = 0; i < spec->noperands; i++)
+		visit_tensor(&spec->operands[i], visit, state);
+	visit_tensor(&spec->result, visit, state);
+}
+
+typedef struct LetterCount {
+	Sym letter;
+	uint32_t n;
+} LetterCount;
+
+static void count_letter(void *state, Sym letter, bool row)
+{
+	LetterCount *count = state;
+	(void)row;
+	count->n += letter == count->letter;
+}
+
+bool spec_has_letter(const Spec *spec, Sym letter)
+{
+	LetterCount count = {.letter = letter};
+	visit_spec(spec, count_letter, &count);
+	return count.n > 0;
+}
+
+typedef struct LetterList {
+	Arena *arena;
+	VEC(Sym) names;
+	VEC(bool) rows;
+} LetterList;
+
+enum { LETTERS_SHOWN = 24 };
+
+static void list_letter(void *state, Sym letter, bool row)
+{
+	LetterList *list = state;
+	for (size_t i = 0; i < list->names.n; i++) {
+		if (list->names.at[i] == letter)
+			return;
+	}
+	if (list->names.n == LETTERS_SHOWN)
+		return;
+	PUSH(list->arena, list->names, letter);
+	PUSH(list->arena, list->rows, row);
+}
+
+const char *spec_letters(Build *b, const Spec *spec)
+{
+	LetterList list = {.arena = b->arena};
+	const char *text = "";
+	visit_spec(spec, list_letter, &list);
+	for (size_t i = 0; i < list.names.n; i++) {
+		const char *before = i == 0 ? "" : i + 1 == list.names.n ? " and " : ", ";
+		text = arena_printf(b->arena, list.rows.at[i] ? "%s%s..%s.." : "%s%s'%s'", text, before,
+				    list.names.at[i]);
+	}
+	return text;
+}
+
+Sym spec_nearest_letter(Build *b, const With *with, Sym letter)
+{
+	LetterList list = {.arena = b->arena};
+	for (size_t i = 0; i < with->nodes.n && i < 4; i++)
+		visit_spec(graph_node(b->graph, with->nodes.at[i])->spec, list_letter, &list);
+	return name_nearest(b, letter, list.names.at, (uint32_t)list.names.n);
+}
+
+void spec_report_to_withs(Build *b, NodeId node)
+{
+	for (With *with = b->at.withs; with; with = with->outer)
+		PUSH(b->arena, with->nodes, node);
+}
+
+/* ---- checks ---- */
+
+bool spec_result_concatenates(const Spec *spec)
+{
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		for (uint32_t i = 0; i < spec->result.rows[kind].naxes; i++) {
+			if (spec->result.rows[kind].axes[i].kind == SPEC_CONCAT)
+				return true;
+		}
+	}
+	return false;
+}
+
+bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call)
+{
+	if (spec->noperands == nargs)
+		return true;
+	diag(b->diags, E0215, spec->span,
+	     "this specification describes %" PRIu32 " operand%s, and %" PRIu32 " %s given",
+	     spec->noperands, spec->noperands == 1 ? "" : "s", nargs, nargs == 1 ? "is" : "are");
+	diag_note(b->diags, call, "the call");
+	return false;
+}
+
+static uint32_t occurrences(const SpecTensor *tensor, Sym letter)
+{
+	LetterCount count = {.letter = letter};
+	visit_tensor(tensor, count_letter, &count);
+	return count.n;
+}
+
+/* Every axis of `tensor` is a letter that stands once in it and once in `other`. */
+static bool check_one_to_one(Build *b, const SpecTensor *tensor, const SpecTensor *other)
+{
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		const SpecRow *row = &tensor->rows[kind];
+		if (row->var_at >= 0 && (occurrences(tensor, row->var) != 1 || occurrences(other, row->var) != 1)) {
+			diag(b->diags, E0219, row->span, "permute keeps every row variable, and ..%s.. "
+			     "does not stand once on either side", row->var);
+			diag_note(b->diags, other->span, "the other side");
+			return false;
+		}
+		for (uint32_t i = 0; i < row->naxes; i++) {
+			const SpecAxis *axis = &row->axes[i];
+			if (axis->kind == SPEC_LETTER && occurrences(tensor, axis->letter) == 1 &&
+			    occurrences(other, axis->letter) == 1)
+				continue;
+			diag(b->diags, E0219, axis->span, "permute only reorders axes: every one is a "
+			     "letter that stands once on either side");
+			diag_note(b->diags, other->span, "the other side");
+			return false;
+		}
+	}
+	return true;
+}
+
+bool spec_check_permute(Build *b, const Spec *spec)
+{
+	return check_one_to_one(b, &spec->operands[0], &spec->result) &&
+	       check_one_to_one(b, &spec->result, &spec->operands[0]);
+}
+
+bool spec_check_argmax(Build *b, const Spec *spec)
+{
+	const SpecTensor *operand = &spec->operands[0];
+	uint32_t reduced = 0;
+	bool plain = !spec_result_concatenates(spec);
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		const SpecRow *row = &operand->rows[kind];
+		plain = plain && (row->var_at < 0 || occurrences(&spec->result, row->var) > 0);
+		for (uint32_t i = 0; i < row->naxes; i++) {
+			const SpecAxis *axis = &row->axes[i];
+			plain = plain && axis->kind != SPEC_AFFINE && axis->kind != SPEC_CONCAT;
+			reduced += axis->kind == SPEC_PLACEHOLDER ||
+				   (axis->kind == SPEC_LETTER && !occurrences(&spec->result, axis->letter));
+		}
+	}
+	if (plain && reduced == 1)
+		return true;
+	diag(b->diags, E0332, spec->span,
+	     "argmax reduces exactly one axis, and this specification reduces %" PRIu32 "%s", reduced,
+	     plain ? "" : " and has row variables or computed axes that it drops");
+	return false;
+}

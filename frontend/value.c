@@ -1,0 +1,265 @@
+/* Values that are known, or nearly known, while the program is read: numbers and sizes.
+ *
+ * Integers stay exact while they fit 63 bits and become floating numbers beyond. Arithmetic between
+ * sizes stays a size; a known size stays one leaf that remembers the dim it was spelled through, since
+ * such a size never broadcasts. Everything that cannot be folded becomes nodes of the graph.
+ */
+#include <math.h>
+
+#include "frontend/build.h"
+
+Value value_error(void) { return (Value){.kind = VALUE_ERROR}; }
+
+Value value_integer(int64_t integer, Span span)
+{
+	return (Value){.kind = VALUE_NUMBER, .is_integer = true, .integer = integer,
+		       .number = (double)integer, .span = span};
+}
+
+Value value_number(double number, Span span)
+{
+	return (Value){.kind = VALUE_NUMBER, .number = number, .span = span};
+}
+
+Value value_size(const SizeExpr *size, Span span)
+{
+	return (Value){.kind = VALUE_SIZE, .size = size, .span = span};
+}
+
+Value value_node(NodeId node, Span span)
+{
+	if (node == NODE_NONE)
+		return value_error();
+	return (Value){.kind = VALUE_TENSOR, .node = node, .span = span};
+}
+
+const char *value_describe(const Value *value)
+{
+	switch (value->kind) {
+	case VALUE_NUMBER: return "a number";
+	case VALUE_SIZE: return "a size";
+	case VALUE_TENSOR: return "a tensor";
+	case VALUE_TUPLE: return "a tuple";
+	case VALUE_FN: return "a function";
+	case VALUE_INSTANCE: return "an instance of a function";
+	case VALUE_BUILTIN: return "a function of the language";
+	case VALUE_MODULE: return "an imported file";
+	case VALUE_ERROR: break;
+	}
+	return "nothing";
+}
+
+bool value_get_integer(const Build *b, const Value *value, int64_t *out)
+{
+	(void)b;
+	if (value->kind == VALUE_SIZE)
+		return size_expr_value(value->size, out);
+	if (value->kind != VALUE_NUMBER)
+		return false;
+	if (value->is_integer) {
+		*out = value->integer;
+		return true;
+	}
+	if (value->number != floor(value->number) || fabs(value->number) > 0x1p53)
+		return false;
+	*out = (int64_t)value->number;
+	return true;
+}
+
+bool value_get_number(const Build *b, const Value *value, double *out)
+{
+	int64_t integer;
+	if (value->kind == VALUE_NUMBER) {
+		*out = value->number;
+		return true;
+	}
+	if (!value_get_integer(b, value, &integer))
+		return false;
+	*out = (double)integer;
+	return true;
+}
+
+bool value_is_known(const Build *b, const Value *value)
+{
+	double number;
+	return value_get_number(b, value, &number);
+}
+
+bool value_scales(const Value *value)
+{
+	return value->kind == VALUE_NUMBER || value->kind == VALUE_SIZE ||
+	       (value->kind == VALUE_TENSOR && value->scales);
+}
+
+/* ---- folding ---- */
+
+static bool power(int64_t base, int64_t exponent, int64_t *out)
+{
+	int64_t result = 1;
+	if (exponent < 0 || exponent > 62)
+		return false;
+	for (int64_t i = 0; i < exponent; i++) {
+		if (__builtin_mul_overflow(result, base, &result))
+			return false;
+	}
+	*out = result;
+	return true;
+}
+
+/* Integers under an operation whose result is an integer; false: use floating numbers. */
+static bool fold_integers(Op op, int64_t a, int64_t c, int64_t *out)
+{
+	switch (op) {
+	case OP_ADD: return !__builtin_add_overflow(a, c, out);
+	case OP_SUB: return !__builtin_sub_overflow(a, c, out);
+	case OP_MUL: return !__builtin_mul_overflow(a, c, out);
+	case OP_NEG: return !__builtin_sub_overflow(0, a, out);
+	case OP_POW: return power(a, c, out);
+	case OP_DIV:
+		if (c == 0 || (a == INT64_MIN && c == -1) || a % c != 0)
+			return false;
+		*out = a / c;
+		return true;
+	case OP_MOD:
+		if (c == 0 || c == -1)
+			return false;
+		*out = a % c;
+		*out += *out != 0 && ((*out < 0) != (c < 0)) ? c : 0;
+		return true;
+	case OP_LT: *out = a < c; return true;
+	case OP_LE: *out = a <= c; return true;
+	case OP_GT: *out = a > c; return true;
+	case OP_GE: *out = a >= c; return true;
+	case OP_EQ: *out = a == c; return true;
+	case OP_NE: *out = a != c; return true;
+	case OP_AND: *out = a && c; return true;
+	case OP_OR: *out = a || c; return true;
+	case OP_NOT: *out = !a; return true;
+	case OP_MAX: *out = a > c ? a : c; return true;
+	case OP_MIN: *out = a < c ? a : c; return true;
+	default: return false;
+	}
+}
+
+static bool gives_truth(Op op) { return (op >= OP_LT && op <= OP_OR) || op == OP_NOT; }
+
+static Sym dim_name(const Value *value)
+{
+	return value->kind == VALUE_SIZE && value->size->kind == SX_FIXED ? value->size->name : NULL;
+}
+
+static Value fold_known(Build *b, Op op, const Value *args, uint32_t nargs, Span span)
+{
+	int64_t integers[3] = {0}, result;
+	Scalar scalars[3];
+	bool all_integers = true;
+	Sym name = NULL;
+	for (uint32_t i = 0; i < nargs; i++) {
+		value_get_number(b, &args[i], &scalars[i].f);
+		all_integers = value_get_integer(b, &args[i], &integers[i]) && all_integers &&
+			       (args[i].kind == VALUE_SIZE || args[i].is_integer);
+		name = name ? name : dim_name(&args[i]);
+	}
+	if (!all_integers || nargs > 2 || !fold_integers(op, integers[0], integers[1], &result)) {
+		double number = op_eval(op, DTYPE_F64, scalars).f;
+		bool rounds = op == OP_FLOOR || op == OP_CEIL || op == OP_ROUND;
+		return rounds && fabs(number) < 0x1p53 ? value_integer((int64_t)number, span)
+						       : value_number(number, span);
+	}
+	if (name && !gives_truth(op))
+		return value_size(size_expr_new(b, (SizeExpr){.kind = SX_FIXED, .span = span,
+							      .number = result, .name = name}), span);
+	return value_integer(result, span);
+}
+
+/* A sum, product or quotient with a symbolic size in it. */
+static bool fold_symbolic(Build *b, Op op, const Value *args, Span span, Value *out)
+{
+	static const struct { Op op; SizeExprKind kind; } kinds[] = {
+		{OP_ADD, SX_ADD}, {OP_SUB, SX_SUB}, {OP_MUL, SX_MUL}, {OP_DIV, SX_DIV},
+	};
+	const SizeExpr *sides[2];
+	for (int i = 0; i < 2; i++) {
+		int64_t integer;
+		if (args[i].kind == VALUE_SIZE)
+			sides[i] = args[i].size;
+		else if (args[i].is_integer && value_get_integer(b, &args[i], &integer))
+			sides[i] = size_expr_number(b, integer, args[i].span);
+		else
+			return false;
+	}
+	for (int i = 0; i < 4; i++) {
+		if (kinds[i].op == op) {
+			*out = value_size(size_expr_new(b, (SizeExpr){.kind = kinds[i].kind, .span = span,
+					  .a = sides[0], .b = sides[1]}), span);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool value_fold(Build *b, Op op, const Value *args, uint32_t nargs, Span span, Value *out)
+{
+	bool known = true;
+	for (uint32_t i = 0; i < nargs; i++) {
+		if (args[i].kind != VALUE_NUMBER && args[i].kind != VALUE_SIZE)
+			return false;
+		known = known && value_is_known(b, &args[i]);
+	}
+	if (known && op != OP_WHERE && op != OP_FMA) {
+		*out = fold_known(b, op, args, nargs, span);
+		return true;
+	}
+	return nargs == 2 && fold_symbolic(b, op, args, span, out);
+}
+
+/* ---- to nodes ---- */
+
+static NodeId number_node(Build *b, const Value *value)
+{
+	NodeId id = node_new(b, NODE_NUMBER, value->span, value->span);
+	Node *node = graph_node(b->graph, id);
+	node->number = value->number;
+	node->is_integer = value->is_integer;
+	node->integer = value->integer;
+	return id;
+}
+
+static bool has_quotient(const SizeExpr *size)
+{
+	return size->kind == SX_DIV ||
+	       (size->a && (has_quotient(size->a) || has_quotient(size->b)));
+}
+
+/* A size as a tensor. As a number `n/2` is a quotient of numbers, not an exact one of sizes. */
+static NodeId size_node(Build *b, const SizeExpr *size)
+{
+	static const Op ops[] = {[SX_ADD] = OP_ADD, [SX_SUB] = OP_SUB, [SX_MUL] = OP_MUL, [SX_DIV] = OP_DIV};
+	if (!has_quotient(size)) {
+		NodeId id = node_new(b, NODE_SIZE, size->span, size->span);
+		graph_node(b->graph, id)->size_expr = size;
+		return id;
+	}
+	NodeId args[2] = {size_node(b, size->a), size_node(b, size->b)};
+	Span spans[2] = {size->a->span, size->b->span};
+	return node_pointwise(b, ops[size->kind], args, spans, 2, size->span, size->span);
+}
+
+NodeId value_to_node(Build *b, Value value)
+{
+	switch (value.kind) {
+	case VALUE_ERROR: return NODE_NONE;
+	case VALUE_TENSOR: return value.node;
+	case VALUE_NUMBER: return number_node(b, &value);
+	case VALUE_SIZE: return size_node(b, value.size);
+	case VALUE_TUPLE: return literal_from_tuple(b, &value);
+	default: break;
+	}
+	diag(b->diags, E0209, value.span, "a tensor is needed here, and this is %s",
+	     value_describe(&value));
+	if (value.kind == VALUE_FN && value.fn->stmt->has_configs)
+		diag_note(b->diags, value.fn->stmt->name.span,
+			  "'%s' takes a configuration and then tensors: %s(...)(x)",
+			  value.fn->stmt->name.sym, value.fn->stmt->name.sym);
+	return NODE_NONE;
+}
