@@ -1,0 +1,28 @@
+/* The processors that code can be made for. A processor is a set of features and a tuning; the compiler is
+ * given exactly these features (-mNAME each), so that what a module checks when it is loaded is all that
+ * its code can contain. */
+#ifndef TSR_CODEGEN_CPU_H
+#define TSR_CODEGEN_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+
+typedef struct Cpu {
+	uint64_t features;  /* bits by position in the table of features */
+	const char *tune;   /* what -mtune takes */
+	int vector_bits;    /* what -mprefer-vector-width takes */
+} Cpu;
+
+/* march: "native", a name of target_list, or either with "+feature" behind it. False when unknown. */
+bool cpu_find(const char *march, Cpu *cpu);
+/* "sse3 ssse3 ..." in the order of the table; "" for the baseline. */
+const char *cpu_feature_names(Arena *arena, const Cpu *cpu);
+/* The words of the compiler's command line; returns their number. */
+size_t cpu_flags(Arena *arena, const Cpu *cpu, const char ***flags);
+/* Assembly of the function `symbol`: int (void), 1 where the machine has all features, else 0. */
+void cpu_check_asm(FILE *out, const Cpu *cpu, const char *symbol);
+
+#endif

@@ -1,0 +1,313 @@
+/* The wrapper: see jit_context.h. */
+#include "codegen/jit_context.h"
+
+#include <limits.h>
+#include <string.h>
+
+static Type *int_type(Jit *jit, int bytes, bool is_signed)
+{
+	return gcc_jit_context_get_int_type(jit->ctxt, bytes, is_signed);
+}
+
+Jit *jit_new(const Module *module, Arena *arena)
+{
+	Jit *jit = ARENA_NEW(arena, Jit);
+	gcc_jit_context *ctxt = gcc_jit_context_acquire();
+	REQUIRE(ctxt);
+	*jit = (Jit){.ctxt = ctxt, .module = module, .arena = arena};
+	gcc_jit_context_set_bool_print_errors_to_stderr(ctxt, 0);
+	gcc_jit_context_set_bool_allow_unreachable_blocks(ctxt, 1);
+	jit->types[DTYPE_F64] = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_DOUBLE);
+	jit->types[DTYPE_F32] = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_FLOAT);
+	jit->types[DTYPE_I64] = int_type(jit, 8, true);
+	jit->types[DTYPE_I32] = int_type(jit, 4, true);
+	jit->types[DTYPE_I8] = int_type(jit, 1, true);
+	jit->types[DTYPE_U8] = int_type(jit, 1, false);
+	jit->types[DTYPE_U32] = int_type(jit, 4, false);
+	static const Dtype integers[] = {DTYPE_I64, DTYPE_I32, DTYPE_I8, DTYPE_U8, DTYPE_U32};
+	for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+		jit->unsigned_types[integers[i]] = int_type(jit, (int)dtype_bytes(integers[i]), false);
+	jit->void_ = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_VOID);
+	jit->bool_ = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_BOOL);
+	jit->int_ = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_INT);
+	jit->i64 = jit->types[DTYPE_I64];
+	jit->u64 = jit->unsigned_types[DTYPE_I64];
+	jit->u32 = jit->types[DTYPE_U32];
+	jit->size = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_SIZE_T);
+	jit->pointer = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_VOID_PTR);
+	jit->text = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_CONST_CHAR_PTR);
+	return jit;
+}
+
+void jit_option(Jit *jit, const char *flag)
+{
+	gcc_jit_context_add_command_line_option(jit->ctxt, flag);
+}
+
+gcc_jit_location *jit_location(Jit *jit, Span span)
+{
+	const Sources *sources = jit->module->program->sources;
+	if (span_is_none(span) || !sources)
+		return NULL;
+	Place place = source_place(sources, span.file, span.start);
+	return gcc_jit_context_new_location(jit->ctxt, place.path, (int)place.line, (int)place.column);
+}
+
+static gcc_jit_function *declare(Jit *jit, enum gcc_jit_function_kind kind, Type *result,
+				 const char *name, const JitParam *params, size_t n)
+{
+	gcc_jit_param **ps = ARENA_ARRAY(jit->arena, gcc_jit_param *, n + 1);
+	REQUIRE(n <= INT_MAX);
+	for (size_t i = 0; i < n; i++)
+		ps[i] = gcc_jit_context_new_param(jit->ctxt, NULL, params[i].type, params[i].name);
+	return gcc_jit_context_new_function(jit->ctxt, NULL, kind, result, name, (int)n, ps, 0);
+}
+
+JitFunction jit_function(Jit *jit, enum gcc_jit_function_kind kind, Type *result, const char *name,
+			 const JitParam *params, size_t nparams)
+{
+	JitFunction f = {.jit = jit};
+	f.function = declare(jit, kind, result, name, params, nparams);
+	f.block = gcc_jit_function_new_block(f.function, NULL);
+	return f;
+}
+
+gcc_jit_function *jit_import(Jit *jit, Type *result, const char *name, const JitParam *params,
+			     size_t nparams)
+{
+	return declare(jit, GCC_JIT_FUNCTION_IMPORTED, result, name, params, nparams);
+}
+
+Rvalue *jit_param(const JitFunction *f, size_t index)
+{
+	return gcc_jit_param_as_rvalue(gcc_jit_function_get_param(f->function, (int)index));
+}
+
+Rvalue *jit_long(Jit *jit, Type *type, int64_t value)
+{
+	return gcc_jit_context_new_rvalue_from_long(jit->ctxt, type, value);
+}
+
+Rvalue *jit_double(Jit *jit, Type *type, double value)
+{
+	return gcc_jit_context_new_rvalue_from_double(jit->ctxt, type, value);
+}
+
+Rvalue *jit_string(Jit *jit, const char *text)
+{
+	return gcc_jit_context_new_string_literal(jit->ctxt, text);
+}
+
+Rvalue *jit_null(Jit *jit, Type *pointer)
+{
+	return gcc_jit_context_null(jit->ctxt, pointer);
+}
+
+Rvalue *jit_cast(Jit *jit, Rvalue *value, Type *type)
+{
+	return gcc_jit_context_new_cast(jit->ctxt, NULL, value, type);
+}
+
+Rvalue *jit_binary(JitFunction *f, enum gcc_jit_binary_op op, Rvalue *a, Rvalue *b)
+{
+	return gcc_jit_context_new_binary_op(f->jit->ctxt, f->location, op, gcc_jit_rvalue_get_type(a),
+					     a, b);
+}
+
+Rvalue *jit_compare(JitFunction *f, enum gcc_jit_comparison op, Rvalue *a, Rvalue *b)
+{
+	return gcc_jit_context_new_comparison(f->jit->ctxt, f->location, op, a, b);
+}
+
+Rvalue *jit_call(JitFunction *f, gcc_jit_function *callee, Rvalue *const *args, size_t n)
+{
+	return gcc_jit_context_new_call(f->jit->ctxt, f->location, callee, (int)n, (Rvalue **)args);
+}
+
+gcc_jit_function *jit_builtin(Jit *jit, const char *name)
+{
+	for (size_t i = 0; i < jit->builtins.n; i++)
+		if (strcmp(jit->builtins.at[i].name, name) == 0)
+			return jit->builtins.at[i].function;
+	const char *full = arena_printf(jit->arena, "__builtin_%s", name);
+	gcc_jit_function *function = gcc_jit_context_get_builtin_function(jit->ctxt, full);
+	PUSH(jit->arena, jit->builtins, ((Builtin){name, function}));
+	return function;
+}
+
+Rvalue *jit_at(JitFunction *f, Rvalue *pointer, Rvalue *index)
+{
+	return gcc_jit_lvalue_as_rvalue(
+		gcc_jit_context_new_array_access(f->jit->ctxt, f->location, pointer, index));
+}
+
+Rvalue *jit_offset(JitFunction *f, Rvalue *base, Rvalue *offset, Type *type)
+{
+	Jit *jit = f->jit;
+	Type *bytes = gcc_jit_type_get_pointer(jit->types[DTYPE_I8]);
+	Lvalue *cell = gcc_jit_context_new_array_access(jit->ctxt, NULL, jit_cast(jit, base, bytes), offset);
+	return jit_cast(jit, gcc_jit_lvalue_get_address(cell, NULL), gcc_jit_type_get_pointer(type));
+}
+
+Lvalue *jit_local(JitFunction *f, Type *type, const char *name)
+{
+	return gcc_jit_function_new_local(f->function, f->location, type, name);
+}
+
+void jit_set(JitFunction *f, Lvalue *to, Rvalue *value)
+{
+	gcc_jit_block_add_assignment(f->block, f->location, to, value);
+}
+
+Rvalue *jit_keep(JitFunction *f, Rvalue *value)
+{
+	char name[16];
+	snprintf(name, sizeof name, "t%u", f->ntemps++);
+	Lvalue *temp = jit_local(f, gcc_jit_rvalue_get_type(value), name);
+	jit_set(f, temp, value);
+	return gcc_jit_lvalue_as_rvalue(temp);
+}
+
+Rvalue *jit_select(JitFunction *f, Rvalue *cond, Rvalue *a, Rvalue *b)
+{
+	char name[16];
+	snprintf(name, sizeof name, "t%u", f->ntemps++);
+	Lvalue *temp = jit_local(f, gcc_jit_rvalue_get_type(a), name);
+	jit_set(f, temp, b);
+	JitBlock *after = jit_if(f, cond);
+	jit_set(f, temp, a);
+	jit_end_if(f, after);
+	return gcc_jit_lvalue_as_rvalue(temp);
+}
+
+JitBlock *jit_if(JitFunction *f, Rvalue *cond)
+{
+	JitBlock *then = gcc_jit_function_new_block(f->function, NULL);
+	JitBlock *after = gcc_jit_function_new_block(f->function, NULL);
+	gcc_jit_block_end_with_conditional(f->block, f->location, cond, then, after);
+	f->block = then;
+	return after;
+}
+
+void jit_end_if(JitFunction *f, JitBlock *after)
+{
+	if (f->block)
+		gcc_jit_block_end_with_jump(f->block, f->location, after);
+	f->block = after;
+}
+
+void jit_return(JitFunction *f, Rvalue *value)
+{
+	if (value)
+		gcc_jit_block_end_with_return(f->block, f->location, value);
+	else
+		gcc_jit_block_end_with_void_return(f->block, f->location);
+	f->block = NULL;
+}
+
+JitLoop jit_loop(JitFunction *f, Lvalue *i, Rvalue *lo, Rvalue *hi, int64_t step)
+{
+	Rvalue *end = jit_keep(f, hi);
+	JitLoop loop = {.i = i, .step = jit_long(f->jit, gcc_jit_rvalue_get_type(end), step)};
+	jit_set(f, i, lo);
+	loop.head = gcc_jit_function_new_block(f->function, NULL);
+	JitBlock *body = gcc_jit_function_new_block(f->function, NULL);
+	loop.after = gcc_jit_function_new_block(f->function, NULL);
+	gcc_jit_block_end_with_jump(f->block, f->location, loop.head);
+	gcc_jit_block_end_with_conditional(
+		loop.head, f->location,
+		jit_compare(f, GCC_JIT_COMPARISON_LT, gcc_jit_lvalue_as_rvalue(i), end), body, loop.after);
+	f->block = body;
+	return loop;
+}
+
+void jit_end_loop(JitFunction *f, const JitLoop *loop)
+{
+	gcc_jit_block_add_assignment_op(f->block, f->location, loop->i, GCC_JIT_BINARY_OP_PLUS, loop->step);
+	gcc_jit_block_end_with_jump(f->block, f->location, loop->head);
+	f->block = loop->after;
+}
+
+/* ---- sizes ---- */
+
+static void require(const JitSizes *s, Rvalue *bad)
+{
+	JitBlock *after = jit_if(s->f, bad);
+	s->bad(s->f, s->arg);
+	jit_end_if(s->f, after);
+}
+
+static Rvalue *checked(const JitSizes *s, const char *builtin, Rvalue *a, Rvalue *b)
+{
+	JitFunction *f = s->f;
+	Lvalue *result = jit_local(f, f->jit->i64, "size");
+	Rvalue *args[] = {a, b, gcc_jit_lvalue_get_address(result, NULL)};
+	require(s, jit_call(f, jit_builtin(f->jit, builtin), args, 3));
+	return jit_keep(f, gcc_jit_lvalue_as_rvalue(result));
+}
+
+static Rvalue *arithmetic(const JitSizes *s, SizeCode code, Rvalue *a, Rvalue *b)
+{
+	static const char *const builtins[] = {"saddl_overflow", "ssubl_overflow", "smull_overflow"};
+	static const enum gcc_jit_binary_op ops[] = {GCC_JIT_BINARY_OP_PLUS, GCC_JIT_BINARY_OP_MINUS,
+						     GCC_JIT_BINARY_OP_MULT};
+	int i = code - SIZE_ADD;
+	return s->bad ? checked(s, builtins[i], a, b) : jit_keep(s->f, jit_binary(s->f, ops[i], a, b));
+}
+
+/* Exact: a remainder is bad; unchecked, a zero divisor gives 0 so that nothing traps. */
+static Rvalue *quotient(const JitSizes *s, Rvalue *a, Rvalue *b)
+{
+	JitFunction *f = s->f;
+	Rvalue *zero = jit_long(f->jit, f->jit->i64, 0), *one = jit_long(f->jit, f->jit->i64, 1);
+	Rvalue *no = jit_compare(f, GCC_JIT_COMPARISON_EQ, b, zero);
+	if (!s->bad) {
+		Rvalue *safe = jit_select(f, no, one, b);
+		Rvalue *result = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_DIVIDE, a, safe));
+		return jit_select(f, no, zero, result);
+	}
+	require(s, no);
+	Rvalue *rest = jit_binary(f, GCC_JIT_BINARY_OP_MODULO, a, b);
+	require(s, jit_compare(f, GCC_JIT_COMPARISON_NE, rest, zero));
+	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_DIVIDE, a, b));
+}
+
+/* b is a constant above 1. */
+static Rvalue *floor_quotient(const JitSizes *s, Rvalue *a, Rvalue *b)
+{
+	JitFunction *f = s->f;
+	Rvalue *zero = jit_long(f->jit, f->jit->i64, 0);
+	Rvalue *rest = jit_binary(f, GCC_JIT_BINARY_OP_MODULO, a, b);
+	Rvalue *below = jit_cast(f->jit, jit_compare(f, GCC_JIT_COMPARISON_LT, rest, zero), f->jit->i64);
+	Rvalue *result = jit_binary(f, GCC_JIT_BINARY_OP_DIVIDE, a, b);
+	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_MINUS, result, below));
+}
+
+Rvalue *jit_size(const JitSizes *s, Size size)
+{
+	Jit *jit = s->f->jit;
+	SizeOp *ops = NULL;
+	size_t n = size_program(jit->arena, jit->module->program->sizes, size, &ops), top = 0;
+	Rvalue **stack = ARENA_ARRAY(jit->arena, Rvalue *, n);
+	for (size_t i = 0; i < n; i++)
+		switch (ops[i].code) {
+		case SIZE_CONST: stack[top++] = jit_long(jit, jit->i64, ops[i].arg); break;
+		case SIZE_DIM:
+			REQUIRE(s->dims[ops[i].arg]);
+			stack[top++] = s->dims[ops[i].arg];
+			break;
+		case SIZE_FLOOR:
+			top--;
+			stack[top - 1] = floor_quotient(s, stack[top - 1], stack[top]);
+			break;
+		case SIZE_DIV:
+			top--;
+			stack[top - 1] = quotient(s, stack[top - 1], stack[top]);
+			break;
+		default:
+			top--;
+			stack[top - 1] = arithmetic(s, ops[i].code, stack[top - 1], stack[top]);
+		}
+	REQUIRE(top == 1);
+	return stack[0];
+}

@@ -1,0 +1,340 @@
+/* Kernels to functions: one function for each structure, with dims, scalars and buffers as parameters.
+ *
+ * Sizes are computed once at the entry. Each value becomes a temporary where it is first needed in a
+ * statement, so that shared sub-trees stay shared and no expression is deep. A function returns int, 0 or
+ * the code of a check that failed, where the kernel has checks, else nothing.
+ */
+#include "codegen/jit_value.h"
+#include "codegen/pointer_map.h"
+
+typedef struct KernelJit {
+	JitFunction f;
+	const Program *program;
+	const Kernel *kernel;
+	const KernelUse *use;
+	Rvalue **sizes;   /* as in use->sizes */
+	Rvalue **scalars; /* as in use->scalars */
+	Rvalue **buffers; /* as in use->buffers */
+	Lvalue **iters, **locals;
+	PointerMap values; /* of this statement: Value to Rvalue */
+} KernelJit;
+
+static Rvalue *value_code(KernelJit *k, const Value *value);
+static void block_code(KernelJit *k, Block block);
+
+static Rvalue *size_value(KernelJit *k, Size size)
+{
+	int64_t constant;
+	if (size_is_const(k->program->sizes, size, &constant))
+		return jit_long(k->f.jit, k->f.jit->i64, constant);
+	for (size_t i = 0; i < k->use->sizes.n; i++)
+		if (size_same(k->use->sizes.at[i], size))
+			return k->sizes[i];
+	BUG("a size is not in the kernel's list");
+}
+
+static bool is_constant(const KernelJit *k, const Ix *ix, int64_t *value)
+{
+	return ix->kind == IX_SIZE && size_is_const(k->program->sizes, ix->size, value);
+}
+
+/* Floor division or its remainder. A divisor that is no constant is kept from trapping: loops over empty
+ * extents never use the result. */
+static Rvalue *divide(KernelJit *k, const Ix *ix, Rvalue *a, Rvalue *b)
+{
+	JitFunction *f = &k->f;
+	Rvalue *zero = jit_long(f->jit, f->jit->i64, 0), *one = jit_long(f->jit, f->jit->i64, 1);
+	int64_t by = 0;
+	bool constant = is_constant(k, ix->b, &by) && by > 0;
+	if (!constant)
+		b = jit_select(f, jit_compare(f, GCC_JIT_COMPARISON_EQ, b, zero), one, b);
+	Rvalue *rest = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_MODULO, a, b));
+	Rvalue *below = jit_compare(f, GCC_JIT_COMPARISON_LT, rest, zero);
+	if (!constant) {
+		Rvalue *negative = jit_compare(f, GCC_JIT_COMPARISON_LT, b, zero);
+		Rvalue *some = jit_compare(f, GCC_JIT_COMPARISON_NE, rest, zero);
+		below = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_XOR, below, negative);
+		below = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_AND, below, some);
+	}
+	if (ix->kind == IX_MOD) {
+		Rvalue *up = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_PLUS, rest, b));
+		return jit_select(f, below, up, rest);
+	}
+	Rvalue *down = jit_cast(f->jit, below, f->jit->i64);
+	Rvalue *quotient = jit_binary(f, GCC_JIT_BINARY_OP_DIVIDE, a, b);
+	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_MINUS, quotient, down));
+}
+
+static Rvalue *ix_code(KernelJit *k, const Ix *ix)
+{
+	JitFunction *f = &k->f;
+	switch (ix->kind) {
+	case IX_SIZE: return size_value(k, ix->size);
+	case IX_ITER: return gcc_jit_lvalue_as_rvalue(k->iters[ix->iter]);
+	case IX_VALUE: return jit_convert(f, value_code(k, ix->value), ix->value->dtype, DTYPE_I64);
+	case IX_ADD:
+	case IX_MUL: {
+		Rvalue *a = ix_code(k, ix->a);
+		return jit_binary(f, ix->kind == IX_ADD ? GCC_JIT_BINARY_OP_PLUS : GCC_JIT_BINARY_OP_MULT,
+				  a, ix_code(k, ix->b));
+	}
+	default: break;
+	}
+	Rvalue *a = jit_keep(f, ix_code(k, ix->a)), *b = jit_keep(f, ix_code(k, ix->b));
+	if (ix->kind == IX_DIV || ix->kind == IX_MOD)
+		return divide(k, ix, a, b);
+	enum gcc_jit_comparison less =
+		ix->kind == IX_MIN ? GCC_JIT_COMPARISON_LT : GCC_JIT_COMPARISON_GT;
+	return jit_select(f, jit_compare(f, less, a, b), a, b);
+}
+
+static Lvalue *local_cell(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
+{
+	const KernelLocal *l = &k->kernel->locals[local];
+	if (l->rank == 0)
+		return k->locals[local];
+	JitFunction *f = &k->f;
+	Rvalue *at = ix_code(k, ixs[0]);
+	for (uint32_t i = 1; i < nixs; i++) {
+		Rvalue *extent = jit_long(f->jit, f->jit->i64, l->extent[i]);
+		at = jit_binary(f, GCC_JIT_BINARY_OP_MULT, at, extent);
+		at = jit_binary(f, GCC_JIT_BINARY_OP_PLUS, at, ix_code(k, ixs[i]));
+	}
+	return gcc_jit_context_new_array_access(f->jit->ctxt, f->location,
+						gcc_jit_lvalue_as_rvalue(k->locals[local]), at);
+}
+
+static Lvalue *buffer_cell(KernelJit *k, BufferId buffer, const Ix *ix)
+{
+	Rvalue *at = ix_code(k, ix);
+	return gcc_jit_context_new_array_access(k->f.jit->ctxt, k->f.location,
+						k->buffers[kernel_use_buffer(k->use, buffer)], at);
+}
+
+static Rvalue *fresh_value(KernelJit *k, const Value *value)
+{
+	JitFunction *f = &k->f;
+	Rvalue *args[3];
+	uint32_t nargs = value->kind == VALUE_OP ? value->nargs : 0;
+	for (uint32_t i = 0; i < nargs; i++)
+		args[i] = value_code(k, value->args[i]);
+	switch (value->kind) {
+	case VALUE_LOAD:
+		return jit_keep(f, gcc_jit_lvalue_as_rvalue(buffer_cell(k, value->buffer, value->ix)));
+	case VALUE_LOCAL:
+		return jit_keep(f, gcc_jit_lvalue_as_rvalue(
+					   local_cell(k, value->local, value->ixs, value->nixs)));
+	case VALUE_CONST: return jit_constant(f->jit, value->dtype, value->constant);
+	case VALUE_OP: return jit_op(f, value->op, value->dtype, args);
+	case VALUE_CAST:
+		return jit_convert(f, value_code(k, value->args[0]), value->args[0]->dtype, value->dtype);
+	case VALUE_INDEX: return jit_convert(f, jit_keep(f, ix_code(k, value->ix)), DTYPE_I64, value->dtype);
+	case VALUE_SCALAR: return k->scalars[kernel_use_scalar(k->use, value->scalar)];
+	}
+	BUG("value kind %d", value->kind);
+}
+
+static Rvalue *value_code(KernelJit *k, const Value *value)
+{
+	uint64_t known = *pointer_map_at(&k->values, value);
+	if (known)
+		return (Rvalue *)(uintptr_t)known;
+	Rvalue *code = fresh_value(k, value);
+	*pointer_map_at(&k->values, value) = (uint64_t)(uintptr_t)code;
+	return code;
+}
+
+/* cell (ACC)= value */
+static void assign(KernelJit *k, Lvalue *cell, const Stmt *stmt, Rvalue *value)
+{
+	JitFunction *f = &k->f;
+	if (stmt->acc != OP_NONE) {
+		Rvalue *args[] = {jit_keep(f, gcc_jit_lvalue_as_rvalue(cell)), value, NULL};
+		value = jit_op(f, stmt->acc, stmt->value->dtype, args);
+	}
+	jit_set(f, cell, value);
+}
+
+static void for_code(KernelJit *k, const Stmt *stmt)
+{
+	Rvalue *lo = jit_keep(&k->f, ix_code(k, stmt->lo));
+	JitLoop loop = jit_loop(&k->f, k->iters[stmt->iter], lo, ix_code(k, stmt->hi), stmt->step);
+	block_code(k, stmt->body);
+	jit_end_loop(&k->f, &loop);
+}
+
+static Rvalue *cond_code(KernelJit *k, const Cond *cond)
+{
+	static const enum gcc_jit_comparison ops[] = {
+		[COND_LT] = GCC_JIT_COMPARISON_LT,
+		[COND_LE] = GCC_JIT_COMPARISON_LE,
+		[COND_EQ] = GCC_JIT_COMPARISON_EQ,
+	};
+	Rvalue *a = ix_code(k, cond->a);
+	return jit_compare(&k->f, ops[cond->kind], a, ix_code(k, cond->b));
+}
+
+/* A condition is evaluated only where those before it hold. */
+static void if_code(KernelJit *k, const Stmt *stmt)
+{
+	JitBlock **after = ARENA_ARRAY(k->f.jit->arena, JitBlock *, stmt->nconds);
+	for (uint32_t i = 0; i < stmt->nconds; i++)
+		after[i] = jit_if(&k->f, cond_code(k, &stmt->conds[i]));
+	block_code(k, stmt->body);
+	for (uint32_t i = stmt->nconds; i-- > 0;)
+		jit_end_if(&k->f, after[i]);
+}
+
+static void local_code(KernelJit *k, const Stmt *stmt)
+{
+	const KernelLocal *local = &k->kernel->locals[stmt->local];
+	Rvalue *value = value_code(k, stmt->value);
+	if (local->rank == 0) {
+		jit_set(&k->f, k->locals[stmt->local], value);
+		return;
+	}
+	Jit *jit = k->f.jit;
+	int64_t n = 1;
+	for (uint32_t i = 0; i < local->rank; i++)
+		n *= local->extent[i];
+	Lvalue *i = jit_local(&k->f, jit->i64, "element");
+	JitLoop loop = jit_loop(&k->f, i, jit_long(jit, jit->i64, 0), jit_long(jit, jit->i64, n), 1);
+	jit_set(&k->f,
+		gcc_jit_context_new_array_access(jit->ctxt, k->f.location,
+						 gcc_jit_lvalue_as_rvalue(k->locals[stmt->local]),
+						 gcc_jit_lvalue_as_rvalue(i)),
+		value);
+	jit_end_loop(&k->f, &loop);
+}
+
+static void check_code(KernelJit *k, const Stmt *stmt)
+{
+	JitFunction *f = &k->f;
+	Rvalue *ix = jit_keep(f, ix_code(k, stmt->ix));
+	Rvalue *low = jit_compare(f, GCC_JIT_COMPARISON_LT, ix, ix_code(k, stmt->lo));
+	Rvalue *high = jit_compare(f, GCC_JIT_COMPARISON_GE, ix, ix_code(k, stmt->hi));
+	JitBlock *after = jit_if(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, low, high));
+	jit_return(f, jit_long(f->jit, f->jit->int_, module_check_code(stmt->check)));
+	jit_end_if(f, after);
+}
+
+static void stmt_code(KernelJit *k, const Stmt *stmt)
+{
+	pointer_map_clear(&k->values);
+	if (k->f.jit->module->emit->target->debug)
+		k->f.location = jit_location(k->f.jit, stmt->span);
+	switch (stmt->kind) {
+	case LOOP_FOR: for_code(k, stmt); break;
+	case LOOP_IF: if_code(k, stmt); break;
+	case LOOP_LOCAL: local_code(k, stmt); break;
+	case LOOP_SET: {
+		Rvalue *value = value_code(k, stmt->value);
+		assign(k, local_cell(k, stmt->local, stmt->ixs, stmt->nixs), stmt, value);
+		break;
+	}
+	case LOOP_STORE: {
+		Rvalue *value = value_code(k, stmt->value);
+		assign(k, buffer_cell(k, stmt->buffer, stmt->ix), stmt, value);
+		break;
+	}
+	case LOOP_CHECK: check_code(k, stmt); break;
+	}
+}
+
+static void block_code(KernelJit *k, Block block)
+{
+	for (uint32_t i = 0; i < block.n; i++)
+		stmt_code(k, block.stmts[i]);
+}
+
+size_t jit_kernel_params(Jit *jit, KernelId kernel, JitParam **params)
+{
+	const Module *m = jit->module;
+	const KernelUse *use = m->kernels[kernel].use;
+	VEC(JitParam) list = {0};
+	for (size_t i = 0; i < use->dims.n; i++)
+		PUSH(jit->arena, list, ((JitParam){jit->i64, m->dims[use->dims.at[i]]}));
+	for (size_t i = 0; i < use->scalars.n; i++) {
+		const char *name = arena_printf(jit->arena, "scalar_%u", use->scalars.at[i].scalar);
+		PUSH(jit->arena, list, ((JitParam){jit->types[use->scalars.at[i].dtype], name}));
+	}
+	for (size_t i = 0; i < use->buffers.n; i++) {
+		const Buffer *buffer = &m->program->buffers.at[use->buffers.at[i].buffer];
+		Type *type = jit->types[buffer->dtype];
+		REQUIRE(type);
+		if (!use->buffers.at[i].written)
+			type = gcc_jit_type_get_const(type);
+		const char *name = arena_printf(jit->arena, "buffer_%zu", i);
+		PUSH(jit->arena, list, ((JitParam){gcc_jit_type_get_pointer(type), name}));
+	}
+	*params = list.at;
+	return list.n;
+}
+
+static void bind_params(KernelJit *k)
+{
+	Jit *jit = k->f.jit;
+	const KernelUse *use = k->use;
+	Rvalue **dims = ARENA_ARRAY(jit->arena, Rvalue *, sizes_ndims(k->program->sizes));
+	size_t at = 0;
+	for (size_t i = 0; i < use->dims.n; i++)
+		dims[use->dims.at[i]] = jit_param(&k->f, at++);
+	k->scalars = ARENA_ARRAY(jit->arena, Rvalue *, use->scalars.n);
+	for (size_t i = 0; i < use->scalars.n; i++)
+		k->scalars[i] = jit_param(&k->f, at++);
+	k->buffers = ARENA_ARRAY(jit->arena, Rvalue *, use->buffers.n);
+	for (size_t i = 0; i < use->buffers.n; i++)
+		k->buffers[i] = jit_param(&k->f, at++);
+	k->sizes = ARENA_ARRAY(jit->arena, Rvalue *, use->sizes.n);
+	JitSizes sizes = {.f = &k->f, .dims = dims};
+	for (size_t i = 0; i < use->sizes.n; i++)
+		k->sizes[i] = jit_size(&sizes, use->sizes.at[i]);
+}
+
+static void declare_locals(KernelJit *k)
+{
+	Jit *jit = k->f.jit;
+	const Kernel *kernel = k->kernel;
+	k->iters = ARENA_ARRAY(jit->arena, Lvalue *, kernel->niters);
+	for (uint32_t i = 0; i < kernel->niters; i++)
+		k->iters[i] = jit_local(&k->f, jit->i64, kernel->iters[i].name);
+	k->locals = ARENA_ARRAY(jit->arena, Lvalue *, kernel->nlocals);
+	for (uint32_t i = 0; i < kernel->nlocals; i++) {
+		const KernelLocal *local = &kernel->locals[i];
+		Type *type = jit->types[local->dtype];
+		int64_t n = 1;
+		for (uint32_t axis = 0; axis < local->rank; axis++)
+			n *= local->extent[axis];
+		REQUIRE(type && n <= 1 << 20);
+		if (local->rank)
+			type = gcc_jit_context_new_array_type(jit->ctxt, NULL, type, (int)n);
+		k->locals[i] = jit_local(&k->f, type, local->name);
+	}
+}
+
+static void kernel_code(Jit *jit, KernelId id)
+{
+	const Module *m = jit->module;
+	KernelJit k = {.program = m->program, .kernel = &m->program->kernels.at[id]};
+	k.use = m->kernels[id].use;
+	k.values.arena = jit->arena;
+	JitParam *params;
+	size_t n = jit_kernel_params(jit, id, &params);
+	bool checks = k.use->checks.n > 0;
+	k.f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, checks ? jit->int_ : jit->void_,
+			   m->kernels[id].function, params, n);
+	if (m->emit->target->debug)
+		k.f.location = jit_location(jit, k.kernel->span);
+	bind_params(&k);
+	declare_locals(&k);
+	block_code(&k, k.kernel->body);
+	jit_return(&k.f, checks ? jit_long(jit, jit->int_, 0) : NULL);
+}
+
+void jit_kernels(Jit *jit)
+{
+	const Module *m = jit->module;
+	for (KernelId id = 0; id < m->program->kernels.n; id++)
+		if (m->kernels[id].same == id)
+			kernel_code(jit, id);
+}

@@ -1,0 +1,281 @@
+/* Functions about memory: PREFIX_ROUTINE_workspace and PREFIX_state_size, and PREFIX_init, which runs the
+ * initialisers. Random numbers: Threefry-4x32-20 (Salmon et al., SC 2011), four elements a block; see
+ * base/threefry.h for the definition that the numbers must equal.
+ */
+#include "codegen/jit_context.h"
+#include "runtime/tsr.h"
+
+/* ---- sizes ---- */
+
+static JitParam *dim_params(Jit *jit, const DimId *dims, uint32_t ndims, uint32_t room)
+{
+	JitParam *params = ARENA_ARRAY(jit->arena, JitParam, ndims + room);
+	for (uint32_t i = 0; i < ndims; i++)
+		params[i] = (JitParam){jit->i64, jit->module->dims[dims[i]]};
+	return params;
+}
+
+static Rvalue **bind_dims(JitFunction *f, const DimId *dims, uint32_t ndims)
+{
+	Jit *jit = f->jit;
+	Rvalue **values = ARENA_ARRAY(jit->arena, Rvalue *, sizes_ndims(jit->module->program->sizes));
+	for (uint32_t i = 0; i < ndims; i++)
+		values[dims[i]] = jit_param(f, i);
+	return values;
+}
+
+static void return_number(JitFunction *f, void *arg)
+{
+	jit_return(f, *(Rvalue **)arg);
+}
+
+/* Returns *bad where a dim is negative or beyond the limit. */
+static void check_dims(JitFunction *f, const DimId *dims, uint32_t ndims, Rvalue *bad)
+{
+	Jit *jit = f->jit;
+	for (uint32_t i = 0; i < ndims; i++) {
+		int64_t least = sizes_dim(jit->module->program->sizes, dims[i])->at_least;
+		Rvalue *dim = jit_param(f, i);
+		Rvalue *low = jit_compare(f, GCC_JIT_COMPARISON_LT, dim,
+					  jit_long(jit, jit->i64, least > 0 ? least : 0));
+		Rvalue *high = jit_compare(f, GCC_JIT_COMPARISON_GT, dim,
+					   jit_long(jit, jit->i64, DIM_LIMIT));
+		JitBlock *after = jit_if(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, low, high));
+		jit_return(f, bad);
+		jit_end_if(f, after);
+	}
+}
+
+void jit_size_function(Jit *jit, const char *name, const JitSizeFunction *what)
+{
+	JitParam *params = dim_params(jit, what->dims, what->ndims, 0);
+	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->size, name, params, what->ndims);
+	Rvalue *none = jit_cast(jit, jit_long(jit, jit->i64, -1), jit->size);
+	check_dims(&f, what->dims, what->ndims, none);
+	JitSizes sizes = {&f, bind_dims(&f, what->dims, what->ndims), return_number, &none};
+	Rvalue *bytes = jit_size(&sizes, what->size);
+	Rvalue *negative = jit_compare(&f, GCC_JIT_COMPARISON_LT, bytes, jit_long(jit, jit->i64, 0));
+	JitBlock *after = jit_if(&f, negative);
+	jit_return(&f, none);
+	jit_end_if(&f, after);
+	jit_return(&f, jit_cast(jit, bytes, jit->size));
+}
+
+/* ---- random numbers ---- */
+
+static Rvalue *plus(JitFunction *f, Rvalue *a, Rvalue *b)
+{
+	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_PLUS, a, b));
+}
+
+/* a += b; b = rotate(b, bits) ^ a */
+static void mix(JitFunction *f, Rvalue **a, Rvalue **b, int bits)
+{
+	Jit *jit = f->jit;
+	*a = plus(f, *a, *b);
+	Rvalue *left = jit_binary(f, GCC_JIT_BINARY_OP_LSHIFT, *b, jit_long(jit, jit->u32, bits));
+	Rvalue *right = jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, *b, jit_long(jit, jit->u32, 32 - bits));
+	Rvalue *turned = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, left, right);
+	*b = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_XOR, turned, *a));
+}
+
+static void threefry(JitFunction *f, Rvalue *const key[4], Rvalue *x[4])
+{
+	static const int rotations[8][2] = {{10, 26}, {11, 21}, {13, 27}, {23, 5},
+					    {6, 20},  {17, 11}, {25, 10}, {18, 20}};
+	Jit *jit = f->jit;
+	Rvalue *parity = jit_long(jit, jit->u32, 0x1BD11BDA);
+	for (int i = 0; i < 4; i++) {
+		parity = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_XOR, parity, key[i]));
+		x[i] = plus(f, x[i], key[i]);
+	}
+	Rvalue *keys[5] = {key[0], key[1], key[2], key[3], parity};
+	for (int round = 0; round < 20; round++) {
+		int other = round % 2 ? 3 : 1;
+		mix(f, &x[0], &x[other], rotations[round % 8][0]);
+		mix(f, &x[2], &x[4 - other], rotations[round % 8][1]);
+		if (round % 4 != 3)
+			continue;
+		int turn = round / 4 + 1;
+		for (int i = 0; i < 4; i++)
+			x[i] = plus(f, x[i], keys[(turn + i) % 5]);
+		x[3] = plus(f, x[3], jit_long(jit, jit->u32, turn));
+	}
+}
+
+static Rvalue *low_word(JitFunction *f, Rvalue *value)
+{
+	return jit_keep(f, jit_cast(f->jit, value, f->jit->u32));
+}
+
+static Rvalue *high_word(JitFunction *f, Rvalue *value)
+{
+	Jit *jit = f->jit;
+	return low_word(f, jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, value, jit_long(jit, jit->u64, 32)));
+}
+
+/* (2 * (word >> 8) * 2^-24 - 1) * bound */
+static Rvalue *uniform(JitFunction *f, Rvalue *word, Rvalue *bound)
+{
+	Jit *jit = f->jit;
+	Type *type = gcc_jit_rvalue_get_type(bound);
+	Rvalue *top = jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, word, jit_long(jit, jit->u32, 8));
+	Rvalue *u = jit_binary(f, GCC_JIT_BINARY_OP_MULT, jit_cast(jit, top, type),
+			       jit_double(jit, type, 0x1p-23));
+	u = jit_binary(f, GCC_JIT_BINARY_OP_MINUS, u, jit_double(jit, type, 1));
+	return jit_binary(f, GCC_JIT_BINARY_OP_MULT, u, bound);
+}
+
+/* void PREFIX__uniform_DTYPE(T *to, int64_t n, uint64_t seed, uint64_t key, T bound) */
+static gcc_jit_function *uniform_function(Jit *jit, Dtype dtype)
+{
+	Type *type = jit->types[dtype];
+	JitParam params[] = {{gcc_jit_type_get_pointer(type), "to"},
+			     {jit->i64, "n"},
+			     {jit->u64, "seed"},
+			     {jit->u64, "key"},
+			     {type, "bound"}};
+	const char *name =
+		arena_printf(jit->arena, "%s__uniform_%s", jit->module->prefix, dtype_name(dtype));
+	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_INTERNAL, jit->void_, name, params, 5);
+	Rvalue *to = jit_param(&f, 0), *n = jit_param(&f, 1), *seed = jit_param(&f, 2);
+	Rvalue *name_key = jit_param(&f, 3);
+	Rvalue *key[4] = {low_word(&f, seed), high_word(&f, seed), low_word(&f, name_key),
+			  high_word(&f, name_key)};
+	Lvalue *i = jit_local(&f, jit->i64, "i");
+	Rvalue *iv = gcc_jit_lvalue_as_rvalue(i);
+	JitLoop loop = jit_loop(&f, i, jit_long(jit, jit->i64, 0), n, 4);
+	Rvalue *block = jit_binary(&f, GCC_JIT_BINARY_OP_RSHIFT, jit_cast(jit, iv, jit->u64),
+				   jit_long(jit, jit->u64, 2));
+	block = jit_keep(&f, block);
+	Rvalue *zero = jit_long(jit, jit->u32, 0);
+	Rvalue *x[4] = {low_word(&f, block), high_word(&f, block), zero, zero};
+	threefry(&f, key, x);
+	for (int j = 0; j < 4; j++) {
+		Rvalue *at = jit_keep(&f, jit_binary(&f, GCC_JIT_BINARY_OP_PLUS, iv,
+						     jit_long(jit, jit->i64, j)));
+		JitBlock *after = jit_if(&f, jit_compare(&f, GCC_JIT_COMPARISON_LT, at, n));
+		jit_set(&f, gcc_jit_context_new_array_access(jit->ctxt, NULL, to, at),
+			uniform(&f, x[j], jit_param(&f, 4)));
+		jit_end_if(&f, after);
+	}
+	jit_end_loop(&f, &loop);
+	jit_return(&f, NULL);
+	return f.function;
+}
+
+/* ---- init ---- */
+
+typedef struct Init {
+	JitFunction f;
+	JitSizes sizes;
+	Rvalue *state, *seed;
+	gcc_jit_function *uniform[DTYPE_COUNT];
+} Init;
+
+static void fill_constant(Init *in, const ProgramParam *param, Rvalue *to, Rvalue *n)
+{
+	JitFunction *f = &in->f;
+	Jit *jit = f->jit;
+	Lvalue *i = jit_local(f, jit->i64, "i");
+	JitLoop loop = jit_loop(f, i, jit_long(jit, jit->i64, 0), n, 1);
+	jit_set(f, gcc_jit_context_new_array_access(jit->ctxt, NULL, to, gcc_jit_lvalue_as_rvalue(i)),
+		jit_double(jit, jit->types[param->type.dtype], param->value));
+	jit_end_loop(f, &loop);
+}
+
+static void fill_uniform(Init *in, const ProgramParam *param, Rvalue *to, Rvalue *n)
+{
+	JitFunction *f = &in->f;
+	Jit *jit = f->jit;
+	Dtype dtype = param->type.dtype;
+	Type *real = jit->types[DTYPE_F64];
+	Rvalue *fan_in = jit_size(&in->sizes, param->fan_in), *one = jit_long(jit, jit->i64, 1);
+	Rvalue *none = jit_compare(f, GCC_JIT_COMPARISON_LT, fan_in, one);
+	Rvalue *root = jit_cast(jit, jit_select(f, none, one, fan_in), real);
+	root = jit_call(f, jit_builtin(jit, "sqrt"), &root, 1);
+	Rvalue *bound = jit_binary(f, GCC_JIT_BINARY_OP_DIVIDE, jit_double(jit, real, 1), root);
+	Rvalue *args[] = {to, n, in->seed, jit_cast(jit, jit_long(jit, jit->i64, (int64_t)param->key), jit->u64),
+			  jit_cast(jit, jit_keep(f, bound), jit->types[dtype])};
+	if (!in->uniform[dtype])
+		in->uniform[dtype] = uniform_function(jit, dtype);
+	gcc_jit_block_add_eval(f->block, NULL, jit_call(f, in->uniform[dtype], args, 5));
+}
+
+static void return_if(JitFunction *f, Rvalue *cond, int code)
+{
+	JitBlock *after = jit_if(f, cond);
+	jit_return(f, jit_long(f->jit, f->jit->int_, code));
+	jit_end_if(f, after);
+}
+
+static void check_state(Init *in)
+{
+	JitFunction *f = &in->f;
+	Jit *jit = f->jit;
+	Rvalue *bytes = jit_size(&in->sizes, jit->module->program->state);
+	Rvalue *some = jit_compare(f, GCC_JIT_COMPARISON_GT, bytes, jit_long(jit, jit->i64, 0));
+	Rvalue *address = gcc_jit_context_new_bitcast(jit->ctxt, NULL, in->state, jit->u64);
+	Rvalue *zero = jit_long(jit, jit->u64, 0);
+	Rvalue *null = jit_compare(f, GCC_JIT_COMPARISON_EQ, address, zero);
+	Rvalue *low = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_AND, address,
+				 jit_long(jit, jit->u64, STATE_ALIGN - 1));
+	Rvalue *bad = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, null,
+				 jit_compare(f, GCC_JIT_COMPARISON_NE, low, zero));
+	return_if(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_AND, some, bad), TSR_BAD_POINTER);
+}
+
+static gcc_jit_function *init_function(Jit *jit)
+{
+	const Program *p = jit->module->program;
+	uint32_t n = p->nstate_dims;
+	JitParam *params = dim_params(jit, p->state_dims, n, 2);
+	params[n] = (JitParam){jit->pointer, "state"};
+	params[n + 1] = (JitParam){jit->u64, "seed"};
+	const char *name = arena_printf(jit->arena, "%s_init", jit->module->prefix);
+	Init in = {.f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->int_, name, params, n + 2)};
+	Rvalue *bad = jit_long(jit, jit->int_, TSR_BAD_DIM);
+	in.sizes = (JitSizes){&in.f, bind_dims(&in.f, p->state_dims, n), return_number, &bad};
+	in.state = jit_param(&in.f, n);
+	in.seed = jit_param(&in.f, n + 1);
+	check_dims(&in.f, p->state_dims, n, bad);
+	check_state(&in);
+	for (size_t i = 0; i < p->params.n; i++) {
+		const ProgramParam *param = &p->params.at[i];
+		Rvalue *count = jit_size(&in.sizes, p->buffers.at[param->buffer].elements);
+		Rvalue *offset = jit_size(&in.sizes, param->offset);
+		Rvalue *to = jit_offset(&in.f, in.state, offset, jit->types[param->type.dtype]);
+		if (param->init == PARAM_CONSTANT)
+			fill_constant(&in, param, to, count);
+		else
+			fill_uniform(&in, param, to, count);
+	}
+	jit_return(&in.f, jit_long(jit, jit->int_, TSR_OK));
+	return in.f.function;
+}
+
+/* The loader's way in: dims from an array of all the module's. */
+static void init_invoke_function(Jit *jit, gcc_jit_function *init)
+{
+	const Program *p = jit->module->program;
+	JitParam params[] = {{gcc_jit_type_get_pointer(jit->i64), "dims"},
+			     {jit->pointer, "state"},
+			     {jit->u64, "seed"}};
+	const char *name = arena_printf(jit->arena, "%s__invoke_init", jit->module->prefix);
+	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->int_, name, params, 3);
+	uint32_t n = p->nstate_dims;
+	Rvalue **args = ARENA_ARRAY(jit->arena, Rvalue *, n + 2);
+	for (uint32_t i = 0; i < n; i++)
+		args[i] = jit_at(&f, jit_param(&f, 0), jit_long(jit, jit->i64, p->state_dims[i]));
+	args[n] = jit_param(&f, 1);
+	args[n + 1] = jit_param(&f, 2);
+	jit_return(&f, jit_call(&f, init, args, n + 2));
+}
+
+void jit_state(Jit *jit)
+{
+	const Program *p = jit->module->program;
+	jit_size_function(jit, arena_printf(jit->arena, "%s_state_size", jit->module->prefix),
+			  &(JitSizeFunction){p->state_dims, p->nstate_dims, p->state});
+	init_invoke_function(jit, init_function(jit));
+}

@@ -1,0 +1,322 @@
+/* Every choice between values is a jit_select of values computed before: the vectoriser turns it into a
+ * blend, so relu, max and where cost no branch. (Conditions on floats need -fno-trapping-math for that.)
+ * Functions are libm's, called as builtins so that those with an instruction become it. */
+#include "codegen/jit_value.h"
+
+#include <math.h>
+
+#define EQ GCC_JIT_COMPARISON_EQ
+#define NE GCC_JIT_COMPARISON_NE
+#define LT GCC_JIT_COMPARISON_LT
+#define LE GCC_JIT_COMPARISON_LE
+#define GT GCC_JIT_COMPARISON_GT
+#define GE GCC_JIT_COMPARISON_GE
+#define PLUS  GCC_JIT_BINARY_OP_PLUS
+#define MINUS GCC_JIT_BINARY_OP_MINUS
+#define TIMES GCC_JIT_BINARY_OP_MULT
+#define OVER  GCC_JIT_BINARY_OP_DIVIDE
+#define REST  GCC_JIT_BINARY_OP_MODULO
+#define BOTH  GCC_JIT_BINARY_OP_BITWISE_AND
+#define EITHER GCC_JIT_BINARY_OP_BITWISE_OR
+#define DIFFER GCC_JIT_BINARY_OP_BITWISE_XOR
+
+/* An operation in progress: its type and a few constants of it. */
+typedef struct OpJit {
+	JitFunction *f;
+	Dtype dtype;
+	Type *type;
+	Rvalue *zero, *one;
+	Rvalue *x, *y, *z;
+} OpJit;
+
+static Rvalue *number(const OpJit *o, double value)
+{
+	return dtype_is_float(o->dtype) ? jit_double(o->f->jit, o->type, value)
+					: jit_long(o->f->jit, o->type, (int64_t)value);
+}
+
+static Rvalue *cmp(const OpJit *o, enum gcc_jit_comparison op, Rvalue *a, Rvalue *b)
+{
+	return jit_compare(o->f, op, a, b);
+}
+
+static Rvalue *bin(const OpJit *o, enum gcc_jit_binary_op op, Rvalue *a, Rvalue *b)
+{
+	return jit_keep(o->f, jit_binary(o->f, op, a, b));
+}
+
+static Rvalue *logic(const OpJit *o, enum gcc_jit_binary_op op, Rvalue *a, Rvalue *b)
+{
+	return jit_binary(o->f, op, a, b);
+}
+
+static Rvalue *choose(const OpJit *o, Rvalue *cond, Rvalue *a, Rvalue *b)
+{
+	return jit_select(o->f, cond, a, b);
+}
+
+static Rvalue *truth(const OpJit *o, Rvalue *cond)
+{
+	return choose(o, cond, o->one, o->zero);
+}
+
+static Rvalue *minus(const OpJit *o, Rvalue *a)
+{
+	Rvalue *negative = gcc_jit_context_new_unary_op(o->f->jit->ctxt, o->f->location,
+							GCC_JIT_UNARY_OP_MINUS, o->type, a);
+	return jit_keep(o->f, negative);
+}
+
+static Rvalue *libm(const OpJit *o, const char *name, Rvalue *const *args, size_t n)
+{
+	Jit *jit = o->f->jit;
+	if (o->dtype == DTYPE_F32)
+		name = arena_printf(jit->arena, "%sf", name);
+	return jit_keep(o->f, jit_call(o->f, jit_builtin(jit, name), args, n));
+}
+
+static Rvalue *libm1(const OpJit *o, const char *name, Rvalue *a)
+{
+	return libm(o, name, &a, 1);
+}
+
+/* What floats and integers share: comparisons, choices, logic. NULL: not one of these. */
+static Rvalue *common_op(const OpJit *o, Op op)
+{
+	Rvalue *x = o->x, *y = o->y, *zero = o->zero;
+	switch (op) {
+	case OP_LT: return truth(o, cmp(o, LT, x, y));
+	case OP_LE: return truth(o, cmp(o, LE, x, y));
+	case OP_GT: return truth(o, cmp(o, GT, x, y));
+	case OP_GE: return truth(o, cmp(o, GE, x, y));
+	case OP_EQ: return truth(o, cmp(o, EQ, x, y));
+	case OP_NE: return truth(o, cmp(o, NE, x, y));
+	case OP_AND: return truth(o, logic(o, BOTH, cmp(o, NE, x, zero), cmp(o, NE, y, zero)));
+	case OP_OR: return truth(o, logic(o, EITHER, cmp(o, NE, x, zero), cmp(o, NE, y, zero)));
+	case OP_NOT: return truth(o, cmp(o, EQ, x, zero));
+	case OP_RELU_GATE: return choose(o, cmp(o, GT, x, zero), y, zero);
+	case OP_WHERE: return choose(o, cmp(o, NE, x, zero), y, o->z);
+	case OP_SIGN: {
+		Rvalue *below = choose(o, cmp(o, LT, x, zero), number(o, -1), zero);
+		return choose(o, cmp(o, GT, x, zero), o->one, below);
+	}
+	case OP_ID: return x;
+	default: return NULL;
+	}
+}
+
+static Rvalue *float_mod(const OpJit *o)
+{
+	Rvalue *args[] = {o->x, o->y};
+	Rvalue *r = libm(o, "fmod", args, 2);
+	Rvalue *signs = logic(o, DIFFER, cmp(o, LT, r, o->zero), cmp(o, LT, o->y, o->zero));
+	Rvalue *wrong = logic(o, BOTH, cmp(o, NE, r, o->zero), signs);
+	return choose(o, wrong, bin(o, PLUS, r, o->y), r);
+}
+
+static Rvalue *float_gelu(const OpJit *o)
+{
+	Rvalue *half = bin(o, OVER, o->x, number(o, 2));
+	Rvalue *root = number(o, o->dtype == DTYPE_F32 ? (double)0.70710678118654752440f
+						       : 0.70710678118654752440);
+	Rvalue *erf = libm1(o, "erf", bin(o, TIMES, o->x, root));
+	return bin(o, TIMES, half, bin(o, PLUS, o->one, erf));
+}
+
+/* The first operand also where it is no number. */
+static Rvalue *float_extreme(const OpJit *o, enum gcc_jit_comparison op)
+{
+	Rvalue *first = logic(o, EITHER, cmp(o, op, o->x, o->y), cmp(o, NE, o->x, o->x));
+	return choose(o, first, o->x, o->y);
+}
+
+static Rvalue *float_op(const OpJit *o, Op op)
+{
+	Rvalue *x = o->x, *y = o->y, *zero = o->zero, *one = o->one, *all[] = {x, y, o->z};
+	switch (op) {
+	case OP_ADD: return bin(o, PLUS, x, y);
+	case OP_SUB: return bin(o, MINUS, x, y);
+	case OP_MUL: return bin(o, TIMES, x, y);
+	case OP_DIV: return bin(o, OVER, x, y);
+	case OP_POW: return libm(o, "pow", all, 2);
+	case OP_MOD: return float_mod(o);
+	case OP_MAX: return float_extreme(o, GT);
+	case OP_MIN: return float_extreme(o, LT);
+	case OP_SAT01_GATE:
+		return choose(o, logic(o, BOTH, cmp(o, GT, x, zero), cmp(o, LT, x, one)), y, zero);
+	case OP_NEG: return minus(o, x);
+	case OP_RELU: return choose(o, cmp(o, LT, x, zero), zero, x);
+	case OP_SAT01:
+		return choose(o, cmp(o, LT, x, zero), zero, choose(o, cmp(o, GT, x, one), one, x));
+	case OP_EXP: return libm1(o, "exp", x);
+	case OP_LOG: return libm1(o, "log", x);
+	case OP_EXP2: return libm1(o, "exp2", x);
+	case OP_LOG2: return libm1(o, "log2", x);
+	case OP_SIN: return libm1(o, "sin", x);
+	case OP_COS: return libm1(o, "cos", x);
+	case OP_TAN: return libm1(o, "tan", x);
+	case OP_TANH: return libm1(o, "tanh", x);
+	case OP_SIGMOID: return bin(o, OVER, one, bin(o, PLUS, one, libm1(o, "exp", minus(o, x))));
+	case OP_ERF: return libm1(o, "erf", x);
+	case OP_GELU: return float_gelu(o);
+	case OP_SQRT: return libm1(o, "sqrt", x);
+	case OP_RSQRT: return bin(o, OVER, one, libm1(o, "sqrt", x));
+	case OP_RECIP: return bin(o, OVER, one, x);
+	case OP_ABS: return libm1(o, "fabs", x);
+	case OP_FLOOR: return libm1(o, "floor", x);
+	case OP_CEIL: return libm1(o, "ceil", x);
+	case OP_ROUND: return libm1(o, "rint", x);
+	case OP_FMA: return libm(o, "fma", all, 3);
+	default: BUG("no float code for %s", op_name(op));
+	}
+}
+
+/* Wrapping arithmetic: in the unsigned type of the same width. */
+static Rvalue *wrapping(const OpJit *o, enum gcc_jit_binary_op op, Rvalue *a, Rvalue *b)
+{
+	Jit *jit = o->f->jit;
+	Type *type = jit->unsigned_types[o->dtype];
+	Rvalue *sum = jit_binary(o->f, op, jit_cast(jit, a, type), jit_cast(jit, b, type));
+	return jit_keep(o->f, jit_cast(jit, sum, o->type));
+}
+
+static Rvalue *is_minus_one(const OpJit *o, Rvalue *a)
+{
+	return cmp(o, EQ, a, number(o, -1));
+}
+
+static bool is_signed(Dtype dtype)
+{
+	return dtype == DTYPE_I64 || dtype == DTYPE_I32 || dtype == DTYPE_I8;
+}
+
+/* A divisor for which the instruction does not trap; 1 for 0 and -1. */
+static Rvalue *safe_divisor(const OpJit *o)
+{
+	Rvalue *bad = cmp(o, EQ, o->y, o->zero);
+	if (is_signed(o->dtype))
+		bad = logic(o, EITHER, bad, is_minus_one(o, o->y));
+	return choose(o, bad, o->one, o->y);
+}
+
+static Rvalue *int_div(const OpJit *o)
+{
+	Rvalue *q = bin(o, OVER, o->x, safe_divisor(o));
+	if (is_signed(o->dtype))
+		q = choose(o, is_minus_one(o, o->y), wrapping(o, MINUS, o->zero, o->x), q);
+	return choose(o, cmp(o, EQ, o->y, o->zero), o->zero, q);
+}
+
+static Rvalue *int_mod(const OpJit *o)
+{
+	Rvalue *r = bin(o, REST, o->x, safe_divisor(o));
+	if (!is_signed(o->dtype))
+		return choose(o, cmp(o, EQ, o->y, o->zero), o->zero, r);
+	Rvalue *signs = logic(o, DIFFER, cmp(o, LT, r, o->zero), cmp(o, LT, o->y, o->zero));
+	Rvalue *wrong = logic(o, BOTH, cmp(o, NE, r, o->zero), signs);
+	return choose(o, wrong, wrapping(o, PLUS, r, o->y), r);
+}
+
+/* By squaring, in u64; a negative exponent leaves 1, -1 or 0. */
+static Rvalue *int_pow(const OpJit *o)
+{
+	JitFunction *f = o->f;
+	Jit *jit = f->jit;
+	Rvalue *zero = jit_long(jit, jit->i64, 0), *one = jit_long(jit, jit->u64, 1);
+	Lvalue *power = jit_local(f, jit->u64, "power"), *result = jit_local(f, jit->u64, "result");
+	Lvalue *n = jit_local(f, jit->i64, "n");
+	jit_set(f, power, jit_cast(jit, jit_cast(jit, o->x, jit->i64), jit->u64));
+	jit_set(f, result, one);
+	jit_set(f, n, jit_cast(jit, o->y, jit->i64));
+	Rvalue *nv = gcc_jit_lvalue_as_rvalue(n), *pv = gcc_jit_lvalue_as_rvalue(power);
+	Rvalue *rv = gcc_jit_lvalue_as_rvalue(result);
+	JitBlock *head = gcc_jit_function_new_block(f->function, NULL);
+	gcc_jit_block_end_with_jump(f->block, NULL, head);
+	f->block = head;
+	JitBlock *after = jit_if(f, cmp(o, GT, nv, zero));
+	Rvalue *odd = jit_binary(f, BOTH, nv, jit_long(jit, jit->i64, 1));
+	jit_set(f, result, choose(o, cmp(o, NE, odd, zero), bin(o, TIMES, rv, pv), rv));
+	jit_set(f, power, bin(o, TIMES, pv, pv));
+	jit_set(f, n, jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, nv, jit_long(jit, jit->i64, 1)));
+	gcc_jit_block_end_with_jump(f->block, NULL, head);
+	f->block = after;
+	Rvalue *value = jit_keep(f, jit_cast(jit, rv, o->type));
+	Rvalue *sign = choose(o, cmp(o, NE, jit_binary(f, BOTH, o->y, o->one), o->zero), o->x, o->one);
+	Rvalue *unit = choose(o, cmp(o, EQ, o->x, o->one), o->one, o->zero);
+	if (!is_signed(o->dtype))
+		return value;
+	unit = choose(o, is_minus_one(o, o->x), sign, unit);
+	return choose(o, cmp(o, LT, o->y, o->zero), unit, value);
+}
+
+static Rvalue *int_op(const OpJit *o, Op op)
+{
+	Rvalue *x = o->x, *y = o->y, *zero = o->zero;
+	switch (op) {
+	case OP_ADD: return wrapping(o, PLUS, x, y);
+	case OP_SUB: return wrapping(o, MINUS, x, y);
+	case OP_MUL: return wrapping(o, TIMES, x, y);
+	case OP_FMA: return wrapping(o, PLUS, wrapping(o, TIMES, x, y), o->z);
+	case OP_DIV: return int_div(o);
+	case OP_MOD: return int_mod(o);
+	case OP_POW: return int_pow(o);
+	case OP_MAX: return choose(o, cmp(o, GT, x, y), x, y);
+	case OP_MIN: return choose(o, cmp(o, LT, x, y), x, y);
+	case OP_NEG: return wrapping(o, MINUS, zero, x);
+	case OP_RELU: return choose(o, cmp(o, GT, x, zero), x, zero);
+	case OP_SAT01: return truth(o, cmp(o, GT, x, zero));
+	case OP_ABS: return choose(o, cmp(o, LT, x, zero), wrapping(o, MINUS, zero, x), x);
+	case OP_FLOOR:
+	case OP_CEIL:
+	case OP_ROUND: return x;
+	default: return zero; /* a fractional result: these operations belong to floats */
+	}
+}
+
+Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
+{
+	OpJit o = {.f = f, .dtype = dtype, .type = f->jit->types[dtype]};
+	REQUIRE(o.type);
+	int n = op_arity(op);
+	o.zero = number(&o, 0);
+	o.one = number(&o, 1);
+	o.x = args[0];
+	o.y = n > 1 ? args[1] : NULL;
+	o.z = n > 2 ? args[2] : NULL;
+	Rvalue *result = common_op(&o, op);
+	if (result)
+		return result;
+	return dtype_is_float(dtype) ? float_op(&o, op) : int_op(&o, op);
+}
+
+/* Towards zero; beyond the type's range its nearest end; 0 for NaN. */
+static Rvalue *saturate(JitFunction *f, Rvalue *value, Dtype from, Dtype to)
+{
+	OpJit o = {.f = f, .dtype = from, .type = f->jit->types[from]};
+	Type *type = f->jit->types[to];
+	int64_t least = op_neutral(OP_MAX, to).i, greatest = op_neutral(OP_MIN, to).i;
+	Rvalue *result = jit_keep(f, jit_cast(f->jit, value, type));
+	result = choose(&o, cmp(&o, LE, value, number(&o, (double)least)), jit_long(f->jit, type, least),
+			result);
+	result = choose(&o, cmp(&o, GE, value, number(&o, (double)greatest)),
+			jit_long(f->jit, type, greatest), result);
+	return choose(&o, cmp(&o, NE, value, value), jit_long(f->jit, type, 0), result);
+}
+
+Rvalue *jit_convert(JitFunction *f, Rvalue *value, Dtype from, Dtype to)
+{
+	if (from == to)
+		return value;
+	if (dtype_is_float(from) && !dtype_is_float(to))
+		return saturate(f, value, from, to);
+	return jit_keep(f, jit_cast(f->jit, value, f->jit->types[to]));
+}
+
+/* libgccjit takes any finite double; infinities and NaN are quotients that it folds. */
+Rvalue *jit_constant(Jit *jit, Dtype dtype, Scalar constant)
+{
+	Type *type = jit->types[dtype];
+	REQUIRE(type);
+	return dtype_is_float(dtype) ? jit_double(jit, type, constant.f)
+				     : jit_long(jit, type, constant.i);
+}

@@ -1,0 +1,224 @@
+/* One walk over a kernel's statements, in their order. Expressions may share sub-trees: a value that was
+ * seen already is not walked again, so the walk takes time linear in the size of the graph. */
+#include "codegen/kernel_use.h"
+
+#include "base/diag.h"
+#include "codegen/pointer_map.h"
+
+typedef struct Walk {
+	const Program *program;
+	Arena *arena;
+	KernelUse *use;
+	PointerMap seen;
+} Walk;
+
+static void walk_value(Walk *w, const Value *value);
+static void walk_block(Walk *w, Block block);
+
+static bool seen_before(Walk *w, const void *item)
+{
+	return (*pointer_map_at(&w->seen, item))++ > 0;
+}
+
+static void use_size(Walk *w, Size size)
+{
+	int64_t constant;
+	if (size_is_const(w->program->sizes, size, &constant))
+		return;
+	KernelUse *use = w->use;
+	for (size_t i = 0; i < use->sizes.n; i++)
+		if (size_same(use->sizes.at[i], size))
+			return;
+	PUSH(w->arena, use->sizes, size);
+}
+
+static void use_buffer(Walk *w, BufferId buffer, bool written)
+{
+	KernelUse *use = w->use;
+	for (size_t i = 0; i < use->buffers.n; i++)
+		if (use->buffers.at[i].buffer == buffer) {
+			use->buffers.at[i].written |= written;
+			return;
+		}
+	PUSH(w->arena, use->buffers, ((KernelBuffer){buffer, written}));
+}
+
+static void use_scalar(Walk *w, const Value *value)
+{
+	KernelUse *use = w->use;
+	for (size_t i = 0; i < use->scalars.n; i++)
+		if (use->scalars.at[i].scalar == value->scalar)
+			return;
+	PUSH(w->arena, use->scalars, ((ScalarUse){value->scalar, value->dtype}));
+}
+
+static void walk_ix(Walk *w, const Ix *ix)
+{
+	if (!ix || seen_before(w, ix))
+		return;
+	if (ix->kind == IX_SIZE)
+		use_size(w, ix->size);
+	else if (ix->kind == IX_VALUE)
+		walk_value(w, ix->value);
+	w->use->divides |= ix->kind == IX_DIV;
+	w->use->remainders |= ix->kind == IX_MOD;
+	walk_ix(w, ix->a);
+	walk_ix(w, ix->b);
+}
+
+static void walk_ixs(Walk *w, const Ix *const *ixs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		walk_ix(w, ixs[i]);
+}
+
+static void walk_value(Walk *w, const Value *value)
+{
+	if (!value || seen_before(w, value))
+		return;
+	uint32_t nargs = value->kind == VALUE_OP ? value->nargs : value->kind == VALUE_CAST;
+	for (uint32_t i = 0; i < nargs; i++)
+		walk_value(w, value->args[i]);
+	switch (value->kind) {
+	case VALUE_LOAD:
+		walk_ix(w, value->ix);
+		use_buffer(w, value->buffer, false);
+		break;
+	case VALUE_LOCAL: walk_ixs(w, value->ixs, value->nixs); break;
+	case VALUE_INDEX: walk_ix(w, value->ix); break;
+	case VALUE_SCALAR: use_scalar(w, value); break;
+	case VALUE_OP: w->use->ops[value->op][value->dtype] = true; break;
+	case VALUE_CAST: w->use->casts[value->args[0]->dtype][value->dtype] = true; break;
+	case VALUE_CONST: break;
+	}
+}
+
+static void walk_target(Walk *w, const Stmt *stmt)
+{
+	walk_value(w, stmt->value);
+	walk_ixs(w, stmt->ixs, stmt->nixs);
+	walk_ix(w, stmt->ix);
+	if (stmt->kind == LOOP_STORE)
+		use_buffer(w, stmt->buffer, true);
+	if (stmt->kind != LOOP_LOCAL && stmt->acc != OP_NONE)
+		w->use->ops[stmt->acc][stmt->value->dtype] = true;
+}
+
+static void use_check(Walk *w, const Stmt *stmt)
+{
+	walk_ix(w, stmt->lo);
+	walk_ix(w, stmt->ix);
+	walk_ix(w, stmt->hi);
+	for (size_t i = 0; i < w->use->checks.n; i++)
+		if (w->use->checks.at[i] == stmt->check)
+			return;
+	PUSH(w->arena, w->use->checks, stmt->check);
+}
+
+static void walk_stmt(Walk *w, const Stmt *stmt)
+{
+	switch (stmt->kind) {
+	case LOOP_FOR:
+		walk_ix(w, stmt->lo);
+		walk_ix(w, stmt->hi);
+		break;
+	case LOOP_IF:
+		for (uint32_t i = 0; i < stmt->nconds; i++) {
+			walk_ix(w, stmt->conds[i].a);
+			walk_ix(w, stmt->conds[i].b);
+		}
+		break;
+	case LOOP_LOCAL:
+	case LOOP_SET:
+	case LOOP_STORE: walk_target(w, stmt); break;
+	case LOOP_CHECK: use_check(w, stmt); break;
+	}
+	if (stmt->kind == LOOP_FOR || stmt->kind == LOOP_IF)
+		walk_block(w, stmt->body);
+}
+
+static void walk_block(Walk *w, Block block)
+{
+	for (uint32_t i = 0; i < block.n; i++)
+		walk_stmt(w, block.stmts[i]);
+}
+
+static void collect_dims(Walk *w)
+{
+	KernelUse *use = w->use;
+	uint32_t ndims = sizes_ndims(w->program->sizes);
+	for (DimId d = 0; d < ndims; d++)
+		for (size_t i = 0; i < use->sizes.n; i++)
+			if (size_uses_dim(w->program->sizes, use->sizes.at[i], d)) {
+				PUSH(w->arena, use->dims, d);
+				break;
+			}
+}
+
+KernelUse *kernel_use(const Program *program, const Kernel *kernel, Arena *arena)
+{
+	Walk w = {program, arena, ARENA_NEW(arena, KernelUse), {arena, NULL, 0, 0}};
+	walk_block(&w, kernel->body);
+	collect_dims(&w);
+	return w.use;
+}
+
+uint32_t kernel_use_buffer(const KernelUse *use, BufferId buffer)
+{
+	for (uint32_t i = 0; i < use->buffers.n; i++)
+		if (use->buffers.at[i].buffer == buffer)
+			return i;
+	BUG("buffer %u is not in the kernel's list", buffer);
+}
+
+uint32_t kernel_use_scalar(const KernelUse *use, uint32_t scalar)
+{
+	for (uint32_t i = 0; i < use->scalars.n; i++)
+		if (use->scalars.at[i].scalar == scalar)
+			return i;
+	BUG("scalar %u is not in the kernel's list", scalar);
+}
+
+bool kernel_uses_dim(const KernelUse *use, DimId dim)
+{
+	for (size_t i = 0; i < use->dims.n; i++)
+		if (use->dims.at[i] == dim)
+			return true;
+	return false;
+}
+
+static bool same_sizes(const KernelUse *a, const KernelUse *b)
+{
+	if (a->sizes.n != b->sizes.n)
+		return false;
+	for (size_t i = 0; i < a->sizes.n; i++)
+		if (!size_same(a->sizes.at[i], b->sizes.at[i]))
+			return false;
+	return true;
+}
+
+static bool same_scalars(const KernelUse *a, const KernelUse *b)
+{
+	if (a->scalars.n != b->scalars.n)
+		return false;
+	for (size_t i = 0; i < a->scalars.n; i++)
+		if (a->scalars.at[i].scalar != b->scalars.at[i].scalar ||
+		    a->scalars.at[i].dtype != b->scalars.at[i].dtype)
+			return false;
+	return true;
+}
+
+bool kernel_use_matches(const Program *program, const KernelUse *a, const KernelUse *b)
+{
+	if (!same_sizes(a, b) || !same_scalars(a, b) || a->buffers.n != b->buffers.n)
+		return false;
+	if (a->checks.n || b->checks.n) /* a check's number stands in the code */
+		return false;
+	for (size_t i = 0; i < a->buffers.n; i++) {
+		const Buffer *x = &program->buffers.at[a->buffers.at[i].buffer];
+		const Buffer *y = &program->buffers.at[b->buffers.at[i].buffer];
+		if (x->dtype != y->dtype || a->buffers.at[i].written != b->buffers.at[i].written)
+			return false;
+	}
+	return true;
+}

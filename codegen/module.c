@@ -1,0 +1,283 @@
+/* Names and signatures. An argument whose name is no C identifier, a keyword, or taken already gets
+ * underscores behind it, in the order of the parameter list: the result depends on the program alone. */
+#include "codegen/module.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+
+#include "runtime/tsr.h"
+
+static const char *const reserved[] = {
+	"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
+	"enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register",
+	"restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef",
+	"union", "unsigned", "void", "volatile", "while", "_Bool", "_Complex", "_Imaginary", "asm",
+	"bool", "catch", "class", "const_cast", "delete", "dynamic_cast", "explicit", "export",
+	"false", "friend", "mutable", "namespace", "new", "operator", "private", "protected",
+	"public", "reinterpret_cast", "static_cast", "template", "this", "throw", "true", "try",
+	"typeid", "typename", "using", "virtual", "wchar_t", "nullptr", "constexpr", "decltype",
+	"noexcept", "static_assert", "thread_local", "alignas", "alignof", "and", "and_eq", "bitand",
+	"bitor", "compl", "not", "not_eq", "or", "or_eq", "xor", "xor_eq", "typeof", "linux", "unix",
+	"NULL", "call", "state", "workspace", "seed", "code", "size_t", "tsr_call",
+};
+
+typedef VEC(const char *) Names;
+
+static bool is_reserved(const char *name)
+{
+	for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+		if (strcmp(reserved[i], name) == 0)
+			return true;
+	return strncmp(name, "int", 3) == 0 && strstr(name, "_t"); /* int64_t and its like */
+}
+
+static bool is_taken(const Names *names, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (strcmp(names->at[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Every byte that C does not allow becomes '_'. */
+static char *identifier(Arena *arena, const char *name)
+{
+	char *id = arena_printf(arena, "%s%s", isdigit((unsigned char)*name) || !*name ? "_" : "", name);
+	for (char *p = id; *p; p++)
+		if (!isalnum((unsigned char)*p))
+			*p = '_';
+	return id;
+}
+
+static const char *argument_name(Arena *arena, Names *taken, const char *name)
+{
+	const char *id = identifier(arena, name);
+	while (is_reserved(id) || is_taken(taken, id))
+		id = arena_printf(arena, "%s_", id);
+	PUSH(arena, *taken, id);
+	return id;
+}
+
+static void name_arguments(Module *m, uint32_t index)
+{
+	const ProgramRoutine *r = &m->program->routines.at[index];
+	ModuleRoutine *out = &m->routines[index];
+	const char *name = identifier(m->arena, r->name);
+	out->function = arena_printf(m->arena, "%s_%s", m->prefix, name);
+	out->workspace = arena_printf(m->arena, "%s_%s_workspace", m->prefix, name);
+	out->invoke = arena_printf(m->arena, "%s__routine_%s", m->prefix, name);
+	out->dims = ARENA_ARRAY(m->arena, const char *, r->ndims);
+	out->scalars = ARENA_ARRAY(m->arena, const char *, r->nscalars);
+	out->inputs = ARENA_ARRAY(m->arena, const char *, r->ninputs);
+	out->outputs = ARENA_ARRAY(m->arena, const char *, r->noutputs);
+	Names taken = {0};
+	for (uint32_t i = 0; i < r->ndims; i++) {
+		out->dims[i] = m->dims[r->dims[i]];
+		PUSH(m->arena, taken, out->dims[i]);
+	}
+	for (uint32_t i = 0; i < r->nscalars; i++)
+		out->scalars[i] = argument_name(m->arena, &taken, r->scalars[i].name);
+	for (uint32_t i = 0; i < r->ninputs; i++)
+		out->inputs[i] = argument_name(m->arena, &taken, r->inputs[i].name);
+	for (uint32_t i = 0; i < r->noutputs; i++)
+		out->outputs[i] = argument_name(m->arena, &taken, r->outputs[i].name);
+}
+
+static void find_params(Module *m, uint32_t index)
+{
+	const Program *p = m->program;
+	const ProgramRoutine *r = &p->routines.at[index];
+	bool *params = ARENA_ARRAY(m->arena, bool, p->params.n);
+	for (uint32_t k = 0; k < r->nkernels; k++) {
+		const KernelUse *use = m->kernels[r->kernels[k]].use;
+		for (size_t b = 0; b < use->buffers.n; b++) {
+			const Buffer *buffer = &p->buffers.at[use->buffers.at[b].buffer];
+			if (buffer->kind == BUFFER_PARAM)
+				params[buffer->arg] = true;
+		}
+	}
+	m->routines[index].params = params;
+}
+
+/* Kernels of one identity are one function; the list is short, so a quadratic search will do for up to a
+ * few thousand kernels. */
+static void share_kernels(Module *m)
+{
+	const Program *p = m->program;
+	for (KernelId k = 0; k < p->kernels.n; k++) {
+		const Kernel *kernel = &p->kernels.at[k];
+		m->kernels[k].use = kernel_use(p, kernel, m->arena);
+		m->kernels[k].same = k;
+		for (KernelId j = 0; j < k && kernel->identity; j++)
+			if (p->kernels.at[j].identity == kernel->identity && m->kernels[j].same == j &&
+			    kernel_use_matches(p, m->kernels[j].use, m->kernels[k].use)) {
+				m->kernels[k].same = j;
+				break;
+			}
+		KernelId same = m->kernels[k].same;
+		m->kernels[k].function =
+			same == k ? arena_printf(m->arena, "%s__k_%s", m->prefix,
+						 identifier(m->arena, kernel->name))
+				  : m->kernels[same].function;
+	}
+}
+
+Module *module_new(const Emit *emit)
+{
+	Arena *arena = emit->arena;
+	const Program *p = emit->program;
+	Module *m = ARENA_NEW(arena, Module);
+	*m = (Module){.emit = emit, .program = p, .arena = arena, .prefix = emit->prefix};
+	uint32_t ndims = sizes_ndims(p->sizes);
+	Names taken = {0};
+	m->dims = ARENA_ARRAY(arena, const char *, ndims);
+	for (DimId d = 0; d < ndims; d++)
+		m->dims[d] = argument_name(arena, &taken, sizes_dim(p->sizes, d)->name);
+	m->consts = ARENA_ARRAY(arena, const char *, p->consts.n);
+	for (size_t i = 0; i < p->consts.n; i++)
+		m->consts[i] = arena_printf(arena, "%s__const_%zu", m->prefix, i);
+	m->kernels = ARENA_ARRAY(arena, ModuleKernel, p->kernels.n);
+	share_kernels(m);
+	m->routines = ARENA_ARRAY(arena, ModuleRoutine, p->routines.n);
+	for (uint32_t i = 0; i < p->routines.n; i++) {
+		name_arguments(m, i);
+		find_params(m, i);
+	}
+	return m;
+}
+
+const char *c_type(Dtype dtype)
+{
+	switch (dtype) {
+	case DTYPE_F64: return "double";
+	case DTYPE_F32: return "float";
+	case DTYPE_I64: return "int64_t";
+	case DTYPE_I32: return "int32_t";
+	case DTYPE_I8: return "int8_t";
+	case DTYPE_U8: return "uint8_t";
+	case DTYPE_U32: return "uint32_t";
+	default: BUG("%s has no C type", dtype_name(dtype));
+	}
+}
+
+const char *module_signature(const Module *m, uint32_t routine)
+{
+	const ProgramRoutine *r = &m->program->routines.at[routine];
+	const ModuleRoutine *names = &m->routines[routine];
+	const char *text = arena_printf(m->arena, "int %s(const tsr_call *call", names->function);
+	for (uint32_t i = 0; i < r->ndims; i++)
+		text = arena_printf(m->arena, "%s, int64_t %s", text, names->dims[i]);
+	for (uint32_t i = 0; i < r->nscalars; i++)
+		text = arena_printf(m->arena, "%s, %s %s", text, c_type(r->scalars[i].dtype),
+				    names->scalars[i]);
+	for (uint32_t i = 0; i < r->ninputs; i++)
+		text = arena_printf(m->arena, "%s, const %s *%s", text,
+				    c_type(r->inputs[i].type.dtype), names->inputs[i]);
+	for (uint32_t i = 0; i < r->noutputs; i++)
+		text = arena_printf(m->arena, "%s, %s *%s", text, c_type(r->outputs[i].type.dtype),
+				    names->outputs[i]);
+	return arena_printf(m->arena, "%s, void *state, void *workspace)", text);
+}
+
+static const char *dim_list(const Module *m, const DimId *dims, uint32_t ndims)
+{
+	const char *text = "";
+	for (uint32_t i = 0; i < ndims; i++)
+		text = arena_printf(m->arena, "%s%sint64_t %s", text, i ? ", " : "", m->dims[dims[i]]);
+	return text;
+}
+
+const char *module_workspace_signature(const Module *m, uint32_t routine)
+{
+	const ProgramRoutine *r = &m->program->routines.at[routine];
+	return arena_printf(m->arena, "size_t %s(%s)", m->routines[routine].workspace,
+			    r->ndims ? dim_list(m, r->dims, r->ndims) : "void");
+}
+
+const char *module_state_signature(const Module *m)
+{
+	const Program *p = m->program;
+	return arena_printf(m->arena, "size_t %s_state_size(%s)", m->prefix,
+			    p->nstate_dims ? dim_list(m, p->state_dims, p->nstate_dims) : "void");
+}
+
+const char *module_init_signature(const Module *m)
+{
+	const Program *p = m->program;
+	return arena_printf(m->arena, "int %s_init(%s%svoid *state, uint64_t seed)", m->prefix,
+			    dim_list(m, p->state_dims, p->nstate_dims), p->nstate_dims ? ", " : "");
+}
+
+static const char *tensor_list(const Module *m, const TensorArg *args, uint32_t n)
+{
+	const char *text = "";
+	for (uint32_t i = 0; i < n; i++)
+		text = arena_printf(m->arena, "%s%s%s %s", text, i ? ", " : "", args[i].name,
+				    args[i].type.text);
+	return text;
+}
+
+const char *module_types(const Module *m, uint32_t routine)
+{
+	const ProgramRoutine *r = &m->program->routines.at[routine];
+	const char *text = "";
+	for (uint32_t i = 0; i < r->nscalars; i++)
+		text = arena_printf(m->arena, "%s%s %s, ", text, r->scalars[i].name,
+				    dtype_name(r->scalars[i].dtype));
+	return arena_printf(m->arena, "%s%s%s-> %s", text, tensor_list(m, r->inputs, r->ninputs),
+			    r->ninputs ? " " : "", tensor_list(m, r->outputs, r->noutputs));
+}
+
+const char *module_place(const Module *m, Span span)
+{
+	if (span_is_none(span) || !m->program->sources)
+		return "";
+	Place place = source_place(m->program->sources, span.file, span.start);
+	return arena_printf(m->arena, "%s:%u:%u", place.path, place.line, place.column);
+}
+
+const char *c_string(Arena *arena, const char *text)
+{
+	size_t n = strlen(text);
+	char *out = arena_alloc_n(arena, n + 1, 4), *p = out;
+	*p++ = '"';
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)text[i];
+		if (c == '"' || c == '\\' || (c == '?' && i && text[i - 1] == '?'))
+			*p++ = '\\';
+		if (c >= ' ' && c != 127) {
+			*p++ = (char)c;
+			continue;
+		}
+		*p++ = '\\';
+		*p++ = (char)('0' + (c >> 6));
+		*p++ = (char)('0' + (c >> 3 & 7));
+		*p++ = (char)('0' + (c & 7));
+	}
+	*p++ = '"';
+	*p = 0;
+	return out;
+}
+
+const char *c_comment(Arena *arena, const char *text)
+{
+	char *out = arena_strndup(arena, text, strlen(text));
+	for (char *p = out; *p; p++)
+		if ((p[0] == '*' && p[1] == '/') || (p[0] == '/' && p[1] == '*') || *p == '\n')
+			*p = ' ';
+	return out;
+}
+
+int module_check_code(CheckId check)
+{
+	REQUIRE(check <= INT_MAX - TSR_CHECK_FIRST);
+	return TSR_CHECK_FIRST + (int)check;
+}
+
+const char *module_dim_message(const Module *m, DimId dim)
+{
+	const Dim *d = sizes_dim(m->program->sizes, dim);
+	return arena_printf(m->arena, "dim %s must be at least %lld and at most %lld", d->name,
+			    (long long)(d->at_least > 0 ? d->at_least : 0), (long long)DIM_LIMIT);
+}

@@ -1,0 +1,60 @@
+/* The C face of a program: the names, parameter lists and texts that all back ends share.
+ *
+ *   PREFIX_ROUTINE, PREFIX_ROUTINE_workspace, PREFIX_state_size, PREFIX_init, PREFIX_module   exported
+ *   PREFIX__anything                                                                          internal
+ */
+#ifndef TSR_CODEGEN_MODULE_H
+#define TSR_CODEGEN_MODULE_H
+
+#include "codegen/codegen.h"
+#include "codegen/kernel_use.h"
+
+typedef struct ModuleRoutine {
+	const char *function, *workspace, *invoke;
+	const char **dims, **scalars, **inputs, **outputs; /* names of arguments, all distinct */
+	bool *params; /* which of the program's parameters its kernels touch */
+} ModuleRoutine;
+
+typedef struct ModuleKernel {
+	KernelId same;        /* the kernel whose function it shares: itself for the first of them */
+	const char *function;
+	KernelUse *use;
+} ModuleKernel;
+
+typedef struct Module {
+	const Emit *emit;
+	const Program *program;
+	Arena *arena;
+	const char *prefix;
+	ModuleRoutine *routines; /* as in program->routines */
+	ModuleKernel *kernels;   /* as in program->kernels */
+	const char **dims;       /* a C name for every symbolic dim */
+	const char **consts;     /* symbols of the constants */
+} Module;
+
+Module *module_new(const Emit *emit);
+
+/* "float", "int32_t"; aborts for a dtype that is not supported. */
+const char *c_type(Dtype dtype);
+/* The declaration of a routine's function without the semicolon, on one line. */
+const char *module_signature(const Module *module, uint32_t routine);
+const char *module_workspace_signature(const Module *module, uint32_t routine);
+const char *module_state_signature(const Module *module);
+const char *module_init_signature(const Module *module);
+/* "image f32 [n | 28, 28, 1] -> probs f32 [n | 10]" */
+const char *module_types(const Module *module, uint32_t routine);
+/* "conv_net.tsr:12:5", or "" without a place; paths as given. */
+const char *module_place(const Module *module, Span span);
+/* text as a C string literal with its quotes. */
+const char *c_string(Arena *arena, const char *text);
+/* text with what would end a C comment defused. */
+const char *c_comment(Arena *arena, const char *text);
+/* What a routine returns when a check fails: TSR_CHECK_FIRST + check. */
+int module_check_code(CheckId check);
+/* The message for a dim out of its range. */
+const char *module_dim_message(const Module *module, DimId dim);
+
+enum { DIM_LIMIT_BITS = 31, STATE_ALIGN = 64 };
+#define DIM_LIMIT ((int64_t)1 << DIM_LIMIT_BITS) /* the largest value of a dim */
+
+#endif
