@@ -1,0 +1,195 @@
+/* libgccjit compiles two units, entry functions in baseline instructions and kernels for the target, and
+ * both come as text; so they can become one file: local labels of the first are renamed (.L to .LE), names
+ * of temporary files are replaced, internal symbols are made hidden. The entries stand first, before any
+ * line information. The same program gives the same bytes in every directory.
+ */
+#include "codegen/asm_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/cpu.h"
+#include "codegen/table.h"
+
+typedef struct Writer {
+	const Module *module;
+	const AsmParts *parts;
+	FILE *out;
+	char *cwd;
+} Writer;
+
+/* ---- the units ---- */
+
+static bool starts(const char *line, const char *word)
+{
+	return strncmp(line, word, strlen(word)) == 0;
+}
+
+/* Does a local label begin here, and not inside a name? */
+static bool label_at(const char *line, const char *p)
+{
+	if (p[0] != '.' || p[1] != 'L')
+		return false;
+	return p == line || strchr(" \t,($-+*", p[-1]);
+}
+
+/* A line with its labels renamed, texts in quotes left alone. */
+static void put_renamed(FILE *out, const char *line)
+{
+	bool quoted = false;
+	for (const char *p = line; *p; p++) {
+		if (*p == '"' && (p == line || p[-1] != '\\'))
+			quoted = !quoted;
+		bool label = !quoted && label_at(line, p);
+		putc(*p, out);
+		if (label) {
+			fputs("LE", out);
+			p++;
+		}
+	}
+}
+
+/* The text with every occurrence of `from` replaced. */
+static void put_replaced(FILE *out, const char *line, const char *from, const char *to)
+{
+	size_t n = strlen(from);
+	for (const char *hit; n && (hit = strstr(line, from)); line = hit + n) {
+		fwrite(line, 1, (size_t)(hit - line), out);
+		fputs(to, out);
+	}
+	fputs(line, out);
+}
+
+/* Lines that hold names of the temporary directory or of the current one: of debug information. */
+static void put_debug_line(Writer *w, const char *line)
+{
+	char *without = NULL;
+	size_t n;
+	FILE *memory = open_memstream(&without, &n);
+	if (!memory) {
+		fputs(line, w->out);
+		return;
+	}
+	put_replaced(memory, line, w->parts->dir, ".");
+	fclose(memory);
+	char quoted[8192];
+	int length = snprintf(quoted, sizeof quoted, "\"%s\"", w->cwd);
+	bool fits = length > 0 && (size_t)length < sizeof quoted;
+	put_replaced(w->out, without, fits ? quoted : "", "\".\"");
+	free(without);
+}
+
+static bool copy_unit(Writer *w, const char *path, bool rename_labels)
+{
+	FILE *in = fopen(path, "r");
+	if (!in)
+		return false;
+	char *line = NULL;
+	size_t cap = 0;
+	while (getline(&line, &cap, in) > 0) {
+		if (starts(line, "\t.ident") || starts(line, "\t.file\t\"") ||
+		    (starts(line, "\t.section\t.note.GNU-stack")))
+			continue;
+		if (rename_labels)
+			put_renamed(w->out, line);
+		else
+			put_debug_line(w, line);
+	}
+	free(line);
+	fclose(in);
+	return true;
+}
+
+/* ---- constants ---- */
+
+static void put_words(FILE *out, const unsigned char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i += 8) {
+		uint64_t word = 0;
+		memcpy(&word, bytes + i, n - i < 8 ? n - i : 8);
+		if (n - i >= 8)
+			fprintf(out, "\t.quad\t0x%016llx\n", (unsigned long long)word);
+		else
+			for (size_t j = i; j < n; j++)
+				fprintf(out, "\t.byte\t%u\n", bytes[j]);
+	}
+}
+
+static bool write_blob(const char *path, const void *bytes, size_t n)
+{
+	FILE *out = fopen(path, "wb");
+	if (!out)
+		return false;
+	bool good = fwrite(bytes, 1, n, out) == n;
+	return fclose(out) == 0 && good;
+}
+
+static bool put_constants(Writer *w)
+{
+	const Module *m = w->module;
+	enum { SMALL = 4096 };
+	for (size_t i = 0; i < m->program->consts.n; i++) {
+		const ProgramConst *c = &m->program->consts.at[i];
+		size_t n = (size_t)c->count * dtype_bytes(c->type.dtype);
+		fprintf(w->out, "\t.section\t.rodata\n\t.balign\t64\n\t.type\t%s, @object\n%s:\n",
+			m->consts[i], m->consts[i]);
+		if (w->parts->inline_constants || n <= SMALL) {
+			put_words(w->out, c->bytes, n);
+		} else {
+			const char *path = arena_printf(m->arena, "%s/const_%zu", w->parts->dir, i);
+			if (!write_blob(path, c->bytes, n))
+				return false;
+			fprintf(w->out, "\t.incbin\t\"%s\"\n", path);
+		}
+		fprintf(w->out, "\t.size\t%s, %zu\n", m->consts[i], n);
+	}
+	return true;
+}
+
+/* ---- symbols ---- */
+
+static void hide_symbols(Writer *w)
+{
+	const Module *m = w->module;
+	for (KernelId k = 0; k < m->program->kernels.n; k++)
+		if (m->kernels[k].same == k)
+			fprintf(w->out, "\t.hidden\t%s\n", m->kernels[k].function);
+	for (size_t i = 0; i < m->program->routines.n; i++)
+		fprintf(w->out, "\t.hidden\t%s\n", m->routines[i].invoke);
+	fprintf(w->out, "\t.hidden\t%s__invoke_init\n", m->prefix);
+}
+
+static bool put_all(Writer *w)
+{
+	const Module *m = w->module;
+	hide_symbols(w);
+	if (!copy_unit(w, w->parts->entries, true))
+		return false;
+	Cpu cpu;
+	if (cpu_find(m->emit->target->march, &cpu) && cpu.features)
+		cpu_check_asm(w->out, &cpu, arena_printf(m->arena, "%s__cpu_ok", m->prefix));
+	if (w->parts->kernels && !copy_unit(w, w->parts->kernels, false))
+		return false;
+	if (!put_constants(w))
+		return false;
+	table_asm(w->out, table_new(m));
+	fprintf(w->out, "\t.section\t.note.GNU-stack,\"\",@progbits\n");
+	return true;
+}
+
+bool asm_text_write(const Module *module, const AsmParts *parts, const char *path)
+{
+	Writer w = {module, parts, fopen(path, "w"), realpath(".", NULL)};
+	bool good = w.out && w.cwd && put_all(&w);
+	int error = errno;
+	free(w.cwd);
+	if (w.out && fclose(w.out) != 0) {
+		error = errno;
+		good = false;
+	}
+	if (!good)
+		diag(module->emit->diags, E0501, SPAN_NONE, "cannot write assembly to '%s': %s", path,
+		     strerror(error));
+	return good;
+}

@@ -1,0 +1,10 @@
+/* What can be written, and by whom. */
+#include "codegen/codegen.h"
+
+const Backend backends[OUTPUT_KINDS] = {
+	[OUTPUT_SO] = {"so", ".so", OUTPUT_SO, gccjit_emit_so},
+	[OUTPUT_OBJ] = {"obj", ".o", OUTPUT_OBJ, gccjit_emit_obj},
+	[OUTPUT_ASM] = {"asm", ".s", OUTPUT_ASM, gccjit_emit_asm},
+	[OUTPUT_C] = {"c", ".c", OUTPUT_C, c_emit},
+	[OUTPUT_HEADER] = {"header", ".h", OUTPUT_HEADER, header_emit},
+};

@@ -1,0 +1,194 @@
+/* The driver of libgccjit: a program to a shared object, an object or assembly.
+ *
+ *   fork: two contexts (entries: baseline; kernels: the target's features) -> entries.s kernels.s
+ *   here: asm_text joins them with the constants and the table -> module.s -> as -> ld -shared
+ *
+ * The fork contains whatever libgccjit may do to its process (it exits, it crashes, it keeps memory); its
+ * words come back through a pipe. Running as and ld ourselves leaves no path and no clock in the output.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codegen/asm_text.h"
+#include "codegen/cpu.h"
+#include "codegen/jit_context.h"
+#include "codegen/subprocess.h"
+
+enum { ASM_CONSTANT_LIMIT = 64 << 10 };
+
+typedef struct Build {
+	const Emit *emit;
+	const Module *module;
+	const char *dir, *entries, *kernels;
+	Cpu cpu;
+} Build;
+
+/* ---- in the fork ---- */
+
+static void set_options(Jit *jit, const Target *target)
+{
+	gcc_jit_context *ctxt = jit->ctxt;
+	gcc_jit_context_set_int_option(ctxt, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL, target->opt_level);
+	jit_option(jit, "-fno-math-errno");
+	jit_option(jit, "-fno-trapping-math");
+	jit_option(jit, "-fno-ident");
+	if (target->strict_fp)
+		jit_option(jit, "-ffp-contract=off");
+}
+
+static int compile(Jit *jit, const char *path)
+{
+	const char *error = gcc_jit_context_get_first_error(jit->ctxt);
+	if (!error) {
+		gcc_jit_context_compile_to_file(jit->ctxt, GCC_JIT_OUTPUT_KIND_ASSEMBLER, path);
+		error = gcc_jit_context_get_first_error(jit->ctxt);
+	}
+	if (error)
+		fprintf(stderr, "%s\n", error);
+	return error ? 1 : 0;
+}
+
+static int compile_entries(const Build *b)
+{
+	Jit *jit = jit_new(b->module, b->module->arena);
+	set_options(jit, b->emit->target);
+	jit_option(jit, "-march=x86-64");
+	jit_routines(jit, b->cpu.features != 0);
+	jit_state(jit);
+	return compile(jit, b->entries);
+}
+
+static int compile_kernels(const Build *b)
+{
+	const Target *target = b->emit->target;
+	Jit *jit = jit_new(b->module, b->module->arena);
+	set_options(jit, target);
+	const char **flags;
+	size_t n = cpu_flags(b->module->arena, &b->cpu, &flags);
+	for (size_t i = 0; i < n; i++)
+		jit_option(jit, flags[i]);
+	if (target->opt_level >= 2) {
+		jit_option(jit, "-ftree-vectorize");
+		jit_option(jit, "-fvect-cost-model=dynamic");
+	}
+	if (target->debug)
+		gcc_jit_context_set_bool_option(jit->ctxt, GCC_JIT_BOOL_OPTION_DEBUGINFO, 1);
+	jit_kernels(jit);
+	return compile(jit, b->kernels);
+}
+
+static int compile_units(void *arg)
+{
+	const Build *b = arg;
+	setenv("TMPDIR", b->dir, 1);
+	int status = compile_entries(b);
+	return status || !b->module->program->kernels.n ? status : compile_kernels(b);
+}
+
+/* ---- here ---- */
+
+static bool run_tool(const Build *b, const char *const *argv)
+{
+	ChildResult result = child_run(b->module->arena, argv);
+	if (result.ran && result.status == 0)
+		return true;
+	if (!result.ran)
+		diag(b->emit->diags, E0502, SPAN_NONE, "cannot run '%s': %s", argv[0], result.text);
+	else
+		diag(b->emit->diags, E0503, SPAN_NONE, "'%s' failed with status %d: %s", argv[0],
+		     result.status, result.text);
+	return false;
+}
+
+static bool assemble(const Build *b, const char *from, const char *to)
+{
+	const char *const argv[] = {"as", "--64", "-o", to, from, NULL};
+	return run_tool(b, argv);
+}
+
+static bool link_shared(const Build *b, const char *from)
+{
+	const char *soname = b->emit->soname ? b->emit->soname : b->emit->output;
+	const char *const argv[] = {"ld", "-shared", "-soname", soname, "-z", "relro", "-z", "now", "-z",
+				    "noexecstack", "-z", "defs", "--hash-style=gnu", "--build-id=sha1",
+				    "-o", b->emit->output, from, "--as-needed", "-lm", "-lc", NULL};
+	return run_tool(b, argv);
+}
+
+/* An assembly text stands alone, so its constants are in it; beyond a limit nobody would read it. */
+static bool constants_fit(const Emit *emit)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < emit->program->consts.n; i++) {
+		const ProgramConst *c = &emit->program->consts.at[i];
+		bytes += (uint64_t)c->count * dtype_bytes(c->type.dtype);
+	}
+	if (bytes <= ASM_CONSTANT_LIMIT)
+		return true;
+	diag(emit->diags, E0504, SPAN_NONE,
+	     "the constants take %llu bytes: assembly output holds at most %d; write .so or .o instead",
+	     (unsigned long long)bytes, ASM_CONSTANT_LIMIT);
+	return false;
+}
+
+static bool build_in(Build *b, OutputKind kind)
+{
+	const Emit *emit = b->emit;
+	Arena *arena = b->module->arena;
+	b->entries = arena_printf(arena, "%s/entries.s", b->dir);
+	b->kernels = arena_printf(arena, "%s/kernels.s", b->dir);
+	ChildResult result = child_fork(arena, compile_units, b);
+	if (!result.ran || result.status != 0) {
+		diag(emit->diags, E0505, SPAN_NONE, "libgccjit failed (status %d): %s", result.status,
+		     *result.text ? result.text : "it said nothing");
+		return false;
+	}
+	bool text = kind == OUTPUT_ASM;
+	AsmParts parts = {b->dir, b->entries, emit->program->kernels.n ? b->kernels : NULL, text};
+	const char *source = text ? emit->output : arena_printf(arena, "%s/module.s", b->dir);
+	if (!asm_text_write(b->module, &parts, source))
+		return false;
+	if (text)
+		return true;
+	const char *object = kind == OUTPUT_OBJ ? emit->output : arena_printf(arena, "%s/module.o", b->dir);
+	return assemble(b, source, object) && (kind == OUTPUT_OBJ || link_shared(b, object));
+}
+
+static bool build(const Emit *emit, OutputKind kind)
+{
+	Build b = {.emit = emit};
+	if (!cpu_find(emit->target->march, &b.cpu)) {
+		diag(emit->diags, E0506, SPAN_NONE, "unknown processor '%s'", emit->target->march);
+		return false;
+	}
+	if (kind == OUTPUT_ASM && !constants_fit(emit))
+		return false;
+	b.module = module_new(emit);
+	if (!b.module)
+		return false;
+	b.dir = temp_dir_new(emit->arena);
+	if (!b.dir) {
+		diag(emit->diags, E0501, SPAN_NONE, "cannot make a temporary directory: %s", strerror(errno));
+		return false;
+	}
+	bool good = build_in(&b, kind);
+	temp_dir_remove(b.dir);
+	return good;
+}
+
+bool gccjit_emit_so(const Emit *emit)
+{
+	return build(emit, OUTPUT_SO);
+}
+
+bool gccjit_emit_obj(const Emit *emit)
+{
+	return build(emit, OUTPUT_OBJ);
+}
+
+bool gccjit_emit_asm(const Emit *emit)
+{
+	return build(emit, OUTPUT_ASM);
+}

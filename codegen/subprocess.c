@@ -1,0 +1,131 @@
+/* fork, pipe, wait. The pipe is read to its end before the wait, so a child that says much never blocks. */
+#include "codegen/subprocess.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TEXT_MAX = 64 << 10, EXEC_FAILED = 127, CPU_SECONDS = 3600 };
+
+typedef struct Exec {
+	const char *const *argv;
+	int report; /* where errno goes when exec fails; closed by exec */
+} Exec;
+
+/* Keeps the first TEXT_MAX bytes. */
+static const char *read_all(Arena *arena, int fd)
+{
+	char *text = arena_alloc(arena, TEXT_MAX + 1), spill[4096];
+	size_t n = 0;
+	for (;;) {
+		bool full = n == TEXT_MAX;
+		ssize_t got = read(fd, full ? spill : text + n, full ? sizeof spill : TEXT_MAX - n);
+		if (got > 0 && !full)
+			n += (size_t)got;
+		if (got == 0 || (got < 0 && errno != EINTR))
+			break;
+	}
+	close(fd);
+	while (n && text[n - 1] == '\n')
+		n--;
+	text[n] = 0;
+	return text;
+}
+
+static int wait_for(pid_t pid)
+{
+	int status;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static _Noreturn void child_side(int out, int (*work)(void *arg), void *arg)
+{
+	int null = open("/dev/null", O_RDONLY);
+	if (null >= 0)
+		dup2(null, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	close(out);
+	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+	setrlimit(RLIMIT_CPU, &(struct rlimit){CPU_SECONDS, CPU_SECONDS});
+	int status = work(arg);
+	fflush(NULL);
+	_exit(status);
+}
+
+ChildResult child_fork(Arena *arena, int (*work)(void *arg), void *arg)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return (ChildResult){.text = arena_printf(arena, "pipe: %s", strerror(errno))};
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid < 0) {
+		int error = errno;
+		close(ends[0]);
+		close(ends[1]);
+		return (ChildResult){.text = arena_printf(arena, "fork: %s", strerror(error))};
+	}
+	if (pid == 0)
+		child_side(ends[1], work, arg);
+	close(ends[1]);
+	ChildResult result = {.ran = true, .text = read_all(arena, ends[0])};
+	result.status = wait_for(pid);
+	return result;
+}
+
+static int exec_child(void *arg)
+{
+	const Exec *exec = arg;
+	execvp(exec->argv[0], (char *const *)exec->argv);
+	int error = errno;
+	if (write(exec->report, &error, sizeof error) != sizeof error)
+		return EXEC_FAILED;
+	return EXEC_FAILED;
+}
+
+ChildResult child_run(Arena *arena, const char *const *argv)
+{
+	int ends[2], error = 0;
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return (ChildResult){.text = arena_printf(arena, "pipe: %s", strerror(errno))};
+	Exec exec = {argv, ends[1]};
+	ChildResult result = child_fork(arena, exec_child, &exec);
+	close(ends[1]);
+	if (read(ends[0], &error, sizeof error) == sizeof error) {
+		result.ran = false;
+		result.text = arena_printf(arena, "%s", strerror(error));
+	}
+	close(ends[0]);
+	return result;
+}
+
+const char *temp_dir_new(Arena *arena)
+{
+	const char *base = getenv("TMPDIR");
+	char *path = arena_printf(arena, "%s/tsrc-XXXXXX", base && *base ? base : "/tmp");
+	return mkdtemp(path);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	remove(path);
+	return 0;
+}
+
+void temp_dir_remove(const char *path)
+{
+	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}

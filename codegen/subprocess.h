@@ -1,0 +1,25 @@
+/* Child processes whose words are caught: as, ld, cc, and a fork of the compiler itself. */
+#ifndef TSR_CODEGEN_SUBPROCESS_H
+#define TSR_CODEGEN_SUBPROCESS_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+
+typedef struct ChildResult {
+	bool ran;         /* false: it could not be started */
+	int status;       /* exit status; 128 + signal after a signal */
+	const char *text; /* what it wrote to stderr and stdout, the first 64 KiB; or why it did not start */
+} ChildResult;
+
+/* argv[0] is looked up in PATH. */
+ChildResult child_run(Arena *arena, const char *const *argv);
+/* Runs work(arg) in a fork; its result is the exit status. Nothing that it changes in memory remains. */
+ChildResult child_fork(Arena *arena, int (*work)(void *arg), void *arg);
+
+/* A directory under TMPDIR (else /tmp), or NULL with errno. */
+const char *temp_dir_new(Arena *arena);
+/* Removes it with all that it holds. */
+void temp_dir_remove(const char *path);
+
+#endif
