@@ -1,6 +1,6 @@
-/* Bump allocation: a list of blocks, the newest first. Fresh blocks come zeroed from calloc; a reset
- * keeps the newest block and clears the part of it that was used, so that what arena_alloc hands out
- * is always zero. */
+/* Bump allocation: a list of blocks, the newest first. Fresh blocks come zeroed from calloc; a
+ * reset keeps the newest block and clears the part of it that was used, so that what arena_alloc
+ * hands out is always zero. */
 #include "base/arena.h"
 
 #include <stdint.h>

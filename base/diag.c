@@ -1,6 +1,6 @@
-/* Collects diagnostics and holds the table of codes. Repetitions (the same code, place and text) are
- * dropped, so that a fault met on several paths is reported once; after the limit of errors further
- * ones are dropped too. */
+/* Collects diagnostics and holds the table of codes. Repetitions (the same code, place and text)
+ * are dropped, so that a fault met on several paths is reported once; after the limit of errors
+ * further ones are dropped too. */
 #include "base/diag.h"
 
 #include <stdlib.h>

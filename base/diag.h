@@ -67,7 +67,8 @@ void diag(Diags *ds, DiagCode code, Span span, const char *fmt, ...)
 void diag_note(Diags *ds, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void diag_fix(Diags *ds, Span span, const char *replacement, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Prints what has accumulated, sorted by nothing: in the order of discovery. Text, JSON or SARIF. */
+/* Prints what has accumulated, sorted by nothing: in the order of discovery. Text, JSON or
+ * SARIF. */
 void diags_print(const Diags *ds, FILE *out);
 
 /* "E0123", and the row's other columns. */

@@ -1,6 +1,6 @@
-/* Diagnostics for programs: a JSON array of objects, and SARIF 2.1.0. Keys come in the order in which
- * they are set here (jansson keeps it); columns count code points from 1, ends are exclusive. Bytes
- * that are no UTF-8 become U+FFFD. */
+/* Diagnostics for programs: a JSON array of objects, and SARIF 2.1.0. Keys come in the order in
+ * which they are set here (jansson keeps it); columns count code points from 1, ends are
+ * exclusive. Bytes that are no UTF-8 become U+FFFD. */
 #include <jansson.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -107,7 +107,8 @@ static json_t *sarif_text(json_t *text)
 /* A path as a relative URI reference: what a URI may not hold is percent-encoded. */
 static json_t *sarif_artifact(const Diags *ds, const Source *source)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/+,=@";
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-._~/+,=@";
 	char *uri = arena_alloc(ds->arena, 3 * strlen(source->path) + 1), *end = uri;
 	for (const char *p = source->path; *p; p++) {
 		if (strchr(allowed, *p))

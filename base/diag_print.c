@@ -4,10 +4,10 @@
  *      12 | let y = w * x
  *         |         ^~~~~
  *
- * A line is cut into cells, one for each code point, with the columns it takes on a terminal; tabs
- * become spaces, and what would not show or would steer the terminal (control and format characters,
- * invalid bytes) becomes <U+202E> or <ff>. Long lines are cropped around the marked part: first by
- * bytes, so that the work is bounded, then by columns. */
+ * A line is cut into cells, one for each code point, with the columns it takes on a terminal;
+ * tabs become spaces, and what would not show or would steer the terminal (control and format
+ * characters, invalid bytes) becomes <U+202E> or <ff>. Long lines are cropped around the marked
+ * part: first by bytes, so that the work is bounded, then by columns. */
 #include "base/diag_print.h"
 
 #include <string.h>
@@ -20,7 +20,8 @@ typedef struct Cell {
 	int column, width;
 } Cell;
 
-/* A line to show, with bytes [from, to) marked; `mark` for the first column, `tail` for the others. */
+/* A line to show, with bytes [from, to) marked; `mark` for the first column, `tail` for the
+ * others. */
 typedef struct Excerpt {
 	uint32_t line;
 	const char *text;

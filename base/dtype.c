@@ -13,7 +13,8 @@ typedef struct Row {
 } Row;
 
 static const Row rows[] = {
-#define DTYPE(name, text, bytes, class, descr, tensors, supported) {text, bytes, CLASS_##class, supported},
+#define DTYPE(name, text, bytes, class, descr, tensors, supported)                                 \
+	{text, bytes, CLASS_##class, supported},
 #include "base/dtype.def"
 #undef DTYPE
 	{"?", 0, CLASS_X, false},

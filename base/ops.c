@@ -1,6 +1,7 @@
-/* The table of scalar operations and their evaluation, one value at a time: what the interpreter runs.
- * The expressions of base/ops_real.def are compiled for double and for float, with the functions
- * of each type (tgmath), so that f32 results are those of compiled C and not a rounded double. */
+/* The table of scalar operations and their evaluation, one value at a time: what the interpreter
+ * runs. The expressions of base/ops_real.def are compiled for double and for float, with the
+ * functions of each type (tgmath), so that f32 results are those of compiled C and not a rounded
+ * double. */
 #include "base/ops.h"
 
 #include <string.h>
@@ -234,8 +235,8 @@ static int64_t wrap(Dtype dtype, uint64_t value)
 	}
 }
 
-/* To the nearest number of a binary format with that many significant bits, ties to even; lowest: the
- * exponent of its least normal number; greatest finite value: max. */
+/* To the nearest number of a binary format with that many significant bits, ties to even;
+ * lowest: the exponent of its least normal number; greatest finite value: max. */
 static double round_to(double x, int bits, int lowest, double max)
 {
 	int exponent;

@@ -28,17 +28,18 @@ const char *op_symbol(Op op); /* "+", or NULL */
 int op_arity(Op op);
 /* The function of that name in the language (class F), else OP_NONE. */
 Op op_from_name(const char *text, size_t len);
-/* May `op` accumulate (associative and commutative with a neutral element): add mul max min and or. */
+/* May `op` accumulate (associative and commutative with a neutral element): add mul max min and
+ * or. */
 bool op_accumulates(Op op);
-/* The neutral element of an accumulating operation; max over integers starts at the least one. Also the
- * right neutral element of sub, div and pow. */
+/* The neutral element of an accumulating operation; max over integers starts at the least one.
+ * Also the right neutral element of sub, div and pow. */
 Scalar op_neutral(Op op, Dtype dtype);
 /* The dtype of a result: comparisons and logic give f32; integer division is f32, and so are the
  * transcendental functions of integers; else the operands' join. */
 Dtype op_result_dtype(Op op, const Dtype *args, int nargs);
-/* Computes in `dtype` (all arguments converted to it already). The meaning as C expressions, which every
- * back end emits; the functions are libm's of the type (expf for f32); bf16 and f16 compute in f32 and
- * round. All pass NaN on, except where a comparison decides:
+/* Computes in `dtype` (all arguments converted to it already). The meaning as C expressions,
+ * which every back end emits; the functions are libm's of the type (expf for f32); bf16 and f16
+ * compute in f32 and round. All pass NaN on, except where a comparison decides:
  *   max(a, b)        a > b || a != a ? a : b            min alike with <
  *   mod(a, b)        r = fmod(a, b); r != 0 && (r < 0) != (b < 0) ? r + b : r       (it floors)
  *   lt .. ne         a < b ? 1 : 0 ...                   and, or, not, where: true is != 0 (NaN is true)
@@ -48,9 +49,10 @@ Dtype op_result_dtype(Op op, const Dtype *args, int nargs);
  *   gelu(x)          (x / 2) * (1 + erf(x * sqrt(1/2)))  recip(x)          1 / x
  *   sign(x)          (x > 0) - (x < 0)                   round(x)          rint(x): ties to even
  *   fma(a, b, c)     fma(a, b, c), rounded once          pow(a, b)         pow(a, b)
- * Integers wrap; / truncates as in C, % floors, and both are 0 where the divisor is 0; pow with a
- * negative exponent truncates the true value (0 for base 0); floor, ceil, round and id change nothing;
- * the functions that have a fractional result belong to floats (op_result_dtype) and are 0 here. */
+ * Integers wrap; / truncates as in C, % floors, and both are 0 where the divisor is 0; pow with
+ * a negative exponent truncates the true value (0 for base 0); floor, ceil, round and id change
+ * nothing; the functions that have a fractional result belong to floats (op_result_dtype) and
+ * are 0 here. */
 Scalar op_eval(Op op, Dtype dtype, const Scalar *args);
 /* Converts: float to integer truncates towards zero and saturates, NaN becomes 0. */
 Scalar scalar_convert(Scalar value, Dtype from, Dtype to);

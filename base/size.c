@@ -1,5 +1,5 @@
-/* Sums and products of sizes: the interning tables, the order of terms, and polynomial arithmetic. See
- * base/size_poly.h for the representation. */
+/* Sums and products of sizes: the interning tables, the order of terms, and polynomial
+ * arithmetic. See base/size_poly.h for the representation. */
 #include "base/size.h"
 
 #include <stb/stb_ds.h>
@@ -189,7 +189,9 @@ uint32_t mono_mul(Sizes *sizes, uint32_t ia, uint32_t ib)
 	if (a.degree + b.degree > DEGREE_CAP)
 		return UINT32_MAX;
 	while (i < a.n || k < b.n) {
-		int order = i == a.n ? 1 : k == b.n ? -1 : compare_atoms(sizes, a.factors[i].atom, b.factors[k].atom);
+		int order = i == a.n ? 1 : -1;
+		if (i < a.n && k < b.n)
+			order = compare_atoms(sizes, a.factors[i].atom, b.factors[k].atom);
 		product[n] = order <= 0 ? a.factors[i++] : b.factors[k++];
 		if (order == 0)
 			product[n].power += b.factors[k++].power;

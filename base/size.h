@@ -1,5 +1,5 @@
-/* Sizes: integer expressions over the symbolic dims of a program, in a normal form, interned, so that
- * two sizes are equal as expressions exactly when their ids are equal.
+/* Sizes: integer expressions over the symbolic dims of a program, in a normal form, interned, so
+ * that two sizes are equal as expressions exactly when their ids are equal.
  *
  *   size    := sum of terms                      at least the constant 0
  *   term    := integer * atom^power * ...        sorted; the constant term last
@@ -7,10 +7,10 @@
  *            | size / size                        exact quotient: a guard says that it divides
  *            | floor(size / integer)              the floor of a quotient, integer > 1
  *
- * A quotient that divides term by term is carried out ((2*n + 4)/2 is n + 2); so is a floor whose
- * numerator has divisible terms (floor((2*n + 3)/2) is n + 1), and sums and products of quotients by
- * constants come over one denominator (n/2 + n/4 is 3*n/4). All arithmetic is checked: a coefficient
- * beyond 2^62 gives SIZE_BAD, and SIZE_BAD absorbs.
+ * A quotient that divides term by term is carried out ((2*n + 4)/2 is n + 2); so is a floor
+ * whose numerator has divisible terms (floor((2*n + 3)/2) is n + 1), and sums and products of
+ * quotients by constants come over one denominator (n/2 + n/4 is 3*n/4). All arithmetic is
+ * checked: a coefficient beyond 2^62 gives SIZE_BAD, and SIZE_BAD absorbs.
  */
 #ifndef TSR_BASE_SIZE_H
 #define TSR_BASE_SIZE_H
@@ -53,7 +53,8 @@ Size size_sub(Sizes *sizes, Size a, Size b);
 Size size_mul(Sizes *sizes, Size a, Size b);
 Size size_scale(Sizes *sizes, Size a, int64_t factor);
 Size size_plus(Sizes *sizes, Size a, int64_t value);
-/* Exact: the caller collects the guard that b divides a (unless size_divides says so). b may be symbolic. */
+/* Exact: the caller collects the guard that b divides a (unless size_divides says so). b may be
+ * symbolic. */
 Size size_div(Sizes *sizes, Size a, Size b);
 /* floor(a / b) and ceil(a / b) for b > 0. */
 Size size_floor(Sizes *sizes, Size a, int64_t b);
@@ -76,14 +77,23 @@ bool size_eval(const Sizes *sizes, Size a, const int64_t *values, int64_t *out);
 /* a with every dim replaced by a size. */
 Size size_substitute(Sizes *sizes, Size a, const Size *by_dim);
 
-/* Printed form: terms in the order of declaration, constant last: "2*n + 1", "(n - 1)/2", "floor(n/2)". */
+/* Printed form: terms in the order of declaration, constant last: "2*n + 1", "(n - 1)/2",
+ * "floor(n/2)". */
 void size_print(FILE *out, const Sizes *sizes, Size a);
 const char *size_text(Arena *arena, const Sizes *sizes, Size a);
 
-/* The structure, for emitters: a size as a postfix program over int64.
- * CONST v | DIM d | ADD | SUB | MUL | DIV (exact) | FLOOR; all but the first two take their operands
- * from the stack, the divisor on top. The size SIZE_BAD has no operations. */
-typedef enum SizeCode { SIZE_CONST, SIZE_DIM, SIZE_ADD, SIZE_SUB, SIZE_MUL, SIZE_DIV, SIZE_FLOOR } SizeCode;
+/* The structure, for emitters: a size as a postfix program over int64. CONST v | DIM d | ADD |
+ * SUB | MUL | DIV (exact) | FLOOR; all but the first two take their operands from the stack, the
+ * divisor on top. The size SIZE_BAD has no operations. */
+typedef enum SizeCode {
+	SIZE_CONST,
+	SIZE_DIM,
+	SIZE_ADD,
+	SIZE_SUB,
+	SIZE_MUL,
+	SIZE_DIV,
+	SIZE_FLOOR
+} SizeCode;
 typedef struct SizeOp {
 	SizeCode code;
 	int64_t arg;

@@ -1,9 +1,10 @@
 /* What holds for all values of the dims: a >= b, and b divides a. Both are sound and incomplete.
  *
- * A lower bound of a polynomial: every dim d is written as at_least + d' with d' >= 0, and every floor or
- * quotient as its own lower bound plus a remainder; when then no coefficient but the constant's is
- * negative, the constant is the bound. Before that, quotients by a constant that stand alone, and floors
- * with a negative coefficient, are multiplied out (floor(p/m) <= p/m), which proves n >= floor(n/2).
+ * A lower bound of a polynomial: every dim d is written as at_least + d' with d' >= 0, and every
+ * floor or quotient as its own lower bound plus a remainder; when then no coefficient but the
+ * constant's is negative, the constant is the bound. Before that, quotients by a constant that
+ * stand alone, and floors with a negative coefficient, are multiplied out (floor(p/m) <= p/m),
+ * which proves n >= floor(n/2).
  */
 #include "base/size_poly.h"
 

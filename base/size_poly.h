@@ -1,16 +1,19 @@
 /* The inside of sizes, private to base/size*.c.
  *
- * A size is a polynomial: terms in descending lexicographic order of their monomials (dims in the order
- * of declaration, then quotients, then floors; the constant last). Atoms, monomials and polynomials are
- * interned in three tables, so an id stands for a structure. Order is structural, never that of ids, so
- * that what is printed does not depend on the order of construction.
+ * A size is a polynomial: terms in descending lexicographic order of their monomials (dims in
+ * the order of declaration, then quotients, then floors; the constant last). Atoms, monomials
+ * and polynomials are interned in three tables, so an id stands for a structure. Order is
+ * structural, never that of ids, so that what is printed does not depend on the order of
+ * construction.
  *
- * Quotients by constants make a size a polynomial with rational coefficients, and the normal form is
- * that polynomial's: the terms with integer coefficients, and at most one term +-(P/m), in which P holds
- * the others over their least common denominator, its leading coefficient positive.
+ * Quotients by constants make a size a polynomial with rational coefficients, and the normal
+ * form is that polynomial's: the terms with integer coefficients, and at most one term +-(P/m),
+ * in which P holds the others over their least common denominator, its leading coefficient
+ * positive.
  *
- * Bounds, so that hostile input costs little: TERM_CAP terms, DEGREE_CAP, DEPTH_CAP nested quotients,
- * and WEIGHT_CAP nodes when everything shared is written out; beyond any of them a size is SIZE_BAD.
+ * Bounds, so that hostile input costs little: TERM_CAP terms, DEGREE_CAP, DEPTH_CAP nested
+ * quotients, and WEIGHT_CAP nodes when everything shared is written out; beyond any of them a
+ * size is SIZE_BAD.
  */
 #ifndef TSR_BASE_SIZE_POLY_H
 #define TSR_BASE_SIZE_POLY_H

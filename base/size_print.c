@@ -1,7 +1,8 @@
 /* Sizes as people read them, and as postfix programs for emitters.
  *
- * The normal form keeps residues in a floor, so floor((n - 1)/2) is held as floor((n + 1)/2) - 1. Where a
- * sum has one floor, negative terms that also stand in its numerator are printed back under the bar.
+ * The normal form keeps residues in a floor, so floor((n - 1)/2) is held as floor((n + 1)/2) -
+ * 1. Where a sum has one floor, negative terms that also stand in its numerator are printed back
+ * under the bar.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,8 +13,10 @@
 static void print_terms(FILE *out, const Sizes *sizes, const Term *terms, uint32_t n);
 
 /* In parentheses when it is a sum, and in a denominator also when it is a product or negative. */
-static void print_operand(FILE *out, const Sizes *sizes, const Term *terms, uint32_t n, bool denominator)
+static void print_operand(FILE *out, const Sizes *sizes, Poly poly, bool denominator)
 {
+	const Term *terms = poly.terms;
+	uint32_t n = poly.n;
 	bool product = n == 1 && terms[0].mono != 0 &&
 	               (terms[0].coef != 1 || mono_at(sizes, terms[0].mono)->degree > 1 ||
 	                mono_at(sizes, terms[0].mono)->depth > 0);
@@ -23,13 +26,13 @@ static void print_operand(FILE *out, const Sizes *sizes, const Term *terms, uint
 	fputs(enclosed ? ")" : "", out);
 }
 
-static void print_fraction(FILE *out, const Sizes *sizes, const Atom *atom, const Term *num, uint32_t n)
+/* num stands for the atom's own numerator. */
+static void print_fraction(FILE *out, const Sizes *sizes, const Atom *atom, Poly num)
 {
-	const Poly *den = poly_at(sizes, atom->den);
 	fputs(atom->kind == ATOM_FLOOR ? "floor(" : "", out);
-	print_operand(out, sizes, num, n, false);
+	print_operand(out, sizes, num, false);
 	fputc('/', out);
-	print_operand(out, sizes, den->terms, den->n, true);
+	print_operand(out, sizes, *poly_at(sizes, atom->den), true);
 	fputs(atom->kind == ATOM_FLOOR ? ")" : "", out);
 }
 
@@ -41,7 +44,7 @@ static void print_atom(FILE *out, const Sizes *sizes, const Atom *atom, bool alo
 		return;
 	}
 	fputs(enclosed ? "(" : "", out);
-	print_fraction(out, sizes, atom, poly_at(sizes, atom->num)->terms, poly_at(sizes, atom->num)->n);
+	print_fraction(out, sizes, atom, *poly_at(sizes, atom->num));
 	fputs(enclosed ? ")" : "", out);
 }
 
@@ -139,7 +142,7 @@ static void print_terms(FILE *out, const Sizes *sizes, const Term *terms, uint32
 	for (uint32_t i = 0; i < nshown; i++) {
 		print_sign(out, shown[i].coef < 0, i == 0);
 		if (atom && shown[i].mono == terms[at].mono)
-			print_fraction(out, sizes, atom, parts[0].at, parts[0].n);
+			print_fraction(out, sizes, atom, (Poly){.terms = parts[0].at, .n = parts[0].n});
 		else
 			print_term(out, sizes, shown[i]);
 	}

@@ -1,17 +1,17 @@
 /* Quotients and floors of sizes.
  *
- * A quotient by a constant is a rational polynomial: what divides is carried out, and sums and products
- * of such quotients come over one denominator, so that equal sizes get one form. A floor loses the
- * multiples of its divisor: every coefficient is split into a multiple of k, which leaves, and a residue
- * in [0, k), which stays; a divisor that all of the rest shares is cancelled; a quotient or floor inside
- * is joined:
+ * A quotient by a constant is a rational polynomial: what divides is carried out, and sums and
+ * products of such quotients come over one denominator, so that equal sizes get one form. A
+ * floor loses the multiples of its divisor: every coefficient is split into a multiple of k,
+ * which leaves, and a residue in [0, k), which stays; a divisor that all of the rest shares is
+ * cancelled; a quotient or floor inside is joined:
  *
  *   (2*n + 4)/2           n + 2              floor((2*n + 3)/2)         n + 1
  *   (n - 3)/2 + 1         (n - 1)/2          floor((n - 1)/2)           floor((n + 1)/2) - 1
  *   n/2 + (n + 2*m)/4     (3*n + 2*m)/4      floor((floor(n/2) + 1)/3)  floor((n + 2)/6)
  *
- * (The printer puts the -1 back under the bar.) Division by a symbolic size is polynomial division
- * where that comes out; else common factors are cancelled and the quotient is an atom.
+ * (The printer puts the -1 back under the bar.) Division by a symbolic size is polynomial
+ * division where that comes out; else common factors are cancelled and the quotient is an atom.
  */
 #include "base/size_poly.h"
 
@@ -188,7 +188,8 @@ static Size divide_constant(Sizes *sizes, Size a, int64_t k)
 	return work_intern_over(sizes, &work, k);
 }
 
-/* Joins a term 1 * floor(P/m) of the numerator: floor((floor(P/m) + r)/k) is floor((P + m*r)/(m*k)). */
+/* Joins a term 1 * floor(P/m) of the numerator: floor((floor(P/m) + r)/k) is floor((P +
+ * m*r)/(m*k)). */
 static bool join_floor(Sizes *sizes, Work *work, int64_t *k)
 {
 	for (uint32_t i = 0; i < work->n && !work->bad; i++) {

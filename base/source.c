@@ -1,6 +1,6 @@
-/* Reads source texts and maps offsets to lines and columns. A line ends at '\n'; a '\r' before it
- * belongs to the line's end. Invariant: lines[0] is 0 and the offsets ascend, so that a binary search
- * finds the line of any offset. */
+/* Reads source texts and maps offsets to lines and columns. A line ends at '\n'; a '\r' before
+ * it belongs to the line's end. Invariant: lines[0] is 0 and the offsets ascend, so that a
+ * binary search finds the line of any offset. */
 #include "base/source.h"
 
 #include <errno.h>

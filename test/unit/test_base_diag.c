@@ -202,7 +202,8 @@ static void repetitions_are_dropped_and_errors_limited(void **state)
 	assert_true(w->ds.overflow);
 	diag_note(&w->ds, SPAN_NONE, "to nothing");
 	assert_int_equal(w->ds.list.at[19].notes.n, 0);
-	assert_non_null(strstr(printed(w), "tsrc: note: stopped after 20 errors; -ferror-limit=0 shows all\n"));
+	assert_non_null(strstr(printed(w), "tsrc: note: stopped after 20 errors;"
+	                                   " -ferror-limit=0 shows all\n"));
 	w->ds.options.error_limit = 0;
 	for (int i = 0; i < 1000; i++)
 		diag(&w->ds, E0601, (Span){file, 1, 2}, "more %d", i);
@@ -340,7 +341,8 @@ static void sarif_reads_back(void **state)
 	assert_int_equal(json_unpack(result, "{s:s,s:i}", "ruleId", &rule, "ruleIndex", &index), 0);
 	json_t *rules = json_object_get(json_object_get(json_object_get(run, "tool"), "driver"), "rules");
 	assert_int_equal(json_array_size(rules), 1);
-	assert_string_equal(rule, json_string_value(json_object_get(json_array_get(rules, (size_t)index), "id")));
+	json_t *id = json_object_get(json_array_get(rules, (size_t)index), "id");
+	assert_string_equal(rule, json_string_value(id));
 	json_t *change = json_array_get(json_object_get(fix, "artifactChanges"), 0);
 	json_t *replacement = json_array_get(json_object_get(change, "replacements"), 0);
 	assert_int_equal(json_unpack(replacement, "{s:{s:s}}", "insertedContent", "text", &inserted), 0);
@@ -373,7 +375,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_steers_the_terminal, make_world, free_world),
 		cmocka_unit_test_setup_teardown(long_lines_are_cropped, make_world, free_world),
 		cmocka_unit_test(any_bytes_and_any_span_print_cleanly),
-		cmocka_unit_test_setup_teardown(repetitions_are_dropped_and_errors_limited, make_world, free_world),
+		cmocka_unit_test_setup_teardown(repetitions_are_dropped_and_errors_limited, make_world,
+	                                        free_world),
 		cmocka_unit_test_setup_teardown(warnings_are_switched, make_world, free_world),
 		cmocka_unit_test_setup_teardown(colours_come_only_when_asked, make_world, free_world),
 		cmocka_unit_test_setup_teardown(json_reads_back, make_world, free_world),

@@ -116,7 +116,8 @@ static void functions_have_their_meaning(void **state)
 static void nan_passes_on(void **state)
 {
 	(void)state;
-	static const Op ops[] = {OP_ADD, OP_MUL, OP_MAX, OP_MIN, OP_RELU, OP_SAT01, OP_EXP, OP_ABS, OP_MOD};
+	static const Op ops[] = {OP_ADD,   OP_MUL, OP_MAX, OP_MIN, OP_RELU,
+	                         OP_SAT01, OP_EXP, OP_ABS, OP_MOD};
 	for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
 		assert_true(isnan(real(ops[o], DTYPE_F64, (double)NAN, 1, 0)));
 		assert_true(isnan(real(ops[o], DTYPE_F32, (double)NAN, 1, 0)));
