@@ -14,8 +14,7 @@ Value eval_if(Build *b, const AstExpr *expr)
 	if (!value_get_number(b, &condition, &truth)) {
 		diag(b->diags, E0211, expr->args[0]->span,
 		     "the condition of 'if' must be known when the program is compiled, and this is %s",
-		     condition.kind == VALUE_SIZE ? "a size known only when it runs"
-						  : value_describe(&condition));
+		     value_scales(&condition) ? "known only when it runs" : value_describe(&condition));
 		diag_note(b->diags, expr->op_span, "where(condition, a, b) chooses between elements");
 		return value_error();
 	}

@@ -254,7 +254,14 @@ static void eval_assign(Build *b, const AstStep *step)
 
 static void eval_forward(Build *b, const AstStep *step)
 {
-	NodeId id = eval_node(b, step->expr);
+	const Binding *binding = scope_find(b->at.scope, step->name.sym);
+	if (!binding) {
+		scope_report_unknown(b, step->name);
+		return;
+	}
+	Value value = binding->value;
+	value.span = step->name.span;
+	NodeId id = value_to_node(b, value);
 	if (id == NODE_NONE)
 		return;
 	bool again = b->routine->written.n && contains(b->routine->forward.at, b->routine->forward.n, id);
