@@ -18,11 +18,18 @@ static uint32_t mix(uint32_t a, uint32_t b)
 
 static int64_t candidate(const Dim *dim, uint32_t d, uint32_t t)
 {
-	if (t < 40)
-		return dim->at_least + t;
 	uint32_t r = mix(t, d);
 	int64_t small = r % 13;
-	return dim->at_least + (t % 3 == 0 ? small : t % 3 == 1 ? small << (r >> 8) % 6 : r % 97);
+	switch (t % 4) {
+	case 0:
+		return dim->at_least + t / 4; /* all alike, from the least */
+	case 1:
+		return dim->at_least + small;
+	case 2:
+		return dim->at_least + (small << (r >> 8) % 6);
+	default:
+		return dim->at_least + r % 97;
+	}
 }
 
 static bool guard_holds(const Checker *c, const Guard *guard, const int64_t *values)
