@@ -25,7 +25,7 @@ static const Row rows[] = {
 #undef DIAG
 };
 
-enum { DEFAULT_ERROR_LIMIT = 20, WARNING_LIMIT = 1000, FIRST_SEEN = 64 };
+enum { DEFAULT_ERROR_LIMIT = 20, WARNING_LIMIT = 1000, FIRST_SEEN = 64, FILL = 90 };
 
 void diag_options_init(DiagOptions *options)
 {
@@ -221,6 +221,26 @@ bool diag_set_warning(DiagOptions *options, const char *word)
 	return set_named(options, word, 1);
 }
 
+/* Fills the lines of a text: its own line ends count as spaces, but for an empty line, which parts
+ * paragraphs, and a line that starts with a space, which stays. */
+static void print_filled(FILE *out, const char *text)
+{
+	size_t column = 0;
+	while (*text) {
+		size_t gap = strspn(text, " \n"), word = strcspn(text + gap, " \n");
+		const char *line_end = memchr(text, '\n', gap);
+		bool breaks = line_end && line_end + 1 < text + gap;
+		if (breaks)
+			fprintf(out, "%.*s", (int)gap, text);
+		else if (column)
+			fputc(column + 1 + word > FILL ? '\n' : ' ', out);
+		column = breaks || column + 1 + word > FILL ? word : column + 1 + word;
+		fprintf(out, "%.*s", (int)word, text + gap);
+		text += gap + word;
+	}
+	fputc('\n', out);
+}
+
 static void print_indented(FILE *out, const char *head, const char *program)
 {
 	if (!program)
@@ -239,7 +259,8 @@ bool diag_explain(FILE *out, const char *code)
 		const Row *row = &rows[i];
 		if (strcasecmp(row->code, code) != 0)
 			continue;
-		fprintf(out, "%s: %s\n\n%s\n", row->code, row->title, row->text);
+		fprintf(out, "%s: %s\n\n", row->code, row->title);
+		print_filled(out, row->text);
 		if (row->name)
 			fprintf(out, "\nThis warning is switched by -W%s, -Wno-%s and -Werror=%s.\n", row->name,
 			        row->name, row->name);

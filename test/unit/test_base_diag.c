@@ -363,6 +363,8 @@ static void codes_are_explained(void **state)
 	fclose(out);
 	assert_memory_equal(text, "E0601: ", 7);
 	assert_non_null(strstr(text, diag_code_title(E0601)));
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+		assert_true(strcspn(line, "\n") <= 130);
 	free(text);
 }
 
