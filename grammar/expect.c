@@ -62,7 +62,7 @@ const char *expect_text(Arena *arena, const bool *set, const TokenInfo *(*info)(
 	            .steps = programs && set[TOKEN_FOR]};
 	Words words = {.n = 0};
 	for (int k = 0; k < ntokens; k++) {
-		bool hidden = programs && (k == TOKEN_SEMI || (k == TOKEN_EQ && g.operators) || (k == TOKEN_END && g.statements) ||
+		bool hidden = programs && (k == TOKEN_SEMI || ((k == TOKEN_EQ || k == TOKEN_COLON) && g.operators) || (k == TOKEN_END && g.statements) ||
 		                           (k == TOKEN_FOR && g.steps));
 		if (set[k] && !hidden && !in_group(&g, info(k)->class[0]) && words.n < 90)
 			words.at[words.n++] = info(k)->label;

@@ -1,6 +1,7 @@
 /* Follows the brackets of a program beside its parser, for the lexer's context and for messages. A
- * closing bracket that does not match the innermost open one leaves the stack alone: the parser refuses
- * it, and the message shows the one that is open. */
+ * closing bracket that does not match the innermost open one leaves the stack alone (the parser refuses
+ * it), but a closing brace always ends the innermost open brace: an unclosed parenthesis does not reach
+ * over the end of a body. */
 #include "grammar/feed.h"
 
 #include <string.h>
@@ -41,6 +42,27 @@ bool feed_in_steps(const Feed *feed)
 	return b && b->steps;
 }
 
+static void close_bracket(Feed *feed, int kind)
+{
+	size_t n = feed->open.n;
+	while (kind == TOKEN_RBRACE && n && feed->open.at[n - 1].token.kind != TOKEN_LBRACE)
+		n--;
+	if (n == 0 || !matches(feed->open.at[n - 1].token.kind, kind))
+		return;
+	feed->closed_steps = feed->open.at[n - 1].steps;
+	feed->open.n = n - 1;
+}
+
+/* The keyword of a statement outside brackets: where its line starts, and whether steps follow. */
+static void note_keyword(Feed *feed)
+{
+	int kind = feed->token.kind;
+	if (token_info(kind)->class[0] == 'S' && feed->open.n == 0 && feed_at_statement(feed)) {
+		feed->left = (uint32_t)(feed->lexer.text + feed->token.span.start - feed->lexer.line);
+		feed->body_next = kind == TOKEN_ROUTINE;
+	}
+}
+
 static void follow(Feed *feed)
 {
 	int kind = feed->token.kind;
@@ -52,17 +74,11 @@ static void follow(Feed *feed)
 		feed->body_next = feed->body_next && !steps;
 		PUSH(feed->arena, feed->open, ((Bracket){feed->token, steps}));
 	} else if (token_closes(kind)) {
-		if (top && matches(top->token.kind, kind)) {
-			feed->closed_steps = top->steps;
-			feed->open.n--;
-		}
-	} else if (kind == TOKEN_ROUTINE || (kind == TOKEN_FOR && outer)) {
+		close_bracket(feed, kind);
+	} else if (kind == TOKEN_FOR && top && top->steps) {
 		feed->body_next = true;
-	} else if (token_info(kind)->class[0] == 'S' && !top) {
-		feed->body_next = false;
 	}
-	if (token_info(kind)->class[0] == 'S' && !top && feed_at_statement(feed))
-		feed->left = (uint32_t)(feed->lexer.text + feed->token.span.start - feed->lexer.line);
+	note_keyword(feed);
 	feed->lexer.assigns = feed_in_steps(feed);
 }
 
@@ -84,7 +100,8 @@ void feed_forget(Feed *feed, bool keep_steps)
 {
 	while (feed->open.n && !(keep_steps && innermost(feed)->steps))
 		feed->open.n--;
-	feed->body_next = false;
+	feed->body_next = feed->token.kind == TOKEN_FOR && feed_in_steps(feed);
+	note_keyword(feed);
 	feed->lexer.assigns = feed_in_steps(feed);
 }
 

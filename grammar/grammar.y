@@ -249,7 +249,7 @@ step(R) ::= name(N) LPAREN args(L) RPAREN. {
 place(R) ::= name(N).               { R = tree_name_expr(t, N); }
 place(R) ::= place(P) DOT name(N).  { R = tree_member(t, P, N); }
 via(R) ::= .                { R = NULL; }
-via(R) ::= VIA STRING(S).   { R = tree_string(t, S); }
+via(R) ::= VIA STRING(S).   { R = tree_spec(t, tree_string(t, S)); }
 
 /* ---- expressions, loosest first ---- */
 
@@ -372,6 +372,29 @@ bool file_parse_find(const void *parser, int kind, Token *found)
 			*found = at->minor.yy0;
 			return true;
 		}
+	}
+	return false;
+}
+
+static bool is_one_of(YYCODETYPE major, int a, int b, int c, int d)
+{
+	return major == a || major == b || major == c || major == d;
+}
+
+bool file_parse_opener(const void *parser, Token *found)
+{
+	const yyParser *p = parser;
+	size_t closed = 0;
+	for (const yyStackEntry *at = p->yytos; at > p->yystack; at--) {
+		if (is_one_of(at->major, GRAMMAR_RPAREN, GRAMMAR_RBRACE, GRAMMAR_RBRACKET,
+		              GRAMMAR_BARRBRACK))
+			closed++;
+		if (!is_one_of(at->major, GRAMMAR_LPAREN, GRAMMAR_LBRACE, GRAMMAR_LBRACKET,
+		               GRAMMAR_LBRACKBAR))
+			continue;
+		*found = at->minor.yy0;
+		if (closed-- == 0)
+			return true;
 	}
 	return false;
 }

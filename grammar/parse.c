@@ -28,11 +28,10 @@ static bool at_end(const Feed *feed)
 	return feed->token.kind == TOKEN_END || feed_at_statement(feed);
 }
 
-/* Skips to a token that can start a step at the level of the steps around it, or end them, or start a
- * statement. */
-static void skip_to_step(Feed *feed)
+/* Skips to a token that can start a step, where `level` brackets are open, or that ends the steps or
+ * starts a statement. */
+static void skip_to_step(Feed *feed, size_t level)
 {
-	size_t level = feed->open.n;
 	for (;; feed_next(feed)) {
 		if (at_end(feed) || feed->open.n < level)
 			return;
@@ -65,10 +64,11 @@ static void recover(Driver *d, bool misused)
 		return;
 	feed_forget(feed, true);
 	bool steps = feed_in_steps(feed);
+	size_t level = feed->open.n;
 	if (misused || !at_end(feed))
 		feed_next(feed);
 	if (steps && unwind_to_steps(d)) {
-		skip_to_step(feed);
+		skip_to_step(feed, level);
 		if (!at_end(feed))
 			return;
 	}
@@ -135,7 +135,8 @@ void tokens_dump(FILE *out, Parse *parse, uint32_t file)
 		Span s = feed.token.span;
 		Place place = source_place(parse->sources, file, s.start);
 		const char *text = feed.lexer.source->text + s.start;
-		fprintf(out, "%u:%u %s %.*s\n", place.line, place.column, token_info(feed.token.kind)->name,
+		fprintf(out, "%u:%u %s%s%.*s\n", place.line, place.column,
+		        token_info(feed.token.kind)->name, s.end > s.start ? " " : "",
 		        (int)(s.end - s.start), text);
 		if (feed.token.kind == TOKEN_END)
 			return;

@@ -13,6 +13,8 @@ void file_parse_feed(void *parser, Token token);
 size_t file_parse_depth(const void *parser);
 /* The innermost token of this kind whose construct is not complete. */
 bool file_parse_find(const void *parser, int kind, Token *found);
+/* The innermost bracket that is open. */
+bool file_parse_opener(const void *parser, Token *found);
 /* Drops what is incomplete, back to where a token of this kind (one without a fallback) can be shifted. */
 void file_parse_unwind(void *parser, int kind);
 

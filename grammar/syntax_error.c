@@ -86,13 +86,9 @@ static bool operator_first(const Fault *f)
 
 static bool unmatched_closer(const Fault *f)
 {
-	static const int openers[] = {TOKEN_LPAREN, TOKEN_LBRACE, TOKEN_LBRACKET, TOKEN_LBRACKBAR};
 	Token open;
-	if (!token_closes(f->token.kind))
+	if (!token_closes(f->token.kind) || file_parse_opener(f->parser, &open))
 		return false;
-	for (int i = 0; i < 4; i++)
-		if (file_parse_find(f->parser, openers[i], &open))
-			return false;
 	diag(f->parse->diags, E0116, f->token.span, "this '%.*s' closes nothing",
 	     (int)(f->token.span.end - f->token.span.start), f->text);
 	return true;
@@ -167,18 +163,14 @@ static void note_string(const Fault *f)
 /* A closer is expected, or another one stands here: shows the bracket that is open. */
 static void note_bracket(const Fault *f)
 {
-	static const int pairs[][2] = {{TOKEN_LPAREN, TOKEN_RPAREN}, {TOKEN_LBRACE, TOKEN_RBRACE},
-	                               {TOKEN_LBRACKET, TOKEN_RBRACKET},
-	                               {TOKEN_LBRACKBAR, TOKEN_BARRBRACK}};
-	Token open = {0}, found;
-	for (int i = 0; i < 4; i++)
-		if (file_parse_find(f->parser, pairs[i][0], &found) && found.span.start >= open.span.start)
-			open = found;
+	Token open;
+	if (!file_parse_opener(f->parser, &open))
+		return;
 	bool stray = token_closes(f->token.kind) || class_of(f->token.kind) == 'S' ||
 	             f->token.kind == TOKEN_END;
 	bool closable = f->expected[TOKEN_RPAREN] || f->expected[TOKEN_RBRACE] ||
 	                f->expected[TOKEN_RBRACKET] || f->expected[TOKEN_BARRBRACK];
-	if (open.kind && (stray || closable))
+	if (stray || closable)
 		diag_note(f->parse->diags, open.span, "to match this '%.*s'",
 		          (int)(open.span.end - open.span.start),
 		          f->feed->lexer.source->text + open.span.start);

@@ -175,6 +175,13 @@ AstExpr *tree_member(Tree *tree, AstExpr *a, Name name)
 	return adopt(tree, e, &a, 1);
 }
 
+AstExpr *tree_spec(Tree *tree, AstExpr *string)
+{
+	if (string->kind == AST_STRING && memmem(string->text, string->len, "=>", 2))
+		parse_spec(tree->parse, string);
+	return string;
+}
+
 AstExpr *tree_call(Tree *tree, AstExpr *callee, const Exprs *args)
 {
 	static const Exprs none;
@@ -185,6 +192,9 @@ AstExpr *tree_call(Tree *tree, AstExpr *callee, const Exprs *args)
 	for (size_t i = 0; i < args->items.n; i++)
 		PUSH(tree->parse->perm, all.items, args->items.at[i]);
 	adopt(tree, e, all.items.at, (uint32_t)all.items.n);
+	bool is_file = callee->kind == AST_NAME && strcmp(callee->name.sym, "file") == 0;
+	for (uint32_t i = 1; i < e->nargs && !is_file; i++)
+		tree_spec(tree, e->args[i]);
 	if (!args->keyed || e->kind == AST_ERROR)
 		return e;
 	e->keys = ARENA_ARRAY(tree->parse->perm, Name, e->nargs);

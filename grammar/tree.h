@@ -68,6 +68,9 @@ AstExpr *tree_compose(Tree *tree, Token sign, AstExpr *a, AstExpr *b);
 AstExpr *tree_slice(Tree *tree, Token sign, AstExpr *a, AstExpr *index);
 /* a.name; a.T is the transposition. */
 AstExpr *tree_member(Tree *tree, AstExpr *a, Name name);
+/* Parses a string that holds `=>` as the specification it is; returns it. */
+AstExpr *tree_spec(Tree *tree, AstExpr *string);
+/* Its arguments that are specifications are parsed, except those of file(). */
 AstExpr *tree_call(Tree *tree, AstExpr *callee, const Exprs *args);
 AstExpr *tree_with(Tree *tree, Token with, AstExpr *a, const Binds *binds);
 AstExpr *tree_let_in(Tree *tree, Token let, const Binds *binds, AstExpr *body);
