@@ -36,6 +36,8 @@ OBJ_codegen  := $(call objs,codegen)
 OBJ_runtime  := $(filter-out $(B)/runtime/tsr_main.o,$(call objs,runtime))
 OBJ_all      := $(foreach f,$(FOLDERS),$(OBJ_$(f)))
 GEN_H        := $(patsubst grammar/%.y,$(B)/gen/%.h,$(wildcard grammar/*.y))
+# the parts of runtime/tsr.h that generated C carries, as string literals
+GEN_H        += $(B)/gen/tsr_call.inc $(B)/gen/tsr_table.inc
 
 all: $(B)/tsrc $(B)/tsr $(B)/libtsr.a $(B)/libtsr.so
 
@@ -73,6 +75,14 @@ $(B)/gen/%.h: $(B)/gen/%.c ;
 .PRECIOUS: $(B)/gen/%.c $(B)/gen/%.h
 $(B)/gen/%.o: $(B)/gen/%.c | $(GEN_H)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-shadow -Wno-unused-parameter -Wno-unused-variable -Wno-missing-prototypes -Wno-sign-compare -MMD -MP -c -o $@ $<
+
+AS_STRINGS = sed -e 's/[\\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' > $@
+$(B)/gen/tsr_call.inc: runtime/tsr.h
+	@mkdir -p $(@D)
+	sed -n '/^#ifndef TSR_CALL_H/,/^#endif/p' $< | $(AS_STRINGS)
+$(B)/gen/tsr_table.inc: runtime/tsr.h
+	@mkdir -p $(@D)
+	sed -n '/^\/\* ---- the exported table/,/^} tsr_module;/p' $< | $(AS_STRINGS)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
