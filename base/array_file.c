@@ -21,7 +21,7 @@ bool array_fail(ArrayError *error, const char *fmt, ...)
 
 void *array_room(uint64_t n)
 {
-	if (n > SIZE_MAX / 2)
+	if (n > ARRAY_BYTES_MAX)
 		return NULL;
 	n = n == 0 ? 1 : n;
 	return aligned_alloc(ARRAY_ALIGNMENT, (n + ARRAY_ALIGNMENT - 1) / ARRAY_ALIGNMENT * ARRAY_ALIGNMENT);

@@ -19,6 +19,7 @@
 #include "base/dtype.h"
 
 enum { ARRAY_RANK_MAX = 32, ARRAY_ALIGNMENT = 64 };
+#define ARRAY_BYTES_MAX (UINT64_C(1) << 46) /* what no machine has: refused without asking */
 
 typedef struct Array {
 	Dtype dtype;

@@ -52,7 +52,7 @@ int slot_measure(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_err
 static int room(uint64_t bytes, const char *what, void **out, tsr_error *error)
 {
 	uint64_t whole = bytes == 0 ? ARRAY_ALIGNMENT : (bytes + ARRAY_ALIGNMENT - 1) / ARRAY_ALIGNMENT * ARRAY_ALIGNMENT;
-	*out = bytes > SIZE_MAX / 2 ? NULL : aligned_alloc(ARRAY_ALIGNMENT, whole);
+	*out = bytes > ARRAY_BYTES_MAX ? NULL : aligned_alloc(ARRAY_ALIGNMENT, whole);
 	if (!*out)
 		return tsr_fail(error, TSR_FAIL_MEMORY, "not enough memory: %s needs %llu bytes", what,
 				(unsigned long long)bytes);

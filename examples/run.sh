@@ -1,0 +1,34 @@
+#!/bin/sh
+# The main job on real input: edges of a picture, digits from fonts that the weights have not seen, and a C
+# program with two models. Results go to BUILD/out.
+#   run.sh [BUILD]
+set -eu
+here=$(dirname "$0")
+build=$(cd "${1:-build}" && pwd)
+cd "$here/.."
+out=$build/out
+tsrc=$build/tsrc
+tsr=$build/tsr
+mkdir -p "$out"
+
+say() { printf '\n%s\n' "$*"; }
+
+${CC:-gcc} -O2 -I. -D_GNU_SOURCE -o "$out/img" examples/img.c "$build/libtsr.a" -lzip -ljansson -lxxhash -ldl -lm
+
+say "Edges: examples/picture.png through examples/edges.tsr"
+"$tsrc" examples/edges.tsr -o "$out/edges.so"
+"$out/img" examples/picture.png "$out/picture.npy"
+"$tsr" run "$out/edges.so" image="$out/picture.npy" -o edges="$out/edges.npy" -o half="$out/half.npy"
+"$out/img" "$out/edges.npy" "$out/edges.png"
+"$out/img" "$out/half.npy" "$out/half.png"
+echo "wrote $out/edges.png and $out/half.png"
+
+say "Digits: 1000 pictures of digits in held-out fonts through examples/digits.tsr"
+"$tsrc" examples/digits.tsr -o "$out/digits.so"
+"$tsr" run "$out/digits.so" image=examples/digits_test.npz:images --params=examples/digits.safetensors \
+	-o probs="$out/probs.npy"
+"$tsrc" examples/accuracy.tsr -o "$out/accuracy.so"
+"$tsr" run "$out/accuracy.so" probs="$out/probs.npy" label=examples/digits_test.npz:labels
+
+say "Two models in one C program: examples/two_models"
+make -s -C examples/two_models TSRC="$tsrc" OUT="$out/two_models" run
