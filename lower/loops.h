@@ -284,6 +284,12 @@ typedef struct BufferUses {
 	size_t n, cap;
 } BufferUses;
 BufferUses kernel_buffers(Arena *arena, const Kernel *kernel);
+/* Every size that the kernel mentions, each once, in the order of first use. */
+typedef struct SizeList {
+	Size *at;
+	size_t n, cap;
+} SizeList;
+SizeList kernel_sizes(Arena *arena, const Kernel *kernel);
 /* A hash of the kernel's structure: names and spans do not count, buffers count by their first use. */
 uint64_t kernel_identity(const Program *program, const Kernel *kernel);
 /* The text of docs/ir.md: pseudo-code, one statement a line. */

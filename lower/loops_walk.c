@@ -11,6 +11,7 @@ typedef struct Walk {
 	Arena *arena;
 	const Program *program; /* NULL: buffers only */
 	BufferUses uses;
+	SizeList sizes;
 	VEC(uint64_t) words;
 } Walk;
 
@@ -35,13 +36,22 @@ static void touch(Walk *w, BufferId buffer, bool loaded, bool stored)
 	word(w, i);
 }
 
+static void see_size(Walk *w, Size size)
+{
+	word(w, size.id);
+	for (size_t i = 0; i < w->sizes.n; i++)
+		if (size_same(w->sizes.at[i], size))
+			return;
+	PUSH(w->arena, w->sizes, size);
+}
+
 static void walk_value(Walk *w, const Value *value);
 
 static void walk_ix(Walk *w, const Ix *ix)
 {
 	word(w, 0x100 + (uint64_t)ix->kind);
 	switch (ix->kind) {
-	case IX_SIZE: word(w, ix->size.id); break;
+	case IX_SIZE: see_size(w, ix->size); break;
 	case IX_ITER: word(w, ix->iter); break;
 	case IX_VALUE: walk_value(w, ix->value); break;
 	default:
@@ -119,6 +129,13 @@ BufferUses kernel_buffers(Arena *arena, const Kernel *kernel)
 	Walk w = {.arena = arena};
 	walk_block(&w, &kernel->body);
 	return w.uses;
+}
+
+SizeList kernel_sizes(Arena *arena, const Kernel *kernel)
+{
+	Walk w = {.arena = arena};
+	walk_block(&w, &kernel->body);
+	return w.sizes;
 }
 
 uint64_t kernel_identity(const Program *program, const Kernel *kernel)

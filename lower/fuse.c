@@ -1,0 +1,415 @@
+/* Which nodes get a kernel of their own (roots), and which are computed inside another's.
+ *
+ * Nodes are visited from users to operands. A node is fused into the one root that reads it when
+ *   - it is plain: elementwise, a cast, a transposition, a slice, a permutation, a gather;
+ *   - it is not evaluated more often than it has elements, or is nearly free (cost below);
+ *   - uses agree on the index, or it is free: a shared value is computed once (value.c);
+ *   - the root's kernel stays small (FUSED_LIMIT), so that a long chain becomes many kernels;
+ *   - nothing assigns to what it reads before the root runs.
+ * A free node (only indices change) may be fused into many roots. A reduction is fused into an elementwise
+ * root that reads each of its cells once, at the same index: the root is its epilogue.
+ */
+#include <string.h>
+
+#include "lower/lowering.h"
+
+enum { FUSED_LIMIT = 64, COST_FREE = 0, COST_CHEAP = 2, COST_LIMIT = 1000 };
+
+/* ---- projections ---- */
+
+bool proj_is_plain(const Proj *proj)
+{
+	if (proj->linear || proj->npieces != 1)
+		return false;
+	const Piece *piece = &proj->pieces[0];
+	uint32_t nresult = 0;
+	for (uint32_t i = 0; i < piece->niters; i++)
+		nresult += !proj->iters[piece->iters[i]].reduced;
+	for (uint32_t i = 0; i < piece->result.naxes; i++) {
+		const Index *index = &piece->result.axes[i];
+		if (index->nterms > 1 || index->gather >= 0)
+			return false;
+		if (index->nterms == 0)
+			continue;
+		for (uint32_t j = 0; j < i; j++)
+			if (piece->result.axes[j].nterms == 1 &&
+			    piece->result.axes[j].terms[0].iter == index->terms[0].iter)
+				return false;
+		nresult--;
+		if (index->terms[0].coef != 1)
+			return false;
+	}
+	return nresult == 0 && proj->surjective;
+}
+
+bool proj_reduces(const Proj *proj)
+{
+	for (uint32_t i = 0; i < proj->niters; i++)
+		if (proj->iters[i].reduced)
+			return true;
+	return false;
+}
+
+bool proj_is_guarded(const Proj *proj)
+{
+	for (uint32_t p = 0; p < proj->npieces; p++)
+		for (uint32_t i = 0; i < proj->nargs; i++) {
+			const Access *access = &proj->pieces[p].args[i];
+			for (uint32_t axis = 0; access->present && axis < access->naxes; axis++)
+				if (access->axes[axis].guarded)
+					return true;
+		}
+	return false;
+}
+
+static bool index_same(const Index *a, const Index *b)
+{
+	if (a->nterms != b->nterms || !size_same(a->offset, b->offset) || a->gather != b->gather ||
+	    a->guarded != b->guarded)
+		return false;
+	for (uint32_t t = 0; t < a->nterms; t++)
+		if (a->terms[t].iter != b->terms[t].iter || a->terms[t].coef != b->terms[t].coef)
+			return false;
+	return true;
+}
+
+static bool access_same(const Access *a, const Access *b)
+{
+	if (a->present != b->present || a->naxes != b->naxes)
+		return false;
+	for (uint32_t i = 0; i < a->naxes; i++)
+		if (!index_same(&a->axes[i], &b->axes[i]))
+			return false;
+	return true;
+}
+
+bool access_is_identity(const Piece *piece, uint32_t arg)
+{
+	return access_same(&piece->result, &piece->args[arg]);
+}
+
+Size proj_arg_space(const Lower *lower, const Proj *proj, uint32_t arg)
+{
+	Size total = size_const(lower->sizes, 0);
+	for (uint32_t p = 0; p < proj->npieces; p++) {
+		const Piece *piece = &proj->pieces[p];
+		if (!piece->args[arg].present)
+			continue;
+		Size product = size_const(lower->sizes, 1);
+		for (uint32_t i = 0; i < piece->niters; i++)
+			product = size_mul(lower->sizes, product, proj->iters[piece->iters[i]].extent);
+		total = size_add(lower->sizes, total, product);
+	}
+	return total;
+}
+
+/* ---- what a node costs where it is evaluated ---- */
+
+static bool is_leaf_value(const Node *node)
+{
+	switch (node->kind) {
+	case NODE_NUMBER:
+	case NODE_SIZE:
+	case NODE_SCALAR:
+	case NODE_RANGE:
+	case NODE_OFFSETS: return true;
+	case NODE_CONST: return node->data->count == 1;
+	default: return false;
+	}
+}
+
+static uint32_t op_cost(Op op)
+{
+	if (op >= OP_EXP && op <= OP_GELU)
+		return 16;
+	switch (op) {
+	case OP_POW:
+	case OP_MOD: return 16;
+	case OP_DIV:
+	case OP_SQRT:
+	case OP_RSQRT:
+	case OP_RECIP: return 4;
+	case OP_ID:
+	case OP_NONE: return 0;
+	default: return 1;
+	}
+}
+
+static bool can_be_fused(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	if (!proj || proj->linear || node->target != NODE_NONE || node->kind == NODE_ARGMAX)
+		return false;
+	return proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj);
+}
+
+/* The operation itself, and those of operands that are likely fused into it (read once). */
+static uint32_t node_cost(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	uint32_t cost = 0;
+	if (is_leaf_value(node) || !can_be_fused(lower, id))
+		return 0;
+	if (node->kind == NODE_POINTWISE || node->kind == NODE_SPEC)
+		cost = op_cost(node->op);
+	else if (node->kind == NODE_COMPOSE)
+		cost = 1;
+	bool constant = true;
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		const NodePlan *arg = &lower->plan[node->args[i]];
+		constant = constant && lower_node(lower, node->args[i])->kind == NODE_NUMBER;
+		if (arg->nuses < 2)
+			cost += arg->cost;
+	}
+	return constant ? 0 : cost < COST_LIMIT ? cost : COST_LIMIT;
+}
+
+/* ---- uses ---- */
+
+static void mark_needed(Lower *lower)
+{
+	const Routine *routine = lower->routine;
+	NodePlan *plan = lower->plan;
+	for (uint32_t i = 0; i < routine->noutputs; i++)
+		plan[routine->outputs[i]].needed = plan[routine->outputs[i]].output = true;
+	for (uint32_t i = 0; i < routine->norder; i++) {
+		const Node *node = lower_node(lower, routine->order[i]);
+		if (node->target == NODE_NONE)
+			continue;
+		plan[routine->order[i]].needed = true;
+		plan[node->target].needed = plan[node->target].mutated = true;
+	}
+	for (NodeId id = (NodeId)lower->graph->nodes.n; id-- > 0;) {
+		const Node *node = lower_node(lower, id);
+		for (uint32_t i = 0; plan[id].needed && i < node->nargs; i++) {
+			plan[node->args[i]].needed = true;
+			plan[node->args[i]].nuses++;
+		}
+	}
+}
+
+static void list_uses(Lower *lower)
+{
+	uint32_t n = (uint32_t)lower->graph->nodes.n, total = 0;
+	lower->first_use = ARENA_ARRAY(lower->scratch, uint32_t, n + 2);
+	for (NodeId id = 0; id < n; id++) {
+		lower->first_use[id + 1] = total; /* filled up to the next one's start below */
+		total += lower->plan[id].nuses;
+	}
+	lower->uses = ARENA_ARRAY(lower->scratch, Use, total + 1);
+	for (NodeId id = 0; id < n; id++) {
+		const Node *node = lower_node(lower, id);
+		for (uint32_t i = 0; lower->plan[id].needed && i < node->nargs; i++)
+			lower->uses[lower->first_use[node->args[i] + 1]++] = (Use){id, i};
+	}
+}
+
+/* The assignments to each mutated node, as the last node that may still read what an earlier one read. */
+static NodeId first_assignment(const Lower *lower, NodeId target, NodeId after)
+{
+	const Routine *routine = lower->routine;
+	for (uint32_t i = 0; i < routine->norder; i++)
+		if (routine->order[i] > after && lower_node(lower, routine->order[i])->target == target)
+			return routine->order[i];
+	return NODE_NONE;
+}
+
+/* ---- decisions ---- */
+
+/* How a user reads node: which kernel, in which frame, how often. */
+typedef struct Reader {
+	NodeId root; /* NODE_NONE: several */
+	Frame frame;
+	Size space;
+	bool only_free; /* needs a buffer, or a node that costs nothing */
+	bool never;
+} Reader;
+
+static Frame owner_frame(const Lower *lower, Use use)
+{
+	const Proj *proj = lower_proj(lower, use.user);
+	const Piece *piece = &proj->pieces[0];
+	if (proj->npieces != 1)
+		return (Frame){use.user, use.arg};
+	for (uint32_t j = 0; j < use.arg; j++)
+		if (access_same(&piece->args[j], &piece->args[use.arg]))
+			return (Frame){use.user, j};
+	return (Frame){use.user, use.arg};
+}
+
+static Reader reader_of(const Lower *lower, Use use)
+{
+	const Node *user = lower_node(lower, use.user);
+	const NodePlan *plan = &lower->plan[use.user];
+	const Proj *proj = lower_proj(lower, use.user);
+	Reader reader = {.root = plan->root, .frame = {.owner = NODE_NONE}};
+	reader.never = !proj || proj->linear;
+	if (reader.never)
+		return reader;
+	bool index = (user->kind == NODE_GATHER || user->kind == NODE_SLICE) && use.arg == 1;
+	reader.only_free = index || plan->root == NODE_NONE;
+	bool owner = !plan->fused || proj_reduces(proj);
+	reader.space = owner ? proj_arg_space(lower, proj, use.arg) : plan->space;
+	if (owner)
+		reader.frame = owner_frame(lower, use);
+	else if (access_is_identity(&proj->pieces[0], use.arg))
+		reader.frame = plan->frame;
+	return reader;
+}
+
+/* All readers as one: their root where it is the same, their frame where it is. */
+static Reader readers_of(const Lower *lower, NodeId id)
+{
+	uint32_t from = lower->first_use[id], to = lower->first_use[id + 1];
+	Reader all = {.never = from == to};
+	for (uint32_t i = from; i < to; i++) {
+		Reader reader = reader_of(lower, lower->uses[i]);
+		if (i == from) {
+			all = reader;
+			continue;
+		}
+		all.never |= reader.never;
+		all.only_free |= reader.only_free || reader.root != all.root;
+		if (reader.root != all.root)
+			all.root = NODE_NONE;
+		if (reader.frame.owner != all.frame.owner || reader.frame.arg != all.frame.arg)
+			all.frame.owner = NODE_NONE;
+	}
+	return all;
+}
+
+/* Runs every root that reads the node before anything assigns to what it reads? */
+static bool is_in_time(const Lower *lower, NodeId id, NodeId last)
+{
+	if (last == NODE_NONE)
+		return true;
+	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
+		NodeId root = lower->plan[lower->uses[i].user].root;
+		if (root == NODE_NONE || root >= last)
+			return false;
+	}
+	return true;
+}
+
+static bool has_room(const Lower *lower, NodeId id)
+{
+	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
+		NodeId root = lower->plan[lower->uses[i].user].root;
+		if (root != NODE_NONE && lower->plan[root].nfused >= FUSED_LIMIT)
+			return false;
+		if (root == NODE_NONE && lower->plan[lower->uses[i].user].nfused >= FUSED_LIMIT / 4)
+			return false;
+	}
+	return true;
+}
+
+static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
+{
+	const NodePlan *plan = &lower->plan[id];
+	if (plan->cost == COST_FREE)
+		return true;
+	if (reader->only_free || reader->root == NODE_NONE)
+		return false;
+	if (plan->nuses > 1 && reader->frame.owner == NODE_NONE)
+		return false;
+	if (size_ge(lower->sizes, node_elements(lower, id), reader->space))
+		return true;
+	const Proj *root = lower_proj(lower, reader->root);
+	bool reduces = proj_reduces(root) || lower->plan[reader->root].reduction != NODE_NONE;
+	return !reduces && plan->cost <= COST_CHEAP;
+}
+
+/* A reduction whose every cell the root reads once, at the root's own index. */
+static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	NodeId root = reader->root;
+	if (!proj || proj->linear || node->target != NODE_NONE || node->kind == NODE_ARGMAX)
+		return false;
+	if (root == NODE_NONE || reader->only_free || reader->frame.owner != root)
+		return false;
+	const Proj *to = lower_proj(lower, root);
+	if (!proj_is_plain(proj) || !proj_reduces(proj) || !proj_is_plain(to) || proj_reduces(to))
+		return false;
+	return !proj_is_guarded(to) && lower->plan[root].reduction == NODE_NONE &&
+	       lower_node(lower, root)->kind != NODE_ARGMAX &&
+	       access_is_identity(&to->pieces[0], reader->frame.arg) &&
+	       size_same(node_elements(lower, id), node_elements(lower, root));
+}
+
+static void fuse_into(Lower *lower, NodeId id, const Reader *reader)
+{
+	NodePlan *plan = &lower->plan[id];
+	plan->fused = true;
+	plan->root = reader->root;
+	plan->frame = reader->frame;
+	plan->space = reader->space;
+	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
+		NodePlan *user = &lower->plan[lower->uses[i].user];
+		if (user->root != NODE_NONE)
+			lower->plan[user->root].nfused++;
+		else if (plan->nfused < user->nfused + 1)
+			plan->nfused = user->nfused + 1;
+	}
+}
+
+static void decide(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	NodePlan *plan = &lower->plan[id];
+	plan->root = id;
+	bool leaf = is_leaf_value(node) || node->kind == NODE_ZEROS;
+	if (leaf && !plan->mutated && node->target == NODE_NONE) {
+		plan->fused = true;
+		plan->root = NODE_NONE;
+		return;
+	}
+	if (plan->output || node->target != NODE_NONE)
+		return;
+	if (!lower_proj(lower, id))
+		return; /* a buffer of the caller's, of the state or of constants */
+	Reader reader = readers_of(lower, id);
+	if (reader.never || !has_room(lower, id) || !is_in_time(lower, id, plan->last))
+		return;
+	if (can_be_fused(lower, id) && is_worth_it(lower, id, &reader)) {
+		fuse_into(lower, id, &reader);
+	} else if (is_epilogue(lower, id, &reader)) {
+		lower->plan[reader.root].reduction = id;
+		fuse_into(lower, id, &reader);
+	}
+}
+
+/* The first assignment to a node's operands after it, through operands that may be fused into it. */
+static void find_last(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	NodePlan *plan = &lower->plan[id];
+	plan->last = NODE_NONE;
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		const NodePlan *arg = &lower->plan[node->args[i]];
+		NodeId last = arg->mutated ? first_assignment(lower, node->args[i], id) : arg->last;
+		if (last < plan->last)
+			plan->last = last;
+	}
+}
+
+void fuse_plan(Lower *lower)
+{
+	uint32_t n = (uint32_t)lower->graph->nodes.n;
+	lower->plan = ARENA_ARRAY(lower->scratch, NodePlan, n + 1);
+	for (NodeId id = 0; id < n; id++)
+		lower->plan[id] = (NodePlan){.root = id, .reduction = NODE_NONE, .buffer = BUFFER_NONE,
+					     .last = NODE_NONE};
+	mark_needed(lower);
+	list_uses(lower);
+	for (NodeId id = 0; id < n; id++)
+		if (lower->plan[id].needed) {
+			lower->plan[id].cost = node_cost(lower, id);
+			find_last(lower, id);
+		}
+	for (NodeId id = n; id-- > 0;)
+		if (lower->plan[id].needed)
+			decide(lower, id);
+}

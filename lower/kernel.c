@@ -1,0 +1,335 @@
+/* One node's kernel, by its kind; kernels that fill, copy and check.
+ *
+ * argmax starts from the least value at index 0 and takes a later index only where its value is greater:
+ * the first of equals, and NaN (which compares false) is never taken.
+ */
+#include "lower/lowering.h"
+
+/* ---- a kernel's frame ---- */
+
+static Gen gen_new(Lower *lower)
+{
+	return (Gen){.lower = lower, .program = lower->program, .arena = lower->arena, .bound = NODE_NONE};
+}
+
+static void kernel_finish(Gen *gen, Sym name, Span span)
+{
+	Program *program = gen->program;
+	Kernel kernel = {.name = name, .span = span};
+	kernel.iters = gen->iters.at;
+	kernel.niters = (uint32_t)gen->iters.n;
+	kernel.locals = gen->locals.at;
+	kernel.nlocals = (uint32_t)gen->locals.n;
+	kernel.body = body_block(&gen->top);
+	kernel.identity = kernel_identity(program, &kernel);
+	PUSH(gen->arena, program->kernels, kernel);
+	PUSH(gen->lower->scratch, gen->lower->kernels, (KernelId)program->kernels.n - 1);
+}
+
+/* Loops over the axes of a shape; returns the index an axis. Axes of size 1 have no loop. */
+static const Ix **shape_indices(Gen *gen, const Shape *shape, IterVar *vars)
+{
+	uint32_t naxes = shape_naxes(shape);
+	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, naxes + 1);
+	Sym name = sym_cstr(gen->program->symbols, "i");
+	for (uint32_t i = 0; i < naxes; i++) {
+		vars[i] = UINT32_MAX;
+		axes[i] = zero_ix(gen);
+		if (size_is(gen->program->sizes, shape_axis(shape, i)->size, 1))
+			continue;
+		vars[i] = gen_iter(gen, name);
+		axes[i] = ix_iter(gen->arena, vars[i]);
+	}
+	return axes;
+}
+
+static void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *body)
+{
+	for (uint32_t i = shape_naxes(shape); i-- > 0;) {
+		if (vars[i] == UINT32_MAX)
+			continue;
+		const Ix *extent = ix_size(gen->arena, shape_axis(shape, i)->size);
+		const Stmt *loop = stmt_for(gen->arena, vars[i], zero_ix(gen), extent, body_block(body));
+		*body = (Body){0};
+		PUSH(gen->arena, body->stmts, loop);
+	}
+	for (size_t i = 0; i < body->stmts.n; i++)
+		PUSH(gen->arena, gen->top.stmts, body->stmts.at[i]);
+}
+
+/* to[i] (acc)= the node's value, over its own shape. */
+static void emit_over_shape(Gen *gen, NodeId node, StoreTarget to)
+{
+	const Shape *shape = lower_shape(gen->lower, node);
+	IterVar *vars = ARENA_ARRAY(gen->arena, IterVar, shape_naxes(shape) + 1);
+	Body body = {0};
+	const Ix **axes = shape_indices(gen, shape, vars);
+	gen_enter(gen, &body);
+	const Value *value = node_value(gen, node, axes);
+	value = value_cast(gen->arena, gen->program->buffers.at[to.buffer].dtype, value);
+	PUSH(gen->arena, body.stmts,
+	     stmt_store(gen->arena, to.buffer, flat_index(gen, node, axes), to.acc, value));
+	wrap_shape(gen, shape, vars, &body);
+}
+
+/* to[e] (acc)= from[e] for every element. */
+static void emit_flat_copy(Gen *gen, BufferId from, StoreTarget to)
+{
+	Program *program = gen->program;
+	IterVar e = gen_iter(gen, sym_cstr(program->symbols, "e"));
+	const Ix *at = ix_iter(gen->arena, e);
+	const Value *value = value_cast(gen->arena, program->buffers.at[to.buffer].dtype,
+					value_load(program, from, at));
+	Body body = {0};
+	PUSH(gen->arena, body.stmts, stmt_store(gen->arena, to.buffer, at, to.acc, value));
+	const Ix *n = ix_size(gen->arena, program->buffers.at[to.buffer].elements);
+	PUSH(gen->arena, gen->top.stmts, stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
+}
+
+/* The index an axis of the element at a flat index. */
+static const Ix **unflatten(Gen *gen, const Shape *shape, const Ix *at)
+{
+	uint32_t naxes = shape_naxes(shape);
+	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, naxes + 1);
+	for (uint32_t i = naxes; i-- > 0;) {
+		const Ix *size = ix_size(gen->arena, shape_axis(shape, i)->size);
+		axes[i] = i > 0 ? ix_binary(gen->program, IX_MOD, at, size) : at;
+		at = ix_binary(gen->program, IX_DIV, at, size);
+	}
+	return axes;
+}
+
+/* A reshape of a node without a buffer (a number, a range): to[e] = its element number e. */
+static void emit_reshaped_leaf(Gen *gen, NodeId from, StoreTarget to)
+{
+	IterVar e = gen_iter(gen, sym_cstr(gen->program->symbols, "e"));
+	const Ix *at = ix_iter(gen->arena, e);
+	Body body = {0};
+	gen_enter(gen, &body);
+	const Value *value = node_value(gen, from, unflatten(gen, lower_shape(gen->lower, from), at));
+	value = value_cast(gen->arena, gen->program->buffers.at[to.buffer].dtype, value);
+	PUSH(gen->arena, body.stmts, stmt_store(gen->arena, to.buffer, at, to.acc, value));
+	const Ix *n = ix_size(gen->arena, gen->program->buffers.at[to.buffer].elements);
+	PUSH(gen->arena, gen->top.stmts, stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
+}
+
+void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span)
+{
+	Gen gen = gen_new(lower);
+	nest_fill(&gen, buffer, value);
+	Sym name = lower_unique(lower, sym_printf(lower->program->symbols, "clear_%s",
+						  lower->program->buffers.at[buffer].name));
+	kernel_finish(&gen, name, span);
+}
+
+void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name)
+{
+	Gen gen = gen_new(lower);
+	const NodePlan *plan = &lower->plan[node];
+	if (plan->buffer != BUFFER_NONE)
+		emit_flat_copy(&gen, plan->buffer, (StoreTarget){to, OP_NONE});
+	else
+		emit_over_shape(&gen, node, (StoreTarget){to, OP_NONE});
+	kernel_finish(&gen, name, lower_node(lower, node)->span);
+}
+
+/* ---- argmax ---- */
+
+static const Value *select_value(Gen *gen, const Value *cond, const Value *yes, const Value *no)
+{
+	const Value *args[3] = {value_cast(gen->arena, yes->dtype, cond), yes, no};
+	return value_op(gen->arena, OP_WHERE, yes->dtype, args, 3);
+}
+
+typedef struct ArgmaxLoops {
+	const Ix **by_iter;
+	Block block;
+	const Piece *piece;
+	const Proj *proj;
+} ArgmaxLoops;
+
+/* Loops over the iterators that are reduced, or those that are not, around a block; innermost is the last. */
+static Block argmax_wrap(Gen *gen, const ArgmaxLoops *loops, bool reduced, Block block)
+{
+	for (uint32_t i = loops->piece->niters; i-- > 0;) {
+		const Iter *iter = &loops->proj->iters[loops->piece->iters[i]];
+		if (iter->reduced != reduced)
+			continue;
+		const Ix *var = loops->by_iter[loops->piece->iters[i]];
+		const Ix *extent = ix_size(gen->arena, iter->extent);
+		Body body = {0};
+		PUSH(gen->arena, body.stmts, stmt_for(gen->arena, var->iter, zero_ix(gen), extent, block));
+		block = body_block(&body);
+	}
+	return block;
+}
+
+static const Ix *argmax_index(Gen *gen, const ArgmaxLoops *loops)
+{
+	for (uint32_t i = 0; i < loops->piece->niters; i++)
+		if (loops->proj->iters[loops->piece->iters[i]].reduced)
+			return loops->by_iter[loops->piece->iters[i]];
+	return zero_ix(gen); /* along an axis of size 1 */
+}
+
+static void emit_argmax(Gen *gen, NodeId node, StoreTarget to)
+{
+	const Proj *proj = lower_proj(gen->lower, node);
+	const Piece *piece = &proj->pieces[0];
+	ArgmaxLoops loops = {ARENA_ARRAY(gen->arena, const Ix *, proj->niters + 1), {0}, piece, proj};
+	for (uint32_t i = 0; i < piece->niters; i++)
+		loops.by_iter[piece->iters[i]] =
+			ix_iter(gen->arena, gen_iter(gen, proj->iters[piece->iters[i]].name));
+	Dtype dtype = lower_node(gen->lower, lower_node(gen->lower, node)->args[0])->dtype;
+	Dtype result = lower_node(gen->lower, node)->dtype;
+	LocalId best = gen_local(gen, "best", dtype), at = gen_local(gen, "at", result);
+	Body inner = {0}, cell = {0};
+	gen_enter(gen, &inner);
+	const Ix **axes = access_indices(gen, node, piece, &piece->args[0], loops.by_iter);
+	const Value *value = node_value(gen, lower_node(gen->lower, node)->args[0], axes);
+	const Value *old = gen_local_value(gen, best), *index = gen_local_value(gen, at);
+	const Value *greater = value_op(gen->arena, OP_GT, dtype, (const Value *[]){value, old}, 2);
+	const Value *here = value_index(gen->arena, result, argmax_index(gen, &loops));
+	PUSH(gen->arena, inner.stmts,
+	     stmt_set(gen->arena, at, OP_NONE, select_value(gen, greater, here, index)));
+	PUSH(gen->arena, inner.stmts,
+	     stmt_set(gen->arena, best, OP_NONE, select_value(gen, greater, value, old)));
+	PUSH(gen->arena, cell.stmts,
+	     stmt_local(gen->arena, best, value_const(gen->arena, dtype, op_neutral(OP_MAX, dtype))));
+	PUSH(gen->arena, cell.stmts,
+	     stmt_local(gen->arena, at, value_const(gen->arena, result, scalar_of(result, 0))));
+	Block search = argmax_wrap(gen, &loops, true, body_block(&inner));
+	for (uint32_t i = 0; i < search.n; i++)
+		PUSH(gen->arena, cell.stmts, search.stmts[i]);
+	const Ix **where = access_indices(gen, node, piece, &piece->result, loops.by_iter);
+	PUSH(gen->arena, cell.stmts,
+	     stmt_store(gen->arena, to.buffer, flat_index(gen, node, where), to.acc, index));
+	Block all = argmax_wrap(gen, &loops, false, body_block(&cell));
+	for (uint32_t i = 0; i < all.n; i++)
+		PUSH(gen->arena, gen->top.stmts, all.stmts[i]);
+}
+
+/* ---- nodes ---- */
+
+static void emit_node(Gen *gen, NodeId id, StoreTarget to)
+{
+	Lower *lower = gen->lower;
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	if (!proj)
+		emit_over_shape(gen, id, to);
+	else if (proj->linear && lower->plan[node->args[0]].fused)
+		emit_reshaped_leaf(gen, node->args[0], to);
+	else if (proj->linear)
+		emit_flat_copy(gen, lower->plan[node->args[0]].buffer, to);
+	else if (node->kind == NODE_ARGMAX)
+		emit_argmax(gen, id, to);
+	else
+		nest_emit(gen, id, to);
+}
+
+static void fill_first(Gen *gen, NodeId id, BufferId to)
+{
+	const Node *node = lower_node(gen->lower, id);
+	const Proj *proj = lower_proj(gen->lower, id);
+	if (!proj || proj->linear || node->kind == NODE_ARGMAX || !nest_needs_fill(gen->lower, id))
+		return;
+	Op reduce = node->kind == NODE_SPEC ? node_reduce_op(node) : OP_ADD;
+	nest_fill(gen, to, op_neutral(reduce, node->dtype));
+}
+
+/* target ACC= node. Directly where each cell is met once and read at its own place only; else by way of a
+ * temporary that holds the right side. */
+static void emit_assignment(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	StoreTarget to = {lower->plan[node->target].buffer, node->acc};
+	if (node->clear)
+		kernel_emit_fill(lower, to.buffer, op_neutral(node->acc == OP_NONE ? OP_ADD : node->acc, node->dtype),
+				 node->span);
+	Gen gen = gen_new(lower);
+	bool direct = !proj || proj->linear || node->kind == NODE_ARGMAX || nest_is_direct(lower, id);
+	if (direct) {
+		emit_node(&gen, id, to);
+		Block body = body_block(&gen.top);
+		if (block_has_one_index(&body, to.buffer)) {
+			kernel_finish(&gen, lower_name(lower, id), node->span);
+			return;
+		}
+	}
+	if (node->acc == OP_NONE && !node->clear && !proj->surjective) {
+		diag(lower->diags, E0921, node->span,
+		     "an assignment that reads its own target and writes part of it is not supported yet");
+		return;
+	}
+	Sym name = lower_unique(lower, "value");
+	BufferId temp = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP, .name = name, .dtype = node->dtype,
+						     .elements = node_elements(lower, id)});
+	gen = gen_new(lower);
+	fill_first(&gen, id, temp);
+	emit_node(&gen, id, (StoreTarget){temp, OP_NONE});
+	kernel_finish(&gen, name, node->span);
+	gen = gen_new(lower);
+	emit_flat_copy(&gen, temp, to);
+	kernel_finish(&gen, lower_name(lower, id), node->span);
+}
+
+void kernel_emit(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	if (node->target != NODE_NONE) {
+		emit_assignment(lower, id);
+		return;
+	}
+	Gen gen = gen_new(lower);
+	BufferId to = lower->plan[id].buffer;
+	fill_first(&gen, id, to);
+	emit_node(&gen, id, (StoreTarget){to, OP_NONE});
+	kernel_finish(&gen, lower->program->buffers.at[to].kind == BUFFER_TEMP
+				    ? lower->program->buffers.at[to].name
+				    : lower_name(lower, id),
+		      node->span);
+}
+
+/* ---- checks of gathered indices ---- */
+
+static int32_t gathered_axis(const Proj *proj, uint32_t arg)
+{
+	const Access *access = &proj->pieces[0].args[arg];
+	for (uint32_t i = 0; access->present && i < access->naxes; i++)
+		if (access->axes[i].gather >= 0)
+			return (int32_t)i;
+	return -1;
+}
+
+void kernel_emit_check(Lower *lower, NodeId id)
+{
+	Program *program = lower->program;
+	const Node *node = lower_node(lower, id);
+	int32_t axis = gathered_axis(lower_proj(lower, id), 0);
+	REQUIRE(axis >= 0 && node->nargs > 1);
+	Size size = shape_axis(lower_shape(lower, node->args[0]), (uint32_t)axis)->size;
+	if (lower->checks[id] == CHECK_NONE) {
+		const Node *ids = lower_node(lower, node->args[1]);
+		const char *text = arena_printf(lower->arena, "an index%s%s is outside [0, %s)", ids->name ? " in " : "",
+						ids->name ? ids->name : "", size_text(lower->arena, lower->sizes, size));
+		lower->checks[id] = (CheckId)program->checks.n;
+		PUSH(program->arena, program->checks,
+		     ((Check){.kind = CHECK_INDEX, .a = size, .b = size, .span = node->span, .text = text}));
+	}
+	Gen gen = gen_new(lower);
+	const Shape *shape = lower_shape(lower, node->args[1]);
+	IterVar *vars = ARENA_ARRAY(gen.arena, IterVar, shape_naxes(shape) + 1);
+	Body body = {0};
+	const Ix **axes = shape_indices(&gen, shape, vars);
+	gen_enter(&gen, &body);
+	const Value *value = node_value(&gen, node->args[1], axes);
+	if (!dtype_is_integer(value->dtype))
+		value = value_cast(gen.arena, DTYPE_I32, value);
+	PUSH(gen.arena, body.stmts,
+	     stmt_check(program, ix_value(gen.arena, value), ix_size(gen.arena, size), lower->checks[id]));
+	wrap_shape(&gen, shape, vars, &body);
+	Sym name = lower_unique(lower, sym_printf(program->symbols, "check_%s", node->name ? node->name : "index"));
+	kernel_finish(&gen, name, node->span);
+}

@@ -1,0 +1,247 @@
+/* The program's tables: parameters in the state, constants, checks; then every routine. */
+#include "lower/lower.h"
+
+#include <inttypes.h>
+#include <stb/stb_ds.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "lower/lowering.h"
+
+enum { BYTES_BITS = 46 }; /* a tensor holds less than 2^46 bytes */
+
+Size node_elements(const Lower *lower, NodeId node)
+{
+	return shape_elements(lower->sizes, lower_shape(lower, node));
+}
+
+/* ---- names ---- */
+
+static char *as_identifier(Arena *arena, const char *text)
+{
+	bool digit = text[0] >= '0' && text[0] <= '9';
+	char *name = arena_printf(arena, "%s%s", digit || !text[0] ? "t" : "", text);
+	for (char *c = name; *c; c++) {
+		bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
+		if (!letter && !(*c >= '0' && *c <= '9'))
+			*c = '_';
+	}
+	return name;
+}
+
+Sym lower_unique(Lower *lower, const char *text)
+{
+	Symbols *symbols = lower->program->symbols;
+	const char *base = as_identifier(lower->arena, text);
+	Sym name = sym_cstr(symbols, base);
+	for (uint32_t n = (uint32_t)shget(lower->taken, name); shgeti(lower->taken, name) >= 0;) {
+		n = n < 2 ? 2 : n + 1;
+		shput(lower->taken, sym_cstr(symbols, base), n);
+		name = sym_printf(symbols, "%s_%" PRIu32, base, n);
+	}
+	shput(lower->taken, name, 0);
+	return name;
+}
+
+static const char *op_text(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	if (node->target != NODE_NONE && lower_node(lower, node->target)->name)
+		return arena_printf(lower->scratch, "set_%s", lower_node(lower, node->target)->name);
+	if (node->kind == NODE_POINTWISE)
+		return op_name(node->op);
+	if (node->kind == NODE_SPEC && proj && proj_reduces(proj))
+		return node->reduce == OP_ADD || node->reduce == OP_NONE ? "sum" : op_name(node->reduce);
+	return node_kind_name(node->kind);
+}
+
+Sym lower_name(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const NodePlan *plan = &lower->plan[id];
+	if (lower->names[id])
+		return lower->names[id];
+	Sym name = node->name;
+	if (!name && plan->reduction != NODE_NONE)
+		name = lower_node(lower, plan->reduction)->name;
+	lower->names[id] = lower_unique(lower, name ? name : op_text(lower, id));
+	return lower->names[id];
+}
+
+/* ---- buffers and types ---- */
+
+static void check_bytes(Lower *lower, Size elements, Dtype dtype, NodeId node)
+{
+	int64_t n;
+	Size bytes = size_scale(lower->sizes, elements, (int64_t)dtype_bytes(dtype));
+	bool large = size_is_bad(bytes) ||
+		     (size_is_const(lower->sizes, bytes, &n) && n >= (int64_t)1 << BYTES_BITS);
+	if (large)
+		diag(lower->diags, E0508, lower_node(lower, node)->span, "the tensor%s%s is too large: %s has 2^%d bytes or more",
+		     lower_node(lower, node)->name ? " " : "",
+		     lower_node(lower, node)->name ? lower_node(lower, node)->name : "",
+		     shape_text(lower->arena, lower->sizes, lower_shape(lower, node)), BYTES_BITS);
+}
+
+BufferId lower_buffer(Lower *lower, Buffer buffer)
+{
+	buffer.routine = lower->routine_id;
+	PUSH(lower->arena, lower->program->buffers, buffer);
+	return (BufferId)lower->program->buffers.n - 1;
+}
+
+TensorType lower_type(Lower *lower, NodeId id)
+{
+	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
+	const Shape *shape = lower_shape(lower, id);
+	uint32_t naxes = shape_naxes(shape), at = 0;
+	TensorType type = {.dtype = lower_node(lower, id)->dtype};
+	type.nbatch = shape->rows[ROW_BATCH].n;
+	type.noutput = shape->rows[ROW_OUTPUT].n;
+	type.ninput = shape->rows[ROW_INPUT].n;
+	type.sizes = ARENA_ARRAY(lower->arena, Size, naxes + 1);
+	type.labels = ARENA_ARRAY(lower->arena, Sym, naxes + 1);
+	for (int k = 0; k < ROW_KINDS; k++)
+		for (uint32_t i = 0; i < shape->rows[storage[k]].n; i++, at++) {
+			type.sizes[at] = shape->rows[storage[k]].axes[i].size;
+			type.labels[at] = shape->rows[storage[k]].axes[i].label;
+		}
+	type.text = arena_printf(lower->arena, "%s %s", dtype_name(type.dtype),
+				 shape_text(lower->arena, lower->sizes, shape));
+	return type;
+}
+
+BufferId lower_param_buffer(Lower *lower, NodeId node)
+{
+	REQUIRE(lower->shared[node] != BUFFER_NONE);
+	return lower->shared[node];
+}
+
+BufferId lower_const_buffer(Lower *lower, NodeId id)
+{
+	Program *program = lower->program;
+	const Node *node = lower_node(lower, id);
+	if (lower->shared[id] != BUFFER_NONE)
+		return lower->shared[id];
+	Sym name = node->name ? node->name : lower_name(lower, id);
+	uint32_t arg = (uint32_t)program->consts.n;
+	BufferId buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_CONST, .name = name, .dtype = node->dtype,
+						       .elements = node_elements(lower, id), .arg = arg});
+	PUSH(program->arena, program->consts,
+	     ((ProgramConst){name, lower_type(lower, id), node->data->bytes, node->data->count, buffer}));
+	return lower->shared[id] = buffer;
+}
+
+/* ---- parameters ---- */
+
+static Size fan_in(const Lower *lower, NodeId id)
+{
+	const Row *row = &lower_shape(lower, id)->rows[ROW_INPUT];
+	Size product = size_const(lower->sizes, 1);
+	for (uint32_t i = 0; i < row->n; i++)
+		product = size_mul(lower->sizes, product, row->axes[i].size);
+	return product;
+}
+
+static void add_param(Lower *lower, NodeId id)
+{
+	Program *program = lower->program;
+	const Node *node = lower_node(lower, id);
+	bool uniform = node->init == INIT_UNIFORM && lower_shape(lower, id)->rows[ROW_INPUT].n > 0;
+	ProgramParam param = {.name = node->name, .type = lower_type(lower, id), .offset = program->state};
+	param.init = uniform ? PARAM_UNIFORM : PARAM_CONSTANT;
+	param.value = node->init == INIT_CONSTANT ? node->init_value : 0;
+	param.fan_in = fan_in(lower, id);
+	param.key = XXH64(node->name, strlen(node->name), 0);
+	uint32_t arg = (uint32_t)program->params.n;
+	Size elements = node_elements(lower, id);
+	param.buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_PARAM, .name = node->name, .dtype = node->dtype,
+						    .elements = elements, .arg = arg});
+	lower->shared[id] = param.buffer;
+	Size bytes = bytes_aligned(lower->sizes, elements, node->dtype);
+	program->state = size_add(lower->sizes, program->state, bytes);
+	check_bytes(lower, program->state, DTYPE_U8, id);
+	PUSH(program->arena, program->params, param);
+}
+
+static void list_state_dims(Lower *lower)
+{
+	Program *program = lower->program;
+	program->state_dims = ARENA_ARRAY(lower->arena, DimId, sizes_ndims(lower->sizes) + 1);
+	for (DimId d = 0; d < sizes_ndims(lower->sizes); d++)
+		if (size_uses_dim(lower->sizes, program->state, d))
+			program->state_dims[program->nstate_dims++] = d;
+}
+
+/* ---- the program ---- */
+
+static void add_guards(Lower *lower)
+{
+	static const CheckKind kinds[] = {
+		[GUARD_EQ] = CHECK_EQ, [GUARD_GE] = CHECK_GE, [GUARD_DIVIDES] = CHECK_DIVIDES};
+	const Inference *inference = lower->inference;
+	for (size_t i = 0; i < inference->guards.n; i++) {
+		const Guard *guard = &inference->guards.at[i];
+		PUSH(lower->arena, lower->program->checks,
+		     ((Check){kinds[guard->kind], guard->a, guard->b, guard->span, guard->text}));
+	}
+}
+
+static void check_all_bytes(Lower *lower)
+{
+	for (NodeId id = 0; id < lower->graph->nodes.n; id++) {
+		const Node *node = lower_node(lower, id);
+		if (node->used && node->dtype < DTYPE_COUNT)
+			check_bytes(lower, node_elements(lower, id), node->dtype, id);
+	}
+}
+
+static Lower lower_new(const Inference *inference, const Sources *sources, Arena *perm, Diags *diags)
+{
+	const Graph *graph = inference->graph;
+	size_t n = graph->nodes.n + 1;
+	Lower lower = {.inference = inference, .graph = graph, .sizes = inference->sizes, .arena = perm,
+		       .diags = diags, .scratch = arena_new()};
+	lower.program = ARENA_NEW(perm, Program);
+	*lower.program = (Program){.arena = perm, .symbols = graph->symbols, .sizes = inference->sizes,
+				   .sources = sources, .state = size_const(inference->sizes, 0)};
+	lower.shared = ARENA_ARRAY(perm, BufferId, n);
+	lower.checks = ARENA_ARRAY(perm, CheckId, n);
+	lower.names = ARENA_ARRAY(perm, Sym, n);
+	for (size_t i = 0; i < n; i++) {
+		lower.shared[i] = BUFFER_NONE;
+		lower.checks[i] = CHECK_NONE;
+	}
+	return lower;
+}
+
+static void lower_all(Lower *lower)
+{
+	const Graph *graph = lower->graph;
+	check_all_bytes(lower);
+	for (size_t i = 0; i < graph->params.n; i++)
+		if (lower_node(lower, graph->params.at[i])->used)
+			add_param(lower, graph->params.at[i]);
+	if (lower->diags->nerrors)
+		return;
+	list_state_dims(lower);
+	add_guards(lower);
+	for (uint32_t i = 0; i < graph->routines.n; i++)
+		PUSH(lower->arena, lower->program->routines, (ProgramRoutine){0});
+	for (uint32_t i = 0; i < graph->routines.n; i++) {
+		memset(lower->names, 0, graph->nodes.n * sizeof *lower->names);
+		lower_routine(lower, i);
+		arena_reset(lower->scratch);
+	}
+}
+
+Program *lower_program(const Inference *inference, const Sources *sources, Arena *perm, Diags *diags)
+{
+	Lower lower = lower_new(inference, sources, perm, diags);
+	int before = diags->nerrors;
+	lower_all(&lower);
+	shfree(lower.taken);
+	arena_free(lower.scratch);
+	return diags->nerrors > before ? NULL : lower.program;
+}

@@ -1,0 +1,194 @@
+/* The private parts of lower/: what is decided about each node of a routine, and a kernel under
+ * construction.
+ *
+ *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's
+ *   value.c    a node's value at given indices, through everything that is fused into it
+ *   nest.c     loops around a value: their order, their bounds, where sums are kept
+ *   kernel.c   one node's kernel, by its kind
+ *   alias.c    where a kernel touches a buffer
+ *   order.c    which loop is innermost
+ *   plan.c     places of temporaries
+ *   routine.c  one routine: kernels in order, checks first
+ *   lower.c    the program's tables
+ */
+#ifndef TSR_LOWER_LOWERING_H
+#define TSR_LOWER_LOWERING_H
+
+#include "base/diag.h"
+#include "infer/infer.h"
+#include "lower/loops.h"
+
+#define BUFFER_NONE UINT32_MAX
+
+/* Where a fused node is read from: every use goes through operand `arg` of `owner` at the same index. */
+typedef struct Frame {
+	NodeId owner; /* NODE_NONE: uses differ */
+	uint32_t arg;
+} Frame;
+
+/* What is decided about one node in the present routine. */
+typedef struct NodePlan {
+	bool needed, output;
+	bool fused;       /* computed inside other kernels: it has no buffer */
+	bool mutated;     /* the routine assigns to it */
+	bool early;       /* a gathered index depends on it: computed before anything is written */
+	NodeId root;      /* the kernel that computes it: itself, its only reader's, or NODE_NONE: any */
+	NodeId reduction; /* of a root: the reduction that its kernel finishes, or NODE_NONE */
+	Frame frame;
+	uint32_t nuses, cost;
+	uint32_t nfused;  /* of a root: nodes computed inside it */
+	Size space;       /* how often its operands are evaluated */
+	NodeId last;      /* the first assignment to what it reads, after it: its root must come before */
+	BufferId buffer;
+} NodePlan;
+
+/* One operand of one node that reads `node`. */
+typedef struct Use {
+	NodeId user;
+	uint32_t arg;
+} Use;
+
+typedef struct NameCount {
+	char *key;
+	uint32_t value;
+} NameCount;
+
+typedef struct Lower {
+	const Inference *inference;
+	const Graph *graph;
+	Program *program;
+	Sizes *sizes;
+	Arena *arena;   /* lives as long as the program */
+	Arena *scratch; /* as long as one routine */
+	Diags *diags;
+	BufferId *shared; /* by NodeId: parameters and constants */
+	CheckId *checks;  /* by NodeId: of its gathered index; CHECK_NONE */
+	Sym *names;       /* by NodeId: for kernels and buffers; made on demand */
+	NameCount *taken; /* stb_ds table of the C identifiers in use, with the last suffix given */
+	/* the routine at hand */
+	const Routine *routine;
+	uint32_t routine_id;
+	NodePlan *plan;  /* by NodeId */
+	uint32_t *first_use; /* by NodeId, one more at the end: into uses */
+	Use *uses;
+	VEC(KernelId) kernels;
+} Lower;
+
+#define CHECK_NONE UINT32_MAX
+
+static inline const Node *lower_node(const Lower *lower, NodeId id)
+{
+	return &lower->graph->nodes.at[id];
+}
+static inline const Shape *lower_shape(const Lower *lower, NodeId id)
+{
+	return &lower->inference->shapes[id];
+}
+static inline const Proj *lower_proj(const Lower *lower, NodeId id)
+{
+	return lower->inference->projs[id];
+}
+
+/* ---- facts about projections (fuse.c) ---- */
+
+/* One piece, every result axis is one iterator of its own or index 0, and every iterator of the result is
+ * there: the result's index gives the iterators. */
+bool proj_is_plain(const Proj *proj);
+bool proj_reduces(const Proj *proj);
+bool proj_is_guarded(const Proj *proj);
+/* Does operand `arg` have the result's own index? */
+bool access_is_identity(const Piece *piece, uint32_t arg);
+/* How often operand `arg` is evaluated. */
+Size proj_arg_space(const Lower *lower, const Proj *proj, uint32_t arg);
+/* Decides for every node of the routine. */
+void fuse_plan(Lower *lower);
+
+/* ---- kernels ---- */
+
+typedef struct SharedValue {
+	NodeId node;
+	const Ix *const *axes;
+	const Value *value;
+} SharedValue;
+
+typedef struct Gen {
+	Lower *lower;
+	Program *program;
+	Arena *arena;
+	VEC(KernelIter) iters;
+	VEC(KernelLocal) locals;
+	Body top;
+	Body *body;                /* where values that are used more than once become locals */
+	VEC(SharedValue) shared;   /* those of the present body */
+	NodeId bound;              /* a reduction whose value is at hand */
+	const Value *bound_value;
+} Gen;
+
+typedef struct StoreTarget {
+	BufferId buffer;
+	Op acc; /* OP_NONE: set */
+} StoreTarget;
+
+IterVar gen_iter(Gen *gen, Sym name);
+LocalId gen_local(Gen *gen, const char *name, Dtype dtype);
+const Value *gen_local_value(Gen *gen, LocalId local);
+/* Starts a body whose shared values are its own. */
+void gen_enter(Gen *gen, Body *body);
+/* The value at an index an axis: a load, or what computes it. */
+const Value *node_value(Gen *gen, NodeId node, const Ix *const *axes);
+/* The same, computed even where the node has a buffer. */
+const Value *node_compute(Gen *gen, NodeId node, const Ix *const *axes);
+/* The operands combined in one piece, iterators replaced by `by_iter`. */
+const Value *piece_value(Gen *gen, NodeId node, const Piece *piece, const Ix *const *by_iter);
+const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Access *access,
+			  const Ix *const *by_iter);
+/* The index into the row-major array of a tensor. */
+const Ix *flat_index(Gen *gen, NodeId node, const Ix *const *axes);
+const Ix *zero_ix(Gen *gen);
+Op node_reduce_op(const Node *node);
+
+/* Appends the loops that compute `root` (finishing plan.reduction) into the target. */
+void nest_emit(Gen *gen, NodeId root, StoreTarget target);
+/* buffer[i] = constant for every element. */
+void nest_fill(Gen *gen, BufferId buffer, Scalar value);
+/* Must the target be filled with the neutral element first? */
+bool nest_needs_fill(const Lower *lower, NodeId node);
+/* Can the node be accumulated into a target cell by cell, each once? */
+bool nest_is_direct(const Lower *lower, NodeId node);
+
+typedef struct Loop {
+	IterVar var;
+	IterId iter;
+	Size extent;
+	bool reduced;
+} Loop;
+/* The best innermost loop, by the strides of all accesses; `keep_local`: reduced loops only, where there
+ * are any. Requires nloops > 0. */
+uint32_t order_innermost(Gen *gen, const Loop *loops, uint32_t nloops, const Body *body,
+			 const Value *value, const Ix *store, bool keep_local);
+
+/* Kernels of one node, appended to the routine. */
+void kernel_emit(Lower *lower, NodeId node);
+void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);
+void kernel_emit_check(Lower *lower, NodeId node);
+void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);
+BufferId lower_buffer(Lower *lower, Buffer buffer);
+Sym lower_name(Lower *lower, NodeId node);
+Sym lower_unique(Lower *lower, const char *text);
+Size node_elements(const Lower *lower, NodeId node);
+
+/* Does every access of the block to the buffer have the same index? ... the index `at`? */
+bool block_has_one_index(const Block *block, BufferId buffer);
+bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at);
+
+/* Gives every temporary of the routine its place; the routine's workspace. */
+Size plan_workspace(Lower *lower, const KernelId *kernels, uint32_t nkernels);
+Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype);
+
+/* Buffers of the whole program, made on first use. */
+BufferId lower_param_buffer(Lower *lower, NodeId node);
+BufferId lower_const_buffer(Lower *lower, NodeId node);
+void lower_routine(Lower *lower, uint32_t routine);
+TensorType lower_type(Lower *lower, NodeId node);
+
+#endif

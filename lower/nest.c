@@ -1,0 +1,379 @@
+/* Loops around a value.
+ *
+ *   elementwise      for R: result[R] = value
+ *   sum in a local   for R: acc = 0; for K: acc += value; result[R] = acc        innermost is reduced
+ *   sum in place     for R': { for v: result = 0; for K: for v: result += value }  innermost is v of R
+ *   scattered        (filled before) for R, K: result += value                   cells repeat
+ *
+ * R are the iterators of the result, K the reduced ones. A root that finishes a reduction computes itself
+ * from the sum where that is complete. A guarded index lo <= c*k + rest < hi bounds the innermost loop that
+ * it mentions, so that no branch remains inside; where that loop must not be cut (it also writes the
+ * result), or c is negative, it is a condition.
+ */
+#include "lower/lowering.h"
+
+typedef struct Guarded {
+	const Index *index;
+	Size size;
+} Guarded;
+
+typedef struct Nest {
+	Gen *gen;
+	NodeId node, root;
+	StoreTarget target;
+	const Proj *proj;
+	const Piece *piece;
+	Loop *loops; /* outermost first */
+	uint32_t nloops;
+	uint32_t nresult; /* the first ones, of the result */
+	const Ix **by_iter;
+	VEC(Guarded) guards;
+	const Ix **cell; /* the result's index, an axis each */
+	const Ix *at;
+	Body inner;
+	const Value *value;
+} Nest;
+
+Op node_reduce_op(const Node *node)
+{
+	return node->kind == NODE_SPEC && node->reduce != OP_NONE ? node->reduce : OP_ADD;
+}
+
+static bool accumulates(const Lower *lower, NodeId node)
+{
+	NodeKind kind = lower_node(lower, node)->kind;
+	return kind == NODE_SPEC || kind == NODE_COMPOSE;
+}
+
+/* Are cells of the result written more than once, other than by a reduction whose cells are plain? */
+static bool scatters(const Lower *lower, NodeId node)
+{
+	const Proj *proj = lower_proj(lower, node);
+	if (!accumulates(lower, node))
+		return false;
+	return proj_reduces(proj) ? !proj_is_plain(proj) : !proj->injective;
+}
+
+bool nest_needs_fill(const Lower *lower, NodeId node)
+{
+	const Proj *proj = lower_proj(lower, node);
+	if (proj_reduces(proj) && proj_is_plain(proj))
+		return false;
+	return proj->clear || !proj->surjective || scatters(lower, node) || proj_is_guarded(proj);
+}
+
+bool nest_is_direct(const Lower *lower, NodeId node)
+{
+	const Proj *proj = lower_proj(lower, node);
+	if (proj_reduces(proj))
+		return proj_is_plain(proj);
+	return proj->injective && !proj_is_guarded(proj);
+}
+
+static Scalar neutral(const Nest *nest)
+{
+	const Node *node = lower_node(nest->gen->lower, nest->node);
+	return op_neutral(node_reduce_op(node), node->dtype);
+}
+
+static const Value *neutral_value(const Nest *nest)
+{
+	return value_const(nest->gen->arena, lower_node(nest->gen->lower, nest->node)->dtype, neutral(nest));
+}
+
+/* ---- setting up ---- */
+
+static void add_loops(Nest *nest, bool reduced)
+{
+	Gen *gen = nest->gen;
+	for (uint32_t i = 0; i < nest->piece->niters; i++) {
+		IterId id = nest->piece->iters[i];
+		const Iter *iter = &nest->proj->iters[id];
+		if (iter->reduced != reduced)
+			continue;
+		if (size_is(gen->program->sizes, iter->extent, 1)) {
+			nest->by_iter[id] = zero_ix(gen);
+			continue;
+		}
+		IterVar var = gen_iter(gen, iter->name);
+		nest->by_iter[id] = ix_iter(gen->arena, var);
+		nest->loops[nest->nloops++] = (Loop){var, id, iter->extent, reduced};
+	}
+}
+
+static void collect_guards(Nest *nest)
+{
+	const Lower *lower = nest->gen->lower;
+	const Node *node = lower_node(lower, nest->node);
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		const Access *access = &nest->piece->args[i];
+		const Shape *shape = lower_shape(lower, node->args[i]);
+		for (uint32_t axis = 0; access->present && axis < access->naxes; axis++)
+			if (access->axes[axis].guarded)
+				PUSH(nest->gen->arena, nest->guards,
+				     ((Guarded){&access->axes[axis], shape_axis(shape, axis)->size}));
+	}
+}
+
+static void set_up(Nest *nest)
+{
+	Gen *gen = nest->gen;
+	nest->loops = ARENA_ARRAY(gen->arena, Loop, nest->piece->niters + 1);
+	nest->by_iter = ARENA_ARRAY(gen->arena, const Ix *, nest->proj->niters + 1);
+	add_loops(nest, false);
+	nest->nresult = nest->nloops;
+	add_loops(nest, true);
+	collect_guards(nest);
+	nest->cell = access_indices(gen, nest->node, nest->piece, &nest->piece->result, nest->by_iter);
+	nest->at = flat_index(gen, nest->node, nest->cell);
+	gen_enter(gen, &nest->inner);
+	nest->value = piece_value(gen, nest->node, nest->piece, nest->by_iter);
+}
+
+/* Moves loop `from` to position `to`, keeping the order of the others. */
+static void move_loop(Nest *nest, uint32_t from, uint32_t to)
+{
+	Loop moved = nest->loops[from];
+	for (; from < to; from++)
+		nest->loops[from] = nest->loops[from + 1];
+	nest->loops[to] = moved;
+}
+
+/* ---- bounds ---- */
+
+/* The position of the innermost loop that a guarded index mentions; -1: none. */
+static int guard_position(const Nest *nest, const Guarded *guard)
+{
+	int last = -1;
+	for (uint32_t t = 0; t < guard->index->nterms; t++)
+		for (uint32_t i = 0; i < nest->nloops; i++)
+			if (nest->loops[i].iter == guard->index->terms[t].iter && (int)i > last)
+				last = (int)i;
+	return last;
+}
+
+static int64_t guard_coef(const Nest *nest, const Guarded *guard, uint32_t position)
+{
+	for (uint32_t t = 0; t < guard->index->nterms; t++)
+		if (guard->index->terms[t].iter == nest->loops[position].iter)
+			return guard->index->terms[t].coef;
+	return 0;
+}
+
+/* The guarded index without the term of one iterator (NULL: whole). */
+static const Ix *guard_rest(const Nest *nest, const Guarded *guard, const Loop *without)
+{
+	Program *program = nest->gen->program;
+	const Ix *sum = ix_size(program->arena, guard->index->offset);
+	for (uint32_t t = guard->index->nterms; t-- > 0;) {
+		const IndexTerm *term = &guard->index->terms[t];
+		if (without && term->iter == without->iter)
+			continue;
+		const Ix *coef = ix_const(program->arena, program->sizes, term->coef);
+		sum = ix_add(program, ix_mul(program, nest->by_iter[term->iter], coef), sum);
+	}
+	return sum;
+}
+
+/* ceil((size - rest) / coef) */
+static const Ix *first_beyond(const Nest *nest, Size size, const Ix *rest, int64_t coef)
+{
+	Program *program = nest->gen->program;
+	const Ix *minus = ix_mul(program, rest, ix_const(program->arena, program->sizes, -1));
+	const Ix *top = ix_size(program->arena, size_plus(program->sizes, size, coef - 1));
+	return ix_binary(program, IX_DIV, ix_add(program, top, minus),
+			 ix_const(program->arena, program->sizes, coef));
+}
+
+static bool bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut)
+{
+	int position = guard_position(nest, guard);
+	return position >= (int)first_cut && guard_coef(nest, guard, (uint32_t)position) > 0;
+}
+
+static const Stmt *loop_stmt(const Nest *nest, uint32_t position, uint32_t first_cut, Block body)
+{
+	Program *program = nest->gen->program;
+	const Loop *loop = &nest->loops[position];
+	const Ix *lo = zero_ix(nest->gen), *hi = ix_size(program->arena, loop->extent);
+	for (size_t g = 0; g < nest->guards.n; g++) {
+		const Guarded *guard = &nest->guards.at[g];
+		if (guard_position(nest, guard) != (int)position || !bounds_loop(nest, guard, first_cut))
+			continue;
+		int64_t coef = guard_coef(nest, guard, position);
+		const Ix *rest = guard_rest(nest, guard, loop);
+		Size zero = size_const(program->sizes, 0);
+		lo = ix_binary(program, IX_MAX, lo, first_beyond(nest, zero, rest, coef));
+		hi = ix_binary(program, IX_MIN, hi, first_beyond(nest, guard->size, rest, coef));
+	}
+	return stmt_for(program->arena, loop->var, lo, hi, body);
+}
+
+static Block one_stmt(Gen *gen, const Stmt *stmt)
+{
+	const Stmt **stmts = ARENA_ARRAY(gen->arena, const Stmt *, 1);
+	stmts[0] = stmt;
+	return (Block){stmts, 1};
+}
+
+/* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */
+static Block wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body)
+{
+	for (uint32_t i = to; i-- > from;)
+		body = one_stmt(nest->gen, loop_stmt(nest, i, first_cut, body));
+	return body;
+}
+
+/* The guards that bound no loop, as a condition around the body. */
+static Block guarded_block(const Nest *nest, uint32_t first_cut, Block body)
+{
+	Program *program = nest->gen->program;
+	VEC(Cond) conds = {0};
+	for (size_t g = 0; g < nest->guards.n; g++) {
+		const Guarded *guard = &nest->guards.at[g];
+		if (bounds_loop(nest, guard, first_cut))
+			continue;
+		const Ix *index = guard_rest(nest, guard, NULL);
+		PUSH(program->arena, conds, ((Cond){COND_LE, zero_ix(nest->gen), index}));
+		PUSH(program->arena, conds,
+		     ((Cond){COND_LT, index, ix_size(program->arena, guard->size)}));
+	}
+	if (conds.n == 0)
+		return body;
+	return one_stmt(nest->gen, stmt_if(program->arena, conds.at, (uint32_t)conds.n, body));
+}
+
+static void append(Gen *gen, Body *body, Block block)
+{
+	for (uint32_t i = 0; i < block.n; i++)
+		PUSH(gen->arena, body->stmts, block.stmts[i]);
+}
+
+/* ---- the forms ---- */
+
+static bool finishes(const Nest *nest)
+{
+	return nest->root != nest->node;
+}
+
+/* The root's value from the finished sum, with what it shares in `body`. */
+static const Value *finished(Nest *nest, const Value *sum, Body *body)
+{
+	Gen *gen = nest->gen;
+	if (!finishes(nest))
+		return sum;
+	gen_enter(gen, body);
+	gen->bound = nest->node;
+	gen->bound_value = sum;
+	const Value *value = node_compute(gen, nest->root, nest->cell);
+	gen->bound = NODE_NONE;
+	return value;
+}
+
+static void emit_stores(Nest *nest, Op acc)
+{
+	Gen *gen = nest->gen;
+	PUSH(gen->arena, nest->inner.stmts,
+	     stmt_store(gen->arena, nest->target.buffer, nest->at, acc, nest->value));
+	Block body = guarded_block(nest, 0, body_block(&nest->inner));
+	append(gen, &gen->top, wrap(nest, 0, nest->nloops, 0, body));
+}
+
+static void emit_local_sum(Nest *nest, Op reduce)
+{
+	Gen *gen = nest->gen;
+	uint32_t n = nest->nresult;
+	LocalId acc = gen_local(gen, "acc", nest->value->dtype);
+	PUSH(gen->arena, nest->inner.stmts, stmt_set(gen->arena, acc, reduce, nest->value));
+	Block inner = guarded_block(nest, n, body_block(&nest->inner));
+	Body cell = {0};
+	PUSH(gen->arena, cell.stmts, stmt_local(gen->arena, acc, neutral_value(nest)));
+	append(gen, &cell, wrap(nest, n, nest->nloops, n, inner));
+	const Value *value = finished(nest, gen_local_value(gen, acc), &cell);
+	PUSH(gen->arena, cell.stmts,
+	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
+	append(gen, &gen->top, wrap(nest, 0, n, nest->nloops, body_block(&cell)));
+}
+
+/* The innermost loop, whole, around one store. */
+static Block whole_row(Nest *nest, Body *body, const Value *value)
+{
+	Gen *gen = nest->gen;
+	uint32_t last = nest->nloops - 1;
+	PUSH(gen->arena, body->stmts,
+	     stmt_store(gen->arena, nest->target.buffer, nest->at, OP_NONE, value));
+	return wrap(nest, last, last + 1, nest->nloops, body_block(body));
+}
+
+static void emit_row_sum(Nest *nest, Op reduce)
+{
+	Gen *gen = nest->gen;
+	uint32_t outer = nest->nresult - 1;
+	Body clear = {0}, rows = {0}, finish = {0};
+	PUSH(gen->arena, nest->inner.stmts,
+	     stmt_store(gen->arena, nest->target.buffer, nest->at, reduce, nest->value));
+	Block inner = guarded_block(nest, outer, body_block(&nest->inner));
+	append(gen, &rows, whole_row(nest, &clear, neutral_value(nest)));
+	append(gen, &rows, wrap(nest, outer, nest->nloops, outer, inner));
+	if (finishes(nest)) {
+		const Value *sum = value_load(gen->program, nest->target.buffer, nest->at);
+		const Value *value = finished(nest, sum, &finish);
+		append(gen, &rows, whole_row(nest, &finish, value));
+	}
+	append(gen, &gen->top, wrap(nest, 0, outer, nest->nloops, body_block(&rows)));
+}
+
+/* May the sum be kept in the target itself while it grows? */
+static bool may_sum_in_place(const Nest *nest)
+{
+	const Program *program = nest->gen->program;
+	return nest->target.acc == OP_NONE && nest->nresult > 0 &&
+	       program->buffers.at[nest->target.buffer].dtype == nest->value->dtype;
+}
+
+static void emit_piece(Nest *nest)
+{
+	Lower *lower = nest->gen->lower;
+	set_up(nest);
+	bool scattered = scatters(lower, nest->node), reduces = nest->nloops > nest->nresult;
+	Op reduce = node_reduce_op(lower_node(lower, nest->node));
+	bool local = !scattered && reduces && !may_sum_in_place(nest);
+	if (nest->nloops > 0) {
+		uint32_t last = order_innermost(nest->gen, nest->loops, nest->nloops, &nest->inner,
+						nest->value, nest->at, local);
+		local = local || (reduces && nest->loops[last].reduced);
+		move_loop(nest, last, nest->nloops - 1);
+	}
+	if (scattered)
+		emit_stores(nest, reduce);
+	else if (proj_reduces(nest->proj) && (!reduces || local))
+		emit_local_sum(nest, reduce);
+	else if (reduces)
+		emit_row_sum(nest, reduce);
+	else
+		emit_stores(nest, nest->target.acc);
+}
+
+void nest_emit(Gen *gen, NodeId root, StoreTarget target)
+{
+	NodeId reduction = gen->lower->plan[root].reduction;
+	NodeId node = reduction != NODE_NONE ? reduction : root;
+	const Proj *proj = lower_proj(gen->lower, node);
+	for (uint32_t i = 0; i < proj->npieces; i++) {
+		Nest nest = {.gen = gen, .node = node, .root = root, .target = target, .proj = proj};
+		nest.piece = &proj->pieces[i];
+		emit_piece(&nest);
+	}
+}
+
+void nest_fill(Gen *gen, BufferId buffer, Scalar value)
+{
+	Program *program = gen->program;
+	const Buffer *to = &program->buffers.at[buffer];
+	IterVar e = gen_iter(gen, sym_cstr(program->symbols, "e"));
+	const Value *constant = value_const(gen->arena, to->dtype, value);
+	const Stmt *store = stmt_store(gen->arena, buffer, ix_iter(gen->arena, e), OP_NONE, constant);
+	PUSH(gen->arena, gen->top.stmts,
+	     stmt_for(gen->arena, e, zero_ix(gen), ix_size(gen->arena, to->elements),
+		      one_stmt(gen, store)));
+}

@@ -1,0 +1,265 @@
+/* Places of temporaries in one workspace, by lifetime.
+ *
+ * A temporary lives from the first kernel that touches it to the last. Kernels are walked in order:
+ * those that begin take the tightest gap that is free, those that end give theirs back. Constant sizes
+ * share one area of bytes; a symbolic size shares a slot with others where it is provably no greater.
+ * An elementwise kernel may write over an operand that dies in it when it reads that at the same index only.
+ *
+ *   workspace := constant area | slot | slot | ...      all multiples of 64 bytes
+ */
+#include <stdlib.h>
+
+#include "lower/lowering.h"
+
+enum { ALIGN = 64 };
+
+typedef struct Life {
+	BufferId buffer;
+	uint32_t first, last; /* positions in the routine's kernels */
+	BufferId over;        /* takes the place of this one, which ends as it begins */
+	Size bytes;
+} Life;
+
+typedef struct Gap {
+	int64_t at, bytes;
+} Gap;
+
+typedef struct Slot {
+	Size bytes;
+	bool busy;
+	uint32_t id;
+} Slot;
+
+typedef VEC(uint32_t) LifeIds;
+
+typedef struct Plan {
+	Lower *lower;
+	Program *program;
+	Arena *arena;
+	VEC(Life) lives;
+	uint32_t *life_of; /* by BufferId: its life + 1 */
+	VEC(Gap) gaps;     /* by place; the last reaches to infinity */
+	int64_t top;       /* bytes of the constant area */
+	VEC(Slot) slots;
+	uint32_t *slot_of; /* by life: its slot + 1, or 0 for a constant one */
+	int64_t *place_of; /* by life: bytes in the constant area */
+} Plan;
+
+Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype)
+{
+	Size bytes = size_scale(sizes, elements, (int64_t)dtype_bytes(dtype));
+	return size_scale(sizes, size_ceil(sizes, bytes, ALIGN), ALIGN);
+}
+
+/* ---- lifetimes ---- */
+
+static void find_lives(Plan *p, const KernelId *kernels, uint32_t nkernels)
+{
+	for (uint32_t k = 0; k < nkernels; k++) {
+		BufferUses uses = kernel_buffers(p->arena, &p->program->kernels.at[kernels[k]]);
+		for (size_t i = 0; i < uses.n; i++) {
+			const Buffer *buffer = &p->program->buffers.at[uses.at[i].buffer];
+			if (buffer->kind != BUFFER_TEMP)
+				continue;
+			uint32_t *life = &p->life_of[uses.at[i].buffer];
+			if (*life == 0) {
+				PUSH(p->arena, p->lives,
+				     ((Life){.buffer = uses.at[i].buffer, .first = k, .over = BUFFER_NONE,
+					     .bytes = bytes_aligned(p->lower->sizes, buffer->elements, buffer->dtype)}));
+				*life = (uint32_t)p->lives.n;
+			}
+			p->lives.at[*life - 1].last = k;
+		}
+	}
+}
+
+static const Stmt *only_store(const Block *block, BufferId buffer, uint32_t *n)
+{
+	const Stmt *found = NULL;
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		if (stmt->kind == LOOP_STORE && stmt->buffer == buffer) {
+			(*n)++;
+			found = stmt;
+		}
+		const Stmt *inside = only_store(&stmt->body, buffer, n);
+		found = inside ? inside : found;
+	}
+	return found;
+}
+
+/* May the buffer be written over the operand `from`, both in one place? There is one store, no accumulation,
+ * and every load of the operand is at the store's own index. */
+static bool may_overwrite(const Plan *p, const Kernel *kernel, BufferId to, BufferId from)
+{
+	const Buffer *a = &p->program->buffers.at[to], *b = &p->program->buffers.at[from];
+	if (!size_same(a->elements, b->elements) || dtype_bytes(a->dtype) != dtype_bytes(b->dtype))
+		return false;
+	uint32_t nstores = 0;
+	const Stmt *store = only_store(&kernel->body, to, &nstores);
+	if (nstores != 1 || store->acc != OP_NONE)
+		return false;
+	return block_touches_only_at(&kernel->body, from, store->ix);
+}
+
+static void find_overwrites(Plan *p, const KernelId *kernels)
+{
+	for (size_t i = 0; i < p->lives.n; i++) {
+		Life *life = &p->lives.at[i];
+		const Kernel *kernel = &p->program->kernels.at[kernels[life->first]];
+		BufferUses uses = kernel_buffers(p->arena, kernel);
+		for (size_t u = 0; u < uses.n && life->over == BUFFER_NONE; u++) {
+			uint32_t other = p->life_of[uses.at[u].buffer];
+			if (other == 0 || other - 1 == i || uses.at[u].stored)
+				continue;
+			const Life *dying = &p->lives.at[other - 1];
+			if (dying->last == life->first && dying->first < life->first &&
+			    may_overwrite(p, kernel, life->buffer, dying->buffer))
+				life->over = dying->buffer;
+		}
+	}
+}
+
+/* ---- the constant area ---- */
+
+static int64_t gap_take(Plan *p, int64_t bytes)
+{
+	size_t best = p->gaps.n - 1;
+	for (size_t i = 0; i + 1 < p->gaps.n; i++)
+		if (p->gaps.at[i].bytes >= bytes &&
+		    (best == p->gaps.n - 1 || p->gaps.at[i].bytes < p->gaps.at[best].bytes))
+			best = i;
+	Gap *gap = &p->gaps.at[best];
+	int64_t at = gap->at;
+	gap->at += bytes;
+	gap->bytes -= bytes;
+	if (at + bytes > p->top)
+		p->top = at + bytes;
+	return at;
+}
+
+static void gap_give(Plan *p, int64_t at, int64_t bytes)
+{
+	size_t i = 0;
+	while (p->gaps.at[i].at < at)
+		i++;
+	PUSH(p->arena, p->gaps, (Gap){0});
+	for (size_t k = p->gaps.n - 1; k > i; k--)
+		p->gaps.at[k] = p->gaps.at[k - 1];
+	p->gaps.at[i] = (Gap){at, bytes};
+	size_t out = 0;
+	for (size_t k = 1; k < p->gaps.n; k++) { /* joins neighbours, drops empty ones */
+		Gap *last = &p->gaps.at[out], next = p->gaps.at[k];
+		if (last->bytes == 0 || last->at + last->bytes == next.at) {
+			int64_t start = last->bytes == 0 ? next.at : last->at;
+			*last = (Gap){start, next.at + next.bytes - start};
+		} else {
+			p->gaps.at[++out] = next;
+		}
+	}
+	p->gaps.n = out + 1;
+}
+
+/* ---- slots of symbolic sizes ---- */
+
+static uint32_t slot_take(Plan *p, Size bytes)
+{
+	uint32_t best = UINT32_MAX;
+	for (uint32_t i = 0; i < p->slots.n; i++) {
+		if (p->slots.at[i].busy || !size_ge(p->lower->sizes, p->slots.at[i].bytes, bytes))
+			continue;
+		if (best == UINT32_MAX ||
+		    !size_ge(p->lower->sizes, p->slots.at[i].bytes, p->slots.at[best].bytes))
+			best = i;
+	}
+	for (uint32_t i = 0; i < p->slots.n && best == UINT32_MAX; i++)
+		if (!p->slots.at[i].busy && size_ge(p->lower->sizes, bytes, p->slots.at[i].bytes)) {
+			best = i; /* it grows: its place is only fixed at the end */
+			p->slots.at[i].bytes = bytes;
+		}
+	if (best == UINT32_MAX) {
+		best = (uint32_t)p->slots.n;
+		PUSH(p->arena, p->slots, ((Slot){.bytes = bytes}));
+	}
+	p->slots.at[best].busy = true;
+	return best;
+}
+
+/* ---- in order ---- */
+
+static void begin(Plan *p, uint32_t life)
+{
+	const Life *l = &p->lives.at[life];
+	int64_t bytes;
+	if (l->over != BUFFER_NONE) {
+		uint32_t other = p->life_of[l->over] - 1;
+		p->slot_of[life] = p->slot_of[other];
+		p->place_of[life] = p->place_of[other];
+	} else if (size_is_const(p->lower->sizes, l->bytes, &bytes)) {
+		p->place_of[life] = gap_take(p, bytes);
+	} else {
+		p->slot_of[life] = slot_take(p, l->bytes) + 1;
+	}
+}
+
+static void end(Plan *p, uint32_t life)
+{
+	const Life *l = &p->lives.at[life];
+	int64_t bytes;
+	if (p->slot_of[life])
+		p->slots.at[p->slot_of[life] - 1].busy = false;
+	else if (size_is_const(p->lower->sizes, l->bytes, &bytes) && bytes > 0)
+		gap_give(p, p->place_of[life], bytes);
+}
+
+/* Begins what begins at each kernel, then ends what ends, except where it was written over. */
+static void walk(Plan *p, uint32_t nkernels)
+{
+	size_t next = 0; /* lives are in the order of their first kernels */
+	LifeIds *ending = ARENA_ARRAY(p->arena, LifeIds, nkernels + 1);
+	bool *kept = ARENA_ARRAY(p->arena, bool, p->lives.n + 1);
+	for (uint32_t i = 0; i < p->lives.n; i++) {
+		PUSH(p->arena, ending[p->lives.at[i].last], i);
+		if (p->lives.at[i].over != BUFFER_NONE) {
+			uint32_t other = p->life_of[p->lives.at[i].over] - 1;
+			if (kept[other])
+				p->lives.at[i].over = BUFFER_NONE; /* another has taken its place */
+			kept[other] = true;
+		}
+	}
+	for (uint32_t k = 0; k < nkernels; k++) {
+		for (; next < p->lives.n && p->lives.at[next].first == k; next++)
+			begin(p, (uint32_t)next);
+		for (size_t i = 0; i < ending[k].n; i++)
+			if (!kept[ending[k].at[i]])
+				end(p, ending[k].at[i]);
+	}
+}
+
+static Size fix_places(Plan *p)
+{
+	Sizes *sizes = p->lower->sizes;
+	Size total = size_const(sizes, p->top);
+	Size *starts = ARENA_ARRAY(p->arena, Size, p->slots.n + 1);
+	for (size_t i = 0; i < p->slots.n; i++) {
+		starts[i] = total;
+		total = size_add(sizes, total, p->slots.at[i].bytes);
+	}
+	for (size_t i = 0; i < p->lives.n; i++)
+		p->program->buffers.at[p->lives.at[i].buffer].offset =
+			p->slot_of[i] ? starts[p->slot_of[i] - 1] : size_const(sizes, p->place_of[i]);
+	return total;
+}
+
+Size plan_workspace(Lower *lower, const KernelId *kernels, uint32_t nkernels)
+{
+	Plan p = {.lower = lower, .program = lower->program, .arena = lower->scratch};
+	p.life_of = ARENA_ARRAY(p.arena, uint32_t, p.program->buffers.n + 1);
+	find_lives(&p, kernels, nkernels);
+	p.slot_of = ARENA_ARRAY(p.arena, uint32_t, p.lives.n + 1);
+	p.place_of = ARENA_ARRAY(p.arena, int64_t, p.lives.n + 1);
+	PUSH(p.arena, p.gaps, ((Gap){0, INT64_MAX / 2}));
+	find_overwrites(&p, kernels);
+	walk(&p, nkernels);
+	return fix_places(&p);
+}

@@ -1,0 +1,273 @@
+/* One routine: which buffers its nodes live in, and its kernels in order.
+ *
+ * Nothing that the caller can see is written before every gathered index is checked: what indices are
+ * computed from comes first (into temporaries), each check right behind its indices, then everything
+ * else in the order of the graph, then copies of results that have another home.
+ */
+#include <string.h>
+
+#include "lower/lowering.h"
+
+static bool gathers(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	if (node->kind == NODE_GATHER)
+		return true;
+	return node->kind == NODE_SLICE && node->nargs > 1;
+}
+
+/* ---- what comes first ---- */
+
+static void mark_early(Lower *lower)
+{
+	for (NodeId id = (NodeId)lower->graph->nodes.n; id-- > 0;) {
+		const Node *node = lower_node(lower, id);
+		if (!lower->plan[id].needed)
+			continue;
+		if (gathers(lower, id))
+			lower->plan[node->args[1]].early = true;
+		for (uint32_t i = 0; lower->plan[id].early && i < node->nargs; i++)
+			lower->plan[node->args[i]].early = true;
+	}
+}
+
+static bool check_early(Lower *lower)
+{
+	bool good = true;
+	for (NodeId id = 0; id < lower->graph->nodes.n; id++) {
+		const NodePlan *plan = &lower->plan[id];
+		if (!plan->needed || !plan->early || !plan->mutated)
+			continue;
+		diag(lower->diags, E0922, lower_node(lower, id)->span,
+		     "an index depends on this tensor, which the routine '%s' assigns to: not supported yet",
+		     lower->routine->name);
+		good = false;
+	}
+	return good;
+}
+
+/* ---- buffers ---- */
+
+static bool is_caller_data(const Node *node)
+{
+	return node->kind == NODE_INPUT || node->kind == NODE_PARAM || node->kind == NODE_CONST;
+}
+
+/* May a reshaped node be the same buffer as its operand? */
+static bool is_alias(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	const NodePlan *plan = &lower->plan[id];
+	if (!proj || !proj->linear || node->target != NODE_NONE || plan->mutated)
+		return false;
+	const NodePlan *arg = &lower->plan[node->args[0]];
+	return !arg->fused && !arg->mutated && node->dtype == lower_node(lower, node->args[0])->dtype && !plan->output;
+}
+
+static BufferId input_buffer(const Lower *lower, NodeId id)
+{
+	const ProgramRoutine *routine = &lower->program->routines.at[lower->routine_id];
+	for (uint32_t i = 0; i < routine->ninputs; i++)
+		if (lower->routine->inputs[i] == id)
+			return routine->inputs[i].buffer;
+	BUG("routine %s reads an input that it does not take", lower->routine->name);
+}
+
+/* The first output that is this node, where the node can be computed right into it. */
+static BufferId output_buffer(const Lower *lower, NodeId id)
+{
+	const ProgramRoutine *routine = &lower->program->routines.at[lower->routine_id];
+	if (!lower->plan[id].output || lower->plan[id].early)
+		return BUFFER_NONE;
+	for (uint32_t i = 0; i < routine->noutputs; i++)
+		if (lower->routine->outputs[i] == id)
+			return routine->outputs[i].buffer;
+	return BUFFER_NONE;
+}
+
+static void bind_buffer(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	NodePlan *plan = &lower->plan[id];
+	if (node->kind == NODE_INPUT) {
+		plan->buffer = input_buffer(lower, id);
+	} else if (node->kind == NODE_PARAM) {
+		plan->buffer = lower_param_buffer(lower, id);
+	} else if (node->kind == NODE_CONST) {
+		plan->buffer = lower_const_buffer(lower, id);
+	} else if (node->target != NODE_NONE) {
+		plan->buffer = lower->plan[node->target].buffer;
+	} else if (is_alias(lower, id)) {
+		plan->buffer = lower->plan[node->args[0]].buffer;
+	} else {
+		plan->buffer = output_buffer(lower, id);
+		if (plan->buffer == BUFFER_NONE)
+			plan->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
+								    .name = lower_name(lower, id),
+								    .dtype = node->dtype,
+								    .elements = node_elements(lower, id)});
+	}
+}
+
+static bool has_kernel(const Lower *lower, NodeId id)
+{
+	const NodePlan *plan = &lower->plan[id];
+	return plan->needed && !plan->fused && !is_caller_data(lower_node(lower, id)) && !is_alias(lower, id);
+}
+
+/* ---- the kernels ---- */
+
+static void emit_node(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	if (!has_kernel(lower, id))
+		return;
+	if (node->kind == NODE_ZEROS)
+		kernel_emit_fill(lower, lower->plan[id].buffer, scalar_of(node->dtype, 0), node->span);
+	else
+		kernel_emit(lower, id);
+}
+
+static void emit_all(Lower *lower)
+{
+	NodeId n = (NodeId)lower->graph->nodes.n;
+	for (NodeId id = 0; id < n; id++) {
+		if (!lower->plan[id].needed)
+			continue;
+		if (gathers(lower, id))
+			kernel_emit_check(lower, id);
+		if (lower->plan[id].early)
+			emit_node(lower, id);
+	}
+	for (NodeId id = 0; id < n; id++)
+		if (lower->plan[id].needed && !lower->plan[id].early)
+			emit_node(lower, id);
+	const ProgramRoutine *routine = &lower->program->routines.at[lower->routine_id];
+	for (uint32_t i = 0; i < routine->noutputs; i++) {
+		NodeId id = lower->routine->outputs[i];
+		if (lower->plan[id].buffer != routine->outputs[i].buffer)
+			kernel_emit_copy(lower, id, routine->outputs[i].buffer,
+					 lower_unique(lower, routine->outputs[i].name));
+	}
+}
+
+/* ---- the routine's row ---- */
+
+static TensorArg *make_args(Lower *lower, const NodeId *nodes, const Sym *names, uint32_t n, BufferKind kind)
+{
+	TensorArg *args = ARENA_ARRAY(lower->arena, TensorArg, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		const Node *node = lower_node(lower, nodes[i]);
+		args[i].name = names ? names[i] : node->name;
+		args[i].type = lower_type(lower, nodes[i]);
+		args[i].buffer = lower_buffer(lower, (Buffer){.kind = kind, .name = args[i].name,
+							      .dtype = node->dtype, .arg = i,
+							      .elements = node_elements(lower, nodes[i])});
+	}
+	return args;
+}
+
+static void note_dims(const Lower *lower, Size size, bool *dims)
+{
+	for (DimId d = 0; d < sizes_ndims(lower->sizes); d++)
+		dims[d] = dims[d] || size_uses_dim(lower->sizes, size, d);
+}
+
+static void note_type_dims(const Lower *lower, const TensorArg *args, uint32_t n, bool *dims)
+{
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t axis = 0; axis < args[i].type.nbatch + args[i].type.noutput + args[i].type.ninput; axis++)
+			note_dims(lower, args[i].type.sizes[axis], dims);
+}
+
+static void note_kernel_dims(const Lower *lower, const Kernel *kernel, bool *dims)
+{
+	const Program *program = lower->program;
+	SizeList sizes = kernel_sizes(lower->scratch, kernel);
+	for (size_t i = 0; i < sizes.n; i++)
+		note_dims(lower, sizes.at[i], dims);
+	BufferUses uses = kernel_buffers(lower->scratch, kernel);
+	for (size_t i = 0; i < uses.n; i++) {
+		const Buffer *buffer = &program->buffers.at[uses.at[i].buffer];
+		note_dims(lower, buffer->elements, dims);
+		if (buffer->kind == BUFFER_PARAM)
+			note_dims(lower, program->params.at[buffer->arg].offset, dims);
+	}
+}
+
+static void list_dims(Lower *lower, ProgramRoutine *routine)
+{
+	bool *dims = ARENA_ARRAY(lower->scratch, bool, sizes_ndims(lower->sizes) + 1);
+	note_type_dims(lower, routine->inputs, routine->ninputs, dims);
+	note_type_dims(lower, routine->outputs, routine->noutputs, dims);
+	for (uint32_t i = 0; i < routine->nkernels; i++)
+		note_kernel_dims(lower, &lower->program->kernels.at[routine->kernels[i]], dims);
+	note_dims(lower, routine->workspace, dims);
+	routine->dims = ARENA_ARRAY(lower->arena, DimId, sizes_ndims(lower->sizes) + 1);
+	for (DimId d = 0; d < sizes_ndims(lower->sizes); d++)
+		if (dims[d])
+			routine->dims[routine->ndims++] = d;
+}
+
+static bool has_dim(const ProgramRoutine *routine, DimId dim)
+{
+	for (uint32_t i = 0; i < routine->ndims; i++)
+		if (routine->dims[i] == dim)
+			return true;
+	return false;
+}
+
+/* The guards of sizes whose dims the routine has. They are the program's first checks. */
+static void list_guards(Lower *lower, ProgramRoutine *routine)
+{
+	uint32_t nguards = (uint32_t)lower->inference->guards.n;
+	routine->guards = ARENA_ARRAY(lower->arena, CheckId, nguards + 1);
+	for (CheckId i = 0; i < nguards; i++) {
+		const Check *check = &lower->program->checks.at[i];
+		bool knows = true;
+		for (DimId d = 0; d < sizes_ndims(lower->sizes); d++)
+			if (size_uses_dim(lower->sizes, check->a, d) || size_uses_dim(lower->sizes, check->b, d))
+				knows = knows && has_dim(routine, d);
+		if (knows)
+			routine->guards[routine->nguards++] = i;
+	}
+}
+
+static void open_routine(Lower *lower, uint32_t id)
+{
+	const Routine *from = lower->routine;
+	ProgramRoutine routine = {.name = from->name, .span = from->span, .nscalars = from->nscalars};
+	routine.scalars = ARENA_ARRAY(lower->arena, ScalarParam, from->nscalars + 1);
+	for (uint32_t i = 0; i < from->nscalars; i++)
+		routine.scalars[i] = (ScalarParam){from->scalars[i].name, from->scalars[i].dtype};
+	routine.ninputs = from->ninputs;
+	routine.noutputs = from->noutputs;
+	routine.inputs = make_args(lower, from->inputs, NULL, from->ninputs, BUFFER_INPUT);
+	routine.outputs = make_args(lower, from->outputs, from->output_names, from->noutputs, BUFFER_OUTPUT);
+	lower->program->routines.at[id] = routine;
+}
+
+void lower_routine(Lower *lower, uint32_t id)
+{
+	lower->routine = &lower->graph->routines.at[id];
+	lower->routine_id = id;
+	memset(&lower->kernels, 0, sizeof lower->kernels);
+	fuse_plan(lower);
+	mark_early(lower);
+	if (!check_early(lower))
+		return;
+	open_routine(lower, id);
+	for (NodeId node = 0; node < lower->graph->nodes.n; node++)
+		if (lower->plan[node].needed && !lower->plan[node].fused)
+			bind_buffer(lower, node);
+	emit_all(lower);
+	ProgramRoutine *routine = &lower->program->routines.at[id];
+	routine->nkernels = (uint32_t)lower->kernels.n;
+	routine->kernels = ARENA_ARRAY(lower->arena, KernelId, routine->nkernels + 1);
+	for (uint32_t i = 0; i < routine->nkernels; i++)
+		routine->kernels[i] = lower->kernels.at[i];
+	routine->workspace = plan_workspace(lower, routine->kernels, routine->nkernels);
+	list_dims(lower, routine);
+	list_guards(lower, routine);
+}

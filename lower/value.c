@@ -1,0 +1,308 @@
+/* A node's value at given indices: a load where the node has a buffer, else the expression that computes
+ * it, its operands at the indices that its projection gives. This is how elementwise producers end up in
+ * the loops of their consumers: no loop is merged, indices are substituted.
+ *
+ * A fused node that is read more than once at the same index becomes a local of the body at hand.
+ */
+#include <string.h>
+
+#include "lower/lowering.h"
+
+IterVar gen_iter(Gen *gen, Sym name)
+{
+	uint32_t same = 0;
+	Sym unique = name;
+	for (size_t i = 0; i < gen->iters.n; i++)
+		if (gen->iters.at[i].name == unique) {
+			unique = sym_printf(gen->program->symbols, "%s%u", name, ++same);
+			i = (size_t)-1;
+		}
+	PUSH(gen->arena, gen->iters, ((KernelIter){unique}));
+	return (IterVar)gen->iters.n - 1;
+}
+
+LocalId gen_local(Gen *gen, const char *name, Dtype dtype)
+{
+	Sym unique = sym_cstr(gen->program->symbols, name);
+	uint32_t same = 0;
+	for (size_t i = 0; i < gen->locals.n; i++)
+		if (gen->locals.at[i].name == unique) {
+			unique = sym_printf(gen->program->symbols, "%s%u", name, ++same);
+			i = (size_t)-1;
+		}
+	PUSH(gen->arena, gen->locals, ((KernelLocal){.name = unique, .dtype = dtype}));
+	return (LocalId)gen->locals.n - 1;
+}
+
+const Value *gen_local_value(Gen *gen, LocalId local)
+{
+	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
+	return value_local(gen->arena, &view, local, NULL, 0);
+}
+
+void gen_enter(Gen *gen, Body *body)
+{
+	gen->body = body;
+	gen->shared.n = 0;
+}
+
+const Ix *zero_ix(Gen *gen)
+{
+	return ix_const(gen->arena, gen->program->sizes, 0);
+}
+
+const Ix *flat_index(Gen *gen, NodeId node, const Ix *const *axes)
+{
+	Program *program = gen->program;
+	const Shape *shape = lower_shape(gen->lower, node);
+	const Ix *at = zero_ix(gen);
+	Size stride = size_const(program->sizes, 1);
+	for (uint32_t i = shape_naxes(shape); i-- > 0;) {
+		const Ix *part = ix_mul(program, axes[i], ix_size(gen->arena, stride));
+		at = ix_add(program, part, at);
+		stride = size_mul(program->sizes, stride, shape_axis(shape, i)->size);
+	}
+	return at;
+}
+
+/* ---- indices of operands ---- */
+
+static const Ix *gathered_index(Gen *gen, NodeId node, const Piece *piece, int32_t arg,
+				const Ix *const *by_iter)
+{
+	NodeId ids = lower_node(gen->lower, node)->args[arg];
+	const Ix **axes = access_indices(gen, ids, piece, &piece->args[arg], by_iter);
+	const Value *value = node_value(gen, ids, axes);
+	if (!dtype_is_integer(value->dtype))
+		value = value_cast(gen->arena, DTYPE_I32, value);
+	return ix_value(gen->arena, value);
+}
+
+static const Ix *affine_index(Gen *gen, const Index *index, const Ix *const *by_iter)
+{
+	Program *program = gen->program;
+	const Ix *sum = ix_size(gen->arena, index->offset);
+	for (uint32_t t = index->nterms; t-- > 0;) {
+		const IndexTerm *term = &index->terms[t];
+		const Ix *coef = ix_const(gen->arena, program->sizes, term->coef);
+		sum = ix_add(program, ix_mul(program, by_iter[term->iter], coef), sum);
+	}
+	return sum;
+}
+
+const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Access *access,
+			  const Ix *const *by_iter)
+{
+	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, access->naxes + 1);
+	for (uint32_t i = 0; i < access->naxes; i++) {
+		const Index *index = &access->axes[i];
+		axes[i] = index->gather >= 0 ? gathered_index(gen, node, piece, index->gather, by_iter)
+					     : affine_index(gen, index, by_iter);
+	}
+	return axes;
+}
+
+/* ---- operations ---- */
+
+static bool is_comparison(Op op)
+{
+	return (op >= OP_LT && op <= OP_OR) || op == OP_NOT;
+}
+
+/* The type in which an operation computes: that of its result, except that comparisons join their operands'. */
+static Dtype compute_dtype(const Node *node, Op op, const Value *const *args, uint32_t nargs)
+{
+	Dtype dtype = DTYPE_NONE;
+	if (!is_comparison(op))
+		return node->dtype;
+	for (uint32_t i = 0; i < nargs; i++)
+		dtype = dtype_join(dtype, args[i]->dtype);
+	return dtype;
+}
+
+/* A truth value in another type: 0.5 is true, and must not become the integer 0. */
+static const Value *truth(Gen *gen, const Value *value, Dtype dtype)
+{
+	if (value->dtype == dtype)
+		return value;
+	const Value *zero = value_const(gen->arena, value->dtype, scalar_of(value->dtype, 0));
+	const Value *differs =
+		value_op(gen->arena, OP_NE, value->dtype, (const Value *[]){value, zero}, 2);
+	return value_cast(gen->arena, dtype, differs);
+}
+
+static const Value *apply(Gen *gen, const Node *node, Op op, const Value *const *args, uint32_t nargs)
+{
+	Dtype dtype = compute_dtype(node, op, args, nargs);
+	const Value *same[3];
+	for (uint32_t i = 0; i < nargs; i++)
+		same[i] = op == OP_WHERE && i == 0 ? truth(gen, args[i], dtype)
+						   : value_cast(gen->arena, dtype, args[i]);
+	return value_cast(gen->arena, node->dtype, value_op(gen->arena, op, dtype, same, nargs));
+}
+
+/* What a node's operation makes of the operands that are present. */
+static const Value *combine(Gen *gen, const Node *node, const Value *const *args, uint32_t nargs)
+{
+	Op op = node->kind == NODE_COMPOSE ? OP_MUL : node->op;
+	bool plain = node->kind != NODE_POINTWISE && node->kind != NODE_COMPOSE && node->kind != NODE_SPEC;
+	if (plain || op == OP_NONE || (nargs == 1 && op_arity(op) != 1))
+		return value_cast(gen->arena, node->dtype, args[0]);
+	if ((uint32_t)op_arity(op) == nargs)
+		return apply(gen, node, op, args, nargs);
+	REQUIRE(op_arity(op) == 2 && nargs > 2);
+	const Value *value = args[0];
+	for (uint32_t i = 1; i < nargs; i++)
+		value = apply(gen, node, op, (const Value *[]){value, args[i]}, 2);
+	return value;
+}
+
+const Value *piece_value(Gen *gen, NodeId id, const Piece *piece, const Ix *const *by_iter)
+{
+	const Node *node = lower_node(gen->lower, id);
+	const Value *args[3];
+	uint32_t nargs = 0;
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		bool index_only = (node->kind == NODE_GATHER || node->kind == NODE_SLICE) && i == 1;
+		if (!piece->args[i].present || index_only)
+			continue;
+		REQUIRE(nargs < 3);
+		const Ix **axes = access_indices(gen, id, piece, &piece->args[i], by_iter);
+		args[nargs++] = node_value(gen, node->args[i], axes);
+	}
+	REQUIRE(nargs > 0);
+	return combine(gen, node, args, nargs);
+}
+
+/* ---- nodes ---- */
+
+static const Value *number_value(Gen *gen, const Node *node)
+{
+	Dtype dtype = node->dtype == DTYPE_NONE ? DTYPE_F32 : node->dtype;
+	if (node->kind == NODE_ZEROS)
+		return value_const(gen->arena, dtype, scalar_of(dtype, 0));
+	Scalar value = node->is_integer ? scalar_convert((Scalar){.i = node->integer}, DTYPE_I64, dtype)
+					: scalar_of(dtype, node->number);
+	return value_const(gen->arena, dtype, value);
+}
+
+static Scalar const_element(const Node *node)
+{
+	switch (node->dtype) {
+	case DTYPE_F64: return (Scalar){.f = *(const double *)node->data->bytes};
+	case DTYPE_F32: return (Scalar){.f = (double)*(const float *)node->data->bytes};
+	case DTYPE_I32: return (Scalar){.i = *(const int32_t *)node->data->bytes};
+	default: BUG("a constant of type %s", dtype_name(node->dtype));
+	}
+}
+
+/* The size that a SizeExpr stands for, once inference is done. */
+static Size size_expr_value(Gen *gen, const SizeExpr *expr)
+{
+	Sizes *sizes = gen->program->sizes;
+	switch (expr->kind) {
+	case SX_NUMBER:
+	case SX_FIXED: return size_const(sizes, expr->number);
+	case SX_DIM: return size_dim(sizes, expr->dim);
+	case SX_CAPTURE: return gen->lower->inference->captures[expr->capture];
+	default: break;
+	}
+	Size a = size_expr_value(gen, expr->a), b = size_expr_value(gen, expr->b);
+	switch (expr->kind) {
+	case SX_ADD: return size_add(sizes, a, b);
+	case SX_SUB: return size_sub(sizes, a, b);
+	case SX_MUL: return size_mul(sizes, a, b);
+	default: return size_div(sizes, a, b);
+	}
+}
+
+static const Value *size_value(Gen *gen, const Node *node)
+{
+	Dtype dtype = node->dtype == DTYPE_NONE ? DTYPE_F32 : node->dtype;
+	Size size = size_expr_value(gen, node->size_expr);
+	int64_t constant;
+	if (size_is_const(gen->program->sizes, size, &constant))
+		return value_const(gen->arena, dtype,
+				   scalar_convert((Scalar){.i = constant}, DTYPE_I64, dtype));
+	return value_index(gen->arena, dtype, ix_size(gen->arena, size));
+}
+
+/* The iterators of a plain projection at a given index of the result. */
+static const Ix **iters_at(Gen *gen, const Proj *proj, const Ix *const *axes)
+{
+	const Access *result = &proj->pieces[0].result;
+	const Ix **by_iter = ARENA_ARRAY(gen->arena, const Ix *, proj->niters + 1);
+	for (uint32_t i = 0; i < result->naxes; i++)
+		if (result->axes[i].nterms == 1)
+			by_iter[result->axes[i].terms[0].iter] = axes[i];
+	return by_iter;
+}
+
+const Value *node_compute(Gen *gen, NodeId id, const Ix *const *axes)
+{
+	const Node *node = lower_node(gen->lower, id);
+	switch (node->kind) {
+	case NODE_NUMBER:
+	case NODE_ZEROS: return number_value(gen, node);
+	case NODE_SIZE: return size_value(gen, node);
+	case NODE_SCALAR:
+		return value_cast(gen->arena, node->dtype,
+				  value_scalar(gen->arena,
+					       gen->lower->routine->scalars[node->scalar_index].dtype,
+					       node->scalar_index));
+	case NODE_RANGE: return value_index(gen->arena, node->dtype, axes[0]);
+	case NODE_OFFSETS: return value_index(gen->arena, node->dtype, flat_index(gen, id, axes));
+	case NODE_CONST:
+		if (node->data->count == 1)
+			return value_const(gen->arena, node->dtype, const_element(node));
+		break;
+	default: break;
+	}
+	const Proj *proj = lower_proj(gen->lower, id);
+	REQUIRE(proj && proj_is_plain(proj));
+	return piece_value(gen, id, &proj->pieces[0], iters_at(gen, proj, axes));
+}
+
+static const Value *find_shared(const Gen *gen, NodeId node, const Ix *const *axes)
+{
+	uint32_t naxes = shape_naxes(lower_shape(gen->lower, node));
+	for (size_t i = 0; i < gen->shared.n; i++) {
+		const SharedValue *shared = &gen->shared.at[i];
+		bool same = shared->node == node;
+		for (uint32_t axis = 0; axis < naxes && same; axis++)
+			same = ix_same(shared->axes[axis], axes[axis]);
+		if (same)
+			return shared->value;
+	}
+	return NULL;
+}
+
+static bool is_simple(const Value *value)
+{
+	return value->kind == VALUE_CONST || value->kind == VALUE_LOCAL || value->kind == VALUE_SCALAR;
+}
+
+const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
+{
+	const NodePlan *plan = &gen->lower->plan[id];
+	if (id == gen->bound)
+		return gen->bound_value;
+	if (!plan->fused) {
+		REQUIRE(plan->buffer != BUFFER_NONE);
+		return value_load(gen->program, plan->buffer, flat_index(gen, id, axes));
+	}
+	if (plan->nuses < 2 || plan->cost == 0)
+		return node_compute(gen, id, axes);
+	const Value *value = find_shared(gen, id, axes);
+	if (value)
+		return value;
+	value = node_compute(gen, id, axes);
+	if (!is_simple(value)) {
+		const Node *node = lower_node(gen->lower, id);
+		LocalId local = gen_local(gen, node->name ? lower_name(gen->lower, id) : "t", value->dtype);
+		PUSH(gen->arena, gen->body->stmts, stmt_local(gen->arena, local, value));
+		value = gen_local_value(gen, local);
+	}
+	PUSH(gen->arena, gen->shared, ((SharedValue){id, axes, value}));
+	return value;
+}
