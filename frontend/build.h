@@ -114,11 +114,10 @@ typedef struct Member { /* what `instance.name` finds */
 	Span span;
 } Member;
 
-typedef struct ParamCopy { /* of an `iterate` */
+typedef struct ParamCopies { /* of one `iterate`: the copies' scopes, by number */
 	const AstExpr *site;
-	uint32_t number;
-	ParamScope *scope;
-} ParamCopy;
+	VEC(ParamScope *) scopes;
+} ParamCopies;
 
 struct ParamScope {
 	Sym prefix, suffix;       /* a parameter is called prefix NAME suffix */
@@ -126,7 +125,7 @@ struct ParamScope {
 	VEC(Member) members;
 	NameIndex index;          /* of members */
 	NameIndex repeats;        /* how often a function's name was taken */
-	VEC(ParamCopy) copies;
+	VEC(ParamCopies) copies;
 };
 
 /* ---- the state of a build ---- */
@@ -192,7 +191,7 @@ typedef struct Build {
 
 enum {
 	LIMIT_NODES = 250000,
-	LIMIT_WORK = 4000000,
+	LIMIT_WORK = 2000000,
 	LIMIT_DEPTH = 2500,
 	LIMIT_ITERATE = 100000,
 	LIMIT_IMPORTS = 500,

@@ -85,8 +85,8 @@ static bool count_elements(Build *b, const ShapeDecl *shape, int64_t *count)
 			     "the size of a constant must be known when the program is compiled");
 			return false;
 		}
-		if (__builtin_mul_overflow(*count, extent, count) || *count > (1 << 26)) {
-			diag(b->diags, E0236, shape->span, "a constant has at most %d elements here", 1 << 26);
+		if (__builtin_mul_overflow(*count, extent, count) || *count > (1 << 24)) {
+			diag(b->diags, E0236, shape->span, "a constant has at most %d elements here", 1 << 24);
 			return false;
 		}
 	}

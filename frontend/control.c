@@ -175,10 +175,13 @@ typedef struct Copies { /* the tuples of all copies, one after another */
 	uint32_t nitems, ncopies;
 } Copies;
 
+enum { WORK_OF_COPY = 4 };
+
 /* One copy in a scope of its own. */
 static Value eval_copy(Build *b, const AstExpr *expr, Value carried, uint32_t number)
 {
 	Activation outer = b->at;
+	b->work += WORK_OF_COPY;
 	b->at.scope = scope_new(b, outer.scope);
 	b->at.params = param_scope_copy(b, expr, number);
 	scope_declare(b, b->at.scope, expr->name, carried);

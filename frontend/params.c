@@ -20,17 +20,26 @@ ParamScope *param_scope_new(Build *b, Sym prefix, Sym suffix)
 	return scope;
 }
 
+static ParamCopies *copies_of(Build *b, ParamScope *outer, const AstExpr *site)
+{
+	for (size_t i = outer->copies.n; i-- > 0;) {
+		if (outer->copies.at[i].site == site)
+			return &outer->copies.at[i];
+	}
+	PUSH(b->arena, outer->copies, ((ParamCopies){.site = site}));
+	return &outer->copies.at[outer->copies.n - 1];
+}
+
+/* Copies are made in the order of their numbers. */
 ParamScope *param_scope_copy(Build *b, const AstExpr *site, uint32_t number)
 {
 	ParamScope *outer = b->at.params;
-	for (size_t i = 0; i < outer->copies.n; i++) {
-		const ParamCopy *copy = &outer->copies.at[i];
-		if (copy->site == site && copy->number == number)
-			return copy->scope;
-	}
+	ParamCopies *copies = copies_of(b, outer, site);
+	if (number < copies->scopes.n)
+		return copies->scopes.at[number];
 	Sym suffix = sym_printf(b->symbols, "%s.%" PRIu32, outer->suffix, number);
 	ParamScope *scope = param_scope_new(b, outer->prefix, suffix);
-	PUSH(b->arena, outer->copies, ((ParamCopy){site, number, scope}));
+	PUSH(b->arena, copies->scopes, scope);
 	return scope;
 }
 

@@ -132,20 +132,8 @@ static void eval_param(Build *b, const AstStmt *stmt)
 	scope_declare(b, b->at.scope, stmt->name, value_node(id, stmt->name.span));
 }
 
-static bool all_known(const Build *b, const Value *value)
-{
-	for (uint32_t i = 0; value->kind == VALUE_TUPLE && i < value->nitems; i++) {
-		if (!all_known(b, &value->items[i]))
-			return false;
-	}
-	return value->kind == VALUE_TUPLE ? value->nitems > 0 : value_is_known(b, value);
-}
-
-/* A tuple of numbers under a name is a literal of input axes; other tuples stay apart. */
 static void name_top(Build *b, Name name, Value *value)
 {
-	if (value->kind == VALUE_TUPLE && all_known(b, value))
-		*value = value_node(value_to_node(b, *value), value->span);
 	if (value->kind != VALUE_TENSOR)
 		return;
 	Sym full = full_name(b, name.sym);
@@ -153,9 +141,21 @@ static void name_top(Build *b, Name name, Value *value)
 	listing_add(b, full, value->node, name.span);
 }
 
+/* One name for a written `(a, b)`: a literal of input axes. Other tuples stay tuples. */
+static void eval_let_literal(Build *b, const AstStmt *stmt, Name name)
+{
+	Value value = value_node(eval_literal(b, stmt->expr), stmt->expr->span);
+	name_top(b, name, &value);
+	scope_declare(b, b->at.scope, name, value);
+}
+
 static void eval_let(Build *b, const AstStmt *stmt)
 {
-	Name one[1] = {stmt->name};
+	Name one[1] = {stmt->nnames ? stmt->names[0] : stmt->name};
+	if (stmt->nnames <= 1 && stmt->expr->kind == AST_TUPLE) {
+		eval_let_literal(b, stmt, one[0]);
+		return;
+	}
 	AstBind bind = {.names = stmt->nnames ? stmt->names : one, .nnames = stmt->nnames ? stmt->nnames : 1,
 			.value = stmt->expr, .span = stmt->span};
 	bind_names(b, &bind, name_top);
