@@ -73,12 +73,20 @@ static bool map_plain(Checker *c, const Expect *expect, const Index *index, uint
 
 /* ---- affine axes ---- */
 
+/* Could the iterator be this key's: nobody has it, and it runs as far as the key is known to? */
+static bool is_candidate(const Checker *c, uint32_t key, IterId iter)
+{
+	Size size = c->keys.at[key].size;
+	return owner_of(c, iter) == KEY_NONE &&
+	       (size_is_bad(size) || size_same(size, c->proj->iters[iter].extent));
+}
+
 /* The term that is this key's: bound to it, or free and with its coefficient. */
 static bool take_term(Checker *c, const Index *index, uint32_t key, int64_t coef, IterId *iter)
 {
 	Key *k = &c->keys.at[key];
 	for (uint32_t t = 0; t < index->nterms && !k->bound; t++)
-		if (index->terms[t].coef == coef && owner_of(c, index->terms[t].iter) == KEY_NONE &&
+		if (index->terms[t].coef == coef && is_candidate(c, key, index->terms[t].iter) &&
 		    !bind(c, key, index->terms[t].iter))
 			return false;
 	if (!k->bound && !bind(c, key, UINT32_MAX))
@@ -111,13 +119,13 @@ static bool map_affine(Checker *c, const Expect *expect, const Index *index)
 	const SpecAxis *spec = expect->spec;
 	IterId over, kernel = UINT32_MAX;
 	bool padded = expect->kernel != KEY_NONE && is_padded(spec->mark);
-	if (!take_term(c, index, expect->key, spec->stride, &over))
+	int64_t coef = spec->stride + (expect->key == expect->kernel ? spec->dilation : 0);
+	if (!take_term(c, index, expect->key, coef, &over))
 		return false;
 	if (expect->kernel != KEY_NONE && !take_term(c, index, expect->kernel, spec->dilation, &kernel))
 		return false;
 	uint32_t nterms = (over != UINT32_MAX) + (kernel != UINT32_MAX && kernel != over);
-	int64_t of_over = spec->stride + (kernel == over ? spec->dilation : 0);
-	if (index->nterms != nterms || (over != UINT32_MAX && coef_of(index, over) != of_over) ||
+	if (index->nterms != nterms || (over != UINT32_MAX && coef_of(index, over) != coef) ||
 	    (kernel != UINT32_MAX && kernel != over && coef_of(index, kernel) != spec->dilation))
 		return check_fail(c, "the affine index over '%s' has other terms", key_name(c, expect->key));
 	Size offset = size_const(c->sizes, spec->offset);

@@ -7,7 +7,7 @@ Size check_extent(const Checker *c, uint32_t key)
 	const Key *k = &c->keys.at[key];
 	if (k->bound && k->iter != UINT32_MAX)
 		return c->proj->iters[k->iter].extent;
-	return size_is_bad(k->size) ? size_const(c->sizes, 1) : k->size;
+	return k->bound || size_is_bad(k->size) ? size_const(c->sizes, 1) : k->size;
 }
 
 /* ---- what is known before iterators are bound ---- */
@@ -196,6 +196,19 @@ static bool check_form(Checker *c)
 	return true;
 }
 
+/* Every iterator runs as far as is known of its key. */
+static bool check_extents(Checker *c)
+{
+	for (uint32_t k = 0; k < c->keys.n; k++) {
+		const Key *key = &c->keys.at[k];
+		if (!size_is_bad(key->size) && !holds_equal(c, key->size, check_extent(c, k)))
+			return check_fail(c, "'%s' runs over %s, not %s", key->letter ? key->letter : "an axis",
+			                  size_text(c->arena, c->sizes, check_extent(c, k)),
+			                  size_text(c->arena, c->sizes, key->size));
+	}
+	return true;
+}
+
 bool check_sizes(Checker *c)
 {
 	if (c->node->kind == NODE_RESHAPE)
@@ -205,5 +218,5 @@ bool check_sizes(Checker *c)
 	for (uint32_t i = 0; i < c->node->nargs; i++)
 		if (!check_tensor(c, &c->args[i]))
 			return false;
-	return check_form(c);
+	return check_extents(c) && check_form(c);
 }
