@@ -1,0 +1,239 @@
+/* Messages of the solver: which constraints cannot hold together, each with its place, the axis or
+ * letter, the size, and where that size was born.
+ *
+ * The solver is silent when it runs in a shuffled order: an error is then found again in the order of the
+ * program, so that the message never depends on the order.
+ */
+#include "infer/solver.h"
+
+#include <stdlib.h>
+
+#include "infer/trace.h"
+
+enum { SITES_SHOWN = 8, STEPS_SHOWN = 6 };
+
+static const char *const row_names[ROW_KINDS] = {"batch", "input", "output"};
+
+const char *row_kind_text(RowKind row) { return row_names[row]; }
+
+static void report(Solver *s, DiagCode code, Span span, const char *fmt, va_list args)
+{
+	s->nerrors++;
+	if (s->diags)
+		diag(s->diags, code, span, "%s", arena_vprintf(s->arena, fmt, args));
+}
+
+bool blame(Solver *s, DiagCode code, ConId con, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	report(s, code, con == NONE ? SPAN_NONE : s->cons.at[con].span, fmt, args);
+	va_end(args);
+	if (con != NONE)
+		blame_sites(s, s->cons.at[con].node);
+	return s->diags != NULL;
+}
+
+void blame_at(Solver *s, DiagCode code, Span span, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	report(s, code, span, fmt, args);
+	va_end(args);
+}
+
+void blame_sites(Solver *s, NodeId node)
+{
+	if (!s->diags || node == NODE_NONE)
+		return;
+	uint32_t site = s->graph->nodes.at[node].site;
+	for (int i = 0; site && i < SITES_SHOWN; i++) {
+		const Site *at = &s->graph->sites.at[site];
+		diag_note(s->diags, at->span, "in %s, applied here", at->name ? at->name : "a function");
+		site = at->parent;
+	}
+}
+
+void blame_born(Solver *s, CellId cell)
+{
+	if (!s->diags)
+		return;
+	const Cell *c = cell_at(s, cell);
+	const char *size = cell_size_text(s, cell);
+	Path path = proof_path(s, cell, c->born == NONE ? cell : c->born);
+	Span last = SPAN_NONE;
+	for (size_t i = 0; i < path.n && i < STEPS_SHOWN; i++) {
+		const Con *con = path.at[i].con == NONE ? NULL : &s->cons.at[path.at[i].con];
+		if (!con || (con->span.start == last.start && con->span.end == last.end))
+			continue;
+		last = con->span;
+		diag_note(s->diags, con->span, "%s is %s here too", axis_text(s, path.at[i].con, path.at[i].to), size);
+	}
+	c = cell_at(s, cell);
+	switch (c->why.kind) {
+	case WHY_WRITTEN: diag_note(s->diags, c->why.span, "%s comes from here", size); break;
+	case WHY_RELATION:
+		diag_note(s->diags, s->cons.at[c->why.con].span, "%s is computed here: %s", size,
+			  con_text(s, c->why.con));
+		break;
+	case WHY_JOIN:
+		diag_note(s->diags, s->cons.at[c->why.con].span,
+			  "uses of different sizes leave only the broadcasting 1");
+		break;
+	case WHY_RULE:
+		if (c->why.con != NONE)
+			diag_note(s->diags, s->cons.at[c->why.con].span, "%s was taken from this use (%s)", size,
+				  c->why.rule);
+		break;
+	case WHY_NONE: break;
+	}
+}
+
+/* Another letter of the same operand whose sizes fit when the two change places. */
+static void suggest_swap(Solver *s, CellId a, CellId b, ConId id)
+{
+	const Con *con = &s->cons.at[id];
+	if (con->kind != CON_ROW_EQ || !s->diags || s->graph->nodes.at[con->node].spec == NULL)
+		return;
+	FlatRow tensor, spec;
+	row_flatten(s, &con->a, &tensor);
+	row_flatten(s, &con->b, &spec);
+	uint32_t n = tensor.nlead + tensor.ntrail;
+	if (n != spec.nlead + spec.ntrail)
+		return;
+	Size want = SIZE_BAD, have = SIZE_BAD;
+	CellId letter = NONE;
+	for (uint32_t i = 0; i < n; i++) {
+		if (cell_root(s, flat_at(&tensor, i)) == cell_root(s, a) ||
+		    cell_root(s, flat_at(&tensor, i)) == cell_root(s, b)) {
+			have = cell_value(s, flat_at(&tensor, i));
+			want = cell_value(s, flat_at(&spec, i));
+			letter = flat_at(&spec, i);
+			if (!size_same(have, want))
+				break;
+		}
+	}
+	for (uint32_t i = 0; i < n && letter != NONE; i++) {
+		Sym other = s->cells.at[flat_at(&spec, i)].name, mine = s->cells.at[letter].name;
+		if (other && mine && other != mine && size_same(cell_value(s, flat_at(&tensor, i)), want) &&
+		    size_same(cell_value(s, flat_at(&spec, i)), have)) {
+			diag_note(s->diags, con->span, "the sizes would fit with '%s' and '%s' swapped", mine, other);
+			return;
+		}
+	}
+}
+
+void blame_sizes(Solver *s, CellId a, CellId b, ConId con)
+{
+	const char *x = cell_size_text(s, a), *y = cell_size_text(s, b);
+	const Con *c = con == NONE ? NULL : &s->cons.at[con];
+	const char *what = axis_text(s, con, a);
+	if (c && c->kind == CON_ROW_LE)
+		blame(s, E0301, con, "%s is %s, and this has %s: neither is the broadcasting 1", what, x, y);
+	else
+		blame(s, E0301, con, "%s is %s, and here it is %s", what, x, y);
+	blame_born(s, a);
+	blame_born(s, b);
+	if (c)
+		suggest_swap(s, a, b, con);
+}
+
+/* ---- texts ---- */
+
+const char *tensor_text(Solver *s, NodeId id, int32_t arg)
+{
+	if (id == NODE_NONE)
+		return "this size";
+	const Node *node = &s->graph->nodes.at[id];
+	const Node *tensor = arg >= 0 ? &s->graph->nodes.at[node->args[arg]] : node;
+	if (tensor->name)
+		return arena_printf(s->arena, "'%s'", tensor->name);
+	if (arg < 0)
+		return "the result";
+	return node->nargs == 1 ? "the operand" : arena_printf(s->arena, "operand %d", arg + 1);
+}
+
+const char *cell_size_text(Solver *s, CellId cell)
+{
+	const Cell *c = cell_at(s, cell);
+	if (!size_is_bad(c->value))
+		return size_text(s->arena, s->sizes, c->value);
+	Sym name = s->cells.at[cell].name ? s->cells.at[cell].name : c->name;
+	return name ? name : "?";
+}
+
+static bool position_in(Solver *s, const RowTerm *row, CellId cell, uint32_t *at)
+{
+	FlatRow f;
+	row_flatten(s, row, &f);
+	for (int exact = 1; exact >= 0; exact--) {
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
+			CellId c = flat_at(&f, i);
+			if (exact ? c == cell : cell_root(s, c) == cell_root(s, cell)) {
+				*at = i + 1;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+const char *axis_text(Solver *s, ConId id, CellId cell)
+{
+	if (s->cells.at[cell].name)
+		return arena_printf(s->arena, "'%s'", s->cells.at[cell].name);
+	if (id == NONE)
+		return "this size";
+	const Con *con = &s->cons.at[id];
+	uint32_t at;
+	if (con->kind > CON_ROW_LE)
+		return con->node == NODE_NONE ? "this size" : "this axis";
+	if (con->kind == CON_ROW_EQ && con->node != NODE_NONE && s->graph->nodes.at[con->node].spec) {
+		FlatRow tensor, spec;
+		row_flatten(s, &con->a, &tensor);
+		row_flatten(s, &con->b, &spec);
+		for (uint32_t i = 0; i < spec.nlead + spec.ntrail && i < tensor.nlead + tensor.ntrail; i++) {
+			Sym name = s->cells.at[flat_at(&spec, i)].name;
+			if (name && (flat_at(&tensor, i) == cell || flat_at(&spec, i) == cell))
+				return arena_printf(s->arena, "'%s'", name);
+		}
+	}
+	RowKind kind = con->row;
+	if (position_in(s, &con->b, cell, &at)) {
+		if (con->arg == 1 && kind == ROW_INPUT && s->graph->nodes.at[con->node].kind == NODE_COMPOSE)
+			kind = ROW_OUTPUT;
+		return arena_printf(s->arena, "%s axis %u of %s", row_names[kind], at,
+				    tensor_text(s, con->node, con->arg));
+	}
+	if (position_in(s, &con->a, cell, &at))
+		return arena_printf(s->arena, "%s axis %u", row_names[con->row], at);
+	return "this axis";
+}
+
+const char *flat_text(Solver *s, const FlatRow *f)
+{
+	char *buffer = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&buffer, &len);
+	if (!out)
+		BUG("no memory for a row's text");
+	uint32_t n = f->nlead + f->ntrail;
+	fputc('[', out);
+	for (uint32_t i = 0; i <= n; i++) {
+		if (f->var != NONE && i == f->nlead) {
+			Sym name = s->vars.at[f->var].name;
+			fprintf(out, i > 0 ? ", ..%s.." : "..%s..", name ? name : "");
+		}
+		if (i < n) {
+			const Cell *c = cell_at(s, flat_at(f, i));
+			fprintf(out, "%s", i > 0 || (f->var != NONE && f->nlead == 0) ? ", " : "");
+			fprintf(out, c->label ? "%s:" : "", c->label);
+			fputs(cell_size_text(s, flat_at(f, i)), out);
+		}
+	}
+	fputc(']', out);
+	fclose(out);
+	const char *text = arena_strndup(s->arena, buffer, len);
+	free(buffer);
+	return text;
+}

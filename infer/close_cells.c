@@ -1,0 +1,300 @@
+/* Closing rules for sizes. */
+#include "infer/solver.h"
+
+#include <inttypes.h>
+
+static void choose(Solver *s, const char *rule, const Spot *spot, Size value, CellId from, ConId con)
+{
+	if (cell_known(s, spot->cell))
+		return;
+	close_note(s, rule, spot);
+	cell_set(s, spot->cell, value, false, (Why){WHY_RULE, con, from, SPAN_NONE, rule});
+}
+
+/* ---- circles of inequalities: Tarjan's components, on a stack of its own ---- */
+
+typedef struct Circle {
+	Solver *s;
+	uint32_t *index, *low;
+	bool *on;
+	VEC(CellId) path;
+	VEC(CellId) calls;
+	const Occ **next; /* by cell: the edge to look at next */
+	uint32_t count;
+} Circle;
+
+static void enter(Circle *t, CellId cell)
+{
+	t->index[cell] = t->low[cell] = ++t->count;
+	t->on[cell] = true;
+	t->next[cell] = t->s->cells.at[cell].occs.first;
+	PUSH(t->s->arena, t->path, cell);
+	PUSH(t->s->arena, t->calls, cell);
+}
+
+static CellId next_cell(Circle *t, CellId cell, ConId *con)
+{
+	while (t->next[cell]) {
+		const Occ *o = t->next[cell];
+		t->next[cell] = o->next;
+		if (o->kind != OCC_EDGE || t->s->edges.at[o->id].dead)
+			continue;
+		const Edge *e = &t->s->edges.at[o->id];
+		CellId to = cell_root(t->s, e->opnd);
+		*con = e->con;
+		if (cell_root(t->s, e->res) == cell && to != cell && !cell_known(t->s, to))
+			return to;
+	}
+	return NONE;
+}
+
+typedef struct Merge { CellId a, b; ConId con; } Merge;
+typedef VEC(Merge) Merges;
+
+static void visit_circle(Circle *t, CellId start, Merges *merges)
+{
+	ConId con = NONE;
+	enter(t, start);
+	while (t->calls.n > 0) {
+		CellId cell = t->calls.at[t->calls.n - 1];
+		CellId to = next_cell(t, cell, &con);
+		if (to != NONE && !t->index[to]) {
+			enter(t, to);
+		} else if (to != NONE) {
+			if (t->on[to] && t->index[to] < t->low[cell])
+				t->low[cell] = t->index[to];
+		} else {
+			t->calls.n--;
+			CellId up = t->calls.n ? t->calls.at[t->calls.n - 1] : NONE;
+			if (up != NONE && t->low[cell] < t->low[up])
+				t->low[up] = t->low[cell];
+			if (t->low[cell] != t->index[cell])
+				continue;
+			CellId member;
+			do {
+				member = t->path.at[--t->path.n];
+				t->on[member] = false;
+				if (member != cell)
+					PUSH(t->s->arena, *merges, ((Merge){member, cell, NONE}));
+			} while (member != cell);
+		}
+	}
+}
+
+void close_cycles(Solver *s, const char *rule)
+{
+	size_t n = s->cells.n;
+	Circle t = {.s = s, .index = ARENA_ARRAY(s->arena, uint32_t, n + 1),
+		    .low = ARENA_ARRAY(s->arena, uint32_t, n + 1), .on = ARENA_ARRAY(s->arena, bool, n + 1),
+		    .next = ARENA_ARRAY(s->arena, const Occ *, n + 1)};
+	Merges merges = {0};
+	Spots open = open_cells(s);
+	for (size_t i = 0; i < open.n; i++) {
+		if (!t.index[open.at[i].cell])
+			visit_circle(&t, open.at[i].cell, &merges);
+	}
+	for (size_t i = 0; i < merges.n; i++) {
+		Spot spot = {.node = NODE_NONE, .cell = merges.at[i].a, .var = NONE};
+		close_note(s, rule, &spot);
+		cells_equal(s, merges.at[i].a, merges.at[i].b, merges.at[i].con);
+	}
+}
+
+/* ---- bounds ---- */
+
+static void take_bound(Solver *s, const char *rule, const Spot *spot)
+{
+	const Cell *c = cell_at(s, spot->cell);
+	if (c->bound_kind == BOUND_NONE || (c->is_index && !c->terminal))
+		return;
+	Size now = cell_value(s, c->bound_from);
+	Size value = size_is_bad(now) ? c->bound : now;
+	if (c->bound_kind == BOUND_MIXED)
+		value = size_const(s->sizes, 1);
+	choose(s, rule, spot, value, c->bound_from, c->bound_con);
+}
+
+void close_leaf_bounds(Solver *s, const char *rule)
+{
+	Spots open = open_cells(s);
+	for (size_t i = 0; i < open.n; i++) {
+		if (cell_at(s, open.at[i].cell)->terminal)
+			take_bound(s, rule, &open.at[i]);
+	}
+}
+
+void close_bounds(Solver *s, const char *rule)
+{
+	Spots open = open_cells(s);
+	for (size_t i = 0; i < open.n; i++)
+		take_bound(s, rule, &open.at[i]);
+}
+
+/* ---- concatenations ---- */
+
+void close_parts(Solver *s, const char *rule)
+{
+	ConId *seen = ARENA_ARRAY(s->arena, ConId, s->cells.n + 1);
+	for (ConId id = 0; id < s->cons.n; id++) {
+		if (s->cons.at[id].kind != CON_CONCAT || s->cons.at[id].done)
+			continue;
+		CellId whole = cell_root(s, s->cons.at[id].cells[0]);
+		Spot spot = {.node = NODE_NONE, .cell = whole, .var = NONE};
+		if (seen[whole] && concat_pair(s, seen[whole] - 1, id)) {
+			close_note(s, rule, &spot);
+			propagate(s);
+		}
+		whole = cell_root(s, s->cons.at[id].cells[0]);
+		if (!seen[whole])
+			seen[whole] = id + 1;
+	}
+}
+
+/* ---- guesses ---- */
+
+/* Results of relations wait for their parts, the numerators of totals for what divides them: guessing
+ * such a size first could make the relation unsolvable. A total that is known keeps its last open axis. */
+static bool *held_back(Solver *s)
+{
+	FlatRow f;
+	bool *held = ARENA_ARRAY(s->arena, bool, s->cells.n + 1);
+	for (ConId id = 0; id < s->cons.n; id++) {
+		const Con *con = &s->cons.at[id];
+		if (con->kind < CON_AFFINE || con->done)
+			continue;
+		held[cell_root(s, con->cells[0])] = true;
+		CellId last = NONE;
+		for (uint32_t r = 0; r < con->nrows; r++) {
+			row_flatten(s, &con->rows[r], &f);
+			for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
+				if (!cell_known(s, flat_at(&f, i)))
+					last = cell_root(s, flat_at(&f, i));
+			}
+		}
+		if (last != NONE && cell_known(s, con->cells[0]))
+			held[last] = true;
+	}
+	return held;
+}
+
+/* Does it only ever meet literal 1s? */
+static bool meets_one(Solver *s, CellId cell)
+{
+	for (const Occ *o = cell_at(s, cell)->occs.first; o; o = o->next) {
+		if (o->kind != OCC_EDGE)
+			continue;
+		const Edge *e = &s->edges.at[o->id];
+		if (cell_root(s, e->res) == cell_root(s, cell) && cell_stretches(s, e->opnd))
+			return true;
+	}
+	return false;
+}
+
+static void guess(Solver *s, const char *rule, const Spot *spot)
+{
+	const Cell *c = cell_at(s, spot->cell);
+	choose(s, rule, spot, size_const(s->sizes, c->may_be_empty ? 0 : 1), NONE, NONE);
+	propagate(s);
+}
+
+void close_leaf_ones(Solver *s, const char *rule)
+{
+	Spots open = open_cells(s);
+	bool *held = held_back(s);
+	for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
+		CellId cell = open.at[i].cell;
+		const Cell *c = cell_at(s, cell);
+		if (!size_is_bad(c->value) || !c->terminal || held[cell])
+			continue;
+		if (!c->param || meets_one(s, cell))
+			guess(s, rule, &open.at[i]);
+	}
+}
+
+void close_rounded(Solver *s, const char *rule)
+{
+	for (ConId id = 0; id < s->cons.n && s->nerrors == 0; id++) {
+		const Con *con = &s->cons.at[id];
+		if (con->kind != CON_AFFINE || con->done || cell_known(s, con->cells[0]) ||
+		    !cell_known(s, con->cells[1]))
+			continue;
+		Size k = con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2]);
+		if (con->axis->mark == MARK_VALID_FLOOR && size_is_bad(k))
+			continue;
+		Spot spot = {.node = con->node, .row = con->row, .cell = con->cells[0], .var = NONE};
+		choose(s, rule, &spot, affine_in(s->sizes, con->axis, cell_value(s, con->cells[1]), k), NONE, id);
+		propagate(s);
+	}
+}
+
+void close_at_least(Solver *s, const char *rule)
+{
+	VEC(Spot) spots = {0};
+	int64_t *least = ARENA_ARRAY(s->arena, int64_t, s->cells.n + 1);
+	for (ConId id = 0; id < s->cons.n; id++) {
+		const Con *con = &s->cons.at[id];
+		if (con->kind != CON_AT_LEAST || cell_known(s, con->cells[0]))
+			continue;
+		CellId cell = cell_root(s, con->cells[0]);
+		if (!least[cell])
+			PUSH(s->arena, spots, ((Spot){con->node, con->row, 0, cell, NONE}));
+		least[cell] = con->number > least[cell] ? con->number : least[cell];
+	}
+	for (size_t i = 0; i < spots.n; i++) {
+		CellId cell = spots.at[i].cell;
+		if (!cell_at(s, cell)->param)
+			choose(s, rule, &spots.at[i], size_const(s->sizes, least[cell]), NONE, NONE);
+	}
+}
+
+static void blame_kernel(Solver *s, const LetterCell *letter)
+{
+	blame_at(s, E0308, letter->span, "nothing determines the size of '%s'", letter->letter);
+	if (s->diags)
+		diag_note(s->diags, letter->span, "say it: 'with (%s = 3)'", letter->letter);
+	blame_sites(s, letter->node);
+}
+
+static void blame_axis(Solver *s, const Spot *spot)
+{
+	const Node *node = &s->graph->nodes.at[spot->node];
+	blame_at(s, E0307, span_is_none(node->name_span) ? node->span : node->name_span,
+		 "nothing determines %s axis %u of %s", row_kind_text(spot->row), spot->axis + 1,
+		 tensor_text(s, spot->node, -1));
+	if (s->diags)
+		diag_note(s->diags, node->span, "a written size would, or a use that has one");
+	blame_sites(s, spot->node);
+}
+
+void close_undetermined(Solver *s, const char *rule)
+{
+	(void)rule;
+	Spots open = open_cells(s);
+	for (size_t i = 0; i < s->letters.n; i++) {
+		const LetterCell *l = &s->letters.at[i];
+		if (l->kernel && !cell_known(s, l->cell) && !cell_at(s, l->cell)->broken) {
+			blame_kernel(s, l);
+			cell_at(s, l->cell)->broken = true;
+		}
+	}
+	for (size_t i = 0; i < open.n; i++) {
+		Cell *c = cell_at(s, open.at[i].cell);
+		if (!c->param || c->broken || open.at[i].node == NODE_NONE)
+			continue;
+		if (meets_one(s, open.at[i].cell))
+			continue;
+		blame_axis(s, &open.at[i]);
+	}
+}
+
+void close_ones(Solver *s, const char *rule)
+{
+	for (int round = 0; round < 2; round++) {
+		Spots open = open_cells(s);
+		bool *held = held_back(s);
+		for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
+			if (!cell_known(s, open.at[i].cell) && (round == 1 || !held[open.at[i].cell]))
+				guess(s, rule, &open.at[i]);
+		}
+	}
+}

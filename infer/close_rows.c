@@ -1,0 +1,244 @@
+/* Closing rules for rows.
+ *
+ * The bound of an open row of a leaf is read off all constraints "res refines leaf": what res has beyond
+ * the leaf's known axes, by flanks; the shortest of several. Where res is open too, its own bound counts
+ * (found by a worklist: flanks only get shorter), else the axes that it has so far.
+ */
+#include "infer/solver.h"
+
+typedef struct Bound {
+	bool any;    /* some use bounds it */
+	bool open;   /* some use may still grow */
+	uint32_t lead, trail;
+} Bound;
+
+/* What res has beyond opnd, by flanks. */
+static Bound residue(const FlatRow *res, const FlatRow *opnd)
+{
+	uint32_t nres = res->nlead + res->ntrail, nopnd = opnd->nlead + opnd->ntrail;
+	Bound b = {.any = true, .open = res->var != NONE};
+	uint32_t total = nres > nopnd ? nres - nopnd : 0;
+	b.lead = res->npinned > opnd->npinned ? res->npinned - opnd->npinned : 0;
+	if (b.lead > total)
+		b.lead = total;
+	b.trail = total - b.lead;
+	return b;
+}
+
+static bool join(Bound *to, Bound b)
+{
+	Bound was = *to;
+	if (!to->any) {
+		*to = b;
+		return true;
+	}
+	to->lead = b.lead < to->lead ? b.lead : to->lead;
+	to->trail = b.trail < to->trail ? b.trail : to->trail;
+	to->open |= b.open;
+	return to->lead != was.lead || to->trail != was.trail || to->open != was.open;
+}
+
+/* All "res refines an open row" constraints, and the bounds of closed results carried through. */
+typedef struct Bounds {
+	Bound *closed;  /* by RowVarId: from closed results, through results that are themselves bounded */
+	Bound *direct;  /* by RowVarId: what can be said now */
+} Bounds;
+
+static bool con_rows(Solver *s, ConId id, FlatRow *res, FlatRow *opnd)
+{
+	const Con *con = &s->cons.at[id];
+	if (con->kind != CON_ROW_LE || con->done)
+		return false;
+	row_flatten(s, &con->b, opnd);
+	if (opnd->var == NONE)
+		return false;
+	row_flatten(s, &con->a, res);
+	return res->var != opnd->var;
+}
+
+static void carry(Solver *s, Bound *closed)
+{
+	FlatRow res, opnd;
+	VEC(RowVarId) work = {0};
+	for (ConId id = 0; id < s->cons.n; id++) {
+		if (con_rows(s, id, &res, &opnd) && res.var == NONE && join(&closed[opnd.var], residue(&res, &opnd)))
+			PUSH(s->arena, work, opnd.var);
+	}
+	for (size_t i = 0; i < work.n; i++) { /* falls: flanks of a variable */
+		RowVarId var = work.at[i];
+		for (const Occ *o = s->vars.at[var].occs.first; o; o = o->next) {
+			if (o->kind != OCC_CON || !con_rows(s, o->id, &res, &opnd) || res.var != var)
+				continue;
+			Bound b = residue(&res, &opnd);
+			b.open = false;
+			b.lead += res.npinned == res.nlead ? closed[var].lead : 0;
+			b.trail += res.npinned == res.nlead ? closed[var].trail
+							    : closed[var].lead + closed[var].trail;
+			if (join(&closed[opnd.var], b))
+				PUSH(s->arena, work, opnd.var);
+		}
+	}
+}
+
+static Bounds row_bounds(Solver *s)
+{
+	FlatRow res, opnd;
+	Bounds b = {ARENA_ARRAY(s->arena, Bound, s->vars.n + 1), ARENA_ARRAY(s->arena, Bound, s->vars.n + 1)};
+	carry(s, b.closed);
+	for (ConId id = 0; id < s->cons.n; id++) {
+		if (!con_rows(s, id, &res, &opnd))
+			continue;
+		Bound have = residue(&res, &opnd);
+		if (res.var != NONE && b.closed[res.var].any) {
+			bool ends = res.npinned == res.nlead;
+			have.lead += ends ? b.closed[res.var].lead : 0;
+			have.trail += b.closed[res.var].trail + (ends ? 0 : b.closed[res.var].lead);
+			have.open = false;
+		}
+		join(&b.direct[opnd.var], have);
+	}
+	return b;
+}
+
+static void give_axes(Solver *s, const char *rule, const Spot *spot, uint32_t lead, uint32_t trail, bool open)
+{
+	const RowVar *old = &s->vars.at[spot->var];
+	Sym name = old->name;
+	Span span = old->span;
+	RowTerm term = {.var = NONE, .nlead = lead, .ntrail = trail, .pinned = lead > 0};
+	term.lead = ARENA_ARRAY(s->arena, CellId, lead + trail + 1);
+	term.trail = term.lead + lead;
+	for (uint32_t i = 0; i < lead + trail; i++)
+		term.lead[i] = cell_new(s, NULL, SPAN_NONE);
+	close_note(s, rule, spot);
+	if (open) {
+		term.var = rowvar_new(s, name, span);
+		s->vars.at[spot->var].must = false;
+	}
+	rowvar_solve(s, spot->var, term, NONE, rule);
+}
+
+static void blame_row(Solver *s, const Spot *spot)
+{
+	const Node *node = &s->graph->nodes.at[spot->node];
+	blame_at(s, E0307, span_is_none(node->name_span) ? node->span : node->name_span,
+		 "nothing determines the %s axes of %s", row_kind_text(spot->row), tensor_text(s, spot->node, -1));
+	if (s->diags)
+		diag_note(s->diags, node->span, "a shape would: '%s : [...]'",
+			  node->name ? node->name : "it");
+	blame_sites(s, spot->node);
+}
+
+/* ---- the rules ---- */
+
+void close_leaf_rows(Solver *s, const char *rule)
+{
+	Spots open = open_rows(s);
+	Bounds bounds = row_bounds(s);
+	for (size_t i = 0; i < open.n; i++) {
+		const Bound *b = &bounds.direct[open.at[i].var];
+		const RowVar *var = &s->vars.at[open.at[i].var];
+		if (var->terminal && b->any && (b->lead + b->trail > 0 || !b->open))
+			give_axes(s, rule, &open.at[i], b->lead, b->trail, b->open);
+	}
+}
+
+void close_total_rows(Solver *s, const char *rule)
+{
+	Spots open = open_rows(s);
+	Bounds bounds = row_bounds(s);
+	for (size_t i = 0; i < open.n; i++) {
+		const Spot *spot = &open.at[i];
+		if (s->vars.at[spot->var].shaped && spot->row != ROW_OUTPUT && !bounds.direct[spot->var].any)
+			give_axes(s, rule, spot, 0, 0, false);
+	}
+}
+
+void close_unused_rows(Solver *s, const char *rule)
+{
+	Spots open = open_rows(s);
+	Bounds bounds = row_bounds(s);
+	for (size_t i = 0; i < open.n; i++) {
+		const RowVar *var = &s->vars.at[open.at[i].var];
+		if (!var->terminal || var->shaped || bounds.direct[open.at[i].var].any)
+			continue;
+		if (var->param && var->must)
+			blame_row(s, &open.at[i]);
+		else
+			give_axes(s, rule, &open.at[i], 0, 0, false);
+	}
+}
+
+/* Rows of one product that are still open: the one of kind output, or the only one, takes what is left. */
+void close_total_row(Solver *s, const char *rule)
+{
+	FlatRow f;
+	for (ConId id = 0; id < s->cons.n; id++) {
+		const Con *con = &s->cons.at[id];
+		if (con->kind != CON_PRODUCT || con->nrows != ROW_KINDS || con->arg >= 0)
+			continue;
+		static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
+		Spot spot = {.node = NODE_NONE, .cell = NONE, .var = NONE};
+		Size known = size_const(s->sizes, 1);
+		bool unknown = false;
+		for (int k = 0; k < ROW_KINDS; k++) {
+			row_flatten(s, &con->rows[k], &f);
+			for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
+				unknown |= !cell_known(s, flat_at(&f, i));
+				if (!unknown)
+					known = size_mul(s->sizes, known, cell_value(s, flat_at(&f, i)));
+			}
+			if (f.var != NONE && (spot.var == NONE || storage[k] == ROW_OUTPUT))
+				spot = (Spot){con->node, storage[k], 0, NONE, f.var};
+		}
+		if (spot.var == NONE || !cell_known(s, con->cells[0]))
+			continue;
+		bool fits = unknown || size_same(known, cell_value(s, con->cells[0]));
+		give_axes(s, rule, &spot, 0, fits ? 0 : 1, false);
+		propagate(s);
+	}
+}
+
+void close_shifted_rows(Solver *s, const char *rule)
+{
+	(void)rule;
+	for (ConId id = 0; id < s->cons.n && s->nerrors == 0; id++) {
+		if (s->cons.at[id].kind == CON_ROW_EQ && row_equal_close(s, id))
+			propagate(s);
+	}
+}
+
+/* Falls: each round closes all open rows of results; new ones only come from rows that had to grow, and
+ * rows stop at ROW_LIMIT. */
+void close_result_rows(Solver *s, const char *rule)
+{
+	for (bool any = true; any && s->nerrors == 0;) {
+		any = false;
+		Spots open = open_rows(s);
+		for (size_t i = 0; i < open.n; i++) {
+			const RowVar *var = &s->vars.at[open.at[i].var];
+			if (var->solved || var->parent != open.at[i].var)
+				continue;
+			if (var->param && var->must)
+				blame_row(s, &open.at[i]);
+			if (var->terminal)
+				continue;
+			give_axes(s, rule, &open.at[i], 0, 0, false);
+			any = true;
+		}
+		propagate(s);
+	}
+}
+
+void close_last_rows(Solver *s, const char *rule)
+{
+	for (Spots open = open_rows(s); open.n > 0 && s->nerrors == 0; open = open_rows(s)) {
+		Bounds bounds = row_bounds(s);
+		for (size_t i = 0; i < open.n; i++) {
+			const Bound *b = &bounds.direct[open.at[i].var];
+			if (!s->vars.at[open.at[i].var].solved)
+				give_axes(s, rule, &open.at[i], b->lead, b->trail, false);
+		}
+		propagate(s);
+	}
+}

@@ -1,0 +1,298 @@
+/* Cells: the sizes of axes, as classes of a union-find.
+ *
+ * A class has at most one value. Where two sizes meet that may or may not be equal (n and 3), the
+ * better name of the two stays, by an order that does not depend on which came first; that they are
+ * equal becomes a guard when all is solved (guards.c). Values only move down that order, which is
+ * well-founded, so replacing ends.
+ *
+ * An edge says that res refines opnd. It acts when opnd is known not to broadcast (they are then one
+ * class); until then the size of res is a bound of opnd, which is that size or the broadcasting 1.
+ * Bounds flow from class to class along edges and grow at most twice.
+ */
+#include "infer/solver.h"
+
+#include <string.h>
+
+CellId cell_new(Solver *s, Sym name, Span span)
+{
+	CellId id = (CellId)s->cells.n;
+	Cell cell = {.parent = id, .rank = 1, .name = name, .span = span, .proof = NONE,
+		     .proof_con = NONE, .born = NONE, .label_born = NONE, .bound_from = NONE,
+		     .bound_con = NONE};
+	PUSH(s->arena, s->cells, cell);
+	return id;
+}
+
+CellId cell_root(Solver *s, CellId cell)
+{
+	Cell *cells = s->cells.at;
+	while (cells[cell].parent != cell) {
+		cells[cell].parent = cells[cells[cell].parent].parent;
+		cell = cells[cell].parent;
+	}
+	return cell;
+}
+
+CellId cell_written(Solver *s, Size size, bool spelled, Span span)
+{
+	CellId cell = cell_new(s, NULL, span);
+	cell_set(s, cell, size, spelled, (Why){.kind = WHY_WRITTEN, .con = NONE, .from = NONE, .span = span});
+	PUSH(s->arena, s->leaves, ((Leaf){cell, size, span}));
+	return cell;
+}
+
+bool cell_solid(Solver *s, CellId cell)
+{
+	const Cell *c = cell_at(s, cell);
+	return c->label || c->spelled || (!size_is_bad(c->value) && !size_is(s->sizes, c->value, 1));
+}
+
+bool cell_stretches(Solver *s, CellId cell)
+{
+	const Cell *c = cell_at(s, cell);
+	return size_is(s->sizes, c->value, 1) && !c->label && !c->spelled;
+}
+
+bool sizes_differ(const Sizes *sizes, Size a, Size b)
+{
+	if (size_same(a, b))
+		return false;
+	Sizes *table = (Sizes *)sizes; /* interning a difference changes no size */
+	return size_ge(sizes, a, size_plus(table, b, 1)) || size_ge(sizes, b, size_plus(table, a, 1));
+}
+
+bool size_before(Solver *s, Size a, Size b)
+{
+	int64_t x, y;
+	bool ca = size_is_const(s->sizes, a, &x), cb = size_is_const(s->sizes, b, &y);
+	if (ca || cb)
+		return ca && (!cb || x < y);
+	SizeOp *pa, *pb;
+	size_t na = size_program(s->arena, s->sizes, a, &pa);
+	size_t nb = size_program(s->arena, s->sizes, b, &pb);
+	if (na != nb)
+		return na < nb;
+	for (size_t i = 0; i < na; i++) {
+		if (pa[i].code != pb[i].code)
+			return pa[i].code < pb[i].code;
+		if (pa[i].arg != pb[i].arg)
+			return pa[i].arg < pb[i].arg;
+	}
+	return false;
+}
+
+/* ---- values ---- */
+
+static void too_large(Solver *s, CellId cell, ConId con)
+{
+	Cell *c = cell_at(s, cell);
+	if (!c->broken)
+		blame(s, E0347, con, "%s is larger than a size may be", axis_text(s, con, cell));
+	cell_at(s, cell)->broken = true;
+}
+
+void cell_set(Solver *s, CellId cell, Size value, bool spelled, Why why)
+{
+	if (size_is_bad(value)) {
+		too_large(s, cell, why.con);
+		return;
+	}
+	Cell *c = cell_at(s, cell);
+	if (size_is_bad(c->value)) {
+		c->value = value;
+		c->born = cell;
+		c->why = why;
+		c->spelled |= spelled;
+		occs_wake(s, &c->occs);
+	} else if (!size_same(c->value, value)) {
+		CellId other = cell_new(s, NULL, why.span);
+		cell_set(s, other, value, spelled, why);
+		cells_equal(s, cell, other, why.con);
+	} else if (spelled) {
+		cell_spell(s, cell);
+	}
+}
+
+void cell_spell(Solver *s, CellId cell)
+{
+	Cell *c = cell_at(s, cell);
+	if (c->spelled)
+		return;
+	c->spelled = true;
+	occs_wake(s, &c->occs);
+}
+
+void cell_label(Solver *s, CellId cell, Sym label, ConId con)
+{
+	Cell *c = cell_at(s, cell);
+	(void)con;
+	if (!label || c->label)
+		return;
+	c->label = label;
+	c->label_born = cell;
+	occs_wake(s, &c->occs);
+}
+
+/* ---- merging ---- */
+
+/* Makes `cell` the root of its tree of merges: only parent links on its path turn round. */
+static void proof_reroot(Solver *s, CellId cell)
+{
+	CellId to = NONE;
+	ConId con = NONE;
+	while (cell != NONE) {
+		Cell *c = &s->cells.at[cell];
+		CellId next = c->proof;
+		ConId next_con = c->proof_con;
+		c->proof = to;
+		c->proof_con = con;
+		to = cell;
+		con = next_con;
+		cell = next;
+	}
+}
+
+static bool clash(Solver *s, CellId a, CellId b, ConId con)
+{
+	Cell *x = cell_at(s, a), *y = cell_at(s, b);
+	bool broken = x->broken || y->broken;
+	if (x->label && y->label && x->label != y->label) {
+		if (!broken) {
+			blame(s, E0304, con, "%s is labelled '%s' and '%s'", axis_text(s, con, a), x->label,
+			      y->label);
+			blame_born(s, x->label_born);
+			blame_born(s, y->label_born);
+		}
+	} else if (!size_is_bad(x->value) && !size_is_bad(y->value) &&
+		   sizes_differ(s->sizes, x->value, y->value)) {
+		if (!broken)
+			blame_sizes(s, a, b, con);
+	} else {
+		return false;
+	}
+	cell_at(s, a)->broken = cell_at(s, b)->broken = true;
+	return true;
+}
+
+static void merge_bounds(Solver *s, Cell *to, const Cell *from)
+{
+	if (from->bound_kind == BOUND_NONE)
+		return;
+	if (to->bound_kind == BOUND_NONE) {
+		to->bound = from->bound;
+		to->bound_from = from->bound_from;
+		to->bound_con = from->bound_con;
+		to->bound_kind = from->bound_kind;
+	} else if (!size_same(to->bound, from->bound)) {
+		to->bound_kind = BOUND_MIXED;
+		if (size_is_bad(to->value) && sizes_differ(s->sizes, to->bound, from->bound)) {
+			to->value = size_const(s->sizes, 1);
+			to->born = (CellId)(to - s->cells.at);
+			to->why = (Why){WHY_JOIN, from->bound_con, from->bound_from, SPAN_NONE, NULL};
+		}
+	}
+}
+
+/* What others may act on. */
+static bool same_state(const Cell *a, const Cell *b)
+{
+	return size_same(a->value, b->value) && a->label == b->label && a->spelled == b->spelled &&
+	       a->bound_kind == b->bound_kind && size_same(a->bound, b->bound);
+}
+
+static void merge_into(Solver *s, CellId root, CellId child)
+{
+	Cell *to = &s->cells.at[root], *from = &s->cells.at[child];
+	Cell before = *to;
+	bool known = !size_is_bad(to->value);
+
+	if (!size_is_bad(from->value) && (!known || size_before(s, from->value, to->value))) {
+		to->value = from->value;
+		to->born = from->born;
+		to->why = from->why;
+	}
+	if (!to->label && from->label) {
+		to->label = from->label;
+		to->label_born = from->label_born;
+	}
+	to->spelled |= from->spelled;
+	to->terminal |= from->terminal;
+	to->param |= from->param;
+	to->may_be_empty |= from->may_be_empty;
+	to->is_index &= from->is_index;
+	to->broken |= from->broken;
+	merge_bounds(s, to, from);
+	bool wake_to = !same_state(to, &before);
+	if (wake_to)
+		occs_wake(s, &before.occs);
+	if (!wake_to || !same_state(to, from)) /* a relation may now have one unknown instead of two */
+		occs_wake(s, &from->occs);
+	occs_append(&s->cells.at[root].occs, &from->occs);
+	from->parent = root;
+	to->rank += from->rank;
+}
+
+void cells_equal(Solver *s, CellId a, CellId b, ConId con)
+{
+	CellId x = cell_root(s, a), y = cell_root(s, b);
+	if (x == y || clash(s, a, b, con))
+		return;
+	if (s->cells.at[x].rank < s->cells.at[y].rank) {
+		CellId t = x;
+		x = y, y = t;
+		t = a, a = b, b = t;
+	}
+	proof_reroot(s, b);
+	s->cells.at[b].proof = a;
+	s->cells.at[b].proof_con = con;
+	merge_into(s, x, y);
+}
+
+/* ---- inequalities ---- */
+
+static void add_bound(Solver *s, CellId opnd, Size bound, CellId from, BoundKind kind, ConId con)
+{
+	Cell *c = cell_at(s, opnd);
+	if (c->bound_kind != BOUND_NONE && size_same(c->bound, bound) && kind != BOUND_MIXED)
+		return;
+	if (c->bound_kind == BOUND_MIXED && !sizes_differ(s->sizes, c->bound, bound))
+		return;
+	BoundKind was = c->bound_kind;
+	Cell other = {.bound = bound, .bound_from = from, .bound_con = con, .bound_kind = kind};
+	bool known = !size_is_bad(c->value);
+	merge_bounds(s, c, &other);
+	if (kind == BOUND_MIXED)
+		c->bound_kind = BOUND_MIXED;
+	if (c->bound_kind != was || known != !size_is_bad(c->value))
+		occs_wake(s, &c->occs);
+}
+
+void cell_refines(Solver *s, CellId res, CellId opnd, ConId con)
+{
+	if (cell_root(s, res) == cell_root(s, opnd))
+		return;
+	uint32_t id = (uint32_t)s->edges.n;
+	PUSH(s->arena, s->edges, ((Edge){.res = res, .opnd = opnd, .con = con}));
+	occs_add(s, &cell_at(s, res)->occs, OCC_EDGE, id);
+	occs_add(s, &cell_at(s, opnd)->occs, OCC_EDGE, id);
+	edge_wake(s, id);
+}
+
+void edge_run(Solver *s, uint32_t id)
+{
+	Edge *e = &s->edges.at[id];
+	if (e->dead)
+		return;
+	if (cell_root(s, e->res) == cell_root(s, e->opnd)) {
+		e->dead = true;
+	} else if (cell_solid(s, e->opnd)) {
+		e->dead = true;
+		cells_equal(s, e->res, e->opnd, e->con);
+	} else if (!cell_known(s, e->opnd)) {
+		const Cell *res = cell_at(s, e->res);
+		if (!size_is_bad(res->value))
+			add_bound(s, e->opnd, res->value, e->res, BOUND_ONE, e->con);
+		else if (res->bound_kind != BOUND_NONE)
+			add_bound(s, e->opnd, res->bound, res->bound_from, res->bound_kind, e->con);
+	}
+}

@@ -1,0 +1,357 @@
+/* The constraints of a graph, node by node in the order of the program (C the result, A and B operands;
+ * `refines` is written <=; rows that are the same need no constraint: they are shared):
+ *
+ *   pointwise, two or three operands    C_k <= A_k, C_k <= B_k            for each row k
+ *   pointwise, one operand; cast        C = A
+ *   a * b                               A_input <= B_output, C_batch <= A_batch, C_batch <= B_batch,
+ *                                       C_input = B_input, C_output = A_output
+ *   transpose                           C_input = A_output, C_output = A_input, C_batch = A_batch
+ *   a @ i                               A_batch = size, C_batch;  the other rows shared
+ *   specification                       each row of each operand = the row as written
+ *   stack                               C_row = count, A_row;  all operands have equal rows
+ *   gather                              A_output = size, C_output;  C_input = A_input, C_batch = B_batch
+ *   reshape                             product of A's axes = product of C's
+ */
+#include "infer/solver.h"
+
+#include <string.h>
+
+ConId con_new(Solver *s, Con con)
+{
+	ConId id = (ConId)s->cons.n;
+	PUSH(s->arena, s->cons, con);
+	for (uint32_t i = 0; i < con.ncells; i++) {
+		if (con.cells[i] != NONE)
+			occs_add(s, &cell_at(s, con.cells[i])->occs, OCC_CON, id);
+	}
+	return id;
+}
+
+RowTerm row_open(Solver *s, Sym name, Span span)
+{
+	return (RowTerm){.var = rowvar_new(s, name, span), .pinned = true};
+}
+
+RowTerm row_cells(Solver *s, const CellId *cells, uint32_t n)
+{
+	RowTerm row = {.var = NONE, .ntrail = n};
+	row.trail = ARENA_ARRAY(s->arena, CellId, n + 1);
+	memcpy(row.trail, cells, n * sizeof *cells);
+	return row;
+}
+
+static Span arg_span(const Solver *s, NodeId id, int32_t arg)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	if (arg >= 0 && (uint32_t)arg < node->nargs && node->arg_spans)
+		return node->arg_spans[arg];
+	return span_is_none(node->op_span) ? node->span : node->op_span;
+}
+
+static RowTerm *arg_rows(Solver *s, NodeId id, uint32_t arg)
+{
+	return s->rows[s->graph->nodes.at[id].args[arg]];
+}
+
+static void rows_equal(Solver *s, NodeId node, int32_t arg, RowKind row, RowTerm a, RowTerm b)
+{
+	con_new(s, (Con){.kind = CON_ROW_EQ, .node = node, .arg = arg, .row = row,
+			 .span = arg_span(s, node, arg), .a = a, .b = b});
+}
+
+static void row_refines(Solver *s, NodeId node, int32_t arg, RowKind row, RowTerm res, RowTerm opnd)
+{
+	con_new(s, (Con){.kind = CON_ROW_LE, .node = node, .arg = arg, .row = row,
+			 .span = arg_span(s, node, arg), .a = res, .b = opnd});
+}
+
+/* ---- leaves ---- */
+
+typedef struct RowNames { /* the row variables of one declaration */
+	Sym names[ROW_KINDS];
+	RowVarId vars[ROW_KINDS];
+	uint32_t n;
+} RowNames;
+
+static RowVarId declared_var(Solver *s, RowNames *names, Sym name, Span span)
+{
+	for (uint32_t i = 0; name && i < names->n; i++) {
+		if (names->names[i] == name)
+			return names->vars[i];
+	}
+	RowVarId var = rowvar_new(s, name, span);
+	if (name) {
+		names->names[names->n] = name;
+		names->vars[names->n++] = var;
+	}
+	return var;
+}
+
+static CellId declared_axis(Solver *s, const DeclAxis *axis)
+{
+	CellId cell = axis->size ? size_cell(s, axis->size) : cell_new(s, NULL, axis->span);
+	if (axis->label) { /* a cell of its own: the label is this axis's */
+		if (axis->size && cell_at(s, cell)->born != cell)
+			cell = cell_new(s, NULL, axis->span);
+		cell_label(s, cell, axis->label, NONE);
+	}
+	return cell;
+}
+
+static RowTerm declared_row(Solver *s, const DeclRow *row, Span span, RowNames *names)
+{
+	if (row->open)
+		return row_open(s, NULL, span);
+	uint32_t lead = row->var_at < 0 ? 0 : (uint32_t)row->var_at;
+	RowTerm term = {.var = NONE, .nlead = lead, .ntrail = row->naxes - lead};
+	term.lead = ARENA_ARRAY(s->arena, CellId, row->naxes + 1);
+	term.trail = term.lead + lead;
+	for (uint32_t i = 0; i < row->naxes; i++)
+		term.lead[i] = declared_axis(s, &row->axes[i]);
+	if (row->var_at >= 0) {
+		term.var = declared_var(s, names, row->var, span);
+		term.pinned = true;
+	}
+	return term;
+}
+
+static void mark_terminal(Solver *s, const RowTerm *row, bool param)
+{
+	for (uint32_t i = 0; i < row->nlead + row->ntrail; i++) {
+		Cell *c = cell_at(s, i < row->nlead ? row->lead[i] : row->trail[i - row->nlead]);
+		c->terminal = true;
+		c->param |= param;
+	}
+	if (row->var != NONE) {
+		s->vars.at[row->var].terminal = true;
+		s->vars.at[row->var].param |= param;
+	}
+}
+
+static void generate_leaf(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	bool scalar = node->kind == NODE_SIZE || node->kind == NODE_SCALAR || node->kind == NODE_RANGE;
+	bool terminal = node->kind == NODE_PARAM || node->kind == NODE_OFFSETS || node->kind == NODE_ZEROS;
+	RowNames names = {.n = 0};
+	for (int k = 0; k < ROW_KINDS; k++) {
+		RowTerm *row = &s->rows[id][k];
+		if (node->shape && !scalar)
+			*row = declared_row(s, &node->shape->rows[k], node->shape->span, &names);
+		else
+			*row = scalar ? row_closed() : row_open(s, NULL, node->span);
+		if (terminal)
+			mark_terminal(s, row, node->kind == NODE_PARAM);
+	}
+	if (node->kind == NODE_RANGE) {
+		CellId cell = size_cell(s, node->size_expr);
+		s->rows[id][ROW_OUTPUT] = row_cells(s, &cell, 1);
+	}
+}
+
+/* ---- operations ---- */
+
+/* A row of a parameter that this use could not do without. */
+static void must_know(Solver *s, const RowTerm *row)
+{
+	if (row->var != NONE)
+		s->vars.at[rowvar_root(s, row->var)].must = true;
+}
+
+static void generate_pointwise(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	for (int k = 0; k < ROW_KINDS; k++) {
+		if (node->nargs == 1 && node->target == NODE_NONE) {
+			s->rows[id][k] = arg_rows(s, id, 0)[k];
+			continue;
+		}
+		s->rows[id][k] = row_open(s, NULL, node->span);
+		for (uint32_t i = 0; i < node->nargs; i++)
+			row_refines(s, id, (int32_t)i, (RowKind)k, s->rows[id][k], arg_rows(s, id, i)[k]);
+	}
+}
+
+static void generate_compose(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	RowTerm *a = arg_rows(s, id, 0), *b = arg_rows(s, id, 1), *c = s->rows[id];
+	must_know(s, &a[ROW_OUTPUT]);
+	must_know(s, &b[ROW_OUTPUT]);
+	must_know(s, &b[ROW_INPUT]);
+	row_refines(s, id, 1, ROW_INPUT, a[ROW_INPUT], b[ROW_OUTPUT]);
+	c[ROW_BATCH] = row_open(s, NULL, node->span);
+	row_refines(s, id, 0, ROW_BATCH, c[ROW_BATCH], a[ROW_BATCH]);
+	row_refines(s, id, 1, ROW_BATCH, c[ROW_BATCH], b[ROW_BATCH]);
+	c[ROW_INPUT] = b[ROW_INPUT];
+	c[ROW_OUTPUT] = a[ROW_OUTPUT];
+	if (node->target == NODE_NONE)
+		return;
+	c[ROW_INPUT] = row_open(s, NULL, node->span);
+	c[ROW_OUTPUT] = row_open(s, NULL, node->span);
+	row_refines(s, id, 1, ROW_INPUT, c[ROW_INPUT], b[ROW_INPUT]);
+	row_refines(s, id, 0, ROW_OUTPUT, c[ROW_OUTPUT], a[ROW_OUTPUT]);
+}
+
+static void generate_transpose(Solver *s, NodeId id)
+{
+	RowTerm *a = arg_rows(s, id, 0);
+	s->rows[id][ROW_BATCH] = a[ROW_BATCH];
+	s->rows[id][ROW_INPUT] = a[ROW_OUTPUT];
+	s->rows[id][ROW_OUTPUT] = a[ROW_INPUT];
+}
+
+/* [cell, rest] */
+static RowTerm prepend(Solver *s, CellId cell, RowTerm rest)
+{
+	RowTerm row = rest;
+	bool closed = rest.var == NONE && !rest.nlead;
+	uint32_t n = (closed ? rest.ntrail : rest.nlead) + 1;
+	CellId *cells = ARENA_ARRAY(s->arena, CellId, n);
+	cells[0] = cell;
+	memcpy(cells + 1, closed ? rest.trail : rest.lead, (n - 1) * sizeof *cells);
+	row.pinned = false;
+	if (closed) {
+		row.trail = cells;
+		row.ntrail = n;
+	} else {
+		row.lead = cells;
+		row.nlead = n;
+	}
+	return row;
+}
+
+static void generate_slice(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	RowTerm *a = arg_rows(s, id, 0);
+	CellId size = cell_new(s, NULL, node->arg_spans[0]);
+	memcpy(s->rows[id], a, sizeof s->rows[id]);
+	s->rows[id][ROW_BATCH] = row_open(s, NULL, node->span);
+	must_know(s, &a[ROW_BATCH]);
+	rows_equal(s, id, 0, ROW_BATCH, a[ROW_BATCH], prepend(s, size, s->rows[id][ROW_BATCH]));
+	if (node->nargs > 1)
+		return;
+	CellId *cells = ARENA_ARRAY(s->arena, CellId, 1);
+	cells[0] = size;
+	con_new(s, (Con){.kind = CON_AT_LEAST, .node = id, .arg = 0, .row = ROW_BATCH,
+			 .span = arg_span(s, id, -1), .cells = cells, .ncells = 1,
+			 .number = node->slice_index + 1});
+}
+
+static void generate_stack(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	RowTerm *a = arg_rows(s, id, 0);
+	memcpy(s->rows[id], a, sizeof s->rows[id]);
+	for (int k = 0; k < ROW_KINDS; k++) {
+		must_know(s, &a[k]);
+		for (uint32_t i = 1; i < node->nargs; i++) {
+			must_know(s, &arg_rows(s, id, i)[k]);
+			rows_equal(s, id, (int32_t)i, (RowKind)k, arg_rows(s, id, i)[k], a[k]);
+		}
+	}
+	CellId count = cell_written(s, size_const(s->sizes, node->nargs), false, node->span);
+	cell_label(s, count, node->stack_label, NONE);
+	s->rows[id][node->stack_row] = prepend(s, count, a[node->stack_row]);
+}
+
+static void generate_gather(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	RowTerm *table = arg_rows(s, id, 0), *ids = arg_rows(s, id, 1);
+	CellId size = cell_new(s, NULL, node->arg_spans[0]);
+	RowTerm rest = row_open(s, NULL, node->span);
+	for (int k = 0; k < ROW_KINDS; k++)
+		must_know(s, &table[k]);
+	rows_equal(s, id, 0, ROW_BATCH, table[ROW_BATCH], row_closed());
+	rows_equal(s, id, 0, ROW_OUTPUT, table[ROW_OUTPUT], prepend(s, size, rest));
+	rows_equal(s, id, 1, ROW_INPUT, ids[ROW_INPUT], row_closed());
+	rows_equal(s, id, 1, ROW_OUTPUT, ids[ROW_OUTPUT], row_closed());
+	s->rows[id][ROW_BATCH] = ids[ROW_BATCH];
+	s->rows[id][ROW_INPUT] = table[ROW_INPUT];
+	s->rows[id][ROW_OUTPUT] = rest;
+}
+
+static void product_of(Solver *s, NodeId id, int32_t arg, CellId total, const RowTerm *rows)
+{
+	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
+	Con con = {.kind = CON_PRODUCT, .node = id, .arg = arg, .span = arg_span(s, id, arg), .ncells = 1,
+		   .nrows = ROW_KINDS};
+	con.cells = ARENA_ARRAY(s->arena, CellId, 1);
+	con.rows = ARENA_ARRAY(s->arena, RowTerm, ROW_KINDS);
+	con.cells[0] = total;
+	for (int k = 0; k < ROW_KINDS; k++)
+		con.rows[k] = rows[storage[k]];
+	con_new(s, con);
+}
+
+static void generate_reshape(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	CellId total = cell_new(s, NULL, node->span);
+	for (int k = 0; k < ROW_KINDS; k++) {
+		s->rows[id][k] = row_open(s, NULL, node->span);
+		mark_terminal(s, &s->rows[id][k], false);
+		s->vars.at[s->rows[id][k].var].shaped = true;
+		must_know(s, &arg_rows(s, id, 0)[k]);
+	}
+	product_of(s, id, 0, total, arg_rows(s, id, 0));
+	product_of(s, id, -1, total, s->rows[id]);
+}
+
+static void generate_spec_node(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		for (int k = 0; k < ROW_KINDS; k++)
+			must_know(s, &arg_rows(s, id, i)[k]);
+	}
+	generate_spec(s, id);
+}
+
+static void generate_node(Solver *s, NodeId id)
+{
+	switch (s->graph->nodes.at[id].kind) {
+	case NODE_POINTWISE:
+	case NODE_CAST: generate_pointwise(s, id); break;
+	case NODE_COMPOSE: generate_compose(s, id); break;
+	case NODE_TRANSPOSE: generate_transpose(s, id); break;
+	case NODE_SLICE: generate_slice(s, id); break;
+	case NODE_SPEC:
+	case NODE_BLOCK:
+	case NODE_ARGMAX: generate_spec_node(s, id); break;
+	case NODE_STACK: generate_stack(s, id); break;
+	case NODE_GATHER: generate_gather(s, id); break;
+	case NODE_RESHAPE: generate_reshape(s, id); break;
+	default: generate_leaf(s, id);
+	}
+}
+
+static void generate_requires(Solver *s)
+{
+	for (size_t i = 0; i < s->graph->requires.n; i++) {
+		const Require *r = &s->graph->requires.at[i];
+		bool spelled = false, a = false, b = false;
+		size_of_expr(s, r->a, &spelled, &a);
+		size_of_expr(s, r->b, &spelled, &b);
+		if (r->op != REQUIRE_EQ || (!a && !b))
+			continue; /* a guard, when all captured sizes are known */
+		CellId *cells = ARENA_ARRAY(s->arena, CellId, 2);
+		cells[0] = size_cell(s, r->a);
+		cells[1] = size_cell(s, r->b);
+		con_new(s, (Con){.kind = CON_CELL_EQ, .node = NODE_NONE, .arg = -1, .span = r->span,
+				 .cells = cells, .ncells = 2});
+	}
+}
+
+void generate(Solver *s)
+{
+	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
+		const Node *node = &s->graph->nodes.at[id];
+		generate_node(s, id);
+		for (int k = 0; node->target != NODE_NONE && k < ROW_KINDS; k++)
+			rows_equal(s, id, -1, (RowKind)k, s->rows[id][k], s->rows[node->target][k]);
+	}
+	generate_requires(s);
+}

@@ -1,0 +1,119 @@
+/* Sizes as written: to a size where all is written, to cells and relations where a captured size occurs.
+ * Quotients and differences ask for guards: that they divide, that they are not negative.
+ */
+#include "infer/solver.h"
+
+#include <inttypes.h>
+
+static void ask(Solver *s, GuardKind kind, Size a, Size b, Span span)
+{
+	PUSH(s->arena, s->asked, ((Guard){kind, a, b, span, SPAN_NONE, NULL}));
+}
+
+static Size quotient(Solver *s, Size a, Size b, Span span)
+{
+	int64_t x, y;
+	bool cb = size_is_const(s->sizes, b, &y);
+	if (cb && y == 0) {
+		blame_at(s, E0346, span, "this size is divided by 0");
+		return SIZE_BAD;
+	}
+	if (cb && size_is_const(s->sizes, a, &x) && x % y != 0) {
+		blame_at(s, E0341, span, "%" PRId64 " is not a multiple of %" PRId64, x, y);
+		return SIZE_BAD;
+	}
+	ask(s, GUARD_DIVIDES, a, b, span);
+	return size_div(s->sizes, a, b);
+}
+
+static Size captured_size(Solver *s, CaptureId id, bool *captured)
+{
+	CellId cell = s->captures[id];
+	if (cell != NONE && cell_known(s, cell))
+		return cell_value(s, cell);
+	*captured = true;
+	return SIZE_BAD;
+}
+
+static Size evaluate(Solver *s, const SizeExpr *e, bool *spelled, bool *captured)
+{
+	switch (e->kind) {
+	case SX_NUMBER: return size_const(s->sizes, e->number);
+	case SX_FIXED: *spelled = true; return size_const(s->sizes, e->number);
+	case SX_DIM: *spelled = true; return size_dim(s->sizes, e->dim);
+	case SX_CAPTURE: return captured_size(s, e->capture, captured);
+	default: break;
+	}
+	Size a = evaluate(s, e->a, spelled, captured), b = evaluate(s, e->b, spelled, captured);
+	if (size_is_bad(a) || size_is_bad(b))
+		return SIZE_BAD;
+	switch (e->kind) {
+	case SX_ADD: return size_add(s->sizes, a, b);
+	case SX_SUB: return size_sub(s->sizes, a, b);
+	case SX_MUL: return size_mul(s->sizes, a, b);
+	default: return quotient(s, a, b, e->span);
+	}
+}
+
+Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured)
+{
+	int errors = s->nerrors;
+	int64_t value;
+	Size size = evaluate(s, expr, spelled, captured);
+	if (*captured || s->nerrors > errors)
+		return SIZE_BAD;
+	if (size_is_bad(size)) {
+		blame_at(s, E0347, expr->span, "this size is too large, or has too many terms");
+	} else if (size_is_const(s->sizes, size, &value) && value < 0) {
+		blame_at(s, E0346, expr->span, "this size is %" PRId64 ", and a size cannot be negative", value);
+		return SIZE_BAD;
+	} else if (!size_ge(s->sizes, size, size_const(s->sizes, 0))) {
+		ask(s, GUARD_GE, size, size_const(s->sizes, 0), expr->span);
+	}
+	return size;
+}
+
+static CellId relation(Solver *s, ConKind kind, CellId result, CellId a, CellId b, Span span)
+{
+	CellId *cells = ARENA_ARRAY(s->arena, CellId, 3);
+	cells[0] = result, cells[1] = a, cells[2] = b;
+	con_new(s, (Con){.kind = kind, .node = NODE_NONE, .arg = -1, .span = span, .cells = cells, .ncells = 3});
+	return result;
+}
+
+/* A tree with captured sizes: one cell a step. */
+static CellId tree_cell(Solver *s, const SizeExpr *e)
+{
+	if (e->kind == SX_CAPTURE) {
+		if (s->captures[e->capture] == NONE) {
+			const Capture *capture = &s->graph->captures.at[e->capture];
+			s->captures[e->capture] = cell_new(s, capture->name, capture->span);
+		}
+		return s->captures[e->capture];
+	}
+	if (!e->a)
+		return size_cell(s, e);
+	CellId a = tree_cell(s, e->a), b = tree_cell(s, e->b);
+	CellId cell = cell_new(s, NULL, e->span);
+	switch (e->kind) {
+	case SX_ADD: return relation(s, CON_ADD, cell, a, b, e->span);
+	case SX_SUB: relation(s, CON_ADD, a, cell, b, e->span); return cell;
+	case SX_MUL: return relation(s, CON_MUL, cell, a, b, e->span);
+	default: relation(s, CON_MUL, a, cell, b, e->span); return cell;
+	}
+}
+
+CellId size_cell(Solver *s, const SizeExpr *expr)
+{
+	bool spelled = false, captured = false;
+	int errors = s->nerrors;
+	Size size = size_of_expr(s, expr, &spelled, &captured);
+	if (captured)
+		return tree_cell(s, expr);
+	if (s->nerrors > errors) {
+		CellId cell = cell_new(s, NULL, expr->span);
+		cell_at(s, cell)->broken = true;
+		return cell;
+	}
+	return cell_written(s, size, spelled, expr->span);
+}

@@ -1,0 +1,165 @@
+/* Inference from end to end: generate, solve, read off shapes and letters, collect guards, derive
+ * projections.
+ *
+ * A shuffled run that fails is repeated in the order of the program, which gives the messages; it must
+ * then fail too.
+ */
+#include "infer/trace.h"
+
+static Solver *solve(const Graph *graph, Arena *perm, Diags *diags, uint64_t shuffle)
+{
+	Solver *s = solver_new(graph, perm, diags);
+	generate(s);
+	if (s->nerrors == 0)
+		solver_run(s, STAGES, shuffle);
+	return s;
+}
+
+/* ---- the result ---- */
+
+static void read_row(Solver *s, const RowTerm *term, Row *row)
+{
+	FlatRow f;
+	row_flatten(s, term, &f);
+	if (f.var != NONE)
+		BUG("a row is open after the last stage");
+	row->n = f.nlead + f.ntrail;
+	row->axes = ARENA_ARRAY(s->arena, Axis, row->n + 1);
+	for (uint32_t i = 0; i < row->n; i++) {
+		const Cell *c = cell_at(s, flat_at(&f, i));
+		if (size_is_bad(c->value))
+			BUG("a size is open after the last stage");
+		row->axes[i] = (Axis){c->value, c->label, cell_stretches(s, flat_at(&f, i))};
+	}
+}
+
+static void read_shapes(Solver *s, Inference *inference)
+{
+	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
+		for (int k = 0; k < ROW_KINDS; k++)
+			read_row(s, &s->rows[id][k], &inference->shapes[id].rows[k]);
+	}
+	for (size_t i = 0; i < s->graph->captures.n; i++) {
+		if (s->captures[i] != NONE)
+			inference->captures[i] = cell_value(s, s->captures[i]);
+	}
+}
+
+static void read_letters(Solver *s, Inference *inference)
+{
+	LetterSize *all = ARENA_ARRAY(s->arena, LetterSize, s->letters.n + 1);
+	for (size_t i = 0; i < s->letters.n; i++) {
+		const LetterCell *l = &s->letters.at[i];
+		all[i] = (LetterSize){l->letter, cell_value(s, l->cell)};
+		LetterSizes *of = &inference->letters[l->node];
+		if (of->n++ == 0)
+			of->at = &all[i];
+	}
+}
+
+/* ---- what is checked of the result ---- */
+
+static bool written_symbolic(const Solver *s, const DeclRow *row, uint32_t i, uint32_t n)
+{
+	if (row->open)
+		return false;
+	uint32_t lead = row->var_at < 0 ? 0 : (uint32_t)row->var_at, trail = row->naxes - lead;
+	const DeclAxis *axis = i < lead ? &row->axes[i] : i >= n - trail ? &row->axes[row->naxes - (n - i)] : NULL;
+	(void)s;
+	return axis && axis->size;
+}
+
+/* A parameter depends on a symbolic size only where its declaration says so. */
+static void check_param(Solver *s, const Inference *inference, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	int64_t value;
+	for (int k = 0; k < ROW_KINDS; k++) {
+		const Row *row = &inference->shapes[id].rows[k];
+		for (uint32_t i = 0; i < row->n; i++) {
+			if (size_is_const(s->sizes, row->axes[i].size, &value) ||
+			    written_symbolic(s, &node->shape->rows[k], i, row->n))
+				continue;
+			blame_at(s, E0309, span_is_none(node->name_span) ? node->span : node->name_span,
+				 "%s axis %u of parameter '%s' would be %s, known only when the program runs",
+				 row_kind_text((RowKind)k), i + 1, node->name ? node->name : "?",
+				 size_text(s->arena, s->sizes, row->axes[i].size));
+			FlatRow f;
+			row_flatten(s, &s->rows[id][k], &f);
+			blame_born(s, flat_at(&f, i));
+			blame_sites(s, id);
+		}
+	}
+}
+
+static void warn_chosen(Solver *s, Diags *diags)
+{
+	for (size_t i = 0; i < s->letters.n; i++) {
+		const LetterCell *l = &s->letters.at[i];
+		const Cell *c = cell_at(s, l->cell);
+		if (l->only_result && c->why.kind == WHY_RULE && c->why.from == NONE)
+			diag(diags, W0302, l->span, "only the result has '%s', and nothing gives it a size: it is %s",
+			     l->letter, cell_size_text(s, l->cell));
+	}
+	for (size_t i = 0; i < s->events.n; i++) {
+		const Spot *spot = &s->events.at[i].spot;
+		if (spot->cell == NONE || spot->node == NODE_NONE || s->events.at[i].stage < 5)
+			continue;
+		const Cell *c = cell_at(s, spot->cell);
+		const Node *node = &s->graph->nodes.at[spot->node];
+		if (c->why.kind == WHY_RULE && c->why.from == NONE && !c->is_index && !c->param && !c->name)
+			diag(diags, W0301, node->span, "%s axis %u of %s is %s because nothing determines it",
+			     row_kind_text(spot->row), spot->axis + 1, tensor_text(s, spot->node, -1),
+			     cell_size_text(s, spot->cell));
+	}
+}
+
+static bool is_operation(NodeKind kind) { return kind >= NODE_POINTWISE; }
+
+Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferOptions *options)
+{
+	int errors = diags->nerrors;
+	uint64_t shuffle = options ? options->shuffle : 0;
+	Solver *s = solve(graph, perm, shuffle ? NULL : diags, shuffle);
+	if (s->nerrors > 0) {
+		if (shuffle && solve(graph, perm, diags, 0)->nerrors == 0)
+			BUG("inference fails in one order of the constraints and not in another");
+		return NULL;
+	}
+	s->diags = diags;
+	size_t n = graph->nodes.n;
+	Inference *inference = ARENA_NEW(perm, Inference);
+	inference->graph = graph;
+	inference->sizes = graph->sizes;
+	inference->shapes = ARENA_ARRAY(perm, Shape, n + 1);
+	inference->projs = ARENA_ARRAY(perm, Proj *, n + 1);
+	inference->letters = ARENA_ARRAY(perm, LetterSizes, n + 1);
+	inference->captures = ARENA_ARRAY(perm, Size, graph->captures.n + 1);
+	inference->trace = ARENA_NEW(perm, Trace);
+	*inference->trace = (Trace){s, diags->sources};
+	read_shapes(s, inference);
+	read_letters(s, inference);
+	for (NodeId id = 0; id < n; id++) {
+		if (graph->nodes.at[id].kind == NODE_PARAM)
+			check_param(s, inference, id);
+	}
+	guards_collect(s, inference);
+	if (s->nerrors > 0)
+		return NULL;
+	warn_chosen(s, diags);
+	for (NodeId id = 0; id < n; id++) {
+		if (graph->nodes.at[id].used && is_operation(graph->nodes.at[id].kind))
+			inference->projs[id] = proj_derive(inference, id, perm, diags);
+	}
+	return diags->nerrors > errors ? NULL : inference;
+}
+
+void infer_dump_shapes(FILE *out, const Inference *inference)
+{
+	for (size_t i = 0; i < inference->graph->listing.n; i++) {
+		const Listing *l = &inference->graph->listing.at[i];
+		fprintf(out, "%s : %s ", l->name, dtype_name(inference->graph->nodes.at[l->node].dtype));
+		shape_print(out, inference->sizes, &inference->shapes[l->node]);
+		fputc('\n', out);
+	}
+}

@@ -1,0 +1,331 @@
+/* Relations between cells: affine axes, concatenated axes, products of two sizes, least sizes.
+ *
+ * Each is solved for any one unknown as soon as the others are known. A constant that does not divide
+ * or fit is an error here; a symbolic one is asked for as a guard when all is solved (guards.c).
+ *
+ * An affine axis (language: specifications; o is `over`):
+ *   valid          in = stride*(o - 1) + 1 + (k - 1)*dilation + offset
+ *   padded         in = stride*o
+ *   no kernel      in = stride*o, or stride*(o - 1) + offset + 1 where offset >= stride
+ * With the marks `<+?` and `=+?` in does not follow from o: the closing rules choose the least one.
+ */
+#include "infer/solver.h"
+
+#include <inttypes.h>
+
+/* ---- the formulas ---- */
+
+Size affine_window(Sizes *sizes, const SpecAxis *axis, Size k)
+{
+	if (axis->kernel && (axis->mark == MARK_VALID || axis->mark == MARK_VALID_FLOOR)) {
+		Size span = size_scale(sizes, size_plus(sizes, k, -1), axis->dilation);
+		return size_plus(sizes, size_plus(sizes, span, 1), axis->offset);
+	}
+	if (!axis->kernel && axis->offset >= axis->stride)
+		return size_plus(sizes, size_const(sizes, axis->offset), 1);
+	return SIZE_BAD;
+}
+
+Size affine_in(Sizes *sizes, const SpecAxis *axis, Size over, Size k)
+{
+	Size window = affine_window(sizes, axis, k);
+	if (size_is_bad(window))
+		return size_scale(sizes, over, axis->stride);
+	return size_add(sizes, size_scale(sizes, size_plus(sizes, over, -1), axis->stride), window);
+}
+
+Size affine_dividend(Sizes *sizes, const SpecAxis *axis, Size in, Size k)
+{
+	if (axis->mark == MARK_VALID_FLOOR || axis->mark == MARK_PADDED_CEIL)
+		return SIZE_BAD;
+	Size window = affine_window(sizes, axis, k);
+	return size_is_bad(window) ? in : size_sub(sizes, in, window);
+}
+
+Size affine_over(Sizes *sizes, const SpecAxis *axis, Size in, Size k)
+{
+	Size window = affine_window(sizes, axis, k);
+	if (axis->mark == MARK_PADDED_CEIL)
+		return size_ceil(sizes, in, axis->stride);
+	if (size_is_bad(window))
+		return size_div(sizes, in, size_const(sizes, axis->stride));
+	Size rest = size_sub(sizes, in, window);
+	Size steps = axis->mark == MARK_VALID_FLOOR ? size_floor(sizes, rest, axis->stride)
+						    : size_div(sizes, rest, size_const(sizes, axis->stride));
+	return size_plus(sizes, steps, 1);
+}
+
+Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over)
+{
+	Size last = size_scale(sizes, size_plus(sizes, over, -1), axis->stride);
+	Size span = size_plus(sizes, size_sub(sizes, in, last), -1 - axis->offset);
+	return size_plus(sizes, size_div(sizes, span, size_const(sizes, axis->dilation)), 1);
+}
+
+/* ---- deriving ---- */
+
+static bool relation_spelled(Solver *s, const Con *con, CellId except)
+{
+	for (uint32_t i = 0; i < con->ncells; i++) {
+		if (con->cells[i] != NONE && con->cells[i] != except && cell_at(s, con->cells[i])->spelled)
+			return true;
+	}
+	return false;
+}
+
+static void derive(Solver *s, ConId id, CellId cell, Size value)
+{
+	const Con *con = &s->cons.at[id];
+	if (!size_is_bad(value) && size_same(cell_value(s, cell), value))
+		return;
+	s->cons.at[id].derived = true;
+	cell_set(s, cell, value, relation_spelled(s, con, cell),
+		 (Why){.kind = WHY_RELATION, .con = id, .from = NONE, .span = con->span});
+}
+
+static bool broken(Solver *s, const Con *con)
+{
+	for (uint32_t i = 0; i < con->ncells; i++) {
+		if (con->cells[i] != NONE && cell_at(s, con->cells[i])->broken)
+			return true;
+	}
+	return false;
+}
+
+/* Gives the error once: what follows from a broken class is not reported. */
+static bool may_blame(Solver *s, ConId id)
+{
+	Con *con = &s->cons.at[id];
+	if (broken(s, con) || con->done)
+		return false;
+	con->done = true;
+	for (uint32_t i = 0; i < con->ncells; i++) {
+		if (con->cells[i] != NONE)
+			cell_at(s, con->cells[i])->broken = true;
+	}
+	return true;
+}
+
+static bool negative(Solver *s, Size size)
+{
+	int64_t value;
+	return size_is_const(s->sizes, size, &value) && value < 0;
+}
+
+static bool indivisible(Solver *s, Size a, int64_t by)
+{
+	int64_t value;
+	return size_is_const(s->sizes, a, &value) && value % by != 0;
+}
+
+/* ---- affine axes ---- */
+
+static void affine_blame_fit(Solver *s, ConId id, Size in, Size window)
+{
+	if (!may_blame(s, id))
+		return;
+	const Con *con = &s->cons.at[id];
+	blame(s, E0342, id, "the window spans %s elements, and the axis has only %s", size_text(s->arena, s->sizes, window),
+	      size_text(s->arena, s->sizes, in));
+	blame_born(s, con->cells[0]);
+	if (con->cells[2] != NONE)
+		blame_born(s, con->cells[2]);
+}
+
+static void affine_blame_divide(Solver *s, ConId id, Size in, Size dividend)
+{
+	if (!may_blame(s, id))
+		return;
+	const Con *con = &s->cons.at[id];
+	const SpecAxis *axis = con->axis;
+	int64_t rest = 0, size = 0;
+	size_is_const(s->sizes, dividend, &rest);
+	size_is_const(s->sizes, in, &size);
+	int64_t over = ((rest % axis->stride) + axis->stride) % axis->stride;
+	blame(s, E0341, id, "an axis of %" PRId64 " does not divide into steps of %" PRId64 ": %" PRId64 " left over",
+	      size, axis->stride, over);
+	blame_born(s, con->cells[0]);
+	if (con->cells[2] != NONE && axis->mark == MARK_VALID)
+		blame_born(s, con->cells[2]);
+	if (!s->diags)
+		return;
+	diag_note(s->diags, con->span, "%" PRId64 " or %" PRId64 " elements would divide", size - over,
+		  size - over + axis->stride);
+	if (axis->mark == MARK_VALID)
+		diag_note(s->diags, con->span, "'<+?' instead of '<+' leaves the rest unread");
+	if (axis->mark == MARK_PADDED)
+		diag_note(s->diags, con->span, "'=+?' instead of '=+' takes one more, partial step");
+}
+
+static void affine_from_in(Solver *s, ConId id, Size in, Size k)
+{
+	const Con *con = &s->cons.at[id];
+	Size window = affine_window(s->sizes, con->axis, k);
+	Size dividend = affine_dividend(s->sizes, con->axis, in, k);
+	if (!size_is_bad(window) && negative(s, size_sub(s->sizes, in, window)))
+		affine_blame_fit(s, id, in, window);
+	else if (!size_is_bad(dividend) && indivisible(s, dividend, con->axis->stride))
+		affine_blame_divide(s, id, in, dividend);
+	else
+		derive(s, id, con->cells[1], affine_over(s->sizes, con->axis, in, k));
+}
+
+static void affine_kernel_from(Solver *s, ConId id, Size in, Size over)
+{
+	const Con *con = &s->cons.at[id];
+	Size last = size_scale(s->sizes, size_plus(s->sizes, over, -1), con->axis->stride);
+	Size span = size_plus(s->sizes, size_sub(s->sizes, in, last), -1 - con->axis->offset);
+	if (!negative(s, span) && !indivisible(s, span, con->axis->dilation)) {
+		derive(s, id, con->cells[2], affine_kernel(s->sizes, con->axis, in, over));
+	} else if (may_blame(s, id)) {
+		blame(s, E0343, id, "no size of '%s' fits: %s elements in %s steps of %" PRId64, con->axis->kernel,
+		      size_text(s->arena, s->sizes, in), size_text(s->arena, s->sizes, over), con->axis->stride);
+		blame_born(s, con->cells[0]);
+		blame_born(s, con->cells[1]);
+	}
+}
+
+void affine_run(Solver *s, ConId id)
+{
+	const Con *con = &s->cons.at[id];
+	const SpecAxis *axis = con->axis;
+	bool valid = axis->kernel && (axis->mark == MARK_VALID || axis->mark == MARK_VALID_FLOOR);
+	Size in = cell_value(s, con->cells[0]), over = cell_value(s, con->cells[1]);
+	Size k = con->cells[2] != NONE ? cell_value(s, con->cells[2]) : SIZE_BAD;
+	bool rounds = axis->mark == MARK_VALID_FLOOR || axis->mark == MARK_PADDED_CEIL;
+	if (!size_is_bad(in) && (!valid || !size_is_bad(k)))
+		affine_from_in(s, id, in, k);
+	else if (!size_is_bad(over) && (!valid || !size_is_bad(k)) && !rounds)
+		derive(s, id, con->cells[0], affine_in(s->sizes, axis, over, k));
+	else if (!size_is_bad(in) && !size_is_bad(over) && axis->mark == MARK_VALID)
+		affine_kernel_from(s, id, in, over);
+}
+
+/* ---- sums ---- */
+
+static void concat_blame(Solver *s, ConId id, Size whole, Size sum)
+{
+	if (!may_blame(s, id))
+		return;
+	blame(s, E0344, id, "the parts have %s elements together, more than the %s of the axis",
+	      size_text(s->arena, s->sizes, sum), size_text(s->arena, s->sizes, whole));
+	const Con *con = &s->cons.at[id];
+	for (uint32_t i = 0; i < con->ncells; i++) {
+		if (cell_known(s, con->cells[i]))
+			blame_born(s, con->cells[i]);
+	}
+}
+
+void concat_run(Solver *s, ConId id)
+{
+	const Con *con = &s->cons.at[id];
+	Size whole = cell_value(s, con->cells[0]);
+	Size sum = size_const(s->sizes, con->number);
+	CellId open = NONE;
+	int64_t times = 0;
+	bool several = false;
+	for (uint32_t i = 1; i < con->ncells; i++) {
+		CellId part = cell_root(s, con->cells[i]);
+		if (cell_known(s, part)) {
+			sum = size_add(s->sizes, sum, cell_value(s, part));
+		} else {
+			several |= open != NONE && open != part;
+			open = part;
+			times++;
+		}
+	}
+	Size rest = size_is_bad(whole) ? SIZE_BAD : size_sub(s->sizes, whole, sum);
+	if (!size_is_bad(rest) && negative(s, rest))
+		concat_blame(s, id, whole, sum);
+	else if (open == NONE)
+		derive(s, id, con->cells[0], sum);
+	else if (!size_is_bad(rest) && size_is(s->sizes, rest, 0))
+		for (uint32_t i = 1; i < con->ncells; i++) {
+			if (!cell_known(s, con->cells[i]))
+				derive(s, id, con->cells[i], rest);
+		}
+	else if (!size_is_bad(rest) && !several && !indivisible(s, rest, times))
+		derive(s, id, open, size_div(s->sizes, rest, size_const(s->sizes, times)));
+	else if (!size_is_bad(rest) && !several)
+		concat_blame(s, id, whole, sum);
+}
+
+/* Two ways to write one axis as parts that are all unknown: the parts are paired in order, and what one
+ * side has more is empty. Common parts cancel. True when that decided something. */
+bool concat_pair(Solver *s, ConId a, ConId b)
+{
+	const Con *x = &s->cons.at[a], *y = &s->cons.at[b];
+	bool changed = false;
+	uint32_t i = 1, j = 1;
+	if (x->number != y->number)
+		return false;
+	for (uint32_t k = 1; k < x->ncells + y->ncells - 1; k++) {
+		CellId part = k < x->ncells ? x->cells[k] : y->cells[k - x->ncells + 1];
+		if (cell_known(s, part))
+			return false;
+	}
+	for (; i < x->ncells && j < y->ncells; i++, j++) {
+		if (cell_root(s, x->cells[i]) != cell_root(s, y->cells[j])) {
+			cells_equal(s, x->cells[i], y->cells[j], a);
+			changed = true;
+		}
+	}
+	Why why = {.kind = WHY_RULE, .con = a, .from = NONE, .rule = "parts paired: nothing is left"};
+	for (; i < x->ncells; i++, changed = true)
+		cell_set(s, x->cells[i], size_const(s->sizes, 0), false, why);
+	for (; j < y->ncells; j++, changed = true)
+		cell_set(s, y->cells[j], size_const(s->sizes, 0), false, why);
+	return changed;
+}
+
+/* ---- products of two, least sizes ---- */
+
+static void mul_run(Solver *s, ConId id)
+{
+	const Con *con = &s->cons.at[id];
+	Size p = cell_value(s, con->cells[0]);
+	Size a = cell_value(s, con->cells[1]), b = cell_value(s, con->cells[2]);
+	if (!size_is_bad(a) && !size_is_bad(b)) {
+		derive(s, id, con->cells[0], size_mul(s->sizes, a, b));
+		return;
+	}
+	Size other = size_is_bad(a) ? b : a;
+	if (size_is_bad(p) || size_is_bad(other) || size_is(s->sizes, other, 0))
+		return;
+	int64_t by;
+	if (size_is_const(s->sizes, other, &by) && indivisible(s, p, by)) {
+		if (may_blame(s, id))
+			blame(s, E0341, id, "%s is not a multiple of %" PRId64, size_text(s->arena, s->sizes, p), by);
+	} else {
+		derive(s, id, con->cells[size_is_bad(a) ? 1 : 2], size_div(s->sizes, p, other));
+	}
+}
+
+static void at_least_run(Solver *s, ConId id)
+{
+	const Con *con = &s->cons.at[id];
+	int64_t size;
+	if (!size_is_const(s->sizes, cell_value(s, con->cells[0]), &size) || size >= con->number)
+		return;
+	if (!may_blame(s, id))
+		return;
+	blame(s, E0306, id, "index %" PRId64 " is outside an axis of %" PRId64, con->number - 1, size);
+	blame_born(s, con->cells[0]);
+}
+
+void relation_run(Solver *s, ConId id)
+{
+	switch (s->cons.at[id].kind) {
+	case CON_CELL_EQ:
+		cells_equal(s, s->cons.at[id].cells[0], s->cons.at[id].cells[1], id);
+		s->cons.at[id].done = true;
+		break;
+	case CON_AFFINE: affine_run(s, id); break;
+	case CON_CONCAT:
+	case CON_ADD: concat_run(s, id); break;
+	case CON_MUL: mul_run(s, id); break;
+	case CON_AT_LEAST: at_least_run(s, id); break;
+	case CON_PRODUCT: product_run(s, id); break;
+	default: BUG("not a relation");
+	}
+}

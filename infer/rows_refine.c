@@ -1,0 +1,116 @@
+/* Rows that refine rows (broadcasting).
+ *
+ *   res:    x y z ⟨p⟩ u v w       each axis of opnd is matched from its edge of res: pinned leading axes
+ *   opnd:   l    ⟨q⟩     t        from the left, the others from the right; what res has in between is
+ *                                 inserted by broadcasting, or goes to q when q is solved
+ *
+ * res has at least as many axes as opnd: an open res that is too short by k gets k axes of its own,
+ * which is all that is forced. A chain of rows in which each must be longer than the next would grow
+ * for ever; rows stop at ROW_LIMIT with an error.
+ *
+ * A row variable of opnd is never solved here: what bounds it is read off its constraints by the stages.
+ */
+#include "infer/solver.h"
+
+/* The axes of an operand that have a place in its result: leading ones, trailing ones, and floating ones
+ * (not pinned, still left of an open variable) that have no place yet. */
+typedef struct Operand {
+	uint32_t lead, floating, trail;
+} Operand;
+
+static Operand operand_of(const FlatRow *f)
+{
+	Operand o = {.lead = f->npinned, .trail = f->ntrail};
+	if (f->var == NONE)
+		o.trail += f->nlead - f->npinned;
+	else
+		o.floating = f->nlead - f->npinned;
+	return o;
+}
+
+static void refine_pairs(Solver *s, ConId id, const FlatRow *res, const FlatRow *opnd)
+{
+	Con *con = &s->cons.at[id];
+	Operand o = operand_of(opnd);
+	uint32_t nres = res->nlead + res->ntrail, nopnd = opnd->nlead + opnd->ntrail;
+	uint32_t lead = res->var == NONE || o.lead < res->nlead ? o.lead : res->nlead;
+	uint32_t trail = res->var == NONE || o.trail < res->ntrail ? o.trail : res->ntrail;
+	for (uint32_t i = con->ndone_lead; i < lead; i++)
+		cell_refines(s, flat_at(res, i), flat_at(opnd, i), id);
+	for (uint32_t i = con->ndone_trail + 1; i <= trail; i++)
+		cell_refines(s, flat_at(res, nres - i), flat_at(opnd, nopnd - i), id);
+	con = &s->cons.at[id];
+	con->ndone_lead = lead;
+	con->ndone_trail = trail;
+	con->done = opnd->var == NONE && lead == o.lead && trail == o.trail;
+}
+
+static RowTerm template(Solver *s, const FlatRow *res, uint32_t lead, uint32_t trail)
+{
+	RowVar *old = &s->vars.at[res->var];
+	Sym name = old->name;
+	Span span = old->span;
+	bool must = old->must;
+	RowTerm term = {.nlead = lead, .ntrail = trail};
+	term.lead = ARENA_ARRAY(s->arena, CellId, lead + 1);
+	term.trail = ARENA_ARRAY(s->arena, CellId, trail + 1);
+	for (uint32_t i = 0; i < lead; i++)
+		term.lead[i] = cell_new(s, NULL, SPAN_NONE);
+	for (uint32_t i = 0; i < trail; i++)
+		term.trail[i] = cell_new(s, NULL, SPAN_NONE);
+	term.var = rowvar_new(s, name, span);
+	if (must) /* the rest is whatever uses leave: determined enough to be empty */
+		s->vars.at[res->var].must = false;
+	return term;
+}
+
+static void too_many(Solver *s, ConId id, const FlatRow *res, const FlatRow *opnd)
+{
+	const Con *con = &s->cons.at[id];
+	const Node *node = &s->graph->nodes.at[con->node];
+	blame(s, E0302, id, "%s has %u %s axes, %s, and there are only %u here: %s",
+	      tensor_text(s, con->node, con->arg), opnd->nlead + opnd->ntrail,
+	      row_kind_text(node->kind == NODE_COMPOSE && con->row == ROW_INPUT && con->arg == 1 ? ROW_OUTPUT
+	                                                                                      : con->row),
+	      flat_text(s, opnd), res->nlead + res->ntrail, flat_text(s, res));
+	if (s->diags && node->kind == NODE_COMPOSE)
+		diag_fix(s->diags, node->op_span, ".*", "'*' composes; write '.*' to multiply pointwise");
+}
+
+void row_refine_run(Solver *s, ConId id)
+{
+	FlatRow res, opnd;
+	row_flatten(s, &s->cons.at[id].a, &res);
+	row_flatten(s, &s->cons.at[id].b, &opnd);
+	uint32_t nres = res.nlead + res.ntrail, nopnd = opnd.nlead + opnd.ntrail;
+	if (res.overflow || opnd.overflow || (res.var != NONE && nopnd > ROW_LIMIT)) {
+		blame(s, E0305, id, "the %s rows of these operations would each have to be longer than the next",
+		      row_kind_text(s->cons.at[id].row));
+		s->cons.at[id].done = true;
+		return;
+	}
+	if (res.var == NONE && nopnd > nres) {
+		too_many(s, id, &res, &opnd);
+		s->cons.at[id].done = true;
+		return;
+	}
+	if (res.var != NONE && nopnd > nres) {
+		Operand o = operand_of(&opnd);
+		uint32_t missing = nopnd - nres;
+		uint32_t lead = o.lead > res.nlead ? o.lead - res.nlead : 0;
+		if (lead > missing)
+			lead = missing;
+		rowvar_solve(s, res.var, template(s, &res, lead, missing - lead), id, NULL);
+		row_flatten(s, &s->cons.at[id].a, &res);
+		row_flatten(s, &s->cons.at[id].b, &opnd);
+	}
+	refine_pairs(s, id, &res, &opnd);
+	if (res.nlead + res.ntrail < opnd.nlead + opnd.ntrail) /* opnd has grown with res */
+		con_wake(s, id);
+	if (s->cons.at[id].done)
+		return;
+	if (res.var != NONE)
+		rowvar_watch(s, res.var, id);
+	if (opnd.var != NONE)
+		rowvar_watch(s, opnd.var, id);
+}

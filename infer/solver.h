@@ -1,0 +1,328 @@
+/* Internal to the solver of sizes (infer/ except project*, check*).
+ *
+ *   cell       := one axis size, known or not; cells that must agree are one class (union-find)
+ *   row        := leading cells, a row variable or the broadcast marker, trailing cells
+ *   constraint := row = row | row refines row | relation between cells | cell at least k
+ *   relation   := in = stride*(out - 1) + span ... | whole = sum of parts | a + b | a * b | product of rows
+ *
+ * "res refines opnd" (pointwise and compose forms): opnd has at most the axes of res, and each of its
+ * axes equals that of res or is the broadcasting 1. In an equation there is no broadcasting.
+ *
+ * All propagation is monotone: classes merge, values and flags appear, rows grow. A fixed point does
+ * therefore not depend on the order in which constraints are taken; only the stages (close.c), which run
+ * on fixed points and go through cells in the order of the program, choose anything.
+ *
+ * Each merge remembers its constraint and each value what gave it: explanations are read off (trace.c).
+ */
+#ifndef TSR_INFER_SOLVER_H
+#define TSR_INFER_SOLVER_H
+
+#include "infer/infer.h"
+
+typedef uint32_t CellId;
+typedef uint32_t RowVarId;
+typedef uint32_t ConId;
+#define NONE UINT32_MAX
+
+enum { ROW_LIMIT = 64, STAGES = 7 };
+
+/* What gave a class its value. */
+typedef enum WhyKind {
+	WHY_NONE,
+	WHY_WRITTEN,  /* a size in the program: span */
+	WHY_RELATION, /* the other cells of constraint `con` */
+	WHY_JOIN,     /* two results of different sizes read it: it can only be the broadcasting 1 */
+	WHY_RULE      /* chosen by closing rule `rule` */
+} WhyKind;
+
+typedef struct Why {
+	WhyKind kind;
+	ConId con;      /* RELATION; JOIN: one of the two; RULE: the bound's constraint or NONE */
+	CellId from;    /* JOIN, RULE: the cell whose size was taken, or NONE */
+	Span span;      /* WRITTEN */
+	const char *rule;
+} Why;
+
+/* An entry of an occurrence list: what to look at again when a class or a row variable changes. */
+typedef enum OccKind { OCC_CON, OCC_EDGE } OccKind;
+typedef struct Occ {
+	OccKind kind;
+	uint32_t id;
+	struct Occ *next;
+} Occ;
+
+typedef struct OccList {
+	Occ *first, *last;
+} OccList;
+
+typedef enum BoundKind { BOUND_NONE, BOUND_ONE, BOUND_MIXED } BoundKind;
+
+typedef struct Cell {
+	CellId parent;
+	uint32_t rank;
+	/* of the cell itself */
+	Sym name;      /* a letter, or NULL */
+	Span span;     /* where it was written, or SPAN_NONE */
+	CellId proof;  /* a neighbour in the tree of merges, or NONE at its root */
+	ConId proof_con;
+	/* of the class, at its root */
+	Size value;    /* id 0: not known */
+	CellId born;   /* the cell that had the value first */
+	Why why;
+	Sym label;
+	CellId label_born;
+	Size bound;    /* the size of a result that reads it */
+	CellId bound_from;
+	ConId bound_con;
+	BoundKind bound_kind;
+	bool spelled;  /* through a dim: its 1 does not broadcast */
+	bool broken;   /* an error was reported */
+	bool terminal; /* an axis of a leaf: closes to its bound */
+	bool param;    /* an axis of a parameter: never guessed */
+	bool may_be_empty;
+	bool is_index; /* fixed by a number alone: no inequality gives it a size */
+	OccList occs;
+} Cell;
+
+typedef struct RowTerm {
+	CellId *lead, *trail;
+	uint32_t nlead, ntrail;
+	RowVarId var;  /* NONE: closed */
+	bool pinned;   /* the leading cells stand at the left edge also where axes are inserted */
+} RowTerm;
+
+typedef struct RowVar {
+	RowVarId parent;
+	bool solved;
+	RowTerm value;
+	ConId why;     /* the constraint that solved it; NONE: a closing rule */
+	const char *rule;
+	Sym name;
+	Span span;
+	bool terminal, param;
+	bool must;     /* of a parameter read by a specification or composed: never guessed empty */
+	bool shaped;   /* of a reshape: its total is given */
+	OccList occs;
+} RowVar;
+
+/* A row with its variables resolved: lead cells, var, trail cells (right-aligned in the array). */
+typedef struct FlatRow {
+	uint32_t nlead, ntrail, npinned;
+	RowVarId var;
+	CellId lead[ROW_LIMIT + 1];
+	CellId back[ROW_LIMIT + 1];
+	bool overflow;
+} FlatRow;
+
+static inline CellId flat_at(const FlatRow *f, uint32_t i) /* i < nlead + ntrail, from the left */
+{
+	return i < f->nlead ? f->lead[i] : f->back[ROW_LIMIT + 1 - f->ntrail + (i - f->nlead)];
+}
+
+typedef enum ConKind {
+	CON_ROW_EQ,   /* rows a, b */
+	CON_ROW_LE,   /* row a refines row b */
+	CON_CELL_EQ,  /* cells 0, 1 */
+	CON_AT_LEAST, /* cell 0 >= number */
+	CON_AFFINE,   /* cells: in, over, kernel or NONE; axis */
+	CON_CONCAT,   /* cells: whole, parts...; number: elements of skipped parts */
+	CON_ADD,      /* cell 0 = cell 1 + cell 2 */
+	CON_MUL,      /* cell 0 = cell 1 * cell 2 */
+	CON_PRODUCT   /* cell 0 = product of all axes of rows */
+} ConKind;
+
+typedef struct Con {
+	ConKind kind;
+	NodeId node;     /* NODE_NONE: a statement about sizes */
+	int32_t arg;     /* the operand, or -1 for the result */
+	RowKind row;
+	Span span;       /* the axis, the row or the operation */
+	bool queued, done;
+	bool derived;    /* a relation that has given a value */
+	RowTerm a, b;
+	uint32_t ndone_lead, ndone_trail;
+	CellId *cells;
+	uint32_t ncells;
+	const SpecAxis *axis;
+	int64_t number;
+	RowTerm *rows;
+	uint32_t nrows;
+} Con;
+
+/* res refines opnd, of one axis. */
+typedef struct Edge {
+	CellId res, opnd;
+	ConId con;
+	bool queued, dead;
+} Edge;
+
+/* A size that the program writes, and the cell that has it. */
+typedef struct Leaf {
+	CellId cell;
+	Size size;
+	Span span;
+} Leaf;
+
+typedef struct LetterCell {
+	NodeId node;
+	Sym letter;
+	CellId cell;
+	bool only_result;
+	bool kernel;
+	Span span;
+} LetterCell;
+
+/* A place in the program's tensors that closing goes through. */
+typedef struct Spot {
+	NodeId node;     /* NODE_NONE: a letter or another size beside tensors */
+	RowKind row;
+	uint32_t axis;   /* from the left, where the row is closed */
+	CellId cell;     /* NONE: the open row */
+	RowVarId var;
+} Spot;
+
+typedef struct Event { /* a closing rule that fired */
+	int stage;
+	const char *rule;
+	Spot spot;
+} Event;
+
+typedef VEC(Spot) Spots;
+
+typedef struct Solver {
+	const Graph *graph;
+	Sizes *sizes;
+	Arena *arena;
+	Diags *diags;     /* NULL: count errors silently */
+	uint64_t shuffle;
+	int nerrors;
+	int stage;
+	bool overflow;
+	VEC(Cell) cells;
+	VEC(RowVar) vars;
+	VEC(Con) cons;
+	VEC(Edge) edges;
+	VEC(Leaf) leaves;
+	VEC(LetterCell) letters;
+	VEC(Event) events;
+	VEC(Guard) asked; /* guards of written sizes and requires, before reduction */
+	RowTerm (*rows)[ROW_KINDS]; /* by NodeId */
+	uint32_t ngenerated; /* cells that generation made: their order is the program's */
+	CellId *captures; /* by CaptureId; NONE: not captured */
+	uint32_t *first_bind, *next_bind; /* by NodeId, by bind: the binds of a node in order; NONE ends */
+	/* two queues, equations before inequalities: rings of ids, edges tagged by the high bit */
+	VEC(uint32_t) equations, inequalities;
+	size_t equations_at, inequalities_at;
+} Solver;
+
+/* generate.c, generate_spec.c, generate_size.c: the constraints of a graph, in the order of the program */
+void generate(Solver *s);
+void generate_spec(Solver *s, NodeId id);
+CellId size_cell(Solver *s, const SizeExpr *expr);
+/* The size of an expression without captures; asks for the guards of its quotients. */
+Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured);
+ConId con_new(Solver *s, Con con);
+RowTerm row_open(Solver *s, Sym name, Span span);
+RowTerm row_cells(Solver *s, const CellId *cells, uint32_t n);
+static inline RowTerm row_closed(void) { return (RowTerm){.var = NONE}; }
+
+/* dims.c */
+CellId cell_new(Solver *s, Sym name, Span span);
+CellId cell_written(Solver *s, Size size, bool spelled, Span span);
+CellId cell_root(Solver *s, CellId cell);
+static inline Cell *cell_at(Solver *s, CellId cell) { return &s->cells.at[cell_root(s, cell)]; }
+static inline bool cell_known(Solver *s, CellId cell) { return !size_is_bad(cell_at(s, cell)->value); }
+static inline Size cell_value(Solver *s, CellId cell) { return cell_at(s, cell)->value; }
+/* Does not broadcast, whatever else will be found out about it. */
+bool cell_solid(Solver *s, CellId cell);
+/* Is it the broadcasting 1, as far as is known? */
+bool cell_stretches(Solver *s, CellId cell);
+void cell_set(Solver *s, CellId cell, Size value, bool spelled, Why why);
+void cell_label(Solver *s, CellId cell, Sym label, ConId con);
+void cell_spell(Solver *s, CellId cell);
+void cells_equal(Solver *s, CellId a, CellId b, ConId con);
+void cell_refines(Solver *s, CellId res, CellId opnd, ConId con);
+void edge_run(Solver *s, uint32_t edge);
+/* Can the two never be equal? */
+bool sizes_differ(const Sizes *sizes, Size a, Size b);
+/* Is a the better name for a size that both stand for: a constant, else the shorter, else the earlier. */
+bool size_before(Solver *s, Size a, Size b);
+
+/* rows.c, rows_refine.c */
+RowVarId rowvar_new(Solver *s, Sym name, Span span);
+RowVarId rowvar_root(Solver *s, RowVarId var);
+void row_flatten(Solver *s, const RowTerm *row, FlatRow *flat);
+void rowvar_solve(Solver *s, RowVarId var, RowTerm value, ConId why, const char *rule);
+void row_equal_run(Solver *s, ConId con);
+void row_refine_run(Solver *s, ConId con);
+/* A deferred equation between shifted rows: gives the variable with least material no axes. */
+bool row_equal_close(Solver *s, ConId con);
+void rowvar_watch(Solver *s, RowVarId var, ConId con);
+
+/* relate.c, relate_total.c */
+void relation_run(Solver *s, ConId con);
+void affine_run(Solver *s, ConId con);
+void concat_run(Solver *s, ConId con);
+void product_run(Solver *s, ConId con);
+bool concat_pair(Solver *s, ConId a, ConId b);
+/* The formulas of an affine axis; SIZE_BAD where the mark leaves the answer open. k is SIZE_BAD without
+ * a kernel letter. */
+Size affine_in(Sizes *sizes, const SpecAxis *axis, Size over, Size k);
+Size affine_over(Sizes *sizes, const SpecAxis *axis, Size in, Size k);
+Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over);
+/* What affine_over divides (SIZE_BAD: nothing), and the window that `in` must hold (SIZE_BAD: none). */
+Size affine_dividend(Sizes *sizes, const SpecAxis *axis, Size in, Size k);
+Size affine_window(Sizes *sizes, const SpecAxis *axis, Size k);
+
+/* solve.c */
+Solver *solver_new(const Graph *graph, Arena *arena, Diags *diags);
+void solver_run(Solver *s, int last_stage, uint64_t shuffle);
+void con_wake(Solver *s, ConId con);
+void edge_wake(Solver *s, uint32_t edge);
+void occs_wake(Solver *s, const OccList *list);
+void occs_add(Solver *s, OccList *list, OccKind kind, uint32_t id);
+void occs_append(OccList *to, const OccList *from);
+void propagate(Solver *s);
+
+/* close.c: the table of rules; close_rows.c, close_cells.c: what they do */
+void close_stage(Solver *s, int stage);
+void dump_rules(FILE *out);
+void close_note(Solver *s, const char *rule, const Spot *spot);
+Spots open_rows(Solver *s);
+Spots open_cells(Solver *s);
+void close_leaf_rows(Solver *s, const char *rule);
+void close_total_rows(Solver *s, const char *rule);
+void close_unused_rows(Solver *s, const char *rule);
+void close_total_row(Solver *s, const char *rule);
+void close_shifted_rows(Solver *s, const char *rule);
+void close_result_rows(Solver *s, const char *rule);
+void close_last_rows(Solver *s, const char *rule);
+void close_cycles(Solver *s, const char *rule);
+void close_leaf_bounds(Solver *s, const char *rule);
+void close_parts(Solver *s, const char *rule);
+void close_leaf_ones(Solver *s, const char *rule);
+void close_bounds(Solver *s, const char *rule);
+void close_rounded(Solver *s, const char *rule);
+void close_at_least(Solver *s, const char *rule);
+void close_undetermined(Solver *s, const char *rule);
+void close_ones(Solver *s, const char *rule);
+
+/* guards.c: into inference->guards; errors for those that can never hold */
+void guards_collect(Solver *s, Inference *inference);
+
+/* blame.c, dump_solver.c */
+/* Reports an error of this constraint; false (and counted) when the solver is silent. */
+bool blame(Solver *s, DiagCode code, ConId con, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void blame_at(Solver *s, DiagCode code, Span span, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+void blame_born(Solver *s, CellId cell);
+void blame_sizes(Solver *s, CellId a, CellId b, ConId con);
+void blame_sites(Solver *s, NodeId node);
+const char *axis_text(Solver *s, ConId con, CellId cell);
+const char *tensor_text(Solver *s, NodeId node, int32_t arg);
+const char *cell_size_text(Solver *s, CellId cell);
+const char *row_kind_text(RowKind row);
+const char *con_text(Solver *s, ConId con);
+const char *flat_text(Solver *s, const FlatRow *flat);
+
+#endif

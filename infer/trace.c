@@ -1,0 +1,280 @@
+/* Derivations: the way between two cells of a class, and trees of steps down to what is written. */
+#include "infer/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH_SHOWN = 24, LINES_SHOWN = 400 };
+
+/* ---- paths in the tree of merges ---- */
+
+static uint32_t depth_of(const Solver *s, CellId cell)
+{
+	uint32_t depth = 0;
+	for (; s->cells.at[cell].proof != NONE; cell = s->cells.at[cell].proof)
+		depth++;
+	return depth;
+}
+
+static void climb(Solver *s, CellId *cell, Path *path, bool down)
+{
+	const Cell *c = &s->cells.at[*cell];
+	Step step = down ? (Step){c->proof, *cell, c->proof_con} : (Step){*cell, c->proof, c->proof_con};
+	*cell = c->proof;
+	PUSH(s->arena, *path, step);
+}
+
+Path proof_path(Solver *s, CellId a, CellId b)
+{
+	Path up = {0}, down = {0};
+	if (cell_root(s, a) != cell_root(s, b))
+		return up;
+	uint32_t da = depth_of(s, a), db = depth_of(s, b);
+	for (; da > db; da--)
+		climb(s, &a, &up, false);
+	for (; db > da; db--)
+		climb(s, &b, &down, true);
+	while (a != b) {
+		climb(s, &a, &up, false);
+		climb(s, &b, &down, true);
+	}
+	for (size_t i = down.n; i-- > 0;)
+		PUSH(s->arena, up, down.at[i]);
+	return up;
+}
+
+/* ---- printing a derivation ---- */
+
+typedef struct Explainer {
+	FILE *out;
+	Solver *s;
+	const Sources *sources;
+	bool *seen; /* by root */
+	int lines;
+} Explainer;
+
+static void print_place(const Explainer *e, Span span)
+{
+	if (span_is_none(span) || !e->sources)
+		return;
+	Place place = source_place(e->sources, span.file, span.start);
+	fprintf(e->out, " (%s:%u:%u)", place.path, place.line, place.column);
+}
+
+static void print_line(Explainer *e, int depth, const char *text, Span span)
+{
+	fprintf(e->out, "%*s%s", 2 * depth, "", text);
+	print_place(e, span);
+	fputc('\n', e->out);
+	e->lines++;
+}
+
+static void explain_cell(Explainer *e, CellId cell, int depth);
+
+static void explain_relation(Explainer *e, CellId cell, ConId id, int depth)
+{
+	Solver *s = e->s;
+	const Con *con = &s->cons.at[id];
+	print_line(e, depth, arena_printf(s->arena, "computed: %s", con_text(s, id)), con->span);
+	for (uint32_t i = 0; i < con->ncells; i++) {
+		if (con->cells[i] != NONE && cell_root(s, con->cells[i]) != cell_root(s, cell))
+			explain_cell(e, con->cells[i], depth + 1);
+	}
+	FlatRow f;
+	for (uint32_t r = 0; r < con->nrows; r++) {
+		row_flatten(s, &con->rows[r], &f);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
+			if (cell_root(s, flat_at(&f, i)) != cell_root(s, cell))
+				explain_cell(e, flat_at(&f, i), depth + 1);
+		}
+	}
+}
+
+static void explain_why(Explainer *e, CellId cell, int depth)
+{
+	Solver *s = e->s;
+	Why why = cell_at(s, cell)->why;
+	switch (why.kind) {
+	case WHY_WRITTEN: print_line(e, depth, "written here", why.span); break;
+	case WHY_RELATION: explain_relation(e, cell, why.con, depth); break;
+	case WHY_JOIN:
+		print_line(e, depth, "the broadcasting 1: its uses have different sizes", s->cons.at[why.con].span);
+		if (why.from != NONE)
+			explain_cell(e, why.from, depth + 1);
+		break;
+	case WHY_RULE:
+		print_line(e, depth, arena_printf(s->arena, "chosen, not forced: rule %s", why.rule),
+			   why.con == NONE ? SPAN_NONE : s->cons.at[why.con].span);
+		if (why.from != NONE)
+			explain_cell(e, why.from, depth + 1);
+		break;
+	case WHY_NONE: break;
+	}
+}
+
+static void explain_cell(Explainer *e, CellId cell, int depth)
+{
+	Solver *s = e->s;
+	CellId root = cell_root(s, cell);
+	Sym name = s->cells.at[cell].name;
+	const char *size = cell_size_text(s, cell);
+	const char *text = name ? arena_printf(s->arena, "'%s' = %s", name, size)
+				: arena_printf(s->arena, "a size of %s", size);
+	if (e->seen[root] || depth > DEPTH_SHOWN || e->lines > LINES_SHOWN) {
+		print_line(e, depth, arena_printf(s->arena, "%s, as above", text), s->cells.at[cell].span);
+		return;
+	}
+	e->seen[root] = true;
+	print_line(e, depth, text, s->cells.at[cell].span);
+	CellId born = cell_at(s, cell)->born;
+	Path path = born == NONE ? (Path){0} : proof_path(s, cell, born);
+	for (size_t i = 0; i < path.n && e->lines <= LINES_SHOWN; i++) {
+		ConId con = path.at[i].con;
+		const char *step = con == NONE ? "the same size" : arena_printf(s->arena, "by %s", con_text(s, con));
+		print_line(e, depth + 1, step, con == NONE ? SPAN_NONE : s->cons.at[con].span);
+	}
+	explain_why(e, cell, depth + 1);
+}
+
+/* Why a row has the axes that it has: the constraints and rules that solved its variables. */
+static void explain_row(Explainer *e, const RowTerm *row, RowKind kind)
+{
+	Solver *s = e->s;
+	const RowTerm *t = row;
+	while (t->var != NONE) {
+		RowVarId var = t->var;
+		const RowVar *v = &s->vars.at[var];
+		const char *why = v->why != NONE ? con_text(s, v->why) : v->rule;
+		if (why)
+			print_line(e, 1, arena_printf(s->arena, "its %s axes: by %s%s", row_kind_text(kind),
+						      v->why != NONE ? "" : "rule ", why),
+				   v->why != NONE ? s->cons.at[v->why].span : SPAN_NONE);
+		v = &s->vars.at[rowvar_root(s, var)];
+		if (!v->solved)
+			return;
+		if (rowvar_root(s, var) != var && (v->why != NONE || v->rule))
+			print_line(e, 1, arena_printf(s->arena, "its %s axes: by %s%s", row_kind_text(kind),
+						      v->why != NONE ? "" : "rule ",
+						      v->why != NONE ? con_text(s, v->why) : v->rule),
+				   v->why != NONE ? s->cons.at[v->why].span : SPAN_NONE);
+		t = &v->value;
+	}
+}
+
+/* ---- --explain-shape=NAME[.AXIS] ---- */
+
+static const Listing *find_listing(const Graph *graph, const char *name, size_t len)
+{
+	for (size_t i = 0; i < graph->listing.n; i++) {
+		const Listing *l = &graph->listing.at[i];
+		if (strlen(l->name) == len && memcmp(l->name, name, len) == 0)
+			return l;
+	}
+	return NULL;
+}
+
+/* AXIS: batch1, input2, output1, a label, or a number in storage order; all count from 1. */
+static bool axis_wanted(const char *axis, RowKind kind, uint32_t at, uint32_t storage, Sym label)
+{
+	char text[32];
+	if (!axis)
+		return true;
+	snprintf(text, sizeof text, "%s%u", row_kind_text(kind), at + 1);
+	if (strcmp(text, axis) == 0 || (label && strcmp(label, axis) == 0))
+		return true;
+	snprintf(text, sizeof text, "%u", storage + 1);
+	return strcmp(text, axis) == 0;
+}
+
+static bool explain_listing(Explainer *e, const Inference *inference, const Listing *l, const char *axis)
+{
+	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
+	Solver *s = e->s;
+	const Shape *shape = &inference->shapes[l->node];
+	uint32_t count = 0;
+	bool found = !axis;
+	for (int k = 0; k < ROW_KINDS; k++) {
+		FlatRow f;
+		RowKind kind = storage[k];
+		row_flatten(s, &s->rows[l->node][kind], &f);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++, count++) {
+			if (!axis_wanted(axis, kind, i, count, shape->rows[kind].axes[i].label))
+				continue;
+			if (!found || !axis)
+				fprintf(e->out, "%s%s", found && count ? "" : l->name, found && count ? "" : " : ");
+			if (!found || (!axis && count == 0)) {
+				shape_print(e->out, inference->sizes, shape);
+				fputc('\n', e->out);
+			}
+			found = true;
+			fprintf(e->out, "%s axis %u = %s\n", row_kind_text(kind), i + 1,
+				cell_size_text(s, flat_at(&f, i)));
+			explain_row(e, &s->rows[l->node][kind], kind);
+			memset(e->seen, 0, s->cells.n);
+			explain_cell(e, flat_at(&f, i), 1);
+		}
+	}
+	if (found && count == 0) {
+		fprintf(e->out, "%s : []\n", l->name);
+		for (int k = 0; k < ROW_KINDS; k++)
+			explain_row(e, &s->rows[l->node][storage[k]], storage[k]);
+	}
+	return found;
+}
+
+bool infer_explain_shape(FILE *out, const Inference *inference, const char *query)
+{
+	Solver *s = inference->trace->solver;
+	Explainer e = {out, s, inference->trace->sources, ARENA_ARRAY(s->arena, bool, s->cells.n + 1), 0};
+	const Listing *l = find_listing(inference->graph, query, strlen(query));
+	if (l)
+		return explain_listing(&e, inference, l, NULL);
+	const char *dot = strrchr(query, '.');
+	l = dot ? find_listing(inference->graph, query, (size_t)(dot - query)) : NULL;
+	return l && explain_listing(&e, inference, l, dot + 1);
+}
+
+/* ---- --explain-closed ---- */
+
+static void print_event(Explainer *e, const Event *event)
+{
+	Solver *s = e->s;
+	const Spot *spot = &event->spot;
+	fprintf(e->out, "stage %d  %-16s ", event->stage, event->rule);
+	if (spot->node != NODE_NONE) {
+		const Node *node = &s->graph->nodes.at[spot->node];
+		fprintf(e->out, "%%%u %s%s", spot->node, node->name ? node->name : node_kind_name(node->kind),
+			spot->cell == NONE ? "" : " ");
+		if (spot->cell == NONE)
+			fprintf(e->out, " %s row", row_kind_text(spot->row));
+		else
+			fprintf(e->out, "%s axis %u", row_kind_text(spot->row), spot->axis + 1);
+	} else if (spot->cell != NONE) {
+		Sym name = cell_at(s, spot->cell)->name;
+		fprintf(e->out, "%s", name ? name : "a size");
+	}
+	if (spot->cell != NONE) {
+		fprintf(e->out, " = %s", cell_size_text(s, spot->cell));
+	} else if (spot->var != NONE) {
+		FlatRow f;
+		row_flatten(s, &(RowTerm){.var = spot->var}, &f);
+		fprintf(e->out, " = %s", flat_text(s, &f));
+	}
+	if (spot->node != NODE_NONE)
+		print_place(e, s->graph->nodes.at[spot->node].span);
+	fputc('\n', e->out);
+}
+
+void explain_events(FILE *out, Solver *s, const Sources *sources, int stage)
+{
+	Explainer e = {out, s, sources, NULL, 0};
+	for (size_t i = 0; i < s->events.n; i++) {
+		if (stage == 0 || s->events.at[i].stage == stage)
+			print_event(&e, &s->events.at[i]);
+	}
+}
+
+void infer_explain_closed(FILE *out, const Inference *inference)
+{
+	explain_events(out, inference->trace->solver, inference->trace->sources, 0);
+}

@@ -1,0 +1,24 @@
+/* How a size was derived: read off the merges and values that the solver recorded. */
+#ifndef TSR_INFER_TRACE_H
+#define TSR_INFER_TRACE_H
+
+#include "infer/solver.h"
+
+struct Trace {
+	Solver *solver;
+	const Sources *sources;
+};
+
+/* One merge on the way between two cells of a class. */
+typedef struct Step {
+	CellId from, to;
+	ConId con; /* NONE: a closing rule */
+} Step;
+typedef VEC(Step) Path;
+
+/* The merges that made a and b one class, from a to b; empty when they are the same cell. */
+Path proof_path(Solver *s, CellId a, CellId b);
+/* The closing rules that fired in a stage; 0: in all. */
+void explain_events(FILE *out, Solver *s, const Sources *sources, int stage);
+
+#endif
