@@ -145,8 +145,7 @@ static const Backend *backend_for_path(const char *path)
 static bool wants_dump(const Options *o, const char *stage)
 {
 	for (size_t i = 0; i < o->dump.n; i++)
-		if (strcmp(o->dump.at[i], stage) == 0 ||
-		    (strcmp(o->dump.at[i], "all") == 0 && strcmp(stage, "help") != 0))
+		if (strcmp(o->dump.at[i], stage) == 0 || strcmp(o->dump.at[i], "all") == 0)
 			return true;
 	return false;
 }
@@ -400,8 +399,11 @@ static const char *library_dir(Arena *arena)
 	char *slash = strrchr(exe, '/');
 	if (slash)
 		*slash = 0;
-	const char *installed = arena_printf(arena, "%s/../share/tsr/lib", exe);
-	return access(installed, R_OK) == 0 ? installed : arena_printf(arena, "%s/../lib", exe);
+	slash = strrchr(exe, '/');
+	if (slash)
+		*slash = 0;
+	const char *installed = arena_printf(arena, "%s/share/tsr/lib", exe);
+	return access(installed, R_OK) == 0 ? installed : arena_printf(arena, "%s/lib", exe);
 }
 
 static int last_stage(Compiler *c, const Jobs *jobs)
@@ -456,7 +458,7 @@ int main(int argc, char **argv)
 		list_completion();
 		finish(c);
 	}
-	if (wants_dump(&c->options, "help")) {
+	if (c->options.list_stages) {
 		list_stages();
 		finish(c);
 	}

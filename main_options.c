@@ -208,7 +208,10 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'o': o->output = arg; break;
 	case KEY_EMIT: words_split(o->arena, &o->emit, arg); break;
-	case KEY_DUMP: words_split(o->arena, &o->dump, arg); break;
+	case KEY_DUMP:
+		words_split(o->arena, &o->dump, arg);
+		o->list_stages |= strcmp(arg, "help") == 0;
+		break;
 	case KEY_STOP: o->stop = arg; break;
 	case 'f': set_f(o, state, arg); break;
 	case KEY_PREFIX: o->prefix = arg; break;
@@ -243,7 +246,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_DRY_RUN: o->dry_run = true; break;
 	case ARGP_KEY_ARG: set_input(o, state, arg); break;
 	case ARGP_KEY_END:
-		if (!o->input && !o->explain && !o->completion)
+		if (!o->input && !o->explain && !o->completion && !o->list_stages)
 			argp_error(state, "no source file");
 		break;
 	default: return ARGP_ERR_UNKNOWN;

@@ -30,6 +30,7 @@ typedef struct Options {
 	Words explain_shapes;
 	bool explain_closed;
 	bool completion;        /* --completion=bash */
+	bool list_stages;       /* --dump=help */
 	InferOptions infer;
 } Options;
 
