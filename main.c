@@ -390,20 +390,25 @@ static void list_completion(void)
 
 /* ---- the whole ---- */
 
-/* The library stands beside the compiler: lib/ of the source tree, or share/tsr/lib where installed. */
+/* The library stands beside the compiler: share/tsr/lib where installed, lib/ of the source tree above a
+ * build folder. */
 static const char *library_dir(Arena *arena)
 {
+	static const char *const places[] = {"../share/tsr/lib", "../lib", "../../lib"};
 	char exe[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
 	exe[n > 0 ? n : 0] = 0;
 	char *slash = strrchr(exe, '/');
 	if (slash)
 		*slash = 0;
-	slash = strrchr(exe, '/');
-	if (slash)
-		*slash = 0;
-	const char *installed = arena_printf(arena, "%s/share/tsr/lib", exe);
-	return access(installed, R_OK) == 0 ? installed : arena_printf(arena, "%s/lib", exe);
+	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+		char path[PATH_MAX];
+		if (!realpath(arena_printf(arena, "%s/%s", exe, places[i]), path))
+			continue;
+		if (access(arena_printf(arena, "%s/nn.tsr", path), R_OK) == 0)
+			return arena_strndup(arena, path, strlen(path));
+	}
+	return "/usr/share/tsr/lib";
 }
 
 static int last_stage(Compiler *c, const Jobs *jobs)
