@@ -155,6 +155,7 @@ void eval_import(Build *b, const AstStmt *stmt)
 	const char *real = real_path(b, path);
 	Name name = module_name(b, stmt, path);
 	const AstFile *ast = NULL;
+	int before = b->diags->nerrors;
 	if (name.sym && check_cycle(b, stmt, real))
 		ast = parse_once(b, stmt, path, real);
 	if (!name.sym)
@@ -167,5 +168,7 @@ void eval_import(Build *b, const AstStmt *stmt)
 		value.module = eval_module(b, stmt, ast, &state);
 		value.module->name = name.sym;
 	}
+	if (b->diags->nerrors > before) /* what is missing in it is no news */
+		value = value_error();
 	scope_declare(b, b->at.scope, name, value);
 }
