@@ -173,7 +173,7 @@ static bool put_all(Writer *w)
 		return false;
 	if (!put_constants(w))
 		return false;
-	table_asm(w->out, table_new(m));
+	table_asm(w->out, table_new(m, true));
 	fprintf(w->out, "\t.section\t.note.GNU-stack,\"\",@progbits\n");
 	return true;
 }

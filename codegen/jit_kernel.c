@@ -262,8 +262,6 @@ size_t jit_kernel_params(Jit *jit, KernelId kernel, JitParam **params)
 		const Buffer *buffer = &m->program->buffers.at[use->buffers.at[i].buffer];
 		Type *type = jit->types[buffer->dtype];
 		REQUIRE(type);
-		if (!use->buffers.at[i].written)
-			type = gcc_jit_type_get_const(type);
 		const char *name = arena_printf(jit->arena, "buffer_%zu", i);
 		PUSH(jit->arena, list, ((JitParam){gcc_jit_type_get_pointer(type), name}));
 	}

@@ -60,8 +60,7 @@ static void walk_ix(Walk *w, const Ix *ix)
 		use_size(w, ix->size);
 	else if (ix->kind == IX_VALUE)
 		walk_value(w, ix->value);
-	w->use->divides |= ix->kind == IX_DIV;
-	w->use->remainders |= ix->kind == IX_MOD;
+	w->use->indices[ix->kind] = true;
 	walk_ix(w, ix->a);
 	walk_ix(w, ix->b);
 }

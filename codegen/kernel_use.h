@@ -24,7 +24,7 @@ typedef struct KernelUse {
 	VEC(CheckId) checks;
 	bool ops[OP_COUNT][DTYPE_COUNT];
 	bool casts[DTYPE_COUNT][DTYPE_COUNT]; /* [from][to] */
-	bool divides, remainders;             /* of index arithmetic */
+	bool indices[IX_VALUE + 1];           /* kinds of index arithmetic */
 } KernelUse;
 
 KernelUse *kernel_use(const Program *program, const Kernel *kernel, Arena *arena);

@@ -22,14 +22,15 @@ static const char *const reserved[] = {
 	"NULL", "call", "state", "workspace", "seed", "code", "size_t", "tsr_call",
 };
 
-typedef VEC(const char *) Names;
-
 static bool is_reserved(const char *name)
 {
 	for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
 		if (strcmp(reserved[i], name) == 0)
 			return true;
-	return strncmp(name, "int", 3) == 0 && strstr(name, "_t"); /* int64_t and its like */
+	if (strncmp(name, "tsr_", 4) == 0) /* the helpers of generated C, which do not end in '_' */
+		return name[strlen(name) - 1] != '_';
+	size_t n = strlen(name);
+	return n > 2 && strcmp(name + n - 2, "_t") == 0; /* int64_t and its like */
 }
 
 static bool is_taken(const Names *names, const char *name)
@@ -50,7 +51,7 @@ static char *identifier(Arena *arena, const char *name)
 	return id;
 }
 
-static const char *argument_name(Arena *arena, Names *taken, const char *name)
+const char *name_unique(Arena *arena, Names *taken, const char *name)
 {
 	const char *id = identifier(arena, name);
 	while (is_reserved(id) || is_taken(taken, id))
@@ -77,11 +78,11 @@ static void name_arguments(Module *m, uint32_t index)
 		PUSH(m->arena, taken, out->dims[i]);
 	}
 	for (uint32_t i = 0; i < r->nscalars; i++)
-		out->scalars[i] = argument_name(m->arena, &taken, r->scalars[i].name);
+		out->scalars[i] = name_unique(m->arena, &taken, r->scalars[i].name);
 	for (uint32_t i = 0; i < r->ninputs; i++)
-		out->inputs[i] = argument_name(m->arena, &taken, r->inputs[i].name);
+		out->inputs[i] = name_unique(m->arena, &taken, r->inputs[i].name);
 	for (uint32_t i = 0; i < r->noutputs; i++)
-		out->outputs[i] = argument_name(m->arena, &taken, r->outputs[i].name);
+		out->outputs[i] = name_unique(m->arena, &taken, r->outputs[i].name);
 }
 
 static void find_params(Module *m, uint32_t index)
@@ -133,7 +134,7 @@ Module *module_new(const Emit *emit)
 	Names taken = {0};
 	m->dims = ARENA_ARRAY(arena, const char *, ndims);
 	for (DimId d = 0; d < ndims; d++)
-		m->dims[d] = argument_name(arena, &taken, sizes_dim(p->sizes, d)->name);
+		m->dims[d] = name_unique(arena, &taken, sizes_dim(p->sizes, d)->name);
 	m->consts = ARENA_ARRAY(arena, const char *, p->consts.n);
 	for (size_t i = 0; i < p->consts.n; i++)
 		m->consts[i] = arena_printf(arena, "%s__const_%zu", m->prefix, i);

@@ -34,6 +34,10 @@ typedef struct Module {
 
 Module *module_new(const Emit *emit);
 
+typedef VEC(const char *) Names;
+/* `name` as a C identifier that is no keyword, none of ours and none of `taken`, to which it is added. */
+const char *name_unique(Arena *arena, Names *taken, const char *name);
+
 /* "float", "int32_t"; aborts for a dtype that is not supported. */
 const char *c_type(Dtype dtype);
 /* The declaration of a routine's function without the semicolon, on one line. */

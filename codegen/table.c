@@ -254,16 +254,21 @@ static TableObject *routines_object(Builder *b)
 	return finish(b, object);
 }
 
-static void put_target(Builder *b, TableObject *to)
+static void put_target(Builder *b, TableObject *to, bool compiled)
 {
 	Cpu cpu = {0};
+	if (!compiled) {
+		put_text(b, to, "C");
+		put_text(b, to, "");
+		return;
+	}
 	bool known = cpu_find(b->module->emit->target->march, &cpu);
 	const char *features = known ? cpu_feature_names(b->arena, &cpu) : "";
 	put_text(b, to, arena_printf(b->arena, "x86-64%s%s", *features ? ": " : "", features));
 	put_text(b, to, features);
 }
 
-Table *table_new(const Module *module)
+Table *table_new(const Module *module, bool features)
 {
 	const Program *p = module->program;
 	Builder b = {module, p, module->arena, ARENA_NEW(module->arena, Table), {0}};
@@ -277,7 +282,7 @@ Table *table_new(const Module *module)
 	put_text(&b, to, module->prefix);
 	put_text(&b, to, module->emit->source);
 	put_text(&b, to, "tsrc " TSR_VERSION);
-	put_target(&b, to);
+	put_target(&b, to, features);
 	put(&b, to, CELL_I32, sizes_ndims(p->sizes));
 	put(&b, to, CELL_I32, (int64_t)p->params.n);
 	put(&b, to, CELL_I32, (int64_t)p->routines.n);

@@ -32,7 +32,8 @@ typedef struct Table {
 	VEC(TableObject *) objects; /* the last is the module */
 } Table;
 
-Table *table_new(const Module *module);
+/* features: say which CPU features the code needs; C code needs none that its compiler does not choose. */
+Table *table_new(const Module *module, bool features);
 void table_asm(FILE *out, const Table *table);
 void table_c(FILE *out, const Table *table);
 

@@ -1,0 +1,302 @@
+/* Kernels as C functions, one statement a line. Values that a statement uses more than once become
+ * constants in front of it; indices are written as they are. */
+#include "codegen/c_text.h"
+#include "codegen/pointer_map.h"
+
+typedef struct KernelText {
+	FILE *out;
+	const Module *m;
+	const Kernel *kernel;
+	const KernelUse *use;
+	Arena *arena;
+	const char **iters, **locals, **buffers, **scalars;
+	PointerMap uses;  /* Value to the number of its readers in this statement */
+	PointerMap names; /* Value to its name (const char *) */
+	uint32_t ntemps;
+	int indent;
+} KernelText;
+
+static const char *value_text(KernelText *k, const Value *value);
+static void put_block(KernelText *k, Block block);
+
+static void put_indent(KernelText *k)
+{
+	for (int i = 0; i < k->indent; i++)
+		putc('\t', k->out);
+}
+
+static const char *ix_text(KernelText *k, const Ix *ix)
+{
+	static const char *const formats[] = {
+		[IX_ADD] = "(%s + %s)",           [IX_MUL] = "%s * %s",
+		[IX_DIV] = "tsr_floor_div(%s, %s)", [IX_MOD] = "tsr_floor_mod(%s, %s)",
+		[IX_MIN] = "tsr_least(%s, %s)",   [IX_MAX] = "tsr_most(%s, %s)",
+	};
+	switch (ix->kind) {
+	case IX_SIZE: return c_size(k->m, ix->size);
+	case IX_ITER: return k->iters[ix->iter];
+	case IX_VALUE:
+		return c_cast(k->arena, ix->value->dtype, DTYPE_I64, value_text(k, ix->value));
+	default:
+		return arena_printf(k->arena, formats[ix->kind], ix_text(k, ix->a), ix_text(k, ix->b));
+	}
+}
+
+/* An index where no parentheses are needed around a sum. */
+static const char *bare_ix(KernelText *k, const Ix *ix)
+{
+	if (ix->kind != IX_ADD)
+		return ix_text(k, ix);
+	return arena_printf(k->arena, "%s + %s", bare_ix(k, ix->a), ix_text(k, ix->b));
+}
+
+static const char *local_text(KernelText *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
+{
+	const char *text = k->locals[local];
+	for (uint32_t i = 0; i < nixs; i++)
+		text = arena_printf(k->arena, "%s[%s]", text, bare_ix(k, ixs[i]));
+	return text;
+}
+
+static const char *cell_text(KernelText *k, BufferId buffer, const Ix *ix)
+{
+	return arena_printf(k->arena, "%s[%s]", k->buffers[kernel_use_buffer(k->use, buffer)], bare_ix(k, ix));
+}
+
+static const char *fresh_text(KernelText *k, const Value *value)
+{
+	const char *args[3];
+	for (uint32_t i = 0; value->kind == VALUE_OP && i < value->nargs; i++)
+		args[i] = value_text(k, value->args[i]);
+	switch (value->kind) {
+	case VALUE_LOAD: return cell_text(k, value->buffer, value->ix);
+	case VALUE_LOCAL: return local_text(k, value->local, value->ixs, value->nixs);
+	case VALUE_CONST: return c_constant(k->arena, value->dtype, value->constant);
+	case VALUE_OP: return c_op(k->arena, value->op, value->dtype, args);
+	case VALUE_CAST:
+		return c_cast(k->arena, value->args[0]->dtype, value->dtype, value_text(k, value->args[0]));
+	case VALUE_INDEX:
+		return arena_printf(k->arena, "(%s)(%s)", c_type(value->dtype), bare_ix(k, value->ix));
+	case VALUE_SCALAR: return k->scalars[kernel_use_scalar(k->use, value->scalar)];
+	}
+	BUG("value kind %d", value->kind);
+}
+
+static const char *value_text(KernelText *k, const Value *value)
+{
+	uint64_t name = *pointer_map_at(&k->names, value);
+	return name ? (const char *)(uintptr_t)name : fresh_text(k, value);
+}
+
+/* ---- shared values ---- */
+
+static void count_value(KernelText *k, const Value *value);
+
+static void count_ix(KernelText *k, const Ix *ix)
+{
+	if (!ix)
+		return;
+	if (ix->kind == IX_VALUE)
+		count_value(k, ix->value);
+	count_ix(k, ix->a);
+	count_ix(k, ix->b);
+}
+
+static void count_value(KernelText *k, const Value *value)
+{
+	if ((*pointer_map_at(&k->uses, value))++ > 0)
+		return;
+	for (uint32_t i = 0; i < 3; i++)
+		if (value->args[i])
+			count_value(k, value->args[i]);
+	count_ix(k, value->ix);
+	for (uint32_t i = 0; i < value->nixs; i++)
+		count_ix(k, value->ixs[i]);
+}
+
+/* Names, in the order of evaluation, the values that have several readers. */
+static void put_shared(KernelText *k, const Value *value)
+{
+	if (*pointer_map_at(&k->names, value))
+		return;
+	for (uint32_t i = 0; i < 3; i++)
+		if (value->args[i])
+			put_shared(k, value->args[i]);
+	bool trivial = value->kind == VALUE_CONST || value->kind == VALUE_SCALAR;
+	if (trivial || *pointer_map_at(&k->uses, value) < 2)
+		return;
+	const char *text = fresh_text(k, value);
+	char *name = arena_printf(k->arena, "tsr_t%u", k->ntemps++);
+	put_indent(k);
+	fprintf(k->out, "const %s %s = %s;\n", c_type(value->dtype), name, text);
+	*pointer_map_at(&k->names, value) = (uint64_t)(uintptr_t)name;
+}
+
+/* ---- statements ---- */
+
+static void put_for(KernelText *k, const Stmt *stmt)
+{
+	const char *i = k->iters[stmt->iter], *lo = bare_ix(k, stmt->lo), *hi = bare_ix(k, stmt->hi);
+	put_indent(k);
+	if (stmt->hi->kind == IX_SIZE)
+		fprintf(k->out, "for (int64_t %s = %s; %s < %s; ", i, lo, i, hi);
+	else
+		fprintf(k->out, "for (int64_t %s = %s, tsr_end_%s = %s; %s < tsr_end_%s; ", i, lo, i, hi, i, i);
+	if (stmt->step == 1)
+		fprintf(k->out, "%s++) {\n", i);
+	else
+		fprintf(k->out, "%s += %lld) {\n", i, (long long)stmt->step);
+}
+
+static void put_if(KernelText *k, const Stmt *stmt)
+{
+	static const char *const symbols[] = {[COND_LT] = "<", [COND_LE] = "<=", [COND_EQ] = "=="};
+	put_indent(k);
+	fprintf(k->out, "if (");
+	for (uint32_t i = 0; i < stmt->nconds; i++)
+		fprintf(k->out, "%s%s %s %s", i ? " && " : "", bare_ix(k, stmt->conds[i].a),
+			symbols[stmt->conds[i].kind], bare_ix(k, stmt->conds[i].b));
+	fprintf(k->out, "%s) {\n", stmt->nconds ? "" : "1");
+}
+
+/* A local of rank 0 is declared with its value; an array is declared, then filled. */
+static void put_local(KernelText *k, const Stmt *stmt)
+{
+	const KernelLocal *local = &k->kernel->locals[stmt->local];
+	const char *name = k->locals[stmt->local], *value = value_text(k, stmt->value);
+	put_indent(k);
+	if (local->rank == 0) {
+		fprintf(k->out, "%s %s = %s;\n", c_type(local->dtype), name, value);
+		return;
+	}
+	int64_t n = 1;
+	fprintf(k->out, "%s %s", c_type(local->dtype), name);
+	for (uint32_t i = 0; i < local->rank; i++) {
+		fprintf(k->out, "[%u]", local->extent[i]);
+		n *= local->extent[i];
+	}
+	fprintf(k->out, ";\n");
+	put_indent(k);
+	fprintf(k->out, "for (int64_t tsr_i = 0; tsr_i < %lld; tsr_i++)\n", (long long)n);
+	put_indent(k);
+	fprintf(k->out, "\t(&%s", name);
+	for (uint32_t i = 0; i < local->rank; i++)
+		fprintf(k->out, "[0]");
+	fprintf(k->out, ")[tsr_i] = %s;\n", value);
+}
+
+static void put_assign(KernelText *k, const char *cell, const Stmt *stmt)
+{
+	const char *args[] = {cell, value_text(k, stmt->value), NULL};
+	Dtype dtype = stmt->value->dtype;
+	bool sum = dtype_is_float(dtype) && stmt->acc == OP_ADD;
+	put_indent(k);
+	if (stmt->acc == OP_NONE || sum)
+		fprintf(k->out, "%s %s %s;\n", cell, sum ? "+=" : "=", args[1]);
+	else
+		fprintf(k->out, "%s = %s;\n", cell, c_op(k->arena, stmt->acc, dtype, args));
+}
+
+static void put_check(KernelText *k, const Stmt *stmt)
+{
+	const char *ix = bare_ix(k, stmt->ix);
+	put_indent(k);
+	fprintf(k->out, "if (%s < %s || %s >= %s)\n", ix, bare_ix(k, stmt->lo), ix, bare_ix(k, stmt->hi));
+	put_indent(k);
+	fprintf(k->out, "\treturn TSR_CHECK_FIRST + %u;\n", stmt->check);
+}
+
+static void put_stmt(KernelText *k, const Stmt *stmt)
+{
+	pointer_map_clear(&k->uses);
+	pointer_map_clear(&k->names);
+	if (stmt->value && stmt->kind != LOOP_CHECK) {
+		count_value(k, stmt->value);
+		put_shared(k, stmt->value);
+	}
+	switch (stmt->kind) {
+	case LOOP_FOR: put_for(k, stmt); break;
+	case LOOP_IF: put_if(k, stmt); break;
+	case LOOP_LOCAL: put_local(k, stmt); return;
+	case LOOP_SET: put_assign(k, local_text(k, stmt->local, stmt->ixs, stmt->nixs), stmt); return;
+	case LOOP_STORE: put_assign(k, cell_text(k, stmt->buffer, stmt->ix), stmt); return;
+	case LOOP_CHECK: put_check(k, stmt); return;
+	}
+	k->indent++;
+	put_block(k, stmt->body);
+	k->indent--;
+	put_indent(k);
+	fprintf(k->out, "}\n");
+}
+
+static void put_block(KernelText *k, Block block)
+{
+	for (uint32_t i = 0; i < block.n; i++)
+		put_stmt(k, block.stmts[i]);
+}
+
+/* ---- functions ---- */
+
+static void name_all(KernelText *k)
+{
+	Names taken = {0};
+	const KernelUse *use = k->use;
+	for (size_t i = 0; i < use->dims.n; i++)
+		PUSH(k->arena, taken, k->m->dims[use->dims.at[i]]);
+	k->scalars = ARENA_ARRAY(k->arena, const char *, use->scalars.n);
+	for (size_t i = 0; i < use->scalars.n; i++)
+		k->scalars[i] = name_unique(k->arena, &taken,
+					    arena_printf(k->arena, "scalar_%u", use->scalars.at[i].scalar));
+	k->buffers = ARENA_ARRAY(k->arena, const char *, use->buffers.n);
+	for (size_t i = 0; i < use->buffers.n; i++)
+		k->buffers[i] = name_unique(k->arena, &taken,
+					    k->m->program->buffers.at[use->buffers.at[i].buffer].name);
+	k->iters = ARENA_ARRAY(k->arena, const char *, k->kernel->niters);
+	for (uint32_t i = 0; i < k->kernel->niters; i++)
+		k->iters[i] = name_unique(k->arena, &taken, k->kernel->iters[i].name);
+	k->locals = ARENA_ARRAY(k->arena, const char *, k->kernel->nlocals);
+	for (uint32_t i = 0; i < k->kernel->nlocals; i++)
+		k->locals[i] = name_unique(k->arena, &taken, k->kernel->locals[i].name);
+}
+
+static void put_params(KernelText *k)
+{
+	const KernelUse *use = k->use;
+	const char *comma = "";
+	for (size_t i = 0; i < use->dims.n; i++, comma = ", ")
+		fprintf(k->out, "%sint64_t %s", comma, k->m->dims[use->dims.at[i]]);
+	for (size_t i = 0; i < use->scalars.n; i++, comma = ", ")
+		fprintf(k->out, "%s%s %s", comma, c_type(use->scalars.at[i].dtype), k->scalars[i]);
+	for (size_t i = 0; i < use->buffers.n; i++, comma = ", ") {
+		const Buffer *buffer = &k->m->program->buffers.at[use->buffers.at[i].buffer];
+		fprintf(k->out, "%s%s%s *%s", comma, use->buffers.at[i].written ? "" : "const ",
+			c_type(buffer->dtype), k->buffers[i]);
+	}
+	if (!*comma)
+		fprintf(k->out, "void");
+}
+
+static void put_kernel(FILE *out, const Module *m, KernelId id)
+{
+	KernelText k = {.out = out, .m = m, .kernel = &m->program->kernels.at[id], .arena = m->arena};
+	k.use = m->kernels[id].use;
+	k.uses.arena = k.names.arena = m->arena;
+	k.indent = 1;
+	name_all(&k);
+	bool checks = k.use->checks.n > 0;
+	const char *place = module_place(m, k.kernel->span);
+	if (*place)
+		fprintf(out, "/* %s */\n", c_comment(m->arena, place));
+	fprintf(out, "static %s %s(", checks ? "int" : "void", m->kernels[id].function);
+	put_params(&k);
+	fprintf(out, ")\n{\n");
+	put_block(&k, k.kernel->body);
+	fprintf(out, "%s}\n\n", checks ? "\treturn TSR_OK;\n" : "");
+}
+
+void c_put_kernels(FILE *out, const Module *m)
+{
+	for (KernelId k = 0; k < m->program->kernels.n; k++)
+		if (m->kernels[k].same == k)
+			put_kernel(out, m, k);
+}

@@ -1,0 +1,367 @@
+/* Entry functions as C: the same guards in the same order as jit_routine.c. A checked size is computed with
+ * helpers that answer TSR_NONE on overflow or a remainder, and pass it on.
+ */
+#include "codegen/c_text.h"
+#include "runtime/tsr.h"
+
+static const char helpers[] =
+	"/* Sizes: TSR_NONE where a result does not fit or a quotient leaves a remainder. */\n"
+	"#define TSR_NONE INT64_MIN\n\n"
+	"static inline int64_t tsr_add_checked(int64_t a, int64_t b)\n{\n"
+	"\tif (a == TSR_NONE || b == TSR_NONE || (b > 0 && a > INT64_MAX - b) ||\n"
+	"\t    (b < 0 && a < -INT64_MAX - b))\n\t\treturn TSR_NONE;\n\treturn a + b;\n}\n\n"
+	"static inline int64_t tsr_sub_checked(int64_t a, int64_t b)\n{\n"
+	"\treturn b == TSR_NONE ? TSR_NONE : tsr_add_checked(a, -b);\n}\n\n"
+	"static inline int64_t tsr_mul_checked(int64_t a, int64_t b)\n{\n"
+	"\tif (a == TSR_NONE || b == TSR_NONE)\n\t\treturn TSR_NONE;\n"
+	"\tint64_t x = a < 0 ? -a : a, y = b < 0 ? -b : b;\n"
+	"\treturn x != 0 && y > INT64_MAX / x ? TSR_NONE : a * b;\n}\n\n"
+	"static inline int64_t tsr_div_checked(int64_t a, int64_t b)\n{\n"
+	"\tif (a == TSR_NONE || b == TSR_NONE || b == 0 || a % b != 0)\n\t\treturn TSR_NONE;\n"
+	"\treturn a / b;\n}\n\n"
+	"static inline int64_t tsr_floor_checked(int64_t a, int64_t b)\n{\n"
+	"\treturn a == TSR_NONE ? TSR_NONE : tsr_floor_div(a, b);\n}\n\n"
+	"/* Leaves the text for the caller, returns the code. */\n"
+	"static inline int tsr_fail(const tsr_call *call, int code, const char *text)\n{\n"
+	"\tif (call != NULL && call->message != NULL)\n\t\t*call->message = text;\n\treturn code;\n}\n\n"
+	"static inline int tsr_misaligned(const void *pointer)\n{\n"
+	"\treturn (uintptr_t)pointer % 64 != 0;\n}\n\n";
+
+static const char uniform[] =
+	"/* Threefry-4x32-20: element i is word i mod 4 of block i div 4, under the key (seed, name). */\n"
+	"static void tsr_threefry(uint64_t seed, uint64_t name, uint64_t block, uint32_t x[4])\n{\n"
+	"\tstatic const unsigned char turns[8][2] = {{10, 26}, {11, 21}, {13, 27}, {23, 5},\n"
+	"\t\t\t\t\t\t  {6, 20}, {17, 11}, {25, 10}, {18, 20}};\n"
+	"\tuint32_t key[5] = {(uint32_t)seed, (uint32_t)(seed >> 32), (uint32_t)name,\n"
+	"\t\t\t   (uint32_t)(name >> 32), 0};\n"
+	"\tkey[4] = 0x1BD11BDAu ^ key[0] ^ key[1] ^ key[2] ^ key[3];\n"
+	"\tx[0] = (uint32_t)block + key[0];\n\tx[1] = (uint32_t)(block >> 32) + key[1];\n"
+	"\tx[2] = key[2];\n\tx[3] = key[3];\n"
+	"\tfor (uint32_t round = 0; round < 20; round++) {\n"
+	"\t\tuint32_t *b = &x[round % 2 ? 3 : 1], *d = &x[round % 2 ? 1 : 3];\n"
+	"\t\tint s = turns[round % 8][0], t = turns[round % 8][1];\n"
+	"\t\tx[0] += *b;\n\t\t*b = (*b << s | *b >> (32 - s)) ^ x[0];\n"
+	"\t\tx[2] += *d;\n\t\t*d = (*d << t | *d >> (32 - t)) ^ x[2];\n"
+	"\t\tif (round % 4 != 3)\n\t\t\tcontinue;\n"
+	"\t\tfor (uint32_t i = 0; i < 4; i++)\n\t\t\tx[i] += key[(round / 4 + 1 + i) % 5];\n"
+	"\t\tx[3] += round / 4 + 1;\n\t}\n}\n\n";
+
+static const char uniform_fill[] =
+	"/* Uniform in [-bound, bound). */\n"
+	"static void tsr_uniform_%s(%s *to, int64_t n, uint64_t seed, uint64_t name, %s bound)\n{\n"
+	"\tfor (int64_t i = 0; i < n; i += 4) {\n\t\tuint32_t x[4];\n"
+	"\t\ttsr_threefry(seed, name, (uint64_t)i / 4, x);\n"
+	"\t\tfor (int64_t j = 0; j < 4 && i + j < n; j++)\n"
+	"\t\t\tto[i + j] = ((%s)(x[j] >> 8) * 0x1p-23%s - 1) * bound;\n\t}\n}\n\n";
+
+/* ---- sizes ---- */
+
+static const char *checked_size(const Module *m, Size size)
+{
+	static const char *const names[] = {[SIZE_ADD] = "add", [SIZE_SUB] = "sub", [SIZE_MUL] = "mul",
+					    [SIZE_DIV] = "div", [SIZE_FLOOR] = "floor"};
+	SizeOp *ops = NULL;
+	size_t n = size_program(m->arena, m->program->sizes, size, &ops), top = 0;
+	const char **stack = ARENA_ARRAY(m->arena, const char *, n);
+	for (size_t i = 0; i < n; i++)
+		if (ops[i].code == SIZE_CONST) {
+			stack[top++] = arena_printf(m->arena, "INT64_C(%lld)", (long long)ops[i].arg);
+		} else if (ops[i].code == SIZE_DIM) {
+			stack[top++] = m->dims[ops[i].arg];
+		} else {
+			top--;
+			stack[top - 1] = arena_printf(m->arena, "tsr_%s_checked(%s, %s)", names[ops[i].code],
+						      stack[top - 1], stack[top]);
+		}
+	REQUIRE(top == 1);
+	return stack[0];
+}
+
+static bool is_constant(const Module *m, Size size)
+{
+	int64_t value;
+	return size_is_const(m->program->sizes, size, &value);
+}
+
+static void put_dim_checks(FILE *out, const Module *m, const DimId *dims, uint32_t ndims, const char *bad)
+{
+	for (uint32_t i = 0; i < ndims; i++) {
+		int64_t least = sizes_dim(m->program->sizes, dims[i])->at_least;
+		const char *name = m->dims[dims[i]];
+		fprintf(out, "\tif (%s < %lld || %s > INT64_C(%lld))\n\t\treturn ", name,
+			(long long)(least > 0 ? least : 0), name, (long long)DIM_LIMIT);
+		if (bad)
+			fprintf(out, "%s;\n", bad);
+		else
+			fprintf(out, "tsr_fail(call, TSR_BAD_DIM, %s);\n",
+				c_string(m->arena, module_dim_message(m, dims[i])));
+	}
+}
+
+static void put_size_function(FILE *out, const Module *m, const char *signature, Size size,
+			      const DimId *dims, uint32_t ndims)
+{
+	fprintf(out, "%s\n{\n", signature);
+	put_dim_checks(out, m, dims, ndims, "SIZE_MAX");
+	fprintf(out, "\tconst int64_t bytes = %s;\n", checked_size(m, size));
+	fprintf(out, "\treturn bytes < 0 ? SIZE_MAX : (size_t)bytes;\n}\n\n");
+}
+
+/* ---- guards ---- */
+
+static void put_fail(FILE *out, const Module *m, int code, const char *text)
+{
+	const char *names[] = {[TSR_BAD_DIM] = "TSR_BAD_DIM", [TSR_BAD_POINTER] = "TSR_BAD_POINTER"};
+	fprintf(out, "\t\treturn tsr_fail(call, ");
+	if (code < TSR_CHECK_FIRST)
+		fprintf(out, "%s", names[code]);
+	else
+		fprintf(out, "TSR_CHECK_FIRST + %d", code - TSR_CHECK_FIRST);
+	fprintf(out, ", %s);\n", c_string(m->arena, text));
+}
+
+static void put_guard(FILE *out, const Module *m, CheckId id)
+{
+	const Check *check = &m->program->checks.at[id];
+	const char *a = checked_size(m, check->a), *b = checked_size(m, check->b);
+	if (!is_constant(m, check->a))
+		fprintf(out, "\tif (%s == TSR_NONE)\n", a), put_fail(out, m, module_check_code(id), check->text);
+	if (!is_constant(m, check->b))
+		fprintf(out, "\tif (%s == TSR_NONE)\n", b), put_fail(out, m, module_check_code(id), check->text);
+	if (check->kind == CHECK_EQ)
+		fprintf(out, "\tif (%s != %s)\n", a, b);
+	else if (check->kind == CHECK_GE)
+		fprintf(out, "\tif (%s < %s)\n", a, b);
+	else
+		fprintf(out, "\tif (%s == 0 || %s %% %s != 0)\n", b, a, b);
+	put_fail(out, m, module_check_code(id), check->text);
+}
+
+/* A size that does not fit, then NULL where there are bytes. */
+static void put_bytes_check(FILE *out, const Module *m, Size bytes, const char *name)
+{
+	if (is_constant(m, bytes))
+		return;
+	fprintf(out, "\tif (%s == TSR_NONE)\n", checked_size(m, bytes));
+	put_fail(out, m, TSR_BAD_DIM,
+		 arena_printf(m->arena, "the size of %s is out of range for these dims", name));
+}
+
+static void put_pointer_check(FILE *out, const Module *m, Size bytes, const char *pointer, const char *text)
+{
+	int64_t constant;
+	if (size_is_const(m->program->sizes, bytes, &constant))
+		fprintf(out, constant > 0 ? "\tif (%s == NULL)\n" : "\tif (0 && %s == NULL)\n", pointer);
+	else
+		fprintf(out, "\tif (%s > 0 && %s == NULL)\n", checked_size(m, bytes), pointer);
+	put_fail(out, m, TSR_BAD_POINTER, text);
+}
+
+static Size buffer_bytes(const Module *m, BufferId id)
+{
+	const Buffer *buffer = &m->program->buffers.at[id];
+	return size_scale(m->program->sizes, buffer->elements, (int64_t)dtype_bytes(buffer->dtype));
+}
+
+static void put_array_checks(FILE *out, const Module *m, const TensorArg *args, uint32_t n,
+			     const char *const *names)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		Size bytes = buffer_bytes(m, args[i].buffer);
+		put_bytes_check(out, m, bytes, args[i].name);
+		put_pointer_check(out, m, bytes, names[i], arena_printf(m->arena, "%s is NULL", args[i].name));
+	}
+}
+
+static void put_aligned_check(FILE *out, const Module *m, const char *pointer)
+{
+	fprintf(out, "\tif (tsr_misaligned(%s))\n", pointer);
+	put_fail(out, m, TSR_BAD_POINTER,
+		 arena_printf(m->arena, "%s is not aligned to %d bytes", pointer, STATE_ALIGN));
+}
+
+static void put_memory_checks(FILE *out, const Module *m, uint32_t index)
+{
+	const Program *p = m->program;
+	const ProgramRoutine *r = &p->routines.at[index];
+	bool uses_state = false;
+	for (size_t i = 0; i < p->params.n; i++) {
+		if (!m->routines[index].params[i])
+			continue;
+		Size bytes = buffer_bytes(m, p->params.at[i].buffer);
+		put_bytes_check(out, m, bytes, p->params.at[i].name);
+		put_pointer_check(out, m, bytes, "state", "state is NULL");
+		put_bytes_check(out, m, p->params.at[i].offset, "the state");
+		uses_state = true;
+	}
+	if (uses_state)
+		put_aligned_check(out, m, "state");
+	put_bytes_check(out, m, r->workspace, "the workspace");
+	if (size_is(p->sizes, r->workspace, 0))
+		return;
+	put_pointer_check(out, m, r->workspace, "workspace", "workspace is NULL");
+	put_aligned_check(out, m, "workspace");
+}
+
+/* ---- calls ---- */
+
+static const char *placed(const Module *m, const char *base, Size offset, const char *type)
+{
+	if (size_is(m->program->sizes, offset, 0))
+		return arena_printf(m->arena, "(%s *)%s", type, base);
+	return arena_printf(m->arena, "(%s *)((char *)%s + %s)", type, base, c_size(m, offset));
+}
+
+static const char *pointer_text(const Module *m, uint32_t routine, BufferId id)
+{
+	const Buffer *buffer = &m->program->buffers.at[id];
+	const char *type = c_type(buffer->dtype);
+	switch (buffer->kind) {
+	case BUFFER_INPUT: return m->routines[routine].inputs[buffer->arg];
+	case BUFFER_OUTPUT: return m->routines[routine].outputs[buffer->arg];
+	case BUFFER_PARAM: return placed(m, "state", m->program->params.at[buffer->arg].offset, type);
+	case BUFFER_TEMP: return placed(m, "workspace", buffer->offset, type);
+	case BUFFER_CONST: return m->consts[buffer->arg];
+	}
+	BUG("buffer kind %d", buffer->kind);
+}
+
+static void put_call(FILE *out, const Module *m, uint32_t routine, KernelId id)
+{
+	const KernelUse *use = m->kernels[id].use;
+	const char *comma = "";
+	fprintf(out, "\t%s%s(", use->checks.n ? "code = " : "", m->kernels[id].function);
+	for (size_t i = 0; i < use->dims.n; i++, comma = ", ")
+		fprintf(out, "%s%s", comma, m->dims[use->dims.at[i]]);
+	for (size_t i = 0; i < use->scalars.n; i++, comma = ", ")
+		fprintf(out, "%s%s", comma, m->routines[routine].scalars[use->scalars.at[i].scalar]);
+	for (size_t i = 0; i < use->buffers.n; i++, comma = ", ")
+		fprintf(out, "%s%s", comma, pointer_text(m, routine, use->buffers.at[i].buffer));
+	fprintf(out, ");\n");
+	for (size_t i = 0; i < use->checks.n; i++) {
+		CheckId check = use->checks.at[i];
+		fprintf(out, "\tif (code == TSR_CHECK_FIRST + %u)\n", check);
+		put_fail(out, m, module_check_code(check), m->program->checks.at[check].text);
+	}
+}
+
+static bool has_checks(const Module *m, const ProgramRoutine *r)
+{
+	for (uint32_t k = 0; k < r->nkernels; k++)
+		if (m->kernels[r->kernels[k]].use->checks.n)
+			return true;
+	return false;
+}
+
+static void put_routine(FILE *out, const Module *m, uint32_t index)
+{
+	const ProgramRoutine *r = &m->program->routines.at[index];
+	const ModuleRoutine *names = &m->routines[index];
+	c_put_routine_comment(out, m, index);
+	fprintf(out, "%s\n{\n", module_signature(m, index));
+	if (has_checks(m, r))
+		fprintf(out, "\tint code;\n");
+	fprintf(out, "\t(void)call;\n\t(void)state;\n\t(void)workspace;\n");
+	for (uint32_t i = 0; i < r->nscalars; i++)
+		fprintf(out, "\t(void)%s;\n", names->scalars[i]);
+	put_dim_checks(out, m, r->dims, r->ndims, NULL);
+	for (uint32_t i = 0; i < r->nguards; i++)
+		put_guard(out, m, r->guards[i]);
+	put_array_checks(out, m, r->inputs, r->ninputs, names->inputs);
+	put_array_checks(out, m, r->outputs, r->noutputs, names->outputs);
+	put_memory_checks(out, m, index);
+	for (uint32_t i = 0; i < r->nkernels; i++)
+		put_call(out, m, index, r->kernels[i]);
+	fprintf(out, "\treturn TSR_OK;\n}\n\n");
+	put_size_function(out, m, module_workspace_signature(m, index), r->workspace, r->dims, r->ndims);
+}
+
+/* The loader's way in. */
+static void put_invoke(FILE *out, const Module *m, uint32_t index)
+{
+	const ProgramRoutine *r = &m->program->routines.at[index];
+	const ModuleRoutine *names = &m->routines[index];
+	fprintf(out,
+		"static int %s(const tsr_call *call, const int64_t *dims, const void *const *scalars,\n"
+		"\t\tconst void *const *inputs, void *const *outputs, void *state, void *workspace)\n{\n",
+		names->invoke);
+	fprintf(out, "\t(void)dims;\n\t(void)scalars;\n\t(void)inputs;\n\t(void)outputs;\n");
+	fprintf(out, "\treturn %s(call", names->function);
+	for (uint32_t i = 0; i < r->ndims; i++)
+		fprintf(out, ", dims[%u]", i);
+	for (uint32_t i = 0; i < r->nscalars; i++)
+		fprintf(out, ", *(const %s *)scalars[%u]", c_type(r->scalars[i].dtype), i);
+	for (uint32_t i = 0; i < r->ninputs; i++)
+		fprintf(out, ", (const %s *)inputs[%u]", c_type(r->inputs[i].type.dtype), i);
+	for (uint32_t i = 0; i < r->noutputs; i++)
+		fprintf(out, ", (%s *)outputs[%u]", c_type(r->outputs[i].type.dtype), i);
+	fprintf(out, ", state, workspace);\n}\n\n");
+}
+
+/* ---- the state ---- */
+
+static void put_fill(FILE *out, const Module *m, const ProgramParam *param)
+{
+	const char *type = c_type(param->type.dtype), *name = dtype_name(param->type.dtype);
+	const char *n = c_size(m, m->program->buffers.at[param->buffer].elements);
+	const char *to = placed(m, "state", param->offset, type);
+	fprintf(out, "\t/* %s */\n", c_comment(m->arena, param->name));
+	if (param->init == PARAM_UNIFORM) {
+		fprintf(out, "\tfan_in = %s;\n", c_size(m, param->fan_in));
+		fprintf(out, "\ttsr_uniform_%s(%s, %s, seed, UINT64_C(%llu), (%s)(1 / sqrt((double)%s)));\n", name, to,
+			n, (unsigned long long)param->key, type, "(fan_in > 0 ? fan_in : 1)");
+		return;
+	}
+	Scalar value = {.f = param->value};
+	fprintf(out, "\tfor (int64_t i = 0; i < %s; i++)\n\t\t(%s)[i] = %s;\n", n, to,
+		c_constant(m->arena, param->type.dtype, value));
+}
+
+static bool has_uniform(const Module *m, Dtype dtype)
+{
+	for (size_t i = 0; i < m->program->params.n; i++)
+		if (m->program->params.at[i].init == PARAM_UNIFORM &&
+		    m->program->params.at[i].type.dtype == dtype)
+			return true;
+	return false;
+}
+
+static void put_init(FILE *out, const Module *m)
+{
+	const Program *p = m->program;
+	bool f32 = has_uniform(m, DTYPE_F32), f64 = has_uniform(m, DTYPE_F64);
+	if (f32 || f64)
+		fputs(uniform, out);
+	if (f32)
+		fprintf(out, uniform_fill, "f32", "float", "float", "float", "f");
+	if (f64)
+		fprintf(out, uniform_fill, "f64", "double", "double", "double", "");
+	put_size_function(out, m, module_state_signature(m), p->state, p->state_dims, p->nstate_dims);
+	c_put_init_comment(out, m);
+	fprintf(out, "%s\n{\n", module_init_signature(m));
+	if (f32 || f64)
+		fprintf(out, "\tint64_t fan_in;\n");
+	fprintf(out, "\t(void)seed;\n");
+	put_dim_checks(out, m, p->state_dims, p->nstate_dims, "TSR_BAD_DIM");
+	fprintf(out, "\tconst int64_t bytes = %s;\n", checked_size(m, p->state));
+	fprintf(out, "\tif (bytes == TSR_NONE)\n\t\treturn TSR_BAD_DIM;\n");
+	fprintf(out, "\tif (bytes > 0 && (state == NULL || tsr_misaligned(state)))\n\t\treturn TSR_BAD_POINTER;\n");
+	for (size_t i = 0; i < p->params.n; i++)
+		put_fill(out, m, &p->params.at[i]);
+	fprintf(out, "\treturn TSR_OK;\n}\n\n");
+	fprintf(out, "static int %s__invoke_init(const int64_t *dims, void *state, uint64_t seed)\n{\n", m->prefix);
+	fprintf(out, "\t(void)dims;\n\treturn %s_init(", m->prefix);
+	for (uint32_t i = 0; i < p->nstate_dims; i++)
+		fprintf(out, "dims[%u], ", p->state_dims[i]);
+	fprintf(out, "state, seed);\n}\n\n");
+}
+
+void c_put_routines(FILE *out, const Module *m)
+{
+	fputs(helpers, out);
+	for (uint32_t i = 0; i < m->program->routines.n; i++) {
+		put_routine(out, m, i);
+		put_invoke(out, m, i);
+	}
+	put_init(out, m);
+}

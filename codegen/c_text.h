@@ -1,0 +1,29 @@
+/* What the writers of C share. */
+#ifndef TSR_CODEGEN_C_TEXT_H
+#define TSR_CODEGEN_C_TEXT_H
+
+#include "codegen/module.h"
+
+extern const char *const tsr_call_text; /* the guarded text of runtime/tsr.h */
+
+void c_put_routine_comment(FILE *out, const Module *module, uint32_t routine);
+void c_put_init_comment(FILE *out, const Module *module);
+const char *c_guard(Arena *arena, const char *prefix);
+/* Writes module->emit->output with `put`; false after a diagnostic. */
+bool c_write(const Module *module, void (*put)(FILE *out, const Module *module));
+
+/* c_value.c: the helper functions that the operations and conversions in use need. */
+void c_put_helpers(FILE *out, const Module *module);
+/* c_kernel.c: all kernels as static functions. */
+void c_put_kernels(FILE *out, const Module *module);
+/* c_routine.c: entry functions and the state. */
+void c_put_routines(FILE *out, const Module *module);
+
+/* One operation of arguments that are C expressions: an expression, in parentheses where needed. */
+const char *c_op(Arena *arena, Op op, Dtype dtype, const char *const *args);
+const char *c_cast(Arena *arena, Dtype from, Dtype to, const char *value);
+const char *c_constant(Arena *arena, Dtype dtype, Scalar constant);
+/* A size as an expression over the dims' names, unchecked. */
+const char *c_size(const Module *module, Size size);
+
+#endif

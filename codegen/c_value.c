@@ -1,0 +1,258 @@
+/* Scalar operations as C. The four arithmetic operators of floats stand in the expression; every other
+ * operation is a call of a small function whose body is base/ops_real.def's own text, or the integer table
+ * below (T: the type, U: its unsigned twin). Only the functions in use are written.
+ */
+#include "codegen/c_text.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const real_text[OP_COUNT + 1] = {
+#define REAL(name, expression) [OP_##name] = #expression,
+#include "base/ops_real.def"
+#undef REAL
+};
+
+/* Signed types; where unsigned ones differ, the second column. */
+static const struct {
+	const char *body, *unsigned_body;
+} int_text[OP_COUNT + 1] = {
+	[OP_ADD] = {"return (T)((U)x + (U)y);", NULL},
+	[OP_SUB] = {"return (T)((U)x - (U)y);", NULL},
+	[OP_MUL] = {"return (T)((U)x * (U)y);", NULL},
+	[OP_FMA] = {"return (T)((U)x * (U)y + (U)z);", NULL},
+	[OP_NEG] = {"return (T)(0 - (U)x);", NULL},
+	[OP_DIV] = {"return y == 0 ? 0 : y == -1 ? (T)(0 - (U)x) : (T)(x / y);",
+		    "return y == 0 ? 0 : (T)(x / y);"},
+	[OP_MOD] = {"if (y == 0 || y == -1)\n\t\treturn 0;\n\tx = (T)(x % y);\n"
+		    "\treturn (T)(x != 0 && (x < 0) != (y < 0) ? x + y : x);",
+		    "return y == 0 ? 0 : (T)(x % y);"},
+	[OP_POW] = {"uint64_t power = (uint64_t)x, result = 1;\n\tif (y < 0)\n"
+		    "\t\treturn x == 1 ? 1 : x == -1 ? (y % 2 ? -1 : 1) : 0;\n"
+		    "\tfor (; y > 0; y = (T)(y / 2), power *= power)\n"
+		    "\t\tif (y % 2)\n\t\t\tresult *= power;\n\treturn (T)result;",
+		    "uint64_t power = (uint64_t)x, result = 1;\n"
+		    "\tfor (; y > 0; y = (T)(y / 2), power *= power)\n"
+		    "\t\tif (y % 2)\n\t\t\tresult *= power;\n\treturn (T)result;"},
+	[OP_LT] = {"return x < y;", NULL},
+	[OP_LE] = {"return x <= y;", NULL},
+	[OP_GT] = {"return x > y;", NULL},
+	[OP_GE] = {"return x >= y;", NULL},
+	[OP_EQ] = {"return x == y;", NULL},
+	[OP_NE] = {"return x != y;", NULL},
+	[OP_AND] = {"return x != 0 && y != 0;", NULL},
+	[OP_OR] = {"return x != 0 || y != 0;", NULL},
+	[OP_NOT] = {"return x == 0;", NULL},
+	[OP_MAX] = {"return x > y ? x : y;", NULL},
+	[OP_MIN] = {"return x < y ? x : y;", NULL},
+	[OP_RELU_GATE] = {"return x > 0 ? y : 0;", NULL},
+	[OP_RELU] = {"return x > 0 ? x : 0;", NULL},
+	[OP_SAT01] = {"return x > 0;", NULL},
+	[OP_ABS] = {"return x < 0 ? (T)(0 - (U)x) : x;", "return x;"},
+	[OP_SIGN] = {"return (T)((x > 0) - (x < 0));", "return x > 0;"},
+	[OP_WHERE] = {"return x != 0 ? y : z;", NULL},
+	[OP_ID] = {"return x;", NULL},
+	[OP_FLOOR] = {"return x;", NULL},
+	[OP_CEIL] = {"return x;", NULL},
+	[OP_ROUND] = {"return x;", NULL},
+};
+
+static bool is_unsigned(Dtype dtype)
+{
+	return dtype == DTYPE_U8 || dtype == DTYPE_U32;
+}
+
+static const char *unsigned_type(Dtype dtype)
+{
+	switch (dtype_bytes(dtype)) {
+	case 1: return "uint8_t";
+	case 4: return "uint32_t";
+	default: return "uint64_t";
+	}
+}
+
+/* T and U stand alone in the texts above. */
+static void put_int_body(FILE *out, const char *body, Dtype dtype)
+{
+	for (const char *p = body; *p; p++)
+		if (*p == 'T' && p[1] == ')')
+			fputs(c_type(dtype), out);
+		else if (*p == 'U' && p[1] == ')')
+			fputs(unsigned_type(dtype), out);
+		else
+			putc(*p, out);
+}
+
+static bool is_infix(Op op, Dtype dtype)
+{
+	return dtype_is_float(dtype) &&
+	       (op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV || op == OP_NEG || op == OP_ID);
+}
+
+static void put_real_body(FILE *out, Op op, Dtype dtype)
+{
+	if (op == OP_GELU)
+		fprintf(out, "const %s half_root = 0.70710678118654752440%s;\n\t", c_type(dtype),
+			dtype == DTYPE_F32 ? "f" : "");
+	if (op == OP_MOD)
+		fprintf(out, "x = fmod(x, y);\n\treturn x != 0 && (x < 0) != (y < 0) ? x + y : x;");
+	else
+		fprintf(out, "return %s;", real_text[op]);
+}
+
+static void put_op(FILE *out, Op op, Dtype dtype)
+{
+	static const char *const names[] = {"x", "y", "z"};
+	const char *type = c_type(dtype);
+	fprintf(out, "static inline %s tsr_%s_%s(", type, op_name(op), dtype_name(dtype));
+	for (int i = 0; i < op_arity(op); i++)
+		fprintf(out, "%s%s %s", i ? ", " : "", type, names[i]);
+	fprintf(out, ")\n{\n\t");
+	const char *body = int_text[op].body;
+	if (is_unsigned(dtype) && int_text[op].unsigned_body)
+		body = int_text[op].unsigned_body;
+	if (dtype_is_float(dtype))
+		put_real_body(out, op, dtype);
+	else if (body)
+		put_int_body(out, body, dtype);
+	else /* a fractional result: these operations belong to floats */
+		fprintf(out, "%s%s%sreturn 0;", "(void)x;\n\t", op_arity(op) > 1 ? "(void)y;\n\t" : "",
+			op_arity(op) > 2 ? "(void)z;\n\t" : "");
+	fprintf(out, "\n}\n\n");
+}
+
+/* Constants of an integer type; the least 64-bit one is no literal of C. */
+static const char *int_constant(Arena *arena, Dtype dtype, int64_t value)
+{
+	if (dtype == DTYPE_I64)
+		return value == INT64_MIN ? "INT64_MIN"
+					  : arena_printf(arena, "INT64_C(%lld)", (long long)value);
+	if (dtype == DTYPE_I32 && value == INT32_MIN)
+		return "INT32_MIN";
+	return arena_printf(arena, "%lld%s", (long long)value, dtype == DTYPE_U32 ? "u" : "");
+}
+
+static bool saturates(Dtype from, Dtype to)
+{
+	return dtype_is_float(from) && !dtype_is_float(to);
+}
+
+static void put_saturating(FILE *out, const Module *m, Dtype from, Dtype to)
+{
+	const char *least = int_constant(m->arena, to, op_neutral(OP_MAX, to).i);
+	const char *greatest = int_constant(m->arena, to, op_neutral(OP_MIN, to).i);
+	const char *type = c_type(from);
+	fprintf(out,
+		"static inline %s tsr_%s_from_%s(%s x)\n{\n"
+		"\treturn x != x ? 0 : x <= (%s)%s ? %s : x >= (%s)%s ? %s : (%s)x;\n}\n\n",
+		c_type(to), dtype_name(to), dtype_name(from), type, type, least, least, type, greatest,
+		greatest, c_type(to));
+}
+
+static void put_index_helpers(FILE *out)
+{
+	fprintf(out, "/* Arithmetic of indices: division rounds down. */\n"
+		     "static inline int64_t tsr_floor_div(int64_t a, int64_t b)\n{\n"
+		     "\treturn b == 0 ? 0 : a / b - (a %% b != 0 && (a < 0) != (b < 0));\n}\n\n"
+		     "static inline int64_t tsr_floor_mod(int64_t a, int64_t b)\n{\n"
+		     "\treturn a - b * tsr_floor_div(a, b);\n}\n\n"
+		     "static inline int64_t tsr_least(int64_t a, int64_t b)\n{\n"
+		     "\treturn a < b ? a : b;\n}\n\n"
+		     "static inline int64_t tsr_most(int64_t a, int64_t b)\n{\n"
+		     "\treturn a > b ? a : b;\n}\n\n");
+}
+
+void c_put_helpers(FILE *out, const Module *m)
+{
+	KernelUse *all = ARENA_NEW(m->arena, KernelUse);
+	for (KernelId k = 0; k < m->program->kernels.n; k++) {
+		const KernelUse *use = m->kernels[k].use;
+		for (Op op = 0; op < OP_COUNT; op++)
+			for (Dtype d = 0; d < DTYPE_COUNT; d++)
+				all->ops[op][d] |= use->ops[op][d];
+		for (Dtype from = 0; from < DTYPE_COUNT; from++)
+			for (Dtype to = 0; to < DTYPE_COUNT; to++)
+				all->casts[from][to] |= use->casts[from][to];
+	}
+	put_index_helpers(out);
+	for (Op op = 0; op < OP_COUNT; op++)
+		for (Dtype d = 0; d < DTYPE_COUNT; d++)
+			if (all->ops[op][d] && !is_infix(op, d))
+				put_op(out, op, d);
+	for (Dtype from = 0; from < DTYPE_COUNT; from++)
+		for (Dtype to = 0; to < DTYPE_COUNT; to++)
+			if (all->casts[from][to] && saturates(from, to))
+				put_saturating(out, m, from, to);
+}
+
+const char *c_op(Arena *arena, Op op, Dtype dtype, const char *const *args)
+{
+	if (op == OP_ID && dtype_is_float(dtype))
+		return args[0];
+	if (op == OP_NEG && dtype_is_float(dtype))
+		return arena_printf(arena, "(-%s)", args[0]);
+	if (is_infix(op, dtype)) {
+		const char *symbol = op == OP_MUL ? "*" : op_symbol(op);
+		return arena_printf(arena, "(%s %s %s)", args[0], symbol, args[1]);
+	}
+	const char *text = arena_printf(arena, "tsr_%s_%s(%s", op_name(op), dtype_name(dtype), args[0]);
+	for (int i = 1; i < op_arity(op); i++)
+		text = arena_printf(arena, "%s, %s", text, args[i]);
+	return arena_printf(arena, "%s)", text);
+}
+
+const char *c_cast(Arena *arena, Dtype from, Dtype to, const char *value)
+{
+	if (from == to)
+		return value;
+	if (saturates(from, to))
+		return arena_printf(arena, "tsr_%s_from_%s(%s)", dtype_name(to), dtype_name(from), value);
+	return arena_printf(arena, "(%s)(%s)", c_type(to), value);
+}
+
+const char *c_constant(Arena *arena, Dtype dtype, Scalar constant)
+{
+	if (!dtype_is_float(dtype)) {
+		const char *text = int_constant(arena, dtype, constant.i);
+		return *text == '-' ? arena_printf(arena, "(%s)", text) : text;
+	}
+	double x = constant.f;
+	if (isnan(x))
+		return dtype == DTYPE_F32 ? "NAN" : "(double)NAN";
+	if (isinf(x))
+		return arena_printf(arena, "%s%sINFINITY%s", x < 0 ? "(-" : "",
+				    dtype == DTYPE_F32 ? "" : "(double)", x < 0 ? ")" : "");
+	const char *text = arena_printf(arena, dtype == DTYPE_F32 ? "%.9g" : "%.17g", x);
+	const char *point = strpbrk(text, ".e") ? "" : ".0", *suffix = dtype == DTYPE_F32 ? "f" : "";
+	return arena_printf(arena, signbit(x) ? "(%s%s%s)" : "%s%s%s", text, point, suffix);
+}
+
+/* ---- sizes ---- */
+
+const char *c_size(const Module *m, Size size)
+{
+	static const char *const formats[] = {
+		[SIZE_ADD] = "(%s + %s)",
+		[SIZE_SUB] = "(%s - %s)",
+		[SIZE_MUL] = "%s * %s",
+		[SIZE_DIV] = "tsr_floor_div(%s, %s)",
+		[SIZE_FLOOR] = "tsr_floor_div(%s, %s)",
+	};
+	SizeOp *ops = NULL;
+	size_t n = size_program(m->arena, m->program->sizes, size, &ops), top = 0;
+	const char **stack = ARENA_ARRAY(m->arena, const char *, n);
+	for (size_t i = 0; i < n; i++) {
+		if (ops[i].code == SIZE_CONST) {
+			const char *format = ops[i].arg < 0 ? "(%lld)" : "%lld";
+			stack[top++] = arena_printf(m->arena, format, (long long)ops[i].arg);
+		} else if (ops[i].code == SIZE_DIM) {
+			stack[top++] = m->dims[ops[i].arg];
+		} else {
+			top--;
+			stack[top - 1] = arena_printf(m->arena, formats[ops[i].code], stack[top - 1],
+						      stack[top]);
+		}
+	}
+	REQUIRE(top == 1);
+	return stack[0];
+}

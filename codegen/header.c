@@ -1,0 +1,135 @@
+/* The C header of a module: C99 and C++, self-contained, with what a caller must know beside each name. */
+#include "codegen/c_text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+const char *const tsr_call_text =
+#include "gen/tsr_call.inc"
+	;
+
+/* "n x 28 x 28 x 1", "1" for a single number. */
+static const char *array_shape(const Module *m, const TensorType *type)
+{
+	const char *text = "";
+	for (uint32_t i = 0; i < type->nbatch + type->noutput + type->ninput; i++) {
+		const char *size = size_text(m->arena, m->program->sizes, type->sizes[i]);
+		bool sum = strpbrk(size, "+- ") != NULL;
+		text = arena_printf(m->arena, "%s%s%s%s%s", text, i ? " x " : "", sum ? "(" : "", size,
+				    sum ? ")" : "");
+	}
+	return *text ? text : "1";
+}
+
+static void put_array(FILE *out, const Module *m, const TensorArg *arg, const char *name)
+{
+	fprintf(out, " *   %s: %s %s, an array of %s\n", name, c_comment(m->arena, arg->name),
+		c_comment(m->arena, arg->type.text), array_shape(m, &arg->type));
+}
+
+void c_put_routine_comment(FILE *out, const Module *m, uint32_t index)
+{
+	const ProgramRoutine *r = &m->program->routines.at[index];
+	const ModuleRoutine *names = &m->routines[index];
+	fprintf(out, "/* %s: %s\n", r->name, c_comment(m->arena, module_types(m, index)));
+	for (uint32_t i = 0; i < r->ninputs; i++)
+		put_array(out, m, &r->inputs[i], names->inputs[i]);
+	for (uint32_t i = 0; i < r->noutputs; i++)
+		put_array(out, m, &r->outputs[i], names->outputs[i]);
+	fprintf(out, " *   workspace: %s_%s_workspace(...) = %s bytes */\n", m->prefix, r->name,
+		size_text(m->arena, m->program->sizes, r->workspace));
+}
+
+void c_put_init_comment(FILE *out, const Module *m)
+{
+	const Program *p = m->program;
+	fprintf(out, "/* The state: %s bytes.\n", size_text(m->arena, p->sizes, p->state));
+	for (size_t i = 0; i < p->params.n; i++) {
+		const ProgramParam *param = &p->params.at[i];
+		fprintf(out, " *   byte %s: %s %s, an array of %s\n",
+			size_text(m->arena, p->sizes, param->offset), c_comment(m->arena, param->name),
+			c_comment(m->arena, param->type.text), array_shape(m, &param->type));
+	}
+	fprintf(out, " * init writes the initial values of all parameters; the same seed gives the same bits. */\n");
+}
+
+static void put_preamble(FILE *out, const Module *m)
+{
+	fprintf(out,
+		"/* %s.h: made from %s by tsrc %s. Do not edit.\n"
+		" *\n"
+		" * Arrays are row-major; a tensor [batch | input -> output] keeps its axes in storage order: batch,\n"
+		" * output, input. An array is aligned for its elements and may be NULL when it has none; outputs\n"
+		" * overlap no other array. The state and the workspace are aligned to %d bytes.\n"
+		" * All memory is the caller's: the functions allocate nothing, keep no pointer and no state of their\n"
+		" * own, and may run on several threads at once with different outputs, workspaces and states.\n"
+		" * A routine returns TSR_OK or a positive code, and then has written nothing. A size function\n"
+		" * returns SIZE_MAX where a dim is out of its range.\n"
+		" */\n",
+		m->prefix, c_comment(m->arena, m->emit->source), TSR_VERSION, STATE_ALIGN);
+}
+
+static void put_checks(FILE *out, const Module *m)
+{
+	const Program *p = m->program;
+	if (!p->checks.n)
+		return;
+	fprintf(out, "/* What a routine returns beside the codes of tsr_call. */\nenum {\n");
+	for (size_t i = 0; i < p->checks.n; i++) {
+		const char *place = module_place(m, p->checks.at[i].span);
+		fprintf(out, "\t%s_CHECK_%zu = TSR_CHECK_FIRST + %zu%s /* %s%s%s */\n", m->prefix, i, i,
+			i + 1 < p->checks.n ? "," : "", *place ? c_comment(m->arena, place) : "",
+			*place ? ": " : "", c_comment(m->arena, p->checks.at[i].text));
+	}
+	fprintf(out, "};\n\n");
+}
+
+static void put_header(FILE *out, const Module *m)
+{
+	const char *guard = c_guard(m->arena, m->prefix);
+	put_preamble(out, m);
+	fprintf(out, "#ifndef %s\n#define %s\n\n#include <stddef.h>\n#include <stdint.h>\n\n", guard, guard);
+	fprintf(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n%s\n", tsr_call_text);
+	put_checks(out, m);
+	for (uint32_t i = 0; i < m->program->routines.n; i++) {
+		c_put_routine_comment(out, m, i);
+		fprintf(out, "%s;\n%s;\n\n", module_signature(m, i), module_workspace_signature(m, i));
+	}
+	c_put_init_comment(out, m);
+	fprintf(out, "%s;\n%s;\n\n", module_state_signature(m), module_init_signature(m));
+	fprintf(out, "/* The table that describes all of this; its type is in tsr.h. */\n");
+	fprintf(out, "extern const struct tsr_module %s_module;\n\n", m->prefix);
+	fprintf(out, "#ifdef __cplusplus\n}\n#endif\n#endif\n");
+}
+
+const char *c_guard(Arena *arena, const char *prefix)
+{
+	char *guard = arena_printf(arena, "TSR_MODULE_%s_H", prefix);
+	for (char *p = guard; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	return guard;
+}
+
+bool c_write(const Module *m, void (*put)(FILE *out, const Module *m))
+{
+	const Emit *emit = m->emit;
+	FILE *out = fopen(emit->output, "w");
+	if (out)
+		put(out, m);
+	bool good = out && !ferror(out);
+	int error = errno;
+	if (out && fclose(out) != 0) {
+		good = false;
+		error = errno;
+	}
+	if (!good)
+		diag(emit->diags, E0602, SPAN_NONE, "cannot write '%s': %s", emit->output, strerror(error));
+	return good;
+}
+
+bool header_emit(const Emit *emit)
+{
+	Module *m = module_new(emit);
+	return m && c_write(m, put_header);
+}
