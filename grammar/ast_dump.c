@@ -1,12 +1,13 @@
 /* The syntax tree as S-expressions, one statement a line.
  *
- *   expr  := number | "string" | name | (. a name) | (call f a (= key b)) | (OP a b) | (.T a) | (@ a i)
- *          | (with E (= h S) d) | (param w TYPE = INIT) | (iterate n (= h x) i E) | (if C A B)
- *          | (let (= a E) (= (b c) E) BODY) | (tuple a b : label) | (outputs ...) | (batches ...)
+ *   expr  := number | "string" | name | (. a name) | (call f a (= key b)) | (OP a b)
+ *          | (.T a) | (@ a i) | (with E (= h S) d) | (param w TYPE = INIT)
+ *          | (iterate n (= h x) i E) | (if C A B) | (let (= a E) (= (b c) E) BODY)
+ *          | (tuple a b : label) | (outputs ...) | (batches ...)
  *          | (spec r1; r2 => l)                       a string that was parsed as a specification
  *
- * Compose is `*`. Shapes and specifications are written as in the language; of an affine form every
- * coefficient is shown. */
+ * Compose is `*`. Shapes and specifications are written as in the language; of an affine form
+ * every coefficient is shown. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,8 @@
 #include "lexer/lexer.h"
 
 /* The members of set[ntokens] as a list in words; a group that is there as a whole is named once
- * ("an expression", "a statement"), and operators are left out where something more telling is left. */
+ * ("an expression", "a statement"), and operators are left out where something more telling is
+ * left. */
 const char *expect_text(Arena *arena, const bool *set, const TokenInfo *(*info)(int), int ntokens);
 /* What stands there instead: the token's text in quotes, "a string", "the end of the file". */
 const char *expect_found(Arena *arena, const Source *source, Token token, const char *end);

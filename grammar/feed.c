@@ -1,7 +1,7 @@
 /* Follows the brackets of a program beside its parser, for the lexer's context and for messages. A
- * closing bracket that does not match the innermost open one leaves the stack alone (the parser refuses
- * it), but a closing brace always ends the innermost open brace: an unclosed parenthesis does not reach
- * over the end of a body. */
+ * closing bracket that does not match the innermost open one leaves the stack alone (the parser
+ * refuses it), but a closing brace always ends the innermost open brace: an unclosed parenthesis
+ * does not reach over the end of a body. */
 #include "grammar/feed.h"
 
 #include <string.h>

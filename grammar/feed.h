@@ -1,8 +1,8 @@
 /* The tokens of a program, with the brackets that are open around them. Private to grammar/.
  *
- * The lexer has one context, the steps of a routine, and the brackets decide it: the brace that opens
- * the body of a `routine` or a `for` holds steps, and assignments are read where such a brace is the
- * innermost open bracket. */
+ * The lexer has one context, the steps of a routine, and the brackets decide it: the brace that
+ * opens the body of a `routine` or a `for` holds steps, and assignments are read where such a
+ * brace is the innermost open bracket. */
 #ifndef TSR_GRAMMAR_FEED_H
 #define TSR_GRAMMAR_FEED_H
 
@@ -19,7 +19,7 @@ typedef struct Feed {
 	Token token, before; /* the current token and the one before it */
 	VEC(Bracket) open;   /* innermost last */
 	bool closed_steps;   /* the current token is the brace that ends steps */
-	bool body_next;      /* the next brace, unless one is inside other brackets, is a body of steps */
+	bool body_next;      /* the next brace at this level is a body of steps */
 	uint32_t left;       /* bytes from the start of its line to the statement's keyword */
 } Feed;
 
@@ -31,8 +31,8 @@ bool feed_in_steps(const Feed *feed);
 /* Forgets the brackets that opened inside the current statement, or only those inside the innermost
  * brace around steps. */
 void feed_forget(Feed *feed, bool keep_steps);
-/* Is the current token the keyword of a new statement? A guess where `let` or `input` might continue the
- * one before: decided by the token before it and the layout. */
+/* Is the current token the keyword of a new statement? A guess where `let` or `input` might
+ * continue the one before: decided by the token before it and the layout. */
 bool feed_at_statement(const Feed *feed);
 bool token_closes(int kind);
 

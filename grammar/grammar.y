@@ -1,13 +1,13 @@
 /* The grammar of programs (LALR(1), no conflicts). Actions only make nodes: see tree.h.
  *
- * Every statement starts with a keyword and juxtaposition means nothing, so nothing ends a statement;
- * `;` may stand between. Reserved everywhere: dim require input param const let fn output routine import
- * in with iterate if then else for, and the numbers inf nan pi. Contextual, and names elsewhere: as
- * divides via forward backward init params. `input` and `output` may also be the first argument of a
- * call, for stack(output, ...).
+ * Every statement starts with a keyword and juxtaposition means nothing, so nothing ends a
+ * statement; `;` may stand between. Reserved everywhere: dim require input param const let fn
+ * output routine import in with iterate if then else for, and the numbers inf nan pi. Contextual,
+ * and names elsewhere: as divides via forward backward init params. `input` and `output` may also
+ * be the first argument of a call, for stack(output, ...).
  *
- * There is no recovery in the grammar: parse.c feeds only tokens that are accepted, and unwinds the
- * stack to a list of statements or steps after an error. */
+ * There is no recovery in the grammar: parse.c feeds only tokens that are accepted, and unwinds
+ * the stack to a list of statements or steps after an error. */
 %name FileParse
 %token_prefix GRAMMAR_
 %token_type {Token}
@@ -38,6 +38,11 @@
 %type shape      {AstShape *}
 %type row        {Row *}
 %type axes       {Row *}
+%type axis       {AstShapeAxis}
+%type row_var    {Token}
+%type arg        {Arg}
+%type withbind   {AstBind}
+%type letbind    {AstBind}
 %type args       {Exprs *}
 %type arglist    {Exprs *}
 %type exprs      {Exprs *}
@@ -92,15 +97,10 @@ stmt ::= DIM(K) name(N) EQ sum(S) at_least(G). {
 at_least(R) ::= .              { R = NULL; }
 at_least(R) ::= GE NUMBER(N).  { R = tree_number(t, N); }
 
-stmt ::= REQUIRE(K) sum(A) EQEQ sum(B). {
-	tree_stmt(t, K, (AstStmt){.kind = STMT_REQUIRE, .require_op = REQUIRE_EQ, .expr = A, .expr2 = B});
-}
-stmt ::= REQUIRE(K) sum(A) GE sum(B). {
-	tree_stmt(t, K, (AstStmt){.kind = STMT_REQUIRE, .require_op = REQUIRE_GE, .expr = A, .expr2 = B});
-}
+stmt ::= REQUIRE(K) sum(A) EQEQ sum(B). { tree_require(t, K, REQUIRE_EQ, (AstExpr *[]){A, B}); }
+stmt ::= REQUIRE(K) sum(A) GE sum(B). { tree_require(t, K, REQUIRE_GE, (AstExpr *[]){A, B}); }
 stmt ::= REQUIRE(K) sum(A) DIVIDES sum(B). {
-	tree_stmt(t, K,
-	          (AstStmt){.kind = STMT_REQUIRE, .require_op = REQUIRE_DIVIDES, .expr = A, .expr2 = B});
+	tree_require(t, K, REQUIRE_DIVIDES, (AstExpr *[]){A, B});
 }
 
 stmt ::= INPUT(K) name(N) type(T). {
@@ -133,8 +133,7 @@ stmt ::= FN(K) name(N) LPAREN params(C) RPAREN LPAREN params(P) RPAREN EQ expr(E
 	tree_set_params(t, &s, C, P);
 	tree_stmt(t, K, s);
 }
-stmt ::= OUTPUT(K) name(N).            { tree_stmt(t, K, (AstStmt){.kind = STMT_OUTPUT, .name = N}); }
-stmt ::= OUTPUT(K) name(N) EQ expr(E). {
+stmt ::= OUTPUT(K) name(N) opt_init(E). {
 	tree_stmt(t, K, (AstStmt){.kind = STMT_OUTPUT, .name = N, .expr = E});
 }
 stmt ::= ROUTINE(K) name(N) LPAREN scalars(C) RPAREN results(R) LBRACE steps(S) RBRACE. {
@@ -188,37 +187,41 @@ type(R) ::= COLON shape(S).           { R = (Type){DTYPE_NONE, S}; }
 type(R) ::= COLON NAME(D) shape(S).   { R = (Type){tree_dtype(t, D), S}; }
 
 shape(R) ::= LBRACKET(K) row(O) RBRACKET. { R = tree_shape(t, K, (Row *[]){NULL, NULL, O}); }
-shape(R) ::= LBRACKET(K) row(I) ARROW row(O) RBRACKET. { R = tree_shape(t, K, (Row *[]){NULL, I, O}); }
-shape(R) ::= LBRACKET(K) row(B) BAR row(O) RBRACKET. { R = tree_shape(t, K, (Row *[]){B, NULL, O}); }
+shape(R) ::= LBRACKET(K) row(I) ARROW row(O) RBRACKET. {
+	R = tree_shape(t, K, (Row *[]){NULL, I, O});
+}
+shape(R) ::= LBRACKET(K) row(B) BAR row(O) RBRACKET. {
+	R = tree_shape(t, K, (Row *[]){B, NULL, O});
+}
 shape(R) ::= LBRACKET(K) row(B) BAR row(I) ARROW row(O) RBRACKET. {
 	R = tree_shape(t, K, (Row *[]){B, I, O});
 }
 /* `[|` and `|]` are single tokens: the bar beside an empty row. */
 shape(R) ::= LBRACKET(K) row(B) BARRBRACK. {
-	R = tree_shape(t, K, (Row *[]){B, NULL, tree_row(t, NULL, SPAN_NONE, NULL)});
+	R = tree_shape(t, K, (Row *[]){B, NULL, tree_row(t, NULL, NULL)});
 }
 shape(R) ::= LBRACKBAR(K) row(O) RBRACKET. {
-	R = tree_shape(t, K, (Row *[]){tree_row(t, NULL, SPAN_NONE, NULL), NULL, O});
+	R = tree_shape(t, K, (Row *[]){tree_row(t, NULL, NULL), NULL, O});
 }
 shape(R) ::= LBRACKBAR(K) row(I) ARROW row(O) RBRACKET. {
-	R = tree_shape(t, K, (Row *[]){tree_row(t, NULL, SPAN_NONE, NULL), I, O});
+	R = tree_shape(t, K, (Row *[]){tree_row(t, NULL, NULL), I, O});
 }
 
-row(R) ::= .                   { R = tree_row(t, NULL, SPAN_NONE, NULL); }
+row(R) ::= .                   { R = tree_row(t, NULL, NULL); }
 row(R) ::= axes(L) opt_comma.  { R = L; }
 
-axes(R) ::= sum(E).                              { R = tree_row(t, NULL, E->span, &(AstShapeAxis){.size = E}); }
-axes(R) ::= UNDERSCORE(U).                       { R = tree_row(t, NULL, U.span, &(AstShapeAxis){0}); }
-axes(R) ::= name(N) COLON sum(E).                { R = tree_row(t, NULL, N.span, &(AstShapeAxis){.label = N, .size = E}); }
-axes(R) ::= name(N) COLON UNDERSCORE.            { R = tree_row(t, NULL, N.span, &(AstShapeAxis){.label = N}); }
-axes(R) ::= ELLIPSIS(V).                         { R = tree_row_var(t, NULL, V); }
-axes(R) ::= ROWVAR(V).                           { R = tree_row_var(t, NULL, V); }
-axes(R) ::= axes(L) COMMA sum(E).                { R = tree_row(t, L, E->span, &(AstShapeAxis){.size = E}); }
-axes(R) ::= axes(L) COMMA UNDERSCORE(U).         { R = tree_row(t, L, U.span, &(AstShapeAxis){0}); }
-axes(R) ::= axes(L) COMMA name(N) COLON sum(E).  { R = tree_row(t, L, N.span, &(AstShapeAxis){.label = N, .size = E}); }
-axes(R) ::= axes(L) COMMA name(N) COLON UNDERSCORE. { R = tree_row(t, L, N.span, &(AstShapeAxis){.label = N}); }
-axes(R) ::= axes(L) COMMA ELLIPSIS(V).           { R = tree_row_var(t, L, V); }
-axes(R) ::= axes(L) COMMA ROWVAR(V).             { R = tree_row_var(t, L, V); }
+axes(R) ::= axis(A).                { R = tree_row(t, NULL, &A); }
+axes(R) ::= row_var(V).             { R = tree_row_var(t, NULL, V); }
+axes(R) ::= axes(L) COMMA axis(A).  { R = tree_row(t, L, &A); }
+axes(R) ::= axes(L) COMMA row_var(V). { R = tree_row_var(t, L, V); }
+
+axis(R) ::= sum(E).                       { R = tree_axis(t, E->span, NO_NAME, E); }
+axis(R) ::= UNDERSCORE(U).                { R = tree_axis(t, U.span, NO_NAME, NULL); }
+axis(R) ::= name(N) COLON sum(E).         { R = tree_axis(t, N.span, N, E); }
+axis(R) ::= name(N) COLON UNDERSCORE.     { R = tree_axis(t, N.span, N, NULL); }
+
+row_var(R) ::= ELLIPSIS(T). { R = T; }
+row_var(R) ::= ROWVAR(T).   { R = T; }
 
 /* ---- routines ---- */
 
@@ -318,32 +321,36 @@ primary(R) ::= ITERATE(K) LPAREN expr(N) COMMA name(H) EQ expr(X) COMMA name(I) 
 
 literal(R) ::= LPAREN(K) exprs(L) RPAREN.         { R = tree_parens(t, K, L, false); }
 literal(R) ::= LPAREN(K) exprs(L) COMMA RPAREN.   { R = tree_parens(t, K, L, true); }
-literal(R) ::= LBRACKET(K) exprs(L) opt_comma RBRACKET.   { R = tree_literal(t, AST_OUTPUTS, K, L); }
-literal(R) ::= LBRACKBAR(K) exprs(L) opt_comma BARRBRACK. { R = tree_literal(t, AST_BATCHES, K, L); }
+literal(R) ::= LBRACKET(K) exprs(L) opt_comma RBRACKET. {
+	R = tree_literal(t, AST_OUTPUTS, K, L);
+}
+literal(R) ::= LBRACKBAR(K) exprs(L) opt_comma BARRBRACK. {
+	R = tree_literal(t, AST_BATCHES, K, L);
+}
 literal(R) ::= LBRACKET(K) RBRACKET.      { R = tree_literal(t, AST_OUTPUTS, K, NULL); }
 literal(R) ::= LBRACKBAR(K) BARRBRACK.    { R = tree_literal(t, AST_BATCHES, K, NULL); }
 
-exprs(R) ::= expr(E).                   { R = tree_exprs(t, NULL, E, NO_NAME); }
-exprs(R) ::= exprs(L) COMMA expr(E).    { R = tree_exprs(t, L, E, NO_NAME); }
+exprs(R) ::= expr(E).                   { R = tree_exprs(t, NULL, E); }
+exprs(R) ::= exprs(L) COMMA expr(E).    { R = tree_exprs(t, L, E); }
 
 args(R) ::= .                        { R = NULL; }
 args(R) ::= arglist(L) opt_comma.    { R = L; }
-arglist(R) ::= expr(E).              { R = tree_exprs(t, NULL, E, NO_NAME); }
-arglist(R) ::= name(N) EQ expr(E).   { R = tree_exprs(t, NULL, E, N); }
-arglist(R) ::= INPUT(T).             { R = tree_exprs(t, NULL, tree_name_expr(t, tree_name(t, T)), NO_NAME); }
-arglist(R) ::= OUTPUT(T).            { R = tree_exprs(t, NULL, tree_name_expr(t, tree_name(t, T)), NO_NAME); }
-arglist(R) ::= arglist(L) COMMA expr(E).            { R = tree_exprs(t, L, E, NO_NAME); }
-arglist(R) ::= arglist(L) COMMA name(N) EQ expr(E). { R = tree_exprs(t, L, E, N); }
+arglist(R) ::= arg(A).                   { R = tree_arg(t, NULL, A); }
+arglist(R) ::= INPUT(T).                 { R = tree_exprs(t, NULL, tree_word(t, T)); }
+arglist(R) ::= OUTPUT(T).                { R = tree_exprs(t, NULL, tree_word(t, T)); }
+arglist(R) ::= arglist(L) COMMA arg(A).  { R = tree_arg(t, L, A); }
+arg(R) ::= expr(E).            { R = (Arg){E, NO_NAME}; }
+arg(R) ::= name(N) EQ expr(E). { R = (Arg){E, N}; }
 
-withbinds(R) ::= name(N).            { R = tree_binds(t, NULL, tree_names(t, NULL, N), NULL); }
-withbinds(R) ::= name(N) EQ expr(E). { R = tree_binds(t, NULL, tree_names(t, NULL, N), E); }
-withbinds(R) ::= withbinds(L) COMMA name(N).            { R = tree_binds(t, L, tree_names(t, NULL, N), NULL); }
-withbinds(R) ::= withbinds(L) COMMA name(N) EQ expr(E). { R = tree_binds(t, L, tree_names(t, NULL, N), E); }
+withbinds(R) ::= withbind(B).                    { R = tree_binds(t, NULL, B); }
+withbinds(R) ::= withbinds(L) COMMA withbind(B). { R = tree_binds(t, L, B); }
+withbind(R) ::= name(N).            { R = tree_bind(t, tree_names(t, NULL, N), NULL); }
+withbind(R) ::= name(N) EQ expr(E). { R = tree_bind(t, tree_names(t, NULL, N), E); }
 
-letbinds(R) ::= name(N) EQ expr(E).                { R = tree_binds(t, NULL, tree_names(t, NULL, N), E); }
-letbinds(R) ::= LPAREN names(N) RPAREN EQ expr(E). { R = tree_binds(t, NULL, N, E); }
-letbinds(R) ::= letbinds(L) COMMA name(N) EQ expr(E). { R = tree_binds(t, L, tree_names(t, NULL, N), E); }
-letbinds(R) ::= letbinds(L) COMMA LPAREN names(N) RPAREN EQ expr(E). { R = tree_binds(t, L, N, E); }
+letbinds(R) ::= letbind(B).                   { R = tree_binds(t, NULL, B); }
+letbinds(R) ::= letbinds(L) COMMA letbind(B). { R = tree_binds(t, L, B); }
+letbind(R) ::= name(N) EQ expr(E).                { R = tree_bind(t, tree_names(t, NULL, N), E); }
+letbind(R) ::= LPAREN names(N) RPAREN EQ expr(E). { R = tree_bind(t, N, E); }
 
 %token FATARROW COLONEQ ERROR.
 
@@ -361,7 +368,10 @@ static const unsigned char terminals[TOKEN_COUNT] = {
 void *file_parse_new(Tree *tree) { return FileParseAlloc(malloc, tree); }
 void file_parse_free(void *parser) { FileParseFree(parser, free); }
 void file_parse_feed(void *parser, Token token) { FileParse(parser, terminals[token.kind], token); }
-bool file_parse_accepts(const void *parser, int kind) { return replay_accepts(parser, terminals[kind]); }
+bool file_parse_accepts(const void *parser, int kind)
+{
+	return replay_accepts(parser, terminals[kind]);
+}
 size_t file_parse_depth(const void *parser) { return replay_depth(parser); }
 
 bool file_parse_find(const void *parser, int kind, Token *found)

@@ -1,10 +1,11 @@
-/* Drives the program parser: one token at a time, asking before each whether it is accepted. After an
- * error the statement is dropped: tokens are skipped to the next keyword that starts a statement (inside
- * a routine: to the next line at the level of its steps, or to the brace that ends them), and the
- * parser's stack is unwound to where such a token can go on. Every error costs at least one token, so
- * this ends.
+/* Drives the program parser: one token at a time, asking before each whether it is accepted. After
+ * an error the statement is dropped: tokens are skipped to the next keyword that starts a
+ * statement (inside a routine: to the next line at the level of its steps, or to the brace that
+ * ends them), and the parser's stack is unwound to where such a token can go on. Every error costs
+ * at least one token, so this ends.
  *
- * The parser's stack grows with nesting alone, so a limit on it bounds memory before any tree is made. */
+ * The parser's stack grows with nesting alone, so a limit on it bounds memory before any tree is
+ * made. */
 #include "grammar/parse.h"
 
 #include <stb/stb_ds.h>
@@ -28,8 +29,8 @@ static bool at_end(const Feed *feed)
 	return feed->token.kind == TOKEN_END || feed_at_statement(feed);
 }
 
-/* Skips to a token that can start a step, where `level` brackets are open, or that ends the steps or
- * starts a statement. */
+/* Skips to a token that can start a step, where `level` brackets are open, or that ends the steps
+ * or starts a statement. */
 static void skip_to_step(Feed *feed, size_t level)
 {
 	for (;; feed_next(feed)) {

@@ -14,8 +14,9 @@ typedef struct Parse {
 } Parse;
 
 /* Parses one source text. Never NULL; errors are in diags, statements that failed are left out.
- * Arguments of calls (other than file) and `via` strings in which `=>` stands are parsed as specifications
- * at once; whether a string without it should have been one is for the frontend to say (parse_spec). */
+ * Arguments of calls (other than file) and `via` strings in which `=>` stands are parsed as
+ * specifications at once; whether a string without it should have been one is for the frontend to
+ * say (parse_spec). */
 AstFile *parse_file(Parse *parse, uint32_t file);
 
 /* Parses the text of an AST_STRING as a specification (once: the result is kept in string->spec).

@@ -1,6 +1,6 @@
-/* Drives the specification parser over the text of a string. A comma is fed between two axes that stand
- * side by side in the single-letter mode, and beside a row variable in both. The first error ends a
- * specification: it is short. */
+/* Drives the specification parser over the text of a string. A comma is fed between two axes that
+ * stand side by side in the single-letter mode, and beside a row variable in both. The first error
+ * ends a specification: it is short. */
 #include <string.h>
 #include <stb/stb_ds.h>
 
@@ -28,7 +28,8 @@ static void report_no_result(SpecTree *tree, Span text)
 	              !memchr(tree->source->text + text.start, '|', text.end - text.start);
 	diag(ds, E0132, text, "this specification has no '=>' between its operands and its result");
 	if (single)
-		diag_fix(ds, arrow, "=>", "write '=>' ('->' separates the input and output rows of one tensor)");
+		diag_fix(ds, arrow, "=>",
+		         "write '=>' ('->' separates the input and output rows of one tensor)");
 }
 
 /* Is there exactly one `=>`? */
@@ -135,7 +136,10 @@ static bool feed(SpecTree *tree, void *parser, Token token)
 }
 
 static bool is_item(int kind) { return spec_token_info(kind)->class[0] == 'A'; }
-static bool is_row_var(int kind) { return kind == SPEC_TOKEN_ELLIPSIS || kind == SPEC_TOKEN_ROWVAR; }
+static bool is_row_var(int kind)
+{
+	return kind == SPEC_TOKEN_ELLIPSIS || kind == SPEC_TOKEN_ROWVAR;
+}
 
 static bool needs_comma(const Lexer *lexer, Token before, Token token)
 {

@@ -15,7 +15,8 @@ size_t file_parse_depth(const void *parser);
 bool file_parse_find(const void *parser, int kind, Token *found);
 /* The innermost bracket that is open. */
 bool file_parse_opener(const void *parser, Token *found);
-/* Drops what is incomplete, back to where a token of this kind (one without a fallback) can be shifted. */
+/* Drops what is incomplete, back to where a token of this kind (one without a fallback) can be
+ * shifted. */
 void file_parse_unwind(void *parser, int kind);
 
 struct SpecTree;

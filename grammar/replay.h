@@ -1,13 +1,14 @@
-/* What a Lemon parser would do, asked without doing it. Included in the %code section of both grammars:
- * it reads the generated tables and stack.
+/* What a Lemon parser would do, asked without doing it. Included in the %code section of both
+ * grammars: it reads the generated tables and stack.
  *
- * A token is tried on a copy of the top of the state stack, through all reductions, to the shift that
- * accepts it. The parser itself is never fed a token that it does not accept, so a stack at an error is
- * exactly the stack before it, and every token of the list of expected ones is one that would go on. */
+ * A token is tried on a copy of the top of the state stack, through all reductions, to the shift
+ * that accepts it. The parser itself is never fed a token that it does not accept, so a stack at
+ * an error is exactly the stack before it, and every token of the list of expected ones is one
+ * that would go on. */
 #ifndef TSR_GRAMMAR_REPLAY_H
 #define TSR_GRAMMAR_REPLAY_H
 
-enum { REPLAY_LIMIT = 64 }; /* entries a replay holds beyond the parser's: rules with empty bodies */
+enum { REPLAY_LIMIT = 64 }; /* entries beyond the parser's: rules with empty bodies make some */
 
 static bool replay_accepts(const yyParser *parser, int token)
 {

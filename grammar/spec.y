@@ -1,6 +1,6 @@
-/* The grammar of specifications (LALR(1), no conflicts): "r1; r2 => l". Actions only make nodes: see
- * spec_tree.h. parse_spec.c feeds a comma between two axes that stand side by side, where the mode
- * allows that, so the commas of the grammar are all there are. */
+/* The grammar of specifications (LALR(1), no conflicts): "r1; r2 => l". Actions only make nodes:
+ * see spec_tree.h. parse_spec.c feeds a comma between two axes that stand side by side, where the
+ * mode allows that, so the commas of the grammar are all there are. */
 %name SpecParse
 %token_prefix GRAMMAR_SPEC_
 %token_type {Token}
@@ -85,5 +85,8 @@ static const unsigned char terminals[SPEC_TOKEN_COUNT] = {
 void *spec_parse_new(SpecTree *tree) { return SpecParseAlloc(malloc, tree); }
 void spec_parse_free(void *parser) { SpecParseFree(parser, free); }
 void spec_parse_feed(void *parser, Token token) { SpecParse(parser, terminals[token.kind], token); }
-bool spec_parse_accepts(const void *parser, int kind) { return replay_accepts(parser, terminals[kind]); }
+bool spec_parse_accepts(const void *parser, int kind)
+{
+	return replay_accepts(parser, terminals[kind]);
+}
 }

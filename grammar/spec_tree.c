@@ -1,5 +1,6 @@
-/* Makes the tree of a specification. An affine form is read as a list of summands and only then sorted
- * into over, kernel, offset and mark, so that a form that is none gets a message about what it means. */
+/* Makes the tree of a specification. An affine form is read as a list of summands and only then
+ * sorted into over, kernel, offset and mark, so that a form that is none gets a message about what
+ * it means. */
 #include "grammar/spec_tree.h"
 
 #include <string.h>

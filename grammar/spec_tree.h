@@ -1,5 +1,5 @@
-/* The actions of the specification grammar. Private to grammar/. As in tree.h, a rule's text ends with
- * `last`. */
+/* The actions of the specification grammar. Private to grammar/. As in tree.h, a rule's text ends
+ * with `last`. */
 #ifndef TSR_GRAMMAR_SPEC_TREE_H
 #define TSR_GRAMMAR_SPEC_TREE_H
 

@@ -1,6 +1,6 @@
-/* Explains syntax errors. The special messages know one symbol written for another, a keyword used as a
- * name, a forgotten `let`, chained comparisons and brackets; they are tried in the order of the table at
- * the end, and the list of expected tokens speaks for all else. */
+/* Explains syntax errors. The special messages know one symbol written for another, a keyword used
+ * as a name, a forgotten `let`, chained comparisons and brackets; they are tried in the order of
+ * the table at the end, and the list of expected tokens speaks for all else. */
 #include "grammar/syntax_error.h"
 
 #include <string.h>
@@ -27,6 +27,12 @@ static Span after(Span span)
 	return (Span){span.file, span.end, span.end};
 }
 
+static const char *found(const Fault *f)
+{
+	const char *end = token_info(TOKEN_END)->label;
+	return expect_found(f->parse->perm, f->feed->lexer.source, f->token, end);
+}
+
 /* `written` stands where `meant` would be accepted: one error with its repair. */
 static bool confused(const Fault *f, uint32_t n, const char *meant, const char *why)
 {
@@ -43,7 +49,8 @@ static bool wrong_equals(const Fault *f)
 	case TOKEN_EQ:
 		if (f->expected[TOKEN_ASSIGN])
 			return confused(f, 1, "=:", "the steps of a routine set with '=:'");
-		return f->expected[TOKEN_EQEQ] && confused(f, 1, "==", "it names a value, and '==' compares");
+		return f->expected[TOKEN_EQEQ] &&
+		       confused(f, 1, "==", "it names a value, and '==' compares");
 	case TOKEN_EQEQ:
 		return f->expected[TOKEN_EQ] && confused(f, 2, "=", "it compares, and '=' names a value");
 	case TOKEN_COLONEQ:
@@ -144,7 +151,7 @@ static bool wrong_relation(const Fault *f)
 	if (!f->expected[TOKEN_DIVIDES] || f->token.kind == TOKEN_EQ || f->token.kind == TOKEN_FATARROW)
 		return false;
 	diag(f->parse->diags, E0101, f->token.span, "expected '==', '>=' or 'divides' before %s",
-	     expect_found(f->parse->perm, f->feed->lexer.source, f->token, token_info(TOKEN_END)->label));
+	     found(f));
 	return true;
 }
 
@@ -156,7 +163,8 @@ static void note_string(const Fault *f)
 	const char *text = f->feed->lexer.source->text + string.span.start;
 	size_t n = string.span.end - string.span.start;
 	if (memchr(text, '\n', n))
-		diag_note(f->parse->diags, (Span){string.span.file, string.span.start, string.span.start + 1},
+		diag_note(f->parse->diags,
+		          (Span){string.span.file, string.span.start, string.span.start + 1},
 		          "this string goes on over the end of its line: is a quotation mark missing?");
 }
 
@@ -191,8 +199,7 @@ static bool expected(const Fault *f)
 {
 	Arena *arena = f->parse->perm;
 	const char *list = expect_text(arena, f->expected, token_info, TOKEN_COUNT);
-	const char *found = expect_found(arena, f->feed->lexer.source, f->token, token_info(TOKEN_END)->label);
-	diag(f->parse->diags, E0101, f->token.span, "expected %s before %s", list, found);
+	diag(f->parse->diags, E0101, f->token.span, "expected %s before %s", list, found(f));
 	note_bracket(f);
 	note_let(f);
 	note_string(f);

@@ -5,9 +5,9 @@
 #include "grammar/feed.h"
 #include "grammar/parse.h"
 
-/* Reports the feed's current token, which `parser` does not accept: by one of the special messages, or
- * as "expected X, Y or Z before W"; with a note at a bracket that is open. Returns whether the token is a
- * keyword that was meant as a name, and so starts no statement. */
+/* Reports the feed's current token, which `parser` does not accept: by one of the special
+ * messages, or as "expected X, Y or Z before W"; with a note at a bracket that is open. Returns
+ * whether the token is a keyword that was meant as a name, and so starts no statement. */
 bool syntax_error(Parse *parse, const Feed *feed, const void *parser);
 
 #endif

@@ -1,6 +1,6 @@
-/* Makes the nodes of the syntax tree. Every expression knows its depth; one that would be deeper than
- * AST_DEPTH_LIMIT is reported once a statement and replaced by AST_ERROR, so that every later walk over
- * the tree may recurse. */
+/* Makes the nodes of the syntax tree. Every expression knows its depth; one that would be deeper
+ * than AST_DEPTH_LIMIT is reported once a statement and replaced by AST_ERROR, so that every later
+ * walk over the tree may recurse. */
 #include "grammar/tree.h"
 
 #include <errno.h>
@@ -31,7 +31,8 @@ Dtype tree_dtype(Tree *tree, Token name)
 	Dtype dtype = dtype_from_name(text_of(tree, name.span), n);
 	if (dtype == DTYPE_NONE)
 		TREE_ERROR(tree, E0108, name.span,
-		           "'%.*s' is not an element type: these are f64 f32 bf16 f16 i64 i32 i8 u8 u32 u4x32",
+		           "'%.*s' is not an element type: these are f64 f32 bf16 f16 i64 i32 i8 u8 "
+		           "u32 u4x32",
 		           (int)n, text_of(tree, name.span));
 	return dtype;
 }
@@ -103,7 +104,8 @@ AstExpr *tree_number(Tree *tree, Token number)
 	e->number = strtod(text, &end); /* reads "inf" and "nan" too */
 	REQUIRE(*end == 0);
 	if (isinf(e->number) && text[0] != 'i')
-		TREE_ERROR(tree, E0105, number.span, "this number is too large: the largest is about 1.8e308");
+		TREE_ERROR(tree, E0105, number.span,
+		           "this number is too large: the largest is about 1.8e308");
 	errno = 0;
 	e->integer = strtoll(text, &end, 10);
 	e->is_integer = *end == 0 && end != text && errno == 0;
@@ -268,18 +270,28 @@ AstExpr *tree_label(Tree *tree, AstExpr *literal, Name label)
 
 /* ---- lists ---- */
 
-Exprs *tree_exprs(Tree *tree, Exprs *list, AstExpr *item, Name key)
+AstExpr *tree_word(Tree *tree, Token word)
+{
+	return tree_name_expr(tree, tree_name(tree, word));
+}
+
+Exprs *tree_exprs(Tree *tree, Exprs *list, AstExpr *item)
+{
+	return tree_arg(tree, list, (Arg){item, {0}});
+}
+
+Exprs *tree_arg(Tree *tree, Exprs *list, Arg arg)
 {
 	Arena *arena = tree->parse->perm;
 	list = list ? list : ARENA_NEW(arena, Exprs);
-	if (key.sym && !list->keyed) {
+	if (arg.key.sym && !list->keyed) {
 		list->keyed = true;
 		for (size_t i = 0; i < list->items.n; i++)
 			PUSH(arena, list->keys, (Name){0});
 	}
-	PUSH(arena, list->items, item);
+	PUSH(arena, list->items, arg.value);
 	if (list->keyed)
-		PUSH(arena, list->keys, key);
+		PUSH(arena, list->keys, arg.key);
 	return list;
 }
 
@@ -297,11 +309,17 @@ Params *tree_params(Tree *tree, Params *list, AstParam param)
 	return list;
 }
 
-Binds *tree_binds(Tree *tree, Binds *list, const Names *names, AstExpr *value)
+AstBind tree_bind(Tree *tree, const Names *names, AstExpr *value)
+{
+	return (AstBind){.names = names->items.at,
+	                 .nnames = (uint32_t)names->items.n,
+	                 .value = value,
+	                 .span = tree_span(tree, names->items.at[0].span)};
+}
+
+Binds *tree_binds(Tree *tree, Binds *list, AstBind bind)
 {
 	list = list ? list : ARENA_NEW(tree->parse->perm, Binds);
-	AstBind bind = {.names = names->items.at, .nnames = (uint32_t)names->items.n, .value = value};
-	bind.span = tree_span(tree, names->items.at[0].span);
 	PUSH(tree->parse->perm, list->items, bind);
 	return list;
 }

@@ -1,7 +1,7 @@
 /* The actions of the program grammar: they make the nodes of the tree. Private to grammar/.
  *
- * A rule is reduced when the token after it is known but not yet consumed, so the last token of a rule's
- * text is always `last`: the spans of nodes end there. */
+ * A rule is reduced when the token after it is known but not yet consumed, so the last token of a
+ * rule's text is always `last`: the spans of nodes end there. */
 #ifndef TSR_GRAMMAR_TREE_H
 #define TSR_GRAMMAR_TREE_H
 
@@ -23,6 +23,11 @@ typedef struct Exprs {
 	VEC(Name) keys; /* as many, once one is named; else none */
 	bool keyed;
 } Exprs;
+
+typedef struct Arg {
+	AstExpr *value;
+	Name key;
+} Arg;
 
 typedef struct Names {
 	VEC(Name) items;
@@ -83,14 +88,19 @@ AstExpr *tree_parens(Tree *tree, Token start, const Exprs *items, bool comma);
 AstExpr *tree_literal(Tree *tree, AstKind kind, Token start, const Exprs *items);
 AstExpr *tree_label(Tree *tree, AstExpr *literal, Name label);
 
-Exprs *tree_exprs(Tree *tree, Exprs *list, AstExpr *item, Name key);
+Exprs *tree_exprs(Tree *tree, Exprs *list, AstExpr *item);
+Exprs *tree_arg(Tree *tree, Exprs *list, Arg arg);
+/* A keyword that stands for a name. */
+AstExpr *tree_word(Tree *tree, Token word);
 Names *tree_names(Tree *tree, Names *list, Name name);
 Params *tree_params(Tree *tree, Params *list, AstParam param);
-Binds *tree_binds(Tree *tree, Binds *list, const Names *names, AstExpr *value);
+AstBind tree_bind(Tree *tree, const Names *names, AstExpr *value);
+Binds *tree_binds(Tree *tree, Binds *list, AstBind bind);
 Steps *tree_steps(Tree *tree, Steps *list, AstStep step);
 
-/* A new row for NULL; appends the axis, if there is one, whose text begins at start. */
-Row *tree_row(Tree *tree, Row *row, Span start, const AstShapeAxis *axis);
+AstShapeAxis tree_axis(const Tree *tree, Span start, Name label, AstExpr *size);
+/* A new row for NULL; appends the axis, if there is one. */
+Row *tree_row(Tree *tree, Row *row, const AstShapeAxis *axis);
 Row *tree_row_var(Tree *tree, Row *row, Token var);
 /* rows[k] is NULL where the row is not written. */
 AstShape *tree_shape(Tree *tree, Token start, Row *const rows[ROW_KINDS]);
@@ -99,6 +109,7 @@ AstShape *tree_shape(Tree *tree, Token start, Row *const rows[ROW_KINDS]);
 void tree_stmt(Tree *tree, Token start, AstStmt stmt);
 /* The N of `>= N`: -1 and an error unless it is a whole number. */
 int64_t tree_at_least(Tree *tree, const AstExpr *number);
+void tree_require(Tree *tree, Token start, RequireOp op, AstExpr *const sides[2]);
 void tree_set_params(Tree *tree, AstStmt *stmt, const Params *configs, const Params *params);
 void tree_import(Tree *tree, Token start, Token from, Name as);
 

@@ -1,5 +1,5 @@
-/* Makes shapes, steps and statements of the syntax tree. A statement in which an error was reported is
- * left out. */
+/* Makes shapes, steps and statements of the syntax tree. A statement in which an error was
+ * reported is left out. */
 #include <stdlib.h>
 #include <string.h>
 #include <stb/stb_ds.h>
@@ -8,22 +8,25 @@
 
 /* ---- shapes ---- */
 
-Row *tree_row(Tree *tree, Row *row, Span start, const AstShapeAxis *axis)
+AstShapeAxis tree_axis(const Tree *tree, Span start, Name label, AstExpr *size)
+{
+	return (AstShapeAxis){tree_span(tree, start), label, size};
+}
+
+Row *tree_row(Tree *tree, Row *row, const AstShapeAxis *axis)
 {
 	if (!row) {
 		row = ARENA_NEW(tree->parse->perm, Row);
 		row->var_at = -1;
 	}
-	if (axis) {
+	if (axis)
 		PUSH(tree->parse->perm, row->axes, *axis);
-		row->axes.at[row->axes.n - 1].span = tree_span(tree, start);
-	}
 	return row;
 }
 
 Row *tree_row_var(Tree *tree, Row *row, Token var)
 {
-	row = tree_row(tree, row, SPAN_NONE, NULL);
+	row = tree_row(tree, row, NULL);
 	if (row->var_at >= 0) {
 		TREE_ERROR(tree, E0112, var.span, "a row has at most one row variable");
 		diag_note(tree->parse->diags, row->var_span, "the first one is here");
@@ -105,8 +108,17 @@ int64_t tree_at_least(Tree *tree, const AstExpr *number)
 	if (!number)
 		return 0;
 	if (!number->is_integer)
-		TREE_ERROR(tree, E0113, number->span, "the least value of a dim is a whole number below 2**63");
+		TREE_ERROR(tree, E0113, number->span,
+		           "the least value of a dim is a whole number below 2**63");
 	return number->is_integer ? number->integer : 0;
+}
+
+void tree_require(Tree *tree, Token start, RequireOp op, AstExpr *const sides[2])
+{
+	AstStmt stmt = {.kind = STMT_REQUIRE, .require_op = op};
+	stmt.expr = sides[0];
+	stmt.expr2 = sides[1];
+	tree_stmt(tree, start, stmt);
 }
 
 static void refuse_default(Tree *tree, const AstStmt *stmt, const AstParam *param)

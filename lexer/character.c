@@ -1,5 +1,5 @@
-/* Names the characters that no token starts with, and knows what was probably meant: quotation marks
- * and operators that an editor made pretty, operators of other languages. */
+/* Names the characters that no token starts with, and knows what was probably meant: quotation
+ * marks and operators that an editor made pretty, operators of other languages. */
 #include "lexer/character.h"
 
 #include <string.h>

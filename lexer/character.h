@@ -4,7 +4,8 @@
 
 #include "lexer/lexer.h"
 
-/* The first byte in [text, limit) that is not part of well-formed UTF-8; `limit` when there is none. */
+/* The first byte in [text, limit) that is not part of well-formed UTF-8; `limit` when there is
+ * none. */
 const unsigned char *utf8_check(const unsigned char *text, const unsigned char *limit);
 
 /* Reports the characters from `at` to the next that can start a token as one error, which names the

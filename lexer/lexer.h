@@ -1,10 +1,9 @@
 /* Bytes to tokens. lexer.re has one re2c block for programs and one for specifications; tokens.def
  * is the list of both.
  *
- * A token is a kind and a span: its text is read from the source. White space, newlines and comments
- * leave no token. Bytes that are no token are reported here, once, and give TOKEN_ERROR, which no
- * grammar accepts: the parser then recovers without a second message.
- */
+ * A token is a kind and a span: its text is read from the source. White space, newlines and
+ * comments leave no token. Bytes that are no token are reported here, once, and give TOKEN_ERROR,
+ * which no grammar accepts: the parser then recovers without a second message. */
 #ifndef TSR_LEXER_LEXER_H
 #define TSR_LEXER_LEXER_H
 

@@ -2,11 +2,11 @@
  * nothing else. One NUL stands after the last byte of a source, and a '"' after the last byte of a
  * specification: these are the sentinels, and are the end only at the limit.
  *
- * The one context: inside the steps of a routine `=` joins with the accumulation written against it
- * (`=+`, `=:max`); elsewhere `a =-1` is `a = -1`.
+ * The one context: inside the steps of a routine `=` joins with the accumulation written against
+ * it (`=+`, `=:max`); elsewhere `a =-1` is `a = -1`.
  *
- * A string has no escapes: a backslash is an ordinary byte, so that an offset in the text is an offset
- * in the source, and there is no way to write a '"' inside. */
+ * A string has no escapes: a backslash is an ordinary byte, so that an offset in the text is an
+ * offset in the source, and there is no way to write a '"' inside. */
 #include "lexer/lexer.h"
 
 #include <string.h>
@@ -46,12 +46,14 @@ void lexer_init(Lexer *lexer, const Sources *sources, uint32_t file, Diags *diag
 	const unsigned char *text = (const unsigned char *)source->text;
 	*lexer = (Lexer){.source = source, .file = file, .text = text, .diags = diags, .fresh = true};
 	lexer->limit = text + source->len;
-	lexer->cursor = lexer->line = source->len >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3) ? text + 3 : text;
+	bool mark = source->len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0;
+	lexer->cursor = lexer->line = text + (mark ? 3 : 0);
 	const unsigned char *bad = utf8_check(text, lexer->limit);
 	if (bad == lexer->limit)
 		return;
 	uint32_t at = (uint32_t)(bad - text);
-	diag(diags, E0102, (Span){file, at, at + 1}, "the file is not UTF-8 text: byte 0x%02X here", *bad);
+	diag(diags, E0102, (Span){file, at, at + 1}, "the file is not UTF-8 text: byte 0x%02X here",
+	     *bad);
 	lexer->cursor = lexer->limit;
 }
 
@@ -98,7 +100,8 @@ static Token number_name(Lexer *lexer, const unsigned char *start)
 	     : hexadecimal ? "there are no hexadecimal numbers"
 	                   : "a number runs into a name");
 	if (!exponent && !hexadecimal)
-		diag_fix(lexer->diags, (Span){span.file, at, at}, "*", "to multiply, write '*' between them");
+		diag_fix(lexer->diags, (Span){span.file, at, at}, "*",
+		         "to multiply, write '*' between them");
 	return token(lexer, TOKEN_ERROR, start);
 }
 
@@ -146,7 +149,8 @@ static void foreign_comment(Lexer *lexer, const unsigned char *start)
 	const unsigned char *p = lexer->cursor;
 	bool block = start[1] == '*';
 	if (block)
-		diag_note(lexer->diags, span_from(lexer, start), "comments run from '#' to the end of the line");
+		diag_note(lexer->diags, span_from(lexer, start),
+		          "comments run from '#' to the end of the line");
 	else
 		diag_fix(lexer->diags, span_from(lexer, start), "#",
 		         "comments run from '#' to the end of the line");
