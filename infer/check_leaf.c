@@ -38,7 +38,7 @@ static bool check_own_axes(Checker *c, const Shape *shape)
 {
 	for (uint32_t i = 0; i < shape_naxes(shape); i++) {
 		const Axis *axis = shape_axis(shape, i);
-		if (size_is_bad(axis->size) || !holds_ge(c, axis->size, size_const(c->sizes, 0)))
+		if (!holds_size(c, axis->size))
 			return check_fail(c, "an axis has no size, or one below 0");
 		if (axis->stretch && (axis->label || !size_is(c->sizes, axis->size, 1)))
 			return check_fail(c, "a broadcasting axis has a label or a size of its own");

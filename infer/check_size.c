@@ -155,6 +155,22 @@ bool holds_ge_where(Checker *c, Size a, Size b, const Size *positive, uint32_t n
 
 bool holds_ge(Checker *c, Size a, Size b) { return holds_ge_where(c, a, b, NULL, 0); }
 
+bool holds_size(Checker *c, Size a)
+{
+	int64_t value;
+	if (size_is_bad(a))
+		return false;
+	if (size_is_const(c->sizes, a, &value))
+		return value >= 0;
+	if (!c->sampled)
+		make_samples(c);
+	c->ntested++;
+	for (uint32_t s = 0; s < c->nsamples; s++)
+		if (!size_eval(c->sizes, a, c->samples[s], &value) || value < 0)
+			return false;
+	return true;
+}
+
 bool holds_divides(Checker *c, Size b, Size a)
 {
 	return holds_on_samples(c, REL_DIVIDES, a, b, NULL, 0);

@@ -92,6 +92,9 @@ static void ask_affine(Collector *c, const Con *con)
 	Size window = affine_window(s->sizes, axis, k);
 	if (!rounds && size_same(affine_in(s->sizes, axis, over, k), in)) {
 		not_negative(c, in, con);
+		not_negative(c, over, con);
+		add_con(c, GUARD_DIVIDES, affine_dividend(s->sizes, axis, in, k),
+			size_const(s->sizes, axis->stride), con);
 		return;
 	}
 	if (valid && axis->mark == MARK_VALID && size_same(affine_kernel(s->sizes, axis, in, over), k)) {
@@ -193,7 +196,7 @@ static void ask_leaf(Collector *c, const Leaf *leaf)
 		other = leaf->span;
 	}
 	bool swap = size_before(s, leaf->size, value);
-	add(c, (Guard){GUARD_EQ, swap ? leaf->size : value, swap ? value : leaf->size, span, other, NULL});
+	add(c, (Guard){GUARD_EQ, swap ? value : leaf->size, swap ? leaf->size : value, span, other, NULL});
 }
 
 static void ask_require(Collector *c, const Require *r)
