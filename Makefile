@@ -33,7 +33,8 @@ OBJ_frontend := $(call objs,frontend)
 OBJ_infer    := $(call objs,infer)
 OBJ_lower    := $(call objs,lower)
 OBJ_codegen  := $(call objs,codegen)
-OBJ_runtime  := $(filter-out $(B)/runtime/tsr_main.o,$(call objs,runtime))
+OBJ_tsr      := $(patsubst %.c,$(B)/%.o,$(wildcard runtime/tsr_main.c runtime/cmd_*.c runtime/cli_*.c runtime/response.c))
+OBJ_runtime  := $(filter-out $(OBJ_tsr),$(call objs,runtime))
 OBJ_all      := $(foreach f,$(FOLDERS),$(OBJ_$(f)))
 GEN_H        := $(patsubst grammar/%.y,$(B)/gen/%.h,$(wildcard grammar/*.y))
 # the parts of runtime/tsr.h that generated C carries, as string literals
@@ -50,7 +51,7 @@ OBJ_main     := $(patsubst %.c,$(B)/%.o,$(wildcard main*.c))
 $(B)/tsrc: $(OBJ_main) $(OBJ_all)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_C) $(LIBS_B)
 
-$(B)/tsr: $(B)/runtime/tsr_main.o $(OBJ_runtime) $(OBJ_base)
+$(B)/tsr: $(OBJ_tsr) $(OBJ_runtime) $(OBJ_base)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RT) $(LIBS_B)
 
 $(B)/libtsr.a: $(OBJ_runtime) $(OBJ_base)
@@ -58,7 +59,7 @@ $(B)/libtsr.a: $(OBJ_runtime) $(OBJ_base)
 	@$(AR) rcsD $@ $^
 
 $(B)/libtsr.so: $(OBJ_runtime) $(OBJ_base)
-	$(CC) $(LDFLAGS) -shared -Wl,-soname,libtsr.so.0 -o $@ $^ $(LIBS_RT) $(LIBS_B)
+	$(CC) $(LDFLAGS) -shared -Wl,-soname,libtsr.so.0,--version-script=runtime/libtsr.map,--as-needed -o $@ $^ $(LIBS_RT) $(LIBS_B)
 
 $(B)/%.o: %.c | $(GEN_H)
 	@mkdir -p $(@D)
