@@ -4,11 +4,6 @@
 #include <limits.h>
 #include <string.h>
 
-static Type *int_type(Jit *jit, int bytes, bool is_signed)
-{
-	return gcc_jit_context_get_int_type(jit->ctxt, bytes, is_signed);
-}
-
 Jit *jit_new(const Module *module, Arena *arena)
 {
 	Jit *jit = ARENA_NEW(arena, Jit);
@@ -19,14 +14,23 @@ Jit *jit_new(const Module *module, Arena *arena)
 	gcc_jit_context_set_bool_allow_unreachable_blocks(ctxt, 1);
 	jit->types[DTYPE_F64] = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_DOUBLE);
 	jit->types[DTYPE_F32] = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_FLOAT);
-	jit->types[DTYPE_I64] = int_type(jit, 8, true);
-	jit->types[DTYPE_I32] = int_type(jit, 4, true);
-	jit->types[DTYPE_I8] = int_type(jit, 1, true);
-	jit->types[DTYPE_U8] = int_type(jit, 1, false);
-	jit->types[DTYPE_U32] = int_type(jit, 4, false);
-	static const Dtype integers[] = {DTYPE_I64, DTYPE_I32, DTYPE_I8, DTYPE_U8, DTYPE_U32};
-	for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-		jit->unsigned_types[integers[i]] = int_type(jit, (int)dtype_bytes(integers[i]), false);
+	/* By name: get_int_type answers from options of the target that are not set before the first
+	 * compilation, and then takes long long for long. */
+	static const struct {
+		Dtype dtype;
+		enum gcc_jit_types type, unsigned_type;
+	} integers[] = {
+		{DTYPE_I64, GCC_JIT_TYPE_LONG, GCC_JIT_TYPE_UNSIGNED_LONG},
+		{DTYPE_I32, GCC_JIT_TYPE_INT, GCC_JIT_TYPE_UNSIGNED_INT},
+		{DTYPE_U32, GCC_JIT_TYPE_UNSIGNED_INT, GCC_JIT_TYPE_UNSIGNED_INT},
+		{DTYPE_I8, GCC_JIT_TYPE_SIGNED_CHAR, GCC_JIT_TYPE_UNSIGNED_CHAR},
+		{DTYPE_U8, GCC_JIT_TYPE_UNSIGNED_CHAR, GCC_JIT_TYPE_UNSIGNED_CHAR},
+	};
+	for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
+		Dtype dtype = integers[i].dtype;
+		jit->types[dtype] = gcc_jit_context_get_type(ctxt, integers[i].type);
+		jit->unsigned_types[dtype] = gcc_jit_context_get_type(ctxt, integers[i].unsigned_type);
+	}
 	jit->void_ = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_VOID);
 	jit->bool_ = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_BOOL);
 	jit->int_ = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_INT);
