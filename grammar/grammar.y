@@ -372,7 +372,12 @@ bool file_parse_accepts(const void *parser, int kind)
 {
 	return replay_accepts(parser, terminals[kind]);
 }
-size_t file_parse_depth(const void *parser) { return replay_depth(parser); }
+
+size_t file_parse_depth(const void *parser)
+{
+	const yyParser *p = parser;
+	return (size_t)(p->yytos - p->yystack);
+}
 
 bool file_parse_find(const void *parser, int kind, Token *found)
 {

@@ -32,9 +32,4 @@ static bool replay_accepts(const yyParser *parser, int token)
 	}
 }
 
-__attribute__((unused)) static size_t replay_depth(const yyParser *parser)
-{
-	return (size_t)(parser->yytos - parser->yystack);
-}
-
 #endif
