@@ -58,8 +58,8 @@ $(B)/libtsr.a: $(OBJ_runtime) $(OBJ_base)
 	@rm -f $@
 	@$(AR) rcsD $@ $^
 
-$(B)/libtsr.so: $(OBJ_runtime) $(OBJ_base)
-	$(CC) $(LDFLAGS) -shared -Wl,-soname,libtsr.so.0,--version-script=runtime/libtsr.map,--as-needed -o $@ $^ $(LIBS_RT) $(LIBS_B)
+$(B)/libtsr.so: $(OBJ_runtime) $(B)/libbase.a runtime/libtsr.map
+	$(CC) $(LDFLAGS) -shared -Wl,-soname,libtsr.so.0,--version-script=runtime/libtsr.map,--as-needed -o $@ $(OBJ_runtime) $(B)/libbase.a $(LIBS_RT) $(LIBS_B)
 
 $(B)/%.o: %.c | $(GEN_H)
 	@mkdir -p $(@D)

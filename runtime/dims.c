@@ -99,7 +99,7 @@ static int set_solved(tsr_session *s, const Slot *slot, int axis, const Linear *
 	const char *name = s->module->dims[form->dim].name;
 	if (__builtin_mul_overflow(extent, form->c, &scaled) || __builtin_sub_overflow(scaled, form->b, &rest) ||
 	    (rest == INT64_MIN && form->a == -1) || rest % form->a != 0 || rest / form->a < 0)
-		return tsr_fail(error, TSR_FAIL_DIM, "axis %d of %s '%s' is %lld, and no %s makes %s that", axis,
+		return session_fail(error, TSR_FAIL_DIM, "axis %d of %s '%s' is %lld, and no %s makes %s that", axis,
 				slot->role, slot->tensor->name, (long long)extent, name,
 				slot->tensor->sizes[axis].text);
 	cell->value = rest / form->a;
@@ -115,7 +115,7 @@ static bool is_plain(const tsr_size *size)
 static int conflict(const tsr_session *s, const Slot *slot, int axis, int64_t dim, tsr_error *error)
 {
 	const DimCell *cell = &s->dims[dim];
-	return tsr_fail(error, TSR_FAIL_DIM, "dim %s is %lld by %s, but axis %d of %s '%s' is %lld",
+	return session_fail(error, TSR_FAIL_DIM, "dim %s is %lld by %s, but axis %d of %s '%s' is %lld",
 			s->module->dims[dim].name, (long long)cell->value, cell->by, axis, slot->role,
 			slot->tensor->name, (long long)slot->array.extents[axis]);
 }
@@ -163,7 +163,7 @@ static int check_minimum(const tsr_session *s, tsr_error *error)
 {
 	for (int32_t d = 0; d < s->module->ndims; d++)
 		if (s->dims[d].value >= 0 && s->dims[d].value < s->module->dims[d].at_least)
-			return tsr_fail(error, TSR_FAIL_DIM, "dim %s is %lld by %s, but it must be at least %lld",
+			return session_fail(error, TSR_FAIL_DIM, "dim %s is %lld by %s, but it must be at least %lld",
 					s->module->dims[d].name, (long long)s->dims[d].value, s->dims[d].by,
 					(long long)s->module->dims[d].at_least);
 	return TSR_OK;
@@ -205,14 +205,14 @@ static int check_slot(const tsr_session *s, const Slot *slot, tsr_error *error)
 		int64_t value, came = slot->array.extents[axis];
 		char expected[300], got[200], why[240];
 		if (tsr_size_value(size, s->module, s->values, &value) != TSR_OK)
-			return tsr_fail(error, TSR_FAIL_DIM, "%s '%s': the size %s of axis %d cannot be computed from the dims given",
+			return session_fail(error, TSR_FAIL_DIM, "%s '%s': the size %s of axis %d cannot be computed from the dims given",
 					slot->role, slot->tensor->name, size->text, axis);
 		if (value == came)
 			continue;
 		tensor_text(slot->tensor, expected, sizeof expected);
 		extents_text(slot->array.extents, slot->array.rank, got, sizeof got);
 		because(s, size, why, sizeof why);
-		return tsr_fail(error, TSR_FAIL_TYPE, "%s '%s': axis %d must be %lld%s, not %lld: expected %s, came %s %s",
+		return session_fail(error, TSR_FAIL_TYPE, "%s '%s': axis %d must be %lld%s, not %lld: expected %s, came %s %s",
 				slot->role, slot->tensor->name, axis, (long long)value, why, (long long)came,
 				expected, slot->array.dtype, got);
 	}

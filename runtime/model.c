@@ -9,7 +9,7 @@
 
 #include "runtime/session.h"
 
-int tsr_fail(tsr_error *error, int code, const char *fmt, ...)
+int session_fail(tsr_error *error, int code, const char *fmt, ...)
 {
 	va_list args;
 	if (!error)
@@ -24,13 +24,13 @@ int tsr_fail(tsr_error *error, int code, const char *fmt, ...)
 tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error)
 {
 	if (table->abi != TSR_ABI || table->bytes < sizeof *table) {
-		tsr_fail(error, TSR_FAIL_MODULE, "the module has interface %u; this library reads %u", table->abi,
+		session_fail(error, TSR_FAIL_MODULE, "the module has interface %u; this library reads %u", table->abi,
 			 TSR_ABI);
 		return NULL;
 	}
 	tsr_model *model = calloc(1, sizeof *model);
 	if (!model)
-		tsr_fail(error, TSR_FAIL_MEMORY, "out of memory");
+		session_fail(error, TSR_FAIL_MEMORY, "out of memory");
 	else
 		model->table = table;
 	return model;
@@ -40,19 +40,19 @@ tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error)
 static void *open_shared(const char *path, tsr_error *error)
 {
 	if (access(path, R_OK) != 0) {
-		tsr_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
+		session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
 		return NULL;
 	}
 	char *slashed = malloc(strlen(path) + 3);
 	if (!slashed) {
-		tsr_fail(error, TSR_FAIL_MEMORY, "out of memory");
+		session_fail(error, TSR_FAIL_MEMORY, "out of memory");
 		return NULL;
 	}
 	sprintf(slashed, "%s%s", strchr(path, '/') ? "" : "./", path);
 	void *handle = dlopen(slashed, RTLD_NOW | RTLD_LOCAL);
 	free(slashed);
 	if (!handle)
-		tsr_fail(error, TSR_FAIL_MODULE, "%s: not a shared object that can be loaded: %s", path, dlerror());
+		session_fail(error, TSR_FAIL_MODULE, "%s: not a shared object that can be loaded: %s", path, dlerror());
 	return handle;
 }
 
@@ -64,7 +64,7 @@ tsr_model *tsr_open(const char *path, tsr_error *error)
 	const tsr_module *table = dlsym(handle, "tsr_module_table");
 	tsr_model *model = NULL;
 	if (!table)
-		tsr_fail(error, TSR_FAIL_MODULE, "%s: it is not a module made by tsrc", path);
+		session_fail(error, TSR_FAIL_MODULE, "%s: it is not a module made by tsrc", path);
 	else
 		model = tsr_wrap(table, error);
 	if (model)

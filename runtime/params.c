@@ -42,10 +42,10 @@ static int permute(Array *array, const Rename *rename, tsr_error *error)
 	if (rename->norder < 0)
 		return TSR_OK;
 	if (!is_permutation(rename->order, rename->norder, array->rank))
-		return tsr_fail(error, TSR_FAIL_TYPE, "the map's axes of '%s' are no order of the %d axes of '%s'",
+		return session_fail(error, TSR_FAIL_TYPE, "the map's axes of '%s' are no order of the %d axes of '%s'",
 				rename->ours, array->rank, rename->theirs);
 	if (!array_permute(array, rename->order, &moved, &why))
-		return tsr_fail(error, TSR_FAIL_MEMORY, "%s: %s", rename->theirs, why.text);
+		return session_fail(error, TSR_FAIL_MEMORY, "%s: %s", rename->theirs, why.text);
 	array_free(array);
 	*array = moved;
 	return TSR_OK;
@@ -59,7 +59,7 @@ static int load_one(Slot *slot, ArrayFile *file, size_t index, const Rename *ren
 	if (!array_file_read(file, index, dtype_from_name(type, strlen(type)), &array, &why)) {
 		char expected[300];
 		tensor_text(slot->tensor, expected, sizeof expected);
-		return tsr_fail(error, TSR_FAIL_TYPE, "parameter '%s': %s (%s)", slot->tensor->name, why.text, expected);
+		return session_fail(error, TSR_FAIL_TYPE, "parameter '%s': %s (%s)", slot->tensor->name, why.text, expected);
 	}
 	int code = rename ? permute(&array, rename, error) : TSR_OK;
 	tsr_array seen = view(&array);
@@ -124,9 +124,9 @@ static int load_renamed(tsr_session *s, ArrayFile *file, const Rename *rename, t
 	Slot *slot = find_param(s, rename->ours);
 	ptrdiff_t index = array_file_find(file, rename->theirs);
 	if (!slot)
-		return tsr_fail(error, TSR_FAIL_NAME, "the map names '%s', which is no parameter of the module", rename->ours);
+		return session_fail(error, TSR_FAIL_NAME, "the map names '%s', which is no parameter of the module", rename->ours);
 	if (index < 0)
-		return tsr_fail(error, TSR_FAIL_NAME, "the map takes '%s' from '%s', which the file does not have",
+		return session_fail(error, TSR_FAIL_NAME, "the map takes '%s' from '%s', which the file does not have",
 				rename->ours, rename->theirs);
 	return slot->set ? TSR_OK : load_one(slot, file, (size_t)index, rename, error);
 }
@@ -137,13 +137,13 @@ static int load_map(tsr_session *s, ArrayFile *file, const char *path, tsr_error
 	int code = TSR_OK, number = 0;
 	FILE *in = fopen(path, "re");
 	if (!in)
-		return tsr_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
+		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
 	while (code == TSR_OK && fgets(line, sizeof line, in)) {
 		Rename rename = {.norder = -1};
 		number++;
 		int kind = parse_line(line, &rename);
 		if (kind < 0)
-			code = tsr_fail(error, TSR_FAIL_FILE, "%s:%d: expected `ours = theirs [axis order]`", path, number);
+			code = session_fail(error, TSR_FAIL_FILE, "%s:%d: expected `ours = theirs [axis order]`", path, number);
 		else if (kind > 0)
 			code = load_renamed(s, file, &rename, error);
 	}
@@ -168,11 +168,11 @@ int tsr_load_params(tsr_session *s, const char *path, const char *map, tsr_error
 	ArrayError why;
 	tsr_error inner;
 	if (s->prepared)
-		return tsr_fail(error, TSR_FAIL_ORDER, "the session is prepared already");
+		return session_fail(error, TSR_FAIL_ORDER, "the session is prepared already");
 	ArrayFile *file = array_file_open(path, &why);
 	if (!file)
-		return tsr_fail(error, TSR_FAIL_FILE, "%s: %s", path, why.text);
+		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why.text);
 	int code = load_file(s, file, map, &inner);
 	array_file_close(file);
-	return code == TSR_OK ? code : tsr_fail(error, code, "%s: %.900s", path, inner.text);
+	return code == TSR_OK ? code : session_fail(error, code, "%s: %.900s", path, inner.text);
 }

@@ -18,9 +18,9 @@ static int size_fails(const tsr_session *s, const tsr_size *size, const char *wh
 {
 	int64_t dim = unknown_dim(s, size);
 	if (dim >= 0)
-		return tsr_fail(error, TSR_FAIL_DIM, "dim %s is not known: no array given has it; give %s=NUMBER (for %s)",
+		return session_fail(error, TSR_FAIL_DIM, "dim %s is not known: no array given has it; give %s=NUMBER (for %s)",
 				s->module->dims[dim].name, s->module->dims[dim].name, what);
-	return tsr_fail(error, TSR_FAIL_DIM, "%s: the size %s cannot be computed for these dims", what, size->text);
+	return session_fail(error, TSR_FAIL_DIM, "%s: the size %s cannot be computed for these dims", what, size->text);
 }
 
 int slot_measure(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_error *error)
@@ -32,7 +32,7 @@ int slot_measure(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_err
 	out->dtype = t->dtype;
 	out->rank = tensor_rank(t);
 	if (out->rank > TSR_RANK_MAX)
-		return tsr_fail(error, TSR_FAIL_TYPE, "%s '%s' has more than %d axes", slot->role, t->name, TSR_RANK_MAX);
+		return session_fail(error, TSR_FAIL_TYPE, "%s '%s' has more than %d axes", slot->role, t->name, TSR_RANK_MAX);
 	for (int i = 0; i < out->rank; i++) {
 		char what[200];
 		snprintf(what, sizeof what, "%s '%.150s'", slot->role, t->name);
@@ -43,7 +43,7 @@ int slot_measure(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_err
 		overflow |= __builtin_mul_overflow(bytes, (uint64_t)out->extents[i], &bytes);
 	}
 	if (!empty && (overflow || bytes > SIZE_MAX / 2))
-		return tsr_fail(error, TSR_FAIL_MEMORY, "%s '%s' is too large", slot->role, t->name);
+		return session_fail(error, TSR_FAIL_MEMORY, "%s '%s' is too large", slot->role, t->name);
 	out->bytes = empty ? 0 : bytes;
 	return TSR_OK;
 }
@@ -54,7 +54,7 @@ static int room(uint64_t bytes, const char *what, void **out, tsr_error *error)
 	uint64_t whole = bytes == 0 ? ARRAY_ALIGNMENT : (bytes + ARRAY_ALIGNMENT - 1) / ARRAY_ALIGNMENT * ARRAY_ALIGNMENT;
 	*out = bytes > ARRAY_BYTES_MAX ? NULL : aligned_alloc(ARRAY_ALIGNMENT, whole);
 	if (!*out)
-		return tsr_fail(error, TSR_FAIL_MEMORY, "not enough memory: %s needs %llu bytes", what,
+		return session_fail(error, TSR_FAIL_MEMORY, "not enough memory: %s needs %llu bytes", what,
 				(unsigned long long)bytes);
 	memset(*out, 0, whole);
 	return TSR_OK;
@@ -67,17 +67,17 @@ static int check_missing(const tsr_session *s, tsr_error *error)
 	for (int32_t i = 0; i < r->ninputs; i++)
 		if (!s->inputs[i].set) {
 			tensor_text(s->inputs[i].tensor, expected, sizeof expected);
-			return tsr_fail(error, TSR_FAIL_MISSING, "input '%s' is missing: expected %s",
+			return session_fail(error, TSR_FAIL_MISSING, "input '%s' is missing: expected %s",
 					r->inputs[i].name, expected);
 		}
 	for (int32_t i = 0; i < r->nscalars; i++)
 		if (!s->scalar_set[i])
-			return tsr_fail(error, TSR_FAIL_MISSING, "scalar '%s' is missing: expected one %s",
+			return session_fail(error, TSR_FAIL_MISSING, "scalar '%s' is missing: expected one %s",
 					r->scalars[i].name, r->scalars[i].dtype);
 	for (int32_t i = 0; i < r->ndims; i++)
 		if (s->values[r->dims[i]] < 0) {
 			const char *name = s->module->dims[r->dims[i]].name;
-			return tsr_fail(error, TSR_FAIL_MISSING,
+			return session_fail(error, TSR_FAIL_MISSING,
 					"dim %s is not known: no array given has it; give %s=NUMBER", name, name);
 		}
 	return TSR_OK;
@@ -117,7 +117,7 @@ static int place_param(const tsr_session *s, const Slot *slot, tsr_array *out, t
 		return code;
 	if (tsr_size_value(&slot->tensor->offset, s->module, s->values, &offset) != TSR_OK || offset < 0 ||
 	    (uint64_t)offset > s->state_bytes || out->bytes > s->state_bytes - (uint64_t)offset)
-		return tsr_fail(error, TSR_FAIL_MODULE, "parameter '%s' lies outside the state", slot->tensor->name);
+		return session_fail(error, TSR_FAIL_MODULE, "parameter '%s' lies outside the state", slot->tensor->name);
 	out->data = (char *)s->state + offset;
 	return TSR_OK;
 }
@@ -131,12 +131,12 @@ static int initialise(tsr_session *s, tsr_error *error)
 		return TSR_OK;
 	int64_t *dims = calloc((size_t)s->module->ndims + 1, sizeof *dims);
 	if (!dims)
-		return tsr_fail(error, TSR_FAIL_MEMORY, "out of memory");
+		return session_fail(error, TSR_FAIL_MEMORY, "out of memory");
 	for (int32_t d = 0; d < s->module->ndims; d++)
 		dims[d] = s->values[d] < 0 ? 0 : s->values[d];
 	int code = s->module->init(dims, s->state, s->seed);
 	free(dims);
-	return code == TSR_OK ? code : tsr_fail(error, code, "the initialisers failed with code %d", code);
+	return code == TSR_OK ? code : session_fail(error, code, "the initialisers failed with code %d", code);
 }
 
 static int fill_state(tsr_session *s, tsr_error *error)
@@ -183,7 +183,7 @@ static int allocate_all(tsr_session *s, tsr_error *error)
 int tsr_prepare(tsr_session *s, tsr_error *error)
 {
 	if (s->prepared)
-		return tsr_fail(error, TSR_FAIL_ORDER, "the session is prepared already");
+		return session_fail(error, TSR_FAIL_ORDER, "the session is prepared already");
 	int code = session_resolve(s, error);
 	if (code == TSR_OK)
 		code = check_missing(s, error);
@@ -201,9 +201,9 @@ int tsr_prepare(tsr_session *s, tsr_error *error)
 int tsr_share_state(tsr_session *s, tsr_session *other, tsr_error *error)
 {
 	if (!s->prepared || !other->prepared)
-		return tsr_fail(error, TSR_FAIL_ORDER, "both sessions must be prepared");
+		return session_fail(error, TSR_FAIL_ORDER, "both sessions must be prepared");
 	if (s->module != other->module || s->state_bytes != other->state_bytes)
-		return tsr_fail(error, TSR_FAIL_TYPE, "the sessions have states of different layouts");
+		return session_fail(error, TSR_FAIL_TYPE, "the sessions have states of different layouts");
 	s->state = other->state;
 	return TSR_OK;
 }
@@ -213,16 +213,16 @@ int tsr_execute(tsr_session *s, tsr_error *error)
 	const char *message = NULL;
 	tsr_call call = {.abi = TSR_ABI, .message = &message};
 	if (!s->prepared)
-		return tsr_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
+		return session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
 	int code = s->routine->invoke(&call, s->call_dims, s->call_scalars, s->call_inputs, s->call_outputs, s->state,
 				      s->workspace);
 	int32_t check = code - TSR_CHECK_FIRST;
 	if (code == TSR_OK)
 		return code;
 	if (check >= 0 && check < s->module->nchecks)
-		return tsr_fail(error, code, "%s: %s (code %d)", s->module->checks[check].place,
+		return session_fail(error, code, "%s: %s (code %d)", s->module->checks[check].place,
 				message ? message : s->module->checks[check].text, code);
-	return tsr_fail(error, code, "routine %s refused to run: %s (code %d)", s->routine->name,
+	return session_fail(error, code, "routine %s refused to run: %s (code %d)", s->routine->name,
 			message ? message : "no text", code);
 }
 
@@ -242,11 +242,11 @@ const tsr_array *tsr_output(const tsr_session *s, const char *name)
 int tsr_param(const tsr_session *s, const char *name, tsr_array *out, tsr_error *error)
 {
 	if (!s->prepared)
-		return tsr_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
+		return session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
 	for (int32_t i = 0; i < s->module->nparams; i++)
 		if (strcmp(s->params[i].tensor->name, name) == 0)
 			return place_param(s, &s->params[i], out, error);
-	return tsr_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'", name);
+	return session_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'", name);
 }
 
 uint64_t tsr_traffic(const tsr_session *s)

@@ -61,7 +61,7 @@ tsr_session *tsr_session_new(const tsr_model *model, const char *routine, tsr_er
 {
 	const tsr_routine *found = tsr_find_routine(model->table, routine);
 	if (!found) {
-		tsr_fail(error, TSR_FAIL_NAME, "the module has no routine '%s'", routine);
+		session_fail(error, TSR_FAIL_NAME, "the module has no routine '%s'", routine);
 		return NULL;
 	}
 	tsr_session *s = calloc(1, sizeof *s);
@@ -73,7 +73,7 @@ tsr_session *tsr_session_new(const tsr_model *model, const char *routine, tsr_er
 	if (s && allocate(s))
 		return s;
 	tsr_session_free(s);
-	tsr_fail(error, TSR_FAIL_MEMORY, "out of memory");
+	session_fail(error, TSR_FAIL_MEMORY, "out of memory");
 	return NULL;
 }
 
@@ -125,7 +125,7 @@ Slot *session_slot(const tsr_session *s, const char *name)
 
 static int check_open(const tsr_session *s, tsr_error *error)
 {
-	return s->prepared ? tsr_fail(error, TSR_FAIL_ORDER, "the session is prepared already") : TSR_OK;
+	return s->prepared ? session_fail(error, TSR_FAIL_ORDER, "the session is prepared already") : TSR_OK;
 }
 
 int tsr_set_dim(tsr_session *s, const char *name, int64_t value, tsr_error *error)
@@ -136,12 +136,12 @@ int tsr_set_dim(tsr_session *s, const char *name, int64_t value, tsr_error *erro
 	for (int32_t d = 0; d < s->module->ndims; d++)
 		if (strcmp(s->module->dims[d].name, name) == 0) {
 			if (value < 0)
-				return tsr_fail(error, TSR_FAIL_DIM, "dim %s cannot be %lld", name, (long long)value);
+				return session_fail(error, TSR_FAIL_DIM, "dim %s cannot be %lld", name, (long long)value);
 			s->dims[d].value = value;
 			snprintf(s->dims[d].by, sizeof s->dims[d].by, "%.60s=%lld", name, (long long)value);
 			return TSR_OK;
 		}
-	return tsr_fail(error, TSR_FAIL_NAME, "the module has no dim '%s'", name);
+	return session_fail(error, TSR_FAIL_NAME, "the module has no dim '%s'", name);
 }
 
 int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error)
@@ -151,7 +151,7 @@ int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error)
 		return TSR_OK;
 	tensor_text(slot->tensor, expected, sizeof expected);
 	extents_text(array->extents, array->rank, came, sizeof came);
-	return tsr_fail(error, TSR_FAIL_TYPE, "%s '%s': expected %s, came %s %s", slot->role, slot->tensor->name,
+	return session_fail(error, TSR_FAIL_TYPE, "%s '%s': expected %s, came %s %s", slot->role, slot->tensor->name,
 			expected, array->dtype, came);
 }
 
@@ -172,14 +172,14 @@ int tsr_set_input(tsr_session *s, const char *name, const tsr_array *array, tsr_
 {
 	Slot *slot = find_slot(s->inputs, s->routine->ninputs, name);
 	return slot ? set_slot(s, slot, array, error)
-		    : tsr_fail(error, TSR_FAIL_NAME, "routine %s has no input '%s'", s->routine->name, name);
+		    : session_fail(error, TSR_FAIL_NAME, "routine %s has no input '%s'", s->routine->name, name);
 }
 
 int tsr_set_param(tsr_session *s, const char *name, const tsr_array *array, tsr_error *error)
 {
 	Slot *slot = find_slot(s->params, s->module->nparams, name);
 	return slot ? set_slot(s, slot, array, error)
-		    : tsr_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'", name);
+		    : session_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'", name);
 }
 
 /* false when the value has no image in the dtype. */
@@ -212,12 +212,12 @@ int tsr_set_scalar(tsr_session *s, const char *name, double value, tsr_error *er
 	for (int32_t i = 0; i < s->routine->nscalars; i++)
 		if (strcmp(s->routine->scalars[i].name, name) == 0) {
 			if (!store_scalar(s->routine->scalars[i].dtype, value, &s->scalars[i]))
-				return tsr_fail(error, TSR_FAIL_TYPE, "scalar '%s' is %s: %.17g is none", name,
+				return session_fail(error, TSR_FAIL_TYPE, "scalar '%s' is %s: %.17g is none", name,
 						s->routine->scalars[i].dtype, value);
 			s->scalar_set[i] = true;
 			return TSR_OK;
 		}
-	return tsr_fail(error, TSR_FAIL_NAME, "routine %s has no scalar '%s'", s->routine->name, name);
+	return session_fail(error, TSR_FAIL_NAME, "routine %s has no scalar '%s'", s->routine->name, name);
 }
 
 void tsr_set_seed(tsr_session *session, uint64_t seed)
@@ -240,7 +240,7 @@ int tsr_expected(const tsr_session *s, const char *name, tsr_array *out, tsr_err
 {
 	const Slot *slot = session_slot(s, name);
 	return slot ? slot_measure(s, slot, out, error)
-		    : tsr_fail(error, TSR_FAIL_NAME, "nothing is named '%s'", name);
+		    : session_fail(error, TSR_FAIL_NAME, "nothing is named '%s'", name);
 }
 
 int64_t tsr_dim_value(const tsr_session *s, const char *name)

@@ -53,7 +53,7 @@ struct tsr_session {
 };
 
 /* Fills *error when it is not NULL; returns the code. */
-int tsr_fail(tsr_error *error, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int session_fail(tsr_error *error, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* "2 x 3", "one number", into text. */
 void extents_text(const int64_t *extents, int rank, char *text, size_t room);
 /* "f32 [n | 28], an array n x 28" */

@@ -60,7 +60,7 @@ int tsr_load_state(tsr_session *s, const char *path, tsr_error *error)
 	struct stat st;
 	FILE *in = fopen(path, "rbe");
 	if (!in || fstat(fileno(in), &st) != 0 || !S_ISREG(st.st_mode)) {
-		int code = tsr_fail(error, TSR_FAIL_FILE, "%s: %s", path, in ? "it is not a regular file" : strerror(errno));
+		int code = session_fail(error, TSR_FAIL_FILE, "%s: %s", path, in ? "it is not a regular file" : strerror(errno));
 		if (in)
 			fclose(in);
 		return code;
@@ -82,7 +82,7 @@ int tsr_load_state(tsr_session *s, const char *path, tsr_error *error)
 		return TSR_OK;
 	free(s->image);
 	s->image = NULL;
-	return tsr_fail(error, TSR_FAIL_FILE, "%s: %s", path, why);
+	return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why);
 }
 
 int image_restore(tsr_session *s, tsr_error *error)
@@ -91,7 +91,7 @@ int image_restore(tsr_session *s, tsr_error *error)
 	ImageHeader ours;
 	fill_header(s, &ours);
 	if (h->state_bytes != ours.state_bytes || h->layout != ours.layout)
-		return tsr_fail(error, TSR_FAIL_TYPE,
+		return session_fail(error, TSR_FAIL_TYPE,
 				"the state was saved by module '%.87s' (%llu bytes); '%s' has other parameters or sizes (%llu bytes)",
 				h->name, (unsigned long long)h->state_bytes, s->module->name,
 				(unsigned long long)ours.state_bytes);
@@ -106,15 +106,15 @@ int tsr_save_state(const tsr_session *s, const char *path, tsr_error *error)
 	ImageHeader h;
 	char *temporary = NULL;
 	if (!s->prepared)
-		return tsr_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
+		return session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
 	fill_header(s, &h);
 	h.checksum = XXH64(s->state, s->state_bytes, 0);
 	if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
-		return tsr_fail(error, TSR_FAIL_MEMORY, "out of memory");
+		return session_fail(error, TSR_FAIL_MEMORY, "out of memory");
 	FILE *out = fopen(temporary, "wbe");
 	bool ok = out && fwrite(&h, sizeof h, 1, out) == 1 && fwrite(s->state, 1, s->state_bytes, out) == s->state_bytes;
 	ok = out && fclose(out) == 0 && ok && rename(temporary, path) == 0;
-	int code = ok ? TSR_OK : tsr_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
+	int code = ok ? TSR_OK : session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
 	if (!ok && out)
 		unlink(temporary);
 	free(temporary);
