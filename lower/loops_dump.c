@@ -24,27 +24,48 @@ static void dump_size(const Dump *d, Size size, int level)
 	DimId dim;
 	bool simple = (size_is_const(d->program->sizes, size, &constant) && constant >= 0) ||
 		      size_is_dim(d->program->sizes, size, &dim);
-	bool bare = simple || level == 0;
+	const char *text = simple ? "" : size_text(d->program->arena, d->program->sizes, size);
+	bool bare = simple || level == 0 || (level < 3 && !strchr(text, ' '));
 	fprintf(d->out, "%s", bare ? "" : "(");
 	size_print(d->out, d->program->sizes, size);
 	fprintf(d->out, "%s", bare ? "" : ")");
 }
 
-/* a + b, as a - c where b is a negative constant or has a negative constant factor. */
+/* Is it x * -c, for a constant c > 0? */
+static bool is_negative_product(const Dump *d, const Ix *ix, int64_t *c)
+{
+	int64_t factor;
+	if (ix->kind != IX_MUL || ix->b->kind != IX_SIZE ||
+	    !size_is_const(d->program->sizes, ix->b->size, &factor) || factor >= 0)
+		return false;
+	*c = -factor;
+	return true;
+}
+
+/* " - x*c" */
+static void dump_minus(const Dump *d, const Ix *x, int64_t c)
+{
+	fprintf(d->out, " - ");
+	dump_ix(d, x, 3);
+	if (c != 1)
+		fprintf(d->out, "*%" PRId64, c);
+}
+
+/* a + b; negative constants are subtracted, and -x + c is c - x. */
 static void dump_sum(const Dump *d, const Ix *ix)
 {
-	Sizes *sizes = d->program->sizes;
-	const Ix *b = ix->b;
-	int64_t value;
-	dump_ix(d, ix->a, 1);
-	if (b->kind == IX_SIZE && size_is_const(sizes, b->size, &value) && value < 0) {
-		fprintf(d->out, " - %" PRId64, -value);
-	} else if (b->kind == IX_MUL && b->b->kind == IX_SIZE &&
-		   size_is_const(sizes, b->b->size, &value) && value < 0) {
-		fprintf(d->out, " - ");
-		dump_ix(d, b->a, 2);
-		if (value != -1)
-			fprintf(d->out, "*%" PRId64, -value);
+	const Ix *a = ix->a, *b = ix->b;
+	int64_t c;
+	if (b->kind == IX_SIZE && is_negative_product(d, a, &c)) {
+		dump_size(d, b->size, 1);
+		dump_minus(d, a->a, c);
+		return;
+	}
+	dump_ix(d, a, 1);
+	if (b->kind == IX_SIZE && size_is_const(d->program->sizes, b->size, &c) && c < 0) {
+		fprintf(d->out, " - %" PRId64, -c);
+	} else if (is_negative_product(d, b, &c)) {
+		dump_minus(d, b->a, c);
 	} else {
 		fprintf(d->out, " + ");
 		dump_ix(d, b, 2);

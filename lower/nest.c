@@ -10,29 +10,7 @@
  * it mentions, so that no branch remains inside; where that loop must not be cut (it also writes the
  * result), or c is negative, it is a condition.
  */
-#include "lower/lowering.h"
-
-typedef struct Guarded {
-	const Index *index;
-	Size size;
-} Guarded;
-
-typedef struct Nest {
-	Gen *gen;
-	NodeId node, root;
-	StoreTarget target;
-	const Proj *proj;
-	const Piece *piece;
-	Loop *loops; /* outermost first */
-	uint32_t nloops;
-	uint32_t nresult; /* the first ones, of the result */
-	const Ix **by_iter;
-	VEC(Guarded) guards;
-	const Ix **cell; /* the result's index, an axis each */
-	const Ix *at;
-	Body inner;
-	const Value *value;
-} Nest;
+#include "lower/nest.h"
 
 Op node_reduce_op(const Node *node)
 {
@@ -85,19 +63,14 @@ static const Value *neutral_value(const Nest *nest)
 
 static void add_loops(Nest *nest, bool reduced)
 {
-	Gen *gen = nest->gen;
 	for (uint32_t i = 0; i < nest->piece->niters; i++) {
 		IterId id = nest->piece->iters[i];
 		const Iter *iter = &nest->proj->iters[id];
 		if (iter->reduced != reduced)
 			continue;
-		if (size_is(gen->program->sizes, iter->extent, 1)) {
-			nest->by_iter[id] = zero_ix(gen);
-			continue;
-		}
-		IterVar var = gen_iter(gen, iter->name);
-		nest->by_iter[id] = ix_iter(gen->arena, var);
-		nest->loops[nest->nloops++] = (Loop){var, id, iter->extent, reduced};
+		nest->by_iter[id] = zero_ix(nest->gen);
+		if (!size_is(nest->gen->program->sizes, iter->extent, 1))
+			nest->loops[nest->nloops++] = (Loop){.iter = id, .extent = iter->extent, .reduced = reduced};
 	}
 }
 
@@ -115,19 +88,54 @@ static void collect_guards(Nest *nest)
 	}
 }
 
+/* The root's value from the finished sum, with what it shares in `body`. */
+static const Value *finished(Nest *nest, const Value *sum, Body *body)
+{
+	Gen *gen = nest->gen;
+	if (nest->root == nest->node)
+		return sum;
+	gen_enter(gen, body);
+	gen->bound = nest->node;
+	gen->bound_value = sum;
+	const Value *value = node_compute(gen, nest->root, nest->cell);
+	gen->bound = NODE_NONE;
+	return value;
+}
+
+/* Indices and values over the loops as they are now. */
+static void build_values(Nest *nest)
+{
+	Gen *gen = nest->gen;
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		Loop *loop = &nest->loops[i];
+		loop->var = gen_iter(gen, nest->proj->iters[loop->iter].name);
+		nest->by_iter[loop->iter] = ix_iter(gen->arena, loop->var);
+	}
+	nest->cell = access_indices(gen, nest->node, nest->piece, &nest->piece->result, nest->by_iter);
+	nest->at = flat_index(gen, nest->node, nest->cell);
+	nest->inner = nest->epilogue = (Body){0};
+	gen_enter(gen, &nest->inner);
+	nest->value = piece_value(gen, nest->node, nest->piece, nest->by_iter);
+	size_t nlocals = gen->locals.n;
+	nest->finished = finished(nest, neutral_value(nest), &nest->epilogue);
+	gen->locals.n = nlocals;
+}
+
 static void set_up(Nest *nest)
 {
 	Gen *gen = nest->gen;
+	size_t niters = gen->iters.n, nlocals = gen->locals.n;
 	nest->loops = ARENA_ARRAY(gen->arena, Loop, nest->piece->niters + 1);
 	nest->by_iter = ARENA_ARRAY(gen->arena, const Ix *, nest->proj->niters + 1);
 	add_loops(nest, false);
 	nest->nresult = nest->nloops;
 	add_loops(nest, true);
 	collect_guards(nest);
-	nest->cell = access_indices(gen, nest->node, nest->piece, &nest->piece->result, nest->by_iter);
-	nest->at = flat_index(gen, nest->node, nest->cell);
-	gen_enter(gen, &nest->inner);
-	nest->value = piece_value(gen, nest->node, nest->piece, nest->by_iter);
+	do {
+		gen->iters.n = niters;
+		gen->locals.n = nlocals;
+		build_values(nest);
+	} while (nest_collapse(nest));
 }
 
 /* Moves loop `from` to position `to`, keeping the order of the others. */
@@ -254,20 +262,6 @@ static void append(Gen *gen, Body *body, Block block)
 static bool finishes(const Nest *nest)
 {
 	return nest->root != nest->node;
-}
-
-/* The root's value from the finished sum, with what it shares in `body`. */
-static const Value *finished(Nest *nest, const Value *sum, Body *body)
-{
-	Gen *gen = nest->gen;
-	if (!finishes(nest))
-		return sum;
-	gen_enter(gen, body);
-	gen->bound = nest->node;
-	gen->bound_value = sum;
-	const Value *value = node_compute(gen, nest->root, nest->cell);
-	gen->bound = NODE_NONE;
-	return value;
 }
 
 static void emit_stores(Nest *nest, Op acc)

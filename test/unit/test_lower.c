@@ -306,8 +306,9 @@ static void test_shared_value(void **state)
 	NodeId b = pointwise(s, OP_MUL, "n | 4", 2, (NodeId[]){a, a});
 	const Program *program = lower(s, 1, &b);
 	assert_int_equal(program->kernels.n, 1);
-	expect_kernel(s, program, "      local t : f32 = t0[i0*4 + i1] + 1\n"
-				  "      out0[i0*4 + i1] = t * t\n");
+	expect_kernel(s, program, "  for i1 in 0..4*n\n"
+				  "    local t : f32 = t0[i1] + 1\n"
+				  "    out0[i1] = t * t\n");
 	expect_right(s, program);
 }
 

@@ -1,0 +1,98 @@
+/* Two neighbouring loops are one where every access steps from the end of an inner round to the start of the
+ * next: its stride for the outer iterator is its stride for the inner one times the inner extent.
+ *
+ *   for i in 0..n: for j in 0..5: y[i*5 + j] = x[i*5 + j]      is      for j in 0..n*5: y[j] = x[j]
+ *
+ * The outer iterator becomes 0 and the inner one takes both extents. Loops of guarded indices stay.
+ */
+#include "lower/nest.h"
+
+typedef struct Pair {
+	Program *program;
+	IterVar outer, inner;
+	Size extent; /* of the inner one */
+	bool apart;
+} Pair;
+
+static void see_value(Pair *pair, const Value *value);
+
+static bool atom_hides(const Pair *pair, const Ix *atom)
+{
+	return atom->kind != IX_ITER && atom->kind != IX_VALUE &&
+	       (ix_uses(atom, pair->outer) || ix_uses(atom, pair->inner));
+}
+
+static void see_ix(Pair *pair, const Ix *ix)
+{
+	Sizes *sizes = pair->program->sizes;
+	Size outer = size_const(sizes, 0), inner = outer;
+	Linear linear = ix_linear(pair->program, ix);
+	for (size_t i = 0; i < linear.terms.n; i++) {
+		const LinearTerm *term = &linear.terms.at[i];
+		if (term->atom->kind == IX_VALUE)
+			see_value(pair, term->atom->value);
+		if (atom_hides(pair, term->atom))
+			pair->apart = true;
+		if (term->atom->kind == IX_ITER && term->atom->iter == pair->outer)
+			outer = term->coef;
+		if (term->atom->kind == IX_ITER && term->atom->iter == pair->inner)
+			inner = term->coef;
+	}
+	if (!size_same(outer, size_mul(sizes, inner, pair->extent)))
+		pair->apart = true;
+}
+
+static void see_value(Pair *pair, const Value *value)
+{
+	if (value->ix)
+		see_ix(pair, value->ix);
+	for (uint32_t i = 0; i < value->nargs && !pair->apart; i++)
+		see_value(pair, value->args[i]);
+}
+
+static void see_body(Pair *pair, const Body *body)
+{
+	for (size_t i = 0; i < body->stmts.n && !pair->apart; i++)
+		see_value(pair, body->stmts.at[i]->value);
+}
+
+static bool is_guarded(const Nest *nest, const Loop *loop)
+{
+	for (size_t g = 0; g < nest->guards.n; g++)
+		for (uint32_t t = 0; t < nest->guards.at[g].index->nterms; t++)
+			if (nest->guards.at[g].index->terms[t].iter == loop->iter)
+				return true;
+	return false;
+}
+
+static bool are_one(const Nest *nest, const Loop *outer, const Loop *inner)
+{
+	Pair pair = {nest->gen->program, outer->var, inner->var, inner->extent, false};
+	if (outer->reduced != inner->reduced || is_guarded(nest, outer) || is_guarded(nest, inner))
+		return false;
+	see_ix(&pair, nest->at);
+	see_body(&pair, &nest->inner);
+	see_body(&pair, &nest->epilogue);
+	if (!pair.apart)
+		see_value(&pair, nest->value);
+	if (!pair.apart)
+		see_value(&pair, nest->finished);
+	return !pair.apart;
+}
+
+bool nest_collapse(Nest *nest)
+{
+	for (uint32_t i = 0; i + 1 < nest->nloops; i++) {
+		Loop *outer = &nest->loops[i], *inner = &nest->loops[i + 1];
+		if (!are_one(nest, outer, inner))
+			continue;
+		nest->by_iter[outer->iter] = zero_ix(nest->gen);
+		inner->extent = size_mul(nest->gen->program->sizes, outer->extent, inner->extent);
+		nest->nresult -= !outer->reduced;
+		for (uint32_t k = i; k + 1 < nest->nloops; k++)
+			nest->loops[k] = nest->loops[k + 1];
+		nest->nloops--;
+		return true;
+	}
+	return false;
+}
