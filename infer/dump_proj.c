@@ -63,10 +63,12 @@ static void print_offset(FILE *out, const Sizes *sizes, Size offset, bool first)
 	bool constant = size_is_const(sizes, offset, &value);
 	if (constant && value == 0 && !first)
 		return;
+	DimId dim;
 	if (!constant) {
-		fputs(first ? "(" : " + (", out);
+		bool simple = size_is_dim(sizes, offset, &dim);
+		fprintf(out, "%s%s", first ? "" : " + ", simple ? "" : "(");
 		size_print(out, sizes, offset);
-		fputc(')', out);
+		fputs(simple ? "" : ")", out);
 	} else if (first) {
 		fprintf(out, "%" PRId64, value);
 	} else {
@@ -165,6 +167,10 @@ static void print_node(FILE *out, const Inference *inference, NodeId id)
 	print_operation(out, node);
 	if (node->name)
 		fprintf(out, " %%%" PRIu32, id);
+	if (node->target != NODE_NONE) {
+		fputs(" into ", out);
+		print_reference(out, inference->graph, node->target);
+	}
 	fprintf(out, "  %s ", dtype_name(node->dtype));
 	shape_print(out, inference->sizes, &inference->shapes[id]);
 	fputc('\n', out);

@@ -373,7 +373,7 @@ static bool check_form(const Projector *p, const Proj *proj)
 		nreduced += proj->iters[i].reduced;
 	if (p->node->kind == NODE_ARGMAX && nreduced != 1) {
 		diag(p->diags, E0332, p->node->spec->span,
-		     "argmax needs exactly one axis that the result omits; here are %u", nreduced);
+		     "argmax reduces exactly one axis, and this specification reduces %u", nreduced);
 		return false;
 	}
 	if (p->node->permutes && (nreduced > 0 || !proj->injective || !proj->surjective)) {
