@@ -57,7 +57,7 @@ struct Value {
 		const SizeExpr *size;
 		NodeId node;
 		const Value *items;
-		const Function *fn;
+		Function *fn;
 		Instance *instance;
 		Module *module;
 		Sym builtin;
@@ -69,11 +69,12 @@ struct Function {
 	const AstStmt *stmt;
 	Scope *scope;   /* where it was declared */
 	uint32_t limit; /* it sees the first `limit` names of that scope */
+	bool applied;
 };
 
 /* A function whose configuration has been applied. */
 struct Instance {
-	const Function *fn;
+	Function *fn;
 	Scope *configs;
 	ParamScope *params;
 	bool applied;
@@ -184,6 +185,8 @@ typedef struct Build {
 	bool *define_used;
 	VEC(Sym) define_names; /* every dim, for -D */
 	uint32_t nimports;
+	int noted_errors;  /* the error that was last told where its function was applied, */
+	uint32_t nnotes;   /* and how often */
 	uint32_t depth; /* of evaluation */
 	uint64_t work;  /* evaluations so far */
 	bool stopped;   /* a limit was reached and reported */
@@ -313,7 +316,7 @@ NodeId param_inline(Build *b, const AstExpr *expr);
 NodeId param_statement(Build *b, const AstStmt *stmt);
 Member *param_member(ParamScope *scope, Sym name);
 /* The instance that `site` makes in the current parameter scope: an old one when it is applied again. */
-Instance *param_instance(Build *b, const AstExpr *site, const Function *fn, bool *fresh);
+Instance *param_instance(Build *b, const AstExpr *site, Function *fn, bool *fresh);
 
 /* ---- specs.c ---- */
 
@@ -368,6 +371,11 @@ void eval_const(Build *b, const AstStmt *stmt);
 
 /* The elements and shape of an expression over constants: a NODE_CONST, or NODE_NONE after an error. */
 NodeId const_fold(Build *b, NodeId node);
+
+/* ---- resolve.c ---- */
+
+/* Reports unknown names in the body of a function that nothing has applied. */
+void resolve_unapplied(Build *b, const Function *fn);
 
 /* ---- stmt.c ---- */
 

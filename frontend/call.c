@@ -106,7 +106,7 @@ static void bind_configs(Build *b, Instance *instance, const Args *args, const V
 	b->at = outer;
 }
 
-static Value make_instance(Build *b, const Function *fn, const AstExpr *call)
+static Value make_instance(Build *b, Function *fn, const AstExpr *call)
 {
 	Args args = {.params = fn->stmt->configs, .nparams = fn->stmt->nconfigs};
 	if (!match_args(b, &args, fn, call))
@@ -144,8 +144,22 @@ static bool bind_tensors(Build *b, const Function *fn, const Value *args, uint32
 	return true;
 }
 
-/* Evaluates the body in the activation that is set up. */
-static Value apply_function(Build *b, const Function *fn, Instance *instance, const AstExpr *call)
+enum { NOTES_MAX = 5 };
+
+/* An error in a body also shows the applications that led there, innermost first. */
+static void note_application(Build *b, const Function *fn, int errors_before, Span call)
+{
+	if (b->diags->nerrors == errors_before || b->stopped)
+		return;
+	if (b->noted_errors != b->diags->nerrors)
+		b->nnotes = 0;
+	b->noted_errors = b->diags->nerrors;
+	if (b->nnotes++ < NOTES_MAX)
+		diag_note(b->diags, call, "in '%s', applied here", fn->stmt->name.sym);
+}
+
+/* The arguments in the caller's activation, the body in one of its own. */
+static Value apply_function(Build *b, Function *fn, Instance *instance, const AstExpr *call)
 {
 	Args args = {.params = fn->stmt->params, .nparams = fn->stmt->nparams};
 	if (!match_args(b, &args, fn, call))
@@ -169,9 +183,12 @@ static Value apply_function(Build *b, const Function *fn, Instance *instance, co
 	b->at.site = (uint32_t)b->graph->sites.n;
 	PUSH(b->arena, b->graph->sites, ((Site){fn->stmt->name.sym, call->span, outer.site}));
 	Value value = value_error();
+	int before = b->diags->nerrors;
 	if (bind_tensors(b, fn, values, args.nparams))
 		value = eval(b, fn->stmt->expr);
+	fn->applied = true;
 	b->at = outer;
+	note_application(b, fn, before, call->span);
 	if (value.kind != VALUE_ERROR)
 		value.span = call->span;
 	return value;

@@ -72,7 +72,7 @@ static Sym instance_name(Build *b, const AstExpr *site, const Function *fn)
 	return name;
 }
 
-Instance *param_instance(Build *b, const AstExpr *site, const Function *fn, bool *fresh)
+Instance *param_instance(Build *b, const AstExpr *site, Function *fn, bool *fresh)
 {
 	ParamScope *scope = b->at.params;
 	*fresh = false;

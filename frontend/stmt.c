@@ -220,7 +220,7 @@ static void eval_fn(Build *b, const AstStmt *stmt)
 	check_arguments(b, stmt->configs, stmt->nconfigs);
 	check_arguments(b, stmt->params, stmt->nparams);
 	Function *fn = ARENA_NEW(b->arena, Function);
-	*fn = (Function){stmt, b->at.scope, (uint32_t)b->at.scope->names.n};
+	*fn = (Function){.stmt = stmt, .scope = b->at.scope, .limit = (uint32_t)b->at.scope->names.n};
 	scope_declare(b, b->at.scope, stmt->name,
 		      (Value){.kind = VALUE_FN, .fn = fn, .span = stmt->name.span});
 }
@@ -249,4 +249,9 @@ void eval_file(Build *b, const AstFile *file)
 {
 	for (uint32_t i = 0; i < file->nstmts && !b->stopped; i++)
 		eval_stmt(b, &file->stmts[i]);
+	for (size_t i = 0; i < b->at.scope->names.n && !b->stopped; i++) {
+		const Value *value = &b->at.scope->names.at[i].value;
+		if (value->kind == VALUE_FN && !value->fn->applied && value->fn->scope == b->at.scope)
+			resolve_unapplied(b, value->fn);
+	}
 }

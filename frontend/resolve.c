@@ -1,0 +1,86 @@
+/* Functions that nothing applies: their names are still looked up, so that a library is checked whole.
+ *
+ * The check is coarser than evaluation and never stricter: a name is fine if the function's scope, an
+ * argument, or any `let`, `iterate` or capture anywhere in the body declares it.
+ */
+#include <string.h>
+
+#include "frontend/build.h"
+
+typedef struct Resolve {
+	Build *b;
+	Scope *scope; /* everything that the body declares, on top of what the function sees */
+} Resolve;
+
+static void declare(Resolve *r, Name name)
+{
+	if (!name.sym || scope_here(r->scope, name.sym))
+		return;
+	name_index_set(r->b->arena, &r->scope->index, name.sym, (uint32_t)r->scope->names.n);
+	PUSH(r->b->arena, r->scope->names, ((Binding){.name = name.sym, .span = name.span}));
+}
+
+static void declare_all(Resolve *r, const AstExpr *expr)
+{
+	if (expr->kind == AST_ITERATE) {
+		declare(r, expr->name);
+		declare(r, expr->name2);
+	}
+	for (uint32_t i = 0; i < expr->nbinds; i++) {
+		const AstBind *bind = &expr->binds[i];
+		for (uint32_t k = 0; k < bind->nnames && (expr->kind == AST_LET_IN || !bind->value); k++)
+			declare(r, bind->names[k]);
+		if (bind->value)
+			declare_all(r, bind->value);
+	}
+	for (uint32_t i = 0; i < expr->nargs; i++)
+		declare_all(r, expr->args[i]);
+}
+
+/* Words such as `max` in reduce(max, ...) or `batch` in stack(batch, ...) are no names. */
+static bool takes_word(const AstExpr *call, uint32_t i)
+{
+	if (call->kind != AST_CALL || call->args[0]->kind != AST_NAME || i == 0)
+		return false;
+	const char *form = call->args[0]->name.sym;
+	return (i == 1 && (strcmp(form, "reduce") == 0 || strcmp(form, "stack") == 0)) ||
+	       (strcmp(form, "einsum") == 0 && call->keys && call->keys[i].sym);
+}
+
+static void look_up(Resolve *r, const AstExpr *expr)
+{
+	static const char *const constants[] = {"inf", "nan", "pi"};
+	bool known = expr->kind != AST_NAME || scope_find(r->scope, expr->name.sym) ||
+		     form_exists(expr->name.sym);
+	for (int i = 0; i < 3 && !known; i++)
+		known = strcmp(expr->name.sym, constants[i]) == 0;
+	if (!known)
+		scope_report_unknown(r->b, (Name){expr->name.sym, expr->span});
+	for (uint32_t i = 0; i < expr->nbinds; i++) {
+		if (expr->binds[i].value)
+			look_up(r, expr->binds[i].value);
+	}
+	for (uint32_t i = 0; i < expr->nargs; i++) {
+		if (!takes_word(expr, i))
+			look_up(r, expr->args[i]);
+	}
+}
+
+void resolve_unapplied(Build *b, const Function *fn)
+{
+	Resolve resolve = {b, scope_new(b, fn->scope)};
+	Scope *outer = b->at.scope;
+	resolve.scope->limit = fn->limit;
+	for (uint32_t i = 0; i < fn->stmt->nconfigs; i++)
+		declare(&resolve, fn->stmt->configs[i].name);
+	for (uint32_t i = 0; i < fn->stmt->nparams; i++)
+		declare(&resolve, fn->stmt->params[i].name);
+	declare_all(&resolve, fn->stmt->expr);
+	b->at.scope = resolve.scope;
+	look_up(&resolve, fn->stmt->expr);
+	for (uint32_t i = 0; i < fn->stmt->nconfigs; i++) {
+		if (fn->stmt->configs[i].value)
+			look_up(&resolve, fn->stmt->configs[i].value);
+	}
+	b->at.scope = outer;
+}
