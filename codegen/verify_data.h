@@ -1,0 +1,44 @@
+/* Small random data for a routine, and the comparison of what it made of them. */
+#ifndef TSR_CODEGEN_VERIFY_DATA_H
+#define TSR_CODEGEN_VERIFY_DATA_H
+
+#include "codegen/codegen.h"
+
+/* One block of memory, aligned to 64 bytes. */
+typedef struct VerifyBlock {
+	void *bytes;
+	size_t size;
+	Dtype dtype;
+	int64_t n;
+} VerifyBlock;
+
+/* A call: everything that a routine reads and writes. */
+typedef struct VerifyCall {
+	const Program *program;
+	const ProgramRoutine *routine;
+	uint32_t index;
+	int64_t *dims;      /* by DimId */
+	Scalar *scalars;
+	VerifyBlock *inputs, *outputs;
+	VerifyBlock state, workspace;
+} VerifyCall;
+
+/* Dims that satisfy the guards, found by search; inputs for `seed`, whose integers are below `limit`.
+ * NULL with a reason: no such dims among the small ones, or arrays too large to interpret. */
+VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t seed, const char **why);
+void verify_call_fill(VerifyCall *call, uint64_t seed, int64_t limit);
+/* A call with the same inputs and state, and outputs of its own. */
+VerifyCall *verify_call_copy(const VerifyCall *call);
+void verify_call_free(VerifyCall *call);
+/* "n = 3, m = 2" */
+const char *verify_call_dims(Arena *arena, const VerifyCall *call);
+
+typedef struct VerifyDifference {
+	int64_t values;     /* compared */
+	double largest;     /* difference relative to the largest magnitude of its array */
+	bool bits;          /* all bits equal, NaNs aside */
+	const char *where;  /* the array with the largest difference */
+} VerifyDifference;
+VerifyDifference verify_compare(const VerifyCall *expected, const VerifyCall *got);
+
+#endif

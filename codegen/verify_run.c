@@ -1,0 +1,193 @@
+/* --verify=run: the interpreter against the compiled code, on every routine. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include "codegen/interp.h"
+#include "codegen/module.h"
+#include "codegen/subprocess.h"
+#include "codegen/verify_data.h"
+#include "runtime/tsr.h"
+
+typedef struct Contestant {
+	const char *name;
+	void *handle;
+	const tsr_module *module;
+	const char *missing; /* not NULL: why it does not take part */
+} Contestant;
+
+typedef struct Verify {
+	const Emit *emit;
+	const char *dir;
+	FILE *report;
+	uint64_t seed;
+	Contestant so, c;
+} Verify;
+
+static bool open_module(Verify *v, Contestant *to, const char *path)
+{
+	to->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (to->handle)
+		to->module = dlsym(to->handle, arena_printf(v->emit->arena, "%s_module", v->emit->prefix));
+	if (!to->module)
+		diag(v->emit->diags, E0508, SPAN_NONE, "cannot load what was made: %s", dlerror());
+	return to->module != NULL;
+}
+
+static bool make_so(Verify *v)
+{
+	Emit emit = *v->emit;
+	emit.output = arena_printf(emit.arena, "%s/so.so", v->dir);
+	emit.soname = "so.so";
+	v->so.name = "so";
+	return gccjit_emit_so(&emit) && open_module(v, &v->so, emit.output);
+}
+
+static bool make_c(Verify *v)
+{
+	Emit emit = *v->emit;
+	emit.output = arena_printf(emit.arena, "%s/c.c", v->dir);
+	v->c.name = "c";
+	if (!c_emit(&emit))
+		return false;
+	const char *path = arena_printf(emit.arena, "%s/c.so", v->dir);
+	const char *const argv[] = {"cc", "-std=c99", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror",
+				    "-fPIC", "-shared", "-o", path, emit.output, "-lm", NULL};
+	ChildResult result = child_run(emit.arena, argv);
+	if (!result.ran) {
+		v->c.missing = "there is no cc";
+		return true;
+	}
+	if (result.status != 0) {
+		diag(emit.diags, E0508, SPAN_NONE, "cc refuses the C that was written: %s", result.text);
+		return false;
+	}
+	return open_module(v, &v->c, path);
+}
+
+/* ---- one routine ---- */
+
+static int interpret(VerifyCall *call)
+{
+	const ProgramRoutine *r = call->routine;
+	Arena *arena = arena_new();
+	const void **inputs = ARENA_ARRAY(arena, const void *, r->ninputs);
+	void **outputs = ARENA_ARRAY(arena, void *, r->noutputs);
+	for (uint32_t i = 0; i < r->ninputs; i++)
+		inputs[i] = call->inputs[i].bytes;
+	for (uint32_t i = 0; i < r->noutputs; i++)
+		outputs[i] = call->outputs[i].bytes;
+	const char *message = NULL;
+	InterpArgs args = {call->dims, call->scalars, inputs, outputs, call->state.bytes, &message};
+	int code = interp_run(call->program, call->index, &args);
+	arena_free(arena);
+	return code;
+}
+
+static int invoke(const Contestant *c, VerifyCall *call)
+{
+	const ProgramRoutine *r = call->routine;
+	Arena *arena = arena_new();
+	int64_t *dims = ARENA_ARRAY(arena, int64_t, r->ndims), *cells = ARENA_ARRAY(arena, int64_t, r->nscalars);
+	const void **scalars = ARENA_ARRAY(arena, const void *, r->nscalars);
+	const void **inputs = ARENA_ARRAY(arena, const void *, r->ninputs);
+	void **outputs = ARENA_ARRAY(arena, void *, r->noutputs);
+	for (uint32_t i = 0; i < r->ndims; i++)
+		dims[i] = call->dims[r->dims[i]];
+	for (uint32_t i = 0; i < r->nscalars; i++) {
+		scalar_write(r->scalars[i].dtype, &cells[i], 0, call->scalars[i]);
+		scalars[i] = &cells[i];
+	}
+	for (uint32_t i = 0; i < r->ninputs; i++)
+		inputs[i] = call->inputs[i].bytes;
+	for (uint32_t i = 0; i < r->noutputs; i++)
+		outputs[i] = call->outputs[i].bytes;
+	tsr_call none = {.abi = TSR_ABI};
+	int code = c->module->routines[call->index].invoke(&none, dims, scalars, inputs, outputs,
+							   call->state.bytes, call->workspace.bytes);
+	arena_free(arena);
+	return code;
+}
+
+static bool report_codes(Verify *v, const char *head, int expected, int got)
+{
+	fprintf(v->report, "%s: returns %d, the interpreter %d\n", head, got, expected);
+	return false;
+}
+
+static bool compare(Verify *v, const Contestant *c, const VerifyCall *before, const VerifyCall *expected,
+		    int code)
+{
+	const char *dims = verify_call_dims(v->emit->arena, before);
+	const char *head = arena_printf(v->emit->arena, "%s(%s): %s", before->routine->name, dims, c->name);
+	if (c->missing) {
+		fprintf(v->report, "%s: skipped, %s\n", head, c->missing);
+		return true;
+	}
+	VerifyCall *call = verify_call_copy(before);
+	if (!call)
+		return false;
+	int got = invoke(c, call);
+	VerifyDifference d = verify_compare(expected, call);
+	verify_call_free(call);
+	if (got != code)
+		return report_codes(v, head, code, got);
+	bool good = v->emit->target->strict_fp ? d.bits : d.largest <= 1e-5;
+	fprintf(v->report, "%s: %s, %lld values, largest difference %g%s%s\n", head, good ? "agrees" : "DIFFERS",
+		(long long)d.values, d.largest, d.where ? " in " : "", d.where ? d.where : "");
+	return good;
+}
+
+/* Inputs that pass the checks of indices, if smaller integers help. */
+static int run_oracle(Verify *v, VerifyCall *before, VerifyCall **expected)
+{
+	int code = -1;
+	for (int64_t limit = 4; limit >= 1; limit /= 2) {
+		verify_call_fill(before, v->seed, limit);
+		*expected = verify_call_copy(before);
+		code = *expected ? interpret(*expected) : -1;
+		if (code < TSR_CHECK_FIRST || limit == 1)
+			break;
+		verify_call_free(*expected);
+	}
+	return code;
+}
+
+static bool verify_routine(Verify *v, uint32_t index)
+{
+	const ProgramRoutine *r = &v->emit->program->routines.at[index];
+	const char *why;
+	VerifyCall *before = verify_call_new(v->emit->program, index, v->seed, &why), *expected = NULL;
+	if (!before) {
+		fprintf(v->report, "%s: skipped, %s\n", r->name, why);
+		return true;
+	}
+	int code = run_oracle(v, before, &expected);
+	bool good = expected && code != -1;
+	if (good) {
+		good = compare(v, &v->so, before, expected, code);
+		good = compare(v, &v->c, before, expected, code) && good;
+	}
+	verify_call_free(expected);
+	verify_call_free(before);
+	return good;
+}
+
+bool verify_run(const Emit *emit, FILE *report, uint64_t seed)
+{
+	Verify v = {.emit = emit, .report = report, .seed = seed};
+	v.dir = temp_dir_new(emit->arena);
+	if (!v.dir) {
+		diag(emit->diags, E0501, SPAN_NONE, "cannot make a temporary directory: %s", strerror(errno));
+		return false;
+	}
+	bool good = make_so(&v) && make_c(&v);
+	for (uint32_t i = 0; good && i < emit->program->routines.n; i++)
+		good = verify_routine(&v, i);
+	if (v.so.handle)
+		dlclose(v.so.handle);
+	if (v.c.handle)
+		dlclose(v.c.handle);
+	temp_dir_remove(v.dir);
+	return good;
+}
