@@ -19,6 +19,7 @@ const char *row_kind_text(RowKind row) { return row_names[row]; }
 static void report(Solver *s, DiagCode code, Span span, const char *fmt, va_list args)
 {
 	s->nerrors++;
+	s->blamed = span;
 	if (s->diags)
 		diag(s->diags, code, span, "%s", arena_vprintf(s->arena, fmt, args));
 }
@@ -54,6 +55,11 @@ void blame_sites(Solver *s, NodeId node)
 	}
 }
 
+static bool same_span(Span a, Span b)
+{
+	return a.file == b.file && a.start == b.start && a.end == b.end;
+}
+
 void blame_born(Solver *s, CellId cell)
 {
 	if (!s->diags)
@@ -61,11 +67,12 @@ void blame_born(Solver *s, CellId cell)
 	const Cell *c = cell_at(s, cell);
 	const char *size = cell_size_text(s, cell);
 	Path path = proof_path(s, cell, c->born == NONE ? cell : c->born);
-	Span last = SPAN_NONE;
-	for (size_t i = 0; i < path.n && i < STEPS_SHOWN; i++) {
+	Span last = s->blamed;
+	for (size_t i = 0, shown = 0; i < path.n && shown < STEPS_SHOWN; i++) {
 		const Con *con = path.at[i].con == NONE ? NULL : &s->cons.at[path.at[i].con];
-		if (!con || (con->span.start == last.start && con->span.end == last.end))
+		if (!con || same_span(con->span, last) || same_span(con->span, s->blamed))
 			continue;
+		shown++;
 		last = con->span;
 		diag_note(s->diags, con->span, "%s is %s here too", axis_text(s, path.at[i].con, path.at[i].to), size);
 	}
@@ -222,7 +229,7 @@ const char *flat_text(Solver *s, const FlatRow *f)
 	for (uint32_t i = 0; i <= n; i++) {
 		if (f->var != NONE && i == f->nlead) {
 			Sym name = s->vars.at[f->var].name;
-			fprintf(out, i > 0 ? ", ..%s.." : "..%s..", name ? name : "");
+			fprintf(out, name ? "%s..%s.." : "%s...", i > 0 ? ", " : "", name);
 		}
 		if (i < n) {
 			const Cell *c = cell_at(s, flat_at(f, i));

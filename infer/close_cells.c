@@ -177,17 +177,34 @@ static bool *held_back(Solver *s)
 	return held;
 }
 
-/* Does it only ever meet literal 1s? */
-static bool meets_one(Solver *s, CellId cell)
+/* Open sizes that meet a literal 1, themselves or through other open sizes: none of them meets anything
+ * else (it would have a bound), so 1 is what is meant. By root. */
+static bool *meeting_ones(Solver *s)
 {
-	for (const Occ *o = cell_at(s, cell)->occs.first; o; o = o->next) {
-		if (o->kind != OCC_EDGE)
+	bool *meets = ARENA_ARRAY(s->arena, bool, s->cells.n + 1);
+	VEC(CellId) work = {0};
+	for (size_t i = 0; i < s->edges.n; i++) {
+		CellId res = cell_root(s, s->edges.at[i].res);
+		if (cell_known(s, res) || meets[res] || !cell_stretches(s, s->edges.at[i].opnd))
 			continue;
-		const Edge *e = &s->edges.at[o->id];
-		if (cell_root(s, e->res) == cell_root(s, cell) && cell_stretches(s, e->opnd))
-			return true;
+		meets[res] = true;
+		PUSH(s->arena, work, res);
 	}
-	return false;
+	for (size_t i = 0; i < work.n; i++) { /* falls: cells not marked yet */
+		for (const Occ *o = s->cells.at[work.at[i]].occs.first; o; o = o->next) {
+			if (o->kind != OCC_EDGE)
+				continue;
+			CellId ends[2] = {cell_root(s, s->edges.at[o->id].res),
+					  cell_root(s, s->edges.at[o->id].opnd)};
+			for (int k = 0; k < 2; k++) {
+				if (meets[ends[k]] || cell_known(s, ends[k]))
+					continue;
+				meets[ends[k]] = true;
+				PUSH(s->arena, work, ends[k]);
+			}
+		}
+	}
+	return meets;
 }
 
 static void guess(Solver *s, const char *rule, const Spot *spot)
@@ -200,13 +217,13 @@ static void guess(Solver *s, const char *rule, const Spot *spot)
 void close_leaf_ones(Solver *s, const char *rule)
 {
 	Spots open = open_cells(s);
-	bool *held = held_back(s);
+	bool *held = held_back(s), *meets = meeting_ones(s);
 	for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
 		CellId cell = open.at[i].cell;
 		const Cell *c = cell_at(s, cell);
 		if (!size_is_bad(c->value) || !c->terminal || held[cell])
 			continue;
-		if (!c->param || meets_one(s, cell))
+		if (!c->param || meets[open.at[i].cell])
 			guess(s, rule, &open.at[i]);
 	}
 }
@@ -270,6 +287,7 @@ void close_undetermined(Solver *s, const char *rule)
 {
 	(void)rule;
 	Spots open = open_cells(s);
+	bool *meets = meeting_ones(s);
 	for (size_t i = 0; i < s->letters.n; i++) {
 		const LetterCell *l = &s->letters.at[i];
 		if (l->kernel && !cell_known(s, l->cell) && !cell_at(s, l->cell)->broken) {
@@ -281,7 +299,7 @@ void close_undetermined(Solver *s, const char *rule)
 		Cell *c = cell_at(s, open.at[i].cell);
 		if (!c->param || c->broken || open.at[i].node == NODE_NONE)
 			continue;
-		if (meets_one(s, open.at[i].cell))
+		if (meets[open.at[i].cell])
 			continue;
 		blame_axis(s, &open.at[i]);
 	}

@@ -152,6 +152,12 @@ static void proof_reroot(Solver *s, CellId cell)
 	}
 }
 
+static void note_label(Solver *s, const Cell *c)
+{
+	if (s->diags)
+		diag_note(s->diags, s->cells.at[c->label_born].span, "labelled '%s' here", c->label);
+}
+
 static bool clash(Solver *s, CellId a, CellId b, ConId con)
 {
 	Cell *x = cell_at(s, a), *y = cell_at(s, b);
@@ -160,8 +166,8 @@ static bool clash(Solver *s, CellId a, CellId b, ConId con)
 		if (!broken) {
 			blame(s, E0304, con, "%s is labelled '%s' and '%s'", axis_text(s, con, a), x->label,
 			      y->label);
-			blame_born(s, x->label_born);
-			blame_born(s, y->label_born);
+			note_label(s, x);
+			note_label(s, y);
 		}
 	} else if (!size_is_bad(x->value) && !size_is_bad(y->value) &&
 		   sizes_differ(s->sizes, x->value, y->value)) {

@@ -41,6 +41,12 @@ static const char *row_text(Solver *s, const RowTerm *row)
 	return flat_text(s, &f);
 }
 
+static const char *named_text(Solver *s, CellId cell)
+{
+	Sym name = s->cells.at[cell].name;
+	return name ? name : cell_size_text(s, cell);
+}
+
 static void print_con(FILE *out, Solver *s, const Con *con)
 {
 	switch (con->kind) {
@@ -53,7 +59,7 @@ static void print_con(FILE *out, Solver *s, const Con *con)
 			tensor_text(s, con->node, con->arg), row_text(s, &con->a), row_text(s, &con->b));
 		break;
 	case CON_CELL_EQ:
-		fprintf(out, "%s = %s", cell_size_text(s, con->cells[0]), cell_size_text(s, con->cells[1]));
+		fprintf(out, "%s = %s", named_text(s, con->cells[0]), cell_size_text(s, con->cells[1]));
 		break;
 	case CON_AT_LEAST:
 		fprintf(out, "%s >= %" PRId64, cell_size_text(s, con->cells[0]), con->number);

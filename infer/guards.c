@@ -59,8 +59,29 @@ static bool never_holds(Sizes *sizes, const Guard *g)
 	return false;
 }
 
+/* b | a for a constant b, in least terms: 2*n - 4 by 4 is n by 2. */
+static void simplify_divides(Collector *c, Guard *g)
+{
+	Sizes *sizes = c->s->sizes;
+	int64_t by, rest;
+	if (!size_is_const(sizes, g->b, &by) || by < 2)
+		return;
+	int64_t *zeros = ARENA_ARRAY(c->s->arena, int64_t, c->ndims + 1);
+	if (size_eval(sizes, g->a, zeros, &rest) && rest % by == 0)
+		g->a = size_plus(sizes, g->a, -rest);
+	for (int64_t p = 2; p <= by && p <= 64; p++) {
+		while (by % p == 0 && by >= p && size_divides(sizes, size_const(sizes, p), g->a)) {
+			g->a = size_div(sizes, g->a, size_const(sizes, p));
+			by /= p;
+		}
+	}
+	g->b = size_const(sizes, by);
+}
+
 static void add(Collector *c, Guard g)
 {
+	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.a) && !size_is_bad(g.b))
+		simplify_divides(c, &g);
 	if (size_is_bad(g.a) || size_is_bad(g.b)) {
 		blame_at(c->s, E0347, g.span, "a size here is too large, or has too many terms");
 		return;

@@ -17,27 +17,35 @@ static Solver *solve(const Graph *graph, Arena *perm, Diags *diags, uint64_t shu
 
 /* ---- the result ---- */
 
-static void read_row(Solver *s, const RowTerm *term, Row *row)
+/* What is declared keeps its size as written; elsewhere a class has one name. */
+static void read_row(Solver *s, const RowTerm *term, const Size *written, Row *row)
 {
 	FlatRow f;
 	row_flatten(s, term, &f);
 	if (f.var != NONE)
 		BUG("a row is open after the last stage");
 	row->n = f.nlead + f.ntrail;
+	row->lead = f.npinned;
 	row->axes = ARENA_ARRAY(s->arena, Axis, row->n + 1);
 	for (uint32_t i = 0; i < row->n; i++) {
 		const Cell *c = cell_at(s, flat_at(&f, i));
 		if (size_is_bad(c->value))
 			BUG("a size is open after the last stage");
-		row->axes[i] = (Axis){c->value, c->label, cell_stretches(s, flat_at(&f, i))};
+		Size as_written = written ? written[flat_at(&f, i)] : SIZE_BAD;
+		Size size = size_is_bad(as_written) ? c->value : as_written;
+		row->axes[i] = (Axis){size, c->label, cell_stretches(s, flat_at(&f, i))};
 	}
 }
 
 static void read_shapes(Solver *s, Inference *inference)
 {
+	Size *written = ARENA_ARRAY(s->arena, Size, s->cells.n + 1);
+	for (size_t i = 0; i < s->leaves.n; i++)
+		written[s->leaves.at[i].cell] = s->leaves.at[i].size;
 	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
+		bool leaf = s->graph->nodes.at[id].shape != NULL;
 		for (int k = 0; k < ROW_KINDS; k++)
-			read_row(s, &s->rows[id][k], &inference->shapes[id].rows[k]);
+			read_row(s, &s->rows[id][k], leaf ? written : NULL, &inference->shapes[id].rows[k]);
 	}
 	for (size_t i = 0; i < s->graph->captures.n; i++) {
 		if (s->captures[i] != NONE)
@@ -107,6 +115,8 @@ static void warn_chosen(Solver *s, Diags *diags)
 			continue;
 		const Cell *c = cell_at(s, spot->cell);
 		const Node *node = &s->graph->nodes.at[spot->node];
+		if (node->kind == NODE_POINTWISE || node->kind == NODE_COMPOSE) /* of operands that are all 1 */
+			continue;
 		if (c->why.kind == WHY_RULE && c->why.from == NONE && !c->is_index && !c->param && !c->name)
 			diag(diags, W0301, node->span, "%s axis %u of %s is %s because nothing determines it",
 			     row_kind_text(spot->row), spot->axis + 1, tensor_text(s, spot->node, -1),

@@ -144,21 +144,46 @@ static void pair_outer(Solver *s, const FlatRow *a, const FlatRow *b, uint32_t l
 		cells_equal(s, flat_at(a, na - i), flat_at(b, nb - i), con);
 }
 
+/* An unwritten row of a specification is empty: the repair is to write `...` for it. */
+static void suggest_row(Solver *s, const Con *con)
+{
+	const Spec *spec = s->graph->nodes.at[con->node].spec;
+	if (!spec || !s->diags || con->row == ROW_OUTPUT || con->arg < 0)
+		return;
+	const SpecTensor *operand = &spec->operands[con->arg];
+	if (operand->rows[con->row].written)
+		return;
+	Span at = {operand->span.file, operand->span.start, operand->span.start};
+	if (con->row == ROW_BATCH)
+		diag_fix(s->diags, at, "... | ", "a row that is not written is empty: '... |' stands for any batch axes");
+	else if (!operand->rows[ROW_BATCH].written)
+		diag_fix(s->diags, at, "... -> ", "a row that is not written is empty: '... ->' stands for any input axes");
+}
+
+static const char *axes_text(Solver *s, const FlatRow *f, const char *kind)
+{
+	uint32_t n = f->nlead + f->ntrail;
+	const char *least = f->var == NONE ? "" : "at least ";
+	return n == 0 && f->var == NONE ? arena_printf(s->arena, "no %s axes", kind)
+					: arena_printf(s->arena, "%s%u %s ax%s, %s,", least, n, kind,
+						       n == 1 ? "is" : "es", flat_text(s, f));
+}
+
 static void rank_error(Solver *s, ConId id, const FlatRow *a, const FlatRow *b)
 {
 	const Con *con = &s->cons.at[id];
-	uint32_t na = a->nlead + a->ntrail, nb = b->nlead + b->ntrail;
-	const char *more_a = a->var == NONE ? "" : "at least ", *more_b = b->var == NONE ? "" : "at least ";
-	blame(s, E0303, id, "%s has %s%u %s ax%s here, and the %s says %s%u", tensor_text(s, con->node, con->arg),
-	      more_a, na, row_kind_text(con->row), na == 1 ? "is" : "es",
-	      s->graph->nodes.at[con->node].spec ? "specification" : "operation", more_b, nb);
+	const char *kind = row_kind_text(con->row);
+	const char *who = s->graph->nodes.at[con->node].spec ? "the specification" : "the operation";
+	blame(s, E0303, id, "%s has %s and %s says %s", tensor_text(s, con->node, con->arg),
+	      axes_text(s, a, kind), who, b->nlead + b->ntrail || b->var != NONE ? flat_text(s, b) : "none");
+	suggest_row(s, &s->cons.at[id]);
 }
 
 static void infinite_error(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
-	blame(s, E0305, id, "the %s row of %s would have to contain itself: no number of axes is enough",
-	      row_kind_text(con->row), tensor_text(s, con->node, con->arg));
+	blame(s, E0305, id, "the %s row of %s would have to contain itself, or more than %d axes",
+	      row_kind_text(con->row), tensor_text(s, con->node, con->arg), ROW_LIMIT);
 }
 
 static void equal_closed(Solver *s, ConId id, const FlatRow *closed, const FlatRow *open)

@@ -196,8 +196,8 @@ typedef struct Solver {
 	Diags *diags;     /* NULL: count errors silently */
 	uint64_t shuffle;
 	int nerrors;
+	Span blamed;      /* the place of the last error */
 	int stage;
-	bool overflow;
 	VEC(Cell) cells;
 	VEC(RowVar) vars;
 	VEC(Con) cons;
