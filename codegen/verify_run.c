@@ -30,7 +30,7 @@ static bool open_module(Verify *v, Contestant *to, const char *path)
 	if (to->handle)
 		to->module = dlsym(to->handle, arena_printf(v->emit->arena, "%s_module", v->emit->prefix));
 	if (!to->module)
-		diag(v->emit->diags, E0508, SPAN_NONE, "cannot load what was made: %s", dlerror());
+		diag(v->emit->diags, E0520, SPAN_NONE, "cannot load what was made: %s", dlerror());
 	return to->module != NULL;
 }
 
@@ -59,7 +59,7 @@ static bool make_c(Verify *v)
 		return true;
 	}
 	if (result.status != 0) {
-		diag(emit.diags, E0508, SPAN_NONE, "cc refuses the C that was written: %s", result.text);
+		diag(emit.diags, E0520, SPAN_NONE, "cc refuses the C that was written: %s", result.text);
 		return false;
 	}
 	return open_module(v, &v->c, path);
