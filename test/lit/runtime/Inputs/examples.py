@@ -1,0 +1,76 @@
+"""examples.py TSR DIR: runs the compiled examples in DIR on small inputs and compares them with NumPy."""
+import subprocess
+import sys
+
+import numpy as np
+
+tsr, folder = sys.argv[1:3]
+random = np.random.default_rng(0)
+
+
+def run(name, outputs, *words, **inputs):
+    command = [tsr, "run", f"{folder}/{name}.so", *words]
+    for key, value in inputs.items():
+        np.save(f"{folder}/{key}.npy", value)
+        command.append(f"{key}={folder}/{key}.npy")
+    for key in outputs:
+        command += ["-o", f"{key}={folder}/out_{key}.npy"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode or done.stderr:
+        sys.exit(f"{name}: {done.stderr}")
+    return [np.load(f"{folder}/out_{key}.npy") for key in outputs]
+
+
+def same(name, got, want):
+    if got.shape != want.shape or not np.allclose(got, want, rtol=2e-5, atol=2e-5):
+        sys.exit(f"{name}: {got}\ninstead of\n{want}")
+
+
+def normal(*shape):
+    return random.standard_normal(shape).astype("f4")
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+for m, k, n in (2, 3, 4), (1, 1, 1), (5, 0, 2), (0, 2, 3):
+    a, b = normal(m, k), normal(k, n)
+    same("matmul", run("matmul", ["c"], a=a, b=b)[0], a @ b)
+x = normal(3, 5) * 30
+same("softmax", run("softmax", ["probs"], x=x)[0], softmax(x))
+a, b = normal(6), normal(6)
+same("interleave", run("interleave", ["both"], a=a, b=b)[0], np.stack([a, b], 1).ravel())
+
+x, w1, b1, w2, b2 = normal(4, 8), normal(16, 8), normal(16), normal(3, 16), normal(3)
+np.savez(f"{folder}/mlp.npz", **{"first.w": w1, "first.b": b1, "second.w": w2, "second.b": b2})
+same("mlp", run("mlp", ["y"], f"--params={folder}/mlp.npz", x=x)[0], np.maximum(x @ w1.T + b1, 0) @ w2.T + b2)
+
+x, out = normal(2, 3, 64), normal(64, 4, 16)
+w = {name: normal(4, 16, 64) / 8 for name in "qkv"}
+np.savez(f"{folder}/attention.npz", out=out, **{name + ".w": w[name] for name in w})
+q, k, v = (np.einsum("bsd,hed->bshe", x, w[name]) for name in "qkv")
+weights = softmax(np.einsum("bshe,bthe->bhst", q, k) / 4)
+mixed = np.einsum("bhst,bthe->bshe", weights, v)
+same("attention", run("attention", ["y"], f"--params={folder}/attention.npz", x=x)[0],
+     np.einsum("bshe,dhe->bsd", mixed, out))
+
+
+def slide(x, kernel):
+    h, w = (n - k + 1 for n, k in zip(x.shape, kernel.shape))
+    return sum(kernel[i, j] * x[i:i + h, j:j + w] for i in range(kernel.shape[0]) for j in range(kernel.shape[1]))
+
+
+image = random.integers(0, 256, (9, 12, 3)).astype("u1")
+grey = image.astype("f4") / 255 @ np.array([0.2126, 0.7152, 0.0722], "f4")
+gauss, slope = np.array([[1, 4, 6, 4, 1]]) / 16, np.array([[1, 0, -1], [2, 0, -2], [1, 0, -1]]) / 4
+smooth = slide(slide(grey, gauss.T), gauss)
+edges, half = run("edges", ["edges", "half"], image=image)
+same("edges", edges, np.clip(4 * np.hypot(slide(smooth, slope), slide(smooth, slope.T)), 0, 1))
+same("half", half, image[:8].reshape(4, 2, 6, 2, 3).mean((1, 3)) / 255)
+
+probs, label = softmax(normal(20, 10)), random.integers(0, 10, 20).astype("i4")
+right, accuracy = run("accuracy", ["right", "accuracy"], probs=probs, label=label)
+same("accuracy", accuracy, (probs.argmax(1) == label).mean())
+print("all as NumPy has them")
