@@ -209,7 +209,7 @@ static int check_slot(const tsr_session *s, const Slot *slot, tsr_error *error)
 					slot->role, slot->tensor->name, size->text, axis);
 		if (value == came)
 			continue;
-		tensor_text(slot->tensor, expected, sizeof expected);
+		session_tensor_text(slot->tensor, expected, sizeof expected);
 		extents_text(slot->array.extents, slot->array.rank, got, sizeof got);
 		because(s, size, why, sizeof why);
 		return session_fail(error, TSR_FAIL_TYPE, "%s '%s': axis %d must be %lld%s, not %lld: expected %s, came %s %s",

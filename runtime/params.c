@@ -58,7 +58,7 @@ static int load_one(Slot *slot, ArrayFile *file, size_t index, const Rename *ren
 	const char *type = slot->tensor->dtype;
 	if (!array_file_read(file, index, dtype_from_name(type, strlen(type)), &array, &why)) {
 		char expected[300];
-		tensor_text(slot->tensor, expected, sizeof expected);
+		session_tensor_text(slot->tensor, expected, sizeof expected);
 		return session_fail(error, TSR_FAIL_TYPE, "parameter '%s': %s (%s)", slot->tensor->name, why.text, expected);
 	}
 	int code = rename ? permute(&array, rename, error) : TSR_OK;

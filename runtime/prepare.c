@@ -66,7 +66,7 @@ static int check_missing(const tsr_session *s, tsr_error *error)
 	char expected[300];
 	for (int32_t i = 0; i < r->ninputs; i++)
 		if (!s->inputs[i].set) {
-			tensor_text(s->inputs[i].tensor, expected, sizeof expected);
+			session_tensor_text(s->inputs[i].tensor, expected, sizeof expected);
 			return session_fail(error, TSR_FAIL_MISSING, "input '%s' is missing: expected %s",
 					r->inputs[i].name, expected);
 		}

@@ -20,7 +20,7 @@ void extents_text(const int64_t *extents, int rank, char *text, size_t room)
 		used += (size_t)snprintf(text + used, room - used, "%s%lld", i ? " x " : "array ", (long long)extents[i]);
 }
 
-void tensor_text(const tsr_tensor *tensor, char *text, size_t room)
+void session_tensor_text(const tsr_tensor *tensor, char *text, size_t room)
 {
 	int rank = tensor_rank(tensor);
 	int n = snprintf(text, room, "%s, %s", tensor->type, rank ? "array " : "one number");
@@ -149,7 +149,7 @@ int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error)
 	char expected[300], came[200];
 	if (strcmp(slot->tensor->dtype, array->dtype) == 0 && tensor_rank(slot->tensor) == array->rank)
 		return TSR_OK;
-	tensor_text(slot->tensor, expected, sizeof expected);
+	session_tensor_text(slot->tensor, expected, sizeof expected);
 	extents_text(array->extents, array->rank, came, sizeof came);
 	return session_fail(error, TSR_FAIL_TYPE, "%s '%s': expected %s, came %s %s", slot->role, slot->tensor->name,
 			expected, array->dtype, came);

@@ -57,7 +57,7 @@ int session_fail(tsr_error *error, int code, const char *fmt, ...) __attribute__
 /* "2 x 3", "one number", into text. */
 void extents_text(const int64_t *extents, int rank, char *text, size_t room);
 /* "f32 [n | 28], an array n x 28" */
-void tensor_text(const tsr_tensor *tensor, char *text, size_t room);
+void session_tensor_text(const tsr_tensor *tensor, char *text, size_t room);
 int tensor_rank(const tsr_tensor *tensor);
 Slot *session_slot(const tsr_session *session, const char *name);
 /* The array's dtype and rank against the table. */
