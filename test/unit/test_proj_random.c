@@ -413,8 +413,94 @@ static void test_random(void **state)
 	free(b);
 }
 
+/* ---- concatenations ---- */
+
+enum { PARTS = 4, BLOCKS = 400 };
+
+/* Parts of one axis, skipped or copied from an operand; a second axis of one size for all. */
+typedef struct Blocks {
+	uint32_t nparts, nargs;
+	int64_t sizes[PARTS], width, total;
+	int arg[PARTS]; /* -1: skipped */
+	char spec[256], shapes[PARTS + 1][32];
+} Blocks;
+
+static Blocks random_blocks(Random *r)
+{
+	Blocks b = {.nparts = 2 + next(r, PARTS - 1), .width = 1 + next(r, 3)};
+	char result[128] = "";
+	for (uint32_t i = 0; i < b.nparts; i++) {
+		bool skipped = next(r, 4) == 0 && !(i + 1 == b.nparts && b.nargs == 0);
+		b.sizes[i] = next(r, 4);
+		b.total += b.sizes[i];
+		b.arg[i] = skipped ? -1 : (int)b.nargs;
+		if (i > 0)
+			strcat(result, "^");
+		if (skipped) {
+			sprintf(result + strlen(result), "%d", (int)b.sizes[i]);
+			continue;
+		}
+		sprintf(result + strlen(result), "p%u", b.nargs);
+		sprintf(b.spec + strlen(b.spec), "%sp%u, c", b.nargs ? "; " : "", b.nargs);
+		sprintf(b.shapes[b.nargs++], "%d, %d", (int)b.sizes[i], (int)b.width);
+	}
+	sprintf(b.spec + strlen(b.spec), " => c, %s", result);
+	sprintf(b.shapes[PARTS], "%d, %d", (int)b.width, (int)b.total);
+	return b;
+}
+
+static void run_blocks(const Blocks *b, int64_t *out)
+{
+	int64_t start = 0;
+	for (uint32_t i = 0; i < b->nparts; i++) {
+		for (int64_t at = 0; at < b->sizes[i] && b->arg[i] >= 0; at++)
+			for (int64_t c = 0; c < b->width; c++)
+				out[c * b->total + start + at] = element((uint32_t)b->arg[i], at * b->width + c);
+		start += b->sizes[i];
+	}
+}
+
+static void compare_blocks(const Blocks *blocks, Buffers *b)
+{
+	Small s;
+	NodeId args[PARTS];
+	size_t n = (size_t)(blocks->total * blocks->width);
+	small_init(&s);
+	for (uint32_t i = 0; i < blocks->nargs; i++)
+		args[i] = small_leaf(&s, blocks->shapes[i]);
+	NodeId id = small_spec(&s, NODE_BLOCK, blocks->spec, blocks->shapes[PARTS], blocks->nargs, args);
+	assert_non_null(small_derive(&s, id));
+	Done done = fresh(b, (int64_t)n);
+	memset(b->said, 0, n * sizeof *b->said);
+	run_blocks(blocks, b->said);
+	run_done(&s, id, &done);
+	bool once, all;
+	count(&done, &once, &all);
+	if (done.outside || memcmp(b->said, b->out, n * sizeof *b->said) != 0)
+		fail_msg("%s computes something else:\n%s", blocks->spec, small_dump(&s));
+	if (s.projs[id]->injective != once || s.projs[id]->surjective != all || s.projs[id]->clear == (once && all))
+		fail_msg("%s: a wrong claim:\n%s", blocks->spec, small_dump(&s));
+	const char *why = ask(&s, id);
+	if (why)
+		fail_msg("%s is rejected: %s\n%s", blocks->spec, why, small_dump(&s));
+	small_free(&s);
+}
+
+static void test_blocks(void **state)
+{
+	(void)state;
+	Buffers *b = malloc(sizeof *b);
+	assert_non_null(b);
+	for (uint32_t seed = 1; seed <= BLOCKS; seed++) {
+		Random r = {seed};
+		Blocks blocks = random_blocks(&r);
+		compare_blocks(&blocks, b);
+	}
+	free(b);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_blocks)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
