@@ -18,13 +18,20 @@ typedef struct ElementRow {
 } ElementRow;
 
 static const ElementRow rows[] = {
-	[ELEMENT_F64] = {"f64", 8, 'F', 53, 11, DTYPE_F64}, [ELEMENT_F32] = {"f32", 4, 'F', 24, 8, DTYPE_F32},
-	[ELEMENT_F16] = {"f16", 2, 'F', 11, 5, DTYPE_F16},  [ELEMENT_BF16] = {"bf16", 2, 'F', 8, 8, DTYPE_BF16},
-	[ELEMENT_I64] = {"i64", 8, 'I', 63, 0, DTYPE_I64},  [ELEMENT_I32] = {"i32", 4, 'I', 31, 0, DTYPE_I32},
-	[ELEMENT_I16] = {"i16", 2, 'I', 15, 0, DTYPE_I32},  [ELEMENT_I8] = {"i8", 1, 'I', 7, 0, DTYPE_I8},
-	[ELEMENT_U64] = {"u64", 8, 'U', 64, 0, DTYPE_NONE}, [ELEMENT_U32] = {"u32", 4, 'U', 32, 0, DTYPE_U32},
-	[ELEMENT_U16] = {"u16", 2, 'U', 16, 0, DTYPE_I32},  [ELEMENT_U8] = {"u8", 1, 'U', 8, 0, DTYPE_U8},
-	[ELEMENT_BOOL] = {"bool", 1, 'U', 1, 0, DTYPE_U8},  [ELEMENT_OTHER] = {"?", 0, 'X', 0, 0, DTYPE_NONE},
+	[ELEMENT_F64] = {"f64", 8, 'F', 53, 11, DTYPE_F64},
+	[ELEMENT_F32] = {"f32", 4, 'F', 24, 8, DTYPE_F32},
+	[ELEMENT_F16] = {"f16", 2, 'F', 11, 5, DTYPE_F16},
+	[ELEMENT_BF16] = {"bf16", 2, 'F', 8, 8, DTYPE_BF16},
+	[ELEMENT_I64] = {"i64", 8, 'I', 63, 0, DTYPE_I64},
+	[ELEMENT_I32] = {"i32", 4, 'I', 31, 0, DTYPE_I32},
+	[ELEMENT_I16] = {"i16", 2, 'I', 15, 0, DTYPE_I32},
+	[ELEMENT_I8] = {"i8", 1, 'I', 7, 0, DTYPE_I8},
+	[ELEMENT_U64] = {"u64", 8, 'U', 64, 0, DTYPE_NONE},
+	[ELEMENT_U32] = {"u32", 4, 'U', 32, 0, DTYPE_U32},
+	[ELEMENT_U16] = {"u16", 2, 'U', 16, 0, DTYPE_I32},
+	[ELEMENT_U8] = {"u8", 1, 'U', 8, 0, DTYPE_U8},
+	[ELEMENT_BOOL] = {"bool", 1, 'U', 1, 0, DTYPE_U8},
+	[ELEMENT_OTHER] = {"?", 0, 'X', 0, 0, DTYPE_NONE},
 };
 
 size_t element_bytes(Element element)
@@ -49,7 +56,8 @@ static bool exact(Element from, Element to)
 		return false;
 	if (a->class == 'F')
 		return b->class == 'F' && a->bits <= b->bits && a->range <= b->range;
-	if (b->class == 'F') /* -2^b has one significant bit, and every range here holds 2^16 but f16's */
+	if (b->class ==
+	    'F') /* -2^b has one significant bit, and every range here holds 2^16 but f16's */
 		return a->bits <= b->bits && (to != ELEMENT_F16 || a->bits <= 11);
 	return a->bits <= b->bits && (a->class == 'U' || b->class == 'I');
 }
@@ -64,7 +72,8 @@ bool layout_measure(Layout *layout, ArrayError *error)
 		if (__builtin_mul_overflow(n, (uint64_t)layout->extents[i], &n))
 			return array_fail(error, "its shape has more elements than can be counted");
 	n = empty ? 0 : n;
-	if (__builtin_mul_overflow(n, element_bytes(layout->element), &bytes) || bytes > SIZE_MAX / 2)
+	if (__builtin_mul_overflow(n, element_bytes(layout->element), &bytes) ||
+	    bytes > SIZE_MAX / 2)
 		return array_fail(error, "its shape has more bytes than can be counted");
 	layout->nelements = n;
 	layout->bytes = bytes;
@@ -223,25 +232,29 @@ static void convert(Element from, const char *raw, Array *out)
 		const char *at = raw + i * width;
 		bool real = rows[from].class == 'F';
 		int64_t integer = real ? 0 : load_integer(from, at);
-		store(out->dtype, (char *)out->data + i * to, real ? load_float(from, at) : (double)integer, integer);
+		store(out->dtype, (char *)out->data + i * to,
+		      real ? load_float(from, at) : (double)integer, integer);
 	}
 }
 
 /* The type that the array gets, DTYPE_NONE after an error. */
 static Dtype target(const Layout *layout, Dtype want, ArrayError *error)
 {
-	const char *type = layout->element == ELEMENT_OTHER ? layout->type : rows[layout->element].name;
+	const char *type =
+		layout->element == ELEMENT_OTHER ? layout->type : rows[layout->element].name;
 	Dtype dtype = want == DTYPE_NONE ? rows[layout->element].dtype : want;
 	if (dtype == DTYPE_NONE)
 		array_fail(error, "its elements are %s, which is not supported", type);
 	else if (!exact(layout->element, element_of(dtype))) {
-		array_fail(error, "expected elements of type %s, but the file holds %s", dtype_name(dtype), type);
+		array_fail(error, "expected elements of type %s, but the file holds %s",
+			   dtype_name(dtype), type);
 		return DTYPE_NONE;
 	}
 	return dtype;
 }
 
-/* Row-major order for a file whose first axis is the fastest: the array read backwards, transposed. */
+/* Row-major order for a file whose first axis is the fastest: the array read backwards, transposed.
+ */
 static bool from_fortran(Array *array, ArrayError *error)
 {
 	int order[ARRAY_RANK_MAX];
@@ -269,8 +282,11 @@ bool array_decode(const Layout *layout, void *raw, Dtype want, Array *out, Array
 	if (layout->swapped)
 		swap_bytes(raw, layout->nelements, width);
 	if (element_of(dtype) == layout->element) {
-		*out = (Array){.dtype = dtype, .rank = layout->rank, .nelements = layout->nelements,
-			       .bytes = (size_t)layout->bytes, .data = raw};
+		*out = (Array){.dtype = dtype,
+			       .rank = layout->rank,
+			       .nelements = layout->nelements,
+			       .bytes = (size_t)layout->bytes,
+			       .data = raw};
 		memcpy(out->extents, layout->extents, sizeof out->extents);
 	} else {
 		bool ok = array_new(out, dtype, layout->rank, layout->extents, error);

@@ -24,7 +24,8 @@ void *array_room(uint64_t n)
 	if (n > ARRAY_BYTES_MAX)
 		return NULL;
 	n = n == 0 ? 1 : n;
-	return aligned_alloc(ARRAY_ALIGNMENT, (n + ARRAY_ALIGNMENT - 1) / ARRAY_ALIGNMENT * ARRAY_ALIGNMENT);
+	return aligned_alloc(ARRAY_ALIGNMENT,
+			     (n + ARRAY_ALIGNMENT - 1) / ARRAY_ALIGNMENT * ARRAY_ALIGNMENT);
 }
 
 bool array_file_bytes(const ArrayFile *file, uint64_t offset, void *to, size_t n)
@@ -191,7 +192,8 @@ static ptrdiff_t pick(const ArrayFile *file, const char *key, ArrayError *error)
 	if (file->format == &npy_format)
 		array_fail(error, "a .npy file holds one array, without a name: no ':%.60s'", key);
 	else if (none)
-		array_fail(error, "it holds %zu arrays: say which with ':KEY' (%s)", file->nentries, names);
+		array_fail(error, "it holds %zu arrays: say which with ':KEY' (%s)", file->nentries,
+			   names);
 	else
 		array_fail(error, "it has no array '%.60s' (it has: %s)", key, names);
 	return -1;

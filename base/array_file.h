@@ -1,13 +1,13 @@
 /* Files of arrays: .npy, .npz and .safetensors, told apart by their first bytes.
  *
  * One representation in memory, whatever the file held: row-major, native byte order, aligned to 64
- * bytes. Files are hostile until read: every length is checked against the file's own before anything
- * is allocated. Nothing here ends the process or uses an arena (the runtime library links it):
- * functions return false with a text.
+ * bytes. Files are hostile until read: every length is checked against the file's own before
+ * anything is allocated. Nothing here ends the process or uses an arena (the runtime library links
+ * it): functions return false with a text.
  *
  * Conversion: a reader asks for the element type that it wants and gets it when every value of the
- * file's type has an exact image in it (f16 in f32, u8 in f32, i32 in f64; not f64 in f32, not i64 in
- * i32). Without a wish, types that the language lacks come as the narrowest that holds them.
+ * file's type has an exact image in it (f16 in f32, u8 in f32, i32 in f64; not f64 in f32, not i64
+ * in i32). Without a wish, types that the language lacks come as the narrowest that holds them.
  */
 #ifndef TSR_BASE_ARRAY_FILE_H
 #define TSR_BASE_ARRAY_FILE_H
@@ -38,7 +38,8 @@ typedef struct ArrayError {
 typedef struct ArrayFile ArrayFile;
 
 ArrayFile *array_file_open(const char *path, ArrayError *error);
-/* The same from memory, for .npy and .safetensors; `bytes` stays the caller's and must outlive it. */
+/* The same from memory, for .npy and .safetensors; `bytes` stays the caller's and must outlive it.
+ */
 ArrayFile *array_file_memory(const void *bytes, size_t len, ArrayError *error);
 void array_file_close(ArrayFile *file);
 /* ".npy", ".npz" or ".safetensors". */
@@ -51,11 +52,11 @@ ptrdiff_t array_file_find(const ArrayFile *file, const char *name);
 /* `want`: DTYPE_NONE takes what comes. On failure *out is zeroed and needs no array_free. */
 bool array_file_read(ArrayFile *file, size_t index, Dtype want, Array *out, ArrayError *error);
 
-/* Opens, reads one array and closes. `key` names the array; NULL or "" for a .npy, and for a file that
- * holds exactly one. */
+/* Opens, reads one array and closes. `key` names the array; NULL or "" for a .npy, and for a file
+ * that holds exactly one. */
 bool array_read(const char *path, const char *key, Dtype want, Array *out, ArrayError *error);
-/* Writes a .npy, version 1, as NumPy does, byte for byte. bf16 and u4x32 have no such form. The file is
- * written in place: a caller that must keep an earlier one writes to a temporary name. */
+/* Writes a .npy, version 1, as NumPy does, byte for byte. bf16 and u4x32 have no such form. The
+ * file is written in place: a caller that must keep an earlier one writes to a temporary name. */
 bool npy_write(const char *path, const Array *array, ArrayError *error);
 
 /* Zeroed elements; false on overflow or when memory is short. */

@@ -1,5 +1,5 @@
-/* What the readers of array files share, private to base: a file's own element types, one record per
- * array, and the bytes behind it. */
+/* What the readers of array files share, private to base: a file's own element types, one record
+ * per array, and the bytes behind it. */
 #ifndef TSR_BASE_ARRAY_FORMAT_H
 #define TSR_BASE_ARRAY_FORMAT_H
 
@@ -7,9 +7,18 @@
 
 /* The element types that files hold; the first rows are those of the language. */
 typedef enum Element {
-	ELEMENT_F64, ELEMENT_F32, ELEMENT_F16, ELEMENT_BF16,
-	ELEMENT_I64, ELEMENT_I32, ELEMENT_I16, ELEMENT_I8,
-	ELEMENT_U64, ELEMENT_U32, ELEMENT_U16, ELEMENT_U8,
+	ELEMENT_F64,
+	ELEMENT_F32,
+	ELEMENT_F16,
+	ELEMENT_BF16,
+	ELEMENT_I64,
+	ELEMENT_I32,
+	ELEMENT_I16,
+	ELEMENT_I8,
+	ELEMENT_U64,
+	ELEMENT_U32,
+	ELEMENT_U16,
+	ELEMENT_U8,
 	ELEMENT_BOOL,
 	ELEMENT_OTHER /* known to the file only: `type` names it */
 } Element;
@@ -36,7 +45,8 @@ typedef struct Format {
 	const char *suffix;
 	/* Fills file->entries; false with an error. */
 	bool (*open)(ArrayFile *file, ArrayError *error);
-	/* The array's layout and its bytes as they stand in the file: *raw is malloc'd, ARRAY_ALIGNMENT. */
+	/* The array's layout and its bytes as they stand in the file: *raw is malloc'd,
+	 * ARRAY_ALIGNMENT. */
 	bool (*load)(ArrayFile *file, size_t index, Layout *layout, void **raw, ArrayError *error);
 	void (*close)(ArrayFile *file);
 } Format;

@@ -1,7 +1,7 @@
 /* .npy: magic, version, header length, a Python dict, the elements.
  *
- * The dict is read by a small parser of exactly what NumPy writes: three keys, each once, in any order;
- * strings without escapes, True and False, a tuple of non-negative integers.
+ * The dict is read by a small parser of exactly what NumPy writes: three keys, each once, in any
+ * order; strings without escapes, True and False, a tuple of non-negative integers.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@ typedef struct Reader {
 
 static void skip_space(Reader *r)
 {
-	while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
+	while (r->at < r->end &&
+	       (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
 		r->at++;
 }
 
@@ -69,10 +70,13 @@ static bool take_extent(Reader *r, int64_t *extent)
 	skip_space(r);
 	const char *start = r->at;
 	for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++)
-		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *r->at - '0', &value))
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, *r->at - '0', &value))
 			return bad(r, "an extent is too large");
 	if (r->at == start)
-		return bad(r, r->at < r->end && *r->at == '-' ? "an extent is negative" : "'shape' is not a tuple of integers");
+		return bad(r, r->at < r->end && *r->at == '-'
+				      ? "an extent is negative"
+				      : "'shape' is not a tuple of integers");
 	if (r->at < r->end && *r->at == 'L') /* Python 2 */
 		r->at++;
 	*extent = value;
@@ -101,10 +105,13 @@ static bool take_shape(Reader *r)
 /* "<f4": byte order, kind, width. Types that only NumPy has are named when the array is read. */
 static bool take_descr(Reader *r)
 {
-	static const struct { const char *descr; Element element; } known[] = {
+	static const struct {
+		const char *descr;
+		Element element;
+	} known[] = {
 		{"f8", ELEMENT_F64}, {"f4", ELEMENT_F32}, {"f2", ELEMENT_F16}, {"i8", ELEMENT_I64},
-		{"i4", ELEMENT_I32}, {"i2", ELEMENT_I16}, {"i1", ELEMENT_I8}, {"u8", ELEMENT_U64},
-		{"u4", ELEMENT_U32}, {"u2", ELEMENT_U16}, {"u1", ELEMENT_U8}, {"b1", ELEMENT_BOOL},
+		{"i4", ELEMENT_I32}, {"i2", ELEMENT_I16}, {"i1", ELEMENT_I8},  {"u8", ELEMENT_U64},
+		{"u4", ELEMENT_U32}, {"u2", ELEMENT_U16}, {"u1", ELEMENT_U8},  {"b1", ELEMENT_BOOL},
 	};
 	Layout *l = r->layout;
 	skip_space(r);
@@ -128,13 +135,16 @@ static bool take_descr(Reader *r)
 static bool take_order(Reader *r)
 {
 	r->layout->fortran = take_word(r, "True");
-	return r->layout->fortran || take_word(r, "False") || bad(r, "'fortran_order' is neither True nor False");
+	return r->layout->fortran || take_word(r, "False") ||
+	       bad(r, "'fortran_order' is neither True nor False");
 }
 
 static bool take_dict(Reader *r)
 {
-	static const struct { const char *key; bool (*take)(Reader *); } keys[] = {
-		{"descr", take_descr}, {"fortran_order", take_order}, {"shape", take_shape}};
+	static const struct {
+		const char *key;
+		bool (*take)(Reader *);
+	} keys[] = {{"descr", take_descr}, {"fortran_order", take_order}, {"shape", take_shape}};
 	unsigned seen = 0;
 	if (!take(r, '{'))
 		return bad(r, "not a dict");
@@ -174,8 +184,11 @@ bool npy_parse(const unsigned char *bytes, size_t len, Layout *layout, ArrayErro
 	if (header == 0)
 		return array_fail(error, "it has no .npy header of version 1, 2 or 3");
 	if (header > len)
-		return array_fail(error, "its .npy header is longer than the file, or than %d bytes", NPY_HEADER_MAX);
-	Reader r = {(const char *)bytes + (bytes[6] == 1 ? 10 : 12), (const char *)bytes + header, layout, error};
+		return array_fail(error,
+				  "its .npy header is longer than the file, or than %d bytes",
+				  NPY_HEADER_MAX);
+	Reader r = {(const char *)bytes + (bytes[6] == 1 ? 10 : 12), (const char *)bytes + header,
+		    layout, error};
 	layout->offset = header;
 	return take_dict(&r) && layout_measure(layout, error);
 }
@@ -192,7 +205,7 @@ static bool open_npy(ArrayFile *file, ArrayError *error)
 	file->nentries = 1;
 	Layout *layout = &file->entries->layout;
 	bool ok = array_file_bytes(file, 0, head, n) ? npy_parse(head, n, layout, error)
-						      : array_fail(error, "it cannot be read");
+						     : array_fail(error, "it cannot be read");
 	free(head);
 	return ok;
 }
@@ -201,11 +214,14 @@ static bool load_npy(ArrayFile *file, size_t index, Layout *layout, void **raw, 
 {
 	*layout = file->entries[index].layout;
 	if (layout->bytes > file->len - layout->offset)
-		return array_fail(error, "the file ends early: %llu bytes of elements, %llu expected",
-				  (unsigned long long)(file->len - layout->offset), (unsigned long long)layout->bytes);
+		return array_fail(error,
+				  "the file ends early: %llu bytes of elements, %llu expected",
+				  (unsigned long long)(file->len - layout->offset),
+				  (unsigned long long)layout->bytes);
 	*raw = array_room(layout->bytes);
 	if (!*raw)
-		return array_fail(error, "not enough memory for %llu bytes", (unsigned long long)layout->bytes);
+		return array_fail(error, "not enough memory for %llu bytes",
+				  (unsigned long long)layout->bytes);
 	if (array_file_bytes(file, layout->offset, *raw, layout->bytes))
 		return true;
 	free(*raw);
@@ -227,13 +243,16 @@ static int print_shape(FILE *out, const Array *array)
 	return first;
 }
 
-/* The header text and its padding: room for the first extent to grow to 21 digits, then to 64 bytes. */
+/* The header text and its padding: room for the first extent to grow to 21 digits, then to 64
+ * bytes. */
 static bool header_text(const Array *array, const char *descr, char **text, size_t *len)
 {
 	FILE *out = open_memstream(text, len);
 	if (!out)
 		return false;
-	fprintf(out, "{'descr': '%s%s', 'fortran_order': False, 'shape': ", descr[1] == '1' ? "|" : "<", descr);
+	fprintf(out,
+		"{'descr': '%s%s', 'fortran_order': False, 'shape': ", descr[1] == '1' ? "|" : "<",
+		descr);
 	int first = print_shape(out, array);
 	fprintf(out, ", }%*s", array->rank > 0 ? 21 - first : 0, "");
 	long n = 10 + ftell(out) + 1;
@@ -262,9 +281,11 @@ bool npy_write(const char *path, const Array *array, ArrayError *error)
 		free(text);
 		return array_fail(error, "out of memory");
 	}
-	unsigned char prefix[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, len & 255, (unsigned char)(len >> 8)};
+	unsigned char prefix[10] = {0x93, 'N', 'U', 'M',       'P',
+				    'Y',  1,   0,   len & 255, (unsigned char)(len >> 8)};
 	FILE *out = fopen(path, "wbe");
-	bool ok = out && fwrite(prefix, sizeof prefix, 1, out) == 1 && fwrite(text, len, 1, out) == 1 &&
+	bool ok = out && fwrite(prefix, sizeof prefix, 1, out) == 1 &&
+		  fwrite(text, len, 1, out) == 1 &&
 		  fwrite(array->data, 1, array->bytes, out) == array->bytes;
 	int code = errno;
 	free(text);

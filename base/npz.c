@@ -1,7 +1,7 @@
 /* .npz: a zip of .npy members, stored or deflated; the array 'w' is the member 'w.npy'.
  *
- * A member is trusted only as far as its own header goes: its claimed length must be the header's, and
- * no more than deflate can make of its compressed bytes, before anything is allocated.
+ * A member is trusted only as far as its own header goes: its claimed length must be the header's,
+ * and no more than deflate can make of its compressed bytes, before anything is allocated.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +122,8 @@ static bool read_elements(zip_file_t *member, const Layout *layout, void **raw, 
 	char end;
 	*raw = array_room(layout->bytes);
 	if (!*raw)
-		return array_fail(error, "not enough memory for %llu bytes", (unsigned long long)layout->bytes);
+		return array_fail(error, "not enough memory for %llu bytes",
+				  (unsigned long long)layout->bytes);
 	if (member_bytes(member, *raw, layout->bytes) && zip_fread(member, &end, 1) == 0)
 		return true;
 	free(*raw);
@@ -132,7 +133,8 @@ static bool read_elements(zip_file_t *member, const Layout *layout, void **raw, 
 
 static bool check_member(const zip_stat_t *stat, ArrayError *error)
 {
-	zip_uint64_t need = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+	zip_uint64_t need = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD |
+			    ZIP_STAT_ENCRYPTION_METHOD;
 	if ((stat->valid & need) != need)
 		return array_fail(error, "the member is damaged");
 	if (stat->encryption_method != ZIP_EM_NONE)
@@ -140,20 +142,24 @@ static bool check_member(const zip_stat_t *stat, ArrayError *error)
 	if (stat->comp_method != ZIP_CM_STORE && stat->comp_method != ZIP_CM_DEFLATE)
 		return array_fail(error, "the member is neither stored nor deflated");
 	uint64_t packed = stat->comp_size, most;
-	if (__builtin_mul_overflow(packed, DEFLATE_RATIO, &most) || __builtin_add_overflow(most, DEFLATE_SLACK, &most))
+	if (__builtin_mul_overflow(packed, DEFLATE_RATIO, &most) ||
+	    __builtin_add_overflow(most, DEFLATE_SLACK, &most))
 		most = UINT64_MAX;
 	if (stat->size > (stat->comp_method == ZIP_CM_STORE ? packed : most))
 		return array_fail(error, "the member claims more bytes than it can hold");
 	return true;
 }
 
-static bool load_member(zip_file_t *member, uint64_t len, Layout *layout, void **raw, ArrayError *error)
+static bool load_member(zip_file_t *member, uint64_t len, Layout *layout, void **raw,
+			ArrayError *error)
 {
 	if (!read_header(member, len, layout, error))
 		return false;
 	if (layout->bytes != len - layout->offset)
-		return array_fail(error, "the member holds %llu bytes of elements, its header says %llu",
-				  (unsigned long long)(len - layout->offset), (unsigned long long)layout->bytes);
+		return array_fail(error,
+				  "the member holds %llu bytes of elements, its header says %llu",
+				  (unsigned long long)(len - layout->offset),
+				  (unsigned long long)layout->bytes);
 	return read_elements(member, layout, raw, error);
 }
 

@@ -1,9 +1,10 @@
 /* .safetensors: the header's length (8 bytes, little endian), the header (JSON), the elements.
  *
- *   {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ..., "__metadata__": {...}}
+ *   {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ..., "__metadata__":
+ * {...}}
  *
- * Offsets count from the end of the header. Every tensor's range must lie inside the file, be as long as
- * its shape says, and overlap no other.
+ * Offsets count from the end of the header. Every tensor's range must lie inside the file, be as
+ * long as its shape says, and overlap no other.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -15,10 +16,14 @@ enum { HEADER_MAX = 100 * 1000 * 1000 }; /* the limit of the reference implement
 
 static Element element_named(const char *name)
 {
-	static const struct { const char *name; Element element; } known[] = {
-		{"F64", ELEMENT_F64}, {"F32", ELEMENT_F32}, {"F16", ELEMENT_F16}, {"BF16", ELEMENT_BF16},
-		{"I64", ELEMENT_I64}, {"I32", ELEMENT_I32}, {"I16", ELEMENT_I16}, {"I8", ELEMENT_I8},
-		{"U64", ELEMENT_U64}, {"U32", ELEMENT_U32}, {"U16", ELEMENT_U16}, {"U8", ELEMENT_U8},
+	static const struct {
+		const char *name;
+		Element element;
+	} known[] = {
+		{"F64", ELEMENT_F64},   {"F32", ELEMENT_F32}, {"F16", ELEMENT_F16},
+		{"BF16", ELEMENT_BF16}, {"I64", ELEMENT_I64}, {"I32", ELEMENT_I32},
+		{"I16", ELEMENT_I16},   {"I8", ELEMENT_I8},   {"U64", ELEMENT_U64},
+		{"U32", ELEMENT_U32},   {"U16", ELEMENT_U16}, {"U8", ELEMENT_U8},
 		{"BOOL", ELEMENT_BOOL},
 	};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -83,7 +88,8 @@ static bool read_entry(Entry *entry, const json_t *value, uint64_t room, ArrayEr
 
 static int by_offset(const void *a, const void *b)
 {
-	const Layout *x = &(*(const Entry *const *)a)->layout, *y = &(*(const Entry *const *)b)->layout;
+	const Layout *x = &(*(const Entry *const *)a)->layout,
+		     *y = &(*(const Entry *const *)b)->layout;
 	if (x->offset != y->offset)
 		return x->offset < y->offset ? -1 : 1;
 	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
@@ -117,7 +123,8 @@ static bool read_entries(ArrayFile *file, json_t *root, uint64_t data, ArrayErro
 	file->entries = calloc(json_object_size(root) + 1, sizeof *file->entries);
 	if (!file->entries)
 		return array_fail(error, "out of memory");
-	json_object_foreach(root, name, value) {
+	json_object_foreach(root, name, value)
+	{
 		if (strcmp(name, "__metadata__") == 0)
 			continue;
 		Entry *entry = &file->entries[file->nentries];
@@ -145,7 +152,8 @@ static bool open_safetensors(ArrayFile *file, ArrayError *error)
 	for (int i = 7; i >= 0; i--)
 		len = len << 8 | prefix[i];
 	if (len > file->len - sizeof prefix || len > HEADER_MAX)
-		return array_fail(error, "its header claims %llu bytes, more than the file or the limit",
+		return array_fail(error,
+				  "its header claims %llu bytes, more than the file or the limit",
 				  (unsigned long long)len);
 	char *text = malloc(len + 1);
 	if (!text)
@@ -162,12 +170,14 @@ static bool open_safetensors(ArrayFile *file, ArrayError *error)
 	return ok;
 }
 
-static bool load_safetensors(ArrayFile *file, size_t index, Layout *layout, void **raw, ArrayError *error)
+static bool load_safetensors(ArrayFile *file, size_t index, Layout *layout, void **raw,
+			     ArrayError *error)
 {
 	*layout = file->entries[index].layout;
 	*raw = array_room(layout->bytes);
 	if (!*raw)
-		return array_fail(error, "not enough memory for %llu bytes", (unsigned long long)layout->bytes);
+		return array_fail(error, "not enough memory for %llu bytes",
+				  (unsigned long long)layout->bytes);
 	if (array_file_bytes(file, layout->offset, *raw, layout->bytes))
 		return true;
 	free(*raw);

@@ -1,7 +1,7 @@
 /* img IN OUT: converts between pictures and arrays, by the names' suffixes.
  *
- *   picture (.png .jpg .bmp .pgm .ppm ...) -> .npy    u8 [height, width, 3], or [height, width] with -g
- *   .npy -> .png .pgm .ppm                            u8, or f32 with 0 black and 1 white
+ *   picture (.png .jpg .bmp .pgm .ppm ...) -> .npy    u8 [height, width, 3], or [height, width]
+ * with -g .npy -> .png .pgm .ppm                            u8, or f32 with 0 black and 1 white
  *
  * Arrays are [height, width] or [height, width, channels] with 1 or 3 channels.
  */
@@ -46,8 +46,11 @@ static int to_npy(const char *from, const char *to, int channels)
 	unsigned char *pixels = stbi_load(from, &width, &height, &unused, channels);
 	if (!pixels)
 		return fail(from, stbi_failure_reason());
-	Array array = {.dtype = DTYPE_U8, .rank = channels == 1 ? 2 : 3, .extents = {height, width, channels},
-		       .bytes = (size_t)height * (size_t)width * (size_t)channels, .data = pixels};
+	Array array = {.dtype = DTYPE_U8,
+		       .rank = channels == 1 ? 2 : 3,
+		       .extents = {height, width, channels},
+		       .bytes = (size_t)height * (size_t)width * (size_t)channels,
+		       .data = pixels};
 	if (!npy_write(to, &array, &why))
 		status = fail(to, why.text);
 	stbi_image_free(pixels);
@@ -75,14 +78,16 @@ static int write_pnm(const char *path, const int size[3], const unsigned char *p
 {
 	size_t n = (size_t)size[0] * (size_t)size[1] * (size_t)size[2];
 	FILE *out = fopen(path, "wb");
-	int ok = out && fprintf(out, "P%d\n%d %d\n255\n", size[2] == 1 ? 5 : 6, size[1], size[0]) > 0 &&
+	int ok = out &&
+		 fprintf(out, "P%d\n%d %d\n255\n", size[2] == 1 ? 5 : 6, size[1], size[0]) > 0 &&
 		 fwrite(pixels, 1, n, out) == n;
 	return out && fclose(out) == 0 && ok;
 }
 
 static int write_picture(const char *path, const int size[3], const unsigned char *pixels)
 {
-	int ok = has_suffix(path, ".png") ? stbi_write_png(path, size[1], size[0], size[2], pixels, size[1] * size[2])
+	int ok = has_suffix(path, ".png") ? stbi_write_png(path, size[1], size[0], size[2], pixels,
+							   size[1] * size[2])
 					  : write_pnm(path, size, pixels);
 	return ok ? 0 : fail(path, "it cannot be written");
 }
@@ -100,7 +105,8 @@ static int to_picture(const char *from, const char *to)
 	}
 	unsigned char *pixels = ok && (size[2] == 1 || size[2] == 3) ? levels(&array) : NULL;
 	int status = pixels ? write_picture(to, size, pixels)
-			    : fail(from, "expected u8 or f32 [height, width] or [height, width, 1 or 3]");
+			    : fail(from,
+				   "expected u8 or f32 [height, width] or [height, width, 1 or 3]");
 	free(pixels);
 	array_free(&array);
 	return status;
@@ -110,7 +116,8 @@ int main(int argc, char **argv)
 {
 	int grey = argc > 1 && strcmp(argv[1], "-g") == 0;
 	if (argc - grey != 3) {
-		fputs("usage: img [-g] PICTURE OUT.npy\n       img IN.npy OUT.png|.pgm|.ppm\n", stderr);
+		fputs("usage: img [-g] PICTURE OUT.npy\n       img IN.npy OUT.png|.pgm|.ppm\n",
+		      stderr);
 		return 2;
 	}
 	const char *from = argv[1 + grey], *to = argv[2 + grey];

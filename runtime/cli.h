@@ -1,4 +1,5 @@
-/* The `tsr` tool's own parts: what a command line asks for, and how values and arrays are written. */
+/* The `tsr` tool's own parts: what a command line asks for, and how values and arrays are written.
+ */
 #ifndef TSR_RUNTIME_CLI_H
 #define TSR_RUNTIME_CLI_H
 
@@ -11,16 +12,23 @@
 
 enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2 };
 
-typedef enum ValueKind { VALUE_FILE, VALUE_NUMBER, VALUE_ZEROS, VALUE_ONES, VALUE_RANGE, VALUE_RANDOM } ValueKind;
+typedef enum ValueKind {
+	VALUE_FILE,
+	VALUE_NUMBER,
+	VALUE_ZEROS,
+	VALUE_ONES,
+	VALUE_RANGE,
+	VALUE_RANDOM
+} ValueKind;
 
 /* NAME=VALUE; the texts point into argv. */
 typedef struct Assignment {
 	const char *name, *text; /* text: VALUE as written */
 	ValueKind kind;
-	char *path, *key;        /* owned; key NULL where none is written */
+	char *path, *key; /* owned; key NULL where none is written */
 	double number;
 	uint64_t seed;
-	Array array;             /* owned: what it came to */
+	Array array; /* owned: what it came to */
 } Assignment;
 
 typedef struct Request {
@@ -46,12 +54,14 @@ bool assignment_value(Assignment *out);
 /* The options that run and bench share, for argp's `children`. */
 extern const struct argp request_argp;
 void request_free(Request *request);
-/* Opens the module and prepares a session as asked; `fill`: missing inputs are random (bench). A status. */
+/* Opens the module and prepares a session as asked; `fill`: missing inputs are random (bench). A
+ * status. */
 int request_prepare(Request *request, bool fill, tsr_model **model, tsr_session **session);
 /* Fills array elements: false when the value has no image in the dtype. */
 bool fill_array(Array *array, const Assignment *value, const char *name);
 
-/* "[4 | 10]" with extents in storage order, labels as declared; `sizes` instead of extents when NULL. */
+/* "[4 | 10]" with extents in storage order, labels as declared; `sizes` instead of extents when
+ * NULL. */
 void print_shape(FILE *out, const tsr_tensor *tensor, const int64_t *extents);
 /* "10 x 4", "one number". */
 void print_extents(FILE *out, const tsr_tensor *tensor);

@@ -22,7 +22,8 @@ int report_error(const char *where, const tsr_error *error)
 	return where ? report("%s: %s", where, error->text) : report("%s", error->text);
 }
 
-static void print_row(FILE *out, const tsr_tensor *t, const int64_t *extents, int32_t first, int32_t n)
+static void print_row(FILE *out, const tsr_tensor *t, const int64_t *extents, int32_t first,
+		      int32_t n)
 {
 	for (int32_t i = first; i < first + n; i++) {
 		fputs(i > first ? ", " : "", out);

@@ -1,7 +1,7 @@
 /* From a command line to a prepared session.
  *
- * Order matters: dims and files of arrays first, since they determine sizes; then generated values, which
- * take the sizes they find; then the state.
+ * Order matters: dims and files of arrays first, since they determine sizes; then generated values,
+ * which take the sizes they find; then the state.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -14,7 +14,8 @@
 enum { KEY_PARAMS = 256, KEY_MAP, KEY_STATE, KEY_SEED, KEY_THREADS };
 
 static const struct argp_option options[] = {
-	{"params", KEY_PARAMS, "FILE", 0, "parameters from a .safetensors or .npz, by dotted name", 0},
+	{"params", KEY_PARAMS, "FILE", 0, "parameters from a .safetensors or .npz, by dotted name",
+	 0},
 	{"params-map", KEY_MAP, "FILE", 0, "lines `ours = theirs [axis order]` for --params", 0},
 	{"state", KEY_STATE, "FILE", 0, "parameters from a file that --save-state wrote", 0},
 	{"seed", KEY_SEED, "N", 0, "of the initialisers (default 0)", 0},
@@ -64,7 +65,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_SEED: request->seed = number_option("seed", arg, state); return 0;
 	case KEY_THREADS:
 		if (number_option("threads", arg, state) != 1)
-			argp_error(state, "--threads=%s: running on more than one thread is not supported yet", arg);
+			argp_error(
+				state,
+				"--threads=%s: running on more than one thread is not supported yet",
+				arg);
 		return 0;
 	case ARGP_KEY_ARG: add_word(request, arg, state); return 0;
 	case ARGP_KEY_END:
@@ -100,7 +104,8 @@ static const tsr_tensor *find_tensor(const tsr_tensor *tensors, int32_t n, const
 	return NULL;
 }
 
-static Target target_of(const tsr_module *m, const tsr_routine *r, const char *name, const tsr_tensor **tensor)
+static Target target_of(const tsr_module *m, const tsr_routine *r, const char *name,
+			const tsr_tensor **tensor)
 {
 	if ((*tensor = find_tensor(r->inputs, r->ninputs, name)) != NULL)
 		return TARGET_INPUT;
@@ -133,7 +138,9 @@ static int unknown_name(const tsr_module *m, const tsr_routine *r, const char *n
 
 static tsr_array view(const Array *array)
 {
-	tsr_array out = {.dtype = dtype_name(array->dtype), .rank = array->rank, .bytes = array->bytes,
+	tsr_array out = {.dtype = dtype_name(array->dtype),
+			 .rank = array->rank,
+			 .bytes = array->bytes,
 			 .data = array->data};
 	memcpy(out.extents, array->extents, (size_t)array->rank * sizeof *array->extents);
 	return out;
@@ -143,16 +150,19 @@ static int set_tensor(tsr_session *s, const Assignment *a, bool input)
 {
 	tsr_error error;
 	tsr_array array = view(&a->array);
-	int code = input ? tsr_set_input(s, a->name, &array, &error) : tsr_set_param(s, a->name, &array, &error);
-	return code == TSR_OK ? STATUS_OK : report_error(a->kind == VALUE_FILE ? a->text : NULL, &error);
+	int code = input ? tsr_set_input(s, a->name, &array, &error)
+			 : tsr_set_param(s, a->name, &array, &error);
+	return code == TSR_OK ? STATUS_OK
+			      : report_error(a->kind == VALUE_FILE ? a->text : NULL, &error);
 }
 
 static int read_file(tsr_session *s, Assignment *a, const tsr_tensor *t, bool input)
 {
 	ArrayError why;
-	if (!array_read(a->path, a->key, dtype_from_name(t->dtype, strlen(t->dtype)), &a->array, &why))
-		return report("%s: %s '%s': %s (%s wants %s)", a->text, input ? "input" : "parameter", a->name, why.text,
-			      a->name, t->type);
+	if (!array_read(a->path, a->key, dtype_from_name(t->dtype, strlen(t->dtype)), &a->array,
+			&why))
+		return report("%s: %s '%s': %s (%s wants %s)", a->text,
+			      input ? "input" : "parameter", a->name, why.text, a->name, t->type);
 	return set_tensor(s, a, input);
 }
 
@@ -161,10 +171,12 @@ static int set_number(tsr_session *s, const Assignment *a, bool dim)
 	tsr_error error;
 	int code;
 	if (a->kind != VALUE_NUMBER)
-		return report("%s '%s': expected a number, came '%s'", dim ? "dim" : "scalar", a->name, a->text);
+		return report("%s '%s': expected a number, came '%s'", dim ? "dim" : "scalar",
+			      a->name, a->text);
 	if (dim && (a->number != floor(a->number) || a->number < 0 || a->number > 0x1p62))
 		return report("dim '%s': expected a natural number, came '%s'", a->name, a->text);
-	code = dim ? tsr_set_dim(s, a->name, (int64_t)a->number, &error) : tsr_set_scalar(s, a->name, a->number, &error);
+	code = dim ? tsr_set_dim(s, a->name, (int64_t)a->number, &error)
+		   : tsr_set_scalar(s, a->name, a->number, &error);
 	return code == TSR_OK ? STATUS_OK : report_error(NULL, &error);
 }
 
@@ -179,12 +191,15 @@ static int set_given(Request *request, tsr_session *s, const tsr_module *m)
 			return STATUS_ERROR;
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(request->values[k].name, a->name) == 0)
-				return report("'%s' is given twice: %s and %s", a->name, request->values[k].text, a->text);
+				return report("'%s' is given twice: %s and %s", a->name,
+					      request->values[k].text, a->text);
 		Target target = target_of(m, r, a->name, &tensor);
 		int status = target == TARGET_NONE ? unknown_name(m, r, a->name)
-			     : target == TARGET_DIM || target == TARGET_SCALAR ? set_number(s, a, target == TARGET_DIM)
-			     : a->kind == VALUE_FILE ? read_file(s, a, tensor, target == TARGET_INPUT)
-						     : STATUS_OK;
+			     : target == TARGET_DIM || target == TARGET_SCALAR
+				     ? set_number(s, a, target == TARGET_DIM)
+			     : a->kind == VALUE_FILE
+				     ? read_file(s, a, tensor, target == TARGET_INPUT)
+				     : STATUS_OK;
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -228,12 +243,14 @@ static int add_missing(Request *request, const tsr_routine *r)
 			given |= strcmp(request->values[k].name, r->inputs[i].name) == 0;
 		if (given)
 			continue;
-		Assignment *grown = realloc(request->values, (request->nvalues + 1) * sizeof *grown);
+		Assignment *grown =
+			realloc(request->values, (request->nvalues + 1) * sizeof *grown);
 		if (!grown)
 			return report("out of memory");
 		request->values = grown;
 		bool real = r->inputs[i].dtype[0] == 'f';
-		grown[request->nvalues++] = (Assignment){.name = r->inputs[i].name, .text = real ? "random:0" : "zeros"};
+		grown[request->nvalues++] = (Assignment){.name = r->inputs[i].name,
+							 .text = real ? "random:0" : "zeros"};
 	}
 	return STATUS_OK;
 }
@@ -245,14 +262,16 @@ static void warn_lacking(const Request *request, const tsr_session *s, const tsr
 	for (int64_t i = 0; i < r->nparams; i++) {
 		const char *name = m->params[r->params[i]].name;
 		if (!tsr_has_param(s, name))
-			fprintf(stderr, "tsr: warning: %s has no '%s': it is taken from %s\n", request->params, name,
+			fprintf(stderr, "tsr: warning: %s has no '%s': it is taken from %s\n",
+				request->params, name,
 				request->state ? request->state : "the initialisers");
 	}
 }
 
 static int load_parameters(const Request *request, tsr_session *s, tsr_error *error)
 {
-	int code = request->params ? tsr_load_params(s, request->params, request->params_map, error) : TSR_OK;
+	int code = request->params ? tsr_load_params(s, request->params, request->params_map, error)
+				   : TSR_OK;
 	if (code == TSR_OK && request->state)
 		code = tsr_load_state(s, request->state, error);
 	return code == TSR_OK ? tsr_resolve(s, error) : code;

@@ -58,8 +58,10 @@ static bool looks_like_file(const char *text)
 
 bool assignment_value(Assignment *out)
 {
-	static const struct { const char *word; ValueKind kind; } words[] = {
-		{"zeros", VALUE_ZEROS}, {"ones", VALUE_ONES}, {"range", VALUE_RANGE}};
+	static const struct {
+		const char *word;
+		ValueKind kind;
+	} words[] = {{"zeros", VALUE_ZEROS}, {"ones", VALUE_ONES}, {"range", VALUE_RANGE}};
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcmp(out->text, words[i].word) == 0) {
 			out->kind = words[i].kind;
@@ -75,7 +77,8 @@ bool assignment_value(Assignment *out)
 	if (looks_like_file(out->text))
 		return split_file(out);
 	report("%s=%s: expected FILE.npy, FILE.npz:KEY, FILE.safetensors:KEY, zeros, ones, range, "
-	       "random:SEED or a number", out->name, out->text);
+	       "random:SEED or a number",
+	       out->name, out->text);
 	return false;
 }
 
@@ -117,15 +120,15 @@ bool fill_array(Array *array, const Assignment *value, const char *name)
 	size_t width = dtype_bytes(array->dtype);
 	uint64_t key = XXH64(name, strlen(name), 0);
 	for (size_t i = 0; i < array->nelements; i++) {
-		double x = value->kind == VALUE_NUMBER ? value->number
-			   : value->kind == VALUE_ONES ? 1
+		double x = value->kind == VALUE_NUMBER  ? value->number
+			   : value->kind == VALUE_ONES  ? 1
 			   : value->kind == VALUE_RANGE ? (double)i
 			   : value->kind == VALUE_RANDOM
 				   ? (double)threefry_uniform(threefry_word(value->seed, key, i))
 				   : 0;
 		if (!store(array->dtype, (char *)array->data + i * width, x)) {
-			report("%s=%s: element %zu would be %.9g, which %s does not hold", name, value->text, i, x,
-			       dtype_name(array->dtype));
+			report("%s=%s: element %zu would be %.9g, which %s does not hold", name,
+			       value->text, i, x, dtype_name(array->dtype));
 			return false;
 		}
 	}

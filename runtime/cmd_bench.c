@@ -1,8 +1,8 @@
 /* tsr bench: how long a routine takes.
  *
- * Warm-up, then samples; a sample is as many calls as take a millisecond, so that the clock's grain does
- * not matter. Sampling ends when the quartiles lie within 2 % of the median, or after two seconds.
- * GB/s counts each byte of the inputs, results and parameters once.
+ * Warm-up, then samples; a sample is as many calls as take a millisecond, so that the clock's grain
+ * does not matter. Sampling ends when the quartiles lie within 2 % of the median, or after two
+ * seconds. GB/s counts each byte of the inputs, results and parameters once.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -63,7 +63,8 @@ static void summarise(const double *samples, Timing *timing)
 	timing->least = sorted[0];
 }
 
-/* Calls until 100 ms have passed, at least twice; returns the calls that a sample needs, 0 on failure. */
+/* Calls until 100 ms have passed, at least twice; returns the calls that a sample needs, 0 on
+ * failure. */
 static long warm_up(tsr_session *s, tsr_error *error)
 {
 	double start = now(), passed = 0;
@@ -101,12 +102,15 @@ static int print_json(const tsr_session *s, const tsr_module *m, const Timing *t
 	json_t *dims = json_object();
 	for (int32_t i = 0; i < m->ndims; i++)
 		if (tsr_dim_value(s, m->dims[i].name) >= 0)
-			json_object_set_new(dims, m->dims[i].name, json_integer(tsr_dim_value(s, m->dims[i].name)));
+			json_object_set_new(dims, m->dims[i].name,
+					    json_integer(tsr_dim_value(s, m->dims[i].name)));
 	double bytes = (double)tsr_traffic(s);
-	json_t *root = json_pack("{s:s, s:s, s:o, s:I, s:i, s:I, s:f, s:f, s:f, s:f, s:f}", "module", m->name, "routine",
-				 tsr_session_routine(s)->name, "dims", dims, "bytes", (json_int_t)bytes, "samples",
-				 t->samples, "calls_per_sample", (json_int_t)t->calls, "median_ns", t->median, "q1_ns",
-				 t->q1, "q3_ns", t->q3, "min_ns", t->least, "gb_per_s", bytes / t->median);
+	json_t *root =
+		json_pack("{s:s, s:s, s:o, s:I, s:i, s:I, s:f, s:f, s:f, s:f, s:f}", "module",
+			  m->name, "routine", tsr_session_routine(s)->name, "dims", dims, "bytes",
+			  (json_int_t)bytes, "samples", t->samples, "calls_per_sample",
+			  (json_int_t)t->calls, "median_ns", t->median, "q1_ns", t->q1, "q3_ns",
+			  t->q3, "min_ns", t->least, "gb_per_s", bytes / t->median);
 	if (!root)
 		return report("out of memory");
 	json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
@@ -133,12 +137,14 @@ static int print_text(const tsr_session *s, const tsr_module *m, const Timing *t
 	printf("%s.%s:", m->name, tsr_session_routine(s)->name);
 	for (int32_t i = 0; i < m->ndims; i++)
 		if (tsr_dim_value(s, m->dims[i].name) >= 0)
-			printf(" %s=%lld", m->dims[i].name, (long long)tsr_dim_value(s, m->dims[i].name));
+			printf(" %s=%lld", m->dims[i].name,
+			       (long long)tsr_dim_value(s, m->dims[i].name));
 	print_time(" median", t->median);
 	print_time(", quartiles", t->q1);
 	print_time(" to", t->q3);
 	print_time(", least", t->least);
-	printf("; %d samples of %ld calls; %.0f bytes, %.3f GB/s\n", t->samples, t->calls, bytes, bytes / t->median);
+	printf("; %d samples of %ld calls; %.0f bytes, %.3f GB/s\n", t->samples, t->calls, bytes,
+	       bytes / t->median);
 	return STATUS_OK;
 }
 
@@ -146,11 +152,15 @@ int cmd_bench(int argc, char **argv)
 {
 	static const struct argp_child children[] = {{&request_argp, 0, NULL, 0}, {0}};
 	static const struct argp argp = {
-		options, parse, "MODULE [ROUTINE] [NAME=VALUE...]",
+		options,
+		parse,
+		"MODULE [ROUTINE] [NAME=VALUE...]",
 		"Measure a routine (default: forward) of a module.\v"
 		"Inputs that are not given are random:0, or zeros where they hold integers; dims that no array "
 		"determines must be given as NAME=NUMBER.",
-		children, NULL, NULL};
+		children,
+		NULL,
+		NULL};
 	Request request = {0};
 	Timing timing = {0};
 	tsr_error error;

@@ -88,18 +88,22 @@ static void print_module(const tsr_module *m)
 	printf("features %s\n", *m->features ? m->features : "(none)");
 	for (int32_t i = 0; i < m->ndims; i++)
 		printf("dim %s >= %lld\n", m->dims[i].name, (long long)m->dims[i].at_least);
-	printf("state %s bytes, %d parameter%s\n", m->state.text, m->nparams, m->nparams == 1 ? "" : "s");
+	printf("state %s bytes, %d parameter%s\n", m->state.text, m->nparams,
+	       m->nparams == 1 ? "" : "s");
 	for (int32_t i = 0; i < m->nparams; i++)
 		print_param(&m->params[i]);
 	for (int32_t i = 0; i < m->nroutines; i++)
 		print_routine(m, &m->routines[i]);
 	for (int32_t i = 0; i < m->nchecks; i++)
-		printf("check %d (%s): %s\n", TSR_CHECK_FIRST + i, m->checks[i].place, m->checks[i].text);
+		printf("check %d (%s): %s\n", TSR_CHECK_FIRST + i, m->checks[i].place,
+		       m->checks[i].text);
 }
 
 int cmd_info(int argc, char **argv)
 {
-	static const struct argp argp = {.parser = parse, .args_doc = "MODULE",
+	static const struct argp argp = {
+		.parser = parse,
+		.args_doc = "MODULE",
 		.doc = "Print a module's routines, tensors, shapes, parameters, sizes and target.\v"
 		       "Behind a shape stands the array in storage order: batch, output, input."};
 	const char *path = NULL;

@@ -1,7 +1,7 @@
 /* tsr run: prepares, executes, then prints or writes the results.
  *
- * Files are written to temporary names and renamed when everything has been written, so that a run that
- * fails leaves what was there.
+ * Files are written to temporary names and renamed when everything has been written, so that a run
+ * that fails leaves what was there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT: state->child_inputs[0] = request; return 0;
 	case KEY_SAVE: request->save_state = arg; return 0;
 	case 'o': {
-		Assignment *grown = realloc(request->outputs, (request->noutputs + 1) * sizeof *grown);
+		Assignment *grown =
+			realloc(request->outputs, (request->noutputs + 1) * sizeof *grown);
 		if (!grown)
 			argp_failure(state, STATUS_ERROR, 0, "out of memory");
 		request->outputs = grown;
@@ -52,8 +53,8 @@ static int check_outputs(const Request *request, const tsr_routine *r)
 		for (int32_t k = 0; k < r->noutputs; k++)
 			found |= strcmp(r->outputs[k].name, request->outputs[i].name) == 0;
 		if (!found) {
-			report("-o %s=%s: routine %s has no result of that name", request->outputs[i].name,
-			       request->outputs[i].text, r->name);
+			report("-o %s=%s: routine %s has no result of that name",
+			       request->outputs[i].name, request->outputs[i].text, r->name);
 			fputs("  it has:", stderr);
 			for (int32_t k = 0; k < r->noutputs; k++)
 				fprintf(stderr, " %s", r->outputs[k].name);
@@ -69,8 +70,10 @@ static int check_outputs(const Request *request, const tsr_routine *r)
 static int write_array(const char *path, const tsr_array *from)
 {
 	ArrayError why;
-	Array array = {.dtype = dtype_from_name(from->dtype, strlen(from->dtype)), .rank = from->rank,
-		       .bytes = from->bytes, .data = from->data};
+	Array array = {.dtype = dtype_from_name(from->dtype, strlen(from->dtype)),
+		       .rank = from->rank,
+		       .bytes = from->bytes,
+		       .data = from->data};
 	memcpy(array.extents, from->extents, sizeof array.extents);
 	return npy_write(path, &array, &why) ? STATUS_OK : report("%s: %s", path, why.text);
 }
@@ -106,7 +109,8 @@ static int write_outputs(Request *request, const tsr_session *s)
 	size_t done = 0;
 	tsr_error error;
 	int status = write_temporaries(request, s, &done);
-	if (status == STATUS_OK && request->save_state && tsr_save_state(s, request->save_state, &error) != TSR_OK)
+	if (status == STATUS_OK && request->save_state &&
+	    tsr_save_state(s, request->save_state, &error) != TSR_OK)
 		status = report_error(NULL, &error);
 	if (status == STATUS_OK)
 		status = rename_temporaries(request);
@@ -152,12 +156,16 @@ int cmd_run(int argc, char **argv)
 {
 	static const struct argp_child children[] = {{&request_argp, 0, NULL, 0}, {0}};
 	static const struct argp argp = {
-		options, parse, "MODULE [ROUTINE] [NAME=VALUE...]",
+		options,
+		parse,
+		"MODULE [ROUTINE] [NAME=VALUE...]",
 		"Run a routine (default: forward) of a module and print its results.\v"
 		"NAME is an input, a parameter (dotted), a dim or a scalar of the routine. VALUE is FILE.npy, "
 		"FILE.npz:KEY, FILE.safetensors:KEY, zeros, ones, range, random:SEED or a number. Arrays have "
 		"their axes in storage order: batch, output, input.",
-		children, NULL, NULL};
+		children,
+		NULL,
+		NULL};
 	Request request = {0};
 	tsr_model *model = NULL;
 	tsr_session *session = NULL;

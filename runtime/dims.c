@@ -1,8 +1,9 @@
 /* Dims from arrays: every extent is an equation `size = extent`.
  *
- * Axes that are a plain dim are read first, so that they are what messages speak of. Then, until nothing
- * changes, an equation in which one dim is unknown and stands linearly is solved: the size is evaluated as
- * (a*x + b)/c. What is left is checked, not solved: session_check_extents compares every axis.
+ * Axes that are a plain dim are read first, so that they are what messages speak of. Then, until
+ * nothing changes, an equation in which one dim is unknown and stands linearly is solved: the size
+ * is evaluated as (a*x + b)/c. What is left is checked, not solved: session_check_extents compares
+ * every axis.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,8 @@ static bool add(Linear x, Linear y, int64_t sign, Linear *out)
 	return !(__builtin_mul_overflow(x.a, y.c, &xa) || __builtin_mul_overflow(y.a, x.c, &ya) ||
 		 __builtin_mul_overflow(x.b, y.c, &xb) || __builtin_mul_overflow(y.b, x.c, &yb) ||
 		 __builtin_mul_overflow(ya, sign, &ya) || __builtin_mul_overflow(yb, sign, &yb) ||
-		 __builtin_add_overflow(xa, ya, &out->a) || __builtin_add_overflow(xb, yb, &out->b) ||
+		 __builtin_add_overflow(xa, ya, &out->a) ||
+		 __builtin_add_overflow(xb, yb, &out->b) ||
 		 __builtin_mul_overflow(x.c, y.c, &out->c));
 }
 
@@ -39,7 +41,8 @@ static bool divide(Linear x, Linear by, Linear *out)
 	if (by.a != 0 || by.b <= 0)
 		return false;
 	out->dim = x.dim;
-	return !(__builtin_mul_overflow(x.a, by.c, &out->a) || __builtin_mul_overflow(x.b, by.c, &out->b) ||
+	return !(__builtin_mul_overflow(x.a, by.c, &out->a) ||
+		 __builtin_mul_overflow(x.b, by.c, &out->b) ||
 		 __builtin_mul_overflow(x.c, by.b, &out->c));
 }
 
@@ -67,7 +70,8 @@ static bool linear_form(const tsr_session *s, const tsr_size *size, Linear *out)
 	for (int64_t i = 0; i < size->n; i++) {
 		int64_t code = size->code[2 * i], arg = size->code[2 * i + 1];
 		if (code > TSR_SIZE_DIM) {
-			if (depth < 2 || !combine(code, stack[depth - 2], stack[depth - 1], &stack[depth - 2]))
+			if (depth < 2 ||
+			    !combine(code, stack[depth - 2], stack[depth - 1], &stack[depth - 2]))
 				return false;
 			depth--;
 			continue;
@@ -92,16 +96,19 @@ static void describe(const Slot *slot, int axis, char *text, size_t room)
 }
 
 /* Checks the dim's declared minimum too: a negative solution means that no value fits. */
-static int set_solved(tsr_session *s, const Slot *slot, int axis, const Linear *form, tsr_error *error)
+static int set_solved(tsr_session *s, const Slot *slot, int axis, const Linear *form,
+		      tsr_error *error)
 {
 	int64_t extent = slot->array.extents[axis], scaled, rest;
 	DimCell *cell = &s->dims[form->dim];
 	const char *name = s->module->dims[form->dim].name;
-	if (__builtin_mul_overflow(extent, form->c, &scaled) || __builtin_sub_overflow(scaled, form->b, &rest) ||
+	if (__builtin_mul_overflow(extent, form->c, &scaled) ||
+	    __builtin_sub_overflow(scaled, form->b, &rest) ||
 	    (rest == INT64_MIN && form->a == -1) || rest % form->a != 0 || rest / form->a < 0)
-		return session_fail(error, TSR_FAIL_DIM, "axis %d of %s '%s' is %lld, and no %s makes %s that", axis,
-				slot->role, slot->tensor->name, (long long)extent, name,
-				slot->tensor->sizes[axis].text);
+		return session_fail(error, TSR_FAIL_DIM,
+				    "axis %d of %s '%s' is %lld, and no %s makes %s that", axis,
+				    slot->role, slot->tensor->name, (long long)extent, name,
+				    slot->tensor->sizes[axis].text);
 	cell->value = rest / form->a;
 	describe(slot, axis, cell->by, sizeof cell->by);
 	return TSR_OK;
@@ -115,9 +122,10 @@ static bool is_plain(const tsr_size *size)
 static int conflict(const tsr_session *s, const Slot *slot, int axis, int64_t dim, tsr_error *error)
 {
 	const DimCell *cell = &s->dims[dim];
-	return session_fail(error, TSR_FAIL_DIM, "dim %s is %lld by %s, but axis %d of %s '%s' is %lld",
-			s->module->dims[dim].name, (long long)cell->value, cell->by, axis, slot->role,
-			slot->tensor->name, (long long)slot->array.extents[axis]);
+	return session_fail(error, TSR_FAIL_DIM,
+			    "dim %s is %lld by %s, but axis %d of %s '%s' is %lld",
+			    s->module->dims[dim].name, (long long)cell->value, cell->by, axis,
+			    slot->role, slot->tensor->name, (long long)slot->array.extents[axis]);
 }
 
 static int bind_plain(tsr_session *s, const Slot *slot, tsr_error *error)
@@ -163,9 +171,10 @@ static int check_minimum(const tsr_session *s, tsr_error *error)
 {
 	for (int32_t d = 0; d < s->module->ndims; d++)
 		if (s->dims[d].value >= 0 && s->dims[d].value < s->module->dims[d].at_least)
-			return session_fail(error, TSR_FAIL_DIM, "dim %s is %lld by %s, but it must be at least %lld",
-					s->module->dims[d].name, (long long)s->dims[d].value, s->dims[d].by,
-					(long long)s->module->dims[d].at_least);
+			return session_fail(error, TSR_FAIL_DIM,
+					    "dim %s is %lld by %s, but it must be at least %lld",
+					    s->module->dims[d].name, (long long)s->dims[d].value,
+					    s->dims[d].by, (long long)s->module->dims[d].at_least);
 	return TSR_OK;
 }
 
@@ -192,7 +201,8 @@ static void because(const tsr_session *s, const tsr_size *size, char *text, size
 	for (int64_t i = 0; i < size->n; i++)
 		if (size->code[2 * i] == TSR_SIZE_DIM) {
 			const DimCell *cell = &s->dims[size->code[2 * i + 1]];
-			snprintf(text, room, " (%s is %lld by %s)", s->module->dims[size->code[2 * i + 1]].name,
+			snprintf(text, room, " (%s is %lld by %s)",
+				 s->module->dims[size->code[2 * i + 1]].name,
 				 (long long)cell->value, cell->by);
 			return;
 		}
@@ -205,16 +215,20 @@ static int check_slot(const tsr_session *s, const Slot *slot, tsr_error *error)
 		int64_t value, came = slot->array.extents[axis];
 		char expected[300], got[200], why[240];
 		if (tsr_size_value(size, s->module, s->values, &value) != TSR_OK)
-			return session_fail(error, TSR_FAIL_DIM, "%s '%s': the size %s of axis %d cannot be computed from the dims given",
-					slot->role, slot->tensor->name, size->text, axis);
+			return session_fail(
+				error, TSR_FAIL_DIM,
+				"%s '%s': the size %s of axis %d cannot be computed from the dims given",
+				slot->role, slot->tensor->name, size->text, axis);
 		if (value == came)
 			continue;
 		session_tensor_text(slot->tensor, expected, sizeof expected);
 		extents_text(slot->array.extents, slot->array.rank, got, sizeof got);
 		because(s, size, why, sizeof why);
-		return session_fail(error, TSR_FAIL_TYPE, "%s '%s': axis %d must be %lld%s, not %lld: expected %s, came %s %s",
-				slot->role, slot->tensor->name, axis, (long long)value, why, (long long)came,
-				expected, slot->array.dtype, got);
+		return session_fail(
+			error, TSR_FAIL_TYPE,
+			"%s '%s': axis %d must be %lld%s, not %lld: expected %s, came %s %s",
+			slot->role, slot->tensor->name, axis, (long long)value, why,
+			(long long)came, expected, slot->array.dtype, got);
 	}
 	return TSR_OK;
 }

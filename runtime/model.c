@@ -24,8 +24,9 @@ int session_fail(tsr_error *error, int code, const char *fmt, ...)
 tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error)
 {
 	if (table->abi != TSR_ABI || table->bytes < sizeof *table) {
-		session_fail(error, TSR_FAIL_MODULE, "the module has interface %u; this library reads %u", table->abi,
-			 TSR_ABI);
+		session_fail(error, TSR_FAIL_MODULE,
+			     "the module has interface %u; this library reads %u", table->abi,
+			     TSR_ABI);
 		return NULL;
 	}
 	tsr_model *model = calloc(1, sizeof *model);
@@ -52,7 +53,8 @@ static void *open_shared(const char *path, tsr_error *error)
 	void *handle = dlopen(slashed, RTLD_NOW | RTLD_LOCAL);
 	free(slashed);
 	if (!handle)
-		session_fail(error, TSR_FAIL_MODULE, "%s: not a shared object that can be loaded: %s", path, dlerror());
+		session_fail(error, TSR_FAIL_MODULE,
+			     "%s: not a shared object that can be loaded: %s", path, dlerror());
 	return handle;
 }
 
@@ -113,7 +115,8 @@ static bool apply(int64_t code, int64_t a, int64_t b, int64_t *out)
 	}
 }
 
-int tsr_size_value(const tsr_size *size, const tsr_module *module, const int64_t *dims, int64_t *out)
+int tsr_size_value(const tsr_size *size, const tsr_module *module, const int64_t *dims,
+		   int64_t *out)
 {
 	int64_t stack[64];
 	int depth = 0;
@@ -121,10 +124,12 @@ int tsr_size_value(const tsr_size *size, const tsr_module *module, const int64_t
 		int64_t code = size->code[2 * i], arg = size->code[2 * i + 1];
 		if (code == TSR_SIZE_CONST || code == TSR_SIZE_DIM) {
 			bool dim = code == TSR_SIZE_DIM;
-			if (depth == 64 || (dim && (arg < 0 || arg >= module->ndims || dims[arg] < 0)))
+			if (depth == 64 ||
+			    (dim && (arg < 0 || arg >= module->ndims || dims[arg] < 0)))
 				return TSR_FAIL_DIM;
 			stack[depth++] = dim ? dims[arg] : arg;
-		} else if (depth < 2 || !apply(code, stack[depth - 2], stack[depth - 1], &stack[depth - 2])) {
+		} else if (depth < 2 ||
+			   !apply(code, stack[depth - 2], stack[depth - 1], &stack[depth - 2])) {
 			return TSR_FAIL_DIM;
 		} else {
 			depth--;

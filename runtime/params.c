@@ -2,7 +2,8 @@
  *
  *   map  := line*          # to the end of a line is a comment
  *   line := OURS '=' THEIRS [axes]
- *   axes := integers, separated by blanks or commas, perhaps in brackets: axis i of ours is theirs' axes[i]
+ *   axes := integers, separated by blanks or commas, perhaps in brackets: axis i of ours is theirs'
+ * axes[i]
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,9 @@ typedef struct Rename {
 /* The array as libtsr passes it; `data` stays the Array's. */
 static tsr_array view(const Array *array)
 {
-	tsr_array out = {.dtype = dtype_name(array->dtype), .rank = array->rank, .bytes = array->bytes,
+	tsr_array out = {.dtype = dtype_name(array->dtype),
+			 .rank = array->rank,
+			 .bytes = array->bytes,
 			 .data = array->data};
 	memcpy(out.extents, array->extents, (size_t)array->rank * sizeof *array->extents);
 	return out;
@@ -42,8 +45,9 @@ static int permute(Array *array, const Rename *rename, tsr_error *error)
 	if (rename->norder < 0)
 		return TSR_OK;
 	if (!is_permutation(rename->order, rename->norder, array->rank))
-		return session_fail(error, TSR_FAIL_TYPE, "the map's axes of '%s' are no order of the %d axes of '%s'",
-				rename->ours, array->rank, rename->theirs);
+		return session_fail(error, TSR_FAIL_TYPE,
+				    "the map's axes of '%s' are no order of the %d axes of '%s'",
+				    rename->ours, array->rank, rename->theirs);
 	if (!array_permute(array, rename->order, &moved, &why))
 		return session_fail(error, TSR_FAIL_MEMORY, "%s: %s", rename->theirs, why.text);
 	array_free(array);
@@ -51,7 +55,8 @@ static int permute(Array *array, const Rename *rename, tsr_error *error)
 	return TSR_OK;
 }
 
-static int load_one(Slot *slot, ArrayFile *file, size_t index, const Rename *rename, tsr_error *error)
+static int load_one(Slot *slot, ArrayFile *file, size_t index, const Rename *rename,
+		    tsr_error *error)
 {
 	Array array;
 	ArrayError why;
@@ -59,7 +64,8 @@ static int load_one(Slot *slot, ArrayFile *file, size_t index, const Rename *ren
 	if (!array_file_read(file, index, dtype_from_name(type, strlen(type)), &array, &why)) {
 		char expected[300];
 		session_tensor_text(slot->tensor, expected, sizeof expected);
-		return session_fail(error, TSR_FAIL_TYPE, "parameter '%s': %s (%s)", slot->tensor->name, why.text, expected);
+		return session_fail(error, TSR_FAIL_TYPE, "parameter '%s': %s (%s)",
+				    slot->tensor->name, why.text, expected);
 	}
 	int code = rename ? permute(&array, rename, error) : TSR_OK;
 	tsr_array seen = view(&array);
@@ -92,7 +98,8 @@ static bool parse_axes(const char *text, Rename *rename)
 			return true;
 		char *end;
 		long axis = strtol(text, &end, 10);
-		if (end == text || axis < 0 || axis >= ARRAY_RANK_MAX || rename->norder >= ARRAY_RANK_MAX)
+		if (end == text || axis < 0 || axis >= ARRAY_RANK_MAX ||
+		    rename->norder >= ARRAY_RANK_MAX)
 			return false;
 		rename->norder = rename->norder < 0 ? 0 : rename->norder;
 		rename->order[rename->norder++] = (int)axis;
@@ -107,7 +114,8 @@ static int parse_line(char *line, Rename *rename)
 	line[strcspn(line, "#\n")] = '\0';
 	if (line[strspn(line, " \t\r")] == '\0')
 		return 0;
-	int n = sscanf(line, "%255[^= \t] %1[=] %255[^ \t\r] %511[^\n]", rename->ours, equals, rename->theirs, rest);
+	int n = sscanf(line, "%255[^= \t] %1[=] %255[^ \t\r] %511[^\n]", rename->ours, equals,
+		       rename->theirs, rest);
 	return n >= 3 && parse_axes(rest, rename) ? 1 : -1;
 }
 
@@ -124,10 +132,13 @@ static int load_renamed(tsr_session *s, ArrayFile *file, const Rename *rename, t
 	Slot *slot = find_param(s, rename->ours);
 	ptrdiff_t index = array_file_find(file, rename->theirs);
 	if (!slot)
-		return session_fail(error, TSR_FAIL_NAME, "the map names '%s', which is no parameter of the module", rename->ours);
+		return session_fail(error, TSR_FAIL_NAME,
+				    "the map names '%s', which is no parameter of the module",
+				    rename->ours);
 	if (index < 0)
-		return session_fail(error, TSR_FAIL_NAME, "the map takes '%s' from '%s', which the file does not have",
-				rename->ours, rename->theirs);
+		return session_fail(error, TSR_FAIL_NAME,
+				    "the map takes '%s' from '%s', which the file does not have",
+				    rename->ours, rename->theirs);
 	return slot->set ? TSR_OK : load_one(slot, file, (size_t)index, rename, error);
 }
 
@@ -143,7 +154,9 @@ static int load_map(tsr_session *s, ArrayFile *file, const char *path, tsr_error
 		number++;
 		int kind = parse_line(line, &rename);
 		if (kind < 0)
-			code = session_fail(error, TSR_FAIL_FILE, "%s:%d: expected `ours = theirs [axis order]`", path, number);
+			code = session_fail(error, TSR_FAIL_FILE,
+					    "%s:%d: expected `ours = theirs [axis order]`", path,
+					    number);
 		else if (kind > 0)
 			code = load_renamed(s, file, &rename, error);
 	}

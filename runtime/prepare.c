@@ -14,13 +14,17 @@ static int64_t unknown_dim(const tsr_session *s, const tsr_size *size)
 	return -1;
 }
 
-static int size_fails(const tsr_session *s, const tsr_size *size, const char *what, tsr_error *error)
+static int size_fails(const tsr_session *s, const tsr_size *size, const char *what,
+		      tsr_error *error)
 {
 	int64_t dim = unknown_dim(s, size);
 	if (dim >= 0)
-		return session_fail(error, TSR_FAIL_DIM, "dim %s is not known: no array given has it; give %s=NUMBER (for %s)",
-				s->module->dims[dim].name, s->module->dims[dim].name, what);
-	return session_fail(error, TSR_FAIL_DIM, "%s: the size %s cannot be computed for these dims", what, size->text);
+		return session_fail(
+			error, TSR_FAIL_DIM,
+			"dim %s is not known: no array given has it; give %s=NUMBER (for %s)",
+			s->module->dims[dim].name, s->module->dims[dim].name, what);
+	return session_fail(error, TSR_FAIL_DIM,
+			    "%s: the size %s cannot be computed for these dims", what, size->text);
 }
 
 int slot_measure(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_error *error)
@@ -32,18 +36,21 @@ int slot_measure(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_err
 	out->dtype = t->dtype;
 	out->rank = tensor_rank(t);
 	if (out->rank > TSR_RANK_MAX)
-		return session_fail(error, TSR_FAIL_TYPE, "%s '%s' has more than %d axes", slot->role, t->name, TSR_RANK_MAX);
+		return session_fail(error, TSR_FAIL_TYPE, "%s '%s' has more than %d axes",
+				    slot->role, t->name, TSR_RANK_MAX);
 	for (int i = 0; i < out->rank; i++) {
 		char what[200];
 		snprintf(what, sizeof what, "%s '%.150s'", slot->role, t->name);
-		if (tsr_size_value(&t->sizes[i], s->module, s->values, &out->extents[i]) != TSR_OK ||
+		if (tsr_size_value(&t->sizes[i], s->module, s->values, &out->extents[i]) !=
+			    TSR_OK ||
 		    out->extents[i] < 0)
 			return size_fails(s, &t->sizes[i], what, error);
 		empty |= out->extents[i] == 0;
 		overflow |= __builtin_mul_overflow(bytes, (uint64_t)out->extents[i], &bytes);
 	}
 	if (!empty && (overflow || bytes > SIZE_MAX / 2))
-		return session_fail(error, TSR_FAIL_MEMORY, "%s '%s' is too large", slot->role, t->name);
+		return session_fail(error, TSR_FAIL_MEMORY, "%s '%s' is too large", slot->role,
+				    t->name);
 	out->bytes = empty ? 0 : bytes;
 	return TSR_OK;
 }
@@ -51,11 +58,14 @@ int slot_measure(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_err
 /* Zeroed and aligned; fails with a text that names `what`. */
 static int room(uint64_t bytes, const char *what, void **out, tsr_error *error)
 {
-	uint64_t whole = bytes == 0 ? ARRAY_ALIGNMENT : (bytes + ARRAY_ALIGNMENT - 1) / ARRAY_ALIGNMENT * ARRAY_ALIGNMENT;
+	uint64_t whole =
+		bytes == 0 ? ARRAY_ALIGNMENT
+			   : (bytes + ARRAY_ALIGNMENT - 1) / ARRAY_ALIGNMENT * ARRAY_ALIGNMENT;
 	*out = bytes > ARRAY_BYTES_MAX ? NULL : aligned_alloc(ARRAY_ALIGNMENT, whole);
 	if (!*out)
-		return session_fail(error, TSR_FAIL_MEMORY, "not enough memory: %s needs %llu bytes", what,
-				(unsigned long long)bytes);
+		return session_fail(error, TSR_FAIL_MEMORY,
+				    "not enough memory: %s needs %llu bytes", what,
+				    (unsigned long long)bytes);
 	memset(*out, 0, whole);
 	return TSR_OK;
 }
@@ -67,18 +77,22 @@ static int check_missing(const tsr_session *s, tsr_error *error)
 	for (int32_t i = 0; i < r->ninputs; i++)
 		if (!s->inputs[i].set) {
 			session_tensor_text(s->inputs[i].tensor, expected, sizeof expected);
-			return session_fail(error, TSR_FAIL_MISSING, "input '%s' is missing: expected %s",
-					r->inputs[i].name, expected);
+			return session_fail(error, TSR_FAIL_MISSING,
+					    "input '%s' is missing: expected %s", r->inputs[i].name,
+					    expected);
 		}
 	for (int32_t i = 0; i < r->nscalars; i++)
 		if (!s->scalar_set[i])
-			return session_fail(error, TSR_FAIL_MISSING, "scalar '%s' is missing: expected one %s",
-					r->scalars[i].name, r->scalars[i].dtype);
+			return session_fail(error, TSR_FAIL_MISSING,
+					    "scalar '%s' is missing: expected one %s",
+					    r->scalars[i].name, r->scalars[i].dtype);
 	for (int32_t i = 0; i < r->ndims; i++)
 		if (s->values[r->dims[i]] < 0) {
 			const char *name = s->module->dims[r->dims[i]].name;
-			return session_fail(error, TSR_FAIL_MISSING,
-					"dim %s is not known: no array given has it; give %s=NUMBER", name, name);
+			return session_fail(
+				error, TSR_FAIL_MISSING,
+				"dim %s is not known: no array given has it; give %s=NUMBER", name,
+				name);
 		}
 	return TSR_OK;
 }
@@ -91,7 +105,8 @@ static int allocate_outputs(tsr_session *s, tsr_error *error)
 		slot->array.data = NULL;
 		int code = slot_measure(s, slot, &slot->array, error);
 		if (code == TSR_OK)
-			code = room(slot->array.bytes, slot->tensor->name, &slot->array.data, error);
+			code = room(slot->array.bytes, slot->tensor->name, &slot->array.data,
+				    error);
 		if (code != TSR_OK)
 			return code;
 		s->call_outputs[i] = slot->array.data;
@@ -99,8 +114,8 @@ static int allocate_outputs(tsr_session *s, tsr_error *error)
 	return TSR_OK;
 }
 
-static int allocate_size(const tsr_session *s, const tsr_size *size, const char *what, tsr_error *error, void **out,
-			 size_t *bytes)
+static int allocate_size(const tsr_session *s, const tsr_size *size, const char *what,
+			 tsr_error *error, void **out, size_t *bytes)
 {
 	int64_t value;
 	if (tsr_size_value(size, s->module, s->values, &value) != TSR_OK || value < 0)
@@ -115,9 +130,11 @@ static int place_param(const tsr_session *s, const Slot *slot, tsr_array *out, t
 	int code = slot_measure(s, slot, out, error);
 	if (code != TSR_OK)
 		return code;
-	if (tsr_size_value(&slot->tensor->offset, s->module, s->values, &offset) != TSR_OK || offset < 0 ||
-	    (uint64_t)offset > s->state_bytes || out->bytes > s->state_bytes - (uint64_t)offset)
-		return session_fail(error, TSR_FAIL_MODULE, "parameter '%s' lies outside the state", slot->tensor->name);
+	if (tsr_size_value(&slot->tensor->offset, s->module, s->values, &offset) != TSR_OK ||
+	    offset < 0 || (uint64_t)offset > s->state_bytes ||
+	    out->bytes > s->state_bytes - (uint64_t)offset)
+		return session_fail(error, TSR_FAIL_MODULE, "parameter '%s' lies outside the state",
+				    slot->tensor->name);
 	out->data = (char *)s->state + offset;
 	return TSR_OK;
 }
@@ -136,7 +153,9 @@ static int initialise(tsr_session *s, tsr_error *error)
 		dims[d] = s->values[d] < 0 ? 0 : s->values[d];
 	int code = s->module->init(dims, s->state, s->seed);
 	free(dims);
-	return code == TSR_OK ? code : session_fail(error, code, "the initialisers failed with code %d", code);
+	return code == TSR_OK
+		       ? code
+		       : session_fail(error, code, "the initialisers failed with code %d", code);
 }
 
 static int fill_state(tsr_session *s, tsr_error *error)
@@ -173,10 +192,12 @@ static int allocate_all(tsr_session *s, tsr_error *error)
 	s->own_state = s->workspace = NULL;
 	int code = allocate_outputs(s, error);
 	if (code == TSR_OK)
-		code = allocate_size(s, &s->module->state, "the state", error, &s->own_state, &s->state_bytes);
+		code = allocate_size(s, &s->module->state, "the state", error, &s->own_state,
+				     &s->state_bytes);
 	s->state = s->own_state;
 	if (code == TSR_OK)
-		code = allocate_size(s, &s->routine->workspace, "the workspace", error, &s->workspace, &unused);
+		code = allocate_size(s, &s->routine->workspace, "the workspace", error,
+				     &s->workspace, &unused);
 	return code;
 }
 
@@ -203,7 +224,8 @@ int tsr_share_state(tsr_session *s, tsr_session *other, tsr_error *error)
 	if (!s->prepared || !other->prepared)
 		return session_fail(error, TSR_FAIL_ORDER, "both sessions must be prepared");
 	if (s->module != other->module || s->state_bytes != other->state_bytes)
-		return session_fail(error, TSR_FAIL_TYPE, "the sessions have states of different layouts");
+		return session_fail(error, TSR_FAIL_TYPE,
+				    "the sessions have states of different layouts");
 	s->state = other->state;
 	return TSR_OK;
 }
@@ -214,21 +236,22 @@ int tsr_execute(tsr_session *s, tsr_error *error)
 	tsr_call call = {.abi = TSR_ABI, .message = &message};
 	if (!s->prepared)
 		return session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
-	int code = s->routine->invoke(&call, s->call_dims, s->call_scalars, s->call_inputs, s->call_outputs, s->state,
-				      s->workspace);
+	int code = s->routine->invoke(&call, s->call_dims, s->call_scalars, s->call_inputs,
+				      s->call_outputs, s->state, s->workspace);
 	int32_t check = code - TSR_CHECK_FIRST;
 	if (code == TSR_OK)
 		return code;
 	if (check >= 0 && check < s->module->nchecks)
 		return session_fail(error, code, "%s: %s (code %d)", s->module->checks[check].place,
-				message ? message : s->module->checks[check].text, code);
-	return session_fail(error, code, "routine %s refused to run: %s (code %d)", s->routine->name,
-			message ? message : "no text", code);
+				    message ? message : s->module->checks[check].text, code);
+	return session_fail(error, code, "routine %s refused to run: %s (code %d)",
+			    s->routine->name, message ? message : "no text", code);
 }
 
 const tsr_array *tsr_output_at(const tsr_session *s, int32_t index)
 {
-	return s->prepared && index >= 0 && index < s->routine->noutputs ? &s->outputs[index].array : NULL;
+	return s->prepared && index >= 0 && index < s->routine->noutputs ? &s->outputs[index].array
+									 : NULL;
 }
 
 const tsr_array *tsr_output(const tsr_session *s, const char *name)

@@ -74,7 +74,8 @@ static bool expand_file(Words *words, const char *path, int depth)
 		fail(words, path, in ? "out of memory" : strerror(errno));
 	} else {
 		text[fread(text, 1, BYTES_MAX, in)] = '\0';
-		ok = (feof(in) && !ferror(in)) || fail(words, path, "it cannot be read, or is too long");
+		ok = (feof(in) && !ferror(in)) ||
+		     fail(words, path, "it cannot be read, or is too long");
 	}
 	while (ok && next_word(&at, word, &len))
 		ok = expand(words, word, len, depth + 1);
@@ -90,8 +91,9 @@ static bool expand(Words *words, const char *word, size_t len, int depth)
 	if (len < 2 || word[0] != '@')
 		return push(words, word, len);
 	char *path = strndup(word + 1, len - 1);
-	bool ok = path && (depth < DEPTH_MAX ? expand_file(words, path, depth)
-					     : fail(words, path, "response files are nested too deeply"));
+	bool ok = path &&
+		  (depth < DEPTH_MAX ? expand_file(words, path, depth)
+				     : fail(words, path, "response files are nested too deeply"));
 	free(path);
 	return ok;
 }

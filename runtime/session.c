@@ -17,7 +17,8 @@ void extents_text(const int64_t *extents, int rank, char *text, size_t room)
 	size_t used = 0;
 	snprintf(text, room, "one number");
 	for (int i = 0; i < rank && used < room; i++)
-		used += (size_t)snprintf(text + used, room - used, "%s%lld", i ? " x " : "array ", (long long)extents[i]);
+		used += (size_t)snprintf(text + used, room - used, "%s%lld", i ? " x " : "array ",
+					 (long long)extents[i]);
 }
 
 void session_tensor_text(const tsr_tensor *tensor, char *text, size_t room)
@@ -26,7 +27,8 @@ void session_tensor_text(const tsr_tensor *tensor, char *text, size_t room)
 	int n = snprintf(text, room, "%s, %s", tensor->type, rank ? "array " : "one number");
 	size_t used = n < 0 ? room : (size_t)n;
 	for (int i = 0; i < rank && used < room; i++)
-		used += (size_t)snprintf(text + used, room - used, "%s%s", i ? " x " : "", tensor->sizes[i].text);
+		used += (size_t)snprintf(text + used, room - used, "%s%s", i ? " x " : "",
+					 tensor->sizes[i].text);
 }
 
 static bool fill_slots(Slot **slots, const tsr_tensor *tensors, int32_t n, const char *role)
@@ -51,8 +53,9 @@ static bool allocate(tsr_session *s)
 	s->call_outputs = calloc((size_t)r->noutputs + 1, sizeof *s->call_outputs);
 	for (int32_t d = 0; s->dims && d < s->module->ndims; d++)
 		s->dims[d].value = -1;
-	return s->dims && s->values && s->scalars && s->scalar_set && s->call_dims && s->call_scalars &&
-	       s->call_inputs && s->call_outputs && fill_slots(&s->inputs, r->inputs, r->ninputs, "input") &&
+	return s->dims && s->values && s->scalars && s->scalar_set && s->call_dims &&
+	       s->call_scalars && s->call_inputs && s->call_outputs &&
+	       fill_slots(&s->inputs, r->inputs, r->ninputs, "input") &&
 	       fill_slots(&s->outputs, r->outputs, r->noutputs, "output") &&
 	       fill_slots(&s->params, s->module->params, s->module->nparams, "parameter");
 }
@@ -125,7 +128,8 @@ Slot *session_slot(const tsr_session *s, const char *name)
 
 static int check_open(const tsr_session *s, tsr_error *error)
 {
-	return s->prepared ? session_fail(error, TSR_FAIL_ORDER, "the session is prepared already") : TSR_OK;
+	return s->prepared ? session_fail(error, TSR_FAIL_ORDER, "the session is prepared already")
+			   : TSR_OK;
 }
 
 int tsr_set_dim(tsr_session *s, const char *name, int64_t value, tsr_error *error)
@@ -136,9 +140,11 @@ int tsr_set_dim(tsr_session *s, const char *name, int64_t value, tsr_error *erro
 	for (int32_t d = 0; d < s->module->ndims; d++)
 		if (strcmp(s->module->dims[d].name, name) == 0) {
 			if (value < 0)
-				return session_fail(error, TSR_FAIL_DIM, "dim %s cannot be %lld", name, (long long)value);
+				return session_fail(error, TSR_FAIL_DIM, "dim %s cannot be %lld",
+						    name, (long long)value);
 			s->dims[d].value = value;
-			snprintf(s->dims[d].by, sizeof s->dims[d].by, "%.60s=%lld", name, (long long)value);
+			snprintf(s->dims[d].by, sizeof s->dims[d].by, "%.60s=%lld", name,
+				 (long long)value);
 			return TSR_OK;
 		}
 	return session_fail(error, TSR_FAIL_NAME, "the module has no dim '%s'", name);
@@ -147,12 +153,13 @@ int tsr_set_dim(tsr_session *s, const char *name, int64_t value, tsr_error *erro
 int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error)
 {
 	char expected[300], came[200];
-	if (strcmp(slot->tensor->dtype, array->dtype) == 0 && tensor_rank(slot->tensor) == array->rank)
+	if (strcmp(slot->tensor->dtype, array->dtype) == 0 &&
+	    tensor_rank(slot->tensor) == array->rank)
 		return TSR_OK;
 	session_tensor_text(slot->tensor, expected, sizeof expected);
 	extents_text(array->extents, array->rank, came, sizeof came);
-	return session_fail(error, TSR_FAIL_TYPE, "%s '%s': expected %s, came %s %s", slot->role, slot->tensor->name,
-			expected, array->dtype, came);
+	return session_fail(error, TSR_FAIL_TYPE, "%s '%s': expected %s, came %s %s", slot->role,
+			    slot->tensor->name, expected, array->dtype, came);
 }
 
 static int set_slot(tsr_session *s, Slot *slot, const tsr_array *array, tsr_error *error)
@@ -172,7 +179,8 @@ int tsr_set_input(tsr_session *s, const char *name, const tsr_array *array, tsr_
 {
 	Slot *slot = find_slot(s->inputs, s->routine->ninputs, name);
 	return slot ? set_slot(s, slot, array, error)
-		    : session_fail(error, TSR_FAIL_NAME, "routine %s has no input '%s'", s->routine->name, name);
+		    : session_fail(error, TSR_FAIL_NAME, "routine %s has no input '%s'",
+				   s->routine->name, name);
 }
 
 int tsr_set_param(tsr_session *s, const char *name, const tsr_array *array, tsr_error *error)
@@ -194,7 +202,8 @@ static bool store_scalar(const char *dtype, double value, void *cell)
 		memcpy(cell, &narrow, sizeof narrow);
 		return true;
 	}
-	if (strcmp(dtype, "i32") == 0 && value >= INT32_MIN && value <= INT32_MAX && value == floor(value)) {
+	if (strcmp(dtype, "i32") == 0 && value >= INT32_MIN && value <= INT32_MAX &&
+	    value == floor(value)) {
 		int32_t whole = (int32_t)value;
 		memcpy(cell, &whole, sizeof whole);
 		return true;
@@ -212,12 +221,14 @@ int tsr_set_scalar(tsr_session *s, const char *name, double value, tsr_error *er
 	for (int32_t i = 0; i < s->routine->nscalars; i++)
 		if (strcmp(s->routine->scalars[i].name, name) == 0) {
 			if (!store_scalar(s->routine->scalars[i].dtype, value, &s->scalars[i]))
-				return session_fail(error, TSR_FAIL_TYPE, "scalar '%s' is %s: %.17g is none", name,
-						s->routine->scalars[i].dtype, value);
+				return session_fail(error, TSR_FAIL_TYPE,
+						    "scalar '%s' is %s: %.17g is none", name,
+						    s->routine->scalars[i].dtype, value);
 			s->scalar_set[i] = true;
 			return TSR_OK;
 		}
-	return session_fail(error, TSR_FAIL_NAME, "routine %s has no scalar '%s'", s->routine->name, name);
+	return session_fail(error, TSR_FAIL_NAME, "routine %s has no scalar '%s'", s->routine->name,
+			    name);
 }
 
 void tsr_set_seed(tsr_session *session, uint64_t seed)

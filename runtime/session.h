@@ -34,14 +34,14 @@ struct tsr_session {
 	const tsr_model *model;
 	const tsr_module *module;
 	const tsr_routine *routine;
-	DimCell *dims;    /* module->ndims */
-	int64_t *values;  /* their values, as the table's functions take them */
+	DimCell *dims;   /* module->ndims */
+	int64_t *values; /* their values, as the table's functions take them */
 	Slot *inputs, *outputs;
 	Slot *params;     /* module->nparams */
 	int64_t *scalars; /* cells of 8 bytes; the value stands in the first bytes */
 	bool *scalar_set;
 	uint64_t seed;
-	char *image;      /* a state file in memory, until tsr_prepare */
+	char *image; /* a state file in memory, until tsr_prepare */
 	size_t image_bytes;
 	bool prepared;
 	void *state, *own_state, *workspace;
@@ -53,7 +53,8 @@ struct tsr_session {
 };
 
 /* Fills *error when it is not NULL; returns the code. */
-int session_fail(tsr_error *error, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int session_fail(tsr_error *error, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /* "2 x 3", "one number", into text. */
 void extents_text(const int64_t *extents, int rank, char *text, size_t room);
 /* "f32 [n | 28], an array n x 28" */
@@ -67,7 +68,8 @@ int session_resolve(tsr_session *session, tsr_error *error);
 int session_check_extents(const tsr_session *session, tsr_error *error);
 /* dtype, rank, extents and bytes from the table and the dims. */
 int slot_measure(const tsr_session *session, const Slot *slot, tsr_array *out, tsr_error *error);
-/* Copies the image's data into the state after checking that it is of this module and these sizes. */
+/* Copies the image's data into the state after checking that it is of this module and these sizes.
+ */
 int image_restore(tsr_session *session, tsr_error *error);
 
 #endif

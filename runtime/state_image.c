@@ -1,9 +1,10 @@
 /* The state on disk: a header of 128 bytes, then the bytes as they stand in memory.
  *
- *   magic "TSRSTATE", version, header's length, state's length, hash of the layout, checksum, module's name
+ *   magic "TSRSTATE", version, header's length, state's length, hash of the layout, checksum,
+ * module's name
  *
- * The layout is every parameter's name, type, extents and offset: an image of another program, or of the
- * same one with other sizes, is refused. The checksum (XXH64) tells a damaged file.
+ * The layout is every parameter's name, type, extents and offset: an image of another program, or
+ * of the same one with other sizes, is refused. The checksum (XXH64) tells a damaged file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +38,8 @@ static uint64_t layout_hash(const tsr_session *s)
 		hash = XXH64(t->name, strlen(t->name) + 1, hash);
 		hash = XXH64(t->dtype, strlen(t->dtype) + 1, hash);
 		if (slot_measure(s, &s->params[i], &place, NULL) == TSR_OK)
-			hash = XXH64(place.extents, (size_t)place.rank * sizeof *place.extents, hash);
+			hash = XXH64(place.extents, (size_t)place.rank * sizeof *place.extents,
+				     hash);
 		tsr_size_value(&t->offset, s->module, s->values, &offset);
 		hash = XXH64(&offset, sizeof offset, hash);
 	}
@@ -60,7 +62,8 @@ int tsr_load_state(tsr_session *s, const char *path, tsr_error *error)
 	struct stat st;
 	FILE *in = fopen(path, "rbe");
 	if (!in || fstat(fileno(in), &st) != 0 || !S_ISREG(st.st_mode)) {
-		int code = session_fail(error, TSR_FAIL_FILE, "%s: %s", path, in ? "it is not a regular file" : strerror(errno));
+		int code = session_fail(error, TSR_FAIL_FILE, "%s: %s", path,
+					in ? "it is not a regular file" : strerror(errno));
 		if (in)
 			fclose(in);
 		return code;
@@ -71,13 +74,16 @@ int tsr_load_state(tsr_session *s, const char *path, tsr_error *error)
 	bool ok = s->image && fread(s->image, 1, s->image_bytes, in) == s->image_bytes;
 	fclose(in);
 	const ImageHeader *h = (const ImageHeader *)s->image;
-	const char *why = !ok ? "it cannot be read"
-			  : s->image_bytes < sizeof *h || memcmp(h->magic, image_magic, sizeof h->magic) != 0
-				  ? "it is not a state written by tsr"
-			  : h->version != IMAGE_VERSION || h->header_bytes != sizeof *h ? "its version is not known"
-			  : h->state_bytes != s->image_bytes - sizeof *h ? "it is cut short, or too long"
-			  : h->checksum != XXH64(h + 1, h->state_bytes, 0) ? "its checksum is wrong: it is damaged"
-									    : NULL;
+	const char *why =
+		!ok ? "it cannot be read"
+		: s->image_bytes < sizeof *h || memcmp(h->magic, image_magic, sizeof h->magic) != 0
+			? "it is not a state written by tsr"
+		: h->version != IMAGE_VERSION || h->header_bytes != sizeof *h
+			? "its version is not known"
+		: h->state_bytes != s->image_bytes - sizeof *h ? "it is cut short, or too long"
+		: h->checksum != XXH64(h + 1, h->state_bytes, 0)
+			? "its checksum is wrong: it is damaged"
+			: NULL;
 	if (!why)
 		return TSR_OK;
 	free(s->image);
@@ -91,10 +97,11 @@ int image_restore(tsr_session *s, tsr_error *error)
 	ImageHeader ours;
 	fill_header(s, &ours);
 	if (h->state_bytes != ours.state_bytes || h->layout != ours.layout)
-		return session_fail(error, TSR_FAIL_TYPE,
-				"the state was saved by module '%.87s' (%llu bytes); '%s' has other parameters or sizes (%llu bytes)",
-				h->name, (unsigned long long)h->state_bytes, s->module->name,
-				(unsigned long long)ours.state_bytes);
+		return session_fail(
+			error, TSR_FAIL_TYPE,
+			"the state was saved by module '%.87s' (%llu bytes); '%s' has other parameters or sizes (%llu bytes)",
+			h->name, (unsigned long long)h->state_bytes, s->module->name,
+			(unsigned long long)ours.state_bytes);
 	memcpy(s->state, h + 1, h->state_bytes);
 	free(s->image);
 	s->image = NULL;
@@ -112,9 +119,11 @@ int tsr_save_state(const tsr_session *s, const char *path, tsr_error *error)
 	if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
 		return session_fail(error, TSR_FAIL_MEMORY, "out of memory");
 	FILE *out = fopen(temporary, "wbe");
-	bool ok = out && fwrite(&h, sizeof h, 1, out) == 1 && fwrite(s->state, 1, s->state_bytes, out) == s->state_bytes;
+	bool ok = out && fwrite(&h, sizeof h, 1, out) == 1 &&
+		  fwrite(s->state, 1, s->state_bytes, out) == s->state_bytes;
 	ok = out && fclose(out) == 0 && ok && rename(temporary, path) == 0;
-	int code = ok ? TSR_OK : session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
+	int code =
+		ok ? TSR_OK : session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
 	if (!ok && out)
 		unlink(temporary);
 	free(temporary);

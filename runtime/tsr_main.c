@@ -22,12 +22,14 @@ enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
 static int help(FILE *out)
 {
 	fputs("Usage: tsr COMMAND [OPTION...] MODULE ...\n"
-	      "Run, inspect and measure modules made by tsrc.\n\n", out);
+	      "Run, inspect and measure modules made by tsrc.\n\n",
+	      out);
 	for (int i = 0; i < NCOMMANDS; i++)
 		fprintf(out, "  tsr %-6s %s\n", commands[i].name, commands[i].help);
 	fputs("\n  --help, --version; `tsr COMMAND --help` tells a command's options.\n"
 	      "  @FILE stands for the words in FILE.\n"
-	      "Exit status: 0 done; 1 an error in the input or in a file; 2 bad usage.\n", out);
+	      "Exit status: 0 done; 1 an error in the input or in a file; 2 bad usage.\n",
+	      out);
 	return STATUS_OK;
 }
 
@@ -41,7 +43,8 @@ static int dispatch(int argc, char **argv)
 {
 	if (argc < 2)
 		return usage("a command is missing: run, info or bench", "");
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0)
 		return help(stdout);
 	if (strcmp(argv[1], "--version") == 0) {
 		puts("tsr " TSR_VERSION);

@@ -18,7 +18,8 @@ int main(void)
 	if (bad)
 		fprintf(stderr, "two_models: %s\n", why);
 	else
-		printf("%g %g\n%g %g\n", (double)probs[0], (double)probs[1], (double)probs[2], (double)probs[3]);
+		printf("%g %g\n%g %g\n", (double)probs[0], (double)probs[1], (double)probs[2],
+		       (double)probs[3]);
 	free(second);
 	free(first);
 	return bad;

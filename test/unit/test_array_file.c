@@ -26,7 +26,9 @@ static Bytes npy(int version, const char *dict, const void *data, size_t n)
 {
 	Bytes b = {.len = 0};
 	uint32_t len = (uint32_t)strlen(dict);
-	unsigned char head[12] = {0x93, 'N', 'U', 'M', 'P', 'Y', (unsigned char)version, 0, len & 255, len >> 8 & 255, 0, 0};
+	unsigned char head[12] = {
+		0x93,           'N', 'U', 'M', 'P', 'Y', (unsigned char)version, 0, len & 255,
+		len >> 8 & 255, 0,   0};
 	append(&b, head, version == 1 ? 10 : 12);
 	append(&b, dict, len);
 	append(&b, data, n);
@@ -76,7 +78,9 @@ static void floats_come_as_they_are(void **state)
 	Array a;
 	float data[6] = {1, 2, 3, 4, 5, 6};
 	for (int version = 1; version <= 3; version++) {
-		Bytes b = npy(version, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }  \n", data, sizeof data);
+		Bytes b = npy(version,
+			      "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }  \n",
+			      data, sizeof data);
 		assert_string_equal(try_read(b.at, b.len, DTYPE_F32, &a), "");
 		assert_int_equal(a.rank, 2);
 		assert_int_equal(a.extents[0], 2);
@@ -92,7 +96,8 @@ static void fortran_order_is_turned(void **state)
 	(void)state;
 	Array a;
 	int32_t data[6] = {1, 2, 3, 4, 5, 6}, rows[6] = {1, 3, 5, 2, 4, 6};
-	Bytes b = npy(1, "{\"shape\":(2,3),\"descr\":\"<i4\",\"fortran_order\":True}", data, sizeof data);
+	Bytes b = npy(1, "{\"shape\":(2,3),\"descr\":\"<i4\",\"fortran_order\":True}", data,
+		      sizeof data);
 	assert_string_equal(try_read(b.at, b.len, DTYPE_I32, &a), "");
 	assert_memory_equal(a.data, rows, sizeof rows);
 	array_free(&a);
@@ -103,7 +108,8 @@ static void the_other_byte_order_is_swapped(void **state)
 	(void)state;
 	Array a;
 	const unsigned char data[4] = {0x3f, 0x80, 0, 0};
-	Bytes b = npy(1, "{'descr': '>f4', 'fortran_order': False, 'shape': (), }", data, sizeof data);
+	Bytes b = npy(1, "{'descr': '>f4', 'fortran_order': False, 'shape': (), }", data,
+		      sizeof data);
 	assert_string_equal(try_read(b.at, b.len, DTYPE_F64, &a), "");
 	assert_int_equal(a.rank, 0);
 	assert_int_equal(a.nelements, 1);
@@ -118,12 +124,14 @@ static void halves_convert_exactly(void **state)
 	/* 1, -2, 65504, the least subnormal, inf, 2^-14, -0 */
 	const uint16_t data[7] = {0x3c00, 0xc000, 0x7bff, 0x0001, 0x7c00, 0x0400, 0x8000};
 	const float expected[7] = {1, -2, 65504, 0x1p-24f, 1.0f / 0.0f, 0x1p-14f, -0.0f};
-	Bytes b = npy(1, "{'descr': '<f2', 'fortran_order': False, 'shape': (7,), }", data, sizeof data);
+	Bytes b = npy(1, "{'descr': '<f2', 'fortran_order': False, 'shape': (7,), }", data,
+		      sizeof data);
 	assert_string_equal(try_read(b.at, b.len, DTYPE_F32, &a), "");
 	assert_memory_equal(a.data, expected, sizeof expected);
 	array_free(&a);
 	const uint16_t brain[2] = {0x3f80, 0xc040};
-	b = tensors("{\"x\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[0,4]}}", brain, sizeof brain);
+	b = tensors("{\"x\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[0,4]}}", brain,
+		    sizeof brain);
 	assert_string_equal(try_read(b.at, b.len, DTYPE_F32, &a), "");
 	assert_true(((float *)a.data)[0] == 1.0f && ((float *)a.data)[1] == -3.0f);
 	array_free(&a);
@@ -132,17 +140,23 @@ static void halves_convert_exactly(void **state)
 static void only_exact_conversions(void **state)
 {
 	(void)state;
-	static const struct { const char *descr; int width; Dtype good, bad; } rows[] = {
-		{"<f8", 8, DTYPE_F64, DTYPE_F32}, {"<f4", 4, DTYPE_F64, DTYPE_F16}, {"<i8", 8, DTYPE_I64, DTYPE_F64},
-		{"<i4", 4, DTYPE_F64, DTYPE_F32}, {"<i2", 2, DTYPE_F32, DTYPE_F16}, {"|i1", 1, DTYPE_F16, DTYPE_U8},
-		{"<u4", 4, DTYPE_I64, DTYPE_I32}, {"<u2", 2, DTYPE_I32, DTYPE_I8},  {"|u1", 1, DTYPE_F32, DTYPE_I8},
-		{"|b1", 1, DTYPE_U8, DTYPE_BF16 + 100},
+	static const struct {
+		const char *descr;
+		int width;
+		Dtype good, bad;
+	} rows[] = {
+		{"<f8", 8, DTYPE_F64, DTYPE_F32}, {"<f4", 4, DTYPE_F64, DTYPE_F16},
+		{"<i8", 8, DTYPE_I64, DTYPE_F64}, {"<i4", 4, DTYPE_F64, DTYPE_F32},
+		{"<i2", 2, DTYPE_F32, DTYPE_F16}, {"|i1", 1, DTYPE_F16, DTYPE_U8},
+		{"<u4", 4, DTYPE_I64, DTYPE_I32}, {"<u2", 2, DTYPE_I32, DTYPE_I8},
+		{"|u1", 1, DTYPE_F32, DTYPE_I8},  {"|b1", 1, DTYPE_U8, DTYPE_BF16 + 100},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char dict[100];
 		const unsigned char zero[8] = {0};
 		Array a;
-		snprintf(dict, sizeof dict, "{'descr': '%s', 'fortran_order': False, 'shape': (1,), }", rows[i].descr);
+		snprintf(dict, sizeof dict,
+			 "{'descr': '%s', 'fortran_order': False, 'shape': (1,), }", rows[i].descr);
 		Bytes b = npy(1, dict, zero, (size_t)rows[i].width);
 		assert_string_equal(try_read(b.at, b.len, rows[i].good, &a), "");
 		array_free(&a);
@@ -156,7 +170,9 @@ static void only_exact_conversions(void **state)
 static void hostile_npy(void **state)
 {
 	(void)state;
-	static const struct { const char *dict, *text; } rows[] = {
+	static const struct {
+		const char *dict, *text;
+	} rows[] = {
 		{HEAD "(2,), }", "ends early"},
 		{HEAD "(9223372036854775807, 9223372036854775807), }", "can be counted"},
 		{HEAD "(4611686018427387904,), }", "can be counted"},
@@ -166,15 +182,21 @@ static void hostile_npy(void **state)
 		{HEAD "2, }", "not a tuple"},
 		{HEAD "(1.5,), }", "not a tuple"},
 		{HEAD "(1,", "not a tuple"},
-		{HEAD "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1), }", "more than 32 axes"},
+		{HEAD "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1), }",
+		 "more than 32 axes"},
 		{"{'descr': '<f4', 'fortran_order': 0, 'shape': (1,), }", "neither True nor False"},
 		{"{'descr': '<f4', 'shape': (1,), }", "is missing"},
-		{"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", "twice"},
+		{"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,), }",
+		 "twice"},
 		{"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1}", "unknown key"},
-		{"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "structures"},
-		{"{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", "<c8, which is not supported"},
-		{"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", "|O, which is not supported"},
-		{"{'descr': __import__('os'), 'fortran_order': False, 'shape': (1,), }", "not a short string"},
+		{"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }",
+		 "structures"},
+		{"{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }",
+		 "<c8, which is not supported"},
+		{"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
+		 "|O, which is not supported"},
+		{"{'descr': __import__('os'), 'fortran_order': False, 'shape': (1,), }",
+		 "not a short string"},
 		{"{" HEAD "(1,), }", "string keys"},
 		{HEAD "(1,), } x", "follows"},
 		{HEAD "(1,) 'x': 1}", "string keys"},
@@ -191,7 +213,8 @@ static void every_truncation_is_told(void **state)
 	(void)state;
 	float data[2] = {1, 2};
 	Bytes b = npy(1, HEAD "(2,), }", data, sizeof data);
-	Bytes s = tensors("{\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", data, sizeof data);
+	Bytes s = tensors("{\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", data,
+			  sizeof data);
 	Array a;
 	for (size_t n = 0; n < b.len; n++)
 		assert_string_not_equal(try_read(b.at, n, DTYPE_F32, &a), "");
@@ -209,7 +232,8 @@ static void damaged_bytes_are_survived(void **state)
 	(void)state;
 	float data[2] = {1, 2};
 	Bytes all[2] = {npy(2, HEAD "(2,), }", data, sizeof data),
-			tensors("{\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", data, sizeof data)};
+			tensors("{\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
+				data, sizeof data)};
 	for (int k = 0; k < 2; k++)
 		for (size_t i = 0; i < all[k].len; i++)
 			for (int value = 0; value < 256; value += 5) {
@@ -221,12 +245,15 @@ static void damaged_bytes_are_survived(void **state)
 			}
 }
 
-#define X(shape, offsets) "{\"x\":{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
+#define X(shape, offsets)                                                                          \
+	"{\"x\":{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
 
 static void hostile_safetensors(void **state)
 {
 	(void)state;
-	static const struct { const char *header, *text; } rows[] = {
+	static const struct {
+		const char *header, *text;
+	} rows[] = {
 		{X("[2]", "[0,9]"), "beyond the end"},
 		{X("[2]", "[0,4]"), "do not fit"},
 		{X("[1]", "[4,0]"), "not a pair"},
@@ -236,15 +263,19 @@ static void hostile_safetensors(void **state)
 		{X("[-1]", "[0,4]"), "natural"},
 		{X("[1.0]", "[0,4]"), "natural"},
 		{X("[4611686018427387904,4611686018427387904]", "[0,8]"), "can be counted"},
-		{X("[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", "[0,4]"), "32 axes"},
+		{X("[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", "[0,4]"),
+		 "32 axes"},
 		{X("3", "[0,4]"), "no shape"},
 		{"{\"x\":{\"shape\":[1],\"data_offsets\":[0,4]}}", "no dtype"},
 		{"{\"x\":3}", "no dtype"},
-		{"{\"x\":{\"dtype\":\"F8_E4M3\",\"shape\":[8],\"data_offsets\":[0,8]}}", "F8_E4M3, which is not supported"},
+		{"{\"x\":{\"dtype\":\"F8_E4M3\",\"shape\":[8],\"data_offsets\":[0,8]}}",
+		 "F8_E4M3, which is not supported"},
 		{"{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
-		 "\"y\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[2,6]}}", "overlap"},
+		 "\"y\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[2,6]}}",
+		 "overlap"},
 		{"{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
-		 "\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}", "duplicate"},
+		 "\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}",
+		 "duplicate"},
 		{"{\"x\":", "malformed"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -266,8 +297,10 @@ static void names_are_listed_in_order(void **state)
 	(void)state;
 	ArrayError error;
 	float data[2] = {1, 2};
-	Bytes b = tensors("{\"__metadata__\":{\"a\":\"b\"},\"second\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[4,8]},"
-			  "\"first\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", data, sizeof data);
+	Bytes b = tensors(
+		"{\"__metadata__\":{\"a\":\"b\"},\"second\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[4,8]},"
+		"\"first\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+		data, sizeof data);
 	ArrayFile *file = array_file_memory(b.at, b.len, &error);
 	assert_non_null(file);
 	assert_int_equal(array_file_count(file), 2);
@@ -325,7 +358,8 @@ static void axes_are_permuted(void **state)
 	for (int i = 0; i < 2; i++)
 		for (int j = 0; j < 3; j++)
 			for (int k = 0; k < 4; k++)
-				assert_int_equal(((int32_t *)b.data)[(k * 2 + i) * 3 + j], (i * 3 + j) * 4 + k);
+				assert_int_equal(((int32_t *)b.data)[(k * 2 + i) * 3 + j],
+						 (i * 3 + j) * 4 + k);
 	array_free(&a);
 	array_free(&b);
 }

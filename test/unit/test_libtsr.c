@@ -106,7 +106,8 @@ static void conflicts_name_both(void **state)
 	Fixture f = start("forward");
 	set(&f, "x", f32(x_data, 2, 2, 4));
 	assert_int_equal(tsr_set_dim(f.s, "n", 3, &f.error), TSR_OK);
-	fails(&f, tsr_prepare(f.s, &f.error), TSR_FAIL_DIM, "dim n is 3 by n=3, but axis 0 of input 'x' is 2");
+	fails(&f, tsr_prepare(f.s, &f.error), TSR_FAIL_DIM,
+	      "dim n is 3 by n=3, but axis 0 of input 'x' is 2");
 	finish(&f);
 	f = start("forward");
 	set(&f, "x", f32(x_data, 2, 2, 4));
@@ -116,7 +117,8 @@ static void conflicts_name_both(void **state)
 	finish(&f);
 	f = start("forward");
 	set(&f, "x", f32(x_data, 2, 0, 4));
-	fails(&f, tsr_resolve(f.s, &f.error), TSR_FAIL_DIM, "dim n is 0 by axis 0 of input 'x', but it must be at least 1");
+	fails(&f, tsr_resolve(f.s, &f.error), TSR_FAIL_DIM,
+	      "dim n is 0 by axis 0 of input 'x', but it must be at least 1");
 	finish(&f);
 }
 
@@ -125,14 +127,16 @@ static void wrong_arguments_are_told(void **state)
 	(void)state;
 	Fixture f = start("forward");
 	tsr_array a = f32(x_data, 1, 8, 0);
-	fails(&f, tsr_set_input(f.s, "x", &a, &f.error), TSR_FAIL_TYPE, "expected f32 [n | m], array n x m, came f32 array 8");
+	fails(&f, tsr_set_input(f.s, "x", &a, &f.error), TSR_FAIL_TYPE,
+	      "expected f32 [n | m], array n x m, came f32 array 8");
 	a.dtype = "f64";
 	a.rank = 2;
 	fails(&f, tsr_set_input(f.s, "x", &a, &f.error), TSR_FAIL_TYPE, "came f64");
 	fails(&f, tsr_set_input(f.s, "w", &a, &f.error), TSR_FAIL_NAME, "no input 'w'");
 	fails(&f, tsr_set_dim(f.s, "q", 1, &f.error), TSR_FAIL_NAME, "no dim 'q'");
 	fails(&f, tsr_set_dim(f.s, "n", -1, &f.error), TSR_FAIL_DIM, "cannot be -1");
-	fails(&f, tsr_prepare(f.s, &f.error), TSR_FAIL_MISSING, "input 'x' is missing: expected f32 [n | m]");
+	fails(&f, tsr_prepare(f.s, &f.error), TSR_FAIL_MISSING,
+	      "input 'x' is missing: expected f32 [n | m]");
 	assert_null(tsr_session_new(f.model, "backward", &f.error));
 	assert_int_equal(f.error.code, TSR_FAIL_NAME);
 	finish(&f);
@@ -152,7 +156,8 @@ static void guards_and_great_sizes_are_told(void **state)
 	set(&f, "x", f32(many, 2, 1, 101));
 	set(&f, "y", f32(many, 1, 203, 0));
 	assert_int_equal(tsr_prepare(f.s, &f.error), TSR_OK);
-	fails(&f, tsr_execute(f.s, &f.error), TSR_CHECK_FIRST, "fake.tsr:1:5: m must be at most 100");
+	fails(&f, tsr_execute(f.s, &f.error), TSR_CHECK_FIRST,
+	      "fake.tsr:1:5: m must be at most 100");
 	finish(&f);
 	f = start("scale");
 	tsr_set_scalar(f.s, "a", 1, NULL);
