@@ -1,0 +1,259 @@
+/* The loop IR: normal forms of indices, folding of values, identities, and a verifier that refuses every
+ * kind of broken program (each in a child process, which must end as a compiler bug does). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "test/unit/small_program.h"
+
+static int start(void **state)
+{
+	static SmallProgram s;
+	sp_init(&s);
+	*state = &s;
+	return 0;
+}
+
+static int end(void **state)
+{
+	sp_free(*state);
+	return 0;
+}
+
+static const char *dump(SmallProgram *s)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+	loops_dump(out, &s->program);
+	fclose(out);
+	const char *copy = arena_strndup(s->program.arena, text, n);
+	free(text);
+	return copy;
+}
+
+/* ---- indices ---- */
+
+static void test_sums_have_one_form(void **state)
+{
+	SmallProgram *s = *state;
+	Program *p = &s->program;
+	const Ix *i = ix_iter(p->arena, 0), *j = ix_iter(p->arena, 1);
+	const Ix *a = ix_add(p, ix_mul(p, ix_add(p, i, sp_ix(s, 2)), sp_ix(s, 3)), j);
+	const Ix *b = ix_add(p, ix_add(p, ix_mul(p, i, sp_ix(s, 3)), sp_ix(s, 6)), j);
+	assert_true(ix_same(a, b));
+	Linear linear = ix_linear(p, a);
+	assert_int_equal(linear.terms.n, 2);
+	assert_true(size_is(p->sizes, linear.offset, 6));
+	const Ix *gone = ix_add(p, i, ix_mul(p, i, sp_ix(s, -1)));
+	assert_true(gone->kind == IX_SIZE && size_is(p->sizes, gone->size, 0));
+	assert_true(ix_uses(a, 1) && !ix_uses(i, 1));
+}
+
+static void test_quotients_fold(void **state)
+{
+	SmallProgram *s = *state;
+	Program *p = &s->program;
+	const Ix *i = ix_iter(p->arena, 0);
+	const Ix *even = ix_add(p, ix_mul(p, i, sp_ix(s, 4)), sp_ix(s, 3));
+	assert_true(ix_same(ix_binary(p, IX_DIV, even, sp_ix(s, 2)),
+			    ix_add(p, ix_mul(p, i, sp_ix(s, 2)), sp_ix(s, 1))));
+	assert_true(ix_binary(p, IX_DIV, i, sp_ix(s, 2))->kind == IX_DIV);
+	assert_true(ix_same(ix_binary(p, IX_MOD, sp_ix(s, -1), sp_ix(s, 4)), sp_ix(s, 3)));
+	assert_true(ix_same(ix_binary(p, IX_MAX, sp_ix(s, -1), sp_ix(s, 4)), sp_ix(s, 4)));
+	assert_true(ix_same(ix_binary(p, IX_MIN, i, i), i));
+}
+
+static void test_values_fold(void **state)
+{
+	SmallProgram *s = *state;
+	BufferId x = sp_input(s, "x", DTYPE_F32, sp_const(s, 4));
+	const Value *load = sp_load(s, x, sp_ix(s, 0)), *one = sp_number(s, DTYPE_F32, 1);
+	assert_ptr_equal(sp_op(s, OP_MUL, load, one, NULL), load);
+	assert_ptr_equal(sp_op(s, OP_MUL, one, load, NULL), load);
+	const Value *two = sp_op(s, OP_ADD, one, one, NULL);
+	assert_true(two->kind == VALUE_CONST && two->constant.f == 2);
+	assert_true(sp_op(s, OP_ADD, load, sp_number(s, DTYPE_F32, 0), NULL)->kind == VALUE_OP); /* -0 + 0 is 0 */
+	const Value *cast = value_cast(s->program.arena, DTYPE_I32, sp_number(s, DTYPE_F32, 2.9));
+	assert_true(cast->kind == VALUE_CONST && cast->constant.i == 2);
+}
+
+/* ---- kernels ---- */
+
+/* y[i] = x[i] + 1, or another operation, over other buffers each time. */
+static void add_kernel(SmallProgram *s, const char *name, Op op)
+{
+	Size n = sp_const(s, 4);
+	BufferId x = sp_input(s, "x", DTYPE_F32, n), y = sp_output(s, "y", DTYPE_F32, n);
+	sp_begin(s, name);
+	const Ix *i = sp_for(s, "i", ix_size(s->program.arena, n));
+	sp_store(s, y, i, OP_NONE, sp_op(s, op, sp_load(s, x, i), sp_number(s, DTYPE_F32, 3), NULL));
+	sp_end(s);
+}
+
+static void test_identity_ignores_buffers_and_names(void **state)
+{
+	SmallProgram *s = *state;
+	add_kernel(s, "a", OP_ADD);
+	add_kernel(s, "b", OP_ADD);
+	add_kernel(s, "c", OP_SUB);
+	const Program *p = &s->program;
+	uint64_t id[3];
+	for (int i = 0; i < 3; i++)
+		id[i] = kernel_identity(p, &p->kernels.at[i]);
+	assert_true(id[0] == id[1]);
+	assert_true(id[0] != id[2]);
+	loops_verify(p);
+}
+
+static void test_dump(void **state)
+{
+	SmallProgram *s = *state;
+	add_kernel(s, "plus", OP_ADD);
+	assert_non_null(strstr(dump(s), "kernel plus(x f32 in -> y f32 out)\n"
+					"  for i in 0..4\n"
+					"    y[i] = x[i] + 3\n"));
+}
+
+/* ---- broken programs ---- */
+
+typedef struct Broken {
+	SmallProgram *s;
+	BufferId x, y, ids;
+	const Ix *i;
+} Broken;
+
+static void store_unknown_buffer(Broken *b) { sp_store(b->s, 99, b->i, OP_NONE, sp_number(b->s, DTYPE_F32, 1)); }
+static void store_into_input(Broken *b) { sp_store(b->s, b->x, b->i, OP_NONE, sp_number(b->s, DTYPE_F32, 1)); }
+static void store_another_type(Broken *b) { sp_store(b->s, b->y, b->i, OP_NONE, sp_number(b->s, DTYPE_I32, 1)); }
+static void accumulate_unary(Broken *b) { sp_store(b->s, b->y, b->i, OP_EXP, sp_number(b->s, DTYPE_F32, 1)); }
+static void index_by_float(Broken *b)
+{
+	const Ix *ix = ix_value(b->s->program.arena, sp_load(b->s, b->x, b->i));
+	sp_store(b->s, b->y, ix, OP_NONE, sp_number(b->s, DTYPE_F32, 1));
+}
+static void iterator_outside(Broken *b)
+{
+	sp_close(b->s);
+	sp_store(b->s, b->y, b->i, OP_NONE, sp_number(b->s, DTYPE_F32, 1));
+}
+static void unknown_iterator(Broken *b)
+{
+	sp_store(b->s, b->y, ix_iter(b->s->program.arena, 7), OP_NONE, sp_number(b->s, DTYPE_F32, 1));
+}
+static void loop_in_itself(Broken *b)
+{
+	Body none = {0};
+	sp_stmt(b->s, stmt_for(b->s->program.arena, b->i->iter, sp_ix(b->s, 0), sp_ix(b->s, 2), body_block(&none)));
+}
+static void mixed_types(Broken *b)
+{
+	Value *value = (Value *)sp_op(b->s, OP_ADD, sp_load(b->s, b->x, b->i), sp_number(b->s, DTYPE_F32, 2), NULL);
+	value->args[1] = sp_number(b->s, DTYPE_I32, 2);
+	sp_store(b->s, b->y, b->i, OP_NONE, value);
+}
+static void bad_size(Broken *b)
+{
+	sp_store(b->s, b->y, ix_size(b->s->program.arena, SIZE_BAD), OP_NONE, sp_number(b->s, DTYPE_F32, 1));
+}
+static void missing_value(Broken *b) { sp_stmt(b->s, stmt_store(b->s->program.arena, b->y, b->i, OP_NONE, NULL)); }
+static void unknown_check(Broken *b) { sp_stmt(b->s, stmt_check(&b->s->program, b->i, b->i, 5)); }
+static void unknown_scalar(Broken *b)
+{
+	sp_store(b->s, b->y, b->i, OP_NONE, value_scalar(b->s->program.arena, DTYPE_F32, 0));
+}
+static void local_outside(Broken *b)
+{
+	LocalId local = sp_local(b->s, "t", sp_number(b->s, DTYPE_F32, 1));
+	const Value *value = sp_get(b->s, local);
+	sp_close(b->s);
+	sp_store(b->s, b->y, sp_ix(b->s, 0), OP_NONE, value);
+}
+static void local_of_another_type(Broken *b)
+{
+	LocalId local = sp_local(b->s, "t", sp_number(b->s, DTYPE_F32, 1));
+	sp_stmt(b->s, stmt_set(b->s->program.arena, local, OP_NONE, sp_number(b->s, DTYPE_I32, 1)));
+}
+static void no_step(Broken *b)
+{
+	Body none = {0};
+	Stmt *stmt = (Stmt *)stmt_for(b->s->program.arena, 0, sp_ix(b->s, 0), sp_ix(b->s, 2), body_block(&none));
+	stmt->step = 0;
+	sp_close(b->s);
+	sp_stmt(b->s, stmt);
+}
+static void no_condition(Broken *b)
+{
+	Body none = {0};
+	sp_stmt(b->s, stmt_if(b->s->program.arena, NULL, 0, body_block(&none)));
+}
+
+/* Verifies in a child: 0 where the program is accepted, 3 where it is refused as a bug. */
+static int verdict(const Program *program)
+{
+	fflush(NULL);
+	pid_t child = fork();
+	if (child == 0) {
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(99);
+		loops_verify(program);
+		_exit(0);
+	}
+	int status = 0;
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
+static void test_verifier_refuses(void **state)
+{
+	static void (*const breaks[])(Broken *) = {
+		store_unknown_buffer, store_into_input,	  store_another_type, accumulate_unary, index_by_float,
+		iterator_outside,     unknown_iterator,	  loop_in_itself,     mixed_types,	bad_size,
+		missing_value,	      unknown_check,	  unknown_scalar,     local_outside,	local_of_another_type,
+		no_step,	      no_condition,
+	};
+	for (size_t k = 0; k <= sizeof breaks / sizeof breaks[0]; k++) {
+		end(state);
+		start(state);
+		SmallProgram *s = *state;
+		Size n = sp_const(s, 4);
+		Broken b = {.s = s, .x = sp_input(s, "x", DTYPE_F32, n), .y = sp_output(s, "y", DTYPE_F32, n)};
+		sp_begin(s, "broken");
+		b.i = sp_for(s, "i", ix_size(s->program.arena, n));
+		bool broken = k < sizeof breaks / sizeof breaks[0];
+		if (broken)
+			breaks[k](&b);
+		sp_end(s);
+		if (verdict(&s->program) != (broken ? 3 : 0))
+			fail_msg("broken program %zu", k);
+	}
+}
+
+static void test_verifier_refuses_two_names(void **state)
+{
+	add_kernel(*state, "same", OP_ADD);
+	add_kernel(*state, "same", OP_SUB);
+	assert_int_equal(verdict(&((SmallProgram *)*state)->program), 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_sums_have_one_form, start, end),
+		cmocka_unit_test_setup_teardown(test_quotients_fold, start, end),
+		cmocka_unit_test_setup_teardown(test_values_fold, start, end),
+		cmocka_unit_test_setup_teardown(test_identity_ignores_buffers_and_names, start, end),
+		cmocka_unit_test_setup_teardown(test_dump, start, end),
+		cmocka_unit_test_setup_teardown(test_verifier_refuses, start, end),
+		cmocka_unit_test_setup_teardown(test_verifier_refuses_two_names, start, end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
