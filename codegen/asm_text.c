@@ -16,7 +16,7 @@ typedef struct Writer {
 	const Module *module;
 	const AsmParts *parts;
 	FILE *out;
-	char *cwd;
+	const char *cwd; /* in quotes */
 } Writer;
 
 /* ---- the units ---- */
@@ -61,23 +61,33 @@ static void put_replaced(FILE *out, const char *line, const char *from, const ch
 	fputs(line, out);
 }
 
-/* Lines that hold names of the temporary directory or of the current one: of debug information. */
-static void put_debug_line(Writer *w, const char *line)
+/* libgccjit compiles a file of that name in a directory of its own inside ours. */
+static const char unit_dir[] = "/libgccjit-", unit_name[] = "/fake.c";
+enum { UNIT_RANDOM = 6 };
+
+/* The name of the unit in quotes: ours is the source. NULL where the line does not hold it. */
+static const char *find_unit(const Writer *w, const char *line, const char **end)
 {
-	char *without = NULL;
-	size_t n;
-	FILE *memory = open_memstream(&without, &n);
-	if (!memory) {
-		fputs(line, w->out);
-		return;
+	size_t ndir = strlen(w->parts->dir), nunit = strlen(unit_dir);
+	for (const char *at = line; (at = strstr(at, w->parts->dir)) != NULL; at += ndir) {
+		const char *name = at + ndir + nunit + UNIT_RANDOM;
+		if (starts(at + ndir, unit_dir) && strlen(at + ndir) > nunit + UNIT_RANDOM &&
+		    starts(name, unit_name)) {
+			*end = name + strlen(unit_name);
+			return at;
+		}
 	}
-	put_replaced(memory, line, w->parts->dir, ".");
-	fclose(memory);
-	char quoted[8192];
-	int length = snprintf(quoted, sizeof quoted, "\"%s\"", w->cwd);
-	bool fits = length > 0 && (size_t)length < sizeof quoted;
-	put_replaced(w->out, without, fits ? quoted : "", "\".\"");
-	free(without);
+	return NULL;
+}
+
+/* Debug information names the unit and the current directory: the source and "." stand for them. */
+static void put_debug_line(const Writer *w, const char *line)
+{
+	for (const char *at, *end; (at = find_unit(w, line, &end)) != NULL; line = end) {
+		put_replaced(w->out, arena_strndup(w->module->arena, line, (size_t)(at - line)), w->cwd, "\".\"");
+		fputs(w->module->emit->source, w->out);
+	}
+	put_replaced(w->out, line, w->cwd, "\".\"");
 }
 
 static bool copy_unit(Writer *w, const char *path, bool rename_labels)
@@ -87,14 +97,17 @@ static bool copy_unit(Writer *w, const char *path, bool rename_labels)
 		return false;
 	char *line = NULL;
 	size_t cap = 0;
+	bool debug = w->module->emit->target->debug;
 	while (getline(&line, &cap, in) > 0) {
 		if (starts(line, "\t.ident") || starts(line, "\t.file\t\"") ||
 		    (starts(line, "\t.section\t.note.GNU-stack")))
 			continue;
 		if (rename_labels)
 			put_renamed(w->out, line);
-		else
+		else if (debug && strchr(line, '"'))
 			put_debug_line(w, line);
+		else
+			fputs(line, w->out);
 	}
 	free(line);
 	fclose(in);
@@ -180,10 +193,12 @@ static bool put_all(Writer *w)
 
 bool asm_text_write(const Module *module, const AsmParts *parts, const char *path)
 {
-	Writer w = {module, parts, fopen(path, "w"), realpath(".", NULL)};
-	bool good = w.out && w.cwd && put_all(&w);
+	char *cwd = realpath(".", NULL);
+	const char *quoted = arena_printf(module->arena, "\"%s\"", cwd ? cwd : ".");
+	free(cwd);
+	Writer w = {module, parts, fopen(path, "w"), quoted};
+	bool good = w.out && put_all(&w);
 	int error = errno;
-	free(w.cwd);
 	if (w.out && fclose(w.out) != 0) {
 		error = errno;
 		good = false;

@@ -222,7 +222,8 @@ static void stmt_code(KernelJit *k, const Stmt *stmt)
 {
 	pointer_map_clear(&k->values);
 	if (k->f.jit->module->emit->target->debug)
-		k->f.location = jit_location(k->f.jit, stmt->span);
+		k->f.location = jit_location(k->f.jit, span_is_none(stmt->span) ? k->kernel->span
+										: stmt->span);
 	switch (stmt->kind) {
 	case LOOP_FOR: for_code(k, stmt); break;
 	case LOOP_IF: if_code(k, stmt); break;

@@ -19,7 +19,7 @@ static const char *const reserved[] = {
 	"typeid", "typename", "using", "virtual", "wchar_t", "nullptr", "constexpr", "decltype",
 	"noexcept", "static_assert", "thread_local", "alignas", "alignof", "and", "and_eq", "bitand",
 	"bitor", "compl", "not", "not_eq", "or", "or_eq", "xor", "xor_eq", "typeof", "linux", "unix",
-	"NULL", "call", "state", "workspace", "seed", "code", "size_t", "tsr_call",
+	"NULL", "INFINITY", "NAN", "SIZE_MAX", "call", "state", "workspace", "seed", "code", "size_t", "tsr_call",
 };
 
 static bool is_reserved(const char *name)

@@ -37,7 +37,7 @@ static void put_symbol(Builder *b, TableObject *to, const char *name)
 
 static void put_object(Builder *b, TableObject *to, const TableObject *object)
 {
-	put_symbol(b, to, object ? object->name : NULL);
+	put_name(b, to, CELL_OBJECT, object ? object->name : NULL);
 }
 
 static TableObject *object_new(Builder *b, const char *type, const char *name)
@@ -89,7 +89,7 @@ static void put_size(Builder *b, TableObject *to, Size size)
 	size_t n;
 	const char *code = size_object(b, size, &n);
 	put(b, to, CELL_OPEN, 0);
-	put_symbol(b, to, code);
+	put_name(b, to, CELL_OBJECT, code);
 	put(b, to, CELL_I64, (int64_t)n);
 	put_text(b, to, size_text(b->arena, b->program->sizes, size));
 	put(b, to, CELL_CLOSE, 0);

@@ -10,7 +10,8 @@ typedef enum CellKind {
 	CELL_I64,
 	CELL_TEXT,   /* a string */
 	CELL_NULL,
-	CELL_SYMBOL, /* the address of an object or a function */
+	CELL_OBJECT, /* the address of an object of the table */
+	CELL_SYMBOL, /* the address of a function */
 	CELL_OPEN,   /* the braces of a struct */
 	CELL_CLOSE
 } CellKind;

@@ -22,6 +22,7 @@ static void asm_cell(FILE *out, const Cell *cell, size_t *ntexts)
 	case CELL_I64: fprintf(out, "\t.quad\t%lld\n", (long long)cell->number); return;
 	case CELL_TEXT: fprintf(out, "\t.quad\t.LT%zu\n", (*ntexts)++); return;
 	case CELL_NULL: fprintf(out, "\t.quad\t0\n"); return;
+	case CELL_OBJECT: fprintf(out, "\t.quad\t.L%s\n", cell->text); return;
 	case CELL_SYMBOL: fprintf(out, "\t.quad\t%s\n", cell->text); return;
 	case CELL_OPEN:
 	case CELL_CLOSE: return;
@@ -42,6 +43,14 @@ static void asm_texts(FILE *out, const Table *table)
 	}
 }
 
+/* The module's own symbol, and the name by which a loader finds it in any module. */
+static void asm_open_module(FILE *out, const char *name)
+{
+	fprintf(out, "\t.globl\t%s\n\t.weak\ttsr_module_table\n", name);
+	fprintf(out, "\t.type\t%s, @object\n\t.type\ttsr_module_table, @object\n", name);
+	fprintf(out, "%s:\ntsr_module_table:\n", name);
+}
+
 void table_asm(FILE *out, const Table *table)
 {
 	size_t ntexts = 0;
@@ -49,18 +58,19 @@ void table_asm(FILE *out, const Table *table)
 	for (size_t i = 0; i < table->objects.n; i++) {
 		const TableObject *object = table->objects.at[i];
 		bool last = i + 1 == table->objects.n;
-		fprintf(out, "\t.section\t%s\n\t.balign\t8\n",
-			!object->pointers ? ".rodata" : last ? ".data.rel.ro,\"aw\"" : ".data.rel.ro.local,\"aw\"");
+		const char *section = last              ? ".data.rel.ro,\"aw\""
+				      : object->pointers ? ".data.rel.ro.local,\"aw\""
+							 : ".rodata";
+		fprintf(out, "\t.section\t%s\n\t.balign\t8\n", section);
 		if (last)
-			fprintf(out, "\t.globl\t%s\n\t.weak\ttsr_module_table\n", object->name);
-		fprintf(out, "\t.type\t%s, @object\n%s:\n", object->name, object->name);
-		if (last)
-			fprintf(out, "tsr_module_table:\n\t.type\ttsr_module_table, @object\n");
+			asm_open_module(out, object->name);
+		else /* a local label: of no interest outside */
+			fprintf(out, ".L%s:\n", object->name);
 		for (size_t c = 0; c < object->cells.n; c++)
 			asm_cell(out, &object->cells.at[c], &ntexts);
-		fprintf(out, "\t.size\t%s, .-%s\n", object->name, object->name);
 		if (last)
-			fprintf(out, "\t.size\ttsr_module_table, .-tsr_module_table\n");
+			fprintf(out, "\t.size\t%s, .-%s\n\t.size\ttsr_module_table, .-%s\n", object->name,
+				object->name, object->name);
 	}
 }
 
@@ -78,6 +88,7 @@ static void c_cell(FILE *out, const Table *table, const Cell *cell)
 		return;
 	case CELL_TEXT: fputs(c_string(table->arena, cell->text), out); return;
 	case CELL_NULL: fprintf(out, "NULL"); return;
+	case CELL_OBJECT:
 	case CELL_SYMBOL: fputs(cell->text, out); return;
 	case CELL_OPEN: putc('{', out); return;
 	case CELL_CLOSE: putc('}', out); return;
