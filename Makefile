@@ -91,7 +91,7 @@ $(B)/gen/tsr_table.inc: runtime/tsr.h
 
 UNITS    := $(patsubst %.c,$(B)/%,$(wildcard test/unit/test_*.c))
 LIT       = $(firstword $(wildcard /usr/lib/llvm-*/build/utils/lit/lit.py) $(wildcard /usr/bin/lit /usr/bin/lit-*))
-LITFLAGS  = -s --timeout=300
+LITFLAGS  = -s --no-progress-bar --timeout=300
 LIT_DIRS  = test/lit test/unit
 
 units: $(UNITS)
