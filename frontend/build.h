@@ -213,7 +213,7 @@ Binding *scope_find(Scope *scope, Sym name);
 /* Reports that `name` is unknown, defined only later, or recursive. */
 void scope_report_unknown(Build *b, Name name);
 /* The candidate nearest to `name` by edit distance, or NULL when none is near. */
-Sym name_nearest(Build *b, Sym name, const Sym *candidates, uint32_t n);
+Sym name_nearest(Sym name, const Sym *candidates, uint32_t n);
 void scope_warn_shadow(Build *b, Name name);
 /* Registers an input, dim, parameter or scalar by full name; reports a clash. */
 bool entry_declare(Build *b, Sym full, Span span);
@@ -228,10 +228,10 @@ Value value_node(NodeId node, Span span);
 /* "a function", "a number", ... for messages. */
 const char *value_describe(const Value *value);
 /* An integer known now, from a number or a size; says nothing. */
-bool value_get_integer(const Build *b, const Value *value, int64_t *out);
-bool value_get_number(const Build *b, const Value *value, double *out);
+bool value_get_integer(const Value *value, int64_t *out);
+bool value_get_number(const Value *value, double *out);
 /* Is it folded at compile time (a number, or a size without symbolic parts)? */
-bool value_is_known(const Build *b, const Value *value);
+bool value_is_known(const Value *value);
 /* Numbers and sizes under an operation; false: not foldable, build nodes. */
 bool value_fold(Build *b, Op op, const Value *args, uint32_t nargs, Span span, Value *out);
 /* The tensor a value stands for: a number's node, a size's, a tuple as a literal of input axes.

@@ -24,7 +24,7 @@ static void report_unknown_key(Build *b, const Args *args, const Function *fn, N
 		candidates[i] = args->params[i].name.sym;
 	diag(b->diags, E0207, key.span, "'%s' has no argument '%s'", fn->stmt->name.sym, key.sym);
 	diag_note(b->diags, fn->stmt->name.span, "'%s' is declared here", fn->stmt->name.sym);
-	Sym nearest = name_nearest(b, key.sym, candidates, args->nparams);
+	Sym nearest = name_nearest(key.sym, candidates, args->nparams);
 	if (nearest)
 		diag_fix(b->diags, key.span, nearest, "did you mean '%s'?", nearest);
 }
@@ -255,7 +255,7 @@ static Value report_no_member(Build *b, const AstExpr *expr, const Sym *names, u
 {
 	Name name = expr->name;
 	diag(b->diags, E0214, name.span, "there is no '%s' in it", name.sym);
-	Sym nearest = name_nearest(b, name.sym, names, nnames);
+	Sym nearest = name_nearest(name.sym, names, nnames);
 	if (nearest)
 		diag_fix(b->diags, name.span, nearest, "did you mean '%s'?", nearest);
 	return value_error();

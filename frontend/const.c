@@ -107,7 +107,7 @@ static NodeId number_const(Build *b, const AstStmt *stmt, const ShapeDecl *decla
 			empty->rows[kind].var_at = -1;
 		declared = empty;
 	}
-	if (!value_get_number(b, value, &number) || !count_elements(b, declared, &count))
+	if (!value_get_number(value, &number) || !count_elements(b, declared, &count))
 		return NODE_NONE;
 	double *elements = ARENA_ARRAY(b->arena, double, (size_t)count);
 	for (int64_t i = 0; i < count; i++)
@@ -123,7 +123,7 @@ static NodeId const_from_expr(Build *b, const AstStmt *stmt, const ShapeDecl *de
 					     : eval(b, stmt->expr);
 	if (value.kind == VALUE_ERROR)
 		return NODE_NONE;
-	if (value_is_known(b, &value))
+	if (value_is_known(&value))
 		return number_const(b, stmt, declared, &value);
 	NodeId node = value_to_node(b, value);
 	if (node == NODE_NONE)

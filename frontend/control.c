@@ -11,7 +11,7 @@ Value eval_if(Build *b, const AstExpr *expr)
 	double truth;
 	if (condition.kind == VALUE_ERROR)
 		return value_error();
-	if (!value_get_number(b, &condition, &truth)) {
+	if (!value_get_number(&condition, &truth)) {
 		diag(b->diags, E0211, expr->args[0]->span,
 		     "the condition of 'if' must be known when the program is compiled, and this is %s",
 		     value_scales(&condition) ? "known only when it runs" : value_describe(&condition));

@@ -150,7 +150,7 @@ static Value eval_slice(Build *b, const AstExpr *expr)
 	int64_t number = 0;
 	if (args[0] == NODE_NONE || index.kind == VALUE_ERROR)
 		return value_error();
-	bool known = value_get_integer(b, &index, &number);
+	bool known = value_get_integer(&index, &number);
 	if (known && number < 0) {
 		diag(b->diags, E0210, index.span, "an index counts from 0, and this is %" PRId64, number);
 		return value_error();

@@ -27,7 +27,7 @@ static void check_defines(Build *b, uint32_t ndefines)
 		const char *name = b->options->defines[i].name;
 		diag(b->diags, E0230, SPAN_NONE, "-D %s: the program declares no dim of that name", name);
 		uint32_t ndims = (uint32_t)b->define_names.n;
-		Sym nearest = name_nearest(b, name, b->define_names.at, ndims);
+		Sym nearest = name_nearest(name, b->define_names.at, ndims);
 		if (nearest)
 			diag_note(b->diags, SPAN_NONE, "did you mean '%s'?", nearest);
 	}

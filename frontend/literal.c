@@ -49,7 +49,7 @@ static bool is_numeric(Build *b, const AstExpr *expr)
 	case AST_NUMBER: return true;
 	case AST_NAME: {
 		const Binding *binding = scope_find(b->at.scope, expr->name.sym);
-		return binding ? value_is_known(b, &binding->value) : !form_exists(expr->name.sym);
+		return binding ? value_is_known(&binding->value) : !form_exists(expr->name.sym);
 	}
 	case AST_UNARY:
 	case AST_BINARY:
@@ -132,9 +132,9 @@ static bool fill(Build *b, const AstExpr *expr, Fill *state, uint32_t level, int
 	}
 	Value value = eval(b, expr);
 	int64_t integer;
-	state->integers = state->integers && value_get_integer(b, &value, &integer) &&
+	state->integers = state->integers && value_get_integer(&value, &integer) &&
 			  (value.kind == VALUE_SIZE || value.is_integer);
-	return value_get_number(b, &value, &state->out[at]);
+	return value_get_number(&value, &state->out[at]);
 }
 
 static const ShapeDecl *nest_shape(Build *b, const Nest *nest, Span span)
@@ -212,7 +212,7 @@ NodeId literal_from_tuple(Build *b, const Value *tuple)
 	Nest nest = {.n = 1, .rows = {ROW_INPUT}, .extents = {tuple->nitems}, .spans = {tuple->span}};
 	bool integers = true, known = true;
 	for (uint32_t i = 0; i < tuple->nitems && known; i++) {
-		known = value_get_number(b, &tuple->items[i], &numbers[i]);
+		known = value_get_number(&tuple->items[i], &numbers[i]);
 		integers = integers && (tuple->items[i].kind == VALUE_SIZE || tuple->items[i].is_integer);
 	}
 	if (known) {

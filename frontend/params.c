@@ -113,7 +113,7 @@ static void set_init(Build *b, NodeId id, const AstExpr *init)
 		value = eval(b, init);
 	if (!is_random_call(init) && value.kind == VALUE_ERROR)
 		return;
-	if (!value_get_number(b, &value, &number)) {
+	if (!value_get_number(&value, &number)) {
 		diag(b->diags, E0915, init->span,
 		     "an initialiser other than a number known at compile time is not supported yet");
 		return;

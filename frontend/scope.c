@@ -131,9 +131,8 @@ static uint32_t distance(const char *a, const char *b)
 	return rows[na % 3][nb];
 }
 
-Sym name_nearest(Build *b, Sym name, const Sym *candidates, uint32_t n)
+Sym name_nearest(Sym name, const Sym *candidates, uint32_t n)
 {
-	(void)b;
 	uint32_t best = (uint32_t)strlen(name) / 3 + 1;
 	Sym found = NULL;
 	for (uint32_t i = 0; i < n; i++) {
@@ -165,7 +164,7 @@ static Sym nearest_visible(Build *b, Sym name)
 		if (op_from_name(op_name(op), strlen(op_name(op))) == op)
 			candidates[n++] = op_name(op);
 	}
-	return name_nearest(b, name, candidates, n);
+	return name_nearest(name, candidates, n);
 }
 
 void scope_report_unknown(Build *b, Name name)

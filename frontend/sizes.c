@@ -35,9 +35,9 @@ const SizeExpr *value_to_size(Build *b, const Value *value, const char *what)
 	int64_t integer;
 	if (value->kind == VALUE_ERROR)
 		return NULL;
-	if (value->kind == VALUE_SIZE && !value_is_known(b, value))
+	if (value->kind == VALUE_SIZE && !value_is_known(value))
 		return value->size;
-	if (!value_get_integer(b, value, &integer)) {
+	if (!value_get_integer(value, &integer)) {
 		if (value->kind == VALUE_NUMBER)
 			diag(b->diags, E0210, value->span, "%s must be a whole number, and this is %.9g",
 			     what, value->number);
@@ -66,7 +66,7 @@ bool eval_integer(Build *b, const AstExpr *expr, const char *what, int64_t *out)
 	Value value = eval(b, expr);
 	if (value.kind == VALUE_ERROR)
 		return false;
-	if (value_get_integer(b, &value, out))
+	if (value_get_integer(&value, out))
 		return true;
 	if (value.kind == VALUE_SIZE || value.kind == VALUE_TENSOR)
 		diag(b->diags, E0211, expr->span,

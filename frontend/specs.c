@@ -22,7 +22,7 @@ static bool resolve_coef(Build *b, const AstCoef *coef, int64_t *out)
 			scope_report_unknown(b, coef->name);
 			return false;
 		}
-		if (!value_get_integer(b, &binding->value, out)) {
+		if (!value_get_integer(&binding->value, out)) {
 			diag(b->diags, E0217, coef->name.span,
 			     "a coefficient is a whole number known when the program is compiled, and "
 			     "'%s' is %s", coef->name.sym, value_describe(&binding->value));
@@ -217,7 +217,7 @@ Sym spec_nearest_letter(Build *b, const With *with, Sym letter)
 	LetterList list = {.arena = b->arena};
 	for (size_t i = 0; i < with->nodes.n && i < 4; i++)
 		visit_spec(graph_node(b->graph, with->nodes.at[i])->spec, list_letter, &list);
-	return name_nearest(b, letter, list.names.at, (uint32_t)list.names.n);
+	return name_nearest(letter, list.names.at, (uint32_t)list.names.n);
 }
 
 void spec_report_to_withs(Build *b, NodeId node)

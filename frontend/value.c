@@ -49,9 +49,8 @@ const char *value_describe(const Value *value)
 	return "nothing";
 }
 
-bool value_get_integer(const Build *b, const Value *value, int64_t *out)
+bool value_get_integer(const Value *value, int64_t *out)
 {
-	(void)b;
 	if (value->kind == VALUE_SIZE)
 		return size_expr_value(value->size, out);
 	if (value->kind != VALUE_NUMBER)
@@ -66,23 +65,23 @@ bool value_get_integer(const Build *b, const Value *value, int64_t *out)
 	return true;
 }
 
-bool value_get_number(const Build *b, const Value *value, double *out)
+bool value_get_number(const Value *value, double *out)
 {
 	int64_t integer;
 	if (value->kind == VALUE_NUMBER) {
 		*out = value->number;
 		return true;
 	}
-	if (!value_get_integer(b, value, &integer))
+	if (!value_get_integer(value, &integer))
 		return false;
 	*out = (double)integer;
 	return true;
 }
 
-bool value_is_known(const Build *b, const Value *value)
+bool value_is_known(const Value *value)
 {
 	double number;
-	return value_get_number(b, value, &number);
+	return value_get_number(value, &number);
 }
 
 bool value_scales(const Value *value)
@@ -155,8 +154,8 @@ static Value fold_known(Build *b, Op op, const Value *args, uint32_t nargs, Span
 	bool all_integers = true;
 	Sym name = NULL;
 	for (uint32_t i = 0; i < nargs; i++) {
-		value_get_number(b, &args[i], &scalars[i].f);
-		all_integers = value_get_integer(b, &args[i], &integers[i]) && all_integers &&
+		value_get_number(&args[i], &scalars[i].f);
+		all_integers = value_get_integer(&args[i], &integers[i]) && all_integers &&
 			       (args[i].kind == VALUE_SIZE || args[i].is_integer);
 		name = name ? name : dim_name(&args[i]);
 	}
@@ -183,7 +182,7 @@ static bool fold_symbolic(Build *b, Op op, const Value *args, Span span, Value *
 		int64_t integer;
 		if (args[i].kind == VALUE_SIZE)
 			sides[i] = args[i].size;
-		else if (args[i].is_integer && value_get_integer(b, &args[i], &integer))
+		else if (args[i].is_integer && value_get_integer(&args[i], &integer))
 			sides[i] = size_expr_number(b, integer, args[i].span);
 		else
 			return false;
@@ -204,7 +203,7 @@ bool value_fold(Build *b, Op op, const Value *args, uint32_t nargs, Span span, V
 	for (uint32_t i = 0; i < nargs; i++) {
 		if (args[i].kind != VALUE_NUMBER && args[i].kind != VALUE_SIZE)
 			return false;
-		known = known && value_is_known(b, &args[i]);
+		known = known && value_is_known(&args[i]);
 	}
 	if (known && op != OP_WHERE && op != OP_FMA) {
 		*out = fold_known(b, op, args, nargs, span);
