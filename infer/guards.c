@@ -158,9 +158,9 @@ static void ask_mul(Collector *c, const Con *con)
 	Size p = cell_value(s, con->cells[0]);
 	Size a = cell_value(s, con->cells[1]), b = cell_value(s, con->cells[2]);
 	Size product = size_mul(s->sizes, a, b);
-	if (size_same(product, p) || ask_quotient(c, p, a, b, con) || ask_quotient(c, p, b, a, con))
-		return;
-	add_con(c, GUARD_EQ, p, product, con);
+	bool quotient = ask_quotient(c, p, a, b, con) || ask_quotient(c, p, b, a, con);
+	if (!quotient && !size_same(product, p))
+		add_con(c, GUARD_EQ, p, product, con);
 }
 
 static void ask_product(Collector *c, const Con *con)
@@ -176,16 +176,15 @@ static void ask_product(Collector *c, const Con *con)
 			product = size_mul(s->sizes, product, axes.at[axes.n - 1]);
 		}
 	}
-	if (size_same(product, total))
-		return;
+	bool quotient = false;
 	for (size_t i = 0; i < axes.n; i++) {
 		Size others = size_const(s->sizes, 1);
 		for (size_t j = 0; j < axes.n; j++)
 			others = j == i ? others : size_mul(s->sizes, others, axes.at[j]);
-		if (!size_is_bad(others) && ask_quotient(c, total, axes.at[i], others, con))
-			return;
+		quotient |= !size_is_bad(others) && ask_quotient(c, total, axes.at[i], others, con);
 	}
-	add_con(c, GUARD_EQ, total, product, con);
+	if (!quotient && !size_same(product, total))
+		add_con(c, GUARD_EQ, total, product, con);
 }
 
 static void ask_con(Collector *c, ConId id)
