@@ -90,6 +90,81 @@ static void put_debug_line(const Writer *w, const char *line)
 	put_replaced(w->out, line, w->cwd, "\".\"");
 }
 
+/* Strings of debug information, each a label and its text. They come in an order that depends on the
+ * hash of the temporary directory's name: we give them back by number. */
+typedef struct DebugString {
+	unsigned long number;
+	const char *label, *text;
+} DebugString;
+
+typedef struct DebugStrings {
+	VEC(DebugString) list;
+	bool open; /* inside a section of them */
+} DebugStrings;
+
+static const char debug_label[] = ".LASF";
+
+static int by_number(const void *a, const void *b)
+{
+	unsigned long x = ((const DebugString *)a)->number, y = ((const DebugString *)b)->number;
+	return (x > y) - (x < y);
+}
+
+static void flush_strings(Writer *w, DebugStrings *strings)
+{
+	size_t n = strings->list.n;
+	if (n)
+		qsort(strings->list.at, n, sizeof *strings->list.at, by_number);
+	for (size_t i = 0; i < n; i++) {
+		fputs(strings->list.at[i].label, w->out);
+		put_debug_line(w, strings->list.at[i].text);
+	}
+	strings->list.n = 0;
+	strings->open = false;
+}
+
+/* Takes the lines of such a section; false for any other line. */
+static bool take_string(Writer *w, DebugStrings *strings, const char *line)
+{
+	Arena *arena = w->module->arena;
+	if (starts(line, "\t.section\t.debug_str,") || starts(line, "\t.section\t.debug_line_str,")) {
+		flush_strings(w, strings);
+		fputs(line, w->out);
+		strings->open = true;
+		return true;
+	}
+	if (!strings->open)
+		return false;
+	size_t n = strings->list.n;
+	if (starts(line, debug_label)) {
+		unsigned long number = strtoul(line + strlen(debug_label), NULL, 10);
+		PUSH(arena, strings->list, ((DebugString){number, arena_printf(arena, "%s", line), ""}));
+		return true;
+	}
+	if (n && starts(line, "\t.string")) {
+		strings->list.at[n - 1].text = arena_printf(arena, "%s", line);
+		return true;
+	}
+	flush_strings(w, strings);
+	return false;
+}
+
+static bool is_dropped(const char *line)
+{
+	return starts(line, "\t.ident") || starts(line, "\t.file\t\"") ||
+	       starts(line, "\t.section\t.note.GNU-stack");
+}
+
+static void put_line(Writer *w, const char *line, bool rename_labels)
+{
+	if (rename_labels)
+		put_renamed(w->out, line);
+	else if (w->module->emit->target->debug && strchr(line, '"'))
+		put_debug_line(w, line);
+	else
+		fputs(line, w->out);
+}
+
 static bool copy_unit(Writer *w, const char *path, bool rename_labels)
 {
 	FILE *in = fopen(path, "r");
@@ -97,18 +172,11 @@ static bool copy_unit(Writer *w, const char *path, bool rename_labels)
 		return false;
 	char *line = NULL;
 	size_t cap = 0;
-	bool debug = w->module->emit->target->debug;
-	while (getline(&line, &cap, in) > 0) {
-		if (starts(line, "\t.ident") || starts(line, "\t.file\t\"") ||
-		    (starts(line, "\t.section\t.note.GNU-stack")))
-			continue;
-		if (rename_labels)
-			put_renamed(w->out, line);
-		else if (debug && strchr(line, '"'))
-			put_debug_line(w, line);
-		else
-			fputs(line, w->out);
-	}
+	DebugStrings strings = {0};
+	while (getline(&line, &cap, in) > 0)
+		if (!is_dropped(line) && !take_string(w, &strings, line))
+			put_line(w, line, rename_labels);
+	flush_strings(w, &strings);
 	free(line);
 	fclose(in);
 	return true;

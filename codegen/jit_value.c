@@ -123,6 +123,13 @@ static Rvalue *float_gelu(const OpJit *o)
 	return bin(o, TIMES, half, bin(o, PLUS, o->one, erf));
 }
 
+/* By way of rint, which libgccjit vectorises; it knows no vectors of floor. Exact, the signs of zeros too. */
+static Rvalue *float_floor(const OpJit *o, Rvalue *x)
+{
+	Rvalue *nearest = libm1(o, "rint", x);
+	return choose(o, cmp(o, GT, nearest, x), bin(o, MINUS, nearest, o->one), nearest);
+}
+
 /* The first operand also where it is no number. */
 static Rvalue *float_extreme(const OpJit *o, enum gcc_jit_comparison op)
 {
@@ -163,8 +170,8 @@ static Rvalue *float_op(const OpJit *o, Op op)
 	case OP_RSQRT: return bin(o, OVER, one, libm1(o, "sqrt", x));
 	case OP_RECIP: return bin(o, OVER, one, x);
 	case OP_ABS: return libm1(o, "fabs", x);
-	case OP_FLOOR: return libm1(o, "floor", x);
-	case OP_CEIL: return libm1(o, "ceil", x);
+	case OP_FLOOR: return float_floor(o, x);
+	case OP_CEIL: return minus(o, float_floor(o, minus(o, x)));
 	case OP_ROUND: return libm1(o, "rint", x);
 	case OP_FMA: return libm(o, "fma", all, 3);
 	default: BUG("no float code for %s", op_name(op));
