@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/dtype.h"
 
@@ -58,6 +59,9 @@ bool array_read(const char *path, const char *key, Dtype want, Array *out, Array
 /* Writes a .npy, version 1, as NumPy does, byte for byte. bf16 and u4x32 have no such form. The
  * file is written in place: a caller that must keep an earlier one writes to a temporary name. */
 bool npy_write(const char *path, const Array *array, ArrayError *error);
+
+/* The same to an open stream, which stays open. */
+bool npy_print(FILE *out, const Array *array, ArrayError *error);
 
 /* Zeroed elements; false on overflow or when memory is short. */
 bool array_new(Array *out, Dtype dtype, int rank, const int64_t *extents, ArrayError *error);

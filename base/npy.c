@@ -270,7 +270,7 @@ static const char *descr_of(Dtype dtype)
 	return descrs[dtype];
 }
 
-bool npy_write(const char *path, const Array *array, ArrayError *error)
+bool npy_print(FILE *out, const Array *array, ArrayError *error)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -283,15 +283,19 @@ bool npy_write(const char *path, const Array *array, ArrayError *error)
 	}
 	unsigned char prefix[10] = {0x93, 'N', 'U', 'M',       'P',
 				    'Y',  1,   0,   len & 255, (unsigned char)(len >> 8)};
-	FILE *out = fopen(path, "wbe");
-	bool ok = out && fwrite(prefix, sizeof prefix, 1, out) == 1 &&
-		  fwrite(text, len, 1, out) == 1 &&
+	bool ok = fwrite(prefix, sizeof prefix, 1, out) == 1 && fwrite(text, len, 1, out) == 1 &&
 		  fwrite(array->data, 1, array->bytes, out) == array->bytes;
-	int code = errno;
 	free(text);
-	if (out && fclose(out) != 0 && ok) {
-		code = errno;
-		ok = false;
-	}
-	return ok || array_fail(error, "%s", strerror(code));
+	return ok || array_fail(error, "%s", strerror(errno));
+}
+
+bool npy_write(const char *path, const Array *array, ArrayError *error)
+{
+	FILE *out = fopen(path, "wbe");
+	if (!out)
+		return array_fail(error, "%s", strerror(errno));
+	bool ok = npy_print(out, array, error);
+	if (fclose(out) != 0 && ok)
+		return array_fail(error, "%s", strerror(errno));
+	return ok;
 }

@@ -1,7 +1,6 @@
 /* .safetensors: the header's length (8 bytes, little endian), the header (JSON), the elements.
  *
- *   {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ..., "__metadata__":
- * {...}}
+ *   {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ...}
  *
  * Offsets count from the end of the header. Every tensor's range must lie inside the file, be as
  * long as its shape says, and overlap no other.

@@ -51,6 +51,9 @@ bool assignment_split(Assignment *out, char *word);
 /* Reads the VALUE of a split assignment; false with a message. */
 bool assignment_value(Assignment *out);
 
+/* The array of a VALUE that is a file; "-" is a .npy or .safetensors on standard input. */
+bool assignment_read(Assignment *a, Dtype want, ArrayError *why);
+
 /* The options that run and bench share, for argp's `children`. */
 extern const struct argp request_argp;
 void request_free(Request *request);

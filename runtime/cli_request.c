@@ -159,8 +159,7 @@ static int set_tensor(tsr_session *s, const Assignment *a, bool input)
 static int read_file(tsr_session *s, Assignment *a, const tsr_tensor *t, bool input)
 {
 	ArrayError why;
-	if (!array_read(a->path, a->key, dtype_from_name(t->dtype, strlen(t->dtype)), &a->array,
-			&why))
+	if (!assignment_read(a, dtype_from_name(t->dtype, strlen(t->dtype)), &why))
 		return report("%s: %s '%s': %s (%s wants %s)", a->text,
 			      input ? "input" : "parameter", a->name, why.text, a->name, t->type);
 	return set_tensor(s, a, input);

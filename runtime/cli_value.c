@@ -9,6 +9,8 @@
 #include "base/threefry.h"
 #include "runtime/cli.h"
 
+enum { STDIN_MAX = 1 << 30 };
+
 bool assignment_split(Assignment *out, char *word)
 {
 	char *equals = strchr(word, '=');
@@ -74,12 +76,52 @@ bool assignment_value(Assignment *out)
 	out->kind = VALUE_NUMBER;
 	if (is_number(out->text, &out->number))
 		return true;
-	if (looks_like_file(out->text))
+	if (looks_like_file(out->text) || strcmp(out->text, "-") == 0)
 		return split_file(out);
 	report("%s=%s: expected FILE.npy, FILE.npz:KEY, FILE.safetensors:KEY, zeros, ones, range, "
 	       "random:SEED or a number",
 	       out->name, out->text);
 	return false;
+}
+
+/* All of standard input; NULL when it cannot be read or is too long. */
+static char *read_all(FILE *in, size_t *len)
+{
+	size_t cap = 1 << 16;
+	char *bytes = malloc(cap);
+	*len = 0;
+	while (bytes) {
+		*len += fread(bytes + *len, 1, cap - *len, in);
+		if (*len < cap)
+			break;
+		char *grown = cap >= STDIN_MAX ? NULL : realloc(bytes, cap *= 2);
+		if (!grown)
+			free(bytes);
+		bytes = grown;
+	}
+	if (bytes && !ferror(in))
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
+static bool read_stdin(Dtype want, Array *out, ArrayError *why)
+{
+	size_t len;
+	char *bytes = read_all(stdin, &len);
+	snprintf(why->text, sizeof why->text, "standard input cannot be read, or has more than 1 GiB");
+	ArrayFile *file = bytes ? array_file_memory(bytes, len, why) : NULL;
+	bool ok = file && array_file_count(file) > 0 && array_file_read(file, 0, want, out, why);
+	array_file_close(file);
+	free(bytes);
+	return ok;
+}
+
+bool assignment_read(Assignment *a, Dtype want, ArrayError *why)
+{
+	if (strcmp(a->path, "-") == 0)
+		return read_stdin(want, &a->array, why);
+	return array_read(a->path, a->key, want, &a->array, why);
 }
 
 static bool fits(Dtype dtype, double value)

@@ -46,6 +46,11 @@ static const Assignment *written(const Request *request, const char *name)
 	return NULL;
 }
 
+static bool to_stdout(const Assignment *output)
+{
+	return strcmp(output->text, "-") == 0;
+}
+
 static int check_outputs(const Request *request, const tsr_routine *r)
 {
 	for (size_t i = 0; i < request->noutputs; i++) {
@@ -63,19 +68,22 @@ static int check_outputs(const Request *request, const tsr_routine *r)
 		}
 		if (written(request, request->outputs[i].name) != &request->outputs[i])
 			return report("-o %s is given twice", request->outputs[i].name);
+		if (to_stdout(&request->outputs[i]) && request->noutputs < (size_t)r->noutputs)
+			return report("-o %s=-: the other results would be printed there too: "
+				      "give each its -o",
+				      request->outputs[i].name);
 	}
 	return STATUS_OK;
 }
 
-static int write_array(const char *path, const tsr_array *from)
+static Array array_of(const tsr_array *from)
 {
-	ArrayError why;
 	Array array = {.dtype = dtype_from_name(from->dtype, strlen(from->dtype)),
 		       .rank = from->rank,
 		       .bytes = from->bytes,
 		       .data = from->data};
 	memcpy(array.extents, from->extents, sizeof array.extents);
-	return npy_write(path, &array, &why) ? STATUS_OK : report("%s: %s", path, why.text);
+	return array;
 }
 
 /* Every -o to PATH.PID.tmp; *done counts them. */
@@ -83,24 +91,33 @@ static int write_temporaries(Request *request, const tsr_session *s, size_t *don
 {
 	for (; *done < request->noutputs; ++*done) {
 		Assignment *o = &request->outputs[*done];
+		ArrayError why;
+		Array array = array_of(tsr_output(s, o->name));
+		if (to_stdout(o))
+			continue;
 		if (asprintf(&o->path, "%s.%ld.tmp", o->text, (long)getpid()) < 0) {
 			o->path = NULL;
 			return report("out of memory");
 		}
-		int status = write_array(o->path, tsr_output(s, o->name));
-		if (status != STATUS_OK) {
+		if (!npy_write(o->path, &array, &why)) {
 			unlink(o->path);
-			return status;
+			return report("%s: %s", o->text, why.text);
 		}
 	}
 	return STATUS_OK;
 }
 
-static int rename_temporaries(Request *request)
+static int finish_outputs(Request *request, const tsr_session *s)
 {
-	for (size_t i = 0; i < request->noutputs; i++)
-		if (rename(request->outputs[i].path, request->outputs[i].text) != 0)
-			return report("%s: %s", request->outputs[i].text, strerror(errno));
+	for (size_t i = 0; i < request->noutputs; i++) {
+		Assignment *o = &request->outputs[i];
+		ArrayError why;
+		Array array = array_of(tsr_output(s, o->name));
+		if (to_stdout(o) && !npy_print(stdout, &array, &why))
+			return report("standard output: %s", why.text);
+		if (!to_stdout(o) && rename(o->path, o->text) != 0)
+			return report("%s: %s", o->text, strerror(errno));
+	}
 	return STATUS_OK;
 }
 
@@ -113,9 +130,9 @@ static int write_outputs(Request *request, const tsr_session *s)
 	    tsr_save_state(s, request->save_state, &error) != TSR_OK)
 		status = report_error(NULL, &error);
 	if (status == STATUS_OK)
-		status = rename_temporaries(request);
+		status = finish_outputs(request, s);
 	for (size_t i = 0; i < request->noutputs; i++) {
-		if (status != STATUS_OK && i < done)
+		if (status != STATUS_OK && i < done && request->outputs[i].path)
 			unlink(request->outputs[i].path);
 		free(request->outputs[i].path);
 		request->outputs[i].path = NULL;
@@ -161,7 +178,7 @@ int cmd_run(int argc, char **argv)
 		"MODULE [ROUTINE] [NAME=VALUE...]",
 		"Run a routine (default: forward) of a module and print its results.\v"
 		"NAME is an input, a parameter (dotted), a dim or a scalar of the routine. VALUE is FILE.npy, "
-		"FILE.npz:KEY, FILE.safetensors:KEY, zeros, ones, range, random:SEED or a number. Arrays have "
+		"FILE.npz:KEY, FILE.safetensors:KEY, zeros, ones, range, random:SEED or a number; - is standard input. Arrays have "
 		"their axes in storage order: batch, output, input.",
 		children,
 		NULL,

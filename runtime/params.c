@@ -2,8 +2,9 @@
  *
  *   map  := line*          # to the end of a line is a comment
  *   line := OURS '=' THEIRS [axes]
- *   axes := integers, separated by blanks or commas, perhaps in brackets: axis i of ours is theirs'
- * axes[i]
+ *   axes := integers, separated by blanks or commas, perhaps in brackets
+ *
+ * Axis i of ours is axis axes[i] of theirs.
  */
 #include <errno.h>
 #include <stdio.h>

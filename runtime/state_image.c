@@ -1,7 +1,6 @@
 /* The state on disk: a header of 128 bytes, then the bytes as they stand in memory.
  *
- *   magic "TSRSTATE", version, header's length, state's length, hash of the layout, checksum,
- * module's name
+ *   magic "TSRSTATE", version, lengths of header and state, hash of the layout, checksum, name
  *
  * The layout is every parameter's name, type, extents and offset: an image of another program, or
  * of the same one with other sizes, is refused. The checksum (XXH64) tells a damaged file.

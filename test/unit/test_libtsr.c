@@ -1,4 +1,5 @@
 /* libtsr on the module of fake_module.c: sizes, dims, arguments, parameters, state. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -246,6 +247,37 @@ static void state_is_saved_and_shared(void **state)
 	finish(&f);
 }
 
+static void *run_often(void *model)
+{
+	tsr_error error;
+	tsr_array x = f32(x_data, 2, 2, 4), y = f32(y_data, 1, 9, 0);
+	intptr_t wrong = 0;
+	for (int i = 0; i < 200; i++) {
+		tsr_session *s = tsr_session_new(model, "forward", &error);
+		tsr_set_input(s, "x", &x, &error);
+		tsr_set_input(s, "y", &y, &error);
+		wrong += tsr_prepare(s, &error) != TSR_OK || tsr_execute(s, &error) != TSR_OK ||
+			 ((float *)tsr_output(s, "z")->data)[5] != 216;
+		tsr_session_free(s);
+	}
+	return (void *)wrong;
+}
+
+static void a_model_is_shared_between_threads(void **state)
+{
+	(void)state;
+	tsr_model *model = tsr_wrap(&fake_module, NULL);
+	pthread_t threads[3];
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, run_often, model), 0);
+	for (int i = 0; i < 3; i++) {
+		void *wrong;
+		pthread_join(threads[i], &wrong);
+		assert_null(wrong);
+	}
+	tsr_close(model);
+}
+
 static void not_a_module(void **state)
 {
 	(void)state;
@@ -271,6 +303,7 @@ int main(void)
 		cmocka_unit_test(guards_and_great_sizes_are_told),
 		cmocka_unit_test(sizes_are_evaluated),
 		cmocka_unit_test(state_is_saved_and_shared),
+		cmocka_unit_test(a_model_is_shared_between_threads),
 		cmocka_unit_test(not_a_module),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
