@@ -124,6 +124,57 @@ static void share_kernels(Module *m)
 	}
 }
 
+/* ---- names that meet ---- */
+
+typedef struct Exported {
+	const char *name;
+	Span span; /* of the routine; none for the module's own */
+} Exported;
+
+typedef struct Exports {
+	Module *module;
+	VEC(Exported) list;
+	bool good;
+} Exports;
+
+static void export_name(Exports *e, const char *name, Span span)
+{
+	for (size_t i = 0; i < e->list.n; i++) {
+		if (strcmp(e->list.at[i].name, name) != 0)
+			continue;
+		Diags *diags = e->module->emit->diags;
+		diag(diags, E0507, span, "this routine needs the C name '%s', which is taken", name);
+		if (span_is_none(e->list.at[i].span))
+			diag_note(diags, span, "every module exports '%s'; give the routine another name", name);
+		else
+			diag_note(diags, e->list.at[i].span, "by this routine; give one of them another name");
+		e->good = false;
+		return;
+	}
+	PUSH(e->module->arena, e->list, ((Exported){name, span}));
+}
+
+static bool names_are_unique(Module *m)
+{
+	static const char *const own[] = {"init", "state_size", "module"};
+	Exports e = {.module = m, .good = true};
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		export_name(&e, arena_printf(m->arena, "%s_%s", m->prefix, own[i]), SPAN_NONE);
+	for (size_t i = 0; i < m->program->checks.n; i++)
+		export_name(&e, arena_printf(m->arena, "%s_CHECK_%zu", m->prefix, i), SPAN_NONE);
+	export_name(&e, arena_printf(m->arena, "%s__invoke_init", m->prefix), SPAN_NONE);
+	for (KernelId k = 0; k < m->program->kernels.n; k++)
+		if (m->kernels[k].same == k)
+			export_name(&e, m->kernels[k].function, SPAN_NONE);
+	for (size_t i = 0; i < m->program->routines.n; i++) {
+		Span span = m->program->routines.at[i].span;
+		export_name(&e, m->routines[i].function, span);
+		export_name(&e, m->routines[i].workspace, span);
+		export_name(&e, m->routines[i].invoke, span);
+	}
+	return e.good;
+}
+
 Module *module_new(const Emit *emit)
 {
 	Arena *arena = emit->arena;
@@ -145,7 +196,7 @@ Module *module_new(const Emit *emit)
 		name_arguments(m, i);
 		find_params(m, i);
 	}
-	return m;
+	return names_are_unique(m) ? m : NULL;
 }
 
 const char *c_type(Dtype dtype)

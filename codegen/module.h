@@ -32,6 +32,7 @@ typedef struct Module {
 	const char **consts;     /* symbols of the constants */
 } Module;
 
+/* NULL after a diagnostic: two routines want one C name. */
 Module *module_new(const Emit *emit);
 
 typedef VEC(const char *) Names;
