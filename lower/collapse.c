@@ -56,7 +56,7 @@ static void see_body(Pair *pair, const Body *body)
 		see_value(pair, body->stmts.at[i]->value);
 }
 
-static bool is_guarded(const Nest *nest, const Loop *loop)
+bool nest_is_guarded(const Nest *nest, const Loop *loop)
 {
 	for (size_t g = 0; g < nest->guards.n; g++)
 		for (uint32_t t = 0; t < nest->guards.at[g].index->nterms; t++)
@@ -68,7 +68,7 @@ static bool is_guarded(const Nest *nest, const Loop *loop)
 static bool are_one(const Nest *nest, const Loop *outer, const Loop *inner)
 {
 	Pair pair = {nest->gen->program, outer->var, inner->var, inner->extent, false};
-	if (outer->reduced != inner->reduced || is_guarded(nest, outer) || is_guarded(nest, inner))
+	if (outer->reduced != inner->reduced || nest_is_guarded(nest, outer) || nest_is_guarded(nest, inner))
 		return false;
 	see_ix(&pair, nest->at);
 	see_body(&pair, &nest->inner);

@@ -5,6 +5,7 @@
  *   value.c    a node's value at given indices, through everything that is fused into it
  *   nest.c     loops around a value: their order, their bounds, where sums are kept
  *   collapse.c neighbouring loops that are one
+ *   lanes.c    long sums side by side in vector lanes
  *   kernel.c   one node's kernel, by its kind
  *   alias.c    where a kernel touches a buffer
  *   order.c    which loop is innermost

@@ -3,6 +3,7 @@
  *   elementwise      for R: result[R] = value
  *   sum in a local   for R: acc = 0; for K: acc += value; result[R] = acc        innermost is reduced
  *   sum in place     for R': { for v: result = 0; for K: for v: result += value }  innermost is v of R
+ *                    (in lanes where it is long: lanes.c)
  *   scattered        (filled before) for R, K: result += value                   cells repeat
  *
  * R are the iterators of the result, K the reduced ones. A root that finishes a reduction computes itself
@@ -54,7 +55,7 @@ static Scalar neutral(const Nest *nest)
 	return op_neutral(node_reduce_op(node), node->dtype);
 }
 
-static const Value *neutral_value(const Nest *nest)
+const Value *nest_neutral(const Nest *nest)
 {
 	return value_const(nest->gen->arena, lower_node(nest->gen->lower, nest->node)->dtype, neutral(nest));
 }
@@ -88,8 +89,7 @@ static void collect_guards(Nest *nest)
 	}
 }
 
-/* The root's value from the finished sum, with what it shares in `body`. */
-static const Value *finished(Nest *nest, const Value *sum, Body *body)
+const Value *nest_finished(Nest *nest, const Value *sum, Body *body)
 {
 	Gen *gen = nest->gen;
 	if (nest->root == nest->node)
@@ -102,6 +102,16 @@ static const Value *finished(Nest *nest, const Value *sum, Body *body)
 	return value;
 }
 
+void nest_values(Nest *nest)
+{
+	Gen *gen = nest->gen;
+	nest->cell = access_indices(gen, nest->node, nest->piece, &nest->piece->result, nest->by_iter);
+	nest->at = flat_index(gen, nest->node, nest->cell);
+	nest->inner = (Body){0};
+	gen_enter(gen, &nest->inner);
+	nest->value = piece_value(gen, nest->node, nest->piece, nest->by_iter);
+}
+
 /* Indices and values over the loops as they are now. */
 static void build_values(Nest *nest)
 {
@@ -111,20 +121,18 @@ static void build_values(Nest *nest)
 		loop->var = gen_iter(gen, nest->proj->iters[loop->iter].name);
 		nest->by_iter[loop->iter] = ix_iter(gen->arena, loop->var);
 	}
-	nest->cell = access_indices(gen, nest->node, nest->piece, &nest->piece->result, nest->by_iter);
-	nest->at = flat_index(gen, nest->node, nest->cell);
-	nest->inner = nest->epilogue = (Body){0};
-	gen_enter(gen, &nest->inner);
-	nest->value = piece_value(gen, nest->node, nest->piece, nest->by_iter);
+	nest_values(nest);
 	size_t nlocals = gen->locals.n;
-	nest->finished = finished(nest, neutral_value(nest), &nest->epilogue);
+	nest->epilogue = (Body){0};
+	nest->finished = nest_finished(nest, nest_neutral(nest), &nest->epilogue);
 	gen->locals.n = nlocals;
 }
 
 static void set_up(Nest *nest)
 {
 	Gen *gen = nest->gen;
-	size_t niters = gen->iters.n, nlocals = gen->locals.n;
+	size_t niters = gen->iters.n;
+	nest->first_local = gen->locals.n;
 	nest->loops = ARENA_ARRAY(gen->arena, Loop, nest->piece->niters + 1);
 	nest->by_iter = ARENA_ARRAY(gen->arena, const Ix *, nest->proj->niters + 1);
 	add_loops(nest, false);
@@ -133,7 +141,7 @@ static void set_up(Nest *nest)
 	collect_guards(nest);
 	do {
 		gen->iters.n = niters;
-		gen->locals.n = nlocals;
+		gen->locals.n = nest->first_local;
 		build_values(nest);
 	} while (nest_collapse(nest));
 }
@@ -149,8 +157,7 @@ static void move_loop(Nest *nest, uint32_t from, uint32_t to)
 
 /* ---- bounds ---- */
 
-/* The position of the innermost loop that a guarded index mentions; -1: none. */
-static int guard_position(const Nest *nest, const Guarded *guard)
+int nest_guard_position(const Nest *nest, const Guarded *guard)
 {
 	int last = -1;
 	for (uint32_t t = 0; t < guard->index->nterms; t++)
@@ -193,9 +200,9 @@ static const Ix *first_beyond(const Nest *nest, Size size, const Ix *rest, int64
 			 ix_const(program->arena, program->sizes, coef));
 }
 
-static bool bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut)
+bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut)
 {
-	int position = guard_position(nest, guard);
+	int position = nest_guard_position(nest, guard);
 	return position >= (int)first_cut && guard_coef(nest, guard, (uint32_t)position) > 0;
 }
 
@@ -206,7 +213,7 @@ static const Stmt *loop_stmt(const Nest *nest, uint32_t position, uint32_t first
 	const Ix *lo = zero_ix(nest->gen), *hi = ix_size(program->arena, loop->extent);
 	for (size_t g = 0; g < nest->guards.n; g++) {
 		const Guarded *guard = &nest->guards.at[g];
-		if (guard_position(nest, guard) != (int)position || !bounds_loop(nest, guard, first_cut))
+		if (nest_guard_position(nest, guard) != (int)position || !nest_bounds_loop(nest, guard, first_cut))
 			continue;
 		int64_t coef = guard_coef(nest, guard, position);
 		const Ix *rest = guard_rest(nest, guard, loop);
@@ -217,18 +224,17 @@ static const Stmt *loop_stmt(const Nest *nest, uint32_t position, uint32_t first
 	return stmt_for(program->arena, loop->var, lo, hi, body);
 }
 
-static Block one_stmt(Gen *gen, const Stmt *stmt)
+Block block_of(Gen *gen, const Stmt *stmt)
 {
 	const Stmt **stmts = ARENA_ARRAY(gen->arena, const Stmt *, 1);
 	stmts[0] = stmt;
 	return (Block){stmts, 1};
 }
 
-/* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */
-static Block wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body)
+Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body)
 {
 	for (uint32_t i = to; i-- > from;)
-		body = one_stmt(nest->gen, loop_stmt(nest, i, first_cut, body));
+		body = block_of(nest->gen, loop_stmt(nest, i, first_cut, body));
 	return body;
 }
 
@@ -239,7 +245,7 @@ static Block guarded_block(const Nest *nest, uint32_t first_cut, Block body)
 	VEC(Cond) conds = {0};
 	for (size_t g = 0; g < nest->guards.n; g++) {
 		const Guarded *guard = &nest->guards.at[g];
-		if (bounds_loop(nest, guard, first_cut))
+		if (nest_bounds_loop(nest, guard, first_cut))
 			continue;
 		const Ix *index = guard_rest(nest, guard, NULL);
 		PUSH(program->arena, conds, ((Cond){COND_LE, zero_ix(nest->gen), index}));
@@ -248,10 +254,10 @@ static Block guarded_block(const Nest *nest, uint32_t first_cut, Block body)
 	}
 	if (conds.n == 0)
 		return body;
-	return one_stmt(nest->gen, stmt_if(program->arena, conds.at, (uint32_t)conds.n, body));
+	return block_of(nest->gen, stmt_if(program->arena, conds.at, (uint32_t)conds.n, body));
 }
 
-static void append(Gen *gen, Body *body, Block block)
+void gen_append(Gen *gen, Body *body, Block block)
 {
 	for (uint32_t i = 0; i < block.n; i++)
 		PUSH(gen->arena, body->stmts, block.stmts[i]);
@@ -270,7 +276,7 @@ static void emit_stores(Nest *nest, Op acc)
 	PUSH(gen->arena, nest->inner.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, acc, nest->value));
 	Block body = guarded_block(nest, 0, body_block(&nest->inner));
-	append(gen, &gen->top, wrap(nest, 0, nest->nloops, 0, body));
+	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nloops, 0, body));
 }
 
 static void emit_local_sum(Nest *nest, Op reduce)
@@ -281,12 +287,12 @@ static void emit_local_sum(Nest *nest, Op reduce)
 	PUSH(gen->arena, nest->inner.stmts, stmt_set(gen->arena, acc, reduce, nest->value));
 	Block inner = guarded_block(nest, n, body_block(&nest->inner));
 	Body cell = {0};
-	PUSH(gen->arena, cell.stmts, stmt_local(gen->arena, acc, neutral_value(nest)));
-	append(gen, &cell, wrap(nest, n, nest->nloops, n, inner));
-	const Value *value = finished(nest, gen_local_value(gen, acc), &cell);
+	PUSH(gen->arena, cell.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
+	gen_append(gen, &cell, nest_wrap(nest, n, nest->nloops, n, inner));
+	const Value *value = nest_finished(nest, gen_local_value(gen, acc), &cell);
 	PUSH(gen->arena, cell.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
-	append(gen, &gen->top, wrap(nest, 0, n, nest->nloops, body_block(&cell)));
+	gen_append(gen, &gen->top, nest_wrap(nest, 0, n, nest->nloops, body_block(&cell)));
 }
 
 /* The innermost loop, whole, around one store. */
@@ -296,7 +302,7 @@ static Block whole_row(Nest *nest, Body *body, const Value *value)
 	uint32_t last = nest->nloops - 1;
 	PUSH(gen->arena, body->stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, OP_NONE, value));
-	return wrap(nest, last, last + 1, nest->nloops, body_block(body));
+	return nest_wrap(nest, last, last + 1, nest->nloops, body_block(body));
 }
 
 static void emit_row_sum(Nest *nest, Op reduce)
@@ -307,14 +313,14 @@ static void emit_row_sum(Nest *nest, Op reduce)
 	PUSH(gen->arena, nest->inner.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, reduce, nest->value));
 	Block inner = guarded_block(nest, outer, body_block(&nest->inner));
-	append(gen, &rows, whole_row(nest, &clear, neutral_value(nest)));
-	append(gen, &rows, wrap(nest, outer, nest->nloops, outer, inner));
+	gen_append(gen, &rows, whole_row(nest, &clear, nest_neutral(nest)));
+	gen_append(gen, &rows, nest_wrap(nest, outer, nest->nloops, outer, inner));
 	if (finishes(nest)) {
 		const Value *sum = value_load(gen->program, nest->target.buffer, nest->at);
-		const Value *value = finished(nest, sum, &finish);
-		append(gen, &rows, whole_row(nest, &finish, value));
+		const Value *value = nest_finished(nest, sum, &finish);
+		gen_append(gen, &rows, whole_row(nest, &finish, value));
 	}
-	append(gen, &gen->top, wrap(nest, 0, outer, nest->nloops, body_block(&rows)));
+	gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, body_block(&rows)));
 }
 
 /* May the sum be kept in the target itself while it grows? */
@@ -341,7 +347,7 @@ static void emit_piece(Nest *nest)
 	if (scattered)
 		emit_stores(nest, reduce);
 	else if (proj_reduces(nest->proj) && (!reduces || local))
-		emit_local_sum(nest, reduce);
+		lanes_fit(nest, reduce) ? lanes_emit(nest, reduce) : emit_local_sum(nest, reduce);
 	else if (reduces)
 		emit_row_sum(nest, reduce);
 	else
@@ -369,5 +375,5 @@ void nest_fill(Gen *gen, BufferId buffer, Scalar value)
 	const Stmt *store = stmt_store(gen->arena, buffer, ix_iter(gen->arena, e), OP_NONE, constant);
 	PUSH(gen->arena, gen->top.stmts,
 	     stmt_for(gen->arena, e, zero_ix(gen), ix_size(gen->arena, to->elements),
-		      one_stmt(gen, store)));
+		      block_of(gen, store)));
 }

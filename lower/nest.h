@@ -1,4 +1,4 @@
-/* A loop nest under construction, private to nest.c and collapse.c. */
+/* A loop nest under construction, private to nest.c, collapse.c and lanes.c. */
 #ifndef TSR_LOWER_NEST_H
 #define TSR_LOWER_NEST_H
 
@@ -24,9 +24,30 @@ typedef struct Nest {
 	const Ix *at;
 	Body inner;
 	const Value *value;
+	size_t first_local; /* locals of the kernel before this nest's */
 	Body epilogue; /* only looked at: what the root computes from the finished sum */
 	const Value *finished;
 } Nest;
+
+/* The result's index, the operands' value and its shared locals over the iterators as by_iter has them. */
+void nest_values(Nest *nest);
+/* The root's value from the finished sum, with what it shares in `body`. */
+const Value *nest_finished(Nest *nest, const Value *sum, Body *body);
+const Value *nest_neutral(const Nest *nest);
+/* The position of the innermost loop that a guarded index mentions; -1: none. */
+int nest_guard_position(const Nest *nest, const Guarded *guard);
+/* Does a guarded index mention the loop? */
+bool nest_is_guarded(const Nest *nest, const Loop *loop);
+/* Is it the bounds of that loop that keep the index inside, where loops from first_cut on may be cut? */
+bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut);
+/* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */
+Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body);
+Block block_of(Gen *gen, const Stmt *stmt);
+void gen_append(Gen *gen, Body *body, Block block);
+
+/* A long sum whose innermost loop is reduced, in lanes; the loops are in their final order. */
+bool lanes_fit(const Nest *nest, Op reduce);
+void lanes_emit(Nest *nest, Op reduce);
 
 /* Merges two neighbouring loops that every access walks through as one; false: there are none. The nest's
  * loops change, and its values are to be built again. */

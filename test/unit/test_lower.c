@@ -230,17 +230,46 @@ static void expect_right(Small *s, const Program *program)
 static void test_matrix_product_over_inputs(void **state)
 {
 	Small *s = *state;
-	NodeId x = name(s, small_leaf(s, "n | 784"), "x"), w = param(s, "w", "784 -> 10");
+	NodeId x = name(s, small_leaf(s, "n | 24"), "x"), w = param(s, "w", "24 -> 10");
 	NodeId y = name(s, small_op(s, NODE_COMPOSE, "n | 10", 2, (NodeId[]){w, x}), "logits");
 	const Program *program = lower(s, 1, &y);
 	expect_kernel(s, program, "kernel logits(w f32 param, x f32 in -> out0 f32 out)\n"
 				  "  for i0 in 0..n\n"
 				  "    for i1 in 0..10\n"
 				  "      local acc : f32 = 0\n"
-				  "      for i2 in 0..784\n"
-				  "        acc += w[i1*784 + i2] * x[i0*784 + i2]\n"
+				  "      for i2 in 0..24\n"
+				  "        acc += w[i1*24 + i2] * x[i0*24 + i2]\n"
 				  "      out0[i0*10 + i1] = acc\n");
+	expect_right(s, program);
 	assert_int_equal(program->routines.at[0].ndims, 1);
+}
+
+static void test_long_sums_run_in_lanes(void **state)
+{
+	Small *s = *state;
+	NodeId x = small_leaf(s, "n | 71"), w = param(s, "w", "71 -> 6"), b = param(s, "b", "6");
+	NodeId y = small_op(s, NODE_COMPOSE, "n | 6", 2, (NodeId[]){w, x});
+	NodeId z = pointwise(s, OP_ADD, "n | 6", 2, (NodeId[]){y, b});
+	NodeId m = spec(s, "b | i => b | 0", "n | ~1", 1, &x);
+	graph_node(&s->graph, m)->reduce = OP_MAX;
+	NodeId t = spec(s, "b | i => i", "71", 1, &x), u = spec(s, "b | i => i", "6", 1, &z);
+	NodeId out[] = {z, m, t, u};
+	const Program *program = lower(s, 4, out);
+	expect_kernel(s, program, "    for i1 in 0..6 step 6\n"
+				  "      local acc : f32 [6, 16] = 0\n"
+				  "      for i2 in 0..64 step 16\n"
+				  "        for cell in 0..6\n"
+				  "          for lane in 0..16\n"
+				  "            acc[cell, lane] += w[i1*71 + cell*71 + i2 + lane] * t0[i0*71 + i2 + lane]\n"
+				  "      for i2 in 64..71\n"
+				  "        for cell in 0..6\n"
+				  "          acc[cell, 0] += w[i1*71 + cell*71 + i2] * t0[i0*71 + i2]\n"
+				  "      for cell in 0..6\n"
+				  "        local sum : f32 = acc[cell, 0]\n"
+				  "        for lane in 1..16\n"
+				  "          sum += acc[cell, lane]\n"
+				  "        out0[i0*6 + i1 + cell] = sum + b[i1 + cell]\n");
+	expect_right(s, program);
 }
 
 static void test_matrix_product_over_outputs(void **state)
@@ -529,6 +558,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_matrix_product_over_inputs, start, end),
+		cmocka_unit_test_setup_teardown(test_long_sums_run_in_lanes, start, end),
 		cmocka_unit_test_setup_teardown(test_matrix_product_over_outputs, start, end),
 		cmocka_unit_test_setup_teardown(test_epilogue, start, end),
 		cmocka_unit_test_setup_teardown(test_softmax, start, end),
