@@ -35,18 +35,24 @@ typedef struct Loaded {
 	const tsr_module *module;
 } Loaded;
 
-static Loaded load(SmallProgram *s)
+static void make_path(char *path, int suffix)
 {
-	char path[] = "/tmp/tsr-test-XXXXXX.so";
-	int fd = mkstemps(path, 3);
+	int fd = mkstemps(path, suffix);
 	assert_true(fd >= 0);
 	close(fd);
-	loops_verify(&s->program);
+}
+
+static void emit_to(SmallProgram *s, const char *path, bool (*emit_kind)(const Emit *emit))
+{
 	Emit emit = sp_emit(s, path);
-	bool good = gccjit_emit_so(&emit);
+	bool good = emit_kind(&emit);
 	if (!good)
 		diags_print(&s->diags, stderr);
 	assert_true(good);
+}
+
+static Loaded load_path(const char *path)
+{
 	Loaded l = {.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
 	unlink(path);
 	if (!l.handle)
@@ -56,6 +62,31 @@ static Loaded load(SmallProgram *s)
 	assert_int_equal(l.module->abi, TSR_ABI);
 	assert_int_equal(l.module->bytes, sizeof(tsr_module));
 	return l;
+}
+
+static Loaded load(SmallProgram *s)
+{
+	char path[] = "/tmp/tsr-test-XXXXXX.so";
+	make_path(path, 3);
+	loops_verify(&s->program);
+	emit_to(s, path, gccjit_emit_so);
+	return load_path(path);
+}
+
+/* The C back end's text, compiled with every warning an error. */
+static Loaded load_c(SmallProgram *s)
+{
+	char text[] = "/tmp/tsr-test-XXXXXX.c", path[] = "/tmp/tsr-test-XXXXXX.so";
+	make_path(text, 2);
+	make_path(path, 3);
+	emit_to(s, text, c_emit);
+	char command[256];
+	snprintf(command, sizeof command,
+		 "cc -std=c99 -O1 -ffp-contract=off -Wall -Wextra -pedantic -Werror -fPIC -shared -o %s %s -lm",
+		 path, text);
+	assert_int_equal(system(command), 0);
+	unlink(text);
+	return load_path(path);
 }
 
 /* The module's routine; its workspace is the interpreter's business elsewhere. */
@@ -73,27 +104,36 @@ static void run_module(SmallProgram *s, const Loaded *l, Run *run)
 	free(workspace);
 }
 
-static void compare(SmallProgram *s, Run *run)
+/* Runs the module and expects its outputs and its code to be the interpreter's. */
+static void compare_module(SmallProgram *s, const Loaded *l, Run *run, int expected)
 {
-	Loaded l = load(s);
 	const ProgramRoutine *r = &s->program.routines.at[0];
-	for (uint32_t i = 0; i < r->noutputs; i++) {
-		run->expected[i] = calloc(1, run->bytes[i]);
+	for (uint32_t i = 0; i < r->noutputs; i++)
 		run->got[i] = calloc(1, run->bytes[i]);
-	}
-	const char *message = NULL;
-	InterpArgs args = {run->dims, run->scalars, run->inputs, run->expected, run->state, &message};
-	int expected = interp_run(&s->program, 0, &args);
-	run_module(s, &l, run);
+	run_module(s, l, run);
 	assert_int_equal(run->code, expected);
 	for (uint32_t i = 0; i < r->noutputs; i++) {
 		assert_memory_equal(run->got[i], run->expected[i], run->bytes[i]);
 		free(run->got[i]);
-		free(run->expected[i]);
 	}
 	if (run->message) /* the text goes with the module */
 		run->message = arena_printf(s->program.arena, "%s", run->message);
-	dlclose(l.handle);
+	dlclose(l->handle);
+}
+
+static void compare(SmallProgram *s, Run *run)
+{
+	const ProgramRoutine *r = &s->program.routines.at[0];
+	for (uint32_t i = 0; i < r->noutputs; i++)
+		run->expected[i] = calloc(1, run->bytes[i]);
+	const char *message = NULL;
+	InterpArgs args = {run->dims, run->scalars, run->inputs, run->expected, run->state, &message};
+	int expected = interp_run(&s->program, 0, &args);
+	Loaded c = load_c(s), so = load(s);
+	compare_module(s, &c, run, expected);
+	compare_module(s, &so, run, expected);
+	for (uint32_t i = 0; i < r->noutputs; i++)
+		free(run->expected[i]);
 }
 
 /* ---- every operation on every pair of odd values ---- */
@@ -242,16 +282,12 @@ static void matmul(void **state)
 	sp_free(&s);
 }
 
-static void initialisers(void **state)
+static void check_memory_functions(SmallProgram *s, Loaded l)
 {
-	(void)state;
-	SmallProgram s;
-	matmul_program(&s);
-	Loaded l = load(&s);
 	_Alignas(64) static char expected[8192], got[8192];
 	int64_t dims[] = {5};
 	for (uint64_t seed = 0; seed < 3; seed++) {
-		assert_int_equal(interp_init(&s.program, dims, expected, seed << 40 | seed), 0);
+		assert_int_equal(interp_init(&s->program, dims, expected, seed << 40 | seed), 0);
 		assert_int_equal(l.module->init(dims, got, seed << 40 | seed), 0);
 		assert_memory_equal(got, expected, sizeof got);
 	}
@@ -264,6 +300,15 @@ static void initialisers(void **state)
 	assert_int_equal(l.module->init(dims, got + 4, 0), TSR_BAD_POINTER);
 	assert_int_equal(l.module->init(dims, NULL, 0), TSR_BAD_POINTER);
 	dlclose(l.handle);
+}
+
+static void initialisers(void **state)
+{
+	(void)state;
+	SmallProgram s;
+	matmul_program(&s);
+	check_memory_functions(&s, load(&s));
+	check_memory_functions(&s, load_c(&s));
 	sp_free(&s);
 }
 
