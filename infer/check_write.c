@@ -138,18 +138,18 @@ static Size end_of(const Checker *c, const Index *index)
 }
 
 /* On the first axis where two neighbours differ, the second starts where the first has ended. */
-static bool follows(const Checker *c, const Piece *a, const Piece *b)
+static bool follows(Checker *c, const Piece *a, const Piece *b)
 {
 	for (uint32_t i = 0; i < a->result.naxes; i++) {
 		const Index *x = &a->result.axes[i], *y = &b->result.axes[i];
 		if (size_same(least_of(x), least_of(y)) && size_same(end_of(c, x), end_of(c, y)))
 			continue;
-		return size_ge(c->sizes, least_of(y), end_of(c, x)) && size_ge(c->sizes, end_of(c, y), least_of(y));
+		return size_ge(c->sizes, least_of(y), end_of(c, x)) && holds_ge(c, end_of(c, y), least_of(y));
 	}
 	return false;
 }
 
-static bool pieces_are_apart(const Checker *c)
+static bool pieces_are_apart(Checker *c)
 {
 	for (uint32_t i = 1; i < c->proj->npieces; i++)
 		if (!follows(c, &c->proj->pieces[i - 1], &c->proj->pieces[i]))
@@ -323,7 +323,7 @@ static void find_guards(const Checker *c, bool *reads, bool *writes)
 	}
 }
 
-static bool proves_once(const Checker *c)
+static bool proves_once(Checker *c)
 {
 	for (uint32_t i = 0; i < c->proj->npieces; i++)
 		if (!decodes(c, &c->proj->pieces[i]))

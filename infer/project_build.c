@@ -233,6 +233,41 @@ static void find_groups(Builder *b)
 	}
 }
 
+static bool axis_mentions(const AxisMap *axis, ClassId c)
+{
+	for (uint32_t part = 0; part < axis->nparts; part++)
+		if (axis->parts[part].cls == c)
+			return true;
+	return axis->cls == c || axis->kernel == c;
+}
+
+static bool operand_mentions(const Projector *p, ClassId c)
+{
+	for (uint32_t arg = 0; arg < p->node->nargs; arg++)
+		for (uint32_t i = 0; i < p->args[arg].naxes; i++)
+			if (axis_mentions(&p->args[arg].axes[i], c))
+				return true;
+	return false;
+}
+
+/* A part of the result that some operand has, and that no piece writes: the operand needs another part too. */
+static bool check_parts(const Builder *b)
+{
+	const Projector *p = b->p;
+	for (uint32_t i = 0; i < p->result.naxes; i++)
+		for (uint32_t part = 0; part < p->result.axes[i].nparts; part++) {
+			ClassId c = p->result.axes[i].parts[part].cls;
+			if (c == CLASS_NONE || b->used[c] || p->classes.at[c].unit || !operand_mentions(p, c))
+				continue;
+			diag(p->diags, E0334, p->classes.at[c].span, "nothing can be written to block '%s'",
+			     p->classes.at[c].name);
+			diag_note(p->diags, p->node->spec->span,
+			          "the parts of an axis run one after another, and here two are needed at once");
+			return false;
+		}
+	return true;
+}
+
 /* ---- iterators ---- */
 
 /* Do any of the first n iterators have the name? */
@@ -406,7 +441,7 @@ Proj *project_build(Projector *p)
 	do
 		add_piece(&b);
 	while (!b.failed && next_choice(&b));
-	if (b.failed)
+	if (b.failed || !check_parts(&b))
 		return NULL;
 	number_iters(&b);
 	finish_pieces(&b);
