@@ -77,10 +77,8 @@ static void put_checks(FILE *out, const Module *m)
 		return;
 	fprintf(out, "/* What a routine returns beside the codes of tsr_call. */\nenum {\n");
 	for (size_t i = 0; i < p->checks.n; i++) {
-		const char *place = module_place(m, p->checks.at[i].span);
-		fprintf(out, "\t%s_CHECK_%zu = TSR_CHECK_FIRST + %zu%s /* %s%s%s */\n", m->prefix, i, i,
-			i + 1 < p->checks.n ? "," : "", *place ? c_comment(m->arena, place) : "",
-			*place ? ": " : "", c_comment(m->arena, p->checks.at[i].text));
+		fprintf(out, "\t%s_CHECK_%zu = TSR_CHECK_FIRST + %zu%s /* %s */\n", m->prefix, i, i,
+			i + 1 < p->checks.n ? "," : "", c_comment(m->arena, p->checks.at[i].text));
 	}
 	fprintf(out, "};\n\n");
 }
