@@ -92,12 +92,16 @@ static double now_ms(void)
 /* Ends the process: messages first, then status 1 where there were errors. */
 static _Noreturn void finish(Compiler *c)
 {
+	setvbuf(stderr, NULL, _IOFBF, BUFSIZ);
 	diags_print(&c->diags, stderr);
+	fflush(stderr);
 	int status = c->diags.nerrors > 0;
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		fprintf(stderr, "tsrc: error: cannot write to standard output: %s\n", strerror(errno));
 		status = 1;
 	}
+	if (c->graph)
+		sizes_free(c->graph->sizes);
 	symbols_free(c->symbols);
 	arena_free(c->perm);
 	exit(status);
