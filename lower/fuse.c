@@ -279,14 +279,16 @@ static Reader readers_of(const Lower *lower, NodeId id)
 	return all;
 }
 
-/* Runs every root that reads the node before anything assigns to what it reads? */
+/* Runs every root that reads the node before anything assigns to what it reads? The assignment itself may:
+ * it takes care of reading its own target (kernel.c), unless it is cleared first. */
 static bool is_in_time(const Lower *lower, NodeId id, NodeId last)
 {
 	if (last == NODE_NONE)
 		return true;
 	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
 		NodeId root = lower->plan[lower->uses[i].user].root;
-		if (root == NODE_NONE || root >= last)
+		bool at_once = root == last && !lower_node(lower, root)->clear;
+		if (root == NODE_NONE || (root >= last && !at_once))
 			return false;
 	}
 	return true;
