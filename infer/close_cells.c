@@ -116,6 +116,7 @@ static void take_bound(Solver *s, const char *rule, const Spot *spot)
 
 void close_leaf_bounds(Solver *s, const char *rule)
 {
+	bounds_refresh(s);
 	Spots open = open_cells(s);
 	for (size_t i = 0; i < open.n; i++) {
 		if (cell_at(s, open.at[i].cell)->terminal)
@@ -125,6 +126,7 @@ void close_leaf_bounds(Solver *s, const char *rule)
 
 void close_bounds(Solver *s, const char *rule)
 {
+	bounds_refresh(s);
 	Spots open = open_cells(s);
 	for (size_t i = 0; i < open.n; i++)
 		take_bound(s, rule, &open.at[i]);

@@ -261,6 +261,12 @@ static void add_bound(Solver *s, CellId opnd, Size bound, CellId from, BoundKind
 	Cell *c = cell_at(s, opnd);
 	if (c->bound_kind != BOUND_NONE && size_same(c->bound, bound) && kind != BOUND_MIXED)
 		return;
+	if (c->bound_kind == BOUND_ONE && cell_root(s, c->bound_from) == cell_root(s, from)) {
+		c->bound = bound; /* another name for the same size */
+		c->bound_kind = kind;
+		occs_wake(s, &c->occs);
+		return;
+	}
 	if (c->bound_kind == BOUND_MIXED && !sizes_differ(s->sizes, c->bound, bound))
 		return;
 	BoundKind was = c->bound_kind;
@@ -271,6 +277,15 @@ static void add_bound(Solver *s, CellId opnd, Size bound, CellId from, BoundKind
 		c->bound_kind = BOUND_MIXED;
 	if (c->bound_kind != was || known != !size_is_bad(c->value))
 		occs_wake(s, &c->occs);
+}
+
+void bounds_refresh(Solver *s)
+{
+	for (size_t i = 0; i < s->cells.n; i++)
+		s->cells.at[i].bound_kind = BOUND_NONE;
+	for (uint32_t i = 0; i < s->edges.n; i++)
+		edge_wake(s, i);
+	propagate(s);
 }
 
 void cell_refines(Solver *s, CellId res, CellId opnd, ConId con)

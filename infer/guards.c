@@ -82,6 +82,8 @@ static void add(Collector *c, Guard g)
 {
 	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.a) && !size_is_bad(g.b))
 		simplify_divides(c, &g);
+	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.b) && !size_ge(c->s->sizes, g.b, size_const(c->s->sizes, 1)))
+		add(c, (Guard){GUARD_GE, g.b, size_const(c->s->sizes, 1), g.span, g.other, NULL});
 	if (size_is_bad(g.a) || size_is_bad(g.b)) {
 		blame_at(c->s, E0347, g.span, "a size here is too large, or has too many terms");
 		return;
@@ -111,14 +113,13 @@ static void ask_affine(Collector *c, const Con *con)
 	bool rounds = axis->mark == MARK_VALID_FLOOR || axis->mark == MARK_PADDED_CEIL;
 	bool valid = axis->kernel && (axis->mark == MARK_VALID || axis->mark == MARK_VALID_FLOOR);
 	Size window = affine_window(s->sizes, axis, k);
-	if (!rounds && size_same(affine_in(s->sizes, axis, over, k), in)) {
+	const Why *why = &cell_at(s, con->cells[0])->why;
+	if (!rounds && why->kind == WHY_RELATION && &s->cons.at[why->con] == con) {
 		not_negative(c, in, con);
-		not_negative(c, over, con);
-		add_con(c, GUARD_DIVIDES, affine_dividend(s->sizes, axis, in, k),
-			size_const(s->sizes, axis->stride), con);
 		return;
 	}
-	if (valid && axis->mark == MARK_VALID && size_same(affine_kernel(s->sizes, axis, in, over), k)) {
+	why = con->cells[2] == NONE ? why : &cell_at(s, con->cells[2])->why;
+	if (valid && !rounds && why->kind == WHY_RELATION && &s->cons.at[why->con] == con) {
 		Size last = size_scale(s->sizes, size_plus(s->sizes, over, -1), axis->stride);
 		Size span = size_plus(s->sizes, size_sub(s->sizes, in, last), -1 - axis->offset);
 		add_con(c, GUARD_GE, span, size_const(s->sizes, 0), con);
@@ -144,8 +145,22 @@ static void ask_sum(Collector *c, const Con *con)
 	add_con(c, GUARD_EQ, cell_value(s, con->cells[0]), sum, con);
 }
 
+static bool has_quotient(Collector *c, Size size)
+{
+	SizeOp *ops;
+	size_t n = size_program(c->s->arena, c->s->sizes, size, &ops);
+	for (size_t i = 0; i < n; i++) {
+		if (ops[i].code == SIZE_DIV)
+			return true;
+	}
+	return false;
+}
+
+/* Was part = total / others? Then it must divide. */
 static bool ask_quotient(Collector *c, Size total, Size part, Size others, const Con *con)
 {
+	if (!has_quotient(c, part))
+		return false;
 	if (size_is(c->s->sizes, others, 0) || !size_same(size_div(c->s->sizes, total, others), part))
 		return false;
 	add_con(c, GUARD_DIVIDES, total, others, con);

@@ -76,6 +76,8 @@ static bool relation_spelled(Solver *s, const Con *con, CellId except)
 static void derive(Solver *s, ConId id, CellId cell, Size value)
 {
 	const Con *con = &s->cons.at[id];
+	if (con->done || cell_at(s, cell)->broken)
+		return;
 	if (!size_is_bad(value) && size_same(cell_value(s, cell), value))
 		return;
 	s->cons.at[id].derived = true;
@@ -185,19 +187,23 @@ static void affine_kernel_from(Solver *s, ConId id, Size in, Size over)
 	}
 }
 
+/* Every direction whose other sizes are known: where two names for a size meet, each cell gets the better
+ * one, whichever came first. */
 void affine_run(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
 	const SpecAxis *axis = con->axis;
 	bool valid = axis->kernel && (axis->mark == MARK_VALID || axis->mark == MARK_VALID_FLOOR);
+	bool rounds = axis->mark == MARK_VALID_FLOOR || axis->mark == MARK_PADDED_CEIL;
 	Size in = cell_value(s, con->cells[0]), over = cell_value(s, con->cells[1]);
 	Size k = con->cells[2] != NONE ? cell_value(s, con->cells[2]) : SIZE_BAD;
-	bool rounds = axis->mark == MARK_VALID_FLOOR || axis->mark == MARK_PADDED_CEIL;
-	if (!size_is_bad(in) && (!valid || !size_is_bad(k)))
+	bool known_in = !size_is_bad(in), known_over = !size_is_bad(over);
+	bool known_k = !valid || !size_is_bad(k);
+	if (known_in && known_k)
 		affine_from_in(s, id, in, k);
-	else if (!size_is_bad(over) && (!valid || !size_is_bad(k)) && !rounds)
+	if (known_over && known_k && !rounds)
 		derive(s, id, con->cells[0], affine_in(s->sizes, axis, over, k));
-	else if (!size_is_bad(in) && !size_is_bad(over) && axis->mark == MARK_VALID)
+	if (known_in && known_over && valid && !rounds)
 		affine_kernel_from(s, id, in, over);
 }
 
@@ -213,6 +219,19 @@ static void concat_blame(Solver *s, ConId id, Size whole, Size sum)
 	for (uint32_t i = 0; i < con->ncells; i++) {
 		if (cell_known(s, con->cells[i]))
 			blame_born(s, con->cells[i]);
+	}
+}
+
+/* Each part from the whole and the other parts, when all are known. */
+static void concat_parts(Solver *s, ConId id, Size rest)
+{
+	const Con *con = &s->cons.at[id];
+	for (uint32_t i = 1; i < con->ncells; i++) {
+		uint32_t times = 0;
+		for (uint32_t j = 1; j < con->ncells && con->ncells <= ROW_LIMIT; j++)
+			times += cell_root(s, con->cells[i]) == cell_root(s, con->cells[j]);
+		if (times == 1 && !negative(s, size_add(s->sizes, rest, cell_value(s, con->cells[i]))))
+			derive(s, id, con->cells[i], size_add(s->sizes, rest, cell_value(s, con->cells[i])));
 	}
 }
 
@@ -235,19 +254,23 @@ void concat_run(Solver *s, ConId id)
 		}
 	}
 	Size rest = size_is_bad(whole) ? SIZE_BAD : size_sub(s->sizes, whole, sum);
-	if (!size_is_bad(rest) && negative(s, rest))
+	bool known = !size_is_bad(rest);
+	if (known && negative(s, rest)) {
 		concat_blame(s, id, whole, sum);
-	else if (open == NONE)
+	} else if (open == NONE) {
+		if (known && !size_is(s->sizes, rest, 0))
+			concat_parts(s, id, rest);
 		derive(s, id, con->cells[0], sum);
-	else if (!size_is_bad(rest) && size_is(s->sizes, rest, 0))
+	} else if (known && size_is(s->sizes, rest, 0)) {
 		for (uint32_t i = 1; i < con->ncells; i++) {
 			if (!cell_known(s, con->cells[i]))
 				derive(s, id, con->cells[i], rest);
 		}
-	else if (!size_is_bad(rest) && !several && !indivisible(s, rest, times))
+	} else if (known && !several && !indivisible(s, rest, times)) {
 		derive(s, id, open, size_div(s->sizes, rest, size_const(s->sizes, times)));
-	else if (!size_is_bad(rest) && !several)
+	} else if (known && !several) {
 		concat_blame(s, id, whole, sum);
+	}
 }
 
 /* Two ways to write one axis as parts that are all unknown: the parts are paired in order, and what one
@@ -280,25 +303,26 @@ bool concat_pair(Solver *s, ConId a, ConId b)
 
 /* ---- products of two, least sizes ---- */
 
+static void factor_from(Solver *s, ConId id, Size p, Size other, CellId cell)
+{
+	int64_t by;
+	if (size_is_bad(p) || size_is_bad(other) || size_is(s->sizes, other, 0))
+		return;
+	if (!size_is_const(s->sizes, other, &by) || !indivisible(s, p, by))
+		derive(s, id, cell, size_div(s->sizes, p, other));
+	else if (may_blame(s, id))
+		blame(s, E0341, id, "%s is not a multiple of %" PRId64, size_text(s->arena, s->sizes, p), by);
+}
+
 static void mul_run(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
 	Size p = cell_value(s, con->cells[0]);
 	Size a = cell_value(s, con->cells[1]), b = cell_value(s, con->cells[2]);
-	if (!size_is_bad(a) && !size_is_bad(b)) {
+	if (!size_is_bad(a) && !size_is_bad(b))
 		derive(s, id, con->cells[0], size_mul(s->sizes, a, b));
-		return;
-	}
-	Size other = size_is_bad(a) ? b : a;
-	if (size_is_bad(p) || size_is_bad(other) || size_is(s->sizes, other, 0))
-		return;
-	int64_t by;
-	if (size_is_const(s->sizes, other, &by) && indivisible(s, p, by)) {
-		if (may_blame(s, id))
-			blame(s, E0341, id, "%s is not a multiple of %" PRId64, size_text(s->arena, s->sizes, p), by);
-	} else {
-		derive(s, id, con->cells[size_is_bad(a) ? 1 : 2], size_div(s->sizes, p, other));
-	}
+	factor_from(s, id, p, a, con->cells[2]);
+	factor_from(s, id, p, b, con->cells[1]);
 }
 
 static void at_least_run(Solver *s, ConId id)

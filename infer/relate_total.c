@@ -103,6 +103,27 @@ static void solve_axis(Solver *s, ConId id, const Total *t, Size total)
 	s->cons.at[id].derived = true;
 }
 
+/* Both are known, under names that may be equal: one axis beside constants gets the better one too. */
+static void solve_known(Solver *s, ConId id, const Total *t, Size total)
+{
+	const Con *con = &s->cons.at[id];
+	FlatRow f;
+	int64_t by, n;
+	for (uint32_t r = 0; r < con->nrows; r++) {
+		row_flatten(s, &con->rows[r], &f);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
+			CellId cell = flat_at(&f, i);
+			Size own = cell_value(s, cell);
+			if (size_is_const(s->sizes, own, &n))
+				continue;
+			Size others = size_div(s->sizes, t->known, own);
+			if (size_is_const(s->sizes, others, &by) && by > 0 &&
+			    (!size_is_const(s->sizes, total, &n) || n % by == 0))
+				cell_set(s, cell, size_div(s->sizes, total, others), false, why_total(s, id));
+		}
+	}
+}
+
 void product_run(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
@@ -117,8 +138,11 @@ void product_run(Solver *s, ConId id)
 		if (size_is_bad(total) || !size_same(total, t.known)) {
 			if (!size_is_bad(total) && !size_is_bad(t.known) && sizes_differ(s->sizes, total, t.known))
 				total_blame(s, id, total, t.known);
-			else
+			else {
+				if (!size_is_bad(total))
+					solve_known(s, id, &t, total);
 				cell_set(s, con->cells[0], t.known, axes_spelled(s, con), why_total(s, id));
+			}
 		}
 	} else if (t.nopen == 1 && !size_is_bad(total)) {
 		solve_axis(s, id, &t, total);

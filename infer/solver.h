@@ -243,6 +243,8 @@ void cell_spell(Solver *s, CellId cell);
 void cells_equal(Solver *s, CellId a, CellId b, ConId con);
 void cell_refines(Solver *s, CellId res, CellId opnd, ConId con);
 void edge_run(Solver *s, uint32_t edge);
+/* Finds all bounds again: sizes have got other names since, and classes have merged. */
+void bounds_refresh(Solver *s);
 /* Can the two never be equal? */
 bool sizes_differ(const Sizes *sizes, Size a, Size b);
 /* Is a the better name for a size that both stand for: a constant, else the shorter, else the earlier. */
