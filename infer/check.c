@@ -1,9 +1,10 @@
 /* The independent checker: every shape and every projection against the graph, node by node.
  *
- * For each operation it reads off what is asked of every axis (check_expect.c), looks at the form of the
- * projection (check_struct.c), at each index (check_map.c), at the size relations (check_relate.c), at
- * bounds (check_bounds.c) and at what is written (check_write.c); then at the clauses of the whole program.
- * It runs after inference in every build: a violation is a bug of the compiler, never of the program.
+ * For each operation it reads off what is asked of every axis (check_expect.c), looks at the form
+ * of the projection (check_struct.c), at each index (check_map.c), at the size relations
+ * (check_relate.c), at bounds (check_bounds.c) and at what is written (check_write.c); then at the
+ * clauses of the whole program. It runs after inference in every build: a violation is a bug of the
+ * compiler, never of the program.
  */
 #include "infer/check.h"
 
@@ -72,7 +73,8 @@ static bool check_require(Checker *c, const Require *require)
 	return false;
 }
 
-/* The size of a letter of a node, as an axis of that letter has it; of a row variable: the product. */
+/* The size of a letter of a node, as an axis of that letter has it; of a row variable: the product.
+ */
 static Size letter_size(Checker *c, const SpecTensor *tensor, NodeId id, Sym letter)
 {
 	for (int k = 0; k < ROW_KINDS; k++) {
@@ -84,7 +86,8 @@ static Size letter_size(Checker *c, const SpecTensor *tensor, NodeId id, Sym let
 		if (written->var_at >= 0 && written->var == letter) {
 			Size product = size_const(c->sizes, 1);
 			for (uint32_t i = 0; i < middle; i++)
-				product = size_mul(c->sizes, product, row->axes[(uint32_t)written->var_at + i].size);
+				product =
+					size_mul(c->sizes, product, row->axes[(uint32_t)written->var_at + i].size);
 			return product;
 		}
 		for (uint32_t i = 0; i < written->naxes; i++) {
@@ -119,9 +122,10 @@ static bool check_bind(Checker *c, const Bind *bind)
 		return true;
 	if (bind->size && !holds_equal(c, size, check_size_expr(c, bind->size)))
 		return check_fail(c, "'%s' was set to %s and is %s", bind->letter,
-		                  size_text(c->arena, c->sizes, check_size_expr(c, bind->size)),
-		                  size_text(c->arena, c->sizes, size));
-	if (bind->capture != CAPTURE_NONE && !holds_equal(c, size, c->inference->captures[bind->capture]))
+						  size_text(c->arena, c->sizes, check_size_expr(c, bind->size)),
+						  size_text(c->arena, c->sizes, size));
+	if (bind->capture != CAPTURE_NONE &&
+		!holds_equal(c, size, c->inference->captures[bind->capture]))
 		return check_fail(c, "'%s' was captured as another size", bind->letter);
 	return true;
 }
@@ -149,7 +153,7 @@ static void report_node(FILE *report, const Checker *c, uint64_t nproved, uint64
 	fputc(' ', report);
 	shape_print(report, c->sizes, &c->inference->shapes[c->id]);
 	fprintf(report, ": holds (%" PRIu64 " proved, %" PRIu64 " tested)\n", c->nproved - nproved,
-	        c->ntested - ntested);
+			c->ntested - ntested);
 }
 
 void infer_verify(const Inference *inference, FILE *report)
@@ -165,7 +169,7 @@ void infer_verify(const Inference *inference, FILE *report)
 		const char *why = check_node(&c, id);
 		if (why)
 			BUG("%%%" PRIu32 " (%s %s): %s", id, node_kind_name(c.node->kind),
-			    shape_text(lasting, c.sizes, &inference->shapes[id]), why);
+				shape_text(lasting, c.sizes, &inference->shapes[id]), why);
 		if (report)
 			report_node(report, &c, nproved, ntested);
 	}
@@ -173,8 +177,9 @@ void infer_verify(const Inference *inference, FILE *report)
 	if (why)
 		BUG("%s", why);
 	if (report)
-		fprintf(report, "the program's requirements and bindings hold; %" PRIu64 " statements proved, %" PRIu64
-		                " tested on examples\n",
-		        c.nproved, c.ntested);
+		fprintf(report,
+				"the program's requirements and bindings hold; %" PRIu64
+				" statements proved, %" PRIu64 " tested on examples\n",
+				c.nproved, c.ntested);
 	arena_free(lasting);
 }

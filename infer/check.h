@@ -1,11 +1,11 @@
 /* Internal to the checker (infer/check*.c). It shares no code with the solver or the derivation of
- * projections: what an operation means is read off the graph again, as the expectation that each axis
- * raises, and the result is held against it.
+ * projections: what an operation means is read off the graph again, as the expectation that each
+ * axis raises, and the result is held against it.
  *
  *   expect := INDEX n | KEY k | AFFINE over, kernel | CONCAT keys | STACK | GATHER arg
  *
- * A key is one axis of the operation's own coordinates: a letter, or an axis of the result. All axes with
- * a key have one size, and in the projection one iterator.
+ * A key is one axis of the operation's own coordinates: a letter, or an axis of the result. All axes
+ * with a key have one size, and in the projection one iterator.
  */
 #ifndef TSR_INFER_CHECK_H
 #define TSR_INFER_CHECK_H

@@ -1,5 +1,5 @@
-/* Leaves against their declarations: the rows that are written, the sizes of their axes, their labels, and
- * the number of elements of data. */
+/* Leaves against their declarations: the rows that are written, the sizes of their axes, their
+ * labels, and the number of elements of data. */
 #include "infer/check.h"
 
 #include <inttypes.h>
@@ -10,13 +10,14 @@ static bool check_decl_axis(Checker *c, const DeclAxis *decl, const Axis *axis, 
 {
 	if (decl->label && decl->label != axis->label)
 		return check_fail(c, "an axis declared %s is labelled %s", decl->label,
-		                  axis->label ? axis->label : "not at all");
+						  axis->label ? axis->label : "not at all");
 	if (!decl->size)
 		return true;
 	Size declared = check_size_expr(c, decl->size);
 	return holds_equal(c, declared, axis->size) ||
-	       check_fail(c, "the %s row declares %s and has %s", row_names[kind],
-	                  size_text(c->arena, c->sizes, declared), size_text(c->arena, c->sizes, axis->size));
+		   check_fail(c, "the %s row declares %s and has %s", row_names[kind],
+					  size_text(c->arena, c->sizes, declared),
+					  size_text(c->arena, c->sizes, axis->size));
 }
 
 static bool check_decl_row(Checker *c, const DeclRow *decl, const Row *row, int kind)
@@ -24,7 +25,8 @@ static bool check_decl_row(Checker *c, const DeclRow *decl, const Row *row, int 
 	if (decl->open)
 		return true;
 	if (decl->var_at < 0 ? row->n != decl->naxes : row->n < decl->naxes)
-		return check_fail(c, "the %s row declares %u axes and has %u", row_names[kind], decl->naxes, row->n);
+		return check_fail(c, "the %s row declares %u axes and has %u", row_names[kind], decl->naxes,
+						  row->n);
 	for (uint32_t i = 0; i < decl->naxes; i++) {
 		bool before = decl->var_at < 0 || i < (uint32_t)decl->var_at;
 		uint32_t at = before ? i : row->n - decl->naxes + i;
@@ -56,11 +58,11 @@ bool check_leaf(Checker *c)
 		if (!check_decl_row(c, &node->shape->rows[k], &shape->rows[k], k))
 			return false;
 	if (node->kind == NODE_CONST && node->data &&
-	    !size_is(c->sizes, shape_elements(c->sizes, shape), node->data->count))
+		!size_is(c->sizes, shape_elements(c->sizes, shape), node->data->count))
 		return check_fail(c, "%" PRId64 " numbers for a tensor of %s", node->data->count,
-		                  size_text(c->arena, c->sizes, shape_elements(c->sizes, shape)));
+						  size_text(c->arena, c->sizes, shape_elements(c->sizes, shape)));
 	if (node->kind == NODE_RANGE &&
-	    !holds_equal(c, shape_elements(c->sizes, shape), check_size_expr(c, node->size_expr)))
+		!holds_equal(c, shape_elements(c->sizes, shape), check_size_expr(c, node->size_expr)))
 		return check_fail(c, "a range of another length");
 	return true;
 }

@@ -1,9 +1,9 @@
 /* Every index is the one that the operation asks for, and sizes satisfy its relations.
  *
- * A key runs on one iterator, and no two keys share one. Plain axes bind their keys first; affine and
- * concatenated axes then find their keys bound, or bind what is left. A key whose size is the constant 1
- * may stay at 0 without an iterator. Every part of a concatenated result that an operand has must run in
- * some piece.
+ * A key runs on one iterator, and no two keys share one. Plain axes bind their keys first; affine
+ * and concatenated axes then find their keys bound, or bind what is left. A key whose size is the
+ * constant 1 may stay at 0 without an iterator. Every part of a concatenated result that an operand
+ * has must run in some piece.
  */
 #include "infer/check.h"
 
@@ -23,7 +23,7 @@ static bool bind(Checker *c, uint32_t key, IterId iter)
 		return k->iter == iter || check_fail(c, "'%s' runs on two iterators", key_name(c, key));
 	if (iter != UINT32_MAX && owner_of(c, iter) != KEY_NONE)
 		return check_fail(c, "'%s' and '%s' run on one iterator", key_name(c, key),
-		                  key_name(c, owner_of(c, iter)));
+						  key_name(c, owner_of(c, iter)));
 	k->bound = true;
 	k->iter = iter;
 	if (iter != UINT32_MAX)
@@ -42,8 +42,8 @@ static bool map_key(Checker *c, const Expect *expect, const Index *index)
 {
 	if (is_zero(c, index))
 		return holds_equal(c, expect->axis->size, size_const(c->sizes, 1))
-		               ? bind(c, expect->key, UINT32_MAX)
-		               : check_fail(c, "'%s' stays at 0", key_name(c, expect->key));
+				   ? bind(c, expect->key, UINT32_MAX)
+				   : check_fail(c, "'%s' stays at 0", key_name(c, expect->key));
 	if (index->nterms != 1 || index->terms[0].coef != 1 || !size_is(c->sizes, index->offset, 0))
 		return check_fail(c, "'%s' is not the index of its own axis", key_name(c, expect->key));
 	return bind(c, expect->key, index->terms[0].iter);
@@ -59,13 +59,15 @@ static bool map_plain(Checker *c, const Expect *expect, const Index *index, uint
 	case EXPECT_KEY:
 		return map_key(c, expect, index);
 	case EXPECT_GATHER:
-		return index->gather == expect->gather || check_fail(c, "the index is read from another operand");
+		return index->gather == expect->gather ||
+			   check_fail(c, "the index is read from another operand");
 	case EXPECT_INDEX:
 		return (index->nterms == 0 && size_is(c->sizes, index->offset, expect->index)) ||
-		       check_fail(c, "an axis at the fixed index %lld is indexed otherwise", (long long)expect->index);
+			   check_fail(c, "an axis at the fixed index %lld is indexed otherwise",
+						  (long long)expect->index);
 	case EXPECT_STACK:
 		return (index->nterms == 0 && size_is(c->sizes, index->offset, stacked)) ||
-		       check_fail(c, "operand %u of a stack is in another place", stacked);
+			   check_fail(c, "operand %u of a stack is in another place", stacked);
 	default:
 		return true;
 	}
@@ -78,7 +80,7 @@ static bool is_candidate(const Checker *c, uint32_t key, IterId iter)
 {
 	Size size = c->keys.at[key].size;
 	return owner_of(c, iter) == KEY_NONE &&
-	       (size_is_bad(size) || size_same(size, c->proj->iters[iter].extent));
+		   (size_is_bad(size) || size_same(size, c->proj->iters[iter].extent));
 }
 
 /* The term that is this key's: bound to it, or free and with its coefficient. */
@@ -87,7 +89,7 @@ static bool take_term(Checker *c, const Index *index, uint32_t key, int64_t coef
 	Key *k = &c->keys.at[key];
 	for (uint32_t t = 0; t < index->nterms && !k->bound; t++)
 		if (index->terms[t].coef == coef && is_candidate(c, key, index->terms[t].iter) &&
-		    !bind(c, key, index->terms[t].iter))
+			!bind(c, key, index->terms[t].iter))
 			return false;
 	if (!k->bound && !bind(c, key, UINT32_MAX))
 		return false;
@@ -126,15 +128,16 @@ static bool map_affine(Checker *c, const Expect *expect, const Index *index)
 		return false;
 	uint32_t nterms = (over != UINT32_MAX) + (kernel != UINT32_MAX && kernel != over);
 	if (index->nterms != nterms || (over != UINT32_MAX && coef_of(index, over) != coef) ||
-	    (kernel != UINT32_MAX && kernel != over && coef_of(index, kernel) != spec->dilation))
-		return check_fail(c, "the affine index over '%s' has other terms", key_name(c, expect->key));
+		(kernel != UINT32_MAX && kernel != over && coef_of(index, kernel) != spec->dilation))
+		return check_fail(c, "the affine index over '%s' has other terms",
+						  key_name(c, expect->key));
 	Size offset = size_const(c->sizes, spec->offset);
 	if (padded)
 		offset = size_sub(c->sizes, offset, size_floor(c->sizes, window(c, expect), 2));
 	if (!holds_equal(c, index->offset, offset))
 		return check_fail(c, "the affine index over '%s' is shifted by %s, not %s",
-		                  key_name(c, expect->key), size_text(c->arena, c->sizes, index->offset),
-		                  size_text(c->arena, c->sizes, offset));
+						  key_name(c, expect->key), size_text(c->arena, c->sizes, index->offset),
+						  size_text(c->arena, c->sizes, offset));
 	return !index->guarded || padded || check_fail(c, "an axis without padding is guarded");
 }
 
@@ -143,7 +146,8 @@ static bool map_affine(Checker *c, const Expect *expect, const Index *index)
 static Size part_size(const Checker *c, const Expect *expect, uint32_t part)
 {
 	uint32_t key = expect->parts[part];
-	return key == KEY_NONE ? size_const(c->sizes, expect->spec->parts[part].size) : check_extent(c, key);
+	return key == KEY_NONE ? size_const(c->sizes, expect->spec->parts[part].size)
+						   : check_extent(c, key);
 }
 
 static bool map_concat(Checker *c, const Expect *expect, const Index *index)
@@ -159,8 +163,8 @@ static bool map_concat(Checker *c, const Expect *expect, const Index *index)
 		if (key != KEY_NONE && (key == owner || (free && size_same(before, index->offset)))) {
 			if (!holds_equal(c, before, index->offset))
 				return check_fail(c, "block '%s' starts at %s, not %s", key_name(c, key),
-				                  size_text(c->arena, c->sizes, index->offset),
-				                  size_text(c->arena, c->sizes, before));
+								  size_text(c->arena, c->sizes, index->offset),
+								  size_text(c->arena, c->sizes, before));
 			return bind(c, key, iter);
 		}
 		before = size_add(c->sizes, before, part_size(c, expect, i));
@@ -170,8 +174,8 @@ static bool map_concat(Checker *c, const Expect *expect, const Index *index)
 
 /* ---- all axes of all pieces ---- */
 
-static bool map_tensor(Checker *c, const ExpectTensor *expect, const Access *access, uint32_t stacked,
-                       ExpectKind pass)
+static bool map_tensor(Checker *c, const ExpectTensor *expect, const Access *access,
+					   uint32_t stacked, ExpectKind pass)
 {
 	for (uint32_t i = 0; access->present && i < access->naxes; i++) {
 		const Expect *axis = &expect->axes[i];
@@ -180,7 +184,7 @@ static bool map_tensor(Checker *c, const ExpectTensor *expect, const Access *acc
 			fine = map_plain(c, axis, &access->axes[i], stacked);
 		else if (axis->kind == pass)
 			fine = pass == EXPECT_AFFINE ? map_affine(c, axis, &access->axes[i])
-			                             : map_concat(c, axis, &access->axes[i]);
+										 : map_concat(c, axis, &access->axes[i]);
 		if (!fine)
 			return false;
 	}

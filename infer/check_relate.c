@@ -1,5 +1,5 @@
-/* The size relations of an operation: one size and one label a key, the formulas of affine axes, the sum
- * of the parts of a concatenated axis, and the rules of the broadcasting 1. */
+/* The size relations of an operation: one size and one label a key, the formulas of affine axes,
+ * the sum of the parts of a concatenated axis, and the rules of the broadcasting 1. */
 #include "infer/check.h"
 
 Size check_extent(const Checker *c, uint32_t key)
@@ -77,8 +77,8 @@ static bool check_key_axis(Checker *c, const Expect *expect)
 	Size extent = check_extent(c, expect->key);
 	if (!holds_equal(c, extent, expect->axis->size))
 		return check_fail(c, "'%s' runs over %s and is an axis of size %s", name,
-		                  size_text(c->arena, c->sizes, extent),
-		                  size_text(c->arena, c->sizes, expect->axis->size));
+						  size_text(c->arena, c->sizes, extent),
+						  size_text(c->arena, c->sizes, expect->axis->size));
 	if (expect->axis->label && expect->axis->label != key->label)
 		return check_fail(c, "'%s' is labelled %s and %s", name, key->label, expect->axis->label);
 	return true;
@@ -113,15 +113,18 @@ static bool check_affine(Checker *c, const Expect *expect)
 		fits = holds_equal(c, in, strided);
 		break;
 	case MARK_VALID_FLOOR:
-		fits = holds_ge(c, in, reach) && holds_ge(c, size_plus(c->sizes, reach, spec->stride - 1), in);
+		fits =
+			holds_ge(c, in, reach) && holds_ge(c, size_plus(c->sizes, reach, spec->stride - 1), in);
 		break;
 	case MARK_PADDED_CEIL:
-		fits = holds_ge(c, strided, in) && holds_ge(c, size_plus(c->sizes, in, spec->stride - 1), strided);
+		fits = holds_ge(c, strided, in) &&
+			   holds_ge(c, size_plus(c->sizes, in, spec->stride - 1), strided);
 		break;
 	}
-	return fits || check_fail(c, "the affine axis over '%s' has size %s, which does not fit extent %s",
-	                          spec->letter, size_text(c->arena, c->sizes, in),
-	                          size_text(c->arena, c->sizes, out));
+	return fits ||
+		   check_fail(c, "the affine axis over '%s' has size %s, which does not fit extent %s",
+					  spec->letter, size_text(c->arena, c->sizes, in),
+					  size_text(c->arena, c->sizes, out));
 }
 
 static bool check_concat(Checker *c, const Expect *expect)
@@ -129,11 +132,13 @@ static bool check_concat(Checker *c, const Expect *expect)
 	Size sum = size_const(c->sizes, 0);
 	for (uint32_t p = 0; p < expect->spec->nparts; p++)
 		sum = size_add(c->sizes, sum,
-		               expect->parts[p] == KEY_NONE ? size_const(c->sizes, expect->spec->parts[p].size)
-		                                            : check_extent(c, expect->parts[p]));
+					   expect->parts[p] == KEY_NONE
+						   ? size_const(c->sizes, expect->spec->parts[p].size)
+						   : check_extent(c, expect->parts[p]));
 	return holds_equal(c, sum, expect->axis->size) ||
-	       check_fail(c, "a concatenated axis has size %s, its parts have %s",
-	                  size_text(c->arena, c->sizes, expect->axis->size), size_text(c->arena, c->sizes, sum));
+		   check_fail(c, "a concatenated axis has size %s, its parts have %s",
+					  size_text(c->arena, c->sizes, expect->axis->size),
+					  size_text(c->arena, c->sizes, sum));
 }
 
 static bool check_axis(Checker *c, const Expect *expect)
@@ -152,14 +157,14 @@ static bool check_axis(Checker *c, const Expect *expect)
 		return check_concat(c, expect);
 	case EXPECT_STACK:
 		return size_is(c->sizes, axis->size, c->node->nargs) ||
-		       check_fail(c, "a stack of %u has size %s", c->node->nargs,
-		                  size_text(c->arena, c->sizes, axis->size));
+			   check_fail(c, "a stack of %u has size %s", c->node->nargs,
+						  size_text(c->arena, c->sizes, axis->size));
 	case EXPECT_INDEX:
 		return expect->stretched ||
-		       (expect->index >= 0 &&
-		        holds_ge(c, axis->size, size_const(c->sizes, expect->index + 1))) ||
-		       check_fail(c, "index %lld is outside an axis of size %s", (long long)expect->index,
-		                  size_text(c->arena, c->sizes, axis->size));
+			   (expect->index >= 0 &&
+				holds_ge(c, axis->size, size_const(c->sizes, expect->index + 1))) ||
+			   check_fail(c, "index %lld is outside an axis of size %s", (long long)expect->index,
+						  size_text(c->arena, c->sizes, axis->size));
 	case EXPECT_GATHER:
 		return true;
 	}
@@ -179,9 +184,9 @@ static bool check_elements(Checker *c)
 	const Shape *shapes = c->inference->shapes;
 	Size a = shape_elements(c->sizes, &shapes[c->id]);
 	Size b = shape_elements(c->sizes, &shapes[c->node->args[0]]);
-	return holds_equal(c, a, b) || check_fail(c, "a reshape of %s elements has %s",
-	                                          size_text(c->arena, c->sizes, b),
-	                                          size_text(c->arena, c->sizes, a));
+	return holds_equal(c, a, b) ||
+		   check_fail(c, "a reshape of %s elements has %s", size_text(c->arena, c->sizes, b),
+					  size_text(c->arena, c->sizes, a));
 }
 
 static bool check_form(Checker *c)
@@ -203,8 +208,8 @@ static bool check_extents(Checker *c)
 		const Key *key = &c->keys.at[k];
 		if (!size_is_bad(key->size) && !holds_equal(c, key->size, check_extent(c, k)))
 			return check_fail(c, "'%s' runs over %s, not %s", key->letter ? key->letter : "an axis",
-			                  size_text(c->arena, c->sizes, check_extent(c, k)),
-			                  size_text(c->arena, c->sizes, key->size));
+							  size_text(c->arena, c->sizes, check_extent(c, k)),
+							  size_text(c->arena, c->sizes, key->size));
 	}
 	return true;
 }

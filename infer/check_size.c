@@ -1,8 +1,8 @@
 /* What the checker can say about sizes: proved by the normal form, or held against examples.
  *
- * An example is a value for every dim under which all guards hold. Candidates are small and spread out,
- * then bent towards the guards that name a dim by itself. A statement that the normal form does not
- * decide is false when an example contradicts it.
+ * An example is a value for every dim under which all guards hold. Candidates are small and spread
+ * out, then bent towards the guards that name a dim by itself. A statement that the normal form
+ * does not decide is false when an example contradicts it.
  */
 #include "infer/check.h"
 
@@ -54,7 +54,7 @@ static void bend(const Checker *c, const Guard *guard, int64_t *values)
 	DimId dim;
 	int64_t a, b;
 	if (guard->kind == GUARD_EQ && size_is_dim(c->sizes, guard->b, &dim) &&
-	    size_eval(c->sizes, guard->a, values, &a)) {
+		size_eval(c->sizes, guard->a, values, &a)) {
 		values[dim] = a;
 		return;
 	}
@@ -116,7 +116,8 @@ static bool relation_fails(Relation relation, int64_t a, int64_t b)
 	return true;
 }
 
-static bool holds_on_samples(Checker *c, Relation relation, Size a, Size b, const Size *positive, uint32_t n)
+static bool holds_on_samples(Checker *c, Relation relation, Size a, Size b, const Size *positive,
+							 uint32_t n)
 {
 	if (size_is_bad(a) || size_is_bad(b))
 		return false;

@@ -1,5 +1,6 @@
-/* The form of a projection: ids in range, every iterator in one factor, every piece over exactly the
- * iterators that its indices mention, at most one of each factor, the result's before the reduced ones. */
+/* The form of a projection: ids in range, every iterator in one factor, every piece over exactly
+ * the iterators that its indices mention, at most one of each factor, the result's before the
+ * reduced ones. */
 #include "infer/check.h"
 
 static bool check_index(Checker *c, const Index *index)
@@ -10,7 +11,8 @@ static bool check_index(Checker *c, const Index *index)
 		return check_fail(c, "an index is read from an operand that does not exist");
 	for (uint32_t t = 0; t < index->nterms; t++) {
 		if (index->terms[t].iter >= c->proj->niters)
-			return check_fail(c, "an index mentions iterator %u of %u", index->terms[t].iter, c->proj->niters);
+			return check_fail(c, "an index mentions iterator %u of %u", index->terms[t].iter,
+							  c->proj->niters);
 		if (index->terms[t].coef == 0)
 			return check_fail(c, "an index has a term with coefficient 0");
 		for (uint32_t u = 0; u < t; u++)
@@ -69,7 +71,8 @@ static bool check_piece_iters(Checker *c, const Piece *piece, bool *mentioned)
 	mention(&piece->result, mentioned, &nresult);
 	for (IterId i = 0; i < proj->niters; i++)
 		if (mentioned[i] && proj->iters[i].reduced)
-			return check_fail(c, "'%s' is reduced, and the result mentions it", proj->iters[i].name);
+			return check_fail(c, "'%s' is reduced, and the result mentions it",
+							  proj->iters[i].name);
 	n = nresult;
 	for (uint32_t arg = 0; arg < proj->nargs; arg++)
 		mention(&piece->args[arg], mentioned, &n);
@@ -78,11 +81,13 @@ static bool check_piece_iters(Checker *c, const Piece *piece, bool *mentioned)
 	for (uint32_t i = 0; i < piece->niters; i++) {
 		IterId iter = piece->iters[i];
 		if (iter >= proj->niters || !mentioned[iter])
-			return check_fail(c, "a piece runs over an iterator twice, or over one that it never mentions");
+			return check_fail(
+				c, "a piece runs over an iterator twice, or over one that it never mentions");
 		mentioned[iter] = false;
 		if (proj->iters[iter].reduced != (i >= nresult))
-			return check_fail(c, "'%s' is out of order: the result's iterators come first, then the reduced",
-			                  proj->iters[iter].name);
+			return check_fail(
+				c, "'%s' is out of order: the result's iterators come first, then the reduced",
+				proj->iters[iter].name);
 	}
 	return true;
 }
@@ -110,7 +115,8 @@ static bool check_piece(Checker *c, const Piece *piece, const uint32_t *factor_o
 	return true;
 }
 
-/* How many operands a piece has: one where operands are copied, all of them where they are combined. */
+/* How many operands a piece has: one where operands are copied, all of them where they are
+ * combined. */
 static bool check_presence(Checker *c, const Piece *piece)
 {
 	uint32_t present = 0;
@@ -126,7 +132,8 @@ bool check_structure(Checker *c)
 {
 	const Proj *proj = c->proj;
 	if (proj->nargs != c->node->nargs)
-		return check_fail(c, "%u operands are projected, the operation has %u", proj->nargs, c->node->nargs);
+		return check_fail(c, "%u operands are projected, the operation has %u", proj->nargs,
+						  c->node->nargs);
 	if (proj->linear != (c->node->kind == NODE_RESHAPE))
 		return check_fail(c, "only a reshape runs through its elements in order");
 	if (proj->linear)

@@ -1,8 +1,9 @@
 /* Each cell of the result is written exactly once, or accumulated after one clearing.
  *
  * The claims of a projection are proved again, from the other end than they were made: an index is
- * decoded like a number, its greatest coefficient first; what a digit leaves must fit below the next one.
- * Where that fails and all extents are small constants, every point is run and every cell counted.
+ * decoded like a number, its greatest coefficient first; what a digit leaves must fit below the
+ * next one. Where that fails and all extents are small constants, every point is run and every cell
+ * counted.
  */
 #include "infer/check.h"
 
@@ -21,7 +22,7 @@ static int64_t greatest_term(const Index *index, const bool *known, int64_t belo
 	int64_t best = -1;
 	for (uint32_t t = 0; t < index->nterms; t++)
 		if (!known[index->terms[t].iter] && index->terms[t].coef < below &&
-		    (best < 0 || index->terms[t].coef > index->terms[best].coef))
+			(best < 0 || index->terms[t].coef > index->terms[best].coef))
 			best = t;
 	return best;
 }
@@ -90,7 +91,7 @@ static bool decodes_pair(const Checker *c, const Index *index, const bool *known
 		r = rest;
 	}
 	return size_ge(c->sizes, size_const(c->sizes, pair[1].coef / g), extent_of(c, pair[0].iter)) ||
-	       size_ge(c->sizes, size_const(c->sizes, pair[0].coef / g), extent_of(c, pair[1].iter));
+		   size_ge(c->sizes, size_const(c->sizes, pair[0].coef / g), extent_of(c, pair[1].iter));
 }
 
 static bool decode_axis(const Checker *c, const Index *index, bool *known)
@@ -111,7 +112,7 @@ static bool decodes(const Checker *c, const Piece *piece)
 	bool *known = ARENA_ARRAY(c->arena, bool, c->proj->niters);
 	for (uint32_t i = 0; i < piece->niters; i++)
 		known[piece->iters[i]] = size_is(c->sizes, extent_of(c, piece->iters[i]), 1) ||
-		                         size_is(c->sizes, extent_of(c, piece->iters[i]), 0);
+								 size_is(c->sizes, extent_of(c, piece->iters[i]), 0);
 	for (bool progress = true; progress;) {
 		progress = false;
 		for (uint32_t a = 0; a < piece->result.naxes; a++)
@@ -144,7 +145,8 @@ static bool follows(Checker *c, const Piece *a, const Piece *b)
 		const Index *x = &a->result.axes[i], *y = &b->result.axes[i];
 		if (size_same(least_of(x), least_of(y)) && size_same(end_of(c, x), end_of(c, y)))
 			continue;
-		return size_ge(c->sizes, least_of(y), end_of(c, x)) && holds_ge(c, end_of(c, y), least_of(y));
+		return size_ge(c->sizes, least_of(y), end_of(c, x)) &&
+			   holds_ge(c, end_of(c, y), least_of(y));
 	}
 	return false;
 }
@@ -178,8 +180,9 @@ static bool run_prepare(Run *r)
 	r->values = ARENA_ARRAY(c->arena, int64_t, c->proj->niters);
 	for (IterId i = 0; i < c->proj->niters; i++) {
 		r->extents[i] = 1;
-		if (!c->proj->iters[i].reduced && (!size_is_const(c->sizes, extent_of(c, i), &r->extents[i]) ||
-		                                   r->extents[i] > RUN_LIMIT))
+		if (!c->proj->iters[i].reduced &&
+			(!size_is_const(c->sizes, extent_of(c, i), &r->extents[i]) ||
+			 r->extents[i] > RUN_LIMIT))
 			return false;
 	}
 	for (uint32_t i = 0; i < c->proj->npieces && points <= RUN_LIMIT; i++) {
@@ -264,7 +267,8 @@ static Size count_written(const Checker *c)
 	return total;
 }
 
-/* Each term fills the gaps that a greater one leaves, so that every index up to the last is taken. */
+/* Each term fills the gaps that a greater one leaves, so that every index up to the last is taken.
+ */
 static bool fills_axis(const Checker *c, const Index *index, Size size)
 {
 	bool *known = ARENA_ARRAY(c->arena, bool, c->proj->niters);
@@ -337,13 +341,13 @@ bool check_writes(Checker *c)
 	bool skips_reads, skips_writes, ran_once = false, ran_all = false, ran = false;
 	if (proj->linear)
 		return (proj->injective && proj->surjective && !proj->clear) ||
-		       check_fail(c, "a reshape writes every element once");
+			   check_fail(c, "a reshape writes every element once");
 	find_guards(c, &skips_reads, &skips_writes);
 	bool once = proves_once(c);
 	bool all = !skips_writes &&
-	           ((once && holds_equal(c, count_written(c),
-	                                 shape_elements(c->sizes, &c->inference->shapes[c->id]))) ||
-	            fills_axes(c));
+			   ((once && holds_equal(c, count_written(c),
+									 shape_elements(c->sizes, &c->inference->shapes[c->id]))) ||
+				fills_axes(c));
 	if ((proj->injective && !once) || (proj->surjective && !all))
 		ran = run_all(c, &ran_once, &ran_all);
 	if (proj->injective && !once && !(ran && ran_once))
@@ -354,9 +358,11 @@ bool check_writes(Checker *c)
 	for (uint32_t i = 0; i < proj->niters; i++)
 		reduces |= proj->iters[i].reduced;
 	if (reduces && proj->injective)
-		return check_fail(c, "a reduction writes a cell more than once, and the projection denies it");
+		return check_fail(c,
+						  "a reduction writes a cell more than once, and the projection denies it");
 	bool clear = !proj->injective || !proj->surjective || skips_reads || skips_writes;
 	if (proj->clear != clear)
-		return check_fail(c, clear ? "the result must be cleared first" : "the result is cleared for nothing");
+		return check_fail(c, clear ? "the result must be cleared first"
+								   : "the result is cleared for nothing");
 	return true;
 }

@@ -6,9 +6,9 @@
  *     arg 0  x [b | i]
  *     arg 1  w [i -> o]
  *
- * Indices stand where the shape's axes stand. `x:3 ^ y:4` is one factor, its parts run one after another,
- * each in a piece of its own. An index with `?` may be outside: that step is skipped. `(arg 1)` is an index
- * that is read from operand 1.
+ * Indices stand where the shape's axes stand. `x:3 ^ y:4` is one factor, its parts run one after
+ * another, each in a piece of its own. An index with `?` may be outside: that step is skipped.
+ * `(arg 1)` is an index that is read from operand 1.
  */
 #include "infer/infer.h"
 
@@ -90,7 +90,7 @@ static void print_index(FILE *out, const Sizes *sizes, const Proj *proj, const I
 }
 
 static void print_row(FILE *out, const Inference *inference, const Proj *proj, const Index *axes,
-                      uint32_t n)
+					  uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (i > 0)
@@ -101,7 +101,7 @@ static void print_row(FILE *out, const Inference *inference, const Proj *proj, c
 
 /* The indices in the form of the shape: [batch | input -> output]. */
 static void print_access(FILE *out, const Inference *inference, const Proj *proj, NodeId id,
-                         const Access *access)
+						 const Access *access)
 {
 	const Shape *shape = &inference->shapes[id];
 	uint32_t batch = shape->rows[ROW_BATCH].n, input = shape->rows[ROW_INPUT].n;

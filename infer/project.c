@@ -1,9 +1,9 @@
 /* Projections of the operations without a specification: which axes run together, by kind of node.
  *
- * The result's axes each start a class. An operand's row is aligned with a row of classes (from its left
- * for the axes before the place where broadcasting inserts, from its right for the others), and each of
- * its axes joins the class that it meets, except a broadcasting 1, which stays at index 0.
- * project_spec.c does the same for specifications; project_build.c turns the classes into loops.
+ * The result's axes each start a class. An operand's row is aligned with a row of classes (from its
+ * left for the axes before the place where broadcasting inserts, from its right for the others),
+ * and each of its axes joins the class that it meets, except a broadcasting 1, which stays at index
+ * 0. project_spec.c does the same for specifications; project_build.c turns the classes into loops.
  */
 #include "infer/project.h"
 
@@ -28,7 +28,7 @@ static ClassRow row_classes(Projector *p, TensorMap *map, const Shape *shape, Ro
 
 /* Joins the axes [from, n) of a row with the classes that they meet. */
 static void row_align(Projector *p, TensorMap *map, const Shape *shape, RowKind kind, uint32_t from,
-                      ClassRow to)
+					  ClassRow to)
 {
 	const Row *row = &shape->rows[kind];
 	if (row->n < from || row->n - from > to.n)
@@ -77,7 +77,8 @@ static void project_pointwise(Projector *p)
 		align_arg(p, i, &rows);
 }
 
-/* a * b: the batch of both, the output of a, the input of b; the input of a runs with the output of b. */
+/* a * b: the batch of both, the output of a, the input of b; the input of a runs with the output of
+ * b. */
 static void project_compose(Projector *p)
 {
 	ResultRows to = result_classes(p);
@@ -202,8 +203,12 @@ static bool project_maps(Projector *p)
 Proj *proj_derive(const Inference *inference, NodeId id, Arena *perm, Diags *diags)
 {
 	const Node *node = graph_node(inference->graph, id);
-	Projector p = {.inference = inference, .node = node, .id = id, .sizes = inference->sizes,
-	               .perm = perm, .diags = diags};
+	Projector p = {.inference = inference,
+				   .node = node,
+				   .id = id,
+				   .sizes = inference->sizes,
+				   .perm = perm,
+				   .diags = diags};
 	if (node->kind == NODE_RESHAPE)
 		return project_reshape(&p);
 	p.result = map_new(&p, result_shape(&p));

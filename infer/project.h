@@ -1,10 +1,13 @@
 /* Internal to the derivation of projections (infer/project*.c).
  *
- *   first stratum   every axis of every tensor of one operation gets a map; the axes that run together
- *                   share a class (union-find over fresh ids: equal sizes elsewhere mean nothing here)
- *   second stratum  classes become iterators, maps become indices, one piece for each choice of blocks
+ *   first stratum   every axis of every tensor of one operation gets a map; the axes that run
+ *                   together share a class (union-find over fresh ids: equal sizes elsewhere
+ *                   mean nothing here)
+ *   second stratum  classes become iterators, maps become indices, one piece for each choice of
+ *                   blocks
  *
- *   map := FIXED offset | CLASS c | AFFINE stride*c + dilation*kernel + offset | CONCAT parts | GATHER arg
+ *   map := FIXED offset | CLASS c | AFFINE stride*c + dilation*kernel + offset | CONCAT parts
+ *        | GATHER arg
  */
 #ifndef TSR_INFER_PROJECT_H
 #define TSR_INFER_PROJECT_H

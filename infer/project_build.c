@@ -1,13 +1,14 @@
 /* The second stratum: classes become iterators, maps become indices.
  *
- * The parts of concatenated axes are alternatives: one class of each group is active in a piece, and a
- * tensor is present where every class that it mentions is active (of a concatenated axis: one of its
- * parts). A piece exists for each choice that gives the result a place and some operand a value.
+ * The parts of concatenated axes are alternatives: one class of each group is active in a piece,
+ * and a tensor is present where every class that it mentions is active (of a concatenated axis: one
+ * of its parts). A piece exists for each choice that gives the result a place and some operand a
+ * value.
  *
  *   padded   index = stride*o + dilation*k + offset - left,  left = floor(((k - 1)*dilation + 1)/2)
  *
- * Indices hold class ids until all pieces are known; then the iterators that are used get their numbers
- * in the order of mention (result, then operands) and replace them.
+ * Indices hold class ids until all pieces are known; then the iterators that are used get their
+ * numbers in the order of mention (result, then operands) and replace them.
  */
 #include "infer/project.h"
 
@@ -33,7 +34,8 @@ typedef struct Builder {
 static bool iterates(const Projector *p, ClassId c)
 {
 	const Class *cls = &p->classes.at[c];
-	return !cls->unit && (cls->keep || cls->group != CLASS_NONE || !size_is(p->sizes, cls->extent, 1));
+	return !cls->unit &&
+		   (cls->keep || cls->group != CLASS_NONE || !size_is(p->sizes, cls->extent, 1));
 }
 
 static void index_add(Builder *b, Index *index, ClassId c, int64_t coef)
@@ -58,7 +60,7 @@ static bool index_is_inside(const Builder *b, const Index *index, Size size)
 		greatest = size_add(sizes, greatest, size_scale(sizes, last, index->terms[i].coef));
 	}
 	return size_ge(sizes, index->offset, size_const(sizes, 0)) &&
-	       size_ge(sizes, size_plus(sizes, size, -1), greatest);
+		   size_ge(sizes, size_plus(sizes, size, -1), greatest);
 }
 
 static bool view_affine(Builder *b, const AxisMap *axis, Index *index)
@@ -87,7 +89,8 @@ static bool view_concat(Builder *b, const AxisMap *axis, Index *index)
 		if (c != CLASS_NONE && b->active[c]) {
 			if (found) {
 				diag(p->diags, E0931, p->classes.at[c].span,
-				     "'%s' is twice a part of the same axis: not supported yet", p->classes.at[c].name);
+					 "'%s' is twice a part of the same axis: not supported yet",
+					 p->classes.at[c].name);
 				b->failed = true;
 				return false;
 			}
@@ -152,7 +155,7 @@ static bool piece_is_whole(Builder *b, uint32_t present, uint32_t first, uint32_
 		return present == node->nargs;
 	if (present > 1) {
 		diag(b->p->diags, E0331, node->arg_spans[last],
-		     "several operands fit the same block of the result");
+			 "several operands fit the same block of the result");
 		diag_note(b->p->diags, node->arg_spans[first], "this is the first of them");
 		b->failed = true;
 	}
@@ -228,7 +231,8 @@ static void find_groups(Builder *b)
 			accesses = ACCESS_LIMIT + 1;
 	}
 	if (accesses > ACCESS_LIMIT) {
-		diag(p->diags, E0932, p->node->span, "so many blocks in one operation are not supported yet");
+		diag(p->diags, E0932, p->node->span,
+			 "so many blocks in one operation are not supported yet");
 		b->failed = true;
 	}
 }
@@ -250,7 +254,8 @@ static bool operand_mentions(const Projector *p, ClassId c)
 	return false;
 }
 
-/* A part of the result that some operand has, and that no piece writes: the operand needs another part too. */
+/* A part of the result that some operand has, and that no piece writes: the operand needs another
+ * part too. */
 static bool check_parts(const Builder *b)
 {
 	const Projector *p = b->p;
@@ -260,9 +265,10 @@ static bool check_parts(const Builder *b)
 			if (c == CLASS_NONE || b->used[c] || p->classes.at[c].unit || !operand_mentions(p, c))
 				continue;
 			diag(p->diags, E0334, p->classes.at[c].span, "nothing can be written to block '%s'",
-			     p->classes.at[c].name);
-			diag_note(p->diags, p->node->spec->span,
-			          "the parts of an axis run one after another, and here two are needed at once");
+				 p->classes.at[c].name);
+			diag_note(
+				p->diags, p->node->spec->span,
+				"the parts of an axis run one after another, and here two are needed at once");
 			return false;
 		}
 	return true;
@@ -285,8 +291,8 @@ static void number_class(Builder *b, ClassId c)
 		return;
 	b->iters[c] = b->proj->niters;
 	b->proj->iters[b->proj->niters++] = (Iter){.name = b->p->classes.at[c].name,
-	                                           .extent = b->p->classes.at[c].extent,
-	                                           .span = b->p->classes.at[c].span};
+											   .extent = b->p->classes.at[c].extent,
+											   .span = b->p->classes.at[c].span};
 }
 
 static void number_tensor(Builder *b, const TensorMap *map)
@@ -299,7 +305,8 @@ static void number_tensor(Builder *b, const TensorMap *map)
 	}
 }
 
-/* Letters keep their names, with underscores where an earlier one has it; the others are i0, i1, ... */
+/* Letters keep their names, with underscores where an earlier one has it; the others are i0, i1,
+ * ... */
 static void name_iters(Builder *b)
 {
 	Proj *proj = b->proj;
@@ -379,7 +386,8 @@ static void make_factors(Builder *b)
 	Projector *p = b->p;
 	Proj *proj = b->proj;
 	ClassId *class_of = ARENA_ARRAY(p->perm, ClassId, proj->niters);
-	uint32_t *factor_of = ARENA_ARRAY(p->perm, uint32_t, p->classes.n); /* by group root: factor + 1 */
+	uint32_t *factor_of =
+		ARENA_ARRAY(p->perm, uint32_t, p->classes.n); /* by group root: factor + 1 */
 	proj->factors = ARENA_ARRAY(p->perm, Factor, proj->niters);
 	for (ClassId c = 0; c < p->classes.n; c++)
 		if (b->iters[c] != UINT32_MAX)
@@ -408,11 +416,12 @@ static bool check_form(const Projector *p, const Proj *proj)
 		nreduced += proj->iters[i].reduced;
 	if (p->node->kind == NODE_ARGMAX && nreduced != 1) {
 		diag(p->diags, E0332, p->node->spec->span,
-		     "argmax reduces exactly one axis, and this specification reduces %u", nreduced);
+			 "argmax reduces exactly one axis, and this specification reduces %u", nreduced);
 		return false;
 	}
 	if (p->node->permutes && (nreduced > 0 || !proj->injective || !proj->surjective)) {
-		diag(p->diags, E0333, p->node->spec->span, "permute must move every element to one place of its own");
+		diag(p->diags, E0333, p->node->spec->span,
+			 "permute must move every element to one place of its own");
 		diag_note(p->diags, p->node->op_span, "reduce and einsum may drop, repeat and add up axes");
 		return false;
 	}

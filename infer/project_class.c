@@ -1,7 +1,7 @@
 /* Classes of axes that run together: union-find, with the extent and the name that each class has.
  *
- * A second union-find over the same classes says which are alternatives of each other: the parts of the
- * concatenated axes that share a letter.
+ * A second union-find over the same classes says which are alternatives of each other: the parts of
+ * the concatenated axes that share a letter.
  */
 #include "infer/project.h"
 
@@ -38,7 +38,8 @@ void class_join(Projector *p, ClassId a, ClassId b)
 		return;
 	Class *to = &p->classes.at[a], *from = &p->classes.at[b];
 	int64_t x, y;
-	if (size_is_const(p->sizes, to->extent, &x) && size_is_const(p->sizes, from->extent, &y) && x != y)
+	if (size_is_const(p->sizes, to->extent, &x) && size_is_const(p->sizes, from->extent, &y) &&
+		x != y)
 		project_bug(p, "axes of different sizes run together");
 	if (size_is_bad(to->extent))
 		to->extent = from->extent;
@@ -87,9 +88,12 @@ TensorMap map_new(Projector *p, const Shape *shape)
 	for (int k = 0; k < ROW_KINDS; k++) {
 		const Row *row = &shape->rows[storage[k]];
 		for (uint32_t i = 0; i < row->n; i++)
-			map.axes[slot++] = (AxisMap){.kind = MAP_FIXED, .size = row->axes[i].size,
-			                             .offset = size_const(p->sizes, 0), .cls = CLASS_NONE,
-			                             .kernel = CLASS_NONE, .gather = -1};
+			map.axes[slot++] = (AxisMap){.kind = MAP_FIXED,
+										 .size = row->axes[i].size,
+										 .offset = size_const(p->sizes, 0),
+										 .cls = CLASS_NONE,
+										 .kernel = CLASS_NONE,
+										 .gather = -1};
 	}
 	return map;
 }

@@ -1,13 +1,15 @@
 /* Does an operation write every cell of its result, and each once?
  *
- * An index sum(coef * iter) determines its iterators when the coefficients are a mixed radix: taken in
- * ascending order, each is greater than the most that those before it reach together. Iterators that one
- * axis determines are constants to the others, until nothing more is found (pinning). Two that are left
- * alone on an axis are told apart by their greatest common divisor g: a*x = b*y needs b/g steps of x.
+ * An index sum(coef * iter) determines its iterators when the coefficients are a mixed radix: taken
+ * in ascending order, each is greater than the most that those before it reach together. Iterators
+ * that one axis determines are constants to the others, until nothing more is found (pinning). Two
+ * that are left alone on an axis are told apart by their greatest common divisor g: a*x = b*y needs
+ * b/g steps of x.
  *
- * Pieces write different cells where their intervals on some axis are apart; sorted as concatenations
- * make them, it is enough to compare neighbours. Every cell is written when as many are written as there
- * are. Where these arguments fail and all extents are small constants, the cells are counted one by one.
+ * Pieces write different cells where their intervals on some axis are apart; sorted as
+ * concatenations make them, it is enough to compare neighbours. Every cell is written when as many
+ * are written as there are. Where these arguments fail and all extents are small constants, the
+ * cells are counted one by one.
  *
  * A claim that is made holds for all admissible sizes; what is not known is not claimed.
  */
@@ -78,7 +80,7 @@ static bool is_coprime_pair(const Facts *f, const IndexTerm *terms, uint32_t n)
 		return false;
 	int64_t g = gcd(terms[0].coef, terms[1].coef);
 	return at_most(f, extent(f, terms[0].iter), terms[1].coef / g) ||
-	       at_most(f, extent(f, terms[1].iter), terms[0].coef / g);
+		   at_most(f, extent(f, terms[1].iter), terms[0].coef / g);
 }
 
 static bool pin_axis(const Facts *f, const Index *index, bool *pinned)
@@ -125,14 +127,15 @@ static Interval interval_of(const Facts *f, const Index *index)
 	Interval interval = {index->offset, index->offset};
 	for (uint32_t t = 0; t < index->nterms; t++) {
 		Size last = size_plus(f->sizes, extent(f, index->terms[t].iter), -1);
-		interval.hi = size_add(f->sizes, interval.hi, size_scale(f->sizes, last, index->terms[t].coef));
+		interval.hi =
+			size_add(f->sizes, interval.hi, size_scale(f->sizes, last, index->terms[t].coef));
 	}
 	interval.hi = size_plus(f->sizes, interval.hi, 1);
 	return interval;
 }
 
-/* Are the pieces [from, to) apart, looking at the axes from `axis` on? Along the axis they must come in
- * runs of the same interval, each run behind the one before it. */
+/* Are the pieces [from, to) apart, looking at the axes from `axis` on? Along the axis they must
+ * come in runs of the same interval, each run behind the one before it. */
 static bool are_apart(const Facts *f, uint32_t from, uint32_t to, uint32_t axis)
 {
 	if (to - from <= 1)
@@ -184,7 +187,7 @@ static bool axis_is_covered(const Facts *f, const Index *index, Size size)
 	for (uint32_t t = 0; t < index->nterms; t++) {
 		Size last = size_plus(f->sizes, extent(f, terms[t].iter), -1);
 		if (!size_ge(f->sizes, last, size_const(f->sizes, 0)) ||
-		    !size_ge(f->sizes, size_plus(f->sizes, reach, 1), size_const(f->sizes, terms[t].coef)))
+			!size_ge(f->sizes, size_plus(f->sizes, reach, 1), size_const(f->sizes, terms[t].coef)))
 			return false;
 		reach = size_add(f->sizes, reach, size_scale(f->sizes, last, terms[t].coef));
 	}
@@ -246,7 +249,7 @@ static int64_t cell_of(const Walk *w)
 		const Index *index = &w->piece->result.axes[a];
 		int64_t at, size;
 		if (!size_is_const(w->f->sizes, index->offset, &at) ||
-		    !size_is_const(w->f->sizes, shape_axis(w->f->shape, a)->size, &size))
+			!size_is_const(w->f->sizes, shape_axis(w->f->shape, a)->size, &size))
 			return -1;
 		for (uint32_t t = 0; t < index->nterms; t++)
 			at += index->terms[t].coef * w->values[index->terms[t].iter];
@@ -287,8 +290,9 @@ static Count count_cells(const Facts *f)
 		if (!small_points(f, &f->proj->pieces[i], &points) || (all += points) > COUNT_LIMIT)
 			return (Count){0};
 	}
-	Walk w = {.f = f, .values = calloc(f->proj->niters + 1, sizeof *w.values),
-	          .cells = calloc((size_t)cells + 1, 1)};
+	Walk w = {.f = f,
+			  .values = calloc(f->proj->niters + 1, sizeof *w.values),
+			  .cells = calloc((size_t)cells + 1, 1)};
 	for (uint32_t i = 0; w.values && w.cells && i < f->proj->npieces; i++) {
 		w.piece = &f->proj->pieces[i];
 		small_points(f, w.piece, &points);

@@ -1,9 +1,9 @@
 /* Projections of specifications: a letter is a class, whatever row it stands in.
  *
- * Rows are ground, so a row variable is the axes between those written before it and behind it; axis i of
- * variable v is the letter (v, i). A letter that is an axis somewhere has that axis' size (the result's
- * first); the others get theirs from inference (a `with`), or from the size relation of the affine or
- * concatenated axis in which they stand, solved for them when the rest is known:
+ * Rows are ground, so a row variable is the axes between those written before it and behind it;
+ * axis i of variable v is the letter (v, i). A letter that is an axis somewhere has that axis' size
+ * (the result's first); the others get theirs from inference (a `with`), or from the size relation
+ * of the affine or concatenated axis in which they stand, solved for them when the rest is known:
  *
  *   valid    in = stride*(out - 1) + 1 + (k - 1)*dilation + offset
  *   padded   in = stride*out
@@ -46,7 +46,8 @@ static ClassId letter_class(SpecReader *r, Sym letter, Span span)
 static ClassId variable_class(SpecReader *r, Sym var, uint32_t i, Span span)
 {
 	Symbols *symbols = r->p->inference->graph->symbols;
-	return keyed_class(r, sym_printf(symbols, "%s.%u", var, i), sym_printf(symbols, "%s%u", var, i), span);
+	return keyed_class(r, sym_printf(symbols, "%s.%u", var, i), sym_printf(symbols, "%s%u", var, i),
+					   span);
 }
 
 static void class_is_axis(SpecReader *r, AxisMap *axis, ClassId c)
@@ -58,7 +59,8 @@ static void class_is_axis(SpecReader *r, AxisMap *axis, ClassId c)
 	axis->cls = c;
 	if (size_is_bad(cls->extent))
 		cls->extent = axis->size;
-	else if (size_is_const(p->sizes, cls->extent, &x) && size_is_const(p->sizes, axis->size, &y) && x != y)
+	else if (size_is_const(p->sizes, cls->extent, &x) && size_is_const(p->sizes, axis->size, &y) &&
+			 x != y)
 		project_bug(p, "one letter stands for axes of different sizes");
 }
 
@@ -134,7 +136,7 @@ static void read_tensor(SpecReader *r, TensorMap *map, const Shape *shape, const
 	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	for (int k = 0; k < ROW_KINDS; k++)
 		read_row(r, map->axes + storage_slot(shape, storage[k], 0), shape->rows[storage[k]].n,
-		         &spec->rows[storage[k]]);
+				 &spec->rows[storage[k]]);
 }
 
 /* ---- the extents of the letters that are no axis of their own ---- */
@@ -159,10 +161,7 @@ static Size divide(Sizes *sizes, Size a, int64_t b, SpecMark mark)
 	return size_div(sizes, a, size_const(sizes, b));
 }
 
-static bool is_valid_mark(SpecMark mark)
-{
-	return mark == MARK_VALID || mark == MARK_VALID_FLOOR;
-}
+static bool is_valid_mark(SpecMark mark) { return mark == MARK_VALID || mark == MARK_VALID_FLOOR; }
 
 /* The extent of the strided letter; the kernel's is known. */
 static Size solve_over(Projector *p, const AxisMap *axis)
@@ -173,7 +172,8 @@ static Size solve_over(Projector *p, const AxisMap *axis)
 	bool plain = axis->kernel == CLASS_NONE;
 	if (plain ? offset < axis->stride : !is_valid_mark(axis->mark))
 		return divide(sizes, axis->size, axis->stride, axis->mark);
-	Size span = plain ? size_const(sizes, 1) : span_of(sizes, extent_of(p, axis->kernel), axis->dilation);
+	Size span =
+		plain ? size_const(sizes, 1) : span_of(sizes, extent_of(p, axis->kernel), axis->dilation);
 	Size room = size_sub(sizes, size_sub(sizes, axis->size, span), axis->offset);
 	return size_plus(sizes, divide(sizes, room, axis->stride, axis->mark), 1);
 }
