@@ -24,8 +24,9 @@ static const char *array_shape(const Module *m, const TensorType *type)
 
 static void put_array(FILE *out, const Module *m, const TensorArg *arg, const char *name)
 {
-	fprintf(out, " *   %s: %s %s, an array of %s\n", name, c_comment(m->arena, arg->name),
-		c_comment(m->arena, arg->type.text), array_shape(m, &arg->type));
+	bool renamed = strcmp(name, arg->name) != 0;
+	fprintf(out, " *   %s: %s%s%s, an array of %s\n", name, renamed ? c_comment(m->arena, arg->name) : "",
+		renamed ? ", " : "", c_comment(m->arena, arg->type.text), array_shape(m, &arg->type));
 }
 
 void c_put_routine_comment(FILE *out, const Module *m, uint32_t index)

@@ -275,10 +275,15 @@ const char *module_types(const Module *m, uint32_t routine)
 	const ProgramRoutine *r = &m->program->routines.at[routine];
 	const char *text = "";
 	for (uint32_t i = 0; i < r->nscalars; i++)
-		text = arena_printf(m->arena, "%s%s %s, ", text, r->scalars[i].name,
-				    dtype_name(r->scalars[i].dtype));
-	return arena_printf(m->arena, "%s%s%s-> %s", text, tensor_list(m, r->inputs, r->ninputs),
-			    r->ninputs ? " " : "", tensor_list(m, r->outputs, r->noutputs));
+		text = arena_printf(m->arena, "%s%s %s%s", text, r->scalars[i].name,
+				    dtype_name(r->scalars[i].dtype),
+				    i + 1 < r->nscalars || r->ninputs ? ", "
+				    : r->noutputs                     ? " "
+								      : "");
+	text = arena_printf(m->arena, "%s%s%s", text, tensor_list(m, r->inputs, r->ninputs),
+			    r->ninputs && r->noutputs ? " " : "");
+	return !r->noutputs ? text
+			    : arena_printf(m->arena, "%s-> %s", text, tensor_list(m, r->outputs, r->noutputs));
 }
 
 const char *module_place(const Module *m, Span span)
