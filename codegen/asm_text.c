@@ -1,7 +1,8 @@
-/* libgccjit compiles two units, entry functions in baseline instructions and kernels for the target, and
- * both come as text; so they can become one file: local labels of the first are renamed (.L to .LE), names
- * of temporary files are replaced, internal symbols are made hidden. The entries stand first, before any
- * line information. The same program gives the same bytes in every directory.
+/* libgccjit compiles two units, entry functions in baseline instructions and kernels for the
+ * target, and both come as text; so they can become one file: local labels of the first are renamed
+ * (.L to .LE), names of temporary files are replaced, internal symbols are made hidden. The entries
+ * stand first, before any line information. The same program gives the same bytes in every
+ * directory.
  */
 #include "codegen/asm_text.h"
 
@@ -84,14 +85,15 @@ static const char *find_unit(const Writer *w, const char *line, const char **end
 static void put_debug_line(const Writer *w, const char *line)
 {
 	for (const char *at, *end; (at = find_unit(w, line, &end)) != NULL; line = end) {
-		put_replaced(w->out, arena_strndup(w->module->arena, line, (size_t)(at - line)), w->cwd, "\".\"");
+		put_replaced(w->out, arena_strndup(w->module->arena, line, (size_t)(at - line)),
+			     w->cwd, "\".\"");
 		fputs(w->module->emit->source, w->out);
 	}
 	put_replaced(w->out, line, w->cwd, "\".\"");
 }
 
-/* Strings of debug information, each a label and its text. They come in an order that depends on the
- * hash of the temporary directory's name: we give them back by number. */
+/* Strings of debug information, each a label and its text. They come in an order that depends on
+ * the hash of the temporary directory's name: we give them back by number. */
 typedef struct DebugString {
 	unsigned long number;
 	const char *label, *text;
@@ -127,7 +129,8 @@ static void flush_strings(Writer *w, DebugStrings *strings)
 static bool take_string(Writer *w, DebugStrings *strings, const char *line)
 {
 	Arena *arena = w->module->arena;
-	if (starts(line, "\t.section\t.debug_str,") || starts(line, "\t.section\t.debug_line_str,")) {
+	if (starts(line, "\t.section\t.debug_str,") ||
+	    starts(line, "\t.section\t.debug_line_str,")) {
 		flush_strings(w, strings);
 		fputs(line, w->out);
 		strings->open = true;
@@ -138,7 +141,8 @@ static bool take_string(Writer *w, DebugStrings *strings, const char *line)
 	size_t n = strings->list.n;
 	if (starts(line, debug_label)) {
 		unsigned long number = strtoul(line + strlen(debug_label), NULL, 10);
-		PUSH(arena, strings->list, ((DebugString){number, arena_printf(arena, "%s", line), ""}));
+		PUSH(arena, strings->list,
+		     ((DebugString){number, arena_printf(arena, "%s", line), ""}));
 		return true;
 	}
 	if (n && starts(line, "\t.string")) {
@@ -272,7 +276,7 @@ bool asm_text_write(const Module *module, const AsmParts *parts, const char *pat
 		good = false;
 	}
 	if (!good)
-		diag(module->emit->diags, E0501, SPAN_NONE, "cannot write assembly to '%s': %s", path,
-		     strerror(error));
+		diag(module->emit->diags, E0501, SPAN_NONE, "cannot write assembly to '%s': %s",
+		     path, strerror(error));
 	return good;
 }

@@ -5,9 +5,9 @@
 #include "codegen/module.h"
 
 typedef struct AsmParts {
-	const char *dir;     /* the temporary directory */
-	const char *entries; /* libgccjit's text of the entry functions */
-	const char *kernels; /* and of the kernels; NULL: there is none */
+	const char *dir;       /* the temporary directory */
+	const char *entries;   /* libgccjit's text of the entry functions */
+	const char *kernels;   /* and of the kernels; NULL: there is none */
 	bool inline_constants; /* as words, for a text that stands alone; else from files in dir */
 } AsmParts;
 

@@ -28,9 +28,12 @@ static void put_indent(KernelText *k)
 static const char *ix_text(KernelText *k, const Ix *ix)
 {
 	static const char *const formats[] = {
-		[IX_ADD] = "(%s + %s)",           [IX_MUL] = "%s * %s",
-		[IX_DIV] = "tsr_floor_div(%s, %s)", [IX_MOD] = "tsr_floor_mod(%s, %s)",
-		[IX_MIN] = "tsr_least(%s, %s)",   [IX_MAX] = "tsr_most(%s, %s)",
+		[IX_ADD] = "(%s + %s)",
+		[IX_MUL] = "%s * %s",
+		[IX_DIV] = "tsr_floor_div(%s, %s)",
+		[IX_MOD] = "tsr_floor_mod(%s, %s)",
+		[IX_MIN] = "tsr_least(%s, %s)",
+		[IX_MAX] = "tsr_most(%s, %s)",
 	};
 	switch (ix->kind) {
 	case IX_SIZE: return c_size(k->m, ix->size);
@@ -38,7 +41,8 @@ static const char *ix_text(KernelText *k, const Ix *ix)
 	case IX_VALUE:
 		return c_cast(k->arena, ix->value->dtype, DTYPE_I64, value_text(k, ix->value));
 	default:
-		return arena_printf(k->arena, formats[ix->kind], ix_text(k, ix->a), ix_text(k, ix->b));
+		return arena_printf(k->arena, formats[ix->kind], ix_text(k, ix->a),
+				    ix_text(k, ix->b));
 	}
 }
 
@@ -60,7 +64,8 @@ static const char *local_text(KernelText *k, LocalId local, const Ix *const *ixs
 
 static const char *cell_text(KernelText *k, BufferId buffer, const Ix *ix)
 {
-	return arena_printf(k->arena, "%s[%s]", k->buffers[kernel_use_buffer(k->use, buffer)], bare_ix(k, ix));
+	return arena_printf(k->arena, "%s[%s]", k->buffers[kernel_use_buffer(k->use, buffer)],
+			    bare_ix(k, ix));
 }
 
 static const char *fresh_text(KernelText *k, const Value *value)
@@ -74,9 +79,11 @@ static const char *fresh_text(KernelText *k, const Value *value)
 	case VALUE_CONST: return c_constant(k->arena, value->dtype, value->constant);
 	case VALUE_OP: return c_op(k->arena, value->op, value->dtype, args);
 	case VALUE_CAST:
-		return c_cast(k->arena, value->args[0]->dtype, value->dtype, value_text(k, value->args[0]));
+		return c_cast(k->arena, value->args[0]->dtype, value->dtype,
+			      value_text(k, value->args[0]));
 	case VALUE_INDEX:
-		return arena_printf(k->arena, "(%s)(%s)", c_type(value->dtype), bare_ix(k, value->ix));
+		return arena_printf(k->arena, "(%s)(%s)", c_type(value->dtype),
+				    bare_ix(k, value->ix));
 	case VALUE_SCALAR: return k->scalars[kernel_use_scalar(k->use, value->scalar)];
 	}
 	BUG("value kind %d", value->kind);
@@ -136,12 +143,14 @@ static void put_shared(KernelText *k, const Value *value)
 
 static void put_for(KernelText *k, const Stmt *stmt)
 {
-	const char *i = k->iters[stmt->iter], *lo = bare_ix(k, stmt->lo), *hi = bare_ix(k, stmt->hi);
+	const char *i = k->iters[stmt->iter], *lo = bare_ix(k, stmt->lo),
+		   *hi = bare_ix(k, stmt->hi);
 	put_indent(k);
 	if (stmt->hi->kind == IX_SIZE)
 		fprintf(k->out, "for (int64_t %s = %s; %s < %s; ", i, lo, i, hi);
 	else
-		fprintf(k->out, "for (int64_t %s = %s, tsr_end_%s = %s; %s < tsr_end_%s; ", i, lo, i, hi, i, i);
+		fprintf(k->out, "for (int64_t %s = %s, tsr_end_%s = %s; %s < tsr_end_%s; ", i, lo,
+			i, hi, i, i);
 	if (stmt->step == 1)
 		fprintf(k->out, "%s++) {\n", i);
 	else
@@ -201,7 +210,8 @@ static void put_check(KernelText *k, const Stmt *stmt)
 {
 	const char *ix = bare_ix(k, stmt->ix);
 	put_indent(k);
-	fprintf(k->out, "if (%s < %s || %s >= %s)\n", ix, bare_ix(k, stmt->lo), ix, bare_ix(k, stmt->hi));
+	fprintf(k->out, "if (%s < %s || %s >= %s)\n", ix, bare_ix(k, stmt->lo), ix,
+		bare_ix(k, stmt->hi));
 	put_indent(k);
 	fprintf(k->out, "\treturn TSR_CHECK_FIRST + %u;\n", stmt->check);
 }
@@ -218,7 +228,9 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 	case LOOP_FOR: put_for(k, stmt); break;
 	case LOOP_IF: put_if(k, stmt); break;
 	case LOOP_LOCAL: put_local(k, stmt); return;
-	case LOOP_SET: put_assign(k, local_text(k, stmt->local, stmt->ixs, stmt->nixs), stmt); return;
+	case LOOP_SET:
+		put_assign(k, local_text(k, stmt->local, stmt->ixs, stmt->nixs), stmt);
+		return;
 	case LOOP_STORE: put_assign(k, cell_text(k, stmt->buffer, stmt->ix), stmt); return;
 	case LOOP_CHECK: put_check(k, stmt); return;
 	}
@@ -245,12 +257,14 @@ static void name_all(KernelText *k)
 		PUSH(k->arena, taken, k->m->dims[use->dims.at[i]]);
 	k->scalars = ARENA_ARRAY(k->arena, const char *, use->scalars.n);
 	for (size_t i = 0; i < use->scalars.n; i++)
-		k->scalars[i] = name_unique(k->arena, &taken,
-					    arena_printf(k->arena, "scalar_%u", use->scalars.at[i].scalar));
+		k->scalars[i] =
+			name_unique(k->arena, &taken,
+				    arena_printf(k->arena, "scalar_%u", use->scalars.at[i].scalar));
 	k->buffers = ARENA_ARRAY(k->arena, const char *, use->buffers.n);
 	for (size_t i = 0; i < use->buffers.n; i++)
-		k->buffers[i] = name_unique(k->arena, &taken,
-					    k->m->program->buffers.at[use->buffers.at[i].buffer].name);
+		k->buffers[i] =
+			name_unique(k->arena, &taken,
+				    k->m->program->buffers.at[use->buffers.at[i].buffer].name);
 	k->iters = ARENA_ARRAY(k->arena, const char *, k->kernel->niters);
 	for (uint32_t i = 0; i < k->kernel->niters; i++)
 		k->iters[i] = name_unique(k->arena, &taken, k->kernel->iters[i].name);
@@ -278,7 +292,8 @@ static void put_params(KernelText *k)
 
 static void put_kernel(FILE *out, const Module *m, KernelId id)
 {
-	KernelText k = {.out = out, .m = m, .kernel = &m->program->kernels.at[id], .arena = m->arena};
+	KernelText k = {
+		.out = out, .m = m, .kernel = &m->program->kernels.at[id], .arena = m->arena};
 	k.use = m->kernels[id].use;
 	k.uses.arena = k.names.arena = m->arena;
 	k.indent = 1;

@@ -1,5 +1,5 @@
-/* Entry functions as C: the same guards in the same order as jit_routine.c. A checked size is computed with
- * helpers that answer TSR_NONE on overflow or a remainder, and pass it on.
+/* Entry functions as C: the same guards in the same order as jit_routine.c. A checked size is
+ * computed with helpers that answer TSR_NONE on overflow or a remainder, and pass it on.
  */
 #include "codegen/c_text.h"
 #include "runtime/tsr.h"
@@ -23,12 +23,14 @@ static const char helpers[] =
 	"\treturn a == TSR_NONE ? TSR_NONE : tsr_floor_div(a, b);\n}\n\n"
 	"/* Leaves the text for the caller, returns the code. */\n"
 	"static inline int tsr_fail(const tsr_call *call, int code, const char *text)\n{\n"
-	"\tif (call != NULL && call->message != NULL)\n\t\t*call->message = text;\n\treturn code;\n}\n\n"
+	"\tif (call != NULL && call->message != NULL)\n\t\t*call->message = text;\n\treturn "
+	"code;\n}\n\n"
 	"static inline int tsr_misaligned(const void *pointer)\n{\n"
 	"\treturn (uintptr_t)pointer % 64 != 0;\n}\n\n";
 
 static const char uniform[] =
-	"/* Threefry-4x32-20: element i is word i mod 4 of block i div 4, under the key (seed, name). */\n"
+	"/* Threefry-4x32-20: element i is word i mod 4 of block i div 4, under the key (seed, "
+	"name). */\n"
 	"static void tsr_threefry(uint64_t seed, uint64_t name, uint64_t block, uint32_t x[4])\n{\n"
 	"\tstatic const unsigned char turns[8][2] = {{10, 26}, {11, 21}, {13, 27}, {23, 5},\n"
 	"\t\t\t\t\t\t  {6, 20}, {17, 11}, {25, 10}, {18, 20}};\n"
@@ -58,20 +60,25 @@ static const char uniform_fill[] =
 
 static const char *checked_size(const Module *m, Size size)
 {
-	static const char *const names[] = {[SIZE_ADD] = "add", [SIZE_SUB] = "sub", [SIZE_MUL] = "mul",
-					    [SIZE_DIV] = "div", [SIZE_FLOOR] = "floor"};
+	static const char *const names[] = {[SIZE_ADD] = "add",
+					    [SIZE_SUB] = "sub",
+					    [SIZE_MUL] = "mul",
+					    [SIZE_DIV] = "div",
+					    [SIZE_FLOOR] = "floor"};
 	SizeOp *ops = NULL;
 	size_t n = size_program(m->arena, m->program->sizes, size, &ops), top = 0;
 	const char **stack = ARENA_ARRAY(m->arena, const char *, n);
 	for (size_t i = 0; i < n; i++)
 		if (ops[i].code == SIZE_CONST) {
-			stack[top++] = arena_printf(m->arena, "INT64_C(%lld)", (long long)ops[i].arg);
+			stack[top++] =
+				arena_printf(m->arena, "INT64_C(%lld)", (long long)ops[i].arg);
 		} else if (ops[i].code == SIZE_DIM) {
 			stack[top++] = m->dims[ops[i].arg];
 		} else {
 			top--;
-			stack[top - 1] = arena_printf(m->arena, "tsr_%s_checked(%s, %s)", names[ops[i].code],
-						      stack[top - 1], stack[top]);
+			stack[top - 1] =
+				arena_printf(m->arena, "tsr_%s_checked(%s, %s)", names[ops[i].code],
+					     stack[top - 1], stack[top]);
 		}
 	REQUIRE(top == 1);
 	return stack[0];
@@ -83,7 +90,8 @@ static bool is_constant(const Module *m, Size size)
 	return size_is_const(m->program->sizes, size, &value);
 }
 
-static void put_dim_checks(FILE *out, const Module *m, const DimId *dims, uint32_t ndims, const char *bad)
+static void put_dim_checks(FILE *out, const Module *m, const DimId *dims, uint32_t ndims,
+			   const char *bad)
 {
 	for (uint32_t i = 0; i < ndims; i++) {
 		int64_t least = sizes_dim(m->program->sizes, dims[i])->at_least;
@@ -111,7 +119,8 @@ static void put_size_function(FILE *out, const Module *m, const char *signature,
 
 static void put_fail(FILE *out, const Module *m, int code, const char *text)
 {
-	const char *names[] = {[TSR_BAD_DIM] = "TSR_BAD_DIM", [TSR_BAD_POINTER] = "TSR_BAD_POINTER"};
+	const char *names[] = {
+		[TSR_BAD_DIM] = "TSR_BAD_DIM", [TSR_BAD_POINTER] = "TSR_BAD_POINTER"};
 	fprintf(out, "\t\treturn tsr_fail(call, ");
 	if (code < TSR_CHECK_FIRST)
 		fprintf(out, "%s", names[code]);
@@ -125,9 +134,11 @@ static void put_guard(FILE *out, const Module *m, CheckId id)
 	const Check *check = &m->program->checks.at[id];
 	const char *a = checked_size(m, check->a), *b = checked_size(m, check->b);
 	if (!is_constant(m, check->a))
-		fprintf(out, "\tif (%s == TSR_NONE)\n", a), put_fail(out, m, module_check_code(id), check->text);
+		fprintf(out, "\tif (%s == TSR_NONE)\n", a),
+			put_fail(out, m, module_check_code(id), check->text);
 	if (!is_constant(m, check->b))
-		fprintf(out, "\tif (%s == TSR_NONE)\n", b), put_fail(out, m, module_check_code(id), check->text);
+		fprintf(out, "\tif (%s == TSR_NONE)\n", b),
+			put_fail(out, m, module_check_code(id), check->text);
 	if (check->kind == CHECK_EQ)
 		fprintf(out, "\tif (%s != %s)\n", a, b);
 	else if (check->kind == CHECK_GE)
@@ -147,11 +158,13 @@ static void put_bytes_check(FILE *out, const Module *m, Size bytes, const char *
 		 arena_printf(m->arena, "the size of %s is out of range for these dims", name));
 }
 
-static void put_pointer_check(FILE *out, const Module *m, Size bytes, const char *pointer, const char *text)
+static void put_pointer_check(FILE *out, const Module *m, Size bytes, const char *pointer,
+			      const char *text)
 {
 	int64_t constant;
 	if (size_is_const(m->program->sizes, bytes, &constant))
-		fprintf(out, constant > 0 ? "\tif (%s == NULL)\n" : "\tif (0 && %s == NULL)\n", pointer);
+		fprintf(out, constant > 0 ? "\tif (%s == NULL)\n" : "\tif (0 && %s == NULL)\n",
+			pointer);
 	else
 		fprintf(out, "\tif (%s > 0 && %s == NULL)\n", checked_size(m, bytes), pointer);
 	put_fail(out, m, TSR_BAD_POINTER, text);
@@ -169,7 +182,8 @@ static void put_array_checks(FILE *out, const Module *m, const TensorArg *args, 
 	for (uint32_t i = 0; i < n; i++) {
 		Size bytes = buffer_bytes(m, args[i].buffer);
 		put_bytes_check(out, m, bytes, args[i].name);
-		put_pointer_check(out, m, bytes, names[i], arena_printf(m->arena, "%s is NULL", args[i].name));
+		put_pointer_check(out, m, bytes, names[i],
+				  arena_printf(m->arena, "%s is NULL", args[i].name));
 	}
 }
 
@@ -219,7 +233,8 @@ static const char *pointer_text(const Module *m, uint32_t routine, BufferId id)
 	switch (buffer->kind) {
 	case BUFFER_INPUT: return m->routines[routine].inputs[buffer->arg];
 	case BUFFER_OUTPUT: return m->routines[routine].outputs[buffer->arg];
-	case BUFFER_PARAM: return placed(m, "state", m->program->params.at[buffer->arg].offset, type);
+	case BUFFER_PARAM:
+		return placed(m, "state", m->program->params.at[buffer->arg].offset, type);
 	case BUFFER_TEMP: return placed(m, "workspace", buffer->offset, type);
 	case BUFFER_CONST: return m->consts[buffer->arg];
 	}
@@ -234,7 +249,8 @@ static void put_call(FILE *out, const Module *m, uint32_t routine, KernelId id)
 	for (size_t i = 0; i < use->dims.n; i++, comma = ", ")
 		fprintf(out, "%s%s", comma, m->dims[use->dims.at[i]]);
 	for (size_t i = 0; i < use->scalars.n; i++, comma = ", ")
-		fprintf(out, "%s%s", comma, m->routines[routine].scalars[use->scalars.at[i].scalar]);
+		fprintf(out, "%s%s", comma,
+			m->routines[routine].scalars[use->scalars.at[i].scalar]);
 	for (size_t i = 0; i < use->buffers.n; i++, comma = ", ")
 		fprintf(out, "%s%s", comma, pointer_text(m, routine, use->buffers.at[i].buffer));
 	fprintf(out, ");\n");
@@ -273,7 +289,8 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 	for (uint32_t i = 0; i < r->nkernels; i++)
 		put_call(out, m, index, r->kernels[i]);
 	fprintf(out, "\treturn TSR_OK;\n}\n\n");
-	put_size_function(out, m, module_workspace_signature(m, index), r->workspace, r->dims, r->ndims);
+	put_size_function(out, m, module_workspace_signature(m, index), r->workspace, r->dims,
+			  r->ndims);
 }
 
 /* The loader's way in. */
@@ -282,8 +299,10 @@ static void put_invoke(FILE *out, const Module *m, uint32_t index)
 	const ProgramRoutine *r = &m->program->routines.at[index];
 	const ModuleRoutine *names = &m->routines[index];
 	fprintf(out,
-		"static int %s(const tsr_call *call, const int64_t *dims, const void *const *scalars,\n"
-		"\t\tconst void *const *inputs, void *const *outputs, void *state, void *workspace)\n{\n",
+		"static int %s(const tsr_call *call, const int64_t *dims, const void *const "
+		"*scalars,\n"
+		"\t\tconst void *const *inputs, void *const *outputs, void *state, void "
+		"*workspace)\n{\n",
 		names->invoke);
 	fprintf(out, "\t(void)dims;\n\t(void)scalars;\n\t(void)inputs;\n\t(void)outputs;\n");
 	fprintf(out, "\treturn %s(call", names->function);
@@ -308,8 +327,11 @@ static void put_fill(FILE *out, const Module *m, const ProgramParam *param)
 	fprintf(out, "\t/* %s */\n", c_comment(m->arena, param->name));
 	if (param->init == PARAM_UNIFORM) {
 		fprintf(out, "\tfan_in = %s;\n", c_size(m, param->fan_in));
-		fprintf(out, "\ttsr_uniform_%s(%s, %s, seed, UINT64_C(%llu), (%s)(1 / sqrt((double)%s)));\n", name, to,
-			n, (unsigned long long)param->key, type, "(fan_in > 0 ? fan_in : 1)");
+		fprintf(out,
+			"\ttsr_uniform_%s(%s, %s, seed, UINT64_C(%llu), (%s)(1 / "
+			"sqrt((double)%s)));\n",
+			name, to, n, (unsigned long long)param->key, type,
+			"(fan_in > 0 ? fan_in : 1)");
 		return;
 	}
 	Scalar value = {.f = param->value};
@@ -336,7 +358,8 @@ static void put_init(FILE *out, const Module *m)
 		fprintf(out, uniform_fill, "f32", "float", "float", "float", "f");
 	if (f64)
 		fprintf(out, uniform_fill, "f64", "double", "double", "double", "");
-	put_size_function(out, m, module_state_signature(m), p->state, p->state_dims, p->nstate_dims);
+	put_size_function(out, m, module_state_signature(m), p->state, p->state_dims,
+			  p->nstate_dims);
 	c_put_init_comment(out, m);
 	fprintf(out, "%s\n{\n", module_init_signature(m));
 	if (f32 || f64)
@@ -345,11 +368,14 @@ static void put_init(FILE *out, const Module *m)
 	put_dim_checks(out, m, p->state_dims, p->nstate_dims, "TSR_BAD_DIM");
 	fprintf(out, "\tconst int64_t bytes = %s;\n", checked_size(m, p->state));
 	fprintf(out, "\tif (bytes == TSR_NONE)\n\t\treturn TSR_BAD_DIM;\n");
-	fprintf(out, "\tif (bytes > 0 && (state == NULL || tsr_misaligned(state)))\n\t\treturn TSR_BAD_POINTER;\n");
+	fprintf(out, "\tif (bytes > 0 && (state == NULL || tsr_misaligned(state)))\n\t\treturn "
+		     "TSR_BAD_POINTER;\n");
 	for (size_t i = 0; i < p->params.n; i++)
 		put_fill(out, m, &p->params.at[i]);
 	fprintf(out, "\treturn TSR_OK;\n}\n\n");
-	fprintf(out, "static int %s__invoke_init(const int64_t *dims, void *state, uint64_t seed)\n{\n", m->prefix);
+	fprintf(out,
+		"static int %s__invoke_init(const int64_t *dims, void *state, uint64_t seed)\n{\n",
+		m->prefix);
 	fprintf(out, "\t(void)dims;\n\treturn %s_init(", m->prefix);
 	for (uint32_t i = 0; i < p->nstate_dims; i++)
 		fprintf(out, "dims[%u], ", p->state_dims[i]);

@@ -1,6 +1,6 @@
-/* Scalar operations as C. The four arithmetic operators of floats stand in the expression; every other
- * operation is a call of a small function whose body is base/ops_real.def's own text, or the integer table
- * below (T: the type, U: its unsigned twin). Only the functions in use are written.
+/* Scalar operations as C. The four arithmetic operators of floats stand in the expression; every
+ * other operation is a call of a small function whose body is base/ops_real.def's own text, or the
+ * integer table below (T: the type, U: its unsigned twin). Only the functions in use are written.
  */
 #include "codegen/c_text.h"
 
@@ -85,8 +85,8 @@ static void put_int_body(FILE *out, const char *body, Dtype dtype)
 
 static bool is_infix(Op op, Dtype dtype)
 {
-	return dtype_is_float(dtype) &&
-	       (op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV || op == OP_NEG || op == OP_ID);
+	return dtype_is_float(dtype) && (op == OP_ADD || op == OP_SUB || op == OP_MUL ||
+					 op == OP_DIV || op == OP_NEG || op == OP_ID);
 }
 
 static void put_real_body(FILE *out, Op op, Dtype dtype)
@@ -116,7 +116,8 @@ static void put_op(FILE *out, Op op, Dtype dtype)
 	else if (body)
 		put_int_body(out, body, dtype);
 	else /* a fractional result: these operations belong to floats */
-		fprintf(out, "%s%s%sreturn 0;", "(void)x;\n\t", op_arity(op) > 1 ? "(void)y;\n\t" : "",
+		fprintf(out, "%s%s%sreturn 0;", "(void)x;\n\t",
+			op_arity(op) > 1 ? "(void)y;\n\t" : "",
 			op_arity(op) > 2 ? "(void)z;\n\t" : "");
 	fprintf(out, "\n}\n\n");
 }
@@ -145,8 +146,8 @@ static void put_saturating(FILE *out, const Module *m, Dtype from, Dtype to)
 	fprintf(out,
 		"static inline %s tsr_%s_from_%s(%s x)\n{\n"
 		"\treturn x != x ? 0 : x <= (%s)%s ? %s : x >= (%s)%s ? %s : (%s)x;\n}\n\n",
-		c_type(to), dtype_name(to), dtype_name(from), type, type, least, least, type, greatest,
-		greatest, c_type(to));
+		c_type(to), dtype_name(to), dtype_name(from), type, type, least, least, type,
+		greatest, greatest, c_type(to));
 }
 
 static void put_index_helpers(FILE *out)
@@ -195,7 +196,8 @@ const char *c_op(Arena *arena, Op op, Dtype dtype, const char *const *args)
 		const char *symbol = op == OP_MUL ? "*" : op_symbol(op);
 		return arena_printf(arena, "(%s %s %s)", args[0], symbol, args[1]);
 	}
-	const char *text = arena_printf(arena, "tsr_%s_%s(%s", op_name(op), dtype_name(dtype), args[0]);
+	const char *text =
+		arena_printf(arena, "tsr_%s_%s(%s", op_name(op), dtype_name(dtype), args[0]);
 	for (int i = 1; i < op_arity(op); i++)
 		text = arena_printf(arena, "%s, %s", text, args[i]);
 	return arena_printf(arena, "%s)", text);
@@ -206,7 +208,8 @@ const char *c_cast(Arena *arena, Dtype from, Dtype to, const char *value)
 	if (from == to)
 		return value;
 	if (saturates(from, to))
-		return arena_printf(arena, "tsr_%s_from_%s(%s)", dtype_name(to), dtype_name(from), value);
+		return arena_printf(arena, "tsr_%s_from_%s(%s)", dtype_name(to), dtype_name(from),
+				    value);
 	return arena_printf(arena, "(%s)(%s)", c_type(to), value);
 }
 
@@ -223,7 +226,8 @@ const char *c_constant(Arena *arena, Dtype dtype, Scalar constant)
 		return arena_printf(arena, "%s%sINFINITY%s", x < 0 ? "(-" : "",
 				    dtype == DTYPE_F32 ? "" : "(double)", x < 0 ? ")" : "");
 	const char *text = arena_printf(arena, dtype == DTYPE_F32 ? "%.9g" : "%.17g", x);
-	const char *point = strpbrk(text, ".e") ? "" : ".0", *suffix = dtype == DTYPE_F32 ? "f" : "";
+	const char *point = strpbrk(text, ".e") ? "" : ".0",
+		   *suffix = dtype == DTYPE_F32 ? "f" : "";
 	return arena_printf(arena, signbit(x) ? "(%s%s%s)" : "%s%s%s", text, point, suffix);
 }
 
@@ -249,8 +253,8 @@ const char *c_size(const Module *m, Size size)
 			stack[top++] = m->dims[ops[i].arg];
 		} else {
 			top--;
-			stack[top - 1] = arena_printf(m->arena, formats[ops[i].code], stack[top - 1],
-						      stack[top]);
+			stack[top - 1] = arena_printf(m->arena, formats[ops[i].code],
+						      stack[top - 1], stack[top]);
 		}
 	}
 	REQUIRE(top == 1);

@@ -1,5 +1,5 @@
-/* Features with the bits of cpuid that tell of them, and processors as a level with additions. The same
- * table serves -march=native here and the check in the modules that are made. */
+/* Features with the bits of cpuid that tell of them, and processors as a level with additions. The
+ * same table serves -march=native here and the check in the modules that are made. */
 #include "codegen/cpu.h"
 
 #include <cpuid.h>
@@ -17,44 +17,45 @@ static const struct {
 
 enum { XCR0_NONE = 0, XCR0_YMM = 0x6, XCR0_ZMM = 0xE6, XCR0_TILE = 0x60000, OSXSAVE = 1 << 27 };
 
-/* FEATURE(identifier, name for -m and in tables, leaf, register, bit, state the system must keep) */
-#define FEATURES(FEATURE)                                                                          \
-	FEATURE(SSE3, "sse3", LEAF_1, ECX, 0, XCR0_NONE)                                           \
-	FEATURE(SSSE3, "ssse3", LEAF_1, ECX, 9, XCR0_NONE)                                         \
-	FEATURE(SSE41, "sse4.1", LEAF_1, ECX, 19, XCR0_NONE)                                       \
-	FEATURE(SSE42, "sse4.2", LEAF_1, ECX, 20, XCR0_NONE)                                       \
-	FEATURE(POPCNT, "popcnt", LEAF_1, ECX, 23, XCR0_NONE)                                      \
-	FEATURE(AVX, "avx", LEAF_1, ECX, 28, XCR0_YMM)                                             \
-	FEATURE(F16C, "f16c", LEAF_1, ECX, 29, XCR0_YMM)                                           \
-	FEATURE(FMA, "fma", LEAF_1, ECX, 12, XCR0_YMM)                                             \
-	FEATURE(MOVBE, "movbe", LEAF_1, ECX, 22, XCR0_NONE)                                        \
-	FEATURE(LZCNT, "lzcnt", LEAF_EXT, ECX, 5, XCR0_NONE)                                       \
-	FEATURE(BMI, "bmi", LEAF_7, EBX, 3, XCR0_NONE)                                             \
-	FEATURE(BMI2, "bmi2", LEAF_7, EBX, 8, XCR0_NONE)                                           \
-	FEATURE(AVX2, "avx2", LEAF_7, EBX, 5, XCR0_YMM)                                            \
-	FEATURE(AVX512F, "avx512f", LEAF_7, EBX, 16, XCR0_ZMM)                                     \
-	FEATURE(AVX512CD, "avx512cd", LEAF_7, EBX, 28, XCR0_ZMM)                                   \
-	FEATURE(AVX512DQ, "avx512dq", LEAF_7, EBX, 17, XCR0_ZMM)                                   \
-	FEATURE(AVX512BW, "avx512bw", LEAF_7, EBX, 30, XCR0_ZMM)                                   \
-	FEATURE(AVX512VL, "avx512vl", LEAF_7, EBX, 31, XCR0_ZMM)                                   \
-	FEATURE(AVX512IFMA, "avx512ifma", LEAF_7, EBX, 21, XCR0_ZMM)                               \
-	FEATURE(AVX512VBMI, "avx512vbmi", LEAF_7, ECX, 1, XCR0_ZMM)                                \
-	FEATURE(AVX512VBMI2, "avx512vbmi2", LEAF_7, ECX, 6, XCR0_ZMM)                              \
-	FEATURE(AVX512VNNI, "avx512vnni", LEAF_7, ECX, 11, XCR0_ZMM)                               \
-	FEATURE(AVX512BITALG, "avx512bitalg", LEAF_7, ECX, 12, XCR0_ZMM)                           \
-	FEATURE(AVX512POPCNT, "avx512vpopcntdq", LEAF_7, ECX, 14, XCR0_ZMM)                        \
-	FEATURE(AVX512BF16, "avx512bf16", LEAF_7_1, EAX, 5, XCR0_ZMM)                              \
-	FEATURE(AVX512FP16, "avx512fp16", LEAF_7, EDX, 23, XCR0_ZMM)                               \
-	FEATURE(AVXVNNI, "avxvnni", LEAF_7_1, EAX, 4, XCR0_YMM)                                    \
-	FEATURE(AMXTILE, "amx-tile", LEAF_7, EDX, 24, XCR0_TILE)                                   \
-	FEATURE(AMXBF16, "amx-bf16", LEAF_7, EDX, 22, XCR0_TILE)                                   \
+/* FEATURE(identifier, name for -m and in tables, leaf, register, bit, state the system must keep)
+ */
+#define FEATURES(FEATURE)                                                   \
+	FEATURE(SSE3, "sse3", LEAF_1, ECX, 0, XCR0_NONE)                    \
+	FEATURE(SSSE3, "ssse3", LEAF_1, ECX, 9, XCR0_NONE)                  \
+	FEATURE(SSE41, "sse4.1", LEAF_1, ECX, 19, XCR0_NONE)                \
+	FEATURE(SSE42, "sse4.2", LEAF_1, ECX, 20, XCR0_NONE)                \
+	FEATURE(POPCNT, "popcnt", LEAF_1, ECX, 23, XCR0_NONE)               \
+	FEATURE(AVX, "avx", LEAF_1, ECX, 28, XCR0_YMM)                      \
+	FEATURE(F16C, "f16c", LEAF_1, ECX, 29, XCR0_YMM)                    \
+	FEATURE(FMA, "fma", LEAF_1, ECX, 12, XCR0_YMM)                      \
+	FEATURE(MOVBE, "movbe", LEAF_1, ECX, 22, XCR0_NONE)                 \
+	FEATURE(LZCNT, "lzcnt", LEAF_EXT, ECX, 5, XCR0_NONE)                \
+	FEATURE(BMI, "bmi", LEAF_7, EBX, 3, XCR0_NONE)                      \
+	FEATURE(BMI2, "bmi2", LEAF_7, EBX, 8, XCR0_NONE)                    \
+	FEATURE(AVX2, "avx2", LEAF_7, EBX, 5, XCR0_YMM)                     \
+	FEATURE(AVX512F, "avx512f", LEAF_7, EBX, 16, XCR0_ZMM)              \
+	FEATURE(AVX512CD, "avx512cd", LEAF_7, EBX, 28, XCR0_ZMM)            \
+	FEATURE(AVX512DQ, "avx512dq", LEAF_7, EBX, 17, XCR0_ZMM)            \
+	FEATURE(AVX512BW, "avx512bw", LEAF_7, EBX, 30, XCR0_ZMM)            \
+	FEATURE(AVX512VL, "avx512vl", LEAF_7, EBX, 31, XCR0_ZMM)            \
+	FEATURE(AVX512IFMA, "avx512ifma", LEAF_7, EBX, 21, XCR0_ZMM)        \
+	FEATURE(AVX512VBMI, "avx512vbmi", LEAF_7, ECX, 1, XCR0_ZMM)         \
+	FEATURE(AVX512VBMI2, "avx512vbmi2", LEAF_7, ECX, 6, XCR0_ZMM)       \
+	FEATURE(AVX512VNNI, "avx512vnni", LEAF_7, ECX, 11, XCR0_ZMM)        \
+	FEATURE(AVX512BITALG, "avx512bitalg", LEAF_7, ECX, 12, XCR0_ZMM)    \
+	FEATURE(AVX512POPCNT, "avx512vpopcntdq", LEAF_7, ECX, 14, XCR0_ZMM) \
+	FEATURE(AVX512BF16, "avx512bf16", LEAF_7_1, EAX, 5, XCR0_ZMM)       \
+	FEATURE(AVX512FP16, "avx512fp16", LEAF_7, EDX, 23, XCR0_ZMM)        \
+	FEATURE(AVXVNNI, "avxvnni", LEAF_7_1, EAX, 4, XCR0_YMM)             \
+	FEATURE(AMXTILE, "amx-tile", LEAF_7, EDX, 24, XCR0_TILE)            \
+	FEATURE(AMXBF16, "amx-bf16", LEAF_7, EDX, 22, XCR0_TILE)            \
 	FEATURE(AMXINT8, "amx-int8", LEAF_7, EDX, 25, XCR0_TILE)
 
 typedef enum FeatureId {
 #define FEATURE(id, name, leaf, reg, bit, xcr0) F_##id,
 	FEATURES(FEATURE)
 #undef FEATURE
-	FEATURE_COUNT
+		FEATURE_COUNT
 } FeatureId;
 
 static const struct {
@@ -70,15 +71,16 @@ static const struct {
 };
 
 #define BIT(id) ((uint64_t)1 << F_##id)
-#define LEVEL1  ((uint64_t)0)
-#define LEVEL2  (BIT(SSE3) | BIT(SSSE3) | BIT(SSE41) | BIT(SSE42) | BIT(POPCNT))
+#define LEVEL1 ((uint64_t)0)
+#define LEVEL2 (BIT(SSE3) | BIT(SSSE3) | BIT(SSE41) | BIT(SSE42) | BIT(POPCNT))
 #define LEVEL_AVX (LEVEL2 | BIT(AVX))
-#define LEVEL3                                                                                     \
-	(LEVEL_AVX | BIT(F16C) | BIT(FMA) | BIT(MOVBE) | BIT(LZCNT) | BIT(BMI) | BIT(BMI2) | BIT(AVX2))
-#define LEVEL4                                                                                     \
+#define LEVEL3                                                                               \
+	(LEVEL_AVX | BIT(F16C) | BIT(FMA) | BIT(MOVBE) | BIT(LZCNT) | BIT(BMI) | BIT(BMI2) | \
+	 BIT(AVX2))
+#define LEVEL4 \
 	(LEVEL3 | BIT(AVX512F) | BIT(AVX512CD) | BIT(AVX512DQ) | BIT(AVX512BW) | BIT(AVX512VL))
-#define LEVEL_ICE                                                                                  \
-	(LEVEL4 | BIT(AVX512IFMA) | BIT(AVX512VBMI) | BIT(AVX512VBMI2) | BIT(AVX512VNNI) |         \
+#define LEVEL_ICE                                                                          \
+	(LEVEL4 | BIT(AVX512IFMA) | BIT(AVX512VBMI) | BIT(AVX512VBMI2) | BIT(AVX512VNNI) | \
 	 BIT(AVX512BITALG) | BIT(AVX512POPCNT))
 
 static const struct {
@@ -103,8 +105,8 @@ static const struct {
 	{"icelake-server", {LEVEL_ICE, "icelake-server", 256}},
 	{"tigerlake", {LEVEL_ICE, "tigerlake", 256}},
 	{"sapphirerapids",
-	 {LEVEL_ICE | BIT(AVX512BF16) | BIT(AVX512FP16) | BIT(AVXVNNI) | BIT(AMXTILE) | BIT(AMXBF16) |
-		  BIT(AMXINT8),
+	 {LEVEL_ICE | BIT(AVX512BF16) | BIT(AVX512FP16) | BIT(AVXVNNI) | BIT(AMXTILE) |
+		  BIT(AMXBF16) | BIT(AMXINT8),
 	  "sapphirerapids", 512}},
 	{"znver1", {LEVEL3, "znver1", 128}},
 	{"znver2", {LEVEL3, "znver2", 256}},
@@ -144,9 +146,9 @@ static Cpu cpu_here(void)
 	uint64_t set = features_here() & ~(BIT(AMXTILE) | BIT(AMXBF16) | BIT(AMXINT8));
 	bool wide = set & BIT(AVX512F), wider = wide && set & BIT(AVX512BF16);
 	const char *tune = !(set & BIT(AVX2)) ? "generic"
-			   : amd              ? "znver3"
-			   : wider            ? "sapphirerapids"
-			   : wide             ? "skylake-avx512"
+			   : amd	      ? "znver3"
+			   : wider	      ? "sapphirerapids"
+			   : wide	      ? "skylake-avx512"
 					      : "haswell";
 	return (Cpu){set, tune, wider ? 512 : set & BIT(AVX) ? 256 : 128};
 }
@@ -211,7 +213,8 @@ const char *cpu_feature_names(Arena *arena, const Cpu *cpu)
 	const char *text = "";
 	for (int f = 0; f < FEATURE_COUNT; f++)
 		if (cpu->features >> f & 1)
-			text = arena_printf(arena, "%s%s%s", text, *text ? " " : "", features[f].name);
+			text = arena_printf(arena, "%s%s%s", text, *text ? " " : "",
+					    features[f].name);
 	return text;
 }
 
@@ -224,7 +227,8 @@ size_t cpu_flags(Arena *arena, const Cpu *cpu, const char ***flags)
 			PUSH(arena, words, arena_printf(arena, "-m%s", features[f].name));
 	PUSH(arena, words, arena_printf(arena, "-mtune=%s", cpu->tune));
 	if (cpu->vector_bits > 128)
-		PUSH(arena, words, arena_printf(arena, "-mprefer-vector-width=%d", cpu->vector_bits));
+		PUSH(arena, words,
+		     arena_printf(arena, "-mprefer-vector-width=%d", cpu->vector_bits));
 	*flags = words.at;
 	return words.n;
 }
@@ -246,9 +250,10 @@ static void test_leaf(FILE *out, Leaf leaf, const uint32_t masks[4])
 		test_bits(out, names[r], masks[r]);
 }
 
-/* The check is an indirect function: the dynamic loader runs its resolver once, and a call costs a jump.
- * cpuid at every call would cost microseconds inside a virtual machine, a cached answer would be a mutable
- * global, and libgcc's __cpu_model would be a dependency. Nothing but baseline instructions runs here. */
+/* The check is an indirect function: the dynamic loader runs its resolver once, and a call costs a
+ * jump. cpuid at every call would cost microseconds inside a virtual machine, a cached answer would
+ * be a mutable global, and libgcc's __cpu_model would be a dependency. Nothing but baseline
+ * instructions runs here. */
 void cpu_check_asm(FILE *out, const Cpu *cpu, const char *symbol)
 {
 	uint32_t masks[LEAF_COUNT][4] = {{0}}, xcr0 = 0;
@@ -259,8 +264,10 @@ void cpu_check_asm(FILE *out, const Cpu *cpu, const char *symbol)
 		}
 	if (xcr0)
 		masks[LEAF_1][ECX] |= OSXSAVE;
-	fprintf(out, "\t.text\n\t.p2align 4\n\t.type\t%s, @gnu_indirect_function\n%s:\n", symbol, symbol);
-	fprintf(out, "\tpushq\t%%rbx\n\txorl\t%%eax, %%eax\n\tcpuid\n\tcmpl\t$7, %%eax\n\tjb\t1f\n");
+	fprintf(out, "\t.text\n\t.p2align 4\n\t.type\t%s, @gnu_indirect_function\n%s:\n", symbol,
+		symbol);
+	fprintf(out,
+		"\tpushq\t%%rbx\n\txorl\t%%eax, %%eax\n\tcpuid\n\tcmpl\t$7, %%eax\n\tjb\t1f\n");
 	for (Leaf leaf = 0; leaf < LEAF_COUNT; leaf++)
 		test_leaf(out, leaf, masks[leaf]);
 	if (xcr0) {

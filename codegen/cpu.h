@@ -1,6 +1,6 @@
-/* The processors that code can be made for. A processor is a set of features and a tuning; the compiler is
- * given exactly these features (-mNAME each), so that what a module checks when it is loaded is all that
- * its code can contain. */
+/* The processors that code can be made for. A processor is a set of features and a tuning; the
+ * compiler is given exactly these features (-mNAME each), so that what a module checks when it is
+ * loaded is all that its code can contain. */
 #ifndef TSR_CODEGEN_CPU_H
 #define TSR_CODEGEN_CPU_H
 
@@ -11,12 +11,13 @@
 #include "base/arena.h"
 
 typedef struct Cpu {
-	uint64_t features;  /* bits by position in the table of features */
-	const char *tune;   /* what -mtune takes */
-	int vector_bits;    /* what -mprefer-vector-width takes */
+	uint64_t features; /* bits by position in the table of features */
+	const char *tune;  /* what -mtune takes */
+	int vector_bits;   /* what -mprefer-vector-width takes */
 } Cpu;
 
-/* march: "native", a name of target_list, or either with "+feature" behind it. False when unknown. */
+/* march: "native", a name of target_list, or either with "+feature" behind it. False when unknown.
+ */
 bool cpu_find(const char *march, Cpu *cpu);
 /* "sse3 ssse3 ..." in the order of the table; "" for the baseline. */
 const char *cpu_feature_names(Arena *arena, const Cpu *cpu);

@@ -1,5 +1,5 @@
-/* A module as readable C99: the same entry points, table and numbers as the compiled one (bit for bit under
- * -ffp-contract=off). One file that needs nothing but the C library. */
+/* A module as readable C99: the same entry points, table and numbers as the compiled one (bit for
+ * bit under -ffp-contract=off). One file that needs nothing but the C library. */
 #include "codegen/c_text.h"
 #include "codegen/interp.h"
 #include "codegen/table.h"
@@ -18,7 +18,11 @@ static void put_constant(FILE *out, const Module *m, size_t index)
 	Arena *arena = arena_new(); /* for one number at a time */
 	for (int64_t i = 0; i < c->count; i++) {
 		Scalar value = scalar_read(dtype, c->bytes, i);
-		fprintf(out, "%s%s", i == 0 ? "\n\t" : i % 8 ? ", " : ",\n\t", c_constant(arena, dtype, value));
+		fprintf(out, "%s%s",
+			i == 0	? "\n\t"
+			: i % 8 ? ", "
+				: ",\n\t",
+			c_constant(arena, dtype, value));
 		if (i % 4096 == 0)
 			arena_reset(arena);
 	}
@@ -30,10 +34,12 @@ static void put_module(FILE *out, const Module *m)
 {
 	fprintf(out, "/* %s: made from %s by tsrc %s. Do not edit. */\n", m->prefix,
 		c_comment(m->arena, m->emit->source), TSR_VERSION);
-	fprintf(out, "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <tgmath.h>\n\n");
+	fprintf(out, "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include "
+		     "<tgmath.h>\n\n");
 	fprintf(out, "%s\n%s\n", tsr_call_text, table_text);
 	for (uint32_t i = 0; i < m->program->routines.n; i++)
-		fprintf(out, "%s;\n%s;\n", module_signature(m, i), module_workspace_signature(m, i));
+		fprintf(out, "%s;\n%s;\n", module_signature(m, i),
+			module_workspace_signature(m, i));
 	fprintf(out, "%s;\n%s;\n", module_state_signature(m), module_init_signature(m));
 	fprintf(out, "extern const tsr_module %s_module;\n\n", m->prefix);
 	for (size_t i = 0; i < m->program->consts.n; i++)

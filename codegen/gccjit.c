@@ -3,8 +3,9 @@
  *   fork: two contexts (entries: baseline; kernels: the target's features) -> entries.s kernels.s
  *   here: asm_text joins them with the constants and the table -> module.s -> as -> ld -shared
  *
- * The fork contains whatever libgccjit may do to its process (it exits, it crashes, it keeps memory); its
- * words come back through a pipe. Running as and ld ourselves leaves no path and no clock in the output.
+ * The fork contains whatever libgccjit may do to its process (it exits, it crashes, it keeps
+ * memory); its words come back through a pipe. Running as and ld ourselves leaves no path and no
+ * clock in the output.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ typedef struct Build {
 static void set_options(Jit *jit, const Target *target)
 {
 	gcc_jit_context *ctxt = jit->ctxt;
-	gcc_jit_context_set_int_option(ctxt, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL, target->opt_level);
+	gcc_jit_context_set_int_option(ctxt, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL,
+				       target->opt_level);
 	jit_option(jit, "-fno-math-errno");
 	jit_option(jit, "-fno-trapping-math");
 	jit_option(jit, "-fno-ident");
@@ -111,13 +113,32 @@ static bool assemble(const Build *b, const char *from, const char *to)
 static bool link_shared(const Build *b, const char *from)
 {
 	const char *soname = b->emit->soname ? b->emit->soname : b->emit->output;
-	const char *const argv[] = {"ld", "-shared", "-soname", soname, "-z", "relro", "-z", "now", "-z",
-				    "noexecstack", "-z", "defs", "--hash-style=gnu", "--build-id=sha1",
-				    "-o", b->emit->output, from, "--as-needed", "-lm", "-lc", NULL};
+	const char *const argv[] = {"ld",
+				    "-shared",
+				    "-soname",
+				    soname,
+				    "-z",
+				    "relro",
+				    "-z",
+				    "now",
+				    "-z",
+				    "noexecstack",
+				    "-z",
+				    "defs",
+				    "--hash-style=gnu",
+				    "--build-id=sha1",
+				    "-o",
+				    b->emit->output,
+				    from,
+				    "--as-needed",
+				    "-lm",
+				    "-lc",
+				    NULL};
 	return run_tool(b, argv);
 }
 
-/* An assembly text stands alone, so its constants are in it; beyond a limit nobody would read it. */
+/* An assembly text stands alone, so its constants are in it; beyond a limit nobody would read it.
+ */
 static bool constants_fit(const Emit *emit)
 {
 	uint64_t bytes = 0;
@@ -128,7 +149,8 @@ static bool constants_fit(const Emit *emit)
 	if (bytes <= ASM_CONSTANT_LIMIT)
 		return true;
 	diag(emit->diags, E0504, SPAN_NONE,
-	     "the constants take %llu bytes: assembly output holds at most %d; write .so or .o instead",
+	     "the constants take %llu bytes: assembly output holds at most %d; write .so or .o "
+	     "instead",
 	     (unsigned long long)bytes, ASM_CONSTANT_LIMIT);
 	return false;
 }
@@ -141,8 +163,8 @@ static bool build_in(Build *b, OutputKind kind)
 	b->kernels = arena_printf(arena, "%s/kernels.s", b->dir);
 	ChildResult result = child_fork(arena, compile_units, b);
 	if (!result.ran || result.status != 0) {
-		diag(emit->diags, E0505, SPAN_NONE, "libgccjit failed (status %d): %s", result.status,
-		     *result.text ? result.text : "it said nothing");
+		diag(emit->diags, E0505, SPAN_NONE, "libgccjit failed (status %d): %s",
+		     result.status, *result.text ? result.text : "it said nothing");
 		return false;
 	}
 	bool text = kind == OUTPUT_ASM;
@@ -152,7 +174,8 @@ static bool build_in(Build *b, OutputKind kind)
 		return false;
 	if (text)
 		return true;
-	const char *object = kind == OUTPUT_OBJ ? emit->output : arena_printf(arena, "%s/module.o", b->dir);
+	const char *object =
+		kind == OUTPUT_OBJ ? emit->output : arena_printf(arena, "%s/module.o", b->dir);
 	return assemble(b, source, object) && (kind == OUTPUT_OBJ || link_shared(b, object));
 }
 
@@ -170,7 +193,8 @@ static bool build(const Emit *emit, OutputKind kind)
 		return false;
 	b.dir = temp_dir_new(emit->arena);
 	if (!b.dir) {
-		diag(emit->diags, E0501, SPAN_NONE, "cannot make a temporary directory: %s", strerror(errno));
+		diag(emit->diags, E0501, SPAN_NONE, "cannot make a temporary directory: %s",
+		     strerror(errno));
 		return false;
 	}
 	bool good = build_in(&b, kind);

@@ -1,4 +1,5 @@
-/* The C header of a module: C99 and C++, self-contained, with what a caller must know beside each name. */
+/* The C header of a module: C99 and C++, self-contained, with what a caller must know beside each
+ * name. */
 #include "codegen/c_text.h"
 
 #include <ctype.h>
@@ -16,8 +17,8 @@ static const char *array_shape(const Module *m, const TensorType *type)
 	for (uint32_t i = 0; i < type->nbatch + type->noutput + type->ninput; i++) {
 		const char *size = size_text(m->arena, m->program->sizes, type->sizes[i]);
 		bool sum = strpbrk(size, "+- ") != NULL;
-		text = arena_printf(m->arena, "%s%s%s%s%s", text, i ? " x " : "", sum ? "(" : "", size,
-				    sum ? ")" : "");
+		text = arena_printf(m->arena, "%s%s%s%s%s", text, i ? " x " : "", sum ? "(" : "",
+				    size, sum ? ")" : "");
 	}
 	return *text ? text : "1";
 }
@@ -25,8 +26,9 @@ static const char *array_shape(const Module *m, const TensorType *type)
 static void put_array(FILE *out, const Module *m, const TensorArg *arg, const char *name)
 {
 	bool renamed = strcmp(name, arg->name) != 0;
-	fprintf(out, " *   %s: %s%s%s, an array of %s\n", name, renamed ? c_comment(m->arena, arg->name) : "",
-		renamed ? ", " : "", c_comment(m->arena, arg->type.text), array_shape(m, &arg->type));
+	fprintf(out, " *   %s: %s%s%s, an array of %s\n", name,
+		renamed ? c_comment(m->arena, arg->name) : "", renamed ? ", " : "",
+		c_comment(m->arena, arg->type.text), array_shape(m, &arg->type));
 }
 
 void c_put_routine_comment(FILE *out, const Module *m, uint32_t index)
@@ -49,10 +51,12 @@ void c_put_init_comment(FILE *out, const Module *m)
 	for (size_t i = 0; i < p->params.n; i++) {
 		const ProgramParam *param = &p->params.at[i];
 		fprintf(out, " *   byte %s: %s %s, an array of %s\n",
-			size_text(m->arena, p->sizes, param->offset), c_comment(m->arena, param->name),
-			c_comment(m->arena, param->type.text), array_shape(m, &param->type));
+			size_text(m->arena, p->sizes, param->offset),
+			c_comment(m->arena, param->name), c_comment(m->arena, param->type.text),
+			array_shape(m, &param->type));
 	}
-	fprintf(out, " * init writes the initial values of all parameters; the same seed gives the same bits. */\n");
+	fprintf(out, " * init writes the initial values of all parameters; the same seed gives the "
+		     "same bits. */\n");
 }
 
 static void put_preamble(FILE *out, const Module *m)
@@ -60,12 +64,17 @@ static void put_preamble(FILE *out, const Module *m)
 	fprintf(out,
 		"/* %s.h: made from %s by tsrc %s. Do not edit.\n"
 		" *\n"
-		" * Arrays are row-major; a tensor [batch | input -> output] keeps its axes in storage order: batch,\n"
-		" * output, input. An array is aligned for its elements and may be NULL when it has none; outputs\n"
+		" * Arrays are row-major; a tensor [batch | input -> output] keeps its axes in "
+		"storage order: batch,\n"
+		" * output, input. An array is aligned for its elements and may be NULL when it "
+		"has none; outputs\n"
 		" * overlap no other array. The state and the workspace are aligned to %d bytes.\n"
-		" * All memory is the caller's: the functions allocate nothing, keep no pointer and no state of their\n"
-		" * own, and may run on several threads at once with different outputs, workspaces and states.\n"
-		" * A routine returns TSR_OK or a positive code, and then has written nothing. A size function\n"
+		" * All memory is the caller's: the functions allocate nothing, keep no pointer "
+		"and no state of their\n"
+		" * own, and may run on several threads at once with different outputs, workspaces "
+		"and states.\n"
+		" * A routine returns TSR_OK or a positive code, and then has written nothing. A "
+		"size function\n"
 		" * returns SIZE_MAX where a dim is out of its range.\n"
 		" */\n",
 		m->prefix, c_comment(m->arena, m->emit->source), TSR_VERSION, STATE_ALIGN);
@@ -88,12 +97,14 @@ static void put_header(FILE *out, const Module *m)
 {
 	const char *guard = c_guard(m->arena, m->prefix);
 	put_preamble(out, m);
-	fprintf(out, "#ifndef %s\n#define %s\n\n#include <stddef.h>\n#include <stdint.h>\n\n", guard, guard);
+	fprintf(out, "#ifndef %s\n#define %s\n\n#include <stddef.h>\n#include <stdint.h>\n\n",
+		guard, guard);
 	fprintf(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n%s\n", tsr_call_text);
 	put_checks(out, m);
 	for (uint32_t i = 0; i < m->program->routines.n; i++) {
 		c_put_routine_comment(out, m, i);
-		fprintf(out, "%s;\n%s;\n\n", module_signature(m, i), module_workspace_signature(m, i));
+		fprintf(out, "%s;\n%s;\n\n", module_signature(m, i),
+			module_workspace_signature(m, i));
 	}
 	c_put_init_comment(out, m);
 	fprintf(out, "%s;\n%s;\n\n", module_state_signature(m), module_init_signature(m));
@@ -123,7 +134,8 @@ bool c_write(const Module *m, void (*put)(FILE *out, const Module *m))
 		error = errno;
 	}
 	if (!good)
-		diag(emit->diags, E0602, SPAN_NONE, "cannot write '%s': %s", emit->output, strerror(error));
+		diag(emit->diags, E0602, SPAN_NONE, "cannot write '%s': %s", emit->output,
+		     strerror(error));
 	return good;
 }
 

@@ -14,8 +14,8 @@ Jit *jit_new(const Module *module, Arena *arena)
 	gcc_jit_context_set_bool_allow_unreachable_blocks(ctxt, 1);
 	jit->types[DTYPE_F64] = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_DOUBLE);
 	jit->types[DTYPE_F32] = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_FLOAT);
-	/* By name: get_int_type answers from options of the target that are not set before the first
-	 * compilation, and then takes long long for long. */
+	/* By name: get_int_type answers from options of the target that are not set before the
+	 * first compilation, and then takes long long for long. */
 	static const struct {
 		Dtype dtype;
 		enum gcc_jit_types type, unsigned_type;
@@ -29,7 +29,8 @@ Jit *jit_new(const Module *module, Arena *arena)
 	for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
 		Dtype dtype = integers[i].dtype;
 		jit->types[dtype] = gcc_jit_context_get_type(ctxt, integers[i].type);
-		jit->unsigned_types[dtype] = gcc_jit_context_get_type(ctxt, integers[i].unsigned_type);
+		jit->unsigned_types[dtype] =
+			gcc_jit_context_get_type(ctxt, integers[i].unsigned_type);
 	}
 	jit->void_ = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_VOID);
 	jit->bool_ = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_BOOL);
@@ -54,7 +55,8 @@ gcc_jit_location *jit_location(Jit *jit, Span span)
 	if (span_is_none(span) || !sources)
 		return NULL;
 	Place place = source_place(sources, span.file, span.start);
-	return gcc_jit_context_new_location(jit->ctxt, place.path, (int)place.line, (int)place.column);
+	return gcc_jit_context_new_location(jit->ctxt, place.path, (int)place.line,
+					    (int)place.column);
 }
 
 static gcc_jit_function *declare(Jit *jit, enum gcc_jit_function_kind kind, Type *result,
@@ -114,8 +116,8 @@ Rvalue *jit_cast(Jit *jit, Rvalue *value, Type *type)
 
 Rvalue *jit_binary(JitFunction *f, enum gcc_jit_binary_op op, Rvalue *a, Rvalue *b)
 {
-	return gcc_jit_context_new_binary_op(f->jit->ctxt, f->location, op, gcc_jit_rvalue_get_type(a),
-					     a, b);
+	return gcc_jit_context_new_binary_op(f->jit->ctxt, f->location, op,
+					     gcc_jit_rvalue_get_type(a), a, b);
 }
 
 Rvalue *jit_compare(JitFunction *f, enum gcc_jit_comparison op, Rvalue *a, Rvalue *b)
@@ -149,8 +151,10 @@ Rvalue *jit_offset(JitFunction *f, Rvalue *base, Rvalue *offset, Type *type)
 {
 	Jit *jit = f->jit;
 	Type *bytes = gcc_jit_type_get_pointer(jit->types[DTYPE_I8]);
-	Lvalue *cell = gcc_jit_context_new_array_access(jit->ctxt, NULL, jit_cast(jit, base, bytes), offset);
-	return jit_cast(jit, gcc_jit_lvalue_get_address(cell, NULL), gcc_jit_type_get_pointer(type));
+	Lvalue *cell = gcc_jit_context_new_array_access(jit->ctxt, NULL, jit_cast(jit, base, bytes),
+							offset);
+	return jit_cast(jit, gcc_jit_lvalue_get_address(cell, NULL),
+			gcc_jit_type_get_pointer(type));
 }
 
 Lvalue *jit_local(JitFunction *f, Type *type, const char *name)
@@ -220,14 +224,16 @@ JitLoop jit_loop(JitFunction *f, Lvalue *i, Rvalue *lo, Rvalue *hi, int64_t step
 	gcc_jit_block_end_with_jump(f->block, f->location, loop.head);
 	gcc_jit_block_end_with_conditional(
 		loop.head, f->location,
-		jit_compare(f, GCC_JIT_COMPARISON_LT, gcc_jit_lvalue_as_rvalue(i), end), body, loop.after);
+		jit_compare(f, GCC_JIT_COMPARISON_LT, gcc_jit_lvalue_as_rvalue(i), end), body,
+		loop.after);
 	f->block = body;
 	return loop;
 }
 
 void jit_end_loop(JitFunction *f, const JitLoop *loop)
 {
-	gcc_jit_block_add_assignment_op(f->block, f->location, loop->i, GCC_JIT_BINARY_OP_PLUS, loop->step);
+	gcc_jit_block_add_assignment_op(f->block, f->location, loop->i, GCC_JIT_BINARY_OP_PLUS,
+					loop->step);
 	gcc_jit_block_end_with_jump(f->block, f->location, loop->head);
 	f->block = loop->after;
 }
@@ -252,11 +258,13 @@ static Rvalue *checked(const JitSizes *s, const char *builtin, Rvalue *a, Rvalue
 
 static Rvalue *arithmetic(const JitSizes *s, SizeCode code, Rvalue *a, Rvalue *b)
 {
-	static const char *const builtins[] = {"saddl_overflow", "ssubl_overflow", "smull_overflow"};
-	static const enum gcc_jit_binary_op ops[] = {GCC_JIT_BINARY_OP_PLUS, GCC_JIT_BINARY_OP_MINUS,
-						     GCC_JIT_BINARY_OP_MULT};
+	static const char *const builtins[] = {"saddl_overflow", "ssubl_overflow",
+					       "smull_overflow"};
+	static const enum gcc_jit_binary_op ops[] = {
+		GCC_JIT_BINARY_OP_PLUS, GCC_JIT_BINARY_OP_MINUS, GCC_JIT_BINARY_OP_MULT};
 	int i = code - SIZE_ADD;
-	return s->bad ? checked(s, builtins[i], a, b) : jit_keep(s->f, jit_binary(s->f, ops[i], a, b));
+	return s->bad ? checked(s, builtins[i], a, b)
+		      : jit_keep(s->f, jit_binary(s->f, ops[i], a, b));
 }
 
 /* Exact: a remainder is bad; unchecked, a zero divisor gives 0 so that nothing traps. */
@@ -282,7 +290,8 @@ static Rvalue *floor_quotient(const JitSizes *s, Rvalue *a, Rvalue *b)
 	JitFunction *f = s->f;
 	Rvalue *zero = jit_long(f->jit, f->jit->i64, 0);
 	Rvalue *rest = jit_binary(f, GCC_JIT_BINARY_OP_MODULO, a, b);
-	Rvalue *below = jit_cast(f->jit, jit_compare(f, GCC_JIT_COMPARISON_LT, rest, zero), f->jit->i64);
+	Rvalue *below =
+		jit_cast(f->jit, jit_compare(f, GCC_JIT_COMPARISON_LT, rest, zero), f->jit->i64);
 	Rvalue *result = jit_binary(f, GCC_JIT_BINARY_OP_DIVIDE, a, b);
 	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_MINUS, result, below));
 }

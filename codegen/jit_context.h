@@ -2,8 +2,8 @@
  *
  * libgccjit's values are trees, evaluated wherever they are used: what is used twice goes through
  * jit_keep. A function under construction has one open block; jit_if and jit_loop open others.
- * Misuse makes libgccjit return NULL and remember the first error, which the driver reads at the end:
- * nothing here checks twice.
+ * Misuse makes libgccjit return NULL and remember the first error, which the driver reads at the
+ * end: nothing here checks twice.
  */
 #ifndef TSR_CODEGEN_JIT_CONTEXT_H
 #define TSR_CODEGEN_JIT_CONTEXT_H
@@ -96,8 +96,9 @@ void jit_end_loop(JitFunction *f, const JitLoop *loop);
 /* How sizes are computed: without checks where the entry has checked them, or with. */
 typedef struct JitSizes {
 	JitFunction *f;
-	Rvalue **dims;                       /* by DimId; NULL where the function has none */
-	void (*bad)(JitFunction *f, void *);  /* ends the open block: overflow or inexact; NULL: unchecked */
+	Rvalue **dims; /* by DimId; NULL where the function has none */
+	void (*bad)(JitFunction *f,
+		    void *); /* ends the open block: overflow or inexact; NULL: unchecked */
 	void *arg;
 } JitSizes;
 Rvalue *jit_size(const JitSizes *sizes, Size size);

@@ -1,8 +1,9 @@
-/* Kernels to functions: one function for each structure, with dims, scalars and buffers as parameters.
+/* Kernels to functions: one function for each structure, with dims, scalars and buffers as
+ * parameters.
  *
- * Sizes are computed once at the entry. Each value becomes a temporary where it is first needed in a
- * statement, so that shared sub-trees stay shared and no expression is deep. A function returns int, 0 or
- * the code of a check that failed, where the kernel has checks, else nothing.
+ * Sizes are computed once at the entry. Each value becomes a temporary where it is first needed in
+ * a statement, so that shared sub-trees stay shared and no expression is deep. A function returns
+ * int, 0 or the code of a check that failed, where the kernel has checks, else nothing.
  */
 #include "codegen/jit_value.h"
 #include "codegen/pointer_map.h"
@@ -12,7 +13,7 @@ typedef struct KernelJit {
 	const Program *program;
 	const Kernel *kernel;
 	const KernelUse *use;
-	Rvalue **sizes;   /* as in use->sizes */
+	Rvalue **sizes;	  /* as in use->sizes */
 	Rvalue **scalars; /* as in use->scalars */
 	Rvalue **buffers; /* as in use->buffers */
 	Lvalue **iters, **locals;
@@ -38,8 +39,8 @@ static bool is_constant(const KernelJit *k, const Ix *ix, int64_t *value)
 	return ix->kind == IX_SIZE && size_is_const(k->program->sizes, ix->size, value);
 }
 
-/* Floor division or its remainder. A divisor that is no constant is kept from trapping: loops over empty
- * extents never use the result. */
+/* Floor division or its remainder. A divisor that is no constant is kept from trapping: loops over
+ * empty extents never use the result. */
 static Rvalue *divide(KernelJit *k, const Ix *ix, Rvalue *a, Rvalue *b)
 {
 	JitFunction *f = &k->f;
@@ -75,8 +76,9 @@ static Rvalue *ix_code(KernelJit *k, const Ix *ix)
 	case IX_ADD:
 	case IX_MUL: {
 		Rvalue *a = ix_code(k, ix->a);
-		return jit_binary(f, ix->kind == IX_ADD ? GCC_JIT_BINARY_OP_PLUS : GCC_JIT_BINARY_OP_MULT,
-				  a, ix_code(k, ix->b));
+		return jit_binary(
+			f, ix->kind == IX_ADD ? GCC_JIT_BINARY_OP_PLUS : GCC_JIT_BINARY_OP_MULT, a,
+			ix_code(k, ix->b));
 	}
 	default: break;
 	}
@@ -120,15 +122,18 @@ static Rvalue *fresh_value(KernelJit *k, const Value *value)
 		args[i] = value_code(k, value->args[i]);
 	switch (value->kind) {
 	case VALUE_LOAD:
-		return jit_keep(f, gcc_jit_lvalue_as_rvalue(buffer_cell(k, value->buffer, value->ix)));
+		return jit_keep(f,
+				gcc_jit_lvalue_as_rvalue(buffer_cell(k, value->buffer, value->ix)));
 	case VALUE_LOCAL:
 		return jit_keep(f, gcc_jit_lvalue_as_rvalue(
 					   local_cell(k, value->local, value->ixs, value->nixs)));
 	case VALUE_CONST: return jit_constant(f->jit, value->dtype, value->constant);
 	case VALUE_OP: return jit_op(f, value->op, value->dtype, args);
 	case VALUE_CAST:
-		return jit_convert(f, value_code(k, value->args[0]), value->args[0]->dtype, value->dtype);
-	case VALUE_INDEX: return jit_convert(f, jit_keep(f, ix_code(k, value->ix)), DTYPE_I64, value->dtype);
+		return jit_convert(f, value_code(k, value->args[0]), value->args[0]->dtype,
+				   value->dtype);
+	case VALUE_INDEX:
+		return jit_convert(f, jit_keep(f, ix_code(k, value->ix)), DTYPE_I64, value->dtype);
 	case VALUE_SCALAR: return k->scalars[kernel_use_scalar(k->use, value->scalar)];
 	}
 	BUG("value kind %d", value->kind);
@@ -198,7 +203,8 @@ static void local_code(KernelJit *k, const Stmt *stmt)
 	for (uint32_t i = 0; i < local->rank; i++)
 		n *= local->extent[i];
 	Lvalue *i = jit_local(&k->f, jit->i64, "element");
-	JitLoop loop = jit_loop(&k->f, i, jit_long(jit, jit->i64, 0), jit_long(jit, jit->i64, n), 1);
+	JitLoop loop =
+		jit_loop(&k->f, i, jit_long(jit, jit->i64, 0), jit_long(jit, jit->i64, n), 1);
 	jit_set(&k->f,
 		gcc_jit_context_new_array_access(jit->ctxt, k->f.location,
 						 gcc_jit_lvalue_as_rvalue(k->locals[stmt->local]),

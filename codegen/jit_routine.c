@@ -1,8 +1,10 @@
-/* Entry functions, in baseline instructions: every guard comes before the first kernel, so nothing is
- * written unless all hold. In this order: CPU features, dims, size guards, sizes that overflow, pointers,
- * alignment; then the kernels, where a failed check of indices ends the routine with its code.
+/* Entry functions, in baseline instructions: every guard comes before the first kernel, so nothing
+ * is written unless all hold. In this order: CPU features, dims, size guards, sizes that overflow,
+ * pointers, alignment; then the kernels, where a failed check of indices ends the routine with its
+ * code.
  *
- * The functions of kernels are compiled apart, for the target's CPU, and called only behind the check.
+ * The functions of kernels are compiled apart, for the target's CPU, and called only behind the
+ * check.
  */
 #include "codegen/jit_context.h"
 #include "runtime/tsr.h"
@@ -21,8 +23,8 @@ typedef struct Entry {
 static gcc_jit_function *import_named(Jit *jit, Type *result, const char *format, JitParam *params,
 				      size_t n)
 {
-	return jit_import(jit, result, arena_printf(jit->arena, "%s%s", jit->module->prefix, format), params,
-			  n);
+	return jit_import(jit, result,
+			  arena_printf(jit->arena, "%s%s", jit->module->prefix, format), params, n);
 }
 
 /* int PREFIX__fail(const tsr_call *call, int code, const char *text) */
@@ -39,14 +41,14 @@ static gcc_jit_function *fail_function(Jit *jit)
 	const char *name = arena_printf(jit->arena, "%s__fail", jit->module->prefix);
 	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_INTERNAL, jit->int_, name, params, 3);
 	Rvalue *given = jit_param(&f, 0);
-	JitBlock *none = jit_if(&f, jit_compare(&f, GCC_JIT_COMPARISON_NE, given,
-						jit_null(jit, jit->pointer)));
+	JitBlock *none = jit_if(
+		&f, jit_compare(&f, GCC_JIT_COMPARISON_NE, given, jit_null(jit, jit->pointer)));
 	Rvalue *typed = jit_cast(jit, given, calls);
-	Rvalue *message = gcc_jit_lvalue_as_rvalue(
-		gcc_jit_rvalue_dereference_field(typed, NULL, fields[2]));
+	Rvalue *message =
+		gcc_jit_lvalue_as_rvalue(gcc_jit_rvalue_dereference_field(typed, NULL, fields[2]));
 	message = jit_keep(&f, message);
-	JitBlock *silent = jit_if(&f, jit_compare(&f, GCC_JIT_COMPARISON_NE, message,
-						  jit_null(jit, texts)));
+	JitBlock *silent =
+		jit_if(&f, jit_compare(&f, GCC_JIT_COMPARISON_NE, message, jit_null(jit, texts)));
 	jit_set(&f, gcc_jit_rvalue_dereference(message, NULL), jit_param(&f, 2));
 	jit_end_if(&f, silent);
 	jit_end_if(&f, none);
@@ -73,7 +75,8 @@ static void check_cpu(Entry *e)
 	Jit *jit = e->f.jit;
 	gcc_jit_function *check = import_named(jit, jit->int_, "__cpu_ok", NULL, 0);
 	Rvalue *ok = jit_keep(&e->f, jit_call(&e->f, check, NULL, 0));
-	fail_if(e, jit_compare(&e->f, GCC_JIT_COMPARISON_EQ, ok, jit_long(jit, jit->int_, 0)), TSR_BAD_CPU,
+	fail_if(e, jit_compare(&e->f, GCC_JIT_COMPARISON_EQ, ok, jit_long(jit, jit->int_, 0)),
+		TSR_BAD_CPU,
 		"this module was built for a processor with more features than this one has");
 }
 
@@ -92,7 +95,8 @@ static void check_dims(Entry *e)
 	const Module *m = e->f.jit->module;
 	for (uint32_t i = 0; i < e->routine->ndims; i++) {
 		DimId id = e->routine->dims[i];
-		fail_if(e, dim_is_bad(&e->f, m, id, e->dims[id]), TSR_BAD_DIM, module_dim_message(m, id));
+		fail_if(e, dim_is_bad(&e->f, m, id, e->dims[id]), TSR_BAD_DIM,
+			module_dim_message(m, id));
 	}
 }
 
@@ -125,9 +129,11 @@ static void check_guard(Entry *e, CheckId id)
 		fail_if(e, jit_compare(f, GCC_JIT_COMPARISON_LT, a, b), failure.code, check->text);
 		return;
 	case CHECK_DIVIDES: {
-		fail_if(e, jit_compare(f, GCC_JIT_COMPARISON_EQ, b, zero), failure.code, check->text);
+		fail_if(e, jit_compare(f, GCC_JIT_COMPARISON_EQ, b, zero), failure.code,
+			check->text);
 		Rvalue *rest = jit_binary(f, GCC_JIT_BINARY_OP_MODULO, a, b);
-		fail_if(e, jit_compare(f, GCC_JIT_COMPARISON_NE, rest, zero), failure.code, check->text);
+		fail_if(e, jit_compare(f, GCC_JIT_COMPARISON_NE, rest, zero), failure.code,
+			check->text);
 		return;
 	}
 	case CHECK_INDEX: BUG("a check of indices among the guards");
@@ -138,8 +144,9 @@ static void check_guard(Entry *e, CheckId id)
 static Rvalue *checked_bytes(Entry *e, Size size, size_t unit, const char *name)
 {
 	Jit *jit = e->f.jit;
-	Failure failure = {e, TSR_BAD_DIM,
-			   arena_printf(jit->arena, "the size of %s is out of range for these dims", name)};
+	Failure failure = {
+		e, TSR_BAD_DIM,
+		arena_printf(jit->arena, "the size of %s is out of range for these dims", name)};
 	JitSizes sizes = {&e->f, e->dims, fail_size, &failure};
 	return jit_size(&sizes, size_scale(e->program->sizes, size, (int64_t)unit));
 }
@@ -148,7 +155,8 @@ static Rvalue *checked_bytes(Entry *e, Size size, size_t unit, const char *name)
 static void check_pointer(Entry *e, Rvalue *pointer, Rvalue *bytes, const char *text)
 {
 	JitFunction *f = &e->f;
-	Rvalue *some = jit_compare(f, GCC_JIT_COMPARISON_GT, bytes, jit_long(f->jit, f->jit->i64, 0));
+	Rvalue *some =
+		jit_compare(f, GCC_JIT_COMPARISON_GT, bytes, jit_long(f->jit, f->jit->i64, 0));
 	Rvalue *null = jit_compare(f, GCC_JIT_COMPARISON_EQ, pointer,
 				   jit_null(f->jit, gcc_jit_rvalue_get_type(pointer)));
 	fail_if(e, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_AND, some, null), TSR_BAD_POINTER, text);
@@ -161,8 +169,8 @@ static void check_aligned(Entry *e, Rvalue *pointer, const char *text)
 	Rvalue *address = gcc_jit_context_new_bitcast(jit->ctxt, NULL, pointer, jit->u64);
 	Rvalue *low = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_AND, address,
 				 jit_long(jit, jit->u64, STATE_ALIGN - 1));
-	fail_if(e, jit_compare(f, GCC_JIT_COMPARISON_NE, low, jit_long(jit, jit->u64, 0)), TSR_BAD_POINTER,
-		text);
+	fail_if(e, jit_compare(f, GCC_JIT_COMPARISON_NE, low, jit_long(jit, jit->u64, 0)),
+		TSR_BAD_POINTER, text);
 }
 
 static void check_arrays(Entry *e, const TensorArg *args, uint32_t n, Rvalue *const *pointers)
@@ -170,8 +178,10 @@ static void check_arrays(Entry *e, const TensorArg *args, uint32_t n, Rvalue *co
 	Arena *arena = e->f.jit->arena;
 	for (uint32_t i = 0; i < n; i++) {
 		const Buffer *buffer = &e->program->buffers.at[args[i].buffer];
-		Rvalue *bytes = checked_bytes(e, buffer->elements, dtype_bytes(buffer->dtype), args[i].name);
-		check_pointer(e, pointers[i], bytes, arena_printf(arena, "%s is NULL", args[i].name));
+		Rvalue *bytes = checked_bytes(e, buffer->elements, dtype_bytes(buffer->dtype),
+					      args[i].name);
+		check_pointer(e, pointers[i], bytes,
+			      arena_printf(arena, "%s is NULL", args[i].name));
 	}
 }
 
@@ -212,17 +222,20 @@ static Rvalue *buffer_pointer(Entry *e, BufferId id, Type *type)
 	case BUFFER_OUTPUT: return jit_cast(jit, e->outputs[buffer->arg], type);
 	case BUFFER_PARAM: {
 		Rvalue *offset = jit_size(&sizes, p->params.at[buffer->arg].offset);
-		return jit_cast(jit, jit_offset(&e->f, e->state, offset, jit->types[buffer->dtype]), type);
+		return jit_cast(jit, jit_offset(&e->f, e->state, offset, jit->types[buffer->dtype]),
+				type);
 	}
 	case BUFFER_TEMP: {
 		Rvalue *offset = jit_size(&sizes, buffer->offset);
-		return jit_cast(jit, jit_offset(&e->f, e->workspace, offset, jit->types[buffer->dtype]),
+		return jit_cast(jit,
+				jit_offset(&e->f, e->workspace, offset, jit->types[buffer->dtype]),
 				type);
 	}
 	case BUFFER_CONST: break;
 	}
-	Lvalue *blob = gcc_jit_context_new_global(jit->ctxt, NULL, GCC_JIT_GLOBAL_IMPORTED,
-						  jit->types[DTYPE_I8], jit->module->consts[buffer->arg]);
+	Lvalue *blob =
+		gcc_jit_context_new_global(jit->ctxt, NULL, GCC_JIT_GLOBAL_IMPORTED,
+					   jit->types[DTYPE_I8], jit->module->consts[buffer->arg]);
 	return jit_cast(jit, gcc_jit_lvalue_get_address(blob, NULL), type);
 }
 
@@ -243,8 +256,8 @@ static void call_kernel(Entry *e, KernelId id)
 	for (size_t i = 0; i < use->buffers.n; i++, at++)
 		args[at] = buffer_pointer(e, use->buffers.at[i].buffer, params[at].type);
 	bool checks = use->checks.n > 0;
-	gcc_jit_function *function =
-		jit_import(jit, checks ? jit->int_ : jit->void_, m->kernels[id].function, params, n);
+	gcc_jit_function *function = jit_import(jit, checks ? jit->int_ : jit->void_,
+						m->kernels[id].function, params, n);
 	Rvalue *result = jit_call(&e->f, function, args, n);
 	if (!checks) {
 		gcc_jit_block_add_eval(e->f.block, NULL, result);
@@ -254,7 +267,9 @@ static void call_kernel(Entry *e, KernelId id)
 	for (size_t i = 0; i < use->checks.n; i++) {
 		CheckId check = use->checks.at[i];
 		int code = module_check_code(check);
-		fail_if(e, jit_compare(&e->f, GCC_JIT_COMPARISON_EQ, result, jit_long(jit, jit->int_, code)),
+		fail_if(e,
+			jit_compare(&e->f, GCC_JIT_COMPARISON_EQ, result,
+				    jit_long(jit, jit->int_, code)),
 			code, e->program->checks.at[check].text);
 	}
 }
@@ -278,7 +293,8 @@ static size_t routine_params(Jit *jit, uint32_t index, JitParam **params)
 	for (uint32_t i = 0; i < r->ndims; i++)
 		PUSH(jit->arena, list, ((JitParam){jit->i64, names->dims[i]}));
 	for (uint32_t i = 0; i < r->nscalars; i++)
-		PUSH(jit->arena, list, ((JitParam){jit->types[r->scalars[i].dtype], names->scalars[i]}));
+		PUSH(jit->arena, list,
+		     ((JitParam){jit->types[r->scalars[i].dtype], names->scalars[i]}));
 	for (uint32_t i = 0; i < r->ninputs; i++)
 		PUSH(jit->arena, list, ((JitParam){jit->pointer, names->inputs[i]}));
 	for (uint32_t i = 0; i < r->noutputs; i++)
@@ -289,14 +305,15 @@ static size_t routine_params(Jit *jit, uint32_t index, JitParam **params)
 	return list.n;
 }
 
-static gcc_jit_function *routine_function(Jit *jit, uint32_t index, gcc_jit_function *failing, bool cpu)
+static gcc_jit_function *routine_function(Jit *jit, uint32_t index, gcc_jit_function *failing,
+					  bool cpu)
 {
 	const ProgramRoutine *r = &jit->module->program->routines.at[index];
 	Entry e = {.program = jit->module->program, .routine = r, .index = index, .fail = failing};
 	JitParam *params;
 	size_t n = routine_params(jit, index, &params), at = 1;
-	e.f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->int_, jit->module->routines[index].function,
-			   params, n);
+	e.f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->int_,
+			   jit->module->routines[index].function, params, n);
 	e.call = jit_param(&e.f, 0);
 	e.dims = ARENA_ARRAY(jit->arena, Rvalue *, sizes_ndims(e.program->sizes));
 	for (uint32_t i = 0; i < r->ndims; i++)
@@ -325,13 +342,11 @@ static void invoke_function(Jit *jit, uint32_t index, gcc_jit_function *routine)
 {
 	const ProgramRoutine *r = &jit->module->program->routines.at[index];
 	Type *pointers = gcc_jit_type_get_pointer(jit->pointer);
-	JitParam params[] = {{jit->pointer, "call"},
-			     {gcc_jit_type_get_pointer(jit->i64), "dims"},
-			     {pointers, "scalars"},
-			     {pointers, "inputs"},
-			     {pointers, "outputs"},
-			     {jit->pointer, "state"},
-			     {jit->pointer, "workspace"}};
+	JitParam params[] = {
+		{jit->pointer, "call"},	    {gcc_jit_type_get_pointer(jit->i64), "dims"},
+		{pointers, "scalars"},	    {pointers, "inputs"},
+		{pointers, "outputs"},	    {jit->pointer, "state"},
+		{jit->pointer, "workspace"}};
 	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->int_,
 				     jit->module->routines[index].invoke, params, 7);
 	VEC(Rvalue *) args = {0};
@@ -342,7 +357,8 @@ static void invoke_function(Jit *jit, uint32_t index, gcc_jit_function *routine)
 		Type *cell = gcc_jit_type_get_pointer(jit->types[r->scalars[i].dtype]);
 		Rvalue *at = jit_at(&f, jit_param(&f, 2), jit_long(jit, jit->i64, i));
 		PUSH(jit->arena, args,
-		     gcc_jit_lvalue_as_rvalue(gcc_jit_rvalue_dereference(jit_cast(jit, at, cell), NULL)));
+		     gcc_jit_lvalue_as_rvalue(
+			     gcc_jit_rvalue_dereference(jit_cast(jit, at, cell), NULL)));
 	}
 	for (uint32_t i = 0; i < r->ninputs; i++)
 		PUSH(jit->arena, args, jit_at(&f, jit_param(&f, 3), jit_long(jit, jit->i64, i)));
@@ -361,7 +377,8 @@ void jit_routines(Jit *jit, bool check_cpu_features)
 		gcc_jit_function *routine = routine_function(jit, i, failing, check_cpu_features);
 		invoke_function(jit, i, routine);
 		jit_size_function(jit, jit->module->routines[i].workspace,
-				  &(JitSizeFunction){p->routines.at[i].dims, p->routines.at[i].ndims,
+				  &(JitSizeFunction){p->routines.at[i].dims,
+						     p->routines.at[i].ndims,
 						     p->routines.at[i].workspace});
 	}
 }

@@ -1,6 +1,6 @@
-/* Functions about memory: PREFIX_ROUTINE_workspace and PREFIX_state_size, and PREFIX_init, which runs the
- * initialisers. Random numbers: Threefry-4x32-20 (Salmon et al., SC 2011), four elements a block; see
- * base/threefry.h for the definition that the numbers must equal.
+/* Functions about memory: PREFIX_ROUTINE_workspace and PREFIX_state_size, and PREFIX_init, which
+ * runs the initialisers. Random numbers: Threefry-4x32-20 (Salmon et al., SC 2011), four elements a
+ * block; see base/threefry.h for the definition that the numbers must equal.
  */
 #include "codegen/jit_context.h"
 #include "runtime/tsr.h"
@@ -18,7 +18,8 @@ static JitParam *dim_params(Jit *jit, const DimId *dims, uint32_t ndims, uint32_
 static Rvalue **bind_dims(JitFunction *f, const DimId *dims, uint32_t ndims)
 {
 	Jit *jit = f->jit;
-	Rvalue **values = ARENA_ARRAY(jit->arena, Rvalue *, sizes_ndims(jit->module->program->sizes));
+	Rvalue **values =
+		ARENA_ARRAY(jit->arena, Rvalue *, sizes_ndims(jit->module->program->sizes));
 	for (uint32_t i = 0; i < ndims; i++)
 		values[dims[i]] = jit_param(f, i);
 	return values;
@@ -49,12 +50,14 @@ static void check_dims(JitFunction *f, const DimId *dims, uint32_t ndims, Rvalue
 void jit_size_function(Jit *jit, const char *name, const JitSizeFunction *what)
 {
 	JitParam *params = dim_params(jit, what->dims, what->ndims, 0);
-	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->size, name, params, what->ndims);
+	JitFunction f =
+		jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->size, name, params, what->ndims);
 	Rvalue *none = jit_cast(jit, jit_long(jit, jit->i64, -1), jit->size);
 	check_dims(&f, what->dims, what->ndims, none);
 	JitSizes sizes = {&f, bind_dims(&f, what->dims, what->ndims), return_number, &none};
 	Rvalue *bytes = jit_size(&sizes, what->size);
-	Rvalue *negative = jit_compare(&f, GCC_JIT_COMPARISON_LT, bytes, jit_long(jit, jit->i64, 0));
+	Rvalue *negative =
+		jit_compare(&f, GCC_JIT_COMPARISON_LT, bytes, jit_long(jit, jit->i64, 0));
 	JitBlock *after = jit_if(&f, negative);
 	jit_return(&f, none);
 	jit_end_if(&f, after);
@@ -74,7 +77,8 @@ static void mix(JitFunction *f, Rvalue **a, Rvalue **b, int bits)
 	Jit *jit = f->jit;
 	*a = plus(f, *a, *b);
 	Rvalue *left = jit_binary(f, GCC_JIT_BINARY_OP_LSHIFT, *b, jit_long(jit, jit->u32, bits));
-	Rvalue *right = jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, *b, jit_long(jit, jit->u32, 32 - bits));
+	Rvalue *right =
+		jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, *b, jit_long(jit, jit->u32, 32 - bits));
 	Rvalue *turned = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, left, right);
 	*b = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_XOR, turned, *a));
 }
@@ -111,7 +115,8 @@ static Rvalue *low_word(JitFunction *f, Rvalue *value)
 static Rvalue *high_word(JitFunction *f, Rvalue *value)
 {
 	Jit *jit = f->jit;
-	return low_word(f, jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, value, jit_long(jit, jit->u64, 32)));
+	return low_word(
+		f, jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, value, jit_long(jit, jit->u64, 32)));
 }
 
 /* (2 * (word >> 8) * 2^-24 - 1) * bound */
@@ -152,8 +157,8 @@ static gcc_jit_function *uniform_function(Jit *jit, Dtype dtype)
 	Rvalue *x[4] = {low_word(&f, block), high_word(&f, block), zero, zero};
 	threefry(&f, key, x);
 	for (int j = 0; j < 4; j++) {
-		Rvalue *at = jit_keep(&f, jit_binary(&f, GCC_JIT_BINARY_OP_PLUS, iv,
-						     jit_long(jit, jit->i64, j)));
+		Rvalue *at = jit_keep(
+			&f, jit_binary(&f, GCC_JIT_BINARY_OP_PLUS, iv, jit_long(jit, jit->i64, j)));
 		JitBlock *after = jit_if(&f, jit_compare(&f, GCC_JIT_COMPARISON_LT, at, n));
 		jit_set(&f, gcc_jit_context_new_array_access(jit->ctxt, NULL, to, at),
 			uniform(&f, x[j], jit_param(&f, 4)));
@@ -179,7 +184,8 @@ static void fill_constant(Init *in, const ProgramParam *param, Rvalue *to, Rvalu
 	Jit *jit = f->jit;
 	Lvalue *i = jit_local(f, jit->i64, "i");
 	JitLoop loop = jit_loop(f, i, jit_long(jit, jit->i64, 0), n, 1);
-	jit_set(f, gcc_jit_context_new_array_access(jit->ctxt, NULL, to, gcc_jit_lvalue_as_rvalue(i)),
+	jit_set(f,
+		gcc_jit_context_new_array_access(jit->ctxt, NULL, to, gcc_jit_lvalue_as_rvalue(i)),
 		jit_double(jit, jit->types[param->type.dtype], param->value));
 	jit_end_loop(f, &loop);
 }
@@ -195,7 +201,8 @@ static void fill_uniform(Init *in, const ProgramParam *param, Rvalue *to, Rvalue
 	Rvalue *root = jit_cast(jit, jit_select(f, none, one, fan_in), real);
 	root = jit_call(f, jit_builtin(jit, "sqrt"), &root, 1);
 	Rvalue *bound = jit_binary(f, GCC_JIT_BINARY_OP_DIVIDE, jit_double(jit, real, 1), root);
-	Rvalue *args[] = {to, n, in->seed, jit_cast(jit, jit_long(jit, jit->i64, (int64_t)param->key), jit->u64),
+	Rvalue *args[] = {to, n, in->seed,
+			  jit_cast(jit, jit_long(jit, jit->i64, (int64_t)param->key), jit->u64),
 			  jit_cast(jit, jit_keep(f, bound), jit->types[dtype])};
 	if (!in->uniform[dtype])
 		in->uniform[dtype] = uniform_function(jit, dtype);
@@ -233,7 +240,8 @@ static gcc_jit_function *init_function(Jit *jit)
 	params[n] = (JitParam){jit->pointer, "state"};
 	params[n + 1] = (JitParam){jit->u64, "seed"};
 	const char *name = arena_printf(jit->arena, "%s_init", jit->module->prefix);
-	Init in = {.f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->int_, name, params, n + 2)};
+	Init in = {
+		.f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->int_, name, params, n + 2)};
 	Rvalue *bad = jit_long(jit, jit->int_, TSR_BAD_DIM);
 	in.sizes = (JitSizes){&in.f, bind_dims(&in.f, p->state_dims, n), return_number, &bad};
 	in.state = jit_param(&in.f, n);

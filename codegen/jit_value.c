@@ -1,6 +1,7 @@
-/* Every choice between values is a jit_select of values computed before: the vectoriser turns it into a
- * blend, so relu, max and where cost no branch. (Conditions on floats need -fno-trapping-math for that.)
- * Functions are libm's, called as builtins so that those with an instruction become it. */
+/* Every choice between values is a jit_select of values computed before: the vectoriser turns it
+ * into a blend, so relu, max and where cost no branch. (Conditions on floats need
+ * -fno-trapping-math for that.) Functions are libm's, called as builtins so that those with an
+ * instruction become it. */
 #include "codegen/jit_value.h"
 
 #include <math.h>
@@ -11,12 +12,12 @@
 #define LE GCC_JIT_COMPARISON_LE
 #define GT GCC_JIT_COMPARISON_GT
 #define GE GCC_JIT_COMPARISON_GE
-#define PLUS  GCC_JIT_BINARY_OP_PLUS
+#define PLUS GCC_JIT_BINARY_OP_PLUS
 #define MINUS GCC_JIT_BINARY_OP_MINUS
 #define TIMES GCC_JIT_BINARY_OP_MULT
-#define OVER  GCC_JIT_BINARY_OP_DIVIDE
-#define REST  GCC_JIT_BINARY_OP_MODULO
-#define BOTH  GCC_JIT_BINARY_OP_BITWISE_AND
+#define OVER GCC_JIT_BINARY_OP_DIVIDE
+#define REST GCC_JIT_BINARY_OP_MODULO
+#define BOTH GCC_JIT_BINARY_OP_BITWISE_AND
 #define EITHER GCC_JIT_BINARY_OP_BITWISE_OR
 #define DIFFER GCC_JIT_BINARY_OP_BITWISE_XOR
 
@@ -123,7 +124,8 @@ static Rvalue *float_gelu(const OpJit *o)
 	return bin(o, TIMES, half, bin(o, PLUS, o->one, erf));
 }
 
-/* By way of rint, which libgccjit vectorises; it knows no vectors of floor. Exact, the signs of zeros too. */
+/* By way of rint, which libgccjit vectorises; it knows no vectors of floor. Exact, the signs of
+ * zeros too. */
 static Rvalue *float_floor(const OpJit *o, Rvalue *x)
 {
 	Rvalue *nearest = libm1(o, "rint", x);
@@ -248,7 +250,8 @@ static Rvalue *int_pow(const OpJit *o)
 	gcc_jit_block_end_with_jump(f->block, NULL, head);
 	f->block = after;
 	Rvalue *value = jit_keep(f, jit_cast(jit, rv, o->type));
-	Rvalue *sign = choose(o, cmp(o, NE, jit_binary(f, BOTH, o->y, o->one), o->zero), o->x, o->one);
+	Rvalue *sign =
+		choose(o, cmp(o, NE, jit_binary(f, BOTH, o->y, o->one), o->zero), o->x, o->one);
 	Rvalue *unit = choose(o, cmp(o, EQ, o->x, o->one), o->one, o->zero);
 	if (!is_signed(o->dtype))
 		return value;
@@ -303,8 +306,8 @@ static Rvalue *saturate(JitFunction *f, Rvalue *value, Dtype from, Dtype to)
 	Type *type = f->jit->types[to];
 	int64_t least = op_neutral(OP_MAX, to).i, greatest = op_neutral(OP_MIN, to).i;
 	Rvalue *result = jit_keep(f, jit_cast(f->jit, value, type));
-	result = choose(&o, cmp(&o, LE, value, number(&o, (double)least)), jit_long(f->jit, type, least),
-			result);
+	result = choose(&o, cmp(&o, LE, value, number(&o, (double)least)),
+			jit_long(f->jit, type, least), result);
 	result = choose(&o, cmp(&o, GE, value, number(&o, (double)greatest)),
 			jit_long(f->jit, type, greatest), result);
 	return choose(&o, cmp(&o, NE, value, value), jit_long(f->jit, type, 0), result);

@@ -1,5 +1,5 @@
-/* Scalar operations and conversions as libgccjit values: the meaning is base/ops.h's. Arguments must be
- * cheap to use twice: constants or kept temporaries. */
+/* Scalar operations and conversions as libgccjit values: the meaning is base/ops.h's. Arguments
+ * must be cheap to use twice: constants or kept temporaries. */
 #ifndef TSR_CODEGEN_JIT_VALUE_H
 #define TSR_CODEGEN_JIT_VALUE_H
 

@@ -1,5 +1,6 @@
-/* One walk over a kernel's statements, in their order. Expressions may share sub-trees: a value that was
- * seen already is not walked again, so the walk takes time linear in the size of the graph. */
+/* One walk over a kernel's statements, in their order. Expressions may share sub-trees: a value
+ * that was seen already is not walked again, so the walk takes time linear in the size of the
+ * graph. */
 #include "codegen/kernel_use.h"
 
 #include "base/diag.h"

@@ -1,6 +1,6 @@
-/* What a kernel needs from its caller: the dims its sizes use, the scalars and the buffers it touches.
- * Buffers stand in the order of their first use, so that two kernels with the same identity list
- * corresponding buffers at the same positions. */
+/* What a kernel needs from its caller: the dims its sizes use, the scalars and the buffers it
+ * touches. Buffers stand in the order of their first use, so that two kernels with the same
+ * identity list corresponding buffers at the same positions. */
 #ifndef TSR_CODEGEN_KERNEL_USE_H
 #define TSR_CODEGEN_KERNEL_USE_H
 
@@ -24,7 +24,7 @@ typedef struct KernelUse {
 	VEC(CheckId) checks;
 	bool ops[OP_COUNT][DTYPE_COUNT];
 	bool casts[DTYPE_COUNT][DTYPE_COUNT]; /* [from][to] */
-	bool indices[IX_VALUE + 1];           /* kinds of index arithmetic */
+	bool indices[IX_VALUE + 1];	      /* kinds of index arithmetic */
 } KernelUse;
 
 KernelUse *kernel_use(const Program *program, const Kernel *kernel, Arena *arena);

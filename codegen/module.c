@@ -1,5 +1,6 @@
 /* Names and signatures. An argument whose name is no C identifier, a keyword, or taken already gets
- * underscores behind it, in the order of the parameter list: the result depends on the program alone. */
+ * underscores behind it, in the order of the parameter list: the result depends on the program
+ * alone. */
 #include "codegen/module.h"
 
 #include <ctype.h>
@@ -9,17 +10,31 @@
 #include "runtime/tsr.h"
 
 static const char *const reserved[] = {
-	"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
-	"enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register",
-	"restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef",
-	"union", "unsigned", "void", "volatile", "while", "_Bool", "_Complex", "_Imaginary", "asm",
-	"bool", "catch", "class", "const_cast", "delete", "dynamic_cast", "explicit", "export",
-	"false", "friend", "mutable", "namespace", "new", "operator", "private", "protected",
-	"public", "reinterpret_cast", "static_cast", "template", "this", "throw", "true", "try",
-	"typeid", "typename", "using", "virtual", "wchar_t", "nullptr", "constexpr", "decltype",
-	"noexcept", "static_assert", "thread_local", "alignas", "alignof", "and", "and_eq", "bitand",
-	"bitor", "compl", "not", "not_eq", "or", "or_eq", "xor", "xor_eq", "typeof", "linux", "unix",
-	"NULL", "INFINITY", "NAN", "SIZE_MAX", "call", "state", "workspace", "seed", "code", "size_t", "tsr_call",
+	"auto",		"break",      "case",	  "char",
+	"const",	"continue",   "default",  "do",
+	"double",	"else",	      "enum",	  "extern",
+	"float",	"for",	      "goto",	  "if",
+	"inline",	"int",	      "long",	  "register",
+	"restrict",	"return",     "short",	  "signed",
+	"sizeof",	"static",     "struct",	  "switch",
+	"typedef",	"union",      "unsigned", "void",
+	"volatile",	"while",      "_Bool",	  "_Complex",
+	"_Imaginary",	"asm",	      "bool",	  "catch",
+	"class",	"const_cast", "delete",	  "dynamic_cast",
+	"explicit",	"export",     "false",	  "friend",
+	"mutable",	"namespace",  "new",	  "operator",
+	"private",	"protected",  "public",	  "reinterpret_cast",
+	"static_cast",	"template",   "this",	  "throw",
+	"true",		"try",	      "typeid",	  "typename",
+	"using",	"virtual",    "wchar_t",  "nullptr",
+	"constexpr",	"decltype",   "noexcept", "static_assert",
+	"thread_local", "alignas",    "alignof",  "and",
+	"and_eq",	"bitand",     "bitor",	  "compl",
+	"not",		"not_eq",     "or",	  "or_eq",
+	"xor",		"xor_eq",     "typeof",	  "linux",
+	"unix",		"NULL",	      "INFINITY", "NAN",
+	"SIZE_MAX",	"call",	      "state",	  "workspace",
+	"seed",		"code",	      "size_t",	  "tsr_call",
 };
 
 static bool is_reserved(const char *name)
@@ -44,7 +59,8 @@ static bool is_taken(const Names *names, const char *name)
 /* Every byte that C does not allow becomes '_'. */
 static char *identifier(Arena *arena, const char *name)
 {
-	char *id = arena_printf(arena, "%s%s", isdigit((unsigned char)*name) || !*name ? "_" : "", name);
+	char *id = arena_printf(arena, "%s%s", isdigit((unsigned char)*name) || !*name ? "_" : "",
+				name);
 	for (char *p = id; *p; p++)
 		if (!isalnum((unsigned char)*p))
 			*p = '_';
@@ -101,8 +117,8 @@ static void find_params(Module *m, uint32_t index)
 	m->routines[index].params = params;
 }
 
-/* Kernels of one identity are one function; the list is short, so a quadratic search will do for up to a
- * few thousand kernels. */
+/* Kernels of one identity are one function; the list is short, so a quadratic search will do for up
+ * to a few thousand kernels. */
 static void share_kernels(Module *m)
 {
 	const Program *p = m->program;
@@ -111,16 +127,17 @@ static void share_kernels(Module *m)
 		m->kernels[k].use = kernel_use(p, kernel, m->arena);
 		m->kernels[k].same = k;
 		for (KernelId j = 0; j < k && kernel->identity; j++)
-			if (p->kernels.at[j].identity == kernel->identity && m->kernels[j].same == j &&
+			if (p->kernels.at[j].identity == kernel->identity &&
+			    m->kernels[j].same == j &&
 			    kernel_use_matches(p, m->kernels[j].use, m->kernels[k].use)) {
 				m->kernels[k].same = j;
 				break;
 			}
 		KernelId same = m->kernels[k].same;
-		m->kernels[k].function =
-			same == k ? arena_printf(m->arena, "%s__k_%s", m->prefix,
-						 identifier(m->arena, kernel->name))
-				  : m->kernels[same].function;
+		m->kernels[k].function = same == k
+						 ? arena_printf(m->arena, "%s__k_%s", m->prefix,
+								identifier(m->arena, kernel->name))
+						 : m->kernels[same].function;
 	}
 }
 
@@ -143,11 +160,14 @@ static void export_name(Exports *e, const char *name, Span span)
 		if (strcmp(e->list.at[i].name, name) != 0)
 			continue;
 		Diags *diags = e->module->emit->diags;
-		diag(diags, E0507, span, "this routine needs the C name '%s', which is taken", name);
+		diag(diags, E0507, span, "this routine needs the C name '%s', which is taken",
+		     name);
 		if (span_is_none(e->list.at[i].span))
-			diag_note(diags, span, "every module exports '%s'; give the routine another name", name);
+			diag_note(diags, span,
+				  "every module exports '%s'; give the routine another name", name);
 		else
-			diag_note(diags, e->list.at[i].span, "by this routine; give one of them another name");
+			diag_note(diags, e->list.at[i].span,
+				  "by this routine; give one of them another name");
 		e->good = false;
 		return;
 	}
@@ -236,7 +256,8 @@ static const char *dim_list(const Module *m, const DimId *dims, uint32_t ndims)
 {
 	const char *text = "";
 	for (uint32_t i = 0; i < ndims; i++)
-		text = arena_printf(m->arena, "%s%sint64_t %s", text, i ? ", " : "", m->dims[dims[i]]);
+		text = arena_printf(m->arena, "%s%sint64_t %s", text, i ? ", " : "",
+				    m->dims[dims[i]]);
 	return text;
 }
 
@@ -278,12 +299,13 @@ const char *module_types(const Module *m, uint32_t routine)
 		text = arena_printf(m->arena, "%s%s %s%s", text, r->scalars[i].name,
 				    dtype_name(r->scalars[i].dtype),
 				    i + 1 < r->nscalars || r->ninputs ? ", "
-				    : r->noutputs                     ? " "
+				    : r->noutputs		      ? " "
 								      : "");
 	text = arena_printf(m->arena, "%s%s%s", text, tensor_list(m, r->inputs, r->ninputs),
 			    r->ninputs && r->noutputs ? " " : "");
 	return !r->noutputs ? text
-			    : arena_printf(m->arena, "%s-> %s", text, tensor_list(m, r->outputs, r->noutputs));
+			    : arena_printf(m->arena, "%s-> %s", text,
+					   tensor_list(m, r->outputs, r->noutputs));
 }
 
 const char *module_place(const Module *m, Span span)

@@ -1,7 +1,7 @@
 /* The C face of a program: the names, parameter lists and texts that all back ends share.
  *
- *   PREFIX_ROUTINE, PREFIX_ROUTINE_workspace, PREFIX_state_size, PREFIX_init, PREFIX_module   exported
- *   PREFIX__anything                                                                          internal
+ *   PREFIX_ROUTINE, PREFIX_ROUTINE_workspace, PREFIX_state_size, PREFIX_init, PREFIX_module
+ * exported PREFIX__anything internal
  */
 #ifndef TSR_CODEGEN_MODULE_H
 #define TSR_CODEGEN_MODULE_H
@@ -16,7 +16,7 @@ typedef struct ModuleRoutine {
 } ModuleRoutine;
 
 typedef struct ModuleKernel {
-	KernelId same;        /* the kernel whose function it shares: itself for the first of them */
+	KernelId same; /* the kernel whose function it shares: itself for the first of them */
 	const char *function;
 	KernelUse *use;
 } ModuleKernel;
@@ -27,16 +27,17 @@ typedef struct Module {
 	Arena *arena;
 	const char *prefix;
 	ModuleRoutine *routines; /* as in program->routines */
-	ModuleKernel *kernels;   /* as in program->kernels */
-	const char **dims;       /* a C name for every symbolic dim */
-	const char **consts;     /* symbols of the constants */
+	ModuleKernel *kernels;	 /* as in program->kernels */
+	const char **dims;	 /* a C name for every symbolic dim */
+	const char **consts;	 /* symbols of the constants */
 } Module;
 
 /* NULL after a diagnostic: two routines want one C name. */
 Module *module_new(const Emit *emit);
 
 typedef VEC(const char *) Names;
-/* `name` as a C identifier that is no keyword, none of ours and none of `taken`, to which it is added. */
+/* `name` as a C identifier that is no keyword, none of ours and none of `taken`, to which it is
+ * added. */
 const char *name_unique(Arena *arena, Names *taken, const char *name);
 
 /* "float", "int32_t"; aborts for a dtype that is not supported. */

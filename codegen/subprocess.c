@@ -1,4 +1,5 @@
-/* fork, pipe, wait. The pipe is read to its end before the wait, so a child that says much never blocks. */
+/* fork, pipe, wait. The pipe is read to its end before the wait, so a child that says much never
+ * blocks. */
 #include "codegen/subprocess.h"
 
 #include <errno.h>

@@ -7,14 +7,16 @@
 #include "base/arena.h"
 
 typedef struct ChildResult {
-	bool ran;         /* false: it could not be started */
-	int status;       /* exit status; 128 + signal after a signal */
-	const char *text; /* what it wrote to stderr and stdout, the first 64 KiB; or why it did not start */
+	bool ran;	  /* false: it could not be started */
+	int status;	  /* exit status; 128 + signal after a signal */
+	const char *text; /* what it wrote to stderr and stdout, the first 64 KiB; or why it did not
+			     start */
 } ChildResult;
 
 /* argv[0] is looked up in PATH. */
 ChildResult child_run(Arena *arena, const char *const *argv);
-/* Runs work(arg) in a fork; its result is the exit status. Nothing that it changes in memory remains. */
+/* Runs work(arg) in a fork; its result is the exit status. Nothing that it changes in memory
+ * remains. */
 ChildResult child_fork(Arena *arena, int (*work)(void *arg), void *arg);
 
 /* A directory under TMPDIR (else /tmp), or NULL with errno. */

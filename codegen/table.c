@@ -1,4 +1,5 @@
-/* Builds the table. Each size, list and tensor array is an object of its own; equal sizes are one object. */
+/* Builds the table. Each size, list and tensor array is an object of its own; equal sizes are one
+ * object. */
 #include "codegen/table.h"
 
 #include <string.h>
@@ -223,7 +224,8 @@ static void put_routine(Builder *b, TableObject *to, uint32_t index)
 		put(b, dims, CELL_I32, r->dims[i]);
 	dims = finish(b, dims);
 	TableObject *scalars = scalars_object(b, r, id);
-	const char *in = arena_printf(b->arena, "%s_in", id), *out = arena_printf(b->arena, "%s_out", id);
+	const char *in = arena_printf(b->arena, "%s_in", id),
+		   *out = arena_printf(b->arena, "%s_out", id);
 	TableObject *inputs = args_object(b, r->inputs, r->ninputs, in);
 	TableObject *outputs = args_object(b, r->outputs, r->noutputs, out);
 	int64_t nparams;

@@ -58,7 +58,7 @@ void table_asm(FILE *out, const Table *table)
 	for (size_t i = 0; i < table->objects.n; i++) {
 		const TableObject *object = table->objects.at[i];
 		bool last = i + 1 == table->objects.n;
-		const char *section = last              ? ".data.rel.ro,\"aw\""
+		const char *section = last		 ? ".data.rel.ro,\"aw\""
 				      : object->pointers ? ".data.rel.ro.local,\"aw\""
 							 : ".rodata";
 		fprintf(out, "\t.section\t%s\n\t.balign\t8\n", section);
@@ -69,8 +69,8 @@ void table_asm(FILE *out, const Table *table)
 		for (size_t c = 0; c < object->cells.n; c++)
 			asm_cell(out, &object->cells.at[c], &ntexts);
 		if (last)
-			fprintf(out, "\t.size\t%s, .-%s\n\t.size\ttsr_module_table, .-%s\n", object->name,
-				object->name, object->name);
+			fprintf(out, "\t.size\t%s, .-%s\n\t.size\ttsr_module_table, .-%s\n",
+				object->name, object->name, object->name);
 	}
 }
 
@@ -113,8 +113,8 @@ void table_c(FILE *out, const Table *table)
 	for (size_t i = 0; i < table->objects.n; i++) {
 		const TableObject *object = table->objects.at[i];
 		bool last = i + 1 == table->objects.n;
-		fprintf(out, "%sconst %s %s%s = {\n\t", last ? "" : "static ", object->type, object->name,
-			last ? "" : "[]");
+		fprintf(out, "%sconst %s %s%s = {\n\t", last ? "" : "static ", object->type,
+			object->name, last ? "" : "[]");
 		c_cells(out, table, object);
 		fprintf(out, "\n};\n");
 		if (last)

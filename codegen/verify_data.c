@@ -10,7 +10,8 @@
 
 enum { TRIES_MAX = 50000, ELEMENTS_MAX = 1 << 22 };
 
-static const int64_t small[] = {3, 2, 5, 4, 6, 8, 7, 1, 9, 12, 10, 16, 11, 13, 14, 15, 24, 28, 32, 64};
+static const int64_t small[] = {3,  2,	5,  4,	6,  8,	7,  1,	9,  12,
+				10, 16, 11, 13, 14, 15, 24, 28, 32, 64};
 enum { NSMALL = sizeof small / sizeof *small };
 
 static bool guard_holds(const VerifyCall *call, const Check *check)
@@ -87,8 +88,8 @@ static bool array_new(const VerifyCall *call, VerifyBlock *block, BufferId id)
 static bool bytes_new(const VerifyCall *call, VerifyBlock *block, Size size)
 {
 	int64_t n;
-	return size_eval(call->program->sizes, size, call->dims, &n) && n <= 8 * (int64_t)ELEMENTS_MAX &&
-	       block_new(block, DTYPE_F64, (n + 7) / 8);
+	return size_eval(call->program->sizes, size, call->dims, &n) &&
+	       n <= 8 * (int64_t)ELEMENTS_MAX && block_new(block, DTYPE_F64, (n + 7) / 8);
 }
 
 static bool blocks_new(VerifyCall *call)
@@ -159,11 +160,13 @@ void verify_call_fill(VerifyCall *call, uint64_t seed, int64_t limit)
 		call->scalars[i] = draw_scalar(r->scalars[i].dtype, draw(seed, 0, i), limit);
 	for (uint32_t i = 0; i < r->ninputs; i++)
 		for (int64_t at = 0; at < call->inputs[i].n; at++)
-			scalar_write(call->inputs[i].dtype, call->inputs[i].bytes, at,
-				     draw_scalar(call->inputs[i].dtype, draw(seed, i + 1, at), limit));
+			scalar_write(
+				call->inputs[i].dtype, call->inputs[i].bytes, at,
+				draw_scalar(call->inputs[i].dtype, draw(seed, i + 1, at), limit));
 }
 
-VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t seed, const char **why)
+VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t seed,
+			    const char **why)
 {
 	*why = "memory is short";
 	VerifyCall *call = call_alloc(program, routine);
@@ -208,7 +211,8 @@ const char *verify_call_dims(Arena *arena, const VerifyCall *call)
 	for (uint32_t i = 0; i < call->routine->ndims; i++) {
 		DimId d = call->routine->dims[i];
 		text = arena_printf(arena, "%s%s%s = %lld", text, i ? ", " : "",
-				    sizes_dim(call->program->sizes, d)->name, (long long)call->dims[d]);
+				    sizes_dim(call->program->sizes, d)->name,
+				    (long long)call->dims[d]);
 	}
 	return text;
 }
@@ -236,12 +240,14 @@ static double difference(double a, double b, double scale)
 	return fabs(a - b) / scale;
 }
 
-static void compare_block(VerifyDifference *d, const VerifyBlock *a, const VerifyBlock *b, const char *name)
+static void compare_block(VerifyDifference *d, const VerifyBlock *a, const VerifyBlock *b,
+			  const char *name)
 {
 	bool real = dtype_is_float(a->dtype);
 	double scale = real ? magnitude(a) : 1;
 	for (int64_t i = 0; i < a->n; i++) {
-		Scalar x = scalar_read(a->dtype, a->bytes, i), y = scalar_read(b->dtype, b->bytes, i);
+		Scalar x = scalar_read(a->dtype, a->bytes, i),
+		       y = scalar_read(b->dtype, b->bytes, i);
 		if (x.i == y.i || (real && isnan(x.f) && isnan(y.f)))
 			continue;
 		d->bits = false;
@@ -261,7 +267,8 @@ static void compare_params(VerifyDifference *d, const VerifyCall *expected, cons
 	for (size_t i = 0; i < p->params.n; i++) {
 		const ProgramParam *param = &p->params.at[i];
 		int64_t n, offset;
-		if (!size_eval(p->sizes, p->buffers.at[param->buffer].elements, expected->dims, &n) ||
+		if (!size_eval(p->sizes, p->buffers.at[param->buffer].elements, expected->dims,
+			       &n) ||
 		    !size_eval(p->sizes, param->offset, expected->dims, &offset))
 			continue;
 		VerifyBlock a = {(char *)expected->state.bytes + offset, 0, param->type.dtype, n};

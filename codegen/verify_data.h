@@ -17,15 +17,17 @@ typedef struct VerifyCall {
 	const Program *program;
 	const ProgramRoutine *routine;
 	uint32_t index;
-	int64_t *dims;      /* by DimId */
+	int64_t *dims; /* by DimId */
 	Scalar *scalars;
 	VerifyBlock *inputs, *outputs;
 	VerifyBlock state, workspace;
 } VerifyCall;
 
-/* Dims that satisfy the guards, found by search; inputs for `seed`, whose integers are below `limit`.
- * NULL with a reason: no such dims among the small ones, or arrays too large to interpret. */
-VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t seed, const char **why);
+/* Dims that satisfy the guards, found by search; inputs for `seed`, whose integers are below
+ * `limit`. NULL with a reason: no such dims among the small ones, or arrays too large to interpret.
+ */
+VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t seed,
+			    const char **why);
 void verify_call_fill(VerifyCall *call, uint64_t seed, int64_t limit);
 /* A call with the same inputs and state, and outputs of its own. */
 VerifyCall *verify_call_copy(const VerifyCall *call);
@@ -34,10 +36,10 @@ void verify_call_free(VerifyCall *call);
 const char *verify_call_dims(Arena *arena, const VerifyCall *call);
 
 typedef struct VerifyDifference {
-	int64_t values;     /* compared */
-	double largest;     /* difference relative to the largest magnitude of its array */
-	bool bits;          /* all bits equal, NaNs aside */
-	const char *where;  /* the array with the largest difference */
+	int64_t values;	   /* compared */
+	double largest;	   /* difference relative to the largest magnitude of its array */
+	bool bits;	   /* all bits equal, NaNs aside */
+	const char *where; /* the array with the largest difference */
 } VerifyDifference;
 VerifyDifference verify_compare(const VerifyCall *expected, const VerifyCall *got);
 

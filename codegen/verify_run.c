@@ -28,7 +28,8 @@ static bool open_module(Verify *v, Contestant *to, const char *path)
 {
 	to->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (to->handle)
-		to->module = dlsym(to->handle, arena_printf(v->emit->arena, "%s_module", v->emit->prefix));
+		to->module = dlsym(to->handle,
+				   arena_printf(v->emit->arena, "%s_module", v->emit->prefix));
 	if (!to->module)
 		diag(v->emit->diags, E0520, SPAN_NONE, "cannot load what was made: %s", dlerror());
 	return to->module != NULL;
@@ -51,15 +52,18 @@ static bool make_c(Verify *v)
 	if (!c_emit(&emit))
 		return false;
 	const char *path = arena_printf(emit.arena, "%s/c.so", v->dir);
-	const char *const argv[] = {"cc", "-std=c99", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror",
-				    "-fPIC", "-shared", "-o", path, emit.output, "-lm", NULL};
+	const char *const argv[] = {"cc",      "-std=c99", "-O1",     "-ffp-contract=off",
+				    "-Wall",   "-Wextra",  "-Werror", "-fPIC",
+				    "-shared", "-o",	   path,      emit.output,
+				    "-lm",     NULL};
 	ChildResult result = child_run(emit.arena, argv);
 	if (!result.ran) {
 		v->c.missing = "there is no cc";
 		return true;
 	}
 	if (result.status != 0) {
-		diag(emit.diags, E0520, SPAN_NONE, "cc refuses the C that was written: %s", result.text);
+		diag(emit.diags, E0520, SPAN_NONE, "cc refuses the C that was written: %s",
+		     result.text);
 		return false;
 	}
 	return open_module(v, &v->c, path);
@@ -88,7 +92,8 @@ static int invoke(const Contestant *c, VerifyCall *call)
 {
 	const ProgramRoutine *r = call->routine;
 	Arena *arena = arena_new();
-	int64_t *dims = ARENA_ARRAY(arena, int64_t, r->ndims), *cells = ARENA_ARRAY(arena, int64_t, r->nscalars);
+	int64_t *dims = ARENA_ARRAY(arena, int64_t, r->ndims),
+		*cells = ARENA_ARRAY(arena, int64_t, r->nscalars);
 	const void **scalars = ARENA_ARRAY(arena, const void *, r->nscalars);
 	const void **inputs = ARENA_ARRAY(arena, const void *, r->ninputs);
 	void **outputs = ARENA_ARRAY(arena, void *, r->noutputs);
@@ -103,8 +108,8 @@ static int invoke(const Contestant *c, VerifyCall *call)
 	for (uint32_t i = 0; i < r->noutputs; i++)
 		outputs[i] = call->outputs[i].bytes;
 	tsr_call none = {.abi = TSR_ABI};
-	int code = c->module->routines[call->index].invoke(&none, dims, scalars, inputs, outputs,
-							   call->state.bytes, call->workspace.bytes);
+	int code = c->module->routines[call->index].invoke(
+		&none, dims, scalars, inputs, outputs, call->state.bytes, call->workspace.bytes);
 	arena_free(arena);
 	return code;
 }
@@ -115,11 +120,12 @@ static bool report_codes(Verify *v, const char *head, int expected, int got)
 	return false;
 }
 
-static bool compare(Verify *v, const Contestant *c, const VerifyCall *before, const VerifyCall *expected,
-		    int code)
+static bool compare(Verify *v, const Contestant *c, const VerifyCall *before,
+		    const VerifyCall *expected, int code)
 {
 	const char *dims = verify_call_dims(v->emit->arena, before);
-	const char *head = arena_printf(v->emit->arena, "%s(%s): %s", before->routine->name, dims, c->name);
+	const char *head =
+		arena_printf(v->emit->arena, "%s(%s): %s", before->routine->name, dims, c->name);
 	if (c->missing) {
 		fprintf(v->report, "%s: skipped, %s\n", head, c->missing);
 		return true;
@@ -133,8 +139,9 @@ static bool compare(Verify *v, const Contestant *c, const VerifyCall *before, co
 	if (got != code)
 		return report_codes(v, head, code, got);
 	bool good = v->emit->target->strict_fp ? d.bits : d.largest <= 1e-5;
-	fprintf(v->report, "%s: %s, %lld values, largest difference %g%s%s\n", head, good ? "agrees" : "DIFFERS",
-		(long long)d.values, d.largest, d.where ? " in " : "", d.where ? d.where : "");
+	fprintf(v->report, "%s: %s, %lld values, largest difference %g%s%s\n", head,
+		good ? "agrees" : "DIFFERS", (long long)d.values, d.largest, d.where ? " in " : "",
+		d.where ? d.where : "");
 	return good;
 }
 
@@ -157,7 +164,8 @@ static bool verify_routine(Verify *v, uint32_t index)
 {
 	const ProgramRoutine *r = &v->emit->program->routines.at[index];
 	const char *why;
-	VerifyCall *before = verify_call_new(v->emit->program, index, v->seed, &why), *expected = NULL;
+	VerifyCall *before = verify_call_new(v->emit->program, index, v->seed, &why),
+		   *expected = NULL;
 	if (!before) {
 		fprintf(v->report, "%s: skipped, %s\n", r->name, why);
 		return true;
@@ -178,7 +186,8 @@ bool verify_run(const Emit *emit, FILE *report, uint64_t seed)
 	Verify v = {.emit = emit, .report = report, .seed = seed};
 	v.dir = temp_dir_new(emit->arena);
 	if (!v.dir) {
-		diag(emit->diags, E0501, SPAN_NONE, "cannot make a temporary directory: %s", strerror(errno));
+		diag(emit->diags, E0501, SPAN_NONE, "cannot make a temporary directory: %s",
+		     strerror(errno));
 		return false;
 	}
 	bool good = make_so(&v) && make_c(&v);

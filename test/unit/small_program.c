@@ -24,7 +24,8 @@ void sp_init(SmallProgram *s)
 	s->program.sources = &s->sources;
 	diags_init(&s->diags, arena(s), &s->sources);
 	s->program.state = sp_const(s, 0);
-	ProgramRoutine r = {.name = sym_cstr(s->program.symbols, "forward"), .workspace = sp_const(s, 0)};
+	ProgramRoutine r = {.name = sym_cstr(s->program.symbols, "forward"),
+			    .workspace = sp_const(s, 0)};
 	PUSH(arena(s), s->program.routines, r);
 }
 
@@ -138,7 +139,8 @@ BufferId sp_param(SmallProgram *s, const char *name, Size n, Size fan_in)
 	ProgramParam param = {.name = buffer_at(s, id)->name,
 			      .type = type,
 			      .offset = s->program.state,
-			      .init = size_is(s->program.sizes, fan_in, 0) ? PARAM_CONSTANT : PARAM_UNIFORM,
+			      .init = size_is(s->program.sizes, fan_in, 0) ? PARAM_CONSTANT
+									   : PARAM_UNIFORM,
 			      .value = 0.5,
 			      .fan_in = fan_in,
 			      .key = XXH64(name, strlen(name), 0),

@@ -1,5 +1,5 @@
-/* Loop programs written by hand in a few calls, for the tests of back ends: one routine, `forward`, unless
- * more are begun; tensors of one axis. */
+/* Loop programs written by hand in a few calls, for the tests of back ends: one routine, `forward`,
+ * unless more are begun; tensors of one axis. */
 #ifndef TSR_TEST_SMALL_PROGRAM_H
 #define TSR_TEST_SMALL_PROGRAM_H
 
@@ -39,7 +39,7 @@ CheckId sp_check(SmallProgram *s, Check check, bool guard);
 /* A kernel: sp_begin, loops and statements, sp_end. */
 void sp_begin(SmallProgram *s, const char *name);
 const Ix *sp_for(SmallProgram *s, const char *name, const Ix *hi); /* opens; returns its iterator */
-void sp_close(SmallProgram *s);                                    /* closes the innermost loop */
+void sp_close(SmallProgram *s);					   /* closes the innermost loop */
 void sp_stmt(SmallProgram *s, const Stmt *stmt);
 LocalId sp_local(SmallProgram *s, const char *name, const Value *value);
 void sp_end(SmallProgram *s); /* closes what is open, adds the kernel to the routine */

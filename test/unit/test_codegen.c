@@ -20,8 +20,8 @@ enum { ARRAYS_MAX = 4 };
 
 typedef struct Run {
 	int64_t dims[4];
-	Scalar scalars[2];     /* for the interpreter */
-	double cells[2];       /* for the module: the value in its own type */
+	Scalar scalars[2]; /* for the interpreter */
+	double cells[2];   /* for the module: the value in its own type */
 	const void *inputs[ARRAYS_MAX];
 	void *expected[ARRAYS_MAX], *got[ARRAYS_MAX];
 	size_t bytes[ARRAYS_MAX]; /* of the outputs */
@@ -82,7 +82,8 @@ static Loaded load_c(SmallProgram *s)
 	emit_to(s, text, c_emit);
 	char command[256];
 	snprintf(command, sizeof command,
-		 "cc -std=c99 -O1 -ffp-contract=off -Wall -Wextra -pedantic -Werror -fPIC -shared -o %s %s -lm",
+		 "cc -std=c99 -O1 -ffp-contract=off -Wall -Wextra -pedantic -Werror -fPIC -shared "
+		 "-o %s %s -lm",
 		 path, text);
 	assert_int_equal(system(command), 0);
 	unlink(text);
@@ -99,8 +100,8 @@ static void run_module(SmallProgram *s, const Loaded *l, Run *run)
 	const void *scalars[] = {&run->cells[0], &run->cells[1]};
 	run->message = NULL;
 	tsr_call call = {.abi = TSR_ABI, .message = &run->message};
-	run->code = l->module->routines[0].invoke(&call, run->dims, scalars, run->inputs, run->got, run->state,
-						  workspace);
+	run->code = l->module->routines[0].invoke(&call, run->dims, scalars, run->inputs, run->got,
+						  run->state, workspace);
 	free(workspace);
 }
 
@@ -127,7 +128,8 @@ static void compare(SmallProgram *s, Run *run)
 	for (uint32_t i = 0; i < r->noutputs; i++)
 		run->expected[i] = calloc(1, run->bytes[i]);
 	const char *message = NULL;
-	InterpArgs args = {run->dims, run->scalars, run->inputs, run->expected, run->state, &message};
+	InterpArgs args = {run->dims,	  run->scalars, run->inputs,
+			   run->expected, run->state,	&message};
 	int expected = interp_run(&s->program, 0, &args);
 	Loaded c = load_c(s), so = load(s);
 	compare_module(s, &c, run, expected);
@@ -138,8 +140,9 @@ static void compare(SmallProgram *s, Run *run)
 
 /* ---- every operation on every pair of odd values ---- */
 
-static const double odd[] = {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -3.0, 7.25, -7.75, 1e-40,
-			     1e30, -1e30, INFINITY, -INFINITY, NAN, 2147483647.0, -2147483648.0, 0.3};
+static const double odd[] = {0.0,      -0.0,	  1.0,	-1.0,	      0.5,	     -0.5, 2.0,
+			     3.0,      -3.0,	  7.25, -7.75,	      1e-40,	     1e30, -1e30,
+			     INFINITY, -INFINITY, NAN,	2147483647.0, -2147483648.0, 0.3};
 enum { NODD = sizeof odd / sizeof *odd, PAIRS = NODD * NODD };
 
 static void fill(Dtype dtype, void *to, int which)
@@ -166,7 +169,8 @@ static void all_ops(Dtype dtype)
 	for (Op op = 0; op < OP_COUNT; op++) {
 		sp_begin(&s, arena_printf(s.program.arena, "op_%s", op_name(op)));
 		const Ix *i = sp_for(&s, "i", sp_ix(&s, PAIRS));
-		const Value *value = sp_op(&s, op, sp_load(&s, a, i), sp_load(&s, b, i), sp_load(&s, c, i));
+		const Value *value =
+			sp_op(&s, op, sp_load(&s, a, i), sp_load(&s, b, i), sp_load(&s, c, i));
 		sp_store(&s, y, sp_add(&s, i, sp_ix(&s, (int64_t)op * PAIRS)), OP_NONE, value);
 		sp_end(&s);
 	}
@@ -201,7 +205,8 @@ static void operations_of_i32(void **state)
 static void conversions(void **state)
 {
 	(void)state;
-	static const Dtype types[] = {DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64, DTYPE_I8, DTYPE_U8, DTYPE_U32};
+	static const Dtype types[] = {DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64,
+				      DTYPE_I8,	 DTYPE_U8,  DTYPE_U32};
 	enum { NTYPES = sizeof types / sizeof *types };
 	SmallProgram s;
 	sp_init(&s);
@@ -211,10 +216,13 @@ static void conversions(void **state)
 		for (int to = 0; to < NTYPES; to++) {
 			sp_begin(&s, arena_printf(s.program.arena, "cast_%d_%d", from, to));
 			const Ix *i = sp_for(&s, "i", sp_ix(&s, PAIRS));
-			const Value *v = value_cast(s.program.arena, types[from], sp_load(&s, x, i));
+			const Value *v =
+				value_cast(s.program.arena, types[from], sp_load(&s, x, i));
 			v = value_cast(s.program.arena, types[to], v);
 			v = value_cast(s.program.arena, DTYPE_F64, v);
-			sp_store(&s, y, sp_add(&s, i, sp_ix(&s, (int64_t)(from * NTYPES + to) * PAIRS)), OP_NONE, v);
+			sp_store(&s, y,
+				 sp_add(&s, i, sp_ix(&s, (int64_t)(from * NTYPES + to) * PAIRS)),
+				 OP_NONE, v);
 			sp_end(&s);
 		}
 	static double array[PAIRS];
@@ -293,7 +301,8 @@ static void check_memory_functions(SmallProgram *s, Loaded l)
 	}
 	size_t (*state_size)(void) = (size_t(*)(void))dlsym(l.handle, "small_state_size");
 	assert_int_equal(state_size(), (19 * 37 * 4 + 63) / 64 * 64 + (37 * 4 + 63) / 64 * 64);
-	size_t (*workspace)(int64_t) = (size_t(*)(int64_t))dlsym(l.handle, "small_forward_workspace");
+	size_t (*workspace)(int64_t) =
+		(size_t(*)(int64_t))dlsym(l.handle, "small_forward_workspace");
 	assert_int_equal(workspace(5), (5 * 37 * 4 + 63) / 64 * 64);
 	assert_true(workspace(-1) == SIZE_MAX);
 	assert_true(workspace(INT64_MAX) == SIZE_MAX);
@@ -321,22 +330,29 @@ static void reduction_and_scalars(void **state)
 	Sizes *z = s.program.sizes;
 	BufferId x = sp_input(&s, "x", DTYPE_F32, size_mul(z, n, m));
 	BufferId y = sp_output(&s, "y", DTYPE_F32, n);
-	uint32_t scale = sp_scalar(&s, "scale", DTYPE_F32), shift = sp_scalar(&s, "shift", DTYPE_I32);
+	uint32_t scale = sp_scalar(&s, "scale", DTYPE_F32),
+		 shift = sp_scalar(&s, "shift", DTYPE_I32);
 	sp_begin(&s, "sum");
 	const Ix *i = sp_for(&s, "i", ix_size(s.program.arena, n));
 	LocalId sum = sp_local(&s, "acc", sp_number(&s, DTYPE_F32, 0));
 	const Ix *j = sp_for(&s, "j", ix_size(s.program.arena, m));
 	const Ix *at = sp_add(&s, sp_mul(&s, i, ix_size(s.program.arena, m)), j);
-	const Value *v = sp_op(&s, OP_MUL, sp_load(&s, x, at), value_scalar(s.program.arena, DTYPE_F32, scale), NULL);
+	const Value *v = sp_op(&s, OP_MUL, sp_load(&s, x, at),
+			       value_scalar(s.program.arena, DTYPE_F32, scale), NULL);
 	sp_stmt(&s, stmt_set(s.program.arena, sum, OP_ADD, v));
 	sp_close(&s);
-	const Value *more = value_cast(s.program.arena, DTYPE_F32, value_scalar(s.program.arena, DTYPE_I32, shift));
+	const Value *more = value_cast(s.program.arena, DTYPE_F32,
+				       value_scalar(s.program.arena, DTYPE_I32, shift));
 	more = sp_op(&s, OP_ADD, sp_get(&s, sum), more, NULL);
-	sp_store(&s, y, i, OP_NONE, sp_op(&s, OP_ADD, more, value_index(s.program.arena, DTYPE_F32, i), NULL));
+	sp_store(&s, y, i, OP_NONE,
+		 sp_op(&s, OP_ADD, more, value_index(s.program.arena, DTYPE_F32, i), NULL));
 	sp_end(&s);
 	static float values[35];
 	random_floats(values, 35);
-	Run run = {.dims = {5, 7}, .scalars = {{.f = 1.5}, {.i = -3}}, .inputs = {values}, .bytes = {20}};
+	Run run = {.dims = {5, 7},
+		   .scalars = {{.f = 1.5}, {.i = -3}},
+		   .inputs = {values},
+		   .bytes = {20}};
 	float f = 1.5f;
 	int32_t three = -3;
 	memcpy(&run.cells[0], &f, sizeof f);
@@ -355,7 +371,8 @@ static void gather_program(SmallProgram *s)
 	BufferId table = sp_input(s, "table", DTYPE_F32, v), ids = sp_input(s, "ids", DTYPE_I32, n);
 	BufferId y = sp_output(s, "y", DTYPE_F32, n);
 	sp_check(s, (Check){CHECK_DIVIDES, n, sp_const(s, 2), SPAN_NONE, "n must be even"}, true);
-	CheckId check = sp_check(s, (Check){.kind = CHECK_INDEX, .text = "an index is out of range"}, false);
+	CheckId check = sp_check(
+		s, (Check){.kind = CHECK_INDEX, .text = "an index is out of range"}, false);
 	Arena *a = s->program.arena;
 	sp_begin(s, "check_ids");
 	const Ix *i = sp_for(s, "i", ix_size(a, n));
@@ -369,7 +386,8 @@ static void gather_program(SmallProgram *s)
 	const Value *value = sp_load(s, table, ix_value(a, sp_load(s, ids, i)));
 	value = sp_op(s, OP_ADD, value, value_index(a, DTYPE_F32, half), NULL);
 	value = sp_op(s, OP_MUL, value, value_index(a, DTYPE_F32, rest), NULL);
-	const Ix *low = ix_binary(&s->program, IX_MIN, i, half), *high = ix_binary(&s->program, IX_MAX, i, half);
+	const Ix *low = ix_binary(&s->program, IX_MIN, i, half),
+		 *high = ix_binary(&s->program, IX_MAX, i, half);
 	value = sp_op(s, OP_ADD, value, value_index(a, DTYPE_F32, sp_add(s, low, high)), NULL);
 	Cond *conds = ARENA_ARRAY(a, Cond, 2);
 	conds[0] = (Cond){COND_LT, i, sp_ix(s, 7)};
@@ -451,7 +469,8 @@ static void constants_and_sharing(void **state)
 		sp_begin(&s, k ? "second" : "first");
 		const Ix *i = sp_for(&s, "i", sp_ix(&s, N));
 		const Value *scale = sp_load(&s, d, sp_ix(&s, 1));
-		sp_store(&s, to[k], i, OP_NONE, sp_op(&s, OP_MUL, sp_load(&s, from[k], i), scale, NULL));
+		sp_store(&s, to[k], i, OP_NONE,
+			 sp_op(&s, OP_MUL, sp_load(&s, from[k], i), scale, NULL));
 		sp_end(&s);
 	}
 	Run run = {.bytes = {N * sizeof(float)}};
@@ -505,12 +524,18 @@ static void levels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(operations_of_f32), cmocka_unit_test(operations_of_f64),
-		cmocka_unit_test(operations_of_i32), cmocka_unit_test(conversions),
-		cmocka_unit_test(matmul),            cmocka_unit_test(initialisers),
-		cmocka_unit_test(reduction_and_scalars), cmocka_unit_test(gather),
-		cmocka_unit_test(bad_pointers),      cmocka_unit_test(constants_and_sharing),
-		cmocka_unit_test(foreign_cpu),       cmocka_unit_test(levels),
+		cmocka_unit_test(operations_of_f32),
+		cmocka_unit_test(operations_of_f64),
+		cmocka_unit_test(operations_of_i32),
+		cmocka_unit_test(conversions),
+		cmocka_unit_test(matmul),
+		cmocka_unit_test(initialisers),
+		cmocka_unit_test(reduction_and_scalars),
+		cmocka_unit_test(gather),
+		cmocka_unit_test(bad_pointers),
+		cmocka_unit_test(constants_and_sharing),
+		cmocka_unit_test(foreign_cpu),
+		cmocka_unit_test(levels),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

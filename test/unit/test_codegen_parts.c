@@ -25,8 +25,8 @@ static void processors(void **state)
 	assert_true(cpu_find("haswell+avx512f", &cpu));
 	assert_non_null(strstr(cpu_feature_names(arena, &cpu), "avx2 avx512f"));
 	assert_true(cpu_find("native", &cpu));
-	static const char *const unknown[] = {"", "+", "pentium", "x86-64-v5", "x86-64+", "x86-64+sse9",
-					      "native+avx2+", "x86-64 "};
+	static const char *const unknown[] = {"",	 "+",		"pentium",	"x86-64-v5",
+					      "x86-64+", "x86-64+sse9", "native+avx2+", "x86-64 "};
 	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
 		assert_false(target_known(unknown[i]));
 }
@@ -58,7 +58,8 @@ static void children(void **state)
 	result = child_fork(arena, crash, NULL);
 	assert_int_equal(result.status, 128 + SIGSEGV);
 	assert_string_equal(result.text, "before the end");
-	static const char *const missing[] = {"no-such-program-here", NULL}, *const fails[] = {"false", NULL};
+	static const char *const missing[] = {"no-such-program-here", NULL}, *const fails[] = {
+										     "false", NULL};
 	result = child_run(arena, missing);
 	assert_false(result.ran);
 	assert_string_equal(result.text, "No such file or directory");
@@ -85,7 +86,9 @@ static void names(void **state)
 	assert_string_equal(name_unique(arena, &taken, "2x"), "_2x");
 	assert_string_equal(name_unique(arena, &taken, "tsr_fail"), "tsr_fail_");
 	assert_string_equal(c_string(arena, "a\"b\\c\n"), "\"a\\\"b\\\\c\\012\"");
-	assert_string_equal(c_string(arena, "what?" "?/"), "\"what?\\?/\"");
+	assert_string_equal(c_string(arena, "what?"
+					    "?/"),
+			    "\"what?\\?/\"");
 	assert_string_equal(c_comment(arena, "a */ b /* c\nd"), "a  / b  * c d");
 }
 
