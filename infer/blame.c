@@ -96,35 +96,44 @@ void blame_born(Solver *s, CellId cell)
 	}
 }
 
-/* Another letter of the same operand whose sizes fit when the two change places. */
-static void suggest_swap(Solver *s, CellId a, CellId b, ConId id)
-{
-	const Con *con = &s->cons.at[id];
-	if (con->kind != CON_ROW_EQ || !s->diags || s->graph->nodes.at[con->node].spec == NULL)
-		return;
+/* An operand and what the specification says of it, where they meet in sizes a and b: axis `at`. */
+typedef struct Meeting {
 	FlatRow tensor, spec;
-	row_flatten(s, &con->a, &tensor);
-	row_flatten(s, &con->b, &spec);
-	uint32_t n = tensor.nlead + tensor.ntrail;
-	if (n != spec.nlead + spec.ntrail)
-		return;
-	Size want = SIZE_BAD, have = SIZE_BAD;
-	CellId letter = NONE;
-	for (uint32_t i = 0; i < n; i++) {
-		if (cell_root(s, flat_at(&tensor, i)) == cell_root(s, a) ||
-		    cell_root(s, flat_at(&tensor, i)) == cell_root(s, b)) {
-			have = cell_value(s, flat_at(&tensor, i));
-			want = cell_value(s, flat_at(&spec, i));
-			letter = flat_at(&spec, i);
-			if (!size_same(have, want))
-				break;
-		}
+	uint32_t n, at;
+} Meeting;
+
+static bool find_meeting(Solver *s, CellId a, CellId b, ConId id, Meeting *m)
+{
+	const Con *con = id == NONE ? NULL : &s->cons.at[id];
+	if (!con || con->kind != CON_ROW_EQ || !s->graph->nodes.at[con->node].spec || con->arg < 0)
+		return false;
+	row_flatten(s, &con->a, &m->tensor);
+	row_flatten(s, &con->b, &m->spec);
+	m->n = m->tensor.nlead + m->tensor.ntrail;
+	if (m->n != m->spec.nlead + m->spec.ntrail)
+		return false;
+	CellId x = cell_root(s, a), y = cell_root(s, b);
+	for (m->at = 0; m->at < m->n; m->at++) {
+		CellId t = cell_root(s, flat_at(&m->tensor, m->at)), p = cell_root(s, flat_at(&m->spec, m->at));
+		if ((t == x && p == y) || (t == y && p == x))
+			return true;
 	}
-	for (uint32_t i = 0; i < n && letter != NONE; i++) {
-		Sym other = s->cells.at[flat_at(&spec, i)].name, mine = s->cells.at[letter].name;
-		if (other && mine && other != mine && size_same(cell_value(s, flat_at(&tensor, i)), want) &&
-		    size_same(cell_value(s, flat_at(&spec, i)), have)) {
-			diag_note(s->diags, con->span, "the sizes would fit with '%s' and '%s' swapped", mine, other);
+	return false;
+}
+
+/* Another letter of the same operand whose sizes fit when the two change places. */
+static void suggest_swap(Solver *s, const Meeting *m, ConId id)
+{
+	CellId letter = flat_at(&m->spec, m->at);
+	Size want = cell_value(s, letter), have = cell_value(s, flat_at(&m->tensor, m->at));
+	Sym mine = s->cells.at[letter].name;
+	for (uint32_t i = 0; i < m->n && mine && s->diags; i++) {
+		Sym other = s->cells.at[flat_at(&m->spec, i)].name;
+		Size theirs = cell_value(s, flat_at(&m->spec, i));
+		if (other && other != mine && size_same(cell_value(s, flat_at(&m->tensor, i)), want) &&
+		    (size_is_bad(theirs) || size_same(theirs, have))) {
+			diag_note(s->diags, s->cons.at[id].span, "the sizes would fit with '%s' and '%s' swapped",
+				  mine, other);
 			return;
 		}
 	}
@@ -133,16 +142,24 @@ static void suggest_swap(Solver *s, CellId a, CellId b, ConId id)
 void blame_sizes(Solver *s, CellId a, CellId b, ConId con)
 {
 	const char *x = cell_size_text(s, a), *y = cell_size_text(s, b);
-	const Con *c = con == NONE ? NULL : &s->cons.at[con];
 	const char *what = axis_text(s, con, a);
-	if (c && c->kind == CON_ROW_LE)
+	Meeting m;
+	bool meeting = find_meeting(s, a, b, con, &m);
+	if (meeting) {
+		const Con *c = &s->cons.at[con];
+		a = flat_at(&m.spec, m.at);
+		b = flat_at(&m.tensor, m.at);
+		blame(s, E0301, con, "%s is %s, and %s has %s there", axis_text(s, con, a), cell_size_text(s, a),
+		      tensor_text(s, c->node, c->arg), cell_size_text(s, b));
+	} else if (con != NONE && s->cons.at[con].kind == CON_ROW_LE) {
 		blame(s, E0301, con, "%s is %s, and this has %s: neither is the broadcasting 1", what, x, y);
-	else
+	} else {
 		blame(s, E0301, con, "%s is %s, and here it is %s", what, x, y);
+	}
 	blame_born(s, a);
 	blame_born(s, b);
-	if (c)
-		suggest_swap(s, a, b, con);
+	if (meeting)
+		suggest_swap(s, &m, con);
 }
 
 /* ---- texts ---- */

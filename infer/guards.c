@@ -67,8 +67,8 @@ static void simplify_divides(Collector *c, Guard *g)
 	if (!size_is_const(sizes, g->b, &by) || by < 2)
 		return;
 	int64_t *zeros = ARENA_ARRAY(c->s->arena, int64_t, c->ndims + 1);
-	if (size_eval(sizes, g->a, zeros, &rest) && rest % by == 0)
-		g->a = size_plus(sizes, g->a, -rest);
+	if (size_eval(sizes, g->a, zeros, &rest)) /* its constant: as a remainder */
+		g->a = size_plus(sizes, g->a, (rest % by + by) % by - rest);
 	for (int64_t p = 2; p <= by && p <= 64; p++) {
 		while (by % p == 0 && by >= p && size_divides(sizes, size_const(sizes, p), g->a)) {
 			g->a = size_div(sizes, g->a, size_const(sizes, p));

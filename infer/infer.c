@@ -1,8 +1,8 @@
 /* Inference from end to end: generate, solve, read off shapes and letters, collect guards, derive
  * projections.
  *
- * A shuffled run that fails is repeated in the order of the program, which gives the messages; it must
- * then fail too.
+ * A shuffled run comes beside one in the order of the program: both must find the same shapes and
+ * guards, or both fail. Messages and places are those of the order of the program.
  */
 #include "infer/trace.h"
 
@@ -126,17 +126,12 @@ static void warn_chosen(Solver *s, Diags *diags)
 
 static bool is_operation(NodeKind kind) { return kind >= NODE_POINTWISE; }
 
-Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferOptions *options)
+/* Everything but projections; NULL after errors. */
+static Inference *infer_sizes(const Graph *graph, Arena *perm, Diags *diags, const Sources *sources, uint64_t shuffle)
 {
-	int errors = diags->nerrors;
-	uint64_t shuffle = options ? options->shuffle : 0;
-	Solver *s = solve(graph, perm, shuffle ? NULL : diags, shuffle);
-	if (s->nerrors > 0) {
-		if (shuffle && solve(graph, perm, diags, 0)->nerrors == 0)
-			BUG("inference fails in one order of the constraints and not in another");
+	Solver *s = solve(graph, perm, diags, shuffle);
+	if (s->nerrors > 0)
 		return NULL;
-	}
-	s->diags = diags;
 	size_t n = graph->nodes.n;
 	Inference *inference = ARENA_NEW(perm, Inference);
 	inference->graph = graph;
@@ -146,7 +141,7 @@ Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferO
 	inference->letters = ARENA_ARRAY(perm, LetterSizes, n + 1);
 	inference->captures = ARENA_ARRAY(perm, Size, graph->captures.n + 1);
 	inference->trace = ARENA_NEW(perm, Trace);
-	*inference->trace = (Trace){s, diags->sources};
+	*inference->trace = (Trace){s, sources};
 	read_shapes(s, inference);
 	read_letters(s, inference);
 	for (NodeId id = 0; id < n; id++) {
@@ -154,10 +149,48 @@ Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferO
 			check_param(s, inference, id);
 	}
 	guards_collect(s, inference);
-	if (s->nerrors > 0)
+	return s->nerrors > 0 ? NULL : inference;
+}
+
+static bool same_row(const Row *a, const Row *b)
+{
+	for (uint32_t i = 0; i < a->n && i < b->n; i++) {
+		if (!size_same(a->axes[i].size, b->axes[i].size) || a->axes[i].label != b->axes[i].label ||
+		    a->axes[i].stretch != b->axes[i].stretch)
+			return false;
+	}
+	return a->n == b->n;
+}
+
+static bool same_result(const Inference *a, const Inference *b)
+{
+	for (NodeId id = 0; id < a->graph->nodes.n; id++) {
+		for (int k = 0; k < ROW_KINDS; k++) {
+			if (!same_row(&a->shapes[id].rows[k], &b->shapes[id].rows[k]))
+				return false;
+		}
+	}
+	for (size_t i = 0; i < a->guards.n && i < b->guards.n; i++) {
+		const Guard *x = &a->guards.at[i], *y = &b->guards.at[i];
+		if (x->kind != y->kind || !size_same(x->a, y->a) || !size_same(x->b, y->b))
+			return false;
+	}
+	return a->guards.n == b->guards.n;
+}
+
+Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferOptions *options)
+{
+	int errors = diags->nerrors;
+	Inference *inference = infer_sizes(graph, perm, diags, diags->sources, 0);
+	if (options && options->shuffle) {
+		Inference *other = infer_sizes(graph, perm, NULL, diags->sources, options->shuffle);
+		if (!inference != !other || (inference && !same_result(inference, other)))
+			BUG("the result of inference depends on the order of the constraints");
+	}
+	if (!inference)
 		return NULL;
-	warn_chosen(s, diags);
-	for (NodeId id = 0; id < n; id++) {
+	warn_chosen(inference->trace->solver, diags);
+	for (NodeId id = 0; id < graph->nodes.n; id++) {
 		if (graph->nodes.at[id].used && is_operation(graph->nodes.at[id].kind))
 			inference->projs[id] = proj_derive(inference, id, perm, diags);
 	}
