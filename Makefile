@@ -126,6 +126,10 @@ fuzz: $(B)/fuzz_shapes
 	$(B)/fuzz_shapes -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=0 \
 	  -artifact_prefix=$(B)/ $(B)/corpus test/fuzz/corpus
 
+bench: all
+	$(PYTHON) bench/inference.py $(B)/tsrc
+	$(PYTHON) bench/run.py --build $(B)
+
 # ---- the main job, upkeep, installation ----
 
 run: all
@@ -154,6 +158,7 @@ help:
 	@echo 'make check      all tests; the last line is "N passed, N failed, N skipped"'
 	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
 	@echo 'make fuzz       random programs from bytes to shapes (FUZZ_SECONDS=60)'
+	@echo 'make bench      what is emitted against its peers (bench/README.md)'
 	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md'
 	@echo 'make fmt        format the C sources'
 	@echo 'make install    DESTDIR= PREFIX=/usr/local'
@@ -162,4 +167,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check deps asan fuzz run fmt install help clean
+.PHONY: all units check deps asan fuzz bench run fmt install help clean

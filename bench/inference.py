@@ -1,0 +1,52 @@
+"""How the compiler's own time and memory grow with the program: bench/inference.py TSRC
+
+Transformers of 12, 48 and 192 blocks and chains of 1,000 and 10,000 operations, up to and including projections
+and the checker; and the whole way to a shared object for 12 blocks."""
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+
+TSRC = sys.argv[1] if len(sys.argv) > 1 else "build/tsrc"
+BLOCK = '''dim n
+dim t
+input x : [n, t | 768]
+fn softmax(x) = let e = exp(x - reduce(max, "... | ..o.., v => ... | ..o.., 0", x))
+                in e / sum("... | ..o.., v => ... | ..o.., 0", e)
+fn project()(x) = einsum("... | i; i -> h, d => ... | h, d", x, {w : [_ -> 12, 64]})
+fn block()(x) =
+  let wq = project(), wk = project(), wv = project(),
+      s = einsum("b, s | h, d; b, t | h, d => b, s | h, t", wq(x), wk(x)) / 8,
+      a = einsum("b, s | h, t; b, t | h, d => b, s | h, d", softmax(s), wv(x)),
+      o = x + einsum("... | h, d; h, d -> o => ... | o", a, {wo : [12, 64 -> 768]})
+  in o + {w2 : [3072 -> 768]} * gelu({w1 : [768 -> 3072]} * o + {b1}) + {b2}
+output y = iterate(%d, h = x) { block()(h) }
+'''
+
+
+def chain(n):
+    steps = "".join("let a%d = relu(a%d + x)\n" % (i + 1, i) for i in range(n))
+    return "dim n\ninput x : [n | 64]\nlet a0 = x\n%soutput y = a%d\n" % (steps, n)
+
+
+def run(name, text, options):
+    with tempfile.TemporaryDirectory() as directory:
+        source = directory + "/program.tsr"
+        with open(source, "w", encoding="utf8") as out:
+            out.write(text)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        result = subprocess.run([TSRC, "--time-report", source, *options, "-o", directory + "/m.so"][:-2] + (
+            [] if "--stop=proj" in options else ["-o", directory + "/m.so"]), capture_output=True, text=True)
+        if result.returncode != 0:
+            sys.exit(result.stderr)
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        stages = re.findall(r"^(\w+)\s+([\d.]+) ms", result.stderr, re.M)
+        print("%-22s %s  peak %d MiB" % (name, "  ".join("%s %s ms" % s for s in stages), max(before, peak) // 1024))
+
+
+for blocks in (12, 48, 192):
+    run("%d blocks" % blocks, BLOCK % blocks, ["--stop=proj"])
+for length in (1000, 10000):
+    run("%d operations" % length, chain(length), ["--stop=proj"])
+run("12 blocks to .so", BLOCK % 12, [])

@@ -1,0 +1,71 @@
+"""One PyTorch operation in a process of its own: peer_torch.py THREADS KIND NUMBERS... Prints JSON with the median
+time of one call in nanoseconds."""
+import json
+import os
+import sys
+import time
+
+os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx512")
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+
+threads, kind = int(sys.argv[1]), sys.argv[2]
+sizes = [int(v) for v in sys.argv[3:]]
+torch.set_num_threads(threads)
+torch.manual_seed(0)
+torch.set_grad_enabled(False)
+
+
+def conv(n, h, w, ci, co, k, stride, groups=1):
+    x = torch.randn(n, ci, h, w).contiguous(memory_format=torch.channels_last)
+    weight = torch.randn(co, ci // groups, k, k).contiguous(memory_format=torch.channels_last)
+    bias = torch.randn(co)
+    return lambda: F.relu_(F.conv2d(x, weight, bias, stride, k // 2, 1, groups))
+
+
+def attention(heads, t, d):
+    q, k, v = (torch.randn(heads, t, d) for _ in range(3))
+    return lambda: torch.softmax(q @ k.transpose(1, 2) / d ** 0.5, -1) @ v
+
+
+def make():
+    if kind == "conv":
+        return conv(*sizes)
+    if kind == "attention":
+        return attention(*sizes)
+    x = torch.randn(*sizes[:2])
+    if kind == "softmax":
+        return lambda: torch.softmax(x, -1)
+    if kind == "layernorm":
+        g, b = torch.randn(sizes[1]), torch.randn(sizes[1])
+        return lambda: F.layer_norm(x, (sizes[1],), g, b)
+    if kind == "gelu":
+        return lambda: F.gelu(x)
+    if kind == "exp":
+        return lambda: torch.exp(x)
+    if kind == "sum":
+        return lambda: x.sum(1)
+    if kind == "transpose":
+        return lambda: x.t().contiguous()
+    if kind == "chain":
+        w, b, r = torch.randn(sizes[1]), torch.randn(sizes[1]), torch.randn(*sizes[:2])
+        return lambda: F.gelu(x * w + b) * w + r
+    if kind == "linear":
+        m, n, k = sizes
+        a, weight, bias = torch.randn(m, k), torch.randn(n, k), torch.randn(n)
+        return lambda: F.relu_(F.linear(a, weight, bias))
+    sys.exit("unknown kind " + kind)
+
+
+call = make()
+start = time.perf_counter()
+while time.perf_counter() - start < 0.1:
+    call()
+times = []
+start = time.perf_counter()
+while time.perf_counter() - start < 0.4 or len(times) < 10:
+    t = time.perf_counter_ns()
+    call()
+    times.append(time.perf_counter_ns() - t)
+times.sort()
+print(json.dumps({"median_ns": times[len(times) // 2], "min_ns": times[0], "version": torch.__version__}))
