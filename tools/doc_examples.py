@@ -1,36 +1,79 @@
-"""Checks the programs in a document: doc_examples.py TSRC FILE.md
+"""Checks the programs in a document: doc_examples.py TSRC FILE.md [--write]
 
-A block ```tsr must compile; ```shapes right after it is what --dump=shapes prints; ```tsr error E0123 must fail
-with that code. Prints how many were checked."""
+A block ```tsr must compile; ```tsr error E0123 must fail with that code. The blocks that follow it must be what
+is printed for it, as example.tsr:
+
+    ```shapes                      tsrc --dump=shapes
+    ```text WORDS                  tsrc --WORDS            (dump=proj, explain-shape=w, explain-closed)
+    ```text messages               the messages
+    ```text run WORDS              tsr run example.so WORDS
+
+Prints how many were checked; --write puts what was printed into the document."""
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
-tsrc, path = sys.argv[1:3]
+tsrc, path = os.path.abspath(sys.argv[1]), sys.argv[2]
+tsr = os.path.join(os.path.dirname(tsrc), "tsr")
+
+
+def call(directory, *words):
+    run = subprocess.run(words, capture_output=True, text=True, cwd=directory)
+    return run.returncode, run.stdout, run.stderr
+
+
+def compile_status(directory, words):
+    """Did the compiler do what it should, and what it said; `tsr error` wants status 1 and the code."""
+    status, out, messages = call(directory, tsrc, "-O1", "example.tsr", "-o", "example.so")
+    if words[:1] == ["error"]:
+        return status == 1 and "[%s]" % words[1] in messages, messages
+    return status == 0, out + messages
+
+
+def printed(directory, kind, words):
+    if kind == "shapes":
+        return call(directory, tsrc, "--dump=shapes", "example.tsr")[1]
+    if words == ["messages"]:
+        return call(directory, tsrc, "-fsyntax-only", "example.tsr")[2]
+    if words[0] == "run":
+        return "".join(call(directory, tsr, "run", "example.so", *words[1:])[1:])
+    return "".join(call(directory, tsrc, *("--" + word for word in words), "example.tsr")[1:])
+
+
+class Examples:
+    def __init__(self, directory):
+        self.directory, self.program = directory, None
+        self.checked = self.bad = 0
+
+    def check(self, block):
+        """One block; returns it with the body that it should have."""
+        kind, rest, body = block.groups()
+        words = rest.split()
+        if kind == "tsr":
+            self.program = got = body
+            with open(os.path.join(self.directory, "example.tsr"), "w", encoding="utf8") as out:
+                out.write(body)
+            good, messages = compile_status(self.directory, words)
+        elif self.program and (kind == "shapes" or (kind == "text" and words)):
+            got = messages = printed(self.directory, kind, words)
+            good = got == body
+        else:
+            self.program = None
+            return block[0]
+        self.checked += 1
+        if not good:
+            self.bad += 1
+            print("%s: ```%s%s\n%s---- printed\n%s" % (path, kind, rest, body, messages))
+        return "```%s%s\n%s```" % (kind, rest, got)
+
+
 text = open(path, encoding="utf8").read()
-blocks = re.findall(r"^```(\w+)([^\n]*)\n(.*?)^```$", text, re.S | re.M)
-checked = bad = 0
-for i, (kind, rest, body) in enumerate(blocks):
-    if kind != "tsr":
-        continue
-    checked += 1
-    with tempfile.TemporaryDirectory() as directory:
-        source = os.path.join(directory, "example.tsr")
-        with open(source, "w", encoding="utf8") as out:
-            out.write(body)
-        run = subprocess.run([tsrc, "--dump=shapes", "-o", os.path.join(directory, "m.so"), source],
-                             capture_output=True, text=True)
-    want_error = re.match(r"\s*error\s+(\w+)", rest)
-    if want_error:
-        good = run.returncode == 1 and "[%s]" % want_error.group(1) in run.stderr
-    else:
-        good = run.returncode == 0
-        if good and i + 1 < len(blocks) and blocks[i + 1][0] == "shapes":
-            good = run.stdout == blocks[i + 1][2]
-    if not good:
-        bad += 1
-        print("%s:\n%s---- status %d\n%s%s" % (path, body, run.returncode, run.stdout, run.stderr))
-print("%d examples of %s checked, %d wrong" % (checked, os.path.basename(path), bad))
-sys.exit(1 if bad or not checked else 0)
+with tempfile.TemporaryDirectory() as directory:
+    examples = Examples(directory)
+    mended = re.sub(r"^```(\w+)([^\n]*)\n(.*?)^```$", examples.check, text, flags=re.S | re.M)
+if sys.argv[3:] == ["--write"]:
+    open(path, "w", encoding="utf8").write(mended)
+print("%d examples of %s checked, %d wrong" % (examples.checked, os.path.basename(path), examples.bad))
+sys.exit(1 if examples.bad or not examples.checked else 0)
