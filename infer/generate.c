@@ -36,7 +36,8 @@ RowTerm row_cells(Solver *s, const CellId *cells, uint32_t n)
 {
 	RowTerm row = {.var = NONE, .ntrail = n};
 	row.trail = ARENA_ARRAY(s->arena, CellId, n + 1);
-	memcpy(row.trail, cells, n * sizeof *cells);
+	if (n > 0)
+		memcpy(row.trail, cells, n * sizeof *cells);
 	return row;
 }
 
@@ -209,7 +210,8 @@ static RowTerm prepend(Solver *s, CellId cell, RowTerm rest)
 	uint32_t n = (closed ? rest.ntrail : rest.nlead) + 1;
 	CellId *cells = ARENA_ARRAY(s->arena, CellId, n);
 	cells[0] = cell;
-	memcpy(cells + 1, closed ? rest.trail : rest.lead, (n - 1) * sizeof *cells);
+	if (n > 1)
+		memcpy(cells + 1, closed ? rest.trail : rest.lead, (n - 1) * sizeof *cells);
 	row.pinned = false;
 	if (closed) {
 		row.trail = cells;
@@ -345,11 +347,26 @@ static void generate_requires(Solver *s)
 	}
 }
 
+void check_ranks(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	FlatRow f;
+	for (int k = 0; k < ROW_KINDS; k++) {
+		row_flatten(s, &s->rows[id][k], &f);
+		if (!f.overflow)
+			continue;
+		blame_at(s, E0305, node->span, "the %s row of %s has more than %d axes", row_kind_text((RowKind)k),
+			 tensor_text(s, id, -1), ROW_LIMIT);
+		blame_sites(s, id);
+	}
+}
+
 void generate(Solver *s)
 {
-	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
+	for (NodeId id = 0; id < s->graph->nodes.n && s->nerrors == 0; id++) {
 		const Node *node = &s->graph->nodes.at[id];
 		generate_node(s, id);
+		check_ranks(s, id);
 		for (int k = 0; node->target != NODE_NONE && k < ROW_KINDS; k++)
 			rows_equal(s, id, -1, (RowKind)k, s->rows[id][k], s->rows[node->target][k]);
 	}

@@ -177,7 +177,8 @@ static void affine_kernel_from(Solver *s, ConId id, Size in, Size over)
 	const Con *con = &s->cons.at[id];
 	Size last = size_scale(s->sizes, size_plus(s->sizes, over, -1), con->axis->stride);
 	Size span = size_plus(s->sizes, size_sub(s->sizes, in, last), -1 - con->axis->offset);
-	if (!negative(s, span) && !indivisible(s, span, con->axis->dilation)) {
+	if (!negative(s, size_plus(s->sizes, span, con->axis->dilation)) &&
+	    !indivisible(s, span, con->axis->dilation)) {
 		derive(s, id, con->cells[2], affine_kernel(s->sizes, con->axis, in, over));
 	} else if (may_blame(s, id)) {
 		blame(s, E0343, id, "no size of '%s' fits: %s elements in %s steps of %" PRId64, con->axis->kernel,
@@ -339,6 +340,7 @@ static void at_least_run(Solver *s, ConId id)
 
 void relation_run(Solver *s, ConId id)
 {
+	relation_labels(s, id);
 	switch (s->cons.at[id].kind) {
 	case CON_CELL_EQ:
 		cells_equal(s, s->cons.at[id].cells[0], s->cons.at[id].cells[1], id);

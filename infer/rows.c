@@ -44,12 +44,14 @@ static void flat_add(FlatRow *f, const RowTerm *t, bool pinned)
 		f->overflow = true;
 		return;
 	}
-	memcpy(f->lead + f->nlead, t->lead, t->nlead * sizeof *t->lead);
+	if (t->nlead > 0)
+		memcpy(f->lead + f->nlead, t->lead, t->nlead * sizeof *t->lead);
 	if (pinned && f->npinned == f->nlead)
 		f->npinned += t->nlead;
 	f->nlead += t->nlead;
 	f->ntrail += t->ntrail;
-	memcpy(f->back + ROW_LIMIT + 1 - f->ntrail, t->trail, t->ntrail * sizeof *t->trail);
+	if (t->ntrail > 0)
+		memcpy(f->back + ROW_LIMIT + 1 - f->ntrail, t->trail, t->ntrail * sizeof *t->trail);
 }
 
 void row_flatten(Solver *s, const RowTerm *row, FlatRow *flat)

@@ -167,4 +167,6 @@ void solver_run(Solver *s, int last_stage, uint64_t shuffle)
 		s->stage = stage;
 		close_stage(s, stage);
 	}
+	for (NodeId id = 0; id < s->graph->nodes.n && s->nerrors == 0; id++)
+		check_ranks(s, id);
 }

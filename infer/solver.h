@@ -217,6 +217,8 @@ typedef struct Solver {
 
 /* generate.c, generate_spec.c, generate_size.c: the constraints of a graph, in the order of the program */
 void generate(Solver *s);
+/* An error for a row of more than ROW_LIMIT axes. */
+void check_ranks(Solver *s, NodeId node);
 void generate_spec(Solver *s, NodeId id);
 CellId size_cell(Solver *s, const SizeExpr *expr);
 /* The size of an expression without captures; asks for the guards of its quotients. */
@@ -261,8 +263,9 @@ void row_refine_run(Solver *s, ConId con);
 bool row_equal_close(Solver *s, ConId con);
 void rowvar_watch(Solver *s, RowVarId var, ConId con);
 
-/* relate.c, relate_total.c */
+/* relate.c, relate_labels.c, relate_total.c */
 void relation_run(Solver *s, ConId con);
+void relation_labels(Solver *s, ConId con);
 void affine_run(Solver *s, ConId con);
 void concat_run(Solver *s, ConId con);
 void product_run(Solver *s, ConId con);
