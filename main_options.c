@@ -31,6 +31,9 @@ enum {
 	KEY_COMPLETION
 };
 
+/* A line of --help for an option that argp does not spell as it is typed. */
+#define SHOWN(text, doc, group) {text, 0, NULL, OPTION_DOC | OPTION_NO_USAGE, doc, group}
+
 static const struct argp_option option_table[] = {
 	{"output", 'o', "FILE", 0,
 	 "Write FILE; its suffix chooses the kind: .so .o .s .h .c .dot (default: STEM.so)", 1},
@@ -39,21 +42,25 @@ static const struct argp_option option_table[] = {
 	{"dump", KEY_DUMP, "STAGE[,STAGE]", 0,
 	 "Print these stages, or all; --dump=help lists them", 1},
 	{"stop", KEY_STOP, "STAGE", 0, "End after STAGE", 1},
-	{NULL, 'f', "syntax-only", 0, "Parse and infer, write nothing", 1},
+	SHOWN("-fsyntax-only", "Parse and infer, write nothing", 1),
 	{"prefix", KEY_PREFIX, "NAME", 0, "Prefix of the C names (default: the source's stem)", 1},
-	{NULL, 'O', "LEVEL", 0, "Optimisation, 0 to 3 (default 2)", 2},
+	SHOWN("-O0 ... -O3", "Optimisation (default -O2)", 2),
 	{NULL, 'g', NULL, 0, "Line information of the .tsr, for debuggers and profilers", 2},
-	{NULL, 'm', "arch=CPU", 0, "CPU to compile for: native (default), x86-64, x86-64-v3, ...", 2},
+	SHOWN("-march=CPU", "CPU to compile for: native (default), x86-64, x86-64-v3, ...", 2),
 	{"target", KEY_TARGET, "cpu", 0, "Kind of machine", 2},
 	{"fp", KEY_FP, "strict|default", 0, "strict: no contraction of a*b + c", 2},
 	{NULL, 'I', "DIR", 0, "Look for imports in DIR", 3},
 	{NULL, 'D', "NAME=N", 0, "Fix a dim", 3},
-	{"MD", KEY_MD, NULL, 0, "(-MD) Write a dependency file beside the output", 4},
-	{"MMD", KEY_MMD, NULL, 0, "(-MMD) The same without the library's files", 4},
-	{"MF", KEY_MF, "FILE", 0, "(-MF) Name of the dependency file", 4},
-	{"MT", KEY_MT, "TARGET", 0, "(-MT) Target in the dependency file", 4},
-	{"MP", KEY_MP, NULL, 0, "(-MP) A phony target for every dependency", 4},
-	{NULL, 'W', "[no-]NAME", 0, "Warnings: -Wall, -WNAME, -Wno-NAME, -Werror, -Werror=NAME", 5},
+	SHOWN("-MD", "Write a dependency file beside the output", 4),
+	SHOWN("-MMD", "The same without the library's files", 4),
+	SHOWN("-MF FILE", "Name of the dependency file", 4),
+	SHOWN("-MT TARGET", "Target in the dependency file", 4),
+	SHOWN("-MP", "A phony target for every dependency", 4),
+	SHOWN("-Wall -WNAME -Wno-NAME", "Warnings on and off", 5),
+	SHOWN("-Werror -Werror=NAME", "Warnings as errors", 5),
+	SHOWN("-fdiagnostics-color=auto|always|never", "Colour in messages", 5),
+	SHOWN("-fdiagnostics-format=text|json|sarif", "Form of messages", 5),
+	SHOWN("-ferror-limit=N", "Stop after N errors; 0: never", 5),
 	{"explain", KEY_EXPLAIN, "CODE", 0, "Print the long text of a diagnostic", 5},
 	{"explain-shape", KEY_EXPLAIN_SHAPE, "NAME[.AXIS]", 0, "Print how a size was derived", 5},
 	{"explain-closed", KEY_EXPLAIN_CLOSED, NULL, 0, "Print the sizes that were chosen, not forced", 5},
@@ -63,14 +70,24 @@ static const struct argp_option option_table[] = {
 	{"time-report", KEY_TIME_REPORT, NULL, 0, "Print the time of every stage", 6},
 	{"verbose", 'v', NULL, 0, "Say what is being done", 6},
 	{"completion", KEY_COMPLETION, "bash", 0, "Print a completion script", 6},
-	{"dry-run", KEY_DRY_RUN, NULL, 0, "(-###) Say what would be done", 6},
+	SHOWN("-###", "Say what would be done", 6),
+	/* As argp reads them. */
+	{NULL, 'f', "", OPTION_HIDDEN, NULL, 0},
+	{NULL, 'O', "", OPTION_HIDDEN, NULL, 0},
+	{NULL, 'm', "", OPTION_HIDDEN, NULL, 0},
+	{NULL, 'W', "", OPTION_HIDDEN, NULL, 0},
+	{"MD", KEY_MD, NULL, OPTION_HIDDEN, NULL, 0},
+	{"MMD", KEY_MMD, NULL, OPTION_HIDDEN, NULL, 0},
+	{"MF", KEY_MF, "", OPTION_HIDDEN, NULL, 0},
+	{"MT", KEY_MT, "", OPTION_HIDDEN, NULL, 0},
+	{"MP", KEY_MP, NULL, OPTION_HIDDEN, NULL, 0},
+	{"dry-run", KEY_DRY_RUN, NULL, OPTION_HIDDEN, NULL, 0},
 	{0}};
 
 static const char doc_text[] =
 	"Compile a tensor program to a shared object and a C header.\v"
-	"-fdiagnostics-color=auto|always|never, -fdiagnostics-format=text|json|sarif and\n"
-	"-ferror-limit=N govern messages. @FILE reads options from FILE; FILE - is standard input.\n"
-	"Exit status: 0 done, 1 errors in the input or in reading or writing, 2 bad usage,\n"
+	"@FILE reads options from FILE; FILE - is standard input.\n"
+	"Exit status: 0 done; 1 errors in the input, or in reading or writing; 2 bad usage; "
 	"3 a bug in the compiler.";
 
 static void words_split(Arena *arena, Words *words, const char *list)
