@@ -1,8 +1,8 @@
 /* Messages of the solver: which constraints cannot hold together, each with its place, the axis or
  * letter, the size, and where that size was born.
  *
- * The solver is silent when it runs in a shuffled order: an error is then found again in the order of the
- * program, so that the message never depends on the order.
+ * The solver is silent when it runs in a shuffled order: an error is then found again in the order
+ * of the program, so that the message never depends on the order.
  */
 #include "infer/solver.h"
 
@@ -14,7 +14,10 @@ enum { SITES_SHOWN = 8, STEPS_SHOWN = 6 };
 
 static const char *const row_names[ROW_KINDS] = {"batch", "input", "output"};
 
-const char *row_kind_text(RowKind row) { return row_names[row]; }
+const char *row_kind_text(RowKind row)
+{
+	return row_names[row];
+}
 
 static void report(Solver *s, DiagCode code, Span span, const char *fmt, va_list args)
 {
@@ -50,7 +53,8 @@ void blame_sites(Solver *s, NodeId node)
 	uint32_t site = s->graph->nodes.at[node].site;
 	for (int i = 0; site && i < SITES_SHOWN; i++) {
 		const Site *at = &s->graph->sites.at[site];
-		diag_note(s->diags, at->span, "in %s, applied here", at->name ? at->name : "a function");
+		diag_note(s->diags, at->span, "in %s, applied here",
+			  at->name ? at->name : "a function");
 		site = at->parent;
 	}
 }
@@ -74,7 +78,8 @@ void blame_born(Solver *s, CellId cell)
 			continue;
 		shown++;
 		last = con->span;
-		diag_note(s->diags, con->span, "%s is %s here too", axis_text(s, path.at[i].con, path.at[i].to), size);
+		diag_note(s->diags, con->span, "%s is %s here too",
+			  axis_text(s, path.at[i].con, path.at[i].to), size);
 	}
 	c = cell_at(s, cell);
 	switch (c->why.kind) {
@@ -89,8 +94,8 @@ void blame_born(Solver *s, CellId cell)
 		break;
 	case WHY_RULE:
 		if (c->why.con != NONE)
-			diag_note(s->diags, s->cons.at[c->why.con].span, "%s was taken from this use (%s)", size,
-				  c->why.rule);
+			diag_note(s->diags, s->cons.at[c->why.con].span,
+				  "%s was taken from this use (%s)", size, c->why.rule);
 		break;
 	case WHY_NONE: break;
 	}
@@ -114,7 +119,8 @@ static bool find_meeting(Solver *s, CellId a, CellId b, ConId id, Meeting *m)
 		return false;
 	CellId x = cell_root(s, a), y = cell_root(s, b);
 	for (m->at = 0; m->at < m->n; m->at++) {
-		CellId t = cell_root(s, flat_at(&m->tensor, m->at)), p = cell_root(s, flat_at(&m->spec, m->at));
+		CellId t = cell_root(s, flat_at(&m->tensor, m->at)),
+		       p = cell_root(s, flat_at(&m->spec, m->at));
 		if ((t == x && p == y) || (t == y && p == x))
 			return true;
 	}
@@ -130,10 +136,11 @@ static void suggest_swap(Solver *s, const Meeting *m, ConId id)
 	for (uint32_t i = 0; i < m->n && mine && s->diags; i++) {
 		Sym other = s->cells.at[flat_at(&m->spec, i)].name;
 		Size theirs = cell_value(s, flat_at(&m->spec, i));
-		if (other && other != mine && size_same(cell_value(s, flat_at(&m->tensor, i)), want) &&
+		if (other && other != mine &&
+		    size_same(cell_value(s, flat_at(&m->tensor, i)), want) &&
 		    (size_is_bad(theirs) || size_same(theirs, have))) {
-			diag_note(s->diags, s->cons.at[id].span, "the sizes would fit with '%s' and '%s' swapped",
-				  mine, other);
+			diag_note(s->diags, s->cons.at[id].span,
+				  "the sizes would fit with '%s' and '%s' swapped", mine, other);
 			return;
 		}
 	}
@@ -149,10 +156,11 @@ void blame_sizes(Solver *s, CellId a, CellId b, ConId con)
 		const Con *c = &s->cons.at[con];
 		a = flat_at(&m.spec, m.at);
 		b = flat_at(&m.tensor, m.at);
-		blame(s, E0301, con, "%s is %s, and %s has %s there", axis_text(s, con, a), cell_size_text(s, a),
-		      tensor_text(s, c->node, c->arg), cell_size_text(s, b));
+		blame(s, E0301, con, "%s is %s, and %s has %s there", axis_text(s, con, a),
+		      cell_size_text(s, a), tensor_text(s, c->node, c->arg), cell_size_text(s, b));
 	} else if (con != NONE && s->cons.at[con].kind == CON_ROW_LE) {
-		blame(s, E0301, con, "%s is %s, and this has %s: neither is the broadcasting 1", what, x, y);
+		blame(s, E0301, con, "%s is %s, and this has %s: neither is the broadcasting 1",
+		      what, x, y);
 	} else {
 		blame(s, E0301, con, "%s is %s, and here it is %s", what, x, y);
 	}
@@ -212,11 +220,13 @@ const char *axis_text(Solver *s, ConId id, CellId cell)
 	uint32_t at;
 	if (con->kind > CON_ROW_LE)
 		return con->node == NODE_NONE ? "this size" : "this axis";
-	if (con->kind == CON_ROW_EQ && con->node != NODE_NONE && s->graph->nodes.at[con->node].spec) {
+	if (con->kind == CON_ROW_EQ && con->node != NODE_NONE &&
+	    s->graph->nodes.at[con->node].spec) {
 		FlatRow tensor, spec;
 		row_flatten(s, &con->a, &tensor);
 		row_flatten(s, &con->b, &spec);
-		for (uint32_t i = 0; i < spec.nlead + spec.ntrail && i < tensor.nlead + tensor.ntrail; i++) {
+		for (uint32_t i = 0;
+		     i < spec.nlead + spec.ntrail && i < tensor.nlead + tensor.ntrail; i++) {
 			Sym name = s->cells.at[flat_at(&spec, i)].name;
 			if (name && (flat_at(&tensor, i) == cell || flat_at(&spec, i) == cell))
 				return arena_printf(s->arena, "'%s'", name);
@@ -224,7 +234,8 @@ const char *axis_text(Solver *s, ConId id, CellId cell)
 	}
 	RowKind kind = con->row;
 	if (position_in(s, &con->b, cell, &at)) {
-		if (con->arg == 1 && kind == ROW_INPUT && s->graph->nodes.at[con->node].kind == NODE_COMPOSE)
+		if (con->arg == 1 && kind == ROW_INPUT &&
+		    s->graph->nodes.at[con->node].kind == NODE_COMPOSE)
 			kind = ROW_OUTPUT;
 		return arena_printf(s->arena, "%s axis %u of %s", row_names[kind], at,
 				    tensor_text(s, con->node, con->arg));

@@ -1,9 +1,11 @@
-/* The stages: what becomes of sizes and rows that nothing forces. Stage 1 only propagates. Each rule
- * below runs on a fixed point, looks at open rows or sizes in the order of the program, decides, and
- * propagates to the next fixed point; so the choice never depends on the order of the constraints.
+/* The stages: what becomes of sizes and rows that nothing forces. Stage 1 only propagates. Each
+ * rule below runs on a fixed point, looks at open rows or sizes in the order of the program,
+ * decides, and propagates to the next fixed point; so the choice never depends on the order of the
+ * constraints.
  *
- * Leaves (parameters, offsets, a routine's own tensors, reshapes) can always be broadcast, so nothing
- * forces their shape from below: they take what their uses have. Results have theirs from operands.
+ * Leaves (parameters, offsets, a routine's own tensors, reshapes) can always be broadcast, so
+ * nothing forces their shape from below: they take what their uses have. Results have theirs from
+ * operands.
  */
 #include "infer/solver.h"
 
@@ -16,20 +18,30 @@ typedef struct Rule {
 
 static const Rule rules[] = {
 	{2, "circle", close_cycles, "sizes that refine one another in a circle are one size"},
-	{3, "total-rows", close_total_rows, "of several open rows of a reshape only the output row stays open"},
-	{3, "leaf-row", close_leaf_rows, "an open row of a leaf takes the axes that all of its uses have"},
-	{4, "leaf-size", close_leaf_bounds, "a size of a leaf is what its uses have, or 1 where they differ"},
-	{4, "leaf-row-unused", close_unused_rows, "an open row of a leaf that no use bounds gets no axes"},
-	{4, "parts", close_parts, "one axis written as two concatenations: unknown parts are paired in order"},
-	{5, "total-row", close_total_row, "the open row of a reshape gets no axes if that fits, else one axis"},
-	{5, "leaf-one", close_leaf_ones, "a size of a leaf without a bound is 1, or 0 for a part that may be empty"},
-	{6, "shifted-rows", close_shifted_rows, "rows that are equal but shifted get the least material"},
+	{3, "total-rows", close_total_rows,
+	 "of several open rows of a reshape only the output row stays open"},
+	{3, "leaf-row", close_leaf_rows,
+	 "an open row of a leaf takes the axes that all of its uses have"},
+	{4, "leaf-size", close_leaf_bounds,
+	 "a size of a leaf is what its uses have, or 1 where they differ"},
+	{4, "leaf-row-unused", close_unused_rows,
+	 "an open row of a leaf that no use bounds gets no axes"},
+	{4, "parts", close_parts,
+	 "one axis written as two concatenations: unknown parts are paired in order"},
+	{5, "total-row", close_total_row,
+	 "the open row of a reshape gets no axes if that fits, else one axis"},
+	{5, "leaf-one", close_leaf_ones,
+	 "a size of a leaf without a bound is 1, or 0 for a part that may be empty"},
+	{6, "shifted-rows", close_shifted_rows,
+	 "rows that are equal but shifted get the least material"},
 	{6, "result-row", close_result_rows, "an open row of a result gets no more axes"},
-	{6, "last-rows", close_last_rows, "an open row of a leaf takes what its uses have now, or no axes"},
+	{6, "last-rows", close_last_rows,
+	 "an open row of a leaf takes what its uses have now, or no axes"},
 	{6, "size-bound", close_bounds, "a size is what its uses have, or 1 where they differ"},
 	{7, "rounded", close_rounded, "an axis read in rounded steps is as long as the steps need"},
 	{7, "at-least", close_at_least, "an axis with fixed indices holds the greatest of them"},
-	{7, "undetermined", close_undetermined, "a size of a parameter or kernel that nothing determines is an error"},
+	{7, "undetermined", close_undetermined,
+	 "a size of a parameter or kernel that nothing determines is an error"},
 	{7, "one", close_ones, "every other size is 1, or 0 for a part that may be empty"},
 };
 
@@ -48,7 +60,8 @@ void close_stage(Solver *s, int stage)
 void dump_rules(FILE *out)
 {
 	for (int i = 0; i < NRULES; i++)
-		fprintf(out, "# stage %d  %-16s %s\n", rules[i].stage, rules[i].name, rules[i].says);
+		fprintf(out, "# stage %d  %-16s %s\n", rules[i].stage, rules[i].name,
+			rules[i].says);
 }
 
 void close_note(Solver *s, const char *rule, const Spot *spot)
@@ -101,7 +114,8 @@ Spots open_cells(Solver *s)
 		for (int k = 0; k < ROW_KINDS; k++) {
 			row_flatten(s, &s->rows[id][k], &f);
 			for (uint32_t i = 0; i < f.nlead + f.ntrail; i++)
-				add_open(s, &spots, seen, (Spot){id, (RowKind)k, i, flat_at(&f, i), NONE});
+				add_open(s, &spots, seen,
+					 (Spot){id, (RowKind)k, i, flat_at(&f, i), NONE});
 		}
 	}
 	for (CellId c = 0; c < s->ngenerated; c++)

@@ -3,7 +3,8 @@
 
 #include <inttypes.h>
 
-static void choose(Solver *s, const char *rule, const Spot *spot, Size value, CellId from, ConId con)
+static void choose(Solver *s, const char *rule, const Spot *spot, Size value, CellId from,
+		   ConId con)
 {
 	if (cell_known(s, spot->cell))
 		return;
@@ -48,7 +49,10 @@ static CellId next_cell(Circle *t, CellId cell, ConId *con)
 	return NONE;
 }
 
-typedef struct Merge { CellId a, b; ConId con; } Merge;
+typedef struct Merge {
+	CellId a, b;
+	ConId con;
+} Merge;
 typedef VEC(Merge) Merges;
 
 static void visit_circle(Circle *t, CellId start, Merges *merges)
@@ -84,8 +88,10 @@ static void visit_circle(Circle *t, CellId start, Merges *merges)
 void close_cycles(Solver *s, const char *rule)
 {
 	size_t n = s->cells.n;
-	Circle t = {.s = s, .index = ARENA_ARRAY(s->arena, uint32_t, n + 1),
-		    .low = ARENA_ARRAY(s->arena, uint32_t, n + 1), .on = ARENA_ARRAY(s->arena, bool, n + 1),
+	Circle t = {.s = s,
+		    .index = ARENA_ARRAY(s->arena, uint32_t, n + 1),
+		    .low = ARENA_ARRAY(s->arena, uint32_t, n + 1),
+		    .on = ARENA_ARRAY(s->arena, bool, n + 1),
 		    .next = ARENA_ARRAY(s->arena, const Occ *, n + 1)};
 	Merges merges = {0};
 	Spots open = open_cells(s);
@@ -154,8 +160,9 @@ void close_parts(Solver *s, const char *rule)
 
 /* ---- guesses ---- */
 
-/* Results of relations wait for their parts, the numerators of totals for what divides them: guessing
- * such a size first could make the relation unsolvable. A total that is known keeps its last open axis. */
+/* Results of relations wait for their parts, the numerators of totals for what divides them:
+ * guessing such a size first could make the relation unsolvable. A total that is known keeps its
+ * last open axis. */
 static bool *held_back(Solver *s)
 {
 	FlatRow f;
@@ -179,8 +186,8 @@ static bool *held_back(Solver *s)
 	return held;
 }
 
-/* Open sizes that meet a literal 1, themselves or through other open sizes: none of them meets anything
- * else (it would have a bound), so 1 is what is meant. By root. */
+/* Open sizes that meet a literal 1, themselves or through other open sizes: none of them meets
+ * anything else (it would have a bound), so 1 is what is meant. By root. */
 static bool *meeting_ones(Solver *s)
 {
 	bool *meets = ARENA_ARRAY(s->arena, bool, s->cells.n + 1);
@@ -240,8 +247,10 @@ void close_rounded(Solver *s, const char *rule)
 		Size k = con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2]);
 		if (con->axis->mark == MARK_VALID_FLOOR && size_is_bad(k))
 			continue;
-		Spot spot = {.node = con->node, .row = con->row, .cell = con->cells[0], .var = NONE};
-		choose(s, rule, &spot, affine_in(s->sizes, con->axis, cell_value(s, con->cells[1]), k), NONE, id);
+		Spot spot = {
+			.node = con->node, .row = con->row, .cell = con->cells[0], .var = NONE};
+		choose(s, rule, &spot,
+		       affine_in(s->sizes, con->axis, cell_value(s, con->cells[1]), k), NONE, id);
 		propagate(s);
 	}
 }
@@ -262,7 +271,8 @@ void close_at_least(Solver *s, const char *rule)
 	for (size_t i = 0; i < spots.n; i++) {
 		CellId cell = spots.at[i].cell;
 		if (!cell_at(s, cell)->param)
-			choose(s, rule, &spots.at[i], size_const(s->sizes, least[cell]), NONE, NONE);
+			choose(s, rule, &spots.at[i], size_const(s->sizes, least[cell]), NONE,
+			       NONE);
 	}
 }
 
@@ -313,7 +323,8 @@ void close_ones(Solver *s, const char *rule)
 		Spots open = open_cells(s);
 		bool *held = held_back(s);
 		for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
-			if (!cell_known(s, open.at[i].cell) && (round == 1 || !held[open.at[i].cell]))
+			if (!cell_known(s, open.at[i].cell) &&
+			    (round == 1 || !held[open.at[i].cell]))
 				guess(s, rule, &open.at[i]);
 		}
 	}

@@ -1,14 +1,14 @@
 /* Closing rules for rows.
  *
- * The bound of an open row of a leaf is read off all constraints "res refines leaf": what res has beyond
- * the leaf's known axes, by flanks; the shortest of several. Where res is open too, its own bound counts
- * (found by a worklist: flanks only get shorter), else the axes that it has so far.
+ * The bound of an open row of a leaf is read off all constraints "res refines leaf": what res has
+ * beyond the leaf's known axes, by flanks; the shortest of several. Where res is open too, its own
+ * bound counts (found by a worklist: flanks only get shorter), else the axes that it has so far.
  */
 #include "infer/solver.h"
 
 typedef struct Bound {
-	bool any;    /* some use bounds it */
-	bool open;   /* some use may still grow */
+	bool any;  /* some use bounds it */
+	bool open; /* some use may still grow */
 	uint32_t lead, trail;
 } Bound;
 
@@ -40,8 +40,9 @@ static bool join(Bound *to, Bound b)
 
 /* All "res refines an open row" constraints, and the bounds of closed results carried through. */
 typedef struct Bounds {
-	Bound *closed;  /* by RowVarId: from closed results, through results that are themselves bounded */
-	Bound *direct;  /* by RowVarId: what can be said now */
+	Bound *closed; /* by RowVarId: from closed results, through results that are themselves
+			  bounded */
+	Bound *direct; /* by RowVarId: what can be said now */
 } Bounds;
 
 static bool con_rows(Solver *s, ConId id, FlatRow *res, FlatRow *opnd)
@@ -61,13 +62,15 @@ static void carry(Solver *s, Bound *closed)
 	FlatRow res, opnd;
 	VEC(RowVarId) work = {0};
 	for (ConId id = 0; id < s->cons.n; id++) {
-		if (con_rows(s, id, &res, &opnd) && res.var == NONE && join(&closed[opnd.var], residue(&res, &opnd)))
+		if (con_rows(s, id, &res, &opnd) && res.var == NONE &&
+		    join(&closed[opnd.var], residue(&res, &opnd)))
 			PUSH(s->arena, work, opnd.var);
 	}
 	for (size_t i = 0; i < work.n; i++) { /* falls: flanks of a variable */
 		RowVarId var = work.at[i];
 		for (const Occ *o = s->vars.at[var].occs.first; o; o = o->next) {
-			if (o->kind != OCC_CON || !con_rows(s, o->id, &res, &opnd) || res.var != var)
+			if (o->kind != OCC_CON || !con_rows(s, o->id, &res, &opnd) ||
+			    res.var != var)
 				continue;
 			Bound b = residue(&res, &opnd);
 			b.open = false;
@@ -83,7 +86,8 @@ static void carry(Solver *s, Bound *closed)
 static Bounds row_bounds(Solver *s)
 {
 	FlatRow res, opnd;
-	Bounds b = {ARENA_ARRAY(s->arena, Bound, s->vars.n + 1), ARENA_ARRAY(s->arena, Bound, s->vars.n + 1)};
+	Bounds b = {ARENA_ARRAY(s->arena, Bound, s->vars.n + 1),
+		    ARENA_ARRAY(s->arena, Bound, s->vars.n + 1)};
 	carry(s, b.closed);
 	for (ConId id = 0; id < s->cons.n; id++) {
 		if (!con_rows(s, id, &res, &opnd))
@@ -100,7 +104,8 @@ static Bounds row_bounds(Solver *s)
 	return b;
 }
 
-static void give_axes(Solver *s, const char *rule, const Spot *spot, uint32_t lead, uint32_t trail, bool open)
+static void give_axes(Solver *s, const char *rule, const Spot *spot, uint32_t lead, uint32_t trail,
+		      bool open)
 {
 	const RowVar *old = &s->vars.at[spot->var];
 	Sym name = old->name;
@@ -122,7 +127,8 @@ static void blame_row(Solver *s, const Spot *spot)
 {
 	const Node *node = &s->graph->nodes.at[spot->node];
 	blame_at(s, E0307, span_is_none(node->name_span) ? node->span : node->name_span,
-		 "nothing determines the %s axes of %s", row_kind_text(spot->row), tensor_text(s, spot->node, -1));
+		 "nothing determines the %s axes of %s", row_kind_text(spot->row),
+		 tensor_text(s, spot->node, -1));
 	if (s->diags)
 		diag_note(s->diags, node->span, "a shape would: '%s : [...]'",
 			  node->name ? node->name : "it");
@@ -149,7 +155,8 @@ void close_total_rows(Solver *s, const char *rule)
 	Bounds bounds = row_bounds(s);
 	for (size_t i = 0; i < open.n; i++) {
 		const Spot *spot = &open.at[i];
-		if (s->vars.at[spot->var].shaped && spot->row != ROW_OUTPUT && !bounds.direct[spot->var].any)
+		if (s->vars.at[spot->var].shaped && spot->row != ROW_OUTPUT &&
+		    !bounds.direct[spot->var].any)
 			give_axes(s, rule, spot, 0, 0, false);
 	}
 }
@@ -169,7 +176,8 @@ void close_unused_rows(Solver *s, const char *rule)
 	}
 }
 
-/* Rows of one product that are still open: the one of kind output, or the only one, takes what is left. */
+/* Rows of one product that are still open: the one of kind output, or the only one, takes what is
+ * left. */
 void close_total_row(Solver *s, const char *rule)
 {
 	FlatRow f;
@@ -186,7 +194,8 @@ void close_total_row(Solver *s, const char *rule)
 			for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
 				unknown |= !cell_known(s, flat_at(&f, i));
 				if (!unknown)
-					known = size_mul(s->sizes, known, cell_value(s, flat_at(&f, i)));
+					known = size_mul(s->sizes, known,
+							 cell_value(s, flat_at(&f, i)));
 			}
 			if (f.var != NONE && (spot.var == NONE || storage[k] == ROW_OUTPUT))
 				spot = (Spot){con->node, storage[k], 0, NONE, f.var};
@@ -208,8 +217,8 @@ void close_shifted_rows(Solver *s, const char *rule)
 	}
 }
 
-/* Falls: each round closes all open rows of results; new ones only come from rows that had to grow, and
- * rows stop at ROW_LIMIT. */
+/* Falls: each round closes all open rows of results; new ones only come from rows that had to grow,
+ * and rows stop at ROW_LIMIT. */
 void close_result_rows(Solver *s, const char *rule)
 {
 	for (bool any = true; any && s->nerrors == 0;) {

@@ -5,9 +5,9 @@
  * equal becomes a guard when all is solved (guards.c). Values only move down that order, which is
  * well-founded, so replacing ends.
  *
- * An edge says that res refines opnd. It acts when opnd is known not to broadcast (they are then one
- * class); until then the size of res is a bound of opnd, which is that size or the broadcasting 1.
- * Bounds flow from class to class along edges and grow at most twice.
+ * An edge says that res refines opnd. It acts when opnd is known not to broadcast (they are then
+ * one class); until then the size of res is a bound of opnd, which is that size or the
+ * broadcasting 1. Bounds flow from class to class along edges and grow at most twice.
  */
 #include "infer/solver.h"
 
@@ -16,8 +16,15 @@
 CellId cell_new(Solver *s, Sym name, Span span)
 {
 	CellId id = (CellId)s->cells.n;
-	Cell cell = {.parent = id, .rank = 1, .name = name, .span = span, .proof = NONE,
-		     .proof_con = NONE, .born = NONE, .label_born = NONE, .bound_from = NONE,
+	Cell cell = {.parent = id,
+		     .rank = 1,
+		     .name = name,
+		     .span = span,
+		     .proof = NONE,
+		     .proof_con = NONE,
+		     .born = NONE,
+		     .label_born = NONE,
+		     .bound_from = NONE,
 		     .bound_con = NONE};
 	PUSH(s->arena, s->cells, cell);
 	return id;
@@ -36,7 +43,8 @@ CellId cell_root(Solver *s, CellId cell)
 CellId cell_written(Solver *s, Size size, bool spelled, Span span)
 {
 	CellId cell = cell_new(s, NULL, span);
-	cell_set(s, cell, size, spelled, (Why){.kind = WHY_WRITTEN, .con = NONE, .from = NONE, .span = span});
+	cell_set(s, cell, size, spelled,
+		 (Why){.kind = WHY_WRITTEN, .con = NONE, .from = NONE, .span = span});
 	PUSH(s->arena, s->leaves, ((Leaf){cell, size, span}));
 	return cell;
 }
@@ -44,7 +52,8 @@ CellId cell_written(Solver *s, Size size, bool spelled, Span span)
 bool cell_solid(Solver *s, CellId cell)
 {
 	const Cell *c = cell_at(s, cell);
-	return c->label || c->spelled || (!size_is_bad(c->value) && !size_is(s->sizes, c->value, 1));
+	return c->label || c->spelled ||
+	       (!size_is_bad(c->value) && !size_is(s->sizes, c->value, 1));
 }
 
 bool cell_stretches(Solver *s, CellId cell)
@@ -58,7 +67,8 @@ bool sizes_differ(const Sizes *sizes, Size a, Size b)
 	if (size_same(a, b))
 		return false;
 	Sizes *table = (Sizes *)sizes; /* interning a difference changes no size */
-	return size_ge(sizes, a, size_plus(table, b, 1)) || size_ge(sizes, b, size_plus(table, a, 1));
+	return size_ge(sizes, a, size_plus(table, b, 1)) ||
+	       size_ge(sizes, b, size_plus(table, a, 1));
 }
 
 bool size_before(Solver *s, Size a, Size b)
@@ -155,7 +165,8 @@ static void proof_reroot(Solver *s, CellId cell)
 static void note_label(Solver *s, const Cell *c)
 {
 	if (s->diags)
-		diag_note(s->diags, s->cells.at[c->label_born].span, "labelled '%s' here", c->label);
+		diag_note(s->diags, s->cells.at[c->label_born].span, "labelled '%s' here",
+			  c->label);
 }
 
 static bool clash(Solver *s, CellId a, CellId b, ConId con)
@@ -164,8 +175,8 @@ static bool clash(Solver *s, CellId a, CellId b, ConId con)
 	bool broken = x->broken || y->broken;
 	if (x->label && y->label && x->label != y->label) {
 		if (!broken) {
-			blame(s, E0304, con, "%s is labelled '%s' and '%s'", axis_text(s, con, a), x->label,
-			      y->label);
+			blame(s, E0304, con, "%s is labelled '%s' and '%s'", axis_text(s, con, a),
+			      x->label, y->label);
 			note_label(s, x);
 			note_label(s, y);
 		}
@@ -194,7 +205,8 @@ static void merge_bounds(Solver *s, Cell *to, const Cell *from)
 		if (size_is_bad(to->value) && sizes_differ(s->sizes, to->bound, from->bound)) {
 			to->value = size_const(s->sizes, 1);
 			to->born = (CellId)(to - s->cells.at);
-			to->why = (Why){WHY_JOIN, from->bound_con, from->bound_from, SPAN_NONE, NULL};
+			to->why =
+				(Why){WHY_JOIN, from->bound_con, from->bound_from, SPAN_NONE, NULL};
 		}
 	}
 }
@@ -231,7 +243,8 @@ static void merge_into(Solver *s, CellId root, CellId child)
 	bool wake_to = !same_state(to, &before);
 	if (wake_to)
 		occs_wake(s, &before.occs);
-	if (!wake_to || !same_state(to, from)) /* a relation may now have one unknown instead of two */
+	if (!wake_to ||
+	    !same_state(to, from)) /* a relation may now have one unknown instead of two */
 		occs_wake(s, &from->occs);
 	occs_append(&s->cells.at[root].occs, &from->occs);
 	from->parent = root;

@@ -1,4 +1,5 @@
-/* Text dumps of the solver: constraints as generated, shapes after a stage with the rules that fired. */
+/* Text dumps of the solver: constraints as generated, shapes after a stage with the rules that
+ * fired. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -6,10 +7,12 @@
 
 static void print_relation(FILE *out, Solver *s, const Con *con)
 {
-	static const char *const infix[] = {[CON_CONCAT] = " + ", [CON_ADD] = " + ", [CON_MUL] = " * "};
+	static const char *const infix[] = {
+		[CON_CONCAT] = " + ", [CON_ADD] = " + ", [CON_MUL] = " * "};
 	fprintf(out, "%s = ", cell_size_text(s, con->cells[0]));
 	for (uint32_t i = 1; i < con->ncells; i++)
-		fprintf(out, "%s%s", i > 1 ? infix[con->kind] : "", cell_size_text(s, con->cells[i]));
+		fprintf(out, "%s%s", i > 1 ? infix[con->kind] : "",
+			cell_size_text(s, con->cells[i]));
 	if (con->number)
 		fprintf(out, "%s%" PRId64, con->ncells > 1 ? " + " : "", con->number);
 }
@@ -51,15 +54,18 @@ static void print_con(FILE *out, Solver *s, const Con *con)
 {
 	switch (con->kind) {
 	case CON_ROW_EQ:
-		fprintf(out, "%s of %s: %s = %s", row_kind_text(con->row), tensor_text(s, con->node, con->arg),
-			row_text(s, &con->a), row_text(s, &con->b));
+		fprintf(out, "%s of %s: %s = %s", row_kind_text(con->row),
+			tensor_text(s, con->node, con->arg), row_text(s, &con->a),
+			row_text(s, &con->b));
 		break;
 	case CON_ROW_LE:
 		fprintf(out, "%s of %s: %s refines %s", row_kind_text(con->row),
-			tensor_text(s, con->node, con->arg), row_text(s, &con->a), row_text(s, &con->b));
+			tensor_text(s, con->node, con->arg), row_text(s, &con->a),
+			row_text(s, &con->b));
 		break;
 	case CON_CELL_EQ:
-		fprintf(out, "%s = %s", named_text(s, con->cells[0]), cell_size_text(s, con->cells[1]));
+		fprintf(out, "%s = %s", named_text(s, con->cells[0]),
+			cell_size_text(s, con->cells[1]));
 		break;
 	case CON_AT_LEAST:
 		fprintf(out, "%s >= %" PRId64, cell_size_text(s, con->cells[0]), con->number);
@@ -100,7 +106,8 @@ void infer_dump_constraints(FILE *out, const Inference *inference)
 	for (ConId id = 0; id < s->cons.n; id++) {
 		const Con *con = &s->cons.at[id];
 		if (con->node != NODE_NONE)
-			fprintf(out, "%%%-4u %-9s ", con->node, node_kind_name(s->graph->nodes.at[con->node].kind));
+			fprintf(out, "%%%-4u %-9s ", con->node,
+				node_kind_name(s->graph->nodes.at[con->node].kind));
 		else
 			fprintf(out, "%-5s %-9s ", "", "size");
 		print_con(out, s, con);

@@ -1,16 +1,16 @@
-/* The constraints of a graph, node by node in the order of the program (C the result, A and B operands;
- * `refines` is written <=; rows that are the same need no constraint: they are shared):
+/* The constraints of a graph, node by node in the order of the program (C the result, A and B
+ * operands; `refines` is written <=; rows that are the same need no constraint: they are shared):
  *
  *   pointwise, two or three operands    C_k <= A_k, C_k <= B_k            for each row k
  *   pointwise, one operand; cast        C = A
- *   a * b                               A_input <= B_output, C_batch <= A_batch, C_batch <= B_batch,
- *                                       C_input = B_input, C_output = A_output
- *   transpose                           C_input = A_output, C_output = A_input, C_batch = A_batch
- *   a @ i                               A_batch = size, C_batch;  the other rows shared
- *   specification                       each row of each operand = the row as written
- *   stack                               C_row = count, A_row;  all operands have equal rows
- *   gather                              A_output = size, C_output;  C_input = A_input, C_batch = B_batch
- *   reshape                             product of A's axes = product of C's
+ *   a * b                               A_input <= B_output, C_batch <= A_batch, C_batch <=
+ * B_batch, C_input = B_input, C_output = A_output transpose                           C_input =
+ * A_output, C_output = A_input, C_batch = A_batch a @ i                               A_batch =
+ * size, C_batch;  the other rows shared specification                       each row of each
+ * operand = the row as written stack                               C_row = count, A_row;  all
+ * operands have equal rows gather                              A_output = size, C_output;  C_input
+ * = A_input, C_batch = B_batch reshape                             product of A's axes = product of
+ * C's
  */
 #include "infer/solver.h"
 
@@ -56,14 +56,24 @@ static RowTerm *arg_rows(Solver *s, NodeId id, uint32_t arg)
 
 static void rows_equal(Solver *s, NodeId node, int32_t arg, RowKind row, RowTerm a, RowTerm b)
 {
-	con_new(s, (Con){.kind = CON_ROW_EQ, .node = node, .arg = arg, .row = row,
-			 .span = arg_span(s, node, arg), .a = a, .b = b});
+	con_new(s, (Con){.kind = CON_ROW_EQ,
+			 .node = node,
+			 .arg = arg,
+			 .row = row,
+			 .span = arg_span(s, node, arg),
+			 .a = a,
+			 .b = b});
 }
 
 static void row_refines(Solver *s, NodeId node, int32_t arg, RowKind row, RowTerm res, RowTerm opnd)
 {
-	con_new(s, (Con){.kind = CON_ROW_LE, .node = node, .arg = arg, .row = row,
-			 .span = arg_span(s, node, arg), .a = res, .b = opnd});
+	con_new(s, (Con){.kind = CON_ROW_LE,
+			 .node = node,
+			 .arg = arg,
+			 .row = row,
+			 .span = arg_span(s, node, arg),
+			 .a = res,
+			 .b = opnd});
 }
 
 /* ---- leaves ---- */
@@ -132,8 +142,10 @@ static void mark_terminal(Solver *s, const RowTerm *row, bool param)
 static void generate_leaf(Solver *s, NodeId id)
 {
 	const Node *node = &s->graph->nodes.at[id];
-	bool scalar = node->kind == NODE_SIZE || node->kind == NODE_SCALAR || node->kind == NODE_RANGE;
-	bool terminal = node->kind == NODE_PARAM || node->kind == NODE_OFFSETS || node->kind == NODE_ZEROS;
+	bool scalar =
+		node->kind == NODE_SIZE || node->kind == NODE_SCALAR || node->kind == NODE_RANGE;
+	bool terminal =
+		node->kind == NODE_PARAM || node->kind == NODE_OFFSETS || node->kind == NODE_ZEROS;
 	RowNames names = {.n = 0};
 	for (int k = 0; k < ROW_KINDS; k++) {
 		RowTerm *row = &s->rows[id][k];
@@ -169,7 +181,8 @@ static void generate_pointwise(Solver *s, NodeId id)
 		}
 		s->rows[id][k] = row_open(s, NULL, node->span);
 		for (uint32_t i = 0; i < node->nargs; i++)
-			row_refines(s, id, (int32_t)i, (RowKind)k, s->rows[id][k], arg_rows(s, id, i)[k]);
+			row_refines(s, id, (int32_t)i, (RowKind)k, s->rows[id][k],
+				    arg_rows(s, id, i)[k]);
 	}
 }
 
@@ -236,8 +249,13 @@ static void generate_slice(Solver *s, NodeId id)
 		return;
 	CellId *cells = ARENA_ARRAY(s->arena, CellId, 1);
 	cells[0] = size;
-	con_new(s, (Con){.kind = CON_AT_LEAST, .node = id, .arg = 0, .row = ROW_BATCH,
-			 .span = arg_span(s, id, -1), .cells = cells, .ncells = 1,
+	con_new(s, (Con){.kind = CON_AT_LEAST,
+			 .node = id,
+			 .arg = 0,
+			 .row = ROW_BATCH,
+			 .span = arg_span(s, id, -1),
+			 .cells = cells,
+			 .ncells = 1,
 			 .number = node->slice_index + 1});
 }
 
@@ -278,7 +296,11 @@ static void generate_gather(Solver *s, NodeId id)
 static void product_of(Solver *s, NodeId id, int32_t arg, CellId total, const RowTerm *rows)
 {
 	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
-	Con con = {.kind = CON_PRODUCT, .node = id, .arg = arg, .span = arg_span(s, id, arg), .ncells = 1,
+	Con con = {.kind = CON_PRODUCT,
+		   .node = id,
+		   .arg = arg,
+		   .span = arg_span(s, id, arg),
+		   .ncells = 1,
 		   .nrows = ROW_KINDS};
 	con.cells = ARENA_ARRAY(s->arena, CellId, 1);
 	con.rows = ARENA_ARRAY(s->arena, RowTerm, ROW_KINDS);
@@ -342,8 +364,12 @@ static void generate_requires(Solver *s)
 		CellId *cells = ARENA_ARRAY(s->arena, CellId, 2);
 		cells[0] = size_cell(s, r->a);
 		cells[1] = size_cell(s, r->b);
-		con_new(s, (Con){.kind = CON_CELL_EQ, .node = NODE_NONE, .arg = -1, .span = r->span,
-				 .cells = cells, .ncells = 2});
+		con_new(s, (Con){.kind = CON_CELL_EQ,
+				 .node = NODE_NONE,
+				 .arg = -1,
+				 .span = r->span,
+				 .cells = cells,
+				 .ncells = 2});
 	}
 }
 
@@ -355,8 +381,8 @@ void check_ranks(Solver *s, NodeId id)
 		row_flatten(s, &s->rows[id][k], &f);
 		if (!f.overflow)
 			continue;
-		blame_at(s, E0305, node->span, "the %s row of %s has more than %d axes", row_kind_text((RowKind)k),
-			 tensor_text(s, id, -1), ROW_LIMIT);
+		blame_at(s, E0305, node->span, "the %s row of %s has more than %d axes",
+			 row_kind_text((RowKind)k), tensor_text(s, id, -1), ROW_LIMIT);
 		blame_sites(s, id);
 	}
 }

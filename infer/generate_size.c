@@ -1,5 +1,5 @@
-/* Sizes as written: to a size where all is written, to cells and relations where a captured size occurs.
- * Quotients and differences ask for guards: that they divide, that they are not negative.
+/* Sizes as written: to a size where all is written, to cells and relations where a captured size
+ * occurs. Quotients and differences ask for guards: that they divide, that they are not negative.
  */
 #include "infer/solver.h"
 
@@ -65,7 +65,8 @@ Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured
 	if (size_is_bad(size)) {
 		blame_at(s, E0347, expr->span, "this size is too large, or has too many terms");
 	} else if (size_is_const(s->sizes, size, &value) && value < 0) {
-		blame_at(s, E0346, expr->span, "this size is %" PRId64 ", and a size cannot be negative", value);
+		blame_at(s, E0346, expr->span,
+			 "this size is %" PRId64 ", and a size cannot be negative", value);
 		return SIZE_BAD;
 	} else if (!size_ge(s->sizes, size, size_const(s->sizes, 0))) {
 		ask(s, GUARD_GE, size, size_const(s->sizes, 0), expr->span);
@@ -77,7 +78,12 @@ static CellId relation(Solver *s, ConKind kind, CellId result, CellId a, CellId 
 {
 	CellId *cells = ARENA_ARRAY(s->arena, CellId, 3);
 	cells[0] = result, cells[1] = a, cells[2] = b;
-	con_new(s, (Con){.kind = kind, .node = NODE_NONE, .arg = -1, .span = span, .cells = cells, .ncells = 3});
+	con_new(s, (Con){.kind = kind,
+			 .node = NODE_NONE,
+			 .arg = -1,
+			 .span = span,
+			 .cells = cells,
+			 .ncells = 3});
 	return result;
 }
 

@@ -1,6 +1,6 @@
-/* The constraints of a specification: each operand's rows equal the rows as written; the rows of the
- * result are the written ones themselves. Letters are cells, row variables are row variables, shared by
- * all tensors of the specification; `with` binds or captures them.
+/* The constraints of a specification: each operand's rows equal the rows as written; the rows of
+ * the result are the written ones themselves. Letters are cells, row variables are row variables,
+ * shared by all tensors of the specification; `with` binds or captures them.
  */
 #include "infer/solver.h"
 
@@ -8,8 +8,14 @@
 #include <string.h>
 
 typedef struct SpecNames {
-	struct { Sym key; uint32_t value; } *letters; /* index into solver.letters */
-	struct { Sym key; RowVarId value; } *vars;
+	struct {
+		Sym key;
+		uint32_t value;
+	} * letters; /* index into solver.letters */
+	struct {
+		Sym key;
+		RowVarId value;
+	} * vars;
 } SpecNames;
 
 typedef struct Generator {
@@ -45,11 +51,18 @@ static RowVarId spec_var(Generator *g, Sym name, Span span)
 	return var;
 }
 
-static void axis_relation(Generator *g, ConKind kind, CellId *cells, uint32_t ncells, const SpecAxis *axis,
-                          int64_t number)
+static void axis_relation(Generator *g, ConKind kind, CellId *cells, uint32_t ncells,
+			  const SpecAxis *axis, int64_t number)
 {
-	con_new(g->s, (Con){.kind = kind, .node = g->id, .arg = g->arg, .row = g->row, .span = axis->span,
-			    .cells = cells, .ncells = ncells, .axis = axis, .number = number});
+	con_new(g->s, (Con){.kind = kind,
+			    .node = g->id,
+			    .arg = g->arg,
+			    .row = g->row,
+			    .span = axis->span,
+			    .cells = cells,
+			    .ncells = ncells,
+			    .axis = axis,
+			    .number = number});
 }
 
 static CellId affine_axis(Generator *g, const SpecAxis *axis)
@@ -105,7 +118,10 @@ static CellId spec_axis(Generator *g, const SpecAxis *axis)
 static RowTerm spec_row(Generator *g, const SpecRow *row)
 {
 	uint32_t lead = row->var_at < 0 ? 0 : (uint32_t)row->var_at;
-	RowTerm term = {.var = NONE, .nlead = lead, .ntrail = row->naxes - lead, .pinned = row->var_at >= 0};
+	RowTerm term = {.var = NONE,
+			.nlead = lead,
+			.ntrail = row->naxes - lead,
+			.pinned = row->var_at >= 0};
 	term.lead = ARENA_ARRAY(g->s->arena, CellId, row->naxes + 1);
 	term.trail = term.lead + lead;
 	for (uint32_t i = 0; i < row->naxes; i++)
@@ -125,8 +141,8 @@ static void spec_tensor(Generator *g, const SpecTensor *tensor, RowTerm *rows)
 
 /* ---- which parts may be empty ----
  *
- * A part v of a concatenated axis may be empty when on the other side of the arrow every tensor has an
- * axis all of whose letters are among v's neighbours: a^b => a leaves b nothing to say.
+ * A part v of a concatenated axis may be empty when on the other side of the arrow every tensor has
+ * an axis all of whose letters are among v's neighbours: a^b => a leaves b nothing to say.
  */
 
 static bool beside(const SpecAxis *concat, uint32_t part, Sym letter)
@@ -142,7 +158,8 @@ static bool axis_covered(const SpecAxis *axis, const SpecAxis *concat, uint32_t 
 {
 	switch (axis->kind) {
 	case SPEC_LETTER: return beside(concat, part, axis->letter);
-	case SPEC_AFFINE: return beside(concat, part, axis->letter) || beside(concat, part, axis->kernel);
+	case SPEC_AFFINE:
+		return beside(concat, part, axis->letter) || beside(concat, part, axis->kernel);
 	case SPEC_CONCAT:
 		for (uint32_t i = 0; i < axis->nparts; i++) {
 			if (!beside(concat, part, axis->parts[i].letter))
@@ -164,7 +181,8 @@ static bool tensor_covered(const SpecTensor *tensor, const SpecAxis *concat, uin
 	return false;
 }
 
-static bool part_may_be_empty(const Spec *spec, const SpecAxis *concat, uint32_t part, bool in_result)
+static bool part_may_be_empty(const Spec *spec, const SpecAxis *concat, uint32_t part,
+			      bool in_result)
 {
 	if (!in_result)
 		return tensor_covered(&spec->result, concat, part);
@@ -180,10 +198,13 @@ static void mark_empty_parts(Generator *g, const SpecTensor *tensor, bool in_res
 	for (int k = 0; k < ROW_KINDS; k++) {
 		for (uint32_t i = 0; i < tensor->rows[k].naxes; i++) {
 			const SpecAxis *axis = &tensor->rows[k].axes[i];
-			for (uint32_t p = 0; axis->kind == SPEC_CONCAT && p < axis->nparts && axis->nparts <= ROW_LIMIT; p++) {
+			for (uint32_t p = 0; axis->kind == SPEC_CONCAT && p < axis->nparts &&
+					     axis->nparts <= ROW_LIMIT;
+			     p++) {
 				Sym letter = axis->parts[p].letter;
 				if (letter && part_may_be_empty(g->spec, axis, p, in_result))
-					cell_at(g->s, letter_cell(g, letter, axis->span))->may_be_empty = true;
+					cell_at(g->s, letter_cell(g, letter, axis->span))
+						->may_be_empty = true;
 			}
 		}
 	}
@@ -199,7 +220,12 @@ static CellId bound_cell(Generator *g, const Bind *bind)
 	ptrdiff_t at = hmgeti(g->names.vars, bind->letter);
 	if (at < 0)
 		BUG("'%s' is no letter of the specification", bind->letter);
-	Con con = {.kind = CON_PRODUCT, .node = g->id, .arg = -1, .span = bind->span, .ncells = 1, .nrows = 1};
+	Con con = {.kind = CON_PRODUCT,
+		   .node = g->id,
+		   .arg = -1,
+		   .span = bind->span,
+		   .ncells = 1,
+		   .nrows = 1};
 	con.cells = ARENA_ARRAY(s->arena, CellId, 1);
 	con.rows = ARENA_ARRAY(s->arena, RowTerm, 1);
 	con.cells[0] = cell_new(s, bind->letter, bind->span);
@@ -221,7 +247,11 @@ static void generate_bind(Generator *g, const Bind *bind)
 	} else {
 		cells[1] = s->captures[bind->capture];
 	}
-	con_new(s, (Con){.kind = CON_CELL_EQ, .node = g->id, .arg = -1, .span = bind->span, .cells = cells,
+	con_new(s, (Con){.kind = CON_CELL_EQ,
+			 .node = g->id,
+			 .arg = -1,
+			 .span = bind->span,
+			 .cells = cells,
 			 .ncells = 2});
 }
 
@@ -235,9 +265,14 @@ void generate_spec(Solver *s, NodeId id)
 		spec_tensor(&g, &node->spec->operands[i], rows);
 		for (int k = 0; k < ROW_KINDS; k++) {
 			const SpecRow *row = &node->spec->operands[i].rows[k];
-			con_new(s, (Con){.kind = CON_ROW_EQ, .node = id, .arg = (int32_t)i, .row = (RowKind)k,
-					 .span = row->written ? row->span : node->spec->operands[i].span,
-					 .a = s->rows[node->args[i]][k], .b = rows[k]});
+			con_new(s, (Con){.kind = CON_ROW_EQ,
+					 .node = id,
+					 .arg = (int32_t)i,
+					 .row = (RowKind)k,
+					 .span = row->written ? row->span
+							      : node->spec->operands[i].span,
+					 .a = s->rows[node->args[i]][k],
+					 .b = rows[k]});
 		}
 	}
 	g.arg = -1;

@@ -1,11 +1,12 @@
 /* Guards: what must hold of the symbolic sizes for the solution to be right.
  *
- * They are read off the finished solution, in the order of the program: every size that is written must
- * be the size of its class, every relation must hold of the sizes that its cells have, every require
- * must hold. What holds for all values is no guard; what can hold for none is an error.
+ * They are read off the finished solution, in the order of the program: every size that is written
+ * must be the size of its class, every relation must hold of the sizes that its cells have, every
+ * require must hold. What holds for all values is no guard; what can hold for none is an error.
  *
- * Reduction: equations of a dim replace it in everything else (the later dim by the earlier); a guard
- * that then holds for all values follows from the others, as does one that repeats or weakens another.
+ * Reduction: equations of a dim replace it in everything else (the later dim by the earlier); a
+ * guard that then holds for all values follows from the others, as does one that repeats or weakens
+ * another.
  */
 #include "infer/solver.h"
 
@@ -18,7 +19,7 @@ typedef struct Collector {
 	Inference *inference;
 	const Sources *sources;
 	VEC(Guard) found;
-	Size *dims;     /* by DimId: what replaces it */
+	Size *dims;	/* by DimId: what replaces it */
 	uint32_t *from; /* by DimId: the guard that says so, plus 1 */
 	uint32_t ndims;
 } Collector;
@@ -82,7 +83,8 @@ static void add(Collector *c, Guard g)
 {
 	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.a) && !size_is_bad(g.b))
 		simplify_divides(c, &g);
-	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.b) && !size_ge(c->s->sizes, g.b, size_const(c->s->sizes, 1)))
+	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.b) &&
+	    !size_ge(c->s->sizes, g.b, size_const(c->s->sizes, 1)))
 		add(c, (Guard){GUARD_GE, g.b, size_const(c->s->sizes, 1), g.span, g.other, NULL});
 	if (size_is_bad(g.a) || size_is_bad(g.b)) {
 		blame_at(c->s, E0347, g.span, "a size here is too large, or has too many terms");
@@ -161,7 +163,8 @@ static bool ask_quotient(Collector *c, Size total, Size part, Size others, const
 {
 	if (!has_quotient(c, part))
 		return false;
-	if (size_is(c->s->sizes, others, 0) || !size_same(size_div(c->s->sizes, total, others), part))
+	if (size_is(c->s->sizes, others, 0) ||
+	    !size_same(size_div(c->s->sizes, total, others), part))
 		return false;
 	add_con(c, GUARD_DIVIDES, total, others, con);
 	return true;
@@ -212,7 +215,8 @@ static void ask_con(Collector *c, ConId id)
 	case CON_MUL: ask_mul(c, con); break;
 	case CON_PRODUCT: ask_product(c, con); break;
 	case CON_AT_LEAST:
-		add_con(c, GUARD_GE, cell_value(c->s, con->cells[0]), size_const(c->s->sizes, con->number), con);
+		add_con(c, GUARD_GE, cell_value(c->s, con->cells[0]),
+			size_const(c->s->sizes, con->number), con);
 		break;
 	default: break;
 	}
@@ -231,13 +235,15 @@ static void ask_leaf(Collector *c, const Leaf *leaf)
 		other = leaf->span;
 	}
 	bool swap = size_before(s, leaf->size, value);
-	add(c, (Guard){GUARD_EQ, swap ? value : leaf->size, swap ? leaf->size : value, span, other, NULL});
+	add(c, (Guard){GUARD_EQ, swap ? value : leaf->size, swap ? leaf->size : value, span, other,
+		       NULL});
 }
 
 static void ask_require(Collector *c, const Require *r)
 {
-	static const GuardKind kinds[] = {[REQUIRE_EQ] = GUARD_EQ, [REQUIRE_GE] = GUARD_GE,
-	                                  [REQUIRE_DIVIDES] = GUARD_DIVIDES};
+	static const GuardKind kinds[] = {[REQUIRE_EQ] = GUARD_EQ,
+					  [REQUIRE_GE] = GUARD_GE,
+					  [REQUIRE_DIVIDES] = GUARD_DIVIDES};
 	bool spelled = false, captured = false;
 	Size a = size_of_expr(c->s, r->a, &spelled, &captured);
 	Size b = size_of_expr(c->s, r->b, &spelled, &captured);
@@ -266,7 +272,8 @@ static Guard reduced(Collector *c, const Guard *g)
 static const char *guard_text(Collector *c, const Guard *g)
 {
 	Arena *arena = c->inference->graph->arena;
-	const char *a = size_text(arena, c->s->sizes, g->a), *b = size_text(arena, c->s->sizes, g->b);
+	const char *a = size_text(arena, c->s->sizes, g->a),
+		   *b = size_text(arena, c->s->sizes, g->b);
 	const char *text = "";
 	switch (g->kind) {
 	case GUARD_EQ: text = arena_printf(arena, "%s must equal %s", a, b); break;
@@ -282,11 +289,14 @@ static const char *guard_text(Collector *c, const Guard *g)
 static void blame_guard(Collector *c, const Guard *g, const Guard *r)
 {
 	Solver *s = c->s;
-	const char *a = size_text(s->arena, s->sizes, g->a), *b = size_text(s->arena, s->sizes, g->b);
+	const char *a = size_text(s->arena, s->sizes, g->a),
+		   *b = size_text(s->arena, s->sizes, g->b);
 	switch (g->kind) {
 	case GUARD_EQ: blame_at(s, E0401, g->span, "%s can never equal %s", a, b); break;
 	case GUARD_GE: blame_at(s, E0401, g->span, "%s is never at least %s", a, b); break;
-	case GUARD_DIVIDES: blame_at(s, E0401, g->span, "%s is never a multiple of %s", a, b); break;
+	case GUARD_DIVIDES:
+		blame_at(s, E0401, g->span, "%s is never a multiple of %s", a, b);
+		break;
 	}
 	if (!s->diags)
 		return;
@@ -295,8 +305,9 @@ static void blame_guard(Collector *c, const Guard *g, const Guard *r)
 	for (DimId d = 0; d < c->ndims; d++) {
 		bool used = size_uses_dim(s->sizes, g->a, d) || size_uses_dim(s->sizes, g->b, d);
 		if (c->from[d] && used && !(size_same(r->a, g->a) && size_same(r->b, g->b)))
-			diag_note(s->diags, c->found.at[c->from[d] - 1].span, "%s must equal %s because of this",
-				  sizes_dim(s->sizes, d)->name, size_text(s->arena, s->sizes, c->dims[d]));
+			diag_note(s->diags, c->found.at[c->from[d] - 1].span,
+				  "%s must equal %s because of this", sizes_dim(s->sizes, d)->name,
+				  size_text(s->arena, s->sizes, c->dims[d]));
 	}
 }
 
@@ -339,8 +350,9 @@ static bool implied(Collector *c, const Guard *g, const Guard *kept, size_t nkep
 		if (g->kind == GUARD_GE &&
 		    size_ge(sizes, size_sub(sizes, g->a, g->b), size_sub(sizes, k->a, k->b)))
 			return true;
-		if (g->kind == GUARD_DIVIDES && size_same(k->a, g->a) && size_is_const(sizes, k->b, &x) &&
-		    size_is_const(sizes, g->b, &y) && y != 0 && x % y == 0)
+		if (g->kind == GUARD_DIVIDES && size_same(k->a, g->a) &&
+		    size_is_const(sizes, k->b, &x) && size_is_const(sizes, g->b, &y) && y != 0 &&
+		    x % y == 0)
 			return true;
 	}
 	return false;
@@ -402,7 +414,9 @@ static void reduce(Collector *c)
 
 void guards_collect(Solver *s, Inference *inference)
 {
-	Collector c = {.s = s, .inference = inference, .sources = inference->trace->sources,
+	Collector c = {.s = s,
+		       .inference = inference,
+		       .sources = inference->trace->sources,
 		       .ndims = sizes_ndims(s->sizes)};
 	c.dims = ARENA_ARRAY(s->arena, Size, c.ndims + 1);
 	c.from = ARENA_ARRAY(s->arena, uint32_t, c.ndims + 1);

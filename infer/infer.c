@@ -45,7 +45,8 @@ static void read_shapes(Solver *s, Inference *inference)
 	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
 		bool leaf = s->graph->nodes.at[id].shape != NULL;
 		for (int k = 0; k < ROW_KINDS; k++)
-			read_row(s, &s->rows[id][k], leaf ? written : NULL, &inference->shapes[id].rows[k]);
+			read_row(s, &s->rows[id][k], leaf ? written : NULL,
+				 &inference->shapes[id].rows[k]);
 	}
 	for (size_t i = 0; i < s->graph->captures.n; i++) {
 		if (s->captures[i] != NONE)
@@ -72,7 +73,9 @@ static bool written_symbolic(const Solver *s, const DeclRow *row, uint32_t i, ui
 	if (row->open)
 		return false;
 	uint32_t lead = row->var_at < 0 ? 0 : (uint32_t)row->var_at, trail = row->naxes - lead;
-	const DeclAxis *axis = i < lead ? &row->axes[i] : i >= n - trail ? &row->axes[row->naxes - (n - i)] : NULL;
+	const DeclAxis *axis = i < lead		? &row->axes[i]
+			       : i >= n - trail ? &row->axes[row->naxes - (n - i)]
+						: NULL;
 	(void)s;
 	return axis && axis->size;
 }
@@ -88,8 +91,10 @@ static void check_param(Solver *s, const Inference *inference, NodeId id)
 			if (size_is_const(s->sizes, row->axes[i].size, &value) ||
 			    written_symbolic(s, &node->shape->rows[k], i, row->n))
 				continue;
-			blame_at(s, E0309, span_is_none(node->name_span) ? node->span : node->name_span,
-				 "%s axis %u of parameter '%s' would be %s, known only when the program runs",
+			blame_at(s, E0309,
+				 span_is_none(node->name_span) ? node->span : node->name_span,
+				 "%s axis %u of parameter '%s' would be %s, known only when the "
+				 "program runs",
 				 row_kind_text((RowKind)k), i + 1, node->name ? node->name : "?",
 				 size_text(s->arena, s->sizes, row->axes[i].size));
 			FlatRow f;
@@ -106,7 +111,8 @@ static void warn_chosen(Solver *s, Diags *diags)
 		const LetterCell *l = &s->letters.at[i];
 		const Cell *c = cell_at(s, l->cell);
 		if (l->only_result && c->why.kind == WHY_RULE && c->why.from == NONE)
-			diag(diags, W0302, l->span, "only the result has '%s', and nothing gives it a size: it is %s",
+			diag(diags, W0302, l->span,
+			     "only the result has '%s', and nothing gives it a size: it is %s",
 			     l->letter, cell_size_text(s, l->cell));
 	}
 	for (size_t i = 0; i < s->events.n; i++) {
@@ -115,19 +121,26 @@ static void warn_chosen(Solver *s, Diags *diags)
 			continue;
 		const Cell *c = cell_at(s, spot->cell);
 		const Node *node = &s->graph->nodes.at[spot->node];
-		if (node->kind == NODE_POINTWISE || node->kind == NODE_COMPOSE) /* of operands that are all 1 */
+		if (node->kind == NODE_POINTWISE ||
+		    node->kind == NODE_COMPOSE) /* of operands that are all 1 */
 			continue;
-		if (c->why.kind == WHY_RULE && c->why.from == NONE && !c->is_index && !c->param && !c->name)
-			diag(diags, W0301, node->span, "%s axis %u of %s is %s because nothing determines it",
-			     row_kind_text(spot->row), spot->axis + 1, tensor_text(s, spot->node, -1),
-			     cell_size_text(s, spot->cell));
+		if (c->why.kind == WHY_RULE && c->why.from == NONE && !c->is_index && !c->param &&
+		    !c->name)
+			diag(diags, W0301, node->span,
+			     "%s axis %u of %s is %s because nothing determines it",
+			     row_kind_text(spot->row), spot->axis + 1,
+			     tensor_text(s, spot->node, -1), cell_size_text(s, spot->cell));
 	}
 }
 
-static bool is_operation(NodeKind kind) { return kind >= NODE_POINTWISE; }
+static bool is_operation(NodeKind kind)
+{
+	return kind >= NODE_POINTWISE;
+}
 
 /* Everything but projections; NULL after errors. */
-static Inference *infer_sizes(const Graph *graph, Arena *perm, Diags *diags, const Sources *sources, uint64_t shuffle)
+static Inference *infer_sizes(const Graph *graph, Arena *perm, Diags *diags, const Sources *sources,
+			      uint64_t shuffle)
 {
 	Solver *s = solve(graph, perm, diags, shuffle);
 	if (s->nerrors > 0)
@@ -155,7 +168,8 @@ static Inference *infer_sizes(const Graph *graph, Arena *perm, Diags *diags, con
 static bool same_row(const Row *a, const Row *b)
 {
 	for (uint32_t i = 0; i < a->n && i < b->n; i++) {
-		if (!size_same(a->axes[i].size, b->axes[i].size) || a->axes[i].label != b->axes[i].label ||
+		if (!size_same(a->axes[i].size, b->axes[i].size) ||
+		    a->axes[i].label != b->axes[i].label ||
 		    a->axes[i].stretch != b->axes[i].stretch)
 			return false;
 	}
@@ -201,7 +215,8 @@ void infer_dump_shapes(FILE *out, const Inference *inference)
 {
 	for (size_t i = 0; i < inference->graph->listing.n; i++) {
 		const Listing *l = &inference->graph->listing.at[i];
-		fprintf(out, "%s : %s ", l->name, dtype_name(inference->graph->nodes.at[l->node].dtype));
+		fprintf(out, "%s : %s ", l->name,
+			dtype_name(inference->graph->nodes.at[l->node].dtype));
 		shape_print(out, inference->sizes, &inference->shapes[l->node]);
 		fputc('\n', out);
 	}

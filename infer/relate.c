@@ -1,7 +1,8 @@
 /* Relations between cells: affine axes, concatenated axes, products of two sizes, least sizes.
  *
- * Each is solved for any one unknown as soon as the others are known. A constant that does not divide
- * or fit is an error here; a symbolic one is asked for as a guard when all is solved (guards.c).
+ * Each is solved for any one unknown as soon as the others are known. A constant that does not
+ * divide or fit is an error here; a symbolic one is asked for as a guard when all is solved
+ * (guards.c).
  *
  * An affine axis (language: specifications; o is `over`):
  *   valid          in = stride*(o - 1) + 1 + (k - 1)*dilation + offset
@@ -50,8 +51,9 @@ Size affine_over(Sizes *sizes, const SpecAxis *axis, Size in, Size k)
 	if (size_is_bad(window))
 		return size_div(sizes, in, size_const(sizes, axis->stride));
 	Size rest = size_sub(sizes, in, window);
-	Size steps = axis->mark == MARK_VALID_FLOOR ? size_floor(sizes, rest, axis->stride)
-						    : size_div(sizes, rest, size_const(sizes, axis->stride));
+	Size steps = axis->mark == MARK_VALID_FLOOR
+			     ? size_floor(sizes, rest, axis->stride)
+			     : size_div(sizes, rest, size_const(sizes, axis->stride));
 	return size_plus(sizes, steps, 1);
 }
 
@@ -67,7 +69,8 @@ Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over)
 static bool relation_spelled(Solver *s, const Con *con, CellId except)
 {
 	for (uint32_t i = 0; i < con->ncells; i++) {
-		if (con->cells[i] != NONE && con->cells[i] != except && cell_at(s, con->cells[i])->spelled)
+		if (con->cells[i] != NONE && con->cells[i] != except &&
+		    cell_at(s, con->cells[i])->spelled)
 			return true;
 	}
 	return false;
@@ -127,8 +130,8 @@ static void affine_blame_fit(Solver *s, ConId id, Size in, Size window)
 	if (!may_blame(s, id))
 		return;
 	const Con *con = &s->cons.at[id];
-	blame(s, E0342, id, "the window spans %s elements, and the axis has only %s", size_text(s->arena, s->sizes, window),
-	      size_text(s->arena, s->sizes, in));
+	blame(s, E0342, id, "the window spans %s elements, and the axis has only %s",
+	      size_text(s->arena, s->sizes, window), size_text(s->arena, s->sizes, in));
 	blame_born(s, con->cells[0]);
 	if (con->cells[2] != NONE)
 		blame_born(s, con->cells[2]);
@@ -144,19 +147,22 @@ static void affine_blame_divide(Solver *s, ConId id, Size in, Size dividend)
 	size_is_const(s->sizes, dividend, &rest);
 	size_is_const(s->sizes, in, &size);
 	int64_t over = ((rest % axis->stride) + axis->stride) % axis->stride;
-	blame(s, E0341, id, "an axis of %" PRId64 " does not divide into steps of %" PRId64 ": %" PRId64 " left over",
+	blame(s, E0341, id,
+	      "an axis of %" PRId64 " does not divide into steps of %" PRId64 ": %" PRId64
+	      " left over",
 	      size, axis->stride, over);
 	blame_born(s, con->cells[0]);
 	if (con->cells[2] != NONE && axis->mark == MARK_VALID)
 		blame_born(s, con->cells[2]);
 	if (!s->diags)
 		return;
-	diag_note(s->diags, con->span, "%" PRId64 " or %" PRId64 " elements would divide", size - over,
-		  size - over + axis->stride);
+	diag_note(s->diags, con->span, "%" PRId64 " or %" PRId64 " elements would divide",
+		  size - over, size - over + axis->stride);
 	if (axis->mark == MARK_VALID)
 		diag_note(s->diags, con->span, "'<+?' instead of '<+' leaves the rest unread");
 	if (axis->mark == MARK_PADDED)
-		diag_note(s->diags, con->span, "'=+?' instead of '=+' takes one more, partial step");
+		diag_note(s->diags, con->span,
+			  "'=+?' instead of '=+' takes one more, partial step");
 }
 
 static void affine_from_in(Solver *s, ConId id, Size in, Size k)
@@ -181,15 +187,16 @@ static void affine_kernel_from(Solver *s, ConId id, Size in, Size over)
 	    !indivisible(s, span, con->axis->dilation)) {
 		derive(s, id, con->cells[2], affine_kernel(s->sizes, con->axis, in, over));
 	} else if (may_blame(s, id)) {
-		blame(s, E0343, id, "no size of '%s' fits: %s elements in %s steps of %" PRId64, con->axis->kernel,
-		      size_text(s->arena, s->sizes, in), size_text(s->arena, s->sizes, over), con->axis->stride);
+		blame(s, E0343, id, "no size of '%s' fits: %s elements in %s steps of %" PRId64,
+		      con->axis->kernel, size_text(s->arena, s->sizes, in),
+		      size_text(s->arena, s->sizes, over), con->axis->stride);
 		blame_born(s, con->cells[0]);
 		blame_born(s, con->cells[1]);
 	}
 }
 
-/* Every direction whose other sizes are known: where two names for a size meet, each cell gets the better
- * one, whichever came first. */
+/* Every direction whose other sizes are known: where two names for a size meet, each cell gets the
+ * better one, whichever came first. */
 void affine_run(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
@@ -231,8 +238,10 @@ static void concat_parts(Solver *s, ConId id, Size rest)
 		uint32_t times = 0;
 		for (uint32_t j = 1; j < con->ncells && con->ncells <= ROW_LIMIT; j++)
 			times += cell_root(s, con->cells[i]) == cell_root(s, con->cells[j]);
-		if (times == 1 && !negative(s, size_add(s->sizes, rest, cell_value(s, con->cells[i]))))
-			derive(s, id, con->cells[i], size_add(s->sizes, rest, cell_value(s, con->cells[i])));
+		if (times == 1 &&
+		    !negative(s, size_add(s->sizes, rest, cell_value(s, con->cells[i]))))
+			derive(s, id, con->cells[i],
+			       size_add(s->sizes, rest, cell_value(s, con->cells[i])));
 	}
 }
 
@@ -274,8 +283,8 @@ void concat_run(Solver *s, ConId id)
 	}
 }
 
-/* Two ways to write one axis as parts that are all unknown: the parts are paired in order, and what one
- * side has more is empty. Common parts cancel. True when that decided something. */
+/* Two ways to write one axis as parts that are all unknown: the parts are paired in order, and what
+ * one side has more is empty. Common parts cancel. True when that decided something. */
 bool concat_pair(Solver *s, ConId a, ConId b)
 {
 	const Con *x = &s->cons.at[a], *y = &s->cons.at[b];
@@ -294,7 +303,8 @@ bool concat_pair(Solver *s, ConId a, ConId b)
 			changed = true;
 		}
 	}
-	Why why = {.kind = WHY_RULE, .con = a, .from = NONE, .rule = "parts paired: nothing is left"};
+	Why why = {
+		.kind = WHY_RULE, .con = a, .from = NONE, .rule = "parts paired: nothing is left"};
 	for (; i < x->ncells; i++, changed = true)
 		cell_set(s, x->cells[i], size_const(s->sizes, 0), false, why);
 	for (; j < y->ncells; j++, changed = true)
@@ -312,7 +322,8 @@ static void factor_from(Solver *s, ConId id, Size p, Size other, CellId cell)
 	if (!size_is_const(s->sizes, other, &by) || !indivisible(s, p, by))
 		derive(s, id, cell, size_div(s->sizes, p, other));
 	else if (may_blame(s, id))
-		blame(s, E0341, id, "%s is not a multiple of %" PRId64, size_text(s->arena, s->sizes, p), by);
+		blame(s, E0341, id, "%s is not a multiple of %" PRId64,
+		      size_text(s->arena, s->sizes, p), by);
 }
 
 static void mul_run(Solver *s, ConId id)
@@ -334,7 +345,8 @@ static void at_least_run(Solver *s, ConId id)
 		return;
 	if (!may_blame(s, id))
 		return;
-	blame(s, E0306, id, "index %" PRId64 " is outside an axis of %" PRId64, con->number - 1, size);
+	blame(s, E0306, id, "index %" PRId64 " is outside an axis of %" PRId64, con->number - 1,
+	      size);
 	blame_born(s, con->cells[0]);
 }
 

@@ -1,5 +1,5 @@
-/* Labels through relations: a concatenated axis has the label of its parts, a strided or windowed axis
- * that of its steps, both ways, and of its window. Two different labels are an error.
+/* Labels through relations: a concatenated axis has the label of its parts, a strided or windowed
+ * axis that of its steps, both ways, and of its window. Two different labels are an error.
  */
 #include "infer/solver.h"
 
@@ -16,8 +16,10 @@ static void spread(Solver *s, ConId id, CellId from, CellId to)
 	}
 	blame(s, E0304, id, "parts of this axis are labelled '%s' and '%s'", b->label, a->label);
 	if (s->diags) {
-		diag_note(s->diags, s->cells.at[b->label_born].span, "labelled '%s' here", b->label);
-		diag_note(s->diags, s->cells.at[a->label_born].span, "labelled '%s' here", a->label);
+		diag_note(s->diags, s->cells.at[b->label_born].span, "labelled '%s' here",
+			  b->label);
+		diag_note(s->diags, s->cells.at[a->label_born].span, "labelled '%s' here",
+			  a->label);
 	}
 	cell_at(s, from)->broken = cell_at(s, to)->broken = true;
 }

@@ -1,17 +1,17 @@
 /* Total elements: one cell is the product of all axes of some rows.
  *
- * reshape gives two products with one cell, a captured row variable `with (v)` one product. A product
- * is solved for its cell when all axes are known, or for the one axis that is not.
+ * reshape gives two products with one cell, a captured row variable `with (v)` one product. A
+ * product is solved for its cell when all axes are known, or for the one axis that is not.
  */
 #include "infer/solver.h"
 
 #include <inttypes.h>
 
 typedef struct Total {
-	Size known;      /* product of the known axes */
-	CellId open;     /* an unknown axis, or NONE */
-	uint32_t nopen;  /* how many, counted with repetition */
-	RowVarId var;    /* an open row, or NONE */
+	Size known;	/* product of the known axes */
+	CellId open;	/* an unknown axis, or NONE */
+	uint32_t nopen; /* how many, counted with repetition */
+	RowVarId var;	/* an open row, or NONE */
 } Total;
 
 static Total total_of(Solver *s, const Con *con, bool watch, ConId id)
@@ -72,7 +72,8 @@ static void total_blame(Solver *s, ConId id, Size total, Size known)
 	cell_at(s, con->cells[0])->broken = true;
 	int64_t by;
 	if (size_is_const(s->sizes, known, &by) && by != 0)
-		blame(s, E0345, id, "%s elements do not divide by %" PRId64, size_text(s->arena, s->sizes, total), by);
+		blame(s, E0345, id, "%s elements do not divide by %" PRId64,
+		      size_text(s->arena, s->sizes, total), by);
 	else
 		blame(s, E0345, id, "%s elements do not fit axes of %s together",
 		      size_text(s->arena, s->sizes, total), size_text(s->arena, s->sizes, known));
@@ -98,12 +99,14 @@ static void solve_axis(Solver *s, ConId id, const Total *t, Size total)
 		return;
 	}
 	Size value = size_div(s->sizes, total, t->known);
-	bool spelled = cell_at(s, s->cons.at[id].cells[0])->spelled || axes_spelled(s, &s->cons.at[id]);
+	bool spelled =
+		cell_at(s, s->cons.at[id].cells[0])->spelled || axes_spelled(s, &s->cons.at[id]);
 	cell_set(s, t->open, value, spelled, why_total(s, id));
 	s->cons.at[id].derived = true;
 }
 
-/* Both are known, under names that may be equal: one axis beside constants gets the better one too. */
+/* Both are known, under names that may be equal: one axis beside constants gets the better one too.
+ */
 static void solve_known(Solver *s, ConId id, const Total *t, Size total)
 {
 	const Con *con = &s->cons.at[id];
@@ -119,7 +122,8 @@ static void solve_known(Solver *s, ConId id, const Total *t, Size total)
 			Size others = size_div(s->sizes, t->known, own);
 			if (size_is_const(s->sizes, others, &by) && by > 0 &&
 			    (!size_is_const(s->sizes, total, &n) || n % by == 0))
-				cell_set(s, cell, size_div(s->sizes, total, others), false, why_total(s, id));
+				cell_set(s, cell, size_div(s->sizes, total, others), false,
+					 why_total(s, id));
 		}
 	}
 }
@@ -136,12 +140,14 @@ void product_run(Solver *s, ConId id)
 	Size total = cell_value(s, con->cells[0]);
 	if (t.nopen == 0) {
 		if (size_is_bad(total) || !size_same(total, t.known)) {
-			if (!size_is_bad(total) && !size_is_bad(t.known) && sizes_differ(s->sizes, total, t.known))
+			if (!size_is_bad(total) && !size_is_bad(t.known) &&
+			    sizes_differ(s->sizes, total, t.known))
 				total_blame(s, id, total, t.known);
 			else {
 				if (!size_is_bad(total))
 					solve_known(s, id, &t, total);
-				cell_set(s, con->cells[0], t.known, axes_spelled(s, con), why_total(s, id));
+				cell_set(s, con->cells[0], t.known, axes_spelled(s, con),
+					 why_total(s, id));
 			}
 		}
 	} else if (t.nopen == 1 && !size_is_bad(total)) {

@@ -2,8 +2,9 @@
  *
  *   a row:   lead · var · trail        var solved to another row: its flanks go inside
  *
- * Equations match axes from both outer edges inwards; what is left over on one side becomes the value
- * of the other side's variable. When one side has more leading and the other more trailing axes,
+ * Equations match axes from both outer edges inwards; what is left over on one side becomes the
+ * value of the other side's variable. When one side has more leading and the other more trailing
+ * axes,
  *
  *   a b ⟨p⟩ z  =  a ⟨q⟩ y z            (b⟨p⟩ = ⟨q⟩y)
  *
@@ -137,7 +138,8 @@ static RowTerm middle(Solver *s, const FlatRow *f, uint32_t lead, uint32_t trail
 	return term;
 }
 
-static void pair_outer(Solver *s, const FlatRow *a, const FlatRow *b, uint32_t lead, uint32_t trail, ConId con)
+static void pair_outer(Solver *s, const FlatRow *a, const FlatRow *b, uint32_t lead, uint32_t trail,
+		       ConId con)
 {
 	uint32_t na = a->nlead + a->ntrail, nb = b->nlead + b->ntrail;
 	for (uint32_t i = 0; i < lead; i++)
@@ -157,9 +159,11 @@ static void suggest_row(Solver *s, const Con *con)
 		return;
 	Span at = {operand->span.file, operand->span.start, operand->span.start};
 	if (con->row == ROW_BATCH)
-		diag_fix(s->diags, at, "... | ", "a row that is not written is empty: '... |' stands for any batch axes");
+		diag_fix(s->diags, at, "... | ",
+			 "a row that is not written is empty: '... |' stands for any batch axes");
 	else if (!operand->rows[ROW_BATCH].written)
-		diag_fix(s->diags, at, "... -> ", "a row that is not written is empty: '... ->' stands for any input axes");
+		diag_fix(s->diags, at, "... -> ",
+			 "a row that is not written is empty: '... ->' stands for any input axes");
 }
 
 static const char *axes_text(Solver *s, const FlatRow *f, const char *kind)
@@ -167,17 +171,19 @@ static const char *axes_text(Solver *s, const FlatRow *f, const char *kind)
 	uint32_t n = f->nlead + f->ntrail;
 	const char *least = f->var == NONE ? "" : "at least ";
 	return n == 0 && f->var == NONE ? arena_printf(s->arena, "no %s axes", kind)
-					: arena_printf(s->arena, "%s%u %s ax%s, %s,", least, n, kind,
-						       n == 1 ? "is" : "es", flat_text(s, f));
+					: arena_printf(s->arena, "%s%u %s ax%s, %s,", least, n,
+						       kind, n == 1 ? "is" : "es", flat_text(s, f));
 }
 
 static void rank_error(Solver *s, ConId id, const FlatRow *a, const FlatRow *b)
 {
 	const Con *con = &s->cons.at[id];
 	const char *kind = row_kind_text(con->row);
-	const char *who = s->graph->nodes.at[con->node].spec ? "the specification" : "the operation";
+	const char *who =
+		s->graph->nodes.at[con->node].spec ? "the specification" : "the operation";
 	blame(s, E0303, id, "%s has %s and %s says %s", tensor_text(s, con->node, con->arg),
-	      axes_text(s, a, kind), who, b->nlead + b->ntrail || b->var != NONE ? flat_text(s, b) : "none");
+	      axes_text(s, a, kind), who,
+	      b->nlead + b->ntrail || b->var != NONE ? flat_text(s, b) : "none");
 	suggest_row(s, &s->cons.at[id]);
 }
 
@@ -236,7 +242,8 @@ void row_equal_run(Solver *s, ConId id)
 	if (a.overflow || b.overflow) {
 		infinite_error(s, id);
 		s->cons.at[id].done = true;
-	} else if ((a_closed && b_closed && na != nb) || (a_closed && nb > na) || (b_closed && na > nb)) {
+	} else if ((a_closed && b_closed && na != nb) || (a_closed && nb > na) ||
+		   (b_closed && na > nb)) {
 		rank_error(s, id, &a, &b);
 		s->cons.at[id].done = true;
 	} else if (a_closed && b_closed) {

@@ -1,19 +1,20 @@
 /* Rows that refine rows (broadcasting).
  *
- *   res:    x y z ⟨p⟩ u v w       each axis of opnd is matched from its edge of res: pinned leading axes
- *   opnd:   l    ⟨q⟩     t        from the left, the others from the right; what res has in between is
- *                                 inserted by broadcasting, or goes to q when q is solved
+ *   res:    x y z ⟨p⟩ u v w       each axis of opnd is matched from its edge of res: pinned leading
+ * axes opnd:   l    ⟨q⟩     t        from the left, the others from the right; what res has in
+ * between is inserted by broadcasting, or goes to q when q is solved
  *
  * res has at least as many axes as opnd: an open res that is too short by k gets k axes of its own,
- * which is all that is forced. A chain of rows in which each must be longer than the next would grow
- * for ever; rows stop at ROW_LIMIT with an error.
+ * which is all that is forced. A chain of rows in which each must be longer than the next would
+ * grow for ever; rows stop at ROW_LIMIT with an error.
  *
- * A row variable of opnd is never solved here: what bounds it is read off its constraints by the stages.
+ * A row variable of opnd is never solved here: what bounds it is read off its constraints by the
+ * stages.
  */
 #include "infer/solver.h"
 
-/* The axes of an operand that have a place in its result: leading ones, trailing ones, and floating ones
- * (not pinned, still left of an open variable) that have no place yet. */
+/* The axes of an operand that have a place in its result: leading ones, trailing ones, and floating
+ * ones (not pinned, still left of an open variable) that have no place yet. */
 typedef struct Operand {
 	uint32_t lead, floating, trail;
 } Operand;
@@ -70,11 +71,13 @@ static void too_many(Solver *s, ConId id, const FlatRow *res, const FlatRow *opn
 	const Node *node = &s->graph->nodes.at[con->node];
 	blame(s, E0302, id, "%s has %u %s axes, %s, and there are only %u here: %s",
 	      tensor_text(s, con->node, con->arg), opnd->nlead + opnd->ntrail,
-	      row_kind_text(node->kind == NODE_COMPOSE && con->row == ROW_INPUT && con->arg == 1 ? ROW_OUTPUT
-	                                                                                      : con->row),
+	      row_kind_text(node->kind == NODE_COMPOSE && con->row == ROW_INPUT && con->arg == 1
+				    ? ROW_OUTPUT
+				    : con->row),
 	      flat_text(s, opnd), res->nlead + res->ntrail, flat_text(s, res));
 	if (s->diags && node->kind == NODE_COMPOSE)
-		diag_fix(s->diags, node->op_span, ".*", "'*' composes; write '.*' to multiply pointwise");
+		diag_fix(s->diags, node->op_span, ".*",
+			 "'*' composes; write '.*' to multiply pointwise");
 }
 
 void row_refine_run(Solver *s, ConId id)
@@ -84,7 +87,8 @@ void row_refine_run(Solver *s, ConId id)
 	row_flatten(s, &s->cons.at[id].b, &opnd);
 	uint32_t nres = res.nlead + res.ntrail, nopnd = opnd.nlead + opnd.ntrail;
 	if (res.overflow || opnd.overflow || (res.var != NONE && nopnd > ROW_LIMIT)) {
-		blame(s, E0305, id, "the %s rows of these operations would each have to be longer than the next",
+		blame(s, E0305, id,
+		      "the %s rows of these operations would each have to be longer than the next",
 		      row_kind_text(s->cons.at[id].row));
 		s->cons.at[id].done = true;
 		return;

@@ -1,8 +1,9 @@
 /* The engine: two work queues, the equations' taken before the inequalities', and the stages.
  *
- * A constraint or edge is queued when a class or row variable that it mentions has changed (occurrence
- * lists), never by scanning. Every run of one either changes something that only grows (classes merge,
- * values appear, rows get axes up to ROW_LIMIT) or does nothing: the queues run dry.
+ * A constraint or edge is queued when a class or row variable that it mentions has changed
+ * (occurrence lists), never by scanning. Every run of one either changes something that only grows
+ * (classes merge, values appear, rows get axes up to ROW_LIMIT) or does nothing: the queues run
+ * dry.
  */
 #include "infer/solver.h"
 
@@ -38,7 +39,10 @@ Solver *solver_new(const Graph *graph, Arena *arena, Diags *diags)
 
 /* ---- queues ---- */
 
-static bool is_inequality(const Con *con) { return con->kind == CON_ROW_LE; }
+static bool is_inequality(const Con *con)
+{
+	return con->kind == CON_ROW_LE;
+}
 
 void con_wake(Solver *s, ConId id)
 {

@@ -3,16 +3,18 @@
  *   cell       := one axis size, known or not; cells that must agree are one class (union-find)
  *   row        := leading cells, a row variable or the broadcast marker, trailing cells
  *   constraint := row = row | row refines row | relation between cells | cell at least k
- *   relation   := in = stride*(out - 1) + span ... | whole = sum of parts | a + b | a * b | product of rows
+ *   relation   := in = stride*(out - 1) + span ... | whole = sum of parts | a + b | a * b | product
+ * of rows
  *
- * "res refines opnd" (pointwise and compose forms): opnd has at most the axes of res, and each of its
- * axes equals that of res or is the broadcasting 1. In an equation there is no broadcasting.
+ * "res refines opnd" (pointwise and compose forms): opnd has at most the axes of res, and each of
+ * its axes equals that of res or is the broadcasting 1. In an equation there is no broadcasting.
  *
- * All propagation is monotone: classes merge, values and flags appear, rows grow. A fixed point does
- * therefore not depend on the order in which constraints are taken; only the stages (close.c), which run
- * on fixed points and go through cells in the order of the program, choose anything.
+ * All propagation is monotone: classes merge, values and flags appear, rows grow. A fixed point
+ * does therefore not depend on the order in which constraints are taken; only the stages (close.c),
+ * which run on fixed points and go through cells in the order of the program, choose anything.
  *
- * Each merge remembers its constraint and each value what gave it: explanations are read off (trace.c).
+ * Each merge remembers its constraint and each value what gave it: explanations are read off
+ * (trace.c).
  */
 #ifndef TSR_INFER_SOLVER_H
 #define TSR_INFER_SOLVER_H
@@ -31,15 +33,15 @@ typedef enum WhyKind {
 	WHY_NONE,
 	WHY_WRITTEN,  /* a size in the program: span */
 	WHY_RELATION, /* the other cells of constraint `con` */
-	WHY_JOIN,     /* two results of different sizes read it: it can only be the broadcasting 1 */
-	WHY_RULE      /* chosen by closing rule `rule` */
+	WHY_JOIN, /* two results of different sizes read it: it can only be the broadcasting 1 */
+	WHY_RULE  /* chosen by closing rule `rule` */
 } WhyKind;
 
 typedef struct Why {
 	WhyKind kind;
-	ConId con;      /* RELATION; JOIN: one of the two; RULE: the bound's constraint or NONE */
-	CellId from;    /* JOIN, RULE: the cell whose size was taken, or NONE */
-	Span span;      /* WRITTEN */
+	ConId con;   /* RELATION; JOIN: one of the two; RULE: the bound's constraint or NONE */
+	CellId from; /* JOIN, RULE: the cell whose size was taken, or NONE */
+	Span span;   /* WRITTEN */
 	const char *rule;
 } Why;
 
@@ -61,17 +63,17 @@ typedef struct Cell {
 	CellId parent;
 	uint32_t rank;
 	/* of the cell itself */
-	Sym name;      /* a letter, or NULL */
-	Span span;     /* where it was written, or SPAN_NONE */
-	CellId proof;  /* a neighbour in the tree of merges, or NONE at its root */
+	Sym name;     /* a letter, or NULL */
+	Span span;    /* where it was written, or SPAN_NONE */
+	CellId proof; /* a neighbour in the tree of merges, or NONE at its root */
 	ConId proof_con;
 	/* of the class, at its root */
-	Size value;    /* id 0: not known */
-	CellId born;   /* the cell that had the value first */
+	Size value;  /* id 0: not known */
+	CellId born; /* the cell that had the value first */
 	Why why;
 	Sym label;
 	CellId label_born;
-	Size bound;    /* the size of a result that reads it */
+	Size bound; /* the size of a result that reads it */
 	CellId bound_from;
 	ConId bound_con;
 	BoundKind bound_kind;
@@ -87,21 +89,21 @@ typedef struct Cell {
 typedef struct RowTerm {
 	CellId *lead, *trail;
 	uint32_t nlead, ntrail;
-	RowVarId var;  /* NONE: closed */
-	bool pinned;   /* the leading cells stand at the left edge also where axes are inserted */
+	RowVarId var; /* NONE: closed */
+	bool pinned;  /* the leading cells stand at the left edge also where axes are inserted */
 } RowTerm;
 
 typedef struct RowVar {
 	RowVarId parent;
 	bool solved;
 	RowTerm value;
-	ConId why;     /* the constraint that solved it; NONE: a closing rule */
+	ConId why; /* the constraint that solved it; NONE: a closing rule */
 	const char *rule;
 	Sym name;
 	Span span;
 	bool terminal, param;
-	bool must;     /* of a parameter read by a specification or composed: never guessed empty */
-	bool shaped;   /* of a reshape: its total is given */
+	bool must;   /* of a parameter read by a specification or composed: never guessed empty */
+	bool shaped; /* of a reshape: its total is given */
 	OccList occs;
 } RowVar;
 
@@ -133,12 +135,12 @@ typedef enum ConKind {
 
 typedef struct Con {
 	ConKind kind;
-	NodeId node;     /* NODE_NONE: a statement about sizes */
-	int32_t arg;     /* the operand, or -1 for the result */
+	NodeId node; /* NODE_NONE: a statement about sizes */
+	int32_t arg; /* the operand, or -1 for the result */
 	RowKind row;
-	Span span;       /* the axis, the row or the operation */
+	Span span; /* the axis, the row or the operation */
 	bool queued, done;
-	bool derived;    /* a relation that has given a value */
+	bool derived; /* a relation that has given a value */
 	RowTerm a, b;
 	uint32_t ndone_lead, ndone_trail;
 	CellId *cells;
@@ -174,10 +176,10 @@ typedef struct LetterCell {
 
 /* A place in the program's tensors that closing goes through. */
 typedef struct Spot {
-	NodeId node;     /* NODE_NONE: a letter or another size beside tensors */
+	NodeId node; /* NODE_NONE: a letter or another size beside tensors */
 	RowKind row;
-	uint32_t axis;   /* from the left, where the row is closed */
-	CellId cell;     /* NONE: the open row */
+	uint32_t axis; /* from the left, where the row is closed */
+	CellId cell;   /* NONE: the open row */
 	RowVarId var;
 } Spot;
 
@@ -193,10 +195,10 @@ typedef struct Solver {
 	const Graph *graph;
 	Sizes *sizes;
 	Arena *arena;
-	Diags *diags;     /* NULL: count errors silently */
+	Diags *diags; /* NULL: count errors silently */
 	uint64_t shuffle;
 	int nerrors;
-	Span blamed;      /* the place of the last error */
+	Span blamed; /* the place of the last error */
 	int stage;
 	VEC(Cell) cells;
 	VEC(RowVar) vars;
@@ -205,17 +207,19 @@ typedef struct Solver {
 	VEC(Leaf) leaves;
 	VEC(LetterCell) letters;
 	VEC(Event) events;
-	VEC(Guard) asked; /* guards of written sizes and requires, before reduction */
+	VEC(Guard) asked;	    /* guards of written sizes and requires, before reduction */
 	RowTerm (*rows)[ROW_KINDS]; /* by NodeId */
-	uint32_t ngenerated; /* cells that generation made: their order is the program's */
-	CellId *captures; /* by CaptureId; NONE: not captured */
-	uint32_t *first_bind, *next_bind; /* by NodeId, by bind: the binds of a node in order; NONE ends */
+	uint32_t ngenerated;	    /* cells that generation made: their order is the program's */
+	CellId *captures;	    /* by CaptureId; NONE: not captured */
+	uint32_t *first_bind,
+		*next_bind; /* by NodeId, by bind: the binds of a node in order; NONE ends */
 	/* two queues, equations before inequalities: rings of ids, edges tagged by the high bit */
 	VEC(uint32_t) equations, inequalities;
 	size_t equations_at, inequalities_at;
 } Solver;
 
-/* generate.c, generate_spec.c, generate_size.c: the constraints of a graph, in the order of the program */
+/* generate.c, generate_spec.c, generate_size.c: the constraints of a graph, in the order of the
+ * program */
 void generate(Solver *s);
 /* An error for a row of more than ROW_LIMIT axes. */
 void check_ranks(Solver *s, NodeId node);
@@ -226,15 +230,27 @@ Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured
 ConId con_new(Solver *s, Con con);
 RowTerm row_open(Solver *s, Sym name, Span span);
 RowTerm row_cells(Solver *s, const CellId *cells, uint32_t n);
-static inline RowTerm row_closed(void) { return (RowTerm){.var = NONE}; }
+static inline RowTerm row_closed(void)
+{
+	return (RowTerm){.var = NONE};
+}
 
 /* dims.c */
 CellId cell_new(Solver *s, Sym name, Span span);
 CellId cell_written(Solver *s, Size size, bool spelled, Span span);
 CellId cell_root(Solver *s, CellId cell);
-static inline Cell *cell_at(Solver *s, CellId cell) { return &s->cells.at[cell_root(s, cell)]; }
-static inline bool cell_known(Solver *s, CellId cell) { return !size_is_bad(cell_at(s, cell)->value); }
-static inline Size cell_value(Solver *s, CellId cell) { return cell_at(s, cell)->value; }
+static inline Cell *cell_at(Solver *s, CellId cell)
+{
+	return &s->cells.at[cell_root(s, cell)];
+}
+static inline bool cell_known(Solver *s, CellId cell)
+{
+	return !size_is_bad(cell_at(s, cell)->value);
+}
+static inline Size cell_value(Solver *s, CellId cell)
+{
+	return cell_at(s, cell)->value;
+}
 /* Does not broadcast, whatever else will be found out about it. */
 bool cell_solid(Solver *s, CellId cell);
 /* Is it the broadcasting 1, as far as is known? */
@@ -249,7 +265,8 @@ void edge_run(Solver *s, uint32_t edge);
 void bounds_refresh(Solver *s);
 /* Can the two never be equal? */
 bool sizes_differ(const Sizes *sizes, Size a, Size b);
-/* Is a the better name for a size that both stand for: a constant, else the shorter, else the earlier. */
+/* Is a the better name for a size that both stand for: a constant, else the shorter, else the
+ * earlier. */
 bool size_before(Solver *s, Size a, Size b);
 
 /* rows.c, rows_refine.c */
@@ -270,12 +287,13 @@ void affine_run(Solver *s, ConId con);
 void concat_run(Solver *s, ConId con);
 void product_run(Solver *s, ConId con);
 bool concat_pair(Solver *s, ConId a, ConId b);
-/* The formulas of an affine axis; SIZE_BAD where the mark leaves the answer open. k is SIZE_BAD without
- * a kernel letter. */
+/* The formulas of an affine axis; SIZE_BAD where the mark leaves the answer open. k is SIZE_BAD
+ * without a kernel letter. */
 Size affine_in(Sizes *sizes, const SpecAxis *axis, Size over, Size k);
 Size affine_over(Sizes *sizes, const SpecAxis *axis, Size in, Size k);
 Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over);
-/* What affine_over divides (SIZE_BAD: nothing), and the window that `in` must hold (SIZE_BAD: none). */
+/* What affine_over divides (SIZE_BAD: nothing), and the window that `in` must hold (SIZE_BAD:
+ * none). */
 Size affine_dividend(Sizes *sizes, const SpecAxis *axis, Size in, Size k);
 Size affine_window(Sizes *sizes, const SpecAxis *axis, Size k);
 
@@ -317,7 +335,8 @@ void guards_collect(Solver *s, Inference *inference);
 
 /* blame.c, dump_solver.c */
 /* Reports an error of this constraint; false (and counted) when the solver is silent. */
-bool blame(Solver *s, DiagCode code, ConId con, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+bool blame(Solver *s, DiagCode code, ConId con, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 void blame_at(Solver *s, DiagCode code, Span span, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void blame_born(Solver *s, CellId cell);

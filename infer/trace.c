@@ -19,7 +19,8 @@ static uint32_t depth_of(const Solver *s, CellId cell)
 static void climb(Solver *s, CellId *cell, Path *path, bool down)
 {
 	const Cell *c = &s->cells.at[*cell];
-	Step step = down ? (Step){c->proof, *cell, c->proof_con} : (Step){*cell, c->proof, c->proof_con};
+	Step step = down ? (Step){c->proof, *cell, c->proof_con}
+			 : (Step){*cell, c->proof, c->proof_con};
 	*cell = c->proof;
 	PUSH(s->arena, *path, step);
 }
@@ -98,12 +99,14 @@ static void explain_why(Explainer *e, CellId cell, int depth)
 	case WHY_WRITTEN: print_line(e, depth, "written here", why.span); break;
 	case WHY_RELATION: explain_relation(e, cell, why.con, depth); break;
 	case WHY_JOIN:
-		print_line(e, depth, "the broadcasting 1: its uses have different sizes", s->cons.at[why.con].span);
+		print_line(e, depth, "the broadcasting 1: its uses have different sizes",
+			   s->cons.at[why.con].span);
 		if (why.from != NONE)
 			explain_cell(e, why.from, depth + 1);
 		break;
 	case WHY_RULE:
-		print_line(e, depth, arena_printf(s->arena, "chosen, not forced: rule %s", why.rule),
+		print_line(e, depth,
+			   arena_printf(s->arena, "chosen, not forced: rule %s", why.rule),
 			   why.con == NONE ? SPAN_NONE : s->cons.at[why.con].span);
 		if (why.from != NONE)
 			explain_cell(e, why.from, depth + 1);
@@ -121,7 +124,8 @@ static void explain_cell(Explainer *e, CellId cell, int depth)
 	const char *text = name ? arena_printf(s->arena, "'%s' = %s", name, size)
 				: arena_printf(s->arena, "a size of %s", size);
 	if (e->seen[root] || depth > DEPTH_SHOWN || e->lines > LINES_SHOWN) {
-		print_line(e, depth, arena_printf(s->arena, "%s, as above", text), s->cells.at[cell].span);
+		print_line(e, depth, arena_printf(s->arena, "%s, as above", text),
+			   s->cells.at[cell].span);
 		return;
 	}
 	e->seen[root] = true;
@@ -130,7 +134,8 @@ static void explain_cell(Explainer *e, CellId cell, int depth)
 	Path path = born == NONE ? (Path){0} : proof_path(s, cell, born);
 	for (size_t i = 0; i < path.n && e->lines <= LINES_SHOWN; i++) {
 		ConId con = path.at[i].con;
-		const char *step = con == NONE ? "the same size" : arena_printf(s->arena, "by %s", con_text(s, con));
+		const char *step = con == NONE ? "the same size"
+					       : arena_printf(s->arena, "by %s", con_text(s, con));
 		print_line(e, depth + 1, step, con == NONE ? SPAN_NONE : s->cons.at[con].span);
 	}
 	explain_why(e, cell, depth + 1);
@@ -146,16 +151,19 @@ static void explain_row(Explainer *e, const RowTerm *row, RowKind kind)
 		const RowVar *v = &s->vars.at[var];
 		const char *why = v->why != NONE ? con_text(s, v->why) : v->rule;
 		if (why)
-			print_line(e, 1, arena_printf(s->arena, "its %s axes: by %s%s", row_kind_text(kind),
-						      v->why != NONE ? "" : "rule ", why),
+			print_line(e, 1,
+				   arena_printf(s->arena, "its %s axes: by %s%s",
+						row_kind_text(kind), v->why != NONE ? "" : "rule ",
+						why),
 				   v->why != NONE ? s->cons.at[v->why].span : SPAN_NONE);
 		v = &s->vars.at[rowvar_root(s, var)];
 		if (!v->solved)
 			return;
 		if (rowvar_root(s, var) != var && (v->why != NONE || v->rule))
-			print_line(e, 1, arena_printf(s->arena, "its %s axes: by %s%s", row_kind_text(kind),
-						      v->why != NONE ? "" : "rule ",
-						      v->why != NONE ? con_text(s, v->why) : v->rule),
+			print_line(e, 1,
+				   arena_printf(s->arena, "its %s axes: by %s%s",
+						row_kind_text(kind), v->why != NONE ? "" : "rule ",
+						v->why != NONE ? con_text(s, v->why) : v->rule),
 				   v->why != NONE ? s->cons.at[v->why].span : SPAN_NONE);
 		t = &v->value;
 	}
@@ -186,7 +194,8 @@ static bool axis_wanted(const char *axis, RowKind kind, uint32_t at, uint32_t st
 	return strcmp(text, axis) == 0;
 }
 
-static bool explain_listing(Explainer *e, const Inference *inference, const Listing *l, const char *axis)
+static bool explain_listing(Explainer *e, const Inference *inference, const Listing *l,
+			    const char *axis)
 {
 	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	Solver *s = e->s;
@@ -201,7 +210,8 @@ static bool explain_listing(Explainer *e, const Inference *inference, const List
 			if (!axis_wanted(axis, kind, i, count, shape->rows[kind].axes[i].label))
 				continue;
 			if (!found || !axis)
-				fprintf(e->out, "%s%s", found && count ? "" : l->name, found && count ? "" : " : ");
+				fprintf(e->out, "%s%s", found && count ? "" : l->name,
+					found && count ? "" : " : ");
 			if (!found || (!axis && count == 0)) {
 				shape_print(e->out, inference->sizes, shape);
 				fputc('\n', e->out);
@@ -225,7 +235,8 @@ static bool explain_listing(Explainer *e, const Inference *inference, const List
 bool infer_explain_shape(FILE *out, const Inference *inference, const char *query)
 {
 	Solver *s = inference->trace->solver;
-	Explainer e = {out, s, inference->trace->sources, ARENA_ARRAY(s->arena, bool, s->cells.n + 1), 0};
+	Explainer e = {out, s, inference->trace->sources,
+		       ARENA_ARRAY(s->arena, bool, s->cells.n + 1), 0};
 	const Listing *l = find_listing(inference->graph, query, strlen(query));
 	if (l)
 		return explain_listing(&e, inference, l, NULL);
@@ -243,7 +254,8 @@ static void print_event(Explainer *e, const Event *event)
 	fprintf(e->out, "stage %d  %-16s ", event->stage, event->rule);
 	if (spot->node != NODE_NONE) {
 		const Node *node = &s->graph->nodes.at[spot->node];
-		fprintf(e->out, "%%%u %s%s", spot->node, node->name ? node->name : node_kind_name(node->kind),
+		fprintf(e->out, "%%%u %s%s", spot->node,
+			node->name ? node->name : node_kind_name(node->kind),
 			spot->cell == NONE ? "" : " ");
 		if (spot->cell == NONE)
 			fprintf(e->out, " %s row", row_kind_text(spot->row));

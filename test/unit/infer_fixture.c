@@ -57,7 +57,8 @@ RowTerm set_row(Set *t, const char *text)
 		if (*word == '<') {
 			RowVarId *v = &t->vars[(int)word[1]];
 			if (*v == NONE)
-				*v = rowvar_new(t->s, sym_intern(t->symbols, word + 1, 1), SPAN_NONE);
+				*v = rowvar_new(t->s, sym_intern(t->symbols, word + 1, 1),
+						SPAN_NONE);
 			term.var = *v;
 		}
 	}
@@ -89,12 +90,21 @@ void set_tensor(Set *t, const char *text, int kind)
 
 void set_equal(Set *t, const char *a, const char *b)
 {
-	con_new(t->s, (Con){.kind = CON_ROW_EQ, .node = 0, .arg = -1, .row = ROW_OUTPUT, .a = set_row(t, a), .b = set_row(t, b)});
+	con_new(t->s, (Con){.kind = CON_ROW_EQ,
+			    .node = 0,
+			    .arg = -1,
+			    .row = ROW_OUTPUT,
+			    .a = set_row(t, a),
+			    .b = set_row(t, b)});
 }
 
 void set_refines(Set *t, const char *res, const char *opnd)
 {
-	con_new(t->s, (Con){.kind = CON_ROW_LE, .node = 0, .arg = -1, .row = ROW_OUTPUT, .a = set_row(t, res),
+	con_new(t->s, (Con){.kind = CON_ROW_LE,
+			    .node = 0,
+			    .arg = -1,
+			    .row = ROW_OUTPUT,
+			    .a = set_row(t, res),
 			    .b = set_row(t, opnd)});
 }
 
@@ -105,11 +115,18 @@ void set_relation(Set *t, ConKind kind, const char *words, const SpecAxis *axis)
 	CellId *cells = ARENA_ARRAY(t->arena, CellId, r.ntrail + 1);
 	memcpy(cells, r.trail, r.ntrail * sizeof *cells);
 	cells[r.ntrail] = NONE;
-	con_new(t->s, (Con){.kind = kind, .node = 0, .arg = -1, .cells = cells, .axis = axis,
+	con_new(t->s, (Con){.kind = kind,
+			    .node = 0,
+			    .arg = -1,
+			    .cells = cells,
+			    .axis = axis,
 			    .ncells = r.ntrail + (kind == CON_AFFINE && r.ntrail == 2)});
 }
 
-void set_solve(Set *t) { solver_run(t->s, STAGES, 0); }
+void set_solve(Set *t)
+{
+	solver_run(t->s, STAGES, 0);
+}
 
 void expect_error(Set *t, DiagCode code)
 {
@@ -130,4 +147,3 @@ void expect_size(Set *t, const char *letter, const char *want)
 {
 	assert_string_equal(cell_size_text(t->s, set_cell(t, letter)), want);
 }
-

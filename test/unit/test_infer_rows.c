@@ -1,6 +1,7 @@
 /* Rows, sizes and stages on the level of constraints, for what no program reaches.
  *
- * A row is written as words: a number (a size), a letter (an unknown size), <r> (a row variable), and
+ * A row is written as words: a number (a size), a letter (an unknown size), <r> (a row variable),
+ * and
  * `|` where a closed row broadcasts. Tensors are nodes whose output row is the row under test.
  */
 #include "test/unit/infer_fixture.h"

@@ -2,7 +2,10 @@
 #include "test/unit/infer_fixture.h"
 
 static const char *const orders[][3] = {
-	{"3<a", "a<b", "5<b"}, {"5<b", "a<b", "3<a"}, {"a<b", "5<b", "3<a"}, {"a<b", "3<a", "5<b"},
+	{"3<a", "a<b", "5<b"},
+	{"5<b", "a<b", "3<a"},
+	{"a<b", "5<b", "3<a"},
+	{"a<b", "3<a", "5<b"},
 };
 
 static void edge(Set *t, const char *text)
@@ -60,10 +63,16 @@ static void circles_are_one_size(void **state)
 	set_free(t);
 }
 
-static SpecAxis affine(int64_t stride, int64_t dilation, int64_t offset, const char *kernel, SpecMark mark)
+static SpecAxis affine(int64_t stride, int64_t dilation, int64_t offset, const char *kernel,
+		       SpecMark mark)
 {
-	return (SpecAxis){.kind = SPEC_AFFINE, .letter = "o", .stride = stride, .dilation = dilation,
-			  .offset = offset, .kernel = kernel, .mark = mark};
+	return (SpecAxis){.kind = SPEC_AFFINE,
+			  .letter = "o",
+			  .stride = stride,
+			  .dilation = dilation,
+			  .offset = offset,
+			  .kernel = kernel,
+			  .mark = mark};
 }
 
 static void affine_axes_solve_for_any_unknown(void **state)
@@ -74,16 +83,23 @@ static void affine_axes_solve_for_any_unknown(void **state)
 		SpecMark mark;
 		const char *words, *letter, *want;
 	} cases[] = {
-		{2, 1, 0, MARK_VALID, "9 o 3", "o", "4"},    {2, 1, 0, MARK_PADDED, "6 o 3", "o", "3"},
-		{1, 1, 0, MARK_VALID, "5 o 3", "o", "3"},    {1, 1, 0, MARK_VALID, "i 4 3", "i", "6"},
-		{2, 1, 0, MARK_VALID, "9 4 k", "k", "3"},    {1, 2, 0, MARK_VALID, "9 5 k", "k", "3"},
-		{2, 1, 1, MARK_VALID, "10 o 3", "o", "4"},   {2, 1, 0, MARK_VALID_FLOOR, "8 o 3", "o", "3"},
-		{2, 1, 0, MARK_PADDED_CEIL, "7 o 3", "o", "4"}, {2, 1, 0, MARK_PADDED, "i 3 3", "i", "6"},
-		{2, 1, 0, MARK_VALID_FLOOR, "i 3 3", "i", "7"}, {2, 1, 0, MARK_PADDED_CEIL, "i 3 3", "i", "6"},
+		{2, 1, 0, MARK_VALID, "9 o 3", "o", "4"},
+		{2, 1, 0, MARK_PADDED, "6 o 3", "o", "3"},
+		{1, 1, 0, MARK_VALID, "5 o 3", "o", "3"},
+		{1, 1, 0, MARK_VALID, "i 4 3", "i", "6"},
+		{2, 1, 0, MARK_VALID, "9 4 k", "k", "3"},
+		{1, 2, 0, MARK_VALID, "9 5 k", "k", "3"},
+		{2, 1, 1, MARK_VALID, "10 o 3", "o", "4"},
+		{2, 1, 0, MARK_VALID_FLOOR, "8 o 3", "o", "3"},
+		{2, 1, 0, MARK_PADDED_CEIL, "7 o 3", "o", "4"},
+		{2, 1, 0, MARK_PADDED, "i 3 3", "i", "6"},
+		{2, 1, 0, MARK_VALID_FLOOR, "i 3 3", "i", "7"},
+		{2, 1, 0, MARK_PADDED_CEIL, "i 3 3", "i", "6"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		Set *t = set_new();
-		SpecAxis axis = affine(cases[i].stride, cases[i].dilation, cases[i].offset, "k", cases[i].mark);
+		SpecAxis axis = affine(cases[i].stride, cases[i].dilation, cases[i].offset, "k",
+				       cases[i].mark);
 		set_tensor(t, cases[i].letter, RESULT);
 		set_relation(t, CON_AFFINE, cases[i].words, &axis);
 		set_solve(t);
@@ -122,8 +138,9 @@ static void affine_errors(void **state)
 		const char *words;
 		DiagCode code;
 	} cases[] = {
-		{MARK_VALID, "8 o 3", E0341}, {MARK_PADDED, "7 o 3", E0341}, {MARK_VALID, "2 o 3", E0342},
-		{MARK_VALID, "5 4 k", E0343}, {MARK_VALID, "9 5 3", E0301},
+		{MARK_VALID, "8 o 3", E0341}, {MARK_PADDED, "7 o 3", E0341},
+		{MARK_VALID, "2 o 3", E0342}, {MARK_VALID, "5 4 k", E0343},
+		{MARK_VALID, "9 5 3", E0301},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		Set *t = set_new();
@@ -235,7 +252,8 @@ static void symbols_are_sizes(void **state)
 	Set *t = set_new();
 	DimId n = sizes_add_dim(t->s->sizes, (Dim){.name = sym_cstr(t->symbols, "n")});
 	CellId cn = cell_written(t->s, size_dim(t->s->sizes, n), true, SPAN_NONE);
-	CellId cn1 = cell_written(t->s, size_plus(t->s->sizes, size_dim(t->s->sizes, n), 1), true, SPAN_NONE);
+	CellId cn1 = cell_written(t->s, size_plus(t->s->sizes, size_dim(t->s->sizes, n), 1), true,
+				  SPAN_NONE);
 	CellId three = set_cell(t, "3");
 	cells_equal(t->s, cn, three, NONE);
 	assert_int_equal(t->s->nerrors, 0);
