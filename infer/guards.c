@@ -79,8 +79,25 @@ static void simplify_divides(Collector *c, Guard *g)
 	g->b = size_const(sizes, by);
 }
 
+/* 2*n >= 3 is n >= 2. */
+static void simplify_ge(Sizes *sizes, Guard *g)
+{
+	int64_t least, value;
+	if (!size_is_const(sizes, g->b, &least) || size_is_const(sizes, g->a, &value))
+		return;
+	for (int64_t p = 2; p <= 64; p++) {
+		while (size_divides(sizes, size_const(sizes, p), g->a)) {
+			g->a = size_div(sizes, g->a, size_const(sizes, p));
+			least = least / p + (least % p > 0);
+		}
+	}
+	g->b = size_const(sizes, least);
+}
+
 static void add(Collector *c, Guard g)
 {
+	if (g.kind == GUARD_GE && !size_is_bad(g.a) && !size_is_bad(g.b))
+		simplify_ge(c->s->sizes, &g);
 	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.a) && !size_is_bad(g.b))
 		simplify_divides(c, &g);
 	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.b) &&
