@@ -39,6 +39,8 @@ typedef struct Request {
 	size_t noutputs;
 	const char *params, *params_map, *state, *save_state;
 	uint64_t seed;
+	int32_t threads; /* 0: one for each CPU */
+	tsr_pool *pool;
 	bool json;
 } Request;
 

@@ -12,6 +12,7 @@
 #include "runtime/cli.h"
 
 enum { KEY_PARAMS = 256, KEY_MAP, KEY_STATE, KEY_SEED, KEY_THREADS };
+enum { THREADS_MAX = 1024 };
 
 static const struct argp_option options[] = {
 	{"params", KEY_PARAMS, "FILE", 0, "parameters from a .safetensors or .npz, by dotted name",
@@ -19,7 +20,7 @@ static const struct argp_option options[] = {
 	{"params-map", KEY_MAP, "FILE", 0, "lines `ours = theirs [axis order]` for --params", 0},
 	{"state", KEY_STATE, "FILE", 0, "parameters from a file that --save-state wrote", 0},
 	{"seed", KEY_SEED, "N", 0, "of the initialisers (default 0)", 0},
-	{"threads", KEY_THREADS, "N", 0, "threads to run on; this version has 1", 0},
+	{"threads", KEY_THREADS, "N", 0, "threads to run on (default: one for each CPU that it may use)", 0},
 	{0}};
 
 static void add_value(Request *request, char *word, struct argp_state *state)
@@ -55,6 +56,14 @@ static uint64_t number_option(const char *name, const char *text, struct argp_st
 	return value;
 }
 
+static int32_t thread_option(const char *text, struct argp_state *state)
+{
+	uint64_t threads = number_option("threads", text, state);
+	if (threads < 1 || threads > THREADS_MAX)
+		argp_error(state, "--threads takes 1 to %d, not %s", THREADS_MAX, text);
+	return (int32_t)threads;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	Request *request = state->input;
@@ -64,11 +73,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_STATE: request->state = arg; return 0;
 	case KEY_SEED: request->seed = number_option("seed", arg, state); return 0;
 	case KEY_THREADS:
-		if (number_option("threads", arg, state) != 1)
-			argp_error(
-				state,
-				"--threads=%s: running on more than one thread is not supported yet",
-				arg);
+		request->threads = thread_option(arg, state);
 		return 0;
 	case ARGP_KEY_ARG: add_word(request, arg, state); return 0;
 	case ARGP_KEY_END:
@@ -92,6 +97,7 @@ void request_free(Request *request)
 	}
 	free(request->values);
 	free(request->outputs);
+	tsr_pool_free(request->pool);
 }
 
 typedef enum Target { TARGET_NONE, TARGET_INPUT, TARGET_PARAM, TARGET_DIM, TARGET_SCALAR } Target;
@@ -316,5 +322,9 @@ int request_prepare(Request *request, bool fill, tsr_model **model, tsr_session 
 	if (!tsr_find_routine(m, routine))
 		return no_routine(m, routine);
 	*session = tsr_session_new(*model, routine, &error);
-	return *session ? prepare(request, fill, *session, m) : report_error(NULL, &error);
+	request->pool = *session ? tsr_pool_new(request->threads, &error) : NULL;
+	if (!request->pool)
+		return report_error(NULL, &error);
+	tsr_set_pool(*session, request->pool);
+	return prepare(request, fill, *session, m);
 }

@@ -236,6 +236,7 @@ int tsr_execute(tsr_session *s, tsr_error *error)
 	tsr_call call = {.abi = TSR_ABI, .message = &message};
 	if (!s->prepared)
 		return session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
+	tsr_pool_call(s->pool, &call);
 	int code = s->routine->invoke(&call, s->call_dims, s->call_scalars, s->call_inputs,
 				      s->call_outputs, s->state, s->workspace);
 	int32_t check = code - TSR_CHECK_FIRST;

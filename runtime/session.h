@@ -50,6 +50,7 @@ struct tsr_session {
 	int64_t *call_dims;
 	const void **call_scalars, **call_inputs;
 	void **call_outputs;
+	tsr_pool *pool; /* NULL: one thread */
 };
 
 /* Fills *error when it is not NULL; returns the code. */

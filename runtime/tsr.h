@@ -196,6 +196,20 @@ int tsr_prepare(tsr_session *session, tsr_error *error);
 int tsr_share_state(tsr_session *session, tsr_session *other, tsr_error *error);
 
 int tsr_execute(tsr_session *session, tsr_error *error);
+
+/* Threads for tsr_call.parallel. They belong to the pool, one call at a time: a call that finds them at
+ * work, from inside a task or from another thread, runs on its own thread. Results do not depend on
+ * the number of threads. A pool is no longer of use in the child of a fork. */
+typedef struct tsr_pool tsr_pool;
+/* The caller counts as one of the threads; 0: as many as the CPUs that this thread may run on. Up to that
+ * many are pinned, one to a CPU, and wait 50 us for work before they sleep. NULL after a failure. */
+tsr_pool *tsr_pool_new(int32_t threads, tsr_error *error);
+void tsr_pool_free(tsr_pool *pool);
+int32_t tsr_pool_threads(const tsr_pool *pool);
+/* Sets `parallel` and `pool` of the call; NULL: serial. */
+void tsr_pool_call(tsr_pool *pool, tsr_call *call);
+/* What the session's runs use from now on; NULL: one thread. The pool is borrowed. */
+void tsr_set_pool(tsr_session *session, tsr_pool *pool);
 /* After tsr_prepare, owned by the session; NULL when nothing has that name. */
 const tsr_array *tsr_output(const tsr_session *session, const char *name);
 const tsr_array *tsr_output_at(const tsr_session *session, int32_t index);

@@ -42,6 +42,10 @@ if shutil.which("as", path=environment["PATH"]):
 for tool in ("gcc", "g++", "gdb", "readelf", "objdump"):
     if shutil.which(tool, path=environment["PATH"]):
         config.available_features.add(tool)
+if "gcc" in config.available_features:
+    where = subprocess.run(["gcc", "-print-file-name=libtsan.so"], stdout=subprocess.PIPE, text=True).stdout
+    if os.path.isabs(where.strip()):
+        config.available_features.add("tsan")
 with open("/proc/cpuinfo") as info:
     flags = info.read()
 for flag in ("avx2", "avx512f"):

@@ -1,0 +1,269 @@
+/* A pool of threads that runs the pieces of one parallel loop at a time.
+ *
+ * The caller publishes a job (task, arg, n), takes pieces itself beside the workers, and returns when
+ * all n are done. `ticket` holds the job's number above and the next piece below; a worker reads the
+ * ticket, then the job, then takes the piece by compare-and-swap. Between jobs the ticket is closed
+ * before the job's fields change, and numbers do not come back, so a swap that succeeds has read the
+ * fields of that very job: a worker that sleeps through a job costs nobody anything.
+ *
+ * A call that finds the pool busy (a nested one, or another thread's) runs its pieces itself.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/session.h"
+
+enum { THREADS_MAX = 1024, SPIN_NS = 50000, STACK_BYTES = 1 << 20 };
+#define CLOSED UINT32_MAX /* as the next piece: there is none */
+
+typedef void (*Task)(void *arg, int32_t i);
+
+struct tsr_pool {
+	pthread_t *workers;
+	int32_t nworkers;
+	bool spins; /* every thread has a CPU of its own */
+	atomic_bool busy, stop;
+	/* the job */
+	_Atomic(Task) task;
+	_Atomic(void *) arg;
+	atomic_uint n;
+	_Alignas(64) atomic_ullong ticket; /* number << 32 | next piece */
+	_Alignas(64) atomic_uint done;     /* pieces; the caller sleeps on it */
+	atomic_uint caller_sleeps;
+	_Alignas(64) atomic_uint number; /* of the last job; workers sleep on it */
+	atomic_uint sleepers;
+};
+
+/* ---- waiting ---- */
+
+static void sleep_on(atomic_uint *word, uint32_t value)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+static void wake(atomic_uint *word, int count)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void pause_cpu(void)
+{
+#if defined __x86_64__
+	__builtin_ia32_pause();
+#endif
+}
+
+/* Spins until *word differs from `value` (true), or for SPIN_NS. */
+static bool spin_while(const tsr_pool *pool, atomic_uint *word, uint32_t value)
+{
+	int64_t start = pool->spins ? now_ns() : 0;
+	while (pool->spins && now_ns() - start < SPIN_NS)
+		for (int i = 0; i < 16; i++) {
+			if (atomic_load_explicit(word, memory_order_acquire) != value)
+				return true;
+			pause_cpu();
+		}
+	return atomic_load(word) != value;
+}
+
+/* ---- the job ---- */
+
+/* Takes a piece of the open job and runs it; false when there is none. */
+static bool run_piece(tsr_pool *pool)
+{
+	unsigned long long ticket = atomic_load(&pool->ticket);
+	for (;;) {
+		uint32_t i = (uint32_t)ticket;
+		Task task = atomic_load(&pool->task);
+		void *arg = atomic_load(&pool->arg);
+		uint32_t n = atomic_load(&pool->n);
+		if (i == CLOSED || i >= n)
+			return false;
+		if (!atomic_compare_exchange_weak(&pool->ticket, &ticket, ticket + 1))
+			continue;
+		task(arg, (int32_t)i);
+		if (atomic_fetch_add(&pool->done, 1) + 1 == n && atomic_load(&pool->caller_sleeps))
+			wake(&pool->done, 1);
+		return true;
+	}
+}
+
+static void *worker(void *of)
+{
+	tsr_pool *pool = of;
+	uint32_t seen = 0;
+	while (!atomic_load(&pool->stop)) {
+		while (run_piece(pool))
+			;
+		if (!spin_while(pool, &pool->number, seen)) {
+			atomic_fetch_add(&pool->sleepers, 1);
+			sleep_on(&pool->number, seen);
+			atomic_fetch_sub(&pool->sleepers, 1);
+		}
+		seen = atomic_load(&pool->number);
+	}
+	return NULL;
+}
+
+static void announce(tsr_pool *pool, uint32_t number, int32_t pieces)
+{
+	atomic_store(&pool->number, number);
+	uint32_t asleep = atomic_load(&pool->sleepers);
+	if (asleep > 0)
+		wake(&pool->number, pieces < (int32_t)asleep ? pieces : (int32_t)asleep);
+}
+
+static void wait_for_all(tsr_pool *pool, uint32_t n)
+{
+	uint32_t done;
+	while ((done = atomic_load(&pool->done)) < n) {
+		if (spin_while(pool, &pool->done, done))
+			continue;
+		atomic_store(&pool->caller_sleeps, 1);
+		if (atomic_load(&pool->done) == done)
+			sleep_on(&pool->done, done);
+		atomic_store(&pool->caller_sleeps, 0);
+	}
+}
+
+static void run_job(tsr_pool *pool, int32_t n, Task task, void *arg)
+{
+	uint32_t number = atomic_load(&pool->number) + 1;
+	atomic_store(&pool->task, task);
+	atomic_store(&pool->arg, arg);
+	atomic_store(&pool->n, (uint32_t)n);
+	atomic_store(&pool->done, 0);
+	atomic_store(&pool->ticket, (unsigned long long)number << 32);
+	announce(pool, number, n - 1);
+	while (run_piece(pool))
+		;
+	wait_for_all(pool, (uint32_t)n);
+	atomic_store(&pool->ticket, (unsigned long long)number << 32 | CLOSED);
+}
+
+static void pool_run(void *of, int32_t n, Task task, void *arg)
+{
+	tsr_pool *pool = of;
+	bool alone = n < 2 || pool->nworkers == 0 || atomic_exchange(&pool->busy, true);
+	if (alone) {
+		for (int32_t i = 0; i < n; i++)
+			task(arg, i);
+		return;
+	}
+	run_job(pool, n, task, arg);
+	atomic_store(&pool->busy, false);
+}
+
+/* ---- making one ---- */
+
+/* Worker k on the k-th CPU of the mask behind the one that this thread runs on. */
+static void pin(pthread_t thread, const cpu_set_t *allowed, int32_t k)
+{
+	int here = sched_getcpu();
+	for (int step = 0, cpu = here < 0 ? 0 : here; step < CPU_SETSIZE; step++) {
+		cpu = (cpu + 1) % CPU_SETSIZE;
+		if (!CPU_ISSET(cpu, allowed) || k-- > 0)
+			continue;
+		cpu_set_t one;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		pthread_setaffinity_np(thread, sizeof one, &one);
+		return;
+	}
+}
+
+static bool start_workers(tsr_pool *pool, int32_t wanted, const cpu_set_t *allowed)
+{
+	pthread_attr_t attr;
+	if (pthread_attr_init(&attr) != 0)
+		return false;
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	bool good = true;
+	for (int32_t k = 0; good && k < wanted; k++) {
+		good = pthread_create(&pool->workers[k], &attr, worker, pool) == 0;
+		pool->nworkers += good;
+		if (good && pool->spins)
+			pin(pool->workers[k], allowed, k);
+	}
+	pthread_attr_destroy(&attr);
+	return good;
+}
+
+tsr_pool *tsr_pool_new(int32_t threads, tsr_error *error)
+{
+	cpu_set_t allowed;
+	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+		CPU_ZERO(&allowed);
+		CPU_SET(0, &allowed);
+	}
+	int32_t ncpus = CPU_COUNT(&allowed);
+	if (threads == 0)
+		threads = ncpus;
+	if (threads < 0 || threads > THREADS_MAX) {
+		session_fail(error, TSR_FAIL_TYPE, "a pool has 1 to %d threads, not %d",
+			     THREADS_MAX, threads);
+		return NULL;
+	}
+	tsr_pool *pool = aligned_alloc(64, sizeof *pool);
+	pthread_t *workers = calloc((size_t)threads, sizeof *workers);
+	if (!pool || !workers) {
+		free(pool);
+		free(workers);
+		session_fail(error, TSR_FAIL_MEMORY, "out of memory");
+		return NULL;
+	}
+	memset(pool, 0, sizeof *pool);
+	pool->workers = workers;
+	pool->spins = threads <= ncpus;
+	atomic_store(&pool->ticket, CLOSED);
+	if (start_workers(pool, threads - 1, &allowed))
+		return pool;
+	session_fail(error, TSR_FAIL_MEMORY, "cannot start thread %d of %d", pool->nworkers + 2,
+		     threads);
+	tsr_pool_free(pool);
+	return NULL;
+}
+
+void tsr_pool_free(tsr_pool *pool)
+{
+	if (!pool)
+		return;
+	atomic_store(&pool->stop, true);
+	atomic_fetch_add(&pool->number, 1);
+	wake(&pool->number, THREADS_MAX);
+	for (int32_t k = 0; k < pool->nworkers; k++)
+		pthread_join(pool->workers[k], NULL);
+	free(pool->workers);
+	free(pool);
+}
+
+int32_t tsr_pool_threads(const tsr_pool *pool)
+{
+	return pool->nworkers + 1;
+}
+
+void tsr_pool_call(tsr_pool *pool, tsr_call *call)
+{
+	call->parallel = pool ? pool_run : NULL;
+	call->pool = pool;
+}
+
+void tsr_set_pool(tsr_session *session, tsr_pool *pool)
+{
+	session->pool = pool;
+}

@@ -1,0 +1,163 @@
+/* The pool of threads: every piece once, whoever calls, however many threads there are. The same under
+ * the thread sanitizer, which test/lit/runtime/pool.test runs where the compiler has one. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "runtime/tsr.h"
+
+enum { PIECES = 64, ROUNDS = 300 };
+
+typedef struct Sum {
+	int32_t times[PIECES]; /* each cell belongs to one piece */
+	tsr_call call;         /* of the nested run */
+} Sum;
+
+static void count_piece(void *arg, int32_t i)
+{
+	((Sum *)arg)->times[i]++;
+}
+
+static tsr_pool *new_pool(int32_t threads)
+{
+	tsr_error error;
+	tsr_pool *pool = tsr_pool_new(threads, &error);
+	assert_non_null(pool);
+	return pool;
+}
+
+static void run(const tsr_call *call, int32_t n, void (*task)(void *, int32_t), void *arg)
+{
+	call->parallel(call->pool, n, task, arg);
+}
+
+static void every_piece_runs_once(void **state)
+{
+	(void)state;
+	for (int32_t threads = 1; threads <= 7; threads += 2) {
+		tsr_pool *pool = new_pool(threads);
+		tsr_call call = {.abi = TSR_ABI};
+		tsr_pool_call(pool, &call);
+		assert_int_equal(tsr_pool_threads(pool), threads);
+		Sum sum = {0};
+		int32_t expected[PIECES] = {0};
+		for (int32_t round = 0; round < ROUNDS; round++) {
+			int32_t n = round % (PIECES + 1);
+			run(&call, n, count_piece, &sum);
+			for (int32_t i = 0; i < n; i++)
+				expected[i]++;
+		}
+		assert_memory_equal(sum.times, expected, sizeof expected);
+		tsr_pool_free(pool);
+	}
+}
+
+static void sleeping_workers_wake(void **state)
+{
+	(void)state;
+	tsr_pool *pool = new_pool(3);
+	tsr_call call;
+	tsr_pool_call(pool, &call);
+	Sum sum = {0};
+	for (int round = 0; round < 5; round++) {
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		run(&call, PIECES, count_piece, &sum);
+	}
+	for (int32_t i = 0; i < PIECES; i++)
+		assert_int_equal(sum.times[i], 5);
+	tsr_pool_free(pool);
+}
+
+static void nest(void *arg, int32_t i)
+{
+	Sum *outer = arg, inner = {0};
+	run(&outer->call, 5, count_piece, &inner);
+	for (int32_t k = 0; k < 5; k++)
+		outer->times[i] += inner.times[k];
+}
+
+static void a_nested_call_is_serial(void **state)
+{
+	(void)state;
+	tsr_pool *pool = new_pool(4);
+	Sum sum = {0};
+	tsr_pool_call(pool, &sum.call);
+	run(&sum.call, PIECES, nest, &sum);
+	for (int32_t i = 0; i < PIECES; i++)
+		assert_int_equal(sum.times[i], 5);
+	tsr_pool_free(pool);
+}
+
+static void *caller(void *arg)
+{
+	const tsr_call *call = arg;
+	Sum *sum = calloc(1, sizeof *sum);
+	for (int round = 0; sum && round < ROUNDS; round++)
+		run(call, PIECES, count_piece, sum);
+	return sum;
+}
+
+static void threads_share_a_pool(void **state)
+{
+	(void)state;
+	tsr_pool *pool = new_pool(3);
+	tsr_call call;
+	tsr_pool_call(pool, &call);
+	pthread_t threads[3];
+	for (int k = 0; k < 3; k++)
+		assert_int_equal(pthread_create(&threads[k], NULL, caller, &call), 0);
+	for (int k = 0; k < 3; k++) {
+		void *sum;
+		pthread_join(threads[k], &sum);
+		assert_non_null(sum);
+		for (int32_t i = 0; i < PIECES; i++)
+			assert_int_equal(((Sum *)sum)->times[i], ROUNDS);
+		free(sum);
+	}
+	tsr_pool_free(pool);
+}
+
+static void an_unused_pool_ends(void **state)
+{
+	(void)state;
+	for (int32_t threads = 0; threads < 4; threads++)
+		tsr_pool_free(new_pool(threads));
+	tsr_pool_free(NULL);
+}
+
+static void a_wrong_number_of_threads_fails(void **state)
+{
+	(void)state;
+	tsr_error error;
+	assert_null(tsr_pool_new(-1, &error));
+	assert_int_equal(error.code, TSR_FAIL_TYPE);
+	assert_non_null(strstr(error.text, "1 to 1024"));
+	assert_null(tsr_pool_new(1025, NULL));
+}
+
+static void no_pool_is_serial(void **state)
+{
+	(void)state;
+	tsr_call call = {.abi = TSR_ABI};
+	tsr_pool_call(NULL, &call);
+	assert_true(call.parallel == NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_piece_runs_once),
+		cmocka_unit_test(sleeping_workers_wake),
+		cmocka_unit_test(a_nested_call_is_serial),
+		cmocka_unit_test(threads_share_a_pool),
+		cmocka_unit_test(an_unused_pool_ends),
+		cmocka_unit_test(a_wrong_number_of_threads_fails),
+		cmocka_unit_test(no_pool_is_serial),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
