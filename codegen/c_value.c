@@ -3,6 +3,7 @@
  * integer table below (T: the type, U: its unsigned twin). Only the functions in use are written.
  */
 #include "codegen/c_text.h"
+#include "codegen/math.h"
 
 #include <math.h>
 #include <string.h>
@@ -100,7 +101,13 @@ static void put_real_body(FILE *out, Op op, Dtype dtype)
 		fprintf(out, "return %s;", real_text[op]);
 }
 
-static void put_op(FILE *out, Op op, Dtype dtype)
+/* Is the function written out, or libm's? */
+static bool is_inline(const Module *m, Op op, Dtype dtype)
+{
+	return math_has(op, dtype) && !m->emit->target->strict_fp;
+}
+
+static void put_op(FILE *out, const Module *m, Op op, Dtype dtype)
 {
 	static const char *const names[] = {"x", "y", "z"};
 	const char *type = c_type(dtype);
@@ -111,7 +118,9 @@ static void put_op(FILE *out, Op op, Dtype dtype)
 	const char *body = int_text[op].body;
 	if (is_unsigned(dtype) && int_text[op].unsigned_body)
 		body = int_text[op].unsigned_body;
-	if (dtype_is_float(dtype))
+	if (is_inline(m, op, dtype))
+		c_put_math(out, m->arena, op, dtype);
+	else if (dtype_is_float(dtype))
 		put_real_body(out, op, dtype);
 	else if (body)
 		put_int_body(out, body, dtype);
@@ -163,6 +172,15 @@ static void put_index_helpers(FILE *out)
 		     "\treturn a > b ? a : b;\n}\n\n");
 }
 
+static void put_math_helpers(FILE *out, const Module *m, const KernelUse *all)
+{
+	for (Op op = 0; op < OP_COUNT; op++)
+		if (all->ops[op][DTYPE_F32] && is_inline(m, op, DTYPE_F32)) {
+			c_put_math_helpers(out);
+			return;
+		}
+}
+
 void c_put_helpers(FILE *out, const Module *m)
 {
 	KernelUse *all = ARENA_NEW(m->arena, KernelUse);
@@ -176,10 +194,11 @@ void c_put_helpers(FILE *out, const Module *m)
 				all->casts[from][to] |= use->casts[from][to];
 	}
 	put_index_helpers(out);
+	put_math_helpers(out, m, all);
 	for (Op op = 0; op < OP_COUNT; op++)
 		for (Dtype d = 0; d < DTYPE_COUNT; d++)
 			if (all->ops[op][d] && !is_infix(op, d))
-				put_op(out, op, d);
+				put_op(out, m, op, d);
 	for (Dtype from = 0; from < DTYPE_COUNT; from++)
 		for (Dtype to = 0; to < DTYPE_COUNT; to++)
 			if (all->casts[from][to] && saturates(from, to))

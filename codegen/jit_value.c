@@ -1,10 +1,14 @@
 /* Every choice between values is a jit_select of values computed before: the vectoriser turns it
  * into a blend, so relu, max and where cost no branch. (Conditions on floats need
- * -fno-trapping-math for that.) Functions are libm's, called as builtins so that those with an
- * instruction become it. */
+ * -fno-trapping-math for that.) Functions are inline where math.h has them, else libm's, called as
+ * builtins so that those with an instruction become it. Under strict arithmetic all are libm's, as
+ * in the interpreter. */
 #include "codegen/jit_value.h"
 
 #include <math.h>
+
+#include "codegen/jit_math.h"
+#include "codegen/math.h"
 
 #define EQ GCC_JIT_COMPARISON_EQ
 #define NE GCC_JIT_COMPARISON_NE
@@ -296,6 +300,8 @@ Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 	Rvalue *result = common_op(&o, op);
 	if (result)
 		return result;
+	if (math_has(op, dtype) && !f->jit->module->emit->target->strict_fp)
+		return jit_math(f, op, dtype, args);
 	return dtype_is_float(dtype) ? float_op(&o, op) : int_op(&o, op);
 }
 

@@ -1,0 +1,92 @@
+/* The steps of math.h as a C function, a constant for each: the bits are those of the compiled
+ * module where neither contracts a*b+c. */
+#include "codegen/c_text.h"
+#include "codegen/math.h"
+
+static const char *unsigned_type(Dtype dtype)
+{
+	return dtype == DTYPE_I32 ? "uint32_t" : "uint64_t";
+}
+
+static const char *arg_text(Arena *arena, const MathFunction *fn, uint32_t arg)
+{
+	static const char *const names[] = {"x", "y", "z"};
+	const MathStep *step = &fn->steps.at[arg];
+	if (step->code == MATH_ARG)
+		return names[arg];
+	if (step->code != MATH_CONST)
+		return arena_printf(arena, "t%u", arg);
+	Scalar value = dtype_is_float(step->dtype) ? (Scalar){.f = step->number}
+						   : (Scalar){.i = step->integer};
+	if (step->dtype == DTYPE_F32)
+		value.f = (double)(float)value.f;
+	return c_constant(arena, step->dtype, value);
+}
+
+/* Integers are computed in their unsigned types, where they wrap. */
+static const char *infix(Arena *arena, const MathStep *step, const char *a, const char *symbol,
+			 const char *b)
+{
+	const char *type = unsigned_type(step->dtype);
+	if (dtype_is_float(step->dtype))
+		return arena_printf(arena, "%s %s %s", a, symbol, b);
+	return arena_printf(arena, "(%s)((%s)%s %s (%s)%s)", c_type(step->dtype), type, a, symbol,
+			    type, b);
+}
+
+static const char *step_text(Arena *arena, const MathFunction *fn, const MathStep *step)
+{
+	static const char *const symbols[] = {
+		[MATH_ADD] = "+", [MATH_SUB] = "-", [MATH_MUL] = "*",  [MATH_DIV] = "/",
+		[MATH_AND] = "&", [MATH_OR] = "|",  [MATH_SHL] = "<<", [MATH_USHR] = ">>",
+	};
+	bool shifts = step->code == MATH_SHL || step->code == MATH_SHR || step->code == MATH_USHR;
+	const char *a = arg_text(arena, fn, step->arg[0]);
+	const char *b = shifts ? arena_printf(arena, "%u", step->arg[1])
+			       : arg_text(arena, fn, step->arg[1]);
+	switch (step->code) {
+	case MATH_SHR: return arena_printf(arena, "%s >> %s", a, b);
+	case MATH_BITS: return arena_printf(arena, "tsr_bits_%s(%s)", dtype_name(step->dtype), a);
+	case MATH_CONVERT: return arena_printf(arena, "(%s)%s", c_type(step->dtype), a);
+	case MATH_LESS:
+	case MATH_EQUAL:
+		return arena_printf(
+			arena, "%s %s %s ? %s : %s", a, step->code == MATH_LESS ? "<" : "==", b,
+			arg_text(arena, fn, step->arg[2]), arg_text(arena, fn, step->arg[3]));
+	default: return infix(arena, step, a, symbols[step->code], b);
+	}
+}
+
+void c_put_math(FILE *out, Arena *arena, Op op, Dtype dtype)
+{
+	MathFunction fn = math_function(arena, op, dtype);
+	const char *separator = "";
+	for (uint32_t i = 0; i < fn.steps.n; i++) {
+		const MathStep *step = &fn.steps.at[i];
+		if (step->code == MATH_ARG || step->code == MATH_CONST)
+			continue;
+		const char *type =
+			i + 1 < fn.steps.n
+				? arena_printf(arena, "const %s t%u =", c_type(step->dtype), i)
+				: "return";
+		fprintf(out, "%s%s %s;", separator, type, step_text(arena, &fn, step));
+		separator = "\n\t";
+	}
+}
+
+static void put_bits(FILE *out, Dtype to, Dtype from)
+{
+	fprintf(out,
+		"static inline %s tsr_bits_%s(%s x)\n{\n\t%s result;\n"
+		"\tmemcpy(&result, &x, sizeof result);\n\treturn result;\n}\n\n",
+		c_type(to), dtype_name(to), c_type(from), c_type(to));
+}
+
+void c_put_math_helpers(FILE *out)
+{
+	fprintf(out, "/* The same bits as another type. */\n");
+	put_bits(out, DTYPE_F32, DTYPE_I32);
+	put_bits(out, DTYPE_I32, DTYPE_F32);
+	put_bits(out, DTYPE_F64, DTYPE_I64);
+	put_bits(out, DTYPE_I64, DTYPE_F64);
+}

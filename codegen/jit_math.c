@@ -1,0 +1,92 @@
+/* The steps of math.h as temporaries. Integers are computed in their unsigned types, where they
+ * wrap. */
+#include "codegen/jit_math.h"
+
+#include <math.h>
+
+#include "codegen/math.h"
+
+typedef struct MathJit {
+	JitFunction *f;
+	const MathFunction *fn;
+	Rvalue **values;
+} MathJit;
+
+static Rvalue *constant(const MathJit *m, const MathStep *step)
+{
+	Jit *jit = m->f->jit;
+	Type *type = jit->types[step->dtype];
+	if (dtype_is_float(step->dtype))
+		return jit_double(jit, type, step->number);
+	return jit_long(jit, type, step->integer);
+}
+
+static Rvalue *arithmetic(const MathJit *m, const MathStep *step, enum gcc_jit_binary_op op,
+			  Rvalue *b)
+{
+	Jit *jit = m->f->jit;
+	Rvalue *a = m->values[step->arg[0]];
+	if (dtype_is_float(step->dtype))
+		return jit_binary(m->f, op, a, b);
+	Type *type = jit->unsigned_types[step->dtype];
+	Rvalue *result = jit_binary(m->f, op, jit_cast(jit, a, type), jit_cast(jit, b, type));
+	return jit_cast(jit, result, jit->types[step->dtype]);
+}
+
+static Rvalue *shifted(const MathJit *m, const MathStep *step)
+{
+	Jit *jit = m->f->jit;
+	if (step->code == MATH_SHR)
+		return jit_binary(m->f, GCC_JIT_BINARY_OP_RSHIFT, m->values[step->arg[0]],
+				  jit_long(jit, jit->types[step->dtype], step->arg[1]));
+	Rvalue *by = jit_long(jit, jit->unsigned_types[step->dtype], step->arg[1]);
+	return arithmetic(
+		m, step,
+		step->code == MATH_SHL ? GCC_JIT_BINARY_OP_LSHIFT : GCC_JIT_BINARY_OP_RSHIFT, by);
+}
+
+static Rvalue *chosen(const MathJit *m, const MathStep *step)
+{
+	enum gcc_jit_comparison op =
+		step->code == MATH_LESS ? GCC_JIT_COMPARISON_LT : GCC_JIT_COMPARISON_EQ;
+	Rvalue *cond = jit_compare(m->f, op, m->values[step->arg[0]], m->values[step->arg[1]]);
+	return jit_select(m->f, cond, m->values[step->arg[2]], m->values[step->arg[3]]);
+}
+
+static Rvalue *step_code(const MathJit *m, const MathStep *step)
+{
+	Jit *jit = m->f->jit;
+	Rvalue *a = m->values[step->arg[0]], *b = m->values[step->arg[1]];
+	Type *type = jit->types[step->dtype];
+	switch (step->code) {
+	case MATH_CONST: return constant(m, step);
+	case MATH_ADD: return arithmetic(m, step, GCC_JIT_BINARY_OP_PLUS, b);
+	case MATH_SUB: return arithmetic(m, step, GCC_JIT_BINARY_OP_MINUS, b);
+	case MATH_MUL: return arithmetic(m, step, GCC_JIT_BINARY_OP_MULT, b);
+	case MATH_DIV: return arithmetic(m, step, GCC_JIT_BINARY_OP_DIVIDE, b);
+	case MATH_AND: return arithmetic(m, step, GCC_JIT_BINARY_OP_BITWISE_AND, b);
+	case MATH_OR: return arithmetic(m, step, GCC_JIT_BINARY_OP_BITWISE_OR, b);
+	case MATH_SHL:
+	case MATH_SHR:
+	case MATH_USHR: return shifted(m, step);
+	case MATH_BITS: return gcc_jit_context_new_bitcast(jit->ctxt, m->f->location, a, type);
+	case MATH_CONVERT: return jit_cast(jit, a, type);
+	case MATH_LESS:
+	case MATH_EQUAL: return chosen(m, step);
+	case MATH_ARG: break;
+	}
+	BUG("step %d of a function", (int)step->code);
+}
+
+Rvalue *jit_math(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
+{
+	MathFunction fn = math_function(f->jit->arena, op, dtype);
+	MathJit m = {.f = f, .fn = &fn, .values = ARENA_ARRAY(f->jit->arena, Rvalue *, fn.steps.n)};
+	for (size_t i = 0; i < fn.steps.n; i++) {
+		const MathStep *step = &fn.steps.at[i];
+		bool simple = step->code == MATH_ARG || step->code == MATH_CONST;
+		Rvalue *value = step->code == MATH_ARG ? args[i] : step_code(&m, step);
+		m.values[i] = simple ? value : jit_keep(f, value);
+	}
+	return m.values[fn.steps.n - 1];
+}

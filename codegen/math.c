@@ -1,0 +1,381 @@
+/* The formulas of math.h.
+ *
+ *   exp(x)   = 2^n exp(r), n = round(x/ln2), r = x - n ln2 in two parts, exp(r) = 1 + r + r^2 P(r)
+ *   log(x)   = k ln2 + log(1 + f), x = 2^k (1 + f), 1 + f in [2/3, 4/3)
+ *   tanh(x)  = e/(e + 2), e = exp(2|x|) - 1, with the sign of x
+ *   erf(x)   = x + x P(x^2) below 1, 1 - exp(P(x)) above, with the sign of x
+ *   pow(x,y) = 2^(y log2|x|), in double; then the special cases of C
+ *
+ * Rounding to an integer adds 1.5 * 2^23, which leaves the integer in the low bits (2^52 for
+ * double).
+ */
+#include "codegen/math.h"
+
+#include <math.h>
+
+#include "codegen/math_poly.h"
+
+typedef uint32_t V; /* a step */
+
+typedef struct Make {
+	Arena *arena;
+	MathFunction fn;
+} Make;
+
+#define ROUND32 0x1.8p23
+#define ROUND64 0x1.8p52
+#define LOG2E 1.4426950408889634
+#define SIGN32 ((int64_t)INT32_MIN)
+
+/* ---- steps ---- */
+
+static V push(Make *m, MathStep step)
+{
+	PUSH(m->arena, m->fn.steps, step);
+	return (V)m->fn.steps.n - 1;
+}
+
+static Dtype type_of(const Make *m, V v)
+{
+	return m->fn.steps.at[v].dtype;
+}
+
+static V number(Make *m, Dtype dtype, double value)
+{
+	return push(m, (MathStep){.code = MATH_CONST, .dtype = dtype, .number = value});
+}
+
+static V integer(Make *m, Dtype dtype, int64_t value)
+{
+	return push(m, (MathStep){.code = MATH_CONST, .dtype = dtype, .integer = value});
+}
+
+static V binary(Make *m, MathCode code, V a, V b)
+{
+	return push(m, (MathStep){.code = code, .dtype = type_of(m, a), .arg = {a, b}});
+}
+
+static V add(Make *m, V a, V b)
+{
+	return binary(m, MATH_ADD, a, b);
+}
+
+static V sub(Make *m, V a, V b)
+{
+	return binary(m, MATH_SUB, a, b);
+}
+
+static V mul(Make *m, V a, V b)
+{
+	return binary(m, MATH_MUL, a, b);
+}
+
+/* With a constant of the same type. */
+static V plus(Make *m, V a, double value)
+{
+	return add(m, a, number(m, type_of(m, a), value));
+}
+
+static V times(Make *m, V a, double value)
+{
+	return mul(m, a, number(m, type_of(m, a), value));
+}
+
+static V plus_int(Make *m, V a, int64_t value)
+{
+	return add(m, a, integer(m, type_of(m, a), value));
+}
+
+static V mask(Make *m, V a, int64_t value)
+{
+	return binary(m, MATH_AND, a, integer(m, type_of(m, a), value));
+}
+
+static V shift(Make *m, MathCode code, V a, uint32_t bits)
+{
+	return push(m, (MathStep){.code = code, .dtype = type_of(m, a), .arg = {a, bits}});
+}
+
+static V bits(Make *m, V a, Dtype dtype)
+{
+	return push(m, (MathStep){.code = MATH_BITS, .dtype = dtype, .arg = {a}});
+}
+
+static V convert(Make *m, V a, Dtype dtype)
+{
+	return push(m, (MathStep){.code = MATH_CONVERT, .dtype = dtype, .arg = {a}});
+}
+
+/* a < b ? c : d */
+static V less(Make *m, V a, V b, V c, V d)
+{
+	return push(m, (MathStep){.code = MATH_LESS, .dtype = type_of(m, c), .arg = {a, b, c, d}});
+}
+
+static V equal(Make *m, V a, V b, V c, V d)
+{
+	return push(m, (MathStep){.code = MATH_EQUAL, .dtype = type_of(m, c), .arg = {a, b, c, d}});
+}
+
+/* NaN stays. */
+static V at_most(Make *m, V a, double value)
+{
+	V top = number(m, type_of(m, a), value);
+	return less(m, top, a, top, a);
+}
+
+static V at_least(Make *m, V a, double value)
+{
+	V bottom = number(m, type_of(m, a), value);
+	return less(m, a, bottom, bottom, a);
+}
+
+static V polynomial(Make *m, V x, const double *coefs, size_t n)
+{
+	V sum = number(m, type_of(m, x), coefs[n - 1]);
+	for (size_t i = n - 1; i-- > 0;)
+		sum = plus(m, mul(m, sum, x), coefs[i]);
+	return sum;
+}
+#define POLYNOMIAL(m, x, coefs) polynomial(m, x, coefs, sizeof(coefs) / sizeof *(coefs))
+
+static V magnitude(Make *m, V x)
+{
+	return bits(m, mask(m, bits(m, x, DTYPE_I32), INT32_MAX), DTYPE_F32);
+}
+
+/* a, which is not negative, with the sign of x */
+static V with_sign(Make *m, V a, V x)
+{
+	V sign = mask(m, bits(m, x, DTYPE_I32), SIGN32);
+	return bits(m, binary(m, MATH_OR, bits(m, a, DTYPE_I32), sign), DTYPE_F32);
+}
+
+/* ---- powers ---- */
+
+/* x = n ln2 + high - low, with the integer n in the low bits of `rounded`. */
+typedef struct Reduced {
+	V rounded, high, low, rest; /* rest = high - low */
+} Reduced;
+
+static Reduced reduce_ln2(Make *m, V x)
+{
+	Reduced r;
+	r.rounded = plus(m, times(m, x, LOG2E), ROUND32);
+	V n = plus(m, r.rounded, -ROUND32);
+	r.high = sub(m, x, times(m, n, 0x1.62e4p-1)); /* exact: 14 bits times 8 */
+	r.low = times(m, n, 0x1.7f7d1cp-20);
+	r.rest = sub(m, r.high, r.low);
+	return r;
+}
+
+/* exp(rest) - 1 */
+static V reduced_expm1(Make *m, const Reduced *r, V poly)
+{
+	V tail = sub(m, mul(m, mul(m, r->rest, r->rest), poly), r->low);
+	return add(m, r->high, tail);
+}
+
+/* 2^n for n in [-126, 127]. */
+static V power_of_two(Make *m, V n)
+{
+	return bits(m, plus_int(m, shift(m, MATH_SHL, n, 23), 0x3f800000), DTYPE_F32);
+}
+
+/* a 2^n in two factors, so that results that overflow or are subnormal are rounded once. */
+static V scale(Make *m, V a, V rounded)
+{
+	V n = plus_int(m, bits(m, rounded, DTYPE_I32), -0x4b400000);
+	V half = shift(m, MATH_SHR, n, 1);
+	return mul(m, mul(m, a, power_of_two(m, half)), power_of_two(m, sub(m, n, half)));
+}
+
+static V exp_of(Make *m, V x)
+{
+	Reduced r = reduce_ln2(m, at_least(m, at_most(m, x, 89), -104));
+	V e = reduced_expm1(m, &r, POLYNOMIAL(m, r.rest, poly_exp));
+	return scale(m, plus(m, e, 1), r.rounded);
+}
+
+/* ... for x in [-87, 88] */
+static V exp_within(Make *m, V x)
+{
+	Reduced r = reduce_ln2(m, x);
+	V e = reduced_expm1(m, &r, POLYNOMIAL(m, r.rest, poly_exp));
+	return mul(m, plus(m, e, 1), power_of_two(m, bits(m, r.rounded, DTYPE_I32)));
+}
+
+static V exp2_of(Make *m, V x)
+{
+	x = at_least(m, at_most(m, x, 129), -151);
+	V rounded = plus(m, x, ROUND32);
+	V r = sub(m, x, plus(m, rounded, -ROUND32));
+	return scale(m, plus(m, mul(m, r, POLYNOMIAL(m, r, poly_exp2)), 1), rounded);
+}
+
+static V tanh_of(Make *m, V x)
+{
+	V a = at_most(m, magnitude(m, x), 9.125); /* from here on the nearest number is 1 */
+	Reduced r = reduce_ln2(m, add(m, a, a));
+	V e = reduced_expm1(m, &r, POLYNOMIAL(m, r.rest, poly_expm1));
+	V power = power_of_two(m, bits(m, r.rounded, DTYPE_I32));
+	e = add(m, mul(m, e, power), plus(m, power, -1));
+	return with_sign(m, binary(m, MATH_DIV, e, plus(m, e, 2)), x);
+}
+
+/* e/(1 + e) or 1/(1 + e), e = exp(-|x|): small results keep their digits. */
+static V sigmoid_of(Make *m, V x)
+{
+	V sign = binary(m, MATH_OR, bits(m, x, DTYPE_I32), integer(m, DTYPE_I32, SIGN32));
+	V e = exp_of(m, bits(m, sign, DTYPE_F32));
+	V top = less(m, x, number(m, DTYPE_F32, 0), e, number(m, DTYPE_F32, 1));
+	return binary(m, MATH_DIV, top, plus(m, e, 1));
+}
+
+static V erf_of(Make *m, V x)
+{
+	V a = magnitude(m, x), one = number(m, DTYPE_F32, 1);
+	V small = add(m, a, mul(m, a, POLYNOMIAL(m, mul(m, a, a), poly_erf)));
+	V c = at_most(m, a, 4);
+	V large = sub(m, one, exp_within(m, POLYNOMIAL(m, c, poly_erfc)));
+	return with_sign(m, less(m, a, one, small, large), x);
+}
+
+static V gelu_of(Make *m, V x)
+{
+	V erf = erf_of(m, times(m, x, 0.70710678118654752440));
+	return mul(m, times(m, x, 0.5), plus(m, erf, 1));
+}
+
+/* ---- logarithms ---- */
+
+/* x = 2^k (1 + f) for x > 0; log(1 + f) = f + rest. */
+typedef struct Logarithm {
+	V k, f, rest;
+} Logarithm;
+
+static Logarithm reduce_log(Make *m, V x)
+{
+	Logarithm l;
+	V least = number(m, DTYPE_F32, 0x1p-126), two_thirds = integer(m, DTYPE_I32, 0x3f2aaaab);
+	V normal = less(m, x, least, times(m, x, 0x1p24), x);
+	V correction = less(m, x, least, number(m, DTYPE_F32, -24), number(m, DTYPE_F32, 0));
+	V b = bits(m, normal, DTYPE_I32);
+	V exponent = shift(m, MATH_SHR, sub(m, b, two_thirds), 23);
+	l.k = add(m, convert(m, exponent, DTYPE_F32), correction);
+	l.f = plus(m, bits(m, sub(m, b, shift(m, MATH_SHL, exponent, 23)), DTYPE_F32), -1);
+	V tail = plus(m, mul(m, l.f, POLYNOMIAL(m, l.f, poly_log)), -0.5);
+	l.rest = mul(m, mul(m, l.f, l.f), tail);
+	return l;
+}
+
+/* The result where x is positive and finite; x itself at infinity and NaN. */
+static V log_ends(Make *m, V x, V result)
+{
+	V zero = number(m, DTYPE_F32, 0);
+	result = less(m, x, number(m, DTYPE_F32, (double)INFINITY), result, x);
+	result = equal(m, x, zero, number(m, DTYPE_F32, -(double)INFINITY), result);
+	return less(m, x, zero, number(m, DTYPE_F32, (double)NAN), result);
+}
+
+static V log_of(Make *m, V x)
+{
+	Logarithm l = reduce_log(m, x);
+	V whole = times(m, l.k, 0x1.62e4p-1), low = times(m, l.k, 0x1.7f7d1cp-20);
+	V sum = add(m, whole, l.f); /* and what it lost, since whole is 0 or greater than f */
+	V lost = sub(m, l.f, sub(m, sum, whole));
+	return log_ends(m, x, add(m, sum, add(m, lost, add(m, l.rest, low))));
+}
+
+static V log2_of(Make *m, V x)
+{
+	Logarithm l = reduce_log(m, x);
+	return log_ends(m, x, add(m, l.k, times(m, add(m, l.f, l.rest), LOG2E)));
+}
+
+/* ---- pow, in double ---- */
+
+/* log2 of x >= 0. */
+static V log2_double(Make *m, V x)
+{
+	const int64_t root = 0x3fe6a09e667f3bcd,
+		      bias = 1024; /* of sqrt(1/2); keeps the shift positive */
+	V b = bits(m, x, DTYPE_I64);
+	V k = shift(m, MATH_USHR, plus_int(m, b, (bias << 52) - root), 52);
+	V f = sub(m, b, shift(m, MATH_SHL, plus_int(m, k, -bias), 52));
+	f = plus(m, bits(m, f, DTYPE_F64), -1);
+	V exponent = bits(m, plus_int(m, k, 0x4338000000000000), DTYPE_F64);
+	exponent = plus(m, exponent, -ROUND64 - (double)bias);
+	V result = add(m, exponent, mul(m, f, POLYNOMIAL(m, f, poly_log2)));
+	result = less(m, x, number(m, DTYPE_F64, (double)INFINITY), result, x);
+	return equal(m, x, number(m, DTYPE_F64, 0), number(m, DTYPE_F64, -(double)INFINITY),
+		     result);
+}
+
+static V exp2_double(Make *m, V x)
+{
+	x = at_least(m, at_most(m, x, 200), -200);
+	V rounded = plus(m, x, ROUND64);
+	V r = sub(m, x, plus(m, rounded, -ROUND64));
+	V power = plus_int(m, shift(m, MATH_SHL, bits(m, rounded, DTYPE_I64), 52),
+			   0x3ff0000000000000);
+	V value = plus(m, mul(m, r, POLYNOMIAL(m, r, poly_exp2_double)), 1);
+	return mul(m, value, bits(m, power, DTYPE_F64));
+}
+
+static V pow_of(Make *m, V base, V exponent)
+{
+	V x = convert(m, base, DTYPE_F64), y = convert(m, exponent, DTYPE_F64);
+	V zero = number(m, DTYPE_F64, 0), one = number(m, DTYPE_F64, 1);
+	V size = bits(m, mask(m, bits(m, x, DTYPE_I64), INT64_MAX), DTYPE_F64);
+	V finite = at_least(m, at_most(m, y, 0x1p60), -0x1p60); /* an even integer, large enough */
+	V product = mul(m, finite, log2_double(m, size));
+	V result = exp2_double(m, equal(m, y, zero, zero, product));
+	V rounded = plus(m, at_least(m, at_most(m, y, 0x1p40), -0x1p40), ROUND64);
+	V is_whole_if_zero =
+		sub(m, plus(m, rounded, -ROUND64), at_least(m, at_most(m, y, 0x1p40), -0x1p40));
+	V odd = shift(m, MATH_SHL, bits(m, rounded, DTYPE_I64), 63);
+	V sign = binary(m, MATH_AND, bits(m, x, DTYPE_I64), odd);
+	V whole = bits(m, binary(m, MATH_OR, bits(m, result, DTYPE_I64), sign), DTYPE_F64);
+	V none = less(m, number(m, DTYPE_F64, -(double)INFINITY), x,
+		      number(m, DTYPE_F64, (double)NAN), result);
+	V broken = less(m, x, zero, none, result);
+	result = equal(m, is_whole_if_zero, zero, whole, broken);
+	return convert(m, equal(m, x, one, one, result), DTYPE_F32);
+}
+
+/* ---- the table ---- */
+
+typedef V (*Formula)(Make *m, V x);
+
+static Formula formula_of(Op op)
+{
+	switch (op) {
+	case OP_EXP: return exp_of;
+	case OP_EXP2: return exp2_of;
+	case OP_LOG: return log_of;
+	case OP_LOG2: return log2_of;
+	case OP_TANH: return tanh_of;
+	case OP_SIGMOID: return sigmoid_of;
+	case OP_ERF: return erf_of;
+	case OP_GELU: return gelu_of;
+	default: return NULL;
+	}
+}
+
+bool math_has(Op op, Dtype dtype)
+{
+	return dtype == DTYPE_F32 && (formula_of(op) || op == OP_POW);
+}
+
+MathFunction math_function(Arena *arena, Op op, Dtype dtype)
+{
+	Make m = {.arena = arena};
+	REQUIRE(math_has(op, dtype));
+	V x = push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype});
+	if (op == OP_POW)
+		pow_of(&m, x, push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype}));
+	else
+		formula_of(op)(&m, x);
+	return m.fn;
+}

@@ -1,0 +1,57 @@
+/* Functions of floats as straight-line steps: the one source of what the back ends emit inline.
+ *
+ *   function := args, steps          a step reads steps before it; the last step is the result
+ *   step     := CONST number | ADD a b | SUB a b | MUL a b | DIV a b          of the step's type
+ *             | AND a b | OR a b | SHL a n | SHR a n (arithmetic) | USHR a n   integers only
+ *             | BITS a                      the same bits in the other type of that width
+ *             | CONVERT a                   f32 to f64, f64 to f32, i32 to f32
+ *             | LESS a b c d | EQUAL a b c d        a < b ? c : d, a == b ? c : d
+ *
+ * There are no branches and no tables, so a loop around the steps becomes vector code. The formulas
+ * hold with or without contraction of a*b+c. Integers wrap.
+ */
+#ifndef TSR_CODEGEN_MATH_H
+#define TSR_CODEGEN_MATH_H
+
+#include "base/diag.h"
+#include "base/dtype.h"
+#include "base/ops.h"
+
+typedef enum MathCode {
+	MATH_ARG,
+	MATH_CONST,
+	MATH_ADD,
+	MATH_SUB,
+	MATH_MUL,
+	MATH_DIV,
+	MATH_AND,
+	MATH_OR,
+	MATH_SHL,
+	MATH_SHR,
+	MATH_USHR,
+	MATH_BITS,
+	MATH_CONVERT,
+	MATH_LESS,
+	MATH_EQUAL,
+} MathCode;
+
+typedef struct MathStep {
+	MathCode code;
+	Dtype dtype;	 /* F32, F64, I32 or I64 */
+	uint32_t arg[4]; /* steps; SHL, SHR, USHR: arg[1] is the number of bits */
+	double number;	 /* CONST of a float */
+	int64_t integer; /* CONST of an integer */
+} MathStep;
+
+typedef struct MathFunction {
+	VEC(MathStep) steps; /* the first ones are the arguments */
+} MathFunction;
+
+/* Is there an inline form of the operation?
+ * exp, log, pow, erf: within 1 ulp (erf 1.1 without fused multiply-add); exp2, log2: 2; tanh,
+ * sigmoid: 2.5; gelu: 1.5 ulp of its argument. Infinities, NaN, zeros of either sign and subnormal
+ * numbers as the C library has them. */
+bool math_has(Op op, Dtype dtype);
+MathFunction math_function(Arena *arena, Op op, Dtype dtype);
+
+#endif

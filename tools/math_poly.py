@@ -1,0 +1,86 @@
+#!/usr/bin/python3
+"""Prints codegen/math_poly.h: the polynomials of codegen/math.c.
+
+Each is the minimax fit of a function on an interval under a weight, by Lawson's iteration (least squares,
+reweighted by the error, on Chebyshev nodes). Coefficients are rounded to the type one by one from the lowest, the
+others fitted again each time, so that the error printed is that of the numbers printed.
+
+    /usr/bin/python3 tools/math_poly.py > codegen/math_poly.h
+"""
+import mpmath as mp
+import numpy as np
+
+mp.mp.prec = 160
+NODES, ROUNDS = 1200, 60
+
+
+def nodes(low, high):
+    at = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
+    return [mp.mpf((low + high) / 2 + (high - low) / 2 * a) for a in at]
+
+
+def fit(x, values, weight, degrees):
+    """Coefficients of x**d for d in degrees, least greatest |weight * (p - values)|."""
+    scale = np.abs(x).max()
+    basis = np.stack([(x / scale) ** d for d in degrees], 1) * weight[:, None]
+    target = values * weight
+    w = np.full(len(x), 1.0 / len(x))
+    best, least = None, np.inf
+    for _ in range(ROUNDS):
+        root = np.sqrt(w)
+        found = np.linalg.lstsq(basis * root[:, None], target * root, rcond=None)[0]
+        error = np.abs(basis @ found - target)
+        if error.max() < least:
+            best, least = found, error.max()
+        w = w * (error + 1e-300)
+        w /= w.sum()
+    return best / scale ** np.array(degrees, float)
+
+
+def polynomial(name, text, function, weight, low, high, degree, dtype):
+    points = nodes(low, high)
+    x = np.array([float(p) for p in points])
+    exact = [function(p) for p in points]
+    values = np.array([float(v) for v in exact])
+    weights = np.array([float(weight(p)) for p in points])
+    kept = []
+    for d in range(degree + 1):
+        rest = values - sum(c * x ** i for i, c in enumerate(kept))
+        kept.append(float(dtype(fit(x, rest, weights, list(range(d, degree + 1)))[0])))
+    worst = max(abs(weight(p) * (sum(mp.mpf(c) * p ** i for i, c in enumerate(kept)) - v))
+                for p, v in zip(points, exact))
+    print("\n/* %s, on [%.6g, %.6g]; error 2^%.1f */" % (text, low, high, float(mp.log(worst, 2))))
+    print("static const double %s[] = {" % name)
+    for c in kept:
+        print("\t%s," % c.hex())
+    print("};")
+
+
+LN2_2 = float(mp.log(2) / 2)
+ROOT = float(mp.sqrt(0.5))
+print("""/* Minimax polynomials, lowest coefficient first. Printed by tools/math_poly.py.
+ * The error is that of the function which the polynomial is for, relative. */
+#ifndef TSR_CODEGEN_MATH_POLY_H
+#define TSR_CODEGEN_MATH_POLY_H""")
+polynomial("poly_exp", "(exp(r) - 1 - r) / r^2, for exp",
+           lambda r: (mp.exp(r) - 1 - r) / r ** 2, lambda r: r ** 2 * mp.exp(-r),
+           -LN2_2 * 1.01, LN2_2 * 1.01, 4, np.float32)
+polynomial("poly_expm1", "(exp(r) - 1 - r) / r^2, for exp(r) - 1",
+           lambda r: (mp.exp(r) - 1 - r) / r ** 2, lambda r: r ** 2 / mp.expm1(r),
+           -LN2_2 * 1.01, LN2_2 * 1.01, 5, np.float32)
+polynomial("poly_exp2", "(2^r - 1) / r, for exp2",
+           lambda r: mp.expm1(r * mp.log(2)) / r, lambda r: r * 2 ** -r, -0.505, 0.505, 5, np.float32)
+polynomial("poly_log", "(log(1 + f) - f + f^2/2) / f^3, for log(1 + f)",
+           lambda f: (mp.log1p(f) - f + f ** 2 / 2) / f ** 3, lambda f: f ** 3 / mp.log1p(f),
+           -1 / 3, 1 / 3, 8, np.float32)
+polynomial("poly_erf", "erf(sqrt(s)) / sqrt(s) - 1, for erf",
+           lambda s: mp.erf(mp.sqrt(s)) / mp.sqrt(s) - 1, lambda s: mp.sqrt(s) / mp.erf(mp.sqrt(s)),
+           0.0, 1.0, 7, np.float32)
+polynomial("poly_erfc", "log(erfc(x)), for erf(x) = 1 - erfc(x)",
+           lambda x: mp.log(mp.erfc(x)), lambda x: mp.erfc(x), 1.0, 4.0, 7, np.float32)
+polynomial("poly_log2", "log2(1 + f) / f, in double for pow",
+           lambda f: mp.log1p(f) / mp.log(2) / f, lambda f: f / (mp.log1p(f) / mp.log(2)),
+           ROOT - 1, 2 * ROOT - 1, 13, np.float64)
+polynomial("poly_exp2_double", "(2^r - 1) / r, in double for pow",
+           lambda r: mp.expm1(r * mp.log(2)) / r, lambda r: r * 2 ** -r, -0.505, 0.505, 6, np.float64)
+print("\n#endif")
