@@ -48,7 +48,7 @@ typedef struct MathFunction {
 } MathFunction;
 
 /* Is there an inline form of the operation?
- * exp, log, pow, erf: within 1 ulp (erf 1.1 without fused multiply-add); exp2, log2: 2; tanh,
+ * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid: 2.5;
  * sigmoid: 2.5; gelu: 1.5 ulp of its argument. Infinities, NaN, zeros of either sign and subnormal
  * numbers as the C library has them. */
 bool math_has(Op op, Dtype dtype);
