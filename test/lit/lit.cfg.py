@@ -39,7 +39,7 @@ if "asan" not in os.path.basename(build):
     config.available_features.add("plain-build")
 if shutil.which("as", path=environment["PATH"]):
     config.available_features.add("assembler")
-for tool in ("gcc", "g++", "gdb", "readelf", "objdump"):
+for tool in ("gcc", "g++", "gdb", "readelf", "objdump", "pkg-config"):
     if shutil.which(tool, path=environment["PATH"]):
         config.available_features.add(tool)
 if "gcc" in config.available_features:
