@@ -1,4 +1,4 @@
-# tsr: build, test, tend. `make help` lists the targets.
+# tsr: build, test, tend. `make help` lists the targets; V=1 shows the commands.
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
@@ -40,6 +40,8 @@ GEN_H        := $(patsubst grammar/%.y,$(B)/gen/%.h,$(wildcard grammar/*.y))
 # the parts of runtime/tsr.h that generated C carries, as string literals
 GEN_H        += $(B)/gen/tsr_call.inc $(B)/gen/tsr_table.inc
 
+say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@;)
+
 all: $(B)/tsrc $(B)/tsr $(B)/libtsr.a $(B)/libtsr.so
 
 $(foreach f,$(FOLDERS),$(eval $(B)/lib$(f).a: $(OBJ_$(f))))
@@ -49,41 +51,41 @@ $(foreach f,$(FOLDERS),$(B)/lib$(f).a):
 
 OBJ_main     := $(patsubst %.c,$(B)/%.o,$(wildcard main*.c))
 $(B)/tsrc: $(OBJ_main) $(OBJ_all)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_C) $(LIBS_B)
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_C) $(LIBS_B)
 
 $(B)/tsr: $(OBJ_tsr) $(OBJ_runtime) $(OBJ_base)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RT) $(LIBS_B)
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RT) $(LIBS_B)
 
 $(B)/libtsr.a: $(OBJ_runtime) $(OBJ_base)
 	@rm -f $@
 	@$(AR) rcsD $@ $^
 
 $(B)/libtsr.so: $(OBJ_runtime) $(B)/libbase.a runtime/libtsr.map
-	$(CC) $(LDFLAGS) -shared -Wl,-soname,libtsr.so.0,--version-script=runtime/libtsr.map,--as-needed -o $@ $(OBJ_runtime) $(B)/libbase.a $(LIBS_RT) $(LIBS_B)
+	$(call say,LINK)$(CC) $(LDFLAGS) -shared -Wl,-soname,libtsr.so.0,--version-script=runtime/libtsr.map,--as-needed -o $@ $(OBJ_runtime) $(B)/libbase.a $(LIBS_RT) $(LIBS_B)
 
 $(B)/%.o: %.c | $(GEN_H)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/gen/%.c: lexer/%.re
 	@mkdir -p $(@D)
-	re2c -W -Werror --no-generation-date --no-version --input-encoding utf8 --depfile $(B)/gen/$*.re.d -o $@ $<
+	$(call say,RE2C)re2c -W -Werror --no-generation-date --no-version --input-encoding utf8 --depfile $(B)/gen/$*.re.d -o $@ $<
 $(B)/gen/%.c: grammar/%.y
 	@mkdir -p $(@D)
 	@rm -f $@
-	lemon -c -d$(B)/gen $< || { rm -f $@; exit 1; }
+	$(call say,LEMON)lemon -c -d$(B)/gen $< || { rm -f $@; exit 1; }
 $(B)/gen/%.h: $(B)/gen/%.c ;
 .PRECIOUS: $(B)/gen/%.c $(B)/gen/%.h
 $(B)/gen/%.o: $(B)/gen/%.c | $(GEN_H)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-shadow -Wno-unused-parameter -Wno-unused-variable -Wno-missing-prototypes -Wno-sign-compare -MMD -MP -c -o $@ $<
+	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-shadow -Wno-unused-parameter -Wno-unused-variable -Wno-missing-prototypes -Wno-sign-compare -MMD -MP -c -o $@ $<
 
 AS_STRINGS = sed -e 's/[\\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' > $@
 $(B)/gen/tsr_call.inc: runtime/tsr.h
 	@mkdir -p $(@D)
-	sed -n '/^#ifndef TSR_CALL_H/,/^#endif/p' $< | $(AS_STRINGS)
+	@sed -n '/^#ifndef TSR_CALL_H/,/^#endif/p' $< | $(AS_STRINGS)
 $(B)/gen/tsr_table.inc: runtime/tsr.h
 	@mkdir -p $(@D)
-	sed -n '/^\/\* ---- the exported table/,/^} tsr_module;/p' $< | $(AS_STRINGS)
+	@sed -n '/^\/\* ---- the exported table/,/^} tsr_module;/p' $< | $(AS_STRINGS)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
@@ -101,7 +103,7 @@ UNIT_SUPPORT := $(patsubst %.c,$(B)/%.o,$(filter-out test/unit/test_%,$(wildcard
 $(B)/unit_support.a: $(UNIT_SUPPORT)
 	@rm -f $@
 	@$(AR) rcsD $@ $^
-.PRECIOUS: $(B)/test/unit/%.o
+.PRECIOUS: $(B)/%.o
 
 check: all units deps
 	@rm -f $(B)/lit.json
@@ -163,6 +165,7 @@ help:
 	@echo 'make fmt        format the C sources'
 	@echo 'make install    DESTDIR= PREFIX=/usr/local'
 	@echo 'make clean      remove build/'
+	@echo 'V=1 shows the commands.'
 
 clean:
 	rm -rf $(B)

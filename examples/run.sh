@@ -31,4 +31,4 @@ say "Digits: 1000 pictures of digits in held-out fonts through examples/digits.t
 "$tsr" run "$out/accuracy.so" probs="$out/probs.npy" label=examples/digits_test.npz:labels
 
 say "Two models in one C program: examples/two_models"
-make -s -C examples/two_models TSRC="$tsrc" OUT="$out/two_models" run
+MAKEFLAGS= make -s -C examples/two_models TSRC="$tsrc" OUT="$out/two_models" run
