@@ -49,7 +49,8 @@ static void run_infer(Compiler *c)
 }
 static void run_loops(Compiler *c)
 {
-	c->program = lower_program(c->inference, &c->sources, c->perm, &c->diags);
+	Machine machine = target_machine(c->options.target.march);
+	c->program = lower_program(c->inference, &c->sources, c->perm, &c->diags, &machine);
 }
 
 static void verify_graph(const Compiler *c) { graph_verify(c->graph); }
@@ -66,6 +67,7 @@ static void dump_constraints(FILE *out, Compiler *c) { infer_dump_constraints(ou
 static void dump_shapes(FILE *out, Compiler *c) { infer_dump_shapes(out, c->inference); }
 static void dump_guards(FILE *out, Compiler *c) { infer_dump_guards(out, c->inference); }
 static void dump_proj(FILE *out, Compiler *c) { infer_dump_proj(out, c->inference); }
+static void dump_schedule(FILE *out, Compiler *c) { schedule_dump(out, c->program); }
 static void dump_loops(FILE *out, Compiler *c) { loops_dump(out, c->program); }
 
 /* A stage without `run` is another view of what the one before it made. */
@@ -78,7 +80,8 @@ static const Stage pipeline[] = {
 	{"shapes",      "a size for every axis",                  NULL,       NULL,          dump_shapes},
 	{"guards",      "what is checked when it runs",           NULL,       NULL,          dump_guards},
 	{"proj",        "an index map for every operand",         NULL,       NULL,          dump_proj},
-	{"loops",       "loop nests, buffers and routines",       run_loops,  verify_loops,  dump_loops},
+	{"schedule",    "how each operation is computed",         run_loops,  verify_loops,  dump_schedule},
+	{"loops",       "loop nests, buffers and routines",       NULL,       NULL,          dump_loops},
 };
 enum { NSTAGES = sizeof pipeline / sizeof pipeline[0] };
 

@@ -44,6 +44,8 @@ bool c_emit(const Emit *emit);
 bool header_emit(const Emit *emit);
 /* codegen/cpu.c: checks -march=NAME; false when unknown. `native` is what cpuid says. */
 bool target_known(const char *march);
+/* What schedules for -march=NAME may use. */
+Machine target_machine(const char *march);
 void target_list(FILE *out);
 
 /* codegen/verify_run.c: runs every routine on random inputs through the interpreter and every back end that

@@ -197,6 +197,13 @@ bool target_known(const char *march)
 	return cpu_find(march, &cpu);
 }
 
+Machine target_machine(const char *march)
+{
+	Cpu cpu = {.vector_bits = 128};
+	cpu_find(march, &cpu);
+	return (Machine){cpu.vector_bits / 8, cpu.features & BIT(AVX512VL) ? 32 : 16};
+}
+
 void target_list(FILE *out)
 {
 	fprintf(out, "native");

@@ -77,6 +77,7 @@ static int compile_kernels(const Build *b)
 	}
 	if (target->debug)
 		gcc_jit_context_set_bool_option(jit->ctxt, GCC_JIT_BOOL_OPTION_DEBUGINFO, 1);
+	jit->vector_bytes = b->cpu.vector_bits / 8;
 	jit_kernels(jit);
 	return compile(jit, b->kernels);
 }

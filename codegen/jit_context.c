@@ -44,6 +44,15 @@ Jit *jit_new(const Module *module, Arena *arena)
 	return jit;
 }
 
+Type *jit_vector_type(Jit *jit, Dtype dtype, int log)
+{
+	REQUIRE(log > 0 && log < VECTOR_LOGS);
+	Type **type = &jit->vectors[dtype][log];
+	if (!*type)
+		*type = gcc_jit_type_get_vector(jit->types[dtype], (size_t)1 << log);
+	return *type;
+}
+
 void jit_option(Jit *jit, const char *flag)
 {
 	gcc_jit_context_add_command_line_option(jit->ctxt, flag);

@@ -24,6 +24,8 @@ typedef struct Builtin {
 	gcc_jit_function *function;
 } Builtin;
 
+enum { VECTOR_LOGS = 7 };
+
 typedef struct Jit {
 	gcc_jit_context *ctxt;
 	const Module *module;
@@ -32,8 +34,12 @@ typedef struct Jit {
 	Type *unsigned_types[DTYPE_COUNT];
 	Type *void_, *bool_, *int_, *i64, *u64, *u32, *size, *pointer, *text;
 	VEC(Builtin) builtins;
+	int vector_bytes; /* of the widest vectors that the code may use */
+	Type *vectors[DTYPE_COUNT][VECTOR_LOGS]; /* by the logarithm of their lanes; made on demand */
 } Jit;
 
+/* The type of 2^log lanes: one object each, as libgccjit takes no two for equal. */
+Type *jit_vector_type(Jit *jit, Dtype dtype, int log);
 /* Flags: of the command line of gcc, n of them. */
 Jit *jit_new(const Module *module, Arena *arena);
 void jit_option(Jit *jit, const char *flag);

@@ -5,22 +5,8 @@
  * a statement, so that shared sub-trees stay shared and no expression is deep. A function returns
  * int, 0 or the code of a check that failed, where the kernel has checks, else nothing.
  */
-#include "codegen/jit_value.h"
-#include "codegen/pointer_map.h"
+#include "codegen/jit_kernel.h"
 
-typedef struct KernelJit {
-	JitFunction f;
-	const Program *program;
-	const Kernel *kernel;
-	const KernelUse *use;
-	Rvalue **sizes;	  /* as in use->sizes */
-	Rvalue **scalars; /* as in use->scalars */
-	Rvalue **buffers; /* as in use->buffers */
-	Lvalue **iters, **locals;
-	PointerMap values; /* of this statement: Value to Rvalue */
-} KernelJit;
-
-static Rvalue *value_code(KernelJit *k, const Value *value);
 static void block_code(KernelJit *k, Block block);
 
 static Rvalue *size_value(KernelJit *k, Size size)
@@ -66,23 +52,27 @@ static Rvalue *divide(KernelJit *k, const Ix *ix, Rvalue *a, Rvalue *b)
 	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_MINUS, quotient, down));
 }
 
-static Rvalue *ix_code(KernelJit *k, const Ix *ix)
+Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix)
 {
 	JitFunction *f = &k->f;
 	switch (ix->kind) {
 	case IX_SIZE: return size_value(k, ix->size);
-	case IX_ITER: return gcc_jit_lvalue_as_rvalue(k->iters[ix->iter]);
-	case IX_VALUE: return jit_convert(f, value_code(k, ix->value), ix->value->dtype, DTYPE_I64);
+	case IX_ITER:
+		if (k->fixed[ix->iter])
+			return jit_long(f->jit, f->jit->i64, k->at[ix->iter]);
+		return gcc_jit_lvalue_as_rvalue(k->iters[ix->iter]);
+	case IX_VALUE:
+		return jit_convert(f, jit_kernel_value(k, ix->value), ix->value->dtype, DTYPE_I64);
 	case IX_ADD:
 	case IX_MUL: {
-		Rvalue *a = ix_code(k, ix->a);
+		Rvalue *a = jit_kernel_ix(k, ix->a);
 		return jit_binary(
 			f, ix->kind == IX_ADD ? GCC_JIT_BINARY_OP_PLUS : GCC_JIT_BINARY_OP_MULT, a,
-			ix_code(k, ix->b));
+			jit_kernel_ix(k, ix->b));
 	}
 	default: break;
 	}
-	Rvalue *a = jit_keep(f, ix_code(k, ix->a)), *b = jit_keep(f, ix_code(k, ix->b));
+	Rvalue *a = jit_keep(f, jit_kernel_ix(k, ix->a)), *b = jit_keep(f, jit_kernel_ix(k, ix->b));
 	if (ix->kind == IX_DIV || ix->kind == IX_MOD)
 		return divide(k, ix, a, b);
 	enum gcc_jit_comparison less =
@@ -90,27 +80,85 @@ static Rvalue *ix_code(KernelJit *k, const Ix *ix)
 	return jit_select(f, jit_compare(f, less, a, b), a, b);
 }
 
-static Lvalue *local_cell(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
+Lvalue *jit_kernel_element(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
 {
 	const KernelLocal *l = &k->kernel->locals[local];
+	if (k->registers[local].used)
+		return jit_vector_scalar(k, local, ixs, nixs);
 	if (l->rank == 0)
 		return k->locals[local];
 	JitFunction *f = &k->f;
-	Rvalue *at = ix_code(k, ixs[0]);
+	Rvalue *at = jit_kernel_ix(k, ixs[0]);
 	for (uint32_t i = 1; i < nixs; i++) {
 		Rvalue *extent = jit_long(f->jit, f->jit->i64, l->extent[i]);
 		at = jit_binary(f, GCC_JIT_BINARY_OP_MULT, at, extent);
-		at = jit_binary(f, GCC_JIT_BINARY_OP_PLUS, at, ix_code(k, ixs[i]));
+		at = jit_binary(f, GCC_JIT_BINARY_OP_PLUS, at, jit_kernel_ix(k, ixs[i]));
 	}
 	return gcc_jit_context_new_array_access(f->jit->ctxt, f->location,
 						gcc_jit_lvalue_as_rvalue(k->locals[local]), at);
 }
 
-static Lvalue *buffer_cell(KernelJit *k, BufferId buffer, const Ix *ix)
+/* An index as a part that changes (NULL: none) and a constant: cells whose indices differ in
+ * iterators that are unrolled share an address. */
+typedef struct Address {
+	Rvalue *base;
+	int64_t offset;
+} Address;
+
+static Address address_of(KernelJit *k, const Ix *ix);
+
+static Rvalue *plus(KernelJit *k, Rvalue *a, Rvalue *b)
 {
-	Rvalue *at = ix_code(k, ix);
-	return gcc_jit_context_new_array_access(k->f.jit->ctxt, k->f.location,
-						k->buffers[kernel_use_buffer(k->use, buffer)], at);
+	return a && b ? jit_binary(&k->f, GCC_JIT_BINARY_OP_PLUS, a, b) : a ? a : b;
+}
+
+static Address scaled_address(KernelJit *k, const Ix *ix)
+{
+	Address a = address_of(k, ix->a);
+	int64_t by;
+	if (is_constant(k, ix->b, &by)) {
+		Rvalue *factor = jit_long(k->f.jit, k->f.jit->i64, by);
+		Rvalue *base =
+			a.base ? jit_binary(&k->f, GCC_JIT_BINARY_OP_MULT, a.base, factor) : NULL;
+		return (Address){base, a.offset * by};
+	}
+	if (!a.base && a.offset == 0)
+		return a;
+	Rvalue *offset = a.offset || !a.base ? jit_long(k->f.jit, k->f.jit->i64, a.offset) : NULL;
+	Rvalue *all = plus(k, a.base, offset);
+	return (Address){jit_binary(&k->f, GCC_JIT_BINARY_OP_MULT, all, jit_kernel_ix(k, ix->b)),
+			 0};
+}
+
+static Address address_of(KernelJit *k, const Ix *ix)
+{
+	int64_t constant;
+	if (is_constant(k, ix, &constant))
+		return (Address){NULL, constant};
+	if (ix->kind == IX_ITER && k->fixed[ix->iter])
+		return (Address){NULL, k->at[ix->iter]};
+	if (ix->kind == IX_MUL)
+		return scaled_address(k, ix);
+	if (ix->kind != IX_ADD)
+		return (Address){jit_kernel_ix(k, ix), 0};
+	Address a = address_of(k, ix->a), b = address_of(k, ix->b);
+	return (Address){plus(k, a.base, b.base), a.offset + b.offset};
+}
+
+Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix)
+{
+	gcc_jit_context *ctxt = k->f.jit->ctxt;
+	Rvalue *base = k->buffers[kernel_use_buffer(k->use, buffer)];
+	if (!k->scheduled)
+		return gcc_jit_context_new_array_access(ctxt, k->f.location, base,
+							jit_kernel_ix(k, ix));
+	Address address = address_of(k, ix);
+	if (address.base)
+		base = gcc_jit_lvalue_get_address(
+			gcc_jit_context_new_array_access(ctxt, k->f.location, base, address.base),
+			NULL);
+	return gcc_jit_context_new_array_access(ctxt, k->f.location, base,
+						jit_long(k->f.jit, k->f.jit->i64, address.offset));
 }
 
 static Rvalue *fresh_value(KernelJit *k, const Value *value)
@@ -119,27 +167,30 @@ static Rvalue *fresh_value(KernelJit *k, const Value *value)
 	Rvalue *args[3];
 	uint32_t nargs = value->kind == VALUE_OP ? value->nargs : 0;
 	for (uint32_t i = 0; i < nargs; i++)
-		args[i] = value_code(k, value->args[i]);
+		args[i] = jit_kernel_value(k, value->args[i]);
 	switch (value->kind) {
 	case VALUE_LOAD:
-		return jit_keep(f,
-				gcc_jit_lvalue_as_rvalue(buffer_cell(k, value->buffer, value->ix)));
+		return jit_keep(
+			f, gcc_jit_lvalue_as_rvalue(jit_kernel_cell(k, value->buffer, value->ix)));
 	case VALUE_LOCAL:
-		return jit_keep(f, gcc_jit_lvalue_as_rvalue(
-					   local_cell(k, value->local, value->ixs, value->nixs)));
+		if (k->registers[value->local].used)
+			return jit_keep(f, jit_vector_element(k, value));
+		return jit_keep(f, gcc_jit_lvalue_as_rvalue(jit_kernel_element(
+					   k, value->local, value->ixs, value->nixs)));
 	case VALUE_CONST: return jit_constant(f->jit, value->dtype, value->constant);
 	case VALUE_OP: return jit_op(f, value->op, value->dtype, args);
 	case VALUE_CAST:
-		return jit_convert(f, value_code(k, value->args[0]), value->args[0]->dtype,
+		return jit_convert(f, jit_kernel_value(k, value->args[0]), value->args[0]->dtype,
 				   value->dtype);
 	case VALUE_INDEX:
-		return jit_convert(f, jit_keep(f, ix_code(k, value->ix)), DTYPE_I64, value->dtype);
+		return jit_convert(f, jit_keep(f, jit_kernel_ix(k, value->ix)), DTYPE_I64,
+				   value->dtype);
 	case VALUE_SCALAR: return k->scalars[kernel_use_scalar(k->use, value->scalar)];
 	}
 	BUG("value kind %d", value->kind);
 }
 
-static Rvalue *value_code(KernelJit *k, const Value *value)
+Rvalue *jit_kernel_value(KernelJit *k, const Value *value)
 {
 	uint64_t known = *pointer_map_at(&k->values, value);
 	if (known)
@@ -160,10 +211,32 @@ static void assign(KernelJit *k, Lvalue *cell, const Stmt *stmt, Rvalue *value)
 	jit_set(f, cell, value);
 }
 
+/* The body once for every value of the iterator. */
+static void unrolled_code(KernelJit *k, const Stmt *stmt)
+{
+	int64_t lo, hi;
+	REQUIRE(is_constant(k, stmt->lo, &lo) && is_constant(k, stmt->hi, &hi));
+	k->fixed[stmt->iter] = true;
+	for (int64_t i = lo; i < hi; i++) {
+		k->at[stmt->iter] = i;
+		block_code(k, stmt->body);
+	}
+	k->fixed[stmt->iter] = false;
+}
+
 static void for_code(KernelJit *k, const Stmt *stmt)
 {
-	Rvalue *lo = jit_keep(&k->f, ix_code(k, stmt->lo));
-	JitLoop loop = jit_loop(&k->f, k->iters[stmt->iter], lo, ix_code(k, stmt->hi), stmt->step);
+	if (stmt->loop == LOOP_UNROLL) {
+		unrolled_code(k, stmt);
+		return;
+	}
+	if (stmt->loop == LOOP_VECTOR) {
+		jit_vector_loop(k, stmt);
+		return;
+	}
+	Rvalue *lo = jit_keep(&k->f, jit_kernel_ix(k, stmt->lo));
+	JitLoop loop =
+		jit_loop(&k->f, k->iters[stmt->iter], lo, jit_kernel_ix(k, stmt->hi), stmt->step);
 	block_code(k, stmt->body);
 	jit_end_loop(&k->f, &loop);
 }
@@ -175,8 +248,8 @@ static Rvalue *cond_code(KernelJit *k, const Cond *cond)
 		[COND_LE] = GCC_JIT_COMPARISON_LE,
 		[COND_EQ] = GCC_JIT_COMPARISON_EQ,
 	};
-	Rvalue *a = ix_code(k, cond->a);
-	return jit_compare(&k->f, ops[cond->kind], a, ix_code(k, cond->b));
+	Rvalue *a = jit_kernel_ix(k, cond->a);
+	return jit_compare(&k->f, ops[cond->kind], a, jit_kernel_ix(k, cond->b));
 }
 
 /* A condition is evaluated only where those before it hold. */
@@ -193,7 +266,11 @@ static void if_code(KernelJit *k, const Stmt *stmt)
 static void local_code(KernelJit *k, const Stmt *stmt)
 {
 	const KernelLocal *local = &k->kernel->locals[stmt->local];
-	Rvalue *value = value_code(k, stmt->value);
+	if (k->registers[stmt->local].used) {
+		jit_vector_fill(k, stmt);
+		return;
+	}
+	Rvalue *value = jit_kernel_value(k, stmt->value);
 	if (local->rank == 0) {
 		jit_set(&k->f, k->locals[stmt->local], value);
 		return;
@@ -216,9 +293,9 @@ static void local_code(KernelJit *k, const Stmt *stmt)
 static void check_code(KernelJit *k, const Stmt *stmt)
 {
 	JitFunction *f = &k->f;
-	Rvalue *ix = jit_keep(f, ix_code(k, stmt->ix));
-	Rvalue *low = jit_compare(f, GCC_JIT_COMPARISON_LT, ix, ix_code(k, stmt->lo));
-	Rvalue *high = jit_compare(f, GCC_JIT_COMPARISON_GE, ix, ix_code(k, stmt->hi));
+	Rvalue *ix = jit_keep(f, jit_kernel_ix(k, stmt->ix));
+	Rvalue *low = jit_compare(f, GCC_JIT_COMPARISON_LT, ix, jit_kernel_ix(k, stmt->lo));
+	Rvalue *high = jit_compare(f, GCC_JIT_COMPARISON_GE, ix, jit_kernel_ix(k, stmt->hi));
 	JitBlock *after = jit_if(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, low, high));
 	jit_return(f, jit_long(f->jit, f->jit->int_, module_check_code(stmt->check)));
 	jit_end_if(f, after);
@@ -235,13 +312,13 @@ static void stmt_code(KernelJit *k, const Stmt *stmt)
 	case LOOP_IF: if_code(k, stmt); break;
 	case LOOP_LOCAL: local_code(k, stmt); break;
 	case LOOP_SET: {
-		Rvalue *value = value_code(k, stmt->value);
-		assign(k, local_cell(k, stmt->local, stmt->ixs, stmt->nixs), stmt, value);
+		Rvalue *value = jit_kernel_value(k, stmt->value);
+		assign(k, jit_kernel_element(k, stmt->local, stmt->ixs, stmt->nixs), stmt, value);
 		break;
 	}
 	case LOOP_STORE: {
-		Rvalue *value = value_code(k, stmt->value);
-		assign(k, buffer_cell(k, stmt->buffer, stmt->ix), stmt, value);
+		Rvalue *value = jit_kernel_value(k, stmt->value);
+		assign(k, jit_kernel_cell(k, stmt->buffer, stmt->ix), stmt, value);
 		break;
 	}
 	case LOOP_CHECK: check_code(k, stmt); break;
@@ -301,10 +378,15 @@ static void declare_locals(KernelJit *k)
 	Jit *jit = k->f.jit;
 	const Kernel *kernel = k->kernel;
 	k->iters = ARENA_ARRAY(jit->arena, Lvalue *, kernel->niters);
+	k->fixed = ARENA_ARRAY(jit->arena, bool, kernel->niters + 1);
+	k->at = ARENA_ARRAY(jit->arena, int64_t, kernel->niters + 1);
 	for (uint32_t i = 0; i < kernel->niters; i++)
 		k->iters[i] = jit_local(&k->f, jit->i64, kernel->iters[i].name);
+	jit_vector_plan(k);
 	k->locals = ARENA_ARRAY(jit->arena, Lvalue *, kernel->nlocals);
 	for (uint32_t i = 0; i < kernel->nlocals; i++) {
+		if (k->registers[i].used)
+			continue;
 		const KernelLocal *local = &kernel->locals[i];
 		Type *type = jit->types[local->dtype];
 		int64_t n = 1;

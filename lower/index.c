@@ -65,7 +65,7 @@ bool ix_same(const Ix *a, const Ix *b)
 	}
 }
 
-static bool value_uses(const Value *value, IterVar iter)
+bool value_uses(const Value *value, IterVar iter)
 {
 	bool uses = value->ix && ix_uses(value->ix, iter);
 	for (uint32_t i = 0; i < value->nargs && !uses; i++)
@@ -157,6 +157,21 @@ const Ix *ix_mul(Program *program, const Ix *a, const Ix *b)
 	Linear sum = {.offset = size_const(program->sizes, 0)};
 	linear_add(program, &sum, a, b->size);
 	return linear_ix(program, &sum);
+}
+
+Size ix_stride(Program *program, const Ix *ix, IterVar iter)
+{
+	Linear linear = ix_linear(program, ix);
+	Size stride = size_const(program->sizes, 0);
+	for (size_t i = 0; i < linear.terms.n; i++) {
+		const LinearTerm *term = &linear.terms.at[i];
+		if (!ix_uses(term->atom, iter))
+			continue;
+		if (term->atom->kind != IX_ITER)
+			return SIZE_BAD;
+		stride = term->coef;
+	}
+	return stride;
 }
 
 /* ---- quotients and extremes ---- */

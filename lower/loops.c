@@ -168,6 +168,23 @@ const Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Blo
 	return stmt;
 }
 
+const Stmt *stmt_loop(Program *program, LoopKind kind, IterVar iter, int64_t extent, Block body)
+{
+	Arena *arena = program->arena;
+	const Ix *lo = ix_const(arena, program->sizes, 0), *hi = ix_const(arena, program->sizes, extent);
+	Stmt *stmt = (Stmt *)stmt_for(arena, iter, lo, hi, body);
+	stmt->loop = kind;
+	return stmt;
+}
+
+const Stmt *stmt_step(Arena *arena, const Stmt *loop, int64_t step)
+{
+	Stmt *stmt = stmt_new(arena, LOOP_FOR);
+	*stmt = *loop;
+	stmt->step = step;
+	return stmt;
+}
+
 const Stmt *stmt_if(Arena *arena, const Cond *conds, uint32_t nconds, Block body)
 {
 	Stmt *stmt = stmt_new(arena, LOOP_IF);
@@ -191,6 +208,14 @@ const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value)
 	stmt->local = local;
 	stmt->acc = acc;
 	stmt->value = value;
+	return stmt;
+}
+
+const Stmt *stmt_set_at(Arena *arena, const Value *cell, Op acc, const Value *value)
+{
+	Stmt *stmt = (Stmt *)stmt_set(arena, cell->local, acc, value);
+	stmt->ixs = cell->ixs;
+	stmt->nixs = cell->nixs;
 	return stmt;
 }
 

@@ -4,7 +4,7 @@
  *   routine := dims scalars inputs outputs, guards, then kernels in order; one workspace
  *   buffer  := kind dtype elements [place]         flat, row-major, in elements of its dtype
  *   kernel  := name, iterators, locals, stmt
- *   stmt    := for ITER in [lo, hi) step stmt*     hi <= lo: no iteration
+ *   stmt    := KIND ITER in [lo, hi) step stmt*    hi <= lo: no iteration; KIND: for, unroll, vector
  *            | if COND && ... stmt*
  *            | local L : DTYPE [d, ...] = value    every element is set to value
  *            | L[ix, ...] (ACC)= value
@@ -17,7 +17,9 @@
  * A value has one dtype, and so have the arguments of an op: conversions are explicit. An accumulation
  * `x ACC= v` is x = ACC(x, v) in x's dtype. Iterators and index arithmetic are int64. Sizes are expressions
  * over the routine's dims. A schedule is data here: the kind of a loop says how a back end runs it, and
- * every kind means the same as LOOP_SERIAL to the interpreter.
+ * every kind means the same as LOOP_SERIAL to the interpreter. The bounds of UNROLL and VECTOR are constants.
+ * A VECTOR loop runs its statements one after another, each for all lanes: its body holds no loops, no
+ * conditions and no checks, and indices move by 0 or 1 a lane, those of locals on the last axis only.
  *
  * Trees are immutable once built: passes rebuild. Sub-trees may be shared.
  */
@@ -79,7 +81,7 @@ typedef struct Cond {
 	const Ix *a, *b;
 } Cond;
 
-typedef enum LoopKind { LOOP_SERIAL } LoopKind;
+typedef enum LoopKind { LOOP_SERIAL, LOOP_UNROLL, LOOP_VECTOR } LoopKind;
 
 typedef enum LoopStmtKind { LOOP_FOR, LOOP_IF, LOOP_LOCAL, LOOP_SET, LOOP_STORE, LOOP_CHECK } LoopStmtKind;
 
@@ -127,6 +129,7 @@ typedef struct Kernel {
 	KernelLocal *locals;
 	uint32_t nlocals;
 	Block body;
+	const char *schedule; /* what was chosen, in words; NULL: the general nest */
 	uint64_t identity; /* equal for kernels that differ in buffers and names only */
 } Kernel;
 
@@ -226,6 +229,12 @@ typedef struct Program {
 	uint32_t nstate_dims;
 } Program;
 
+/* What schedules are chosen for. */
+typedef struct Machine {
+	int vector_bytes; /* of the widest vector, a power of two >= 16 */
+	int registers;    /* for vectors */
+} Machine;
+
 /* Constructors; they fold constants and neutral terms. */
 const Ix *ix_size(Arena *arena, Size size);
 const Ix *ix_const(Arena *arena, Sizes *sizes, int64_t value);
@@ -258,6 +267,9 @@ Linear ix_linear(Program *program, const Ix *ix);
 bool ix_same(const Ix *a, const Ix *b);
 bool value_same(const Value *a, const Value *b);
 bool ix_uses(const Ix *ix, IterVar iter);
+bool value_uses(const Value *value, IterVar iter);
+/* How far the index moves when the iterator moves by one, where that is a size; SIZE_BAD: it is not. */
+Size ix_stride(Program *program, const Ix *ix, IterVar iter);
 
 /* A block under construction. */
 typedef struct Body {
@@ -265,9 +277,12 @@ typedef struct Body {
 } Body;
 Block body_block(const Body *body);
 const Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Block body);
+const Stmt *stmt_loop(Program *program, LoopKind kind, IterVar iter, int64_t extent, Block body);
+const Stmt *stmt_step(Arena *arena, const Stmt *loop, int64_t step); /* the same loop with a step */
 const Stmt *stmt_if(Arena *arena, const Cond *conds, uint32_t nconds, Block body);
 const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value);
 const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
+const Stmt *stmt_set_at(Arena *arena, const Value *cell, Op acc, const Value *value); /* a VALUE_LOCAL */
 const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
 const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check); /* 0 <= ix < hi */
 
@@ -292,6 +307,8 @@ typedef struct SizeList {
 SizeList kernel_sizes(Arena *arena, const Kernel *kernel);
 /* A hash of the kernel's structure: names and spans do not count, buffers count by their first use. */
 uint64_t kernel_identity(const Program *program, const Kernel *kernel);
+/* One line a kernel: its schedule. */
+void schedule_dump(FILE *out, const Program *program);
 /* The text of docs/ir.md: pseudo-code, one statement a line. */
 void loops_dump(FILE *out, const Program *program);
 

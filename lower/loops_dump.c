@@ -199,7 +199,8 @@ static void dump_conds(const Dump *d, const Stmt *stmt)
 
 static void dump_for(const Dump *d, const Stmt *stmt)
 {
-	fprintf(d->out, "for %s in ", d->kernel->iters[stmt->iter].name);
+	static const char *const kinds[] = {"for", "unroll", "vector"};
+	fprintf(d->out, "%s %s in ", kinds[stmt->loop], d->kernel->iters[stmt->iter].name);
 	dump_ix(d, stmt->lo, 2);
 	fprintf(d->out, "..");
 	dump_ix(d, stmt->hi, 2);
@@ -347,6 +348,14 @@ static uint32_t kernel_routine(const Program *program, KernelId kernel)
 			if (program->routines.at[r].kernels[i] == kernel)
 				return r;
 	return 0;
+}
+
+void schedule_dump(FILE *out, const Program *program)
+{
+	for (size_t i = 0; i < program->kernels.n; i++) {
+		const Kernel *kernel = &program->kernels.at[i];
+		fprintf(out, "%s: %s\n", kernel->name, kernel->schedule ? kernel->schedule : "loops as they are");
+	}
 }
 
 void loops_dump(FILE *out, const Program *program)

@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "lower/loops.h"
 
+enum { UNROLL_LIMIT = 1024 };
 enum { DEPTH_LIMIT = 1000 }; /* of a value or an index: back ends walk them recursively */
 
 typedef struct Verify {
@@ -13,6 +14,7 @@ typedef struct Verify {
 	const Kernel *kernel;
 	const ProgramRoutine *routine;
 	bool *iter_open;  /* by IterVar: inside its loop */
+	const Stmt *vector; /* the LOOP_VECTOR around; NULL: none */
 	bool *local_open; /* by LocalId: after its declaration, in its block */
 	int depth;
 } Verify;
@@ -46,13 +48,26 @@ static void check_ix(Verify *v, const Ix *ix)
 	v->depth--;
 }
 
+/* Inside a LOOP_VECTOR an index moves by 0 or 1 a lane. */
+static void check_lanes(const Verify *v, const Ix *ix, bool may_move)
+{
+	if (!v->vector || !ix_uses(ix, v->vector->iter))
+		return;
+	Program *program = (Program *)v->program;
+	Size stride = ix_stride(program, ix, v->vector->iter);
+	FAIL_UNLESS(v, may_move && !size_is_bad(stride) && size_is(program->sizes, stride, 1),
+		    "an index that is no step of one lane");
+}
+
 static void check_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint32_t nixs)
 {
 	FAIL_UNLESS(v, local < v->kernel->nlocals, "an unknown local");
 	FAIL_UNLESS(v, v->local_open[local], "a local outside its block");
 	FAIL_UNLESS(v, v->kernel->locals[local].rank == nixs, "a local with a wrong rank");
-	for (uint32_t i = 0; i < nixs; i++)
+	for (uint32_t i = 0; i < nixs; i++) {
 		check_ix(v, ixs[i]);
+		check_lanes(v, ixs[i], i + 1 == nixs);
+	}
 }
 
 static const Buffer *check_buffer(const Verify *v, BufferId id)
@@ -85,6 +100,7 @@ static void check_value(Verify *v, const Value *value)
 		FAIL_UNLESS(v, check_buffer(v, value->buffer)->dtype == value->dtype,
 			    "a load of another type");
 		check_ix(v, value->ix);
+		check_lanes(v, value->ix, true);
 		break;
 	case VALUE_LOCAL:
 		check_local_use(v, value->local, value->ixs, value->nixs);
@@ -117,13 +133,22 @@ static void check_for(Verify *v, const Stmt *stmt)
 	FAIL_UNLESS(v, stmt->step > 0, "a loop that does not advance");
 	check_ix(v, stmt->lo);
 	check_ix(v, stmt->hi);
+	FAIL_UNLESS(v, !v->vector, "a loop inside lanes");
+	int64_t lo, hi;
+	bool constant = stmt->lo->kind == IX_SIZE && stmt->hi->kind == IX_SIZE && stmt->step == 1 &&
+			size_is_const(v->program->sizes, stmt->lo->size, &lo) &&
+			size_is_const(v->program->sizes, stmt->hi->size, &hi) && hi - lo <= UNROLL_LIMIT;
+	FAIL_UNLESS(v, stmt->loop == LOOP_SERIAL || constant, "lanes that are no small constant");
 	v->iter_open[stmt->iter] = true;
+	v->vector = stmt->loop == LOOP_VECTOR ? stmt : NULL;
 	check_block(v, &stmt->body);
+	v->vector = NULL;
 	v->iter_open[stmt->iter] = false;
 }
 
 static void check_if(Verify *v, const Stmt *stmt)
 {
+	FAIL_UNLESS(v, !v->vector, "a condition inside lanes");
 	FAIL_UNLESS(v, stmt->nconds > 0, "a condition is missing");
 	for (uint32_t i = 0; i < stmt->nconds; i++) {
 		check_ix(v, stmt->conds[i].a);
@@ -138,6 +163,7 @@ static void check_local(Verify *v, const Stmt *stmt)
 	FAIL_UNLESS(v, !v->local_open[stmt->local], "a local declared twice");
 	const KernelLocal *local = &v->kernel->locals[stmt->local];
 	FAIL_UNLESS(v, local->rank <= 4, "a local with too many axes");
+	FAIL_UNLESS(v, !v->vector || local->rank == 0, "a local with axes inside lanes");
 	for (uint32_t i = 0; i < local->rank; i++)
 		FAIL_UNLESS(v, local->extent[i] > 0, "an empty local");
 	check_value(v, stmt->value);
@@ -158,6 +184,8 @@ static void check_store(Verify *v, const Stmt *stmt)
 		    "a store into what is read only");
 	check_acc(v, stmt->acc);
 	check_ix(v, stmt->ix);
+	FAIL_UNLESS(v, !v->vector || ix_uses(stmt->ix, v->vector->iter), "one cell stored by all lanes");
+	check_lanes(v, stmt->ix, true);
 	check_value(v, stmt->value);
 	FAIL_UNLESS(v, stmt->value->dtype == buffer->dtype, "a store of another type");
 }
@@ -177,6 +205,7 @@ static void check_stmt(Verify *v, const Stmt *stmt)
 		break;
 	case LOOP_STORE: check_store(v, stmt); break;
 	case LOOP_CHECK:
+		FAIL_UNLESS(v, !v->vector, "a check inside lanes");
 		FAIL_UNLESS(v, stmt->check < v->program->checks.n, "an unknown check");
 		check_ix(v, stmt->lo);
 		check_ix(v, stmt->ix);

@@ -236,9 +236,11 @@ static void lower_all(Lower *lower)
 	}
 }
 
-Program *lower_program(const Inference *inference, const Sources *sources, Arena *perm, Diags *diags)
+Program *lower_program(const Inference *inference, const Sources *sources, Arena *perm, Diags *diags,
+		       const Machine *machine)
 {
 	Lower lower = lower_new(inference, sources, perm, diags);
+	lower.machine = machine;
 	int before = diags->nerrors;
 	lower_all(&lower);
 	shfree(lower.taken);

@@ -9,6 +9,7 @@
 /* Builds the program: elementwise producers fused into their consumers, temporaries placed in one
  * workspace by lifetime. NULL after errors (in diags).
  * Ensures: loops_verify passes. */
-Program *lower_program(const Inference *inference, const Sources *sources, Arena *perm, Diags *diags);
+Program *lower_program(const Inference *inference, const Sources *sources, Arena *perm, Diags *diags,
+		       const Machine *machine);
 
 #endif

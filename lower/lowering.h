@@ -5,6 +5,7 @@
  *   value.c    a node's value at given indices, through everything that is fused into it
  *   nest.c     loops around a value: their order, their bounds, where sums are kept
  *   collapse.c neighbouring loops that are one
+ *   tile.c     contractions in register tiles; tile_plan.c which loops and sizes, tile_dot.c along a sum
  *   lanes.c    long sums side by side in vector lanes
  *   kernel.c   one node's kernel, by its kind
  *   alias.c    where a kernel touches a buffer
@@ -63,6 +64,7 @@ typedef struct Lower {
 	Arena *arena;   /* lives as long as the program */
 	Arena *scratch; /* as long as one routine */
 	Diags *diags;
+	const Machine *machine;
 	BufferId *shared; /* by NodeId: parameters and constants */
 	CheckId *checks;  /* by NodeId: of its gathered index; CHECK_NONE */
 	Sym *names;       /* by NodeId: for kernels and buffers; made on demand */
@@ -122,6 +124,7 @@ typedef struct Gen {
 	Body top;
 	Body *body;                /* where values that are used more than once become locals */
 	VEC(SharedValue) shared;   /* those of the present body */
+	const char *schedule;      /* what was chosen; NULL: loops as they are */
 	NodeId bound;              /* a reduction whose value is at hand */
 	const Value *bound_value;
 } Gen;

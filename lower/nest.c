@@ -337,6 +337,8 @@ static void emit_piece(Nest *nest)
 	set_up(nest);
 	bool scattered = scatters(lower, nest->node), reduces = nest->nloops > nest->nresult;
 	Op reduce = node_reduce_op(lower_node(lower, nest->node));
+	if (!scattered && reduces && tile_emit(nest, reduce))
+		return;
 	bool local = !scattered && reduces && !may_sum_in_place(nest);
 	if (nest->nloops > 0) {
 		uint32_t last = order_innermost(nest->gen, nest->loops, nest->nloops, &nest->inner,

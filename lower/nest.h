@@ -49,6 +49,9 @@ void gen_append(Gen *gen, Body *body, Block block);
 bool lanes_fit(const Nest *nest, Op reduce);
 void lanes_emit(Nest *nest, Op reduce);
 
+/* A contraction in register tiles, where the loops and the value allow it; false: nothing was done. */
+bool tile_emit(Nest *nest, Op reduce);
+
 /* Merges two neighbouring loops that every access walks through as one; false: there are none. The nest's
  * loops change, and its values are to be built again. */
 bool nest_collapse(Nest *nest);

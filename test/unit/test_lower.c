@@ -94,7 +94,8 @@ static const Program *lower(Small *s, uint32_t noutputs, const NodeId *outputs)
 		}
 	}
 	PUSH(s->arena, s->graph.routines, r);
-	const Program *program = lower_program(&s->inference, &s->sources, s->arena, &s->diags);
+	static const Machine machine = {64, 32};
+	const Program *program = lower_program(&s->inference, &s->sources, s->arena, &s->diags, &machine);
 	if (program)
 		loops_verify(program);
 	return program;
@@ -230,16 +231,16 @@ static void expect_right(Small *s, const Program *program)
 static void test_matrix_product_over_inputs(void **state)
 {
 	Small *s = *state;
-	NodeId x = name(s, small_leaf(s, "n | 24"), "x"), w = param(s, "w", "24 -> 10");
-	NodeId y = name(s, small_op(s, NODE_COMPOSE, "n | 10", 2, (NodeId[]){w, x}), "logits");
+	NodeId x = name(s, small_leaf(s, "n | 3"), "x"), w = param(s, "w", "3 -> 2");
+	NodeId y = name(s, small_op(s, NODE_COMPOSE, "n | 2", 2, (NodeId[]){w, x}), "logits");
 	const Program *program = lower(s, 1, &y);
 	expect_kernel(s, program, "kernel logits(w f32 param, x f32 in -> out0 f32 out)\n"
 				  "  for i0 in 0..n\n"
-				  "    for i1 in 0..10\n"
+				  "    for i1 in 0..2\n"
 				  "      local acc : f32 = 0\n"
-				  "      for i2 in 0..24\n"
-				  "        acc += w[i1*24 + i2] * x[i0*24 + i2]\n"
-				  "      out0[i0*10 + i1] = acc\n");
+				  "      for i2 in 0..3\n"
+				  "        acc += w[i1*3 + i2] * x[i0*3 + i2]\n"
+				  "      out0[i0*2 + i1] = acc\n");
 	expect_right(s, program);
 	assert_int_equal(program->routines.at[0].ndims, 1);
 }
@@ -255,35 +256,44 @@ static void test_long_sums_run_in_lanes(void **state)
 	NodeId t = spec(s, "b | i => i", "71", 1, &x), u = spec(s, "b | i => i", "6", 1, &z);
 	NodeId out[] = {z, m, t, u};
 	const Program *program = lower(s, 4, out);
-	expect_kernel(s, program, "    for i1 in 0..6 step 6\n"
-				  "      local acc : f32 [6, 16] = 0\n"
-				  "      for i2 in 0..64 step 16\n"
-				  "        for cell in 0..6\n"
-				  "          for lane in 0..16\n"
-				  "            acc[cell, lane] += w[i1*71 + cell*71 + i2 + lane] * t0[i0*71 + i2 + lane]\n"
-				  "      for i2 in 64..71\n"
-				  "        for cell in 0..6\n"
-				  "          acc[cell, 0] += w[i1*71 + cell*71 + i2] * t0[i0*71 + i2]\n"
-				  "      for cell in 0..6\n"
-				  "        local sum : f32 = acc[cell, 0]\n"
-				  "        for lane in 1..16\n"
-				  "          sum += acc[cell, lane]\n"
-				  "        out0[i0*6 + i1 + cell] = sum + b[i1 + cell]\n");
+	expect_kernel(s, program, "  for i0 in 0..4*floor(n/4) step 4\n"
+				  "    local acc : f32 [4, 6, 16] = 0\n"
+				  "    local rest4 : f32 [4, 6, 4] = 0\n"
+				  "    local rest : f32 [4, 6] = 0\n"
+				  "    for i2 in 0..64 step 16\n"
+				  "      unroll r in 0..4\n"
+				  "        unroll c in 0..6\n"
+				  "          vector lane in 0..16\n"
+				  "            acc[r, c, lane] += w[c*71 + i2 + lane] * t0[i0*71 + r*71 + i2 + lane]\n");
+	expect_kernel(s, program, "    for i2 in 68..71\n"
+				  "      unroll r in 0..4\n"
+				  "        unroll c in 0..6\n"
+				  "          rest[r, c] += w[c*71 + i2] * t0[i0*71 + r*71 + i2]\n"
+				  "    unroll r in 0..4\n"
+				  "      unroll c in 0..6\n"
+				  "        local half8 : f32 [8] = 0\n"
+				  "        vector lane in 0..8\n"
+				  "          half8[lane] = acc[r, c, lane] + acc[r, c, lane + 8]\n"
+				  "        local half4 : f32 [4] = 0\n"
+				  "        vector lane in 0..4\n"
+				  "          half4[lane] = (half8[lane] + half8[lane + 4]) + rest4[r, c, lane]\n"
+				  "        local sum : f32 = ((half4[0] + half4[1]) + (half4[2] + half4[3])) + rest[r, c]\n"
+				  "        out0[i0*6 + r*6 + c] = sum + b[c]\n");
 	expect_right(s, program);
 }
 
 static void test_matrix_product_over_outputs(void **state)
 {
 	Small *s = *state;
-	NodeId x = small_leaf(s, "n | 6"), w = small_leaf(s, "6, 9");
-	NodeId y = spec(s, "b | i; i, o => b | o", "n | 9", 2, (NodeId[]){x, w});
+	NodeId x = small_leaf(s, "n | 6"), w = small_leaf(s, "6, 3");
+	NodeId y = spec(s, "b | i; i, o => b | o", "n | 3", 2, (NodeId[]){x, w});
 	const Program *program = lower(s, 1, &y);
 	expect_kernel(s, program, "  for b in 0..n\n"
-				  "    for o in 0..9\n"
-				  "      out0[b*9 + o] = 0\n"
+				  "    for o in 0..3\n"
+				  "      out0[b*3 + o] = 0\n"
 				  "    for i in 0..6\n"
-				  "      for o in 0..9\n"
-				  "        out0[b*9 + o] += t0[b*6 + i] * t1[i*9 + o]\n");
+				  "      for o in 0..3\n"
+				  "        out0[b*3 + o] += t0[b*6 + i] * t1[i*3 + o]\n");
 	expect_right(s, program);
 }
 

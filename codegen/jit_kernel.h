@@ -1,0 +1,52 @@
+/* A kernel's function under construction, shared by jit_kernel.c (scalar code) and jit_vector.c
+ * (lanes). */
+#ifndef TSR_CODEGEN_JIT_KERNEL_H
+#define TSR_CODEGEN_JIT_KERNEL_H
+
+#include "codegen/jit_value.h"
+#include "codegen/pointer_map.h"
+
+/* A local that lives in variables of its own, `nchunks` for each combination of its axes but the
+ * last. */
+typedef struct Registers {
+	bool used, lanes; /* lanes: chunks are vectors; else a chunk is one element */
+	uint32_t extent;  /* of the last axis */
+	uint32_t nchunks;
+	Lvalue **chunks;
+} Registers;
+
+typedef struct KernelJit {
+	JitFunction f;
+	const Program *program;
+	const Kernel *kernel;
+	const KernelUse *use;
+	Rvalue **sizes;	  /* as in use->sizes */
+	Rvalue **scalars; /* as in use->scalars */
+	Rvalue **buffers; /* as in use->buffers */
+	Lvalue **iters, **locals;
+	PointerMap values; /* of this statement: Value to Rvalue */
+	bool scheduled;	   /* it has loops that are unrolled or run in lanes */
+	bool *fixed;	   /* by IterVar: at the constant `at` in the code being made */
+	int64_t *at;
+	Registers *registers; /* by LocalId */
+} KernelJit;
+
+/* jit_kernel.c */
+Rvalue *jit_kernel_value(KernelJit *k, const Value *value);
+Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix);
+/* The cell of a local that is an array in memory. */
+Lvalue *jit_kernel_element(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
+Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix);
+
+/* jit_vector.c */
+/* Decides which locals live in registers, and declares them. */
+void jit_vector_plan(KernelJit *k);
+/* Statements of one LOOP_VECTOR, each for all its lanes. */
+void jit_vector_loop(KernelJit *k, const Stmt *loop);
+/* local L = value, of a local in registers. */
+void jit_vector_fill(KernelJit *k, const Stmt *stmt);
+/* One element of a local in registers; the variable itself where elements are variables. */
+Rvalue *jit_vector_element(KernelJit *k, const Value *value);
+Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
+
+#endif

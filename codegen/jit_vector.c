@@ -1,0 +1,547 @@
+/* Loops of lanes as explicit vectors.
+ *
+ *   vector lane in 0..36: acc[r, lane] += a[i*K + k] * b[k*36 + lane]
+ *     16 lanes: acc_r_0 += broadcast(a[i*K + k]) * *(float16 *)&b[k*36]
+ *     16 lanes: acc_r_1 += ...                     *(float16 *)&b[k*36 + 16]
+ *      4 lanes: acc_r_2 += ...                     *(float4 *)&b[k*36 + 32]
+ *
+ * Lanes are cut into chunks of the widest vector of the target, then of halves of it, then of
+ * single elements; the arithmetic of a lane does not depend on the cut. A local that is indexed by
+ * unrolled iterators and the lane alone has a variable for every chunk, which the compiler keeps in
+ * a register: an array of vectors would live in memory. What no vector instruction computes goes
+ * lane by lane through a small array, in a loop that the compiler may vectorise.
+ */
+#include "codegen/jit_kernel.h"
+
+enum { CHUNKS_MAX = 1024 };
+
+typedef struct Lanes {
+	KernelJit *k;
+	const Stmt *loop;
+	int64_t at;	  /* the first lane of the chunk at hand */
+	int log;	  /* its lanes: 1 << log */
+	PointerMap known; /* Value to Rvalue: of this statement and chunk */
+	PointerMap
+		spread[VECTOR_LOGS]; /* Value that is the same in all lanes to its vector, by log */
+} Lanes;
+
+/* ---- chunks ---- */
+
+/* The lanes of the chunk at `at` of `extent` lanes: the largest that fits. */
+static int chunk_log(const KernelJit *k, Dtype dtype, int64_t at, int64_t extent)
+{
+	int bytes = dtype_bytes(dtype), log = 0;
+	while ((2 << log) * bytes <= k->f.jit->vector_bytes && at + (2 << log) <= extent)
+		log++;
+	return (1 << log) * bytes < 16 ? 0 : log;
+}
+
+static uint32_t count_chunks(const KernelJit *k, Dtype dtype, int64_t extent)
+{
+	uint32_t n = 0;
+	for (int64_t at = 0; at < extent; n++)
+		at += 1 << chunk_log(k, dtype, at, extent);
+	return n;
+}
+
+static Type *chunk_type(const KernelJit *k, Dtype dtype, int log)
+{
+	return log ? jit_vector_type(k->f.jit, dtype, log) : k->f.jit->types[dtype];
+}
+
+/* ---- which locals live in registers ---- */
+
+typedef struct Plan {
+	KernelJit *k;
+	LoopKind *kinds;    /* by IterVar: of the loops that are open */
+	const Stmt *vector; /* the open loop of lanes; NULL: none */
+	bool *never;	    /* by LocalId: indexed by what is no constant */
+	bool *alone;	    /* by LocalId: one element is set outside of lanes */
+} Plan;
+
+static void plan_value(Plan *p, const Value *value);
+
+static int64_t constant_of(const KernelJit *k, const Ix *ix)
+{
+	int64_t constant;
+	REQUIRE(ix->kind == IX_SIZE && size_is_const(k->program->sizes, ix->size, &constant));
+	return constant;
+}
+
+/* Is the index a constant once loops are unrolled and lanes cut? */
+static bool is_fixed(const Plan *p, const Ix *ix)
+{
+	int64_t constant;
+	switch (ix->kind) {
+	case IX_SIZE: return size_is_const(p->k->program->sizes, ix->size, &constant);
+	case IX_ITER: return p->kinds[ix->iter] != LOOP_SERIAL;
+	case IX_ADD:
+	case IX_MUL: return is_fixed(p, ix->a) && is_fixed(p, ix->b);
+	default: return false;
+	}
+}
+
+static bool in_lanes(const Plan *p, const Ix *const *ixs, uint32_t nixs)
+{
+	return p->vector && nixs && ix_uses(ixs[nixs - 1], p->vector->iter);
+}
+
+static void plan_access(Plan *p, LocalId local, const Ix *const *ixs, uint32_t nixs)
+{
+	for (uint32_t i = 0; i < nixs; i++)
+		p->never[local] |= !is_fixed(p, ixs[i]);
+	p->k->registers[local].lanes |= in_lanes(p, ixs, nixs);
+}
+
+static void plan_ix(Plan *p, const Ix *ix)
+{
+	if (ix->kind == IX_VALUE)
+		plan_value(p, ix->value);
+	if (ix->a)
+		plan_ix(p, ix->a);
+	if (ix->b)
+		plan_ix(p, ix->b);
+}
+
+static void plan_value(Plan *p, const Value *value)
+{
+	if (value->kind == VALUE_LOCAL)
+		plan_access(p, value->local, value->ixs, value->nixs);
+	if (value->ix)
+		plan_ix(p, value->ix);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		plan_value(p, value->args[i]);
+}
+
+static void plan_block(Plan *p, Block block);
+
+static void plan_for(Plan *p, const Stmt *stmt)
+{
+	p->kinds[stmt->iter] = stmt->loop;
+	p->k->scheduled |= stmt->loop != LOOP_SERIAL;
+	p->vector = stmt->loop == LOOP_VECTOR ? stmt : NULL;
+	plan_block(p, stmt->body);
+	p->vector = NULL;
+	p->kinds[stmt->iter] = LOOP_SERIAL;
+}
+
+/* A local of one element, declared inside lanes, is one element a lane. */
+static void plan_local(Plan *p, const Stmt *stmt)
+{
+	Registers *r = &p->k->registers[stmt->local];
+	const KernelLocal *local = &p->k->kernel->locals[stmt->local];
+	r->extent = local->rank ? local->extent[local->rank - 1] : 1;
+	if (p->vector) {
+		r->lanes = true;
+		r->extent = (uint32_t)(constant_of(p->k, p->vector->hi) -
+				       constant_of(p->k, p->vector->lo));
+	}
+}
+
+static void plan_block(Plan *p, Block block)
+{
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		if (stmt->kind == LOOP_LOCAL)
+			plan_local(p, stmt);
+		if (stmt->kind == LOOP_SET) {
+			plan_access(p, stmt->local, stmt->ixs, stmt->nixs);
+			p->alone[stmt->local] |= stmt->nixs && !in_lanes(p, stmt->ixs, stmt->nixs);
+		}
+		if (stmt->value)
+			plan_value(p, stmt->value);
+		if (stmt->ix)
+			plan_ix(p, stmt->ix);
+		if (stmt->kind == LOOP_FOR)
+			plan_for(p, stmt);
+		else
+			plan_block(p, stmt->body);
+	}
+}
+
+static uint32_t rows_of(const KernelLocal *local)
+{
+	uint32_t rows = 1;
+	for (uint32_t i = 0; i + 1 < local->rank; i++)
+		rows *= local->extent[i];
+	return rows;
+}
+
+static void declare_chunks(KernelJit *k, LocalId id)
+{
+	const KernelLocal *local = &k->kernel->locals[id];
+	Registers *r = &k->registers[id];
+	uint32_t rows = rows_of(local);
+	r->nchunks = r->lanes ? count_chunks(k, local->dtype, r->extent) : r->extent;
+	r->chunks = ARENA_ARRAY(k->f.jit->arena, Lvalue *, rows * r->nchunks);
+	for (uint32_t row = 0; row < rows; row++)
+		for (int64_t at = 0, i = 0; at < r->extent; i++) {
+			int log = r->lanes ? chunk_log(k, local->dtype, at, r->extent) : 0;
+			const char *name =
+				arena_printf(k->f.jit->arena, "%s_%u_%d", local->name, row, (int)i);
+			r->chunks[row * r->nchunks + i] =
+				jit_local(&k->f, chunk_type(k, local->dtype, log), name);
+			at += 1 << log;
+		}
+}
+
+void jit_vector_plan(KernelJit *k)
+{
+	const Kernel *kernel = k->kernel;
+	Arena *arena = k->f.jit->arena;
+	Plan p = {.k = k, .kinds = ARENA_ARRAY(arena, LoopKind, kernel->niters + 1)};
+	p.never = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
+	p.alone = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
+	k->registers = ARENA_ARRAY(arena, Registers, kernel->nlocals + 1);
+	plan_block(&p, kernel->body);
+	for (LocalId id = 0; k->scheduled && id < kernel->nlocals; id++) {
+		Registers *r = &k->registers[id];
+		bool array = kernel->locals[id].rank > 0;
+		r->used = (array || r->lanes) && !p.never[id] && !(r->lanes && p.alone[id]) &&
+			  r->extent * rows_of(&kernel->locals[id]) <= CHUNKS_MAX;
+		if (r->used)
+			declare_chunks(k, id);
+	}
+}
+
+/* ---- variables ---- */
+
+static int64_t fixed_ix(const KernelJit *k, const Ix *ix)
+{
+	switch (ix->kind) {
+	case IX_SIZE: return constant_of(k, ix);
+	case IX_ITER: REQUIRE(k->fixed[ix->iter]); return k->at[ix->iter];
+	case IX_ADD: return fixed_ix(k, ix->a) + fixed_ix(k, ix->b);
+	case IX_MUL: return fixed_ix(k, ix->a) * fixed_ix(k, ix->b);
+	default: BUG("kernel %s: an index of registers that is no constant", k->kernel->name);
+	}
+}
+
+/* The chunks of a local at all indices but the last. */
+static Lvalue **row_chunks(const KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
+{
+	const KernelLocal *l = &k->kernel->locals[local];
+	int64_t row = 0;
+	for (uint32_t i = 0; i + 1 < nixs; i++)
+		row = row * l->extent[i] + fixed_ix(k, ixs[i]);
+	REQUIRE(row >= 0 && row < rows_of(l));
+	return k->registers[local].chunks + row * k->registers[local].nchunks;
+}
+
+typedef struct Chunk {
+	uint32_t index;
+	int64_t at;
+	int log;
+} Chunk;
+
+/* The chunk that holds a lane. */
+static Chunk find_chunk(const KernelJit *k, LocalId local, int64_t lane)
+{
+	const Registers *r = &k->registers[local];
+	Chunk c = {0};
+	REQUIRE(lane >= 0 && lane < r->extent);
+	for (;;) {
+		c.log = r->lanes ? chunk_log(k, k->kernel->locals[local].dtype, c.at, r->extent)
+				 : 0;
+		if (lane < c.at + (1 << c.log))
+			return c;
+		c.at += 1 << c.log;
+		c.index++;
+	}
+}
+
+/* A place in memory for some lanes, as an array of elements. */
+static Lvalue *lane_array(KernelJit *k, Dtype dtype, int n)
+{
+	Jit *jit = k->f.jit;
+	char name[16];
+	snprintf(name, sizeof name, "lanes%u", k->f.ntemps++);
+	Type *type = gcc_jit_context_new_array_type(jit->ctxt, NULL, jit->types[dtype], n);
+	Lvalue *array = jit_local(&k->f, type, name);
+	gcc_jit_lvalue_set_alignment(array, 64);
+	return array;
+}
+
+static Lvalue *lane_cell(KernelJit *k, Lvalue *array, Rvalue *lane)
+{
+	return gcc_jit_context_new_array_access(k->f.jit->ctxt, k->f.location,
+						gcc_jit_lvalue_as_rvalue(array), lane);
+}
+
+/* 1 << log elements from a cell on, as one variable of any alignment. */
+static Lvalue *lanes_at(KernelJit *k, Lvalue *cell, Dtype dtype, int log)
+{
+	if (log == 0)
+		return cell;
+	Type *type =
+		gcc_jit_type_get_aligned(chunk_type(k, dtype, log), (size_t)dtype_bytes(dtype));
+	Rvalue *address = gcc_jit_lvalue_get_address(cell, NULL);
+	address = jit_cast(k->f.jit, address, gcc_jit_type_get_pointer(type));
+	return gcc_jit_rvalue_dereference(address, k->f.location);
+}
+
+static Rvalue *lane_number(KernelJit *k, int64_t lane)
+{
+	return jit_long(k->f.jit, k->f.jit->i64, lane);
+}
+
+/* 1 << log lanes of a local from `lane` on: a variable, or a part of one by way of memory. */
+static Rvalue *local_lanes(KernelJit *k, const Value *value, int64_t lane, int log)
+{
+	Lvalue **chunks = row_chunks(k, value->local, value->ixs, value->nixs);
+	Chunk c = find_chunk(k, value->local, lane);
+	if (c.at == lane && c.log == log)
+		return gcc_jit_lvalue_as_rvalue(chunks[c.index]);
+	int64_t first = c.at;
+	Lvalue *array = lane_array(k, value->dtype, (int)k->registers[value->local].extent);
+	for (;;) {
+		Lvalue *place = lane_cell(k, array, lane_number(k, c.at - first));
+		jit_set(&k->f, lanes_at(k, place, value->dtype, c.log),
+			gcc_jit_lvalue_as_rvalue(chunks[c.index]));
+		int64_t next = c.at + (1 << c.log);
+		if (next >= lane + (1 << log))
+			break;
+		c = find_chunk(k, value->local, next);
+	}
+	Lvalue *place = lane_cell(k, array, lane_number(k, lane - first));
+	return gcc_jit_lvalue_as_rvalue(lanes_at(k, place, value->dtype, log));
+}
+
+Rvalue *jit_vector_element(KernelJit *k, const Value *value)
+{
+	REQUIRE(value->nixs > 0);
+	return local_lanes(k, value, fixed_ix(k, value->ixs[value->nixs - 1]), 0);
+}
+
+Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
+{
+	REQUIRE(nixs > 0 && !k->registers[local].lanes);
+	return row_chunks(k, local, ixs, nixs)[fixed_ix(k, ixs[nixs - 1])];
+}
+
+static Rvalue *spread(KernelJit *k, Rvalue *value, Dtype dtype, int log)
+{
+	if (log == 0)
+		return value;
+	Rvalue *lanes[1 << VECTOR_LOGS];
+	for (int i = 0; i < 1 << log; i++)
+		lanes[i] = value;
+	return jit_keep(&k->f, gcc_jit_context_new_rvalue_from_vector(k->f.jit->ctxt, k->f.location,
+								      chunk_type(k, dtype, log),
+								      (size_t)1 << log, lanes));
+}
+
+void jit_vector_fill(KernelJit *k, const Stmt *stmt)
+{
+	const KernelLocal *local = &k->kernel->locals[stmt->local];
+	const Registers *r = &k->registers[stmt->local];
+	Rvalue *value = jit_kernel_value(k, stmt->value), *spreads[VECTOR_LOGS] = {value};
+	for (uint32_t row = 0; row < rows_of(local); row++)
+		for (int64_t lane = 0; lane < r->extent;) {
+			Chunk c = find_chunk(k, stmt->local, lane);
+			if (!spreads[c.log])
+				spreads[c.log] = spread(k, value, local->dtype, c.log);
+			jit_set(&k->f, r->chunks[row * r->nchunks + c.index], spreads[c.log]);
+			lane = c.at + (1 << c.log);
+		}
+}
+
+/* ---- values ---- */
+
+static Rvalue *lanes_value(Lanes *l, const Value *value);
+
+static bool ix_varies(const Lanes *l, const Ix *ix)
+{
+	return ix_uses(ix, l->loop->iter);
+}
+
+/* Does the value differ between lanes? */
+static bool varies(const Lanes *l, const Value *value)
+{
+	if (value->kind == VALUE_LOCAL && value->nixs == 0)
+		return l->k->registers[value->local].used;
+	bool differs = value->ix && ix_varies(l, value->ix);
+	for (uint32_t i = 0; i < value->nixs && !differs; i++)
+		differs = ix_varies(l, value->ixs[i]);
+	for (uint32_t i = 0; i < value->nargs && !differs; i++)
+		differs = varies(l, value->args[i]);
+	return differs;
+}
+
+static Rvalue *kept_vector(Lanes *l, Rvalue *value)
+{
+	return jit_keep(&l->k->f, value);
+}
+
+/* An unaligned type is no type of variables: loads go through an assignment to the plain one. */
+static Rvalue *load_lanes(Lanes *l, Lvalue *place, Dtype dtype)
+{
+	KernelJit *k = l->k;
+	char name[16];
+	snprintf(name, sizeof name, "t%u", k->f.ntemps++);
+	Lvalue *temp = jit_local(&k->f, chunk_type(k, dtype, l->log), name);
+	jit_set(&k->f, temp, gcc_jit_lvalue_as_rvalue(place));
+	return gcc_jit_lvalue_as_rvalue(temp);
+}
+
+static Rvalue *lanes_of_local(Lanes *l, const Value *value)
+{
+	KernelJit *k = l->k;
+	if (!k->registers[value->local].used) {
+		Lvalue *cell = jit_kernel_element(k, value->local, value->ixs, value->nixs);
+		return load_lanes(l, lanes_at(k, cell, value->dtype, l->log), value->dtype);
+	}
+	int64_t lane = value->nixs ? fixed_ix(k, value->ixs[value->nixs - 1])
+				   : l->at - constant_of(k, l->loop->lo);
+	Rvalue *part = local_lanes(k, value, lane, l->log);
+	char name[16];
+	snprintf(name, sizeof name, "t%u", k->f.ntemps++);
+	Lvalue *temp = jit_local(&k->f, chunk_type(k, value->dtype, l->log), name);
+	jit_set(&k->f, temp, part);
+	return gcc_jit_lvalue_as_rvalue(temp);
+}
+
+/* Vectors in, vector out, one lane after another. */
+static Rvalue *lane_by_lane(Lanes *l, const Value *value)
+{
+	KernelJit *k = l->k;
+	JitFunction *f = &k->f;
+	Lvalue *args[3], *result = lane_array(k, value->dtype, 1 << l->log);
+	for (uint32_t i = 0; i < value->nargs; i++) {
+		Rvalue *arg = lanes_value(l, value->args[i]);
+		args[i] = lane_array(k, value->args[i]->dtype, 1 << l->log);
+		Lvalue *all = lane_cell(k, args[i], lane_number(k, 0));
+		jit_set(f, lanes_at(k, all, value->args[i]->dtype, l->log), arg);
+	}
+	Lvalue *lane = jit_local(f, f->jit->i64, "lane");
+	Rvalue *here = gcc_jit_lvalue_as_rvalue(lane), *elements[3];
+	JitLoop loop = jit_loop(f, lane, lane_number(k, 0), lane_number(k, 1 << l->log), 1);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		elements[i] = jit_keep(f, gcc_jit_lvalue_as_rvalue(lane_cell(k, args[i], here)));
+	Rvalue *element;
+	if (value->kind == VALUE_INDEX) {
+		Rvalue *index =
+			jit_binary(f, GCC_JIT_BINARY_OP_PLUS, jit_kernel_ix(k, value->ix), here);
+		element = jit_convert(f, jit_keep(f, index), DTYPE_I64, value->dtype);
+	} else if (value->kind == VALUE_CAST) {
+		element = jit_convert(f, elements[0], value->args[0]->dtype, value->dtype);
+	} else {
+		element = jit_op(f, value->op, value->dtype, elements);
+	}
+	jit_set(f, lane_cell(k, result, here), element);
+	jit_end_loop(f, &loop);
+	return load_lanes(
+		l, lanes_at(k, lane_cell(k, result, lane_number(k, 0)), value->dtype, l->log),
+		value->dtype);
+}
+
+static bool has_vector_op(Op op, Dtype dtype)
+{
+	bool plain = op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV;
+	return plain && dtype_is_float(dtype);
+}
+
+static Rvalue *vector_op(Lanes *l, Op op, Rvalue *a, Rvalue *b)
+{
+	enum gcc_jit_binary_op code = op == OP_ADD   ? GCC_JIT_BINARY_OP_PLUS
+				      : op == OP_SUB ? GCC_JIT_BINARY_OP_MINUS
+				      : op == OP_MUL ? GCC_JIT_BINARY_OP_MULT
+						     : GCC_JIT_BINARY_OP_DIVIDE;
+	return kept_vector(l, jit_binary(&l->k->f, code, a, b));
+}
+
+static Rvalue *fresh_lanes(Lanes *l, const Value *value)
+{
+	KernelJit *k = l->k;
+	if (value->kind == VALUE_LOAD)
+		return load_lanes(l,
+				  lanes_at(k, jit_kernel_cell(k, value->buffer, value->ix),
+					   value->dtype, l->log),
+				  value->dtype);
+	if (value->kind == VALUE_LOCAL)
+		return lanes_of_local(l, value);
+	if (value->kind == VALUE_OP && l->log && has_vector_op(value->op, value->dtype)) {
+		Rvalue *a = lanes_value(l, value->args[0]);
+		return vector_op(l, value->op, a, lanes_value(l, value->args[1]));
+	}
+	if (value->kind == VALUE_OP && l->log == 0) {
+		Rvalue *args[3];
+		for (uint32_t i = 0; i < value->nargs; i++)
+			args[i] = lanes_value(l, value->args[i]);
+		return jit_op(&k->f, value->op, value->dtype, args);
+	}
+	return lane_by_lane(l, value);
+}
+
+static Rvalue *lanes_value(Lanes *l, const Value *value)
+{
+	bool same = !varies(l, value);
+	uint64_t known = *pointer_map_at(same ? &l->spread[l->log] : &l->known, value);
+	if (known)
+		return (Rvalue *)(uintptr_t)known;
+	Rvalue *code = same ? spread(l->k, jit_kernel_value(l->k, value), value->dtype, l->log)
+			    : fresh_lanes(l, value);
+	*pointer_map_at(same ? &l->spread[l->log] : &l->known, value) = (uint64_t)(uintptr_t)code;
+	return code;
+}
+
+/* ---- statements ---- */
+
+/* What the chunk at hand is stored to. */
+static Lvalue *chunk_target(Lanes *l, const Stmt *stmt)
+{
+	KernelJit *k = l->k;
+	Dtype dtype = stmt->value->dtype;
+	if (stmt->kind == LOOP_STORE)
+		return lanes_at(k, jit_kernel_cell(k, stmt->buffer, stmt->ix), dtype, l->log);
+	if (!k->registers[stmt->local].used)
+		return lanes_at(k, jit_kernel_element(k, stmt->local, stmt->ixs, stmt->nixs), dtype,
+				l->log);
+	int64_t lane = stmt->nixs ? fixed_ix(k, stmt->ixs[stmt->nixs - 1])
+				  : l->at - constant_of(k, l->loop->lo);
+	Chunk c = find_chunk(k, stmt->local, lane);
+	REQUIRE(c.at == lane && c.log == l->log);
+	return row_chunks(k, stmt->local, stmt->ixs, stmt->nixs)[c.index];
+}
+
+static void chunk_code(Lanes *l, const Stmt *stmt)
+{
+	Rvalue *value = lanes_value(l, stmt->value);
+	Lvalue *target = chunk_target(l, stmt);
+	Dtype dtype = stmt->value->dtype;
+	if (stmt->acc != OP_NONE) {
+		Rvalue *before = load_lanes(l, target, dtype);
+		Rvalue *args[] = {before, value, NULL};
+		REQUIRE(l->log == 0 || has_vector_op(stmt->acc, dtype));
+		value = l->log ? vector_op(l, stmt->acc, before, value)
+			       : jit_op(&l->k->f, stmt->acc, dtype, args);
+	}
+	jit_set(&l->k->f, target, value);
+}
+
+static void stmt_lanes(Lanes *l, const Stmt *stmt)
+{
+	KernelJit *k = l->k;
+	int64_t lo = constant_of(k, l->loop->lo), hi = constant_of(k, l->loop->hi);
+	pointer_map_clear(&k->values);
+	for (int log = 0; log < VECTOR_LOGS; log++)
+		pointer_map_clear(&l->spread[log]);
+	for (int64_t at = lo; at < hi;) {
+		l->log = chunk_log(k, stmt->value->dtype, at - lo, hi - lo);
+		l->at = k->at[l->loop->iter] = at;
+		pointer_map_clear(&l->known);
+		chunk_code(l, stmt);
+		at += 1 << l->log;
+	}
+}
+
+void jit_vector_loop(KernelJit *k, const Stmt *loop)
+{
+	Lanes l = {.k = k, .loop = loop, .known = {.arena = k->f.jit->arena}};
+	for (int log = 0; log < VECTOR_LOGS; log++)
+		l.spread[log].arena = k->f.jit->arena;
+	k->fixed[loop->iter] = true;
+	for (uint32_t i = 0; i < loop->body.n; i++)
+		stmt_lanes(&l, loop->body.stmts[i]);
+	k->fixed[loop->iter] = false;
+}

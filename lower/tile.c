@@ -1,0 +1,212 @@
+/* Contractions in register tiles: loops over tiles, and the code of one tile.
+ *
+ *   for j in 0..96 step 32                     columns outside: what they read stays in the cache
+ *     for i in 0..M step 8
+ *       local acc : f32 [8, 32] = 0
+ *       for k in 0..K
+ *         unroll r in 0..8
+ *           vector lane in 0..32: acc[r, lane] += a[(i + r)*K + k] * b[k*N + j + lane]
+ *       unroll r in 0..8
+ *         vector lane in 0..32: y[(i + r)*N + j + lane] = relu(acc[r, lane] + bias[j + lane])
+ *
+ * Every part of rows and every part of columns (tile_plan.c) gives one such tile. Sums of one cell
+ * are added in the order of the loops, whatever tile the cell is in.
+ */
+#include "lower/tile.h"
+
+#include "base/diag.h"
+
+const Ix *tile_const(const Tile *tile, int64_t value)
+{
+	const Gen *gen = tile->nest->gen;
+	return ix_const(gen->arena, gen->program->sizes, value);
+}
+
+const Value *tile_local(const Tile *tile, LocalId local, const Ix *const *ixs, uint32_t nixs)
+{
+	const Gen *gen = tile->nest->gen;
+	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
+	const Ix **copy = ARENA_ARRAY(gen->arena, const Ix *, nixs + 1);
+	for (uint32_t i = 0; i < nixs; i++)
+		copy[i] = ixs[i];
+	return value_local(gen->arena, &view, local, copy, nixs);
+}
+
+LocalId tile_declare(const Tile *tile, const char *name, const int64_t *extents, uint32_t rank)
+{
+	Gen *gen = tile->nest->gen;
+	LocalId id = gen_local(gen, name, nest_neutral(tile->nest)->dtype);
+	gen->locals.at[id].rank = rank;
+	for (uint32_t i = 0; i < rank; i++)
+		gen->locals.at[id].extent[i] = (uint32_t)extents[i];
+	return id;
+}
+
+Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent, Block body)
+{
+	Gen *gen = tile->nest->gen;
+	return block_of(gen, stmt_loop(gen->program, kind, iter, extent, body));
+}
+
+Block tile_add(Tile *tile, const Value *cell)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	nest_values(nest);
+	REQUIRE(nest->inner.stmts.n == 0);
+	return block_of(gen, stmt_set_at(gen->arena, cell, tile->reduce, nest->value));
+}
+
+Block tile_store(Tile *tile, const Value *sum)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Body cell = {0};
+	nest_values(nest);
+	const Value *value = nest_finished(nest, sum, &cell);
+	PUSH(gen->arena, cell.stmts,
+	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
+	return body_block(&cell);
+}
+
+/* ---- lanes across the result ---- */
+
+static Block tile_across(Tile *tile, int64_t rows, int64_t cols)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Body body = {0};
+	LocalId acc = tile_declare(tile, "acc", (int64_t[]){rows, cols}, 2);
+	const Ix *place[] = {ix_iter(gen->arena, tile->r), ix_iter(gen->arena, tile->lane)};
+	const Value *cell = tile_local(tile, acc, place, 2);
+	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
+	Block add = tile_unroll(tile, LOOP_VECTOR, tile->lane, cols, tile_add(tile, cell));
+	add = tile_unroll(tile, LOOP_UNROLL, tile->r, rows, add);
+	gen_append(gen, &body, nest_wrap(nest, nest->nresult, nest->nloops, nest->nresult, add));
+	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, cols, tile_store(tile, cell));
+	gen_append(gen, &body, tile_unroll(tile, LOOP_UNROLL, tile->r, rows, store));
+	return body_block(&body);
+}
+
+/* ---- tiles ---- */
+
+/* The iterator of a loop, at its tile's first cell plus `within`. */
+static void set_iter(Tile *tile, const Loop *loop, const TilePart *part, IterVar within)
+{
+	if (!loop)
+		return;
+	Gen *gen = tile->nest->gen;
+	const Ix *first =
+		part->single ? ix_size(gen->arena, part->lo) : ix_iter(gen->arena, loop->var);
+	bool alone = part->step == 1 && within != tile->lane;
+	tile->nest->by_iter[loop->iter] =
+		alone ? first : ix_add(gen->program, first, ix_iter(gen->arena, within));
+}
+
+static Block part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body)
+{
+	Gen *gen = tile->nest->gen;
+	if (!loop || part->single)
+		return body;
+	const Stmt *stmt = stmt_for(gen->arena, loop->var, ix_size(gen->arena, part->lo),
+				    ix_size(gen->arena, part->hi), body);
+	return block_of(gen, stmt_step(gen->arena, stmt, part->step));
+}
+
+static Block one_tile(Tile *tile, const TilePart *row, const TilePart *col)
+{
+	bool across = tile->form == TILE_ACROSS;
+	set_iter(tile, tile->row, row, tile->r);
+	set_iter(tile, tile->col, col, across ? tile->lane : tile->c);
+	return across ? tile_across(tile, row->step, col->step)
+		      : tile_along(tile, row->step, col->step);
+}
+
+static Block all_tiles(Tile *tile)
+{
+	Gen *gen = tile->nest->gen;
+	Body all = {0};
+	for (uint32_t j = 0; j < tile->cols.n; j++) {
+		Body column = {0};
+		for (uint32_t i = 0; i < tile->rows.n; i++) {
+			Block one = one_tile(tile, &tile->rows.at[i], &tile->cols.at[j]);
+			gen_append(gen, &column,
+				   part_loop(tile, tile->row, &tile->rows.at[i], one));
+		}
+		gen_append(gen, &all,
+			   part_loop(tile, tile->col, &tile->cols.at[j], body_block(&column)));
+	}
+	return body_block(&all);
+}
+
+static void move_to(Nest *nest, Loop **loop, uint32_t position)
+{
+	if (!*loop)
+		return;
+	uint32_t from = (uint32_t)(*loop - nest->loops);
+	Loop moved = **loop;
+	for (; from < position; from++)
+		nest->loops[from] = nest->loops[from + 1];
+	nest->loops[position] = moved;
+	*loop = &nest->loops[position];
+}
+
+/* Tiled loops of the result last, columns before rows; the sum that lanes run along innermost. */
+static uint32_t order_loops(Tile *tile)
+{
+	Nest *nest = tile->nest;
+	IterVar row = tile->row ? tile->row->var : UINT32_MAX;
+	uint32_t rest = nest->nresult - (tile->row != NULL) - (tile->col != NULL);
+	move_to(nest, &tile->along, nest->nloops - 1);
+	move_to(nest, &tile->col, nest->nresult - 1);
+	for (uint32_t i = 0; tile->row && i < nest->nresult; i++)
+		if (nest->loops[i].var == row)
+			tile->row = &nest->loops[i];
+	move_to(nest, &tile->row, nest->nresult - 1);
+	tile->col = tile->col ? &nest->loops[rest] : NULL;
+	return rest;
+}
+
+static const char *part_text(const Tile *tile, const Loop *loop, const TileParts *parts)
+{
+	const Gen *gen = tile->nest->gen;
+	if (!loop)
+		return "1";
+	const char *text = arena_printf(gen->arena, "%s by", gen->iters.at[loop->var].name);
+	for (uint32_t i = 0; i < parts->n; i++)
+		text = arena_printf(gen->arena, "%s %lld", text, (long long)parts->at[i].step);
+	return text;
+}
+
+static void describe(const Tile *tile, const Machine *machine)
+{
+	Gen *gen = tile->nest->gen;
+	bool across = tile->form == TILE_ACROSS;
+	const Loop *lanes = across ? tile->col : tile->along;
+	const char *rows = part_text(tile, tile->row, &tile->rows);
+	const char *cols = part_text(tile, tile->col, &tile->cols);
+	gen->schedule = arena_printf(gen->arena,
+				     "tiles, lanes %s %s; rows %s; columns %s; about %llu cycles "
+				     "with %d registers of %d bytes",
+				     across ? "across" : "along", gen->iters.at[lanes->var].name,
+				     rows, cols, (unsigned long long)tile->cycles,
+				     machine->registers, machine->vector_bytes);
+}
+
+bool tile_emit(Nest *nest, Op reduce)
+{
+	Gen *gen = nest->gen;
+	const Machine *machine = gen->lower->machine;
+	Tile tile = {.nest = nest, .reduce = reduce};
+	if (!tile_plan(&tile, machine))
+		return false;
+	Symbols *symbols = gen->program->symbols;
+	uint32_t outer = order_loops(&tile);
+	describe(&tile, machine);
+	gen->locals.n = nest->first_local;
+	tile.r = gen_iter(gen, sym_cstr(symbols, "r"));
+	tile.c = gen_iter(gen, sym_cstr(symbols, "c"));
+	tile.lane = gen_iter(gen, sym_cstr(symbols, "lane"));
+	gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, all_tiles(&tile)));
+	return true;
+}

@@ -1,0 +1,54 @@
+/* A contraction in register tiles, private to tile.c, tile_plan.c and tile_dot.c.
+ *
+ *   across   the lanes are cells of the result: every cell adds its products in their order
+ *            for K: unroll r in rows: vector lane in cols: acc[r, lane] += a[i + r, k] * b[k, j +
+ * lane] along    the lanes are steps of a sum, added up at the end for K step lanes: unroll r, c:
+ * vector lane: acc[r, c, lane] += a[i + r, k + lane] * b[j + c, k + lane]
+ */
+#ifndef TSR_LOWER_TILE_H
+#define TSR_LOWER_TILE_H
+
+#include "lower/nest.h"
+
+typedef enum TileForm { TILE_ACROSS, TILE_ALONG } TileForm;
+
+/* Tiles along one loop: [lo, hi) in steps of `step`; with one tile the loop is gone. */
+typedef struct TilePart {
+	Size lo, hi;
+	int64_t step;
+	bool single;
+} TilePart;
+
+typedef struct TileParts {
+	TilePart at[8];
+	uint32_t n;
+} TileParts;
+
+typedef struct Tile {
+	Nest *nest;
+	Op reduce;
+	TileForm form;
+	Loop *row, *col; /* of the result; NULL: one row, one column. ACROSS: lanes run along col */
+	Loop *along;	 /* ALONG: the sum that lanes run along */
+	int64_t lanes;	 /* ALONG: steps at a time; ACROSS: of one vector of the machine */
+	TileParts rows, cols;
+	uint64_t cycles; /* estimated, with 32 for every symbolic extent */
+	IterVar r, c, lane;
+} Tile;
+
+/* Fills in form, loops and parts; false: the nest is no contraction that tiles fit. */
+bool tile_plan(Tile *tile, const Machine *machine);
+/* The code of one tile of rows x cols cells whose first one is at by_iter. */
+Block tile_along(Tile *tile, int64_t rows, int64_t cols);
+/* Sets where row and column iterators stand: the tile's first cell plus r and c (NULL: plus
+ * nothing). */
+const Ix *tile_const(const Tile *tile, int64_t value);
+const Value *tile_local(const Tile *tile, LocalId local, const Ix *const *ixs, uint32_t nixs);
+LocalId tile_declare(const Tile *tile, const char *name, const int64_t *extents, uint32_t rank);
+Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent, Block body);
+/* The value over the loops as by_iter has them, added to the cell. */
+Block tile_add(Tile *tile, const Value *cell);
+/* What follows from the finished sum, stored. */
+Block tile_store(Tile *tile, const Value *sum);
+
+#endif

@@ -1,0 +1,213 @@
+/* One tile whose lanes run along a sum.
+ *
+ *   for k in 0..96 step 16: unroll r, c: vector lane in 0..16: acc[r, c, lane] += a[.., k + lane] *
+ * b[.., k + lane] unroll r, c: vector lane in 0..8: rest8[r, c, lane] += ... of the 8 steps from 96
+ * on for k in 104..107: unroll r, c: rest[r, c] += ... unroll r, c half8[lane] = (acc[r, c, lane] +
+ * acc[r, c, lane + 8]) + rest8[r, c, lane] half4[lane] = half8[lane] + half8[lane + 4] sum =
+ * ((half4[0] + half4[1]) + (half4[2] + half4[3])) + rest[r, c] y[..] = sum
+ *
+ * Lanes are a cache line whatever the machine's vectors are, so the order of additions depends on
+ * the extent of the sum alone.
+ */
+#include "lower/tile.h"
+
+#include "base/diag.h"
+
+enum { LEAST_VECTOR = 16, HALVES_MAX = 6 };
+
+typedef struct Dot {
+	Tile *tile;
+	int64_t rows, cols;
+	LocalId acc, rest;
+	bool has_acc, has_rest;
+	LocalId part[HALVES_MAX]; /* by the logarithm of its lanes: steps that are left of a known
+				     extent */
+	bool has_part[HALVES_MAX];
+	Size whole; /* steps in `acc` */
+	Size left;  /* where single steps begin */
+	Body loops; /* over the steps, inside other sums */
+	Body top;
+} Dot;
+
+static int64_t least_lanes(const Dot *dot)
+{
+	return LEAST_VECTOR / dtype_bytes(nest_neutral(dot->tile->nest)->dtype);
+}
+
+static Block over_cells(const Dot *dot, Block body)
+{
+	body = tile_unroll(dot->tile, LOOP_UNROLL, dot->tile->c, dot->cols, body);
+	return tile_unroll(dot->tile, LOOP_UNROLL, dot->tile->r, dot->rows, body);
+}
+
+static const Value *element(const Dot *dot, LocalId local, const Ix *lane)
+{
+	Arena *arena = dot->tile->nest->gen->arena;
+	const Ix *place[] = {ix_iter(arena, dot->tile->r), ix_iter(arena, dot->tile->c), lane};
+	return tile_local(dot->tile, local, place, lane ? 3 : 2);
+}
+
+static LocalId declare(Dot *dot, const char *name, int64_t lanes)
+{
+	Gen *gen = dot->tile->nest->gen;
+	LocalId id = tile_declare(dot->tile, name, (int64_t[]){dot->rows, dot->cols, lanes},
+				  lanes ? 3 : 2);
+	PUSH(gen->arena, dot->top.stmts, stmt_local(gen->arena, id, nest_neutral(dot->tile->nest)));
+	return id;
+}
+
+/* `lanes` steps from `first` on, added to the lanes of a local. */
+static Block add_lanes(Dot *dot, const Ix *first, LocalId to, int64_t lanes)
+{
+	Tile *tile = dot->tile;
+	Gen *gen = tile->nest->gen;
+	const Ix *lane = ix_iter(gen->arena, tile->lane);
+	tile->nest->by_iter[tile->along->iter] = ix_add(gen->program, first, lane);
+	Block add = tile_unroll(tile, LOOP_VECTOR, tile->lane, lanes,
+				tile_add(tile, element(dot, to, lane)));
+	return over_cells(dot, add);
+}
+
+static void add_whole(Dot *dot)
+{
+	Tile *tile = dot->tile;
+	Gen *gen = tile->nest->gen;
+	dot->has_acc = true;
+	dot->acc = declare(dot, "acc", tile->lanes);
+	Block add = add_lanes(dot, ix_iter(gen->arena, tile->along->var), dot->acc, tile->lanes);
+	const Stmt *loop = stmt_for(gen->arena, tile->along->var, tile_const(tile, 0),
+				    ix_size(gen->arena, dot->whole), add);
+	PUSH(gen->arena, dot->loops.stmts, stmt_step(gen->arena, loop, tile->lanes));
+}
+
+/* Halves, quarters, ... of the lanes that are left of a known extent. */
+static void add_parts(Dot *dot, int64_t extent)
+{
+	Tile *tile = dot->tile;
+	Gen *gen = tile->nest->gen;
+	int64_t at = extent / tile->lanes * tile->lanes;
+	for (int64_t lanes = tile->lanes / 2; lanes >= least_lanes(dot); lanes /= 2) {
+		if (!((extent - at) & lanes))
+			continue;
+		int log = __builtin_ctzll((unsigned long long)lanes);
+		dot->has_part[log] = true;
+		dot->part[log] =
+			declare(dot, arena_printf(gen->arena, "rest%d", (int)lanes), lanes);
+		gen_append(gen, &dot->loops,
+			   add_lanes(dot, tile_const(tile, at), dot->part[log], lanes));
+		at += lanes;
+	}
+	dot->left = size_const(gen->program->sizes, at);
+}
+
+static void add_rest(Dot *dot)
+{
+	Tile *tile = dot->tile;
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	dot->has_rest = true;
+	dot->rest = declare(dot, "rest", 0);
+	nest->by_iter[tile->along->iter] = ix_iter(gen->arena, tile->along->var);
+	Block add = over_cells(dot, tile_add(tile, element(dot, dot->rest, NULL)));
+	PUSH(gen->arena, dot->loops.stmts,
+	     stmt_for(gen->arena, tile->along->var, ix_size(gen->arena, dot->left),
+		      ix_size(gen->arena, tile->along->extent), add));
+}
+
+/* ---- adding up ---- */
+
+static const Value *plus(const Dot *dot, const Value *a, const Value *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return value_op(dot->tile->nest->gen->arena, OP_ADD, a->dtype, (const Value *[]){a, b}, 2);
+}
+
+/* Two halves of the lanes at hand, and the part of that many lanes: a new local of half the lanes.
+ */
+static LocalId fold(Dot *dot, Body *cell, const LocalId *from, int64_t lanes, bool cells)
+{
+	Tile *tile = dot->tile;
+	Gen *gen = tile->nest->gen;
+	const Ix *low = ix_iter(gen->arena, tile->lane);
+	const Ix *high = ix_add(gen->program, low, tile_const(tile, lanes));
+	const Value *sum = NULL;
+	int log = __builtin_ctzll((unsigned long long)lanes);
+	if (from && cells)
+		sum = plus(dot, element(dot, *from, low), element(dot, *from, high));
+	else if (from)
+		sum = plus(dot, tile_local(tile, *from, &low, 1),
+			   tile_local(tile, *from, &high, 1));
+	if (dot->has_part[log])
+		sum = plus(dot, sum, element(dot, dot->part[log], low));
+	LocalId half =
+		tile_declare(tile, arena_printf(gen->arena, "half%d", (int)lanes), &lanes, 1);
+	PUSH(gen->arena, cell->stmts, stmt_local(gen->arena, half, nest_neutral(tile->nest)));
+	Block set = block_of(
+		gen, stmt_set_at(gen->arena, tile_local(tile, half, &low, 1), OP_NONE, sum));
+	gen_append(gen, cell, tile_unroll(tile, LOOP_VECTOR, tile->lane, lanes, set));
+	return half;
+}
+
+/* The elements of a local, in pairs, in pairs of pairs. */
+static const Value *pairs(const Dot *dot, LocalId local, int64_t from, int64_t n)
+{
+	if (n > 1)
+		return plus(dot, pairs(dot, local, from, n / 2),
+			    pairs(dot, local, from + n / 2, n / 2));
+	const Ix *at = tile_const(dot->tile, from);
+	return tile_local(dot->tile, local, &at, 1);
+}
+
+static const Value *total(Dot *dot, Body *cell)
+{
+	const LocalId *from = dot->has_acc ? &dot->acc : NULL;
+	LocalId half;
+	bool cells = true;
+	int64_t least = least_lanes(dot);
+	for (int64_t lanes = dot->tile->lanes / 2; lanes >= least; lanes /= 2) {
+		if (!from && !dot->has_part[__builtin_ctzll((unsigned long long)lanes)])
+			continue;
+		half = fold(dot, cell, from, lanes, cells);
+		from = &half;
+		cells = false;
+	}
+	const Value *sum = from ? pairs(dot, *from, 0, least) : NULL;
+	return dot->has_rest ? plus(dot, sum, element(dot, dot->rest, NULL)) : sum;
+}
+
+static Block finish(Dot *dot)
+{
+	Tile *tile = dot->tile;
+	Gen *gen = tile->nest->gen;
+	Body cell = {0};
+	const Value *value = total(dot, &cell);
+	LocalId sum = tile_declare(tile, "sum", NULL, 0);
+	PUSH(gen->arena, cell.stmts, stmt_local(gen->arena, sum, value));
+	gen_append(gen, &cell, tile_store(tile, tile_local(tile, sum, NULL, 0)));
+	return over_cells(dot, body_block(&cell));
+}
+
+Block tile_along(Tile *tile, int64_t rows, int64_t cols)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Sizes *sizes = gen->program->sizes;
+	Dot dot = {.tile = tile, .rows = rows, .cols = cols};
+	int64_t extent;
+	bool known = size_is_const(sizes, tile->along->extent, &extent);
+	dot.whole =
+		size_scale(sizes, size_floor(sizes, tile->along->extent, tile->lanes), tile->lanes);
+	dot.left = dot.whole;
+	if (!known || extent >= tile->lanes)
+		add_whole(&dot);
+	if (known)
+		add_parts(&dot, extent);
+	if (!known || !size_same(dot.left, tile->along->extent))
+		add_rest(&dot);
+	Block steps = nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult,
+				body_block(&dot.loops));
+	gen_append(gen, &dot.top, steps);
+	gen_append(gen, &dot.top, finish(&dot));
+	return body_block(&dot.top);
+}

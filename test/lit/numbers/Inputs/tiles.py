@@ -1,0 +1,98 @@
+"""Random contractions of every form that tiles take, compared with numpy.einsum in f64."""
+import random
+
+import numpy as np
+
+from tsrlib import Model
+
+RNG = np.random.default_rng(7)
+random.seed(7)
+SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 23, 31, 32, 33, 47, 48, 49, 64, 65, 100]
+MARCHES = ["x86-64", "x86-64-v3", "native"]
+
+# specification of the program, of numpy, axes of the operands
+FORMS = [
+    ("ik; kj => ij", "ik,kj->ij", ("ik", "kj")),
+    ("ki; kj => ij", "ki,kj->ij", ("ki", "kj")),
+    ("ik; jk => ij", "ik,jk->ij", ("ik", "jk")),
+    ("ik; jk => ji", "ik,jk->ji", ("ik", "jk")),
+    ("bik; bkj => bij", "bik,bkj->bij", ("bik", "bkj")),
+    ("bik; bjk => bij", "bik,bjk->bij", ("bik", "bjk")),
+    ("ik; k => i", "ik,k->i", ("ik", "k")),
+    ("ki; k => i", "ki,k->i", ("ki", "k")),
+    ("k; k => ", "k,k->", ("k", "k")),
+    ("ikl; jlk => ij", "ikl,jlk->ij", ("ikl", "jlk")),
+    ("ic; cj => cij", "ic,cj->cij", ("ic", "cj")),
+]
+
+
+def shape(axes, sizes):
+    return [sizes[a] for a in axes]
+
+
+def text_of(form, sizes, symbolic, dtype, strides):
+    spec, _, operands = form
+    lines = ["dim %s" % a for a in sorted(symbolic)]
+    names = {a: a if a in symbolic else str(sizes[a]) for a in sizes}
+    for name, axes in zip("xyzw", operands):
+        lines.append("input %s : %s [%s]" % (name, dtype, ", ".join(names[a] for a in axes)))
+    program = "einsum(\"%s\", x, y)" % spec
+    lines.append("output r = " + ("relu(%s - 1)" % program if strides else program))
+    return "\n".join(lines) + "\n"
+
+
+def near(got, want, dtype, steps):
+    bound = (2e-6 if dtype == "f32" else 1e-14) * (steps + 4)
+    return got.shape == want.shape and np.all(np.abs(got - want) <= bound * (1 + np.abs(want)))
+
+
+def run(count):
+    wrong = total = 0
+    for number in range(count):
+        form = FORMS[number % len(FORMS)]
+        letters = sorted(set("".join(form[2])))
+        sizes = {a: random.choice(SIZES[:14] if len(letters) > 3 else SIZES) for a in letters}
+        symbolic = {a for a in letters if random.random() < 0.3}
+        dtype = random.choice(["f32", "f32", "f64"])
+        march = MARCHES[number % 3]
+        relu = number % 2 == 1
+        source = text_of(form, sizes, symbolic, dtype, relu)
+        model = Model(source, ["-march=" + march])
+        for attempt in range(2):
+            now = dict(sizes)
+            for a in symbolic:
+                now[a] = random.choice([0] + SIZES[:12]) if attempt else sizes[a]
+            kind = np.float32 if dtype == "f32" else np.float64
+            arrays = [RNG.standard_normal(shape(axes, now)).astype(kind) for axes in form[2]]
+            want = np.einsum(form[1], *[a.astype(np.float64) for a in arrays])
+            want = np.maximum(want - 1, 0) if relu else want
+            got, = model.forward([now[a] for a in sorted(symbolic)], arrays, [(want.shape, kind)])
+            total += 1
+            if not near(got, want, dtype, max(now.values())):
+                wrong += 1
+                print("wrong: %s %s %s\n%s" % (march, dtype, now, source))
+    return wrong, total
+
+
+def rows_alone():
+    """Linear layers: every row of a batch has the bits that it has alone."""
+    wrong = 0
+    for features, outputs, march in [(37, 10, "native"), (100, 33, "x86-64-v3"), (64, 7, "x86-64")]:
+        for source, weight in [("x; w => r", (outputs, features)), ("x; v => r", (features, outputs))]:
+            spec = "b, i; o, i => b, o" if "w" in source else "b, i; i, o => b, o"
+            model = Model("dim n\ninput x : [n, %d]\ninput w : [%d, %d]\noutput r = einsum(\"%s\", x, w)\n" %
+                          (features, *weight, spec), ["-march=" + march])
+            x = RNG.standard_normal((13, features)).astype(np.float32)
+            w = RNG.standard_normal(weight).astype(np.float32)
+            whole, = model.forward([13], [x, w], [((13, outputs), np.float32)])
+            for row in range(13):
+                alone, = model.forward([1], [x[row:row + 1], w], [((1, outputs), np.float32)])
+                if not np.array_equal(alone[0], whole[row]):
+                    wrong += 1
+                    print("row %d of %s %s differs" % (row, spec, march))
+    return wrong
+
+
+bad, n = run(66)
+bad += rows_alone()
+print("%d products, %d wrong" % (n, bad))
