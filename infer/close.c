@@ -37,6 +37,7 @@ static const Rule rules[] = {
 	{6, "result-row", close_result_rows, "an open row of a result gets no more axes"},
 	{6, "last-rows", close_last_rows,
 	 "an open row of a leaf takes what its uses have now, or no axes"},
+	{6, "result-one", close_result_ones, "a size of a result is 1 where all its operands have 1"},
 	{6, "size-bound", close_bounds, "a size is what its uses have, or 1 where they differ"},
 	{7, "rounded", close_rounded, "an axis read in rounded steps is as long as the steps need"},
 	{7, "at-least", close_at_least, "an axis with fixed indices holds the greatest of them"},

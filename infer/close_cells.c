@@ -130,6 +130,33 @@ void close_leaf_bounds(Solver *s, const char *rule)
 	}
 }
 
+/* Whether something broadcasts into the open size, and all that does is 1. */
+static bool only_ones(Solver *s, CellId cell)
+{
+	bool any = false;
+	for (const Occ *o = s->cells.at[cell].occs.first; o; o = o->next) {
+		if (o->kind != OCC_EDGE || cell_root(s, s->edges.at[o->id].res) != cell)
+			continue;
+		CellId opnd = cell_root(s, s->edges.at[o->id].opnd);
+		if (opnd != cell && !cell_stretches(s, opnd) && !s->cells.at[opnd].is_index)
+			return false;
+		any |= opnd != cell;
+	}
+	return any;
+}
+
+void close_result_ones(Solver *s, const char *rule)
+{
+	Spots open = open_cells(s);
+	for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
+		CellId cell = cell_root(s, open.at[i].cell);
+		if (cell_known(s, cell) || !only_ones(s, cell))
+			continue;
+		choose(s, rule, &open.at[i], size_const(s->sizes, 1), NONE, NONE);
+		propagate(s);
+	}
+}
+
 void close_bounds(Solver *s, const char *rule)
 {
 	bounds_refresh(s);

@@ -324,6 +324,7 @@ void close_cycles(Solver *s, const char *rule);
 void close_leaf_bounds(Solver *s, const char *rule);
 void close_parts(Solver *s, const char *rule);
 void close_leaf_ones(Solver *s, const char *rule);
+void close_result_ones(Solver *s, const char *rule);
 void close_bounds(Solver *s, const char *rule);
 void close_rounded(Solver *s, const char *rule);
 void close_at_least(Solver *s, const char *rule);

@@ -67,6 +67,7 @@ class Model:
 
 
 def aligned(nbytes):
+    nbytes = max(nbytes, 1)  # the address of an empty slice is not the one asked for
     raw = np.zeros(nbytes + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start:start + nbytes]

@@ -1,0 +1,90 @@
+"""Generated programs against the reference: SEED COUNT. Shapes under every assignment, the checker's report,
+numbers of the compiled module at several values of the dims, 0 and 1 among them."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from generate import Generator
+from reference import ASSIGNMENTS, DIMS, RUNS, parse_shape
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lit", "numbers", "Inputs"))
+from tsrlib import DTYPES, TSRC, CompileError, Model  # noqa: E402
+
+
+def tsrc(text, *options, timeout=10):
+    with tempfile.TemporaryDirectory(prefix="tsrprop") as folder:
+        path = os.path.join(folder, "m.tsr")
+        with open(path, "w", encoding="utf8") as out:
+            out.write(text)
+        try:
+            return subprocess.run([TSRC, *options, path], capture_output=True, text=True, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess([], -1, "", "does not end")
+
+
+def wrong_shapes(program):
+    """What differs between the dump and what is expected; dims that are not declared have no say."""
+    run = tsrc(program.text, "--dump=shapes")
+    if run.returncode != 0:
+        return "status %d\n%s" % (run.returncode, run.stderr)
+    shown = {}
+    for line in run.stdout.splitlines():
+        name, _, rest = line.partition(" : ")
+        shown[name] = parse_shape(rest.partition(" ")[2])
+    for name, want in program.shapes.items():
+        if name not in shown:
+            return "no shape of %s" % name
+        if shown[name] != want:
+            return "%s is %s, expected %s (under dims of %s)" % (name, shown[name], want, ASSIGNMENTS)
+    return None
+
+
+def wrong_numbers(program):
+    try:
+        model = Model(program.text, ["-O1"])
+    except CompileError as error:
+        return str(error)
+    taken = re.findall(r"\w+(?=[,)])", re.search(r"int m_forward\(.*", model.header).group())
+    for k, assignment in enumerate(RUNS):
+        inputs = [t for t in program.inputs if t.text in taken]
+        dims = [v for d, v in zip(DIMS, assignment) if d in taken]
+        outputs = [(t.shape(k), DTYPES[t.dtype]) for t in program.outputs]
+        state = model.init() if "m_state_size" in model.header else None
+        arrays = [t.values[k].astype(DTYPES[t.dtype]) for t in inputs]
+        try:
+            got = model.forward(dims, arrays, outputs, state)
+        except RuntimeError as error:
+            return "dims %s: %s" % (assignment, error)
+        for tensor, value in zip(program.outputs, got):
+            if not close(value, tensor.values[k]):
+                return "dims %s: %s is\n%s\nexpected\n%s" % (assignment, tensor.text, value, tensor.values[k])
+        if not program.dims:
+            break
+    return None
+
+
+def close(got, want):
+    scale = max(1.0, float(np.abs(want[np.isfinite(want)]).max(initial=0)))
+    return np.allclose(got, want, rtol=2e-4, atol=2e-4 * scale, equal_nan=True)
+
+
+def main():
+    seed, count = int(sys.argv[1]), int(sys.argv[2])
+    numbers = "--shapes" not in sys.argv
+    failures = 0
+    for trial in range(seed, seed + count):
+        program = Generator(trial).program()
+        verify = tsrc(program.text, "--verify")
+        wrong = wrong_shapes(program) or (verify.returncode and verify.stderr) or (numbers and wrong_numbers(program))
+        if wrong:
+            failures += 1
+            print("seed %d\n%s%s\n" % (trial, program.text, wrong))
+    print("%d of %d programs agree with the reference" % (count - failures, count))
+
+
+if __name__ == "__main__":
+    main()
