@@ -384,6 +384,8 @@ void eval_file(Build *b, const AstFile *file);
 /* ---- import.c ---- */
 
 void eval_import(Build *b, const AstStmt *stmt);
+/* Does the library file nn.tsr declare a function of this name? */
+bool library_has(Build *b, Sym name);
 /* A file's name as written, beside the file that is evaluated. */
 const char *import_path(Build *b, const char *name, size_t len);
 

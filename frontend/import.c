@@ -92,6 +92,14 @@ static const AstFile *parse_once(Build *b, const AstStmt *stmt, const char *path
 	return ast;
 }
 
+bool library_has(Build *b, Sym name)
+{
+	const char *why, *path = find_file(b, "nn.tsr", strlen("nn.tsr"));
+	uint32_t file = path ? source_read(b->sources, path, &why) : 0;
+	const char *head = arena_printf(b->arena, "\nfn %s(", name);
+	return file && strstr(source_at(b->sources, file)->text, head);
+}
+
 /* ---- names ---- */
 
 static bool is_identifier(const char *text, size_t len)

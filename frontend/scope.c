@@ -186,7 +186,9 @@ void scope_report_unknown(Build *b, Name name)
 	}
 	diag(b->diags, E0201, name.span, "nothing is called '%s' here", name.sym);
 	Sym nearest = nearest_visible(b, name.sym);
-	if (nearest)
+	if (!b->diags->overflow && library_has(b, name.sym))
+		diag_note(b->diags, name.span, "the library has one: write 'nn.%s', after 'import nn'", name.sym);
+	else if (nearest)
 		diag_fix(b->diags, name.span, nearest, "did you mean '%s'?", nearest);
 }
 

@@ -166,6 +166,19 @@ static void suggest_row(Solver *s, const Con *con)
 			 "a row that is not written is empty: '... ->' stands for any input axes");
 }
 
+/* What `@` and gather want of their operands. */
+static void explain_row(Solver *s, const Con *con)
+{
+	const Node *node = &s->graph->nodes.at[con->node];
+	if (!s->diags)
+		return;
+	if (node->kind == NODE_SLICE && con->row == ROW_BATCH)
+		diag_note(s->diags, node->op_span,
+			  "'@' takes the leftmost batch axis: [n | ...], or a literal '[| a, b |]'");
+	else if (node->kind == NODE_GATHER && con->arg == 1)
+		diag_note(s->diags, node->op_span, "the indices of 'gather' have batch axes alone: [n |]");
+}
+
 static const char *axes_text(Solver *s, const FlatRow *f, const char *kind)
 {
 	uint32_t n = f->nlead + f->ntrail;
@@ -185,6 +198,7 @@ static void rank_error(Solver *s, ConId id, const FlatRow *a, const FlatRow *b)
 	      axes_text(s, a, kind), who,
 	      b->nlead + b->ntrail || b->var != NONE ? flat_text(s, b) : "none");
 	suggest_row(s, &s->cons.at[id]);
+	explain_row(s, &s->cons.at[id]);
 }
 
 static void infinite_error(Solver *s, ConId id)
