@@ -2,63 +2,17 @@
  *
  * They are read off the finished solution, in the order of the program: every size that is written
  * must be the size of its class, every relation must hold of the sizes that its cells have, every
- * require must hold. What holds for all values is no guard; what can hold for none is an error.
- *
- * Reduction: equations of a dim replace it in everything else (the later dim by the earlier); a
- * guard that then holds for all values follows from the others, as does one that repeats or weakens
- * another.
+ * require must hold. What holds for all values is no guard. guards_reduce.c keeps those that others
+ * do not imply.
  */
 #include "infer/solver.h"
-
-#include <inttypes.h>
 
 #include "infer/trace.h"
 
 typedef struct Collector {
 	Solver *s;
-	Inference *inference;
-	const Sources *sources;
-	VEC(Guard) found;
-	Size *dims;	/* by DimId: what replaces it */
-	uint32_t *from; /* by DimId: the guard that says so, plus 1 */
-	uint32_t ndims;
+	Guards found;
 } Collector;
-
-enum { COMPARED = 400 }; /* guards kept that a new one is compared with */
-
-static bool holds(const Sizes *sizes, const Guard *g)
-{
-	switch (g->kind) {
-	case GUARD_EQ: return size_same(g->a, g->b);
-	case GUARD_GE: return size_ge(sizes, g->a, g->b);
-	case GUARD_DIVIDES: return size_divides(sizes, g->b, g->a);
-	}
-	return false;
-}
-
-static bool never_divides(Sizes *sizes, Size a, Size b)
-{
-	int64_t x, y;
-	if (!size_is_const(sizes, b, &y) || y <= 1)
-		return false;
-	if (size_is_const(sizes, a, &x))
-		return x % y != 0;
-	for (int64_t rest = 1; rest < y && rest < 64; rest++) {
-		if (size_divides(sizes, b, size_plus(sizes, a, -rest)))
-			return true;
-	}
-	return false;
-}
-
-static bool never_holds(Sizes *sizes, const Guard *g)
-{
-	switch (g->kind) {
-	case GUARD_EQ: return sizes_differ(sizes, g->a, g->b);
-	case GUARD_GE: return size_ge(sizes, g->b, size_plus(sizes, g->a, 1));
-	case GUARD_DIVIDES: return never_divides(sizes, g->a, g->b);
-	}
-	return false;
-}
 
 /* b | a for a constant b, in least terms: 2*n - 4 by 4 is n by 2. */
 static void simplify_divides(Collector *c, Guard *g)
@@ -67,7 +21,7 @@ static void simplify_divides(Collector *c, Guard *g)
 	int64_t by, rest;
 	if (!size_is_const(sizes, g->b, &by) || by < 2)
 		return;
-	int64_t *zeros = ARENA_ARRAY(c->s->arena, int64_t, c->ndims + 1);
+	int64_t *zeros = ARENA_ARRAY(c->s->arena, int64_t, sizes_ndims(sizes) + 1);
 	if (size_eval(sizes, g->a, zeros, &rest)) /* its constant: as a remainder */
 		g->a = size_plus(sizes, g->a, (rest % by + by) % by - rest);
 	for (int64_t p = 2; p <= by && p <= 64; p++) {
@@ -94,8 +48,23 @@ static void simplify_ge(Sizes *sizes, Guard *g)
 	g->b = size_const(sizes, least);
 }
 
+/* 2*n = 6 is n = 3. */
+static void simplify_eq(Sizes *sizes, Guard *g)
+{
+	for (int64_t p = 2; p <= 64; p++) {
+		Size by = size_const(sizes, p);
+		while (!size_is(sizes, g->a, 0) && !size_is(sizes, g->b, 0) &&
+		       size_divides(sizes, by, g->a) && size_divides(sizes, by, g->b)) {
+			g->a = size_div(sizes, g->a, by);
+			g->b = size_div(sizes, g->b, by);
+		}
+	}
+}
+
 static void add(Collector *c, Guard g)
 {
+	if (g.kind == GUARD_EQ && !size_is_bad(g.a) && !size_is_bad(g.b))
+		simplify_eq(c->s->sizes, &g);
 	if (g.kind == GUARD_GE && !size_is_bad(g.a) && !size_is_bad(g.b))
 		simplify_ge(c->s->sizes, &g);
 	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.a) && !size_is_bad(g.b))
@@ -107,7 +76,7 @@ static void add(Collector *c, Guard g)
 		blame_at(c->s, E0347, g.span, "a size here is too large, or has too many terms");
 		return;
 	}
-	if (!holds(c->s->sizes, &g))
+	if (!guard_holds(c->s->sizes, &g))
 		PUSH(c->s->arena, c->found, g);
 }
 
@@ -274,171 +243,9 @@ static void ask_require(Collector *c, const Require *r)
 		add(c, (Guard){kinds[r->op], a, b, r->span, SPAN_NONE, NULL});
 }
 
-/* ---- reduction ---- */
-
-static Guard reduced(Collector *c, const Guard *g)
-{
-	Guard r = *g;
-	r.a = size_substitute(c->s->sizes, g->a, c->dims);
-	r.b = size_substitute(c->s->sizes, g->b, c->dims);
-	if (size_is_bad(r.a) || size_is_bad(r.b))
-		return *g;
-	return r;
-}
-
-static const char *guard_text(Collector *c, const Guard *g)
-{
-	Arena *arena = c->inference->graph->arena;
-	const char *a = size_text(arena, c->s->sizes, g->a),
-		   *b = size_text(arena, c->s->sizes, g->b);
-	const char *text = "";
-	switch (g->kind) {
-	case GUARD_EQ: text = arena_printf(arena, "%s must equal %s", a, b); break;
-	case GUARD_GE: text = arena_printf(arena, "%s must be at least %s", a, b); break;
-	case GUARD_DIVIDES: text = arena_printf(arena, "%s must be a multiple of %s", a, b); break;
-	}
-	if (span_is_none(g->span) || !c->sources)
-		return text;
-	Place place = source_place(c->sources, g->span.file, g->span.start);
-	return arena_printf(arena, "%s (%s:%u)", text, place.path, place.line);
-}
-
-static void blame_guard(Collector *c, const Guard *g, const Guard *r)
-{
-	Solver *s = c->s;
-	const char *a = size_text(s->arena, s->sizes, g->a),
-		   *b = size_text(s->arena, s->sizes, g->b);
-	switch (g->kind) {
-	case GUARD_EQ: blame_at(s, E0401, g->span, "%s can never equal %s", a, b); break;
-	case GUARD_GE: blame_at(s, E0401, g->span, "%s is never at least %s", a, b); break;
-	case GUARD_DIVIDES:
-		blame_at(s, E0401, g->span, "%s is never a multiple of %s", a, b);
-		break;
-	}
-	if (!s->diags)
-		return;
-	if (!span_is_none(g->other))
-		diag_note(s->diags, g->other, "the other size is written here");
-	for (DimId d = 0; d < c->ndims; d++) {
-		bool used = size_uses_dim(s->sizes, g->a, d) || size_uses_dim(s->sizes, g->b, d);
-		if (c->from[d] && used && !(size_same(r->a, g->a) && size_same(r->b, g->b)))
-			diag_note(s->diags, c->found.at[c->from[d] - 1].span,
-				  "%s must equal %s because of this", sizes_dim(s->sizes, d)->name,
-				  size_text(s->arena, s->sizes, c->dims[d]));
-	}
-}
-
-static bool usable(Collector *c, Size dim, Size by, DimId *out)
-{
-	return size_is_dim(c->s->sizes, dim, out) && !size_uses_dim(c->s->sizes, by, *out);
-}
-
-/* Makes an equation replace a dim, in what is replaced already too. */
-static void replace_dim(Collector *c, const Guard *g, uint32_t index)
-{
-	DimId a, b, dim;
-	bool can_a = usable(c, g->a, g->b, &a), can_b = usable(c, g->b, g->a, &b);
-	if (!can_a && !can_b)
-		return;
-	dim = can_a && can_b ? (a > b ? a : b) : can_a ? a : b;
-	Size by = dim == a && can_a ? g->b : g->a;
-	Size *one = ARENA_ARRAY(c->s->arena, Size, c->ndims + 1);
-	for (DimId d = 0; d < c->ndims; d++)
-		one[d] = d == dim ? by : size_dim(c->s->sizes, d);
-	for (DimId d = 0; d < c->ndims; d++) {
-		Size now = size_substitute(c->s->sizes, c->dims[d], one);
-		if (size_uses_dim(c->s->sizes, c->dims[d], dim) && !size_is_bad(now))
-			c->dims[d] = now;
-	}
-	c->from[dim] = index + 1;
-}
-
-/* Does what is kept already imply g? */
-static bool implied(Collector *c, const Guard *g, const Guard *kept, size_t nkept)
-{
-	Sizes *sizes = c->s->sizes;
-	int64_t x, y;
-	for (size_t i = 0; i < nkept && i < COMPARED; i++) {
-		const Guard *k = &kept[i];
-		if (k->kind != g->kind)
-			continue;
-		if (size_same(k->a, g->a) && size_same(k->b, g->b))
-			return true;
-		if (g->kind == GUARD_GE &&
-		    size_ge(sizes, size_sub(sizes, g->a, g->b), size_sub(sizes, k->a, k->b)))
-			return true;
-		if (g->kind == GUARD_DIVIDES && size_same(k->a, g->a) &&
-		    size_is_const(sizes, k->b, &x) && size_is_const(sizes, g->b, &y) && y != 0 &&
-		    x % y == 0)
-			return true;
-	}
-	return false;
-}
-
-typedef VEC(Guard) Guards;
-
-/* Keeps a guard unless it follows from others; an error when it contradicts them. */
-static bool keep(Collector *c, const Guard *g, Guards *simple)
-{
-	Guard r = reduced(c, g);
-	if (never_holds(c->s->sizes, &r)) {
-		blame_guard(c, g, &r);
-		return false;
-	}
-	if (holds(c->s->sizes, &r) || implied(c, &r, simple->at, simple->n))
-		return false;
-	PUSH(c->s->arena, *simple, r);
-	return true;
-}
-
-/* A weaker guard that came before a stronger one goes. */
-static void drop_weaker(Collector *c, Guards *simple, bool *kept, const uint32_t *index)
-{
-	for (size_t i = 0; i < simple->n && simple->n <= COMPARED; i++) {
-		if (simple->at[i].kind == GUARD_EQ)
-			continue;
-		if (implied(c, &simple->at[i], simple->at + i + 1, simple->n - i - 1))
-			kept[index[i]] = false;
-	}
-}
-
-static void reduce(Collector *c)
-{
-	Guards simple = {0};
-	VEC(uint32_t) index = {0};
-	bool *kept = ARENA_ARRAY(c->s->arena, bool, c->found.n + 1);
-	for (int equations = 1; equations >= 0; equations--) {
-		for (uint32_t i = 0; i < c->found.n; i++) {
-			const Guard *g = &c->found.at[i];
-			if ((g->kind == GUARD_EQ) != (equations == 1) || !keep(c, g, &simple))
-				continue;
-			kept[i] = true;
-			PUSH(c->s->arena, index, i);
-			Guard r = simple.at[simple.n - 1];
-			if (equations)
-				replace_dim(c, &r, i);
-		}
-	}
-	drop_weaker(c, &simple, kept, index.at);
-	for (uint32_t i = 0; i < c->found.n && c->s->nerrors == 0; i++) {
-		if (!kept[i])
-			continue;
-		Guard g = c->found.at[i];
-		g.text = guard_text(c, &g);
-		PUSH(c->inference->graph->arena, c->inference->guards, g);
-	}
-}
-
 void guards_collect(Solver *s, Inference *inference)
 {
-	Collector c = {.s = s,
-		       .inference = inference,
-		       .sources = inference->trace->sources,
-		       .ndims = sizes_ndims(s->sizes)};
-	c.dims = ARENA_ARRAY(s->arena, Size, c.ndims + 1);
-	c.from = ARENA_ARRAY(s->arena, uint32_t, c.ndims + 1);
-	for (DimId d = 0; d < c.ndims; d++)
-		c.dims[d] = size_dim(s->sizes, d);
+	Collector c = {.s = s};
 	size_t asked = s->asked.n;
 	for (size_t i = 0; i < s->graph->requires.n; i++)
 		ask_require(&c, &s->graph->requires.at[i]);
@@ -448,5 +255,5 @@ void guards_collect(Solver *s, Inference *inference)
 		ask_leaf(&c, &s->leaves.at[i]);
 	for (ConId id = 0; id < s->cons.n; id++)
 		ask_con(&c, id);
-	reduce(&c);
+	guards_reduce(s, inference, &c.found);
 }

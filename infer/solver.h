@@ -332,7 +332,11 @@ void close_undetermined(Solver *s, const char *rule);
 void close_ones(Solver *s, const char *rule);
 
 /* guards.c: into inference->guards; errors for those that can never hold */
+typedef VEC(Guard) Guards;
 void guards_collect(Solver *s, Inference *inference);
+/* guards_reduce.c */
+bool guard_holds(const Sizes *sizes, const Guard *g);
+void guards_reduce(Solver *s, Inference *inference, const Guards *found);
 
 /* blame.c, dump_solver.c */
 /* Reports an error of this constraint; false (and counted) when the solver is silent. */
