@@ -201,11 +201,11 @@ static void rank_error(Solver *s, ConId id, const FlatRow *a, const FlatRow *b)
 	explain_row(s, &s->cons.at[id]);
 }
 
-static void infinite_error(Solver *s, ConId id)
+static void contains_itself(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
-	blame(s, E0305, id, "the %s row of %s would have to contain itself, or more than %d axes",
-	      row_kind_text(con->row), tensor_text(s, con->node, con->arg), ROW_LIMIT);
+	blame(s, E0305, id, "the %s row of %s would have to contain itself and more axes",
+	      row_kind_text(con->row), tensor_text(s, con->node, con->arg));
 }
 
 static void equal_closed(Solver *s, ConId id, const FlatRow *closed, const FlatRow *open)
@@ -227,7 +227,7 @@ static void equal_open(Solver *s, ConId id, const FlatRow *a, const FlatRow *b)
 	pair_outer(s, a, b, lead, trail, id);
 	if (a->var == b->var) {
 		if (a->nlead + a->ntrail != b->nlead + b->ntrail) {
-			infinite_error(s, id);
+			contains_itself(s, id);
 			s->cons.at[id].done = true;
 		} else if (a_inside) {
 			s->cons.at[id].done = true;
@@ -254,7 +254,7 @@ void row_equal_run(Solver *s, ConId id)
 	uint32_t na = a.nlead + a.ntrail, nb = b.nlead + b.ntrail;
 	bool a_closed = a.var == NONE, b_closed = b.var == NONE;
 	if (a.overflow || b.overflow) {
-		infinite_error(s, id);
+		blame_endless(s, id);
 		s->cons.at[id].done = true;
 	} else if ((a_closed && b_closed && na != nb) || (a_closed && nb > na) ||
 		   (b_closed && na > nb)) {

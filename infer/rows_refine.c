@@ -5,8 +5,8 @@
  * between is inserted by broadcasting, or goes to q when q is solved
  *
  * res has at least as many axes as opnd: an open res that is too short by k gets k axes of its own,
- * which is all that is forced. A chain of rows in which each must be longer than the next would
- * grow for ever; rows stop at ROW_LIMIT with an error.
+ * which is all that is forced. A circle of rows in which each must be longer than the next would
+ * grow for ever; rows stop at ROW_LIMIT, and ranks.c finds the circle.
  *
  * A row variable of opnd is never solved here: what bounds it is read off its constraints by the
  * stages.
@@ -87,9 +87,7 @@ void row_refine_run(Solver *s, ConId id)
 	row_flatten(s, &s->cons.at[id].b, &opnd);
 	uint32_t nres = res.nlead + res.ntrail, nopnd = opnd.nlead + opnd.ntrail;
 	if (res.overflow || opnd.overflow || (res.var != NONE && nopnd > ROW_LIMIT)) {
-		blame(s, E0305, id,
-		      "the %s rows of these operations would each have to be longer than the next",
-		      row_kind_text(s->cons.at[id].row));
+		blame_endless(s, id);
 		s->cons.at[id].done = true;
 		return;
 	}

@@ -280,6 +280,9 @@ void row_refine_run(Solver *s, ConId con);
 bool row_equal_close(Solver *s, ConId con);
 void rowvar_watch(Solver *s, RowVarId var, ConId con);
 
+/* ranks.c: the error for a row that has reached ROW_LIMIT at this constraint */
+void blame_endless(Solver *s, ConId con);
+
 /* relate.c, relate_labels.c, relate_total.c */
 void relation_run(Solver *s, ConId con);
 void relation_labels(Solver *s, ConId con);

@@ -1,0 +1,177 @@
+/* Why a row has no end: the graph of ranks.
+ *
+ *   res refines opnd   rank(res) >= rank(opnd)         a row = its known axes + its variable, so
+ *   a = b              both ways                       rank(p) >= rank(q) + k for the variables
+ *
+ * A circle of these whose ks add up to more than 0 has no solution: each row would have to be
+ * longer than the next. Rows that grow along such a circle reach ROW_LIMIT; only then it is
+ * searched, by longest paths (Bellman and Ford), and shown with all its places. Without a circle
+ * the row has simply too many axes.
+ */
+#include "infer/solver.h"
+
+#include <string.h>
+
+enum { ROUNDS = 256, CIRCLE_SHOWN = 8 };
+
+typedef struct RankEdge { /* rank(more) >= rank(less) + k */
+	RowVarId more, less;
+	int64_t k;
+	ConId con;
+} RankEdge;
+
+typedef struct Ranks {
+	Solver *s;
+	VEC(RankEdge) edges;
+	int64_t *least;	   /* by RowVarId */
+	uint32_t *because; /* by RowVarId: the edge that gave it, or NONE */
+} Ranks;
+
+/* The variable a row ends in (NONE: closed), and the axes around it. */
+static RowVarId variable_of(Solver *s, const RowTerm *row, int64_t *axes)
+{
+	const RowTerm *t = row;
+	*axes = (int64_t)t->nlead + t->ntrail;
+	while (t->var != NONE) {
+		RowVarId var = rowvar_root(s, t->var);
+		if (!s->vars.at[var].solved)
+			return var;
+		t = &s->vars.at[var].value;
+		*axes += (int64_t)t->nlead + t->ntrail;
+	}
+	return NONE;
+}
+
+static void collect(Ranks *r)
+{
+	Solver *s = r->s;
+	for (ConId id = 0; id < s->cons.n; id++) {
+		const Con *con = &s->cons.at[id];
+		int64_t na, nb;
+		if (con->kind > CON_ROW_LE)
+			continue;
+		RowVarId a = variable_of(s, &con->a, &na), b = variable_of(s, &con->b, &nb);
+		if (a == NONE || b == NONE)
+			continue;
+		RankEdge forth = {a, b, nb - na, id}, back = {b, a, na - nb, id};
+		PUSH(s->arena, r->edges, forth);
+		if (con->kind == CON_ROW_EQ)
+			PUSH(s->arena, r->edges, back);
+	}
+}
+
+/* A variable on a circle of `because`, or NONE. */
+static RowVarId find_circle(Ranks *r, uint32_t *seen, uint32_t *round)
+{
+	uint32_t nvars = (uint32_t)r->s->vars.n;
+	for (RowVarId start = 0; start < nvars; start++) {
+		RowVarId v = start;
+		++*round;
+		while (!seen[v] && r->because[v] != NONE) {
+			seen[v] = *round;
+			v = r->edges.at[r->because[v]].less;
+		}
+		if (seen[v] == *round && r->because[v] != NONE)
+			return v;
+	}
+	return NONE;
+}
+
+/* Measure: at most ROUNDS rounds, each over all edges once. */
+static RowVarId search(Ranks *r)
+{
+	Solver *s = r->s;
+	size_t n = s->vars.n;
+	r->least = ARENA_ARRAY(s->arena, int64_t, n + 1);
+	r->because = ARENA_ARRAY(s->arena, uint32_t, n + 1);
+	uint32_t *seen = ARENA_ARRAY(s->arena, uint32_t, n + 1);
+	for (size_t i = 0; i < n; i++)
+		r->because[i] = NONE;
+	bool changed = true;
+	for (int round = 0; round < ROUNDS && changed; round++) {
+		changed = false;
+		for (uint32_t i = 0; i < r->edges.n; i++) {
+			const RankEdge *e = &r->edges.at[i];
+			if (r->least[e->less] + e->k <= r->least[e->more])
+				continue;
+			r->least[e->more] = r->least[e->less] + e->k;
+			r->because[e->more] = i;
+			changed = true;
+		}
+		uint32_t mark = 0;
+		for (size_t i = 0; i < n; i++)
+			seen[i] = 0;
+		RowVarId on = changed ? find_circle(r, seen, &mark) : NONE;
+		if (on != NONE)
+			return on;
+	}
+	return NONE;
+}
+
+/* A row as it was written, before it grew. */
+static const char *written_text(Solver *s, const RowTerm *row)
+{
+	FlatRow f = {.nlead = row->nlead, .ntrail = row->ntrail, .var = row->var};
+	if (row->nlead > 0)
+		memcpy(f.lead, row->lead, row->nlead * sizeof *f.lead);
+	if (row->ntrail > 0)
+		memcpy(f.back + ROW_LIMIT + 1 - row->ntrail, row->trail,
+		       row->ntrail * sizeof *f.back);
+	return flat_text(s, &f);
+}
+
+static const char *edge_text(Solver *s, ConId id)
+{
+	const Con *con = &s->cons.at[id];
+	bool meets = s->graph->nodes.at[con->node].kind == NODE_COMPOSE && con->row == ROW_INPUT &&
+		     con->arg == 1;
+	const char *kind = row_kind_text(con->row);
+	const char *right = tensor_text(s, con->node, con->arg);
+	if (con->kind == CON_ROW_EQ)
+		return arena_printf(s->arena, "the %s row of %s, %s, is %s", kind, right,
+				    written_text(s, &con->a), written_text(s, &con->b));
+	return arena_printf(s->arena,
+			    "the %s row of %s has at least the axes of the %s row of %s, %s", kind,
+			    tensor_text(s, con->node, meets ? 0 : -1), meets ? "output" : kind,
+			    right, written_text(s, &con->b));
+}
+
+static void blame_circle(Ranks *r, RowVarId on)
+{
+	Solver *s = r->s;
+	VEC(uint32_t) circle = {0};
+	RowVarId v = on;
+	do {
+		PUSH(s->arena, circle, r->because[v]);
+		v = r->edges.at[r->because[v]].less;
+	} while (v != on);
+	size_t first = 0; /* the constraint that comes first in the program leads */
+	for (size_t i = 1; i < circle.n; i++) {
+		if (r->edges.at[circle.at[i]].con < r->edges.at[circle.at[first]].con)
+			first = i;
+	}
+	ConId con = r->edges.at[circle.at[first]].con;
+	if (!blame(s, E0305, con,
+		   circle.n == 1 ? "the %s row here would have to be longer than itself"
+				 : "these %s rows would each have to be longer than the next",
+		   row_kind_text(s->cons.at[con].row)))
+		return;
+	for (size_t i = 0; i < circle.n && i < CIRCLE_SHOWN; i++) {
+		const RankEdge *e = &r->edges.at[circle.at[(first + i) % circle.n]];
+		diag_note(s->diags, s->cons.at[e->con].span, "%s", edge_text(s, e->con));
+	}
+}
+
+void blame_endless(Solver *s, ConId id)
+{
+	Ranks r = {.s = s};
+	collect(&r);
+	RowVarId on = search(&r);
+	if (on != NONE) {
+		blame_circle(&r, on);
+		return;
+	}
+	const Con *con = &s->cons.at[id];
+	blame(s, E0305, id, "the %s row of %s would have more than %d axes",
+	      row_kind_text(con->row), tensor_text(s, con->node, con->arg), ROW_LIMIT);
+}
