@@ -180,8 +180,8 @@ static void blame_never(const Reducer *r, const Guard *g, const Guard *simple)
 					    [GUARD_GE] = "is never at least",
 					    [GUARD_DIVIDES] = "is never a multiple of"};
 	Solver *s = r->s;
-	blame_at(s, E0401, g->span, "%s %s %s", size_text(s->arena, s->sizes, g->a),
-		 verbs[g->kind], size_text(s->arena, s->sizes, g->b));
+	blame_at(s, E0401, g->span, "%s %s %s", size_text(s->arena, s->sizes, g->a), verbs[g->kind],
+		 size_text(s->arena, s->sizes, g->b));
 	if (!s->diags)
 		return;
 	if (!span_is_none(g->other))
