@@ -167,7 +167,15 @@ def rate(case, ns):
 
 build_tools()
 TORCH = has_torch()
-LIMITS = json.loads(output([os.path.join(WORK, "limits")]))
+
+
+def limits():
+    """The best of three: whatever else the machine does can only lower it."""
+    runs = [json.loads(output([os.path.join(WORK, "limits")])) for _ in range(3)]
+    return {key: max(run[key] for run in runs) for key in runs[0]}
+
+
+LIMITS = limits()
 lines = ["CPU: %s; measured peak %.0f GFLOP/s, DRAM read %.1f GB/s (one thread); %s" % (
     next((l.split(":")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), platform.machine()),
     LIMITS["peak_gflops"], LIMITS["dram_read_gbs"],
