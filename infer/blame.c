@@ -127,6 +127,14 @@ static bool find_meeting(Solver *s, CellId a, CellId b, ConId id, Meeting *m)
 	return false;
 }
 
+/* Has the letter its size from this constraint alone, so that another would fit it too? */
+static bool known_from(Solver *s, CellId letter, ConId con)
+{
+	const Cell *c = cell_at(s, letter);
+	Path path = c->born == NONE ? (Path){0} : proof_path(s, letter, c->born);
+	return path.n > 0 && path.at[0].con == con;
+}
+
 /* Another letter of the same operand whose sizes fit when the two change places. */
 static void suggest_swap(Solver *s, const Meeting *m, ConId id)
 {
@@ -138,7 +146,8 @@ static void suggest_swap(Solver *s, const Meeting *m, ConId id)
 		Size theirs = cell_value(s, flat_at(&m->spec, i));
 		if (other && other != mine &&
 		    size_same(cell_value(s, flat_at(&m->tensor, i)), want) &&
-		    (size_is_bad(theirs) || size_same(theirs, have))) {
+		    (size_is_bad(theirs) || size_same(theirs, have) ||
+		     known_from(s, flat_at(&m->spec, i), id))) {
 			diag_note(s->diags, s->cons.at[id].span,
 				  "the sizes would fit with '%s' and '%s' swapped", mine, other);
 			return;

@@ -148,6 +148,24 @@ static void pair_outer(Solver *s, const FlatRow *a, const FlatRow *b, uint32_t l
 		cells_equal(s, flat_at(a, na - i), flat_at(b, nb - i), con);
 }
 
+/* "i, o" for a tensor of one input and one output axis: a `->` is missing between them. */
+static bool suggest_arrow(Solver *s, const Con *con, const SpecTensor *written)
+{
+	const RowTerm *tensor = s->rows[s->graph->nodes.at[con->node].args[con->arg]];
+	const SpecRow *all = &written->rows[ROW_OUTPUT];
+	FlatRow in, out;
+	row_flatten(s, &tensor[ROW_INPUT], &in);
+	row_flatten(s, &tensor[ROW_OUTPUT], &out);
+	uint32_t nin = in.nlead + in.ntrail, nout = out.nlead + out.ntrail;
+	if (con->row != ROW_INPUT || in.var != NONE || out.var != NONE || all->var_at >= 0 ||
+	    nin == 0 || nout == 0 || all->naxes != nin + nout)
+		return false;
+	Span gap = {all->axes[nin].span.file, all->axes[nin - 1].span.end,
+		    all->axes[nin].span.start};
+	diag_fix(s->diags, gap, " -> ", "the axes would fit with '->' before the last %u", nout);
+	return true;
+}
+
 /* An unwritten row of a specification is empty: the repair is to write `...` for it. */
 static void suggest_row(Solver *s, const Con *con)
 {
@@ -155,7 +173,7 @@ static void suggest_row(Solver *s, const Con *con)
 	if (!spec || !s->diags || con->row == ROW_OUTPUT || con->arg < 0)
 		return;
 	const SpecTensor *operand = &spec->operands[con->arg];
-	if (operand->rows[con->row].written)
+	if (operand->rows[con->row].written || suggest_arrow(s, con, operand))
 		return;
 	Span at = {operand->span.file, operand->span.start, operand->span.start};
 	if (con->row == ROW_BATCH)
@@ -173,10 +191,12 @@ static void explain_row(Solver *s, const Con *con)
 	if (!s->diags)
 		return;
 	if (node->kind == NODE_SLICE && con->row == ROW_BATCH)
-		diag_note(s->diags, node->op_span,
-			  "'@' takes the leftmost batch axis: [n | ...], or a literal '[| a, b |]'");
+		diag_note(
+			s->diags, node->op_span,
+			"'@' takes the leftmost batch axis: [n | ...], or a literal '[| a, b |]'");
 	else if (node->kind == NODE_GATHER && con->arg == 1)
-		diag_note(s->diags, node->op_span, "the indices of 'gather' have batch axes alone: [n |]");
+		diag_note(s->diags, node->op_span,
+			  "the indices of 'gather' have batch axes alone: [n |]");
 }
 
 static const char *axes_text(Solver *s, const FlatRow *f, const char *kind)

@@ -72,6 +72,91 @@ static void print_line(Explainer *e, int depth, const char *text, Span span)
 
 static void explain_cell(Explainer *e, CellId cell, int depth);
 
+/* ---- rows that an operation shares with an operand: no constraint says so ---- */
+
+typedef struct RowAt {
+	NodeId node;
+	RowKind row;
+} RowAt;
+
+/* The operand's row that is this very row, or NODE_NONE. */
+static RowAt shared_with(const Graph *graph, RowAt at)
+{
+	const Node *node = &graph->nodes.at[at.node];
+	RowKind turned = at.row == ROW_BATCH   ? ROW_BATCH
+			 : at.row == ROW_INPUT ? ROW_OUTPUT
+					       : ROW_INPUT;
+	bool free = node->target == NODE_NONE;
+	switch (node->kind) {
+	case NODE_POINTWISE:
+	case NODE_CAST:
+		if (node->nargs == 1 && free)
+			return (RowAt){node->args[0], at.row};
+		break;
+	case NODE_COMPOSE:
+		if (free && at.row != ROW_BATCH)
+			return (RowAt){node->args[at.row == ROW_INPUT], at.row};
+		break;
+	case NODE_TRANSPOSE: return (RowAt){node->args[0], turned};
+	case NODE_SLICE:
+		if (at.row != ROW_BATCH)
+			return (RowAt){node->args[0], at.row};
+		break;
+	case NODE_STACK:
+		if (at.row != node->stack_row)
+			return (RowAt){node->args[0], at.row};
+		break;
+	case NODE_GATHER:
+		if (at.row != ROW_OUTPUT)
+			return (RowAt){node->args[at.row == ROW_BATCH], at.row};
+		break;
+	default: break;
+	}
+	return (RowAt){NODE_NONE, at.row};
+}
+
+static const char *operation_text(const Node *node)
+{
+	return node->kind == NODE_POINTWISE ? op_name(node->op) : node_kind_name(node->kind);
+}
+
+static const char *owner_text(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	return node->name ? arena_printf(s->arena, "'%s'", node->name) : operation_text(node);
+}
+
+/* From a row through the operations that pass it on, a line each; returns where it comes from. */
+static RowAt explain_shared(Explainer *e, RowAt at, int depth)
+{
+	Solver *s = e->s;
+	RowAt from = shared_with(s->graph, at);
+	for (; from.node != NODE_NONE && e->lines <= LINES_SHOWN;
+	     at = from, from = shared_with(s->graph, at)) {
+		const Node *node = &s->graph->nodes.at[at.node];
+		const char *by =
+			node->name ? arena_printf(s->arena, ", by %s", operation_text(node)) : "";
+		print_line(e, depth,
+			   arena_printf(s->arena, "%s row of %s: %s row of %s%s",
+					row_kind_text(at.row), owner_text(s, at.node),
+					row_kind_text(from.row), owner_text(s, from.node), by),
+			   span_is_none(node->op_span) ? node->span : node->op_span);
+	}
+	return at;
+}
+
+/* The operand's row that a constraint between rows speaks of. */
+static void explain_operand(Explainer *e, const Con *con, int depth)
+{
+	if (con->kind > CON_ROW_LE || con->node == NODE_NONE || con->arg < 0)
+		return;
+	const Node *node = &e->s->graph->nodes.at[con->node];
+	bool meets = node->kind == NODE_COMPOSE && con->row == ROW_INPUT && con->arg == 1;
+	explain_shared(e, (RowAt){node->args[con->arg], meets ? ROW_OUTPUT : con->row}, depth);
+	if (meets) /* the row of the left operand, which b's output meets */
+		explain_shared(e, (RowAt){node->args[0], ROW_INPUT}, depth);
+}
+
 static void explain_relation(Explainer *e, CellId cell, ConId id, int depth)
 {
 	Solver *s = e->s;
@@ -137,35 +222,39 @@ static void explain_cell(Explainer *e, CellId cell, int depth)
 		const char *step = con == NONE ? "the same size"
 					       : arena_printf(s->arena, "by %s", con_text(s, con));
 		print_line(e, depth + 1, step, con == NONE ? SPAN_NONE : s->cons.at[con].span);
+		if (con != NONE)
+			explain_operand(e, &s->cons.at[con], depth + 2);
 	}
 	explain_why(e, cell, depth + 1);
 }
 
-/* Why a row has the axes that it has: the constraints and rules that solved its variables. */
-static void explain_row(Explainer *e, const RowTerm *row, RowKind kind)
+static void print_solved(Explainer *e, const RowVar *v, RowKind kind)
 {
 	Solver *s = e->s;
-	const RowTerm *t = row;
+	if (v->why == NONE && !v->rule)
+		return;
+	print_line(e, 1,
+		   arena_printf(s->arena, "its %s axes: by %s%s", row_kind_text(kind),
+				v->why != NONE ? "" : "rule ",
+				v->why != NONE ? con_text(s, v->why) : v->rule),
+		   v->why != NONE ? s->cons.at[v->why].span : SPAN_NONE);
+}
+
+/* Why a row has the axes that it has: the operations that pass it on, then the constraints and
+ * rules that solved its variables. */
+static void explain_row(Explainer *e, RowAt at)
+{
+	Solver *s = e->s;
+	const RowTerm *t = &s->rows[at.node][at.row];
+	at = explain_shared(e, at, 1);
 	while (t->var != NONE) {
-		RowVarId var = t->var;
-		const RowVar *v = &s->vars.at[var];
-		const char *why = v->why != NONE ? con_text(s, v->why) : v->rule;
-		if (why)
-			print_line(e, 1,
-				   arena_printf(s->arena, "its %s axes: by %s%s",
-						row_kind_text(kind), v->why != NONE ? "" : "rule ",
-						why),
-				   v->why != NONE ? s->cons.at[v->why].span : SPAN_NONE);
-		v = &s->vars.at[rowvar_root(s, var)];
-		if (!v->solved)
+		RowVarId var = t->var, root = rowvar_root(s, t->var);
+		print_solved(e, &s->vars.at[var], at.row);
+		if (!s->vars.at[root].solved)
 			return;
-		if (rowvar_root(s, var) != var && (v->why != NONE || v->rule))
-			print_line(e, 1,
-				   arena_printf(s->arena, "its %s axes: by %s%s",
-						row_kind_text(kind), v->why != NONE ? "" : "rule ",
-						v->why != NONE ? con_text(s, v->why) : v->rule),
-				   v->why != NONE ? s->cons.at[v->why].span : SPAN_NONE);
-		t = &v->value;
+		if (root != var)
+			print_solved(e, &s->vars.at[root], at.row);
+		t = &s->vars.at[root].value;
 	}
 }
 
@@ -181,55 +270,59 @@ static const Listing *find_listing(const Graph *graph, const char *name, size_t 
 	return NULL;
 }
 
-/* AXIS: batch1, input2, output1, a label, or a number in storage order; all count from 1. */
-static bool axis_wanted(const char *axis, RowKind kind, uint32_t at, uint32_t storage, Sym label)
+/* AXIS: batch1, input2, output1, a label, a letter of the specification that makes it, or a number
+ * in storage order; all count from 1. */
+static bool axis_wanted(Solver *s, const char *axis, const Spot *spot, Sym label, uint32_t storage)
 {
 	char text[32];
 	if (!axis)
 		return true;
-	snprintf(text, sizeof text, "%s%u", row_kind_text(kind), at + 1);
+	snprintf(text, sizeof text, "%s%u", row_kind_text(spot->row), spot->axis + 1);
 	if (strcmp(text, axis) == 0 || (label && strcmp(label, axis) == 0))
+		return true;
+	Sym letter = s->cells.at[spot->cell].name;
+	if (s->graph->nodes.at[spot->node].spec && letter && strcmp(letter, axis) == 0)
 		return true;
 	snprintf(text, sizeof text, "%u", storage + 1);
 	return strcmp(text, axis) == 0;
+}
+
+static void explain_axis(Explainer *e, const Spot *spot)
+{
+	fprintf(e->out, "%s axis %u = %s\n", row_kind_text(spot->row), spot->axis + 1,
+		cell_size_text(e->s, spot->cell));
+	explain_row(e, (RowAt){spot->node, spot->row});
+	memset(e->seen, 0, e->s->cells.n);
+	explain_cell(e, spot->cell, 1);
 }
 
 static bool explain_listing(Explainer *e, const Inference *inference, const Listing *l,
 			    const char *axis)
 {
 	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
-	Solver *s = e->s;
 	const Shape *shape = &inference->shapes[l->node];
 	uint32_t count = 0;
-	bool found = !axis;
+	Spots wanted = {0};
 	for (int k = 0; k < ROW_KINDS; k++) {
 		FlatRow f;
-		RowKind kind = storage[k];
-		row_flatten(s, &s->rows[l->node][kind], &f);
+		row_flatten(e->s, &e->s->rows[l->node][storage[k]], &f);
 		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++, count++) {
-			if (!axis_wanted(axis, kind, i, count, shape->rows[kind].axes[i].label))
-				continue;
-			if (!found || !axis)
-				fprintf(e->out, "%s%s", found && count ? "" : l->name,
-					found && count ? "" : " : ");
-			if (!found || (!axis && count == 0)) {
-				shape_print(e->out, inference->sizes, shape);
-				fputc('\n', e->out);
-			}
-			found = true;
-			fprintf(e->out, "%s axis %u = %s\n", row_kind_text(kind), i + 1,
-				cell_size_text(s, flat_at(&f, i)));
-			explain_row(e, &s->rows[l->node][kind], kind);
-			memset(e->seen, 0, s->cells.n);
-			explain_cell(e, flat_at(&f, i), 1);
+			Spot spot = {l->node, storage[k], i, flat_at(&f, i), NONE};
+			if (axis_wanted(e->s, axis, &spot, shape->rows[storage[k]].axes[i].label,
+					count))
+				PUSH(e->s->arena, wanted, spot);
 		}
 	}
-	if (found && count == 0) {
-		fprintf(e->out, "%s : []\n", l->name);
-		for (int k = 0; k < ROW_KINDS; k++)
-			explain_row(e, &s->rows[l->node][storage[k]], storage[k]);
-	}
-	return found;
+	if (axis && wanted.n == 0)
+		return false;
+	fprintf(e->out, "%s : ", l->name);
+	shape_print(e->out, inference->sizes, shape);
+	fputc('\n', e->out);
+	for (size_t i = 0; i < wanted.n; i++)
+		explain_axis(e, &wanted.at[i]);
+	for (int k = 0; count == 0 && k < ROW_KINDS; k++)
+		explain_row(e, (RowAt){l->node, storage[k]});
+	return true;
 }
 
 bool infer_explain_shape(FILE *out, const Inference *inference, const char *query)
