@@ -9,6 +9,8 @@ typedef struct Guarded {
 	Size size;
 } Guarded;
 
+typedef VEC(Guarded) GuardedList;
+
 typedef struct Nest {
 	Gen *gen;
 	NodeId node, root;
@@ -19,7 +21,7 @@ typedef struct Nest {
 	uint32_t nloops;
 	uint32_t nresult; /* the first ones, of the result */
 	const Ix **by_iter;
-	VEC(Guarded) guards;
+	GuardedList guards;
 	const Ix **cell; /* the result's index, an axis each */
 	const Ix *at;
 	Body inner;

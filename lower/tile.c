@@ -116,6 +116,7 @@ static Block part_loop(const Tile *tile, const Loop *loop, const TilePart *part,
 static Block one_tile(Tile *tile, const TilePart *row, const TilePart *col)
 {
 	bool across = tile->form == TILE_ACROSS;
+	tile->nest->guards = row->edge ? tile->guards : tile->inner;
 	set_iter(tile, tile->row, row, tile->r);
 	set_iter(tile, tile->col, col, across ? tile->lane : tile->c);
 	return across ? tile_across(tile, row->step, col->step)

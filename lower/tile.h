@@ -17,6 +17,7 @@ typedef struct TilePart {
 	Size lo, hi;
 	int64_t step;
 	bool single;
+	bool edge; /* where padded reads may fall outside: loops of the sum are cut there */
 } TilePart;
 
 typedef struct TileParts {
@@ -32,7 +33,9 @@ typedef struct Tile {
 	Loop *along;	 /* ALONG: the sum that lanes run along */
 	int64_t lanes;	 /* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	TileParts rows, cols;
-	uint64_t cycles; /* estimated, with 32 for every symbolic extent */
+	uint64_t cycles;	   /* estimated, with 32 for every symbolic extent */
+	TilePart inside;	   /* of the rows: where padded reads that they move stay inside */
+	GuardedList guards, inner; /* all, and those that rows do not move */
 	IterVar r, c, lane;
 } Tile;
 

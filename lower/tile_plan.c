@@ -14,6 +14,8 @@
  */
 #include "lower/tile.h"
 
+#include "base/diag.h"
+
 /* Bytes, loops, half cycles. MOVE: a line from the second cache. */
 enum { LEAST_LANES = 4, LEAST_WORK = 512, ROWS_MAX = 14, ASSUMED = 32 };
 enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4 };
@@ -81,13 +83,65 @@ static int64_t extent_or(const Planner *p, const Loop *loop, int64_t otherwise)
 	return !loop ? 1 : is_const(p, loop->extent, &n) ? n : otherwise;
 }
 
+static bool moves_guard(const Guarded *guard, const Loop *loop)
+{
+	for (uint32_t t = 0; t < guard->index->nterms; t++)
+		if (guard->index->terms[t].iter == loop->iter)
+			return true;
+	return false;
+}
+
 static bool is_guarded(const Nest *nest, const Loop *loop)
 {
 	for (size_t g = 0; g < nest->guards.n; g++)
-		for (uint32_t t = 0; t < nest->guards.at[g].index->nterms; t++)
-			if (nest->guards.at[g].index->terms[t].iter == loop->iter)
-				return true;
+		if (moves_guard(&nest->guards.at[g], loop))
+			return true;
 	return false;
+}
+
+/* The rows lo.. < hi for which a guarded index is inside whatever the sum's loops are at; false:
+ * unknown. */
+static bool inside_of(const Planner *p, const Guarded *guard, const Loop *row, TilePart *inside)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t size, offset, coef = 0, least = 0, most = 0;
+	if (!is_const(p, guard->size, &size) || !is_const(p, guard->index->offset, &offset))
+		return false;
+	for (uint32_t t = 0; t < guard->index->nterms; t++) {
+		const IndexTerm *term = &guard->index->terms[t];
+		int64_t extent;
+		if (term->iter == row->iter) {
+			coef = term->coef;
+			continue;
+		}
+		const Iter *iter = &nest->proj->iters[term->iter];
+		if (!iter->reduced || !is_const(p, iter->extent, &extent))
+			return false;
+		int64_t reach = term->coef * (extent - 1);
+		*(reach < 0 ? &least : &most) += reach;
+	}
+	int64_t first = coef > 0 ? (coef - 1 - offset - least) / coef : 0;
+	int64_t beyond = coef > 0 ? (size - offset - most + coef - 1) / coef : 0;
+	int64_t lo, hi;
+	REQUIRE(is_const(p, inside->lo, &lo) && is_const(p, inside->hi, &hi));
+	inside->lo = size_const(p->program->sizes, first > lo ? first : lo);
+	inside->hi = size_const(p->program->sizes, beyond < hi ? beyond : hi);
+	return coef > 0 && size - offset - most > 0;
+}
+
+/* The part of a loop of the result in which padded reads stay inside; its extent is known. */
+static bool find_inside(const Planner *p, const Loop *row, TilePart *inside)
+{
+	const Nest *nest = p->tile->nest;
+	*inside = (TilePart){.lo = size_const(p->program->sizes, 0), .hi = row->extent};
+	int64_t lo, hi;
+	if (!is_const(p, row->extent, &hi))
+		return !is_guarded(nest, row);
+	for (size_t g = 0; g < nest->guards.n; g++)
+		if (moves_guard(&nest->guards.at[g], row) &&
+		    !inside_of(p, &nest->guards.at[g], row, inside))
+			return false;
+	return is_const(p, inside->lo, &lo) && is_const(p, inside->hi, &hi) && lo < hi;
 }
 
 /* 0 and 1; -1: any other. */
@@ -142,17 +196,21 @@ static bool runs_along(const Planner *p, const Loop *loop)
 static bool is_better(const Planner *p, const Loop *loop, const Loop *than)
 {
 	int64_t a = extent_or(p, loop, 1), b = extent_or(p, than, 1);
-	return !than || a > b;
+	return !than || a >= b;
 }
 
 /* The best loop of the result that leaves some operand in place, other than those in `but`. */
-static Loop *reusing_loop(const Planner *p, const Loop * not, uint64_t but)
+static Loop *reusing_loop(const Planner *p, const Loop * not, uint64_t but, bool split)
 {
 	Nest *nest = p->tile->nest;
 	Loop *best = NULL;
 	for (uint32_t i = 0; i < nest->nresult; i++) {
 		Loop *loop = &nest->loops[i];
-		if (loop == not || is_guarded(nest, loop) || (stays(p, loop) & ~but) == 0)
+		TilePart inside;
+		bool whole = !is_guarded(nest, loop);
+		if (loop == not || (stays(p, loop) & ~but) == 0)
+			continue;
+		if (!whole && !(split && find_inside(p, loop, &inside)))
 			continue;
 		if (is_better(p, loop, best))
 			best = loop;
@@ -169,7 +227,7 @@ static bool find_loops(Planner *p)
 			tile->col = &nest->loops[i];
 	if (tile->col) {
 		tile->form = TILE_ACROSS;
-		tile->row = reusing_loop(p, tile->col, 0);
+		tile->row = reusing_loop(p, tile->col, 0, true);
 		return true;
 	}
 	tile->form = TILE_ALONG;
@@ -178,9 +236,9 @@ static bool find_loops(Planner *p)
 			tile->along = &nest->loops[i];
 	if (!tile->along)
 		return false;
-	tile->col = reusing_loop(p, NULL, 0);
+	tile->col = reusing_loop(p, NULL, 0, false);
 	if (tile->col)
-		tile->row = reusing_loop(p, tile->col, stays(p, tile->col));
+		tile->row = reusing_loop(p, tile->col, stays(p, tile->col), true);
 	return true;
 }
 
@@ -190,7 +248,7 @@ static TilePart part_of(const Planner *p, Size lo, Size hi, int64_t step)
 {
 	int64_t a, b;
 	bool single = is_const(p, lo, &a) && is_const(p, hi, &b) && b - a == step;
-	return (TilePart){lo, hi, step, single};
+	return (TilePart){lo, hi, step, single, false};
 }
 
 static int64_t vectors_of(const Planner *p, int64_t lanes)
@@ -202,21 +260,40 @@ static int64_t vectors_of(const Planner *p, int64_t lanes)
 	return n;
 }
 
-/* Exact tiles of a known extent: whole ones, then what is left. `join`: what is left is added to
- * the last whole one. */
-static TileParts exact_parts(const Planner *p, int64_t extent, int64_t step, bool join)
+static void add_part(const Planner *p, TileParts *parts, int64_t lo, int64_t hi, int64_t step)
 {
 	Sizes *sizes = p->program->sizes;
-	TileParts parts = {0};
-	int64_t whole = extent / step * step;
-	if (join && whole > 0 && extent > whole)
+	if (lo < hi)
+		parts->at[parts->n++] =
+			part_of(p, size_const(sizes, lo), size_const(sizes, hi), step);
+}
+
+/* Exact tiles of a known range: whole ones, then what is left. `join`: what is left is added to the
+ * last whole one. */
+static void add_exact(const Planner *p, TileParts *parts, int64_t lo, int64_t hi, int64_t step,
+		      bool join)
+{
+	step = step < hi - lo ? step : hi - lo;
+	int64_t whole = lo + (hi - lo) / step * step;
+	if (join && hi > whole)
 		whole -= step;
-	if (whole > 0)
-		parts.at[parts.n++] =
-			part_of(p, size_const(sizes, 0), size_const(sizes, whole), step);
-	if (whole < extent)
-		parts.at[parts.n++] = part_of(p, size_const(sizes, whole),
-					      size_const(sizes, extent), extent - whole);
+	add_part(p, parts, lo, whole, step);
+	add_part(p, parts, whole, hi, hi - whole);
+}
+
+/* Rows where padded reads may fall outside, one by one, around tiles of the others. */
+static TileParts padded_parts(const Planner *p, int64_t extent, int64_t step)
+{
+	TileParts parts = {0};
+	int64_t lo, hi;
+	REQUIRE(is_const(p, p->tile->inside.lo, &lo) && is_const(p, p->tile->inside.hi, &hi));
+	add_part(p, &parts, 0, lo, 1);
+	uint32_t first = parts.n;
+	add_exact(p, &parts, lo, hi, step, false);
+	uint32_t end = parts.n;
+	add_part(p, &parts, hi, extent, 1);
+	for (uint32_t i = 0; i < parts.n; i++)
+		parts.at[i].edge = i < first || i >= end;
 	return parts;
 }
 
@@ -229,7 +306,7 @@ static TileParts halved_parts(const Planner *p, Size extent, int64_t step, bool 
 	while (step > 0) {
 		Size hi = step == 1 ? extent
 				    : size_scale(sizes, size_floor(sizes, extent, step), step);
-		parts.at[parts.n++] = (TilePart){done, hi, step, false};
+		parts.at[parts.n++] = (TilePart){done, hi, step, false, false};
 		done = hi;
 		if (lanes)
 			step = step > p->native	    ? p->native
@@ -244,10 +321,13 @@ static TileParts halved_parts(const Planner *p, Size extent, int64_t step, bool 
 static TileParts parts_of(const Planner *p, const Loop *loop, int64_t step, bool join)
 {
 	int64_t extent;
-	if (!loop)
-		return exact_parts(p, 1, 1, false);
-	if (is_const(p, loop->extent, &extent))
-		return exact_parts(p, extent, step < extent ? step : extent, join);
+	TileParts parts = {0};
+	if (loop && loop == p->tile->row && is_const(p, loop->extent, &extent))
+		return padded_parts(p, extent, step);
+	if (!loop || is_const(p, loop->extent, &extent)) {
+		add_exact(p, &parts, 0, loop ? extent : 1, step, join);
+		return parts;
+	}
 	bool lanes = p->tile->form == TILE_ACROSS && loop == p->tile->col;
 	return halved_parts(p, loop->extent, step, lanes);
 }
@@ -427,6 +507,13 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	if (!may_be_tiled(&p) || !find_loops(&p))
 		return false;
 	tile->lanes = tile->form == TILE_ALONG ? CACHE_LINE / bytes : p.native;
+	const Nest *nest = tile->nest;
+	if (tile->row && !find_inside(&p, tile->row, &tile->inside))
+		BUG("rows of a tile without an inside");
+	tile->guards = nest->guards;
+	for (size_t g = 0; g < nest->guards.n; g++)
+		if (!tile->row || !moves_guard(&nest->guards.at[g], tile->row))
+			PUSH(nest->gen->arena, tile->inner, nest->guards.at[g]);
 	choose_sizes(&p);
 	return tile->rows.n > 0;
 }
