@@ -54,7 +54,8 @@ Block tile_add(Tile *tile, const Value *cell)
 	Gen *gen = nest->gen;
 	nest_values(nest);
 	REQUIRE(nest->inner.stmts.n == 0);
-	return block_of(gen, stmt_set_at(gen->arena, cell, tile->reduce, nest->value));
+	const Value *value = tile->pack < 0 ? nest->value : tile_pack_value(tile, tile->width);
+	return block_of(gen, stmt_set_at(gen->arena, cell, tile->reduce, value));
 }
 
 Block tile_store(Tile *tile, const Value *sum)
@@ -123,49 +124,69 @@ static Block one_tile(Tile *tile, const TilePart *row, const TilePart *col)
 		      : tile_along(tile, row->step, col->step);
 }
 
-static Block all_tiles(Tile *tile)
+/* All tiles of a part of the columns. `inner`: loops of the result from there on run inside it. */
+static Block column_tiles(Tile *tile, const TilePart *col, uint32_t inner)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Body column = {0}, rows = {0};
+	uint32_t end = nest->nresult - (tile->row != NULL);
+	tile->width = col->step;
+	if (tile->pack >= 0) {
+		set_iter(tile, tile->col, col, tile->lane);
+		gen_append(gen, &column, tile_pack_fill(tile, col->step));
+	}
+	for (uint32_t i = 0; i < tile->rows.n; i++) {
+		Block one = one_tile(tile, &tile->rows.at[i], col);
+		gen_append(gen, &rows, part_loop(tile, tile->row, &tile->rows.at[i], one));
+	}
+	gen_append(gen, &column, nest_wrap(nest, inner, end, nest->nloops, body_block(&rows)));
+	return part_loop(tile, tile->col, col, body_block(&column));
+}
+
+static Block all_tiles(Tile *tile, uint32_t inner)
 {
 	Gen *gen = tile->nest->gen;
 	Body all = {0};
-	for (uint32_t j = 0; j < tile->cols.n; j++) {
-		Body column = {0};
-		for (uint32_t i = 0; i < tile->rows.n; i++) {
-			Block one = one_tile(tile, &tile->rows.at[i], &tile->cols.at[j]);
-			gen_append(gen, &column,
-				   part_loop(tile, tile->row, &tile->rows.at[i], one));
-		}
-		gen_append(gen, &all,
-			   part_loop(tile, tile->col, &tile->cols.at[j], body_block(&column)));
-	}
+	for (uint32_t j = 0; j < tile->cols.n; j++)
+		gen_append(gen, &all, column_tiles(tile, &tile->cols.at[j], inner));
 	return body_block(&all);
 }
 
-static void move_to(Nest *nest, Loop **loop, uint32_t position)
+/* Where a loop stands: what moves the packed operand, columns, what does not, rows, sums, and last
+ * the one that lanes run along. Without packing all but rows stand before the columns. */
+static int rank_of(const Tile *tile, const Loop *loop)
 {
-	if (!*loop)
-		return;
-	uint32_t from = (uint32_t)(*loop - nest->loops);
-	Loop moved = **loop;
-	for (; from < position; from++)
-		nest->loops[from] = nest->loops[from + 1];
-	nest->loops[position] = moved;
-	*loop = &nest->loops[position];
+	if (loop == tile->col)
+		return 1;
+	if (loop == tile->row)
+		return 3;
+	if (loop->reduced)
+		return loop == tile->along ? 5 : 4;
+	return tile->pack >= 0 && !(tile->movers >> loop->iter & 1) ? 2 : 0;
 }
 
-/* Tiled loops of the result last, columns before rows; the sum that lanes run along innermost. */
+/* Sorts the loops by rank, otherwise as they are; returns how many stand before the columns. */
 static uint32_t order_loops(Tile *tile)
 {
 	Nest *nest = tile->nest;
-	IterVar row = tile->row ? tile->row->var : UINT32_MAX;
-	uint32_t rest = nest->nresult - (tile->row != NULL) - (tile->col != NULL);
-	move_to(nest, &tile->along, nest->nloops - 1);
-	move_to(nest, &tile->col, nest->nresult - 1);
-	for (uint32_t i = 0; tile->row && i < nest->nresult; i++)
-		if (nest->loops[i].var == row)
-			tile->row = &nest->loops[i];
-	move_to(nest, &tile->row, nest->nresult - 1);
-	tile->col = tile->col ? &nest->loops[rest] : NULL;
-	return rest;
+	Loop *sorted = ARENA_ARRAY(nest->gen->arena, Loop, nest->nloops + 1);
+	uint32_t n = 0, before = 0;
+	Loop *row = NULL, *col = NULL, *along = NULL;
+	for (int rank = 0; rank <= 5; rank++)
+		for (uint32_t i = 0; i < nest->nloops; i++) {
+			Loop *loop = &nest->loops[i];
+			if (rank_of(tile, loop) != rank)
+				continue;
+			before += rank == 0;
+			*(rank == 1 ? &col : rank == 3 ? &row : &along) = &sorted[n];
+			sorted[n++] = *loop;
+		}
+	nest->loops = sorted;
+	tile->row = tile->row ? row : NULL;
+	tile->col = tile->col ? col : NULL;
+	tile->along = tile->along ? along : NULL;
+	return before;
 }
 
 static const char *part_text(const Tile *tile, const Loop *loop, const TileParts *parts)
@@ -187,27 +208,32 @@ static void describe(const Tile *tile, const Machine *machine)
 	const char *rows = part_text(tile, tile->row, &tile->rows);
 	const char *cols = part_text(tile, tile->col, &tile->cols);
 	gen->schedule = arena_printf(gen->arena,
-				     "tiles, lanes %s %s; rows %s; columns %s; about %llu cycles "
+				     "tiles, lanes %s %s; rows %s; columns %s%s; about %llu cycles "
 				     "with %d registers of %d bytes",
 				     across ? "across" : "along", gen->iters.at[lanes->var].name,
-				     rows, cols, (unsigned long long)tile->cycles,
-				     machine->registers, machine->vector_bytes);
+				     rows, cols, tile->pack >= 0 ? " packed" : "",
+				     (unsigned long long)tile->cycles, machine->registers,
+				     machine->vector_bytes);
 }
 
 bool tile_emit(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
 	const Machine *machine = gen->lower->machine;
-	Tile tile = {.nest = nest, .reduce = reduce};
+	Tile tile = {.nest = nest, .reduce = reduce, .pack = -1};
 	if (!tile_plan(&tile, machine))
 		return false;
 	Symbols *symbols = gen->program->symbols;
 	uint32_t outer = order_loops(&tile);
+	if (tile.pack >= 0)
+		tile_pack_declare(&tile);
 	describe(&tile, machine);
 	gen->locals.n = nest->first_local;
 	tile.r = gen_iter(gen, sym_cstr(symbols, "r"));
 	tile.c = gen_iter(gen, sym_cstr(symbols, "c"));
 	tile.lane = gen_iter(gen, sym_cstr(symbols, "lane"));
-	gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, all_tiles(&tile)));
+	gen_append(gen, &gen->top,
+		   nest_wrap(nest, 0, outer, nest->nloops,
+			     all_tiles(&tile, outer + (tile.col != NULL))));
 	return true;
 }

@@ -33,14 +33,42 @@ typedef struct Tile {
 	Loop *along;	 /* ALONG: the sum that lanes run along */
 	int64_t lanes;	 /* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	TileParts rows, cols;
-	uint64_t cycles;	   /* estimated, with 32 for every symbolic extent */
+	uint64_t cycles;    /* estimated, with 32 for every symbolic extent */
+	int pack;	    /* the operand that is copied, by its place in the value; -1: none */
+	LoopKind pack_kind; /* how its lanes are copied */
+	BufferId packed;
+	uint64_t movers;	   /* by IterId: loops that move it */
+	int64_t width;		   /* columns of the tile at hand */
 	TilePart inside;	   /* of the rows: where padded reads that they move stay inside */
 	GuardedList guards, inner; /* all, and those that rows do not move */
 	IterVar r, c, lane;
 } Tile;
 
+typedef struct Loads {
+	VEC(const Ix *) at;
+	bool plain; /* multiplications and additions of loads and constants */
+} Loads;
+
+typedef struct Planner {
+	Tile *tile;
+	const Machine *machine;
+	Program *program;
+	Loads sum, store; /* what is read in a step of the sum, and where it is finished */
+	int64_t native;	  /* lanes of a vector of the machine */
+} Planner;
+
+enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
+
+bool tile_is_const(const Planner *p, Size size, int64_t *n);
+int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise); /* 1 of no loop */
+/* Fills in rows, columns and cycles; leaves rows empty where nothing fits. */
+void tile_choose_sizes(Planner *p);
 /* Fills in form, loops and parts; false: the nest is no contraction that tiles fit. */
 bool tile_plan(Tile *tile, const Machine *machine);
+/* tile_pack.c: the copy's buffer, its code for a panel of columns, the value that reads it. */
+void tile_pack_declare(Tile *tile);
+Block tile_pack_fill(Tile *tile, int64_t cols);
+const Value *tile_pack_value(const Tile *tile, int64_t cols);
 /* The code of one tile of rows x cols cells whose first one is at by_iter. */
 Block tile_along(Tile *tile, int64_t rows, int64_t cols);
 /* Sets where row and column iterators stand: the tile's first cell plus r and c (NULL: plus

@@ -1,5 +1,6 @@
 """Random contractions of every form that tiles take, compared with numpy.einsum in f64."""
 import random
+import sys
 
 import numpy as np
 
@@ -93,6 +94,48 @@ def rows_alone():
     return wrong
 
 
-bad, n = run(66)
-bad += rows_alone()
+def convolutions(count):
+    """Padded, strided, dilated and depthwise, in the program's layout: batch, height, width, channels."""
+    wrong = 0
+    for number in range(count):
+        h, w, ci, co = (random.choice([5, 8, 11]), random.choice([7, 14, 17]),
+                        random.choice([3, 4, 16, 20]), random.choice([8, 10, 33]))
+        kh, kw = random.choice([1, 3]), random.choice([1, 3, 5])
+        deep, symbolic = number % 3 == 2, number % 2 == 1
+        spec = "b | oh =+ kh, ow =+ kw, ci; kh, kw, ci -> co => b | oh, ow, co"
+        if deep:
+            spec, co = "b | oh =+ kh, ow =+ kw, c; kh, kw, c => b | oh, ow, c", ci
+        filters = [kh, kw, ci] if deep else [co, kh, kw, ci]
+        batch = "n" if symbolic else "2"
+        shape_text = "%d, %d, %d" % (kh, kw, ci) + ("" if deep else " -> %d" % co)
+        model = Model("%sinput x : [%s | %d, %d, %d]\ninput w : [%s]\noutput r = relu(einsum(\"%s\", x, w))\n" %
+                      ("dim n\n" if symbolic else "", batch, h, w, ci, shape_text, spec),
+                      ["-march=" + MARCHES[number % 3]])
+        x = RNG.standard_normal((2, h, w, ci)).astype(np.float32)
+        f = RNG.standard_normal(filters).astype(np.float32)
+        got, = model.forward([2] if symbolic else [], [x, f], [((2, h, w, co), np.float32)])
+        pad = np.zeros((2, h + kh - 1, w + kw - 1, ci))
+        pad[:, (kh - 1) // 2:(kh - 1) // 2 + h, (kw - 1) // 2:(kw - 1) // 2 + w] = x
+        want = np.zeros((2, h, w, co))
+        for i in range(kh):
+            for j in range(kw):
+                part = pad[:, i:i + h, j:j + w]
+                want += part * f[i, j] if deep else np.einsum("bhwc,oc->bhwo", part, f[:, i, j])
+        if not near(got, np.maximum(want, 0), "f32", kh * kw * ci):
+            wrong += 1
+            print("wrong: convolution %s" % [h, w, ci, co, kh, kw, deep, symbolic])
+    return wrong
+
+
+def spread():
+    """A matrix whose columns would lie on too many lines."""
+    model = Model("input a : [64, 900]\ninput b : [900, 610]\noutput c = einsum(\"ik; kj => ij\", a, b)\n")
+    a = RNG.standard_normal((64, 900)).astype(np.float32)
+    b = RNG.standard_normal((900, 610)).astype(np.float32)
+    got, = model.forward([], [a, b], [((64, 610), np.float32)])
+    return 0 if near(got, a.astype(np.float64) @ b.astype(np.float64), "f32", 900) else 1
+
+
+bad, n = run(int(sys.argv[1]))
+bad += rows_alone() + convolutions(9) + spread()
 print("%d products, %d wrong" % (n, bad))

@@ -1,0 +1,247 @@
+/* How large a register tile is: of the sizes that fit the registers the cheapest, in cycles of
+ *
+ *   one step of the sum = max(vectors * rows / 2 multiply-adds a cycle, loads / 2 a cycle, latency
+ * 4, lines from the second cache * 2)
+ *
+ * Remainders: exact smaller tiles where an extent is known, else halves down to 1. A cell's order
+ * of additions is the same in all of them, so a row alone and a row in a batch give the same bits.
+ */
+#include "lower/tile.h"
+
+#include "base/diag.h"
+
+/* Bytes, loops, half cycles. MOVE: a line from the second cache. */
+enum { LEAST_LANES = 4, ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
+enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4 };
+
+bool tile_is_const(const Planner *p, Size size, int64_t *n)
+{
+	return size_is_const(p->program->sizes, size, n);
+}
+
+int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise)
+{
+	int64_t n;
+	return !loop ? 1 : tile_is_const(p, loop->extent, &n) ? n : otherwise;
+}
+
+static TilePart part_of(const Planner *p, Size lo, Size hi, int64_t step)
+{
+	int64_t a, b;
+	bool single = tile_is_const(p, lo, &a) && tile_is_const(p, hi, &b) && b - a == step;
+	return (TilePart){lo, hi, step, single, false};
+}
+
+static int64_t vectors_of(const Planner *p, int64_t lanes)
+{
+	int64_t n = lanes / p->native;
+	for (int64_t rest = lanes % p->native, width = p->native; rest > 0 && width > 0; width /= 2)
+		for (; rest >= width; rest -= width)
+			n++;
+	return n;
+}
+
+static void add_part(const Planner *p, TileParts *parts, int64_t lo, int64_t hi, int64_t step)
+{
+	Sizes *sizes = p->program->sizes;
+	if (lo < hi)
+		parts->at[parts->n++] =
+			part_of(p, size_const(sizes, lo), size_const(sizes, hi), step);
+}
+
+/* Exact tiles of a known range: whole ones, then what is left. `join`: what is left is added to the
+ * last whole one. */
+static void add_exact(const Planner *p, TileParts *parts, int64_t lo, int64_t hi, int64_t step,
+		      bool join)
+{
+	step = step < hi - lo ? step : hi - lo;
+	int64_t whole = lo + (hi - lo) / step * step;
+	if (join && hi > whole)
+		whole -= step;
+	add_part(p, parts, lo, whole, step);
+	add_part(p, parts, whole, hi, hi - whole);
+}
+
+/* Rows where padded reads may fall outside, one by one, around tiles of the others. */
+static TileParts padded_parts(const Planner *p, int64_t extent, int64_t step)
+{
+	TileParts parts = {0};
+	int64_t lo, hi;
+	REQUIRE(tile_is_const(p, p->tile->inside.lo, &lo) &&
+		tile_is_const(p, p->tile->inside.hi, &hi));
+	add_part(p, &parts, 0, lo, 1);
+	uint32_t first = parts.n;
+	add_exact(p, &parts, lo, hi, step, false);
+	uint32_t end = parts.n;
+	add_part(p, &parts, hi, extent, 1);
+	for (uint32_t i = 0; i < parts.n; i++)
+		parts.at[i].edge = i < first || i >= end;
+	return parts;
+}
+
+/* Tiles of a symbolic extent: `step`, then ever smaller ones, each a divisor of the one before. */
+static TileParts halved_parts(const Planner *p, Size extent, int64_t step, bool lanes)
+{
+	Sizes *sizes = p->program->sizes;
+	TileParts parts = {0};
+	Size done = size_const(sizes, 0);
+	while (step > 0) {
+		Size hi = step == 1 ? extent
+				    : size_scale(sizes, size_floor(sizes, extent, step), step);
+		parts.at[parts.n++] = (TilePart){done, hi, step, false, false};
+		done = hi;
+		if (lanes)
+			step = step > p->native	    ? p->native
+			       : step > LEAST_LANES ? LEAST_LANES
+						    : step > 1;
+		else
+			step = step % 2 == 0 && step > 4 ? (step == 6 ? 2 : 4) : step / 2;
+	}
+	return parts;
+}
+
+static TileParts parts_of(const Planner *p, const Loop *loop, int64_t step, bool join)
+{
+	int64_t extent;
+	TileParts parts = {0};
+	if (loop && loop == p->tile->row && tile_is_const(p, loop->extent, &extent))
+		return padded_parts(p, extent, step);
+	if (!loop || tile_is_const(p, loop->extent, &extent)) {
+		add_exact(p, &parts, 0, loop ? extent : 1, step, join);
+		return parts;
+	}
+	bool lanes = p->tile->form == TILE_ACROSS && loop == p->tile->col;
+	return halved_parts(p, loop->extent, step, lanes);
+}
+
+/* How many tiles; of a symbolic extent only the first part counts. */
+static int64_t part_count(const Planner *p, const TileParts *parts, uint32_t i)
+{
+	const TilePart *part = &parts->at[i];
+	int64_t lo, hi;
+	if (tile_is_const(p, part->lo, &lo) && tile_is_const(p, part->hi, &hi))
+		return (hi - lo) / part->step;
+	return i == 0 ? (ASSUMED + part->step - 1) / part->step : 0;
+}
+
+/* Vectors that one column of a tile takes in each row. */
+static int64_t column_vectors(const Planner *p, int64_t cols)
+{
+	return p->tile->form == TILE_ACROSS ? vectors_of(p, cols)
+					    : cols * (p->tile->lanes / p->native);
+}
+
+static int64_t tile_loads(const Planner *p, int64_t rows, int64_t cols)
+{
+	bool across = p->tile->form == TILE_ACROSS;
+	return column_vectors(p, cols) + (across ? rows : rows * (p->tile->lanes / p->native));
+}
+
+static bool fits_registers(const Planner *p, int64_t rows, int64_t cols)
+{
+	int64_t vectors = column_vectors(p, cols);
+	int64_t operands = p->tile->form == TILE_ACROSS ? vectors + 1
+			   : rows < cols		? rows + 1
+							: cols + 1;
+	if (p->tile->form == TILE_ALONG && p->tile->lanes > p->native)
+		operands = 2; /* one part of the lanes after the other */
+	return rows * vectors + operands <= p->machine->registers;
+}
+
+/* Steps of the sum, as many as are known. */
+static uint64_t steps_of(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	uint64_t n = 1;
+	for (uint32_t i = nest->nresult; i < nest->nloops && n < (1 << 24); i++)
+		n *= (uint64_t)tile_extent(p, &nest->loops[i], ASSUMED);
+	return p->tile->form == TILE_ALONG
+		       ? (n + (uint64_t)p->tile->lanes - 1) / (uint64_t)p->tile->lanes
+		       : n;
+}
+
+/* Eighths of a cycle of one step of the sum in one tile; each load costs a little, or tiles of
+ * equal work would be equal. What the columns read stays in the first cache, where it fits, while
+ * the rows go by; the rest comes from the second one. */
+static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64_t steps)
+{
+	bool across = p->tile->form == TILE_ACROSS;
+	uint64_t col_vectors = (uint64_t)column_vectors(p, cols);
+	uint64_t row_vectors = (uint64_t)(tile_loads(p, rows, cols)) - col_vectors;
+	uint64_t adds = (uint64_t)rows * col_vectors, loads = row_vectors + col_vectors;
+	uint64_t bytes = (uint64_t)p->machine->vector_bytes;
+	uint64_t moved = across ? 0 : row_vectors * bytes;
+	if (col_vectors * bytes * steps > FIRST_CACHE)
+		moved += col_vectors * bytes;
+	uint64_t most = adds > loads ? adds : loads;
+	if (moved * MOVE > most * CACHE_LINE)
+		most = moved * MOVE / CACHE_LINE;
+	return 4 * (most > 2 * LATENCY ? most : 2 * LATENCY) + loads;
+}
+
+static uint64_t cycles_of(const Planner *p, const TileParts *rows, const TileParts *cols)
+{
+	uint64_t total = 0, steps = steps_of(p);
+	bool along = p->tile->form == TILE_ALONG;
+	for (uint32_t i = 0; i < rows->n; i++)
+		for (uint32_t j = 0; j < cols->n; j++) {
+			int64_t nr = rows->at[i].step, nc = cols->at[j].step;
+			uint64_t finish = along ? 48 * (uint64_t)(nr * nc)
+
+						: 12 * (uint64_t)(nr * column_vectors(p, nc));
+			uint64_t count =
+				(uint64_t)(part_count(p, rows, i) * part_count(p, cols, j));
+			total += count * (steps * step_cycles(p, nr, nc, steps) + finish + 64);
+		}
+	return total / 8;
+}
+
+static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
+{
+	Tile *tile = p->tile;
+	TileParts r = parts_of(p, tile->row, rows, false), c = parts_of(p, tile->col, cols, join);
+	for (uint32_t i = 0; i < r.n; i++)
+		for (uint32_t j = 0; j < c.n; j++)
+			if (!fits_registers(p, r.at[i].step, c.at[j].step))
+				return;
+	uint64_t cycles = cycles_of(p, &r, &c);
+	if (tile->rows.n && cycles >= tile->cycles)
+		return;
+	tile->rows = r;
+	tile->cols = c;
+	tile->cycles = cycles;
+}
+
+static bool is_step(const Planner *p, const Loop *loop, int64_t step)
+{
+	int64_t extent;
+	if (!loop)
+		return step == 1;
+	if (tile_is_const(p, loop->extent, &extent))
+		return step <= extent;
+	return step == 1 || step == 2 || step == 4 || step == 6 || step == 8 || step == 12;
+}
+
+void tile_choose_sizes(Planner *p)
+{
+	Tile *tile = p->tile;
+	for (int64_t rows = 1; rows <= ROWS_MAX; rows++) {
+		if (!is_step(p, tile->row, rows))
+			continue;
+		if (tile->form == TILE_ACROSS) {
+			int64_t extent =
+				tile_extent(p, tile->col, p->machine->registers * p->native);
+			for (int64_t cols = p->native; fits_registers(p, rows, cols);
+			     cols += p->native) {
+				consider(p, rows, cols, false);
+				consider(p, rows, cols, true);
+			}
+			if (extent < p->native)
+				consider(p, rows, extent, false);
+			continue;
+		}
+		for (int64_t cols = 1; fits_registers(p, rows, cols); cols++)
+			if (is_step(p, tile->col, cols))
+				consider(p, rows, cols, false);
+	}
+}
