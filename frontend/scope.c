@@ -131,14 +131,26 @@ static uint32_t distance(const char *a, const char *b)
 	return rows[na % 3][nb];
 }
 
+/* Small is near: fewer edits first, then letters added, then letters left out. UINT32_MAX: not near.
+ * In a name of one or two letters another letter is another name. */
+static uint32_t nearness(const char *name, const char *candidate)
+{
+	uint32_t n = (uint32_t)strlen(name), m = (uint32_t)strlen(candidate);
+	uint32_t d = strcasecmp(name, candidate) == 0 ? 1 : distance(name, candidate);
+	bool near = d < n / 3 + 1 || (d == 1 && n != m) || strcasecmp(name, candidate) == 0;
+	if (!near || d >= m)
+		return UINT32_MAX;
+	return 3 * d - (m > n ? 2 : m < n);
+}
+
 Sym name_nearest(Sym name, const Sym *candidates, uint32_t n)
 {
-	uint32_t best = (uint32_t)strlen(name) / 3 + 1;
+	uint32_t best = UINT32_MAX;
 	Sym found = NULL;
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t d = distance(name, candidates[i]);
-		if (d < best && d < strlen(candidates[i])) {
-			best = d;
+		uint32_t score = nearness(name, candidates[i]);
+		if (score < best) {
+			best = score;
 			found = candidates[i];
 		}
 	}
@@ -186,10 +198,16 @@ void scope_report_unknown(Build *b, Name name)
 	}
 	diag(b->diags, E0201, name.span, "nothing is called '%s' here", name.sym);
 	Sym nearest = nearest_visible(b, name.sym);
-	if (!b->diags->overflow && library_has(b, name.sym))
+	if (!b->diags->overflow && library_has(b, name.sym)) {
 		diag_note(b->diags, name.span, "the library has one: write 'nn.%s', after 'import nn'", name.sym);
-	else if (nearest)
-		diag_fix(b->diags, name.span, nearest, "did you mean '%s'?", nearest);
+		return;
+	}
+	if (!nearest)
+		return;
+	diag_fix(b->diags, name.span, nearest, "did you mean '%s'?", nearest);
+	Binding *meant = scope_find(b->at.scope, nearest);
+	if (meant && meant->span.file)
+		diag_note(b->diags, meant->span, "'%s' is declared here", nearest);
 }
 
 void scope_warn_shadow(Build *b, Name name)

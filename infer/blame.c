@@ -101,6 +101,36 @@ void blame_born(Solver *s, CellId cell)
 	}
 }
 
+void blame_settled(Solver *s, const RowTerm *row)
+{
+	RowVarId id = row->var;
+	Span last = s->blamed;
+	for (int shown = 0; s->diags && id != NONE && shown < STEPS_SHOWN; shown++) {
+		const RowVar *var = &s->vars.at[id];
+		const Con *con = var->why == NONE ? NULL : &s->cons.at[var->why];
+		if (con && !same_span(con->span, last) && !same_span(con->span, s->blamed)) {
+			last = con->span;
+			diag_note(s->diags, last, "the %s row is settled here",
+				  row_kind_text(con->row));
+		}
+		if (var->parent != id)
+			id = var->parent;
+		else
+			id = var->solved ? var->value.var : NONE;
+	}
+}
+
+void blame_operands(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	for (uint32_t i = 0; s->diags && i < node->nargs; i++) {
+		const Node *arg = &s->graph->nodes.at[node->args[i]];
+		bool again = i > 0 && node->args[i] == node->args[i - 1];
+		if (arg->name && !span_is_none(arg->name_span) && !again)
+			diag_note(s->diags, arg->name_span, "'%s' is declared here", arg->name);
+	}
+}
+
 /* An operand and what the specification says of it, where they meet in sizes a and b: axis `at`. */
 typedef struct Meeting {
 	FlatRow tensor, spec;

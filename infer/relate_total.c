@@ -70,14 +70,22 @@ static void total_blame(Solver *s, ConId id, Size total, Size known)
 		return;
 	con->done = true;
 	cell_at(s, con->cells[0])->broken = true;
-	int64_t by;
-	if (size_is_const(s->sizes, known, &by) && by != 0)
+	int64_t by, n;
+	bool fits = size_is_const(s->sizes, known, &by) && by != 0 &&
+		    size_is_const(s->sizes, total, &n) && n % by == 0;
+	if (!fits && size_is_const(s->sizes, known, &by) && by != 0)
 		blame(s, E0345, id, "%s elements do not divide by %" PRId64,
 		      size_text(s->arena, s->sizes, total), by);
 	else
 		blame(s, E0345, id, "%s elements do not fit axes of %s together",
 		      size_text(s->arena, s->sizes, total), size_text(s->arena, s->sizes, known));
 	blame_born(s, con->cells[0]);
+	FlatRow f;
+	for (uint32_t r = 0; r < con->nrows; r++) {
+		row_flatten(s, &con->rows[r], &f);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++)
+			blame_born(s, flat_at(&f, i));
+	}
 }
 
 static Why why_total(const Solver *s, ConId id)

@@ -219,6 +219,9 @@ static void rank_error(Solver *s, ConId id, const FlatRow *a, const FlatRow *b)
 	      b->nlead + b->ntrail || b->var != NONE ? flat_text(s, b) : "none");
 	suggest_row(s, &s->cons.at[id]);
 	explain_row(s, &s->cons.at[id]);
+	blame_settled(s, &s->cons.at[id].a);
+	blame_settled(s, &s->cons.at[id].b);
+	blame_operands(s, s->cons.at[id].node);
 }
 
 static void contains_itself(Solver *s, ConId id)

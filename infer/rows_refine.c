@@ -69,15 +69,18 @@ static void too_many(Solver *s, ConId id, const FlatRow *res, const FlatRow *opn
 {
 	const Con *con = &s->cons.at[id];
 	const Node *node = &s->graph->nodes.at[con->node];
-	blame(s, E0302, id, "%s has %u %s axes, %s, and there are only %u here: %s",
+	blame(s, E0302, id, "%s has %u %s %s, %s, and there are only %u here: %s",
 	      tensor_text(s, con->node, con->arg), opnd->nlead + opnd->ntrail,
 	      row_kind_text(node->kind == NODE_COMPOSE && con->row == ROW_INPUT && con->arg == 1
 				    ? ROW_OUTPUT
 				    : con->row),
-	      flat_text(s, opnd), res->nlead + res->ntrail, flat_text(s, res));
+	      opnd->nlead + opnd->ntrail == 1 ? "axis" : "axes", flat_text(s, opnd), res->nlead + res->ntrail, flat_text(s, res));
 	if (s->diags && node->kind == NODE_COMPOSE)
 		diag_fix(s->diags, node->op_span, ".*",
 			 "'*' composes; write '.*' to multiply pointwise");
+	blame_settled(s, &s->cons.at[id].a);
+	blame_settled(s, &s->cons.at[id].b);
+	blame_operands(s, s->cons.at[id].node);
 }
 
 void row_refine_run(Solver *s, ConId id)

@@ -348,6 +348,9 @@ bool blame(Solver *s, DiagCode code, ConId con, const char *fmt, ...)
 void blame_at(Solver *s, DiagCode code, Span span, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void blame_born(Solver *s, CellId cell);
+/* Where the row got its axes, and where the operands of the operation are declared. */
+void blame_settled(Solver *s, const RowTerm *row);
+void blame_operands(Solver *s, NodeId node);
 void blame_sizes(Solver *s, CellId a, CellId b, ConId con);
 void blame_sites(Solver *s, NodeId node);
 const char *axis_text(Solver *s, ConId con, CellId cell);

@@ -2,28 +2,16 @@
 numbers of the compiled module at several values of the dims, 0 and 1 among them."""
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
 from generate import Generator
 from reference import ASSIGNMENTS, DIMS, RUNS, parse_shape
+from runner import tsrc
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lit", "numbers", "Inputs"))
-from tsrlib import DTYPES, TSRC, CompileError, Model  # noqa: E402
-
-
-def tsrc(text, *options, timeout=10):
-    with tempfile.TemporaryDirectory(prefix="tsrprop") as folder:
-        path = os.path.join(folder, "m.tsr")
-        with open(path, "w", encoding="utf8") as out:
-            out.write(text)
-        try:
-            return subprocess.run([TSRC, *options, path], capture_output=True, text=True, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            return subprocess.CompletedProcess([], -1, "", "does not end")
+from tsrlib import DTYPES, CompileError, Model  # noqa: E402
 
 
 def wrong_shapes(program):
