@@ -158,7 +158,7 @@ typedef struct FileState { /* a file being evaluated: the chain of imports */
 
 typedef struct ParsedFile {
 	const char *real_path;
-	AstFile *ast;
+	const AstFile *ast;
 } ParsedFile;
 
 typedef struct RoutineBuild RoutineBuild;

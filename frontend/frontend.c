@@ -53,6 +53,7 @@ Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast, const 
 			  .real_path = arena_strndup(b->arena, real ? real : path, strlen(real ? real : path))};
 	free(real);
 	b->file = &file;
+	PUSH(b->arena, b->parsed, ((ParsedFile){file.real_path, ast}));
 	b->define_used = ARENA_ARRAY(b->arena, bool, options->ndefines + 1);
 	PUSH(b->arena, b->graph->sites, ((Site){.name = none}));
 	PUSH(b->arena, b->graph->files, path);

@@ -179,6 +179,25 @@ static Sym nearest_visible(Build *b, Sym name)
 	return name_nearest(name, candidates, n);
 }
 
+/* The name where a statement further down in the same file declares it, or NULL. */
+static const Name *declared_later(const Build *b, Name name)
+{
+	for (size_t i = 0; i < b->parsed.n; i++) {
+		const AstFile *file = b->parsed.at[i].ast;
+		for (uint32_t k = 0; file->file == name.span.file && k < file->nstmts; k++) {
+			const AstStmt *stmt = &file->stmts[k];
+			bool tuple = stmt->kind == STMT_LET;
+			for (uint32_t n = 0; n < (tuple ? stmt->nnames : 1); n++) {
+				const Name *at = tuple ? &stmt->names[n] : &stmt->name;
+				if (stmt->kind != STMT_ROUTINE && at->sym == name.sym &&
+				    at->span.start > name.span.start)
+					return at;
+			}
+		}
+	}
+	return NULL;
+}
+
 void scope_report_unknown(Build *b, Name name)
 {
 	Binding *hidden = find_hidden(b->at.scope, name.sym);
@@ -191,9 +210,10 @@ void scope_report_unknown(Build *b, Name name)
 			  name.sym);
 		return;
 	}
-	if (hidden) {
+	const Name *later = hidden || b->diags->overflow ? NULL : declared_later(b, name);
+	if (hidden || later) {
 		diag(b->diags, E0203, name.span, "'%s' is used before it is declared", name.sym);
-		diag_note(b->diags, hidden->span, "'%s' is declared here", name.sym);
+		diag_note(b->diags, hidden ? hidden->span : later->span, "'%s' is declared here", name.sym);
 		return;
 	}
 	diag(b->diags, E0201, name.span, "nothing is called '%s' here", name.sym);

@@ -7,6 +7,9 @@ is printed for it, as example.tsr:
     ```text WORDS                  tsrc --WORDS            (dump=proj, explain-shape=w, explain-closed)
     ```text messages               the messages
     ```text run WORDS              tsr run example.so WORDS
+    ```c, ```python                compiles with example.h and example.o, and runs; runs beside example.so
+    ```text output                 what that printed
+    ```c header                    comments and declarations of the header, with the prefix net
 
 Prints how many were checked; --write puts what was printed into the document."""
 import os
@@ -32,6 +35,33 @@ def compile_status(directory, words):
     return status == 0, out + messages
 
 
+def run_host(directory, kind, body):
+    """A C or Python program beside the compiled example: did it work, and what it printed."""
+    source = "host." + kind
+    with open(os.path.join(directory, source), "w", encoding="utf8") as out:
+        out.write(body)
+    call(directory, tsrc, "-O1", "example.tsr", "-o", "example.o")
+    commands = [[sys.executable, source]]
+    if kind == "c":
+        commands = [["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", source, "example.o", "-lm", "-o", "host"],
+                    ["./host"]]
+    text = ""
+    for command in commands:
+        status, out, messages = call(directory, *command)
+        text += out + messages
+        if status:
+            return False, text
+    return True, text
+
+
+def in_header(directory, body):
+    """Are the parts of an excerpt in the header, whatever the line breaks? And the header."""
+    call(directory, tsrc, "--prefix=net", "example.tsr", "-o", "example.h")
+    header = open(os.path.join(directory, "example.h"), encoding="utf8").read()
+    flat = " ".join(header.split())
+    return all(" ".join(part.split()) in flat for part in re.split(r"/\*|\*/", body)), header
+
+
 def printed(directory, kind, words):
     if kind == "shapes":
         return call(directory, tsrc, "--dump=shapes", "example.tsr")[1]
@@ -44,7 +74,7 @@ def printed(directory, kind, words):
 
 class Examples:
     def __init__(self, directory):
-        self.directory, self.program = directory, None
+        self.directory, self.program, self.output = directory, None, ""
         self.checked = self.bad = 0
 
     def check(self, block):
@@ -56,6 +86,15 @@ class Examples:
             with open(os.path.join(self.directory, "example.tsr"), "w", encoding="utf8") as out:
                 out.write(body)
             good, messages = compile_status(self.directory, words)
+        elif self.program and kind == "c" and words == ["header"]:
+            good, messages = in_header(self.directory, body)
+            got = body
+        elif self.program and kind in ("c", "python"):
+            good, messages = run_host(self.directory, kind, body)
+            got, self.output = body, messages
+        elif words == ["output"]:
+            got = messages = self.output
+            good = got == body
         elif self.program and (kind == "shapes" or (kind == "text" and words)):
             got = messages = printed(self.directory, kind, words)
             good = got == body
