@@ -48,9 +48,8 @@ typedef struct MathFunction {
 } MathFunction;
 
 /* Is there an inline form of the operation?
- * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid: 2.5;
- * sigmoid: 2.5; gelu: 1.5 ulp of its argument. Infinities, NaN, zeros of either sign and subnormal
- * numbers as the C library has them. */
+ * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid: 2.5; gelu: 1.5 ulp of its
+ * argument. Infinities, NaN, zeros of either sign and subnormal numbers as the C library has them. */
 bool math_has(Op op, Dtype dtype);
 MathFunction math_function(Arena *arena, Op op, Dtype dtype);
 
