@@ -364,8 +364,11 @@ void loops_dump(FILE *out, const Program *program)
 	fprintf(out, "state ");
 	size_print(out, program->sizes, program->state);
 	fprintf(out, " bytes\n");
-	for (size_t i = 0; i < program->buffers.n; i++)
-		dump_buffer(&d, &program->buffers.at[i]);
+	for (size_t i = 0; i < program->buffers.n; i++) {
+		const Buffer *buffer = &program->buffers.at[i];
+		if (buffer->kind != BUFFER_TEMP || !size_is(program->sizes, buffer->elements, 0))
+			dump_buffer(&d, buffer);
+	}
 	for (size_t i = 0; i < program->checks.n; i++)
 		fprintf(out, "check %zu: %s\n", i, program->checks.at[i].text);
 	for (size_t i = 0; i < program->kernels.n; i++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lower/lowering.h"
+#include "lower/rows.h"
 
 static bool gathers(const Lower *lower, NodeId id)
 {
@@ -262,6 +263,7 @@ void lower_routine(Lower *lower, uint32_t id)
 		if (lower->plan[node].needed && !lower->plan[node].fused)
 			bind_buffer(lower, node);
 	emit_all(lower);
+	rows_fuse(lower);
 	ProgramRoutine *routine = &lower->program->routines.at[id];
 	routine->nkernels = (uint32_t)lower->kernels.n;
 	routine->kernels = ARENA_ARRAY(lower->arena, KernelId, routine->nkernels + 1);

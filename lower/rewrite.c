@@ -1,0 +1,117 @@
+/* Copies of statements in which iterators, locals and buffers stand for others. Shared values stay
+ * shared. */
+#include "lower/rewrite.h"
+
+#include <stb/stb_ds.h>
+
+static const Ix *new_ix(Rewrite *r, const Ix *ix)
+{
+	Program *program = r->program;
+	switch (ix->kind) {
+	case IX_SIZE: return ix;
+	case IX_ITER: return r->iters[ix->iter];
+	case IX_VALUE: return ix_value(program->arena, rewrite_value(r, ix->value));
+	default: return ix_binary(program, ix->kind, new_ix(r, ix->a), new_ix(r, ix->b));
+	}
+}
+
+static const Ix *const *new_ixs(Rewrite *r, const Ix *const *ixs, uint32_t n)
+{
+	const Ix **copy = ARENA_ARRAY(r->program->arena, const Ix *, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		copy[i] = new_ix(r, ixs[i]);
+	return copy;
+}
+
+static const BufferTwin *twin_of(const Rewrite *r, BufferId buffer)
+{
+	static const BufferTwin none = {.kind = TWIN_NONE};
+	return r->twins ? &r->twins[buffer] : &none;
+}
+
+const Value *rewrite_value(Rewrite *r, const Value *value)
+{
+	const Value *known = hmget(r->known, value);
+	if (known)
+		return known;
+	Value *copy = ARENA_NEW(r->program->arena, Value);
+	*copy = *value;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		copy->args[i] = rewrite_value(r, value->args[i]);
+	if (value->ix)
+		copy->ix = new_ix(r, value->ix);
+	if (value->kind == VALUE_LOCAL) {
+		copy->local += r->first_local;
+		copy->ixs = new_ixs(r, value->ixs, value->nixs);
+	}
+	if (value->kind == VALUE_LOAD) {
+		const BufferTwin *twin = twin_of(r, value->buffer);
+		if (twin->kind == TWIN_BUFFER)
+			copy->buffer = twin->id;
+		else if (twin->kind == TWIN_LOCAL)
+			*copy = (Value){
+				.kind = VALUE_LOCAL, .dtype = value->dtype, .local = twin->id};
+	}
+	hmput(r->known, value, copy);
+	return copy;
+}
+
+static const Cond *new_conds(Rewrite *r, const Cond *conds, uint32_t n)
+{
+	Cond *copy = ARENA_ARRAY(r->program->arena, Cond, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		copy[i] = (Cond){conds[i].kind, new_ix(r, conds[i].a), new_ix(r, conds[i].b)};
+	return copy;
+}
+
+/* The first store to what becomes a local declares it. */
+static void store_local(Rewrite *r, Stmt *copy)
+{
+	BufferTwin *twin = &r->twins[copy->buffer];
+	copy->kind = twin->declared ? LOOP_SET : LOOP_LOCAL;
+	copy->local = twin->id;
+	copy->ix = NULL;
+	twin->declared = true;
+}
+
+static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
+{
+	Stmt *copy = ARENA_NEW(r->program->arena, Stmt);
+	*copy = *stmt;
+	hmfree(r->known); /* values are shared within a statement, and are not across stores */
+	if (span_is_none(copy->span))
+		copy->span = r->span;
+	if (stmt->lo)
+		copy->lo = new_ix(r, stmt->lo);
+	if (stmt->hi)
+		copy->hi = new_ix(r, stmt->hi);
+	if (stmt->ix)
+		copy->ix = new_ix(r, stmt->ix);
+	if (stmt->value)
+		copy->value = rewrite_value(r, stmt->value);
+	if (stmt->conds)
+		copy->conds = new_conds(r, stmt->conds, stmt->nconds);
+	if (stmt->kind == LOOP_FOR) {
+		REQUIRE(r->iters[stmt->iter]->kind == IX_ITER);
+		copy->iter = r->iters[stmt->iter]->iter;
+	}
+	if (stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET) {
+		copy->local += r->first_local;
+		copy->ixs = new_ixs(r, stmt->ixs, stmt->nixs);
+	}
+	if (stmt->kind == LOOP_STORE && twin_of(r, stmt->buffer)->kind == TWIN_BUFFER)
+		copy->buffer = r->twins[stmt->buffer].id;
+	else if (stmt->kind == LOOP_STORE && twin_of(r, stmt->buffer)->kind == TWIN_LOCAL)
+		store_local(r, copy);
+	copy->body = rewrite_block(r, stmt->body);
+	return copy;
+}
+
+Block rewrite_block(Rewrite *r, Block block)
+{
+	const Stmt **stmts = ARENA_ARRAY(r->program->arena, const Stmt *, block.n + 1);
+	for (uint32_t i = 0; i < block.n; i++)
+		stmts[i] = new_stmt(r, block.stmts[i]);
+	hmfree(r->known);
+	return (Block){stmts, block.n};
+}
