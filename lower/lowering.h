@@ -8,6 +8,7 @@
  *   tile.c     contractions in register tiles; tile_plan.c which loops and sizes, tile_dot.c along a sum
  *   lanes.c    long sums side by side in vector lanes
  *   kernel.c   one node's kernel, by its kind
+ *   rows.c     kernels over the same rows as one; rewrite.c copies statements into another kernel
  *   alias.c    where a kernel touches a buffer
  *   order.c    which loop is innermost
  *   plan.c     places of temporaries
