@@ -132,6 +132,10 @@ bench: all
 	$(PYTHON) bench/inference.py $(B)/tsrc
 	$(PYTHON) bench/run.py --build $(B)
 
+# The models of examples/models in their full size, on random weights, against NumPy; 1 GB below build/.
+check-models: all
+	$(PYTHON) tools/check_models.py $(B) $(B)/models full
+
 # ---- the main job, upkeep, installation ----
 
 run: all
@@ -161,6 +165,7 @@ help:
 	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
 	@echo 'make fuzz       random programs from bytes to shapes (FUZZ_SECONDS=60)'
 	@echo 'make bench      what is emitted against its peers (bench/README.md)'
+	@echo 'make check-models  whole models in their full size against NumPy'
 	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md'
 	@echo 'make fmt        format the C sources'
 	@echo 'make install    DESTDIR= PREFIX=/usr/local'
@@ -170,4 +175,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check deps asan fuzz bench run fmt install help clean
+.PHONY: all units check check-models deps asan fuzz bench run fmt install help clean

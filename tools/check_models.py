@@ -1,0 +1,121 @@
+"""Whole models against NumPy: check_models.py BUILD FOLDER small|full [MODEL...]
+
+Compiles examples/models/MODEL.tsr, makes random weights, runs it and compares every result with
+models_reference.py: the largest difference is at most 1e-4 of the largest number.
+"""
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+import make_weights
+import models_reference as reference
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TEXT = ["layers=2", "heads=2", "width=8", "vocab=50", "longest=16"]
+SMALL = {
+    "lenet": [], "gpt2": TEXT, "bert": TEXT,
+    "resnet50": ["size=32", "width=4", "classes=10", "deep=0"],
+    "mobilenet_v2": ["size=32", "classes=10", "deep=0"],
+}
+TOLERANCE = 1e-4
+
+
+class Model:
+    """A compiled model in FOLDER with its weights"""
+
+    def __init__(self, build, folder, name, defines):
+        self.tsr, self.folder, self.name = f"{build}/tsr", folder, name
+        self.stem = f"{folder}/{name}"
+        source = f"{ROOT}/examples/models/{name}.tsr"
+        words = [word for define in defines for word in ("-D", define)]
+        subprocess.run([f"{build}/tsrc", "-I", f"{ROOT}/lib", *words, source, "-o", f"{self.stem}.so"], check=True)
+        subprocess.run([sys.executable, make_weights.__file__, self.tsr, f"{self.stem}.so",
+                        f"{self.stem}.safetensors"], check=True)
+        self.weights = read_weights(f"{self.stem}.safetensors")
+
+    def run(self, outputs, **inputs):
+        command = [self.tsr, "run", f"{self.stem}.so", f"--params={self.stem}.safetensors"]
+        for name, value in inputs.items():
+            np.save(f"{self.stem}_{name}.npy", value)
+            command.append(f"{name}={self.stem}_{name}.npy")
+        for name in outputs:
+            command += ["-o", f"{name}={self.stem}_out_{name}.npy"]
+        subprocess.run(command, check=True)
+        return [np.load(f"{self.stem}_out_{name}.npy") for name in outputs]
+
+
+def read_weights(path):
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        entries = json.loads(file.read(length))
+    data = np.memmap(path, "u1", "r", 8 + length)
+    return {name: data[slice(*entry["data_offsets"])].view("<f4").reshape(entry["shape"])
+            for name, entry in entries.items()}
+
+
+def compare(what, got, want):
+    if got.shape != want.shape:
+        sys.exit(f"{what}: shape {got.shape} instead of {want.shape}")
+    worst = np.abs(got - want).max() / np.abs(want).max()
+    if not worst <= TOLERANCE:
+        sys.exit(f"{what}: differs by {worst:.2g} of the largest number")
+    print(f"{what}: as NumPy has it")
+
+
+def check_gpt2(model, random, full):
+    """Prefill, then one token, then two, each with the cache so far"""
+    w = model.weights
+    ids = random.integers(0, len(w["wte.table"]), 19 if full else 12).astype("i4")
+    want = reference.gpt2(w, ids)
+    heads, width, _ = w["h.0.attn.q.w"].shape
+    keys = values = np.zeros((reference.copies(w, "h"), 0, heads, width), "f4")
+    done = 0
+    for count in (len(ids) - 3, 1, 2):
+        part = slice(done, done + count)
+        logits, new_keys, new_values = model.run(["logits", "new_keys", "new_values"],
+                                                 ids=ids[part], keys=keys, values=values)
+        compare(f"gpt2 {count} positions after {done}", logits, want[part])
+        keys, values = np.concatenate([keys, new_keys], 1), np.concatenate([values, new_values], 1)
+        done += count
+
+
+def check_bert(model, random, full):
+    texts, length = (2, 24) if full else (3, 7)
+    ids = random.integers(0, len(model.weights["word.table"]), (texts, length)).astype("i4")
+    types = random.integers(0, 2, (texts, length)).astype("i4")
+    mask = (np.arange(length) < np.array([[length], [length // 2], [1]][:texts])).astype("i4")
+    got = model.run(["hidden", "pooled"], ids=ids, types=types, mask=mask)
+    for name, value, want in zip(["hidden", "pooled"], got, reference.bert(model.weights, ids, types, mask)):
+        compare("bert " + name, value, want)
+
+
+def check_pictures(model, random, size):
+    image = random.standard_normal((2,) + size).astype("f4")
+    want = getattr(reference, model.name)(model.weights, image)
+    compare(model.name, model.run(["logits"], image=image)[0], want)
+
+
+def check(build, folder, name, full):
+    model = Model(build, folder, name, [] if full else SMALL[name])
+    random = np.random.default_rng(1)
+    if name == "gpt2":
+        check_gpt2(model, random, full)
+    elif name == "bert":
+        check_bert(model, random, full)
+    else:
+        check_pictures(model, random, (28, 28, 1) if name == "lenet" else (224, 224, 3) if full else (32, 32, 3))
+    os.remove(f"{model.stem}.safetensors")
+
+
+def main():
+    build, folder, size = sys.argv[1:4]
+    os.makedirs(folder, exist_ok=True)
+    for name in sys.argv[4:] or SMALL:
+        check(build, folder, name, size == "full")
+
+
+if __name__ == "__main__":
+    main()
