@@ -32,10 +32,21 @@ static bool check_exact(Build *b, const AstShapeAxis *axis, const SizeExpr *size
 	return false;
 }
 
+/* A size with a name that nothing has is most likely a dim that was forgotten. */
+static const SizeExpr *axis_size(Build *b, const AstExpr *expr)
+{
+	int before = b->diags->nerrors;
+	const SizeExpr *size = eval_size(b, expr);
+	if (expr->kind == AST_NAME && b->diags->nerrors > before && !scope_find(b->at.scope, expr->name.sym))
+		diag_note(b->diags, expr->span, "a size is declared before its use: 'dim %s' is known when "
+			  "the program runs", expr->name.sym);
+	return size;
+}
+
 static bool decl_axis(Build *b, const AstShapeAxis *axis, ShapeUse use, DeclAxis *out)
 {
 	*out = (DeclAxis){.span = axis->span, .label = axis->label.sym};
-	if (axis->size && !(out->size = eval_size(b, axis->size)))
+	if (axis->size && !(out->size = axis_size(b, axis->size)))
 		return false;
 	return check_exact(b, axis, out->size, use);
 }

@@ -195,6 +195,16 @@ static void note_let(const Fault *f)
 		          "this 'let' stands inside an expression, so 'in' and a result must follow");
 }
 
+/* x[0] as in other languages. */
+static void note_subscript(const Fault *f)
+{
+	bool touches = f->feed->before.span.end == f->token.span.start;
+	if (f->token.kind == TOKEN_LBRACKET && touches && f->feed->before.kind == TOKEN_NAME)
+		diag_note(f->parse->diags, f->token.span,
+		          "'x @ i' takes the leftmost batch axis at i; a number in a specification takes any "
+		          "other: sum(\"i, 0 => i\", x)");
+}
+
 static bool expected(const Fault *f)
 {
 	Arena *arena = f->parse->perm;
@@ -203,6 +213,7 @@ static bool expected(const Fault *f)
 	note_bracket(f);
 	note_let(f);
 	note_string(f);
+	note_subscript(f);
 	return true;
 }
 
