@@ -33,7 +33,7 @@ static void put_constant(FILE *out, const Module *m, size_t index)
 static void put_module(FILE *out, const Module *m)
 {
 	fprintf(out, "/* %s: made from %s by tsrc %s. Do not edit. */\n", m->prefix,
-		c_comment(m->arena, m->emit->source), TSR_VERSION);
+		c_comment(m->arena, module_source(m)), TSR_VERSION);
 	fprintf(out, "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n"
 		     "#include <string.h>\n#include <tgmath.h>\n\n");
 	fprintf(out, "%s\n%s\n", tsr_call_text, table_text);

@@ -77,7 +77,7 @@ static void put_preamble(FILE *out, const Module *m)
 		"size function\n"
 		" * returns SIZE_MAX where a dim is out of its range.\n"
 		" */\n",
-		m->prefix, c_comment(m->arena, m->emit->source), TSR_VERSION, STATE_ALIGN);
+		m->prefix, c_comment(m->arena, module_source(m)), TSR_VERSION, STATE_ALIGN);
 }
 
 static void put_checks(FILE *out, const Module *m)

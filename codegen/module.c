@@ -308,12 +308,20 @@ const char *module_types(const Module *m, uint32_t routine)
 					   tensor_list(m, r->outputs, r->noutputs));
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+const char *module_source(const Module *m) { return base_name(m->emit->source); }
+
 const char *module_place(const Module *m, Span span)
 {
 	if (span_is_none(span) || !m->program->sources)
 		return "";
 	Place place = source_place(m->program->sources, span.file, span.start);
-	return arena_printf(m->arena, "%s:%u:%u", place.path, place.line, place.column);
+	return arena_printf(m->arena, "%s:%u:%u", base_name(place.path), place.line, place.column);
 }
 
 const char *c_string(Arena *arena, const char *text)

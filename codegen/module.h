@@ -49,7 +49,9 @@ const char *module_state_signature(const Module *module);
 const char *module_init_signature(const Module *module);
 /* "image f32 [n | 28, 28, 1] -> probs f32 [n | 10]" */
 const char *module_types(const Module *module, uint32_t routine);
-/* "conv_net.tsr:12:5", or "" without a place; paths as given. */
+/* The base name of the source: where it lay does not show in what is emitted, but in debug lines. */
+const char *module_source(const Module *module);
+/* "conv_net.tsr:12:5", or "" without a place. */
 const char *module_place(const Module *module, Span span);
 /* text as a C string literal with its quotes. */
 const char *c_string(Arena *arena, const char *text);

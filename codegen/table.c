@@ -282,7 +282,7 @@ Table *table_new(const Module *module, bool features)
 	put(&b, to, CELL_I32, TSR_ABI);
 	put(&b, to, CELL_I32, sizeof(tsr_module));
 	put_text(&b, to, module->prefix);
-	put_text(&b, to, module->emit->source);
+	put_text(&b, to, module_source(module));
 	put_text(&b, to, "tsrc " TSR_VERSION);
 	put_target(&b, to, features);
 	put(&b, to, CELL_I32, sizes_ndims(p->sizes));

@@ -32,8 +32,8 @@
 
 spec ::= operands IMPLIES tensor(T). { t->result = T; }
 
-operands ::= tensor(T).                { PUSH(t->parse->perm, t->operands, T); }
-operands ::= operands SEMI tensor(T).  { PUSH(t->parse->perm, t->operands, T); }
+operands ::= tensor(T).                { spec_operand(t, T); }
+operands ::= operands SEMI tensor(T).  { spec_operand(t, T); }
 
 tensor(R) ::= row(O).                          { R = spec_tensor(t, (SpecRow *[]){NULL, NULL, O}); }
 tensor(R) ::= row(I) ARROW row(O).             { R = spec_tensor(t, (SpecRow *[]){NULL, I, O}); }

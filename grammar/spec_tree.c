@@ -33,6 +33,17 @@ static int64_t number(SpecTree *tree, Span span)
 	return value;
 }
 
+/* Is there room after n things? Reported once: what follows is only counted. */
+static bool has_room(SpecTree *tree, size_t n, Span span, const char *text)
+{
+	if (n < SPEC_LIMIT)
+		return true;
+	if (!tree->full)
+		SPEC_ERROR(tree, E0137, span, text, SPEC_LIMIT);
+	tree->full = true;
+	return false;
+}
+
 /* ---- axes ---- */
 
 SpecTerm spec_term(SpecTree *tree, const Token *coef, const Token *letter)
@@ -157,7 +168,8 @@ SpecParts *spec_parts(SpecTree *tree, SpecParts *list, Token token)
 		part.number = number(tree, token.span);
 	else
 		part.letter = spec_name(tree, token);
-	PUSH(tree->parse->perm, list->items, part);
+	if (has_room(tree, list->items.n, part.span, "an axis has at most %d parts"))
+		PUSH(tree->parse->perm, list->items, part);
 	return list;
 }
 
@@ -184,7 +196,7 @@ SpecRow *spec_row(SpecTree *tree, SpecRow *row, const AstSpecAxis *axis)
 		uint32_t at = tree->last.span.end;
 		row->span = axis ? axis->span : (Span){tree->last.span.file, at, at};
 	}
-	if (axis)
+	if (axis && has_room(tree, row->axes.n, axis->span, "a row has at most %d axes"))
 		PUSH(tree->parse->perm, row->axes, *axis);
 	row->span = span_join(row->span, axis ? axis->span : row->span);
 	return row;
@@ -229,4 +241,10 @@ AstSpecTensor spec_tensor(SpecTree *tree, SpecRow *const rows[ROW_KINDS])
 		tensor.span = span_join(tensor.span, row->span);
 	}
 	return tensor;
+}
+
+void spec_operand(SpecTree *tree, AstSpecTensor operand)
+{
+	if (has_room(tree, tree->operands.n, operand.span, "a specification has at most %d operands"))
+		PUSH(tree->parse->perm, tree->operands, operand);
 }

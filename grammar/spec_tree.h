@@ -6,11 +6,13 @@
 #include "grammar/parse.h"
 #include "lexer/lexer.h"
 
+enum { SPEC_LIMIT = 64 }; /* operands, axes of a row, parts of an axis */
+
 typedef struct SpecTree {
 	Parse *parse;
 	const Source *source;
 	Token last;
-	bool failed;
+	bool failed, full; /* full: SPEC_LIMIT was reported */
 	VEC(AstSpecTensor) operands;
 	AstSpecTensor result;
 } SpecTree;
@@ -50,6 +52,7 @@ AstSpecAxis spec_placeholder(Token token);
 
 SpecRow *spec_row(SpecTree *tree, SpecRow *row, const AstSpecAxis *axis);
 SpecRow *spec_row_var(SpecTree *tree, SpecRow *row, Token var);
+void spec_operand(SpecTree *tree, AstSpecTensor operand);
 /* rows[k] is NULL where the row is not written. */
 AstSpecTensor spec_tensor(SpecTree *tree, SpecRow *const rows[ROW_KINDS]);
 
