@@ -27,7 +27,7 @@ static const Rule rules[] = {
 	{4, "leaf-row-unused", close_unused_rows,
 	 "an open row of a leaf that no use bounds gets no axes"},
 	{4, "parts", close_parts,
-	 "one axis written as two concatenations: unknown parts are paired in order"},
+	 "one axis written as two concatenations: unknown parts are paired in order unless uses differ"},
 	{5, "total-row", close_total_row,
 	 "the open row of a reshape gets no axes if that fits, else one axis"},
 	{5, "leaf-one", close_leaf_ones,

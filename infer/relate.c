@@ -283,14 +283,34 @@ void concat_run(Solver *s, ConId id)
 	}
 }
 
+static Size bound_of_part(Solver *s, const Con *con, uint32_t i)
+{
+	const Cell *c = i < con->ncells ? cell_at(s, con->cells[i]) : NULL;
+	return c && c->bound_kind == BOUND_ONE ? c->bound : SIZE_BAD;
+}
+
+/* Do uses give sizes to parts of both, and not the same ones in order? */
+static bool bounds_disagree(Solver *s, const Con *x, const Con *y)
+{
+	bool any_x = false, any_y = false, same = true;
+	for (uint32_t i = 1; i < x->ncells || i < y->ncells; i++) {
+		Size a = bound_of_part(s, x, i), b = bound_of_part(s, y, i);
+		any_x |= !size_is_bad(a);
+		any_y |= !size_is_bad(b);
+		same &= size_same(a, b);
+	}
+	return any_x && any_y && !same;
+}
+
 /* Two ways to write one axis as parts that are all unknown: the parts are paired in order, and what
- * one side has more is empty. Common parts cancel. True when that decided something. */
+ * one side has more is empty; unless their uses tell them apart. Common parts cancel. True when
+ * that decided something. */
 bool concat_pair(Solver *s, ConId a, ConId b)
 {
 	const Con *x = &s->cons.at[a], *y = &s->cons.at[b];
 	bool changed = false;
 	uint32_t i = 1, j = 1;
-	if (x->number != y->number)
+	if (x->number != y->number || bounds_disagree(s, x, y))
 		return false;
 	for (uint32_t k = 1; k < x->ncells + y->ncells - 1; k++) {
 		CellId part = k < x->ncells ? x->cells[k] : y->cells[k - x->ncells + 1];
