@@ -1,5 +1,5 @@
 /* Constructors of values and statements. Constants are folded by op_eval, which is the meaning of every
- * operation, so that folding never changes a result.
+ * operation, so that folding never changes a result; only small powers are products, whose last bit may be another.
  */
 #include "base/diag.h"
 #include "lower/loops.h"
@@ -55,6 +55,22 @@ static const Value *without_unit(Op op, const Value *const *args)
 	return NULL;
 }
 
+/* x to the power 1, 2, 3 or, of floats, -1 by products, which are as exact as pow; NULL otherwise. */
+static const Value *small_power(Arena *arena, Dtype dtype, const Value *const *args)
+{
+	const Value *x = args[0], *one = value_const(arena, dtype, scalar_of(dtype, 1));
+	if (is_number(args[1], 1))
+		return x;
+	if (dtype_is_float(dtype) && is_number(args[1], -1))
+		return value_op(arena, OP_DIV, dtype, (const Value *[]){one, x}, 2);
+	if (!is_number(args[1], 2) && !is_number(args[1], 3))
+		return NULL;
+	const Value *square = value_op(arena, OP_MUL, dtype, (const Value *[]){x, x}, 2);
+	if (is_number(args[1], 2))
+		return square;
+	return value_op(arena, OP_MUL, dtype, (const Value *[]){square, x}, 2);
+}
+
 const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args, uint32_t nargs)
 {
 	REQUIRE(nargs >= 1 && nargs <= 3 && (int)nargs == op_arity(op));
@@ -68,6 +84,8 @@ const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args
 	if (nconsts == nargs)
 		return value_const(arena, dtype, op_eval(op, dtype, scalars));
 	const Value *plain = without_unit(op, args);
+	if (!plain && op == OP_POW)
+		plain = small_power(arena, dtype, args);
 	if (plain)
 		return plain;
 	Value *value = value_new(arena, VALUE_OP, dtype);
