@@ -47,6 +47,7 @@ static const char *step_text(Arena *arena, const MathFunction *fn, const MathSte
 	switch (step->code) {
 	case MATH_SHR: return arena_printf(arena, "%s >> %s", a, b);
 	case MATH_BITS: return arena_printf(arena, "tsr_bits_%s(%s)", dtype_name(step->dtype), a);
+	case MATH_LOOKUP: return arena_printf(arena, "%s[%s]", step->table->name, a);
 	case MATH_CONVERT: return arena_printf(arena, "(%s)%s", c_type(step->dtype), a);
 	case MATH_LESS:
 	case MATH_EQUAL:
@@ -80,6 +81,21 @@ static void put_bits(FILE *out, Dtype to, Dtype from)
 		"static inline %s tsr_bits_%s(%s x)\n{\n\t%s result;\n"
 		"\tmemcpy(&result, &x, sizeof result);\n\treturn result;\n}\n\n",
 		c_type(to), dtype_name(to), c_type(from), c_type(to));
+}
+
+void c_put_math_tables(FILE *out, Arena *arena, Op op, Dtype dtype)
+{
+	MathFunction fn = math_function(arena, op, dtype);
+	for (size_t i = 0; i < fn.steps.n; i++) {
+		const MathTable *table = fn.steps.at[i].table;
+		if (!table)
+			continue;
+		fprintf(out, "static const double %s[] = {", table->name);
+		for (uint32_t k = 0; k < table->n; k++)
+			fprintf(out, "%s%s,", k % 4 ? " " : "\n\t",
+				c_constant(arena, DTYPE_F64, (Scalar){.f = table->values[k]}));
+		fprintf(out, "\n};\n\n");
+	}
 }
 
 void c_put_math_helpers(FILE *out)

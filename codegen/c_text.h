@@ -16,6 +16,7 @@ bool c_write(const Module *module, void (*put)(FILE *out, const Module *module))
 void c_put_helpers(FILE *out, const Module *module);
 /* c_math.c: the body of a function of math.h, over x and y; what such bodies call. */
 void c_put_math(FILE *out, Arena *arena, Op op, Dtype dtype);
+void c_put_math_tables(FILE *out, Arena *arena, Op op, Dtype dtype);
 void c_put_math_helpers(FILE *out);
 /* c_kernel.c: all kernels as static functions. */
 void c_put_kernels(FILE *out, const Module *module);

@@ -177,8 +177,11 @@ static void put_math_helpers(FILE *out, const Module *m, const KernelUse *all)
 	for (Op op = 0; op < OP_COUNT; op++)
 		if (all->ops[op][DTYPE_F32] && is_inline(m, op, DTYPE_F32)) {
 			c_put_math_helpers(out);
-			return;
+			break;
 		}
+	bool turns = all->ops[OP_SIN][DTYPE_F32] || all->ops[OP_COS][DTYPE_F32];
+	if (turns && is_inline(m, OP_SIN, DTYPE_F32)) /* both have the same tables */
+		c_put_math_tables(out, m->arena, OP_SIN, DTYPE_F32);
 }
 
 void c_put_helpers(FILE *out, const Module *m)

@@ -26,6 +26,11 @@ typedef struct Builtin {
 
 enum { VECTOR_LOGS = 7 };
 
+typedef struct JitTable {
+	const void *table; /* what it is made from: a MathTable */
+	Lvalue *global;
+} JitTable;
+
 typedef struct Jit {
 	gcc_jit_context *ctxt;
 	const Module *module;
@@ -34,6 +39,7 @@ typedef struct Jit {
 	Type *unsigned_types[DTYPE_COUNT];
 	Type *void_, *bool_, *int_, *i64, *u64, *u32, *size, *pointer, *text;
 	VEC(Builtin) builtins;
+	VEC(JitTable) tables;
 	int vector_bytes; /* of the widest vectors that the code may use */
 	Type *vectors[DTYPE_COUNT][VECTOR_LOGS]; /* by the logarithm of their lanes; made on demand */
 } Jit;

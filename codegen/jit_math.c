@@ -53,6 +53,35 @@ static Rvalue *chosen(const MathJit *m, const MathStep *step)
 	return jit_select(m->f, cond, m->values[step->arg[2]], m->values[step->arg[3]]);
 }
 
+/* A table is a constant of the module, made once. */
+static Lvalue *table_of(Jit *jit, const MathTable *table)
+{
+	for (size_t i = 0; i < jit->tables.n; i++)
+		if (jit->tables.at[i].table == table)
+			return jit->tables.at[i].global;
+	Type *element = gcc_jit_type_get_const(jit->types[DTYPE_F64]);
+	Type *type = gcc_jit_context_new_array_type(jit->ctxt, NULL, element, (int)table->n);
+	Rvalue **values = ARENA_ARRAY(jit->arena, Rvalue *, table->n);
+	for (uint32_t i = 0; i < table->n; i++)
+		values[i] = jit_double(jit, element, table->values[i]);
+	Lvalue *global = gcc_jit_context_new_global(jit->ctxt, NULL, GCC_JIT_GLOBAL_INTERNAL, type,
+						    table->name);
+	gcc_jit_global_set_initializer_rvalue(
+		global,
+		gcc_jit_context_new_array_constructor(jit->ctxt, NULL, type, table->n, values));
+	PUSH(jit->arena, jit->tables, ((JitTable){table, global}));
+	return global;
+}
+
+static Rvalue *looked_up(const MathJit *m, const MathStep *step)
+{
+	Jit *jit = m->f->jit;
+	Rvalue *table = gcc_jit_lvalue_as_rvalue(table_of(jit, step->table));
+	Lvalue *cell = gcc_jit_context_new_array_access(jit->ctxt, m->f->location, table,
+							m->values[step->arg[0]]);
+	return jit_cast(jit, gcc_jit_lvalue_as_rvalue(cell), jit->types[DTYPE_F64]);
+}
+
 static Rvalue *step_code(const MathJit *m, const MathStep *step)
 {
 	Jit *jit = m->f->jit;
@@ -71,6 +100,7 @@ static Rvalue *step_code(const MathJit *m, const MathStep *step)
 	case MATH_USHR: return shifted(m, step);
 	case MATH_BITS: return gcc_jit_context_new_bitcast(jit->ctxt, m->f->location, a, type);
 	case MATH_CONVERT: return jit_cast(jit, a, type);
+	case MATH_LOOKUP: return looked_up(m, step);
 	case MATH_LESS:
 	case MATH_EQUAL: return chosen(m, step);
 	case MATH_ARG: break;

@@ -4,10 +4,11 @@
  *   step     := CONST number | ADD a b | SUB a b | MUL a b | DIV a b          of the step's type
  *             | AND a b | OR a b | SHL a n | SHR a n (arithmetic) | USHR a n   integers only
  *             | BITS a                      the same bits in the other type of that width
- *             | CONVERT a                   f32 to f64, f64 to f32, i32 to f32
+ *             | CONVERT a                   f32 to f64, f64 to f32, i32 to f32, i64 to i32
+ *             | LOOKUP a                    the table's element at an i64 inside it
  *             | LESS a b c d | EQUAL a b c d        a < b ? c : d, a == b ? c : d
  *
- * There are no branches and no tables, so a loop around the steps becomes vector code. The formulas
+ * There are no branches, so a loop around the steps becomes vector code. The formulas
  * hold with or without contraction of a*b+c. Integers wrap.
  */
 #ifndef TSR_CODEGEN_MATH_H
@@ -31,9 +32,16 @@ typedef enum MathCode {
 	MATH_USHR,
 	MATH_BITS,
 	MATH_CONVERT,
+	MATH_LOOKUP,
 	MATH_LESS,
 	MATH_EQUAL,
 } MathCode;
+
+typedef struct MathTable {
+	const char *name; /* of C */
+	const double *values;
+	uint32_t n;
+} MathTable;
 
 typedef struct MathStep {
 	MathCode code;
@@ -41,6 +49,7 @@ typedef struct MathStep {
 	uint32_t arg[4]; /* steps; SHL, SHR, USHR: arg[1] is the number of bits */
 	double number;	 /* CONST of a float */
 	int64_t integer; /* CONST of an integer */
+	const MathTable *table;
 } MathStep;
 
 typedef struct MathFunction {
@@ -48,8 +57,9 @@ typedef struct MathFunction {
 } MathFunction;
 
 /* Is there an inline form of the operation?
- * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid: 2.5; gelu: 1.5 ulp of its
- * argument. Infinities, NaN, zeros of either sign and subnormal numbers as the C library has them. */
+ * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid, sin, cos: 2.5; gelu: 1.5 ulp of
+ * its argument. Infinities, NaN, zeros of either sign and subnormal numbers as the C library has
+ * them. */
 bool math_has(Op op, Dtype dtype);
 MathFunction math_function(Arena *arena, Op op, Dtype dtype);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Prints codegen/math_poly.h: the polynomials of codegen/math.c.
+"""Prints codegen/math_poly.h: the polynomials and tables of codegen/math.c.
 
 Each is the minimax fit of a function on an interval under a weight, by Lawson's iteration (least squares,
 reweighted by the error, on Chebyshev nodes). Coefficients are rounded to the type one by one from the lowest, the
@@ -10,7 +10,7 @@ others fitted again each time, so that the error printed is that of the numbers 
 import mpmath as mp
 import numpy as np
 
-mp.mp.prec = 160
+mp.mp.prec = 400
 NODES, ROUNDS = 1200, 60
 
 
@@ -56,6 +56,20 @@ def polynomial(name, text, function, weight, low, high, degree, dtype):
     print("};")
 
 
+def quarters(i):
+    exact = mp.fmod(mp.ldexp(2 / mp.pi, i), 4)
+    unit = mp.ldexp(1, int(mp.floor(mp.log(exact, 2))) - 28)
+    high = mp.floor(exact / unit) * unit
+    return float(high), float(exact - high)
+
+
+def table(name, entry):
+    print("static const double %s[] = {" % name)
+    for i in range(103):
+        print("\t%s," % entry(i).hex())
+    print("};")
+
+
 LN2_2 = float(mp.log(2) / 2)
 ROOT = float(mp.sqrt(0.5))
 print("""/* Minimax polynomials, lowest coefficient first. Printed by tools/math_poly.py.
@@ -83,4 +97,13 @@ polynomial("poly_log2", "log2(1 + f) / f, in double for pow",
            ROOT - 1, 2 * ROOT - 1, 13, np.float64)
 polynomial("poly_exp2_double", "(2^r - 1) / r, in double for pow",
            lambda r: mp.expm1(r * mp.log(2)) / r, lambda r: r * 2 ** -r, -0.505, 0.505, 6, np.float64)
+polynomial("poly_sin", "sin(r) / r - 1 over s = r^2, for sin", lambda s: (mp.sin(mp.sqrt(s)) / mp.sqrt(s) - 1) / s,
+           lambda s: s * mp.sqrt(s) / mp.sin(mp.sqrt(s)), 1e-9, float((mp.pi / 4) ** 2) * 1.01, 3, np.float32)
+polynomial("poly_cos", "(cos(r) - 1 + r^2/2) / r^4 over s = r^2, for cos",
+           lambda s: (mp.cos(mp.sqrt(s)) - 1 + s / 2) / s ** 2,
+           lambda s: s ** 2 / mp.cos(mp.sqrt(s)), 1e-9, float((mp.pi / 4) ** 2) * 1.01, 2, np.float32)
+print("""
+/* 2^i * 2/pi modulo 4: 29 bits, exact times an f32 in double, and the rest. */""")
+table("quarters_high", lambda i: quarters(i)[0])
+table("quarters_low", lambda i: quarters(i)[1])
 print("\n#endif")

@@ -16,6 +16,7 @@ OPTIONS = sys.argv[2:]
 erf = np.vectorize(math.erf, otypes=[np.float64])
 FUNCTIONS = {
     "exp": (1, np.exp), "log": (1, np.log), "exp2": (1.5, np.exp2), "log2": (2.5, np.log2), "tanh": (2.5, np.tanh),
+    "sin": (2.5, np.sin), "cos": (2.5, np.cos),
     "sigmoid": (2.5, lambda x: np.where(x < 0, np.exp(np.minimum(x, 0)), 1) / (1 + np.exp(-np.abs(x)))),
     "erf": (1.5, erf), "sqrt": (1, np.sqrt), "rsqrt": (1.5, lambda x: 1 / np.sqrt(x)),
     "gelu": (1.5, lambda x: x / 2 * (1 + erf(x * math.sqrt(0.5)))),
