@@ -458,8 +458,10 @@ static void compiler_init(Compiler *c, int argc, char **argv)
 	c->parse = (Parse){c->perm, c->symbols, &c->sources, &c->diags};
 	Options *o = &c->options;
 	PUSH(c->perm, o->include_dirs, library_dir(c->perm));
-	c->frontend = (FrontendOptions){o->include_dirs.at, (uint32_t)o->include_dirs.n, o->defines.at,
-					(uint32_t)o->defines.n};
+	c->frontend = (FrontendOptions){.include_dirs = o->include_dirs.at,
+					.ninclude_dirs = (uint32_t)o->include_dirs.n,
+					.defines = o->defines.at,
+					.ndefines = (uint32_t)o->defines.n};
 }
 
 int main(int argc, char **argv)

@@ -226,6 +226,10 @@ static NodeId const_from_file(Build *b, const AstStmt *stmt, const ShapeDecl *de
 	Dtype want = stmt->dtype == DTYPE_NONE ? DTYPE_NONE : written_dtype(b, stmt->dtype, stmt->span);
 	Array array;
 	ArrayError error;
+	if (b->options->no_files) {
+		diag(b->diags, E0240, name->span, "%s: files are not read here", path);
+		return NODE_NONE;
+	}
 	PUSH(b->arena, b->graph->files, path);
 	if (!read_array(path, want, &array, &error)) {
 		diag(b->diags, E0240, name->span, "%s: %s", path, error.text);

@@ -272,6 +272,7 @@ typedef struct FrontendOptions {
 	uint32_t ninclude_dirs;
 	const Define *defines;
 	uint32_t ndefines;
+	bool no_files; /* nothing is read: imports are not found and file("...") is an error */
 } FrontendOptions;
 
 const char *node_kind_name(NodeKind kind);

@@ -27,6 +27,8 @@ const char *import_path(Build *b, const char *name, size_t len)
 
 static const char *find_file(Build *b, const char *name, size_t len)
 {
+	if (b->options->no_files)
+		return NULL;
 	const char *path = import_path(b, name, len);
 	if (access(path, F_OK) == 0 || (len && name[0] == '/'))
 		return path;

@@ -1,0 +1,63 @@
+/* Bytes to shapes: every text is read as a program, built to a graph, and inferred in two orders, which must
+ * agree; what is found goes through the checker and is printed. Nothing is read from files.
+ * Links base, lexer, grammar, frontend and infer. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/frontend.h"
+#include "infer/infer.h"
+
+/* An order of the constraints that follows from the program alone. */
+static uint64_t order_of(const uint8_t *data, size_t size)
+{
+	uint64_t hash = 14695981039346656037u;
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ data[i]) * 1099511628211u;
+	return hash | 1;
+}
+
+/* With an order given, infer_run itself holds the two results against each other. */
+static void infer_all(const Graph *graph, Arena *arena, Diags *diags, uint64_t order, FILE *out)
+{
+	InferOptions options = {.shuffle = order, .want_explain = true};
+	Inference *inference = infer_run(graph, arena, diags, &options);
+	REQUIRE((inference != NULL) == (diags->nerrors == 0));
+	if (!inference)
+		return;
+	infer_verify(inference, NULL);
+	infer_dump_shapes(out, inference);
+	infer_dump_guards(out, inference);
+	infer_dump_proj(out, inference);
+	infer_explain_closed(out, inference);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static FILE *out; /* a sink: what is printed is read by nobody */
+	if (!out)
+		out = fopen("/dev/null", "w");
+	Arena *arena = arena_new();
+	Symbols *symbols = symbols_new();
+	Sources sources;
+	Diags diags;
+	sources_init(&sources, arena);
+	diags_init(&diags, arena, &sources);
+	Parse parse = {arena, symbols, &sources, &diags};
+	uint32_t file = source_add(&sources, "program", (const char *)data, size);
+	AstFile *ast = parse_file(&parse, file);
+	FrontendOptions options = {.no_files = true};
+	Graph *graph = NULL;
+	if (diags.nerrors == 0)
+		graph = frontend_build(&parse, &sources, ast, &options);
+	if (graph && diags.nerrors == 0) {
+		graph_verify(graph);
+		infer_all(graph, arena, &diags, order_of(data, size), out);
+	}
+	diags_print(&diags, out);
+	if (graph)
+		sizes_free(graph->sizes);
+	symbols_free(symbols);
+	arena_free(arena);
+	return 0;
+}
