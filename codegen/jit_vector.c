@@ -473,14 +473,36 @@ static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 	return lane_by_lane(l, value);
 }
 
+/* The first lanes of a vector, by way of memory that the compiler sees through. */
+static Rvalue *low_lanes(Lanes *l, Rvalue *vector, Dtype dtype, int log)
+{
+	KernelJit *k = l->k;
+	Lvalue *array = lane_array(k, dtype, 1 << log);
+	Lvalue *cell = lane_cell(k, array, lane_number(k, 0));
+	jit_set(&k->f, lanes_at(k, cell, dtype, log), vector);
+	return load_lanes(l, lanes_at(k, cell, dtype, l->log), dtype);
+}
+
+/* A value that is the same in all lanes. Narrow chunks take a part of the wide one: were the scalar
+ * used twice, it would be loaded alone and spread by shuffles, which compete with multiplications.
+ */
+static Rvalue *spread_value(Lanes *l, const Value *value)
+{
+	for (int log = VECTOR_LOGS - 1; log > l->log; log--) {
+		uint64_t wide = *pointer_map_at(&l->spread[log], value);
+		if (wide)
+			return low_lanes(l, (Rvalue *)(uintptr_t)wide, value->dtype, log);
+	}
+	return spread(l->k, jit_kernel_value(l->k, value), value->dtype, l->log);
+}
+
 static Rvalue *lanes_value(Lanes *l, const Value *value)
 {
 	bool same = !varies(l, value);
 	uint64_t known = *pointer_map_at(same ? &l->spread[l->log] : &l->known, value);
 	if (known)
 		return (Rvalue *)(uintptr_t)known;
-	Rvalue *code = same ? spread(l->k, jit_kernel_value(l->k, value), value->dtype, l->log)
-			    : fresh_lanes(l, value);
+	Rvalue *code = same ? spread_value(l, value) : fresh_lanes(l, value);
 	*pointer_map_at(same ? &l->spread[l->log] : &l->known, value) = (uint64_t)(uintptr_t)code;
 	return code;
 }
