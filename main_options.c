@@ -209,6 +209,17 @@ static void set_input(Options *o, struct argp_state *state, const char *arg)
 	o->input = arg;
 }
 
+/* tsr_module and tsr_call are names of every header. */
+static void set_prefix(Options *o, struct argp_state *state, const char *arg)
+{
+	bool good = isalpha((unsigned char)*arg) || *arg == '_';
+	for (const char *c = arg; *c; c++)
+		good = good && (isalnum((unsigned char)*c) || *c == '_');
+	if (!good || strcmp(arg, "tsr") == 0)
+		argp_error(state, "--prefix wants a C identifier other than tsr, not '%s'", arg);
+	o->prefix = arg;
+}
+
 static void set_verify(Options *o, struct argp_state *state, const char *arg)
 {
 	if (arg && strcmp(arg, "run") != 0)
@@ -231,7 +242,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_STOP: o->stop = arg; break;
 	case 'f': set_f(o, state, arg); break;
-	case KEY_PREFIX: o->prefix = arg; break;
+	case KEY_PREFIX: set_prefix(o, state, arg); break;
 	case 'O': set_opt_level(o, state, arg); break;
 	case 'g': o->target.debug = true; break;
 	case 'm': set_machine(o, state, arg); break;

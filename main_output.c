@@ -96,7 +96,7 @@ const char *path_identifier(Arena *arena, const char *path)
 	for (char *c = name; *c; c++)
 		if (!isalnum((unsigned char)*c))
 			*c = '_';
-	return name;
+	return strcmp(name, "tsr") == 0 ? "tsr_" : name;
 }
 
 /* Make wants a backslash before a space and '#', and '$' doubled. */

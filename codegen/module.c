@@ -35,6 +35,11 @@ static const char *const reserved[] = {
 	"unix",		"NULL",	      "INFINITY", "NAN",
 	"SIZE_MAX",	"call",	      "state",	  "workspace",
 	"seed",		"code",	      "size_t",	  "tsr_call",
+	"errno",	"EOF",	      "I",	  "complex",
+	"imaginary",	"concept",    "requires", "co_await",
+	"co_yield",	"co_return",  "consteval", "constinit",
+	"_Alignas",	"_Alignof",   "_Atomic",  "_Generic",
+	"_Noreturn",	"_Static_assert", "_Thread_local",
 };
 
 static bool is_reserved(const char *name)
@@ -42,6 +47,8 @@ static bool is_reserved(const char *name)
 	for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
 		if (strcmp(reserved[i], name) == 0)
 			return true;
+	if (strncmp(name, "TSR_", 4) == 0 || strncmp(name, "M_", 2) == 0) /* macros */
+		return name[strlen(name) - 1] != '_';
 	if (strncmp(name, "tsr_", 4) == 0) /* the helpers of generated C, which do not end in '_' */
 		return name[strlen(name) - 1] != '_';
 	size_t n = strlen(name);
