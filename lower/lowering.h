@@ -5,7 +5,8 @@
  *   value.c    a node's value at given indices, through everything that is fused into it
  *   nest.c     loops around a value: their order, their bounds, where sums are kept
  *   collapse.c neighbouring loops that are one
- *   tile.c     contractions in register tiles; tile_plan.c which loops and sizes, tile_dot.c along a sum
+ *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_size.c which sizes,
+ *              tile_dot.c lanes along a sum, tile_pack.c operands copied into panels
  *   lanes.c    long sums side by side in vector lanes
  *   kernel.c   one node's kernel, by its kind
  *   rows.c     kernels over the same rows as one; rewrite.c copies statements into another kernel

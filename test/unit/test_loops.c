@@ -196,6 +196,35 @@ static void no_condition(Broken *b)
 	sp_stmt(b->s, stmt_if(b->s->program.arena, NULL, 0, body_block(&none)));
 }
 
+/* vector i in 0..extent: y[i*step] = x[i*stride] */
+static void lanes(Broken *b, int64_t extent, int64_t step, int64_t stride)
+{
+	Program *program = &b->s->program;
+	Body body = {0};
+	const Ix *to = ix_mul(program, b->i, sp_ix(b->s, step));
+	const Ix *from = ix_mul(program, b->i, sp_ix(b->s, stride));
+	PUSH(program->arena, body.stmts,
+	     stmt_store(program->arena, b->y, to, OP_NONE, value_load(program, b->x, from)));
+	sp_close(b->s);
+	sp_stmt(b->s, stmt_loop(program, LOOP_VECTOR, b->i->iter, extent, body_block(&body)));
+}
+static void lanes_spread(Broken *b) { lanes(b, 2, 1, 1); }
+static void lanes_alike(Broken *b) { lanes(b, 4, 1, 0); }
+static void lanes_far_apart(Broken *b) { lanes(b, 2, 1, 2); }
+static void lanes_into_one_cell(Broken *b) { lanes(b, 4, 0, 1); }
+static void too_many_lanes(Broken *b) { lanes(b, 1 << 20, 1, 1); }
+static void loop_in_lanes(Broken *b)
+{
+	Program *program = &b->s->program;
+	Body none = {0}, body = {0};
+	IterVar outer = b->i->iter;
+	sp_close(b->s);
+	PUSH(program->arena, body.stmts, stmt_loop(program, LOOP_UNROLL, outer + 1, 2, body_block(&none)));
+	sp_for(b->s, "j", sp_ix(b->s, 2));
+	sp_close(b->s);
+	sp_stmt(b->s, stmt_loop(program, LOOP_VECTOR, outer, 2, body_block(&body)));
+}
+
 /* Verifies in a child: 0 where the program is accepted, 3 where it is refused as a bug. */
 static int verdict(const Program *program)
 {
@@ -237,6 +266,25 @@ static void test_verifier_refuses(void **state)
 	}
 }
 
+static void test_verifier_knows_lanes(void **state)
+{
+	static void (*const makes[])(Broken *) = {lanes_spread,	       lanes_alike,    lanes_far_apart,
+						  lanes_into_one_cell, too_many_lanes, loop_in_lanes};
+	for (size_t k = 0; k < sizeof makes / sizeof makes[0]; k++) {
+		end(state);
+		start(state);
+		SmallProgram *s = *state;
+		Size n = sp_const(s, 4);
+		Broken b = {.s = s, .x = sp_input(s, "x", DTYPE_F32, n), .y = sp_output(s, "y", DTYPE_F32, n)};
+		sp_begin(s, "lanes");
+		b.i = sp_for(s, "i", ix_size(s->program.arena, n));
+		makes[k](&b);
+		sp_end(s);
+		if (verdict(&s->program) != (k < 2 ? 0 : 3))
+			fail_msg("lanes %zu", k);
+	}
+}
+
 static void test_verifier_refuses_two_names(void **state)
 {
 	add_kernel(*state, "same", OP_ADD);
@@ -253,6 +301,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_identity_ignores_buffers_and_names, start, end),
 		cmocka_unit_test_setup_teardown(test_dump, start, end),
 		cmocka_unit_test_setup_teardown(test_verifier_refuses, start, end),
+		cmocka_unit_test_setup_teardown(test_verifier_knows_lanes, start, end),
 		cmocka_unit_test_setup_teardown(test_verifier_refuses_two_names, start, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
