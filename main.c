@@ -50,6 +50,8 @@ static void run_infer(Compiler *c)
 static void run_loops(Compiler *c)
 {
 	Machine machine = target_machine(c->options.target.march);
+	if (c->options.grain >= 0)
+		machine.grain = c->options.grain;
 	c->program = lower_program(c->inference, &c->sources, c->perm, &c->diags, &machine);
 }
 

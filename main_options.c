@@ -28,6 +28,7 @@ enum {
 	KEY_VERIFY,
 	KEY_SHUFFLE,
 	KEY_FP,
+	KEY_GRAIN,
 	KEY_COMPLETION
 };
 
@@ -49,6 +50,8 @@ static const struct argp_option option_table[] = {
 	SHOWN("-march=CPU", "CPU to compile for: native (default), x86-64, x86-64-v3, ...", 2),
 	{"target", KEY_TARGET, "cpu", 0, "Kind of machine", 2},
 	{"fp", KEY_FP, "strict|default", 0, "strict: no contraction of a*b + c", 2},
+	{"grain", KEY_GRAIN, "N", 0,
+	 "Operations worth a thread's while (default 131072; 0: one thread only)", 2},
 	{NULL, 'I', "DIR", 0, "Look for imports in DIR", 3},
 	{NULL, 'D', "NAME=N", 0, "Fix a dim", 3},
 	SHOWN("-MD", "Write a dependency file beside the output", 4),
@@ -248,6 +251,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case 'm': set_machine(o, state, arg); break;
 	case KEY_TARGET: set_target(state, arg); break;
 	case KEY_FP: set_fp(o, state, arg); break;
+	case KEY_GRAIN: o->grain = number_arg(state, "--grain", arg); break;
 	case 'I': PUSH(o->arena, o->include_dirs, arg); break;
 	case 'D': set_define(o, state, arg); break;
 	case KEY_MD: o->deps = true; break;
@@ -343,6 +347,7 @@ void options_parse(Options *options, Arena *arena, int argc, char **argv)
 	memset(options, 0, sizeof *options);
 	options->arena = arena;
 	options->target = (Target){.march = "native", .opt_level = 2};
+	options->grain = -1;
 	diag_options_init(&options->diag);
 	Words words = {0};
 	PUSH(arena, words, argv[0]);

@@ -59,7 +59,7 @@ def module(name, program):
 
 
 def ours(path, arguments):
-    text = output([os.path.join(BUILD, "tsr"), "bench", path, "--json", *arguments])
+    text = output([os.path.join(BUILD, "tsr"), "bench", path, "--json", "--threads=1", *arguments])
     return json.loads(text)["median_ns"] if text else None
 
 

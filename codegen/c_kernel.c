@@ -141,6 +141,17 @@ static void put_shared(KernelText *k, const Value *value)
 
 /* ---- statements ---- */
 
+/* The loop's pieces are a function of their own, in front of this one. */
+static void put_pieces(KernelText *k, const Stmt *stmt)
+{
+	uint32_t index = 0;
+	while (k->kernel->body.stmts[index] != stmt)
+		index++;
+	put_indent(k);
+	fprintf(k->out, "tsr_pieces(call, %s, %s__p_%s_%u, &tsr_args);\n", bare_ix(k, stmt->hi), k->m->prefix,
+		k->kernel->name, index);
+}
+
 static void put_for(KernelText *k, const Stmt *stmt)
 {
 	const char *i = k->iters[stmt->iter], *lo = bare_ix(k, stmt->lo),
@@ -224,6 +235,10 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 		count_value(k, stmt->value);
 		put_shared(k, stmt->value);
 	}
+	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_PARALLEL) {
+		put_pieces(k, stmt);
+		return;
+	}
 	switch (stmt->kind) {
 	case LOOP_FOR: put_for(k, stmt); break;
 	case LOOP_IF: put_if(k, stmt); break;
@@ -276,7 +291,9 @@ static void name_all(KernelText *k)
 static void put_params(KernelText *k)
 {
 	const KernelUse *use = k->use;
-	const char *comma = "";
+	const char *comma = use->parallel ? ", " : "";
+	if (use->parallel)
+		fprintf(k->out, "const tsr_call *call");
 	for (size_t i = 0; i < use->dims.n; i++, comma = ", ")
 		fprintf(k->out, "%sint64_t %s", comma, k->m->dims[use->dims.at[i]]);
 	for (size_t i = 0; i < use->scalars.n; i++, comma = ", ")
@@ -288,6 +305,73 @@ static void put_params(KernelText *k)
 	}
 	if (!*comma)
 		fprintf(k->out, "void");
+}
+
+/* ---- pieces ---- */
+
+typedef struct ArgText {
+	const char *type, *name; /* "const float *", "x" */
+} ArgText;
+typedef VEC(ArgText) ArgTexts;
+
+static ArgTexts list_args(const KernelText *k)
+{
+	const KernelUse *use = k->use;
+	ArgTexts args = {0};
+	for (size_t i = 0; i < use->dims.n; i++)
+		PUSH(k->arena, args, ((ArgText){"int64_t ", k->m->dims[use->dims.at[i]]}));
+	for (size_t i = 0; i < use->scalars.n; i++) {
+		const char *type = arena_printf(k->arena, "%s ", c_type(use->scalars.at[i].dtype));
+		PUSH(k->arena, args, ((ArgText){type, k->scalars[i]}));
+	}
+	for (size_t i = 0; i < use->buffers.n; i++) {
+		const Buffer *buffer = &k->m->program->buffers.at[use->buffers.at[i].buffer];
+		const char *type = arena_printf(k->arena, "%s%s *", use->buffers.at[i].written ? "" : "const ",
+						c_type(buffer->dtype));
+		PUSH(k->arena, args, ((ArgText){type, k->buffers[i]}));
+	}
+	return args;
+}
+
+static void put_args_type(KernelText *k, const ArgTexts *args)
+{
+	fprintf(k->out, "struct %s__a_%s {\n", k->m->prefix, k->kernel->name);
+	for (size_t i = 0; i < args->n; i++)
+		fprintf(k->out, "\t%s%s;\n", args->at[i].type, args->at[i].name);
+	fprintf(k->out, "};\n\n");
+}
+
+static void put_task(KernelText *k, const ArgTexts *args, uint32_t index)
+{
+	const Stmt *loop = k->kernel->body.stmts[index];
+	const char *prefix = k->m->prefix, *name = k->kernel->name, *piece = k->iters[loop->iter];
+	fprintf(k->out, "static void %s__p_%s_%u(void *tsr_arg, int32_t tsr_piece)\n{\n", prefix, name, index);
+	fprintf(k->out, "\tconst struct %s__a_%s *tsr_args = tsr_arg;\n", prefix, name);
+	for (size_t i = 0; i < args->n; i++)
+		fprintf(k->out, "\t%s%s = tsr_args->%s;\n", args->at[i].type, args->at[i].name, args->at[i].name);
+	fprintf(k->out, "\tint64_t %s = tsr_piece;\n", piece);
+	for (size_t i = 0; i < args->n; i++)
+		fprintf(k->out, "\t(void)%s;\n", args->at[i].name);
+	put_block(k, loop->body);
+	fprintf(k->out, "}\n\n");
+}
+
+/* The functions of the parallel loops, and what passes the kernel's arguments to them. */
+static void put_tasks(KernelText *k)
+{
+	ArgTexts args = list_args(k);
+	put_args_type(k, &args);
+	for (uint32_t i = 0; i < k->kernel->body.n; i++)
+		if (k->kernel->body.stmts[i]->loop == LOOP_PARALLEL)
+			put_task(k, &args, i);
+}
+
+static void put_packed_args(KernelText *k)
+{
+	ArgTexts args = list_args(k);
+	fprintf(k->out, "\tstruct %s__a_%s tsr_args;\n", k->m->prefix, k->kernel->name);
+	for (size_t i = 0; i < args.n; i++)
+		fprintf(k->out, "\ttsr_args.%s = %s;\n", args.at[i].name, args.at[i].name);
 }
 
 static void put_kernel(FILE *out, const Module *m, KernelId id)
@@ -302,15 +386,36 @@ static void put_kernel(FILE *out, const Module *m, KernelId id)
 	const char *place = module_place(m, k.kernel->span);
 	if (*place)
 		fprintf(out, "/* %s */\n", c_comment(m->arena, place));
+	if (k.use->parallel)
+		put_tasks(&k);
 	fprintf(out, "static %s %s(", checks ? "int" : "void", m->kernels[id].function);
 	put_params(&k);
 	fprintf(out, ")\n{\n");
+	if (k.use->parallel)
+		put_packed_args(&k);
 	put_block(&k, k.kernel->body);
 	fprintf(out, "%s}\n\n", checks ? "\treturn TSR_OK;\n" : "");
 }
 
+static const char pieces_text[] =
+	"/* Runs the task for every piece, on the caller's threads if there are any. */\n"
+	"static void tsr_pieces(const tsr_call *call, int64_t n, void (*task)(void *, int32_t), void *arg)\n{\n"
+	"\tif (n > 1 && call != NULL && call->parallel != NULL)\n"
+	"\t\tcall->parallel(call->pool, (int32_t)n, task, arg);\n"
+	"\telse\n\t\tfor (int64_t i = 0; i < n; i++)\n\t\t\ttask(arg, (int32_t)i);\n}\n\n";
+
+static bool has_pieces(const Module *m)
+{
+	for (KernelId k = 0; k < m->program->kernels.n; k++)
+		if (m->kernels[k].use->parallel)
+			return true;
+	return false;
+}
+
 void c_put_kernels(FILE *out, const Module *m)
 {
+	if (has_pieces(m))
+		fputs(pieces_text, out);
 	for (KernelId k = 0; k < m->program->kernels.n; k++)
 		if (m->kernels[k].same == k)
 			put_kernel(out, m, k);

@@ -244,8 +244,9 @@ static const char *pointer_text(const Module *m, uint32_t routine, BufferId id)
 static void put_call(FILE *out, const Module *m, uint32_t routine, KernelId id)
 {
 	const KernelUse *use = m->kernels[id].use;
-	const char *comma = "";
-	fprintf(out, "\t%s%s(", use->checks.n ? "code = " : "", m->kernels[id].function);
+	const char *comma = use->parallel ? ", " : "";
+	fprintf(out, "\t%s%s(%s", use->checks.n ? "code = " : "", m->kernels[id].function,
+		use->parallel ? "call" : "");
 	for (size_t i = 0; i < use->dims.n; i++, comma = ", ")
 		fprintf(out, "%s%s", comma, m->dims[use->dims.at[i]]);
 	for (size_t i = 0; i < use->scalars.n; i++, comma = ", ")

@@ -201,7 +201,7 @@ Machine target_machine(const char *march)
 {
 	Cpu cpu = {.vector_bits = 128};
 	cpu_find(march, &cpu);
-	return (Machine){cpu.vector_bits / 8, cpu.features & BIT(AVX512VL) ? 32 : 16};
+	return (Machine){cpu.vector_bits / 8, cpu.features & BIT(AVX512VL) ? 32 : 16, GRAIN_DEFAULT};
 }
 
 void target_list(FILE *out)

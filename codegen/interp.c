@@ -4,16 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/interp.h"
+#include "codegen/interp_race.h"
 
 static void run_block(Interp *in, const Block *block);
 
 static void run_for(Interp *in, const Stmt *stmt)
 {
 	int64_t lo = interp_ix(in, stmt->lo), hi = interp_ix(in, stmt->hi);
+	bool parallel = stmt->loop == LOOP_PARALLEL;
+	if (parallel)
+		in->race = race_start(in, in->kernel);
 	for (int64_t i = lo; i < hi && !in->code; i += stmt->step) {
 		in->iters[stmt->iter] = i;
+		if (parallel)
+			race_iteration(in->race, i);
 		run_block(in, &stmt->body);
+	}
+	if (parallel) {
+		race_end(in->race);
+		in->race = NULL;
 	}
 }
 
@@ -71,6 +80,7 @@ static void run_store(Interp *in, const Stmt *stmt)
 	if (stmt->acc != OP_NONE)
 		before = interp_load(in, stmt->buffer, at);
 	interp_store(in, stmt->buffer, at, accumulated(stmt->acc, stmt->value->dtype, before, value));
+	race_touch(in->race, stmt->buffer, at, true);
 }
 
 static void run_check(Interp *in, const Stmt *stmt)

@@ -10,6 +10,8 @@ typedef struct InterpBuffer {
 	int64_t elements;
 } InterpBuffer;
 
+typedef struct Race Race; /* interp_race.h */
+
 typedef struct Interp {
 	const Program *program;
 	const Kernel *kernel;
@@ -22,6 +24,7 @@ typedef struct Interp {
 	InterpBuffer *buffers; /* by BufferId */
 	int64_t *iters;        /* by IterVar */
 	Scalar **locals;       /* by LocalId */
+	Race *race;            /* of the parallel loop that runs; NULL: none */
 	int code;              /* not 0: a check failed */
 } Interp;
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "codegen/interp.h"
+#include "codegen/interp_race.h"
 
 int64_t interp_size(Interp *in, Size size)
 {
@@ -61,11 +61,18 @@ Scalar *interp_local(Interp *in, LocalId local, const Ix *const *ixs, uint32_t n
 	return &in->locals[local][at];
 }
 
+static Scalar load(Interp *in, BufferId buffer, int64_t at)
+{
+	Scalar value = interp_load(in, buffer, at);
+	race_touch(in->race, buffer, at, false);
+	return value;
+}
+
 Scalar interp_value(Interp *in, const Value *value)
 {
 	Scalar args[3];
 	switch (value->kind) {
-	case VALUE_LOAD: return interp_load(in, value->buffer, interp_ix(in, value->ix));
+	case VALUE_LOAD: return load(in, value->buffer, interp_ix(in, value->ix));
 	case VALUE_LOCAL: return *interp_local(in, value->local, value->ixs, value->nixs);
 	case VALUE_CONST: return value->constant;
 	case VALUE_OP:

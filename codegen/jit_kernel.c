@@ -234,6 +234,10 @@ static void for_code(KernelJit *k, const Stmt *stmt)
 		jit_vector_loop(k, stmt);
 		return;
 	}
+	if (stmt->loop == LOOP_PARALLEL) {
+		jit_parallel_loop(k, stmt);
+		return;
+	}
 	Rvalue *lo = jit_keep(&k->f, jit_kernel_ix(k, stmt->lo));
 	JitLoop loop =
 		jit_loop(&k->f, k->iters[stmt->iter], lo, jit_kernel_ix(k, stmt->hi), stmt->step);
@@ -336,6 +340,8 @@ size_t jit_kernel_params(Jit *jit, KernelId kernel, JitParam **params)
 	const Module *m = jit->module;
 	const KernelUse *use = m->kernels[kernel].use;
 	VEC(JitParam) list = {0};
+	if (use->parallel)
+		PUSH(jit->arena, list, ((JitParam){jit->pointer, "call"}));
 	for (size_t i = 0; i < use->dims.n; i++)
 		PUSH(jit->arena, list, ((JitParam){jit->i64, m->dims[use->dims.at[i]]}));
 	for (size_t i = 0; i < use->scalars.n; i++) {
@@ -353,20 +359,20 @@ size_t jit_kernel_params(Jit *jit, KernelId kernel, JitParam **params)
 	return list.n;
 }
 
-static void bind_params(KernelJit *k)
+static void bind_params(KernelJit *k, Rvalue *const *params)
 {
 	Jit *jit = k->f.jit;
 	const KernelUse *use = k->use;
 	Rvalue **dims = ARENA_ARRAY(jit->arena, Rvalue *, sizes_ndims(k->program->sizes));
 	size_t at = 0;
 	for (size_t i = 0; i < use->dims.n; i++)
-		dims[use->dims.at[i]] = jit_param(&k->f, at++);
+		dims[use->dims.at[i]] = params[at++];
 	k->scalars = ARENA_ARRAY(jit->arena, Rvalue *, use->scalars.n);
 	for (size_t i = 0; i < use->scalars.n; i++)
-		k->scalars[i] = jit_param(&k->f, at++);
+		k->scalars[i] = params[at++];
 	k->buffers = ARENA_ARRAY(jit->arena, Rvalue *, use->buffers.n);
 	for (size_t i = 0; i < use->buffers.n; i++)
-		k->buffers[i] = jit_param(&k->f, at++);
+		k->buffers[i] = params[at++];
 	k->sizes = ARENA_ARRAY(jit->arena, Rvalue *, use->sizes.n);
 	JitSizes sizes = {.f = &k->f, .dims = dims};
 	for (size_t i = 0; i < use->sizes.n; i++)
@@ -399,21 +405,43 @@ static void declare_locals(KernelJit *k)
 	}
 }
 
-static void kernel_code(Jit *jit, KernelId id)
+KernelJit jit_kernel_new(Jit *jit, KernelId id)
 {
 	const Module *m = jit->module;
 	KernelJit k = {.program = m->program, .kernel = &m->program->kernels.at[id]};
 	k.use = m->kernels[id].use;
 	k.values.arena = jit->arena;
+	return k;
+}
+
+void jit_kernel_open(KernelJit *k, JitFunction function, Rvalue *const *params)
+{
+	Jit *jit = function.jit;
+	k->f = function;
+	if (jit->module->emit->target->debug)
+		k->f.location = jit_location(jit, k->kernel->span);
+	bind_params(k, params);
+	declare_locals(k);
+}
+
+void jit_kernel_block(KernelJit *k, Block block)
+{
+	block_code(k, block);
+}
+
+static void kernel_code(Jit *jit, KernelId id)
+{
+	KernelJit k = jit_kernel_new(jit, id);
 	JitParam *params;
-	size_t n = jit_kernel_params(jit, id, &params);
+	size_t n = jit_kernel_params(jit, id, &params), first = k.use->parallel;
 	bool checks = k.use->checks.n > 0;
-	k.f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, checks ? jit->int_ : jit->void_,
-			   m->kernels[id].function, params, n);
-	if (m->emit->target->debug)
-		k.f.location = jit_location(jit, k.kernel->span);
-	bind_params(&k);
-	declare_locals(&k);
+	k.tasks = k.use->parallel ? jit_parallel_tasks(jit, id) : NULL;
+	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, checks ? jit->int_ : jit->void_,
+				     jit->module->kernels[id].function, params, n);
+	Rvalue **values = ARENA_ARRAY(jit->arena, Rvalue *, n + 1);
+	for (size_t i = first; i < n; i++)
+		values[i - first] = jit_param(&f, i);
+	jit_kernel_open(&k, f, values);
 	block_code(&k, k.kernel->body);
 	jit_return(&k.f, checks ? jit_long(jit, jit->int_, 0) : NULL);
 }

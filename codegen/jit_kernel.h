@@ -29,9 +29,14 @@ typedef struct KernelJit {
 	bool *fixed;	   /* by IterVar: at the constant `at` in the code being made */
 	int64_t *at;
 	Registers *registers; /* by LocalId */
+	struct Tasks *tasks;  /* of its parallel loops; NULL: none */
 } KernelJit;
 
 /* jit_kernel.c */
+KernelJit jit_kernel_new(Jit *jit, KernelId kernel);
+/* Starts the code of `function`: params are dims, scalars and buffers, as in use. */
+void jit_kernel_open(KernelJit *k, JitFunction function, Rvalue *const *params);
+void jit_kernel_block(KernelJit *k, Block block);
 Rvalue *jit_kernel_value(KernelJit *k, const Value *value);
 Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix);
 /* The cell of a local that is an array in memory. */
@@ -48,5 +53,12 @@ void jit_vector_fill(KernelJit *k, const Stmt *stmt);
 /* One element of a local in registers; the variable itself where elements are variables. */
 Rvalue *jit_vector_element(KernelJit *k, const Value *value);
 Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
+
+
+/* jit_parallel.c */
+/* A function for each parallel loop of the kernel: void task(void *arg, int32_t piece). */
+struct Tasks *jit_parallel_tasks(Jit *jit, KernelId kernel);
+/* Runs the loop's task for all pieces, on the caller's threads if there are any; in the kernel's function. */
+void jit_parallel_loop(KernelJit *k, const Stmt *loop);
 
 #endif

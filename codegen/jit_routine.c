@@ -247,6 +247,8 @@ static void call_kernel(Entry *e, KernelId id)
 	JitParam *params;
 	size_t n = jit_kernel_params(jit, id, &params), at = 0;
 	Rvalue **args = ARENA_ARRAY(jit->arena, Rvalue *, n);
+	if (use->parallel)
+		args[at++] = e->call;
 	for (size_t i = 0; i < use->dims.n; i++) {
 		REQUIRE(e->dims[use->dims.at[i]]);
 		args[at++] = e->dims[use->dims.at[i]];
@@ -372,6 +374,7 @@ static void invoke_function(Jit *jit, uint32_t index, gcc_jit_function *routine)
 void jit_routines(Jit *jit, bool check_cpu_features)
 {
 	const Program *p = jit->module->program;
+	jit_parallel_runner(jit);
 	gcc_jit_function *failing = p->routines.n ? fail_function(jit) : NULL;
 	for (uint32_t i = 0; i < p->routines.n; i++) {
 		gcc_jit_function *routine = routine_function(jit, i, failing, check_cpu_features);

@@ -117,8 +117,9 @@ static void plan_block(Plan *p, Block block);
 
 static void plan_for(Plan *p, const Stmt *stmt)
 {
-	p->kinds[stmt->iter] = stmt->loop;
-	p->k->scheduled |= stmt->loop != LOOP_SERIAL;
+	bool constant = stmt->loop == LOOP_UNROLL || stmt->loop == LOOP_VECTOR;
+	p->kinds[stmt->iter] = constant ? stmt->loop : LOOP_SERIAL;
+	p->k->scheduled |= constant;
 	p->vector = stmt->loop == LOOP_VECTOR ? stmt : NULL;
 	plan_block(p, stmt->body);
 	p->vector = NULL;

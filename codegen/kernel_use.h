@@ -22,6 +22,7 @@ typedef struct KernelUse {
 	VEC(ScalarUse) scalars;
 	VEC(KernelBuffer) buffers;
 	VEC(CheckId) checks;
+	bool parallel; /* it has pieces, and takes the tsr_call first */
 	bool ops[OP_COUNT][DTYPE_COUNT];
 	bool casts[DTYPE_COUNT][DTYPE_COUNT]; /* [from][to] */
 	bool indices[IX_VALUE + 1];	      /* kinds of index arithmetic */

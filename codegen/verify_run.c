@@ -88,6 +88,14 @@ static int interpret(VerifyCall *call)
 	return code;
 }
 
+/* The pieces of a parallel loop, the last one first. */
+static void run_backwards(void *pool, int32_t n, void (*task)(void *arg, int32_t i), void *arg)
+{
+	(void)pool;
+	while (n-- > 0)
+		task(arg, n);
+}
+
 static int invoke(const Contestant *c, VerifyCall *call)
 {
 	const ProgramRoutine *r = call->routine;
@@ -107,9 +115,9 @@ static int invoke(const Contestant *c, VerifyCall *call)
 		inputs[i] = call->inputs[i].bytes;
 	for (uint32_t i = 0; i < r->noutputs; i++)
 		outputs[i] = call->outputs[i].bytes;
-	tsr_call none = {.abi = TSR_ABI};
+	tsr_call last_first = {.abi = TSR_ABI, .parallel = run_backwards};
 	int code = c->module->routines[call->index].invoke(
-		&none, dims, scalars, inputs, outputs, call->state.bytes, call->workspace.bytes);
+		&last_first, dims, scalars, inputs, outputs, call->state.bytes, call->workspace.bytes);
 	arena_free(arena);
 	return code;
 }

@@ -4,7 +4,7 @@
  *   routine := dims scalars inputs outputs, guards, then kernels in order; one workspace
  *   buffer  := kind dtype elements [place]         flat, row-major, in elements of its dtype
  *   kernel  := name, iterators, locals, stmt
- *   stmt    := KIND ITER in [lo, hi) step stmt*    hi <= lo: no iteration; KIND: for, unroll, vector
+ *   stmt    := KIND ITER in [lo, hi) step stmt*    hi <= lo: no iteration; KIND: for, unroll, vector, parallel
  *            | if COND && ... stmt*
  *            | local L : DTYPE [d, ...] = value    every element is set to value
  *            | L[ix, ...] (ACC)= value
@@ -20,6 +20,8 @@
  * every kind means the same as LOOP_SERIAL to the interpreter. The bounds of UNROLL and VECTOR are constants.
  * A VECTOR loop runs its statements one after another, each for all lanes: its body holds no loops, no
  * conditions and no checks, and indices move by 0 or 1 a lane, those of locals on the last axis only.
+ * A PARALLEL loop stands at the top of a kernel, from 0, with at most 2^30 iterations, without checks or
+ * locals from outside; no two iterations touch one cell that either stores. The interpreter watches that.
  *
  * Trees are immutable once built: passes rebuild. Sub-trees may be shared.
  */
@@ -81,7 +83,7 @@ typedef struct Cond {
 	const Ix *a, *b;
 } Cond;
 
-typedef enum LoopKind { LOOP_SERIAL, LOOP_UNROLL, LOOP_VECTOR } LoopKind;
+typedef enum LoopKind { LOOP_SERIAL, LOOP_UNROLL, LOOP_VECTOR, LOOP_PARALLEL } LoopKind;
 
 typedef enum LoopStmtKind { LOOP_FOR, LOOP_IF, LOOP_LOCAL, LOOP_SET, LOOP_STORE, LOOP_CHECK } LoopStmtKind;
 
@@ -229,10 +231,13 @@ typedef struct Program {
 	uint32_t nstate_dims;
 } Program;
 
+enum { GRAIN_DEFAULT = 1 << 17 };
+
 /* What schedules are chosen for. */
 typedef struct Machine {
 	int vector_bytes; /* of the widest vector, a power of two >= 16 */
 	int registers;    /* for vectors */
+	int64_t grain;    /* operations worth a thread's while; 0: one thread */
 } Machine;
 
 /* Constructors; they fold constants and neutral terms. */

@@ -199,7 +199,7 @@ static void dump_conds(const Dump *d, const Stmt *stmt)
 
 static void dump_for(const Dump *d, const Stmt *stmt)
 {
-	static const char *const kinds[] = {"for", "unroll", "vector"};
+	static const char *const kinds[] = {"for", "unroll", "vector", "parallel"};
 	fprintf(d->out, "%s %s in ", kinds[stmt->loop], d->kernel->iters[stmt->iter].name);
 	dump_ix(d, stmt->lo, 2);
 	fprintf(d->out, "..");

@@ -15,6 +15,8 @@ typedef struct Verify {
 	const ProgramRoutine *routine;
 	bool *iter_open;  /* by IterVar: inside its loop */
 	const Stmt *vector; /* the LOOP_VECTOR around; NULL: none */
+	bool parallel;      /* inside a LOOP_PARALLEL */
+	bool *outside;      /* by LocalId: declared in front of it */
 	bool *local_open; /* by LocalId: after its declaration, in its block */
 	int depth;
 } Verify;
@@ -63,6 +65,7 @@ static void check_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint
 {
 	FAIL_UNLESS(v, local < v->kernel->nlocals, "an unknown local");
 	FAIL_UNLESS(v, v->local_open[local], "a local outside its block");
+	FAIL_UNLESS(v, !v->parallel || !v->outside[local], "a local of another thread");
 	FAIL_UNLESS(v, v->kernel->locals[local].rank == nixs, "a local with a wrong rank");
 	for (uint32_t i = 0; i < nixs; i++) {
 		check_ix(v, ixs[i]);
@@ -126,6 +129,22 @@ static void check_value(Verify *v, const Value *value)
 
 static void check_block(Verify *v, const Block *block);
 
+/* At the top; locals in front of it are out of sight. */
+static void check_parallel(Verify *v, const Stmt *stmt)
+{
+	const Block *top = &v->kernel->body;
+	bool found = false;
+	for (uint32_t i = 0; i < top->n; i++)
+		found = found || top->stmts[i] == stmt;
+	FAIL_UNLESS(v, found, "a parallel loop inside another statement");
+	for (uint32_t i = 0; i < v->kernel->nlocals; i++)
+		v->outside[i] = v->local_open[i];
+	int64_t lo;
+	bool zero = stmt->lo->kind == IX_SIZE && size_is_const(v->program->sizes, stmt->lo->size, &lo) && lo == 0;
+	FAIL_UNLESS(v, zero && stmt->step == 1, "a parallel loop that does not count from 0");
+	v->parallel = true;
+}
+
 static void check_for(Verify *v, const Stmt *stmt)
 {
 	FAIL_UNLESS(v, stmt->iter < v->kernel->niters, "a loop over an unknown iterator");
@@ -138,11 +157,15 @@ static void check_for(Verify *v, const Stmt *stmt)
 	bool constant = stmt->lo->kind == IX_SIZE && stmt->hi->kind == IX_SIZE && stmt->step == 1 &&
 			size_is_const(v->program->sizes, stmt->lo->size, &lo) &&
 			size_is_const(v->program->sizes, stmt->hi->size, &hi) && hi - lo <= UNROLL_LIMIT;
-	FAIL_UNLESS(v, stmt->loop == LOOP_SERIAL || constant, "lanes that are no small constant");
+	bool lanes = stmt->loop == LOOP_UNROLL || stmt->loop == LOOP_VECTOR;
+	FAIL_UNLESS(v, !lanes || constant, "lanes that are no small constant");
+	if (stmt->loop == LOOP_PARALLEL)
+		check_parallel(v, stmt);
 	v->iter_open[stmt->iter] = true;
 	v->vector = stmt->loop == LOOP_VECTOR ? stmt : NULL;
 	check_block(v, &stmt->body);
 	v->vector = NULL;
+	v->parallel = v->parallel && stmt->loop != LOOP_PARALLEL;
 	v->iter_open[stmt->iter] = false;
 }
 
@@ -205,7 +228,7 @@ static void check_stmt(Verify *v, const Stmt *stmt)
 		break;
 	case LOOP_STORE: check_store(v, stmt); break;
 	case LOOP_CHECK:
-		FAIL_UNLESS(v, !v->vector, "a check inside lanes");
+		FAIL_UNLESS(v, !v->vector && !v->parallel, "a check inside lanes or pieces");
 		FAIL_UNLESS(v, stmt->check < v->program->checks.n, "an unknown check");
 		check_ix(v, stmt->lo);
 		check_ix(v, stmt->ix);
@@ -231,6 +254,7 @@ static void check_kernel(const Program *program, const ProgramRoutine *routine, 
 	Verify v = {.program = program, .kernel = kernel, .routine = routine};
 	v.iter_open = ARENA_ARRAY(arena, bool, kernel->niters + 1);
 	v.local_open = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
+	v.outside = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
 	FAIL_UNLESS(&v, kernel->name, "no name");
 	check_block(&v, &kernel->body);
 	arena_free(arena);

@@ -13,6 +13,7 @@
  *   alias.c    where a kernel touches a buffer
  *   order.c    which loop is innermost
  *   plan.c     places of temporaries
+ *   parallel.c finished loops in pieces for threads; independent.c which loops may be cut
  *   routine.c  one routine: kernels in order, checks first
  *   lower.c    the program's tables
  */
@@ -187,6 +188,9 @@ Size node_elements(const Lower *lower, NodeId node);
 /* Does every access of the block to the buffer have the same index? ... the index `at`? */
 bool block_has_one_index(const Block *block, BufferId buffer);
 bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at);
+
+/* Cuts what may run at the same time into pieces of about `grain` operations (parallel.c); 0: nothing. */
+void kernel_parallel(Program *program, Kernel *kernel, int64_t grain);
 
 /* Gives every temporary of the routine its place; the routine's workspace. */
 Size plan_workspace(Lower *lower, const KernelId *kernels, uint32_t nkernels);

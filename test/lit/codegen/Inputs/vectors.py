@@ -1,14 +1,14 @@
-"""Prints which kernels of an assembly text hold no packed instruction on 256-bit registers."""
+"""Prints which kernels of an assembly text, pieces included, hold no packed instruction on 256-bit registers."""
 import re
 import sys
 
 kernels = {}
 name = None
 for line in open(sys.argv[1]):
-    label = re.match(r"\w+__k_(\w+):", line)
+    label = re.match(r"\w+__(?:k_(\w+)|p_(\w+)_\d+):", line)
     if label:
-        name = label.group(1)
-        kernels[name] = 0
+        name = label.group(1) or label.group(2)
+        kernels.setdefault(name, 0)
     elif re.match(r"\t\.size", line):
         name = None
     elif name and re.search(r"\tv\w+p[sd]\t.*%ymm", line):

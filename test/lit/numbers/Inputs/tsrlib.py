@@ -1,4 +1,5 @@
-"""Compiles a program with tsrc and calls its `forward` through ctypes, as a Python user would."""
+"""Compiles a program with tsrc and calls its `forward` through ctypes, as a Python user would. With THREADS=N in the
+environment every loop that can be is cut into pieces, which a pool of N threads runs."""
 import ctypes
 import os
 import re
@@ -9,6 +10,7 @@ import tempfile
 import numpy as np
 
 TSRC = os.environ.get("TSRC", "tsrc")
+THREADS = int(os.environ.get("THREADS", "0"))
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
 
 
@@ -16,8 +18,25 @@ class CompileError(Exception):
     pass
 
 
+class Call(ctypes.Structure):
+    """tsr_call of runtime/tsr.h."""
+    _fields_ = [("abi", ctypes.c_uint32), ("flags", ctypes.c_uint32), ("message", ctypes.c_void_p),
+                ("parallel", ctypes.c_void_p), ("pool", ctypes.c_void_p)]
+
+
+def pool_call(threads):
+    """A call whose pieces a pool of threads runs; the pool lives as long as the process."""
+    library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(TSRC)), "libtsr.so"))
+    library.tsr_pool_new.restype = ctypes.c_void_p
+    call = Call(abi=1)
+    pool = library.tsr_pool_new(ctypes.c_int32(threads), None)
+    library.tsr_pool_call(ctypes.c_void_p(pool), ctypes.byref(call))
+    return call
+
+
 def compile_text(text, options=(), directory=None):
     """Returns (path of the .so, text of the header)."""
+    options = [*options, "--grain=1"] if THREADS else options
     directory = directory or tempfile.mkdtemp(prefix="tsrlib")
     source = os.path.join(directory, "m.tsr")
     with open(source, "w", encoding="utf8") as out:
@@ -36,6 +55,7 @@ class Model:
     def __init__(self, text, options=()):
         path, self.header = compile_text(text, options)
         self.library = ctypes.CDLL(path)
+        self.call = pool_call(THREADS) if THREADS else None
 
     def forward(self, dims, inputs, outputs, state=None, routine="forward"):
         """outputs: list of (shape, dtype). Returns the arrays; raises on a code other than 0."""
@@ -49,7 +69,7 @@ class Model:
         pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in keep]
         pointers += [a.ctypes.data_as(ctypes.c_void_p) for a in results]
         code = getattr(self.library, "m_" + routine)(
-            None, *dims, *pointers, None if state is None else ctypes.c_void_p(state.ctypes.data),
+            None if self.call is None else ctypes.byref(self.call), *dims, *pointers, None if state is None else ctypes.c_void_p(state.ctypes.data),
             ctypes.c_void_p(workspace.ctypes.data))
         if code != 0:
             raise RuntimeError("code %d" % code)

@@ -1,0 +1,265 @@
+/* Which loops have independent iterations: a proof over the indices of all cells that are stored.
+ *
+ * For one buffer, every index is a sum over iterators. With respect to a loop over j it is split
+ *
+ *   index = H + c*j + L      L: terms that stay below c*step; H: the others
+ *
+ * Let L lie in [least, most] over all accesses, let every coefficient in H be a multiple of U, and let j
+ * move by `span` in all. Then most - least < c*step and c*span + most - least < U make H, j and L digits
+ * of one number: the same cell means the same j. An offset counts in L, less what U divides. What cannot
+ * be shown is taken for dependent.
+ */
+#include "base/diag.h"
+#include "lower/parallel.h"
+
+/* first <= iterator <= first + span */
+typedef struct IterRange {
+	bool known;
+	Size first, span;
+} IterRange;
+
+typedef struct CellAccess {
+	BufferId buffer;
+	const Ix *ix;
+} CellAccess;
+
+typedef struct Proof {
+	Program *program;
+	Arena *arena;
+	const Kernel *kernel;
+	const Stmt *loop;
+	IterRange *ranges; /* by IterVar */
+	bool *declared;    /* by LocalId: inside the root */
+	VEC(CellAccess) accesses;
+	VEC(BufferId) stored;
+	bool failed;
+} Proof;
+
+/* ---- what the statement does ---- */
+
+static void see_value(Proof *p, const Value *value);
+
+static void see_ix(Proof *p, const Ix *ix)
+{
+	if (ix->kind == IX_VALUE)
+		see_value(p, ix->value);
+	if (ix->a)
+		see_ix(p, ix->a);
+	if (ix->b)
+		see_ix(p, ix->b);
+}
+
+static void see_local(Proof *p, LocalId local)
+{
+	p->failed = p->failed || !p->declared[local];
+}
+
+static void see_value(Proof *p, const Value *value)
+{
+	if (value->kind == VALUE_LOAD)
+		PUSH(p->arena, p->accesses, ((CellAccess){value->buffer, value->ix}));
+	if (value->kind == VALUE_LOCAL)
+		see_local(p, value->local);
+	if (value->ix)
+		see_ix(p, value->ix);
+	for (uint32_t i = 0; i < value->nixs; i++)
+		see_ix(p, value->ixs[i]);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		see_value(p, value->args[i]);
+}
+
+/* A size that the bound never passes: itself, or what the extreme is taken with. */
+static bool bounding_size(const Ix *ix, IxKind extreme, Size *size)
+{
+	if (ix->kind == IX_SIZE) {
+		*size = ix->size;
+		return true;
+	}
+	return ix->kind == extreme &&
+	       (bounding_size(ix->a, extreme, size) || bounding_size(ix->b, extreme, size));
+}
+
+static IterRange range_of(const Proof *p, const Stmt *loop)
+{
+	Sizes *sizes = p->program->sizes;
+	IterRange range = {0};
+	Size end;
+	range.known = bounding_size(loop->lo, IX_MAX, &range.first) &&
+		      bounding_size(loop->hi, IX_MIN, &end) && (loop->step == 1 || loop->lo->kind == IX_SIZE);
+	if (!range.known)
+		return range;
+	Size steps = size_ceil(sizes, size_sub(sizes, end, range.first), loop->step);
+	range.span = size_scale(sizes, size_plus(sizes, steps, -1), loop->step);
+	range.known = !size_is_bad(range.span);
+	return range;
+}
+
+static void see_expressions(Proof *p, const Stmt *stmt)
+{
+	const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
+	for (size_t i = 0; i < sizeof ixs / sizeof *ixs; i++)
+		if (ixs[i])
+			see_ix(p, ixs[i]);
+	for (uint32_t i = 0; i < stmt->nixs; i++)
+		see_ix(p, stmt->ixs[i]);
+	for (uint32_t i = 0; i < stmt->nconds; i++) {
+		see_ix(p, stmt->conds[i].a);
+		see_ix(p, stmt->conds[i].b);
+	}
+	if (stmt->value)
+		see_value(p, stmt->value);
+}
+
+static void see_block(Proof *p, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		if (stmt->kind == LOOP_LOCAL)
+			p->declared[stmt->local] = true;
+		if (stmt->kind == LOOP_SET)
+			see_local(p, stmt->local);
+		if (stmt->kind == LOOP_CHECK)
+			p->failed = true;
+		if (stmt->kind == LOOP_FOR)
+			p->ranges[stmt->iter] = range_of(p, stmt);
+		if (stmt->kind == LOOP_STORE) {
+			PUSH(p->arena, p->accesses, ((CellAccess){stmt->buffer, stmt->ix}));
+			PUSH(p->arena, p->stored, stmt->buffer);
+		}
+		see_expressions(p, stmt);
+		see_block(p, &stmt->body);
+	}
+}
+
+/* ---- one buffer ---- */
+
+typedef struct Digits {
+	bool any;
+	Size coef;        /* of the loop's iterator, in every index */
+	Size least, most; /* of L */
+	Size unit;        /* of H; SIZE_BAD: H is empty */
+} Digits;
+
+static bool at_least(const Proof *p, Size a, Size b)
+{
+	return !size_is_bad(a) && !size_is_bad(b) && size_ge(p->program->sizes, a, b);
+}
+
+/* Adds a term of H. */
+static bool widen_unit(const Proof *p, Digits *digits, Size coef)
+{
+	const Sizes *sizes = p->program->sizes;
+	if (size_is_bad(digits->unit) || size_divides(sizes, coef, digits->unit))
+		digits->unit = coef;
+	return size_divides(sizes, digits->unit, coef);
+}
+
+static bool widen(const Proof *p, Digits *digits, Size least, Size most)
+{
+	if (!digits->any) {
+		digits->least = least;
+		digits->most = most;
+	} else {
+		if (!at_least(p, least, digits->least)) {
+			if (!at_least(p, digits->least, least))
+				return false;
+			digits->least = least;
+		}
+		if (!at_least(p, digits->most, most)) {
+			if (!at_least(p, most, digits->most))
+				return false;
+			digits->most = most;
+		}
+	}
+	digits->any = true;
+	return true;
+}
+
+/* The offset, less what U divides. */
+static Size low_offset(const Proof *p, const Digits *digits, Size offset)
+{
+	Sizes *sizes = p->program->sizes;
+	int64_t value, unit;
+	if (size_is_bad(digits->unit) || size_is_bad(offset))
+		return offset;
+	if (size_divides(sizes, digits->unit, offset))
+		return size_const(sizes, 0);
+	if (size_is_const(sizes, digits->unit, &unit) && size_is_const(sizes, offset, &value) && unit > 0 && value >= 0)
+		return size_const(sizes, value % unit);
+	return offset;
+}
+
+static Size loop_coef(const Proof *p, const Linear *linear)
+{
+	for (size_t i = 0; i < linear->terms.n; i++) {
+		const Ix *atom = linear->terms.at[i].atom;
+		if (atom->kind == IX_ITER && atom->iter == p->loop->iter)
+			return linear->terms.at[i].coef;
+	}
+	return SIZE_BAD;
+}
+
+/* First the units of all accesses (`units`), then their digits. */
+static bool add_access(const Proof *p, Digits *digits, const Ix *ix, bool units)
+{
+	Sizes *sizes = p->program->sizes;
+	Linear linear = ix_linear(p->program, ix);
+	Size coef = loop_coef(p, &linear), least = low_offset(p, digits, linear.offset), most = least;
+	if (size_is_bad(coef) || !at_least(p, coef, size_const(sizes, 0)) ||
+	    (digits->any && !size_same(coef, digits->coef)))
+		return false;
+	digits->coef = coef;
+	Size step = size_scale(sizes, coef, p->loop->step);
+	for (size_t i = 0; i < linear.terms.n; i++) {
+		const LinearTerm *term = &linear.terms.at[i];
+		if (term->atom->kind != IX_ITER)
+			return false;
+		if (term->atom->iter == p->loop->iter)
+			continue;
+		const IterRange *range = &p->ranges[term->atom->iter];
+		if (!range->known || !at_least(p, term->coef, size_const(sizes, 0)))
+			return false;
+		Size first = size_mul(sizes, term->coef, range->first);
+		Size span = size_mul(sizes, term->coef, range->span);
+		if (at_least(p, step, size_plus(sizes, span, 1))) {
+			least = size_add(sizes, least, first);
+			most = size_add(sizes, most, size_add(sizes, first, span));
+		} else if (!widen_unit(p, digits, term->coef)) {
+			return false;
+		}
+	}
+	return units || widen(p, digits, least, most);
+}
+
+static bool buffer_is_apart(const Proof *p, BufferId buffer)
+{
+	Sizes *sizes = p->program->sizes;
+	Digits digits = {.unit = SIZE_BAD};
+	for (size_t i = 0; i < 2 * p->accesses.n; i++) {
+		const CellAccess *access = &p->accesses.at[i % p->accesses.n];
+		if (access->buffer == buffer && !add_access(p, &digits, access->ix, i < p->accesses.n))
+			return false;
+	}
+	const IterRange *range = &p->ranges[p->loop->iter];
+	Size width = size_plus(sizes, size_sub(sizes, digits.most, digits.least), 1);
+	if (!at_least(p, size_scale(sizes, digits.coef, p->loop->step), width))
+		return false;
+	if (size_is_bad(digits.unit))
+		return true;
+	Size all = size_add(sizes, size_mul(sizes, digits.coef, range->span), width);
+	return range->known && at_least(p, digits.unit, all);
+}
+
+bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop)
+{
+	Arena *arena = arena_new();
+	Proof p = {.program = program, .arena = arena, .kernel = kernel, .loop = loop};
+	p.ranges = ARENA_ARRAY(arena, IterRange, kernel->niters + 1);
+	p.declared = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
+	see_block(&p, &(Block){&root, 1});
+	bool good = !p.failed && p.stored.n > 0;
+	for (size_t i = 0; good && i < p.stored.n; i++)
+		good = buffer_is_apart(&p, p.stored.at[i]);
+	arena_free(arena);
+	return good;
+}

@@ -1,0 +1,344 @@
+/* Finished loops to pieces of work that threads may share.
+ *
+ *   for i in 0..m { for j in 0..n { ... } }
+ * becomes, where i and j are independent (independent.c),
+ *   parallel piece in 0..I*J
+ *     for i in m*(piece / J) / I .. m*(piece / J + 1) / I
+ *       for j in n*(piece % J) / J .. n*(piece % J + 1) / J { ... }
+ *
+ * Loops that are nested in each other alone are looked at, and at most two of them are cut; what they
+ * contain is as it was, so every cell is computed by the same code in the same order. How many pieces
+ * there are follows from the work, an estimate from the extents: never from threads. Work for less than
+ * two pieces stays one loop. An innermost loop of constant length is cut at multiples of BLOCK only.
+ */
+#include "base/diag.h"
+#include "lower/parallel.h"
+
+enum { DEPTH_MAX = 8, PIECES_MAX = 64, BLOCK = 64, TRIPS_GUESS = 8 };
+#define WORK_CAP ((int64_t)1 << 30)
+
+typedef struct Pieces {
+	Program *program;
+	Arena *arena;
+	Kernel *kernel;
+	int64_t grain;
+} Pieces;
+
+/* A loop that is cut. */
+typedef struct Cut {
+	const Stmt *loop; /* NULL: none */
+	int64_t block;
+	const Ix *blocks; /* how many there are to share out */
+	const Ix *parts, *part;
+} Cut;
+
+static const Ix *number(const Pieces *p, int64_t value)
+{
+	return ix_const(p->arena, p->program->sizes, value);
+}
+
+static const Ix *plus(const Pieces *p, const Ix *a, int64_t value)
+{
+	return ix_add(p->program, a, number(p, value));
+}
+
+static const Ix *least(const Pieces *p, const Ix *a, const Ix *b)
+{
+	bool bounded = a->kind == IX_MIN && a->b->kind == IX_SIZE && b->kind == IX_SIZE;
+	if (bounded && size_ge(p->program->sizes, b->size, a->b->size))
+		return a;
+	return ix_binary(p->program, IX_MIN, a, b);
+}
+
+static const Ix *most(const Pieces *p, const Ix *a, const Ix *b)
+{
+	return ix_binary(p->program, IX_MAX, a, b);
+}
+
+/* a * b, not above the cap. */
+static const Ix *capped_product(const Pieces *p, const Ix *a, const Ix *b)
+{
+	if (b->kind == IX_SIZE && size_is(p->program->sizes, b->size, 1))
+		return a;
+	const Ix *product = ix_mul(p->program, a, least(p, b, number(p, WORK_CAP)));
+	return least(p, product, number(p, WORK_CAP));
+}
+
+/* ---- the work, in operations ---- */
+
+static int64_t op_cost(Op op, Dtype dtype)
+{
+	enum { SIMPLE = 1, QUOTIENT = 4, FUNCTION = 16 };
+	bool quotient = op == OP_DIV || op == OP_MOD || op == OP_SQRT || op == OP_RSQRT || op == OP_RECIP;
+	if (quotient)
+		return QUOTIENT;
+	bool function = op == OP_POW || (op >= OP_EXP && op <= OP_GELU);
+	return function && dtype_is_float(dtype) ? FUNCTION : SIMPLE;
+}
+
+static int64_t value_cost(const Value *value)
+{
+	int64_t cost = value->kind == VALUE_OP ? op_cost(value->op, value->dtype) : value->kind == VALUE_LOAD;
+	for (uint32_t i = 0; i < value->nargs && cost < WORK_CAP; i++)
+		cost += value_cost(value->args[i]);
+	return cost;
+}
+
+static bool known_size(const Ix *ix, Size *size)
+{
+	if (ix->kind == IX_SIZE) {
+		*size = ix->size;
+		return true;
+	}
+	return (ix->kind == IX_MIN || ix->kind == IX_MAX) && (known_size(ix->a, size) || known_size(ix->b, size));
+}
+
+static Size trips_size(const Pieces *p, const Stmt *loop)
+{
+	Sizes *sizes = p->program->sizes;
+	Size lo, hi;
+	if (!known_size(loop->lo, &lo) || !known_size(loop->hi, &hi))
+		return size_const(sizes, TRIPS_GUESS);
+	Size n = size_ceil(sizes, size_sub(sizes, hi, lo), loop->step);
+	return size_is_bad(n) ? size_const(sizes, TRIPS_GUESS) : n;
+}
+
+static const Ix *trips(const Pieces *p, const Stmt *loop)
+{
+	return ix_size(p->arena, trips_size(p, loop));
+}
+
+/* SIZE_BAD: too large for a size. */
+static Size block_size(const Pieces *p, Block block)
+{
+	Sizes *sizes = p->program->sizes;
+	Size work = size_const(sizes, 0);
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		Size inside = size_const(sizes, stmt->value ? 1 + value_cost(stmt->value) : 0);
+		if (stmt->body.n)
+			inside = block_size(p, stmt->body);
+		if (stmt->kind == LOOP_FOR)
+			inside = size_mul(sizes, inside, trips_size(p, stmt));
+		work = size_add(sizes, work, inside);
+	}
+	return work;
+}
+
+/* Does the size fit whatever the dims are? */
+static bool always_fits(const Pieces *p, Size size)
+{
+	static const int64_t dim_most = (int64_t)1 << 31;
+	uint32_t n = sizes_ndims(p->program->sizes);
+	int64_t *dims = ARENA_ARRAY(p->arena, int64_t, n + 1), value;
+	for (uint32_t i = 0; i < n; i++)
+		dims[i] = dim_most;
+	return !size_is_bad(size) && size_eval(p->program->sizes, size, dims, &value);
+}
+
+static const Ix *block_work(const Pieces *p, Block block)
+{
+	const Ix *work = number(p, 0);
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		const Ix *inside = number(p, stmt->value ? 1 + value_cost(stmt->value) : 0);
+		if (stmt->body.n)
+			inside = block_work(p, stmt->body);
+		if (stmt->kind == LOOP_FOR)
+			inside = capped_product(p, inside, trips(p, stmt));
+		work = ix_add(p->program, work, inside);
+	}
+	return least(p, work, number(p, WORK_CAP));
+}
+
+/* ---- which loops ---- */
+
+static bool depends(const Stmt *loop, const Stmt *const *outer, uint32_t n)
+{
+	Size size;
+	if (loop->lo->kind != IX_SIZE || !known_size(loop->hi, &size))
+		return true;
+	for (uint32_t i = 0; i < n; i++)
+		if (ix_uses(loop->hi, outer[i]->iter))
+			return true;
+	return false;
+}
+
+/* The loops that hold nothing but the next one. */
+static uint32_t nested_loops(const Stmt *stmt, const Stmt **loops)
+{
+	uint32_t n = 0;
+	while (n < DEPTH_MAX && stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL && !depends(stmt, loops, n)) {
+		loops[n++] = stmt;
+		if (stmt->body.n != 1)
+			break;
+		stmt = stmt->body.stmts[0];
+	}
+	return n;
+}
+
+static bool holds_loops(const Stmt *loop)
+{
+	for (uint32_t i = 0; i < loop->body.n; i++)
+		if (loop->body.stmts[i]->kind == LOOP_FOR || loop->body.stmts[i]->kind == LOOP_IF)
+			return true;
+	return false;
+}
+
+static Cut cut_of(const Pieces *p, const Stmt *loop)
+{
+	int64_t constant;
+	const Ix *n = trips(p, loop);
+	bool fixed = size_is_const(p->program->sizes, n->size, &constant);
+	Cut cut = {.loop = loop, .block = fixed && loop->step == 1 && !holds_loops(loop) ? BLOCK : 1};
+	cut.blocks = ix_binary(p->program, IX_DIV, plus(p, n, cut.block - 1), number(p, cut.block));
+	return cut;
+}
+
+static bool is_long(const Pieces *p, const Cut *cut)
+{
+	int64_t n;
+	return cut->blocks->kind == IX_SIZE && size_is_const(p->program->sizes, cut->blocks->size, &n) &&
+	       n >= PIECES_MAX;
+}
+
+static bool is_short(const Pieces *p, const Cut *cut)
+{
+	return cut->blocks->kind == IX_SIZE && size_ge(p->program->sizes, size_const(p->program->sizes, 1), cut->blocks->size);
+}
+
+static uint32_t choose(const Pieces *p, const Stmt *root, Cut *cuts)
+{
+	const Stmt *loops[DEPTH_MAX];
+	uint32_t nloops = nested_loops(root, loops), n = 0;
+	for (uint32_t i = 0; i < nloops && n < 2 && !(n == 1 && is_long(p, &cuts[0])); i++) {
+		Cut cut = cut_of(p, loops[i]);
+		if (!is_short(p, &cut) && loop_is_independent(p->program, p->kernel, root, loops[i]))
+			cuts[n++] = cut;
+	}
+	return n;
+}
+
+/* ---- cutting ---- */
+
+/* The iterator's value at the start of a part. */
+static const Ix *start_of(const Pieces *p, const Cut *cut, const Ix *part)
+{
+	Program *program = p->program;
+	const Ix *block = ix_binary(program, IX_DIV, ix_mul(program, part, cut->blocks), cut->parts);
+	return ix_add(program, cut->loop->lo, ix_mul(program, block, number(p, cut->block * cut->loop->step)));
+}
+
+static const Stmt *cut_loops(const Pieces *p, const Stmt *stmt, const Cut *cuts, uint32_t ncuts)
+{
+	if (ncuts == 0)
+		return stmt;
+	Stmt *copy = ARENA_NEW(p->arena, Stmt);
+	*copy = *stmt;
+	bool cut = stmt == cuts->loop;
+	if (cut) {
+		const Ix *end = start_of(p, cuts, plus(p, cuts->part, 1));
+		copy->lo = start_of(p, cuts, cuts->part);
+		copy->hi = cuts->block > 1 || stmt->hi->kind != IX_SIZE ? least(p, stmt->hi, end) : end;
+	}
+	if (ncuts > (uint32_t)cut) {
+		const Stmt **inner = ARENA_ARRAY(p->arena, const Stmt *, 1);
+		inner[0] = cut_loops(p, stmt->body.stmts[0], cuts + cut, ncuts - cut);
+		copy->body = (Block){inner, 1};
+	}
+	return copy;
+}
+
+static IterVar new_iter(Pieces *p)
+{
+	Kernel *kernel = p->kernel;
+	KernelIter *iters = ARENA_ARRAY(p->arena, KernelIter, kernel->niters + 1);
+	for (uint32_t i = 0; i < kernel->niters; i++)
+		iters[i] = kernel->iters[i];
+	iters[kernel->niters].name = sym_cstr(p->program->symbols, "piece");
+	kernel->iters = iters;
+	return kernel->niters++;
+}
+
+/* An index that is no constant as a local of the body. */
+static const Ix *named(Pieces *p, const char *name, const Ix *ix, Body *body)
+{
+	Kernel *kernel = p->kernel;
+	if (ix->kind == IX_SIZE)
+		return ix;
+	KernelLocal *locals = ARENA_ARRAY(p->arena, KernelLocal, kernel->nlocals + 1);
+	for (uint32_t i = 0; i < kernel->nlocals; i++)
+		locals[i] = kernel->locals[i];
+	locals[kernel->nlocals] = (KernelLocal){.name = sym_cstr(p->program->symbols, name), .dtype = DTYPE_I64};
+	kernel->locals = locals;
+	LocalId local = kernel->nlocals++;
+	PUSH(p->arena, body->stmts, stmt_local(p->arena, local, value_index(p->arena, DTYPE_I64, ix)));
+	return ix_value(p->arena, value_local(p->arena, kernel, local, NULL, 0));
+}
+
+/* The part of each loop that a piece is. */
+static void name_parts(Pieces *p, Cut *cuts, uint32_t n, const Ix *piece, Body *body)
+{
+	cuts[0].parts = named(p, "parts", cuts[0].parts, body);
+	cuts[0].part = piece;
+	if (n == 1)
+		return;
+	cuts[1].parts = named(p, "inner_parts", cuts[1].parts, body);
+	cuts[0].part = ix_binary(p->program, IX_DIV, piece, cuts[1].parts);
+	cuts[1].part = ix_binary(p->program, IX_MOD, piece, cuts[1].parts);
+}
+
+/* I = min(blocks, wanted), J = min(blocks, ceil(wanted / I)), each at least 1. */
+static const Ix *share_out(Pieces *p, Cut *cuts, uint32_t n, const Ix *wanted)
+{
+	Program *program = p->program;
+	const Ix *one = number(p, 1);
+	cuts[0].parts = most(p, one, least(p, cuts[0].blocks, wanted));
+	if (n == 1)
+		return cuts[0].parts;
+	const Ix *rest = ix_add(program, wanted, plus(p, cuts[0].parts, -1));
+	rest = ix_binary(program, IX_DIV, rest, cuts[0].parts);
+	cuts[1].parts = most(p, one, least(p, cuts[1].blocks, rest));
+	return ix_mul(program, cuts[0].parts, cuts[1].parts);
+}
+
+static const Stmt *in_pieces(Pieces *p, const Stmt *stmt)
+{
+	Cut cuts[2];
+	Block root = {&stmt, 1};
+	Size size = block_size(p, root);
+	const Ix *work = always_fits(p, size) ? ix_size(p->arena, size) : block_work(p, root);
+	const Ix *wanted = ix_binary(p->program, IX_DIV, work, number(p, p->grain));
+	wanted = least(p, wanted, number(p, PIECES_MAX));
+	if (wanted->kind == IX_SIZE && size_ge(p->program->sizes, size_const(p->program->sizes, 1), wanted->size))
+		return stmt;
+	uint32_t n = choose(p, stmt, cuts);
+	if (n == 0)
+		return stmt;
+	IterVar iter = new_iter(p);
+	const Ix *count = share_out(p, cuts, n, wanted);
+	Body body = {0};
+	name_parts(p, cuts, n, ix_iter(p->arena, iter), &body);
+	PUSH(p->arena, body.stmts, cut_loops(p, stmt, cuts, n));
+	Stmt *loop = ARENA_NEW(p->arena, Stmt);
+	*loop = *stmt_for(p->arena, iter, number(p, 0), count, body_block(&body));
+	loop->span = stmt->span;
+	loop->loop = LOOP_PARALLEL;
+	return loop;
+}
+
+void kernel_parallel(Program *program, Kernel *kernel, int64_t grain)
+{
+	Pieces p = {program, program->arena, kernel, grain};
+	const Stmt **stmts = ARENA_ARRAY(program->arena, const Stmt *, kernel->body.n + 1);
+	bool changed = false;
+	for (uint32_t i = 0; i < kernel->body.n; i++) {
+		const Stmt *stmt = kernel->body.stmts[i];
+		stmts[i] = stmt->kind == LOOP_FOR && grain > 0 ? in_pieces(&p, stmt) : stmt;
+		changed = changed || stmts[i] != stmt;
+	}
+	if (!changed)
+		return;
+	kernel->body.stmts = stmts;
+	kernel->identity = kernel_identity(program, kernel);
+}

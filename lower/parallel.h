@@ -1,0 +1,11 @@
+/* Loops whose iterations may run at the same time, private to parallel.c and independent.c. */
+#ifndef TSR_LOWER_PARALLEL_H
+#define TSR_LOWER_PARALLEL_H
+
+#include "lower/lowering.h"
+
+/* Do different iterations of `loop`, a loop in the statement `root`, never touch the same cell of a
+ * buffer that `root` stores into, and share no local? (false: not known) */
+bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop);
+
+#endif
