@@ -43,7 +43,7 @@ static const Rule rules[] = {
 	{7, "at-least", close_at_least, "an axis with fixed indices holds the greatest of them"},
 	{7, "undetermined", close_undetermined,
 	 "a size of a parameter or kernel that nothing determines is an error"},
-	{7, "one", close_ones, "every other size is 1, or 0 for a part that may be empty"},
+	{7, "one", close_ones, "every other size is 1; parts that may be empty go first and are 0"},
 };
 
 enum { NRULES = sizeof rules / sizeof *rules };

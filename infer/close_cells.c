@@ -344,14 +344,17 @@ void close_undetermined(Solver *s, const char *rule)
 	}
 }
 
+/* Parts that may be empty first: what is left is then all of the axis. */
 void close_ones(Solver *s, const char *rule)
 {
-	for (int round = 0; round < 2; round++) {
+	for (int round = 0; round < 3; round++) {
 		Spots open = open_cells(s);
 		bool *held = held_back(s);
 		for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
-			if (!cell_known(s, open.at[i].cell) &&
-			    (round == 1 || !held[open.at[i].cell]))
+			CellId cell = open.at[i].cell;
+			bool now = round == 2 ||
+				   (!held[cell] && (round == 1 || cell_at(s, cell)->may_be_empty));
+			if (!cell_known(s, cell) && now)
 				guess(s, rule, &open.at[i]);
 		}
 	}

@@ -114,6 +114,10 @@ static void warn_chosen(Solver *s, Diags *diags)
 			diag(diags, W0302, l->span,
 			     "only the result has '%s', and nothing gives it a size: it is %s",
 			     l->letter, cell_size_text(s, l->cell));
+		else if (!l->only_result && c->may_be_empty && c->why.kind == WHY_RULE &&
+			 c->why.from == NONE)
+			diag(diags, W0301, l->span, "'%s' is %s because nothing determines it",
+			     l->letter, cell_size_text(s, l->cell));
 	}
 	for (size_t i = 0; i < s->events.n; i++) {
 		const Spot *spot = &s->events.at[i].spot;
