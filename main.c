@@ -101,7 +101,7 @@ static _Noreturn void finish(Compiler *c)
 	diags_print(&c->diags, stderr);
 	fflush(stderr);
 	int status = c->diags.nerrors > 0;
-	if (fflush(stdout) != 0 || ferror(stdout)) {
+	if ((fflush(stdout) != 0 || ferror(stdout)) && !status) {
 		fprintf(stderr, "tsrc: error: cannot write to standard output: %s\n", strerror(errno));
 		status = 1;
 	}

@@ -57,7 +57,8 @@ bool outputs_commit(Outputs *outputs)
 		OutputFile file = outputs->files.at[0];
 		bool stream = strcmp(file.path, "-") == 0 || is_special(file.path);
 		if (!(stream ? copy_to(&file) : rename(file.temp, file.path) == 0)) {
-			diag(outputs->diags, E0602, SPAN_NONE, "cannot write '%s': %s", file.path,
+			const char *name = strcmp(file.path, "-") == 0 ? "standard output" : file.path;
+			diag(outputs->diags, E0602, SPAN_NONE, "cannot write '%s': %s", name,
 			     strerror(errno));
 			outputs_abandon(outputs);
 			return false;

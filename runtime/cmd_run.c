@@ -86,14 +86,19 @@ static Array array_of(const tsr_array *from)
 	return array;
 }
 
-/* Every -o to PATH.PID.tmp; *done counts them. */
+static bool written_last(const Assignment *output)
+{
+	return to_stdout(output) || !file_replaceable(output->text);
+}
+
+/* Every -o that is a file to PATH.PID.tmp; *done counts them. */
 static int write_temporaries(Request *request, const tsr_session *s, size_t *done)
 {
 	for (; *done < request->noutputs; ++*done) {
 		Assignment *o = &request->outputs[*done];
 		ArrayError why;
 		Array array = array_of(tsr_output(s, o->name));
-		if (to_stdout(o))
+		if (written_last(o))
 			continue;
 		if (asprintf(&o->path, "%s.%ld.tmp", o->text, (long)getpid()) < 0) {
 			o->path = NULL;
@@ -115,7 +120,9 @@ static int finish_outputs(Request *request, const tsr_session *s)
 		Array array = array_of(tsr_output(s, o->name));
 		if (to_stdout(o) && !npy_print(stdout, &array, &why))
 			return report("standard output: %s", why.text);
-		if (!to_stdout(o) && rename(o->path, o->text) != 0)
+		if (!o->path && !to_stdout(o) && !npy_write(o->text, &array, &why))
+			return report("%s: %s", o->text, why.text);
+		if (o->path && rename(o->path, o->text) != 0)
 			return report("%s: %s", o->text, strerror(errno));
 	}
 	return STATUS_OK;

@@ -1,10 +1,12 @@
 /* Models: loading a shared object, finding its table, reading sizes from it. */
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/session.h"
@@ -37,11 +39,35 @@ tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error)
 	return model;
 }
 
+/* Does the file hold all that its program headers map? The loader maps without looking, and a module cut short
+ * would end the process on the first page that is missing. What is no ELF file is left to its message. */
+static bool is_whole(const char *path)
+{
+	FILE *in = fopen(path, "rbe");
+	struct stat st;
+	Elf64_Ehdr h;
+	Elf64_Phdr p;
+	bool whole = true;
+	bool elf = in && fstat(fileno(in), &st) == 0 && fread(&h, sizeof h, 1, in) == 1 &&
+		   memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 && h.e_phentsize == sizeof p &&
+		   fseeko(in, (off_t)h.e_phoff, SEEK_SET) == 0;
+	for (int i = 0; elf && whole && i < h.e_phnum; i++)
+		whole = fread(&p, sizeof p, 1, in) == 1 && p.p_offset <= (uint64_t)st.st_size &&
+			p.p_filesz <= (uint64_t)st.st_size - p.p_offset;
+	if (in)
+		fclose(in);
+	return whole;
+}
+
 /* dlopen searches the system's directories for a name without a slash: this one is a file's. */
 static void *open_shared(const char *path, tsr_error *error)
 {
 	if (access(path, R_OK) != 0) {
 		session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (!is_whole(path)) {
+		session_fail(error, TSR_FAIL_MODULE, "%s: the module is cut short", path);
 		return NULL;
 	}
 	char *slashed = malloc(strlen(path) + 3);

@@ -115,15 +115,16 @@ int tsr_save_state(const tsr_session *s, const char *path, tsr_error *error)
 		return session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
 	fill_header(s, &h);
 	h.checksum = XXH64(s->state, s->state_bytes, 0);
-	if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
+	bool replaces = file_replaceable(path);
+	if (replaces && asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
 		return session_fail(error, TSR_FAIL_MEMORY, "out of memory");
-	FILE *out = fopen(temporary, "wbe");
+	FILE *out = fopen(replaces ? temporary : path, "wbe");
 	bool ok = out && fwrite(&h, sizeof h, 1, out) == 1 &&
 		  fwrite(s->state, 1, s->state_bytes, out) == s->state_bytes;
-	ok = out && fclose(out) == 0 && ok && rename(temporary, path) == 0;
+	ok = out && fclose(out) == 0 && ok && (!replaces || rename(temporary, path) == 0);
 	int code =
 		ok ? TSR_OK : session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
-	if (!ok && out)
+	if (!ok && out && replaces)
 		unlink(temporary);
 	free(temporary);
 	return code;
