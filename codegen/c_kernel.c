@@ -404,17 +404,9 @@ static const char pieces_text[] =
 	"\t\tcall->parallel(call->pool, (int32_t)n, task, arg);\n"
 	"\telse\n\t\tfor (int64_t i = 0; i < n; i++)\n\t\t\ttask(arg, (int32_t)i);\n}\n\n";
 
-static bool has_pieces(const Module *m)
-{
-	for (KernelId k = 0; k < m->program->kernels.n; k++)
-		if (m->kernels[k].use->parallel)
-			return true;
-	return false;
-}
-
 void c_put_kernels(FILE *out, const Module *m)
 {
-	if (has_pieces(m))
+	if (module_has_pieces(m))
 		fputs(pieces_text, out);
 	for (KernelId k = 0; k < m->program->kernels.n; k++)
 		if (m->kernels[k].same == k)

@@ -143,17 +143,9 @@ static void run_on_pool(JitFunction *f, Rvalue *task)
 	jit_end_if(f, few);
 }
 
-static bool has_pieces(const Module *m)
-{
-	for (KernelId id = 0; id < m->program->kernels.n; id++)
-		if (m->kernels[id].use->parallel)
-			return true;
-	return false;
-}
-
 void jit_parallel_runner(Jit *jit)
 {
-	if (!has_pieces(jit->module))
+	if (!module_has_pieces(jit->module))
 		return;
 	JitParam params[] = {
 		{jit->pointer, "call"}, {jit->i64, "n"}, {jit->pointer, "task"}, {jit->pointer, "arg"}};

@@ -363,6 +363,14 @@ const char *c_comment(Arena *arena, const char *text)
 	return out;
 }
 
+bool module_has_pieces(const Module *m)
+{
+	for (KernelId k = 0; k < m->program->kernels.n; k++)
+		if (m->kernels[k].use->parallel)
+			return true;
+	return false;
+}
+
 int module_check_code(CheckId check)
 {
 	REQUIRE(check <= INT_MAX - TSR_CHECK_FIRST);

@@ -57,6 +57,8 @@ const char *module_place(const Module *module, Span span);
 const char *c_string(Arena *arena, const char *text);
 /* text with what would end a C comment defused. */
 const char *c_comment(Arena *arena, const char *text);
+/* Is any kernel cut into pieces? */
+bool module_has_pieces(const Module *module);
 /* What a routine returns when a check fails: TSR_CHECK_FIRST + check. */
 int module_check_code(CheckId check);
 /* The message for a dim out of its range. */

@@ -9,6 +9,8 @@
  * of one number: the same cell means the same j. An offset counts in L, less what U divides. What cannot
  * be shown is taken for dependent.
  */
+#include <string.h>
+
 #include "base/diag.h"
 #include "lower/parallel.h"
 
@@ -21,6 +23,7 @@ typedef struct IterRange {
 typedef struct CellAccess {
 	BufferId buffer;
 	const Ix *ix;
+	const IterRange *ranges; /* by IterVar, in the loops around it */
 } CellAccess;
 
 typedef struct Proof {
@@ -28,7 +31,7 @@ typedef struct Proof {
 	Arena *arena;
 	const Kernel *kernel;
 	const Stmt *loop;
-	IterRange *ranges; /* by IterVar */
+	IterRange *ranges; /* by IterVar, in the loops around */
 	bool *declared;    /* by LocalId: inside the root */
 	VEC(CellAccess) accesses;
 	VEC(BufferId) stored;
@@ -38,6 +41,14 @@ typedef struct Proof {
 /* ---- what the statement does ---- */
 
 static void see_value(Proof *p, const Value *value);
+
+/* Two loops may share an iterator: the access keeps the ranges of its own. */
+static void see_cell(Proof *p, BufferId buffer, const Ix *ix)
+{
+	IterRange *ranges = ARENA_ARRAY(p->arena, IterRange, p->kernel->niters + 1);
+	memcpy(ranges, p->ranges, (p->kernel->niters + 1) * sizeof *ranges);
+	PUSH(p->arena, p->accesses, ((CellAccess){buffer, ix, ranges}));
+}
 
 static void see_ix(Proof *p, const Ix *ix)
 {
@@ -57,7 +68,7 @@ static void see_local(Proof *p, LocalId local)
 static void see_value(Proof *p, const Value *value)
 {
 	if (value->kind == VALUE_LOAD)
-		PUSH(p->arena, p->accesses, ((CellAccess){value->buffer, value->ix}));
+		see_cell(p, value->buffer, value->ix);
 	if (value->kind == VALUE_LOCAL)
 		see_local(p, value->local);
 	if (value->ix)
@@ -123,7 +134,7 @@ static void see_block(Proof *p, const Block *block)
 		if (stmt->kind == LOOP_FOR)
 			p->ranges[stmt->iter] = range_of(p, stmt);
 		if (stmt->kind == LOOP_STORE) {
-			PUSH(p->arena, p->accesses, ((CellAccess){stmt->buffer, stmt->ix}));
+			see_cell(p, stmt->buffer, stmt->ix);
 			PUSH(p->arena, p->stored, stmt->buffer);
 		}
 		see_expressions(p, stmt);
@@ -200,10 +211,10 @@ static Size loop_coef(const Proof *p, const Linear *linear)
 }
 
 /* First the units of all accesses (`units`), then their digits. */
-static bool add_access(const Proof *p, Digits *digits, const Ix *ix, bool units)
+static bool add_access(const Proof *p, Digits *digits, const CellAccess *access, bool units)
 {
 	Sizes *sizes = p->program->sizes;
-	Linear linear = ix_linear(p->program, ix);
+	Linear linear = ix_linear(p->program, access->ix);
 	Size coef = loop_coef(p, &linear), least = low_offset(p, digits, linear.offset), most = least;
 	if (size_is_bad(coef) || !at_least(p, coef, size_const(sizes, 0)) ||
 	    (digits->any && !size_same(coef, digits->coef)))
@@ -216,7 +227,7 @@ static bool add_access(const Proof *p, Digits *digits, const Ix *ix, bool units)
 			return false;
 		if (term->atom->iter == p->loop->iter)
 			continue;
-		const IterRange *range = &p->ranges[term->atom->iter];
+		const IterRange *range = &access->ranges[term->atom->iter];
 		if (!range->known || !at_least(p, term->coef, size_const(sizes, 0)))
 			return false;
 		Size first = size_mul(sizes, term->coef, range->first);
@@ -237,7 +248,7 @@ static bool buffer_is_apart(const Proof *p, BufferId buffer)
 	Digits digits = {.unit = SIZE_BAD};
 	for (size_t i = 0; i < 2 * p->accesses.n; i++) {
 		const CellAccess *access = &p->accesses.at[i % p->accesses.n];
-		if (access->buffer == buffer && !add_access(p, &digits, access->ix, i < p->accesses.n))
+		if (access->buffer == buffer && !add_access(p, &digits, access, i < p->accesses.n))
 			return false;
 	}
 	const IterRange *range = &p->ranges[p->loop->iter];
