@@ -143,5 +143,5 @@ void infer_dump_stage(FILE *out, const Inference *inference, int stage)
 void infer_dump_guards(FILE *out, const Inference *inference)
 {
 	for (size_t i = 0; i < inference->guards.n; i++)
-		fprintf(out, "%s\n", inference->guards.at[i].text);
+		fprintf(out, "requires: %s\n", inference->guards.at[i].text);
 }
