@@ -1,7 +1,4 @@
 /* One node's kernel, by its kind; kernels that fill, copy and check.
- *
- * argmax starts from the least value at index 0 and takes a later index only where its value is greater:
- * the first of equals, and NaN (which compares false) is never taken.
  */
 #include "lower/lowering.h"
 
@@ -134,82 +131,6 @@ void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name)
 	kernel_finish(&gen, name, lower_node(lower, node)->span);
 }
 
-/* ---- argmax ---- */
-
-static const Value *select_value(Gen *gen, const Value *cond, const Value *yes, const Value *no)
-{
-	const Value *args[3] = {value_cast(gen->arena, yes->dtype, cond), yes, no};
-	return value_op(gen->arena, OP_WHERE, yes->dtype, args, 3);
-}
-
-typedef struct ArgmaxLoops {
-	const Ix **by_iter;
-	Block block;
-	const Piece *piece;
-	const Proj *proj;
-} ArgmaxLoops;
-
-/* Loops over the iterators that are reduced, or those that are not, around a block; innermost is the last. */
-static Block argmax_wrap(Gen *gen, const ArgmaxLoops *loops, bool reduced, Block block)
-{
-	for (uint32_t i = loops->piece->niters; i-- > 0;) {
-		const Iter *iter = &loops->proj->iters[loops->piece->iters[i]];
-		if (iter->reduced != reduced)
-			continue;
-		const Ix *var = loops->by_iter[loops->piece->iters[i]];
-		const Ix *extent = ix_size(gen->arena, iter->extent);
-		Body body = {0};
-		PUSH(gen->arena, body.stmts, stmt_for(gen->arena, var->iter, zero_ix(gen), extent, block));
-		block = body_block(&body);
-	}
-	return block;
-}
-
-static const Ix *argmax_index(Gen *gen, const ArgmaxLoops *loops)
-{
-	for (uint32_t i = 0; i < loops->piece->niters; i++)
-		if (loops->proj->iters[loops->piece->iters[i]].reduced)
-			return loops->by_iter[loops->piece->iters[i]];
-	return zero_ix(gen); /* along an axis of size 1 */
-}
-
-static void emit_argmax(Gen *gen, NodeId node, StoreTarget to)
-{
-	const Proj *proj = lower_proj(gen->lower, node);
-	const Piece *piece = &proj->pieces[0];
-	ArgmaxLoops loops = {ARENA_ARRAY(gen->arena, const Ix *, proj->niters + 1), {0}, piece, proj};
-	for (uint32_t i = 0; i < piece->niters; i++)
-		loops.by_iter[piece->iters[i]] =
-			ix_iter(gen->arena, gen_iter(gen, proj->iters[piece->iters[i]].name));
-	Dtype dtype = lower_node(gen->lower, lower_node(gen->lower, node)->args[0])->dtype;
-	Dtype result = lower_node(gen->lower, node)->dtype;
-	LocalId best = gen_local(gen, "best", dtype), at = gen_local(gen, "at", result);
-	Body inner = {0}, cell = {0};
-	gen_enter(gen, &inner);
-	const Ix **axes = access_indices(gen, node, piece, &piece->args[0], loops.by_iter);
-	const Value *value = node_value(gen, lower_node(gen->lower, node)->args[0], axes);
-	const Value *old = gen_local_value(gen, best), *index = gen_local_value(gen, at);
-	const Value *greater = value_op(gen->arena, OP_GT, dtype, (const Value *[]){value, old}, 2);
-	const Value *here = value_index(gen->arena, result, argmax_index(gen, &loops));
-	PUSH(gen->arena, inner.stmts,
-	     stmt_set(gen->arena, at, OP_NONE, select_value(gen, greater, here, index)));
-	PUSH(gen->arena, inner.stmts,
-	     stmt_set(gen->arena, best, OP_NONE, select_value(gen, greater, value, old)));
-	PUSH(gen->arena, cell.stmts,
-	     stmt_local(gen->arena, best, value_const(gen->arena, dtype, op_neutral(OP_MAX, dtype))));
-	PUSH(gen->arena, cell.stmts,
-	     stmt_local(gen->arena, at, value_const(gen->arena, result, scalar_of(result, 0))));
-	Block search = argmax_wrap(gen, &loops, true, body_block(&inner));
-	for (uint32_t i = 0; i < search.n; i++)
-		PUSH(gen->arena, cell.stmts, search.stmts[i]);
-	const Ix **where = access_indices(gen, node, piece, &piece->result, loops.by_iter);
-	PUSH(gen->arena, cell.stmts,
-	     stmt_store(gen->arena, to.buffer, flat_index(gen, node, where), to.acc, index));
-	Block all = argmax_wrap(gen, &loops, false, body_block(&cell));
-	for (uint32_t i = 0; i < all.n; i++)
-		PUSH(gen->arena, gen->top.stmts, all.stmts[i]);
-}
-
 /* ---- nodes ---- */
 
 static void emit_node(Gen *gen, NodeId id, StoreTarget to)
@@ -224,7 +145,7 @@ static void emit_node(Gen *gen, NodeId id, StoreTarget to)
 	else if (proj->linear)
 		emit_flat_copy(gen, lower->plan[node->args[0]].buffer, to);
 	else if (node->kind == NODE_ARGMAX)
-		emit_argmax(gen, id, to);
+		argmax_emit(gen, id, to);
 	else
 		nest_emit(gen, id, to);
 }

@@ -8,6 +8,7 @@
  *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_size.c which sizes,
  *              tile_dot.c lanes along a sum, tile_pack.c operands copied into panels
  *   lanes.c    long sums side by side in vector lanes
+ *   argmax.c   the place of the greatest element
  *   kernel.c   one node's kernel, by its kind
  *   rows.c     kernels over the same rows as one; rewrite.c copies statements into another kernel
  *   alias.c    where a kernel touches a buffer
@@ -175,6 +176,8 @@ typedef struct Loop {
 uint32_t order_innermost(Gen *gen, const Loop *loops, uint32_t nloops, const Body *body,
 			 const Value *value, const Ix *store, bool keep_local);
 
+/* argmax.c: to[i] (acc)= the index of the greatest element along the reduced axis. */
+void argmax_emit(Gen *gen, NodeId node, StoreTarget to);
 /* Kernels of one node, appended to the routine. */
 void kernel_emit(Lower *lower, NodeId node);
 void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);

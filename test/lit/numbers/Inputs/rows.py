@@ -51,6 +51,26 @@ def model_of(program, rows, cells, symbolic, march):
     return Model(text, ["-march=" + march])
 
 
+def first_greatest(x):
+    """The index of the first greatest element of each row, never of a NaN; 0 where nothing is above -inf."""
+    known = np.where(np.isnan(x), -np.inf, x)
+    return np.where(known.max(-1) == -np.inf, 0, known.argmax(-1)).astype(np.int32)
+
+
+def run_argmax():
+    text = "input x : [r | n]\noutput y = argmax(\"b | v => b |\", x)\noutput z = argmax(\"b | v => | v\", -x)\n"
+    for march in MARCHES:
+        model = Model("dim r\ndim n\n" + text, ["-march=" + march])
+        for cells in SIZES[1:]:
+            x = RNG.integers(-20, 4, (9, cells)).astype(np.float32)  # many equals
+            x[RNG.random(x.shape) < 0.1] = np.nan
+            x[RNG.random(x.shape) < 0.1] = -np.inf
+            x[7], x[8] = np.nan, -np.inf
+            y, z = model.forward([9, cells], [x], [((9,), np.int32), ((cells,), np.int32)])
+            check("argmax [9 | %d] %s" % (cells, march), y, first_greatest(x))
+            check("argmax over rows [9 | %d] %s" % (cells, march), z, first_greatest(-x.T))
+
+
 def run(count):
     for number in range(count):
         program = PROGRAMS[number % len(PROGRAMS)]
@@ -72,4 +92,5 @@ def run(count):
     print("%d row programs agree with NumPy" % count)
 
 
+run_argmax()
 run(int(sys.argv[1]))
