@@ -157,7 +157,7 @@ static void parse_text(SpecTree *tree, Lexer *lexer, Span text)
 		Token comma = {SPEC_TOKEN_COMMA, false, {text.file, token.span.start, token.span.start}};
 		if (needs_comma(lexer, tree->last, token))
 			feed(tree, parser, comma);
-		going = feed(tree, parser, token) && token.kind != SPEC_TOKEN_END;
+		going = feed(tree, parser, token) && token.kind != SPEC_TOKEN_END && !tree->full;
 	}
 	spec_parse_free(parser);
 }

@@ -33,7 +33,7 @@ static int64_t number(SpecTree *tree, Span span)
 	return value;
 }
 
-/* Is there room after n things? Reported once: what follows is only counted. */
+/* Is there room after n things? Reported once; the driver stops there. */
 static bool has_room(SpecTree *tree, size_t n, Span span, const char *text)
 {
 	if (n < SPEC_LIMIT)
