@@ -74,6 +74,8 @@ static int compile_kernels(const Build *b)
 	if (target->opt_level >= 2) {
 		jit_option(jit, "-ftree-vectorize");
 		jit_option(jit, "-fvect-cost-model=dynamic");
+		/* a loop over many operands is worth a check of each pair */
+		jit_option(jit, "--param=vect-max-version-for-alias-checks=100");
 	}
 	if (target->debug)
 		gcc_jit_context_set_bool_option(jit->ctxt, GCC_JIT_BOOL_OPTION_DEBUGINFO, 1);
