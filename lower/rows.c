@@ -260,11 +260,18 @@ static Block one_stmt(const Rows *rows, const Stmt *stmt)
 	return (Block){stmts, 1};
 }
 
+/* memcpy that takes the NULL of an empty array. */
+static void copy(void *to, const void *from, size_t bytes)
+{
+	if (bytes)
+		memcpy(to, from, bytes);
+}
+
 static Block both(const Rows *rows, Block a, Block b)
 {
 	const Stmt **stmts = ARENA_ARRAY(rows->program->arena, const Stmt *, a.n + b.n + 1);
-	memcpy(stmts, a.stmts, a.n * sizeof *stmts);
-	memcpy(stmts + a.n, b.stmts, b.n * sizeof *stmts);
+	copy(stmts, a.stmts, a.n * sizeof *stmts);
+	copy(stmts + a.n, b.stmts, b.n * sizeof *stmts);
 	return (Block){stmts, a.n + b.n};
 }
 
@@ -273,12 +280,10 @@ static void append_tables(const Rows *rows, Kernel *to, const Kernel *from)
 	Arena *arena = rows->program->arena;
 	KernelIter *iters = ARENA_ARRAY(arena, KernelIter, to->niters + from->niters + 1);
 	KernelLocal *locals = ARENA_ARRAY(arena, KernelLocal, to->nlocals + from->nlocals + 1);
-	memcpy(iters, to->iters, to->niters * sizeof *iters);
-	memcpy(iters + to->niters, from->iters, from->niters * sizeof *iters);
-	if (to->nlocals)
-		memcpy(locals, to->locals, to->nlocals * sizeof *locals);
-	if (from->nlocals)
-		memcpy(locals + to->nlocals, from->locals, from->nlocals * sizeof *locals);
+	copy(iters, to->iters, to->niters * sizeof *iters);
+	copy(iters + to->niters, from->iters, from->niters * sizeof *iters);
+	copy(locals, to->locals, to->nlocals * sizeof *locals);
+	copy(locals + to->nlocals, from->locals, from->nlocals * sizeof *locals);
 	to->iters = iters;
 	to->locals = locals;
 	to->niters += from->niters;
