@@ -199,7 +199,8 @@ enum {
 	LIMIT_ITERATE = 100000,
 	LIMIT_IMPORTS = 500,
 	LIMIT_IMPORT_DEPTH = 50,
-	LIMIT_SITES = 100
+	LIMIT_SITES = 100,
+	LIMIT_ARGS = 1000 /* keywords are looked up one by one */
 };
 
 /* ---- scope.c ---- */
