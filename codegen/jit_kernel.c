@@ -145,20 +145,61 @@ static Address address_of(KernelJit *k, const Ix *ix)
 	return (Address){plus(k, a.base, b.base), a.offset + b.offset};
 }
 
+/* The constant part of address_of. */
+static int64_t offset_of(const KernelJit *k, const Ix *ix)
+{
+	int64_t constant;
+	if (is_constant(k, ix, &constant))
+		return constant;
+	if (ix->kind == IX_ITER && k->fixed[ix->iter])
+		return k->at[ix->iter];
+	if (ix->kind == IX_MUL)
+		return is_constant(k, ix->b, &constant) ? offset_of(k, ix->a) * constant : 0;
+	return ix->kind == IX_ADD ? offset_of(k, ix->a) + offset_of(k, ix->b) : 0;
+}
+
+static bool mentions_fixed(const KernelJit *k, const Ix *ix)
+{
+	if (ix->kind == IX_ITER)
+		return k->fixed[ix->iter];
+	return ix->kind == IX_VALUE || (ix->a && mentions_fixed(k, ix->a)) ||
+	       (ix->b && mentions_fixed(k, ix->b));
+}
+
+/* Does the changing part of address_of depend on where unrolled iterators stand? */
+static bool moves_with_fixed(const KernelJit *k, const Ix *ix)
+{
+	int64_t constant;
+	if (ix->kind == IX_SIZE || ix->kind == IX_ITER)
+		return false;
+	if (ix->kind == IX_ADD)
+		return moves_with_fixed(k, ix->a) || moves_with_fixed(k, ix->b);
+	if (ix->kind == IX_MUL && is_constant(k, ix->b, &constant))
+		return moves_with_fixed(k, ix->a);
+	return mentions_fixed(k, ix);
+}
+
 Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix)
 {
 	gcc_jit_context *ctxt = k->f.jit->ctxt;
-	Rvalue *base = k->buffers[kernel_use_buffer(k->use, buffer)];
+	uint32_t buffer_at = kernel_use_buffer(k->use, buffer);
+	Rvalue *base = k->buffers[buffer_at];
 	if (!k->scheduled)
 		return gcc_jit_context_new_array_access(ctxt, k->f.location, base,
 							jit_kernel_ix(k, ix));
-	Address address = address_of(k, ix);
-	if (address.base)
-		base = gcc_jit_lvalue_get_address(
-			gcc_jit_context_new_array_access(ctxt, k->f.location, base, address.base),
-			NULL);
+	uint64_t *known = moves_with_fixed(k, ix) ? NULL : pointer_map_at(&k->addresses[buffer_at], ix);
+	if (!known || !*known) {
+		Rvalue *at = address_of(k, ix).base;
+		if (at)
+			base = jit_keep(&k->f, gcc_jit_lvalue_get_address(
+				gcc_jit_context_new_array_access(ctxt, k->f.location, base, at), NULL));
+		if (known)
+			*known = (uint64_t)(uintptr_t)base;
+	} else {
+		base = (Rvalue *)(uintptr_t)*known;
+	}
 	return gcc_jit_context_new_array_access(ctxt, k->f.location, base,
-						jit_long(k->f.jit, k->f.jit->i64, address.offset));
+						jit_long(k->f.jit, k->f.jit->i64, offset_of(k, ix)));
 }
 
 static Rvalue *fresh_value(KernelJit *k, const Value *value)
@@ -211,6 +252,12 @@ static void assign(KernelJit *k, Lvalue *cell, const Stmt *stmt, Rvalue *value)
 	jit_set(f, cell, value);
 }
 
+static void forget_addresses(KernelJit *k)
+{
+	for (size_t i = 0; i < k->use->buffers.n; i++)
+		pointer_map_clear(&k->addresses[i]);
+}
+
 /* The body once for every value of the iterator. */
 static void unrolled_code(KernelJit *k, const Stmt *stmt)
 {
@@ -241,7 +288,9 @@ static void for_code(KernelJit *k, const Stmt *stmt)
 	Rvalue *lo = jit_keep(&k->f, jit_kernel_ix(k, stmt->lo));
 	JitLoop loop =
 		jit_loop(&k->f, k->iters[stmt->iter], lo, jit_kernel_ix(k, stmt->hi), stmt->step);
+	forget_addresses(k);
 	block_code(k, stmt->body);
+	forget_addresses(k);
 	jit_end_loop(&k->f, &loop);
 }
 
@@ -262,7 +311,9 @@ static void if_code(KernelJit *k, const Stmt *stmt)
 	JitBlock **after = ARENA_ARRAY(k->f.jit->arena, JitBlock *, stmt->nconds);
 	for (uint32_t i = 0; i < stmt->nconds; i++)
 		after[i] = jit_if(&k->f, cond_code(k, &stmt->conds[i]));
+	forget_addresses(k);
 	block_code(k, stmt->body);
+	forget_addresses(k);
 	for (uint32_t i = stmt->nconds; i-- > 0;)
 		jit_end_if(&k->f, after[i]);
 }
@@ -373,6 +424,9 @@ static void bind_params(KernelJit *k, Rvalue *const *params)
 	k->buffers = ARENA_ARRAY(jit->arena, Rvalue *, use->buffers.n);
 	for (size_t i = 0; i < use->buffers.n; i++)
 		k->buffers[i] = params[at++];
+	k->addresses = ARENA_ARRAY(jit->arena, PointerMap, use->buffers.n + 1);
+	for (size_t i = 0; i < use->buffers.n; i++)
+		k->addresses[i].arena = jit->arena;
 	k->sizes = ARENA_ARRAY(jit->arena, Rvalue *, use->sizes.n);
 	JitSizes sizes = {.f = &k->f, .dims = dims};
 	for (size_t i = 0; i < use->sizes.n; i++)

@@ -25,6 +25,9 @@ typedef struct KernelJit {
 	Rvalue **buffers; /* as in use->buffers */
 	Lvalue **iters, **locals;
 	PointerMap values; /* of this statement: Value to Rvalue */
+	/* By position of the buffer: Ix to the address of its cell at the iterators that are not
+	 * unrolled, in the straight code at hand. */
+	PointerMap *addresses;
 	bool scheduled;	   /* it has loops that are unrolled or run in lanes */
 	bool *fixed;	   /* by IterVar: at the constant `at` in the code being made */
 	int64_t *at;
