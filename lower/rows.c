@@ -51,6 +51,7 @@ typedef struct Rows {
 	Program *program;
 	Arena *arena;
 	RowKernel *all; /* the routine's kernels as they were */
+	BufferUses *uses; /* the buffers that each of them touches */
 	uint32_t n;
 	uint32_t top; /* of the statement at hand */
 	const Around *around;
@@ -359,9 +360,9 @@ static bool is_private(const Rows *rows, const RowKernel *row, BufferId buffer)
 	if (b->kind != BUFFER_TEMP)
 		return false;
 	for (uint32_t k = 0; k < rows->n; k++) {
-		BufferUses uses = kernel_buffers(rows->arena, &rows->all[k].kernel);
-		for (size_t u = 0; u < uses.n; u++)
-			if (uses.at[u].buffer == buffer) {
+		const BufferUses *uses = &rows->uses[k];
+		for (size_t u = 0; u < uses->n; u++)
+			if (uses->at[u].buffer == buffer) {
 				users++;
 				inside += rows->all[k].joined;
 			}
@@ -531,9 +532,11 @@ void rows_fuse(Lower *lower)
 	if (rows.n < 2)
 		return;
 	rows.all = ARENA_ARRAY(lower->scratch, RowKernel, rows.n);
+	rows.uses = ARENA_ARRAY(lower->scratch, BufferUses, rows.n);
 	for (uint32_t k = 0; k < rows.n; k++) {
 		REQUIRE(lower->kernels.at[k] == program->kernels.n - rows.n + k);
 		rows.all[k] = row_of(&rows, &program->kernels.at[lower->kernels.at[k]]);
+		rows.uses[k] = kernel_buffers(lower->scratch, &rows.all[k].kernel);
 	}
 	program->kernels.n -= rows.n;
 	lower->kernels.n = 0;
