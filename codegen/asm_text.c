@@ -1,6 +1,6 @@
-/* libgccjit compiles two units, entry functions in baseline instructions and kernels for the
- * target, and both come as text; so they can become one file: local labels of the first are renamed
- * (.L to .LE), names of temporary files are replaced, internal symbols are made hidden. The entries
+/* libgccjit compiles several units, entry functions in baseline instructions and kernels for the
+ * target, and all come as text; so they can become one file: local labels are renamed (.L to .LE in
+ * the entries, to .LK1_ in the second unit of kernels), names of temporary files are replaced, internal symbols are made hidden. The entries
  * stand first, before any line information. The same program gives the same bytes in every
  * directory.
  */
@@ -35,8 +35,8 @@ static bool label_at(const char *line, const char *p)
 	return p == line || strchr(" \t,($-+*", p[-1]);
 }
 
-/* A line with its labels renamed, texts in quotes left alone. */
-static void put_renamed(FILE *out, const char *line)
+/* A line with `tag` in its labels, texts in quotes left alone. */
+static void put_renamed(FILE *out, const char *line, const char *tag)
 {
 	bool quoted = false;
 	for (const char *p = line; *p; p++) {
@@ -45,7 +45,7 @@ static void put_renamed(FILE *out, const char *line)
 		bool label = !quoted && label_at(line, p);
 		putc(*p, out);
 		if (label) {
-			fputs("LE", out);
+			fprintf(out, "L%s", tag);
 			p++;
 		}
 	}
@@ -159,17 +159,18 @@ static bool is_dropped(const char *line)
 	       starts(line, "\t.section\t.note.GNU-stack");
 }
 
-static void put_line(Writer *w, const char *line, bool rename_labels)
+static void put_line(Writer *w, const char *line, const char *tag)
 {
-	if (rename_labels)
-		put_renamed(w->out, line);
+	if (tag)
+		put_renamed(w->out, line, tag);
 	else if (w->module->emit->target->debug && strchr(line, '"'))
 		put_debug_line(w, line);
 	else
 		fputs(line, w->out);
 }
 
-static bool copy_unit(Writer *w, const char *path, bool rename_labels)
+/* tag: NULL keeps the labels. */
+static bool copy_unit(Writer *w, const char *path, const char *tag)
 {
 	FILE *in = fopen(path, "r");
 	if (!in)
@@ -179,7 +180,7 @@ static bool copy_unit(Writer *w, const char *path, bool rename_labels)
 	DebugStrings strings = {0};
 	while (getline(&line, &cap, in) > 0)
 		if (!is_dropped(line) && !take_string(w, &strings, line))
-			put_line(w, line, rename_labels);
+			put_line(w, line, tag);
 	flush_strings(w, &strings);
 	free(line);
 	fclose(in);
@@ -251,13 +252,16 @@ static bool put_all(Writer *w)
 {
 	const Module *m = w->module;
 	hide_symbols(w);
-	if (!copy_unit(w, w->parts->entries, true))
+	if (!copy_unit(w, w->parts->entries, "E"))
 		return false;
 	Cpu cpu;
 	if (cpu_find(m->emit->target->march, &cpu) && cpu.features)
 		cpu_check_asm(w->out, &cpu, arena_printf(m->arena, "%s__cpu_ok", m->prefix));
-	if (w->parts->kernels && !copy_unit(w, w->parts->kernels, false))
-		return false;
+	for (uint32_t i = 0; i < w->parts->nkernels; i++) {
+		const char *tag = i ? arena_printf(m->arena, "K%u_", i) : NULL;
+		if (!copy_unit(w, w->parts->kernels[i], tag))
+			return false;
+	}
 	if (!put_constants(w))
 		return false;
 	table_asm(w->out, table_new(m, true));

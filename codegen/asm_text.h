@@ -7,7 +7,8 @@
 typedef struct AsmParts {
 	const char *dir;       /* the temporary directory */
 	const char *entries;   /* libgccjit's text of the entry functions */
-	const char *kernels;   /* and of the kernels; NULL: there is none */
+	const char *const *kernels; /* and of the kernels, in nkernels units */
+	uint32_t nkernels;
 	bool inline_constants; /* as words, for a text that stands alone; else from files in dir */
 } AsmParts;
 

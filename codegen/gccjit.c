@@ -1,9 +1,10 @@
 /* The driver of libgccjit: a program to a shared object, an object or assembly.
  *
- *   fork: two contexts (entries: baseline; kernels: the target's features) -> entries.s kernels.s
+ *   forks, at the same time: entries (baseline) -> entries.s; units of kernels (the target's
+ *   features) -> kernels_0.s kernels_1.s ...
  *   here: asm_text joins them with the constants and the table -> module.s -> as -> ld -shared
  *
- * The fork contains whatever libgccjit may do to its process (it exits, it crashes, it keeps
+ * A fork contains whatever libgccjit may do to its process (it exits, it crashes, it keeps
  * memory); its words come back through a pipe. Running as and ld ourselves leaves no path and no
  * clock in the output.
  */
@@ -15,6 +16,7 @@
 #include "codegen/asm_text.h"
 #include "codegen/cpu.h"
 #include "codegen/jit_context.h"
+#include "codegen/jit_units.h"
 #include "codegen/subprocess.h"
 
 enum { ASM_CONSTANT_LIMIT = 64 << 10 };
@@ -22,9 +24,18 @@ enum { ASM_CONSTANT_LIMIT = 64 << 10 };
 typedef struct Build {
 	const Emit *emit;
 	const Module *module;
-	const char *dir, *entries, *kernels;
+	const char *dir, *entries;
+	const char **kernels; /* by unit */
+	JitUnits units;
 	Cpu cpu;
 } Build;
+
+/* What one fork compiles. */
+typedef struct Work {
+	const Build *build;
+	int (*compile)(const struct Work *work);
+	uint32_t unit;
+} Work;
 
 /* ---- in the fork ---- */
 
@@ -52,8 +63,9 @@ static int compile(Jit *jit, const char *path)
 	return error ? 1 : 0;
 }
 
-static int compile_entries(const Build *b)
+static int compile_entries(const Work *work)
 {
+	const Build *b = work->build;
 	Jit *jit = jit_new(b->module, b->module->arena);
 	set_options(jit, b->emit->target);
 	jit_option(jit, "-march=x86-64");
@@ -62,8 +74,10 @@ static int compile_entries(const Build *b)
 	return compile(jit, b->entries);
 }
 
-static int compile_kernels(const Build *b)
+static int compile_kernels(const Work *work)
 {
+	const Build *b = work->build;
+	const JitUnit *unit = &b->units.at[work->unit];
 	const Target *target = b->emit->target;
 	Jit *jit = jit_new(b->module, b->module->arena);
 	set_options(jit, target);
@@ -80,16 +94,15 @@ static int compile_kernels(const Build *b)
 	if (target->debug)
 		gcc_jit_context_set_bool_option(jit->ctxt, GCC_JIT_BOOL_OPTION_DEBUGINFO, 1);
 	jit->vector_bytes = b->cpu.vector_bits / 8;
-	jit_kernels(jit);
-	return compile(jit, b->kernels);
+	jit_kernels(jit, unit->kernels.at, unit->kernels.n);
+	return compile(jit, b->kernels[work->unit]);
 }
 
-static int compile_units(void *arg)
+static int compile_unit(void *arg)
 {
-	const Build *b = arg;
-	setenv("TMPDIR", b->dir, 1);
-	int status = compile_entries(b);
-	return status || !b->module->program->kernels.n ? status : compile_kernels(b);
+	const Work *work = arg;
+	setenv("TMPDIR", work->build->dir, 1);
+	return work->compile(work);
 }
 
 /* ---- here ---- */
@@ -158,20 +171,49 @@ static bool constants_fit(const Emit *emit)
 	return false;
 }
 
+/* Starts a fork for the entries and one for each unit, ends them all; the first failure is told. */
+static bool compile_all(const Build *b)
+{
+	Arena *arena = b->module->arena;
+	uint32_t n = b->units.n + 1;
+	Work *works = ARENA_ARRAY(arena, Work, n);
+	Child *children = ARENA_ARRAY(arena, Child, n);
+	for (uint32_t i = 0; i < n; i++) {
+		bool last = i == b->units.n;
+		works[i] = (Work){b, last ? compile_entries : compile_kernels, i};
+		children[i] = child_start(arena, compile_unit, &works[i]);
+	}
+	bool good = true;
+	for (uint32_t i = 0; i < n; i++) {
+		ChildResult result = child_end(arena, &children[i]);
+		bool bad = !result.ran || result.status != 0;
+		if (bad && good)
+			diag(b->emit->diags, E0505, SPAN_NONE, "libgccjit failed (status %d): %s",
+			     result.status, *result.text ? result.text : "it said nothing");
+		good &= !bad;
+	}
+	return good;
+}
+
+static void name_files(Build *b)
+{
+	Arena *arena = b->module->arena;
+	b->entries = arena_printf(arena, "%s/entries.s", b->dir);
+	b->kernels = ARENA_ARRAY(arena, const char *, b->units.n + 1);
+	for (uint32_t i = 0; i < b->units.n; i++)
+		b->kernels[i] = arena_printf(arena, "%s/kernels_%u.s", b->dir, i);
+}
+
 static bool build_in(Build *b, OutputKind kind)
 {
 	const Emit *emit = b->emit;
 	Arena *arena = b->module->arena;
-	b->entries = arena_printf(arena, "%s/entries.s", b->dir);
-	b->kernels = arena_printf(arena, "%s/kernels.s", b->dir);
-	ChildResult result = child_fork(arena, compile_units, b);
-	if (!result.ran || result.status != 0) {
-		diag(emit->diags, E0505, SPAN_NONE, "libgccjit failed (status %d): %s",
-		     result.status, *result.text ? result.text : "it said nothing");
+	b->units = jit_units(b->module, emit->target->debug);
+	name_files(b);
+	if (!compile_all(b))
 		return false;
-	}
 	bool text = kind == OUTPUT_ASM;
-	AsmParts parts = {b->dir, b->entries, emit->program->kernels.n ? b->kernels : NULL, text};
+	AsmParts parts = {b->dir, b->entries, b->kernels, b->units.n, text};
 	const char *source = text ? emit->output : arena_printf(arena, "%s/module.s", b->dir);
 	if (!asm_text_write(b->module, &parts, source))
 		return false;

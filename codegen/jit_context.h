@@ -117,8 +117,8 @@ Rvalue *jit_size(const JitSizes *sizes, Size size);
 
 /* ---- the parts of a module ---- */
 
-/* jit_kernel.c: the functions of all kernels. */
-void jit_kernels(Jit *jit);
+/* jit_kernel.c: the functions of some kernels. */
+void jit_kernels(Jit *jit, const KernelId *kernels, size_t n);
 /* The parameter list of a kernel's function. */
 size_t jit_kernel_params(Jit *jit, KernelId kernel, JitParam **params);
 /* jit_routine.c: entry, workspace and invoke functions, in baseline instructions. */

@@ -500,10 +500,8 @@ static void kernel_code(Jit *jit, KernelId id)
 	jit_return(&k.f, checks ? jit_long(jit, jit->int_, 0) : NULL);
 }
 
-void jit_kernels(Jit *jit)
+void jit_kernels(Jit *jit, const KernelId *kernels, size_t n)
 {
-	const Module *m = jit->module;
-	for (KernelId id = 0; id < m->program->kernels.n; id++)
-		if (m->kernels[id].same == id)
-			kernel_code(jit, id);
+	for (size_t i = 0; i < n; i++)
+		kernel_code(jit, kernels[i]);
 }

@@ -63,25 +63,38 @@ static _Noreturn void child_side(int out, int (*work)(void *arg), void *arg)
 	_exit(status);
 }
 
-ChildResult child_fork(Arena *arena, int (*work)(void *arg), void *arg)
+Child child_start(Arena *arena, int (*work)(void *arg), void *arg)
 {
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return (ChildResult){.text = arena_printf(arena, "pipe: %s", strerror(errno))};
+		return (Child){.why = arena_printf(arena, "pipe: %s", strerror(errno))};
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid < 0) {
 		int error = errno;
 		close(ends[0]);
 		close(ends[1]);
-		return (ChildResult){.text = arena_printf(arena, "fork: %s", strerror(error))};
+		return (Child){.why = arena_printf(arena, "fork: %s", strerror(error))};
 	}
 	if (pid == 0)
 		child_side(ends[1], work, arg);
 	close(ends[1]);
-	ChildResult result = {.ran = true, .text = read_all(arena, ends[0])};
-	result.status = wait_for(pid);
+	return (Child){.pid = pid, .words = ends[0]};
+}
+
+ChildResult child_end(Arena *arena, const Child *child)
+{
+	if (!child->pid)
+		return (ChildResult){.text = child->why};
+	ChildResult result = {.ran = true, .text = read_all(arena, child->words)};
+	result.status = wait_for((pid_t)child->pid);
 	return result;
+}
+
+ChildResult child_fork(Arena *arena, int (*work)(void *arg), void *arg)
+{
+	Child child = child_start(arena, work, arg);
+	return child_end(arena, &child);
 }
 
 static int exec_child(void *arg)

@@ -13,11 +13,21 @@ typedef struct ChildResult {
 			     start */
 } ChildResult;
 
+typedef struct Child {
+	long pid; /* 0: it could not be started */
+	int words; /* the pipe that it writes to */
+	const char *why; /* it did not start */
+} Child;
+
 /* argv[0] is looked up in PATH. */
 ChildResult child_run(Arena *arena, const char *const *argv);
 /* Runs work(arg) in a fork; its result is the exit status. Nothing that it changes in memory
  * remains. */
 ChildResult child_fork(Arena *arena, int (*work)(void *arg), void *arg);
+/* The same in two halves: children between them run at the same time. Every child that was started
+ * must be ended. */
+Child child_start(Arena *arena, int (*work)(void *arg), void *arg);
+ChildResult child_end(Arena *arena, const Child *child);
 
 /* A directory under TMPDIR (else /tmp), or NULL with errno. */
 const char *temp_dir_new(Arena *arena);

@@ -58,6 +58,9 @@ static void children(void **state)
 	result = child_fork(arena, crash, NULL);
 	assert_int_equal(result.status, 128 + SIGSEGV);
 	assert_string_equal(result.text, "before the end");
+	Child both[] = {child_start(arena, shout, NULL), child_start(arena, crash, NULL)};
+	assert_int_equal(child_end(arena, &both[1]).status, 128 + SIGSEGV);
+	assert_int_equal(child_end(arena, &both[0]).status, 7);
 	static const char *const missing[] = {"no-such-program-here", NULL}, *const fails[] = {
 										     "false", NULL};
 	result = child_run(arena, missing);

@@ -1,0 +1,20 @@
+/* How the kernels of a module are shared out among units that are compiled at the same time. */
+#ifndef TSR_CODEGEN_JIT_UNITS_H
+#define TSR_CODEGEN_JIT_UNITS_H
+
+#include "codegen/module.h"
+
+typedef struct JitUnit {
+	VEC(KernelId) kernels; /* ascending */
+	uint64_t weight;
+} JitUnit;
+
+typedef struct JitUnits {
+	JitUnit *at;
+	uint32_t n; /* 0: the module has no kernels */
+} JitUnits;
+
+/* `together`: one unit whatever its size. Depends on the program alone, not on the machine. */
+JitUnits jit_units(const Module *module, bool together);
+
+#endif
