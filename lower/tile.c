@@ -9,6 +9,11 @@
  *       unroll r in 0..8
  *         vector lane in 0..32: y[(i + r)*N + j + lane] = relu(acc[r, lane] + bias[j + lane])
  *
+ * Where lanes run along a sum and the rows' operand is larger than the second cache, rows go in
+ * blocks, each past all columns:
+ *
+ *   for first in 0..M step 192: for j in 0..96 step 32: for i in 0..min(192, M - first) step 8: ...
+ *
  * Every part of rows and every part of columns (tile_plan.c) gives one such tile. Sums of one cell
  * are added in the order of the loops, whatever tile the cell is in.
  */
@@ -91,14 +96,22 @@ static Block tile_across(Tile *tile, int64_t rows, int64_t cols)
 
 /* ---- tiles ---- */
 
+static const Ix *first_of(const Tile *tile, const Loop *loop, const TilePart *part)
+{
+	Gen *gen = tile->nest->gen;
+	const Ix *first =
+		part->single ? ix_size(gen->arena, part->lo) : ix_iter(gen->arena, loop->var);
+	bool blocked = tile->block && part == &tile->rows.at[0];
+	return blocked ? ix_add(gen->program, ix_iter(gen->arena, tile->first), first) : first;
+}
+
 /* The iterator of a loop, at its tile's first cell plus `within`. */
 static void set_iter(Tile *tile, const Loop *loop, const TilePart *part, IterVar within)
 {
 	if (!loop)
 		return;
 	Gen *gen = tile->nest->gen;
-	const Ix *first =
-		part->single ? ix_size(gen->arena, part->lo) : ix_iter(gen->arena, loop->var);
+	const Ix *first = first_of(tile, loop, part);
 	bool alone = part->step == 1 && within != tile->lane;
 	tile->nest->by_iter[loop->iter] =
 		alone ? first : ix_add(gen->program, first, ix_iter(gen->arena, within));
@@ -144,12 +157,46 @@ static Block column_tiles(Tile *tile, const TilePart *col, uint32_t inner)
 	return part_loop(tile, tile->col, col, body_block(&column));
 }
 
+/* The first part of the rows, block by block, past a part of the columns. */
+static Block block_loops(Tile *tile, const TilePart *col, Block body)
+{
+	Gen *gen = tile->nest->gen;
+	const TilePart *part = &tile->rows.at[0];
+	const Ix *left = ix_mul(gen->program, ix_iter(gen->arena, tile->first), tile_const(tile, -1));
+	left = ix_add(gen->program, ix_size(gen->arena, part->hi), left);
+	const Ix *end = ix_binary(gen->program, IX_MIN, tile_const(tile, tile->block), left);
+	const Stmt *rows = stmt_for(gen->arena, tile->row->var, tile_const(tile, 0), end, body);
+	rows = stmt_step(gen->arena, rows, part->step);
+	const Stmt *blocks = stmt_for(gen->arena, tile->first, ix_size(gen->arena, part->lo),
+				      ix_size(gen->arena, part->hi),
+				      part_loop(tile, tile->col, col, block_of(gen, rows)));
+	return block_of(gen, stmt_step(gen->arena, blocks, tile->block));
+}
+
+/* All tiles of a part of the columns where rows go in blocks. */
+static Block blocked_tiles(Tile *tile, const TilePart *col)
+{
+	Gen *gen = tile->nest->gen;
+	Body all = {0};
+	tile->width = col->step;
+	gen_append(gen, &all, block_loops(tile, col, one_tile(tile, &tile->rows.at[0], col)));
+	for (uint32_t i = 1; i < tile->rows.n; i++) {
+		Block rows = one_tile(tile, &tile->rows.at[i], col);
+		rows = part_loop(tile, tile->row, &tile->rows.at[i], rows);
+		gen_append(gen, &all, part_loop(tile, tile->col, col, rows));
+	}
+	return body_block(&all);
+}
+
 static Block all_tiles(Tile *tile, uint32_t inner)
 {
 	Gen *gen = tile->nest->gen;
 	Body all = {0};
-	for (uint32_t j = 0; j < tile->cols.n; j++)
-		gen_append(gen, &all, column_tiles(tile, &tile->cols.at[j], inner));
+	for (uint32_t j = 0; j < tile->cols.n; j++) {
+		const TilePart *col = &tile->cols.at[j];
+		gen_append(gen, &all,
+			   tile->block ? blocked_tiles(tile, col) : column_tiles(tile, col, inner));
+	}
 	return body_block(&all);
 }
 
@@ -207,6 +254,9 @@ static void describe(const Tile *tile, const Machine *machine)
 	const Loop *lanes = across ? tile->col : tile->along;
 	const char *rows = part_text(tile, tile->row, &tile->rows);
 	const char *cols = part_text(tile, tile->col, &tile->cols);
+	if (tile->block)
+		rows = arena_printf(gen->arena, "%s in blocks of %lld", rows,
+				    (long long)tile->block);
 	gen->schedule = arena_printf(gen->arena,
 				     "tiles, lanes %s %s; rows %s; columns %s%s; about %llu cycles "
 				     "with %d registers of %d bytes",
@@ -232,6 +282,7 @@ bool tile_emit(Nest *nest, Op reduce)
 	tile.r = gen_iter(gen, sym_cstr(symbols, "r"));
 	tile.c = gen_iter(gen, sym_cstr(symbols, "c"));
 	tile.lane = gen_iter(gen, sym_cstr(symbols, "lane"));
+	tile.first = gen_iter(gen, sym_cstr(symbols, "first"));
 	gen_append(gen, &gen->top,
 		   nest_wrap(nest, 0, outer, nest->nloops,
 			     all_tiles(&tile, outer + (tile.col != NULL))));

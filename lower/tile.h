@@ -37,11 +37,12 @@ typedef struct Tile {
 	int pack;	    /* the operand that is copied, by its place in the value; -1: none */
 	LoopKind pack_kind; /* how its lanes are copied */
 	BufferId packed;
+	int64_t block;		   /* rows of a block; 0: rows are not blocked */
 	uint64_t movers;	   /* by IterId: loops that move it */
 	int64_t width;		   /* columns of the tile at hand */
 	TilePart inside;	   /* of the rows: where padded reads that they move stay inside */
 	GuardedList guards, inner; /* all, and those that rows do not move */
-	IterVar r, c, lane;
+	IterVar r, c, lane, first; /* first: row of the block */
 } Tile;
 
 typedef struct Loads {
@@ -63,6 +64,8 @@ bool tile_is_const(const Planner *p, Size size, int64_t *n);
 int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise); /* 1 of no loop */
 /* Fills in rows, columns and cycles; leaves rows empty where nothing fits. */
 void tile_choose_sizes(Planner *p);
+/* Fills in the block of rows, from the sizes. */
+void tile_choose_block(Planner *p);
 /* Fills in form, loops and parts; false: the nest is no contraction that tiles fit. */
 bool tile_plan(Tile *tile, const Machine *machine);
 /* tile_pack.c: the copy's buffer, its code for a panel of columns, the value that reads it. */

@@ -374,5 +374,6 @@ bool tile_plan(Tile *tile, const Machine *machine)
 		if (!tile->row || !moves_guard(&nest->guards.at[g], tile->row))
 			PUSH(nest->gen->arena, tile->inner, nest->guards.at[g]);
 	tile_choose_sizes(&p);
+	tile_choose_block(&p);
 	return tile->rows.n > 0;
 }

@@ -12,6 +12,8 @@
 
 /* Bytes, loops, half cycles. MOVE: a line from the second cache. */
 enum { LEAST_LANES = 4, ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
+/* Of a block of rows: bytes that stay in the second cache, rows, the fewest that pay. */
+enum { BLOCK_BYTES = 3 << 18, BLOCK_ROWS = 192, BLOCK_LEAST = 32 };
 enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4 };
 
 bool tile_is_const(const Planner *p, Size size, int64_t *n)
@@ -244,4 +246,28 @@ void tile_choose_sizes(Planner *p)
 			if (is_step(p, tile->col, cols))
 				consider(p, rows, cols, false);
 	}
+}
+
+/* ---- blocks of rows ---- */
+
+void tile_choose_block(Planner *p)
+{
+	Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	int64_t rows, cols, bytes = dtype_bytes(nest->value->dtype), extent;
+	if (tile->form != TILE_ALONG || tile->rows.n == 0 || !tile->row || !tile->col ||
+	    nest->guards.n > 0 || !tile_is_const(p, tile->row->extent, &rows) ||
+	    !tile_is_const(p, tile->col->extent, &cols))
+		return;
+	for (uint32_t i = nest->nresult; i < nest->nloops; i++) {
+		if (!tile_is_const(p, nest->loops[i].extent, &extent) || extent > BLOCK_BYTES / bytes)
+			return;
+		bytes *= extent;
+	}
+	int64_t step = tile->rows.at[0].step, tiles = rows / step;
+	int64_t most = BLOCK_BYTES / bytes < BLOCK_ROWS ? BLOCK_BYTES / bytes : BLOCK_ROWS;
+	if (most < BLOCK_LEAST || rows <= BLOCK_BYTES / bytes || cols <= 2 * tile->cols.at[0].step)
+		return;
+	int64_t blocks = (tiles * step + most - 1) / most;
+	tile->block = (tiles + blocks - 1) / blocks * step;
 }
