@@ -1,10 +1,14 @@
 /* One tile whose lanes run along a sum.
  *
- *   for k in 0..96 step 16: unroll r, c: vector lane in 0..16: acc[r, c, lane] += a[.., k + lane] *
- * b[.., k + lane] unroll r, c: vector lane in 0..8: rest8[r, c, lane] += ... of the 8 steps from 96
- * on for k in 104..107: unroll r, c: rest[r, c] += ... unroll r, c half8[lane] = (acc[r, c, lane] +
- * acc[r, c, lane + 8]) + rest8[r, c, lane] half4[lane] = half8[lane] + half8[lane + 4] sum =
- * ((half4[0] + half4[1]) + (half4[2] + half4[3])) + rest[r, c] y[..] = sum
+ *   for k in 0..96 step 16
+ *     unroll r, c: vector lane in 0..16: acc[r, c, lane] += a[.., k + lane] * b[.., k + lane]
+ *   unroll r, c: vector lane in 0..8: rest8[r, c, lane] += ... of the 8 steps from 96 on
+ *   for k in 104..107: unroll r, c: rest[r, c] += ...
+ *   unroll r, c
+ *     half8[lane] = (acc[r, c, lane] + acc[r, c, lane + 8]) + rest8[r, c, lane]
+ *     half4[lane] = half8[lane] + half8[lane + 4]
+ *     sum[r, c] = ((half4[0] + half4[1]) + (half4[2] + half4[3])) + rest[r, c]
+ *   for r, c: y[..] = relu(sum[r, c])
  *
  * Lanes are a cache line whatever the machine's vectors are, so the order of additions depends on
  * the extent of the sum alone.
@@ -34,10 +38,10 @@ static int64_t least_lanes(const Dot *dot)
 	return LEAST_VECTOR / dtype_bytes(nest_neutral(dot->tile->nest)->dtype);
 }
 
-static Block over_cells(const Dot *dot, Block body)
+static Block over_cells(const Dot *dot, LoopKind kind, Block body)
 {
-	body = tile_unroll(dot->tile, LOOP_UNROLL, dot->tile->c, dot->cols, body);
-	return tile_unroll(dot->tile, LOOP_UNROLL, dot->tile->r, dot->rows, body);
+	body = tile_unroll(dot->tile, kind, dot->tile->c, dot->cols, body);
+	return tile_unroll(dot->tile, kind, dot->tile->r, dot->rows, body);
 }
 
 static const Value *element(const Dot *dot, LocalId local, const Ix *lane)
@@ -65,7 +69,7 @@ static Block add_lanes(Dot *dot, const Ix *first, LocalId to, int64_t lanes)
 	tile->nest->by_iter[tile->along->iter] = ix_add(gen->program, first, lane);
 	Block add = tile_unroll(tile, LOOP_VECTOR, tile->lane, lanes,
 				tile_add(tile, element(dot, to, lane)));
-	return over_cells(dot, add);
+	return over_cells(dot, LOOP_UNROLL, add);
 }
 
 static void add_whole(Dot *dot)
@@ -108,7 +112,7 @@ static void add_rest(Dot *dot)
 	dot->has_rest = true;
 	dot->rest = declare(dot, "rest", 0);
 	nest->by_iter[tile->along->iter] = ix_iter(gen->arena, tile->along->var);
-	Block add = over_cells(dot, tile_add(tile, element(dot, dot->rest, NULL)));
+	Block add = over_cells(dot, LOOP_UNROLL, tile_add(tile, element(dot, dot->rest, NULL)));
 	PUSH(gen->arena, dot->loops.stmts,
 	     stmt_for(gen->arena, tile->along->var, ix_size(gen->arena, dot->left),
 		      ix_size(gen->arena, tile->along->extent), add));
@@ -176,16 +180,20 @@ static const Value *total(Dot *dot, Body *cell)
 	return dot->has_rest ? plus(dot, sum, element(dot, dot->rest, NULL)) : sum;
 }
 
+/* What follows from the sums is one piece of code for all cells: copies of it would be most of a
+ * kernel's text. */
 static Block finish(Dot *dot)
 {
 	Tile *tile = dot->tile;
 	Gen *gen = tile->nest->gen;
-	Body cell = {0};
+	Body cell = {0}, all = {0};
+	LocalId sums = declare(dot, "sum", 0);
+	const Value *sum = element(dot, sums, NULL);
 	const Value *value = total(dot, &cell);
-	LocalId sum = tile_declare(tile, "sum", NULL, 0);
-	PUSH(gen->arena, cell.stmts, stmt_local(gen->arena, sum, value));
-	gen_append(gen, &cell, tile_store(tile, tile_local(tile, sum, NULL, 0)));
-	return over_cells(dot, body_block(&cell));
+	PUSH(gen->arena, cell.stmts, stmt_set_at(gen->arena, sum, OP_NONE, value));
+	gen_append(gen, &all, over_cells(dot, LOOP_UNROLL, body_block(&cell)));
+	gen_append(gen, &all, over_cells(dot, LOOP_SERIAL, tile_store(tile, sum)));
+	return body_block(&all);
 }
 
 Block tile_along(Tile *tile, int64_t rows, int64_t cols)

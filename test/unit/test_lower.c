@@ -269,6 +269,7 @@ static void test_long_sums_run_in_lanes(void **state)
 				  "      unroll r in 0..4\n"
 				  "        unroll c in 0..6\n"
 				  "          rest[r, c] += w[c*71 + i2] * t0[i0*71 + r*71 + i2]\n"
+				  "    local sum : f32 [4, 6] = 0\n"
 				  "    unroll r in 0..4\n"
 				  "      unroll c in 0..6\n"
 				  "        local half8 : f32 [8] = 0\n"
@@ -277,8 +278,10 @@ static void test_long_sums_run_in_lanes(void **state)
 				  "        local half4 : f32 [4] = 0\n"
 				  "        vector lane in 0..4\n"
 				  "          half4[lane] = (half8[lane] + half8[lane + 4]) + rest4[r, c, lane]\n"
-				  "        local sum : f32 = ((half4[0] + half4[1]) + (half4[2] + half4[3])) + rest[r, c]\n"
-				  "        out0[i0*6 + r*6 + c] = sum + b[c]\n");
+				  "        sum[r, c] = ((half4[0] + half4[1]) + (half4[2] + half4[3])) + rest[r, c]\n"
+				  "    for r in 0..4\n"
+				  "      for c in 0..6\n"
+				  "        out0[i0*6 + r*6 + c] = sum[r, c] + b[c]\n");
 	expect_right(s, program);
 }
 
