@@ -77,6 +77,82 @@ Block tile_store(Tile *tile, const Value *sum)
 
 /* ---- lanes across the result ---- */
 
+/* The only argument that is no constant; NULL: there are several. */
+static const Value *only_arg(const Value *value)
+{
+	const Value *only = NULL;
+	for (uint32_t i = 0; i < value->nargs; i++) {
+		if (value->args[i]->kind == VALUE_CONST)
+			continue;
+		if (only)
+			return NULL;
+		only = value->args[i];
+	}
+	return only;
+}
+
+/* What of a value vectors compute: below the functions of one argument around it. */
+static const Value *plain_part(const Value *value)
+{
+	while (value->kind == VALUE_OP && value->op != OP_ADD && value->op != OP_SUB &&
+	       value->op != OP_MUL && value->op != OP_DIV) {
+		const Value *arg = only_arg(value);
+		if (!arg || arg->dtype != value->dtype)
+			return value;
+		value = arg;
+	}
+	return value;
+}
+
+/* The functions around `part`, of `cell` instead. */
+static const Value *around_part(Arena *arena, const Value *value, const Value *part,
+				const Value *cell)
+{
+	if (value == part)
+		return cell;
+	const Value *args[3];
+	for (uint32_t i = 0; i < value->nargs; i++)
+		args[i] = value->args[i]->kind == VALUE_CONST
+				  ? value->args[i]
+				  : around_part(arena, value->args[i], part, cell);
+	return value_op(arena, value->op, value->dtype, args, value->nargs);
+}
+
+static Block over_tile(const Tile *tile, LoopKind rows, LoopKind lanes, const Stmt *stmt)
+{
+	Block body = block_of(tile->nest->gen, stmt);
+	body = tile_unroll(tile, lanes, tile->lane, tile->width, body);
+	return tile_unroll(tile, rows, tile->r, tile->height, body);
+}
+
+/* relu(acc + b) as done = acc + b in vectors, done = relu(done) in one loop over the tile's cells, y
+ * = done in vectors: copies of a function for every vector would be most of a kernel's text. False:
+ * the value is not of that form. */
+static bool finish_in_passes(Tile *tile, const Ix *const *place, const Value *sum, Body *body)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Body cell = {0};
+	size_t nlocals = gen->locals.n;
+	nest_values(nest);
+	const Value *value = nest_finished(nest, sum, &cell), *part = plain_part(value);
+	if (cell.stmts.n || part == value || part->dtype != nest_neutral(nest)->dtype) {
+		gen->locals.n = nlocals;
+		return false;
+	}
+	LocalId id = tile_declare(tile, "done", (int64_t[]){tile->height, tile->width}, 2);
+	const Value *done = tile_local(tile, id, place, 2);
+	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, id, nest_neutral(nest)));
+	const Stmt *set = stmt_set_at(gen->arena, done, OP_NONE, part);
+	gen_append(gen, body, over_tile(tile, LOOP_UNROLL, LOOP_VECTOR, set));
+	set = stmt_set_at(gen->arena, done, OP_NONE, around_part(gen->arena, value, part, done));
+	gen_append(gen, body, over_tile(tile, LOOP_SERIAL, LOOP_SERIAL, set));
+	const Stmt *store =
+		stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, done);
+	gen_append(gen, body, over_tile(tile, LOOP_UNROLL, LOOP_VECTOR, store));
+	return true;
+}
+
 static Block tile_across(Tile *tile, int64_t rows, int64_t cols)
 {
 	Nest *nest = tile->nest;
@@ -89,6 +165,9 @@ static Block tile_across(Tile *tile, int64_t rows, int64_t cols)
 	Block add = tile_unroll(tile, LOOP_VECTOR, tile->lane, cols, tile_add(tile, cell));
 	add = tile_unroll(tile, LOOP_UNROLL, tile->r, rows, add);
 	gen_append(gen, &body, nest_wrap(nest, nest->nresult, nest->nloops, nest->nresult, add));
+	tile->height = rows;
+	if (finish_in_passes(tile, place, cell, &body))
+		return body_block(&body);
 	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, cols, tile_store(tile, cell));
 	gen_append(gen, &body, tile_unroll(tile, LOOP_UNROLL, tile->r, rows, store));
 	return body_block(&body);

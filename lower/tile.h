@@ -39,7 +39,7 @@ typedef struct Tile {
 	BufferId packed;
 	int64_t block;		   /* rows of a block; 0: rows are not blocked */
 	uint64_t movers;	   /* by IterId: loops that move it */
-	int64_t width;		   /* columns of the tile at hand */
+	int64_t height, width;	   /* rows and columns of the tile at hand */
 	TilePart inside;	   /* of the rows: where padded reads that they move stay inside */
 	GuardedList guards, inner; /* all, and those that rows do not move */
 	IterVar r, c, lane, first; /* first: row of the block */
