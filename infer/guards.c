@@ -92,15 +92,18 @@ static void not_negative(Collector *c, Size a, const Con *con)
 
 /* ---- what the constraints ask for ---- */
 
-static void ask_affine(Collector *c, const Con *con)
+static void ask_affine(Collector *c, ConId id)
 {
 	Solver *s = c->s;
+	const Con *con = &s->cons.at[id];
 	const SpecAxis *axis = con->axis;
 	Size in = cell_value(s, con->cells[0]), over = cell_value(s, con->cells[1]);
 	Size k = con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2]);
 	bool rounds = axis->mark == MARK_VALID_FLOOR || axis->mark == MARK_PADDED_CEIL;
 	bool valid = axis->kernel && (axis->mark == MARK_VALID || axis->mark == MARK_VALID_FLOOR);
 	Size window = affine_window(s->sizes, axis, k);
+	if (!affine_fits(s, id))
+		return;
 	const Why *why = &cell_at(s, con->cells[0])->why;
 	if (!rounds && why->kind == WHY_RELATION && &s->cons.at[why->con] == con) {
 		not_negative(c, in, con);
@@ -110,12 +113,12 @@ static void ask_affine(Collector *c, const Con *con)
 	if (valid && !rounds && why->kind == WHY_RELATION && &s->cons.at[why->con] == con) {
 		Size last = size_scale(s->sizes, size_plus(s->sizes, over, -1), axis->stride);
 		Size span = size_plus(s->sizes, size_sub(s->sizes, in, last), -1 - axis->offset);
-		add_con(c, GUARD_GE, span, size_const(s->sizes, 0), con);
+		not_negative(c, size_plus(s->sizes, span, axis->dilation), con);
 		add_con(c, GUARD_DIVIDES, span, size_const(s->sizes, axis->dilation), con);
 		return;
 	}
 	if (!size_is_bad(window))
-		add_con(c, GUARD_GE, in, window, con);
+		add_con(c, GUARD_GE, in, size_plus(s->sizes, window, -axis->stride), con);
 	if (!rounds)
 		add_con(c, GUARD_DIVIDES, affine_dividend(s->sizes, axis, in, k),
 			size_const(s->sizes, axis->stride), con);
@@ -195,7 +198,7 @@ static void ask_con(Collector *c, ConId id)
 {
 	const Con *con = &c->s->cons.at[id];
 	switch (con->kind) {
-	case CON_AFFINE: ask_affine(c, con); break;
+	case CON_AFFINE: ask_affine(c, id); break;
 	case CON_CONCAT:
 	case CON_ADD: ask_sum(c, con); break;
 	case CON_MUL: ask_mul(c, con); break;

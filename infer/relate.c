@@ -9,6 +9,10 @@
  *   padded         in = stride*o
  *   no kernel      in = stride*o, or stride*(o - 1) + offset + 1 where offset >= stride
  * With the marks `<+?` and `=+?` in does not follow from o: the closing rules choose the least one.
+ *
+ * No size of out but a negative one is refused: an axis that is up to one stride shorter than its
+ * window has out = 0. Only an axis that the program writes as a number must hold its window, which
+ * is known when all is solved (affine_fits).
  */
 #include "infer/solver.h"
 
@@ -165,12 +169,26 @@ static void affine_blame_divide(Solver *s, ConId id, Size in, Size dividend)
 			  "'=+?' instead of '=+' takes one more, partial step");
 }
 
+bool affine_fits(Solver *s, ConId id)
+{
+	const Con *con = &s->cons.at[id];
+	Size in = cell_value(s, con->cells[0]);
+	Size k = con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2]);
+	Size window = affine_window(s->sizes, con->axis, k);
+	if (size_is_bad(window) || cell_at(s, con->cells[0])->spelled ||
+	    !negative(s, size_sub(s->sizes, in, window)))
+		return true;
+	affine_blame_fit(s, id, in, window);
+	return false;
+}
+
 static void affine_from_in(Solver *s, ConId id, Size in, Size k)
 {
 	const Con *con = &s->cons.at[id];
 	Size window = affine_window(s->sizes, con->axis, k);
 	Size dividend = affine_dividend(s->sizes, con->axis, in, k);
-	if (!size_is_bad(window) && negative(s, size_sub(s->sizes, in, window)))
+	if (!size_is_bad(window) &&
+	    negative(s, size_plus(s->sizes, size_sub(s->sizes, in, window), con->axis->stride)))
 		affine_blame_fit(s, id, in, window);
 	else if (!size_is_bad(dividend) && indivisible(s, dividend, con->axis->stride))
 		affine_blame_divide(s, id, in, dividend);

@@ -299,6 +299,8 @@ Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over);
  * none). */
 Size affine_dividend(Sizes *sizes, const SpecAxis *axis, Size in, Size k);
 Size affine_window(Sizes *sizes, const SpecAxis *axis, Size k);
+/* After the last stage: does an axis that is a number hold its window? False after the error. */
+bool affine_fits(Solver *s, ConId con);
 
 /* solve.c */
 Solver *solver_new(const Graph *graph, Arena *arena, Diags *diags);

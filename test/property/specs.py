@@ -201,7 +201,8 @@ def window(g, axis):
     left = span // 2 if mark[0] == "=" else 0
     if mark[0] == "<":
         reach = [s - span - offset for s in axis.size]
-        if min(reach) < 0 or (mark == "<+" and any(r % stride for r in reach)):
+        least = 0 if axis.literal else -stride  # what a dim gives may leave no room for a single step
+        if min(reach) < least or (mark == "<+" and any(r % stride for r in reach)):
             return None
         size = [r // stride + 1 for r in reach]
     else:
