@@ -94,20 +94,37 @@ def linear():
         yield "relu(w*x + b) %dx%dx%d" % (m, n, k), program, ["n=%d" % m], 2.0 * m * n * k, None, peers
 
 
-CONV = """input x : [%d | %d, %d, %d]
-param w : [%d, %d, %d -> %d]
-param b : [%d]
-output y = relu(einsum("n | %d*oh =+ kh, %d*ow =+ kw, i; kh, kw, i -> o => n | oh, ow, o", x, w) + b)
+CONV = """input x : [1 | %(h)d, %(h)d, %(ci)d]
+param w : [%(k)d, %(k)d, %(ci)d -> %(co)d]
+param b : [%(co)d]
+output y = relu(einsum("n | %(s)d*oh =+ kh, %(s)d*ow =+ kw, i; kh, kw, i -> o => n | oh, ow, o", x, w) + b)
 """
+DEPTHWISE = """input x : [1 | %(h)d, %(h)d, %(ci)d]
+param w : [%(k)d, %(k)d, %(ci)d]
+param b : [%(ci)d]
+output y = min(relu(einsum("n | %(s)d*oh =+ kh, %(s)d*ow =+ kw, c; kh, kw, c => n | oh, ow, c", x, w) + b), 6)
+"""
+# Height of the input, channels in and out, kernel, stride: every convolution of ResNet-50 v1.5.
+RESNET = ((224, 3, 64, 7, 2), (56, 64, 64, 1, 1), (56, 64, 64, 3, 1), (56, 64, 256, 1, 1), (56, 256, 64, 1, 1),
+          (56, 256, 128, 1, 1), (56, 128, 128, 3, 2), (28, 128, 512, 1, 1), (56, 256, 512, 1, 2), (28, 512, 128, 1, 1),
+          (28, 128, 128, 3, 1), (28, 512, 256, 1, 1), (28, 256, 256, 3, 2), (14, 256, 1024, 1, 1),
+          (28, 512, 1024, 1, 2), (14, 1024, 256, 1, 1), (14, 256, 256, 3, 1), (14, 1024, 512, 1, 1),
+          (14, 512, 512, 3, 2), (7, 512, 2048, 1, 1), (14, 1024, 2048, 1, 2), (7, 2048, 512, 1, 1), (7, 512, 512, 3, 1))
+# Height, channels, stride: every depthwise convolution of MobileNetV2.
+MOBILENET = ((112, 32, 1), (112, 96, 2), (56, 144, 1), (56, 144, 2), (28, 192, 1), (28, 192, 2), (14, 384, 1),
+             (14, 576, 1), (14, 576, 2), (7, 960, 1))
 
 
 def conv():
-    for h, ci, co, k, stride in ((56, 64, 64, 3, 1), (56, 64, 64, 1, 1), (56, 64, 256, 1, 1), (28, 128, 128, 3, 1),
-                                 (28, 128, 128, 3, 2), (14, 256, 256, 3, 1), (7, 512, 512, 3, 1)):
-        program = CONV % (1, h, h, ci, k, k, ci, co, co, stride, stride)
-        flops = 2.0 * (h // stride) ** 2 * ci * co * k * k
-        yield "conv %dx%d s%d %d->%d at %d" % (k, k, stride, ci, co, h), program, [], flops, None, torch_peer(
-            "conv", 1, h, h, ci, co, k, stride)
+    for h, ci, co, k, s in RESNET:
+        flops = 2.0 * ((h + s - 1) // s) ** 2 * ci * co * k * k
+        yield ("conv %dx%d s%d %d->%d at %d" % (k, k, s, ci, co, h), CONV % locals(), [], flops, None,
+               torch_peer("conv", 1, h, h, ci, co, k, s))
+    for h, ci, s in MOBILENET:
+        k = 3
+        flops = 2.0 * ((h + s - 1) // s) ** 2 * ci * k * k
+        yield ("depthwise %dx%d s%d %d at %d" % (k, k, s, ci, h), DEPTHWISE % locals(), [], flops, None,
+               torch_peer("conv", 1, h, h, ci, ci, k, s, ci))
 
 
 def rows():
