@@ -362,10 +362,13 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	int bytes = dtype_bytes(tile->nest->value->dtype);
 	p.native = machine->vector_bytes / bytes;
 	const Nest *nest = tile->nest;
-	if (!may_be_tiled(&p) || !find_loops(&p))
+	if (!may_be_tiled(&p))
 		return false;
+	bool found = find_loops(&p);
 	if (nest->proj->niters < 64)
 		tile->form == TILE_ALONG ? pack_turned(&p) : pack_spread(&p);
+	if (!found && tile->pack < 0)
+		return false;
 	tile->lanes = tile->form == TILE_ALONG ? CACHE_LINE / bytes : p.native;
 	if (tile->row && !find_inside(&p, tile->row, &tile->inside))
 		BUG("rows of a tile without an inside");
