@@ -252,10 +252,13 @@ static void assign(KernelJit *k, Lvalue *cell, const Stmt *stmt, Rvalue *value)
 	jit_set(f, cell, value);
 }
 
+/* What is known about the straight code that ends here. */
 static void forget_addresses(KernelJit *k)
 {
 	for (size_t i = 0; i < k->use->buffers.n; i++)
 		pointer_map_clear(&k->addresses[i]);
+	for (LocalId id = 0; k->scheduled && id < k->kernel->nlocals; id++)
+		k->registers[id].turned = NULL;
 }
 
 /* The body once for every value of the iterator. */

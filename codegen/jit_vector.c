@@ -86,10 +86,26 @@ static bool in_lanes(const Plan *p, const Ix *const *ixs, uint32_t nixs)
 	return p->vector && nixs && ix_uses(ixs[nixs - 1], p->vector->iter);
 }
 
+/* Do lanes run along the first axis of two? */
+static bool is_turned(const Stmt *vector, const Ix *const *ixs, uint32_t nixs)
+{
+	return vector && nixs == 2 && ix_uses(ixs[0], vector->iter);
+}
+
+static bool turns_whole(const Plan *p, LocalId id, const Ix *const *ixs)
+{
+	const KernelLocal *local = &p->k->kernel->locals[id];
+	int64_t lanes = constant_of(p->k, p->vector->hi) - constant_of(p->k, p->vector->lo);
+	return ixs[0]->kind == IX_ITER && lanes == local->extent[0] &&
+	       jit_turn_fits(p->k->f.jit, local->dtype, local->extent[0], local->extent[1]);
+}
+
 static void plan_access(Plan *p, LocalId local, const Ix *const *ixs, uint32_t nixs)
 {
 	for (uint32_t i = 0; i < nixs; i++)
 		p->never[local] |= !is_fixed(p, ixs[i]);
+	if (is_turned(p->vector, ixs, nixs))
+		p->never[local] |= !turns_whole(p, local, ixs);
 	p->k->registers[local].lanes |= in_lanes(p, ixs, nixs);
 }
 
@@ -335,7 +351,8 @@ static Rvalue *spread(KernelJit *k, Rvalue *value, Dtype dtype, int log)
 void jit_vector_fill(KernelJit *k, const Stmt *stmt)
 {
 	const KernelLocal *local = &k->kernel->locals[stmt->local];
-	const Registers *r = &k->registers[stmt->local];
+	Registers *r = &k->registers[stmt->local];
+	r->turned = NULL;
 	Rvalue *value = jit_kernel_value(k, stmt->value), *spreads[VECTOR_LOGS] = {value};
 	for (uint32_t row = 0; row < rows_of(local); row++)
 		for (int64_t lane = 0; lane < r->extent;) {
@@ -385,9 +402,31 @@ static Rvalue *load_lanes(Lanes *l, Lvalue *place, Dtype dtype)
 	return gcc_jit_lvalue_as_rvalue(temp);
 }
 
+/* Lanes along the first axis of two: a column of registers, or cell by cell from memory. */
+static Rvalue *turned_lanes(Lanes *l, const Value *value)
+{
+	KernelJit *k = l->k;
+	Rvalue *cells[1 << VECTOR_LOGS];
+	if (k->registers[value->local].used)
+		return jit_turned_row(k, value->local, fixed_ix(k, value->ixs[1]));
+	for (int i = 0; i < 1 << l->log; i++) {
+		k->at[l->loop->iter] = l->at + i;
+		Lvalue *cell = jit_kernel_element(k, value->local, value->ixs, value->nixs);
+		cells[i] = jit_keep(&k->f, gcc_jit_lvalue_as_rvalue(cell));
+	}
+	k->at[l->loop->iter] = l->at;
+	if (l->log == 0)
+		return cells[0];
+	Type *type = chunk_type(k, value->dtype, l->log);
+	return kept_vector(l, gcc_jit_context_new_rvalue_from_vector(k->f.jit->ctxt, k->f.location, type,
+								     (size_t)1 << l->log, cells));
+}
+
 static Rvalue *lanes_of_local(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
+	if (is_turned(l->loop, value->ixs, value->nixs))
+		return turned_lanes(l, value);
 	if (!k->registers[value->local].used) {
 		Lvalue *cell = jit_kernel_element(k, value->local, value->ixs, value->nixs);
 		return load_lanes(l, lanes_at(k, cell, value->dtype, l->log), value->dtype);
@@ -531,6 +570,8 @@ static void chunk_code(Lanes *l, const Stmt *stmt)
 {
 	Rvalue *value = lanes_value(l, stmt->value);
 	Lvalue *target = chunk_target(l, stmt);
+	if (stmt->kind == LOOP_SET)
+		l->k->registers[stmt->local].turned = NULL;
 	Dtype dtype = stmt->value->dtype;
 	if (stmt->acc != OP_NONE) {
 		Rvalue *before = load_lanes(l, target, dtype);

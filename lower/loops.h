@@ -19,7 +19,8 @@
  * over the routine's dims. A schedule is data here: the kind of a loop says how a back end runs it, and
  * every kind means the same as LOOP_SERIAL to the interpreter. The bounds of UNROLL and VECTOR are constants.
  * A VECTOR loop runs its statements one after another, each for all lanes: its body holds no loops, no
- * conditions and no checks, and indices move by 0 or 1 a lane, those of locals on the last axis only.
+ * conditions and no checks, and indices move by 0 or 1 a lane, those of locals on one axis: the last, or
+ * the first of two in a local that is read turned.
  * A PARALLEL loop stands at the top of a kernel, from 0, with at most 2^30 iterations, without checks or
  * locals from outside; no two iterations touch one cell that either stores. The interpreter watches that.
  *

@@ -61,15 +61,17 @@ static void check_lanes(const Verify *v, const Ix *ix, bool may_move)
 		    "an index that is no step of one lane");
 }
 
-static void check_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint32_t nixs)
+/* Lanes run along the last axis; along the first of a local that is read turned. */
+static void check_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint32_t nixs, bool read)
 {
+	bool turned = read && v->vector && nixs == 2 && !ix_uses(ixs[1], v->vector->iter);
 	FAIL_UNLESS(v, local < v->kernel->nlocals, "an unknown local");
 	FAIL_UNLESS(v, v->local_open[local], "a local outside its block");
 	FAIL_UNLESS(v, !v->parallel || !v->outside[local], "a local of another thread");
 	FAIL_UNLESS(v, v->kernel->locals[local].rank == nixs, "a local with a wrong rank");
 	for (uint32_t i = 0; i < nixs; i++) {
 		check_ix(v, ixs[i]);
-		check_lanes(v, ixs[i], i + 1 == nixs);
+		check_lanes(v, ixs[i], i + 1 == nixs || turned);
 	}
 }
 
@@ -106,7 +108,7 @@ static void check_value(Verify *v, const Value *value)
 		check_lanes(v, value->ix, true);
 		break;
 	case VALUE_LOCAL:
-		check_local_use(v, value->local, value->ixs, value->nixs);
+		check_local_use(v, value->local, value->ixs, value->nixs, true);
 		FAIL_UNLESS(v, v->kernel->locals[value->local].dtype == value->dtype,
 			    "a local of another type");
 		break;
@@ -220,7 +222,7 @@ static void check_stmt(Verify *v, const Stmt *stmt)
 	case LOOP_IF: check_if(v, stmt); break;
 	case LOOP_LOCAL: check_local(v, stmt); break;
 	case LOOP_SET:
-		check_local_use(v, stmt->local, stmt->ixs, stmt->nixs);
+		check_local_use(v, stmt->local, stmt->ixs, stmt->nixs, false);
 		check_acc(v, stmt->acc);
 		check_value(v, stmt->value);
 		FAIL_UNLESS(v, stmt->value->dtype == v->kernel->locals[stmt->local].dtype,

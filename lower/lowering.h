@@ -14,6 +14,7 @@
  *   alias.c    where a kernel touches a buffer
  *   order.c    which loop is innermost
  *   plan.c     places of temporaries
+ *   turn.c     finished loops that turn an operand, in tiles
  *   parallel.c finished loops in pieces for threads; independent.c which loops may be cut
  *   routine.c  one routine: kernels in order, checks first
  *   lower.c    the program's tables
@@ -192,6 +193,10 @@ Size node_elements(const Lower *lower, NodeId node);
 bool block_has_one_index(const Block *block, BufferId buffer);
 bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at);
 
+/* Would kernel_turn change it? */
+bool kernel_turns(Program *program, const Kernel *kernel);
+/* Copies and elementwise loops whose operands run along other axes than the result, in tiles (turn.c). */
+void kernel_turn(Program *program, Kernel *kernel, const Machine *machine);
 /* Cuts what may run at the same time into pieces of about `grain` operations (parallel.c); 0: nothing. */
 void kernel_parallel(Program *program, Kernel *kernel, int64_t grain);
 

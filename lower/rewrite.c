@@ -50,7 +50,8 @@ const Value *rewrite_value(Rewrite *r, const Value *value)
 			copy->buffer = twin->id;
 		else if (twin->kind == TWIN_LOCAL)
 			*copy = (Value){
-				.kind = VALUE_LOCAL, .dtype = value->dtype, .local = twin->id};
+				.kind = VALUE_LOCAL, .dtype = value->dtype, .local = twin->id,
+				.ixs = twin->ixs, .nixs = twin->nixs};
 	}
 	hmput(r->known, value, copy);
 	return copy;

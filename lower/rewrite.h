@@ -14,6 +14,8 @@ typedef struct BufferTwin {
 	TwinKind kind;
 	uint32_t id; /* BufferId or LocalId */
 	bool declared;
+	const Ix *const *ixs; /* LOCAL that has axes and is loaded only: the cell, in the new terms */
+	uint32_t nixs;
 } BufferTwin;
 
 typedef struct KnownValue {

@@ -270,8 +270,11 @@ void lower_routine(Lower *lower, uint32_t id)
 	for (uint32_t i = 0; i < routine->nkernels; i++)
 		routine->kernels[i] = lower->kernels.at[i];
 	routine->workspace = plan_workspace(lower, routine->kernels, routine->nkernels);
-	for (uint32_t i = 0; i < routine->nkernels; i++)
-		kernel_parallel(lower->program, &lower->program->kernels.at[routine->kernels[i]], lower->machine->grain);
+	for (uint32_t i = 0; i < routine->nkernels; i++) {
+		Kernel *kernel = &lower->program->kernels.at[routine->kernels[i]];
+		kernel_turn(lower->program, kernel, lower->machine);
+		kernel_parallel(lower->program, kernel, lower->machine->grain);
+	}
 	list_dims(lower, routine);
 	list_guards(lower, routine);
 }

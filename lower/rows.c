@@ -127,7 +127,8 @@ static RowKernel row_of(Rows *rows, const Kernel *kernel)
 {
 	RowKernel row = {.kernel = *kernel, .plain = true};
 	const Stmt *only = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
-	if (!only || !is_row_loop(only) || !size_is(rows->program->sizes, only->lo->size, 0))
+	if (!only || !is_row_loop(only) || !size_is(rows->program->sizes, only->lo->size, 0) ||
+	    kernel_turns(rows->program, kernel))
 		return row;
 	row.loop = only;
 	see_block(rows, &row, only->body, 0);

@@ -1,0 +1,413 @@
+/* Copies whose sides run along different axes, in tiles that are turned in registers.
+ *
+ *   for j in 0..V { for i in 0..U: y[i + U*j] = x[j + V*i] }
+ * becomes, with tiles of n by n,
+ *   for vs in 0..V/n
+ *     for us in 0..U/n
+ *       unroll row, vector lane: turned[row, lane] = x at v = vs*n + row, u = us*n + lane
+ *       unroll row, vector lane: y at u = us*n + row, v = vs*n + lane  = turned[lane, row]
+ *     what is left of u, for these v
+ *   what is left of v
+ *
+ * v is the loop that moves the store by one element, u the one that moves operands by one which v moves by
+ * more: both sides are read and written in whole vectors, and a cache line is used up while it is near. Other
+ * operands and any arithmetic may take part; what is more than a few float operations reads the turned tile
+ * from memory in plain loops. Every cell is computed once from the same values as before.
+ */
+#include <string.h>
+
+#include "base/diag.h"
+#include "lower/lowering.h"
+#include "lower/rewrite.h"
+
+enum { NEST_MAX = 16, LOADS_MAX = 4, TILE_MOST = 16, TILE_LEAST = 4, CELLS_LEAST = 256, DIRECT_NODES = 8 };
+
+typedef struct TurnedLoad {
+	const Value *load;
+	LocalId tile, wide; /* as it is read; turned, where that is in memory */
+} TurnedLoad;
+
+typedef struct Turn {
+	Program *program;
+	Arena *arena;
+	Kernel *kernel;
+	const Machine *machine;
+	const Stmt *loops[NEST_MAX]; /* outermost first */
+	uint32_t nloops;
+	Block body;		     /* of the innermost: locals, then one store */
+	const Stmt *store;
+	const Stmt *u, *v;
+	TurnedLoad loads[LOADS_MAX];
+	uint32_t nloads;
+	int64_t nu, nv; /* the tile */
+	IterVar us, vs, row, lane;
+	bool direct; /* the store reads the registers */
+} Turn;
+
+/* ---- whether ---- */
+
+static bool is_zero(const Turn *t, const Ix *ix)
+{
+	return ix->kind == IX_SIZE && size_is(t->program->sizes, ix->size, 0);
+}
+
+static bool find_nest(Turn *t, const Stmt *stmt)
+{
+	for (t->nloops = 0; stmt->kind == LOOP_FOR; stmt = stmt->body.stmts[0]) {
+		bool whole = stmt->loop == LOOP_SERIAL && stmt->step == 1 && is_zero(t, stmt->lo) &&
+			     stmt->hi->kind == IX_SIZE && stmt->body.n > 0;
+		if (!whole || t->nloops == NEST_MAX)
+			return false;
+		t->loops[t->nloops++] = stmt;
+		t->body = stmt->body;
+		if (stmt->body.n > 1 && stmt->body.stmts[0]->kind == LOOP_FOR)
+			return false;
+	}
+	if (t->nloops < 2)
+		return false;
+	for (uint32_t i = 0; i + 1 < t->body.n; i++)
+		if (t->body.stmts[i]->kind != LOOP_LOCAL)
+			return false;
+	t->store = t->body.stmts[t->body.n - 1];
+	return t->store->kind == LOOP_STORE && t->store->acc == OP_NONE &&
+	       block_touches_only_at(&t->body, t->store->buffer, t->store->ix);
+}
+
+typedef enum Step { STEP_NONE, STEP_ONE, STEP_FAR, STEP_UNKNOWN } Step;
+
+static Step step_of(const Turn *t, const Ix *ix, const Stmt *loop)
+{
+	Size size = ix_stride(t->program, ix, loop->iter);
+	if (size_is_bad(size))
+		return STEP_UNKNOWN;
+	if (size_is(t->program->sizes, size, 0))
+		return STEP_NONE;
+	return size_is(t->program->sizes, size, 1) ? STEP_ONE : STEP_FAR;
+}
+
+/* The extent, or `guess` where it is symbolic. */
+static int64_t extent_of(const Turn *t, const Stmt *loop, int64_t guess)
+{
+	int64_t extent;
+	return size_is_const(t->program->sizes, loop->hi->size, &extent) ? extent : guess;
+}
+
+static bool is_small(const Turn *t)
+{
+	int64_t cells = 1;
+	for (uint32_t i = 0; i < t->nloops && cells < CELLS_LEAST; i++)
+		cells *= extent_of(t, t->loops[i], CELLS_LEAST);
+	return cells < CELLS_LEAST;
+}
+
+static bool find_v(Turn *t)
+{
+	for (uint32_t i = 0; i < t->nloops; i++) {
+		Step step = step_of(t, t->store->ix, t->loops[i]);
+		if (step == STEP_NONE || step == STEP_UNKNOWN)
+			return false;
+		if (step == STEP_ONE && extent_of(t, t->loops[i], TILE_MOST) >= TILE_LEAST)
+			t->v = t->loops[i];
+	}
+	return t->v != NULL;
+}
+
+static bool is_known(const Turn *t, const Value *load)
+{
+	for (uint32_t i = 0; i < t->nloads; i++)
+		if (t->loads[i].load->buffer == load->buffer)
+			return true;
+	return false;
+}
+
+/* Adds the loads that u moves by one and v by more. */
+static void find_loads(Turn *t, const Value *value)
+{
+	if (value->kind == VALUE_LOAD && step_of(t, value->ix, t->u) == STEP_ONE &&
+	    step_of(t, value->ix, t->v) == STEP_FAR && t->nloads < LOADS_MAX && !is_known(t, value) &&
+	    value->buffer != t->store->buffer && block_has_one_index(&t->body, value->buffer))
+		t->loads[t->nloads++].load = value;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		find_loads(t, value->args[i]);
+}
+
+/* The loop that serves most loads. */
+static bool find_u(Turn *t)
+{
+	const Stmt *best = NULL;
+	uint32_t most = 0;
+	for (uint32_t i = 0; i <= t->nloops; i++) {
+		t->u = i < t->nloops ? t->loops[i] : best;
+		if (!t->u || t->u == t->v || extent_of(t, t->u, TILE_MOST) < TILE_LEAST)
+			continue;
+		t->nloads = 0;
+		for (uint32_t s = 0; s < t->body.n; s++)
+			find_loads(t, t->body.stmts[s]->value);
+		if (t->nloads > most) {
+			most = t->nloads;
+			best = t->u;
+		}
+	}
+	return most > 0;
+}
+
+/* Nodes of a value that lanes compute at once; more than DIRECT_NODES: they cannot. */
+static uint32_t count_nodes(const Turn *t, const Value *value)
+{
+	bool arithmetic = value->kind == VALUE_OP && dtype_is_float(value->dtype) &&
+			  (value->op == OP_ADD || value->op == OP_SUB || value->op == OP_MUL || value->op == OP_DIV);
+	bool turned = value->kind == VALUE_LOAD && is_known(t, value);
+	bool plain = value->kind == VALUE_LOAD && (step_of(t, value->ix, t->v) <= STEP_ONE);
+	uint32_t n = arithmetic || turned || plain || value->kind == VALUE_CONST ? 1 : DIRECT_NODES + 1;
+	for (uint32_t i = 0; i < value->nargs && n <= DIRECT_NODES; i++)
+		n += count_nodes(t, value->args[i]);
+	return n;
+}
+
+static bool is_turned(Turn *t, const Stmt *stmt)
+{
+	return find_nest(t, stmt) && !is_small(t) && find_v(t) && find_u(t);
+}
+
+static void choose_tile(Turn *t)
+{
+	int64_t n = TILE_MOST;
+	for (uint32_t i = 0; i < t->nloads; i++) {
+		int64_t fits = t->machine->vector_bytes / dtype_bytes(t->loads[i].load->dtype);
+		n = fits < n ? fits : n;
+	}
+	int64_t u = extent_of(t, t->u, n), v = extent_of(t, t->v, n);
+	t->nu = u < n ? u : n;
+	t->nv = v < n ? v : n;
+	t->direct = t->body.n == 1 && count_nodes(t, t->store->value) <= DIRECT_NODES;
+}
+
+/* ---- how ---- */
+
+static IterVar add_iter(Turn *t, const char *name)
+{
+	Kernel *kernel = t->kernel;
+	KernelIter *iters = ARENA_ARRAY(t->arena, KernelIter, kernel->niters + 1);
+	memcpy(iters, kernel->iters, kernel->niters * sizeof *iters);
+	iters[kernel->niters].name = sym_cstr(t->program->symbols, name);
+	kernel->iters = iters;
+	return kernel->niters++;
+}
+
+static LocalId add_tile(Turn *t, const char *name, Dtype dtype, int64_t rows, int64_t lanes)
+{
+	Kernel *kernel = t->kernel;
+	KernelLocal *locals = ARENA_ARRAY(t->arena, KernelLocal, kernel->nlocals + 1);
+	memcpy(locals, kernel->locals, kernel->nlocals * sizeof *locals);
+	locals[kernel->nlocals] = (KernelLocal){.name = sym_cstr(t->program->symbols, name), .dtype = dtype,
+						.rank = 2, .extent = {(uint32_t)rows, (uint32_t)lanes}};
+	kernel->locals = locals;
+	return kernel->nlocals++;
+}
+
+static const Ix *iter_ix(const Turn *t, IterVar iter)
+{
+	return ix_iter(t->arena, iter);
+}
+
+static const Ix *number(const Turn *t, int64_t value)
+{
+	return ix_const(t->arena, t->program->sizes, value);
+}
+
+/* block*n + within */
+static const Ix *in_block(const Turn *t, IterVar block, int64_t n, const Ix *within)
+{
+	return ix_add(t->program, ix_mul(t->program, iter_ix(t, block), number(t, n)), within);
+}
+
+static Block one(const Turn *t, const Stmt *stmt)
+{
+	const Stmt **stmts = ARENA_ARRAY(t->arena, const Stmt *, 1);
+	stmts[0] = stmt;
+	return (Block){stmts, 1};
+}
+
+/* Statements in terms of other iterators: u and v as given, the rest as they are. */
+static Rewrite rewrite_at(const Turn *t, const Ix *u, const Ix *v)
+{
+	const Ix **iters = ARENA_ARRAY(t->arena, const Ix *, t->kernel->niters);
+	for (IterVar i = 0; i < t->kernel->niters; i++)
+		iters[i] = iter_ix(t, i);
+	iters[t->u->iter] = u;
+	iters[t->v->iter] = v;
+	return (Rewrite){.program = t->program, .iters = iters, .span = t->kernel->span};
+}
+
+static const Ix *const *place(const Turn *t, IterVar a, IterVar b)
+{
+	const Ix **ixs = ARENA_ARRAY(t->arena, const Ix *, 2);
+	ixs[0] = iter_ix(t, a);
+	ixs[1] = iter_ix(t, b);
+	return ixs;
+}
+
+static const Stmt *over_tile(const Turn *t, int64_t rows, int64_t lanes, LoopKind outer, LoopKind inner, Block body)
+{
+	const Stmt *loop = stmt_loop(t->program, inner, t->lane, lanes, body);
+	return stmt_loop(t->program, outer, t->row, rows, one(t, loop));
+}
+
+static void declare(const Turn *t, LocalId tile, Dtype dtype, Body *to)
+{
+	const Value *zero = value_const(t->arena, dtype, scalar_of(dtype, 0));
+	PUSH(t->arena, to->stmts, stmt_local(t->arena, tile, zero));
+}
+
+/* tile[row, lane] = the operand */
+static void read_tile(const Turn *t, const TurnedLoad *load, Body *to)
+{
+	Dtype dtype = load->load->dtype;
+	Rewrite r = rewrite_at(t, in_block(t, t->us, t->nu, iter_ix(t, t->lane)),
+			       in_block(t, t->vs, t->nv, iter_ix(t, t->row)));
+	const Value *cell = value_local(t->arena, t->kernel, load->tile, place(t, t->row, t->lane), 2);
+	const Stmt *set = stmt_set_at(t->arena, cell, OP_NONE, load->load);
+	declare(t, load->tile, dtype, to);
+	Block body = rewrite_block(&r, one(t, set));
+	PUSH(t->arena, to->stmts, over_tile(t, t->nv, t->nu, LOOP_UNROLL, LOOP_VECTOR, body));
+}
+
+/* wide[row, lane] = tile[lane, row] */
+static void turn_tile(const Turn *t, const TurnedLoad *load, Body *to)
+{
+	const Value *from = value_local(t->arena, t->kernel, load->tile, place(t, t->lane, t->row), 2);
+	const Value *cell = value_local(t->arena, t->kernel, load->wide, place(t, t->row, t->lane), 2);
+	declare(t, load->wide, load->load->dtype, to);
+	Block set = one(t, stmt_set_at(t->arena, cell, OP_NONE, from));
+	PUSH(t->arena, to->stmts, over_tile(t, t->nu, t->nv, LOOP_UNROLL, LOOP_VECTOR, set));
+}
+
+/* The statements of the nest, operands from their tiles. */
+static void write_tile(const Turn *t, Body *to)
+{
+	Rewrite r = rewrite_at(t, in_block(t, t->us, t->nu, iter_ix(t, t->row)),
+			       in_block(t, t->vs, t->nv, iter_ix(t, t->lane)));
+	r.twins = ARENA_ARRAY(t->arena, BufferTwin, t->program->buffers.n);
+	for (uint32_t i = 0; i < t->nloads; i++) {
+		const TurnedLoad *load = &t->loads[i];
+		BufferTwin *twin = &r.twins[load->load->buffer];
+		*twin = (BufferTwin){.kind = TWIN_LOCAL, .id = t->direct ? load->tile : load->wide, .nixs = 2};
+		twin->ixs = t->direct ? place(t, t->lane, t->row) : place(t, t->row, t->lane);
+	}
+	Block body = rewrite_block(&r, t->body);
+	PUSH(t->arena, to->stmts,
+	     over_tile(t, t->nu, t->nv, t->direct ? LOOP_UNROLL : LOOP_SERIAL,
+		       t->direct ? LOOP_VECTOR : LOOP_SERIAL, body));
+}
+
+static const Ix *blocks(const Turn *t, const Stmt *loop, int64_t n)
+{
+	return ix_size(t->arena, size_floor(t->program->sizes, loop->hi->size, n));
+}
+
+/* loop in whole blocks .. its end */
+static const Stmt *rest_of(const Turn *t, const Stmt *loop, int64_t n, Block body)
+{
+	Sizes *sizes = t->program->sizes;
+	Size whole = size_scale(sizes, size_floor(sizes, loop->hi->size, n), n);
+	if (size_same(whole, loop->hi->size))
+		return NULL;
+	return stmt_for(t->arena, loop->iter, ix_size(t->arena, whole), loop->hi, body);
+}
+
+static Block tile_block(const Turn *t)
+{
+	Body tile = {0};
+	for (uint32_t i = 0; i < t->nloads; i++) {
+		read_tile(t, &t->loads[i], &tile);
+		if (!t->direct)
+			turn_tile(t, &t->loads[i], &tile);
+	}
+	write_tile(t, &tile);
+	return body_block(&tile);
+}
+
+static Block whole_blocks(const Turn *t)
+{
+	Body body = {0};
+	PUSH(t->arena, body.stmts,
+	     stmt_for(t->arena, t->us, number(t, 0), blocks(t, t->u, t->nu), tile_block(t)));
+	Rewrite r = rewrite_at(t, iter_ix(t, t->u->iter), in_block(t, t->vs, t->nv, iter_ix(t, t->lane)));
+	const Stmt *lanes = stmt_loop(t->program, LOOP_SERIAL, t->lane, t->nv, rewrite_block(&r, t->body));
+	const Stmt *rest = rest_of(t, t->u, t->nu, one(t, lanes));
+	if (rest)
+		PUSH(t->arena, body.stmts, rest);
+	return body_block(&body);
+}
+
+static Block turned_nest(const Turn *t)
+{
+	Body body = {0};
+	PUSH(t->arena, body.stmts,
+	     stmt_for(t->arena, t->vs, number(t, 0), blocks(t, t->v, t->nv), whole_blocks(t)));
+	const Stmt *along = stmt_for(t->arena, t->u->iter, t->u->lo, t->u->hi, t->body);
+	const Stmt *rest = rest_of(t, t->v, t->nv, one(t, along));
+	if (rest)
+		PUSH(t->arena, body.stmts, rest);
+	Block block = body_block(&body);
+	for (uint32_t i = t->nloops; i-- > 0;)
+		if (t->loops[i] != t->u && t->loops[i] != t->v)
+			block = one(t, stmt_for(t->arena, t->loops[i]->iter, t->loops[i]->lo, t->loops[i]->hi, block));
+	return block;
+}
+
+static void add_names(Turn *t)
+{
+	t->us = add_iter(t, "us");
+	t->vs = add_iter(t, "vs");
+	t->row = add_iter(t, "row");
+	t->lane = add_iter(t, "lane");
+	for (uint32_t i = 0; i < t->nloads; i++) {
+		TurnedLoad *load = &t->loads[i];
+		load->tile = add_tile(t, "turned", load->load->dtype, t->nv, t->nu);
+		if (!t->direct)
+			load->wide = add_tile(t, "wide", load->load->dtype, t->nu, t->nv);
+	}
+}
+
+static bool turn_stmt(Turn *t, const Stmt *stmt)
+{
+	if (!is_turned(t, stmt))
+		return false;
+	choose_tile(t);
+	add_names(t);
+	t->kernel->schedule = arena_printf(t->arena, "turned in tiles of %d by %d: read along %s, stored along %s",
+					   (int)t->nu, (int)t->nv, t->kernel->iters[t->u->iter].name,
+					   t->kernel->iters[t->v->iter].name);
+	return true;
+}
+
+bool kernel_turns(Program *program, const Kernel *kernel)
+{
+	bool turns = false;
+	for (uint32_t i = 0; i < kernel->body.n && !turns; i++) {
+		Turn t = {.program = program, .arena = program->arena};
+		turns = is_turned(&t, kernel->body.stmts[i]);
+	}
+	return turns;
+}
+
+void kernel_turn(Program *program, Kernel *kernel, const Machine *machine)
+{
+	Body body = {0};
+	bool changed = false;
+	for (uint32_t i = 0; i < kernel->body.n; i++) {
+		Turn t = {.program = program, .arena = program->arena, .kernel = kernel, .machine = machine};
+		Block block = one(&t, kernel->body.stmts[i]);
+		if (turn_stmt(&t, kernel->body.stmts[i])) {
+			block = turned_nest(&t);
+			changed = true;
+		}
+		for (uint32_t s = 0; s < block.n; s++)
+			PUSH(program->arena, body.stmts, block.stmts[s]);
+	}
+	if (!changed)
+		return;
+	kernel->body = body_block(&body);
+	kernel->identity = kernel_identity(program, kernel);
+}
