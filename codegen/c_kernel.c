@@ -377,7 +377,7 @@ static void put_packed_args(KernelText *k)
 static void put_kernel(FILE *out, const Module *m, KernelId id)
 {
 	KernelText k = {
-		.out = out, .m = m, .kernel = &m->program->kernels.at[id], .arena = m->arena};
+		.out = out, .m = m, .kernel = &m->kernels[id].kernel, .arena = m->arena};
 	k.use = m->kernels[id].use;
 	k.uses.arena = k.names.arena = m->arena;
 	k.indent = 1;

@@ -241,6 +241,15 @@ static const char *pointer_text(const Module *m, uint32_t routine, BufferId id)
 	BUG("buffer kind %d", buffer->kind);
 }
 
+/* Where the kernel's indices of the buffer start. */
+static const char *based_text(const Module *m, uint32_t routine, const KernelBuffer *buffer)
+{
+	const char *first = pointer_text(m, routine, buffer->buffer);
+	if (size_is(m->program->sizes, buffer->base, 0))
+		return first;
+	return arena_printf(m->arena, "%s + %s", first, c_size(m, buffer->base));
+}
+
 static void put_call(FILE *out, const Module *m, uint32_t routine, KernelId id)
 {
 	const KernelUse *use = m->kernels[id].use;
@@ -253,7 +262,7 @@ static void put_call(FILE *out, const Module *m, uint32_t routine, KernelId id)
 		fprintf(out, "%s%s", comma,
 			m->routines[routine].scalars[use->scalars.at[i].scalar]);
 	for (size_t i = 0; i < use->buffers.n; i++, comma = ", ")
-		fprintf(out, "%s%s", comma, pointer_text(m, routine, use->buffers.at[i].buffer));
+		fprintf(out, "%s%s", comma, based_text(m, routine, &use->buffers.at[i]));
 	fprintf(out, ");\n");
 	for (size_t i = 0; i < use->checks.n; i++) {
 		CheckId check = use->checks.at[i];

@@ -465,7 +465,7 @@ static void declare_locals(KernelJit *k)
 KernelJit jit_kernel_new(Jit *jit, KernelId id)
 {
 	const Module *m = jit->module;
-	KernelJit k = {.program = m->program, .kernel = &m->program->kernels.at[id]};
+	KernelJit k = {.program = m->program, .kernel = &m->kernels[id].kernel};
 	k.use = m->kernels[id].use;
 	k.values.arena = jit->arena;
 	return k;

@@ -25,7 +25,7 @@ static Tasks *tasks_new(Jit *jit, KernelId id)
 	Tasks *tasks = ARENA_NEW(jit->arena, Tasks);
 	JitParam *params;
 	tasks->nfields = jit_kernel_params(jit, id, &params) - 1;
-	tasks->kernel = &jit->module->program->kernels.at[id];
+	tasks->kernel = &jit->module->kernels[id].kernel;
 	tasks->fields = ARENA_ARRAY(jit->arena, gcc_jit_field *, tasks->nfields + 1);
 	for (size_t i = 0; i < tasks->nfields; i++)
 		tasks->fields[i] = gcc_jit_context_new_field(jit->ctxt, NULL, params[i + 1].type,

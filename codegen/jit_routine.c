@@ -239,6 +239,21 @@ static Rvalue *buffer_pointer(Entry *e, BufferId id, Type *type)
 	return jit_cast(jit, gcc_jit_lvalue_get_address(blob, NULL), type);
 }
 
+/* Where the kernel's indices of the buffer start. */
+static Rvalue *based_pointer(Entry *e, const KernelBuffer *buffer, Type *type)
+{
+	const Program *p = e->program;
+	Rvalue *first = buffer_pointer(e, buffer->buffer, type);
+	if (size_is(p->sizes, buffer->base, 0))
+		return first;
+	Dtype dtype = p->buffers.at[buffer->buffer].dtype;
+	JitSizes sizes = {.f = &e->f, .dims = e->dims};
+	Rvalue *bytes =
+		jit_size(&sizes, size_scale(p->sizes, buffer->base, (int64_t)dtype_bytes(dtype)));
+	Rvalue *at = jit_offset(&e->f, first, bytes, e->f.jit->types[dtype]);
+	return jit_cast(e->f.jit, at, type);
+}
+
 static void call_kernel(Entry *e, KernelId id)
 {
 	Jit *jit = e->f.jit;
@@ -256,7 +271,7 @@ static void call_kernel(Entry *e, KernelId id)
 	for (size_t i = 0; i < use->scalars.n; i++)
 		args[at++] = e->scalars[use->scalars.at[i].scalar];
 	for (size_t i = 0; i < use->buffers.n; i++, at++)
-		args[at] = buffer_pointer(e, use->buffers.at[i].buffer, params[at].type);
+		args[at] = based_pointer(e, &use->buffers.at[i], params[at].type);
 	bool checks = use->checks.n > 0;
 	gcc_jit_function *function = jit_import(jit, checks ? jit->int_ : jit->void_,
 						m->kernels[id].function, params, n);

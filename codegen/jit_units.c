@@ -87,7 +87,7 @@ JitUnits jit_units(const Module *module, bool together)
 	for (KernelId k = 0; k < module->program->kernels.n; k++) {
 		if (module->kernels[k].same != k)
 			continue;
-		uint64_t weight = block_weight(module, module->program->kernels.at[k].body);
+		uint64_t weight = block_weight(module, module->kernels[k].kernel.body);
 		PUSH(arena, list, ((Weighed){k, KERNEL_WEIGHT + weight}));
 		total += KERNEL_WEIGHT + weight;
 	}

@@ -41,7 +41,7 @@ static void use_buffer(Walk *w, BufferId buffer, bool written)
 			use->buffers.at[i].written |= written;
 			return;
 		}
-	PUSH(w->arena, use->buffers, ((KernelBuffer){buffer, written}));
+	PUSH(w->arena, use->buffers, ((KernelBuffer){.buffer = buffer, .written = written}));
 }
 
 static void use_scalar(Walk *w, const Value *value)
@@ -144,23 +144,28 @@ static void walk_block(Walk *w, Block block)
 		walk_stmt(w, block.stmts[i]);
 }
 
-static void collect_dims(Walk *w)
+static void collect_dims(Walk *w, Size size)
 {
-	KernelUse *use = w->use;
-	uint32_t ndims = sizes_ndims(w->program->sizes);
-	for (DimId d = 0; d < ndims; d++)
-		for (size_t i = 0; i < use->sizes.n; i++)
-			if (size_uses_dim(w->program->sizes, use->sizes.at[i], d)) {
-				PUSH(w->arena, use->dims, d);
-				break;
-			}
+	SizeOp *ops;
+	size_t n = size_program(w->arena, w->program->sizes, size, &ops);
+	for (size_t i = 0; i < n; i++)
+		if (ops[i].code == SIZE_DIM && !kernel_uses_dim(w->use, (DimId)ops[i].arg))
+			PUSH(w->arena, w->use->dims, (DimId)ops[i].arg);
 }
 
-KernelUse *kernel_use(const Program *program, const Kernel *kernel, Arena *arena)
+static void set_bases(KernelUse *use, KernelBases bases)
+{
+	for (size_t i = 0; i < bases.n; i++)
+		use->buffers.at[kernel_use_buffer(use, bases.at[i].buffer)].base = bases.at[i].base;
+}
+
+KernelUse *kernel_use(const Program *program, const Kernel *kernel, KernelBases bases, Arena *arena)
 {
 	Walk w = {program, arena, ARENA_NEW(arena, KernelUse), {arena, NULL, 0, 0}};
 	walk_block(&w, kernel->body);
-	collect_dims(&w);
+	for (size_t i = 0; i < w.use->sizes.n; i++)
+		collect_dims(&w, w.use->sizes.at[i]);
+	set_bases(w.use, bases);
 	return w.use;
 }
 
@@ -186,40 +191,4 @@ bool kernel_uses_dim(const KernelUse *use, DimId dim)
 		if (use->dims.at[i] == dim)
 			return true;
 	return false;
-}
-
-static bool same_sizes(const KernelUse *a, const KernelUse *b)
-{
-	if (a->sizes.n != b->sizes.n)
-		return false;
-	for (size_t i = 0; i < a->sizes.n; i++)
-		if (!size_same(a->sizes.at[i], b->sizes.at[i]))
-			return false;
-	return true;
-}
-
-static bool same_scalars(const KernelUse *a, const KernelUse *b)
-{
-	if (a->scalars.n != b->scalars.n)
-		return false;
-	for (size_t i = 0; i < a->scalars.n; i++)
-		if (a->scalars.at[i].scalar != b->scalars.at[i].scalar ||
-		    a->scalars.at[i].dtype != b->scalars.at[i].dtype)
-			return false;
-	return true;
-}
-
-bool kernel_use_matches(const Program *program, const KernelUse *a, const KernelUse *b)
-{
-	if (!same_sizes(a, b) || !same_scalars(a, b) || a->buffers.n != b->buffers.n)
-		return false;
-	if (a->checks.n || b->checks.n) /* a check's number stands in the code */
-		return false;
-	for (size_t i = 0; i < a->buffers.n; i++) {
-		const Buffer *x = &program->buffers.at[a->buffers.at[i].buffer];
-		const Buffer *y = &program->buffers.at[b->buffers.at[i].buffer];
-		if (x->dtype != y->dtype || a->buffers.at[i].written != b->buffers.at[i].written)
-			return false;
-	}
-	return true;
 }

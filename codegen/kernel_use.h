@@ -9,7 +9,22 @@
 typedef struct KernelBuffer {
 	BufferId buffer;
 	bool written;
+	Size base; /* the element that the caller passes the address of */
 } KernelBuffer;
+
+typedef struct KernelBase {
+	BufferId buffer;
+	Size base;
+} KernelBase;
+
+typedef struct KernelBases {
+	const KernelBase *at; /* of every buffer that the kernel touches */
+	size_t n;
+} KernelBases;
+
+typedef struct Digest {
+	uint64_t low, high;
+} Digest;
 
 typedef struct ScalarUse {
 	uint32_t scalar; /* the routine's argument */
@@ -17,8 +32,8 @@ typedef struct ScalarUse {
 } ScalarUse;
 
 typedef struct KernelUse {
-	VEC(DimId) dims; /* ascending */
-	VEC(Size) sizes; /* each once, in the order of first use; constants left out */
+	VEC(DimId) dims; /* in the order of first use, as all lists here */
+	VEC(Size) sizes; /* each once; constants left out */
 	VEC(ScalarUse) scalars;
 	VEC(KernelBuffer) buffers;
 	VEC(CheckId) checks;
@@ -28,12 +43,16 @@ typedef struct KernelUse {
 	bool indices[IX_VALUE + 1];	      /* kinds of index arithmetic */
 } KernelUse;
 
-KernelUse *kernel_use(const Program *program, const Kernel *kernel, Arena *arena);
+/* kernel_base.c: lowers the kernel's indices by the bases of their buffers. */
+KernelBases kernel_move(const Program *program, Kernel *kernel, Arena *arena);
+/* Of a kernel that was moved. */
+KernelUse *kernel_use(const Program *program, const Kernel *kernel, KernelBases bases, Arena *arena);
+/* kernel_identity.c: equal for kernels that differ only in the buffers, scalars and dims that they
+ * are called with, and in names and spans. */
+Digest kernel_identity(const Program *program, const Kernel *kernel, const KernelUse *use);
 /* The position of a buffer or a scalar in its list; aborts where it is missing. */
 uint32_t kernel_use_buffer(const KernelUse *use, BufferId buffer);
 uint32_t kernel_use_scalar(const KernelUse *use, uint32_t scalar);
-/* May two kernels of one identity be one function? Their lists have the same lengths and types. */
-bool kernel_use_matches(const Program *program, const KernelUse *a, const KernelUse *b);
 bool kernel_uses_dim(const KernelUse *use, DimId dim);
 
 #endif

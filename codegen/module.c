@@ -126,25 +126,29 @@ static void find_params(Module *m, uint32_t index)
 
 /* Kernels of one identity are one function; the list is short, so a quadratic search will do for up
  * to a few thousand kernels. */
+static KernelId first_of_its_kind(const Module *m, KernelId id)
+{
+	const Digest *wanted = &m->kernels[id].identity;
+	for (KernelId k = 0; k < id; k++)
+		if (m->kernels[k].identity.low == wanted->low &&
+		    m->kernels[k].identity.high == wanted->high)
+			return k;
+	return id;
+}
+
 static void share_kernels(Module *m)
 {
 	const Program *p = m->program;
 	for (KernelId k = 0; k < p->kernels.n; k++) {
-		const Kernel *kernel = &p->kernels.at[k];
-		m->kernels[k].use = kernel_use(p, kernel, m->arena);
-		m->kernels[k].same = k;
-		for (KernelId j = 0; j < k && kernel->identity; j++)
-			if (p->kernels.at[j].identity == kernel->identity &&
-			    m->kernels[j].same == j &&
-			    kernel_use_matches(p, m->kernels[j].use, m->kernels[k].use)) {
-				m->kernels[k].same = j;
-				break;
-			}
-		KernelId same = m->kernels[k].same;
-		m->kernels[k].function = same == k
-						 ? arena_printf(m->arena, "%s__k_%s", m->prefix,
-								identifier(m->arena, kernel->name))
-						 : m->kernels[same].function;
+		ModuleKernel *to = &m->kernels[k];
+		to->kernel = p->kernels.at[k];
+		KernelBases bases = kernel_move(p, &to->kernel, m->arena);
+		to->use = kernel_use(p, &to->kernel, bases, m->arena);
+		to->identity = kernel_identity(p, &to->kernel, to->use);
+		to->same = first_of_its_kind(m, k);
+		to->function = to->same == k ? arena_printf(m->arena, "%s__k_%s", m->prefix,
+							    identifier(m->arena, to->kernel.name))
+					     : m->kernels[to->same].function;
 	}
 }
 

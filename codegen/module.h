@@ -16,6 +16,8 @@ typedef struct ModuleRoutine {
 } ModuleRoutine;
 
 typedef struct ModuleKernel {
+	Kernel kernel; /* the program's, its buffers moved to their bases */
+	Digest identity;
 	KernelId same; /* the kernel whose function it shares: itself for the first of them */
 	const char *function;
 	KernelUse *use;

@@ -19,7 +19,6 @@ static void kernel_finish(Gen *gen, Sym name, Span span)
 	kernel.nlocals = (uint32_t)gen->locals.n;
 	kernel.body = body_block(&gen->top);
 	kernel.schedule = gen->schedule;
-	kernel.identity = kernel_identity(program, &kernel);
 	PUSH(gen->arena, program->kernels, kernel);
 	PUSH(gen->lower->scratch, gen->lower->kernels, (KernelId)program->kernels.n - 1);
 }

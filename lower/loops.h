@@ -133,7 +133,6 @@ typedef struct Kernel {
 	uint32_t nlocals;
 	Block body;
 	const char *schedule; /* what was chosen, in words; NULL: the general nest */
-	uint64_t identity; /* equal for kernels that differ in buffers and names only */
 } Kernel;
 
 typedef enum BufferKind { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_PARAM, BUFFER_CONST, BUFFER_TEMP } BufferKind;
@@ -311,8 +310,6 @@ typedef struct SizeList {
 	size_t n, cap;
 } SizeList;
 SizeList kernel_sizes(Arena *arena, const Kernel *kernel);
-/* A hash of the kernel's structure: names and spans do not count, buffers count by their first use. */
-uint64_t kernel_identity(const Program *program, const Kernel *kernel);
 /* One line a kernel: its schedule. */
 void schedule_dump(FILE *out, const Program *program);
 /* The text of docs/ir.md: pseudo-code, one statement a line. */

@@ -331,14 +331,9 @@ void kernel_parallel(Program *program, Kernel *kernel, int64_t grain)
 {
 	Pieces p = {program, program->arena, kernel, grain};
 	const Stmt **stmts = ARENA_ARRAY(program->arena, const Stmt *, kernel->body.n + 1);
-	bool changed = false;
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
 		const Stmt *stmt = kernel->body.stmts[i];
 		stmts[i] = stmt->kind == LOOP_FOR && grain > 0 ? in_pieces(&p, stmt) : stmt;
-		changed = changed || stmts[i] != stmt;
 	}
-	if (!changed)
-		return;
 	kernel->body.stmts = stmts;
-	kernel->identity = kernel_identity(program, kernel);
 }

@@ -501,7 +501,6 @@ static void finish(Rows *rows, RowKernel *row, uint32_t from, uint32_t to)
 			rows->all[k].joined = k >= from && k < to;
 		make_private(rows, row);
 	}
-	row->kernel.identity = kernel_identity(rows->program, &row->kernel);
 	PUSH(rows->program->arena, rows->program->kernels, row->kernel);
 	PUSH(rows->lower->scratch, rows->lower->kernels, (KernelId)rows->program->kernels.n - 1);
 }

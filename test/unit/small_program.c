@@ -236,7 +236,6 @@ void sp_end(SmallProgram *s)
 		sp_close(s);
 	ProgramRoutine *r = routine(s);
 	s->kernel.body = body_block(&s->bodies[0]);
-	s->kernel.identity = kernel_identity(&s->program, &s->kernel);
 	PUSH(arena(s), s->program.kernels, s->kernel);
 	KernelId *more = ARENA_ARRAY(arena(s), KernelId, r->nkernels + 1);
 	if (r->nkernels)

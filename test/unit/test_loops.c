@@ -99,21 +99,6 @@ static void add_kernel(SmallProgram *s, const char *name, Op op)
 	sp_end(s);
 }
 
-static void test_identity_ignores_buffers_and_names(void **state)
-{
-	SmallProgram *s = *state;
-	add_kernel(s, "a", OP_ADD);
-	add_kernel(s, "b", OP_ADD);
-	add_kernel(s, "c", OP_SUB);
-	const Program *p = &s->program;
-	uint64_t id[3];
-	for (int i = 0; i < 3; i++)
-		id[i] = kernel_identity(p, &p->kernels.at[i]);
-	assert_true(id[0] == id[1]);
-	assert_true(id[0] != id[2]);
-	loops_verify(p);
-}
-
 static void test_dump(void **state)
 {
 	SmallProgram *s = *state;
@@ -298,7 +283,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sums_have_one_form, start, end),
 		cmocka_unit_test_setup_teardown(test_quotients_fold, start, end),
 		cmocka_unit_test_setup_teardown(test_values_fold, start, end),
-		cmocka_unit_test_setup_teardown(test_identity_ignores_buffers_and_names, start, end),
 		cmocka_unit_test_setup_teardown(test_dump, start, end),
 		cmocka_unit_test_setup_teardown(test_verifier_refuses, start, end),
 		cmocka_unit_test_setup_teardown(test_verifier_knows_lanes, start, end),

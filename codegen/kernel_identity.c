@@ -1,0 +1,170 @@
+/* A digest of a kernel's structure: XXH3-128 over a serialisation in which buffers, scalars and dims
+ * stand as their positions in the kernel's lists. Equal digests: one function serves both kernels,
+ * of one program or of two.
+ */
+#include <xxhash.h>
+
+#include "codegen/kernel_use.h"
+
+#include "base/diag.h"
+#include "codegen/pointer_map.h"
+
+typedef struct Writer {
+	const Program *program;
+	const KernelUse *use;
+	Arena *arena;
+	PointerMap values; /* numbered from 1 */
+	uint64_t nvalues;
+	VEC(uint64_t) words;
+} Writer;
+
+enum { MARK_IX = 0x100, MARK_VALUE = 0x200, MARK_SEEN = 0x280, MARK_STMT = 0x300 };
+
+static void put_value(Writer *w, const Value *value);
+static void put_block(Writer *w, Block block);
+
+static void put(Writer *w, uint64_t value)
+{
+	PUSH(w->arena, w->words, value);
+}
+
+static uint64_t dim_position(const Writer *w, DimId dim)
+{
+	for (size_t i = 0; i < w->use->dims.n; i++)
+		if (w->use->dims.at[i] == dim)
+			return i;
+	BUG("dim %u is not in the kernel's list", dim);
+}
+
+static void put_size(Writer *w, Size size)
+{
+	int64_t constant;
+	if (size_is_const(w->program->sizes, size, &constant)) {
+		put(w, SIZE_CONST);
+		put(w, (uint64_t)constant);
+		return;
+	}
+	SizeOp *ops;
+	size_t n = size_program(w->arena, w->program->sizes, size, &ops);
+	put(w, MARK_IX + n);
+	for (size_t i = 0; i < n; i++) {
+		put(w, (uint64_t)ops[i].code);
+		put(w, ops[i].code == SIZE_DIM ? dim_position(w, (DimId)ops[i].arg)
+					       : (uint64_t)ops[i].arg);
+	}
+}
+
+static void put_ix(Writer *w, const Ix *ix)
+{
+	put(w, ix ? MARK_IX + (uint64_t)ix->kind : 0);
+	if (!ix)
+		return;
+	switch (ix->kind) {
+	case IX_SIZE: put_size(w, ix->size); break;
+	case IX_ITER: put(w, ix->iter); break;
+	case IX_VALUE: put_value(w, ix->value); break;
+	default:
+		put_ix(w, ix->a);
+		put_ix(w, ix->b);
+	}
+}
+
+static void put_ixs(Writer *w, const Ix *const *ixs, uint32_t n)
+{
+	put(w, n);
+	for (uint32_t i = 0; i < n; i++)
+		put_ix(w, ixs[i]);
+}
+
+static void put_buffer(Writer *w, BufferId buffer)
+{
+	put(w, kernel_use_buffer(w->use, buffer));
+	put(w, (uint64_t)w->program->buffers.at[buffer].dtype);
+}
+
+static uint64_t value_detail(const Writer *w, const Value *value)
+{
+	switch (value->kind) {
+	case VALUE_LOCAL: return value->local;
+	case VALUE_CONST: return (uint64_t)value->constant.i;
+	case VALUE_OP: return (uint64_t)value->op;
+	case VALUE_SCALAR: return kernel_use_scalar(w->use, value->scalar);
+	default: return 0;
+	}
+}
+
+/* A value that was written already is written as its number. */
+static void put_value(Writer *w, const Value *value)
+{
+	uint64_t *known = pointer_map_at(&w->values, value);
+	if (*known) {
+		put(w, MARK_SEEN);
+		put(w, *known);
+		return;
+	}
+	*known = ++w->nvalues;
+	put(w, MARK_VALUE + (uint64_t)value->kind);
+	put(w, (uint64_t)value->dtype);
+	put(w, value_detail(w, value));
+	if (value->kind == VALUE_LOAD)
+		put_buffer(w, value->buffer);
+	put_ix(w, value->ix);
+	put_ixs(w, value->ixs, value->nixs);
+	put(w, value->nargs);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		put_value(w, value->args[i]);
+}
+
+static void put_stmt(Writer *w, const Stmt *stmt)
+{
+	put(w, MARK_STMT + (uint64_t)stmt->kind);
+	if (stmt->kind == LOOP_FOR) {
+		put(w, stmt->iter);
+		put(w, (uint64_t)stmt->loop);
+		put(w, (uint64_t)stmt->step);
+	}
+	put_ix(w, stmt->lo);
+	put_ix(w, stmt->hi);
+	put(w, stmt->nconds);
+	for (uint32_t i = 0; i < stmt->nconds; i++) {
+		put(w, (uint64_t)stmt->conds[i].kind);
+		put_ix(w, stmt->conds[i].a);
+		put_ix(w, stmt->conds[i].b);
+	}
+	if (stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET)
+		put(w, stmt->local);
+	put(w, (uint64_t)stmt->acc);
+	put_ixs(w, stmt->ixs, stmt->nixs);
+	put_ix(w, stmt->ix);
+	if (stmt->kind == LOOP_CHECK)
+		put(w, stmt->check);
+	if (stmt->value)
+		put_value(w, stmt->value);
+	if (stmt->kind == LOOP_STORE)
+		put_buffer(w, stmt->buffer);
+	put_block(w, stmt->body);
+}
+
+static void put_block(Writer *w, Block block)
+{
+	put(w, block.n);
+	for (uint32_t i = 0; i < block.n; i++)
+		put_stmt(w, block.stmts[i]);
+}
+
+Digest kernel_identity(const Program *program, const Kernel *kernel, const KernelUse *use)
+{
+	Writer w = {.program = program, .use = use, .arena = arena_new()};
+	w.values.arena = w.arena;
+	put(&w, kernel->niters);
+	for (uint32_t i = 0; i < kernel->nlocals; i++) {
+		put(&w, (uint64_t)kernel->locals[i].dtype);
+		put(&w, kernel->locals[i].rank);
+		for (uint32_t axis = 0; axis < kernel->locals[i].rank; axis++)
+			put(&w, kernel->locals[i].extent[axis]);
+	}
+	put_block(&w, kernel->body);
+	XXH128_hash_t hash = XXH3_128bits(w.words.at, w.words.n * sizeof *w.words.at);
+	arena_free(w.arena);
+	return (Digest){hash.low64, hash.high64};
+}
