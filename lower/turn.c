@@ -409,5 +409,4 @@ void kernel_turn(Program *program, Kernel *kernel, const Machine *machine)
 	if (!changed)
 		return;
 	kernel->body = body_block(&body);
-	kernel->identity = kernel_identity(program, kernel);
 }
