@@ -52,7 +52,14 @@ static void run_loops(Compiler *c)
 	Machine machine = target_machine(c->options.target.march);
 	if (c->options.grain >= 0)
 		machine.grain = c->options.grain;
-	c->program = lower_program(c->inference, &c->sources, c->perm, &c->diags, &machine);
+	const char *why = NULL, *path = c->options.schedule;
+	uint32_t file = path ? source_read(&c->sources, path, &why) : 0;
+	if (path && !file)
+		diag(&c->diags, E0601, SPAN_NONE, "cannot read '%s': %s", path, why);
+	Schedule *asked = file ? schedule_parse(&c->sources, c->symbols, &c->diags, file, c->file, c->perm) : NULL;
+	if (c->diags.nerrors == 0)
+		c->program = lower_program(c->inference, &c->sources, c->perm, &c->diags, &machine, asked);
+	schedule_free(asked);
 }
 
 static void verify_graph(const Compiler *c) { graph_verify(c->graph); }
@@ -332,6 +339,8 @@ static bool emit_deps(Compiler *c, Outputs *outputs, const Jobs *jobs)
 	}
 	const char *library = o->include_dirs.at[o->include_dirs.n - 1];
 	Words files = {0};
+	if (o->schedule)
+		PUSH(c->perm, files, o->schedule);
 	for (size_t i = 0; i < c->graph->files.n; i++) {
 		const char *file = c->graph->files.at[i];
 		bool from_library = strncmp(file, library, strlen(library)) == 0;

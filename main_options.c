@@ -29,6 +29,7 @@ enum {
 	KEY_SHUFFLE,
 	KEY_FP,
 	KEY_GRAIN,
+	KEY_SCHEDULE,
 	KEY_COMPLETION
 };
 
@@ -52,6 +53,8 @@ static const struct argp_option option_table[] = {
 	{"fp", KEY_FP, "strict|default", 0, "strict: no contraction of a*b + c", 2},
 	{"grain", KEY_GRAIN, "N", 0,
 	 "Operations worth a thread's while (default 131072; 0: one thread only)", 2},
+	{"schedule", KEY_SCHEDULE, "FILE.sched", 0,
+	 "Compute kernels as FILE says; --dump=schedule prints such a file", 2},
 	{NULL, 'I', "DIR", 0, "Look for imports in DIR", 3},
 	{NULL, 'D', "NAME=N", 0, "Fix a dim", 3},
 	SHOWN("-MD", "Write a dependency file beside the output", 4),
@@ -252,6 +255,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_TARGET: set_target(state, arg); break;
 	case KEY_FP: set_fp(o, state, arg); break;
 	case KEY_GRAIN: o->grain = number_arg(state, "--grain", arg); break;
+	case KEY_SCHEDULE: o->schedule = arg; break;
 	case 'I': PUSH(o->arena, o->include_dirs, arg); break;
 	case 'D': set_define(o, state, arg); break;
 	case KEY_MD: o->deps = true; break;

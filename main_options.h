@@ -20,6 +20,7 @@ typedef struct Options {
 	bool stdout_only;       /* --dump or --explain-* without -o or --emit: no file is written */
 	const char *prefix;
 	Target target;
+	const char *schedule;   /* --schedule */
 	int64_t grain;          /* --grain; -1: the machine's */
 	Words include_dirs;
 	VEC(Define) defines;

@@ -9,6 +9,7 @@
  * A free node (only indices change) may be fused into many roots. A reduction is fused into an elementwise
  * root that reads each of its cells once, at the same index: the root is its epilogue.
  */
+#include <stb/stb_ds.h>
 #include <string.h>
 
 #include "lower/lowering.h"
@@ -357,6 +358,18 @@ static void fuse_into(Lower *lower, NodeId id, const Reader *reader)
 	}
 }
 
+/* What is asked of a tensor with a name, the first of that name in the routine. */
+static ScheduleClause *asked_of(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	if (!lower->asked || !node->name || !lower->plan[id].first)
+		return NULL;
+	Sym name = lower_identifier(lower, node->name);
+	Sym longer = sym_printf(lower->program->symbols, "%s.%s", lower->routine->name, name);
+	ScheduleClause *clause = schedule_asked(lower->asked, lower->program, longer, SPAN_NONE, CHOICE_FUSE);
+	return clause ? clause : schedule_asked(lower->asked, lower->program, name, SPAN_NONE, CHOICE_FUSE);
+}
+
 static void decide(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
@@ -373,9 +386,12 @@ static void decide(Lower *lower, NodeId id)
 	if (!lower_proj(lower, id))
 		return; /* a buffer of the caller's, of the state or of constants */
 	Reader reader = readers_of(lower, id);
-	if (reader.never || !has_room(lower, id) || !is_in_time(lower, id, plan->last))
+	const ScheduleClause *asked = asked_of(lower, id);
+	plan->apart = asks_off(asked);
+	if (reader.never || !has_room(lower, id) || !is_in_time(lower, id, plan->last) || plan->apart)
 		return;
-	if (can_be_fused(lower, id) && is_worth_it(lower, id, &reader)) {
+	bool may = reader.root != NODE_NONE && !reader.only_free && asks_on(asked);
+	if (can_be_fused(lower, id) && (may || is_worth_it(lower, id, &reader))) {
 		fuse_into(lower, id, &reader);
 	} else if (is_epilogue(lower, id, &reader)) {
 		lower->plan[reader.root].reduction = id;
@@ -397,6 +413,44 @@ static void find_last(Lower *lower, NodeId id)
 	}
 }
 
+typedef struct NamedNode {
+	Sym key;
+	NodeId value;
+} NamedNode;
+
+/* Marks the first node of each name. */
+static void mark_first(Lower *lower)
+{
+	NamedNode *seen = NULL;
+	for (NodeId id = 0; id < lower->graph->nodes.n; id++) {
+		Sym name = lower_node(lower, id)->name;
+		if (!name || !lower->plan[id].needed || hmgeti(seen, name) >= 0)
+			continue;
+		hmput(seen, name, id);
+		lower->plan[id].first = true;
+	}
+	hmfree(seen);
+}
+
+void fuse_describe(Lower *lower)
+{
+	Program *program = lower->program;
+	bool only = lower->graph->routines.n == 1;
+	for (NodeId id = 0; id < lower->graph->nodes.n; id++) {
+		const NodePlan *plan = &lower->plan[id];
+		if (!plan->first || !(plan->apart || plan->fused) || !lower_proj(lower, id))
+			continue;
+		Sym name = lower_identifier(lower, lower_node(lower, id)->name);
+		if (!only)
+			name = sym_printf(program->symbols, "%s.%s", lower->routine->name, name);
+		ScheduleEntry entry = {.name = name, .span = lower_node(lower, id)->span};
+		ScheduleClause *made = entry_make(program->arena, &entry, CHOICE_FUSE, plan->apart);
+		if (plan->fused && plan->root != NODE_NONE)
+			clause_add(program->arena, made, lower_name(lower, plan->root), NULL, 0);
+		PUSH(program->arena, program->made->entries, entry);
+	}
+}
+
 void fuse_plan(Lower *lower)
 {
 	uint32_t n = (uint32_t)lower->graph->nodes.n;
@@ -405,6 +459,7 @@ void fuse_plan(Lower *lower)
 		lower->plan[id] = (NodePlan){.root = id, .reduction = NODE_NONE, .buffer = BUFFER_NONE,
 					     .last = NODE_NONE};
 	mark_needed(lower);
+	mark_first(lower);
 	list_uses(lower);
 	for (NodeId id = 0; id < n; id++)
 		if (lower->plan[id].needed) {

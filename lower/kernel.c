@@ -4,21 +4,50 @@
 
 /* ---- a kernel's frame ---- */
 
-static Gen gen_new(Lower *lower)
+static Gen gen_new(Lower *lower, Sym name, Span span)
 {
-	return (Gen){.lower = lower, .program = lower->program, .arena = lower->arena, .bound = NODE_NONE};
+	Gen gen = {.lower = lower, .program = lower->program, .arena = lower->arena, .bound = NODE_NONE};
+	gen.name = name;
+	gen.span = span;
+	PUSH(gen.arena, gen.made, ((ScheduleEntry){.name = name, .span = span}));
+	return gen;
 }
 
-static void kernel_finish(Gen *gen, Sym name, Span span)
+static ScheduleEntry *made_entry(const Gen *gen)
+{
+	return &gen->made.at[gen->made.n - 1];
+}
+
+void gen_nest(Gen *gen)
+{
+	if (made_entry(gen)->clauses.n == 0)
+		return;
+	Sym name = sym_printf(gen->program->symbols, "%s.%zu", gen->name, gen->made.n + 1);
+	PUSH(gen->arena, gen->made, ((ScheduleEntry){.name = name, .span = gen->span}));
+}
+
+ScheduleClause *gen_asked(const Gen *gen, Choice choice)
+{
+	const ScheduleEntry *entry = made_entry(gen);
+	return schedule_asked(gen->lower->asked, gen->program, entry->name, entry->span, choice);
+}
+
+ScheduleClause *gen_make(Gen *gen, Choice choice, bool off)
+{
+	return entry_make(gen->arena, made_entry(gen), choice, off);
+}
+
+static void kernel_finish(Gen *gen)
 {
 	Program *program = gen->program;
-	Kernel kernel = {.name = name, .span = span};
+	Kernel kernel = {.name = gen->name, .span = gen->span};
 	kernel.iters = gen->iters.at;
 	kernel.niters = (uint32_t)gen->iters.n;
 	kernel.locals = gen->locals.at;
 	kernel.nlocals = (uint32_t)gen->locals.n;
 	kernel.body = body_block(&gen->top);
-	kernel.schedule = gen->schedule;
+	for (size_t i = 0; i < gen->made.n; i++)
+		PUSH(gen->arena, program->made->entries, gen->made.at[i]);
 	PUSH(gen->arena, program->kernels, kernel);
 	PUSH(gen->lower->scratch, gen->lower->kernels, (KernelId)program->kernels.n - 1);
 }
@@ -112,22 +141,22 @@ static void emit_reshaped_leaf(Gen *gen, NodeId from, StoreTarget to)
 
 void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span)
 {
-	Gen gen = gen_new(lower);
-	nest_fill(&gen, buffer, value);
 	Sym name = lower_unique(lower, sym_printf(lower->program->symbols, "clear_%s",
 						  lower->program->buffers.at[buffer].name));
-	kernel_finish(&gen, name, span);
+	Gen gen = gen_new(lower, name, span);
+	nest_fill(&gen, buffer, value);
+	kernel_finish(&gen);
 }
 
 void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name)
 {
-	Gen gen = gen_new(lower);
+	Gen gen = gen_new(lower, name, lower_node(lower, node)->span);
 	const NodePlan *plan = &lower->plan[node];
 	if (plan->buffer != BUFFER_NONE)
 		emit_flat_copy(&gen, plan->buffer, (StoreTarget){to, OP_NONE});
 	else
 		emit_over_shape(&gen, node, (StoreTarget){to, OP_NONE});
-	kernel_finish(&gen, name, lower_node(lower, node)->span);
+	kernel_finish(&gen);
 }
 
 /* ---- nodes ---- */
@@ -169,13 +198,13 @@ static void emit_assignment(Lower *lower, NodeId id)
 	if (node->clear)
 		kernel_emit_fill(lower, to.buffer, op_neutral(node->acc == OP_NONE ? OP_ADD : node->acc, node->dtype),
 				 node->span);
-	Gen gen = gen_new(lower);
+	Gen gen = gen_new(lower, lower_name(lower, id), node->span);
 	bool direct = !proj || proj->linear || node->kind == NODE_ARGMAX || nest_is_direct(lower, id);
 	if (direct) {
 		emit_node(&gen, id, to);
 		Block body = body_block(&gen.top);
 		if (block_has_one_index(&body, to.buffer)) {
-			kernel_finish(&gen, lower_name(lower, id), node->span);
+			kernel_finish(&gen);
 			return;
 		}
 	}
@@ -187,13 +216,13 @@ static void emit_assignment(Lower *lower, NodeId id)
 	Sym name = lower_unique(lower, "value");
 	BufferId temp = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP, .name = name, .dtype = node->dtype,
 						     .elements = node_elements(lower, id)});
-	gen = gen_new(lower);
+	gen = gen_new(lower, name, node->span);
 	fill_first(&gen, id, temp);
 	emit_node(&gen, id, (StoreTarget){temp, OP_NONE});
-	kernel_finish(&gen, name, node->span);
-	gen = gen_new(lower);
+	kernel_finish(&gen);
+	gen = gen_new(lower, lower_name(lower, id), node->span);
 	emit_flat_copy(&gen, temp, to);
-	kernel_finish(&gen, lower_name(lower, id), node->span);
+	kernel_finish(&gen);
 }
 
 void kernel_emit(Lower *lower, NodeId id)
@@ -203,14 +232,13 @@ void kernel_emit(Lower *lower, NodeId id)
 		emit_assignment(lower, id);
 		return;
 	}
-	Gen gen = gen_new(lower);
 	BufferId to = lower->plan[id].buffer;
+	const Buffer *buffer = &lower->program->buffers.at[to];
+	Sym name = buffer->kind == BUFFER_TEMP ? buffer->name : lower_name(lower, id);
+	Gen gen = gen_new(lower, name, node->span);
 	fill_first(&gen, id, to);
 	emit_node(&gen, id, (StoreTarget){to, OP_NONE});
-	kernel_finish(&gen, lower->program->buffers.at[to].kind == BUFFER_TEMP
-				    ? lower->program->buffers.at[to].name
-				    : lower_name(lower, id),
-		      node->span);
+	kernel_finish(&gen);
 }
 
 /* ---- checks of gathered indices ---- */
@@ -239,7 +267,8 @@ void kernel_emit_check(Lower *lower, NodeId id)
 		PUSH(program->arena, program->checks,
 		     ((Check){.kind = CHECK_INDEX, .a = size, .b = size, .span = node->span, .text = text}));
 	}
-	Gen gen = gen_new(lower);
+	Sym name = lower_unique(lower, sym_printf(program->symbols, "check_%s", node->name ? node->name : "index"));
+	Gen gen = gen_new(lower, name, node->span);
 	const Shape *shape = lower_shape(lower, node->args[1]);
 	IterVar *vars = ARENA_ARRAY(gen.arena, IterVar, shape_naxes(shape) + 1);
 	Body body = {0};
@@ -251,6 +280,5 @@ void kernel_emit_check(Lower *lower, NodeId id)
 	PUSH(gen.arena, body.stmts,
 	     stmt_check(program, ix_value(gen.arena, value), ix_size(gen.arena, size), lower->checks[id]));
 	wrap_shape(&gen, shape, vars, &body);
-	Sym name = lower_unique(lower, sym_printf(program->symbols, "check_%s", node->name ? node->name : "index"));
-	kernel_finish(&gen, name, node->span);
+	kernel_finish(&gen);
 }

@@ -132,7 +132,6 @@ typedef struct Kernel {
 	KernelLocal *locals;
 	uint32_t nlocals;
 	Block body;
-	const char *schedule; /* what was chosen, in words; NULL: the general nest */
 } Kernel;
 
 typedef enum BufferKind { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_PARAM, BUFFER_CONST, BUFFER_TEMP } BufferKind;
@@ -215,6 +214,17 @@ typedef struct ProgramRoutine {
 	Size workspace;      /* bytes */
 } ProgramRoutine;
 
+enum { GRAIN_DEFAULT = 1 << 17 };
+
+/* What schedules are chosen for. */
+typedef struct Machine {
+	int vector_bytes; /* of the widest vector, a power of two >= 16 */
+	int registers;    /* for vectors */
+	int64_t grain;    /* operations worth a thread's while; 0: one thread */
+} Machine;
+
+typedef struct Schedule Schedule; /* schedule.h */
+
 typedef struct Program {
 	Arena *arena;
 	Symbols *symbols;
@@ -229,16 +239,9 @@ typedef struct Program {
 	Size state;        /* bytes */
 	DimId *state_dims; /* dims that parameters use */
 	uint32_t nstate_dims;
+	Machine machine;
+	Schedule *made; /* what was chosen for the kernels */
 } Program;
-
-enum { GRAIN_DEFAULT = 1 << 17 };
-
-/* What schedules are chosen for. */
-typedef struct Machine {
-	int vector_bytes; /* of the widest vector, a power of two >= 16 */
-	int registers;    /* for vectors */
-	int64_t grain;    /* operations worth a thread's while; 0: one thread */
-} Machine;
 
 /* Constructors; they fold constants and neutral terms. */
 const Ix *ix_size(Arena *arena, Size size);

@@ -350,14 +350,6 @@ static uint32_t kernel_routine(const Program *program, KernelId kernel)
 	return 0;
 }
 
-void schedule_dump(FILE *out, const Program *program)
-{
-	for (size_t i = 0; i < program->kernels.n; i++) {
-		const Kernel *kernel = &program->kernels.at[i];
-		fprintf(out, "%s: %s\n", kernel->name, kernel->schedule ? kernel->schedule : "loops as they are");
-	}
-}
-
 void loops_dump(FILE *out, const Program *program)
 {
 	Dump d = {.out = out, .program = program};

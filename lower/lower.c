@@ -29,6 +29,11 @@ static char *as_identifier(Arena *arena, const char *text)
 	return name;
 }
 
+Sym lower_identifier(const Lower *lower, const char *text)
+{
+	return sym_cstr(lower->program->symbols, as_identifier(lower->arena, text));
+}
+
 Sym lower_unique(Lower *lower, const char *text)
 {
 	Symbols *symbols = lower->program->symbols;
@@ -237,12 +242,18 @@ static void lower_all(Lower *lower)
 }
 
 Program *lower_program(const Inference *inference, const Sources *sources, Arena *perm, Diags *diags,
-		       const Machine *machine)
+		       const Machine *machine, const Schedule *asked)
 {
 	Lower lower = lower_new(inference, sources, perm, diags);
 	lower.machine = machine;
+	lower.asked = asked;
+	lower.program->machine = *machine;
+	lower.program->made = ARENA_NEW(perm, Schedule);
+	lower.program->made->arena = perm;
 	int before = diags->nerrors;
 	lower_all(&lower);
+	if (diags->nerrors == before)
+		schedule_compare(asked, lower.program, diags);
 	shfree(lower.taken);
 	arena_free(lower.scratch);
 	return diags->nerrors > before ? NULL : lower.program;

@@ -13,6 +13,7 @@
  *   rows.c     kernels over the same rows as one; rewrite.c copies statements into another kernel
  *   alias.c    where a kernel touches a buffer
  *   order.c    which loop is innermost
+ *   schedule.c what was chosen, and what is asked; schedule_parse.c reads that
  *   plan.c     places of temporaries
  *   turn.c     finished loops that turn an operand, in tiles
  *   parallel.c finished loops in pieces for threads; independent.c which loops may be cut
@@ -25,6 +26,7 @@
 #include "base/diag.h"
 #include "infer/infer.h"
 #include "lower/loops.h"
+#include "lower/schedule.h"
 
 #define BUFFER_NONE UINT32_MAX
 
@@ -39,6 +41,8 @@ typedef struct NodePlan {
 	bool needed, output;
 	bool fused;       /* computed inside other kernels: it has no buffer */
 	bool mutated;     /* the routine assigns to it */
+	bool first;       /* of its name: what a schedule asks of the name */
+	bool apart;       /* a schedule asks for a kernel of its own */
 	bool early;       /* a gathered index depends on it: computed before anything is written */
 	NodeId root;      /* the kernel that computes it: itself, its only reader's, or NODE_NONE: any */
 	NodeId reduction; /* of a root: the reduction that its kernel finishes, or NODE_NONE */
@@ -70,6 +74,7 @@ typedef struct Lower {
 	Arena *scratch; /* as long as one routine */
 	Diags *diags;
 	const Machine *machine;
+	const Schedule *asked; /* NULL: nothing is */
 	BufferId *shared; /* by NodeId: parameters and constants */
 	CheckId *checks;  /* by NodeId: of its gathered index; CHECK_NONE */
 	Sym *names;       /* by NodeId: for kernels and buffers; made on demand */
@@ -111,6 +116,8 @@ bool access_is_identity(const Piece *piece, uint32_t arg);
 Size proj_arg_space(const Lower *lower, const Proj *proj, uint32_t arg);
 /* Decides for every node of the routine. */
 void fuse_plan(Lower *lower);
+/* Writes down which named tensors are computed inside which kernels, after those have names. */
+void fuse_describe(Lower *lower);
 
 /* ---- kernels ---- */
 
@@ -129,7 +136,9 @@ typedef struct Gen {
 	Body top;
 	Body *body;                /* where values that are used more than once become locals */
 	VEC(SharedValue) shared;   /* those of the present body */
-	const char *schedule;      /* what was chosen; NULL: loops as they are */
+	Sym name;                  /* the kernel's */
+	Span span;
+	VEC(ScheduleEntry) made;   /* what was chosen, a nest each; the last is at hand */
 	NodeId bound;              /* a reduction whose value is at hand */
 	const Value *bound_value;
 } Gen;
@@ -139,6 +148,12 @@ typedef struct StoreTarget {
 	Op acc; /* OP_NONE: set */
 } StoreTarget;
 
+/* What is asked of the nest at hand; NULL: nothing. */
+ScheduleClause *gen_asked(const Gen *gen, Choice choice);
+/* Writes down what was chosen for it. */
+ScheduleClause *gen_make(Gen *gen, Choice choice, bool off);
+/* Begins the next nest of the kernel. */
+void gen_nest(Gen *gen);
 IterVar gen_iter(Gen *gen, Sym name);
 LocalId gen_local(Gen *gen, const char *name, Dtype dtype);
 const Value *gen_local_value(Gen *gen, LocalId local);
@@ -187,6 +202,7 @@ void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);
 BufferId lower_buffer(Lower *lower, Buffer buffer);
 Sym lower_name(Lower *lower, NodeId node);
 Sym lower_unique(Lower *lower, const char *text);
+Sym lower_identifier(const Lower *lower, const char *text); /* as it is, or _ for what C does not know */
 Size node_elements(const Lower *lower, NodeId node);
 
 /* Does every access of the block to the buffer have the same index? ... the index `at`? */
@@ -194,11 +210,11 @@ bool block_has_one_index(const Block *block, BufferId buffer);
 bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at);
 
 /* Would kernel_turn change it? */
-bool kernel_turns(Program *program, const Kernel *kernel);
+bool kernel_turns(Program *program, const Kernel *kernel, const Schedule *asked);
 /* Copies and elementwise loops whose operands run along other axes than the result, in tiles (turn.c). */
-void kernel_turn(Program *program, Kernel *kernel, const Machine *machine);
+void kernel_turn(Program *program, Kernel *kernel, const Schedule *asked, const Machine *machine);
 /* Cuts what may run at the same time into pieces of about `grain` operations (parallel.c); 0: nothing. */
-void kernel_parallel(Program *program, Kernel *kernel, int64_t grain);
+void kernel_parallel(Program *program, Kernel *kernel, const Schedule *asked, int64_t grain);
 
 /* Gives every temporary of the routine its place; the routine's workspace. */
 Size plan_workspace(Lower *lower, const KernelId *kernels, uint32_t nkernels);

@@ -331,13 +331,89 @@ static bool may_sum_in_place(const Nest *nest)
 	       program->buffers.at[nest->target.buffer].dtype == nest->value->dtype;
 }
 
+/* ---- what is asked ---- */
+
+static Loop *loop_named(Nest *nest, Sym name)
+{
+	for (uint32_t i = 0; i < nest->nloops; i++)
+		if (nest->gen->iters.at[nest->loops[i].var].name == name)
+			return &nest->loops[i];
+	return NULL;
+}
+
+/* Sums stay sums: result, then reduced, for a sum in a local; a last loop of the result for one in place.
+ * Elsewhere any order is legal where cells are written once or accumulated. */
+static bool order_is_legal(const Nest *nest, const Loop *loops, bool scattered, bool *local)
+{
+	uint32_t n = nest->nresult, last = nest->nloops - 1;
+	if (scattered || n == nest->nloops)
+		return scattered || nest->proj->injective;
+	*local = loops[last].reduced;
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		bool reduced = *local ? i >= n : i + 1 >= n && i < last;
+		if (loops[i].reduced != reduced)
+			return false;
+	}
+	return *local || may_sum_in_place(nest);
+}
+
+/* Puts the loops in the order that is asked for; is the sum kept in a local then? */
+static bool take_order(Nest *nest, bool scattered, bool local)
+{
+	ScheduleClause *asked = gen_asked(nest->gen, CHOICE_ORDER);
+	bool kept = local;
+	if (!asks_on(asked) || asked->items.n != nest->nloops)
+		return local;
+	Loop *loops = ARENA_ARRAY(nest->gen->arena, Loop, nest->nloops);
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		const Loop *loop = loop_named(nest, asked->items.at[i].name);
+		for (uint32_t k = 0; k < i; k++)
+			if (loop && loops[k].var == loop->var)
+				loop = NULL;
+		if (!loop)
+			return local;
+		loops[i] = *loop;
+	}
+	if (!order_is_legal(nest, loops, scattered, &kept)) {
+		asked->refused = "sums come after the loops of the result, or before the last of them";
+		return local;
+	}
+	nest->loops = loops;
+	return kept;
+}
+
+static void describe_order(const Nest *nest)
+{
+	if (nest->nloops == 1 && nest->nresult == 1)
+		return;
+	ScheduleClause *made = gen_make(nest->gen, CHOICE_ORDER, false);
+	for (uint32_t i = 0; i < nest->nloops; i++)
+		clause_add(nest->gen->arena, made, nest->gen->iters.at[nest->loops[i].var].name, NULL, 0);
+}
+
+/* An order that is asked for means lanes only where it says so. */
+static bool runs_in_lanes(Nest *nest, Op reduce)
+{
+	Gen *gen = nest->gen;
+	const ScheduleClause *asked = gen_asked(gen, CHOICE_VECTOR);
+	bool off = asks_off(asked) || (!asked && gen_asked(gen, CHOICE_ORDER));
+	if (off || !lanes_fit(nest, reduce))
+		return false;
+	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
+	if (!asks_name(asked, 0, along))
+		return false;
+	clause_add(gen->arena, gen_make(gen, CHOICE_VECTOR, false), along, NULL, 0);
+	return true;
+}
+
 static void emit_piece(Nest *nest)
 {
 	Lower *lower = nest->gen->lower;
 	set_up(nest);
 	bool scattered = scatters(lower, nest->node), reduces = nest->nloops > nest->nresult;
 	Op reduce = node_reduce_op(lower_node(lower, nest->node));
-	if (!scattered && reduces && tile_emit(nest, reduce))
+	gen_nest(nest->gen);
+	if (!scattered && reduces && !gen_asked(nest->gen, CHOICE_ORDER) && tile_emit(nest, reduce))
 		return;
 	bool local = !scattered && reduces && !may_sum_in_place(nest);
 	if (nest->nloops > 0) {
@@ -345,11 +421,13 @@ static void emit_piece(Nest *nest)
 						nest->value, nest->at, local);
 		local = local || (reduces && nest->loops[last].reduced);
 		move_loop(nest, last, nest->nloops - 1);
+		local = take_order(nest, scattered, local);
+		describe_order(nest);
 	}
 	if (scattered)
 		emit_stores(nest, reduce);
 	else if (proj_reduces(nest->proj) && (!reduces || local))
-		lanes_fit(nest, reduce) ? lanes_emit(nest, reduce) : emit_local_sum(nest, reduce);
+		runs_in_lanes(nest, reduce) ? lanes_emit(nest, reduce) : emit_local_sum(nest, reduce);
 	else if (reduces)
 		emit_row_sum(nest, reduce);
 	else

@@ -22,6 +22,8 @@ typedef struct Pieces {
 	Arena *arena;
 	Kernel *kernel;
 	int64_t grain;
+	ScheduleClause *asked; /* NULL: nothing */
+	ScheduleClause *made;  /* NULL: nothing was cut yet */
 } Pieces;
 
 /* A loop that is cut. */
@@ -213,7 +215,8 @@ static uint32_t choose(const Pieces *p, const Stmt *root, Cut *cuts)
 	uint32_t nloops = nested_loops(root, loops), n = 0;
 	for (uint32_t i = 0; i < nloops && n < 2 && !(n == 1 && is_long(p, &cuts[0])); i++) {
 		Cut cut = cut_of(p, loops[i]);
-		if (!is_short(p, &cut) && loop_is_independent(p->program, p->kernel, root, loops[i]))
+		if (!is_short(p, &cut) && asks_any(p->asked, p->kernel->iters[loops[i]->iter].name) &&
+		    loop_is_independent(p->program, p->kernel, root, loops[i]))
 			cuts[n++] = cut;
 	}
 	return n;
@@ -302,6 +305,18 @@ static const Ix *share_out(Pieces *p, Cut *cuts, uint32_t n, const Ix *wanted)
 	return ix_mul(program, cuts[0].parts, cuts[1].parts);
 }
 
+static void describe(Pieces *p, const Cut *cuts, uint32_t n)
+{
+	ScheduleEntry *entry = schedule_entry(p->program->made, p->kernel->name);
+	if (!p->made)
+		p->made = entry_make(p->arena, entry, CHOICE_PARALLEL, false);
+	for (uint32_t i = 0; i < n; i++) {
+		Sym name = p->kernel->iters[cuts[i].loop->iter].name;
+		if (p->made->items.n == 0 || !asks_any(p->made, name))
+			clause_add(p->arena, p->made, name, NULL, 0);
+	}
+}
+
 static const Stmt *in_pieces(Pieces *p, const Stmt *stmt)
 {
 	Cut cuts[2];
@@ -315,6 +330,7 @@ static const Stmt *in_pieces(Pieces *p, const Stmt *stmt)
 	uint32_t n = choose(p, stmt, cuts);
 	if (n == 0)
 		return stmt;
+	describe(p, cuts, n);
 	IterVar iter = new_iter(p);
 	const Ix *count = share_out(p, cuts, n, wanted);
 	Body body = {0};
@@ -327,9 +343,14 @@ static const Stmt *in_pieces(Pieces *p, const Stmt *stmt)
 	return loop;
 }
 
-void kernel_parallel(Program *program, Kernel *kernel, int64_t grain)
+void kernel_parallel(Program *program, Kernel *kernel, const Schedule *asked, int64_t grain)
 {
-	Pieces p = {program, program->arena, kernel, grain};
+	Pieces p = {.program = program, .arena = program->arena, .kernel = kernel, .grain = grain};
+	p.asked = schedule_asked(asked, program, kernel->name, kernel->span, CHOICE_PARALLEL);
+	if (asks_off(p.asked)) {
+		entry_make(p.arena, schedule_entry(program->made, kernel->name), CHOICE_PARALLEL, true);
+		return;
+	}
 	const Stmt **stmts = ARENA_ARRAY(program->arena, const Stmt *, kernel->body.n + 1);
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
 		const Stmt *stmt = kernel->body.stmts[i];

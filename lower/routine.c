@@ -263,6 +263,7 @@ void lower_routine(Lower *lower, uint32_t id)
 		if (lower->plan[node].needed && !lower->plan[node].fused)
 			bind_buffer(lower, node);
 	emit_all(lower);
+	fuse_describe(lower);
 	rows_fuse(lower);
 	ProgramRoutine *routine = &lower->program->routines.at[id];
 	routine->nkernels = (uint32_t)lower->kernels.n;
@@ -272,8 +273,8 @@ void lower_routine(Lower *lower, uint32_t id)
 	routine->workspace = plan_workspace(lower, routine->kernels, routine->nkernels);
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
 		Kernel *kernel = &lower->program->kernels.at[routine->kernels[i]];
-		kernel_turn(lower->program, kernel, lower->machine);
-		kernel_parallel(lower->program, kernel, lower->machine->grain);
+		kernel_turn(lower->program, kernel, lower->asked, lower->machine);
+		kernel_parallel(lower->program, kernel, lower->asked, lower->machine->grain);
 	}
 	list_dims(lower, routine);
 	list_guards(lower, routine);

@@ -128,7 +128,7 @@ static RowKernel row_of(Rows *rows, const Kernel *kernel)
 	RowKernel row = {.kernel = *kernel, .plain = true};
 	const Stmt *only = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
 	if (!only || !is_row_loop(only) || !size_is(rows->program->sizes, only->lo->size, 0) ||
-	    kernel_turns(rows->program, kernel))
+	    kernel_turns(rows->program, kernel, rows->lower->asked))
 		return row;
 	row.loop = only;
 	see_block(rows, &row, only->body, 0);
@@ -304,11 +304,9 @@ static RowKernel join(Rows *rows, const RowKernel *a, const RowKernel *b)
 			   .span = b->kernel.span};
 	append_tables(rows, &kernel, &b->kernel);
 	Block body = both(rows, a->loop->body, rewrite_block(&rewrite, b->loop->body));
-	kernel.schedule = arena_printf(
-		rows->program->arena, "%s, %s",
-		a->joined ? a->kernel.schedule
-			  : arena_printf(rows->arena, "row by row: %s", a->kernel.name),
-		b->kernel.name);
+	ScheduleEntry *entry = schedule_entry(rows->program->made, b->kernel.name);
+	clause_add(rows->program->arena, entry_make(rows->program->arena, entry, CHOICE_JOIN, false),
+		   a->kernel.name, NULL, 0);
 	kernel.name = b->kernel.name;
 	kernel.span = b->kernel.span;
 	kernel.body = one_stmt(rows, loop_over(rows, a->loop, body));
@@ -509,6 +507,13 @@ static void finish(Rows *rows, RowKernel *row, uint32_t from, uint32_t to)
 static bool take(Rows *rows, RowKernel *open, const RowKernel *next)
 {
 	RowKernel left = *open, right = *next;
+	const Kernel *kernel = &next->kernel;
+	if (asks_off(schedule_asked(rows->lower->asked, rows->program, kernel->name, kernel->span,
+				    CHOICE_JOIN))) {
+		entry_make(rows->program->arena, schedule_entry(rows->program->made, kernel->name),
+			   CHOICE_JOIN, true);
+		return false;
+	}
 	if (!may_join(rows, &left, &right)) {
 		right = split(rows, next, open);
 		if (!may_join(rows, &left, &right)) {

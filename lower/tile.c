@@ -315,36 +315,6 @@ static uint32_t order_loops(Tile *tile)
 	return before;
 }
 
-static const char *part_text(const Tile *tile, const Loop *loop, const TileParts *parts)
-{
-	const Gen *gen = tile->nest->gen;
-	if (!loop)
-		return "1";
-	const char *text = arena_printf(gen->arena, "%s by", gen->iters.at[loop->var].name);
-	for (uint32_t i = 0; i < parts->n; i++)
-		text = arena_printf(gen->arena, "%s %lld", text, (long long)parts->at[i].step);
-	return text;
-}
-
-static void describe(const Tile *tile, const Machine *machine)
-{
-	Gen *gen = tile->nest->gen;
-	bool across = tile->form == TILE_ACROSS;
-	const Loop *lanes = across ? tile->col : tile->along;
-	const char *rows = part_text(tile, tile->row, &tile->rows);
-	const char *cols = part_text(tile, tile->col, &tile->cols);
-	if (tile->block)
-		rows = arena_printf(gen->arena, "%s in blocks of %lld", rows,
-				    (long long)tile->block);
-	gen->schedule = arena_printf(gen->arena,
-				     "tiles, lanes %s %s; rows %s; columns %s%s; about %llu cycles "
-				     "with %d registers of %d bytes",
-				     across ? "across" : "along", gen->iters.at[lanes->var].name,
-				     rows, cols, tile->pack >= 0 ? " packed" : "",
-				     (unsigned long long)tile->cycles, machine->registers,
-				     machine->vector_bytes);
-}
-
 bool tile_emit(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
@@ -356,7 +326,6 @@ bool tile_emit(Nest *nest, Op reduce)
 	uint32_t outer = order_loops(&tile);
 	if (tile.pack >= 0)
 		tile_pack_declare(&tile);
-	describe(&tile, machine);
 	gen->locals.n = nest->first_local;
 	tile.r = gen_iter(gen, sym_cstr(symbols, "r"));
 	tile.c = gen_iter(gen, sym_cstr(symbols, "c"));

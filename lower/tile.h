@@ -47,6 +47,7 @@ typedef struct Tile {
 
 typedef struct Loads {
 	VEC(const Ix *) at;
+	VEC(BufferId) from;
 	bool plain; /* multiplications and additions of loads and constants */
 } Loads;
 
@@ -56,6 +57,7 @@ typedef struct Planner {
 	Program *program;
 	Loads sum, store; /* what is read in a step of the sum, and where it is finished */
 	int64_t native;	  /* lanes of a vector of the machine */
+	ScheduleClause *tiles, *lanes, *packs, *blocks; /* asked; NULL: nothing */
 } Planner;
 
 enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
@@ -68,6 +70,8 @@ void tile_choose_sizes(Planner *p);
 void tile_choose_block(Planner *p);
 /* Fills in form, loops and parts; false: the nest is no contraction that tiles fit. */
 bool tile_plan(Tile *tile, const Machine *machine);
+/* Writes the choices down (tile_describe.c). */
+void tile_describe(const Planner *p);
 /* tile_pack.c: the copy's buffer, its code for a panel of columns, the value that reads it. */
 void tile_pack_declare(Tile *tile);
 Block tile_pack_fill(Tile *tile, int64_t cols);

@@ -10,6 +10,7 @@
 #include "base/diag.h"
 
 enum { LEAST_LANES = 4, LEAST_WORK = 512, CACHE_LINE = 64 };
+enum { ROWS, COLUMNS }; /* items of `tile` */
 
 /* What packing asks for: rows that use a panel, its columns, steps of the sum; bytes of an operand
  * that is spread. */
@@ -33,6 +34,7 @@ static void collect_loads(Arena *arena, Loads *loads, const Value *value)
 {
 	if (value->kind == VALUE_LOAD) {
 		PUSH(arena, loads->at, value->ix);
+		PUSH(arena, loads->from, value->buffer);
 		loads->plain &= ix_is_plain(value->ix);
 	}
 	if (value->kind == VALUE_INDEX)
@@ -164,6 +166,12 @@ static bool runs_along(const Planner *p, const Loop *loop)
 	       !is_guarded(p->tile->nest, loop) && moves_by_one(p, &p->sum, loop, true);
 }
 
+/* Is the loop what a schedule asks for, where it asks? */
+static bool is_asked(const Planner *p, const ScheduleClause *asked, uint32_t item, const Loop *loop)
+{
+	return asks_name(asked, item, p->tile->nest->gen->iters.at[loop->var].name);
+}
+
 /* A loop whose extent is known is better: its tiles are exact; then the longest. */
 static bool is_better(const Planner *p, const Loop *loop, const Loop *than)
 {
@@ -171,8 +179,9 @@ static bool is_better(const Planner *p, const Loop *loop, const Loop *than)
 	return !than || a >= b;
 }
 
-/* The best loop of the result that leaves some operand in place, other than those in `but`. */
-static Loop *reusing_loop(const Planner *p, const Loop * not, uint64_t but, bool split)
+/* The best loop of the result that leaves some operand in place, other than those in `but`, for the
+ * rows or the columns. */
+static Loop *reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32_t item)
 {
 	Nest *nest = p->tile->nest;
 	Loop *best = NULL;
@@ -180,9 +189,9 @@ static Loop *reusing_loop(const Planner *p, const Loop * not, uint64_t but, bool
 		Loop *loop = &nest->loops[i];
 		TilePart inside;
 		bool whole = !is_guarded(nest, loop);
-		if (loop == not || (stays(p, loop) & ~but) == 0)
+		if (loop == not || (stays(p, loop) & ~but) == 0 || !is_asked(p, p->tiles, item, loop))
 			continue;
-		if (!whole && !(split && find_inside(p, loop, &inside)))
+		if (!whole && !(item == ROWS && find_inside(p, loop, &inside)))
 			continue;
 		if (is_better(p, loop, best))
 			best = loop;
@@ -195,22 +204,24 @@ static bool find_loops(Planner *p)
 	Tile *tile = p->tile;
 	Nest *nest = tile->nest;
 	for (uint32_t i = nest->nresult; i-- > 0 && !tile->col;)
-		if (runs_across(p, &nest->loops[i]))
+		if (is_asked(p, p->lanes, 0, &nest->loops[i]) && is_asked(p, p->tiles, COLUMNS, &nest->loops[i]) &&
+		    runs_across(p, &nest->loops[i]))
 			tile->col = &nest->loops[i];
 	if (tile->col) {
 		tile->form = TILE_ACROSS;
-		tile->row = reusing_loop(p, tile->col, 0, true);
+		tile->row = reusing_loop(p, tile->col, 0, ROWS);
 		return true;
 	}
 	tile->form = TILE_ALONG;
 	for (uint32_t i = nest->nloops; i-- > nest->nresult && !tile->along;)
-		if (runs_along(p, &nest->loops[i]))
+		if ((asks_on(p->packs) || is_asked(p, p->lanes, 0, &nest->loops[i])) &&
+		    runs_along(p, &nest->loops[i]))
 			tile->along = &nest->loops[i];
 	if (!tile->along)
 		return false;
-	tile->col = reusing_loop(p, NULL, 0, false);
+	tile->col = reusing_loop(p, NULL, 0, COLUMNS);
 	if (tile->col)
-		tile->row = reusing_loop(p, tile->col, stays(p, tile->col), true);
+		tile->row = reusing_loop(p, tile->col, stays(p, tile->col), ROWS);
 	return true;
 }
 
@@ -310,6 +321,12 @@ static int64_t pack_steps(const Planner *p, int load)
 	return steps;
 }
 
+static bool asks_pack(const Planner *p, int load)
+{
+	Sym name = p->program->buffers.at[p->sum.from.at[load]].name;
+	return !asks_off(p->packs) && asks_name(p->packs, 0, lower_identifier(p->tile->nest->gen->lower, name));
+}
+
 static void pack(Planner *p, Loop *col, int load, LoopKind kind)
 {
 	Tile *tile = p->tile;
@@ -322,7 +339,7 @@ static void pack(Planner *p, Loop *col, int load, LoopKind kind)
 	for (uint32_t i = 0; i < nest->nresult; i++)
 		if (stride(p, p->sum.at.at[load], &nest->loops[i]) != 0)
 			tile->movers |= (uint64_t)1 << nest->loops[i].iter;
-	tile->row = reusing_loop(p, col, ~((uint64_t)1 << load), true);
+	tile->row = reusing_loop(p, col, ~((uint64_t)1 << load), ROWS);
 }
 
 /* Lanes along a sum become lanes across the result where its operand can be turned once for many
@@ -333,10 +350,11 @@ static void pack_turned(Planner *p)
 	for (uint32_t i = nest->nresult; i-- > 0;) {
 		Loop *col = &nest->loops[i];
 		int load = only_moved(p, col);
-		if (load < 0 || stride(p, nest->at, col) != 1 || is_guarded(nest, col) ||
+		if (load < 0 || !asks_pack(p, load) || !is_asked(p, p->tiles, COLUMNS, col) ||
+		    stride(p, nest->at, col) != 1 || is_guarded(nest, col) ||
 		    !moves_by_one(p, &p->store, col, false) ||
-		    tile_extent(p, col, 0) < PACK_COLUMNS || uses_of(p, load, false) < PACK_USES ||
-		    pack_steps(p, load) < PACK_STEPS)
+		    tile_extent(p, col, 0) < PACK_COLUMNS || pack_steps(p, load) < PACK_STEPS ||
+		    (!asks_on(p->packs) && uses_of(p, load, false) < PACK_USES))
 			continue;
 		pack(p, col, load, LOOP_UNROLL);
 		return;
@@ -348,11 +366,12 @@ static void pack_spread(Planner *p)
 {
 	Tile *tile = p->tile;
 	int load = only_moved(p, tile->col);
-	if (load < 0 || uses_of(p, load, true) < PACK_USES)
+	if (load < 0 || !asks_pack(p, load) || (!asks_on(p->packs) && uses_of(p, load, true) < PACK_USES))
 		return;
 	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
 	int bytes = dtype_bytes(tile->nest->value->dtype);
-	if (steps > 0 && cols > 0 && steps * bytes > PACK_SPREAD / cols)
+	bool spread = cols > 0 && steps * bytes > PACK_SPREAD / cols;
+	if (steps > 0 && (spread || asks_on(p->packs)))
 		pack(p, tile->col, load, LOOP_VECTOR);
 }
 
@@ -362,8 +381,16 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	int bytes = dtype_bytes(tile->nest->value->dtype);
 	p.native = machine->vector_bytes / bytes;
 	const Nest *nest = tile->nest;
+	p.tiles = gen_asked(nest->gen, CHOICE_TILE);
+	p.lanes = gen_asked(nest->gen, CHOICE_VECTOR);
+	p.packs = gen_asked(nest->gen, CHOICE_PACK);
+	p.blocks = gen_asked(nest->gen, CHOICE_BLOCK);
 	if (!may_be_tiled(&p))
 		return false;
+	if (asks_off(p.tiles)) {
+		gen_make(nest->gen, CHOICE_TILE, true);
+		return false;
+	}
 	bool found = find_loops(&p);
 	if (nest->proj->niters < 64)
 		tile->form == TILE_ALONG ? pack_turned(&p) : pack_spread(&p);
@@ -377,6 +404,9 @@ bool tile_plan(Tile *tile, const Machine *machine)
 		if (!tile->row || !moves_guard(&nest->guards.at[g], tile->row))
 			PUSH(nest->gen->arena, tile->inner, nest->guards.at[g]);
 	tile_choose_sizes(&p);
+	if (tile->rows.n == 0)
+		return false;
 	tile_choose_block(&p);
-	return tile->rows.n > 0;
+	tile_describe(&p);
+	return true;
 }

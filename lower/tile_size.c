@@ -198,6 +198,14 @@ static uint64_t cycles_of(const Planner *p, const TileParts *rows, const TilePar
 	return total / 8;
 }
 
+static bool parts_are_asked(const Planner *p, uint32_t item, const TileParts *parts)
+{
+	int64_t steps[ITEM_NUMBERS];
+	for (uint32_t i = 0; i < parts->n; i++)
+		steps[i] = parts->at[i].step;
+	return asks_numbers(p->tiles, item, steps, parts->n);
+}
+
 static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 {
 	Tile *tile = p->tile;
@@ -206,6 +214,8 @@ static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 		for (uint32_t j = 0; j < c.n; j++)
 			if (!fits_registers(p, r.at[i].step, c.at[j].step))
 				return;
+	if (!parts_are_asked(p, 0, &r) || !parts_are_asked(p, 1, &c))
+		return;
 	uint64_t cycles = cycles_of(p, &r, &c);
 	if (tile->rows.n && cycles >= tile->cycles)
 		return;
@@ -224,9 +234,40 @@ static bool is_step(const Planner *p, const Loop *loop, int64_t step)
 	return step == 1 || step == 2 || step == 4 || step == 6 || step == 8 || step == 12;
 }
 
+/* Lanes of a symbolic extent: whole vectors, then halves. */
+static bool is_width(const Planner *p, int64_t cols)
+{
+	int64_t extent;
+	bool known = !p->tile->col || tile_is_const(p, p->tile->col->extent, &extent);
+	return p->tile->form == TILE_ALONG || known ? is_step(p, p->tile->col, cols)
+						    : cols % p->native == 0;
+}
+
+/* The sizes that are asked for, which need not be among those that are tried otherwise. */
+static void consider_asked(Planner *p)
+{
+	const ScheduleClause *asked = p->tiles;
+	if (!asks_on(asked) || asked->items.n != 2)
+		return;
+	const ScheduleItem *rows = &asked->items.at[0], *cols = &asked->items.at[1];
+	for (uint32_t i = 0; i < rows->n; i++)
+		for (uint32_t j = 0; j < cols->n; j++)
+			if (is_step(p, p->tile->row, rows->numbers[i]) && is_width(p, cols->numbers[j])) {
+				consider(p, rows->numbers[i], cols->numbers[j], false);
+				consider(p, rows->numbers[i], cols->numbers[j], true);
+			}
+	if (p->tile->rows.n == 0)
+		p->tiles->refused = arena_printf(p->program->arena,
+						 "tiles of these sizes do not fit the loops or %d registers",
+						 p->machine->registers);
+}
+
 void tile_choose_sizes(Planner *p)
 {
 	Tile *tile = p->tile;
+	consider_asked(p);
+	if (tile->rows.n > 0)
+		return;
 	for (int64_t rows = 1; rows <= ROWS_MAX; rows++) {
 		if (!is_step(p, tile->row, rows))
 			continue;
@@ -265,6 +306,13 @@ void tile_choose_block(Planner *p)
 		bytes *= extent;
 	}
 	int64_t step = tile->rows.at[0].step, tiles = rows / step;
+	if (asks_off(p->blocks))
+		return;
+	if (asks_on(p->blocks) && p->blocks->items.n == 1 && p->blocks->items.at[0].n == 1) {
+		int64_t block = p->blocks->items.at[0].numbers[0];
+		tile->block = block % step == 0 && block < tiles * step ? block : 0;
+		return;
+	}
 	int64_t most = BLOCK_BYTES / bytes < BLOCK_ROWS ? BLOCK_BYTES / bytes : BLOCK_ROWS;
 	if (most < BLOCK_LEAST || rows <= BLOCK_BYTES / bytes || cols <= 2 * tile->cols.at[0].step)
 		return;

@@ -376,15 +376,26 @@ static bool turn_stmt(Turn *t, const Stmt *stmt)
 		return false;
 	choose_tile(t);
 	add_names(t);
-	t->kernel->schedule = arena_printf(t->arena, "turned in tiles of %d by %d: read along %s, stored along %s",
-					   (int)t->nu, (int)t->nv, t->kernel->iters[t->u->iter].name,
-					   t->kernel->iters[t->v->iter].name);
+	ScheduleEntry *entry = schedule_entry(t->program->made, t->kernel->name);
+	ScheduleClause *made = entry_clause(entry, CHOICE_TURN);
+	if (made)
+		return true;
+	made = entry_make(t->arena, entry, CHOICE_TURN, false);
+	clause_add(t->arena, made, t->kernel->iters[t->u->iter].name, &t->nu, 1);
+	clause_add(t->arena, made, t->kernel->iters[t->v->iter].name, &t->nv, 1);
 	return true;
 }
 
-bool kernel_turns(Program *program, const Kernel *kernel)
+static bool stays(Program *program, const Kernel *kernel, const Schedule *asked)
+{
+	return asks_off(schedule_asked(asked, program, kernel->name, kernel->span, CHOICE_TURN));
+}
+
+bool kernel_turns(Program *program, const Kernel *kernel, const Schedule *asked)
 {
 	bool turns = false;
+	if (stays(program, kernel, asked))
+		return false;
 	for (uint32_t i = 0; i < kernel->body.n && !turns; i++) {
 		Turn t = {.program = program, .arena = program->arena};
 		turns = is_turned(&t, kernel->body.stmts[i]);
@@ -392,10 +403,14 @@ bool kernel_turns(Program *program, const Kernel *kernel)
 	return turns;
 }
 
-void kernel_turn(Program *program, Kernel *kernel, const Machine *machine)
+void kernel_turn(Program *program, Kernel *kernel, const Schedule *asked, const Machine *machine)
 {
 	Body body = {0};
 	bool changed = false;
+	if (stays(program, kernel, asked)) {
+		entry_make(program->arena, schedule_entry(program->made, kernel->name), CHOICE_TURN, true);
+		return;
+	}
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
 		Turn t = {.program = program, .arena = program->arena, .kernel = kernel, .machine = machine};
 		Block block = one(&t, kernel->body.stmts[i]);

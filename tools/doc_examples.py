@@ -6,6 +6,7 @@ is printed for it, as example.tsr:
     ```shapes                      tsrc --dump=shapes
     ```text WORDS                  tsrc --WORDS            (dump=proj, explain-shape=w, explain-closed)
     ```text messages               the messages
+    ```sched                       written beside it, for ```text schedule=example.sched
     ```text run WORDS              tsr run example.so WORDS
     ```c, ```python                compiles with example.h and example.o, and runs; runs beside example.so
     ```text output                 what that printed
@@ -69,7 +70,8 @@ def printed(directory, kind, words):
         return call(directory, tsrc, "-fsyntax-only", "example.tsr")[2]
     if words[0] == "run":
         return "".join(call(directory, tsr, "run", "example.so", *words[1:])[1:])
-    return "".join(call(directory, tsrc, *("--" + word for word in words), "example.tsr")[1:])
+    options = [word if word[0] == "-" else "--" + word for word in words]
+    return "".join(call(directory, tsrc, *options, "example.tsr")[1:])
 
 
 class Examples:
@@ -86,6 +88,10 @@ class Examples:
             with open(os.path.join(self.directory, "example.tsr"), "w", encoding="utf8") as out:
                 out.write(body)
             good, messages = compile_status(self.directory, words)
+        elif kind == "sched":
+            with open(os.path.join(self.directory, "example.sched"), "w", encoding="utf8") as out:
+                out.write(body)
+            return block[0]
         elif self.program and kind == "c" and words == ["header"]:
             good, messages = in_header(self.directory, body)
             got = body

@@ -127,7 +127,10 @@ static void test_work_decides(void **state)
 		SmallProgram s;
 		build(&s, &apart);
 		Kernel *kernel = &s.program.kernels.at[0];
-		kernel_parallel(&s.program, kernel, grain == 2 ? 1 << 20 : grain);
+		Schedule made = {.arena = s.program.arena};
+		PUSH(made.arena, made.entries, ((ScheduleEntry){.name = kernel->name}));
+		s.program.made = &made;
+		kernel_parallel(&s.program, kernel, NULL, grain == 2 ? 1 << 20 : grain);
 		assert_int_equal(kernel->body.stmts[0]->loop, grain == 1 ? LOOP_PARALLEL : LOOP_SERIAL);
 		assert_int_equal(verdict(&s, true), 0);
 		sp_free(&s);

@@ -1,0 +1,207 @@
+/* Schedules as tables: what is asked, what was made, and whether the two agree. */
+#include "lower/schedule.h"
+
+#include <stb/stb_ds.h>
+
+static const char *const words[] = {
+#define CHOICE(id, word, example, meaning) word,
+#include "lower/schedule.def"
+#undef CHOICE
+};
+
+void schedule_free(Schedule *asked)
+{
+	if (asked)
+		hmfree(asked->index);
+}
+
+/* ---- what is asked ---- */
+
+ScheduleClause *entry_clause(const ScheduleEntry *entry, Choice choice)
+{
+	for (size_t i = 0; i < entry->clauses.n; i++)
+		if (entry->clauses.at[i].choice == choice)
+			return &entry->clauses.at[i];
+	return NULL;
+}
+
+static ScheduleClause *find_clause(const Schedule *asked, Sym name, Choice choice)
+{
+	ScheduleName *names = asked->index;
+	ptrdiff_t i = hmgeti(names, name);
+	return i < 0 ? NULL : entry_clause(&asked->entries.at[names[i].value], choice);
+}
+
+static Sym line_name(const Schedule *asked, const Program *program, Span span)
+{
+	if (span.file != asked->file)
+		return NULL;
+	return sym_printf(program->symbols, "@%u",
+			  source_place(program->sources, span.file, span.start).line);
+}
+
+ScheduleClause *schedule_asked(const Schedule *asked, const Program *program, Sym name, Span span,
+			       Choice choice)
+{
+	if (!asked || asked->entries.n == 0)
+		return NULL;
+	ScheduleClause *clause = find_clause(asked, name, choice);
+	Sym line = clause ? NULL : line_name(asked, program, span);
+	return line ? find_clause(asked, line, choice) : clause;
+}
+
+bool asks_off(const ScheduleClause *asked) { return asked && asked->off; }
+bool asks_on(const ScheduleClause *asked) { return asked && !asked->off; }
+
+bool asks_name(const ScheduleClause *asked, uint32_t item, Sym name)
+{
+	if (!asked || asked->off || item >= asked->items.n)
+		return true;
+	return asked->items.at[item].name == name;
+}
+
+bool asks_any(const ScheduleClause *asked, Sym name)
+{
+	for (size_t i = 0; asked && i < asked->items.n; i++)
+		if (asked->items.at[i].name == name)
+			return true;
+	return !asked || (!asked->off && asked->items.n == 0);
+}
+
+/* The numbers asked for are the first of those made. */
+static bool starts_with(const ScheduleItem *asked, const int64_t *numbers, uint32_t n)
+{
+	for (uint32_t i = 0; i < asked->n; i++)
+		if (i >= n || asked->numbers[i] != numbers[i])
+			return false;
+	return true;
+}
+
+bool asks_numbers(const ScheduleClause *asked, uint32_t item, const int64_t *numbers, uint32_t n)
+{
+	if (!asked || asked->off || item >= asked->items.n)
+		return true;
+	return starts_with(&asked->items.at[item], numbers, n);
+}
+
+/* ---- what was made ---- */
+
+ScheduleEntry *schedule_entry(Schedule *made, Sym name)
+{
+	for (size_t i = made->entries.n; i-- > 0;)
+		if (made->entries.at[i].name == name)
+			return &made->entries.at[i];
+	return NULL;
+}
+
+ScheduleClause *entry_make(Arena *arena, ScheduleEntry *entry, Choice choice, bool off)
+{
+	PUSH(arena, entry->clauses, ((ScheduleClause){.choice = choice, .off = off}));
+	return &entry->clauses.at[entry->clauses.n - 1];
+}
+
+void clause_add(Arena *arena, ScheduleClause *clause, Sym name, const int64_t *numbers, uint32_t n)
+{
+	ScheduleItem item = {.name = name};
+	for (; item.n < n && item.n < ITEM_NUMBERS; item.n++)
+		item.numbers[item.n] = numbers[item.n];
+	PUSH(arena, clause->items, item);
+}
+
+static const char *clause_text(Arena *arena, const ScheduleClause *clause)
+{
+	const char *text = arena_printf(arena, "%s%s", words[clause->choice], clause->off ? " off" : "");
+	for (size_t i = 0; i < clause->items.n; i++) {
+		const ScheduleItem *item = &clause->items.at[i];
+		text = arena_printf(arena, "%s%s%s%s", text, i ? "," : "", item->name ? " " : "",
+				    item->name ? item->name : "");
+		for (uint32_t k = 0; k < item->n; k++)
+			text = arena_printf(arena, "%s %lld", text, (long long)item->numbers[k]);
+	}
+	return text;
+}
+
+/* ---- do they agree? ---- */
+
+static bool is_made(const ScheduleClause *asked, const ScheduleClause *made)
+{
+	if (asked->off || !made || made->off)
+		return asked->off == (!made || made->off);
+	if (asked->items.n == 0)
+		return true;
+	if (asked->items.n != made->items.n)
+		return false;
+	for (size_t i = 0; i < asked->items.n; i++)
+		if (asked->items.at[i].name != made->items.at[i].name ||
+		    !starts_with(&asked->items.at[i], made->items.at[i].numbers,
+				 made->items.at[i].n))
+			return false;
+	return true;
+}
+
+static bool is_for(const Schedule *asked, const Program *program, const ScheduleEntry *entry,
+		   const ScheduleEntry *made)
+{
+	return entry->name[0] == '@' ? entry->name == line_name(asked, program, made->span)
+				     : entry->name == made->name;
+}
+
+static void refuse(const ScheduleEntry *entry, const ScheduleClause *clause,
+		   const ScheduleEntry *near, Diags *diags)
+{
+	diag(diags, E0607, clause->span, "'%s' of %s cannot be made%s%s", words[clause->choice],
+	     entry->name, clause->refused ? ": " : "", clause->refused ? clause->refused : "");
+	const char *text = "";
+	for (size_t i = 0; i < near->clauses.n; i++)
+		text = arena_printf(diags->arena, "%s%s %s", text, i ? ";" : ", as",
+				    clause_text(diags->arena, &near->clauses.at[i]));
+	diag_note(diags, near->span, "%s is computed here%s", near->name, text);
+}
+
+static void compare_entry(const Schedule *asked, const Program *program,
+			  const ScheduleEntry *entry, Diags *diags)
+{
+	const ScheduleEntry *near = NULL;
+	bool good[CHOICE_COUNT] = {0};
+	for (size_t i = 0; i < program->made->entries.n; i++) {
+		const ScheduleEntry *made = &program->made->entries.at[i];
+		if (!is_for(asked, program, entry, made))
+			continue;
+		near = made;
+		for (size_t k = 0; k < entry->clauses.n; k++) {
+			const ScheduleClause *clause = &entry->clauses.at[k];
+			good[clause->choice] |=
+				is_made(clause, entry_clause(made, clause->choice));
+		}
+	}
+	if (!near)
+		diag(diags, E0606, entry->span, "no kernel of the program is named %s", entry->name);
+	for (size_t k = 0; near && k < entry->clauses.n; k++)
+		if (!good[entry->clauses.at[k].choice])
+			refuse(entry, &entry->clauses.at[k], near, diags);
+}
+
+void schedule_compare(const Schedule *asked, const Program *program, Diags *diags)
+{
+	for (size_t i = 0; asked && i < asked->entries.n && !diags->overflow; i++)
+		compare_entry(asked, program, &asked->entries.at[i], diags);
+}
+
+/* ---- the dump ---- */
+
+void schedule_dump(FILE *out, const Program *program)
+{
+	const Machine *machine = &program->machine;
+	fprintf(out, "# for %d vector registers of %d bytes, grain %lld\n", machine->registers,
+		machine->vector_bytes, (long long)machine->grain);
+	for (size_t i = 0; i < program->made->entries.n; i++) {
+		const ScheduleEntry *entry = &program->made->entries.at[i];
+		fprintf(out, "%s:", entry->name);
+		for (size_t k = 0; k < entry->clauses.n; k++)
+			fprintf(out, "%s%s", k ? "; " : " ",
+				clause_text(program->arena, &entry->clauses.at[k]));
+		if (entry->facts)
+			fprintf(out, "\n\t# %s", entry->facts);
+		fprintf(out, "\n");
+	}
+}

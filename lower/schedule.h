@@ -1,0 +1,91 @@
+/* A schedule as data: what was chosen for each kernel, and what a .sched file asks for.
+ *
+ *   file   := { [line] ["#" text] NEWLINE }
+ *   line   := NAME ":" [clause { ";" clause }]
+ *   clause := WORD | WORD "off" | WORD item { "," item }        WORD: schedule.def
+ *   item   := NAME { NUMBER } | NUMBER { NUMBER }
+ *   NAME   := letters, digits and _, with one "." between | "@" LINE
+ *
+ * NAME is a kernel as --dump=loops calls it; its second nest is NAME.2. @LINE stands for the kernels
+ * that a line of the source asks for. `fuse` names a tensor, which then has no kernel; as
+ * ROUTINE.NAME it does so in one routine only.
+ *
+ * What is asked restricts the passes: they choose among what is left, by the same rules of legality
+ * and cost. What was made is written down in the same form, so the dump of a program is a file that
+ * asks for it. At the end the two are compared: what was asked and not made is a diagnostic.
+ */
+#ifndef TSR_LOWER_SCHEDULE_H
+#define TSR_LOWER_SCHEDULE_H
+
+#include "base/diag.h"
+#include "lower/loops.h"
+
+typedef enum Choice {
+#define CHOICE(id, word, example, meaning) CHOICE_##id,
+#include "lower/schedule.def"
+#undef CHOICE
+	CHOICE_COUNT
+} Choice;
+
+enum { ITEM_NUMBERS = 8 };
+
+typedef struct ScheduleItem {
+	Sym name; /* NULL: numbers alone */
+	int64_t numbers[ITEM_NUMBERS];
+	uint32_t n;
+} ScheduleItem;
+
+typedef struct ScheduleClause {
+	Choice choice;
+	Span span; /* in the .sched */
+	bool off;
+	VEC(ScheduleItem) items;
+	const char *refused; /* asked: why it could not be made, as far as a pass knows */
+} ScheduleClause;
+
+typedef struct ScheduleEntry {
+	Sym name;
+	Span span; /* asked: in the .sched; made: of the operation */
+	VEC(ScheduleClause) clauses;
+	const char *facts; /* made: what the cost was estimated from; NULL: nothing */
+} ScheduleEntry;
+
+typedef struct ScheduleName {
+	Sym key;
+	uint32_t value; /* of its entry */
+} ScheduleName;
+
+struct Schedule {
+	Arena *arena;
+	VEC(ScheduleEntry) entries;
+	ScheduleName *index; /* stb_ds table; asked only */
+	uint32_t file;	     /* asked: the program's source, which @LINE means */
+};
+
+/* Reads a .sched file for the program in source `program`; errors are in diags. Ended by
+ * schedule_free. */
+Schedule *schedule_parse(Sources *sources, Symbols *symbols, Diags *diags, uint32_t file,
+			 uint32_t program, Arena *arena);
+void schedule_free(Schedule *asked);
+/* What is asked of a kernel by its name, else by its line; NULL: nothing. `asked` may be NULL. */
+ScheduleClause *schedule_asked(const Schedule *asked, const Program *program, Sym name, Span span,
+			       Choice choice);
+/* The entry of a name among those made; NULL: there is none. */
+ScheduleEntry *schedule_entry(Schedule *made, Sym name);
+ScheduleClause *entry_clause(const ScheduleEntry *entry, Choice choice);
+/* Writes down what was made; `off` is worth a word only where it was asked for. */
+ScheduleClause *entry_make(Arena *arena, ScheduleEntry *entry, Choice choice, bool off);
+void clause_add(Arena *arena, ScheduleClause *clause, Sym name, const int64_t *numbers, uint32_t n);
+/* Does the clause (NULL: nothing is asked) leave it open, or want it off, or allow the n-th item? */
+bool asks_off(const ScheduleClause *asked);
+bool asks_on(const ScheduleClause *asked);
+bool asks_name(const ScheduleClause *asked, uint32_t item, Sym name);
+bool asks_numbers(const ScheduleClause *asked, uint32_t item, const int64_t *numbers, uint32_t n);
+/* Does some item have the name? */
+bool asks_any(const ScheduleClause *asked, Sym name);
+/* Compares what was asked with what was made. */
+void schedule_compare(const Schedule *asked, const Program *program, Diags *diags);
+/* The made schedule as a .sched file. */
+void schedule_dump(FILE *out, const Program *program);
+
+#endif

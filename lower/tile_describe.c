@@ -1,0 +1,75 @@
+/* What was chosen for a tile, as clauses of a schedule, with what the cost was estimated from:
+ * extents, and how many elements every loop moves each operand. */
+#include "lower/tile.h"
+
+static Sym name_of(const Planner *p, const Loop *loop)
+{
+	return p->tile->nest->gen->iters.at[loop->var].name;
+}
+
+static void make_parts(const Planner *p, ScheduleClause *made, const Loop *loop,
+		       const TileParts *parts)
+{
+	int64_t steps[ITEM_NUMBERS];
+	for (uint32_t i = 0; i < parts->n; i++)
+		steps[i] = parts->at[i].step;
+	clause_add(p->program->arena, made, loop ? name_of(p, loop) : NULL, steps, parts->n);
+}
+
+static const char *operand_facts(const Planner *p, size_t load)
+{
+	const Nest *nest = p->tile->nest;
+	Arena *arena = p->program->arena;
+	const char *text = p->program->buffers.at[p->sum.from.at[load]].name, *between = " moves ";
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		Size by = ix_stride(p->program, p->sum.at.at[load], nest->loops[i].var);
+		if (size_is_bad(by) || size_is(p->program->sizes, by, 0))
+			continue;
+		text = arena_printf(arena, "%s%s%s by %s", text, between,
+				    name_of(p, &nest->loops[i]),
+				    size_text(arena, p->program->sizes, by));
+		between = ", ";
+	}
+	return text;
+}
+
+static const char *facts_of(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	Arena *arena = p->program->arena;
+	const char *text = "";
+	for (uint32_t i = 0; i < nest->nloops; i++)
+		text = arena_printf(arena, "%s%s%s %s", text, i ? ", " : "",
+				    name_of(p, &nest->loops[i]),
+				    size_text(arena, p->program->sizes, nest->loops[i].extent));
+	for (size_t k = 0; k < p->sum.at.n; k++)
+		text = arena_printf(arena, "%s; %s", text, operand_facts(p, k));
+	return arena_printf(arena, "%s; about %llu cycles", text,
+			    (unsigned long long)p->tile->cycles);
+}
+
+void tile_describe(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	Gen *gen = tile->nest->gen;
+	ScheduleClause *made = gen_make(gen, CHOICE_TILE, false);
+	make_parts(p, made, tile->row, &tile->rows);
+	make_parts(p, made, tile->col, &tile->cols);
+	made = gen_make(gen, CHOICE_VECTOR, false);
+	const Loop *lanes = tile->form == TILE_ACROSS ? tile->col : tile->along;
+	clause_add(gen->arena, made, name_of(p, lanes), NULL, 0);
+	if (tile->pack >= 0) {
+		made = gen_make(gen, CHOICE_PACK, false);
+		Sym name = p->program->buffers.at[p->sum.from.at[tile->pack]].name;
+		clause_add(gen->arena, made, lower_identifier(gen->lower, name), NULL, 0);
+	} else if (asks_off(p->packs)) {
+		gen_make(gen, CHOICE_PACK, true);
+	}
+	if (tile->block) {
+		made = gen_make(gen, CHOICE_BLOCK, false);
+		clause_add(gen->arena, made, NULL, &tile->block, 1);
+	} else if (asks_off(p->blocks)) {
+		gen_make(gen, CHOICE_BLOCK, true);
+	}
+	gen->made.at[gen->made.n - 1].facts = facts_of(p);
+}

@@ -1,0 +1,164 @@
+"""Schedules of programs: SEED COUNT [FILE...].
+
+The dump of a schedule is a schedule that gives the same loops: of every FILE, and of the programs below. A dump that
+is changed in one to three places compiles and computes the same numbers, or fails with status 1 and one of the three
+codes of schedules; COUNT changes of each program. Bytes changed at random do the same, without numbers.
+"""
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lit", "numbers", "Inputs"))
+from tsrlib import CompileError, Model  # noqa: E402
+
+TSRC = os.environ.get("TSRC", "tsrc")
+CODES = {"E0605", "E0606", "E0607"}
+OFF = ["tile", "vector", "pack", "block", "order", "turn", "join", "parallel", "fuse"]
+
+# Program, shapes of the inputs, shapes of the outputs; n is 5.
+PROGRAMS = [
+    ("input a : [40, 37]\ninput b : [37, 50]\noutput y = relu(einsum(\"ik; kj => ij\", a, b) + 1)\n",
+     [(40, 37), (37, 50)], [(40, 50)]),
+    ("dim n\ninput x : [n | 20]\ninput w : [30 | 20]\noutput y = einsum(\"n | k; o | k => n | o\", x, w)\n",
+     [(5, 20), (30, 20)], [(5, 30)]),
+    ("dim n\ninput x : [n | 9, 10, 4]\ninput w : [| 3, 3, 4, 8]\noutput y = einsum(\"b | oh =+ kh, ow =+ kw, c; kh, kw, c, o"
+     " => b | oh, ow, o\", x, w)\n", [(5, 9, 10, 4), (3, 3, 4, 8)], [(5, 9, 10, 8)]),
+    ("input a : [6, 70, 3]\noutput s = sum(\"i, j, k => k, i\", a)\noutput t = einsum(\"ijk => kji\", a)\n"
+     "output m = reduce(max, \"i, j, k => j\", a)\n", [(6, 70, 3)], [(3, 6), (3, 70, 6), (70,)]),
+    ("dim n\ninput x : [n | 90]\nlet m = reduce(max, \"... | v => ... | 0\", x)\nlet e = exp(x - m)\n"
+     "output p = e / sum(\"... | v => ... | 0\", e)\nlet d = x .* x\noutput q = d + p\n", [(5, 90)], [(5, 90), (5, 90)]),
+    ("dim n\ninput q : [n, 3 | 16]\ninput k : [n, 3 | 16]\nlet s = einsum(\"i, h | d; j, h | d => h, i | j\", q, k)\n"
+     "output y = tanh(s)\n", [(5, 3, 16), (5, 3, 16)], [(3, 5, 5)]),
+]
+
+
+def dump(options, source):
+    run = subprocess.run([TSRC, *options, source], capture_output=True, text=True, timeout=60)
+    return run.returncode, run.stdout, run.stderr
+
+
+def write(directory, name, text):
+    path = os.path.join(directory, name)
+    with open(path, "wb") as out:
+        out.write(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def round_trip(directory, source):
+    """Does the dump ask for itself? None where the program does not compile."""
+    status, schedule, _ = dump(["--dump=schedule", "--stop=schedule"], source)
+    if status:
+        return None
+    loops = dump(["--dump=loops"], source)
+    again = "--schedule=" + write(directory, "whole.sched", schedule)
+    if dump([again, "--dump=schedule", "--stop=schedule"], source)[:2] == (0, schedule) and \
+            dump([again, "--dump=loops"], source) == loops:
+        return True
+    print("%s: its schedule gives other loops\n%s%s" % (source, schedule, dump([again, "--dump=schedule"], source)))
+    return False
+
+
+def changed(rng, schedule):
+    lines = [line for line in schedule.splitlines() if "#" not in line]
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randrange(len(lines))
+        name, _, rest = lines[at].partition(":")
+        clauses = [c.strip() for c in rest.split(";") if c.strip()]
+        words = sorted(set(re.findall(r"[a-z]\w*", schedule)))
+        kind = rng.randrange(6)
+        if not clauses or kind == 0:
+            clauses.append("%s off" % rng.choice(OFF))
+        elif kind == 1:
+            clauses.remove(rng.choice(clauses))
+        elif kind == 2:
+            clauses = [re.sub(r"\d+$", lambda _: str(rng.choice([1, 2, 3, 4, 6, 7, 8, 16, 24, 32, 48, 100])),
+                              clauses[0])] + clauses[1:]
+        elif kind == 3:
+            k = rng.randrange(len(clauses))
+            word, _, items = clauses[k].partition(" ")
+            items = items.split(", ")
+            rng.shuffle(items)
+            clauses[k] = word + " " + ", ".join(items)
+        elif kind == 4:
+            clauses = [c for c in clauses if c.startswith(("order", "parallel"))]
+            clauses.append("%s %s" % (rng.choice(OFF), rng.choice(words)))
+        else:
+            clauses = [rng.choice(["tile", "pack", "vector", "parallel", "fuse", "order"])]
+        lines[at] = "%s: %s" % (name, "; ".join(clauses))
+    return "\n".join(lines) + "\n"
+
+
+def corrupted(rng, schedule):
+    text = bytearray(schedule.encode())
+    for _ in range(rng.randint(1, 8)):
+        at = rng.randrange(len(text))
+        text[at:at + rng.randrange(2)] = rng.choice([b"", b"\0", b"#", b";", b",", b":", b"@", b"\n", b"9" * 30, b"\xff"])
+    return bytes(text)
+
+
+def refuses(error):
+    """Is it an error that a schedule may give?"""
+    codes = set(re.findall(r"\[(E\d{4})\]", error))
+    return error.startswith("status 1\n") and codes and codes <= CODES
+
+
+def run_one(text, options, shapes, inputs):
+    model = Model(text, ["-O1", "--grain=2000", *options])
+    dims = [5] if text.startswith("dim") else []
+    return model.forward(dims, inputs, [(s, np.float32) for s in shapes])
+
+
+def check_program(rng, directory, case, count):
+    """(schedules that gave numbers, that were refused, that were wrong)"""
+    text, ins, outs = case
+    inputs = [rng.standard_normal(shape).astype(np.float32) for shape in ins]
+    choose = random.Random(int(rng.integers(1 << 30)))
+    want = run_one(text, [], outs, inputs)
+    source = write(directory, "m.tsr", text)
+    schedule = dump(["--dump=schedule", "--stop=schedule", "--grain=2000"], source)[1]
+    good = refused = wrong = 0
+    for _ in range(count):
+        other = changed(choose, schedule)
+        path = write(directory, "m.sched", other)
+        try:
+            got = run_one(text, ["--schedule=" + path], outs, inputs)
+        except CompileError as error:
+            refused += 1
+            if not refuses(str(error)):
+                wrong += 1
+                print("%s%s%s" % (text, other, error))
+            continue
+        good += 1
+        if not all(np.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in zip(got, want)):
+            wrong += 1
+            print("%s%sother numbers" % (text, other))
+    for _ in range(count):
+        path = write(directory, "m.sched", corrupted(choose, schedule))
+        status, _, errors = dump(["--schedule=" + path, "--dump=loops"], source)
+        if status != 0 and not (status == 1 and refuses("status 1\n" + errors)):
+            wrong += 1
+            print("%s: status %d\n%s" % (open(path, "rb").read(), status, errors))
+    return good, refused, wrong
+
+
+def main():
+    seed, count = int(sys.argv[1]), int(sys.argv[2])
+    rng = np.random.default_rng(seed)
+    total = np.zeros(3, int)
+    with tempfile.TemporaryDirectory() as directory:
+        sources = sys.argv[3:] + [write(directory, "p%d.tsr" % i, p[0]) for i, p in enumerate(PROGRAMS)]
+        trips = [round_trip(directory, source) for source in sources]
+        for case in PROGRAMS:
+            total += check_program(rng, directory, case, count)
+    print("%d dumps ask for themselves, %d do not" % (trips.count(True), trips.count(False)))
+    print("%d changed schedules gave numbers, %d were refused, %d were wrong" % tuple(total))
+    sys.exit(1 if total[2] or False in trips else 0)
+
+
+if __name__ == "__main__":
+    main()
