@@ -141,6 +141,12 @@ static Sizes *tables_of(const Sizes *sizes)
 	return (Sizes *)(uintptr_t)sizes;
 }
 
+bool size_least(const Sizes *sizes, Size a, int64_t *least)
+{
+	Prover prover = {tables_of(sizes), STEP_LIMIT};
+	return size_bound(&prover, a, least);
+}
+
 bool size_ge(const Sizes *sizes, Size a, Size b)
 {
 	Prover prover = {tables_of(sizes), STEP_LIMIT};

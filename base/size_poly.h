@@ -113,6 +113,8 @@ uint32_t mono_of_dim(Sizes *sizes, DimId dim);
 Size size_of_quotient(Sizes *sizes, AtomKind kind, Size num, Size den);
 /* Is the atom a quotient or floor by a constant? Then *den is it. */
 bool atom_divisor(const Sizes *sizes, const Atom *atom, int64_t *den);
+/* A value that a never falls below; false where none is known. */
+bool size_least(const Sizes *sizes, Size a, int64_t *least);
 /* a = q * b as polynomials with integer coefficients. */
 bool size_div_exact(Sizes *sizes, Size a, Size b, Size *q);
 

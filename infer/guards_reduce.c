@@ -2,11 +2,11 @@
  *
  * Equations come first: each is solved for a dim, which it replaces in everything else (the latest
  * that it can replace). Then a guard that holds for all values follows from the others, as does one
- * that repeats or weakens another. A guard that holds for no value is an error, and so are two
- * that exclude each other: the sum of two inequalities is negative, or two multiples are too near.
+ * that follows from those that are kept (base/size_system.h). A guard that holds for no value is an
+ * error, and so are guards that exclude each other, however many it takes.
  */
+#include "base/size_system.h"
 #include "infer/solver.h"
-
 #include "infer/trace.h"
 
 typedef struct Reducer {
@@ -16,12 +16,13 @@ typedef struct Reducer {
 	bool *kept;
 	Guards simple;	     /* what is kept, with dims replaced; and what replaced dims must be */
 	VEC(uint32_t) index; /* of those in found, or NONE */
+	VEC(SizeFact) facts; /* what those in simple say */
+	SizeSystem *system;
 	Size *dims;	     /* by DimId: what replaces it */
 	uint32_t *from;	     /* by DimId: the guard that says so, plus 1 */
 	uint32_t ndims;
 } Reducer;
 
-enum { COMPARED = 400 }; /* guards kept that a new one is compared with */
 
 /* ---- one guard ---- */
 
@@ -77,61 +78,31 @@ static bool never_holds(Solver *s, const Guard *g)
 	return false;
 }
 
-/* ---- two guards ---- */
+/* ---- several guards ---- */
 
-/* a - b, or b - a: at least 0 where g holds (a GE has one sign, an equation both). */
-static Size slack(Solver *s, const Guard *g, bool turned)
+static SizeFact fact_of(const Guard *g)
 {
-	return turned ? size_sub(s->sizes, g->b, g->a) : size_sub(s->sizes, g->a, g->b);
+	static const FactKind kinds[] = {[GUARD_EQ] = FACT_EQ,
+					 [GUARD_GE] = FACT_GE,
+					 [GUARD_DIVIDES] = FACT_DIVIDES};
+	return (SizeFact){kinds[g->kind], g->a, g->b};
 }
 
-static bool below_zero(Solver *s, Size x, Size y)
+/* As few as possible of the facts in `used` that exclude g. */
+static void shrink(Reducer *r, const Guard *g, bool *used)
 {
-	return size_ge(s->sizes, size_const(s->sizes, -1), size_add(s->sizes, x, y));
-}
-
-static bool too_near(Solver *s, const Guard *g, const Guard *k)
-{
-	int64_t x, y, distance;
-	if (!size_is_const(s->sizes, g->b, &x) || !size_is_const(s->sizes, k->b, &y) ||
-	    !size_is_const(s->sizes, size_sub(s->sizes, g->a, k->a), &distance))
-		return false;
-	while (y != 0) {
-		int64_t rest = x % y;
-		x = y;
-		y = rest;
-	}
-	return x > 1 && distance % x != 0;
-}
-
-/* Can g and k never hold together? */
-static bool exclude(Solver *s, const Guard *g, const Guard *k)
-{
-	if (g->kind == GUARD_DIVIDES || k->kind == GUARD_DIVIDES)
-		return g->kind == k->kind && too_near(s, g, k);
-	for (int i = 0; i <= (g->kind == GUARD_EQ); i++) {
-		for (int j = 0; j <= (k->kind == GUARD_EQ); j++) {
-			if (below_zero(s, slack(s, g, i), slack(s, k, j)))
-				return true;
+	size_t n = r->facts.n, m;
+	SizeFact *some = ARENA_ARRAY(r->s->arena, SizeFact, n + 1);
+	for (size_t without = 0; without < n; without++) {
+		if (!used[without])
+			continue;
+		m = 0;
+		for (size_t i = 0; i < n; i++) {
+			if (used[i] && i != without)
+				some[m++] = r->facts.at[i];
 		}
+		used[without] = !size_system_excludes(r->system, some, m, fact_of(g), NULL);
 	}
-	return false;
-}
-
-/* Does k imply g? */
-static bool implies(const Sizes *sizes, const Guard *k, const Guard *g)
-{
-	Sizes *table = (Sizes *)sizes;
-	int64_t x, y;
-	if (k->kind != g->kind)
-		return false;
-	if (size_same(k->a, g->a) && size_same(k->b, g->b))
-		return true;
-	if (g->kind == GUARD_GE)
-		return size_ge(sizes, size_sub(table, g->a, g->b), size_sub(table, k->a, k->b));
-	return g->kind == GUARD_DIVIDES && size_same(k->a, g->a) &&
-	       size_is_const(sizes, k->b, &x) && size_is_const(sizes, g->b, &y) && y != 0 &&
-	       x % y == 0;
 }
 
 /* ---- texts ---- */
@@ -140,6 +111,8 @@ static const char *claim_text(Arena *arena, const Sizes *sizes, const Guard *g)
 {
 	const char *a = size_text(arena, sizes, g->a), *b = size_text(arena, sizes, g->b);
 	int64_t most;
+	if (g->kind == GUARD_EQ && size_is_const(sizes, g->a, &most))
+		return arena_printf(arena, "%s must equal %s", b, a);
 	if (g->kind == GUARD_GE && size_is_const(sizes, g->a, &most))
 		return arena_printf(arena, "%s must be at most %s", b, a);
 	switch (g->kind) {
@@ -159,22 +132,28 @@ static const char *guard_text(const Reducer *r, Arena *arena, const Guard *g)
 	return arena_printf(arena, "%s (%s:%u)", text, place.path, place.line);
 }
 
-/* The equations that replaced dims of g. */
-static void note_replaced(const Reducer *r, const Guard *g, const Guard *simple)
+static bool guard_uses(const Solver *s, const Guard *g, DimId d)
+{
+	return size_uses_dim(s->sizes, g->a, d) || size_uses_dim(s->sizes, g->b, d);
+}
+
+/* The equations that replaced dims of g, and of the others in `used`. */
+static void note_replaced(const Reducer *r, const Guard *g, const bool *used)
 {
 	Solver *s = r->s;
-	if (size_same(simple->a, g->a) && size_same(simple->b, g->b))
-		return;
 	for (DimId d = 0; d < r->ndims; d++) {
-		bool used = size_uses_dim(s->sizes, g->a, d) || size_uses_dim(s->sizes, g->b, d);
-		if (r->from[d] && used)
+		bool uses = guard_uses(s, g, d);
+		for (size_t i = 0; used && i < r->simple.n; i++)
+			uses |= used[i] && r->index.at[i] != NONE &&
+				guard_uses(s, &r->found->at[r->index.at[i]], d);
+		if (r->from[d] && uses)
 			diag_note(s->diags, r->found->at[r->from[d] - 1].span,
 				  "%s must equal %s because of this", sizes_dim(s->sizes, d)->name,
 				  size_text(s->arena, s->sizes, r->dims[d]));
 	}
 }
 
-static void blame_never(const Reducer *r, const Guard *g, const Guard *simple)
+static void blame_never(const Reducer *r, const Guard *g)
 {
 	static const char *const verbs[] = {[GUARD_EQ] = "can never equal",
 					    [GUARD_GE] = "is never at least",
@@ -186,20 +165,37 @@ static void blame_never(const Reducer *r, const Guard *g, const Guard *simple)
 		return;
 	if (!span_is_none(g->other))
 		diag_note(s->diags, g->other, "the other size is written here");
-	note_replaced(r, g, simple);
+	note_replaced(r, g, NULL);
 }
 
-static void blame_pair(const Reducer *r, const Guard *g, const Guard *simple, size_t other)
+/* g, and the others that it cannot hold together with. */
+static void blame_several(Reducer *r, const Guard *g, const Guard *simple, bool *used)
 {
 	Solver *s = r->s;
-	uint32_t index = r->index.at[other];
-	const Guard *k = index == NONE ? &r->simple.at[other] : &r->found->at[index];
-	blame_at(s, E0401, g->span, "%s here, and %s: never both",
-		 claim_text(s->arena, s->sizes, g), claim_text(s->arena, s->sizes, k));
-	if (!s->diags)
-		return;
-	diag_note(s->diags, k->span, "%s because of this", claim_text(s->arena, s->sizes, k));
-	note_replaced(r, g, simple);
+	size_t n = 0;
+	const Guard *one = NULL;
+	shrink(r, simple, used);
+	for (size_t i = 0; i < r->simple.n; i++) {
+		if (!used[i])
+			continue;
+		one = r->index.at[i] == NONE ? &r->simple.at[i] : &r->found->at[r->index.at[i]];
+		n++;
+	}
+	if (n == 1)
+		blame_at(s, E0401, g->span, "%s here, and %s: never both",
+			 claim_text(s->arena, s->sizes, g), claim_text(s->arena, s->sizes, one));
+	else
+		blame_at(s, E0401, g->span, "%s here, and that with the %zu relations below: never all",
+			 claim_text(s->arena, s->sizes, g), n);
+	for (size_t i = 0; s->diags && i < r->simple.n; i++) {
+		if (!used[i])
+			continue;
+		one = r->index.at[i] == NONE ? &r->simple.at[i] : &r->found->at[r->index.at[i]];
+		diag_note(s->diags, one->span, "%s because of this",
+			  claim_text(s->arena, s->sizes, one));
+	}
+	if (s->diags)
+		note_replaced(r, g, used);
 }
 
 /* ---- equations ---- */
@@ -268,6 +264,7 @@ static void put(Reducer *r, Guard simple, uint32_t index)
 {
 	PUSH(r->s->arena, r->simple, simple);
 	PUSH(r->s->arena, r->index, index);
+	PUSH(r->s->arena, r->facts, fact_of(&simple));
 	if (index != NONE)
 		r->kept[index] = true;
 }
@@ -280,7 +277,7 @@ static void consider(Reducer *r, uint32_t index, bool only_solvable)
 	if (r->kept[index])
 		return;
 	if (never_holds(r->s, &simple)) {
-		blame_never(r, g, &simple);
+		blame_never(r, g);
 		return;
 	}
 	if (guard_holds(r->s->sizes, &simple))
@@ -291,15 +288,14 @@ static void consider(Reducer *r, uint32_t index, bool only_solvable)
 	}
 	if (only_solvable)
 		return;
-	for (size_t i = 0; i < r->simple.n && i < COMPARED; i++) {
-		if (implies(r->s->sizes, &r->simple.at[i], &simple))
-			return;
-		if (exclude(r->s, &simple, &r->simple.at[i])) {
-			blame_pair(r, g, &simple, i);
-			return;
-		}
-	}
-	put(r, simple, index);
+	SizeFact fact = fact_of(&simple);
+	bool *used = ARENA_ARRAY(r->s->arena, bool, r->facts.n + 1);
+	if (size_system_implies(r->system, r->facts.at, r->facts.n, fact))
+		return;
+	if (size_system_excludes(r->system, r->facts.at, r->facts.n, fact, used))
+		blame_several(r, g, &simple, used);
+	else
+		put(r, simple, index);
 }
 
 /* What replaces a dim must be as large as the dim: known of it, and checked where dims come in. */
@@ -313,22 +309,25 @@ static void consider_dims(Reducer *r)
 		const Guard *g = &r->found->at[r->from[d] - 1];
 		Guard floor = {GUARD_GE, r->dims[d], least, g->span, SPAN_NONE, NULL};
 		if (never_holds(r->s, &floor))
-			blame_never(r, g, &floor);
+			blame_never(r, g);
 		else
 			put(r, floor, NONE);
 	}
 }
 
-/* A weaker guard that came before a stronger one goes. */
+/* A weaker guard that came before stronger ones goes. */
 static void drop_weaker(Reducer *r)
 {
-	Guards *simple = &r->simple;
-	for (size_t i = 0; i < simple->n && simple->n <= COMPARED; i++) {
-		const Guard *g = &simple->at[i];
-		if (g->kind == GUARD_EQ || r->index.at[i] == NONE)
+	SizeFact nothing = {FACT_GE, size_const(r->s->sizes, 0), size_const(r->s->sizes, 0)};
+	for (size_t i = 0; i < r->simple.n; i++) {
+		SizeFact fact = r->facts.at[i];
+		if (fact.kind == FACT_EQ || r->index.at[i] == NONE)
 			continue;
-		for (size_t j = i + 1; j < simple->n && r->kept[r->index.at[i]]; j++)
-			r->kept[r->index.at[i]] = !implies(r->s->sizes, &simple->at[j], g);
+		r->facts.at[i] = nothing;
+		if (size_system_implies(r->system, r->facts.at, r->facts.n, fact))
+			r->kept[r->index.at[i]] = false;
+		else
+			r->facts.at[i] = fact;
 	}
 }
 
@@ -337,6 +336,7 @@ void guards_reduce(Solver *s, Inference *inference, const Guards *found)
 	Reducer r = {.s = s,
 		     .sources = inference->trace->sources,
 		     .found = found,
+		     .system = size_system_new(s->sizes, s->arena),
 		     .ndims = sizes_ndims(s->sizes)};
 	r.kept = ARENA_ARRAY(s->arena, bool, found->n + 1);
 	r.dims = ARENA_ARRAY(s->arena, Size, r.ndims + 1);

@@ -187,10 +187,12 @@ static void affine_from_in(Solver *s, ConId id, Size in, Size k)
 	const Con *con = &s->cons.at[id];
 	Size window = affine_window(s->sizes, con->axis, k);
 	Size dividend = affine_dividend(s->sizes, con->axis, in, k);
-	if (!size_is_bad(window) &&
-	    negative(s, size_plus(s->sizes, size_sub(s->sizes, in, window), con->axis->stride)))
+	Size rest = size_is_bad(window) ? in : size_sub(s->sizes, in, window);
+	bool divides = size_is_bad(dividend) || !indivisible(s, dividend, con->axis->stride);
+	bool positive = !negative(s, size_plus(s->sizes, rest, con->axis->stride));
+	if (!size_is_bad(window) && negative(s, rest) && !(divides && positive))
 		affine_blame_fit(s, id, in, window);
-	else if (!size_is_bad(dividend) && indivisible(s, dividend, con->axis->stride))
+	else if (!divides)
 		affine_blame_divide(s, id, in, dividend);
 	else
 		derive(s, id, con->cells[1], affine_over(s->sizes, con->axis, in, k));

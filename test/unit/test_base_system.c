@@ -1,0 +1,206 @@
+/* Relations between sizes taken together: what is claimed holds wherever the sizes are tried, and chains of
+ * relations are followed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/size_system.h"
+
+enum { NDIMS = 3, MOST = 7, TRIALS = 20000, NFACTS = 5 };
+
+typedef struct World {
+	Arena *arena;
+	Sizes *sizes;
+	SizeSystem *system;
+	Size n, m, k; /* k >= 1 */
+	uint64_t seed;
+} World;
+
+static int make_world(void **state)
+{
+	static const char *const names[NDIMS] = {"n", "m", "k"};
+	static World world;
+	world = (World){.arena = arena_new(), .seed = 88172645463325252u};
+	world.sizes = sizes_new(world.arena);
+	for (int i = 0; i < NDIMS; i++)
+		sizes_add_dim(world.sizes, (Dim){.name = names[i], .at_least = i == 2});
+	world.system = size_system_new(world.sizes, world.arena);
+	world.n = size_dim(world.sizes, 0);
+	world.m = size_dim(world.sizes, 1);
+	world.k = size_dim(world.sizes, 2);
+	*state = &world;
+	return 0;
+}
+
+static int free_world(void **state)
+{
+	World *w = *state;
+	sizes_free(w->sizes);
+	arena_free(w->arena);
+	return 0;
+}
+
+static int64_t below(World *w, int64_t bound)
+{
+	w->seed ^= w->seed << 13;
+	w->seed ^= w->seed >> 7;
+	w->seed ^= w->seed << 17;
+	return (int64_t)(w->seed % (uint64_t)bound);
+}
+
+static Size number(World *w, int64_t value)
+{
+	return size_const(w->sizes, value);
+}
+
+static Size random_size(World *w)
+{
+	Size dims[NDIMS] = {w->n, w->m, w->k};
+	Size sum = number(w, below(w, 9) - 4);
+	for (int i = 0; i < NDIMS; i++)
+		sum = size_add(w->sizes, sum, size_scale(w->sizes, dims[i], below(w, 7) - 3));
+	if (below(w, 3) == 0)
+		sum = size_add(w->sizes, sum, size_floor(w->sizes, dims[below(w, NDIMS)], 2 + below(w, 3)));
+	if (below(w, 4) == 0)
+		sum = size_add(w->sizes, sum, size_mul(w->sizes, w->n, w->m));
+	return sum;
+}
+
+static SizeFact random_fact(World *w)
+{
+	switch (below(w, 4)) {
+	case 0: return (SizeFact){FACT_EQ, random_size(w), number(w, below(w, 5))};
+	case 1: return (SizeFact){FACT_DIVIDES, random_size(w), number(w, 2 + below(w, 4))};
+	default: return (SizeFact){FACT_GE, random_size(w), random_size(w)};
+	}
+}
+
+static bool holds(World *w, const SizeFact *fact, const int64_t *values)
+{
+	int64_t a, b;
+	assert_true(size_eval(w->sizes, fact->a, values, &a));
+	assert_true(size_eval(w->sizes, fact->b, values, &b));
+	switch (fact->kind) {
+	case FACT_EQ: return a == b;
+	case FACT_GE: return a >= b;
+	case FACT_DIVIDES: return a % b == 0;
+	}
+	return false;
+}
+
+/* Does some value in the box meet all facts, and `goal` as asked? */
+static bool possible(World *w, const SizeFact *facts, size_t n, const SizeFact *goal, bool want)
+{
+	int64_t v[NDIMS];
+	for (v[0] = 0; v[0] <= MOST; v[0]++) {
+		for (v[1] = 0; v[1] <= MOST; v[1]++) {
+			for (v[2] = 1; v[2] <= MOST; v[2]++) {
+				bool all = holds(w, goal, v) == want;
+				for (size_t i = 0; i < n && all; i++)
+					all = holds(w, &facts[i], v);
+				if (all)
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Most random systems are decided: what is possible is never excluded, and little else is missed. */
+static void test_random(void **state)
+{
+	World *w = *state;
+	int excluded = 0, implied = 0, impossible = 0;
+	for (int trial = 0; trial < TRIALS; trial++) {
+		SizeFact facts[NFACTS], goal = random_fact(w);
+		size_t n = (size_t)below(w, NFACTS + 1);
+		bool used[NFACTS];
+		for (size_t i = 0; i < n; i++)
+			facts[i] = random_fact(w);
+		if (trial % 100 == 0)
+			w->system = size_system_new(w->sizes, w->arena);
+		impossible += !possible(w, facts, n, &goal, true);
+		if (size_system_excludes(w->system, facts, n, goal, used)) {
+			size_t m = 0;
+			for (size_t i = 0; i < n; i++) {
+				if (used[i])
+					facts[m++] = facts[i];
+			}
+			assert_false(possible(w, facts, m, &goal, true));
+			excluded++;
+		} else if (size_system_implies(w->system, facts, n, goal)) {
+			assert_false(possible(w, facts, n, &goal, false));
+			implied++;
+		}
+	}
+	assert_true(excluded > 1000 && implied > 100);
+	assert_true(excluded <= impossible);
+}
+
+static void test_chains(void **state)
+{
+	World *w = *state;
+	Sizes *sizes = w->sizes;
+	enum { LONG = 40 };
+	SizeFact chain[LONG];
+	Size at[LONG + 1];
+	bool used[LONG];
+	for (int i = 0; i <= LONG; i++)
+		at[i] = size_dim(sizes, sizes_add_dim(sizes, (Dim){.name = "x"}));
+	for (int i = 0; i < LONG; i++)
+		chain[i] = (SizeFact){FACT_GE, at[i], size_plus(sizes, at[i + 1], 1)};
+	SizeFact back = {FACT_GE, at[LONG], at[0]}, far = {FACT_GE, at[0], number(w, LONG)};
+	SizeFact farther = {FACT_GE, at[0], number(w, LONG + 1)};
+	w->system = size_system_new(sizes, w->arena);
+	assert_true(size_system_excludes(w->system, chain, LONG, back, used));
+	for (int i = 0; i < LONG; i++)
+		assert_true(used[i]);
+	assert_true(size_system_implies(w->system, chain, LONG, far));
+	assert_false(size_system_implies(w->system, chain, LONG, farther));
+}
+
+static void test_integers(void **state)
+{
+	World *w = *state;
+	Sizes *sizes = w->sizes;
+	SizeFact by4 = {FACT_DIVIDES, w->n, number(w, 4)}, by2 = {FACT_DIVIDES, w->n, number(w, 2)};
+	SizeFact odd = {FACT_EQ, size_scale(sizes, w->n, 2), size_plus(sizes, size_scale(sizes, w->m, 4), 1)};
+	SizeFact few = {FACT_GE, number(w, 3), w->n}, some = {FACT_GE, w->n, number(w, 1)};
+	SizeFact half = {FACT_GE, size_floor(sizes, w->n, 2), number(w, 3)}, six = {FACT_GE, w->n, number(w, 6)};
+	SizeFact both[2] = {by4, few};
+	SizeFact thirds = {FACT_EQ, size_scale(sizes, w->n, 2), size_scale(sizes, w->m, 3)};
+	SizeFact odd_thirds = {FACT_EQ, size_scale(sizes, w->m, 3), size_plus(sizes, size_scale(sizes, w->k, 2), 1)};
+	assert_true(size_system_implies(w->system, &by4, 1, by2));
+	assert_false(size_system_implies(w->system, &by2, 1, by4));
+	assert_true(size_system_excludes(w->system, NULL, 0, odd, NULL));
+	assert_true(size_system_excludes(w->system, both, 2, some, NULL));
+	assert_true(size_system_excludes(w->system, &thirds, 1, odd_thirds, NULL));
+	assert_true(size_system_implies(w->system, &half, 1, six));
+	assert_true(size_system_implies(w->system, &six, 1, half));
+}
+
+/* A quotient is exact because a guard says so, never because it occurs. */
+static void test_quotients(void **state)
+{
+	World *w = *state;
+	Size half = size_div(w->sizes, w->n, number(w, 2));
+	SizeFact equal = {FACT_EQ, half, w->m}, even = {FACT_DIVIDES, w->n, number(w, 2)};
+	SizeFact twice = {FACT_EQ, w->n, size_scale(w->sizes, w->m, 2)};
+	assert_true(size_system_implies(w->system, &equal, 1, twice));
+	assert_false(size_system_implies(w->system, &equal, 1, even));
+	assert_true(size_system_implies(w->system, &twice, 1, even));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_random, make_world, free_world),
+		cmocka_unit_test_setup_teardown(test_chains, make_world, free_world),
+		cmocka_unit_test_setup_teardown(test_integers, make_world, free_world),
+		cmocka_unit_test_setup_teardown(test_quotients, make_world, free_world),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
