@@ -53,6 +53,32 @@ bool op_accumulates(Op op)
 	       op == OP_OR;
 }
 
+bool op_is_simple(Op op)
+{
+	switch (op) {
+	case OP_ADD:
+	case OP_SUB:
+	case OP_MUL:
+	case OP_DIV:
+	case OP_MAX:
+	case OP_MIN:
+	case OP_RELU:
+	case OP_RELU_GATE:
+	case OP_SAT01:
+	case OP_SAT01_GATE:
+	case OP_ID:
+	case OP_NEG:
+	case OP_ABS:
+	case OP_SIGN:
+	case OP_SQRT:
+	case OP_RSQRT:
+	case OP_RECIP:
+	case OP_NOT:
+	case OP_WHERE: return true;
+	default: return op >= OP_LT && op <= OP_OR;
+	}
+}
+
 /* The least and the greatest value of an integer type. */
 static int64_t least(Dtype dtype)
 {

@@ -34,6 +34,8 @@ bool op_accumulates(Op op);
 /* The neutral element of an accumulating operation; max over integers starts at the least one.
  * Also the right neutral element of sub, div and pow. */
 Scalar op_neutral(Op op, Dtype dtype);
+/* Is it one or a few instructions, of vectors too: arithmetic, comparisons, choices, square roots? */
+bool op_is_simple(Op op);
 /* The dtype of a result: comparisons and logic give f32; integer division is f32, and so are the
  * transcendental functions of integers; else the operands' join. */
 Dtype op_result_dtype(Op op, const Dtype *args, int nargs);

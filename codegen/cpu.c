@@ -204,6 +204,14 @@ Machine target_machine(const char *march)
 	return (Machine){cpu.vector_bits / 8, cpu.features & BIT(AVX512VL) ? 32 : 16, GRAIN_DEFAULT};
 }
 
+CpuSimd cpu_simd(const Cpu *cpu)
+{
+	uint64_t masks = BIT(AVX512VL) | BIT(AVX512BW);
+	if ((cpu->features & masks) == masks)
+		return CPU_AVX512;
+	return cpu->features & BIT(AVX) ? CPU_AVX : CPU_SSE2;
+}
+
 void target_list(FILE *out)
 {
 	fprintf(out, "native");

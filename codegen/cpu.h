@@ -16,6 +16,10 @@ typedef struct Cpu {
 	int vector_bits;   /* what -mprefer-vector-width takes */
 } Cpu;
 
+/* How vector instructions are encoded: AVX-512 has masks a lane for vectors of every width. */
+typedef enum CpuSimd { CPU_SSE2, CPU_AVX, CPU_AVX512 } CpuSimd;
+CpuSimd cpu_simd(const Cpu *cpu);
+
 /* march: "native", a name of target_list, or either with "+feature" behind it. False when unknown.
  */
 bool cpu_find(const char *march, Cpu *cpu);

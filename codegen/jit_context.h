@@ -12,6 +12,7 @@
 
 #include <libgccjit.h>
 
+#include "codegen/cpu.h"
 #include "codegen/module.h"
 
 typedef gcc_jit_rvalue Rvalue;
@@ -41,6 +42,7 @@ typedef struct Jit {
 	VEC(Builtin) builtins;
 	VEC(JitTable) tables;
 	int vector_bytes; /* of the widest vectors that the code may use */
+	CpuSimd simd;
 	Type *vectors[DTYPE_COUNT][VECTOR_LOGS]; /* by the logarithm of their lanes; made on demand */
 } Jit;
 

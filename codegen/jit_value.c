@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "codegen/jit_math.h"
+#include "codegen/jit_simd.h"
 #include "codegen/math.h"
 
 #define EQ GCC_JIT_COMPARISON_EQ
@@ -29,20 +30,29 @@
 typedef struct OpJit {
 	JitFunction *f;
 	Dtype dtype;
+	int log; /* of its lanes */
+	const bool *number; /* lanes: by argument, whether it is known to be a number other than zero */
 	Type *type;
 	Rvalue *zero, *one;
 	Rvalue *x, *y, *z;
 } OpJit;
 
+static SimdType simd_type(const OpJit *o)
+{
+	return (SimdType){o->dtype, o->log};
+}
+
 static Rvalue *number(const OpJit *o, double value)
 {
-	return dtype_is_float(o->dtype) ? jit_double(o->f->jit, o->type, value)
-					: jit_long(o->f->jit, o->type, (int64_t)value);
+	Type *type = o->f->jit->types[o->dtype];
+	Rvalue *element = dtype_is_float(o->dtype) ? jit_double(o->f->jit, type, value)
+						   : jit_long(o->f->jit, type, (int64_t)value);
+	return simd_spread(o->f, simd_type(o), element);
 }
 
 static Rvalue *cmp(const OpJit *o, enum gcc_jit_comparison op, Rvalue *a, Rvalue *b)
 {
-	return jit_compare(o->f, op, a, b);
+	return o->log ? simd_compare(o->f, simd_type(o), op, a, b) : jit_compare(o->f, op, a, b);
 }
 
 static Rvalue *bin(const OpJit *o, enum gcc_jit_binary_op op, Rvalue *a, Rvalue *b)
@@ -57,7 +67,7 @@ static Rvalue *logic(const OpJit *o, enum gcc_jit_binary_op op, Rvalue *a, Rvalu
 
 static Rvalue *choose(const OpJit *o, Rvalue *cond, Rvalue *a, Rvalue *b)
 {
-	return jit_select(o->f, cond, a, b);
+	return o->log ? simd_choose(o->f, simd_type(o), cond, a, b) : jit_select(o->f, cond, a, b);
 }
 
 static Rvalue *truth(const OpJit *o, Rvalue *cond)
@@ -83,6 +93,17 @@ static Rvalue *libm(const OpJit *o, const char *name, Rvalue *const *args, size_
 static Rvalue *libm1(const OpJit *o, const char *name, Rvalue *a)
 {
 	return libm(o, name, &a, 1);
+}
+
+static Rvalue *absolute(const OpJit *o, Rvalue *a)
+{
+	return jit_keep(o->f, gcc_jit_context_new_unary_op(o->f->jit->ctxt, o->f->location,
+							   GCC_JIT_UNARY_OP_ABS, o->type, a));
+}
+
+static Rvalue *root(const OpJit *o, Rvalue *a)
+{
+	return o->log ? simd_root(o->f, simd_type(o), a) : libm1(o, "sqrt", a);
 }
 
 /* What floats and integers share: comparisons, choices, logic. NULL: not one of these. */
@@ -136,9 +157,22 @@ static Rvalue *float_floor(const OpJit *o, Rvalue *x)
 	return choose(o, cmp(o, GT, nearest, x), bin(o, MINUS, nearest, o->one), nearest);
 }
 
+/* The instruction gives its second operand where either is no number, or both are zeros. */
+static Rvalue *lanes_extreme(const OpJit *o, enum gcc_jit_comparison op)
+{
+	bool turned = o->number[1];
+	Rvalue *first = turned ? o->y : o->x, *second = turned ? o->x : o->y;
+	Rvalue *extreme = simd_extreme(o->f, simd_type(o), op == LT, first, second);
+	if (turned || o->number[0])
+		return extreme;
+	return choose(o, cmp(o, NE, o->x, o->x), o->x, extreme);
+}
+
 /* The first operand also where it is no number. */
 static Rvalue *float_extreme(const OpJit *o, enum gcc_jit_comparison op)
 {
+	if (o->log)
+		return lanes_extreme(o, op);
 	Rvalue *first = logic(o, EITHER, cmp(o, op, o->x, o->y), cmp(o, NE, o->x, o->x));
 	return choose(o, first, o->x, o->y);
 }
@@ -158,7 +192,10 @@ static Rvalue *float_op(const OpJit *o, Op op)
 	case OP_SAT01_GATE:
 		return choose(o, logic(o, BOTH, cmp(o, GT, x, zero), cmp(o, LT, x, one)), y, zero);
 	case OP_NEG: return minus(o, x);
-	case OP_RELU: return choose(o, cmp(o, LT, x, zero), zero, x);
+	case OP_RELU:
+		if (o->log)
+			return simd_extreme(o->f, simd_type(o), false, zero, x);
+		return choose(o, cmp(o, LT, x, zero), zero, x);
 	case OP_SAT01:
 		return choose(o, cmp(o, LT, x, zero), zero, choose(o, cmp(o, GT, x, one), one, x));
 	case OP_EXP: return libm1(o, "exp", x);
@@ -172,10 +209,10 @@ static Rvalue *float_op(const OpJit *o, Op op)
 	case OP_SIGMOID: return bin(o, OVER, one, bin(o, PLUS, one, libm1(o, "exp", minus(o, x))));
 	case OP_ERF: return libm1(o, "erf", x);
 	case OP_GELU: return float_gelu(o);
-	case OP_SQRT: return libm1(o, "sqrt", x);
-	case OP_RSQRT: return bin(o, OVER, one, libm1(o, "sqrt", x));
+	case OP_SQRT: return root(o, x);
+	case OP_RSQRT: return bin(o, OVER, one, root(o, x));
 	case OP_RECIP: return bin(o, OVER, one, x);
-	case OP_ABS: return libm1(o, "fabs", x);
+	case OP_ABS: return o->log ? absolute(o, x) : libm1(o, "fabs", x);
 	case OP_FLOOR: return float_floor(o, x);
 	case OP_CEIL: return minus(o, float_floor(o, minus(o, x)));
 	case OP_ROUND: return libm1(o, "rint", x);
@@ -287,16 +324,32 @@ static Rvalue *int_op(const OpJit *o, Op op)
 	}
 }
 
+static void set_arguments(OpJit *o, Op op, Rvalue *const *args)
+{
+	REQUIRE(o->type);
+	int n = op_arity(op);
+	o->zero = number(o, 0);
+	o->one = number(o, 1);
+	o->x = args[0];
+	o->y = n > 1 ? args[1] : NULL;
+	o->z = n > 2 ? args[2] : NULL;
+}
+
+Rvalue *jit_op_lanes(JitFunction *f, Op op, Dtype dtype, int log, Rvalue *const *args,
+		     const bool *number)
+{
+	OpJit o = {.f = f, .dtype = dtype, .log = log, .number = number};
+	REQUIRE(log > 0 && op_is_simple(op) && dtype_is_float(dtype));
+	o.type = jit_vector_type(f->jit, dtype, log);
+	set_arguments(&o, op, args);
+	Rvalue *result = common_op(&o, op);
+	return result ? result : float_op(&o, op);
+}
+
 Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 {
 	OpJit o = {.f = f, .dtype = dtype, .type = f->jit->types[dtype]};
-	REQUIRE(o.type);
-	int n = op_arity(op);
-	o.zero = number(&o, 0);
-	o.one = number(&o, 1);
-	o.x = args[0];
-	o.y = n > 1 ? args[1] : NULL;
-	o.z = n > 2 ? args[2] : NULL;
+	set_arguments(&o, op, args);
 	Rvalue *result = common_op(&o, op);
 	if (result)
 		return result;

@@ -8,8 +8,9 @@
  * Lanes are cut into chunks of the widest vector of the target, then of halves of it, then of
  * single elements; the arithmetic of a lane does not depend on the cut. A local that is indexed by
  * unrolled iterators and the lane alone has a variable for every chunk, which the compiler keeps in
- * a register: an array of vectors would live in memory. What no vector instruction computes goes
- * lane by lane through a small array, in a loop that the compiler may vectorise.
+ * a register: an array of vectors would live in memory. Arithmetic and choices of floats are vector
+ * instructions (jit_simd.h); what none computes goes lane by lane through a small array, in a loop
+ * that the compiler may vectorise.
  */
 #include "codegen/jit_kernel.h"
 
@@ -386,11 +387,6 @@ static bool varies(const Lanes *l, const Value *value)
 	return differs;
 }
 
-static Rvalue *kept_vector(Lanes *l, Rvalue *value)
-{
-	return jit_keep(&l->k->f, value);
-}
-
 /* An unaligned type is no type of variables: loads go through an assignment to the plain one. */
 static Rvalue *load_lanes(Lanes *l, Lvalue *place, Dtype dtype)
 {
@@ -418,7 +414,7 @@ static Rvalue *turned_lanes(Lanes *l, const Value *value)
 	if (l->log == 0)
 		return cells[0];
 	Type *type = chunk_type(k, value->dtype, l->log);
-	return kept_vector(l, gcc_jit_context_new_rvalue_from_vector(k->f.jit->ctxt, k->f.location, type,
+	return jit_keep(&k->f, gcc_jit_context_new_rvalue_from_vector(k->f.jit->ctxt, k->f.location, type,
 								     (size_t)1 << l->log, cells));
 }
 
@@ -475,19 +471,26 @@ static Rvalue *lane_by_lane(Lanes *l, const Value *value)
 		value->dtype);
 }
 
-static bool has_vector_op(Op op, Dtype dtype)
+static bool has_vector_op(const Lanes *l, Op op, Dtype dtype)
 {
-	bool plain = op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV;
-	return plain && dtype_is_float(dtype);
+	return l->log && op_is_simple(op) && dtype_is_float(dtype);
 }
 
-static Rvalue *vector_op(Lanes *l, Op op, Rvalue *a, Rvalue *b)
+static bool is_number(const Value *value)
 {
-	enum gcc_jit_binary_op code = op == OP_ADD   ? GCC_JIT_BINARY_OP_PLUS
-				      : op == OP_SUB ? GCC_JIT_BINARY_OP_MINUS
-				      : op == OP_MUL ? GCC_JIT_BINARY_OP_MULT
-						     : GCC_JIT_BINARY_OP_DIVIDE;
-	return kept_vector(l, jit_binary(&l->k->f, code, a, b));
+	return value->kind == VALUE_CONST && value->constant.f != 0 &&
+	       value->constant.f == value->constant.f;
+}
+
+static Rvalue *vector_op(Lanes *l, const Value *value)
+{
+	Rvalue *args[3];
+	bool number[3];
+	for (uint32_t i = 0; i < value->nargs; i++) {
+		args[i] = lanes_value(l, value->args[i]);
+		number[i] = is_number(value->args[i]);
+	}
+	return jit_op_lanes(&l->k->f, value->op, value->dtype, l->log, args, number);
 }
 
 static Rvalue *fresh_lanes(Lanes *l, const Value *value)
@@ -500,10 +503,8 @@ static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 				  value->dtype);
 	if (value->kind == VALUE_LOCAL)
 		return lanes_of_local(l, value);
-	if (value->kind == VALUE_OP && l->log && has_vector_op(value->op, value->dtype)) {
-		Rvalue *a = lanes_value(l, value->args[0]);
-		return vector_op(l, value->op, a, lanes_value(l, value->args[1]));
-	}
+	if (value->kind == VALUE_OP && has_vector_op(l, value->op, value->dtype))
+		return vector_op(l, value);
 	if (value->kind == VALUE_OP && l->log == 0) {
 		Rvalue *args[3];
 		for (uint32_t i = 0; i < value->nargs; i++)
@@ -576,8 +577,9 @@ static void chunk_code(Lanes *l, const Stmt *stmt)
 	if (stmt->acc != OP_NONE) {
 		Rvalue *before = load_lanes(l, target, dtype);
 		Rvalue *args[] = {before, value, NULL};
-		REQUIRE(l->log == 0 || has_vector_op(stmt->acc, dtype));
-		value = l->log ? vector_op(l, stmt->acc, before, value)
+		REQUIRE(l->log == 0 || has_vector_op(l, stmt->acc, dtype));
+		value = l->log ? jit_op_lanes(&l->k->f, stmt->acc, dtype, l->log, args,
+					      (bool[]){false, is_number(stmt->value)})
 			       : jit_op(&l->k->f, stmt->acc, dtype, args);
 	}
 	jit_set(&l->k->f, target, value);

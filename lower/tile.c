@@ -77,45 +77,16 @@ Block tile_store(Tile *tile, const Value *sum)
 
 /* ---- lanes across the result ---- */
 
-/* The only argument that is no constant; NULL: there are several. */
-static const Value *only_arg(const Value *value)
+/* What vector instructions compute from what is read. */
+static bool is_simple(const Value *value)
 {
-	const Value *only = NULL;
-	for (uint32_t i = 0; i < value->nargs; i++) {
-		if (value->args[i]->kind == VALUE_CONST)
-			continue;
-		if (only)
-			return NULL;
-		only = value->args[i];
-	}
-	return only;
-}
-
-/* What of a value vectors compute: below the functions of one argument around it. */
-static const Value *plain_part(const Value *value)
-{
-	while (value->kind == VALUE_OP && value->op != OP_ADD && value->op != OP_SUB &&
-	       value->op != OP_MUL && value->op != OP_DIV) {
-		const Value *arg = only_arg(value);
-		if (!arg || arg->dtype != value->dtype)
-			return value;
-		value = arg;
-	}
-	return value;
-}
-
-/* The functions around `part`, of `cell` instead. */
-static const Value *around_part(Arena *arena, const Value *value, const Value *part,
-				const Value *cell)
-{
-	if (value == part)
-		return cell;
-	const Value *args[3];
+	if (value->kind == VALUE_CAST || value->kind == VALUE_INDEX ||
+	    (value->kind == VALUE_OP && !(op_is_simple(value->op) && dtype_is_float(value->dtype))))
+		return false;
 	for (uint32_t i = 0; i < value->nargs; i++)
-		args[i] = value->args[i]->kind == VALUE_CONST
-				  ? value->args[i]
-				  : around_part(arena, value->args[i], part, cell);
-	return value_op(arena, value->op, value->dtype, args, value->nargs);
+		if (!is_simple(value->args[i]))
+			return false;
+	return true;
 }
 
 static Block over_tile(const Tile *tile, LoopKind rows, LoopKind lanes, const Stmt *stmt)
@@ -125,9 +96,52 @@ static Block over_tile(const Tile *tile, LoopKind rows, LoopKind lanes, const St
 	return tile_unroll(tile, rows, tile->r, tile->height, body);
 }
 
-/* relu(acc + b) as done = acc + b in vectors, done = relu(done) in one loop over the tile's cells, y
- * = done in vectors: copies of a function for every vector would be most of a kernel's text. False:
- * the value is not of that form. */
+typedef struct Part {
+	const Value *value, *done;
+} Part;
+
+typedef struct Passes {
+	Tile *tile;
+	const Ix *const *place; /* of a cell in the tile */
+	Body *body;
+	VEC(Part) parts;
+} Passes;
+
+/* A local for every cell of the tile, set to the value in vectors. */
+static const Value *done_part(Passes *p, const Value *value)
+{
+	Gen *gen = p->tile->nest->gen;
+	for (size_t i = 0; i < p->parts.n; i++)
+		if (value_same(p->parts.at[i].value, value))
+			return p->parts.at[i].done;
+	LocalId id = tile_declare(p->tile, "done", (int64_t[]){p->tile->height, p->tile->width}, 2);
+	gen->locals.at[id].dtype = value->dtype;
+	const Value *done = tile_local(p->tile, id, p->place, 2);
+	const Value *zero = value_const(gen->arena, value->dtype, scalar_of(value->dtype, 0));
+	PUSH(gen->arena, p->body->stmts, stmt_local(gen->arena, id, zero));
+	const Stmt *set = stmt_set_at(gen->arena, done, OP_NONE, value);
+	gen_append(gen, p->body, over_tile(p->tile, LOOP_UNROLL, LOOP_VECTOR, set));
+	PUSH(gen->arena, p->parts, ((Part){value, done}));
+	return done;
+}
+
+/* The value with its largest simple parts replaced by locals. */
+static const Value *with_parts(Passes *p, const Value *value)
+{
+	if (value->kind == VALUE_CONST)
+		return value;
+	if (is_simple(value))
+		return done_part(p, value);
+	Value *copy = ARENA_NEW(p->tile->nest->gen->arena, Value);
+	*copy = *value;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		copy->args[i] = with_parts(p, value->args[i]);
+	return copy;
+}
+
+/* gelu(acc + b) as done = acc + b in vectors, done1 = gelu(done) in one loop over the tile's cells,
+ * y = done1 in vectors: copies of a function for every vector would be most of a kernel's text.
+ * False: vectors do it all. */
 static bool finish_in_passes(Tile *tile, const Ix *const *place, const Value *sum, Body *body)
 {
 	Nest *nest = tile->nest;
@@ -135,17 +149,19 @@ static bool finish_in_passes(Tile *tile, const Ix *const *place, const Value *su
 	Body cell = {0};
 	size_t nlocals = gen->locals.n;
 	nest_values(nest);
-	const Value *value = nest_finished(nest, sum, &cell), *part = plain_part(value);
-	if (cell.stmts.n || part == value || part->dtype != nest_neutral(nest)->dtype) {
+	const Value *value = nest_finished(nest, sum, &cell);
+	if (cell.stmts.n || is_simple(value)) {
 		gen->locals.n = nlocals;
 		return false;
 	}
+	Passes passes = {.tile = tile, .place = place, .body = body};
+	value = with_parts(&passes, value);
 	LocalId id = tile_declare(tile, "done", (int64_t[]){tile->height, tile->width}, 2);
+	gen->locals.at[id].dtype = value->dtype;
 	const Value *done = tile_local(tile, id, place, 2);
-	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, id, nest_neutral(nest)));
-	const Stmt *set = stmt_set_at(gen->arena, done, OP_NONE, part);
-	gen_append(gen, body, over_tile(tile, LOOP_UNROLL, LOOP_VECTOR, set));
-	set = stmt_set_at(gen->arena, done, OP_NONE, around_part(gen->arena, value, part, done));
+	const Value *zero = value_const(gen->arena, value->dtype, scalar_of(value->dtype, 0));
+	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, id, zero));
+	const Stmt *set = stmt_set_at(gen->arena, done, OP_NONE, value);
 	gen_append(gen, body, over_tile(tile, LOOP_SERIAL, LOOP_SERIAL, set));
 	const Stmt *store =
 		stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, done);

@@ -1,0 +1,116 @@
+/* Vector instructions by name: see jit_simd.h.
+ *
+ * A template names its operands in the order of the assembler, which is the reverse of the
+ * manuals': `vmaxps b, a, to` is a > b ? a : b. Operands are created before the statement, as
+ * libgccjit replays what it is told in order. Three encodings: SSE2 overwrites its first operand,
+ * AVX does not, AVX-512 compares into mask registers.
+ */
+#include "codegen/jit_simd.h"
+
+static const char *suffix(SimdType type)
+{
+	return type.dtype == DTYPE_F32 ? "ps" : "pd";
+}
+
+static Type *vector_type(JitFunction *f, SimdType type)
+{
+	return type.log ? jit_vector_type(f->jit, type.dtype, type.log) : f->jit->types[type.dtype];
+}
+
+/* Integers as wide as the elements. */
+static Type *bits_type(JitFunction *f, SimdType type)
+{
+	Dtype bits = type.dtype == DTYPE_F32 ? DTYPE_I32 : DTYPE_I64;
+	return jit_vector_type(f->jit, bits, type.log);
+}
+
+static Rvalue *as_type(JitFunction *f, Rvalue *value, Type *type)
+{
+	return gcc_jit_context_new_bitcast(f->jit->ctxt, f->location, value, type);
+}
+
+/* to = INSTRUCTION of some inputs; `tied`: the first input is in the place of the result. */
+static Rvalue *assembled(JitFunction *f, Type *type, const char *code, const char *to, bool tied,
+			 Rvalue *const *inputs, size_t n)
+{
+	char name[16];
+	snprintf(name, sizeof name, "t%u", f->ntemps++);
+	Lvalue *result = jit_local(f, type, name);
+	gcc_jit_extended_asm *asm_ =
+		gcc_jit_block_add_extended_asm(f->block, f->location, code);
+	gcc_jit_extended_asm_add_output_operand(asm_, NULL, to, result);
+	for (size_t i = 0; i < n; i++) {
+		Type *input = gcc_jit_rvalue_get_type(inputs[i]);
+		bool mask = input == f->jit->unsigned_types[DTYPE_I32];
+		gcc_jit_extended_asm_add_input_operand(
+			asm_, NULL, tied && i == 0 ? "0" : mask ? "Yk" : "v", inputs[i]);
+	}
+	return gcc_jit_lvalue_as_rvalue(result);
+}
+
+/* INSTRUCTIONps b, a, to */
+static Rvalue *of_two(JitFunction *f, SimdType type, const char *name, Rvalue *a, Rvalue *b)
+{
+	bool sse = f->jit->simd == CPU_SSE2;
+	const char *code = arena_printf(f->jit->arena, sse ? "%s%s %%2, %%0" : "v%s%s %%2, %%1, %%0",
+					name, suffix(type));
+	return assembled(f, vector_type(f, type), code, "=v", sse, (Rvalue *[]){a, b}, 2);
+}
+
+Rvalue *simd_spread(JitFunction *f, SimdType type, Rvalue *element)
+{
+	Rvalue *lanes[1 << VECTOR_LOGS];
+	if (type.log == 0)
+		return element;
+	for (int i = 0; i < 1 << type.log; i++)
+		lanes[i] = element;
+	return gcc_jit_context_new_rvalue_from_vector(f->jit->ctxt, f->location,
+						      vector_type(f, type), (size_t)1 << type.log,
+						      lanes);
+}
+
+Rvalue *simd_extreme(JitFunction *f, SimdType type, bool less, Rvalue *a, Rvalue *b)
+{
+	return of_two(f, type, less ? "min" : "max", a, b);
+}
+
+Rvalue *simd_root(JitFunction *f, SimdType type, Rvalue *a)
+{
+	const char *code = arena_printf(f->jit->arena, "%ssqrt%s %%1, %%0",
+					f->jit->simd == CPU_SSE2 ? "" : "v", suffix(type));
+	return assembled(f, vector_type(f, type), code, "=v", false, &a, 1);
+}
+
+Rvalue *simd_compare(JitFunction *f, SimdType type, enum gcc_jit_comparison op, Rvalue *a,
+		     Rvalue *b)
+{
+	static const char *const names[] = {
+		[GCC_JIT_COMPARISON_EQ] = "eq", [GCC_JIT_COMPARISON_NE] = "neq",
+		[GCC_JIT_COMPARISON_LT] = "lt", [GCC_JIT_COMPARISON_LE] = "le",
+		[GCC_JIT_COMPARISON_GT] = "lt", [GCC_JIT_COMPARISON_GE] = "le",
+	};
+	bool turned = op == GCC_JIT_COMPARISON_GT || op == GCC_JIT_COMPARISON_GE;
+	Rvalue *x = turned ? b : a, *y = turned ? a : b;
+	const char *name = arena_printf(f->jit->arena, "cmp%s", names[op]);
+	if (f->jit->simd == CPU_AVX512) {
+		const char *code = arena_printf(f->jit->arena, "v%s%s %%2, %%1, %%0", name, suffix(type));
+		return assembled(f, f->jit->u32, code, "=Yk", false, (Rvalue *[]){x, y}, 2);
+	}
+	return jit_keep(f, as_type(f, of_two(f, type, name, x, y), bits_type(f, type)));
+}
+
+Rvalue *simd_choose(JitFunction *f, SimdType type, Rvalue *mask, Rvalue *a, Rvalue *b)
+{
+	if (f->jit->simd == CPU_AVX512) {
+		const char *code = arena_printf(f->jit->arena, "vblendm%s %%2, %%3, %%0%%{%%1%%}",
+						suffix(type));
+		return assembled(f, vector_type(f, type), code, "=v", false,
+				 (Rvalue *[]){mask, a, b}, 3);
+	}
+	Type *bits = bits_type(f, type);
+	Rvalue *differ = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_XOR, as_type(f, a, bits),
+				    as_type(f, b, bits));
+	Rvalue *change = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_AND, differ, mask);
+	Rvalue *chosen = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_XOR, as_type(f, b, bits), change);
+	return jit_keep(f, as_type(f, jit_keep(f, chosen), vector_type(f, type)));
+}
