@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array_format.h"
+#include "base/element.h"
 
 typedef struct ElementRow {
 	const char *name;
@@ -153,34 +154,13 @@ bool array_permute(const Array *array, const int *order, Array *out, ArrayError 
 	return true;
 }
 
-static float half_to_float(uint16_t h)
-{
-	uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 0x3ff, bits;
-	float f;
-	if (e == 0) { /* zero and subnormals: m * 2^-24 */
-		f = (float)m * 0x1p-24f;
-		return sign ? -f : f;
-	}
-	bits = sign | (e == 31 ? 0xffu : e + 112) << 23 | m << 13;
-	memcpy(&f, &bits, sizeof f);
-	return f;
-}
-
-static float brain_to_float(uint16_t b)
-{
-	uint32_t bits = (uint32_t)b << 16;
-	float f;
-	memcpy(&f, &bits, sizeof f);
-	return f;
-}
-
 static double load_float(Element element, const void *at)
 {
 	switch (element) {
 	case ELEMENT_F64: return *(const double *)at;
 	case ELEMENT_F32: return (double)*(const float *)at;
-	case ELEMENT_F16: return (double)half_to_float(*(const uint16_t *)at);
-	default: return (double)brain_to_float(*(const uint16_t *)at);
+	case ELEMENT_F16: return (double)f16_value(*(const uint16_t *)at);
+	default: return (double)bf16_value(*(const uint16_t *)at);
 	}
 }
 
@@ -198,43 +178,33 @@ static int64_t load_integer(Element element, const void *at)
 	}
 }
 
-/* f16 and bf16 as targets of integers: only small ones get here, and they are exact. */
-static void store_small_float(Dtype dtype, void *at, float value)
+/* False, with the error, where a value has no exact image. */
+static bool convert(Element from, const char *raw, Array *out, ArrayError *error)
 {
-	uint32_t bits;
-	memcpy(&bits, &value, sizeof bits);
-	if (dtype == DTYPE_BF16) {
-		*(uint16_t *)at = (uint16_t)(bits >> 16);
-		return;
-	}
-	uint32_t sign = bits >> 16 & 0x8000, e = bits >> 23 & 255, m = bits >> 13 & 0x3ff;
-	*(uint16_t *)at = (uint16_t)(e == 0 ? sign : sign | (e - 112) << 10 | m);
-}
-
-static void store(Dtype dtype, void *at, double f, int64_t i)
-{
-	switch (dtype) {
-	case DTYPE_F64: *(double *)at = f; break;
-	case DTYPE_F32: *(float *)at = (float)f; break;
-	case DTYPE_I64: *(int64_t *)at = i; break;
-	case DTYPE_I32: *(int32_t *)at = (int32_t)i; break;
-	case DTYPE_U32: *(uint32_t *)at = (uint32_t)i; break;
-	case DTYPE_I8: *(int8_t *)at = (int8_t)i; break;
-	case DTYPE_U8: *(uint8_t *)at = (uint8_t)i; break;
-	default: store_small_float(dtype, at, (float)f); break;
-	}
-}
-
-static void convert(Element from, const char *raw, Array *out)
-{
-	size_t width = element_bytes(from), to = dtype_bytes(out->dtype);
+	size_t width = element_bytes(from);
+	bool real = rows[from].class == 'F', to_real = dtype_is_float(out->dtype);
 	for (size_t i = 0; i < out->nelements; i++) {
 		const char *at = raw + i * width;
-		bool real = rows[from].class == 'F';
 		int64_t integer = real ? 0 : load_integer(from, at);
-		store(out->dtype, (char *)out->data + i * to,
-		      real ? load_float(from, at) : (double)integer, integer);
+		double number = real ? load_float(from, at) : (double)integer;
+		Scalar value = to_real ? (Scalar){.f = number} : (Scalar){.i = integer};
+		scalar_write(out->dtype, out->data, (int64_t)i, value);
+		if (!to_real || !real)
+			continue;
+		double image = scalar_read(out->dtype, out->data, (int64_t)i).f;
+		if (image != number && number == number) {
+			array_fail(error, "its element %zu, %.9g, is no %s", i, number, dtype_name(out->dtype));
+			array_free(out);
+			return false;
+		}
 	}
+	return true;
+}
+
+/* NumPy has no bf16, so arrays of one come as floats whose values it has. */
+static bool may_be_exact(Element from, Dtype to)
+{
+	return rows[from].class == 'F' && dtype_is_float(to) && dtype_wide(to) != to;
 }
 
 /* The type that the array gets, DTYPE_NONE after an error. */
@@ -245,7 +215,7 @@ static Dtype target(const Layout *layout, Dtype want, ArrayError *error)
 	Dtype dtype = want == DTYPE_NONE ? rows[layout->element].dtype : want;
 	if (dtype == DTYPE_NONE)
 		array_fail(error, "its elements are %s, which is not supported", type);
-	else if (!exact(layout->element, element_of(dtype))) {
+	else if (!exact(layout->element, element_of(dtype)) && !may_be_exact(layout->element, dtype)) {
 		array_fail(error, "expected elements of type %s, but the file holds %s",
 			   dtype_name(dtype), type);
 		return DTYPE_NONE;
@@ -291,7 +261,7 @@ bool array_decode(const Layout *layout, void *raw, Dtype want, Array *out, Array
 	} else {
 		bool ok = array_new(out, dtype, layout->rank, layout->extents, error);
 		if (ok)
-			convert(layout->element, raw, out);
+			ok = convert(layout->element, raw, out, error);
 		free(raw);
 		if (!ok)
 			return false;

@@ -7,7 +7,8 @@
  *
  * Conversion: a reader asks for the element type that it wants and gets it when every value of the
  * file's type has an exact image in it (f16 in f32, u8 in f32, i32 in f64; not f64 in f32, not i64
- * in i32). Without a wish, types that the language lacks come as the narrowest that holds them.
+ * in i32). To bf16 and f16 floats convert where every element has an exact image there. Without a wish,
+ * types that the language lacks come as the narrowest that holds them.
  */
 #ifndef TSR_BASE_ARRAY_FILE_H
 #define TSR_BASE_ARRAY_FILE_H
@@ -59,7 +60,7 @@ bool file_replaceable(const char *path);
 /* Opens, reads one array and closes. `key` names the array; NULL or "" for a .npy, and for a file
  * that holds exactly one. */
 bool array_read(const char *path, const char *key, Dtype want, Array *out, ArrayError *error);
-/* Writes a .npy, version 1, as NumPy does, byte for byte. bf16 and u4x32 have no such form. The
+/* Writes a .npy, version 1, as NumPy does, byte for byte; bf16 as f32. u4x32 has no such form. The
  * file is written in place: a caller that must keep an earlier one writes to a temporary name. */
 bool npy_write(const char *path, const Array *array, ArrayError *error);
 

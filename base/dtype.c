@@ -45,6 +45,17 @@ bool dtype_supported(Dtype dtype)
 	return rows[dtype].supported;
 }
 
+Dtype dtype_wide(Dtype dtype)
+{
+	switch (dtype) {
+	case DTYPE_BF16:
+	case DTYPE_F16: return DTYPE_F32;
+	case DTYPE_I8:
+	case DTYPE_U8: return DTYPE_I32;
+	default: return dtype;
+	}
+}
+
 Dtype dtype_from_name(const char *text, size_t len)
 {
 	for (Dtype dtype = 0; dtype < DTYPE_COUNT; dtype++)
@@ -55,9 +66,7 @@ Dtype dtype_from_name(const char *text, size_t len)
 
 static Dtype join_floats(Dtype a, Dtype b)
 {
-	if (a == DTYPE_F64 || b == DTYPE_F64)
-		return DTYPE_F64;
-	return DTYPE_F32; /* also of bf16 with f16: neither holds the other */
+	return a == DTYPE_F64 || b == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
 }
 
 static Dtype join_integers(Dtype a, Dtype b)
@@ -69,6 +78,8 @@ static Dtype join_integers(Dtype a, Dtype b)
 
 Dtype dtype_join(Dtype a, Dtype b)
 {
+	a = dtype_wide(a);
+	b = dtype_wide(b);
 	if (a == b || b == DTYPE_NONE)
 		return a;
 	if (a == DTYPE_NONE)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array_format.h"
+#include "base/element.h"
 
 typedef struct Reader {
 	const char *at, *end;
@@ -270,10 +271,25 @@ static const char *descr_of(Dtype dtype)
 	return descrs[dtype];
 }
 
+/* bf16 as f32. */
+static bool print_widened(FILE *out, const Array *array, ArrayError *error)
+{
+	Array wide;
+	if (!array_new(&wide, DTYPE_F32, array->rank, array->extents, error))
+		return false;
+	for (size_t i = 0; i < wide.nelements; i++)
+		((float *)wide.data)[i] = bf16_value(((const uint16_t *)array->data)[i]);
+	bool ok = npy_print(out, &wide, error);
+	array_free(&wide);
+	return ok;
+}
+
 bool npy_print(FILE *out, const Array *array, ArrayError *error)
 {
 	char *text = NULL;
 	size_t len = 0;
+	if (array->dtype == DTYPE_BF16)
+		return print_widened(out, array, error);
 	const char *descr = descr_of(array->dtype);
 	if (!*descr)
 		return array_fail(error, "NumPy has no element type %s", dtype_name(array->dtype));

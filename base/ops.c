@@ -2,7 +2,7 @@
  * runs. The expressions of base/ops_real.def are compiled for double and for float, with the
  * functions of each type (tgmath), so that f32 results are those of compiled C and not a rounded
  * double. */
-#include "base/ops.h"
+#include "base/element.h"
 
 #include <string.h>
 #include <tgmath.h>
@@ -261,25 +261,12 @@ static int64_t wrap(Dtype dtype, uint64_t value)
 	}
 }
 
-/* To the nearest number of a binary format with that many significant bits, ties to even;
- * lowest: the exponent of its least normal number; greatest finite value: max. */
-static double round_to(double x, int bits, int lowest, double max)
-{
-	int exponent;
-	if (x == 0 || !isfinite(x))
-		return x;
-	frexp(x, &exponent); /* x = m * 2^exponent, m in [0.5, 1) */
-	int unit = (exponent - 1 < lowest ? lowest : exponent - 1) - (bits - 1);
-	double rounded = ldexp(rint(ldexp(x, -unit)), unit);
-	return fabs(rounded) > max ? copysign((double)INFINITY, x) : rounded;
-}
-
 static double round_float(Dtype dtype, double x)
 {
 	switch (dtype) {
 	case DTYPE_F32: return (double)(float)x;
-	case DTYPE_BF16: return round_to(x, 8, -126, 0x1.FEp127);
-	case DTYPE_F16: return round_to(x, 11, -14, 65504.0);
+	case DTYPE_BF16: return (double)bf16_value(bf16_bits((float)x));
+	case DTYPE_F16: return (double)f16_value(f16_bits((float)x));
 	default: return x;
 	}
 }
@@ -319,7 +306,7 @@ Scalar scalar_convert(Scalar value, Dtype from, Dtype to)
 		return (Scalar){.i = saturate(to, value.f)};
 	if (!dtype_is_float(to))
 		return (Scalar){.i = wrap(to, (uint64_t)value.i)};
-	if (to == DTYPE_F32)
-		return (Scalar){.f = (double)(float)value.i}; /* rounded once, not by way of double */
-	return (Scalar){.f = round_float(to, (double)value.i)};
+	if (to == DTYPE_F64)
+		return (Scalar){.f = (double)value.i};
+	return (Scalar){.f = round_float(to, (double)(float)value.i)}; /* not by way of double */
 }

@@ -56,7 +56,8 @@ Dtype op_result_dtype(Op op, const Dtype *args, int nargs);
  * nothing; the functions that have a fractional result belong to floats (op_result_dtype) and
  * are 0 here. */
 Scalar op_eval(Op op, Dtype dtype, const Scalar *args);
-/* Converts: float to integer truncates towards zero and saturates, NaN becomes 0. */
+/* Converts: float to integer truncates towards zero and saturates, NaN becomes 0. To bf16 and f16 everything
+ * is rounded by way of f32. */
 Scalar scalar_convert(Scalar value, Dtype from, Dtype to);
 
 #endif

@@ -82,8 +82,7 @@ static const char *fresh_text(KernelText *k, const Value *value)
 		return c_cast(k->arena, value->args[0]->dtype, value->dtype,
 			      value_text(k, value->args[0]));
 	case VALUE_INDEX:
-		return arena_printf(k->arena, "(%s)(%s)", c_type(value->dtype),
-				    bare_ix(k, value->ix));
+		return c_cast(k->arena, DTYPE_I64, value->dtype, bare_ix(k, value->ix));
 	case VALUE_SCALAR: return k->scalars[kernel_use_scalar(k->use, value->scalar)];
 	}
 	BUG("value kind %d", value->kind);

@@ -1,7 +1,6 @@
 /* The steps of math.h as a C function, a constant for each: the bits are those of the compiled
  * module where neither contracts a*b+c. */
 #include "codegen/c_text.h"
-#include "codegen/math.h"
 
 static const char *unsigned_type(Dtype dtype)
 {
@@ -58,19 +57,18 @@ static const char *step_text(Arena *arena, const MathFunction *fn, const MathSte
 	}
 }
 
-void c_put_math(FILE *out, Arena *arena, Op op, Dtype dtype)
+void c_put_math(FILE *out, Arena *arena, const MathFunction *fn)
 {
-	MathFunction fn = math_function(arena, op, dtype);
 	const char *separator = "";
-	for (uint32_t i = 0; i < fn.steps.n; i++) {
-		const MathStep *step = &fn.steps.at[i];
+	for (uint32_t i = 0; i < fn->steps.n; i++) {
+		const MathStep *step = &fn->steps.at[i];
 		if (step->code == MATH_ARG || step->code == MATH_CONST)
 			continue;
 		const char *type =
-			i + 1 < fn.steps.n
+			i + 1 < fn->steps.n
 				? arena_printf(arena, "const %s t%u =", c_type(step->dtype), i)
 				: "return";
-		fprintf(out, "%s%s %s;", separator, type, step_text(arena, &fn, step));
+		fprintf(out, "%s%s %s;", separator, type, step_text(arena, fn, step));
 		separator = "\n\t";
 	}
 }

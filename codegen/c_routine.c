@@ -54,7 +54,7 @@ static const char uniform_fill[] =
 	"\tfor (int64_t i = 0; i < n; i += 4) {\n\t\tuint32_t x[4];\n"
 	"\t\ttsr_threefry(seed, name, (uint64_t)i / 4, x);\n"
 	"\t\tfor (int64_t j = 0; j < 4 && i + j < n; j++)\n"
-	"\t\t\tto[i + j] = ((%s)(x[j] >> 8) * 0x1p-23%s - 1) * bound;\n\t}\n}\n\n";
+	"\t\t\tto[i + j] = %s;\n\t}\n}\n\n";
 
 /* ---- sizes ---- */
 
@@ -332,6 +332,7 @@ static void put_invoke(FILE *out, const Module *m, uint32_t index)
 static void put_fill(FILE *out, const Module *m, const ProgramParam *param)
 {
 	const char *type = c_type(param->type.dtype), *name = dtype_name(param->type.dtype);
+	const char *real = c_type(dtype_wide(param->type.dtype));
 	const char *n = c_size(m, m->program->buffers.at[param->buffer].elements);
 	const char *to = placed(m, "state", param->offset, type);
 	fprintf(out, "\t/* %s */\n", c_comment(m->arena, param->name));
@@ -340,7 +341,7 @@ static void put_fill(FILE *out, const Module *m, const ProgramParam *param)
 		fprintf(out,
 			"\ttsr_uniform_%s(%s, %s, seed, UINT64_C(%llu), (%s)(1 / "
 			"sqrt((double)%s)));\n",
-			name, to, n, (unsigned long long)param->key, type,
+			name, to, n, (unsigned long long)param->key, real,
 			"(fan_in > 0 ? fan_in : 1)");
 		return;
 	}
@@ -349,30 +350,33 @@ static void put_fill(FILE *out, const Module *m, const ProgramParam *param)
 		c_constant(m->arena, param->type.dtype, value));
 }
 
-static bool has_uniform(const Module *m, Dtype dtype)
+/* Drawn in f64 for f64, else in f32. */
+static void put_uniform(FILE *out, const Module *m, Dtype dtype)
 {
-	for (size_t i = 0; i < m->program->params.n; i++)
-		if (m->program->params.at[i].init == PARAM_UNIFORM &&
-		    m->program->params.at[i].type.dtype == dtype)
-			return true;
-	return false;
+	Dtype wide = dtype_wide(dtype);
+	const char *real = c_type(wide), *suffix = wide == DTYPE_F32 ? "f" : "";
+	const char *number =
+		arena_printf(m->arena, "((%s)(x[j] >> 8) * 0x1p-23%s - 1) * bound", real, suffix);
+	fprintf(out, uniform_fill, dtype_name(dtype), c_type(dtype), real,
+		c_cast(m->arena, wide, dtype, number));
 }
 
 static void put_init(FILE *out, const Module *m)
 {
 	const Program *p = m->program;
-	bool f32 = has_uniform(m, DTYPE_F32), f64 = has_uniform(m, DTYPE_F64);
-	if (f32 || f64)
-		fputs(uniform, out);
-	if (f32)
-		fprintf(out, uniform_fill, "f32", "float", "float", "float", "f");
-	if (f64)
-		fprintf(out, uniform_fill, "f64", "double", "double", "double", "");
+	bool some = false;
+	for (Dtype d = 0; d < DTYPE_COUNT; d++) {
+		if (!module_has_uniform(m, d))
+			continue;
+		fputs(some ? "" : uniform, out);
+		put_uniform(out, m, d);
+		some = true;
+	}
 	put_size_function(out, m, module_state_signature(m), p->state, p->state_dims,
 			  p->nstate_dims);
 	c_put_init_comment(out, m);
 	fprintf(out, "%s\n{\n", module_init_signature(m));
-	if (f32 || f64)
+	if (some)
 		fprintf(out, "\tint64_t fan_in;\n");
 	fprintf(out, "\t(void)seed;\n");
 	put_dim_checks(out, m, p->state_dims, p->nstate_dims, "TSR_BAD_DIM");

@@ -2,6 +2,7 @@
 #ifndef TSR_CODEGEN_C_TEXT_H
 #define TSR_CODEGEN_C_TEXT_H
 
+#include "codegen/math.h"
 #include "codegen/module.h"
 
 extern const char *const tsr_call_text; /* the guarded text of runtime/tsr.h */
@@ -15,7 +16,7 @@ bool c_write(const Module *module, void (*put)(FILE *out, const Module *module))
 /* c_value.c: the helper functions that the operations and conversions in use need. */
 void c_put_helpers(FILE *out, const Module *module);
 /* c_math.c: the body of a function of math.h, over x and y; what such bodies call. */
-void c_put_math(FILE *out, Arena *arena, Op op, Dtype dtype);
+void c_put_math(FILE *out, Arena *arena, const MathFunction *fn);
 void c_put_math_tables(FILE *out, Arena *arena, Op op, Dtype dtype);
 void c_put_math_helpers(FILE *out);
 /* c_kernel.c: all kernels as static functions. */

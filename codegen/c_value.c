@@ -3,7 +3,6 @@
  * integer table below (T: the type, U: its unsigned twin). Only the functions in use are written.
  */
 #include "codegen/c_text.h"
-#include "codegen/math.h"
 
 #include <math.h>
 #include <string.h>
@@ -118,16 +117,18 @@ static void put_op(FILE *out, const Module *m, Op op, Dtype dtype)
 	const char *body = int_text[op].body;
 	if (is_unsigned(dtype) && int_text[op].unsigned_body)
 		body = int_text[op].unsigned_body;
-	if (is_inline(m, op, dtype))
-		c_put_math(out, m->arena, op, dtype);
-	else if (dtype_is_float(dtype))
+	if (is_inline(m, op, dtype)) {
+		MathFunction fn = math_function(m->arena, op, dtype);
+		c_put_math(out, m->arena, &fn);
+	} else if (dtype_is_float(dtype)) {
 		put_real_body(out, op, dtype);
-	else if (body)
+	} else if (body) {
 		put_int_body(out, body, dtype);
-	else /* a fractional result: these operations belong to floats */
+	} else { /* a fractional result: these operations belong to floats */
 		fprintf(out, "%s%s%sreturn 0;", "(void)x;\n\t",
 			op_arity(op) > 1 ? "(void)y;\n\t" : "",
 			op_arity(op) > 2 ? "(void)z;\n\t" : "");
+	}
 	fprintf(out, "\n}\n\n");
 }
 
@@ -172,13 +173,40 @@ static void put_index_helpers(FILE *out)
 		     "\treturn a > b ? a : b;\n}\n\n");
 }
 
-static void put_math_helpers(FILE *out, const Module *m, const KernelUse *all)
+/* What conversions by way of f32 call, as conversions of their own; false: there are none. */
+static bool use_halves(const Module *m, KernelUse *all)
+{
+	static const Dtype halves[] = {DTYPE_BF16, DTYPE_F16};
+	bool used = false;
+	for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
+		Dtype half = halves[i];
+		for (Dtype d = 0; d < DTYPE_COUNT; d++) {
+			used |= all->casts[half][d] || all->casts[d][half];
+			all->casts[half][DTYPE_F32] |= all->casts[half][d];
+			all->casts[DTYPE_F32][d] |= all->casts[half][d];
+			all->casts[DTYPE_F32][half] |= all->casts[d][half];
+		}
+		all->casts[DTYPE_F32][half] |= module_has_uniform(m, half);
+		used |= all->casts[DTYPE_F32][half];
+	}
+	return used;
+}
+
+static void put_half(FILE *out, const Module *m, Dtype from, Dtype to)
+{
+	MathFunction fn = is_half(from) ? math_widen(m->arena, from) : math_narrow(m->arena, to);
+	fprintf(out, "static inline %s tsr_%s_from_%s(%s x)\n{\n\t", c_type(to), dtype_name(to),
+		dtype_name(from), c_type(from));
+	c_put_math(out, m->arena, &fn);
+	fprintf(out, "\n}\n\n");
+}
+
+static void put_math_helpers(FILE *out, const Module *m, const KernelUse *all, bool needed)
 {
 	for (Op op = 0; op < OP_COUNT; op++)
-		if (all->ops[op][DTYPE_F32] && is_inline(m, op, DTYPE_F32)) {
-			c_put_math_helpers(out);
-			break;
-		}
+		needed |= all->ops[op][DTYPE_F32] && is_inline(m, op, DTYPE_F32);
+	if (needed)
+		c_put_math_helpers(out);
 	bool turns = all->ops[OP_SIN][DTYPE_F32] || all->ops[OP_COS][DTYPE_F32];
 	if (turns && is_inline(m, OP_SIN, DTYPE_F32)) /* both have the same tables */
 		c_put_math_tables(out, m->arena, OP_SIN, DTYPE_F32);
@@ -196,16 +224,20 @@ void c_put_helpers(FILE *out, const Module *m)
 			for (Dtype to = 0; to < DTYPE_COUNT; to++)
 				all->casts[from][to] |= use->casts[from][to];
 	}
+	bool halves = use_halves(m, all);
 	put_index_helpers(out);
-	put_math_helpers(out, m, all);
+	put_math_helpers(out, m, all, halves);
 	for (Op op = 0; op < OP_COUNT; op++)
 		for (Dtype d = 0; d < DTYPE_COUNT; d++)
 			if (all->ops[op][d] && !is_infix(op, d))
 				put_op(out, m, op, d);
 	for (Dtype from = 0; from < DTYPE_COUNT; from++)
 		for (Dtype to = 0; to < DTYPE_COUNT; to++)
-			if (all->casts[from][to] && saturates(from, to))
+			if (all->casts[from][to] && saturates(from, to) && !is_half(from))
 				put_saturating(out, m, from, to);
+			else if (all->casts[from][to] && is_half(from) != is_half(to) &&
+				 (from == DTYPE_F32 || to == DTYPE_F32))
+				put_half(out, m, from, to);
 }
 
 const char *c_op(Arena *arena, Op op, Dtype dtype, const char *const *args)
@@ -229,6 +261,12 @@ const char *c_cast(Arena *arena, Dtype from, Dtype to, const char *value)
 {
 	if (from == to)
 		return value;
+	if (is_half(from) && to != DTYPE_F32)
+		return c_cast(arena, DTYPE_F32, to, c_cast(arena, from, DTYPE_F32, value));
+	if (is_half(to) && from != DTYPE_F32)
+		return c_cast(arena, DTYPE_F32, to, c_cast(arena, from, DTYPE_F32, value));
+	if (is_half(from) || is_half(to))
+		return arena_printf(arena, "tsr_%s_from_%s(%s)", dtype_name(to), dtype_name(from), value);
 	if (saturates(from, to))
 		return arena_printf(arena, "tsr_%s_from_%s(%s)", dtype_name(to), dtype_name(from),
 				    value);
@@ -241,6 +279,8 @@ const char *c_constant(Arena *arena, Dtype dtype, Scalar constant)
 		const char *text = int_constant(arena, dtype, constant.i);
 		return *text == '-' ? arena_printf(arena, "(%s)", text) : text;
 	}
+	if (is_half(dtype))
+		return arena_printf(arena, "0x%04x", half_bits(dtype, constant));
 	double x = constant.f;
 	if (isnan(x))
 		return dtype == DTYPE_F32 ? "NAN" : "(double)NAN";

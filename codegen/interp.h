@@ -2,6 +2,7 @@
 #ifndef TSR_CODEGEN_INTERP_H
 #define TSR_CODEGEN_INTERP_H
 
+#include "base/element.h"
 #include "codegen/codegen.h"
 
 /* Where a buffer lies while a routine runs. */
@@ -38,7 +39,5 @@ Scalar interp_load(const Interp *in, BufferId buffer, int64_t at);
 void interp_store(const Interp *in, BufferId buffer, int64_t at, Scalar value);
 /* The place of an element of a local. */
 Scalar *interp_local(Interp *in, LocalId local, const Ix *const *ixs, uint32_t nixs);
-Scalar scalar_read(Dtype dtype, const void *bytes, int64_t at);
-void scalar_write(Dtype dtype, void *bytes, int64_t at, Scalar value);
 
 #endif

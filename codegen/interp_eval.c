@@ -91,34 +91,6 @@ Scalar interp_value(Interp *in, const Value *value)
 
 /* ---- elements ---- */
 
-Scalar scalar_read(Dtype dtype, const void *bytes, int64_t at)
-{
-	switch (dtype) {
-	case DTYPE_F64: return (Scalar){.f = ((const double *)bytes)[at]};
-	case DTYPE_F32: return (Scalar){.f = (double)((const float *)bytes)[at]};
-	case DTYPE_I64: return (Scalar){.i = ((const int64_t *)bytes)[at]};
-	case DTYPE_I32: return (Scalar){.i = ((const int32_t *)bytes)[at]};
-	case DTYPE_I8: return (Scalar){.i = ((const int8_t *)bytes)[at]};
-	case DTYPE_U8: return (Scalar){.i = ((const uint8_t *)bytes)[at]};
-	case DTYPE_U32: return (Scalar){.i = ((const uint32_t *)bytes)[at]};
-	default: BUG("elements of type %s are not interpreted", dtype_name(dtype));
-	}
-}
-
-void scalar_write(Dtype dtype, void *bytes, int64_t at, Scalar value)
-{
-	switch (dtype) {
-	case DTYPE_F64: ((double *)bytes)[at] = value.f; break;
-	case DTYPE_F32: ((float *)bytes)[at] = (float)value.f; break;
-	case DTYPE_I64: ((int64_t *)bytes)[at] = value.i; break;
-	case DTYPE_I32: ((int32_t *)bytes)[at] = (int32_t)value.i; break;
-	case DTYPE_I8: ((int8_t *)bytes)[at] = (int8_t)value.i; break;
-	case DTYPE_U8: ((uint8_t *)bytes)[at] = (uint8_t)value.i; break;
-	case DTYPE_U32: ((uint32_t *)bytes)[at] = (uint32_t)value.i; break;
-	default: BUG("elements of type %s are not interpreted", dtype_name(dtype));
-	}
-}
-
 static const InterpBuffer *element(const Interp *in, BufferId buffer, int64_t at)
 {
 	const InterpBuffer *place = &in->buffers[buffer];

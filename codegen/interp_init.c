@@ -18,9 +18,9 @@ static int64_t size_value(const Program *program, Size size, const int64_t *dims
 static Scalar uniform_at(const ProgramParam *param, uint64_t seed, int64_t at, double bound)
 {
 	float u = threefry_uniform(threefry_word(seed, param->key, (uint64_t)at));
-	if (param->type.dtype == DTYPE_F32)
-		return (Scalar){.f = (double)((2 * u - 1) * (float)bound)};
-	return scalar_of(param->type.dtype, (2 * (double)u - 1) * bound);
+	if (param->type.dtype == DTYPE_F64)
+		return (Scalar){.f = (2 * (double)u - 1) * bound};
+	return scalar_of(param->type.dtype, (double)((2 * u - 1) * (float)bound));
 }
 
 static int init_param(const Program *program, const ProgramParam *param, const int64_t *dims, void *state,

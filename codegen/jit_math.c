@@ -108,15 +108,20 @@ static Rvalue *step_code(const MathJit *m, const MathStep *step)
 	BUG("step %d of a function", (int)step->code);
 }
 
-Rvalue *jit_math(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
+Rvalue *jit_math_steps(JitFunction *f, const MathFunction *fn, Rvalue *const *args)
 {
-	MathFunction fn = math_function(f->jit->arena, op, dtype);
-	MathJit m = {.f = f, .fn = &fn, .values = ARENA_ARRAY(f->jit->arena, Rvalue *, fn.steps.n)};
-	for (size_t i = 0; i < fn.steps.n; i++) {
-		const MathStep *step = &fn.steps.at[i];
+	MathJit m = {.f = f, .fn = fn, .values = ARENA_ARRAY(f->jit->arena, Rvalue *, fn->steps.n)};
+	for (size_t i = 0; i < fn->steps.n; i++) {
+		const MathStep *step = &fn->steps.at[i];
 		bool simple = step->code == MATH_ARG || step->code == MATH_CONST;
 		Rvalue *value = step->code == MATH_ARG ? args[i] : step_code(&m, step);
 		m.values[i] = simple ? value : jit_keep(f, value);
 	}
-	return m.values[fn.steps.n - 1];
+	return m.values[fn->steps.n - 1];
+}
+
+Rvalue *jit_math(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
+{
+	MathFunction fn = math_function(f->jit->arena, op, dtype);
+	return jit_math_steps(f, &fn, args);
 }

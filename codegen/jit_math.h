@@ -3,7 +3,10 @@
 #define TSR_CODEGEN_JIT_MATH_H
 
 #include "codegen/jit_context.h"
+#include "codegen/math.h"
 
+/* The function of the arguments. */
+Rvalue *jit_math_steps(JitFunction *f, const MathFunction *fn, Rvalue *const *args);
 Rvalue *jit_math(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args);
 
 #endif

@@ -2,7 +2,7 @@
  * runs the initialisers. Random numbers: Threefry-4x32-20 (Salmon et al., SC 2011), four elements a
  * block; see base/threefry.h for the definition that the numbers must equal.
  */
-#include "codegen/jit_context.h"
+#include "codegen/jit_value.h"
 #include "runtime/tsr.h"
 
 /* ---- sizes ---- */
@@ -131,11 +131,11 @@ static Rvalue *uniform(JitFunction *f, Rvalue *word, Rvalue *bound)
 	return jit_binary(f, GCC_JIT_BINARY_OP_MULT, u, bound);
 }
 
-/* void PREFIX__uniform_DTYPE(T *to, int64_t n, uint64_t seed, uint64_t key, T bound) */
+/* void PREFIX__uniform_DTYPE(T *to, int64_t n, uint64_t seed, uint64_t key, WIDE bound) */
 static gcc_jit_function *uniform_function(Jit *jit, Dtype dtype)
 {
-	Type *type = jit->types[dtype];
-	JitParam params[] = {{gcc_jit_type_get_pointer(type), "to"},
+	Type *type = jit->types[dtype_wide(dtype)];
+	JitParam params[] = {{gcc_jit_type_get_pointer(jit->types[dtype]), "to"},
 			     {jit->i64, "n"},
 			     {jit->u64, "seed"},
 			     {jit->u64, "key"},
@@ -160,8 +160,9 @@ static gcc_jit_function *uniform_function(Jit *jit, Dtype dtype)
 		Rvalue *at = jit_keep(
 			&f, jit_binary(&f, GCC_JIT_BINARY_OP_PLUS, iv, jit_long(jit, jit->i64, j)));
 		JitBlock *after = jit_if(&f, jit_compare(&f, GCC_JIT_COMPARISON_LT, at, n));
+		Rvalue *value = jit_keep(&f, uniform(&f, x[j], jit_param(&f, 4)));
 		jit_set(&f, gcc_jit_context_new_array_access(jit->ctxt, NULL, to, at),
-			uniform(&f, x[j], jit_param(&f, 4)));
+			jit_convert(&f, value, dtype_wide(dtype), dtype));
 		jit_end_if(&f, after);
 	}
 	jit_end_loop(&f, &loop);
@@ -186,7 +187,7 @@ static void fill_constant(Init *in, const ProgramParam *param, Rvalue *to, Rvalu
 	JitLoop loop = jit_loop(f, i, jit_long(jit, jit->i64, 0), n, 1);
 	jit_set(f,
 		gcc_jit_context_new_array_access(jit->ctxt, NULL, to, gcc_jit_lvalue_as_rvalue(i)),
-		jit_double(jit, jit->types[param->type.dtype], param->value));
+		jit_constant(jit, param->type.dtype, scalar_of(param->type.dtype, param->value)));
 	jit_end_loop(f, &loop);
 }
 
@@ -203,7 +204,7 @@ static void fill_uniform(Init *in, const ProgramParam *param, Rvalue *to, Rvalue
 	Rvalue *bound = jit_binary(f, GCC_JIT_BINARY_OP_DIVIDE, jit_double(jit, real, 1), root);
 	Rvalue *args[] = {to, n, in->seed,
 			  jit_cast(jit, jit_long(jit, jit->i64, (int64_t)param->key), jit->u64),
-			  jit_cast(jit, jit_keep(f, bound), jit->types[dtype])};
+			  jit_cast(jit, jit_keep(f, bound), jit->types[dtype_wide(dtype)])};
 	if (!in->uniform[dtype])
 		in->uniform[dtype] = uniform_function(jit, dtype);
 	gcc_jit_block_add_eval(f->block, NULL, jit_call(f, in->uniform[dtype], args, 5));

@@ -372,10 +372,27 @@ static Rvalue *saturate(JitFunction *f, Rvalue *value, Dtype from, Dtype to)
 	return choose(&o, cmp(&o, NE, value, value), jit_long(f->jit, type, 0), result);
 }
 
+static Rvalue *from_half(JitFunction *f, Rvalue *bits, Dtype from)
+{
+	MathFunction fn = math_widen(f->jit->arena, from);
+	Rvalue *arg = jit_keep(f, jit_cast(f->jit, bits, f->jit->types[DTYPE_I32]));
+	return jit_math_steps(f, &fn, &arg);
+}
+
+static Rvalue *to_half(JitFunction *f, Rvalue *value, Dtype to)
+{
+	MathFunction fn = math_narrow(f->jit->arena, to);
+	return jit_keep(f, jit_cast(f->jit, jit_math_steps(f, &fn, &value), f->jit->types[to]));
+}
+
 Rvalue *jit_convert(JitFunction *f, Rvalue *value, Dtype from, Dtype to)
 {
 	if (from == to)
 		return value;
+	if (is_half(from))
+		return jit_convert(f, from_half(f, value, from), DTYPE_F32, to);
+	if (is_half(to))
+		return to_half(f, jit_convert(f, value, from, DTYPE_F32), to);
 	if (dtype_is_float(from) && !dtype_is_float(to))
 		return saturate(f, value, from, to);
 	return jit_keep(f, jit_cast(f->jit, value, f->jit->types[to]));
@@ -386,6 +403,8 @@ Rvalue *jit_constant(Jit *jit, Dtype dtype, Scalar constant)
 {
 	Type *type = jit->types[dtype];
 	REQUIRE(type);
+	if (is_half(dtype))
+		return jit_long(jit, type, half_bits(dtype, constant));
 	return dtype_is_float(dtype) ? jit_double(jit, type, constant.f)
 				     : jit_long(jit, type, constant.i);
 }

@@ -28,10 +28,11 @@ typedef struct Lanes {
 
 /* ---- chunks ---- */
 
-/* The lanes of the chunk at `at` of `extent` lanes: the largest that fits. */
+/* The lanes of the chunk at `at` of `extent` lanes: the largest that fits. Types of storage are cut as what
+ * they are widened to. */
 static int chunk_log(const KernelJit *k, Dtype dtype, int64_t at, int64_t extent)
 {
-	int bytes = dtype_bytes(dtype), log = 0;
+	int bytes = dtype_bytes(dtype_wide(dtype)), log = 0;
 	while ((2 << log) * bytes <= k->f.jit->vector_bytes && at + (2 << log) <= extent)
 		log++;
 	return (1 << log) * bytes < 16 ? 0 : log;

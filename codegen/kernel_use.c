@@ -85,7 +85,10 @@ static void walk_value(Walk *w, const Value *value)
 		use_buffer(w, value->buffer, false);
 		break;
 	case VALUE_LOCAL: walk_ixs(w, value->ixs, value->nixs); break;
-	case VALUE_INDEX: walk_ix(w, value->ix); break;
+	case VALUE_INDEX:
+		walk_ix(w, value->ix);
+		w->use->casts[DTYPE_I64][value->dtype] = true;
+		break;
 	case VALUE_SCALAR: use_scalar(w, value); break;
 	case VALUE_OP: w->use->ops[value->op][value->dtype] = true; break;
 	case VALUE_CAST: w->use->casts[value->args[0]->dtype][value->dtype] = true; break;

@@ -397,6 +397,69 @@ static V cos_of(Make *m, V x)
 	return sine_of(m, x, 1);
 }
 
+/* ---- types of storage ---- */
+
+/* Exponents shifted by 112 with the fraction, as a product, so that subnormal numbers are right. */
+static V f16_widened(Make *m, V x)
+{
+	V body = bits(m, shift(m, MATH_SHL, mask(m, x, 0x7fff), 13), DTYPE_F32);
+	V scaled = times(m, body, 0x1p112);
+	V whole = bits(m, scaled, DTYPE_I32);
+	V special = binary(m, MATH_OR, whole, integer(m, DTYPE_I32, 0x7f800000));
+	V value = less(m, scaled, number(m, DTYPE_F32, 65536), whole, special);
+	V sign = shift(m, MATH_SHL, mask(m, x, 0x8000), 16);
+	return bits(m, binary(m, MATH_OR, value, sign), DTYPE_F32);
+}
+
+MathFunction math_widen(Arena *arena, Dtype from)
+{
+	Make m = {.arena = arena};
+	V x = push(&m, (MathStep){.code = MATH_ARG, .dtype = DTYPE_I32});
+	if (from == DTYPE_BF16)
+		bits(&m, shift(&m, MATH_SHL, x, 16), DTYPE_F32);
+	else
+		f16_widened(&m, x);
+	return m.fn;
+}
+
+/* The upper half, rounded by what is added to the lower one. */
+static V bf16_narrowed(Make *m, V x)
+{
+	V all = bits(m, x, DTYPE_I32);
+	V odd = mask(m, shift(m, MATH_USHR, all, 16), 1);
+	V rounded = shift(m, MATH_USHR, add(m, all, plus_int(m, odd, 0x7fff)), 16);
+	V quiet = binary(m, MATH_OR, shift(m, MATH_USHR, all, 16), integer(m, DTYPE_I32, 0x40));
+	return equal(m, x, x, rounded, quiet);
+}
+
+/* Added to a power of two 2^13 times as large, 4 |x| is rounded where f16 ends; the powers stop at what rounds
+ * subnormal numbers of f16. What is beyond the largest has become infinite before. */
+static V f16_narrowed(Make *m, V x)
+{
+	V all = bits(m, x, DTYPE_I32);
+	V sign = mask(m, shift(m, MATH_USHR, all, 16), 0x8000);
+	V size = bits(m, mask(m, all, INT32_MAX), DTYPE_F32);
+	V scaled = times(m, times(m, size, 0x1p112), 0x1p-110);
+	V exponent = mask(m, all, 0x7f800000);
+	V least = integer(m, DTYPE_I32, 0x38800000);
+	V bias = plus_int(m, less(m, exponent, least, least, exponent), 0x07800000);
+	V sum = bits(m, add(m, bits(m, bias, DTYPE_F32), scaled), DTYPE_I32);
+	V half = add(m, mask(m, shift(m, MATH_USHR, sum, 13), 0x7c00), mask(m, sum, 0xfff));
+	V value = equal(m, x, x, half, integer(m, DTYPE_I32, 0x7e00));
+	return binary(m, MATH_OR, value, sign);
+}
+
+MathFunction math_narrow(Arena *arena, Dtype to)
+{
+	Make m = {.arena = arena};
+	V x = push(&m, (MathStep){.code = MATH_ARG, .dtype = DTYPE_F32});
+	if (to == DTYPE_BF16)
+		bf16_narrowed(&m, x);
+	else
+		f16_narrowed(&m, x);
+	return m.fn;
+}
+
 /* ---- the table ---- */
 
 typedef V (*Formula)(Make *m, V x);

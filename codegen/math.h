@@ -62,5 +62,8 @@ typedef struct MathFunction {
  * them. */
 bool math_has(Op op, Dtype dtype);
 MathFunction math_function(Arena *arena, Op op, Dtype dtype);
+/* Of bf16 and f16: the f32 that an i32 holds the bits of, and the bits of an f32 rounded to the nearest. */
+MathFunction math_widen(Arena *arena, Dtype from);
+MathFunction math_narrow(Arena *arena, Dtype to);
 
 #endif

@@ -230,11 +230,25 @@ Module *module_new(const Emit *emit)
 	return names_are_unique(m) ? m : NULL;
 }
 
+bool is_half(Dtype dtype)
+{
+	return dtype == DTYPE_BF16 || dtype == DTYPE_F16;
+}
+
+uint16_t half_bits(Dtype dtype, Scalar value)
+{
+	uint16_t bits;
+	scalar_write(dtype, &bits, 0, value);
+	return bits;
+}
+
 const char *c_type(Dtype dtype)
 {
 	switch (dtype) {
 	case DTYPE_F64: return "double";
 	case DTYPE_F32: return "float";
+	case DTYPE_BF16: return "tsr_bf16";
+	case DTYPE_F16: return "tsr_f16";
 	case DTYPE_I64: return "int64_t";
 	case DTYPE_I32: return "int32_t";
 	case DTYPE_I8: return "int8_t";
@@ -242,6 +256,15 @@ const char *c_type(Dtype dtype)
 	case DTYPE_U32: return "uint32_t";
 	default: BUG("%s has no C type", dtype_name(dtype));
 	}
+}
+
+bool module_has_uniform(const Module *m, Dtype dtype)
+{
+	for (size_t i = 0; i < m->program->params.n; i++)
+		if (m->program->params.at[i].init == PARAM_UNIFORM &&
+		    m->program->params.at[i].type.dtype == dtype)
+			return true;
+	return false;
 }
 
 const char *module_signature(const Module *m, uint32_t routine)

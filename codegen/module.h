@@ -6,6 +6,7 @@
 #ifndef TSR_CODEGEN_MODULE_H
 #define TSR_CODEGEN_MODULE_H
 
+#include "base/element.h"
 #include "codegen/codegen.h"
 #include "codegen/kernel_use.h"
 
@@ -42,8 +43,14 @@ typedef VEC(const char *) Names;
  * added. */
 const char *name_unique(Arena *arena, Names *taken, const char *name);
 
+/* Is the dtype bf16 or f16? */
+bool is_half(Dtype dtype);
+/* The bits of one. */
+uint16_t half_bits(Dtype dtype, Scalar value);
 /* "float", "int32_t"; aborts for a dtype that is not supported. */
 const char *c_type(Dtype dtype);
+/* Is there a parameter of that dtype with random initial values? */
+bool module_has_uniform(const Module *module, Dtype dtype);
 /* The declaration of a routine's function without the semicolon, on one line. */
 const char *module_signature(const Module *module, uint32_t routine);
 const char *module_workspace_signature(const Module *module, uint32_t routine);

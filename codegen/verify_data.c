@@ -150,6 +150,8 @@ static Scalar draw_scalar(Dtype dtype, float u, int64_t limit)
 {
 	if (dtype_is_float(dtype))
 		return scalar_of(dtype, 2 * (double)u - 1);
+	if (limit == VERIFY_INTEGERS && dtype_wide(dtype) != dtype) /* all of i8 or u8 */
+		return (Scalar){.i = (int64_t)(u * 256) + op_neutral(OP_MAX, dtype).i};
 	return (Scalar){.i = (int64_t)(u * (float)limit)};
 }
 
@@ -184,7 +186,7 @@ VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t s
 	}
 	memset(call->state.bytes, 0, call->state.size);
 	interp_init(program, call->dims, call->state.bytes, seed);
-	verify_call_fill(call, seed, 4);
+	verify_call_fill(call, seed, VERIFY_INTEGERS);
 	return call;
 }
 

@@ -24,8 +24,10 @@ typedef struct VerifyCall {
 } VerifyCall;
 
 /* Dims that satisfy the guards, found by search; inputs for `seed`, whose integers are below
- * `limit`. NULL with a reason: no such dims among the small ones, or arrays too large to interpret.
+ * `limit`; with VERIFY_INTEGERS those of i8 and u8 are any. NULL with a reason:
+ * no such dims among the small ones, or arrays too large to interpret.
  */
+enum { VERIFY_INTEGERS = 4 };
 VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t seed,
 			    const char **why);
 void verify_call_fill(VerifyCall *call, uint64_t seed, int64_t limit);

@@ -269,7 +269,7 @@ void node_set_args(Build *b, NodeId id, const NodeId *args, const Span *spans, u
 /* Gives a number-like node its neighbour's dtype (or f32); nothing on others. */
 void node_settle(Build *b, NodeId id, Dtype dtype);
 NodeId node_cast(Build *b, NodeId id, Dtype dtype, Span span);
-/* Brings operands to one dtype; returns it. */
+/* Brings operands to one wide dtype; returns it. Those that it is the wide dtype of stay as they are. */
 Dtype nodes_join(Build *b, NodeId *args, uint32_t nargs);
 /* The same for the operands of an operation, to the dtype that it computes in; DTYPE_NONE where all of
  * them still wait for a neighbour. */
@@ -279,6 +279,8 @@ NodeId node_pointwise(Build *b, Op op, NodeId *args, const Span *spans, uint32_t
 NodeId node_compose(Build *b, NodeId a, NodeId c, const AstExpr *expr);
 /* NODE_NONE where an operand is. */
 NodeId node_stack(Build *b, RowKind row, NodeId *args, const Span *spans, uint32_t nargs, Span span);
+/* Brings parts of one array to one dtype, which is kept where all have it. */
+Dtype nodes_unite(Build *b, NodeId *args, uint32_t nargs);
 Dtype node_dtype(const Build *b, NodeId id);
 /* The same node behind all others, so that its id follows theirs; the old one is left unused. */
 NodeId node_move_last(Build *b, NodeId id);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/element.h"
 #include "frontend/build.h"
 
 enum { FOLD_ELEMENTS_LIMIT = 1 << 24 };
@@ -42,19 +43,11 @@ static Folded *find(Fold *fold, NodeId id)
 	return bsearch(&key, fold->done.at, fold->done.n, sizeof key, compare_folded);
 }
 
-static int32_t integer_at(const void *bytes, int64_t i) { return ((const int32_t *)bytes)[i]; }
-
 static Scalar *load(Arena *scratch, const Node *node)
 {
-	const void *bytes = node->data->bytes;
 	Scalar *out = ARENA_ARRAY(scratch, Scalar, (size_t)node->data->count);
-	for (int64_t i = 0; i < node->data->count; i++) {
-		if (node->dtype == DTYPE_I32)
-			out[i].i = integer_at(bytes, i);
-		else
-			out[i].f = node->dtype == DTYPE_F32 ? (double)((const float *)bytes)[i]
-							    : ((const double *)bytes)[i];
-	}
+	for (int64_t i = 0; i < node->data->count; i++)
+		out[i] = scalar_read(node->dtype, node->data->bytes, i);
 	return out;
 }
 
@@ -76,9 +69,9 @@ static bool same_shape(const ShapeDecl *a, const ShapeDecl *c)
 static Scalar eval_at(Build *b, const Node *node, Folded *const *args, int64_t at)
 {
 	Scalar scalars[3];
+	Dtype from = dtype_wide(node_dtype(b, node->args[0]));
 	for (uint32_t k = 0; k < node->nargs; k++)
 		scalars[k] = args[k]->elements[args[k]->shape ? at : 0];
-	Dtype from = node_dtype(b, node->args[0]);
 	if (node->kind == NODE_CAST)
 		return scalar_convert(scalars[0], from, node->dtype);
 	return scalar_convert(op_eval(node->op, from, scalars), from, node->dtype);
@@ -155,14 +148,8 @@ static bool collect(Build *b, Fold *fold, NodeId root)
 static const void *store(Build *b, const Folded *folded, Dtype dtype)
 {
 	char *bytes = arena_alloc_n(b->arena, (size_t)folded->count, dtype_bytes(dtype));
-	for (int64_t i = 0; i < folded->count; i++) {
-		if (dtype == DTYPE_I32)
-			((int32_t *)bytes)[i] = (int32_t)folded->elements[i].i;
-		else if (dtype == DTYPE_F32)
-			((float *)bytes)[i] = (float)folded->elements[i].f;
-		else
-			((double *)bytes)[i] = folded->elements[i].f;
-	}
+	for (int64_t i = 0; i < folded->count; i++)
+		scalar_write(dtype, bytes, i, folded->elements[i]);
 	return bytes;
 }
 

@@ -98,18 +98,18 @@ NodeId form_spec_node(Build *b, const SpecParts *parts)
 {
 	bool block = spec_result_concatenates(parts->spec);
 	Op op = block || parts->nargs == 1 ? OP_ID : parts->op;
-	Dtype dtypes[3];
-	if (block || nodes_join_for(b, op, parts->args, parts->spans, parts->nargs) == DTYPE_NONE)
-		nodes_join(b, parts->args, parts->nargs);
-	for (int i = 0; i < 3; i++)
-		dtypes[i] = node_dtype(b, parts->args[0]);
+	Dtype joined = block ? nodes_unite(b, parts->args, parts->nargs)
+			     : nodes_join_for(b, op, parts->args, parts->spans, parts->nargs);
+	if (joined == DTYPE_NONE)
+		joined = nodes_join(b, parts->args, parts->nargs);
+	Dtype dtypes[3] = {joined, joined, joined};
 	NodeId id = node_new(b, block ? NODE_BLOCK : NODE_SPEC, parts->span, parts->op_span);
 	node_set_args(b, id, parts->args, parts->spans, parts->nargs);
 	Node *node = graph_node(b->graph, id);
 	node->op = op;
 	node->reduce = parts->reduce;
 	node->spec = parts->spec;
-	node->dtype = op_result_dtype(op, dtypes, op_arity(op));
+	node->dtype = block ? joined : op_result_dtype(op, dtypes, op_arity(op));
 	spec_report_to_withs(b, id);
 	return id;
 }
@@ -192,8 +192,11 @@ static Value run_permute(Build *b, const AstExpr *call)
 	    !spec_check_permute(b, parts.spec))
 		return value_error();
 	Value value = finish_spec(b, call, 2, &parts);
-	if (value.kind == VALUE_TENSOR)
-		graph_node(b->graph, value.node)->permutes = true;
+	if (value.kind != VALUE_TENSOR)
+		return value;
+	Node *node = graph_node(b->graph, value.node);
+	node->permutes = true;
+	node->dtype = node_dtype(b, node->args[0]);
 	return value;
 }
 

@@ -1,6 +1,7 @@
 /* The text form of the tensor graph: one line a node, then what is said about letters and sizes, then
  * the routines. Specifications are printed with commas, whichever mode they were written in.
  */
+#include "base/element.h"
 #include "frontend/graph.h"
 
 #include <inttypes.h>
@@ -232,12 +233,11 @@ static void const_print(FILE *out, const Node *node)
 	fprintf(out, " %" PRId64 " elements", node->data->count);
 	for (int64_t i = 0; i < node->data->count && i < 8; i++) {
 		fputs(i ? ", " : ": ", out);
-		if (node->dtype == DTYPE_F64)
-			fprintf(out, "%.17g", ((const double *)node->data->bytes)[i]);
-		else if (node->dtype == DTYPE_F32)
-			fprintf(out, "%.9g", (double)((const float *)node->data->bytes)[i]);
+		Scalar element = scalar_read(node->dtype, node->data->bytes, i);
+		if (dtype_is_float(node->dtype))
+			fprintf(out, "%.*g", node->dtype == DTYPE_F64 ? 17 : 9, element.f);
 		else
-			fprintf(out, "%" PRId32, ((const int32_t *)node->data->bytes)[i]);
+			fprintf(out, "%" PRId64, element.i);
 	}
 	if (node->data->count > 8)
 		fputs(", ...", out);

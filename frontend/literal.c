@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/element.h"
 #include "frontend/build.h"
 
 enum { LEVELS_MAX = 32 };
@@ -230,38 +231,29 @@ NodeId literal_from_tuple(Build *b, const Value *tuple)
 
 /* ---- doubles to the dtype ---- */
 
-static void to_integers(Build *b, const Node *node, const double *from, int32_t *to)
+static bool in_range(Build *b, const Node *node, double value)
 {
-	for (int64_t i = 0; i < node->data->count; i++) {
-		if (!(from[i] >= INT32_MIN && from[i] <= INT32_MAX)) {
-			diag(b->diags, E0232, node->span, "%.17g is outside the range of i32", from[i]);
-			return;
-		}
-		to[i] = (int32_t)from[i];
-	}
+	Scalar least = op_neutral(OP_MAX, node->dtype), greatest = op_neutral(OP_MIN, node->dtype);
+	if (dtype_is_float(node->dtype) || (value >= (double)least.i && value <= (double)greatest.i))
+		return true;
+	diag(b->diags, E0232, node->span, "%.17g is outside the range of %s", value, dtype_name(node->dtype));
+	return false;
 }
 
 void literal_finish(Build *b, NodeId id)
 {
 	Node *node = graph_node(b->graph, id);
-	if (node->kind == NODE_NUMBER && node->dtype == DTYPE_I32 &&
-	    (node->integer < INT32_MIN || node->integer > INT32_MAX))
-		diag(b->diags, E0232, node->span, "%" PRId64 " is outside the range of i32", node->integer);
+	if (node->kind == NODE_NUMBER && node->is_integer)
+		in_range(b, node, (double)node->integer);
 	if (node->kind != NODE_CONST || node->dtype == DTYPE_F64)
 		return;
 	const double *from = node->data->bytes;
-	size_t n = (size_t)node->data->count;
+	int64_t n = node->data->count;
 	ConstData *data = ARENA_NEW(b->arena, ConstData);
 	*data = *node->data;
-	if (node->dtype == DTYPE_I32) {
-		int32_t *to = ARENA_ARRAY(b->arena, int32_t, n);
-		to_integers(b, node, from, to);
-		data->bytes = to;
-	} else {
-		float *to = ARENA_ARRAY(b->arena, float, n);
-		for (size_t i = 0; i < n; i++)
-			to[i] = (float)from[i];
-		data->bytes = to;
-	}
+	void *to = arena_alloc_n(b->arena, (size_t)n, dtype_bytes(node->dtype));
+	for (int64_t i = 0; i < n && in_range(b, node, from[i]); i++)
+		scalar_write(node->dtype, to, i, scalar_convert((Scalar){.f = from[i]}, DTYPE_F64, node->dtype));
+	data->bytes = to;
 	node->data = data;
 }

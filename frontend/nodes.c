@@ -4,6 +4,9 @@
  * one, and so does arithmetic between them. Such nodes wait with DTYPE_NONE; node_settle decides for a
  * node and for all that waits below it. What is not written as an integer, or divides, is never
  * made an integer: beside an integer it is f32.
+ *
+ * bf16, f16, i8 and u8 are types of storage: an operation on them gives their wide type, and reads each operand
+ * widened, without a cast. What moves elements only keeps their type.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +115,7 @@ NodeId node_cast(Build *b, NodeId id, Dtype dtype, Span span)
 {
 	if (id == NODE_NONE)
 		return id;
-	node_settle(b, id, dtype);
+	node_settle(b, id, dtype_wide(dtype));
 	if (node_dtype(b, id) == dtype)
 		return id;
 	NodeId cast = node_new(b, NODE_CAST, span, span);
@@ -132,7 +135,8 @@ static Dtype join_of(const Build *b, const NodeId *args, uint32_t nargs)
 static void cast_all(Build *b, NodeId *args, uint32_t nargs, Dtype dtype)
 {
 	for (uint32_t i = 0; i < nargs; i++)
-		args[i] = node_cast(b, args[i], dtype, graph_node(b->graph, args[i])->span);
+		if (dtype_wide(node_dtype(b, args[i])) != dtype)
+			args[i] = node_cast(b, args[i], dtype, graph_node(b->graph, args[i])->span);
 }
 
 Dtype nodes_join(Build *b, NodeId *args, uint32_t nargs)
@@ -145,11 +149,37 @@ Dtype nodes_join(Build *b, NodeId *args, uint32_t nargs)
 	return joined;
 }
 
+/* The one dtype of all that have one; DTYPE_NONE: there are several, or none. */
+static Dtype common_of(const Build *b, const NodeId *args, uint32_t nargs)
+{
+	Dtype common = DTYPE_NONE;
+	for (uint32_t i = 0; i < nargs; i++) {
+		Dtype dtype = node_dtype(b, args[i]);
+		if (common != DTYPE_NONE && dtype != DTYPE_NONE && dtype != common)
+			return DTYPE_NONE;
+		common = dtype == DTYPE_NONE ? common : dtype;
+	}
+	return common;
+}
+
+Dtype nodes_unite(Build *b, NodeId *args, uint32_t nargs)
+{
+	Dtype dtype = common_of(b, args, nargs);
+	for (uint32_t i = 0; i < nargs && dtype != DTYPE_NONE; i++)
+		node_settle(b, args[i], dtype);
+	dtype = common_of(b, args, nargs);
+	if (dtype == DTYPE_NONE)
+		dtype = nodes_join(b, args, nargs);
+	for (uint32_t i = 0; i < nargs; i++)
+		args[i] = node_cast(b, args[i], dtype, graph_node(b->graph, args[i])->span);
+	return dtype;
+}
+
 /* The condition of `where` joins its values: as it is when the dtype agrees, else as 0 or 1. */
 static void join_condition(Build *b, NodeId *args, const Span *spans, Dtype dtype)
 {
 	node_settle(b, args[0], dtype);
-	if (node_dtype(b, args[0]) == dtype)
+	if (dtype_wide(node_dtype(b, args[0])) == dtype)
 		return;
 	NodeId zero = node_new(b, NODE_NUMBER, spans[0], spans[0]);
 	graph_node(b->graph, zero)->is_integer = true;
@@ -187,7 +217,9 @@ NodeId node_pointwise(Build *b, Op op, NodeId *args, const Span *spans, uint32_t
 	node_set_args(b, id, args, spans, nargs);
 	Node *node = graph_node(b->graph, id);
 	node->op = op;
-	node->dtype = joined == DTYPE_NONE ? DTYPE_NONE : op_result_dtype(op, dtypes, (int)nargs);
+	node->dtype = joined == DTYPE_NONE ? DTYPE_NONE
+		      : op == OP_ID	   ? node_dtype(b, args[0])
+					   : op_result_dtype(op, dtypes, (int)nargs);
 	return id;
 }
 
@@ -212,7 +244,7 @@ NodeId node_stack(Build *b, RowKind row, NodeId *args, const Span *spans, uint32
 		if (args[i] == NODE_NONE)
 			return NODE_NONE;
 	}
-	Dtype dtype = nodes_join(b, args, nargs);
+	Dtype dtype = nodes_unite(b, args, nargs);
 	NodeId id = node_new(b, NODE_STACK, span, span);
 	node_set_args(b, id, args, spans, nargs);
 	graph_node(b->graph, id)->stack_row = row;

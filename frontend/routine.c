@@ -204,6 +204,23 @@ static NodeId copy_node(Build *b, const AstStep *step, NodeId value, Dtype dtype
 	return node_pointwise(b, OP_ID, &value, &step->expr->span, 1, step->span, step->op_span);
 }
 
+/* A target of storage: what is added to it is added to its widened value, and rounded once. */
+static NodeId accumulated(Build *b, const AstStep *step, NodeId target, NodeId value)
+{
+	NodeId args[2] = {target, value};
+	Span spans[2] = {step->target->span, step->expr->span};
+	if (step->clear) {
+		Dtype dtype = dtype_wide(node_dtype(b, target));
+		Scalar neutral = op_neutral(step->acc, dtype);
+		args[0] = node_new(b, NODE_NUMBER, spans[0], spans[0]);
+		Node *number = graph_node(b->graph, args[0]);
+		number->is_integer = dtype_is_integer(dtype);
+		number->integer = number->is_integer ? neutral.i : 0;
+		number->number = number->is_integer ? (double)neutral.i : neutral.f;
+	}
+	return node_pointwise(b, step->acc, args, spans, 2, step->span, step->op_span);
+}
+
 static bool check_target_dtype(Build *b, const AstStep *step, NodeId id, NodeId target)
 {
 	Dtype left = node_dtype(b, target), right = node_dtype(b, id);
@@ -237,14 +254,20 @@ static void eval_assign(Build *b, const AstStep *step)
 		return;
 	if (step->via && fresh)
 		id = node_move_last(b, id);
+	Op acc = step->acc;
+	Dtype dtype = node_dtype(b, target);
+	if (!step->via && acc != OP_NONE && dtype_wide(dtype) != dtype) {
+		value = accumulated(b, step, target, value);
+		acc = OP_NONE;
+	}
 	if (!step->via)
-		id = copy_node(b, step, value, node_dtype(b, target));
+		id = copy_node(b, step, value, dtype);
 	if (!check_target_dtype(b, step, id, target) || !check_step(b, first, step->span))
 		return;
 	Node *node = graph_node(b->graph, id);
 	node->target = target;
-	node->acc = step->acc;
-	node->clear = step->clear;
+	node->acc = acc;
+	node->clear = step->clear && acc == step->acc;
 	PUSH(b->arena, b->routine->writes, id);
 	if (target < b->routine->start && !contains(b->routine->written.at, b->routine->written.n, target))
 		PUSH(b->arena, b->routine->written, target);
@@ -343,12 +366,22 @@ static bool check_name(Build *b, Name name)
 	return true;
 }
 
+static Dtype scalar_dtype(Build *b, const AstParam *param)
+{
+	Dtype dtype = written_dtype(b, param->dtype, param->name.span);
+	if (dtype_wide(dtype) == dtype)
+		return dtype;
+	diag(b->diags, E0911, param->name.span, "a scalar cannot be %s yet; f64, f32 and i32 are supported",
+	     dtype_name(dtype));
+	return dtype_wide(dtype);
+}
+
 static ScalarArg *declare_scalars(Build *b, const AstStmt *stmt)
 {
 	ScalarArg *scalars = ARENA_ARRAY(b->arena, ScalarArg, stmt->nconfigs);
 	for (uint32_t i = 0; i < stmt->nconfigs; i++) {
 		const AstParam *param = &stmt->configs[i];
-		Dtype dtype = written_dtype(b, param->dtype, param->name.span);
+		Dtype dtype = scalar_dtype(b, param);
 		uint32_t clash = name_index_get(&b->entries, param->name.sym);
 		if (clash != UINT32_MAX) {
 			diag(b->diags, E0202, param->name.span, "'%s' is declared twice: inputs, parameters, "

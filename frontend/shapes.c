@@ -7,8 +7,8 @@ Dtype written_dtype(Build *b, Dtype dtype, Span span)
 		return DTYPE_F32;
 	if (dtype_supported(dtype))
 		return dtype;
-	diag(b->diags, E0911, span, "the dtype %s is not supported yet; f32, f64 and i32 are",
-	     dtype_name(dtype));
+	diag(b->diags, E0911, span, "the dtype %s is not supported yet; f64, f32, bf16, f16, i32, i8 "
+	     "and u8 are", dtype_name(dtype));
 	return DTYPE_F32;
 }
 

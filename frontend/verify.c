@@ -47,17 +47,22 @@ static void check_contents(const Graph *graph, NodeId id)
 	CHECK(id, (node->kind == NODE_SIZE || node->kind == NODE_RANGE) == (node->size_expr != NULL));
 }
 
-/* Operands of one dtype, a result of the dtype that the operation gives. */
+/* Operands of one dtype, widened where the operation computes; a result of the dtype that it gives. */
 static void check_dtypes(const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
 	CHECK(id, node->dtype < DTYPE_COUNT && dtype_supported(node->dtype));
-	bool joined = node->kind == NODE_POINTWISE || node->kind == NODE_SPEC ||
-		      node->kind == NODE_COMPOSE || node->kind == NODE_BLOCK ||
-		      node->kind == NODE_STACK;
-	for (uint32_t i = 1; joined && i < node->nargs; i++)
-		CHECK(id, graph_node(graph, node->args[i])->dtype ==
-				  graph_node(graph, node->args[0])->dtype);
+	bool moved = node->kind == NODE_BLOCK || node->kind == NODE_STACK || node->permutes ||
+		     (node->kind == NODE_POINTWISE && node->op == OP_ID);
+	bool computed = node->kind == NODE_POINTWISE || node->kind == NODE_SPEC ||
+			node->kind == NODE_COMPOSE;
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		Dtype dtype = graph_node(graph, node->args[i])->dtype;
+		Dtype first = graph_node(graph, node->args[0])->dtype;
+		CHECK(id, !moved || dtype == node->dtype);
+		CHECK(id, !computed || dtype_wide(dtype) == dtype_wide(first));
+		CHECK(id, !computed || moved || node->dtype == dtype_wide(node->dtype));
+	}
 	if (node->kind == NODE_GATHER || (node->kind == NODE_SLICE && node->nargs == 2))
 		CHECK(id, dtype_is_integer(graph_node(graph, node->args[1])->dtype));
 	if (node->target != NODE_NONE)

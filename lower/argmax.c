@@ -68,7 +68,8 @@ static const Value *element(Argmax *a, const Ix *along, Body *body)
 		a->by_iter[a->along] = along;
 	gen_enter(gen, body);
 	const Ix **axes = access_indices(gen, a->node, a->piece, &a->piece->args[0], a->by_iter);
-	return node_value(gen, lower_node(gen->lower, a->node)->args[0], axes);
+	const Value *value = node_value(gen, lower_node(gen->lower, a->node)->args[0], axes);
+	return value_cast(gen->arena, dtype_wide(value->dtype), value);
 }
 
 /* best, at = value, along where the value is greater, at one place of both. */
@@ -107,7 +108,8 @@ static void append(Gen *gen, Body *body, Block block)
 static void declare(Argmax *a, Body *cell)
 {
 	Gen *gen = a->gen;
-	Dtype dtype = lower_node(gen->lower, lower_node(gen->lower, a->node)->args[0])->dtype;
+	const Node *operand = lower_node(gen->lower, lower_node(gen->lower, a->node)->args[0]);
+	Dtype dtype = dtype_wide(operand->dtype);
 	Dtype result = lower_node(gen->lower, a->node)->dtype;
 	a->best = gen_local(gen, "best", dtype);
 	a->at = gen_local(gen, "at", result);

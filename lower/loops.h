@@ -15,9 +15,10 @@
  *   cond    := ix < ix | ix <= ix | ix == ix
  *
  * A value has one dtype, and so have the arguments of an op: conversions are explicit. An accumulation
- * `x ACC= v` is x = ACC(x, v) in x's dtype. Iterators and index arithmetic are int64. Sizes are expressions
- * over the routine's dims. A schedule is data here: the kind of a loop says how a back end runs it, and
- * every kind means the same as LOOP_SERIAL to the interpreter. The bounds of UNROLL and VECTOR are constants.
+ * `x ACC= v` is x = ACC(x, v) in x's dtype. bf16, f16, i8 and u8 are loaded, cast and stored; ops are wide.
+ * Iterators and index arithmetic are int64. Sizes are expressions over the routine's dims. A schedule is data
+ * here: the kind of a loop says how a back end runs it, and every kind means the same as LOOP_SERIAL to the
+ * interpreter. The bounds of UNROLL and VECTOR are constants.
  * A VECTOR loop runs its statements one after another, each for all lanes: its body holds no loops, no
  * conditions and no checks, and indices move by 0 or 1 a lane, those of locals on one axis: the last, or
  * the first of two in a local that is read turned.

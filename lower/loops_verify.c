@@ -90,6 +90,7 @@ static void check_op(const Verify *v, const Value *value)
 {
 	FAIL_UNLESS(v, value->op < OP_NONE && (int)value->nargs == op_arity(value->op),
 		    "an operation with a wrong number of arguments");
+	FAIL_UNLESS(v, value->dtype == dtype_wide(value->dtype), "an operation in a type of storage");
 	for (uint32_t i = 0; i < value->nargs; i++)
 		FAIL_UNLESS(v, value->args[i] && value->args[i]->dtype == value->dtype,
 			    "an operation over mixed types");
@@ -213,6 +214,8 @@ static void check_store(Verify *v, const Stmt *stmt)
 	check_lanes(v, stmt->ix, true);
 	check_value(v, stmt->value);
 	FAIL_UNLESS(v, stmt->value->dtype == buffer->dtype, "a store of another type");
+	FAIL_UNLESS(v, stmt->acc == OP_NONE || buffer->dtype == dtype_wide(buffer->dtype),
+		    "an accumulation in a type of storage");
 }
 
 static void check_stmt(Verify *v, const Stmt *stmt)

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/element.h"
 #include "lower/lowering.h"
 
 static bool iter_is_taken(const Gen *gen, Sym name)
@@ -134,6 +135,7 @@ static Dtype compute_dtype(const Node *node, Op op, const Value *const *args, ui
 /* A truth value in another type: 0.5 is true, and must not become the integer 0. */
 static const Value *truth(Gen *gen, const Value *value, Dtype dtype)
 {
+	value = value_cast(gen->arena, dtype_wide(value->dtype), value);
 	if (value->dtype == dtype)
 		return value;
 	const Value *zero = value_const(gen->arena, value->dtype, scalar_of(value->dtype, 0));
@@ -157,7 +159,7 @@ static const Value *combine(Gen *gen, const Node *node, const Value *const *args
 {
 	Op op = node->kind == NODE_COMPOSE ? OP_MUL : node->op;
 	bool plain = node->kind != NODE_POINTWISE && node->kind != NODE_COMPOSE && node->kind != NODE_SPEC;
-	if (plain || op == OP_NONE || (nargs == 1 && op_arity(op) != 1))
+	if (plain || op == OP_NONE || op == OP_ID || (nargs == 1 && op_arity(op) != 1))
 		return value_cast(gen->arena, node->dtype, args[0]);
 	if ((uint32_t)op_arity(op) == nargs)
 		return apply(gen, node, op, args, nargs);
@@ -195,16 +197,6 @@ static const Value *number_value(Gen *gen, const Node *node)
 	Scalar value = node->is_integer ? scalar_convert((Scalar){.i = node->integer}, DTYPE_I64, dtype)
 					: scalar_of(dtype, node->number);
 	return value_const(gen->arena, dtype, value);
-}
-
-static Scalar const_element(const Node *node)
-{
-	switch (node->dtype) {
-	case DTYPE_F64: return (Scalar){.f = *(const double *)node->data->bytes};
-	case DTYPE_F32: return (Scalar){.f = (double)*(const float *)node->data->bytes};
-	case DTYPE_I32: return (Scalar){.i = *(const int32_t *)node->data->bytes};
-	default: BUG("a constant of type %s", dtype_name(node->dtype));
-	}
 }
 
 /* The size that a SizeExpr stands for, once inference is done. */
@@ -265,7 +257,7 @@ const Value *node_compute(Gen *gen, NodeId id, const Ix *const *axes)
 	case NODE_OFFSETS: return value_index(gen->arena, node->dtype, flat_index(gen, id, axes));
 	case NODE_CONST:
 		if (node->data->count == 1)
-			return value_const(gen->arena, node->dtype, const_element(node));
+			return value_const(gen->arena, node->dtype, scalar_read(node->dtype, node->data->bytes, 0));
 		break;
 	default: break;
 	}

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/element.h"
 #include "runtime/cli.h"
 
 int report(const char *fmt, ...)
@@ -70,6 +71,8 @@ static void print_element(FILE *out, Dtype dtype, const void *at)
 	switch (dtype) {
 	case DTYPE_F64: print_float(out, *(const double *)at, 17); break;
 	case DTYPE_F32: print_float(out, (double)*(const float *)at, 9); break;
+	case DTYPE_BF16: print_float(out, (double)bf16_value(*(const uint16_t *)at), 9); break;
+	case DTYPE_F16: print_float(out, (double)f16_value(*(const uint16_t *)at), 9); break;
 	case DTYPE_I64: fprintf(out, "%lld", (long long)*(const int64_t *)at); break;
 	case DTYPE_I32: fprintf(out, "%d", *(const int32_t *)at); break;
 	case DTYPE_U32: fprintf(out, "%u", *(const uint32_t *)at); break;

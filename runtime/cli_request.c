@@ -253,7 +253,8 @@ static int add_missing(Request *request, const tsr_routine *r)
 		if (!grown)
 			return report("out of memory");
 		request->values = grown;
-		bool real = r->inputs[i].dtype[0] == 'f';
+		const char *dtype = r->inputs[i].dtype;
+		bool real = dtype_is_float(dtype_from_name(dtype, strlen(dtype)));
 		grown[request->nvalues++] = (Assignment){.name = r->inputs[i].name,
 							 .text = real ? "random:0" : "zeros"};
 	}

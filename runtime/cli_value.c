@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/element.h"
 #include "base/threefry.h"
 #include "runtime/cli.h"
 
@@ -138,22 +139,12 @@ static bool fits(Dtype dtype, double value)
 
 static bool store(Dtype dtype, void *at, double value)
 {
-	if (dtype == DTYPE_F64)
-		*(double *)at = value;
-	else if (dtype == DTYPE_F32)
-		*(float *)at = (float)value;
-	else if (!fits(dtype, value) || value != floor(value))
-		return false;
-	else if (dtype == DTYPE_I64)
-		*(int64_t *)at = (int64_t)value;
-	else if (dtype == DTYPE_I32)
-		*(int32_t *)at = (int32_t)value;
-	else if (dtype == DTYPE_U32)
-		*(uint32_t *)at = (uint32_t)value;
-	else if (dtype == DTYPE_U8)
-		*(uint8_t *)at = (uint8_t)value;
+	if (dtype_is_float(dtype))
+		scalar_write(dtype, at, 0, (Scalar){.f = value});
+	else if (fits(dtype, value) && value == floor(value))
+		scalar_write(dtype, at, 0, (Scalar){.i = (int64_t)value});
 	else
-		*(int8_t *)at = (int8_t)value;
+		return false;
 	return true;
 }
 

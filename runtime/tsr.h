@@ -34,6 +34,9 @@ enum {
 	TSR_BAD_POINTER = 3, /* a needed pointer is NULL or not aligned */
 	TSR_CHECK_FIRST = 16 /* + k: the k-th check of the module's table failed */
 };
+/* Elements of type bf16 and f16 are their bits: the upper half of a float, and IEEE 754 binary16. */
+typedef uint16_t tsr_bf16;
+typedef uint16_t tsr_f16;
 #endif
 
 /* ---- the exported table: every module has one tsr_module, named `<prefix>_module`, and the weak alias

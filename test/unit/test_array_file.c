@@ -1,4 +1,5 @@
 /* Readers of array files: good files give their numbers, hostile ones a text. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -145,7 +146,7 @@ static void only_exact_conversions(void **state)
 		int width;
 		Dtype good, bad;
 	} rows[] = {
-		{"<f8", 8, DTYPE_F64, DTYPE_F32}, {"<f4", 4, DTYPE_F64, DTYPE_F16},
+		{"<f8", 8, DTYPE_F64, DTYPE_F32}, {"<f4", 4, DTYPE_F64, DTYPE_I32},
 		{"<i8", 8, DTYPE_I64, DTYPE_F64}, {"<i4", 4, DTYPE_F64, DTYPE_F32},
 		{"<i2", 2, DTYPE_F32, DTYPE_F16}, {"|i1", 1, DTYPE_F16, DTYPE_U8},
 		{"<u4", 4, DTYPE_I64, DTYPE_I32}, {"<u2", 2, DTYPE_I32, DTYPE_I8},
@@ -163,6 +164,43 @@ static void only_exact_conversions(void **state)
 		if (rows[i].bad < DTYPE_COUNT)
 			rejects(b, rows[i].bad, "expected elements of type");
 	}
+}
+
+/* NumPy has no bf16: floats become one where none is rounded. */
+static void floats_become_halves(void **state)
+{
+	(void)state;
+	static const Dtype halves[] = {DTYPE_BF16, DTYPE_F16};
+	static const uint16_t bits[2][3] = {{0x3fa0, 0x7f80, 0x8000}, {0x3d00, 0x7c00, 0x8000}};
+	const float good[3] = {1.25f, INFINITY, -0.0f}, bad[3] = {1, 2, 1.0001f};
+	const char *dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
+	for (int i = 0; i < 2; i++) {
+		Array a;
+		Bytes b = npy(1, dict, good, sizeof good);
+		assert_string_equal(try_read(b.at, b.len, halves[i], &a), "");
+		assert_int_equal(a.dtype, halves[i]);
+		assert_memory_equal(a.data, bits[i], sizeof bits[i]);
+		array_free(&a);
+		rejects(npy(1, dict, bad, sizeof bad), halves[i], "its element 2, 1.00010002, is no ");
+	}
+}
+
+static void bf16_is_written_as_f32(void **state)
+{
+	(void)state;
+	uint16_t bits[2] = {0x3fa0, 0xff80};
+	Array back, array = {.dtype = DTYPE_BF16, .rank = 1, .extents = {2}, .nelements = 2,
+			     .bytes = sizeof bits, .data = bits};
+	ArrayError error;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	assert_true(npy_print(out, &array, &error));
+	fclose(out);
+	assert_string_equal(try_read((unsigned char *)text, len, DTYPE_F32, &back), "");
+	assert_true(((float *)back.data)[0] == 1.25f && ((float *)back.data)[1] == -INFINITY);
+	array_free(&back);
+	free(text);
 }
 
 #define HEAD "{'descr': '<f4', 'fortran_order': False, 'shape': "
@@ -372,6 +410,8 @@ int main(void)
 		cmocka_unit_test(the_other_byte_order_is_swapped),
 		cmocka_unit_test(halves_convert_exactly),
 		cmocka_unit_test(only_exact_conversions),
+		cmocka_unit_test(floats_become_halves),
+		cmocka_unit_test(bf16_is_written_as_f32),
 		cmocka_unit_test(hostile_npy),
 		cmocka_unit_test(every_truncation_is_told),
 		cmocka_unit_test(damaged_bytes_are_survived),

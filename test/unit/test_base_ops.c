@@ -1,4 +1,5 @@
 /* Scalar operations and element types. */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/dtype.h"
+#include "base/element.h"
 #include "base/ops.h"
 
 static double real(Op op, Dtype dtype, double x, double y, double z)
@@ -198,6 +199,38 @@ static void small_floats_round_to_even(void **state)
 	assert_true(isnan(to_real((double)NAN, DTYPE_BF16)));
 }
 
+/* Every pattern of 16 bits is its value's, and what lies between two neighbours goes to the nearer one, or to the
+ * even one. */
+static void check_halves(uint16_t (*bits_of)(float), float (*value_of)(uint16_t), uint16_t infinity)
+{
+	for (uint32_t bits = 0; bits <= 0xffff; bits++) {
+		float value = value_of((uint16_t)bits), next = value_of((uint16_t)(bits + 1));
+		if ((bits & 0x7fff) > infinity) {
+			assert_true(isnan(value) && isnan(value_of(bits_of(value))));
+			continue;
+		}
+		assert_int_equal(bits_of(value), bits);
+		if ((bits & 0x7fff) == infinity || (bits & 0x7fff) == infinity - 1u)
+			continue;
+		float middle = (float)(((double)value + (double)next) / 2);
+		assert_int_equal(bits_of(middle), bits & 1 ? bits + 1 : bits);
+		assert_int_equal(bits_of(nextafterf(middle, value)), bits);
+		assert_int_equal(bits_of(nextafterf(middle, next)), bits + 1);
+	}
+}
+
+static void halves_round_to_nearest(void **state)
+{
+	(void)state;
+	check_halves(bf16_bits, bf16_value, 0x7f80);
+	check_halves(f16_bits, f16_value, 0x7c00);
+	assert_true(f16_value(0x3c01) == 1 + 0x1p-10f && f16_value(1) == 0x1p-24f);
+	assert_true(bf16_value(0x3f81) == 1 + 0x1p-7f && bf16_value(0x8001) == -0x1p-133f);
+	assert_int_equal(f16_bits(65519.996f), 0x7bff);
+	assert_int_equal(f16_bits(-65520.0f), 0xfc00);
+	assert_int_equal(bf16_bits(FLT_MAX), 0x7f80);
+}
+
 static void types_join(void **state)
 {
 	(void)state;
@@ -205,10 +238,10 @@ static void types_join(void **state)
 		Dtype a, b, joined;
 	} cases[] = {
 		{DTYPE_F64, DTYPE_F32, DTYPE_F64},  {DTYPE_F32, DTYPE_BF16, DTYPE_F32},
-		{DTYPE_BF16, DTYPE_F16, DTYPE_F32}, {DTYPE_F16, DTYPE_F16, DTYPE_F16},
-		{DTYPE_I32, DTYPE_F16, DTYPE_F16},  {DTYPE_I64, DTYPE_F32, DTYPE_F32},
+		{DTYPE_BF16, DTYPE_F16, DTYPE_F32}, {DTYPE_F16, DTYPE_F16, DTYPE_F32},
+		{DTYPE_I32, DTYPE_F16, DTYPE_F32},  {DTYPE_I64, DTYPE_F32, DTYPE_F32},
 		{DTYPE_I8, DTYPE_I32, DTYPE_I32},   {DTYPE_I32, DTYPE_U32, DTYPE_I32},
-		{DTYPE_NONE, DTYPE_I8, DTYPE_I8},   {DTYPE_NONE, DTYPE_NONE, DTYPE_NONE},
+		{DTYPE_NONE, DTYPE_I8, DTYPE_I32},   {DTYPE_NONE, DTYPE_NONE, DTYPE_NONE},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		assert_int_equal(dtype_join(cases[i].a, cases[i].b), cases[i].joined);
@@ -216,7 +249,7 @@ static void types_join(void **state)
 	}
 	for (Dtype d = 0; d < DTYPE_COUNT; d++) {
 		assert_int_equal(dtype_from_name(dtype_name(d), strlen(dtype_name(d))), d);
-		assert_int_equal(dtype_join(d, d), d);
+		assert_int_equal(dtype_join(d, d), dtype_wide(d));
 		assert_true(dtype_bytes(d) > 0);
 	}
 	assert_int_equal(dtype_from_name("f3", 2), DTYPE_NONE);
@@ -259,6 +292,7 @@ int main(void)
 		cmocka_unit_test(integers_wrap_and_never_trap),
 		cmocka_unit_test(conversions_saturate_or_wrap),
 		cmocka_unit_test(small_floats_round_to_even),
+		cmocka_unit_test(halves_round_to_nearest),
 		cmocka_unit_test(types_join),
 		cmocka_unit_test(results_have_their_types),
 	};

@@ -11,7 +11,8 @@ import numpy as np
 
 TSRC = os.environ.get("TSRC", "tsrc")
 THREADS = int(os.environ.get("THREADS", "0"))
-DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
+DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "f16": np.float16, "bf16": np.uint16, "i8": np.int8,
+          "u8": np.uint8}
 
 
 class CompileError(Exception):
@@ -84,6 +85,17 @@ class Model:
         if code != 0:
             raise RuntimeError("code %d" % code)
         return state
+
+
+def to_bf16(x):
+    """The bits of f32 numbers rounded to bf16: to the nearest, ties to even; NaN stays."""
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    rounded = (bits + np.uint32(0x7fff) + (bits >> 16 & 1)) >> 16
+    return np.where(np.isnan(x), bits >> 16 | 0x40, rounded).astype(np.uint16)
+
+
+def from_bf16(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 def aligned(nbytes):

@@ -1,0 +1,86 @@
+/* Elements in memory: see element.h. */
+#include "base/element.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint32_t float_bits(float value)
+{
+	uint32_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	return bits;
+}
+
+static float bits_float(uint32_t bits)
+{
+	float value;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+uint16_t bf16_bits(float value)
+{
+	uint32_t bits = float_bits(value);
+	if (isnan(value))
+		return (uint16_t)(bits >> 16 | 0x40);
+	return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float bf16_value(uint16_t bits)
+{
+	return bits_float((uint32_t)bits << 16);
+}
+
+uint16_t f16_bits(float value)
+{
+	uint32_t bits = float_bits(value), magnitude = bits & 0x7fffffff, half;
+	if (isnan(value))
+		half = 0x7e00 | (magnitude >> 13 & 0x3ff);
+	else if (magnitude >= float_bits(65520.0f))
+		half = 0x7c00;
+	else if (magnitude < float_bits(0x1p-14f)) /* subnormal: a multiple of 2^-24 */
+		half = (uint32_t)rintf(fabsf(value) * 0x1p24f);
+	else
+		half = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
+	return (uint16_t)((bits >> 16 & 0x8000) | half);
+}
+
+float f16_value(uint16_t bits)
+{
+	uint32_t sign = (uint32_t)(bits & 0x8000) << 16, e = bits >> 10 & 31, m = bits & 0x3ff;
+	if (e == 0)
+		return copysignf((float)m * 0x1p-24f, bits_float(sign));
+	return bits_float(sign | (e == 31 ? 0xffu : e + 112) << 23 | m << 13);
+}
+
+Scalar scalar_read(Dtype dtype, const void *bytes, int64_t at)
+{
+	switch (dtype) {
+	case DTYPE_F64: return (Scalar){.f = ((const double *)bytes)[at]};
+	case DTYPE_F32: return (Scalar){.f = (double)((const float *)bytes)[at]};
+	case DTYPE_BF16: return (Scalar){.f = (double)bf16_value(((const uint16_t *)bytes)[at])};
+	case DTYPE_F16: return (Scalar){.f = (double)f16_value(((const uint16_t *)bytes)[at])};
+	case DTYPE_I64: return (Scalar){.i = ((const int64_t *)bytes)[at]};
+	case DTYPE_I32: return (Scalar){.i = ((const int32_t *)bytes)[at]};
+	case DTYPE_I8: return (Scalar){.i = ((const int8_t *)bytes)[at]};
+	case DTYPE_U8: return (Scalar){.i = ((const uint8_t *)bytes)[at]};
+	case DTYPE_U32: return (Scalar){.i = ((const uint32_t *)bytes)[at]};
+	default: return (Scalar){.i = 0};
+	}
+}
+
+void scalar_write(Dtype dtype, void *bytes, int64_t at, Scalar value)
+{
+	switch (dtype) {
+	case DTYPE_F64: ((double *)bytes)[at] = value.f; break;
+	case DTYPE_F32: ((float *)bytes)[at] = (float)value.f; break;
+	case DTYPE_BF16: ((uint16_t *)bytes)[at] = bf16_bits((float)value.f); break;
+	case DTYPE_F16: ((uint16_t *)bytes)[at] = f16_bits((float)value.f); break;
+	case DTYPE_I64: ((int64_t *)bytes)[at] = value.i; break;
+	case DTYPE_I32: ((int32_t *)bytes)[at] = (int32_t)value.i; break;
+	case DTYPE_I8: ((int8_t *)bytes)[at] = (int8_t)value.i; break;
+	case DTYPE_U8: ((uint8_t *)bytes)[at] = (uint8_t)value.i; break;
+	case DTYPE_U32: ((uint32_t *)bytes)[at] = (uint32_t)value.i; break;
+	default: break;
+	}
+}
