@@ -53,6 +53,8 @@ static void run_loops(Compiler *c)
 	if (c->options.grain >= 0)
 		machine.grain = c->options.grain;
 	const char *why = NULL, *path = c->options.schedule;
+	if (c->options.max_workspace >= 0)
+		machine.max_workspace = &c->options.max_workspace;
 	uint32_t file = path ? source_read(&c->sources, path, &why) : 0;
 	if (path && !file)
 		diag(&c->diags, E0601, SPAN_NONE, "cannot read '%s': %s", path, why);
@@ -399,7 +401,7 @@ static void list_completion(void)
 	for (int i = 0; i < OUTPUT_KINDS; i++)
 		printf("%s ", backends[i].name);
 	printf("dot all\" -- \"$cur\"));;\n  -*)\n    COMPREPLY=($(compgen -W \"--output= --emit= --dump= --stop= "
-	       "--prefix= --target= --fp= --explain= --explain-shape= --explain-closed --verify --shuffle= "
+	       "--prefix= --target= --fp= --schedule= --max-workspace= --grain= --explain= --explain-shape= --explain-closed --verify --shuffle= "
 	       "--time-report --version --help -fsyntax-only -fdiagnostics-format= -fdiagnostics-color= "
 	       "-ferror-limit= -march= -MD -MMD -MF -MT -MP -Wall -Werror\" -- \"$cur\"));;\n"
 	       "  *) COMPREPLY=($(compgen -f -X '!*.tsr' -- \"$cur\"));;\n  esac\n}\n"

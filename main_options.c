@@ -29,6 +29,7 @@ enum {
 	KEY_SHUFFLE,
 	KEY_FP,
 	KEY_GRAIN,
+	KEY_MAX_WORKSPACE,
 	KEY_SCHEDULE,
 	KEY_COMPLETION
 };
@@ -55,6 +56,8 @@ static const struct argp_option option_table[] = {
 	 "Operations worth a thread's while (default 131072; 0: one thread only)", 2},
 	{"schedule", KEY_SCHEDULE, "FILE.sched", 0,
 	 "Compute kernels as FILE says; --dump=schedule prints such a file", 2},
+	{"max-workspace", KEY_MAX_WORKSPACE, "N[K|M|G]", 0,
+	 "Fail where a routine needs more bytes of workspace", 2},
 	{NULL, 'I', "DIR", 0, "Look for imports in DIR", 3},
 	{NULL, 'D', "NAME=N", 0, "Fix a dim", 3},
 	SHOWN("-MD", "Write a dependency file beside the output", 4),
@@ -114,6 +117,21 @@ static int64_t number_arg(struct argp_state *state, const char *what, const char
 	if (errno || end == text || *end || value < 0)
 		argp_error(state, "%s wants a non-negative integer, not '%s'", what, text);
 	return value;
+}
+
+/* 64, 64K, 64M or 64G: bytes. */
+static int64_t bytes_arg(struct argp_state *state, const char *text)
+{
+	static const char units[] = "KMG";
+	size_t n = strlen(text);
+	const char *unit = n > 1 ? strchr(units, text[n - 1]) : NULL;
+	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+	char *digits = strndup(text, n - (unit != NULL));
+	int64_t value = number_arg(state, "--max-workspace", digits);
+	free(digits);
+	if (value > INT64_MAX >> (shift + 2))
+		argp_error(state, "--max-workspace=%s is too large", text);
+	return value << shift;
 }
 
 static void set_define(Options *o, struct argp_state *state, const char *arg)
@@ -255,6 +273,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_TARGET: set_target(state, arg); break;
 	case KEY_FP: set_fp(o, state, arg); break;
 	case KEY_GRAIN: o->grain = number_arg(state, "--grain", arg); break;
+	case KEY_MAX_WORKSPACE: o->max_workspace = bytes_arg(state, arg); break;
 	case KEY_SCHEDULE: o->schedule = arg; break;
 	case 'I': PUSH(o->arena, o->include_dirs, arg); break;
 	case 'D': set_define(o, state, arg); break;
@@ -351,7 +370,7 @@ void options_parse(Options *options, Arena *arena, int argc, char **argv)
 	memset(options, 0, sizeof *options);
 	options->arena = arena;
 	options->target = (Target){.march = "native", .opt_level = 2};
-	options->grain = -1;
+	options->grain = options->max_workspace = -1;
 	diag_options_init(&options->diag);
 	Words words = {0};
 	PUSH(arena, words, argv[0]);

@@ -21,6 +21,7 @@ typedef struct Options {
 	const char *prefix;
 	Target target;
 	const char *schedule;   /* --schedule */
+	int64_t max_workspace;  /* --max-workspace; -1: any */
 	int64_t grain;          /* --grain; -1: the machine's */
 	Words include_dirs;
 	VEC(Define) defines;

@@ -201,7 +201,9 @@ Machine target_machine(const char *march)
 {
 	Cpu cpu = {.vector_bits = 128};
 	cpu_find(march, &cpu);
-	return (Machine){cpu.vector_bits / 8, cpu.features & BIT(AVX512VL) ? 32 : 16, GRAIN_DEFAULT};
+	return (Machine){.vector_bytes = cpu.vector_bits / 8,
+			 .registers = cpu.features & BIT(AVX512VL) ? 32 : 16,
+			 .grain = GRAIN_DEFAULT};
 }
 
 CpuSimd cpu_simd(const Cpu *cpu)

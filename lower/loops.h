@@ -222,6 +222,7 @@ typedef struct Machine {
 	int vector_bytes; /* of the widest vector, a power of two >= 16 */
 	int registers;    /* for vectors */
 	int64_t grain;    /* operations worth a thread's while; 0: one thread */
+	const int64_t *max_workspace; /* bytes that a routine may ask for; NULL: any */
 } Machine;
 
 typedef struct Schedule Schedule; /* schedule.h */

@@ -14,7 +14,7 @@
  *   alias.c    where a kernel touches a buffer
  *   order.c    which loop is innermost
  *   schedule.c what was chosen, and what is asked; schedule_parse.c reads that
- *   plan.c     places of temporaries
+ *   plan.c     places of temporaries; peak.c what is alive where they need most
  *   turn.c     finished loops that turn an operand, in tiles
  *   parallel.c finished loops in pieces for threads; independent.c which loops may be cut
  *   routine.c  one routine: kernels in order, checks first
@@ -86,6 +86,7 @@ typedef struct Lower {
 	uint32_t *first_use; /* by NodeId, one more at the end: into uses */
 	Use *uses;
 	VEC(KernelId) kernels;
+	CheckId workspace_check; /* CHECK_NONE: there is none */
 } Lower;
 
 #define CHECK_NONE UINT32_MAX

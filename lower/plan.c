@@ -9,16 +9,9 @@
  */
 #include <stdlib.h>
 
-#include "lower/lowering.h"
+#include "lower/plan.h"
 
 enum { ALIGN = 64 };
-
-typedef struct Life {
-	BufferId buffer;
-	uint32_t first, last; /* positions in the routine's kernels */
-	BufferId over;        /* takes the place of this one, which ends as it begins */
-	Size bytes;
-} Life;
 
 typedef struct Gap {
 	int64_t at, bytes;
@@ -36,7 +29,7 @@ typedef struct Plan {
 	Lower *lower;
 	Program *program;
 	Arena *arena;
-	VEC(Life) lives;
+	Lives lives;
 	uint32_t *life_of; /* by BufferId: its life + 1 */
 	VEC(Gap) gaps;     /* by place; the last reaches to infinity */
 	int64_t top;       /* bytes of the constant area */
@@ -261,5 +254,8 @@ Size plan_workspace(Lower *lower, const KernelId *kernels, uint32_t nkernels)
 	PUSH(p.arena, p.gaps, ((Gap){0, INT64_MAX / 2}));
 	find_overwrites(&p, kernels);
 	walk(&p, nkernels);
-	return fix_places(&p);
+	Size workspace = fix_places(&p);
+	if (lower->machine->max_workspace)
+		workspace_check(lower, &p.lives, kernels, nkernels, workspace);
+	return workspace;
 }

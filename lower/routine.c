@@ -223,7 +223,7 @@ static bool has_dim(const ProgramRoutine *routine, DimId dim)
 static void list_guards(Lower *lower, ProgramRoutine *routine)
 {
 	uint32_t nguards = (uint32_t)lower->inference->guards.n;
-	routine->guards = ARENA_ARRAY(lower->arena, CheckId, nguards + 1);
+	routine->guards = ARENA_ARRAY(lower->arena, CheckId, nguards + 2);
 	for (CheckId i = 0; i < nguards; i++) {
 		const Check *check = &lower->program->checks.at[i];
 		bool knows = true;
@@ -233,6 +233,8 @@ static void list_guards(Lower *lower, ProgramRoutine *routine)
 		if (knows)
 			routine->guards[routine->nguards++] = i;
 	}
+	if (lower->workspace_check != CHECK_NONE)
+		routine->guards[routine->nguards++] = lower->workspace_check;
 }
 
 static void open_routine(Lower *lower, uint32_t id)
@@ -254,6 +256,7 @@ void lower_routine(Lower *lower, uint32_t id)
 	lower->routine = &lower->graph->routines.at[id];
 	lower->routine_id = id;
 	memset(&lower->kernels, 0, sizeof lower->kernels);
+	lower->workspace_check = CHECK_NONE;
 	fuse_plan(lower);
 	mark_early(lower);
 	if (!check_early(lower))
