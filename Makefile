@@ -132,7 +132,8 @@ bench: all
 	$(PYTHON) bench/inference.py $(B)/tsrc
 	$(PYTHON) bench/run.py --build $(B)
 
-# The models of examples/models in their full size, on random weights, against NumPy; 1 GB below build/.
+# The models of examples/models in their full size, on random weights, against NumPy and, where PYTHON has it,
+# PyTorch; 1 GB below build/.
 check-models: all
 	$(PYTHON) tools/check_models.py $(B) $(B)/models full
 
@@ -165,7 +166,7 @@ help:
 	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
 	@echo 'make fuzz       random programs from bytes to shapes (FUZZ_SECONDS=60)'
 	@echo 'make bench      what is emitted against its peers (bench/README.md)'
-	@echo 'make check-models  whole models in their full size against NumPy'
+	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
 	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md'
 	@echo 'make fmt        format the C sources'
 	@echo 'make install    DESTDIR= PREFIX=/usr/local'

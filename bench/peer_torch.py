@@ -1,16 +1,15 @@
-"""One PyTorch operation in a process of its own: peer_torch.py THREADS KIND NUMBERS... Prints JSON with the median
+"""One PyTorch operation in a process of its own: peer_torch.py THREADS KIND WORDS... Prints JSON with the median
 time of one call in nanoseconds."""
-import json
 import os
 import sys
-import time
 
 os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx512")
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
+import timing  # noqa: E402
+
 threads, kind = int(sys.argv[1]), sys.argv[2]
-sizes = [int(v) for v in sys.argv[3:]]
 torch.set_num_threads(threads)
 torch.manual_seed(0)
 torch.set_grad_enabled(False)
@@ -29,7 +28,29 @@ def attention(heads, t, d):
     return lambda: torch.softmax(q @ k.transpose(1, 2) / d ** 0.5, -1) @ v
 
 
+def over_arrays(equation, *shapes):
+    arrays = [torch.randn(*[int(v) for v in text.split("x")]) for text in shapes]
+    if kind == "einsum":
+        return lambda: torch.einsum(equation, *arrays).contiguous()
+    source, result = equation.split("->")
+    order = [source.index(c) for c in result]
+    return lambda: arrays[0].permute(order).contiguous()
+
+
+def reduction(operation, axes, m, n):
+    x = torch.randn(m, n)
+    if axes == "all":
+        return x.sum if operation == "sum" else x.amax
+    axis = 1 if axes == "rows" else 0
+    return (lambda: x.sum(axis)) if operation == "sum" else lambda: x.amax(axis)
+
+
 def make():
+    if kind in ("einsum", "permute"):
+        return over_arrays(*sys.argv[3:])
+    sizes = [int(v) for v in sys.argv[3:]]
+    if "_" in kind:
+        return reduction(*kind.split("_"), *sizes)
     if kind == "conv":
         return conv(*sizes)
     if kind == "attention":
@@ -46,8 +67,6 @@ def make():
         return lambda: torch.exp(x)
     if kind == "sum":
         return lambda: x.sum(1)
-    if kind == "transpose":
-        return lambda: x.t().contiguous()
     if kind == "chain":
         w, b, r = torch.randn(sizes[1]), torch.randn(sizes[1]), torch.randn(*sizes[:2])
         return lambda: F.gelu(x * w + b) * w + r
@@ -58,15 +77,4 @@ def make():
     sys.exit("unknown kind " + kind)
 
 
-call = make()
-start = time.perf_counter()
-while time.perf_counter() - start < 0.1:
-    call()
-times = []
-start = time.perf_counter()
-while time.perf_counter() - start < 0.4 or len(times) < 10:
-    t = time.perf_counter_ns()
-    call()
-    times.append(time.perf_counter_ns() - t)
-times.sort()
-print(json.dumps({"median_ns": times[len(times) // 2], "min_ns": times[0], "version": torch.__version__}))
+timing.report(make(), torch.__version__)

@@ -1,7 +1,8 @@
-"""Whole models against NumPy: check_models.py BUILD FOLDER small|full [MODEL...]
+"""Whole models against NumPy and PyTorch: check_models.py BUILD FOLDER small|full [MODEL...]
 
 Compiles examples/models/MODEL.tsr, makes random weights, runs it and compares every result with
-models_reference.py: the largest difference is at most 1e-4 of the largest number.
+models_reference.py, and in full size with models_torch.py where this Python has PyTorch: the largest difference is
+at most 1e-4 of the largest number.
 """
 import json
 import os
@@ -56,13 +57,29 @@ def read_weights(path):
             for name, entry in entries.items()}
 
 
-def compare(what, got, want):
+def torch_model(model):
+    """A function of arrays in the order of the program's inputs, to its results; None without PyTorch"""
+    try:
+        import torch
+        import models_torch
+    except ImportError:
+        return None
+    forward = models_torch.Model(model.name, model.weights)
+
+    def call(*arrays):
+        with torch.no_grad():
+            results = forward(*map(torch.tensor, arrays))
+        return [result.numpy() for result in (results if isinstance(results, tuple) else (results,))]
+    return call
+
+
+def compare(what, got, want, whose="NumPy"):
     if got.shape != want.shape:
         sys.exit(f"{what}: shape {got.shape} instead of {want.shape}")
     worst = np.abs(got - want).max() / np.abs(want).max()
     if not worst <= TOLERANCE:
         sys.exit(f"{what}: differs by {worst:.2g} of the largest number")
-    print(f"{what}: as NumPy has it")
+    print(f"{what}: as {whose} has it")
 
 
 def check_gpt2(model, random, full):
@@ -72,12 +89,16 @@ def check_gpt2(model, random, full):
     want = reference.gpt2(w, ids)
     heads, width, _ = w["h.0.attn.q.w"].shape
     keys = values = np.zeros((reference.copies(w, "h"), 0, heads, width), "f4")
+    peer = torch_model(model) if full else None
     done = 0
     for count in (len(ids) - 3, 1, 2):
         part = slice(done, done + count)
-        logits, new_keys, new_values = model.run(["logits", "new_keys", "new_values"],
-                                                 ids=ids[part], keys=keys, values=values)
+        names = ["logits", "new_keys", "new_values"]
+        got = model.run(names, ids=ids[part], keys=keys, values=values)
+        logits, new_keys, new_values = got
         compare(f"gpt2 {count} positions after {done}", logits, want[part])
+        for name, value, theirs in zip(names, got, peer(ids[part], keys, values) if peer else ()):
+            compare(f"gpt2 {name} of {count} positions after {done}", value, theirs, "PyTorch")
         keys, values = np.concatenate([keys, new_keys], 1), np.concatenate([values, new_values], 1)
         done += count
 
@@ -87,15 +108,22 @@ def check_bert(model, random, full):
     ids = random.integers(0, len(model.weights["word.table"]), (texts, length)).astype("i4")
     types = random.integers(0, 2, (texts, length)).astype("i4")
     mask = (np.arange(length) < np.array([[length], [length // 2], [1]][:texts])).astype("i4")
-    got = model.run(["hidden", "pooled"], ids=ids, types=types, mask=mask)
-    for name, value, want in zip(["hidden", "pooled"], got, reference.bert(model.weights, ids, types, mask)):
+    names = ["hidden", "pooled"]
+    got = model.run(names, ids=ids, types=types, mask=mask)
+    for name, value, want in zip(names, got, reference.bert(model.weights, ids, types, mask)):
         compare("bert " + name, value, want)
+    peer = torch_model(model) if full else None
+    for name, value, want in zip(names, got, peer(ids, types, mask) if peer else ()):
+        compare("bert " + name, value, want, "PyTorch")
 
 
-def check_pictures(model, random, size):
+def check_pictures(model, random, size, full):
     image = random.standard_normal((2,) + size).astype("f4")
-    want = getattr(reference, model.name)(model.weights, image)
-    compare(model.name, model.run(["logits"], image=image)[0], want)
+    got = model.run(["logits"], image=image)[0]
+    compare(model.name, got, getattr(reference, model.name)(model.weights, image))
+    peer = torch_model(model) if full else None
+    if peer:
+        compare(model.name, got, peer(image)[0], "PyTorch")
 
 
 def check(build, folder, name, full):
@@ -106,7 +134,8 @@ def check(build, folder, name, full):
     elif name == "bert":
         check_bert(model, random, full)
     else:
-        check_pictures(model, random, (28, 28, 1) if name == "lenet" else (224, 224, 3) if full else (32, 32, 3))
+        size = (28, 28, 1) if name == "lenet" else (224, 224, 3) if full else (32, 32, 3)
+        check_pictures(model, random, size, full)
     os.remove(f"{model.stem}.safetensors")
 
 

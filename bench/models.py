@@ -1,0 +1,60 @@
+"""Whole models against PyTorch and ONNX Runtime on the same random weights, and what they cost to compile."""
+import dataclasses
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WEIGHTS = os.path.join(ROOT, "tools", "make_weights.py")
+
+
+@dataclasses.dataclass
+class ModelCase:
+    """`peer` are the numbers that peer_model.py makes the same inputs from; `defines` fix dims."""
+    name: str
+    model: str
+    arguments: tuple
+    peer: tuple
+    flops: float = 0
+    nbytes: float = 0
+    defines: tuple = ()
+
+    def stem(self, folder):
+        return os.path.join(folder, self.model)
+
+    @property
+    def peers(self):
+        return tuple(("model", who, self.stem(self.folder) + ".safetensors", way, self.model, *self.peer)
+                     for who, way in (("PyTorch", "eager"), ("PyTorch, compiled", "compile"),
+                                      ("ONNX Runtime", "onnx")))
+
+    def module(self, build, folder):
+        """The words for tsr bench; compiles, and makes the weights on the first call."""
+        self.folder = folder
+        stem = self.stem(folder) + "".join("_" + define for define in self.defines)
+        words = [word for define in self.defines for word in ("-D", define)]
+        subprocess.run([f"{build}/tsrc", "-I", f"{ROOT}/lib", *words, f"{ROOT}/examples/models/{self.model}.tsr",
+                        "-o", stem + ".so"], check=True)
+        weights = self.stem(folder) + ".safetensors"
+        if not os.path.exists(weights):
+            subprocess.run([sys.executable, WEIGHTS, f"{build}/tsr", stem + ".so", weights], check=True)
+        return [stem + ".so", "--params=" + weights, *self.arguments]
+
+
+def whole():
+    """Multiplications and additions are those of the convolutions and matrix products alone."""
+    body = 85e6       # weights of 12 layers of width 768, each used once a position
+    yield ModelCase("ResNet-50, 1 picture", "resnet50", ("n=1",), (1,), flops=8.178e9)
+    yield ModelCase("MobileNetV2, 1 picture", "mobilenet_v2", ("n=1",), (1,), flops=0.602e9)
+    s = 128
+    yield ModelCase("BERT-base, 128 positions", "bert", ("b=1", "s=128"), (1, s),
+                    flops=s * 2 * body + 12 * 4.0 * s * s * 768)
+    s = 64
+    yield ModelCase("GPT-2 124M, prefill of 64", "gpt2", ("s=64", "past=0"), (s, 0),
+                    flops=s * 2 * (body + 50257 * 768) + 12 * 4.0 * s * s * 768)
+    yield ModelCase("GPT-2 124M, a token after 64", "gpt2", ("past=64",), (1, 64), defines=("s=1",),
+                    nbytes=4 * (body + 50257 * 768))
+    yield ModelCase("LeNet, 1 picture", "lenet", ("n=1",), (1,), flops=0.833e6)
+
+
+SUITES = {"models": whole}

@@ -1,0 +1,20 @@
+"""One NumPy operation in a process of its own: peer_numpy.py THREADS KIND WORDS... Prints JSON with the median time of
+one call in nanoseconds; the threads are those of the environment."""
+import sys
+
+import numpy as np
+
+import timing
+
+kind, words = sys.argv[2], sys.argv[3:]
+random = np.random.default_rng(0)
+arrays = [random.standard_normal([int(v) for v in text.split("x")], dtype=np.float32) for text in words[1:]]
+if kind == "einsum":
+    path = np.einsum_path(words[0], *arrays, optimize="optimal")[0]
+    timing.report(lambda: np.ascontiguousarray(np.einsum(words[0], *arrays, optimize=path)), np.__version__)
+elif kind == "permute":
+    source, result = words[0].split("->")
+    order = [source.index(c) for c in result]
+    timing.report(lambda: np.ascontiguousarray(arrays[0].transpose(order)), np.__version__)
+else:
+    sys.exit("unknown kind " + kind)

@@ -1,0 +1,170 @@
+"""What is measured: a suite is a function that yields cases.
+
+A case is a program and the work of one call: `flops`, or `nbytes` of what is read and written once. `peers` are
+commands by name, of bench/peer_*: ("gemm", layout, m, n, k), ("torch", kind, sizes...), ("numpy", kind, ...)."""
+import dataclasses
+import math
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    program: str
+    flops: float = 0
+    nbytes: float = 0
+    peers: tuple = ()
+    arguments: tuple = ()
+
+
+def products():
+    shapes = [(s, s, s) for s in (16, 32, 64, 100, 128, 256, 512, 1000, 1024)]
+    shapes += [(32, 4096, 1024), (4, 4096, 1024), (8, 256, 256), (128, 10, 784), (1, 4096, 4096)]
+    for m, n, k in shapes:
+        program = 'input a : [%d, %d]\ninput b : [%d, %d]\noutput c = einsum("ij; jk => ik", a, b)\n' % (m, k, k, n)
+        yield Case("a*b %dx%dx%d" % (m, n, k), program, 2.0 * m * n * k, peers=(("gemm", "nn", m, n, k),))
+
+
+def linear():
+    for m, n, k in ((1, 1000, 1000), (8, 256, 256), (32, 768, 768), (64, 3072, 768), (128, 128, 784), (512, 512, 512)):
+        program = "dim n\ninput x : [n | %d]\nparam w : [%d -> %d]\nparam b : [%d]\noutput y = relu(w * x + b)\n" % (
+            k, k, n, n)
+        yield Case("relu(w*x + b) %dx%dx%d" % (m, n, k), program, 2.0 * m * n * k, arguments=("n=%d" % m,),
+                   peers=(("torch", "linear", m, n, k), ("gemm", "nt", m, n, k)))
+
+
+CONV = """input x : [1 | %(h)d, %(h)d, %(ci)d]
+param w : [%(k)d, %(k)d, %(ci)d -> %(co)d]
+param b : [%(co)d]
+output y = relu(einsum("n | %(s)d*oh =+ kh, %(s)d*ow =+ kw, i; kh, kw, i -> o => n | oh, ow, o", x, w) + b)
+"""
+DEPTHWISE = """input x : [1 | %(h)d, %(h)d, %(ci)d]
+param w : [%(k)d, %(k)d, %(ci)d]
+param b : [%(ci)d]
+output y = min(relu(einsum("n | %(s)d*oh =+ kh, %(s)d*ow =+ kw, c; kh, kw, c => n | oh, ow, c", x, w) + b), 6)
+"""
+# Height of the input, channels in and out, kernel, stride: every convolution of ResNet-50 v1.5.
+RESNET = ((224, 3, 64, 7, 2), (56, 64, 64, 1, 1), (56, 64, 64, 3, 1), (56, 64, 256, 1, 1), (56, 256, 64, 1, 1),
+          (56, 256, 128, 1, 1), (56, 128, 128, 3, 2), (28, 128, 512, 1, 1), (56, 256, 512, 1, 2), (28, 512, 128, 1, 1),
+          (28, 128, 128, 3, 1), (28, 512, 256, 1, 1), (28, 256, 256, 3, 2), (14, 256, 1024, 1, 1),
+          (28, 512, 1024, 1, 2), (14, 1024, 256, 1, 1), (14, 256, 256, 3, 1), (14, 1024, 512, 1, 1),
+          (14, 512, 512, 3, 2), (7, 512, 2048, 1, 1), (14, 1024, 2048, 1, 2), (7, 2048, 512, 1, 1), (7, 512, 512, 3, 1))
+# Height, channels, stride: every depthwise convolution of MobileNetV2.
+MOBILENET = ((112, 32, 1), (112, 96, 2), (56, 144, 1), (56, 144, 2), (28, 192, 1), (28, 192, 2), (14, 384, 1),
+             (14, 576, 1), (14, 576, 2), (7, 960, 1))
+
+
+def conv():
+    for h, ci, co, k, s in RESNET:
+        flops = 2.0 * ((h + s - 1) // s) ** 2 * ci * co * k * k
+        yield Case("conv %dx%d s%d %d->%d at %d" % (k, k, s, ci, co, h), CONV % locals(), flops,
+                   peers=(("torch", "conv", 1, h, h, ci, co, k, s),))
+    for h, ci, s in MOBILENET:
+        k = 3
+        flops = 2.0 * ((h + s - 1) // s) ** 2 * ci * k * k
+        yield Case("depthwise %dx%d s%d %d at %d" % (k, k, s, ci, h), DEPTHWISE % locals(), flops,
+                   peers=(("torch", "conv", 1, h, h, ci, ci, k, s, ci),))
+
+
+# The equation as NumPy writes it and the extents of its letters: from the Tensor Contraction Code Generator's
+# collection (coupled cluster methods, transforms, machine learning), then batched products.
+CONTRACTIONS = (
+    ("aebf,dfce->abcd", dict.fromkeys("abcdef", 24)), ("aebf,fdec->abcd", dict.fromkeys("abcdef", 24)),
+    ("aecf,bfde->abcd", dict.fromkeys("abcdef", 24)), ("eafb,cfde->abcd", dict.fromkeys("abcdef", 24)),
+    ("dbea,ec->abcd", dict.fromkeys("abcde", 40)), ("ebad,ce->abcd", dict.fromkeys("abcde", 40)),
+    ("efbad,cf->abcde", dict(dict.fromkeys("abcde", 16), f=32)),
+    ("dega,gfbc->abcdef", dict(dict.fromkeys("abcdef", 12), g=24)),
+    ("dfgb,geac->abcdef", dict(dict.fromkeys("abcdef", 12), g=24)),
+    ("acd,dbc->ab", dict(a=312, b=296, c=24, d=40)), ("bda,dc->abc", dict(a=96, b=84, c=72, d=128)),
+    ("adc,bd->abc", dict(a=72, b=96, c=84, d=128)),
+    ("bij,bkj->bik", dict(b=48, i=96, j=64, k=96)), ("bihd,bjhd->bhij", dict(b=2, h=12, i=128, j=128, d=64)),
+)
+
+
+def spec(operands, result):
+    """ab,bc->ac in tsr's notation"""
+    return "%s => %s" % ("; ".join(", ".join(o) for o in operands), ", ".join(result))
+
+
+def shape(letters, extents):
+    return "[%s]" % ", ".join(str(extents[c]) for c in letters)
+
+
+def contractions():
+    for equation, extents in CONTRACTIONS:
+        operands, result = equation.split("->")
+        operands = operands.split(",")
+        program = "input x : %s\ninput w : %s\n" % tuple(shape(o, extents) for o in operands)
+        program += 'output y = einsum("%s", x, w)\n' % spec(operands, result)
+        sizes = ["x".join(str(extents[c]) for c in o) for o in operands]
+        peer = ("einsum", equation, *sizes)
+        yield Case(equation, program, 2.0 * math.prod(extents.values()), peers=(("torch", *peer), ("numpy", *peer)))
+
+
+# The axes' new order, and their extents.
+TRANSPOSES = (("ab->ba", (1024, 1024)), ("ab->ba", (200, 200)), ("ab->ba", (100, 20000)), ("abc->cba", (96, 128, 112)),
+              ("abc->bac", (128, 12, 64)), ("abc->acb", (64, 200, 200)), ("abcd->dcba", (32, 40, 24, 48)),
+              ("abcd->badc", (32, 40, 24, 48)), ("abcd->acdb", (8, 64, 56, 56)), ("abcd->adbc", (8, 56, 56, 64)))
+
+
+def transposes():
+    for order, sizes in TRANSPOSES:
+        source, result = order.split("->")
+        program = "input x : [%s]\n" % ", ".join(map(str, sizes))
+        program += 'output y = permute("%s", x)\n' % spec([source], result)
+        text = "x".join(map(str, sizes))
+        peer = ("permute", order, text)
+        yield Case("%s %s" % (order, text), program, nbytes=8.0 * math.prod(sizes),
+                   peers=(("torch", *peer), ("numpy", *peer)))
+
+
+def reductions():
+    for kind, operation in (("sum", "add"), ("max", "max")):
+        for axes, result in (("rows", "i"), ("columns", "j"), ("all", "")):
+            for m, n in ((1024, 1024), (200, 300)):
+                program = 'input x : [%d, %d]\noutput y = reduce(%s, "i, j => %s", x)\n' % (
+                    m, n, operation, result)
+                yield Case("%s of %s %dx%d" % (kind, axes, m, n), program, nbytes=4.0 * m * n,
+                           peers=(("torch", kind + "_" + axes, m, n),))
+
+
+def rows():
+    text = "input x : [%d | %d]\n"
+    programs = {
+        "softmax": "import nn\n" + text + "output y = nn.softmax(x)\n",
+        "layernorm": "import nn\n" + text + "let norm = nn.layer_norm()\noutput y = norm(x)\n",
+        "sum": text + 'output y = sum("... | v => ... | ", x)\n',
+    }
+    for kind, program in programs.items():
+        for m, n in ((1024, 1024), (64, 768)):
+            yield Case("%s %dx%d" % (kind, m, n), program % (m, n), nbytes=8.0 * m * n,
+                       peers=(("torch", kind, m, n),))
+
+
+def elementwise():
+    text = "input x : [%d | %d]\n"
+    programs = {
+        "gelu": text + "output y = gelu(x)\n",
+        "exp": text + "output y = exp(x)\n",
+        "chain": text + "input w : [%d]\ninput b : [%d]\ninput r : [%d | %d]\noutput y = gelu(x .* w + b) .* w + r\n",
+    }
+    for kind, program in programs.items():
+        m, n = 1024, 1024
+        yield Case("%s %dx%d" % (kind, m, n), program % ((m, n, n, n, m, n) if kind == "chain" else (m, n)),
+                   nbytes=(12.0 if kind == "chain" else 8.0) * m * n, peers=(("torch", kind, m, n),))
+
+
+def attention():
+    for heads, t, d in ((8, 256, 64), (12, 128, 64)):
+        program = """import nn
+input q : [%d, %d | %d]
+input k : [%d, %d | %d]
+input v : [%d, %d | %d]
+let scores = einsum("h, s | d; h, t | d => h, s | t", q, k) / sqrt(%d)
+output y = einsum("h, s | t; h, t | d => h, s | d", nn.softmax(scores), v)
+""" % ((heads, t, d) * 3 + (d,))
+        yield Case("attention %dx%dx%d" % (heads, t, d), program, 4.0 * heads * t * t * d,
+                   peers=(("torch", "attention", heads, t, d),))
+
+
+OPERATIONS = {suite.__name__: suite for suite in (products, linear, contractions, conv, rows, elementwise, reductions,
+                                                  transposes, attention)}
