@@ -169,8 +169,9 @@ static bool finish_in_passes(Tile *tile, const Ix *const *place, const Value *su
 	return true;
 }
 
-static Block tile_across(Tile *tile, int64_t rows, int64_t cols)
+static Block tile_across(Tile *tile, const TilePart *row, int64_t cols)
 {
+	int64_t rows = row->step;
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	Body body = {0};
@@ -180,7 +181,10 @@ static Block tile_across(Tile *tile, int64_t rows, int64_t cols)
 	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
 	Block add = tile_unroll(tile, LOOP_VECTOR, tile->lane, cols, tile_add(tile, cell));
 	add = tile_unroll(tile, LOOP_UNROLL, tile->r, rows, add);
-	gen_append(gen, &body, nest_wrap(nest, nest->nresult, nest->nloops, nest->nresult, add));
+	if (tile->cuts && row->edge && row->single)
+		gen_append(gen, &body, tile_cut_steps(tile, row, acc));
+	else
+		gen_append(gen, &body, nest_wrap(nest, nest->nresult, nest->nloops, nest->nresult, add));
 	tile->height = rows;
 	if (finish_in_passes(tile, place, cell, &body))
 		return body_block(&body);
@@ -228,7 +232,7 @@ static Block one_tile(Tile *tile, const TilePart *row, const TilePart *col)
 	tile->nest->guards = row->edge ? tile->guards : tile->inner;
 	set_iter(tile, tile->row, row, tile->r);
 	set_iter(tile, tile->col, col, across ? tile->lane : tile->c);
-	return across ? tile_across(tile, row->step, col->step)
+	return across ? tile_across(tile, row, col->step)
 		      : tile_along(tile, row->step, col->step);
 }
 

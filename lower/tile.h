@@ -41,6 +41,8 @@ typedef struct Tile {
 	uint64_t movers;	   /* by IterId: loops that move it */
 	int64_t height, width;	   /* rows and columns of the tile at hand */
 	TilePart inside;	   /* of the rows: where padded reads that they move stay inside */
+	bool cuts;	   /* one loop of the sum decides which rows read inside: */
+	IterId cut;
 	GuardedList guards, inner; /* all, and those that rows do not move */
 	IterVar r, c, lane, first; /* first: row of the block */
 } Tile;
@@ -76,6 +78,11 @@ void tile_describe(const Planner *p);
 void tile_pack_declare(Tile *tile);
 Block tile_pack_fill(Tile *tile, int64_t cols);
 const Value *tile_pack_value(const Tile *tile, int64_t cols);
+/* tile_edge.c: finds the loop that decides which rows read inside; the parts of rows around it, none
+ * where there would be too many; the sum of a tile at the edge, added to its cells. */
+void tile_find_cut(Planner *p);
+TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step);
+Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc);
 /* The code of one tile of rows x cols cells whose first one is at by_iter. */
 Block tile_along(Tile *tile, int64_t rows, int64_t cols);
 /* Sets where row and column iterators stand: the tile's first cell plus r and c (NULL: plus

@@ -399,6 +399,7 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	tile->lanes = tile->form == TILE_ALONG ? CACHE_LINE / bytes : p.native;
 	if (tile->row && !find_inside(&p, tile->row, &tile->inside))
 		BUG("rows of a tile without an inside");
+	tile_find_cut(&p);
 	tile->guards = nest->guards;
 	for (size_t g = 0; g < nest->guards.n; g++)
 		if (!tile->row || !moves_guard(&nest->guards.at[g], tile->row))

@@ -64,11 +64,16 @@ static void add_exact(const Planner *p, TileParts *parts, int64_t lo, int64_t hi
 	add_part(p, parts, whole, hi, hi - whole);
 }
 
-/* Rows where padded reads may fall outside, one by one, around tiles of the others. */
+/* Padded rows: tiles of which those at the edges cut a loop of the sum; else rows where reads may fall outside one
+ * by one, around tiles of the others. */
 static TileParts padded_parts(const Planner *p, int64_t extent, int64_t step)
 {
 	TileParts parts = {0};
 	int64_t lo, hi;
+	if (p->tile->cuts)
+		parts = tile_cut_parts(p, extent, step);
+	if (parts.n)
+		return parts;
 	REQUIRE(tile_is_const(p, p->tile->inside.lo, &lo) &&
 		tile_is_const(p, p->tile->inside.hi, &hi));
 	add_part(p, &parts, 0, lo, 1);

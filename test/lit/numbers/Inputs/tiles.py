@@ -137,5 +137,5 @@ def spread():
 
 
 bad, n = run(int(sys.argv[1]))
-bad += rows_alone() + convolutions(9) + spread()
+bad += rows_alone() + convolutions(12) + spread()
 print("%d products, %d wrong" % (n, bad))

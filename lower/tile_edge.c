@@ -1,0 +1,167 @@
+/* Tiles over padded rows.
+ *
+ * Where one loop of the sum decides which rows of a tile read inside, that loop is cut where the
+ * rows change, and the tile keeps its size:
+ *
+ *   local acc : f32 [7, 32] = 0                        rows ow in 0..7 of a kernel of width 3
+ *   for kh in ..
+ *     for kw in 0..1: for i: unroll r in 0..6: acc[r + 1, lane] += x[.., r + 1 + kw - 1] * w[kw, ..]
+ *     for kw in 1..2: for i: unroll r in 0..7: acc[r, lane] += ..
+ *     for kw in 2..3: for i: unroll r in 0..6: acc[r, lane] += ..
+ *
+ * A cell adds its products in the order of the loops, as in a tile of its own.
+ */
+#include "lower/tile.h"
+
+#include "base/diag.h"
+
+static const IndexTerm *term_of(const Guarded *guard, IterId iter)
+{
+	for (uint32_t t = 0; t < guard->index->nterms; t++)
+		if (guard->index->terms[t].iter == iter)
+			return &guard->index->terms[t];
+	return NULL;
+}
+
+/* The only loop of the sum that a guard of the rows mentions; NULL: there are more, or none. */
+static const Loop *deciding_loop(const Nest *nest, const Guarded *guard, IterId row)
+{
+	const Loop *only = NULL;
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		if (nest->loops[i].iter == row || !term_of(guard, nest->loops[i].iter))
+			continue;
+		if (only || !nest->loops[i].reduced)
+			return NULL;
+		only = &nest->loops[i];
+	}
+	return only;
+}
+
+void tile_find_cut(Planner *p)
+{
+	Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	const Loop *cut = NULL;
+	int64_t n;
+	if (tile->form != TILE_ACROSS || !tile->row)
+		return;
+	for (size_t g = 0; g < nest->guards.n; g++) {
+		const Guarded *guard = &nest->guards.at[g];
+		if (!term_of(guard, tile->row->iter))
+			continue;
+		const Loop *loop = deciding_loop(nest, guard, tile->row->iter);
+		if (!loop || (cut && loop != cut) || !tile_is_const(p, loop->extent, &n))
+			return;
+		cut = loop;
+	}
+	for (size_t g = 0; cut && g < nest->guards.n; g++)
+		if (!term_of(&nest->guards.at[g], tile->row->iter) &&
+		    term_of(&nest->guards.at[g], cut->iter))
+			return;
+	tile->cuts = cut != NULL;
+	tile->cut = cut ? cut->iter : 0;
+}
+
+static void add_part(const Planner *p, TileParts *parts, int64_t lo, int64_t hi, bool edge)
+{
+	Sizes *sizes = p->program->sizes;
+	TilePart *last = parts->n ? &parts->at[parts->n - 1] : NULL;
+	int64_t step = hi - lo;
+	if (last && !edge && !last->edge && last->step == step) {
+		last->hi = size_const(sizes, hi);
+		last->single = false;
+		return;
+	}
+	parts->at[parts->n++] =
+		(TilePart){size_const(sizes, lo), size_const(sizes, hi), step, true, edge};
+}
+
+TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step)
+{
+	const Tile *tile = p->tile;
+	TileParts parts = {0};
+	int64_t lo, hi;
+	REQUIRE(tile_is_const(p, tile->inside.lo, &lo) && tile_is_const(p, tile->inside.hi, &hi));
+	for (int64_t first = 0; first < extent; first += step) {
+		int64_t end = first + step < extent ? first + step : extent;
+		if (parts.n == sizeof parts.at / sizeof *parts.at)
+			return (TileParts){0};
+		add_part(p, &parts, first, end, first < lo || end > hi);
+	}
+	return parts;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+	return a > 0 ? (a + b - 1) / b : -(-a / b);
+}
+
+typedef struct Range {
+	int64_t lo, hi;
+} Range;
+
+/* The rows of a tile, counted from its first, that read inside at step k of the cut loop. */
+static Range rows_inside(const Tile *tile, const TilePart *part, int64_t k)
+{
+	Sizes *sizes = tile->nest->gen->program->sizes;
+	int64_t first = 0, size = 0, offset = 0;
+	REQUIRE(part->single && size_is_const(sizes, part->lo, &first));
+	Range rows = {0, part->step};
+	for (size_t g = 0; g < tile->guards.n; g++) {
+		const Guarded *guard = &tile->guards.at[g];
+		const IndexTerm *row = term_of(guard, tile->row->iter);
+		if (!row)
+			continue;
+		REQUIRE(size_is_const(sizes, guard->size, &size) &&
+			size_is_const(sizes, guard->index->offset, &offset) && row->coef > 0);
+		int64_t at = offset + row->coef * first + term_of(guard, tile->cut)->coef * k;
+		int64_t lo = ceil_div(-at, row->coef), hi = ceil_div(size - at, row->coef);
+		rows.lo = lo > rows.lo ? lo : rows.lo;
+		rows.hi = hi < rows.hi ? hi : rows.hi;
+	}
+	return rows;
+}
+
+/* One step of the sum for some rows. */
+static Block add_rows(Tile *tile, const TilePart *part, LocalId acc, Range rows)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	const Ix *r = ix_add(gen->program, ix_iter(gen->arena, tile->r), tile_const(tile, rows.lo));
+	const Ix *place[] = {r, ix_iter(gen->arena, tile->lane)};
+	nest->by_iter[tile->row->iter] = ix_add(gen->program, ix_size(gen->arena, part->lo), r);
+	Block add = tile_add(tile, tile_local(tile, acc, place, 2));
+	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, add);
+	return tile_unroll(tile, LOOP_UNROLL, tile->r, rows.hi - rows.lo, add);
+}
+
+Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	const Ix *row = nest->by_iter[tile->row->iter];
+	Body pieces = {0};
+	int64_t extent = 0;
+	uint32_t at = nest->nresult;
+	while (nest->loops[at].iter != tile->cut)
+		at++;
+	REQUIRE(size_is_const(gen->program->sizes, nest->loops[at].extent, &extent));
+	nest->guards = tile->inner;
+	for (int64_t k = 0, end; k < extent; k = end) {
+		Range rows = rows_inside(tile, part, k), next = rows;
+		for (end = k + 1; end < extent; end++) {
+			next = rows_inside(tile, part, end);
+			if (next.lo != rows.lo || next.hi != rows.hi)
+				break;
+		}
+		if (rows.lo >= rows.hi)
+			continue;
+		Block add = nest_wrap(nest, at + 1, nest->nloops, nest->nresult,
+				      add_rows(tile, part, acc, rows));
+		PUSH(gen->arena, pieces.stmts,
+		     stmt_for(gen->arena, nest->loops[at].var, tile_const(tile, k),
+			      tile_const(tile, end), add));
+	}
+	nest->by_iter[tile->row->iter] = row;
+	return nest_wrap(nest, nest->nresult, at, nest->nresult, body_block(&pieces));
+}
