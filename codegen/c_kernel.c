@@ -337,6 +337,8 @@ static void put_args_type(KernelText *k, const ArgTexts *args)
 	fprintf(k->out, "struct %s__a_%s {\n", k->m->prefix, k->kernel->name);
 	for (size_t i = 0; i < args->n; i++)
 		fprintf(k->out, "\t%s%s;\n", args->at[i].type, args->at[i].name);
+	if (k->use->slots)
+		fprintf(k->out, "\tuint64_t tsr_busy;\n");
 	fprintf(k->out, "};\n\n");
 }
 
@@ -345,13 +347,18 @@ static void put_task(KernelText *k, const ArgTexts *args, uint32_t index)
 	const Stmt *loop = k->kernel->body.stmts[index];
 	const char *prefix = k->m->prefix, *name = k->kernel->name, *piece = k->iters[loop->iter];
 	fprintf(k->out, "static void %s__p_%s_%u(void *tsr_arg, int32_t tsr_piece)\n{\n", prefix, name, index);
-	fprintf(k->out, "\tconst struct %s__a_%s *tsr_args = tsr_arg;\n", prefix, name);
+	fprintf(k->out, "\t%sstruct %s__a_%s *tsr_args = tsr_arg;\n", loop->nslots ? "" : "const ", prefix, name);
 	for (size_t i = 0; i < args->n; i++)
 		fprintf(k->out, "\t%s%s = tsr_args->%s;\n", args->at[i].type, args->at[i].name, args->at[i].name);
 	fprintf(k->out, "\tint64_t %s = tsr_piece;\n", piece);
 	for (size_t i = 0; i < args->n; i++)
 		fprintf(k->out, "\t(void)%s;\n", args->at[i].name);
+	if (loop->nslots)
+		fprintf(k->out, "\tconst int64_t %s = tsr_take_slot(&tsr_args->tsr_busy, %lld);\n",
+			k->iters[loop->slot], (long long)loop->nslots);
 	put_block(k, loop->body);
+	if (loop->nslots)
+		fprintf(k->out, "\ttsr_give_slot(&tsr_args->tsr_busy, %s);\n", k->iters[loop->slot]);
 	fprintf(k->out, "}\n\n");
 }
 
@@ -371,6 +378,8 @@ static void put_packed_args(KernelText *k)
 	fprintf(k->out, "\tstruct %s__a_%s tsr_args;\n", k->m->prefix, k->kernel->name);
 	for (size_t i = 0; i < args.n; i++)
 		fprintf(k->out, "\ttsr_args.%s = %s;\n", args.at[i].name, args.at[i].name);
+	if (k->use->slots)
+		fprintf(k->out, "\ttsr_args.tsr_busy = 0;\n");
 }
 
 static void put_kernel(FILE *out, const Module *m, KernelId id)
@@ -396,17 +405,35 @@ static void put_kernel(FILE *out, const Module *m, KernelId id)
 	fprintf(out, "%s}\n\n", checks ? "\treturn TSR_OK;\n" : "");
 }
 
+/* Without atomics there are no threads either, and the first slot will do. */
+static const char slots_text[] =
+	"/* The first number below n that no other task has; a bit of *busy each. */\n"
+	"static int64_t tsr_take_slot(uint64_t *busy, int64_t n)\n{\n"
+	"#ifdef __GNUC__\n"
+	"\tint64_t slot = 0;\n"
+	"\twhile (__atomic_fetch_or(busy, (uint64_t)1 << slot, __ATOMIC_ACQUIRE) >> slot & 1)\n"
+	"\t\tslot = slot + 1 < n ? slot + 1 : 0;\n"
+	"\treturn slot;\n"
+	"#else\n\t(void)busy, (void)n;\n\treturn 0;\n#endif\n}\n\n"
+	"static void tsr_give_slot(uint64_t *busy, int64_t slot)\n{\n"
+	"#ifdef __GNUC__\n"
+	"\t__atomic_fetch_and(busy, ~((uint64_t)1 << slot), __ATOMIC_RELEASE);\n"
+	"#else\n\t(void)busy, (void)slot;\n#endif\n}\n\n"
+	"#ifdef __GNUC__\n#define TSR_THREADS 1\n#else\n#define TSR_THREADS 0\n#endif\n";
+
 static const char pieces_text[] =
 	"/* Runs the task for every piece, on the caller's threads if there are any. */\n"
 	"static void tsr_pieces(const tsr_call *call, int64_t n, void (*task)(void *, int32_t), void *arg)\n{\n"
-	"\tif (n > 1 && call != NULL && call->parallel != NULL)\n"
+	"\tif (%sn > 1 && call != NULL && call->parallel != NULL)\n"
 	"\t\tcall->parallel(call->pool, (int32_t)n, task, arg);\n"
 	"\telse\n\t\tfor (int64_t i = 0; i < n; i++)\n\t\t\ttask(arg, (int32_t)i);\n}\n\n";
 
 void c_put_kernels(FILE *out, const Module *m)
 {
+	if (module_has_slots(m))
+		fputs(slots_text, out);
 	if (module_has_pieces(m))
-		fputs(pieces_text, out);
+		fprintf(out, pieces_text, module_has_slots(m) ? "TSR_THREADS && " : "");
 	for (KernelId k = 0; k < m->program->kernels.n; k++)
 		if (m->kernels[k].same == k)
 			put_kernel(out, m, k);

@@ -18,6 +18,8 @@ static void run_for(Interp *in, const Stmt *stmt)
 		in->iters[stmt->iter] = i;
 		if (parallel)
 			race_iteration(in->race, i);
+		if (stmt->nslots)
+			in->iters[stmt->slot] = i % stmt->nslots;
 		run_block(in, &stmt->body);
 	}
 	if (parallel) {

@@ -1,5 +1,5 @@
-/* Who touched which cell in a parallel loop: a cell that one iteration stores is no other's business. The
- * oracle aborts where that does not hold, so that --verify=run tests the claim and not its luck. */
+/* Who touched which cell in a parallel loop: a cell that one iteration stores is no other's business, and
+ * of a scratch buffer each reads only what it stored. The oracle aborts where that does not hold, so that --verify=run tests the claim and not its luck. */
 #include "codegen/interp_race.h"
 
 #include <stdlib.h>
@@ -13,6 +13,7 @@ typedef struct Cell {
 } Cell;
 
 struct Race {
+	const Program *program;
 	const Kernel *kernel;
 	int32_t now;    /* the present iteration + 1 */
 	Cell **cells;   /* by buffer; NULL: never stored */
@@ -28,7 +29,7 @@ Race *race_start(Interp *in, const Kernel *kernel)
 		free(cells);
 		return NULL;
 	}
-	*race = (Race){kernel, 0, cells, in->program->buffers.n};
+	*race = (Race){in->program, kernel, 0, cells, in->program->buffers.n};
 	Arena *arena = arena_new();
 	BufferUses uses = kernel_buffers(arena, kernel);
 	for (size_t i = 0; i < uses.n; i++) {
@@ -61,6 +62,13 @@ void race_touch(Race *race, BufferId buffer, int64_t at, bool stores)
 	Cell *cell = race && race->cells[buffer] ? &race->cells[buffer][at] : NULL;
 	if (!cell)
 		return;
+	if (race->program->buffers.at[buffer].scratch) {
+		if (!stores && cell->writer != race->now)
+			BUG("kernel %s: an iteration of a parallel loop reads what it has not stored",
+			    race->kernel->name);
+		cell->writer = race->now;
+		return;
+	}
 	bool others = (cell->writer && cell->writer != race->now) ||
 		      (stores && cell->reader && cell->reader != race->now);
 	if (others)

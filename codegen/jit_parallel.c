@@ -1,10 +1,10 @@
 /* Parallel loops: a function for the pieces, and a call that shares them out.
  *
- *   struct args { dims, scalars, buffers };
+ *   struct args { dims, scalars, buffers; uint64_t busy; };   busy: a bit for each slot that is taken
  *   static void PREFIX__p_NAME_0(void *arg, int32_t piece) { the loop's body }
  *   void PREFIX__k_NAME(call, dims, scalars, buffers)
  *   {
- *       struct args args = {dims, scalars, buffers};
+ *       struct args args = {dims, scalars, buffers, 0};
  *       PREFIX__run_pieces(call, number of pieces, PREFIX__p_NAME_0, &args);
  *   }
  *
@@ -15,8 +15,8 @@
 typedef struct Tasks {
 	const Kernel *kernel;
 	gcc_jit_struct *type;
-	gcc_jit_field **fields; /* the kernel's parameters but the first, which is `call` */
-	size_t nfields;
+	gcc_jit_field **fields; /* the kernel's parameters but the first, which is `call`; then busy */
+	size_t nfields; /* less the last */
 	gcc_jit_function **functions; /* by statement of the kernel; NULL: not parallel */
 } Tasks;
 
@@ -26,14 +26,29 @@ static Tasks *tasks_new(Jit *jit, KernelId id)
 	JitParam *params;
 	tasks->nfields = jit_kernel_params(jit, id, &params) - 1;
 	tasks->kernel = &jit->module->kernels[id].kernel;
-	tasks->fields = ARENA_ARRAY(jit->arena, gcc_jit_field *, tasks->nfields + 1);
+	size_t n = tasks->nfields;
+	tasks->fields = ARENA_ARRAY(jit->arena, gcc_jit_field *, n + 1);
 	for (size_t i = 0; i < tasks->nfields; i++)
 		tasks->fields[i] = gcc_jit_context_new_field(jit->ctxt, NULL, params[i + 1].type,
 							     params[i + 1].name);
-	tasks->type = gcc_jit_context_new_struct_type(jit->ctxt, NULL, "args", (int)tasks->nfields,
-						      tasks->fields);
+	tasks->fields[n] = gcc_jit_context_new_field(jit->ctxt, NULL, jit->u64, "busy");
+	tasks->type = gcc_jit_context_new_struct_type(jit->ctxt, NULL, "args", (int)n + 1, tasks->fields);
 	tasks->functions = ARENA_ARRAY(jit->arena, gcc_jit_function *, tasks->kernel->body.n);
 	return tasks;
+}
+
+static const char *slot_name(Jit *jit, const char *verb)
+{
+	return arena_printf(jit->arena, "%s__%s_slot", jit->module->prefix, verb);
+}
+
+/* verb_slot(&args->busy, number), which is a slot, or how many there are. */
+static Rvalue *slot_call(JitFunction *f, const char *verb, Rvalue *busy, Rvalue *number)
+{
+	Jit *jit = f->jit;
+	JitParam params[] = {{jit->pointer, "busy"}, {jit->i64, "number"}};
+	Rvalue *args[] = {busy, number};
+	return jit_call(f, jit_import(jit, jit->i64, slot_name(jit, verb), params, 2), args, 2);
 }
 
 static gcc_jit_function *task_function(Jit *jit, KernelId id, const Tasks *tasks, uint32_t index)
@@ -52,7 +67,15 @@ static gcc_jit_function *task_function(Jit *jit, KernelId id, const Tasks *tasks
 						 args, NULL, tasks->fields[i])));
 	jit_kernel_open(&k, f, values);
 	jit_set(&k.f, k.iters[loop->iter], jit_cast(jit, jit_param(&k.f, 1), jit->i64));
+	Lvalue *busy = gcc_jit_rvalue_dereference_field(args, NULL, tasks->fields[tasks->nfields]);
+	Rvalue *slots = jit_cast(jit, gcc_jit_lvalue_get_address(busy, NULL), jit->pointer);
+	if (loop->nslots)
+		jit_set(&k.f, k.iters[loop->slot],
+			slot_call(&k.f, "take", slots, jit_long(jit, jit->i64, loop->nslots)));
 	jit_kernel_block(&k, loop->body);
+	if (loop->nslots)
+		jit_keep(&k.f, slot_call(&k.f, "give", slots,
+					 gcc_jit_lvalue_as_rvalue(k.iters[loop->slot])));
 	jit_return(&k.f, NULL);
 	return k.f.function;
 }
@@ -92,6 +115,8 @@ void jit_parallel_loop(KernelJit *k, const Stmt *loop)
 	for (size_t i = 0; i < tasks->nfields; i++)
 		jit_set(&k->f, gcc_jit_lvalue_access_field(args, NULL, tasks->fields[i]),
 			jit_param(&k->f, i + 1));
+	jit_set(&k->f, gcc_jit_lvalue_access_field(args, NULL, tasks->fields[tasks->nfields]),
+		jit_long(jit, jit->u64, 0));
 	JitParam params[] = {
 		{jit->pointer, "call"}, {jit->i64, "n"}, {jit->pointer, "task"}, {jit->pointer, "arg"}};
 	Rvalue *task = gcc_jit_function_get_address(tasks->functions[index], NULL);
@@ -143,10 +168,66 @@ static void run_on_pool(JitFunction *f, Rvalue *task)
 	jit_end_if(f, few);
 }
 
+/* The bits before __atomic_fetch_OP_8(busy, mask). */
+static Rvalue *fetch(JitFunction *f, const char *builtin, Rvalue *mask, int order)
+{
+	Jit *jit = f->jit;
+	gcc_jit_function *function = gcc_jit_context_get_builtin_function(jit->ctxt, builtin);
+	Rvalue *args[] = {jit_param(f, 0), mask, jit_long(jit, jit->int_, order)};
+	for (int i = 0; i < 3; i++) {
+		Rvalue *param = gcc_jit_param_as_rvalue(gcc_jit_function_get_param(function, i));
+		args[i] = jit_cast(jit, args[i], gcc_jit_rvalue_get_type(param));
+	}
+	return jit_cast(jit, jit_call(f, function, args, 3), jit->u64);
+}
+
+static Rvalue *slot_bit(JitFunction *f, Rvalue *slot)
+{
+	Jit *jit = f->jit;
+	return jit_binary(f, GCC_JIT_BINARY_OP_LSHIFT, jit_long(jit, jit->u64, 1),
+			  jit_cast(jit, slot, jit->u64));
+}
+
+/* The first slot that is free; while none is, it tries again. */
+static void take_slot(Jit *jit)
+{
+	JitParam params[] = {{jit->pointer, "busy"}, {jit->i64, "n"}};
+	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->i64, slot_name(jit, "take"), params, 2);
+	Lvalue *slot = jit_local(&f, jit->i64, "slot");
+	Rvalue *here = gcc_jit_lvalue_as_rvalue(slot), *zero = jit_long(jit, jit->i64, 0);
+	JitBlock *again = gcc_jit_function_new_block(f.function, NULL);
+	jit_set(&f, slot, zero);
+	gcc_jit_block_end_with_jump(f.block, NULL, again);
+	f.block = again;
+	Rvalue *bit = jit_keep(&f, slot_bit(&f, here));
+	Rvalue *before = jit_keep(&f, fetch(&f, "__atomic_fetch_or_8", bit, __ATOMIC_ACQUIRE));
+	Rvalue *taken = jit_binary(&f, GCC_JIT_BINARY_OP_BITWISE_AND, before, bit);
+	JitBlock *busy = jit_if(&f, jit_compare(&f, GCC_JIT_COMPARISON_EQ, taken, jit_long(jit, jit->u64, 0)));
+	jit_return(&f, here);
+	jit_end_if(&f, busy);
+	Rvalue *next = jit_keep(&f, jit_binary(&f, GCC_JIT_BINARY_OP_PLUS, here, jit_long(jit, jit->i64, 1)));
+	jit_set(&f, slot, jit_select(&f, jit_compare(&f, GCC_JIT_COMPARISON_EQ, next, jit_param(&f, 1)), zero, next));
+	gcc_jit_block_end_with_jump(f.block, NULL, again);
+}
+
+static void give_slot(Jit *jit)
+{
+	JitParam params[] = {{jit->pointer, "busy"}, {jit->i64, "slot"}};
+	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->i64, slot_name(jit, "give"), params, 2);
+	Rvalue *others = gcc_jit_context_new_unary_op(jit->ctxt, NULL, GCC_JIT_UNARY_OP_BITWISE_NEGATE, jit->u64,
+						      slot_bit(&f, jit_param(&f, 1)));
+	jit_keep(&f, fetch(&f, "__atomic_fetch_and_8", others, __ATOMIC_RELEASE));
+	jit_return(&f, jit_param(&f, 1));
+}
+
 void jit_parallel_runner(Jit *jit)
 {
 	if (!module_has_pieces(jit->module))
 		return;
+	if (module_has_slots(jit->module)) {
+		take_slot(jit);
+		give_slot(jit);
+	}
 	JitParam params[] = {
 		{jit->pointer, "call"}, {jit->i64, "n"}, {jit->pointer, "task"}, {jit->pointer, "arg"}};
 	JitFunction f =

@@ -123,6 +123,7 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 	switch (stmt->kind) {
 	case LOOP_FOR:
 		w->use->parallel |= stmt->loop == LOOP_PARALLEL;
+		w->use->slots |= stmt->nslots > 0;
 		walk_ix(w, stmt->lo);
 		walk_ix(w, stmt->hi);
 		break;

@@ -398,6 +398,14 @@ bool module_has_pieces(const Module *m)
 	return false;
 }
 
+bool module_has_slots(const Module *m)
+{
+	for (KernelId k = 0; k < m->program->kernels.n; k++)
+		if (m->kernels[k].use->slots)
+			return true;
+	return false;
+}
+
 int module_check_code(CheckId check)
 {
 	REQUIRE(check <= INT_MAX - TSR_CHECK_FIRST);

@@ -68,6 +68,8 @@ const char *c_string(Arena *arena, const char *text);
 const char *c_comment(Arena *arena, const char *text);
 /* Is any kernel cut into pieces? */
 bool module_has_pieces(const Module *module);
+/* ... whose number at a time is limited? */
+bool module_has_slots(const Module *module);
 /* What a routine returns when a check fails: TSR_CHECK_FIRST + check. */
 int module_check_code(CheckId check);
 /* The message for a dim out of its range. */

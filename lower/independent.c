@@ -135,7 +135,8 @@ static void see_block(Proof *p, const Block *block)
 			p->ranges[stmt->iter] = range_of(p, stmt);
 		if (stmt->kind == LOOP_STORE) {
 			see_cell(p, stmt->buffer, stmt->ix);
-			PUSH(p->arena, p->stored, stmt->buffer);
+			if (!p->program->buffers.at[stmt->buffer].scratch)
+				PUSH(p->arena, p->stored, stmt->buffer);
 		}
 		see_expressions(p, stmt);
 		see_block(p, &stmt->body);
@@ -263,6 +264,8 @@ static bool buffer_is_apart(const Proof *p, BufferId buffer)
 
 bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop)
 {
+	if (loop->apart)
+		return true;
 	Arena *arena = arena_new();
 	Proof p = {.program = program, .arena = arena, .kernel = kernel, .loop = loop};
 	p.ranges = ARENA_ARRAY(arena, IterRange, kernel->niters + 1);

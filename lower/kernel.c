@@ -1,15 +1,18 @@
 /* One node's kernel, by its kind; kernels that fill, copy and check.
  */
-#include "lower/lowering.h"
+#include "lower/band.h"
 
 /* ---- a kernel's frame ---- */
 
-static Gen gen_new(Lower *lower, Sym name, Span span)
+Gen gen_new(Lower *lower, Sym name, Span span)
 {
 	Gen gen = {.lower = lower, .program = lower->program, .arena = lower->arena, .bound = NODE_NONE};
 	gen.name = name;
 	gen.span = span;
 	PUSH(gen.arena, gen.made, ((ScheduleEntry){.name = name, .span = span}));
+	const Band *band = lower->band;
+	for (uint32_t dim = 0; band && dim < band->ndims; dim++)
+		gen_iter(&gen, dim == band->rows ? sym_cstr(gen.program->symbols, "first") : band->dims[dim].name);
 	return gen;
 }
 
@@ -37,7 +40,7 @@ ScheduleClause *gen_make(Gen *gen, Choice choice, bool off)
 	return entry_make(gen->arena, made_entry(gen), choice, off);
 }
 
-static void kernel_finish(Gen *gen)
+void kernel_finish(Gen *gen)
 {
 	Program *program = gen->program;
 	Kernel kernel = {.name = gen->name, .span = gen->span};
@@ -225,6 +228,12 @@ static void emit_assignment(Lower *lower, NodeId id)
 	kernel_finish(&gen);
 }
 
+Sym kernel_name(Lower *lower, NodeId id)
+{
+	const Buffer *buffer = &lower->program->buffers.at[lower->plan[id].buffer];
+	return buffer->kind == BUFFER_TEMP ? buffer->name : lower_name(lower, id);
+}
+
 void kernel_emit(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
@@ -232,9 +241,10 @@ void kernel_emit(Lower *lower, NodeId id)
 		emit_assignment(lower, id);
 		return;
 	}
-	BufferId to = lower->plan[id].buffer;
-	const Buffer *buffer = &lower->program->buffers.at[to];
-	Sym name = buffer->kind == BUFFER_TEMP ? buffer->name : lower_name(lower, id);
+	const BandPlace *place = band_place(lower, id);
+	BufferId to = place ? place->buffer : lower->plan[id].buffer;
+	bool last = lower->band && !place;
+	Sym name = last ? lower->band->name : place ? lower->program->buffers.at[to].name : kernel_name(lower, id);
 	Gen gen = gen_new(lower, name, node->span);
 	fill_first(&gen, id, to);
 	emit_node(&gen, id, (StoreTarget){to, OP_NONE});

@@ -5,6 +5,7 @@
  *   buffer  := kind dtype elements [place]         flat, row-major, in elements of its dtype
  *   kernel  := name, iterators, locals, stmt
  *   stmt    := KIND ITER in [lo, hi) step stmt*    hi <= lo: no iteration; KIND: for, unroll, vector, parallel
+ *            | parallel ITER in [0, hi) slot SLOT of n stmt*
  *            | if COND && ... stmt*
  *            | local L : DTYPE [d, ...] = value    every element is set to value
  *            | L[ix, ...] (ACC)= value
@@ -24,6 +25,8 @@
  * the first of two in a local that is read turned.
  * A PARALLEL loop stands at the top of a kernel, from 0, with at most 2^30 iterations, without checks or
  * locals from outside; no two iterations touch one cell that either stores. The interpreter watches that.
+ * With `slot SLOT of n` at most n iterations run at a time, and those have different numbers 0 <= SLOT < n.
+ * What an iteration reads of a scratch buffer it has stored itself.
  *
  * Trees are immutable once built: passes rebuild. Sub-trees may be shared.
  */
@@ -89,6 +92,8 @@ typedef enum LoopKind { LOOP_SERIAL, LOOP_UNROLL, LOOP_VECTOR, LOOP_PARALLEL } L
 
 typedef enum LoopStmtKind { LOOP_FOR, LOOP_IF, LOOP_LOCAL, LOOP_SET, LOOP_STORE, LOOP_CHECK } LoopStmtKind;
 
+enum { SLOTS_MAX = 64 };
+
 typedef struct Block {
 	const Stmt *const *stmts;
 	uint32_t n;
@@ -101,6 +106,9 @@ struct Stmt {
 	LoopKind loop;
 	const Ix *lo, *hi;     /* FOR, CHECK */
 	int64_t step;          /* FOR, > 0 */
+	bool apart;            /* FOR: no iteration stores a cell that another touches, but in scratch buffers */
+	IterVar slot;          /* FOR, PARALLEL, where nslots > 0 */
+	int64_t nslots;        /* at most SLOTS_MAX; 0: there are none */
 	const Cond *conds;     /* IF: all must hold */
 	uint32_t nconds;
 	Block body;            /* FOR, IF */
@@ -145,6 +153,7 @@ typedef struct Buffer {
 	uint32_t routine; /* INPUT, OUTPUT, TEMP: whose it is */
 	uint32_t arg;   /* INPUT, OUTPUT: position in its list; PARAM, CONST: index into the table */
 	Size offset;    /* TEMP: bytes from the workspace's start, a multiple of 64 */
+	bool scratch;   /* TEMP: holds nothing between iterations of a loop at the top of a kernel */
 } Buffer;
 
 /* A tensor's type for headers and tables: axes in storage order, batch then output then input. */

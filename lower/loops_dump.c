@@ -206,6 +206,8 @@ static void dump_for(const Dump *d, const Stmt *stmt)
 	dump_ix(d, stmt->hi, 2);
 	if (stmt->step != 1)
 		fprintf(d->out, " step %" PRId64, stmt->step);
+	if (stmt->nslots)
+		fprintf(d->out, " %s of %" PRId64, d->kernel->iters[stmt->slot].name, stmt->nslots);
 }
 
 static void dump_acc(const Dump *d, Op acc)

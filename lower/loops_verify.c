@@ -145,7 +145,13 @@ static void check_parallel(Verify *v, const Stmt *stmt)
 	int64_t lo;
 	bool zero = stmt->lo->kind == IX_SIZE && size_is_const(v->program->sizes, stmt->lo->size, &lo) && lo == 0;
 	FAIL_UNLESS(v, zero && stmt->step == 1, "a parallel loop that does not count from 0");
+	FAIL_UNLESS(v, stmt->nslots >= 0 && stmt->nslots <= SLOTS_MAX, "too many slots");
 	v->parallel = true;
+	if (stmt->nslots == 0)
+		return;
+	FAIL_UNLESS(v, stmt->slot < v->kernel->niters, "an unknown iterator");
+	FAIL_UNLESS(v, !v->iter_open[stmt->slot] && stmt->slot != stmt->iter, "a slot that is a loop");
+	v->iter_open[stmt->slot] = true;
 }
 
 static void check_for(Verify *v, const Stmt *stmt)
@@ -170,6 +176,8 @@ static void check_for(Verify *v, const Stmt *stmt)
 	v->vector = NULL;
 	v->parallel = v->parallel && stmt->loop != LOOP_PARALLEL;
 	v->iter_open[stmt->iter] = false;
+	if (stmt->nslots)
+		v->iter_open[stmt->slot] = false;
 }
 
 static void check_if(Verify *v, const Stmt *stmt)

@@ -10,13 +10,15 @@
  *   lanes.c    long sums side by side in vector lanes
  *   argmax.c   the place of the greatest element
  *   kernel.c   one node's kernel, by its kind
+ *   band.c     kernels that share rows, a block at a time; band_emit.c their code
  *   rows.c     kernels over the same rows as one; rewrite.c copies statements into another kernel
  *   alias.c    where a kernel touches a buffer
  *   order.c    which loop is innermost
  *   schedule.c what was chosen, and what is asked; schedule_parse.c reads that
  *   plan.c     places of temporaries; peak.c what is alive where they need most
  *   turn.c     finished loops that turn an operand, in tiles
- *   parallel.c finished loops in pieces for threads; independent.c which loops may be cut
+ *   parallel.c finished loops in pieces for threads; independent.c which loops may be cut, scratch.c
+ *              buffers that each thread has for itself
  *   routine.c  one routine: kernels in order, checks first
  *   lower.c    the program's tables
  */
@@ -87,6 +89,7 @@ typedef struct Lower {
 	Use *uses;
 	VEC(KernelId) kernels;
 	CheckId workspace_check; /* CHECK_NONE: there is none */
+	struct Band *band; /* of the kernel at hand (band.h); NULL: it is for itself */
 } Lower;
 
 #define CHECK_NONE UINT32_MAX
@@ -142,6 +145,8 @@ typedef struct Gen {
 	VEC(ScheduleEntry) made;   /* what was chosen, a nest each; the last is at hand */
 	NodeId bound;              /* a reduction whose value is at hand */
 	const Value *bound_value;
+	const Ix *row;             /* of the present cell, counted from the band's block on */
+	struct SeenList *seen;     /* collects what is read; NULL: nothing does */
 } Gen;
 
 typedef struct StoreTarget {
@@ -155,6 +160,11 @@ ScheduleClause *gen_asked(const Gen *gen, Choice choice);
 ScheduleClause *gen_make(Gen *gen, Choice choice, bool off);
 /* Begins the next nest of the kernel. */
 void gen_nest(Gen *gen);
+/* A kernel's beginning and end. */
+Gen gen_new(Lower *lower, Sym name, Span span);
+void kernel_finish(Gen *gen);
+/* The name of the kernel that computes a node into its buffer. */
+Sym kernel_name(Lower *lower, NodeId node);
 IterVar gen_iter(Gen *gen, Sym name);
 LocalId gen_local(Gen *gen, const char *name, Dtype dtype);
 const Value *gen_local_value(Gen *gen, LocalId local);
@@ -197,6 +207,7 @@ uint32_t order_innermost(Gen *gen, const Loop *loops, uint32_t nloops, const Bod
 void argmax_emit(Gen *gen, NodeId node, StoreTarget to);
 /* Kernels of one node, appended to the routine. */
 void kernel_emit(Lower *lower, NodeId node);
+bool lower_has_kernel(const Lower *lower, NodeId node);
 void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);
 void kernel_emit_check(Lower *lower, NodeId node);
 void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);

@@ -13,6 +13,8 @@
  */
 #include "lower/nest.h"
 
+#include "lower/band.h"
+
 Op node_reduce_op(const Node *node)
 {
 	return node->kind == NODE_SPEC && node->reduce != OP_NONE ? node->reduce : OP_ADD;
@@ -69,9 +71,14 @@ static void add_loops(Nest *nest, bool reduced)
 		const Iter *iter = &nest->proj->iters[id];
 		if (iter->reduced != reduced)
 			continue;
-		nest->by_iter[id] = zero_ix(nest->gen);
-		if (!size_is(nest->gen->program->sizes, iter->extent, 1))
-			nest->loops[nest->nloops++] = (Loop){.iter = id, .extent = iter->extent, .reduced = reduced};
+		const Band *band = nest->gen->lower->band;
+		int dim = band_dim_of(nest, id);
+		bool blocked = dim >= 0 && (uint32_t)dim == band->rows;
+		Size extent = blocked ? band->height : iter->extent;
+		nest->by_iter[id] = dim >= 0 && !blocked ? ix_iter(nest->gen->arena, (IterVar)dim)
+							 : zero_ix(nest->gen);
+		if ((dim < 0 || blocked) && !size_is(nest->gen->program->sizes, extent, 1))
+			nest->loops[nest->nloops++] = (Loop){.iter = id, .extent = extent, .reduced = reduced};
 	}
 }
 
@@ -105,11 +112,13 @@ const Value *nest_finished(Nest *nest, const Value *sum, Body *body)
 void nest_values(Nest *nest)
 {
 	Gen *gen = nest->gen;
-	nest->cell = access_indices(gen, nest->node, nest->piece, &nest->piece->result, nest->by_iter);
-	nest->at = flat_index(gen, nest->node, nest->cell);
+	const Ix *const *whole = band_whole(nest);
+	const BandPlace *place = band_place(gen->lower, nest->root);
+	nest->cell = access_indices(gen, nest->node, nest->piece, &nest->piece->result, whole);
+	nest->at = place ? band_index(gen, place, nest->cell) : flat_index(gen, nest->node, nest->cell);
 	nest->inner = (Body){0};
 	gen_enter(gen, &nest->inner);
-	nest->value = piece_value(gen, nest->node, nest->piece, nest->by_iter);
+	nest->value = piece_value(gen, nest->node, nest->piece, whole);
 }
 
 /* Indices and values over the loops as they are now. */

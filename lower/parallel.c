@@ -340,6 +340,7 @@ static const Stmt *in_pieces(Pieces *p, const Stmt *stmt)
 	*loop = *stmt_for(p->arena, iter, number(p, 0), count, body_block(&body));
 	loop->span = stmt->span;
 	loop->loop = LOOP_PARALLEL;
+	kernel_scratch(p->program, p->kernel, loop);
 	return loop;
 }
 

@@ -8,4 +8,7 @@
  * buffer that `root` stores into, and share no local? (false: not known) */
 bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop);
 
+/* Gives each iteration that runs at a time its own part of the kernel's scratch buffers. */
+void kernel_scratch(Program *program, Kernel *kernel, Stmt *loop);
+
 #endif

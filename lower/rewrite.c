@@ -3,6 +3,7 @@
 #include "lower/rewrite.h"
 
 #include <stb/stb_ds.h>
+#include <string.h>
 
 static const Ix *new_ix(Rewrite *r, const Ix *ix)
 {
@@ -23,6 +24,12 @@ static const Ix *const *new_ixs(Rewrite *r, const Ix *const *ixs, uint32_t n)
 	return copy;
 }
 
+static const Ix *new_place(Rewrite *r, BufferId buffer, const Ix *ix)
+{
+	const Ix *offset = r->offsets ? r->offsets[buffer] : NULL;
+	return offset ? ix_add(r->program, offset, new_ix(r, ix)) : new_ix(r, ix);
+}
+
 static const BufferTwin *twin_of(const Rewrite *r, BufferId buffer)
 {
 	static const BufferTwin none = {.kind = TWIN_NONE};
@@ -39,7 +46,8 @@ const Value *rewrite_value(Rewrite *r, const Value *value)
 	for (uint32_t i = 0; i < value->nargs; i++)
 		copy->args[i] = rewrite_value(r, value->args[i]);
 	if (value->ix)
-		copy->ix = new_ix(r, value->ix);
+		copy->ix = value->kind == VALUE_LOAD ? new_place(r, value->buffer, value->ix)
+						     : new_ix(r, value->ix);
 	if (value->kind == VALUE_LOCAL) {
 		copy->local += r->first_local;
 		copy->ixs = new_ixs(r, value->ixs, value->nixs);
@@ -87,7 +95,8 @@ static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 	if (stmt->hi)
 		copy->hi = new_ix(r, stmt->hi);
 	if (stmt->ix)
-		copy->ix = new_ix(r, stmt->ix);
+		copy->ix = stmt->kind == LOOP_STORE ? new_place(r, stmt->buffer, stmt->ix)
+						    : new_ix(r, stmt->ix);
 	if (stmt->value)
 		copy->value = rewrite_value(r, stmt->value);
 	if (stmt->conds)
@@ -115,4 +124,25 @@ Block rewrite_block(Rewrite *r, Block block)
 		stmts[i] = new_stmt(r, block.stmts[i]);
 	hmfree(r->known);
 	return (Block){stmts, block.n};
+}
+
+/* memcpy that takes the NULL of an empty array. */
+static void copy(void *to, const void *from, size_t bytes)
+{
+	if (bytes)
+		memcpy(to, from, bytes);
+}
+
+void kernel_append_tables(Arena *arena, Kernel *to, const Kernel *from)
+{
+	KernelIter *iters = ARENA_ARRAY(arena, KernelIter, to->niters + from->niters + 1);
+	KernelLocal *locals = ARENA_ARRAY(arena, KernelLocal, to->nlocals + from->nlocals + 1);
+	copy(iters, to->iters, to->niters * sizeof *iters);
+	copy(iters + to->niters, from->iters, from->niters * sizeof *iters);
+	copy(locals, to->locals, to->nlocals * sizeof *locals);
+	copy(locals + to->nlocals, from->locals, from->nlocals * sizeof *locals);
+	to->iters = iters;
+	to->locals = locals;
+	to->niters += from->niters;
+	to->nlocals += from->nlocals;
 }

@@ -27,10 +27,13 @@ typedef struct Rewrite {
 	const Ix *const *iters; /* by IterVar; an iterator for each that a loop runs */
 	LocalId first_local;	/* added to the locals' ids */
 	BufferTwin *twins;	/* by BufferId; NULL: every buffer stays */
+	const Ix *const *offsets; /* by BufferId: added to indices into it; NULL entries: nothing is */
 	Span span;		/* of statements without one */
 	KnownValue *known;	/* stb_ds table of the statement at hand */
 } Rewrite;
 
+/* Adds the iterators and locals of a kernel to those of another. */
+void kernel_append_tables(Arena *arena, Kernel *to, const Kernel *from);
 const Value *rewrite_value(Rewrite *rewrite, const Value *value);
 Block rewrite_block(Rewrite *rewrite, Block block);
 

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "lower/lowering.h"
+#include "lower/band.h"
 #include "lower/rows.h"
 
 static bool gathers(const Lower *lower, NodeId id)
@@ -111,7 +111,7 @@ static void bind_buffer(Lower *lower, NodeId id)
 	}
 }
 
-static bool has_kernel(const Lower *lower, NodeId id)
+bool lower_has_kernel(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
 	return plan->needed && !plan->fused && !is_caller_data(lower_node(lower, id)) && !is_alias(lower, id);
@@ -122,12 +122,25 @@ static bool has_kernel(const Lower *lower, NodeId id)
 static void emit_node(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
-	if (!has_kernel(lower, id))
+	if (!lower_has_kernel(lower, id))
 		return;
 	if (node->kind == NODE_ZEROS)
 		kernel_emit_fill(lower, lower->plan[id].buffer, scalar_of(node->dtype, 0), node->span);
 	else
 		kernel_emit(lower, id);
+}
+
+/* The node's kernel, or that of the band that it begins; the last node that is done then. */
+static NodeId emit_band(Lower *lower, NodeId id)
+{
+	Band band;
+	if (lower_has_kernel(lower, id) && band_find(lower, id, &band) && band_emit(lower, &band))
+		return band.roots[band.nroots - 1].root;
+	size_t nmade = lower->program->made->entries.n;
+	emit_node(lower, id);
+	if (lower->program->made->entries.n > nmade)
+		band_describe_off(lower, id);
+	return id;
 }
 
 static void emit_all(Lower *lower)
@@ -143,7 +156,7 @@ static void emit_all(Lower *lower)
 	}
 	for (NodeId id = 0; id < n; id++)
 		if (lower->plan[id].needed && !lower->plan[id].early)
-			emit_node(lower, id);
+			id = emit_band(lower, id);
 	const ProgramRoutine *routine = &lower->program->routines.at[lower->routine_id];
 	for (uint32_t i = 0; i < routine->noutputs; i++) {
 		NodeId id = lower->routine->outputs[i];
@@ -267,18 +280,18 @@ void lower_routine(Lower *lower, uint32_t id)
 			bind_buffer(lower, node);
 	emit_all(lower);
 	fuse_describe(lower);
-	rows_fuse(lower);
+	rows_fuse(lower, 0, 0);
 	ProgramRoutine *routine = &lower->program->routines.at[id];
 	routine->nkernels = (uint32_t)lower->kernels.n;
 	routine->kernels = ARENA_ARRAY(lower->arena, KernelId, routine->nkernels + 1);
 	for (uint32_t i = 0; i < routine->nkernels; i++)
 		routine->kernels[i] = lower->kernels.at[i];
-	routine->workspace = plan_workspace(lower, routine->kernels, routine->nkernels);
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
 		Kernel *kernel = &lower->program->kernels.at[routine->kernels[i]];
 		kernel_turn(lower->program, kernel, lower->asked, lower->machine);
 		kernel_parallel(lower->program, kernel, lower->asked, lower->machine->grain);
 	}
+	routine->workspace = plan_workspace(lower, routine->kernels, routine->nkernels);
 	list_dims(lower, routine);
 	list_guards(lower, routine);
 }

@@ -14,8 +14,6 @@
  */
 #include "lower/rows.h"
 
-#include <string.h>
-
 #include "lower/rewrite.h"
 
 enum { SHORT_LOOP = 64, LEAST_SPLIT = 64, MOST_STMTS = 96, MOST_BUFFERS = 16 };
@@ -53,6 +51,7 @@ typedef struct Rows {
 	RowKernel *all; /* the routine's kernels as they were */
 	BufferUses *uses; /* the buffers that each of them touches */
 	uint32_t n;
+	uint32_t nshared; /* iterators from outside, which have one number in all kernels */
 	uint32_t top; /* of the statement at hand */
 	const Around *around;
 } Rows;
@@ -262,34 +261,12 @@ static Block one_stmt(const Rows *rows, const Stmt *stmt)
 	return (Block){stmts, 1};
 }
 
-/* memcpy that takes the NULL of an empty array. */
-static void copy(void *to, const void *from, size_t bytes)
-{
-	if (bytes)
-		memcpy(to, from, bytes);
-}
-
 static Block both(const Rows *rows, Block a, Block b)
 {
 	const Stmt **stmts = ARENA_ARRAY(rows->program->arena, const Stmt *, a.n + b.n + 1);
-	copy(stmts, a.stmts, a.n * sizeof *stmts);
-	copy(stmts + a.n, b.stmts, b.n * sizeof *stmts);
+	for (uint32_t i = 0; i < a.n + b.n; i++)
+		stmts[i] = i < a.n ? a.stmts[i] : b.stmts[i - a.n];
 	return (Block){stmts, a.n + b.n};
-}
-
-static void append_tables(const Rows *rows, Kernel *to, const Kernel *from)
-{
-	Arena *arena = rows->program->arena;
-	KernelIter *iters = ARENA_ARRAY(arena, KernelIter, to->niters + from->niters + 1);
-	KernelLocal *locals = ARENA_ARRAY(arena, KernelLocal, to->nlocals + from->nlocals + 1);
-	copy(iters, to->iters, to->niters * sizeof *iters);
-	copy(iters + to->niters, from->iters, from->niters * sizeof *iters);
-	copy(locals, to->locals, to->nlocals * sizeof *locals);
-	copy(locals + to->nlocals, from->locals, from->nlocals * sizeof *locals);
-	to->iters = iters;
-	to->locals = locals;
-	to->niters += from->niters;
-	to->nlocals += from->nlocals;
 }
 
 /* a, then b, in every row; under b's name, whose result is the last. */
@@ -297,12 +274,14 @@ static RowKernel join(Rows *rows, const RowKernel *a, const RowKernel *b)
 {
 	Kernel kernel = a->kernel;
 	const Ix **iters = same_iters(rows, &b->kernel, a->kernel.niters);
+	for (IterVar i = 0; i < rows->nshared; i++)
+		iters[i] = ix_iter(rows->program->arena, i);
 	iters[b->loop->iter] = ix_iter(rows->program->arena, a->loop->iter);
 	Rewrite rewrite = {.program = rows->program,
 			   .iters = iters,
 			   .first_local = a->kernel.nlocals,
 			   .span = b->kernel.span};
-	append_tables(rows, &kernel, &b->kernel);
+	kernel_append_tables(rows->program->arena, &kernel, &b->kernel);
 	Block body = both(rows, a->loop->body, rewrite_block(&rewrite, b->loop->body));
 	ScheduleEntry *entry = schedule_entry(rows->program->made, b->kernel.name);
 	clause_add(rows->program->arena, entry_make(rows->program->arena, entry, CHOICE_JOIN, false),
@@ -331,7 +310,7 @@ static RowKernel split(Rows *rows, const RowKernel *flat, const RowKernel *like)
 		Arena *arena = rows->program->arena;
 		Kernel kernel = flat->kernel,
 		       more = {.iters = flat->kernel.iters + flat->loop->iter, .niters = 1};
-		append_tables(rows, &kernel, &more);
+		kernel_append_tables(rows->program->arena, &kernel, &more);
 		const Ix **iters = same_iters(rows, &flat->kernel, 0);
 		IterVar inner = flat->kernel.niters;
 		const Ix *start =
@@ -436,7 +415,7 @@ static void become_local(Rows *rows, RowKernel *row, const Touch *store, BufferT
 	Kernel more = {.locals = &local, .nlocals = 1};
 	*twin = (BufferTwin){
 		.kind = TWIN_LOCAL, .id = row->kernel.nlocals, .declared = store->around};
-	append_tables(rows, &row->kernel, &more);
+	kernel_append_tables(rows->program->arena, &row->kernel, &more);
 	row->declared = store->around
 				? stmt_local(arena, twin->id,
 					     value_const(arena, b->dtype, scalar_of(b->dtype, 0)))
@@ -527,24 +506,26 @@ static bool take(Rows *rows, RowKernel *open, const RowKernel *next)
 	return true;
 }
 
-void rows_fuse(Lower *lower)
+void rows_fuse(Lower *lower, size_t first, uint32_t nshared)
 {
 	Program *program = lower->program;
 	Rows rows = {.lower = lower,
 		     .program = program,
 		     .arena = lower->scratch,
-		     .n = (uint32_t)lower->kernels.n};
+		     .n = (uint32_t)(lower->kernels.n - first),
+		     .nshared = nshared};
 	if (rows.n < 2)
 		return;
 	rows.all = ARENA_ARRAY(lower->scratch, RowKernel, rows.n);
 	rows.uses = ARENA_ARRAY(lower->scratch, BufferUses, rows.n);
 	for (uint32_t k = 0; k < rows.n; k++) {
-		REQUIRE(lower->kernels.at[k] == program->kernels.n - rows.n + k);
-		rows.all[k] = row_of(&rows, &program->kernels.at[lower->kernels.at[k]]);
+		KernelId id = lower->kernels.at[first + k];
+		REQUIRE(id == program->kernels.n - rows.n + k);
+		rows.all[k] = row_of(&rows, &program->kernels.at[id]);
 		rows.uses[k] = kernel_buffers(lower->scratch, &rows.all[k].kernel);
 	}
 	program->kernels.n -= rows.n;
-	lower->kernels.n = 0;
+	lower->kernels.n = first;
 	RowKernel open = rows.all[0];
 	uint32_t from = 0;
 	for (uint32_t k = 1; k < rows.n; k++)

@@ -4,8 +4,9 @@
 
 #include "lower/lowering.h"
 
-/* Joins neighbouring kernels of the routine at hand. Requires that its kernels are the program's
+/* Joins neighbouring kernels of the routine at hand, from number `first` of them on. The first
+ * `nshared` iterators of each are bound outside of it. Requires that the kernels are the program's
  * last. */
-void rows_fuse(Lower *lower);
+void rows_fuse(Lower *lower, size_t first, uint32_t nshared);
 
 #endif

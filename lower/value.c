@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/element.h"
-#include "lower/lowering.h"
+#include "lower/band.h"
 
 static bool iter_is_taken(const Gen *gen, Sym name)
 {
@@ -291,7 +291,12 @@ const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
 	if (id == gen->bound)
 		return gen->bound_value;
 	if (!plan->fused) {
+		const BandPlace *place = band_place(gen->lower, id);
 		REQUIRE(plan->buffer != BUFFER_NONE);
+		if (gen->seen)
+			PUSH(gen->arena, *gen->seen, ((Seen){id, axes}));
+		if (place)
+			return value_load(gen->program, place->buffer, band_index(gen, place, axes));
 		return value_load(gen->program, plan->buffer, flat_index(gen, id, axes));
 	}
 	if (plan->nuses < 2 || plan->cost == 0)

@@ -1,0 +1,86 @@
+/* A band: kernels that share rows, computed a block of rows at a time, so that what goes between
+ * them is as small as a block. Private to band.c, band_emit.c, value.c, nest.c and kernel.c.
+ *
+ *   scores[h, s, t] = sum of q[h, s, d] * k[h, t, d]   for h
+ *   p[h, s, t] = softmax of scores over t                turned[d, t] = k[h, t, d]
+ *   y[h, s, d] = sum of p[h, s, t] * v[h, t, d]          for first in 0..S step 64
+ *                                                          scores[s, t], p[s, t] of 64 rows
+ *                                                          y[h, first + s, d]
+ */
+#ifndef TSR_LOWER_BAND_H
+#define TSR_LOWER_BAND_H
+
+#include "lower/nest.h"
+
+enum { BAND_DIMS = 8, BAND_ROOTS = 16, BAND_PLACES = BAND_ROOTS + 2 };
+
+/* An axis that every kernel of the band walks along in the same way. In each kernel of the band the
+ * iterator of dim i has number i; that of the rows is the block's first row. */
+typedef struct BandDim {
+	Sym name;
+	Size extent;
+	bool dropped; /* it was none */
+} BandDim;
+
+/* A kernel of the band. */
+typedef struct BandRoot {
+	NodeId root, nest; /* what it computes; the node whose projection its loops follow */
+	int *dims;	   /* by axis of the result: a dim, or -1 */
+} BandRoot;
+
+/* Where a tensor is within the band: a block of its rows, or a copy with its axes in another order. */
+typedef struct BandPlace {
+	NodeId node;
+	BufferId buffer;
+	int *dims;     /* by axis: a dim, or -1 */
+	Size *strides; /* by axis */
+} BandPlace;
+
+typedef struct Band {
+	BandDim dims[BAND_DIMS];
+	uint32_t ndims;
+	uint32_t rows; /* the dim that goes in blocks; the others have one cell at a time */
+	int64_t block; /* rows of a block */
+	Size height;   /* rows of the blocks at hand */
+	BandRoot roots[BAND_ROOTS];
+	uint32_t nroots;
+	NodeId turned[2]; /* operands that are copied with the columns as their last axis */
+	int *orders[2];	     /* by axis: its position in the copy; -1: a dim */
+	int *turned_dims[2]; /* by axis: a dim, or -1 */
+	uint32_t nturned;
+	BandPlace places[BAND_PLACES];
+	uint32_t nplaces;
+	Sym name;    /* of the kernel at hand */
+	bool failed; /* an access did not fit a place: what was emitted is of no use */
+} Band;
+
+/* An operand that is read, with an index an axis. */
+typedef struct Seen {
+	NodeId node;
+	const Ix *const *axes;
+} Seen;
+
+typedef struct SeenList {
+	Seen *at;
+	size_t n, cap;
+} SeenList;
+
+/* The longest band that begins with a root; false: none. */
+bool band_find(Lower *lower, NodeId root, Band *band);
+/* Its kernels, appended to the routine in place of those of its roots; false: nothing was done. */
+bool band_emit(Lower *lower, Band *band);
+
+/* Writes down that the kernel of a root is asked to be in no band, where it is. */
+void band_describe_off(Lower *lower, NodeId root);
+
+/* ---- while a kernel of the band at hand (lower.band) is emitted ---- */
+
+/* The dim that an iterator of the nest runs along; -1: none. */
+int band_dim_of(const Nest *nest, IterId iter);
+/* The iterators where they are in the whole tensors. */
+const Ix *const *band_whole(const Nest *nest);
+/* Where the tensor is; NULL: where it always is. */
+const BandPlace *band_place(const Lower *lower, NodeId node);
+const Ix *band_index(Gen *gen, const BandPlace *place, const Ix *const *axes);
+
+#endif

@@ -1,0 +1,335 @@
+/* The code of a band (band.h): its kernels over a block of rows, one after another.
+ *
+ *   for h                                              the dims but the rows
+ *     turned[d, t] = k[h, t, d]                          operands with another order of axes
+ *     for first in 0..S/64*64 step 64                    whole blocks, a kernel
+ *       scores; max, exp, sum, product row by row; y
+ *   for h ... for first in S/64*64..S step 64          the rows that are left, another kernel
+ *
+ * Each kernel is emitted as always, over fewer loops: dims are iterators from outside, rows run to
+ * the height of the block, and tensors of the band are found at their places. Every access checks
+ * that it stays in the row at hand; where one does not, the band is given up. What is left has code
+ * of its own with the order of additions of whole blocks: contractions have the same form in both.
+ */
+#include <string.h>
+
+#include "base/diag.h"
+#include "lower/band.h"
+#include "lower/rewrite.h"
+#include "lower/rows.h"
+
+typedef struct Emit {
+	Lower *lower;
+	Program *program;
+	Band *band;
+	Size lo, hi; /* rows of the blocks at hand */
+	size_t first; /* of lower.kernels: the first kernel of a block */
+	uint32_t nkernels; /* that are done */
+} Emit;
+
+/* ---- places ---- */
+
+static const Ix *rows_first(const Gen *gen)
+{
+	return ix_iter(gen->arena, gen->lower->band->rows);
+}
+
+static int axis_dim(const Nest *nest, IterId iter)
+{
+	const Band *band = nest->gen->lower->band;
+	const Access *result = &nest->piece->result;
+	for (uint32_t i = 0; i < band->nroots; i++)
+		for (uint32_t axis = 0; band->roots[i].nest == nest->node && axis < result->naxes; axis++)
+			if (result->axes[axis].nterms == 1 && result->axes[axis].terms[0].iter == iter)
+				return band->roots[i].dims[axis];
+	return -1;
+}
+
+int band_dim_of(const Nest *nest, IterId iter)
+{
+	return nest->gen->lower->band ? axis_dim(nest, iter) : -1;
+}
+
+const Ix *const *band_whole(const Nest *nest)
+{
+	Gen *gen = nest->gen;
+	const Band *band = gen->lower->band;
+	if (!band)
+		return nest->by_iter;
+	const Ix **whole = ARENA_ARRAY(gen->arena, const Ix *, nest->proj->niters + 1);
+	for (IterId i = 0; i < nest->proj->niters; i++) {
+		whole[i] = nest->by_iter[i];
+		if (!whole[i] || axis_dim(nest, i) != (int)band->rows)
+			continue;
+		gen->row = nest->by_iter[i];
+		whole[i] = ix_add(gen->program, rows_first(gen), nest->by_iter[i]);
+	}
+	return whole;
+}
+
+const BandPlace *band_place(const Lower *lower, NodeId node)
+{
+	const Band *band = lower->band;
+	for (uint32_t i = 0; band && i < band->nplaces; i++)
+		if (band->places[i].node == node)
+			return &band->places[i];
+	return NULL;
+}
+
+const Ix *band_index(Gen *gen, const BandPlace *place, const Ix *const *axes)
+{
+	Program *program = gen->program;
+	Band *band = gen->lower->band;
+	uint32_t naxes = shape_naxes(lower_shape(gen->lower, place->node));
+	const Ix *at = zero_ix(gen), *minus = ix_const(gen->arena, program->sizes, -1);
+	for (uint32_t axis = 0; axis < naxes; axis++) {
+		int dim = place->dims[axis];
+		const Ix *ix = axes[axis];
+		if (dim == (int)band->rows) {
+			ix = ix_add(program, ix, ix_mul(program, rows_first(gen), minus));
+			band->failed |= !gen->row || !ix_same(ix, gen->row);
+		} else if (dim >= 0) {
+			band->failed |= ix->kind != IX_ITER || ix->iter != (IterVar)dim;
+			continue;
+		}
+		at = ix_add(program, at, ix_mul(program, ix, ix_size(gen->arena, place->strides[axis])));
+	}
+	return at;
+}
+
+/* The name itself in the first kernel, another in the second. */
+static Sym name_of(Emit *e, Sym name)
+{
+	return e->nkernels == 0 ? name : lower_unique(e->lower, name);
+}
+
+static BandPlace *add_place(Emit *e, NodeId node, Sym name, const int *dims)
+{
+	Lower *lower = e->lower;
+	BandPlace *place = &e->band->places[e->band->nplaces++];
+	uint32_t naxes = shape_naxes(lower_shape(lower, node));
+	*place = (BandPlace){.node = node, .dims = ARENA_ARRAY(lower->arena, int, naxes + 1),
+			     .strides = ARENA_ARRAY(lower->arena, Size, naxes + 1)};
+	if (naxes)
+		memcpy(place->dims, dims, naxes * sizeof *dims);
+	place->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP, .name = name,
+						     .dtype = lower_node(lower, node)->dtype,
+						     .elements = size_const(lower->sizes, 0)});
+	return place;
+}
+
+/* A block of rows of a tensor between kernels. */
+static void place_block(Emit *e, const BandRoot *root)
+{
+	Lower *lower = e->lower;
+	const Shape *shape = lower_shape(lower, root->root);
+	BandPlace *place = add_place(e, root->root, name_of(e, lower_name(lower, root->root)), root->dims);
+	Size stride = size_const(lower->sizes, 1);
+	for (uint32_t axis = shape_naxes(shape); axis-- > 0;) {
+		place->strides[axis] = stride;
+		if (root->dims[axis] < 0)
+			stride = size_mul(lower->sizes, stride, shape_axis(shape, axis)->size);
+		else if (root->dims[axis] == (int)e->band->rows)
+			stride = size_scale(lower->sizes, stride, e->band->block);
+	}
+	e->program->buffers.at[place->buffer].elements = stride;
+}
+
+/* An operand with its axes in another order; those that are dims are gone. */
+static void place_turned(Emit *e, uint32_t which)
+{
+	Lower *lower = e->lower;
+	NodeId node = e->band->turned[which];
+	const int *order = e->band->orders[which], *dims = e->band->turned_dims[which];
+	const Shape *shape = lower_shape(lower, node);
+	Sym name = sym_printf(e->program->symbols, "turned_%s", lower_name(lower, node));
+	name = lower_unique(lower, name);
+	BandPlace *place = add_place(e, node, name, dims);
+	uint32_t naxes = shape_naxes(shape);
+	Size stride = size_const(lower->sizes, 1);
+	for (int at = (int)naxes; at-- > 0;)
+		for (uint32_t axis = 0; axis < naxes; axis++) {
+			if (order[axis] != at)
+				continue;
+			place->strides[axis] = stride;
+			stride = size_mul(lower->sizes, stride, shape_axis(shape, axis)->size);
+		}
+	e->program->buffers.at[place->buffer].elements = stride;
+}
+
+/* turned[..] = operand[..], over the axes that are no dims, in the order of the copy. */
+static void emit_turned(Emit *e, uint32_t which)
+{
+	Lower *lower = e->lower;
+	NodeId node = e->band->turned[which];
+	const int *order = e->band->orders[which];
+	const Shape *shape = lower_shape(lower, node);
+	uint32_t naxes = shape_naxes(shape);
+	const BandPlace *place = band_place(lower, node);
+	Gen gen = gen_new(lower, e->program->buffers.at[place->buffer].name, lower_node(lower, node)->span);
+	const Ix **axes = ARENA_ARRAY(lower->arena, const Ix *, naxes + 1);
+	for (uint32_t axis = 0; axis < naxes; axis++)
+		axes[axis] = ix_iter(lower->arena, order[axis] < 0
+							   ? (IterVar)place->dims[axis]
+							   : gen_iter(&gen, sym_cstr(lower->program->symbols, "i")));
+	const Value *value = value_load(gen.program, lower->plan[node].buffer, flat_index(&gen, node, axes));
+	Block body = block_of(&gen, stmt_store(gen.arena, place->buffer, band_index(&gen, place, axes),
+					       OP_NONE, value));
+	for (int at = (int)naxes; at-- > 0;)
+		for (uint32_t axis = 0; axis < naxes; axis++)
+			if (order[axis] == at)
+				body = block_of(&gen, stmt_for(gen.arena, axes[axis]->iter, zero_ix(&gen),
+							       ix_size(gen.arena, shape_axis(shape, axis)->size),
+							       body));
+	gen_append(&gen, &gen.top, body);
+	kernel_finish(&gen);
+	KernelId id = lower->kernels.at[lower->kernels.n - 1];
+	kernel_turn(lower->program, &lower->program->kernels.at[id], lower->asked, lower->machine);
+}
+
+/* ---- putting together ---- */
+
+/* Appends the kernel's text to a body, in terms of the whole. */
+static void take(Emit *e, Kernel *whole, const Kernel *part, Body *body)
+{
+	Arena *arena = e->program->arena;
+	const Ix **iters = ARENA_ARRAY(arena, const Ix *, part->niters + 1);
+	IterVar offset = whole->niters;
+	for (IterVar i = 0; i < part->niters; i++)
+		iters[i] = ix_iter(arena, i < e->band->ndims ? i : offset + i);
+	Rewrite rewrite = {.program = e->program, .iters = iters, .first_local = whole->nlocals,
+			   .span = part->span};
+	Block block = rewrite_block(&rewrite, part->body);
+	kernel_append_tables(arena, whole, part);
+	for (uint32_t i = 0; i < block.n; i++)
+		PUSH(arena, body->stmts, block.stmts[i]);
+}
+
+/* Rounds of a dim store cells of their own: the last kernel's, and those of scratch buffers. */
+static const Stmt *apart(Arena *arena, const Stmt *loop)
+{
+	Stmt *copy = ARENA_NEW(arena, Stmt);
+	*copy = *loop;
+	copy->apart = true;
+	return copy;
+}
+
+static Block over_dims(Emit *e, Block body)
+{
+	Arena *arena = e->program->arena;
+	const Ix *zero = ix_const(arena, e->program->sizes, 0);
+	for (uint32_t dim = e->band->ndims; dim-- > 0;)
+		if (dim != e->band->rows) {
+			Body one = {0};
+			PUSH(arena, one.stmts,
+			     apart(arena, stmt_for(arena, dim, zero, ix_size(arena, e->band->dims[dim].extent), body)));
+			body = body_block(&one);
+		}
+	return body;
+}
+
+static void describe(Emit *e)
+{
+	Band *band = e->band;
+	Arena *arena = e->program->arena;
+	ScheduleEntry *entry = schedule_entry(e->program->made, band->name);
+	ScheduleClause *clause = entry_make(arena, entry, CHOICE_BAND, false);
+	clause_add(arena, clause, band->dims[band->rows].name, &band->block, 1);
+}
+
+/* One kernel of the kernels from e->first on, the first ones of which fill copies. */
+static void put_together(Emit *e)
+{
+	Lower *lower = e->lower;
+	Program *program = e->program;
+	Arena *arena = program->arena;
+	const BandRoot *last = &e->band->roots[e->band->nroots - 1];
+	Kernel whole = {.name = e->band->name, .span = lower_node(lower, last->root)->span};
+	Body turned = {0}, rows = {0};
+	for (size_t i = e->first; i < lower->kernels.n; i++)
+		take(e, &whole, &program->kernels.at[lower->kernels.at[i]],
+		     i < e->first + e->band->nturned ? &turned : &rows);
+	const Stmt *blocks = stmt_for(arena, e->band->rows, ix_size(arena, e->lo), ix_size(arena, e->hi),
+				      body_block(&rows));
+	PUSH(arena, turned.stmts, apart(arena, stmt_step(arena, blocks, e->band->block)));
+	whole.body = over_dims(e, body_block(&turned));
+	program->kernels.n -= lower->kernels.n - e->first;
+	lower->kernels.n = e->first;
+	PUSH(arena, program->kernels, whole);
+	PUSH(lower->scratch, lower->kernels, (KernelId)program->kernels.n - 1);
+	describe(e);
+	e->nkernels++;
+}
+
+/* What each block fills anew, and copies that each round of the outermost loop fills. */
+static void mark_scratch(Emit *e, size_t from)
+{
+	const Band *band = e->band;
+	for (BufferId b = (BufferId)from; b < e->program->buffers.n; b++)
+		e->program->buffers.at[b].scratch = true;
+	for (uint32_t i = 0; i < band->nturned && band->ndims == 1; i++)
+		e->program->buffers.at[band->places[i].buffer].scratch = false;
+}
+
+/* Blocks of `height` rows, from lo on. */
+static void emit_blocks(Emit *e, Size lo, Size hi, Size height)
+{
+	Lower *lower = e->lower;
+	Band *band = e->band;
+	e->lo = lo;
+	e->hi = hi;
+	e->first = lower->kernels.n;
+	size_t nbuffers = e->program->buffers.n;
+	band->height = height;
+	band->nplaces = 0;
+	band->name = name_of(e, kernel_name(e->lower, band->roots[band->nroots - 1].root));
+	for (uint32_t i = 0; i < band->nturned; i++)
+		place_turned(e, i);
+	for (uint32_t i = 0; i + 1 < band->nroots; i++)
+		place_block(e, &band->roots[i]);
+	for (uint32_t i = 0; i < band->nturned; i++)
+		emit_turned(e, i);
+	size_t first = lower->kernels.n;
+	for (uint32_t i = 0; i < band->nroots; i++)
+		kernel_emit(lower, band->roots[i].root);
+	if (band->failed)
+		return;
+	mark_scratch(e, nbuffers);
+	rows_fuse(lower, first, band->ndims);
+	put_together(e);
+}
+
+/* Buffers that nothing touches. */
+static void forget(Emit *e, BufferId buffer)
+{
+	Buffer *b = &e->program->buffers.at[buffer];
+	b->elements = b->offset = size_const(e->program->sizes, 0);
+}
+
+bool band_emit(Lower *lower, Band *band)
+{
+	Program *program = lower->program;
+	Emit e = {.lower = lower, .program = program, .band = band};
+	size_t nkernels = program->kernels.n, n = lower->kernels.n, nbuffers = program->buffers.n;
+	size_t nmade = program->made->entries.n;
+	Sizes *sizes = lower->sizes;
+	Size extent = band->dims[band->rows].extent, zero = size_const(sizes, 0);
+	Size whole = size_scale(sizes, size_floor(sizes, extent, band->block), band->block);
+	lower->band = band;
+	if (!size_same(whole, zero))
+		emit_blocks(&e, zero, whole, size_const(sizes, band->block));
+	if (!band->failed && !size_same(whole, extent))
+		emit_blocks(&e, whole, extent, size_sub(sizes, extent, whole));
+	lower->band = NULL;
+	if (band->failed) {
+		for (BufferId b = (BufferId)nbuffers; b < program->buffers.n; b++)
+			forget(&e, b);
+		program->kernels.n = nkernels;
+		lower->kernels.n = n;
+		program->made->entries.n = nmade;
+		return false;
+	}
+	for (uint32_t i = 0; i + 1 < band->nroots; i++)
+		forget(&e, lower->plan[band->roots[i].root].buffer);
+	return true;
+}

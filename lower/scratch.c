@@ -1,0 +1,65 @@
+/* Scratch buffers in loops that threads share: a part for each slot.
+ *
+ *   parallel piece in 0..n { ... t[i] ... }
+ * becomes
+ *   parallel piece in 0..n slot of 16 { ... t[slot*elements + i] ... }
+ *
+ * There are as many slots as pieces, but no more than SLOTS; their number does not depend on threads. A
+ * scratch buffer is used in one loop at the top of one kernel.
+ */
+#include "base/diag.h"
+#include "lower/parallel.h"
+#include "lower/rewrite.h"
+
+enum { SLOTS = 16, CACHE_LINE = 64 };
+
+static int64_t slots_of(const Program *program, const Stmt *loop)
+{
+	int64_t n;
+	bool few = loop->hi->kind == IX_SIZE && size_is_const(program->sizes, loop->hi->size, &n) && n < SLOTS;
+	return few ? n : SLOTS;
+}
+
+/* The elements of a part: whole cache lines. */
+static Size part_of(Program *program, const Buffer *buffer)
+{
+	int64_t line = CACHE_LINE / (int64_t)dtype_bytes(buffer->dtype);
+	return size_scale(program->sizes, size_ceil(program->sizes, buffer->elements, line), line);
+}
+
+static IterVar new_slot(Program *program, Kernel *kernel)
+{
+	KernelIter slot = {sym_cstr(program->symbols, "slot")};
+	Kernel more = {.iters = &slot, .niters = 1};
+	kernel_append_tables(program->arena, kernel, &more);
+	return kernel->niters - 1;
+}
+
+void kernel_scratch(Program *program, Kernel *kernel, Stmt *loop)
+{
+	Arena *arena = program->arena;
+	Kernel part = {.body = {(const Stmt *const *)&loop, 1}};
+	BufferUses uses = kernel_buffers(arena, &part);
+	const Ix **offsets = ARENA_ARRAY(arena, const Ix *, program->buffers.n);
+	bool any = false;
+	for (size_t i = 0; i < uses.n; i++)
+		any |= program->buffers.at[uses.at[i].buffer].scratch;
+	if (!any)
+		return;
+	loop->slot = new_slot(program, kernel);
+	loop->nslots = slots_of(program, loop);
+	for (size_t i = 0; i < uses.n; i++) {
+		Buffer *buffer = &program->buffers.at[uses.at[i].buffer];
+		if (!buffer->scratch)
+			continue;
+		Size elements = part_of(program, buffer);
+		offsets[uses.at[i].buffer] =
+			ix_mul(program, ix_iter(arena, loop->slot), ix_size(arena, elements));
+		buffer->elements = size_scale(program->sizes, elements, loop->nslots);
+	}
+	const Ix **iters = ARENA_ARRAY(arena, const Ix *, kernel->niters + 1);
+	for (IterVar i = 0; i < kernel->niters; i++)
+		iters[i] = ix_iter(arena, i);
+	Rewrite rewrite = {.program = program, .iters = iters, .offsets = offsets, .span = loop->span};
+	loop->body = rewrite_block(&rewrite, loop->body);
+}
