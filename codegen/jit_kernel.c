@@ -231,12 +231,22 @@ static Rvalue *fresh_value(KernelJit *k, const Value *value)
 	BUG("value kind %d", value->kind);
 }
 
+gcc_jit_location *jit_place(KernelJit *k, Span span)
+{
+	gcc_jit_location *outer = k->f.location;
+	if (k->f.jit->module->emit->target->debug && !span_is_none(span))
+		k->f.location = jit_location(k->f.jit, span);
+	return outer;
+}
+
 Rvalue *jit_kernel_value(KernelJit *k, const Value *value)
 {
 	uint64_t known = *pointer_map_at(&k->values, value);
 	if (known)
 		return (Rvalue *)(uintptr_t)known;
+	gcc_jit_location *outer = jit_place(k, value->span);
 	Rvalue *code = fresh_value(k, value);
+	k->f.location = outer;
 	*pointer_map_at(&k->values, value) = (uint64_t)(uintptr_t)code;
 	return code;
 }
@@ -362,9 +372,7 @@ static void check_code(KernelJit *k, const Stmt *stmt)
 static void stmt_code(KernelJit *k, const Stmt *stmt)
 {
 	pointer_map_clear(&k->values);
-	if (k->f.jit->module->emit->target->debug)
-		k->f.location = jit_location(k->f.jit, span_is_none(stmt->span) ? k->kernel->span
-										: stmt->span);
+	jit_place(k, span_is_none(stmt->span) ? k->kernel->span : stmt->span);
 	switch (stmt->kind) {
 	case LOOP_FOR: for_code(k, stmt); break;
 	case LOOP_IF: if_code(k, stmt); break;
@@ -473,10 +481,8 @@ KernelJit jit_kernel_new(Jit *jit, KernelId id)
 
 void jit_kernel_open(KernelJit *k, JitFunction function, Rvalue *const *params)
 {
-	Jit *jit = function.jit;
 	k->f = function;
-	if (jit->module->emit->target->debug)
-		k->f.location = jit_location(jit, k->kernel->span);
+	jit_place(k, k->kernel->span);
 	bind_params(k, params);
 	declare_locals(k);
 }

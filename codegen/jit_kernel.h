@@ -42,6 +42,8 @@ KernelJit jit_kernel_new(Jit *jit, KernelId kernel);
 void jit_kernel_open(KernelJit *k, JitFunction function, Rvalue *const *params);
 void jit_kernel_block(KernelJit *k, Block block);
 Rvalue *jit_kernel_value(KernelJit *k, const Value *value);
+/* With -g, what follows belongs to that place; returns the one before. */
+gcc_jit_location *jit_place(KernelJit *k, Span span);
 Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix);
 /* The cell of a local that is an array in memory. */
 Lvalue *jit_kernel_element(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);

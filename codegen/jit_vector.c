@@ -544,7 +544,9 @@ static Rvalue *lanes_value(Lanes *l, const Value *value)
 	uint64_t known = *pointer_map_at(same ? &l->spread[l->log] : &l->known, value);
 	if (known)
 		return (Rvalue *)(uintptr_t)known;
+	gcc_jit_location *outer = jit_place(l->k, value->span);
 	Rvalue *code = same ? spread_value(l, value) : fresh_lanes(l, value);
+	l->k->f.location = outer;
 	*pointer_map_at(same ? &l->spread[l->log] : &l->known, value) = (uint64_t)(uintptr_t)code;
 	return code;
 }

@@ -78,6 +78,7 @@ struct Value {
 	const Ix *const *ixs;  /* LOCAL */
 	uint32_t nixs;
 	Scalar constant;       /* CONST */
+	Span span;             /* OP: the source that asked for it, as far as it is known */
 	uint32_t scalar;       /* SCALAR: the routine's argument */
 };
 

@@ -443,6 +443,19 @@ static void emit_piece(Nest *nest)
 		emit_stores(nest, nest->target.acc);
 }
 
+/* Sums have the reduction's place, all else that of the operation that the kernel ends with. */
+static void place_block(Block block, Span sum, Span rest)
+{
+	for (uint32_t i = 0; i < block.n; i++) {
+		Stmt *stmt = (Stmt *)block.stmts[i]; /* of this nest alone, and not finished */
+		bool adds = stmt->acc != OP_NONE;
+		place_block(stmt->body, sum, rest);
+		bool holds = stmt->body.n > 0 && stmt->body.stmts[0]->span.start == sum.start;
+		if (span_is_none(stmt->span))
+			stmt->span = adds || holds ? sum : rest;
+	}
+}
+
 void nest_emit(Gen *gen, NodeId root, StoreTarget target)
 {
 	NodeId reduction = gen->lower->plan[root].reduction;
@@ -451,7 +464,10 @@ void nest_emit(Gen *gen, NodeId root, StoreTarget target)
 	for (uint32_t i = 0; i < proj->npieces; i++) {
 		Nest nest = {.gen = gen, .node = node, .root = root, .target = target, .proj = proj};
 		nest.piece = &proj->pieces[i];
+		size_t first = gen->top.stmts.n;
 		emit_piece(&nest);
+		Block block = {gen->top.stmts.at + first, (uint32_t)(gen->top.stmts.n - first)};
+		place_block(block, lower_node(gen->lower, node)->span, lower_node(gen->lower, root)->span);
 	}
 }
 

@@ -170,6 +170,17 @@ static const Value *combine(Gen *gen, const Node *node, const Value *const *args
 	return value;
 }
 
+/* The operation's place, for debuggers. */
+static const Value *placed(Gen *gen, const Node *node, const Value *value)
+{
+	if (value->kind != VALUE_OP || !span_is_none(value->span))
+		return value;
+	Value *copy = ARENA_NEW(gen->arena, Value);
+	*copy = *value;
+	copy->span = node->span;
+	return copy;
+}
+
 const Value *piece_value(Gen *gen, NodeId id, const Piece *piece, const Ix *const *by_iter)
 {
 	const Node *node = lower_node(gen->lower, id);
@@ -184,7 +195,7 @@ const Value *piece_value(Gen *gen, NodeId id, const Piece *piece, const Ix *cons
 		args[nargs++] = node_value(gen, node->args[i], axes);
 	}
 	REQUIRE(nargs > 0);
-	return combine(gen, node, args, nargs);
+	return placed(gen, node, combine(gen, node, args, nargs));
 }
 
 /* ---- nodes ---- */
@@ -308,7 +319,9 @@ const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
 	if (!is_simple(value)) {
 		const Node *node = lower_node(gen->lower, id);
 		LocalId local = gen_local(gen, node->name ? lower_name(gen->lower, id) : "t", value->dtype);
-		PUSH(gen->arena, gen->body->stmts, stmt_local(gen->arena, local, value));
+		Stmt *stmt = (Stmt *)stmt_local(gen->arena, local, value);
+		stmt->span = node->span;
+		PUSH(gen->arena, gen->body->stmts, stmt);
 		value = gen_local_value(gen, local);
 	}
 	PUSH(gen->arena, gen->shared, ((SharedValue){id, axes, value}));
