@@ -39,11 +39,10 @@ typedef struct Work {
 
 /* ---- in the fork ---- */
 
-static void set_options(Jit *jit, const Target *target)
+static void set_options(Jit *jit, const Target *target, int opt_level)
 {
 	gcc_jit_context *ctxt = jit->ctxt;
-	gcc_jit_context_set_int_option(ctxt, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL,
-				       target->opt_level);
+	gcc_jit_context_set_int_option(ctxt, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL, opt_level);
 	jit_option(jit, "-fno-math-errno");
 	jit_option(jit, "-fno-trapping-math");
 	jit_option(jit, "-fno-ident");
@@ -67,12 +66,18 @@ static int compile_entries(const Work *work)
 {
 	const Build *b = work->build;
 	Jit *jit = jit_new(b->module, b->module->arena);
-	set_options(jit, b->emit->target);
+	const Target *target = b->emit->target;
+	set_options(jit, target, target->opt_level > 1 ? 1 : target->opt_level); /* they run once a call */
 	jit_option(jit, "-march=x86-64");
 	jit_routines(jit, b->cpu.features != 0);
 	jit_state(jit);
 	return compile(jit, b->entries);
 }
+
+static const char *const unneeded[] = {
+	"-fno-tree-slp-vectorize", "-fno-tree-pre",  "-fno-gcse",	    "-fno-thread-jumps",
+	"-fno-tree-dominator-opts", "-fno-tree-vrp", "-fno-code-hoisting", "-fno-tree-tail-merge",
+};
 
 static int compile_kernels(const Work *work)
 {
@@ -80,7 +85,7 @@ static int compile_kernels(const Work *work)
 	const JitUnit *unit = &b->units.at[work->unit];
 	const Target *target = b->emit->target;
 	Jit *jit = jit_new(b->module, b->module->arena);
-	set_options(jit, target);
+	set_options(jit, target, target->opt_level);
 	const char **flags;
 	size_t n = cpu_flags(b->module->arena, &b->cpu, &flags);
 	for (size_t i = 0; i < n; i++)
@@ -88,6 +93,10 @@ static int compile_kernels(const Work *work)
 	if (target->opt_level >= 2) {
 		jit_option(jit, "-ftree-vectorize");
 		jit_option(jit, "-fvect-cost-model=dynamic");
+		/* vectors are explicit where straight lines have them; the rest costs time and
+		 * gains nothing measurable in these kernels */
+		for (size_t i = 0; i < sizeof unneeded / sizeof *unneeded; i++)
+			jit_option(jit, unneeded[i]);
 		/* a loop over many operands is worth a check of each pair */
 		jit_option(jit, "--param=vect-max-version-for-alias-checks=100");
 	}
@@ -142,6 +151,10 @@ static bool link_shared(const Build *b, const char *from)
 				    "noexecstack",
 				    "-z",
 				    "defs",
+				    "-z",
+				    "noseparate-code",
+				    "-z",
+				    "pack-relative-relocs",
 				    "--hash-style=gnu",
 				    "--build-id=sha1",
 				    "-o",

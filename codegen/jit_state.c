@@ -170,25 +170,44 @@ static gcc_jit_function *uniform_function(Jit *jit, Dtype dtype)
 	return f.function;
 }
 
+/* void PREFIX__fill_DTYPE(T *to, int64_t n, T value) */
+static gcc_jit_function *fill_function(Jit *jit, Dtype dtype)
+{
+	Type *type = jit->types[dtype];
+	JitParam params[] = {
+		{gcc_jit_type_get_pointer(type), "to"}, {jit->i64, "n"}, {type, "value"}};
+	const char *name =
+		arena_printf(jit->arena, "%s__fill_%s", jit->module->prefix, dtype_name(dtype));
+	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_INTERNAL, jit->void_, name, params, 3);
+	Lvalue *i = jit_local(&f, jit->i64, "i");
+	JitLoop loop = jit_loop(&f, i, jit_long(jit, jit->i64, 0), jit_param(&f, 1), 1);
+	jit_set(&f,
+		gcc_jit_context_new_array_access(jit->ctxt, NULL, jit_param(&f, 0),
+						 gcc_jit_lvalue_as_rvalue(i)),
+		jit_param(&f, 2));
+	jit_end_loop(&f, &loop);
+	jit_return(&f, NULL);
+	return f.function;
+}
+
 /* ---- init ---- */
 
 typedef struct Init {
 	JitFunction f;
 	JitSizes sizes;
 	Rvalue *state, *seed;
-	gcc_jit_function *uniform[DTYPE_COUNT];
+	gcc_jit_function *uniform[DTYPE_COUNT], *fill[DTYPE_COUNT];
 } Init;
 
 static void fill_constant(Init *in, const ProgramParam *param, Rvalue *to, Rvalue *n)
 {
-	JitFunction *f = &in->f;
-	Jit *jit = f->jit;
-	Lvalue *i = jit_local(f, jit->i64, "i");
-	JitLoop loop = jit_loop(f, i, jit_long(jit, jit->i64, 0), n, 1);
-	jit_set(f,
-		gcc_jit_context_new_array_access(jit->ctxt, NULL, to, gcc_jit_lvalue_as_rvalue(i)),
-		jit_constant(jit, param->type.dtype, scalar_of(param->type.dtype, param->value)));
-	jit_end_loop(f, &loop);
+	Jit *jit = in->f.jit;
+	Dtype dtype = param->type.dtype;
+	if (!in->fill[dtype])
+		in->fill[dtype] = fill_function(jit, dtype);
+	Rvalue *args[] = {to, n,
+			  jit_constant(jit, dtype, scalar_of(dtype, param->value))};
+	gcc_jit_block_add_eval(in->f.block, NULL, jit_call(&in->f, in->fill[dtype], args, 3));
 }
 
 static void fill_uniform(Init *in, const ProgramParam *param, Rvalue *to, Rvalue *n)
