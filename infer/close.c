@@ -29,7 +29,7 @@ static const Rule rules[] = {
 	{4, "parts", close_parts,
 	 "one axis written as two concatenations: unknown parts are paired in order unless uses differ"},
 	{5, "total-row", close_total_row,
-	 "the open row of a reshape gets no axes if that fits, else one axis"},
+	 "the open row of a reshape gets one axis of what is left, unless a dim divides it"},
 	{5, "leaf-one", close_leaf_ones,
 	 "a size of a leaf without a bound is 1, or 0 for a part that may be empty"},
 	{6, "shifted-rows", close_shifted_rows,

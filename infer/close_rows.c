@@ -176,6 +176,24 @@ void close_unused_rows(Solver *s, const char *rule)
 	}
 }
 
+/* Is total / known the size of an axis? A size divided by one known only at run time is not: there
+ * the two must be equal. */
+static bool fills_an_axis(Solver *s, Size total, Size known)
+{
+	SizeOp *ops;
+	int64_t constant;
+	bool dims = false;
+	Size rest = size_is(s->sizes, known, 0) ? SIZE_BAD : size_div(s->sizes, total, known);
+	size_t n = size_is_bad(rest) ? 0 : size_program(s->arena, s->sizes, rest, &ops);
+	for (size_t i = 0; i < n; i++) {
+		dims |= ops[i].code == SIZE_DIM;
+		if (ops[i].code == SIZE_DIV && ops[i - 1].code != SIZE_CONST)
+			return false;
+	}
+	return dims || size_is_const(s->sizes, rest, &constant) ||
+	       size_is_const(s->sizes, total, &constant);
+}
+
 /* Rows of one product that are still open: the one of kind output, or the only one, takes what is
  * left. */
 void close_total_row(Solver *s, const char *rule)
@@ -202,7 +220,8 @@ void close_total_row(Solver *s, const char *rule)
 		}
 		if (spot.var == NONE || !cell_known(s, con->cells[0]))
 			continue;
-		bool fits = unknown || size_same(known, cell_value(s, con->cells[0]));
+		Size total = cell_value(s, con->cells[0]);
+		bool fits = unknown || size_same(known, total) || !fills_an_axis(s, total, known);
 		give_axes(s, rule, &spot, 0, fits ? 0 : 1, false);
 		propagate(s);
 	}

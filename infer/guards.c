@@ -136,26 +136,38 @@ static void ask_sum(Collector *c, const Con *con)
 	add_con(c, GUARD_EQ, cell_value(s, con->cells[0]), sum, con);
 }
 
-static bool has_quotient(Collector *c, Size size)
+/* The product of the numbers that a divides by; 0: by something that is no number, or too large. */
+static int64_t denominator(Collector *c, Size a, bool *quotient)
 {
 	SizeOp *ops;
-	size_t n = size_program(c->s->arena, c->s->sizes, size, &ops);
+	int64_t by = 1;
+	size_t n = size_program(c->s->arena, c->s->sizes, a, &ops);
 	for (size_t i = 0; i < n; i++) {
-		if (ops[i].code == SIZE_DIV)
-			return true;
+		if (ops[i].code != SIZE_DIV)
+			continue;
+		*quotient = true;
+		if (ops[i - 1].code != SIZE_CONST ||
+		    __builtin_mul_overflow(by, ops[i - 1].arg, &by))
+			by = 0;
 	}
-	return false;
+	return by;
 }
 
-/* Was part = total / others? Then it must divide. */
+/* Was part = total / others? Then it must divide: where what is left after cancelling divides by a
+ * number, that must. */
 static bool ask_quotient(Collector *c, Size total, Size part, Size others, const Con *con)
 {
-	if (!has_quotient(c, part))
+	Sizes *sizes = c->s->sizes;
+	bool quotient = false, again = false;
+	int64_t by = denominator(c, part, &quotient);
+	if (!quotient || size_is(sizes, others, 0) ||
+	    !size_same(size_div(sizes, total, others), part))
 		return false;
-	if (size_is(c->s->sizes, others, 0) ||
-	    !size_same(size_div(c->s->sizes, total, others), part))
-		return false;
-	add_con(c, GUARD_DIVIDES, total, others, con);
+	Size whole = size_scale(sizes, part, by);
+	if (by != 0 && !size_is_bad(whole) && denominator(c, whole, &again) == 1)
+		add_con(c, GUARD_DIVIDES, whole, size_const(sizes, by), con);
+	else
+		add_con(c, GUARD_DIVIDES, total, others, con);
 	return true;
 }
 
