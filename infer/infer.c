@@ -137,6 +137,36 @@ static void warn_chosen(Solver *s, Diags *diags)
 	}
 }
 
+static bool is_required(const Graph *graph, Span span)
+{
+	bool required = false;
+	for (size_t i = 0; i < graph->requires.n; i++) {
+		Span r = graph->requires.at[i].span;
+		required |= r.file == span.file && r.start == span.start && r.end == span.end;
+	}
+	return required;
+}
+
+/* Two dims that an operation wants to be equal: a slip as often as an intention. */
+static void warn_dims(const Inference *inference, Diags *diags)
+{
+	for (size_t i = 0; i < inference->guards.n; i++) {
+		const Guard *g = &inference->guards.at[i];
+		DimId a, b;
+		if (g->kind != GUARD_EQ || !size_is_dim(inference->sizes, g->a, &a) ||
+		    !size_is_dim(inference->sizes, g->b, &b) ||
+		    is_required(inference->graph, g->span))
+			continue;
+		const Dim *x = sizes_dim(inference->sizes, a), *y = sizes_dim(inference->sizes, b);
+		diag(diags, W0401, g->span, "'%s' and '%s' meet here: they must be equal when the "
+		     "program runs", y->name, x->name);
+		diag_note(diags, x->span, "'%s' is declared here", x->name);
+		diag_note(diags, y->span, "'%s' is declared here", y->name);
+		diag_note(diags, g->span, "'require %s == %s' says that it is meant", y->name,
+			  x->name);
+	}
+}
+
 static bool is_operation(NodeKind kind)
 {
 	return kind >= NODE_POINTWISE;
@@ -208,6 +238,7 @@ Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferO
 	if (!inference)
 		return NULL;
 	warn_chosen(inference->trace->solver, diags);
+	warn_dims(inference, diags);
 	for (NodeId id = 0; id < graph->nodes.n; id++) {
 		if (graph->nodes.at[id].used && is_operation(graph->nodes.at[id].kind))
 			inference->projs[id] = proj_derive(inference, id, perm, diags);

@@ -65,10 +65,21 @@ static RowTerm template(Solver *s, const FlatRow *res, uint32_t lead, uint32_t t
 	return term;
 }
 
+/* Is the operand one of those before it too, which has the same fault? */
+static bool is_repeated(const Node *node, int32_t arg)
+{
+	bool repeated = false;
+	for (int32_t i = 0; i < arg && node->kind == NODE_POINTWISE; i++)
+		repeated |= node->args[i] == node->args[arg];
+	return repeated;
+}
+
 static void too_many(Solver *s, ConId id, const FlatRow *res, const FlatRow *opnd)
 {
 	const Con *con = &s->cons.at[id];
 	const Node *node = &s->graph->nodes.at[con->node];
+	if (is_repeated(node, con->arg))
+		return;
 	blame(s, E0302, id, "%s has %u %s %s, %s, and there are only %u here: %s",
 	      tensor_text(s, con->node, con->arg), opnd->nlead + opnd->ntrail,
 	      row_kind_text(node->kind == NODE_COMPOSE && con->row == ROW_INPUT && con->arg == 1

@@ -355,6 +355,8 @@ void blame_settled(Solver *s, const RowTerm *row);
 void blame_operands(Solver *s, NodeId node);
 void blame_sizes(Solver *s, CellId a, CellId b, ConId con);
 void blame_sites(Solver *s, NodeId node);
+/* repair.c: the repair of a pointwise operand of this constraint; false where none is known. */
+bool suggest_operand(Solver *s, ConId con);
 const char *axis_text(Solver *s, ConId con, CellId cell);
 const char *tensor_text(Solver *s, NodeId node, int32_t arg);
 const char *cell_size_text(Solver *s, CellId cell);

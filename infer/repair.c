@@ -1,0 +1,116 @@
+/* Repairs of pointwise operands: what would fit if rows or axes changed places.
+ *
+ * In the order in which they are tried, the simpler first: `.T`, where the sizes of the input row
+ * are those that the output row should have and the other way round; two axes of one row, as a
+ * `permute` that is written out.
+ */
+#include "infer/solver.h"
+
+enum { LETTERS = 26 };
+
+/* The rows of the result, as far as it is known, and of the operand; false unless that is closed. */
+static bool rows_of(Solver *s, const Con *con, RowKind row, FlatRow *res, FlatRow *opnd)
+{
+	NodeId operand = s->graph->nodes.at[con->node].args[con->arg];
+	row_flatten(s, &s->rows[con->node][row], res);
+	row_flatten(s, &s->rows[operand][row], opnd);
+	return opnd->var == NONE;
+}
+
+static uint32_t naxes(const FlatRow *f)
+{
+	return f->nlead + f->ntrail;
+}
+
+static bool same_sizes(Solver *s, const FlatRow *a, const FlatRow *b)
+{
+	bool same = naxes(a) == naxes(b);
+	for (uint32_t i = 0; same && i < naxes(a); i++) {
+		Size x = cell_value(s, flat_at(a, i));
+		same = !size_is_bad(x) && size_same(x, cell_value(s, flat_at(b, i)));
+	}
+	return same;
+}
+
+static bool suggest_transpose(Solver *s, const Con *con, const Node *operand)
+{
+	FlatRow in, out, own_in, own_out;
+	if (!rows_of(s, con, ROW_INPUT, &in, &own_in) ||
+	    !rows_of(s, con, ROW_OUTPUT, &out, &own_out) || naxes(&own_in) == 0 ||
+	    !same_sizes(s, &in, &own_out) || !same_sizes(s, &out, &own_in))
+		return false;
+	diag_fix(s->diags, con->span, arena_printf(s->arena, "%s.T", operand->name),
+		 "the sizes would fit with the rows of '%s' changing places", operand->name);
+	return true;
+}
+
+/* "... | " or "... -> ", where the operand has such axes. */
+static const char *rest_text(Solver *s, NodeId operand, RowKind row)
+{
+	FlatRow f;
+	row_flatten(s, &s->rows[operand][row], &f);
+	if (naxes(&f) == 0)
+		return "";
+	return row == ROW_BATCH ? "... | " : "... -> ";
+}
+
+static void letters(char *to, uint32_t n, uint32_t i, uint32_t j)
+{
+	for (uint32_t k = 0; k < n; k++)
+		to[k] = (char)('a' + (k == i ? j : k == j ? i : k));
+	to[n] = '\0';
+}
+
+static void suggest_permute(Solver *s, const Con *con, const Node *operand, uint32_t i, uint32_t j)
+{
+	NodeId id = s->graph->nodes.at[con->node].args[con->arg];
+	char before[LETTERS + 1], after[LETTERS + 1];
+	FlatRow f;
+	row_flatten(s, &s->rows[id][con->row], &f);
+	letters(before, naxes(&f), 0, 0);
+	letters(after, naxes(&f), i, j);
+	const char *batch = rest_text(s, id, ROW_BATCH), *in = rest_text(s, id, ROW_INPUT);
+	diag_fix(s->diags, con->span,
+		 arena_printf(s->arena, "permute(\"%s%s%s => %s%s%s\", %s)", batch, in, before, batch,
+			      in, after, operand->name),
+		 "the sizes would fit with output axes %u and %u of '%s' changing places", i + 1,
+		 j + 1, operand->name);
+}
+
+/* Two axes of the operand that would each fit in the other's place, the rest fitting as it is. */
+static bool suggest_axes(Solver *s, const Con *con, const Node *operand)
+{
+	FlatRow res, own;
+	uint32_t at[2], n = 0;
+	if (con->row != ROW_OUTPUT || !rows_of(s, con, con->row, &res, &own) ||
+	    naxes(&res) != naxes(&own) || naxes(&own) > LETTERS)
+		return false;
+	for (uint32_t i = 0; i < naxes(&own); i++) {
+		Size want = cell_value(s, flat_at(&res, i)), have = cell_value(s, flat_at(&own, i));
+		if (size_same(want, have) || cell_stretches(s, flat_at(&own, i)))
+			continue;
+		if (n == 2 || size_is_bad(want) || size_is_bad(have))
+			return false;
+		at[n++] = i;
+	}
+	if (n < 2 ||
+	    !size_same(cell_value(s, flat_at(&res, at[0])), cell_value(s, flat_at(&own, at[1]))) ||
+	    !size_same(cell_value(s, flat_at(&res, at[1])), cell_value(s, flat_at(&own, at[0]))))
+		return false;
+	suggest_permute(s, con, operand, at[0], at[1]);
+	return true;
+}
+
+bool suggest_operand(Solver *s, ConId id)
+{
+	if (id == NONE || !s->diags)
+		return false;
+	const Con *con = &s->cons.at[id];
+	if (con->kind != CON_ROW_LE || con->arg < 0 ||
+	    s->graph->nodes.at[con->node].kind != NODE_POINTWISE)
+		return false;
+	const Node *operand =
+		&s->graph->nodes.at[s->graph->nodes.at[con->node].args[con->arg]];
+	return operand->name &&
+	       (suggest_transpose(s, con, operand) || suggest_axes(s, con, operand));
+}
