@@ -19,6 +19,10 @@ typedef struct Cpu {
 /* How vector instructions are encoded: AVX-512 has masks a lane for vectors of every width. */
 typedef enum CpuSimd { CPU_SSE2, CPU_AVX, CPU_AVX512 } CpuSimd;
 CpuSimd cpu_simd(const Cpu *cpu);
+/* Instructions that not every processor of an encoding has: what widens vectors of integers, what
+ * widens f16, what adds products of small integers. */
+enum { CPU_WIDENS = 1, CPU_F16C = 2, CPU_VNNI = 4 };
+unsigned cpu_extras(const Cpu *cpu);
 
 /* march: "native", a name of target_list, or either with "+feature" behind it. False when unknown.
  */

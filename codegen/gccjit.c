@@ -104,6 +104,7 @@ static int compile_kernels(const Work *work)
 		gcc_jit_context_set_bool_option(jit->ctxt, GCC_JIT_BOOL_OPTION_DEBUGINFO, 1);
 	jit->vector_bytes = b->cpu.vector_bits / 8;
 	jit->simd = cpu_simd(&b->cpu);
+	jit->extras = cpu_extras(&b->cpu);
 	jit_kernels(jit, unit->kernels.at, unit->kernels.n);
 	return compile(jit, b->kernels[work->unit]);
 }

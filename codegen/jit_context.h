@@ -43,6 +43,7 @@ typedef struct Jit {
 	VEC(JitTable) tables;
 	int vector_bytes; /* of the widest vectors that the code may use */
 	CpuSimd simd;
+	unsigned extras; /* of cpu_extras */
 	Type *vectors[DTYPE_COUNT][VECTOR_LOGS]; /* by the logarithm of their lanes; made on demand */
 } Jit;
 

@@ -114,3 +114,54 @@ Rvalue *simd_choose(JitFunction *f, SimdType type, Rvalue *mask, Rvalue *a, Rval
 	Rvalue *chosen = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_XOR, as_type(f, b, bits), change);
 	return jit_keep(f, as_type(f, jit_keep(f, chosen), vector_type(f, type)));
 }
+
+/* ---- types of storage, integers ---- */
+
+static const char *widening_name(const Jit *jit, Dtype from)
+{
+	bool widens = jit->extras & CPU_WIDENS;
+	switch (from) {
+	case DTYPE_BF16: return widens ? "vpmovzxwd" : NULL;
+	case DTYPE_F16: return jit->extras & CPU_F16C ? "vcvtph2ps" : NULL;
+	case DTYPE_U8: return widens ? "vpmovzxbd" : NULL;
+	case DTYPE_I8: return widens ? "vpmovsxbd" : NULL;
+	default: return NULL;
+	}
+}
+
+/* bf16 is the upper half of an f32: widened as an integer, then shifted. */
+Rvalue *simd_widen(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes)
+{
+	const char *name = widening_name(f->jit, from);
+	if (!name || dtype_wide(from) != type.dtype)
+		return NULL;
+	Type *integers = bits_type(f, (SimdType){DTYPE_F32, type.log});
+	Type *to = from == DTYPE_BF16 ? integers : vector_type(f, type);
+	char temp[16];
+	snprintf(temp, sizeof temp, "t%u", f->ntemps++);
+	Lvalue *result = jit_local(f, to, temp);
+	Rvalue *memory = gcc_jit_lvalue_as_rvalue(lanes);
+	const char *code = arena_printf(f->jit->arena, "%s %%1, %%0", name);
+	gcc_jit_extended_asm *asm_ =
+		gcc_jit_block_add_extended_asm(f->block, f->location, code);
+	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "m", memory);
+	Rvalue *value = gcc_jit_lvalue_as_rvalue(result);
+	if (from != DTYPE_BF16)
+		return value;
+	Rvalue *sixteen = jit_long(f->jit, f->jit->types[DTYPE_I32], 16);
+	Rvalue *by = simd_spread(f, (SimdType){DTYPE_I32, type.log}, sixteen);
+	value = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_LSHIFT, value, by));
+	return jit_keep(f, as_type(f, value, vector_type(f, type)));
+}
+
+Rvalue *simd_wrapping(JitFunction *f, SimdType type, Op op, Rvalue *a, Rvalue *b)
+{
+	enum gcc_jit_binary_op code = op == OP_ADD   ? GCC_JIT_BINARY_OP_PLUS
+				      : op == OP_SUB ? GCC_JIT_BINARY_OP_MINUS
+						     : GCC_JIT_BINARY_OP_MULT;
+	Type *wraps = jit_vector_type(f->jit, DTYPE_U32, type.log);
+	REQUIRE(type.dtype == DTYPE_I32);
+	Rvalue *result = jit_keep(f, jit_binary(f, code, as_type(f, a, wraps), as_type(f, b, wraps)));
+	return jit_keep(f, as_type(f, result, vector_type(f, type)));
+}

@@ -20,6 +20,11 @@ Rvalue *simd_choose(JitFunction *f, SimdType type, Rvalue *mask, Rvalue *a, Rval
 /* a > b ? a : b, with `less` a < b ? a : b: b also where either is no number. */
 Rvalue *simd_extreme(JitFunction *f, SimdType type, bool less, Rvalue *a, Rvalue *b);
 Rvalue *simd_root(JitFunction *f, SimdType type, Rvalue *a);
+/* Lanes of a type of storage, in memory as one variable, widened to `type`; NULL where no
+ * instruction does it. */
+Rvalue *simd_widen(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes);
+/* a + b, a - b, a * b of integers, which wrap. */
+Rvalue *simd_wrapping(JitFunction *f, SimdType type, Op op, Rvalue *a, Rvalue *b);
 Rvalue *simd_spread(JitFunction *f, SimdType type, Rvalue *element);
 
 #endif

@@ -13,6 +13,7 @@
  * that the compiler may vectorise.
  */
 #include "codegen/jit_kernel.h"
+#include "codegen/jit_simd.h"
 
 enum { CHUNKS_MAX = 1024 };
 
@@ -474,7 +475,29 @@ static Rvalue *lane_by_lane(Lanes *l, const Value *value)
 
 static bool has_vector_op(const Lanes *l, Op op, Dtype dtype)
 {
+	if (l->log && dtype == DTYPE_I32)
+		return op == OP_ADD || op == OP_SUB || op == OP_MUL;
 	return l->log && op_is_simple(op) && dtype_is_float(dtype);
+}
+
+static Rvalue *op_lanes(Lanes *l, Op op, Dtype dtype, Rvalue *const *args, const bool *number)
+{
+	JitFunction *f = &l->k->f;
+	if (dtype == DTYPE_I32)
+		return simd_wrapping(f, (SimdType){dtype, l->log}, op, args[0], args[1]);
+	return jit_op_lanes(f, op, dtype, l->log, args, number);
+}
+
+/* A cast of neighbours in memory to their wide type; NULL: it has no instruction. */
+static Rvalue *widened_lanes(Lanes *l, const Value *value)
+{
+	KernelJit *k = l->k;
+	const Value *from = value->args[0];
+	if (l->log == 0 || from->kind != VALUE_LOAD || !varies(l, from) ||
+	    dtype_wide(from->dtype) == from->dtype)
+		return NULL;
+	Lvalue *place = lanes_at(k, jit_kernel_cell(k, from->buffer, from->ix), from->dtype, l->log);
+	return simd_widen(&k->f, (SimdType){value->dtype, l->log}, from->dtype, place);
 }
 
 static bool is_number(const Value *value)
@@ -491,7 +514,7 @@ static Rvalue *vector_op(Lanes *l, const Value *value)
 		args[i] = lanes_value(l, value->args[i]);
 		number[i] = is_number(value->args[i]);
 	}
-	return jit_op_lanes(&l->k->f, value->op, value->dtype, l->log, args, number);
+	return op_lanes(l, value->op, value->dtype, args, number);
 }
 
 static Rvalue *fresh_lanes(Lanes *l, const Value *value)
@@ -512,7 +535,8 @@ static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 			args[i] = lanes_value(l, value->args[i]);
 		return jit_op(&k->f, value->op, value->dtype, args);
 	}
-	return lane_by_lane(l, value);
+	Rvalue *widened = value->kind == VALUE_CAST ? widened_lanes(l, value) : NULL;
+	return widened ? widened : lane_by_lane(l, value);
 }
 
 /* The first lanes of a vector, by way of memory that the compiler sees through. */
@@ -581,8 +605,8 @@ static void chunk_code(Lanes *l, const Stmt *stmt)
 		Rvalue *before = load_lanes(l, target, dtype);
 		Rvalue *args[] = {before, value, NULL};
 		REQUIRE(l->log == 0 || has_vector_op(l, stmt->acc, dtype));
-		value = l->log ? jit_op_lanes(&l->k->f, stmt->acc, dtype, l->log, args,
-					      (bool[]){false, is_number(stmt->value)})
+		value = l->log ? op_lanes(l, stmt->acc, dtype, args,
+					  (bool[]){false, is_number(stmt->value)})
 			       : jit_op(&l->k->f, stmt->acc, dtype, args);
 	}
 	jit_set(&l->k->f, target, value);

@@ -279,6 +279,9 @@ NodeId node_pointwise(Build *b, Op op, NodeId *args, const Span *spans, uint32_t
 NodeId node_compose(Build *b, NodeId a, NodeId c, const AstExpr *expr);
 /* NODE_NONE where an operand is. */
 NodeId node_stack(Build *b, RowKind row, NodeId *args, const Span *spans, uint32_t nargs, Span span);
+/* Casts floats of storage to their wide type: the operands of a product, which lowering may widen once for
+ * many uses. */
+void nodes_widen(Build *b, NodeId *args, uint32_t nargs);
 /* Brings parts of one array to one dtype, which is kept where all have it. */
 Dtype nodes_unite(Build *b, NodeId *args, uint32_t nargs);
 Dtype node_dtype(const Build *b, NodeId id);

@@ -102,6 +102,8 @@ NodeId form_spec_node(Build *b, const SpecParts *parts)
 			     : nodes_join_for(b, op, parts->args, parts->spans, parts->nargs);
 	if (joined == DTYPE_NONE)
 		joined = nodes_join(b, parts->args, parts->nargs);
+	if (!block && parts->nargs > 1)
+		nodes_widen(b, parts->args, parts->nargs);
 	Dtype dtypes[3] = {joined, joined, joined};
 	NodeId id = node_new(b, block ? NODE_BLOCK : NODE_SPEC, parts->span, parts->op_span);
 	node_set_args(b, id, parts->args, parts->spans, parts->nargs);

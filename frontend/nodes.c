@@ -223,6 +223,15 @@ NodeId node_pointwise(Build *b, Op op, NodeId *args, const Span *spans, uint32_t
 	return id;
 }
 
+void nodes_widen(Build *b, NodeId *args, uint32_t nargs)
+{
+	for (uint32_t i = 0; i < nargs; i++) {
+		Dtype dtype = node_dtype(b, args[i]);
+		if (dtype_is_float(dtype))
+			args[i] = node_cast(b, args[i], dtype_wide(dtype), graph_node(b->graph, args[i])->span);
+	}
+}
+
 NodeId node_compose(Build *b, NodeId a, NodeId c, const AstExpr *expr)
 {
 	if (a == NODE_NONE || c == NODE_NONE)
@@ -230,6 +239,7 @@ NodeId node_compose(Build *b, NodeId a, NodeId c, const AstExpr *expr)
 	NodeId args[2] = {a, c};
 	Span spans[2] = {expr->args[0]->span, expr->args[1]->span};
 	Dtype dtype = nodes_join(b, args, 2);
+	nodes_widen(b, args, 2);
 	NodeId id = node_new(b, NODE_COMPOSE, expr->span, expr->op_span);
 	node_set_args(b, id, args, spans, 2);
 	graph_node(b->graph, id)->op = OP_MUL;

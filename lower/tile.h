@@ -64,6 +64,8 @@ typedef struct Planner {
 
 enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
 
+/* Is it a load of a type of storage as its wide type? */
+bool tile_is_widening(const Value *value);
 bool tile_is_const(const Planner *p, Size size, int64_t *n);
 int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise); /* 1 of no loop */
 /* Fills in rows, columns and cycles; leaves rows empty where nothing fits. */

@@ -7,15 +7,15 @@
  *
  * It pays where many rows use the panel: where it would be spread over more cache lines than stay,
  * and where lanes would run along the sum only because the operand is stored along it. Loops of the
- * result that do not move the operand run inside.
+ * result that do not move the operand run inside. A panel of a type of storage is widened.
  */
 #include "base/diag.h"
 #include "lower/tile.h"
 
-/* The n-th load of a value, in the order of tile_plan's list. */
+/* The n-th load of a value, in the order of tile_plan's list; widened where it is. */
 static const Value *nth_load(const Value *value, uint32_t *n)
 {
-	if (value->kind == VALUE_LOAD)
+	if (value->kind == VALUE_LOAD || tile_is_widening(value))
 		return (*n)-- == 0 ? value : NULL;
 	for (uint32_t i = 0; i < value->nargs; i++) {
 		const Value *found = nth_load(value->args[i], n);
@@ -72,12 +72,13 @@ void tile_pack_declare(Tile *tile)
 	Size elements = size_const(sizes, most);
 	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
 		elements = size_mul(sizes, elements, nest->loops[i].extent);
-	const Buffer *from = &gen->program->buffers.at[packed_load(tile)->buffer];
+	const Value *packed = packed_load(tile), *load = packed->nargs ? packed->args[0] : packed;
+	const Buffer *from = &gen->program->buffers.at[load->buffer];
 	Sym name = lower_unique(gen->lower,
 				sym_printf(gen->program->symbols, "packed_%s", from->name));
 	tile->packed = lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
 							 .name = name,
-							 .dtype = from->dtype,
+							 .dtype = packed->dtype,
 							 .elements = elements});
 }
 

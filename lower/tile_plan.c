@@ -18,9 +18,9 @@ enum { PACK_USES = 64, PACK_COLUMNS = 8, PACK_STEPS = 8, PACK_SPREAD = 2 << 20 }
 
 /* ---- what is read ---- */
 
-static bool is_float_op(Op op)
+static bool has_lanes(Op op, Dtype dtype)
 {
-	return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV;
+	return op == OP_ADD || op == OP_SUB || op == OP_MUL || (op == OP_DIV && dtype_is_float(dtype));
 }
 
 static bool ix_is_plain(const Ix *ix)
@@ -43,10 +43,18 @@ static void collect_loads(Arena *arena, Loads *loads, const Value *value)
 		collect_loads(arena, loads, value->args[i]);
 }
 
+bool tile_is_widening(const Value *value)
+{
+	return value->kind == VALUE_CAST && value->args[0]->kind == VALUE_LOAD &&
+	       dtype_wide(value->args[0]->dtype) == value->dtype;
+}
+
 static bool is_arithmetic(const Value *value, Dtype dtype)
 {
+	if (value->dtype == dtype && tile_is_widening(value))
+		return true;
 	if (value->dtype != dtype || value->kind == VALUE_CAST || value->kind == VALUE_INDEX ||
-	    value->kind == VALUE_LOCAL || (value->kind == VALUE_OP && !is_float_op(value->op)))
+	    value->kind == VALUE_LOCAL || (value->kind == VALUE_OP && !has_lanes(value->op, dtype)))
 		return false;
 	for (uint32_t i = 0; i < value->nargs; i++)
 		if (!is_arithmetic(value->args[i], dtype))
@@ -244,10 +252,10 @@ static bool may_be_tiled(Planner *p)
 	const Nest *nest = tile->nest;
 	Arena *arena = nest->gen->arena;
 	Dtype dtype = nest->value->dtype;
-	if (tile->reduce != OP_ADD || !dtype_is_float(dtype) || nest->inner.stmts.n > 0 ||
+	if (tile->reduce != OP_ADD || !(dtype_is_float(dtype) || dtype == DTYPE_I32) || nest->inner.stmts.n > 0 ||
 	    is_small(p))
 		return false;
-	if (nest->target.acc != OP_NONE && !is_float_op(nest->target.acc))
+	if (nest->target.acc != OP_NONE && !has_lanes(nest->target.acc, dtype))
 		return false;
 	for (size_t g = 0; g < nest->guards.n; g++)
 		if (!nest_bounds_loop(nest, &nest->guards.at[g], nest->nresult))

@@ -95,7 +95,7 @@ def to_bf16(x):
 
 
 def from_bf16(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32)
+    return (np.atleast_1d(bits).astype(np.uint32) << 16).view(np.float32).reshape(bits.shape)
 
 
 def aligned(nbytes):
