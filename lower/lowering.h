@@ -6,7 +6,8 @@
  *   nest.c     loops around a value: their order, their bounds, where sums are kept
  *   collapse.c neighbouring loops that are one
  *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_size.c which sizes,
- *              tile_edge.c padded rows, tile_dot.c lanes along a sum, tile_pack.c operands copied into panels
+ *              tile_edge.c padded rows, tile_dot.c lanes along a sum, tile_pack.c operands copied into panels,
+ *              tile_turn.c in squares that are turned
  *   lanes.c    long sums side by side in vector lanes
  *   argmax.c   the place of the greatest element
  *   kernel.c   one node's kernel, by its kind

@@ -80,6 +80,10 @@ void tile_describe(const Planner *p);
 void tile_pack_declare(Tile *tile);
 Block tile_pack_fill(Tile *tile, int64_t cols);
 const Value *tile_pack_value(const Tile *tile, int64_t cols);
+/* tile_turn.c: the copy of `cols` columns, over the last loop of the sum, of an operand that this
+ * loop moves by one; false: it moves it otherwise. `value`, a load or a cast of one, and `to` are those
+ * of one element, at the loop's iterator and the column `lane`. */
+bool tile_turn_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, Block *copy);
 /* tile_edge.c: finds the loop that decides which rows read inside; the parts of rows around it, none
  * where there would be too many; the sum of a tile at the edge, added to its cells. */
 void tile_find_cut(Planner *p);

@@ -89,7 +89,10 @@ Block tile_pack_fill(Tile *tile, int64_t cols)
 	nest_values(nest);
 	const Value *load = packed_load(tile);
 	const Ix *to = packed_ix(tile, cols);
-	Block copy = block_of(gen, stmt_store(gen->arena, tile->packed, to, OP_NONE, load));
+	Block copy;
+	if (tile->pack_kind == LOOP_UNROLL && tile_turn_copy(tile, load, to, cols, &copy))
+		return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, copy);
+	copy = block_of(gen, stmt_store(gen->arena, tile->packed, to, OP_NONE, load));
 	copy = tile_unroll(tile, tile->pack_kind, tile->lane, cols, copy);
 	return nest_wrap(nest, nest->nresult, nest->nloops, nest->nloops, copy);
 }
