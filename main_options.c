@@ -51,7 +51,8 @@ static const struct argp_option option_table[] = {
 	{NULL, 'g', NULL, 0, "Line information of the .tsr, for debuggers and profilers", 2},
 	SHOWN("-march=CPU", "CPU to compile for: native (default), x86-64, x86-64-v3, ...", 2),
 	{"target", KEY_TARGET, "cpu", 0, "Kind of machine", 2},
-	{"fp", KEY_FP, "strict|default", 0, "strict: no contraction of a*b + c", 2},
+	{"fp", KEY_FP, "strict|default|fast", 0,
+	 "strict: no contraction of a*b + c; fast: functions with larger errors", 2},
 	{"grain", KEY_GRAIN, "N", 0,
 	 "Operations worth a thread's while (default 131072; 0: one thread only)", 2},
 	{"schedule", KEY_SCHEDULE, "FILE.sched", 0,
@@ -221,9 +222,10 @@ static void set_target(struct argp_state *state, const char *arg)
 
 static void set_fp(Options *o, struct argp_state *state, const char *arg)
 {
-	if (strcmp(arg, "strict") != 0 && strcmp(arg, "default") != 0)
-		argp_error(state, "--fp wants strict or default, not '%s'", arg);
+	if (strcmp(arg, "strict") != 0 && strcmp(arg, "default") != 0 && strcmp(arg, "fast") != 0)
+		argp_error(state, "--fp wants strict, default or fast, not '%s'", arg);
 	o->target.strict_fp = arg[0] == 's';
+	o->target.fast_fp = arg[0] == 'f';
 }
 
 static void set_input(Options *o, struct argp_state *state, const char *arg)

@@ -118,7 +118,7 @@ static void put_op(FILE *out, const Module *m, Op op, Dtype dtype)
 	if (is_unsigned(dtype) && int_text[op].unsigned_body)
 		body = int_text[op].unsigned_body;
 	if (is_inline(m, op, dtype)) {
-		MathFunction fn = math_function(m->arena, op, dtype);
+		MathFunction fn = math_function(m->arena, op, dtype, m->emit->target->fast_fp);
 		c_put_math(out, m->arena, &fn);
 	} else if (dtype_is_float(dtype)) {
 		put_real_body(out, op, dtype);

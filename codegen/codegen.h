@@ -10,6 +10,7 @@ typedef struct Target {
 	int opt_level;        /* 0 to 3 */
 	bool debug;           /* line information of the .tsr */
 	bool strict_fp;       /* no contraction of a*b+c */
+	bool fast_fp;         /* functions with larger errors */
 } Target;
 
 typedef struct Emit {

@@ -1,4 +1,4 @@
-/* The formulas of math.h.
+/* The formulas of math.h for f32.
  *
  *   exp(x)   = 2^n exp(r), n = round(x/ln2), r = x - n ln2 in two parts, exp(r) = 1 + r + r^2 P(r)
  *   log(x)   = k ln2 + log(1 + f), x = 2^k (1 + f), 1 + f in [2/3, 4/3)
@@ -11,147 +11,8 @@
  * Rounding to an integer adds 1.5 * 2^23, which leaves the integer in the low bits (2^52 for
  * double).
  */
-#include "codegen/math.h"
-
-#include <math.h>
-
+#include "codegen/math_build.h"
 #include "codegen/math_poly.h"
-
-typedef uint32_t V; /* a step */
-
-typedef struct Make {
-	Arena *arena;
-	MathFunction fn;
-} Make;
-
-#define ROUND32 0x1.8p23
-#define ROUND64 0x1.8p52
-#define LOG2E 1.4426950408889634
-#define SIGN32 ((int64_t)INT32_MIN)
-
-/* ---- steps ---- */
-
-static V push(Make *m, MathStep step)
-{
-	PUSH(m->arena, m->fn.steps, step);
-	return (V)m->fn.steps.n - 1;
-}
-
-static Dtype type_of(const Make *m, V v)
-{
-	return m->fn.steps.at[v].dtype;
-}
-
-static V number(Make *m, Dtype dtype, double value)
-{
-	return push(m, (MathStep){.code = MATH_CONST, .dtype = dtype, .number = value});
-}
-
-static V integer(Make *m, Dtype dtype, int64_t value)
-{
-	return push(m, (MathStep){.code = MATH_CONST, .dtype = dtype, .integer = value});
-}
-
-static V binary(Make *m, MathCode code, V a, V b)
-{
-	return push(m, (MathStep){.code = code, .dtype = type_of(m, a), .arg = {a, b}});
-}
-
-static V add(Make *m, V a, V b)
-{
-	return binary(m, MATH_ADD, a, b);
-}
-
-static V sub(Make *m, V a, V b)
-{
-	return binary(m, MATH_SUB, a, b);
-}
-
-static V mul(Make *m, V a, V b)
-{
-	return binary(m, MATH_MUL, a, b);
-}
-
-/* With a constant of the same type. */
-static V plus(Make *m, V a, double value)
-{
-	return add(m, a, number(m, type_of(m, a), value));
-}
-
-static V times(Make *m, V a, double value)
-{
-	return mul(m, a, number(m, type_of(m, a), value));
-}
-
-static V plus_int(Make *m, V a, int64_t value)
-{
-	return add(m, a, integer(m, type_of(m, a), value));
-}
-
-static V mask(Make *m, V a, int64_t value)
-{
-	return binary(m, MATH_AND, a, integer(m, type_of(m, a), value));
-}
-
-static V shift(Make *m, MathCode code, V a, uint32_t bits)
-{
-	return push(m, (MathStep){.code = code, .dtype = type_of(m, a), .arg = {a, bits}});
-}
-
-static V bits(Make *m, V a, Dtype dtype)
-{
-	return push(m, (MathStep){.code = MATH_BITS, .dtype = dtype, .arg = {a}});
-}
-
-static V convert(Make *m, V a, Dtype dtype)
-{
-	return push(m, (MathStep){.code = MATH_CONVERT, .dtype = dtype, .arg = {a}});
-}
-
-/* a < b ? c : d */
-static V less(Make *m, V a, V b, V c, V d)
-{
-	return push(m, (MathStep){.code = MATH_LESS, .dtype = type_of(m, c), .arg = {a, b, c, d}});
-}
-
-static V equal(Make *m, V a, V b, V c, V d)
-{
-	return push(m, (MathStep){.code = MATH_EQUAL, .dtype = type_of(m, c), .arg = {a, b, c, d}});
-}
-
-/* NaN stays. */
-static V at_most(Make *m, V a, double value)
-{
-	V top = number(m, type_of(m, a), value);
-	return less(m, top, a, top, a);
-}
-
-static V at_least(Make *m, V a, double value)
-{
-	V bottom = number(m, type_of(m, a), value);
-	return less(m, a, bottom, bottom, a);
-}
-
-static V polynomial(Make *m, V x, const double *coefs, size_t n)
-{
-	V sum = number(m, type_of(m, x), coefs[n - 1]);
-	for (size_t i = n - 1; i-- > 0;)
-		sum = plus(m, mul(m, sum, x), coefs[i]);
-	return sum;
-}
-#define POLYNOMIAL(m, x, coefs) polynomial(m, x, coefs, sizeof(coefs) / sizeof *(coefs))
-
-static V magnitude(Make *m, V x)
-{
-	return bits(m, mask(m, bits(m, x, DTYPE_I32), INT32_MAX), DTYPE_F32);
-}
-
-/* a, which is not negative, with the sign of x */
-static V with_sign(Make *m, V a, V x)
-{
-	V sign = mask(m, bits(m, x, DTYPE_I32), SIGN32);
-	return bits(m, binary(m, MATH_OR, bits(m, a, DTYPE_I32), sign), DTYPE_F32);
-}
 
 /* ---- powers ---- */
 
@@ -462,9 +323,7 @@ MathFunction math_narrow(Arena *arena, Dtype to)
 
 /* ---- the table ---- */
 
-typedef V (*Formula)(Make *m, V x);
-
-static Formula formula_of(Op op)
+static Formula default_formula(Op op)
 {
 	switch (op) {
 	case OP_EXP: return exp_of;
@@ -481,12 +340,20 @@ static Formula formula_of(Op op)
 	}
 }
 
-bool math_has(Op op, Dtype dtype)
+static Formula formula_of(Op op, Dtype dtype, bool fast)
 {
-	return dtype == DTYPE_F32 && (formula_of(op) || op == OP_POW);
+	if (dtype == DTYPE_F64)
+		return math_double_formula(op);
+	Formula formula = fast ? math_fast_formula(op) : NULL;
+	return dtype != DTYPE_F32 ? NULL : formula ? formula : default_formula(op);
 }
 
-MathFunction math_function(Arena *arena, Op op, Dtype dtype)
+bool math_has(Op op, Dtype dtype)
+{
+	return formula_of(op, dtype, false) || (op == OP_POW && dtype == DTYPE_F32);
+}
+
+MathFunction math_function(Arena *arena, Op op, Dtype dtype, bool fast)
 {
 	Make m = {.arena = arena};
 	REQUIRE(math_has(op, dtype));
@@ -494,6 +361,6 @@ MathFunction math_function(Arena *arena, Op op, Dtype dtype)
 	if (op == OP_POW)
 		pow_of(&m, x, push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype}));
 	else
-		formula_of(op)(&m, x);
+		formula_of(op, dtype, fast)(&m, x);
 	return m.fn;
 }

@@ -59,9 +59,10 @@ typedef struct MathFunction {
 /* Is there an inline form of the operation?
  * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid, sin, cos: 2.5; gelu: 1.5 ulp of
  * its argument. Infinities, NaN, zeros of either sign and subnormal numbers as the C library has
- * them. */
+ * them; docs/language.md has the bounds of the fast forms. */
 bool math_has(Op op, Dtype dtype);
-MathFunction math_function(Arena *arena, Op op, Dtype dtype);
+/* fast: --fp=fast, where there is such a form. */
+MathFunction math_function(Arena *arena, Op op, Dtype dtype, bool fast);
 /* Of bf16 and f16: the f32 that an i32 holds the bits of, and the bits of an f32 rounded to the nearest. */
 MathFunction math_widen(Arena *arena, Dtype from);
 MathFunction math_narrow(Arena *arena, Dtype to);

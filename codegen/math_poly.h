@@ -113,6 +113,68 @@ static const double poly_cos[] = {
 	0x1.99e42c0000000p-16,
 };
 
+/* (exp(r) - 1 - r) / r^2, for the fast exp, on [-0.350039, 0.350039]; error 2^-23.1 */
+static const double fast_exp[] = {
+	0x1.fffde80000000p-2,
+	0x1.5557c60000000p-3,
+	0x1.57333a0000000p-5,
+	0x1.105f4a0000000p-7,
+};
+
+/* (2^r - 1) / r, for the fast exp2, on [-0.505, 0.505]; error 2^-23.3 */
+static const double fast_exp2[] = {
+	0x1.62e4280000000p-1,
+	0x1.ebf9aa0000000p-3,
+	0x1.c6b8140000000p-5,
+	0x1.3cf23c0000000p-7,
+	0x1.5b89280000000p-10,
+};
+
+/* (log(1 + f) - f + f^2/2) / f^3, for the fast log, on [-0.333333, 0.333333]; error 2^-22.3 */
+static const double fast_log[] = {
+	0x1.555dce0000000p-2,
+	-0x1.000c360000000p-2,
+	0x1.95f6d80000000p-3,
+	-0x1.5127840000000p-3,
+	0x1.5b71d20000000p-3,
+	-0x1.36cf620000000p-3,
+};
+
+/* tanh(sqrt(s)) / sqrt(s), for the fast tanh, on [1e-09, 81]; error 2^-25.1 */
+static const double fast_tanh_over[] = {
+	0x1.0000000000000p+0,
+	0x1.0bf5ea0000000p-3,
+	0x1.96d7a00000000p-9,
+	0x1.7647260000000p-17,
+	-0x1.5b78400000000p-26,
+	0x1.d042b20000000p-35,
+	-0x1.7e4e8c0000000p-44,
+};
+static const double fast_tanh_under[] = {
+	0x1.0000000000000p+0,
+	0x1.db50460000000p-2,
+	0x1.91544c0000000p-6,
+	0x1.0afbba0000000p-12,
+};
+
+/* erf(sqrt(s)) / sqrt(s), for the fast erf, on [1e-09, 15.4]; error 2^-23.8 */
+static const double fast_erf_over[] = {
+	0x1.20dd740000000p+0,
+	0x1.9a37560000000p-3,
+	0x1.9eb3a40000000p-5,
+	0x1.e725180000000p-9,
+	0x1.2a0e9c0000000p-13,
+	-0x1.06a2300000000p-19,
+	0x1.557e0e0000000p-26,
+};
+static const double fast_erf_under[] = {
+	0x1.0000000000000p+0,
+	0x1.058d4c0000000p-1,
+	0x1.d7ab320000000p-4,
+	0x1.d75b400000000p-7,
+	0x1.f6fff20000000p-11,
+};
+
 /* 2^i * 2/pi modulo 4: 29 bits, exact times an f32 in double, and the rest. */
 static const double quarters_high[] = {
 	0x1.45f306d000000p-1,

@@ -56,6 +56,38 @@ def polynomial(name, text, function, weight, low, high, degree, dtype):
     print("};")
 
 
+def rational(name, text, function, low, high, top, bottom):
+    """P/Q with Q(0) = 1 of degrees top and bottom, least greatest relative error; linearised by the Q before."""
+    points = nodes(low, high)
+    x = np.array([float(p) for p in points])
+    exact = [function(p) for p in points]
+    f = np.array([float(v) for v in exact])
+    powers = (x / high)[:, None] ** np.arange(max(top, bottom) + 1)
+    w, under = np.full(len(x), 1.0 / len(x)), np.ones(len(x))
+    best, least = None, np.inf
+    for _ in range(400):
+        basis = np.concatenate([powers[:, :top + 1] / f[:, None], -powers[:, 1:bottom + 1]], 1)
+        root = np.sqrt(w) / np.abs(under)
+        found = np.linalg.lstsq(basis * root[:, None], root, rcond=None)[0]
+        under = 1 + powers[:, 1:bottom + 1] @ found[top + 1:]
+        error = np.abs(powers[:, :top + 1] @ found[:top + 1] / under / f - 1)
+        if error.max() < least:
+            best, least = found, error.max()
+        w = w * (error + 1e-300) ** 0.5
+        w /= w.sum()
+    scale = 1 / high ** np.arange(max(top, bottom) + 1.0)
+    upper = [float(np.float32(c)) for c in best[:top + 1] * scale[:top + 1]]
+    lower = [1.0] + [float(np.float32(c)) for c in best[top + 1:] * scale[1:bottom + 1]]
+    value = lambda cs, p: sum(mp.mpf(c) * p ** i for i, c in enumerate(cs))
+    worst = max(abs(value(upper, p) / value(lower, p) / v - 1) for p, v in zip(points, exact))
+    print("\n/* %s, on [%.6g, %.6g]; error 2^%.1f */" % (text, low, high, float(mp.log(worst, 2))))
+    for part, cs in (("over", upper), ("under", lower)):
+        print("static const double %s_%s[] = {" % (name, part))
+        for c in cs:
+            print("\t%s," % c.hex())
+        print("};")
+
+
 def quarters(i):
     exact = mp.fmod(mp.ldexp(2 / mp.pi, i), 4)
     unit = mp.ldexp(1, int(mp.floor(mp.log(exact, 2))) - 28)
@@ -102,6 +134,18 @@ polynomial("poly_sin", "sin(r) / r - 1 over s = r^2, for sin", lambda s: (mp.sin
 polynomial("poly_cos", "(cos(r) - 1 + r^2/2) / r^4 over s = r^2, for cos",
            lambda s: (mp.cos(mp.sqrt(s)) - 1 + s / 2) / s ** 2,
            lambda s: s ** 2 / mp.cos(mp.sqrt(s)), 1e-9, float((mp.pi / 4) ** 2) * 1.01, 2, np.float32)
+polynomial("fast_exp", "(exp(r) - 1 - r) / r^2, for the fast exp",
+           lambda r: (mp.exp(r) - 1 - r) / r ** 2, lambda r: r ** 2 * mp.exp(-r),
+           -LN2_2 * 1.01, LN2_2 * 1.01, 3, np.float32)
+polynomial("fast_exp2", "(2^r - 1) / r, for the fast exp2",
+           lambda r: mp.expm1(r * mp.log(2)) / r, lambda r: r * 2 ** -r, -0.505, 0.505, 4, np.float32)
+polynomial("fast_log", "(log(1 + f) - f + f^2/2) / f^3, for the fast log",
+           lambda f: (mp.log1p(f) - f + f ** 2 / 2) / f ** 3, lambda f: f ** 3 / mp.log1p(f),
+           -1 / 3, 1 / 3, 5, np.float32)
+rational("fast_tanh", "tanh(sqrt(s)) / sqrt(s), for the fast tanh", lambda s: mp.tanh(mp.sqrt(s)) / mp.sqrt(s),
+         1e-9, 81.0, 6, 3)
+rational("fast_erf", "erf(sqrt(s)) / sqrt(s), for the fast erf", lambda s: mp.erf(mp.sqrt(s)) / mp.sqrt(s),
+         1e-9, 15.4, 6, 4)
 print("""
 /* 2^i * 2/pi modulo 4: 29 bits, exact times an f32 in double, and the rest. */""")
 table("quarters_high", lambda i: quarters(i)[0])
