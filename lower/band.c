@@ -1,7 +1,8 @@
 /* Which kernels make a band.
  *
  * A band begins with a contraction and ends with one that sums over what the first one made. Between
- * them are kernels that read nothing of the band but the cells of their own rows. Each kernel's
+ * them are kernels that read nothing of the band but the cells of their own rows; those that read
+ * nothing of the band at all are computed before it. Each kernel's
  * operands are looked at as they are read, through everything that is fused into it: an axis of a
  * tensor of the band remains a dim where every reader has one iterator of its result for it, which
  * is the index itself. Of the dims, the last one that leaves an operand of both contractions where
@@ -380,14 +381,33 @@ static void renumber(Finder *f)
 	}
 }
 
+/* Does the node read a tensor of the band, through nodes that have no kernel of their own? */
+static bool depends(const Lower *lower, const Band *band, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	for (uint32_t i = 0; i < node->nargs; i++)
+		if (root_of(band, node->args[i]) ||
+		    (!lower_has_kernel(lower, node->args[i]) && depends(lower, band, node->args[i])))
+			return true;
+	return false;
+}
+
 /* Takes roots one after another up to the contraction that ends the band. */
 static bool grow(Finder *f)
 {
 	Lower *lower = f->lower;
 	Band *band = f->band;
 	for (NodeId id = band->roots[0].root + 1; id < lower->graph->nodes.n; id++) {
-		if (!lower_has_kernel(lower, id))
+		if (!lower_has_kernel(lower, id) || lower->plan[id].early)
 			continue;
+		if (lower_node(lower, id)->target != NODE_NONE)
+			return false;
+		if (!depends(lower, band, id)) {
+			if (band->nbefore == BAND_BEFORE)
+				return false;
+			band->before[band->nbefore++] = id;
+			continue;
+		}
 		if (!is_band_root(lower, id) || band->nroots == BAND_ROOTS)
 			return false;
 		look(f, id);

@@ -12,7 +12,7 @@
 
 #include "lower/nest.h"
 
-enum { BAND_DIMS = 8, BAND_ROOTS = 16, BAND_PLACES = BAND_ROOTS + 2 };
+enum { BAND_DIMS = 8, BAND_ROOTS = 16, BAND_BEFORE = 16, BAND_PLACES = BAND_ROOTS + 2 };
 
 /* An axis that every kernel of the band walks along in the same way. In each kernel of the band the
  * iterator of dim i has number i; that of the rows is the block's first row. */
@@ -44,6 +44,8 @@ typedef struct Band {
 	Size height;   /* rows of the blocks at hand */
 	BandRoot roots[BAND_ROOTS];
 	uint32_t nroots;
+	NodeId before[BAND_BEFORE]; /* between the roots, but of no concern to them: computed first */
+	uint32_t nbefore;
 	NodeId turned[2]; /* operands that are copied with the columns as their last axis */
 	int *orders[2];	     /* by axis: its position in the copy; -1: a dim */
 	int *turned_dims[2]; /* by axis: a dim, or -1 */

@@ -313,6 +313,8 @@ bool band_emit(Lower *lower, Band *band)
 	size_t nkernels = program->kernels.n, n = lower->kernels.n, nbuffers = program->buffers.n;
 	size_t nmade = program->made->entries.n;
 	Sizes *sizes = lower->sizes;
+	for (uint32_t i = 0; i < band->nbefore; i++)
+		lower_emit_node(lower, band->before[i]);
 	Size extent = band->dims[band->rows].extent, zero = size_const(sizes, 0);
 	Size whole = size_scale(sizes, size_floor(sizes, extent, band->block), band->block);
 	lower->band = band;

@@ -209,6 +209,8 @@ void argmax_emit(Gen *gen, NodeId node, StoreTarget to);
 /* Kernels of one node, appended to the routine. */
 void kernel_emit(Lower *lower, NodeId node);
 bool lower_has_kernel(const Lower *lower, NodeId node);
+/* ... where it has one. */
+void lower_emit_node(Lower *lower, NodeId node);
 void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);
 void kernel_emit_check(Lower *lower, NodeId node);
 void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);

@@ -119,7 +119,7 @@ bool lower_has_kernel(const Lower *lower, NodeId id)
 
 /* ---- the kernels ---- */
 
-static void emit_node(Lower *lower, NodeId id)
+void lower_emit_node(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	if (!lower_has_kernel(lower, id))
@@ -137,7 +137,7 @@ static NodeId emit_band(Lower *lower, NodeId id)
 	if (lower_has_kernel(lower, id) && band_find(lower, id, &band) && band_emit(lower, &band))
 		return band.roots[band.nroots - 1].root;
 	size_t nmade = lower->program->made->entries.n;
-	emit_node(lower, id);
+	lower_emit_node(lower, id);
 	if (lower->program->made->entries.n > nmade)
 		band_describe_off(lower, id);
 	return id;
@@ -152,7 +152,7 @@ static void emit_all(Lower *lower)
 		if (gathers(lower, id))
 			kernel_emit_check(lower, id);
 		if (lower->plan[id].early)
-			emit_node(lower, id);
+			lower_emit_node(lower, id);
 	}
 	for (NodeId id = 0; id < n; id++)
 		if (lower->plan[id].needed && !lower->plan[id].early)
