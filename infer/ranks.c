@@ -4,9 +4,9 @@
  *   a = b              both ways                       rank(p) >= rank(q) + k for the variables
  *
  * A circle of these whose ks add up to more than 0 has no solution: each row would have to be
- * longer than the next. Rows that grow along such a circle reach ROW_LIMIT; only then it is
- * searched, by longest paths (Bellman and Ford), and shown with all its places. Without a circle
- * the row has simply too many axes.
+ * longer than the next. It is searched before anything is solved, by longest paths (Bellman and
+ * Ford), and shown with all its places. A row that has too many axes without one, or with one longer
+ * than ROUNDS, meets ROW_LIMIT.
  */
 #include "infer/solver.h"
 
@@ -108,7 +108,7 @@ static RowVarId search(Ranks *r)
 	return NONE;
 }
 
-/* A row as it was written, before it grew. */
+/* A row as it was written. */
 static const char *written_text(Solver *s, const RowTerm *row)
 {
 	FlatRow f = {.nlead = row->nlead, .ntrail = row->ntrail, .var = row->var};
@@ -162,15 +162,17 @@ static void blame_circle(Ranks *r, RowVarId on)
 	}
 }
 
-void blame_endless(Solver *s, ConId id)
+void check_circles(Solver *s)
 {
 	Ranks r = {.s = s};
 	collect(&r);
 	RowVarId on = search(&r);
-	if (on != NONE) {
+	if (on != NONE)
 		blame_circle(&r, on);
-		return;
-	}
+}
+
+void blame_endless(Solver *s, ConId id)
+{
 	const Con *con = &s->cons.at[id];
 	blame(s, E0305, id, "the %s row of %s would have more than %d axes",
 	      row_kind_text(con->row), tensor_text(s, con->node, con->arg), ROW_LIMIT);

@@ -6,7 +6,7 @@
  *
  * res has at least as many axes as opnd: an open res that is too short by k gets k axes of its own,
  * which is all that is forced. A circle of rows in which each must be longer than the next would
- * grow for ever; rows stop at ROW_LIMIT, and ranks.c finds the circle.
+ * grow for ever: ranks.c finds it beforehand, and rows stop at ROW_LIMIT.
  *
  * A row variable of opnd is never solved here: what bounds it is read off its constraints by the
  * stages.

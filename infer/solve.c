@@ -165,6 +165,9 @@ void solver_run(Solver *s, int last_stage, uint64_t shuffle)
 	s->shuffle = shuffle;
 	s->stage = 1;
 	s->ngenerated = (uint32_t)s->cells.n;
+	check_circles(s);
+	if (s->nerrors > 0)
+		return;
 	start(s, shuffle);
 	propagate(s);
 	for (int stage = 2; stage <= last_stage && s->nerrors == 0; stage++) {

@@ -280,7 +280,9 @@ void row_refine_run(Solver *s, ConId con);
 bool row_equal_close(Solver *s, ConId con);
 void rowvar_watch(Solver *s, RowVarId var, ConId con);
 
-/* ranks.c: the error for a row that has reached ROW_LIMIT at this constraint */
+/* ranks.c: the error for rows that would each have to be longer than the next, if there are such */
+void check_circles(Solver *s);
+/* The error for a row that has reached ROW_LIMIT at this constraint. */
 void blame_endless(Solver *s, ConId con);
 
 /* relate.c, relate_labels.c, relate_total.c */
