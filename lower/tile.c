@@ -221,8 +221,9 @@ static Block part_loop(const Tile *tile, const Loop *loop, const TilePart *part,
 	Gen *gen = tile->nest->gen;
 	if (!loop || part->single)
 		return body;
-	const Stmt *stmt = stmt_for(gen->arena, loop->var, ix_size(gen->arena, part->lo),
-				    ix_size(gen->arena, part->hi), body);
+	const Ix *lo = part->from ? part->from : ix_size(gen->arena, part->lo);
+	const Ix *hi = part->to ? part->to : ix_size(gen->arena, part->hi);
+	const Stmt *stmt = stmt_for(gen->arena, loop->var, lo, hi, body);
 	return block_of(gen, stmt_step(gen->arena, stmt, part->step));
 }
 

@@ -18,6 +18,7 @@ typedef struct TilePart {
 	int64_t step;
 	bool single;
 	bool edge; /* where padded reads may fall outside: loops of the sum are cut there */
+	const Ix *from, *to; /* instead of lo and hi, which are all rows then; NULL: they hold */
 } TilePart;
 
 typedef struct TileParts {
@@ -87,6 +88,11 @@ bool tile_turn_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, 
 /* tile_edge.c: finds the loop that decides which rows read inside; the parts of rows around it, none
  * where there would be too many; the sum of a tile at the edge, added to its cells. */
 void tile_find_cut(Planner *p);
+/* The same for rows whose extent is not known: where reads stay inside, found at run time (false: a guard
+ * is of another form), and tiles of `step` and ever smaller ones there, single rows outside. */
+bool tile_find_inside(const Planner *p, const Loop *row, TilePart *inside);
+TileParts tile_inside_parts(const Planner *p, int64_t step);
+int64_t tile_smaller_step(int64_t step); /* a divisor; 0 after 1 */
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step);
 Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc);
 /* The code of one tile of rows x cols cells whose first one is at by_iter. */

@@ -9,6 +9,9 @@
  *     for kw in 1..2: for i: unroll r in 0..7: acc[r, lane] += ..
  *     for kw in 2..3: for i: unroll r in 0..6: acc[r, lane] += ..
  *
+ * Where the extent of the rows is not known, neither is where they read inside: tiles go from a bound
+ * that is computed to another, and the rows around them go one by one.
+ *
  * A cell adds its products in the order of the loops, as in a tile of its own.
  */
 #include "lower/tile.h"
@@ -73,7 +76,8 @@ static void add_part(const Planner *p, TileParts *parts, int64_t lo, int64_t hi,
 		return;
 	}
 	parts->at[parts->n++] =
-		(TilePart){size_const(sizes, lo), size_const(sizes, hi), step, true, edge};
+		(TilePart){.lo = size_const(sizes, lo), .hi = size_const(sizes, hi), .step = step,
+			   .single = true, .edge = edge};
 }
 
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step)
@@ -95,6 +99,89 @@ static int64_t ceil_div(int64_t a, int64_t b)
 {
 	return a > 0 ? (a + b - 1) / b : -(-a / b);
 }
+
+/* ---- rows whose number is not known ---- */
+
+int64_t tile_smaller_step(int64_t step)
+{
+	return step % 2 == 0 && step > 4 ? (step == 6 ? 2 : 4) : step / 2;
+}
+
+/* How far the loops of the sum move a guarded index down and up; false: not known. */
+static bool reach_of(const Planner *p, const Guarded *guard, IterId row, int64_t reach[2])
+{
+	reach[0] = reach[1] = 0;
+	for (uint32_t t = 0; t < guard->index->nterms; t++) {
+		const IndexTerm *term = &guard->index->terms[t];
+		const Iter *iter = &p->tile->nest->proj->iters[term->iter];
+		int64_t extent;
+		if (term->iter == row)
+			continue;
+		if (!iter->reduced || !tile_is_const(p, iter->extent, &extent))
+			return false;
+		reach[term->coef > 0] += term->coef * (extent - 1);
+	}
+	return true;
+}
+
+bool tile_find_inside(const Planner *p, const Loop *row, TilePart *inside)
+{
+	const Nest *nest = p->tile->nest;
+	Program *program = p->program;
+	const Ix *extent = ix_size(program->arena, row->extent), *from = tile_const(p->tile, 0);
+	const Ix *to = extent;
+	int64_t reach[2], offset;
+	for (size_t g = 0; g < nest->guards.n; g++) {
+		const Guarded *guard = &nest->guards.at[g];
+		const IndexTerm *term = term_of(guard, row->iter);
+		if (!term)
+			continue;
+		if (term->coef <= 0 || !tile_is_const(p, guard->index->offset, &offset) ||
+		    !reach_of(p, guard, row->iter, reach))
+			return false;
+		int64_t first = ceil_div(-offset - reach[0], term->coef);
+		int64_t more = term->coef - 1 - offset - reach[1];
+		const Ix *end = ix_add(program, ix_size(program->arena, guard->size),
+				       tile_const(p->tile, more));
+		if (term->coef > 1)
+			end = ix_binary(program, IX_DIV, end, tile_const(p->tile, term->coef));
+		from = ix_binary(program, IX_MAX, from, tile_const(p->tile, first));
+		to = ix_binary(program, IX_MIN, to, end);
+	}
+	inside->from = ix_binary(program, IX_MIN, from, extent);
+	inside->to = ix_binary(program, IX_MAX, inside->from, to);
+	return true;
+}
+
+TileParts tile_inside_parts(const Planner *p, int64_t step)
+{
+	Program *program = p->program;
+	const TilePart *inside = &p->tile->inside;
+	const Ix *minus = ix_mul(program, inside->from, tile_const(p->tile, -1));
+	const Ix *length = ix_add(program, inside->to, minus), *done = inside->from;
+	TilePart part = {.lo = inside->lo, .hi = inside->hi};
+	TileParts parts = {0};
+	for (; step > 0; step = tile_smaller_step(step)) {
+		const Ix *n = ix_binary(program, IX_DIV, length, tile_const(p->tile, step));
+		part.step = step;
+		part.from = done;
+		part.to = step == 1 ? inside->to
+				    : ix_add(program, inside->from,
+					     ix_mul(program, n, tile_const(p->tile, step)));
+		done = part.to;
+		parts.at[parts.n++] = part;
+	}
+	part.edge = true;
+	part.from = tile_const(p->tile, 0);
+	part.to = inside->from;
+	parts.at[parts.n++] = part;
+	part.from = inside->to;
+	part.to = ix_size(program->arena, inside->hi);
+	parts.at[parts.n++] = part;
+	return parts;
+}
+
+/* ---- a tile at the edge ---- */
 
 typedef struct Range {
 	int64_t lo, hi;

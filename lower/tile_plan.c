@@ -118,7 +118,7 @@ static bool find_inside(const Planner *p, const Loop *row, TilePart *inside)
 	*inside = (TilePart){.lo = size_const(p->program->sizes, 0), .hi = row->extent};
 	int64_t lo, hi;
 	if (!tile_is_const(p, row->extent, &hi))
-		return !is_guarded(nest, row);
+		return !is_guarded(nest, row) || tile_find_inside(p, row, inside);
 	for (size_t g = 0; g < nest->guards.n; g++)
 		if (moves_guard(&nest->guards.at[g], row) &&
 		    !inside_of(p, &nest->guards.at[g], row, inside))
@@ -298,17 +298,17 @@ static int only_moved(const Planner *p, const Loop *loop)
 	return moved;
 }
 
-/* How often a panel is used at least: the known extents of the result that do not move the operand,
- * and that are no batch axes where the order of additions depends on the choice. */
+/* How often a panel is used at least: the extents of the result that do not move the operand, and
+ * that are no batch axes where the order of additions depends on the choice. */
 static int64_t uses_of(const Planner *p, int load, bool any)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t uses = 1, extent;
 	for (uint32_t i = 0; i < nest->nresult && uses < PACK_USES; i++)
 		if (stride(p, p->sum.at.at[load], &nest->loops[i]) == 0 &&
-		    tile_is_const(p, nest->loops[i].extent, &extent) &&
-		    (any || !is_batch(p, &nest->loops[i])))
-			uses *= extent;
+		    (!is_batch(p, &nest->loops[i]) ||
+		     (any && tile_is_const(p, nest->loops[i].extent, &extent))))
+			uses *= tile_extent(p, &nest->loops[i], TILE_ASSUMED);
 	return uses;
 }
 

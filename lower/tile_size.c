@@ -31,7 +31,7 @@ static TilePart part_of(const Planner *p, Size lo, Size hi, int64_t step)
 {
 	int64_t a, b;
 	bool single = tile_is_const(p, lo, &a) && tile_is_const(p, hi, &b) && b - a == step;
-	return (TilePart){lo, hi, step, single, false};
+	return (TilePart){.lo = lo, .hi = hi, .step = step, .single = single};
 }
 
 static int64_t vectors_of(const Planner *p, int64_t lanes)
@@ -95,14 +95,14 @@ static TileParts halved_parts(const Planner *p, Size extent, int64_t step, bool 
 	while (step > 0) {
 		Size hi = step == 1 ? extent
 				    : size_scale(sizes, size_floor(sizes, extent, step), step);
-		parts.at[parts.n++] = (TilePart){done, hi, step, false, false};
+		parts.at[parts.n++] = (TilePart){.lo = done, .hi = hi, .step = step};
 		done = hi;
 		if (lanes)
 			step = step > p->native	    ? p->native
 			       : step > LEAST_LANES ? LEAST_LANES
 						    : step > 1;
 		else
-			step = step % 2 == 0 && step > 4 ? (step == 6 ? 2 : 4) : step / 2;
+			step = tile_smaller_step(step);
 	}
 	return parts;
 }
@@ -113,6 +113,8 @@ static TileParts parts_of(const Planner *p, const Loop *loop, int64_t step, bool
 	TileParts parts = {0};
 	if (loop && loop == p->tile->row && tile_is_const(p, loop->extent, &extent))
 		return padded_parts(p, extent, step);
+	if (loop && loop == p->tile->row && p->tile->inside.from)
+		return tile_inside_parts(p, step);
 	if (!loop || tile_is_const(p, loop->extent, &extent)) {
 		add_exact(p, &parts, 0, loop ? extent : 1, step, join);
 		return parts;

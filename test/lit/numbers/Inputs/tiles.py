@@ -127,6 +127,31 @@ def convolutions(count):
     return wrong
 
 
+def pictures():
+    """Pictures of symbolic height and width, as small as nothing."""
+    wrong = 0
+    for number, (k, stride) in enumerate([(3, 1), (5, 1), (7, 2), (3, 2)]):
+        march, kind = MARCHES[number % 3], "f64" if number == 2 else "f32"
+        model = Model("dim h\ndim w\ninput x : %s [1 | %d*h, %d*w, 5]\ninput f : %s [16, %d, %d, 5]\n"
+                      "output r = einsum(\"b | %d*oh =+ kh, %d*ow =+ kw, c; o, kh, kw, c => b | oh, ow, o\", x, f)\n"
+                      % (kind, stride, stride, kind, k, k, stride, stride), ["-march=" + march])
+        dtype = np.float64 if kind == "f64" else np.float32
+        f = RNG.standard_normal((16, k, k, 5)).astype(dtype)
+        for h, w in [(0, 3), (1, 1), (2, 1), (1, 2), (3, 4), (5, 9), (2, 17), (4, 31)]:
+            x = RNG.standard_normal((1, stride * h, stride * w, 5)).astype(dtype)
+            got, = model.forward([h, w], [x, f], [((1, h, w, 16), dtype)])
+            low = (k - 1) // 2 if stride == 1 else (k - stride + 1) // 2
+            want = np.zeros((1, h, w, 16))
+            for oh, ow, i, j in np.ndindex(h, w, k, k):
+                at, across = stride * oh + i - low, stride * ow + j - low
+                if 0 <= at < stride * h and 0 <= across < stride * w:
+                    want[0, oh, ow] += f[:, i, j].astype(np.float64) @ x[0, at, across]
+            if not near(got, want, kind, k * k * 5):
+                wrong += 1
+                print("wrong: picture %s" % [h, w, k, stride, march])
+    return wrong
+
+
 def spread():
     """A matrix whose columns would lie on too many lines."""
     model = Model("input a : [64, 900]\ninput b : [900, 610]\noutput c = einsum(\"ik; kj => ij\", a, b)\n")
@@ -137,5 +162,5 @@ def spread():
 
 
 bad, n = run(int(sys.argv[1]))
-bad += rows_alone() + convolutions(12) + spread()
+bad += rows_alone() + convolutions(12) + pictures() + spread()
 print("%d products, %d wrong" % (n, bad))
