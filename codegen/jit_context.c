@@ -40,6 +40,7 @@ Jit *jit_new(const Module *module, Arena *arena)
 	jit->i64 = jit->types[DTYPE_I64];
 	jit->u64 = jit->unsigned_types[DTYPE_I64];
 	jit->u32 = jit->types[DTYPE_U32];
+	jit->i16 = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_SHORT);
 	jit->size = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_SIZE_T);
 	jit->pointer = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_VOID_PTR);
 	jit->text = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_CONST_CHAR_PTR);
@@ -53,6 +54,14 @@ Type *jit_vector_type(Jit *jit, Dtype dtype, int log)
 	if (!*type)
 		*type = gcc_jit_type_get_vector(jit->types[dtype], (size_t)1 << log);
 	return *type;
+}
+
+Type *jit_short_vector(Jit *jit, int log)
+{
+	REQUIRE(log > 0 && log < VECTOR_LOGS);
+	if (!jit->short_vectors[log])
+		jit->short_vectors[log] = gcc_jit_type_get_vector(jit->i16, (size_t)1 << log);
+	return jit->short_vectors[log];
 }
 
 void jit_option(Jit *jit, const char *flag)

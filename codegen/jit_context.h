@@ -44,9 +44,12 @@ typedef struct Jit {
 	int vector_bytes; /* of the widest vectors that the code may use */
 	CpuSimd simd;
 	unsigned extras; /* of cpu_extras */
+	Type *i16, *short_vectors[VECTOR_LOGS];
 	Type *vectors[DTYPE_COUNT][VECTOR_LOGS]; /* by the logarithm of their lanes; made on demand */
 } Jit;
 
+/* Of 2^log signed 16-bit integers, which are no dtype. */
+Type *jit_short_vector(Jit *jit, int log);
 /* The type of 2^log lanes: one object each, as libgccjit takes no two for equal. */
 Type *jit_vector_type(Jit *jit, Dtype dtype, int log);
 /* Flags: of the command line of gcc, n of them. */

@@ -594,8 +594,22 @@ static Lvalue *chunk_target(Lanes *l, const Stmt *stmt)
 	return row_chunks(k, stmt->local, stmt->ixs, stmt->nixs)[c.index];
 }
 
+static bool quads_code(Lanes *l, const Stmt *stmt)
+{
+	Lvalue *target = chunk_target(l, stmt);
+	if (l->log == 0 || stmt->acc != OP_ADD || stmt->value->dtype != DTYPE_I32)
+		return false;
+	Rvalue *before = load_lanes(l, target, DTYPE_I32);
+	Rvalue *sum = jit_vector_quads(l->k, stmt, l->loop->iter, l->log, before);
+	if (sum)
+		jit_set(&l->k->f, target, sum);
+	return sum != NULL;
+}
+
 static void chunk_code(Lanes *l, const Stmt *stmt)
 {
+	if (quads_code(l, stmt))
+		return;
 	Rvalue *value = lanes_value(l, stmt->value);
 	Lvalue *target = chunk_target(l, stmt);
 	if (stmt->kind == LOOP_SET)

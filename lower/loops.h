@@ -22,7 +22,7 @@
  * interpreter. The bounds of UNROLL and VECTOR are constants.
  * A VECTOR loop runs its statements one after another, each for all lanes: its body holds no loops, no
  * conditions and no checks, and indices move by 0 or 1 a lane, those of locals on one axis: the last, or
- * the first of two in a local that is read turned.
+ * the first of two in a local that is read turned. Loads of i8 and u8 may move by 4.
  * A PARALLEL loop stands at the top of a kernel, from 0, with at most 2^30 iterations, without checks or
  * locals from outside; no two iterations touch one cell that either stores. The interpreter watches that.
  * With `slot SLOT of n` at most n iterations run at a time, and those have different numbers 0 <= SLOT < n.

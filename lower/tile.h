@@ -32,6 +32,7 @@ typedef struct Tile {
 	TileForm form;
 	Loop *row, *col; /* of the result; NULL: one row, one column. ACROSS: lanes run along col */
 	Loop *along;	 /* ALONG: the sum that lanes run along */
+	bool quads;	 /* ALONG: a lane adds four products of bytes */
 	int64_t lanes;	 /* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	TileParts rows, cols;
 	uint64_t cycles;    /* estimated, with 32 for every symbolic extent */

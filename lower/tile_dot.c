@@ -10,6 +10,11 @@
  *     sum[r, c] = ((half4[0] + half4[1]) + (half4[2] + half4[3])) + rest[r, c]
  *   for r, c: y[..] = relu(sum[r, c])
  *
+ * Products of i8 and u8 come first in groups of four neighbours a lane, which are one instruction:
+ *
+ *   for k in 0..192 step 64
+ *     unroll r, c: vector lane in 0..16: acc[r, c, lane] += a[.., k + 4*lane]*b[..] + ... + a[.., k + 4*lane + 3]*b[..]
+ *
  * Lanes are a cache line whatever the machine's vectors are, so the order of additions depends on
  * the extent of the sum alone.
  */
@@ -17,7 +22,7 @@
 
 #include "base/diag.h"
 
-enum { LEAST_VECTOR = 16, HALVES_MAX = 6 };
+enum { LEAST_VECTOR = 16, HALVES_MAX = 6, QUAD = 4 };
 
 typedef struct Dot {
 	Tile *tile;
@@ -27,6 +32,7 @@ typedef struct Dot {
 	LocalId part[HALVES_MAX]; /* by the logarithm of its lanes: steps that are left of a known
 				     extent */
 	bool has_part[HALVES_MAX];
+	Size grouped; /* steps in `acc` in groups of four a lane */
 	Size whole; /* steps in `acc` */
 	Size left;  /* where single steps begin */
 	Body loops; /* over the steps, inside other sums */
@@ -72,14 +78,57 @@ static Block add_lanes(Dot *dot, const Ix *first, LocalId to, int64_t lanes)
 	return over_cells(dot, LOOP_UNROLL, add);
 }
 
+static const Value *plus(const Dot *dot, const Value *a, const Value *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return value_op(dot->tile->nest->gen->arena, OP_ADD, a->dtype, (const Value *[]){a, b}, 2);
+}
+
+/* The value at four steps from `first` on for every lane, added up. */
+static const Value *quad_value(Dot *dot, const Ix *first)
+{
+	Tile *tile = dot->tile;
+	Gen *gen = tile->nest->gen;
+	const Ix *lanes = ix_mul(gen->program, ix_iter(gen->arena, tile->lane), tile_const(tile, QUAD));
+	const Value *sum = NULL;
+	for (int64_t q = 0; q < QUAD; q++) {
+		const Ix *step = ix_add(gen->program, lanes, tile_const(tile, q));
+		tile->nest->by_iter[tile->along->iter] = ix_add(gen->program, first, step);
+		nest_values(tile->nest);
+		sum = plus(dot, sum, tile->nest->value);
+	}
+	return sum;
+}
+
+static void add_quads(Dot *dot)
+{
+	Tile *tile = dot->tile;
+	Gen *gen = tile->nest->gen;
+	int64_t steps = QUAD * tile->lanes;
+	Sizes *sizes = gen->program->sizes;
+	dot->grouped = size_scale(sizes, size_floor(sizes, tile->along->extent, steps), steps);
+	const Value *value = quad_value(dot, ix_iter(gen->arena, tile->along->var));
+	const Value *cell = element(dot, dot->acc, ix_iter(gen->arena, tile->lane));
+	Block add = block_of(gen, stmt_set_at(gen->arena, cell, OP_ADD, value));
+	add = over_cells(dot, LOOP_UNROLL, tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->lanes, add));
+	const Stmt *loop = stmt_for(gen->arena, tile->along->var, tile_const(tile, 0),
+				    ix_size(gen->arena, dot->grouped), add);
+	PUSH(gen->arena, dot->loops.stmts, stmt_step(gen->arena, loop, steps));
+}
+
 static void add_whole(Dot *dot)
 {
 	Tile *tile = dot->tile;
 	Gen *gen = tile->nest->gen;
 	dot->has_acc = true;
 	dot->acc = declare(dot, "acc", tile->lanes);
+	if (tile->quads)
+		add_quads(dot);
+	if (size_same(dot->grouped, dot->whole))
+		return;
 	Block add = add_lanes(dot, ix_iter(gen->arena, tile->along->var), dot->acc, tile->lanes);
-	const Stmt *loop = stmt_for(gen->arena, tile->along->var, tile_const(tile, 0),
+	const Stmt *loop = stmt_for(gen->arena, tile->along->var, ix_size(gen->arena, dot->grouped),
 				    ix_size(gen->arena, dot->whole), add);
 	PUSH(gen->arena, dot->loops.stmts, stmt_step(gen->arena, loop, tile->lanes));
 }
@@ -119,13 +168,6 @@ static void add_rest(Dot *dot)
 }
 
 /* ---- adding up ---- */
-
-static const Value *plus(const Dot *dot, const Value *a, const Value *b)
-{
-	if (!a || !b)
-		return a ? a : b;
-	return value_op(dot->tile->nest->gen->arena, OP_ADD, a->dtype, (const Value *[]){a, b}, 2);
-}
 
 /* Two halves of the lanes at hand, and the part of that many lanes: a new local of half the lanes.
  */
@@ -207,6 +249,7 @@ Block tile_along(Tile *tile, int64_t rows, int64_t cols)
 	dot.whole =
 		size_scale(sizes, size_floor(sizes, tile->along->extent, tile->lanes), tile->lanes);
 	dot.left = dot.whole;
+	dot.grouped = size_const(sizes, 0);
 	if (!known || extent >= tile->lanes)
 		add_whole(&dot);
 	if (known)

@@ -9,7 +9,7 @@
 
 #include "base/diag.h"
 
-enum { LEAST_LANES = 4, LEAST_WORK = 512, CACHE_LINE = 64 };
+enum { LEAST_LANES = 4, LEAST_WORK = 512, CACHE_LINE = 64, QUAD_STEPS = 64 };
 enum { ROWS, COLUMNS }; /* items of `tile` */
 
 /* What packing asks for: rows that use a panel, its columns, steps of the sum; bytes of an operand
@@ -350,6 +350,21 @@ static void pack(Planner *p, Loop *col, int load, LoopKind kind)
 	tile->row = reusing_loop(p, col, ~((uint64_t)1 << load), ROWS);
 }
 
+/* Is the value a product of bytes, both neighbours along the sum that lanes run along? */
+static bool has_quads(const Planner *p)
+{
+	const Value *value = p->tile->nest->value;
+	const Loop *along = p->tile->along;
+	if (p->tile->form != TILE_ALONG || value->kind != VALUE_OP || value->op != OP_MUL ||
+	    tile_extent(p, along, QUAD_STEPS) < QUAD_STEPS)
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (!tile_is_widening(value->args[i]) || dtype_bytes(value->args[i]->args[0]->dtype) != 1 ||
+		    stride(p, value->args[i]->args[0]->ix, along) != 1)
+			return false;
+	return true;
+}
+
 /* Lanes along a sum become lanes across the result where its operand can be turned once for many
  * rows. */
 static void pack_turned(Planner *p)
@@ -400,10 +415,12 @@ bool tile_plan(Tile *tile, const Machine *machine)
 		return false;
 	}
 	bool found = find_loops(&p);
-	if (nest->proj->niters < 64)
+	tile->quads = found && has_quads(&p);
+	if (nest->proj->niters < 64 && (!tile->quads || asks_on(p.packs)))
 		tile->form == TILE_ALONG ? pack_turned(&p) : pack_spread(&p);
 	if (!found && tile->pack < 0)
 		return false;
+	tile->quads &= tile->form == TILE_ALONG;
 	tile->lanes = tile->form == TILE_ALONG ? CACHE_LINE / bytes : p.native;
 	if (tile->row && !find_inside(&p, tile->row, &tile->inside))
 		BUG("rows of a tile without an inside");

@@ -10,7 +10,9 @@ from tsrlib import DTYPES, Model, from_bf16, to_bf16
 RNG = np.random.default_rng(11)
 random.seed(11)
 SIZES = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 48, 63, 64, 65, 67, 100, 127, 128, 130, 192, 200]
-MARCHES = ["native", "x86-64", "x86-64-v3", "sandybridge", "x86-64-v4"]
+FLAGS = open("/proc/cpuinfo").read().split()
+MARCHES = ["native", "x86-64", "x86-64-v3", "sandybridge"]
+MARCHES += ["x86-64-v4"] * ("avx512bw" in FLAGS) + ["cascadelake"] * ("avx512_vnni" in FLAGS)
 FORMS = [("ik; jk => ij", "ik,jk->ij"), ("ik; kj => ij", "ik,kj->ij"), ("ki; kj => ij", "ki,kj->ij"),
          ("bik; bjk => bij", "bik,bjk->bij"), ("ik; k => i", "ik,k->i"), ("ikl; jkl => ij", "ikl,jkl->ij"),
          ("k; k => ", "k,k->")]
