@@ -1,8 +1,8 @@
 /* Parallel loops: a function for the pieces, and a call that shares them out.
  *
- *   struct args { dims, scalars, buffers; uint64_t busy; };   busy: a bit for each slot that is taken
- *   static void PREFIX__p_NAME_0(void *arg, int32_t piece) { the loop's body }
- *   void PREFIX__k_NAME(call, dims, scalars, buffers)
+ *   struct args { dims, scalars, buffers; uint64_t busy; };   busy: a bit for each slot that is
+ * taken static void PREFIX__p_NAME_0(void *arg, int32_t piece) { the loop's body } void
+ * PREFIX__k_NAME(call, dims, scalars, buffers)
  *   {
  *       struct args args = {dims, scalars, buffers, 0};
  *       PREFIX__run_pieces(call, number of pieces, PREFIX__p_NAME_0, &args);
@@ -15,8 +15,9 @@
 typedef struct Tasks {
 	const Kernel *kernel;
 	gcc_jit_struct *type;
-	gcc_jit_field **fields; /* the kernel's parameters but the first, which is `call`; then busy */
-	size_t nfields; /* less the last */
+	gcc_jit_field *
+		*fields; /* the kernel's parameters but the first, which is `call`; then busy */
+	size_t nfields;	 /* less the last */
 	gcc_jit_function **functions; /* by statement of the kernel; NULL: not parallel */
 } Tasks;
 
@@ -32,7 +33,8 @@ static Tasks *tasks_new(Jit *jit, KernelId id)
 		tasks->fields[i] = gcc_jit_context_new_field(jit->ctxt, NULL, params[i + 1].type,
 							     params[i + 1].name);
 	tasks->fields[n] = gcc_jit_context_new_field(jit->ctxt, NULL, jit->u64, "busy");
-	tasks->type = gcc_jit_context_new_struct_type(jit->ctxt, NULL, "args", (int)n + 1, tasks->fields);
+	tasks->type =
+		gcc_jit_context_new_struct_type(jit->ctxt, NULL, "args", (int)n + 1, tasks->fields);
 	tasks->functions = ARENA_ARRAY(jit->arena, gcc_jit_function *, tasks->kernel->body.n);
 	return tasks;
 }
@@ -56,8 +58,8 @@ static gcc_jit_function *task_function(Jit *jit, KernelId id, const Tasks *tasks
 	const Stmt *loop = tasks->kernel->body.stmts[index];
 	KernelJit k = jit_kernel_new(jit, id);
 	JitParam params[] = {{jit->pointer, "arg"}, {jit->int_, "piece"}};
-	const char *name = arena_printf(jit->arena, "%s__p_%s_%u", jit->module->prefix,
-					k.kernel->name, index);
+	const char *name =
+		arena_printf(jit->arena, "%s__p_%s_%u", jit->module->prefix, k.kernel->name, index);
 	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_INTERNAL, jit->void_, name, params, 2);
 	Type *pointer = gcc_jit_type_get_pointer(gcc_jit_struct_as_type(tasks->type));
 	Rvalue *args = jit_keep(&f, jit_cast(jit, jit_param(&f, 0), pointer));
@@ -117,8 +119,10 @@ void jit_parallel_loop(KernelJit *k, const Stmt *loop)
 			jit_param(&k->f, i + 1));
 	jit_set(&k->f, gcc_jit_lvalue_access_field(args, NULL, tasks->fields[tasks->nfields]),
 		jit_long(jit, jit->u64, 0));
-	JitParam params[] = {
-		{jit->pointer, "call"}, {jit->i64, "n"}, {jit->pointer, "task"}, {jit->pointer, "arg"}};
+	JitParam params[] = {{jit->pointer, "call"},
+			     {jit->i64, "n"},
+			     {jit->pointer, "task"},
+			     {jit->pointer, "arg"}};
 	Rvalue *task = gcc_jit_function_get_address(tasks->functions[index], NULL);
 	Rvalue *values[] = {jit_param(&k->f, 0), jit_kernel_ix(k, loop->hi),
 			    jit_cast(jit, task, jit->pointer),
@@ -136,12 +140,14 @@ static Type *call_type(Jit *jit, Type *parallel, gcc_jit_field **fields)
 	fields[2] = gcc_jit_context_new_field(ctxt, NULL, jit->pointer, "message");
 	fields[3] = gcc_jit_context_new_field(ctxt, NULL, parallel, "parallel");
 	fields[4] = gcc_jit_context_new_field(ctxt, NULL, jit->pointer, "pool");
-	return gcc_jit_struct_as_type(gcc_jit_context_new_struct_type(ctxt, NULL, "tsr_call_pool", 5, fields));
+	return gcc_jit_struct_as_type(
+		gcc_jit_context_new_struct_type(ctxt, NULL, "tsr_call_pool", 5, fields));
 }
 
 static Rvalue *field(JitFunction *f, Rvalue *of, gcc_jit_field *which)
 {
-	return jit_keep(f, gcc_jit_lvalue_as_rvalue(gcc_jit_rvalue_dereference_field(of, NULL, which)));
+	return jit_keep(
+		f, gcc_jit_lvalue_as_rvalue(gcc_jit_rvalue_dereference_field(of, NULL, which)));
 }
 
 /* if (n > 1 && call && call->parallel) call->parallel(call->pool, n, task, arg), and returns. */
@@ -149,17 +155,21 @@ static void run_on_pool(JitFunction *f, Rvalue *task)
 {
 	Jit *jit = f->jit;
 	Type *types[] = {jit->pointer, jit->int_, task_type(jit), jit->pointer};
-	Type *parallel = gcc_jit_context_new_function_ptr_type(jit->ctxt, NULL, jit->void_, 4, types, 0);
+	Type *parallel =
+		gcc_jit_context_new_function_ptr_type(jit->ctxt, NULL, jit->void_, 4, types, 0);
 	gcc_jit_field *fields[5];
 	Type *calls = gcc_jit_type_get_pointer(call_type(jit, parallel, fields));
 	Rvalue *given = jit_param(f, 0), *n = jit_param(f, 1);
-	JitBlock *few = jit_if(f, jit_compare(f, GCC_JIT_COMPARISON_GT, n, jit_long(jit, jit->i64, 1)));
-	JitBlock *none =
-		jit_if(f, jit_compare(f, GCC_JIT_COMPARISON_NE, given, jit_null(jit, jit->pointer)));
+	JitBlock *few =
+		jit_if(f, jit_compare(f, GCC_JIT_COMPARISON_GT, n, jit_long(jit, jit->i64, 1)));
+	JitBlock *none = jit_if(
+		f, jit_compare(f, GCC_JIT_COMPARISON_NE, given, jit_null(jit, jit->pointer)));
 	Rvalue *call = jit_keep(f, jit_cast(jit, given, calls));
 	Rvalue *run = field(f, call, fields[3]);
-	JitBlock *serial = jit_if(f, jit_compare(f, GCC_JIT_COMPARISON_NE, run, jit_null(jit, parallel)));
-	Rvalue *args[] = {field(f, call, fields[4]), jit_cast(jit, n, jit->int_), task, jit_param(f, 3)};
+	JitBlock *serial =
+		jit_if(f, jit_compare(f, GCC_JIT_COMPARISON_NE, run, jit_null(jit, parallel)));
+	Rvalue *args[] = {field(f, call, fields[4]), jit_cast(jit, n, jit->int_), task,
+			  jit_param(f, 3)};
 	gcc_jit_block_add_eval(f->block, NULL,
 			       gcc_jit_context_new_call_through_ptr(jit->ctxt, NULL, run, 4, args));
 	jit_return(f, NULL);
@@ -192,7 +202,8 @@ static Rvalue *slot_bit(JitFunction *f, Rvalue *slot)
 static void take_slot(Jit *jit)
 {
 	JitParam params[] = {{jit->pointer, "busy"}, {jit->i64, "n"}};
-	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->i64, slot_name(jit, "take"), params, 2);
+	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->i64,
+				     slot_name(jit, "take"), params, 2);
 	Lvalue *slot = jit_local(&f, jit->i64, "slot");
 	Rvalue *here = gcc_jit_lvalue_as_rvalue(slot), *zero = jit_long(jit, jit->i64, 0);
 	JitBlock *again = gcc_jit_function_new_block(f.function, NULL);
@@ -202,20 +213,26 @@ static void take_slot(Jit *jit)
 	Rvalue *bit = jit_keep(&f, slot_bit(&f, here));
 	Rvalue *before = jit_keep(&f, fetch(&f, "__atomic_fetch_or_8", bit, __ATOMIC_ACQUIRE));
 	Rvalue *taken = jit_binary(&f, GCC_JIT_BINARY_OP_BITWISE_AND, before, bit);
-	JitBlock *busy = jit_if(&f, jit_compare(&f, GCC_JIT_COMPARISON_EQ, taken, jit_long(jit, jit->u64, 0)));
+	JitBlock *busy = jit_if(
+		&f, jit_compare(&f, GCC_JIT_COMPARISON_EQ, taken, jit_long(jit, jit->u64, 0)));
 	jit_return(&f, here);
 	jit_end_if(&f, busy);
-	Rvalue *next = jit_keep(&f, jit_binary(&f, GCC_JIT_BINARY_OP_PLUS, here, jit_long(jit, jit->i64, 1)));
-	jit_set(&f, slot, jit_select(&f, jit_compare(&f, GCC_JIT_COMPARISON_EQ, next, jit_param(&f, 1)), zero, next));
+	Rvalue *next = jit_keep(
+		&f, jit_binary(&f, GCC_JIT_BINARY_OP_PLUS, here, jit_long(jit, jit->i64, 1)));
+	jit_set(&f, slot,
+		jit_select(&f, jit_compare(&f, GCC_JIT_COMPARISON_EQ, next, jit_param(&f, 1)), zero,
+			   next));
 	gcc_jit_block_end_with_jump(f.block, NULL, again);
 }
 
 static void give_slot(Jit *jit)
 {
 	JitParam params[] = {{jit->pointer, "busy"}, {jit->i64, "slot"}};
-	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->i64, slot_name(jit, "give"), params, 2);
-	Rvalue *others = gcc_jit_context_new_unary_op(jit->ctxt, NULL, GCC_JIT_UNARY_OP_BITWISE_NEGATE, jit->u64,
-						      slot_bit(&f, jit_param(&f, 1)));
+	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->i64,
+				     slot_name(jit, "give"), params, 2);
+	Rvalue *others =
+		gcc_jit_context_new_unary_op(jit->ctxt, NULL, GCC_JIT_UNARY_OP_BITWISE_NEGATE,
+					     jit->u64, slot_bit(&f, jit_param(&f, 1)));
 	jit_keep(&f, fetch(&f, "__atomic_fetch_and_8", others, __ATOMIC_RELEASE));
 	jit_return(&f, jit_param(&f, 1));
 }
@@ -228,17 +245,20 @@ void jit_parallel_runner(Jit *jit)
 		take_slot(jit);
 		give_slot(jit);
 	}
-	JitParam params[] = {
-		{jit->pointer, "call"}, {jit->i64, "n"}, {jit->pointer, "task"}, {jit->pointer, "arg"}};
-	JitFunction f =
-		jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->void_, runner_name(jit), params, 4);
+	JitParam params[] = {{jit->pointer, "call"},
+			     {jit->i64, "n"},
+			     {jit->pointer, "task"},
+			     {jit->pointer, "arg"}};
+	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->void_, runner_name(jit),
+				     params, 4);
 	Rvalue *task = jit_keep(&f, jit_cast(jit, jit_param(&f, 2), task_type(jit)));
 	run_on_pool(&f, task);
 	Lvalue *i = jit_local(&f, jit->i64, "i");
 	JitLoop loop = jit_loop(&f, i, jit_long(jit, jit->i64, 0), jit_param(&f, 1), 1);
 	Rvalue *args[] = {jit_param(&f, 3), jit_cast(jit, gcc_jit_lvalue_as_rvalue(i), jit->int_)};
-	gcc_jit_block_add_eval(f.block, NULL,
-			       gcc_jit_context_new_call_through_ptr(jit->ctxt, NULL, task, 2, args));
+	gcc_jit_block_add_eval(
+		f.block, NULL,
+		gcc_jit_context_new_call_through_ptr(jit->ctxt, NULL, task, 2, args));
 	jit_end_loop(&f, &loop);
 	jit_return(&f, NULL);
 }

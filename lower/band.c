@@ -1,12 +1,12 @@
 /* Which kernels make a band.
  *
- * A band begins with a contraction and ends with one that sums over what the first one made. Between
- * them are kernels that read nothing of the band but the cells of their own rows; those that read
- * nothing of the band at all are computed before it. Each kernel's
- * operands are looked at as they are read, through everything that is fused into it: an axis of a
- * tensor of the band remains a dim where every reader has one iterator of its result for it, which
- * is the index itself. Of the dims, the last one that leaves an operand of both contractions where
- * it is goes in blocks.
+ * A band begins with a contraction and ends with one that sums over what the first one made.
+ * Between them are kernels that read nothing of the band but the cells of their own rows; those
+ * that read nothing of the band at all are computed before it. Each kernel's operands are looked at
+ * as they are read, through everything that is fused into it: an axis of a tensor of the band
+ * remains a dim where every reader has one iterator of its result for it, which is the index
+ * itself. Of the dims, the last one that leaves an operand of both contractions where it is goes in
+ * blocks.
  *
  * It pays where the tensors between are large, and where what every block reads again is not.
  */
@@ -23,9 +23,9 @@ typedef struct Finder {
 	Band *band;
 	SeenList sum, rest; /* of the root at hand: operands of the sum, and of what follows it */
 	const Proj *proj;
-	int *dim_of; /* by IterId */
+	int *dim_of;		     /* by IterId */
 	const ScheduleClause *asked; /* of the last kernel; NULL: nothing is */
-	SeenList ends[2]; /* operands of the two contractions */
+	SeenList ends[2];	     /* operands of the two contractions */
 	int *end_dims[2];
 } Finder;
 
@@ -36,10 +36,9 @@ static bool is_band_root(const Lower *lower, NodeId id)
 	NodeId nest = plan->reduction != NODE_NONE ? plan->reduction : id;
 	const Proj *proj = lower_proj(lower, nest);
 	return plan->needed && !plan->fused && !plan->early && !plan->mutated &&
-	       node->target == NODE_NONE && node->kind != NODE_ARGMAX &&
-	       node->kind != NODE_ZEROS && proj && !proj->linear && proj_is_plain(proj) &&
-	       !proj_is_guarded(proj) && lower->program->buffers.at[plan->buffer].routine ==
-						 lower->routine_id;
+	       node->target == NODE_NONE && node->kind != NODE_ARGMAX && node->kind != NODE_ZEROS &&
+	       proj && !proj->linear && proj_is_plain(proj) && !proj_is_guarded(proj) &&
+	       lower->program->buffers.at[plan->buffer].routine == lower->routine_id;
 }
 
 static NodeId nest_of(const Lower *lower, NodeId root)
@@ -65,7 +64,10 @@ static void look(Finder *f, NodeId root)
 	Lower *lower = f->lower;
 	NodeId nest = nest_of(lower, root);
 	const Proj *proj = f->proj = lower_proj(lower, nest);
-	Gen gen = {.lower = lower, .program = lower->program, .arena = lower->scratch, .bound = NODE_NONE};
+	Gen gen = {.lower = lower,
+		   .program = lower->program,
+		   .arena = lower->scratch,
+		   .bound = NODE_NONE};
 	Body body = {0};
 	const Ix **by_iter = ARENA_ARRAY(lower->scratch, const Ix *, proj->niters + 1);
 	for (IterId i = 0; i < proj->niters; i++)
@@ -80,8 +82,9 @@ static void look(Finder *f, NodeId root)
 	gen_enter(&gen, &body);
 	gen.bound = nest;
 	gen.bound_value = value;
-	node_compute(&gen, root, access_indices(&gen, nest, &proj->pieces[0],
-						&proj->pieces[0].result, by_iter));
+	node_compute(
+		&gen, root,
+		access_indices(&gen, nest, &proj->pieces[0], &proj->pieces[0].result, by_iter));
 }
 
 static const BandRoot *root_of(const Band *band, NodeId node)
@@ -92,7 +95,8 @@ static const BandRoot *root_of(const Band *band, NodeId node)
 	return NULL;
 }
 
-/* Keeps those dims that the root has an iterator of its own for; are any of the band's tensors read? */
+/* Keeps those dims that the root has an iterator of its own for; are any of the band's tensors
+ * read? */
 static bool match(Finder *f, const SeenList *seen)
 {
 	Band *band = f->band;
@@ -106,7 +110,8 @@ static bool match(Finder *f, const SeenList *seen)
 			if (dim < 0)
 				continue;
 			bool own = ix->kind == IX_ITER && !f->proj->iters[ix->iter].reduced &&
-				   size_same(f->proj->iters[ix->iter].extent, band->dims[dim].extent) &&
+				   size_same(f->proj->iters[ix->iter].extent,
+					     band->dims[dim].extent) &&
 				   (f->dim_of[ix->iter] < 0 || f->dim_of[ix->iter] == dim);
 			for (IterId other = 0; own && other < f->proj->niters; other++)
 				own = other == ix->iter || f->dim_of[other] != dim;
@@ -126,7 +131,8 @@ static void add_root(Finder *f, NodeId root)
 	Band *band = f->band;
 	BandRoot *added = &band->roots[band->nroots++];
 	const Access *result = &f->proj->pieces[0].result;
-	*added = (BandRoot){root, nest_of(lower, root), ARENA_ARRAY(lower->arena, int, result->naxes + 1)};
+	*added = (BandRoot){root, nest_of(lower, root),
+			    ARENA_ARRAY(lower->arena, int, result->naxes + 1)};
 	for (uint32_t axis = 0; axis < result->naxes; axis++)
 		added->dims[axis] = result->axes[axis].nterms == 1
 					    ? f->dim_of[result->axes[axis].terms[0].iter]
@@ -233,8 +239,9 @@ static bool choose_rows(Finder *f)
 	for (uint32_t dim = band->ndims; dim-- > 0;) {
 		bool known = size_is_const(f->lower->sizes, band->dims[dim].extent, &n);
 		bool few = known && n < ROWS_LEAST && !asks_on(f->asked);
-		if (band->dims[dim].dropped || few || !asks_name(f->asked, 0, band->dims[dim].name) ||
-		    !resting(f, 0, (int)dim) || !resting(f, 1, (int)dim))
+		if (band->dims[dim].dropped || few ||
+		    !asks_name(f->asked, 0, band->dims[dim].name) || !resting(f, 0, (int)dim) ||
+		    !resting(f, 1, (int)dim))
 			continue;
 		band->rows = dim;
 		return true;
@@ -249,7 +256,8 @@ static Size elements_inside(const Finder *f, NodeId node, const int *dims)
 	Size elements = size_const(f->lower->sizes, 1);
 	for (uint32_t axis = 0; axis < shape_naxes(shape); axis++)
 		if (dims[axis] < 0 || f->band->dims[dims[axis]].dropped)
-			elements = size_mul(f->lower->sizes, elements, shape_axis(shape, axis)->size);
+			elements =
+				size_mul(f->lower->sizes, elements, shape_axis(shape, axis)->size);
 	return elements;
 }
 
@@ -263,10 +271,12 @@ static int64_t bytes_again(const Finder *f, int end)
 		dims[axis] = seen->axes[axis]->kind == IX_ITER
 				     ? f->end_dims[end][seen->axes[axis]->iter]
 				     : -1;
-	return bytes_of(f, elements_inside(f, seen->node, dims), lower_node(f->lower, seen->node)->dtype);
+	return bytes_of(f, elements_inside(f, seen->node, dims),
+			lower_node(f->lower, seen->node)->dtype);
 }
 
-/* Is there a sum, or another reduction, between the two contractions? Else a block saves one pass. */
+/* Is there a sum, or another reduction, between the two contractions? Else a block saves one pass.
+ */
 static bool has_row_sums(const Finder *f)
 {
 	for (uint32_t i = 1; i + 1 < f->band->nroots; i++)
@@ -306,8 +316,8 @@ static void choose_block(Finder *f)
 
 /* ---- operands that are turned ---- */
 
-/* The position that each axis of an operand has in its copy: sums, then columns, no dims. Its own last
- * axis is a sum, and columns there are: else it is good as it is. */
+/* The position that each axis of an operand has in its copy: sums, then columns, no dims. Its own
+ * last axis is a sum, and columns there are: else it is good as it is. */
 static int *turned_order(const Finder *f, int end, const Seen *seen)
 {
 	const Proj *proj = lower_proj(f->lower, f->band->roots[end ? f->band->nroots - 1 : 0].nest);
@@ -344,7 +354,8 @@ static void choose_turned(Finder *f)
 		uint32_t naxes = shape_naxes(lower_shape(f->lower, seen->node));
 		int *dims = ARENA_ARRAY(f->lower->arena, int, naxes + 1);
 		for (uint32_t axis = 0; axis < naxes; axis++)
-			dims[axis] = order[axis] < 0 ? f->end_dims[end][seen->axes[axis]->iter] : -1;
+			dims[axis] =
+				order[axis] < 0 ? f->end_dims[end][seen->axes[axis]->iter] : -1;
 		band->orders[band->nturned] = order;
 		band->turned_dims[band->nturned] = dims;
 		band->turned[band->nturned++] = seen->node;
@@ -386,8 +397,8 @@ static bool depends(const Lower *lower, const Band *band, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	for (uint32_t i = 0; i < node->nargs; i++)
-		if (root_of(band, node->args[i]) ||
-		    (!lower_has_kernel(lower, node->args[i]) && depends(lower, band, node->args[i])))
+		if (root_of(band, node->args[i]) || (!lower_has_kernel(lower, node->args[i]) &&
+						     depends(lower, band, node->args[i])))
 			return true;
 	return false;
 }

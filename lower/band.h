@@ -28,7 +28,8 @@ typedef struct BandRoot {
 	int *dims;	   /* by axis of the result: a dim, or -1 */
 } BandRoot;
 
-/* Where a tensor is within the band: a block of its rows, or a copy with its axes in another order. */
+/* Where a tensor is within the band: a block of its rows, or a copy with its axes in another order.
+ */
 typedef struct BandPlace {
 	NodeId node;
 	BufferId buffer;
@@ -44,9 +45,10 @@ typedef struct Band {
 	Size height;   /* rows of the blocks at hand */
 	BandRoot roots[BAND_ROOTS];
 	uint32_t nroots;
-	NodeId before[BAND_BEFORE]; /* between the roots, but of no concern to them: computed first */
+	NodeId before[BAND_BEFORE]; /* between the roots, but of no concern to them: computed first
+				     */
 	uint32_t nbefore;
-	NodeId turned[2]; /* operands that are copied with the columns as their last axis */
+	NodeId turned[2];    /* operands that are copied with the columns as their last axis */
 	int *orders[2];	     /* by axis: its position in the copy; -1: a dim */
 	int *turned_dims[2]; /* by axis: a dim, or -1 */
 	uint32_t nturned;

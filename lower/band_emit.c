@@ -22,8 +22,8 @@ typedef struct Emit {
 	Lower *lower;
 	Program *program;
 	Band *band;
-	Size lo, hi; /* rows of the blocks at hand */
-	size_t first; /* of lower.kernels: the first kernel of a block */
+	Size lo, hi;	   /* rows of the blocks at hand */
+	size_t first;	   /* of lower.kernels: the first kernel of a block */
 	uint32_t nkernels; /* that are done */
 } Emit;
 
@@ -39,8 +39,10 @@ static int axis_dim(const Nest *nest, IterId iter)
 	const Band *band = nest->gen->lower->band;
 	const Access *result = &nest->piece->result;
 	for (uint32_t i = 0; i < band->nroots; i++)
-		for (uint32_t axis = 0; band->roots[i].nest == nest->node && axis < result->naxes; axis++)
-			if (result->axes[axis].nterms == 1 && result->axes[axis].terms[0].iter == iter)
+		for (uint32_t axis = 0; band->roots[i].nest == nest->node && axis < result->naxes;
+		     axis++)
+			if (result->axes[axis].nterms == 1 &&
+			    result->axes[axis].terms[0].iter == iter)
 				return band->roots[i].dims[axis];
 	return -1;
 }
@@ -92,7 +94,8 @@ const Ix *band_index(Gen *gen, const BandPlace *place, const Ix *const *axes)
 			band->failed |= ix->kind != IX_ITER || ix->iter != (IterVar)dim;
 			continue;
 		}
-		at = ix_add(program, at, ix_mul(program, ix, ix_size(gen->arena, place->strides[axis])));
+		at = ix_add(program, at,
+			    ix_mul(program, ix, ix_size(gen->arena, place->strides[axis])));
 	}
 	return at;
 }
@@ -108,11 +111,13 @@ static BandPlace *add_place(Emit *e, NodeId node, Sym name, const int *dims)
 	Lower *lower = e->lower;
 	BandPlace *place = &e->band->places[e->band->nplaces++];
 	uint32_t naxes = shape_naxes(lower_shape(lower, node));
-	*place = (BandPlace){.node = node, .dims = ARENA_ARRAY(lower->arena, int, naxes + 1),
+	*place = (BandPlace){.node = node,
+			     .dims = ARENA_ARRAY(lower->arena, int, naxes + 1),
 			     .strides = ARENA_ARRAY(lower->arena, Size, naxes + 1)};
 	if (naxes)
 		memcpy(place->dims, dims, naxes * sizeof *dims);
-	place->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP, .name = name,
+	place->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
+						     .name = name,
 						     .dtype = lower_node(lower, node)->dtype,
 						     .elements = size_const(lower->sizes, 0)});
 	return place;
@@ -123,7 +128,8 @@ static void place_block(Emit *e, const BandRoot *root)
 {
 	Lower *lower = e->lower;
 	const Shape *shape = lower_shape(lower, root->root);
-	BandPlace *place = add_place(e, root->root, name_of(e, lower_name(lower, root->root)), root->dims);
+	BandPlace *place =
+		add_place(e, root->root, name_of(e, lower_name(lower, root->root)), root->dims);
 	Size stride = size_const(lower->sizes, 1);
 	for (uint32_t axis = shape_naxes(shape); axis-- > 0;) {
 		place->strides[axis] = stride;
@@ -166,21 +172,26 @@ static void emit_turned(Emit *e, uint32_t which)
 	const Shape *shape = lower_shape(lower, node);
 	uint32_t naxes = shape_naxes(shape);
 	const BandPlace *place = band_place(lower, node);
-	Gen gen = gen_new(lower, e->program->buffers.at[place->buffer].name, lower_node(lower, node)->span);
+	Gen gen = gen_new(lower, e->program->buffers.at[place->buffer].name,
+			  lower_node(lower, node)->span);
 	const Ix **axes = ARENA_ARRAY(lower->arena, const Ix *, naxes + 1);
 	for (uint32_t axis = 0; axis < naxes; axis++)
-		axes[axis] = ix_iter(lower->arena, order[axis] < 0
-							   ? (IterVar)place->dims[axis]
-							   : gen_iter(&gen, sym_cstr(lower->program->symbols, "i")));
-	const Value *value = value_load(gen.program, lower->plan[node].buffer, flat_index(&gen, node, axes));
-	Block body = block_of(&gen, stmt_store(gen.arena, place->buffer, band_index(&gen, place, axes),
-					       OP_NONE, value));
+		axes[axis] = ix_iter(
+			lower->arena,
+			order[axis] < 0 ? (IterVar)place->dims[axis]
+					: gen_iter(&gen, sym_cstr(lower->program->symbols, "i")));
+	const Value *value =
+		value_load(gen.program, lower->plan[node].buffer, flat_index(&gen, node, axes));
+	Block body = block_of(&gen, stmt_store(gen.arena, place->buffer,
+					       band_index(&gen, place, axes), OP_NONE, value));
 	for (int at = (int)naxes; at-- > 0;)
 		for (uint32_t axis = 0; axis < naxes; axis++)
 			if (order[axis] == at)
-				body = block_of(&gen, stmt_for(gen.arena, axes[axis]->iter, zero_ix(&gen),
-							       ix_size(gen.arena, shape_axis(shape, axis)->size),
-							       body));
+				body = block_of(
+					&gen,
+					stmt_for(gen.arena, axes[axis]->iter, zero_ix(&gen),
+						 ix_size(gen.arena, shape_axis(shape, axis)->size),
+						 body));
 	gen_append(&gen, &gen.top, body);
 	kernel_finish(&gen);
 	KernelId id = lower->kernels.at[lower->kernels.n - 1];
@@ -197,7 +208,9 @@ static void take(Emit *e, Kernel *whole, const Kernel *part, Body *body)
 	IterVar offset = whole->niters;
 	for (IterVar i = 0; i < part->niters; i++)
 		iters[i] = ix_iter(arena, i < e->band->ndims ? i : offset + i);
-	Rewrite rewrite = {.program = e->program, .iters = iters, .first_local = whole->nlocals,
+	Rewrite rewrite = {.program = e->program,
+			   .iters = iters,
+			   .first_local = whole->nlocals,
 			   .span = part->span};
 	Block block = rewrite_block(&rewrite, part->body);
 	kernel_append_tables(arena, whole, part);
@@ -222,7 +235,9 @@ static Block over_dims(Emit *e, Block body)
 		if (dim != e->band->rows) {
 			Body one = {0};
 			PUSH(arena, one.stmts,
-			     apart(arena, stmt_for(arena, dim, zero, ix_size(arena, e->band->dims[dim].extent), body)));
+			     apart(arena,
+				   stmt_for(arena, dim, zero,
+					    ix_size(arena, e->band->dims[dim].extent), body)));
 			body = body_block(&one);
 		}
 	return body;
@@ -249,8 +264,8 @@ static void put_together(Emit *e)
 	for (size_t i = e->first; i < lower->kernels.n; i++)
 		take(e, &whole, &program->kernels.at[lower->kernels.at[i]],
 		     i < e->first + e->band->nturned ? &turned : &rows);
-	const Stmt *blocks = stmt_for(arena, e->band->rows, ix_size(arena, e->lo), ix_size(arena, e->hi),
-				      body_block(&rows));
+	const Stmt *blocks = stmt_for(arena, e->band->rows, ix_size(arena, e->lo),
+				      ix_size(arena, e->hi), body_block(&rows));
 	PUSH(arena, turned.stmts, apart(arena, stmt_step(arena, blocks, e->band->block)));
 	whole.body = over_dims(e, body_block(&turned));
 	program->kernels.n -= lower->kernels.n - e->first;

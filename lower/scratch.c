@@ -4,8 +4,8 @@
  * becomes
  *   parallel piece in 0..n slot of 16 { ... t[slot*elements + i] ... }
  *
- * There are as many slots as pieces, but no more than SLOTS; their number does not depend on threads. A
- * scratch buffer is used in one loop at the top of one kernel.
+ * There are as many slots as pieces, but no more than SLOTS; their number does not depend on
+ * threads. A scratch buffer is used in one loop at the top of one kernel.
  */
 #include "base/diag.h"
 #include "lower/parallel.h"
@@ -16,7 +16,8 @@ enum { SLOTS = 16, CACHE_LINE = 64 };
 static int64_t slots_of(const Program *program, const Stmt *loop)
 {
 	int64_t n;
-	bool few = loop->hi->kind == IX_SIZE && size_is_const(program->sizes, loop->hi->size, &n) && n < SLOTS;
+	bool few = loop->hi->kind == IX_SIZE && size_is_const(program->sizes, loop->hi->size, &n) &&
+		   n < SLOTS;
 	return few ? n : SLOTS;
 }
 
@@ -60,6 +61,7 @@ void kernel_scratch(Program *program, Kernel *kernel, Stmt *loop)
 	const Ix **iters = ARENA_ARRAY(arena, const Ix *, kernel->niters + 1);
 	for (IterVar i = 0; i < kernel->niters; i++)
 		iters[i] = ix_iter(arena, i);
-	Rewrite rewrite = {.program = program, .iters = iters, .offsets = offsets, .span = loop->span};
+	Rewrite rewrite = {
+		.program = program, .iters = iters, .offsets = offsets, .span = loop->span};
 	loop->body = rewrite_block(&rewrite, loop->body);
 }
