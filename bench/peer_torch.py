@@ -63,8 +63,8 @@ def make():
         return lambda: F.layer_norm(x, (sizes[1],), g, b)
     if kind == "gelu":
         return lambda: F.gelu(x)
-    if kind == "exp":
-        return lambda: torch.exp(x)
+    if kind in ("exp", "sigmoid", "tanh"):
+        return lambda: getattr(torch, kind)(x)
     if kind == "sum":
         return lambda: x.sum(1)
     if kind == "chain":

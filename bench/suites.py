@@ -145,16 +145,18 @@ def elementwise():
     programs = {
         "gelu": text + "output y = gelu(x)\n",
         "exp": text + "output y = exp(x)\n",
+        "sigmoid": text + "output y = sigmoid(x)\n",
+        "tanh": text + "output y = tanh(x)\n",
         "chain": text + "input w : [%d]\ninput b : [%d]\ninput r : [%d | %d]\noutput y = gelu(x .* w + b) .* w + r\n",
     }
     for kind, program in programs.items():
-        m, n = 1024, 1024
-        yield Case("%s %dx%d" % (kind, m, n), program % ((m, n, n, n, m, n) if kind == "chain" else (m, n)),
-                   nbytes=(12.0 if kind == "chain" else 8.0) * m * n, peers=(("torch", kind, m, n),))
+        for m, n in ((1024, 1024), (64, 768)):
+            yield Case("%s %dx%d" % (kind, m, n), program % ((m, n, n, n, m, n) if kind == "chain" else (m, n)),
+                       nbytes=(12.0 if kind == "chain" else 8.0) * m * n, peers=(("torch", kind, m, n),))
 
 
 def attention():
-    for heads, t, d in ((8, 256, 64), (12, 128, 64)):
+    for heads, t, d in ((8, 256, 64), (12, 128, 64), (8, 1024, 64)):
         program = """import nn
 input q : [%d, %d | %d]
 input k : [%d, %d | %d]
