@@ -118,7 +118,7 @@ def transposes():
 
 
 def reductions():
-    for kind, operation in (("sum", "add"), ("max", "max")):
+    for kind, operation in (("sum", "sum"), ("max", "max")):
         for axes, result in (("rows", "i"), ("columns", "j"), ("all", "")):
             for m, n in ((1024, 1024), (200, 300)):
                 program = 'input x : [%d, %d]\noutput y = reduce(%s, "i, j => %s", x)\n' % (

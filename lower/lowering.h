@@ -8,6 +8,7 @@
  *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_size.c which sizes,
  *              tile_edge.c padded rows, tile_dot.c lanes along a sum, tile_pack.c operands copied into panels,
  *              tile_turn.c in squares that are turned
+ *   stage.c    operands of a contraction copied into the order of a matrix product
  *   lanes.c    long sums side by side in vector lanes
  *   argmax.c   the place of the greatest element
  *   kernel.c   one node's kernel, by its kind

@@ -118,7 +118,7 @@ void nest_values(Nest *nest)
 	nest->at = place ? band_index(gen, place, nest->cell) : flat_index(gen, nest->node, nest->cell);
 	nest->inner = (Body){0};
 	gen_enter(gen, &nest->inner);
-	nest->value = piece_value(gen, nest->node, nest->piece, whole);
+	nest->value = nest_staged_value(nest, piece_value(gen, nest->node, nest->piece, whole));
 }
 
 /* Indices and values over the loops as they are now. */
@@ -137,10 +137,20 @@ static void build_values(Nest *nest)
 	gen->locals.n = nlocals;
 }
 
-static void set_up(Nest *nest)
+void nest_rebuild(Nest *nest)
 {
 	Gen *gen = nest->gen;
 	size_t niters = gen->iters.n;
+	do {
+		gen->iters.n = niters;
+		gen->locals.n = nest->first_local;
+		build_values(nest);
+	} while (nest_collapse(nest));
+}
+
+static void set_up(Nest *nest)
+{
+	Gen *gen = nest->gen;
 	nest->first_local = gen->locals.n;
 	nest->loops = ARENA_ARRAY(gen->arena, Loop, nest->piece->niters + 1);
 	nest->by_iter = ARENA_ARRAY(gen->arena, const Ix *, nest->proj->niters + 1);
@@ -148,11 +158,18 @@ static void set_up(Nest *nest)
 	nest->nresult = nest->nloops;
 	add_loops(nest, true);
 	collect_guards(nest);
-	do {
-		gen->iters.n = niters;
-		gen->locals.n = nest->first_local;
-		build_values(nest);
-	} while (nest_collapse(nest));
+	nest_rebuild(nest);
+}
+
+bool nest_is_batch(const Nest *nest, const Loop *loop)
+{
+	const Access *result = &nest->piece->result;
+	uint32_t n = lower_shape(nest->gen->lower, nest->node)->rows[ROW_BATCH].n;
+	for (uint32_t axis = 0; axis < result->naxes && axis < n; axis++)
+		for (uint32_t t = 0; t < result->axes[axis].nterms; t++)
+			if (result->axes[axis].terms[t].iter == loop->iter)
+				return true;
+	return false;
 }
 
 /* Moves loop `from` to position `to`, keeping the order of the others. */
@@ -415,6 +432,15 @@ static bool runs_in_lanes(Nest *nest, Op reduce)
 	return true;
 }
 
+/* In tiles, operands copied before where that makes fewer and better loops. */
+static bool emit_tiles(Nest *nest, Op reduce)
+{
+	bool staged = reduce == OP_ADD && nest_stage(nest, false);
+	if (tile_emit(nest, reduce))
+		return true;
+	return !staged && reduce == OP_ADD && nest_stage(nest, true) && tile_emit(nest, reduce);
+}
+
 static void emit_piece(Nest *nest)
 {
 	Lower *lower = nest->gen->lower;
@@ -422,7 +448,7 @@ static void emit_piece(Nest *nest)
 	bool scattered = scatters(lower, nest->node), reduces = nest->nloops > nest->nresult;
 	Op reduce = node_reduce_op(lower_node(lower, nest->node));
 	gen_nest(nest->gen);
-	if (!scattered && reduces && !gen_asked(nest->gen, CHOICE_ORDER) && tile_emit(nest, reduce))
+	if (!scattered && reduces && !gen_asked(nest->gen, CHOICE_ORDER) && emit_tiles(nest, reduce))
 		return;
 	bool local = !scattered && reduces && !may_sum_in_place(nest);
 	if (nest->nloops > 0) {

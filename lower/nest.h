@@ -11,6 +11,12 @@ typedef struct Guarded {
 
 typedef VEC(Guarded) GuardedList;
 
+/* An operand that is read from a copy (stage.c). */
+typedef struct StagedLoad {
+	BufferId buffer;
+	Size *strides; /* by IterId; NULL: it is read where it is */
+} StagedLoad;
+
 typedef struct Nest {
 	Gen *gen;
 	NodeId node, root;
@@ -29,6 +35,7 @@ typedef struct Nest {
 	size_t first_local; /* locals of the kernel before this nest's */
 	Body epilogue; /* only looked at: what the root computes from the finished sum */
 	const Value *finished;
+	StagedLoad staged[2]; /* by the load's place in the value */
 } Nest;
 
 /* The result's index, the operands' value and its shared locals over the iterators as by_iter has them. */
@@ -50,6 +57,18 @@ void gen_append(Gen *gen, Body *body, Block block);
 /* A long sum whose innermost loop is reduced, in lanes; the loops are in their final order. */
 bool lanes_fit(const Nest *nest, Op reduce);
 void lanes_emit(Nest *nest, Op reduce);
+
+/* Builds loops and values again, where what the value reads has changed. */
+void nest_rebuild(Nest *nest);
+/* Is the loop's axis a batch axis of the result? */
+bool nest_is_batch(const Nest *nest, const Loop *loop);
+
+/* Copies operands of a contraction where that makes it a matrix product of fewer loops, `forced` or of loops
+ * that are contiguous; false: nothing was done. */
+bool nest_stage(Nest *nest, bool forced);
+/* The cell of the copy, over the iterators as by_iter has them; the value that reads the copies. */
+const Ix *nest_staged_ix(const Nest *nest, const StagedLoad *staged);
+const Value *nest_staged_value(const Nest *nest, const Value *value);
 
 /* A contraction in register tiles, where the loops and the value allow it; false: nothing was done. */
 bool tile_emit(Nest *nest, Op reduce);

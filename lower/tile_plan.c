@@ -9,7 +9,7 @@
 
 #include "base/diag.h"
 
-enum { LEAST_LANES = 4, LEAST_WORK = 512, CACHE_LINE = 64, QUAD_STEPS = 64 };
+enum { LEAST_LANES = 4, LEAST_ROWS = 4, LEAST_WORK = 512, CACHE_LINE = 64, QUAD_STEPS = 64 };
 enum { ROWS, COLUMNS }; /* items of `tile` */
 
 /* What packing asks for: rows that use a panel, its columns, steps of the sum; bytes of an operand
@@ -207,6 +207,14 @@ static Loop *reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint
 	return best;
 }
 
+/* Rows that share the vectors of a column where their loop is long enough; else those that share elements. */
+static Loop *rows_across(const Planner *p)
+{
+	Loop *sharing = reusing_loop(p, p->tile->col, stays(p, p->tile->col), ROWS);
+	bool enough = sharing && tile_extent(p, sharing, TILE_ASSUMED) >= LEAST_ROWS;
+	return enough ? sharing : reusing_loop(p, p->tile->col, 0, ROWS);
+}
+
 static bool find_loops(Planner *p)
 {
 	Tile *tile = p->tile;
@@ -217,7 +225,7 @@ static bool find_loops(Planner *p)
 			tile->col = &nest->loops[i];
 	if (tile->col) {
 		tile->form = TILE_ACROSS;
-		tile->row = reusing_loop(p, tile->col, 0, ROWS);
+		tile->row = rows_across(p);
 		return true;
 	}
 	tile->form = TILE_ALONG;
@@ -271,19 +279,6 @@ static bool may_be_tiled(Planner *p)
 
 /* ---- packing ---- */
 
-/* Is the loop's axis a batch axis of the result? */
-static bool is_batch(const Planner *p, const Loop *loop)
-{
-	const Nest *nest = p->tile->nest;
-	const Access *result = &nest->piece->result;
-	uint32_t n = lower_shape(nest->gen->lower, nest->node)->rows[ROW_BATCH].n;
-	for (uint32_t axis = 0; axis < result->naxes && axis < n; axis++)
-		for (uint32_t t = 0; t < result->axes[axis].nterms; t++)
-			if (result->axes[axis].terms[t].iter == loop->iter)
-				return true;
-	return false;
-}
-
 /* The one operand that a loop moves; -1: there are more, or none. */
 static int only_moved(const Planner *p, const Loop *loop)
 {
@@ -306,7 +301,7 @@ static int64_t uses_of(const Planner *p, int load, bool any)
 	int64_t uses = 1, extent;
 	for (uint32_t i = 0; i < nest->nresult && uses < PACK_USES; i++)
 		if (stride(p, p->sum.at.at[load], &nest->loops[i]) == 0 &&
-		    (!is_batch(p, &nest->loops[i]) ||
+		    (!nest_is_batch(nest, &nest->loops[i]) ||
 		     (any && tile_is_const(p, nest->loops[i].extent, &extent))))
 			uses *= tile_extent(p, &nest->loops[i], TILE_ASSUMED);
 	return uses;

@@ -169,6 +169,28 @@ static bool is_turned(Turn *t, const Stmt *stmt)
 	return find_nest(t, stmt) && !is_small(t) && find_v(t) && find_u(t);
 }
 
+/* The cost of an extent in tiles of n, in tenths of a cell: small tiles move fewer bytes at once, and what is left
+ * goes cell by cell. */
+static int64_t cost_of(const Turn *t, const Stmt *loop, int64_t n)
+{
+	enum { TILED = 10, LEFT = 60 };
+	int64_t extent = extent_of(t, loop, TILE_MOST), whole = extent / n * n;
+	return whole * (TILED + 2 * (TILE_MOST / n - 1)) + (extent - whole) * LEFT;
+}
+
+/* The side of the square: of least cost for both extents together. */
+static int64_t best_side(const Turn *t, int64_t most)
+{
+	int64_t best = most;
+	for (int64_t n = most / 2; n >= TILE_LEAST; n /= 2) {
+		int64_t u = extent_of(t, t->u, TILE_MOST), v = extent_of(t, t->v, TILE_MOST);
+		int64_t now = cost_of(t, t->u, best) * v + cost_of(t, t->v, best) * u;
+		if (cost_of(t, t->u, n) * v + cost_of(t, t->v, n) * u < now)
+			best = n;
+	}
+	return best;
+}
+
 static void choose_tile(Turn *t)
 {
 	int64_t n = TILE_MOST;
@@ -176,6 +198,7 @@ static void choose_tile(Turn *t)
 		int64_t fits = t->machine->vector_bytes / dtype_bytes(t->loads[i].load->dtype);
 		n = fits < n ? fits : n;
 	}
+	n = best_side(t, n);
 	int64_t u = extent_of(t, t->u, n), v = extent_of(t, t->v, n);
 	t->nu = u < n ? u : n;
 	t->nv = v < n ? v : n;
@@ -340,9 +363,39 @@ static Block whole_blocks(const Turn *t)
 	return body_block(&body);
 }
 
+/* How far the loop moves either side at least; 0: not known. */
+static int64_t least_step(const Turn *t, const Stmt *loop)
+{
+	Sizes *sizes = t->program->sizes;
+	int64_t read, stored;
+	if (!size_is_const(sizes, ix_stride(t->program, t->loads[0].load->ix, loop->iter), &read) ||
+	    !size_is_const(sizes, ix_stride(t->program, t->store->ix, loop->iter), &stored))
+		return 0;
+	return read > 0 && read < stored ? read : stored;
+}
+
+/* The loops around the tiles, outermost first: those that move by little inside, so that the lines next to those of
+ * a tile come next. */
+static uint32_t order_outer(const Turn *t, const Stmt **outer)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < t->nloops; i++) {
+		const Stmt *loop = t->loops[i];
+		if (loop == t->u || loop == t->v)
+			continue;
+		int64_t step = least_step(t, loop);
+		uint32_t at = n++;
+		for (; at > 0 && step > 0 && least_step(t, outer[at - 1]) < step; at--)
+			outer[at] = outer[at - 1];
+		outer[at] = loop;
+	}
+	return n;
+}
+
 static Block turned_nest(const Turn *t)
 {
 	Body body = {0};
+	const Stmt *outer[NEST_MAX];
 	PUSH(t->arena, body.stmts,
 	     stmt_for(t->arena, t->vs, number(t, 0), blocks(t, t->v, t->nv), whole_blocks(t)));
 	const Stmt *along = stmt_for(t->arena, t->u->iter, t->u->lo, t->u->hi, t->body);
@@ -350,9 +403,8 @@ static Block turned_nest(const Turn *t)
 	if (rest)
 		PUSH(t->arena, body.stmts, rest);
 	Block block = body_block(&body);
-	for (uint32_t i = t->nloops; i-- > 0;)
-		if (t->loops[i] != t->u && t->loops[i] != t->v)
-			block = one(t, stmt_for(t->arena, t->loops[i]->iter, t->loops[i]->lo, t->loops[i]->hi, block));
+	for (uint32_t i = order_outer(t, outer); i-- > 0;)
+		block = one(t, stmt_for(t->arena, outer[i]->iter, outer[i]->lo, outer[i]->hi, block));
 	return block;
 }
 

@@ -1,0 +1,239 @@
+/* Operands of a contraction copied into the order of a matrix product.
+ *
+ *   y[a, b, c, d] = sum over e, f of x[a, e, b, f] * w[d, f, c, e]
+ * becomes
+ *   staged_w[e, f, c, d] = w[d, f, c, e]
+ *   staged_x[a, b, e, f] = x[a, e, b, f]
+ *   y[ab, cd] = sum over ef of staged_x[ab, ef] * staged_w[ef, cd]
+ *
+ * since loops that every operand walks through alike are one (collapse.c). Columns are the loops of the last axes of
+ * the result that move one operand alone, w here; its copy has the other loops of the result first, then the sum,
+ * then the columns. The copy of the other operand has the sum last. Copies are transposes (turn.c), and pay where
+ * many cells use what is copied. Cells add up their products in the order of the sum's loops, as without copies;
+ * whether there are copies depends on no batch axis.
+ */
+#include "base/diag.h"
+#include "lower/nest.h"
+
+enum { USES_LEAST = 8, STEPS_LEAST = 8, WORK_LEAST = 1 << 14 };
+
+typedef struct Stage {
+	Nest *nest;
+	Program *program;
+	const Value *loads[2];
+	uint32_t nloads;
+	uint32_t moved[64]; /* by loop: the loads that it moves, as bits */
+	uint32_t cols;	    /* the load that columns move */
+	uint32_t first_col; /* the loop from which on the result's are columns */
+} Stage;
+
+/* ---- what is there ---- */
+
+static bool is_product(Stage *s, const Value *value)
+{
+	if (value->kind == VALUE_LOAD) {
+		if (s->nloads == 2)
+			return false;
+		s->loads[s->nloads++] = value;
+		return true;
+	}
+	bool product = value->kind == VALUE_CONST || (value->kind == VALUE_OP && value->op == OP_MUL);
+	for (uint32_t i = 0; i < value->nargs && product; i++)
+		product = is_product(s, value->args[i]);
+	return product && dtype_is_float(value->dtype);
+}
+
+static Size stride(const Stage *s, uint32_t load, uint32_t loop)
+{
+	return ix_stride(s->program, s->loads[load]->ix, s->nest->loops[loop].var);
+}
+
+static bool find_moved(Stage *s)
+{
+	const Nest *nest = s->nest;
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		for (uint32_t load = 0; load < 2; load++) {
+			Size step = stride(s, load, i);
+			if (size_is_bad(step))
+				return false;
+			if (!size_is(s->program->sizes, step, 0))
+				s->moved[i] |= 1u << load;
+		}
+		if (s->moved[i] == 0 || (nest->loops[i].reduced && s->moved[i] != 3))
+			return false;
+	}
+	return true;
+}
+
+static bool find_columns(Stage *s)
+{
+	const Nest *nest = s->nest;
+	uint32_t last = nest->nresult - 1;
+	Size step = ix_stride(s->program, nest->at, nest->loops[last].var);
+	if (size_is_bad(step) || !size_is(s->program->sizes, step, 1) || s->moved[last] == 3)
+		return false;
+	s->cols = s->moved[last] - 1;
+	for (s->first_col = last; s->first_col > 0 && s->moved[s->first_col - 1] == s->moved[last];)
+		s->first_col--;
+	return true;
+}
+
+/* ---- whether ---- */
+
+static int64_t known(const Stage *s, uint32_t loop, int64_t otherwise)
+{
+	int64_t n;
+	return size_is_const(s->program->sizes, s->nest->loops[loop].extent, &n) ? n : otherwise;
+}
+
+/* The product of the known extents of the loops that move these loads alone, but for batch axes. */
+static int64_t extent_of(const Stage *s, uint32_t moved)
+{
+	int64_t n = 1;
+	for (uint32_t i = 0; i < s->nest->nloops && n < WORK_LEAST; i++)
+		if (s->moved[i] == moved && !nest_is_batch(s->nest, &s->nest->loops[i]))
+			n *= known(s, i, 1);
+	return n;
+}
+
+static int64_t steps(const Stage *s)
+{
+	int64_t n = 1;
+	for (uint32_t i = s->nest->nresult; i < s->nest->nloops && n < WORK_LEAST; i++)
+		n *= known(s, i, STEPS_LEAST);
+	return n;
+}
+
+/* Do the sum's loops walk through the load without a gap, the last one by one element? */
+static bool sums_in_line(const Stage *s, uint32_t load)
+{
+	Sizes *sizes = s->program->sizes;
+	Size next = size_const(sizes, 1);
+	for (uint32_t i = s->nest->nloops; i-- > s->nest->nresult;) {
+		if (!size_same(stride(s, load, i), next))
+			return false;
+		next = size_mul(sizes, next, s->nest->loops[i].extent);
+	}
+	return true;
+}
+
+static bool pays(const Stage *s)
+{
+	int64_t columns = extent_of(s, 1u << s->cols), others = extent_of(s, 2u >> s->cols);
+	return others >= USES_LEAST && columns >= USES_LEAST && steps(s) >= STEPS_LEAST &&
+	       columns * others * steps(s) >= WORK_LEAST;
+}
+
+/* Would the copy join loops that are apart? */
+static bool joins(const Stage *s)
+{
+	return s->first_col + 1 < s->nest->nresult || s->nest->nresult + 1 < s->nest->nloops;
+}
+
+/* ---- how ---- */
+
+typedef struct Order {
+	uint32_t loops[64], n;
+} Order;
+
+static void add_loops(const Stage *s, Order *order, uint32_t load, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		if (s->moved[i] >> load & 1)
+			order->loops[order->n++] = i;
+}
+
+/* The new order of the loops that move the load, outermost first. */
+static Order order_of(const Stage *s, uint32_t load)
+{
+	const Nest *nest = s->nest;
+	uint32_t columns = load == s->cols ? s->first_col : nest->nresult;
+	Order order = {.n = 0};
+	add_loops(s, &order, load, 0, columns);
+	add_loops(s, &order, load, nest->nresult, nest->nloops);
+	add_loops(s, &order, load, columns, nest->nresult);
+	return order;
+}
+
+static void copy(Stage *s, uint32_t load)
+{
+	Nest *nest = s->nest;
+	Gen *gen = nest->gen;
+	Sizes *sizes = s->program->sizes;
+	Order order = order_of(s, load);
+	StagedLoad *staged = &nest->staged[load];
+	const Buffer *from = &s->program->buffers.at[s->loads[load]->buffer];
+	Size elements = size_const(sizes, 1);
+	staged->strides = ARENA_ARRAY(gen->arena, Size, nest->proj->niters);
+	for (uint32_t i = 0; i < nest->proj->niters; i++)
+		staged->strides[i] = size_const(sizes, 0);
+	for (uint32_t i = order.n; i-- > 0;) {
+		staged->strides[nest->loops[order.loops[i]].iter] = elements;
+		elements = size_mul(sizes, elements, nest->loops[order.loops[i]].extent);
+	}
+	Sym name = lower_unique(gen->lower, sym_printf(s->program->symbols, "staged_%s", from->name));
+	staged->buffer = lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP, .name = name, .dtype = from->dtype,
+							   .elements = elements});
+	const Ix *to = nest_staged_ix(nest, staged);
+	Block body = block_of(gen, stmt_store(gen->arena, staged->buffer, to, OP_NONE, s->loads[load]));
+	for (uint32_t i = order.n; i-- > 0;) {
+		const Loop *loop = &nest->loops[order.loops[i]];
+		const Ix *extent = ix_size(gen->arena, loop->extent);
+		body = block_of(gen, stmt_for(gen->arena, loop->var, zero_ix(gen), extent, body));
+	}
+	gen_append(gen, &gen->top, body);
+}
+
+bool nest_stage(Nest *nest, bool forced)
+{
+	Stage s = {.nest = nest, .program = nest->gen->program};
+	bool plain = !nest->gen->lower->band && nest->guards.n == 0 && nest->inner.stmts.n == 0 && nest->nresult > 0 && nest->nloops <= 64 &&
+		     nest->nloops > nest->nresult && !nest->staged[0].strides && !nest->staged[1].strides;
+	if (!plain || !is_product(&s, nest->value) || s.nloads != 2 || !find_moved(&s) || !find_columns(&s) ||
+	    !pays(&s) || !(forced || joins(&s)))
+		return false;
+	uint32_t last = nest->nresult - 1;
+	if (size_is(s.program->sizes, stride(&s, s.cols, last), 1))
+		return false;
+	copy(&s, s.cols);
+	if (!sums_in_line(&s, 1 - s.cols))
+		copy(&s, 1 - s.cols);
+	nest_rebuild(nest);
+	return true;
+}
+
+/* ---- the value that reads the copies ---- */
+
+const Ix *nest_staged_ix(const Nest *nest, const StagedLoad *staged)
+{
+	Program *program = nest->gen->program;
+	const Ix *at = zero_ix(nest->gen);
+	for (IterId i = 0; i < nest->proj->niters; i++) {
+		if (size_is(program->sizes, staged->strides[i], 0))
+			continue;
+		const Ix *step = ix_size(program->arena, staged->strides[i]);
+		at = ix_add(program, at, ix_mul(program, nest->by_iter[i], step));
+	}
+	return at;
+}
+
+static const Value *replaced(const Nest *nest, const Value *value, uint32_t *load)
+{
+	Program *program = nest->gen->program;
+	if (value->kind == VALUE_LOAD) {
+		const StagedLoad *staged = &nest->staged[(*load)++];
+		return staged->strides ? value_load(program, staged->buffer, nest_staged_ix(nest, staged)) : value;
+	}
+	Value *copied = ARENA_NEW(program->arena, Value);
+	*copied = *value;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		copied->args[i] = replaced(nest, value->args[i], load);
+	return copied;
+}
+
+const Value *nest_staged_value(const Nest *nest, const Value *value)
+{
+	uint32_t load = 0;
+	bool any = nest->staged[0].strides || nest->staged[1].strides;
+	return any ? replaced(nest, value, &load) : value;
+}
