@@ -233,6 +233,26 @@ static bool emit_text(Compiler *c, Outputs *outputs, const char *kind, const cha
 	return false;
 }
 
+static Emit emit_for(Compiler *c)
+{
+	const Options *o = &c->options;
+	const char *prefix = o->prefix ? o->prefix : path_identifier(c->perm, o->input);
+	return (Emit){.program = c->program, .arena = c->perm, .diags = &c->diags, .target = &o->target,
+		      .prefix = prefix, .source = o->input};
+}
+
+static void print_report(const EmitReport *r)
+{
+	if (!r->compile_ms)
+		return;
+	fprintf(stderr, "  compile    %9.2f ms  %u kernels, %u functions, %u units, %u of them from the cache\n",
+		r->compile_ms, r->kernels, r->functions, r->units, r->cached);
+	if (r->assemble_ms)
+		fprintf(stderr, "  assemble   %9.2f ms\n", r->assemble_ms);
+	if (r->link_ms)
+		fprintf(stderr, "  link       %9.2f ms\n", r->link_ms);
+}
+
 static bool emit_backend(Compiler *c, Outputs *outputs, const Backend *backend, const char *path)
 {
 	const char *temp = outputs_add(outputs, path);
@@ -240,11 +260,17 @@ static bool emit_backend(Compiler *c, Outputs *outputs, const Backend *backend, 
 		return false;
 	double start = now_ms();
 	const Options *o = &c->options;
-	const char *prefix = o->prefix ? o->prefix : path_identifier(c->perm, o->input);
-	Emit emit = {c->program, c->perm, &c->diags, &o->target, prefix, o->input, temp, path_base(path)};
+	EmitReport report = {0};
+	Emit emit = emit_for(c);
+	emit.output = temp;
+	emit.soname = path_base(path);
+	emit.cache = o->cache_dir;
+	emit.report = &report;
 	bool good = backend->emit(&emit);
-	if (o->time_report)
+	if (o->time_report) {
 		fprintf(stderr, "%-12s %9.2f ms  %s\n", backend->name, now_ms() - start, path);
+		print_report(&report);
+	}
 	return good;
 }
 
@@ -375,9 +401,7 @@ static void run_jobs(Compiler *c, const Jobs *jobs)
 
 static bool verify_run_all(Compiler *c)
 {
-	const Options *o = &c->options;
-	const char *prefix = o->prefix ? o->prefix : path_identifier(c->perm, o->input);
-	Emit emit = {c->program, c->perm, &c->diags, &o->target, prefix, o->input, NULL, NULL};
+	Emit emit = emit_for(c);
 	return verify_run(&emit, stdout, 1);
 }
 
@@ -401,7 +425,7 @@ static void list_completion(void)
 	for (int i = 0; i < OUTPUT_KINDS; i++)
 		printf("%s ", backends[i].name);
 	printf("dot all\" -- \"$cur\"));;\n  -*)\n    COMPREPLY=($(compgen -W \"--output= --emit= --dump= --stop= "
-	       "--prefix= --target= --fp= --schedule= --max-workspace= --grain= --explain= --explain-shape= --explain-closed --verify --shuffle= "
+	       "--prefix= --target= --fp= --schedule= --max-workspace= --grain= --no-cache --cache-dir= --explain= --explain-shape= --explain-closed --verify --shuffle= "
 	       "--time-report --version --help -fsyntax-only -fdiagnostics-format= -fdiagnostics-color= "
 	       "-ferror-limit= -march= -MD -MMD -MF -MT -MP -Wall -Werror\" -- \"$cur\"));;\n"
 	       "  *) COMPREPLY=($(compgen -f -X '!*.tsr' -- \"$cur\"));;\n  esac\n}\n"

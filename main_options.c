@@ -31,6 +31,8 @@ enum {
 	KEY_GRAIN,
 	KEY_MAX_WORKSPACE,
 	KEY_SCHEDULE,
+	KEY_NO_CACHE,
+	KEY_CACHE_DIR,
 	KEY_COMPLETION
 };
 
@@ -59,6 +61,9 @@ static const struct argp_option option_table[] = {
 	 "Compute kernels as FILE says; --dump=schedule prints such a file", 2},
 	{"max-workspace", KEY_MAX_WORKSPACE, "N[K|M|G]", 0,
 	 "Fail where a routine needs more bytes of workspace", 2},
+	{"no-cache", KEY_NO_CACHE, NULL, 0, "Compile every kernel anew", 2},
+	{"cache-dir", KEY_CACHE_DIR, "DIR", 0,
+	 "Keep compiled kernels in DIR (default: tsr in XDG_CACHE_HOME, else HOME/.cache/tsr)", 2},
 	{NULL, 'I', "DIR", 0, "Look for imports in DIR", 3},
 	{NULL, 'D', "NAME=N", 0, "Fix a dim", 3},
 	SHOWN("-MD", "Write a dependency file beside the output", 4),
@@ -275,6 +280,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_TARGET: set_target(state, arg); break;
 	case KEY_FP: set_fp(o, state, arg); break;
 	case KEY_GRAIN: o->grain = number_arg(state, "--grain", arg); break;
+	case KEY_NO_CACHE: o->no_cache = true; break;
+	case KEY_CACHE_DIR: o->cache_dir = arg; break;
 	case KEY_MAX_WORKSPACE: o->max_workspace = bytes_arg(state, arg); break;
 	case KEY_SCHEDULE: o->schedule = arg; break;
 	case 'I': PUSH(o->arena, o->include_dirs, arg); break;
@@ -367,6 +374,15 @@ static void add_word(Options *o, Words *words, const char *word, int depth)
 	PUSH(o->arena, *words, word);
 }
 
+/* By the XDG base directories: a path that is not absolute counts as unset. */
+static const char *default_cache(Arena *arena)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	if (cache && cache[0] == '/')
+		return arena_printf(arena, "%s/tsr", cache);
+	return home && home[0] == '/' ? arena_printf(arena, "%s/.cache/tsr", home) : NULL;
+}
+
 void options_parse(Options *options, Arena *arena, int argc, char **argv)
 {
 	memset(options, 0, sizeof *options);
@@ -385,6 +401,10 @@ void options_parse(Options *options, Arena *arena, int argc, char **argv)
 	PUSH(arena, words, NULL);
 	const struct argp argp = {option_table, parse_one, "FILE.tsr", doc_text, NULL, NULL, NULL};
 	argp_parse(&argp, (int)words.n - 1, (char **)words.at, 0, NULL, options);
+	if (options->no_cache)
+		options->cache_dir = NULL;
+	else if (!options->cache_dir)
+		options->cache_dir = default_cache(arena);
 	bool prints = options->dump.n || options->explain_shapes.n || options->explain_closed ||
 		      options->verify || options->verify_run;
 	options->stdout_only = prints && !options->output && !options->emit.n;

@@ -1,11 +1,12 @@
 /* libgccjit compiles several units, entry functions in baseline instructions and kernels for the
  * target, and all come as text; so they can become one file: local labels are renamed (.L to .LE in
- * the entries, to .LK1_ in the second unit of kernels), names of temporary files are replaced, internal symbols are made hidden. The entries
- * stand first, before any line information. The same program gives the same bytes in every
- * directory.
+ * the entries, to .LK1_ in the second unit of kernels), symbols of units get the module's names,
+ * names of temporary files are replaced, internal symbols are made hidden. The entries stand first,
+ * before any line information. The same program gives the same bytes in every directory.
  */
 #include "codegen/asm_text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,18 +36,60 @@ static bool label_at(const char *line, const char *p)
 	return p == line || strchr(" \t,($-+*", p[-1]);
 }
 
-/* A line with `tag` in its labels, texts in quotes left alone. */
-static void put_renamed(FILE *out, const char *line, const char *tag)
+/* How a unit's labels and symbols are renamed. */
+typedef struct Naming {
+	const char *tag; /* after .L; NULL: nothing is renamed */
+	const JitUnit *unit; /* NULL: symbols stay */
+	uint32_t index;
+} Naming;
+
+static const char unit_prefix[] = UNIT_PREFIX "__";
+
+static bool symbol_at(const char *line, const char *p)
+{
+	bool inside = p > line && (isalnum((unsigned char)p[-1]) || p[-1] == '_');
+	return !inside && starts(p, unit_prefix);
+}
+
+/* Writes the module's name for the part of a unit's symbol that is ours; returns what follows it. */
+static const char *put_symbol(const Writer *w, const Naming *naming, const char *symbol)
+{
+	const Module *m = w->module;
+	const char *name = symbol + strlen(unit_prefix);
+	if (starts(name, "t_")) {
+		fprintf(w->out, "%s__t%u_", m->prefix, naming->index);
+		return name + 2;
+	}
+	bool kernel = starts(name, "k_"), task = starts(name, "p_");
+	if (!kernel && !task) {
+		fprintf(w->out, "%s__", m->prefix);
+		return name;
+	}
+	char *end;
+	unsigned long at = strtoul(name + 2, &end, 10);
+	REQUIRE(at < naming->unit->kernels.n);
+	const ModuleKernel *of = &m->kernels[naming->unit->kernels.at[at]];
+	if (kernel)
+		fputs(of->function, w->out);
+	else
+		fprintf(w->out, "%s__p_%s", m->prefix, of->kernel.name);
+	return end;
+}
+
+/* Texts in quotes are left alone. */
+static void put_renamed(const Writer *w, const char *line, const Naming *naming)
 {
 	bool quoted = false;
-	for (const char *p = line; *p; p++) {
+	for (const char *p = line; *p;) {
 		if (*p == '"' && (p == line || p[-1] != '\\'))
 			quoted = !quoted;
-		bool label = !quoted && label_at(line, p);
-		putc(*p, out);
-		if (label) {
-			fprintf(out, "L%s", tag);
-			p++;
+		if (!quoted && label_at(line, p)) {
+			fprintf(w->out, ".L%s", naming->tag);
+			p += 2;
+		} else if (!quoted && naming->unit && symbol_at(line, p)) {
+			p = put_symbol(w, naming, p);
+		} else {
+			putc(*p++, w->out);
 		}
 	}
 }
@@ -159,18 +202,17 @@ static bool is_dropped(const char *line)
 	       starts(line, "\t.section\t.note.GNU-stack");
 }
 
-static void put_line(Writer *w, const char *line, const char *tag)
+static void put_line(Writer *w, const char *line, const Naming *naming)
 {
-	if (tag)
-		put_renamed(w->out, line, tag);
+	if (naming->tag)
+		put_renamed(w, line, naming);
 	else if (w->module->emit->target->debug && strchr(line, '"'))
 		put_debug_line(w, line);
 	else
 		fputs(line, w->out);
 }
 
-/* tag: NULL keeps the labels. */
-static bool copy_unit(Writer *w, const char *path, const char *tag)
+static bool copy_unit(Writer *w, const char *path, const Naming *naming)
 {
 	FILE *in = fopen(path, "r");
 	if (!in)
@@ -180,7 +222,7 @@ static bool copy_unit(Writer *w, const char *path, const char *tag)
 	DebugStrings strings = {0};
 	while (getline(&line, &cap, in) > 0)
 		if (!is_dropped(line) && !take_string(w, &strings, line))
-			put_line(w, line, tag);
+			put_line(w, line, naming);
 	flush_strings(w, &strings);
 	free(line);
 	fclose(in);
@@ -252,14 +294,18 @@ static bool put_all(Writer *w)
 {
 	const Module *m = w->module;
 	hide_symbols(w);
-	if (!copy_unit(w, w->parts->entries, "E"))
+	if (!copy_unit(w, w->parts->entries, &(Naming){.tag = "E"}))
 		return false;
 	Cpu cpu;
 	if (cpu_find(m->emit->target->march, &cpu) && cpu.features)
 		cpu_check_asm(w->out, &cpu, arena_printf(m->arena, "%s__cpu_ok", m->prefix));
-	for (uint32_t i = 0; i < w->parts->nkernels; i++) {
-		const char *tag = i ? arena_printf(m->arena, "K%u_", i) : NULL;
-		if (!copy_unit(w, w->parts->kernels[i], tag))
+	for (uint32_t i = 0; i < w->parts->units->n; i++) {
+		Naming naming = {.index = i};
+		if (!m->emit->target->debug) {
+			naming.tag = arena_printf(m->arena, "K%u_", i);
+			naming.unit = &w->parts->units->at[i];
+		}
+		if (!copy_unit(w, w->parts->kernels[i], &naming))
 			return false;
 	}
 	if (!put_constants(w))

@@ -13,6 +13,12 @@ typedef struct Target {
 	bool fast_fp;         /* functions with larger errors */
 } Target;
 
+/* What a back end did, for --time-report. */
+typedef struct EmitReport {
+	uint32_t kernels, functions, units, cached; /* functions: kernels that share none; cached: units */
+	double compile_ms, assemble_ms, link_ms;
+} EmitReport;
+
 typedef struct Emit {
 	const Program *program;
 	Arena *arena;
@@ -22,6 +28,8 @@ typedef struct Emit {
 	const char *source;   /* path of the .tsr as given */
 	const char *output;   /* path to write (a temporary name; the driver renames it) */
 	const char *soname;   /* final file name, for DT_SONAME */
+	const char *cache;    /* directory of compiled units; NULL: none */
+	EmitReport *report;   /* NULL: nobody asks */
 } Emit;
 
 typedef enum OutputKind { OUTPUT_SO, OUTPUT_OBJ, OUTPUT_ASM, OUTPUT_C, OUTPUT_HEADER, OUTPUT_KINDS } OutputKind;

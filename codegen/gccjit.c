@@ -1,7 +1,7 @@
 /* The driver of libgccjit: a program to a shared object, an object or assembly.
  *
- *   forks, at the same time: entries (baseline) -> entries.s; units of kernels (the target's
- *   features) -> kernels_0.s kernels_1.s ...
+ *   forks, as many at a time as there are CPUs: entries (baseline) -> entries.s; units of kernels
+ *   (the target's features) that the cache does not have -> kernels_0.s kernels_1.s ...
  *   here: asm_text joins them with the constants and the table -> module.s -> as -> ld -shared
  *
  * A fork contains whatever libgccjit may do to its process (it exits, it crashes, it keeps
@@ -11,9 +11,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "codegen/asm_text.h"
+#include "codegen/cache.h"
 #include "codegen/cpu.h"
 #include "codegen/jit_context.h"
 #include "codegen/jit_units.h"
@@ -25,8 +27,9 @@ typedef struct Build {
 	const Emit *emit;
 	const Module *module;
 	const char *dir, *entries;
-	const char **kernels; /* by unit */
+	const char **kernels; /* files, by unit */
 	JitUnits units;
+	Cache cache;
 	Cpu cpu;
 } Build;
 
@@ -35,7 +38,18 @@ typedef struct Work {
 	const Build *build;
 	int (*compile)(const struct Work *work);
 	uint32_t unit;
+	uint64_t weight;
+	Digest key;
 } Work;
+typedef VEC(Work) Works;
+
+static int by_weight(const void *a, const void *b)
+{
+	const Work *x = a, *y = b;
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? 1 : -1;
+	return (x->unit > y->unit) - (x->unit < y->unit);
+}
 
 /* ---- in the fork ---- */
 
@@ -79,12 +93,30 @@ static const char *const unneeded[] = {
 	"-fno-tree-dominator-opts", "-fno-tree-vrp", "-fno-code-hoisting", "-fno-tree-tail-merge",
 };
 
+/* The module with the names of asm_text.h for the kernels of the unit. */
+static const Module *unit_module(const Module *m, const JitUnit *unit)
+{
+	if (m->emit->target->debug)
+		return m;
+	Module *copy = ARENA_NEW(m->arena, Module);
+	*copy = *m;
+	copy->prefix = UNIT_PREFIX;
+	copy->kernels = ARENA_ARRAY(m->arena, ModuleKernel, m->program->kernels.n + 1);
+	for (uint32_t i = 0; i < unit->kernels.n; i++) {
+		ModuleKernel *kernel = &copy->kernels[unit->kernels.at[i]];
+		*kernel = m->kernels[unit->kernels.at[i]];
+		kernel->kernel.name = arena_printf(m->arena, "%u", i);
+		kernel->function = arena_printf(m->arena, UNIT_PREFIX "__k_%u", i);
+	}
+	return copy;
+}
+
 static int compile_kernels(const Work *work)
 {
 	const Build *b = work->build;
 	const JitUnit *unit = &b->units.at[work->unit];
 	const Target *target = b->emit->target;
-	Jit *jit = jit_new(b->module, b->module->arena);
+	Jit *jit = jit_new(unit_module(b->module, unit), b->module->arena);
 	set_options(jit, target, target->opt_level);
 	const char **flags;
 	size_t n = cpu_flags(b->module->arena, &b->cpu, &flags);
@@ -186,27 +218,86 @@ static bool constants_fit(const Emit *emit)
 	return false;
 }
 
-/* Starts a fork for the entries and one for each unit, ends them all; the first failure is told. */
-static bool compile_all(const Build *b)
+/* What a unit's text depends on, but for the program that makes it. */
+static Digest unit_key(const Build *b, Digest version, const JitUnit *unit)
 {
 	Arena *arena = b->module->arena;
-	uint32_t n = b->units.n + 1;
-	Work *works = ARENA_ARRAY(arena, Work, n);
-	Child *children = ARENA_ARRAY(arena, Child, n);
-	for (uint32_t i = 0; i < n; i++) {
-		bool last = i == b->units.n;
-		works[i] = (Work){b, last ? compile_entries : compile_kernels, i};
-		children[i] = child_start(arena, compile_unit, &works[i]);
+	const Target *target = b->emit->target;
+	const char **flags;
+	size_t n = cpu_flags(arena, &b->cpu, &flags);
+	char *text = arena_printf(arena, "%016llx%016llx O%d fp%d v%d", (unsigned long long)version.high,
+				  (unsigned long long)version.low, target->opt_level,
+				  target->strict_fp, b->cpu.vector_bits);
+	for (size_t i = 0; i < n; i++)
+		text = arena_printf(arena, "%s %s", text, flags[i]);
+	for (size_t i = 0; i < unit->kernels.n; i++) {
+		Digest id = b->module->kernels[unit->kernels.at[i]].identity;
+		text = arena_printf(arena, "%s %016llx%016llx", text, (unsigned long long)id.high,
+				    (unsigned long long)id.low);
 	}
+	return digest_of(text, strlen(text));
+}
+
+/* The entries, then the units that the cache does not have, heaviest first. */
+static Works plan_works(Build *b)
+{
+	Arena *arena = b->module->arena;
+	Works works = {0};
+	PUSH(arena, works, ((Work){.build = b, .compile = compile_entries}));
+	Digest version = b->cache.dir ? cache_version() : (Digest){0};
+	for (uint32_t i = 0; i < b->units.n; i++) {
+		Work work = {.build = b, .compile = compile_kernels, .unit = i};
+		work.weight = b->units.at[i].weight;
+		if (b->cache.dir) {
+			work.key = unit_key(b, version, &b->units.at[i]);
+			if (cache_get(&b->cache, work.key, b->kernels[i]))
+				continue;
+		}
+		PUSH(arena, works, work);
+	}
+	qsort(works.at + 1, works.n - 1, sizeof *works.at, by_weight);
+	return works;
+}
+
+/* Ends a child; false after the diagnostic of a first failure. */
+static bool end_work(Build *b, const Work *work, const Child *child, bool good)
+{
+	ChildResult result = child_end(b->module->arena, child);
+	if (result.ran && result.status == 0) {
+		if (work->compile == compile_kernels)
+			cache_put(&b->cache, work->key, b->kernels[work->unit]);
+		return good;
+	}
+	if (good)
+		diag(b->emit->diags, E0505, SPAN_NONE, "libgccjit failed (status %d): %s",
+		     result.status, *result.text ? result.text : "it said nothing");
+	return false;
+}
+
+/* As many forks at a time as there are CPUs. */
+static bool compile_all(Build *b)
+{
+	Arena *arena = b->module->arena;
+	Works works = plan_works(b);
+	size_t places = child_places(), running = 0, next = 0;
+	Child *children = ARENA_ARRAY(arena, Child, places);
+	const Work **of = ARENA_ARRAY(arena, const Work *, places);
 	bool good = true;
-	for (uint32_t i = 0; i < n; i++) {
-		ChildResult result = child_end(arena, &children[i]);
-		bool bad = !result.ran || result.status != 0;
-		if (bad && good)
-			diag(b->emit->diags, E0505, SPAN_NONE, "libgccjit failed (status %d): %s",
-			     result.status, *result.text ? result.text : "it said nothing");
-		good &= !bad;
+	while (running || (good && next < works.n)) {
+		if (good && running < places && next < works.n) {
+			of[running] = &works.at[next++];
+			children[running] = child_start(arena, compile_unit, (void *)of[running]);
+			running++;
+			continue;
+		}
+		size_t i = child_any(children, running);
+		good = end_work(b, of[i], &children[i], good);
+		running--;
+		children[i] = children[running];
+		of[i] = of[running];
 	}
+	if (b->emit->report)
+		b->emit->report->cached = b->units.n - (uint32_t)(works.n - 1);
 	return good;
 }
 
@@ -219,24 +310,50 @@ static void name_files(Build *b)
 		b->kernels[i] = arena_printf(arena, "%s/kernels_%u.s", b->dir, i);
 }
 
+static double now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void count_parts(const Build *b, EmitReport *report)
+{
+	report->kernels = (uint32_t)b->module->program->kernels.n;
+	report->units = b->units.n;
+	for (uint32_t i = 0; i < b->units.n; i++)
+		report->functions += (uint32_t)b->units.at[i].kernels.n;
+}
+
 static bool build_in(Build *b, OutputKind kind)
 {
 	const Emit *emit = b->emit;
 	Arena *arena = b->module->arena;
+	EmitReport unasked = {0}, *report = emit->report ? emit->report : &unasked;
 	b->units = jit_units(b->module, emit->target->debug);
 	name_files(b);
+	count_parts(b, report);
+	double start = now_ms();
 	if (!compile_all(b))
 		return false;
+	report->compile_ms = now_ms() - start;
 	bool text = kind == OUTPUT_ASM;
-	AsmParts parts = {b->dir, b->entries, b->kernels, b->units.n, text};
+	AsmParts parts = {b->dir, b->entries, b->kernels, &b->units, text};
 	const char *source = text ? emit->output : arena_printf(arena, "%s/module.s", b->dir);
+	start = now_ms();
 	if (!asm_text_write(b->module, &parts, source))
 		return false;
 	if (text)
 		return true;
 	const char *object =
 		kind == OUTPUT_OBJ ? emit->output : arena_printf(arena, "%s/module.o", b->dir);
-	return assemble(b, source, object) && (kind == OUTPUT_OBJ || link_shared(b, object));
+	if (!assemble(b, source, object))
+		return false;
+	report->assemble_ms = now_ms() - start;
+	start = now_ms();
+	bool good = kind == OUTPUT_OBJ || link_shared(b, object);
+	report->link_ms = now_ms() - start;
+	return good;
 }
 
 static bool build(const Emit *emit, OutputKind kind)
@@ -257,7 +374,10 @@ static bool build(const Emit *emit, OutputKind kind)
 		     strerror(errno));
 		return false;
 	}
+	/* debug information names the source and its lines */
+	b.cache = cache_open(emit->arena, emit->target->debug ? NULL : emit->cache);
 	bool good = build_in(&b, kind);
+	cache_close(&b.cache);
 	temp_dir_remove(b.dir);
 	return good;
 }

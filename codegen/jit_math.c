@@ -64,8 +64,9 @@ static Lvalue *table_of(Jit *jit, const MathTable *table)
 	Rvalue **values = ARENA_ARRAY(jit->arena, Rvalue *, table->n);
 	for (uint32_t i = 0; i < table->n; i++)
 		values[i] = jit_double(jit, element, table->values[i]);
-	Lvalue *global = gcc_jit_context_new_global(jit->ctxt, NULL, GCC_JIT_GLOBAL_INTERNAL, type,
-						    table->name);
+	const char *name = arena_printf(jit->arena, "%s__t_%s", jit->module->prefix, table->name);
+	Lvalue *global =
+		gcc_jit_context_new_global(jit->ctxt, NULL, GCC_JIT_GLOBAL_INTERNAL, type, name);
 	gcc_jit_global_set_initializer_rvalue(
 		global,
 		gcc_jit_context_new_array_constructor(jit->ctxt, NULL, type, table->n, values));

@@ -1,19 +1,12 @@
-/* Kernels to units of about equal work for the compiler.
+/* Kernels to units of work for the compiler, which are also what its cache keeps.
  *
- * The weight of a kernel is the number of statements that it unrolls to; a vector counts as one.
- * There are as many units as full weights, up to a limit; the heaviest kernel goes first, each to
- * the unit that is lightest so far.
+ * The weight of a kernel is the number of statements that it unrolls to; a vector counts as one. A
+ * heavy kernel is a unit. Light ones share: a kernel's identity chooses its unit among a number of
+ * units that is a power of two, so that a change of one kernel changes two units at most.
  */
 #include "codegen/jit_units.h"
 
-#include <stdlib.h>
-
-enum { UNITS_MAX = 8, UNIT_WEIGHT = 600, KERNEL_WEIGHT = 20, LANES = 8 };
-
-typedef struct Weighed {
-	KernelId kernel;
-	uint64_t weight;
-} Weighed;
+enum { HEAVY = 150, SHARED_WEIGHT = 400, KERNEL_WEIGHT = 20, LANES = 8 };
 
 static uint64_t block_weight(const Module *m, Block block);
 
@@ -46,61 +39,49 @@ static uint64_t block_weight(const Module *m, Block block)
 	return weight;
 }
 
-static int by_weight(const void *a, const void *b)
+static uint64_t kernel_weight(const Module *m, KernelId id)
 {
-	const Weighed *x = a, *y = b;
-	if (x->weight != y->weight)
-		return x->weight < y->weight ? 1 : -1;
-	return (x->kernel > y->kernel) - (x->kernel < y->kernel);
+	return KERNEL_WEIGHT + block_weight(m, m->kernels[id].kernel.body);
 }
 
-static int by_id(const void *a, const void *b)
+static uint64_t count_shared(uint64_t weight)
 {
-	KernelId x = *(const KernelId *)a, y = *(const KernelId *)b;
-	return (x > y) - (x < y);
+	uint64_t n = 1;
+	while (n * SHARED_WEIGHT < weight)
+		n *= 2;
+	return n;
 }
 
-static JitUnit *lightest(const JitUnits *units)
+/* Units stand in the order of their first kernels. */
+static JitUnit *unit_for(JitUnits *units, Arena *arena, uint64_t place)
 {
-	JitUnit *best = &units->at[0];
-	for (uint32_t i = 1; i < units->n; i++)
-		if (units->at[i].weight < best->weight)
-			best = &units->at[i];
-	return best;
-}
-
-static uint32_t count_units(uint64_t weight, size_t nkernels, bool together)
-{
-	uint64_t n = together ? 1 : weight / UNIT_WEIGHT;
-	if (n > UNITS_MAX)
-		n = UNITS_MAX;
-	if (n > nkernels)
-		n = nkernels;
-	return n || !nkernels ? (uint32_t)n : 1;
+	for (size_t i = 0; i < units->n; i++)
+		if (units->at[i].place == place)
+			return &units->at[i];
+	PUSH(arena, *units, ((JitUnit){.place = place}));
+	return &units->at[units->n - 1];
 }
 
 JitUnits jit_units(const Module *module, bool together)
 {
-	Arena *arena = module->arena;
-	VEC(Weighed) list = {0};
-	uint64_t total = 0;
-	for (KernelId k = 0; k < module->program->kernels.n; k++) {
+	JitUnits units = {0};
+	uint64_t light = 0;
+	KernelId n = (KernelId)module->program->kernels.n;
+	uint64_t *weights = ARENA_ARRAY(module->arena, uint64_t, n + 1);
+	for (KernelId k = 0; k < n; k++) {
+		weights[k] = kernel_weight(module, k);
+		if (module->kernels[k].same == k && weights[k] < HEAVY)
+			light += weights[k];
+	}
+	uint64_t nshared = together ? 1 : count_shared(light);
+	for (KernelId k = 0; k < n; k++) {
 		if (module->kernels[k].same != k)
 			continue;
-		uint64_t weight = block_weight(module, module->kernels[k].kernel.body);
-		PUSH(arena, list, ((Weighed){k, KERNEL_WEIGHT + weight}));
-		total += KERNEL_WEIGHT + weight;
+		bool alone = weights[k] >= HEAVY && !together;
+		uint64_t place = alone ? nshared + k : module->kernels[k].identity.low % nshared;
+		JitUnit *unit = unit_for(&units, module->arena, place);
+		PUSH(module->arena, unit->kernels, k);
+		unit->weight += weights[k];
 	}
-	JitUnits units = {.n = count_units(total, list.n, together)};
-	units.at = ARENA_ARRAY(arena, JitUnit, units.n + 1);
-	if (list.n)
-		qsort(list.at, list.n, sizeof *list.at, by_weight);
-	for (size_t i = 0; i < list.n; i++) {
-		JitUnit *unit = lightest(&units);
-		PUSH(arena, unit->kernels, list.at[i].kernel);
-		unit->weight += list.at[i].weight;
-	}
-	for (uint32_t i = 0; i < units.n; i++)
-		qsort(units.at[i].kernels.at, units.at[i].kernels.n, sizeof(KernelId), by_id);
 	return units;
 }

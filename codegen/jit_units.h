@@ -7,12 +7,10 @@
 typedef struct JitUnit {
 	VEC(KernelId) kernels; /* ascending */
 	uint64_t weight;
+	uint64_t place; /* what its kernels have in common */
 } JitUnit;
 
-typedef struct JitUnits {
-	JitUnit *at;
-	uint32_t n; /* 0: the module has no kernels */
-} JitUnits;
+typedef VEC(JitUnit) JitUnits; /* none: the module has no kernels */
 
 /* `together`: one unit whatever its size. Depends on the program alone, not on the machine. */
 JitUnits jit_units(const Module *module, bool together);

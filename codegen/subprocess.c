@@ -2,9 +2,13 @@
  * blocks. */
 #include "codegen/subprocess.h"
 
+#include "base/diag.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TEXT_MAX = 64 << 10, EXEC_FAILED = 127, CPU_SECONDS = 3600 };
+enum { TEXT_MAX = 64 << 10, EXEC_FAILED = 127, CPU_SECONDS = 3600, PLACES_MAX = 64 };
 
 typedef struct Exec {
 	const char *const *argv;
@@ -89,6 +93,30 @@ ChildResult child_end(Arena *arena, const Child *child)
 	ChildResult result = {.ran = true, .text = read_all(arena, child->words)};
 	result.status = wait_for((pid_t)child->pid);
 	return result;
+}
+
+size_t child_any(const Child *children, size_t n)
+{
+	struct pollfd at[PLACES_MAX];
+	REQUIRE(n > 0 && n <= PLACES_MAX);
+	for (size_t i = 0; i < n; i++) {
+		if (!children[i].pid)
+			return i;
+		at[i] = (struct pollfd){.fd = children[i].words, .events = POLLIN};
+	}
+	while (poll(at, n, -1) < 0)
+		REQUIRE(errno == EINTR);
+	for (size_t i = 0; i < n; i++)
+		if (at[i].revents)
+			return i;
+	return 0;
+}
+
+size_t child_places(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+	return n < 1 ? 1 : n > PLACES_MAX ? PLACES_MAX : (size_t)n;
 }
 
 ChildResult child_fork(Arena *arena, int (*work)(void *arg), void *arg)

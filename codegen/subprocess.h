@@ -28,6 +28,10 @@ ChildResult child_fork(Arena *arena, int (*work)(void *arg), void *arg);
  * must be ended. */
 Child child_start(Arena *arena, int (*work)(void *arg), void *arg);
 ChildResult child_end(Arena *arena, const Child *child);
+/* Waits until one of n > 0 children has something to say or has ended: its index. */
+size_t child_any(const Child *children, size_t n);
+/* How many CPUs this process may use, at least 1. */
+size_t child_places(void);
 
 /* A directory under TMPDIR (else /tmp), or NULL with errno. */
 const char *temp_dir_new(Arena *arena);

@@ -22,6 +22,7 @@ environment["PATH"] = os.pathsep.join([llvm, environment.get("PATH", os.defpath)
 environment["LSAN_OPTIONS"] = "suppressions=%s:print_suppressions=0" % os.path.join(root, "test", "lsan.supp")
 environment["ASAN_OPTIONS"] = "detect_stack_use_after_return=0"
 environment["LC_ALL"] = "C.UTF-8"
+environment["XDG_CACHE_HOME"] = "/dev/null"  # no cache
 for name in ("CUDA_PATH", "CUDA_HOME", "TSRC_NVRTC", "HOME", "TMPDIR"):
     if name in os.environ:
         environment[name] = os.environ[name]

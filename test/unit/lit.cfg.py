@@ -16,3 +16,4 @@ config.test_exec_root = os.path.join(build, "test", "unit")
 config.environment["LSAN_OPTIONS"] = "suppressions=%s:print_suppressions=0" % os.path.join(
     root, "test", "lsan.supp")
 config.environment["TSR_BUILD"] = build
+config.environment["XDG_CACHE_HOME"] = "/dev/null"  # no cache
