@@ -9,7 +9,7 @@
 
 #include "base/diag.h"
 
-enum { LEAST_LANES = 4, LEAST_ROWS = 4, LEAST_WORK = 512, CACHE_LINE = 64, QUAD_STEPS = 64 };
+enum { LEAST_LANES = 4, LEAST_ROWS = 4, LEAST_WORK = 512, CACHE_LINE = 64, QUAD_STEPS = 64, WINDOW_STEPS = 64 };
 enum { ROWS, COLUMNS }; /* items of `tile` */
 
 /* What packing asks for: rows that use a panel, its columns, steps of the sum; bytes of an operand
@@ -20,7 +20,9 @@ enum { PACK_USES = 48, PACK_COLUMNS = 8, PACK_STEPS = 8, PACK_SPREAD = 2 << 20 }
 
 static bool has_lanes(Op op, Dtype dtype)
 {
-	return op == OP_ADD || op == OP_SUB || op == OP_MUL || (op == OP_DIV && dtype_is_float(dtype));
+	if (dtype_is_float(dtype))
+		return op_is_simple(op);
+	return op == OP_ADD || op == OP_SUB || op == OP_MUL;
 }
 
 static bool ix_is_plain(const Ix *ix)
@@ -254,13 +256,33 @@ static bool is_small(const Planner *p)
 	return work < LEAST_WORK;
 }
 
+/* Few steps: the cells' sums stay in registers while a window is read. */
+static bool is_window(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t steps = 1, extent;
+	for (uint32_t i = nest->nresult; i < nest->nloops; i++) {
+		if (!tile_is_const(p, nest->loops[i].extent, &extent) || extent > WINDOW_STEPS / steps)
+			return false;
+		steps *= extent;
+	}
+	return p->tile->reduce != OP_ADD && p->sum.at.n == 1;
+}
+
+/* Other sums than of products: lanes run across the result only. */
+static bool is_semiring(Op reduce)
+{
+	return reduce == OP_MAX || reduce == OP_MIN || reduce == OP_MUL;
+}
+
 static bool may_be_tiled(Planner *p)
 {
 	Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
 	Arena *arena = nest->gen->arena;
 	Dtype dtype = nest->value->dtype;
-	if (tile->reduce != OP_ADD || !(dtype_is_float(dtype) || dtype == DTYPE_I32) || nest->inner.stmts.n > 0 ||
+	bool reduces = tile->reduce == OP_ADD || (is_semiring(tile->reduce) && dtype_is_float(dtype));
+	if (!reduces || !(dtype_is_float(dtype) || dtype == DTYPE_I32) || nest->inner.stmts.n > 0 ||
 	    is_small(p))
 		return false;
 	if (nest->target.acc != OP_NONE && !has_lanes(nest->target.acc, dtype))
@@ -273,7 +295,7 @@ static bool may_be_tiled(Planner *p)
 	for (size_t i = 0; i < nest->epilogue.stmts.n; i++)
 		collect_loads(arena, &p->store, nest->epilogue.stmts.at[i]->value);
 	collect_loads(arena, &p->store, nest->finished);
-	return p->sum.at.n >= 2 && p->sum.plain && p->store.plain &&
+	return (p->sum.at.n >= 2 || is_window(p)) && p->sum.plain && p->store.plain &&
 	       is_arithmetic(nest->value, dtype) && ix_is_plain(nest->at);
 }
 
@@ -413,7 +435,7 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	tile->quads = found && has_quads(&p);
 	if (nest->proj->niters < 64 && (!tile->quads || asks_on(p.packs)))
 		tile->form == TILE_ALONG ? pack_turned(&p) : pack_spread(&p);
-	if (!found && tile->pack < 0)
+	if ((!found && tile->pack < 0) || (tile->form == TILE_ALONG && tile->reduce != OP_ADD))
 		return false;
 	tile->quads &= tile->form == TILE_ALONG;
 	tile->lanes = tile->form == TILE_ALONG ? CACHE_LINE / bytes : p.native;

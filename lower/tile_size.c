@@ -156,6 +156,8 @@ static bool fits_registers(const Planner *p, int64_t rows, int64_t cols)
 		operands *= 2; /* even and odd bytes */
 	if (p->tile->form == TILE_ALONG && p->tile->lanes > p->native)
 		operands = 2; /* one part of the lanes after the other */
+	if (p->tile->reduce != OP_ADD)
+		operands += 2; /* what is added, and which cells are no numbers */
 	return rows * vectors + operands <= p->machine->registers;
 }
 
