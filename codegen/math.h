@@ -58,7 +58,7 @@ typedef struct MathFunction {
 
 /* Is there an inline form of the operation?
  * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid, sin, cos: 2.5; gelu: 1.5 ulp of
- * its argument. Infinities, NaN, zeros of either sign and subnormal numbers as the C library has
+ * its argument. Of f64 exp, log: 1; sigmoid, tanh: 2.5. Infinities, NaN, zeros of either sign and subnormal numbers as the C library has
  * them; docs/language.md has the bounds of the fast forms. */
 bool math_has(Op op, Dtype dtype);
 /* fast: --fp=fast, where there is such a form. */

@@ -113,6 +113,33 @@ static const double poly_cos[] = {
 	0x1.99e42c0000000p-16,
 };
 
+/* 1/k! from k = 2, for exp and tanh of f64, on [-0.350039, 0.350039]; error 2^-56 */
+static const double double_exp[] = {
+	0x1.0000000000000p-1,
+	0x1.5555555555555p-3,
+	0x1.5555555555555p-5,
+	0x1.1111111111111p-7,
+	0x1.6c16c16c16c17p-10,
+	0x1.a01a01a01a01ap-13,
+	0x1.a01a01a01a01ap-16,
+	0x1.71de3a556c734p-19,
+	0x1.27e4fb7789f5cp-22,
+	0x1.ae64567f544e4p-26,
+	0x1.1eed8eff8d898p-29,
+	0x1.6124613a86d09p-33,
+};
+
+/* (2 atanh(s) / s - 2) / z over z = s^2, for log of f64, on [1e-09, 0.0295]; error 2^-57.3 */
+static const double double_log[] = {
+	0x1.5555555555531p-1,
+	0x1.99999999998f5p-2,
+	0x1.2492492ef6d86p-2,
+	0x1.c71c5f4902971p-3,
+	0x1.7463dcd7a2620p-3,
+	0x1.39d878ca0e8d8p-3,
+	0x1.2d14671aaf745p-3,
+};
+
 /* (exp(r) - 1 - r) / r^2, for the fast exp, on [-0.350039, 0.350039]; error 2^-23.1 */
 static const double fast_exp[] = {
 	0x1.fffde80000000p-2,

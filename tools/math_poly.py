@@ -134,6 +134,14 @@ polynomial("poly_sin", "sin(r) / r - 1 over s = r^2, for sin", lambda s: (mp.sin
 polynomial("poly_cos", "(cos(r) - 1 + r^2/2) / r^4 over s = r^2, for cos",
            lambda s: (mp.cos(mp.sqrt(s)) - 1 + s / 2) / s ** 2,
            lambda s: s ** 2 / mp.cos(mp.sqrt(s)), 1e-9, float((mp.pi / 4) ** 2) * 1.01, 2, np.float32)
+print("""
+/* 1/k! from k = 2, for exp and tanh of f64, on [-0.350039, 0.350039]; error 2^-56 */
+static const double double_exp[] = {""")
+for k in range(2, 14):
+    print("\t%s," % float(1 / mp.factorial(k)).hex())
+print("};")
+polynomial("double_log", "(2 atanh(s) / s - 2) / z over z = s^2, for log of f64",
+           lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z, lambda z: z, 1e-9, 0.0295, 6, np.float64)
 polynomial("fast_exp", "(exp(r) - 1 - r) / r^2, for the fast exp",
            lambda r: (mp.exp(r) - 1 - r) / r ** 2, lambda r: r ** 2 * mp.exp(-r),
            -LN2_2 * 1.01, LN2_2 * 1.01, 3, np.float32)
