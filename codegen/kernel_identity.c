@@ -122,6 +122,9 @@ static void put_stmt(Writer *w, const Stmt *stmt)
 		put(w, stmt->iter);
 		put(w, (uint64_t)stmt->loop);
 		put(w, (uint64_t)stmt->step);
+		put(w, stmt->apart);
+		put(w, (uint64_t)stmt->nslots);
+		put(w, stmt->nslots ? stmt->slot : 0);
 	}
 	put_ix(w, stmt->lo);
 	put_ix(w, stmt->hi);
