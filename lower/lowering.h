@@ -6,8 +6,9 @@
  *   nest.c     loops around a value: their order, their bounds, where sums are kept
  *   collapse.c neighbouring loops that are one
  *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_size.c which sizes,
- *              tile_edge.c padded rows, tile_dot.c lanes along a sum, tile_pack.c operands copied into panels,
- *              tile_turn.c in squares that are turned
+ *              tile_cache.c which blocks, tile_block.c loops over them, tile_edge.c padded rows,
+ *              tile_dot.c lanes along a sum, tile_pack.c operands copied into panels,
+ *              tile_turn.c in squares that are turned, tile_describe.c what was chosen
  *   stage.c    operands of a contraction copied into the order of a matrix product
  *   lanes.c    long sums side by side in vector lanes
  *   argmax.c   the place of the greatest element

@@ -9,13 +9,9 @@
  *       unroll r in 0..8
  *         vector lane in 0..32: y[(i + r)*N + j + lane] = relu(acc[r, lane] + bias[j + lane])
  *
- * Where lanes run along a sum and the rows' operand is larger than the second cache, rows go in
- * blocks, each past all columns:
- *
- *   for first in 0..M step 192: for j in 0..96 step 32: for i in 0..min(192, M - first) step 8: ...
- *
- * Every part of rows and every part of columns (tile_plan.c) gives one such tile. Sums of one cell
- * are added in the order of the loops, whatever tile the cell is in.
+ * Every part of rows and every part of columns (tile_plan.c) gives one such tile; tile_block.c goes
+ * through them in blocks where operands do not stay in the caches. Sums of one cell are added in the
+ * order of the loops, whatever tile the cell is in.
  */
 #include "lower/tile.h"
 
@@ -59,7 +55,7 @@ Block tile_add(Tile *tile, const Value *cell)
 	Gen *gen = nest->gen;
 	nest_values(nest);
 	REQUIRE(nest->inner.stmts.n == 0);
-	const Value *value = tile->pack < 0 ? nest->value : tile_pack_value(tile, tile->width);
+	const Value *value = tile->pack < 0 ? nest->value : tile_pack_value(tile, tile->at_col);
 	return block_of(gen, stmt_set_at(gen->arena, cell, tile->reduce, value));
 }
 
@@ -77,14 +73,13 @@ Block tile_store(Tile *tile, const Value *sum)
 
 /* ---- lanes across the result ---- */
 
-/* What vector instructions compute from what is read. */
-static bool is_simple(const Value *value)
+bool tile_is_simple(const Value *value)
 {
 	if (value->kind == VALUE_CAST || value->kind == VALUE_INDEX ||
 	    (value->kind == VALUE_OP && !(op_is_simple(value->op) && dtype_is_float(value->dtype))))
 		return false;
 	for (uint32_t i = 0; i < value->nargs; i++)
-		if (!is_simple(value->args[i]))
+		if (!tile_is_simple(value->args[i]))
 			return false;
 	return true;
 }
@@ -130,7 +125,7 @@ static const Value *with_parts(Passes *p, const Value *value)
 {
 	if (value->kind == VALUE_CONST)
 		return value;
-	if (is_simple(value))
+	if (tile_is_simple(value))
 		return done_part(p, value);
 	Value *copy = ARENA_NEW(p->tile->nest->gen->arena, Value);
 	*copy = *value;
@@ -150,7 +145,7 @@ static bool finish_in_passes(Tile *tile, const Ix *const *place, const Value *su
 	size_t nlocals = gen->locals.n;
 	nest_values(nest);
 	const Value *value = nest_finished(nest, sum, &cell);
-	if (cell.stmts.n || is_simple(value)) {
+	if (cell.stmts.n || tile_is_simple(value)) {
 		gen->locals.n = nlocals;
 		return false;
 	}
@@ -169,40 +164,68 @@ static bool finish_in_passes(Tile *tile, const Ix *const *place, const Value *su
 	return true;
 }
 
-static Block tile_across(Tile *tile, const TilePart *row, int64_t cols)
+/* The sums of a tile set, or what follows from them stored. */
+static Block each_vector(const Tile *tile, const Stmt *stmt)
+{
+	return over_tile(tile, LOOP_UNROLL, LOOP_VECTOR, stmt);
+}
+
+static Block finish_across(Tile *tile, const Ix *const *place, const Value *cell)
+{
+	Body body = {0};
+	if (finish_in_passes(tile, place, cell, &body))
+		return body_block(&body);
+	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, tile_store(tile, cell));
+	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, store);
+}
+
+/* The sum so far, kept in the result between blocks of steps. */
+static Block load_sums(const Tile *tile, const Value *cell)
+{
+	Nest *nest = tile->nest;
+	nest_values(nest);
+	const Value *sum = value_load(nest->gen->program, nest->target.buffer, nest->at);
+	return each_vector(tile, stmt_set_at(nest->gen->arena, cell, OP_NONE, sum));
+}
+
+static Block store_sums(const Tile *tile, const Value *cell)
+{
+	Nest *nest = tile->nest;
+	nest_values(nest);
+	return each_vector(tile, stmt_store(nest->gen->arena, nest->target.buffer, nest->at, OP_NONE,
+					    cell));
+}
+
+static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 {
 	int64_t rows = row->step;
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	Body body = {0};
-	LocalId acc = tile_declare(tile, "acc", (int64_t[]){rows, cols}, 2);
+	int64_t width = tile_width(tile, col->step);
+	tile->height = rows;
+	tile->width = col->step;
+	LocalId acc = tile_declare(tile, "acc", (int64_t[]){rows, width}, 2);
 	const Ix *place[] = {ix_iter(gen->arena, tile->r), ix_iter(gen->arena, tile->lane)};
 	const Value *cell = tile_local(tile, acc, place, 2);
 	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
-	Block add = tile_unroll(tile, LOOP_VECTOR, tile->lane, cols, tile_add(tile, cell));
+	if (tile->blocks.steps)
+		gen_append(gen, &body, tile_unless_first(tile, load_sums(tile, cell)));
+	tile->at_col = col;
+	Block add = tile_unroll(tile, LOOP_VECTOR, tile->lane, width, tile_add(tile, cell));
 	add = tile_unroll(tile, LOOP_UNROLL, tile->r, rows, add);
-	if (tile->cuts && row->edge && row->single)
-		gen_append(gen, &body, tile_cut_steps(tile, row, acc));
-	else
-		gen_append(gen, &body, nest_wrap(nest, nest->nresult, nest->nloops, nest->nresult, add));
-	tile->height = rows;
-	if (finish_in_passes(tile, place, cell, &body))
-		return body_block(&body);
-	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, cols, tile_store(tile, cell));
-	gen_append(gen, &body, tile_unroll(tile, LOOP_UNROLL, tile->r, rows, store));
+	bool cut = tile->cuts && row->edge && row->single;
+	gen_append(gen, &body, cut ? tile_cut_steps(tile, row, acc) : tile_steps(tile, add));
+	Block finish = finish_across(tile, place, cell);
+	if (tile->blocks.steps) {
+		finish = tile_if_last(tile, true, finish);
+		gen_append(gen, &body, tile_if_last(tile, false, store_sums(tile, cell)));
+	}
+	gen_append(gen, &body, finish);
 	return body_block(&body);
 }
 
 /* ---- tiles ---- */
-
-static const Ix *first_of(const Tile *tile, const Loop *loop, const TilePart *part)
-{
-	Gen *gen = tile->nest->gen;
-	const Ix *first =
-		part->single ? ix_size(gen->arena, part->lo) : ix_iter(gen->arena, loop->var);
-	bool blocked = tile->block && part == &tile->rows.at[0];
-	return blocked ? ix_add(gen->program, ix_iter(gen->arena, tile->first), first) : first;
-}
 
 /* The iterator of a loop, at its tile's first cell plus `within`. */
 static void set_iter(Tile *tile, const Loop *loop, const TilePart *part, IterVar within)
@@ -210,31 +233,19 @@ static void set_iter(Tile *tile, const Loop *loop, const TilePart *part, IterVar
 	if (!loop)
 		return;
 	Gen *gen = tile->nest->gen;
-	const Ix *first = first_of(tile, loop, part);
+	const Ix *first = tile_first(tile, loop, part);
 	bool alone = part->step == 1 && within != tile->lane;
 	tile->nest->by_iter[loop->iter] =
 		alone ? first : ix_add(gen->program, first, ix_iter(gen->arena, within));
 }
 
-static Block part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body)
-{
-	Gen *gen = tile->nest->gen;
-	if (!loop || part->single)
-		return body;
-	const Ix *lo = part->from ? part->from : ix_size(gen->arena, part->lo);
-	const Ix *hi = part->to ? part->to : ix_size(gen->arena, part->hi);
-	const Stmt *stmt = stmt_for(gen->arena, loop->var, lo, hi, body);
-	return block_of(gen, stmt_step(gen->arena, stmt, part->step));
-}
-
-static Block one_tile(Tile *tile, const TilePart *row, const TilePart *col)
+Block tile_one(Tile *tile, const TilePart *row, const TilePart *col)
 {
 	bool across = tile->form == TILE_ACROSS;
 	tile->nest->guards = row->edge ? tile->guards : tile->inner;
 	set_iter(tile, tile->row, row, tile->r);
 	set_iter(tile, tile->col, col, across ? tile->lane : tile->c);
-	return across ? tile_across(tile, row, col->step)
-		      : tile_along(tile, row->step, col->step);
+	return across ? tile_across(tile, row, col) : tile_along(tile, row->step, col->step);
 }
 
 /* All tiles of a part of the columns. `inner`: loops of the result from there on run inside it. */
@@ -242,60 +253,28 @@ static Block column_tiles(Tile *tile, const TilePart *col, uint32_t inner)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	Body column = {0}, rows = {0};
+	Body rows = {0};
 	uint32_t end = nest->nresult - (tile->row != NULL);
-	tile->width = col->step;
-	if (tile->pack >= 0) {
-		set_iter(tile, tile->col, col, tile->lane);
-		gen_append(gen, &column, tile_pack_fill(tile, col->step));
-	}
 	for (uint32_t i = 0; i < tile->rows.n; i++) {
-		Block one = one_tile(tile, &tile->rows.at[i], col);
-		gen_append(gen, &rows, part_loop(tile, tile->row, &tile->rows.at[i], one));
+		Block one = tile_one(tile, &tile->rows.at[i], col);
+		gen_append(gen, &rows, tile_part_loop(tile, tile->row, &tile->rows.at[i], one));
 	}
-	gen_append(gen, &column, nest_wrap(nest, inner, end, nest->nloops, body_block(&rows)));
-	return part_loop(tile, tile->col, col, body_block(&column));
-}
-
-/* The first part of the rows, block by block, past a part of the columns. */
-static Block block_loops(Tile *tile, const TilePart *col, Block body)
-{
-	Gen *gen = tile->nest->gen;
-	const TilePart *part = &tile->rows.at[0];
-	const Ix *left = ix_mul(gen->program, ix_iter(gen->arena, tile->first), tile_const(tile, -1));
-	left = ix_add(gen->program, ix_size(gen->arena, part->hi), left);
-	const Ix *end = ix_binary(gen->program, IX_MIN, tile_const(tile, tile->block), left);
-	const Stmt *rows = stmt_for(gen->arena, tile->row->var, tile_const(tile, 0), end, body);
-	rows = stmt_step(gen->arena, rows, part->step);
-	const Stmt *blocks = stmt_for(gen->arena, tile->first, ix_size(gen->arena, part->lo),
-				      ix_size(gen->arena, part->hi),
-				      part_loop(tile, tile->col, col, block_of(gen, rows)));
-	return block_of(gen, stmt_step(gen->arena, blocks, tile->block));
-}
-
-/* All tiles of a part of the columns where rows go in blocks. */
-static Block blocked_tiles(Tile *tile, const TilePart *col)
-{
-	Gen *gen = tile->nest->gen;
-	Body all = {0};
-	tile->width = col->step;
-	gen_append(gen, &all, block_loops(tile, col, one_tile(tile, &tile->rows.at[0], col)));
-	for (uint32_t i = 1; i < tile->rows.n; i++) {
-		Block rows = one_tile(tile, &tile->rows.at[i], col);
-		rows = part_loop(tile, tile->row, &tile->rows.at[i], rows);
-		gen_append(gen, &all, part_loop(tile, tile->col, col, rows));
-	}
-	return body_block(&all);
+	Block body = nest_wrap(nest, inner, end, nest->nloops, body_block(&rows));
+	return tile_part_loop(tile, tile->col, col, body);
 }
 
 static Block all_tiles(Tile *tile, uint32_t inner)
 {
 	Gen *gen = tile->nest->gen;
+	const TileBlocks *blocks = &tile->blocks;
+	bool blocked = blocks->rows || blocks->cols || blocks->steps;
 	Body all = {0};
 	for (uint32_t j = 0; j < tile->cols.n; j++) {
 		const TilePart *col = &tile->cols.at[j];
-		gen_append(gen, &all,
-			   tile->block ? blocked_tiles(tile, col) : column_tiles(tile, col, inner));
+		if (!blocked)
+			gen_append(gen, &all, column_tiles(tile, col, inner));
+		for (uint32_t i = 0; blocked && i < tile->rows.n; i++)
+			gen_append(gen, &all, tile_blocks(tile, &tile->rows.at[i], col));
 	}
 	return body_block(&all);
 }
@@ -350,8 +329,15 @@ bool tile_emit(Nest *nest, Op reduce)
 	gen->locals.n = nest->first_local;
 	tile.r = gen_iter(gen, sym_cstr(symbols, "r"));
 	tile.c = gen_iter(gen, sym_cstr(symbols, "c"));
+	tile.q = gen_iter(gen, sym_cstr(symbols, "q"));
 	tile.lane = gen_iter(gen, sym_cstr(symbols, "lane"));
-	tile.first = gen_iter(gen, sym_cstr(symbols, "first"));
+	tile.first_row = gen_iter(gen, sym_cstr(symbols, "first"));
+	tile.first_col = gen_iter(gen, sym_cstr(symbols, "first_col"));
+	tile.first_step = gen_iter(gen, sym_cstr(symbols, "first_step"));
+	tile.panel = gen_iter(gen, sym_cstr(symbols, "panel"));
+	if (tile.pack >= 0)
+		gen_append(gen, &gen->top,
+			   nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(&tile)));
 	gen_append(gen, &gen->top,
 		   nest_wrap(nest, 0, outer, nest->nloops,
 			     all_tiles(&tile, outer + (tile.col != NULL))));

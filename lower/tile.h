@@ -1,4 +1,4 @@
-/* A contraction in register tiles, private to tile.c, tile_plan.c and tile_dot.c.
+/* A contraction in register tiles, private to tile*.c.
  *
  *   across   the lanes are cells of the result: every cell adds its products in their order
  *            for K: unroll r in rows: vector lane in cols: acc[r, lane] += a[i + r, k] * b[k, j +
@@ -26,6 +26,11 @@ typedef struct TileParts {
 	uint32_t n;
 } TileParts;
 
+/* How far tiles go in one loop before the next loop moves on; 0: to its end. */
+typedef struct TileBlocks {
+	int64_t rows, cols, steps; /* of the first part; of the first part; of the outermost sum */
+} TileBlocks;
+
 typedef struct Tile {
 	Nest *nest;
 	Op reduce;
@@ -39,14 +44,18 @@ typedef struct Tile {
 	int pack;	    /* the operand that is copied, by its place in the value; -1: none */
 	LoopKind pack_kind; /* how its lanes are copied */
 	BufferId packed;
-	int64_t block;		   /* rows of a block; 0: rows are not blocked */
-	uint64_t movers;	   /* by IterId: loops that move it */
+	uint64_t movers; /* by IterId: loops that move it */
+	TileBlocks blocks;
 	int64_t height, width;	   /* rows and columns of the tile at hand */
+	const TilePart *at_col;		/* likewise */
 	TilePart inside;	   /* of the rows: where padded reads that they move stay inside */
 	bool cuts;	   /* one loop of the sum decides which rows read inside: */
 	IterId cut;
 	GuardedList guards, inner; /* all, and those that rows do not move */
-	IterVar r, c, lane, first; /* first: row of the block */
+	bool beside; /* ALONG: what columns store and load there lies beside each other */
+	IterVar r, c, q, lane;
+	IterVar first_row, first_col, first_step; /* of the block */
+	IterVar panel;				  /* of columns, while they are packed */
 } Tile;
 
 typedef struct Loads {
@@ -61,6 +70,7 @@ typedef struct Planner {
 	Program *program;
 	Loads sum, store; /* what is read in a step of the sum, and where it is finished */
 	int64_t native;	  /* lanes of a vector of the machine */
+	bool streams;	  /* the columns' operand goes by once, past few rows */
 	ScheduleClause *tiles, *lanes, *packs, *blocks; /* asked; NULL: nothing */
 } Planner;
 
@@ -72,16 +82,23 @@ bool tile_is_const(const Planner *p, Size size, int64_t *n);
 int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise); /* 1 of no loop */
 /* Fills in rows, columns and cycles; leaves rows empty where nothing fits. */
 void tile_choose_sizes(Planner *p);
-/* Fills in the block of rows, from the sizes. */
-void tile_choose_block(Planner *p);
+/* Does it pay to let the columns' operand go by once? */
+bool tile_streams(const Planner *p);
+/* Fills in the blocks, from the sizes. */
+void tile_choose_blocks(Planner *p);
 /* Fills in form, loops and parts; false: the nest is no contraction that tiles fit. */
 bool tile_plan(Tile *tile, const Machine *machine);
 /* Writes the choices down (tile_describe.c). */
 void tile_describe(const Planner *p);
-/* tile_pack.c: the copy's buffer, its code for a panel of columns, the value that reads it. */
+/* tile_pack.c: the copy's buffer, its code, the value that reads it at a part of the columns. */
 void tile_pack_declare(Tile *tile);
-Block tile_pack_fill(Tile *tile, int64_t cols);
-const Value *tile_pack_value(const Tile *tile, int64_t cols);
+Block tile_pack_fill(Tile *tile);
+const Value *tile_pack_value(const Tile *tile, const TilePart *col);
+/* Vectors that a row of lanes takes, narrow ones and single elements counted. */
+int64_t tile_vectors(const Tile *tile, int64_t lanes);
+/* Lanes of a tile of some columns: packed ones are filled up to whole vectors where that saves some.
+ */
+int64_t tile_width(const Tile *tile, int64_t cols);
 /* tile_turn.c: the copy of `cols` columns, over the last loop of the sum, of an operand that this
  * loop moves by one; false: it moves it otherwise. `value`, a load or a cast of one, and `to` are those
  * of one element, at the loop's iterator and the column `lane`. */
@@ -96,6 +113,18 @@ TileParts tile_inside_parts(const Planner *p, int64_t step);
 int64_t tile_smaller_step(int64_t step); /* a divisor; 0 after 1 */
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step);
 Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc);
+/* tile_block.c: a part of the rows past a part of the columns, in blocks. */
+Block tile_blocks(Tile *tile, const TilePart *row, const TilePart *col);
+Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body);
+/* Row or column of a tile's first cell. */
+const Ix *tile_first(const Tile *tile, const Loop *loop, const TilePart *part);
+/* The loops over the sum, or over its present block, around a body. */
+Block tile_steps(const Tile *tile, Block body);
+/* The body where the sum so far is in the result; where the sum is complete, or is not. */
+Block tile_unless_first(const Tile *tile, Block body);
+Block tile_if_last(const Tile *tile, bool last, Block body);
+/* tile.c: one tile. */
+Block tile_one(Tile *tile, const TilePart *row, const TilePart *col);
 /* The code of one tile of rows x cols cells whose first one is at by_iter. */
 Block tile_along(Tile *tile, int64_t rows, int64_t cols);
 /* Sets where row and column iterators stand: the tile's first cell plus r and c (NULL: plus
@@ -106,6 +135,8 @@ LocalId tile_declare(const Tile *tile, const char *name, const int64_t *extents,
 Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent, Block body);
 /* The value over the loops as by_iter has them, added to the cell. */
 Block tile_add(Tile *tile, const Value *cell);
+/* What vector instructions compute from what is read. */
+bool tile_is_simple(const Value *value);
 /* What follows from the finished sum, stored. */
 Block tile_store(Tile *tile, const Value *sum);
 

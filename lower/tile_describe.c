@@ -48,6 +48,23 @@ static const char *facts_of(const Planner *p)
 			    (unsigned long long)p->tile->cycles);
 }
 
+static void describe_blocks(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	Gen *gen = tile->nest->gen;
+	const Loop *loops[] = {tile->row, tile->col, &tile->nest->loops[tile->nest->nresult]};
+	const int64_t blocks[] = {tile->blocks.rows, tile->blocks.cols, tile->blocks.steps};
+	ScheduleClause *made = NULL;
+	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+		if (!blocks[i])
+			continue;
+		made = made ? made : gen_make(gen, CHOICE_BLOCK, false);
+		clause_add(gen->arena, made, name_of(p, loops[i]), &blocks[i], 1);
+	}
+	if (!made && asks_off(p->blocks))
+		gen_make(gen, CHOICE_BLOCK, true);
+}
+
 void tile_describe(const Planner *p)
 {
 	const Tile *tile = p->tile;
@@ -65,11 +82,6 @@ void tile_describe(const Planner *p)
 	} else if (asks_off(p->packs)) {
 		gen_make(gen, CHOICE_PACK, true);
 	}
-	if (tile->block) {
-		made = gen_make(gen, CHOICE_BLOCK, false);
-		clause_add(gen->arena, made, NULL, &tile->block, 1);
-	} else if (asks_off(p->blocks)) {
-		gen_make(gen, CHOICE_BLOCK, true);
-	}
+	describe_blocks(p);
 	gen->made.at[gen->made.n - 1].facts = facts_of(p);
 }

@@ -8,7 +8,7 @@
  *     half8[lane] = (acc[r, c, lane] + acc[r, c, lane + 8]) + rest8[r, c, lane]
  *     half4[lane] = half8[lane] + half8[lane + 4]
  *     sum[r, c] = ((half4[0] + half4[1]) + (half4[2] + half4[3])) + rest[r, c]
- *   for r, c: y[..] = relu(sum[r, c])
+ *   for r: vector c: y[..] = relu(sum[r, c])
  *
  * Products of i8 and u8 come first in groups of four neighbours a lane, which are one instruction:
  *
@@ -35,6 +35,7 @@ typedef struct Dot {
 	Size grouped; /* steps in `acc` in groups of four a lane */
 	Size whole; /* steps in `acc` */
 	Size left;  /* where single steps begin */
+	const Ix *column; /* of a cell; NULL: c */
 	Body loops; /* over the steps, inside other sums */
 	Body top;
 } Dot;
@@ -53,7 +54,8 @@ static Block over_cells(const Dot *dot, LoopKind kind, Block body)
 static const Value *element(const Dot *dot, LocalId local, const Ix *lane)
 {
 	Arena *arena = dot->tile->nest->gen->arena;
-	const Ix *place[] = {ix_iter(arena, dot->tile->r), ix_iter(arena, dot->tile->c), lane};
+	const Ix *column = dot->column ? dot->column : ix_iter(arena, dot->tile->c);
+	const Ix *place[] = {ix_iter(arena, dot->tile->r), column, lane};
 	return tile_local(dot->tile, local, place, lane ? 3 : 2);
 }
 
@@ -153,6 +155,8 @@ static void add_parts(Dot *dot, int64_t extent)
 	dot->left = size_const(gen->program->sizes, at);
 }
 
+/* Single steps. Few that are known are straight lines: a loop over them might be compiled to products
+ * in lanes that are rounded before they are added, in one tile and not in another. */
 static void add_rest(Dot *dot)
 {
 	Tile *tile = dot->tile;
@@ -162,9 +166,12 @@ static void add_rest(Dot *dot)
 	dot->rest = declare(dot, "rest", 0);
 	nest->by_iter[tile->along->iter] = ix_iter(gen->arena, tile->along->var);
 	Block add = over_cells(dot, LOOP_UNROLL, tile_add(tile, element(dot, dot->rest, NULL)));
-	PUSH(gen->arena, dot->loops.stmts,
-	     stmt_for(gen->arena, tile->along->var, ix_size(gen->arena, dot->left),
-		      ix_size(gen->arena, tile->along->extent), add));
+	int64_t extent;
+	Stmt *loop = (Stmt *)stmt_for(gen->arena, tile->along->var, ix_size(gen->arena, dot->left),
+				      ix_size(gen->arena, tile->along->extent), add);
+	bool known = size_is_const(gen->program->sizes, tile->along->extent, &extent);
+	loop->loop = known ? LOOP_UNROLL : LOOP_SERIAL;
+	PUSH(gen->arena, dot->loops.stmts, loop);
 }
 
 /* ---- adding up ---- */
@@ -195,46 +202,101 @@ static LocalId fold(Dot *dot, Body *cell, const LocalId *from, int64_t lanes, bo
 	return half;
 }
 
-/* The elements of a local, in pairs, in pairs of pairs. */
-static const Value *pairs(const Dot *dot, LocalId local, int64_t from, int64_t n)
+/* Elements 0 to n of a local, in pairs, in pairs of pairs: all of its only axis, or of the last one,
+ * lane by lane of the first. */
+static const Value *pairs(const Dot *dot, LocalId local, int64_t from, int64_t n, const Ix *lane)
 {
 	if (n > 1)
-		return plus(dot, pairs(dot, local, from, n / 2),
-			    pairs(dot, local, from + n / 2, n / 2));
-	const Ix *at = tile_const(dot->tile, from);
-	return tile_local(dot->tile, local, &at, 1);
+		return plus(dot, pairs(dot, local, from, n / 2, lane),
+			    pairs(dot, local, from + n / 2, n / 2, lane));
+	const Ix *at[] = {lane, tile_const(dot->tile, from)};
+	return lane ? tile_local(dot->tile, local, at, 2) : tile_local(dot->tile, local, at + 1, 1);
 }
 
-static const Value *total(Dot *dot, Body *cell)
+/* The lanes of one cell folded down to the fewest, in `folded`; false: there are none. */
+static bool fold_cell(Dot *dot, Body *cell, LocalId *folded)
 {
 	const LocalId *from = dot->has_acc ? &dot->acc : NULL;
-	LocalId half;
 	bool cells = true;
-	int64_t least = least_lanes(dot);
-	for (int64_t lanes = dot->tile->lanes / 2; lanes >= least; lanes /= 2) {
+	for (int64_t lanes = dot->tile->lanes / 2; lanes >= least_lanes(dot); lanes /= 2) {
 		if (!from && !dot->has_part[__builtin_ctzll((unsigned long long)lanes)])
 			continue;
-		half = fold(dot, cell, from, lanes, cells);
-		from = &half;
+		*folded = fold(dot, cell, from, lanes, cells);
+		from = folded;
 		cells = false;
 	}
-	const Value *sum = from ? pairs(dot, *from, 0, least) : NULL;
+	return from != NULL;
+}
+
+static const Value *with_rest(const Dot *dot, const Value *sum)
+{
 	return dot->has_rest ? plus(dot, sum, element(dot, dot->rest, NULL)) : sum;
 }
 
-/* What follows from the sums is one piece of code for all cells: copies of it would be most of a
- * kernel's text. */
+/* sum[r, c] of the columns from `first` on, each cell by itself. */
+static Block sum_cells(Dot *dot, const Value *sum)
+{
+	Tile *tile = dot->tile;
+	Gen *gen = tile->nest->gen;
+	Body cell = {0};
+	LocalId folded;
+	const Value *value = fold_cell(dot, &cell, &folded)
+				     ? pairs(dot, folded, 0, least_lanes(dot), NULL)
+				     : NULL;
+	PUSH(gen->arena, cell.stmts,
+	     stmt_set_at(gen->arena, sum, OP_NONE, with_rest(dot, value)));
+	return over_cells(dot, LOOP_UNROLL, body_block(&cell));
+}
+
+/* As many columns at a time as lanes are left: these lie beside each other, turned they are added.
+ *
+ *   unroll q in 0..4: folded[q, lane] = half4[lane] of column c + q
+ *   vector q in 0..4: sum[r, c + q] = (folded[q, 0] + folded[q, 1]) + (folded[q, 2] + folded[q, 3])
+ */
+static Block sum_squares(Dot *dot, LocalId sums)
+{
+	Tile *tile = dot->tile;
+	Gen *gen = tile->nest->gen;
+	int64_t n = least_lanes(dot);
+	Body columns = {0}, cell = {0};
+	const Ix *lane = ix_iter(gen->arena, tile->lane), *q = ix_iter(gen->arena, tile->q);
+	LocalId square = tile_declare(tile, "square", (int64_t[]){n, n}, 2), folded;
+	PUSH(gen->arena, columns.stmts, stmt_local(gen->arena, square, nest_neutral(tile->nest)));
+	dot->column = ix_add(gen->program, ix_mul(gen->program, ix_iter(gen->arena, tile->c), tile_const(tile, n)), q);
+	REQUIRE(fold_cell(dot, &cell, &folded));
+	const Value *to = tile_local(tile, square, (const Ix *[]){q, lane}, 2);
+	const Value *from = tile_local(tile, folded, &lane, 1);
+	Block set = block_of(gen, stmt_set_at(gen->arena, to, OP_NONE, from));
+	gen_append(gen, &cell, tile_unroll(tile, LOOP_VECTOR, tile->lane, n, set));
+	gen_append(gen, &columns, tile_unroll(tile, LOOP_UNROLL, tile->q, n, body_block(&cell)));
+	const Value *value = with_rest(dot, pairs(dot, square, 0, n, q));
+	set = block_of(gen, stmt_set_at(gen->arena, element(dot, sums, NULL), OP_NONE, value));
+	gen_append(gen, &columns, tile_unroll(tile, LOOP_VECTOR, tile->q, n, set));
+	dot->column = NULL;
+	Block body = tile_unroll(tile, LOOP_UNROLL, tile->c, dot->cols / n, body_block(&columns));
+	return tile_unroll(tile, LOOP_UNROLL, tile->r, dot->rows, body);
+}
+
+/* What follows from the sums, in vectors along the columns or one piece of code for all cells:
+ * copies of it would be most of a kernel's text. */
 static Block finish(Dot *dot)
 {
 	Tile *tile = dot->tile;
 	Gen *gen = tile->nest->gen;
-	Body cell = {0}, all = {0};
+	Body all = {0};
 	LocalId sums = declare(dot, "sum", 0);
 	const Value *sum = element(dot, sums, NULL);
-	const Value *value = total(dot, &cell);
-	PUSH(gen->arena, cell.stmts, stmt_set_at(gen->arena, sum, OP_NONE, value));
-	gen_append(gen, &all, over_cells(dot, LOOP_UNROLL, body_block(&cell)));
-	gen_append(gen, &all, over_cells(dot, LOOP_SERIAL, tile_store(tile, sum)));
+	bool squares = dot->has_acc;
+	for (int log = 0; log < HALVES_MAX; log++)
+		squares |= dot->has_part[log];
+	squares &= dot->cols % least_lanes(dot) == 0;
+	gen_append(gen, &all, squares ? sum_squares(dot, sums) : sum_cells(dot, sum));
+	Block store = tile_store(tile, sum);
+	bool vectors = tile->beside && dot->cols > 1 && store.n == 1 && tile_is_simple(store.stmts[0]->value);
+	bool registers = vectors && squares && dot->cols == least_lanes(dot);
+	store = tile_unroll(tile, vectors ? LOOP_VECTOR : LOOP_SERIAL, tile->c, dot->cols, store);
+	store = tile_unroll(tile, registers ? LOOP_UNROLL : LOOP_SERIAL, tile->r, dot->rows, store);
+	gen_append(gen, &all, store);
 	return body_block(&all);
 }
 

@@ -218,7 +218,7 @@ static Block add_rows(Tile *tile, const TilePart *part, LocalId acc, Range rows)
 	const Ix *place[] = {r, ix_iter(gen->arena, tile->lane)};
 	nest->by_iter[tile->row->iter] = ix_add(gen->program, ix_size(gen->arena, part->lo), r);
 	Block add = tile_add(tile, tile_local(tile, acc, place, 2));
-	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, add);
+	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->width), add);
 	return tile_unroll(tile, LOOP_UNROLL, tile->r, rows.hi - rows.lo, add);
 }
 

@@ -1,16 +1,21 @@
-/* One operand of a tile copied to where a panel of columns lies together, step after step of the
- * sum:
+/* One operand of a tile copied, before the tiles, to where the columns of a tile lie together, step
+ * after step of the sum:
  *
- *   for j in 0..1024 step 48
- *     for k in 0..1024: vector lane in 0..48: packed[k*48 + lane] = b[k*1024 + j + lane]
- *     tiles of rows, which read packed[k*48 + lane]
+ *   for k in 0..1024: for panel in 0..20
+ *     vector lane in 0..48: packed[panel*1024*48 + k*48 + lane] = b[k*1000 + panel*48 + lane]
+ *   for k in 0..1024
+ *     vector lane in 0..40: packed[960*1024 + k*48 + lane] = b[k*1000 + 960 + lane]
+ *     vector lane in 0..8: packed[960*1024 + k*48 + 40 + lane] = 0
+ *   tiles, which read packed[j*1024 + k*48 + lane]
  *
- * It pays where many rows use the panel: where it would be spread over more cache lines than stay,
- * and where lanes would run along the sum only because the operand is stored along it. Loops of the
- * result that do not move the operand run inside. A panel of a type of storage is widened.
+ * It pays where many rows use a panel: where it would be spread over more cache lines than stay,
+ * where lanes would run along the sum only because the operand is stored along it, and where filling
+ * up the last columns saves vectors. What is of a type of storage is widened.
  */
 #include "base/diag.h"
 #include "lower/tile.h"
+
+enum { LEAST_VECTOR = 16 };
 
 /* The n-th load of a value, in the order of tile_plan's list; widened where it is. */
 static const Value *nth_load(const Value *value, uint32_t *n)
@@ -46,19 +51,74 @@ static const Value *packed_load(const Tile *tile)
 	return load;
 }
 
-/* packed[step*cols + lane], the steps of all sums counted through. */
-static const Ix *packed_ix(const Tile *tile, int64_t cols)
+/* Vectors that a row of lanes takes, narrow ones and single elements counted. */
+int64_t tile_vectors(const Tile *tile, int64_t lanes)
+{
+	int64_t least = LEAST_VECTOR / dtype_bytes(tile->nest->value->dtype);
+	int64_t n = lanes / tile->lanes, rest = lanes % tile->lanes;
+	for (int64_t width = tile->lanes / 2; width >= least && width > 1; width /= 2) {
+		n += rest / width;
+		rest %= width;
+	}
+	return n + rest;
+}
+
+int64_t tile_width(const Tile *tile, int64_t cols)
+{
+	int64_t vectors = (cols + tile->lanes - 1) / tile->lanes;
+	bool filled = tile->pack >= 0 && !tile->blocks.steps && tile_vectors(tile, cols) > vectors;
+	return filled ? vectors * tile->lanes : cols;
+}
+
+/* Steps of the sum, all loops counted through. */
+static Size all_steps(const Tile *tile)
+{
+	const Nest *nest = tile->nest;
+	Sizes *sizes = nest->gen->program->sizes;
+	Size steps = size_const(sizes, 1);
+	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
+		steps = size_mul(sizes, steps, nest->loops[i].extent);
+	return steps;
+}
+
+static bool moves(const Tile *tile, const Loop *loop)
+{
+	return loop != tile->col && (tile->movers >> loop->iter & 1);
+}
+
+/* All columns, the last ones filled up. */
+static Size all_columns(const Tile *tile)
+{
+	const TilePart *last = &tile->cols.at[tile->cols.n - 1];
+	int64_t more = tile_width(tile, last->step) - last->step;
+	return size_plus(tile->nest->gen->program->sizes, last->hi, more);
+}
+
+/* Position in a row-major array over loops. */
+static const Ix *counted(const Tile *tile, const Ix *at, const Loop *loop)
+{
+	Program *program = tile->nest->gen->program;
+	at = ix_mul(program, at, ix_size(program->arena, loop->extent));
+	return ix_add(program, at, tile->nest->by_iter[loop->iter]);
+}
+
+/* Where the panel of the columns from `first` on has its lane at the present step. */
+static const Ix *packed_ix(const Tile *tile, const Ix *first, int64_t width)
 {
 	const Nest *nest = tile->nest;
 	Program *program = nest->gen->program;
-	const Ix *at = tile_const(tile, 0);
-	for (uint32_t i = nest->nresult; i < nest->nloops; i++) {
-		const Loop *loop = &nest->loops[i];
-		at = ix_mul(program, at, ix_size(program->arena, loop->extent));
-		at = ix_add(program, at, nest->by_iter[loop->iter]);
-	}
-	at = ix_mul(program, at, tile_const(tile, cols));
-	return ix_add(program, at, ix_iter(program->arena, tile->lane));
+	const Ix *outer = tile_const(tile, 0), *step = outer;
+	for (uint32_t i = 0; i < nest->nresult; i++)
+		if (moves(tile, &nest->loops[i]))
+			outer = counted(tile, outer, &nest->loops[i]);
+	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
+		step = counted(tile, step, &nest->loops[i]);
+	outer = ix_mul(program, outer, ix_size(program->arena, all_columns(tile)));
+	outer = ix_add(program, outer, first);
+	outer = ix_mul(program, outer, ix_size(program->arena, all_steps(tile)));
+	step = ix_mul(program, step, tile_const(tile, width));
+	step = ix_add(program, step, ix_iter(program->arena, tile->lane));
+	return ix_add(program, outer, step);
 }
 
 void tile_pack_declare(Tile *tile)
@@ -66,12 +126,10 @@ void tile_pack_declare(Tile *tile)
 	Gen *gen = tile->nest->gen;
 	Sizes *sizes = gen->program->sizes;
 	const Nest *nest = tile->nest;
-	int64_t most = 0;
-	for (uint32_t i = 0; i < tile->cols.n; i++)
-		most = tile->cols.at[i].step > most ? tile->cols.at[i].step : most;
-	Size elements = size_const(sizes, most);
-	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
-		elements = size_mul(sizes, elements, nest->loops[i].extent);
+	Size elements = size_mul(sizes, all_columns(tile), all_steps(tile));
+	for (uint32_t i = 0; i < nest->nresult; i++)
+		if (moves(tile, &nest->loops[i]))
+			elements = size_mul(sizes, elements, nest->loops[i].extent);
 	const Value *packed = packed_load(tile), *load = packed->nargs ? packed->args[0] : packed;
 	const Buffer *from = &gen->program->buffers.at[load->buffer];
 	Sym name = lower_unique(gen->lower,
@@ -82,24 +140,78 @@ void tile_pack_declare(Tile *tile)
 							 .elements = elements});
 }
 
-Block tile_pack_fill(Tile *tile, int64_t cols)
+/* Lanes of a panel from `from` on: columns copied, or zeros. */
+static Block set_lanes(Tile *tile, const Ix *to, LoopKind kind, int64_t from, int64_t n,
+		       const Value *value)
+{
+	Gen *gen = tile->nest->gen;
+	to = ix_add(gen->program, to, tile_const(tile, from));
+	Block set = block_of(gen, stmt_store(gen->arena, tile->packed, to, OP_NONE, value));
+	return tile_unroll(tile, kind, tile->lane, n, set);
+}
+
+static Block over_panels(const Tile *tile, const TilePart *part, Block body)
+{
+	Gen *gen = tile->nest->gen;
+	Sizes *sizes = gen->program->sizes;
+	if (part->single)
+		return body;
+	Size panels = size_floor(sizes, size_sub(sizes, part->hi, part->lo), part->step);
+	return block_of(gen, stmt_for(gen->arena, tile->panel, tile_const(tile, 0),
+				      ix_size(gen->arena, panels), body));
+}
+
+static Block over_steps(const Tile *tile, Block body)
+{
+	const Nest *nest = tile->nest;
+	return nest_wrap(nest, nest->nresult, nest->nloops, nest->nloops, body);
+}
+
+/* The panels of a part of the columns. Rows of the operand are read along where they lie along the
+ * columns, else panel by panel. */
+static Block fill_part(Tile *tile, const TilePart *part)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
+	Program *program = gen->program;
+	const Ix *first = ix_iter(gen->arena, tile->panel);
+	first = ix_mul(program, part->single ? tile_const(tile, 0) : first, tile_const(tile, part->step));
+	first = ix_add(program, ix_size(gen->arena, part->lo), first);
+	nest->by_iter[tile->col->iter] = ix_add(program, first, ix_iter(gen->arena, tile->lane));
 	nest_values(nest);
+	int64_t width = tile_width(tile, part->step);
+	const Ix *to = packed_ix(tile, first, width);
 	const Value *load = packed_load(tile);
-	const Ix *to = packed_ix(tile, cols);
-	Block copy;
-	if (tile->pack_kind == LOOP_UNROLL && tile_turn_copy(tile, load, to, cols, &copy))
-		return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, copy);
-	copy = block_of(gen, stmt_store(gen->arena, tile->packed, to, OP_NONE, load));
-	copy = tile_unroll(tile, tile->pack_kind, tile->lane, cols, copy);
-	return nest_wrap(nest, nest->nresult, nest->nloops, nest->nloops, copy);
+	Block turned;
+	Body body = {0};
+	bool along = tile->pack_kind == LOOP_UNROLL;
+	if (along && tile_turn_copy(tile, load, to, part->step, &turned)) {
+		gen_append(gen, &body, nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, turned));
+	} else {
+		Block copy = set_lanes(tile, to, tile->pack_kind, 0, part->step, load);
+		gen_append(gen, &body, along ? over_steps(tile, copy) : copy);
+	}
+	if (width > part->step) {
+		Block zeros = set_lanes(tile, to, LOOP_VECTOR, part->step, width - part->step,
+					nest_neutral(nest));
+		gen_append(gen, &body, along ? over_steps(tile, zeros) : zeros);
+	}
+	Block panels = over_panels(tile, part, body_block(&body));
+	return along ? panels : over_steps(tile, panels);
 }
 
-const Value *tile_pack_value(const Tile *tile, int64_t cols)
+Block tile_pack_fill(Tile *tile)
+{
+	Body all = {0};
+	for (uint32_t i = 0; i < tile->cols.n; i++)
+		gen_append(tile->nest->gen, &all, fill_part(tile, &tile->cols.at[i]));
+	return body_block(&all);
+}
+
+const Value *tile_pack_value(const Tile *tile, const TilePart *col)
 {
 	Gen *gen = tile->nest->gen;
-	const Value *load = value_load(gen->program, tile->packed, packed_ix(tile, cols));
+	const Ix *at = packed_ix(tile, tile_first(tile, tile->col, col), tile_width(tile, col->step));
+	const Value *load = value_load(gen->program, tile->packed, at);
 	return replaced(gen->arena, tile->nest->value, packed_load(tile), load);
 }

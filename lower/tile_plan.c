@@ -401,7 +401,16 @@ static void pack_turned(Planner *p)
 	}
 }
 
-/* A panel that would be spread over too many lines is gathered. */
+/* Would filling up the last vector of the columns leave a fifth of them? */
+static bool is_ragged(const Planner *p, int64_t cols)
+{
+	const Tile ragged = {.nest = p->tile->nest, .lanes = p->native};
+	int64_t vectors = (cols + p->native - 1) / p->native;
+	return cols > 0 && tile_vectors(&ragged, cols) * 4 >= vectors * 5;
+}
+
+/* A panel that would be spread over too many lines, or that has elements left behind its last vector,
+ * is gathered. */
 static void pack_spread(Planner *p)
 {
 	Tile *tile = p->tile;
@@ -411,7 +420,7 @@ static void pack_spread(Planner *p)
 	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
 	int bytes = dtype_bytes(tile->nest->value->dtype);
 	bool spread = cols > 0 && steps * bytes > PACK_SPREAD / cols;
-	if (steps > 0 && (spread || asks_on(p->packs)))
+	if (steps > 0 && (spread || is_ragged(p, cols) || asks_on(p->packs)))
 		pack(p, tile->col, load, LOOP_VECTOR);
 }
 
@@ -446,10 +455,13 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	for (size_t g = 0; g < nest->guards.n; g++)
 		if (!tile->row || !moves_guard(&nest->guards.at[g], tile->row))
 			PUSH(nest->gen->arena, tile->inner, nest->guards.at[g]);
+	tile->beside = tile->form == TILE_ALONG && tile->col && stride(&p, nest->at, tile->col) == 1 &&
+		       moves_by_one(&p, &p.store, tile->col, false);
+	p.streams = tile_streams(&p);
 	tile_choose_sizes(&p);
 	if (tile->rows.n == 0)
 		return false;
-	tile_choose_block(&p);
+	tile_choose_blocks(&p);
 	tile_describe(&p);
 	return true;
 }

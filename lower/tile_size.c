@@ -12,8 +12,8 @@
 
 /* Bytes, loops, half cycles. MOVE: a line from the second cache. */
 enum { LEAST_LANES = 4, ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
-/* Of a block of rows: bytes that stay in the second cache, rows, the fewest that pay. */
-enum { BLOCK_BYTES = 3 << 18, BLOCK_ROWS = 192, BLOCK_LEAST = 32 };
+/* Of an operand that is streamed: what the columns of a tile take at most. */
+enum { STREAM_VECTORS = 8 };
 enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4 };
 
 bool tile_is_const(const Planner *p, Size size, int64_t *n)
@@ -32,15 +32,6 @@ static TilePart part_of(const Planner *p, Size lo, Size hi, int64_t step)
 	int64_t a, b;
 	bool single = tile_is_const(p, lo, &a) && tile_is_const(p, hi, &b) && b - a == step;
 	return (TilePart){.lo = lo, .hi = hi, .step = step, .single = single};
-}
-
-static int64_t vectors_of(const Planner *p, int64_t lanes)
-{
-	int64_t n = lanes / p->native;
-	for (int64_t rest = lanes % p->native, width = p->native; rest > 0 && width > 0; width /= 2)
-		for (; rest >= width; rest -= width)
-			n++;
-	return n;
 }
 
 static void add_part(const Planner *p, TileParts *parts, int64_t lo, int64_t hi, int64_t step)
@@ -136,7 +127,7 @@ static int64_t part_count(const Planner *p, const TileParts *parts, uint32_t i)
 /* Vectors that one column of a tile takes in each row. */
 static int64_t column_vectors(const Planner *p, int64_t cols)
 {
-	return p->tile->form == TILE_ACROSS ? vectors_of(p, cols)
+	return p->tile->form == TILE_ACROSS ? tile_vectors(p->tile, tile_width(p->tile, cols))
 					    : cols * (p->tile->lanes / p->native);
 }
 
@@ -186,7 +177,9 @@ static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64
 	uint64_t moved = across ? 0 : row_vectors * bytes;
 	if (col_vectors * bytes * steps > FIRST_CACHE)
 		moved += col_vectors * bytes;
-	uint64_t most = adds > loads ? adds : loads;
+	if (p->streams)
+		loads += col_vectors;
+	uint64_t most = adds > row_vectors + col_vectors ? adds : row_vectors + col_vectors;
 	if (moved * MOVE > most * CACHE_LINE)
 		most = moved * MOVE / CACHE_LINE;
 	return 4 * (most > 2 * LATENCY ? most : 2 * LATENCY) + loads;
@@ -199,8 +192,8 @@ static uint64_t cycles_of(const Planner *p, const TileParts *rows, const TilePar
 	for (uint32_t i = 0; i < rows->n; i++)
 		for (uint32_t j = 0; j < cols->n; j++) {
 			int64_t nr = rows->at[i].step, nc = cols->at[j].step;
-			uint64_t finish = along ? 48 * (uint64_t)(nr * nc)
-
+			uint64_t cell = nc % (16 / dtype_bytes(p->tile->nest->value->dtype)) ? 48 : 20;
+			uint64_t finish = along ? cell * (uint64_t)(nr * nc)
 						: 12 * (uint64_t)(nr * column_vectors(p, nc));
 			uint64_t count =
 				(uint64_t)(part_count(p, rows, i) * part_count(p, cols, j));
@@ -221,6 +214,8 @@ static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 {
 	Tile *tile = p->tile;
 	TileParts r = parts_of(p, tile->row, rows, false), c = parts_of(p, tile->col, cols, join);
+	if (p->streams && cols > STREAM_VECTORS * p->native)
+		return;
 	for (uint32_t i = 0; i < r.n; i++)
 		for (uint32_t j = 0; j < c.n; j++)
 			if (!fits_registers(p, r.at[i].step, c.at[j].step))
@@ -298,35 +293,4 @@ void tile_choose_sizes(Planner *p)
 			if (is_step(p, tile->col, cols))
 				consider(p, rows, cols, false);
 	}
-}
-
-/* ---- blocks of rows ---- */
-
-void tile_choose_block(Planner *p)
-{
-	Tile *tile = p->tile;
-	const Nest *nest = tile->nest;
-	int64_t rows, cols, bytes = dtype_bytes(nest->value->dtype), extent;
-	if (tile->form != TILE_ALONG || tile->rows.n == 0 || !tile->row || !tile->col ||
-	    nest->guards.n > 0 || !tile_is_const(p, tile->row->extent, &rows) ||
-	    !tile_is_const(p, tile->col->extent, &cols))
-		return;
-	for (uint32_t i = nest->nresult; i < nest->nloops; i++) {
-		if (!tile_is_const(p, nest->loops[i].extent, &extent) || extent > BLOCK_BYTES / bytes)
-			return;
-		bytes *= extent;
-	}
-	int64_t step = tile->rows.at[0].step, tiles = rows / step;
-	if (asks_off(p->blocks))
-		return;
-	if (asks_on(p->blocks) && p->blocks->items.n == 1 && p->blocks->items.at[0].n == 1) {
-		int64_t block = p->blocks->items.at[0].numbers[0];
-		tile->block = block % step == 0 && block < tiles * step ? block : 0;
-		return;
-	}
-	int64_t most = BLOCK_BYTES / bytes < BLOCK_ROWS ? BLOCK_BYTES / bytes : BLOCK_ROWS;
-	if (most < BLOCK_LEAST || rows <= BLOCK_BYTES / bytes || cols <= 2 * tile->cols.at[0].step)
-		return;
-	int64_t blocks = (tiles * step + most - 1) / most;
-	tile->block = (tiles + blocks - 1) / blocks * step;
 }

@@ -152,15 +152,24 @@ def pictures():
     return wrong
 
 
-def spread():
-    """A matrix whose columns would lie on too many lines."""
-    model = Model("input a : [64, 900]\ninput b : [900, 610]\noutput c = einsum(\"ik; kj => ij\", a, b)\n")
-    a = RNG.standard_normal((64, 900)).astype(np.float32)
-    b = RNG.standard_normal((900, 610)).astype(np.float32)
-    got, = model.forward([], [a, b], [((64, 610), np.float32)])
-    return 0 if near(got, a.astype(np.float64) @ b.astype(np.float64), "f32", 900) else 1
+def large():
+    """Matrices whose columns lie on too many lines, that few rows pass, or that end in single elements."""
+    wrong = 0
+    for number, (rows, steps, columns) in enumerate([(64, 900, 610), (3, 1201, 400), (1, 700, 1030), (63, 450, 601),
+                                                     (130, 65, 10), (70, 33, 18), (200, 17, 3), (66, 97, 21)]):
+        text = "input a : [%d, %d]\ninput b : [%d, %d]\noutput c = relu(einsum(\"ik; kj => ij\", a, b) + 1)\n"
+        options = ["-march=" + MARCHES[number % 3]] + (["--grain=1000"] if number % 2 else [])
+        model = Model(text % (rows, steps, steps, columns), options)
+        a = RNG.standard_normal((rows, steps)).astype(np.float32)
+        b = RNG.standard_normal((steps, columns)).astype(np.float32)
+        got, = model.forward([], [a, b], [((rows, columns), np.float32)])
+        want = np.maximum(a.astype(np.float64) @ b.astype(np.float64) + 1, 0)
+        if not near(got, want, "f32", steps):
+            wrong += 1
+            print("wrong: product %s" % [rows, steps, columns])
+    return wrong
 
 
 bad, n = run(int(sys.argv[1]))
-bad += rows_alone() + convolutions(12) + pictures() + spread()
+bad += rows_alone() + convolutions(12) + pictures() + large()
 print("%d products, %d wrong" % (n, bad))
