@@ -237,6 +237,7 @@ def programs():
                           rope=("4", f32(5, 6, 7, 8))))
     return inputs, [
         ("k1", "images @ 1", counting(2, 4, 3)[1]),
+        ("k4", "let more = images + 1\n2 .* (more @ 1)", 2 * (counting(2, 4, 3)[1] + 1)),
         ("k2", "2 .* (lit @ 0)", [2, 4, 6]),
         ("k2b", "2 .* (lit @ 1)", [8, 10, 12]),
         ("l1", "let z = 5\n3 .* z ** 2 - 4 .* z + 5", 60),
@@ -260,7 +261,27 @@ def programs():
     ]
 
 
-total = 0
+def routines():
+    """Steps that write a part of what they set."""
+    inputs = given(three="3", big="7")
+    inputs["later"] = ("3", f32(4, 5, 6))
+    lines = ["input %s : %s" % (name, shape_text(rows_of(rows))) for name, (rows, _) in inputs.items()]
+    cases = [
+        ("i19", ["=:+ id(three) via \"..., i => ..., 2*i\"", "=+ id(later) via \"..., i => ..., 2*i + 1\""],
+         ("three", "later"), [0, 4, 1, 5, 2, 6]),
+        ("r25", ["=: big", "=: id(later) via \"a => a^b\""], ("big", "later"), [4, 5, 6, 3, 4, 5, 6]),
+        ("r25c", ["=: big", "=:+ id(later) via \"a => a^b\""], ("big", "later"), [4, 5, 6, 0, 0, 0, 0]),
+    ]
+    for name, steps, _, _ in cases:
+        lines += ["routine %s() -> t {" % name] + ["    t %s" % step for step in steps] + ["}"]
+    model = Model("\n".join(lines) + "\n")
+    for name, _, reads, want in cases:
+        got, = model.forward((), [inputs[r][1] for r in reads], [((len(want),), np.float32)], routine=name)
+        check("routines/%s" % name, got, np.array(want, np.float32))
+    return len(cases)
+
+
+total = routines()
 for make in (specifications, written_axes, leaves, blocks, windows, programs):
     total += run_group(make.__name__, *make())
 print("%d cases have their numbers" % total)
