@@ -149,14 +149,32 @@ void close_leaf_rows(Solver *s, const char *rule)
 	}
 }
 
+/* The variables in equations between shifted rows, which decide them: by RowVarId. */
+static bool *shifted_vars(Solver *s)
+{
+	FlatRow a, b;
+	bool *shifted = ARENA_ARRAY(s->arena, bool, s->vars.n + 1);
+	for (ConId id = 0; id < s->cons.n; id++) {
+		const Con *con = &s->cons.at[id];
+		if (con->kind != CON_ROW_EQ || con->done)
+			continue;
+		row_flatten(s, &con->a, &a);
+		row_flatten(s, &con->b, &b);
+		if (a.var != NONE && b.var != NONE)
+			shifted[a.var] = shifted[b.var] = true;
+	}
+	return shifted;
+}
+
 void close_total_rows(Solver *s, const char *rule)
 {
 	Spots open = open_rows(s);
 	Bounds bounds = row_bounds(s);
+	const bool *shifted = shifted_vars(s);
 	for (size_t i = 0; i < open.n; i++) {
 		const Spot *spot = &open.at[i];
 		if (s->vars.at[spot->var].shaped && spot->row != ROW_OUTPUT &&
-		    !bounds.direct[spot->var].any)
+		    !bounds.direct[spot->var].any && !shifted[spot->var])
 			give_axes(s, rule, spot, 0, 0, false);
 	}
 }
@@ -165,13 +183,14 @@ void close_unused_rows(Solver *s, const char *rule)
 {
 	Spots open = open_rows(s);
 	Bounds bounds = row_bounds(s);
+	const bool *shifted = shifted_vars(s);
 	for (size_t i = 0; i < open.n; i++) {
 		const RowVar *var = &s->vars.at[open.at[i].var];
 		if (!var->terminal || var->shaped || bounds.direct[open.at[i].var].any)
 			continue;
 		if (var->param && var->must)
 			blame_row(s, &open.at[i]);
-		else
+		else if (!shifted[open.at[i].var])
 			give_axes(s, rule, &open.at[i], 0, 0, false);
 	}
 }
@@ -227,12 +246,20 @@ void close_total_row(Solver *s, const char *rule)
 	}
 }
 
+/* The longest first: what is least for a shorter one may be too little for a longer. */
 void close_shifted_rows(Solver *s, const char *rule)
 {
 	(void)rule;
-	for (ConId id = 0; id < s->cons.n && s->nerrors == 0; id++) {
-		if (s->cons.at[id].kind == CON_ROW_EQ && row_equal_close(s, id))
-			propagate(s);
+	VEC(ConId) waiting = {0};
+	for (ConId id = 0; id < s->cons.n; id++) {
+		if (s->cons.at[id].kind == CON_ROW_EQ && !s->cons.at[id].done)
+			PUSH(s->arena, waiting, id);
+	}
+	for (uint32_t least = waiting.n > 0 ? ROW_LIMIT + 1 : 0; least-- > 0;) {
+		for (size_t i = 0; i < waiting.n && s->nerrors == 0; i++) {
+			if (row_equal_close(s, waiting.at[i], least))
+				propagate(s);
+		}
 	}
 }
 

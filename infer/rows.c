@@ -295,7 +295,7 @@ void row_equal_run(Solver *s, ConId id)
 	}
 }
 
-bool row_equal_close(Solver *s, ConId id)
+bool row_equal_close(Solver *s, ConId id, uint32_t least)
 {
 	FlatRow a, b;
 	if (s->cons.at[id].done)
@@ -305,6 +305,8 @@ bool row_equal_close(Solver *s, ConId id)
 	if (a.var == NONE || b.var == NONE || a.overflow || b.overflow)
 		return false;
 	const FlatRow *more = a.nlead + a.ntrail >= b.nlead + b.ntrail ? &a : &b;
+	if (more->nlead + more->ntrail < least)
+		return false;
 	rowvar_solve(s, more->var, row_closed(), NONE, "shifted rows: least material");
 	con_wake(s, id);
 	return true;

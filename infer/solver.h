@@ -276,8 +276,9 @@ void row_flatten(Solver *s, const RowTerm *row, FlatRow *flat);
 void rowvar_solve(Solver *s, RowVarId var, RowTerm value, ConId why, const char *rule);
 void row_equal_run(Solver *s, ConId con);
 void row_refine_run(Solver *s, ConId con);
-/* A deferred equation between shifted rows: gives the variable with least material no axes. */
-bool row_equal_close(Solver *s, ConId con);
+/* A deferred equation between shifted rows, one of which has `least` axes or more: the variable of
+ * the longer gets none. */
+bool row_equal_close(Solver *s, ConId con, uint32_t least);
 void rowvar_watch(Solver *s, RowVarId var, ConId con);
 
 /* ranks.c: the error for rows that would each have to be longer than the next, if there are such */

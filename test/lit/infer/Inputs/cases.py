@@ -35,6 +35,12 @@ CASES = [
     ("d8", 'input s : [7]\nlet p = {p}\noutput y = p + einsum("..r..; a => a, ..r..", s, {u : [4]})\noutput z = sum("a, ..r.. => ..r..", p) with (a = 4)', "p : f32 [4, 7]", "z : f32 [7]"),
     ("d9", 'input x : [3, 4, 7]\noutput y = sum("3^i, ..rho.., j => ..rho..", {p : [6, 4, 7]}) + sum("i, ..rho.., j => ..rho..", x)', "y : f32 [4]"),
     # shifted rows: the least material that fits all of them; a parameter has to be told
+    ("d11", 'let p = offsets()\noutput y = einsum("a, ..r..; ..r.., b => a, b", p, p) with (a = 3)', "p : i32 [3]", "y : i32 [3, 3]"),
+    ("d11w", 'let p = {p = 0}\noutput y = einsum("a, ..r..; ..r.., b => a, b", p, p) with (a = 3)', "E0307"),
+    ("d17@4", 'let p = offsets()\noutput y = sum("a, ..r.. => a", p) with (a = 5)\noutput z = sum("..q.., b, c => b, c", p) with (b = 5, c = 3)', "y : i32 [] | [] -> [5]", "z : i32 [] | [] -> [5, 3]"),
+    ("d17", 'let p = offsets()\noutput y = sum("a, ..r.. => a", p) with (a = 5)\noutput z = sum("..q.., b, c => b, c", p) with (b = 5, c = 3)', "p : i32 [5, 3]"),
+    ("d17l", 'let p = offsets()\noutput y = sum("a, ..r.. => a", p) with (a = 5)\noutput z = sum("..q.., b, c => b, c", p) with (b = 7, c = 3)\noutput u = sum("d, e, f, ..r.. => d", p)', "p : i32 [5, 7, 3]"),
+    ("d18", 'let p = {p = 0}\noutput y = einsum("a, ..r..; ..r.. => ..r..", p, {w}) with (a = 5)\noutput z = einsum("..q.., b, c; ..q.. => b, c", p, {k : [] = 1}) with (b = 5, c = 3)', "p : f32 [5, 3]", "w : f32 [3]"),
     ("d12", 'output y = einsum("..r.., a; ..r.., a => a", {u : [..., 3] = 0}, {v : [..., 5] = 0})', "E0301"),
     ("d14", 'input a : [3]\ninput b : [3]\noutput y = a + b', "y : f32 [3]"),
     ("d15", 'input a : [3, 5]\ninput b : [5]\noutput y = a + b', "y : f32 [3, 5]"),
