@@ -52,7 +52,7 @@ static RowTerm template(Solver *s, const FlatRow *res, uint32_t lead, uint32_t t
 	Sym name = old->name;
 	Span span = old->span;
 	bool must = old->must;
-	RowTerm term = {.nlead = lead, .ntrail = trail};
+	RowTerm term = {.nlead = lead, .ntrail = trail, .pinned = true};
 	term.lead = ARENA_ARRAY(s->arena, CellId, lead + 1);
 	term.trail = ARENA_ARRAY(s->arena, CellId, trail + 1);
 	for (uint32_t i = 0; i < lead; i++)

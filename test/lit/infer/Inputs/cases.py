@@ -28,10 +28,12 @@ CASES = [
     # rows
     # an open row inside another: flanks add up, and leading axes stay at the left edge
     ("d2", 'input s : [4]\ninput z : [3, 5, 4]\nlet y = einsum("..r..; a, ..r.. => a, ..r..", s, {w : [3, ...]})\noutput q = z + y', "w : f32 [3, 4]", "y : f32 [3, 4]", "q : f32 [3, 5, 4]"),
+    ("d2p", 'input s : [4]\ninput z : [3, 5, 4]\nlet y = einsum("..r..; a, ..r.. => a, ..r..", s, {w : [3, ...]})\nlet u = y + s\noutput q = z + u', "u : f32 [3, 4]", "q : f32 [3, 5, 4]"),
     ("d3", 'input s : []\ninput z : [7, 2]\nlet y = einsum("..r..; a, ..r.. => a, ..r..", s, {w : [7, ...]})\noutput q = z + y', "y : f32 [7]", "q : f32 [7, 2]"),
     # what a leaf takes of uses that differ
     ("d5", 'input s : [7]\nlet p = {p = 0}\noutput y = p + einsum("..r..; a => a, ..r..", s, {u : [3]})\noutput z = p + einsum("..r..; a => a, ..r..", s, {v : [5]})', "p : f32 [1, 7]"),
     ("d6", 'input s : [7]\ninput t : [11]\nlet p = {p = 0}\noutput y = p + einsum("..r..; a => a, ..r..", s, {u : [3]})\noutput z = p + einsum("..r..; a => a, ..r..", t, {v : [3]})', "p : f32 [3, 1]"),
+    ("d6r", 'input s : [7]\ninput t : [8, 7]\nlet p = {p = 0}\noutput y = p + einsum("..r..; a, b => a, b, ..r..", s, {u : [3, 5]})\noutput z = p + einsum("..r..; a => a, ..r..", t, {v : [3]})', "p : f32 [3, 7]", "y : f32 [3, 5, 7]", "z : f32 [3, 8, 7]"),
     ("d8", 'input s : [7]\nlet p = {p}\noutput y = p + einsum("..r..; a => a, ..r..", s, {u : [4]})\noutput z = sum("a, ..r.. => ..r..", p) with (a = 4)', "p : f32 [4, 7]", "z : f32 [7]"),
     ("d9", 'input x : [3, 4, 7]\noutput y = sum("3^i, ..rho.., j => ..rho..", {p : [6, 4, 7]}) + sum("i, ..rho.., j => ..rho..", x)', "y : f32 [4]"),
     # shifted rows: the least material that fits all of them; a parameter has to be told
