@@ -254,6 +254,11 @@ void close_leaf_ones(Solver *s, const char *rule)
 {
 	Spots open = open_cells(s);
 	bool *held = held_back(s), *meets = meeting_ones(s);
+	for (ConId id = 0; id < s->cons.n; id++) { /* what is indexed has a rule of its own */
+		const Con *con = &s->cons.at[id];
+		if (con->kind == CON_AT_LEAST && con->number > 1)
+			held[cell_root(s, con->cells[0])] = true;
+	}
 	for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
 		CellId cell = open.at[i].cell;
 		const Cell *c = cell_at(s, cell);

@@ -322,34 +322,63 @@ static bool bounds_disagree(Solver *s, const Con *x, const Con *y)
 	return any_x && any_y && !same;
 }
 
-/* Two ways to write one axis as parts that are all unknown: the parts are paired in order, and what
- * one side has more is empty; unless their uses tell them apart. Common parts cancel. True when
- * that decided something. */
+/* The unknown parts of one way to write an axis, less those that the other way has too. */
+typedef struct Parts {
+	CellId at[ROW_LIMIT];
+	uint32_t n;
+	bool some; /* are known */
+	Size known;
+} Parts;
+
+static bool takes_part(Solver *s, const Con *con, CellId part)
+{
+	for (uint32_t i = 1; i < con->ncells; i++) {
+		if (cell_root(s, con->cells[i]) == cell_root(s, part))
+			return true;
+	}
+	return false;
+}
+
+static bool parts_of(Solver *s, const Con *con, const Con *other, Parts *parts)
+{
+	*parts = (Parts){.known = size_const(s->sizes, con->number)};
+	for (uint32_t i = 1; i < con->ncells; i++) {
+		CellId part = con->cells[i];
+		if (cell_known(s, part)) {
+			parts->some = true;
+			parts->known = size_add(s->sizes, parts->known, cell_value(s, part));
+		} else if (parts->n == ROW_LIMIT) {
+			return false;
+		} else if (!takes_part(s, other, part)) {
+			parts->at[parts->n++] = part;
+		}
+	}
+	return true;
+}
+
+/* Two ways to write one axis as parts: the unknown parts are paired in order. The next part has what
+ * the other side knows more, and what remains is empty; unless uses tell the parts apart, or the
+ * axis is known, where known parts say nothing of another operation's. Common parts cancel. True
+ * when that decided something. */
 bool concat_pair(Solver *s, ConId a, ConId b)
 {
 	const Con *x = &s->cons.at[a], *y = &s->cons.at[b];
-	bool changed = false;
-	uint32_t i = 1, j = 1;
-	if (x->number != y->number || bounds_disagree(s, x, y))
+	Parts p, q;
+	if (bounds_disagree(s, x, y) || !parts_of(s, x, y, &p) || !parts_of(s, y, x, &q))
 		return false;
-	for (uint32_t k = 1; k < x->ncells + y->ncells - 1; k++) {
-		CellId part = k < x->ncells ? x->cells[k] : y->cells[k - x->ncells + 1];
-		if (cell_known(s, part))
-			return false;
-	}
-	for (; i < x->ncells && j < y->ncells; i++, j++) {
-		if (cell_root(s, x->cells[i]) != cell_root(s, y->cells[j])) {
-			cells_equal(s, x->cells[i], y->cells[j], a);
-			changed = true;
-		}
-	}
+	Parts *more = p.n >= q.n ? &p : &q, *less = more == &p ? &q : &p;
+	Size rest = size_sub(s->sizes, less->known, more->known);
+	bool none = size_is(s->sizes, rest, 0);
+	bool told = cell_known(s, x->cells[0]) && (p.some || q.some || !none);
+	if (told || negative(s, rest) || (more->n == less->n && !none))
+		return false;
+	for (uint32_t i = 0; i < less->n; i++)
+		cells_equal(s, more->at[i], less->at[i], a);
 	Why why = {
-		.kind = WHY_RULE, .con = a, .from = NONE, .rule = "parts paired: nothing is left"};
-	for (; i < x->ncells; i++, changed = true)
-		cell_set(s, x->cells[i], size_const(s->sizes, 0), false, why);
-	for (; j < y->ncells; j++, changed = true)
-		cell_set(s, y->cells[j], size_const(s->sizes, 0), false, why);
-	return changed;
+		.kind = WHY_RULE, .con = a, .from = NONE, .rule = "parts paired: what is left"};
+	for (uint32_t i = less->n; i < more->n; i++)
+		cell_set(s, more->at[i], i == less->n ? rest : size_const(s->sizes, 0), false, why);
+	return more->n > 0;
 }
 
 /* ---- products of two, least sizes ---- */

@@ -82,6 +82,14 @@ CASES = [
     # concatenations
     ("h10", 'input a : [2]\ninput b : [3]\noutput y = sum(concat("a; b; c => a^b^c", a, b, a) + {d})', "d : f32 [7]"),
     ("h20", "output y = stack(output)", "E0206"),
+    ("h22@3", 'let q = offsets()\noutput y = sum("a^b^c => a", q)\noutput z = sum("d^e => d", q)', "y : i32 [] | [] -> [a]", "z : i32 [] | [] -> [d]"),
+    ("h22", 'let q = offsets()\nlet r = offsets()\nlet t = offsets()\noutput y = einsum("a^b^c; a; b => c", q, r, t)\noutput z = sum("d^e => d", q)\noutput v = sum("d^e => e", q)\noutput o = sum("6 => ", r) + sum("8 => ", t)', "y : i32 [0]", "z : i32 [7]", "v : i32 [9]", "q : i32 [16]"),
+    ("h23p", 'let q = offsets()\noutput y = sum("a^b => b", q)\noutput z = sum("c^d => c", q) with (d = 4)', "y : i32 [4]"),
+    ("h25", 'let q = offsets()\noutput y = sum("a^b => a", q) with (a = 5, b = 7)\noutput z = sum("2*o <+ k => o", q) with (k = 2)', "q : i32 [12]", "y : i32 [5]", "z : i32 [6]"),
+    ("h26@3", 'let q = offsets()\noutput y = einsum("s^a^b; s => a", q, {u : [4]})\noutput z = einsum("s^c; s => c", q, {v : [4]})', "y : f32 [] | [] -> [a]", "z : f32 [] | [] -> [c]"),
+    ("h26", 'let q = offsets()\noutput y = einsum("s^a^b; s => a", q, {u : [4]})\noutput z = einsum("s^c; s => c", q, {v : [4]})\noutput x = z + [1, 2, 3]', "q : i32 [7]", "y : f32 [3]"),
+    ("h26p", 'let q = offsets()\noutput y = sum("s^p => p", q) with (s = 4)\noutput z = sum("s^q^r => q", q) with (s = 4)\noutput x = y + [1, 2, 3]', "q : i32 [7]", "z : i32 [3]"),
+    ("h26s", 'let q = offsets()\noutput y = sum("s^a^b => a", q) with (s = 4)\noutput z = sum("c^s => c", q) with (s = 4)\noutput x = y + [1, 2, 3]', "q : i32 [7]", "z : i32 [3]"),
     ("h23", 'input x : [9]\ninput p : [4]\noutput y = einsum("a^b; a => b", x, p)', "y : f32 [5]"),
     ("h29", 'input x : [5]\ninput a : [7]\noutput y = einsum("a^b; a => a", x, a)', "E0344"),
     # index maps: is every cell written, and once? What that says of the clearing, and of the loops that fuse
