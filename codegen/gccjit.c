@@ -225,9 +225,10 @@ static Digest unit_key(const Build *b, Digest version, const JitUnit *unit)
 	const Target *target = b->emit->target;
 	const char **flags;
 	size_t n = cpu_flags(arena, &b->cpu, &flags);
-	char *text = arena_printf(arena, "%016llx%016llx O%d fp%d v%d", (unsigned long long)version.high,
-				  (unsigned long long)version.low, target->opt_level,
-				  target->strict_fp, b->cpu.vector_bits);
+	char *text = arena_printf(arena, "%016llx%016llx O%d strict%d fast%d v%d",
+				  (unsigned long long)version.high, (unsigned long long)version.low,
+				  target->opt_level, target->strict_fp, target->fast_fp,
+				  b->cpu.vector_bits);
 	for (size_t i = 0; i < n; i++)
 		text = arena_printf(arena, "%s %s", text, flags[i]);
 	for (size_t i = 0; i < unit->kernels.n; i++) {
