@@ -10,7 +10,7 @@
 
 #include "infer/trace.h"
 
-enum { SITES_SHOWN = 8, STEPS_SHOWN = 6 };
+enum { SITES_SHOWN = 8, STEPS_SHOWN = 6, ORIGINS_SHOWN = 6, LETTERS_SHOWN = 3 };
 
 static const char *const row_names[ROW_KINDS] = {"batch", "input", "output"};
 
@@ -64,6 +64,58 @@ static bool same_span(Span a, Span b)
 	return a.file == b.file && a.start == b.start && a.end == b.end;
 }
 
+/* Places that a message has shown as origins of sizes. */
+typedef struct Origins {
+	Span at[ORIGINS_SHOWN];
+	int n;
+} Origins;
+
+static bool origin_new(Origins *o, Span span)
+{
+	if (span_is_none(span) || o->n == ORIGINS_SHOWN)
+		return false;
+	for (int i = 0; i < o->n; i++) {
+		if (same_span(o->at[i], span))
+			return false;
+	}
+	o->at[o->n++] = span;
+	return true;
+}
+
+static void note_relation(Solver *s, CellId cell, Origins *o);
+
+static void note_origin(Solver *s, CellId cell, CellId result, Origins *o)
+{
+	const Cell *c = cell_at(s, cell);
+	if (size_is_bad(c->value) || cell_root(s, cell) == cell_root(s, result))
+		return;
+	if (c->why.kind == WHY_RELATION)
+		note_relation(s, cell, o);
+	else if (c->why.kind == WHY_WRITTEN && origin_new(o, c->why.span))
+		diag_note(s->diags, c->why.span, "%s comes from here", cell_size_text(s, cell));
+}
+
+/* A size that is computed, and where what it is computed from comes from. Falls: places shown. */
+static void note_relation(Solver *s, CellId cell, Origins *o)
+{
+	ConId id = cell_at(s, cell)->why.con;
+	const Con *con = &s->cons.at[id];
+	FlatRow f;
+	if (!origin_new(o, con->span))
+		return;
+	diag_note(s->diags, con->span, "%s is computed here: %s", cell_size_text(s, cell),
+		  con_text(s, id));
+	for (uint32_t i = 0; i < con->ncells; i++) {
+		if (con->cells[i] != NONE)
+			note_origin(s, con->cells[i], cell, o);
+	}
+	for (uint32_t r = 0; r < con->nrows; r++) {
+		row_flatten(s, &con->rows[r], &f);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++)
+			note_origin(s, flat_at(&f, i), cell, o);
+	}
+}
+
 void blame_born(Solver *s, CellId cell)
 {
 	if (!s->diags)
@@ -84,10 +136,7 @@ void blame_born(Solver *s, CellId cell)
 	c = cell_at(s, cell);
 	switch (c->why.kind) {
 	case WHY_WRITTEN: diag_note(s->diags, c->why.span, "%s comes from here", size); break;
-	case WHY_RELATION:
-		diag_note(s->diags, s->cons.at[c->why.con].span, "%s is computed here: %s", size,
-			  con_text(s, c->why.con));
-		break;
+	case WHY_RELATION: note_relation(s, cell, &(Origins){0}); break;
 	case WHY_JOIN:
 		diag_note(s->diags, s->cons.at[c->why.con].span,
 			  "uses of different sizes leave only the broadcasting 1");
@@ -120,14 +169,86 @@ void blame_settled(Solver *s, const RowTerm *row)
 	}
 }
 
+/* The operand, or what it is made of by operations without a name. */
+static NodeId named_below(const Graph *graph, NodeId id)
+{
+	const Node *node = &graph->nodes.at[id];
+	while (!node->name && node->nargs == 1) {
+		id = node->args[0];
+		node = &graph->nodes.at[id];
+	}
+	return id;
+}
+
+static void note_declared(Solver *s, NodeId id, const char *fmt)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	if (node->name && !span_is_none(node->name_span))
+		diag_note(s->diags, node->name_span, fmt, node->name);
+}
+
 void blame_operands(Solver *s, NodeId id)
 {
 	const Node *node = &s->graph->nodes.at[id];
+	NodeId last = NODE_NONE;
 	for (uint32_t i = 0; s->diags && i < node->nargs; i++) {
-		const Node *arg = &s->graph->nodes.at[node->args[i]];
-		bool again = i > 0 && node->args[i] == node->args[i - 1];
-		if (arg->name && !span_is_none(arg->name_span) && !again)
-			diag_note(s->diags, arg->name_span, "'%s' is declared here", arg->name);
+		NodeId arg = named_below(s->graph, node->args[i]);
+		if (arg != last)
+			note_declared(s, arg, "'%s' is declared here");
+		last = arg;
+	}
+}
+
+void blame_origin(Solver *s, ConId id)
+{
+	const Con *con = &s->cons.at[id];
+	if (!s->diags || con->node == NODE_NONE || con->arg < 0)
+		return;
+	const Node *node = &s->graph->nodes.at[con->node];
+	bool meets = node->kind == NODE_COMPOSE && con->row == ROW_INPUT && con->arg == 1;
+	RowAt at = {node->args[con->arg], meets ? ROW_OUTPUT : con->row};
+	NodeId shown = named_below(s->graph, at.node);
+	for (RowAt from = at; from.node != NODE_NONE; from = row_shared_with(s->graph, from))
+		at = from;
+	if (at.node != shown)
+		note_declared(s, at.node, "that row is the one of '%s'");
+}
+
+/* The open sizes that would be known if this one were, or it if they were: by root. */
+static bool *tied_to(Solver *s, CellId start)
+{
+	bool *tied = ARENA_ARRAY(s->arena, bool, s->cells.n + 1);
+	VEC(CellId) work = {0};
+	tied[cell_root(s, start)] = true;
+	PUSH(s->arena, work, cell_root(s, start));
+	for (size_t i = 0; i < work.n; i++) { /* falls: cells not marked yet */
+		for (const Occ *o = s->cells.at[work.at[i]].occs.first; o; o = o->next) {
+			const Edge *e = o->kind == OCC_EDGE ? &s->edges.at[o->id] : NULL;
+			const Con *con = e ? NULL : &s->cons.at[o->id];
+			CellId ends[2] = {e ? e->res : NONE, e ? e->opnd : NONE};
+			const CellId *cells = e ? ends : con->cells;
+			for (uint32_t k = 0; k < (e ? 2 : con->ncells); k++) {
+				CellId to = cells[k] == NONE ? NONE : cell_root(s, cells[k]);
+				if (to == NONE || tied[to] || cell_known(s, to))
+					continue;
+				tied[to] = true;
+				PUSH(s->arena, work, to);
+			}
+		}
+	}
+	return tied;
+}
+
+void blame_letters(Solver *s, CellId cell)
+{
+	const bool *tied = s->diags ? tied_to(s, cell) : NULL;
+	for (size_t i = 0, shown = 0; tied && i < s->letters.n && shown < LETTERS_SHOWN; i++) {
+		const LetterCell *l = &s->letters.at[i];
+		if (!l->only_result || !tied[cell_root(s, l->cell)])
+			continue;
+		shown++;
+		diag_note(s->diags, l->span, "it is open because only the result has '%s' here",
+			  l->letter);
 	}
 }
 

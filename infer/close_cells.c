@@ -324,6 +324,7 @@ static void blame_axis(Solver *s, const Spot *spot)
 		 tensor_text(s, spot->node, -1));
 	if (s->diags)
 		diag_note(s->diags, node->span, "a written size would, or a use that has one");
+	blame_letters(s, spot->cell);
 	blame_sites(s, spot->node);
 }
 

@@ -222,6 +222,7 @@ static void rank_error(Solver *s, ConId id, const FlatRow *a, const FlatRow *b)
 	blame_settled(s, &s->cons.at[id].a);
 	blame_settled(s, &s->cons.at[id].b);
 	blame_operands(s, s->cons.at[id].node);
+	blame_origin(s, id);
 }
 
 static void contains_itself(Solver *s, ConId id)

@@ -92,6 +92,7 @@ static void too_many(Solver *s, ConId id, const FlatRow *res, const FlatRow *opn
 	blame_settled(s, &s->cons.at[id].a);
 	blame_settled(s, &s->cons.at[id].b);
 	blame_operands(s, s->cons.at[id].node);
+	blame_origin(s, id);
 }
 
 void row_refine_run(Solver *s, ConId id)

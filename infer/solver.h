@@ -356,6 +356,10 @@ void blame_born(Solver *s, CellId cell);
 /* Where the row got its axes, and where the operands of the operation are declared. */
 void blame_settled(Solver *s, const RowTerm *row);
 void blame_operands(Solver *s, NodeId node);
+/* Where the row of the operand of this constraint comes from, through what passes it on. */
+void blame_origin(Solver *s, ConId con);
+/* The letters that stand in a result alone, and whose open sizes leave this one open. */
+void blame_letters(Solver *s, CellId cell);
 void blame_sizes(Solver *s, CellId a, CellId b, ConId con);
 void blame_sites(Solver *s, NodeId node);
 /* repair.c: the repair of a pointwise operand of this constraint; false where none is known. */

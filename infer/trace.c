@@ -74,13 +74,7 @@ static void explain_cell(Explainer *e, CellId cell, int depth);
 
 /* ---- rows that an operation shares with an operand: no constraint says so ---- */
 
-typedef struct RowAt {
-	NodeId node;
-	RowKind row;
-} RowAt;
-
-/* The operand's row that is this very row, or NODE_NONE. */
-static RowAt shared_with(const Graph *graph, RowAt at)
+RowAt row_shared_with(const Graph *graph, RowAt at)
 {
 	const Node *node = &graph->nodes.at[at.node];
 	RowKind turned = at.row == ROW_BATCH   ? ROW_BATCH
@@ -130,9 +124,9 @@ static const char *owner_text(Solver *s, NodeId id)
 static RowAt explain_shared(Explainer *e, RowAt at, int depth)
 {
 	Solver *s = e->s;
-	RowAt from = shared_with(s->graph, at);
+	RowAt from = row_shared_with(s->graph, at);
 	for (; from.node != NODE_NONE && e->lines <= LINES_SHOWN;
-	     at = from, from = shared_with(s->graph, at)) {
+	     at = from, from = row_shared_with(s->graph, at)) {
 		const Node *node = &s->graph->nodes.at[at.node];
 		const char *by =
 			node->name ? arena_printf(s->arena, ", by %s", operation_text(node)) : "";

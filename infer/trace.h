@@ -16,6 +16,14 @@ typedef struct Step {
 } Step;
 typedef VEC(Step) Path;
 
+/* A row of a tensor. */
+typedef struct RowAt {
+	NodeId node; /* NODE_NONE: none */
+	RowKind row;
+} RowAt;
+
+/* The operand's row that is this very row, or NODE_NONE. */
+RowAt row_shared_with(const Graph *graph, RowAt at);
 /* The merges that made a and b one class, from a to b; empty when they are the same cell. */
 Path proof_path(Solver *s, CellId a, CellId b);
 /* The closing rules that fired in a stage; 0: in all. */
