@@ -131,13 +131,14 @@ static uint32_t distance(const char *a, const char *b)
 	return rows[na % 3][nb];
 }
 
-/* Small is near: fewer edits first, then letters added, then letters left out. UINT32_MAX: not near.
+/* Small is near: the same letters in upper or lower case first, then fewer edits, then letters added,
+ * then letters left out. UINT32_MAX: not near.
  * In a name of one or two letters another letter is another name. */
 static uint32_t nearness(const char *name, const char *candidate)
 {
 	uint32_t n = (uint32_t)strlen(name), m = (uint32_t)strlen(candidate);
-	uint32_t d = strcasecmp(name, candidate) == 0 ? 1 : distance(name, candidate);
-	bool near = d < n / 3 + 1 || (d == 1 && n != m) || strcasecmp(name, candidate) == 0;
+	uint32_t d = strcasecmp(name, candidate) == 0 ? 0 : distance(name, candidate);
+	bool near = d < n / 3 + 1 || (d == 1 && n != m);
 	if (!near || d >= m)
 		return UINT32_MAX;
 	return 3 * d - (m > n ? 2 : m < n);
