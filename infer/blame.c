@@ -306,15 +306,6 @@ static void suggest_swap(Solver *s, const Meeting *m, ConId id)
 	}
 }
 
-/* What a repair of the whole row mends is not reported axis by axis. */
-static void break_row(Solver *s, const RowTerm *row)
-{
-	FlatRow f;
-	row_flatten(s, row, &f);
-	for (uint32_t i = 0; i < f.nlead + f.ntrail; i++)
-		cell_at(s, flat_at(&f, i))->broken = true;
-}
-
 void blame_sizes(Solver *s, CellId a, CellId b, ConId con)
 {
 	const char *x = cell_size_text(s, a), *y = cell_size_text(s, b);
@@ -337,8 +328,8 @@ void blame_sizes(Solver *s, CellId a, CellId b, ConId con)
 	blame_born(s, b);
 	if (meeting)
 		suggest_swap(s, &m, con);
-	else if (suggest_operand(s, con))
-		break_row(s, &s->cons.at[con].a);
+	else
+		suggest_operand(s, con);
 }
 
 /* ---- texts ---- */

@@ -1,18 +1,17 @@
 /* Repairs of pointwise operands: what would fit if rows or axes changed places.
  *
- * In the order in which they are tried, the simpler first: `.T`, where the sizes of the input row
- * are those that the output row should have and the other way round; two axes of one row, as a
- * `permute` that is written out.
+ * In the order in which they are tried, the simpler first: `.T`, or none, where the sizes of the
+ * input row are those that the output row should have and the other way round; two axes of one row,
+ * as a `permute` that is written out.
  */
 #include "infer/solver.h"
 
 enum { LETTERS = 26 };
 
-/* The rows of the result, as far as it is known, and of the operand; false unless that is closed. */
-static bool rows_of(Solver *s, const Con *con, RowKind row, FlatRow *res, FlatRow *opnd)
+/* A row of the operand; false unless it is closed. */
+static bool row_of(Solver *s, const Con *con, RowKind row, FlatRow *opnd)
 {
 	NodeId operand = s->graph->nodes.at[con->node].args[con->arg];
-	row_flatten(s, &s->rows[con->node][row], res);
 	row_flatten(s, &s->rows[operand][row], opnd);
 	return opnd->var == NONE;
 }
@@ -32,15 +31,41 @@ static bool same_sizes(Solver *s, const FlatRow *a, const FlatRow *b)
 	return same;
 }
 
+/* What the repair mends is not reported axis by axis. */
+static void break_row(Solver *s, NodeId node, RowKind row)
+{
+	FlatRow f;
+	row_flatten(s, &s->rows[node][row], &f);
+	for (uint32_t i = 0; i < naxes(&f); i++)
+		cell_at(s, flat_at(&f, i))->broken = true;
+}
+
+/* The tensor whose rows the operand should have: the other one of two, else the result. */
+static NodeId wanted_of(Solver *s, const Con *con)
+{
+	const Node *node = &s->graph->nodes.at[con->node];
+	return node->nargs == 2 ? node->args[con->arg == 0] : con->node;
+}
+
 static bool suggest_transpose(Solver *s, const Con *con, const Node *operand)
 {
 	FlatRow in, out, own_in, own_out;
-	if (!rows_of(s, con, ROW_INPUT, &in, &own_in) ||
-	    !rows_of(s, con, ROW_OUTPUT, &out, &own_out) || naxes(&own_in) == 0 ||
+	NodeId wanted = wanted_of(s, con);
+	bool turned = operand->kind == NODE_TRANSPOSE && !operand->name;
+	Sym name = turned ? s->graph->nodes.at[operand->args[0]].name : operand->name;
+	row_flatten(s, &s->rows[wanted][ROW_INPUT], &in);
+	row_flatten(s, &s->rows[wanted][ROW_OUTPUT], &out);
+	if (!name || !row_of(s, con, ROW_INPUT, &own_in) ||
+	    !row_of(s, con, ROW_OUTPUT, &own_out) || naxes(&own_in) == 0 ||
 	    !same_sizes(s, &in, &own_out) || !same_sizes(s, &out, &own_in))
 		return false;
-	diag_fix(s->diags, con->span, arena_printf(s->arena, "%s.T", operand->name),
-		 "the sizes would fit with the rows of '%s' changing places", operand->name);
+	if (turned)
+		diag_fix(s->diags, con->span, name, "the sizes would fit without '.T'");
+	else
+		diag_fix(s->diags, con->span, arena_printf(s->arena, "%s.T", name),
+			 "the sizes would fit with the rows of '%s' changing places", name);
+	break_row(s, con->node, ROW_INPUT);
+	break_row(s, con->node, ROW_OUTPUT);
 	return true;
 }
 
@@ -82,7 +107,8 @@ static bool suggest_axes(Solver *s, const Con *con, const Node *operand)
 {
 	FlatRow res, own;
 	uint32_t at[2], n = 0;
-	if (con->row != ROW_OUTPUT || !rows_of(s, con, con->row, &res, &own) ||
+	row_flatten(s, &s->rows[con->node][con->row], &res);
+	if (con->row != ROW_OUTPUT || !operand->name || !row_of(s, con, con->row, &own) ||
 	    naxes(&res) != naxes(&own) || naxes(&own) > LETTERS)
 		return false;
 	for (uint32_t i = 0; i < naxes(&own); i++) {
@@ -98,19 +124,20 @@ static bool suggest_axes(Solver *s, const Con *con, const Node *operand)
 	    !size_same(cell_value(s, flat_at(&res, at[1])), cell_value(s, flat_at(&own, at[0]))))
 		return false;
 	suggest_permute(s, con, operand, at[0], at[1]);
+	break_row(s, con->node, con->row);
 	return true;
 }
 
-bool suggest_operand(Solver *s, ConId id)
+void suggest_operand(Solver *s, ConId id)
 {
 	if (id == NONE || !s->diags)
-		return false;
+		return;
 	const Con *con = &s->cons.at[id];
 	if (con->kind != CON_ROW_LE || con->arg < 0 ||
 	    s->graph->nodes.at[con->node].kind != NODE_POINTWISE)
-		return false;
+		return;
 	const Node *operand =
 		&s->graph->nodes.at[s->graph->nodes.at[con->node].args[con->arg]];
-	return operand->name &&
-	       (suggest_transpose(s, con, operand) || suggest_axes(s, con, operand));
+	if (!suggest_transpose(s, con, operand))
+		suggest_axes(s, con, operand);
 }

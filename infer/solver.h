@@ -362,8 +362,9 @@ void blame_origin(Solver *s, ConId con);
 void blame_letters(Solver *s, CellId cell);
 void blame_sizes(Solver *s, CellId a, CellId b, ConId con);
 void blame_sites(Solver *s, NodeId node);
-/* repair.c: the repair of a pointwise operand of this constraint; false where none is known. */
-bool suggest_operand(Solver *s, ConId con);
+/* repair.c: the repair of a pointwise operand of this constraint, where one is known; the axes that it
+ * mends are not reported again. */
+void suggest_operand(Solver *s, ConId con);
 const char *axis_text(Solver *s, ConId con, CellId cell);
 const char *tensor_text(Solver *s, NodeId node, int32_t arg);
 const char *cell_size_text(Solver *s, CellId cell);
