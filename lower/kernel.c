@@ -187,8 +187,7 @@ static void fill_first(Gen *gen, NodeId id, BufferId to)
 	const Proj *proj = lower_proj(gen->lower, id);
 	if (!proj || proj->linear || node->kind == NODE_ARGMAX || !nest_needs_fill(gen->lower, id))
 		return;
-	Op reduce = node->kind == NODE_SPEC ? node_reduce_op(node) : OP_ADD;
-	nest_fill(gen, to, op_neutral(reduce, node->dtype));
+	nest_fill(gen, to, op_neutral(node_reduce_op(node), node->dtype));
 }
 
 /* target ACC= node. Directly where each cell is met once and read at its own place only; else by way of a

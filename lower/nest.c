@@ -17,7 +17,8 @@
 
 Op node_reduce_op(const Node *node)
 {
-	return node->kind == NODE_SPEC && node->reduce != OP_NONE ? node->reduce : OP_ADD;
+	bool reduces = node->kind == NODE_SPEC || node->kind == NODE_BLOCK;
+	return reduces && node->reduce != OP_NONE ? node->reduce : OP_ADD;
 }
 
 static bool accumulates(const Lower *lower, NodeId node)
