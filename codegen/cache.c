@@ -42,7 +42,7 @@ static bool same(Digest a, Digest b) { return a.low == b.low && a.high == b.high
 
 /* ---- files ---- */
 
-/* A whole file, or NULL: missing, no plain file, longer than ENTRY_MAX. */
+/* A whole file, or NULL: missing, not to be read, no plain file, longer than ENTRY_MAX. */
 static char *read_file(Arena *arena, const char *path, size_t *n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -56,6 +56,8 @@ static char *read_file(Arena *arena, const char *path, size_t *n)
 		for (ssize_t got; *n < (size_t)st.st_size; *n += (size_t)got)
 			if ((got = read(fd, bytes + *n, (size_t)st.st_size - *n)) <= 0)
 				break;
+		if (*n < (size_t)st.st_size)
+			bytes = NULL;
 	}
 	close(fd);
 	return bytes;
