@@ -1,5 +1,6 @@
 /* The oracle: runs the loops of a routine directly, one element at a time, exactly as lower/loops.h
- * defines them. Every other back end is compared with it; read it to learn the loop IR.
+ * defines them. Every temporary has memory of its own: places in the workspace are the compiler's claim,
+ * which is tested. Every other back end is compared with this one; read it to learn the loop IR.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +147,7 @@ static void run_guards(Interp *in, const ProgramRoutine *routine)
 			in->code = INTERP_CHECK_FIRST + (int)routine->guards[i];
 }
 
-static void *buffer_bytes(Interp *in, const Buffer *buffer, const InterpArgs *args, char *workspace)
+static void *buffer_bytes(Interp *in, const Buffer *buffer, const InterpArgs *args)
 {
 	const Program *program = in->program;
 	switch (buffer->kind) {
@@ -157,13 +158,25 @@ static void *buffer_bytes(Interp *in, const Buffer *buffer, const InterpArgs *ar
 		return args->state ? (char *)args->state +
 					     interp_size(in, program->params.at[buffer->arg].offset)
 				   : NULL;
-	case BUFFER_TEMP: return workspace + interp_size(in, buffer->offset);
+	case BUFFER_TEMP: break;
 	}
 	BUG("a buffer of kind %d", (int)buffer->kind);
 }
 
+/* Memory for a temporary that nothing else uses, whatever its place in the workspace is; NULL: there is none. */
+static void *temp_bytes(Interp *in, const Buffer *buffer)
+{
+	size_t bytes = (size_t)interp_size(in, buffer->elements) * (size_t)dtype_bytes(buffer->dtype);
+	void *memory = malloc(bytes + 1);
+	if (!memory)
+		in->code = -1;
+	else
+		memset(memory, 0xa5, bytes); /* what is not written first shows */
+	return memory;
+}
+
 /* Fills in the buffers that the routine's kernels touch: other routines may have dims that are not given. */
-static void place_buffers(Interp *in, const ProgramRoutine *routine, const InterpArgs *args, char *workspace)
+static void place_buffers(Interp *in, const ProgramRoutine *routine, const InterpArgs *args)
 {
 	const Program *program = in->program;
 	for (uint32_t k = 0; k < routine->nkernels; k++) {
@@ -171,10 +184,20 @@ static void place_buffers(Interp *in, const ProgramRoutine *routine, const Inter
 		for (size_t i = 0; i < uses.n; i++) {
 			BufferId id = uses.at[i].buffer;
 			const Buffer *buffer = &program->buffers.at[id];
-			in->buffers[id].bytes = buffer_bytes(in, buffer, args, workspace);
 			in->buffers[id].elements = interp_size(in, buffer->elements);
+			if (buffer->kind != BUFFER_TEMP)
+				in->buffers[id].bytes = buffer_bytes(in, buffer, args);
+			else if (!in->buffers[id].bytes)
+				in->buffers[id].bytes = temp_bytes(in, buffer);
 		}
 	}
+}
+
+static void free_temps(Interp *in)
+{
+	for (size_t i = 0; i < in->program->buffers.n; i++)
+		if (in->program->buffers.at[i].kind == BUFFER_TEMP)
+			free(in->buffers[i].bytes);
 }
 
 static const char *code_text(const Program *program, int code)
@@ -189,18 +212,10 @@ static void run_routine(Interp *in, const ProgramRoutine *routine, const InterpA
 	run_guards(in, routine);
 	if (in->code)
 		return;
-	int64_t bytes = interp_size(in, routine->workspace);
-	char *workspace = bytes > 0 ? aligned_alloc(64, (size_t)bytes) : NULL;
-	if (bytes > 0 && !workspace) {
-		in->code = -1;
-		return;
-	}
-	if (workspace)
-		memset(workspace, 0xa5, (size_t)bytes); /* what is not written first shows */
-	place_buffers(in, routine, args, workspace);
+	place_buffers(in, routine, args);
 	for (uint32_t i = 0; i < routine->nkernels && !in->code; i++)
 		run_kernel(in, &in->program->kernels.at[routine->kernels[i]]);
-	free(workspace);
+	free_temps(in);
 }
 
 int interp_run(const Program *program, uint32_t routine, const InterpArgs *args)

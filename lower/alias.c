@@ -42,10 +42,16 @@ static void see_block(OneIndex *one, const Block *block)
 {
 	for (uint32_t i = 0; i < block->n; i++) {
 		const Stmt *stmt = block->stmts[i];
+		const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
+		for (size_t k = 0; k < sizeof ixs / sizeof *ixs; k++)
+			if (ixs[k])
+				see_ix(one, ixs[k]);
+		for (uint32_t k = 0; k < stmt->nconds; k++) {
+			see_ix(one, stmt->conds[k].a);
+			see_ix(one, stmt->conds[k].b);
+		}
 		if (stmt->value)
 			see_value(one, stmt->value);
-		if (stmt->ix)
-			see_ix(one, stmt->ix);
 		if (stmt->kind == LOOP_STORE && stmt->buffer == one->buffer)
 			see_index(one, stmt->ix);
 		see_block(one, &stmt->body);
@@ -64,4 +70,27 @@ bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at)
 	OneIndex one = {.buffer = buffer, .at = at};
 	see_block(&one, block);
 	return !one.differs;
+}
+
+/* `met`: the statement, in what was walked already. */
+static bool touches_behind(const Block *block, const Stmt *stmt, BufferId buffer, bool *met)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		OneIndex one = {.buffer = buffer};
+		const Stmt *at = block->stmts[i];
+		if (*met)
+			see_block(&one, &(Block){&at, 1});
+		if (one.at)
+			return true;
+		*met = *met || at == stmt;
+		if (touches_behind(&at->body, stmt, buffer, met))
+			return true;
+	}
+	return false;
+}
+
+bool block_touches_behind(const Block *block, const Stmt *stmt, BufferId buffer)
+{
+	bool met = false;
+	return touches_behind(block, stmt, buffer, &met);
 }

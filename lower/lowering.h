@@ -225,6 +225,8 @@ Size node_elements(const Lower *lower, NodeId node);
 /* Does every access of the block to the buffer have the same index? ... the index `at`? */
 bool block_has_one_index(const Block *block, BufferId buffer);
 bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at);
+/* Does any statement of the block that stands behind this one touch the buffer? */
+bool block_touches_behind(const Block *block, const Stmt *stmt, BufferId buffer);
 
 /* Would kernel_turn change it? */
 bool kernel_turns(Program *program, const Kernel *kernel, const Schedule *asked);

@@ -3,7 +3,8 @@
  * A temporary lives from the first kernel that touches it to the last. Kernels are walked in order:
  * those that begin take the tightest gap that is free, those that end give theirs back. Constant sizes
  * share one area of bytes; a symbolic size shares a slot with others where it is provably no greater.
- * An elementwise kernel may write over an operand that dies in it when it reads that at the same index only.
+ * A kernel may write over an operand that dies in it when it reads that at the same index only, and not behind
+ * its store.
  *
  *   workspace := constant area | slot | slot | ...      all multiples of 64 bytes
  */
@@ -81,8 +82,23 @@ static const Stmt *only_store(const Block *block, BufferId buffer, uint32_t *n)
 	return found;
 }
 
+/* Does the store, which is in the block, meet a cell once at most? Every loop around it moves its index; pieces of
+ * a parallel loop share out one that does. */
+static bool is_once(const Block *block, const Stmt *store)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		if (stmt == store)
+			return true;
+		if (is_once(&stmt->body, store))
+			return stmt->kind != LOOP_FOR || stmt->loop == LOOP_PARALLEL ||
+			       ix_uses(store->ix, stmt->iter);
+	}
+	return false;
+}
+
 /* May the buffer be written over the operand `from`, both in one place? There is one store, no accumulation,
- * and every load of the operand is at the store's own index. */
+ * each cell once; every load of the operand is at the store's own index, and none comes behind the store. */
 static bool may_overwrite(const Plan *p, const Kernel *kernel, BufferId to, BufferId from)
 {
 	const Buffer *a = &p->program->buffers.at[to], *b = &p->program->buffers.at[from];
@@ -90,9 +106,10 @@ static bool may_overwrite(const Plan *p, const Kernel *kernel, BufferId to, Buff
 		return false;
 	uint32_t nstores = 0;
 	const Stmt *store = only_store(&kernel->body, to, &nstores);
-	if (nstores != 1 || store->acc != OP_NONE)
+	if (nstores != 1 || store->acc != OP_NONE || !is_once(&kernel->body, store))
 		return false;
-	return block_touches_only_at(&kernel->body, from, store->ix);
+	return block_touches_only_at(&kernel->body, from, store->ix) &&
+	       !block_touches_behind(&kernel->body, store, from);
 }
 
 static void find_overwrites(Plan *p, const KernelId *kernels)
