@@ -33,6 +33,11 @@ static Rvalue *arithmetic(const MathJit *m, const MathStep *step, enum gcc_jit_b
 	return jit_cast(jit, result, jit->types[step->dtype]);
 }
 
+static Rvalue *of_two(const MathJit *m, const MathStep *step, enum gcc_jit_binary_op op)
+{
+	return arithmetic(m, step, op, m->values[step->arg[1]]);
+}
+
 static Rvalue *shifted(const MathJit *m, const MathStep *step)
 {
 	Jit *jit = m->f->jit;
@@ -86,16 +91,16 @@ static Rvalue *looked_up(const MathJit *m, const MathStep *step)
 static Rvalue *step_code(const MathJit *m, const MathStep *step)
 {
 	Jit *jit = m->f->jit;
-	Rvalue *a = m->values[step->arg[0]], *b = m->values[step->arg[1]];
+	Rvalue *a = m->values[step->arg[0]];
 	Type *type = jit->types[step->dtype];
 	switch (step->code) {
 	case MATH_CONST: return constant(m, step);
-	case MATH_ADD: return arithmetic(m, step, GCC_JIT_BINARY_OP_PLUS, b);
-	case MATH_SUB: return arithmetic(m, step, GCC_JIT_BINARY_OP_MINUS, b);
-	case MATH_MUL: return arithmetic(m, step, GCC_JIT_BINARY_OP_MULT, b);
-	case MATH_DIV: return arithmetic(m, step, GCC_JIT_BINARY_OP_DIVIDE, b);
-	case MATH_AND: return arithmetic(m, step, GCC_JIT_BINARY_OP_BITWISE_AND, b);
-	case MATH_OR: return arithmetic(m, step, GCC_JIT_BINARY_OP_BITWISE_OR, b);
+	case MATH_ADD: return of_two(m, step, GCC_JIT_BINARY_OP_PLUS);
+	case MATH_SUB: return of_two(m, step, GCC_JIT_BINARY_OP_MINUS);
+	case MATH_MUL: return of_two(m, step, GCC_JIT_BINARY_OP_MULT);
+	case MATH_DIV: return of_two(m, step, GCC_JIT_BINARY_OP_DIVIDE);
+	case MATH_AND: return of_two(m, step, GCC_JIT_BINARY_OP_BITWISE_AND);
+	case MATH_OR: return of_two(m, step, GCC_JIT_BINARY_OP_BITWISE_OR);
 	case MATH_SHL:
 	case MATH_SHR:
 	case MATH_USHR: return shifted(m, step);

@@ -221,7 +221,8 @@ static LocalId add_tile(Turn *t, const char *name, Dtype dtype, int64_t rows, in
 {
 	Kernel *kernel = t->kernel;
 	KernelLocal *locals = ARENA_ARRAY(t->arena, KernelLocal, kernel->nlocals + 1);
-	memcpy(locals, kernel->locals, kernel->nlocals * sizeof *locals);
+	if (kernel->nlocals)
+		memcpy(locals, kernel->locals, kernel->nlocals * sizeof *locals);
 	locals[kernel->nlocals] = (KernelLocal){.name = sym_cstr(t->program->symbols, name), .dtype = dtype,
 						.rank = 2, .extent = {(uint32_t)rows, (uint32_t)lanes}};
 	kernel->locals = locals;
