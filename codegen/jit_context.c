@@ -98,6 +98,18 @@ JitFunction jit_function(Jit *jit, enum gcc_jit_function_kind kind, Type *result
 	return f;
 }
 
+void jit_entry(JitFunction *f)
+{
+	f->entry = f->block;
+	f->start = f->block = gcc_jit_function_new_block(f->function, NULL);
+}
+
+void jit_entry_end(JitFunction *f)
+{
+	gcc_jit_block_end_with_jump(f->entry, NULL, f->start);
+	f->entry = NULL;
+}
+
 gcc_jit_function *jit_import(Jit *jit, Type *result, const char *name, const JitParam *params,
 			     size_t nparams)
 {
@@ -127,6 +139,25 @@ Rvalue *jit_string(Jit *jit, const char *text)
 Rvalue *jit_null(Jit *jit, Type *pointer)
 {
 	return gcc_jit_context_null(jit->ctxt, pointer);
+}
+
+Rvalue *jit_bound(JitFunction *f, Dtype dtype, double value)
+{
+	Jit *jit = f->jit;
+	Rvalue *number = jit_double(jit, jit->types[dtype], value);
+	if (!f->entry)
+		return number;
+	for (size_t i = 0; i < f->bounds.n; i++)
+		if (f->bounds.at[i].dtype == dtype && memcmp(&f->bounds.at[i].value, &value, sizeof value) == 0)
+			return gcc_jit_lvalue_as_rvalue(f->bounds.at[i].variable);
+	char name[16];
+	snprintf(name, sizeof name, "bound%u", f->ntemps++);
+	Lvalue *variable = jit_local(f, jit->types[dtype], name);
+	gcc_jit_extended_asm *nothing = gcc_jit_block_add_extended_asm(f->entry, NULL, "");
+	gcc_jit_extended_asm_add_output_operand(nothing, NULL, "=x", variable);
+	gcc_jit_extended_asm_add_input_operand(nothing, NULL, "0", number);
+	PUSH(jit->arena, f->bounds, ((JitBound){dtype, value, variable}));
+	return gcc_jit_lvalue_as_rvalue(variable);
 }
 
 Rvalue *jit_cast(Jit *jit, Rvalue *value, Type *type)

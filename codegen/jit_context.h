@@ -58,6 +58,12 @@ void jit_option(Jit *jit, const char *flag);
 /* A place in the source, for debug lines; NULL for no place. */
 gcc_jit_location *jit_location(Jit *jit, Span span);
 
+typedef struct JitBound {
+	Dtype dtype;
+	double value;
+	Lvalue *variable;
+} JitBound;
+
 /* A function under construction. */
 typedef struct JitFunction {
 	Jit *jit;
@@ -65,6 +71,8 @@ typedef struct JitFunction {
 	JitBlock *block; /* where statements go; NULL after a return */
 	gcc_jit_location *location;
 	uint32_t ntemps;
+	JitBlock *entry, *start; /* see jit_entry; NULL: none */
+	VEC(JitBound) bounds;
 } JitFunction;
 
 typedef struct JitParam {
@@ -74,12 +82,18 @@ typedef struct JitParam {
 
 JitFunction jit_function(Jit *jit, enum gcc_jit_function_kind kind, Type *result, const char *name,
 			 const JitParam *params, size_t nparams);
+/* Leaves room for the bounds of what follows, up to jit_entry_end. */
+void jit_entry(JitFunction *f);
+void jit_entry_end(JitFunction *f);
 gcc_jit_function *jit_import(Jit *jit, Type *result, const char *name, const JitParam *params,
 			     size_t nparams);
 Rvalue *jit_param(const JitFunction *f, size_t index);
 
 Rvalue *jit_long(Jit *jit, Type *type, int64_t value);
 Rvalue *jit_double(Jit *jit, Type *type, double value);
+/* A constant of floats to compare with. Behind jit_entry a variable that the compiler knows nothing of: of two
+ * variables it makes `a < b ? a : b` one instruction, of a variable and a constant a comparison and a blend. */
+Rvalue *jit_bound(JitFunction *f, Dtype dtype, double value);
 Rvalue *jit_string(Jit *jit, const char *text);
 Rvalue *jit_null(Jit *jit, Type *pointer);
 Rvalue *jit_cast(Jit *jit, Rvalue *value, Type *type);

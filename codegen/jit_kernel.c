@@ -482,6 +482,7 @@ KernelJit jit_kernel_new(Jit *jit, KernelId id)
 void jit_kernel_open(KernelJit *k, JitFunction function, Rvalue *const *params)
 {
 	k->f = function;
+	jit_entry(&k->f);
 	jit_place(k, k->kernel->span);
 	bind_params(k, params);
 	declare_locals(k);
@@ -507,6 +508,7 @@ static void kernel_code(Jit *jit, KernelId id)
 	jit_kernel_open(&k, f, values);
 	block_code(&k, k.kernel->body);
 	jit_return(&k.f, checks ? jit_long(jit, jit->int_, 0) : NULL);
+	jit_entry_end(&k.f);
 }
 
 void jit_kernels(Jit *jit, const KernelId *kernels, size_t n)

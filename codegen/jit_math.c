@@ -50,12 +50,25 @@ static Rvalue *shifted(const MathJit *m, const MathStep *step)
 		step->code == MATH_SHL ? GCC_JIT_BINARY_OP_LSHIFT : GCC_JIT_BINARY_OP_RSHIFT, by);
 }
 
+/* Is the step the smaller or the greater one of two floats? */
+static bool is_extreme(const MathStep *step)
+{
+	const uint32_t *arg = step->arg;
+	return step->code == MATH_LESS && dtype_is_float(step->dtype) &&
+	       ((arg[0] == arg[2] && arg[1] == arg[3]) || (arg[0] == arg[3] && arg[1] == arg[2]));
+}
+
 static Rvalue *chosen(const MathJit *m, const MathStep *step)
 {
 	enum gcc_jit_comparison op =
 		step->code == MATH_LESS ? GCC_JIT_COMPARISON_LT : GCC_JIT_COMPARISON_EQ;
-	Rvalue *cond = jit_compare(m->f, op, m->values[step->arg[0]], m->values[step->arg[1]]);
-	return jit_select(m->f, cond, m->values[step->arg[2]], m->values[step->arg[3]]);
+	Rvalue *args[4];
+	for (int i = 0; i < 4; i++) {
+		const MathStep *of = &m->fn->steps.at[step->arg[i]];
+		bool bound = is_extreme(step) && of->code == MATH_CONST;
+		args[i] = bound ? jit_bound(m->f, of->dtype, of->number) : m->values[step->arg[i]];
+	}
+	return jit_select(m->f, jit_compare(m->f, op, args[0], args[1]), args[2], args[3]);
 }
 
 /* A table is a constant of the module, made once. */

@@ -79,6 +79,7 @@ static gcc_jit_function *task_function(Jit *jit, KernelId id, const Tasks *tasks
 		jit_keep(&k.f, slot_call(&k.f, "give", slots,
 					 gcc_jit_lvalue_as_rvalue(k.iters[loop->slot])));
 	jit_return(&k.f, NULL);
+	jit_entry_end(&k.f);
 	return k.f.function;
 }
 

@@ -4,83 +4,99 @@
  *   log(x)   = k ln2 + log(1 + f), x = 2^k (1 + f), 1 + f in [2/3, 4/3)
  *   tanh(x)  = e/(e + 2), e = exp(2|x|) - 1, with the sign of x
  *   erf(x)   = x + x P(x^2) below 1, 1 - exp(P(x)) above, with the sign of x
+ *   gelu(x)  = max(x, 0) - |x| 2^(|x| P(|x|)) / 2, the power being erfc(|x|/sqrt2)
  *   pow(x,y) = 2^(y log2|x|), in double; then the special cases of C
  *   sin(x)   = sin or cos of f*pi/2, f = x*2/pi - n, |f| <= 1/2; x = m 2^i with m < 2^26, and what
  *              matters of 2^i * 2/pi, all but multiples of 4, is in a table
  *
  * Rounding to an integer adds 1.5 * 2^23, which leaves the integer in the low bits (2^52 for
- * double).
+ * double); with the exponent of 1 added too, a shift makes them the power of two.
  */
 #include "codegen/math_build.h"
 #include "codegen/math_poly.h"
 
+enum { ONE = 127 }; /* the exponent of 1 */
+
 /* ---- powers ---- */
 
-/* x = n ln2 + high - low, with the integer n in the low bits of `rounded`. */
+/* x = n ln2 + high - low, with the integer n + bias in the low bits of `rounded`. */
 typedef struct Reduced {
 	V rounded, high, low, rest; /* rest = high - low */
 } Reduced;
 
-static Reduced reduce_ln2(Make *m, V x)
+static Reduced reduce_ln2(Make *m, V x, int bias)
 {
 	Reduced r;
-	r.rounded = plus(m, times(m, x, LOG2E), ROUND32);
-	V n = plus(m, r.rounded, -ROUND32);
+	r.rounded = plus(m, times(m, x, LOG2E), ROUND32 + bias);
+	V n = plus(m, r.rounded, -(ROUND32 + bias));
 	r.high = sub(m, x, times(m, n, 0x1.62e4p-1)); /* exact: 14 bits times 8 */
 	r.low = times(m, n, 0x1.7f7d1cp-20);
 	r.rest = sub(m, r.high, r.low);
 	return r;
 }
 
-/* exp(rest) - 1 */
-static V reduced_expm1(Make *m, const Reduced *r, V poly)
+/* exp(high - low) - 1, small ones too to the last digit */
+static V reduced_expm1(Make *m, const Reduced *r)
 {
+	V poly = POLYNOMIAL(m, r->rest, poly_expm1);
 	V tail = sub(m, mul(m, mul(m, r->rest, r->rest), poly), r->low);
 	return add(m, r->high, tail);
 }
 
-/* 2^n for n in [-126, 127]. */
+/* 2^n for n in [-126, 127] and 0 for -127, where the low bits hold n + ONE. */
 static V power_of_two(Make *m, V n)
 {
-	return bits(m, plus_int(m, shift(m, MATH_SHL, n, 23), 0x3f800000), DTYPE_F32);
+	return bits(m, shift(m, MATH_SHL, n, 23), DTYPE_F32);
 }
 
-/* a 2^n in two factors, so that results that overflow or are subnormal are rounded once. */
+/* a 2^n in two factors, so that results that overflow or are subnormal are rounded once. The low
+ * bits of `rounded` hold n + 2 ONE. */
 static V scale(Make *m, V a, V rounded)
 {
-	V n = plus_int(m, bits(m, rounded, DTYPE_I32), -0x4b400000);
+	V n = bits(m, rounded, DTYPE_I32);
 	V half = shift(m, MATH_SHR, n, 1);
 	return mul(m, mul(m, a, power_of_two(m, half)), power_of_two(m, sub(m, n, half)));
 }
 
+/* exp(r) */
+static V reduced_exp(Make *m, V r)
+{
+	V poly = POLYNOMIAL(m, r, poly_exp);
+	return plus(m, add(m, mul(m, mul(m, r, r), poly), r), 1);
+}
+
+/* exp(x) for x in [-104, 89] */
+static V exp_between(Make *m, V x)
+{
+	Reduced r = reduce_ln2(m, x, 2 * ONE);
+	return scale(m, reduced_exp(m, r.rest), r.rounded);
+}
+
 static V exp_of(Make *m, V x)
 {
-	Reduced r = reduce_ln2(m, at_least(m, at_most(m, x, 89), -104));
-	V e = reduced_expm1(m, &r, POLYNOMIAL(m, r.rest, poly_exp));
-	return scale(m, plus(m, e, 1), r.rounded);
+	return exp_between(m, at_least(m, at_most(m, x, 89), -104));
 }
 
 /* ... for x in [-87, 88] */
 static V exp_within(Make *m, V x)
 {
-	Reduced r = reduce_ln2(m, x);
-	V e = reduced_expm1(m, &r, POLYNOMIAL(m, r.rest, poly_exp));
-	return mul(m, plus(m, e, 1), power_of_two(m, bits(m, r.rounded, DTYPE_I32)));
+	Reduced r = reduce_ln2(m, x, ONE);
+	return mul(m, reduced_exp(m, r.rest), power_of_two(m, bits(m, r.rounded, DTYPE_I32)));
 }
 
 static V exp2_of(Make *m, V x)
 {
 	x = at_least(m, at_most(m, x, 129), -151);
-	V rounded = plus(m, x, ROUND32);
-	V r = sub(m, x, plus(m, rounded, -ROUND32));
+	V rounded = plus(m, x, ROUND32 + 2 * ONE);
+	V r = sub(m, x, plus(m, rounded, -(ROUND32 + 2 * ONE)));
 	return scale(m, plus(m, mul(m, r, POLYNOMIAL(m, r, poly_exp2)), 1), rounded);
 }
 
 static V tanh_of(Make *m, V x)
 {
 	V a = at_most(m, magnitude(m, x), 9.125); /* from here on the nearest number is 1 */
-	Reduced r = reduce_ln2(m, add(m, a, a));
-	V e = reduced_expm1(m, &r, POLYNOMIAL(m, r.rest, poly_expm1));
+	Reduced r = reduce_ln2(m, add(m, a, a), ONE);
+	V e = reduced_expm1(m, &r);
 	V power = power_of_two(m, bits(m, r.rounded, DTYPE_I32));
 	e = add(m, mul(m, e, power), plus(m, power, -1));
 	return with_sign(m, binary(m, MATH_DIV, e, plus(m, e, 2)), x);
@@ -90,7 +106,7 @@ static V tanh_of(Make *m, V x)
 static V sigmoid_of(Make *m, V x)
 {
 	V sign = binary(m, MATH_OR, bits(m, x, DTYPE_I32), integer(m, DTYPE_I32, SIGN32));
-	V e = exp_of(m, bits(m, sign, DTYPE_F32));
+	V e = exp_between(m, at_least(m, bits(m, sign, DTYPE_F32), -104));
 	V top = less(m, x, number(m, DTYPE_F32, 0), e, number(m, DTYPE_F32, 1));
 	return binary(m, MATH_DIV, top, plus(m, e, 1));
 }
@@ -106,8 +122,14 @@ static V erf_of(Make *m, V x)
 
 static V gelu_of(Make *m, V x)
 {
-	V erf = erf_of(m, times(m, x, 0.70710678118654752440));
-	return mul(m, times(m, x, 0.5), plus(m, erf, 1));
+	V zero = number(m, DTYPE_F32, -0.0);
+	V a = magnitude(m, at_most(m, x, 0x1p127)); /* infinite only for -infinity: its gelu is NaN */
+	V p = at_least(m, mul(m, a, POLYNOMIAL(m, a, poly_gelu)), 1 - ONE);
+	V rounded = plus(m, p, ROUND32 + ONE - 1);
+	V r = sub(m, p, plus(m, rounded, -(ROUND32 + ONE - 1)));
+	V value = plus(m, mul(m, r, POLYNOMIAL(m, r, poly_exp2)), 1);
+	V tail = mul(m, value, power_of_two(m, bits(m, rounded, DTYPE_I32)));
+	return sub(m, less(m, x, zero, zero, x), mul(m, a, tail));
 }
 
 /* ---- logarithms ---- */

@@ -69,12 +69,6 @@ static V erf_under(Make *m, V s) { return POLYNOMIAL(m, s, fast_erf_under); }
 static V tanh_of(Make *m, V x) { return odd_quotient(m, x, 9, tanh_over, tanh_under); }
 static V erf_of(Make *m, V x) { return odd_quotient(m, x, 3.92, erf_over, erf_under); }
 
-static V gelu_of(Make *m, V x)
-{
-	V erf = erf_of(m, times(m, x, 0.70710678118654752440));
-	return mul(m, times(m, x, 0.5), plus(m, erf, 1));
-}
-
 static V log_of(Make *m, V x)
 {
 	V b = bits(m, x, DTYPE_I32), zero = number(m, DTYPE_F32, 0);
@@ -101,7 +95,6 @@ Formula math_fast_formula(Op op)
 	case OP_TANH: return tanh_of;
 	case OP_SIGMOID: return sigmoid_of;
 	case OP_ERF: return erf_of;
-	case OP_GELU: return gelu_of;
 	default: return NULL;
 	}
 }

@@ -69,6 +69,18 @@ static const double poly_erfc[] = {
 	-0x1.6bddb20000000p-16,
 };
 
+/* log2(erfc(a/sqrt(2))) / a, for gelu, on [1e-09, 5.6]; error 2^-26.9 */
+static const double poly_gelu[] = {
+	-0x1.26aed40000000p+0,
+	-0x1.d63ac20000000p-2,
+	-0x1.ae0a820000000p-5,
+	0x1.ced2820000000p-8,
+	-0x1.1d19760000000p-13,
+	-0x1.874e2c0000000p-13,
+	0x1.4b0cd60000000p-15,
+	-0x1.7d7b040000000p-19,
+};
+
 /* log2(1 + f) / f, in double for pow, on [-0.292893, 0.414214]; error 2^-38.5 */
 static const double poly_log2[] = {
 	0x1.71547652b58f3p+0,

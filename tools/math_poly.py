@@ -124,6 +124,9 @@ polynomial("poly_erf", "erf(sqrt(s)) / sqrt(s) - 1, for erf",
            0.0, 1.0, 7, np.float32)
 polynomial("poly_erfc", "log(erfc(x)), for erf(x) = 1 - erfc(x)",
            lambda x: mp.log(mp.erfc(x)), lambda x: mp.erfc(x), 1.0, 4.0, 7, np.float32)
+polynomial("poly_gelu", "log2(erfc(a/sqrt(2))) / a, for gelu",
+           lambda a: mp.log(mp.erfc(a * mp.sqrt(0.5)), 2) / a,
+           lambda a: mp.erfc(a * mp.sqrt(0.5)) / 2 * mp.log(2) * a, 1e-9, 5.6, 7, np.float32)
 polynomial("poly_log2", "log2(1 + f) / f, in double for pow",
            lambda f: mp.log1p(f) / mp.log(2) / f, lambda f: f / (mp.log1p(f) / mp.log(2)),
            ROOT - 1, 2 * ROOT - 1, 13, np.float64)

@@ -27,7 +27,7 @@ FUNCTIONS = {
 # --fp=fast: (bound in ulp, least result told from 0, greatest from infinity); subnormal arguments of log do not count.
 FAST = {"exp": (3, 2.0 ** -126, 2.0 ** 127.5), "exp2": (3, 2.0 ** -126, 2.0 ** 127.4), "log": (4, 0, math.inf),
         "log2": (6, 0, math.inf), "tanh": (6, 0, math.inf), "sigmoid": (4, 2.0 ** -126, math.inf),
-        "erf": (6, 0, math.inf), "gelu": (3, 0, math.inf)}
+        "erf": (6, 0, math.inf)}
 
 
 def every_number(step):
