@@ -88,6 +88,7 @@ bool nest_collapse(Nest *nest)
 			continue;
 		nest->by_iter[outer->iter] = zero_ix(nest->gen);
 		inner->extent = size_mul(nest->gen->program->sizes, outer->extent, inner->extent);
+		inner->own = size_mul(nest->gen->program->sizes, outer->own, inner->own);
 		nest->nresult -= !outer->reduced;
 		for (uint32_t k = i; k + 1 < nest->nloops; k++)
 			nest->loops[k] = nest->loops[k + 1];

@@ -199,6 +199,7 @@ typedef struct Loop {
 	IterVar var;
 	IterId iter;
 	Size extent;
+	Size own; /* the part of the extent that is of no batch axis of the result */
 	bool reduced;
 } Loop;
 /* The best innermost loop, by the strides of all accesses; `keep_local`: reduced loops only, where there

@@ -65,6 +65,18 @@ const Value *nest_neutral(const Nest *nest)
 
 /* ---- setting up ---- */
 
+/* Is it an iterator of a batch axis of the result? */
+static bool is_batch(const Nest *nest, IterId iter)
+{
+	const Access *result = &nest->piece->result;
+	uint32_t n = lower_shape(nest->gen->lower, nest->node)->rows[ROW_BATCH].n;
+	for (uint32_t axis = 0; axis < result->naxes && axis < n; axis++)
+		for (uint32_t t = 0; t < result->axes[axis].nterms; t++)
+			if (result->axes[axis].terms[t].iter == iter)
+				return true;
+	return false;
+}
+
 static void add_loops(Nest *nest, bool reduced)
 {
 	for (uint32_t i = 0; i < nest->piece->niters; i++) {
@@ -76,10 +88,12 @@ static void add_loops(Nest *nest, bool reduced)
 		int dim = band_dim_of(nest, id);
 		bool blocked = dim >= 0 && (uint32_t)dim == band->rows;
 		Size extent = blocked ? band->height : iter->extent;
+		Size own = is_batch(nest, id) ? size_const(nest->gen->program->sizes, 1) : extent;
 		nest->by_iter[id] = dim >= 0 && !blocked ? ix_iter(nest->gen->arena, (IterVar)dim)
 							 : zero_ix(nest->gen);
 		if ((dim < 0 || blocked) && !size_is(nest->gen->program->sizes, extent, 1))
-			nest->loops[nest->nloops++] = (Loop){.iter = id, .extent = extent, .reduced = reduced};
+			nest->loops[nest->nloops++] =
+				(Loop){.iter = id, .extent = extent, .own = own, .reduced = reduced};
 	}
 }
 
@@ -160,17 +174,6 @@ static void set_up(Nest *nest)
 	add_loops(nest, true);
 	collect_guards(nest);
 	nest_rebuild(nest);
-}
-
-bool nest_is_batch(const Nest *nest, const Loop *loop)
-{
-	const Access *result = &nest->piece->result;
-	uint32_t n = lower_shape(nest->gen->lower, nest->node)->rows[ROW_BATCH].n;
-	for (uint32_t axis = 0; axis < result->naxes && axis < n; axis++)
-		for (uint32_t t = 0; t < result->axes[axis].nterms; t++)
-			if (result->axes[axis].terms[t].iter == loop->iter)
-				return true;
-	return false;
 }
 
 /* Moves loop `from` to position `to`, keeping the order of the others. */

@@ -60,8 +60,6 @@ void lanes_emit(Nest *nest, Op reduce);
 
 /* Builds loops and values again, where what the value reads has changed. */
 void nest_rebuild(Nest *nest);
-/* Is the loop's axis a batch axis of the result? */
-bool nest_is_batch(const Nest *nest, const Loop *loop);
 
 /* Copies operands of a contraction where that makes it a matrix product of fewer loops, `forced` or of loops
  * that are contiguous; false: nothing was done. */

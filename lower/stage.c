@@ -80,10 +80,10 @@ static bool find_columns(Stage *s)
 
 /* ---- whether ---- */
 
-static int64_t known(const Stage *s, uint32_t loop, int64_t otherwise)
+static int64_t known(const Stage *s, Size extent, int64_t otherwise)
 {
 	int64_t n;
-	return size_is_const(s->program->sizes, s->nest->loops[loop].extent, &n) ? n : otherwise;
+	return size_is_const(s->program->sizes, extent, &n) ? n : otherwise;
 }
 
 /* The product of the known extents of the loops that move these loads alone, but for batch axes. */
@@ -91,8 +91,8 @@ static int64_t extent_of(const Stage *s, uint32_t moved)
 {
 	int64_t n = 1;
 	for (uint32_t i = 0; i < s->nest->nloops && n < WORK_LEAST; i++)
-		if (s->moved[i] == moved && !nest_is_batch(s->nest, &s->nest->loops[i]))
-			n *= known(s, i, 1);
+		if (s->moved[i] == moved)
+			n *= known(s, s->nest->loops[i].own, 1);
 	return n;
 }
 
@@ -100,7 +100,7 @@ static int64_t steps(const Stage *s)
 {
 	int64_t n = 1;
 	for (uint32_t i = s->nest->nresult; i < s->nest->nloops && n < WORK_LEAST; i++)
-		n *= known(s, i, STEPS_LEAST);
+		n *= known(s, s->nest->loops[i].extent, STEPS_LEAST);
 	return n;
 }
 

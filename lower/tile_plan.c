@@ -320,12 +320,16 @@ static int only_moved(const Planner *p, const Loop *loop)
 static int64_t uses_of(const Planner *p, int load, bool any)
 {
 	const Nest *nest = p->tile->nest;
-	int64_t uses = 1, extent;
-	for (uint32_t i = 0; i < nest->nresult && uses < PACK_USES; i++)
-		if (stride(p, p->sum.at.at[load], &nest->loops[i]) == 0 &&
-		    (!nest_is_batch(nest, &nest->loops[i]) ||
-		     (any && tile_is_const(p, nest->loops[i].extent, &extent))))
-			uses *= tile_extent(p, &nest->loops[i], TILE_ASSUMED);
+	int64_t uses = 1;
+	for (uint32_t i = 0; i < nest->nresult && uses < PACK_USES; i++) {
+		const Loop *loop = &nest->loops[i];
+		int64_t n = TILE_ASSUMED;
+		if (stride(p, p->sum.at.at[load], loop) != 0)
+			continue;
+		if (!(any && tile_is_const(p, loop->extent, &n)))
+			tile_is_const(p, loop->own, &n);
+		uses *= n;
+	}
 	return uses;
 }
 

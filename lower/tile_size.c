@@ -3,7 +3,8 @@
  *   one step of the sum = max(vectors * rows / 2 multiply-adds a cycle, loads / 2 a cycle, latency
  * 4, lines from the second cache * 2)
  *
- * Remainders: exact smaller tiles where an extent is known, else halves down to 1. A cell's order
+ * Remainders: exact smaller tiles where an extent is known, none where it is a multiple whatever the
+ * dims are, else halves down to 1. A cell's order
  * of additions is the same in all of them, so a row alone and a row in a batch give the same bits.
  */
 #include "lower/tile.h"
@@ -25,6 +26,12 @@ int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise)
 {
 	int64_t n;
 	return !loop ? 1 : tile_is_const(p, loop->extent, &n) ? n : otherwise;
+}
+
+/* Is the extent a multiple, whatever the dims are? */
+static bool is_whole(const Planner *p, Size extent, int64_t step)
+{
+	return size_divides(p->program->sizes, size_const(p->program->sizes, step), extent);
 }
 
 static TilePart part_of(const Planner *p, Size lo, Size hi, int64_t step)
@@ -84,11 +91,14 @@ static TileParts halved_parts(const Planner *p, Size extent, int64_t step, bool 
 	TileParts parts = {0};
 	Size done = size_const(sizes, 0);
 	while (step > 0) {
-		Size hi = step == 1 ? extent
-				    : size_scale(sizes, size_floor(sizes, extent, step), step);
+		bool whole = !lanes && is_whole(p, extent, step);
+		Size hi = whole ? extent
+				: size_scale(sizes, size_floor(sizes, extent, step), step);
 		parts.at[parts.n++] = (TilePart){.lo = done, .hi = hi, .step = step};
 		done = hi;
-		if (lanes)
+		if (whole)
+			step = 0;
+		else if (lanes)
 			step = step > p->native	    ? p->native
 			       : step > LEAST_LANES ? LEAST_LANES
 						    : step > 1;
@@ -114,14 +124,21 @@ static TileParts parts_of(const Planner *p, const Loop *loop, int64_t step, bool
 	return halved_parts(p, loop->extent, step, lanes);
 }
 
+/* What is assumed of a symbolic extent: what is known to be a factor of it, if that is more. */
+static int64_t assumed(const Planner *p, const Loop *loop)
+{
+	int64_t n;
+	return loop && tile_is_const(p, loop->own, &n) && n > ASSUMED ? n : ASSUMED;
+}
+
 /* How many tiles; of a symbolic extent only the first part counts. */
-static int64_t part_count(const Planner *p, const TileParts *parts, uint32_t i)
+static int64_t part_count(const Planner *p, const TileParts *parts, uint32_t i, const Loop *loop)
 {
 	const TilePart *part = &parts->at[i];
 	int64_t lo, hi;
 	if (tile_is_const(p, part->lo, &lo) && tile_is_const(p, part->hi, &hi))
 		return (hi - lo) / part->step;
-	return i == 0 ? (ASSUMED + part->step - 1) / part->step : 0;
+	return i == 0 ? (assumed(p, loop) + part->step - 1) / part->step : 0;
 }
 
 /* Vectors that one column of a tile takes in each row. */
@@ -196,7 +213,8 @@ static uint64_t cycles_of(const Planner *p, const TileParts *rows, const TilePar
 			uint64_t finish = along ? cell * (uint64_t)(nr * nc)
 						: 12 * (uint64_t)(nr * column_vectors(p, nc));
 			uint64_t count =
-				(uint64_t)(part_count(p, rows, i) * part_count(p, cols, j));
+				(uint64_t)(part_count(p, rows, i, p->tile->row) *
+					   part_count(p, cols, j, p->tile->col));
 			total += count * (steps * step_cycles(p, nr, nc, steps) + finish + 64);
 		}
 	return total / 8;
@@ -237,6 +255,8 @@ static bool is_step(const Planner *p, const Loop *loop, int64_t step)
 		return step == 1;
 	if (tile_is_const(p, loop->extent, &extent))
 		return step <= extent;
+	if (loop == p->tile->row && !p->tile->inside.from && is_whole(p, loop->extent, step))
+		return true;
 	return step == 1 || step == 2 || step == 4 || step == 6 || step == 8 || step == 12;
 }
 
