@@ -186,8 +186,6 @@ static bool link_shared(const Build *b, const char *from)
 				    "defs",
 				    "-z",
 				    "noseparate-code",
-				    "-z",
-				    "pack-relative-relocs",
 				    "--hash-style=gnu",
 				    "--build-id=sha1",
 				    "-o",

@@ -1,5 +1,5 @@
 /* Builds the table. Each size, list and tensor array is an object of its own; equal sizes are one
- * object. */
+ * object, and so are equal shapes: every address in the table is a relocation of the shared object. */
 #include "codegen/table.h"
 
 #include <string.h>
@@ -13,6 +13,7 @@ typedef struct Builder {
 	Arena *arena;
 	Table *table;
 	VEC(Size) sizes; /* those that have an object: PREFIX__size_N */
+	VEC(TableObject *) shapes; /* lists of sizes and of labels, no two equal */
 } Builder;
 
 static void put(Builder *b, TableObject *to, CellKind kind, int64_t number)
@@ -96,12 +97,34 @@ static void put_size(Builder *b, TableObject *to, Size size)
 	put(b, to, CELL_CLOSE, 0);
 }
 
+static bool same_cells(const TableObject *a, const TableObject *b)
+{
+	bool same = strcmp(a->type, b->type) == 0 && a->cells.n == b->cells.n;
+	for (size_t i = 0; same && i < a->cells.n; i++) {
+		const Cell *x = &a->cells.at[i], *y = &b->cells.at[i];
+		same = x->kind == y->kind && x->number == y->number &&
+		       (x->text == y->text || (x->text && y->text && strcmp(x->text, y->text) == 0));
+	}
+	return same;
+}
+
+/* An object like it that is there already, or the object itself. */
+static TableObject *finish_shared(Builder *b, TableObject *object)
+{
+	for (size_t i = 0; i < b->shapes.n; i++)
+		if (same_cells(b->shapes.at[i], object))
+			return b->shapes.at[i];
+	if (object->cells.n)
+		PUSH(b->arena, b->shapes, object);
+	return finish(b, object);
+}
+
 static TableObject *sizes_object(Builder *b, const TensorType *type, const char *name)
 {
 	TableObject *object = object_new(b, "tsr_size", internal(b, "sizes", name));
 	for (uint32_t i = 0; i < type->nbatch + type->noutput + type->ninput; i++)
 		put_size(b, object, type->sizes[i]);
-	return finish(b, object);
+	return finish_shared(b, object);
 }
 
 static TableObject *labels_object(Builder *b, const TensorType *type, const char *name)
@@ -109,7 +132,7 @@ static TableObject *labels_object(Builder *b, const TensorType *type, const char
 	TableObject *object = object_new(b, "char *const", internal(b, "labels", name));
 	for (uint32_t i = 0; i < type->nbatch + type->noutput + type->ninput; i++)
 		put_text(b, object, type->labels ? type->labels[i] : NULL);
-	return finish(b, object);
+	return finish_shared(b, object);
 }
 
 /* A tsr_tensor; id names its lists. */
@@ -273,7 +296,7 @@ static void put_target(Builder *b, TableObject *to, bool compiled)
 Table *table_new(const Module *module, bool features)
 {
 	const Program *p = module->program;
-	Builder b = {module, p, module->arena, ARENA_NEW(module->arena, Table), {0}};
+	Builder b = {module, p, module->arena, ARENA_NEW(module->arena, Table), {0}, {0}};
 	b.table->arena = module->arena;
 	TableObject *dims = dims_object(&b), *params = params_object(&b);
 	TableObject *routines = routines_object(&b), *checks = checks_object(&b);
