@@ -219,7 +219,8 @@ unsigned cpu_extras(const Cpu *cpu)
 	uint64_t vnni = BIT(AVX512VNNI) | BIT(AVX512VL);
 	return (cpu->features & BIT(AVX2) ? CPU_WIDENS : 0) |
 	       (cpu->features & BIT(F16C) ? CPU_F16C : 0) |
-	       ((cpu->features & vnni) == vnni ? CPU_VNNI : 0);
+	       ((cpu->features & vnni) == vnni ? CPU_VNNI : 0) |
+	       (cpu->features & BIT(FMA) ? CPU_FMA : 0);
 }
 
 void target_list(FILE *out)

@@ -21,7 +21,7 @@ typedef enum CpuSimd { CPU_SSE2, CPU_AVX, CPU_AVX512 } CpuSimd;
 CpuSimd cpu_simd(const Cpu *cpu);
 /* Instructions that not every processor of an encoding has: what widens vectors of integers, what
  * widens f16, what adds products of small integers. */
-enum { CPU_WIDENS = 1, CPU_F16C = 2, CPU_VNNI = 4 };
+enum { CPU_WIDENS = 1, CPU_F16C = 2, CPU_VNNI = 4, CPU_FMA = 8 };
 unsigned cpu_extras(const Cpu *cpu);
 
 /* march: "native", a name of target_list, or either with "+feature" behind it. False when unknown.

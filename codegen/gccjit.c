@@ -53,15 +53,14 @@ static int by_weight(const void *a, const void *b)
 
 /* ---- in the fork ---- */
 
-static void set_options(Jit *jit, const Target *target, int opt_level)
+static void set_options(Jit *jit, int opt_level)
 {
 	gcc_jit_context *ctxt = jit->ctxt;
 	gcc_jit_context_set_int_option(ctxt, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL, opt_level);
 	jit_option(jit, "-fno-math-errno");
 	jit_option(jit, "-fno-trapping-math");
 	jit_option(jit, "-fno-ident");
-	if (target->strict_fp)
-		jit_option(jit, "-ffp-contract=off");
+	jit_option(jit, "-ffp-contract=off"); /* jit_fused.h says what is rounded once */
 }
 
 static int compile(Jit *jit, const char *path)
@@ -81,7 +80,7 @@ static int compile_entries(const Work *work)
 	const Build *b = work->build;
 	Jit *jit = jit_new(b->module, b->module->arena);
 	const Target *target = b->emit->target;
-	set_options(jit, target, target->opt_level > 1 ? 1 : target->opt_level); /* they run once a call */
+	set_options(jit, target->opt_level > 1 ? 1 : target->opt_level); /* they run once a call */
 	jit_option(jit, "-march=x86-64");
 	jit_routines(jit, b->cpu.features != 0);
 	jit_state(jit);
@@ -117,7 +116,7 @@ static int compile_kernels(const Work *work)
 	const JitUnit *unit = &b->units.at[work->unit];
 	const Target *target = b->emit->target;
 	Jit *jit = jit_new(unit_module(b->module, unit), b->module->arena);
-	set_options(jit, target, target->opt_level);
+	set_options(jit, target->opt_level);
 	const char **flags;
 	size_t n = cpu_flags(b->module->arena, &b->cpu, &flags);
 	for (size_t i = 0; i < n; i++)

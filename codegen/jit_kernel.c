@@ -7,6 +7,8 @@
  */
 #include "codegen/jit_kernel.h"
 
+#include "codegen/jit_fused.h"
+
 static void block_code(KernelJit *k, Block block);
 
 static Rvalue *size_value(KernelJit *k, Size size)
@@ -202,9 +204,26 @@ Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix)
 						jit_long(k->f.jit, k->f.jit->i64, offset_of(k, ix)));
 }
 
+/* NULL: `x op y` is no sum with a product. `cell`: x where that is no value. */
+static Rvalue *fused_value(KernelJit *k, Op op, const Value *x, const Value *y, Lvalue *cell)
+{
+	Fused fused;
+	if (!jit_fused(k->f.jit, op, x, y, &fused))
+		return NULL;
+	Rvalue *args[] = {jit_kernel_value(k, fused.a), jit_kernel_value(k, fused.b),
+			  fused.rest ? jit_kernel_value(k, fused.rest)
+				     : jit_keep(&k->f, gcc_jit_lvalue_as_rvalue(cell))};
+	return jit_fused_code(&k->f, &fused, y->dtype, 0, args);
+}
+
 static Rvalue *fresh_value(KernelJit *k, const Value *value)
 {
 	JitFunction *f = &k->f;
+	Rvalue *fused = value->kind == VALUE_OP && value->nargs == 2
+				? fused_value(k, value->op, value->args[0], value->args[1], NULL)
+				: NULL;
+	if (fused)
+		return fused;
 	Rvalue *args[3];
 	uint32_t nargs = value->kind == VALUE_OP ? value->nargs : 0;
 	for (uint32_t i = 0; i < nargs; i++)
@@ -252,10 +271,14 @@ Rvalue *jit_kernel_value(KernelJit *k, const Value *value)
 }
 
 /* cell (ACC)= value */
-static void assign(KernelJit *k, Lvalue *cell, const Stmt *stmt, Rvalue *value)
+static void assign(KernelJit *k, Lvalue *cell, const Stmt *stmt)
 {
 	JitFunction *f = &k->f;
-	if (stmt->acc != OP_NONE) {
+	Rvalue *value = fused_value(k, stmt->acc, NULL, stmt->value, cell);
+	bool plain = !value;
+	if (plain)
+		value = jit_kernel_value(k, stmt->value);
+	if (plain && stmt->acc != OP_NONE) {
 		Rvalue *args[] = {jit_keep(f, gcc_jit_lvalue_as_rvalue(cell)), value, NULL};
 		value = jit_op(f, stmt->acc, stmt->value->dtype, args);
 	}
@@ -377,16 +400,10 @@ static void stmt_code(KernelJit *k, const Stmt *stmt)
 	case LOOP_FOR: for_code(k, stmt); break;
 	case LOOP_IF: if_code(k, stmt); break;
 	case LOOP_LOCAL: local_code(k, stmt); break;
-	case LOOP_SET: {
-		Rvalue *value = jit_kernel_value(k, stmt->value);
-		assign(k, jit_kernel_element(k, stmt->local, stmt->ixs, stmt->nixs), stmt, value);
+	case LOOP_SET:
+		assign(k, jit_kernel_element(k, stmt->local, stmt->ixs, stmt->nixs), stmt);
 		break;
-	}
-	case LOOP_STORE: {
-		Rvalue *value = jit_kernel_value(k, stmt->value);
-		assign(k, jit_kernel_cell(k, stmt->buffer, stmt->ix), stmt, value);
-		break;
-	}
+	case LOOP_STORE: assign(k, jit_kernel_cell(k, stmt->buffer, stmt->ix), stmt); break;
 	case LOOP_CHECK: check_code(k, stmt); break;
 	}
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "codegen/jit_fused.h"
 #include "codegen/math.h"
 
 typedef struct MathJit {
@@ -36,6 +37,28 @@ static Rvalue *arithmetic(const MathJit *m, const MathStep *step, enum gcc_jit_b
 static Rvalue *of_two(const MathJit *m, const MathStep *step, enum gcc_jit_binary_op op)
 {
 	return arithmetic(m, step, op, m->values[step->arg[1]]);
+}
+
+/* x + y or x - y where one is a product; NULL: neither is. */
+static Rvalue *fused_step(const MathJit *m, const MathStep *step)
+{
+	const MathStep *x = &m->fn->steps.at[step->arg[0]], *y = &m->fn->steps.at[step->arg[1]];
+	bool right = y->code == MATH_MUL, minus = step->code == MATH_SUB;
+	if (!jit_fuses(m->f->jit, step->dtype) || (!right && x->code != MATH_MUL))
+		return NULL;
+	const MathStep *product = right ? y : x;
+	Fused fused = {.minus_product = right && minus, .minus_rest = !right && minus};
+	Rvalue *args[] = {m->values[product->arg[0]], m->values[product->arg[1]],
+			  m->values[step->arg[right ? 0 : 1]]};
+	return jit_fused_code(m->f, &fused, step->dtype, 0, args);
+}
+
+static Rvalue *sum(const MathJit *m, const MathStep *step)
+{
+	enum gcc_jit_binary_op op = step->code == MATH_ADD ? GCC_JIT_BINARY_OP_PLUS
+							   : GCC_JIT_BINARY_OP_MINUS;
+	Rvalue *fused = fused_step(m, step);
+	return fused ? fused : of_two(m, step, op);
 }
 
 static Rvalue *shifted(const MathJit *m, const MathStep *step)
@@ -108,8 +131,8 @@ static Rvalue *step_code(const MathJit *m, const MathStep *step)
 	Type *type = jit->types[step->dtype];
 	switch (step->code) {
 	case MATH_CONST: return constant(m, step);
-	case MATH_ADD: return of_two(m, step, GCC_JIT_BINARY_OP_PLUS);
-	case MATH_SUB: return of_two(m, step, GCC_JIT_BINARY_OP_MINUS);
+	case MATH_ADD:
+	case MATH_SUB: return sum(m, step);
 	case MATH_MUL: return of_two(m, step, GCC_JIT_BINARY_OP_MULT);
 	case MATH_DIV: return of_two(m, step, GCC_JIT_BINARY_OP_DIVIDE);
 	case MATH_AND: return of_two(m, step, GCC_JIT_BINARY_OP_BITWISE_AND);

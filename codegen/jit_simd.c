@@ -81,6 +81,23 @@ Rvalue *simd_root(JitFunction *f, SimdType type, Rvalue *a)
 	return assembled(f, vector_type(f, type), code, "=v", false, &a, 1);
 }
 
+Rvalue *simd_fused(JitFunction *f, SimdType type, bool minus_product, bool minus_c,
+		   Rvalue *const args[3])
+{
+	char name[16];
+	snprintf(name, sizeof name, "t%u", f->ntemps++);
+	Lvalue *result = jit_local(f, vector_type(f, type), name);
+	const char *code = arena_printf(f->jit->arena, "vf%sm%s231%s %%3, %%2, %%0",
+					minus_product ? "n" : "", minus_c ? "sub" : "add", suffix(type));
+	gcc_jit_extended_asm *asm_ =
+		gcc_jit_block_add_extended_asm(f->block, f->location, code);
+	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "0", args[2]);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "v", args[0]);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "vm", args[1]);
+	return gcc_jit_lvalue_as_rvalue(result);
+}
+
 Rvalue *simd_compare(JitFunction *f, SimdType type, enum gcc_jit_comparison op, Rvalue *a,
 		     Rvalue *b)
 {

@@ -19,6 +19,9 @@ Rvalue *simd_compare(JitFunction *f, SimdType type, enum gcc_jit_comparison op, 
 Rvalue *simd_choose(JitFunction *f, SimdType type, Rvalue *mask, Rvalue *a, Rvalue *b);
 /* a > b ? a : b, with `less` a < b ? a : b: b also where either is no number. */
 Rvalue *simd_extreme(JitFunction *f, SimdType type, bool less, Rvalue *a, Rvalue *b);
+/* (-)a*b + (-)c, rounded once. Requires CPU_FMA. */
+Rvalue *simd_fused(JitFunction *f, SimdType type, bool minus_product, bool minus_c,
+		   Rvalue *const args[3]);
 Rvalue *simd_root(JitFunction *f, SimdType type, Rvalue *a);
 /* Lanes of a type of storage, in memory as one variable, widened to `type`; NULL where no
  * instruction does it. */

@@ -12,6 +12,7 @@
  * instructions (jit_simd.h); what none computes goes lane by lane through a small array, in a loop
  * that the compiler may vectorise.
  */
+#include "codegen/jit_fused.h"
 #include "codegen/jit_kernel.h"
 #include "codegen/jit_simd.h"
 
@@ -517,9 +518,25 @@ static Rvalue *vector_op(Lanes *l, const Value *value)
 	return op_lanes(l, value->op, value->dtype, args, number);
 }
 
+/* NULL: `x op y` is no sum with a product. `cell`: x where that is no value. */
+static Rvalue *fused_lanes(Lanes *l, Op op, const Value *x, const Value *y, Lvalue *cell)
+{
+	Fused fused;
+	if (!jit_fused(l->k->f.jit, op, x, y, &fused))
+		return NULL;
+	Rvalue *args[] = {lanes_value(l, fused.a), lanes_value(l, fused.b),
+			  fused.rest ? lanes_value(l, fused.rest) : load_lanes(l, cell, y->dtype)};
+	return jit_fused_code(&l->k->f, &fused, y->dtype, l->log, args);
+}
+
 static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
+	Rvalue *fused = value->kind == VALUE_OP && value->nargs == 2
+				? fused_lanes(l, value->op, value->args[0], value->args[1], NULL)
+				: NULL;
+	if (fused)
+		return fused;
 	if (value->kind == VALUE_LOAD)
 		return load_lanes(l,
 				  lanes_at(k, jit_kernel_cell(k, value->buffer, value->ix),
@@ -610,12 +627,13 @@ static void chunk_code(Lanes *l, const Stmt *stmt)
 {
 	if (quads_code(l, stmt))
 		return;
-	Rvalue *value = lanes_value(l, stmt->value);
 	Lvalue *target = chunk_target(l, stmt);
+	Rvalue *fused = fused_lanes(l, stmt->acc, NULL, stmt->value, target);
+	Rvalue *value = fused ? fused : lanes_value(l, stmt->value);
 	if (stmt->kind == LOOP_SET)
 		l->k->registers[stmt->local].turned = NULL;
 	Dtype dtype = stmt->value->dtype;
-	if (stmt->acc != OP_NONE) {
+	if (!fused && stmt->acc != OP_NONE) {
 		Rvalue *before = load_lanes(l, target, dtype);
 		Rvalue *args[] = {before, value, NULL};
 		REQUIRE(l->log == 0 || has_vector_op(l, stmt->acc, dtype));
