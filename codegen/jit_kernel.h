@@ -49,9 +49,11 @@ Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix);
 Lvalue *jit_kernel_element(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
 Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix);
 
-/* jit_vector.c */
+/* jit_chunks.c */
 /* Decides which locals live in registers, and declares them. */
-void jit_vector_plan(KernelJit *k);
+void jit_chunks_plan(KernelJit *k);
+
+/* jit_vector.c */
 /* Statements of one LOOP_VECTOR, each for all its lanes. */
 void jit_vector_loop(KernelJit *k, const Stmt *loop);
 /* local L = value, of a local in registers. */

@@ -12,11 +12,10 @@
  * instructions (jit_simd.h); what none computes goes lane by lane through a small array, in a loop
  * that the compiler may vectorise.
  */
+#include "codegen/jit_chunks.h"
 #include "codegen/jit_fused.h"
 #include "codegen/jit_kernel.h"
 #include "codegen/jit_simd.h"
-
-enum { CHUNKS_MAX = 1024 };
 
 typedef struct Lanes {
 	KernelJit *k;
@@ -27,210 +26,12 @@ typedef struct Lanes {
 	PointerMap
 		spread[VECTOR_LOGS]; /* Value that is the same in all lanes to its vector, by log */
 } Lanes;
-
-/* ---- chunks ---- */
-
-/* The lanes of the chunk at `at` of `extent` lanes: the largest that fits. Types of storage are cut as what
- * they are widened to. */
-static int chunk_log(const KernelJit *k, Dtype dtype, int64_t at, int64_t extent)
-{
-	int bytes = dtype_bytes(dtype_wide(dtype)), log = 0;
-	while ((2 << log) * bytes <= k->f.jit->vector_bytes && at + (2 << log) <= extent)
-		log++;
-	return (1 << log) * bytes < 16 ? 0 : log;
-}
-
-static uint32_t count_chunks(const KernelJit *k, Dtype dtype, int64_t extent)
-{
-	uint32_t n = 0;
-	for (int64_t at = 0; at < extent; n++)
-		at += 1 << chunk_log(k, dtype, at, extent);
-	return n;
-}
-
-static Type *chunk_type(const KernelJit *k, Dtype dtype, int log)
-{
-	return log ? jit_vector_type(k->f.jit, dtype, log) : k->f.jit->types[dtype];
-}
-
-/* ---- which locals live in registers ---- */
-
-typedef struct Plan {
-	KernelJit *k;
-	LoopKind *kinds;    /* by IterVar: of the loops that are open */
-	const Stmt *vector; /* the open loop of lanes; NULL: none */
-	bool *never;	    /* by LocalId: indexed by what is no constant */
-	bool *alone;	    /* by LocalId: one element is set outside of lanes */
-} Plan;
-
-static void plan_value(Plan *p, const Value *value);
-
-static int64_t constant_of(const KernelJit *k, const Ix *ix)
-{
-	int64_t constant;
-	REQUIRE(ix->kind == IX_SIZE && size_is_const(k->program->sizes, ix->size, &constant));
-	return constant;
-}
-
-/* Is the index a constant once loops are unrolled and lanes cut? */
-static bool is_fixed(const Plan *p, const Ix *ix)
-{
-	int64_t constant;
-	switch (ix->kind) {
-	case IX_SIZE: return size_is_const(p->k->program->sizes, ix->size, &constant);
-	case IX_ITER: return p->kinds[ix->iter] != LOOP_SERIAL;
-	case IX_ADD:
-	case IX_MUL: return is_fixed(p, ix->a) && is_fixed(p, ix->b);
-	default: return false;
-	}
-}
-
-static bool in_lanes(const Plan *p, const Ix *const *ixs, uint32_t nixs)
-{
-	return p->vector && nixs && ix_uses(ixs[nixs - 1], p->vector->iter);
-}
-
-/* Do lanes run along the first axis of two? */
-static bool is_turned(const Stmt *vector, const Ix *const *ixs, uint32_t nixs)
-{
-	return vector && nixs == 2 && ix_uses(ixs[0], vector->iter);
-}
-
-static bool turns_whole(const Plan *p, LocalId id, const Ix *const *ixs)
-{
-	const KernelLocal *local = &p->k->kernel->locals[id];
-	int64_t lanes = constant_of(p->k, p->vector->hi) - constant_of(p->k, p->vector->lo);
-	return ixs[0]->kind == IX_ITER && lanes == local->extent[0] &&
-	       jit_turn_fits(p->k->f.jit, local->dtype, local->extent[0], local->extent[1]);
-}
-
-static void plan_access(Plan *p, LocalId local, const Ix *const *ixs, uint32_t nixs)
-{
-	for (uint32_t i = 0; i < nixs; i++)
-		p->never[local] |= !is_fixed(p, ixs[i]);
-	if (is_turned(p->vector, ixs, nixs))
-		p->never[local] |= !turns_whole(p, local, ixs);
-	p->k->registers[local].lanes |= in_lanes(p, ixs, nixs);
-}
-
-static void plan_ix(Plan *p, const Ix *ix)
-{
-	if (ix->kind == IX_VALUE)
-		plan_value(p, ix->value);
-	if (ix->a)
-		plan_ix(p, ix->a);
-	if (ix->b)
-		plan_ix(p, ix->b);
-}
-
-static void plan_value(Plan *p, const Value *value)
-{
-	if (value->kind == VALUE_LOCAL)
-		plan_access(p, value->local, value->ixs, value->nixs);
-	if (value->ix)
-		plan_ix(p, value->ix);
-	for (uint32_t i = 0; i < value->nargs; i++)
-		plan_value(p, value->args[i]);
-}
-
-static void plan_block(Plan *p, Block block);
-
-static void plan_for(Plan *p, const Stmt *stmt)
-{
-	bool constant = stmt->loop == LOOP_UNROLL || stmt->loop == LOOP_VECTOR;
-	p->kinds[stmt->iter] = constant ? stmt->loop : LOOP_SERIAL;
-	p->k->scheduled |= constant;
-	p->vector = stmt->loop == LOOP_VECTOR ? stmt : NULL;
-	plan_block(p, stmt->body);
-	p->vector = NULL;
-	p->kinds[stmt->iter] = LOOP_SERIAL;
-}
-
-/* A local of one element, declared inside lanes, is one element a lane. */
-static void plan_local(Plan *p, const Stmt *stmt)
-{
-	Registers *r = &p->k->registers[stmt->local];
-	const KernelLocal *local = &p->k->kernel->locals[stmt->local];
-	r->extent = local->rank ? local->extent[local->rank - 1] : 1;
-	if (p->vector) {
-		r->lanes = true;
-		r->extent = (uint32_t)(constant_of(p->k, p->vector->hi) -
-				       constant_of(p->k, p->vector->lo));
-	}
-}
-
-static void plan_block(Plan *p, Block block)
-{
-	for (uint32_t i = 0; i < block.n; i++) {
-		const Stmt *stmt = block.stmts[i];
-		if (stmt->kind == LOOP_LOCAL)
-			plan_local(p, stmt);
-		if (stmt->kind == LOOP_SET) {
-			plan_access(p, stmt->local, stmt->ixs, stmt->nixs);
-			p->alone[stmt->local] |= stmt->nixs && !in_lanes(p, stmt->ixs, stmt->nixs);
-		}
-		if (stmt->value)
-			plan_value(p, stmt->value);
-		if (stmt->ix)
-			plan_ix(p, stmt->ix);
-		if (stmt->kind == LOOP_FOR)
-			plan_for(p, stmt);
-		else
-			plan_block(p, stmt->body);
-	}
-}
-
-static uint32_t rows_of(const KernelLocal *local)
-{
-	uint32_t rows = 1;
-	for (uint32_t i = 0; i + 1 < local->rank; i++)
-		rows *= local->extent[i];
-	return rows;
-}
-
-static void declare_chunks(KernelJit *k, LocalId id)
-{
-	const KernelLocal *local = &k->kernel->locals[id];
-	Registers *r = &k->registers[id];
-	uint32_t rows = rows_of(local);
-	r->nchunks = r->lanes ? count_chunks(k, local->dtype, r->extent) : r->extent;
-	r->chunks = ARENA_ARRAY(k->f.jit->arena, Lvalue *, rows * r->nchunks);
-	for (uint32_t row = 0; row < rows; row++)
-		for (int64_t at = 0, i = 0; at < r->extent; i++) {
-			int log = r->lanes ? chunk_log(k, local->dtype, at, r->extent) : 0;
-			const char *name =
-				arena_printf(k->f.jit->arena, "%s_%u_%d", local->name, row, (int)i);
-			r->chunks[row * r->nchunks + i] =
-				jit_local(&k->f, chunk_type(k, local->dtype, log), name);
-			at += 1 << log;
-		}
-}
-
-void jit_vector_plan(KernelJit *k)
-{
-	const Kernel *kernel = k->kernel;
-	Arena *arena = k->f.jit->arena;
-	Plan p = {.k = k, .kinds = ARENA_ARRAY(arena, LoopKind, kernel->niters + 1)};
-	p.never = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
-	p.alone = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
-	k->registers = ARENA_ARRAY(arena, Registers, kernel->nlocals + 1);
-	plan_block(&p, kernel->body);
-	for (LocalId id = 0; k->scheduled && id < kernel->nlocals; id++) {
-		Registers *r = &k->registers[id];
-		bool array = kernel->locals[id].rank > 0;
-		r->used = (array || r->lanes) && !p.never[id] && !(r->lanes && p.alone[id]) &&
-			  r->extent * rows_of(&kernel->locals[id]) <= CHUNKS_MAX;
-		if (r->used)
-			declare_chunks(k, id);
-	}
-}
-
 /* ---- variables ---- */
 
 static int64_t fixed_ix(const KernelJit *k, const Ix *ix)
 {
 	switch (ix->kind) {
-	case IX_SIZE: return constant_of(k, ix);
+	case IX_SIZE: return jit_constant_ix(k, ix);
 	case IX_ITER: REQUIRE(k->fixed[ix->iter]); return k->at[ix->iter];
 	case IX_ADD: return fixed_ix(k, ix->a) + fixed_ix(k, ix->b);
 	case IX_MUL: return fixed_ix(k, ix->a) * fixed_ix(k, ix->b);
@@ -245,7 +46,7 @@ static Lvalue **row_chunks(const KernelJit *k, LocalId local, const Ix *const *i
 	int64_t row = 0;
 	for (uint32_t i = 0; i + 1 < nixs; i++)
 		row = row * l->extent[i] + fixed_ix(k, ixs[i]);
-	REQUIRE(row >= 0 && row < rows_of(l));
+	REQUIRE(row >= 0 && row < jit_local_rows(l));
 	return k->registers[local].chunks + row * k->registers[local].nchunks;
 }
 
@@ -262,7 +63,7 @@ static Chunk find_chunk(const KernelJit *k, LocalId local, int64_t lane)
 	Chunk c = {0};
 	REQUIRE(lane >= 0 && lane < r->extent);
 	for (;;) {
-		c.log = r->lanes ? chunk_log(k, k->kernel->locals[local].dtype, c.at, r->extent)
+		c.log = r->lanes ? jit_chunk_log(k, k->kernel->locals[local].dtype, c.at, r->extent)
 				 : 0;
 		if (lane < c.at + (1 << c.log))
 			return c;
@@ -295,7 +96,7 @@ static Lvalue *lanes_at(KernelJit *k, Lvalue *cell, Dtype dtype, int log)
 	if (log == 0)
 		return cell;
 	Type *type =
-		gcc_jit_type_get_aligned(chunk_type(k, dtype, log), (size_t)dtype_bytes(dtype));
+		gcc_jit_type_get_aligned(jit_chunk_type(k, dtype, log), (size_t)dtype_bytes(dtype));
 	Rvalue *address = gcc_jit_lvalue_get_address(cell, NULL);
 	address = jit_cast(k->f.jit, address, gcc_jit_type_get_pointer(type));
 	return gcc_jit_rvalue_dereference(address, k->f.location);
@@ -348,7 +149,7 @@ static Rvalue *spread(KernelJit *k, Rvalue *value, Dtype dtype, int log)
 	for (int i = 0; i < 1 << log; i++)
 		lanes[i] = value;
 	return jit_keep(&k->f, gcc_jit_context_new_rvalue_from_vector(k->f.jit->ctxt, k->f.location,
-								      chunk_type(k, dtype, log),
+								      jit_chunk_type(k, dtype, log),
 								      (size_t)1 << log, lanes));
 }
 
@@ -358,7 +159,7 @@ void jit_vector_fill(KernelJit *k, const Stmt *stmt)
 	Registers *r = &k->registers[stmt->local];
 	r->turned = NULL;
 	Rvalue *value = jit_kernel_value(k, stmt->value), *spreads[VECTOR_LOGS] = {value};
-	for (uint32_t row = 0; row < rows_of(local); row++)
+	for (uint32_t row = 0; row < jit_local_rows(local); row++)
 		for (int64_t lane = 0; lane < r->extent;) {
 			Chunk c = find_chunk(k, stmt->local, lane);
 			if (!spreads[c.log])
@@ -396,7 +197,7 @@ static Rvalue *load_lanes(Lanes *l, Lvalue *place, Dtype dtype)
 	KernelJit *k = l->k;
 	char name[16];
 	snprintf(name, sizeof name, "t%u", k->f.ntemps++);
-	Lvalue *temp = jit_local(&k->f, chunk_type(k, dtype, l->log), name);
+	Lvalue *temp = jit_local(&k->f, jit_chunk_type(k, dtype, l->log), name);
 	jit_set(&k->f, temp, gcc_jit_lvalue_as_rvalue(place));
 	return gcc_jit_lvalue_as_rvalue(temp);
 }
@@ -416,7 +217,7 @@ static Rvalue *turned_lanes(Lanes *l, const Value *value)
 	k->at[l->loop->iter] = l->at;
 	if (l->log == 0)
 		return cells[0];
-	Type *type = chunk_type(k, value->dtype, l->log);
+	Type *type = jit_chunk_type(k, value->dtype, l->log);
 	return jit_keep(&k->f, gcc_jit_context_new_rvalue_from_vector(k->f.jit->ctxt, k->f.location, type,
 								     (size_t)1 << l->log, cells));
 }
@@ -424,18 +225,18 @@ static Rvalue *turned_lanes(Lanes *l, const Value *value)
 static Rvalue *lanes_of_local(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
-	if (is_turned(l->loop, value->ixs, value->nixs))
+	if (jit_is_turned(l->loop, value->ixs, value->nixs))
 		return turned_lanes(l, value);
 	if (!k->registers[value->local].used) {
 		Lvalue *cell = jit_kernel_element(k, value->local, value->ixs, value->nixs);
 		return load_lanes(l, lanes_at(k, cell, value->dtype, l->log), value->dtype);
 	}
 	int64_t lane = value->nixs ? fixed_ix(k, value->ixs[value->nixs - 1])
-				   : l->at - constant_of(k, l->loop->lo);
+				   : l->at - jit_constant_ix(k, l->loop->lo);
 	Rvalue *part = local_lanes(k, value, lane, l->log);
 	char name[16];
 	snprintf(name, sizeof name, "t%u", k->f.ntemps++);
-	Lvalue *temp = jit_local(&k->f, chunk_type(k, value->dtype, l->log), name);
+	Lvalue *temp = jit_local(&k->f, jit_chunk_type(k, value->dtype, l->log), name);
 	jit_set(&k->f, temp, part);
 	return gcc_jit_lvalue_as_rvalue(temp);
 }
@@ -605,7 +406,7 @@ static Lvalue *chunk_target(Lanes *l, const Stmt *stmt)
 		return lanes_at(k, jit_kernel_element(k, stmt->local, stmt->ixs, stmt->nixs), dtype,
 				l->log);
 	int64_t lane = stmt->nixs ? fixed_ix(k, stmt->ixs[stmt->nixs - 1])
-				  : l->at - constant_of(k, l->loop->lo);
+				  : l->at - jit_constant_ix(k, l->loop->lo);
 	Chunk c = find_chunk(k, stmt->local, lane);
 	REQUIRE(c.at == lane && c.log == l->log);
 	return row_chunks(k, stmt->local, stmt->ixs, stmt->nixs)[c.index];
@@ -647,12 +448,12 @@ static void chunk_code(Lanes *l, const Stmt *stmt)
 static void stmt_lanes(Lanes *l, const Stmt *stmt)
 {
 	KernelJit *k = l->k;
-	int64_t lo = constant_of(k, l->loop->lo), hi = constant_of(k, l->loop->hi);
+	int64_t lo = jit_constant_ix(k, l->loop->lo), hi = jit_constant_ix(k, l->loop->hi);
 	pointer_map_clear(&k->values);
 	for (int log = 0; log < VECTOR_LOGS; log++)
 		pointer_map_clear(&l->spread[log]);
 	for (int64_t at = lo; at < hi;) {
-		l->log = chunk_log(k, stmt->value->dtype, at - lo, hi - lo);
+		l->log = jit_chunk_log(k, stmt->value->dtype, at - lo, hi - lo);
 		l->at = k->at[l->loop->iter] = at;
 		pointer_map_clear(&l->known);
 		chunk_code(l, stmt);
