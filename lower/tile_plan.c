@@ -245,13 +245,16 @@ static bool find_loops(Planner *p)
 
 /* ---- the whole ---- */
 
+/* Little work, or none: no extent that is known is zero in what follows. */
 static bool is_small(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
-	int64_t work = 1;
-	for (uint32_t i = 0; i < nest->nloops && work < LEAST_WORK; i++) {
-		int64_t n;
-		work *= tile_is_const(p, nest->loops[i].extent, &n) ? n : TILE_ASSUMED;
+	int64_t work = 1, n;
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		if (!tile_is_const(p, nest->loops[i].extent, &n))
+			n = TILE_ASSUMED;
+		work *= n < LEAST_WORK ? n : LEAST_WORK;
+		work = work < LEAST_WORK ? work : LEAST_WORK;
 	}
 	return work < LEAST_WORK;
 }
