@@ -98,14 +98,6 @@ void arena_limit(Arena *arena, size_t bytes)
 	arena->limit = bytes;
 }
 
-size_t arena_used(const Arena *arena)
-{
-	size_t used = 0;
-	for (const Block *block = arena->blocks; block; block = block->next)
-		used += block->used;
-	return used;
-}
-
 void *arena_alloc(Arena *arena, size_t bytes)
 {
 	size_t size = round_up(bytes ? bytes : 1);

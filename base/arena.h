@@ -18,7 +18,6 @@ void arena_free(Arena *arena);
 void arena_reset(Arena *arena);
 /* Ends the process with a message once more than `bytes` are held (0: no limit). */
 void arena_limit(Arena *arena, size_t bytes);
-size_t arena_used(const Arena *arena);
 
 /* Zeroed, aligned to 16 bytes, never NULL. */
 void *arena_alloc(Arena *arena, size_t bytes);

@@ -131,19 +131,9 @@ void array_file_close(ArrayFile *file)
 	free(file);
 }
 
-const char *array_file_kind(const ArrayFile *file)
-{
-	return file->format->suffix;
-}
-
 size_t array_file_count(const ArrayFile *file)
 {
 	return file->nentries;
-}
-
-const char *array_file_name(const ArrayFile *file, size_t index)
-{
-	return file->entries[index].name;
 }
 
 ptrdiff_t array_file_find(const ArrayFile *file, const char *name)

@@ -42,7 +42,6 @@ typedef struct Entry {
 } Entry;
 
 typedef struct Format {
-	const char *suffix;
 	/* Fills file->entries; false with an error. */
 	bool (*open)(ArrayFile *file, ArrayError *error);
 	/* The array's layout and its bytes as they stand in the file: *raw is malloc'd,

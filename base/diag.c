@@ -179,11 +179,6 @@ Severity diag_code_severity(DiagCode code)
 	return rows[code].severity;
 }
 
-const char *diag_warning_name(DiagCode code)
-{
-	return rows[code].name;
-}
-
 /* Sets every warning of that name, or all for NULL; false when there is none of the name. */
 static bool set_named(DiagOptions *options, const char *name, int value)
 {
@@ -269,16 +264,6 @@ bool diag_explain(FILE *out, const char *code)
 		return true;
 	}
 	return false;
-}
-
-void diag_list(FILE *out)
-{
-	for (int i = 0; i < DIAG_COUNT; i++) {
-		fprintf(out, "%s  %s", rows[i].code, rows[i].title);
-		if (rows[i].name)
-			fprintf(out, " [-W%s]", rows[i].name);
-		fputc('\n', out);
-	}
 }
 
 void bug_at(const char *file, int line, const char *fmt, ...)

@@ -16,7 +16,7 @@
 
 #include "base/source.h"
 
-typedef enum Severity { SEVERITY_ERROR, SEVERITY_WARNING, SEVERITY_NOTE } Severity;
+typedef enum Severity { SEVERITY_ERROR, SEVERITY_WARNING } Severity;
 
 typedef enum DiagCode {
 #define DIAG(code, severity, name, title, text, bad, good) code,
@@ -74,14 +74,11 @@ void diags_print(const Diags *ds, FILE *out);
 /* "E0123", and the row's other columns. */
 const char *diag_code_name(DiagCode code);
 const char *diag_code_title(DiagCode code);
-const char *diag_warning_name(DiagCode code); /* for -WNAME; NULL for errors */
 /* -Wname, -Wno-name, -Werror=name, -Wall, -Werror: false when the name is unknown. */
 bool diag_set_warning(DiagOptions *options, const char *word);
 void diag_options_init(DiagOptions *options);
 /* The long text for --explain=CODE; false when there is no such code. */
 bool diag_explain(FILE *out, const char *code);
-/* Every code with its title, for docs and --help. */
-void diag_list(FILE *out);
 
 /* Compiler bugs: message with file:line on stderr, exit status 3, in all builds. */
 _Noreturn void bug_at(const char *file, int line, const char *fmt, ...)

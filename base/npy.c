@@ -229,7 +229,7 @@ static bool load_npy(ArrayFile *file, size_t index, Layout *layout, void **raw, 
 	return array_fail(error, "it cannot be read to its end");
 }
 
-const Format npy_format = {".npy", open_npy, load_npy, NULL};
+const Format npy_format = {open_npy, load_npy, NULL};
 
 /* The shape as Python's repr prints it, and the length of its first extent. */
 static int print_shape(FILE *out, const Array *array)

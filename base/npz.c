@@ -180,4 +180,4 @@ static bool load_npz(ArrayFile *file, size_t index, Layout *layout, void **raw, 
 	return ok;
 }
 
-const Format npz_format = {".npz", open_npz, load_npz, close_npz};
+const Format npz_format = {open_npz, load_npz, close_npz};

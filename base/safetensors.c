@@ -183,4 +183,4 @@ static bool load_safetensors(ArrayFile *file, size_t index, Layout *layout, void
 	return array_fail(error, "it cannot be read to its end");
 }
 
-const Format safetensors_format = {".safetensors", open_safetensors, load_safetensors, NULL};
+const Format safetensors_format = {open_safetensors, load_safetensors, NULL};

@@ -165,7 +165,7 @@ uint32_t mono_of_atom(Sizes *sizes, uint32_t atom)
 	return intern_mono(sizes, &factor, 1);
 }
 
-uint32_t mono_of_dim(Sizes *sizes, DimId dim)
+static uint32_t mono_of_dim(Sizes *sizes, DimId dim)
 {
 	return mono_of_atom(sizes, intern_atom(sizes, (Atom){.kind = ATOM_DIM, .dim = dim, .weight = 1}));
 }

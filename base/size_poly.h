@@ -108,7 +108,6 @@ uint32_t mono_mul(Sizes *sizes, uint32_t a, uint32_t b);
 /* a / b; false when b does not divide a. */
 bool mono_div(Sizes *sizes, uint32_t a, uint32_t b, uint32_t *quotient);
 uint32_t mono_of_atom(Sizes *sizes, uint32_t atom);
-uint32_t mono_of_dim(Sizes *sizes, DimId dim);
 /* The atom num/den or floor(num/den) as a size. */
 Size size_of_quotient(Sizes *sizes, AtomKind kind, Size num, Size den);
 /* Is the atom a quotient or floor by a constant? Then *den is it. */

@@ -9,7 +9,6 @@ extern const char *const tsr_call_text; /* the guarded text of runtime/tsr.h */
 
 void c_put_routine_comment(FILE *out, const Module *module, uint32_t routine);
 void c_put_init_comment(FILE *out, const Module *module);
-const char *c_guard(Arena *arena, const char *prefix);
 /* Writes module->emit->output with `put`; false after a diagnostic. */
 bool c_write(const Module *module, void (*put)(FILE *out, const Module *module));
 

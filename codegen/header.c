@@ -93,9 +93,17 @@ static void put_checks(FILE *out, const Module *m)
 	fprintf(out, "};\n\n");
 }
 
+static const char *guard_name(Arena *arena, const char *prefix)
+{
+	char *guard = arena_printf(arena, "TSR_MODULE_%s_H", prefix);
+	for (char *p = guard; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	return guard;
+}
+
 static void put_header(FILE *out, const Module *m)
 {
-	const char *guard = c_guard(m->arena, m->prefix);
+	const char *guard = guard_name(m->arena, m->prefix);
 	put_preamble(out, m);
 	fprintf(out, "#ifndef %s\n#define %s\n\n#include <stddef.h>\n#include <stdint.h>\n\n",
 		guard, guard);
@@ -111,14 +119,6 @@ static void put_header(FILE *out, const Module *m)
 	fprintf(out, "/* The table that describes all of this; its type is in tsr.h. */\n");
 	fprintf(out, "extern const struct tsr_module %s_module;\n\n", m->prefix);
 	fprintf(out, "#ifdef __cplusplus\n}\n#endif\n#endif\n");
-}
-
-const char *c_guard(Arena *arena, const char *prefix)
-{
-	char *guard = arena_printf(arena, "TSR_MODULE_%s_H", prefix);
-	for (char *p = guard; *p; p++)
-		*p = (char)toupper((unsigned char)*p);
-	return guard;
 }
 
 bool c_write(const Module *m, void (*put)(FILE *out, const Module *m))

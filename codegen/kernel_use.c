@@ -148,12 +148,20 @@ static void walk_block(Walk *w, Block block)
 		walk_stmt(w, block.stmts[i]);
 }
 
+static bool uses_dim(const KernelUse *use, DimId dim)
+{
+	for (size_t i = 0; i < use->dims.n; i++)
+		if (use->dims.at[i] == dim)
+			return true;
+	return false;
+}
+
 static void collect_dims(Walk *w, Size size)
 {
 	SizeOp *ops;
 	size_t n = size_program(w->arena, w->program->sizes, size, &ops);
 	for (size_t i = 0; i < n; i++)
-		if (ops[i].code == SIZE_DIM && !kernel_uses_dim(w->use, (DimId)ops[i].arg))
+		if (ops[i].code == SIZE_DIM && !uses_dim(w->use, (DimId)ops[i].arg))
 			PUSH(w->arena, w->use->dims, (DimId)ops[i].arg);
 }
 
@@ -187,12 +195,4 @@ uint32_t kernel_use_scalar(const KernelUse *use, uint32_t scalar)
 		if (use->scalars.at[i].scalar == scalar)
 			return i;
 	BUG("scalar %u is not in the kernel's list", scalar);
-}
-
-bool kernel_uses_dim(const KernelUse *use, DimId dim)
-{
-	for (size_t i = 0; i < use->dims.n; i++)
-		if (use->dims.at[i] == dim)
-			return true;
-	return false;
 }

@@ -54,6 +54,5 @@ Digest kernel_identity(const Program *program, const Kernel *kernel, const Kerne
 /* The position of a buffer or a scalar in its list; aborts where it is missing. */
 uint32_t kernel_use_buffer(const KernelUse *use, BufferId buffer);
 uint32_t kernel_use_scalar(const KernelUse *use, uint32_t scalar);
-bool kernel_uses_dim(const KernelUse *use, DimId dim);
 
 #endif

@@ -215,7 +215,6 @@ Binding *scope_find(Scope *scope, Sym name);
 void scope_report_unknown(Build *b, Name name);
 /* The candidate nearest to `name` by edit distance, or NULL when none is near. */
 Sym name_nearest(Sym name, const Sym *candidates, uint32_t n);
-void scope_warn_shadow(Build *b, Name name);
 /* Registers an input, dim, parameter or scalar by full name; reports a clash. */
 bool entry_declare(Build *b, Sym full, Span span);
 
@@ -246,8 +245,7 @@ bool value_scales(const Value *value);
 const SizeExpr *size_expr_number(Build *b, int64_t number, Span span);
 const SizeExpr *size_expr_new(Build *b, SizeExpr expr);
 bool size_expr_value(const SizeExpr *expr, int64_t *out);
-/* A value as a size; NULL after an error (E0210). */
-const SizeExpr *value_to_size(Build *b, const Value *value, const char *what);
+/* NULL after an error (E0210). */
 const SizeExpr *eval_size(Build *b, const AstExpr *expr);
 /* An expression that must be an integer now. */
 bool eval_integer(Build *b, const AstExpr *expr, const char *what, int64_t *out);

@@ -36,6 +36,8 @@ static int size_precedence(const SizeExpr *expr)
 	}
 }
 
+static void size_expr_print(FILE *out, const Graph *graph, const SizeExpr *expr);
+
 static void size_operand(FILE *out, const Graph *graph, const SizeExpr *expr, int precedence)
 {
 	bool wrap = size_precedence(expr) < precedence;
@@ -55,7 +57,7 @@ static void size_binary(FILE *out, const Graph *graph, const SizeExpr *expr, con
 	size_operand(out, graph, expr->b, precedence + !commutes);
 }
 
-void size_expr_print(FILE *out, const Graph *graph, const SizeExpr *expr)
+static void size_expr_print(FILE *out, const Graph *graph, const SizeExpr *expr)
 {
 	switch (expr->kind) {
 	case SX_NUMBER: fprintf(out, "%" PRId64, expr->number); break;
@@ -203,7 +205,7 @@ static void spec_tensor_print(FILE *out, const SpecTensor *tensor)
 	spec_row_print(out, &tensor->rows[ROW_OUTPUT], ROW_OUTPUT);
 }
 
-void spec_print(FILE *out, const Spec *spec)
+static void spec_print(FILE *out, const Spec *spec)
 {
 	for (uint32_t i = 0; i < spec->noperands; i++) {
 		if (i)

@@ -281,7 +281,5 @@ static inline Node *graph_node(const Graph *graph, NodeId id) { return &graph->n
 void graph_verify(const Graph *graph);
 /* One line a node: `%ID = KIND ... : DTYPE  # name`. */
 void graph_dump(FILE *out, const Graph *graph);
-void size_expr_print(FILE *out, const Graph *graph, const SizeExpr *expr);
-void spec_print(FILE *out, const Spec *spec);
 
 #endif

@@ -67,6 +67,14 @@ Binding *scope_here(Scope *scope, Sym name)
 	return at == UINT32_MAX ? NULL : &scope->names.at[at];
 }
 
+static void warn_shadow(Build *b, Name name)
+{
+	if (!form_exists(name.sym) || name.span.file == 0)
+		return;
+	diag(b->diags, W0202, name.span,
+	     "'%s' is a function of the language; from here on the name means this one", name.sym);
+}
+
 bool scope_declare(Build *b, Scope *scope, Name name, Value value)
 {
 	Binding *old = scope_here(scope, name.sym);
@@ -75,7 +83,7 @@ bool scope_declare(Build *b, Scope *scope, Name name, Value value)
 		diag_note(b->diags, old->span, "'%s' is declared here first", name.sym);
 		return false;
 	}
-	scope_warn_shadow(b, name);
+	warn_shadow(b, name);
 	name_index_set(b->arena, &scope->index, name.sym, (uint32_t)scope->names.n);
 	PUSH(b->arena, scope->names, ((Binding){name.sym, name.span, BINDING_NAME, value}));
 	return true;
@@ -229,14 +237,6 @@ void scope_report_unknown(Build *b, Name name)
 	Binding *meant = scope_find(b->at.scope, nearest);
 	if (meant && meant->span.file)
 		diag_note(b->diags, meant->span, "'%s' is declared here", nearest);
-}
-
-void scope_warn_shadow(Build *b, Name name)
-{
-	if (!form_exists(name.sym) || name.span.file == 0)
-		return;
-	diag(b->diags, W0202, name.span,
-	     "'%s' is a function of the language; from here on the name means this one", name.sym);
 }
 
 bool entry_declare(Build *b, Sym full, Span span)

@@ -30,7 +30,8 @@ bool size_expr_value(const SizeExpr *expr, int64_t *out)
 	return expr->kind == SX_NUMBER || expr->kind == SX_FIXED;
 }
 
-const SizeExpr *value_to_size(Build *b, const Value *value, const char *what)
+/* NULL after an error (E0210). */
+static const SizeExpr *value_to_size(Build *b, const Value *value, const char *what)
 {
 	int64_t integer;
 	if (value->kind == VALUE_ERROR)

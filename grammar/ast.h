@@ -251,6 +251,5 @@ enum { AST_DEPTH_LIMIT = 1000 }; /* deeper nesting is an error; every walk may r
 
 /* A canonical text of the tree, one statement a line, S-expressions: for tests and --dump=ast. */
 void ast_dump(FILE *out, const AstFile *file);
-void ast_dump_expr(FILE *out, const AstExpr *expr);
 
 #endif

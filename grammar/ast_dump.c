@@ -14,6 +14,8 @@
 
 #include "grammar/ast.h"
 
+static void dump_expr(FILE *out, const AstExpr *e);
+
 static void dump_name(FILE *out, Name name)
 {
 	fputs(name.sym ? name.sym : "-", out);
@@ -161,7 +163,7 @@ static void dump_shape_row(FILE *out, const AstShapeRow *row)
 		if (row->axes[i].label.sym)
 			fprintf(out, "%s:", row->axes[i].label.sym);
 		if (row->axes[i].size)
-			ast_dump_expr(out, row->axes[i].size);
+			dump_expr(out, row->axes[i].size);
 		else
 			fputc('_', out);
 		separator = ", ";
@@ -192,7 +194,7 @@ static void dump_type(FILE *out, Dtype dtype, const AstShape *shape)
 static void dump_after(FILE *out, const AstExpr *e)
 {
 	fputc(' ', out);
-	ast_dump_expr(out, e);
+	dump_expr(out, e);
 }
 
 static void dump_names(FILE *out, const Name *names, uint32_t n)
@@ -278,7 +280,7 @@ static void dump_iterate(FILE *out, const AstExpr *e)
 	fputc(')', out);
 }
 
-void ast_dump_expr(FILE *out, const AstExpr *e)
+static void dump_expr(FILE *out, const AstExpr *e)
 {
 	switch (e->kind) {
 	case AST_NUMBER: dump_number(out, e); break;
@@ -364,7 +366,7 @@ static void dump_step(FILE *out, const AstStep *step)
 		dump_steps(out, step->steps, step->nsteps);
 		fputc(')', out);
 		break;
-	case STEP_CALL: ast_dump_expr(out, step->expr); break;
+	case STEP_CALL: dump_expr(out, step->expr); break;
 	case STEP_ERROR: fputs("(error)", out); break;
 	}
 }

@@ -14,7 +14,7 @@ static const char *text_of(const SpecTree *tree, Span span)
 	return tree->source->text + span.start;
 }
 
-Name spec_name(SpecTree *tree, Token name)
+static Name spec_name(SpecTree *tree, Token name)
 {
 	uint32_t n = name.span.end - name.span.start;
 	return (Name){sym_intern(tree->parse->symbols, text_of(tree, name.span), n), name.span};

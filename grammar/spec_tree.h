@@ -41,7 +41,6 @@ typedef struct SpecRow {
 	Span span;
 } SpecRow;
 
-Name spec_name(SpecTree *tree, Token name);
 SpecTerm spec_term(SpecTree *tree, const Token *coef, const Token *letter);
 SpecTerms *spec_terms(SpecTree *tree, SpecTerms *list, const Token *sign, SpecTerm term);
 SpecParts *spec_parts(SpecTree *tree, SpecParts *list, Token part);

@@ -49,7 +49,8 @@ CellId cell_written(Solver *s, Size size, bool spelled, Span span)
 	return cell;
 }
 
-bool cell_solid(Solver *s, CellId cell)
+/* Does not broadcast, whatever else will be found out about it. */
+static bool cell_solid(Solver *s, CellId cell)
 {
 	const Cell *c = cell_at(s, cell);
 	return c->label || c->spelled ||
@@ -101,6 +102,15 @@ static void too_large(Solver *s, CellId cell, ConId con)
 	cell_at(s, cell)->broken = true;
 }
 
+static void cell_spell(Solver *s, CellId cell)
+{
+	Cell *c = cell_at(s, cell);
+	if (c->spelled)
+		return;
+	c->spelled = true;
+	occs_wake(s, &c->occs);
+}
+
 void cell_set(Solver *s, CellId cell, Size value, bool spelled, Why why)
 {
 	if (size_is_bad(value)) {
@@ -123,19 +133,9 @@ void cell_set(Solver *s, CellId cell, Size value, bool spelled, Why why)
 	}
 }
 
-void cell_spell(Solver *s, CellId cell)
+void cell_label(Solver *s, CellId cell, Sym label)
 {
 	Cell *c = cell_at(s, cell);
-	if (c->spelled)
-		return;
-	c->spelled = true;
-	occs_wake(s, &c->occs);
-}
-
-void cell_label(Solver *s, CellId cell, Sym label, ConId con)
-{
-	Cell *c = cell_at(s, cell);
-	(void)con;
 	if (!label || c->label)
 		return;
 	c->label = label;

@@ -27,7 +27,7 @@ ConId con_new(Solver *s, Con con)
 	return id;
 }
 
-RowTerm row_open(Solver *s, Sym name, Span span)
+static RowTerm row_open(Solver *s, Sym name, Span span)
 {
 	return (RowTerm){.var = rowvar_new(s, name, span), .pinned = true};
 }
@@ -104,7 +104,7 @@ static CellId declared_axis(Solver *s, const DeclAxis *axis)
 	if (axis->label) { /* a cell of its own: the label is this axis's */
 		if (axis->size && cell_at(s, cell)->born != cell)
 			cell = cell_new(s, NULL, axis->span);
-		cell_label(s, cell, axis->label, NONE);
+		cell_label(s, cell, axis->label);
 	}
 	return cell;
 }
@@ -272,7 +272,7 @@ static void generate_stack(Solver *s, NodeId id)
 		}
 	}
 	CellId count = cell_written(s, size_const(s->sizes, node->nargs), false, node->span);
-	cell_label(s, count, node->stack_label, NONE);
+	cell_label(s, count, node->stack_label);
 	s->rows[id][node->stack_row] = prepend(s, count, a[node->stack_row]);
 }
 

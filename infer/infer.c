@@ -68,7 +68,7 @@ static void read_letters(Solver *s, Inference *inference)
 
 /* ---- what is checked of the result ---- */
 
-static bool written_symbolic(const Solver *s, const DeclRow *row, uint32_t i, uint32_t n)
+static bool written_symbolic(const DeclRow *row, uint32_t i, uint32_t n)
 {
 	if (row->open)
 		return false;
@@ -76,7 +76,6 @@ static bool written_symbolic(const Solver *s, const DeclRow *row, uint32_t i, ui
 	const DeclAxis *axis = i < lead		? &row->axes[i]
 			       : i >= n - trail ? &row->axes[row->naxes - (n - i)]
 						: NULL;
-	(void)s;
 	return axis && axis->size;
 }
 
@@ -89,7 +88,7 @@ static void check_param(Solver *s, const Inference *inference, NodeId id)
 		const Row *row = &inference->shapes[id].rows[k];
 		for (uint32_t i = 0; i < row->n; i++) {
 			if (size_is_const(s->sizes, row->axes[i].size, &value) ||
-			    written_symbolic(s, &node->shape->rows[k], i, row->n))
+			    written_symbolic(&node->shape->rows[k], i, row->n))
 				continue;
 			blame_at(s, E0309,
 				 span_is_none(node->name_span) ? node->span : node->name_span,

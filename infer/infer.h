@@ -108,7 +108,6 @@ typedef struct Guard {
 
 typedef struct InferOptions {
 	uint64_t shuffle; /* not 0: permute the constraints by this seed */
-	bool want_explain;
 } InferOptions;
 
 /* What the letters of one node's specification stand for, in any order. The solver lists at least those

@@ -61,7 +61,7 @@ Size affine_over(Sizes *sizes, const SpecAxis *axis, Size in, Size k)
 	return size_plus(sizes, steps, 1);
 }
 
-Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over)
+static Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over)
 {
 	Size last = size_scale(sizes, size_plus(sizes, over, -1), axis->stride);
 	Size span = size_plus(sizes, size_sub(sizes, in, last), -1 - axis->offset);
@@ -217,7 +217,7 @@ static void affine_kernel_from(Solver *s, ConId id, Size in, Size over)
 
 /* Every direction whose other sizes are known: where two names for a size meet, each cell gets the
  * better one, whichever came first. */
-void affine_run(Solver *s, ConId id)
+static void affine_run(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
 	const SpecAxis *axis = con->axis;
@@ -265,7 +265,7 @@ static void concat_parts(Solver *s, ConId id, Size rest)
 	}
 }
 
-void concat_run(Solver *s, ConId id)
+static void concat_run(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
 	Size whole = cell_value(s, con->cells[0]);

@@ -11,7 +11,7 @@ static void spread(Solver *s, ConId id, CellId from, CellId to)
 	if (!a->label || a->label == b->label || a->broken || b->broken)
 		return;
 	if (!b->label) {
-		cell_label(s, to, a->label, id);
+		cell_label(s, to, a->label);
 		return;
 	}
 	blame(s, E0304, id, "parts of this axis are labelled '%s' and '%s'", b->label, a->label);

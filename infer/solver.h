@@ -228,7 +228,6 @@ CellId size_cell(Solver *s, const SizeExpr *expr);
 /* The size of an expression without captures; asks for the guards of its quotients. */
 Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured);
 ConId con_new(Solver *s, Con con);
-RowTerm row_open(Solver *s, Sym name, Span span);
 RowTerm row_cells(Solver *s, const CellId *cells, uint32_t n);
 static inline RowTerm row_closed(void)
 {
@@ -251,13 +250,10 @@ static inline Size cell_value(Solver *s, CellId cell)
 {
 	return cell_at(s, cell)->value;
 }
-/* Does not broadcast, whatever else will be found out about it. */
-bool cell_solid(Solver *s, CellId cell);
 /* Is it the broadcasting 1, as far as is known? */
 bool cell_stretches(Solver *s, CellId cell);
 void cell_set(Solver *s, CellId cell, Size value, bool spelled, Why why);
-void cell_label(Solver *s, CellId cell, Sym label, ConId con);
-void cell_spell(Solver *s, CellId cell);
+void cell_label(Solver *s, CellId cell, Sym label);
 void cells_equal(Solver *s, CellId a, CellId b, ConId con);
 void cell_refines(Solver *s, CellId res, CellId opnd, ConId con);
 void edge_run(Solver *s, uint32_t edge);
@@ -289,15 +285,12 @@ void blame_endless(Solver *s, ConId con);
 /* relate.c, relate_labels.c, relate_total.c */
 void relation_run(Solver *s, ConId con);
 void relation_labels(Solver *s, ConId con);
-void affine_run(Solver *s, ConId con);
-void concat_run(Solver *s, ConId con);
 void product_run(Solver *s, ConId con);
 bool concat_pair(Solver *s, ConId a, ConId b);
 /* The formulas of an affine axis; SIZE_BAD where the mark leaves the answer open. k is SIZE_BAD
  * without a kernel letter. */
 Size affine_in(Sizes *sizes, const SpecAxis *axis, Size over, Size k);
 Size affine_over(Sizes *sizes, const SpecAxis *axis, Size in, Size k);
-Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over);
 /* What affine_over divides (SIZE_BAD: nothing), and the window that `in` must hold (SIZE_BAD:
  * none). */
 Size affine_dividend(Sizes *sizes, const SpecAxis *axis, Size in, Size k);

@@ -87,12 +87,14 @@ static bool access_same(const Access *a, const Access *b)
 	return true;
 }
 
-bool access_is_identity(const Piece *piece, uint32_t arg)
+/* Does operand `arg` have the result's own index? */
+static bool is_identity(const Piece *piece, uint32_t arg)
 {
 	return access_same(&piece->result, &piece->args[arg]);
 }
 
-Size proj_arg_space(const Lower *lower, const Proj *proj, uint32_t arg)
+/* How often operand `arg` is evaluated. */
+static Size arg_space(const Lower *lower, const Proj *proj, uint32_t arg)
 {
 	Size total = size_const(lower->sizes, 0);
 	for (uint32_t p = 0; p < proj->npieces; p++) {
@@ -254,10 +256,10 @@ static Reader reader_of(const Lower *lower, Use use)
 	bool index = (user->kind == NODE_GATHER || user->kind == NODE_SLICE) && use.arg == 1;
 	reader.only_free = index || plan->root == NODE_NONE;
 	bool owner = !plan->fused || proj_reduces(proj);
-	reader.space = owner ? proj_arg_space(lower, proj, use.arg) : plan->space;
+	reader.space = owner ? arg_space(lower, proj, use.arg) : plan->space;
 	if (owner)
 		reader.frame = owner_frame(lower, use);
-	else if (access_is_identity(&proj->pieces[0], use.arg))
+	else if (is_identity(&proj->pieces[0], use.arg))
 		reader.frame = plan->frame;
 	return reader;
 }
@@ -355,7 +357,7 @@ static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
 		return false;
 	return !proj_is_guarded(to) && lower->plan[root].reduction == NODE_NONE &&
 	       lower_node(lower, root)->kind != NODE_ARGMAX &&
-	       access_is_identity(&to->pieces[0], reader->frame.arg) &&
+	       is_identity(&to->pieces[0], reader->frame.arg) &&
 	       size_same(node_elements(lower, id), node_elements(lower, root));
 }
 

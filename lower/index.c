@@ -65,7 +65,7 @@ bool ix_same(const Ix *a, const Ix *b)
 	}
 }
 
-bool value_uses(const Value *value, IterVar iter)
+static bool value_uses(const Value *value, IterVar iter)
 {
 	bool uses = value->ix && ix_uses(value->ix, iter);
 	for (uint32_t i = 0; i < value->nargs && !uses; i++)

@@ -287,7 +287,6 @@ Linear ix_linear(Program *program, const Ix *ix);
 bool ix_same(const Ix *a, const Ix *b);
 bool value_same(const Value *a, const Value *b);
 bool ix_uses(const Ix *ix, IterVar iter);
-bool value_uses(const Value *value, IterVar iter);
 /* How far the index moves when the iterator moves by one, where that is a size; SIZE_BAD: it is not. */
 Size ix_stride(Program *program, const Ix *ix, IterVar iter);
 

@@ -117,10 +117,6 @@ static inline const Proj *lower_proj(const Lower *lower, NodeId id)
 bool proj_is_plain(const Proj *proj);
 bool proj_reduces(const Proj *proj);
 bool proj_is_guarded(const Proj *proj);
-/* Does operand `arg` have the result's own index? */
-bool access_is_identity(const Piece *piece, uint32_t arg);
-/* How often operand `arg` is evaluated. */
-Size proj_arg_space(const Lower *lower, const Proj *proj, uint32_t arg);
 /* Decides for every node of the routine. */
 void fuse_plan(Lower *lower);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */

@@ -64,8 +64,7 @@ void nest_rebuild(Nest *nest);
 /* Copies operands of a contraction where that makes it a matrix product of fewer loops, `forced` or of loops
  * that are contiguous; false: nothing was done. */
 bool nest_stage(Nest *nest, bool forced);
-/* The cell of the copy, over the iterators as by_iter has them; the value that reads the copies. */
-const Ix *nest_staged_ix(const Nest *nest, const StagedLoad *staged);
+/* The value that reads the copies. */
 const Value *nest_staged_value(const Nest *nest, const Value *value);
 
 /* A contraction in register tiles, where the loops and the value allow it; false: nothing was done. */

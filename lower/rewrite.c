@@ -5,6 +5,8 @@
 #include <stb/stb_ds.h>
 #include <string.h>
 
+static const Value *rewrite_value(Rewrite *r, const Value *value);
+
 static const Ix *new_ix(Rewrite *r, const Ix *ix)
 {
 	Program *program = r->program;
@@ -36,7 +38,7 @@ static const BufferTwin *twin_of(const Rewrite *r, BufferId buffer)
 	return r->twins ? &r->twins[buffer] : &none;
 }
 
-const Value *rewrite_value(Rewrite *r, const Value *value)
+static const Value *rewrite_value(Rewrite *r, const Value *value)
 {
 	const Value *known = hmget(r->known, value);
 	if (known)

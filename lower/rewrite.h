@@ -34,7 +34,6 @@ typedef struct Rewrite {
 
 /* Adds the iterators and locals of a kernel to those of another. */
 void kernel_append_tables(Arena *arena, Kernel *to, const Kernel *from);
-const Value *rewrite_value(Rewrite *rewrite, const Value *value);
 Block rewrite_block(Rewrite *rewrite, Block block);
 
 #endif

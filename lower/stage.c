@@ -155,6 +155,20 @@ static Order order_of(const Stage *s, uint32_t load)
 	return order;
 }
 
+/* The cell of the copy, over the iterators as by_iter has them. */
+static const Ix *staged_ix(const Nest *nest, const StagedLoad *staged)
+{
+	Program *program = nest->gen->program;
+	const Ix *at = zero_ix(nest->gen);
+	for (IterId i = 0; i < nest->proj->niters; i++) {
+		if (size_is(program->sizes, staged->strides[i], 0))
+			continue;
+		const Ix *step = ix_size(program->arena, staged->strides[i]);
+		at = ix_add(program, at, ix_mul(program, nest->by_iter[i], step));
+	}
+	return at;
+}
+
 static void copy(Stage *s, uint32_t load)
 {
 	Nest *nest = s->nest;
@@ -174,7 +188,7 @@ static void copy(Stage *s, uint32_t load)
 	Sym name = lower_unique(gen->lower, sym_printf(s->program->symbols, "staged_%s", from->name));
 	staged->buffer = lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP, .name = name, .dtype = from->dtype,
 							   .elements = elements});
-	const Ix *to = nest_staged_ix(nest, staged);
+	const Ix *to = staged_ix(nest, staged);
 	Block body = block_of(gen, stmt_store(gen->arena, staged->buffer, to, OP_NONE, s->loads[load]));
 	for (uint32_t i = order.n; i-- > 0;) {
 		const Loop *loop = &nest->loops[order.loops[i]];
@@ -204,25 +218,12 @@ bool nest_stage(Nest *nest, bool forced)
 
 /* ---- the value that reads the copies ---- */
 
-const Ix *nest_staged_ix(const Nest *nest, const StagedLoad *staged)
-{
-	Program *program = nest->gen->program;
-	const Ix *at = zero_ix(nest->gen);
-	for (IterId i = 0; i < nest->proj->niters; i++) {
-		if (size_is(program->sizes, staged->strides[i], 0))
-			continue;
-		const Ix *step = ix_size(program->arena, staged->strides[i]);
-		at = ix_add(program, at, ix_mul(program, nest->by_iter[i], step));
-	}
-	return at;
-}
-
 static const Value *replaced(const Nest *nest, const Value *value, uint32_t *load)
 {
 	Program *program = nest->gen->program;
 	if (value->kind == VALUE_LOAD) {
 		const StagedLoad *staged = &nest->staged[(*load)++];
-		return staged->strides ? value_load(program, staged->buffer, nest_staged_ix(nest, staged)) : value;
+		return staged->strides ? value_load(program, staged->buffer, staged_ix(nest, staged)) : value;
 	}
 	Value *copied = ARENA_NEW(program->arena, Value);
 	*copied = *value;

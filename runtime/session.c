@@ -118,7 +118,7 @@ static Slot *find_slot(Slot *slots, int32_t n, const char *name)
 	return NULL;
 }
 
-Slot *session_slot(const tsr_session *s, const char *name)
+static Slot *slot_named(const tsr_session *s, const char *name)
 {
 	Slot *slot = find_slot(s->inputs, s->routine->ninputs, name);
 	if (!slot)
@@ -249,7 +249,7 @@ int tsr_resolve(tsr_session *session, tsr_error *error)
 
 int tsr_expected(const tsr_session *s, const char *name, tsr_array *out, tsr_error *error)
 {
-	const Slot *slot = session_slot(s, name);
+	const Slot *slot = slot_named(s, name);
 	return slot ? slot_measure(s, slot, out, error)
 		    : session_fail(error, TSR_FAIL_NAME, "nothing is named '%s'", name);
 }

@@ -61,7 +61,6 @@ void extents_text(const int64_t *extents, int rank, char *text, size_t room);
 /* "f32 [n | 28], an array n x 28" */
 void session_tensor_text(const tsr_tensor *tensor, char *text, size_t room);
 int tensor_rank(const tsr_tensor *tensor);
-Slot *session_slot(const tsr_session *session, const char *name);
 /* The array's dtype and rank against the table. */
 int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error);
 int session_resolve(tsr_session *session, tsr_error *error);

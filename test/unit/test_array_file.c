@@ -342,10 +342,9 @@ static void names_are_listed_in_order(void **state)
 	ArrayFile *file = array_file_memory(b.at, b.len, &error);
 	assert_non_null(file);
 	assert_int_equal(array_file_count(file), 2);
-	assert_string_equal(array_file_name(file, 0), "second");
+	assert_int_equal(array_file_find(file, "second"), 0);
 	assert_int_equal(array_file_find(file, "first"), 1);
 	assert_int_equal(array_file_find(file, "__metadata__"), -1);
-	assert_string_equal(array_file_kind(file), ".safetensors");
 	Array a;
 	assert_true(array_file_read(file, 0, DTYPE_F32, &a, &error));
 	assert_true(*(float *)a.data == 2);

@@ -210,30 +210,16 @@ static void repetitions_are_dropped_and_errors_limited(void **state)
 	assert_int_equal(w->ds.nerrors, 1020);
 }
 
-/* The first warning of the table, or DIAG_COUNT. */
-static DiagCode first_warning(void)
-{
-	int code = 0;
-	while (code < DIAG_COUNT && !diag_warning_name((DiagCode)code))
-		code++;
-	return (DiagCode)code;
-}
-
 static void warnings_are_switched(void **state)
 {
 	World *w = *state;
-	DiagCode code = first_warning();
+	const DiagCode code = W0202;
 	DiagOptions *options = &w->ds.options;
-	char word[128];
 	assert_false(diag_set_warning(options, "-Wno-such-warning-at-all"));
 	assert_false(diag_set_warning(options, "-Werror=no-such-warning-at-all"));
-	if (code == DIAG_COUNT)
-		return;
-	const char *name = diag_warning_name(code);
 	diag(&w->ds, code, SPAN_NONE, "1");
 	assert_int_equal(w->ds.nwarnings, 1);
-	snprintf(word, sizeof word, "-Wno-%s", name);
-	assert_true(diag_set_warning(options, word));
+	assert_true(diag_set_warning(options, "-Wno-shadow-builtin"));
 	diag(&w->ds, code, SPAN_NONE, "2");
 	diag_note(&w->ds, SPAN_NONE, "dropped with it");
 	assert_int_equal(w->ds.list.n, 1);
@@ -242,15 +228,12 @@ static void warnings_are_switched(void **state)
 	assert_true(diag_set_warning(options, "-Wall"));
 	diag(&w->ds, code, SPAN_NONE, "3");
 	assert_int_equal(w->ds.nerrors, 1);
-	snprintf(word, sizeof word, "no-error=%s", name);
-	assert_true(diag_set_warning(options, word));
+	assert_true(diag_set_warning(options, "no-error=shadow-builtin"));
 	diag(&w->ds, code, SPAN_NONE, "4");
 	assert_int_equal(w->ds.nerrors, 1);
-	snprintf(word, sizeof word, "error=%s", name);
 	assert_true(diag_set_warning(options, "no-error"));
-	assert_true(diag_set_warning(options, word));
-	snprintf(word, sizeof word, "-W%s", name);
-	assert_true(diag_set_warning(options, word));
+	assert_true(diag_set_warning(options, "error=shadow-builtin"));
+	assert_true(diag_set_warning(options, "-Wshadow-builtin"));
 	diag(&w->ds, code, SPAN_NONE, "5");
 	assert_int_equal(w->ds.nerrors, 2);
 	assert_true(diag_set_warning(options, "no-all"));
@@ -359,7 +342,6 @@ static void codes_are_explained(void **state)
 	assert_true(diag_explain(out, "e0601"));
 	assert_false(diag_explain(out, "E9999"));
 	assert_false(diag_explain(out, ""));
-	diag_list(out);
 	fclose(out);
 	assert_memory_equal(text, "E0601: ", 7);
 	assert_non_null(strstr(text, diag_code_title(E0601)));
