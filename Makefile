@@ -119,8 +119,8 @@ asan:
 
 # From bytes to shapes; FUZZ_SECONDS of new inputs after the kept corpus.
 FUZZ_SECONDS = 60
-FUZZ_SRC  = $(filter-out base/npz.c,$(wildcard base/*.c)) $(wildcard lexer/*.c grammar/*.c frontend/*.c infer/*.c) \
-            base/npz.c $(patsubst lexer/%.re,$(B)/gen/%.c,$(wildcard lexer/*.re)) $(patsubst grammar/%.y,$(B)/gen/%.c,$(wildcard grammar/*.y))
+FUZZ_SRC  = $(wildcard base/*.c lexer/*.c grammar/*.c frontend/*.c infer/*.c) \
+            $(patsubst lexer/%.re,$(B)/gen/%.c,$(wildcard lexer/*.re)) $(patsubst grammar/%.y,$(B)/gen/%.c,$(wildcard grammar/*.y))
 $(B)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZ_SRC)
 	$(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -w -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $< $(FUZZ_SRC) $(LIBS_B)
 fuzz: $(B)/fuzz_shapes
