@@ -1,10 +1,12 @@
 /* A pool of threads that runs the pieces of one parallel loop at a time.
  *
  * The caller publishes a job (task, arg, n), takes pieces itself beside the workers, and returns when
- * all n are done. `ticket` holds the job's number above and the next piece below; a worker reads the
- * ticket, then the job, then takes the piece by compare-and-swap. Between jobs the ticket is closed
- * before the job's fields change, and numbers do not come back, so a swap that succeeds has read the
- * fields of that very job: a worker that sleeps through a job costs nobody anything.
+ * all n are done. Every thread has a share of neighbouring pieces, which read the same operands: it
+ * begins with its own and goes on with what others have left. The `ticket` of a share holds the job's
+ * number above and the next piece below; a thread reads the ticket, then the job, then takes the piece
+ * by compare-and-swap. Between jobs every ticket is closed before the job's fields change, and numbers
+ * do not come back, so a swap that succeeds has read the fields of that very job: a worker that sleeps
+ * through a job costs nobody anything.
  *
  * A call that finds the pool busy (a nested one, or another thread's) runs its pieces itself.
  */
@@ -26,17 +28,25 @@ enum { THREADS_MAX = 1024, SPIN_NS = 50000, STACK_BYTES = 1 << 20 };
 
 typedef void (*Task)(void *arg, int32_t i);
 
+/* A thread's: the caller's is the first. */
+typedef struct Share {
+	_Alignas(64) atomic_ullong ticket; /* number << 32 | next piece */
+	tsr_pool *pool;
+	uint32_t k;
+	pthread_t thread;
+} Share;
+
 struct tsr_pool {
-	pthread_t *workers;
-	int32_t nworkers;
+	Share *shares;
+	uint32_t nshares;
+	int32_t nworkers; /* started */
 	bool spins; /* every thread has a CPU of its own */
 	atomic_bool busy, stop;
 	/* the job */
 	_Atomic(Task) task;
 	_Atomic(void *) arg;
 	atomic_uint n;
-	_Alignas(64) atomic_ullong ticket; /* number << 32 | next piece */
-	_Alignas(64) atomic_uint done;     /* pieces; the caller sleeps on it */
+	_Alignas(64) atomic_uint done; /* pieces; the caller sleeps on it */
 	atomic_uint caller_sleeps;
 	_Alignas(64) atomic_uint number; /* of the last job; workers sleep on it */
 	atomic_uint sleepers;
@@ -83,18 +93,24 @@ static bool spin_while(const tsr_pool *pool, atomic_uint *word, uint32_t value)
 
 /* ---- the job ---- */
 
-/* Takes a piece of the open job and runs it; false when there is none. */
-static bool run_piece(tsr_pool *pool)
+/* The first piece of a share. */
+static uint32_t share_start(const tsr_pool *pool, uint32_t k, uint32_t n)
 {
-	unsigned long long ticket = atomic_load(&pool->ticket);
+	return (uint32_t)((uint64_t)n * k / pool->nshares);
+}
+
+/* Takes a piece of the open job from a share and runs it; false when there is none. */
+static bool run_piece(tsr_pool *pool, Share *share)
+{
+	unsigned long long ticket = atomic_load(&share->ticket);
 	for (;;) {
 		uint32_t i = (uint32_t)ticket;
 		Task task = atomic_load(&pool->task);
 		void *arg = atomic_load(&pool->arg);
 		uint32_t n = atomic_load(&pool->n);
-		if (i == CLOSED || i >= n)
+		if (i == CLOSED || i >= share_start(pool, share->k + 1, n))
 			return false;
-		if (!atomic_compare_exchange_weak(&pool->ticket, &ticket, ticket + 1))
+		if (!atomic_compare_exchange_weak(&share->ticket, &ticket, ticket + 1))
 			continue;
 		task(arg, (int32_t)i);
 		if (atomic_fetch_add(&pool->done, 1) + 1 == n && atomic_load(&pool->caller_sleeps))
@@ -103,13 +119,22 @@ static bool run_piece(tsr_pool *pool)
 	}
 }
 
+/* All pieces that nobody has taken, the share's own first. */
+static void run_pieces(const Share *own)
+{
+	tsr_pool *pool = own->pool;
+	for (uint32_t step = 0; step < pool->nshares; step++)
+		while (run_piece(pool, &pool->shares[(own->k + step) % pool->nshares]))
+			;
+}
+
 static void *worker(void *of)
 {
-	tsr_pool *pool = of;
+	const Share *own = of;
+	tsr_pool *pool = own->pool;
 	uint32_t seen = 0;
 	while (!atomic_load(&pool->stop)) {
-		while (run_piece(pool))
-			;
+		run_pieces(own);
 		if (!spin_while(pool, &pool->number, seen)) {
 			atomic_fetch_add(&pool->sleepers, 1);
 			sleep_on(&pool->number, seen);
@@ -118,6 +143,14 @@ static void *worker(void *of)
 		seen = atomic_load(&pool->number);
 	}
 	return NULL;
+}
+
+static void set_tickets(tsr_pool *pool, uint32_t number, bool open)
+{
+	uint32_t n = atomic_load(&pool->n);
+	for (uint32_t k = 0; k < pool->nshares; k++)
+		atomic_store(&pool->shares[k].ticket,
+			     (unsigned long long)number << 32 | (open ? share_start(pool, k, n) : CLOSED));
 }
 
 static void announce(tsr_pool *pool, uint32_t number, int32_t pieces)
@@ -148,12 +181,11 @@ static void run_job(tsr_pool *pool, int32_t n, Task task, void *arg)
 	atomic_store(&pool->arg, arg);
 	atomic_store(&pool->n, (uint32_t)n);
 	atomic_store(&pool->done, 0);
-	atomic_store(&pool->ticket, (unsigned long long)number << 32);
+	set_tickets(pool, number, true);
 	announce(pool, number, n - 1);
-	while (run_piece(pool))
-		;
+	run_pieces(&pool->shares[0]);
 	wait_for_all(pool, (uint32_t)n);
-	atomic_store(&pool->ticket, (unsigned long long)number << 32 | CLOSED);
+	set_tickets(pool, number, false);
 }
 
 static void pool_run(void *of, int32_t n, Task task, void *arg)
@@ -195,10 +227,11 @@ static bool start_workers(tsr_pool *pool, int32_t wanted, const cpu_set_t *allow
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	bool good = true;
 	for (int32_t k = 0; good && k < wanted; k++) {
-		good = pthread_create(&pool->workers[k], &attr, worker, pool) == 0;
+		Share *share = &pool->shares[k + 1];
+		good = pthread_create(&share->thread, &attr, worker, share) == 0;
 		pool->nworkers += good;
 		if (good && pool->spins)
-			pin(pool->workers[k], allowed, k);
+			pin(share->thread, allowed, k);
 	}
 	pthread_attr_destroy(&attr);
 	return good;
@@ -220,17 +253,19 @@ tsr_pool *tsr_pool_new(int32_t threads, tsr_error *error)
 		return NULL;
 	}
 	tsr_pool *pool = aligned_alloc(64, sizeof *pool);
-	pthread_t *workers = calloc((size_t)threads, sizeof *workers);
-	if (!pool || !workers) {
+	Share *shares = aligned_alloc(64, (size_t)threads * sizeof *shares);
+	if (!pool || !shares) {
 		free(pool);
-		free(workers);
+		free(shares);
 		session_fail(error, TSR_FAIL_MEMORY, "out of memory");
 		return NULL;
 	}
 	memset(pool, 0, sizeof *pool);
-	pool->workers = workers;
+	pool->shares = shares;
+	pool->nshares = (uint32_t)threads;
 	pool->spins = threads <= ncpus;
-	atomic_store(&pool->ticket, CLOSED);
+	for (uint32_t k = 0; k < pool->nshares; k++)
+		shares[k] = (Share){.ticket = CLOSED, .pool = pool, .k = k};
 	if (start_workers(pool, threads - 1, &allowed))
 		return pool;
 	session_fail(error, TSR_FAIL_MEMORY, "cannot start thread %d of %d", pool->nworkers + 2,
@@ -247,8 +282,8 @@ void tsr_pool_free(tsr_pool *pool)
 	atomic_fetch_add(&pool->number, 1);
 	wake(&pool->number, THREADS_MAX);
 	for (int32_t k = 0; k < pool->nworkers; k++)
-		pthread_join(pool->workers[k], NULL);
-	free(pool->workers);
+		pthread_join(pool->shares[k + 1].thread, NULL);
+	free(pool->shares);
 	free(pool);
 }
 
