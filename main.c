@@ -1,6 +1,5 @@
 /* tsrc: the pipeline on one screen. Each stage makes one data structure from the one before; each can be
- * verified and printed. Options are in main_options.c, files in main_output.c.
- */
+ * verified and printed. Options are in main_options.c, what is written in main_jobs.c. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -8,28 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "codegen/codegen.h"
-#include "frontend/frontend.h"
-#include "grammar/parse.h"
-#include "infer/infer.h"
-#include "lower/lower.h"
-#include "main_options.h"
-#include "main_output.h"
-
-typedef struct Compiler {
-	Options options;
-	Arena *perm;
-	Symbols *symbols;
-	Sources sources;
-	Diags diags;
-	Parse parse;
-	uint32_t file;
-	FrontendOptions frontend;
-	AstFile *ast;
-	Graph *graph;
-	Inference *inference;
-	Program *program;
-} Compiler;
+#include "main.h"
 
 typedef struct Stage {
 	const char *name, *makes;
@@ -96,7 +74,7 @@ static const Stage pipeline[] = {
 };
 enum { NSTAGES = sizeof pipeline / sizeof pipeline[0] };
 
-static double now_ms(void)
+double now_ms(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
@@ -121,7 +99,7 @@ static _Noreturn void finish(Compiler *c)
 	exit(status);
 }
 
-static _Noreturn void usage(const char *what, const char *word)
+_Noreturn void usage(const char *what, const char *word)
 {
 	fprintf(stderr, "tsrc: unknown %s '%s'\nTry 'tsrc --help' for the list.\n", what, word);
 	exit(2);
@@ -135,7 +113,7 @@ static int shapes_stage(const char *word)
 	return word[7] - '0';
 }
 
-static int stage_index(const char *name)
+int stage_index(const char *name)
 {
 	for (int i = 0; i < NSTAGES; i++)
 		if (strcmp(pipeline[i].name, name) == 0)
@@ -143,22 +121,7 @@ static int stage_index(const char *name)
 	return shapes_stage(name) ? stage_index("shapes") : -1;
 }
 
-static const Backend *backend_named(const char *name)
-{
-	for (int i = 0; i < OUTPUT_KINDS; i++)
-		if (strcmp(backends[i].name, name) == 0)
-			return &backends[i];
-	return NULL;
-}
-
-static const Backend *backend_for_path(const char *path)
-{
-	const char *dot = strrchr(path_base(path), '.');
-	for (int i = 0; dot && i < OUTPUT_KINDS; i++)
-		if (strcmp(backends[i].suffix, dot) == 0)
-			return &backends[i];
-	return NULL;
-}
+void stage_dump(FILE *out, Compiler *c, const char *name) { pipeline[stage_index(name)].dump(out, c); }
 
 static bool wants_dump(const Options *o, const char *stage)
 {
@@ -215,194 +178,10 @@ static void run_stages(Compiler *c, int last)
 	}
 }
 
-/* ---- outputs ---- */
-
-static bool emit_text(Compiler *c, Outputs *outputs, const char *kind, const char *path)
+static void verify_backends(Compiler *c)
 {
-	const char *temp = outputs_add(outputs, path);
-	FILE *out = temp ? fopen(temp, "w") : NULL;
-	if (!out)
-		return false;
-	if (strcmp(kind, "dot") == 0)
-		infer_dump_dot(out, c->inference);
-	else
-		pipeline[stage_index(kind)].dump(out, c);
-	if (fclose(out) == 0)
-		return true;
-	diag(&c->diags, E0602, SPAN_NONE, "cannot write '%s': %s", path, strerror(errno));
-	return false;
-}
-
-static Emit emit_for(Compiler *c)
-{
-	const Options *o = &c->options;
-	const char *prefix = o->prefix ? o->prefix : path_identifier(c->perm, o->input);
-	return (Emit){.program = c->program, .arena = c->perm, .diags = &c->diags, .target = &o->target,
-		      .prefix = prefix, .source = o->input};
-}
-
-static void print_report(const EmitReport *r)
-{
-	if (!r->compile_ms)
-		return;
-	fprintf(stderr, "  compile    %9.2f ms  %u kernels, %u functions, %u units, %u of them from the cache\n",
-		r->compile_ms, r->kernels, r->functions, r->units, r->cached);
-	if (r->assemble_ms)
-		fprintf(stderr, "  assemble   %9.2f ms\n", r->assemble_ms);
-	if (r->link_ms)
-		fprintf(stderr, "  link       %9.2f ms\n", r->link_ms);
-}
-
-static bool emit_backend(Compiler *c, Outputs *outputs, const Backend *backend, const char *path)
-{
-	const char *temp = outputs_add(outputs, path);
-	if (!temp)
-		return false;
-	double start = now_ms();
-	const Options *o = &c->options;
-	EmitReport report = {0};
-	Emit emit = emit_for(c);
-	emit.output = temp;
-	emit.soname = path_base(path);
-	emit.cache = o->cache_dir;
-	emit.report = &report;
-	bool good = backend->emit(&emit);
-	if (o->time_report) {
-		fprintf(stderr, "%-12s %9.2f ms  %s\n", backend->name, now_ms() - start, path);
-		print_report(&report);
-	}
-	return good;
-}
-
-static bool emit_kind(Compiler *c, Outputs *outputs, const char *kind, const char *path)
-{
-	const Options *o = &c->options;
-	if (o->verbose || o->dry_run)
-		fprintf(stderr, "tsrc: %s %s -> %s\n", kind, o->input, path);
-	if (o->dry_run)
-		return true;
-	const Backend *backend = backend_named(kind);
-	return backend ? emit_backend(c, outputs, backend, path) : emit_text(c, outputs, kind, path);
-}
-
-static const char *kind_suffix(Compiler *c, const char *kind)
-{
-	const Backend *backend = backend_named(kind);
-	return backend ? backend->suffix : arena_printf(c->perm, ".%s", kind);
-}
-
-static bool known_kind(const char *kind)
-{
-	bool view = stage_index(kind) >= 0 && !strchr(kind, ':');
-	return backend_named(kind) || view || strcmp(kind, "dot") == 0;
-}
-
-/* What the options ask for, as (kind, path) pairs; so and obj bring their header. */
-typedef struct Job {
-	const char *kind, *path;
-} Job;
-typedef VEC(Job) Jobs;
-
-static void add_job(Compiler *c, Jobs *jobs, const char *kind, const char *path)
-{
-	for (size_t i = 0; i < jobs->n; i++)
-		if (strcmp(jobs->at[i].path, path) == 0 && strcmp(path, "-") != 0)
-			return;
-	PUSH(c->perm, *jobs, ((Job){kind, path}));
-	bool library = strcmp(kind, "so") == 0 || strcmp(kind, "obj") == 0;
-	if (library && strcmp(path, "-") != 0)
-		add_job(c, jobs, "header", path_with_suffix(c->perm, path, ".h"));
-}
-
-static const char *default_output(Compiler *c, const char *suffix)
-{
-	const char *input = c->options.input;
-	return path_with_suffix(c->perm, strcmp(input, "-") == 0 ? "stdin" : path_base(input), suffix);
-}
-
-static const char *output_kind(const char *path)
-{
-	const Backend *backend = backend_for_path(path);
-	const char *dot = strrchr(path_base(path), '.');
-	if (backend)
-		return backend->name;
-	if (dot && (strcmp(dot, ".dot") == 0 || strcmp(dot, ".ptx") == 0))
-		return dot + 1;
-	return "so";
-}
-
-static Jobs plan_jobs(Compiler *c)
-{
-	const Options *o = &c->options;
-	Jobs jobs = {0};
-	for (size_t i = 0; i < o->emit.n; i++) {
-		const char *kind = o->emit.at[i];
-		if (!known_kind(kind) && strcmp(kind, "ptx") != 0)
-			usage("kind for --emit", kind);
-		const char *suffix = kind_suffix(c, kind);
-		const char *path = !o->output      ? default_output(c, suffix)
-				   : o->emit.n == 1 ? o->output
-						    : arena_printf(c->perm, "%s%s", o->output, suffix);
-		add_job(c, &jobs, kind, path);
-	}
-	if (o->emit.n == 0 && !o->stdout_only && !o->syntax_only && !o->stop) {
-		const char *path = o->output ? o->output : default_output(c, ".so");
-		add_job(c, &jobs, output_kind(path), path);
-	}
-	for (size_t i = 0; i < jobs.n; i++)
-		if (strcmp(jobs.at[i].kind, "ptx") == 0)
-			diag(&c->diags, E0901, SPAN_NONE, "PTX output is not supported yet");
-	return jobs;
-}
-
-static bool emit_deps(Compiler *c, Outputs *outputs, const Jobs *jobs)
-{
-	const Options *o = &c->options;
-	const char *first = jobs->n ? jobs->at[0].path : default_output(c, ".so");
-	const char *path = o->deps_file ? o->deps_file : path_with_suffix(c->perm, first, ".d");
-	DepRule rule = {o->deps_targets.at, o->deps_targets.n, NULL, 0, o->deps_phony};
-	if (!rule.ntargets) {
-		rule.targets = &first;
-		rule.ntargets = 1;
-	}
-	const char *library = o->include_dirs.at[o->include_dirs.n - 1];
-	Words files = {0};
-	if (o->schedule)
-		PUSH(c->perm, files, o->schedule);
-	for (size_t i = 0; i < c->graph->files.n; i++) {
-		const char *file = c->graph->files.at[i];
-		bool from_library = strncmp(file, library, strlen(library)) == 0;
-		if (!(o->deps_user_only && from_library))
-			PUSH(c->perm, files, file);
-	}
-	rule.files = files.at;
-	rule.nfiles = files.n;
-	const char *temp = outputs_add(outputs, path);
-	FILE *out = temp ? fopen(temp, "w") : NULL;
-	if (!out)
-		return false;
-	deps_print(out, &rule);
-	return fclose(out) == 0;
-}
-
-static void run_jobs(Compiler *c, const Jobs *jobs)
-{
-	Outputs outputs = {.arena = c->perm, .diags = &c->diags};
-	bool good = true;
-	for (size_t i = 0; good && i < jobs->n; i++)
-		good = emit_kind(c, &outputs, jobs->at[i].kind, jobs->at[i].path);
-	if (good && c->options.deps && !c->options.dry_run)
-		good = emit_deps(c, &outputs, jobs);
-	if (!good || c->diags.nerrors || !outputs_commit(&outputs))
-		outputs_abandon(&outputs);
-	if (!good && !c->diags.nerrors)
-		diag(&c->diags, E0602, SPAN_NONE, "cannot write the output");
-}
-
-static bool verify_run_all(Compiler *c)
-{
-	Emit emit = emit_for(c);
-	return verify_run(&emit, stdout, 1);
+	Emit emit = jobs_emit(c);
+	verify_run(&emit, stdout, 1);
 }
 
 /* ---- lists, from the tables ---- */
@@ -419,16 +198,15 @@ static void list_completion(void)
 {
 	printf("_tsrc() {\n  local cur=${COMP_WORDS[COMP_CWORD]}\n"
 	       "  [ \"$cur\" = = ] && cur=\n"
-	       "  case ${COMP_WORDS[COMP_CWORD-1]}$cur in\n  --dump* | --stop* | --emit*)\n    COMPREPLY=($(compgen -W \"");
+	       "  case ${COMP_WORDS[COMP_CWORD-1]}$cur in\n"
+	       "  --dump* | --stop* | --emit*)\n    COMPREPLY=($(compgen -W \"");
 	for (int i = 0; i < NSTAGES; i++)
 		printf("%s ", pipeline[i].name);
 	for (int i = 0; i < OUTPUT_KINDS; i++)
 		printf("%s ", backends[i].name);
-	printf("dot all\" -- \"$cur\"));;\n  -*)\n    COMPREPLY=($(compgen -W \"--output= --emit= --dump= --stop= "
-	       "--prefix= --target= --fp= --schedule= --max-workspace= --grain= --no-cache --cache-dir= --explain= --explain-shape= --explain-closed --verify --shuffle= "
-	       "--time-report --version --help -fsyntax-only -fdiagnostics-format= -fdiagnostics-color= "
-	       "-ferror-limit= -march= -MD -MMD -MF -MT -MP -Wall -Werror\" -- \"$cur\"));;\n"
-	       "  *) COMPREPLY=($(compgen -f -X '!*.tsr' -- \"$cur\"));;\n  esac\n}\n"
+	printf("dot all\" -- \"$cur\"));;\n  -*)\n    COMPREPLY=($(compgen -W \"");
+	options_list(stdout);
+	printf("\" -- \"$cur\"));;\n  *) COMPREPLY=($(compgen -f -X '!*.tsr' -- \"$cur\"));;\n  esac\n}\n"
 	       "complete -o filenames -F _tsrc tsrc\n");
 }
 
@@ -518,7 +296,7 @@ int main(int argc, char **argv)
 			usage("diagnostic", c->options.explain);
 		finish(c);
 	}
-	Jobs jobs = plan_jobs(c);
+	Jobs jobs = jobs_plan(c);
 	int last = last_stage(c, &jobs);
 	const char *why = NULL;
 	c->file = source_read(&c->sources, c->options.input, &why);
@@ -528,8 +306,8 @@ int main(int argc, char **argv)
 		finish(c);
 	run_stages(c, last);
 	if (c->options.verify_run && last == NSTAGES - 1)
-		verify_run_all(c);
+		verify_backends(c);
 	if (!c->diags.nerrors && !c->options.stop)
-		run_jobs(c, &jobs);
+		jobs_run(c, &jobs);
 	finish(c);
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/response.h"
+
 enum {
 	KEY_EMIT = 256,
 	KEY_DUMP,
@@ -98,6 +100,35 @@ static const struct argp_option option_table[] = {
 	{"MP", KEY_MP, NULL, OPTION_HIDDEN, NULL, 0},
 	{"dry-run", KEY_DRY_RUN, NULL, OPTION_HIDDEN, NULL, 0},
 	{0}};
+
+/* The words of a SHOWN text that are options, up to their arguments: "-MF FILE" is -MF. */
+static void list_shown(FILE *out, const char *text)
+{
+	while (*text) {
+		size_t n = strcspn(text, " ="), all = strcspn(text, " ");
+		const char *name = strstr(text, "NAME");
+		if (name && name < text + n)
+			n = (size_t)(name - text);
+		if (*text == '-')
+			fprintf(out, "%.*s ", (int)(n + (text[n] == '=')), text);
+		text += all + (text[all] == ' ');
+	}
+}
+
+void options_list(FILE *out)
+{
+	for (const struct argp_option *o = option_table; o->name || o->key; o++) {
+		if (o->flags & OPTION_HIDDEN)
+			continue;
+		if (o->flags & OPTION_DOC)
+			list_shown(out, o->name);
+		else if (o->name)
+			fprintf(out, "--%s%s ", o->name, o->arg && !(o->flags & OPTION_ARG_OPTIONAL) ? "=" : "");
+		else
+			fprintf(out, "-%c ", o->key);
+	}
+	fputs("--help --version", out);
+}
 
 static const char doc_text[] =
 	"Compile a tensor program to a shared object and a C header.\v"
@@ -318,60 +349,34 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* ---- @FILE and the one-dash options ---- */
+/* ---- the words ---- */
 
-enum { RESPONSE_DEPTH = 10 };
-
-static void add_word(Options *o, Words *words, const char *word, int depth);
-
-/* Words of a response file: separated by space, quoted by '' or "", a backslash takes the next byte. */
-static void add_response(Options *o, Words *words, const char *path, int depth)
-{
-	FILE *in = fopen(path, "r");
-	if (!in || depth > RESPONSE_DEPTH) {
-		fprintf(stderr, "tsrc: cannot read response file '%s': %s\n", path,
-			in ? "nested too deep" : strerror(errno));
-		exit(2);
-	}
-	char *word = NULL;
-	size_t n = 0, cap = 0;
-	int c, quote = 0;
-	bool any = false;
-	while ((c = getc(in)) != EOF || any) {
-		if (c == EOF || (!quote && isspace(c))) {
-			if (any)
-				add_word(o, words, arena_strndup(o->arena, word ? word : "", n), depth + 1);
-			any = false;
-			n = 0;
-			if (c == EOF)
-				break;
-			continue;
-		}
-		any = true;
-		if (quote ? c == quote : c == '"' || c == '\'') {
-			quote = quote ? 0 : c;
-			continue;
-		}
-		if (c == '\\' && quote != '\'' && (c = getc(in)) == EOF)
-			c = '\\';
-		word = arena_grow(o->arena, word, n, &cap, 1);
-		word[n++] = (char)c;
-	}
-	fclose(in);
-}
-
-static void add_word(Options *o, Words *words, const char *word, int depth)
+/* The options with one dash and several letters, as argp reads them. */
+static const char *as_long_option(const char *word)
 {
 	static const char *const spelled[][2] = {{"-MD", "--MD"},   {"-MMD", "--MMD"}, {"-MF", "--MF"},
 						 {"-MT", "--MT"},   {"-MP", "--MP"},   {"-###", "--dry-run"}};
-	if (word[0] == '@' && word[1]) {
-		add_response(o, words, word + 1, depth);
-		return;
-	}
 	for (size_t i = 0; i < sizeof spelled / sizeof spelled[0]; i++)
 		if (strcmp(word, spelled[i][0]) == 0)
-			word = spelled[i][1];
-	PUSH(o->arena, *words, word);
+			return spelled[i][1];
+	return word;
+}
+
+/* What argp reads; ends with status 2 where a response file cannot be read. */
+static Words words_of(Arena *arena, int argc, char **argv)
+{
+	Words words = {0};
+	ResponseError why;
+	char **expanded = response_expand(&argc, argv, &why);
+	if (!expanded) {
+		fprintf(stderr, "tsrc: %s\n", why.text);
+		exit(2);
+	}
+	for (int i = 0; i < argc; i++)
+		PUSH(arena, words, as_long_option(arena_strndup(arena, expanded[i], strlen(expanded[i]))));
+	response_free(expanded);
+	PUSH(arena, words, NULL);
+	return words;
 }
 
 /* By the XDG base directories: a path that is not absolute counts as unset. */
@@ -390,15 +395,11 @@ void options_parse(Options *options, Arena *arena, int argc, char **argv)
 	options->target = (Target){.march = "native", .opt_level = 2};
 	options->grain = options->max_workspace = -1;
 	diag_options_init(&options->diag);
-	Words words = {0};
-	PUSH(arena, words, argv[0]);
-	for (int i = 1; i < argc; i++)
-		add_word(options, &words, argv[i], 0);
+	Words words = words_of(arena, argc, argv);
 	argp_err_exit_status = 2;
 	argp_program_version = "tsrc " TSR_VERSION;
 	struct argp_state plain = {0};
 	set_color(options, &plain, "auto");
-	PUSH(arena, words, NULL);
 	const struct argp argp = {option_table, parse_one, "FILE.tsr", doc_text, NULL, NULL, NULL};
 	argp_parse(&argp, (int)words.n - 1, (char **)words.at, 0, NULL, options);
 	if (options->no_cache)

@@ -41,5 +41,7 @@ typedef struct Options {
 
 /* Parses; on bad usage prints a message and ends with status 2; --help and --version end with 0. */
 void options_parse(Options *options, Arena *arena, int argc, char **argv);
+/* Every option as it is typed, on one line, '=' where an argument follows: for completion. */
+void options_list(FILE *out);
 
 #endif

@@ -1,9 +1,10 @@
-/* RowKernel kernels: neighbouring kernels that walk over the same rows become one, a row at a time.
+/* Row kernels: neighbouring kernels that walk over the same rows become one, a row at a time.
  *
- *   for i: for j: e[i*v + j] = exp(x[i*v + j] - m[i])         for i
- *   for i: { acc = 0; for j: acc += e[i*v + j]; s[i] = acc }    for j: y[i*v + j] = exp(x[i*v + j]
- * - m) for i: for j: y[i*v + j] = e[i*v + j] / s[i]                acc = 0; for j: acc += y[i*v +
- * j] for j: y[i*v + j] = y[i*v + j] / acc
+ *   for i: for j: e[i*v + j] = exp(x[i*v + j] - m[i])        for i
+ *   for i: { acc = 0                                           for j: y[i*v + j] = exp(x[i*v + j] - m)
+ *            for j: acc += e[i*v + j]                 ->       acc = 0
+ *            s[i] = acc }                                      for j: acc += y[i*v + j]
+ *   for i: for j: y[i*v + j] = e[i*v + j] / s[i]               for j: y[i*v + j] = y[i*v + j] / acc
  *
  * Two kernels join where each is one loop over the same rows, they touch a common buffer, and every
  * buffer that one of them writes is touched by both in the cells [i*c, i*c + c) of the present row

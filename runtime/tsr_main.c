@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/cli.h"
-#include "runtime/response.h"
+#include "base/response.h"
 
 typedef struct Command {
 	const char *name, *help;

@@ -1,5 +1,5 @@
 /* Response files: splitting as GCC does. */
-#include "runtime/response.h"
+#include "base/response.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Response files: a word @FILE on the command line stands for the words in FILE. */
-#ifndef TSR_RUNTIME_RESPONSE_H
-#define TSR_RUNTIME_RESPONSE_H
+#ifndef TSR_BASE_RESPONSE_H
+#define TSR_BASE_RESPONSE_H
 
 typedef struct ResponseError {
 	char text[256];
