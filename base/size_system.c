@@ -1,4 +1,5 @@
-/* Relations between sizes as a system of linear rows over the integers.
+/* Relations between sizes as a system of linear rows over the integers. What it does not refute
+ * and leaves one dim finitely many values is tried (size_finite.c).
  *
  *   row := sum of coef * column + constant  = 0  |  >= 0
  *
@@ -21,9 +22,11 @@
 
 #include <string.h>
 
+#include "base/size_finite.h"
 #include "base/size_poly.h"
 
-enum { ROWS = 192, COLUMNS = 64, SEEN = 1024, FACTS = 62, GOAL = 63, WORK_LIMIT = 40000000 };
+enum { ROWS = 192, COLUMNS = 64, SEEN = 1024, FACTS = 62, GOAL = 63 };
+enum { WORK_LIMIT = 40000000, FINITE_LIMIT = 4000000 };
 #define FRESH UINT32_MAX
 
 typedef struct Row {
@@ -36,6 +39,7 @@ typedef struct Row {
 struct SizeSystem {
 	Sizes *sizes;
 	int64_t work; /* left */
+	FiniteWork finite;
 	/* of one question */
 	bool links;   /* exact quotients are what they say */
 	bool proved;
@@ -51,6 +55,7 @@ SizeSystem *size_system_new(Sizes *sizes, Arena *arena)
 	SizeSystem *s = ARENA_NEW(arena, SizeSystem);
 	s->sizes = sizes;
 	s->work = WORK_LIMIT;
+	s->finite = (FiniteWork){FINITE_LIMIT, ARENA_ARRAY(arena, int64_t, sizes_ndims(sizes) + 1)};
 	return s;
 }
 
@@ -426,7 +431,8 @@ bool size_system_excludes(SizeSystem *s, const SizeFact *facts, size_t n, SizeFa
 	for (size_t i = 0; used && i < n; i++)
 		used[i] = proved && i < SEEN && s->taken[i] != FRESH &&
 			  (s->proof >> s->taken[i] & 1);
-	return proved;
+	return proved || size_finite_excludes(s->sizes, facts, n < SEEN ? n : SEEN, goal, used,
+					      &s->finite);
 }
 
 /* a > b; or a = q*b + r with 0 < r < b */

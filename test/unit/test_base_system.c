@@ -71,9 +71,13 @@ static Size random_size(World *w)
 
 static SizeFact random_fact(World *w)
 {
-	switch (below(w, 4)) {
-	case 0: return (SizeFact){FACT_EQ, random_size(w), number(w, below(w, 5))};
-	case 1: return (SizeFact){FACT_DIVIDES, random_size(w), number(w, 2 + below(w, 4))};
+	Size dims[NDIMS] = {w->n, w->m, w->k};
+	switch (below(w, 9)) {
+	case 0: return (SizeFact){FACT_DIVIDES, number(w, 1 + below(w, 12)), dims[below(w, NDIMS)]};
+	case 1:
+	case 2: return (SizeFact){FACT_EQ, random_size(w), number(w, below(w, 5))};
+	case 3:
+	case 4: return (SizeFact){FACT_DIVIDES, random_size(w), number(w, 2 + below(w, 4))};
 	default: return (SizeFact){FACT_GE, random_size(w), random_size(w)};
 	}
 }
@@ -86,7 +90,7 @@ static bool holds(World *w, const SizeFact *fact, const int64_t *values)
 	switch (fact->kind) {
 	case FACT_EQ: return a == b;
 	case FACT_GE: return a >= b;
-	case FACT_DIVIDES: return a % b == 0;
+	case FACT_DIVIDES: return b == 0 ? a == 0 : a % b == 0;
 	}
 	return false;
 }
@@ -182,6 +186,27 @@ static void test_integers(void **state)
 	assert_true(size_system_implies(w->system, &six, 1, half));
 }
 
+/* Divisors of a number and values between bounds are tried one by one. */
+static void test_finite(void **state)
+{
+	World *w = *state;
+	Size two_n = size_plus(w->sizes, size_scale(w->sizes, w->n, 2), 1);
+	SizeFact of7 = {FACT_DIVIDES, number(w, 7), w->n}, of12 = {FACT_DIVIDES, number(w, 12), w->n};
+	SizeFact by3 = {FACT_DIVIDES, w->n, number(w, 3)}, by5 = {FACT_DIVIDES, w->n, number(w, 5)};
+	SizeFact some = {FACT_GE, w->n, number(w, 6)}, few = {FACT_GE, number(w, 9), w->n};
+	SizeFact odd = {FACT_DIVIDES, number(w, 8), two_n}, other = {FACT_GE, w->m, number(w, 2)};
+	SizeFact several[3] = {of7, other, some}, between[2] = {some, few};
+	bool used[3];
+	assert_true(size_system_excludes(w->system, several, 3, by3, used));
+	assert_true(used[0] && !used[1]);
+	assert_false(size_system_excludes(w->system, &of12, 1, by3, NULL));
+	assert_true(size_system_excludes(w->system, &of12, 1, by5, NULL));
+	assert_true(size_system_excludes(w->system, between, 2, by5, NULL));
+	assert_false(size_system_excludes(w->system, between, 2, by3, NULL));
+	assert_true(size_system_excludes(w->system, &odd, 1, (SizeFact){FACT_GE, w->n, number(w, 1)}, NULL));
+	assert_false(size_system_excludes(w->system, NULL, 0, odd, NULL));
+}
+
 /* A quotient is exact because a guard says so, never because it occurs. */
 static void test_quotients(void **state)
 {
@@ -200,6 +225,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_random, make_world, free_world),
 		cmocka_unit_test_setup_teardown(test_chains, make_world, free_world),
 		cmocka_unit_test_setup_teardown(test_integers, make_world, free_world),
+		cmocka_unit_test_setup_teardown(test_finite, make_world, free_world),
 		cmocka_unit_test_setup_teardown(test_quotients, make_world, free_world),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
