@@ -57,7 +57,8 @@ static bool is_linear(const Question *q, Size a, int64_t *factor, int64_t *const
 	if (poly->n == 0 || poly->n > 2 || (poly->n == 2 && poly->terms[1].mono != 0))
 		return false;
 	*factor = poly->terms[0].coef;
-	return poly->terms[0].mono == mono_of_dim(q->sizes, q->dim);
+	const Mono *mono = mono_at(q->sizes, poly->terms[0].mono);
+	return mono->degree == 1 && atom_at(q->sizes, mono->factors[0].atom)->kind == ATOM_DIM;
 }
 
 static bool holds_at(Question *q, const SizeFact *fact, int64_t value)

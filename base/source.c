@@ -135,6 +135,12 @@ static uint32_t find_line(const Source *source, uint32_t offset)
 	return low;
 }
 
+const char *source_text(const Sources *sources, Arena *arena, Span span)
+{
+	const Source *source = source_at(sources, span.file);
+	return arena_strndup(arena, source->text + span.start, span.end - span.start);
+}
+
 Place source_place(const Sources *sources, uint32_t file, uint32_t offset)
 {
 	const Source *source = source_at(sources, file);

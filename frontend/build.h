@@ -190,6 +190,7 @@ typedef struct Build {
 	uint32_t depth; /* of evaluation */
 	uint64_t work;  /* evaluations so far */
 	bool stopped;   /* a limit was reached and reported */
+	bool wants_size; /* a size is evaluated: only sizes are offered for an unknown name */
 } Build;
 
 enum {
@@ -245,6 +246,7 @@ bool value_scales(const Value *value);
 const SizeExpr *size_expr_number(Build *b, int64_t number, Span span);
 const SizeExpr *size_expr_new(Build *b, SizeExpr expr);
 bool size_expr_value(const SizeExpr *expr, int64_t *out);
+Value eval_wanting_size(Build *b, const AstExpr *expr);
 /* NULL after an error (E0210). */
 const SizeExpr *eval_size(Build *b, const AstExpr *expr);
 /* An expression that must be an integer now. */

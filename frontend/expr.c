@@ -146,7 +146,7 @@ static Value eval_slice(Build *b, const AstExpr *expr)
 {
 	NodeId args[2] = {eval_node(b, expr->args[0]), NODE_NONE};
 	Span spans[2] = {expr->args[0]->span, expr->args[1]->span};
-	Value index = eval(b, expr->args[1]);
+	Value index = eval_wanting_size(b, expr->args[1]);
 	int64_t number = 0;
 	if (args[0] == NODE_NONE || index.kind == VALUE_ERROR)
 		return value_error();

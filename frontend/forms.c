@@ -261,9 +261,10 @@ static Value run_gather(Build *b, const AstExpr *call)
 	if (!dtype_is_integer(ids)) {
 		diag(b->diags, E0231, parts.spans[1], "the indices of gather are integers, and these are %s",
 		     dtype_name(ids));
-		Span start = {parts.spans[1].file, parts.spans[1].start, parts.spans[1].start};
 		if (graph_node(b->graph, parts.args[1])->kind != NODE_INPUT)
-			diag_fix(b->diags, start, "i32", "i32(...) makes integers of them");
+			diag_fix(b->diags, parts.spans[1],
+				 arena_printf(b->arena, "i32(%s)", source_text(b->sources, b->arena, parts.spans[1])),
+				 "i32(...) makes integers of them");
 		else
 			diag_note(b->diags, graph_node(b->graph, parts.args[1])->span,
 				  "declared here: 'i32' before the shape makes them integers");

@@ -151,10 +151,9 @@ static bool report_plain(Build *b, const ParamDecl *decl)
 	diag(b->diags, E0212, decl->span,
 	     "the parameter '%s' has no instance to belong to: '%s' is a plain function of tensors",
 	     decl->name.sym, plain->name.sym);
-	Span after = plain->name.span;
-	after.start = after.end;
-	diag_fix(b->diags, after, "()", "give '%s' a configuration list, and apply it as %s()(...)",
-		 plain->name.sym, plain->name.sym);
+	diag_note(b->diags, plain->name.span,
+		  "declare it as '%s()(...)', with a configuration list, and apply it as %s()(...)",
+		  plain->name.sym, plain->name.sym);
 	return true;
 }
 

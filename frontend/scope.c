@@ -169,6 +169,14 @@ Sym name_nearest(Sym name, const Sym *candidates, uint32_t n)
 /* At most this many names are compared: enough for people, bounded for generated programs. */
 enum { CANDIDATES_MAX = 1000 };
 
+/* Can it stand where a size or an index is wanted? */
+static bool is_size(const Build *b, const Value *value)
+{
+	return value->kind == VALUE_SIZE || value->kind == VALUE_NUMBER ||
+	       (value->kind == VALUE_TENSOR &&
+		graph_node(b->graph, value->node)->kind == NODE_SCALAR);
+}
+
 static Sym nearest_visible(Build *b, Sym name)
 {
 	Sym candidates[CANDIDATES_MAX];
@@ -176,9 +184,13 @@ static Sym nearest_visible(Build *b, Sym name)
 		return NULL;
 	uint32_t n = 0, limit = UINT32_MAX;
 	for (Scope *scope = b->at.scope; scope; limit = scope->limit, scope = scope->parent) {
-		for (uint32_t i = 0; i < scope->names.n && i < limit && n < CANDIDATES_MAX; i++)
-			candidates[n++] = scope->names.at[i].name;
+		for (uint32_t i = 0; i < scope->names.n && i < limit && n < CANDIDATES_MAX; i++) {
+			if (!b->wants_size || is_size(b, &scope->names.at[i].value))
+				candidates[n++] = scope->names.at[i].name;
+		}
 	}
+	if (b->wants_size)
+		return name_nearest(name, candidates, n);
 	for (uint32_t i = 0; form_name(i) && n < CANDIDATES_MAX; i++)
 		candidates[n++] = form_name(i);
 	for (Op op = 0; op < OP_COUNT && n < CANDIDATES_MAX; op++) {

@@ -55,16 +55,25 @@ static const SizeExpr *value_to_size(Build *b, const Value *value, const char *w
 	return value->kind == VALUE_SIZE ? value->size : size_expr_number(b, integer, value->span);
 }
 
+Value eval_wanting_size(Build *b, const AstExpr *expr)
+{
+	bool outer = b->wants_size;
+	b->wants_size = true;
+	Value value = eval(b, expr);
+	b->wants_size = outer;
+	value.span = expr->span;
+	return value;
+}
+
 const SizeExpr *eval_size(Build *b, const AstExpr *expr)
 {
-	Value value = eval(b, expr);
-	value.span = expr->span;
+	Value value = eval_wanting_size(b, expr);
 	return value_to_size(b, &value, "a size");
 }
 
 bool eval_integer(Build *b, const AstExpr *expr, const char *what, int64_t *out)
 {
-	Value value = eval(b, expr);
+	Value value = eval_wanting_size(b, expr);
 	if (value.kind == VALUE_ERROR)
 		return false;
 	if (value_get_integer(&value, out))

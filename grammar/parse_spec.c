@@ -1,6 +1,7 @@
 /* Drives the specification parser over the text of a string. A comma is fed between two axes that
  * stand side by side in the single-letter mode, and beside a row variable in both. The first error
  * ends a specification: it is short. */
+#include <ctype.h>
 #include <string.h>
 #include <stb/stb_ds.h>
 
@@ -32,6 +33,17 @@ static void report_no_result(SpecTree *tree, Span text)
 		         "write '=>' ('->' separates the input and output rows of one tensor)");
 }
 
+/* Does "2*o" stand before it, so that a mark may be meant (`=+`)? */
+static bool ends_affine(const SpecTree *tree, Span text, Span implies)
+{
+	const char *at = tree->source->text + implies.start, *begin = tree->source->text + text.start;
+	while (at > begin && at[-1] == ' ')
+		at--;
+	while (at > begin && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
+		at--;
+	return at > begin && at[-1] == '*';
+}
+
 /* Is there exactly one `=>`? */
 static bool check_implies(SpecTree *tree, Span text)
 {
@@ -46,7 +58,8 @@ static bool check_implies(SpecTree *tree, Span text)
 		return true;
 	diag(ds, E0133, second, "a specification has one '=>', and this is another");
 	diag_note(ds, first, "the first one is here");
-	diag_fix(ds, first, ";", "operands are separated by ';'");
+	if (!ends_affine(tree, text, first))
+		diag_fix(ds, first, ";", "operands are separated by ';'");
 	return false;
 }
 

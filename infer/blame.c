@@ -286,6 +286,37 @@ static bool known_from(Solver *s, CellId letter, ConId con)
 	return path.n > 0 && path.at[0].con == con;
 }
 
+/* The one axis of the row that is this letter alone, else NULL. */
+static const SpecAxis *letter_axis(const SpecRow *row, Sym letter)
+{
+	const SpecAxis *found = NULL;
+	for (uint32_t i = 0; i < row->naxes; i++) {
+		if (row->axes[i].letter != letter)
+			continue;
+		if (found || row->axes[i].kind != SPEC_LETTER)
+			return NULL;
+		found = &row->axes[i];
+	}
+	return found;
+}
+
+static void swap_letters(Solver *s, const Con *con, Sym a, Sym b)
+{
+	const Spec *spec = s->graph->nodes.at[con->node].spec;
+	const SpecRow *row = &spec->operands[con->arg].rows[con->row];
+	const SpecAxis *x = letter_axis(row, a), *y = letter_axis(row, b);
+	if (!x || !y)
+		return;
+	Span first = x < y ? x->span : y->span, last = x < y ? y->span : x->span;
+	Span gap = {first.file, first.end, last.start};
+	const Sources *sources = s->diags->sources;
+	diag_fix(s->diags, span_join(first, last),
+		 arena_printf(s->arena, "%s%s%s", source_text(sources, s->arena, last),
+			      source_text(sources, s->arena, gap),
+			      source_text(sources, s->arena, first)),
+		 "the sizes would fit with '%s' and '%s' swapped", a, b);
+}
+
 /* Another letter of the same operand whose sizes fit when the two change places. */
 static void suggest_swap(Solver *s, const Meeting *m, ConId id)
 {
@@ -299,8 +330,7 @@ static void suggest_swap(Solver *s, const Meeting *m, ConId id)
 		    size_same(cell_value(s, flat_at(&m->tensor, i)), want) &&
 		    (size_is_bad(theirs) || size_same(theirs, have) ||
 		     known_from(s, flat_at(&m->spec, i), id))) {
-			diag_note(s->diags, s->cons.at[id].span,
-				  "the sizes would fit with '%s' and '%s' swapped", mine, other);
+			swap_letters(s, &s->cons.at[id], mine, other);
 			return;
 		}
 	}
@@ -326,10 +356,12 @@ void blame_sizes(Solver *s, CellId a, CellId b, ConId con)
 	}
 	blame_born(s, a);
 	blame_born(s, b);
-	if (meeting)
+	if (meeting) {
 		suggest_swap(s, &m, con);
-	else
-		suggest_operand(s, con);
+		return;
+	}
+	suggest_operand(s, con);
+	suggest_compose(s, con);
 }
 
 /* ---- texts ---- */

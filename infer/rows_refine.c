@@ -86,9 +86,7 @@ static void too_many(Solver *s, ConId id, const FlatRow *res, const FlatRow *opn
 				    ? ROW_OUTPUT
 				    : con->row),
 	      opnd->nlead + opnd->ntrail == 1 ? "axis" : "axes", flat_text(s, opnd), res->nlead + res->ntrail, flat_text(s, res));
-	if (s->diags && node->kind == NODE_COMPOSE)
-		diag_fix(s->diags, node->op_span, ".*",
-			 "'*' composes; write '.*' to multiply pointwise");
+	suggest_compose(s, id);
 	blame_settled(s, &s->cons.at[id].a);
 	blame_settled(s, &s->cons.at[id].b);
 	blame_operands(s, s->cons.at[id].node);

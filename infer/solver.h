@@ -358,6 +358,8 @@ void blame_sites(Solver *s, NodeId node);
 /* repair.c: the repair of a pointwise operand of this constraint, where one is known; the axes that it
  * mends are not reported again. */
 void suggest_operand(Solver *s, ConId con);
+/* repair_compose.c: the repairs of `a * b` whose axes do not meet at this constraint. */
+void suggest_compose(Solver *s, ConId con);
 const char *axis_text(Solver *s, ConId con, CellId cell);
 const char *tensor_text(Solver *s, NodeId node, int32_t arg);
 const char *cell_size_text(Solver *s, CellId cell);

@@ -1,0 +1,141 @@
+/* Repairs of `a * b` whose axes do not meet: what would fit if one thing were written otherwise.
+ *
+ * A repair is offered only where the rows that would meet are closed and every size in them is
+ * known, so that the axes meet afterwards. In the order in which they are offered: `->` in a
+ * declaration that has none, `.T` at an operand, the operands the other way round; and `.*`.
+ */
+#include "infer/solver.h"
+
+#include <string.h>
+
+typedef struct Compose {
+	const Con *con;
+	const Node *node;
+	FlatRow rows[2][ROW_KINDS];
+} Compose;
+
+static uint32_t naxes(const FlatRow *f)
+{
+	return f->nlead + f->ntrail;
+}
+
+static bool axes_meet(Solver *s, CellId a, CellId b)
+{
+	Size x = cell_value(s, a), y = cell_value(s, b);
+	return !size_is_bad(x) && !size_is_bad(y) &&
+	       (size_same(x, y) || cell_stretches(s, a) || cell_stretches(s, b));
+}
+
+/* Do both broadcast to one row? */
+static bool rows_meet(Solver *s, const FlatRow *a, const FlatRow *b)
+{
+	uint32_t na = naxes(a), nb = naxes(b);
+	bool meet = a->var == NONE && b->var == NONE;
+	for (uint32_t i = 1; meet && i <= na && i <= nb; i++)
+		meet = axes_meet(s, flat_at(a, na - i), flat_at(b, nb - i));
+	return meet;
+}
+
+/* Are the axes of `a` from axis `at` on those of `b`, which has some? */
+static bool part_equals(Solver *s, const FlatRow *a, uint32_t at, const FlatRow *b)
+{
+	bool same = a->var == NONE && b->var == NONE && naxes(b) > 0 && at + naxes(b) <= naxes(a);
+	for (uint32_t i = 0; same && i < naxes(b); i++) {
+		Size want = cell_value(s, flat_at(b, i));
+		same = !size_is_bad(want) && size_same(want, cell_value(s, flat_at(a, at + i)));
+	}
+	return same;
+}
+
+static bool rows_equal(Solver *s, const FlatRow *a, const FlatRow *b)
+{
+	return naxes(a) == naxes(b) && part_equals(s, a, 0, b);
+}
+
+static const char *text_of(Solver *s, Span span)
+{
+	return source_text(s->diags->sources, s->arena, span);
+}
+
+/* The operand's name where nothing but the name is written there, else NULL. */
+static const char *plain_name(Solver *s, const Compose *c, int arg)
+{
+	Span span = c->node->arg_spans[arg];
+	Sym name = s->graph->nodes.at[c->node->args[arg]].name;
+	const char *written = span_is_none(span) || !name ? NULL : text_of(s, span);
+	return written && strcmp(written, name) == 0 ? written : NULL;
+}
+
+/* "[784, 10]" or "[10, 784]" for "[784 -> 10]": the axes that b has go before a '->'. */
+static bool suggest_arrow(Solver *s, const Compose *c)
+{
+	const Node *a = &s->graph->nodes.at[c->node->args[0]];
+	const FlatRow *out = &c->rows[0][ROW_OUTPUT], *met = &c->rows[1][ROW_OUTPUT];
+	const DeclRow *row = a->shape ? &a->shape->rows[ROW_OUTPUT] : NULL;
+	uint32_t m = naxes(met), n = naxes(out);
+	if ((a->kind != NODE_PARAM && a->kind != NODE_INPUT) || !row || row->var_at >= 0 ||
+	    m >= n || row->naxes != n || strstr(text_of(s, a->shape->span), "->"))
+		return false;
+	const DeclAxis *axes = row->axes;
+	Span all = {axes[0].span.file, axes[0].span.start, axes[n - 1].span.end};
+	uint32_t cut = part_equals(s, out, 0, met) ? m : n - m;
+	if (cut != m && !part_equals(s, out, cut, met))
+		return false;
+	const char *head = text_of(s, (Span){all.file, all.start, axes[cut - 1].span.end});
+	const char *tail = text_of(s, (Span){all.file, axes[cut].span.start, all.end});
+	bool leads = part_equals(s, out, 0, met);
+	diag_fix(s->diags, all,
+		 arena_printf(s->arena, "%s -> %s", leads ? head : tail, leads ? tail : head),
+		 "the axes would meet with '->' behind those that '%s' takes in", a->name);
+	return true;
+}
+
+static void suggest_pointwise(Solver *s, const Compose *c)
+{
+	for (int k = 0; k < ROW_KINDS; k++) {
+		if (!rows_meet(s, &c->rows[0][k], &c->rows[1][k]))
+			return;
+	}
+	diag_fix(s->diags, c->node->op_span, ".*",
+		 "'*' composes; write '.*' to multiply pointwise");
+}
+
+/* `.T` at operand `arg`, whose other row has what the other operand wants. */
+static bool suggest_turn(Solver *s, const Compose *c, int arg)
+{
+	const FlatRow *turned = &c->rows[arg][arg ? ROW_INPUT : ROW_OUTPUT];
+	const FlatRow *wanted = &c->rows[!arg][arg ? ROW_INPUT : ROW_OUTPUT];
+	const char *name = plain_name(s, c, arg);
+	if (!name || !rows_equal(s, turned, wanted))
+		return false;
+	diag_fix(s->diags, c->node->arg_spans[arg], arena_printf(s->arena, "%s.T", name),
+		 "the axes would meet with the rows of '%s' changing places", name);
+	return true;
+}
+
+static void suggest_exchange(Solver *s, const Compose *c)
+{
+	const char *a = plain_name(s, c, 0), *b = plain_name(s, c, 1);
+	Span x = c->node->arg_spans[0], y = c->node->arg_spans[1];
+	if (!a || !b || x.file != y.file || x.end > y.start ||
+	    !rows_equal(s, &c->rows[1][ROW_INPUT], &c->rows[0][ROW_OUTPUT]))
+		return;
+	diag_fix(s->diags, span_join(x, y), arena_printf(s->arena, "%s * %s", b, a),
+		 "the axes would meet with the operands the other way round");
+}
+
+void suggest_compose(Solver *s, ConId id)
+{
+	Compose c = {.con = id == NONE ? NULL : &s->cons.at[id]};
+	if (!s->diags || !c.con || c.con->kind != CON_ROW_LE || c.con->row != ROW_INPUT ||
+	    c.con->arg != 1 || s->graph->nodes.at[c.con->node].kind != NODE_COMPOSE)
+		return;
+	c.node = &s->graph->nodes.at[c.con->node];
+	for (int arg = 0; arg < 2; arg++) {
+		for (int k = 0; k < ROW_KINDS; k++)
+			row_flatten(s, &s->rows[c.node->args[arg]][k], &c.rows[arg][k]);
+	}
+	if (!suggest_arrow(s, &c) && !suggest_turn(s, &c, 0) && !suggest_turn(s, &c, 1))
+		suggest_exchange(s, &c);
+	suggest_pointwise(s, &c);
+}
