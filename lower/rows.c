@@ -17,7 +17,7 @@
 
 #include "lower/rewrite.h"
 
-enum { SHORT_LOOP = 64, LEAST_SPLIT = 64, MOST_STMTS = 96, MOST_BUFFERS = 16 };
+enum { SHORT_LOOP = 64, LEAST_SPLIT = 64, MOST_STMTS = 128, MOST_BUFFERS = 16 };
 
 /* The loops around a statement, innermost first. */
 typedef struct Around {

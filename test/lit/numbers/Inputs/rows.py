@@ -8,7 +8,7 @@ from tsrlib import Model, check
 
 random.seed(11)
 RNG = np.random.default_rng(11)
-SIZES = [0, 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 61, 64, 65, 100, 127, 128, 129, 257]
+SIZES = [0, 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 61, 64, 65, 100, 127, 128, 129, 257, 336, 383]
 MARCHES = ["x86-64", "x86-64-v3", "native"]
 OVER = '"... | v => ... | 0"'
 
@@ -40,6 +40,10 @@ PROGRAMS = [
      lambda x: (np.exp(x) - m(-x)) ** 2 - s(np.exp(x) - m(-x))),
     ("twice", "let e = exp(x - reduce(max, OVER, x))\nlet p = e / sum(OVER, e)\noutput y = p - sum(OVER, p .* x)",
      lambda x: (lambda p: p - s(p * x))(np.exp(x - m(x)) / s(np.exp(x - m(x))))),
+    ("greatest, least", "output y = (reduce(max, OVER, x) - reduce(min, OVER, x .* x)) .* x",
+     lambda x: (m(x) + m(-x * x)) * x),
+    ("product", "output y = reduce(prod, OVER, abs(x) * 0.01 + 1) .* x",
+     lambda x: np.prod(np.abs(x) * 0.01 + 1, -1, keepdims=True) * x),
     ("rows of another", "let w = sum(\"b | v => | v\", x)\noutput y = (x - w) .* sum(OVER, x .* w)",
      lambda x: (x - x.sum(0)) * s(x * x.sum(0))),
 ]
