@@ -204,7 +204,8 @@ static void put_half(FILE *out, const Module *m, Dtype from, Dtype to)
 static void put_math_helpers(FILE *out, const Module *m, const KernelUse *all, bool needed)
 {
 	for (Op op = 0; op < OP_COUNT; op++)
-		needed |= all->ops[op][DTYPE_F32] && is_inline(m, op, DTYPE_F32);
+		needed |= (all->ops[op][DTYPE_F32] && is_inline(m, op, DTYPE_F32)) ||
+			  (all->ops[op][DTYPE_F64] && is_inline(m, op, DTYPE_F64));
 	if (needed)
 		c_put_math_helpers(out);
 	bool turns = all->ops[OP_SIN][DTYPE_F32] || all->ops[OP_COS][DTYPE_F32];
