@@ -2,13 +2,13 @@
  * one dash and several letters (-MF, -###) become long options, and argp does the rest. */
 #include "main_options.h"
 
-#include <argp.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cli_help.h"
 #include "base/response.h"
 
 enum {
@@ -400,8 +400,9 @@ void options_parse(Options *options, Arena *arena, int argc, char **argv)
 	argp_program_version = "tsrc " TSR_VERSION;
 	struct argp_state plain = {0};
 	set_color(options, &plain, "auto");
-	const struct argp argp = {option_table, parse_one, "FILE.tsr", doc_text, NULL, NULL, NULL};
-	argp_parse(&argp, (int)words.n - 1, (char **)words.at, 0, NULL, options);
+	static const struct argp_child children[] = {{&cli_help_argp, 0, NULL, 0}, {0}};
+	const struct argp argp = {option_table, parse_one, "FILE.tsr", doc_text, children, NULL, NULL};
+	argp_parse(&argp, (int)words.n - 1, (char **)words.at, ARGP_NO_HELP, NULL, options);
 	if (options->no_cache)
 		options->cache_dir = NULL;
 	else if (!options->cache_dir)

@@ -3,11 +3,11 @@
 #ifndef TSR_RUNTIME_CLI_H
 #define TSR_RUNTIME_CLI_H
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "base/array_file.h"
+#include "base/cli_help.h"
 #include "runtime/tsr.h"
 
 enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2 };

@@ -150,7 +150,7 @@ static int print_text(const tsr_session *s, const tsr_module *m, const Timing *t
 
 int cmd_bench(int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&request_argp, 0, NULL, 0}, {0}};
+	static const struct argp_child children[] = {{&request_argp, 0, NULL, 0}, {&cli_help_argp, 0, NULL, 0}, {0}};
 	static const struct argp argp = {
 		options,
 		parse,
@@ -166,7 +166,7 @@ int cmd_bench(int argc, char **argv)
 	tsr_error error;
 	tsr_model *model = NULL;
 	tsr_session *session = NULL;
-	argp_parse(&argp, argc, argv, 0, NULL, &request);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &request);
 	int status = request_prepare(&request, true, &model, &session);
 	if (status == STATUS_OK)
 		status = measure(session, &timing, &error);

@@ -101,14 +101,16 @@ static void print_module(const tsr_module *m)
 
 int cmd_info(int argc, char **argv)
 {
+	static const struct argp_child children[] = {{&cli_help_argp, 0, NULL, 0}, {0}};
 	static const struct argp argp = {
 		.parser = parse,
+		.children = children,
 		.args_doc = "MODULE",
 		.doc = "Print a module's routines, tensors, shapes, parameters, sizes and target.\v"
 		       "Behind a shape stands the array in storage order: batch, output, input."};
 	const char *path = NULL;
 	tsr_error error;
-	argp_parse(&argp, argc, argv, 0, NULL, &path);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &path);
 	tsr_model *model = tsr_open(path, &error);
 	if (!model)
 		return report_error(NULL, &error);

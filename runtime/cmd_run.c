@@ -178,7 +178,7 @@ static int run(Request *request, tsr_session *s)
 
 int cmd_run(int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&request_argp, 0, NULL, 0}, {0}};
+	static const struct argp_child children[] = {{&request_argp, 0, NULL, 0}, {&cli_help_argp, 0, NULL, 0}, {0}};
 	static const struct argp argp = {
 		options,
 		parse,
@@ -193,7 +193,7 @@ int cmd_run(int argc, char **argv)
 	Request request = {0};
 	tsr_model *model = NULL;
 	tsr_session *session = NULL;
-	argp_parse(&argp, argc, argv, 0, NULL, &request);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &request);
 	int status = request_prepare(&request, false, &model, &session);
 	if (status == STATUS_OK)
 		status = run(&request, session);

@@ -47,7 +47,7 @@ static int dispatch(int argc, char **argv)
 	    strcmp(argv[1], "help") == 0)
 		return help(stdout);
 	if (strcmp(argv[1], "--version") == 0) {
-		puts("tsr " TSR_VERSION);
+		puts(argp_program_version);
 		return STATUS_OK;
 	}
 	for (int i = 0; i < NCOMMANDS; i++)
@@ -66,6 +66,7 @@ int main(int argc, char **argv)
 	ResponseError why;
 	char **words = response_expand(&argc, argv, &why);
 	argp_err_exit_status = STATUS_USAGE;
+	argp_program_version = "tsr " TSR_VERSION;
 	if (!words)
 		return report("%s", why.text);
 	int status = dispatch(argc, words);
