@@ -287,9 +287,11 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 	fprintf(out, "%s\n{\n", module_signature(m, index));
 	if (has_checks(m, r))
 		fprintf(out, "\tint code;\n");
-	fprintf(out, "\t(void)call;\n\t(void)state;\n\t(void)workspace;\n");
+	fprintf(out, "\t(void)state;\n\t(void)workspace;\n");
 	for (uint32_t i = 0; i < r->nscalars; i++)
 		fprintf(out, "\t(void)%s;\n", names->scalars[i]);
+	fprintf(out, "\tif (call != NULL && (call->abi != TSR_ABI || call->flags != 0))\n"
+		     "\t\treturn TSR_BAD_CALL;\n");
 	put_dim_checks(out, m, r->dims, r->ndims, NULL);
 	for (uint32_t i = 0; i < r->nguards; i++)
 		put_guard(out, m, r->guards[i]);

@@ -1,5 +1,5 @@
 /* Entry functions, in baseline instructions: every guard comes before the first kernel, so nothing
- * is written unless all hold. In this order: CPU features, dims, size guards, sizes that overflow,
+ * is written unless all hold. In this order: the call, CPU features, dims, size guards, sizes that overflow,
  * pointers, alignment; then the kernels, where a failed check of indices ends the routine with its
  * code.
  *
@@ -68,6 +68,26 @@ static void fail_if(Entry *e, Rvalue *cond, int code, const char *text)
 	JitBlock *after = jit_if(&e->f, cond);
 	fail(e, code, text);
 	jit_end_if(&e->f, after);
+}
+
+/* Behind another abi or unknown flags nothing of the call can be trusted, so no message is written. */
+static void check_call(Entry *e)
+{
+	JitFunction *f = &e->f;
+	Jit *jit = f->jit;
+	Rvalue *words = jit_cast(jit, e->call, gcc_jit_type_get_pointer(jit->u32));
+	JitBlock *none = jit_if(f, jit_compare(f, GCC_JIT_COMPARISON_NE, e->call,
+					       jit_null(jit, jit->pointer)));
+	Rvalue *abi = jit_at(f, words, jit_long(jit, jit->i64, 0));
+	Rvalue *flags = jit_at(f, words, jit_long(jit, jit->i64, 1));
+	Rvalue *bad = jit_binary(
+		f, GCC_JIT_BINARY_OP_BITWISE_OR,
+		jit_compare(f, GCC_JIT_COMPARISON_NE, abi, jit_long(jit, jit->u32, TSR_ABI)),
+		jit_compare(f, GCC_JIT_COMPARISON_NE, flags, jit_long(jit, jit->u32, 0)));
+	JitBlock *good = jit_if(f, bad);
+	jit_return(f, jit_long(jit, jit->int_, TSR_BAD_CALL));
+	jit_end_if(f, good);
+	jit_end_if(f, none);
 }
 
 static void check_cpu(Entry *e)
@@ -355,6 +375,7 @@ static gcc_jit_function *routine_function(Jit *jit, uint32_t index, gcc_jit_func
 	e.outputs = take_params(&e, r->noutputs, &at);
 	e.state = jit_param(&e.f, at++);
 	e.workspace = jit_param(&e.f, at);
+	check_call(&e);
 	if (cpu)
 		check_cpu(&e);
 	check_dims(&e);

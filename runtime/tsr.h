@@ -17,10 +17,10 @@ extern "C" {
 #ifndef TSR_CALL_H
 #define TSR_CALL_H
 /* What a caller may pass to a routine; NULL will do. The routine writes *message (when `message` is not
- * NULL) with a static text whenever it returns a code other than 0. */
+ * NULL) with a static text whenever it returns a code other than 0 and TSR_BAD_CALL. */
 typedef struct tsr_call {
 	uint32_t abi; /* TSR_ABI */
-	uint32_t flags;
+	uint32_t flags; /* 0 */
 	const char **message;
 	/* Runs task(arg, i) for i in [0, n), on any threads; NULL: serially. */
 	void (*parallel)(void *pool, int32_t n, void (*task)(void *arg, int32_t i), void *arg);
@@ -32,6 +32,7 @@ enum {
 	TSR_BAD_CPU = 1,     /* the module was built for a CPU with other features */
 	TSR_BAD_DIM = 2,     /* a dim is negative, below its declared minimum, or too large */
 	TSR_BAD_POINTER = 3, /* a needed pointer is NULL or not aligned */
+	TSR_BAD_CALL = 4,    /* the call's abi is not TSR_ABI, or its flags are not 0 */
 	TSR_CHECK_FIRST = 16 /* + k: the k-th check of the module's table failed */
 };
 /* Elements of type bf16 and f16 are their bits: the upper half of a float, and IEEE 754 binary16. */

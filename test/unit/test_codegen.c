@@ -448,6 +448,12 @@ static void bad_pointers(void **state)
 	assert_string_equal(message, "state is not aligned to 64 bytes");
 	assert_int_equal(forward(&call, 1, x, y, memory, workspace + 4), TSR_BAD_POINTER);
 	assert_int_equal(forward(&call, 0, x, y, memory, workspace), TSR_BAD_DIM);
+	message = NULL;
+	call.abi = TSR_ABI + 1;
+	assert_int_equal(forward(&call, 0, x, y, memory, workspace), TSR_BAD_CALL);
+	call = (tsr_call){.abi = TSR_ABI, .flags = 1, .message = &message};
+	assert_int_equal(forward(&call, 1, x, y, memory, workspace), TSR_BAD_CALL);
+	assert_null(message);
 	dlclose(l.handle);
 	sp_free(&s);
 }
