@@ -2,7 +2,6 @@
  * name. */
 #include "codegen/c_text.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -93,20 +92,11 @@ static void put_checks(FILE *out, const Module *m)
 	fprintf(out, "};\n\n");
 }
 
-static const char *guard_name(Arena *arena, const char *prefix)
-{
-	char *guard = arena_printf(arena, "TSR_MODULE_%s_H", prefix);
-	for (char *p = guard; *p; p++)
-		*p = (char)toupper((unsigned char)*p);
-	return guard;
-}
-
 static void put_header(FILE *out, const Module *m)
 {
-	const char *guard = guard_name(m->arena, m->prefix);
 	put_preamble(out, m);
-	fprintf(out, "#ifndef %s\n#define %s\n\n#include <stddef.h>\n#include <stdint.h>\n\n",
-		guard, guard);
+	fprintf(out, "#ifndef TSR_MODULE_%s_H\n#define TSR_MODULE_%s_H\n\n", m->prefix, m->prefix);
+	fprintf(out, "#include <stddef.h>\n#include <stdint.h>\n\n");
 	fprintf(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n%s\n", tsr_call_text);
 	put_checks(out, m);
 	for (uint32_t i = 0; i < m->program->routines.n; i++) {

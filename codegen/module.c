@@ -47,10 +47,10 @@ static bool is_reserved(const char *name)
 	for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
 		if (strcmp(reserved[i], name) == 0)
 			return true;
-	if (strncmp(name, "TSR_", 4) == 0 || strncmp(name, "M_", 2) == 0) /* macros */
-		return name[strlen(name) - 1] != '_';
-	if (strncmp(name, "tsr_", 4) == 0) /* the helpers of generated C, which do not end in '_' */
-		return name[strlen(name) - 1] != '_';
+	static const char *const starts[] = {"TSR_", "M_", "tsr_"}; /* macros; helpers of generated C */
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (strncmp(name, starts[i], strlen(starts[i])) == 0 && name[strlen(name) - 1] != '_')
+			return true;
 	size_t n = strlen(name);
 	return n > 2 && strcmp(name + n - 2, "_t") == 0; /* int64_t and its like */
 }
@@ -63,11 +63,14 @@ static bool is_taken(const Names *names, const char *name)
 	return false;
 }
 
-/* Every byte that C does not allow becomes '_'. */
+/* Every byte that C does not allow becomes '_'; what starts with two of them belongs to the compiler of C, and
+ * gets an 'x' before it. */
 static char *identifier(Arena *arena, const char *name)
 {
-	char *id = arena_printf(arena, "%s%s", isdigit((unsigned char)*name) || !*name ? "_" : "",
-				name);
+	const char *before = isdigit((unsigned char)*name) || !*name ? "_" : "";
+	if (strncmp(name, "__", 2) == 0)
+		before = "x";
+	char *id = arena_printf(arena, "%s%s", before, name);
 	for (char *p = id; *p; p++)
 		if (!isalnum((unsigned char)*p))
 			*p = '_';
