@@ -159,6 +159,11 @@ install: all
 	$(B)/tsrc --completion=bash > $(DEST)/share/bash-completion/completions/tsrc
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' tools/tsr.pc.in > $(DEST)/lib/pkgconfig/tsr.pc
 
+uninstall:
+	rm -f $(addprefix $(DEST)/,bin/tsrc bin/tsr lib/libtsr.a lib/libtsr.so lib/libtsr.so.0 lib/pkgconfig/tsr.pc \
+	  include/tsr.h share/man/man1/tsrc.1 share/man/man1/tsr.1 share/bash-completion/completions/tsrc)
+	rm -rf $(DEST)/share/tsr
+
 help:
 	@echo 'make            build build/tsrc, build/tsr, build/libtsr.a and .so'
 	@echo 'make run        compile and run the examples on real input'
@@ -169,11 +174,11 @@ help:
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
 	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md'
 	@echo 'make fmt        format the C sources'
-	@echo 'make install    DESTDIR= PREFIX=/usr/local'
+	@echo 'make install    DESTDIR= PREFIX=/usr/local; make uninstall removes what it puts there'
 	@echo 'make clean      remove build/'
 	@echo 'V=1 shows the commands.'
 
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check check-models deps asan fuzz bench run fmt install help clean
+.PHONY: all units check check-models deps asan fuzz bench run fmt install uninstall help clean
