@@ -20,6 +20,7 @@ static Name spec_name(SpecTree *tree, Token name)
 	return (Name){sym_intern(tree->parse->symbols, text_of(tree, name.span), n), name.span};
 }
 
+/* After an error 1, which may stand anywhere. */
 static int64_t number(SpecTree *tree, Span span)
 {
 	int64_t value = 0;
@@ -28,7 +29,7 @@ static int64_t number(SpecTree *tree, Span span)
 		if (value < number_limit)
 			continue;
 		SPEC_ERROR(tree, E0136, span, "this number is too large: 2147483647 is the limit");
-		return 0;
+		return 1;
 	}
 	return value;
 }

@@ -2,13 +2,7 @@
  *
  * Rows are ground, so a row variable is the axes between those written before it and behind it;
  * axis i of variable v is the letter (v, i). A letter that is an axis somewhere has that axis' size
- * (the result's first); the others get theirs from inference (a `with`), or from the size relation
- * of the affine or concatenated axis in which they stand, solved for them when the rest is known:
- *
- *   valid    in = stride*(out - 1) + 1 + (k - 1)*dilation + offset
- *   padded   in = stride*out
- *   plain    in = stride*out                     offset < stride
- *            in = stride*(out - 1) + offset + 1  otherwise
+ * (the result's first); of the others inference lists the sizes (Inference.letters).
  */
 #include "infer/project.h"
 
@@ -141,120 +135,16 @@ static void read_tensor(SpecReader *r, TensorMap *map, const Shape *shape, const
 
 /* ---- the extents of the letters that are no axis of their own ---- */
 
-static Size extent_of(const Projector *p, ClassId c)
+static void find_extents(SpecReader *r)
 {
-	return c == CLASS_NONE ? SIZE_BAD : p->classes.at[c].extent;
-}
-
-/* (k - 1)*dilation + 1 */
-static Size span_of(Sizes *sizes, Size kernel, int64_t dilation)
-{
-	return size_plus(sizes, size_scale(sizes, size_plus(sizes, kernel, -1), dilation), 1);
-}
-
-static Size divide(Sizes *sizes, Size a, int64_t b, SpecMark mark)
-{
-	if (mark == MARK_VALID_FLOOR)
-		return size_floor(sizes, a, b);
-	if (mark == MARK_PADDED_CEIL)
-		return size_ceil(sizes, a, b);
-	return size_div(sizes, a, size_const(sizes, b));
-}
-
-static bool is_valid_mark(SpecMark mark) { return mark == MARK_VALID || mark == MARK_VALID_FLOOR; }
-
-/* The extent of the strided letter; the kernel's is known. */
-static Size solve_over(Projector *p, const AxisMap *axis)
-{
-	Sizes *sizes = p->sizes;
-	int64_t offset = 0;
-	size_is_const(sizes, axis->offset, &offset);
-	bool plain = axis->kernel == CLASS_NONE;
-	if (plain ? offset < axis->stride : !is_valid_mark(axis->mark))
-		return divide(sizes, axis->size, axis->stride, axis->mark);
-	Size span =
-		plain ? size_const(sizes, 1) : span_of(sizes, extent_of(p, axis->kernel), axis->dilation);
-	Size room = size_sub(sizes, size_sub(sizes, axis->size, span), axis->offset);
-	return size_plus(sizes, divide(sizes, room, axis->stride, axis->mark), 1);
-}
-
-/* The extent of the kernel's letter under <+; the strided letter's is known. */
-static Size solve_kernel(Projector *p, const AxisMap *axis)
-{
-	Sizes *sizes = p->sizes;
-	Size steps = size_scale(sizes, size_plus(sizes, extent_of(p, axis->cls), -1), axis->stride);
-	Size room = size_sub(sizes, size_sub(sizes, axis->size, steps), axis->offset);
-	Size dilation = size_const(sizes, axis->dilation);
-	return size_plus(sizes, size_div(sizes, size_plus(sizes, room, -1), dilation), 1);
-}
-
-static bool solve_affine(Projector *p, const AxisMap *axis)
-{
-	bool over = !size_is_bad(extent_of(p, axis->cls));
-	bool kernel = axis->kernel == CLASS_NONE || !size_is_bad(extent_of(p, axis->kernel));
-	if (over == kernel)
-		return false;
-	if (!over)
-		p->classes.at[axis->cls].extent = solve_over(p, axis);
-	else if (axis->mark == MARK_VALID)
-		p->classes.at[axis->kernel].extent = solve_kernel(p, axis);
-	else
-		return false;
-	return true;
-}
-
-static bool solve_concat(Projector *p, const AxisMap *axis)
-{
-	Size rest = axis->size;
-	ClassId unknown = CLASS_NONE;
-	for (uint32_t i = 0; i < axis->nparts; i++) {
-		const MapPart *part = &axis->parts[i];
-		Size extent = part->cls == CLASS_NONE ? part->extent : extent_of(p, part->cls);
-		if (!size_is_bad(extent))
-			rest = size_sub(p->sizes, rest, extent);
-		else if (unknown != CLASS_NONE)
-			return false;
-		else
-			unknown = part->cls;
-	}
-	if (unknown == CLASS_NONE)
-		return false;
-	p->classes.at[unknown].extent = rest;
-	return true;
-}
-
-static bool solve_tensor(Projector *p, const TensorMap *map)
-{
-	bool progress = false;
-	for (uint32_t i = 0; i < map->naxes; i++) {
-		if (map->axes[i].kind == MAP_AFFINE)
-			progress |= solve_affine(p, &map->axes[i]);
-		else if (map->axes[i].kind == MAP_CONCAT)
-			progress |= solve_concat(p, &map->axes[i]);
-	}
-	return progress;
-}
-
-static void take_solved_letters(SpecReader *r)
-{
-	const Projector *p = r->p;
+	Projector *p = r->p;
 	const Inference *inference = p->inference;
 	const LetterSizes *solved = inference->letters ? &inference->letters[p->id] : NULL;
 	for (uint32_t i = 0; solved && i < solved->n; i++) {
 		ptrdiff_t at = shgeti(r->letters, solved->at[i].letter);
-		if (at >= 0 && size_is_bad(extent_of(p, r->letters[at].value)))
-			p->classes.at[r->letters[at].value].extent = solved->at[i].size;
-	}
-}
-
-static void find_extents(SpecReader *r)
-{
-	Projector *p = r->p;
-	take_solved_letters(r);
-	for (bool progress = true; progress;) {
-		progress = solve_tensor(p, &p->result);
-		for (uint32_t i = 0; i < p->node->nargs; i++)
-			progress |= solve_tensor(p, &p->args[i]);
+		Size *extent = at >= 0 ? &p->classes.at[r->letters[at].value].extent : NULL;
+		if (extent && size_is_bad(*extent))
+			*extent = solved->at[i].size;
 	}
 	for (ClassId c = 0; c < p->classes.n; c++)
 		if (size_is_bad(p->classes.at[c].extent))

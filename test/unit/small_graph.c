@@ -29,6 +29,20 @@ void small_free(Small *s)
 	arena_free(s->arena);
 }
 
+int small_setup(void **state)
+{
+	static Small s;
+	small_init(&s);
+	*state = &s;
+	return 0;
+}
+
+int small_teardown(void **state)
+{
+	small_free(*state);
+	return 0;
+}
+
 /* ---- reading ---- */
 
 typedef struct Reader {

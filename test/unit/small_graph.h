@@ -27,6 +27,9 @@ typedef struct Small {
 
 void small_init(Small *s);
 void small_free(Small *s);
+/* The same as the setup and teardown of a cmocka test, with one Small as its state. */
+int small_setup(void **state);
+int small_teardown(void **state);
 Size small_size(Small *s, const char *text);
 Shape small_shape(Small *s, const char *text);
 const Spec *small_parse_spec(Small *s, const char *text);

@@ -37,6 +37,20 @@ void sp_free(SmallProgram *s)
 	arena_free(a);
 }
 
+int sp_setup(void **state)
+{
+	static SmallProgram s;
+	sp_init(&s);
+	*state = &s;
+	return 0;
+}
+
+int sp_teardown(void **state)
+{
+	sp_free(*state);
+	return 0;
+}
+
 Size sp_dim(SmallProgram *s, const char *name, int64_t at_least)
 {
 	ProgramRoutine *r = routine(s);

@@ -24,6 +24,9 @@ typedef struct SmallProgram {
 
 void sp_init(SmallProgram *s);
 void sp_free(SmallProgram *s);
+/* The same as the setup and teardown of a cmocka test, with one SmallProgram as its state. */
+int sp_setup(void **state);
+int sp_teardown(void **state);
 Size sp_dim(SmallProgram *s, const char *name, int64_t at_least);
 Size sp_const(SmallProgram *s, int64_t value);
 const Ix *sp_ix(SmallProgram *s, int64_t value);

@@ -381,6 +381,20 @@ static void what_is_written_is_read(void **state)
 	assert_non_null(strstr(error.text, "not a regular file"));
 }
 
+static void what_is_no_zip_is_told(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/tsr_npz_XXXXXX";
+	static const char bytes[] = "PK\3\4 and no more of it";
+	int fd = mkstemp(path);
+	assert_int_equal(write(fd, bytes, sizeof bytes), sizeof bytes);
+	close(fd);
+	ArrayError error;
+	assert_null(array_file_open(path, &error));
+	assert_memory_equal(error.text, "it cannot be read as a .npz: ", 29);
+	unlink(path);
+}
+
 static void axes_are_permuted(void **state)
 {
 	(void)state;
@@ -417,6 +431,7 @@ int main(void)
 		cmocka_unit_test(hostile_safetensors),
 		cmocka_unit_test(names_are_listed_in_order),
 		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(what_is_no_zip_is_told),
 		cmocka_unit_test(axes_are_permuted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

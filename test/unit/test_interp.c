@@ -16,20 +16,6 @@
 #include "base/threefry.h"
 #include "test/unit/small_program.h"
 
-static int start(void **state)
-{
-	static SmallProgram s;
-	sp_init(&s);
-	*state = &s;
-	return 0;
-}
-
-static int end(void **state)
-{
-	sp_free(*state);
-	return 0;
-}
-
 static int run(SmallProgram *s, int64_t n, const void *x, void *y)
 {
 	const Scalar scalars[2] = {{.f = 0.5}, {.i = 7}};
@@ -208,13 +194,13 @@ static void test_initialisers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_sum_in_a_local, start, end),
-		cmocka_unit_test_setup_teardown(test_conditions_and_division, start, end),
-		cmocka_unit_test_setup_teardown(test_casts_and_scalars, start, end),
-		cmocka_unit_test_setup_teardown(test_arrays_of_locals, start, end),
-		cmocka_unit_test_setup_teardown(test_checks_and_guards, start, end),
-		cmocka_unit_test_setup_teardown(test_leaving_a_buffer_is_a_bug, start, end),
-		cmocka_unit_test_setup_teardown(test_initialisers, start, end),
+		cmocka_unit_test_setup_teardown(test_sum_in_a_local, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_conditions_and_division, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_casts_and_scalars, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_arrays_of_locals, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_checks_and_guards, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_leaving_a_buffer_is_a_bug, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_initialisers, sp_setup, sp_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

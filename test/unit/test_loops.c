@@ -14,20 +14,6 @@
 
 #include "test/unit/small_program.h"
 
-static int start(void **state)
-{
-	static SmallProgram s;
-	sp_init(&s);
-	*state = &s;
-	return 0;
-}
-
-static int end(void **state)
-{
-	sp_free(*state);
-	return 0;
-}
-
 static const char *dump(SmallProgram *s)
 {
 	char *text = NULL;
@@ -70,6 +56,23 @@ static void test_quotients_fold(void **state)
 	assert_true(ix_same(ix_binary(p, IX_MOD, sp_ix(s, -1), sp_ix(s, 4)), sp_ix(s, 3)));
 	assert_true(ix_same(ix_binary(p, IX_MAX, sp_ix(s, -1), sp_ix(s, 4)), sp_ix(s, 4)));
 	assert_true(ix_same(ix_binary(p, IX_MIN, i, i), i));
+}
+
+static void test_equal_values_are_the_same(void **state)
+{
+	SmallProgram *s = *state;
+	const Dtype f32 = DTYPE_F32;
+	BufferId x = sp_input(s, "x", f32, sp_const(s, 4)), y = sp_input(s, "y", f32, sp_const(s, 4));
+	const Value *a = sp_load(s, x, sp_ix(s, 1));
+	assert_true(value_same(a, sp_load(s, x, sp_ix(s, 1))));
+	assert_false(value_same(a, sp_load(s, x, sp_ix(s, 2))));
+	assert_false(value_same(a, sp_load(s, y, sp_ix(s, 1))));
+	const Value *two = sp_number(s, f32, 2);
+	const Value *product = sp_op(s, OP_MUL, a, two, NULL);
+	assert_true(value_same(product, sp_op(s, OP_MUL, sp_load(s, x, sp_ix(s, 1)), sp_number(s, f32, 2), NULL)));
+	assert_false(value_same(product, sp_op(s, OP_ADD, a, two, NULL)));
+	assert_false(value_same(product, sp_op(s, OP_MUL, a, sp_number(s, f32, 3), NULL)));
+	assert_true(ix_same(ix_value(s->program.arena, product), ix_value(s->program.arena, product)));
 }
 
 static void test_values_fold(void **state)
@@ -235,8 +238,8 @@ static void test_verifier_refuses(void **state)
 		no_step,	      no_condition,
 	};
 	for (size_t k = 0; k <= sizeof breaks / sizeof breaks[0]; k++) {
-		end(state);
-		start(state);
+		sp_teardown(state);
+		sp_setup(state);
 		SmallProgram *s = *state;
 		Size n = sp_const(s, 4);
 		Broken b = {.s = s, .x = sp_input(s, "x", DTYPE_F32, n), .y = sp_output(s, "y", DTYPE_F32, n)};
@@ -256,8 +259,8 @@ static void test_verifier_knows_lanes(void **state)
 	static void (*const makes[])(Broken *) = {lanes_spread,	       lanes_alike,    lanes_far_apart,
 						  lanes_into_one_cell, too_many_lanes, loop_in_lanes};
 	for (size_t k = 0; k < sizeof makes / sizeof makes[0]; k++) {
-		end(state);
-		start(state);
+		sp_teardown(state);
+		sp_setup(state);
 		SmallProgram *s = *state;
 		Size n = sp_const(s, 4);
 		Broken b = {.s = s, .x = sp_input(s, "x", DTYPE_F32, n), .y = sp_output(s, "y", DTYPE_F32, n)};
@@ -280,13 +283,14 @@ static void test_verifier_refuses_two_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_sums_have_one_form, start, end),
-		cmocka_unit_test_setup_teardown(test_quotients_fold, start, end),
-		cmocka_unit_test_setup_teardown(test_values_fold, start, end),
-		cmocka_unit_test_setup_teardown(test_dump, start, end),
-		cmocka_unit_test_setup_teardown(test_verifier_refuses, start, end),
-		cmocka_unit_test_setup_teardown(test_verifier_knows_lanes, start, end),
-		cmocka_unit_test_setup_teardown(test_verifier_refuses_two_names, start, end),
+		cmocka_unit_test_setup_teardown(test_sums_have_one_form, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_quotients_fold, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_equal_values_are_the_same, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_values_fold, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_dump, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_verifier_refuses, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_verifier_knows_lanes, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_verifier_refuses_two_names, sp_setup, sp_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

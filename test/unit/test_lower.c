@@ -16,20 +16,6 @@
 
 enum { MAX_ARGS = 16 };
 
-static int start(void **state)
-{
-	static Small s;
-	small_init(&s);
-	*state = &s;
-	return 0;
-}
-
-static int end(void **state)
-{
-	small_free(*state);
-	return 0;
-}
-
 static NodeId pointwise(Small *s, Op op, const char *shape, uint32_t nargs, const NodeId *args)
 {
 	NodeId id = small_op(s, NODE_POINTWISE, shape, nargs, args);
@@ -556,8 +542,8 @@ static void test_random_graphs(void **state)
 	Small *s = *state;
 	for (int round = 0; round < 150; round++) {
 		srand((unsigned)round);
-		end(state);
-		start(state);
+		small_teardown(state);
+		small_setup(state);
 		NodeId square[24], outputs[3];
 		int n = 2;
 		square[0] = small_leaf(s, "n, n");
@@ -576,26 +562,26 @@ static void test_random_graphs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_matrix_product_over_inputs, start, end),
-		cmocka_unit_test_setup_teardown(test_long_sums_run_in_lanes, start, end),
-		cmocka_unit_test_setup_teardown(test_matrix_product_over_outputs, start, end),
-		cmocka_unit_test_setup_teardown(test_epilogue, start, end),
-		cmocka_unit_test_setup_teardown(test_softmax, start, end),
-		cmocka_unit_test_setup_teardown(test_padded_bounds, start, end),
-		cmocka_unit_test_setup_teardown(test_shared_value, start, end),
-		cmocka_unit_test_setup_teardown(test_long_chain_is_cut, start, end),
-		cmocka_unit_test_setup_teardown(test_temporaries_share_places, start, end),
-		cmocka_unit_test_setup_teardown(test_symbolic_workspace, start, end),
-		cmocka_unit_test_setup_teardown(test_stack_concat_slice, start, end),
-		cmocka_unit_test_setup_teardown(test_transposes_and_reshape, start, end),
-		cmocka_unit_test_setup_teardown(test_leaves_as_outputs, start, end),
-		cmocka_unit_test_setup_teardown(test_argmax, start, end),
-		cmocka_unit_test_setup_teardown(test_diagonal_is_cleared, start, end),
-		cmocka_unit_test_setup_teardown(test_gather, start, end),
-		cmocka_unit_test_setup_teardown(test_gather_out_of_range, start, end),
-		cmocka_unit_test_setup_teardown(test_assignments, start, end),
-		cmocka_unit_test_setup_teardown(test_transposed_self_assignment, start, end),
-		cmocka_unit_test_setup_teardown(test_random_graphs, start, end),
+		cmocka_unit_test_setup_teardown(test_matrix_product_over_inputs, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_long_sums_run_in_lanes, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_matrix_product_over_outputs, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_epilogue, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_softmax, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_padded_bounds, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_shared_value, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_long_chain_is_cut, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_temporaries_share_places, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_symbolic_workspace, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_stack_concat_slice, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_transposes_and_reshape, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_leaves_as_outputs, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_argmax, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_diagonal_is_cleared, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_gather, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_gather_out_of_range, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_assignments, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_transposed_self_assignment, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_random_graphs, small_setup, small_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

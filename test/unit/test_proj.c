@@ -10,20 +10,6 @@
 #include "infer/check.h"
 #include "test/unit/small_graph.h"
 
-static int start(void **state)
-{
-	static Small s;
-	small_init(&s);
-	*state = &s;
-	return 0;
-}
-
-static int end(void **state)
-{
-	small_free(*state);
-	return 0;
-}
-
 /* The dump without its first line (the operation itself); the checker must agree. */
 static void expect(Small *s, NodeId id, const char *text)
 {
@@ -307,6 +293,7 @@ static void test_skipped_parts(void **state)
 	expect(s, drop, "  space  a:n\n  result [a]\n  arg 0  t0 [a + 3]\n");
 	s->projs[drop] = NULL;
 	NodeId split = unary(s, NODE_BLOCK, "b^a => a", "7", "3");
+	small_letter(s, split, "b", "4");
 	expect(s, split, "  space  a:3\n  result [a]\n  arg 0  t2 [a + 4]\n");
 	s->projs[split] = NULL;
 	expect_unary(state, "i => 1^i", "n", "n+1",
@@ -385,13 +372,15 @@ static void test_too_many_blocks(void **state)
 		result.rows[ROW_OUTPUT].axes[i].size = size_const(s->graph.sizes, 2);
 		snprintf(part, sizeof part, "x%u", i);
 		small_letter(s, id, part, "1");
+		snprintf(part, sizeof part, "y%u", i);
+		small_letter(s, id, part, "1");
 	}
 	s->shapes[id] = result;
 	graph_node(&s->graph, id)->spec = small_parse_spec(s, spec);
 	expect_error(s, id, E0932);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, start, end)
+#define T(name) cmocka_unit_test_setup_teardown(name, small_setup, small_teardown)
 
 int main(void)
 {

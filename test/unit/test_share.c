@@ -3,26 +3,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
+#include <cmocka.h>
+
 #include "codegen/module.h"
-#include "small_program.h"
-
-static int start(void **state)
-{
-	static SmallProgram s;
-	sp_init(&s);
-	*state = &s;
-	return 0;
-}
-
-static int end(void **state)
-{
-	sp_free(*state);
-	return 0;
-}
+#include "test/unit/small_program.h"
 
 /* y[i + 2*at] = OP(x[i + at], 3) for i < n, over other buffers each time. */
 static void add_kernel(SmallProgram *s, const char *name, Op op, Size n, Size at)
@@ -89,8 +75,8 @@ static void symbolic_places(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(constant_places, start, end),
-		cmocka_unit_test_setup_teardown(symbolic_places, start, end),
+		cmocka_unit_test_setup_teardown(constant_places, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(symbolic_places, sp_setup, sp_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,7 @@ CASES = [
     ("d26", 'let w = {w : [... -> ...]}\noutput y = w * stack(output, w.T, w.T)', "E0305"),
     ("d27", 'input a : [3]\ninput b : [3, 2]\noutput y = a * b', "E0302"),
     # sizes
+    ("e9", 'input x : [4611686018427387904]\noutput y = concat("i; j => i^j", x, x)', "E0347"),
     ("e11", 'input a : [x:2]\ninput b : [x:3]\noutput y = concat("a; b => a^b", a, b)', "y : f32 [x:5]"),
     ("e11c", 'input a : [x:2]\ninput b : [z:3]\noutput y = concat("a; b => a^b", a, b)', "E0304"),
     ("e11m", 'input a : [x:2]\ninput b : [3]\noutput y = concat("a; b => a^b", a, b)', "y : f32 [x:5]"),

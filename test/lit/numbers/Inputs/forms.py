@@ -167,6 +167,7 @@ FORMS = [
     ("reshape(h) + stack(output, x, x, x, x)", lambda d: d.h.reshape(4, d.n) + d.x),
     ("range(2*n) .* reshape(stack(output, x, x))", lambda d: np.arange(2 * d.n) * np.concatenate([d.x, d.x])),
     ("range(n)", lambda d: np.arange(d.n, dtype=np.int32)),
+    ("h + reshape(range(4*n))", lambda d: d.h + np.arange(4 * d.n)),
     ("ids % (1 + argmax(\"... | v => ... | \", a))", lambda d: d.ids % (1 + d.a.argmax(1))),
     ("a + offsets()", lambda d: d.a + np.arange(d.a.size).reshape(d.a.shape)),
     ('einsum("i|j; i, j => j", a, offsets())', lambda d: (d.a * np.arange(d.a.size).reshape(d.a.shape)).sum(0)),
