@@ -3,8 +3,8 @@
  *   cell       := one axis size, known or not; cells that must agree are one class (union-find)
  *   row        := leading cells, a row variable or the broadcast marker, trailing cells
  *   constraint := row = row | row refines row | relation between cells | cell at least k
- *   relation   := in = stride*(out - 1) + span ... | whole = sum of parts | a + b | a * b | product
- * of rows
+ *   relation   := in = stride*(out - 1) + span ... | whole = sum of parts | a + b | a * b
+ *               | product of rows
  *
  * "res refines opnd" (pointwise and compose forms): opnd has at most the axes of res, and each of
  * its axes equals that of res or is the broadcasting 1. In an equation there is no broadcasting.

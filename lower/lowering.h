@@ -24,6 +24,8 @@
  *              buffers that each thread has for itself
  *   routine.c  one routine: kernels in order, checks first
  *   lower.c    the program's tables
+ *
+ * The loop IR itself (loops.h) is in loops.c and index.c, loops_walk.c, loops_dump.c and loops_verify.c.
  */
 #ifndef TSR_LOWER_LOWERING_H
 #define TSR_LOWER_LOWERING_H
