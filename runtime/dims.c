@@ -214,11 +214,15 @@ static int check_slot(const tsr_session *s, const Slot *slot, tsr_error *error)
 		const tsr_size *size = &slot->tensor->sizes[axis];
 		int64_t value, came = slot->array.extents[axis];
 		char expected[300], got[200], why[240];
-		if (tsr_size_value(size, s->module, s->values, &value) != TSR_OK)
-			return session_fail(
-				error, TSR_FAIL_DIM,
-				"%s '%s': the size %s of axis %d cannot be computed from the dims given",
-				slot->role, slot->tensor->name, size->text, axis);
+		if (tsr_size_value(size, s->module, s->values, &value) != TSR_OK || value < 0) {
+			int code = session_check_guards(s, error);
+			return code != TSR_OK
+				       ? code
+				       : session_fail(error, TSR_FAIL_DIM,
+						      "%s '%s': the size %s of axis %d cannot be "
+						      "computed from the dims given",
+						      slot->role, slot->tensor->name, size->text, axis);
+		}
 		if (value == came)
 			continue;
 		session_tensor_text(slot->tensor, expected, sizeof expected);

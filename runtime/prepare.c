@@ -23,8 +23,12 @@ static int size_fails(const tsr_session *s, const tsr_size *size, const char *wh
 			error, TSR_FAIL_DIM,
 			"dim %s is not known: no array given has it; give %s=NUMBER (for %s)",
 			s->module->dims[dim].name, s->module->dims[dim].name, what);
-	return session_fail(error, TSR_FAIL_DIM,
-			    "%s: the size %s cannot be computed for these dims", what, size->text);
+	int code = session_check_guards(s, error);
+	return code != TSR_OK
+		       ? code
+		       : session_fail(error, TSR_FAIL_DIM,
+				      "%s: the size %s cannot be computed for these dims", what,
+				      size->text);
 }
 
 int slot_measure(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_error *error)
@@ -172,13 +176,19 @@ static int fill_state(tsr_session *s, tsr_error *error)
 	return code;
 }
 
-static void bind_call(tsr_session *s)
+static void bind_scalars(const tsr_session *s)
 {
 	const tsr_routine *r = s->routine;
 	for (int32_t i = 0; i < r->ndims; i++)
 		s->call_dims[i] = s->values[r->dims[i]];
 	for (int32_t i = 0; i < r->nscalars; i++)
 		s->call_scalars[i] = &s->scalars[i];
+}
+
+static void bind_call(tsr_session *s)
+{
+	const tsr_routine *r = s->routine;
+	bind_scalars(s);
 	for (int32_t i = 0; i < r->ninputs; i++)
 		s->call_inputs[i] = s->inputs[i].array.data;
 	s->prepared = true;
@@ -230,6 +240,32 @@ int tsr_share_state(tsr_session *s, tsr_session *other, tsr_error *error)
 	return TSR_OK;
 }
 
+/* The text of a code that the routine returned. */
+static int refused(const tsr_session *s, int code, const char *message, tsr_error *error)
+{
+	int32_t check = code - TSR_CHECK_FIRST;
+	if (check >= 0 && check < s->module->nchecks)
+		return session_fail(error, code, "%s: %s (code %d)", s->module->checks[check].place,
+				    message ? message : s->module->checks[check].text, code);
+	return session_fail(error, code, "routine %s refused to run: %s (code %d)",
+			    s->routine->name, message ? message : "no text", code);
+}
+
+int session_check_guards(const tsr_session *s, tsr_error *error)
+{
+	const char *message = NULL;
+	tsr_call call = {.abi = TSR_ABI, .message = &message};
+	const tsr_routine *r = s->routine;
+	if (s->prepared || r->noutputs == 0)
+		return TSR_OK;
+	bind_scalars(s);
+	for (int32_t i = 0; i < r->noutputs; i++)
+		s->call_outputs[i] = NULL;
+	int code = r->invoke(&call, s->call_dims, s->call_scalars, s->call_inputs, s->call_outputs,
+			     NULL, NULL);
+	return code >= TSR_CHECK_FIRST ? refused(s, code, message, error) : TSR_OK;
+}
+
 int tsr_execute(tsr_session *s, tsr_error *error)
 {
 	const char *message = NULL;
@@ -239,14 +275,7 @@ int tsr_execute(tsr_session *s, tsr_error *error)
 	tsr_pool_call(s->pool, &call);
 	int code = s->routine->invoke(&call, s->call_dims, s->call_scalars, s->call_inputs,
 				      s->call_outputs, s->state, s->workspace);
-	int32_t check = code - TSR_CHECK_FIRST;
-	if (code == TSR_OK)
-		return code;
-	if (check >= 0 && check < s->module->nchecks)
-		return session_fail(error, code, "%s: %s (code %d)", s->module->checks[check].place,
-				    message ? message : s->module->checks[check].text, code);
-	return session_fail(error, code, "routine %s refused to run: %s (code %d)",
-			    s->routine->name, message ? message : "no text", code);
+	return code == TSR_OK ? code : refused(s, code, message, error);
 }
 
 const tsr_array *tsr_output_at(const tsr_session *s, int32_t index)

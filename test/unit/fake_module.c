@@ -72,6 +72,8 @@ static int forward(const tsr_call *call, const int64_t *d, const void *const *s,
 			*call->message = "m must be at most 100";
 		return TSR_CHECK_FIRST;
 	}
+	if (!z)
+		return TSR_BAD_POINTER;
 	for (int64_t i = 0; i < n; i++)
 		for (int64_t o = 0; o < 3; o++) {
 			float sum = 0;
@@ -90,6 +92,8 @@ static int scale(const tsr_call *call, const int64_t *d, const void *const *s, c
 	(void)call;
 	(void)inputs;
 	(void)workspace;
+	if (!t || !state)
+		return TSR_BAD_POINTER;
 	memcpy(&a, s[0], sizeof a);
 	memcpy(&k, s[1], sizeof k);
 	for (int i = 0; i < 3; i++)
