@@ -33,19 +33,42 @@ static void simplify_divides(Collector *c, Guard *g)
 	g->b = size_const(sizes, by);
 }
 
-/* 2*n >= 3 is n >= 2. */
-static void simplify_ge(Sizes *sizes, Guard *g)
+/* n - 4 >= 0 is n >= 4, where that is shorter. */
+static void move_constant(Collector *c, Size *varying, Size *number)
 {
-	int64_t least, value;
-	if (!size_is_const(sizes, g->b, &least) || size_is_const(sizes, g->a, &value))
+	Sizes *sizes = c->s->sizes;
+	SizeOp *ops;
+	int64_t constant;
+	int64_t *zeros = ARENA_ARRAY(c->s->arena, int64_t, sizes_ndims(sizes) + 1);
+	if (!size_eval(sizes, *varying, zeros, &constant) || constant == 0)
+		return;
+	Size rest = size_plus(sizes, *varying, -constant);
+	if (size_is_bad(rest) || size_program(c->s->arena, sizes, rest, &ops) >=
+					 size_program(c->s->arena, sizes, *varying, &ops))
+		return;
+	*varying = rest;
+	*number = size_plus(sizes, *number, -constant);
+}
+
+/* 2*n >= 3 is n >= 2, and 7 >= 2*n is 3 >= n. */
+static void simplify_ge(Collector *c, Guard *g)
+{
+	Sizes *sizes = c->s->sizes;
+	int64_t number, value;
+	bool least = size_is_const(sizes, g->b, &number);
+	if (least == size_is_const(sizes, g->a, &value))
+		return;
+	Size *varying = least ? &g->a : &g->b, *constant = least ? &g->b : &g->a;
+	move_constant(c, varying, constant);
+	if (!size_is_const(sizes, *constant, &number))
 		return;
 	for (int64_t p = 2; p <= 64; p++) {
-		while (size_divides(sizes, size_const(sizes, p), g->a)) {
-			g->a = size_div(sizes, g->a, size_const(sizes, p));
-			least = least / p + (least % p > 0);
+		while (size_divides(sizes, size_const(sizes, p), *varying)) {
+			*varying = size_div(sizes, *varying, size_const(sizes, p));
+			number = number / p + (least ? number % p > 0 : -(number % p < 0));
 		}
 	}
-	g->b = size_const(sizes, least);
+	*constant = size_const(sizes, number);
 }
 
 /* 2*n = 6 is n = 3. */
@@ -66,7 +89,7 @@ static void add(Collector *c, Guard g)
 	if (g.kind == GUARD_EQ && !size_is_bad(g.a) && !size_is_bad(g.b))
 		simplify_eq(c->s->sizes, &g);
 	if (g.kind == GUARD_GE && !size_is_bad(g.a) && !size_is_bad(g.b))
-		simplify_ge(c->s->sizes, &g);
+		simplify_ge(c, &g);
 	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.a) && !size_is_bad(g.b))
 		simplify_divides(c, &g);
 	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.b) &&
@@ -258,9 +281,43 @@ static void ask_require(Collector *c, const Require *r)
 		add(c, (Guard){kinds[r->op], a, b, r->span, SPAN_NONE, NULL});
 }
 
+/* `a @ i` with a size for i: it lies inside its axis. */
+static void ask_slice(Collector *c, const Node *node)
+{
+	Solver *s = c->s;
+	FlatRow batch;
+	bool spelled = false, captured = false;
+	Size index = size_of_expr(s, s->graph->nodes.at[node->args[1]].size_expr, &spelled, &captured);
+	row_flatten(s, &s->rows[node->args[0]][ROW_BATCH], &batch);
+	if (size_is_bad(index) || batch.nlead + batch.ntrail == 0)
+		return;
+	CellId axis = flat_at(&batch, 0);
+	Size size = cell_value(s, axis);
+	if (!size_ge(s->sizes, index, size)) {
+		add(c, (Guard){GUARD_GE, size, size_plus(s->sizes, index, 1), node->arg_spans[1],
+			       SPAN_NONE, NULL});
+		return;
+	}
+	blame_at(s, E0306, node->arg_spans[1], "index %s is outside an axis of %s",
+		 size_text(s->arena, s->sizes, index), cell_size_text(s, axis));
+	blame_born(s, axis);
+}
+
+static void ask_slices(Collector *c)
+{
+	const Graph *graph = c->s->graph;
+	for (NodeId id = 0; id < graph->nodes.n; id++) {
+		const Node *node = &graph->nodes.at[id];
+		if (node->kind == NODE_SLICE && node->nargs > 1 &&
+		    graph->nodes.at[node->args[1]].kind == NODE_SIZE)
+			ask_slice(c, node);
+	}
+}
+
 void guards_collect(Solver *s, Inference *inference)
 {
 	Collector c = {.s = s};
+	ask_slices(&c);
 	size_t asked = s->asked.n;
 	for (size_t i = 0; i < s->graph->requires.n; i++)
 		ask_require(&c, &s->graph->requires.at[i]);

@@ -9,12 +9,14 @@
 #include "lower/band.h"
 #include "lower/rows.h"
 
+/* Does it read where indices say that only the run knows? (That a size lies inside is a guard.) */
 static bool gathers(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	if (node->kind == NODE_GATHER)
 		return true;
-	return node->kind == NODE_SLICE && node->nargs > 1;
+	return node->kind == NODE_SLICE && node->nargs > 1 &&
+	       lower_node(lower, node->args[1])->kind != NODE_SIZE;
 }
 
 /* ---- what comes first ---- */
