@@ -73,6 +73,7 @@ typedef struct JitFunction {
 	uint32_t ntemps;
 	JitBlock *entry, *start; /* see jit_entry; NULL: none */
 	VEC(JitBound) bounds;
+	bool near; /* in a loop whose arguments of functions are near (jit_near.c) */
 } JitFunction;
 
 typedef struct JitParam {

@@ -285,8 +285,7 @@ static void assign(KernelJit *k, Lvalue *cell, const Stmt *stmt)
 	jit_set(f, cell, value);
 }
 
-/* What is known about the straight code that ends here. */
-static void forget_addresses(KernelJit *k)
+void jit_kernel_forget(KernelJit *k)
 {
 	for (size_t i = 0; i < k->use->buffers.n; i++)
 		pointer_map_clear(&k->addresses[i]);
@@ -321,12 +320,14 @@ static void for_code(KernelJit *k, const Stmt *stmt)
 		jit_parallel_loop(k, stmt);
 		return;
 	}
+	if (jit_near_loop(k, stmt))
+		return;
 	Rvalue *lo = jit_keep(&k->f, jit_kernel_ix(k, stmt->lo));
 	JitLoop loop =
 		jit_loop(&k->f, k->iters[stmt->iter], lo, jit_kernel_ix(k, stmt->hi), stmt->step);
-	forget_addresses(k);
+	jit_kernel_forget(k);
 	block_code(k, stmt->body);
-	forget_addresses(k);
+	jit_kernel_forget(k);
 	jit_end_loop(&k->f, &loop);
 }
 
@@ -347,9 +348,9 @@ static void if_code(KernelJit *k, const Stmt *stmt)
 	JitBlock **after = ARENA_ARRAY(k->f.jit->arena, JitBlock *, stmt->nconds);
 	for (uint32_t i = 0; i < stmt->nconds; i++)
 		after[i] = jit_if(&k->f, cond_code(k, &stmt->conds[i]));
-	forget_addresses(k);
+	jit_kernel_forget(k);
 	block_code(k, stmt->body);
-	forget_addresses(k);
+	jit_kernel_forget(k);
 	for (uint32_t i = stmt->nconds; i-- > 0;)
 		jit_end_if(&k->f, after[i]);
 }

@@ -45,6 +45,8 @@ Rvalue *jit_kernel_value(KernelJit *k, const Value *value);
 /* With -g, what follows belongs to that place; returns the one before. */
 gcc_jit_location *jit_place(KernelJit *k, Span span);
 Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix);
+/* What is known about the straight code that ends here is no longer. */
+void jit_kernel_forget(KernelJit *k);
 /* The cell of a local that is an array in memory. */
 Lvalue *jit_kernel_element(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
 Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix);
@@ -65,6 +67,9 @@ Rvalue *jit_vector_quads(KernelJit *k, const Stmt *stmt, IterVar lane, int log, 
 Rvalue *jit_vector_element(KernelJit *k, const Value *value);
 Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
 
+/* jit_near.c */
+/* A plain loop of functions that have a short form, in strips; false: it is none, and nothing was done. */
+bool jit_near_loop(KernelJit *k, const Stmt *loop);
 
 /* jit_turn.c */
 /* Can a local of rows by lanes be turned in registers? */

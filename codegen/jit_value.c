@@ -353,6 +353,10 @@ Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 	Rvalue *result = common_op(&o, op);
 	if (result)
 		return result;
+	if (f->near && math_has_near(op, dtype)) {
+		MathFunction fn = math_near(f->jit->arena, op);
+		return jit_math_steps(f, &fn, args);
+	}
 	if (math_has(op, dtype) && !f->jit->module->emit->target->strict_fp)
 		return jit_math(f, op, dtype, args);
 	return dtype_is_float(dtype) ? float_op(&o, op) : int_op(&o, op);

@@ -6,8 +6,6 @@
  *   erf(x)   = x + x P(x^2) below 1, 1 - exp(P(x)) above, with the sign of x
  *   gelu(x)  = max(x, 0) - |x| 2^(|x| P(|x|)) / 2, the power being erfc(|x|/sqrt2)
  *   pow(x,y) = 2^(y log2|x|), in double; then the special cases of C
- *   sin(x)   = sin or cos of f*pi/2, f = x*2/pi - n, |f| <= 1/2; x = m 2^i with m < 2^26, and what
- *              matters of 2^i * 2/pi, all but multiples of 4, is in a table
  *
  * Rounding to an integer adds 1.5 * 2^23, which leaves the integer in the low bits (2^52 for
  * double); with the exponent of 1 added too, a shift makes them the power of two.
@@ -229,57 +227,6 @@ static V pow_of(Make *m, V base, V exponent)
 	return convert(m, equal(m, x, one, one, result), DTYPE_F32);
 }
 
-/* ---- sin and cos ---- */
-
-static const MathTable high_table = {"tsr_quarters_high", quarters_high,
-				     sizeof quarters_high / sizeof *quarters_high};
-static const MathTable low_table = {"tsr_quarters_low", quarters_low,
-				    sizeof quarters_low / sizeof *quarters_low};
-
-static V lookup(Make *m, const MathTable *table, V at)
-{
-	return push(
-		m,
-		(MathStep){.code = MATH_LOOKUP, .dtype = DTYPE_F64, .arg = {at}, .table = table});
-}
-
-/* sin(x + quarter pi/2) */
-static V sine_of(Make *m, V argument, int64_t quarter)
-{
-	const int64_t least = 1023 + 25, last = high_table.n - 1;
-	V x = convert(m, argument, DTYPE_F64), zero = integer(m, DTYPE_I64, 0);
-	V at = mask(m, shift(m, MATH_USHR, bits(m, x, DTYPE_I64), 52), 0x7ff);
-	at = plus_int(m, at, -least);
-	at = less(m, at, zero, zero, at);
-	V top = integer(m, DTYPE_I64, last); /* for infinity and NaN */
-	at = less(m, top, at, top, at);
-	V unit = shift(m, MATH_SHL, sub(m, integer(m, DTYPE_I64, 1023), at), 52);
-	V scaled = mul(m, x, bits(m, unit, DTYPE_F64));
-	V high = mul(m, scaled, lookup(m, &high_table, at));
-	V low = mul(m, scaled, lookup(m, &low_table, at));
-	V rounded = plus(m, add(m, high, low), ROUND64);
-	V rest = add(m, sub(m, high, plus(m, rounded, -ROUND64)), low);
-	V r = convert(m, times(m, rest, 1.5707963267948966), DTYPE_F32);
-	V n = plus_int(m, convert(m, bits(m, rounded, DTYPE_I64), DTYPE_I32), quarter);
-	V square = mul(m, r, r);
-	V sine = mul(m, r, plus(m, mul(m, square, POLYNOMIAL(m, square, poly_sin)), 1));
-	V tail = mul(m, mul(m, square, square), POLYNOMIAL(m, square, poly_cos));
-	V cosine = plus(m, add(m, times(m, square, -0.5), tail), 1);
-	V even = equal(m, mask(m, n, 1), integer(m, DTYPE_I32, 0), sine, cosine);
-	V sign = shift(m, MATH_SHL, mask(m, n, 2), 30);
-	return bits(m, add(m, bits(m, even, DTYPE_I32), sign), DTYPE_F32);
-}
-
-static V sin_of(Make *m, V x)
-{
-	return sine_of(m, x, 0);
-}
-
-static V cos_of(Make *m, V x)
-{
-	return sine_of(m, x, 1);
-}
-
 /* ---- types of storage ---- */
 
 /* Exponents shifted by 112 with the fraction, as a product, so that subnormal numbers are right. */
@@ -352,8 +299,8 @@ static Formula default_formula(Op op)
 	case OP_EXP2: return exp2_of;
 	case OP_LOG: return log_of;
 	case OP_LOG2: return log2_of;
-	case OP_SIN: return sin_of;
-	case OP_COS: return cos_of;
+	case OP_SIN: return math_sin;
+	case OP_COS: return math_cos;
 	case OP_TANH: return tanh_of;
 	case OP_SIGMOID: return sigmoid_of;
 	case OP_ERF: return erf_of;

@@ -63,6 +63,11 @@ typedef struct MathFunction {
 bool math_has(Op op, Dtype dtype);
 /* fast: --fp=fast, where there is such a form. */
 MathFunction math_function(Arena *arena, Op op, Dtype dtype, bool fast);
+/* Has the operation a short form for most arguments (math_near.c)? `%` has it too. */
+bool math_has_near(Op op, Dtype dtype);
+/* The short form: what the operation gives, bit for bit, where math_is_far is 0. */
+MathFunction math_near(Arena *arena, Op op);
+MathFunction math_is_far(Arena *arena, Op op); /* i32: 0 or 1 */
 /* Of bf16 and f16: the f32 that an i32 holds the bits of, and the bits of an f32 rounded to the nearest. */
 MathFunction math_widen(Arena *arena, Dtype from);
 MathFunction math_narrow(Arena *arena, Dtype to);

@@ -1,4 +1,4 @@
-/* Steps under construction, private to math.c, math_fast.c and math_double.c. */
+/* Steps under construction, private to math*.c. */
 #ifndef TSR_CODEGEN_MATH_BUILD_H
 #define TSR_CODEGEN_MATH_BUILD_H
 
@@ -146,5 +146,7 @@ static inline V with_sign(Make *m, V a, V x)
 typedef V (*Formula)(Make *m, V x);
 Formula math_fast_formula(Op op);   /* f32, --fp=fast */
 Formula math_double_formula(Op op); /* f64 */
+V math_sin(Make *m, V x);
+V math_cos(Make *m, V x);
 
 #endif
