@@ -137,6 +137,8 @@ static uint32_t find_line(const Source *source, uint32_t offset)
 
 const char *source_text(const Sources *sources, Arena *arena, Span span)
 {
+	if (span_is_none(span))
+		return "";
 	const Source *source = source_at(sources, span.file);
 	return arena_strndup(arena, source->text + span.start, span.end - span.start);
 }

@@ -31,7 +31,7 @@ static const Rule rules[] = {
 	{5, "shifted-rows", close_shifted_rows,
 	 "rows that are equal but shifted get the least material"},
 	{5, "total-row", close_total_row,
-	 "the open row of a reshape gets one axis of what is left, unless a dim divides it"},
+	 "the open row of a reshape or given product gets one axis of the rest, unless a dim divides it"},
 	{5, "leaf-one", close_leaf_ones,
 	 "a size of a leaf without a bound is 1, or 0 for a part that may be empty"},
 	{6, "result-row", close_result_rows, "an open row of a result gets no more axes"},

@@ -213,6 +213,23 @@ static bool fills_an_axis(Solver *s, Size total, Size known)
 	       size_is_const(s->sizes, total, &constant);
 }
 
+/* Which row of a product is this? That of a row variable alone: the row of the result that has it. */
+static RowKind product_row(Solver *s, const Con *con, uint32_t index)
+{
+	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
+	FlatRow f;
+	if (con->nrows == ROW_KINDS)
+		return storage[index];
+	row_flatten(s, &con->rows[index], &f);
+	RowVarId var = f.var;
+	for (int k = 0; k < ROW_KINDS; k++) {
+		row_flatten(s, &s->rows[con->node][k], &f);
+		if (f.var == var)
+			return (RowKind)k;
+	}
+	return ROW_OUTPUT;
+}
+
 /* Rows of one product that are still open: the one of kind output, or the only one, takes what is
  * left. */
 void close_total_row(Solver *s, const char *rule)
@@ -220,22 +237,22 @@ void close_total_row(Solver *s, const char *rule)
 	FlatRow f;
 	for (ConId id = 0; id < s->cons.n; id++) {
 		const Con *con = &s->cons.at[id];
-		if (con->kind != CON_PRODUCT || con->nrows != ROW_KINDS || con->arg >= 0)
+		if (con->kind != CON_PRODUCT || con->arg >= 0)
 			continue;
-		static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 		Spot spot = {.node = NODE_NONE, .cell = NONE, .var = NONE};
 		Size known = size_const(s->sizes, 1);
 		bool unknown = false;
-		for (int k = 0; k < ROW_KINDS; k++) {
+		for (uint32_t k = 0; k < con->nrows; k++) {
 			row_flatten(s, &con->rows[k], &f);
+			RowKind row = f.var == NONE ? ROW_BATCH : product_row(s, con, k);
 			for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
 				unknown |= !cell_known(s, flat_at(&f, i));
 				if (!unknown)
 					known = size_mul(s->sizes, known,
 							 cell_value(s, flat_at(&f, i)));
 			}
-			if (f.var != NONE && (spot.var == NONE || storage[k] == ROW_OUTPUT))
-				spot = (Spot){con->node, storage[k], 0, NONE, f.var};
+			if (f.var != NONE && (spot.var == NONE || row == ROW_OUTPUT))
+				spot = (Spot){con->node, row, 0, NONE, f.var};
 		}
 		if (spot.var == NONE || !cell_known(s, con->cells[0]))
 			continue;

@@ -48,6 +48,8 @@ static RowVarId spec_var(Generator *g, Sym name, Span span)
 		return g->names.vars[at].value;
 	RowVarId var = rowvar_new(g->s, name, span);
 	hmput(g->names.vars, name, var);
+	if (g->in_result)
+		PUSH(g->s->arena, g->s->result_rows, ((ResultRow){var, name, span}));
 	return var;
 }
 

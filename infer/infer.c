@@ -104,68 +104,6 @@ static void check_param(Solver *s, const Inference *inference, NodeId id)
 	}
 }
 
-static void warn_chosen(Solver *s, Diags *diags)
-{
-	for (size_t i = 0; i < s->letters.n; i++) {
-		const LetterCell *l = &s->letters.at[i];
-		const Cell *c = cell_at(s, l->cell);
-		if (l->only_result && c->why.kind == WHY_RULE && c->why.from == NONE)
-			diag(diags, W0302, l->span,
-			     "only the result has '%s', and nothing gives it a size: it is %s",
-			     l->letter, cell_size_text(s, l->cell));
-		else if (!l->only_result && c->may_be_empty && c->why.kind == WHY_RULE &&
-			 c->why.from == NONE)
-			diag(diags, W0301, l->span, "'%s' is %s because nothing determines it",
-			     l->letter, cell_size_text(s, l->cell));
-	}
-	for (size_t i = 0; i < s->events.n; i++) {
-		const Spot *spot = &s->events.at[i].spot;
-		if (spot->cell == NONE || spot->node == NODE_NONE || s->events.at[i].stage < 5)
-			continue;
-		const Cell *c = cell_at(s, spot->cell);
-		const Node *node = &s->graph->nodes.at[spot->node];
-		if (node->kind == NODE_POINTWISE ||
-		    node->kind == NODE_COMPOSE) /* of operands that are all 1 */
-			continue;
-		if (c->why.kind == WHY_RULE && c->why.from == NONE && !c->is_index && !c->param &&
-		    !c->name)
-			diag(diags, W0301, node->span,
-			     "%s axis %u of %s is %s because nothing determines it",
-			     row_kind_text(spot->row), spot->axis + 1,
-			     tensor_text(s, spot->node, -1), cell_size_text(s, spot->cell));
-	}
-}
-
-static bool is_required(const Graph *graph, Span span)
-{
-	bool required = false;
-	for (size_t i = 0; i < graph->requires.n; i++) {
-		Span r = graph->requires.at[i].span;
-		required |= r.file == span.file && r.start == span.start && r.end == span.end;
-	}
-	return required;
-}
-
-/* Two dims that an operation wants to be equal: a slip as often as an intention. */
-static void warn_dims(const Inference *inference, Diags *diags)
-{
-	for (size_t i = 0; i < inference->guards.n; i++) {
-		const Guard *g = &inference->guards.at[i];
-		DimId a, b;
-		if (g->kind != GUARD_EQ || !size_is_dim(inference->sizes, g->a, &a) ||
-		    !size_is_dim(inference->sizes, g->b, &b) ||
-		    is_required(inference->graph, g->span))
-			continue;
-		const Dim *x = sizes_dim(inference->sizes, a), *y = sizes_dim(inference->sizes, b);
-		diag(diags, W0401, g->span, "'%s' and '%s' meet here: they must be equal when the "
-		     "program runs", y->name, x->name);
-		diag_note(diags, x->span, "'%s' is declared here", x->name);
-		diag_note(diags, y->span, "'%s' is declared here", y->name);
-		diag_note(diags, g->span, "'require %s == %s' says that it is meant", y->name,
-			  x->name);
-	}
-}
-
 static bool is_operation(NodeKind kind)
 {
 	return kind >= NODE_POINTWISE;
@@ -236,8 +174,7 @@ Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferO
 	}
 	if (!inference)
 		return NULL;
-	warn_chosen(inference->trace->solver, diags);
-	warn_dims(inference, diags);
+	warn_chosen(inference, diags);
 	for (NodeId id = 0; id < graph->nodes.n; id++) {
 		if (graph->nodes.at[id].used && is_operation(graph->nodes.at[id].kind))
 			inference->projs[id] = proj_derive(inference, id, perm, diags);

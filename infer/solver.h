@@ -174,6 +174,12 @@ typedef struct LetterCell {
 	Span span;
 } LetterCell;
 
+typedef struct ResultRow { /* a row variable that only the result of a specification has */
+	RowVarId var;
+	Sym name;
+	Span span;
+} ResultRow;
+
 /* A place in the program's tensors that closing goes through. */
 typedef struct Spot {
 	NodeId node; /* NODE_NONE: a letter or another size beside tensors */
@@ -206,6 +212,7 @@ typedef struct Solver {
 	VEC(Edge) edges;
 	VEC(Leaf) leaves;
 	VEC(LetterCell) letters;
+	VEC(ResultRow) result_rows;
 	VEC(Event) events;
 	VEC(Guard) asked;	    /* guards of written sizes and requires, before reduction */
 	RowTerm (*rows)[ROW_KINDS]; /* by NodeId */
@@ -338,6 +345,9 @@ void guards_collect(Solver *s, Inference *inference);
 /* guards_reduce.c */
 bool guard_holds(const Sizes *sizes, const Guard *g);
 void guards_reduce(Solver *s, Inference *inference, const Guards *found);
+
+/* warn.c */
+void warn_chosen(const Inference *inference, Diags *diags);
 
 /* blame.c, dump_solver.c */
 /* Reports an error of this constraint; false (and counted) when the solver is silent. */

@@ -1,0 +1,117 @@
+/* Warnings of a finished solution: sizes and rows that nothing determines, and dims that meet. */
+#include "infer/solver.h"
+
+#include <string.h>
+
+#include "infer/trace.h"
+
+/* Was the size taken from nowhere? */
+static bool is_default(const Cell *c)
+{
+	return c->why.kind == WHY_RULE && c->why.from == NONE;
+}
+
+static void warn_letters(Solver *s, Diags *diags)
+{
+	bool *warned = ARENA_ARRAY(s->arena, bool, s->cells.n + 1);
+	for (size_t i = 0; i < s->letters.n; i++) {
+		const LetterCell *l = &s->letters.at[i];
+		const Cell *c = cell_at(s, l->cell);
+		bool *once = &warned[cell_root(s, l->cell)];
+		if (!is_default(c) || *once)
+			continue;
+		*once = l->only_result || c->may_be_empty || c->terminal;
+		if (l->only_result)
+			diag(diags, W0302, l->span,
+			     "only the result has '%s', and nothing gives it a size: it is %s",
+			     l->letter, cell_size_text(s, l->cell));
+		else if (*once)
+			diag(diags, W0301, l->span, "'%s' is %s because nothing determines it",
+			     l->letter, cell_size_text(s, l->cell));
+	}
+}
+
+static void warn_axes(Solver *s, Diags *diags)
+{
+	for (size_t i = 0; i < s->events.n; i++) {
+		const Spot *spot = &s->events.at[i].spot;
+		if (spot->cell == NONE || spot->node == NODE_NONE || s->events.at[i].stage < 5)
+			continue;
+		const Cell *c = cell_at(s, spot->cell);
+		const Node *node = &s->graph->nodes.at[spot->node];
+		if (node->kind == NODE_POINTWISE ||
+		    node->kind == NODE_COMPOSE) /* of operands that are all 1 */
+			continue;
+		if (is_default(c) && !c->is_index && !c->param && !c->name)
+			diag(diags, W0301, node->span,
+			     "%s axis %u of %s is %s because nothing determines it",
+			     row_kind_text(spot->row), spot->axis + 1,
+			     tensor_text(s, spot->node, -1), cell_size_text(s, spot->cell));
+	}
+}
+
+/* As it is written: `...` has the name of its row's kind. */
+static const char *row_name(Solver *s, Sym name)
+{
+	for (int k = 0; k < ROW_KINDS; k++) {
+		if (strcmp(name, row_kind_text((RowKind)k)) == 0)
+			return "...";
+	}
+	return arena_printf(s->arena, "..%s..", name);
+}
+
+/* A row variable of a result alone that nothing gave an axis. */
+static void warn_result_rows(Solver *s, Diags *diags)
+{
+	FlatRow f;
+	for (size_t i = 0; i < s->result_rows.n; i++) {
+		const ResultRow *row = &s->result_rows.at[i];
+		row_flatten(s, &(RowTerm){.var = row->var}, &f);
+		RowVarId last = rowvar_root(s, row->var);
+		while (s->vars.at[last].solved && s->vars.at[last].value.var != NONE)
+			last = rowvar_root(s, s->vars.at[last].value.var);
+		if (f.nlead + f.ntrail == 0 && s->vars.at[last].rule)
+			diag(diags, W0302, row->span,
+			     "only the result has '%s', and nothing gives it axes: it is empty",
+			     row_name(s, row->name));
+	}
+}
+
+static bool is_required(const Graph *graph, Span span)
+{
+	bool required = false;
+	for (size_t i = 0; i < graph->requires.n; i++) {
+		Span r = graph->requires.at[i].span;
+		required |= r.file == span.file && r.start == span.start && r.end == span.end;
+	}
+	return required;
+}
+
+/* Two dims that an operation wants to be equal: a slip as often as an intention. */
+static void warn_dims(const Inference *inference, Diags *diags)
+{
+	for (size_t i = 0; i < inference->guards.n; i++) {
+		const Guard *g = &inference->guards.at[i];
+		DimId a, b;
+		if (g->kind != GUARD_EQ || !size_is_dim(inference->sizes, g->a, &a) ||
+		    !size_is_dim(inference->sizes, g->b, &b) ||
+		    is_required(inference->graph, g->span))
+			continue;
+		const Dim *x = sizes_dim(inference->sizes, a), *y = sizes_dim(inference->sizes, b);
+		diag(diags, W0401, g->span, "'%s' and '%s' meet here: they must be equal when the "
+		     "program runs", y->name, x->name);
+		diag_note(diags, x->span, "'%s' is declared here", x->name);
+		diag_note(diags, y->span, "'%s' is declared here", y->name);
+		diag_note(diags, g->span, "'require %s == %s' says that it is meant", y->name,
+			  x->name);
+	}
+}
+
+void warn_chosen(const Inference *inference, Diags *diags)
+{
+	Solver *s = inference->trace->solver;
+	warn_letters(s, diags);
+	warn_result_rows(s, diags);
+	warn_axes(s, diags);
+	warn_dims(inference, diags);
+}
