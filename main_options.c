@@ -39,6 +39,7 @@ enum {
 };
 
 /* A line of --help for an option that argp does not spell as it is typed. */
+#define GRAIN_MOST ((int64_t)1 << 60) /* no loop has as much work */
 #define SHOWN(text, doc, group) {text, 0, NULL, OPTION_DOC | OPTION_NO_USAGE, doc, group}
 
 static const struct argp_option option_table[] = {
@@ -310,7 +311,10 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case 'm': set_machine(o, state, arg); break;
 	case KEY_TARGET: set_target(state, arg); break;
 	case KEY_FP: set_fp(o, state, arg); break;
-	case KEY_GRAIN: o->grain = number_arg(state, "--grain", arg); break;
+	case KEY_GRAIN:
+		o->grain = number_arg(state, "--grain", arg);
+		o->grain = o->grain < GRAIN_MOST ? o->grain : GRAIN_MOST;
+		break;
 	case KEY_NO_CACHE: o->no_cache = true; break;
 	case KEY_CACHE_DIR: o->cache_dir = arg; break;
 	case KEY_MAX_WORKSPACE: o->max_workspace = bytes_arg(state, arg); break;

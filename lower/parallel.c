@@ -8,8 +8,9 @@
  *
  * Loops that are nested in each other alone are looked at, and at most two of them are cut; what they
  * contain is as it was, so every cell is computed by the same code in the same order. How many pieces
- * there are follows from the work, an estimate from the extents: never from threads. Work for less than
- * two pieces stays one loop. An innermost loop of constant length is cut at multiples of BLOCK only.
+ * there are follows from the work, an estimate from the extents: never from threads. An even number is
+ * wanted, for two threads; work for less than two pieces stays one loop. An innermost loop of constant
+ * length is cut at multiples of BLOCK only.
  */
 #include "base/diag.h"
 #include "lower/parallel.h"
@@ -324,6 +325,7 @@ static const Stmt *in_pieces(Pieces *p, const Stmt *stmt)
 	Size size = block_size(p, root);
 	const Ix *work = always_fits(p, size) ? ix_size(p->arena, size) : block_work(p, root);
 	const Ix *wanted = ix_binary(p->program, IX_DIV, work, number(p, p->grain));
+	wanted = ix_mul(p->program, ix_binary(p->program, IX_DIV, wanted, number(p, 2)), number(p, 2));
 	wanted = least(p, wanted, number(p, PIECES_MAX));
 	if (wanted->kind == IX_SIZE && size_ge(p->program->sizes, size_const(p->program->sizes, 1), wanted->size))
 		return stmt;
