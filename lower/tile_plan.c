@@ -14,7 +14,7 @@ enum { ROWS, COLUMNS }; /* items of `tile` */
 
 /* What packing asks for: rows that use a panel, its columns, steps of the sum; bytes of an operand
  * that is spread. */
-enum { PACK_USES = 48, PACK_COLUMNS = 8, PACK_STEPS = 8, PACK_SPREAD = 2 << 20 };
+enum { PACK_USES = 48, PACK_COLUMNS = 4, PACK_STEPS = 8, PACK_SPREAD = 2 << 20 };
 
 /* ---- what is read ---- */
 

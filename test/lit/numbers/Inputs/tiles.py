@@ -99,7 +99,7 @@ def convolutions(count):
     wrong = 0
     for number in range(count):
         h, w, ci, co = (random.choice([5, 8, 11]), random.choice([7, 14, 17]),
-                        random.choice([3, 4, 16, 20]), random.choice([8, 10, 33]))
+                        random.choice([1, 3, 4, 16, 20]), random.choice([4, 5, 6, 7, 8, 10, 33]))
         kh, kw = random.choice([1, 3]), random.choice([1, 3, 5])
         deep, symbolic = number % 3 == 2, number % 2 == 1
         spec = "b | oh =+ kh, ow =+ kw, ci; kh, kw, ci -> co => b | oh, ow, co"
@@ -171,5 +171,5 @@ def large():
 
 
 bad, n = run(int(sys.argv[1]))
-bad += rows_alone() + convolutions(12) + pictures() + large()
+bad += rows_alone() + convolutions(24) + pictures() + large()
 print("%d products, %d wrong" % (n, bad))
