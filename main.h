@@ -1,4 +1,5 @@
-/* What the parts of the main program share: the state of a compilation, its stages by name, its outputs. */
+/* What the parts of the main program share: the state of a compilation, its stages by name, its
+ * outputs. */
 #ifndef TSR_MAIN_H
 #define TSR_MAIN_H
 

@@ -1,5 +1,6 @@
-/* What a compilation leaves: the kinds that the options ask for, each written by a back end or by the dump
- * of a stage, and the rule of dependencies. All files appear together or not at all (main_output.h). */
+/* What a compilation leaves: the kinds that the options ask for, each written by a back end or by
+ * the dump of a stage, and the rule of dependencies. All files appear together or not at all
+ * (main_output.h). */
 #include <errno.h>
 #include <string.h>
 

@@ -18,7 +18,8 @@ static bool is_special(const char *path)
 
 const char *outputs_add(Outputs *outputs, const char *path)
 {
-	bool stream = strcmp(path, "-") == 0 || is_special(path); /* /dev/null and the like cannot be renamed over */
+	bool stream = strcmp(path, "-") == 0 ||
+		      is_special(path); /* /dev/null and the like cannot be renamed over */
 	const char *dir = getenv("TMPDIR");
 	char *temp = stream ? arena_printf(outputs->arena, "%s/tsrc.XXXXXX", dir && *dir ? dir : "/tmp")
 			    : arena_printf(outputs->arena, "%s.XXXXXX", path);

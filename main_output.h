@@ -1,5 +1,6 @@
-/* Files that tsrc leaves: written to a temporary name beside the final one, renamed only when the whole
- * compilation has succeeded; after an error there is no new file and every old one is untouched. */
+/* Files that tsrc leaves: written to a temporary name beside the final one, renamed only when the
+ * whole compilation has succeeded; after an error there is no new file and every old one is
+ * untouched. */
 #ifndef TSR_MAIN_OUTPUT_H
 #define TSR_MAIN_OUTPUT_H
 
@@ -16,8 +17,8 @@ typedef struct Outputs {
 	VEC(OutputFile) files;
 } Outputs;
 
-/* Makes the temporary file (empty, in the same directory); NULL after an error. "-" is standard output,
- * written through a temporary file too. */
+/* Makes the temporary file (empty, in the same directory); NULL after an error. "-" is standard
+ * output, written through a temporary file too. */
 const char *outputs_add(Outputs *outputs, const char *path);
 /* Renames all; false after an error, with nothing renamed that had not been before it. */
 bool outputs_commit(Outputs *outputs);

@@ -193,7 +193,8 @@ static bool convert(Element from, const char *raw, Array *out, ArrayError *error
 			continue;
 		double image = scalar_read(out->dtype, out->data, (int64_t)i).f;
 		if (image != number && number == number) {
-			array_fail(error, "its element %zu, %.9g, is no %s", i, number, dtype_name(out->dtype));
+			array_fail(error, "its element %zu, %.9g, is no %s", i, number,
+				   dtype_name(out->dtype));
 			array_free(out);
 			return false;
 		}

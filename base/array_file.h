@@ -7,8 +7,8 @@
  *
  * Conversion: a reader asks for the element type that it wants and gets it when every value of the
  * file's type has an exact image in it (f16 in f32, u8 in f32, i32 in f64; not f64 in f32, not i64
- * in i32). To bf16 and f16 floats convert where every element has an exact image there. Without a wish,
- * types that the language lacks come as the narrowest that holds them.
+ * in i32). To bf16 and f16 floats convert where every element has an exact image there. Without a
+ * wish, types that the language lacks come as the narrowest that holds them.
  */
 #ifndef TSR_BASE_ARRAY_FILE_H
 #define TSR_BASE_ARRAY_FILE_H

@@ -1,4 +1,5 @@
-/* The options that print a text and end the process, with status 1 where it could not be written. */
+/* The options that print a text and end the process, with status 1 where it could not be
+ * written. */
 #include "base/cli_help.h"
 
 #include <errno.h>

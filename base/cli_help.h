@@ -1,6 +1,6 @@
-/* --help, --usage and --version of the programs: a child of their argp, which they parse with ARGP_NO_HELP.
- * Those that argp has end with status 0 even where the text could not be written. The version is
- * argp_program_version. */
+/* --help, --usage and --version of the programs: a child of their argp, which they parse with
+ * ARGP_NO_HELP. Those that argp has end with status 0 even where the text could not be written. The
+ * version is argp_program_version. */
 #ifndef TSR_BASE_CLI_HELP_H
 #define TSR_BASE_CLI_HELP_H
 

@@ -257,8 +257,9 @@ bool diag_explain(FILE *out, const char *code)
 		fprintf(out, "%s: %s\n\n", row->code, row->title);
 		print_filled(out, row->text);
 		if (row->name)
-			fprintf(out, "\nThis warning is switched by -W%s, -Wno-%s and -Werror=%s.\n", row->name,
-			        row->name, row->name);
+			fprintf(out,
+				"\nThis warning is switched by -W%s, -Wno-%s and -Werror=%s.\n",
+				row->name, row->name, row->name);
 		print_indented(out, "A program that shows it:", row->bad);
 		print_indented(out, "The same, mended:", row->good);
 		return true;

@@ -282,5 +282,6 @@ void diags_print_text(const Diags *ds, FILE *out)
 			print_note(&p, &d->notes.at[k]);
 	}
 	if (ds->overflow)
-		fprintf(out, "tsrc: note: stopped after %d errors; -ferror-limit=0 shows all\n", ds->nerrors);
+		fprintf(out, "tsrc: note: stopped after %d errors; -ferror-limit=0 shows all\n",
+			ds->nerrors);
 }

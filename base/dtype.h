@@ -1,4 +1,5 @@
-/* Element types. base/dtype.def is the list; `supported` says whether a program may compile with it. */
+/* Element types. base/dtype.def is the list; `supported` says whether a program may compile with
+ * it. */
 #ifndef TSR_BASE_DTYPE_H
 #define TSR_BASE_DTYPE_H
 
@@ -20,11 +21,11 @@ bool dtype_is_integer(Dtype dtype);
 bool dtype_supported(Dtype dtype);
 /* DTYPE_NONE where the text names none. */
 Dtype dtype_from_name(const char *text, size_t len);
-/* The type in which elements of the dtype are computed: f32 of bf16 and f16, i32 of i8 and u8, else itself. It
- * holds every value of the dtype. */
+/* The type in which elements of the dtype are computed: f32 of bf16 and f16, i32 of i8 and u8, else
+ * itself. It holds every value of the dtype. */
 Dtype dtype_wide(Dtype dtype);
-/* The type of an operation on both, each widened: f64 wins, then f32; an integer with a float is that float;
- * of two integers the wider; DTYPE_NONE yields to the other. */
+/* The type of an operation on both, each widened: f64 wins, then f32; an integer with a float is
+ * that float; of two integers the wider; DTYPE_NONE yields to the other. */
 Dtype dtype_join(Dtype a, Dtype b);
 
 #endif

@@ -34,7 +34,8 @@ bool op_accumulates(Op op);
 /* The neutral element of an accumulating operation; max over integers starts at the least one.
  * Also the right neutral element of sub, div and pow. */
 Scalar op_neutral(Op op, Dtype dtype);
-/* Is it one or a few instructions, of vectors too: arithmetic, comparisons, choices, square roots? */
+/* Is it one or a few instructions, of vectors too: arithmetic, comparisons, choices, square
+ * roots? */
 bool op_is_simple(Op op);
 /* The dtype of a result: comparisons and logic give f32; integer division is f32, and so are the
  * transcendental functions of integers; else the operands' join. */
@@ -56,8 +57,8 @@ Dtype op_result_dtype(Op op, const Dtype *args, int nargs);
  * nothing; the functions that have a fractional result belong to floats (op_result_dtype) and
  * are 0 here. */
 Scalar op_eval(Op op, Dtype dtype, const Scalar *args);
-/* Converts: float to integer truncates towards zero and saturates, NaN becomes 0. To bf16 and f16 everything
- * is rounded by way of f32. */
+/* Converts: float to integer truncates towards zero and saturates, NaN becomes 0. To bf16 and f16
+ * everything is rounded by way of f32. */
 Scalar scalar_convert(Scalar value, Dtype from, Dtype to);
 
 #endif

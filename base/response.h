@@ -6,8 +6,9 @@ typedef struct ResponseError {
 	char text[256];
 } ResponseError;
 
-/* A new argv, NULL-terminated, or NULL with a text. Words are separated by blanks; '...' and "..." hold
- * blanks, a backslash takes the next character as it is. Response files may name others, 10 deep. */
+/* A new argv, NULL-terminated, or NULL with a text. Words are separated by blanks; '...' and "..."
+ * hold blanks, a backslash takes the next character as it is. Response files may name others, 10
+ * deep. */
 char **response_expand(int *argc, char *const *argv, ResponseError *error);
 void response_free(char **argv);
 

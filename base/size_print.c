@@ -89,7 +89,8 @@ static uint32_t find_floor(const Sizes *sizes, const Term *terms, uint32_t n, in
 		const Atom *last = mono->n ? atom_at(sizes, mono->factors[mono->n - 1].atom) : NULL;
 		if (!last || last->kind != ATOM_FLOOR)
 			continue;
-		if (found != n || mono->degree != 1 || terms[i].coef != 1 || !atom_divisor(sizes, last, m))
+		if (found != n || mono->degree != 1 || terms[i].coef != 1 ||
+		    !atom_divisor(sizes, last, m))
 			return n;
 		found = i;
 	}

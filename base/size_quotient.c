@@ -292,11 +292,13 @@ static uint32_t common_mono(Sizes *sizes, Poly a, Poly b)
 	uint32_t common = 0, ignored;
 	for (uint32_t f = 0; f < first.n; f++) {
 		for (uint32_t power = 0; power < first.factors[f].power; power++) {
-			uint32_t wider = mono_mul(sizes, common, mono_of_atom(sizes, first.factors[f].atom));
+			uint32_t wider =
+				mono_mul(sizes, common, mono_of_atom(sizes, first.factors[f].atom));
 			bool divides = true;
 			for (int side = 0; side < 2; side++)
 				for (uint32_t i = 0; i < polys[side].n && divides; i++)
-					divides = mono_div(sizes, polys[side].terms[i].mono, wider, &ignored);
+					divides = mono_div(sizes, polys[side].terms[i].mono, wider,
+							   &ignored);
 			if (!divides)
 				break;
 			common = wider;

@@ -1,5 +1,5 @@
-/* The one instance of the single-header containers of <stb/stb_ds.h>. Its hash shifts bytes into the
- * sign bit, which is meant: the declarations keep the sanitizers from calling it a fault. */
+/* The one instance of the single-header containers of <stb/stb_ds.h>. Its hash shifts bytes into
+ * the sign bit, which is meant: the declarations keep the sanitizers from calling it a fault. */
 #include <stddef.h>
 
 __attribute__((no_sanitize("undefined"))) size_t stbds_hash_bytes(void *p, size_t len, size_t seed);

@@ -1,4 +1,5 @@
-/* Interned names: two names are equal exactly when their pointers are. */
+/* Interned names: two names are equal exactly when their pointers are. They live as long as their
+ * table. */
 #ifndef TSR_BASE_SYMBOL_H
 #define TSR_BASE_SYMBOL_H
 
@@ -9,6 +10,7 @@ typedef struct Symbols Symbols;
 
 Symbols *symbols_new(void);
 void symbols_free(Symbols *symbols);
+/* The name with these bytes, which hold no NUL; never NULL. */
 Sym sym_intern(Symbols *symbols, const char *text, size_t len);
 Sym sym_cstr(Symbols *symbols, const char *text);
 Sym sym_printf(Symbols *symbols, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

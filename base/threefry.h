@@ -1,5 +1,5 @@
-/* Threefry-4x32-20 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011): a function of a key
- * and a counter, both four 32-bit words. */
+/* Threefry-4x32-20 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011): a
+ * function of a key and a counter, both four 32-bit words. */
 #ifndef TSR_BASE_THREEFRY_H
 #define TSR_BASE_THREEFRY_H
 

@@ -1,6 +1,6 @@
-/* The limits of some cores: peak FMA rate and memory bandwidth, measured: limits [THREADS]. Prints JSON.
- * Threads measure at the same time, and their rates add up.
- * Compiled with -O2 -march=native; explicit vectors of the widest kind, sixteen independent accumulators. */
+/* The limits of some cores: peak FMA rate and memory bandwidth, measured: limits [THREADS]. Prints
+ * JSON. Threads measure at the same time, and their rates add up. Compiled with -O2 -march=native;
+ * explicit vectors of the widest kind, sixteen independent accumulators. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

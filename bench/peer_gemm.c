@@ -1,16 +1,16 @@
-/* One peer's matrix product: peer_gemm LIBRARY LAYOUT M N K. LIBRARY is a shared object with cblas_sgemm
- * (OpenBLAS, BLIS) or dnnl_sgemm (oneDNN); LAYOUT is nn (B stored K x N) or nt (B stored N x K).
- * Prints the median and the minimum time of one call in nanoseconds, as JSON. */
+/* One peer's matrix product: peer_gemm LIBRARY LAYOUT M N K. LIBRARY is a shared object with
+ * cblas_sgemm (OpenBLAS, BLIS) or dnnl_sgemm (oneDNN); LAYOUT is nn (B stored K x N) or nt (B
+ * stored N x K). Prints the median and the minimum time of one call in nanoseconds, as JSON. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-typedef void (*CblasSgemm)(int, int, int, int, int, int, float, const float *, int, const float *, int, float,
-			   float *, int);
-typedef int (*DnnlSgemm)(char, char, long, long, long, float, const float *, long, const float *, long, float,
-			 float *, long);
+typedef void (*CblasSgemm)(int, int, int, int, int, int, float, const float *, int, const float *,
+			   int, float, float *, int);
+typedef int (*DnnlSgemm)(char, char, long, long, long, float, const float *, long, const float *,
+			 long, float, float *, long);
 
 static double now(void)
 {
@@ -45,7 +45,8 @@ int main(int argc, char **argv)
 	CblasSgemm cblas = (CblasSgemm)dlsym(library, "cblas_sgemm");
 	DnnlSgemm dnnl = (DnnlSgemm)dlsym(library, "dnnl_sgemm");
 	int nt = strcmp(argv[2], "nt") == 0, m = atoi(argv[3]), n = atoi(argv[4]), k = atoi(argv[5]);
-	float *a = random_floats((size_t)m * k), *b = random_floats((size_t)k * n), *c = random_floats((size_t)m * n);
+	float *a = random_floats((size_t)m * k), *b = random_floats((size_t)k * n),
+	      *c = random_floats((size_t)m * n);
 	int ldb = nt ? k : n;
 	double flops = 2.0 * m * n * k;
 	int repeats = (int)(2e6 / flops) + 1, samples = 25;

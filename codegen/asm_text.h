@@ -12,9 +12,9 @@ typedef struct AsmParts {
 	bool inline_constants; /* as words, for a text that stands alone; else from files in dir */
 } AsmParts;
 
-/* A unit's text does not depend on the module's names: its symbols are UNIT_PREFIX__ and k_ or p_ with the
- * number of the kernel in the unit, t_ with a table's name, or a name of the module's. With debug
- * information, names are the module's. */
+/* A unit's text does not depend on the module's names: its symbols are UNIT_PREFIX__ and k_ or p_
+ * with the number of the kernel in the unit, t_ with a table's name, or a name of the module's.
+ * With debug information, names are the module's. */
 #define UNIT_PREFIX "tsr_unit"
 
 /* Writes the text to `path`; false after a diagnostic. */

@@ -186,7 +186,8 @@ void cache_close(Cache *cache)
 	uint64_t total = 0;
 	for (const struct dirent *at; (at = readdir(dir)) != NULL;) {
 		struct stat st;
-		if (!is_entry(at->d_name) || fstatat(dirfd(dir), at->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		if (!is_entry(at->d_name) ||
+		    fstatat(dirfd(dir), at->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
 		const char *path = arena_printf(cache->arena, "%s/%s", cache->dir, at->d_name);
 		PUSH(cache->arena, list, ((Aged){path, st.st_mtim, (uint64_t)st.st_size}));

@@ -1,5 +1,5 @@
-/* The value of an index, of an expression and of an element: the leaves of the interpreter. Every load
- * and store is checked against the buffer's elements; leaving them is a bug of the compiler.
+/* The value of an index, of an expression and of an element: the leaves of the interpreter. Every
+ * load and store is checked against the buffer's elements; leaving them is a bug of the compiler.
  */
 #include <inttypes.h>
 #include <string.h>

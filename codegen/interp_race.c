@@ -1,5 +1,6 @@
-/* Who touched which cell in a parallel loop: a cell that one iteration stores is no other's business, and
- * of a scratch buffer each reads only what it stored. The oracle aborts where that does not hold, so that --verify=run tests the claim and not its luck. */
+/* Who touched which cell in a parallel loop: a cell that one iteration stores is no other's
+ * business, and of a scratch buffer each reads only what it stored. The oracle aborts where that
+ * does not hold, so that --verify=run tests the claim and not its luck. */
 #include "codegen/interp_race.h"
 
 #include <stdlib.h>

@@ -8,7 +8,8 @@
 Race *race_start(Interp *in, const Kernel *kernel);
 void race_iteration(Race *race, int64_t i);
 void race_end(Race *race);
-/* A load or a store of one cell; outside parallel loops (NULL) anything goes. Aborts (BUG) on a race. */
+/* A load or a store of one cell; outside parallel loops (NULL) anything goes. Aborts (BUG) on a
+ * race. */
 void race_touch(Race *race, BufferId buffer, int64_t at, bool stores);
 
 #endif

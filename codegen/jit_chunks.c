@@ -1,8 +1,8 @@
 /* Which locals of a kernel live in registers, and in which chunks of lanes.
  *
  * The kernel is walked once: a local is in registers where every access names its row by unrolled
- * iterators and constants, and its last index is the lane of a vector loop or is fixed likewise. Such a
- * local gets a variable for each row and chunk; any other is an array in memory.
+ * iterators and constants, and its last index is the lane of a vector loop or is fixed likewise.
+ * Such a local gets a variable for each row and chunk; any other is an array in memory.
  */
 #include "codegen/jit_chunks.h"
 

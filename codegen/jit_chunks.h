@@ -1,13 +1,13 @@
-/* Locals in registers, as jit_chunks.c plans them and jit_vector.c uses them: one variable for each row and
- * chunk of lanes.
+/* Locals in registers, as jit_chunks.c plans them and jit_vector.c uses them: one variable for each
+ * row and chunk of lanes.
  */
 #ifndef TSR_CODEGEN_JIT_CHUNKS_H
 #define TSR_CODEGEN_JIT_CHUNKS_H
 
 #include "codegen/jit_kernel.h"
 
-/* The lanes of the chunk at `at` of `extent` lanes are 1 << log: the largest that fits. Types of storage are
- * cut as what they are widened to. */
+/* The lanes of the chunk at `at` of `extent` lanes are 1 << log: the largest that fits. Types of
+ * storage are cut as what they are widened to. */
 int jit_chunk_log(const KernelJit *k, Dtype dtype, int64_t at, int64_t extent);
 /* The type of 1 << log elements. */
 Type *jit_chunk_type(const KernelJit *k, Dtype dtype, int log);

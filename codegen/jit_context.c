@@ -148,7 +148,8 @@ Rvalue *jit_bound(JitFunction *f, Dtype dtype, double value)
 	if (!f->entry)
 		return number;
 	for (size_t i = 0; i < f->bounds.n; i++)
-		if (f->bounds.at[i].dtype == dtype && memcmp(&f->bounds.at[i].value, &value, sizeof value) == 0)
+		if (f->bounds.at[i].dtype == dtype &&
+		    memcmp(&f->bounds.at[i].value, &value, sizeof value) == 0)
 			return gcc_jit_lvalue_as_rvalue(f->bounds.at[i].variable);
 	char name[16];
 	snprintf(name, sizeof name, "bound%u", f->ntemps++);

@@ -60,15 +60,16 @@ void jit_chunks_plan(KernelJit *k);
 void jit_vector_loop(KernelJit *k, const Stmt *loop);
 /* local L = value, of a local in registers. */
 void jit_vector_fill(KernelJit *k, const Stmt *stmt);
-/* jit_quads.c: `before` plus the sums of four products a lane that the statement adds to it; NULL: it adds
- * something else. */
+/* jit_quads.c: `before` plus the sums of four products a lane that the statement adds to it; NULL:
+ * it adds something else. */
 Rvalue *jit_vector_quads(KernelJit *k, const Stmt *stmt, IterVar lane, int log, Rvalue *before);
 /* One element of a local in registers; the variable itself where elements are variables. */
 Rvalue *jit_vector_element(KernelJit *k, const Value *value);
 Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
 
 /* jit_near.c */
-/* A plain loop of functions that have a short form, in strips; false: it is none, and nothing was done. */
+/* A plain loop of functions that have a short form, in strips; false: it is none, and nothing was
+ * done. */
 bool jit_near_loop(KernelJit *k, const Stmt *loop);
 
 /* jit_turn.c */
@@ -80,7 +81,8 @@ Rvalue *jit_turned_row(KernelJit *k, LocalId local, int64_t row);
 /* jit_parallel.c */
 /* A function for each parallel loop of the kernel: void task(void *arg, int32_t piece). */
 struct Tasks *jit_parallel_tasks(Jit *jit, KernelId kernel);
-/* Runs the loop's task for all pieces, on the caller's threads if there are any; in the kernel's function. */
+/* Runs the loop's task for all pieces, on the caller's threads if there are any; in the kernel's
+ * function. */
 void jit_parallel_loop(KernelJit *k, const Stmt *loop);
 
 #endif

@@ -1,5 +1,5 @@
-/* Loops of functions with a short form for most arguments (math_near.c), which has no branches where the long one
- * looks into tables or calls the C library.
+/* Loops of functions with a short form for most arguments (math_near.c), which has no branches
+ * where the long one looks into tables or calls the C library.
  *
  *   for i in lo..hi: y[i] = sin(x[i])           for strip in lo..hi step 512
  *                                                 far = 0
@@ -7,7 +7,8 @@
  *                                                 if (!far) for i in strip..: y[i] = near_sin(x[i])
  *                                                 if (far) for i in strip..: y[i] = sin(x[i])
  *
- * Both forms give the same bits, so it does not matter which other arguments an argument meets in its strip.
+ * Both forms give the same bits, so it does not matter which other arguments an argument meets in
+ * its strip.
  */
 #include "codegen/jit_kernel.h"
 #include "codegen/jit_math.h"
@@ -53,7 +54,8 @@ static bool is_long(const KernelJit *k, const Stmt *loop)
 {
 	int64_t lo, hi;
 	Sizes *sizes = k->program->sizes;
-	if (loop->lo->kind != IX_SIZE || loop->hi->kind != IX_SIZE || !size_is_const(sizes, loop->lo->size, &lo) ||
+	if (loop->lo->kind != IX_SIZE || loop->hi->kind != IX_SIZE ||
+	    !size_is_const(sizes, loop->lo->size, &lo) ||
 	    !size_is_const(sizes, loop->hi->size, &hi))
 		return true;
 	return hi - lo >= LEAST_TRIPS;
@@ -94,7 +96,8 @@ static void scan_value(KernelJit *k, Lvalue *far, const Value *value)
 		args[i] = jit_kernel_value(k, value->args[i]);
 	MathFunction fn = math_is_far(f->jit->arena, value->op);
 	Rvalue *is_far = jit_math_steps(f, &fn, args);
-	jit_set(f, far, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, gcc_jit_lvalue_as_rvalue(far), is_far));
+	jit_set(f, far,
+		jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, gcc_jit_lvalue_as_rvalue(far), is_far));
 }
 
 static void scan_body(KernelJit *k, Lvalue *far, Block body)
@@ -154,11 +157,13 @@ bool jit_near_loop(KernelJit *k, const Stmt *loop)
 	Jit *jit = f->jit;
 	if (jit->module->emit->target->strict_fp || loop->body.n == 0 || !fits(k, loop))
 		return false;
-	Rvalue *lo = jit_keep(f, jit_kernel_ix(k, loop->lo)), *hi = jit_keep(f, jit_kernel_ix(k, loop->hi));
+	Rvalue *lo = jit_keep(f, jit_kernel_ix(k, loop->lo)),
+	       *hi = jit_keep(f, jit_kernel_ix(k, loop->hi));
 	Lvalue *at = jit_local(f, jit->i64, "strip");
 	JitLoop strips = jit_loop(f, at, lo, hi, STRIP);
 	Rvalue *first = jit_keep(f, gcc_jit_lvalue_as_rvalue(at));
-	Rvalue *last = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_PLUS, first, jit_long(jit, jit->i64, STRIP)));
+	Rvalue *last = jit_keep(
+		f, jit_binary(f, GCC_JIT_BINARY_OP_PLUS, first, jit_long(jit, jit->i64, STRIP)));
 	last = jit_select(f, jit_compare(f, GCC_JIT_COMPARISON_LT, last, hi), last, hi);
 	strip_code(k, (Strip){.loop = loop, .first = first, .last = last});
 	jit_end_loop(f, &strips);

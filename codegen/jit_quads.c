@@ -3,10 +3,10 @@
  *   vector lane in 0..16
  *     acc[lane] += i32(a[i + lane*4]) * i32(b[j + lane*4]) + ... + i32(a[i + lane*4 + 3]) * i32(b[j + lane*4 + 3])
  *
- * A lane's operands are the four bytes of a word. vpdpbusd adds the four products of unsigned and signed
- * bytes. Otherwise bytes become 16-bit halves of words, those with even numbers and those with odd ones,
- * and vpdpwssd or pmaddwd adds two products at once; without these, bytes are taken from words one by
- * one. Integers wrap, so all are exact.
+ * A lane's operands are the four bytes of a word. vpdpbusd adds the four products of unsigned and
+ * signed bytes. Otherwise bytes become 16-bit halves of words, those with even numbers and those
+ * with odd ones, and vpdpwssd or pmaddwd adds two products at once; without these, bytes are taken
+ * from words one by one. Integers wrap, so all are exact.
  */
 #include "codegen/jit_kernel.h"
 #include "codegen/jit_simd.h"
@@ -36,7 +36,8 @@ static const Value *byte_load(const Value *product, uint32_t arg)
 	if (product->kind != VALUE_OP || product->op != OP_MUL)
 		return NULL;
 	const Value *cast = product->args[arg];
-	if (cast->kind != VALUE_CAST || cast->args[0]->kind != VALUE_LOAD || dtype_bytes(cast->args[0]->dtype) != 1)
+	if (cast->kind != VALUE_CAST || cast->args[0]->kind != VALUE_LOAD ||
+	    dtype_bytes(cast->args[0]->dtype) != 1)
 		return NULL;
 	return cast->args[0];
 }
@@ -83,7 +84,8 @@ static Rvalue *words_at(KernelJit *k, const Quads *q, const Value *load)
 	char name[16];
 	snprintf(name, sizeof name, "t%u", q->f->ntemps++);
 	Lvalue *temp = jit_local(q->f, bytes, name);
-	jit_set(q->f, temp, gcc_jit_lvalue_as_rvalue(gcc_jit_rvalue_dereference(address, q->f->location)));
+	jit_set(q->f, temp,
+		gcc_jit_lvalue_as_rvalue(gcc_jit_rvalue_dereference(address, q->f->location)));
 	return as(q, gcc_jit_lvalue_as_rvalue(temp), q->words);
 }
 
@@ -92,10 +94,12 @@ static Rvalue *all_lanes(const Quads *q, Type *type, Type *element, int n, int64
 	Rvalue *lanes[1 << VECTOR_LOGS];
 	for (int i = 0; i < n; i++)
 		lanes[i] = jit_long(q->f->jit, element, value);
-	return gcc_jit_context_new_rvalue_from_vector(q->f->jit->ctxt, q->f->location, type, (size_t)n, lanes);
+	return gcc_jit_context_new_rvalue_from_vector(q->f->jit->ctxt, q->f->location, type,
+						      (size_t)n, lanes);
 }
 
-static Rvalue *shifted(const Quads *q, enum gcc_jit_binary_op op, Rvalue *x, Type *element, int n, int bits)
+static Rvalue *shifted(const Quads *q, enum gcc_jit_binary_op op, Rvalue *x, Type *element, int n,
+		       int bits)
 {
 	Rvalue *by = all_lanes(q, gcc_jit_rvalue_get_type(x), element, n, bits);
 	return jit_keep(q->f, jit_binary(q->f, op, x, by));

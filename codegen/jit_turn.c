@@ -1,14 +1,14 @@
 /* A square of vectors turned in registers: row r of the result is lane r of every row.
  *
- * n = 2^log vectors of n elements, k of them in 16 bytes. First log2(k) rounds of unpack, inside every 16
- * bytes: with groups of 2^s rows behind us, position p of two neighbouring groups becomes 2p and 2p + 1 of
- * the joined one,
+ * n = 2^log vectors of n elements, k of them in 16 bytes. First log2(k) rounds of unpack, inside
+ * every 16 bytes: with groups of 2^s rows behind us, position p of two neighbouring groups becomes
+ * 2p and 2p + 1 of the joined one,
  *
  *   joined[2p] = low halves of a[p], b[p] interleaved, joined[2p + 1] = the high ones, in units of 2^s elements
  *
- * so that position p of a group of k rows holds columns p, k + p, 2k + p, ... of these rows, 16 bytes each.
- * What is left is to turn squares of 16-byte parts: none, two by two, or four by four in two rounds.
- * libgccjit has no shuffles: the instructions are written out.
+ * so that position p of a group of k rows holds columns p, k + p, 2k + p, ... of these rows, 16
+ * bytes each. What is left is to turn squares of 16-byte parts: none, two by two, or four by four
+ * in two rounds. libgccjit has no shuffles: the instructions are written out.
  */
 #include <stdio.h>
 

@@ -6,8 +6,8 @@
 #include "codegen/jit_context.h"
 
 Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args);
-/* The same for vectors of 2^log lanes. Requires op_is_simple and a float type. `number`: by argument,
- * whether it is a constant other than zeros and NaN. */
+/* The same for vectors of 2^log lanes. Requires op_is_simple and a float type. `number`: by
+ * argument, whether it is a constant other than zeros and NaN. */
 Rvalue *jit_op_lanes(JitFunction *f, Op op, Dtype dtype, int log, Rvalue *const *args,
 		     const bool *number);
 Rvalue *jit_convert(JitFunction *f, Rvalue *value, Dtype from, Dtype to);

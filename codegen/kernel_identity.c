@@ -1,6 +1,6 @@
-/* A digest of a kernel's structure: XXH3-128 over a serialisation in which buffers, scalars and dims
- * stand as their positions in the kernel's lists. Equal digests: one function serves both kernels,
- * of one program or of two.
+/* A digest of a kernel's structure: XXH3-128 over a serialisation in which buffers, scalars and
+ * dims stand as their positions in the kernel's lists. Equal digests: one function serves both
+ * kernels, of one program or of two.
  */
 #include <xxhash.h>
 

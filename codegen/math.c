@@ -262,8 +262,8 @@ static V bf16_narrowed(Make *m, V x)
 	return equal(m, x, x, rounded, quiet);
 }
 
-/* Added to a power of two 2^13 times as large, 4 |x| is rounded where f16 ends; the powers stop at what rounds
- * subnormal numbers of f16. What is beyond the largest has become infinite before. */
+/* Added to a power of two 2^13 times as large, 4 |x| is rounded where f16 ends; the powers stop at
+ * what rounds subnormal numbers of f16. What is beyond the largest has become infinite before. */
 static V f16_narrowed(Make *m, V x)
 {
 	V all = bits(m, x, DTYPE_I32);

@@ -58,8 +58,9 @@ typedef struct MathFunction {
 
 /* Is there an inline form of the operation?
  * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid, sin, cos: 2.5; gelu: 1.5 ulp of
- * its argument. Of f64 exp, log: 1; sigmoid, tanh: 2.5. Infinities, NaN, zeros of either sign and subnormal numbers as the C library has
- * them; docs/language.md has the bounds of the fast forms. */
+ * its argument. Of f64 exp, log: 1; sigmoid, tanh: 2.5. Infinities, NaN, zeros of either sign and
+ * subnormal numbers as the C library has them; docs/language.md has the bounds of the fast
+ * forms. */
 bool math_has(Op op, Dtype dtype);
 /* fast: --fp=fast, where there is such a form. */
 MathFunction math_function(Arena *arena, Op op, Dtype dtype, bool fast);
@@ -68,7 +69,8 @@ bool math_has_near(Op op, Dtype dtype);
 /* The short form: what the operation gives, bit for bit, where math_is_far is 0. */
 MathFunction math_near(Arena *arena, Op op);
 MathFunction math_is_far(Arena *arena, Op op); /* i32: 0 or 1 */
-/* Of bf16 and f16: the f32 that an i32 holds the bits of, and the bits of an f32 rounded to the nearest. */
+/* Of bf16 and f16: the f32 that an i32 holds the bits of, and the bits of an f32 rounded to the
+ * nearest. */
 MathFunction math_widen(Arena *arena, Dtype from);
 MathFunction math_narrow(Arena *arena, Dtype to);
 

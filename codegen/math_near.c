@@ -1,4 +1,5 @@
-/* Functions of f32 that have a short form for the arguments that programs have, and a long one for all others.
+/* Functions of f32 that have a short form for the arguments that programs have, and a long one for
+ * all others.
  *
  *   sin(x), cos(x)   near, |x| < 2^20: sin(r) with the sign of (-1)^n, r = x - n pi (cos: x - (n + 1/2) pi) in double;
  *                    n has 20 bits, so its product with the 33 leading bits of pi is exact
@@ -7,8 +8,9 @@
  *   a % b            near, |a| < 2^27 |b| and b finite: a - n b in double, exact since n has 27 bits
  *                    far: fmod of the C library
  *
- * An argument has the same result in either form of the code around it: the long form of sin and cos takes near ones
- * as the short form does, remainders are exact. So a loop may take the short form where all of its arguments are near.
+ * An argument has the same result in either form of the code around it: the long form of sin and
+ * cos takes near ones as the short form does, remainders are exact. So a loop may take the short
+ * form where all of its arguments are near.
  */
 #include "codegen/math_build.h"
 #include "codegen/math_poly.h"
@@ -94,7 +96,8 @@ V math_cos(Make *m, V x)
 
 /* ---- remainders ---- */
 
-/* r is the least by size, of either sign; of b's sign it is r or r + b. Zeros have a's sign, as fmod's. */
+/* r is the least by size, of either sign; of b's sign it is r or r + b. Zeros have a's sign, as
+ * fmod's. */
 static V near_mod(Make *m, V a, V b)
 {
 	V x = convert(m, a, DTYPE_F64), y = convert(m, b, DTYPE_F64), zero = number(m, DTYPE_F64, 0);
@@ -103,7 +106,8 @@ static V near_mod(Make *m, V a, V b)
 	V r = sub(m, x, mul(m, n, y));
 	V above = less(m, r, zero, add(m, r, y), r), below = less(m, zero, r, add(m, r, y), r);
 	V result = convert(m, less(m, y, zero, below, above), DTYPE_F32);
-	return equal(m, result, number(m, DTYPE_F32, 0), with_sign(m, number(m, DTYPE_F32, 0), a), result);
+	return equal(m, result, number(m, DTYPE_F32, 0), with_sign(m, number(m, DTYPE_F32, 0), a),
+		     result);
 }
 
 /* ---- which arguments are near ---- */

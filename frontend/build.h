@@ -1,9 +1,9 @@
 /* What the files of frontend/ share: values, scopes and the state of a build.
  *
- * An expression evaluates to a Value. Numbers, sizes, functions, instances, tuples and imported files
- * exist only here; a tensor is a node of the graph. Names resolve through scopes; parameters belong to
- * parameter scopes (the file, an instance, one copy of an `iterate`), which follow the application of
- * functions and not their text.
+ * An expression evaluates to a Value. Numbers, sizes, functions, instances, tuples and imported
+ * files exist only here; a tensor is a node of the graph. Names resolve through scopes; parameters
+ * belong to parameter scopes (the file, an instance, one copy of an `iterate`), which follow the
+ * application of functions and not their text.
  */
 #ifndef TSR_FRONTEND_BUILD_H
 #define TSR_FRONTEND_BUILD_H
@@ -269,18 +269,19 @@ void node_set_args(Build *b, NodeId id, const NodeId *args, const Span *spans, u
 /* Gives a number-like node its neighbour's dtype (or f32); nothing on others. */
 void node_settle(Build *b, NodeId id, Dtype dtype);
 NodeId node_cast(Build *b, NodeId id, Dtype dtype, Span span);
-/* Brings operands to one wide dtype; returns it. Those that it is the wide dtype of stay as they are. */
+/* Brings operands to one wide dtype; returns it. Those that it is the wide dtype of stay as they
+ * are. */
 Dtype nodes_join(Build *b, NodeId *args, uint32_t nargs);
-/* The same for the operands of an operation, to the dtype that it computes in; DTYPE_NONE where all of
- * them still wait for a neighbour. */
+/* The same for the operands of an operation, to the dtype that it computes in; DTYPE_NONE where all
+ * of them still wait for a neighbour. */
 Dtype nodes_join_for(Build *b, Op op, NodeId *args, const Span *spans, uint32_t nargs);
 NodeId node_pointwise(Build *b, Op op, NodeId *args, const Span *spans, uint32_t nargs, Span span,
 		      Span op_span);
 NodeId node_compose(Build *b, NodeId a, NodeId c, const AstExpr *expr);
 /* NODE_NONE where an operand is. */
 NodeId node_stack(Build *b, RowKind row, NodeId *args, const Span *spans, uint32_t nargs, Span span);
-/* Casts floats of storage to their wide type: the operands of a product, which lowering may widen once for
- * many uses. */
+/* Casts floats of storage to their wide type: the operands of a product, which lowering may widen
+ * once for many uses. */
 void nodes_widen(Build *b, NodeId *args, uint32_t nargs);
 /* Brings parts of one array to one dtype, which is kept where all have it. */
 Dtype nodes_unite(Build *b, NodeId *args, uint32_t nargs);
@@ -321,7 +322,8 @@ ParamScope *param_scope_copy(Build *b, const AstExpr *site, uint32_t number);
 NodeId param_inline(Build *b, const AstExpr *expr);
 NodeId param_statement(Build *b, const AstStmt *stmt);
 Member *param_member(ParamScope *scope, Sym name);
-/* The instance that `site` makes in the current parameter scope: an old one when it is applied again. */
+/* The instance that `site` makes in the current parameter scope: an old one when it is applied
+ * again. */
 Instance *param_instance(Build *b, const AstExpr *site, Function *fn, bool *fresh);
 
 /* ---- specs.c ---- */
@@ -361,7 +363,8 @@ NodeId form_spec_node(Build *b, const SpecParts *parts);
 
 /* ---- literal.c ---- */
 
-/* `[...]`, `[|...|]`, or `(...)` as input axes: data when all elements are numbers, else a stack. */
+/* `[...]`, `[|...|]`, or `(...)` as input axes: data when all elements are numbers, else a
+ * stack. */
 NodeId eval_literal(Build *b, const AstExpr *expr);
 NodeId literal_from_tuple(Build *b, const Value *tuple);
 /* Converts what waited as doubles to the dtype that was settled; checks the range of integers. */
@@ -375,7 +378,8 @@ void eval_const(Build *b, const AstStmt *stmt);
 
 /* ---- constfold.c ---- */
 
-/* The elements and shape of an expression over constants: a NODE_CONST, or NODE_NONE after an error. */
+/* The elements and shape of an expression over constants: a NODE_CONST, or NODE_NONE after an
+ * error. */
 NodeId const_fold(Build *b, NodeId node);
 
 /* ---- resolve.c ---- */

@@ -82,7 +82,8 @@ static bool check_missing(Build *b, const Args *args, const Function *fn, const 
 static bool match_args(Build *b, Args *args, const Function *fn, const AstExpr *call)
 {
 	if (args->nparams > LIMIT_ARGS) {
-		diag(b->diags, E0236, fn->stmt->name.span, "a function has at most %d arguments", LIMIT_ARGS);
+		diag(b->diags, E0236, fn->stmt->name.span, "a function has at most %d arguments",
+		     LIMIT_ARGS);
 		return false;
 	}
 	args->exprs = ARENA_ARRAY(b->arena, const AstExpr *, args->nparams + 1);

@@ -1,7 +1,7 @@
 /* `const NAME [: DTYPE SHAPE] = LITERAL | file("x.npy") | EXPR`: data with an exact shape.
  *
- * A declared shape must agree with the literal's axis by axis, or with the file's extents in storage
- * order; a single number fills it.
+ * A declared shape must agree with the literal's axis by axis, or with the file's extents in
+ * storage order; a single number fills it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -32,7 +32,8 @@ static DeclAxis *storage_axis(const ShapeDecl *shape, uint32_t i)
 
 static uint32_t shape_rank(const ShapeDecl *shape)
 {
-	return shape->rows[ROW_BATCH].naxes + shape->rows[ROW_OUTPUT].naxes + shape->rows[ROW_INPUT].naxes;
+	return shape->rows[ROW_BATCH].naxes + shape->rows[ROW_OUTPUT].naxes +
+	       shape->rows[ROW_INPUT].naxes;
 }
 
 /* Fills `_` from the extent of the data, and compares what is written with it. */
@@ -47,8 +48,9 @@ static bool match_axis(Build *b, DeclAxis *axis, int64_t extent, Span data)
 		diag(b->diags, E0225, axis->span, "the size of a constant must be known when the program "
 		     "is compiled");
 	else
-		diag(b->diags, E0225, axis->span, "this axis is declared as %" PRId64 ", and the data has %"
-		     PRId64, declared, extent);
+		diag(b->diags, E0225, axis->span,
+		     "this axis is declared as %" PRId64 ", and the data has %" PRId64, declared,
+		     extent);
 	diag_note(b->diags, data, "the data");
 	return false;
 }
@@ -86,7 +88,8 @@ static bool count_elements(Build *b, const ShapeDecl *shape, int64_t *count)
 			return false;
 		}
 		if (__builtin_mul_overflow(*count, extent, count) || *count > (1 << 24)) {
-			diag(b->diags, E0236, shape->span, "a constant has at most %d elements here", 1 << 24);
+			diag(b->diags, E0236, shape->span,
+			     "a constant has at most %d elements here", 1 << 24);
 			return false;
 		}
 	}
@@ -199,8 +202,8 @@ static const ShapeDecl *array_shape(Build *b, const Array *array, Span span)
 	DeclRow *row = &shape->rows[ROW_OUTPUT];
 	row->axes = ARENA_ARRAY(b->arena, DeclAxis, (size_t)array->rank);
 	for (int i = 0; i < array->rank; i++)
-		row->axes[row->naxes++] = (DeclAxis){.span = span,
-						     .size = size_expr_number(b, array->extents[i], span)};
+		row->axes[row->naxes++] = (DeclAxis){
+			.span = span, .size = size_expr_number(b, array->extents[i], span)};
 	return shape;
 }
 
@@ -208,8 +211,8 @@ static bool match_array(Build *b, const ShapeDecl *declared, const Array *array,
 {
 	uint32_t rank = shape_rank(declared);
 	if ((int)rank != array->rank) {
-		diag(b->diags, E0225, declared->span, "%" PRIu32 " axes are declared, and the file has %d",
-		     rank, array->rank);
+		diag(b->diags, E0225, declared->span,
+		     "%" PRIu32 " axes are declared, and the file has %d", rank, array->rank);
 		diag_note(b->diags, data, "the file; its axes are in the order batch, output, input");
 		return false;
 	}
@@ -220,7 +223,8 @@ static bool match_array(Build *b, const ShapeDecl *declared, const Array *array,
 	return true;
 }
 
-static NodeId const_from_file(Build *b, const AstStmt *stmt, const ShapeDecl *declared, const AstExpr *name)
+static NodeId const_from_file(Build *b, const AstStmt *stmt, const ShapeDecl *declared,
+			      const AstExpr *name)
 {
 	const char *path = import_path(b, name->text, name->len);
 	Dtype want = stmt->dtype == DTYPE_NONE ? DTYPE_NONE : written_dtype(b, stmt->dtype, stmt->span);

@@ -1,7 +1,8 @@
 /* Constant expressions: pointwise arithmetic over literals, carried out now.
  *
- * The nodes below the expression are visited in the order of their ids, operands first; each gets its
- * elements as doubles. Operands have the same extents, or are one number. Anything else is refused.
+ * The nodes below the expression are visited in the order of their ids, operands first; each gets
+ * its elements as doubles. Operands have the same extents, or are one number. Anything else is
+ * refused.
  */
 #include <stdlib.h>
 #include <string.h>

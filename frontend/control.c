@@ -141,8 +141,8 @@ static CaptureId declare_capture(Build *b, Name name)
 	return id;
 }
 
-/* Captures are visible inside the expression, so they are declared first; then the sizes that are set are
- * evaluated, then the expression, whose specifications report to `with`. */
+/* Captures are visible inside the expression, so they are declared first; then the sizes that are
+ * set are evaluated, then the expression, whose specifications report to `with`. */
 Value eval_with(Build *b, const AstExpr *expr)
 {
 	With with = {.outer = b->at.withs};

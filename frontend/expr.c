@@ -1,7 +1,8 @@
 /* Expressions to values: one case an expression kind, the larger ones in files of their own.
  *
- * Evaluation is bounded in depth, in work and in nodes, because functions and `iterate` unfold: a short
- * program may ask for any amount. The first limit that is passed is reported, then all is an error.
+ * Evaluation is bounded in depth, in work and in nodes, because functions and `iterate` unfold: a
+ * short program may ask for any amount. The first limit that is passed is reported, then all is an
+ * error.
  */
 #include <inttypes.h>
 #include <string.h>

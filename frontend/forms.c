@@ -81,7 +81,8 @@ static const Spec *spec_argument(Build *b, const AstExpr *call, uint32_t at)
 {
 	if (at < call->nargs && call->args[at]->kind == AST_STRING)
 		return spec_resolve(b, call->args[at]);
-	diag(b->diags, E0239, call->span, "a specification in quotes is needed here, such as \"i, j => i\"");
+	diag(b->diags, E0239, call->span,
+	     "a specification in quotes is needed here, such as \"i, j => i\"");
 	return NULL;
 }
 
@@ -259,11 +260,12 @@ static Value run_gather(Build *b, const AstExpr *call)
 	node_settle(b, parts.args[1], DTYPE_I32);
 	Dtype ids = node_dtype(b, parts.args[1]);
 	if (!dtype_is_integer(ids)) {
-		diag(b->diags, E0231, parts.spans[1], "the indices of gather are integers, and these are %s",
-		     dtype_name(ids));
+		diag(b->diags, E0231, parts.spans[1],
+		     "the indices of gather are integers, and these are %s", dtype_name(ids));
 		if (graph_node(b->graph, parts.args[1])->kind != NODE_INPUT)
 			diag_fix(b->diags, parts.spans[1],
-				 arena_printf(b->arena, "i32(%s)", source_text(b->sources, b->arena, parts.spans[1])),
+				 arena_printf(b->arena, "i32(%s)",
+					      source_text(b->sources, b->arena, parts.spans[1])),
 				 "i32(...) makes integers of them");
 		else
 			diag_note(b->diags, graph_node(b->graph, parts.args[1])->span,
@@ -399,10 +401,11 @@ static bool check_count(Build *b, Sym name, const AstExpr *call, uint32_t least,
 		diag(b->diags, E0206, call->span, "'%s' does not take %u argument%s; write %s", name, n,
 		     n == 1 ? "" : "s", form->usage);
 	else
-		diag(b->diags, E0206, call->span, "'%s' takes %u argument%s, and %u %s given", name, least,
-		     least == 1 ? "" : "s", n, n == 1 ? "is" : "are");
+		diag(b->diags, E0206, call->span, "'%s' takes %u argument%s, and %u %s given", name,
+		     least, least == 1 ? "" : "s", n, n == 1 ? "is" : "are");
 	if (!form && n == 1 && (strcmp(name, "max") == 0 || strcmp(name, "min") == 0))
-		diag_note(b->diags, call->span, "to reduce a tensor write reduce(%s, \"... => \", x)", name);
+		diag_note(b->diags, call->span,
+			  "to reduce a tensor write reduce(%s, \"... => \", x)", name);
 	return false;
 }
 

@@ -33,7 +33,8 @@ static void check_defines(Build *b, uint32_t ndefines)
 	}
 }
 
-/* What is still without a dtype takes f32; users before operands, so that an expression settles whole. */
+/* What is still without a dtype takes f32; users before operands, so that an expression settles
+ * whole. */
 static void settle_all(Build *b)
 {
 	for (size_t i = b->graph->nodes.n; i-- > 0;)
@@ -42,15 +43,21 @@ static void settle_all(Build *b)
 
 Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast, const FrontendOptions *options)
 {
-	Build build = {.parse = parse, .arena = parse->perm, .symbols = parse->symbols, .sources = sources,
-		       .diags = parse->diags, .options = options};
+	Build build = {.parse = parse,
+		       .arena = parse->perm,
+		       .symbols = parse->symbols,
+		       .sources = sources,
+		       .diags = parse->diags,
+		       .options = options};
 	Build *b = &build;
 	Sym none = sym_cstr(b->symbols, "");
 	b->graph = graph_new(b);
 	const char *path = main_path(b, ast);
 	char *real = realpath(path, NULL);
-	FileState file = {.path = path, .prefix = none,
-			  .real_path = arena_strndup(b->arena, real ? real : path, strlen(real ? real : path))};
+	FileState file = {.path = path,
+			  .prefix = none,
+			  .real_path = arena_strndup(b->arena, real ? real : path,
+						     strlen(real ? real : path))};
 	free(real);
 	b->file = &file;
 	PUSH(b->arena, b->parsed, ((ParsedFile){file.real_path, ast}));

@@ -1,5 +1,5 @@
-/* The text form of the tensor graph: one line a node, then what is said about letters and sizes, then
- * the routines. Specifications are printed with commas, whichever mode they were written in.
+/* The text form of the tensor graph: one line a node, then what is said about letters and sizes,
+ * then the routines. Specifications are printed with commas, whichever mode they were written in.
  */
 #include "base/element.h"
 #include "frontend/graph.h"

@@ -4,9 +4,9 @@
  *   node     := kind, dtype, operand nodes, and what its kind needs (op, specification, shape, data)
  *   operands come before their users: node ids are a topological order
  *
- * A node is one tensor and the operation that makes it. A routine's assignment is a node whose result
- * goes into `target` (accumulated by `acc`, cleared first by `clear`), so a tensor may be written more
- * than once; later nodes that read the target read what the steps before them left.
+ * A node is one tensor and the operation that makes it. A routine's assignment is a node whose
+ * result goes into `target` (accumulated by `acc`, cleared first by `clear`), so a tensor may be
+ * written more than once; later nodes that read the target read what the steps before them left.
  *
  * No size is known here: declared sizes are SizeExpr trees, everything else is infer's.
  */
@@ -34,7 +34,8 @@ typedef uint32_t CaptureId;
 
 typedef enum SizeExprKind { SX_NUMBER, SX_DIM, SX_FIXED, SX_CAPTURE, SX_ADD, SX_SUB, SX_MUL, SX_DIV } SizeExprKind;
 
-/* sx := number | symbolic dim | fixed dim (its value; spelled through a name, so it never broadcasts)
+/* sx := number | symbolic dim
+ *     | fixed dim             its value; spelled through a name, so it never broadcasts
  *     | captured size | sx (+ - * /) sx      where / is exact (a guard where undecided) */
 typedef struct SizeExpr SizeExpr;
 struct SizeExpr {
@@ -158,8 +159,8 @@ typedef struct Node {
 	NodeKind kind;
 	Op op;         /* POINTWISE; SPEC: combines the operands (MUL by default; ID for one) */
 	Op reduce;     /* SPEC: ADD MAX MIN MUL */
-	/* Settled by the frontend, never NONE in a finished graph. The operands of POINTWISE, SPEC, COMPOSE,
-	 * BLOCK and STACK have one dtype (NODE_CASTs see to it): the one to compute in. */
+	/* Settled by the frontend, never NONE in a finished graph. The operands of POINTWISE, SPEC,
+	 * COMPOSE, BLOCK and STACK have one dtype (NODE_CASTs see to it): the one to compute in. */
 	Dtype dtype;
 	NodeId *args;
 	uint32_t nargs;
@@ -183,7 +184,8 @@ typedef struct Node {
 	double init_value;     /* INIT_CONSTANT */
 	bool permutes;         /* SPEC from permute(): no letter may be reduced, repeated or dropped */
 	NodeId target;         /* NODE_NONE, or the tensor that this assignment writes */
-	/* SPEC with a target: `reduce` folds the axes that the target omits before `acc` meets the target. */
+	/* SPEC with a target: `reduce` folds the axes that the target omits before `acc` meets the
+	 * target. */
 	Op acc;                /* OP_NONE: set */
 	bool clear;
 	bool used;             /* reached from an output or a routine */

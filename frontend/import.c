@@ -1,7 +1,7 @@
 /* Imports: finding a file, refusing cycles, and evaluating it under its prefix.
  *
- * A name is looked for beside the importing file, then along the include path. A file is parsed once;
- * each import evaluates it anew, because its parameters carry the import's name.
+ * A name is looked for beside the importing file, then along the include path. A file is parsed
+ * once; each import evaluates it anew, because its parameters carry the import's name.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -110,7 +110,8 @@ static bool is_identifier(const char *text, size_t len)
 		return false;
 	for (size_t i = 0; i < len; i++) {
 		char c = text[i];
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'))
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		      c == '_'))
 			return false;
 	}
 	return true;
@@ -156,7 +157,8 @@ static Module *eval_module(Build *b, const AstStmt *stmt, const AstFile *ast, Fi
 
 void eval_import(Build *b, const AstStmt *stmt)
 {
-	const char *written = stmt->import_is_path ? stmt->text : arena_printf(b->arena, "%s.tsr", stmt->text);
+	const char *written =
+		stmt->import_is_path ? stmt->text : arena_printf(b->arena, "%s.tsr", stmt->text);
 	const char *path = find_file(b, written, strlen(written));
 	if (!path) {
 		report_missing(b, stmt, written);

@@ -1,5 +1,5 @@
-/* Literals to data: nested brackets become one array in storage order, or a stack where an element is a
- * tensor.
+/* Literals to data: nested brackets become one array in storage order, or a stack where an element
+ * is a tensor.
  *
  *   nest     := levels, outermost first, each an axis of one kind
  *   storage  := the levels of kind batch, then output, then input, each group outermost first

@@ -1,12 +1,12 @@
 /* Nodes: making them, and giving them dtypes.
  *
- * A number, a size and a literal have no dtype of their own: they take their neighbour's when they meet
- * one, and so does arithmetic between them. Such nodes wait with DTYPE_NONE; node_settle decides for a
- * node and for all that waits below it. What is not written as an integer, or divides, is never
- * made an integer: beside an integer it is f32.
+ * A number, a size and a literal have no dtype of their own: they take their neighbour's when they
+ * meet one, and so does arithmetic between them. Such nodes wait with DTYPE_NONE; node_settle
+ * decides for a node and for all that waits below it. What is not written as an integer, or
+ * divides, is never made an integer: beside an integer it is f32.
  *
- * bf16, f16, i8 and u8 are types of storage: an operation on them gives their wide type, and reads each operand
- * widened, without a cast. What moves elements only keeps their type.
+ * bf16, f16, i8 and u8 are types of storage: an operation on them gives their wide type, and reads
+ * each operand widened, without a cast. What moves elements only keeps their type.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -185,7 +185,8 @@ static void join_condition(Build *b, NodeId *args, const Span *spans, Dtype dtyp
 	graph_node(b->graph, zero)->is_integer = true;
 	NodeId sides[2] = {args[0], zero};
 	Span both[2] = {spans[0], spans[0]};
-	args[0] = node_cast(b, node_pointwise(b, OP_NE, sides, both, 2, spans[0], spans[0]), dtype, spans[0]);
+	args[0] = node_cast(b, node_pointwise(b, OP_NE, sides, both, 2, spans[0], spans[0]), dtype,
+			    spans[0]);
 }
 
 Dtype nodes_join_for(Build *b, Op op, NodeId *args, const Span *spans, uint32_t nargs)
@@ -228,7 +229,8 @@ void nodes_widen(Build *b, NodeId *args, uint32_t nargs)
 	for (uint32_t i = 0; i < nargs; i++) {
 		Dtype dtype = node_dtype(b, args[i]);
 		if (dtype_is_float(dtype))
-			args[i] = node_cast(b, args[i], dtype_wide(dtype), graph_node(b->graph, args[i])->span);
+			args[i] = node_cast(b, args[i], dtype_wide(dtype),
+					    graph_node(b->graph, args[i])->span);
 	}
 }
 

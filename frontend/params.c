@@ -1,9 +1,10 @@
 /* Parameters and the instances that own them.
  *
- * A parameter scope is the file, an instance, or one copy of an `iterate` within either. It remembers
- * which place in the program made which parameter or instance: applying an instance again evaluates the
- * same places and finds what they made the first time, so parameters are shared. A parameter's name is
- * prefix NAME suffix, as weight files spell it: `block.attn.q.w`; copy i of an `iterate` adds `.i`.
+ * A parameter scope is the file, an instance, or one copy of an `iterate` within either. It
+ * remembers which place in the program made which parameter or instance: applying an instance again
+ * evaluates the same places and finds what they made the first time, so parameters are shared. A
+ * parameter's name is prefix NAME suffix, as weight files spell it: `block.attn.q.w`; copy i of an
+ * `iterate` adds `.i`.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,8 @@
-/* Functions that nothing applies: their names are still looked up, so that a library is checked whole.
+/* Functions that nothing applies: their names are still looked up, so that a library is checked
+ * whole.
  *
- * The check is coarser than evaluation and never stricter: a name is fine if the function's scope, an
- * argument, or any `let`, `iterate` or capture anywhere in the body declares it.
+ * The check is coarser than evaluation and never stricter: a name is fine if the function's scope,
+ * an argument, or any `let`, `iterate` or capture anywhere in the body declares it.
  */
 #include <string.h>
 

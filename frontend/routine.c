@@ -1,8 +1,8 @@
 /* Routines: steps to assignment nodes, and what a routine takes, computes and gives.
  *
- * An assignment is a node with a target. Nodes of a routine run in the order of their ids, so what a
- * routine reads of the file's own tensors is computed before its steps; reading anew what depends on a
- * parameter that a step has written would need it computed again, and is refused.
+ * An assignment is a node with a target. Nodes of a routine run in the order of their ids, so what
+ * a routine reads of the file's own tensors is computed before its steps; reading anew what depends
+ * on a parameter that a step has written would need it computed again, and is refused.
  */
 #include <string.h>
 

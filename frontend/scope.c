@@ -1,8 +1,8 @@
 /* Names: scopes, duplicates, and what to say about a name that is not there.
  *
- * A scope is a list of names in the order of declaration with an index. A function remembers how many
- * names of its scope existed when it was declared (`limit`), so its body sees exactly those, however
- * late it is applied: names are resolved before use, and recursion cannot be written.
+ * A scope is a list of names in the order of declaration with an index. A function remembers how
+ * many names of its scope existed when it was declared (`limit`), so its body sees exactly those,
+ * however late it is applied: names are resolved before use, and recursion cannot be written.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -139,9 +139,9 @@ static uint32_t distance(const char *a, const char *b)
 	return rows[na % 3][nb];
 }
 
-/* Small is near: the same letters in upper or lower case first, then fewer edits, then letters added,
- * then letters left out. UINT32_MAX: not near.
- * In a name of one or two letters another letter is another name. */
+/* Small is near: the same letters in upper or lower case first, then fewer edits, then letters
+ * added, then letters left out. UINT32_MAX: not near. In a name of one or two letters another
+ * letter is another name. */
 static uint32_t nearness(const char *name, const char *candidate)
 {
 	uint32_t n = (uint32_t)strlen(name), m = (uint32_t)strlen(candidate);
@@ -227,20 +227,22 @@ void scope_report_unknown(Build *b, Name name)
 	    name.span.end <= hidden->value.fn->stmt->span.end) {
 		diag(b->diags, E0203, name.span, "the function '%s' uses itself: recursion is not part "
 		     "of the language", name.sym);
-		diag_note(b->diags, hidden->span, "'%s' is declared here; 'iterate' repeats an expression",
-			  name.sym);
+		diag_note(b->diags, hidden->span,
+			  "'%s' is declared here; 'iterate' repeats an expression", name.sym);
 		return;
 	}
 	const Name *later = hidden || b->diags->overflow ? NULL : declared_later(b, name);
 	if (hidden || later) {
 		diag(b->diags, E0203, name.span, "'%s' is used before it is declared", name.sym);
-		diag_note(b->diags, hidden ? hidden->span : later->span, "'%s' is declared here", name.sym);
+		diag_note(b->diags, hidden ? hidden->span : later->span, "'%s' is declared here",
+			  name.sym);
 		return;
 	}
 	diag(b->diags, E0201, name.span, "nothing is called '%s' here", name.sym);
 	Sym nearest = nearest_visible(b, name.sym);
 	if (!b->diags->overflow && library_has(b, name.sym)) {
-		diag_note(b->diags, name.span, "the library has one: write 'nn.%s', after 'import nn'", name.sym);
+		diag_note(b->diags, name.span,
+			  "the library has one: write 'nn.%s', after 'import nn'", name.sym);
 		return;
 	}
 	if (!nearest)

@@ -1,7 +1,7 @@
 /* Sizes as written: expressions over numbers, dims and captured sizes.
  *
- * A known size is one leaf; a tree has at most SIZE_LEAVES_LIMIT leaves, so that walks may recurse and
- * doubling a size by name again and again cannot grow without bound.
+ * A known size is one leaf; a tree has at most SIZE_LEAVES_LIMIT leaves, so that walks may recurse
+ * and doubling a size by name again and again cannot grow without bound.
  */
 #include <inttypes.h>
 

@@ -262,7 +262,8 @@ static bool check_one_to_one(Build *b, const SpecTensor *tensor, const SpecTenso
 {
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
 		const SpecRow *row = &tensor->rows[kind];
-		if (row->var_at >= 0 && (occurrences(tensor, row->var) != 1 || occurrences(other, row->var) != 1)) {
+		if (row->var_at >= 0 &&
+		    (occurrences(tensor, row->var) != 1 || occurrences(other, row->var) != 1)) {
 			diag(b->diags, E0219, row->span, "permute keeps every row variable, and ..%s.. "
 			     "does not stand once on either side", row->var);
 			diag_note(b->diags, other->span, "the other side");
@@ -300,7 +301,8 @@ bool spec_check_argmax(Build *b, const Spec *spec)
 			const SpecAxis *axis = &row->axes[i];
 			plain = plain && axis->kind != SPEC_AFFINE && axis->kind != SPEC_CONCAT;
 			reduced += axis->kind == SPEC_PLACEHOLDER ||
-				   (axis->kind == SPEC_LETTER && !occurrences(&spec->result, axis->letter));
+				   (axis->kind == SPEC_LETTER &&
+				    !occurrences(&spec->result, axis->letter));
 		}
 	}
 	if (plain && reduced == 1)

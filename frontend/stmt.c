@@ -33,8 +33,9 @@ static const Define *find_define(Build *b, Sym full)
 static const SizeExpr *fixed_dim(Build *b, const AstStmt *stmt, int64_t value)
 {
 	if (value < 0 || value < stmt->at_least) {
-		diag(b->diags, E0232, stmt->name.span, "'%s' is %" PRId64 ", and must be at least %" PRId64,
-		     stmt->name.sym, value, stmt->at_least > 0 ? stmt->at_least : 0);
+		diag(b->diags, E0232, stmt->name.span,
+		     "'%s' is %" PRId64 ", and must be at least %" PRId64, stmt->name.sym, value,
+		     stmt->at_least > 0 ? stmt->at_least : 0);
 		if (stmt->at_least_span.file)
 			diag_note(b->diags, stmt->at_least_span, "the bound is declared here");
 	}
@@ -65,7 +66,8 @@ static const SizeExpr *dim_size(Build *b, const AstStmt *stmt, Sym full)
 		return fixed_dim(b, stmt, value);
 	if (stmt->at_least > 0)
 		PUSH(b->arena, b->graph->requires,
-		     ((Require){REQUIRE_GE, size, size_expr_number(b, stmt->at_least, stmt->at_least_span),
+		     ((Require){REQUIRE_GE, size,
+				size_expr_number(b, stmt->at_least, stmt->at_least_span),
 				stmt->at_least_span}));
 	return size;
 }
@@ -156,8 +158,10 @@ static void eval_let(Build *b, const AstStmt *stmt)
 		eval_let_literal(b, stmt, one[0]);
 		return;
 	}
-	AstBind bind = {.names = stmt->nnames ? stmt->names : one, .nnames = stmt->nnames ? stmt->nnames : 1,
-			.value = stmt->expr, .span = stmt->span};
+	AstBind bind = {.names = stmt->nnames ? stmt->names : one,
+			.nnames = stmt->nnames ? stmt->nnames : 1,
+			.value = stmt->expr,
+			.span = stmt->span};
 	bind_names(b, &bind, name_top);
 }
 
@@ -186,7 +190,8 @@ static void eval_output(Build *b, const AstStmt *stmt)
 	for (size_t i = 0; i < b->output_names.n; i++) {
 		if (b->output_names.at[i] != stmt->name.sym)
 			continue;
-		diag(b->diags, E0202, stmt->name.span, "the output '%s' is declared twice", stmt->name.sym);
+		diag(b->diags, E0202, stmt->name.span, "the output '%s' is declared twice",
+		     stmt->name.sym);
 		diag_note(b->diags, b->output_spans.at[i], "'%s' is declared here first", stmt->name.sym);
 		return;
 	}

@@ -1,8 +1,8 @@
 /* Values that are known, or nearly known, while the program is read: numbers and sizes.
  *
  * Integers stay exact while they fit 63 bits and become floating numbers beyond. Arithmetic between
- * sizes stays a size; a known size stays one leaf that remembers the dim it was spelled through, since
- * such a size never broadcasts. Everything that cannot be folded becomes nodes of the graph.
+ * sizes stays a size; a known size stays one leaf that remembers the dim it was spelled through,
+ * since such a size never broadcasts. Everything that cannot be folded becomes nodes of the graph.
  */
 #include <math.h>
 
@@ -233,7 +233,8 @@ static bool has_quotient(const SizeExpr *size)
 /* A size as a tensor. As a number `n/2` is a quotient of numbers, not an exact one of sizes. */
 static NodeId size_node(Build *b, const SizeExpr *size)
 {
-	static const Op ops[] = {[SX_ADD] = OP_ADD, [SX_SUB] = OP_SUB, [SX_MUL] = OP_MUL, [SX_DIV] = OP_DIV};
+	static const Op ops[] = {
+		[SX_ADD] = OP_ADD, [SX_SUB] = OP_SUB, [SX_MUL] = OP_MUL, [SX_DIV] = OP_DIV};
 	if (!has_quotient(size)) {
 		NodeId id = node_new(b, NODE_SIZE, size->span, size->span);
 		graph_node(b->graph, id)->size_expr = size;

@@ -1,5 +1,5 @@
-/* The checker of the tensor graph: the invariants that graph.h states, and those that infer and lower
- * rely on. A failure is a compiler bug, never the user's error.
+/* The checker of the tensor graph: the invariants that graph.h states, and those that infer and
+ * lower rely on. A failure is a compiler bug, never the user's error.
  */
 #include "frontend/graph.h"
 
@@ -47,7 +47,8 @@ static void check_contents(const Graph *graph, NodeId id)
 	CHECK(id, (node->kind == NODE_SIZE || node->kind == NODE_RANGE) == (node->size_expr != NULL));
 }
 
-/* Operands of one dtype, widened where the operation computes; a result of the dtype that it gives. */
+/* Operands of one dtype, widened where the operation computes; a result of the dtype that it
+ * gives. */
 static void check_dtypes(const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);

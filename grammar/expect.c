@@ -21,7 +21,8 @@ static const char *joined(Arena *arena, const Words *words)
 {
 	const char *text = words->n ? words->at[0] : "nothing";
 	for (int i = 1; i < words->n; i++)
-		text = arena_printf(arena, "%s%s%s", text, i + 1 < words->n ? ", " : " or ", words->at[i]);
+		text = arena_printf(arena, "%s%s%s", text, i + 1 < words->n ? ", " : " or ",
+				    words->at[i]);
 	return text;
 }
 

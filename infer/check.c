@@ -86,8 +86,8 @@ static Size letter_size(Checker *c, const SpecTensor *tensor, NodeId id, Sym let
 		if (written->var_at >= 0 && written->var == letter) {
 			Size product = size_const(c->sizes, 1);
 			for (uint32_t i = 0; i < middle; i++)
-				product =
-					size_mul(c->sizes, product, row->axes[(uint32_t)written->var_at + i].size);
+				product = size_mul(c->sizes, product,
+						   row->axes[(uint32_t)written->var_at + i].size);
 			return product;
 		}
 		for (uint32_t i = 0; i < written->naxes; i++) {
@@ -122,8 +122,8 @@ static bool check_bind(Checker *c, const Bind *bind)
 		return true;
 	if (bind->size && !holds_equal(c, size, check_size_expr(c, bind->size)))
 		return check_fail(c, "'%s' was set to %s and is %s", bind->letter,
-						  size_text(c->arena, c->sizes, check_size_expr(c, bind->size)),
-						  size_text(c->arena, c->sizes, size));
+				  size_text(c->arena, c->sizes, check_size_expr(c, bind->size)),
+				  size_text(c->arena, c->sizes, size));
 	if (bind->capture != CAPTURE_NONE &&
 		!holds_equal(c, size, c->inference->captures[bind->capture]))
 		return check_fail(c, "'%s' was captured as another size", bind->letter);

@@ -4,8 +4,8 @@
  *
  *   expect := INDEX n | KEY k | AFFINE over, kernel | CONCAT keys | STACK | GATHER arg
  *
- * A key is one axis of the operation's own coordinates: a letter, or an axis of the result. All axes
- * with a key have one size, and in the projection one iterator.
+ * A key is one axis of the operation's own coordinates: a letter, or an axis of the result. All
+ * axes with a key have one size, and in the projection one iterator.
  */
 #ifndef TSR_INFER_CHECK_H
 #define TSR_INFER_CHECK_H

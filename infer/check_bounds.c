@@ -49,7 +49,8 @@ bool check_bounds(Checker *c)
 		if (!access_in_bounds(c, &piece->result, &c->result, extents, piece->niters))
 			return false;
 		for (uint32_t arg = 0; arg < c->proj->nargs; arg++)
-			if (!access_in_bounds(c, &piece->args[arg], &c->args[arg], extents, piece->niters))
+			if (!access_in_bounds(c, &piece->args[arg], &c->args[arg], extents,
+					      piece->niters))
 				return false;
 	}
 	return true;

@@ -25,8 +25,8 @@ static bool check_decl_row(Checker *c, const DeclRow *decl, const Row *row, int 
 	if (decl->open)
 		return true;
 	if (decl->var_at < 0 ? row->n != decl->naxes : row->n < decl->naxes)
-		return check_fail(c, "the %s row declares %u axes and has %u", row_names[kind], decl->naxes,
-						  row->n);
+		return check_fail(c, "the %s row declares %u axes and has %u", row_names[kind],
+				  decl->naxes, row->n);
 	for (uint32_t i = 0; i < decl->naxes; i++) {
 		bool before = decl->var_at < 0 || i < (uint32_t)decl->var_at;
 		uint32_t at = before ? i : row->n - decl->naxes + i;
@@ -60,7 +60,7 @@ bool check_leaf(Checker *c)
 	if (node->kind == NODE_CONST && node->data &&
 		!size_is(c->sizes, shape_elements(c->sizes, shape), node->data->count))
 		return check_fail(c, "%" PRId64 " numbers for a tensor of %s", node->data->count,
-						  size_text(c->arena, c->sizes, shape_elements(c->sizes, shape)));
+				  size_text(c->arena, c->sizes, shape_elements(c->sizes, shape)));
 	if (node->kind == NODE_RANGE &&
 		!holds_equal(c, shape_elements(c->sizes, shape), check_size_expr(c, node->size_expr)))
 		return check_fail(c, "a range of another length");

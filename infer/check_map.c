@@ -52,7 +52,8 @@ static bool map_key(Checker *c, const Expect *expect, const Index *index)
 static bool map_plain(Checker *c, const Expect *expect, const Index *index, uint32_t stacked)
 {
 	if ((index->gather >= 0) != (expect->kind == EXPECT_GATHER))
-		return check_fail(c, "an index is read from an operand where it should not be, or is not");
+		return check_fail(
+			c, "an index is read from an operand where it should not be, or is not");
 	if (index->guarded && expect->kind != EXPECT_AFFINE)
 		return check_fail(c, "an axis without padding is guarded");
 	switch (expect->kind) {
@@ -136,8 +137,9 @@ static bool map_affine(Checker *c, const Expect *expect, const Index *index)
 		offset = size_sub(c->sizes, offset, size_floor(c->sizes, window(c, expect), 2));
 	if (!holds_equal(c, index->offset, offset))
 		return check_fail(c, "the affine index over '%s' is shifted by %s, not %s",
-						  key_name(c, expect->key), size_text(c->arena, c->sizes, index->offset),
-						  size_text(c->arena, c->sizes, offset));
+				  key_name(c, expect->key),
+				  size_text(c->arena, c->sizes, index->offset),
+				  size_text(c->arena, c->sizes, offset));
 	return !index->guarded || padded || check_fail(c, "an axis without padding is guarded");
 }
 
@@ -162,9 +164,10 @@ static bool map_concat(Checker *c, const Expect *expect, const Index *index)
 		bool free = key != KEY_NONE && owner == KEY_NONE && !c->keys.at[key].bound;
 		if (key != KEY_NONE && (key == owner || (free && size_same(before, index->offset)))) {
 			if (!holds_equal(c, before, index->offset))
-				return check_fail(c, "block '%s' starts at %s, not %s", key_name(c, key),
-								  size_text(c->arena, c->sizes, index->offset),
-								  size_text(c->arena, c->sizes, before));
+				return check_fail(c, "block '%s' starts at %s, not %s",
+						  key_name(c, key),
+						  size_text(c->arena, c->sizes, index->offset),
+						  size_text(c->arena, c->sizes, before));
 			return bind(c, key, iter);
 		}
 		before = size_add(c->sizes, before, part_size(c, expect, i));
@@ -184,7 +187,7 @@ static bool map_tensor(Checker *c, const ExpectTensor *expect, const Access *acc
 			fine = map_plain(c, axis, &access->axes[i], stacked);
 		else if (axis->kind == pass)
 			fine = pass == EXPECT_AFFINE ? map_affine(c, axis, &access->axes[i])
-										 : map_concat(c, axis, &access->axes[i]);
+						     : map_concat(c, axis, &access->axes[i]);
 		if (!fine)
 			return false;
 	}

@@ -113,8 +113,8 @@ static bool check_affine(Checker *c, const Expect *expect)
 		fits = holds_equal(c, in, strided);
 		break;
 	case MARK_VALID_FLOOR:
-		fits =
-			holds_ge(c, in, reach) && holds_ge(c, size_plus(c->sizes, reach, spec->stride - 1), in);
+		fits = holds_ge(c, in, reach) &&
+		       holds_ge(c, size_plus(c->sizes, reach, spec->stride - 1), in);
 		break;
 	case MARK_PADDED_CEIL:
 		fits = holds_ge(c, strided, in) &&
@@ -161,10 +161,11 @@ static bool check_axis(Checker *c, const Expect *expect)
 						  size_text(c->arena, c->sizes, axis->size));
 	case EXPECT_INDEX:
 		return expect->stretched ||
-			   (expect->index >= 0 &&
-				holds_ge(c, axis->size, size_const(c->sizes, expect->index + 1))) ||
-			   check_fail(c, "index %lld is outside an axis of size %s", (long long)expect->index,
-						  size_text(c->arena, c->sizes, axis->size));
+		       (expect->index >= 0 &&
+			holds_ge(c, axis->size, size_const(c->sizes, expect->index + 1))) ||
+		       check_fail(c, "index %lld is outside an axis of size %s",
+				  (long long)expect->index,
+				  size_text(c->arena, c->sizes, axis->size));
 	case EXPECT_GATHER:
 		return true;
 	}
@@ -207,9 +208,10 @@ static bool check_extents(Checker *c)
 	for (uint32_t k = 0; k < c->keys.n; k++) {
 		const Key *key = &c->keys.at[k];
 		if (!size_is_bad(key->size) && !holds_equal(c, key->size, check_extent(c, k)))
-			return check_fail(c, "'%s' runs over %s, not %s", key->letter ? key->letter : "an axis",
-							  size_text(c->arena, c->sizes, check_extent(c, k)),
-							  size_text(c->arena, c->sizes, key->size));
+			return check_fail(c, "'%s' runs over %s, not %s",
+					  key->letter ? key->letter : "an axis",
+					  size_text(c->arena, c->sizes, check_extent(c, k)),
+					  size_text(c->arena, c->sizes, key->size));
 	}
 	return true;
 }

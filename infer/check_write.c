@@ -64,7 +64,8 @@ static bool decodes_digits(const Checker *c, const Index *index, const bool *kno
 			equals += !known[index->terms[t].iter] && index->terms[t].coef == coef;
 		if (coef <= 0 || equals > 1)
 			return false;
-		if (!size_ge(c->sizes, size_const(c->sizes, coef - 1), reach_below(c, index, known, coef)))
+		if (!size_ge(c->sizes, size_const(c->sizes, coef - 1),
+			     reach_below(c, index, known, coef)))
 			return false;
 		below = coef;
 	}
@@ -112,7 +113,7 @@ static bool decodes(const Checker *c, const Piece *piece)
 	bool *known = ARENA_ARRAY(c->arena, bool, c->proj->niters);
 	for (uint32_t i = 0; i < piece->niters; i++)
 		known[piece->iters[i]] = size_is(c->sizes, extent_of(c, piece->iters[i]), 1) ||
-								 size_is(c->sizes, extent_of(c, piece->iters[i]), 0);
+					 size_is(c->sizes, extent_of(c, piece->iters[i]), 0);
 	for (bool progress = true; progress;) {
 		progress = false;
 		for (uint32_t a = 0; a < piece->result.naxes; a++)
@@ -345,9 +346,9 @@ bool check_writes(Checker *c)
 	find_guards(c, &skips_reads, &skips_writes);
 	bool once = proves_once(c);
 	bool all = !skips_writes &&
-			   ((once && holds_equal(c, count_written(c),
-									 shape_elements(c->sizes, &c->inference->shapes[c->id]))) ||
-				fills_axes(c));
+		   ((once && holds_equal(c, count_written(c),
+					 shape_elements(c->sizes, &c->inference->shapes[c->id]))) ||
+		    fills_axes(c));
 	if ((proj->injective && !once) || (proj->surjective && !all))
 		ran = run_all(c, &ran_once, &ran_all);
 	if (proj->injective && !once && !(ran && ran_once))
@@ -358,8 +359,9 @@ bool check_writes(Checker *c)
 	for (uint32_t i = 0; i < proj->niters; i++)
 		reduces |= proj->iters[i].reduced;
 	if (reduces && proj->injective)
-		return check_fail(c,
-						  "a reduction writes a cell more than once, and the projection denies it");
+		return check_fail(
+			c,
+			"a reduction writes a cell more than once, and the projection denies it");
 	bool clear = !proj->injective || !proj->surjective || skips_reads || skips_writes;
 	if (proj->clear != clear)
 		return check_fail(c, clear ? "the result must be cleared first"

@@ -1,7 +1,9 @@
-/* The tensor graph with its shapes as a graphviz digraph: one node a tensor, one edge an operand. */
+/* The tensor graph with its shapes as a graphviz digraph: one node a tensor, one edge an
+ * operand. */
 #include "infer/infer.h"
 
-/* Inside a dot string, quotes and backslashes are escaped; '|', '{' and '<' mean nothing in plain nodes. */
+/* Inside a dot string, quotes and backslashes are escaped; '|', '{' and '<' mean nothing in plain
+ * nodes. */
 static void print_escaped(FILE *out, const char *text)
 {
 	for (; *text; text++) {

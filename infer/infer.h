@@ -1,5 +1,5 @@
-/* What inference finds: a shape for every node, an index map for every operation, and the guards under
- * which they hold.
+/* What inference finds: a shape for every node, an index map for every operation, and the guards
+ * under which they hold.
  *
  *   Inference := Shape for every node, Proj for every operation, captured sizes, guards
  *   Shape     := three rows of axes; storage order is batch, output, input, row-major
@@ -7,9 +7,9 @@
  *   Piece     := the iterators that it runs over, and an index per axis for the result and each operand
  *   Index     := sum of coef * iterator + offset
  *
- * Most operations have one piece. A concatenated axis couples several iterators into one factor of the
- * product space, run one after another: each combination is a piece, and an operand that has no place in
- * a piece is absent from it.
+ * Most operations have one piece. A concatenated axis couples several iterators into one factor of
+ * the product space, run one after another: each combination is a piece, and an operand that has no
+ * place in a piece is absent from it.
  */
 #ifndef TSR_INFER_INFER_H
 #define TSR_INFER_INFER_H
@@ -23,8 +23,9 @@ typedef struct Axis {
 	bool stretch; /* the broadcasting 1: size is the constant 1, written as a literal or inserted */
 } Axis;
 
-/* Broadcasting inserts axes behind the first `lead` axes: they align with a longer row from its left,
- * the others from its right. 0 for shapes as written; more only where a row variable had axes before it. */
+/* Broadcasting inserts axes behind the first `lead` axes: they align with a longer row from its
+ * left, the others from its right. 0 for shapes as written; more only where a row variable had axes
+ * before it. */
 typedef struct Row {
 	Axis *axes;
 	uint32_t n;
@@ -97,7 +98,8 @@ typedef struct Proj {
 
 typedef enum GuardKind { GUARD_EQ, GUARD_GE, GUARD_DIVIDES } GuardKind;
 
-/* EQ: a == b; GE: a >= b; DIVIDES: a is a multiple of b. Checked at the entry of a routine, in this order. */
+/* EQ: a == b; GE: a >= b; DIVIDES: a is a multiple of b. Checked at the entry of a routine, in this
+ * order. */
 typedef struct Guard {
 	GuardKind kind;
 	Size a, b;
@@ -110,8 +112,9 @@ typedef struct InferOptions {
 	uint64_t shuffle; /* not 0: permute the constraints by this seed */
 } InferOptions;
 
-/* What the letters of one node's specification stand for, in any order. The solver lists at least those
- * that are the size of no axis by themselves: kernel letters, strided letters, parts of `a^b`. */
+/* What the letters of one node's specification stand for, in any order. The solver lists at least
+ * those that are the size of no axis by themselves: kernel letters, strided letters, parts of
+ * `a^b`. */
 typedef struct LetterSize {
 	Sym letter;
 	Size size;
@@ -139,8 +142,9 @@ typedef struct Inference {
  * Ensures: every used node has a closed shape, every used operation a projection. */
 Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferOptions *options);
 
-/* The independent checker: shares no code with the solver (infer/check.c). Reads only the graph and the
- * result. Aborts with BUG on the first thing that does not hold; with a report, writes one line an item. */
+/* The independent checker: shares no code with the solver (infer/check.c). Reads only the graph and
+ * the result. Aborts with BUG on the first thing that does not hold; with a report, writes one line
+ * an item. */
 void infer_verify(const Inference *inference, FILE *report);
 
 /* Dumps: as docs/ir.md says. */
@@ -153,7 +157,8 @@ void infer_dump_stage(FILE *out, const Inference *inference, int stage);
 
 /* The tensor graph with shapes, for graphviz (infer/dump_dot.c). */
 void infer_dump_dot(FILE *out, const Inference *inference);
-/* --explain-shape: NAME or NAME.AXIS as a tree of steps down to declarations; false: no such thing. */
+/* --explain-shape: NAME or NAME.AXIS as a tree of steps down to declarations; false: no such
+ * thing. */
 bool infer_explain_shape(FILE *out, const Inference *inference, const char *query);
 /* --explain-closed: every size that was chosen rather than forced. */
 void infer_explain_closed(FILE *out, const Inference *inference);

@@ -89,11 +89,11 @@ TensorMap map_new(Projector *p, const Shape *shape)
 		const Row *row = &shape->rows[storage[k]];
 		for (uint32_t i = 0; i < row->n; i++)
 			map.axes[slot++] = (AxisMap){.kind = MAP_FIXED,
-										 .size = row->axes[i].size,
-										 .offset = size_const(p->sizes, 0),
-										 .cls = CLASS_NONE,
-										 .kernel = CLASS_NONE,
-										 .gather = -1};
+						     .size = row->axes[i].size,
+						     .offset = size_const(p->sizes, 0),
+						     .cls = CLASS_NONE,
+						     .kernel = CLASS_NONE,
+						     .gather = -1};
 	}
 	return map;
 }

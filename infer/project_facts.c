@@ -187,7 +187,8 @@ static bool axis_is_covered(const Facts *f, const Index *index, Size size)
 	for (uint32_t t = 0; t < index->nterms; t++) {
 		Size last = size_plus(f->sizes, extent(f, terms[t].iter), -1);
 		if (!size_ge(f->sizes, last, size_const(f->sizes, 0)) ||
-			!size_ge(f->sizes, size_plus(f->sizes, reach, 1), size_const(f->sizes, terms[t].coef)))
+		    !size_ge(f->sizes, size_plus(f->sizes, reach, 1),
+			     size_const(f->sizes, terms[t].coef)))
 			return false;
 		reach = size_add(f->sizes, reach, size_scale(f->sizes, last, terms[t].coef));
 	}

@@ -5,8 +5,8 @@
  *
  * A circle of these whose ks add up to more than 0 has no solution: each row would have to be
  * longer than the next. It is searched before anything is solved, by longest paths (Bellman and
- * Ford), and shown with all its places. A row that has too many axes without one, or with one longer
- * than ROUNDS, meets ROW_LIMIT.
+ * Ford), and shown with all its places. A row that has too many axes without one, or with one
+ * longer than ROUNDS, meets ROW_LIMIT.
  */
 #include "infer/solver.h"
 

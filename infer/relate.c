@@ -356,10 +356,10 @@ static bool parts_of(Solver *s, const Con *con, const Con *other, Parts *parts)
 	return true;
 }
 
-/* Two ways to write one axis as parts: the unknown parts are paired in order. The next part has what
- * the other side knows more, and what remains is empty; unless uses tell the parts apart, or the
- * axis is known, where known parts say nothing of another operation's. Common parts cancel. True
- * when that decided something. */
+/* Two ways to write one axis as parts: the unknown parts are paired in order. The next part has
+ * what the other side knows more, and what remains is empty; unless uses tell the parts apart, or
+ * the axis is known, where known parts say nothing of another operation's. Common parts cancel.
+ * True when that decided something. */
 bool concat_pair(Solver *s, ConId a, ConId b)
 {
 	const Con *x = &s->cons.at[a], *y = &s->cons.at[b];

@@ -85,7 +85,8 @@ static void too_many(Solver *s, ConId id, const FlatRow *res, const FlatRow *opn
 	      row_kind_text(node->kind == NODE_COMPOSE && con->row == ROW_INPUT && con->arg == 1
 				    ? ROW_OUTPUT
 				    : con->row),
-	      opnd->nlead + opnd->ntrail == 1 ? "axis" : "axes", flat_text(s, opnd), res->nlead + res->ntrail, flat_text(s, res));
+	      opnd->nlead + opnd->ntrail == 1 ? "axis" : "axes", flat_text(s, opnd),
+	      res->nlead + res->ntrail, flat_text(s, res));
 	suggest_compose(s, id);
 	blame_settled(s, &s->cons.at[id].a);
 	blame_settled(s, &s->cons.at[id].b);

@@ -225,25 +225,35 @@ typedef struct Solver {
 	size_t equations_at, inequalities_at;
 } Solver;
 
-/* generate.c, generate_spec.c, generate_size.c: the constraints of a graph, in the order of the
- * program */
+/* ---- generate.c, generate_spec.c, generate_size.c ---- */
+
+/* The constraints of a graph, in the order of the program; stops at the first node with an error. */
 void generate(Solver *s);
 /* An error for a row of more than ROW_LIMIT axes. */
 void check_ranks(Solver *s, NodeId node);
+/* Of a node with a specification: an equation for each row of each operand, the rows of its result, the
+ * relations of its affine and concatenated axes, and its binds. */
 void generate_spec(Solver *s, NodeId id);
+/* A new cell that holds the size, or is tied to the captures that stand in it; broken after an error. */
 CellId size_cell(Solver *s, const SizeExpr *expr);
 /* The size of an expression without captures; asks for the guards of its quotients. */
 Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured);
+/* Adds a constraint and lets its cells wake it; it is not queued. */
 ConId con_new(Solver *s, Con con);
+/* A closed row of these cells (copied). */
 RowTerm row_cells(Solver *s, const CellId *cells, uint32_t n);
 static inline RowTerm row_closed(void)
 {
 	return (RowTerm){.var = NONE};
 }
 
-/* dims.c */
+/* ---- dims.c ---- */
+
+/* An unknown size; `name` is for messages, or NULL. */
 CellId cell_new(Solver *s, Sym name, Span span);
+/* A size in the program; `spelled`: through a dim, so that a 1 does not broadcast. */
 CellId cell_written(Solver *s, Size size, bool spelled, Span span);
+/* The cell that stands for the class. Pointers to cells hold until the next cell is made. */
 CellId cell_root(Solver *s, CellId cell);
 static inline Cell *cell_at(Solver *s, CellId cell)
 {
@@ -259,9 +269,15 @@ static inline Size cell_value(Solver *s, CellId cell)
 }
 /* Is it the broadcasting 1, as far as is known? */
 bool cell_stretches(Solver *s, CellId cell);
+/* Gives the class a value (SIZE_BAD: an error, it is too large). Where it has another, both become cells of
+ * one class, which is an error if they can never be equal. */
 void cell_set(Solver *s, CellId cell, Size value, bool spelled, Why why);
+/* The first label stays. */
 void cell_label(Solver *s, CellId cell, Sym label);
+/* Merges two classes because of `con`, or reports why they cannot be one. */
 void cells_equal(Solver *s, CellId a, CellId b, ConId con);
+/* A new edge "res refines opnd", queued. Running it merges the two once opnd cannot be the broadcasting
+ * 1, and keeps a bound of opnd as long as it is unknown. */
 void cell_refines(Solver *s, CellId res, CellId opnd, ConId con);
 void edge_run(Solver *s, uint32_t edge);
 /* Finds all bounds again: sizes have got other names since, and classes have merged. */
@@ -272,27 +288,42 @@ bool sizes_differ(const Sizes *sizes, Size a, Size b);
  * earlier. */
 bool size_before(Solver *s, Size a, Size b);
 
-/* rows.c, rows_refine.c */
+/* ---- rows.c, rows_refine.c ---- */
+
 RowVarId rowvar_new(Solver *s, Sym name, Span span);
+/* Follows variables that are solved to another variable alone. */
 RowVarId rowvar_root(Solver *s, RowVarId var);
+/* The row with its solved variables put in: the axes before and behind what is still open, if anything
+ * is. `overflow` where there are more than ROW_LIMIT. */
 void row_flatten(Solver *s, const RowTerm *row, FlatRow *flat);
+/* Requires that the variable is open. `rule`: the closing rule that chose, or NULL where `why` forces. */
 void rowvar_solve(Solver *s, RowVarId var, RowTerm value, ConId why, const char *rule);
+/* Does what the constraint allows now: pairs axes, solves a variable. It is done, or wakes when one of its
+ * variables is solved. */
 void row_equal_run(Solver *s, ConId con);
 void row_refine_run(Solver *s, ConId con);
 /* A deferred equation between shifted rows, one of which has `least` axes or more: the variable of
  * the longer gets none. */
 bool row_equal_close(Solver *s, ConId con, uint32_t least);
+/* The constraint wakes when the variable is solved. */
 void rowvar_watch(Solver *s, RowVarId var, ConId con);
 
-/* ranks.c: the error for rows that would each have to be longer than the next, if there are such */
+/* ---- ranks.c ---- */
+
+/* The error for rows that would each have to be longer than the next, if there are such */
 void check_circles(Solver *s);
 /* The error for a row that has reached ROW_LIMIT at this constraint. */
 void blame_endless(Solver *s, ConId con);
 
-/* relate.c, relate_labels.c, relate_total.c */
+/* ---- relate.c, relate_labels.c, relate_total.c ---- */
+
+/* Solves a relation between cells for those that follow from the others. */
 void relation_run(Solver *s, ConId con);
+/* A label goes from an axis to its letters and back. */
 void relation_labels(Solver *s, ConId con);
+/* A reshape: the total of one side is that of the other. */
 void product_run(Solver *s, ConId con);
+/* One axis as two concatenations: pairs unknown parts in order. True when that decided something. */
 bool concat_pair(Solver *s, ConId a, ConId b);
 /* The formulas of an affine axis; SIZE_BAD where the mark leaves the answer open. k is SIZE_BAD
  * without a kernel letter. */
@@ -305,20 +336,29 @@ Size affine_window(Sizes *sizes, const SpecAxis *axis, Size k);
 /* After the last stage: does an axis that is a number hold its window? False after the error. */
 bool affine_fits(Solver *s, ConId con);
 
-/* solve.c */
+/* ---- solve.c ---- */
+
 Solver *solver_new(const Graph *graph, Arena *arena, Diags *diags);
+/* Propagates, then closes the stages 2 to `last_stage`, until an error. shuffle: as in InferOptions. */
 void solver_run(Solver *s, int last_stage, uint64_t shuffle);
+/* Into its queue, unless it is there or done. */
 void con_wake(Solver *s, ConId con);
 void edge_wake(Solver *s, uint32_t edge);
+/* Who mentions a class or a variable: all of them are woken when it changes. */
 void occs_wake(Solver *s, const OccList *list);
 void occs_add(Solver *s, OccList *list, OccKind kind, uint32_t id);
-void occs_append(OccList *to, const OccList *from);
+void occs_append(OccList *to, const OccList *from); /* `from` must not be used again */
+/* Until both queues are empty. */
 void propagate(Solver *s);
 
-/* close.c: the table of rules; close_rows.c, close_cells.c: what they do */
+/* ---- close.c: the table of rules; close_rows.c, close_cells.c: what they do ---- */
+
+/* The rules of a stage in order, each run on a fixed point. */
 void close_stage(Solver *s, int stage);
 void dump_rules(FILE *out);
+/* Records what a rule decided, for shapes:N and --explain-closed. */
 void close_note(Solver *s, const char *rule, const Spot *spot);
+/* What is open, in the order of the program, each variable or class once. */
 Spots open_rows(Solver *s);
 Spots open_cells(Solver *s);
 void close_leaf_rows(Solver *s, const char *rule);
@@ -339,22 +379,28 @@ void close_at_least(Solver *s, const char *rule);
 void close_undetermined(Solver *s, const char *rule);
 void close_ones(Solver *s, const char *rule);
 
-/* guards.c: into inference->guards; errors for those that can never hold */
+/* ---- guards.c, guards_reduce.c ---- */
+
 typedef VEC(Guard) Guards;
+/* The guards of the solution into inference->guards; errors for those that can never hold. */
 void guards_collect(Solver *s, Inference *inference);
-/* guards_reduce.c */
+/* Does it hold by itself, whatever the dims are? (false: not known) */
 bool guard_holds(const Sizes *sizes, const Guard *g);
+/* Those of `found` that do not follow from others, each with its text. */
 void guards_reduce(Solver *s, Inference *inference, const Guards *found);
 
-/* warn.c */
+/* ---- warn.c ---- */
+
 void warn_chosen(const Inference *inference, Diags *diags);
 
-/* blame.c, dump_solver.c */
+/* ---- blame.c, repair.c, dump_solver.c: nothing is said where s->diags is NULL ---- */
+
 /* Reports an error of this constraint; false (and counted) when the solver is silent. */
 bool blame(Solver *s, DiagCode code, ConId con, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void blame_at(Solver *s, DiagCode code, Span span, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+/* A note for each place that the size passed, then for the place where it came from. */
 void blame_born(Solver *s, CellId cell);
 /* Where the row got its axes, and where the operands of the operation are declared. */
 void blame_settled(Solver *s, const RowTerm *row);
@@ -363,13 +409,16 @@ void blame_operands(Solver *s, NodeId node);
 void blame_origin(Solver *s, ConId con);
 /* The letters that stand in a result alone, and whose open sizes leave this one open. */
 void blame_letters(Solver *s, CellId cell);
+/* The error for two sizes that meet at `con` and can never be equal, with the origin of both. */
 void blame_sizes(Solver *s, CellId a, CellId b, ConId con);
+/* A note for each function whose application made the node. */
 void blame_sites(Solver *s, NodeId node);
-/* repair.c: the repair of a pointwise operand of this constraint, where one is known; the axes that it
+/* The repair of a pointwise operand of this constraint, where one is known; the axes that it
  * mends are not reported again. */
 void suggest_operand(Solver *s, ConId con);
-/* repair_compose.c: the repairs of `a * b` whose axes do not meet at this constraint. */
+/* The repairs of `a * b` whose axes do not meet at this constraint. */
 void suggest_compose(Solver *s, ConId con);
+/* Names for messages, in the solver's arena. arg: operand number, or -1 for the result. */
 const char *axis_text(Solver *s, ConId con, CellId cell);
 const char *tensor_text(Solver *s, NodeId node, int32_t arg);
 const char *cell_size_text(Solver *s, CellId cell);

@@ -1,5 +1,5 @@
-/* Where a kernel touches a buffer: what makes it safe to write over an operand, or to assign to a tensor
- * that the right side reads.
+/* Where a kernel touches a buffer: what makes it safe to write over an operand, or to assign to a
+ * tensor that the right side reads.
  */
 #include "lower/lowering.h"
 

@@ -1,5 +1,6 @@
-/* Two neighbouring loops are one where every access steps from the end of an inner round to the start of the
- * next: its stride for the outer iterator is its stride for the inner one times the inner extent.
+/* Two neighbouring loops are one where every access steps from the end of an inner round to the
+ * start of the next: its stride for the outer iterator is its stride for the inner one times the
+ * inner extent.
  *
  *   for i in 0..n: for j in 0..5: y[i*5 + j] = x[i*5 + j]      is      for j in 0..n*5: y[j] = x[j]
  *
@@ -68,7 +69,8 @@ bool nest_is_guarded(const Nest *nest, const Loop *loop)
 static bool are_one(const Nest *nest, const Loop *outer, const Loop *inner)
 {
 	Pair pair = {nest->gen->program, outer->var, inner->var, inner->extent, false};
-	if (outer->reduced != inner->reduced || nest_is_guarded(nest, outer) || nest_is_guarded(nest, inner))
+	if (outer->reduced != inner->reduced || nest_is_guarded(nest, outer) ||
+	    nest_is_guarded(nest, inner))
 		return false;
 	see_ix(&pair, nest->at);
 	see_body(&pair, &nest->inner);

@@ -6,16 +6,18 @@
  *   - uses agree on the index, or it is free: a shared value is computed once (value.c);
  *   - the root's kernel stays small (FUSED_LIMIT), so that a long chain becomes many kernels;
  *   - nothing assigns to what it reads before the root runs.
- * A free node (only indices change) may be fused into many roots. A reduction is fused into an elementwise
- * root that reads each of its cells once, at the same index: the root is its epilogue. A cast that widens an
- * operand of a product is free, and yet stands alone where each element is used so often that it is worth a copy.
+ * A free node (only indices change) may be fused into many roots. A reduction is fused into an
+ * elementwise root that reads each of its cells once, at the same index: the root is its epilogue.
+ * A cast that widens an operand of a product is free, and yet stands alone where each element is
+ * used so often that it is worth a copy.
  */
 #include <stb/stb_ds.h>
 #include <string.h>
 
 #include "lower/lowering.h"
 
-/* Uses of each element that make a copy in f32 worth it: of as many elements as stay in a cache, and of any. */
+/* Uses of each element that make a copy in f32 worth it: of as many elements as stay in a cache,
+ * and of any. */
 enum { WIDENED_FEW = 1 << 18, WIDENED_USES = 64, WIDENED_OFTEN = 512 };
 enum { FUSED_LIMIT = 64, COST_FREE = 0, COST_CHEAP = 2, COST_LIMIT = 1000 };
 
@@ -211,7 +213,8 @@ static void list_uses(Lower *lower)
 	}
 }
 
-/* The assignments to each mutated node, as the last node that may still read what an earlier one read. */
+/* The assignments to each mutated node, as the last node that may still read what an earlier one
+ * read. */
 static NodeId first_assignment(const Lower *lower, NodeId target, NodeId after)
 {
 	const Routine *routine = lower->routine;
@@ -285,8 +288,8 @@ static Reader readers_of(const Lower *lower, NodeId id)
 	return all;
 }
 
-/* Runs every root that reads the node before anything assigns to what it reads? The assignment itself may:
- * it takes care of reading its own target (kernel.c), unless it is cleared first. */
+/* Runs every root that reads the node before anything assigns to what it reads? The assignment
+ * itself may: it takes care of reading its own target (kernel.c), unless it is cleared first. */
 static bool is_in_time(const Lower *lower, NodeId id, NodeId last)
 {
 	if (last == NODE_NONE)
@@ -339,7 +342,8 @@ static bool is_worth_widening(const Lower *lower, NodeId id, const Reader *reade
 	Size elements = node_elements(lower, id);
 	int64_t n;
 	bool few = size_is_const(sizes, elements, &n) && n <= WIDENED_FEW;
-	return size_ge(sizes, reader->space, size_scale(sizes, elements, few ? WIDENED_USES : WIDENED_OFTEN));
+	return size_ge(sizes, reader->space,
+		       size_scale(sizes, elements, few ? WIDENED_USES : WIDENED_OFTEN));
 }
 
 /* A reduction whose every cell the root reads once, at the root's own index. */
@@ -385,8 +389,10 @@ static ScheduleClause *asked_of(const Lower *lower, NodeId id)
 		return NULL;
 	Sym name = lower_identifier(lower, node->name);
 	Sym longer = sym_printf(lower->program->symbols, "%s.%s", lower->routine->name, name);
-	ScheduleClause *clause = schedule_asked(lower->asked, lower->program, longer, SPAN_NONE, CHOICE_FUSE);
-	return clause ? clause : schedule_asked(lower->asked, lower->program, name, SPAN_NONE, CHOICE_FUSE);
+	ScheduleClause *clause =
+		schedule_asked(lower->asked, lower->program, longer, SPAN_NONE, CHOICE_FUSE);
+	return clause ? clause
+		      : schedule_asked(lower->asked, lower->program, name, SPAN_NONE, CHOICE_FUSE);
 }
 
 static void decide(Lower *lower, NodeId id)
@@ -410,7 +416,8 @@ static void decide(Lower *lower, NodeId id)
 	if (reader.never || !has_room(lower, id) || !is_in_time(lower, id, plan->last) || plan->apart)
 		return;
 	bool may = reader.root != NODE_NONE && !reader.only_free && asks_on(asked);
-	if (can_be_fused(lower, id) && !is_worth_widening(lower, id, &reader) && (may || is_worth_it(lower, id, &reader))) {
+	if (can_be_fused(lower, id) && !is_worth_widening(lower, id, &reader) &&
+	    (may || is_worth_it(lower, id, &reader))) {
 		fuse_into(lower, id, &reader);
 	} else if (is_epilogue(lower, id, &reader)) {
 		lower->plan[reader.root].reduction = id;
@@ -418,7 +425,8 @@ static void decide(Lower *lower, NodeId id)
 	}
 }
 
-/* The first assignment to a node's operands after it, through operands that may be fused into it. */
+/* The first assignment to a node's operands after it, through operands that may be fused into
+ * it. */
 static void find_last(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);

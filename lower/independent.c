@@ -4,10 +4,10 @@
  *
  *   index = H + c*j + L      L: terms that stay below c*step; H: the others
  *
- * Let L lie in [least, most] over all accesses, let every coefficient in H be a multiple of U, and let j
- * move by `span` in all. Then most - least < c*step and c*span + most - least < U make H, j and L digits
- * of one number: the same cell means the same j. An offset counts in L, less what U divides. What cannot
- * be shown is taken for dependent.
+ * Let L lie in [least, most] over all accesses, let every coefficient in H be a multiple of U, and
+ * let j move by `span` in all. Then most - least < c*step and c*span + most - least < U make H, j
+ * and L digits of one number: the same cell means the same j. An offset counts in L, less what U
+ * divides. What cannot be shown is taken for dependent.
  */
 #include <string.h>
 
@@ -96,7 +96,8 @@ static IterRange range_of(const Proof *p, const Stmt *loop)
 	IterRange range = {0};
 	Size end;
 	range.known = bounding_size(loop->lo, IX_MAX, &range.first) &&
-		      bounding_size(loop->hi, IX_MIN, &end) && (loop->step == 1 || loop->lo->kind == IX_SIZE);
+		      bounding_size(loop->hi, IX_MIN, &end) &&
+		      (loop->step == 1 || loop->lo->kind == IX_SIZE);
 	if (!range.known)
 		return range;
 	Size steps = size_ceil(sizes, size_sub(sizes, end, range.first), loop->step);
@@ -196,7 +197,8 @@ static Size low_offset(const Proof *p, const Digits *digits, Size offset)
 		return offset;
 	if (size_divides(sizes, digits->unit, offset))
 		return size_const(sizes, 0);
-	if (size_is_const(sizes, digits->unit, &unit) && size_is_const(sizes, offset, &value) && unit > 0 && value >= 0)
+	if (size_is_const(sizes, digits->unit, &unit) && size_is_const(sizes, offset, &value) &&
+	    unit > 0 && value >= 0)
 		return size_const(sizes, value % unit);
 	return offset;
 }

@@ -176,7 +176,8 @@ Size ix_stride(Program *program, const Ix *ix, IterVar iter)
 
 /* ---- quotients and extremes ---- */
 
-/* a / b where the constant b > 1 divides every coefficient; the offset takes the floor. NULL: it does not. */
+/* a / b where the constant b > 1 divides every coefficient; the offset takes the floor. NULL: it
+ * does not. */
 static const Ix *divide_terms(Program *program, const Ix *a, int64_t b)
 {
 	Sizes *sizes = program->sizes;

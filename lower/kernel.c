@@ -190,8 +190,8 @@ static void fill_first(Gen *gen, NodeId id, BufferId to)
 	nest_fill(gen, to, op_neutral(node_reduce_op(node), node->dtype));
 }
 
-/* target ACC= node. Directly where each cell is met once and read at its own place only; else by way of a
- * temporary that holds the right side. */
+/* target ACC= node. Directly where each cell is met once and read at its own place only; else by
+ * way of a temporary that holds the right side. */
 static void emit_assignment(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);

@@ -1,4 +1,5 @@
-/* A long sum in lanes: partial sums side by side in vectors, so that additions do not wait for each other.
+/* A long sum in lanes: partial sums side by side in vectors, so that additions do not wait for each
+ * other.
  *
  *   for o in 0..512                                  for o in 0..512 step 8
  *     local acc : f32 [64] = 0                         local acc : f32 [8, 16] = 0
@@ -12,9 +13,10 @@
  *                 + (acc[lane + 32] + acc[lane + 48])                + (part4[2] + part4[3])
  *     part8, part4, y[o] as on the right
  *
- * On the left what vector instructions compute, in four vectors; on the right all else, several cells at a
- * time where they share loads, in loops that GCC makes vectors of. Single steps that are left have a sum
- * of their own. The order of additions is written down in the loops and the same on every machine.
+ * On the left what vector instructions compute, in four vectors; on the right all else, several
+ * cells at a time where they share loads, in loops that GCC makes vectors of. Single steps that are
+ * left have a sum of their own. The order of additions is written down in the loops and the same on
+ * every machine.
  */
 #include "lower/tile.h"
 
@@ -49,7 +51,8 @@ static void count_steps(Steps *s, const Value *value)
 			const LinearTerm *term = &linear.terms.at[i];
 			if (!ix_uses(term->atom, s->iter))
 				continue;
-			bool next = term->atom->kind == IX_ITER && size_is(s->gen->program->sizes, term->coef, 1);
+			bool next = term->atom->kind == IX_ITER &&
+				    size_is(s->gen->program->sizes, term->coef, 1);
 			kind = next ? &s->next : &s->other;
 		}
 		++*kind;
@@ -223,16 +226,18 @@ static const Value *combined(const Lanes *l, const Value *a, const Value *b)
 	return value_op(l->nest->gen->arena, l->reduce, a->dtype, (const Value *[]){a, b}, 2);
 }
 
-/* Elements lane + at of a local, for `parts` values of `at` from `from` on in steps of n: in pairs, in
- * pairs of pairs. */
-static const Value *pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t from, int64_t parts, int64_t n)
+/* Elements lane + at of a local, for `parts` values of `at` from `from` on in steps of n: in pairs,
+ * in pairs of pairs. */
+static const Value *pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t from,
+			  int64_t parts, int64_t n)
 {
 	if (parts == 1) {
 		const Ix *at = constant(l, from);
 		return element(l, local, lane ? ix_add(l->nest->gen->program, lane, at) : at);
 	}
 	int64_t half = parts / 2;
-	return combined(l, pairs(l, local, lane, from, half, n), pairs(l, local, lane, from + half * n, half, n));
+	return combined(l, pairs(l, local, lane, from, half, n),
+			pairs(l, local, lane, from + half * n, half, n));
 }
 
 /* Lanes of a local in one of n lanes. */

@@ -255,7 +255,9 @@ typedef struct Program {
 	Schedule *made; /* what was chosen for the kernels */
 } Program;
 
-/* Constructors; they fold constants and neutral terms. */
+/* Constructors. Indices are folded and kept as sums in one form (ix_linear), constant values are folded by
+ * op_eval, neutral terms go. Arguments of an op have its dtype. `args` are copied; `ixs` must live as long
+ * as the value. */
 const Ix *ix_size(Arena *arena, Size size);
 const Ix *ix_const(Arena *arena, Sizes *sizes, int64_t value);
 const Ix *ix_iter(Arena *arena, IterVar iter);
@@ -284,6 +286,7 @@ typedef struct Linear {
 	Size offset;
 } Linear;
 Linear ix_linear(Program *program, const Ix *ix);
+/* Equal as trees; two that differ here may still have the same value. */
 bool ix_same(const Ix *a, const Ix *b);
 bool value_same(const Value *a, const Value *b);
 bool ix_uses(const Ix *ix, IterVar iter);

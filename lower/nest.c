@@ -6,10 +6,10 @@
  *                    (in lanes where it is long: lanes.c)
  *   scattered        (filled before) for R, K: result += value                   cells repeat
  *
- * R are the iterators of the result, K the reduced ones. A root that finishes a reduction computes itself
- * from the sum where that is complete. A guarded index lo <= c*k + rest < hi bounds the innermost loop that
- * it mentions, so that no branch remains inside; where that loop must not be cut (it also writes the
- * result), or c is negative, it is a condition.
+ * R are the iterators of the result, K the reduced ones. A root that finishes a reduction computes
+ * itself from the sum where that is complete. A guarded index lo <= c*k + rest < hi bounds the
+ * innermost loop that it mentions, so that no branch remains inside; where that loop must not be
+ * cut (it also writes the result), or c is negative, it is a condition.
  */
 #include "lower/nest.h"
 
@@ -27,7 +27,8 @@ static bool accumulates(const Lower *lower, NodeId node)
 	return kind == NODE_SPEC || kind == NODE_COMPOSE;
 }
 
-/* Are cells of the result written more than once, other than by a reduction whose cells are plain? */
+/* Are cells of the result written more than once, other than by a reduction whose cells are
+ * plain? */
 static bool scatters(const Lower *lower, NodeId node)
 {
 	const Proj *proj = lower_proj(lower, node);
@@ -60,7 +61,8 @@ static Scalar neutral(const Nest *nest)
 
 const Value *nest_neutral(const Nest *nest)
 {
-	return value_const(nest->gen->arena, lower_node(nest->gen->lower, nest->node)->dtype, neutral(nest));
+	return value_const(nest->gen->arena, lower_node(nest->gen->lower, nest->node)->dtype,
+			   neutral(nest));
 }
 
 /* ---- setting up ---- */
@@ -243,7 +245,8 @@ static const Stmt *loop_stmt(const Nest *nest, uint32_t position, uint32_t first
 	const Ix *lo = zero_ix(nest->gen), *hi = ix_size(program->arena, loop->extent);
 	for (size_t g = 0; g < nest->guards.n; g++) {
 		const Guarded *guard = &nest->guards.at[g];
-		if (nest_guard_position(nest, guard) != (int)position || !nest_bounds_loop(nest, guard, first_cut))
+		if (nest_guard_position(nest, guard) != (int)position ||
+		    !nest_bounds_loop(nest, guard, first_cut))
 			continue;
 		int64_t coef = guard_coef(nest, guard, position);
 		const Ix *rest = guard_rest(nest, guard, loop);
@@ -371,8 +374,8 @@ static Loop *loop_named(Nest *nest, Sym name)
 	return NULL;
 }
 
-/* Sums stay sums: result, then reduced, for a sum in a local; a last loop of the result for one in place.
- * Elsewhere any order is legal where cells are written once or accumulated. */
+/* Sums stay sums: result, then reduced, for a sum in a local; a last loop of the result for one in
+ * place. Elsewhere any order is legal where cells are written once or accumulated. */
 static bool order_is_legal(const Nest *nest, const Loop *loops, bool scattered, bool *local)
 {
 	uint32_t n = nest->nresult, last = nest->nloops - 1;
@@ -497,7 +500,8 @@ void nest_emit(Gen *gen, NodeId root, StoreTarget target)
 		size_t first = gen->top.stmts.n;
 		emit_piece(&nest);
 		Block block = {gen->top.stmts.at + first, (uint32_t)(gen->top.stmts.n - first)};
-		place_block(block, lower_node(gen->lower, node)->span, lower_node(gen->lower, root)->span);
+		place_block(block, lower_node(gen->lower, node)->span,
+			    lower_node(gen->lower, root)->span);
 	}
 }
 

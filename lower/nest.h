@@ -38,7 +38,8 @@ typedef struct Nest {
 	StagedLoad staged[2]; /* by the load's place in the value */
 } Nest;
 
-/* The result's index, the operands' value and its shared locals over the iterators as by_iter has them. */
+/* The result's index, the operands' value and its shared locals over the iterators as by_iter has
+ * them. */
 void nest_values(Nest *nest);
 /* The root's value from the finished sum, with what it shares in `body`. */
 const Value *nest_finished(Nest *nest, const Value *sum, Body *body);
@@ -47,7 +48,8 @@ const Value *nest_neutral(const Nest *nest);
 int nest_guard_position(const Nest *nest, const Guarded *guard);
 /* Does a guarded index mention the loop? */
 bool nest_is_guarded(const Nest *nest, const Loop *loop);
-/* Is it the bounds of that loop that keep the index inside, where loops from first_cut on may be cut? */
+/* Is it the bounds of that loop that keep the index inside, where loops from first_cut on may be
+ * cut? */
 bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut);
 /* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */
 Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body);
@@ -61,17 +63,18 @@ void lanes_emit(Nest *nest, Op reduce);
 /* Builds loops and values again, where what the value reads has changed. */
 void nest_rebuild(Nest *nest);
 
-/* Copies operands of a contraction where that makes it a matrix product of fewer loops, `forced` or of loops
- * that are contiguous; false: nothing was done. */
+/* Copies operands of a contraction where that makes it a matrix product of fewer loops, `forced` or
+ * of loops that are contiguous; false: nothing was done. */
 bool nest_stage(Nest *nest, bool forced);
 /* The value that reads the copies. */
 const Value *nest_staged_value(const Nest *nest, const Value *value);
 
-/* A contraction in register tiles, where the loops and the value allow it; false: nothing was done. */
+/* A contraction in register tiles, where the loops and the value allow it; false: nothing was
+ * done. */
 bool tile_emit(Nest *nest, Op reduce);
 
-/* Merges two neighbouring loops that every access walks through as one; false: there are none. The nest's
- * loops change, and its values are to be built again. */
+/* Merges two neighbouring loops that every access walks through as one; false: there are none. The
+ * nest's loops change, and its values are to be built again. */
 bool nest_collapse(Nest *nest);
 
 #endif

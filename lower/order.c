@@ -5,14 +5,21 @@
  *   the result   an iterator of the result: 2 at stride 1 (load and store), 8 otherwise
  *                a reduced iterator: 1, the sum stays in a register
  *
- * An iterator with a constant extent below 8 fills no vector: its cost is scaled by 8/extent. Ties go to an
- * iterator of the result (no reassociation), and there to the last one, which is contiguous.
- * Example: x[b, i] * w[o, i] runs over i (1 + 1 + 1), w[i, o] over o (0 + 1 + 2).
+ * An iterator with a constant extent below 8 fills no vector: its cost is scaled by 8/extent. Ties
+ * go to an iterator of the result (no reassociation), and there to the last one, which is
+ * contiguous. Example: x[b, i] * w[o, i] runs over i (1 + 1 + 1), w[i, o] over o (0 + 1 + 2).
  */
 #include "lower/lowering.h"
 
-enum { COST_NEXT = 1, COST_FAR = 4, COST_UNKNOWN = 8, COST_STORE_NEXT = 2, COST_STORE_FAR = 8, COST_SUM = 1,
-       VECTOR = 8 };
+enum {
+	COST_NEXT = 1,
+	COST_FAR = 4,
+	COST_UNKNOWN = 8,
+	COST_STORE_NEXT = 2,
+	COST_STORE_FAR = 8,
+	COST_SUM = 1,
+	VECTOR = 8
+};
 
 typedef struct Order {
 	Gen *gen;
@@ -52,7 +59,8 @@ static uint64_t scaled(const Order *o, Size extent)
 	return o->cost * VECTOR * VECTOR / (uint64_t)(n > 0 ? n : 1);
 }
 
-static uint64_t loop_cost(Gen *gen, const Loop *loop, const Body *body, const Value *value, const Ix *store)
+static uint64_t loop_cost(Gen *gen, const Loop *loop, const Body *body, const Value *value,
+			  const Ix *store)
 {
 	Order o = {.gen = gen, .iter = loop->var};
 	for (size_t i = 0; i < body->stmts.n; i++)

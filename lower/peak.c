@@ -1,8 +1,8 @@
 /* A workspace against --max-workspace, and what is alive where it is largest.
  *
  * A size that no dim can make small enough is an error; one that is small enough for all dims is
- * good; else the routine checks it at its entry, like every relation of sizes. For the error symbolic
- * dims have their least values.
+ * good; else the routine checks it at its entry, like every relation of sizes. For the error
+ * symbolic dims have their least values.
  */
 #include <stdlib.h>
 
@@ -89,8 +89,9 @@ static void show_alive(Lower *lower, const Lives *lives, const KernelId *kernels
 static void add_guard(Lower *lower, Size workspace, int64_t limit)
 {
 	Program *program = lower->program;
-	const char *text = arena_printf(lower->arena, "the workspace, %s bytes, must be at most %lld",
-					size_text(lower->arena, lower->sizes, workspace), (long long)limit);
+	const char *text =
+		arena_printf(lower->arena, "the workspace, %s bytes, must be at most %lld",
+			     size_text(lower->arena, lower->sizes, workspace), (long long)limit);
 	Check check = {CHECK_GE, size_const(lower->sizes, limit), workspace, lower->routine->span, text};
 	lower->workspace_check = (CheckId)program->checks.n;
 	PUSH(program->arena, program->checks, check);

@@ -1,10 +1,10 @@
 /* Places of temporaries in one workspace, by lifetime.
  *
  * A temporary lives from the first kernel that touches it to the last. Kernels are walked in order:
- * those that begin take the tightest gap that is free, those that end give theirs back. Constant sizes
- * share one area of bytes; a symbolic size shares a slot with others where it is provably no greater.
- * A kernel may write over an operand that dies in it when it reads that at the same index only, and not behind
- * its store.
+ * those that begin take the tightest gap that is free, those that end give theirs back. Constant
+ * sizes share one area of bytes; a symbolic size shares a slot with others where it is provably no
+ * greater. A kernel may write over an operand that dies in it when it reads that at the same index
+ * only, and not behind its store.
  *
  *   workspace := constant area | slot | slot | ...      all multiples of 64 bytes
  */
@@ -58,8 +58,12 @@ static void find_lives(Plan *p, const KernelId *kernels, uint32_t nkernels)
 			uint32_t *life = &p->life_of[uses.at[i].buffer];
 			if (*life == 0) {
 				PUSH(p->arena, p->lives,
-				     ((Life){.buffer = uses.at[i].buffer, .first = k, .over = BUFFER_NONE,
-					     .bytes = bytes_aligned(p->lower->sizes, buffer->elements, buffer->dtype)}));
+				     ((Life){.buffer = uses.at[i].buffer,
+					     .first = k,
+					     .over = BUFFER_NONE,
+					     .bytes = bytes_aligned(p->lower->sizes,
+								    buffer->elements,
+								    buffer->dtype)}));
 				*life = (uint32_t)p->lives.n;
 			}
 			p->lives.at[*life - 1].last = k;
@@ -82,8 +86,8 @@ static const Stmt *only_store(const Block *block, BufferId buffer, uint32_t *n)
 	return found;
 }
 
-/* Does the store, which is in the block, meet a cell once at most? Every loop around it moves its index; pieces of
- * a parallel loop share out one that does. */
+/* Does the store, which is in the block, meet a cell once at most? Every loop around it moves its
+ * index; pieces of a parallel loop share out one that does. */
 static bool is_once(const Block *block, const Stmt *store)
 {
 	for (uint32_t i = 0; i < block->n; i++) {
@@ -97,8 +101,9 @@ static bool is_once(const Block *block, const Stmt *store)
 	return false;
 }
 
-/* May the buffer be written over the operand `from`, both in one place? There is one store, no accumulation,
- * each cell once; every load of the operand is at the store's own index, and none comes behind the store. */
+/* May the buffer be written over the operand `from`, both in one place? There is one store, no
+ * accumulation, each cell once; every load of the operand is at the store's own index, and none
+ * comes behind the store. */
 static bool may_overwrite(const Plan *p, const Kernel *kernel, BufferId to, BufferId from)
 {
 	const Buffer *a = &p->program->buffers.at[to], *b = &p->program->buffers.at[from];

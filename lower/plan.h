@@ -16,8 +16,8 @@ typedef struct Lives {
 	size_t n, cap;
 } Lives;
 
-/* Compares the workspace with the most that is allowed (peak.c): an error where it is more, a guard of
- * the routine where that depends on its dims. */
+/* Compares the workspace with the most that is allowed (peak.c): an error where it is more, a guard
+ * of the routine where that depends on its dims. */
 void workspace_check(Lower *lower, const Lives *lives, const KernelId *kernels, uint32_t nkernels,
 		     Size workspace);
 

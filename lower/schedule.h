@@ -6,8 +6,8 @@
  *   item   := NAME { NUMBER } | NUMBER { NUMBER }
  *   NAME   := letters, digits and _, with one "." between | "@" LINE
  *
- * NAME is a kernel as --dump=loops calls it; its second nest is NAME.2. @LINE stands for the kernels
- * that a line of the source asks for. `fuse` names a tensor, which then has no kernel; as
+ * NAME is a kernel as --dump=loops calls it; its second nest is NAME.2. @LINE stands for the
+ * kernels that a line of the source asks for. `fuse` names a tensor, which then has no kernel; as
  * ROUTINE.NAME it does so in one routine only.
  *
  * What is asked restricts the passes: they choose among what is left, by the same rules of legality
@@ -76,7 +76,8 @@ ScheduleClause *entry_clause(const ScheduleEntry *entry, Choice choice);
 /* Writes down what was made; `off` is worth a word only where it was asked for. */
 ScheduleClause *entry_make(Arena *arena, ScheduleEntry *entry, Choice choice, bool off);
 void clause_add(Arena *arena, ScheduleClause *clause, Sym name, const int64_t *numbers, uint32_t n);
-/* Does the clause (NULL: nothing is asked) leave it open, or want it off, or allow the n-th item? */
+/* Does the clause (NULL: nothing is asked) leave it open, or want it off, or allow the n-th
+ * item? */
 bool asks_off(const ScheduleClause *asked);
 bool asks_on(const ScheduleClause *asked);
 bool asks_name(const ScheduleClause *asked, uint32_t item, Sym name);

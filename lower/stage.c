@@ -6,11 +6,12 @@
  *   staged_x[a, b, e, f] = x[a, e, b, f]
  *   y[ab, cd] = sum over ef of staged_x[ab, ef] * staged_w[ef, cd]
  *
- * since loops that every operand walks through alike are one (collapse.c). Columns are the loops of the last axes of
- * the result that move one operand alone, w here; its copy has the other loops of the result first, then the sum,
- * then the columns. The copy of the other operand has the sum last. Copies are transposes (turn.c), and pay where
- * many cells use what is copied. Cells add up their products in the order of the sum's loops, as without copies;
- * whether there are copies depends on no batch axis.
+ * since loops that every operand walks through alike are one (collapse.c). Columns are the loops of
+ * the last axes of the result that move one operand alone, w here; its copy has the other loops of
+ * the result first, then the sum, then the columns. The copy of the other operand has the sum last.
+ * Copies are transposes (turn.c), and pay where many cells use what is copied. Cells add up their
+ * products in the order of the sum's loops, as without copies; whether there are copies depends on
+ * no batch axis.
  */
 #include "base/diag.h"
 #include "lower/nest.h"
@@ -186,7 +187,9 @@ static void copy(Stage *s, uint32_t load)
 		elements = size_mul(sizes, elements, nest->loops[order.loops[i]].extent);
 	}
 	Sym name = lower_unique(gen->lower, sym_printf(s->program->symbols, "staged_%s", from->name));
-	staged->buffer = lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP, .name = name, .dtype = from->dtype,
+	staged->buffer = lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
+							   .name = name,
+							   .dtype = from->dtype,
 							   .elements = elements});
 	const Ix *to = staged_ix(nest, staged);
 	Block body = block_of(gen, stmt_store(gen->arena, staged->buffer, to, OP_NONE, s->loads[load]));
@@ -201,10 +204,11 @@ static void copy(Stage *s, uint32_t load)
 bool nest_stage(Nest *nest, bool forced)
 {
 	Stage s = {.nest = nest, .program = nest->gen->program};
-	bool plain = !nest->gen->lower->band && nest->guards.n == 0 && nest->inner.stmts.n == 0 && nest->nresult > 0 && nest->nloops <= 64 &&
-		     nest->nloops > nest->nresult && !nest->staged[0].strides && !nest->staged[1].strides;
-	if (!plain || !is_product(&s, nest->value) || s.nloads != 2 || !find_moved(&s) || !find_columns(&s) ||
-	    !pays(&s) || !(forced || joins(&s)))
+	bool plain = !nest->gen->lower->band && nest->guards.n == 0 && nest->inner.stmts.n == 0 &&
+		     nest->nresult > 0 && nest->nloops <= 64 && nest->nloops > nest->nresult &&
+		     !nest->staged[0].strides && !nest->staged[1].strides;
+	if (!plain || !is_product(&s, nest->value) || s.nloads != 2 || !find_moved(&s) ||
+	    !find_columns(&s) || !pays(&s) || !(forced || joins(&s)))
 		return false;
 	uint32_t last = nest->nresult - 1;
 	if (size_is(s.program->sizes, stride(&s, s.cols, last), 1))
@@ -223,7 +227,9 @@ static const Value *replaced(const Nest *nest, const Value *value, uint32_t *loa
 	Program *program = nest->gen->program;
 	if (value->kind == VALUE_LOAD) {
 		const StagedLoad *staged = &nest->staged[(*load)++];
-		return staged->strides ? value_load(program, staged->buffer, staged_ix(nest, staged)) : value;
+		return staged->strides
+			       ? value_load(program, staged->buffer, staged_ix(nest, staged))
+			       : value;
 	}
 	Value *copied = ARENA_NEW(program->arena, Value);
 	*copied = *value;

@@ -155,8 +155,8 @@ static void add_parts(Dot *dot, int64_t extent)
 	dot->left = size_const(gen->program->sizes, at);
 }
 
-/* Single steps. Few that are known are straight lines: a loop over them might be compiled to products
- * in lanes that are rounded before they are added, in one tile and not in another. */
+/* Single steps. Few that are known are straight lines: a loop over them might be compiled to
+ * products in lanes that are rounded before they are added, in one tile and not in another. */
 static void add_rest(Dot *dot)
 {
 	Tile *tile = dot->tile;
@@ -202,8 +202,8 @@ static LocalId fold(Dot *dot, Body *cell, const LocalId *from, int64_t lanes, bo
 	return half;
 }
 
-/* Elements 0 to n of a local, in pairs, in pairs of pairs: all of its only axis, or of the last one,
- * lane by lane of the first. */
+/* Elements 0 to n of a local, in pairs, in pairs of pairs: all of its only axis, or of the last
+ * one, lane by lane of the first. */
 static const Value *pairs(const Dot *dot, LocalId local, int64_t from, int64_t n, const Ix *lane)
 {
 	if (n > 1)

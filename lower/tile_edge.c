@@ -9,8 +9,8 @@
  *     for kw in 1..2: for i: unroll r in 0..7: acc[r, lane] += ..
  *     for kw in 2..3: for i: unroll r in 0..6: acc[r, lane] += ..
  *
- * Where the extent of the rows is not known, neither is where they read inside: tiles go from a bound
- * that is computed to another, and the rows around them go one by one.
+ * Where the extent of the rows is not known, neither is where they read inside: tiles go from a
+ * bound that is computed to another, and the rows around them go one by one.
  *
  * A cell adds its products in the order of the loops, as in a tile of its own.
  */

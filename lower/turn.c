@@ -9,10 +9,11 @@
  *     what is left of u, for these v
  *   what is left of v
  *
- * v is the loop that moves the store by one element, u the one that moves operands by one which v moves by
- * more: both sides are read and written in whole vectors, and a cache line is used up while it is near. Other
- * operands and any arithmetic may take part; what is more than a few float operations reads the turned tile
- * from memory in plain loops. Every cell is computed once from the same values as before.
+ * v is the loop that moves the store by one element, u the one that moves operands by one which v
+ * moves by more: both sides are read and written in whole vectors, and a cache line is used up
+ * while it is near. Other operands and any arithmetic may take part; what is more than a few float
+ * operations reads the turned tile from memory in plain loops. Every cell is computed once from the
+ * same values as before.
  */
 #include <string.h>
 
@@ -169,8 +170,8 @@ static bool is_turned(Turn *t, const Stmt *stmt)
 	return find_nest(t, stmt) && !is_small(t) && find_v(t) && find_u(t);
 }
 
-/* The cost of an extent in tiles of n, in tenths of a cell: small tiles move fewer bytes at once, and what is left
- * goes cell by cell. */
+/* The cost of an extent in tiles of n, in tenths of a cell: small tiles move fewer bytes at once,
+ * and what is left goes cell by cell. */
 static int64_t cost_of(const Turn *t, const Stmt *loop, int64_t n)
 {
 	enum { TILED = 10, LEFT = 60 };
@@ -375,8 +376,8 @@ static int64_t least_step(const Turn *t, const Stmt *loop)
 	return read > 0 && read < stored ? read : stored;
 }
 
-/* The loops around the tiles, outermost first: those that move by little inside, so that the lines next to those of
- * a tile come next. */
+/* The loops around the tiles, outermost first: those that move by little inside, so that the lines
+ * next to those of a tile come next. */
 static uint32_t order_outer(const Turn *t, const Stmt **outer)
 {
 	uint32_t n = 0;

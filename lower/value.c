@@ -1,6 +1,6 @@
-/* A node's value at given indices: a load where the node has a buffer, else the expression that computes
- * it, its operands at the indices that its projection gives. This is how elementwise producers end up in
- * the loops of their consumers: no loop is merged, indices are substituted.
+/* A node's value at given indices: a load where the node has a buffer, else the expression that
+ * computes it, its operands at the indices that its projection gives. This is how elementwise
+ * producers end up in the loops of their consumers: no loop is merged, indices are substituted.
  *
  * A fused node that is read more than once at the same index becomes a local of the body at hand.
  */
@@ -121,7 +121,8 @@ static bool is_comparison(Op op)
 	return (op >= OP_LT && op <= OP_OR) || op == OP_NOT;
 }
 
-/* The type in which an operation computes: that of its result, except that comparisons join their operands'. */
+/* The type in which an operation computes: that of its result, except that comparisons join their
+ * operands'. */
 static Dtype compute_dtype(const Node *node, Op op, const Value *const *args, uint32_t nargs)
 {
 	Dtype dtype = DTYPE_NONE;
@@ -158,7 +159,8 @@ static const Value *apply(Gen *gen, const Node *node, Op op, const Value *const 
 static const Value *combine(Gen *gen, const Node *node, const Value *const *args, uint32_t nargs)
 {
 	Op op = node->kind == NODE_COMPOSE ? OP_MUL : node->op;
-	bool plain = node->kind != NODE_POINTWISE && node->kind != NODE_COMPOSE && node->kind != NODE_SPEC;
+	bool plain = node->kind != NODE_POINTWISE && node->kind != NODE_COMPOSE &&
+		     node->kind != NODE_SPEC;
 	if (plain || op == OP_NONE || op == OP_ID || (nargs == 1 && op_arity(op) != 1))
 		return value_cast(gen->arena, node->dtype, args[0]);
 	if ((uint32_t)op_arity(op) == nargs)
@@ -268,7 +270,8 @@ const Value *node_compute(Gen *gen, NodeId id, const Ix *const *axes)
 	case NODE_OFFSETS: return value_index(gen->arena, node->dtype, flat_index(gen, id, axes));
 	case NODE_CONST:
 		if (node->data->count == 1)
-			return value_const(gen->arena, node->dtype, scalar_read(node->dtype, node->data->bytes, 0));
+			return value_const(gen->arena, node->dtype,
+					   scalar_read(node->dtype, node->data->bytes, 0));
 		break;
 	default: break;
 	}
@@ -318,7 +321,8 @@ const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
 	value = node_compute(gen, id, axes);
 	if (!is_simple(value)) {
 		const Node *node = lower_node(gen->lower, id);
-		LocalId local = gen_local(gen, node->name ? lower_name(gen->lower, id) : "t", value->dtype);
+		LocalId local =
+			gen_local(gen, node->name ? lower_name(gen->lower, id) : "t", value->dtype);
 		Stmt *stmt = (Stmt *)stmt_local(gen->arena, local, value);
 		stmt->span = node->span;
 		PUSH(gen->arena, gen->body->stmts, stmt);

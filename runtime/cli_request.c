@@ -20,7 +20,8 @@ static const struct argp_option options[] = {
 	{"params-map", KEY_MAP, "FILE", 0, "lines `ours = theirs [axis order]` for --params", 0},
 	{"state", KEY_STATE, "FILE", 0, "parameters from a file that --save-state wrote", 0},
 	{"seed", KEY_SEED, "N", 0, "of the initialisers (default 0)", 0},
-	{"threads", KEY_THREADS, "N", 0, "threads to run on (default: one for each CPU that it may use)", 0},
+	{"threads", KEY_THREADS, "N", 0,
+	 "threads to run on (default: one for each CPU that it may use)", 0},
 	{0}};
 
 static void add_value(Request *request, char *word, struct argp_state *state)

@@ -39,8 +39,9 @@ tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error)
 	return model;
 }
 
-/* Does the file hold all that its program headers map? The loader maps without looking, and a module cut short
- * would end the process on the first page that is missing. What is no ELF file is left to its message. */
+/* Does the file hold all that its program headers map? The loader maps without looking, and a
+ * module cut short would end the process on the first page that is missing. What is no ELF file is
+ * left to its message. */
 static bool is_whole(const char *path)
 {
 	FILE *in = fopen(path, "rbe");

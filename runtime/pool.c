@@ -1,12 +1,12 @@
 /* A pool of threads that runs the pieces of one parallel loop at a time.
  *
- * The caller publishes a job (task, arg, n), takes pieces itself beside the workers, and returns when
- * all n are done. Every thread has a share of neighbouring pieces, which read the same operands: it
- * begins with its own and goes on with what others have left. The `ticket` of a share holds the job's
- * number above and the next piece below; a thread reads the ticket, then the job, then takes the piece
- * by compare-and-swap. Between jobs every ticket is closed before the job's fields change, and numbers
- * do not come back, so a swap that succeeds has read the fields of that very job: a worker that sleeps
- * through a job costs nobody anything.
+ * The caller publishes a job (task, arg, n), takes pieces itself beside the workers, and returns
+ * when all n are done. Every thread has a share of neighbouring pieces, which read the same
+ * operands: it begins with its own and goes on with what others have left. The `ticket` of a share
+ * holds the job's number above and the next piece below; a thread reads the ticket, then the job,
+ * then takes the piece by compare-and-swap. Between jobs every ticket is closed before the job's
+ * fields change, and numbers do not come back, so a swap that succeeds has read the fields of that
+ * very job: a worker that sleeps through a job costs nobody anything.
  *
  * A call that finds the pool busy (a nested one, or another thread's) runs its pieces itself.
  */
@@ -150,7 +150,8 @@ static void set_tickets(tsr_pool *pool, uint32_t number, bool open)
 	uint32_t n = atomic_load(&pool->n);
 	for (uint32_t k = 0; k < pool->nshares; k++)
 		atomic_store(&pool->shares[k].ticket,
-			     (unsigned long long)number << 32 | (open ? share_start(pool, k, n) : CLOSED));
+			     (unsigned long long)number << 32 |
+				     (open ? share_start(pool, k, n) : CLOSED));
 }
 
 static void announce(tsr_pool *pool, uint32_t number, int32_t pieces)

@@ -66,8 +66,8 @@ int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error);
 int session_resolve(tsr_session *session, tsr_error *error);
 /* Every extent of every set array against the table, the dims being known. */
 int session_check_extents(const tsr_session *session, tsr_error *error);
-/* The first guard that fails for the dims, all known, of a session that is not prepared: its code, with
- * the module's text. The routine is called without arrays, so that it ends at its checks. */
+/* The first guard that fails for the dims, all known, of a session that is not prepared: its code,
+ * with the module's text. The routine is called without arrays, so that it ends at its checks. */
 int session_check_guards(const tsr_session *session, tsr_error *error);
 /* dtype, rank, extents and bytes from the table and the dims. */
 int slot_measure(const tsr_session *session, const Slot *slot, tsr_array *out, tsr_error *error);

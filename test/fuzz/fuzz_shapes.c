@@ -1,7 +1,7 @@
-/* Bytes to shapes: every text is read as a specification, as the string of a call, and as a program,
- * which is built to a graph and inferred in two orders, which must agree; what is found goes through
- * the checker. Every stage is printed. Nothing is read from files.
- * Links base, lexer, grammar, frontend and infer. */
+/* Bytes to shapes: every text is read as a specification, as the string of a call, and as a
+ * program, which is built to a graph and inferred in two orders, which must agree; what is found
+ * goes through the checker. Every stage is printed. Nothing is read from files. Links base, lexer,
+ * grammar, frontend and infer. */
 #include <stdlib.h>
 #include <string.h>
 

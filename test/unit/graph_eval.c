@@ -182,7 +182,8 @@ static void eval_leaf(GraphEval *e, const Node *node, double *out, int64_t n)
 		}
 }
 
-/* target ACC= value, cell by cell; a projection that does not cover the target keeps the other cells. */
+/* target ACC= value, cell by cell; a projection that does not cover the target keeps the other
+ * cells. */
 static void assign(GraphEval *e, const Node *node, const double *value, int64_t n)
 {
 	double *to = e->values[node->target];

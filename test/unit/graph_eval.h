@@ -1,5 +1,6 @@
-/* The meaning of a tensor graph straight from its projections: every node whole, in doubles, one point of
- * the product space after another. What lowering is compared with: it shares nothing with lower/. */
+/* The meaning of a tensor graph straight from its projections: every node whole, in doubles, one
+ * point of the product space after another. What lowering is compared with: it shares nothing with
+ * lower/. */
 #ifndef TSR_TEST_GRAPH_EVAL_H
 #define TSR_TEST_GRAPH_EVAL_H
 

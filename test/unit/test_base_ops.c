@@ -199,8 +199,8 @@ static void small_floats_round_to_even(void **state)
 	assert_true(isnan(to_real((double)NAN, DTYPE_BF16)));
 }
 
-/* Every pattern of 16 bits is its value's, and what lies between two neighbours goes to the nearer one, or to the
- * even one. */
+/* Every pattern of 16 bits is its value's, and what lies between two neighbours goes to the nearer
+ * one, or to the even one. */
 static void check_halves(uint16_t (*bits_of)(float), float (*value_of)(uint16_t), uint16_t infinity)
 {
 	for (uint32_t bits = 0; bits <= 0xffff; bits++) {

@@ -1,5 +1,5 @@
-/* Relations between sizes taken together: what is claimed holds wherever the sizes are tried, and chains of
- * relations are followed. */
+/* Relations between sizes taken together: what is claimed holds wherever the sizes are tried, and
+ * chains of relations are followed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,7 +113,8 @@ static bool possible(World *w, const SizeFact *facts, size_t n, const SizeFact *
 	return false;
 }
 
-/* Most random systems are decided: what is possible is never excluded, and little else is missed. */
+/* Most random systems are decided: what is possible is never excluded, and little else is
+ * missed. */
 static void test_random(void **state)
 {
 	World *w = *state;

@@ -1,7 +1,8 @@
-/* The checker rejects wrong projections and shapes, each for its own reason, and accepts right ones.
+/* The checker rejects wrong projections and shapes, each for its own reason, and accepts right
+ * ones.
  *
- * Each row of the table makes one operation, derives its projection (accepted), breaks one thing, and says
- * what the checker must answer.
+ * Each row of the table makes one operation, derives its projection (accepted), breaks one thing,
+ * and says what the checker must answer.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* The loop IR: normal forms of indices, folding of values, identities, and a verifier that refuses every
- * kind of broken program (each in a child process, which must end as a compiler bug does). */
+/* The loop IR: normal forms of indices, folding of values, identities, and a verifier that refuses
+ * every kind of broken program (each in a child process, which must end as a compiler bug does). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

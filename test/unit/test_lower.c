@@ -1,5 +1,5 @@
-/* Lowering of hand-made graphs: the text of the loops where their form matters, and for all of them the
- * interpreter against graph_eval on small integers, where sums are exact in any order. */
+/* Lowering of hand-made graphs: the text of the loops where their form matters, and for all of them
+ * the interpreter against graph_eval on small integers, where sums are exact in any order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Parallel loops: which loops are independent, what the verifier refuses, and that the interpreter sees two
- * iterations that meet. */
+/* Parallel loops: which loops are independent, what the verifier refuses, and that the interpreter
+ * sees two iterations that meet. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #include "lower/parallel.h"
 #include "test/unit/small_program.h"
 
-/* for i in 0..ni: for j in 0..nj: y[coef_i*i + coef_j*j + offset] = 1, and where `second` is not below 0 the
- * same at that offset too. */
+/* for i in 0..ni: for j in 0..nj: y[coef_i*i + coef_j*j + offset] = 1, and where `second` is not
+ * below 0 the same at that offset too. */
 typedef struct Case {
 	int64_t ni, nj, coef_i, coef_j, offset, second;
 	bool outer, inner; /* independent? */

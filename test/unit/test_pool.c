@@ -1,5 +1,5 @@
-/* The pool of threads: every piece once, whoever calls, however many threads there are. The same under
- * the thread sanitizer, which test/lit/runtime/pool.test runs where the compiler has one. */
+/* The pool of threads: every piece once, whoever calls, however many threads there are. The same
+ * under the thread sanitizer, which test/lit/runtime/pool.test runs where the compiler has one. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

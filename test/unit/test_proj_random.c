@@ -1,6 +1,6 @@
 /* Random specifications of small constant sizes: what the projection does is compared with what the
- * specification says, and every claim about writes with a count of them. Then projections are broken at
- * random: the checker may not accept one that computes something else. Seeds are fixed.
+ * specification says, and every claim about writes with a count of them. Then projections are
+ * broken at random: the checker may not accept one that computes something else. Seeds are fixed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
