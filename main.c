@@ -30,6 +30,7 @@ static void run_loops(Compiler *c)
 	Machine machine = target_machine(c->options.target.march);
 	if (c->options.grain >= 0)
 		machine.grain = c->options.grain;
+	machine.prepack = !c->options.no_prepack;
 	const char *why = NULL, *path = c->options.schedule;
 	if (c->options.max_workspace >= 0)
 		machine.max_workspace = &c->options.max_workspace;

@@ -283,7 +283,7 @@ static void hide_symbols(Writer *w)
 	for (KernelId k = 0; k < m->program->kernels.n; k++)
 		if (m->kernels[k].same == k)
 			fprintf(w->out, "\t.hidden\t%s\n", m->kernels[k].function);
-	for (size_t i = 0; i < m->program->routines.n; i++)
+	for (size_t i = 0; i <= m->program->routines.n; i++)
 		fprintf(w->out, "\t.hidden\t%s\n", m->routines[i].invoke);
 	fprintf(w->out, "\t.hidden\t%s__invoke_init\n", m->prefix);
 	if (module_has_pieces(m))

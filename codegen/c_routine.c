@@ -120,7 +120,8 @@ static void put_size_function(FILE *out, const Module *m, const char *signature,
 static void put_fail(FILE *out, const Module *m, int code, const char *text)
 {
 	const char *names[] = {
-		[TSR_BAD_DIM] = "TSR_BAD_DIM", [TSR_BAD_POINTER] = "TSR_BAD_POINTER"};
+		[TSR_BAD_DIM] = "TSR_BAD_DIM", [TSR_BAD_POINTER] = "TSR_BAD_POINTER",
+		[TSR_NOT_PACKED] = "TSR_NOT_PACKED"};
 	fprintf(out, "\t\treturn tsr_fail(call, ");
 	if (code < TSR_CHECK_FIRST)
 		fprintf(out, "%s", names[code]);
@@ -194,10 +195,17 @@ static void put_aligned_check(FILE *out, const Module *m, const char *pointer)
 		 arena_printf(m->arena, "%s is not aligned to %d bytes", pointer, STATE_ALIGN));
 }
 
+static const char *placed(const Module *m, const char *base, Size offset, const char *type)
+{
+	if (size_is(m->program->sizes, offset, 0))
+		return arena_printf(m->arena, "(%s *)%s", type, base);
+	return arena_printf(m->arena, "(%s *)((char *)%s + %s)", type, base, c_size(m, offset));
+}
+
 static void put_memory_checks(FILE *out, const Module *m, uint32_t index)
 {
 	const Program *p = m->program;
-	const ProgramRoutine *r = &p->routines.at[index];
+	const ProgramRoutine *r = program_routine(p, index);
 	bool uses_state = false;
 	for (size_t i = 0; i < p->params.n; i++) {
 		if (!m->routines[index].params[i])
@@ -210,6 +218,13 @@ static void put_memory_checks(FILE *out, const Module *m, uint32_t index)
 	}
 	if (uses_state)
 		put_aligned_check(out, m, "state");
+	if (module_is_pack(m, index))
+		return;
+	if (m->routines[index].packed) {
+		put_bytes_check(out, m, p->stamp, "the state");
+		fprintf(out, "\tif (*%s != %d)\n", placed(m, "state", p->stamp, "uint32_t"), PACK_STAMP);
+		put_fail(out, m, TSR_NOT_PACKED, module_pack_message(m));
+	}
 	put_bytes_check(out, m, r->workspace, "the workspace");
 	if (size_is(p->sizes, r->workspace, 0))
 		return;
@@ -218,13 +233,6 @@ static void put_memory_checks(FILE *out, const Module *m, uint32_t index)
 }
 
 /* ---- calls ---- */
-
-static const char *placed(const Module *m, const char *base, Size offset, const char *type)
-{
-	if (size_is(m->program->sizes, offset, 0))
-		return arena_printf(m->arena, "(%s *)%s", type, base);
-	return arena_printf(m->arena, "(%s *)((char *)%s + %s)", type, base, c_size(m, offset));
-}
 
 static const char *pointer_text(const Module *m, uint32_t routine, BufferId id)
 {
@@ -236,6 +244,7 @@ static const char *pointer_text(const Module *m, uint32_t routine, BufferId id)
 	case BUFFER_PARAM:
 		return placed(m, "state", m->program->params.at[buffer->arg].offset, type);
 	case BUFFER_TEMP: return placed(m, "workspace", buffer->offset, type);
+	case BUFFER_PACKED: return placed(m, "state", buffer->offset, type);
 	case BUFFER_CONST: return m->consts[buffer->arg];
 	}
 	BUG("buffer kind %d", buffer->kind);
@@ -281,13 +290,14 @@ static bool has_checks(const Module *m, const ProgramRoutine *r)
 
 static void put_routine(FILE *out, const Module *m, uint32_t index)
 {
-	const ProgramRoutine *r = &m->program->routines.at[index];
+	const ProgramRoutine *r = program_routine(m->program, index);
 	const ModuleRoutine *names = &m->routines[index];
-	c_put_routine_comment(out, m, index);
+	bool packs = module_is_pack(m, index);
+	packs ? c_put_pack_comment(out, m) : c_put_routine_comment(out, m, index);
 	fprintf(out, "%s\n{\n", module_signature(m, index));
 	if (has_checks(m, r))
 		fprintf(out, "\tint code;\n");
-	fprintf(out, "\t(void)state;\n\t(void)workspace;\n");
+	fprintf(out, "\t(void)state;\n%s", packs ? "" : "\t(void)workspace;\n");
 	for (uint32_t i = 0; i < r->nscalars; i++)
 		fprintf(out, "\t(void)%s;\n", names->scalars[i]);
 	fprintf(out, "\tif (call != NULL && (call->abi != TSR_ABI || call->flags != 0))\n"
@@ -300,9 +310,12 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 	put_memory_checks(out, m, index);
 	for (uint32_t i = 0; i < r->nkernels; i++)
 		put_call(out, m, index, r->kernels[i]);
+	if (packs && r->nkernels)
+		fprintf(out, "\t*%s = %d;\n", placed(m, "state", m->program->stamp, "uint32_t"), PACK_STAMP);
 	fprintf(out, "\treturn TSR_OK;\n}\n\n");
-	put_size_function(out, m, module_workspace_signature(m, index), r->workspace, r->dims,
-			  r->ndims);
+	if (!packs)
+		put_size_function(out, m, module_workspace_signature(m, index), r->workspace, r->dims,
+				  r->ndims);
 }
 
 /* The loader's way in. */
@@ -388,7 +401,14 @@ static void put_init(FILE *out, const Module *m)
 		     "TSR_BAD_POINTER;\n");
 	for (size_t i = 0; i < p->params.n; i++)
 		put_fill(out, m, &p->params.at[i]);
-	fprintf(out, "\treturn TSR_OK;\n}\n\n");
+	if (p->pack.nkernels) {
+		fprintf(out, "\treturn %s_pack(NULL, ", m->prefix);
+		for (uint32_t i = 0; i < p->pack.ndims; i++)
+			fprintf(out, "%s, ", m->dims[p->pack.dims[i]]);
+		fprintf(out, "state);\n}\n\n");
+	} else {
+		fprintf(out, "\treturn TSR_OK;\n}\n\n");
+	}
 	fprintf(out,
 		"static int %s__invoke_init(const int64_t *dims, void *state, uint64_t seed)\n{\n",
 		m->prefix);
@@ -398,6 +418,17 @@ static void put_init(FILE *out, const Module *m)
 	fprintf(out, "state, seed);\n}\n\n");
 }
 
+static void put_invoke_pack(FILE *out, const Module *m)
+{
+	const ProgramRoutine *r = &m->program->pack;
+	fprintf(out, "static int %s(const tsr_call *call, const int64_t *dims, void *state)\n{\n",
+		m->routines[m->program->routines.n].invoke);
+	fprintf(out, "\t(void)dims;\n\treturn %s_pack(call, ", m->prefix);
+	for (uint32_t i = 0; i < r->ndims; i++)
+		fprintf(out, "dims[%u], ", r->dims[i]);
+	fprintf(out, "state);\n}\n\n");
+}
+
 void c_put_routines(FILE *out, const Module *m)
 {
 	fputs(helpers, out);
@@ -405,5 +436,7 @@ void c_put_routines(FILE *out, const Module *m)
 		put_routine(out, m, i);
 		put_invoke(out, m, i);
 	}
+	put_routine(out, m, (uint32_t)m->program->routines.n);
+	put_invoke_pack(out, m);
 	put_init(out, m);
 }

@@ -9,6 +9,7 @@ extern const char *const tsr_call_text; /* the guarded text of runtime/tsr.h */
 
 void c_put_routine_comment(FILE *out, const Module *module, uint32_t routine);
 void c_put_init_comment(FILE *out, const Module *module);
+void c_put_pack_comment(FILE *out, const Module *module);
 /* Writes module->emit->output with `put`; false after a diagnostic. */
 bool c_write(const Module *module, void (*put)(FILE *out, const Module *module));
 

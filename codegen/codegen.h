@@ -63,7 +63,7 @@ bool verify_run(const Emit *emit, FILE *report, uint64_t seed);
 
 /* codegen/interp.c: the oracle. Runs a routine of the program directly.
  * dims: by DimId, all symbolic dims of the program. inputs, outputs: in the routine's order. state: laid out
- * by the params' offsets. Returns 0 or a code as the compiled routine would; -1 when out of memory. */
+ * by the params' offsets, and packed. Returns 0 or a code as the compiled routine would; -1 when out of memory. */
 typedef struct InterpArgs {
 	const int64_t *dims;
 	const Scalar *scalars;
@@ -73,7 +73,9 @@ typedef struct InterpArgs {
 	const char **message;
 } InterpArgs;
 int interp_run(const Program *program, uint32_t routine, const InterpArgs *args);
-/* Runs the initialisers of the parameters. */
+/* Runs the initialisers of the parameters, and packs. */
 int interp_init(const Program *program, const int64_t *dims, void *state, uint64_t seed);
+/* Brings the state's copies of parameters up to date. */
+int interp_pack(const Program *program, const int64_t *dims, void *state);
 
 #endif

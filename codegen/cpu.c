@@ -203,7 +203,8 @@ Machine target_machine(const char *march)
 	cpu_find(march, &cpu);
 	return (Machine){.vector_bytes = cpu.vector_bits / 8,
 			 .registers = cpu.features & BIT(AVX512VL) ? 32 : 16,
-			 .grain = GRAIN_DEFAULT};
+			 .grain = GRAIN_DEFAULT,
+			 .prepack = true};
 }
 
 CpuSimd cpu_simd(const Cpu *cpu)

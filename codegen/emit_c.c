@@ -40,7 +40,8 @@ static void put_module(FILE *out, const Module *m)
 	for (uint32_t i = 0; i < m->program->routines.n; i++)
 		fprintf(out, "%s;\n%s;\n", module_signature(m, i),
 			module_workspace_signature(m, i));
-	fprintf(out, "%s;\n%s;\n", module_state_signature(m), module_init_signature(m));
+	fprintf(out, "%s;\n%s;\n%s;\n", module_state_signature(m), module_init_signature(m),
+		module_signature(m, (uint32_t)m->program->routines.n));
 	fprintf(out, "extern const tsr_module %s_module;\n\n", m->prefix);
 	for (size_t i = 0; i < m->program->consts.n; i++)
 		put_constant(out, m, i);

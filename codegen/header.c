@@ -54,8 +54,21 @@ void c_put_init_comment(FILE *out, const Module *m)
 			c_comment(m->arena, param->name), c_comment(m->arena, param->type.text),
 			array_shape(m, &param->type));
 	}
-	fprintf(out, " * init writes the initial values of all parameters; the same seed gives the "
+	if (p->pack.nkernels)
+		fprintf(out, " *   byte %s: copies of parameters, as the routines read them\n",
+			size_text(m->arena, p->sizes, p->stamp));
+	fprintf(out, " * init writes the initial values of all parameters, and packs; the same seed gives the "
 		     "same bits. */\n");
+}
+
+void c_put_pack_comment(FILE *out, const Module *m)
+{
+	fprintf(out, "/* To be called after parameters were written into the state by other means than init and the\n"
+		     " * routines, each time, before the next call of a routine: ");
+	fprintf(out, m->program->pack.nkernels
+			     ? "it brings the copies up to date. Routines return\n"
+			       " * TSR_NOT_PACKED on a state that never was packed. */\n"
+			     : "here it has nothing to do. */\n");
 }
 
 static void put_preamble(FILE *out, const Module *m)
@@ -106,6 +119,8 @@ static void put_header(FILE *out, const Module *m)
 	}
 	c_put_init_comment(out, m);
 	fprintf(out, "%s;\n%s;\n\n", module_state_signature(m), module_init_signature(m));
+	c_put_pack_comment(out, m);
+	fprintf(out, "%s;\n\n", module_signature(m, (uint32_t)m->program->routines.n));
 	fprintf(out, "/* The table that describes all of this; its type is in tsr.h. */\n");
 	fprintf(out, "extern const struct tsr_module %s_module;\n\n", m->prefix);
 	fprintf(out, "#ifdef __cplusplus\n}\n#endif\n#endif\n");

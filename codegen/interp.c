@@ -154,6 +154,7 @@ static void *buffer_bytes(Interp *in, const Buffer *buffer, const InterpArgs *ar
 	case BUFFER_INPUT: return (void *)args->inputs[buffer->arg];
 	case BUFFER_OUTPUT: return args->outputs[buffer->arg];
 	case BUFFER_CONST: return (void *)program->consts.at[buffer->arg].bytes;
+	case BUFFER_PACKED: return args->state ? (char *)args->state + interp_size(in, buffer->offset) : NULL;
 	case BUFFER_PARAM:
 		return args->state ? (char *)args->state +
 					     interp_size(in, program->params.at[buffer->arg].offset)
@@ -227,7 +228,7 @@ int interp_run(const Program *program, uint32_t routine, const InterpArgs *args)
 	in.sizes = ARENA_ARRAY(in.arena, int64_t, in.nsizes);
 	in.known = ARENA_ARRAY(in.arena, bool, in.nsizes);
 	in.buffers = ARENA_ARRAY(in.arena, InterpBuffer, program->buffers.n + 1);
-	run_routine(&in, &program->routines.at[routine], args);
+	run_routine(&in, program_routine(program, routine), args);
 	if (in.code > 0 && args->message)
 		*args->message = code_text(program, in.code);
 	arena_free(in.arena);

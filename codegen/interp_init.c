@@ -2,6 +2,7 @@
  * stream of each parameter keyed by the seed and its own name (docs/language.md, section 7).
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/threefry.h"
 #include "codegen/interp.h"
@@ -40,6 +41,19 @@ static int init_param(const Program *program, const ProgramParam *param, const i
 	return 0;
 }
 
+int interp_pack(const Program *program, const int64_t *dims, void *state)
+{
+	if (program->pack.nkernels == 0)
+		return 0;
+	InterpArgs args = {.dims = dims, .state = state};
+	int64_t stamp = size_value(program, program->stamp, dims);
+	int code = interp_run(program, (uint32_t)program->routines.n, &args);
+	if (code || stamp < 0)
+		return code ? code : INTERP_BAD_DIM;
+	memcpy((char *)state + stamp, &(uint32_t){PACK_STAMP}, sizeof(uint32_t));
+	return 0;
+}
+
 int interp_init(const Program *program, const int64_t *dims, void *state, uint64_t seed)
 {
 	for (size_t i = 0; i < program->params.n; i++) {
@@ -47,5 +61,5 @@ int interp_init(const Program *program, const int64_t *dims, void *state, uint64
 		if (code)
 			return code;
 	}
-	return 0;
+	return interp_pack(program, dims, state);
 }

@@ -42,6 +42,7 @@ typedef struct Jit {
 	VEC(Builtin) builtins;
 	VEC(JitTable) tables;
 	int vector_bytes; /* of the widest vectors that the code may use */
+	gcc_jit_function *pack; /* PREFIX_pack, once it is made */
 	CpuSimd simd;
 	unsigned extras; /* of cpu_extras */
 	Type *i16, *short_vectors[VECTOR_LOGS];

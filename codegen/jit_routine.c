@@ -233,10 +233,32 @@ static void check_state(Entry *e)
 		check_aligned(e, e->state, "state is not aligned to 64 bytes");
 }
 
+/* The 4 bytes of the state that say that it is packed. */
+static Lvalue *stamp_place(Entry *e)
+{
+	Jit *jit = e->f.jit;
+	JitSizes sizes = {.f = &e->f, .dims = e->dims};
+	Rvalue *offset = jit_size(&sizes, e->program->stamp);
+	return gcc_jit_rvalue_dereference(jit_offset(&e->f, e->state, offset, jit->u32), NULL);
+}
+
+static void check_packed(Entry *e)
+{
+	Jit *jit = e->f.jit;
+	checked_bytes(e, e->program->stamp, 1, "the state");
+	Rvalue *stamp = gcc_jit_lvalue_as_rvalue(stamp_place(e));
+	fail_if(e, jit_compare(&e->f, GCC_JIT_COMPARISON_NE, stamp, jit_long(jit, jit->u32, PACK_STAMP)),
+		TSR_NOT_PACKED, module_pack_message(jit->module));
+}
+
 static void check_memory(Entry *e)
 {
 	const Program *p = e->program;
 	check_state(e);
+	if (module_is_pack(e->f.jit->module, e->index))
+		return;
+	if (e->f.jit->module->routines[e->index].packed)
+		check_packed(e);
 	Rvalue *bytes = checked_bytes(e, e->routine->workspace, 1, "the workspace");
 	if (size_is(p->sizes, e->routine->workspace, 0))
 		return;
@@ -260,11 +282,11 @@ static Rvalue *buffer_pointer(Entry *e, BufferId id, Type *type)
 		return jit_cast(jit, jit_offset(&e->f, e->state, offset, jit->types[buffer->dtype]),
 				type);
 	}
-	case BUFFER_TEMP: {
+	case BUFFER_TEMP:
+	case BUFFER_PACKED: {
 		Rvalue *offset = jit_size(&sizes, buffer->offset);
-		return jit_cast(jit,
-				jit_offset(&e->f, e->workspace, offset, jit->types[buffer->dtype]),
-				type);
+		Rvalue *start = buffer->kind == BUFFER_TEMP ? e->workspace : e->state;
+		return jit_cast(jit, jit_offset(&e->f, start, offset, jit->types[buffer->dtype]), type);
 	}
 	case BUFFER_CONST: break;
 	}
@@ -338,7 +360,7 @@ static Rvalue **take_params(Entry *e, uint32_t n, size_t *at)
 
 static size_t routine_params(Jit *jit, uint32_t index, JitParam **params)
 {
-	const ProgramRoutine *r = &jit->module->program->routines.at[index];
+	const ProgramRoutine *r = program_routine(jit->module->program, index);
 	const ModuleRoutine *names = &jit->module->routines[index];
 	VEC(JitParam) list = {0};
 	PUSH(jit->arena, list, ((JitParam){jit->pointer, "call"}));
@@ -352,7 +374,8 @@ static size_t routine_params(Jit *jit, uint32_t index, JitParam **params)
 	for (uint32_t i = 0; i < r->noutputs; i++)
 		PUSH(jit->arena, list, ((JitParam){jit->pointer, names->outputs[i]}));
 	PUSH(jit->arena, list, ((JitParam){jit->pointer, "state"}));
-	PUSH(jit->arena, list, ((JitParam){jit->pointer, "workspace"}));
+	if (!module_is_pack(jit->module, index))
+		PUSH(jit->arena, list, ((JitParam){jit->pointer, "workspace"}));
 	*params = list.at;
 	return list.n;
 }
@@ -360,7 +383,8 @@ static size_t routine_params(Jit *jit, uint32_t index, JitParam **params)
 static gcc_jit_function *routine_function(Jit *jit, uint32_t index, gcc_jit_function *failing,
 					  bool cpu)
 {
-	const ProgramRoutine *r = &jit->module->program->routines.at[index];
+	const ProgramRoutine *r = program_routine(jit->module->program, index);
+	bool packs = module_is_pack(jit->module, index);
 	Entry e = {.program = jit->module->program, .routine = r, .index = index, .fail = failing};
 	JitParam *params;
 	size_t n = routine_params(jit, index, &params), at = 1;
@@ -374,7 +398,7 @@ static gcc_jit_function *routine_function(Jit *jit, uint32_t index, gcc_jit_func
 	e.inputs = take_params(&e, r->ninputs, &at);
 	e.outputs = take_params(&e, r->noutputs, &at);
 	e.state = jit_param(&e.f, at++);
-	e.workspace = jit_param(&e.f, at);
+	e.workspace = packs ? NULL : jit_param(&e.f, at);
 	check_call(&e);
 	if (cpu)
 		check_cpu(&e);
@@ -386,6 +410,8 @@ static gcc_jit_function *routine_function(Jit *jit, uint32_t index, gcc_jit_func
 	check_memory(&e);
 	for (uint32_t i = 0; i < r->nkernels; i++)
 		call_kernel(&e, r->kernels[i]);
+	if (packs && r->nkernels)
+		jit_set(&e.f, stamp_place(&e), jit_long(jit, jit->u32, PACK_STAMP));
 	jit_return(&e.f, jit_long(jit, jit->int_, TSR_OK));
 	return e.f.function;
 }
@@ -422,11 +448,30 @@ static void invoke_function(Jit *jit, uint32_t index, gcc_jit_function *routine)
 	jit_return(&f, jit_call(&f, routine, args.at, args.n));
 }
 
+/* The loader's way to pack: dims from an array of all the module's. */
+static void invoke_pack_function(Jit *jit)
+{
+	uint32_t index = (uint32_t)jit->module->program->routines.n;
+	const ProgramRoutine *r = program_routine(jit->module->program, index);
+	JitParam params[] = {
+		{jit->pointer, "call"}, {gcc_jit_type_get_pointer(jit->i64), "dims"}, {jit->pointer, "state"}};
+	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->int_,
+				     jit->module->routines[index].invoke, params, 3);
+	VEC(Rvalue *) args = {0};
+	PUSH(jit->arena, args, jit_param(&f, 0));
+	for (uint32_t i = 0; i < r->ndims; i++)
+		PUSH(jit->arena, args, jit_at(&f, jit_param(&f, 1), jit_long(jit, jit->i64, r->dims[i])));
+	PUSH(jit->arena, args, jit_param(&f, 2));
+	jit_return(&f, jit_call(&f, jit->pack, args.at, args.n));
+}
+
 void jit_routines(Jit *jit, bool check_cpu_features)
 {
 	const Program *p = jit->module->program;
 	jit_parallel_runner(jit);
-	gcc_jit_function *failing = p->routines.n ? fail_function(jit) : NULL;
+	gcc_jit_function *failing = fail_function(jit);
+	jit->pack = routine_function(jit, (uint32_t)p->routines.n, failing, check_cpu_features && p->pack.nkernels);
+	invoke_pack_function(jit);
 	for (uint32_t i = 0; i < p->routines.n; i++) {
 		gcc_jit_function *routine = routine_function(jit, i, failing, check_cpu_features);
 		invoke_function(jit, i, routine);

@@ -1,5 +1,5 @@
 /* Functions about memory: PREFIX_ROUTINE_workspace and PREFIX_state_size, and PREFIX_init, which
- * runs the initialisers. Random numbers: Threefry-4x32-20 (Salmon et al., SC 2011), four elements a
+ * runs the initialisers and packs. Random numbers: Threefry-4x32-20 (Salmon et al., SC 2011), four elements a
  * block; see base/threefry.h for the definition that the numbers must equal.
  */
 #include "codegen/jit_value.h"
@@ -252,6 +252,19 @@ static void check_state(Init *in)
 	return_if(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_AND, some, bad), TSR_BAD_POINTER);
 }
 
+/* What PREFIX_pack returns for the state. */
+static Rvalue *packed(Init *in)
+{
+	Jit *jit = in->f.jit;
+	const ProgramRoutine *pack = &jit->module->program->pack;
+	Rvalue **args = ARENA_ARRAY(jit->arena, Rvalue *, pack->ndims + 2);
+	args[0] = jit_null(jit, jit->pointer);
+	for (uint32_t i = 0; i < pack->ndims; i++)
+		args[i + 1] = in->sizes.dims[pack->dims[i]];
+	args[pack->ndims + 1] = in->state;
+	return jit_call(&in->f, jit->pack, args, pack->ndims + 2);
+}
+
 static gcc_jit_function *init_function(Jit *jit)
 {
 	const Program *p = jit->module->program;
@@ -278,7 +291,7 @@ static gcc_jit_function *init_function(Jit *jit)
 		else
 			fill_uniform(&in, param, to, count);
 	}
-	jit_return(&in.f, jit_long(jit, jit->int_, TSR_OK));
+	jit_return(&in.f, p->pack.nkernels ? packed(&in) : jit_long(jit, jit->int_, TSR_OK));
 	return in.f.function;
 }
 

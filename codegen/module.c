@@ -88,9 +88,9 @@ const char *name_unique(Arena *arena, Names *taken, const char *name)
 
 static void name_arguments(Module *m, uint32_t index)
 {
-	const ProgramRoutine *r = &m->program->routines.at[index];
+	const ProgramRoutine *r = program_routine(m->program, index);
 	ModuleRoutine *out = &m->routines[index];
-	const char *name = identifier(m->arena, r->name);
+	const char *name = module_is_pack(m, index) ? "pack" : identifier(m->arena, r->name);
 	out->function = arena_printf(m->arena, "%s_%s", m->prefix, name);
 	out->workspace = arena_printf(m->arena, "%s_%s_workspace", m->prefix, name);
 	out->invoke = arena_printf(m->arena, "%s__routine_%s", m->prefix, name);
@@ -114,14 +114,15 @@ static void name_arguments(Module *m, uint32_t index)
 static void find_params(Module *m, uint32_t index)
 {
 	const Program *p = m->program;
-	const ProgramRoutine *r = &p->routines.at[index];
+	const ProgramRoutine *r = program_routine(p, index);
 	bool *params = ARENA_ARRAY(m->arena, bool, p->params.n);
 	for (uint32_t k = 0; k < r->nkernels; k++) {
 		const KernelUse *use = m->kernels[r->kernels[k]].use;
 		for (size_t b = 0; b < use->buffers.n; b++) {
 			const Buffer *buffer = &p->buffers.at[use->buffers.at[b].buffer];
-			if (buffer->kind == BUFFER_PARAM)
+			if (buffer->kind == BUFFER_PARAM || buffer->kind == BUFFER_PACKED)
 				params[buffer->arg] = true;
+			m->routines[index].packed |= buffer->kind == BUFFER_PACKED;
 		}
 	}
 	m->routines[index].params = params;
@@ -190,13 +191,14 @@ static void export_name(Exports *e, const char *name, Span span)
 
 static bool names_are_unique(Module *m)
 {
-	static const char *const own[] = {"init", "state_size", "module"};
+	static const char *const own[] = {"init", "pack", "state_size", "module"};
 	Exports e = {.module = m, .good = true};
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		export_name(&e, arena_printf(m->arena, "%s_%s", m->prefix, own[i]), SPAN_NONE);
 	for (size_t i = 0; i < m->program->checks.n; i++)
 		export_name(&e, arena_printf(m->arena, "%s_CHECK_%zu", m->prefix, i), SPAN_NONE);
 	export_name(&e, arena_printf(m->arena, "%s__invoke_init", m->prefix), SPAN_NONE);
+	export_name(&e, m->routines[m->program->routines.n].invoke, SPAN_NONE);
 	for (KernelId k = 0; k < m->program->kernels.n; k++)
 		if (m->kernels[k].same == k)
 			export_name(&e, m->kernels[k].function, SPAN_NONE);
@@ -225,8 +227,8 @@ Module *module_new(const Emit *emit)
 		m->consts[i] = arena_printf(arena, "%s__const_%zu", m->prefix, i);
 	m->kernels = ARENA_ARRAY(arena, ModuleKernel, p->kernels.n);
 	share_kernels(m);
-	m->routines = ARENA_ARRAY(arena, ModuleRoutine, p->routines.n);
-	for (uint32_t i = 0; i < p->routines.n; i++) {
+	m->routines = ARENA_ARRAY(arena, ModuleRoutine, p->routines.n + 1);
+	for (uint32_t i = 0; i <= p->routines.n; i++) {
 		name_arguments(m, i);
 		find_params(m, i);
 	}
@@ -270,9 +272,19 @@ bool module_has_uniform(const Module *m, Dtype dtype)
 	return false;
 }
 
+bool module_is_pack(const Module *m, uint32_t routine)
+{
+	return routine == m->program->routines.n;
+}
+
+const char *module_pack_message(const Module *m)
+{
+	return arena_printf(m->arena, "the state is not packed: call %s_pack after writing parameters", m->prefix);
+}
+
 const char *module_signature(const Module *m, uint32_t routine)
 {
-	const ProgramRoutine *r = &m->program->routines.at[routine];
+	const ProgramRoutine *r = program_routine(m->program, routine);
 	const ModuleRoutine *names = &m->routines[routine];
 	const char *text = arena_printf(m->arena, "int %s(const tsr_call *call", names->function);
 	for (uint32_t i = 0; i < r->ndims; i++)
@@ -286,7 +298,7 @@ const char *module_signature(const Module *m, uint32_t routine)
 	for (uint32_t i = 0; i < r->noutputs; i++)
 		text = arena_printf(m->arena, "%s, %s *%s", text, c_type(r->outputs[i].type.dtype),
 				    names->outputs[i]);
-	return arena_printf(m->arena, "%s, void *state, void *workspace)", text);
+	return arena_printf(m->arena, "%s, void *state%s)", text, module_is_pack(m, routine) ? "" : ", void *workspace");
 }
 
 static const char *dim_list(const Module *m, const DimId *dims, uint32_t ndims)

@@ -1,6 +1,6 @@
 /* The C face of a program: the names, parameter lists and texts that all back ends share.
  *
- *   PREFIX_ROUTINE, PREFIX_ROUTINE_workspace, PREFIX_state_size, PREFIX_init, PREFIX_module
+ *   PREFIX_ROUTINE, PREFIX_ROUTINE_workspace, PREFIX_state_size, PREFIX_init, PREFIX_pack, PREFIX_module
  * exported PREFIX__anything internal
  */
 #ifndef TSR_CODEGEN_MODULE_H
@@ -13,7 +13,8 @@
 typedef struct ModuleRoutine {
 	const char *function, *workspace, *invoke;
 	const char **dims, **scalars, **inputs, **outputs; /* names of arguments, all distinct */
-	bool *params; /* which of the program's parameters its kernels touch */
+	bool *params; /* which of the program's parameters its kernels touch, or copies of them */
+	bool packed;  /* it reads copies of parameters */
 } ModuleRoutine;
 
 typedef struct ModuleKernel {
@@ -29,7 +30,7 @@ typedef struct Module {
 	const Program *program;
 	Arena *arena;
 	const char *prefix;
-	ModuleRoutine *routines; /* as in program->routines */
+	ModuleRoutine *routines; /* as in program->routines, then program->pack */
 	ModuleKernel *kernels;	 /* as in program->kernels */
 	const char **dims;	 /* a C name for every symbolic dim */
 	const char **consts;	 /* symbols of the constants */
@@ -56,6 +57,10 @@ const char *module_signature(const Module *module, uint32_t routine);
 const char *module_workspace_signature(const Module *module, uint32_t routine);
 const char *module_state_signature(const Module *module);
 const char *module_init_signature(const Module *module);
+/* Is it the number of the routine that packs the state, which has no workspace? */
+bool module_is_pack(const Module *module, uint32_t routine);
+/* The message of TSR_NOT_PACKED. */
+const char *module_pack_message(const Module *module);
 /* "image f32 [n | 28, 28, 1] -> probs f32 [n | 10]" */
 const char *module_types(const Module *module, uint32_t routine);
 /* The base name of the source: where it lay does not show in what is emitted, but in debug lines. */

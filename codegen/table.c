@@ -318,6 +318,7 @@ Table *table_new(const Module *module, bool features)
 	put_object(&b, to, checks);
 	put_size(&b, to, p->state);
 	put_symbol(&b, to, arena_printf(b.arena, "%s__invoke_init", module->prefix));
+	put_symbol(&b, to, module->routines[p->routines.n].invoke);
 	finish(&b, to);
 	return b.table;
 }

@@ -190,6 +190,14 @@ VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t s
 	return call;
 }
 
+/* Copies of parameters are made anew by whoever is compared. */
+static void clear_copies(VerifyCall *call)
+{
+	int64_t from;
+	if (call->program->pack.nkernels && size_eval(call->program->sizes, call->program->stamp, call->dims, &from))
+		memset((char *)call->state.bytes + from, 0xa5, call->state.size - (size_t)from);
+}
+
 VerifyCall *verify_call_copy(const VerifyCall *from)
 {
 	VerifyCall *call = call_alloc(from->program, from->index);
@@ -202,6 +210,7 @@ VerifyCall *verify_call_copy(const VerifyCall *from)
 		return NULL;
 	}
 	memcpy(call->state.bytes, from->state.bytes, from->state.size);
+	clear_copies(call);
 	for (uint32_t i = 0; i < from->routine->ninputs; i++)
 		memcpy(call->inputs[i].bytes, from->inputs[i].bytes, from->inputs[i].size);
 	return call;

@@ -83,7 +83,9 @@ static int interpret(VerifyCall *call)
 		outputs[i] = call->outputs[i].bytes;
 	const char *message = NULL;
 	InterpArgs args = {call->dims, call->scalars, inputs, outputs, call->state.bytes, &message};
-	int code = interp_run(call->program, call->index, &args);
+	int code = interp_pack(call->program, call->dims, call->state.bytes);
+	if (code == 0)
+		code = interp_run(call->program, call->index, &args);
 	arena_free(arena);
 	return code;
 }
@@ -116,8 +118,10 @@ static int invoke(const Contestant *c, VerifyCall *call)
 	for (uint32_t i = 0; i < r->noutputs; i++)
 		outputs[i] = call->outputs[i].bytes;
 	tsr_call last_first = {.abi = TSR_ABI, .parallel = run_backwards};
-	int code = c->module->routines[call->index].invoke(
-		&last_first, dims, scalars, inputs, outputs, call->state.bytes, call->workspace.bytes);
+	int code = c->module->pack(&last_first, call->dims, call->state.bytes);
+	if (code == TSR_OK)
+		code = c->module->routines[call->index].invoke(&last_first, dims, scalars, inputs, outputs,
+							       call->state.bytes, call->workspace.bytes);
 	arena_free(arena);
 	return code;
 }

@@ -14,6 +14,11 @@ static Value *value_new(Arena *arena, ValueKind kind, Dtype dtype)
 	return value;
 }
 
+const ProgramRoutine *program_routine(const Program *program, uint32_t index)
+{
+	return index < program->routines.n ? &program->routines.at[index] : &program->pack;
+}
+
 Scalar scalar_of(Dtype dtype, double number)
 {
 	return scalar_convert((Scalar){.f = number}, DTYPE_F64, dtype);

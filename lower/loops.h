@@ -144,7 +144,15 @@ typedef struct Kernel {
 	Block body;
 } Kernel;
 
-typedef enum BufferKind { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_PARAM, BUFFER_CONST, BUFFER_TEMP } BufferKind;
+/* PACKED: a copy of a parameter in the state, stored by Program.pack alone. */
+typedef enum BufferKind {
+	BUFFER_INPUT,
+	BUFFER_OUTPUT,
+	BUFFER_PARAM,
+	BUFFER_CONST,
+	BUFFER_TEMP,
+	BUFFER_PACKED
+} BufferKind;
 
 typedef struct Buffer {
 	BufferKind kind;
@@ -152,8 +160,8 @@ typedef struct Buffer {
 	Dtype dtype;
 	Size elements;
 	uint32_t routine; /* INPUT, OUTPUT, TEMP: whose it is */
-	uint32_t arg;   /* INPUT, OUTPUT: position in its list; PARAM, CONST: index into the table */
-	Size offset;    /* TEMP: bytes from the workspace's start, a multiple of 64 */
+	uint32_t arg;   /* INPUT, OUTPUT: position in its list; PARAM, CONST, PACKED: index into the table */
+	Size offset;    /* TEMP, PACKED: bytes from the start of workspace or state, a multiple of 64 */
 	bool scratch;   /* TEMP: holds nothing between iterations of a loop at the top of a kernel */
 } Buffer;
 
@@ -183,6 +191,7 @@ typedef struct ProgramParam {
 	Size fan_in;    /* UNIFORM in +-1/sqrt(fan_in) */
 	uint64_t key;   /* XXH64 of the name, seed 0 */
 	BufferId buffer;
+	bool changes;   /* a routine assigns to it */
 } ProgramParam;
 
 typedef struct ProgramConst {
@@ -225,13 +234,14 @@ typedef struct ProgramRoutine {
 	Size workspace;      /* bytes */
 } ProgramRoutine;
 
-enum { GRAIN_DEFAULT = 1 << 17 };
+enum { GRAIN_DEFAULT = 1 << 17, PACK_STAMP = 0x70735254 };
 
 /* What schedules are chosen for. */
 typedef struct Machine {
 	int vector_bytes; /* of the widest vector, a power of two >= 16 */
 	int registers;    /* for vectors */
 	int64_t grain;    /* operations worth a thread's while; 0: one thread */
+	bool prepack;     /* may the state hold copies of parameters? */
 	const int64_t *max_workspace; /* bytes that a routine may ask for; NULL: any */
 } Machine;
 
@@ -248,12 +258,17 @@ typedef struct Program {
 	VEC(ProgramParam) params;
 	VEC(ProgramConst) consts;
 	VEC(ProgramRoutine) routines;
+	ProgramRoutine pack; /* stores the state's copies of parameters; without kernels: there are none */
 	Size state;        /* bytes */
+	Size stamp;        /* with copies: where the 4 bytes PACK_STAMP stand once they are made */
 	DimId *state_dims; /* dims that parameters use */
 	uint32_t nstate_dims;
 	Machine machine;
 	Schedule *made; /* what was chosen for the kernels */
 } Program;
+
+/* The routine of a number; one past the last: `pack`. */
+const ProgramRoutine *program_routine(const Program *program, uint32_t index);
 
 /* Constructors. Indices are folded and kept as sums in one form (ix_linear), constant values are folded by
  * op_eval, neutral terms go. Arguments of an op have its dtype. `args` are copied; `ixs` must live as long

@@ -13,7 +13,7 @@ typedef struct Dump {
 	uint32_t routine; /* one that runs the kernel: names of scalars */
 } Dump;
 
-static const char *const kind_names[] = {"in", "out", "param", "const", "temp"};
+static const char *const kind_names[] = {"in", "out", "param", "const", "temp", "packed"};
 
 static void dump_ix(const Dump *d, const Ix *ix, int level);
 static void dump_value(const Dump *d, const Value *value, int level);
@@ -305,11 +305,14 @@ static void dump_buffer(const Dump *d, const Buffer *buffer)
 	if (buffer->kind == BUFFER_TEMP) {
 		fprintf(d->out, " at ");
 		size_print(d->out, d->program->sizes, buffer->offset);
+	} else if (buffer->kind == BUFFER_PACKED) {
+		fprintf(d->out, " of %s at ", d->program->params.at[buffer->arg].name);
+		size_print(d->out, d->program->sizes, buffer->offset);
 	} else if (buffer->kind == BUFFER_PARAM) {
 		fprintf(d->out, " at ");
 		size_print(d->out, d->program->sizes, d->program->params.at[buffer->arg].offset);
 	}
-	if (buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST)
+	if (buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST && buffer->kind != BUFFER_PACKED)
 		fprintf(d->out, " of %s", d->program->routines.at[buffer->routine].name);
 	fprintf(d->out, "\n");
 }
@@ -370,6 +373,8 @@ void loops_dump(FILE *out, const Program *program)
 		d.routine = kernel_routine(program, (KernelId)i);
 		dump_kernel(&d);
 	}
+	if (program->pack.nkernels)
+		dump_routine(&d, &program->pack);
 	for (size_t i = 0; i < program->routines.n; i++)
 		dump_routine(&d, &program->routines.at[i]);
 }

@@ -87,7 +87,7 @@ static const Buffer *check_buffer(const Verify *v, BufferId id)
 {
 	FAIL_UNLESS(v, id < v->program->buffers.n, "an unknown buffer");
 	const Buffer *buffer = &v->program->buffers.at[id];
-	bool own = buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST;
+	bool own = buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST && buffer->kind != BUFFER_PACKED;
 	if (own && v->routine)
 		FAIL_UNLESS(v, &v->program->routines.at[buffer->routine] == v->routine,
 			    "a buffer of another routine");
@@ -225,6 +225,10 @@ static void check_store(Verify *v, const Stmt *stmt)
 	const Buffer *buffer = check_buffer(v, stmt->buffer);
 	FAIL_UNLESS(v, buffer->kind != BUFFER_INPUT && buffer->kind != BUFFER_CONST,
 		    "a store into what is read only");
+	FAIL_UNLESS(v, buffer->kind != BUFFER_PACKED || !v->routine || v->routine == &v->program->pack,
+		    "a store into a copy of a parameter");
+	FAIL_UNLESS(v, buffer->kind != BUFFER_PARAM || v->program->params.at[buffer->arg].changes,
+		    "a store into a parameter that does not change");
 	check_acc(v, stmt->acc);
 	check_ix(v, stmt->ix);
 	FAIL_UNLESS(v, !v->vector || ix_uses(stmt->ix, v->vector->iter), "one cell stored by all lanes");
@@ -310,9 +314,11 @@ static void check_tables(const Program *program)
 	for (size_t i = 0; i < program->buffers.n; i++) {
 		const Buffer *buffer = &program->buffers.at[i];
 		REQUIRE(buffer->name && buffer->dtype < DTYPE_COUNT && !size_is_bad(buffer->elements));
-		bool shared = buffer->kind == BUFFER_PARAM || buffer->kind == BUFFER_CONST;
+		bool shared = buffer->kind == BUFFER_PARAM || buffer->kind == BUFFER_CONST || buffer->kind == BUFFER_PACKED;
 		REQUIRE(shared || buffer->routine < program->routines.n);
 		REQUIRE(buffer->kind != BUFFER_TEMP || !size_is_bad(buffer->offset));
+		REQUIRE(buffer->kind != BUFFER_PACKED || (!size_is_bad(buffer->offset) && buffer->arg < program->params.n &&
+							  !program->params.at[buffer->arg].changes));
 	}
 	for (size_t i = 0; i < program->params.n; i++) {
 		REQUIRE(program->params.at[i].buffer < program->buffers.n);
@@ -351,6 +357,8 @@ void loops_verify(const Program *program)
 	check_tables(program);
 	for (size_t i = 0; i < program->routines.n; i++)
 		check_routine(program, &program->routines.at[i]);
+	if (program->pack.nkernels)
+		check_routine(program, &program->pack);
 	for (size_t i = 0; i < program->kernels.n; i++)
 		check_kernel(program, NULL, &program->kernels.at[i]);
 	check_names(program);

@@ -170,6 +170,17 @@ static void add_param(Lower *lower, NodeId id)
 	PUSH(program->arena, program->params, param);
 }
 
+static void mark_changes(Lower *lower)
+{
+	Program *program = lower->program;
+	for (NodeId id = 0; id < lower->graph->nodes.n; id++) {
+		NodeId target = lower_node(lower, id)->target;
+		if (target != NODE_NONE && lower_node(lower, target)->kind == NODE_PARAM &&
+		    lower->shared[target] != BUFFER_NONE)
+			program->params.at[program->buffers.at[lower->shared[target]].arg].changes = true;
+	}
+}
+
 static void list_state_dims(Lower *lower)
 {
 	Program *program = lower->program;
@@ -232,6 +243,7 @@ static void lower_all(Lower *lower)
 		return;
 	list_state_dims(lower);
 	add_guards(lower);
+	mark_changes(lower);
 	for (uint32_t i = 0; i < graph->routines.n; i++)
 		PUSH(lower->arena, lower->program->routines, (ProgramRoutine){0});
 	for (uint32_t i = 0; i < graph->routines.n; i++) {
@@ -239,6 +251,7 @@ static void lower_all(Lower *lower)
 		lower_routine(lower, i);
 		arena_reset(lower->scratch);
 	}
+	lower_pack(lower);
 }
 
 Program *lower_program(const Inference *inference, const Sources *sources, Arena *perm, Diags *diags,

@@ -8,7 +8,8 @@
  *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_size.c which sizes,
  *              tile_cache.c which blocks, tile_block.c loops over them, tile_edge.c padded rows,
  *              tile_dot.c lanes along a sum, tile_pack.c operands copied into panels,
- *              tile_turn.c in squares that are turned, tile_describe.c what was chosen
+ *              tile_turn.c in squares that are turned, prepack.c when the state is packed,
+ *              tile_describe.c what was chosen
  *   stage.c    operands of a contraction copied into the order of a matrix product
  *   lanes.c    long sums side by side in vector lanes
  *   argmax.c   the place of the greatest element
@@ -42,6 +43,27 @@ typedef struct Frame {
 	NodeId owner; /* NODE_NONE: uses differ */
 	uint32_t arg;
 } Frame;
+
+/* A copy of a parameter in the state: the loops over it, outermost first, and its panels. Copies of one
+ * description are one. */
+enum { PACKED_LOOPS = 8, PACKED_WIDTHS = 8 };
+
+typedef enum PackedRole { PACKED_OUTER, PACKED_COLUMN, PACKED_STEP } PackedRole;
+
+typedef struct PackedLoop {
+	PackedRole role;
+	Size extent, stride; /* of the parameter */
+} PackedLoop;
+
+typedef struct PackedParam {
+	BufferId param, buffer;
+	Dtype dtype;
+	Size first; /* the parameter's element that is the copy's first */
+	PackedLoop loops[PACKED_LOOPS];
+	uint32_t nloops;
+	int64_t widths[PACKED_WIDTHS]; /* of panels, by part of the columns */
+	uint32_t nwidths;
+} PackedParam;
 
 /* What is decided about one node in the present routine. */
 typedef struct NodePlan {
@@ -84,6 +106,8 @@ typedef struct Lower {
 	const Schedule *asked; /* NULL: nothing is */
 	BufferId *shared; /* by NodeId: parameters and constants */
 	CheckId *checks;  /* by NodeId: of its gathered index; CHECK_NONE */
+	VEC(PackedParam) packed; /* copies of parameters in the state */
+	VEC(Kernel) packs; /* that make them; the program's once all routines are there */
 	Sym *names;       /* by NodeId: for kernels and buffers; made on demand */
 	NameCount *taken; /* stb_ds table of the C identifiers in use, with the last suffix given */
 	/* the routine at hand */
@@ -242,6 +266,8 @@ Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype);
 BufferId lower_param_buffer(Lower *lower, NodeId node);
 BufferId lower_const_buffer(Lower *lower, NodeId node);
 void lower_routine(Lower *lower, uint32_t routine);
+/* The routine that packs the state, from the kernels that the others asked for. */
+void lower_pack(Lower *lower);
 TensorType lower_type(Lower *lower, NodeId node);
 
 #endif

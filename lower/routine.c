@@ -209,6 +209,8 @@ static void note_kernel_dims(const Lower *lower, const Kernel *kernel, bool *dim
 		note_dims(lower, buffer->elements, dims);
 		if (buffer->kind == BUFFER_PARAM)
 			note_dims(lower, program->params.at[buffer->arg].offset, dims);
+		if (buffer->kind == BUFFER_PACKED)
+			note_dims(lower, buffer->offset, dims);
 	}
 }
 
@@ -296,4 +298,22 @@ void lower_routine(Lower *lower, uint32_t id)
 	routine->workspace = plan_workspace(lower, routine->kernels, routine->nkernels);
 	list_dims(lower, routine);
 	list_guards(lower, routine);
+}
+
+void lower_pack(Lower *lower)
+{
+	Program *program = lower->program;
+	ProgramRoutine *pack = &program->pack;
+	pack->name = sym_cstr(lower->program->symbols, "pack");
+	pack->nkernels = (uint32_t)lower->packs.n;
+	pack->kernels = ARENA_ARRAY(lower->arena, KernelId, pack->nkernels + 1);
+	pack->workspace = size_const(lower->sizes, 0);
+	for (uint32_t i = 0; i < pack->nkernels; i++) {
+		Kernel *kernel = &lower->packs.at[i];
+		PUSH(lower->arena, program->made->entries, ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
+		kernel_parallel(program, kernel, lower->asked, lower->machine->grain);
+		pack->kernels[i] = (KernelId)program->kernels.n;
+		PUSH(lower->arena, program->kernels, *kernel);
+	}
+	list_dims(lower, pack);
 }

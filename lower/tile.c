@@ -315,6 +315,17 @@ static uint32_t order_loops(Tile *tile)
 	return before;
 }
 
+static void emit_copy(Tile *tile, Block copy)
+{
+	Gen *gen = tile->nest->gen;
+	if (!tile->prepacked) {
+		gen_append(gen, &gen->top, copy);
+		return;
+	}
+	prepack_emit(tile, copy);
+	gen->locals.n = tile->nest->first_local;
+}
+
 bool tile_emit(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
@@ -324,8 +335,7 @@ bool tile_emit(Nest *nest, Op reduce)
 		return false;
 	Symbols *symbols = gen->program->symbols;
 	uint32_t outer = order_loops(&tile);
-	if (tile.pack >= 0)
-		tile_pack_declare(&tile);
+	bool fills = tile.pack >= 0 && tile_pack_declare(&tile);
 	gen->locals.n = nest->first_local;
 	tile.r = gen_iter(gen, sym_cstr(symbols, "r"));
 	tile.c = gen_iter(gen, sym_cstr(symbols, "c"));
@@ -335,9 +345,8 @@ bool tile_emit(Nest *nest, Op reduce)
 	tile.first_col = gen_iter(gen, sym_cstr(symbols, "first_col"));
 	tile.first_step = gen_iter(gen, sym_cstr(symbols, "first_step"));
 	tile.panel = gen_iter(gen, sym_cstr(symbols, "panel"));
-	if (tile.pack >= 0)
-		gen_append(gen, &gen->top,
-			   nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(&tile)));
+	if (fills)
+		emit_copy(&tile, nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(&tile)));
 	gen_append(gen, &gen->top,
 		   nest_wrap(nest, 0, outer, nest->nloops,
 			     all_tiles(&tile, outer + (tile.col != NULL))));

@@ -44,6 +44,7 @@ typedef struct Tile {
 	int pack;	    /* the operand that is copied, by its place in the value; -1: none */
 	LoopKind pack_kind; /* how its lanes are copied */
 	BufferId packed;
+	bool prepacked;	    /* when the state is packed: the operand is a parameter */
 	uint64_t movers; /* by IterId: loops that move it */
 	TileBlocks blocks;
 	int64_t height, width;	   /* rows and columns of the tile at hand */
@@ -71,7 +72,7 @@ typedef struct Planner {
 	Loads sum, store; /* what is read in a step of the sum, and where it is finished */
 	int64_t native;	  /* lanes of a vector of the machine */
 	bool streams;	  /* the columns' operand goes by once, past few rows */
-	ScheduleClause *tiles, *lanes, *packs, *blocks; /* asked; NULL: nothing */
+	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks; /* asked; NULL: nothing */
 } Planner;
 
 enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
@@ -90,8 +91,14 @@ void tile_choose_blocks(Planner *p);
 bool tile_plan(Tile *tile, const Machine *machine);
 /* Writes the choices down (tile_describe.c). */
 void tile_describe(const Planner *p);
-/* tile_pack.c: the copy's buffer, its code, the value that reads it at a part of the columns. */
-void tile_pack_declare(Tile *tile);
+/* prepack.c: may the operand, by its place among those of the sum, be read from a copy in the state? */
+bool tile_may_prepack(const Planner *p, int load);
+/* Finds the copy; false: there was none, and code for it is to be emitted. */
+bool prepack_declare(Tile *tile, const Value *load, Size elements);
+void prepack_emit(Tile *tile, Block body);
+/* tile_pack.c: the copy's buffer (false: it is there already), its code, the value that reads it at a part
+ * of the columns. */
+bool tile_pack_declare(Tile *tile);
 Block tile_pack_fill(Tile *tile);
 const Value *tile_pack_value(const Tile *tile, const TilePart *col);
 /* Vectors that a row of lanes takes, narrow ones and single elements counted. */

@@ -76,12 +76,14 @@ void tile_describe(const Planner *p)
 	const Loop *lanes = tile->form == TILE_ACROSS ? tile->col : tile->along;
 	clause_add(gen->arena, made, name_of(p, lanes), NULL, 0);
 	if (tile->pack >= 0) {
-		made = gen_make(gen, CHOICE_PACK, false);
+		made = gen_make(gen, tile->prepacked ? CHOICE_PREPACK : CHOICE_PACK, false);
 		Sym name = p->program->buffers.at[p->sum.from.at[tile->pack]].name;
 		clause_add(gen->arena, made, lower_identifier(gen->lower, name), NULL, 0);
-	} else if (asks_off(p->packs)) {
-		gen_make(gen, CHOICE_PACK, true);
 	}
+	if (asks_off(p->packs))
+		gen_make(gen, CHOICE_PACK, true);
+	if (asks_off(p->prepacks))
+		gen_make(gen, CHOICE_PREPACK, true);
 	describe_blocks(p);
 	gen->made.at[gen->made.n - 1].facts = facts_of(p);
 }

@@ -10,7 +10,8 @@
  *
  * It pays where many rows use a panel: where it would be spread over more cache lines than stay,
  * where lanes would run along the sum only because the operand is stored along it, and where filling
- * up the last columns saves vectors. What is of a type of storage is widened.
+ * up the last columns saves vectors. What is of a type of storage is widened, but in copies that stay
+ * (prepack.c).
  */
 #include "base/diag.h"
 #include "lower/tile.h"
@@ -48,7 +49,7 @@ static const Value *packed_load(const Tile *tile)
 	uint32_t n = (uint32_t)tile->pack;
 	const Value *load = nth_load(tile->nest->value, &n);
 	REQUIRE(load);
-	return load;
+	return tile->prepacked && load->nargs ? load->args[0] : load;
 }
 
 /* Vectors that a row of lanes takes, narrow ones and single elements counted. */
@@ -121,7 +122,7 @@ static const Ix *packed_ix(const Tile *tile, const Ix *first, int64_t width)
 	return ix_add(program, outer, step);
 }
 
-void tile_pack_declare(Tile *tile)
+bool tile_pack_declare(Tile *tile)
 {
 	Gen *gen = tile->nest->gen;
 	Sizes *sizes = gen->program->sizes;
@@ -131,6 +132,8 @@ void tile_pack_declare(Tile *tile)
 		if (moves(tile, &nest->loops[i]))
 			elements = size_mul(sizes, elements, nest->loops[i].extent);
 	const Value *packed = packed_load(tile), *load = packed->nargs ? packed->args[0] : packed;
+	if (tile->prepacked)
+		return prepack_declare(tile, load, elements);
 	const Buffer *from = &gen->program->buffers.at[load->buffer];
 	Sym name = lower_unique(gen->lower,
 				sym_printf(gen->program->symbols, "packed_%s", from->name));
@@ -138,6 +141,7 @@ void tile_pack_declare(Tile *tile)
 							 .name = name,
 							 .dtype = packed->dtype,
 							 .elements = elements});
+	return true;
 }
 
 /* Lanes of a panel from `from` on: columns copied, or zeros. */
@@ -192,8 +196,8 @@ static Block fill_part(Tile *tile, const TilePart *part)
 		gen_append(gen, &body, along ? over_steps(tile, copy) : copy);
 	}
 	if (width > part->step) {
-		Block zeros = set_lanes(tile, to, LOOP_VECTOR, part->step, width - part->step,
-					nest_neutral(nest));
+		const Value *zero = value_const(gen->arena, load->dtype, scalar_of(load->dtype, 0));
+		Block zeros = set_lanes(tile, to, LOOP_VECTOR, part->step, width - part->step, zero);
 		gen_append(gen, &body, along ? over_steps(tile, zeros) : zeros);
 	}
 	Block panels = over_panels(tile, part, body_block(&body));

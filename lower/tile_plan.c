@@ -359,6 +359,12 @@ static bool asks_pack(const Planner *p, int load)
 	return !asks_off(p->packs) && asks_name(p->packs, 0, lower_identifier(p->tile->nest->gen->lower, name));
 }
 
+/* Does a copy at every call pay, or is it asked for? */
+static bool pays_packed(const Planner *p, int load, bool any)
+{
+	return asks_pack(p, load) && (asks_on(p->packs) || uses_of(p, load, any) >= PACK_USES);
+}
+
 static void pack(Planner *p, Loop *col, int load, LoopKind kind)
 {
 	Tile *tile = p->tile;
@@ -397,11 +403,12 @@ static void pack_turned(Planner *p)
 	for (uint32_t i = nest->nresult; i-- > 0;) {
 		Loop *col = &nest->loops[i];
 		int load = only_moved(p, col);
-		if (load < 0 || !asks_pack(p, load) || !is_asked(p, p->tiles, COLUMNS, col) ||
-		    stride(p, nest->at, col) != 1 || is_guarded(nest, col) ||
-		    !moves_by_one(p, &p->store, col, false) ||
-		    tile_extent(p, col, 0) < PACK_COLUMNS || pack_steps(p, load) < PACK_STEPS ||
-		    (!asks_on(p->packs) && uses_of(p, load, false) < PACK_USES))
+		if (load < 0 || !is_asked(p, p->tiles, COLUMNS, col) || stride(p, nest->at, col) != 1 ||
+		    is_guarded(nest, col) || !moves_by_one(p, &p->store, col, false) ||
+		    tile_extent(p, col, 0) < PACK_COLUMNS || pack_steps(p, load) < PACK_STEPS)
+			continue;
+		p->tile->prepacked = tile_may_prepack(p, load);
+		if (!p->tile->prepacked && !pays_packed(p, load, false))
 			continue;
 		pack(p, col, load, LOOP_UNROLL);
 		return;
@@ -422,13 +429,16 @@ static void pack_spread(Planner *p)
 {
 	Tile *tile = p->tile;
 	int load = only_moved(p, tile->col);
-	if (load < 0 || !asks_pack(p, load) || (!asks_on(p->packs) && uses_of(p, load, true) < PACK_USES))
+	bool ahead = load >= 0 && tile_may_prepack(p, load);
+	if (load < 0 || (!ahead && !pays_packed(p, load, true)))
 		return;
 	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
 	int bytes = dtype_bytes(tile->nest->value->dtype);
 	bool spread = cols > 0 && steps * bytes > PACK_SPREAD / cols;
-	if (steps > 0 && (spread || is_ragged(p, cols) || asks_on(p->packs)))
-		pack(p, tile->col, load, LOOP_VECTOR);
+	if (steps == 0 || !(spread || is_ragged(p, cols) || asks_on(ahead ? p->prepacks : p->packs)))
+		return;
+	tile->prepacked = ahead;
+	pack(p, tile->col, load, LOOP_VECTOR);
 }
 
 bool tile_plan(Tile *tile, const Machine *machine)
@@ -440,6 +450,7 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	p.tiles = gen_asked(nest->gen, CHOICE_TILE);
 	p.lanes = gen_asked(nest->gen, CHOICE_VECTOR);
 	p.packs = gen_asked(nest->gen, CHOICE_PACK);
+	p.prepacks = gen_asked(nest->gen, CHOICE_PREPACK);
 	p.blocks = gen_asked(nest->gen, CHOICE_BLOCK);
 	if (!may_be_tiled(&p))
 		return false;

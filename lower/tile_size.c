@@ -13,6 +13,8 @@
 
 /* Bytes, loops, half cycles. MOVE: a line from the second cache. */
 enum { LEAST_LANES = 4, ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
+/* Panels of parameters: rows of the tile that their columns are chosen for, rows that are assumed to use them. */
+enum { PANEL_HEIGHT = 6, PANEL_ROWS = 96 };
 /* Of an operand that is streamed: what the columns of a tile take at most. */
 enum { STREAM_VECTORS = 8 };
 enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4 };
@@ -127,8 +129,8 @@ static TileParts parts_of(const Planner *p, const Loop *loop, int64_t step, bool
 /* What is assumed of a symbolic extent: what is known to be a factor of it, if that is more. */
 static int64_t assumed(const Planner *p, const Loop *loop)
 {
-	int64_t n;
-	return loop && tile_is_const(p, loop->own, &n) && n > ASSUMED ? n : ASSUMED;
+	int64_t n, least = p->tile->prepacked ? PANEL_ROWS : ASSUMED;
+	return loop && tile_is_const(p, loop->own, &n) && n > least ? n : least;
 }
 
 /* How many tiles; of a symbolic extent only the first part counts. */
@@ -269,6 +271,41 @@ static bool is_width(const Planner *p, int64_t cols)
 						    : cols % p->native == 0;
 }
 
+/* Eighths of cycles of a step past all panels of such columns, in tiles of PANEL_HEIGHT rows; 0: they do not fit. */
+static uint64_t panel_cycles(const Planner *p, int64_t cols, bool join)
+{
+	TileParts parts = parts_of(p, p->tile->col, cols, join);
+	uint64_t cycles = 0, steps = steps_of(p);
+	for (uint32_t i = 0; i < parts.n; i++) {
+		int64_t width = parts.at[i].step;
+		if (!fits_registers(p, PANEL_HEIGHT, width))
+			return 0;
+		cycles += (uint64_t)part_count(p, &parts, i, p->tile->col) *
+			  step_cycles(p, PANEL_HEIGHT, width, steps);
+	}
+	return cycles;
+}
+
+/* Tiles of a parameter that is packed with the state: its panels are the same whatever the rows are. */
+static void consider_panels(Planner *p)
+{
+	uint64_t least = 0;
+	int64_t cols = p->native;
+	bool joined = false;
+	for (int64_t n = p->native; fits_registers(p, 1, n); n += p->native)
+		for (int join = 0; join < 2; join++) {
+			uint64_t cycles = panel_cycles(p, n, join);
+			if (cycles == 0 || (least && cycles >= least))
+				continue;
+			least = cycles;
+			cols = n;
+			joined = join;
+		}
+	for (int64_t rows = 1; rows <= ROWS_MAX; rows++)
+		if (is_step(p, p->tile->row, rows))
+			consider(p, rows, cols, joined);
+}
+
 /* The sizes that are asked for, which need not be among those that are tried otherwise. */
 static void consider_asked(Planner *p)
 {
@@ -292,6 +329,8 @@ void tile_choose_sizes(Planner *p)
 {
 	Tile *tile = p->tile;
 	consider_asked(p);
+	if (tile->rows.n == 0 && tile->prepacked)
+		consider_panels(p);
 	if (tile->rows.n > 0)
 		return;
 	for (int64_t rows = 1; rows <= ROWS_MAX; rows++) {

@@ -143,28 +143,45 @@ static int place_param(const tsr_session *s, const Slot *slot, tsr_array *out, t
 	return TSR_OK;
 }
 
+/* The dims of the module, as its functions take them; NULL: memory is short. */
+static int64_t *module_dims(const tsr_session *s)
+{
+	int64_t *dims = calloc((size_t)s->module->ndims + 1, sizeof *dims);
+	for (int32_t d = 0; dims && d < s->module->ndims; d++)
+		dims[d] = s->values[d] < 0 ? 0 : s->values[d];
+	return dims;
+}
+
 static int initialise(tsr_session *s, tsr_error *error)
 {
-	bool all = true;
-	for (int32_t i = 0; i < s->module->nparams; i++)
-		all &= s->params[i].set;
-	if (all || !s->module->init)
+	if (!s->module->init)
 		return TSR_OK;
-	int64_t *dims = calloc((size_t)s->module->ndims + 1, sizeof *dims);
-	if (!dims)
-		return session_fail(error, TSR_FAIL_MEMORY, "out of memory");
-	for (int32_t d = 0; d < s->module->ndims; d++)
-		dims[d] = s->values[d] < 0 ? 0 : s->values[d];
-	int code = s->module->init(dims, s->state, s->seed);
+	int64_t *dims = module_dims(s);
+	int code = dims ? s->module->init(dims, s->state, s->seed) : TSR_FAIL_MEMORY;
 	free(dims);
 	return code == TSR_OK
 		       ? code
 		       : session_fail(error, code, "the initialisers failed with code %d", code);
 }
 
-static int fill_state(tsr_session *s, tsr_error *error)
+static int pack(tsr_session *s, tsr_error *error)
 {
-	int code = s->image ? image_restore(s, error) : initialise(s, error);
+	const char *message = "out of memory";
+	tsr_call call = {.abi = TSR_ABI, .message = &message};
+	if (!s->module->pack)
+		return TSR_OK;
+	int64_t *dims = module_dims(s);
+	tsr_pool_call(s->pool, &call);
+	int code = dims ? s->module->pack(&call, dims, s->state) : TSR_FAIL_MEMORY;
+	free(dims);
+	return code == TSR_OK ? code
+			      : session_fail(error, code, "the parameters cannot be packed: %s (code %d)",
+					     message, code);
+}
+
+static int copy_params(tsr_session *s, tsr_error *error)
+{
+	int code = TSR_OK;
 	for (int32_t i = 0; i < s->module->nparams && code == TSR_OK; i++) {
 		tsr_array place;
 		if (!s->params[i].set)
@@ -174,6 +191,26 @@ static int fill_state(tsr_session *s, tsr_error *error)
 			memcpy(place.data, s->params[i].array.data, place.bytes);
 	}
 	return code;
+}
+
+static int fill_state(tsr_session *s, tsr_error *error)
+{
+	int32_t nset = 0;
+	for (int32_t i = 0; i < s->module->nparams; i++)
+		nset += s->params[i].set;
+	bool given = s->image != NULL || nset == s->module->nparams;
+	int code = s->image ? image_restore(s, error) : given ? TSR_OK : initialise(s, error);
+	if (code == TSR_OK)
+		code = copy_params(s, error);
+	if (code == TSR_OK && (given || nset > 0))
+		code = pack(s, error);
+	return code;
+}
+
+int tsr_pack(tsr_session *s, tsr_error *error)
+{
+	return s->prepared ? pack(s, error)
+			   : session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
 }
 
 static void bind_scalars(const tsr_session *s)

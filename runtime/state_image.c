@@ -1,4 +1,5 @@
-/* The state on disk: a header of 128 bytes, then the bytes as they stand in memory.
+/* The parameters of a state on disk: a header of 128 bytes, then the bytes as they stand in memory. What the
+ * state holds behind them are copies, which depend on the processor that a module is made for; they are made anew.
  *
  *   magic "TSRSTATE", version, lengths of header and state, hash of the layout, checksum, name
  *
@@ -45,13 +46,29 @@ static uint64_t layout_hash(const tsr_session *s)
 	return hash;
 }
 
+/* Bytes of the state up to the end of its parameters; every offset is a multiple of 64. */
+static uint64_t image_bytes(const tsr_session *s)
+{
+	uint64_t most = 0;
+	for (int32_t i = 0; i < s->module->nparams; i++) {
+		tsr_array place;
+		int64_t offset = 0;
+		if (slot_measure(s, &s->params[i], &place, NULL) != TSR_OK ||
+		    tsr_size_value(&s->params[i].tensor->offset, s->module, s->values, &offset) != TSR_OK)
+			return s->state_bytes;
+		uint64_t end = ((uint64_t)offset + place.bytes + 63) / 64 * 64;
+		most = end > most ? end : most;
+	}
+	return most < s->state_bytes ? most : s->state_bytes;
+}
+
 static void fill_header(const tsr_session *s, ImageHeader *h)
 {
 	memset(h, 0, sizeof *h);
 	memcpy(h->magic, image_magic, sizeof h->magic);
 	h->version = IMAGE_VERSION;
 	h->header_bytes = sizeof *h;
-	h->state_bytes = s->state_bytes;
+	h->state_bytes = image_bytes(s);
 	h->layout = layout_hash(s);
 	snprintf(h->name, sizeof h->name, "%s", s->module->name);
 }
@@ -114,13 +131,13 @@ int tsr_save_state(const tsr_session *s, const char *path, tsr_error *error)
 	if (!s->prepared)
 		return session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
 	fill_header(s, &h);
-	h.checksum = XXH64(s->state, s->state_bytes, 0);
+	h.checksum = XXH64(s->state, h.state_bytes, 0);
 	bool replaces = file_replaceable(path);
 	if (replaces && asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
 		return session_fail(error, TSR_FAIL_MEMORY, "out of memory");
 	FILE *out = fopen(replaces ? temporary : path, "wbe");
 	bool ok = out && fwrite(&h, sizeof h, 1, out) == 1 &&
-		  fwrite(s->state, 1, s->state_bytes, out) == s->state_bytes;
+		  fwrite(s->state, 1, h.state_bytes, out) == h.state_bytes;
 	ok = out && fclose(out) == 0 && ok && (!replaces || rename(temporary, path) == 0);
 	int code =
 		ok ? TSR_OK : session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));

@@ -27,12 +27,13 @@ typedef struct tsr_call {
 	void *pool;
 } tsr_call;
 enum {
-	TSR_ABI = 1,
+	TSR_ABI = 2,
 	TSR_OK = 0,
 	TSR_BAD_CPU = 1,     /* the module was built for a CPU with other features */
 	TSR_BAD_DIM = 2,     /* a dim is negative, below its declared minimum, or too large */
 	TSR_BAD_POINTER = 3, /* a needed pointer is NULL or not aligned */
 	TSR_BAD_CALL = 4,    /* the call's abi is not TSR_ABI, or its flags are not 0 */
+	TSR_NOT_PACKED = 5,  /* the module's `pack` was never called on the state */
 	TSR_CHECK_FIRST = 16 /* + k: the k-th check of the module's table failed */
 };
 /* Elements of type bf16 and f16 are their bits: the upper half of a float, and IEEE 754 binary16. */
@@ -110,8 +111,11 @@ typedef struct tsr_module {
 	const tsr_routine *routines;
 	const tsr_check *checks;
 	tsr_size state; /* bytes */
-	/* Runs the initialisers; dims are the module's, in order (those that the state uses are read). */
+	/* Runs the initialisers, then `pack`; dims are the module's, in order (those that the state uses are read). */
 	int (*init)(const int64_t *dims, void *state, uint64_t seed);
+	/* Copies parameters to where the routines read them: to be called after parameters were written, by whom ever
+	 * but init and the routines themselves, and before the next call of a routine. */
+	int (*pack)(const tsr_call *call, const int64_t *dims, void *state);
 } tsr_module;
 
 /* ---- libtsr: loads a module, binds a routine's arguments, runs it ----
@@ -217,8 +221,10 @@ void tsr_set_pool(tsr_session *session, tsr_pool *pool);
 /* After tsr_prepare, owned by the session; NULL when nothing has that name. */
 const tsr_array *tsr_output(const tsr_session *session, const char *name);
 const tsr_array *tsr_output_at(const tsr_session *session, int32_t index);
-/* A parameter's place in the state. */
+/* A parameter's place in the state. After writing there call tsr_pack. */
 int tsr_param(const tsr_session *session, const char *name, tsr_array *out, tsr_error *error);
+/* The routines take note of parameters that were written into the state. */
+int tsr_pack(tsr_session *session, tsr_error *error);
 /* Written to a temporary name beside `path`, then renamed. */
 int tsr_save_state(const tsr_session *session, const char *path, tsr_error *error);
 /* Bytes of inputs, outputs and read parameters: what one run must move at least. */

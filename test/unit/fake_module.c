@@ -6,7 +6,7 @@
  *   output z = w * x + b + y[0]        (y's first element)
  *   routine scale(a : f32, k : i32) -> t      t : i32 [n] = k, and b =* a
  *
- * with a check that m is at most 100. Tests of libtsr link it, and load it as a shared object.
+ * with a check that m is at most 100. The state holds a copy of w behind the parameters, which forward reads. Tests of libtsr link it, and load it as a shared object.
  */
 #include <string.h>
 
@@ -24,11 +24,11 @@ SIZE(n, "n", DIM, 1)
 SIZE(three, "3", CONST, 3)
 SIZE(zero, "0", CONST, 0)
 SIZE(odd, "2*m + 1", DIM, 0, CONST, 2, TSR_SIZE_MUL, 0, CONST, 1, TSR_SIZE_ADD, 0)
-/* 64 * floor((12*m + 63)/64), and 64 more */
+/* 64 * floor((12*m + 63)/64); twice that, and 64 more */
 SIZE(after, "64*floor((12*m + 63)/64)", DIM, 0, CONST, 12, TSR_SIZE_MUL, 0, CONST, 63, TSR_SIZE_ADD, 0, CONST, 64,
      TSR_SIZE_FLOOR, 0, CONST, 64, TSR_SIZE_MUL, 0)
-SIZE(state, "64*floor((12*m + 63)/64) + 64", DIM, 0, CONST, 12, TSR_SIZE_MUL, 0, CONST, 63, TSR_SIZE_ADD, 0, CONST, 64,
-     TSR_SIZE_FLOOR, 0, CONST, 64, TSR_SIZE_MUL, 0, CONST, 64, TSR_SIZE_ADD, 0)
+SIZE(state, "128*floor((12*m + 63)/64) + 64", DIM, 0, CONST, 12, TSR_SIZE_MUL, 0, CONST, 63, TSR_SIZE_ADD, 0, CONST, 64,
+     TSR_SIZE_FLOOR, 0, CONST, 128, TSR_SIZE_MUL, 0, CONST, 64, TSR_SIZE_ADD, 0)
 
 static const tsr_size x_sizes[] = {USE(n, "n"), USE(m, "m")}, y_sizes[] = {USE(odd, "2*m + 1")};
 static const tsr_size z_sizes[] = {USE(n, "n"), USE(three, "3")}, w_sizes[] = {USE(three, "3"), USE(m, "m")};
@@ -62,8 +62,8 @@ static int forward(const tsr_call *call, const int64_t *d, const void *const *s,
 		   void *const *outputs, void *state, void *workspace)
 {
 	int64_t m = d[0], n = d[1];
-	const float *x = inputs[0], *y = inputs[1], *w = state;
-	const float *b = (const float *)((const char *)state + b_offset(m));
+	const float *x = inputs[0], *y = inputs[1];
+	const float *b = (const float *)((const char *)state + b_offset(m)), *w = b + 16;
 	float *z = outputs[0];
 	(void)s;
 	(void)workspace;
@@ -111,6 +111,13 @@ static const tsr_routine routines[] = {
 };
 static const tsr_check checks[] = {{"m must be at most 100", "fake.tsr:1:5"}};
 
+static int pack(const tsr_call *call, const int64_t *d, void *state)
+{
+	(void)call;
+	memcpy((char *)state + b_offset(d[0]) + 64, state, sizeof(float) * 3 * (size_t)d[0]);
+	return TSR_OK;
+}
+
 /* w is seed, seed + 1, ...; b is 1. */
 static int init(const int64_t *d, void *state, uint64_t seed)
 {
@@ -119,10 +126,10 @@ static int init(const int64_t *d, void *state, uint64_t seed)
 		w[i] = (float)seed + (float)i;
 	for (int i = 0; i < 3; i++)
 		b[i] = 1;
-	return TSR_OK;
+	return pack(NULL, d, state);
 }
 
 const tsr_module fake_module = {
 	TSR_ABI, sizeof(tsr_module), "fake", "fake.tsr", "by hand", "any", "", 2, 2, 2, 1, dims, params, routines,
-	checks, USE(state, "64*floor((12*m + 63)/64) + 64"), init};
+	checks, USE(state, "128*floor((12*m + 63)/64) + 64"), init, pack};
 extern const tsr_module tsr_module_table __attribute__((weak, alias("fake_module")));

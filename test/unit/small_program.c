@@ -158,6 +158,7 @@ BufferId sp_param(SmallProgram *s, const char *name, Size n, Size fan_in)
 			      .value = 0.5,
 			      .fan_in = fan_in,
 			      .key = XXH64(name, strlen(name), 0),
+			      .changes = true,
 			      .buffer = id};
 	PUSH(arena(s), s->program.params, param);
 	s->program.state = size_add(s->program.sizes, s->program.state, room(s, DTYPE_F32, n));

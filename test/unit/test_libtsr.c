@@ -247,6 +247,27 @@ static void state_is_saved_and_shared(void **state)
 	finish(&f);
 }
 
+static void written_parameters_count_once_packed(void **state)
+{
+	(void)state;
+	Fixture f = start("forward");
+	tsr_array w;
+	set(&f, "x", f32(x_data, 2, 2, 4));
+	set(&f, "y", f32(y_data, 1, 9, 0));
+	fails(&f, tsr_pack(f.s, &f.error), TSR_FAIL_ORDER, "not prepared");
+	tsr_set_seed(f.s, 2);
+	assert_int_equal(tsr_prepare(f.s, &f.error), TSR_OK);
+	assert_int_equal(tsr_param(f.s, "w", &w, &f.error), TSR_OK);
+	memset(w.data, 0, w.bytes);
+	assert_int_equal(tsr_execute(f.s, &f.error), TSR_OK);
+	const float *z = tsr_output(f.s, "z")->data;
+	assert_true(z[0] == 28);
+	assert_int_equal(tsr_pack(f.s, &f.error), TSR_OK);
+	assert_int_equal(tsr_execute(f.s, &f.error), TSR_OK);
+	assert_true(z[0] == y_data[0] + 1);
+	finish(&f);
+}
+
 static void *run_often(void *model)
 {
 	tsr_error error;
@@ -303,6 +324,7 @@ int main(void)
 		cmocka_unit_test(guards_and_great_sizes_are_told),
 		cmocka_unit_test(sizes_are_evaluated),
 		cmocka_unit_test(state_is_saved_and_shared),
+		cmocka_unit_test(written_parameters_count_once_packed),
 		cmocka_unit_test(a_model_is_shared_between_threads),
 		cmocka_unit_test(not_a_module),
 	};

@@ -29,7 +29,7 @@ def pool_call(threads):
     """A call whose pieces a pool of threads runs; the pool lives as long as the process."""
     library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(TSRC)), "libtsr.so"))
     library.tsr_pool_new.restype = ctypes.c_void_p
-    call = Call(abi=1)
+    call = Call(abi=2)
     pool = library.tsr_pool_new(ctypes.c_int32(threads), None)
     library.tsr_pool_call(ctypes.c_void_p(pool), ctypes.byref(call))
     return call

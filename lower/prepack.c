@@ -1,0 +1,175 @@
+/* Parameters that are copied into panels once, when the state is packed, instead of at every call.
+ *
+ *   state := parameters | stamp | packed_w | packed_v | ...      all multiples of 64 bytes
+ *
+ * A contraction may read such a copy where no routine assigns to the parameter and every size of the
+ * copy is known. The panels (tile_pack.c) depend on the columns, the sum and the machine alone, never
+ * on how many rows there are: one copy serves all kernels that read the parameter alike, whichever
+ * routine they are in. A copy keeps the parameter's type of storage. Its kernels are those of
+ * Program.pack.
+ */
+#include <string.h>
+
+#include "base/diag.h"
+#include "lower/tile.h"
+
+enum { LEAST_ELEMENTS = 2048, MOST_ELEMENTS = 1 << 30, STAMP_BYTES = 64 };
+
+/* ---- whether ---- */
+
+/* Does the loop move the operand by a number of elements that is known? (*moves: by more than 0) */
+static bool is_known(const Planner *p, const Loop *loop, const Ix *at, bool *moves)
+{
+	Size by = ix_stride(p->program, at, loop->var);
+	int64_t n;
+	if (size_is_bad(by) || !tile_is_const(p, by, &n))
+		return false;
+	*moves = n != 0;
+	return true;
+}
+
+/* Is every part of the index moved by a loop of the nest? */
+static bool is_of_loops(const Planner *p, const Ix *at)
+{
+	const Nest *nest = p->tile->nest;
+	Linear linear = ix_linear(p->program, at);
+	for (size_t t = 0; t < linear.terms.n; t++) {
+		bool found = false;
+		for (uint32_t i = 0; i < nest->nloops && !found; i++)
+			found = linear.terms.at[t].atom->kind == IX_ITER &&
+				linear.terms.at[t].atom->iter == nest->loops[i].var;
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* Elements of the copy; 0: they are not known, or very many. */
+static int64_t elements_of(const Planner *p, const Ix *at)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t elements = 1, extent;
+	for (uint32_t i = 0; i < nest->nloops && elements > 0; i++) {
+		const Loop *loop = &nest->loops[i];
+		bool moves;
+		if (!is_known(p, loop, at, &moves))
+			return 0;
+		if (!moves && !loop->reduced)
+			continue;
+		if (!tile_is_const(p, loop->extent, &extent) || extent > MOST_ELEMENTS / elements)
+			return 0;
+		elements *= extent;
+	}
+	return elements;
+}
+
+/* Can there be a copy? Each of its elements is another one of the parameter. */
+static bool may_stay(const Planner *p, const Ix *at, const Buffer *buffer)
+{
+	int64_t elements, all;
+	if (!p->machine->prepack || p->tile->nest->nloops > PACKED_LOOPS || !is_of_loops(p, at) ||
+	    p->program->params.at[buffer->arg].changes)
+		return false;
+	elements = elements_of(p, at);
+	return elements > 0 && tile_is_const(p, buffer->elements, &all) && elements <= all &&
+	       (elements >= LEAST_ELEMENTS || asks_on(p->prepacks));
+}
+
+bool tile_may_prepack(const Planner *p, int load)
+{
+	const Buffer *buffer = &p->program->buffers.at[p->sum.from.at[load]];
+	Sym name = lower_identifier(p->tile->nest->gen->lower, buffer->name);
+	if (asks_off(p->prepacks) || asks_on(p->packs) || !asks_name(p->prepacks, 0, name))
+		return false;
+	bool may = buffer->kind == BUFFER_PARAM && may_stay(p, p->sum.at.at[load], buffer);
+	if (!may && asks_on(p->prepacks))
+		p->prepacks->refused = "a parameter of known sizes that no routine assigns to can be, "
+				       "and none under --no-prepack";
+	return may;
+}
+
+/* ---- which copy ---- */
+
+static PackedParam describe(const Tile *tile, const Value *load)
+{
+	const Nest *nest = tile->nest;
+	Program *program = nest->gen->program;
+	PackedParam packed = {.param = load->buffer, .dtype = load->dtype};
+	packed.first = ix_linear(program, load->ix).offset;
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		const Loop *loop = &nest->loops[i];
+		bool column = loop == tile->col;
+		if (!column && !loop->reduced && !(tile->movers >> loop->iter & 1))
+			continue;
+		packed.loops[packed.nloops++] = (PackedLoop){
+			column ? PACKED_COLUMN : loop->reduced ? PACKED_STEP : PACKED_OUTER, loop->extent,
+			ix_stride(program, load->ix, loop->var)};
+	}
+	packed.nwidths = tile->cols.n;
+	for (uint32_t i = 0; i < tile->cols.n; i++)
+		packed.widths[i] = tile->cols.at[i].step;
+	return packed;
+}
+
+static bool is_same(const PackedParam *a, const PackedParam *b)
+{
+	bool same = a->param == b->param && size_same(a->first, b->first) && a->nloops == b->nloops &&
+		    a->nwidths == b->nwidths;
+	for (uint32_t i = 0; same && i < a->nloops; i++)
+		same = a->loops[i].role == b->loops[i].role && size_same(a->loops[i].extent, b->loops[i].extent) &&
+		       size_same(a->loops[i].stride, b->loops[i].stride);
+	for (uint32_t i = 0; same && i < a->nwidths; i++)
+		same = a->widths[i] == b->widths[i];
+	return same;
+}
+
+/* ---- how ---- */
+
+static BufferId add_buffer(Lower *lower, PackedParam *packed, Size elements)
+{
+	Program *program = lower->program;
+	const Buffer *param = &program->buffers.at[packed->param];
+	if (lower->packed.n == 0) {
+		program->stamp = program->state;
+		program->state = size_plus(lower->sizes, program->state, STAMP_BYTES);
+	}
+	Sym name = lower_unique(lower, sym_printf(program->symbols, "packed_%s", param->name));
+	packed->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_PACKED, .name = name, .dtype = packed->dtype,
+						      .elements = elements, .arg = param->arg,
+						      .offset = program->state});
+	Size bytes = bytes_aligned(lower->sizes, elements, packed->dtype);
+	program->state = size_add(lower->sizes, program->state, bytes);
+	PUSH(lower->arena, lower->packed, *packed);
+	return packed->buffer;
+}
+
+bool prepack_declare(Tile *tile, const Value *load, Size elements)
+{
+	Lower *lower = tile->nest->gen->lower;
+	PackedParam packed = describe(tile, load);
+	for (size_t i = 0; i < lower->packed.n; i++)
+		if (is_same(&lower->packed.at[i], &packed)) {
+			tile->packed = lower->packed.at[i].buffer;
+			return false;
+		}
+	tile->packed = add_buffer(lower, &packed, elements);
+	return true;
+}
+
+void prepack_emit(Tile *tile, Block body)
+{
+	const Gen *gen = tile->nest->gen;
+	Lower *lower = gen->lower;
+	Program *program = gen->program;
+	const Buffer *copy = &program->buffers.at[tile->packed];
+	Kernel kernel = {.name = lower_unique(lower, sym_printf(program->symbols, "pack_%s",
+								program->params.at[copy->arg].name)),
+			 .span = SPAN_NONE, .niters = (uint32_t)gen->iters.n, .nlocals = (uint32_t)gen->locals.n,
+			 .body = body};
+	kernel.iters = ARENA_ARRAY(gen->arena, KernelIter, kernel.niters + 1);
+	memcpy(kernel.iters, gen->iters.at, kernel.niters * sizeof *kernel.iters);
+	kernel.locals = ARENA_ARRAY(gen->arena, KernelLocal, kernel.nlocals + 1);
+	if (kernel.nlocals)
+		memcpy(kernel.locals, gen->locals.at, kernel.nlocals * sizeof *kernel.locals);
+	PUSH(gen->arena, lower->packs, kernel);
+}
