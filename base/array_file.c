@@ -47,6 +47,18 @@ bool array_file_bytes(const ArrayFile *file, uint64_t offset, void *to, size_t n
 	return true;
 }
 
+bool array_file_load(const ArrayFile *file, const Layout *layout, void **raw, ArrayError *error)
+{
+	*raw = array_room(layout->bytes);
+	if (!*raw)
+		return array_fail(error, "not enough memory for %llu bytes",
+				  (unsigned long long)layout->bytes);
+	if (array_file_bytes(file, layout->offset, *raw, layout->bytes))
+		return true;
+	free(*raw);
+	return array_fail(error, "it cannot be read to its end");
+}
+
 /* By the first bytes: each format has its own. A safetensors starts with a length, then '{'. */
 static const Format *format_of(const ArrayFile *file)
 {

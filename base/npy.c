@@ -219,14 +219,7 @@ static bool load_npy(ArrayFile *file, size_t index, Layout *layout, void **raw, 
 				  "the file ends early: %llu bytes of elements, %llu expected",
 				  (unsigned long long)(file->len - layout->offset),
 				  (unsigned long long)layout->bytes);
-	*raw = array_room(layout->bytes);
-	if (!*raw)
-		return array_fail(error, "not enough memory for %llu bytes",
-				  (unsigned long long)layout->bytes);
-	if (array_file_bytes(file, layout->offset, *raw, layout->bytes))
-		return true;
-	free(*raw);
-	return array_fail(error, "it cannot be read to its end");
+	return array_file_load(file, layout, raw, error);
 }
 
 const Format npy_format = {open_npy, load_npy, NULL};

@@ -173,14 +173,7 @@ static bool load_safetensors(ArrayFile *file, size_t index, Layout *layout, void
 			     ArrayError *error)
 {
 	*layout = file->entries[index].layout;
-	*raw = array_room(layout->bytes);
-	if (!*raw)
-		return array_fail(error, "not enough memory for %llu bytes",
-				  (unsigned long long)layout->bytes);
-	if (array_file_bytes(file, layout->offset, *raw, layout->bytes))
-		return true;
-	free(*raw);
-	return array_fail(error, "it cannot be read to its end");
+	return array_file_load(file, layout, raw, error);
 }
 
 const Format safetensors_format = {open_safetensors, load_safetensors, NULL};

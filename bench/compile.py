@@ -3,15 +3,17 @@
 For each program of examples/models, source to shared object at -O2: with an empty cache (cold), with all kernels in
 the cache (warm), and with one line changed and what the change leaves alone in the cache (edited), in seconds of the
 clock, of the processor behind a slash; bytes of the shared object. Then the call of a program of one element."""
+import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build")
+arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+arguments.add_argument("build", nargs="?", default=os.path.join(ROOT, "build"))
+BUILD = arguments.parse_args().build
 EDITS = {  # model: part of a line, and what stands for it in the edited program
     "lenet": ("f3(tanh(f2(", "f3(relu(f2("),
     "bert": ("nn.mlp(4 * e, e, gelu)", "nn.mlp(4 * e, e, nn.silu)"),
