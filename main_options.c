@@ -167,9 +167,9 @@ static int64_t bytes_arg(struct argp_state *state, const char *text)
 	size_t n = strlen(text);
 	const char *unit = n > 1 ? strchr(units, text[n - 1]) : NULL;
 	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-	char *digits = strndup(text, n - (unit != NULL));
+	const Options *o = state->input;
+	const char *digits = arena_strndup(o->arena, text, n - (unit != NULL));
 	int64_t value = number_arg(state, "--max-workspace", digits);
-	free(digits);
 	if (value > INT64_MAX >> (shift + 2))
 		argp_error(state, "--max-workspace=%s is too large", text);
 	return value << shift;
