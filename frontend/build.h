@@ -206,9 +206,11 @@ enum {
 
 /* ---- scope.c ---- */
 
+/* An empty scope inside another; all names of `parent` are visible in it until `limit` is lowered. */
 Scope *scope_new(Build *b, Scope *parent);
 /* Reports a duplicate at this level; binds all the same only if there was none. */
 bool scope_declare(Build *b, Scope *scope, Name name, Value value);
+/* The binding at this level, or NULL. */
 Binding *scope_here(Scope *scope, Sym name);
 /* The innermost visible binding, or NULL. */
 Binding *scope_find(Scope *scope, Sym name);
@@ -245,7 +247,9 @@ bool value_scales(const Value *value);
 
 const SizeExpr *size_expr_number(Build *b, int64_t number, Span span);
 const SizeExpr *size_expr_new(Build *b, SizeExpr expr);
+/* Is it known now? Then *out is it. */
 bool size_expr_value(const SizeExpr *expr, int64_t *out);
+/* Where an unknown name can only be meant for a size, none but sizes are offered. */
 Value eval_wanting_size(Build *b, const AstExpr *expr);
 /* NULL after an error (E0210). */
 const SizeExpr *eval_size(Build *b, const AstExpr *expr);
@@ -257,6 +261,7 @@ bool eval_integer(Build *b, const AstExpr *expr, const char *what, int64_t *out)
 typedef enum ShapeUse { SHAPE_INPUT, SHAPE_PARAM, SHAPE_CONST } ShapeUse;
 /* NULL after an error. */
 const ShapeDecl *shape_decl(Build *b, const AstShape *shape, ShapeUse use);
+/* Of a parameter without a written shape: no batch axes, the other rows open. */
 const ShapeDecl *shape_decl_open_param(Build *b, Span span);
 /* The dtype that is written, f32 where none is; one that is not supported yet is reported. */
 Dtype written_dtype(Build *b, Dtype dtype, Span span);
@@ -275,10 +280,10 @@ Dtype nodes_join(Build *b, NodeId *args, uint32_t nargs);
 /* The same for the operands of an operation, to the dtype that it computes in; DTYPE_NONE where all
  * of them still wait for a neighbour. */
 Dtype nodes_join_for(Build *b, Op op, NodeId *args, const Span *spans, uint32_t nargs);
+/* Brings the operands to one dtype; NODE_NONE where one of them is, so that an error is told once. */
 NodeId node_pointwise(Build *b, Op op, NodeId *args, const Span *spans, uint32_t nargs, Span span,
 		      Span op_span);
 NodeId node_compose(Build *b, NodeId a, NodeId c, const AstExpr *expr);
-/* NODE_NONE where an operand is. */
 NodeId node_stack(Build *b, RowKind row, NodeId *args, const Span *spans, uint32_t nargs, Span span);
 /* Casts floats of storage to their wide type: the operands of a product, which lowering may widen
  * once for many uses. */
@@ -288,16 +293,22 @@ Dtype nodes_unite(Build *b, NodeId *args, uint32_t nargs);
 Dtype node_dtype(const Build *b, NodeId id);
 /* The same node behind all others, so that its id follows theirs; the old one is left unused. */
 NodeId node_move_last(Build *b, NodeId id);
+/* The first name stays; a number has none. */
 void node_name(Build *b, NodeId id, Sym name, Span span);
+/* What --dump=shapes lists, in order. */
 void listing_add(Build *b, Sym name, NodeId node, Span span);
 
 /* ---- expr.c ---- */
 
+/* What an expression is: a tensor, a number, a size, a function, an instance, a module or a tuple; an error
+ * value after an error, which every user of it passes on in silence. */
 Value eval(Build *b, const AstExpr *expr);
 /* The same under a name that `let` gives. */
 Value eval_named(Build *b, const AstExpr *expr, Sym name);
+/* The same as a tensor; NODE_NONE after an error. */
 NodeId eval_node(Build *b, const AstExpr *expr);
 Value eval_pointwise(Build *b, Op op, const Value *args, uint32_t nargs, const AstExpr *expr);
+/* Counts one step of work. False once a limit is passed; the error is reported once. */
 bool limits_hold(Build *b, Span span);
 
 /* ---- control.c ---- */
@@ -317,10 +328,15 @@ Value eval_member(Build *b, const AstExpr *expr);
 
 /* ---- params.c ---- */
 
+/* Parameters that are made in it are called `prefix` NAME `suffix`. */
 ParamScope *param_scope_new(Build *b, Sym prefix, Sym suffix);
+/* Of copy `number` of the `iterate` at `site`; copies are made in the order of their numbers. */
 ParamScope *param_scope_copy(Build *b, const AstExpr *site, uint32_t number);
+/* The parameter that stands here, in the current parameter scope: made the first time, found afterwards.
+ * NODE_NONE after an error. */
 NodeId param_inline(Build *b, const AstExpr *expr);
 NodeId param_statement(Build *b, const AstStmt *stmt);
+/* NULL: there is none of that name. */
 Member *param_member(ParamScope *scope, Sym name);
 /* The instance that `site` makes in the current parameter scope: an old one when it is applied
  * again. */
@@ -334,11 +350,13 @@ const Spec *spec_resolve(Build *b, AstExpr *string);
 const Spec *spec_reduce_all(Build *b, Span span);
 /* "'i', 'j' and 'k'", for messages. */
 const char *spec_letters(Build *b, const Spec *spec);
+/* For an axis of a `with` that no specification has: the letter that is nearest, or NULL. */
 Sym spec_nearest_letter(Build *b, const With *with, Sym letter);
 bool spec_has_letter(const Spec *spec, Sym letter);
 bool spec_result_concatenates(const Spec *spec);
 /* Operand count against the call; reports with both places. */
 bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call);
+/* Is it what permute and argmax need? False after the error. */
 bool spec_check_permute(Build *b, const Spec *spec);
 bool spec_check_argmax(Build *b, const Spec *spec);
 /* Lets the `with`s around know of a node's specification. */
@@ -374,6 +392,7 @@ NodeId literal_node(Build *b, Span span, const ShapeDecl *shape, ConstData data)
 
 /* ---- const.c ---- */
 
+/* A `const` statement: data from a literal, an expression over constants, or a file. */
 void eval_const(Build *b, const AstStmt *stmt);
 
 /* ---- constfold.c ---- */
@@ -389,6 +408,7 @@ void resolve_unapplied(Build *b, const Function *fn);
 
 /* ---- stmt.c ---- */
 
+/* The statements in order, until a limit stops it; then the functions that nothing has applied. */
 void eval_file(Build *b, const AstFile *file);
 
 /* ---- import.c ---- */

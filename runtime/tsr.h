@@ -130,7 +130,7 @@ typedef struct tsr_module {
  *   const tsr_array *probs = tsr_output(s, "probs");
  *
  * Functions return TSR_OK, a module's positive code, or a negative tsr_failure, and then fill *error when
- * it is not NULL. Nothing exits and nothing is global: a model may be shared between threads, a session
+ * it is not NULL; those that make something return NULL instead. Nothing exits and nothing is global: a model may be shared between threads, a session
  * belongs to one at a time. A session must be freed before its model is closed. */
 
 typedef struct tsr_model tsr_model;
@@ -203,6 +203,8 @@ int tsr_prepare(tsr_session *session, tsr_error *error);
 /* Instead of its own state the session uses this one from now on: another session's of the same model. */
 int tsr_share_state(tsr_session *session, tsr_session *other, tsr_error *error);
 
+/* After tsr_prepare; what the inputs' memory holds may change between runs. A routine that refuses returns its
+ * code, and has written nothing. */
 int tsr_execute(tsr_session *session, tsr_error *error);
 
 /* Threads for tsr_call.parallel. They belong to the pool, one call at a time: a call that finds them at
