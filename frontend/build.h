@@ -422,6 +422,19 @@ const char *import_path(Build *b, const char *name, size_t len);
 /* ---- routine.c ---- */
 
 void eval_routine(Build *b, const AstStmt *stmt);
+/* False after an error: the file has a routine of that name. */
+bool routine_name_is_free(Build *b, Name name);
+
+/* ---- reach.c ---- */
+
+/* All that some nodes need, themselves included. */
+typedef struct Reach {
+	char *seen; /* by NodeId */
+	VEC(NodeId) nodes;
+} Reach;
+Reach reach_from(Build *b, const NodeId *roots, size_t nroots);
+/* Adds a routine with what its roots reach: its nodes in order, its inputs and parameters. */
+void routine_add(Build *b, Routine routine, const NodeId *roots, size_t nroots);
 /* Adds `forward`, marks what is used, warns of unused inputs. */
 void routines_finish(Build *b);
 

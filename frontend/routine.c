@@ -1,4 +1,4 @@
-/* Routines: steps to assignment nodes, and what a routine takes, computes and gives.
+/* Routines: steps to assignment nodes.
  *
  * An assignment is a node with a target. Nodes of a routine run in the order of their ids, so what
  * a routine reads of the file's own tensors is computed before its steps; reading anew what depends
@@ -15,36 +15,6 @@ struct RoutineBuild {
 	VEC(NodeId) forward; /* evaluated before anything was written */
 	VEC(NodeId) roots;
 };
-
-/* ---- reaching ---- */
-
-typedef struct Reach {
-	char *seen;
-	VEC(NodeId) nodes;
-} Reach;
-
-static void reach_add(Build *b, Reach *reach, NodeId id)
-{
-	if (reach->seen[id])
-		return;
-	reach->seen[id] = 1;
-	PUSH(b->arena, reach->nodes, id);
-}
-
-/* All that `roots` need, roots included. */
-static void reach_from(Build *b, Reach *reach, const NodeId *roots, size_t nroots)
-{
-	size_t next = reach->nodes.n;
-	for (size_t i = 0; i < nroots; i++)
-		reach_add(b, reach, roots[i]);
-	for (; next < reach->nodes.n; next++) {
-		const Node *node = graph_node(b->graph, reach->nodes.at[next]);
-		for (uint32_t k = 0; k < node->nargs; k++)
-			reach_add(b, reach, node->args[k]);
-		if (node->target != NODE_NONE)
-			reach_add(b, reach, node->target);
-	}
-}
 
 /* ---- reading after writing ---- */
 
@@ -64,9 +34,7 @@ static NodeId stale_on(Build *b, NodeId id)
 	if (id >= r->start || r->written.n == 0 || contains(r->forward.at, r->forward.n, id) ||
 	    graph_node(b->graph, id)->nargs == 0)
 		return NODE_NONE;
-	Reach reach = {.seen = arena_alloc(b->arena, b->graph->nodes.n)};
-	reach_from(b, &reach, &id, 1);
-	b->work += reach.nodes.n;
+	Reach reach = reach_from(b, &id, 1);
 	for (size_t i = 0; i < r->written.n; i++) {
 		if (reach.seen[r->written.at[i]])
 			return r->written.at[i];
@@ -313,47 +281,9 @@ static void eval_step(Build *b, const AstStep *step)
 	}
 }
 
-/* ---- what a routine takes and gives ---- */
-
-static void sort_ids(NodeId *ids, size_t n)
-{
-	for (size_t gap = n / 2; gap > 0; gap /= 2) {
-		for (size_t i = gap; i < n; i++) {
-			NodeId id = ids[i];
-			size_t k = i;
-			for (; k >= gap && ids[k - gap] > id; k -= gap)
-				ids[k] = ids[k - gap];
-			ids[k] = id;
-		}
-	}
-}
-
-static NodeId *pick(Build *b, const Reach *reach, NodeKind kind, uint32_t *n)
-{
-	NodeId *picked = ARENA_ARRAY(b->arena, NodeId, reach->nodes.n);
-	for (size_t i = 0; i < reach->nodes.n; i++) {
-		if (graph_node(b->graph, reach->nodes.at[i])->kind == kind)
-			picked[(*n)++] = reach->nodes.at[i];
-	}
-	return picked;
-}
-
-static void finish_routine(Build *b, Routine routine, const NodeId *roots, size_t nroots)
-{
-	Reach reach = {.seen = arena_alloc(b->arena, b->graph->nodes.n + 1)};
-	reach_from(b, &reach, roots, nroots);
-	sort_ids(reach.nodes.at, reach.nodes.n);
-	b->work += reach.nodes.n;
-	routine.order = reach.nodes.at;
-	routine.norder = (uint32_t)reach.nodes.n;
-	routine.inputs = pick(b, &reach, NODE_INPUT, &routine.ninputs);
-	routine.params = pick(b, &reach, NODE_PARAM, &routine.nparams);
-	PUSH(b->arena, b->graph->routines, routine);
-}
-
 /* ---- the statement ---- */
 
-static bool check_name(Build *b, Name name)
+bool routine_name_is_free(Build *b, Name name)
 {
 	for (size_t i = 0; i < b->graph->routines.n; i++) {
 		const Routine *old = &b->graph->routines.at[i];
@@ -429,7 +359,7 @@ static bool find_results(Build *b, const AstStmt *stmt, Routine *routine)
 
 void eval_routine(Build *b, const AstStmt *stmt)
 {
-	if (!check_name(b, stmt->name))
+	if (!routine_name_is_free(b, stmt->name))
 		return;
 	Activation outer = b->at;
 	RoutineBuild state = {.start = (NodeId)b->graph->nodes.n};
@@ -445,49 +375,5 @@ void eval_routine(Build *b, const AstStmt *stmt)
 	for (size_t i = 0; i < state.writes.n; i++)
 		PUSH(b->arena, state.roots, state.writes.at[i]);
 	if (good)
-		finish_routine(b, routine, state.roots.at, state.roots.n);
-}
-
-/* ---- the end ---- */
-
-static void add_forward(Build *b)
-{
-	Sym name = sym_cstr(b->symbols, "forward");
-	Routine routine = {.name = name, .span = b->output_spans.at[0], .outputs = b->outputs.at,
-			   .output_names = b->output_names.at, .output_spans = b->output_spans.at,
-			   .noutputs = (uint32_t)b->outputs.n};
-	if (!check_name(b, (Name){name, routine.span}))
-		return;
-	finish_routine(b, routine, b->outputs.at, b->outputs.n);
-	Routine *all = b->graph->routines.at;
-	size_t n = b->graph->routines.n;
-	Routine forward = all[n - 1];
-	memmove(all + 1, all, (n - 1) * sizeof *all);
-	all[0] = forward;
-}
-
-static void mark_used(Build *b)
-{
-	for (size_t i = 0; i < b->graph->routines.n; i++) {
-		const Routine *routine = &b->graph->routines.at[i];
-		for (uint32_t k = 0; k < routine->norder; k++)
-			graph_node(b->graph, routine->order[k])->used = true;
-	}
-}
-
-void routines_finish(Build *b)
-{
-	if (b->outputs.n)
-		add_forward(b);
-	mark_used(b);
-	if (b->graph->routines.n == 0) {
-		diag(b->diags, W0203, SPAN_NONE, "the program has no output and no routine: there is "
-		     "nothing to run");
-		return;
-	}
-	for (NodeId id = 0; id < b->graph->nodes.n; id++) {
-		const Node *node = graph_node(b->graph, id);
-		if (node->kind == NODE_INPUT && !node->used)
-			diag(b->diags, W0201, node->name_span, "no routine uses the input '%s'", node->name);
-	}
+		routine_add(b, routine, state.roots.at, state.roots.n);
 }

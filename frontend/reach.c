@@ -1,0 +1,110 @@
+/* What a routine takes, computes and gives: the nodes that its results need, followed from them over
+ * operands and targets of assignments, in the order of their ids, which is the order of the program.
+ */
+#include <string.h>
+
+#include "frontend/build.h"
+
+static void reach_add(Build *b, Reach *reach, NodeId id)
+{
+	if (reach->seen[id])
+		return;
+	reach->seen[id] = 1;
+	PUSH(b->arena, reach->nodes, id);
+}
+
+Reach reach_from(Build *b, const NodeId *roots, size_t nroots)
+{
+	Reach reach = {.seen = arena_alloc(b->arena, b->graph->nodes.n + 1)};
+	for (size_t i = 0; i < nroots; i++)
+		reach_add(b, &reach, roots[i]);
+	for (size_t next = 0; next < reach.nodes.n; next++) {
+		const Node *node = graph_node(b->graph, reach.nodes.at[next]);
+		for (uint32_t k = 0; k < node->nargs; k++)
+			reach_add(b, &reach, node->args[k]);
+		if (node->target != NODE_NONE)
+			reach_add(b, &reach, node->target);
+	}
+	b->work += reach.nodes.n;
+	return reach;
+}
+
+/* ---- what a routine takes and gives ---- */
+
+static void sort_ids(NodeId *ids, size_t n)
+{
+	for (size_t gap = n / 2; gap > 0; gap /= 2) {
+		for (size_t i = gap; i < n; i++) {
+			NodeId id = ids[i];
+			size_t k = i;
+			for (; k >= gap && ids[k - gap] > id; k -= gap)
+				ids[k] = ids[k - gap];
+			ids[k] = id;
+		}
+	}
+}
+
+static NodeId *pick(Build *b, const Reach *reach, NodeKind kind, uint32_t *n)
+{
+	NodeId *picked = ARENA_ARRAY(b->arena, NodeId, reach->nodes.n);
+	for (size_t i = 0; i < reach->nodes.n; i++) {
+		if (graph_node(b->graph, reach->nodes.at[i])->kind == kind)
+			picked[(*n)++] = reach->nodes.at[i];
+	}
+	return picked;
+}
+
+void routine_add(Build *b, Routine routine, const NodeId *roots, size_t nroots)
+{
+	Reach reach = reach_from(b, roots, nroots);
+	sort_ids(reach.nodes.at, reach.nodes.n);
+	routine.order = reach.nodes.at;
+	routine.norder = (uint32_t)reach.nodes.n;
+	routine.inputs = pick(b, &reach, NODE_INPUT, &routine.ninputs);
+	routine.params = pick(b, &reach, NODE_PARAM, &routine.nparams);
+	PUSH(b->arena, b->graph->routines, routine);
+}
+
+/* ---- `forward`, and what nothing uses ---- */
+
+static void add_forward(Build *b)
+{
+	Sym name = sym_cstr(b->symbols, "forward");
+	Routine routine = {.name = name, .span = b->output_spans.at[0], .outputs = b->outputs.at,
+			   .output_names = b->output_names.at, .output_spans = b->output_spans.at,
+			   .noutputs = (uint32_t)b->outputs.n};
+	if (!routine_name_is_free(b, (Name){name, routine.span}))
+		return;
+	routine_add(b, routine, b->outputs.at, b->outputs.n);
+	Routine *all = b->graph->routines.at;
+	size_t n = b->graph->routines.n;
+	Routine forward = all[n - 1];
+	memmove(all + 1, all, (n - 1) * sizeof *all);
+	all[0] = forward;
+}
+
+static void mark_used(Build *b)
+{
+	for (size_t i = 0; i < b->graph->routines.n; i++) {
+		const Routine *routine = &b->graph->routines.at[i];
+		for (uint32_t k = 0; k < routine->norder; k++)
+			graph_node(b->graph, routine->order[k])->used = true;
+	}
+}
+
+void routines_finish(Build *b)
+{
+	if (b->outputs.n)
+		add_forward(b);
+	mark_used(b);
+	if (b->graph->routines.n == 0) {
+		diag(b->diags, W0203, SPAN_NONE, "the program has no output and no routine: there is "
+		     "nothing to run");
+		return;
+	}
+	for (NodeId id = 0; id < b->graph->nodes.n; id++) {
+		const Node *node = graph_node(b->graph, id);
+		if (node->kind == NODE_INPUT && !node->used)
+			diag(b->diags, W0201, node->name_span, "no routine uses the input '%s'", node->name);
+	}
+}
