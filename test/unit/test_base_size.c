@@ -9,60 +9,18 @@
 
 #include <cmocka.h>
 
-#include "base/size.h"
+#include "test/unit/size_world.h"
 
 enum { NDIMS = 4, VALUES = 40 };
 
-typedef struct World {
-	Arena *arena;
-	Sizes *sizes;
-	Size n, m, k, one; /* k >= 1 */
-	uint64_t seed;
-} World;
-
 static const int64_t at_least[NDIMS] = {0, 0, 1, 3};
 
-static int make_world(void **state)
-{
-	static const char *const names[NDIMS] = {"n", "m", "k", "w"};
-	static World world;
-	world = (World){.arena = arena_new(), .seed = 88172645463325252u};
-	world.sizes = sizes_new(world.arena);
-	for (int i = 0; i < NDIMS; i++)
-		sizes_add_dim(world.sizes, (Dim){.name = names[i], .at_least = at_least[i]});
-	world.n = size_dim(world.sizes, 0);
-	world.m = size_dim(world.sizes, 1);
-	world.k = size_dim(world.sizes, 2);
-	world.one = size_const(world.sizes, 1);
-	*state = &world;
-	return 0;
-}
-
-static int free_world(void **state)
-{
-	World *w = *state;
-	sizes_free(w->sizes);
-	arena_free(w->arena);
-	return 0;
-}
-
-static uint64_t next(World *w)
-{
-	w->seed ^= w->seed << 13;
-	w->seed ^= w->seed >> 7;
-	w->seed ^= w->seed << 17;
-	return w->seed;
-}
-
-static int64_t below(World *w, int64_t bound)
-{
-	return (int64_t)(next(w) % (uint64_t)bound);
-}
+static int make_world(void **state) { return world_setup(state, at_least, NDIMS); }
 
 static void draw(World *w, int64_t values[NDIMS])
 {
 	for (int i = 0; i < NDIMS; i++)
-		values[i] = at_least[i] + below(w, VALUES);
+		values[i] = at_least[i] + world_below(w, VALUES);
 }
 
 static void assert_text(World *w, Size size, const char *text)
@@ -215,9 +173,9 @@ static int64_t floor_div(int64_t a, int64_t b)
 static Pair random_leaf(World *w, int64_t values[SAMPLES][NDIMS])
 {
 	Pair leaf;
-	int64_t constant = below(w, 9) - 4;
-	DimId dim = (DimId)below(w, NDIMS);
-	bool is_dim = below(w, 3) > 0;
+	int64_t constant = world_below(w, 9) - 4;
+	DimId dim = (DimId)world_below(w, NDIMS);
+	bool is_dim = world_below(w, 3) > 0;
 	leaf.size = is_dim ? size_dim(w->sizes, dim) : size_const(w->sizes, constant);
 	for (int i = 0; i < SAMPLES; i++) {
 		leaf.at[i] = is_dim ? values[i][dim] : constant;
@@ -231,8 +189,8 @@ static Pair random_size(World *w, int depth, int64_t values[SAMPLES][NDIMS])
 	if (depth == 0)
 		return random_leaf(w, values);
 	Pair a = random_size(w, depth - 1, values), b = random_size(w, depth - 1, values), r;
-	int choice = (int)below(w, 7);
-	int64_t k = 1 + below(w, 6);
+	int choice = (int)world_below(w, 7);
+	int64_t k = 1 + world_below(w, 6);
 	Sizes *s = w->sizes;
 	r.size = choice < 2   ? size_add(s, a.size, b.size)
 	         : choice < 3 ? size_sub(s, a.size, b.size)
@@ -287,7 +245,7 @@ static void normal_forms_keep_the_value(void **state)
 	for (int round = 0; round < 20000; round++) {
 		for (int i = 0; i < SAMPLES; i++)
 			draw(w, values[i]);
-		Pair p = random_size(w, (int)below(w, 4), values);
+		Pair p = random_size(w, (int)world_below(w, 4), values);
 		if (size_is_bad(p.size))
 			continue;
 		SizeOp *ops;
@@ -319,9 +277,9 @@ static void hostile_sizes_end_soon(void **state)
 	for (int i = 0; i < KEPT; i++)
 		kept[i] = size_plus(s, size_dim(s, (DimId)(i % NDIMS)), (int64_t)1 << (i % 63));
 	for (int round = 0; round < 20000; round++) {
-		Size a = kept[below(w, KEPT)], b = kept[below(w, KEPT)], r;
-		int64_t k = (int64_t)(next(w) >> below(w, 64));
-		switch (below(w, 7)) {
+		Size a = kept[world_below(w, KEPT)], b = kept[world_below(w, KEPT)], r;
+		int64_t k = (int64_t)(world_next(w) >> world_below(w, 64));
+		switch (world_below(w, 7)) {
 		case 0: r = size_add(s, a, b); break;
 		case 1: r = size_sub(s, a, b); break;
 		case 2: r = size_mul(s, a, b); break;
@@ -334,7 +292,7 @@ static void hostile_sizes_end_soon(void **state)
 		size_divides(s, a, b);
 		size_eval(s, r, values, &value);
 		if (!size_is_bad(r))
-			kept[below(w, KEPT)] = r;
+			kept[world_below(w, KEPT)] = r;
 		if (round % 16 == 0)
 			assert_true(strlen(size_text(w->arena, s, r)) < 2000000);
 	}
@@ -374,7 +332,7 @@ static void claims_for_all_values_are_true(void **state)
 			draw(w, values[i]);
 		for (int i = 0; i < NDIMS; i++)
 			values[0][i] = at_least[i];
-		Pair a = random_size(w, (int)below(w, 3), values), b = random_size(w, (int)below(w, 3), values);
+		Pair a = random_size(w, (int)world_below(w, 3), values), b = random_size(w, (int)world_below(w, 3), values);
 		bool ge = size_ge(s, a.size, b.size), divides = size_divides(s, b.size, a.size);
 		claims += ge;
 		divisions += divides;
@@ -456,16 +414,16 @@ static void questions_and_substitution(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(sizes_print_as_they_are_written, make_world, free_world),
-		cmocka_unit_test_setup_teardown(quotients_are_carried_out, make_world, free_world),
-		cmocka_unit_test_setup_teardown(order_of_construction_does_not_show, make_world, free_world),
-		cmocka_unit_test_setup_teardown(what_is_too_large_is_bad, make_world, free_world),
-		cmocka_unit_test_setup_teardown(normal_forms_keep_the_value, make_world, free_world),
-		cmocka_unit_test_setup_teardown(hostile_sizes_end_soon, make_world, free_world),
-		cmocka_unit_test_setup_teardown(algebra_holds, make_world, free_world),
-		cmocka_unit_test_setup_teardown(claims_for_all_values_are_true, make_world, free_world),
-		cmocka_unit_test_setup_teardown(what_should_be_known_is_known, make_world, free_world),
-		cmocka_unit_test_setup_teardown(questions_and_substitution, make_world, free_world),
+		cmocka_unit_test_setup_teardown(sizes_print_as_they_are_written, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(quotients_are_carried_out, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(order_of_construction_does_not_show, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(what_is_too_large_is_bad, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(normal_forms_keep_the_value, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(hostile_sizes_end_soon, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(algebra_holds, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(claims_for_all_values_are_true, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(what_should_be_known_is_known, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(questions_and_substitution, make_world, world_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,48 +7,13 @@
 
 #include <cmocka.h>
 
-#include "base/size_system.h"
+#include "test/unit/size_world.h"
 
 enum { NDIMS = 3, MOST = 7, TRIALS = 20000, NFACTS = 5 };
 
-typedef struct World {
-	Arena *arena;
-	Sizes *sizes;
-	SizeSystem *system;
-	Size n, m, k; /* k >= 1 */
-	uint64_t seed;
-} World;
-
 static int make_world(void **state)
 {
-	static const char *const names[NDIMS] = {"n", "m", "k"};
-	static World world;
-	world = (World){.arena = arena_new(), .seed = 88172645463325252u};
-	world.sizes = sizes_new(world.arena);
-	for (int i = 0; i < NDIMS; i++)
-		sizes_add_dim(world.sizes, (Dim){.name = names[i], .at_least = i == 2});
-	world.system = size_system_new(world.sizes, world.arena);
-	world.n = size_dim(world.sizes, 0);
-	world.m = size_dim(world.sizes, 1);
-	world.k = size_dim(world.sizes, 2);
-	*state = &world;
-	return 0;
-}
-
-static int free_world(void **state)
-{
-	World *w = *state;
-	sizes_free(w->sizes);
-	arena_free(w->arena);
-	return 0;
-}
-
-static int64_t below(World *w, int64_t bound)
-{
-	w->seed ^= w->seed << 13;
-	w->seed ^= w->seed >> 7;
-	w->seed ^= w->seed << 17;
-	return (int64_t)(w->seed % (uint64_t)bound);
+	return world_setup(state, (const int64_t[NDIMS]){0, 0, 1}, NDIMS);
 }
 
 static Size number(World *w, int64_t value)
@@ -59,12 +24,12 @@ static Size number(World *w, int64_t value)
 static Size random_size(World *w)
 {
 	Size dims[NDIMS] = {w->n, w->m, w->k};
-	Size sum = number(w, below(w, 9) - 4);
+	Size sum = number(w, world_below(w, 9) - 4);
 	for (int i = 0; i < NDIMS; i++)
-		sum = size_add(w->sizes, sum, size_scale(w->sizes, dims[i], below(w, 7) - 3));
-	if (below(w, 3) == 0)
-		sum = size_add(w->sizes, sum, size_floor(w->sizes, dims[below(w, NDIMS)], 2 + below(w, 3)));
-	if (below(w, 4) == 0)
+		sum = size_add(w->sizes, sum, size_scale(w->sizes, dims[i], world_below(w, 7) - 3));
+	if (world_below(w, 3) == 0)
+		sum = size_add(w->sizes, sum, size_floor(w->sizes, dims[world_below(w, NDIMS)], 2 + world_below(w, 3)));
+	if (world_below(w, 4) == 0)
 		sum = size_add(w->sizes, sum, size_mul(w->sizes, w->n, w->m));
 	return sum;
 }
@@ -72,12 +37,12 @@ static Size random_size(World *w)
 static SizeFact random_fact(World *w)
 {
 	Size dims[NDIMS] = {w->n, w->m, w->k};
-	switch (below(w, 9)) {
-	case 0: return (SizeFact){FACT_DIVIDES, number(w, 1 + below(w, 12)), dims[below(w, NDIMS)]};
+	switch (world_below(w, 9)) {
+	case 0: return (SizeFact){FACT_DIVIDES, number(w, 1 + world_below(w, 12)), dims[world_below(w, NDIMS)]};
 	case 1:
-	case 2: return (SizeFact){FACT_EQ, random_size(w), number(w, below(w, 5))};
+	case 2: return (SizeFact){FACT_EQ, random_size(w), number(w, world_below(w, 5))};
 	case 3:
-	case 4: return (SizeFact){FACT_DIVIDES, random_size(w), number(w, 2 + below(w, 4))};
+	case 4: return (SizeFact){FACT_DIVIDES, random_size(w), number(w, 2 + world_below(w, 4))};
 	default: return (SizeFact){FACT_GE, random_size(w), random_size(w)};
 	}
 }
@@ -121,7 +86,7 @@ static void test_random(void **state)
 	int excluded = 0, implied = 0, impossible = 0;
 	for (int trial = 0; trial < TRIALS; trial++) {
 		SizeFact facts[NFACTS], goal = random_fact(w);
-		size_t n = (size_t)below(w, NFACTS + 1);
+		size_t n = (size_t)world_below(w, NFACTS + 1);
 		bool used[NFACTS];
 		for (size_t i = 0; i < n; i++)
 			facts[i] = random_fact(w);
@@ -223,11 +188,11 @@ static void test_quotients(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_random, make_world, free_world),
-		cmocka_unit_test_setup_teardown(test_chains, make_world, free_world),
-		cmocka_unit_test_setup_teardown(test_integers, make_world, free_world),
-		cmocka_unit_test_setup_teardown(test_finite, make_world, free_world),
-		cmocka_unit_test_setup_teardown(test_quotients, make_world, free_world),
+		cmocka_unit_test_setup_teardown(test_random, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(test_chains, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(test_integers, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(test_finite, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(test_quotients, make_world, world_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
