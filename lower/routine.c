@@ -9,6 +9,8 @@
 #include "lower/band.h"
 #include "lower/rows.h"
 
+enum { ROUTINE_ARGS = 1000 };
+
 /* Does it read where indices say that only the run knows? (That a size lies inside is a guard.) */
 static bool gathers(const Lower *lower, NodeId id)
 {
@@ -254,6 +256,17 @@ static void list_guards(Lower *lower, ProgramRoutine *routine)
 		routine->guards[routine->nguards++] = lower->workspace_check;
 }
 
+/* Compilers of C, GCC behind us among them, take long over many. */
+static void limit_arguments(Lower *lower, const ProgramRoutine *routine)
+{
+	uint32_t n = routine->ndims + routine->nscalars + routine->ninputs + routine->noutputs;
+	if (n > ROUTINE_ARGS)
+		diag(lower->diags, E0236, routine->span,
+		     "a routine has at most %d arguments, and %s has %u: %u dims, %u scalars, %u inputs and %u results",
+		     ROUTINE_ARGS, routine->name, n, routine->ndims, routine->nscalars, routine->ninputs,
+		     routine->noutputs);
+}
+
 static void open_routine(Lower *lower, uint32_t id)
 {
 	const Routine *from = lower->routine;
@@ -297,6 +310,7 @@ void lower_routine(Lower *lower, uint32_t id)
 	}
 	routine->workspace = plan_workspace(lower, routine->kernels, routine->nkernels);
 	list_dims(lower, routine);
+	limit_arguments(lower, routine);
 	list_guards(lower, routine);
 }
 
