@@ -183,6 +183,16 @@ static uint64_t steps_of(const Planner *p)
 		       : n;
 }
 
+/* Operands that rows and columns both move: every cell reads its own element. */
+static uint64_t cell_operands(const Planner *p)
+{
+	const Loop *row = p->tile->row, *col = p->tile->col;
+	uint64_t n = 0;
+	for (size_t i = 0; row && col && i < p->sum.at.n; i++)
+		n += ix_uses(p->sum.at.at[i], row->var) && ix_uses(p->sum.at.at[i], col->var);
+	return n;
+}
+
 /* Eighths of a cycle of one step of the sum in one tile; each load costs a little, or tiles of
  * equal work would be equal. What the columns read stays in the first cache, where it fits, while
  * the rows go by; the rest comes from the second one. */
@@ -191,7 +201,10 @@ static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64
 	bool across = p->tile->form == TILE_ACROSS;
 	uint64_t col_vectors = (uint64_t)column_vectors(p, cols);
 	uint64_t row_vectors = (uint64_t)(tile_loads(p, rows, cols)) - col_vectors;
-	uint64_t adds = (uint64_t)rows * col_vectors, loads = row_vectors + col_vectors;
+	uint64_t adds = (uint64_t)rows * col_vectors, of_cells = across ? cell_operands(p) : 0;
+	if (of_cells)
+		row_vectors = of_cells * adds;
+	uint64_t loads = row_vectors + col_vectors;
 	uint64_t bytes = (uint64_t)p->machine->vector_bytes;
 	uint64_t moved = across ? 0 : row_vectors * bytes;
 	if (col_vectors * bytes * steps > FIRST_CACHE)
