@@ -39,6 +39,28 @@ static uint64_t block_weight(const Module *m, Block block)
 	return weight;
 }
 
+static bool has_loop(Block block)
+{
+	for (uint32_t i = 0; i < block.n; i++)
+		if (block.stmts[i]->kind == LOOP_FOR || has_loop(block.stmts[i]->body))
+			return true;
+	return false;
+}
+
+/* Is there an innermost loop of single elements? */
+static bool has_plain_loop(Block block)
+{
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		bool explicit = stmt->loop == LOOP_UNROLL || stmt->loop == LOOP_VECTOR;
+		if (stmt->kind == LOOP_FOR && !explicit && !has_loop(stmt->body))
+			return true;
+		if (has_plain_loop(stmt->body))
+			return true;
+	}
+	return false;
+}
+
 static uint64_t kernel_weight(const Module *m, KernelId id)
 {
 	return KERNEL_WEIGHT + block_weight(m, m->kernels[id].kernel.body);
@@ -80,6 +102,7 @@ JitUnits jit_units(const Module *module, bool together)
 		bool alone = weights[k] >= HEAVY && !together;
 		uint64_t place = alone ? nshared + k : module->kernels[k].identity.low % nshared;
 		JitUnit *unit = unit_for(&units, module->arena, place);
+		unit->plain |= has_plain_loop(module->kernels[k].kernel.body);
 		PUSH(module->arena, unit->kernels, k);
 		unit->weight += weights[k];
 	}

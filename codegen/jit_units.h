@@ -8,6 +8,7 @@ typedef struct JitUnit {
 	VEC(KernelId) kernels; /* ascending */
 	uint64_t weight;
 	uint64_t place; /* what its kernels have in common */
+	bool plain;	/* has innermost loops of single elements, which GCC may make vectors of */
 } JitUnit;
 
 typedef VEC(JitUnit) JitUnits; /* none: the module has no kernels */
