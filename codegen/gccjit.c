@@ -260,6 +260,14 @@ static Works plan_works(Build *b)
 	return works;
 }
 
+/* What a child said; else the signal that ended it, such as that of a limit of the shell. */
+static const char *last_words(const ChildResult *result)
+{
+	if (*result->text)
+		return result->text;
+	return result->status > 128 ? strsignal(result->status - 128) : "it said nothing";
+}
+
 /* Ends a child; false after the diagnostic of a first failure. */
 static bool end_work(Build *b, const Work *work, const Child *child, bool good)
 {
@@ -271,7 +279,7 @@ static bool end_work(Build *b, const Work *work, const Child *child, bool good)
 	}
 	if (good)
 		diag(b->emit->diags, E0505, SPAN_NONE, "libgccjit failed (status %d): %s",
-		     result.status, *result.text ? result.text : "it said nothing");
+		     result.status, last_words(&result));
 	return false;
 }
 
