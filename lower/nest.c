@@ -448,6 +448,16 @@ static bool emit_tiles(Nest *nest, Op reduce)
 	return !staged && reduce == OP_ADD && nest_stage(nest, true) && tile_emit(nest, reduce);
 }
 
+/* Every tile adds its sums to cells that others add to as well. */
+static bool emit_scattered_tiles(Nest *nest, Op reduce)
+{
+	Op acc = nest->target.acc;
+	nest->target.acc = reduce;
+	bool done = emit_tiles(nest, reduce);
+	nest->target.acc = done ? reduce : acc;
+	return done;
+}
+
 static void emit_piece(Nest *nest)
 {
 	Lower *lower = nest->gen->lower;
@@ -455,7 +465,8 @@ static void emit_piece(Nest *nest)
 	bool scattered = scatters(lower, nest->node), reduces = nest->nloops > nest->nresult;
 	Op reduce = node_reduce_op(lower_node(lower, nest->node));
 	gen_nest(nest->gen);
-	if (!scattered && reduces && !gen_asked(nest->gen, CHOICE_ORDER) && emit_tiles(nest, reduce))
+	if (reduces && !gen_asked(nest->gen, CHOICE_ORDER) &&
+	    (scattered ? emit_scattered_tiles(nest, reduce) : emit_tiles(nest, reduce)))
 		return;
 	bool local = !scattered && reduces && !may_sum_in_place(nest);
 	if (nest->nloops > 0) {

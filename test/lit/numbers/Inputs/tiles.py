@@ -170,6 +170,37 @@ def large():
     return wrong
 
 
+def transposed(count):
+    """Transposed convolutions: windows overlap, meet or leave gaps in what they are added to."""
+    wrong = 0
+    for number in range(count):
+        h, w, ci, co = (random.choice(sizes) for sizes in ([1, 4, 9], [3, 8, 17], [1, 8, 40], [1, 4, 9, 48]))
+        kh, kw, stride = random.choice([1, 2, 3, 4]), random.choice([1, 2, 3, 5]), random.choice([1, 2, 3])
+        symbolic, greatest = number % 2 == 1, number % 5 == 4
+        spec = "b | h, w, i; kh, kw, i -> o => b | %d*h <+ kh, %d*w <+ kw, o" % (stride, stride)
+        call = "einsum(\"%s\", x, f%s)" % (spec, ", op=add, reduce=max" if greatest else "")
+        filters = "%d, %d, %d -> %d" % (kh, kw, ci, co)
+        text = "%sinput x : [%s | %d, %d, %d]\ninput f : [%s]\noutput r = tanh(%s)\n" % (
+            "dim n\n" if symbolic else "", "n" if symbolic else "3", h, w, ci, filters, call)
+        model = Model(text, ["-march=" + MARCHES[number % 3]])
+        x = RNG.standard_normal((3, h, w, ci)).astype(np.float32)
+        f = RNG.standard_normal((co, kh, kw, ci)).astype(np.float32)
+        high, wide = stride * (h - 1) + kh, stride * (w - 1) + kw
+        got, = model.forward([3] if symbolic else [], [x, f], [((3, high, wide, co), np.float32)])
+        want = np.full((3, high, wide, co), -np.inf if greatest else 0.0)
+        for i, j in np.ndindex(kh, kw):
+            part = want[:, i:i + stride * h:stride, j:j + stride * w:stride][:, :h, :w]
+            if greatest:
+                sums = x[:, :, :, None] + f[:, i, j]
+                np.maximum(part, sums.max(axis=-1), out=part)
+            else:
+                part += np.einsum("bhwc,oc->bhwo", x.astype(np.float64), f[:, i, j])
+        if not near(got, np.tanh(want), "f32", kh * kw * ci):
+            wrong += 1
+            print("wrong: transposed %s" % [h, w, ci, co, kh, kw, stride, symbolic, greatest])
+    return wrong
+
+
 bad, n = run(int(sys.argv[1]))
-bad += rows_alone() + convolutions(24) + pictures() + large()
+bad += rows_alone() + convolutions(24) + pictures() + large() + transposed(30)
 print("%d products, %d wrong" % (n, bad))
