@@ -143,7 +143,7 @@ run: all
 	@sh examples/run.sh $(B)
 
 fmt:
-	@clang-format -i $$(git ls-files '*.c' '*.h')
+	@git clang-format --force --extensions c,h
 
 DEST = $(DESTDIR)$(PREFIX)
 install: all
@@ -173,7 +173,7 @@ help:
 	@echo 'make bench      what is emitted against its peers (bench/README.md)'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
 	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md'
-	@echo 'make fmt        format the C sources'
+	@echo 'make fmt        format the lines of C that you changed and have not committed'
 	@echo 'make install    DESTDIR= PREFIX=/usr/local; make uninstall removes what it puts there'
 	@echo 'make clean      remove build/'
 	@echo 'V=1 shows the commands.'
