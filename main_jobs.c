@@ -52,7 +52,8 @@ static void print_report(const EmitReport *r)
 {
 	if (!r->compile_ms)
 		return;
-	fprintf(stderr, "  compile    %9.2f ms  %u kernels, %u functions, %u units, %u of them from the cache\n",
+	fprintf(stderr,
+		"  compile    %9.2f ms  %u kernels, %u functions, %u units, %u of them from the cache\n",
 		r->compile_ms, r->kernels, r->functions, r->units, r->cached);
 	if (r->assemble_ms)
 		fprintf(stderr, "  assemble   %9.2f ms\n", r->assemble_ms);

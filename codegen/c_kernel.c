@@ -347,9 +347,11 @@ static void put_task(KernelText *k, const ArgTexts *args, uint32_t index)
 	const Stmt *loop = k->kernel->body.stmts[index];
 	const char *prefix = k->m->prefix, *name = k->kernel->name, *piece = k->iters[loop->iter];
 	fprintf(k->out, "static void %s__p_%s_%u(void *tsr_arg, int32_t tsr_piece)\n{\n", prefix, name, index);
-	fprintf(k->out, "\t%sstruct %s__a_%s *tsr_args = tsr_arg;\n", loop->nslots ? "" : "const ", prefix, name);
+	fprintf(k->out, "\t%sstruct %s__a_%s *tsr_args = tsr_arg;\n", loop->nslots ? "" : "const ",
+		prefix, name);
 	for (size_t i = 0; i < args->n; i++)
-		fprintf(k->out, "\t%s%s = tsr_args->%s;\n", args->at[i].type, args->at[i].name, args->at[i].name);
+		fprintf(k->out, "\t%s%s = tsr_args->%s;\n", args->at[i].type, args->at[i].name,
+			args->at[i].name);
 	fprintf(k->out, "\tint64_t %s = tsr_piece;\n", piece);
 	for (size_t i = 0; i < args->n; i++)
 		fprintf(k->out, "\t(void)%s;\n", args->at[i].name);

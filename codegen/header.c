@@ -63,8 +63,9 @@ void c_put_init_comment(FILE *out, const Module *m)
 
 void c_put_pack_comment(FILE *out, const Module *m)
 {
-	fprintf(out, "/* To be called after parameters were written into the state by other means than init and the\n"
-		     " * routines, each time, before the next call of a routine: ");
+	fprintf(out,
+		"/* To be called after parameters were written into the state by other means than init and the\n"
+		" * routines, each time, before the next call of a routine: ");
 	fprintf(out, m->program->pack.nkernels
 			     ? "it brings the copies up to date. Routines return\n"
 			       " * TSR_NOT_PACKED on a state that never was packed. */\n"

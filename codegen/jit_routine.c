@@ -470,7 +470,8 @@ void jit_routines(Jit *jit, bool check_cpu_features)
 	const Program *p = jit->module->program;
 	jit_parallel_runner(jit);
 	gcc_jit_function *failing = fail_function(jit);
-	jit->pack = routine_function(jit, (uint32_t)p->routines.n, failing, check_cpu_features && p->pack.nkernels);
+	jit->pack = routine_function(jit, (uint32_t)p->routines.n, failing,
+				     check_cpu_features && p->pack.nkernels);
 	invoke_pack_function(jit);
 	for (uint32_t i = 0; i < p->routines.n; i++) {
 		gcc_jit_function *routine = routine_function(jit, i, failing, check_cpu_features);

@@ -279,7 +279,9 @@ bool module_is_pack(const Module *m, uint32_t routine)
 
 const char *module_pack_message(const Module *m)
 {
-	return arena_printf(m->arena, "the state is not packed: call %s_pack after writing parameters", m->prefix);
+	return arena_printf(m->arena,
+			    "the state is not packed: call %s_pack after writing parameters",
+			    m->prefix);
 }
 
 const char *module_signature(const Module *m, uint32_t routine)
@@ -298,7 +300,8 @@ const char *module_signature(const Module *m, uint32_t routine)
 	for (uint32_t i = 0; i < r->noutputs; i++)
 		text = arena_printf(m->arena, "%s, %s *%s", text, c_type(r->outputs[i].type.dtype),
 				    names->outputs[i]);
-	return arena_printf(m->arena, "%s, void *state%s)", text, module_is_pack(m, routine) ? "" : ", void *workspace");
+	return arena_printf(m->arena, "%s, void *state%s)", text,
+			    module_is_pack(m, routine) ? "" : ", void *workspace");
 }
 
 static const char *dim_list(const Module *m, const DimId *dims, uint32_t ndims)

@@ -194,7 +194,8 @@ VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t s
 static void clear_copies(VerifyCall *call)
 {
 	int64_t from;
-	if (call->program->pack.nkernels && size_eval(call->program->sizes, call->program->stamp, call->dims, &from))
+	if (call->program->pack.nkernels &&
+	    size_eval(call->program->sizes, call->program->stamp, call->dims, &from))
 		memset((char *)call->state.bytes + from, 0xa5, call->state.size - (size_t)from);
 }
 

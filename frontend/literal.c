@@ -253,7 +253,8 @@ void literal_finish(Build *b, NodeId id)
 	*data = *node->data;
 	void *to = arena_alloc_n(b->arena, (size_t)n, dtype_bytes(node->dtype));
 	for (int64_t i = 0; i < n && in_range(b, node, from[i]); i++)
-		scalar_write(node->dtype, to, i, scalar_convert((Scalar){.f = from[i]}, DTYPE_F64, node->dtype));
+		scalar_write(node->dtype, to, i,
+			     scalar_convert((Scalar){.f = from[i]}, DTYPE_F64, node->dtype));
 	data->bytes = to;
 	node->data = data;
 }

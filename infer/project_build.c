@@ -291,8 +291,8 @@ static void number_class(Builder *b, ClassId c)
 		return;
 	b->iters[c] = b->proj->niters;
 	b->proj->iters[b->proj->niters++] = (Iter){.name = b->p->classes.at[c].name,
-											   .extent = b->p->classes.at[c].extent,
-											   .span = b->p->classes.at[c].span};
+						   .extent = b->p->classes.at[c].extent,
+						   .span = b->p->classes.at[c].span};
 }
 
 static void number_tensor(Builder *b, const TensorMap *map)

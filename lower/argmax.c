@@ -281,7 +281,8 @@ void argmax_emit(Gen *gen, NodeId node, StoreTarget to)
 			col = id;
 		}
 	}
-	bool columns = a.along != UINT32_MAX && col != UINT32_MAX && !lanes_help(&a, a.along) && lanes_help(&a, col);
+	bool columns = a.along != UINT32_MAX && col != UINT32_MAX && !lanes_help(&a, a.along) &&
+		       lanes_help(&a, col);
 	Block block = columns ? search_columns(&a, col) : search(&a);
 	for (uint32_t i = a.piece->niters; i-- > 0;) {
 		IterId id = a.piece->iters[i];

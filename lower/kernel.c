@@ -12,7 +12,8 @@ Gen gen_new(Lower *lower, Sym name, Span span)
 	PUSH(gen.arena, gen.made, ((ScheduleEntry){.name = name, .span = span}));
 	const Band *band = lower->band;
 	for (uint32_t dim = 0; band && dim < band->ndims; dim++)
-		gen_iter(&gen, dim == band->rows ? sym_cstr(gen.program->symbols, "first") : band->dims[dim].name);
+		gen_iter(&gen, dim == band->rows ? sym_cstr(gen.program->symbols, "first")
+						 : band->dims[dim].name);
 	return gen;
 }
 
@@ -198,7 +199,8 @@ static void emit_assignment(Lower *lower, NodeId id)
 	const Proj *proj = lower_proj(lower, id);
 	StoreTarget to = {lower->plan[node->target].buffer, node->acc};
 	if (node->clear)
-		kernel_emit_fill(lower, to.buffer, op_neutral(node->acc == OP_NONE ? OP_ADD : node->acc, node->dtype),
+		kernel_emit_fill(lower, to.buffer,
+				 op_neutral(node->acc == OP_NONE ? OP_ADD : node->acc, node->dtype),
 				 node->span);
 	Gen gen = gen_new(lower, lower_name(lower, id), node->span);
 	bool direct = !proj || proj->linear || node->kind == NODE_ARGMAX || nest_is_direct(lower, id);
@@ -243,7 +245,9 @@ void kernel_emit(Lower *lower, NodeId id)
 	const BandPlace *place = band_place(lower, id);
 	BufferId to = place ? place->buffer : lower->plan[id].buffer;
 	bool last = lower->band && !place;
-	Sym name = last ? lower->band->name : place ? lower->program->buffers.at[to].name : kernel_name(lower, id);
+	Sym name = last	   ? lower->band->name
+		   : place ? lower->program->buffers.at[to].name
+			   : kernel_name(lower, id);
 	Gen gen = gen_new(lower, name, node->span);
 	fill_first(&gen, id, to);
 	emit_node(&gen, id, (StoreTarget){to, OP_NONE});
@@ -270,13 +274,15 @@ void kernel_emit_check(Lower *lower, NodeId id)
 	Size size = shape_axis(lower_shape(lower, node->args[0]), (uint32_t)axis)->size;
 	if (lower->checks[id] == CHECK_NONE) {
 		const Node *ids = lower_node(lower, node->args[1]);
-		const char *text = arena_printf(lower->arena, "an index%s%s is outside [0, %s)", ids->name ? " in " : "",
-						ids->name ? ids->name : "", size_text(lower->arena, lower->sizes, size));
+		const char *text = arena_printf(lower->arena, "an index%s%s is outside [0, %s)",
+						ids->name ? " in " : "", ids->name ? ids->name : "",
+						size_text(lower->arena, lower->sizes, size));
 		lower->checks[id] = (CheckId)program->checks.n;
 		PUSH(program->arena, program->checks,
 		     ((Check){.kind = CHECK_INDEX, .a = size, .b = size, .span = node->span, .text = text}));
 	}
-	Sym name = lower_unique(lower, sym_printf(program->symbols, "check_%s", node->name ? node->name : "index"));
+	Sym name = lower_unique(
+		lower, sym_printf(program->symbols, "check_%s", node->name ? node->name : "index"));
 	Gen gen = gen_new(lower, name, node->span);
 	const Shape *shape = lower_shape(lower, node->args[1]);
 	IterVar *vars = ARENA_ARRAY(gen.arena, IterVar, shape_naxes(shape) + 1);

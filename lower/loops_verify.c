@@ -87,7 +87,8 @@ static const Buffer *check_buffer(const Verify *v, BufferId id)
 {
 	FAIL_UNLESS(v, id < v->program->buffers.n, "an unknown buffer");
 	const Buffer *buffer = &v->program->buffers.at[id];
-	bool own = buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST && buffer->kind != BUFFER_PACKED;
+	bool own = buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST &&
+		   buffer->kind != BUFFER_PACKED;
 	if (own && v->routine)
 		FAIL_UNLESS(v, &v->program->routines.at[buffer->routine] == v->routine,
 			    "a buffer of another routine");
@@ -152,7 +153,8 @@ static void check_parallel(Verify *v, const Stmt *stmt)
 	for (uint32_t i = 0; i < v->kernel->nlocals; i++)
 		v->outside[i] = v->local_open[i];
 	int64_t lo;
-	bool zero = stmt->lo->kind == IX_SIZE && size_is_const(v->program->sizes, stmt->lo->size, &lo) && lo == 0;
+	bool zero = stmt->lo->kind == IX_SIZE &&
+		    size_is_const(v->program->sizes, stmt->lo->size, &lo) && lo == 0;
 	FAIL_UNLESS(v, zero && stmt->step == 1, "a parallel loop that does not count from 0");
 	FAIL_UNLESS(v, stmt->nslots >= 0 && stmt->nslots <= SLOTS_MAX, "too many slots");
 	v->parallel = true;
@@ -314,11 +316,13 @@ static void check_tables(const Program *program)
 	for (size_t i = 0; i < program->buffers.n; i++) {
 		const Buffer *buffer = &program->buffers.at[i];
 		REQUIRE(buffer->name && buffer->dtype < DTYPE_COUNT && !size_is_bad(buffer->elements));
-		bool shared = buffer->kind == BUFFER_PARAM || buffer->kind == BUFFER_CONST || buffer->kind == BUFFER_PACKED;
+		bool shared = buffer->kind == BUFFER_PARAM || buffer->kind == BUFFER_CONST ||
+			      buffer->kind == BUFFER_PACKED;
 		REQUIRE(shared || buffer->routine < program->routines.n);
 		REQUIRE(buffer->kind != BUFFER_TEMP || !size_is_bad(buffer->offset));
-		REQUIRE(buffer->kind != BUFFER_PACKED || (!size_is_bad(buffer->offset) && buffer->arg < program->params.n &&
-							  !program->params.at[buffer->arg].changes));
+		REQUIRE(buffer->kind != BUFFER_PACKED ||
+			(!size_is_bad(buffer->offset) && buffer->arg < program->params.n &&
+			 !program->params.at[buffer->arg].changes));
 	}
 	for (size_t i = 0; i < program->params.n; i++) {
 		REQUIRE(program->params.at[i].buffer < program->buffers.n);

@@ -83,7 +83,8 @@ static void check_bytes(Lower *lower, Size elements, Dtype dtype, NodeId node)
 	bool large = size_is_bad(bytes) ||
 		     (size_is_const(lower->sizes, bytes, &n) && n >= (int64_t)1 << BYTES_BITS);
 	if (large)
-		diag(lower->diags, E0508, lower_node(lower, node)->span, "the tensor%s%s is too large: %s has 2^%d bytes or more",
+		diag(lower->diags, E0508, lower_node(lower, node)->span,
+		     "the tensor%s%s is too large: %s has 2^%d bytes or more",
 		     lower_node(lower, node)->name ? " " : "",
 		     lower_node(lower, node)->name ? lower_node(lower, node)->name : "",
 		     shape_text(lower->arena, lower->sizes, lower_shape(lower, node)), BYTES_BITS);
@@ -161,8 +162,11 @@ static void add_param(Lower *lower, NodeId id)
 	param.key = XXH64(node->name, strlen(node->name), 0);
 	uint32_t arg = (uint32_t)program->params.n;
 	Size elements = node_elements(lower, id);
-	param.buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_PARAM, .name = node->name, .dtype = node->dtype,
-						    .elements = elements, .arg = arg});
+	param.buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_PARAM,
+						    .name = node->name,
+						    .dtype = node->dtype,
+						    .elements = elements,
+						    .arg = arg});
 	lower->shared[id] = param.buffer;
 	Size bytes = bytes_aligned(lower->sizes, elements, node->dtype);
 	program->state = size_add(lower->sizes, program->state, bytes);

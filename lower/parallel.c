@@ -93,7 +93,8 @@ static bool known_size(const Ix *ix, Size *size)
 		*size = ix->size;
 		return true;
 	}
-	return (ix->kind == IX_MIN || ix->kind == IX_MAX) && (known_size(ix->a, size) || known_size(ix->b, size));
+	return (ix->kind == IX_MIN || ix->kind == IX_MAX) &&
+	       (known_size(ix->a, size) || known_size(ix->b, size));
 }
 
 static Size trips_size(const Pieces *p, const Stmt *loop)
@@ -171,7 +172,8 @@ static bool depends(const Stmt *loop, const Stmt *const *outer, uint32_t n)
 static uint32_t nested_loops(const Stmt *stmt, const Stmt **loops)
 {
 	uint32_t n = 0;
-	while (n < DEPTH_MAX && stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL && !depends(stmt, loops, n)) {
+	while (n < DEPTH_MAX && stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL &&
+	       !depends(stmt, loops, n)) {
 		loops[n++] = stmt;
 		if (stmt->body.n != 1)
 			break;
@@ -207,7 +209,8 @@ static bool is_long(const Pieces *p, const Cut *cut)
 
 static bool is_short(const Pieces *p, const Cut *cut)
 {
-	return cut->blocks->kind == IX_SIZE && size_ge(p->program->sizes, size_const(p->program->sizes, 1), cut->blocks->size);
+	return cut->blocks->kind == IX_SIZE &&
+	       size_ge(p->program->sizes, size_const(p->program->sizes, 1), cut->blocks->size);
 }
 
 static uint32_t choose(const Pieces *p, const Stmt *root, Cut *cuts)
@@ -273,7 +276,8 @@ static const Ix *named(Pieces *p, const char *name, const Ix *ix, Body *body)
 	KernelLocal *locals = ARENA_ARRAY(p->arena, KernelLocal, kernel->nlocals + 1);
 	for (uint32_t i = 0; i < kernel->nlocals; i++)
 		locals[i] = kernel->locals[i];
-	locals[kernel->nlocals] = (KernelLocal){.name = sym_cstr(p->program->symbols, name), .dtype = DTYPE_I64};
+	locals[kernel->nlocals] =
+		(KernelLocal){.name = sym_cstr(p->program->symbols, name), .dtype = DTYPE_I64};
 	kernel->locals = locals;
 	LocalId local = kernel->nlocals++;
 	PUSH(p->arena, body->stmts, stmt_local(p->arena, local, value_index(p->arena, DTYPE_I64, ix)));
@@ -327,7 +331,8 @@ static const Stmt *in_pieces(Pieces *p, const Stmt *stmt)
 	const Ix *wanted = ix_binary(p->program, IX_DIV, work, number(p, p->grain));
 	wanted = ix_mul(p->program, ix_binary(p->program, IX_DIV, wanted, number(p, 2)), number(p, 2));
 	wanted = least(p, wanted, number(p, PIECES_MAX));
-	if (wanted->kind == IX_SIZE && size_ge(p->program->sizes, size_const(p->program->sizes, 1), wanted->size))
+	if (wanted->kind == IX_SIZE &&
+	    size_ge(p->program->sizes, size_const(p->program->sizes, 1), wanted->size))
 		return stmt;
 	uint32_t n = choose(p, stmt, cuts);
 	if (n == 0)

@@ -116,7 +116,8 @@ static bool is_same(const PackedParam *a, const PackedParam *b)
 	bool same = a->param == b->param && size_same(a->first, b->first) && a->nloops == b->nloops &&
 		    a->nwidths == b->nwidths;
 	for (uint32_t i = 0; same && i < a->nloops; i++)
-		same = a->loops[i].role == b->loops[i].role && size_same(a->loops[i].extent, b->loops[i].extent) &&
+		same = a->loops[i].role == b->loops[i].role &&
+		       size_same(a->loops[i].extent, b->loops[i].extent) &&
 		       size_same(a->loops[i].stride, b->loops[i].stride);
 	for (uint32_t i = 0; same && i < a->nwidths; i++)
 		same = a->widths[i] == b->widths[i];
@@ -134,8 +135,11 @@ static BufferId add_buffer(Lower *lower, PackedParam *packed, Size elements)
 		program->state = size_plus(lower->sizes, program->state, STAMP_BYTES);
 	}
 	Sym name = lower_unique(lower, sym_printf(program->symbols, "packed_%s", param->name));
-	packed->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_PACKED, .name = name, .dtype = packed->dtype,
-						      .elements = elements, .arg = param->arg,
+	packed->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_PACKED,
+						      .name = name,
+						      .dtype = packed->dtype,
+						      .elements = elements,
+						      .arg = param->arg,
 						      .offset = program->state});
 	Size bytes = bytes_aligned(lower->sizes, elements, packed->dtype);
 	program->state = size_add(lower->sizes, program->state, bytes);
@@ -162,10 +166,13 @@ void prepack_emit(Tile *tile, Block body)
 	Lower *lower = gen->lower;
 	Program *program = gen->program;
 	const Buffer *copy = &program->buffers.at[tile->packed];
-	Kernel kernel = {.name = lower_unique(lower, sym_printf(program->symbols, "pack_%s",
-								program->params.at[copy->arg].name)),
-			 .span = SPAN_NONE, .niters = (uint32_t)gen->iters.n, .nlocals = (uint32_t)gen->locals.n,
-			 .body = body};
+	Kernel kernel = {
+		.name = lower_unique(lower, sym_printf(program->symbols, "pack_%s",
+						       program->params.at[copy->arg].name)),
+		.span = SPAN_NONE,
+		.niters = (uint32_t)gen->iters.n,
+		.nlocals = (uint32_t)gen->locals.n,
+		.body = body};
 	kernel.iters = ARENA_ARRAY(gen->arena, KernelIter, kernel.niters + 1);
 	memcpy(kernel.iters, gen->iters.at, kernel.niters * sizeof *kernel.iters);
 	kernel.locals = ARENA_ARRAY(gen->arena, KernelLocal, kernel.nlocals + 1);

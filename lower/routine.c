@@ -67,7 +67,8 @@ static bool is_alias(const Lower *lower, NodeId id)
 	if (!proj || !proj->linear || node->target != NODE_NONE || plan->mutated)
 		return false;
 	const NodePlan *arg = &lower->plan[node->args[0]];
-	return !arg->fused && !arg->mutated && node->dtype == lower_node(lower, node->args[0])->dtype && !plan->output;
+	return !arg->fused && !arg->mutated &&
+	       node->dtype == lower_node(lower, node->args[0])->dtype && !plan->output;
 }
 
 static BufferId input_buffer(const Lower *lower, NodeId id)
@@ -195,7 +196,9 @@ static void note_dims(const Lower *lower, Size size, bool *dims)
 static void note_type_dims(const Lower *lower, const TensorArg *args, uint32_t n, bool *dims)
 {
 	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t axis = 0; axis < args[i].type.nbatch + args[i].type.noutput + args[i].type.ninput; axis++)
+		for (uint32_t axis = 0;
+		     axis < args[i].type.nbatch + args[i].type.noutput + args[i].type.ninput;
+		     axis++)
 			note_dims(lower, args[i].type.sizes[axis], dims);
 }
 
@@ -247,7 +250,8 @@ static void list_guards(Lower *lower, ProgramRoutine *routine)
 		const Check *check = &lower->program->checks.at[i];
 		bool knows = true;
 		for (DimId d = 0; d < sizes_ndims(lower->sizes); d++)
-			if (size_uses_dim(lower->sizes, check->a, d) || size_uses_dim(lower->sizes, check->b, d))
+			if (size_uses_dim(lower->sizes, check->a, d) ||
+			    size_uses_dim(lower->sizes, check->b, d))
 				knows = knows && has_dim(routine, d);
 		if (knows)
 			routine->guards[routine->nguards++] = i;
@@ -263,8 +267,8 @@ static void limit_arguments(Lower *lower, const ProgramRoutine *routine)
 	if (n > ROUTINE_ARGS)
 		diag(lower->diags, E0236, routine->span,
 		     "a routine has at most %d arguments, and %s has %u: %u dims, %u scalars, %u inputs and %u results",
-		     ROUTINE_ARGS, routine->name, n, routine->ndims, routine->nscalars, routine->ninputs,
-		     routine->noutputs);
+		     ROUTINE_ARGS, routine->name, n, routine->ndims, routine->nscalars,
+		     routine->ninputs, routine->noutputs);
 }
 
 static void open_routine(Lower *lower, uint32_t id)
@@ -324,7 +328,8 @@ void lower_pack(Lower *lower)
 	pack->workspace = size_const(lower->sizes, 0);
 	for (uint32_t i = 0; i < pack->nkernels; i++) {
 		Kernel *kernel = &lower->packs.at[i];
-		PUSH(lower->arena, program->made->entries, ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
+		PUSH(lower->arena, program->made->entries,
+		     ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
 		kernel_parallel(program, kernel, lower->asked, lower->machine->grain);
 		pack->kernels[i] = (KernelId)program->kernels.n;
 		PUSH(lower->arena, program->kernels, *kernel);

@@ -262,7 +262,9 @@ static Block sum_squares(Dot *dot, LocalId sums)
 	const Ix *lane = ix_iter(gen->arena, tile->lane), *q = ix_iter(gen->arena, tile->q);
 	LocalId square = tile_declare(tile, "square", (int64_t[]){n, n}, 2), folded;
 	PUSH(gen->arena, columns.stmts, stmt_local(gen->arena, square, nest_neutral(tile->nest)));
-	dot->column = ix_add(gen->program, ix_mul(gen->program, ix_iter(gen->arena, tile->c), tile_const(tile, n)), q);
+	dot->column =
+		ix_add(gen->program,
+		       ix_mul(gen->program, ix_iter(gen->arena, tile->c), tile_const(tile, n)), q);
 	REQUIRE(fold_cell(dot, &cell, &folded));
 	const Value *to = tile_local(tile, square, (const Ix *[]){q, lane}, 2);
 	const Value *from = tile_local(tile, folded, &lane, 1);

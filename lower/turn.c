@@ -156,7 +156,8 @@ static bool find_u(Turn *t)
 static uint32_t count_nodes(const Turn *t, const Value *value)
 {
 	bool arithmetic = value->kind == VALUE_OP && dtype_is_float(value->dtype) &&
-			  (value->op == OP_ADD || value->op == OP_SUB || value->op == OP_MUL || value->op == OP_DIV);
+			  (value->op == OP_ADD || value->op == OP_SUB || value->op == OP_MUL ||
+			   value->op == OP_DIV);
 	bool turned = value->kind == VALUE_LOAD && is_known(t, value);
 	bool plain = value->kind == VALUE_LOAD && (step_of(t, value->ix, t->v) <= STEP_ONE);
 	uint32_t n = arithmetic || turned || plain || value->kind == VALUE_CONST ? 1 : DIRECT_NODES + 1;
@@ -272,7 +273,8 @@ static const Ix *const *place(const Turn *t, IterVar a, IterVar b)
 	return ixs;
 }
 
-static const Stmt *over_tile(const Turn *t, int64_t rows, int64_t lanes, LoopKind outer, LoopKind inner, Block body)
+static const Stmt *over_tile(const Turn *t, int64_t rows, int64_t lanes, LoopKind outer,
+			     LoopKind inner, Block body)
 {
 	const Stmt *loop = stmt_loop(t->program, inner, t->lane, lanes, body);
 	return stmt_loop(t->program, outer, t->row, rows, one(t, loop));

@@ -150,7 +150,8 @@ static int print_text(const tsr_session *s, const tsr_module *m, const Timing *t
 
 int cmd_bench(int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&request_argp, 0, NULL, 0}, {&cli_help_argp, 0, NULL, 0}, {0}};
+	static const struct argp_child children[] = {
+		{&request_argp, 0, NULL, 0}, {&cli_help_argp, 0, NULL, 0}, {0}};
 	static const struct argp argp = {
 		options,
 		parse,

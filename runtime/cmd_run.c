@@ -178,7 +178,8 @@ static int run(Request *request, tsr_session *s)
 
 int cmd_run(int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&request_argp, 0, NULL, 0}, {&cli_help_argp, 0, NULL, 0}, {0}};
+	static const struct argp_child children[] = {
+		{&request_argp, 0, NULL, 0}, {&cli_help_argp, 0, NULL, 0}, {0}};
 	static const struct argp argp = {
 		options,
 		parse,
