@@ -13,6 +13,7 @@
  */
 #include "infer/solver.h"
 
+#include <ctype.h>
 #include <string.h>
 
 RowVarId rowvar_new(Solver *s, Sym name, Span span)
@@ -166,6 +167,31 @@ static bool suggest_arrow(Solver *s, const Con *con, const SpecTensor *written)
 	return true;
 }
 
+/* "nk" is one axis where a specification has a comma or a sign; letters were meant where the tensor
+ * has an axis for each. */
+static void suggest_letters(Solver *s, const Con *con)
+{
+	const Spec *spec = s->graph->nodes.at[con->node].spec;
+	if (!spec || !s->diags || con->arg < 0)
+		return;
+	const SpecRow *written = &spec->operands[con->arg].rows[con->row];
+	const SpecAxis *axis = written->axes;
+	FlatRow has;
+	row_flatten(s, &s->rows[s->graph->nodes.at[con->node].args[con->arg]][con->row], &has);
+	uint32_t n = has.nlead + has.ntrail;
+	if (has.var != NONE || n < 2 || written->naxes != 1 || written->var_at >= 0 ||
+	    axis->kind != SPEC_LETTER || strlen(axis->letter) != n)
+		return;
+	const char *apart = "";
+	for (uint32_t i = 0; i < n; i++) {
+		if (!isalpha((unsigned char)axis->letter[i]))
+			return;
+		apart = arena_printf(s->arena, "%s%s%c", apart, i ? ", " : "", axis->letter[i]);
+	}
+	diag_fix(s->diags, axis->span, apart, "names have any length where a specification has a ',' or a sign: '%s' is one axis",
+		 axis->letter);
+}
+
 /* An unwritten row of a specification is empty: the repair is to write `...` for it. */
 static void suggest_row(Solver *s, const Con *con)
 {
@@ -218,6 +244,7 @@ static void rank_error(Solver *s, ConId id, const FlatRow *a, const FlatRow *b)
 	      axes_text(s, a, kind), who,
 	      b->nlead + b->ntrail || b->var != NONE ? flat_text(s, b) : "none");
 	suggest_row(s, &s->cons.at[id]);
+	suggest_letters(s, &s->cons.at[id]);
 	explain_row(s, &s->cons.at[id]);
 	blame_settled(s, &s->cons.at[id].a);
 	blame_settled(s, &s->cons.at[id].b);
