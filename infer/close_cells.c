@@ -1,4 +1,9 @@
-/* Closing rules for sizes. */
+/* Closing rules for sizes, in the order of the table in close.c.
+ *
+ * A rule that takes bounds finds them anew first, since sizes have got other names and classes have
+ * merged. A rule that guesses propagates after each guess, so that nothing is guessed which follows
+ * from an earlier one.
+ */
 #include "infer/solver.h"
 
 #include <inttypes.h>

@@ -1,4 +1,9 @@
-/* Derivations: the way between two cells of a class, and trees of steps down to what is written. */
+/* Derivations: the way between two cells of a class, and trees of steps down to what is written.
+ *
+ * The merges of a class are a tree over its cells (Cell.proof, kept by dims.c). The way between two
+ * cells climbs from the deeper one to the other's depth, then from both until they meet. A derivation
+ * goes on from the cell that a class had its value from, through what gave it.
+ */
 #include "infer/trace.h"
 
 #include <stdlib.h>

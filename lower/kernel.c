@@ -1,5 +1,4 @@
-/* One node's kernel, by its kind; kernels that fill, copy and check.
- */
+/* One node's kernel, by its kind; kernels that fill, copy and check. */
 #include "lower/band.h"
 
 /* ---- a kernel's frame ---- */
