@@ -354,6 +354,8 @@ const char *spec_letters(Build *b, const Spec *spec);
 Sym spec_nearest_letter(Build *b, const With *with, Sym letter);
 bool spec_has_letter(const Spec *spec, Sym letter);
 bool spec_result_concatenates(const Spec *spec);
+/* Is every element of the result one of an operand, so that nothing is added up? False: perhaps not. */
+bool spec_only_moves(const Spec *spec);
 /* Operand count against the call; reports with both places. */
 bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call);
 /* Is it what permute and argmax need? False after the error. */

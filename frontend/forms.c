@@ -105,6 +105,11 @@ NodeId form_spec_node(Build *b, const SpecParts *parts)
 		joined = nodes_join(b, parts->args, parts->nargs);
 	if (!block && parts->nargs > 1)
 		nodes_widen(b, parts->args, parts->nargs);
+	if (block && !spec_only_moves(parts->spec)) {
+		joined = dtype_wide(joined);
+		for (uint32_t i = 0; i < parts->nargs; i++)
+			parts->args[i] = node_cast(b, parts->args[i], joined, parts->spans[i]);
+	}
 	Dtype dtypes[3] = {joined, joined, joined};
 	NodeId id = node_new(b, block ? NODE_BLOCK : NODE_SPEC, parts->span, parts->op_span);
 	node_set_args(b, id, parts->args, parts->spans, parts->nargs);

@@ -283,6 +283,35 @@ static bool check_one_to_one(Build *b, const SpecTensor *tensor, const SpecTenso
 	return true;
 }
 
+/* Does the other tensor have all that this one has, letter by letter? */
+static bool is_kept(const SpecTensor *tensor, const SpecTensor *other)
+{
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		const SpecRow *row = &tensor->rows[kind];
+		if (row->var_at >= 0 && !occurrences(other, row->var))
+			return false;
+		for (uint32_t i = 0; i < row->naxes; i++) {
+			const SpecAxis *axis = &row->axes[i];
+			bool fixed = axis->kind == SPEC_INDEX;
+			if (!fixed && (axis->kind != SPEC_LETTER || !occurrences(other, axis->letter)))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool spec_only_moves(const Spec *spec)
+{
+	bool moves = true;
+	for (uint32_t i = 0; i < spec->noperands; i++)
+		moves = moves && is_kept(&spec->operands[i], &spec->result);
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		for (uint32_t i = 0; i < spec->result.rows[kind].naxes; i++)
+			moves = moves && !spec->result.rows[kind].axes[i].kernel;
+	}
+	return moves;
+}
+
 bool spec_check_permute(Build *b, const Spec *spec)
 {
 	return check_one_to_one(b, &spec->operands[0], &spec->result) &&

@@ -154,6 +154,15 @@ FORMS = [
     ('sum("i^1 => i", h) .* sum("1^i => i", h)', lambda d: d.h[:-1] * d.h[1:]),
     ('stack(input, y, y + 1)', lambda d: np.stack([d.y, d.y + 1], 1)),
     ('stack(output, a, -a, a .* s)', lambda d: np.stack([d.a, -d.a, d.a * d.s], 1)),
+    ('concat("i|j; j->k => i^k", i8(a .* 60), i8(w .* 60))',    # sums in i32 and in f32
+     lambda d: np.concatenate([np.trunc(v * 60).astype(np.int32).sum(1) for v in (d.a, d.w)])),
+    ('concat("i|j; j->k => i^k", bf16(a + 300), f16(w) .* 1024)',
+     lambda d: np.concatenate([(2 * np.rint((d.a + 300) / 2)).sum(1), 1024 * d.w.sum(1)])),
+    ('f32(concat("i|j; j->k => i^k, j", bf16(a), bf16(w)))', lambda d: np.concatenate([d.a, d.w])),
+    ("([s, 1, 2] : rgb) .* ([1, 2, 3] : rgb)", lambda d: np.array([1, 2, 3]) * [d.s, 1, 2]),
+    ("[([1, s] : col), ([s, 2] : col)] : row", lambda d: np.array([[1, d.s], [d.s, 2]])),
+    ('einsum("row, col; col => row", [[1, 2], [s, 4]] : row, [1, s] : col)',
+     lambda d: np.array([1 + 2 * d.s, d.s + 4 * d.s])),
     ('stack(batch, a, -a) .* [| [| 1 |], [| 2 |] |]', lambda d: np.stack([d.a, -2 * d.a])),
     ("[x, 2 .* x] + [[1], [2]]", lambda d: np.stack([d.x + 1, 2 * d.x + 2])),
     ("[| y, [| y, -2 .* y |] @ 1 |]", lambda d: np.stack([d.y, -2 * d.y])),
@@ -187,28 +196,53 @@ FORMS = [
     ('einsum("b | j; b | j => | b", gather(table, ids), a)', lambda d: (d.table[d.ids] * d.a).sum(1)),
     ('gather(permute("b | m => b, m", gather(table, ids)), ids % n)', lambda d: d.table[d.ids][d.ids % d.n]),
 ]
+# steps that make `out`: what a step adds to, where it writes, by which indices it reads
+ROUTINES = [
+    ('out =:+ id(x) via "i => 2*i,"\nout =+ -x via "i => 2*i + 1"', lambda d: np.stack([d.x, -d.x], 1).reshape(-1)),
+    ('out =: concat("i; j => i^j", q, x)\nout =+ id(x) via "i => 3^i"', lambda d: np.concatenate([d.q, 2 * d.x])),
+    ('out =: id(a)\nout =+ a * y via "i|j; j => i|0"', lambda d: d.a + placed(d.a.shape, np.s_[:, 0], d.a @ d.y)),
+    ('out =:+ a * w via "i|j; j->k => k|i"', lambda d: (d.a @ d.w.T).T),
+    ('out =: id(y)\nout =max id(a) via "i|j => j"', lambda d: np.maximum(d.y, d.a.max(0))),
+    ('out =: id(y)\nout =min a + w via "i|j; j->i => j"', lambda d: np.minimum(d.y, (d.a + d.w.T.T).min(0))),
+    ('out =: id(x)\nout =* id(a) via "i|j => i"', lambda d: d.x * d.a.prod(1)),
+    ('out =: id(x)\nout =- id(a) via "i|j => i"\nout =/ 2', lambda d: (d.x - d.a.sum(1)) / 2),
+    ('out =:+ id(x) via "i => ii"\nout =+ s', lambda d: np.diag(d.x) + d.s),
+    ('out =:+ id(a) via "i|j => 2*j, i + 1"', lambda d: placed((2 * d.m, d.n + 1), np.s_[::2, 1:], d.a.T)),
+    ('out =:max id(a) via "i|1^j => j, i"', lambda d: d.a[:, 1:].T),
+    ('out =: id(y) via "j => j^2"\nout =+ 1', lambda d: np.append(d.y, [0, 0]) + 1),
+]
 
 
 def program(forms):
-    """All forms as results of one program."""
+    """All forms as results of one program, and its routines."""
     text = HEAD
     for number, (form, _) in enumerate(forms):
         *before, last = form.split("\n")
         text += "".join(line + "\n" for line in before) + "output r%d = %s\n" % (number, last)
+    for number, (steps, _) in enumerate(ROUTINES):
+        text += "routine s%d() -> out {\n%s\n}\n" % (number, steps)
     return text
 
 
-def run(model, d, wants):
-    head = re.search(r"int m_forward\((.*?)\)", model.header, re.S)[1]
+def run(model, d, wants, routine="forward"):
+    head = re.search(r"int m_%s\((.*?)\)" % routine, model.header, re.S)[1]
     taken = [a.split()[-1].lstrip("*") for a in head.split(",")]
     outputs = [(w.shape, np.int32 if w.dtype.kind == "i" else np.float32) for w in wants]
-    return model.forward([vars(d)[t] for t in taken if t in "nm"], [vars(d)[t] for t in taken if t in SHAPES], outputs)
+    return model.forward([vars(d)[t] for t in taken if t in "nm"], [vars(d)[t] for t in taken if t in SHAPES], outputs,
+                         routine=routine)
 
 
 def verified(text):
     """Whether the back ends agree with the interpreter on random inputs; what is said if they do not."""
     run = subprocess.run([TSRC, "--verify=run", "-Wno-dims-meet", "-"], input=text, capture_output=True, text=True)
     return "" if run.returncode == 0 else run.stdout + run.stderr
+
+
+def differs(form, got, want):
+    if got.shape == want.shape and np.allclose(got, want, rtol=1e-5, atol=1e-5):
+        return set()
+    print("%s\ngot %s\nwant %s" % (form, got, want))
+    return {form}
 
 
 def main():
@@ -220,10 +254,11 @@ def main():
         wants = [np.asarray(numpy(d)) for _, numpy in forms]
         for model in (whole, Model(text, ["-O1", "-Dn=%d" % n, "-Dm=%d" % m])):
             for (form, _), got, want in zip(forms, run(model, d, wants), wants):
-                if got.shape != want.shape or not np.allclose(got, want, rtol=1e-5, atol=1e-5):
-                    wrong.add(form)
-                    print("%s\ngot %s\nwant %s" % (form, got, want))
-    print("%d forms, %d wrong" % (len(forms), len(wrong)))
+                wrong |= differs(form, got, want)
+            for k, (steps, numpy) in enumerate(ROUTINES):
+                want = np.asarray(numpy(d))
+                wrong |= differs(steps, run(model, d, [want], "s%d" % k)[0], want)
+    print("%d forms and %d routines, %d wrong" % (len(forms), len(ROUTINES), len(wrong)))
     print(verified(text) or "the back ends agree")
 
 
