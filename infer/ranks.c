@@ -5,8 +5,8 @@
  *
  * A circle of these whose ks add up to more than 0 has no solution: each row would have to be
  * longer than the next. It is searched before anything is solved, by longest paths (Bellman and
- * Ford), and shown with all its places. A row that has too many axes without one, or with one
- * longer than ROUNDS, meets ROW_LIMIT.
+ * Ford), and shown with its places. A row that has too many axes without one, or with one that
+ * turns around in the order of the program more than ROUNDS times, meets ROW_LIMIT.
  */
 #include "infer/solver.h"
 
@@ -77,7 +77,17 @@ static RowVarId find_circle(Ranks *r, uint32_t *seen, uint32_t *round)
 	return NONE;
 }
 
-/* Measure: at most ROUNDS rounds, each over all edges once. */
+static bool relax(Ranks *r, uint32_t edge)
+{
+	const RankEdge *e = &r->edges.at[edge];
+	if (r->least[e->less] + e->k <= r->least[e->more])
+		return false;
+	r->least[e->more] = r->least[e->less] + e->k;
+	r->because[e->more] = edge;
+	return true;
+}
+
+/* Measure: at most ROUNDS rounds, each over all edges twice. */
 static RowVarId search(Ranks *r)
 {
 	Solver *s = r->s;
@@ -90,14 +100,8 @@ static RowVarId search(Ranks *r)
 	bool changed = true;
 	for (int round = 0; round < ROUNDS && changed; round++) {
 		changed = false;
-		for (uint32_t i = 0; i < r->edges.n; i++) {
-			const RankEdge *e = &r->edges.at[i];
-			if (r->least[e->less] + e->k <= r->least[e->more])
-				continue;
-			r->least[e->more] = r->least[e->less] + e->k;
-			r->because[e->more] = i;
-			changed = true;
-		}
+		for (uint32_t i = 0; i < 2 * r->edges.n; i++) /* there and back: long chains take a round */
+			changed |= relax(r, i < r->edges.n ? i : 2 * (uint32_t)r->edges.n - 1 - i);
 		uint32_t mark = 0;
 		for (size_t i = 0; i < n; i++)
 			seen[i] = 0;

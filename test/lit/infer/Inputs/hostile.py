@@ -1,0 +1,119 @@
+"""Programs that ask much of inference: KIND N prints one of size N; TSRC --all N compiles one of each kind, in 512 MiB,
+and says how it ends."""
+import resource
+import subprocess
+import sys
+
+
+def shifted_rows(n):
+    """Equations between rows that are shifted against each other, all open until the stages."""
+    yield "let p = offsets()"
+    for i in range(n):
+        yield 'output y%d = einsum("a, ..r..; ..r.., b => a, b", p, p) with (a = 3)' % i
+
+
+def parts(n):
+    """One axis written as N concatenations of which each is open."""
+    yield "let q = offsets()"
+    for i in range(n):
+        yield 'output y%d = sum("a^b^c => b", q)' % i
+
+
+def many_parts(n):
+    yield "input x : [%d]" % (2 * n)
+    yield 'output y = sum("%s => a0", x) with (%s)' % (
+        "^".join("a%d" % i for i in range(n)), ", ".join("a%d = 2" % i for i in range(n)))
+
+
+def letters(n):
+    """Letters that only results have, and parameters that hang on them: each error tells them."""
+    yield "input x : [3]"
+    yield "let y0 = x"
+    for i in range(n):
+        yield 'let y%d = sum("i => i, j%d", x) + {w%d : [_, _]}' % (i + 1, i, i)
+    yield "output y = " + " + ".join("y%d" % (i + 1) for i in range(min(n, 400)))
+
+
+def dims(n):
+    for i in range(n):
+        yield "dim d%d" % i
+    for i in range(n):
+        yield "input x%d : [d%d]" % (i, i)
+    for i in range(n - 1):
+        yield "output y%d = x%d + x%d" % (i, i, i + 1)
+
+
+def guards(n):
+    yield "dim n"
+    yield "input x : [n]"
+    for i in range(n):
+        yield "require n >= %d" % (i * 7 % n)
+    yield "output y = x"
+
+
+def divisors(n):
+    yield "dim n"
+    yield "dim m"
+    yield "input x : [n, m]"
+    for i in range(n):
+        yield "require n + m >= %d * m" % (i + 2)
+        yield "require n divides %d" % (720720 * (i + 1))
+    yield "output y = x"
+
+
+def nesting(n):
+    yield "input x : [3]"
+    yield "output y = " + "relu(" * n + "x" + ")" * n
+
+
+def chain(n):
+    yield "input x : [3]"
+    yield "let y0 = x"
+    for i in range(n):
+        yield "let y%d = {w%d : [... -> 3]} * y%d" % (i + 1, i, i)
+    yield "output y = y%d + [1, 2, 3, 4]" % n
+
+
+def circle(n):
+    """Rows that would each have to be longer than the next."""
+    for i in range(n):
+        yield "let w%d = {w%d : [... -> 2]}" % (i, i)
+    for i in range(n):
+        yield "output y%d = w%d * stack(output, w%d.T, w%d.T)" % (i, i, (i + 1) % n, (i + 1) % n)
+
+
+def captures(n):
+    yield "dim n"
+    yield "input x0 : [n]"
+    for i in range(n):
+        yield 'let x%d = concat("i; j => i^j", x%d, [1]) with (i = n + %d)' % (i + 1, i, i)
+    yield "output y = x%d" % n
+
+
+def broadcasts(n):
+    """Every operand meets every other through one result."""
+    for i in range(n):
+        yield "let w%d = {w%d : [_]}" % (i, i)
+    for i in range(n):
+        yield "output y%d = w%d + w%d" % (i, i, (i * 7 + 1) % n)
+    yield "output z = w0 + [1, 2, 3]"
+
+
+KINDS = [shifted_rows, parts, many_parts, letters, dims, guards, divisors, nesting, chain, circle, captures, broadcasts]
+
+
+def compile_all(tsrc, n):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_DATA, (512 << 20, 512 << 20))
+    for kind in KINDS:
+        run = subprocess.run([tsrc, "-fsyntax-only", "-"], input="\n".join(kind(n)) + "\n", capture_output=True, text=True,
+                             preexec_fn=limit)
+        errors = [line for line in run.stderr.splitlines() if ": error: " in line]
+        print("%s: status %d%s" % (kind.__name__, run.returncode, "," + errors[0][-8:] if errors else ""))
+
+
+if __name__ == "__main__":
+    if sys.argv[2] == "--all":
+        compile_all(sys.argv[1], int(sys.argv[3]))
+    else:
+        print("\n".join(globals()[sys.argv[1]](int(sys.argv[2]))))
