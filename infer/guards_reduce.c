@@ -19,6 +19,7 @@ typedef struct Reducer {
 	VEC(SizeFact) facts; /* what those in simple say */
 	SizeSystem *system;
 	Size *dims;	     /* by DimId: what replaces it */
+	Size *self;	     /* by DimId: the dim; one is another while it is substituted */
 	uint32_t *from;	     /* by DimId: the guard that says so, plus 1 */
 	uint32_t ndims;
 } Reducer;
@@ -200,19 +201,26 @@ static void blame_several(Reducer *r, const Guard *g, const Guard *simple, bool 
 
 /* ---- equations ---- */
 
+/* a with one dim replaced. */
+static Size substitute_one(const Reducer *r, Size a, DimId dim, Size by)
+{
+	Size own = r->self[dim];
+	r->self[dim] = by;
+	Size now = size_substitute(r->s->sizes, a, r->self);
+	r->self[dim] = own;
+	return now;
+}
+
 /* Is g an equation that says what this dim is? a - b = sign * dim + rest */
 static bool solve_for(const Reducer *r, const Guard *g, DimId dim, Size *by)
 {
 	Sizes *sizes = r->s->sizes;
 	int64_t sign;
-	Size *one = ARENA_ARRAY(r->s->arena, Size, r->ndims + 1);
-	for (DimId d = 0; d < r->ndims; d++)
-		one[d] = size_plus(sizes, size_dim(sizes, d), d == dim);
-	Size difference = size_sub(sizes, g->a, g->b);
-	Size step = size_sub(sizes, size_substitute(sizes, difference, one), difference);
+	Size difference = size_sub(sizes, g->a, g->b), next = size_plus(sizes, r->self[dim], 1);
+	Size step = size_sub(sizes, substitute_one(r, difference, dim, next), difference);
 	if (!size_is_const(sizes, step, &sign) || (sign != 1 && sign != -1))
 		return false;
-	*by = size_sub(sizes, size_dim(sizes, dim), size_scale(sizes, difference, sign));
+	*by = size_sub(sizes, r->self[dim], size_scale(sizes, difference, sign));
 	return !size_is_bad(*by) && !size_uses_dim(sizes, *by, dim);
 }
 
@@ -238,12 +246,11 @@ static bool replace_dim(Reducer *r, const Guard *g, uint32_t index)
 	}
 	if (dim == r->ndims)
 		return false;
-	Size *one = ARENA_ARRAY(r->s->arena, Size, r->ndims + 1);
-	for (DimId d = 0; d < r->ndims; d++)
-		one[d] = d == dim ? by : size_dim(sizes, d);
 	for (DimId d = 0; d < r->ndims; d++) {
-		now = size_substitute(sizes, r->dims[d], one);
-		if (size_uses_dim(sizes, r->dims[d], dim) && !size_is_bad(now))
+		if (!size_uses_dim(sizes, r->dims[d], dim))
+			continue;
+		now = substitute_one(r, r->dims[d], dim, by);
+		if (!size_is_bad(now))
 			r->dims[d] = now;
 	}
 	r->from[dim] = index + 1;
@@ -340,9 +347,10 @@ void guards_reduce(Solver *s, Inference *inference, const Guards *found)
 		     .ndims = sizes_ndims(s->sizes)};
 	r.kept = ARENA_ARRAY(s->arena, bool, found->n + 1);
 	r.dims = ARENA_ARRAY(s->arena, Size, r.ndims + 1);
+	r.self = ARENA_ARRAY(s->arena, Size, r.ndims + 1);
 	r.from = ARENA_ARRAY(s->arena, uint32_t, r.ndims + 1);
 	for (DimId d = 0; d < r.ndims; d++)
-		r.dims[d] = size_dim(s->sizes, d);
+		r.self[d] = r.dims[d] = size_dim(s->sizes, d);
 	for (uint32_t i = 0; i < found->n && s->nerrors == 0; i++) {
 		if (found->at[i].kind == GUARD_EQ)
 			consider(&r, i, true);
