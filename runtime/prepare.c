@@ -2,8 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "runtime/session.h"
+
+/* Bytes of a page; of memory from which on it is in such pages. */
+enum { HUGE_PAGE = 2 << 20, HUGE_LEAST = 4 << 20 };
 
 /* The first dim of the size that is not known, -1 when all are. */
 static int64_t unknown_dim(const tsr_session *s, const tsr_size *size)
@@ -59,17 +63,18 @@ int slot_measure(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_err
 	return TSR_OK;
 }
 
-/* Zeroed and aligned; fails with a text that names `what`. */
+/* Zeroed and aligned, in huge pages where there are some; fails with a text that names `what`. */
 static int room(uint64_t bytes, const char *what, void **out, tsr_error *error)
 {
-	uint64_t whole =
-		bytes == 0 ? ARRAY_ALIGNMENT
-			   : (bytes + ARRAY_ALIGNMENT - 1) / ARRAY_ALIGNMENT * ARRAY_ALIGNMENT;
-	*out = bytes > ARRAY_BYTES_MAX ? NULL : aligned_alloc(ARRAY_ALIGNMENT, whole);
+	size_t alignment = bytes < HUGE_LEAST ? ARRAY_ALIGNMENT : HUGE_PAGE;
+	uint64_t whole = bytes == 0 ? alignment : (bytes + alignment - 1) / alignment * alignment;
+	*out = bytes > ARRAY_BYTES_MAX ? NULL : aligned_alloc(alignment, whole);
 	if (!*out)
 		return session_fail(error, TSR_FAIL_MEMORY,
 				    "not enough memory: %s needs %llu bytes", what,
 				    (unsigned long long)bytes);
+	if (alignment == HUGE_PAGE)
+		madvise(*out, whole, MADV_HUGEPAGE);
 	memset(*out, 0, whole);
 	return TSR_OK;
 }
