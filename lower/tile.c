@@ -345,10 +345,10 @@ bool tile_emit(Nest *nest, Op reduce)
 	tile.first_col = gen_iter(gen, sym_cstr(symbols, "first_col"));
 	tile.first_step = gen_iter(gen, sym_cstr(symbols, "first_step"));
 	tile.panel = gen_iter(gen, sym_cstr(symbols, "panel"));
-	if (fills)
+	if (fills && !tile.by_blocks)
 		emit_copy(&tile, nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(&tile)));
-	gen_append(gen, &gen->top,
-		   nest_wrap(nest, 0, outer, nest->nloops,
-			     all_tiles(&tile, outer + (tile.col != NULL))));
+	uint32_t inner = outer + (tile.col != NULL);
+	Block tiles = tile.by_blocks ? tile_panels(&tile, inner) : all_tiles(&tile, inner);
+	gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, tiles));
 	return true;
 }

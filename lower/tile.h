@@ -45,6 +45,7 @@ typedef struct Tile {
 	LoopKind pack_kind; /* how its lanes are copied */
 	BufferId packed;
 	bool prepacked;	    /* when the state is packed: the operand is a parameter */
+	bool by_blocks; /* the copy is of one block of columns, made where its tiles begin */
 	uint64_t movers; /* by IterId: loops that move it */
 	TileBlocks blocks;
 	int64_t height, width;	   /* rows and columns of the tile at hand */
@@ -100,6 +101,8 @@ void prepack_emit(Tile *tile, Block body);
  * of the columns. */
 bool tile_pack_declare(Tile *tile);
 Block tile_pack_fill(Tile *tile);
+/* The same of the block of columns at hand. */
+Block tile_pack_block(Tile *tile);
 const Value *tile_pack_value(const Tile *tile, const TilePart *col);
 /* Vectors that a row of lanes takes, narrow ones and single elements counted. */
 int64_t tile_vectors(const Tile *tile, int64_t lanes);
@@ -123,6 +126,16 @@ Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc);
 /* tile_block.c: a part of the rows past a part of the columns, in blocks. */
 Block tile_blocks(Tile *tile, const TilePart *row, const TilePart *col);
 Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body);
+/* All tiles, where the packed operand is copied block by block (tile_panel.c). `inner`: loops of the
+ * result from there on run inside a block. */
+Block tile_panels(Tile *tile, uint32_t inner);
+/* The part's loop within the present block, of the columns or rows from `first` on. */
+Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, IterVar first, int64_t block,
+		  Block body);
+Block tile_only_if(const Tile *tile, CondKind kind, const Ix *a, const Ix *b, Block body);
+bool tile_rows_blocked(const Tile *tile, const TilePart *part);
+/* Where a block begins that also holds what is left behind the whole tiles. */
+int64_t tile_last_block(const Tile *tile);
 /* Row or column of a tile's first cell. */
 const Ix *tile_first(const Tile *tile, const Loop *loop, const TilePart *part);
 /* The loops over the sum, or over its present block, around a body. */

@@ -18,7 +18,7 @@
 
 #include "base/diag.h"
 
-static bool rows_blocked(const Tile *tile, const TilePart *part)
+bool tile_rows_blocked(const Tile *tile, const TilePart *part)
 {
 	return tile->blocks.rows && part == &tile->rows.at[0] && !part->single;
 }
@@ -34,7 +34,7 @@ const Ix *tile_first(const Tile *tile, const Loop *loop, const TilePart *part)
 	if (part->single)
 		return ix_size(gen->arena, part->lo);
 	const Ix *first = ix_iter(gen->arena, loop->var);
-	if (rows_blocked(tile, part))
+	if (tile_rows_blocked(tile, part))
 		return ix_add(gen->program, ix_iter(gen->arena, tile->first_row), first);
 	if (cols_blocked(tile, part))
 		return ix_add(gen->program, ix_iter(gen->arena, tile->first_col), first);
@@ -53,8 +53,8 @@ Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, B
 }
 
 /* for var in 0..min(block, hi - first) step the part's */
-static Block within_block(const Tile *tile, const Loop *loop, const TilePart *part, IterVar first,
-			  int64_t block, Block body)
+Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, IterVar first, int64_t block,
+		  Block body)
 {
 	Gen *gen = tile->nest->gen;
 	const Ix *left = ix_mul(gen->program, ix_iter(gen->arena, first), tile_const(tile, -1));
@@ -90,11 +90,11 @@ Block tile_blocks(Tile *tile, const TilePart *row, const TilePart *col)
 {
 	Gen *gen = tile->nest->gen;
 	const TileBlocks *blocks = &tile->blocks;
-	bool by_rows = rows_blocked(tile, row), by_cols = cols_blocked(tile, col);
+	bool by_rows = tile_rows_blocked(tile, row), by_cols = cols_blocked(tile, col);
 	Block body = tile_one(tile, row, col);
-	body = by_rows ? within_block(tile, tile->row, row, tile->first_row, blocks->rows, body)
+	body = by_rows ? tile_within(tile, tile->row, row, tile->first_row, blocks->rows, body)
 		       : tile_part_loop(tile, tile->row, row, body);
-	body = by_cols ? within_block(tile, tile->col, col, tile->first_col, blocks->cols, body)
+	body = by_cols ? tile_within(tile, tile->col, col, tile->first_col, blocks->cols, body)
 		       : tile_part_loop(tile, tile->col, col, body);
 	if (blocks->steps)
 		body = over_steps(tile, body);
@@ -130,7 +130,7 @@ Block tile_steps(const Tile *tile, Block body)
 				      end, body));
 }
 
-static Block only_if(const Tile *tile, CondKind kind, const Ix *a, const Ix *b, Block body)
+Block tile_only_if(const Tile *tile, CondKind kind, const Ix *a, const Ix *b, Block body)
 {
 	Gen *gen = tile->nest->gen;
 	Cond *cond = ARENA_NEW(gen->arena, Cond);
@@ -141,13 +141,13 @@ static Block only_if(const Tile *tile, CondKind kind, const Ix *a, const Ix *b, 
 Block tile_unless_first(const Tile *tile, Block body)
 {
 	const Ix *first = ix_iter(tile->nest->gen->arena, tile->first_step);
-	return only_if(tile, COND_LT, tile_const(tile, 0), first, body);
+	return tile_only_if(tile, COND_LT, tile_const(tile, 0), first, body);
 }
 
 Block tile_if_last(const Tile *tile, bool last, Block body)
 {
 	const Ix *end = block_end(tile);
 	const Ix *extent = ix_size(tile->nest->gen->arena, blocked_sum(tile)->extent);
-	return last ? only_if(tile, COND_LE, extent, end, body)
-		    : only_if(tile, COND_LT, end, extent, body);
+	return last ? tile_only_if(tile, COND_LE, extent, end, body)
+		    : tile_only_if(tile, COND_LT, end, extent, body);
 }

@@ -4,6 +4,8 @@
  *            sum in blocks, so that it is read once, in pieces of its rows; what the tiles add to
  *            waits in the result, which stays in the second cache
  *   rows     rows whose operand does not stay in the second cache, past all columns
+ *   panels   columns of an operand that is packed, as many as stay in the second cache, each block packed
+ *            where its tiles begin (tile_panel.c)
  *
  * A schedule may ask for others; what a tile cannot do is refused.
  */
@@ -15,6 +17,8 @@
 enum { BLOCK_BYTES = 3 << 18, BLOCK_ROWS = 192, BLOCK_LEAST = 32 };
 /* Bytes of an operand from which on it is streamed, rows that it is streamed past at most; columns and
  * steps of a block. */
+/* Rows of a block past packed columns; BLOCK_COST tiles of columns cost what one more block of them does. */
+enum { PANEL_ROWS = 1024, BLOCK_COST = 32 };
 enum { STREAM_BYTES = 1 << 20, STREAM_ROWS = 63, STREAM_COLS = 1024, STREAM_STEPS = 96 };
 
 /* Bytes of the elements that some loops go through; -1: not known, or very many. */
@@ -29,6 +33,30 @@ static int64_t bytes_over(const Planner *p, uint32_t from, uint32_t to, const Lo
 	}
 	extent = tile_extent(p, and, -1);
 	return extent < 0 || extent > ((int64_t)1 << 40) / bytes ? -1 : bytes * extent;
+}
+
+/* Is the result stored, each cell once, and nothing of it read? */
+static bool stores_apart(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	BufferId to = nest->target.buffer;
+	bool apart = nest->target.acc == OP_NONE;
+	for (size_t i = 0; i < p->sum.from.n; i++)
+		apart = apart && p->sum.from.at[i] != to;
+	for (size_t i = 0; i < p->store.from.n; i++)
+		apart = apart && p->store.from.at[i] != to;
+	return apart;
+}
+
+/* Can the operand be packed a block of columns at a time? */
+static bool may_pack_blocks(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	int64_t cols;
+	return tile->pack >= 0 && !tile->prepacked && nest->guards.n == 0 && stores_apart(p) &&
+	       !tile->cols.at[0].single &&
+	       tile_is_const(p, tile->col->extent, &cols);
 }
 
 /* Are row and column the innermost loops of the result, so that blocks of them are? */
@@ -50,14 +78,8 @@ static bool may_block(const Planner *p)
 static bool may_wait(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
-	BufferId to = nest->target.buffer;
-	bool apart = nest->target.acc == OP_NONE &&
-		     p->program->buffers.at[to].dtype == nest->value->dtype;
-	for (size_t i = 0; i < p->sum.from.n; i++)
-		apart = apart && p->sum.from.at[i] != to;
-	for (size_t i = 0; i < p->store.from.n; i++)
-		apart = apart && p->store.from.at[i] != to;
-	return apart && p->tile->form == TILE_ACROSS;
+	return p->program->buffers.at[nest->target.buffer].dtype == nest->value->dtype && stores_apart(p) &&
+	       p->tile->form == TILE_ACROSS;
 }
 
 /* ---- as asked ---- */
@@ -82,6 +104,9 @@ static void as_asked(Planner *p)
 		ask(p, tile->col, &tile->cols, &tile->blocks.cols);
 	if (may_wait(p))
 		ask(p, &tile->nest->loops[tile->nest->nresult], NULL, &tile->blocks.steps);
+	tile->by_blocks = tile->blocks.cols && !tile->blocks.steps && may_pack_blocks(p);
+	if (!tile->by_blocks && !may_block(p))
+		tile->blocks = (TileBlocks){0};
 }
 
 /* ---- as it pays ---- */
@@ -115,6 +140,51 @@ static void choose_rows(Planner *p)
 	tile->blocks.rows = (tiles + blocks - 1) / blocks * step;
 }
 
+/* Columns beyond one half of all that the busier of two threads has, which take blocks in turn. */
+static int64_t left_over(int64_t whole, int64_t all, int64_t block)
+{
+	int64_t busy[2] = {0}, last = (whole - 1) / block * block;
+	for (int64_t first = 0; first < whole; first += block)
+		busy[busy[1] < busy[0]] += first == last ? all - first : block;
+	return (busy[0] > busy[1] ? busy[0] : busy[1]) - (all + 1) / 2;
+}
+
+/* Rows of a block, the same of all blocks where they are known; 0: all. */
+static int64_t panel_rows(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	int64_t step = tile->rows.at[0].step, rows, block = PANEL_ROWS;
+	if (!tile->row)
+		return 0;
+	if (tile_is_const(p, tile->row->extent, &rows)) {
+		int64_t blocks = rows / PANEL_ROWS;
+		if (blocks < 2)
+			return 0;
+		block = (rows + blocks - 1) / blocks;
+	}
+	return (block + step - 1) / step * step;
+}
+
+/* As many columns as stay in the second cache, or fewer where threads share the blocks better. */
+static void choose_panels(Planner *p)
+{
+	Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	int64_t all = tile_extent(p, tile->col, 0), step = tile->cols.at[0].step, best = INT64_MAX, whole;
+	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL);
+	if (bytes < 0 || bytes * all <= BLOCK_BYTES || !tile_is_const(p, tile->cols.at[0].hi, &whole))
+		return;
+	for (int64_t block = rounded(BLOCK_BYTES / bytes, step); block > 0; block -= step) {
+		int64_t cost = left_over(whole, all, block) + all * step / (BLOCK_COST * block);
+		if (cost >= best)
+			continue;
+		best = cost;
+		tile->blocks.cols = block;
+	}
+	tile->blocks.rows = panel_rows(p);
+	tile->by_blocks = true;
+}
+
 bool tile_streams(const Planner *p)
 {
 	const Tile *tile = p->tile;
@@ -128,10 +198,13 @@ bool tile_streams(const Planner *p)
 
 void tile_choose_blocks(Planner *p)
 {
-	if (asks_off(p->blocks) || !may_block(p))
+	bool panels = may_pack_blocks(p);
+	if (asks_off(p->blocks) || !(panels || may_block(p)))
 		return;
 	if (asks_on(p->blocks) && p->blocks->items.n > 0)
 		as_asked(p);
+	else if (panels)
+		choose_panels(p);
 	else if (p->streams)
 		choose_stream(p);
 	else if (p->tile->form == TILE_ALONG)

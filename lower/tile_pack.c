@@ -11,7 +11,8 @@
  * It pays where many rows use a panel: where it would be spread over more cache lines than stay,
  * where lanes would run along the sum only because the operand is stored along it, and where filling
  * up the last columns saves vectors. What is of a type of storage is widened, but in copies that stay
- * (prepack.c).
+ * (prepack.c). A copy that does not stay in the second cache is made by blocks of columns, where their
+ * tiles begin (tile_panel.c).
  */
 #include "base/diag.h"
 #include "lower/tile.h"
@@ -87,12 +88,30 @@ static bool moves(const Tile *tile, const Loop *loop)
 	return loop != tile->col && (tile->movers >> loop->iter & 1);
 }
 
-/* All columns, the last ones filled up. */
+/* All columns, or those of the largest block, the last ones filled up. */
 static Size all_columns(const Tile *tile)
 {
+	Sizes *sizes = tile->nest->gen->program->sizes;
 	const TilePart *last = &tile->cols.at[tile->cols.n - 1];
-	int64_t more = tile_width(tile, last->step) - last->step;
-	return size_plus(tile->nest->gen->program->sizes, last->hi, more);
+	int64_t more = tile_width(tile, last->step) - last->step, hi;
+	if (!tile->by_blocks)
+		return size_plus(sizes, last->hi, more);
+	REQUIRE(size_is_const(sizes, last->hi, &hi));
+	int64_t columns = hi - tile_last_block(tile) + more;
+	return size_const(sizes, columns > tile->blocks.cols ? columns : tile->blocks.cols);
+}
+
+/* Where the panel that begins at a column of the operand begins in the copy. */
+static const Ix *panel_place(const Tile *tile, const TilePart *part, IterVar within, const Ix *first)
+{
+	Gen *gen = tile->nest->gen;
+	int64_t lo;
+	if (!tile->by_blocks)
+		return first;
+	if (part == &tile->cols.at[0])
+		return ix_iter(gen->arena, within);
+	REQUIRE(size_is_const(gen->program->sizes, part->lo, &lo));
+	return tile_const(tile, lo - tile_last_block(tile));
 }
 
 /* Position in a row-major array over loops. */
@@ -103,14 +122,14 @@ static const Ix *counted(const Tile *tile, const Ix *at, const Loop *loop)
 	return ix_add(program, at, tile->nest->by_iter[loop->iter]);
 }
 
-/* Where the panel of the columns from `first` on has its lane at the present step. */
+/* Where the panel that begins at `first` of the copy has its lane at the present step. */
 static const Ix *packed_ix(const Tile *tile, const Ix *first, int64_t width)
 {
 	const Nest *nest = tile->nest;
 	Program *program = nest->gen->program;
 	const Ix *outer = tile_const(tile, 0), *step = outer;
 	for (uint32_t i = 0; i < nest->nresult; i++)
-		if (moves(tile, &nest->loops[i]))
+		if (!tile->by_blocks && moves(tile, &nest->loops[i]))
 			outer = counted(tile, outer, &nest->loops[i]);
 	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
 		step = counted(tile, step, &nest->loops[i]);
@@ -129,7 +148,7 @@ bool tile_pack_declare(Tile *tile)
 	const Nest *nest = tile->nest;
 	Size elements = size_mul(sizes, all_columns(tile), all_steps(tile));
 	for (uint32_t i = 0; i < nest->nresult; i++)
-		if (moves(tile, &nest->loops[i]))
+		if (!tile->by_blocks && moves(tile, &nest->loops[i]))
 			elements = size_mul(sizes, elements, nest->loops[i].extent);
 	const Value *packed = packed_load(tile), *load = packed->nargs ? packed->args[0] : packed;
 	if (tile->prepacked)
@@ -140,7 +159,8 @@ bool tile_pack_declare(Tile *tile)
 	tile->packed = lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
 							 .name = name,
 							 .dtype = packed->dtype,
-							 .elements = elements});
+							 .elements = elements,
+							 .scratch = tile->by_blocks});
 	return true;
 }
 
@@ -160,6 +180,11 @@ static Block over_panels(const Tile *tile, const TilePart *part, Block body)
 	Sizes *sizes = gen->program->sizes;
 	if (part->single)
 		return body;
+	if (tile->by_blocks) {
+		Loop panels = *tile->col;
+		panels.var = tile->panel;
+		return tile_within(tile, &panels, part, tile->first_col, tile->blocks.cols, body);
+	}
 	Size panels = size_floor(sizes, size_sub(sizes, part->hi, part->lo), part->step);
 	return block_of(gen, stmt_for(gen->arena, tile->panel, tile_const(tile, 0),
 				      ix_size(gen->arena, panels), body));
@@ -171,6 +196,18 @@ static Block over_steps(const Tile *tile, Block body)
 	return nest_wrap(nest, nest->nresult, nest->nloops, nest->nloops, body);
 }
 
+/* The first column of the panel at hand. */
+static const Ix *panel_first(const Tile *tile, const TilePart *part)
+{
+	Gen *gen = tile->nest->gen;
+	const Ix *panel = ix_iter(gen->arena, tile->panel), *lo = ix_size(gen->arena, part->lo);
+	if (part->single)
+		return lo;
+	if (tile->by_blocks)
+		return ix_add(gen->program, ix_iter(gen->arena, tile->first_col), panel);
+	return ix_add(gen->program, lo, ix_mul(gen->program, panel, tile_const(tile, part->step)));
+}
+
 /* The panels of a part of the columns. Rows of the operand are read along where they lie along the
  * columns, else panel by panel. */
 static Block fill_part(Tile *tile, const TilePart *part)
@@ -178,13 +215,11 @@ static Block fill_part(Tile *tile, const TilePart *part)
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	Program *program = gen->program;
-	const Ix *first = ix_iter(gen->arena, tile->panel);
-	first = ix_mul(program, part->single ? tile_const(tile, 0) : first, tile_const(tile, part->step));
-	first = ix_add(program, ix_size(gen->arena, part->lo), first);
+	const Ix *first = panel_first(tile, part);
 	nest->by_iter[tile->col->iter] = ix_add(program, first, ix_iter(gen->arena, tile->lane));
 	nest_values(nest);
 	int64_t width = tile_width(tile, part->step);
-	const Ix *to = packed_ix(tile, first, width);
+	const Ix *to = packed_ix(tile, panel_place(tile, part, tile->panel, first), width);
 	const Value *load = packed_load(tile);
 	Block turned;
 	Body body = {0};
@@ -212,10 +247,23 @@ Block tile_pack_fill(Tile *tile)
 	return body_block(&all);
 }
 
+Block tile_pack_block(Tile *tile)
+{
+	Gen *gen = tile->nest->gen;
+	Body all = {0};
+	gen_append(gen, &all, fill_part(tile, &tile->cols.at[0]));
+	for (uint32_t i = 1; i < tile->cols.n; i++)
+		gen_append(gen, &all,
+			   tile_only_if(tile, COND_LE, tile_const(tile, tile_last_block(tile)),
+					ix_iter(gen->arena, tile->first_col), fill_part(tile, &tile->cols.at[i])));
+	return body_block(&all);
+}
+
 const Value *tile_pack_value(const Tile *tile, const TilePart *col)
 {
 	Gen *gen = tile->nest->gen;
-	const Ix *at = packed_ix(tile, tile_first(tile, tile->col, col), tile_width(tile, col->step));
+	const Ix *first = panel_place(tile, col, tile->col->var, tile_first(tile, tile->col, col));
+	const Ix *at = packed_ix(tile, first, tile_width(tile, col->step));
 	const Value *load = value_load(gen->program, tile->packed, at);
 	return replaced(gen->arena, tile->nest->value, packed_load(tile), load);
 }

@@ -42,14 +42,18 @@ PROGRAMS = {
     "softmax": ("dim n\ninput x : [n | 5]\nfn softmax(x) =\n    let e = exp(x - reduce(max, \"... | v => ... | 0\", x))\n"
                 "    in e / sum(\"... | v => ... | 0\", e)\noutput p = softmax(softmax(x))\n",
                 lambda n: ([(n, 5)], [(n, 5)]), [(1,), (13,), (16,), (100,)]),
-    "panel": ("input a : [300, 700]\ninput b : [700, 900]\noutput y = einsum(\"ik; kj => ij\", a, b)\n",
-              lambda: ([(300, 700), (700, 900)], [(300, 900)]), [()]),
+    "panel": ("input a : [300, 100]\ninput b : [100, 90]\noutput y = einsum(\"ik; kj => ij\", a, b)\n",
+              lambda: ([(300, 100), (100, 90)], [(300, 90)]), [()]),
     "fixed": ("input x : [31 | 33]\nlet h = {u : [33 -> 65]} * x\nlet g = {v : [65 -> 33]} * relu(h)\n"
               "output y = x + {w : [33 -> 33]} * (g - sum(\"i | j => 0 | j\", g))\n",
               lambda: ([(31, 33)], [(31, 33)]), [()]),
     "attention": (source("attention.tsr"), lambda b, s: ([(b, s, 64)], [(b, s, 64)]), [(1, 1), (2, 7), (3, 33)]),
     "lenet": (source("models/lenet.tsr"), lambda n: ([(n, 28, 28, 1)], [(n, 10)]), [(1,), (2,), (5,)]),
 }
+# A part of the workspace for each thread: one thread touches one.
+if "--grain=0" in sys.argv:
+    PROGRAMS["blocks"] = ("input a : [300, 700]\ninput b : [700, 900]\noutput y = einsum(\"ik; kj => ij\", a, b)\n",
+                          lambda: ([(300, 700), (700, 900)], [(300, 900)]), [()])
 
 
 def touched(model, dims, inputs, outputs, state):

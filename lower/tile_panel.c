@@ -1,0 +1,94 @@
+/* Tiles past an operand too large for the second cache, which is packed a block of columns at a time:
+ *
+ *   for first_row in 0..M step 1024
+ *     for first_col in 0..960 step 160          blocks of whole tiles; the last takes what is left behind
+ *       copy columns first_col.. to packed      (tile_pack.c)
+ *       for i in 0..min(1024, M - first_row) step 5
+ *         for j in 0..min(160, 960 - first_col) step 80: one tile
+ *         if 800 <= first_col: one tile of the columns 960..1000
+ *
+ * The copy stays in the second cache, is never written to memory, and a row tile's operand stays in the
+ * first one past the columns of a block. A block may run on any thread: the copy is a scratch buffer.
+ */
+#include "lower/tile.h"
+
+#include "base/diag.h"
+
+int64_t tile_last_block(const Tile *tile)
+{
+	const TilePart *part = &tile->cols.at[0];
+	int64_t lo, hi;
+	const Sizes *sizes = tile->nest->gen->program->sizes;
+	REQUIRE(size_is_const(sizes, part->lo, &lo) && size_is_const(sizes, part->hi, &hi) && lo == 0);
+	return (hi - 1) / tile->blocks.cols * tile->blocks.cols;
+}
+
+/* Columns, or the one tile behind them, of a row tile. */
+static Block row_tiles(Tile *tile, const TilePart *row)
+{
+	Gen *gen = tile->nest->gen;
+	Body all = {0};
+	for (uint32_t j = 0; j < tile->cols.n; j++) {
+		const TilePart *col = &tile->cols.at[j];
+		Block one = tile_one(tile, row, col);
+		if (j == 0)
+			one = tile_within(tile, tile->col, col, tile->first_col, tile->blocks.cols, one);
+		else
+			one = tile_only_if(tile, COND_LE, tile_const(tile, tile_last_block(tile)),
+					   ix_iter(gen->arena, tile->first_col), one);
+		gen_append(gen, &all, one);
+	}
+	return body_block(&all);
+}
+
+/* Rows behind the blocks belong to the last one. */
+static Block in_last_rows(const Tile *tile, Block body)
+{
+	Gen *gen = tile->nest->gen;
+	const Ix *end = ix_add(gen->program, ix_iter(gen->arena, tile->first_row),
+			       tile_const(tile, tile->blocks.rows));
+	return tile_only_if(tile, COND_LE, ix_size(gen->arena, tile->row->extent), end, body);
+}
+
+static Block all_rows(Tile *tile)
+{
+	Gen *gen = tile->nest->gen;
+	bool blocked = tile_rows_blocked(tile, &tile->rows.at[0]);
+	Body all = {0};
+	for (uint32_t i = 0; i < tile->rows.n; i++) {
+		const TilePart *row = &tile->rows.at[i];
+		Block body = row_tiles(tile, row);
+		if (tile_rows_blocked(tile, row))
+			body = tile_within(tile, tile->row, row, tile->first_row, tile->blocks.rows, body);
+		else
+			body = tile_part_loop(tile, tile->row, row, body);
+		gen_append(gen, &all, blocked && i > 0 ? in_last_rows(tile, body) : body);
+	}
+	return body_block(&all);
+}
+
+/* Blocks from 0 to `end`; each stores cells of its own. */
+static Block over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t block, Block body)
+{
+	Gen *gen = tile->nest->gen;
+	Stmt *loop = (Stmt *)stmt_step(gen->arena, stmt_for(gen->arena, first, tile_const(tile, 0), end, body),
+				       block);
+	loop->apart = true;
+	return block_of(gen, loop);
+}
+
+Block tile_panels(Tile *tile, uint32_t inner)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Body block = {0};
+	uint32_t end = nest->nresult - (tile->row != NULL);
+	gen_append(gen, &block, tile_pack_block(tile));
+	gen_append(gen, &block, nest_wrap(nest, inner, end, nest->nloops, all_rows(tile)));
+	const Ix *cols = ix_size(gen->arena, tile->cols.at[0].hi);
+	Block all = over_blocks(tile, tile->first_col, cols, tile->blocks.cols, body_block(&block));
+	if (!tile_rows_blocked(tile, &tile->rows.at[0]))
+		return all;
+	const Ix *rows = ix_size(gen->arena, tile->row->extent);
+	return over_blocks(tile, tile->first_row, rows, tile->blocks.rows, all);
+}
