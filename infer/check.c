@@ -63,12 +63,9 @@ static bool check_require(Checker *c, const Require *require)
 {
 	Size a = check_size_expr(c, require->a), b = check_size_expr(c, require->b);
 	switch (require->op) {
-	case REQUIRE_EQ:
-		return holds_equal(c, a, b);
-	case REQUIRE_GE:
-		return holds_ge(c, a, b);
-	case REQUIRE_DIVIDES:
-		return holds_divides(c, a, b);
+	case REQUIRE_EQ: return holds_equal(c, a, b);
+	case REQUIRE_GE: return holds_ge(c, a, b);
+	case REQUIRE_DIVIDES: return holds_divides(c, a, b);
 	}
 	return false;
 }
@@ -92,7 +89,8 @@ static Size letter_size(Checker *c, const SpecTensor *tensor, NodeId id, Sym let
 		}
 		for (uint32_t i = 0; i < written->naxes; i++) {
 			bool before = written->var_at < 0 || i < (uint32_t)written->var_at;
-			if (written->axes[i].kind == SPEC_LETTER && written->axes[i].letter == letter)
+			if (written->axes[i].kind == SPEC_LETTER &&
+			    written->axes[i].letter == letter)
 				return row->axes[before ? i : i + middle].size;
 		}
 	}
@@ -105,7 +103,8 @@ static Size bound_size(Checker *c, const Bind *bind)
 	Size size = letter_size(c, &node->spec->result, bind->node, bind->letter);
 	for (uint32_t i = 0; i < node->nargs && size_is_bad(size); i++)
 		size = letter_size(c, &node->spec->operands[i], node->args[i], bind->letter);
-	const LetterSizes *letters = c->inference->letters ? &c->inference->letters[bind->node] : NULL;
+	const LetterSizes *letters =
+		c->inference->letters ? &c->inference->letters[bind->node] : NULL;
 	for (uint32_t i = 0; letters && i < letters->n && size_is_bad(size); i++)
 		if (letters->at[i].letter == bind->letter)
 			size = letters->at[i].size;
@@ -125,7 +124,7 @@ static bool check_bind(Checker *c, const Bind *bind)
 				  size_text(c->arena, c->sizes, check_size_expr(c, bind->size)),
 				  size_text(c->arena, c->sizes, size));
 	if (bind->capture != CAPTURE_NONE &&
-		!holds_equal(c, size, c->inference->captures[bind->capture]))
+	    !holds_equal(c, size, c->inference->captures[bind->capture]))
 		return check_fail(c, "'%s' was captured as another size", bind->letter);
 	return true;
 }
@@ -153,7 +152,7 @@ static void report_node(FILE *report, const Checker *c, uint64_t nproved, uint64
 	fputc(' ', report);
 	shape_print(report, c->sizes, &c->inference->shapes[c->id]);
 	fprintf(report, ": holds (%" PRIu64 " proved, %" PRIu64 " tested)\n", c->nproved - nproved,
-			c->ntested - ntested);
+		c->ntested - ntested);
 }
 
 void infer_verify(const Inference *inference, FILE *report)
@@ -169,7 +168,7 @@ void infer_verify(const Inference *inference, FILE *report)
 		const char *why = check_node(&c, id);
 		if (why)
 			BUG("%%%" PRIu32 " (%s %s): %s", id, node_kind_name(c.node->kind),
-				shape_text(lasting, c.sizes, &inference->shapes[id]), why);
+			    shape_text(lasting, c.sizes, &inference->shapes[id]), why);
 		if (report)
 			report_node(report, &c, nproved, ntested);
 	}
@@ -178,8 +177,8 @@ void infer_verify(const Inference *inference, FILE *report)
 		BUG("%s", why);
 	if (report)
 		fprintf(report,
-				"the program's requirements and bindings hold; %" PRIu64
-				" statements proved, %" PRIu64 " tested on examples\n",
-				c.nproved, c.ntested);
+			"the program's requirements and bindings hold; %" PRIu64
+			" statements proved, %" PRIu64 " tested on examples\n",
+			c.nproved, c.ntested);
 	arena_free(lasting);
 }

@@ -4,7 +4,7 @@
 #include "infer/check.h"
 
 static bool index_in_bounds(Checker *c, const Index *index, const Axis *axis, const Size *extents,
-							uint32_t n)
+			    uint32_t n)
 {
 	Size least = index->offset, greatest = index->offset;
 	for (uint32_t t = 0; t < index->nterms; t++) {
@@ -18,16 +18,16 @@ static bool index_in_bounds(Checker *c, const Index *index, const Axis *axis, co
 	Size end = size_plus(c->sizes, greatest, 1);
 	if (!holds_ge_where(c, least, size_const(c->sizes, 0), extents, n))
 		return check_fail(c, "an index falls below 0: it starts at %s",
-						  size_text(c->arena, c->sizes, least));
+				  size_text(c->arena, c->sizes, least));
 	if (!holds_ge_where(c, axis->size, end, extents, n))
 		return check_fail(c, "an index leaves its axis of size %s: it reaches %s",
-						  size_text(c->arena, c->sizes, axis->size),
-						  size_text(c->arena, c->sizes, greatest));
+				  size_text(c->arena, c->sizes, axis->size),
+				  size_text(c->arena, c->sizes, greatest));
 	return true;
 }
 
 static bool access_in_bounds(Checker *c, const Access *access, const ExpectTensor *expect,
-							 const Size *extents, uint32_t n)
+			     const Size *extents, uint32_t n)
 {
 	for (uint32_t i = 0; access->present && i < access->naxes; i++) {
 		const Index *index = &access->axes[i];

@@ -13,10 +13,10 @@ static ExpectTensor blank(Checker *c, const Shape *shape)
 	tensor.axes = ARENA_ARRAY(c->arena, Expect, tensor.n);
 	for (uint32_t i = 0; i < tensor.n; i++)
 		tensor.axes[i] = (Expect){.kind = EXPECT_INDEX,
-								  .axis = shape_axis(shape, i),
-								  .key = KEY_NONE,
-								  .kernel = KEY_NONE,
-								  .gather = -1};
+					  .axis = shape_axis(shape, i),
+					  .key = KEY_NONE,
+					  .kernel = KEY_NONE,
+					  .gather = -1};
 	return tensor;
 }
 
@@ -111,18 +111,18 @@ static bool expect_compose(Checker *c)
 	const Shape *a = shape_of(c, c->node->args[0]);
 	KeyRow inner = own_row(c, row_of(&c->args[0], a, ROW_INPUT), a->rows[ROW_INPUT].n);
 	return meet_row(c, 0, ROW_BATCH, 0, own.rows[ROW_BATCH]) &&
-		   meet_row(c, 0, ROW_OUTPUT, 0, own.rows[ROW_OUTPUT]) &&
-		   meet_row(c, 1, ROW_BATCH, 0, own.rows[ROW_BATCH]) &&
-		   meet_row(c, 1, ROW_INPUT, 0, own.rows[ROW_INPUT]) &&
-		   meet_row(c, 1, ROW_OUTPUT, 0, inner);
+	       meet_row(c, 0, ROW_OUTPUT, 0, own.rows[ROW_OUTPUT]) &&
+	       meet_row(c, 1, ROW_BATCH, 0, own.rows[ROW_BATCH]) &&
+	       meet_row(c, 1, ROW_INPUT, 0, own.rows[ROW_INPUT]) &&
+	       meet_row(c, 1, ROW_OUTPUT, 0, inner);
 }
 
 static bool expect_transpose(Checker *c)
 {
 	OwnRows own = own_rows(c);
 	return meet_row(c, 0, ROW_BATCH, 0, own.rows[ROW_BATCH]) &&
-		   meet_row(c, 0, ROW_OUTPUT, 0, own.rows[ROW_INPUT]) &&
-		   meet_row(c, 0, ROW_INPUT, 0, own.rows[ROW_OUTPUT]);
+	       meet_row(c, 0, ROW_OUTPUT, 0, own.rows[ROW_INPUT]) &&
+	       meet_row(c, 0, ROW_INPUT, 0, own.rows[ROW_OUTPUT]);
 }
 
 /* Operand 0 without the first axis of a row; that one is read at a number or at operand 1. */
@@ -189,9 +189,7 @@ static void expect_axis(Checker *c, KeyOf **keys, Expect *expect, const SpecAxis
 		expect->kind = EXPECT_KEY;
 		expect->key = new_key(c, NULL);
 		break;
-	case SPEC_INDEX:
-		expect->index = spec->index;
-		break;
+	case SPEC_INDEX: expect->index = spec->index; break;
 	case SPEC_AFFINE:
 		expect->kind = EXPECT_AFFINE;
 		expect->key = letter_key(c, keys, spec->letter, spec->letter);
@@ -214,7 +212,7 @@ static bool expect_row(Checker *c, KeyOf **keys, Expect *axes, uint32_t n, const
 	bool closed = spec->var_at < 0;
 	if (closed ? n != spec->naxes : n < spec->naxes)
 		return check_fail(c, "a row of %u axes does not fit its specification of %u", n,
-						  spec->naxes);
+				  spec->naxes);
 	uint32_t behind = closed ? 0 : spec->naxes - (uint32_t)spec->var_at;
 	for (uint32_t i = 0; i < n; i++) {
 		if (closed || i < (uint32_t)spec->var_at) {
@@ -222,8 +220,8 @@ static bool expect_row(Checker *c, KeyOf **keys, Expect *axes, uint32_t n, const
 		} else if (n - i <= behind) {
 			expect_axis(c, keys, &axes[i], &spec->axes[spec->naxes - (n - i)]);
 		} else {
-			const char *name =
-				arena_printf(c->arena, "..%s..%u", spec->var, i - (uint32_t)spec->var_at);
+			const char *name = arena_printf(c->arena, "..%s..%u", spec->var,
+							i - (uint32_t)spec->var_at);
 			axes[i].kind = EXPECT_KEY;
 			axes[i].key = letter_key(c, keys, name, NULL);
 		}
@@ -232,12 +230,12 @@ static bool expect_row(Checker *c, KeyOf **keys, Expect *axes, uint32_t n, const
 }
 
 static bool expect_tensor(Checker *c, KeyOf **keys, ExpectTensor *tensor, NodeId id,
-						  const SpecTensor *spec)
+			  const SpecTensor *spec)
 {
 	const Shape *shape = shape_of(c, id);
 	for (int k = 0; k < ROW_KINDS; k++)
 		if (!expect_row(c, keys, row_of(tensor, shape, (RowKind)k), shape->rows[k].n,
-						&spec->rows[k]))
+				&spec->rows[k]))
 			return false;
 	return true;
 }
@@ -263,23 +261,15 @@ bool check_expect(Checker *c)
 		c->args[i] = blank(c, shape_of(c, node->args[i]));
 	switch (node->kind) {
 	case NODE_POINTWISE:
-	case NODE_CAST:
-		return expect_pointwise(c);
-	case NODE_COMPOSE:
-		return expect_compose(c);
-	case NODE_TRANSPOSE:
-		return expect_transpose(c);
-	case NODE_SLICE:
-		return expect_pick(c, ROW_BATCH, node->nargs > 1);
-	case NODE_GATHER:
-		return expect_pick(c, ROW_OUTPUT, true);
-	case NODE_STACK:
-		return expect_stack(c);
+	case NODE_CAST: return expect_pointwise(c);
+	case NODE_COMPOSE: return expect_compose(c);
+	case NODE_TRANSPOSE: return expect_transpose(c);
+	case NODE_SLICE: return expect_pick(c, ROW_BATCH, node->nargs > 1);
+	case NODE_GATHER: return expect_pick(c, ROW_OUTPUT, true);
+	case NODE_STACK: return expect_stack(c);
 	case NODE_SPEC:
 	case NODE_BLOCK:
-	case NODE_ARGMAX:
-		return expect_spec(c);
-	default:
-		return true;
+	case NODE_ARGMAX: return expect_spec(c);
+	default: return true;
 	}
 }

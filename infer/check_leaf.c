@@ -10,14 +10,14 @@ static bool check_decl_axis(Checker *c, const DeclAxis *decl, const Axis *axis, 
 {
 	if (decl->label && decl->label != axis->label)
 		return check_fail(c, "an axis declared %s is labelled %s", decl->label,
-						  axis->label ? axis->label : "not at all");
+				  axis->label ? axis->label : "not at all");
 	if (!decl->size)
 		return true;
 	Size declared = check_size_expr(c, decl->size);
 	return holds_equal(c, declared, axis->size) ||
-		   check_fail(c, "the %s row declares %s and has %s", row_names[kind],
-					  size_text(c->arena, c->sizes, declared),
-					  size_text(c->arena, c->sizes, axis->size));
+	       check_fail(c, "the %s row declares %s and has %s", row_names[kind],
+			  size_text(c->arena, c->sizes, declared),
+			  size_text(c->arena, c->sizes, axis->size));
 }
 
 static bool check_decl_row(Checker *c, const DeclRow *decl, const Row *row, int kind)
@@ -43,7 +43,8 @@ static bool check_own_axes(Checker *c, const Shape *shape)
 		if (!holds_size(c, axis->size))
 			return check_fail(c, "an axis has no size, or one below 0");
 		if (axis->stretch && (axis->label || !size_is(c->sizes, axis->size, 1)))
-			return check_fail(c, "a broadcasting axis has a label or a size of its own");
+			return check_fail(c,
+					  "a broadcasting axis has a label or a size of its own");
 	}
 	return true;
 }
@@ -58,11 +59,11 @@ bool check_leaf(Checker *c)
 		if (!check_decl_row(c, &node->shape->rows[k], &shape->rows[k], k))
 			return false;
 	if (node->kind == NODE_CONST && node->data &&
-		!size_is(c->sizes, shape_elements(c->sizes, shape), node->data->count))
+	    !size_is(c->sizes, shape_elements(c->sizes, shape), node->data->count))
 		return check_fail(c, "%" PRId64 " numbers for a tensor of %s", node->data->count,
 				  size_text(c->arena, c->sizes, shape_elements(c->sizes, shape)));
 	if (node->kind == NODE_RANGE &&
-		!holds_equal(c, shape_elements(c->sizes, shape), check_size_expr(c, node->size_expr)))
+	    !holds_equal(c, shape_elements(c->sizes, shape), check_size_expr(c, node->size_expr)))
 		return check_fail(c, "a range of another length");
 	return true;
 }

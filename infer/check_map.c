@@ -20,10 +20,11 @@ static bool bind(Checker *c, uint32_t key, IterId iter)
 {
 	Key *k = &c->keys.at[key];
 	if (k->bound)
-		return k->iter == iter || check_fail(c, "'%s' runs on two iterators", key_name(c, key));
+		return k->iter == iter ||
+		       check_fail(c, "'%s' runs on two iterators", key_name(c, key));
 	if (iter != UINT32_MAX && owner_of(c, iter) != KEY_NONE)
 		return check_fail(c, "'%s' and '%s' run on one iterator", key_name(c, key),
-						  key_name(c, owner_of(c, iter)));
+				  key_name(c, owner_of(c, iter)));
 	k->bound = true;
 	k->iter = iter;
 	if (iter != UINT32_MAX)
@@ -42,10 +43,11 @@ static bool map_key(Checker *c, const Expect *expect, const Index *index)
 {
 	if (is_zero(c, index))
 		return holds_equal(c, expect->axis->size, size_const(c->sizes, 1))
-				   ? bind(c, expect->key, UINT32_MAX)
-				   : check_fail(c, "'%s' stays at 0", key_name(c, expect->key));
+			       ? bind(c, expect->key, UINT32_MAX)
+			       : check_fail(c, "'%s' stays at 0", key_name(c, expect->key));
 	if (index->nterms != 1 || index->terms[0].coef != 1 || !size_is(c->sizes, index->offset, 0))
-		return check_fail(c, "'%s' is not the index of its own axis", key_name(c, expect->key));
+		return check_fail(c, "'%s' is not the index of its own axis",
+				  key_name(c, expect->key));
 	return bind(c, expect->key, index->terms[0].iter);
 }
 
@@ -57,20 +59,18 @@ static bool map_plain(Checker *c, const Expect *expect, const Index *index, uint
 	if (index->guarded && expect->kind != EXPECT_AFFINE)
 		return check_fail(c, "an axis without padding is guarded");
 	switch (expect->kind) {
-	case EXPECT_KEY:
-		return map_key(c, expect, index);
+	case EXPECT_KEY: return map_key(c, expect, index);
 	case EXPECT_GATHER:
 		return index->gather == expect->gather ||
-			   check_fail(c, "the index is read from another operand");
+		       check_fail(c, "the index is read from another operand");
 	case EXPECT_INDEX:
 		return (index->nterms == 0 && size_is(c->sizes, index->offset, expect->index)) ||
-			   check_fail(c, "an axis at the fixed index %lld is indexed otherwise",
-						  (long long)expect->index);
+		       check_fail(c, "an axis at the fixed index %lld is indexed otherwise",
+				  (long long)expect->index);
 	case EXPECT_STACK:
 		return (index->nterms == 0 && size_is(c->sizes, index->offset, stacked)) ||
-			   check_fail(c, "operand %u of a stack is in another place", stacked);
-	default:
-		return true;
+		       check_fail(c, "operand %u of a stack is in another place", stacked);
+	default: return true;
 	}
 }
 
@@ -81,7 +81,7 @@ static bool is_candidate(const Checker *c, uint32_t key, IterId iter)
 {
 	Size size = c->keys.at[key].size;
 	return owner_of(c, iter) == KEY_NONE &&
-		   (size_is_bad(size) || size_same(size, c->proj->iters[iter].extent));
+	       (size_is_bad(size) || size_same(size, c->proj->iters[iter].extent));
 }
 
 /* The term that is this key's: bound to it, or free and with its coefficient. */
@@ -90,7 +90,7 @@ static bool take_term(Checker *c, const Index *index, uint32_t key, int64_t coef
 	Key *k = &c->keys.at[key];
 	for (uint32_t t = 0; t < index->nterms && !k->bound; t++)
 		if (index->terms[t].coef == coef && is_candidate(c, key, index->terms[t].iter) &&
-			!bind(c, key, index->terms[t].iter))
+		    !bind(c, key, index->terms[t].iter))
 			return false;
 	if (!k->bound && !bind(c, key, UINT32_MAX))
 		return false;
@@ -125,13 +125,14 @@ static bool map_affine(Checker *c, const Expect *expect, const Index *index)
 	int64_t coef = spec->stride + (expect->key == expect->kernel ? spec->dilation : 0);
 	if (!take_term(c, index, expect->key, coef, &over))
 		return false;
-	if (expect->kernel != KEY_NONE && !take_term(c, index, expect->kernel, spec->dilation, &kernel))
+	if (expect->kernel != KEY_NONE &&
+	    !take_term(c, index, expect->kernel, spec->dilation, &kernel))
 		return false;
 	uint32_t nterms = (over != UINT32_MAX) + (kernel != UINT32_MAX && kernel != over);
 	if (index->nterms != nterms || (over != UINT32_MAX && coef_of(index, over) != coef) ||
-		(kernel != UINT32_MAX && kernel != over && coef_of(index, kernel) != spec->dilation))
+	    (kernel != UINT32_MAX && kernel != over && coef_of(index, kernel) != spec->dilation))
 		return check_fail(c, "the affine index over '%s' has other terms",
-						  key_name(c, expect->key));
+				  key_name(c, expect->key));
 	Size offset = size_const(c->sizes, spec->offset);
 	if (padded)
 		offset = size_sub(c->sizes, offset, size_floor(c->sizes, window(c, expect), 2));
@@ -149,20 +150,22 @@ static Size part_size(const Checker *c, const Expect *expect, uint32_t part)
 {
 	uint32_t key = expect->parts[part];
 	return key == KEY_NONE ? size_const(c->sizes, expect->spec->parts[part].size)
-						   : check_extent(c, key);
+			       : check_extent(c, key);
 }
 
 static bool map_concat(Checker *c, const Expect *expect, const Index *index)
 {
 	if (index->nterms != 1 || index->terms[0].coef != 1)
-		return check_fail(c, "a block of a concatenated axis is not indexed by its iterator");
+		return check_fail(c,
+				  "a block of a concatenated axis is not indexed by its iterator");
 	IterId iter = index->terms[0].iter;
 	uint32_t owner = owner_of(c, iter);
 	Size before = size_const(c->sizes, 0);
 	for (uint32_t i = 0; i < expect->spec->nparts; i++) {
 		uint32_t key = expect->parts[i];
 		bool free = key != KEY_NONE && owner == KEY_NONE && !c->keys.at[key].bound;
-		if (key != KEY_NONE && (key == owner || (free && size_same(before, index->offset)))) {
+		if (key != KEY_NONE &&
+		    (key == owner || (free && size_same(before, index->offset)))) {
 			if (!holds_equal(c, before, index->offset))
 				return check_fail(c, "block '%s' starts at %s, not %s",
 						  key_name(c, key),
@@ -178,7 +181,7 @@ static bool map_concat(Checker *c, const Expect *expect, const Index *index)
 /* ---- all axes of all pieces ---- */
 
 static bool map_tensor(Checker *c, const ExpectTensor *expect, const Access *access,
-					   uint32_t stacked, ExpectKind pass)
+		       uint32_t stacked, ExpectKind pass)
 {
 	for (uint32_t i = 0; access->present && i < access->naxes; i++) {
 		const Expect *axis = &expect->axes[i];
@@ -229,7 +232,8 @@ static bool check_blocks(Checker *c)
 		for (uint32_t part = 0; axis->parts && part < axis->spec->nparts; part++) {
 			uint32_t key = axis->parts[part];
 			if (key != KEY_NONE && !c->keys.at[key].bound && reads_key(c, key))
-				return check_fail(c, "no piece writes block '%s'", key_name(c, key));
+				return check_fail(c, "no piece writes block '%s'",
+						  key_name(c, key));
 		}
 	}
 	return true;
@@ -246,6 +250,7 @@ bool check_maps(Checker *c)
 			if (!map_piece(c, &c->proj->pieces[i], passes[pass]))
 				return false;
 	if (c->node->kind == NODE_STACK && c->proj->npieces != c->node->nargs)
-		return check_fail(c, "a stack of %u has %u pieces", c->node->nargs, c->proj->npieces);
+		return check_fail(c, "a stack of %u has %u pieces", c->node->nargs,
+				  c->proj->npieces);
 	return check_blocks(c);
 }

@@ -77,10 +77,11 @@ static bool check_key_axis(Checker *c, const Expect *expect)
 	Size extent = check_extent(c, expect->key);
 	if (!holds_equal(c, extent, expect->axis->size))
 		return check_fail(c, "'%s' runs over %s and is an axis of size %s", name,
-						  size_text(c->arena, c->sizes, extent),
-						  size_text(c->arena, c->sizes, expect->axis->size));
+				  size_text(c->arena, c->sizes, extent),
+				  size_text(c->arena, c->sizes, expect->axis->size));
 	if (expect->axis->label && expect->axis->label != key->label)
-		return check_fail(c, "'%s' is labelled %s and %s", name, key->label, expect->axis->label);
+		return check_fail(c, "'%s' is labelled %s and %s", name, key->label,
+				  expect->axis->label);
 	return true;
 }
 
@@ -106,25 +107,21 @@ static bool check_affine(Checker *c, const Expect *expect)
 	case MARK_NONE:
 		fits = holds_equal(c, in, spec->offset < spec->stride ? strided : reach);
 		break;
-	case MARK_VALID:
-		fits = holds_equal(c, in, reach);
-		break;
-	case MARK_PADDED:
-		fits = holds_equal(c, in, strided);
-		break;
+	case MARK_VALID: fits = holds_equal(c, in, reach); break;
+	case MARK_PADDED: fits = holds_equal(c, in, strided); break;
 	case MARK_VALID_FLOOR:
 		fits = holds_ge(c, in, reach) &&
 		       holds_ge(c, size_plus(c->sizes, reach, spec->stride - 1), in);
 		break;
 	case MARK_PADDED_CEIL:
 		fits = holds_ge(c, strided, in) &&
-			   holds_ge(c, size_plus(c->sizes, in, spec->stride - 1), strided);
+		       holds_ge(c, size_plus(c->sizes, in, spec->stride - 1), strided);
 		break;
 	}
 	return fits ||
-		   check_fail(c, "the affine axis over '%s' has size %s, which does not fit extent %s",
-					  spec->letter, size_text(c->arena, c->sizes, in),
-					  size_text(c->arena, c->sizes, out));
+	       check_fail(c, "the affine axis over '%s' has size %s, which does not fit extent %s",
+			  spec->letter, size_text(c->arena, c->sizes, in),
+			  size_text(c->arena, c->sizes, out));
 }
 
 static bool check_concat(Checker *c, const Expect *expect)
@@ -132,13 +129,13 @@ static bool check_concat(Checker *c, const Expect *expect)
 	Size sum = size_const(c->sizes, 0);
 	for (uint32_t p = 0; p < expect->spec->nparts; p++)
 		sum = size_add(c->sizes, sum,
-					   expect->parts[p] == KEY_NONE
-						   ? size_const(c->sizes, expect->spec->parts[p].size)
-						   : check_extent(c, expect->parts[p]));
+			       expect->parts[p] == KEY_NONE
+				       ? size_const(c->sizes, expect->spec->parts[p].size)
+				       : check_extent(c, expect->parts[p]));
 	return holds_equal(c, sum, expect->axis->size) ||
-		   check_fail(c, "a concatenated axis has size %s, its parts have %s",
-					  size_text(c->arena, c->sizes, expect->axis->size),
-					  size_text(c->arena, c->sizes, sum));
+	       check_fail(c, "a concatenated axis has size %s, its parts have %s",
+			  size_text(c->arena, c->sizes, expect->axis->size),
+			  size_text(c->arena, c->sizes, sum));
 }
 
 static bool check_axis(Checker *c, const Expect *expect)
@@ -149,16 +146,13 @@ static bool check_axis(Checker *c, const Expect *expect)
 	if (axis->stretch && (axis->label || !size_is(c->sizes, axis->size, 1)))
 		return check_fail(c, "a broadcasting axis has a label or a size of its own");
 	switch (expect->kind) {
-	case EXPECT_KEY:
-		return check_key_axis(c, expect);
-	case EXPECT_AFFINE:
-		return check_affine(c, expect);
-	case EXPECT_CONCAT:
-		return check_concat(c, expect);
+	case EXPECT_KEY: return check_key_axis(c, expect);
+	case EXPECT_AFFINE: return check_affine(c, expect);
+	case EXPECT_CONCAT: return check_concat(c, expect);
 	case EXPECT_STACK:
 		return size_is(c->sizes, axis->size, c->node->nargs) ||
-			   check_fail(c, "a stack of %u has size %s", c->node->nargs,
-						  size_text(c->arena, c->sizes, axis->size));
+		       check_fail(c, "a stack of %u has size %s", c->node->nargs,
+				  size_text(c->arena, c->sizes, axis->size));
 	case EXPECT_INDEX:
 		return expect->stretched ||
 		       (expect->index >= 0 &&
@@ -166,8 +160,7 @@ static bool check_axis(Checker *c, const Expect *expect)
 		       check_fail(c, "index %lld is outside an axis of size %s",
 				  (long long)expect->index,
 				  size_text(c->arena, c->sizes, axis->size));
-	case EXPECT_GATHER:
-		return true;
+	case EXPECT_GATHER: return true;
 	}
 	return true;
 }
@@ -186,8 +179,8 @@ static bool check_elements(Checker *c)
 	Size a = shape_elements(c->sizes, &shapes[c->id]);
 	Size b = shape_elements(c->sizes, &shapes[c->node->args[0]]);
 	return holds_equal(c, a, b) ||
-		   check_fail(c, "a reshape of %s elements has %s", size_text(c->arena, c->sizes, b),
-					  size_text(c->arena, c->sizes, a));
+	       check_fail(c, "a reshape of %s elements has %s", size_text(c->arena, c->sizes, b),
+			  size_text(c->arena, c->sizes, a));
 }
 
 static bool check_form(Checker *c)

@@ -21,29 +21,23 @@ static int64_t candidate(const Dim *dim, uint32_t d, uint32_t t)
 	uint32_t r = mix(t, d);
 	int64_t small = r % 13;
 	switch (t % 4) {
-	case 0:
-		return dim->at_least + t / 4; /* all alike, from the least */
-	case 1:
-		return dim->at_least + small;
-	case 2:
-		return dim->at_least + (small << (r >> 8) % 6);
-	default:
-		return dim->at_least + r % 97;
+	case 0: return dim->at_least + t / 4; /* all alike, from the least */
+	case 1: return dim->at_least + small;
+	case 2: return dim->at_least + (small << (r >> 8) % 6);
+	default: return dim->at_least + r % 97;
 	}
 }
 
 static bool guard_holds(const Checker *c, const Guard *guard, const int64_t *values)
 {
 	int64_t a, b;
-	if (!size_eval(c->sizes, guard->a, values, &a) || !size_eval(c->sizes, guard->b, values, &b))
+	if (!size_eval(c->sizes, guard->a, values, &a) ||
+	    !size_eval(c->sizes, guard->b, values, &b))
 		return false;
 	switch (guard->kind) {
-	case GUARD_EQ:
-		return a == b;
-	case GUARD_GE:
-		return a >= b;
-	case GUARD_DIVIDES:
-		return b > 0 && a % b == 0;
+	case GUARD_EQ: return a == b;
+	case GUARD_GE: return a >= b;
+	case GUARD_DIVIDES: return b > 0 && a % b == 0;
 	}
 	return false;
 }
@@ -54,7 +48,7 @@ static void bend(const Checker *c, const Guard *guard, int64_t *values)
 	DimId dim;
 	int64_t a, b;
 	if (guard->kind == GUARD_EQ && size_is_dim(c->sizes, guard->b, &dim) &&
-		size_eval(c->sizes, guard->a, values, &a)) {
+	    size_eval(c->sizes, guard->a, values, &a)) {
 		values[dim] = a;
 		return;
 	}
@@ -106,18 +100,15 @@ typedef enum Relation { REL_EQUAL, REL_GE, REL_DIVIDES } Relation;
 static bool relation_fails(Relation relation, int64_t a, int64_t b)
 {
 	switch (relation) {
-	case REL_EQUAL:
-		return a != b;
-	case REL_GE:
-		return a < b;
-	case REL_DIVIDES:
-		return b <= 0 || a % b != 0;
+	case REL_EQUAL: return a != b;
+	case REL_GE: return a < b;
+	case REL_DIVIDES: return b <= 0 || a % b != 0;
 	}
 	return true;
 }
 
 static bool holds_on_samples(Checker *c, Relation relation, Size a, Size b, const Size *positive,
-							 uint32_t n)
+			     uint32_t n)
 {
 	if (size_is_bad(a) || size_is_bad(b))
 		return false;
@@ -127,7 +118,8 @@ static bool holds_on_samples(Checker *c, Relation relation, Size a, Size b, cons
 	for (uint32_t s = 0; s < c->nsamples; s++) {
 		const int64_t *values = c->samples[s];
 		int64_t x, y, p;
-		bool vacuous = !size_eval(c->sizes, a, values, &x) || !size_eval(c->sizes, b, values, &y);
+		bool vacuous =
+			!size_eval(c->sizes, a, values, &x) || !size_eval(c->sizes, b, values, &y);
 		for (uint32_t i = 0; i < n && !vacuous; i++)
 			vacuous = !size_eval(c->sizes, positive[i], values, &p) || p < 1;
 		if (!vacuous && relation_fails(relation, x, y))
@@ -181,12 +173,9 @@ Size check_size_expr(Checker *c, const SizeExpr *expr)
 {
 	switch (expr->kind) {
 	case SX_NUMBER:
-	case SX_FIXED:
-		return size_const(c->sizes, expr->number);
-	case SX_DIM:
-		return size_dim(c->sizes, expr->dim);
-	case SX_CAPTURE:
-		return c->inference->captures[expr->capture];
+	case SX_FIXED: return size_const(c->sizes, expr->number);
+	case SX_DIM: return size_dim(c->sizes, expr->dim);
+	case SX_CAPTURE: return c->inference->captures[expr->capture];
 	case SX_ADD:
 		return size_add(c->sizes, check_size_expr(c, expr->a), check_size_expr(c, expr->b));
 	case SX_SUB:

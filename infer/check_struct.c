@@ -11,8 +11,8 @@ static bool check_index(Checker *c, const Index *index)
 		return check_fail(c, "an index is read from an operand that does not exist");
 	for (uint32_t t = 0; t < index->nterms; t++) {
 		if (index->terms[t].iter >= c->proj->niters)
-			return check_fail(c, "an index mentions iterator %u of %u", index->terms[t].iter,
-							  c->proj->niters);
+			return check_fail(c, "an index mentions iterator %u of %u",
+					  index->terms[t].iter, c->proj->niters);
 		if (index->terms[t].coef == 0)
 			return check_fail(c, "an index has a term with coefficient 0");
 		for (uint32_t u = 0; u < t; u++)
@@ -41,7 +41,8 @@ static bool check_factors(Checker *c, uint32_t *factor_of)
 		for (uint32_t i = 0; i < proj->factors[f].niters; i++) {
 			IterId iter = proj->factors[f].iters[i];
 			if (iter >= proj->niters || factor_of[iter] != 0)
-				return check_fail(c, "an iterator is in two factors, or does not exist");
+				return check_fail(
+					c, "an iterator is in two factors, or does not exist");
 			factor_of[iter] = f + 1;
 		}
 	for (IterId i = 0; i < proj->niters; i++) {
@@ -72,21 +73,24 @@ static bool check_piece_iters(Checker *c, const Piece *piece, bool *mentioned)
 	for (IterId i = 0; i < proj->niters; i++)
 		if (mentioned[i] && proj->iters[i].reduced)
 			return check_fail(c, "'%s' is reduced, and the result mentions it",
-							  proj->iters[i].name);
+					  proj->iters[i].name);
 	n = nresult;
 	for (uint32_t arg = 0; arg < proj->nargs; arg++)
 		mention(&piece->args[arg], mentioned, &n);
 	if (piece->niters != n)
-		return check_fail(c, "a piece runs over %u iterators and mentions %u", piece->niters, n);
+		return check_fail(c, "a piece runs over %u iterators and mentions %u",
+				  piece->niters, n);
 	for (uint32_t i = 0; i < piece->niters; i++) {
 		IterId iter = piece->iters[i];
 		if (iter >= proj->niters || !mentioned[iter])
 			return check_fail(
-				c, "a piece runs over an iterator twice, or over one that it never mentions");
+				c,
+				"a piece runs over an iterator twice, or over one that it never mentions");
 		mentioned[iter] = false;
 		if (proj->iters[iter].reduced != (i >= nresult))
 			return check_fail(
-				c, "'%s' is out of order: the result's iterators come first, then the reduced",
+				c,
+				"'%s' is out of order: the result's iterators come first, then the reduced",
 				proj->iters[iter].name);
 	}
 	return true;
@@ -133,7 +137,7 @@ bool check_structure(Checker *c)
 	const Proj *proj = c->proj;
 	if (proj->nargs != c->node->nargs)
 		return check_fail(c, "%u operands are projected, the operation has %u", proj->nargs,
-						  c->node->nargs);
+				  c->node->nargs);
 	if (proj->linear != (c->node->kind == NODE_RESHAPE))
 		return check_fail(c, "only a reshape runs through its elements in order");
 	if (proj->linear)
@@ -142,7 +146,8 @@ bool check_structure(Checker *c)
 	if (!check_factors(c, factor_of))
 		return false;
 	for (uint32_t i = 0; i < proj->npieces; i++)
-		if (!check_piece(c, &proj->pieces[i], factor_of) || !check_presence(c, &proj->pieces[i]))
+		if (!check_piece(c, &proj->pieces[i], factor_of) ||
+		    !check_presence(c, &proj->pieces[i]))
 			return false;
 	return true;
 }

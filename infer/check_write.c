@@ -22,7 +22,7 @@ static int64_t greatest_term(const Index *index, const bool *known, int64_t belo
 	int64_t best = -1;
 	for (uint32_t t = 0; t < index->nterms; t++)
 		if (!known[index->terms[t].iter] && index->terms[t].coef < below &&
-			(best < 0 || index->terms[t].coef > index->terms[best].coef))
+		    (best < 0 || index->terms[t].coef > index->terms[best].coef))
 			best = t;
 	return best;
 }
@@ -91,8 +91,10 @@ static bool decodes_pair(const Checker *c, const Index *index, const bool *known
 		g = r;
 		r = rest;
 	}
-	return size_ge(c->sizes, size_const(c->sizes, pair[1].coef / g), extent_of(c, pair[0].iter)) ||
-		   size_ge(c->sizes, size_const(c->sizes, pair[0].coef / g), extent_of(c, pair[1].iter));
+	return size_ge(c->sizes, size_const(c->sizes, pair[1].coef / g),
+		       extent_of(c, pair[0].iter)) ||
+	       size_ge(c->sizes, size_const(c->sizes, pair[0].coef / g),
+		       extent_of(c, pair[1].iter));
 }
 
 static bool decode_axis(const Checker *c, const Index *index, bool *known)
@@ -147,7 +149,7 @@ static bool follows(Checker *c, const Piece *a, const Piece *b)
 		if (size_same(least_of(x), least_of(y)) && size_same(end_of(c, x), end_of(c, y)))
 			continue;
 		return size_ge(c->sizes, least_of(y), end_of(c, x)) &&
-			   holds_ge(c, end_of(c, y), least_of(y));
+		       holds_ge(c, end_of(c, y), least_of(y));
 	}
 	return false;
 }
@@ -166,7 +168,7 @@ typedef struct Run {
 	const Checker *c;
 	const Shape *shape;
 	int64_t *extents, *values; /* by iterator; an extent of 1 where it is reduced */
-	uint8_t *count;            /* by cell: 0, 1, or 2 for more */
+	uint8_t *count;		   /* by cell: 0, 1, or 2 for more */
 	int64_t ncells;
 } Run;
 
@@ -182,8 +184,8 @@ static bool run_prepare(Run *r)
 	for (IterId i = 0; i < c->proj->niters; i++) {
 		r->extents[i] = 1;
 		if (!c->proj->iters[i].reduced &&
-			(!size_is_const(c->sizes, extent_of(c, i), &r->extents[i]) ||
-			 r->extents[i] > RUN_LIMIT))
+		    (!size_is_const(c->sizes, extent_of(c, i), &r->extents[i]) ||
+		     r->extents[i] > RUN_LIMIT))
 			return false;
 	}
 	for (uint32_t i = 0; i < c->proj->npieces && points <= RUN_LIMIT; i++) {
@@ -284,7 +286,8 @@ static bool fills_axis(const Checker *c, const Index *index, Size size)
 			return false;
 		known[term->iter] = true;
 		Size gap = size_const(c->sizes, term->coef - 1);
-		if (term->coef < 1 || !size_ge(c->sizes, reach_below(c, index, known, INT64_MAX), gap))
+		if (term->coef < 1 ||
+		    !size_ge(c->sizes, reach_below(c, index, known, INT64_MAX), gap))
 			return false;
 	}
 	return true;
@@ -342,7 +345,7 @@ bool check_writes(Checker *c)
 	bool skips_reads, skips_writes, ran_once = false, ran_all = false, ran = false;
 	if (proj->linear)
 		return (proj->injective && proj->surjective && !proj->clear) ||
-			   check_fail(c, "a reshape writes every element once");
+		       check_fail(c, "a reshape writes every element once");
 	find_guards(c, &skips_reads, &skips_writes);
 	bool once = proves_once(c);
 	bool all = !skips_writes &&
@@ -352,9 +355,11 @@ bool check_writes(Checker *c)
 	if ((proj->injective && !once) || (proj->surjective && !all))
 		ran = run_all(c, &ran_once, &ran_all);
 	if (proj->injective && !once && !(ran && ran_once))
-		return check_fail(c, "two steps write one cell, and the projection says that none do");
+		return check_fail(c,
+				  "two steps write one cell, and the projection says that none do");
 	if (proj->surjective && !all && !(ran && ran_all))
-		return check_fail(c, "a cell is never written, and the projection says that all are");
+		return check_fail(c,
+				  "a cell is never written, and the projection says that all are");
 	bool reduces = false;
 	for (uint32_t i = 0; i < proj->niters; i++)
 		reduces |= proj->iters[i].reduced;
@@ -365,6 +370,6 @@ bool check_writes(Checker *c)
 	bool clear = !proj->injective || !proj->surjective || skips_reads || skips_writes;
 	if (proj->clear != clear)
 		return check_fail(c, clear ? "the result must be cleared first"
-								   : "the result is cleared for nothing");
+					   : "the result is cleared for nothing");
 	return true;
 }

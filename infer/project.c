@@ -28,7 +28,7 @@ static ClassRow row_classes(Projector *p, TensorMap *map, const Shape *shape, Ro
 
 /* Joins the axes [from, n) of a row with the classes that they meet. */
 static void row_align(Projector *p, TensorMap *map, const Shape *shape, RowKind kind, uint32_t from,
-					  ClassRow to)
+		      ClassRow to)
 {
 	const Row *row = &shape->rows[kind];
 	if (row->n < from || row->n - from > to.n)
@@ -172,31 +172,16 @@ static bool project_maps(Projector *p)
 {
 	switch (p->node->kind) {
 	case NODE_POINTWISE:
-	case NODE_CAST:
-		project_pointwise(p);
-		return true;
-	case NODE_COMPOSE:
-		project_compose(p);
-		return true;
-	case NODE_TRANSPOSE:
-		project_transpose(p);
-		return true;
-	case NODE_SLICE:
-		project_slice(p);
-		return true;
-	case NODE_STACK:
-		project_stack(p);
-		return true;
-	case NODE_GATHER:
-		project_gather(p);
-		return true;
+	case NODE_CAST: project_pointwise(p); return true;
+	case NODE_COMPOSE: project_compose(p); return true;
+	case NODE_TRANSPOSE: project_transpose(p); return true;
+	case NODE_SLICE: project_slice(p); return true;
+	case NODE_STACK: project_stack(p); return true;
+	case NODE_GATHER: project_gather(p); return true;
 	case NODE_SPEC:
 	case NODE_BLOCK:
-	case NODE_ARGMAX:
-		project_spec(p);
-		return true;
-	default:
-		return false;
+	case NODE_ARGMAX: project_spec(p); return true;
+	default: return false;
 	}
 }
 
@@ -204,11 +189,11 @@ Proj *proj_derive(const Inference *inference, NodeId id, Arena *perm, Diags *dia
 {
 	const Node *node = graph_node(inference->graph, id);
 	Projector p = {.inference = inference,
-				   .node = node,
-				   .id = id,
-				   .sizes = inference->sizes,
-				   .perm = perm,
-				   .diags = diags};
+		       .node = node,
+		       .id = id,
+		       .sizes = inference->sizes,
+		       .perm = perm,
+		       .diags = diags};
 	if (node->kind == NODE_RESHAPE)
 		return project_reshape(&p);
 	p.result = map_new(&p, result_shape(&p));

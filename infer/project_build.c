@@ -19,9 +19,9 @@ typedef VEC(ClassId) ClassVec;
 typedef struct Builder {
 	Projector *p;
 	Proj *proj;
-	bool *active;     /* by class: in no group, or chosen */
-	bool *used;       /* by class: some index mentions it */
-	IterId *iters;    /* by class, once numbered */
+	bool *active;	  /* by class: in no group, or chosen */
+	bool *used;	  /* by class: some index mentions it */
+	IterId *iters;	  /* by class, once numbered */
 	ClassVec *groups; /* the members of each group, in order of mention */
 	uint32_t ngroups;
 	uint32_t *choice; /* by group: which member is active */
@@ -35,7 +35,7 @@ static bool iterates(const Projector *p, ClassId c)
 {
 	const Class *cls = &p->classes.at[c];
 	return !cls->unit &&
-		   (cls->keep || cls->group != CLASS_NONE || !size_is(p->sizes, cls->extent, 1));
+	       (cls->keep || cls->group != CLASS_NONE || !size_is(p->sizes, cls->extent, 1));
 }
 
 static void index_add(Builder *b, Index *index, ClassId c, int64_t coef)
@@ -60,7 +60,7 @@ static bool index_is_inside(const Builder *b, const Index *index, Size size)
 		greatest = size_add(sizes, greatest, size_scale(sizes, last, index->terms[i].coef));
 	}
 	return size_ge(sizes, index->offset, size_const(sizes, 0)) &&
-		   size_ge(sizes, size_plus(sizes, size, -1), greatest);
+	       size_ge(sizes, size_plus(sizes, size, -1), greatest);
 }
 
 static bool view_affine(Builder *b, const AxisMap *axis, Index *index)
@@ -89,8 +89,8 @@ static bool view_concat(Builder *b, const AxisMap *axis, Index *index)
 		if (c != CLASS_NONE && b->active[c]) {
 			if (found) {
 				diag(p->diags, E0931, p->classes.at[c].span,
-					 "'%s' is twice a part of the same axis: not supported yet",
-					 p->classes.at[c].name);
+				     "'%s' is twice a part of the same axis: not supported yet",
+				     p->classes.at[c].name);
 				b->failed = true;
 				return false;
 			}
@@ -110,18 +110,11 @@ static bool view_axis(Builder *b, const AxisMap *axis, Index *index)
 	*index = (Index){.offset = axis->offset, .gather = -1};
 	index->terms = ARENA_ARRAY(b->p->perm, IndexTerm, 2);
 	switch (axis->kind) {
-	case MAP_FIXED:
-		return true;
-	case MAP_GATHER:
-		index->gather = axis->gather;
-		return true;
-	case MAP_CLASS:
-		index_add(b, index, axis->cls, 1);
-		return b->active[axis->cls];
-	case MAP_AFFINE:
-		return view_affine(b, axis, index);
-	case MAP_CONCAT:
-		return view_concat(b, axis, index);
+	case MAP_FIXED: return true;
+	case MAP_GATHER: index->gather = axis->gather; return true;
+	case MAP_CLASS: index_add(b, index, axis->cls, 1); return b->active[axis->cls];
+	case MAP_AFFINE: return view_affine(b, axis, index);
+	case MAP_CONCAT: return view_concat(b, axis, index);
 	}
 	return false;
 }
@@ -155,7 +148,7 @@ static bool piece_is_whole(Builder *b, uint32_t present, uint32_t first, uint32_
 		return present == node->nargs;
 	if (present > 1) {
 		diag(b->p->diags, E0331, node->arg_spans[last],
-			 "several operands fit the same block of the result");
+		     "several operands fit the same block of the result");
 		diag_note(b->p->diags, node->arg_spans[first], "this is the first of them");
 		b->failed = true;
 	}
@@ -232,7 +225,7 @@ static void find_groups(Builder *b)
 	}
 	if (accesses > ACCESS_LIMIT) {
 		diag(p->diags, E0932, p->node->span,
-			 "so many blocks in one operation are not supported yet");
+		     "so many blocks in one operation are not supported yet");
 		b->failed = true;
 	}
 }
@@ -262,10 +255,11 @@ static bool check_parts(const Builder *b)
 	for (uint32_t i = 0; i < p->result.naxes; i++)
 		for (uint32_t part = 0; part < p->result.axes[i].nparts; part++) {
 			ClassId c = p->result.axes[i].parts[part].cls;
-			if (c == CLASS_NONE || b->used[c] || p->classes.at[c].unit || !operand_mentions(p, c))
+			if (c == CLASS_NONE || b->used[c] || p->classes.at[c].unit ||
+			    !operand_mentions(p, c))
 				continue;
-			diag(p->diags, E0334, p->classes.at[c].span, "nothing can be written to block '%s'",
-				 p->classes.at[c].name);
+			diag(p->diags, E0334, p->classes.at[c].span,
+			     "nothing can be written to block '%s'", p->classes.at[c].name);
 			diag_note(
 				p->diags, p->node->spec->span,
 				"the parts of an axis run one after another, and here two are needed at once");
@@ -400,7 +394,8 @@ static void make_factors(Builder *b)
 			continue;
 		}
 		Factor *factor = &proj->factors[proj->nfactors++];
-		factor->iters = ARENA_ARRAY(p->perm, IterId, root == CLASS_NONE ? 1 : proj->niters - i);
+		factor->iters =
+			ARENA_ARRAY(p->perm, IterId, root == CLASS_NONE ? 1 : proj->niters - i);
 		factor->iters[factor->niters++] = i;
 		if (root != CLASS_NONE)
 			factor_of[root] = proj->nfactors;
@@ -416,13 +411,15 @@ static bool check_form(const Projector *p, const Proj *proj)
 		nreduced += proj->iters[i].reduced;
 	if (p->node->kind == NODE_ARGMAX && nreduced != 1) {
 		diag(p->diags, E0332, p->node->spec->span,
-			 "argmax reduces exactly one axis, and this specification reduces %u", nreduced);
+		     "argmax reduces exactly one axis, and this specification reduces %u",
+		     nreduced);
 		return false;
 	}
 	if (p->node->permutes && (nreduced > 0 || !proj->injective || !proj->surjective)) {
 		diag(p->diags, E0333, p->node->spec->span,
-			 "permute must move every element to one place of its own");
-		diag_note(p->diags, p->node->op_span, "reduce and einsum may drop, repeat and add up axes");
+		     "permute must move every element to one place of its own");
+		diag_note(p->diags, p->node->op_span,
+			  "reduce and einsum may drop, repeat and add up axes");
 		return false;
 	}
 	return true;

@@ -39,7 +39,7 @@ void class_join(Projector *p, ClassId a, ClassId b)
 	Class *to = &p->classes.at[a], *from = &p->classes.at[b];
 	int64_t x, y;
 	if (size_is_const(p->sizes, to->extent, &x) && size_is_const(p->sizes, from->extent, &y) &&
-		x != y)
+	    x != y)
 		project_bug(p, "axes of different sizes run together");
 	if (size_is_bad(to->extent))
 		to->extent = from->extent;

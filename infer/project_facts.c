@@ -46,7 +46,8 @@ static uint32_t open_terms(const Facts *f, const Index *index, const bool *pinne
 {
 	uint32_t n = 0;
 	for (uint32_t t = 0; t < index->nterms; t++)
-		if (!pinned[index->terms[t].iter] && !at_most(f, extent(f, index->terms[t].iter), 1))
+		if (!pinned[index->terms[t].iter] &&
+		    !at_most(f, extent(f, index->terms[t].iter), 1))
 			terms[n++] = index->terms[t];
 	qsort(terms, n, sizeof *terms, by_coef);
 	return n;
@@ -80,7 +81,7 @@ static bool is_coprime_pair(const Facts *f, const IndexTerm *terms, uint32_t n)
 		return false;
 	int64_t g = gcd(terms[0].coef, terms[1].coef);
 	return at_most(f, extent(f, terms[0].iter), terms[1].coef / g) ||
-		   at_most(f, extent(f, terms[1].iter), terms[0].coef / g);
+	       at_most(f, extent(f, terms[1].iter), terms[0].coef / g);
 }
 
 static bool pin_axis(const Facts *f, const Index *index, bool *pinned)
@@ -127,8 +128,8 @@ static Interval interval_of(const Facts *f, const Index *index)
 	Interval interval = {index->offset, index->offset};
 	for (uint32_t t = 0; t < index->nterms; t++) {
 		Size last = size_plus(f->sizes, extent(f, index->terms[t].iter), -1);
-		interval.hi =
-			size_add(f->sizes, interval.hi, size_scale(f->sizes, last, index->terms[t].coef));
+		interval.hi = size_add(f->sizes, interval.hi,
+				       size_scale(f->sizes, last, index->terms[t].coef));
 	}
 	interval.hi = size_plus(f->sizes, interval.hi, 1);
 	return interval;
@@ -222,7 +223,7 @@ typedef struct Walk {
 	const Facts *f;
 	const Piece *piece;
 	int64_t *values; /* by iterator */
-	uint8_t *cells;  /* how often each cell of the result is written, at most 2 */
+	uint8_t *cells;	 /* how often each cell of the result is written, at most 2 */
 	bool twice;
 } Walk;
 
@@ -250,7 +251,7 @@ static int64_t cell_of(const Walk *w)
 		const Index *index = &w->piece->result.axes[a];
 		int64_t at, size;
 		if (!size_is_const(w->f->sizes, index->offset, &at) ||
-			!size_is_const(w->f->sizes, shape_axis(w->f->shape, a)->size, &size))
+		    !size_is_const(w->f->sizes, shape_axis(w->f->shape, a)->size, &size))
 			return -1;
 		for (uint32_t t = 0; t < index->nterms; t++)
 			at += index->terms[t].coef * w->values[index->terms[t].iter];
@@ -292,8 +293,8 @@ static Count count_cells(const Facts *f)
 			return (Count){0};
 	}
 	Walk w = {.f = f,
-			  .values = calloc(f->proj->niters + 1, sizeof *w.values),
-			  .cells = calloc((size_t)cells + 1, 1)};
+		  .values = calloc(f->proj->niters + 1, sizeof *w.values),
+		  .cells = calloc((size_t)cells + 1, 1)};
 	for (uint32_t i = 0; w.values && w.cells && i < f->proj->npieces; i++) {
 		w.piece = &f->proj->pieces[i];
 		small_points(f, w.piece, &points);
@@ -339,7 +340,8 @@ void project_facts(Sizes *sizes, const Shape *result, Proj *proj)
 			skips_reads |= any_guard(&proj->pieces[i].args[arg]);
 	}
 	bool once = writes_each_once(&f, scratch);
-	bool all = once && !skips_writes && size_same(cells_written(&f), shape_elements(sizes, result));
+	bool all = once && !skips_writes &&
+		   size_same(cells_written(&f), shape_elements(sizes, result));
 	all = all || (proj->npieces == 1 && piece_covers(&f, &proj->pieces[0], scratch));
 	if (!once || !all) {
 		Count count = count_cells(&f);

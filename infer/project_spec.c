@@ -40,8 +40,8 @@ static ClassId letter_class(SpecReader *r, Sym letter, Span span)
 static ClassId variable_class(SpecReader *r, Sym var, uint32_t i, Span span)
 {
 	Symbols *symbols = r->p->inference->graph->symbols;
-	return keyed_class(r, sym_printf(symbols, "%s.%u", var, i), sym_printf(symbols, "%s%u", var, i),
-					   span);
+	return keyed_class(r, sym_printf(symbols, "%s.%u", var, i),
+			   sym_printf(symbols, "%s%u", var, i), span);
 }
 
 static void class_is_axis(SpecReader *r, AxisMap *axis, ClassId c)
@@ -53,8 +53,8 @@ static void class_is_axis(SpecReader *r, AxisMap *axis, ClassId c)
 	axis->cls = c;
 	if (size_is_bad(cls->extent))
 		cls->extent = axis->size;
-	else if (size_is_const(p->sizes, cls->extent, &x) && size_is_const(p->sizes, axis->size, &y) &&
-			 x != y)
+	else if (size_is_const(p->sizes, cls->extent, &x) &&
+		 size_is_const(p->sizes, axis->size, &y) && x != y)
 		project_bug(p, "one letter stands for axes of different sizes");
 }
 
@@ -82,7 +82,8 @@ static void read_concat(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
 	axis->parts = ARENA_ARRAY(p->perm, MapPart, spec->nparts);
 	for (uint32_t i = 0; i < spec->nparts; i++) {
 		const SpecPart *part = &spec->parts[i];
-		axis->parts[i].cls = part->letter ? letter_class(r, part->letter, part->span) : CLASS_NONE;
+		axis->parts[i].cls =
+			part->letter ? letter_class(r, part->letter, part->span) : CLASS_NONE;
 		axis->parts[i].extent = part->letter ? SIZE_BAD : size_const(p->sizes, part->size);
 	}
 	class_group(p, axis);
@@ -91,21 +92,13 @@ static void read_concat(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
 static void read_axis(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
 {
 	switch (spec->kind) {
-	case SPEC_LETTER:
-		class_is_axis(r, axis, letter_class(r, spec->letter, spec->span));
-		break;
+	case SPEC_LETTER: class_is_axis(r, axis, letter_class(r, spec->letter, spec->span)); break;
 	case SPEC_PLACEHOLDER:
 		class_is_axis(r, axis, class_new(r->p, axis->size, NULL, spec->span));
 		break;
-	case SPEC_INDEX:
-		axis->offset = size_const(r->p->sizes, spec->index);
-		break;
-	case SPEC_AFFINE:
-		read_affine(r, axis, spec);
-		break;
-	case SPEC_CONCAT:
-		read_concat(r, axis, spec);
-		break;
+	case SPEC_INDEX: axis->offset = size_const(r->p->sizes, spec->index); break;
+	case SPEC_AFFINE: read_affine(r, axis, spec); break;
+	case SPEC_CONCAT: read_concat(r, axis, spec); break;
 	}
 }
 
@@ -119,7 +112,8 @@ static void read_row(SpecReader *r, AxisMap *axes, uint32_t n, const SpecRow *sp
 		if (i < lead)
 			read_axis(r, &axes[i], &spec->axes[i]);
 		else if (i < lead + middle)
-			class_is_axis(r, &axes[i], variable_class(r, spec->var, i - lead, spec->span));
+			class_is_axis(r, &axes[i],
+				      variable_class(r, spec->var, i - lead, spec->span));
 		else
 			read_axis(r, &axes[i], &spec->axes[i - middle]);
 	}
@@ -129,8 +123,8 @@ static void read_tensor(SpecReader *r, TensorMap *map, const Shape *shape, const
 {
 	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	for (int k = 0; k < ROW_KINDS; k++)
-		read_row(r, map->axes + storage_slot(shape, storage[k], 0), shape->rows[storage[k]].n,
-				 &spec->rows[storage[k]]);
+		read_row(r, map->axes + storage_slot(shape, storage[k], 0),
+			 shape->rows[storage[k]].n, &spec->rows[storage[k]]);
 }
 
 /* ---- the extents of the letters that are no axis of their own ---- */
