@@ -18,6 +18,7 @@ typedef struct Quads {
 	int log;                   /* words, 1 << log */
 	Type *words, *halves, *unsigned_halves;
 	const Value *a, *b;        /* loads of byte 0 */
+	IterVar lane;
 } Quads;
 
 /* ---- which statements ---- */
@@ -42,12 +43,20 @@ static const Value *byte_load(const Value *product, uint32_t arg)
 	return cast->args[0];
 }
 
+/* Does a lane move the load by a word? `by` 0: do all lanes share one? */
+static bool moves_by(const KernelJit *k, const Value *load, IterVar lane, int64_t by)
+{
+	Program *program = (Program *)k->program;
+	Size stride = ix_stride(program, load->ix, lane);
+	return !size_is_bad(stride) && size_is(program->sizes, stride, by);
+}
+
 /* Does `load` read byte q of the words that `first` begins? */
 static bool is_byte(const KernelJit *k, const Value *first, const Value *load, uint32_t q, IterVar lane)
 {
 	Program *program = (Program *)k->program;
 	if (!first || !load || first->buffer != load->buffer ||
-	    !size_is(program->sizes, ix_stride(program, load->ix, lane), QUAD))
+	    !(moves_by(k, load, lane, QUAD) || moves_by(k, load, lane, 0)))
 		return false;
 	const Ix *moved = ix_add(program, first->ix, ix_const(program->arena, program->sizes, q));
 	return ix_same(moved, load->ix);
@@ -74,9 +83,23 @@ static Rvalue *as(const Quads *q, Rvalue *value, Type *type)
 	return jit_keep(q->f, gcc_jit_context_new_bitcast(q->f->jit->ctxt, q->f->location, value, type));
 }
 
+/* One word in all lanes. */
+static Rvalue *shared_word(KernelJit *k, const Quads *q, const Value *load)
+{
+	Jit *jit = q->f->jit;
+	Type *word = jit->types[DTYPE_I32], *pointer = gcc_jit_type_get_pointer(gcc_jit_type_get_aligned(word, 1));
+	Lvalue *cell = jit_kernel_cell(k, load->buffer, load->ix);
+	Rvalue *address = jit_cast(jit, gcc_jit_lvalue_get_address(cell, NULL), pointer);
+	Lvalue *temp = jit_local(q->f, word, arena_printf(jit->arena, "t%u", q->f->ntemps++));
+	jit_set(q->f, temp, gcc_jit_lvalue_as_rvalue(gcc_jit_rvalue_dereference(address, q->f->location)));
+	return jit_keep(q->f, simd_spread(q->f, (SimdType){DTYPE_I32, q->log}, gcc_jit_lvalue_as_rvalue(temp)));
+}
+
 static Rvalue *words_at(KernelJit *k, const Quads *q, const Value *load)
 {
 	Jit *jit = q->f->jit;
+	if (moves_by(k, load, q->lane, 0))
+		return shared_word(k, q, load);
 	Type *bytes = jit_vector_type(jit, load->dtype, q->log + 2);
 	Lvalue *cell = jit_kernel_cell(k, load->buffer, load->ix);
 	Type *pointer = gcc_jit_type_get_pointer(gcc_jit_type_get_aligned(bytes, 1));
@@ -174,7 +197,7 @@ static Rvalue *added_bytes(const Quads *q, Rvalue *sum, Rvalue *a, Rvalue *b)
 Rvalue *jit_vector_quads(KernelJit *k, const Stmt *stmt, IterVar lane, int log, Rvalue *before)
 {
 	Jit *jit = k->f.jit;
-	Quads q = {.f = &k->f, .log = log};
+	Quads q = {.f = &k->f, .log = log, .lane = lane};
 	if (log == 0 || stmt->acc != OP_ADD || !matches(k, stmt, lane, &q))
 		return NULL;
 	q.words = jit_vector_type(jit, DTYPE_I32, log);

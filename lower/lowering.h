@@ -8,7 +8,7 @@
  *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_size.c which sizes,
  *              tile_cache.c which blocks, tile_block.c loops over them, tile_edge.c padded rows,
  *              tile_dot.c lanes along a sum, tile_pack.c operands copied into panels,
- *              tile_panel.c block by block,
+ *              tile_panel.c block by block, tile_quads.c bytes in words of four steps,
  *              tile_turn.c in squares that are turned, prepack.c when the state is packed,
  *              tile_describe.c what was chosen
  *   stage.c    operands of a contraction copied into the order of a matrix product

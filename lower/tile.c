@@ -212,10 +212,13 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 	if (tile->blocks.steps)
 		gen_append(gen, &body, tile_unless_first(tile, load_sums(tile, cell)));
 	tile->at_col = col;
-	Block add = tile_unroll(tile, LOOP_VECTOR, tile->lane, width, tile_add(tile, cell));
+	Block add = tile->quads ? tile_quads_add(tile, cell) : tile_add(tile, cell);
+	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, width, add);
 	add = tile_unroll(tile, LOOP_UNROLL, tile->r, rows, add);
 	bool cut = tile->cuts && row->edge && row->single;
-	gen_append(gen, &body, cut ? tile_cut_steps(tile, row, acc) : tile_steps(tile, add));
+	gen_append(gen, &body, cut	     ? tile_cut_steps(tile, row, acc)
+			       : tile->quads ? tile_quads_steps(tile, add)
+					     : tile_steps(tile, add));
 	Block finish = finish_across(tile, place, cell);
 	if (tile->blocks.steps) {
 		finish = tile_if_last(tile, true, finish);
@@ -335,7 +338,10 @@ bool tile_emit(Nest *nest, Op reduce)
 		return false;
 	Symbols *symbols = gen->program->symbols;
 	uint32_t outer = order_loops(&tile);
-	bool fills = tile.pack >= 0 && tile_pack_declare(&tile);
+	bool words = tile.quads && tile.pack >= 0;
+	if (words)
+		tile_quads_declare(&tile);
+	bool fills = !words && tile.pack >= 0 && tile_pack_declare(&tile);
 	gen->locals.n = nest->first_local;
 	tile.r = gen_iter(gen, sym_cstr(symbols, "r"));
 	tile.c = gen_iter(gen, sym_cstr(symbols, "c"));
@@ -345,6 +351,8 @@ bool tile_emit(Nest *nest, Op reduce)
 	tile.first_col = gen_iter(gen, sym_cstr(symbols, "first_col"));
 	tile.first_step = gen_iter(gen, sym_cstr(symbols, "first_step"));
 	tile.panel = gen_iter(gen, sym_cstr(symbols, "panel"));
+	if (words)
+		gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, tile_quads_fill(&tile)));
 	if (fills && !tile.by_blocks)
 		emit_copy(&tile, nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(&tile)));
 	uint32_t inner = outer + (tile.col != NULL);

@@ -36,8 +36,8 @@ typedef struct Tile {
 	Op reduce;
 	TileForm form;
 	Loop *row, *col; /* of the result; NULL: one row, one column. ACROSS: lanes run along col */
-	Loop *along;	 /* ALONG: the sum that lanes run along */
-	bool quads;	 /* ALONG: a lane adds four products of bytes */
+	Loop *along;	 /* ALONG: the sum that lanes run along; ACROSS: that quads do, or NULL */
+	bool quads;	 /* a lane adds four products of bytes; ACROSS: of a packed operand, along `along` */
 	int64_t lanes;	 /* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	TileParts rows, cols;
 	uint64_t cycles;    /* estimated, with 32 for every symbolic extent */
@@ -109,6 +109,11 @@ int64_t tile_vectors(const Tile *tile, int64_t lanes);
 /* Lanes of a tile of some columns: packed ones are filled up to whole vectors where that saves some.
  */
 int64_t tile_width(const Tile *tile, int64_t cols);
+/* tile_quads.c: the same for products of bytes in fours, the loops over their steps, and what is added in one. */
+void tile_quads_declare(Tile *tile);
+Block tile_quads_fill(Tile *tile);
+Block tile_quads_steps(const Tile *tile, Block body);
+Block tile_quads_add(Tile *tile, const Value *cell);
 /* tile_turn.c: the copy of `cols` columns, over the last loop of the sum, of an operand that this
  * loop moves by one; false: it moves it otherwise. `value`, a load or a cast of one, and `to` are those
  * of one element, at the loop's iterator and the column `lane`. */

@@ -9,7 +9,7 @@
 
 #include "base/diag.h"
 
-enum { LEAST_LANES = 4, LEAST_ROWS = 4, LEAST_WORK = 512, CACHE_LINE = 64, QUAD_STEPS = 64, WINDOW_STEPS = 64 };
+enum { LEAST_LANES = 4, LEAST_ROWS = 4, LEAST_WORK = 512, CACHE_LINE = 64, QUAD = 4, QUAD_STEPS = 64, WORD_USES = 8, WINDOW_STEPS = 64 };
 enum { ROWS, COLUMNS }; /* items of `tile` */
 
 /* What packing asks for: rows that use a panel, its columns, steps of the sum; bytes of an operand
@@ -395,6 +395,53 @@ static bool has_quads(const Planner *p)
 	return true;
 }
 
+static bool is_byte(const Value *value)
+{
+	return tile_is_widening(value) && dtype_bytes(value->args[0]->dtype) == 1;
+}
+
+/* A loop of the sum along which the rows' operand has words of four bytes; NULL: there is none. */
+static Loop *word_loop(const Planner *p, int rows)
+{
+	Nest *nest = p->tile->nest;
+	for (uint32_t i = nest->nloops; i-- > nest->nresult;) {
+		int64_t extent = tile_extent(p, &nest->loops[i], 0);
+		if (extent > 0 && extent % QUAD == 0 && stride(p, p->sum.at.at[rows], &nest->loops[i]) == 1)
+			return &nest->loops[i];
+	}
+	return NULL;
+}
+
+/* Does copying the operand in words pay? Bytes that are neighbours along the sum need no copy for few rows. */
+static bool words_pay(const Planner *p, int load, const Loop *along)
+{
+	int64_t least = stride(p, p->sum.at.at[load], along) == 1 ? PACK_USES : WORD_USES;
+	return pack_steps(p, load) > 0 && (asks_on(p->packs) || uses_of(p, load, true) >= least);
+}
+
+/* Products of bytes with lanes across the result, in fours, where one operand can be packed for it. */
+static bool pack_words(Planner *p)
+{
+	Nest *nest = p->tile->nest;
+	const Value *value = nest->value;
+	if (p->tile->reduce != OP_ADD || value->kind != VALUE_OP || value->op != OP_MUL || nest->guards.n > 0 ||
+	    !is_byte(value->args[0]) || !is_byte(value->args[1]) || nest->nresult == 0)
+		return false;
+	Loop *col = &nest->loops[nest->nresult - 1];
+	int load = only_moved(p, col);
+	Loop *along = load < 0 ? NULL : word_loop(p, !load);
+	if (!along || !asks_pack(p, load) || !is_asked(p, p->tiles, COLUMNS, col) || !is_asked(p, p->lanes, 0, col) ||
+	    stride(p, nest->at, col) != 1 || !moves_by_one(p, &p->store, col, false) ||
+	    tile_extent(p, col, 0) < p->native || !words_pay(p, load, along))
+		return false;
+	for (uint32_t i = 0; i + 1 < nest->nresult; i++)
+		if (stride(p, p->sum.at.at[load], &nest->loops[i]) != 0)
+			return false;
+	pack(p, col, load, LOOP_SERIAL);
+	p->tile->along = along;
+	return true;
+}
+
 /* Lanes along a sum become lanes across the result where its operand can be turned once for many
  * rows. */
 static void pack_turned(Planner *p)
@@ -458,13 +505,13 @@ bool tile_plan(Tile *tile, const Machine *machine)
 		gen_make(nest->gen, CHOICE_TILE, true);
 		return false;
 	}
-	bool found = find_loops(&p);
-	tile->quads = found && has_quads(&p);
-	if (nest->proj->niters < 64 && (!tile->quads || asks_on(p.packs)))
+	bool found = find_loops(&p), words = nest->proj->niters < 64 && pack_words(&p);
+	tile->quads = words || (found && has_quads(&p));
+	if (nest->proj->niters < 64 && !words && (!tile->quads || asks_on(p.packs)))
 		tile->form == TILE_ALONG ? pack_turned(&p) : pack_spread(&p);
 	if ((!found && tile->pack < 0) || (tile->form == TILE_ALONG && tile->reduce != OP_ADD))
 		return false;
-	tile->quads &= tile->form == TILE_ALONG;
+	tile->quads &= tile->along != NULL;
 	tile->lanes = tile->form == TILE_ALONG ? CACHE_LINE / bytes : p.native;
 	if (tile->row && !find_inside(&p, tile->row, &tile->inside))
 		BUG("rows of a tile without an inside");
@@ -479,7 +526,8 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	tile_choose_sizes(&p);
 	if (tile->rows.n == 0)
 		return false;
-	tile_choose_blocks(&p);
+	if (!words)
+		tile_choose_blocks(&p);
 	tile_describe(&p);
 	return true;
 }

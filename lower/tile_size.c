@@ -162,7 +162,7 @@ static bool fits_registers(const Planner *p, int64_t rows, int64_t cols)
 	int64_t operands = p->tile->form == TILE_ACROSS ? vectors + 1
 			   : rows < cols		? rows + 1
 							: cols + 1;
-	if (p->tile->quads)
+	if (p->tile->quads && p->tile->form == TILE_ALONG)
 		operands *= 2; /* even and odd bytes */
 	if (p->tile->form == TILE_ALONG && p->tile->lanes > p->native)
 		operands = 2; /* one part of the lanes after the other */
