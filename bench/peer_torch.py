@@ -63,7 +63,13 @@ def make():
         return lambda: F.layer_norm(x, (sizes[1],), g, b)
     if kind == "gelu":
         return lambda: F.gelu(x)
-    if kind in ("exp", "sigmoid", "tanh"):
+    if kind == "rmsnorm":
+        return lambda: F.rms_norm(x, (sizes[1],))
+    if kind == "argmax":
+        return lambda: x.argmax(1)
+    if kind == "remainder":
+        return lambda: x % 0.3
+    if kind in ("exp", "sigmoid", "tanh", "sin"):
         return lambda: getattr(torch, kind)(x)
     if kind == "sum":
         return lambda: x.sum(1)

@@ -41,7 +41,7 @@ def output(command, threads=1):
 
 def build_tools():
     os.makedirs(WORK, exist_ok=True)
-    for name in ("limits", "peer_gemm"):
+    for name in ("limits", "peer_gemm", "peer_narrow"):
         subprocess.run(["gcc", "-O2", "-march=native", "-o", os.path.join(WORK, name),
                         os.path.join(HERE, name + ".c"), "-ldl", "-lpthread"], check=True)
 
@@ -73,6 +73,8 @@ def peer_commands(case, threads):
         if kind == "gemm":
             for name, library in LIBS.items():
                 commands[name] = [os.path.join(WORK, "peer_gemm"), library, *words]
+        elif kind == "narrow":
+            commands["oneDNN"] = [os.path.join(WORK, "peer_narrow"), *words]
         elif kind == "model":
             commands[words[0]] = [options.peer_python, os.path.join(HERE, "peer_model.py"), str(threads), *words[1:]]
         else:

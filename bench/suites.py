@@ -24,6 +24,15 @@ def products():
         yield Case("a*b %dx%dx%d" % (m, n, k), program, 2.0 * m * n * k, peers=(("gemm", "nn", m, n, k),))
 
 
+def narrow():
+    """Products of bf16 in f32, of bytes in i32"""
+    for kind, a, b in (("bf16", "bf16", "bf16"), ("u8i8", "u8", "i8"), ("i8i8", "i8", "i8")):
+        for m, n, k in ((256, 256, 256), (512, 512, 512), (8, 1024, 1024)):
+            program = 'input a : %s [%d, %d]\ninput b : %s [%d, %d]\noutput c = einsum("ij; jk => ik", a, b)\n' % (
+                a, m, k, b, k, n)
+            yield Case("%s a*b %dx%dx%d" % (kind, m, n, k), program, 2.0 * m * n * k, peers=(("narrow", kind, m, n, k),))
+
+
 def linear():
     for m, n, k in ((1, 1000, 1000), (8, 256, 256), (32, 768, 768), (64, 3072, 768), (128, 128, 784), (512, 512, 512)):
         program = "dim n\ninput x : [n | %d]\nparam w : [%d -> %d]\nparam b : [%d]\noutput y = relu(w * x + b)\n" % (
@@ -132,6 +141,8 @@ def rows():
     programs = {
         "softmax": "import nn\n" + text + "output y = nn.softmax(x)\n",
         "layernorm": "import nn\n" + text + "let norm = nn.layer_norm()\noutput y = norm(x)\n",
+        "rmsnorm": "import nn\n" + text + "let norm = nn.rms_norm()\noutput y = norm(x)\n",
+        "argmax": text + 'output y = argmax("... | v => ... | ", x)\n',
         "sum": text + 'output y = sum("... | v => ... | ", x)\n',
     }
     for kind, program in programs.items():
@@ -147,6 +158,8 @@ def elementwise():
         "exp": text + "output y = exp(x)\n",
         "sigmoid": text + "output y = sigmoid(x)\n",
         "tanh": text + "output y = tanh(x)\n",
+        "sin": text + "output y = sin(x)\n",
+        "remainder": text + "output y = x % 0.3\n",
         "chain": text + "input w : [%d]\ninput b : [%d]\ninput r : [%d | %d]\noutput y = gelu(x .* w + b) .* w + r\n",
     }
     for kind, program in programs.items():
@@ -168,5 +181,5 @@ output y = einsum("h, s | t; h, t | d => h, s | d", nn.softmax(scores), v)
                    peers=(("torch", "attention", heads, t, d),))
 
 
-OPERATIONS = {suite.__name__: suite for suite in (products, linear, contractions, conv, rows, elementwise, reductions,
+OPERATIONS = {suite.__name__: suite for suite in (products, narrow, linear, contractions, conv, rows, elementwise, reductions,
                                                   transposes, attention)}
