@@ -481,7 +481,7 @@ static void pack_spread(Planner *p)
 		return;
 	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
 	int bytes = dtype_bytes(tile->nest->value->dtype);
-	bool spread = cols > 0 && steps * bytes > PACK_SPREAD / cols;
+	bool spread = cols > 0 && steps * bytes >= PACK_SPREAD / cols;
 	if (steps == 0 || !(spread || is_ragged(p, cols) || asks_on(ahead ? p->prepacks : p->packs)))
 		return;
 	tile->prepacked = ahead;
