@@ -63,7 +63,6 @@ static int forward(const tsr_call *call, const int64_t *d, const void *const *s,
 {
 	int64_t m = d[0], n = d[1];
 	const float *x = inputs[0], *y = inputs[1];
-	const float *b = (const float *)((const char *)state + b_offset(m)), *w = b + 16;
 	float *z = outputs[0];
 	(void)s;
 	(void)workspace;
@@ -72,6 +71,7 @@ static int forward(const tsr_call *call, const int64_t *d, const void *const *s,
 			*call->message = "m must be at most 100";
 		return TSR_CHECK_FIRST;
 	}
+	const float *b = (const float *)((const char *)state + b_offset(m)), *w = b + 16;
 	if (!z)
 		return TSR_BAD_POINTER;
 	for (int64_t i = 0; i < n; i++)
