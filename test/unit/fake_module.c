@@ -87,13 +87,14 @@ static int forward(const tsr_call *call, const int64_t *d, const void *const *s,
 static int scale(const tsr_call *call, const int64_t *d, const void *const *s, const void *const *inputs,
 		 void *const *outputs, void *state, void *workspace)
 {
-	float *b = (float *)((char *)state + b_offset(d[0])), a;
+	float a;
 	int32_t *t = outputs[0], k;
 	(void)call;
 	(void)inputs;
 	(void)workspace;
 	if (!t || !state)
 		return TSR_BAD_POINTER;
+	float *b = (float *)((char *)state + b_offset(d[0]));
 	memcpy(&a, s[0], sizeof a);
 	memcpy(&k, s[1], sizeof k);
 	for (int i = 0; i < 3; i++)
