@@ -2,33 +2,36 @@
  * cblas_sgemm (OpenBLAS, BLIS) or dnnl_sgemm (oneDNN); LAYOUT is nn (B stored K x N) or nt (B
  * stored N x K). Prints the median and the minimum time of one call in nanoseconds, as JSON. */
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "peer_timing.h"
 
 typedef void (*CblasSgemm)(int, int, int, int, int, int, float, const float *, int, const float *,
 			   int, float, float *, int);
 typedef int (*DnnlSgemm)(char, char, long, long, long, float, const float *, long, const float *,
 			 long, float, float *, long);
 
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
+typedef struct Product {
+	CblasSgemm cblas; /* NULL: dnnl */
+	DnnlSgemm dnnl;
+	int turned, m, n, k, ldb; /* turned: B is stored N x K */
+	float *a, *b, *c;
+} Product;
 
-static int by_value(const void *a, const void *b)
+static int multiply(void *of)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
+	const Product *p = of;
+	if (!p->cblas)
+		return p->dnnl('N', p->turned ? 'T' : 'N', p->m, p->n, p->k, 1, p->a, p->k, p->b, p->ldb, 0, p->c,
+			       p->n);
+	p->cblas(101, 111, p->turned ? 112 : 111, p->m, p->n, p->k, 1, p->a, p->k, p->b, p->ldb, 0, p->c, p->n);
+	return 0;
 }
 
 static float *random_floats(size_t n)
 {
 	float *x = aligned_alloc(64, (n * 4 + 63) / 64 * 64);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; x && i < n; i++)
 		x[i] = (float)rand() / (float)RAND_MAX - 0.5f;
 	return x;
 }
@@ -42,29 +45,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", dlerror());
 		return 1;
 	}
-	CblasSgemm cblas = (CblasSgemm)dlsym(library, "cblas_sgemm");
-	DnnlSgemm dnnl = (DnnlSgemm)dlsym(library, "dnnl_sgemm");
-	int nt = strcmp(argv[2], "nt") == 0, m = atoi(argv[3]), n = atoi(argv[4]), k = atoi(argv[5]);
-	float *a = random_floats((size_t)m * k), *b = random_floats((size_t)k * n),
-	      *c = random_floats((size_t)m * n);
-	int ldb = nt ? k : n;
-	double flops = 2.0 * m * n * k;
-	int repeats = (int)(2e6 / flops) + 1, samples = 25;
-	double times[25];
-	for (int s = -5; s < samples; s++) {
-		double start = now();
-		for (int r = 0; r < repeats; r++) {
-			if (cblas)
-				cblas(101, 111, nt ? 112 : 111, m, n, k, 1, a, k, b, ldb, 0, c, n);
-			else if (dnnl)
-				dnnl('N', nt ? 'T' : 'N', m, n, k, 1, a, k, b, ldb, 0, c, n);
-			else
-				return 1;
-		}
-		if (s >= 0)
-			times[s] = (now() - start) / repeats;
-	}
-	qsort(times, (size_t)samples, sizeof *times, by_value);
-	printf("{\"median_ns\": %.1f, \"min_ns\": %.1f}\n", times[samples / 2], times[0]);
-	return 0;
+	Product p = {.turned = strcmp(argv[2], "nt") == 0, .m = atoi(argv[3]), .n = atoi(argv[4]), .k = atoi(argv[5])};
+	p.cblas = (CblasSgemm)dlsym(library, "cblas_sgemm");
+	p.dnnl = (DnnlSgemm)dlsym(library, "dnnl_sgemm");
+	p.ldb = p.turned ? p.k : p.n;
+	p.a = random_floats((size_t)p.m * (size_t)p.k);
+	p.b = random_floats((size_t)p.k * (size_t)p.n);
+	p.c = random_floats((size_t)p.m * (size_t)p.n);
+	if (!p.a || !p.b || !p.c || !(p.cblas || p.dnnl))
+		return 1;
+	return time_calls(multiply, &p, 2.0 * p.m * p.n * p.k);
 }

@@ -2,26 +2,37 @@
  * Prints the median and the minimum time of one call in nanoseconds, as JSON. */
 #include <dlfcn.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "peer_timing.h"
 
 typedef int (*Bytes)(char, char, char, long, long, long, float, const void *, long, int8_t, const void *, long, int8_t,
 		     float, int32_t *, long, const int32_t *);
 typedef int (*Halves)(char, char, long, long, long, float, const void *, long, const void *, long, float, float *, long);
 
-static double now(void)
+typedef struct Product {
+	Bytes bytes;   /* NULL: halves */
+	Halves halves;
+	long m, n, k;
+	uint16_t *a, *b; /* enough for either type */
+	int32_t *c;	 /* results of four bytes */
+} Product;
+
+static int multiply(void *of)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+	const Product *p = of;
+	const int32_t none = 0;
+	if (p->bytes)
+		return p->bytes('N', 'N', 'F', p->m, p->n, p->k, 1, p->a, p->k, 0, p->b, p->n, 0, 0, p->c, p->n, &none);
+	return p->halves('N', 'N', p->m, p->n, p->k, 1, p->a, p->k, p->b, p->n, 0, (float *)p->c, p->n);
 }
 
-static int by_value(const void *a, const void *b)
+static uint16_t *numbers(long n, long period)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
+	uint16_t *x = calloc((size_t)n, sizeof *x);
+	for (long i = 0; x && i < n; i++)
+		x[i] = (uint16_t)(0x3f00 + i % period);
+	return x;
 }
 
 int main(int argc, char **argv)
@@ -29,30 +40,15 @@ int main(int argc, char **argv)
 	void *library = dlopen("libdnnl.so.2", RTLD_NOW | RTLD_GLOBAL);
 	if (argc != 5 || !library)
 		return 2;
-	int halves = strcmp(argv[1], "bf16") == 0, samples = 25;
-	Halves half = (Halves)dlsym(library, "dnnl_gemm_bf16bf16f32");
-	Bytes byte = (Bytes)dlsym(library, strcmp(argv[1], "u8i8") ? "dnnl_gemm_s8s8s32" : "dnnl_gemm_u8s8s32");
-	long m = atol(argv[2]), n = atol(argv[3]), k = atol(argv[4]);
-	uint16_t *a = calloc((size_t)(m * k), 2), *b = calloc((size_t)(k * n), 2);
-	int32_t *c = calloc((size_t)(m * n), 4), none = 0;
-	for (long i = 0; i < m * k; i++)
-		a[i] = (uint16_t)(0x3f00 + i % 97);
-	for (long i = 0; i < k * n; i++)
-		b[i] = (uint16_t)(0x3f00 + i % 89);
-	int repeats = (int)(2e6 / (double)(m * n * k)) + 1;
-	double times[25];
-	for (int s = -5; s < samples; s++) {
-		double start = now();
-		for (int r = 0; r < repeats; r++) {
-			int failed = halves ? half('N', 'N', m, n, k, 1, a, k, b, n, 0, (float *)c, n)
-					    : byte('N', 'N', 'F', m, n, k, 1, a, k, 0, b, n, 0, 0, c, n, &none);
-			if (failed)
-				return 1;
-		}
-		if (s >= 0)
-			times[s] = (now() - start) / repeats;
-	}
-	qsort(times, (size_t)samples, sizeof *times, by_value);
-	printf("{\"median_ns\": %.1f, \"min_ns\": %.1f}\n", times[samples / 2], times[0]);
-	return 0;
+	Product p = {.m = atol(argv[2]), .n = atol(argv[3]), .k = atol(argv[4])};
+	if (strcmp(argv[1], "bf16") == 0)
+		p.halves = (Halves)dlsym(library, "dnnl_gemm_bf16bf16f32");
+	else
+		p.bytes = (Bytes)dlsym(library, strcmp(argv[1], "u8i8") ? "dnnl_gemm_s8s8s32" : "dnnl_gemm_u8s8s32");
+	p.a = numbers(p.m * p.k, 97);
+	p.b = numbers(p.k * p.n, 89);
+	p.c = calloc((size_t)(p.m * p.n), sizeof *p.c);
+	if (!p.a || !p.b || !p.c || !(p.halves || p.bytes))
+		return 1;
+	return time_calls(multiply, &p, 2.0 * (double)p.m * (double)p.n * (double)p.k);
 }
