@@ -20,6 +20,12 @@ import suites
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBS = {"OpenBLAS": "libopenblas.so.0", "BLIS": "libblis.so.4", "oneDNN": "libdnnl.so.2"}
 SUITES = {**suites.OPERATIONS, **models.SUITES}
+with open("/proc/cpuinfo", encoding="utf8") as info:
+    CPUINFO = info.read()
+# OpenBLAS and BLIS take older kernels on a processor that they do not know
+CORES = {"avx512bw": ("SkylakeX", "skx"), "avx2": ("Haswell", "haswell")}
+CORE = next((["OPENBLAS_CORETYPE=" + openblas, "BLIS_ARCH_TYPE=" + blis]
+             for flag, (openblas, blis) in CORES.items() if flag in CPUINFO), [])
 
 options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 options.add_argument("--suite", default=",".join(SUITES), help="of " + ", ".join(SUITES))
@@ -72,7 +78,7 @@ def peer_commands(case, threads):
         words = [str(word) for word in words]
         if kind == "gemm":
             for name, library in LIBS.items():
-                commands[name] = [os.path.join(WORK, "peer_gemm"), library, *words]
+                commands[name] = ["env", *CORE, os.path.join(WORK, "peer_gemm"), library, *words]
         elif kind == "narrow":
             commands["oneDNN"] = [os.path.join(WORK, "peer_narrow"), *words]
         elif kind == "model":
@@ -147,8 +153,8 @@ def table(threads, say):
 
 build_tools()
 VERSIONS = versions()
-CPU = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf8")
-            if line.startswith("model name")), platform.machine())
+CPU = next((line.split(":")[1].strip() for line in CPUINFO.split("\n") if line.startswith("model name")),
+           platform.machine())
 with open(os.path.join(BUILD, "bench.md"), "w", encoding="utf8") as out:
     def write(text):
         print(text, flush=True)
