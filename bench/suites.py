@@ -159,7 +159,7 @@ def elementwise():
         "sigmoid": text + "output y = sigmoid(x)\n",
         "tanh": text + "output y = tanh(x)\n",
         "sin": text + "output y = sin(x)\n",
-        "remainder": text + "output y = x % 0.3\n",
+        "remainder": text + "output y = x %% 0.3\n",
         "chain": text + "input w : [%d]\ninput b : [%d]\ninput r : [%d | %d]\noutput y = gelu(x .* w + b) .* w + r\n",
     }
     for kind, program in programs.items():
