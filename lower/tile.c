@@ -270,15 +270,11 @@ static Block all_tiles(Tile *tile, uint32_t inner)
 {
 	Gen *gen = tile->nest->gen;
 	const TileBlocks *blocks = &tile->blocks;
-	bool blocked = blocks->rows || blocks->cols || blocks->steps;
+	if (blocks->rows || blocks->cols || blocks->steps)
+		return tile->by_blocks ? tile_panels(tile, inner) : tile_blocks(tile);
 	Body all = {0};
-	for (uint32_t j = 0; j < tile->cols.n; j++) {
-		const TilePart *col = &tile->cols.at[j];
-		if (!blocked)
-			gen_append(gen, &all, column_tiles(tile, col, inner));
-		for (uint32_t i = 0; blocked && i < tile->rows.n; i++)
-			gen_append(gen, &all, tile_blocks(tile, &tile->rows.at[i], col));
-	}
+	for (uint32_t j = 0; j < tile->cols.n; j++)
+		gen_append(gen, &all, column_tiles(tile, &tile->cols.at[j], inner));
 	return body_block(&all);
 }
 
@@ -356,7 +352,6 @@ bool tile_emit(Nest *nest, Op reduce)
 	if (fills && !tile.by_blocks)
 		emit_copy(&tile, nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(&tile)));
 	uint32_t inner = outer + (tile.col != NULL);
-	Block tiles = tile.by_blocks ? tile_panels(&tile, inner) : all_tiles(&tile, inner);
-	gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, tiles));
+	gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, all_tiles(&tile, inner)));
 	return true;
 }

@@ -45,6 +45,7 @@ typedef struct Tile {
 	LoopKind pack_kind; /* how its lanes are copied */
 	BufferId packed;
 	bool prepacked;	    /* when the state is packed: the operand is a parameter */
+	bool apart;	/* every cell of the result is stored once and read nowhere else */
 	bool by_blocks; /* the copy is of one block of columns, made where its tiles begin */
 	uint64_t movers; /* by IterId: loops that move it */
 	TileBlocks blocks;
@@ -84,6 +85,8 @@ bool tile_is_const(const Planner *p, Size size, int64_t *n);
 int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise); /* 1 of no loop */
 /* Fills in rows, columns and cycles; leaves rows empty where nothing fits. */
 void tile_choose_sizes(Planner *p);
+/* tile_cache.c: is the result stored, each cell once, and nothing of it read? */
+bool tile_stores_apart(const Planner *p);
 /* Does it pay to let the columns' operand go by once? */
 bool tile_streams(const Planner *p);
 /* Fills in the blocks, from the sizes. */
@@ -128,8 +131,8 @@ TileParts tile_inside_parts(const Planner *p, int64_t step);
 int64_t tile_smaller_step(int64_t step); /* a divisor; 0 after 1 */
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step);
 Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc);
-/* tile_block.c: a part of the rows past a part of the columns, in blocks. */
-Block tile_blocks(Tile *tile, const TilePart *row, const TilePart *col);
+/* tile_block.c: all tiles, in blocks. */
+Block tile_blocks(Tile *tile);
 Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body);
 /* All tiles, where the packed operand is copied block by block (tile_panel.c). `inner`: loops of the
  * result from there on run inside a block. */

@@ -1,18 +1,20 @@
-/* Tiles of a part of the rows and a part of the columns, in blocks.
+/* Tiles of all rows and columns, in blocks.
  *
  *   for first_row in 0..M step 192            rows that stay in the second cache
- *     for first_col in 0..N step 1024         columns that a piece of work goes through at a time
+ *     for first_col in 0..4080 step 1008      columns that a piece of work goes through at a time
  *       for first_step in 0..K step 32        steps of the sum
- *         for j in 0..min(1024, N - first_col) step 96
+ *         for j in 0..min(1008, 4080 - first_col) step 48
  *           for i in 0..min(192, M - first_row) step 4
  *             local acc = 0
  *             if 0 < first_step: acc = y[..]
  *             for k in first_step..min(first_step + 32, K): acc += ..
  *             if K <= first_step + 32: y[..] = relu(acc)
  *             if first_step + 32 < K: y[..] = acc
+ *         if 4080 <= first_col + 1008: the tiles of the columns 4080..4096
  *
- * Each of the three is there where it pays (tile_size.c). A cell adds its products in their order,
- * with and without blocks: the sum so far waits in the result.
+ * Each of the three is there where it pays (tile_cache.c). A cell adds its products in their order,
+ * with and without blocks: the sum so far waits in the result. Blocks of rows and columns store cells of
+ * their own, so each may be a piece of work; what is left behind the whole tiles belongs to the last one.
  */
 #include "lower/tile.h"
 
@@ -64,12 +66,22 @@ Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, Iter
 	return block_of(gen, stmt_step(gen->arena, stmt, part->step));
 }
 
-static Block over_blocks(const Tile *tile, IterVar first, const Ix *lo, const Ix *hi, int64_t block,
-			 Block body)
+/* Where blocks end: behind the whole tiles, or behind all of an extent that is not known. */
+static const Ix *blocks_end(const Tile *tile, const Loop *loop, const TileParts *parts)
 {
 	Gen *gen = tile->nest->gen;
-	const Stmt *stmt = stmt_for(gen->arena, first, lo, hi, body);
-	return block_of(gen, stmt_step(gen->arena, stmt, block));
+	int64_t known;
+	bool whole = size_is_const(gen->program->sizes, parts->at[0].hi, &known);
+	return ix_size(gen->arena, whole ? parts->at[0].hi : loop->extent);
+}
+
+static Block over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t block, Block body)
+{
+	Gen *gen = tile->nest->gen;
+	Stmt *loop = (Stmt *)stmt_step(gen->arena, stmt_for(gen->arena, first, tile_const(tile, 0), end, body),
+				       block);
+	loop->apart = tile->apart && first != tile->first_step;
+	return block_of(gen, loop);
 }
 
 /* The outermost loop of the sum. */
@@ -83,27 +95,47 @@ static Block over_steps(const Tile *tile, Block body)
 	Gen *gen = tile->nest->gen;
 	const Ix *end = ix_size(gen->arena, blocked_sum(tile)->extent);
 	end = ix_binary(gen->program, IX_MAX, tile_const(tile, 1), end);
-	return over_blocks(tile, tile->first_step, tile_const(tile, 0), end, tile->blocks.steps, body);
+	return over_blocks(tile, tile->first_step, end, tile->blocks.steps, body);
 }
 
-Block tile_blocks(Tile *tile, const TilePart *row, const TilePart *col)
+/* The tiles of a part of the rows or columns that are in the block from `first` on; block 0: all. */
+static Block in_block(const Tile *tile, const Loop *loop, const TileParts *parts, uint32_t i, IterVar first,
+		      int64_t block, Block body)
+{
+	const TilePart *part = &parts->at[i];
+	if (block && i == 0)
+		return tile_within(tile, loop, part, first, block, body);
+	body = tile_part_loop(tile, loop, part, body);
+	if (!block)
+		return body;
+	Gen *gen = tile->nest->gen;
+	const Ix *end = ix_add(gen->program, ix_iter(gen->arena, first), tile_const(tile, block));
+	return tile_only_if(tile, COND_LE, blocks_end(tile, loop, parts), end, body);
+}
+
+Block tile_blocks(Tile *tile)
 {
 	Gen *gen = tile->nest->gen;
-	const TileBlocks *blocks = &tile->blocks;
-	bool by_rows = tile_rows_blocked(tile, row), by_cols = cols_blocked(tile, col);
-	Block body = tile_one(tile, row, col);
-	body = by_rows ? tile_within(tile, tile->row, row, tile->first_row, blocks->rows, body)
-		       : tile_part_loop(tile, tile->row, row, body);
-	body = by_cols ? tile_within(tile, tile->col, col, tile->first_col, blocks->cols, body)
-		       : tile_part_loop(tile, tile->col, col, body);
-	if (blocks->steps)
+	int64_t rows = tile_rows_blocked(tile, &tile->rows.at[0]) ? tile->blocks.rows : 0;
+	int64_t cols = cols_blocked(tile, &tile->cols.at[0]) ? tile->blocks.cols : 0;
+	Body all = {0};
+	for (uint32_t j = 0; j < tile->cols.n; j++) {
+		Body of_cols = {0};
+		for (uint32_t i = 0; i < tile->rows.n; i++) {
+			Block one = tile_one(tile, &tile->rows.at[i], &tile->cols.at[j]);
+			gen_append(gen, &of_cols,
+				   in_block(tile, tile->row, &tile->rows, i, tile->first_row, rows, one));
+		}
+		gen_append(gen, &all, in_block(tile, tile->col, &tile->cols, j, tile->first_col, cols,
+					       body_block(&of_cols)));
+	}
+	Block body = body_block(&all);
+	if (tile->blocks.steps)
 		body = over_steps(tile, body);
-	if (by_cols)
-		body = over_blocks(tile, tile->first_col, ix_size(gen->arena, col->lo),
-				   ix_size(gen->arena, col->hi), blocks->cols, body);
-	if (by_rows)
-		body = over_blocks(tile, tile->first_row, ix_size(gen->arena, row->lo),
-				   ix_size(gen->arena, row->hi), blocks->rows, body);
+	if (cols)
+		body = over_blocks(tile, tile->first_col, blocks_end(tile, tile->col, &tile->cols), cols, body);
+	if (rows)
+		body = over_blocks(tile, tile->first_row, blocks_end(tile, tile->row, &tile->rows), rows, body);
 	return body;
 }
 

@@ -35,8 +35,7 @@ static int64_t bytes_over(const Planner *p, uint32_t from, uint32_t to, const Lo
 	return extent < 0 || extent > ((int64_t)1 << 40) / bytes ? -1 : bytes * extent;
 }
 
-/* Is the result stored, each cell once, and nothing of it read? */
-static bool stores_apart(const Planner *p)
+bool tile_stores_apart(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
 	BufferId to = nest->target.buffer;
@@ -54,9 +53,8 @@ static bool may_pack_blocks(const Planner *p)
 	const Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
 	int64_t cols;
-	return tile->pack >= 0 && !tile->prepacked && nest->guards.n == 0 && stores_apart(p) &&
-	       !tile->cols.at[0].single &&
-	       tile_is_const(p, tile->col->extent, &cols);
+	return tile->pack >= 0 && !tile->prepacked && nest->guards.n == 0 && tile->apart &&
+	       !tile->cols.at[0].single && tile_is_const(p, tile->col->extent, &cols);
 }
 
 /* Are row and column the innermost loops of the result, so that blocks of them are? */
@@ -78,7 +76,7 @@ static bool may_block(const Planner *p)
 static bool may_wait(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
-	return p->program->buffers.at[nest->target.buffer].dtype == nest->value->dtype && stores_apart(p) &&
+	return p->program->buffers.at[nest->target.buffer].dtype == nest->value->dtype && p->tile->apart &&
 	       p->tile->form == TILE_ACROSS;
 }
 
@@ -114,13 +112,6 @@ static void as_asked(Planner *p)
 static int64_t rounded(int64_t block, int64_t step)
 {
 	return block > step ? block / step * step : step;
-}
-
-static void choose_stream(Planner *p)
-{
-	Tile *tile = p->tile;
-	tile->blocks.cols = rounded(STREAM_COLS, tile->cols.at[0].step);
-	tile->blocks.steps = STREAM_STEPS;
 }
 
 static void choose_rows(Planner *p)
@@ -165,22 +156,36 @@ static int64_t panel_rows(const Planner *p)
 	return (block + step - 1) / step * step;
 }
 
-/* As many columns as stay in the second cache, or fewer where threads share the blocks better. */
-static void choose_panels(Planner *p)
+/* Columns of a block: `most`, or fewer where threads share the blocks better. */
+static int64_t shared_columns(const Planner *p, int64_t most)
 {
-	Tile *tile = p->tile;
-	const Nest *nest = tile->nest;
-	int64_t all = tile_extent(p, tile->col, 0), step = tile->cols.at[0].step, best = INT64_MAX, whole;
-	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL);
-	if (bytes < 0 || bytes * all <= BLOCK_BYTES || !tile_is_const(p, tile->cols.at[0].hi, &whole))
-		return;
-	for (int64_t block = rounded(BLOCK_BYTES / bytes, step); block > 0; block -= step) {
+	const Tile *tile = p->tile;
+	int64_t all = tile_extent(p, tile->col, 0), step = tile->cols.at[0].step, best = INT64_MAX, whole, found = 0;
+	REQUIRE(tile_is_const(p, tile->cols.at[0].hi, &whole));
+	for (int64_t block = rounded(most, step); block > 0; block -= step) {
 		int64_t cost = left_over(whole, all, block) + all * step / (BLOCK_COST * block);
 		if (cost >= best)
 			continue;
 		best = cost;
-		tile->blocks.cols = block;
+		found = block;
 	}
+	return found;
+}
+
+static void choose_stream(Planner *p)
+{
+	p->tile->blocks.cols = shared_columns(p, STREAM_COLS);
+	p->tile->blocks.steps = STREAM_STEPS;
+}
+
+static void choose_panels(Planner *p)
+{
+	Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL);
+	if (bytes < 0 || bytes * tile_extent(p, tile->col, 0) <= BLOCK_BYTES)
+		return;
+	tile->blocks.cols = shared_columns(p, BLOCK_BYTES / bytes);
 	tile->blocks.rows = panel_rows(p);
 	tile->by_blocks = true;
 }

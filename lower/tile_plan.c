@@ -522,6 +522,7 @@ bool tile_plan(Tile *tile, const Machine *machine)
 			PUSH(nest->gen->arena, tile->inner, nest->guards.at[g]);
 	tile->beside = tile->form == TILE_ALONG && tile->col && stride(&p, nest->at, tile->col) == 1 &&
 		       moves_by_one(&p, &p.store, tile->col, false);
+	tile->apart = tile_stores_apart(&p);
 	p.streams = tile_streams(&p);
 	tile_choose_sizes(&p);
 	if (tile->rows.n == 0)
