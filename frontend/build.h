@@ -75,6 +75,7 @@ struct Function {
 /* A function whose configuration has been applied. */
 struct Instance {
 	Function *fn;
+	const AstExpr *call; /* fn(configuration) */
 	Scope *configs;
 	ParamScope *params;
 	bool applied;

@@ -120,6 +120,8 @@ static Value make_instance(Build *b, Function *fn, const AstExpr *call)
 	for (uint32_t i = 0; i < args.nparams; i++) {
 		if (args.exprs[i])
 			given[i] = eval(b, args.exprs[i]);
+		if (args.exprs[i] && given[i].kind == VALUE_ERROR)
+			return value_error();
 	}
 	bool fresh;
 	Instance *instance = param_instance(b, call, fn, &fresh);

@@ -86,6 +86,7 @@ Instance *param_instance(Build *b, const AstExpr *site, Function *fn, bool *fres
 	Sym name = instance_name(b, site, fn);
 	Sym prefix = sym_printf(b->symbols, "%s%s%s.", scope->prefix, name, scope->suffix);
 	instance->fn = fn;
+	instance->call = site;
 	instance->configs = scope_new(b, fn->scope);
 	instance->configs->limit = fn->limit;
 	instance->params = param_scope_new(b, prefix, sym_cstr(b->symbols, ""));

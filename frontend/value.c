@@ -245,6 +245,43 @@ static NodeId size_node(Build *b, const SizeExpr *size)
 	return node_pointwise(b, ops[size->kind], args, spans, 2, size->span, size->span);
 }
 
+/* Whether a tensor stands in the configuration of an instance, where its tensors were meant: `pool(x)`. */
+static bool configured_by_tensor(const Instance *instance)
+{
+	const Scope *configs = instance->configs;
+	for (size_t i = 0; i < configs->names.n; i++) {
+		if (configs->names.at[i].value.kind == VALUE_TENSOR)
+			return true;
+	}
+	return false;
+}
+
+static bool every_config_has_default(const AstStmt *fn)
+{
+	for (uint32_t i = 0; i < fn->nconfigs; i++) {
+		if (!fn->configs[i].value)
+			return false;
+	}
+	return true;
+}
+
+/* A function, or an instance, that stands where its application to tensors belongs. */
+static void note_lists(Build *b, const Value *value)
+{
+	const AstStmt *fn = value->kind == VALUE_FN ? value->fn->stmt : value->instance->fn->stmt;
+	if (!fn->has_configs)
+		return;
+	diag_note(b->diags, fn->name.span, "'%s' takes a configuration and then tensors: %s(%s)(%s)",
+		  fn->name.sym, fn->name.sym, fn->nconfigs ? "..." : "",
+		  fn->nparams ? fn->params[0].name.sym : "");
+	if (value->kind != VALUE_INSTANCE || !configured_by_tensor(value->instance) ||
+	    !every_config_has_default(fn))
+		return;
+	Span at = value->instance->call->args[0]->span;
+	at.start = at.end;
+	diag_fix(b->diags, at, "()", "apply the configuration, here all defaults, before the tensors");
+}
+
 NodeId value_to_node(Build *b, Value value)
 {
 	switch (value.kind) {
@@ -257,9 +294,7 @@ NodeId value_to_node(Build *b, Value value)
 	}
 	diag(b->diags, E0209, value.span, "a tensor is needed here, and this is %s",
 	     value_describe(&value));
-	if (value.kind == VALUE_FN && value.fn->stmt->has_configs)
-		diag_note(b->diags, value.fn->stmt->name.span,
-			  "'%s' takes a configuration and then tensors: %s(...)(x)",
-			  value.fn->stmt->name.sym, value.fn->stmt->name.sym);
+	if (value.kind == VALUE_FN || value.kind == VALUE_INSTANCE)
+		note_lists(b, &value);
 	return NODE_NONE;
 }
