@@ -162,6 +162,21 @@ void close_result_ones(Solver *s, const char *rule)
 	}
 }
 
+void close_ones_of(Solver *s, const char *rule, NodeId node)
+{
+	FlatRow f;
+	for (int k = 0; k < ROW_KINDS; k++) {
+		row_flatten(s, &s->rows[node][k], &f);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail && s->nerrors == 0; i++) {
+			Spot spot = {node, (RowKind)k, i, cell_root(s, flat_at(&f, i)), NONE};
+			if (cell_known(s, spot.cell) || !only_ones(s, spot.cell))
+				continue;
+			choose(s, rule, &spot, size_const(s->sizes, 1), NONE, NONE);
+			propagate(s);
+		}
+	}
+}
+
 void close_bounds(Solver *s, const char *rule)
 {
 	bounds_refresh(s);

@@ -230,36 +230,66 @@ static RowKind product_row(Solver *s, const Con *con, uint32_t index)
 	return ROW_OUTPUT;
 }
 
-/* Rows of one product that are still open: the one of kind output, or the only one, takes what is
- * left. */
-void close_total_row(Solver *s, const char *rule)
+/* Of the rows of one product that are still open, the one of kind output, or the only one, takes what is
+ * left of a known total. False when no row is open, or the total is not known. */
+static bool close_total(Solver *s, const char *rule, ConId id)
 {
 	FlatRow f;
-	for (ConId id = 0; id < s->cons.n; id++) {
-		const Con *con = &s->cons.at[id];
-		if (con->kind != CON_PRODUCT || con->arg >= 0)
-			continue;
-		Spot spot = {.node = NODE_NONE, .cell = NONE, .var = NONE};
-		Size known = size_const(s->sizes, 1);
-		bool unknown = false;
-		for (uint32_t k = 0; k < con->nrows; k++) {
-			row_flatten(s, &con->rows[k], &f);
-			RowKind row = f.var == NONE ? ROW_BATCH : product_row(s, con, k);
-			for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
-				unknown |= !cell_known(s, flat_at(&f, i));
-				if (!unknown)
-					known = size_mul(s->sizes, known,
-							 cell_value(s, flat_at(&f, i)));
-			}
-			if (f.var != NONE && (spot.var == NONE || row == ROW_OUTPUT))
-				spot = (Spot){con->node, row, 0, NONE, f.var};
+	const Con *con = &s->cons.at[id];
+	Spot spot = {.node = NODE_NONE, .cell = NONE, .var = NONE};
+	Size known = size_const(s->sizes, 1);
+	bool unknown = false;
+	for (uint32_t k = 0; k < con->nrows; k++) {
+		row_flatten(s, &con->rows[k], &f);
+		RowKind row = f.var == NONE ? ROW_BATCH : product_row(s, con, k);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
+			unknown |= !cell_known(s, flat_at(&f, i));
+			if (!unknown)
+				known = size_mul(s->sizes, known, cell_value(s, flat_at(&f, i)));
 		}
-		if (spot.var == NONE || !cell_known(s, con->cells[0]))
+		if (f.var != NONE && (spot.var == NONE || row == ROW_OUTPUT))
+			spot = (Spot){con->node, row, 0, NONE, f.var};
+	}
+	if (spot.var == NONE || !cell_known(s, con->cells[0]))
+		return false;
+	Size total = cell_value(s, con->cells[0]);
+	bool fits = unknown || size_same(known, total) || !fills_an_axis(s, total, known);
+	give_axes(s, rule, &spot, 0, fits ? 0 : 1, false);
+	propagate(s);
+	return s->nerrors == 0;
+}
+
+void close_total_row(Solver *s, const char *rule)
+{
+	for (ConId id = 0; id < s->cons.n; id++) {
+		if (s->cons.at[id].kind == CON_PRODUCT && s->cons.at[id].arg < 0)
+			close_total(s, rule, id);
+	}
+}
+
+/* In the order of the program, so a reshape has its axes before what is computed from it is closed. */
+void close_reshaped(Solver *s, const char *rule)
+{
+	ConId *total = ARENA_ARRAY(s->arena, ConId, s->graph->nodes.n + 1);
+	FlatRow f;
+	for (ConId id = 0; id < s->cons.n; id++) {
+		if (s->cons.at[id].kind == CON_PRODUCT && s->cons.at[id].arg < 0)
+			total[s->cons.at[id].node] = id;
+	}
+	for (NodeId id = 0; id < s->graph->nodes.n && s->nerrors == 0; id++) {
+		if (s->graph->nodes.at[id].kind != NODE_RESHAPE)
 			continue;
-		Size total = cell_value(s, con->cells[0]);
-		bool fits = unknown || size_same(known, total) || !fills_an_axis(s, total, known);
-		give_axes(s, rule, &spot, 0, fits ? 0 : 1, false);
+		NodeId source = s->graph->nodes.at[id].args[0];
+		for (int k = 0; k < ROW_KINDS; k++) {
+			row_flatten(s, &s->rows[source][k], &f);
+			Spot spot = {source, (RowKind)k, 0, NONE, f.var};
+			if (f.var != NONE && !s->vars.at[f.var].terminal)
+				give_axes(s, rule, &spot, 0, 0, false);
+		}
 		propagate(s);
+		close_ones_of(s, rule, source);
+		while (close_total(s, rule, total[id]))
+			; /* falls: open rows of the reshape */
 	}
 }
 

@@ -364,6 +364,7 @@ Spots open_cells(Solver *s);
 void close_leaf_rows(Solver *s, const char *rule);
 void close_total_rows(Solver *s, const char *rule);
 void close_unused_rows(Solver *s, const char *rule);
+void close_reshaped(Solver *s, const char *rule);
 void close_total_row(Solver *s, const char *rule);
 void close_shifted_rows(Solver *s, const char *rule);
 void close_result_rows(Solver *s, const char *rule);
@@ -372,6 +373,8 @@ void close_cycles(Solver *s, const char *rule);
 void close_leaf_bounds(Solver *s, const char *rule);
 void close_parts(Solver *s, const char *rule);
 void close_leaf_ones(Solver *s, const char *rule);
+/* An open size of the node is 1 where something broadcasts into it and all that does is 1. */
+void close_ones_of(Solver *s, const char *rule, NodeId node);
 void close_result_ones(Solver *s, const char *rule);
 void close_bounds(Solver *s, const char *rule);
 void close_rounded(Solver *s, const char *rule);
