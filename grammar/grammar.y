@@ -40,6 +40,7 @@
 %type axes       {Row *}
 %type axis       {AstShapeAxis}
 %type row_var    {Token}
+%type dim        {AstStmt}
 %type arg        {Arg}
 %type withbind   {AstBind}
 %type letbind    {AstBind}
@@ -85,14 +86,16 @@ stmts ::= .
 stmts ::= stmts SEMI.
 stmts ::= stmts stmt.
 
-stmt ::= DIM(K) name(N) at_least(G). {
-	tree_stmt(t, K, (AstStmt){.kind = STMT_DIM, .name = N, .at_least = tree_at_least(t, G),
-	                          .at_least_span = G ? G->span : SPAN_NONE});
+stmt ::= dims.
+dims ::= DIM(K) dim(D).       { tree_stmt(t, K, D); }
+dims ::= dims COMMA dim(D).   { tree_stmt(t, (Token){.span = D.name.span}, D); }
+dim(R) ::= name(N) at_least(G). {
+	R = (AstStmt){.kind = STMT_DIM, .name = N, .at_least = tree_at_least(t, G),
+	              .at_least_span = G ? G->span : SPAN_NONE};
 }
-stmt ::= DIM(K) name(N) EQ sum(S) at_least(G). {
-	tree_stmt(t, K, (AstStmt){.kind = STMT_DIM, .name = N, .expr = S,
-	                          .at_least = tree_at_least(t, G),
-	                          .at_least_span = G ? G->span : SPAN_NONE});
+dim(R) ::= name(N) EQ sum(S) at_least(G). {
+	R = (AstStmt){.kind = STMT_DIM, .name = N, .expr = S, .at_least = tree_at_least(t, G),
+	              .at_least_span = G ? G->span : SPAN_NONE};
 }
 at_least(R) ::= .              { R = NULL; }
 at_least(R) ::= GE NUMBER(N).  { R = tree_number(t, N); }
