@@ -1,4 +1,4 @@
-"""Generated programs against the reference: SEED COUNT. Shapes under every assignment, the checker's report,
+"""Generated programs against the reference: SEED COUNT. Shapes under every assignment, symbolic and fixed, the checker's report,
 numbers of the compiled module at several values of the dims, 0 and 1 among them."""
 import os
 import re
@@ -14,20 +14,41 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lit", "numbers
 from tsrlib import DTYPES, CompileError, Model  # noqa: E402
 
 
-def wrong_shapes(program):
-    """What differs between the dump and what is expected; dims that are not declared have no say."""
-    run = tsrc(program.text, "--dump=shapes")
+def shown_shapes(program, *options):
+    """The shapes by name, and what is wrong with the run."""
+    run = tsrc(program.text, "--dump=shapes", *options)
     if run.returncode != 0:
-        return "status %d\n%s" % (run.returncode, run.stderr)
+        return None, "status %d\n%s" % (run.returncode, run.stderr)
     shown = {}
     for line in run.stdout.splitlines():
         name, _, rest = line.partition(" : ")
         shown[name] = parse_shape(rest.partition(" ")[2])
+    return shown, None
+
+
+def wrong_shapes(program):
+    """What differs between the dump and what is expected; dims that are not declared have no say."""
+    shown, wrong = shown_shapes(program)
+    if wrong:
+        return wrong
     for name, want in program.shapes.items():
         if name not in shown:
             return "no shape of %s" % name
         if shown[name] != want:
             return "%s is %s, expected %s (under dims of %s)" % (name, shown[name], want, ASSIGNMENTS)
+    return None
+
+
+def wrong_fixed(program):
+    """The same with every dim fixed on the command line."""
+    for k, assignment in enumerate(RUNS if program.dims else ()):
+        fixed = dict(zip(DIMS, assignment))
+        shown, wrong = shown_shapes(program, *("-D%s=%d" % (d, fixed[d]) for d in program.dims))
+        if wrong:
+            return "with %s: %s" % (fixed, wrong)
+        for name, want in program.shapes.items():
+            if [[a[k] for a in row] for row in shown[name]] != [[a[k] for a in row] for row in want]:
+                return "%s is %s with %s, expected %s" % (name, shown[name], fixed, want)
     return None
 
 
@@ -67,7 +88,8 @@ def main():
     for trial in range(seed, seed + count):
         program = Generator(trial).program()
         verify = tsrc(program.text, "--verify")
-        wrong = wrong_shapes(program) or (verify.returncode and verify.stderr) or (numbers and wrong_numbers(program))
+        wrong = (wrong_shapes(program) or wrong_fixed(program) or (verify.returncode and verify.stderr)
+                 or (numbers and wrong_numbers(program)))
         if wrong:
             failures += 1
             print("seed %d\n%s%s\n" % (trial, program.text, wrong))

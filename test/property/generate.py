@@ -8,6 +8,7 @@ import random
 
 import numpy as np
 
+import forms
 import specs
 from reference import (BATCH, DIMS, INPUT, OUTPUT, RUNS, Axis, Tensor, axis_of, broadcast_rows, flat, pointwise,
                        shape_text, tuples)
@@ -354,4 +355,5 @@ def form_constant(g):
 FORMS = ([form_unary, form_binary, form_binary, form_compare, form_several, form_scaled, form_transpose, form_slice,
           form_compose, form_compose, form_layer, form_bias, form_function, form_iterate, form_stack, form_reshape,
           form_gather, form_range, form_constant] + [specs.form_einsum] * 5 + [specs.form_affine] * 3 +
-         [specs.form_concat] * 2 + [specs.form_part, specs.form_argmax, specs.form_mean])
+         [specs.form_concat] * 2 + [specs.form_part, specs.form_argmax, specs.form_mean] +
+         forms.FORMS)
