@@ -125,13 +125,15 @@ static void give_axes(Solver *s, const char *rule, const Spot *spot, uint32_t le
 
 static void blame_row(Solver *s, const Spot *spot)
 {
+	static const char *const shapes[ROW_KINDS] = {"[3 | ... -> ...]", "[3 -> ...]",
+						      "[... -> 3]"};
 	const Node *node = &s->graph->nodes.at[spot->node];
 	blame_at(s, E0307, span_is_none(node->name_span) ? node->span : node->name_span,
 		 "nothing determines the %s axes of %s", row_kind_text(spot->row),
 		 tensor_text(s, spot->node, -1));
 	if (s->diags)
-		diag_note(s->diags, node->span, "a shape would: '%s : [...]'",
-			  node->name ? node->name : "it");
+		diag_note(s->diags, node->span, "a shape that says them would, such as '%s : %s'",
+			  node->name ? node->name : "it", shapes[spot->row]);
 	blame_sites(s, spot->node);
 }
 
@@ -179,14 +181,33 @@ void close_total_rows(Solver *s, const char *rule)
 	}
 }
 
+/* The variables in products whose size is known, which decide them: by RowVarId. */
+static bool *given_vars(Solver *s)
+{
+	FlatRow f;
+	bool *given = ARENA_ARRAY(s->arena, bool, s->vars.n + 1);
+	for (ConId id = 0; id < s->cons.n; id++) {
+		const Con *con = &s->cons.at[id];
+		bool decides = con->kind == CON_PRODUCT && con->arg < 0 &&
+			       cell_known(s, con->cells[0]);
+		for (uint32_t k = 0; decides && k < con->nrows; k++) {
+			row_flatten(s, &con->rows[k], &f);
+			if (f.var != NONE)
+				given[f.var] = true;
+		}
+	}
+	return given;
+}
+
 void close_unused_rows(Solver *s, const char *rule)
 {
 	Spots open = open_rows(s);
 	Bounds bounds = row_bounds(s);
-	const bool *shifted = shifted_vars(s);
+	const bool *shifted = shifted_vars(s), *given = given_vars(s);
 	for (size_t i = 0; i < open.n; i++) {
 		const RowVar *var = &s->vars.at[open.at[i].var];
-		if (!var->terminal || var->shaped || bounds.direct[open.at[i].var].any)
+		if (!var->terminal || var->shaped || bounds.direct[open.at[i].var].any ||
+		    given[open.at[i].var])
 			continue;
 		if (var->param && var->must)
 			blame_row(s, &open.at[i]);
