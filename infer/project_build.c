@@ -247,6 +247,14 @@ static bool operand_mentions(const Projector *p, ClassId c)
 	return false;
 }
 
+static void say_alternatives(const Builder *b)
+{
+	if (b->ngroups > 0)
+		diag_note(
+			b->p->diags, b->p->node->spec->span,
+			"the parts of an axis run one after another, and here two are needed at once");
+}
+
 /* A part of the result that some operand has, and that no piece writes: the operand needs another
  * part too. */
 static bool check_parts(const Builder *b)
@@ -260,12 +268,28 @@ static bool check_parts(const Builder *b)
 				continue;
 			diag(p->diags, E0334, p->classes.at[c].span,
 			     "nothing can be written to block '%s'", p->classes.at[c].name);
-			diag_note(
-				p->diags, p->node->spec->span,
-				"the parts of an axis run one after another, and here two are needed at once");
+			say_alternatives(b);
 			return false;
 		}
 	return true;
+}
+
+/* Operands that are in no piece: nothing of them reaches the result. */
+static void warn_unread(const Builder *b)
+{
+	const Projector *p = b->p;
+	for (uint32_t arg = 0; arg < p->node->nargs; arg++) {
+		bool present = false;
+		for (uint32_t i = 0; i < b->pieces.n && !present; i++)
+			present = b->pieces.at[i].args[arg].present;
+		if (present)
+			continue;
+		diag(p->diags, W0303, p->node->arg_spans[arg],
+		     b->pieces.n > 0 ? "nothing of this operand is read"
+				     : "nothing of this operand is read: the result is cleared only");
+		say_alternatives(b);
+		return;
+	}
 }
 
 /* ---- iterators ---- */
@@ -449,6 +473,7 @@ Proj *project_build(Projector *p)
 	while (!b.failed && next_choice(&b));
 	if (b.failed || !check_parts(&b))
 		return NULL;
+	warn_unread(&b);
 	number_iters(&b);
 	finish_pieces(&b);
 	make_factors(&b);

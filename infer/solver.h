@@ -396,7 +396,7 @@ void guards_reduce(Solver *s, Inference *inference, const Guards *found);
 
 void warn_chosen(const Inference *inference, Diags *diags);
 
-/* ---- blame.c, repair.c, dump_solver.c: nothing is said where s->diags is NULL ---- */
+/* ---- blame*.c, repair*.c, dump_solver.c: nothing is said where s->diags is NULL ---- */
 
 /* Reports an error of this constraint; false (and counted) when the solver is silent. */
 bool blame(Solver *s, DiagCode code, ConId con, const char *fmt, ...)

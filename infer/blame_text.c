@@ -1,0 +1,112 @@
+/* How messages call what the solver speaks of: tensors, axes, sizes, rows. */
+#include "infer/solver.h"
+
+#include <stdlib.h>
+
+static const char *const row_names[ROW_KINDS] = {"batch", "input", "output"};
+
+const char *row_kind_text(RowKind row)
+{
+	return row_names[row];
+}
+
+const char *tensor_text(Solver *s, NodeId id, int32_t arg)
+{
+	if (id == NODE_NONE)
+		return "this size";
+	const Node *node = &s->graph->nodes.at[id];
+	const Node *tensor = arg >= 0 ? &s->graph->nodes.at[node->args[arg]] : node;
+	if (tensor->name)
+		return arena_printf(s->arena, "'%s'", tensor->name);
+	if (arg < 0)
+		return "the result";
+	return node->nargs == 1 ? "the operand" : arena_printf(s->arena, "operand %d", arg + 1);
+}
+
+const char *cell_size_text(Solver *s, CellId cell)
+{
+	const Cell *c = cell_at(s, cell);
+	if (!size_is_bad(c->value))
+		return size_text(s->arena, s->sizes, c->value);
+	Sym name = s->cells.at[cell].name ? s->cells.at[cell].name : c->name;
+	return name ? name : "?";
+}
+
+static bool position_in(Solver *s, const RowTerm *row, CellId cell, uint32_t *at)
+{
+	FlatRow f;
+	row_flatten(s, row, &f);
+	for (int exact = 1; exact >= 0; exact--) {
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
+			CellId c = flat_at(&f, i);
+			if (exact ? c == cell : cell_root(s, c) == cell_root(s, cell)) {
+				*at = i + 1;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+const char *axis_text(Solver *s, ConId id, CellId cell)
+{
+	if (s->cells.at[cell].name)
+		return arena_printf(s->arena, "'%s'", s->cells.at[cell].name);
+	if (id == NONE)
+		return "this size";
+	const Con *con = &s->cons.at[id];
+	uint32_t at;
+	if (con->kind > CON_ROW_LE)
+		return con->node == NODE_NONE ? "this size" : "this axis";
+	if (con->kind == CON_ROW_EQ && con->node != NODE_NONE &&
+	    s->graph->nodes.at[con->node].spec) {
+		FlatRow tensor, spec;
+		row_flatten(s, &con->a, &tensor);
+		row_flatten(s, &con->b, &spec);
+		for (uint32_t i = 0;
+		     i < spec.nlead + spec.ntrail && i < tensor.nlead + tensor.ntrail; i++) {
+			Sym name = s->cells.at[flat_at(&spec, i)].name;
+			if (name && (flat_at(&tensor, i) == cell || flat_at(&spec, i) == cell))
+				return arena_printf(s->arena, "'%s'", name);
+		}
+	}
+	RowKind kind = con->row;
+	if (position_in(s, &con->b, cell, &at)) {
+		if (con->arg == 1 && kind == ROW_INPUT &&
+		    s->graph->nodes.at[con->node].kind == NODE_COMPOSE)
+			kind = ROW_OUTPUT;
+		return arena_printf(s->arena, "%s axis %u of %s", row_names[kind], at,
+				    tensor_text(s, con->node, con->arg));
+	}
+	if (position_in(s, &con->a, cell, &at))
+		return arena_printf(s->arena, "%s axis %u", row_names[con->row], at);
+	return "this axis";
+}
+
+const char *flat_text(Solver *s, const FlatRow *f)
+{
+	char *buffer = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&buffer, &len);
+	if (!out)
+		BUG("no memory for a row's text");
+	uint32_t n = f->nlead + f->ntrail;
+	fputc('[', out);
+	for (uint32_t i = 0; i <= n; i++) {
+		if (f->var != NONE && i == f->nlead) {
+			Sym name = s->vars.at[f->var].name;
+			fprintf(out, name ? "%s..%s.." : "%s...", i > 0 ? ", " : "", name);
+		}
+		if (i < n) {
+			const Cell *c = cell_at(s, flat_at(f, i));
+			fprintf(out, "%s", i > 0 || (f->var != NONE && f->nlead == 0) ? ", " : "");
+			fprintf(out, c->label ? "%s:" : "", c->label);
+			fputs(cell_size_text(s, flat_at(f, i)), out);
+		}
+	}
+	fputc(']', out);
+	fclose(out);
+	const char *text = arena_strndup(s->arena, buffer, len);
+	free(buffer);
+	return text;
+}
