@@ -80,10 +80,13 @@ static void note_origin(Solver *s, CellId cell, CellId result, Origins *o)
 	const Cell *c = cell_at(s, cell);
 	if (size_is_bad(c->value) || cell_root(s, cell) == cell_root(s, result))
 		return;
-	if (c->why.kind == WHY_RELATION)
+	if (c->why.kind == WHY_RELATION) {
 		note_relation(s, cell, o);
-	else if (c->why.kind == WHY_WRITTEN && origin_new(o, c->why.span))
-		diag_note(s->diags, c->why.span, "%s comes from here", cell_size_text(s, cell));
+	} else if (c->why.kind == WHY_WRITTEN) {
+		Span span = origin_near(s, cell).span;
+		if (origin_new(o, span))
+			diag_note(s->diags, span, "%s comes from here", cell_size_text(s, cell));
+	}
 }
 
 /* A size that is computed, and where what it is computed from comes from. Falls: places shown. */
@@ -113,7 +116,8 @@ void blame_born(Solver *s, CellId cell)
 		return;
 	const Cell *c = cell_at(s, cell);
 	const char *size = cell_size_text(s, cell);
-	Path path = proof_path(s, cell, c->born == NONE ? cell : c->born);
+	Origin origin = origin_near(s, cell);
+	Path path = proof_path(s, cell, origin.cell);
 	Span last = s->blamed;
 	for (size_t i = 0, shown = 0; i < path.n && shown < STEPS_SHOWN; i++) {
 		const Con *con = path.at[i].con == NONE ? NULL : &s->cons.at[path.at[i].con];
@@ -126,7 +130,7 @@ void blame_born(Solver *s, CellId cell)
 	}
 	c = cell_at(s, cell);
 	switch (c->why.kind) {
-	case WHY_WRITTEN: diag_note(s->diags, c->why.span, "%s comes from here", size); break;
+	case WHY_WRITTEN: diag_note(s->diags, origin.span, "%s comes from here", size); break;
 	case WHY_RELATION: note_relation(s, cell, &(Origins){0}); break;
 	case WHY_JOIN:
 		diag_note(s->diags, s->cons.at[c->why.con].span,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH_SHOWN = 24, LINES_SHOWN = 400 };
+enum { DEPTH_SHOWN = 24, LINES_SHOWN = 400, ORIGINS_TRIED = 200 };
 
 /* ---- paths in the tree of merges ---- */
 
@@ -47,6 +47,41 @@ Path proof_path(Solver *s, CellId a, CellId b)
 	for (size_t i = down.n; i-- > 0;)
 		PUSH(s->arena, up, down.at[i]);
 	return up;
+}
+
+/* The number of merges between two cells of a class. */
+static uint32_t distance(const Solver *s, CellId a, CellId b)
+{
+	uint32_t da = depth_of(s, a), db = depth_of(s, b), steps = 0;
+	for (; a != b; steps++) {
+		bool up = da >= db;
+		a = up ? s->cells.at[a].proof : a;
+		b = up ? b : s->cells.at[b].proof;
+		da -= up;
+		db -= !up;
+	}
+	return steps;
+}
+
+Origin origin_near(Solver *s, CellId cell)
+{
+	const Cell *class = cell_at(s, cell);
+	Origin found = {class->born == NONE ? cell : class->born, class->why.span};
+	if (class->why.kind != WHY_WRITTEN)
+		return found;
+	uint32_t least = UINT32_MAX, tried = 0;
+	for (size_t i = 0; i < s->leaves.n && tried < ORIGINS_TRIED; i++) {
+		const Leaf *leaf = &s->leaves.at[i];
+		if (cell_root(s, leaf->cell) != cell_root(s, cell) ||
+		    !size_same(leaf->size, class->value))
+			continue;
+		uint32_t steps = distance(s, cell, leaf->cell);
+		if (steps < least)
+			found = (Origin){leaf->cell, leaf->span};
+		least = steps < least ? steps : least;
+		tried++;
+	}
+	return found;
 }
 
 /* ---- printing a derivation ---- */
@@ -180,7 +215,7 @@ static void explain_why(Explainer *e, CellId cell, int depth)
 	Solver *s = e->s;
 	Why why = cell_at(s, cell)->why;
 	switch (why.kind) {
-	case WHY_WRITTEN: print_line(e, depth, "written here", why.span); break;
+	case WHY_WRITTEN: print_line(e, depth, "written here", origin_near(s, cell).span); break;
 	case WHY_RELATION: explain_relation(e, cell, why.con, depth); break;
 	case WHY_JOIN:
 		print_line(e, depth, "the broadcasting 1: its uses have different sizes",
@@ -214,8 +249,7 @@ static void explain_cell(Explainer *e, CellId cell, int depth)
 	}
 	e->seen[root] = true;
 	print_line(e, depth, text, s->cells.at[cell].span);
-	CellId born = cell_at(s, cell)->born;
-	Path path = born == NONE ? (Path){0} : proof_path(s, cell, born);
+	Path path = proof_path(s, cell, origin_near(s, cell).cell);
 	for (size_t i = 0; i < path.n && e->lines <= LINES_SHOWN; i++) {
 		ConId con = path.at[i].con;
 		const char *step = con == NONE ? "the same size"
