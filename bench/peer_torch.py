@@ -23,6 +23,11 @@ def conv(n, h, w, ci, co, k, stride, groups=1):
     return lambda: finish(F.conv2d(x, weight, bias, stride, k // 2, 1, groups))
 
 
+def pictures(h, ci, co, k, stride, dilation):
+    x, weight, bias = torch.randn(1, ci, h, h), torch.randn(co, ci, k, k), torch.randn(co)
+    return lambda: F.conv2d(x, weight, bias, stride, k // 2 * dilation, dilation)
+
+
 def attention(heads, t, d):
     q, k, v = (torch.randn(heads, t, d) for _ in range(3))
     return lambda: torch.softmax(q @ k.transpose(1, 2) / d ** 0.5, -1) @ v
@@ -53,6 +58,8 @@ def make():
         return reduction(*kind.split("_"), *sizes)
     if kind == "conv":
         return conv(*sizes)
+    if kind == "pictures":
+        return pictures(*sizes)
     if kind == "attention":
         return attention(*sizes)
     x = torch.randn(*sizes[:2])

@@ -74,6 +74,28 @@ def conv():
                    peers=(("torch", "conv", 1, h, h, ci, ci, k, s, ci),))
 
 
+PICTURES = """input x : [1 | %(ci)d, %(h)d, %(h)d]
+param w : [%(ci)d, %(k)d, %(k)d -> %(co)d]
+param b : [%(co)d, 1, 1]
+output y = einsum("n | i, %(s)d*oh =+ %(d)d*kh, %(s)d*ow =+ %(d)d*kw; i, kh, kw -> o => n | o, oh, ow", x, w) + b
+"""
+# Height, channels in and out, kernel, stride, dilation.
+CHANNELS_FIRST = ((224, 3, 64, 7, 2, 1), (224, 3, 16, 3, 1, 1), (112, 16, 16, 3, 1, 1), (112, 16, 64, 3, 2, 1),
+                  (56, 64, 64, 3, 1, 1), (56, 64, 64, 5, 1, 1), (56, 64, 64, 3, 1, 2), (56, 64, 64, 3, 2, 1),
+                  (56, 64, 1, 3, 1, 1), (32, 16, 64, 3, 1, 1), (28, 128, 128, 3, 1, 1), (14, 256, 256, 3, 1, 1),
+                  (7, 512, 512, 3, 1, 1), (224, 1, 16, 3, 1, 1), (224, 1, 3, 5, 1, 1), (224, 1, 1, 3, 1, 1),
+                  (224, 1, 1, 5, 1, 1), (224, 1, 1, 7, 1, 1), (1024, 1, 1, 5, 1, 1))
+
+
+def pictures():
+    """Convolutions with the channels before the picture, and filters of gray pictures"""
+    for h, ci, co, k, s, d in CHANNELS_FIRST:
+        out = (h + s - 1) // s
+        dilated = " d%d" % d if d > 1 else ""
+        yield Case("conv %dx%d s%d%s %d->%d at %d" % (k, k, s, dilated, ci, co, h), PICTURES % locals(),
+                   2.0 * out ** 2 * ci * co * k * k, peers=(("torch", "pictures", h, ci, co, k, s, d),))
+
+
 # The equation as NumPy writes it and the extents of its letters: from the Tensor Contraction Code Generator's
 # collection (coupled cluster methods, transforms, machine learning), then batched products.
 CONTRACTIONS = (
@@ -181,5 +203,5 @@ output y = einsum("h, s | t; h, t | d => h, s | d", nn.softmax(scores), v)
                    peers=(("torch", "attention", heads, t, d),))
 
 
-OPERATIONS = {suite.__name__: suite for suite in (products, narrow, linear, contractions, conv, rows, elementwise, reductions,
+OPERATIONS = {suite.__name__: suite for suite in (products, narrow, linear, contractions, conv, pictures, rows, elementwise, reductions,
                                                   transposes, attention)}

@@ -12,6 +12,7 @@
  *              tile_turn.c in squares that are turned, prepack.c when the state is packed,
  *              tile_describe.c what was chosen
  *   stage.c    operands of a contraction copied into the order of a matrix product
+ *   pad.c      the picture of a convolution copied with its margins
  *   lanes.c    long sums side by side in vector lanes
  *   argmax.c   the place of the greatest element
  *   kernel.c   one node's kernel, by its kind

@@ -442,7 +442,7 @@ static bool runs_in_lanes(Nest *nest, Op reduce)
 /* In tiles, operands copied before where that makes fewer and better loops. */
 static bool emit_tiles(Nest *nest, Op reduce)
 {
-	bool staged = reduce == OP_ADD && nest_stage(nest, false);
+	bool staged = reduce == OP_ADD && (nest_pad(nest) || nest_stage(nest, false));
 	if (tile_emit(nest, reduce))
 		return true;
 	return !staged && reduce == OP_ADD && nest_stage(nest, true) && tile_emit(nest, reduce);

@@ -11,7 +11,7 @@ typedef struct Guarded {
 
 typedef VEC(Guarded) GuardedList;
 
-/* An operand that is read from a copy (stage.c). */
+/* An operand that is read from a copy (stage.c, pad.c). */
 typedef struct StagedLoad {
 	BufferId buffer;
 	Size *strides; /* by IterId; NULL: it is read where it is */
@@ -66,6 +66,9 @@ void nest_rebuild(Nest *nest);
 /* Copies operands of a contraction where that makes it a matrix product of fewer loops, `forced` or
  * of loops that are contiguous; false: nothing was done. */
 bool nest_stage(Nest *nest, bool forced);
+/* Copies the picture of a convolution, with its margins, where lanes along the last loop of the result read
+ * no vector of it or outside it (pad.c); false: nothing was done. */
+bool nest_pad(Nest *nest);
 /* The value that reads the copies. */
 const Value *nest_staged_value(const Nest *nest, const Value *value);
 

@@ -1,0 +1,371 @@
+/* The picture of a convolution copied to where the lanes of a vector are neighbours and no read is outside.
+ *
+ *   y[o, oh, ow] = sum over c, kh, kw of x[c, oh + kh - 1, ow + kw - 1] * w[o, c, kh, kw]
+ * becomes
+ *   padded_x[c, ih, iw] = x[c, ih - 1, iw - 1], or 0 outside
+ *   y[o, oh, ow] = sum over c, kh, kw of padded_x[c, oh + kh, ow + kw] * w[o, c, kh, kw]
+ *
+ * where lanes run along `ow`. An axis of the picture stays one axis, with its margins; it becomes two,
+ * padded_x[c, ih, kw, ow], where `ow` moves it by more than one element (strides), and both axes do,
+ * padded_x[c, kh, kw, oh, ow], where rows of the result leave vectors unfilled that `oh` and `ow` as one loop
+ * would fill. A cell adds its products in the order of the sum's loops, as without the copy, and products with
+ * 0 where others skip a step.
+ */
+#include "base/diag.h"
+#include "lower/nest.h"
+
+/* Cells that use an element of the copy with all axes apart; steps of the sum. */
+enum { USES_LEAST = 16, STEPS_LEAST = 4, LANES_LEAST = 4, DIMS_MAX = 32 };
+
+/* An axis of the copy: an iterator's, or one of the picture's as it is. In the order that they stand in. */
+typedef enum CopyRank { RANK_OUTER, RANK_SUM, RANK_LANES } CopyRank;
+
+typedef struct CopyAxis {
+	CopyRank rank;
+	uint32_t axis;	       /* of the picture */
+	const IndexTerm *term; /* NULL: the whole axis */
+	Size extent, stride;
+	IterVar var;
+} CopyAxis;
+
+typedef struct Pad {
+	Nest *nest;
+	Program *program;
+	const Loop *col;
+	uint32_t arg;
+	const Access *access;
+	const Value *load;
+	bool apart; /* every iterator has an axis of its own */
+	CopyAxis dims[DIMS_MAX];
+	uint32_t ndims;
+	BufferId buffer;
+} Pad;
+
+/* ---- what is there ---- */
+
+static const IndexTerm *term_of(const Index *index, IterId iter)
+{
+	for (uint32_t t = 0; t < index->nterms; t++)
+		if (index->terms[t].iter == iter)
+			return &index->terms[t];
+	return NULL;
+}
+
+static const Iter *iter_of(const Pad *p, IterId iter)
+{
+	return &p->nest->proj->iters[iter];
+}
+
+static int64_t known(const Pad *p, Size size, int64_t otherwise)
+{
+	int64_t n;
+	return size_is_const(p->program->sizes, size, &n) ? n : otherwise;
+}
+
+static const Loop *loop_of(const Nest *nest, IterId iter)
+{
+	for (uint32_t i = 0; i < nest->nloops; i++)
+		if (nest->loops[i].iter == iter)
+			return &nest->loops[i];
+	return NULL;
+}
+
+/* Does a loop of its own, or none, go through the iterator? */
+static bool is_whole(const Pad *p, IterId iter)
+{
+	const Loop *loop = loop_of(p->nest, iter);
+	Size extent = iter_of(p, iter)->extent;
+	return loop ? size_same(loop->extent, extent) : size_is(p->program->sizes, extent, 1);
+}
+
+/* Is it a sum of loops that it grows with, those over the kernel of known extents? */
+static bool is_affine(const Pad *p, const Index *index)
+{
+	for (uint32_t t = 0; t < index->nterms; t++) {
+		IterId iter = index->terms[t].iter;
+		bool window = index->nterms > 1;
+		if (index->terms[t].coef <= 0 || (window && !is_whole(p, iter)) ||
+		    (window && iter_of(p, iter)->reduced && known(p, iter_of(p, iter)->extent, 0) < 1))
+			return false;
+	}
+	return index->gather < 0;
+}
+
+/* Is every axis such a sum, and of iterators of its own? */
+static bool are_affine(const Pad *p)
+{
+	uint32_t n = 0;
+	for (uint32_t a = 0; a < p->access->naxes; a++) {
+		const Index *index = &p->access->axes[a];
+		n += index->nterms + 1;
+		if (!is_affine(p, index))
+			return false;
+		for (uint32_t b = 0; b < a; b++)
+			for (uint32_t t = 0; t < index->nterms; t++)
+				if (term_of(&p->access->axes[b], index->terms[t].iter))
+					return false;
+	}
+	return n <= DIMS_MAX;
+}
+
+/* Do lanes along the columns read what is no vector of the operand, or outside? */
+static bool is_picture(Pad *p, uint32_t arg)
+{
+	const Nest *nest = p->nest;
+	const Value *load = nest->value->args[arg];
+	p->arg = arg;
+	p->access = &nest->piece->args[arg];
+	if (load->kind != VALUE_LOAD || !p->access->present || !are_affine(p))
+		return false;
+	for (uint32_t a = 0; a < p->access->naxes; a++) {
+		const Index *index = &p->access->axes[a];
+		const IndexTerm *term = term_of(index, p->col->iter);
+		if (term && index->nterms > 1 && (index->guarded || term->coef > 1))
+			return true;
+	}
+	return false;
+}
+
+static bool finds_picture(Pad *p)
+{
+	const Nest *nest = p->nest;
+	const Node *node = lower_node(nest->gen->lower, nest->node);
+	Sizes *sizes = p->program->sizes;
+	const Value *value = nest->value;
+	if (node->nargs != 2 || value->kind != VALUE_OP || value->op != OP_MUL || !dtype_is_float(value->dtype))
+		return false;
+	p->col = &nest->loops[nest->nresult - 1];
+	Size step = ix_stride(p->program, nest->at, p->col->var);
+	if (size_is_bad(step) || !size_is(sizes, step, 1) ||
+	    known(p, p->col->extent, LANES_LEAST) < LANES_LEAST || !(is_picture(p, 0) || is_picture(p, 1)))
+		return false;
+	const Value *other = value->args[1 - p->arg];
+	const Ix **axes = access_indices(nest->gen, nest->node, nest->piece, p->access, nest->by_iter);
+	p->load = node_value(nest->gen, node->args[p->arg], axes);
+	return other->kind == VALUE_LOAD && !ix_uses(other->ix, p->col->var) &&
+	       value_same(p->load, value->args[p->arg]);
+}
+
+static int64_t product(const Pad *p, bool reduced, bool moves)
+{
+	const Nest *nest = p->nest;
+	int64_t n = 1;
+	for (uint32_t i = 0; i < nest->nloops && n < INT32_MAX; i++)
+		if (nest->loops[i].reduced == reduced && ix_uses(p->load->ix, nest->loops[i].var) == moves)
+			n *= known(p, nest->loops[i].own, 1);
+	return n;
+}
+
+/* ---- which axes ---- */
+
+/* Vectors, whole, half or of four, and single elements, that n lanes take. */
+static int64_t vectors_of(const Pad *p, int64_t n)
+{
+	int64_t lanes = p->nest->gen->lower->machine->vector_bytes / dtype_bytes(p->load->dtype), count = 0;
+	for (; lanes >= LANES_LEAST; lanes /= 2) {
+		count += n / lanes;
+		n %= lanes;
+	}
+	return count + n;
+}
+
+/* Do the result's last two loops as one save a third of the vectors, for many uses of a copy? */
+static bool joins_rows(const Pad *p)
+{
+	const Nest *nest = p->nest;
+	if (nest->nresult < 2)
+		return false;
+	const Loop *outer = &nest->loops[nest->nresult - 2];
+	int64_t rows = known(p, outer->extent, 0), cols = known(p, p->col->extent, 0);
+	Size step = ix_stride(p->program, nest->at, outer->var);
+	bool neighbours = !size_is_bad(step) && size_same(step, p->col->extent);
+	return neighbours && rows > 0 && cols > 0 && ix_uses(p->load->ix, outer->var) &&
+	       product(p, false, false) >= USES_LEAST &&
+	       vectors_of(p, rows * cols) * 3 <= vectors_of(p, cols) * rows * 2;
+}
+
+static void add_dim(Pad *p, CopyRank rank, uint32_t axis, const IndexTerm *term, Size extent)
+{
+	p->dims[p->ndims++] = (CopyAxis){.rank = rank, .axis = axis, .term = term, .extent = extent};
+}
+
+/* How far the result's loops and the kernel's go along an axis; of strided rows a little more than is read. */
+static Size reach_of(const Pad *p, const Index *index)
+{
+	Sizes *sizes = p->program->sizes;
+	Size reach = size_const(sizes, 0);
+	bool cells = false;
+	for (uint32_t t = 0; t < index->nterms; t++) {
+		const Iter *iter = iter_of(p, index->terms[t].iter);
+		Size steps = iter->reduced ? size_plus(sizes, iter->extent, -1) : iter->extent;
+		reach = size_add(sizes, reach, size_scale(sizes, steps, index->terms[t].coef));
+		cells |= !iter->reduced;
+	}
+	return size_plus(sizes, reach, !cells);
+}
+
+static void add_dims(Pad *p, CopyRank rank, uint32_t axis)
+{
+	const Index *index = &p->access->axes[axis];
+	const IndexTerm *col = term_of(index, p->col->iter);
+	if (index->nterms > 1 && !p->apart && !(col && col->coef > 1)) {
+		if (rank == RANK_SUM)
+			add_dim(p, rank, axis, NULL, reach_of(p, index));
+		return;
+	}
+	for (uint32_t t = 0; t < index->nterms; t++) {
+		const Iter *iter = iter_of(p, index->terms[t].iter);
+		CopyRank of = iter->reduced ? RANK_SUM : index->nterms > 1 ? RANK_LANES : RANK_OUTER;
+		if (of == rank)
+			add_dim(p, rank, axis, &index->terms[t], iter->extent);
+	}
+}
+
+/* The copy's axes, row-major, and what each iterator moves it by. */
+static void lay_out(Pad *p, StagedLoad *staged)
+{
+	Sizes *sizes = p->program->sizes;
+	const Nest *nest = p->nest;
+	Size elements = size_const(sizes, 1);
+	for (int rank = RANK_OUTER; rank <= RANK_LANES; rank++)
+		for (uint32_t a = 0; a < p->access->naxes; a++)
+			add_dims(p, (CopyRank)rank, a);
+	staged->strides = ARENA_ARRAY(nest->gen->arena, Size, nest->proj->niters);
+	for (uint32_t i = 0; i < nest->proj->niters; i++)
+		staged->strides[i] = size_const(sizes, 0);
+	for (uint32_t d = p->ndims; d-- > 0;) {
+		CopyAxis *dim = &p->dims[d];
+		const Index *index = &p->access->axes[dim->axis];
+		dim->stride = elements;
+		for (uint32_t t = 0; t < index->nterms && !dim->term; t++)
+			staged->strides[index->terms[t].iter] = size_scale(sizes, elements, index->terms[t].coef);
+		if (dim->term)
+			staged->strides[dim->term->iter] = elements;
+		elements = size_mul(sizes, elements, dim->extent);
+	}
+	Lower *lower = nest->gen->lower;
+	const char *from = p->program->buffers.at[p->load->buffer].name;
+	Sym name = lower_unique(lower, sym_printf(p->program->symbols, "padded_%s", from));
+	p->buffer = staged->buffer = lower_buffer(
+		lower,
+		(Buffer){.kind = BUFFER_TEMP, .name = name, .dtype = p->load->dtype, .elements = elements});
+}
+
+/* ---- the copy ---- */
+
+/* The picture's index along an axis, without one axis of the copy (NULL: whole). */
+static const Ix *index_at(const Pad *p, uint32_t axis, const CopyAxis *without)
+{
+	Program *program = p->program;
+	const Ix *at = ix_size(program->arena, p->access->axes[axis].offset);
+	for (uint32_t d = 0; d < p->ndims; d++) {
+		const CopyAxis *dim = &p->dims[d];
+		if (dim->axis != axis || dim == without)
+			continue;
+		const Ix *coef = ix_const(program->arena, program->sizes, dim->term ? dim->term->coef : 1);
+		at = ix_add(program, at, ix_mul(program, ix_iter(program->arena, dim->var), coef));
+	}
+	return at;
+}
+
+/* The first place along the axis of the copy for which the picture's index is at least `size`. */
+static const Ix *first_at(const Pad *p, const CopyAxis *dim, Size size)
+{
+	Program *program = p->program;
+	int64_t coef = dim->term ? dim->term->coef : 1;
+	const Ix *rest = ix_mul(program, index_at(p, dim->axis, dim), ix_const(program->arena, program->sizes, -1));
+	const Ix *top = ix_add(program, ix_size(program->arena, size_plus(program->sizes, size, coef - 1)), rest);
+	const Ix *place = ix_binary(program, IX_DIV, top, ix_const(program->arena, program->sizes, coef));
+	place = ix_binary(program, IX_MAX, place, zero_ix(p->nest->gen));
+	return ix_binary(program, IX_MIN, place, ix_size(program->arena, dim->extent));
+}
+
+static const Value *picture_value(const Pad *p)
+{
+	Gen *gen = p->nest->gen;
+	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, p->access->naxes + 1);
+	for (uint32_t a = 0; a < p->access->naxes; a++)
+		axes[a] = index_at(p, a, NULL);
+	return node_value(gen, lower_node(gen->lower, p->nest->node)->args[p->arg], axes);
+}
+
+static Block fill_from(Pad *p, uint32_t d, bool inside);
+
+static void add_loop(Pad *p, Body *body, uint32_t d, const Ix *lo, const Ix *hi, bool inside)
+{
+	Gen *gen = p->nest->gen;
+	p->dims[d].var = gen_iter(gen, p->dims[d].term ? iter_of(p, p->dims[d].term->iter)->name
+						       : sym_cstr(p->program->symbols, "at"));
+	if (!ix_same(lo, hi))
+		PUSH(gen->arena, body->stmts, stmt_for(gen->arena, p->dims[d].var, lo, hi, fill_from(p, d + 1, inside)));
+}
+
+/* Is it the place along this axis of the copy that decides whether there is an element of the picture? */
+static bool decides(const Pad *p, uint32_t d)
+{
+	for (uint32_t later = d + 1; later < p->ndims; later++)
+		if (p->dims[later].axis == p->dims[d].axis)
+			return false;
+	return !p->dims[d].term || p->access->axes[p->dims[d].axis].guarded;
+}
+
+/* The loops over the copy's axes from d on. */
+static Block fill_from(Pad *p, uint32_t d, bool inside)
+{
+	Gen *gen = p->nest->gen;
+	Body body = {0};
+	if (d == p->ndims) {
+		const Ix *to = zero_ix(gen);
+		for (uint32_t i = 0; i < p->ndims; i++)
+			to = ix_add(p->program, to, ix_mul(p->program, ix_iter(gen->arena, p->dims[i].var),
+							   ix_size(gen->arena, p->dims[i].stride)));
+		const Value *zero = value_const(gen->arena, p->load->dtype, scalar_of(p->load->dtype, 0));
+		const Value *value = inside ? picture_value(p) : zero;
+		return block_of(gen, stmt_store(gen->arena, p->buffer, to, OP_NONE, value));
+	}
+	const CopyAxis *dim = &p->dims[d];
+	const Ix *lo = zero_ix(gen), *hi = ix_size(gen->arena, dim->extent);
+	if (inside && decides(p, d)) {
+		Size size = shape_axis(lower_shape(gen->lower, lower_node(gen->lower, p->nest->node)->args[p->arg]),
+				       dim->axis)->size;
+		const Ix *from = first_at(p, dim, size_const(p->program->sizes, 0));
+		const Ix *to = ix_binary(p->program, IX_MAX, from, first_at(p, dim, size));
+		add_loop(p, &body, d, lo, from, false);
+		add_loop(p, &body, d, from, to, true);
+		add_loop(p, &body, d, to, hi, false);
+	} else {
+		add_loop(p, &body, d, lo, hi, inside);
+	}
+	return body_block(&body);
+}
+
+/* No guard of the picture's is left. */
+static void drop_guards(Pad *p)
+{
+	GuardedList kept = {0};
+	for (size_t g = 0; g < p->nest->guards.n; g++) {
+		const Guarded *guard = &p->nest->guards.at[g];
+		bool own = false;
+		for (uint32_t a = 0; a < p->access->naxes; a++)
+			own |= guard->index == &p->access->axes[a];
+		if (!own)
+			PUSH(p->nest->gen->arena, kept, *guard);
+	}
+	p->nest->guards = kept;
+}
+
+bool nest_pad(Nest *nest)
+{
+	Pad p = {.nest = nest, .program = nest->gen->program};
+	bool plain = !nest->gen->lower->band && nest->inner.stmts.n == 0 && nest->nresult > 0 &&
+		     nest->nloops > nest->nresult && proj_is_plain(nest->proj) && !nest->staged[0].strides &&
+		     !nest->staged[1].strides;
+	if (!plain || !finds_picture(&p) || product(&p, true, true) < STEPS_LEAST)
+		return false;
+	p.apart = joins_rows(&p);
+	lay_out(&p, &nest->staged[p.arg]);
+	gen_append(nest->gen, &nest->gen->top, fill_from(&p, 0, true));
+	drop_guards(&p);
+	nest_rebuild(nest);
+	return true;
+}
