@@ -254,7 +254,9 @@ static const Stmt *loop_stmt(const Nest *nest, uint32_t position, uint32_t first
 		lo = ix_binary(program, IX_MAX, lo, first_beyond(nest, zero, rest, coef));
 		hi = ix_binary(program, IX_MIN, hi, first_beyond(nest, guard->size, rest, coef));
 	}
-	return stmt_for(program->arena, loop->var, lo, hi, body);
+	Stmt *stmt = (Stmt *)stmt_for(program->arena, loop->var, lo, hi, body);
+	stmt->apart = nest->apart && !loop->reduced;
+	return stmt;
 }
 
 Block block_of(Gen *gen, const Stmt *stmt)

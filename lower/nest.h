@@ -26,6 +26,7 @@ typedef struct Nest {
 	Loop *loops; /* outermost first */
 	uint32_t nloops;
 	uint32_t nresult; /* the first ones, of the result */
+	bool apart;	  /* these loops store no cell twice, and read none of them */
 	const Ix **by_iter;
 	GuardedList guards;
 	const Ix **cell; /* the result's index, an axis each */

@@ -247,7 +247,7 @@ static const Ix **same_iters(const Rows *rows, const Kernel *kernel, IterVar fir
 	return iters;
 }
 
-static const Stmt *loop_over(const Rows *rows, const Stmt *like, Block body)
+static Stmt *loop_over(const Rows *rows, const Stmt *like, Block body)
 {
 	Stmt *loop = ARENA_NEW(rows->program->arena, Stmt);
 	*loop = *like;
@@ -289,7 +289,9 @@ static RowKernel join(Rows *rows, const RowKernel *a, const RowKernel *b)
 		   a->kernel.name, NULL, 0);
 	kernel.name = b->kernel.name;
 	kernel.span = b->kernel.span;
-	kernel.body = one_stmt(rows, loop_over(rows, a->loop, body));
+	Stmt *loop = loop_over(rows, a->loop, body);
+	loop->apart = a->loop->apart && b->loop->apart;
+	kernel.body = one_stmt(rows, loop);
 	RowKernel row = row_of(rows, &kernel);
 	row.joined = true;
 	return row;

@@ -387,6 +387,7 @@ bool tile_emit(Nest *nest, Op reduce)
 	if (fills && !tile.by_blocks)
 		emit_copy(&tile, nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(&tile)));
 	uint32_t inner = outer + (tile.col != NULL);
+	nest->apart = tile.apart;
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, all_tiles(&tile, inner)));
 	return true;
 }

@@ -50,8 +50,9 @@ Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, B
 		return body;
 	const Ix *lo = part->from ? part->from : ix_size(gen->arena, part->lo);
 	const Ix *hi = part->to ? part->to : ix_size(gen->arena, part->hi);
-	const Stmt *stmt = stmt_for(gen->arena, loop->var, lo, hi, body);
-	return block_of(gen, stmt_step(gen->arena, stmt, part->step));
+	Stmt *stmt = (Stmt *)stmt_step(gen->arena, stmt_for(gen->arena, loop->var, lo, hi, body), part->step);
+	stmt->apart = tile->nest->apart;
+	return block_of(gen, stmt);
 }
 
 /* for var in 0..min(block, hi - first) step the part's */
