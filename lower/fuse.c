@@ -6,7 +6,8 @@
  *   - uses agree on the index, or it is free: a shared value is computed once (value.c);
  *   - the root's kernel stays small (FUSED_LIMIT), so that a long chain becomes many kernels;
  *   - nothing assigns to what it reads before the root runs.
- * A free node (only indices change) may be fused into many roots. A reduction is fused into an
+ * A free node (only indices change) may be fused into many roots, and so may one cheap operation on one
+ * buffer of its size (x - mean): computed again wherever it is read, it needs no buffer. A reduction is fused into an
  * elementwise root that reads each of its cells once, at the same index: the root is its epilogue.
  * A cast that widens an operand of a product is free, and yet stands alone where each element is
  * used so often that it is worth a copy.
@@ -19,7 +20,7 @@
 /* Uses of each element that make a copy in f32 worth it: of as many elements as stay in a cache,
  * and of any. */
 enum { WIDENED_FEW = 1 << 18, WIDENED_USES = 64, WIDENED_OFTEN = 512 };
-enum { FUSED_LIMIT = 64, COST_FREE = 0, COST_CHEAP = 2, COST_LIMIT = 1000 };
+enum { FUSED_LIMIT = 64, COST_FREE = 0, COST_CHEAP = 2, COST_LIMIT = 1000, REPEATED_USES = 4 };
 
 /* ---- projections ---- */
 
@@ -231,6 +232,7 @@ typedef struct Reader {
 	NodeId root; /* NODE_NONE: several */
 	Frame frame;
 	Size space;
+	bool often;     /* evaluated more often than there are elements, by one of several */
 	bool only_free; /* needs a buffer, or a node that costs nothing */
 	bool never;
 } Reader;
@@ -271,15 +273,18 @@ static Reader reader_of(const Lower *lower, Use use)
 static Reader readers_of(const Lower *lower, NodeId id)
 {
 	uint32_t from = lower->first_use[id], to = lower->first_use[id + 1];
+	Size elements = node_elements(lower, id);
 	Reader all = {.never = from == to};
 	for (uint32_t i = from; i < to; i++) {
 		Reader reader = reader_of(lower, lower->uses[i]);
+		reader.often = !reader.never && !size_ge(lower->sizes, elements, reader.space);
 		if (i == from) {
 			all = reader;
 			continue;
 		}
 		all.never |= reader.never;
-		all.only_free |= reader.only_free || reader.root != all.root;
+		all.often |= reader.often;
+		all.only_free |= reader.only_free;
 		if (reader.root != all.root)
 			all.root = NODE_NONE;
 		if (reader.frame.owner != all.frame.owner || reader.frame.arg != all.frame.arg)
@@ -315,13 +320,45 @@ static bool has_room(const Lower *lower, NodeId id)
 	return true;
 }
 
+/* Will the operand have a buffer, whatever is decided about its user? */
+static bool stays_apart(const Lower *lower, NodeId id)
+{
+	const Proj *proj = lower_proj(lower, id);
+	if (!proj || lower->plan[id].output)
+		return true;
+	return !can_be_fused(lower, id) && (lower->plan[id].nuses > 1 || !proj_reduces(proj));
+}
+
+/* Is one cheap operation better computed in each of several roots, from the one operand of its size, than
+ * stored and read by them? */
+static bool is_worth_repeating(const Lower *lower, NodeId id, const Reader *reader)
+{
+	const Node *node = lower_node(lower, id);
+	const NodePlan *plan = &lower->plan[id];
+	Size elements = node_elements(lower, id);
+	uint32_t large = 0;
+	if (reader->often || plan->nuses > REPEATED_USES || node->kind != NODE_POINTWISE ||
+	    op_cost(node->op) > COST_CHEAP)
+		return false;
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		if (!size_same(node_elements(lower, node->args[i]), elements))
+			continue;
+		large++;
+		if (!stays_apart(lower, node->args[i]))
+			return false;
+	}
+	return large == 1;
+}
+
 static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 {
 	const NodePlan *plan = &lower->plan[id];
 	if (plan->cost == COST_FREE)
 		return true;
-	if (reader->only_free || reader->root == NODE_NONE)
+	if (reader->only_free)
 		return false;
+	if (reader->root == NODE_NONE)
+		return is_worth_repeating(lower, id, reader);
 	if (plan->nuses > 1 && reader->frame.owner == NODE_NONE)
 		return false;
 	if (size_ge(lower->sizes, node_elements(lower, id), reader->space))
