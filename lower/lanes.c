@@ -18,21 +18,9 @@
  * left have a sum of their own. The order of additions is written down in the loops and the same on
  * every machine.
  */
-#include "lower/tile.h"
+#include "lower/lanes.h"
 
 enum { LANES = 16, WIDE = 64, CELLS = 8, LEAST_SUM = 64, LEAST_BYTES = 16 };
-
-typedef struct Lanes {
-	Nest *nest;
-	Op reduce;
-	const Loop *along; /* the innermost, reduced loop */
-	Size whole;        /* its extent, rounded down to lanes */
-	int64_t ncells;    /* of the innermost loop of the result at a time; 1: no loop of cells */
-	bool wide;	   /* WIDE lanes of vector instructions, one cell */
-	IterVar lane, cell;
-	LocalId acc, rest;
-	bool has_rest;
-} Lanes;
 
 /* ---- whether ---- */
 
@@ -129,7 +117,7 @@ static bool is_vector(const Value *value)
 	return dtype_is_float(value->dtype);
 }
 
-static bool is_wide(const Lanes *l)
+bool lanes_are_vectors(const Lanes *l)
 {
 	const Nest *nest = l->nest;
 	for (size_t i = 0; i < nest->inner.stmts.n; i++)
@@ -140,13 +128,12 @@ static bool is_wide(const Lanes *l)
 
 /* ---- how ---- */
 
-static const Ix *constant(const Lanes *l, int64_t value)
+const Ix *lanes_constant(const Lanes *l, int64_t value)
 {
 	return ix_const(l->nest->gen->arena, l->nest->gen->program->sizes, value);
 }
 
-/* local[cell, lane], or without what is not there. */
-static const Value *element(const Lanes *l, LocalId local, const Ix *lane)
+const Value *lanes_element(const Lanes *l, LocalId local, const Ix *lane)
 {
 	Gen *gen = l->nest->gen;
 	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
@@ -164,17 +151,16 @@ static Block over_cells(const Lanes *l, Block body)
 	Gen *gen = l->nest->gen;
 	if (l->ncells == 1)
 		return body;
-	return block_of(gen, stmt_for(gen->arena, l->cell, constant(l, 0), constant(l, l->ncells), body));
+	return block_of(gen, stmt_for(gen->arena, l->cell, lanes_constant(l, 0), lanes_constant(l, l->ncells), body));
 }
 
-static Block over_lanes(const Lanes *l, int64_t lanes, Block body)
+Block lanes_over(const Lanes *l, int64_t lanes, Block body)
 {
 	LoopKind kind = l->wide ? LOOP_VECTOR : LOOP_SERIAL;
 	return block_of(l->nest->gen, stmt_loop(l->nest->gen->program, kind, l->lane, lanes, body));
 }
 
-/* cell += value, the innermost iterator being `along`. */
-static Block add_to(Lanes *l, const Ix *along, const Value *cell)
+Block lanes_add(Lanes *l, const Ix *along, const Value *cell)
 {
 	Nest *nest = l->nest;
 	nest->by_iter[l->along->iter] = along;
@@ -190,7 +176,7 @@ static Block lane_steps(Lanes *l, Size from, Size to, int64_t lanes)
 	Gen *gen = l->nest->gen;
 	const Ix *lane = ix_iter(gen->arena, l->lane);
 	const Ix *along = ix_add(gen->program, ix_iter(gen->arena, l->along->var), lane);
-	Block body = over_lanes(l, lanes, add_to(l, along, element(l, l->acc, lane)));
+	Block body = lanes_over(l, lanes, lanes_add(l, along, lanes_element(l, l->acc, lane)));
 	const Stmt *loop = stmt_for(gen->arena, l->along->var, ix_size(gen->arena, from),
 				    ix_size(gen->arena, to), over_cells(l, body));
 	return block_of(gen, stmt_step(gen->arena, loop, lanes));
@@ -199,7 +185,7 @@ static Block lane_steps(Lanes *l, Size from, Size to, int64_t lanes)
 static Block single_steps(Lanes *l)
 {
 	Gen *gen = l->nest->gen;
-	Block body = add_to(l, ix_iter(gen->arena, l->along->var), element(l, l->rest, NULL));
+	Block body = lanes_add(l, ix_iter(gen->arena, l->along->var), lanes_element(l, l->rest, NULL));
 	return block_of(gen, stmt_for(gen->arena, l->along->var, ix_size(gen->arena, l->whole),
 				      ix_size(gen->arena, l->along->extent), over_cells(l, body)));
 }
@@ -221,23 +207,21 @@ static Block steps(Lanes *l)
 	return body_block(&body);
 }
 
-static const Value *combined(const Lanes *l, const Value *a, const Value *b)
+const Value *lanes_combined(const Lanes *l, const Value *a, const Value *b)
 {
 	return value_op(l->nest->gen->arena, l->reduce, a->dtype, (const Value *[]){a, b}, 2);
 }
 
-/* Elements lane + at of a local, for `parts` values of `at` from `from` on in steps of n: in pairs,
- * in pairs of pairs. */
-static const Value *pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t from,
+const Value *lanes_pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t from,
 			  int64_t parts, int64_t n)
 {
 	if (parts == 1) {
-		const Ix *at = constant(l, from);
-		return element(l, local, lane ? ix_add(l->nest->gen->program, lane, at) : at);
+		const Ix *at = lanes_constant(l, from);
+		return lanes_element(l, local, lane ? ix_add(l->nest->gen->program, lane, at) : at);
 	}
 	int64_t half = parts / 2;
-	return combined(l, pairs(l, local, lane, from, half, n),
-			pairs(l, local, lane, from + half * n, half, n));
+	return lanes_combined(l, lanes_pairs(l, local, lane, from, half, n),
+			lanes_pairs(l, local, lane, from + half * n, half, n));
 }
 
 /* Lanes of a local in one of n lanes. */
@@ -245,12 +229,12 @@ static LocalId fold(const Lanes *l, Body *body, LocalId from, int64_t lanes, int
 {
 	Gen *gen = l->nest->gen;
 	const Ix *lane = ix_iter(gen->arena, l->lane);
-	const Value *sum = pairs(l, from, lane, 0, lanes / n, n);
+	const Value *sum = lanes_pairs(l, from, lane, 0, lanes / n, n);
 	LocalId part = gen_local(gen, arena_printf(gen->arena, "part%d", (int)n), sum->dtype);
 	gen->locals.at[part].extent[gen->locals.at[part].rank++] = (uint32_t)n;
 	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, part, nest_neutral(l->nest)));
-	const Stmt *set = stmt_set_at(gen->arena, element(l, part, lane), OP_NONE, sum);
-	gen_append(gen, body, over_lanes(l, n, block_of(gen, set)));
+	const Stmt *set = stmt_set_at(gen->arena, lanes_element(l, part, lane), OP_NONE, sum);
+	gen_append(gen, body, lanes_over(l, n, block_of(gen, set)));
 	return part;
 }
 
@@ -264,9 +248,9 @@ static Block finish_cell(Lanes *l)
 	int64_t n = LANES;
 	for (; n * dtype_bytes(nest->value->dtype) > LEAST_BYTES; n /= 2)
 		folded = fold(l, &cell, folded, n, n / 2);
-	const Value *value = pairs(l, folded, NULL, 0, n, 1);
+	const Value *value = lanes_pairs(l, folded, NULL, 0, n, 1);
 	if (l->has_rest)
-		value = combined(l, value, element(l, l->rest, NULL));
+		value = lanes_combined(l, value, lanes_element(l, l->rest, NULL));
 	LocalId sum = gen_local(gen, "sum", value->dtype);
 	PUSH(gen->arena, cell.stmts, stmt_local(gen->arena, sum, value));
 	value = nest_finished(nest, gen_local_value(gen, sum), &cell);
@@ -275,8 +259,7 @@ static Block finish_cell(Lanes *l)
 	return over_cells(l, body_block(&cell));
 }
 
-/* A sum for each cell, of so many lanes; 0: of one. */
-static LocalId declare_sum(const Lanes *l, Body *body, const char *name, int64_t lanes)
+LocalId lanes_declare(const Lanes *l, Body *body, const char *name, int64_t lanes)
 {
 	Gen *gen = l->nest->gen;
 	LocalId id = gen_local(gen, name, l->nest->value->dtype);
@@ -294,8 +277,8 @@ static void declare(Lanes *l, Body *body)
 	Nest *nest = l->nest;
 	Gen *gen = nest->gen;
 	gen->locals.n = nest->first_local; /* those of the value as it was */
-	l->acc = declare_sum(l, body, "acc", l->wide ? WIDE : LANES);
-	l->rest = l->has_rest ? declare_sum(l, body, "rest", 0) : l->acc;
+	l->acc = lanes_declare(l, body, "acc", l->wide ? WIDE : LANES);
+	l->rest = l->has_rest ? lanes_declare(l, body, "rest", 0) : l->acc;
 	l->lane = gen_iter(gen, sym_cstr(gen->program->symbols, "lane"));
 	if (l->ncells == 1)
 		return;
@@ -314,7 +297,7 @@ void lanes_emit(Nest *nest, Op reduce)
 	l.whole = size_scale(sizes, size_floor(sizes, l.along->extent, LANES), LANES);
 	l.has_rest = !size_same(l.whole, l.along->extent);
 	l.ncells = cells_at_a_time(nest);
-	l.wide = is_wide(&l);
+	l.wide = lanes_are_vectors(&l);
 	Body cells = {0};
 	declare(&l, &cells);
 	gen_append(gen, &cells, nest_wrap(nest, n, nest->nloops - 1, n, steps(&l)));
@@ -324,7 +307,7 @@ void lanes_emit(Nest *nest, Op reduce)
 		return;
 	}
 	const Loop *tiled = &nest->loops[n - 1];
-	const Stmt *loop = stmt_for(gen->arena, tiled->var, constant(&l, 0),
+	const Stmt *loop = stmt_for(gen->arena, tiled->var, lanes_constant(&l, 0),
 				    ix_size(gen->arena, tiled->extent), body_block(&cells));
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, n - 1, nest->nloops,
 					     block_of(gen, stmt_step(gen->arena, loop, l.ncells))));

@@ -13,7 +13,7 @@
  *              tile_describe.c what was chosen
  *   stage.c    operands of a contraction copied into the order of a matrix product
  *   pad.c      the picture of a convolution copied with its margins
- *   lanes.c    long sums side by side in vector lanes
+ *   lanes.c    long sums side by side in vector lanes; lanes_few.c those of few cells, in parts
  *   argmax.c   the place of the greatest element
  *   kernel.c   one node's kernel, by its kind
  *   band.c     kernels that share rows, a block at a time; band_emit.c their code

@@ -441,6 +441,24 @@ static bool runs_in_lanes(Nest *nest, Op reduce)
 	return true;
 }
 
+/* A long sum of few cells runs in lanes and parts, rather than in tiles that reuse nothing. */
+static bool emit_few(Nest *nest, Op reduce)
+{
+	Gen *gen = nest->gen;
+	const ScheduleClause *asked = gen_asked(gen, CHOICE_VECTOR);
+	bool off = asks_off(asked) || asks_on(gen_asked(gen, CHOICE_TILE)) ||
+		   (!asked && gen_asked(gen, CHOICE_ORDER));
+	if (off || !lanes_few_fit(nest, reduce))
+		return false;
+	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
+	if (!asks_name(asked, 0, along))
+		return false;
+	describe_order(nest);
+	clause_add(gen->arena, gen_make(gen, CHOICE_VECTOR, false), along, NULL, 0);
+	lanes_few_emit(nest, reduce);
+	return true;
+}
+
 /* In tiles, operands copied before where that makes fewer and better loops. */
 static bool emit_tiles(Nest *nest, Op reduce)
 {
@@ -467,6 +485,8 @@ static void emit_piece(Nest *nest)
 	bool scattered = scatters(lower, nest->node), reduces = nest->nloops > nest->nresult;
 	Op reduce = node_reduce_op(lower_node(lower, nest->node));
 	gen_nest(nest->gen);
+	if (reduces && !scattered && emit_few(nest, reduce))
+		return;
 	if (reduces && !gen_asked(nest->gen, CHOICE_ORDER) &&
 	    (scattered ? emit_scattered_tiles(nest, reduce) : emit_tiles(nest, reduce)))
 		return;

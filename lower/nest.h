@@ -1,4 +1,4 @@
-/* A loop nest under construction, private to nest.c, collapse.c and lanes.c. */
+/* A loop nest under construction, private to nest.c, collapse.c, lanes.c and lanes_few.c. */
 #ifndef TSR_LOWER_NEST_H
 #define TSR_LOWER_NEST_H
 
@@ -60,6 +60,9 @@ void gen_append(Gen *gen, Body *body, Block block);
 /* A long sum whose innermost loop is reduced, in lanes; the loops are in their final order. */
 bool lanes_fit(const Nest *nest, Op reduce);
 void lanes_emit(Nest *nest, Op reduce);
+/* A long sum of one cell or of few neighbours (lanes_few.c), where its value is read in line. */
+bool lanes_few_fit(Nest *nest, Op reduce);
+void lanes_few_emit(Nest *nest, Op reduce);
 
 /* Builds loops and values again, where what the value reads has changed. */
 void nest_rebuild(Nest *nest);

@@ -1,0 +1,61 @@
+"""Long sums of one cell and of few neighbours against NumPy in f64, around the widths of lanes and of parts; the
+same bits on any number of threads."""
+import random
+import sys
+
+import numpy as np
+
+from tsrlib import Model, check, pool_call
+
+random.seed(5)
+RNG = np.random.default_rng(5)
+CELLS = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 16, 20, 24, 32, 48, 63, 64, 100, 128, 130]
+ROWS = [0, 1, 3, 7, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 1000, 4097]
+MARCHES = ["x86-64", "x86-64-v3", "native"]
+
+# the expression over x and t, where t has a value a column, and what NumPy makes of it
+SUMS = [
+    ("sum(OVER, x)", lambda x, t: x.sum(0)),
+    ("sum(OVER, (x - t) ** 2) / 3", lambda x, t: ((x - t) ** 2).sum(0) / 3),
+    ("reduce(max, OVER, x)", lambda x, t: x.max(0, initial=-np.inf)),
+    ("reduce(min, OVER, abs(x - t))", lambda x, t: abs(x - t).min(0, initial=np.inf)),
+    ("sum(OVER, exp(x))", lambda x, t: np.exp(x).sum(0)),
+    ("sqrt(sum(OVER, x .* x))", lambda x, t: np.sqrt((x * x).sum(0))),
+]
+
+
+def program(text, dtype, cells):
+    over = '"i, j => j"' if cells else '"i => "'
+    axes = "[n, %d]" % cells if cells else "[n]"
+    t = "input t : %s [%s]\n" % (dtype, cells or "") if "t)" in text else ""
+    return "input x : %s %s\n%soutput y = %s\n" % (dtype, axes, t, text.replace("OVER", over))
+
+
+def run(count):
+    calls = [None, pool_call(2), pool_call(3)]
+    for number in range(count):
+        text, want = SUMS[number % len(SUMS)]
+        cells, dtype = random.choice([0, *CELLS]), random.choice(["f32", "f32", "f64"])
+        many = 300000 // max(cells, 1) + random.randrange(70)
+        rows, symbolic = random.choice([*ROWS, many, many]), random.random() < 0.5
+        head = "dim n\n" if symbolic else "dim n = %d\n" % rows
+        march = MARCHES[number % 3]
+        model = Model(head + program(text, dtype, cells), ["-march=" + march])
+        for rows in (rows, random.choice(ROWS)) if symbolic else (rows,):
+            kind = np.float64 if dtype == "f64" else np.float32
+            x = RNG.standard_normal((rows, max(cells, 1))).astype(kind)
+            t = RNG.standard_normal(max(cells, 1)).astype(kind)
+            arrays = [x, t] if "t)" in text else [x]
+            bits = set()
+            for model.call in calls:
+                y, = model.forward([rows] if symbolic else [], arrays, [((cells,) if cells else (), kind)])
+                bits.add(y.tobytes())
+            name = "%s of %s [%d, %d] %s" % (text, dtype, rows, cells, march)
+            check(name, y.reshape(-1), want(x.astype(np.float64), t.astype(np.float64)), 1e-5)
+            if len(bits) != 1:
+                print("%s: threads change bits" % name)
+                sys.exit(1)
+    print("%d long sums agree with NumPy" % count)
+
+
+run(int(sys.argv[1]))
