@@ -247,6 +247,11 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 	if (tile->blocks.steps)
 		gen_append(gen, &body, tile_unless_first(tile, load_sums(tile, cell)));
 	tile->at_col = col;
+	if (tile->has_sums) {
+		Block begin = block_of(gen, stmt_set_at(gen->arena, cell, OP_NONE, tile_quads_begin(tile)));
+		begin = tile_unroll(tile, LOOP_VECTOR, tile->lane, width, begin);
+		gen_append(gen, &body, tile_unroll(tile, LOOP_UNROLL, tile->r, rows, begin));
+	}
 	Block add = tile->quads ? tile_quads_add(tile, cell) : tile_add(tile, cell);
 	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, width, add);
 	add = tile_unroll(tile, LOOP_UNROLL, tile->r, rows, add);

@@ -44,6 +44,8 @@ typedef struct Tile {
 	int pack;	    /* the operand that is copied, by its place in the value; -1: none */
 	LoopKind pack_kind; /* how its lanes are copied */
 	BufferId packed;
+	bool has_sums;	    /* quads: cells begin with what is in `sums`, one for each row */
+	BufferId sums;
 	bool prepacked;	    /* when the state is packed: the operand is a parameter */
 	bool apart;	/* every cell of the result is stored once and read nowhere else */
 	bool by_blocks; /* the copy is of one block of columns, made where its tiles begin */
@@ -117,6 +119,8 @@ void tile_quads_declare(Tile *tile);
 Block tile_quads_fill(Tile *tile);
 Block tile_quads_steps(const Tile *tile, Block body);
 Block tile_quads_add(Tile *tile, const Value *cell);
+/* What cells of the present row begin with, where the tile has sums. */
+const Value *tile_quads_begin(const Tile *tile);
 /* tile_turn.c: the copy of `cols` columns, over the last loop of the sum, of an operand that this
  * loop moves by one; false: it moves it otherwise. `value`, a load or a cast of one, and `to` are those
  * of one element, at the loop's iterator and the column `lane`. */
