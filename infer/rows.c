@@ -192,9 +192,9 @@ static void suggest_letters(Solver *s, const Con *con)
 		 axis->letter);
 }
 
-/* An unwritten row of a specification is empty: the repair is to write `...` for it. */
-static void suggest_row(Solver *s, const Con *con)
+void suggest_row(Solver *s, ConId id)
 {
+	const Con *con = &s->cons.at[id];
 	const Spec *spec = s->graph->nodes.at[con->node].spec;
 	if (!spec || !s->diags || con->row == ROW_OUTPUT || con->arg < 0)
 		return;
@@ -243,7 +243,7 @@ static void rank_error(Solver *s, ConId id, const FlatRow *a, const FlatRow *b)
 	blame(s, E0303, id, "%s has %s and %s says %s", tensor_text(s, con->node, con->arg),
 	      axes_text(s, a, kind), who,
 	      b->nlead + b->ntrail || b->var != NONE ? flat_text(s, b) : "none");
-	suggest_row(s, &s->cons.at[id]);
+	suggest_row(s, id);
 	suggest_letters(s, &s->cons.at[id]);
 	explain_row(s, &s->cons.at[id]);
 	blame_settled(s, &s->cons.at[id].a);

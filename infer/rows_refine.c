@@ -74,12 +74,51 @@ static bool is_repeated(const Node *node, int32_t arg)
 	return repeated;
 }
 
+/* The specification that says how many axes the result of a constraint has, if it is a later use of that
+ * result; NONE: what says so is the operation itself. */
+static ConId settling_use(const Solver *s, const Con *con)
+{
+	for (RowVarId id = con->a.var; id != NONE;) {
+		const RowVar *var = &s->vars.at[id];
+		const Con *why = var->why == NONE ? NULL : &s->cons.at[var->why];
+		if (why && why->kind == CON_ROW_EQ && why->arg >= 0 && why->node > con->node &&
+		    s->graph->nodes.at[why->node].spec)
+			return var->why;
+		id = var->parent != id ? var->parent : var->solved ? var->value.var : NONE;
+	}
+	return NONE;
+}
+
+/* x + b has the axes of x at least: where a specification allows it fewer, that is the place. */
+static void blame_use(Solver *s, ConId id, ConId use, const FlatRow *res, const FlatRow *opnd)
+{
+	const Con *con = &s->cons.at[use];
+	uint32_t n = opnd->nlead + opnd->ntrail;
+	blame(s, E0303, use, "%s has at least %u %s %s%s, and the specification says %s",
+	      tensor_text(s, con->node, con->arg), n, row_kind_text(con->row), n == 1 ? "axis" : "axes",
+	      opnd->var == NONE ? arena_printf(s->arena, ", %s", flat_text(s, opnd)) : "",
+	      res->nlead + res->ntrail ? flat_text(s, res) : "none");
+	suggest_row(s, use);
+	con = &s->cons.at[id];
+	if (s->diags)
+		diag_note(s->diags, con->span, "%s has %s%u", tensor_text(s, con->node, con->arg),
+			  opnd->var == NONE ? "" : "at least ", n);
+	blame_settled(s, &con->b);
+	blame_operands(s, s->cons.at[use].node);
+	blame_origin(s, use);
+}
+
 static void too_many(Solver *s, ConId id, const FlatRow *res, const FlatRow *opnd)
 {
 	const Con *con = &s->cons.at[id];
 	const Node *node = &s->graph->nodes.at[con->node];
 	if (is_repeated(node, con->arg))
 		return;
+	ConId use = settling_use(s, con);
+	if (use != NONE) {
+		blame_use(s, id, use, res, opnd);
+		return;
+	}
 	blame(s, E0302, id, "%s has %u %s %s, %s, and there are only %u here: %s",
 	      tensor_text(s, con->node, con->arg), opnd->nlead + opnd->ntrail,
 	      row_kind_text(node->kind == NODE_COMPOSE && con->row == ROW_INPUT && con->arg == 1

@@ -421,6 +421,8 @@ void blame_sites(Solver *s, NodeId node);
 void suggest_operand(Solver *s, ConId con);
 /* The repairs of `a * b` whose axes do not meet at this constraint. */
 void suggest_compose(Solver *s, ConId con);
+/* An unwritten row of a specification is empty: the repair is to write `...` for it (rows.c). */
+void suggest_row(Solver *s, ConId con);
 /* Names for messages, in the solver's arena. arg: operand number, or -1 for the result. */
 const char *axis_text(Solver *s, ConId con, CellId cell);
 const char *tensor_text(Solver *s, NodeId node, int32_t arg);
