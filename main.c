@@ -93,8 +93,6 @@ static _Noreturn void finish(Compiler *c)
 		fprintf(stderr, "tsrc: error: cannot write to standard output: %s\n", strerror(errno));
 		status = 1;
 	}
-	if (c->graph)
-		sizes_free(c->graph->sizes);
 	symbols_free(c->symbols);
 	arena_free(c->perm);
 	exit(status);

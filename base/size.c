@@ -2,7 +2,6 @@
  * arithmetic. See base/size_poly.h for the representation. */
 #include "base/size.h"
 
-#include <stb/stb_ds.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -55,20 +54,62 @@ static int compare_sizes(const Sizes *sizes, Size sa, Size sb)
 	return a->n > b->n ? -1 : 1;
 }
 
+/* ---- interning ---- */
+
+static uint32_t with_hash(const Table *table, uint32_t id, uint64_t hash)
+{
+	while (id && table->links.at[id - 1].hash != hash)
+		id = table->links.at[id - 1].next;
+	return id;
+}
+
+/* The ids of the hash, each + 1, one after the other; 0 ends them. */
+static uint32_t table_first(const Table *table, uint64_t hash)
+{
+	return table->nbuckets ? with_hash(table, table->buckets[hash & (table->nbuckets - 1)], hash) : 0;
+}
+
+static uint32_t table_next(const Table *table, uint32_t id)
+{
+	const Link *link = &table->links.at[id - 1];
+	return with_hash(table, link->next, link->hash);
+}
+
+static void put_in_bucket(Table *table, uint32_t id)
+{
+	Link *link = &table->links.at[id - 1];
+	uint32_t *bucket = &table->buckets[link->hash & (table->nbuckets - 1)];
+	link->next = *bucket;
+	*bucket = id;
+}
+
+/* The hash of the next id. */
+static void table_add(Arena *arena, Table *table, uint64_t hash)
+{
+	PUSH(arena, table->links, ((Link){.hash = hash}));
+	if (table->links.n <= table->nbuckets) {
+		put_in_bucket(table, (uint32_t)table->links.n);
+		return;
+	}
+	table->nbuckets = table->nbuckets ? 2 * table->nbuckets : 64;
+	table->buckets = ARENA_ARRAY(arena, uint32_t, table->nbuckets);
+	for (uint32_t id = 1; id <= table->links.n; id++)
+		put_in_bucket(table, id);
+}
+
 static uint32_t intern_atom(Sizes *sizes, Atom atom)
 {
 	uint32_t key[4] = {atom.kind, atom.dim, atom.num.id, atom.den.id};
 	uint64_t hash = XXH3_64bits(key, sizeof key);
-	ptrdiff_t slot = hmgeti(sizes->atom_index, hash);
-	atom.next = slot < 0 ? UINT32_MAX : sizes->atom_index[slot].value;
-	for (uint32_t id = atom.next; id != UINT32_MAX; id = sizes->atoms.at[id].next) {
-		const Atom *a = atom_at(sizes, id);
+	Table *table = &sizes->atom_table;
+	for (uint32_t id = table_first(table, hash); id; id = table_next(table, id)) {
+		const Atom *a = atom_at(sizes, id - 1);
 		if (a->kind == atom.kind && a->dim == atom.dim && size_same(a->num, atom.num) &&
 		    size_same(a->den, atom.den))
-			return id;
+			return id - 1;
 	}
 	PUSH(sizes->arena, sizes->atoms, atom);
-	hmput(sizes->atom_index, hash, (uint32_t)sizes->atoms.n - 1);
+	table_add(sizes->arena, table, hash);
 	return (uint32_t)sizes->atoms.n - 1;
 }
 
@@ -76,14 +117,14 @@ static uint32_t intern_atom(Sizes *sizes, Atom atom)
 static uint32_t intern_mono(Sizes *sizes, const Factor *factors, uint32_t n)
 {
 	uint64_t hash = XXH3_64bits(factors, n * sizeof *factors);
-	ptrdiff_t slot = hmgeti(sizes->mono_index, hash);
-	Mono mono = {.n = n, .weight = 1, .next = slot < 0 ? UINT32_MAX : sizes->mono_index[slot].value};
-	for (uint32_t id = mono.next; id != UINT32_MAX; id = sizes->monos.at[id].next) {
-		const Mono *m = mono_at(sizes, id);
+	Table *table = &sizes->mono_table;
+	for (uint32_t id = table_first(table, hash); id; id = table_next(table, id)) {
+		const Mono *m = mono_at(sizes, id - 1);
 		if (m->n == n && (n == 0 || memcmp(m->factors, factors, n * sizeof *factors) == 0))
-			return id;
+			return id - 1;
 	}
 	int64_t divisor;
+	Mono mono = {.n = n, .weight = 1};
 	Factor *copy = ARENA_ARRAY(sizes->arena, Factor, n);
 	for (uint32_t i = 0; i < n; i++) {
 		const Atom *atom = atom_at(sizes, factors[i].atom);
@@ -96,20 +137,20 @@ static uint32_t intern_mono(Sizes *sizes, const Factor *factors, uint32_t n)
 	}
 	mono.factors = copy;
 	PUSH(sizes->arena, sizes->monos, mono);
-	hmput(sizes->mono_index, hash, (uint32_t)sizes->monos.n - 1);
+	table_add(sizes->arena, table, hash);
 	return (uint32_t)sizes->monos.n - 1;
 }
 
 Size size_intern(Sizes *sizes, const Term *terms, uint32_t n)
 {
 	uint64_t hash = XXH3_64bits(terms, n * sizeof *terms);
-	ptrdiff_t slot = hmgeti(sizes->poly_index, hash);
-	Poly poly = {.n = n, .weight = 1, .next = slot < 0 ? 0 : sizes->poly_index[slot].value};
-	for (uint32_t id = poly.next; id != 0; id = sizes->polys.at[id].next) {
-		const Poly *p = &sizes->polys.at[id];
-		if (p->n == n && (n == 0 || memcmp(p->terms, terms, n * sizeof *terms) == 0))
-			return (Size){id};
+	Table *table = &sizes->poly_table;
+	for (uint32_t id = table_first(table, hash); id; id = table_next(table, id)) {
+		const Poly *p = &sizes->polys.at[id - 1];
+		if (id > 1 && p->n == n && (n == 0 || memcmp(p->terms, terms, n * sizeof *terms) == 0))
+			return (Size){id - 1};
 	}
+	Poly poly = {.n = n, .weight = 1};
 	for (uint32_t i = 0; i < n; i++) {
 		const Mono *mono = mono_at(sizes, terms[i].mono);
 		poly.weight += mono->weight;
@@ -123,7 +164,7 @@ Size size_intern(Sizes *sizes, const Term *terms, uint32_t n)
 		memcpy(copy, terms, n * sizeof *terms);
 	poly.terms = copy;
 	PUSH(sizes->arena, sizes->polys, poly);
-	hmput(sizes->poly_index, hash, (uint32_t)sizes->polys.n - 1);
+	table_add(sizes->arena, table, hash);
 	return (Size){(uint32_t)sizes->polys.n - 1};
 }
 
@@ -132,15 +173,9 @@ Sizes *sizes_new(Arena *arena)
 	Sizes *sizes = ARENA_NEW(arena, Sizes);
 	sizes->arena = arena;
 	PUSH(arena, sizes->polys, ((Poly){.n = 0}));
+	table_add(arena, &sizes->poly_table, 0); /* of SIZE_BAD, which nothing equals */
 	intern_mono(sizes, NULL, 0);
 	return sizes;
-}
-
-void sizes_free(Sizes *sizes)
-{
-	hmfree(sizes->atom_index);
-	hmfree(sizes->mono_index);
-	hmfree(sizes->poly_index);
 }
 
 DimId sizes_add_dim(Sizes *sizes, Dim dim)
@@ -302,6 +337,10 @@ Size size_dim(Sizes *sizes, DimId dim)
 static Size combine(Sizes *sizes, Size a, Size b, int64_t factor)
 {
 	Work work;
+	int64_t x, y;
+	if (size_is_const(sizes, a, &x) && size_is_const(sizes, b, &y))
+		if (!__builtin_mul_overflow(y, factor, &y) && !__builtin_add_overflow(x, y, &x))
+			return size_const(sizes, x);
 	work_clear(&work);
 	work_add_scaled(sizes, &work, a, 1);
 	work_add_scaled(sizes, &work, b, factor);
@@ -332,6 +371,9 @@ Size size_mul(Sizes *sizes, Size a, Size b)
 {
 	Work work;
 	Poly poly = *poly_at(sizes, b);
+	int64_t x, y;
+	if (size_is_const(sizes, a, &x) && size_is_const(sizes, b, &y))
+		return __builtin_mul_overflow(x, y, &x) ? SIZE_BAD : size_const(sizes, x);
 	work_clear(&work);
 	work.bad = size_is_bad(a) || size_is_bad(b);
 	for (uint32_t i = 0; i < poly.n && !work.bad; i++)

@@ -41,7 +41,6 @@ typedef struct Sizes Sizes;
 #define SIZE_BAD ((Size){0})
 
 Sizes *sizes_new(Arena *arena);
-void sizes_free(Sizes *sizes);
 DimId sizes_add_dim(Sizes *sizes, Dim dim);
 uint32_t sizes_ndims(const Sizes *sizes);
 const Dim *sizes_dim(const Sizes *sizes, DimId dim);

@@ -36,7 +36,6 @@ typedef struct Atom {
 	DimId dim;     /* of ATOM_DIM */
 	Size num, den; /* of the others; a floor's den is a constant > 1 */
 	uint32_t weight, depth;
-	uint32_t next; /* in the table's chain of equal hashes */
 } Atom;
 
 typedef struct Factor {
@@ -48,7 +47,6 @@ typedef struct Mono {
 	const Factor *factors;
 	uint32_t n, degree, weight, depth;
 	bool fractional; /* a factor is a quotient by a constant */
-	uint32_t next;
 } Mono;
 
 typedef struct Term {
@@ -60,13 +58,19 @@ typedef struct Term {
 typedef struct Poly {
 	const Term *terms;
 	uint32_t n, weight, depth;
-	uint32_t next;
 } Poly;
 
-typedef struct IndexSlot {
-	uint64_t key;   /* hash */
-	uint32_t value; /* the newest id of that hash */
-} IndexSlot;
+/* Which ids have a hash: chains, one a bucket, through links that stand in the order of ids. */
+typedef struct Link {
+	uint64_t hash;
+	uint32_t next; /* an id + 1; 0: none */
+} Link;
+
+typedef struct Table {
+	uint32_t *buckets; /* the first of the chain, as an id + 1 */
+	size_t nbuckets;   /* a power of two, or 0; at least links.n */
+	VEC(Link) links;
+} Table;
 
 struct Sizes {
 	Arena *arena;
@@ -74,7 +78,7 @@ struct Sizes {
 	VEC(Atom) atoms;
 	VEC(Mono) monos;
 	VEC(Poly) polys; /* polys.at[0] is SIZE_BAD */
-	IndexSlot *atom_index, *mono_index, *poly_index;
+	Table atom_table, mono_table, poly_table;
 };
 
 /* A polynomial under construction: sorted, without zero terms, not interned, its quotients not in

@@ -77,8 +77,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		infer_all(graph, arena, &diags, order_of(data, size), out);
 	}
 	diags_print(&diags, out);
-	if (graph)
-		sizes_free(graph->sizes);
 	symbols_free(symbols);
 	arena_free(arena);
 	return 0;

@@ -24,7 +24,6 @@ Set *set_new(void)
 
 void set_free(Set *t)
 {
-	sizes_free(t->graph.sizes);
 	symbols_free(t->symbols);
 	arena_free(t->arena);
 	free(t);

@@ -21,7 +21,6 @@ int world_setup(void **state, const int64_t *at_least, int ndims)
 int world_teardown(void **state)
 {
 	World *world = *state;
-	sizes_free(world->sizes);
 	arena_free(world->arena);
 	return 0;
 }

@@ -24,7 +24,6 @@ void small_init(Small *s)
 
 void small_free(Small *s)
 {
-	sizes_free(s->graph.sizes);
 	symbols_free(s->symbols);
 	arena_free(s->arena);
 }

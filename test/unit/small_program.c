@@ -32,7 +32,6 @@ void sp_init(SmallProgram *s)
 void sp_free(SmallProgram *s)
 {
 	Arena *a = arena(s);
-	sizes_free(s->program.sizes);
 	symbols_free(s->program.symbols);
 	arena_free(a);
 }

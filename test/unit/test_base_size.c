@@ -118,7 +118,6 @@ static void order_of_construction_does_not_show(void **state)
 		                    "floor(a/3) + floor(b/3)");
 		texts[round] = size_mul(s, first, second);
 		assert_string_equal(size_text(w->arena, s, texts[round]), "floor(a/3)*floor(b/3)");
-		sizes_free(s);
 	}
 }
 
