@@ -141,10 +141,16 @@ static const Ix *linear_ix(Program *program, const Linear *sum)
 	return ix_pair(program->arena, IX_ADD, ix, ix_size(program->arena, sum->offset));
 }
 
+/* Terms of a sum that ends with the function: an array of the arena only where there are more. */
+enum { FEW_TERMS = 16 };
+
 const Ix *ix_add(Program *program, const Ix *a, const Ix *b)
 {
-	Linear sum = ix_linear(program, a);
-	linear_add(program, &sum, b, size_const(program->sizes, 1));
+	LinearTerm few[FEW_TERMS];
+	Size one = size_const(program->sizes, 1);
+	Linear sum = {.terms = {few, 0, FEW_TERMS}, .offset = size_const(program->sizes, 0)};
+	linear_add(program, &sum, a, one);
+	linear_add(program, &sum, b, one);
 	return linear_ix(program, &sum);
 }
 
@@ -154,7 +160,8 @@ const Ix *ix_mul(Program *program, const Ix *a, const Ix *b)
 		return ix_mul(program, b, a);
 	if (b->kind != IX_SIZE)
 		return ix_pair(program->arena, IX_MUL, a, b);
-	Linear sum = {.offset = size_const(program->sizes, 0)};
+	LinearTerm few[FEW_TERMS];
+	Linear sum = {.terms = {few, 0, FEW_TERMS}, .offset = size_const(program->sizes, 0)};
 	linear_add(program, &sum, a, b->size);
 	return linear_ix(program, &sum);
 }

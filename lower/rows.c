@@ -456,9 +456,11 @@ static void make_private(Rows *rows, RowKernel *row)
 {
 	for (size_t i = 0; i < row->touches.n; i++) {
 		BufferId buffer = row->touches.at[i].buffer;
-		BufferTwin *twins = ARENA_ARRAY(rows->arena, BufferTwin, rows->program->buffers.n);
-		if (!find_twin(rows, row, buffer, &twins[buffer]))
+		BufferTwin twin = {.kind = TWIN_NONE};
+		if (!find_twin(rows, row, buffer, &twin))
 			continue;
+		BufferTwin *twins = ARENA_ARRAY(rows->arena, BufferTwin, rows->program->buffers.n);
+		twins[buffer] = twin;
 		Rewrite rewrite = {
 			.program = rows->program, .twins = twins, .span = row->kernel.span};
 		rewrite.iters = same_iters(rows, &row->kernel, 0);
