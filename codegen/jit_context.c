@@ -348,7 +348,7 @@ static Rvalue *floor_quotient(const JitSizes *s, Rvalue *a, Rvalue *b)
 	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_MINUS, result, below));
 }
 
-Rvalue *jit_size(const JitSizes *s, Size size)
+static Rvalue *compute(const JitSizes *s, Size size)
 {
 	Jit *jit = s->f->jit;
 	SizeOp *ops = NULL;
@@ -375,4 +375,16 @@ Rvalue *jit_size(const JitSizes *s, Size size)
 		}
 	REQUIRE(top == 1);
 	return stack[0];
+}
+
+Rvalue *jit_size(const JitSizes *s, Size size)
+{
+	JitFunction *f = s->f;
+	bool checked = s->bad != NULL;
+	for (size_t i = 0; i < f->known.n; i++)
+		if (size_same(f->known.at[i].size, size) && f->known.at[i].checked >= checked)
+			return f->known.at[i].value;
+	Rvalue *value = compute(s, size);
+	PUSH(f->jit->arena, f->known, ((JitKnown){size, checked, value}));
+	return value;
 }

@@ -65,6 +65,13 @@ typedef struct JitBound {
 	Lvalue *variable;
 } JitBound;
 
+/* A size that a function has computed: all that it does from there on is behind that. */
+typedef struct JitKnown {
+	Size size;
+	bool checked; /* for overflow and inexact quotients */
+	Rvalue *value;
+} JitKnown;
+
 /* A function under construction. */
 typedef struct JitFunction {
 	Jit *jit;
@@ -74,6 +81,7 @@ typedef struct JitFunction {
 	uint32_t ntemps;
 	JitBlock *entry, *start; /* see jit_entry; NULL: none */
 	VEC(JitBound) bounds;
+	VEC(JitKnown) known;
 	bool near; /* in a loop whose arguments of functions are near (jit_near.c) */
 } JitFunction;
 
@@ -135,6 +143,8 @@ typedef struct JitSizes {
 		    void *); /* ends the open block: overflow or inexact; NULL: unchecked */
 	void *arg;
 } JitSizes;
+/* The size's value, computed in the open block unless the function knows it. Requires that no branch ends before
+ * the function does: what was computed once is taken wherever the size is asked for again. */
 Rvalue *jit_size(const JitSizes *sizes, Size size);
 
 /* ---- the parts of a module ---- */
