@@ -53,14 +53,19 @@ static int by_weight(const void *a, const void *b)
 
 /* ---- in the fork ---- */
 
+static void add_options(Jit *jit, const char *const *flags)
+{
+	for (; *flags; flags++)
+		jit_option(jit, *flags);
+}
+
 static void set_options(Jit *jit, int opt_level)
 {
-	gcc_jit_context *ctxt = jit->ctxt;
-	gcc_jit_context_set_int_option(ctxt, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL, opt_level);
-	jit_option(jit, "-fno-math-errno");
-	jit_option(jit, "-fno-trapping-math");
-	jit_option(jit, "-fno-ident");
-	jit_option(jit, "-ffp-contract=off"); /* jit_fused.h says what is rounded once */
+	/* jit_fused.h says what is rounded once */
+	static const char *const always[] = {"-fno-math-errno", "-fno-trapping-math", "-fno-ident",
+					     "-ffp-contract=off", NULL};
+	gcc_jit_context_set_int_option(jit->ctxt, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL, opt_level);
+	add_options(jit, always);
 }
 
 static int compile(Jit *jit, const char *path)
@@ -80,17 +85,40 @@ static int compile_entries(const Work *work)
 	const Build *b = work->build;
 	Jit *jit = jit_new(b->module, b->module->arena);
 	const Target *target = b->emit->target;
-	set_options(jit, target->opt_level > 1 ? 1 : target->opt_level); /* they run once a call */
+	set_options(jit, target->opt_level > 1 ? 1 : target->opt_level);
+	if (target->opt_level)
+		jit_option(jit, "-Og"); /* calls and checks, once a call: more takes time and gains none */
 	jit_option(jit, "-march=x86-64");
 	jit_routines(jit, b->cpu.features != 0);
 	jit_state(jit);
 	return compile(jit, b->entries);
 }
 
-static const char *const unneeded[] = {
-	"-fno-tree-slp-vectorize", "-fno-tree-pre",  "-fno-gcse",	    "-fno-thread-jumps",
-	"-fno-tree-dominator-opts", "-fno-tree-vrp", "-fno-code-hoisting", "-fno-tree-tail-merge",
-};
+/* Vectors are explicit where straight lines have them. What is off costs time and gains nothing measurable in
+ * these kernels; in units without plain loops the emitted code is the same without it. */
+static void set_vector_options(Jit *jit, bool plain)
+{
+	static const char *const unneeded[] = {"-fno-tree-slp-vectorize",
+					       "-fno-tree-pre",
+					       "-fno-gcse",
+					       "-fno-thread-jumps",
+					       "-fno-tree-dominator-opts",
+					       "-fno-tree-vrp",
+					       "-fno-code-hoisting",
+					       "-fno-tree-tail-merge",
+					       NULL};
+	/* a loop over many operands is worth a check of each pair */
+	static const char *const loops[] = {"-ftree-loop-vectorize", "-fvect-cost-model=dynamic",
+					    "--param=vect-max-version-for-alias-checks=100", NULL};
+	static const char *const straight[] = {"-fpredictive-commoning",
+					       "-fno-tree-ch",
+					       "-fno-tree-loop-distribute-patterns",
+					       "-fno-tree-pta",
+					       "-fno-dse",
+					       NULL};
+	add_options(jit, unneeded);
+	add_options(jit, plain ? loops : straight);
+}
 
 /* The module with the names of asm_text.h for the kernels of the unit. */
 static const Module *unit_module(const Module *m, const JitUnit *unit)
@@ -121,19 +149,8 @@ static int compile_kernels(const Work *work)
 	size_t n = cpu_flags(b->module->arena, &b->cpu, &flags);
 	for (size_t i = 0; i < n; i++)
 		jit_option(jit, flags[i]);
-	if (target->opt_level >= 2) {
-		jit_option(jit, "-ftree-vectorize");
-		jit_option(jit, "-fvect-cost-model=dynamic");
-		/* vectors are explicit where straight lines have them; the rest costs time and
-		 * gains nothing measurable in these kernels */
-		for (size_t i = 0; i < sizeof unneeded / sizeof *unneeded; i++)
-			jit_option(jit, unneeded[i]);
-		/* only to vectorise a loop must GCC copy its test before it, which takes a fifth of the time */
-		if (!unit->plain)
-			jit_option(jit, "-fno-tree-ch");
-		/* a loop over many operands is worth a check of each pair */
-		jit_option(jit, "--param=vect-max-version-for-alias-checks=100");
-	}
+	if (target->opt_level >= 2)
+		set_vector_options(jit, unit->plain);
 	if (target->debug)
 		gcc_jit_context_set_bool_option(jit->ctxt, GCC_JIT_BOOL_OPTION_DEBUGINFO, 1);
 	jit->vector_bytes = b->cpu.vector_bits / 8;
