@@ -10,12 +10,12 @@
  * contain is as it was, so every cell is computed by the same code in the same order. How many pieces
  * there are follows from the work, an estimate from the extents: never from threads. An even number is
  * wanted, for two threads; work for less than two pieces stays one loop. An innermost loop of constant
- * length is cut at multiples of BLOCK only.
+ * length is cut at multiples of BLOCK only. A schedule may say into how many parts each loop is cut.
  */
 #include "base/diag.h"
 #include "lower/parallel.h"
 
-enum { DEPTH_MAX = 8, PIECES_MAX = 64, BLOCK = 64, TRIPS_GUESS = 8 };
+enum { DEPTH_MAX = 8, PIECES_MAX = 64, PARTS_MAX = 1024, BLOCK = 64, TRIPS_GUESS = 8 };
 #define WORK_CAP ((int64_t)1 << 30)
 
 typedef struct Pieces {
@@ -25,6 +25,7 @@ typedef struct Pieces {
 	int64_t grain;
 	ScheduleClause *asked; /* NULL: nothing */
 	ScheduleClause *made;  /* NULL: nothing was cut yet */
+	uint32_t nroots;       /* loops of the kernel that stand in no other */
 } Pieces;
 
 /* A loop that is cut. */
@@ -296,20 +297,42 @@ static void name_parts(Pieces *p, Cut *cuts, uint32_t n, const Ix *piece, Body *
 	cuts[1].part = ix_binary(p->program, IX_MOD, piece, cuts[1].parts);
 }
 
-/* I = min(blocks, wanted), J = min(blocks, ceil(wanted / I)), each at least 1. */
+/* The number of parts asked for; 0: none is, or more than PARTS_MAX. */
+static int64_t asked_parts(const Pieces *p, const Stmt *loop)
+{
+	int64_t parts = asks_number(p->asked, p->kernel->iters[loop->iter].name);
+	return parts <= PARTS_MAX ? parts : 0;
+}
+
+/* min(blocks, wanted, or what is asked for), at least 1 */
+static const Ix *parts_of(const Pieces *p, const Cut *cut, const Ix *wanted)
+{
+	int64_t asked = asked_parts(p, cut->loop);
+	return most(p, number(p, 1), least(p, cut->blocks, asked ? number(p, asked) : wanted));
+}
+
+/* I = min(blocks, wanted), J = min(blocks, ceil(wanted / I)), unless numbers are asked for. */
 static const Ix *share_out(Pieces *p, Cut *cuts, uint32_t n, const Ix *wanted)
 {
 	Program *program = p->program;
-	const Ix *one = number(p, 1);
-	cuts[0].parts = most(p, one, least(p, cuts[0].blocks, wanted));
+	cuts[0].parts = parts_of(p, &cuts[0], wanted);
 	if (n == 1)
 		return cuts[0].parts;
 	const Ix *rest = ix_add(program, wanted, plus(p, cuts[0].parts, -1));
 	rest = ix_binary(program, IX_DIV, rest, cuts[0].parts);
-	cuts[1].parts = most(p, one, least(p, cuts[1].blocks, rest));
+	cuts[1].parts = parts_of(p, &cuts[1], rest);
 	return ix_mul(program, cuts[0].parts, cuts[1].parts);
 }
 
+/* The number of a loop's parts as a schedule asks for it; 0: sizes decide. */
+static int64_t told_parts(const Pieces *p, const Cut *cut)
+{
+	int64_t parts = 0;
+	bool constant = cut->parts->kind == IX_SIZE && size_is_const(p->program->sizes, cut->parts->size, &parts);
+	return constant ? parts : asked_parts(p, cut->loop);
+}
+
+/* Loops of one name that have different numbers of parts are told without. */
 static void describe(Pieces *p, const Cut *cuts, uint32_t n)
 {
 	ScheduleEntry *entry = schedule_entry(p->program->made, p->kernel->name);
@@ -317,9 +340,22 @@ static void describe(Pieces *p, const Cut *cuts, uint32_t n)
 		p->made = entry_make(p->arena, entry, CHOICE_PARALLEL, false);
 	for (uint32_t i = 0; i < n; i++) {
 		Sym name = p->kernel->iters[cuts[i].loop->iter].name;
-		if (p->made->items.n == 0 || !asks_any(p->made, name))
-			clause_add(p->arena, p->made, name, NULL, 0);
+		int64_t parts = told_parts(p, &cuts[i]);
+		ScheduleItem *item = clause_item(p->made, name);
+		if (!item)
+			clause_add(p->arena, p->made, name, &parts, parts > 0);
+		else if (item->numbers[0] != parts)
+			item->n = 0;
 	}
+}
+
+/* Does the schedule ask for a number of parts of some loop? */
+static bool asks_parts(const Pieces *p)
+{
+	for (size_t i = 0; p->asked && i < p->asked->items.n; i++)
+		if (p->asked->items.at[i].n)
+			return true;
+	return false;
 }
 
 static const Stmt *in_pieces(Pieces *p, const Stmt *stmt)
@@ -331,15 +367,16 @@ static const Stmt *in_pieces(Pieces *p, const Stmt *stmt)
 	const Ix *wanted = ix_binary(p->program, IX_DIV, work, number(p, p->grain));
 	wanted = ix_mul(p->program, ix_binary(p->program, IX_DIV, wanted, number(p, 2)), number(p, 2));
 	wanted = least(p, wanted, number(p, PIECES_MAX));
-	if (wanted->kind == IX_SIZE &&
+	bool sure = p->nroots == 1 && asks_parts(p); /* of several, those that are worth it */
+	if (!sure && wanted->kind == IX_SIZE &&
 	    size_ge(p->program->sizes, size_const(p->program->sizes, 1), wanted->size))
 		return stmt;
 	uint32_t n = choose(p, stmt, cuts);
 	if (n == 0)
 		return stmt;
-	describe(p, cuts, n);
 	IterVar iter = new_iter(p);
 	const Ix *count = share_out(p, cuts, n, wanted);
+	describe(p, cuts, n);
 	Body body = {0};
 	name_parts(p, cuts, n, ix_iter(p->arena, iter), &body);
 	PUSH(p->arena, body.stmts, cut_loops(p, stmt, cuts, n));
@@ -360,6 +397,8 @@ void kernel_parallel(Program *program, Kernel *kernel, const Schedule *asked, in
 		return;
 	}
 	const Stmt **stmts = ARENA_ARRAY(program->arena, const Stmt *, kernel->body.n + 1);
+	for (uint32_t i = 0; i < kernel->body.n; i++)
+		p.nroots += kernel->body.stmts[i]->kind == LOOP_FOR;
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
 		const Stmt *stmt = kernel->body.stmts[i];
 		stmts[i] = stmt->kind == LOOP_FOR && grain > 0 ? in_pieces(&p, stmt) : stmt;

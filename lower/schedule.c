@@ -60,12 +60,23 @@ bool asks_name(const ScheduleClause *asked, uint32_t item, Sym name)
 	return asked->items.at[item].name == name;
 }
 
+ScheduleItem *clause_item(const ScheduleClause *clause, Sym name)
+{
+	for (size_t i = 0; i < clause->items.n; i++)
+		if (clause->items.at[i].name == name)
+			return &clause->items.at[i];
+	return NULL;
+}
+
 bool asks_any(const ScheduleClause *asked, Sym name)
 {
-	for (size_t i = 0; asked && i < asked->items.n; i++)
-		if (asked->items.at[i].name == name)
-			return true;
-	return !asked || (!asked->off && asked->items.n == 0);
+	return !asked || (!asked->off && asked->items.n == 0) || clause_item(asked, name);
+}
+
+int64_t asks_number(const ScheduleClause *asked, Sym name)
+{
+	const ScheduleItem *item = asked ? clause_item(asked, name) : NULL;
+	return item && item->n ? item->numbers[0] : 0;
 }
 
 /* The numbers asked for are the first of those made. */

@@ -82,8 +82,12 @@ bool asks_off(const ScheduleClause *asked);
 bool asks_on(const ScheduleClause *asked);
 bool asks_name(const ScheduleClause *asked, uint32_t item, Sym name);
 bool asks_numbers(const ScheduleClause *asked, uint32_t item, const int64_t *numbers, uint32_t n);
+/* The first item of the name; NULL: there is none. */
+ScheduleItem *clause_item(const ScheduleClause *clause, Sym name);
 /* Does some item have the name? */
 bool asks_any(const ScheduleClause *asked, Sym name);
+/* The first number asked for with the name; 0: none is. */
+int64_t asks_number(const ScheduleClause *asked, Sym name);
 /* Compares what was asked with what was made. */
 void schedule_compare(const Schedule *asked, const Program *program, Diags *diags);
 /* The made schedule as a .sched file. */

@@ -33,6 +33,7 @@ typedef struct Turn {
 	Arena *arena;
 	Kernel *kernel;
 	const Machine *machine;
+	const ScheduleClause *asked; /* NULL: nothing */
 	const Stmt *loops[NEST_MAX]; /* outermost first */
 	uint32_t nloops;
 	Block body;		     /* of the innermost: locals, then one store */
@@ -193,17 +194,26 @@ static int64_t best_side(const Turn *t, int64_t most)
 	return best;
 }
 
+/* What is asked of the loop's side, where it fits; else n. */
+static int64_t side_of(const Turn *t, const Stmt *loop, int64_t most, int64_t n)
+{
+	int64_t extent = extent_of(t, loop, most);
+	int64_t asked = asks_number(t->asked, t->kernel->iters[loop->iter].name);
+	if (asked && asked <= most && asked <= extent)
+		return asked;
+	return extent < n ? extent : n;
+}
+
 static void choose_tile(Turn *t)
 {
-	int64_t n = TILE_MOST;
+	int64_t most = TILE_MOST;
 	for (uint32_t i = 0; i < t->nloads; i++) {
 		int64_t fits = t->machine->vector_bytes / dtype_bytes(t->loads[i].load->dtype);
-		n = fits < n ? fits : n;
+		most = fits < most ? fits : most;
 	}
-	n = best_side(t, n);
-	int64_t u = extent_of(t, t->u, n), v = extent_of(t, t->v, n);
-	t->nu = u < n ? u : n;
-	t->nv = v < n ? v : n;
+	int64_t n = best_side(t, most);
+	t->nu = side_of(t, t->u, most, n);
+	t->nv = side_of(t, t->v, most, n);
 	t->direct = t->body.n == 1 && count_nodes(t, t->store->value) <= DIRECT_NODES;
 }
 
@@ -442,15 +452,15 @@ static bool turn_stmt(Turn *t, const Stmt *stmt)
 	return true;
 }
 
-static bool stays(Program *program, const Kernel *kernel, const Schedule *asked)
+static const ScheduleClause *asked_turn(const Program *program, const Kernel *kernel, const Schedule *asked)
 {
-	return asks_off(schedule_asked(asked, program, kernel->name, kernel->span, CHOICE_TURN));
+	return schedule_asked(asked, program, kernel->name, kernel->span, CHOICE_TURN);
 }
 
 bool kernel_turns(Program *program, const Kernel *kernel, const Schedule *asked)
 {
 	bool turns = false;
-	if (stays(program, kernel, asked))
+	if (asks_off(asked_turn(program, kernel, asked)))
 		return false;
 	for (uint32_t i = 0; i < kernel->body.n && !turns; i++) {
 		Turn t = {.program = program, .arena = program->arena};
@@ -463,12 +473,14 @@ void kernel_turn(Program *program, Kernel *kernel, const Schedule *asked, const 
 {
 	Body body = {0};
 	bool changed = false;
-	if (stays(program, kernel, asked)) {
+	const ScheduleClause *clause = asked_turn(program, kernel, asked);
+	if (asks_off(clause)) {
 		entry_make(program->arena, schedule_entry(program->made, kernel->name), CHOICE_TURN, true);
 		return;
 	}
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
-		Turn t = {.program = program, .arena = program->arena, .kernel = kernel, .machine = machine};
+		Turn t = {.program = program, .arena = program->arena, .kernel = kernel, .machine = machine,
+			  .asked = clause};
 		Block block = one(&t, kernel->body.stmts[i]);
 		if (turn_stmt(&t, kernel->body.stmts[i])) {
 			block = turned_nest(&t);
