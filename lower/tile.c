@@ -255,9 +255,10 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 	Block add = tile->quads ? tile_quads_add(tile, cell) : tile_add(tile, cell);
 	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, width, add);
 	add = tile_unroll(tile, LOOP_UNROLL, tile->r, rows, add);
-	bool cut = tile->cuts && row->edge && row->single;
+	bool cut = tile->cuts && row->edge && row->single, beyond = tile->beyond >= 0 && width > col->step;
 	gen_append(gen, &body, cut	     ? tile_cut_steps(tile, row, acc)
 			       : tile->quads ? tile_quads_steps(tile, add)
+			       : beyond	     ? tile_beyond_steps(tile, cell)
 					     : tile_steps(tile, add));
 	Block finish = finish_across(tile, place, cell);
 	if (tile->blocks.steps) {
@@ -369,7 +370,7 @@ bool tile_emit(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
 	const Machine *machine = gen->lower->machine;
-	Tile tile = {.nest = nest, .reduce = reduce, .pack = -1};
+	Tile tile = {.nest = nest, .reduce = reduce, .pack = -1, .beyond = -1};
 	if (!tile_plan(&tile, machine))
 		return false;
 	Symbols *symbols = gen->program->symbols;

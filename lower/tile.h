@@ -42,6 +42,8 @@ typedef struct Tile {
 	TileParts rows, cols;
 	uint64_t cycles;    /* estimated, with 32 for every symbolic extent */
 	int pack;	    /* the operand that is copied, by its place in the value; -1: none */
+	int beyond;	    /* the operand that is read beyond its columns (tile_beyond.c); -1: none */
+	int64_t step_apart; /* its elements between two steps of the innermost sum */
 	LoopKind pack_kind; /* how its lanes are copied */
 	BufferId packed;
 	bool has_sums;	    /* quads: cells begin with what is in `sums`, one for each row */
@@ -109,10 +111,18 @@ Block tile_pack_fill(Tile *tile);
 /* The same of the block of columns at hand. */
 Block tile_pack_block(Tile *tile);
 const Value *tile_pack_value(const Tile *tile, const TilePart *col);
+/* The n-th load of a value, in the order of tile_plan's list, widened where it is; the value with another in its
+ * place. */
+const Value *tile_load(const Value *value, uint32_t n);
+const Value *tile_replaced(Arena *arena, const Value *value, const Value *old, const Value *new);
+/* tile_beyond.c: elements between two steps of the innermost sum of an operand that may be read beyond its columns;
+ * 0: it may not. The loops over the sum that do so. */
+int64_t tile_step_apart(const Planner *p, int load);
+Block tile_beyond_steps(Tile *tile, const Value *cell);
 /* Vectors that a row of lanes takes, narrow ones and single elements counted. */
 int64_t tile_vectors(const Tile *tile, int64_t lanes);
-/* Lanes of a tile of some columns: packed ones are filled up to whole vectors where that saves some.
- */
+/* Lanes of a tile of some columns: packed ones are filled up to whole vectors where that saves some, and so are
+ * those of an operand that is read beyond its columns. */
 int64_t tile_width(const Tile *tile, int64_t cols);
 /* tile_quads.c: the same for products of bytes in fours, the loops over their steps, and what is added in one. */
 void tile_quads_declare(Tile *tile);

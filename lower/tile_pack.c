@@ -19,7 +19,6 @@
 
 enum { LEAST_VECTOR = 16 };
 
-/* The n-th load of a value, in the order of tile_plan's list; widened where it is. */
 static const Value *nth_load(const Value *value, uint32_t *n)
 {
 	if (value->kind == VALUE_LOAD || tile_is_widening(value))
@@ -32,7 +31,14 @@ static const Value *nth_load(const Value *value, uint32_t *n)
 	return NULL;
 }
 
-static const Value *replaced(Arena *arena, const Value *value, const Value *old, const Value *new)
+const Value *tile_load(const Value *value, uint32_t n)
+{
+	const Value *load = nth_load(value, &n);
+	REQUIRE(load);
+	return load;
+}
+
+const Value *tile_replaced(Arena *arena, const Value *value, const Value *old, const Value *new)
 {
 	if (value == old)
 		return new;
@@ -41,15 +47,13 @@ static const Value *replaced(Arena *arena, const Value *value, const Value *old,
 	Value *copy = ARENA_NEW(arena, Value);
 	*copy = *value;
 	for (uint32_t i = 0; i < value->nargs; i++)
-		copy->args[i] = replaced(arena, value->args[i], old, new);
+		copy->args[i] = tile_replaced(arena, value->args[i], old, new);
 	return copy;
 }
 
 static const Value *packed_load(const Tile *tile)
 {
-	uint32_t n = (uint32_t)tile->pack;
-	const Value *load = nth_load(tile->nest->value, &n);
-	REQUIRE(load);
+	const Value *load = tile_load(tile->nest->value, (uint32_t)tile->pack);
 	return tile->prepacked && load->nargs ? load->args[0] : load;
 }
 
@@ -68,7 +72,8 @@ int64_t tile_vectors(const Tile *tile, int64_t lanes)
 int64_t tile_width(const Tile *tile, int64_t cols)
 {
 	int64_t vectors = (cols + tile->lanes - 1) / tile->lanes;
-	bool filled = tile->pack >= 0 && !tile->blocks.steps && tile_vectors(tile, cols) > vectors;
+	bool fills = tile->pack >= 0 || tile->beyond >= 0;
+	bool filled = fills && !tile->blocks.steps && tile_vectors(tile, cols) > vectors;
 	return filled ? vectors * tile->lanes : cols;
 }
 
@@ -265,5 +270,5 @@ const Value *tile_pack_value(const Tile *tile, const TilePart *col)
 	const Ix *first = panel_place(tile, col, tile->col->var, tile_first(tile, tile->col, col));
 	const Ix *at = packed_ix(tile, first, tile_width(tile, col->step));
 	const Value *load = value_load(gen->program, tile->packed, at);
-	return replaced(gen->arena, tile->nest->value, packed_load(tile), load);
+	return tile_replaced(gen->arena, tile->nest->value, packed_load(tile), load);
 }

@@ -470,22 +470,27 @@ static bool is_ragged(const Planner *p, int64_t cols)
 	return cols > 0 && tile_vectors(&ragged, cols) * 4 >= vectors * 5;
 }
 
-/* A panel that would be spread over too many lines, or that has elements left behind its last vector,
- * is gathered. */
+/* A panel that would be spread over too many lines is gathered. Where elements are left behind its last vector, that
+ * one is read whole, or the panel is gathered and filled up. */
 static void pack_spread(Planner *p)
 {
 	Tile *tile = p->tile;
 	int load = only_moved(p, tile->col);
-	bool ahead = load >= 0 && tile_may_prepack(p, load);
-	if (load < 0 || (!ahead && !pays_packed(p, load, true)))
+	if (load < 0)
 		return;
+	bool ahead = tile_may_prepack(p, load), packs = ahead || pays_packed(p, load, true);
 	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
 	int bytes = dtype_bytes(tile->nest->value->dtype);
-	bool spread = cols > 0 && steps * bytes >= PACK_SPREAD / cols;
-	if (steps == 0 || !(spread || is_ragged(p, cols) || asks_on(ahead ? p->prepacks : p->packs)))
-		return;
-	tile->prepacked = ahead;
-	pack(p, tile->col, load, LOOP_VECTOR);
+	bool spread = cols > 0 && steps * bytes >= PACK_SPREAD / cols, ragged = is_ragged(p, cols);
+	bool asked = asks_on(ahead ? p->prepacks : p->packs);
+	if (ragged && !ahead && !asked && !(packs && spread) && !tile_streams(p))
+		tile->step_apart = tile_step_apart(p, load);
+	if (tile->step_apart > 0)
+		tile->beyond = load;
+	else if (packs && steps > 0 && (spread || ragged || asked)) {
+		tile->prepacked = ahead;
+		pack(p, tile->col, load, LOOP_VECTOR);
+	}
 }
 
 bool tile_plan(Tile *tile, const Machine *machine)
@@ -505,6 +510,7 @@ bool tile_plan(Tile *tile, const Machine *machine)
 		gen_make(nest->gen, CHOICE_TILE, true);
 		return false;
 	}
+	tile->apart = tile_stores_apart(&p);
 	bool found = find_loops(&p), words = nest->proj->niters < 64 && pack_words(&p);
 	tile->quads = words || (found && has_quads(&p));
 	if (nest->proj->niters < 64 && !words && (!tile->quads || asks_on(p.packs)))
@@ -522,7 +528,6 @@ bool tile_plan(Tile *tile, const Machine *machine)
 			PUSH(nest->gen->arena, tile->inner, nest->guards.at[g]);
 	tile->beside = tile->form == TILE_ALONG && tile->col && stride(&p, nest->at, tile->col) == 1 &&
 		       moves_by_one(&p, &p.store, tile->col, false);
-	tile->apart = tile_stores_apart(&p);
 	p.streams = tile_streams(&p);
 	tile_choose_sizes(&p);
 	if (tile->rows.n == 0)

@@ -1,0 +1,95 @@
+/* Columns that end in a narrow vector, read as whole vectors.
+ *
+ * What lies behind the last column of an operand's row is its next row, so all steps of the sum but the
+ * last few may read beyond the columns; lanes without a column are added to and never stored:
+ *
+ *   local acc : f32 [13, 16] = 0
+ *   for k in 0..783
+ *     vector lane in 0..16: acc[r, lane] += a[(i + r)*784 + k] * b[k*10 + lane]
+ *   for k in 783..784                            nothing lies behind these rows
+ *     local last : f32 [16] = 0
+ *     for lane in 0..10: last[lane] = b[k*10 + lane]
+ *     vector lane in 0..16: acc[r, lane] += a[(i + r)*784 + k] * last[lane]
+ *   vector lane in 0..10: y[(i + r)*10 + lane] = acc[r, lane]
+ *
+ * No element outside of the buffer is read, whatever the loops around the innermost one are at. A copy of the
+ * operand (tile_pack.c) would be made by one thread and waited for by the others.
+ */
+#include "lower/tile.h"
+
+#include "base/diag.h"
+
+/* Steps that read beyond for one that does not, at least. */
+enum { STEPS_LEAST = 8 };
+
+static const Loop *last_sum(const Nest *nest)
+{
+	return &nest->loops[nest->nloops - 1];
+}
+
+/* How many of the innermost sum's steps, `apart` elements each, have fewer than `more` elements behind them. */
+static int64_t last_steps(int64_t more, int64_t apart)
+{
+	return (more + apart - 1) / apart;
+}
+
+int64_t tile_step_apart(const Planner *p, int load)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t steps, apart;
+	if (nest->nloops == nest->nresult || nest->guards.n > 0 || p->sum.from.n > 2 ||
+	    p->program->buffers.at[p->sum.from.at[load]].dtype != nest->value->dtype)
+		return 0;
+	for (size_t i = 0; i < p->sum.from.n; i++)
+		if ((int)i != load && p->sum.from.at[i] == p->sum.from.at[load])
+			return 0;
+	Size stride = ix_stride(p->program, p->sum.at.at[load], last_sum(nest)->var);
+	if (size_is_bad(stride) || !tile_is_const(p, stride, &apart) || apart < 1 ||
+	    !tile_is_const(p, last_sum(nest)->extent, &steps))
+		return 0;
+	return steps / STEPS_LEAST >= last_steps(p->native - 1, apart) ? apart : 0;
+}
+
+/* acc[r, lane] += value, over the tile. */
+static Block add_cells(const Tile *tile, const Value *cell, const Value *value)
+{
+	Gen *gen = tile->nest->gen;
+	Block add = block_of(gen, stmt_set_at(gen->arena, cell, tile->reduce, value));
+	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->width), add);
+	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, add);
+}
+
+/* A step whose columns are copied to a local first. */
+static Block last_step(Tile *tile, const Value *cell)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Body body = {0};
+	const Value *load = tile_load(nest->value, (uint32_t)tile->beyond);
+	LocalId id = tile_declare(tile, "last", (int64_t[]){tile_width(tile, tile->width)}, 1);
+	const Ix *lane = ix_iter(gen->arena, tile->lane);
+	const Value *last = tile_local(tile, id, &lane, 1);
+	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, id, nest_neutral(nest)));
+	Block copy = block_of(gen, stmt_set_at(gen->arena, last, OP_NONE, load));
+	gen_append(gen, &body, tile_unroll(tile, LOOP_SERIAL, tile->lane, tile->width, copy));
+	gen_append(gen, &body, add_cells(tile, cell, tile_replaced(gen->arena, nest->value, load, last)));
+	return body_block(&body);
+}
+
+Block tile_beyond_steps(Tile *tile, const Value *cell)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	const Loop *sum = last_sum(nest);
+	int64_t steps;
+	REQUIRE(size_is_const(gen->program->sizes, sum->extent, &steps));
+	nest_values(nest);
+	int64_t whole = steps - last_steps(tile_width(tile, tile->width) - tile->width, tile->step_apart);
+	Body body = {0};
+	Block add = add_cells(tile, cell, nest->value), last = last_step(tile, cell);
+	PUSH(gen->arena, body.stmts,
+	     stmt_for(gen->arena, sum->var, tile_const(tile, 0), tile_const(tile, whole), add));
+	PUSH(gen->arena, body.stmts,
+	     stmt_for(gen->arena, sum->var, tile_const(tile, whole), tile_const(tile, steps), last));
+	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult, body_block(&body));
+}
