@@ -5,16 +5,16 @@
  *   padded_x[c, ih, iw] = x[c, ih - 1, iw - 1], or 0 outside
  *   y[o, oh, ow] = sum over c, kh, kw of padded_x[c, oh + kh, ow + kw] * w[o, c, kh, kw]
  *
- * where lanes run along `ow`. An axis of the picture stays one axis, with its margins; it becomes two,
- * padded_x[c, ih, kw, ow], where `ow` moves it by more than one element (strides), and both axes do,
- * padded_x[c, kh, kw, oh, ow], where rows of the result leave vectors unfilled that `oh` and `ow` as one loop
- * would fill. A cell adds its products in the order of the sum's loops, as without the copy, and products with
- * 0 where others skip a step.
+ * where lanes run along `ow`. An axis of the picture stays one axis, with its margins. That of `ow` becomes two,
+ * padded_x[c, ih, kw, ow], where `ow` moves it by more than one element, and padded_x[c, kw, ih, ow] where rows of
+ * the result leave vectors unfilled that `oh` and `ow` as one loop fill: `oh` moves the copy by a row then, or has
+ * an axis apart as well, padded_x[c, kh, kw, oh, ow], where it moves the picture by more. A cell adds its products in
+ * the order of the sum's loops, as without the copy, and products with 0 where others skip a step.
  */
 #include "base/diag.h"
 #include "lower/nest.h"
 
-/* Cells that use an element of the copy with all axes apart; steps of the sum. */
+/* Cells that use an element of a copy of joined rows; steps of the sum. */
 enum { USES_LEAST = 16, STEPS_LEAST = 4, LANES_LEAST = 4, DIMS_MAX = 32 };
 
 /* An axis of the copy: an iterator's, or one of the picture's as it is. In the order that they stand in. */
@@ -35,7 +35,7 @@ typedef struct Pad {
 	uint32_t arg;
 	const Access *access;
 	const Value *load;
-	bool apart; /* every iterator has an axis of its own */
+	const Loop *joined; /* is to be one loop with `col`; NULL: there is none */
 	CopyAxis dims[DIMS_MAX];
 	uint32_t ndims;
 	BufferId buffer;
@@ -169,19 +169,20 @@ static int64_t vectors_of(const Pad *p, int64_t n)
 	return count + n;
 }
 
-/* Do the result's last two loops as one save a third of the vectors, for many uses of a copy? */
-static bool joins_rows(const Pad *p)
+/* The loop before the columns', where both as one save a third of the vectors, for many uses of a copy. */
+static const Loop *joined_rows(const Pad *p)
 {
 	const Nest *nest = p->nest;
 	if (nest->nresult < 2)
-		return false;
+		return NULL;
 	const Loop *outer = &nest->loops[nest->nresult - 2];
 	int64_t rows = known(p, outer->extent, 0), cols = known(p, p->col->extent, 0);
 	Size step = ix_stride(p->program, nest->at, outer->var);
 	bool neighbours = !size_is_bad(step) && size_same(step, p->col->extent);
-	return neighbours && rows > 0 && cols > 0 && ix_uses(p->load->ix, outer->var) &&
-	       product(p, false, false) >= USES_LEAST &&
-	       vectors_of(p, rows * cols) * 3 <= vectors_of(p, cols) * rows * 2;
+	bool joins = neighbours && rows > 0 && cols > 0 && ix_uses(p->load->ix, outer->var) &&
+		     product(p, false, false) >= USES_LEAST &&
+		     vectors_of(p, rows * cols) * 3 <= vectors_of(p, cols) * rows * 2;
+	return joins ? outer : NULL;
 }
 
 static void add_dim(Pad *p, CopyRank rank, uint32_t axis, const IndexTerm *term, Size extent)
@@ -204,12 +205,20 @@ static Size reach_of(const Pad *p, const Index *index)
 	return size_plus(sizes, reach, !cells);
 }
 
+/* Is it one axis of the copy? */
+static bool stays_whole(const Pad *p, const Index *index)
+{
+	const IndexTerm *col = term_of(index, p->col->iter);
+	const IndexTerm *row = p->joined ? term_of(index, p->joined->iter) : NULL;
+	bool apart = (col && (col->coef > 1 || p->joined)) || (row && row->coef > 1);
+	return index->nterms > 1 && !apart;
+}
+
 static void add_dims(Pad *p, CopyRank rank, uint32_t axis)
 {
 	const Index *index = &p->access->axes[axis];
-	const IndexTerm *col = term_of(index, p->col->iter);
-	if (index->nterms > 1 && !p->apart && !(col && col->coef > 1)) {
-		if (rank == RANK_SUM)
+	if (stays_whole(p, index)) {
+		if (rank == (p->joined ? RANK_LANES : RANK_SUM))
 			add_dim(p, rank, axis, NULL, reach_of(p, index));
 		return;
 	}
@@ -362,7 +371,7 @@ bool nest_pad(Nest *nest)
 		     !nest->staged[1].strides;
 	if (!plain || !finds_picture(&p) || product(&p, true, true) < STEPS_LEAST)
 		return false;
-	p.apart = joins_rows(&p);
+	p.joined = joined_rows(&p);
 	lay_out(&p, &nest->staged[p.arg]);
 	gen_append(nest->gen, &nest->gen->top, fill_from(&p, 0, true));
 	drop_guards(&p);
