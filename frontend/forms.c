@@ -77,12 +77,22 @@ static bool eval_operands(Build *b, const AstExpr *call, uint32_t first, SpecPar
 	return good;
 }
 
+/* sum(x, axis = 1) as elsewhere. */
+static void note_reduction(Build *b, const AstExpr *call)
+{
+	diag_note(b->diags, call->args[0]->span,
+		  "what the result leaves out is reduced: sum(\"i, j => i\", x), reduce(max, \"i, j => i\", x)");
+}
+
 static const Spec *spec_argument(Build *b, const AstExpr *call, uint32_t at)
 {
 	if (at < call->nargs && call->args[at]->kind == AST_STRING)
 		return spec_resolve(b, call->args[at]);
 	diag(b->diags, E0239, call->span,
 	     "a specification in quotes is needed here, such as \"i, j => i\"");
+	if (call->args[0]->kind == AST_NAME && (strcmp(call->args[0]->name.sym, "sum") == 0 ||
+						strcmp(call->args[0]->name.sym, "reduce") == 0))
+		note_reduction(b, call);
 	return NULL;
 }
 
@@ -397,6 +407,8 @@ static bool check_count(Build *b, Sym name, const AstExpr *call, uint32_t least,
 			continue;
 		diag(b->diags, E0207, call->keys[i].span, "'%s' has no argument with the name '%s'", name,
 		     call->keys[i].sym);
+		if (strcmp(call->keys[i].sym, "axis") == 0 || strcmp(call->keys[i].sym, "dim") == 0)
+			note_reduction(b, call);
 		return false;
 	}
 	if (n >= least && n <= most)

@@ -146,6 +146,26 @@ static bool forgotten_let(const Fault *f)
 	return true;
 }
 
+/* A statement that starts with another language's word for ours. */
+static bool foreign_word(const Fault *f)
+{
+	static const char *const words[][2] = {
+		{"def", "fn"}, {"func", "fn"}, {"function", "fn"}, {"return", "output"}, {"var", "let"}, {"val", "let"},
+	};
+	uint32_t n = f->token.span.end - f->token.span.start;
+	if (f->token.kind != TOKEN_NAME || !f->expected[TOKEN_DIM] || !f->token.first)
+		return false;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		if (strlen(words[i][0]) != n || memcmp(f->text, words[i][0], n) != 0)
+			continue;
+		diag(f->parse->diags, E0119, f->token.span, "a statement starts with a keyword, and '%s' is none",
+		     words[i][0]);
+		diag_fix(f->parse->diags, f->token.span, words[i][1], "write '%s'", words[i][1]);
+		return true;
+	}
+	return false;
+}
+
 static bool wrong_relation(const Fault *f)
 {
 	if (!f->expected[TOKEN_DIVIDES] || f->token.kind == TOKEN_EQ || f->token.kind == TOKEN_FATARROW)
@@ -221,7 +241,7 @@ bool syntax_error(Parse *parse, const Feed *feed, const void *parser)
 {
 	static bool (*const explanations[])(const Fault *) = {
 		unmatched_closer, wrong_equals,  operator_first, chained_comparison,
-		keyword_as_name,  forgotten_let, wrong_relation, expected,
+		keyword_as_name,  forgotten_let, foreign_word,   wrong_relation, expected,
 	};
 	Fault f = {.parse = parse, .feed = feed, .parser = parser, .token = feed->token};
 	f.text = feed->lexer.source->text + f.token.span.start;

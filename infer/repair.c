@@ -2,7 +2,7 @@
  *
  * In the order in which they are tried, the simpler first: `.T`, or none, where the sizes of the
  * input row are those that the output row should have and the other way round; two axes of one row,
- * as a `permute` that is written out.
+ * as a `permute` that is written out; `*` for `.*`.
  */
 #include "infer/solver.h"
 
@@ -128,6 +128,21 @@ static bool suggest_axes(Solver *s, const Con *con, const Node *operand)
 	return true;
 }
 
+/* w .* x where the input axes of w are the output axes of x: `*` would compose them. */
+static void suggest_product(Solver *s, const Con *con)
+{
+	const Node *node = &s->graph->nodes.at[con->node];
+	FlatRow in, out;
+	if (node->op != OP_MUL || node->nargs != 2)
+		return;
+	row_flatten(s, &s->rows[node->args[0]][ROW_INPUT], &in);
+	row_flatten(s, &s->rows[node->args[1]][ROW_OUTPUT], &out);
+	if (in.var != NONE || out.var != NONE || naxes(&in) == 0 || !same_sizes(s, &in, &out))
+		return;
+	diag_fix(s->diags, node->op_span, "*", "'.*' multiplies pointwise; write '*' to compose");
+	break_row(s, con->node, con->row);
+}
+
 void suggest_operand(Solver *s, ConId id)
 {
 	if (id == NONE || !s->diags)
@@ -138,6 +153,6 @@ void suggest_operand(Solver *s, ConId id)
 		return;
 	const Node *operand =
 		&s->graph->nodes.at[s->graph->nodes.at[con->node].args[con->arg]];
-	if (!suggest_transpose(s, con, operand))
-		suggest_axes(s, con, operand);
+	if (!suggest_transpose(s, con, operand) && !suggest_axes(s, con, operand))
+		suggest_product(s, con);
 }

@@ -96,6 +96,8 @@ const unsigned char *character_report(Lexer *lexer, const unsigned char *at)
 		diag_fix(lexer->diags, one, meant, "remove the invisible character");
 	else if (meant)
 		diag_fix(lexer->diags, one, meant, "write '%s'", meant);
+	if (code == '?' && !lexer->spec)
+		diag_note(lexer->diags, one, "'where(c, a, b)' takes a where c is not 0, and b elsewhere");
 	for (at += n; at < lexer->limit && !starts_token(*at) && !strchr(" \t\r\n\f\v", *at | !*at);)
 		at += sequence(at, lexer->limit, &next);
 	return at;
