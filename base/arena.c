@@ -22,7 +22,7 @@ struct Arena {
 	size_t held, limit, next_size;
 };
 
-static _Noreturn void out_of_memory(const char *what)
+_Noreturn void arena_out_of_memory(const char *what)
 {
 	fflush(stdout);
 	fprintf(stderr, "tsrc: error: %s\n", what);
@@ -32,7 +32,7 @@ static _Noreturn void out_of_memory(const char *what)
 static size_t round_up(size_t bytes)
 {
 	if (bytes > SIZE_MAX / 4)
-		out_of_memory("out of memory: one object is larger than the address space allows");
+		arena_out_of_memory("out of memory: one object is larger than the address space allows");
 	return (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
@@ -42,11 +42,11 @@ static void add_block(Arena *arena, size_t bytes)
 	if (arena->limit && arena->held + size > arena->limit) {
 		size = bytes; /* what is asked for may still fit */
 		if (arena->held > arena->limit || size > arena->limit - arena->held)
-			out_of_memory("the program needs more memory than the compiler may use");
+			arena_out_of_memory("the program needs more memory than the compiler may use");
 	}
 	Block *block = calloc(1, sizeof *block + size);
 	if (!block)
-		out_of_memory("out of memory");
+		arena_out_of_memory("out of memory");
 	block->next = arena->blocks;
 	block->size = size;
 	arena->blocks = block;
@@ -59,7 +59,7 @@ Arena *arena_new(void)
 {
 	Arena *arena = calloc(1, sizeof *arena);
 	if (!arena)
-		out_of_memory("out of memory");
+		arena_out_of_memory("out of memory");
 	arena->next_size = FIRST_BLOCK;
 	return arena;
 }
@@ -113,7 +113,7 @@ void *arena_alloc_n(Arena *arena, size_t n, size_t size)
 {
 	size_t bytes;
 	if (__builtin_mul_overflow(n, size, &bytes))
-		out_of_memory("out of memory: one array is larger than the address space allows");
+		arena_out_of_memory("out of memory: one array is larger than the address space allows");
 	return arena_alloc(arena, bytes);
 }
 
@@ -167,7 +167,7 @@ void *arena_grow(Arena *arena, void *items, size_t n, size_t *cap, size_t size)
 		return items;
 	size_t wanted = *cap < 8 ? 8 : *cap * 2, bytes;
 	if (__builtin_mul_overflow(wanted, size, &bytes))
-		out_of_memory("out of memory: one array is larger than the address space allows");
+		arena_out_of_memory("out of memory: one array is larger than the address space allows");
 	if (!grow_in_place(arena, items, *cap * size, bytes)) {
 		void *moved = arena_alloc(arena, bytes);
 		if (n)

@@ -19,6 +19,9 @@ void arena_reset(Arena *arena);
 /* Ends the process with a message once more than `bytes` are held (0: no limit). */
 void arena_limit(Arena *arena, size_t bytes);
 
+/* Ends the process as an arena does that cannot grow. */
+_Noreturn void arena_out_of_memory(const char *what);
+
 /* Zeroed, aligned to 16 bytes, never NULL. */
 void *arena_alloc(Arena *arena, size_t bytes);
 /* The same for n items of `size` bytes, checked for overflow. */

@@ -1,10 +1,23 @@
 /* The one instance of the single-header containers of <stb/stb_ds.h>. Its hash shifts bytes into
  * the sign bit, which is meant: the declarations keep the sanitizers from calling it a fault. */
 #include <stddef.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+static void *grow(void *items, size_t bytes)
+{
+	void *more = realloc(items, bytes);
+	if (!more)
+		arena_out_of_memory("out of memory");
+	return more;
+}
 
 __attribute__((no_sanitize("undefined"))) size_t stbds_hash_bytes(void *p, size_t len, size_t seed);
 __attribute__((no_sanitize("undefined"))) static size_t stbds_siphash_bytes(void *p, size_t len,
                                                                             size_t seed);
 
+#define STBDS_REALLOC(context, items, bytes) grow(items, bytes)
+#define STBDS_FREE(context, items)           free(items)
 #define STB_DS_IMPLEMENTATION
 #include <stb/stb_ds.h>

@@ -1,11 +1,12 @@
 /* The guards that others do not imply, and errors for those that can never hold.
  *
- * Equations come first: each is solved for a dim, which it replaces in everything else (the latest
- * that it can replace). Then a guard that holds for all values follows from the others, as does one
+ * Equations come first: each is solved for a dim, which it replaces in everything else (replaced.c).
+ * Then a guard that holds for all values follows from the others, as does one
  * that follows from those that are kept (base/size_system.h). A guard that holds for no value is an
  * error, and so are guards that exclude each other, however many it takes.
  */
 #include "base/size_system.h"
+#include "infer/replaced.h"
 #include "infer/solver.h"
 #include "infer/trace.h"
 
@@ -18,12 +19,11 @@ typedef struct Reducer {
 	VEC(uint32_t) index; /* of those in found, or NONE */
 	VEC(SizeFact) facts; /* what those in simple say */
 	SizeSystem *system;
-	Size *dims;	     /* by DimId: what replaces it */
-	Size *self;	     /* by DimId: the dim; one is another while it is substituted */
-	uint32_t *from;	     /* by DimId: the guard that says so, plus 1 */
+	Replaced *replaced;
+	uint32_t *from; /* by DimId: the guard that says what replaces it, plus 1 */
+	int64_t *zeros; /* by DimId */
 	uint32_t ndims;
 } Reducer;
-
 
 /* ---- one guard ---- */
 
@@ -38,43 +38,44 @@ bool guard_holds(const Sizes *sizes, const Guard *g)
 }
 
 /* Has a the same remainder by p for all values, and which? */
-static bool remainder_of(Solver *s, Size a, int64_t p, int64_t *rest)
+static bool remainder_of(const Reducer *r, Size a, int64_t p, int64_t *rest)
 {
-	int64_t *zeros = ARENA_ARRAY(s->arena, int64_t, sizes_ndims(s->sizes) + 1);
-	if (size_is_bad(a) || !size_eval(s->sizes, a, zeros, rest))
+	Sizes *sizes = r->s->sizes;
+	if (size_is_bad(a) || !size_eval(sizes, a, r->zeros, rest))
 		return false;
-	Size varying = size_plus(s->sizes, a, -*rest);
+	Size varying = size_plus(sizes, a, -*rest);
 	*rest = (*rest % p + p) % p;
-	return size_divides(s->sizes, size_const(s->sizes, p), varying);
+	return size_divides(sizes, size_const(sizes, p), varying);
 }
 
-static bool never_divides(Solver *s, Size a, Size b)
+static bool never_divides(const Reducer *r, Size a, Size b)
 {
 	int64_t by, rest;
-	return size_is_const(s->sizes, b, &by) && by > 1 && remainder_of(s, a, by, &rest) &&
+	return size_is_const(r->s->sizes, b, &by) && by > 1 && remainder_of(r, a, by, &rest) &&
 	       rest != 0;
 }
 
 /* 2*n = 2*m + 1 */
-static bool never_equal(Solver *s, Size a, Size b)
+static bool never_equal(const Reducer *r, Size a, Size b)
 {
-	Size difference = size_sub(s->sizes, a, b);
+	Size difference = size_sub(r->s->sizes, a, b);
 	int64_t rest;
-	if (sizes_differ(s->sizes, a, b))
+	if (sizes_differ(r->s->sizes, a, b))
 		return true;
 	for (int64_t p = 2; p <= 16; p++) {
-		if (remainder_of(s, difference, p, &rest) && rest != 0)
+		if (remainder_of(r, difference, p, &rest) && rest != 0)
 			return true;
 	}
 	return false;
 }
 
-static bool never_holds(Solver *s, const Guard *g)
+static bool never_holds(const Reducer *r, const Guard *g)
 {
+	Sizes *sizes = r->s->sizes;
 	switch (g->kind) {
-	case GUARD_EQ: return never_equal(s, g->a, g->b);
-	case GUARD_GE: return size_ge(s->sizes, g->b, size_plus(s->sizes, g->a, 1));
-	case GUARD_DIVIDES: return never_divides(s, g->a, g->b);
+	case GUARD_EQ: return never_equal(r, g->a, g->b);
+	case GUARD_GE: return size_ge(sizes, g->b, size_plus(sizes, g->a, 1));
+	case GUARD_DIVIDES: return never_divides(r, g->a, g->b);
 	}
 	return false;
 }
@@ -147,10 +148,11 @@ static void note_replaced(const Reducer *r, const Guard *g, const bool *used)
 		for (size_t i = 0; used && i < r->simple.n; i++)
 			uses |= used[i] && r->index.at[i] != NONE &&
 				guard_uses(s, &r->found->at[r->index.at[i]], d);
-		if (r->from[d] && uses)
-			diag_note(s->diags, r->found->at[r->from[d] - 1].span,
-				  "%s must equal %s because of this", sizes_dim(s->sizes, d)->name,
-				  size_text(s->arena, s->sizes, r->dims[d]));
+		if (!r->from[d] || !uses)
+			continue;
+		diag_note(s->diags, r->found->at[r->from[d] - 1].span,
+			  "%s must equal %s because of this", sizes_dim(s->sizes, d)->name,
+			  size_text(s->arena, s->sizes, replaced_now(r->replaced, size_dim(s->sizes, d))));
 	}
 }
 
@@ -199,71 +201,13 @@ static void blame_several(Reducer *r, const Guard *g, const Guard *simple, bool 
 		note_replaced(r, g, used);
 }
 
-/* ---- equations ---- */
-
-/* a with one dim replaced. */
-static Size substitute_one(const Reducer *r, Size a, DimId dim, Size by)
-{
-	Size own = r->self[dim];
-	r->self[dim] = by;
-	Size now = size_substitute(r->s->sizes, a, r->self);
-	r->self[dim] = own;
-	return now;
-}
-
-/* Is g an equation that says what this dim is? a - b = sign * dim + rest */
-static bool solve_for(const Reducer *r, const Guard *g, DimId dim, Size *by)
-{
-	Sizes *sizes = r->s->sizes;
-	int64_t sign;
-	Size difference = size_sub(sizes, g->a, g->b), next = size_plus(sizes, r->self[dim], 1);
-	Size step = size_sub(sizes, substitute_one(r, difference, dim, next), difference);
-	if (!size_is_const(sizes, step, &sign) || (sign != 1 && sign != -1))
-		return false;
-	*by = size_sub(sizes, r->self[dim], size_scale(sizes, difference, sign));
-	return !size_is_bad(*by) && !size_uses_dim(sizes, *by, dim);
-}
-
-/* Makes an equation replace a dim, in what is replaced already too; one that loses nothing of
- * what is known of the dim, if there is one. */
-static bool replace_dim(Reducer *r, const Guard *g, uint32_t index)
-{
-	Sizes *sizes = r->s->sizes;
-	DimId dim = r->ndims;
-	Size by = SIZE_BAD, now;
-	for (DimId d = r->ndims; d-- > 0;) {
-		bool used = size_uses_dim(sizes, g->a, d) || size_uses_dim(sizes, g->b, d);
-		if (!used || !solve_for(r, g, d, &now))
-			continue;
-		Size least = size_const(sizes, sizes_dim(sizes, d)->at_least);
-		bool lossless = size_ge(sizes, now, least);
-		if (dim == r->ndims || lossless) {
-			dim = d;
-			by = now;
-		}
-		if (lossless)
-			break;
-	}
-	if (dim == r->ndims)
-		return false;
-	for (DimId d = 0; d < r->ndims; d++) {
-		if (!size_uses_dim(sizes, r->dims[d], dim))
-			continue;
-		now = substitute_one(r, r->dims[d], dim, by);
-		if (!size_is_bad(now))
-			r->dims[d] = now;
-	}
-	r->from[dim] = index + 1;
-	return true;
-}
-
 /* ---- reduction ---- */
 
 static Guard replaced(const Reducer *r, const Guard *g)
 {
 	Guard simple = *g;
-	simple.a = size_substitute(r->s->sizes, g->a, r->dims);
-	simple.b = size_substitute(r->s->sizes, g->b, r->dims);
+	simple.a = replaced_now(r->replaced, g->a);
+	simple.b = replaced_now(r->replaced, g->b);
 	return size_is_bad(simple.a) || size_is_bad(simple.b) ? *g : simple;
 }
 
@@ -280,16 +224,18 @@ static void put(Reducer *r, Guard simple, uint32_t index)
 static void consider(Reducer *r, uint32_t index, bool only_solvable)
 {
 	const Guard *g = &r->found->at[index];
-	Guard simple = replaced(r, g);
 	if (r->kept[index])
 		return;
-	if (never_holds(r->s, &simple)) {
+	Guard simple = replaced(r, g);
+	if (never_holds(r, &simple)) {
 		blame_never(r, g);
 		return;
 	}
 	if (guard_holds(r->s->sizes, &simple))
 		return;
-	if (g->kind == GUARD_EQ && replace_dim(r, &simple, index)) {
+	DimId dim;
+	if (g->kind == GUARD_EQ && replaced_by_equation(r->replaced, simple.a, simple.b, &dim)) {
+		r->from[dim] = index + 1;
 		r->kept[index] = true;
 		return;
 	}
@@ -311,11 +257,14 @@ static void consider_dims(Reducer *r)
 	Sizes *sizes = r->s->sizes;
 	for (DimId d = 0; d < r->ndims; d++) {
 		Size least = size_const(sizes, sizes_dim(sizes, d)->at_least);
-		if (!r->from[d] || size_ge(sizes, r->dims[d], least))
+		if (!r->from[d])
+			continue;
+		Size now = replaced_now(r->replaced, size_dim(sizes, d));
+		if (size_ge(sizes, now, least))
 			continue;
 		const Guard *g = &r->found->at[r->from[d] - 1];
-		Guard floor = {GUARD_GE, r->dims[d], least, g->span, SPAN_NONE, NULL};
-		if (never_holds(r->s, &floor))
+		Guard floor = {GUARD_GE, now, least, g->span, SPAN_NONE, NULL};
+		if (never_holds(r, &floor))
 			blame_never(r, g);
 		else
 			put(r, floor, NONE);
@@ -344,13 +293,11 @@ void guards_reduce(Solver *s, Inference *inference, const Guards *found)
 		     .sources = inference->trace->sources,
 		     .found = found,
 		     .system = size_system_new(s->sizes, s->arena),
+		     .replaced = replaced_new(s->sizes, s->arena),
 		     .ndims = sizes_ndims(s->sizes)};
 	r.kept = ARENA_ARRAY(s->arena, bool, found->n + 1);
-	r.dims = ARENA_ARRAY(s->arena, Size, r.ndims + 1);
-	r.self = ARENA_ARRAY(s->arena, Size, r.ndims + 1);
 	r.from = ARENA_ARRAY(s->arena, uint32_t, r.ndims + 1);
-	for (DimId d = 0; d < r.ndims; d++)
-		r.self[d] = r.dims[d] = size_dim(s->sizes, d);
+	r.zeros = ARENA_ARRAY(s->arena, int64_t, r.ndims + 1);
 	for (uint32_t i = 0; i < found->n && s->nerrors == 0; i++) {
 		if (found->at[i].kind == GUARD_EQ)
 			consider(&r, i, true);
