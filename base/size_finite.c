@@ -170,7 +170,5 @@ bool size_finite_excludes(Sizes *sizes, const SizeFact *facts, size_t n, SizeFac
 	bool excluded = range_is_empty(&q);
 	for (uint32_t i = 0; i < q.n && !excluded; i++)
 		excluded = divisors_fail(&q, &q.facts[i]);
-	for (size_t i = 0; used && i < n; i++)
-		used[i] &= excluded;
 	return excluded;
 }

@@ -428,11 +428,11 @@ bool size_system_excludes(SizeSystem *s, const SizeFact *facts, size_t n, SizeFa
 	start(s, true);
 	put_fact(s, &goal, GOAL);
 	bool proved = s->work > 0 && solve(s, facts, n);
-	for (size_t i = 0; used && i < n; i++)
-		used[i] = proved && i < SEEN && s->taken[i] != FRESH &&
-			  (s->proof >> s->taken[i] & 1);
-	return proved || size_finite_excludes(s->sizes, facts, n < SEEN ? n : SEEN, goal, used,
-					      &s->finite);
+	bool excluded = proved || size_finite_excludes(s->sizes, facts, n < SEEN ? n : SEEN, goal,
+						       used, &s->finite);
+	for (size_t i = proved ? 0 : SEEN; used && excluded && i < n; i++)
+		used[i] = i < SEEN && s->taken[i] != FRESH && (s->proof >> s->taken[i] & 1);
+	return excluded;
 }
 
 /* a > b; or a = q*b + r with 0 < r < b */

@@ -18,7 +18,7 @@ typedef struct SizeSystem SizeSystem;
 
 /* All questions to one system share a bound on the work. */
 SizeSystem *size_system_new(Sizes *sizes, Arena *arena);
-/* Can goal and facts[n] never hold together? used[n], unless NULL: the facts of the proof. */
+/* Can goal and facts[n] never hold together? Then used[n], unless NULL: the facts of the proof. */
 bool size_system_excludes(SizeSystem *system, const SizeFact *facts, size_t n, SizeFact goal,
 			  bool *used);
 /* Does goal hold wherever facts[n] hold? Whether an exact quotient is one is never taken from the

@@ -8,7 +8,8 @@
 
 #include "infer/trace.h"
 
-enum { SITES_SHOWN = 8, STEPS_SHOWN = 6, ORIGINS_SHOWN = 6, LETTERS_SHOWN = 3 };
+enum { SITES_SHOWN = 8, STEPS_SHOWN = 6, ORIGINS_SHOWN = 6, LETTERS_SHOWN = 3,
+       ERRORS_TRACED = 200 };
 
 static void report(Solver *s, DiagCode code, Span span, const char *fmt, va_list args)
 {
@@ -236,7 +237,7 @@ static bool *tied_to(Solver *s, CellId start)
 
 void blame_letters(Solver *s, CellId cell)
 {
-	const bool *tied = s->diags ? tied_to(s, cell) : NULL;
+	const bool *tied = s->diags && s->nerrors < ERRORS_TRACED ? tied_to(s, cell) : NULL;
 	for (size_t i = 0, shown = 0; tied && i < s->letters.n && shown < LETTERS_SHOWN; i++) {
 		const LetterCell *l = &s->letters.at[i];
 		if (!l->only_result || !tied[cell_root(s, l->cell)])

@@ -145,8 +145,7 @@ void cell_label(Solver *s, CellId cell, Sym label)
 
 /* ---- merging ---- */
 
-/* Makes `cell` the root of its tree of merges: only parent links on its path turn round. */
-static void proof_reroot(Solver *s, CellId cell)
+void proof_reroot(Solver *s, CellId cell)
 {
 	CellId to = NONE;
 	ConId con = NONE;

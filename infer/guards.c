@@ -7,11 +7,10 @@
  */
 #include "infer/solver.h"
 
-#include "infer/trace.h"
-
 typedef struct Collector {
 	Solver *s;
 	Guards found;
+	int64_t *zeros; /* by DimId */
 } Collector;
 
 /* b | a for a constant b, in least terms: 2*n - 4 by 4 is n by 2. */
@@ -21,8 +20,7 @@ static void simplify_divides(Collector *c, Guard *g)
 	int64_t by, rest;
 	if (!size_is_const(sizes, g->b, &by) || by < 2)
 		return;
-	int64_t *zeros = ARENA_ARRAY(c->s->arena, int64_t, sizes_ndims(sizes) + 1);
-	if (size_eval(sizes, g->a, zeros, &rest)) /* its constant: as a remainder */
+	if (size_eval(sizes, g->a, c->zeros, &rest)) /* its constant: as a remainder */
 		g->a = size_plus(sizes, g->a, (rest % by + by) % by - rest);
 	for (int64_t p = 2; p <= by && p <= 64; p++) {
 		while (by % p == 0 && by >= p && size_divides(sizes, size_const(sizes, p), g->a)) {
@@ -39,8 +37,7 @@ static void move_constant(Collector *c, Size *varying, Size *number)
 	Sizes *sizes = c->s->sizes;
 	SizeOp *ops;
 	int64_t constant;
-	int64_t *zeros = ARENA_ARRAY(c->s->arena, int64_t, sizes_ndims(sizes) + 1);
-	if (!size_eval(sizes, *varying, zeros, &constant) || constant == 0)
+	if (!size_eval(sizes, *varying, c->zeros, &constant) || constant == 0)
 		return;
 	Size rest = size_plus(sizes, *varying, -constant);
 	if (size_is_bad(rest) || size_program(c->s->arena, sizes, rest, &ops) >=
@@ -246,16 +243,18 @@ static void ask_con(Collector *c, ConId id)
 	}
 }
 
+/* A written size that has another name: the first merge on its way to the cell that has that one (the
+ * root of the tree of merges) asks for it. */
 static void ask_leaf(Collector *c, const Leaf *leaf)
 {
 	Solver *s = c->s;
 	Size value = cell_value(s, leaf->cell);
 	if (size_same(value, leaf->size))
 		return;
-	Path path = proof_path(s, leaf->cell, cell_at(s, leaf->cell)->born);
+	const Cell *cell = &s->cells.at[leaf->cell];
 	Span span = leaf->span, other = SPAN_NONE;
-	if (path.n > 0 && path.at[0].con != NONE) {
-		span = s->cons.at[path.at[0].con].span;
+	if (cell->proof != NONE && cell->proof_con != NONE) {
+		span = s->cons.at[cell->proof_con].span;
 		other = leaf->span;
 	}
 	bool swap = size_before(s, leaf->size, value);
@@ -316,13 +315,18 @@ static void ask_slices(Collector *c)
 
 void guards_collect(Solver *s, Inference *inference)
 {
-	Collector c = {.s = s};
+	Collector c = {.s = s,
+		       .zeros = ARENA_ARRAY(s->arena, int64_t, sizes_ndims(s->sizes) + 1)};
 	ask_slices(&c);
 	size_t asked = s->asked.n;
 	for (size_t i = 0; i < s->graph->requires.n; i++)
 		ask_require(&c, &s->graph->requires.at[i]);
 	for (size_t i = 0; i < asked; i++)
 		add(&c, s->asked.at[i]);
+	for (CellId cell = 0; cell < s->cells.n; cell++) {
+		if (cell_root(s, cell) == cell && s->cells.at[cell].born != NONE)
+			proof_reroot(s, s->cells.at[cell].born);
+	}
 	for (size_t i = 0; i < s->leaves.n; i++)
 		ask_leaf(&c, &s->leaves.at[i]);
 	for (ConId id = 0; id < s->cons.n; id++)

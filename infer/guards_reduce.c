@@ -22,6 +22,7 @@ typedef struct Reducer {
 	Replaced *replaced;
 	uint32_t *from; /* by DimId: the guard that says what replaces it, plus 1 */
 	int64_t *zeros; /* by DimId */
+	bool *used;	/* by fact: of the last proof */
 	uint32_t ndims;
 } Reducer;
 
@@ -242,11 +243,10 @@ static void consider(Reducer *r, uint32_t index, bool only_solvable)
 	if (only_solvable)
 		return;
 	SizeFact fact = fact_of(&simple);
-	bool *used = ARENA_ARRAY(r->s->arena, bool, r->facts.n + 1);
 	if (size_system_implies(r->system, r->facts.at, r->facts.n, fact))
 		return;
-	if (size_system_excludes(r->system, r->facts.at, r->facts.n, fact, used))
-		blame_several(r, g, &simple, used);
+	if (size_system_excludes(r->system, r->facts.at, r->facts.n, fact, r->used))
+		blame_several(r, g, &simple, r->used);
 	else
 		put(r, simple, index);
 }
@@ -298,6 +298,7 @@ void guards_reduce(Solver *s, Inference *inference, const Guards *found)
 	r.kept = ARENA_ARRAY(s->arena, bool, found->n + 1);
 	r.from = ARENA_ARRAY(s->arena, uint32_t, r.ndims + 1);
 	r.zeros = ARENA_ARRAY(s->arena, int64_t, r.ndims + 1);
+	r.used = ARENA_ARRAY(s->arena, bool, found->n + r.ndims + 1);
 	for (uint32_t i = 0; i < found->n && s->nerrors == 0; i++) {
 		if (found->at[i].kind == GUARD_EQ)
 			consider(&r, i, true);

@@ -276,6 +276,8 @@ void cell_set(Solver *s, CellId cell, Size value, bool spelled, Why why);
 void cell_label(Solver *s, CellId cell, Sym label);
 /* Merges two classes because of `con`, or reports why they cannot be one. */
 void cells_equal(Solver *s, CellId a, CellId b, ConId con);
+/* Makes `cell` the root of its tree of merges: only parent links on its path turn round. */
+void proof_reroot(Solver *s, CellId cell);
 /* A new edge "res refines opnd", queued. Running it merges the two once opnd cannot be the broadcasting
  * 1, and keeps a bound of opnd as long as it is unknown. */
 void cell_refines(Solver *s, CellId res, CellId opnd, ConId con);

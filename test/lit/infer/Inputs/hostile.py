@@ -1,5 +1,7 @@
 """Programs that ask much of inference: KIND N prints one of size N; TSRC --all N compiles one of each kind and
-says how it ends."""
+says how it ends; each has a GiB of memory, except in a build for the sanitizers, which reserve more."""
+import random
+import resource
 import subprocess
 import sys
 
@@ -98,12 +100,101 @@ def broadcasts(n):
     yield "output z = w0 + [1, 2, 3]"
 
 
-KINDS = [shifted_rows, parts, many_parts, letters, dims, guards, divisors, nesting, chain, circle, captures, broadcasts]
+def equations(n):
+    """A chain: the first dim is the last one and n."""
+    for i in range(n):
+        yield "dim d%d" % i
+    for i in range(n - 1):
+        yield "require d%d == d%d + 1" % (i, i + 1)
+    yield "input x : [d0]"
+    yield "output y = x"
+
+
+def systems(n):
+    """Relations between many dims, drawn at random."""
+    draw = random.Random(n)
+
+    def linear():
+        return " + ".join("%d*d%d" % (draw.randint(1, 99), draw.randrange(n)) for _ in range(3))
+    for i in range(n):
+        yield "dim d%d" % i
+    for _ in range(n // 2):
+        yield "require %s >= %s" % (linear(), linear())
+        yield "require %s == %s" % (linear(), linear())
+        yield "require %d divides %s" % (draw.randint(2, 10 ** 9), linear())
+    yield "input x : [%s]" % ", ".join("d%d" % i for i in range(min(n, 32)))
+    yield "output y = x"
+
+
+def rank(n):
+    yield "input x : [%s]" % ", ".join(["2"] * n)
+    yield "output y = x"
+
+
+def polynomial(n):
+    """A product of sums has a term for every choice."""
+    n = min(n, 30)
+    yield "dim %s" % ", ".join("d%d" % i for i in range(n))
+    yield "input x : [%s]" % " * ".join("(d%d + %d)" % (i, i + 1) for i in range(n))
+    yield "output y = x"
+
+
+def powers(n):
+    yield "dim n"
+    yield "let a0 = n + 1"
+    for i in range(n):
+        yield "let a%d = a%d * a%d" % (i + 1, i, i)
+    yield "input x : [a%d]" % n
+    yield "output y = x"
+
+
+def halves(n):
+    """Windows over windows: what rounds, rounds again."""
+    yield "dim n"
+    yield "input x0 : [n]"
+    for i in range(n):
+        yield 'let x%d = sum("2*o <+? k => o", x%d) with (k = 3)' % (i + 1, i)
+    yield "output y = x%d" % n
+
+
+def names(n):
+    yield "dim %s" % ("n" * 255)
+    yield "input x : [%s]" % ("n" * 255)
+    for i in range(n):
+        yield "output %s%d = x" % ("y" * 250, i)
+
+
+def blocks(n):
+    """Three axes of which each is cut: a piece for every choice of parts."""
+    parts = ["^".join("%s%d" % (c, i) for i in range(32)) for c in "abc"]
+    yield "input x : [%d, %d, %d]" % (n, n, n)
+    yield 'output y = sum("%s => %s", x)' % (", ".join(parts), ", ".join(reversed(parts)))
+
+
+def copies(n):
+    yield "input x : [3]"
+    yield "output y = iterate(%d, h = x) { h + {w} }" % n
+
+
+def mistakes(n):
+    """An error of every statement, each traced to where its sizes come from."""
+    for i in range(n):
+        yield "input x%d : [3]" % i
+        yield "output y%d = x%d + [1, 2]" % (i, i)
+
+
+KINDS = [shifted_rows, parts, many_parts, letters, dims, guards, divisors, nesting, chain, circle, captures, broadcasts,
+         equations, systems, rank, polynomial, powers, halves, names, blocks, copies, mistakes]
+
+
+def bound_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 
 
 def compile_all(tsrc, n):
     for kind in KINDS:
-        run = subprocess.run([tsrc, "-fsyntax-only", "-"], input="\n".join(kind(n)) + "\n", capture_output=True, text=True)
+        run = subprocess.run([tsrc, "-fsyntax-only", "-"], input="\n".join(kind(n)) + "\n", capture_output=True, text=True,
+                             preexec_fn=None if "asan" in tsrc else bound_memory)
         errors = [line for line in run.stderr.splitlines() if ": error: " in line]
         print("%s: status %d%s" % (kind.__name__, run.returncode, "," + errors[0][-8:] if errors else ""))
 
