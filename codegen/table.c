@@ -288,9 +288,8 @@ static void put_target(Builder *b, TableObject *to, bool compiled)
 		return;
 	}
 	bool known = cpu_find(b->module->emit->target->march, &cpu);
-	const char *features = known ? cpu_feature_names(b->arena, &cpu) : "";
-	put_text(b, to, arena_printf(b->arena, "x86-64%s%s", *features ? ": " : "", features));
-	put_text(b, to, features);
+	put_text(b, to, "x86-64");
+	put_text(b, to, known ? cpu_feature_names(b->arena, &cpu) : "");
 }
 
 Table *table_new(const Module *module, bool features)

@@ -103,7 +103,7 @@ typedef struct tsr_module {
 	const char *name;     /* prefix */
 	const char *source;   /* "conv_net.tsr" */
 	const char *producer; /* "tsrc 0.1.0" */
-	const char *target;   /* "x86-64: avx2 fma ..." */
+	const char *target;   /* "x86-64", or "C" for any */
 	const char *features; /* CPU features required, space separated */
 	int32_t ndims, nparams, nroutines, nchecks;
 	const tsr_dim *dims;
