@@ -58,8 +58,8 @@ Machine target_machine(const char *march);
 void target_list(FILE *out);
 
 /* codegen/verify_run.c: runs every routine on random inputs through the interpreter and every back end that
- * this machine can run, one line of report each; false (and a diagnostic) where they disagree. */
-bool verify_run(const Emit *emit, FILE *report, uint64_t seed);
+ * this machine can run, one line of report each, and a diagnostic where they disagree. */
+void verify_run(const Emit *emit, FILE *report, uint64_t seed);
 
 /* codegen/interp.c: the oracle. Runs a routine of the program directly.
  * dims: by DimId, all symbolic dims of the program. inputs, outputs: in the routine's order. state: laid out

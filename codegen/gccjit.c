@@ -169,6 +169,14 @@ static int compile_unit(void *arg)
 
 /* ---- here ---- */
 
+/* What a child said; else the signal that ended it, such as that of a limit of the shell. */
+static const char *last_words(const ChildResult *result)
+{
+	if (*result->text)
+		return result->text;
+	return result->status > 128 ? strsignal(result->status - 128) : "it said nothing";
+}
+
 static bool run_tool(const Build *b, const char *const *argv)
 {
 	ChildResult result = child_run(b->module->arena, argv);
@@ -178,7 +186,7 @@ static bool run_tool(const Build *b, const char *const *argv)
 		diag(b->emit->diags, E0502, SPAN_NONE, "cannot run '%s': %s", argv[0], result.text);
 	else
 		diag(b->emit->diags, E0503, SPAN_NONE, "'%s' failed with status %d: %s", argv[0],
-		     result.status, result.text);
+		     result.status, last_words(&result));
 	return false;
 }
 
@@ -275,14 +283,6 @@ static Works plan_works(Build *b)
 	}
 	qsort(works.at + 1, works.n - 1, sizeof *works.at, by_weight);
 	return works;
-}
-
-/* What a child said; else the signal that ended it, such as that of a limit of the shell. */
-static const char *last_words(const ChildResult *result)
-{
-	if (*result->text)
-		return result->text;
-	return result->status > 128 ? strsignal(result->status - 128) : "it said nothing";
 }
 
 /* Ends a child; false after the diagnostic of a first failure. */

@@ -1,4 +1,9 @@
-/* --verify=run: the interpreter against the compiled code, on every routine. */
+/* --verify=run: the interpreter against the compiled code, on every routine.
+ *
+ * The shared object and the C back end's text, as cc compiles it, are loaded into this process. Each routine is
+ * called once in all three, on copies of one set of random arguments (verify_data.c), the pieces of its parallel
+ * loops in the opposite order of the interpreter's. Codes must be equal; numbers too under --fp=strict, else near.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -8,6 +13,8 @@
 #include "codegen/subprocess.h"
 #include "codegen/verify_data.h"
 #include "runtime/tsr.h"
+
+static const char no_memory[] = "there is not enough memory";
 
 typedef struct Contestant {
 	const char *name;
@@ -126,10 +133,15 @@ static int invoke(const Contestant *c, VerifyCall *call)
 	return code;
 }
 
-static bool report_codes(Verify *v, const char *head, int expected, int got)
+static void disagree(Verify *v, const Contestant *c, const VerifyCall *before)
 {
-	fprintf(v->report, "%s: returns %d, the interpreter %d\n", head, got, expected);
-	return false;
+	diag(v->emit->diags, E0521, SPAN_NONE, "%s of %s disagrees with the interpreter", c->name,
+	     before->routine->name);
+}
+
+static void report_skipped(Verify *v, const char *what, const char *why)
+{
+	fprintf(v->report, "%s: skipped, %s\n", what, why);
 }
 
 /* Sums in another order differ by 1e-5; where they are rounded to bf16 or f16, by a few of its last places. */
@@ -147,29 +159,29 @@ static double tolerance(const Verify *v)
 	return most;
 }
 
-static bool compare(Verify *v, const Contestant *c, const VerifyCall *before,
+static void compare(Verify *v, const Contestant *c, const VerifyCall *before,
 		    const VerifyCall *expected, int code)
 {
 	const char *dims = verify_call_dims(v->emit->arena, before);
 	const char *head =
 		arena_printf(v->emit->arena, "%s(%s): %s", before->routine->name, dims, c->name);
-	if (c->missing) {
-		fprintf(v->report, "%s: skipped, %s\n", head, c->missing);
-		return true;
+	VerifyCall *call = c->missing ? NULL : verify_call_copy(before);
+	if (!call) {
+		report_skipped(v, head, c->missing ? c->missing : no_memory);
+		return;
 	}
-	VerifyCall *call = verify_call_copy(before);
-	if (!call)
-		return false;
 	int got = invoke(c, call);
 	VerifyDifference d = verify_compare(expected, call);
 	verify_call_free(call);
-	if (got != code)
-		return report_codes(v, head, code, got);
 	bool good = v->emit->target->strict_fp ? d.bits : d.largest <= tolerance(v);
-	fprintf(v->report, "%s: %s, %lld values, largest difference %g%s%s\n", head,
-		good ? "agrees" : "DIFFERS", (long long)d.values, d.largest, d.where ? " in " : "",
-		d.where ? d.where : "");
-	return good;
+	if (got != code)
+		fprintf(v->report, "%s: returns %d, the interpreter %d\n", head, got, code);
+	else
+		fprintf(v->report, "%s: %s, %lld values, largest difference %g%s%s\n", head,
+			good ? "agrees" : "DIFFERS", (long long)d.values, d.largest,
+			d.where ? " in " : "", d.where ? d.where : "");
+	if (got != code || !good)
+		disagree(v, c, before);
 }
 
 /* Inputs that pass the checks of indices, if smaller integers help. */
@@ -187,43 +199,42 @@ static int run_oracle(Verify *v, VerifyCall *before, VerifyCall **expected)
 	return code;
 }
 
-static bool verify_routine(Verify *v, uint32_t index)
+static void verify_routine(Verify *v, uint32_t index)
 {
 	const ProgramRoutine *r = &v->emit->program->routines.at[index];
 	const char *why;
 	VerifyCall *before = verify_call_new(v->emit->program, index, v->seed, &why),
 		   *expected = NULL;
 	if (!before) {
-		fprintf(v->report, "%s: skipped, %s\n", r->name, why);
-		return true;
+		report_skipped(v, r->name, why);
+		return;
 	}
 	int code = run_oracle(v, before, &expected);
-	bool good = expected && code != -1;
-	if (good) {
-		good = compare(v, &v->so, before, expected, code);
-		good = compare(v, &v->c, before, expected, code) && good;
+	if (expected && code != -1) {
+		compare(v, &v->so, before, expected, code);
+		compare(v, &v->c, before, expected, code);
+	} else {
+		report_skipped(v, r->name, no_memory);
 	}
 	verify_call_free(expected);
 	verify_call_free(before);
-	return good;
 }
 
-bool verify_run(const Emit *emit, FILE *report, uint64_t seed)
+void verify_run(const Emit *emit, FILE *report, uint64_t seed)
 {
 	Verify v = {.emit = emit, .report = report, .seed = seed};
 	v.dir = temp_dir_new(emit->arena);
 	if (!v.dir) {
 		diag(emit->diags, E0501, SPAN_NONE, "cannot make a temporary directory: %s",
 		     strerror(errno));
-		return false;
+		return;
 	}
-	bool good = make_so(&v) && make_c(&v);
-	for (uint32_t i = 0; good && i < emit->program->routines.n; i++)
-		good = verify_routine(&v, i);
+	if (make_so(&v) && make_c(&v))
+		for (uint32_t i = 0; i < emit->program->routines.n; i++)
+			verify_routine(&v, i);
 	if (v.so.handle)
 		dlclose(v.so.handle);
 	if (v.c.handle)
 		dlclose(v.c.handle);
 	temp_dir_remove(v.dir);
-	return good;
 }
