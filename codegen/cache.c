@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { LIMIT = 256 << 20, KEEP = 192 << 20, ENTRY_MAX = 64 << 20, KEY_DIGITS = 32 };
+enum { MOST = 256 << 20, KEPT = 192 << 20, ENTRY_MAX = 64 << 20, KEY_DIGITS = 32 };
 
 typedef struct Header {
 	char magic[16];
@@ -103,7 +103,7 @@ static bool is_ours(const char *dir)
 
 Cache cache_open(Arena *arena, const char *dir)
 {
-	Cache cache = {.arena = arena};
+	Cache cache = {.arena = arena, .most = MOST, .kept = KEPT};
 	if (!dir || !*dir)
 		return cache;
 	make_parents(arena_printf(arena, "%s", dir));
@@ -194,10 +194,10 @@ void cache_close(Cache *cache)
 		total += (uint64_t)st.st_size;
 	}
 	closedir(dir);
-	if (total <= LIMIT)
+	if (total <= cache->most)
 		return;
 	qsort(list.at, list.n, sizeof *list.at, by_age);
-	for (size_t i = 0; i < list.n && total > KEEP; i++) {
+	for (size_t i = 0; i < list.n && total > cache->kept; i++) {
 		unlink(list.at[i].path);
 		total -= list.at[i].bytes;
 	}

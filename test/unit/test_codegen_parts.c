@@ -1,15 +1,18 @@
-/* Processors, child processes and the C texts of names. */
+/* Processors, child processes, the bound of the cache and the C texts of names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "codegen/cache.h"
 #include "codegen/cpu.h"
 #include "codegen/module.h"
 #include "codegen/subprocess.h"
@@ -75,6 +78,53 @@ static void children(void **state)
 	assert_int_not_equal(access(dir, F_OK), 0);
 }
 
+enum { ENTRIES = 6, TEXT = 1000 };
+
+/* Adds an entry of TEXT bytes, last used i seconds after 1970. */
+static void put_entry(Arena *arena, Cache *cache, uint64_t i, const char *file)
+{
+	char text[TEXT];
+	memset(text, 'a' + (int)i, sizeof text);
+	FILE *out = fopen(file, "wb");
+	assert_non_null(out);
+	assert_int_equal(fwrite(text, 1, sizeof text, out), sizeof text);
+	fclose(out);
+	cache_put(cache, (Digest){i, 1}, file);
+	const char *entry = arena_printf(arena, "%s/%016x%016x", cache->dir, 1, (unsigned)i);
+	struct timespec used[2] = {{.tv_sec = (time_t)i}, {.tv_sec = (time_t)i}};
+	assert_int_equal(utimensat(AT_FDCWD, entry, used, 0), 0);
+}
+
+/* Beyond its bound a cache forgets what was used longest ago, and nothing that is not its own. */
+static void cache_is_bounded(void **state)
+{
+	Arena *arena = *state;
+	const char *place = temp_dir_new(arena);
+	const char *file = arena_printf(arena, "%s/text", place);
+	const char *own = arena_printf(arena, "%s/cache/mine", place);
+	Cache cache = cache_open(arena, arena_printf(arena, "%s/cache", place));
+	assert_non_null(cache.dir);
+	for (uint64_t i = 0; i < ENTRIES; i++)
+		put_entry(arena, &cache, i, file);
+	FILE *mine = fopen(own, "w");
+	assert_non_null(mine);
+	fclose(mine);
+	cache.most = ENTRIES * (TEXT + 200);
+	cache_close(&cache);
+	for (uint64_t i = 0; i < ENTRIES; i++)
+		assert_true(cache_get(&cache, (Digest){i, 1}, file));
+	for (uint64_t i = 0; i < ENTRIES; i++)
+		put_entry(arena, &cache, i, file);
+	assert_true(cache_get(&cache, (Digest){1, 1}, file)); /* the newest from now on */
+	cache.most = 4 * (TEXT + 200);
+	cache.kept = 3 * (TEXT + 200);
+	cache_close(&cache);
+	for (uint64_t i = 0; i < ENTRIES; i++)
+		assert_int_equal(cache_get(&cache, (Digest){i, 1}, file), i == 1 || i >= ENTRIES - 2);
+	assert_int_equal(access(own, F_OK), 0);
+	temp_dir_remove(place);
+}
+
 static void names(void **state)
 {
 	Arena *arena = *state;
@@ -112,6 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(processors, start, end),
 		cmocka_unit_test_setup_teardown(children, start, end),
+		cmocka_unit_test_setup_teardown(cache_is_bounded, start, end),
 		cmocka_unit_test_setup_teardown(names, start, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
