@@ -226,6 +226,15 @@ static void put_check(KernelText *k, const Stmt *stmt)
 	fprintf(k->out, "\treturn TSR_CHECK_FIRST + %u;\n", stmt->check);
 }
 
+/* The address may be outside the array: it is no pointer of C. */
+static void put_prefetch(KernelText *k, const Stmt *stmt)
+{
+	const char *array = k->buffers[kernel_use_buffer(k->use, stmt->buffer)];
+	put_indent(k);
+	fprintf(k->out, "TSR_PREFETCH((uintptr_t)%s + (uintptr_t)(%s) * sizeof *%s);\n", array,
+		bare_ix(k, stmt->ix), array);
+}
+
 static void put_stmt(KernelText *k, const Stmt *stmt)
 {
 	pointer_map_clear(&k->uses);
@@ -247,6 +256,7 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 		return;
 	case LOOP_STORE: put_assign(k, cell_text(k, stmt->buffer, stmt->ix), stmt); return;
 	case LOOP_CHECK: put_check(k, stmt); return;
+	case LOOP_PREFETCH: put_prefetch(k, stmt); return;
 	}
 	k->indent++;
 	put_block(k, stmt->body);
@@ -430,8 +440,15 @@ static const char pieces_text[] =
 	"\t\tcall->parallel(call->pool, (int32_t)n, task, arg);\n"
 	"\telse\n\t\tfor (int64_t i = 0; i < n; i++)\n\t\t\ttask(arg, (int32_t)i);\n}\n\n";
 
+static const char fetch_text[] =
+	"/* A hint that what is at an address will be read. */\n"
+	"#ifdef __GNUC__\n#define TSR_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, 2)\n"
+	"#else\n#define TSR_PREFETCH(address) ((void)(address))\n#endif\n\n";
+
 void c_put_kernels(FILE *out, const Module *m)
 {
+	if (module_has_fetches(m))
+		fputs(fetch_text, out);
 	if (module_has_slots(m))
 		fputs(slots_text, out);
 	if (module_has_pieces(m))

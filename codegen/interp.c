@@ -104,6 +104,7 @@ static void run_block(Interp *in, const Block *block)
 		case LOOP_SET: run_set(in, stmt); break;
 		case LOOP_STORE: run_store(in, stmt); break;
 		case LOOP_CHECK: run_check(in, stmt); break;
+		case LOOP_PREFETCH: break;
 		}
 	}
 }

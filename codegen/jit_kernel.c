@@ -393,6 +393,21 @@ static void check_code(KernelJit *k, const Stmt *stmt)
 	jit_end_if(f, after);
 }
 
+/* To the second cache: the tile at hand fills the first one. */
+static void prefetch_code(KernelJit *k, const Stmt *stmt)
+{
+	Jit *jit = k->f.jit;
+	Rvalue *base = k->buffers[kernel_use_buffer(k->use, stmt->buffer)];
+	Lvalue *cell = gcc_jit_context_new_array_access(jit->ctxt, k->f.location, base,
+							jit_kernel_ix(k, stmt->ix));
+	gcc_jit_function *prefetch = jit_builtin(jit, "prefetch");
+	Type *pointer = gcc_jit_rvalue_get_type(gcc_jit_param_as_rvalue(gcc_jit_function_get_param(prefetch, 0)));
+	Rvalue *line = gcc_jit_context_new_cast(jit->ctxt, k->f.location, gcc_jit_lvalue_get_address(cell, NULL),
+						pointer);
+	Rvalue *args[] = {line, jit_long(jit, jit->int_, 0), jit_long(jit, jit->int_, 2)};
+	gcc_jit_block_add_eval(k->f.block, k->f.location, jit_call(&k->f, prefetch, args, 3));
+}
+
 static void stmt_code(KernelJit *k, const Stmt *stmt)
 {
 	pointer_map_clear(&k->values);
@@ -406,6 +421,7 @@ static void stmt_code(KernelJit *k, const Stmt *stmt)
 		break;
 	case LOOP_STORE: assign(k, jit_kernel_cell(k, stmt->buffer, stmt->ix), stmt); break;
 	case LOOP_CHECK: check_code(k, stmt); break;
+	case LOOP_PREFETCH: prefetch_code(k, stmt); break;
 	}
 }
 

@@ -129,8 +129,8 @@ static const Stmt *move_stmt(Move *m, const Stmt *stmt)
 	copy->ixs = move_ixs(m, stmt->ixs, stmt->nixs);
 	if (stmt->value)
 		copy->value = move_value(m, stmt->value);
-	copy->ix = stmt->kind == LOOP_STORE ? move_access(m, stmt->buffer, stmt->ix)
-					    : move_reads(m, stmt->ix);
+	bool access = stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH;
+	copy->ix = access ? move_access(m, stmt->buffer, stmt->ix) : move_reads(m, stmt->ix);
 	copy->body = move_block(m, stmt->body);
 	return copy;
 }

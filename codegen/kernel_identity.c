@@ -143,7 +143,7 @@ static void put_stmt(Writer *w, const Stmt *stmt)
 		put(w, stmt->check);
 	if (stmt->value)
 		put_value(w, stmt->value);
-	if (stmt->kind == LOOP_STORE)
+	if (stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH)
 		put_buffer(w, stmt->buffer);
 	put_block(w, stmt->body);
 }

@@ -137,6 +137,11 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 	case LOOP_SET:
 	case LOOP_STORE: walk_target(w, stmt); break;
 	case LOOP_CHECK: use_check(w, stmt); break;
+	case LOOP_PREFETCH:
+		walk_ix(w, stmt->ix);
+		use_buffer(w, stmt->buffer, false);
+		w->use->fetches = true;
+		break;
 	}
 	if (stmt->kind == LOOP_FOR || stmt->kind == LOOP_IF)
 		walk_block(w, stmt->body);

@@ -424,6 +424,14 @@ bool module_has_slots(const Module *m)
 	return false;
 }
 
+bool module_has_fetches(const Module *m)
+{
+	for (KernelId k = 0; k < m->program->kernels.n; k++)
+		if (m->kernels[k].use->fetches)
+			return true;
+	return false;
+}
+
 int module_check_code(CheckId check)
 {
 	REQUIRE(check <= INT_MAX - TSR_CHECK_FIRST);

@@ -75,6 +75,7 @@ const char *c_comment(Arena *arena, const char *text);
 bool module_has_pieces(const Module *module);
 /* ... whose number at a time is limited? */
 bool module_has_slots(const Module *module);
+bool module_has_fetches(const Module *module);
 /* What a routine returns when a check fails: TSR_CHECK_FIRST + check. */
 int module_check_code(CheckId check);
 /* The message for a dim out of its range. */

@@ -252,6 +252,14 @@ const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, cons
 	return stmt;
 }
 
+const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix)
+{
+	Stmt *stmt = stmt_new(arena, LOOP_PREFETCH);
+	stmt->buffer = buffer;
+	stmt->ix = ix;
+	return stmt;
+}
+
 const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check)
 {
 	Stmt *stmt = stmt_new(program->arena, LOOP_CHECK);

@@ -11,6 +11,7 @@
  *            | L[ix, ...] (ACC)= value
  *            | BUF[ix] (ACC)= value
  *            | check lo <= ix < hi, CHECK          else the routine returns that check's code
+ *            | prefetch BUF[ix]                    a hint: BUF is a packed parameter, ix may be outside it
  *   value   := BUF[ix] | L[ix, ...] | constant | op(value, ...) | cast(value) | index(ix) | scalar S
  *   ix      := size | ITER | ix + ix | ix * ix | ix / ix (floor) | ix % ix (floored) | min | max | int(value)
  *   cond    := ix < ix | ix <= ix | ix == ix
@@ -91,7 +92,7 @@ typedef struct Cond {
 
 typedef enum LoopKind { LOOP_SERIAL, LOOP_UNROLL, LOOP_VECTOR, LOOP_PARALLEL } LoopKind;
 
-typedef enum LoopStmtKind { LOOP_FOR, LOOP_IF, LOOP_LOCAL, LOOP_SET, LOOP_STORE, LOOP_CHECK } LoopStmtKind;
+typedef enum LoopStmtKind { LOOP_FOR, LOOP_IF, LOOP_LOCAL, LOOP_SET, LOOP_STORE, LOOP_CHECK, LOOP_PREFETCH } LoopStmtKind;
 
 enum { SLOTS_MAX = 64 };
 
@@ -116,8 +117,8 @@ struct Stmt {
 	LocalId local;         /* LOCAL, SET */
 	const Ix *const *ixs;  /* SET */
 	uint32_t nixs;
-	BufferId buffer;       /* STORE */
-	const Ix *ix;          /* STORE, CHECK */
+	BufferId buffer;       /* STORE, PREFETCH */
+	const Ix *ix;          /* STORE, CHECK, PREFETCH */
 	Op acc;                /* SET, STORE: OP_NONE or an operation */
 	const Value *value;    /* LOCAL, SET, STORE */
 	CheckId check;         /* CHECK */
@@ -321,6 +322,7 @@ const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value);
 const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
 const Stmt *stmt_set_at(Arena *arena, const Value *cell, Op acc, const Value *value); /* a VALUE_LOCAL */
 const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
+const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix);
 const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check); /* 0 <= ix < hi */
 
 /* Aborts (BUG) on a program that breaks the grammar above: dtypes, scopes of iterators and locals, ids,

@@ -263,6 +263,11 @@ static void dump_stmt(const Dump *d, const Stmt *stmt, int depth)
 		dump_value(d, stmt->value, 0);
 		break;
 	case LOOP_CHECK: dump_check(d, stmt); break;
+	case LOOP_PREFETCH:
+		fprintf(d->out, "prefetch %s[", d->program->buffers.at[stmt->buffer].name);
+		dump_ix(d, stmt->ix, 0);
+		fprintf(d->out, "]");
+		break;
 	}
 	fprintf(d->out, "\n");
 	dump_block(d, &stmt->body, depth + 1);

@@ -70,6 +70,8 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 		walk_ix(w, stmt->ix);
 	if (stmt->value)
 		walk_value(w, stmt->value);
+	if (stmt->kind == LOOP_PREFETCH)
+		touch(w, stmt->buffer, true, false);
 	if (stmt->kind == LOOP_STORE)
 		touch(w, stmt->buffer, stmt->acc != OP_NONE, true);
 	walk_block(w, &stmt->body);

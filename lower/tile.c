@@ -231,6 +231,16 @@ static Block store_sums(const Tile *tile, const Value *cell)
 					    cell));
 }
 
+/* The loops over the sum, with what is fetched in each step. */
+static Block whole_steps(Tile *tile, Block add, Block fetch)
+{
+	Body step = {0};
+	gen_append(tile->nest->gen, &step, add);
+	gen_append(tile->nest->gen, &step, fetch);
+	add = body_block(&step);
+	return tile->quads ? tile_quads_steps(tile, add) : tile_steps(tile, add);
+}
+
 static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 {
 	int64_t rows = row->step;
@@ -255,11 +265,14 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 	Block add = tile->quads ? tile_quads_add(tile, cell) : tile_add(tile, cell);
 	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, width, add);
 	add = tile_unroll(tile, LOOP_UNROLL, tile->r, rows, add);
+	Block fetch = tile_fetch(tile, row, col, &body);
 	bool cut = tile->cuts && row->edge && row->single, beyond = tile->beyond >= 0 && width > col->step;
-	gen_append(gen, &body, cut	     ? tile_cut_steps(tile, row, acc)
-			       : tile->quads ? tile_quads_steps(tile, add)
-			       : beyond	     ? tile_beyond_steps(tile, cell)
-					     : tile_steps(tile, add));
+	if (cut)
+		gen_append(gen, &body, tile_cut_steps(tile, row, acc, fetch));
+	else if (beyond)
+		gen_append(gen, &body, tile_beyond_steps(tile, cell));
+	else
+		gen_append(gen, &body, whole_steps(tile, add, fetch));
 	Block finish = finish_across(tile, place, cell);
 	if (tile->blocks.steps) {
 		finish = tile_if_last(tile, true, finish);

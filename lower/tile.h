@@ -50,6 +50,7 @@ typedef struct Tile {
 	BufferId sums;
 	bool prepacked;	    /* when the state is packed: the operand is a parameter */
 	bool apart;	/* every cell of the result is stored once and read nowhere else */
+	bool fetches;	    /* the next panel of the copy, while tiles go past the present one */
 	bool by_blocks; /* the copy is of one block of columns, made where its tiles begin */
 	uint64_t movers; /* by IterId: loops that move it */
 	TileBlocks blocks;
@@ -78,7 +79,7 @@ typedef struct Planner {
 	Loads sum, store; /* what is read in a step of the sum, and where it is finished */
 	int64_t native;	  /* lanes of a vector of the machine */
 	bool streams;	  /* the columns' operand goes by once, past few rows */
-	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks; /* asked; NULL: nothing */
+	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *fetches; /* asked; NULL: nothing */
 } Planner;
 
 enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
@@ -119,6 +120,14 @@ const Value *tile_replaced(Arena *arena, const Value *value, const Value *old, c
  * 0: it may not. The loops over the sum that do so. */
 int64_t tile_step_apart(const Planner *p, int load);
 Block tile_beyond_steps(Tile *tile, const Value *cell);
+/* Where the panel of a part of the columns ends in the copy; which step of the sum it is at the loops at hand. */
+const Ix *tile_panel_end(const Tile *tile, const TilePart *col);
+const Ix *tile_step_number(const Tile *tile);
+Size tile_panel_elements(const Tile *tile, int64_t width);
+/* tile_fetch.c: whether the next panel is fetched; what a tile does for it in a step of the sum (nothing: an
+ * empty block), with what that needs in `before`. */
+void tile_choose_fetch(Planner *p);
+Block tile_fetch(const Tile *tile, const TilePart *row, const TilePart *col, Body *before);
 /* Vectors that a row of lanes takes, narrow ones and single elements counted. */
 int64_t tile_vectors(const Tile *tile, int64_t lanes);
 /* Lanes of a tile of some columns: packed ones are filled up to whole vectors where that saves some, and so are
@@ -144,7 +153,7 @@ bool tile_find_inside(const Planner *p, const Loop *row, TilePart *inside);
 TileParts tile_inside_parts(const Planner *p, int64_t step);
 int64_t tile_smaller_step(int64_t step); /* a divisor; 0 after 1 */
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step);
-Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc);
+Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch);
 /* tile_block.c: all tiles, in blocks. */
 Block tile_blocks(Tile *tile);
 Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body);

@@ -65,6 +65,13 @@ static void describe_blocks(const Planner *p)
 		gen_make(gen, CHOICE_BLOCK, true);
 }
 
+/* Of the operand that is copied. */
+static Sym operand_name(const Planner *p)
+{
+	Sym name = p->program->buffers.at[p->sum.from.at[p->tile->pack]].name;
+	return lower_identifier(p->tile->nest->gen->lower, name);
+}
+
 void tile_describe(const Planner *p)
 {
 	const Tile *tile = p->tile;
@@ -77,9 +84,14 @@ void tile_describe(const Planner *p)
 	clause_add(gen->arena, made, name_of(p, lanes), NULL, 0);
 	if (tile->pack >= 0) {
 		made = gen_make(gen, tile->prepacked ? CHOICE_PREPACK : CHOICE_PACK, false);
-		Sym name = p->program->buffers.at[p->sum.from.at[tile->pack]].name;
-		clause_add(gen->arena, made, lower_identifier(gen->lower, name), NULL, 0);
+		clause_add(gen->arena, made, operand_name(p), NULL, 0);
 	}
+	if (tile->fetches) {
+		made = gen_make(gen, CHOICE_FETCH, false);
+		clause_add(gen->arena, made, operand_name(p), NULL, 0);
+	}
+	if (asks_off(p->fetches))
+		gen_make(gen, CHOICE_FETCH, true);
 	if (asks_off(p->packs))
 		gen_make(gen, CHOICE_PACK, true);
 	if (asks_off(p->prepacks))

@@ -210,7 +210,7 @@ static Range rows_inside(const Tile *tile, const TilePart *part, int64_t k)
 }
 
 /* One step of the sum for some rows. */
-static Block add_rows(Tile *tile, const TilePart *part, LocalId acc, Range rows)
+static Block add_rows(Tile *tile, const TilePart *part, LocalId acc, Range rows, Block fetch)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -219,10 +219,13 @@ static Block add_rows(Tile *tile, const TilePart *part, LocalId acc, Range rows)
 	nest->by_iter[tile->row->iter] = ix_add(gen->program, ix_size(gen->arena, part->lo), r);
 	Block add = tile_add(tile, tile_local(tile, acc, place, 2));
 	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->width), add);
-	return tile_unroll(tile, LOOP_UNROLL, tile->r, rows.hi - rows.lo, add);
+	Body all = {0};
+	gen_append(gen, &all, tile_unroll(tile, LOOP_UNROLL, tile->r, rows.hi - rows.lo, add));
+	gen_append(gen, &all, fetch);
+	return body_block(&all);
 }
 
-Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc)
+Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -244,7 +247,7 @@ Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc)
 		if (rows.lo >= rows.hi)
 			continue;
 		Block add = nest_wrap(nest, at + 1, nest->nloops, nest->nresult,
-				      add_rows(tile, part, acc, rows));
+				      add_rows(tile, part, acc, rows, fetch));
 		PUSH(gen->arena, pieces.stmts,
 		     stmt_for(gen->arena, nest->loops[at].var, tile_const(tile, k),
 			      tile_const(tile, end), add));

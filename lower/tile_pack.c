@@ -88,6 +88,11 @@ static Size all_steps(const Tile *tile)
 	return steps;
 }
 
+Size tile_panel_elements(const Tile *tile, int64_t width)
+{
+	return size_scale(tile->nest->gen->program->sizes, all_steps(tile), width);
+}
+
 static bool moves(const Tile *tile, const Loop *loop)
 {
 	return loop != tile->col && (tile->movers >> loop->iter & 1);
@@ -127,23 +132,36 @@ static const Ix *counted(const Tile *tile, const Ix *at, const Loop *loop)
 	return ix_add(program, at, tile->nest->by_iter[loop->iter]);
 }
 
-/* Where the panel that begins at `first` of the copy has its lane at the present step. */
-static const Ix *packed_ix(const Tile *tile, const Ix *first, int64_t width)
+/* Where the panel that begins at column `first` of the copy begins. */
+static const Ix *panel_ix(const Tile *tile, const Ix *first)
 {
 	const Nest *nest = tile->nest;
 	Program *program = nest->gen->program;
-	const Ix *outer = tile_const(tile, 0), *step = outer;
+	const Ix *outer = tile_const(tile, 0);
 	for (uint32_t i = 0; i < nest->nresult; i++)
 		if (!tile->by_blocks && moves(tile, &nest->loops[i]))
 			outer = counted(tile, outer, &nest->loops[i]);
-	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
-		step = counted(tile, step, &nest->loops[i]);
 	outer = ix_mul(program, outer, ix_size(program->arena, all_columns(tile)));
 	outer = ix_add(program, outer, first);
-	outer = ix_mul(program, outer, ix_size(program->arena, all_steps(tile)));
-	step = ix_mul(program, step, tile_const(tile, width));
+	return ix_mul(program, outer, ix_size(program->arena, all_steps(tile)));
+}
+
+const Ix *tile_step_number(const Tile *tile)
+{
+	const Nest *nest = tile->nest;
+	const Ix *step = tile_const(tile, 0);
+	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
+		step = counted(tile, step, &nest->loops[i]);
+	return step;
+}
+
+/* Where the panel that begins at `first` of the copy has its lane at the present step. */
+static const Ix *packed_ix(const Tile *tile, const Ix *first, int64_t width)
+{
+	Program *program = tile->nest->gen->program;
+	const Ix *step = ix_mul(program, tile_step_number(tile), tile_const(tile, width));
 	step = ix_add(program, step, ix_iter(program->arena, tile->lane));
-	return ix_add(program, outer, step);
+	return ix_add(program, panel_ix(tile, first), step);
 }
 
 bool tile_pack_declare(Tile *tile)
@@ -264,11 +282,22 @@ Block tile_pack_block(Tile *tile)
 	return body_block(&all);
 }
 
+static const Ix *first_column(const Tile *tile, const TilePart *col)
+{
+	return panel_place(tile, col, tile->col->var, tile_first(tile, tile->col, col));
+}
+
+const Ix *tile_panel_end(const Tile *tile, const TilePart *col)
+{
+	Program *program = tile->nest->gen->program;
+	const Ix *end = ix_add(program, first_column(tile, col), tile_const(tile, tile_width(tile, col->step)));
+	return panel_ix(tile, end);
+}
+
 const Value *tile_pack_value(const Tile *tile, const TilePart *col)
 {
 	Gen *gen = tile->nest->gen;
-	const Ix *first = panel_place(tile, col, tile->col->var, tile_first(tile, tile->col, col));
-	const Ix *at = packed_ix(tile, first, tile_width(tile, col->step));
+	const Ix *at = packed_ix(tile, first_column(tile, col), tile_width(tile, col->step));
 	const Value *load = value_load(gen->program, tile->packed, at);
 	return tile_replaced(gen->arena, tile->nest->value, packed_load(tile), load);
 }

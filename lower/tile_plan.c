@@ -504,6 +504,7 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	p.packs = gen_asked(nest->gen, CHOICE_PACK);
 	p.prepacks = gen_asked(nest->gen, CHOICE_PREPACK);
 	p.blocks = gen_asked(nest->gen, CHOICE_BLOCK);
+	p.fetches = gen_asked(nest->gen, CHOICE_FETCH);
 	if (!may_be_tiled(&p))
 		return false;
 	if (asks_off(p.tiles)) {
@@ -534,6 +535,7 @@ bool tile_plan(Tile *tile, const Machine *machine)
 		return false;
 	if (!words)
 		tile_choose_blocks(&p);
+	tile_choose_fetch(&p);
 	tile_describe(&p);
 	return true;
 }
