@@ -288,29 +288,49 @@ void close_total_row(Solver *s, const char *rule)
 	}
 }
 
+/* The results from which a reshape's total follows. */
+static bool *reshape_sources(const Solver *s)
+{
+	const Graph *graph = s->graph;
+	bool *sources = ARENA_ARRAY(s->arena, bool, graph->nodes.n + 1);
+	for (NodeId id = (NodeId)graph->nodes.n; id-- > 0;) { /* operands stand before their results */
+		const Node *node = &graph->nodes.at[id];
+		if (!sources[id] && node->kind != NODE_RESHAPE)
+			continue;
+		for (uint32_t i = 0; i < node->nargs; i++)
+			sources[node->args[i]] = true;
+	}
+	return sources;
+}
+
+static void close_source(Solver *s, const char *rule, NodeId id)
+{
+	FlatRow f;
+	for (int k = 0; k < ROW_KINDS; k++) {
+		row_flatten(s, &s->rows[id][k], &f);
+		Spot spot = {id, (RowKind)k, 0, NONE, f.var};
+		if (f.var != NONE && !s->vars.at[f.var].terminal)
+			give_axes(s, rule, &spot, 0, 0, false);
+	}
+	propagate(s);
+	close_ones_of(s, rule, id);
+}
+
 /* In the order of the program, so a reshape has its axes before what is computed from it is closed. */
 void close_reshaped(Solver *s, const char *rule)
 {
 	ConId *total = ARENA_ARRAY(s->arena, ConId, s->graph->nodes.n + 1);
-	FlatRow f;
+	bool *sources = reshape_sources(s);
 	for (ConId id = 0; id < s->cons.n; id++) {
 		if (s->cons.at[id].kind == CON_PRODUCT && s->cons.at[id].arg < 0)
 			total[s->cons.at[id].node] = id;
 	}
 	for (NodeId id = 0; id < s->graph->nodes.n && s->nerrors == 0; id++) {
-		if (s->graph->nodes.at[id].kind != NODE_RESHAPE)
-			continue;
-		NodeId source = s->graph->nodes.at[id].args[0];
-		for (int k = 0; k < ROW_KINDS; k++) {
-			row_flatten(s, &s->rows[source][k], &f);
-			Spot spot = {source, (RowKind)k, 0, NONE, f.var};
-			if (f.var != NONE && !s->vars.at[f.var].terminal)
-				give_axes(s, rule, &spot, 0, 0, false);
-		}
-		propagate(s);
-		close_ones_of(s, rule, source);
-		while (close_total(s, rule, total[id]))
+		bool reshape = s->graph->nodes.at[id].kind == NODE_RESHAPE;
+		while (reshape && close_total(s, rule, total[id]))
 			; /* falls: open rows of the reshape */
+		if (sources[id])
+			close_source(s, rule, id);
 	}
 }
 
