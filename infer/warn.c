@@ -77,6 +77,52 @@ static void warn_result_rows(Solver *s, Diags *diags)
 	}
 }
 
+/* The use that gave a row its axes; NONE: no use did. */
+static ConId giving_use(const Solver *s, NodeId node, RowVarId id)
+{
+	while (id != NONE) {
+		const RowVar *var = &s->vars.at[id];
+		if (var->why != NONE && s->cons.at[var->why].node > node)
+			return var->why;
+		id = var->parent != id ? var->parent : var->solved ? var->value.var : NONE;
+	}
+	return NONE;
+}
+
+static uint32_t most_axes(Solver *s, const Node *node, int row)
+{
+	FlatRow f;
+	uint32_t most = 0;
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		row_flatten(s, &s->rows[node->args[i]][row], &f);
+		most = f.nlead + f.ntrail > most ? f.nlead + f.ntrail : most;
+	}
+	return most;
+}
+
+/* Axes that a use gives to a result beyond those of its operands. */
+static void warn_repeated(Solver *s, Diags *diags)
+{
+	FlatRow f;
+	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
+		const Node *node = &s->graph->nodes.at[id];
+		for (int k = 0; k < ROW_KINDS && node->kind == NODE_POINTWISE; k++) {
+			row_flatten(s, &s->rows[id][k], &f);
+			uint32_t most = most_axes(s, node, k), n = f.nlead + f.ntrail;
+			ConId use = n > most ? giving_use(s, id, s->rows[id][k].var) : NONE;
+			if (use == NONE)
+				continue;
+			diag(diags, W0304, s->cons.at[use].span,
+			     "this use makes %s repeat along %s axes that its operands do not have: its %s "
+			     "axes are %s",
+			     tensor_text(s, id, -1), row_kind_text((RowKind)k), row_kind_text((RowKind)k),
+			     flat_text(s, &f));
+			diag_note(diags, span_is_none(node->name_span) ? node->span : node->name_span,
+				  "%s is computed here", tensor_text(s, id, -1));
+		}
+	}
+}
+
 static bool is_required(const Graph *graph, Span span)
 {
 	bool required = false;
@@ -113,5 +159,6 @@ void warn_chosen(const Inference *inference, Diags *diags)
 	warn_letters(s, diags);
 	warn_result_rows(s, diags);
 	warn_axes(s, diags);
+	warn_repeated(s, diags);
 	warn_dims(inference, diags);
 }
