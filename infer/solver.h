@@ -14,7 +14,7 @@
  * which run on fixed points and go through cells in the order of the program, choose anything.
  *
  * Each merge remembers its constraint and each value what gave it: explanations are read off
- * (trace.c).
+ * (trace.c, explain.c).
  */
 #ifndef TSR_INFER_SOLVER_H
 #define TSR_INFER_SOLVER_H

@@ -34,7 +34,7 @@ typedef struct Origin {
 	Span span; /* of a size that is written */
 } Origin;
 Origin origin_near(Solver *s, CellId cell);
-/* The closing rules that fired in a stage; 0: in all. */
+/* The closing rules that fired in a stage. */
 void explain_events(FILE *out, Solver *s, const Sources *sources, int stage);
 
 #endif
