@@ -309,15 +309,18 @@ void close_rounded(Solver *s, const char *rule)
 
 void close_at_least(Solver *s, const char *rule)
 {
-	VEC(Spot) spots = {0};
+	Spots open = open_cells(s), spots = {0};
 	int64_t *least = ARENA_ARRAY(s->arena, int64_t, s->cells.n + 1);
+	const Spot **place = ARENA_ARRAY(s->arena, const Spot *, s->cells.n + 1);
+	for (size_t i = 0; i < open.n; i++)
+		place[open.at[i].cell] = &open.at[i];
 	for (ConId id = 0; id < s->cons.n; id++) {
 		const Con *con = &s->cons.at[id];
 		if (con->kind != CON_AT_LEAST || cell_known(s, con->cells[0]))
 			continue;
 		CellId cell = cell_root(s, con->cells[0]);
 		if (!least[cell])
-			PUSH(s->arena, spots, ((Spot){con->node, con->row, 0, cell, NONE}));
+			PUSH(s->arena, spots, *place[cell]);
 		least[cell] = con->number > least[cell] ? con->number : least[cell];
 	}
 	for (size_t i = 0; i < spots.n; i++) {
