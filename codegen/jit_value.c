@@ -173,8 +173,8 @@ static Rvalue *float_extreme(const OpJit *o, enum gcc_jit_comparison op)
 {
 	if (o->log)
 		return lanes_extreme(o, op);
-	Rvalue *first = logic(o, EITHER, cmp(o, op, o->x, o->y), cmp(o, NE, o->x, o->x));
-	return choose(o, first, o->x, o->y);
+	Rvalue *extreme = choose(o, cmp(o, op, o->x, o->y), o->x, o->y);
+	return choose(o, cmp(o, NE, o->x, o->x), o->x, extreme);
 }
 
 static Rvalue *float_op(const OpJit *o, Op op)

@@ -15,6 +15,8 @@
 
 #include "lower/band.h"
 
+enum { SHORT_STEPS = 16 };
+
 Op node_reduce_op(const Node *node)
 {
 	bool reduces = node->kind == NODE_SPEC || node->kind == NODE_BLOCK;
@@ -314,10 +316,54 @@ static void emit_stores(Nest *nest, Op acc)
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nloops, 0, body));
 }
 
+static uint32_t count_loads(const Value *value)
+{
+	uint32_t n = value->kind == VALUE_LOAD;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		n += count_loads(value->args[i]);
+	return n;
+}
+
+/* Few steps of one operand along one loop: their number; else 0. */
+static int64_t short_steps(const Nest *nest)
+{
+	int64_t steps;
+	uint32_t n = nest->nresult;
+	bool plain = nest->nloops == n + 1 && n > 0 && nest->guards.n == 0 && nest->inner.stmts.n == 0 &&
+		     count_loads(nest->value) == 1;
+	if (!plain || !size_is_const(nest->gen->program->sizes, nest->loops[n].extent, &steps))
+		return 0;
+	return steps <= SHORT_STEPS ? steps : 0;
+}
+
+/* One expression a cell, so that the loop around it has neither inner loop nor branch. */
+static void emit_short_sum(Nest *nest, Op reduce, int64_t steps)
+{
+	Gen *gen = nest->gen;
+	Program *program = gen->program;
+	Body cell = {0};
+	const Value *sum = NULL;
+	for (int64_t i = 0; i < steps; i++) {
+		nest->by_iter[nest->loops[nest->nresult].iter] = ix_const(gen->arena, program->sizes, i);
+		nest_values(nest);
+		const Value *args[] = {sum, nest->value};
+		sum = sum ? value_op(gen->arena, reduce, nest->value->dtype, args, 2) : nest->value;
+	}
+	const Value *value = nest_finished(nest, sum, &cell);
+	PUSH(gen->arena, cell.stmts,
+	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
+	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nresult, nest->nloops, body_block(&cell)));
+}
+
 static void emit_local_sum(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
 	uint32_t n = nest->nresult;
+	int64_t steps = short_steps(nest);
+	if (steps > 0) {
+		emit_short_sum(nest, reduce, steps);
+		return;
+	}
 	LocalId acc = gen_local(gen, "acc", nest->value->dtype);
 	PUSH(gen->arena, nest->inner.stmts, stmt_set(gen->arena, acc, reduce, nest->value));
 	Block inner = guarded_block(nest, n, body_block(&nest->inner));

@@ -269,7 +269,7 @@ static bool is_window(const Planner *p)
 			return false;
 		steps *= extent;
 	}
-	return p->tile->reduce != OP_ADD && p->sum.at.n == 1;
+	return p->sum.at.n == 1;
 }
 
 /* Other sums than of products: lanes run across the result only. */
@@ -514,9 +514,10 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	tile->apart = tile_stores_apart(&p);
 	bool found = find_loops(&p), words = nest->proj->niters < 64 && pack_words(&p);
 	tile->quads = words || (found && has_quads(&p));
-	if (nest->proj->niters < 64 && !words && (!tile->quads || asks_on(p.packs)))
+	if (p.sum.at.n >= 2 && nest->proj->niters < 64 && !words && (!tile->quads || asks_on(p.packs)))
 		tile->form == TILE_ALONG ? pack_turned(&p) : pack_spread(&p);
-	if ((!found && tile->pack < 0) || (tile->form == TILE_ALONG && tile->reduce != OP_ADD))
+	if ((!found && tile->pack < 0) ||
+	    (tile->form == TILE_ALONG && (tile->reduce != OP_ADD || p.sum.at.n < 2)))
 		return false;
 	tile->quads &= tile->along != NULL;
 	tile->lanes = tile->form == TILE_ALONG ? CACHE_LINE / bytes : p.native;
