@@ -76,15 +76,16 @@ def peer_commands(case, threads):
     commands = {}
     for kind, *words in case.peers:
         words = [str(word) for word in words]
+        script = os.path.join(HERE, "peer_%s.py" % kind)
         if kind == "gemm":
             for name, library in LIBS.items():
                 commands[name] = ["env", *CORE, os.path.join(WORK, "peer_gemm"), library, *words]
         elif kind == "narrow":
             commands["oneDNN"] = [os.path.join(WORK, "peer_narrow"), *words]
-        elif kind == "model":
-            commands[words[0]] = [options.peer_python, os.path.join(HERE, "peer_model.py"), str(threads), *words[1:]]
+        elif kind in ("model", "program"):
+            commands[words[0]] = [options.peer_python, script, str(threads), *words[1:]]
         else:
-            commands[names[kind]] = [options.peer_python, os.path.join(HERE, "peer_%s.py" % kind), str(threads), *words]
+            commands[names[kind]] = [options.peer_python, script, str(threads), *words]
     return {name: command for name, command in commands.items() if name.split(",")[0] in VERSIONS}
 
 

@@ -5,6 +5,8 @@ commands by name, of bench/peer_*: ("gemm", layout, m, n, k), ("torch", kind, si
 import dataclasses
 import math
 
+import programs as typical
+
 
 @dataclasses.dataclass
 class Case:
@@ -203,5 +205,13 @@ output y = einsum("h, s | t; h, t | d => h, s | d", nn.softmax(scores), v)
                    peers=(("torch", "attention", heads, t, d),))
 
 
+def programs():
+    """Typical small programs, against PyTorch eager and compiled"""
+    for p in typical.PROGRAMS:
+        extent = next(iter(p.arrays.values())).replace("<", "x").split("x")[0]
+        yield Case(p.name, p.text, p.flops, p.nbytes, arguments=("n=" + extent,) if "dim n" in p.text else (),
+                   peers=(("program", "PyTorch", "eager", p.name), ("program", "PyTorch, compiled", "compiled", p.name)))
+
+
 OPERATIONS = {suite.__name__: suite for suite in (products, narrow, linear, contractions, conv, pictures, rows, elementwise, reductions,
-                                                  transposes, attention)}
+                                                  transposes, attention, programs)}

@@ -1,0 +1,134 @@
+"""Small typical programs, one row each: what they are called, the text, the arrays by name, PyTorch's words for the
+same, and the work of a call.
+
+An array is its extents, or `EXTENTS<N` for indices below N. The work is the bytes that are read and written once, or
+the operations of arithmetic ("flops"). `n` of a text is the first extent of the first array."""
+import dataclasses
+
+
+@dataclasses.dataclass
+class Program:
+    name: str
+    text: str
+    arrays: dict
+    torch: str
+    nbytes: float = 0
+    flops: float = 0
+
+
+M = 1 << 20
+PAIR = {"x": "512x1024", "t": "512x1024"}
+MEANS = """let m = sum("%(r)s", x) / %(n)d
+let d = x - m
+output y = d .* rsqrt(sum("%(r)s", d .* d) / %(n)d + 1e-5)
+"""
+
+PROGRAMS = [
+    # losses and norms: one number of many
+    Program("mean squared error", "input x : [512, 1024]\ninput t : [512, 1024]\nlet d = x - t\n"
+            "output y = sum(d .* d) / 524288\n", PAIR, "F.mse_loss(x, t)", 4 * M),
+    Program("Huber loss", "input x : [512, 1024]\ninput t : [512, 1024]\nlet d = abs(x - t)\n"
+            "output y = sum(where(d < 1, 0.5 * d .* d, d - 0.5)) / 524288\n", PAIR, "F.huber_loss(x, t)", 4 * M),
+    Program("logistic loss", "input x : [512, 1024]\ninput t : [512, 1024]\n"
+            "output y = sum(relu(x) - x .* t + log(1 + exp(-abs(x)))) / 524288\n", PAIR,
+            "F.binary_cross_entropy_with_logits(x, t)", 4 * M),
+    Program("cross entropy of 50257", "import nn\ndim n\ninput x : [n | 50257]\ninput ids : i32 [n |]\n"
+            "output y = nn.cross_entropy(x, ids)\n", {"x": "32x50257", "ids": "32<50257"},
+            "F.cross_entropy(x, ids, reduction='none')", 32 * 50257 * 4),
+    Program("variance", "input x : [512, 512]\nlet m = sum(x) / 262144\noutput y = sum((x - m) ** 2) / 262143\n",
+            {"x": "512x512"}, "x.var()", M),
+    Program("clipped gradient", "input x : [262144]\noutput y = x .* min(1, 1 / (sqrt(sum(x .* x)) + 1e-6))\n",
+            {"x": "262144"}, "x * (1 / (x.norm() + 1e-6)).clamp(max=1)", 2 * M),
+    Program("scaled to [0, 1]", "input x : [1024, 1024]\nlet low = reduce(min, \"i, j => 0, 0\", x)\n"
+            "output y = (x - low) / (reduce(max, \"i, j => 0, 0\", x) - low)\n", {"x": "1024x1024"},
+            "(lambda low, high: (x - low) / (high - low))(*x.aminmax())", 8 * M),
+    # few cells, short rows
+    Program("sums of 4 columns", "input x : [262144, 4]\noutput y = sum(\"i, j => j\", x)\n", {"x": "262144x4"},
+            "x.sum(0)", 4 * M),
+    Program("sums of rows of 4", "input x : [262144, 4]\noutput y = sum(\"i, j => i\", x)\n", {"x": "262144x4"},
+            "x.sum(1)", 5 * M),
+    Program("greatest of rows of 3", "input x : [100000, 3]\noutput y = reduce(max, \"i, j => i\", x)\n",
+            {"x": "100000x3"}, "x.amax(1)", 1600000),
+    Program("softmax of rows of 10", "import nn\ndim n\ninput x : [n | 10]\noutput y = nn.softmax(x)\n",
+            {"x": "16384x10"}, "x.softmax(1)", 16384 * 80),
+    Program("first of 1024 rows", "input x : [1024, 256]\noutput y = argmax(\"i, j => j\", x)\n", {"x": "1024x256"},
+            "x.argmax(0)", M),
+    # normalisation over other axes
+    Program("batch norm, training", "input x : [16, 28, 28, 64]\n" + MEANS % {"r": "n, h, w, c => 0, 0, 0, c", "n": 12544},
+            {"x": "16x28x28x64"}, "F.batch_norm(x.permute(0, 3, 1, 2), None, None, training=True)", 16 * 784 * 512),
+    Program("group norm", "input x : [8, 32, 8, 28, 28]\n" + MEANS % {"r": "n, g, c, h, w => n, g, 0, 0, 0", "n": 6272},
+            {"x": "8x32x8x28x28"}, "F.group_norm(x.view(8, 256, 28, 28), 32)", 8 * 256 * 784 * 8),
+    Program("rows of length 1", "dim n\ninput x : [n | 256]\n"
+            "output y = x .* rsqrt(sum(\"b | i => b | 0\", x .* x) + 1e-6)\n", {"x": "4096x256"}, "F.normalize(x, dim=1)",
+            8 * M),
+    Program("softmax of channels", "input x : [8, 64, 32, 32]\n"
+            "let e = exp(x - reduce(max, \"n, c, h, w => n, 0, h, w\", x))\n"
+            "output y = e / sum(\"n, c, h, w => n, 0, h, w\", e)\n", {"x": "8x64x32x32"}, "x.softmax(1)", 8 * 65536 * 8),
+    Program("masked softmax", "input x : [12, 256, 256]\nlet seen = sum(\"s => s, 0\", range(256)) >= range(256)\n"
+            "let m = where(seen, x / 8, -inf)\nlet e = exp(m - reduce(max, \"h, i, j => h, i, 0\", m))\n"
+            "output y = e / sum(\"h, i, j => h, i, 0\", e)\n", {"x": "12x256x256"},
+            "(x / 8).masked_fill(torch.ones(256, 256).triu(1).bool(), -float('inf')).softmax(-1)", 12 * 65536 * 8),
+    # windows
+    Program("average of 2x2, channels last", "import nn\ninput x : [4 | 64, 64, 64]\noutput y = nn.avg_pool2d()(x)\n",
+            {"x": "4x64x64x64"}, "F.avg_pool2d(x.permute(0, 3, 1, 2), 2)", 5 * M),
+    Program("greatest of 2x2, channels first", "input x : [4, 64, 64, 64]\n"
+            "output y = reduce(max, \"n, c, 2*h <+ i, 2*w <+ j => n, c, h, w\", x) with (i = 2, j = 2)\n",
+            {"x": "4x64x64x64"}, "F.max_pool2d(x, 2)", 5 * M),
+    Program("moving average of 16", "input x : [64, 16384]\noutput y = sum(\"b, o <+ k => b, o\", x) / 16 with (k = 16)\n",
+            {"x": "64x16384"}, "F.avg_pool1d(x, 16, 1)", 8 * M),
+    Program("5-point stencil", "input x : [1024, 1024]\n"
+            "output y = einsum(\"i <+ a, j <+ b; a, b => i, j\", x, [[0, 1, 0], [1, -4, 1], [0, 1, 0]])\n",
+            {"x": "1024x1024"}, "x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1]", 8 * M),
+    Program("27-point stencil", "input x : [96, 96, 96]\ninput w : [3, 3, 3]\n"
+            "output y = einsum(\"i =+ a, j =+ b, k =+ c; a, b, c => i, j, k\", x, w)\n", {"x": "96x96x96", "w": "3x3x3"},
+            "F.conv3d(x[None, None], w[None, None], padding=1)", flops=54.0 * 96 ** 3),
+    # tables
+    Program("bag of embeddings", "dim n\ninput ids : i32 [n, 16 |]\nparam w : [10000, 64]\n"
+            "output y = sum(\"n, k | d => n | d\", gather(w, ids))\n", {"ids": "512x16<10000", "w": "10000x64"},
+            "F.embedding_bag(ids, w, mode='sum')", 512 * 16 * 64 * 4),
+    Program("one of 100", "import nn\ninput ids : i32 [4096 |]\noutput y = nn.one_hot(100)(ids)\n", {"ids": "4096<100"},
+            "F.one_hot(ids, 100)", 4096 * 100 * 4),
+    Program("histogram of 16", "input x : [65536]\n"
+            "output y = sum(\"i, b => b\", sum(\"i => i, 0\", floor(x)) == range(16))\n", {"x": "65536"},
+            "torch.histc(x, 16, 0, 16)", 65536 * 4),
+    # copies and broadcasts
+    Program("picture to channels first", "input x : u8 [512, 512, 3]\ninput m : [3]\ninput s : [3]\n"
+            "output y = permute(\"h, w, c => c, h, w\", (f32(x) / 255 - m) / s)\n",
+            {"x": "512x512x3", "m": "3", "s": "3"},
+            "((x.byte().float() / 255 - m) / s).permute(2, 0, 1).contiguous()", 512 * 512 * 15),
+    Program("every other column", "input x : [1024, 1024]\noutput y = sum(\"i, 2*j => i, j\", x)\n", {"x": "1024x1024"},
+            "x[:, ::2].clone()", 6 * M),
+    Program("twice as large", "input x : [16, 64, 64, 32]\n"
+            "output y = einsum(\"n, h, w, c; a, b => n, 2*h <+ a, 2*w <+ b, c\", x, [[1, 1], [1, 1]])\n",
+            {"x": "16x64x64x32"}, "F.interpolate(x.permute(0, 3, 1, 2), scale_factor=2)", 16 * 4096 * 32 * 20),
+    Program("channels scaled", "input x : [8, 64, 56, 56]\ninput g : [64, 1, 1]\ninput b : [64, 1, 1]\n"
+            "output y = relu(x .* g + b)\n", {"x": "8x64x56x56", "g": "64x1x1", "b": "64x1x1"}, "torch.relu(x * g + b)",
+            8 * 3136 * 64 * 8),
+    Program("step of Adam", "input p : [262144]\ninput g : [262144]\ninput m : [262144]\ninput v : [262144]\n"
+            "let a = 0.9 * m + 0.1 * g\nlet b = 0.999 * v + 0.001 * g .* g\noutput a\noutput b\n"
+            "output q = p - 0.001 * a / (sqrt(b) + 1e-8)\n", dict.fromkeys("pgmv", "262144"),
+            "(lambda a, b: (a, b, p - 0.001 * a / (b.abs().sqrt() + 1e-8)))(0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g)",
+            7 * M),
+    Program("gates of an LSTM", "input z : [256 | 4, 512]\ninput c : [256 | 512]\n"
+            "let i = sum(\"n | 0, d => n | d\", z)\nlet f = sum(\"n | 1, d => n | d\", z)\n"
+            "let g = sum(\"n | 2, d => n | d\", z)\nlet o = sum(\"n | 3, d => n | d\", z)\n"
+            "let s = sigmoid(f) .* c + sigmoid(i) .* tanh(g)\noutput s\noutput h = sigmoid(o) .* tanh(s)\n",
+            {"z": "256x4x512", "c": "256x512"},
+            "(lambda i, f, g, o: (lambda s: (s, o.sigmoid() * s.tanh()))(f.sigmoid() * c + i.sigmoid() * g.tanh()))"
+            "(*z.unbind(1))", 256 * 512 * 28),
+    # distances
+    Program("distances of 64 centres", "input x : [2048, 16]\ninput c : [64, 16]\n"
+            "output y = sum(\"n, k, i => n, k\", abs(sum(\"n, i => n, 0, i\", x) - sum(\"k, i => 0, k, i\", c)))\n",
+            {"x": "2048x16", "c": "64x16"}, "torch.cdist(x, c, 1)", flops=3.0 * 2048 * 64 * 16),
+    Program("nearest of 64 centres", "input x : [2048, 16]\ninput c : [64, 16]\n"
+            "let d = sum(\"k, i => k\", c .* c) - 2 * einsum(\"n, i; k, i => n, k\", x, c)\n"
+            "output y = argmax(\"n, k => n\", -d)\n", {"x": "2048x16", "c": "64x16"},
+            "((c * c).sum(1) - 2 * (x @ c.T)).argmin(1)", flops=2.0 * 2048 * 64 * 16),
+    Program("cosines", "input x : [4096, 128]\ninput z : [4096, 128]\nlet d = sum(\"n, i => n\", x .* z)\n"
+            "output y = d .* rsqrt(sum(\"n, i => n\", x .* x) .* sum(\"n, i => n\", z .* z))\n",
+            {"x": "4096x128", "z": "4096x128"}, "F.cosine_similarity(x, z)", 4 * M),
+    Program("1000 products of 16x16", "input a : [1000, 16, 16]\ninput x : [1000, 16]\n"
+            "output y = einsum(\"nij; nj => ni\", a, x)\n", {"a": "1000x16x16", "x": "1000x16"},
+            "torch.bmm(a, x[:, :, None])", flops=512000.0),
+]
+BY_NAME = {program.name: program for program in PROGRAMS}
