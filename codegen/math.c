@@ -15,6 +15,10 @@
 
 enum { ONE = 127 }; /* the exponent of 1 */
 
+/* -2 ONE ln2: from here on both factors of the power of two are 0. A product with one that is not would be
+ * subnormal before it is rounded to 0, which takes processors a hundred cycles; masks make many such. */
+#define EXP_LEAST -176
+
 /* ---- powers ---- */
 
 /* x = n ln2 + high - low, with the integer n + bias in the low bits of `rounded`. */
@@ -63,7 +67,7 @@ static V reduced_exp(Make *m, V r)
 	return plus(m, add(m, mul(m, mul(m, r, r), poly), r), 1);
 }
 
-/* exp(x) for x in [-104, 89] */
+/* exp(x) for x in [EXP_LEAST, 89] */
 static V exp_between(Make *m, V x)
 {
 	Reduced r = reduce_ln2(m, x, 2 * ONE);
@@ -72,7 +76,7 @@ static V exp_between(Make *m, V x)
 
 static V exp_of(Make *m, V x)
 {
-	return exp_between(m, at_least(m, at_most(m, x, 89), -104));
+	return exp_between(m, at_least(m, at_most(m, x, 89), EXP_LEAST));
 }
 
 /* ... for x in [-87, 88] */
@@ -84,7 +88,7 @@ static V exp_within(Make *m, V x)
 
 static V exp2_of(Make *m, V x)
 {
-	x = at_least(m, at_most(m, x, 129), -151);
+	x = at_least(m, at_most(m, x, 129), -2 * ONE);
 	V rounded = plus(m, x, ROUND32 + 2 * ONE);
 	V r = sub(m, x, plus(m, rounded, -(ROUND32 + 2 * ONE)));
 	return scale(m, plus(m, mul(m, r, POLYNOMIAL(m, r, poly_exp2)), 1), rounded);
@@ -104,7 +108,7 @@ static V tanh_of(Make *m, V x)
 static V sigmoid_of(Make *m, V x)
 {
 	V sign = binary(m, MATH_OR, bits(m, x, DTYPE_I32), integer(m, DTYPE_I32, SIGN32));
-	V e = exp_between(m, at_least(m, bits(m, sign, DTYPE_F32), -104));
+	V e = exp_between(m, at_least(m, bits(m, sign, DTYPE_F32), EXP_LEAST));
 	V top = less(m, x, number(m, DTYPE_F32, 0), e, number(m, DTYPE_F32, 1));
 	return binary(m, MATH_DIV, top, plus(m, e, 1));
 }
