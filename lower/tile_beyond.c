@@ -40,6 +40,8 @@ int64_t tile_step_apart(const Planner *p, int load)
 	if (nest->nloops == nest->nresult || nest->guards.n > 0 || p->sum.from.n > 2 ||
 	    p->program->buffers.at[p->sum.from.at[load]].dtype != nest->value->dtype)
 		return 0;
+	if (p->tile->row && ix_uses(p->sum.at.at[load], p->tile->row->var))
+		return 0;
 	for (size_t i = 0; i < p->sum.from.n; i++)
 		if ((int)i != load && p->sum.from.at[i] == p->sum.from.at[load])
 			return 0;
