@@ -9,13 +9,14 @@
  * padded_x[c, ih, kw, ow], where `ow` moves it by more than one element, and padded_x[c, kw, ih, ow] where rows of
  * the result leave vectors unfilled that `oh` and `ow` as one loop fill: `oh` moves the copy by a row then, or has
  * an axis apart as well, padded_x[c, kh, kw, oh, ow], where it moves the picture by more. A cell adds its products in
- * the order of the sum's loops, as without the copy, and products with 0 where others skip a step.
+ * the order of the sum's loops, as without the copy, and products with 0 where others skip a step. Few channels that
+ * the result has last as well stay last, and become one loop with `ow`.
  */
 #include "base/diag.h"
 #include "lower/nest.h"
 
-/* Cells that use an element of a copy of joined rows; steps of the sum. */
-enum { USES_LEAST = 16, STEPS_LEAST = 4, LANES_LEAST = 4, DIMS_MAX = 32 };
+/* Cells that use an element of a copy of joined rows; steps of the sum; elements that are far apart. */
+enum { USES_LEAST = 16, STEPS_LEAST = 4, LANES_LEAST = 4, FAR = 16, DIMS_MAX = 32 };
 
 /* An axis of the copy: an iterator's, or one of the picture's as it is. In the order that they stand in. */
 typedef enum CopyRank { RANK_OUTER, RANK_SUM, RANK_LANES } CopyRank;
@@ -35,6 +36,7 @@ typedef struct Pad {
 	uint32_t arg;
 	const Access *access;
 	const Value *load;
+	const Loop *inner;  /* the result's last one, of columns of few channels; NULL: `col` is the last */
 	const Loop *joined; /* is to be one loop with `col`; NULL: there is none */
 	CopyAxis dims[DIMS_MAX];
 	uint32_t ndims;
@@ -108,7 +110,15 @@ static bool are_affine(const Pad *p)
 	return n <= DIMS_MAX;
 }
 
-/* Do lanes along the columns read what is no vector of the operand, or outside? */
+/* The loop's step through the operand, in elements; 0: not known. */
+static int64_t step_of(const Pad *p, const Ix *at, const Loop *loop)
+{
+	Size step = ix_stride(p->program, at, loop->var);
+	return size_is_bad(step) ? 0 : known(p, step, 0);
+}
+
+/* Do lanes along the columns read what is no vector of the operand, or outside? Elements that are far apart
+ * belong to other lanes. */
 static bool is_picture(Pad *p, uint32_t arg)
 {
 	const Nest *nest = p->nest;
@@ -117,11 +127,42 @@ static bool is_picture(Pad *p, uint32_t arg)
 	p->access = &nest->piece->args[arg];
 	if (load->kind != VALUE_LOAD || !p->access->present || !are_affine(p))
 		return false;
+	int64_t step = step_of(p, load->ix, p->col);
 	for (uint32_t a = 0; a < p->access->naxes; a++) {
 		const Index *index = &p->access->axes[a];
 		const IndexTerm *term = term_of(index, p->col->iter);
-		if (term && index->nterms > 1 && (index->guarded || term->coef > 1))
-			return true;
+		if (term && index->nterms > 1)
+			return step > 0 && step < FAR * term->coef &&
+			       (index->guarded || step != (p->inner ? known(p, p->inner->extent, 0) : 1));
+	}
+	return false;
+}
+
+/* Is the loop one over channels, few of them, that lie side by side in the result and in the operand? */
+static bool is_inner(const Pad *p, uint32_t arg, const Loop *loop)
+{
+	const Value *load = p->nest->value->args[arg], *other = p->nest->value->args[1 - arg];
+	int64_t extent = known(p, loop->extent, 0);
+	return extent > 0 && extent < FAR && load->kind == VALUE_LOAD && other->kind == VALUE_LOAD &&
+	       step_of(p, load->ix, loop) == 1 && !ix_uses(other->ix, loop->var) &&
+	       !nest_is_guarded(p->nest, loop) && is_whole(p, loop->iter);
+}
+
+static bool finds_loops(Pad *p)
+{
+	const Nest *nest = p->nest;
+	const Loop *last = &nest->loops[nest->nresult - 1];
+	p->col = last;
+	if (step_of(p, nest->at, last) != 1)
+		return false;
+	if (is_picture(p, 0) || is_picture(p, 1))
+		return true;
+	for (uint32_t arg = 0; arg < 2 && nest->nresult > 1; arg++) {
+		if (!is_inner(p, arg, last))
+			continue;
+		p->inner = last;
+		p->col = last - 1;
+		return step_of(p, nest->at, p->col) == known(p, last->extent, 0) && is_picture(p, arg);
 	}
 	return false;
 }
@@ -130,14 +171,9 @@ static bool finds_picture(Pad *p)
 {
 	const Nest *nest = p->nest;
 	const Node *node = lower_node(nest->gen->lower, nest->node);
-	Sizes *sizes = p->program->sizes;
 	const Value *value = nest->value;
-	if (node->nargs != 2 || value->kind != VALUE_OP || value->op != OP_MUL || !dtype_is_float(value->dtype))
-		return false;
-	p->col = &nest->loops[nest->nresult - 1];
-	Size step = ix_stride(p->program, nest->at, p->col->var);
-	if (size_is_bad(step) || !size_is(sizes, step, 1) ||
-	    known(p, p->col->extent, LANES_LEAST) < LANES_LEAST || !(is_picture(p, 0) || is_picture(p, 1)))
+	if (node->nargs != 2 || value->kind != VALUE_OP || value->op != OP_MUL || !dtype_is_float(value->dtype) ||
+	    !finds_loops(p) || known(p, p->col->extent, LANES_LEAST) < LANES_LEAST)
 		return false;
 	const Value *other = value->args[1 - p->arg];
 	const Ix **axes = access_indices(nest->gen, nest->node, nest->piece, p->access, nest->by_iter);
@@ -173,7 +209,7 @@ static int64_t vectors_of(const Pad *p, int64_t n)
 static const Loop *joined_rows(const Pad *p)
 {
 	const Nest *nest = p->nest;
-	if (nest->nresult < 2)
+	if (nest->nresult < 2 || p->inner)
 		return NULL;
 	const Loop *outer = &nest->loops[nest->nresult - 2];
 	int64_t rows = known(p, outer->extent, 0), cols = known(p, p->col->extent, 0);
@@ -218,13 +254,15 @@ static void add_dims(Pad *p, CopyRank rank, uint32_t axis)
 {
 	const Index *index = &p->access->axes[axis];
 	if (stays_whole(p, index)) {
-		if (rank == (p->joined ? RANK_LANES : RANK_SUM))
+		bool lanes = p->joined || term_of(index, p->col->iter);
+		if (rank == (lanes ? RANK_LANES : RANK_SUM))
 			add_dim(p, rank, axis, NULL, reach_of(p, index));
 		return;
 	}
 	for (uint32_t t = 0; t < index->nterms; t++) {
 		const Iter *iter = iter_of(p, index->terms[t].iter);
-		CopyRank of = iter->reduced ? RANK_SUM : index->nterms > 1 ? RANK_LANES : RANK_OUTER;
+		bool lanes = index->nterms > 1 || (p->inner && index->terms[t].iter == p->inner->iter);
+		CopyRank of = iter->reduced ? RANK_SUM : lanes ? RANK_LANES : RANK_OUTER;
 		if (of == rank)
 			add_dim(p, rank, axis, &index->terms[t], iter->extent);
 	}
