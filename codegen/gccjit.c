@@ -94,8 +94,9 @@ static int compile_entries(const Work *work)
 	return compile(jit, b->entries);
 }
 
-/* Vectors are explicit where straight lines have them. What is off costs time and gains nothing measurable in
- * these kernels; in units without plain loops the emitted code is the same without it. */
+/* Vectors are explicit where straight lines have them. What is off costs time and gains nothing
+ * measurable in these kernels; in units without plain loops the emitted code is the same without
+ * it. */
 static void set_vector_options(Jit *jit, bool plain)
 {
 	static const char *const unneeded[] = {"-fno-tree-slp-vectorize",

@@ -1,4 +1,11 @@
-/* The wrapper: see jit_context.h. */
+/* The wrapper of jit_context.h: types, values, blocks, and sizes as statements.
+ *
+ * Blocks: jit_if and jit_loop end the open block with a branch and open the one inside;
+ * jit_end_if and jit_end_loop end that one, unless a return has, and open the one behind. So
+ * every block is ended exactly once, which libgccjit demands. Sizes: the postfix program of a
+ * size runs on a stack of values at compile time, each step one statement; checked steps call
+ * the body that the caller gives for an overflow or a remainder.
+ */
 #include "codegen/jit_context.h"
 
 #include <limits.h>
@@ -199,6 +206,7 @@ Rvalue *jit_at(JitFunction *f, Rvalue *pointer, Rvalue *index)
 		gcc_jit_context_new_array_access(f->jit->ctxt, f->location, pointer, index));
 }
 
+/* Through an element of an array of bytes: libgccjit has no sum of a pointer and an integer. */
 Rvalue *jit_offset(JitFunction *f, Rvalue *base, Rvalue *offset, Type *type)
 {
 	Jit *jit = f->jit;
@@ -292,6 +300,7 @@ void jit_end_loop(JitFunction *f, const JitLoop *loop)
 
 /* ---- sizes ---- */
 
+/* Leaves the function by the caller's way where `bad` holds. */
 static void require(const JitSizes *s, Rvalue *bad)
 {
 	JitBlock *after = jit_if(s->f, bad);
@@ -336,7 +345,7 @@ static Rvalue *quotient(const JitSizes *s, Rvalue *a, Rvalue *b)
 	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_DIVIDE, a, b));
 }
 
-/* b is a constant above 1. */
+/* floor(a / b) = a / b, less one where the remainder is negative; b is a constant above 1. */
 static Rvalue *floor_quotient(const JitSizes *s, Rvalue *a, Rvalue *b)
 {
 	JitFunction *f = s->f;
@@ -348,6 +357,7 @@ static Rvalue *floor_quotient(const JitSizes *s, Rvalue *a, Rvalue *b)
 	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_MINUS, result, below));
 }
 
+/* The size's postfix program, its stack of values being here and not in the emitted code. */
 static Rvalue *compute(const JitSizes *s, Size size)
 {
 	Jit *jit = s->f->jit;

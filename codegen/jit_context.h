@@ -101,8 +101,9 @@ Rvalue *jit_param(const JitFunction *f, size_t index);
 
 Rvalue *jit_long(Jit *jit, Type *type, int64_t value);
 Rvalue *jit_double(Jit *jit, Type *type, double value);
-/* A constant of floats to compare with. Behind jit_entry a variable that the compiler knows nothing of: of two
- * variables it makes `a < b ? a : b` one instruction, of a variable and a constant a comparison and a blend. */
+/* A constant of floats to compare with. Behind jit_entry a variable that the compiler knows
+ * nothing of: of two variables it makes `a < b ? a : b` one instruction, of a variable and a
+ * constant a comparison and a blend. */
 Rvalue *jit_bound(JitFunction *f, Dtype dtype, double value);
 Rvalue *jit_string(Jit *jit, const char *text);
 Rvalue *jit_null(Jit *jit, Type *pointer);
@@ -143,8 +144,9 @@ typedef struct JitSizes {
 		    void *); /* ends the open block: overflow or inexact; NULL: unchecked */
 	void *arg;
 } JitSizes;
-/* The size's value, computed in the open block unless the function knows it. Requires that no branch ends before
- * the function does: what was computed once is taken wherever the size is asked for again. */
+/* The size's value, computed in the open block unless the function knows it. Not inside a jit_if
+ * or jit_loop that ends before the function does: what was computed once is taken wherever the
+ * size is asked for again. */
 Rvalue *jit_size(const JitSizes *sizes, Size size);
 
 /* ---- the parts of a module ---- */
@@ -155,8 +157,8 @@ void jit_kernels(Jit *jit, const KernelId *kernels, size_t n);
 size_t jit_kernel_params(Jit *jit, KernelId kernel, JitParam **params);
 /* jit_routine.c: entry, workspace and invoke functions, in baseline instructions. */
 void jit_routines(Jit *jit, bool check_cpu_features);
-/* jit_parallel.c: what runs the pieces of a kernel, where there are any. In the unit of the entries, so that
- * no kernel holds a copy of its pieces, which might round otherwise. */
+/* jit_parallel.c: what runs the pieces of a kernel, where there are any. In the unit of the
+ * entries, so that no kernel holds a copy of its pieces, which might round otherwise. */
 void jit_parallel_runner(Jit *jit);
 /* jit_state.c: PREFIX_init and PREFIX_state_size. */
 void jit_state(Jit *jit);

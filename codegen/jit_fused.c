@@ -1,4 +1,5 @@
-/* Sums with a product, rounded once: see jit_fused.h. */
+/* Sums with a product, rounded once: which they are is decided here, on the values of the loop
+ * IR, so that lanes, single elements and the rests of loops agree (jit_fused.h). */
 #include "codegen/jit_fused.h"
 
 #include "codegen/cpu.h"

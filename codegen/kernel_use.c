@@ -21,6 +21,7 @@ static bool seen_before(Walk *w, const void *item)
 	return (*pointer_map_at(&w->seen, item))++ > 0;
 }
 
+/* Constants are in the code; other sizes are arguments or are computed from the dims. */
 static void use_size(Walk *w, Size size)
 {
 	int64_t constant;
@@ -96,6 +97,7 @@ static void walk_value(Walk *w, const Value *value)
 	}
 }
 
+/* A statement that writes: its value, its place, and the operation it accumulates with. */
 static void walk_target(Walk *w, const Stmt *stmt)
 {
 	walk_value(w, stmt->value);
@@ -170,6 +172,7 @@ static void collect_dims(Walk *w, Size size)
 			PUSH(w->arena, w->use->dims, (DimId)ops[i].arg);
 }
 
+/* The elements whose addresses the caller passes, beside the buffers. */
 static void set_bases(KernelUse *use, KernelBases bases)
 {
 	for (size_t i = 0; i < bases.n; i++)

@@ -8,7 +8,7 @@
 
 typedef struct KernelBuffer {
 	BufferId buffer;
-	bool written;
+	bool written; /* else it is read only */
 	Size base; /* the element that the caller passes the address of */
 } KernelBuffer;
 

@@ -1,6 +1,10 @@
-/* Names and signatures. An argument whose name is no C identifier, a keyword, or taken already gets
- * underscores behind it, in the order of the parameter list: the result depends on the program
- * alone. */
+/* A program to what all back ends and the header share of it: C names, signatures, kernels with
+ * what they use.
+ *
+ * An argument whose name is no C identifier, a keyword, or taken already gets underscores behind
+ * it, in the order of the parameter list: the result depends on the program alone. Kernels of
+ * one identity share a function.
+ */
 #include "codegen/module.h"
 
 #include <ctype.h>
@@ -63,8 +67,8 @@ static bool is_taken(const Names *names, const char *name)
 	return false;
 }
 
-/* Every byte that C does not allow becomes '_'; what starts with two of them belongs to the compiler of C, and
- * gets an 'x' before it. */
+/* Every byte that C does not allow becomes '_'; what starts with two of them belongs to the
+ * compiler of C, and gets an 'x' before it. */
 static char *identifier(Arena *arena, const char *name)
 {
 	const char *before = isdigit((unsigned char)*name) || !*name ? "_" : "";

@@ -1,5 +1,10 @@
-/* fork, pipe, wait. The pipe is read to its end before the wait, so a child that says much never
- * blocks. */
+/* fork, pipe, wait.
+ *
+ * A child's words go into a pipe, which is read to its end before the wait, so one that says
+ * much never blocks. It has no input, leaves no core and has a limit of CPU time. A program that
+ * cannot be run says so through a second pipe, which a successful exec closes: what arrives
+ * there is the errno of a failed one.
+ */
 #include "codegen/subprocess.h"
 
 #include "base/diag.h"
@@ -43,6 +48,7 @@ static const char *read_all(Arena *arena, int fd)
 	return text;
 }
 
+/* The exit status, or 128 + the signal, as a shell says it. */
 static int wait_for(pid_t pid)
 {
 	int status;
@@ -52,6 +58,7 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* Buffers of the parent were flushed before the fork: what is flushed here is the child's own. */
 static _Noreturn void child_side(int out, int (*work)(void *arg), void *arg)
 {
 	int null = open("/dev/null", O_RDONLY);

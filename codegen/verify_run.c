@@ -1,8 +1,9 @@
 /* --verify=run: the interpreter against the compiled code, on every routine.
  *
- * The shared object and the C back end's text, as cc compiles it, are loaded into this process. Each routine is
- * called once in all three, on copies of one set of random arguments (verify_data.c), the pieces of its parallel
- * loops in the opposite order of the interpreter's. Codes must be equal; numbers too under --fp=strict, else near.
+ * The shared object and the C back end's text, as cc compiles it, are loaded into this process.
+ * Each routine is called once in all three, on copies of one set of random arguments
+ * (verify_data.c), the pieces of its parallel loops in the opposite order of the interpreter's.
+ * Codes must be equal; numbers too under --fp=strict, else near.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -144,7 +145,8 @@ static void report_skipped(Verify *v, const char *what, const char *why)
 	fprintf(v->report, "%s: skipped, %s\n", what, why);
 }
 
-/* Sums in another order differ by 1e-5; where they are rounded to bf16 or f16, by a few of its last places. */
+/* Sums in another order differ by 1e-5; where they are rounded to bf16 or f16, by a few of its
+ * last places. */
 static double tolerance(const Verify *v)
 {
 	const Module *m = module_new(v->emit);

@@ -1,4 +1,7 @@
-/* Walks over a kernel: which buffers it touches, which sizes it mentions. */
+/* Walks over a kernel: which buffers it touches, which sizes it mentions, each once, in the
+ * order of first mention. Shared sub-trees are walked wherever they stand: expressions of
+ * kernels are shallow, and lists are short.
+ */
 #include "lower/loops.h"
 
 typedef struct Walk {
@@ -72,7 +75,7 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 		walk_value(w, stmt->value);
 	if (stmt->kind == LOOP_PREFETCH)
 		touch(w, stmt->buffer, true, false);
-	if (stmt->kind == LOOP_STORE)
+	if (stmt->kind == LOOP_STORE) /* an accumulation reads the cell as well */
 		touch(w, stmt->buffer, stmt->acc != OP_NONE, true);
 	walk_block(w, &stmt->body);
 }

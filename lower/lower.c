@@ -1,4 +1,11 @@
-/* The program's tables: parameters in the state, constants, checks; then every routine. */
+/* An inferred graph to a program: its tables, then every routine (routine.c).
+ *
+ * In this order: sizes of tensors are checked to be addressable, parameters get their places in
+ * the state, one after the other in the order of the graph, and guards become checks. Constants,
+ * copies of parameters and kernels are added while routines are lowered; the routine that packs
+ * the state comes last, as it does what they asked for. Names of kernels and buffers are C
+ * identifiers, unique within the program, and depend on the program alone.
+ */
 #include "lower/lower.h"
 
 #include <inttypes.h>
@@ -17,6 +24,7 @@ Size node_elements(const Lower *lower, NodeId node)
 
 /* ---- names ---- */
 
+/* Letters, digits and _, with a letter or _ in front. */
 static char *as_identifier(Arena *arena, const char *text)
 {
 	bool digit = text[0] >= '0' && text[0] <= '9';
@@ -34,6 +42,8 @@ Sym lower_identifier(const Lower *lower, const char *text)
 	return sym_cstr(lower->program->symbols, as_identifier(lower->arena, text));
 }
 
+/* NAME, NAME_2, NAME_3 ...: `taken` holds the last number that a name got, so many equal names
+ * stay cheap. */
 Sym lower_unique(Lower *lower, const char *text)
 {
 	Symbols *symbols = lower->program->symbols;
@@ -48,6 +58,7 @@ Sym lower_unique(Lower *lower, const char *text)
 	return name;
 }
 
+/* What a tensor without a name is called. */
 static const char *op_text(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
@@ -76,6 +87,8 @@ Sym lower_name(Lower *lower, NodeId id)
 
 /* ---- buffers and types ---- */
 
+/* Refuses sizes that are known to be too large; symbolic ones are checked when a routine is
+ * called. */
 static void check_bytes(Lower *lower, Size elements, Dtype dtype, NodeId node)
 {
 	int64_t n;
@@ -141,6 +154,7 @@ BufferId lower_const_buffer(Lower *lower, NodeId id)
 
 /* ---- parameters ---- */
 
+/* The product of the input axes, from which a uniform initialiser takes its bound. */
 static Size fan_in(const Lower *lower, NodeId id)
 {
 	const Row *row = &lower_shape(lower, id)->rows[ROW_INPUT];
@@ -174,6 +188,7 @@ static void add_param(Lower *lower, NodeId id)
 	PUSH(program->arena, program->params, param);
 }
 
+/* Parameters that some routine assigns to: copies of them have to be made again. */
 static void mark_changes(Lower *lower)
 {
 	Program *program = lower->program;
@@ -185,6 +200,7 @@ static void mark_changes(Lower *lower)
 	}
 }
 
+/* The dims that the state's size needs, which PREFIX_state_size takes. */
 static void list_state_dims(Lower *lower)
 {
 	Program *program = lower->program;

@@ -3,7 +3,7 @@
  *
  *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's
  *   value.c    a node's value at given indices, through everything that is fused into it
- *   nest.c     loops around a value: their order, their bounds, where sums are kept
+ *   nest.c     loops around a value: their order, where sums are kept; nest_bounds.c their bounds
  *   collapse.c neighbouring loops that are one
  *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_size.c which sizes,
  *              tile_cache.c which blocks, tile_block.c loops over them, tile_edge.c padded rows,

@@ -6,10 +6,13 @@
  *                    (in lanes where it is long: lanes.c)
  *   scattered        (filled before) for R, K: result += value                   cells repeat
  *
- * R are the iterators of the result, K the reduced ones. A root that finishes a reduction computes
- * itself from the sum where that is complete. A guarded index lo <= c*k + rest < hi bounds the
- * innermost loop that it mentions, so that no branch remains inside; where that loop must not be
- * cut (it also writes the result), or c is negative, it is a condition.
+ * R are the iterators of the result, K the reduced ones. A root that finishes a reduction
+ * computes itself from the sum where that is complete. Guarded indices bound loops
+ * (nest_bounds.c).
+ *
+ * A nest is built for each piece of a projection: loops and values, then one of these forms, or
+ * tiles (tile.c) where they fit. The loops are chosen before anything is emitted, so values are
+ * built again (nest_rebuild) when a decision changes what they read or which loops there are.
  */
 #include "lower/nest.h"
 
@@ -23,6 +26,7 @@ Op node_reduce_op(const Node *node)
 	return reduces && node->reduce != OP_NONE ? node->reduce : OP_ADD;
 }
 
+/* Does the operation define its result by adding to cells? */
 static bool accumulates(const Lower *lower, NodeId node)
 {
 	NodeKind kind = lower_node(lower, node)->kind;
@@ -81,6 +85,9 @@ static bool is_batch(const Nest *nest, IterId iter)
 	return false;
 }
 
+/* Appends the loops of the piece that are reduced, or are not. What the kernels of a band share
+ * is no loop of this nest: the band's own loops run it (by_iter is theirs), but for its rows, of
+ * which a block is one. */
 static void add_loops(Nest *nest, bool reduced)
 {
 	for (uint32_t i = 0; i < nest->piece->niters; i++) {
@@ -101,6 +108,7 @@ static void add_loops(Nest *nest, bool reduced)
 	}
 }
 
+/* The indices that may leave their operands: where one does, the iteration adds nothing. */
 static void collect_guards(Nest *nest)
 {
 	const Lower *lower = nest->gen->lower;
@@ -140,7 +148,8 @@ void nest_values(Nest *nest)
 	nest->value = nest_staged_value(nest, piece_value(gen, nest->node, nest->piece, whole));
 }
 
-/* Indices and values over the loops as they are now. */
+/* Indices and values over the loops as they are now. The epilogue is built from a sum that does
+ * not exist yet, for those who ask what it reads; its locals go again. */
 static void build_values(Nest *nest)
 {
 	Gen *gen = nest->gen;
@@ -189,111 +198,6 @@ static void move_loop(Nest *nest, uint32_t from, uint32_t to)
 	nest->loops[to] = moved;
 }
 
-/* ---- bounds ---- */
-
-int nest_guard_position(const Nest *nest, const Guarded *guard)
-{
-	int last = -1;
-	for (uint32_t t = 0; t < guard->index->nterms; t++)
-		for (uint32_t i = 0; i < nest->nloops; i++)
-			if (nest->loops[i].iter == guard->index->terms[t].iter && (int)i > last)
-				last = (int)i;
-	return last;
-}
-
-static int64_t guard_coef(const Nest *nest, const Guarded *guard, uint32_t position)
-{
-	for (uint32_t t = 0; t < guard->index->nterms; t++)
-		if (guard->index->terms[t].iter == nest->loops[position].iter)
-			return guard->index->terms[t].coef;
-	return 0;
-}
-
-/* The guarded index without the term of one iterator (NULL: whole). */
-static const Ix *guard_rest(const Nest *nest, const Guarded *guard, const Loop *without)
-{
-	Program *program = nest->gen->program;
-	const Ix *sum = ix_size(program->arena, guard->index->offset);
-	for (uint32_t t = guard->index->nterms; t-- > 0;) {
-		const IndexTerm *term = &guard->index->terms[t];
-		if (without && term->iter == without->iter)
-			continue;
-		const Ix *coef = ix_const(program->arena, program->sizes, term->coef);
-		sum = ix_add(program, ix_mul(program, nest->by_iter[term->iter], coef), sum);
-	}
-	return sum;
-}
-
-/* ceil((size - rest) / coef) */
-static const Ix *first_beyond(const Nest *nest, Size size, const Ix *rest, int64_t coef)
-{
-	Program *program = nest->gen->program;
-	const Ix *minus = ix_mul(program, rest, ix_const(program->arena, program->sizes, -1));
-	const Ix *top = ix_size(program->arena, size_plus(program->sizes, size, coef - 1));
-	return ix_binary(program, IX_DIV, ix_add(program, top, minus),
-			 ix_const(program->arena, program->sizes, coef));
-}
-
-bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut)
-{
-	int position = nest_guard_position(nest, guard);
-	return position >= (int)first_cut && guard_coef(nest, guard, (uint32_t)position) > 0;
-}
-
-static const Stmt *loop_stmt(const Nest *nest, uint32_t position, uint32_t first_cut, Block body)
-{
-	Program *program = nest->gen->program;
-	const Loop *loop = &nest->loops[position];
-	const Ix *lo = zero_ix(nest->gen), *hi = ix_size(program->arena, loop->extent);
-	for (size_t g = 0; g < nest->guards.n; g++) {
-		const Guarded *guard = &nest->guards.at[g];
-		if (nest_guard_position(nest, guard) != (int)position ||
-		    !nest_bounds_loop(nest, guard, first_cut))
-			continue;
-		int64_t coef = guard_coef(nest, guard, position);
-		const Ix *rest = guard_rest(nest, guard, loop);
-		Size zero = size_const(program->sizes, 0);
-		lo = ix_binary(program, IX_MAX, lo, first_beyond(nest, zero, rest, coef));
-		hi = ix_binary(program, IX_MIN, hi, first_beyond(nest, guard->size, rest, coef));
-	}
-	Stmt *stmt = (Stmt *)stmt_for(program->arena, loop->var, lo, hi, body);
-	stmt->apart = nest->apart && !loop->reduced;
-	return stmt;
-}
-
-Block block_of(Gen *gen, const Stmt *stmt)
-{
-	const Stmt **stmts = ARENA_ARRAY(gen->arena, const Stmt *, 1);
-	stmts[0] = stmt;
-	return (Block){stmts, 1};
-}
-
-Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body)
-{
-	for (uint32_t i = to; i-- > from;)
-		body = block_of(nest->gen, loop_stmt(nest, i, first_cut, body));
-	return body;
-}
-
-/* The guards that bound no loop, as a condition around the body. */
-static Block guarded_block(const Nest *nest, uint32_t first_cut, Block body)
-{
-	Program *program = nest->gen->program;
-	VEC(Cond) conds = {0};
-	for (size_t g = 0; g < nest->guards.n; g++) {
-		const Guarded *guard = &nest->guards.at[g];
-		if (nest_bounds_loop(nest, guard, first_cut))
-			continue;
-		const Ix *index = guard_rest(nest, guard, NULL);
-		PUSH(program->arena, conds, ((Cond){COND_LE, zero_ix(nest->gen), index}));
-		PUSH(program->arena, conds,
-		     ((Cond){COND_LT, index, ix_size(program->arena, guard->size)}));
-	}
-	if (conds.n == 0)
-		return body;
-	return block_of(nest->gen, stmt_if(program->arena, conds.at, (uint32_t)conds.n, body));
-}
-
 void gen_append(Gen *gen, Body *body, Block block)
 {
 	for (uint32_t i = 0; i < block.n; i++)
@@ -307,12 +211,13 @@ static bool finishes(const Nest *nest)
 	return nest->root != nest->node;
 }
 
+/* Elementwise or scattered: one store a cell of the loops. */
 static void emit_stores(Nest *nest, Op acc)
 {
 	Gen *gen = nest->gen;
 	PUSH(gen->arena, nest->inner.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, acc, nest->value));
-	Block body = guarded_block(nest, 0, body_block(&nest->inner));
+	Block body = nest_guarded_block(nest, 0, body_block(&nest->inner));
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nloops, 0, body));
 }
 
@@ -355,6 +260,8 @@ static void emit_short_sum(Nest *nest, Op reduce, int64_t steps)
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nresult, nest->nloops, body_block(&cell)));
 }
 
+/* The loops of the result around a local that the reduced loops add to. Guards may cut reduced
+ * loops only: a cell whose sum is empty is stored all the same. */
 static void emit_local_sum(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
@@ -366,7 +273,7 @@ static void emit_local_sum(Nest *nest, Op reduce)
 	}
 	LocalId acc = gen_local(gen, "acc", nest->value->dtype);
 	PUSH(gen->arena, nest->inner.stmts, stmt_set(gen->arena, acc, reduce, nest->value));
-	Block inner = guarded_block(nest, n, body_block(&nest->inner));
+	Block inner = nest_guarded_block(nest, n, body_block(&nest->inner));
 	Body cell = {0};
 	PUSH(gen->arena, cell.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
 	gen_append(gen, &cell, nest_wrap(nest, n, nest->nloops, n, inner));
@@ -386,6 +293,8 @@ static Block whole_row(Nest *nest, Body *body, const Value *value)
 	return nest_wrap(nest, last, last + 1, nest->nloops, body_block(body));
 }
 
+/* Rows of the last result loop: cleared, added to by each step of the sum, and finished, all
+ * while they are near. */
 static void emit_row_sum(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
@@ -393,7 +302,7 @@ static void emit_row_sum(Nest *nest, Op reduce)
 	Body clear = {0}, rows = {0}, finish = {0};
 	PUSH(gen->arena, nest->inner.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, reduce, nest->value));
-	Block inner = guarded_block(nest, outer, body_block(&nest->inner));
+	Block inner = nest_guarded_block(nest, outer, body_block(&nest->inner));
 	gen_append(gen, &rows, whole_row(nest, &clear, nest_neutral(nest)));
 	gen_append(gen, &rows, nest_wrap(nest, outer, nest->nloops, outer, inner));
 	if (finishes(nest)) {
@@ -524,6 +433,7 @@ static bool emit_scattered_tiles(Nest *nest, Op reduce)
 	return done;
 }
 
+/* The first form that fits: lanes for few cells, tiles, then plain loops in the cheapest order. */
 static void emit_piece(Nest *nest)
 {
 	Lower *lower = nest->gen->lower;

@@ -1,12 +1,15 @@
-/* A loop nest under construction, private to nest.c, collapse.c, lanes.c and lanes_few.c. */
+/* A loop nest under construction, private to nest.c, nest_bounds.c, collapse.c, lanes.c,
+ * lanes_few.c, stage.c, pad.c and tile*.c. All memory is the program's arena. */
 #ifndef TSR_LOWER_NEST_H
 #define TSR_LOWER_NEST_H
 
 #include "lower/lowering.h"
 
+/* An index that may leave its axis: nothing is read, and nothing added, unless 0 <= index <
+ * size. */
 typedef struct Guarded {
 	const Index *index;
-	Size size;
+	Size size; /* elements of the operand's axis */
 } Guarded;
 
 typedef VEC(Guarded) GuardedList;
@@ -19,7 +22,8 @@ typedef struct StagedLoad {
 
 typedef struct Nest {
 	Gen *gen;
-	NodeId node, root;
+	NodeId node; /* whose projection the loops follow */
+	NodeId root; /* what is stored: the node, or what finishes its sum */
 	StoreTarget target;
 	const Proj *proj;
 	const Piece *piece;
@@ -27,12 +31,12 @@ typedef struct Nest {
 	uint32_t nloops;
 	uint32_t nresult; /* the first ones, of the result */
 	bool apart;	  /* these loops store no cell twice, and read none of them */
-	const Ix **by_iter;
+	const Ix **by_iter; /* by IterId: the iterator's value; 0 where the extent is 1 */
 	GuardedList guards;
 	const Ix **cell; /* the result's index, an axis each */
-	const Ix *at;
-	Body inner;
-	const Value *value;
+	const Ix *at;    /* the same as an element of the target */
+	Body inner;      /* locals that the value shares */
+	const Value *value; /* of the operands: what is stored or added */
 	size_t first_local; /* locals of the kernel before this nest's */
 	Body epilogue; /* only looked at: what the root computes from the finished sum */
 	const Value *finished;
@@ -44,6 +48,7 @@ typedef struct Nest {
 void nest_values(Nest *nest);
 /* The root's value from the finished sum, with what it shares in `body`. */
 const Value *nest_finished(Nest *nest, const Value *sum, Body *body);
+/* What the reduction starts from. */
 const Value *nest_neutral(const Nest *nest);
 /* The position of the innermost loop that a guarded index mentions; -1: none. */
 int nest_guard_position(const Nest *nest, const Guarded *guard);
@@ -54,6 +59,10 @@ bool nest_is_guarded(const Nest *nest, const Loop *loop);
 bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut);
 /* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */
 Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body);
+/* The body behind a condition for the guards that bound no loop; the body itself where all bound
+ * one. */
+Block nest_guarded_block(const Nest *nest, uint32_t first_cut, Block body);
+/* A block of one statement. */
 Block block_of(Gen *gen, const Stmt *stmt);
 void gen_append(Gen *gen, Body *body, Block block);
 
@@ -64,14 +73,15 @@ void lanes_emit(Nest *nest, Op reduce);
 bool lanes_few_fit(Nest *nest, Op reduce);
 void lanes_few_emit(Nest *nest, Op reduce);
 
-/* Builds loops and values again, where what the value reads has changed. */
+/* Builds indices and values again for the loops as they are, after neighbours are merged, where
+ * what the value reads has changed. */
 void nest_rebuild(Nest *nest);
 
 /* Copies operands of a contraction where that makes it a matrix product of fewer loops, `forced` or
  * of loops that are contiguous; false: nothing was done. */
 bool nest_stage(Nest *nest, bool forced);
-/* Copies the picture of a convolution, with its margins, where lanes along the last loop of the result read
- * no vector of it or outside it (pad.c); false: nothing was done. */
+/* Copies the picture of a convolution, with its margins, where lanes along the last loop of the
+ * result read no vector of it or outside it (pad.c); false: nothing was done. */
 bool nest_pad(Nest *nest);
 /* The value that reads the copies. */
 const Value *nest_staged_value(const Nest *nest, const Value *value);

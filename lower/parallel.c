@@ -6,11 +6,12 @@
  *     for i in m*(piece / J) / I .. m*(piece / J + 1) / I
  *       for j in n*(piece % J) / J .. n*(piece % J + 1) / J { ... }
  *
- * Loops that are nested in each other alone are looked at, and at most two of them are cut; what they
- * contain is as it was, so every cell is computed by the same code in the same order. How many pieces
- * there are follows from the work, an estimate from the extents: never from threads. An even number is
- * wanted, for two threads; work for less than two pieces stays one loop. An innermost loop of constant
- * length is cut at multiples of BLOCK only. A schedule may say into how many parts each loop is cut.
+ * Loops that are nested in each other alone are looked at, and at most two of them are cut; what
+ * they contain is as it was, so every cell is computed by the same code in the same order. How
+ * many pieces there are follows from the work, an estimate from the extents: never from threads.
+ * An even number is wanted, for two threads; work for less than two pieces stays one loop. An
+ * innermost loop of constant length is cut at multiples of BLOCK only. A schedule may say into
+ * how many parts each loop is cut.
  */
 #include "base/diag.h"
 #include "lower/parallel.h"
