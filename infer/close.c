@@ -31,7 +31,7 @@ static const Rule rules[] = {
 	{5, "shifted-rows", close_shifted_rows,
 	 "rows that are equal but shifted get the least material"},
 	{5, "reshaped", close_reshaped,
-	 "a result of which a reshape is made gets no more axes, and 1 where all its operands have 1"},
+	 "a result of which a reshape is made gets no more axes, and the least sizes"},
 	{5, "total-row", close_total_row,
 	 "the open row of a reshape or given product gets one axis of the rest, unless a dim divides it"},
 	{5, "leaf-one", close_leaf_ones,

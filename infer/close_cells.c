@@ -162,16 +162,29 @@ void close_result_ones(Solver *s, const char *rule)
 	}
 }
 
-void close_ones_of(Solver *s, const char *rule, NodeId node)
+/* The greatest fixed index of the axis, and one more; 0: none is read or written. */
+static int64_t least_size(const Solver *s, CellId cell)
+{
+	int64_t least = 0;
+	for (const Occ *o = s->cells.at[cell].occs.first; o; o = o->next) {
+		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
+		if (con && con->kind == CON_AT_LEAST && con->number > least)
+			least = con->number;
+	}
+	return least;
+}
+
+void close_least_of(Solver *s, const char *rule, NodeId node)
 {
 	FlatRow f;
 	for (int k = 0; k < ROW_KINDS; k++) {
 		row_flatten(s, &s->rows[node][k], &f);
 		for (uint32_t i = 0; i < f.nlead + f.ntrail && s->nerrors == 0; i++) {
 			Spot spot = {node, (RowKind)k, i, cell_root(s, flat_at(&f, i)), NONE};
-			if (cell_known(s, spot.cell) || !only_ones(s, spot.cell))
+			int64_t least = only_ones(s, spot.cell) ? 1 : least_size(s, spot.cell);
+			if (cell_known(s, spot.cell) || cell_at(s, spot.cell)->param || least == 0)
 				continue;
-			choose(s, rule, &spot, size_const(s->sizes, 1), NONE, NONE);
+			choose(s, rule, &spot, size_const(s->sizes, least), NONE, NONE);
 			propagate(s);
 		}
 	}

@@ -313,7 +313,7 @@ static void close_source(Solver *s, const char *rule, NodeId id)
 			give_axes(s, rule, &spot, 0, 0, false);
 	}
 	propagate(s);
-	close_ones_of(s, rule, id);
+	close_least_of(s, rule, id);
 }
 
 /* In the order of the program, so a reshape has its axes before what is computed from it is closed. */

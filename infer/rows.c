@@ -192,6 +192,18 @@ static void suggest_letters(Solver *s, const Con *con)
 		 axis->letter);
 }
 
+/* Does `...` of that row stand at another operand already, whose axes it has? */
+static bool rest_is_taken(const Spec *spec, const SpecTensor *operand, RowKind row)
+{
+	for (uint32_t i = 0; i < spec->noperands; i++) {
+		const SpecRow *other = &spec->operands[i].rows[row];
+		if (&spec->operands[i] != operand && other->var_at >= 0 &&
+		    strcmp(other->var, row_kind_text(row)) == 0)
+			return true;
+	}
+	return false;
+}
+
 void suggest_row(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
@@ -199,7 +211,8 @@ void suggest_row(Solver *s, ConId id)
 	if (!spec || !s->diags || con->row == ROW_OUTPUT || con->arg < 0)
 		return;
 	const SpecTensor *operand = &spec->operands[con->arg];
-	if (operand->rows[con->row].written || suggest_arrow(s, con, operand))
+	if (operand->rows[con->row].written || suggest_arrow(s, con, operand) ||
+	    rest_is_taken(spec, operand, con->row))
 		return;
 	Span at = {operand->span.file, operand->span.start, operand->span.start};
 	if (con->row == ROW_BATCH)

@@ -375,8 +375,9 @@ void close_cycles(Solver *s, const char *rule);
 void close_leaf_bounds(Solver *s, const char *rule);
 void close_parts(Solver *s, const char *rule);
 void close_leaf_ones(Solver *s, const char *rule);
-/* An open size of the node is 1 where something broadcasts into it and all that does is 1. */
-void close_ones_of(Solver *s, const char *rule, NodeId node);
+/* An open size of the node is 1 where something broadcasts into it and all that does is 1; it holds the fixed
+ * indices of its axis. */
+void close_least_of(Solver *s, const char *rule, NodeId node);
 void close_result_ones(Solver *s, const char *rule);
 void close_bounds(Solver *s, const char *rule);
 void close_rounded(Solver *s, const char *rule);

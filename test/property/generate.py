@@ -322,9 +322,21 @@ def form_reshape(g):
     return Tensor("reshape(%s) + %s" % (a.text, other.text), other.rows, values)
 
 
+def form_left_over(g):
+    """A reshape whose last axis a specification says, and whose first one is what is left."""
+    a = g.operand(lambda t: all(x.literal for x in flat(t.rows)) and t.values[0].size > 1)
+    if a is None:
+        return None
+    total = a.values[0].size
+    last = g.rng.choice([f for f in range(1, total) if total % f == 0])
+    values = [v.reshape(total // last, last).sum(1) for v in a.values]
+    text = 'sum("i, j => i", reshape(%s)) with (j = %d)' % (a.text, last)
+    return Tensor(text, [[], [], [axis_of(str(total // last))]], values)
+
+
 def form_gather(g):
     table = g.operand(lambda t: not t.rows[BATCH] and not t.rows[INPUT] and t.rows[OUTPUT]
-                      and t.rows[OUTPUT][0].literal)
+                      and t.rows[OUTPUT][0].literal and t.rows[OUTPUT][0].size[0] > 0)
     if table is None:
         return None
     ids = g.add_input([[g.axis() for _ in range(g.rng.randint(1, 2))], [], []], table.rows[OUTPUT][0].size[0])
@@ -354,6 +366,6 @@ def form_constant(g):
 
 FORMS = ([form_unary, form_binary, form_binary, form_compare, form_several, form_scaled, form_transpose, form_slice,
           form_compose, form_compose, form_layer, form_bias, form_function, form_iterate, form_stack, form_reshape,
-          form_gather, form_range, form_constant] + [specs.form_einsum] * 5 + [specs.form_affine] * 3 +
+          form_left_over, form_gather, form_range, form_constant] + [specs.form_einsum] * 5 + [specs.form_affine] * 3 +
          [specs.form_concat] * 2 + [specs.form_part, specs.form_argmax, specs.form_mean] +
          forms.FORMS)
