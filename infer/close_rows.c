@@ -251,6 +251,57 @@ static RowKind product_row(Solver *s, const Con *con, uint32_t index)
 	return ROW_OUTPUT;
 }
 
+/* Does the step of an axis divide the size? True where it has no steps. */
+static bool steps_divide(Solver *s, CellId axis, Size size)
+{
+	for (const Occ *o = cell_at(s, axis)->occs.first; o; o = o->next) {
+		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
+		if (con && con->kind == CON_AFFINE && con->cells[2] == NONE &&
+		    cell_root(s, con->cells[0]) == cell_root(s, axis) &&
+		    !size_divides(s->sizes, size_const(s->sizes, con->axis->stride), size))
+			return false;
+	}
+	return true;
+}
+
+/* Follows the one size that an operand's product lacks from its total, and is it whole? */
+static bool total_solves(Solver *s, const Con *con, Size total)
+{
+	FlatRow f;
+	Size rest = size_const(s->sizes, 1);
+	CellId open = NONE;
+	for (uint32_t k = 0; k < con->nrows; k++) {
+		row_flatten(s, &con->rows[k], &f);
+		if (f.var != NONE)
+			return false;
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
+			CellId cell = flat_at(&f, i);
+			if (!cell_known(s, cell) && open != NONE)
+				return false;
+			if (cell_known(s, cell))
+				rest = size_mul(s->sizes, rest, cell_value(s, cell));
+			else
+				open = cell;
+		}
+	}
+	return open != NONE && size_divides(s->sizes, rest, total) &&
+	       steps_divide(s, open, size_div(s->sizes, total, rest));
+}
+
+/* A reshape's axes are known and its total hangs on a size that would be guessed: may they be all? */
+static bool axes_are_all(Solver *s, CellId total, Size known)
+{
+	if (cell_known(s, total) || size_is(s->sizes, known, 0) || size_is(s->sizes, known, 1))
+		return false;
+	for (const Occ *o = cell_at(s, total)->occs.first; o; o = o->next) {
+		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
+		if (con && con->kind == CON_PRODUCT && con->arg >= 0 &&
+		    cell_root(s, con->cells[0]) == cell_root(s, total))
+			return total_solves(s, con, known);
+	}
+	return false;
+}
+
 /* Of the rows of one product that are still open, the one of kind output, or the only one, takes what is
  * left of a known total. False when no row is open, or the total is not known. */
 static bool close_total(Solver *s, const char *rule, ConId id)
@@ -270,6 +321,12 @@ static bool close_total(Solver *s, const char *rule, ConId id)
 		}
 		if (f.var != NONE && (spot.var == NONE || row == ROW_OUTPUT))
 			spot = (Spot){con->node, row, 0, NONE, f.var};
+	}
+	if (spot.var != NONE && !unknown && axes_are_all(s, con->cells[0], known)) {
+		give_axes(s, rule, &spot, 0, 0, false);
+		propagate(s);
+		close_total(s, rule, id); /* falls: open rows */
+		return s->nerrors == 0;
 	}
 	if (spot.var == NONE || !cell_known(s, con->cells[0]))
 		return false;
