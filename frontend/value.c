@@ -245,7 +245,7 @@ static NodeId size_node(Build *b, const SizeExpr *size)
 	return node_pointwise(b, ops[size->kind], args, spans, 2, size->span, size->span);
 }
 
-/* Whether a tensor stands in the configuration of an instance, where its tensors were meant: `pool(x)`. */
+/* Does a tensor stand in the configuration of an instance, as in `pool(x)` for `pool()(x)`? */
 static bool configured_by_tensor(const Instance *instance)
 {
 	const Scope *configs = instance->configs;

@@ -150,7 +150,8 @@ static bool forgotten_let(const Fault *f)
 static bool foreign_word(const Fault *f)
 {
 	static const char *const words[][2] = {
-		{"def", "fn"}, {"func", "fn"}, {"function", "fn"}, {"return", "output"}, {"var", "let"}, {"val", "let"},
+		{"def", "fn"},        {"func", "fn"}, {"function", "fn"},
+		{"return", "output"}, {"var", "let"}, {"val", "let"},
 	};
 	uint32_t n = f->token.span.end - f->token.span.start;
 	if (f->token.kind != TOKEN_NAME || !f->expected[TOKEN_DIM] || !f->token.first)
