@@ -94,6 +94,8 @@ void tile_choose_sizes(Planner *p);
 bool tile_stores_apart(const Planner *p);
 /* Does it pay to let the columns' operand go by once? */
 bool tile_streams(const Planner *p);
+/* What blocks of columns of an operand that is packed block by block cost, in columns; 0: it is not. */
+int64_t tile_block_cost(const Planner *p, const TileParts *cols);
 /* Fills in the blocks, from the sizes. */
 void tile_choose_blocks(Planner *p);
 /* Fills in form, loops and parts; false: the nest is no contraction that tiles fit. */

@@ -48,13 +48,12 @@ bool tile_stores_apart(const Planner *p)
 }
 
 /* Can the operand be packed a block of columns at a time? */
-static bool may_pack_blocks(const Planner *p)
+static bool may_pack_blocks(const Planner *p, const TileParts *cols)
 {
 	const Tile *tile = p->tile;
-	const Nest *nest = tile->nest;
-	int64_t cols;
-	return tile->pack >= 0 && !tile->prepacked && nest->guards.n == 0 && tile->apart &&
-	       !tile->cols.at[0].single && tile_is_const(p, tile->col->extent, &cols);
+	int64_t extent;
+	return tile->pack >= 0 && !tile->prepacked && tile->nest->guards.n == 0 && tile->apart &&
+	       !cols->at[0].single && tile_is_const(p, tile->col->extent, &extent);
 }
 
 /* Are row and column the innermost loops of the result, so that blocks of them are? */
@@ -102,7 +101,7 @@ static void as_asked(Planner *p)
 		ask(p, tile->col, &tile->cols, &tile->blocks.cols);
 	if (may_wait(p))
 		ask(p, &tile->nest->loops[tile->nest->nresult], NULL, &tile->blocks.steps);
-	tile->by_blocks = tile->blocks.cols && !tile->blocks.steps && may_pack_blocks(p);
+	tile->by_blocks = tile->blocks.cols && !tile->blocks.steps && may_pack_blocks(p, &tile->cols);
 	if (!tile->by_blocks && !may_block(p))
 		tile->blocks = (TileBlocks){0};
 }
@@ -156,14 +155,20 @@ static int64_t panel_rows(const Planner *p)
 	return (block + step - 1) / step * step;
 }
 
-/* Columns of a block: `most`, or fewer where threads share the blocks better. */
-static int64_t shared_columns(const Planner *p, int64_t most)
+/* What blocks of columns cost, in columns: what one of two threads waits, and what each block does before its tiles. */
+static int64_t block_cost(const Planner *p, const TileParts *cols, int64_t block)
 {
-	const Tile *tile = p->tile;
-	int64_t all = tile_extent(p, tile->col, 0), step = tile->cols.at[0].step, best = INT64_MAX, whole, found = 0;
-	REQUIRE(tile_is_const(p, tile->cols.at[0].hi, &whole));
+	int64_t all = tile_extent(p, p->tile->col, 0), whole;
+	REQUIRE(tile_is_const(p, cols->at[0].hi, &whole));
+	return left_over(whole, all, block) + all * cols->at[0].step / (BLOCK_COST * block);
+}
+
+/* Columns of a block of least cost, `most` at most. */
+static int64_t cheapest_block(const Planner *p, const TileParts *cols, int64_t most)
+{
+	int64_t step = cols->at[0].step, best = INT64_MAX, found = 0;
 	for (int64_t block = rounded(most, step); block > 0; block -= step) {
-		int64_t cost = left_over(whole, all, block) + all * step / (BLOCK_COST * block);
+		int64_t cost = block_cost(p, cols, block);
 		if (cost >= best)
 			continue;
 		best = cost;
@@ -172,22 +177,34 @@ static int64_t shared_columns(const Planner *p, int64_t most)
 	return found;
 }
 
+/* Columns of a block of panels; 0: the copy stays in the second cache as it is. */
+static int64_t panel_columns(const Planner *p, const TileParts *cols)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL);
+	if (bytes < 0 || bytes * tile_extent(p, p->tile->col, 0) <= BLOCK_BYTES)
+		return 0;
+	return cheapest_block(p, cols, BLOCK_BYTES / bytes);
+}
+
+int64_t tile_block_cost(const Planner *p, const TileParts *cols)
+{
+	int64_t block = may_pack_blocks(p, cols) ? panel_columns(p, cols) : 0;
+	return block ? block_cost(p, cols, block) : 0;
+}
+
 static void choose_stream(Planner *p)
 {
-	p->tile->blocks.cols = shared_columns(p, STREAM_COLS);
+	p->tile->blocks.cols = cheapest_block(p, &p->tile->cols, STREAM_COLS);
 	p->tile->blocks.steps = STREAM_STEPS;
 }
 
 static void choose_panels(Planner *p)
 {
 	Tile *tile = p->tile;
-	const Nest *nest = tile->nest;
-	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL);
-	if (bytes < 0 || bytes * tile_extent(p, tile->col, 0) <= BLOCK_BYTES)
-		return;
-	tile->blocks.cols = shared_columns(p, BLOCK_BYTES / bytes);
-	tile->blocks.rows = panel_rows(p);
-	tile->by_blocks = true;
+	tile->blocks.cols = panel_columns(p, &tile->cols);
+	tile->by_blocks = tile->blocks.cols > 0;
+	tile->blocks.rows = tile->by_blocks ? panel_rows(p) : 0;
 }
 
 bool tile_streams(const Planner *p)
@@ -203,7 +220,7 @@ bool tile_streams(const Planner *p)
 
 void tile_choose_blocks(Planner *p)
 {
-	bool panels = may_pack_blocks(p);
+	bool panels = may_pack_blocks(p, &p->tile->cols);
 	if (asks_off(p->blocks) || !(panels || may_block(p)))
 		return;
 	if (asks_on(p->blocks) && p->blocks->items.n > 0)

@@ -3,6 +3,7 @@
  *   one step of the sum = max(vectors * rows / 2 multiply-adds a cycle, loads / 2 a cycle, latency
  * 4, lines from the second cache * 2)
  *
+ * and of what blocks of columns cost (tile_cache.c).
  * Remainders: exact smaller tiles where an extent is known, none where it is a multiple whatever the
  * dims are, else halves down to 1. A cell's order
  * of additions is the same in all of them, so a row alone and a row in a batch give the same bits.
@@ -256,6 +257,7 @@ static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 	if (!parts_are_asked(p, 0, &r) || !parts_are_asked(p, 1, &c))
 		return;
 	uint64_t cycles = cycles_of(p, &r, &c);
+	cycles += cycles / (uint64_t)tile_extent(p, tile->col, 1) * (uint64_t)tile_block_cost(p, &c);
 	if (tile->rows.n && cycles >= tile->cycles)
 		return;
 	tile->rows = r;
