@@ -354,7 +354,7 @@ def form_range(g):
 
 
 def form_constant(g):
-    a = g.pick(lambda t: t.rows[OUTPUT] and t.rows[OUTPUT][-1].literal)
+    a = g.pick(lambda t: t.rows[OUTPUT] and t.rows[OUTPUT][-1].literal and t.rows[OUTPUT][-1].size[0] > 0)
     if a is None:
         return None
     axis = a.rows[OUTPUT][-1]
