@@ -169,7 +169,7 @@ void blame_settled(Solver *s, const RowTerm *row)
 static NodeId named_below(const Graph *graph, NodeId id)
 {
 	const Node *node = &graph->nodes.at[id];
-	while (!node->name && node->nargs == 1) {
+	while (!node->name && node->nargs == 1) { /* falls: node ids */
 		id = node->args[0];
 		node = &graph->nodes.at[id];
 	}

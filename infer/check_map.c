@@ -200,6 +200,7 @@ static bool map_tensor(Checker *c, const ExpectTensor *expect, const Access *acc
 static bool map_piece(Checker *c, const Piece *piece, ExpectKind pass)
 {
 	uint32_t stacked = 0;
+	/* falls: operands to come */
 	while (stacked + 1 < c->proj->nargs && !piece->args[stacked].present)
 		stacked++;
 	if (!map_tensor(c, &c->result, &piece->result, stacked, pass))

@@ -57,6 +57,7 @@ static uint32_t count_unknown(const Index *index, const bool *known, int64_t *gr
 static bool decodes_digits(const Checker *c, const Index *index, const bool *known)
 {
 	int64_t below = INT64_MAX, at;
+	/* falls: coefficients below `below`; unknown iterators */
 	while ((at = greatest_term(index, known, below)) >= 0) {
 		int64_t coef = index->terms[at].coef;
 		uint32_t equals = 0;
@@ -86,7 +87,7 @@ static bool decodes_pair(const Checker *c, const Index *index, const bool *known
 	if (n != 2 || pair[0].coef <= 0 || pair[1].coef <= 0)
 		return false;
 	int64_t g = pair[0].coef, r = pair[1].coef;
-	while (r) {
+	while (r) { /* falls: r */
 		int64_t rest = g % r;
 		g = r;
 		r = rest;
@@ -116,7 +117,7 @@ static bool decodes(const Checker *c, const Piece *piece)
 	for (uint32_t i = 0; i < piece->niters; i++)
 		known[piece->iters[i]] = size_is(c->sizes, extent_of(c, piece->iters[i]), 1) ||
 					 size_is(c->sizes, extent_of(c, piece->iters[i]), 0);
-	for (bool progress = true; progress;) {
+	for (bool progress = true; progress;) { /* falls: unknown iterators */
 		progress = false;
 		for (uint32_t a = 0; a < piece->result.naxes; a++)
 			progress |= decode_axis(c, &piece->result.axes[a], known);
@@ -234,7 +235,7 @@ static void run_piece(Run *r, const Piece *piece)
 	}
 	do
 		run_point(r, piece);
-	while (run_step(r, piece));
+	while (run_step(r, piece)); /* falls: points of the piece not seen yet */
 }
 
 /* What was seen: false where the extents are not small constants. */
@@ -280,6 +281,7 @@ static bool fills_axis(const Checker *c, const Index *index, Size size)
 		return false;
 	if (index->nterms == 1)
 		return index->terms[0].coef == 1;
+	/* falls: coefficients below `below`; unknown iterators */
 	while ((at = greatest_term(index, known, below)) >= 0) {
 		const IndexTerm *term = &index->terms[at];
 		if (!size_ge(c->sizes, extent_of(c, term->iter), size_const(c->sizes, 1)))

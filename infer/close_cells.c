@@ -40,7 +40,7 @@ static void enter(Circle *t, CellId cell)
 
 static CellId next_cell(Circle *t, CellId cell, ConId *con)
 {
-	while (t->next[cell]) {
+	while (t->next[cell]) { /* falls: edges of the cell not looked at */
 		const Occ *o = t->next[cell];
 		t->next[cell] = o->next;
 		if (o->kind != OCC_EDGE || t->s->edges.at[o->id].dead)
@@ -64,7 +64,7 @@ static void visit_circle(Circle *t, CellId start, Merges *merges)
 {
 	ConId con = NONE;
 	enter(t, start);
-	while (t->calls.n > 0) {
+	while (t->calls.n > 0) { /* falls: cells not entered, then cells on the stack */
 		CellId cell = t->calls.at[t->calls.n - 1];
 		CellId to = next_cell(t, cell, &con);
 		if (to != NONE && !t->index[to]) {
@@ -85,7 +85,7 @@ static void visit_circle(Circle *t, CellId start, Merges *merges)
 				t->on[member] = false;
 				if (member != cell)
 					PUSH(t->s->arena, *merges, ((Merge){member, cell, NONE}));
-			} while (member != cell);
+			} while (member != cell); /* falls: the path */
 		}
 	}
 }

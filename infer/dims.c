@@ -33,7 +33,7 @@ CellId cell_new(Solver *s, Sym name, Span span)
 CellId cell_root(Solver *s, CellId cell)
 {
 	Cell *cells = s->cells.at;
-	while (cells[cell].parent != cell) {
+	while (cells[cell].parent != cell) { /* falls: distance to the root */
 		cells[cell].parent = cells[cells[cell].parent].parent;
 		cell = cells[cell].parent;
 	}
@@ -149,7 +149,7 @@ void proof_reroot(Solver *s, CellId cell)
 {
 	CellId to = NONE;
 	ConId con = NONE;
-	while (cell != NONE) {
+	while (cell != NONE) { /* falls: distance to the root of the proof */
 		Cell *c = &s->cells.at[cell];
 		CellId next = c->proof;
 		ConId next_con = c->proof_con;

@@ -179,7 +179,7 @@ static void explain_row(Explainer *e, RowAt at)
 	Solver *s = e->s;
 	const RowTerm *t = &s->rows[at.node][at.row];
 	at = explain_shared(e, at, 1);
-	while (t->var != NONE) {
+	while (t->var != NONE) { /* falls: variables not printed: solutions have no circles */
 		RowVarId var = t->var, root = rowvar_root(s, t->var);
 		print_solved(e, &s->vars.at[var], at.row);
 		if (!s->vars.at[root].solved)

@@ -23,6 +23,7 @@ static void simplify_divides(Collector *c, Guard *g)
 	if (size_eval(sizes, g->a, c->zeros, &rest)) /* its constant: as a remainder */
 		g->a = size_plus(sizes, g->a, (rest % by + by) % by - rest);
 	for (int64_t p = 2; p <= by && p <= 64; p++) {
+		/* falls: `by` */
 		while (by % p == 0 && by >= p && size_divides(sizes, size_const(sizes, p), g->a)) {
 			g->a = size_div(sizes, g->a, size_const(sizes, p));
 			by /= p;
@@ -60,6 +61,7 @@ static void simplify_ge(Collector *c, Guard *g)
 	if (!size_is_const(sizes, *constant, &number))
 		return;
 	for (int64_t p = 2; p <= 64; p++) {
+		/* falls: coefficients of what is no constant */
 		while (size_divides(sizes, size_const(sizes, p), *varying)) {
 			*varying = size_div(sizes, *varying, size_const(sizes, p));
 			number = number / p + (least ? number % p > 0 : -(number % p < 0));
@@ -73,6 +75,7 @@ static void simplify_eq(Sizes *sizes, Guard *g)
 {
 	for (int64_t p = 2; p <= 64; p++) {
 		Size by = size_const(sizes, p);
+		/* falls: coefficients */
 		while (!size_is(sizes, g->a, 0) && !size_is(sizes, g->b, 0) &&
 		       size_divides(sizes, by, g->a) && size_divides(sizes, by, g->b)) {
 			g->a = size_div(sizes, g->a, by);

@@ -332,12 +332,12 @@ static void name_iters(Builder *b)
 	uint32_t next = 0;
 	for (uint32_t i = 0; i < proj->niters; i++) {
 		Sym name = proj->iters[i].name;
-		while (name && name_is_taken(proj, i, name))
+		while (name && name_is_taken(proj, i, name)) /* falls: names not longer than this */
 			name = sym_printf(symbols, "%s_", name);
 		proj->iters[i].name = name;
 	}
 	for (uint32_t i = 0; i < proj->niters; i++)
-		while (!proj->iters[i].name) {
+		while (!proj->iters[i].name) { /* falls: names taken from `next` on */
 			Sym name = sym_printf(symbols, "i%u", next++);
 			proj->iters[i].name = name_is_taken(proj, proj->niters, name) ? NULL : name;
 		}
@@ -470,7 +470,7 @@ Proj *project_build(Projector *p)
 		return NULL;
 	do
 		add_piece(&b);
-	while (!b.failed && next_choice(&b));
+	while (!b.failed && next_choice(&b)); /* falls: choices to come, in their order */
 	if (b.failed || !check_parts(&b))
 		return NULL;
 	warn_unread(&b);

@@ -23,7 +23,7 @@ ClassId class_new(Projector *p, Size extent, Sym name, Span span)
 ClassId class_root(Projector *p, ClassId c)
 {
 	Class *classes = p->classes.at;
-	while (classes[c].parent != c) {
+	while (classes[c].parent != c) { /* falls: distance to the root */
 		classes[c].parent = classes[classes[c].parent].parent;
 		c = classes[c].parent;
 	}
@@ -53,7 +53,7 @@ ClassId class_group_root(Projector *p, ClassId c)
 	Class *classes = p->classes.at;
 	if (classes[c].group == CLASS_NONE)
 		return CLASS_NONE;
-	while (classes[c].group != c) {
+	while (classes[c].group != c) { /* falls: distance to the root */
 		classes[c].group = classes[classes[c].group].group;
 		c = classes[c].group;
 	}

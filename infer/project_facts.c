@@ -67,7 +67,7 @@ static bool is_mixed_radix(const Facts *f, const IndexTerm *terms, uint32_t n)
 
 static int64_t gcd(int64_t a, int64_t b)
 {
-	while (b) {
+	while (b) { /* falls: b */
 		int64_t r = a % b;
 		a = b;
 		b = r;
@@ -105,7 +105,7 @@ static bool pin_axis(const Facts *f, const Index *index, bool *pinned)
 static bool piece_is_injective(const Facts *f, const Piece *piece, bool *pinned)
 {
 	memset(pinned, 0, f->proj->niters * sizeof *pinned);
-	for (bool progress = true; progress;) {
+	for (bool progress = true; progress;) { /* falls: iterators not pinned */
 		progress = false;
 		for (uint32_t a = 0; a < piece->result.naxes; a++)
 			progress |= pin_axis(f, &piece->result.axes[a], pinned);

@@ -32,7 +32,7 @@ static RowVarId variable_of(Solver *s, const RowTerm *row, int64_t *axes)
 {
 	const RowTerm *t = row;
 	*axes = (int64_t)t->nlead + t->ntrail;
-	while (t->var != NONE) {
+	while (t->var != NONE) { /* falls: solved variables to follow: no circles */
 		RowVarId var = rowvar_root(s, t->var);
 		if (!s->vars.at[var].solved)
 			return var;
@@ -67,7 +67,7 @@ static RowVarId find_circle(Ranks *r, uint32_t *seen, uint32_t *round)
 	for (RowVarId start = 0; start < nvars; start++) {
 		RowVarId v = start;
 		++*round;
-		while (!seen[v] && r->because[v] != NONE) {
+		while (!seen[v] && r->because[v] != NONE) { /* falls: variables not seen */
 			seen[v] = *round;
 			v = r->edges.at[r->because[v]].less;
 		}
@@ -148,7 +148,7 @@ static void blame_circle(Ranks *r, RowVarId on)
 	do {
 		PUSH(s->arena, circle, r->because[v]);
 		v = r->edges.at[r->because[v]].less;
-	} while (v != on);
+	} while (v != on); /* falls: the circle */
 	size_t first = 0; /* the constraint that comes first in the program leads */
 	for (size_t i = 1; i < circle.n; i++) {
 		if (r->edges.at[circle.at[i]].con < r->edges.at[circle.at[first]].con)

@@ -28,7 +28,7 @@ RowVarId rowvar_new(Solver *s, Sym name, Span span)
 RowVarId rowvar_root(Solver *s, RowVarId var)
 {
 	RowVar *vars = s->vars.at;
-	while (vars[var].parent != var) {
+	while (vars[var].parent != var) { /* falls: distance to the root */
 		vars[var].parent = vars[vars[var].parent].parent;
 		var = vars[var].parent;
 	}
@@ -62,7 +62,7 @@ void row_flatten(Solver *s, const RowTerm *row, FlatRow *flat)
 	bool pinned = row->pinned;
 	flat->nlead = flat->ntrail = flat->npinned = 0;
 	flat->overflow = false;
-	for (;;) {
+	for (;;) { /* falls: solved variables to follow: no circles */
 		if (t->nlead || t->ntrail)
 			flat_add(flat, t, pinned);
 		flat->var = t->var;

@@ -124,6 +124,7 @@ static void con_run(Solver *s, ConId id)
 void propagate(Solver *s)
 {
 	uint32_t id;
+	/* falls: the solution moves up an order without endless climbs: see inference.md */
 	while (take(s, &id)) {
 		if (id & EDGE_BIT) {
 			s->edges.at[id & ~EDGE_BIT].queued = false;

@@ -36,7 +36,7 @@ Path proof_path(Solver *s, CellId a, CellId b)
 		climb(s, &a, &up, false);
 	for (; db > da; db--)
 		climb(s, &b, &down, true);
-	while (a != b) {
+	while (a != b) { /* falls: distance to the root */
 		climb(s, &a, &up, false);
 		climb(s, &b, &down, true);
 	}

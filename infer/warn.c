@@ -68,6 +68,7 @@ static void warn_result_rows(Solver *s, Diags *diags)
 		const ResultRow *row = &s->result_rows.at[i];
 		row_flatten(s, &(RowTerm){.var = row->var}, &f);
 		RowVarId last = rowvar_root(s, row->var);
+		/* falls: solved variables to follow */
 		while (s->vars.at[last].solved && s->vars.at[last].value.var != NONE)
 			last = rowvar_root(s, s->vars.at[last].value.var);
 		if (f.nlead + f.ntrail == 0 && s->vars.at[last].rule)
@@ -80,7 +81,7 @@ static void warn_result_rows(Solver *s, Diags *diags)
 /* The use that gave a row its axes; NONE: no use did. */
 static ConId giving_use(const Solver *s, NodeId node, RowVarId id)
 {
-	while (id != NONE) {
+	while (id != NONE) { /* falls: solved variables to follow */
 		const RowVar *var = &s->vars.at[id];
 		if (var->why != NONE && s->cons.at[var->why].node > node)
 			return var->why;
