@@ -163,7 +163,9 @@ static bool map_concat(Checker *c, const Expect *expect, const Index *index)
 	Size before = size_const(c->sizes, 0);
 	for (uint32_t i = 0; i < expect->spec->nparts; i++) {
 		uint32_t key = expect->parts[i];
-		bool free = key != KEY_NONE && owner == KEY_NONE && !c->keys.at[key].bound;
+		bool empty = size_is(c->sizes, part_size(c, expect, i), 0) &&
+			     !size_is(c->sizes, c->proj->iters[iter].extent, 0);
+		bool free = key != KEY_NONE && owner == KEY_NONE && !empty && !c->keys.at[key].bound;
 		if (key != KEY_NONE &&
 		    (key == owner || (free && size_same(before, index->offset)))) {
 			if (!holds_equal(c, before, index->offset))
