@@ -300,15 +300,21 @@ static bool is_kept(const SpecTensor *tensor, const SpecTensor *other)
 	return true;
 }
 
+/* Does a kernel letter place what is written? Then cells may be written more than once. */
+static bool result_has_window(const Spec *spec)
+{
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		for (uint32_t i = 0; i < spec->result.rows[kind].naxes; i++)
+			if (spec->result.rows[kind].axes[i].kernel)
+				return true;
+	return false;
+}
+
 bool spec_only_moves(const Spec *spec)
 {
-	bool moves = true;
+	bool moves = !result_has_window(spec);
 	for (uint32_t i = 0; i < spec->noperands; i++)
 		moves = moves && is_kept(&spec->operands[i], &spec->result);
-	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
-		for (uint32_t i = 0; i < spec->result.rows[kind].naxes; i++)
-			moves = moves && !spec->result.rows[kind].axes[i].kernel;
-	}
 	return moves;
 }
 
@@ -322,7 +328,7 @@ bool spec_check_argmax(Build *b, const Spec *spec)
 {
 	const SpecTensor *operand = &spec->operands[0];
 	uint32_t reduced = 0;
-	bool plain = !spec_result_concatenates(spec);
+	bool plain = !spec_result_concatenates(spec) && !result_has_window(spec);
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
 		const SpecRow *row = &operand->rows[kind];
 		plain = plain && (row->var_at < 0 || occurrences(&spec->result, row->var) > 0);
@@ -336,8 +342,12 @@ bool spec_check_argmax(Build *b, const Spec *spec)
 	}
 	if (plain && reduced == 1)
 		return true;
-	diag(b->diags, E0332, spec->span,
-	     "argmax reduces exactly one axis, and this specification reduces %" PRIu32 "%s", reduced,
-	     plain ? "" : " and has row variables or computed axes that it drops");
+	if (plain)
+		diag(b->diags, E0332, spec->span,
+		     "argmax reduces exactly one axis, and this specification reduces %" PRIu32,
+		     reduced);
+	else
+		diag(b->diags, E0332, spec->span,
+		     "argmax takes no windows, no concatenations and no row variables that the result omits");
 	return false;
 }

@@ -34,7 +34,7 @@ bool proj_is_plain(const Proj *proj)
 		nresult += !proj->iters[piece->iters[i]].reduced;
 	for (uint32_t i = 0; i < piece->result.naxes; i++) {
 		const Index *index = &piece->result.axes[i];
-		if (index->nterms > 1 || index->gather >= 0)
+		if (index->nterms > 1 || index->gather >= 0 || index->guarded)
 			return false;
 		if (index->nterms == 0)
 			continue;
@@ -57,16 +57,29 @@ bool proj_reduces(const Proj *proj)
 	return false;
 }
 
+static bool access_is_guarded(const Access *access)
+{
+	for (uint32_t axis = 0; access->present && axis < access->naxes; axis++)
+		if (access->axes[axis].guarded)
+			return true;
+	return false;
+}
+
+bool proj_writes_guarded(const Proj *proj)
+{
+	for (uint32_t p = 0; p < proj->npieces; p++)
+		if (access_is_guarded(&proj->pieces[p].result))
+			return true;
+	return false;
+}
+
 bool proj_is_guarded(const Proj *proj)
 {
 	for (uint32_t p = 0; p < proj->npieces; p++)
-		for (uint32_t i = 0; i < proj->nargs; i++) {
-			const Access *access = &proj->pieces[p].args[i];
-			for (uint32_t axis = 0; access->present && axis < access->naxes; axis++)
-				if (access->axes[axis].guarded)
-					return true;
-		}
-	return false;
+		for (uint32_t i = 0; i < proj->nargs; i++)
+			if (access_is_guarded(&proj->pieces[p].args[i]))
+				return true;
+	return proj_writes_guarded(proj);
 }
 
 static bool index_same(const Index *a, const Index *b)

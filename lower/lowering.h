@@ -145,6 +145,7 @@ static inline const Proj *lower_proj(const Lower *lower, NodeId id)
 bool proj_is_plain(const Proj *proj);
 bool proj_reduces(const Proj *proj);
 bool proj_is_guarded(const Proj *proj);
+bool proj_writes_guarded(const Proj *proj);
 /* Decides for every node of the routine. */
 void fuse_plan(Lower *lower);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */

@@ -108,19 +108,22 @@ static void add_loops(Nest *nest, bool reduced)
 	}
 }
 
-/* The indices that may leave their operands: where one does, the iteration adds nothing. */
+static void guards_of(Nest *nest, const Access *access, NodeId tensor)
+{
+	const Shape *shape = lower_shape(nest->gen->lower, tensor);
+	for (uint32_t axis = 0; access->present && axis < access->naxes; axis++)
+		if (access->axes[axis].guarded)
+			PUSH(nest->gen->arena, nest->guards,
+			     ((Guarded){&access->axes[axis], shape_axis(shape, axis)->size}));
+}
+
+/* The indices that may leave their tensors: where one does, the iteration adds nothing. */
 static void collect_guards(Nest *nest)
 {
-	const Lower *lower = nest->gen->lower;
-	const Node *node = lower_node(lower, nest->node);
-	for (uint32_t i = 0; i < node->nargs; i++) {
-		const Access *access = &nest->piece->args[i];
-		const Shape *shape = lower_shape(lower, node->args[i]);
-		for (uint32_t axis = 0; access->present && axis < access->naxes; axis++)
-			if (access->axes[axis].guarded)
-				PUSH(nest->gen->arena, nest->guards,
-				     ((Guarded){&access->axes[axis], shape_axis(shape, axis)->size}));
-	}
+	const Node *node = lower_node(nest->gen->lower, nest->node);
+	for (uint32_t i = 0; i < node->nargs; i++)
+		guards_of(nest, &nest->piece->args[i], node->args[i]);
+	guards_of(nest, &nest->piece->result, nest->node);
 }
 
 const Value *nest_finished(Nest *nest, const Value *sum, Body *body)
@@ -443,7 +446,7 @@ static void emit_piece(Nest *nest)
 	gen_nest(nest->gen);
 	if (reduces && !scattered && emit_few(nest, reduce))
 		return;
-	if (reduces && !gen_asked(nest->gen, CHOICE_ORDER) &&
+	if (reduces && !gen_asked(nest->gen, CHOICE_ORDER) && !proj_writes_guarded(nest->proj) &&
 	    (scattered ? emit_scattered_tiles(nest, reduce) : emit_tiles(nest, reduce)))
 		return;
 	bool local = !scattered && reduces && !may_sum_in_place(nest);

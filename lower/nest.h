@@ -5,11 +5,11 @@
 
 #include "lower/lowering.h"
 
-/* An index that may leave its axis: nothing is read, and nothing added, unless 0 <= index <
+/* An index that may leave its axis: nothing is read or written, and nothing added, unless 0 <= index <
  * size. */
 typedef struct Guarded {
 	const Index *index;
-	Size size; /* elements of the operand's axis */
+	Size size; /* elements of the axis */
 } Guarded;
 
 typedef VEC(Guarded) GuardedList;

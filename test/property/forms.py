@@ -194,18 +194,20 @@ def form_window_of_blocks(g):
 
 
 def form_strided_result(g):
-    """What is written in steps adds up where steps meet, and is the neutral element between them."""
-    o, stride = wide_axis(g), g.rng.randint(1, 3)
-    kernel = g.rng.randint(1, 4)
-    dilation = g.rng.randint(1, 2)
+    """What is written in steps adds up where steps meet, is the neutral element between them, and is left out where
+    it falls outside."""
+    mark, stride, kernel, dilation = (g.rng.choice(["<+", "=+"]), g.rng.randint(1, 3), g.rng.randint(1, 4),
+                                      g.rng.randint(1, 2))
+    o, span = g.axis() if mark == "=+" else wide_axis(g), 1 + (kernel - 1) * dilation
     x, w = g.add_input([[], [], [o]]), g.add_input([[], [], [axis_of(str(kernel))]])
-    size = Axis([stride * (s - 1) + 1 + (kernel - 1) * dilation for s in o.size])
+    size = Axis([stride * s if mark == "=+" else stride * (s - 1) + span for s in o.size])
+    index = Index({"o": stride, "k": dilation}, -(span // 2) if mark == "=+" else 0, mark == "=+")
     fold = g.rng.choice(["sum", "sum", "max"])
     values = [evaluate({"o": o.size[k], "k": kernel}, [(x.values[k], [letter("o")]), (w.values[k], [letter("k")])],
-                       [Index({"o": stride, "k": dilation})], [size.size[k]], fold=fold) for k in range(len(RUNS))]
+                       [index], [size.size[k]], fold=fold) for k in range(len(RUNS))]
     if fold == "max" and any(np.isinf(v).any() for v in values):
         return None
-    text = 'einsum("o; k => %d*o <+ %d*k", %s, %s, reduce=%s)' % (stride, dilation, x.text, w.text, fold)
+    text = 'einsum("o; k => %d*o %s %d*k", %s, %s, reduce=%s)' % (stride, mark, dilation, x.text, w.text, fold)
     return Tensor(text, [[], [], [size]], values)
 
 

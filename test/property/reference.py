@@ -130,7 +130,7 @@ def pointwise(text, tensors, function, dtype="f32", raw=False):
 # ---- specifications: a sum over every tuple of indices ----
 
 class Index:
-    """coefs[letter] * letter + ... + offset; padded: a step that reads outside is skipped."""
+    """coefs[letter] * letter + ... + offset; padded: a step that reads or writes outside is skipped."""
 
     def __init__(self, coefs, offset=0, padded=False):
         self.coefs, self.offset, self.padded = coefs, offset, padded
@@ -160,6 +160,10 @@ def evaluate(sizes, operands, result, shape, op="mul", fold="sum"):
     space = [sizes[n] for n in names]
     inside = np.ones(space, bool)
     reads = []
+    for extent, index in zip(shape, result):
+        if index.padded:
+            place = np.broadcast_to(index.at(grids), space)
+            inside &= (place >= 0) & (place < extent)
     for array, indices in operands:
         places = []
         for extent, index in zip(array.shape, indices):

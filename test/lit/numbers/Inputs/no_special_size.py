@@ -24,6 +24,14 @@ def padded(x, k, stride, neutral):
     return np.array([wide[stride * i:stride * i + k] for i in range(steps)]).reshape(steps, k)
 
 
+def laid(x, stride):
+    """Every element times the kernel, added from its place on."""
+    y = np.zeros(stride * len(x) + 3)
+    for i, v in enumerate(x):
+        y[stride * i:stride * i + 3] += v * KERNEL
+    return y
+
+
 def fold(function, x, axis, neutral):
     return function(x, axis=axis, initial=neutral)
 
@@ -52,6 +60,7 @@ CASES = [
     ("conv_padded", 'einsum("o =+ k; k => o", x, k)', lambda x, b, c, i: padded(x, 3, 1, 0) @ KERNEL, None),
     ("max_padded", 'reduce(max, "2*o =+? k => o", x) with (k = 3)', lambda x, b, c, i: padded(x, 3, 2, -np.inf).max(1, initial=-np.inf), None),
     ("transposed", 'einsum("o; k => o <+ k", x, k)', lambda x, b, c, i: np.convolve(x, KERNEL) if len(x) else np.zeros(2), None),
+    ("laid_padded", 'einsum("o; k => 2*o =+ k", x, k)', lambda x, b, c, i: laid(x, 2)[1:1 + 2 * len(x)], None),
     ("shift", 'sum("i + 1 => i", x)', lambda x, b, c, i: x[1:], lambda n: n < 1),
     ("shifted", 'sum("i => i + 1", x)', lambda x, b, c, i: np.concatenate([[0], x]), None),
     ("spread", 'sum("i => 2*i,", x)', lambda x, b, c, i: np.stack([x, 0 * x], 1).ravel(), None),
