@@ -135,19 +135,59 @@ void close_leaf_bounds(Solver *s, const char *rule)
 	}
 }
 
-/* Whether something broadcasts into the open size, and all that does is 1. */
-static bool only_ones(Solver *s, CellId cell)
+/* A leaf's axis that only broadcasts, and that nothing has given a size. */
+static bool is_free_leaf(const Cell *c)
+{
+	for (const Occ *o = c->occs.first; o; o = o->next) {
+		if (o->kind == OCC_CON)
+			return false;
+	}
+	return c->terminal && c->bound_kind == BOUND_NONE;
+}
+
+/* Open sizes, each of which broadcasts into an earlier one or is the first. */
+typedef struct Walk {
+	VEC(CellId) cells;
+	bool ones; /* a 1 broadcasts into one of them */
+} Walk;
+
+/* Adds the open sizes that broadcast into this one, each once. False where one does that is not 1, or
+ * where nothing does. */
+static bool add_operands(Solver *s, CellId cell, Walk *walk)
 {
 	bool any = false;
 	for (const Occ *o = s->cells.at[cell].occs.first; o; o = o->next) {
 		if (o->kind != OCC_EDGE || cell_root(s, s->edges.at[o->id].res) != cell)
 			continue;
 		CellId opnd = cell_root(s, s->edges.at[o->id].opnd);
-		if (opnd != cell && !cell_stretches(s, opnd) && !s->cells.at[opnd].is_index)
-			return false;
+		Cell *c = &s->cells.at[opnd];
+		bool one = cell_stretches(s, opnd) || c->is_index;
 		any |= opnd != cell;
+		walk->ones |= one && opnd != cell;
+		if (opnd == cell || c->walk == s->walks || one || is_free_leaf(c))
+			continue;
+		if (!size_is_bad(c->value) || c->refused == s->stage)
+			return false;
+		c->walk = s->walks;
+		PUSH(s->arena, walk->cells, opnd);
 	}
 	return any;
+}
+
+/* Whether something broadcasts into the open size, and all that does is 1, a leaf without a size, or a
+ * size for which the same holds: a result, before or after this one in the program. A size of which it
+ * does not hold is not walked again in this stage. */
+static bool only_ones(Solver *s, CellId cell)
+{
+	Walk walk = {0};
+	bool fits = true;
+	s->walks++;
+	PUSH(s->arena, walk.cells, cell_root(s, cell));
+	for (size_t i = 0; fits && i < walk.cells.n; i++) /* falls: cells not seen yet */
+		fits = add_operands(s, walk.cells.at[i], &walk);
+	if (!fits)
+		cell_at(s, cell)->refused = s->stage;
+	return fits && walk.ones;
 }
 
 void close_result_ones(Solver *s, const char *rule)

@@ -83,6 +83,8 @@ typedef struct Cell {
 	bool param;    /* an axis of a parameter: never guessed */
 	bool may_be_empty;
 	bool is_index; /* fixed by a number alone: no inequality gives it a size */
+	uint32_t walk; /* the last walk that came here */
+	int refused;   /* the stage in which it was found not to be 1 */
 	OccList occs;
 } Cell;
 
@@ -206,6 +208,7 @@ typedef struct Solver {
 	int nerrors;
 	Span blamed; /* the place of the last error */
 	int stage;
+	uint32_t walks;
 	VEC(Cell) cells;
 	VEC(RowVar) vars;
 	VEC(Con) cons;
