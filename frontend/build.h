@@ -217,6 +217,9 @@ Binding *scope_here(Scope *scope, Sym name);
 Binding *scope_find(Scope *scope, Sym name);
 /* Reports that `name` is unknown, defined only later, or recursive. */
 void scope_report_unknown(Build *b, Name name);
+/* What the unknown name of the last diagnostic is called here: a word of other languages, or an axis of a
+ * specification. False where there is nothing to say (foreign.c). */
+bool foreign_explain(Build *b, Name name);
 /* The candidate nearest to `name` by edit distance, or NULL when none is near. */
 Sym name_nearest(Sym name, const Sym *candidates, uint32_t n);
 /* Registers an input, dim, parameter or scalar by full name; reports a clash. */

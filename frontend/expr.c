@@ -140,6 +140,10 @@ static NodeId index_node(Build *b, Value index)
 	diag(b->diags, E0231, index.span,
 	     "the index of '@' is an integer, a size or a routine's integer scalar, and this is %s of %s",
 	     value_describe(&index), dtype_name(node_dtype(b, at)));
+	if (dtype_is_integer(node_dtype(b, at)))
+		diag_note(
+			b->diags, index.span,
+			"gather(table, ids) takes the elements of its leftmost output axis at the ids");
 	return NODE_NONE;
 }
 

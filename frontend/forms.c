@@ -277,7 +277,13 @@ static Value run_gather(Build *b, const AstExpr *call)
 	if (!dtype_is_integer(ids)) {
 		diag(b->diags, E0231, parts.spans[1],
 		     "the indices of gather are integers, and these are %s", dtype_name(ids));
-		if (graph_node(b->graph, parts.args[1])->kind != NODE_INPUT)
+		if (dtype_is_integer(node_dtype(b, parts.args[0])))
+			diag_fix(b->diags, span_join(parts.spans[0], parts.spans[1]),
+				 arena_printf(b->arena, "%s, %s",
+					      source_text(b->sources, b->arena, parts.spans[1]),
+					      source_text(b->sources, b->arena, parts.spans[0])),
+				 "the table stands first: gather(table, ids)");
+		else if (graph_node(b->graph, parts.args[1])->kind != NODE_INPUT)
 			diag_fix(b->diags, parts.spans[1],
 				 arena_printf(b->arena, "i32(%s)",
 					      source_text(b->sources, b->arena, parts.spans[1])),
@@ -409,6 +415,8 @@ static bool check_count(Build *b, Sym name, const AstExpr *call, uint32_t least,
 		     call->keys[i].sym);
 		if (strcmp(call->keys[i].sym, "axis") == 0 || strcmp(call->keys[i].sym, "dim") == 0)
 			note_reduction(b, call);
+		else if (scope_find(b->at.scope, call->keys[i].sym))
+			diag_note(b->diags, call->keys[i].span, "to compare, write '=='");
 		return false;
 	}
 	if (n >= least && n <= most)
@@ -426,13 +434,29 @@ static bool check_count(Build *b, Sym name, const AstExpr *call, uint32_t least,
 	return false;
 }
 
+/* max("i, j => i", x): the form that reduces was meant. */
+static bool refuse_reduction(Build *b, Sym name, const AstExpr *call)
+{
+	bool word = strcmp(name, "max") == 0 || strcmp(name, "min") == 0;
+	if (!word || call->nargs < 2 || call->args[1]->kind != AST_STRING)
+		return false;
+	Span span = call->args[0]->span;
+	diag(b->diags, E0239, call->span, "'%s' compares two tensors, element by element", name);
+	if (source_text(b->sources, b->arena, (Span){span.file, span.end, span.end + 1})[0] == '(')
+		diag_fix(b->diags, (Span){span.file, span.start, span.end + 1},
+			 arena_printf(b->arena, "reduce(%s, ", name),
+			 "'reduce' takes a specification");
+	return true;
+}
+
 Value eval_form(Build *b, Sym name, const AstExpr *call)
 {
 	size_t len = strlen(name);
 	const Form *form = find_form(name);
 	Op op = form ? OP_NONE : op_from_name(name, len);
 	uint32_t arity = op == OP_NONE ? 1 : (uint32_t)op_arity(op);
-	if (!check_count(b, name, call, form ? form->least : arity, form ? form->most : arity))
+	if (refuse_reduction(b, name, call) ||
+	    !check_count(b, name, call, form ? form->least : arity, form ? form->most : arity))
 		return value_error();
 	if (form)
 		return form->run(b, call);

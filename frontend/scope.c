@@ -141,12 +141,12 @@ static uint32_t distance(const char *a, const char *b)
 
 /* Small is near: the same letters in upper or lower case first, then fewer edits, then letters
  * added, then letters left out. UINT32_MAX: not near. In a name of one or two letters another
- * letter is another name. */
+ * letter is another name, and one letter is near to nothing longer. */
 static uint32_t nearness(const char *name, const char *candidate)
 {
 	uint32_t n = (uint32_t)strlen(name), m = (uint32_t)strlen(candidate);
 	uint32_t d = strcasecmp(name, candidate) == 0 ? 0 : distance(name, candidate);
-	bool near = d < n / 3 + 1 || (d == 1 && n != m);
+	bool near = d < n / 3 + 1 || (d == 1 && n != m && n > 1);
 	if (!near || d >= m)
 		return UINT32_MAX;
 	return 3 * d - (m > n ? 2 : m < n);
@@ -239,12 +239,12 @@ void scope_report_unknown(Build *b, Name name)
 		return;
 	}
 	diag(b->diags, E0201, name.span, "nothing is called '%s' here", name.sym);
-	Sym nearest = nearest_visible(b, name.sym);
 	if (!b->diags->overflow && library_has(b, name.sym)) {
 		diag_note(b->diags, name.span,
 			  "the library has one: write 'nn.%s', after 'import nn'", name.sym);
 		return;
 	}
+	Sym nearest = foreign_explain(b, name) ? NULL : nearest_visible(b, name.sym);
 	if (!nearest)
 		return;
 	diag_fix(b->diags, name.span, nearest, "did you mean '%s'?", nearest);

@@ -9,7 +9,7 @@ Dtype written_dtype(Build *b, Dtype dtype, Span span)
 		return dtype;
 	diag(b->diags, E0911, span, "the dtype %s is not supported yet; f64, f32, bf16, f16, i32, i8 "
 	     "and u8 are", dtype_name(dtype));
-	return DTYPE_F32;
+	return dtype_is_integer(dtype) ? DTYPE_I32 : DTYPE_F32;
 }
 
 static bool has_capture(const SizeExpr *size)

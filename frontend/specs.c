@@ -247,6 +247,8 @@ bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call)
 	     "this specification describes %" PRIu32 " operand%s, and %" PRIu32 " %s given",
 	     spec->noperands, spec->noperands == 1 ? "" : "s", nargs, nargs == 1 ? "is" : "are");
 	diag_note(b->diags, call, "the call");
+	if (spec->noperands < nargs)
+		diag_note(b->diags, spec->span, "operands are separated by ';'");
 	return false;
 }
 

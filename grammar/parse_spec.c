@@ -25,8 +25,7 @@ static void report_no_result(SpecTree *tree, Span text)
 {
 	Diags *ds = tree->parse->diags;
 	Span arrow = find_pair(tree, text, text.start, "->");
-	bool single = !span_is_none(arrow) && span_is_none(find_pair(tree, text, arrow.end, "->")) &&
-	              !memchr(tree->source->text + text.start, '|', text.end - text.start);
+	bool single = !span_is_none(arrow) && span_is_none(find_pair(tree, text, arrow.end, "->"));
 	diag(ds, E0132, text, "this specification has no '=>' between its operands and its result");
 	if (single)
 		diag_fix(ds, arrow, "=>",
@@ -133,6 +132,8 @@ static void report(SpecTree *tree, const void *parser, Token token)
 	Span gap = {token.span.file, tree->last.span.end, tree->last.span.end};
 	if (expected[SPEC_TOKEN_COMMA] && spec_token_info(token.kind)->class[0] == 'A')
 		diag_fix(tree->parse->diags, gap, ",", "axes are separated by commas here");
+	if (tree->last.kind == SPEC_TOKEN_STAR && token.kind == SPEC_TOKEN_INT)
+		diag_note(tree->parse->diags, token.span, "the number stands first: 2*i");
 }
 
 static bool feed(SpecTree *tree, void *parser, Token token)

@@ -1,5 +1,5 @@
 /* Explains syntax errors. The special messages know one symbol written for another, a keyword used
- * as a name, a forgotten `let`, chained comparisons and brackets; they are tried in the order of
+ * as a name, a forgotten `let`, chained comparisons, brackets and words of other languages; they are tried in the order of
  * the table at the end, and the list of expected tokens speaks for all else. */
 #include "grammar/syntax_error.h"
 
@@ -146,6 +146,18 @@ static bool forgotten_let(const Fault *f)
 	return true;
 }
 
+/* `a and b`, as in other languages. */
+static bool word_operator(const Fault *f)
+{
+	uint32_t n = f->token.span.end - f->token.span.start;
+	if (f->token.kind != TOKEN_NAME || !f->expected[TOKEN_AND])
+		return false;
+	if (n == 3 && memcmp(f->text, "and", n) == 0)
+		return confused(f, n, "&&", "logic is written with signs");
+	return n == 2 && memcmp(f->text, "or", n) == 0 &&
+	       confused(f, n, "||", "logic is written with signs");
+}
+
 /* A statement that starts with another language's word for ours. */
 static bool foreign_word(const Fault *f)
 {
@@ -226,6 +238,66 @@ static void note_subscript(const Fault *f)
 		          "other: sum(\"i, 0 => i\", x)");
 }
 
+/* `for i in ...`, and `iterate` with something else in its parentheses. */
+static bool note_iterate(const Fault *f)
+{
+	Token at, open;
+	bool inside = file_parse_find(f->parser, TOKEN_ITERATE, &at);
+	bool head = inside && file_parse_opener(f->parser, &open) &&
+		    open.span.start == at.span.end && f->expected[TOKEN_EQ];
+	bool body = inside && f->expected[TOKEN_LBRACE] && !f->expected[TOKEN_NUMBER];
+	if (!head && !body && (f->token.kind != TOKEN_FOR || !f->expected[TOKEN_NUMBER]))
+		return false;
+	diag_note(f->parse->diags, f->token.span,
+		  "'iterate(n, h = x) { E }' repeats E: h is x at first, then what E gave; "
+		  "'iterate(n, h = x, i)' counts in i");
+	return true;
+}
+
+/* `let a, b = ...` and `let a : [3] = ...` */
+static bool note_let_names(const Fault *f)
+{
+	Token let;
+	if (!f->expected[TOKEN_EQ] || !file_parse_find(f->parser, TOKEN_LET, &let))
+		return false;
+	if (f->token.kind == TOKEN_COMMA)
+		diag_note(f->parse->diags, f->token.span,
+			  "the names of a tuple stand in parentheses: let (a, b) = ...");
+	else if (f->token.kind == TOKEN_COLON)
+		diag_note(
+			f->parse->diags, f->token.span,
+			"the shape of a 'let' is inferred; 'const', 'param' and 'input' declare one");
+	return true;
+}
+
+/* `if (c, a, b)`: a choice that is made for each element. */
+static bool note_choice(const Fault *f)
+{
+	if (!f->expected[TOKEN_THEN])
+		return false;
+	diag_note(
+		f->parse->diags, f->token.span,
+		"'if C then A else B' is decided at compile time; 'where(c, a, b)' chooses for each "
+		"element");
+	return true;
+}
+
+/* `input x : 3` and `input x : (3, 4)` */
+static void note_shape(const Fault *f)
+{
+	Span span = f->token.span;
+	if (f->feed->before.kind != TOKEN_COLON || !f->expected[TOKEN_LBRACKBAR])
+		return;
+	if (f->token.kind == TOKEN_NUMBER)
+		diag_fix(f->parse->diags, span,
+			 arena_printf(f->parse->perm, "[%.*s]", (int)(span.end - span.start),
+				      f->text),
+			 "a shape stands in brackets; '[]' is one number");
+	else if (f->token.kind == TOKEN_LPAREN)
+		diag_note(f->parse->diags, span,
+			  "a shape stands in brackets: [batch | input -> output]");
+}
+
 static bool expected(const Fault *f)
 {
 	Arena *arena = f->parse->perm;
@@ -235,14 +307,16 @@ static bool expected(const Fault *f)
 	note_let(f);
 	note_string(f);
 	note_subscript(f);
+	if (!note_iterate(f) && !note_let_names(f) && !note_choice(f))
+		note_shape(f);
 	return true;
 }
 
 bool syntax_error(Parse *parse, const Feed *feed, const void *parser)
 {
 	static bool (*const explanations[])(const Fault *) = {
-		unmatched_closer, wrong_equals,  operator_first, chained_comparison,
-		keyword_as_name,  forgotten_let, foreign_word,   wrong_relation, expected,
+		unmatched_closer, wrong_equals, operator_first, chained_comparison, keyword_as_name,
+		forgotten_let,	  foreign_word, word_operator,	wrong_relation,	    expected,
 	};
 	Fault f = {.parse = parse, .feed = feed, .parser = parser, .token = feed->token};
 	f.text = feed->lexer.source->text + f.token.span.start;

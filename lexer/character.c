@@ -77,6 +77,20 @@ static void report(Lexer *lexer, Span span, uint32_t code, const char *shown)
 		diag(lexer->diags, E0103, span, "the character '%s' cannot stand here", shown);
 }
 
+/* "oh += kh" and "oh < kh" in a specification: a mark was meant. */
+static bool report_mark(Lexer *lexer, const unsigned char *at, Span one)
+{
+	bool after_plus = at > lexer->text && at[-1] == '+';
+	if (!lexer->spec || (*at != '<' && !(*at == '=' && after_plus)))
+		return false;
+	if (*at == '=')
+		diag_fix(lexer->diags, (Span){one.file, one.start - 1, one.end}, "=+",
+			 "a padded window is marked '=+'");
+	else
+		diag_fix(lexer->diags, one, "<+", "a window is marked '<+', a padded one '=+'");
+	return true;
+}
+
 const unsigned char *character_report(Lexer *lexer, const unsigned char *at)
 {
 	uint32_t code = 0, next;
@@ -88,7 +102,7 @@ const unsigned char *character_report(Lexer *lexer, const unsigned char *at)
 	Span one = {lexer->file, start, start + (uint32_t)n};
 	const char *meant = meant_by(code);
 	report(lexer, one, code, shown);
-	if (lexer->spec && meant && *meant == '"')
+	if (report_mark(lexer, at, one) || (lexer->spec && meant && *meant == '"'))
 		meant = NULL;
 	if (meant && *meant == ' ')
 		diag_fix(lexer->diags, one, meant, "write an ordinary space");

@@ -1,0 +1,121 @@
+/* What stands here for the names of other languages and libraries.
+ *
+ * A name that nothing declares is looked up among the words that people bring along, then among the
+ * letters of the specifications before it, whose sizes have names only after a `with`.
+ */
+#include <string.h>
+
+#include "frontend/build.h"
+
+enum { ERRORS_EXPLAINED = 20 }; /* looking for a letter goes through the graph */
+
+typedef struct ForeignName {
+	const char *name;
+	const char *meant; /* takes its place, or NULL */
+	const char *note;
+} ForeignName;
+
+#define CAST "a cast is called like the element type"
+#define AXES "axes are permuted by permute(\"ij => ji\", x), rows by x.T"
+#define SIZE "the size of an axis gets a name by 'with': E with (h)"
+#define FILL "a number fits any shape, and [0, 0, 0] is a literal"
+#define JOIN "tensors are joined by concat(\"x; y => x^y\", a, b) or stack(batch, a, b)"
+#define MEET "'a * b' composes: input axes of a meet output axes of b; einsum says any other"
+#define ADDS "an axis more is a number in the result: sum(\"i => i, 0\", x)"
+static const ForeignName foreign_names[] = {
+	{"argmin", NULL, "the place of the least is argmax(\"i, j => i\", -x)"},
+	{"amax", NULL, "the greatest is reduce(max, \"i, j => i\", x)"},
+	{"amin", NULL, "the least is reduce(min, \"i, j => i\", x)"},
+	{"prod", NULL, "the product is reduce(prod, \"i, j => i\", x)"},
+	{"any", NULL, "reduce(max, \"i, j => i\", x) is 1 where one is"},
+	{"all", NULL, "reduce(min, \"i, j => i\", x) is 1 where all are"},
+	{"maximum", "max", "the greater of two is max(a, b)"},
+	{"minimum", "min", "the less of two is min(a, b)"},
+	{"clip", NULL, "write min(max(x, least), greatest)"},
+	{"clamp", NULL, "write min(max(x, least), greatest)"},
+	{"pow", NULL, "powers are written a ** b"},
+	{"power", NULL, "powers are written a ** b"},
+	{"square", NULL, "write x ** 2"},
+	{"mod", NULL, "the rest is a % b"},
+	{"int", "i32", CAST},
+	{"float", "f32", CAST},
+	{"double", "f64", CAST},
+	{"int32", "i32", CAST},
+	{"float32", "f32", CAST},
+	{"float64", "f64", CAST},
+	{"arange", "range", "0, 1, ... is range(n)"},
+	{"matmul", NULL, MEET},
+	{"dot", NULL, MEET},
+	{"transpose", NULL, AXES},
+	{"zeros", NULL, FILL},
+	{"ones", NULL, FILL},
+	{"cat", NULL, JOIN},
+	{"concatenate", NULL, JOIN},
+	{"unsqueeze", NULL, ADDS},
+	{"expand_dims", NULL, ADDS},
+	{"view", "reshape", "reshape(x) takes the axes that its use has"},
+	{"shape", NULL, SIZE},
+	{"size", NULL, SIZE},
+	{"len", NULL, SIZE},
+	{"true", "1", "comparisons and logic give 1 and 0"},
+	{"false", "0", "comparisons and logic give 1 and 0"},
+	{"True", "1", "comparisons and logic give 1 and 0"},
+	{"False", "0", "comparisons and logic give 1 and 0"},
+};
+
+static bool note_word(Build *b, Name name)
+{
+	for (size_t i = 0; i < sizeof foreign_names / sizeof *foreign_names; i++) {
+		const ForeignName *word = &foreign_names[i];
+		if (strcmp(word->name, name.sym) != 0)
+			continue;
+		if (word->meant)
+			diag_fix(b->diags, name.span, word->meant, "%s", word->note);
+		else
+			diag_note(b->diags, name.span, "%s", word->note);
+		return true;
+	}
+	return false;
+}
+
+static bool row_has(const SpecRow *row, Sym letter)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < row->naxes; i++)
+		found |= row->axes[i].letter == letter || row->axes[i].kernel == letter;
+	return found;
+}
+
+/* Has an operand an axis of that letter? */
+static bool spec_has(const Spec *spec, Sym letter)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < spec->noperands; i++) {
+		for (RowKind k = 0; k < ROW_KINDS; k++)
+			found |= row_has(&spec->operands[i].rows[k], letter);
+	}
+	return found;
+}
+
+/* `einsum("i, d; d => i", a, b) / sqrt(d)`: the letter is no name outside of its specification. */
+static bool note_letter(Build *b, Name name)
+{
+	for (NodeId id = (NodeId)b->graph->nodes.n; id-- > 0;) {
+		const Node *node = graph_node(b->graph, id);
+		if (!node->spec || node->spec->span.file != name.span.file ||
+		    !spec_has(node->spec, name.sym))
+			continue;
+		diag_note(b->diags, node->spec->span,
+			  "'%s' is an axis in this specification alone; 'with (%s)' behind the expression names its size",
+			  name.sym, name.sym);
+		return true;
+	}
+	return false;
+}
+
+bool foreign_explain(Build *b, Name name)
+{
+	if (b->diags->nerrors > ERRORS_EXPLAINED)
+		return false;
+	return note_word(b, name) || note_letter(b, name);
+}
