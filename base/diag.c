@@ -70,9 +70,10 @@ static uint32_t *seen_slot(const Diags *ds, const Diag *d)
 	}
 }
 
-static void grow_seen(Diags *ds)
+/* A table for `nseen` slots, from the list. */
+static void index_seen(Diags *ds, size_t nseen)
 {
-	ds->nseen = ds->nseen ? 2 * ds->nseen : FIRST_SEEN;
+	ds->nseen = nseen;
 	ds->seen = ARENA_ARRAY(ds->arena, uint32_t, ds->nseen);
 	for (size_t i = 0; i < ds->list.n; i++)
 		*seen_slot(ds, &ds->list.at[i]) = (uint32_t)i + 1;
@@ -108,7 +109,7 @@ void diag(Diags *ds, DiagCode code, Span span, const char *fmt, ...)
 	d.text = arena_vprintf(ds->arena, fmt, args);
 	va_end(args);
 	if (2 * (ds->list.n + 1) > ds->nseen)
-		grow_seen(ds);
+		index_seen(ds, ds->nseen ? 2 * ds->nseen : FIRST_SEEN);
 	uint32_t *slot = seen_slot(ds, &d);
 	ds->silent = *slot != 0;
 	if (ds->silent)
@@ -142,6 +143,27 @@ void diag_fix(Diags *ds, Span span, const char *replacement, const char *fmt, ..
 	const char *copy = arena_strndup(ds->arena, replacement, strlen(replacement));
 	attach(ds, (DiagNote){.span = span, .replacement = copy}, fmt, args);
 	va_end(args);
+}
+
+void diag_rank(Diags *ds, uint64_t rank)
+{
+	if (!ds->silent && ds->list.n > 0)
+		ds->list.at[ds->list.n - 1].rank = rank;
+}
+
+/* Insertion, which is stable: there are few that are ranked, and most are in order. */
+void diags_sort(Diags *ds, size_t first)
+{
+	Diag *at = ds->list.at;
+	for (size_t i = first + 1; i < ds->list.n; i++) {
+		Diag moved = at[i];
+		size_t k = i;
+		for (; k > first && at[k - 1].rank > moved.rank; k--)
+			at[k] = at[k - 1];
+		at[k] = moved;
+	}
+	if (ds->nseen > 0)
+		index_seen(ds, ds->nseen);
 }
 
 void diags_print(const Diags *ds, FILE *out)

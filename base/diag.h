@@ -38,6 +38,7 @@ typedef struct Diag {
 	Severity severity; /* after -Werror and -W options */
 	Span span;
 	const char *text;
+	uint64_t rank; /* for diags_sort */
 	VEC(DiagNote) notes;
 } Diag;
 
@@ -67,8 +68,11 @@ void diag(Diags *ds, DiagCode code, Span span, const char *fmt, ...)
 void diag_note(Diags *ds, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void diag_fix(Diags *ds, Span span, const char *replacement, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Prints what has accumulated, sorted by nothing: in the order of discovery. Text, JSON or
- * SARIF. */
+/* The rank of the diagnostic before it (0 without). */
+void diag_rank(Diags *ds, uint64_t rank);
+/* Puts the diagnostics from `first` on in the order of their ranks, and of discovery where these are equal. */
+void diags_sort(Diags *ds, size_t first);
+/* Prints what has accumulated, in the order of the list. Text, JSON or SARIF. */
 void diags_print(const Diags *ds, FILE *out);
 
 /* "E0123", and the row's other columns. */

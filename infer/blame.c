@@ -11,19 +11,36 @@
 enum { SITES_SHOWN = 8, STEPS_SHOWN = 6, ORIGINS_SHOWN = 6, LETTERS_SHOWN = 3,
        ERRORS_TRACED = 200 };
 
-static void report(Solver *s, DiagCode code, Span span, const char *fmt, va_list args)
+/* File and line of the statement of the program that an error belongs to: where a function is applied, for
+ * what stands in the function. */
+static uint64_t rank_of(Solver *s, NodeId node, Span span)
+{
+	uint32_t site = node == NODE_NONE ? 0 : s->graph->nodes.at[node].site;
+	for (; site; site = s->graph->sites.at[site]
+				    .parent) /* falls: sites are made before those in them */
+		span = s->graph->sites.at[site].span;
+	if (span_is_none(span))
+		return 0;
+	return (uint64_t)span.file << 32 |
+	       source_place(s->diags->sources, span.file, span.start).line;
+}
+
+static void report(Solver *s, DiagCode code, NodeId node, Span span, const char *fmt, va_list args)
 {
 	s->nerrors++;
 	s->blamed = span;
-	if (s->diags)
-		diag(s->diags, code, span, "%s", arena_vprintf(s->arena, fmt, args));
+	if (!s->diags)
+		return;
+	diag(s->diags, code, span, "%s", arena_vprintf(s->arena, fmt, args));
+	diag_rank(s->diags, rank_of(s, node, span));
 }
 
 bool blame(Solver *s, DiagCode code, ConId con, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	report(s, code, con == NONE ? SPAN_NONE : s->cons.at[con].span, fmt, args);
+	report(s, code, con == NONE ? NODE_NONE : s->cons.at[con].node,
+	       con == NONE ? SPAN_NONE : s->cons.at[con].span, fmt, args);
 	va_end(args);
 	if (con != NONE)
 		blame_sites(s, s->cons.at[con].node);
@@ -34,7 +51,7 @@ void blame_at(Solver *s, DiagCode code, Span span, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	report(s, code, span, fmt, args);
+	report(s, code, NODE_NONE, span, fmt, args);
 	va_end(args);
 }
 

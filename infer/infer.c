@@ -166,7 +166,9 @@ static bool same_result(const Inference *a, const Inference *b)
 Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferOptions *options)
 {
 	int errors = diags->nerrors;
+	size_t first = diags->list.n;
 	Inference *inference = infer_sizes(graph, perm, diags, diags->sources, 0);
+	diags_sort(diags, first);
 	if (options && options->shuffle) {
 		Inference *other = infer_sizes(graph, perm, NULL, diags->sources, options->shuffle);
 		if (!inference != !other || (inference && !same_result(inference, other)))

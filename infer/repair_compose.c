@@ -90,14 +90,15 @@ static bool suggest_arrow(Solver *s, const Compose *c)
 	return true;
 }
 
-static void suggest_pointwise(Solver *s, const Compose *c)
+static bool suggest_pointwise(Solver *s, const Compose *c)
 {
 	for (int k = 0; k < ROW_KINDS; k++) {
 		if (!rows_meet(s, &c->rows[0][k], &c->rows[1][k]))
-			return;
+			return false;
 	}
 	diag_fix(s->diags, c->node->op_span, ".*",
 		 "'*' composes; write '.*' to multiply pointwise");
+	return true;
 }
 
 /* `.T` at operand `arg`, whose other row has what the other operand wants. */
@@ -113,15 +114,16 @@ static bool suggest_turn(Solver *s, const Compose *c, int arg)
 	return true;
 }
 
-static void suggest_exchange(Solver *s, const Compose *c)
+static bool suggest_exchange(Solver *s, const Compose *c)
 {
 	const char *a = plain_name(s, c, 0), *b = plain_name(s, c, 1);
 	Span x = c->node->arg_spans[0], y = c->node->arg_spans[1];
 	if (!a || !b || x.file != y.file || x.end > y.start ||
 	    !rows_equal(s, &c->rows[1][ROW_INPUT], &c->rows[0][ROW_OUTPUT]))
-		return;
+		return false;
 	diag_fix(s->diags, span_join(x, y), arena_printf(s->arena, "%s * %s", b, a),
 		 "the axes would meet with the operands the other way round");
+	return true;
 }
 
 void suggest_compose(Solver *s, ConId id)
@@ -135,7 +137,8 @@ void suggest_compose(Solver *s, ConId id)
 		for (int k = 0; k < ROW_KINDS; k++)
 			row_flatten(s, &s->rows[c.node->args[arg]][k], &c.rows[arg][k]);
 	}
-	if (!suggest_arrow(s, &c) && !suggest_turn(s, &c, 0) && !suggest_turn(s, &c, 1))
-		suggest_exchange(s, &c);
-	suggest_pointwise(s, &c);
+	bool found = suggest_arrow(s, &c) || suggest_turn(s, &c, 0) || suggest_turn(s, &c, 1) ||
+		     suggest_exchange(s, &c);
+	if (suggest_pointwise(s, &c) || found)
+		mend(s, c.con, -1);
 }

@@ -13,7 +13,6 @@
  */
 #include "infer/solver.h"
 
-#include <ctype.h>
 #include <string.h>
 
 RowVarId rowvar_new(Solver *s, Sym name, Span span)
@@ -149,80 +148,6 @@ static void pair_outer(Solver *s, const FlatRow *a, const FlatRow *b, uint32_t l
 		cells_equal(s, flat_at(a, na - i), flat_at(b, nb - i), con);
 }
 
-/* "i, o" for a tensor of one input and one output axis: a `->` is missing between them. */
-static bool suggest_arrow(Solver *s, const Con *con, const SpecTensor *written)
-{
-	const RowTerm *tensor = s->rows[s->graph->nodes.at[con->node].args[con->arg]];
-	const SpecRow *all = &written->rows[ROW_OUTPUT];
-	FlatRow in, out;
-	row_flatten(s, &tensor[ROW_INPUT], &in);
-	row_flatten(s, &tensor[ROW_OUTPUT], &out);
-	uint32_t nin = in.nlead + in.ntrail, nout = out.nlead + out.ntrail;
-	if (con->row != ROW_INPUT || in.var != NONE || out.var != NONE || all->var_at >= 0 ||
-	    nin == 0 || nout == 0 || all->naxes != nin + nout)
-		return false;
-	Span gap = {all->axes[nin].span.file, all->axes[nin - 1].span.end,
-		    all->axes[nin].span.start};
-	diag_fix(s->diags, gap, " -> ", "the axes would fit with '->' before the last %u", nout);
-	return true;
-}
-
-/* "nk" is one axis where a specification has a comma or a sign; letters were meant where the tensor
- * has an axis for each. */
-static void suggest_letters(Solver *s, const Con *con)
-{
-	const Spec *spec = s->graph->nodes.at[con->node].spec;
-	if (!spec || !s->diags || con->arg < 0)
-		return;
-	const SpecRow *written = &spec->operands[con->arg].rows[con->row];
-	const SpecAxis *axis = written->axes;
-	FlatRow has;
-	row_flatten(s, &s->rows[s->graph->nodes.at[con->node].args[con->arg]][con->row], &has);
-	uint32_t n = has.nlead + has.ntrail;
-	if (has.var != NONE || n < 2 || written->naxes != 1 || written->var_at >= 0 ||
-	    axis->kind != SPEC_LETTER || strlen(axis->letter) != n)
-		return;
-	const char *apart = "";
-	for (uint32_t i = 0; i < n; i++) {
-		if (!isalpha((unsigned char)axis->letter[i]))
-			return;
-		apart = arena_printf(s->arena, "%s%s%c", apart, i ? ", " : "", axis->letter[i]);
-	}
-	diag_fix(s->diags, axis->span, apart, "names have any length where a specification has a ',' or a sign: '%s' is one axis",
-		 axis->letter);
-}
-
-/* Does `...` of that row stand at another operand already, whose axes it has? */
-static bool rest_is_taken(const Spec *spec, const SpecTensor *operand, RowKind row)
-{
-	for (uint32_t i = 0; i < spec->noperands; i++) {
-		const SpecRow *other = &spec->operands[i].rows[row];
-		if (&spec->operands[i] != operand && other->var_at >= 0 &&
-		    strcmp(other->var, row_kind_text(row)) == 0)
-			return true;
-	}
-	return false;
-}
-
-void suggest_row(Solver *s, ConId id)
-{
-	const Con *con = &s->cons.at[id];
-	const Spec *spec = s->graph->nodes.at[con->node].spec;
-	if (!spec || !s->diags || con->row == ROW_OUTPUT || con->arg < 0)
-		return;
-	const SpecTensor *operand = &spec->operands[con->arg];
-	if (operand->rows[con->row].written || suggest_arrow(s, con, operand) ||
-	    rest_is_taken(spec, operand, con->row))
-		return;
-	Span at = {operand->span.file, operand->span.start, operand->span.start};
-	if (con->row == ROW_BATCH)
-		diag_fix(s->diags, at, "... | ",
-			 "a row that is not written is empty: '... |' stands for any batch axes");
-	else if (!operand->rows[ROW_BATCH].written)
-		diag_fix(s->diags, at, "... -> ",
-			 "a row that is not written is empty: '... ->' stands for any input axes");
-}
-
 /* What `@` and gather want of their operands. */
 static void explain_row(Solver *s, const Con *con)
 {
@@ -249,6 +174,8 @@ static const char *axes_text(Solver *s, const FlatRow *f, const char *kind)
 
 static void rank_error(Solver *s, ConId id, const FlatRow *a, const FlatRow *b)
 {
+	if (is_mended(s, id))
+		return;
 	const Con *con = &s->cons.at[id];
 	const char *kind = row_kind_text(con->row);
 	const char *who =
@@ -256,8 +183,7 @@ static void rank_error(Solver *s, ConId id, const FlatRow *a, const FlatRow *b)
 	blame(s, E0303, id, "%s has %s and %s says %s", tensor_text(s, con->node, con->arg),
 	      axes_text(s, a, kind), who,
 	      b->nlead + b->ntrail || b->var != NONE ? flat_text(s, b) : "none");
-	suggest_row(s, id);
-	suggest_letters(s, &s->cons.at[id]);
+	suggest_rows(s, id, a->nlead + a->ntrail);
 	explain_row(s, &s->cons.at[id]);
 	blame_settled(s, &s->cons.at[id].a);
 	blame_settled(s, &s->cons.at[id].b);

@@ -98,7 +98,7 @@ static void blame_use(Solver *s, ConId id, ConId use, const FlatRow *res, const 
 	      tensor_text(s, con->node, con->arg), n, row_kind_text(con->row), n == 1 ? "axis" : "axes",
 	      opnd->var == NONE ? arena_printf(s->arena, ", %s", flat_text(s, opnd)) : "",
 	      res->nlead + res->ntrail ? flat_text(s, res) : "none");
-	suggest_row(s, use);
+	suggest_rows(s, use, n);
 	con = &s->cons.at[id];
 	if (s->diags)
 		diag_note(s->diags, con->span, "%s has %s%u", tensor_text(s, con->node, con->arg),
@@ -108,24 +108,39 @@ static void blame_use(Solver *s, ConId id, ConId use, const FlatRow *res, const 
 	blame_origin(s, use);
 }
 
+/* What the left side of `*` takes in, which is too little. */
+static const char *takes_text(Solver *s, const Con *con, const FlatRow *in)
+{
+	const char *who = tensor_text(s, con->node, 0);
+	uint32_t n = in->nlead + in->ntrail;
+	return n == 0 ? arena_printf(s->arena, "%s has no input axis to meet", who)
+		      : arena_printf(s->arena, "%s has only %u input ax%s to meet: %s", who, n,
+				     n == 1 ? "is" : "es", flat_text(s, in));
+}
+
+static const char *room_text(Solver *s, const FlatRow *res)
+{
+	uint32_t n = res->nlead + res->ntrail;
+	return n == 0 ? "the result has none"
+		      : arena_printf(s->arena, "the result has only %u: %s", n, flat_text(s, res));
+}
+
 static void too_many(Solver *s, ConId id, const FlatRow *res, const FlatRow *opnd)
 {
 	const Con *con = &s->cons.at[id];
 	const Node *node = &s->graph->nodes.at[con->node];
-	if (is_repeated(node, con->arg))
+	if (is_repeated(node, con->arg) || is_mended(s, id))
 		return;
 	ConId use = settling_use(s, con);
 	if (use != NONE) {
 		blame_use(s, id, use, res, opnd);
 		return;
 	}
-	blame(s, E0302, id, "%s has %u %s %s, %s, and there are only %u here: %s",
-	      tensor_text(s, con->node, con->arg), opnd->nlead + opnd->ntrail,
-	      row_kind_text(node->kind == NODE_COMPOSE && con->row == ROW_INPUT && con->arg == 1
-				    ? ROW_OUTPUT
-				    : con->row),
-	      opnd->nlead + opnd->ntrail == 1 ? "axis" : "axes", flat_text(s, opnd),
-	      res->nlead + res->ntrail, flat_text(s, res));
+	bool meets = node->kind == NODE_COMPOSE && con->row == ROW_INPUT && con->arg == 1;
+	uint32_t n = opnd->nlead + opnd->ntrail;
+	blame(s, E0302, id, "%s has %u %s ax%s, %s, and %s", tensor_text(s, con->node, con->arg), n,
+	      row_kind_text(meets ? ROW_OUTPUT : con->row), n == 1 ? "is" : "es",
+	      flat_text(s, opnd), meets ? takes_text(s, con, res) : room_text(s, res));
 	suggest_compose(s, id);
 	blame_settled(s, &s->cons.at[id].a);
 	blame_settled(s, &s->cons.at[id].b);

@@ -207,6 +207,9 @@ typedef struct Solver {
 	uint64_t shuffle;
 	int nerrors;
 	Span blamed; /* the place of the last error */
+	uint32_t *
+		mended; /* by NodeId: bit arg + 1, a repair of that operand, or of the result, was offered */
+	VEC(Span) mended_at;
 	int stage;
 	uint32_t walks;
 	VEC(Cell) cells;
@@ -427,8 +430,14 @@ void blame_sites(Solver *s, NodeId node);
 void suggest_operand(Solver *s, ConId con);
 /* The repairs of `a * b` whose axes do not meet at this constraint. */
 void suggest_compose(Solver *s, ConId con);
-/* An unwritten row of a specification is empty: the repair is to write `...` for it (rows.c). */
-void suggest_row(Solver *s, ConId con);
+/* The repairs of an operand that has n axes, or more, in the row of this constraint, and other axes than its
+ * specification, or gather, says. */
+void suggest_rows(Solver *s, ConId con, uint32_t n);
+/* Remembers that a repair was offered here for operand `arg` of the node; -1: for the whole operation. */
+void mend(Solver *s, const Con *con, int32_t arg);
+/* Does a repair that was offered mend this constraint too: one at the same place, of the same operand, of the
+ * operation that makes it, or of the use that settled its row? Such an error counts, and nothing is said. */
+bool is_mended(Solver *s, ConId con);
 /* Names for messages, in the solver's arena. arg: operand number, or -1 for the result. */
 const char *axis_text(Solver *s, ConId con, CellId cell);
 const char *tensor_text(Solver *s, NodeId node, int32_t arg);
