@@ -4,8 +4,8 @@
 
 Every contestant runs in a process of its own, in turn, for several rounds; the median of the rounds counts, and
 the ratio to the best peer of the same run is what to quote: machines are noisy. Peers that are not installed are left
-out and named. PyTorch, NumPy and ONNX Runtime are those of --peer-python. Writes a table a number of threads to
-standard output and to BUILD/bench.md."""
+out and named. PyTorch, NumPy and ONNX Runtime are those of --peer-python. Writes one table, with four columns a number
+of threads, to standard output and to BUILD/bench.md."""
 import argparse
 import ctypes
 import json
@@ -120,36 +120,53 @@ def limits(threads):
     return {key: max(run[key] for run in runs) for key in runs[0]}
 
 
-def row(case, times, limit):
-    """A line of the table, and the ratio to the best peer"""
+def cells(case, times, limit):
+    """What one number of threads shows of a case, and the ratio to the best peer"""
     if "tsr" not in times:
-        return "| %s | | failed | | | |" % case.name, None
+        return ["failed", "", "", ""], None
     best = min(((ns, who) for who, ns in times.items() if who != "tsr"), default=None)
-    work, unit, most = case.flops, "GFLOP/s", limit["peak_gflops"]
-    if not work:
-        work, unit, most = case.nbytes, "GB/s", limit["dram_read_gbs"]
+    work, most = (case.flops, limit["peak_gflops"]) if case.flops else (case.nbytes, limit["dram_read_gbs"])
     mine, ratio = work / times["tsr"], best[0] / times["tsr"] if best else None
     share = "%.0f %%" % (100 * mine / most) if case.flops or isinstance(case, models.ModelCase) else ""
     peer = "%.1f %s" % (work / best[0], best[1]) if best else "-"
-    return "| %s | %s | %.1f | %s | %s | %s |" % (
-        case.name, unit, mine, peer, "%.2f" % ratio if ratio else "-", share), ratio
+    return ["%.1f" % mine, peer, "%.2f" % ratio if ratio else "-", share], ratio
 
 
-def table(threads, say):
-    limit = limits(threads)
-    say("\n%d thread%s: measured peak %.0f GFLOP/s, DRAM read %.1f GB/s\n" % (
-        threads, "" if threads == 1 else "s", limit["peak_gflops"], limit["dram_read_gbs"]))
-    say("| case | unit | tsr | best peer | ratio | of the limit |\n|---|---|---|---|---|---|")
+def line(words):
+    return "| " + " | ".join(words) + " |"
+
+
+def head(counts, found, say):
+    for threads in counts:
+        say("%d thread%s: measured peak %.0f GFLOP/s, DRAM read %.1f GB/s" % (
+            threads, "" if threads == 1 else "s", found[threads]["peak_gflops"], found[threads]["dram_read_gbs"]))
+    names = ["tsr", "best peer", "ratio", "of the limit"]
+    words = ["case", "unit"] + [name if i == 0 else "%s, %d" % (name, threads)
+                                for i, threads in enumerate(counts) for name in names]
+    say("\n%s\n%s" % (line(words), "|---" * len(words) + "|"))
+
+
+def summary(suite, ratios):
+    words = ["**%s**, geometric mean / worst" % suite, ""]
+    for of_threads in ratios:
+        words += ["", "", "%.2f / %.2f" % (statistics.geometric_mean(of_threads), min(of_threads)), ""]
+    return line(words)
+
+
+def table(counts, say):
+    found = {threads: limits(threads) for threads in counts}
+    head(counts, found, say)
     for suite in options.suite.split(","):
-        ratios = []
+        ratios = [[] for _ in counts]
         for number, case in enumerate(SUITES[suite]()):
-            line, ratio = row(case, measure("%s_%d" % (suite, number), case, threads), limit)
-            say(line)
-            if ratio:
-                ratios.append(ratio)
-        if ratios:
-            say("| **%s**, geometric mean / worst | | | | %.2f / %.2f | |" % (
-                suite, statistics.geometric_mean(ratios), min(ratios)))
+            words = [case.name, "GFLOP/s" if case.flops else "GB/s"]
+            for threads, of_threads in zip(counts, ratios):
+                shown, ratio = cells(case, measure("%s_%d" % (suite, number), case, threads), found[threads])
+                words += shown
+                of_threads += [ratio] if ratio else []
+            say(line(words))
+        if all(ratios):
+            say(summary(suite, ratios))
 
 
 build_tools()
@@ -162,5 +179,4 @@ with open(os.path.join(BUILD, "bench.md"), "w", encoding="utf8") as out:
         out.write(text + "\n")
         out.flush()
     write("CPU: %s; peers: %s" % (CPU, ", ".join((n + " " + v).strip() for n, v in VERSIONS.items())))
-    for number_of_threads in options.threads.split(","):
-        table(int(number_of_threads), write)
+    table([int(threads) for threads in options.threads.split(",")], write)
