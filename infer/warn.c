@@ -1,6 +1,7 @@
 /* Warnings of a finished solution: sizes and rows that nothing determines, and dims that meet. */
 #include "infer/solver.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "infer/trace.h"
@@ -134,23 +135,47 @@ static bool is_required(const Graph *graph, Span span)
 	return required;
 }
 
-/* Two dims that an operation wants to be equal: a slip as often as an intention. */
+static void warn_two_dims(const Inference *inference, Diags *diags, const Guard *g, DimId a,
+			  DimId b)
+{
+	const Dim *x = sizes_dim(inference->sizes, a), *y = sizes_dim(inference->sizes, b);
+	diag(diags, W0401, g->span,
+	     "'%s' and '%s' meet here: they must be equal when the "
+	     "program runs",
+	     y->name, x->name);
+	diag_note(diags, x->span, "'%s' is declared here", x->name);
+	diag_note(diags, y->span, "'%s' is declared here", y->name);
+	diag_note(diags, g->span, "'require %s == %s' says that it is meant", y->name, x->name);
+}
+
+static void warn_number(const Inference *inference, Diags *diags, const Guard *g, DimId dim,
+			int64_t n)
+{
+	const Dim *d = sizes_dim(inference->sizes, dim);
+	diag(diags, W0401, g->span,
+	     "'%s' meets %" PRId64 " here: it must be %" PRId64 " when the program runs", d->name,
+	     n, n);
+	diag_note(diags, d->span, "'%s' is declared here", d->name);
+	diag_note(diags, g->span, "'require %s == %" PRId64 "' says that it is meant", d->name, n);
+}
+
+/* A dim that an operation wants to be equal to another, or to a number: a slip as often as an intention. */
 static void warn_dims(const Inference *inference, Diags *diags)
 {
+	const Sizes *sizes = inference->sizes;
 	for (size_t i = 0; i < inference->guards.n; i++) {
 		const Guard *g = &inference->guards.at[i];
 		DimId a, b;
-		if (g->kind != GUARD_EQ || !size_is_dim(inference->sizes, g->a, &a) ||
-		    !size_is_dim(inference->sizes, g->b, &b) ||
-		    is_required(inference->graph, g->span))
+		int64_t n;
+		if (g->kind != GUARD_EQ || is_required(inference->graph, g->span))
 			continue;
-		const Dim *x = sizes_dim(inference->sizes, a), *y = sizes_dim(inference->sizes, b);
-		diag(diags, W0401, g->span, "'%s' and '%s' meet here: they must be equal when the "
-		     "program runs", y->name, x->name);
-		diag_note(diags, x->span, "'%s' is declared here", x->name);
-		diag_note(diags, y->span, "'%s' is declared here", y->name);
-		diag_note(diags, g->span, "'require %s == %s' says that it is meant", y->name,
-			  x->name);
+		bool left = size_is_dim(sizes, g->a, &a), right = size_is_dim(sizes, g->b, &b);
+		if (left && right)
+			warn_two_dims(inference, diags, g, a, b);
+		else if (left && size_is_const(sizes, g->b, &n))
+			warn_number(inference, diags, g, a, n);
+		else if (right && size_is_const(sizes, g->a, &n))
+			warn_number(inference, diags, g, b, n);
 	}
 }
 
