@@ -98,9 +98,21 @@ static _Noreturn void finish(Compiler *c)
 	exit(status);
 }
 
+/* The source cannot be read; "net" and "net.so" may be meant for "net.tsr". */
+static void unreadable(Compiler *c, const char *why)
+{
+	const char *path = c->options.input, *dot = strrchr(path, '.');
+	int stem = dot && !strchr(dot, '/') ? (int)(dot - path) : (int)strlen(path);
+	const char *meant = arena_printf(c->perm, "%.*s.tsr", stem, path);
+	diag(&c->diags, E0601, SPAN_NONE, "cannot read '%s': %s", path, why);
+	if (strcmp(meant, path) != 0 && access(meant, R_OK) == 0)
+		diag_note(&c->diags, SPAN_NONE, "did you mean '%s'?", meant);
+}
+
 _Noreturn void usage(const char *what, const char *word)
 {
-	fprintf(stderr, "tsrc: unknown %s '%s'\nTry 'tsrc --help' for the list.\n", what, word);
+	const char *list = strncmp(what, "stage", 5) == 0 ? "tsrc --dump=help" : "tsrc --help";
+	fprintf(stderr, "tsrc: unknown %s '%s'\nTry '%s' for the list.\n", what, word, list);
 	exit(2);
 }
 
@@ -144,13 +156,24 @@ static void dump_after(Compiler *c, const Stage *stage)
 			infer_dump_stage(stdout, c->inference, shapes_stage(o->dump.at[i]));
 }
 
+static void no_tensor(Compiler *c, const char *name)
+{
+	size_t n = strlen(name);
+	diag(&c->diags, E0604, SPAN_NONE, "--explain-shape: there is no tensor or axis '%s'", name);
+	for (size_t i = 0; i < c->graph->listing.n; i++) {
+		const char *full = c->graph->listing.at[i].name;
+		size_t len = strlen(full);
+		if (len > n && full[len - n - 1] == '.' && strcmp(full + len - n, name) == 0)
+			diag_note(&c->diags, SPAN_NONE, "there is '%s'", full);
+	}
+}
+
 static void explain(Compiler *c)
 {
 	const Options *o = &c->options;
 	for (size_t i = 0; i < o->explain_shapes.n; i++)
 		if (!infer_explain_shape(stdout, c->inference, o->explain_shapes.at[i]))
-			diag(&c->diags, E0604, SPAN_NONE, "--explain-shape: there is no tensor or axis '%s'",
-			     o->explain_shapes.at[i]);
+			no_tensor(c, o->explain_shapes.at[i]);
 	if (o->explain_closed)
 		infer_explain_closed(stdout, c->inference);
 }
@@ -300,7 +323,7 @@ int main(int argc, char **argv)
 	const char *why = NULL;
 	c->file = source_read(&c->sources, c->options.input, &why);
 	if (!c->file)
-		diag(&c->diags, E0601, SPAN_NONE, "cannot read '%s': %s", c->options.input, why);
+		unreadable(c, why);
 	if (c->diags.nerrors)
 		finish(c);
 	run_stages(c, last);

@@ -19,6 +19,16 @@ static const char *main_path(const Build *b, const AstFile *ast)
 	return source ? source->path : "";
 }
 
+enum { DIMS_SHOWN = 20 };
+
+static const char *dims_text(Build *b)
+{
+	const char *text = b->define_names.at[0];
+	for (size_t i = 1; i < b->define_names.n && i < DIMS_SHOWN; i++)
+		text = arena_printf(b->arena, "%s, %s", text, b->define_names.at[i]);
+	return b->define_names.n > DIMS_SHOWN ? arena_printf(b->arena, "%s, ...", text) : text;
+}
+
 static void check_defines(Build *b, uint32_t ndefines)
 {
 	for (uint32_t i = 0; i < ndefines; i++) {
@@ -30,6 +40,8 @@ static void check_defines(Build *b, uint32_t ndefines)
 		Sym nearest = name_nearest(name, b->define_names.at, ndims);
 		if (nearest)
 			diag_note(b->diags, SPAN_NONE, "did you mean '%s'?", nearest);
+		else if (ndims > 0)
+			diag_note(b->diags, SPAN_NONE, "its dims are: %s", dims_text(b));
 	}
 }
 

@@ -52,7 +52,11 @@ static const char *real_path(Build *b, const char *path)
 
 static void report_missing(Build *b, const AstStmt *stmt, const char *name)
 {
+	static const Sym library[] = {"nn.tsr"};
+	const char *nearest = name_nearest(name, library, 1);
 	diag(b->diags, E0226, stmt->span, "there is no file '%s' to import", name);
+	if (nearest)
+		diag_note(b->diags, stmt->span, "did you mean the library 'nn'?");
 	diag_note(b->diags, SPAN_NONE, "looked beside '%s'%s", b->file->path,
 		  b->options->ninclude_dirs ? " and in:" : "; -I DIR adds places to look");
 	for (uint32_t i = 0; i < b->options->ninclude_dirs; i++)

@@ -67,6 +67,13 @@ static void *open_shared(const char *path, tsr_error *error)
 		session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
 		return NULL;
 	}
+	size_t len = strlen(path);
+	if (len > 4 && strcmp(path + len - 4, ".tsr") == 0) {
+		session_fail(error, TSR_FAIL_MODULE,
+			     "%s: a program; 'tsrc %s -o %.*s.so' makes a module of it", path, path,
+			     (int)len - 4, path);
+		return NULL;
+	}
 	if (!is_whole(path)) {
 		session_fail(error, TSR_FAIL_MODULE, "%s: the module is cut short", path);
 		return NULL;

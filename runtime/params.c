@@ -177,6 +177,23 @@ static int load_file(tsr_session *s, ArrayFile *file, const char *map, tsr_error
 	return code;
 }
 
+/* A file of which nothing was taken is another model's, or one array. */
+static int check_taken(const tsr_session *s, const ArrayFile *file, tsr_error *error)
+{
+	bool taken = s->module->nparams == 0;
+	for (int32_t i = 0; i < s->module->nparams; i++)
+		taken |= s->params[i].set;
+	if (taken)
+		return TSR_OK;
+	if (array_file_find(file, "") == 0)
+		return session_fail(error, TSR_FAIL_NAME,
+				    "one array without a name; parameters come "
+				    "from a .safetensors or .npz file");
+	return session_fail(error, TSR_FAIL_NAME,
+			    "none of its %zu arrays has the name of a parameter, such as '%s'",
+			    array_file_count(file), s->params[0].tensor->name);
+}
+
 int tsr_load_params(tsr_session *s, const char *path, const char *map, tsr_error *error)
 {
 	ArrayError why;
@@ -187,6 +204,8 @@ int tsr_load_params(tsr_session *s, const char *path, const char *map, tsr_error
 	if (!file)
 		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why.text);
 	int code = load_file(s, file, map, &inner);
+	if (code == TSR_OK)
+		code = check_taken(s, file, &inner);
 	array_file_close(file);
 	return code == TSR_OK ? code : session_fail(error, code, "%s: %.900s", path, inner.text);
 }
