@@ -5,7 +5,7 @@
  *
  * A column is a monomial of the sizes (n, n*m, floor(n/2)) or the quotient that makes a fact "b
  * divides a" an equation. What is known of every column by itself are rows too: its least value,
- * and for floors and quotients by a number the numerator.
+ * and for floors and quotients the numerator.
  *
  * Equations are used up first, each for a column that it has once; where it has none, columns are
  * replaced by sums of columns, as in Euclid's algorithm, until it does. Then Fourier and Motzkin's
@@ -149,17 +149,18 @@ static void put_least(SizeSystem *s, uint32_t column, Size size)
 	put(s, &row);
 }
 
-/* num - den*q = 0; of a floor 0 <= num - den*q < den */
+/* num - den*q = 0; of a floor 0 <= num - den*q < den; of a quotient by a size q <= num, as that is not 0 */
 static void put_quotient(SizeSystem *s, uint32_t column, const Atom *atom)
 {
 	Row row = {0};
-	int64_t den;
-	bool exact = atom->kind == ATOM_QUOTIENT;
-	if (!atom_divisor(s->sizes, atom, &den) || (exact && !s->links) ||
-	    !add_size(s, &row, atom->num, 1))
+	int64_t den = 1, least;
+	bool exact = atom->kind == ATOM_QUOTIENT, number = atom_divisor(s->sizes, atom, &den);
+	bool positive = size_least(s->sizes, atom->num, &least) && least >= 0 &&
+			size_least(s->sizes, atom->den, &least) && least >= 0;
+	if ((exact && !s->links) || !(number || positive) || !add_size(s, &row, atom->num, 1))
 		return;
 	row.at[column] -= den;
-	row.equation = exact;
+	row.equation = exact && number;
 	Row upper = row;
 	put(s, &row);
 	if (exact)
@@ -457,10 +458,24 @@ static bool put_denial(SizeSystem *s, SizeFact goal)
 	return true;
 }
 
+/* Does what the goal divides differ by a multiple of it from what it, or a multiple of it, divides? */
+static bool fact_divides(const SizeSystem *s, const SizeFact *facts, size_t n, SizeFact goal)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (facts[i].kind == FACT_DIVIDES && size_divides(s->sizes, goal.b, facts[i].b) &&
+		    size_divides(s->sizes, goal.b, size_sub(s->sizes, goal.a, facts[i].a)))
+			return true;
+	}
+	return false;
+}
+
 bool size_system_implies(SizeSystem *s, const SizeFact *facts, size_t n, SizeFact goal)
 {
 	SizeFact turned = {goal.kind, goal.b, goal.a};
 	bool implied = s->work > 0;
+	int64_t by;
+	if (goal.kind == FACT_DIVIDES && !size_is_const(s->sizes, goal.b, &by))
+		return implied && fact_divides(s, facts, n, goal);
 	for (int side = 0; side <= (goal.kind == FACT_EQ) && implied; side++) {
 		start(s, goal.kind != FACT_DIVIDES);
 		implied = put_denial(s, side ? turned : goal) && solve(s, facts, n);

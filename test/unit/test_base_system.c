@@ -37,7 +37,8 @@ static Size random_size(World *w)
 static SizeFact random_fact(World *w)
 {
 	Size dims[NDIMS] = {w->n, w->m, w->k};
-	switch (world_below(w, 9)) {
+	switch (world_below(w, 10)) {
+	case 9: return (SizeFact){FACT_DIVIDES, random_size(w), dims[world_below(w, NDIMS)]};
 	case 0: return (SizeFact){FACT_DIVIDES, number(w, 1 + world_below(w, 12)), dims[world_below(w, NDIMS)]};
 	case 1:
 	case 2: return (SizeFact){FACT_EQ, random_size(w), number(w, world_below(w, 5))};
@@ -185,6 +186,28 @@ static void test_quotients(void **state)
 	assert_true(size_system_implies(w->system, &twice, 1, even));
 }
 
+/* What divides by a size is implied by the same and by multiples, and a quotient is no more than its numerator. */
+static void test_sizes_divide(void **state)
+{
+	World *w = *state;
+	Sizes *sizes = w->sizes;
+	Size quotient = size_div(sizes, w->n, w->k), both = size_mul(sizes, w->m, w->k);
+	SizeFact by_k = {FACT_DIVIDES, w->n, w->k}, by_both = {FACT_DIVIDES, w->n, both};
+	SizeFact sum_by_k = {FACT_DIVIDES, size_add(sizes, w->n, w->k), w->k};
+	SizeFact other = {FACT_DIVIDES, w->m, w->k}, by_m = {FACT_DIVIDES, w->n, w->m};
+	assert_true(size_system_implies(w->system, &by_k, 1, by_k));
+	assert_true(size_system_implies(w->system, &by_k, 1, sum_by_k));
+	assert_true(size_system_implies(w->system, &by_both, 1, by_k));
+	assert_false(size_system_implies(w->system, &by_k, 1, by_both));
+	assert_false(size_system_implies(w->system, &by_k, 1, other));
+	assert_false(size_system_implies(w->system, &by_k, 1, by_m));
+	assert_true(size_system_implies(w->system, NULL, 0, (SizeFact){FACT_GE, w->n, quotient}));
+	assert_false(size_system_implies(w->system, NULL, 0, (SizeFact){FACT_GE, w->m, quotient}));
+	assert_true(size_system_excludes(w->system, NULL, 0,
+					 (SizeFact){FACT_GE, quotient, size_plus(sizes, w->n, 1)},
+					 NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +216,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_integers, make_world, world_teardown),
 		cmocka_unit_test_setup_teardown(test_finite, make_world, world_teardown),
 		cmocka_unit_test_setup_teardown(test_quotients, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(test_sizes_divide, make_world, world_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
