@@ -14,7 +14,7 @@ static void choose(Solver *s, const char *rule, const Spot *spot, Size value, Ce
 	if (cell_known(s, spot->cell))
 		return;
 	close_note(s, rule, spot);
-	cell_set(s, spot->cell, value, false, (Why){WHY_RULE, con, from, SPAN_NONE, rule});
+	cell_set(s, spot->cell, value, (Why){WHY_RULE, con, from, SPAN_NONE, rule});
 }
 
 /* ---- circles of inequalities: Tarjan's components, on a stack of its own ---- */

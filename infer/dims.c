@@ -43,24 +43,31 @@ CellId cell_root(Solver *s, CellId cell)
 CellId cell_written(Solver *s, Size size, bool spelled, Span span)
 {
 	CellId cell = cell_new(s, NULL, span);
-	cell_set(s, cell, size, spelled,
+	s->cells.at[cell].spelled = spelled;
+	cell_set(s, cell, size,
 		 (Why){.kind = WHY_WRITTEN, .con = NONE, .from = NONE, .span = span});
 	PUSH(s->arena, s->leaves, ((Leaf){cell, size, span}));
 	return cell;
+}
+
+bool cell_spelled(Solver *s, CellId cell)
+{
+	const Cell *c = cell_at(s, cell);
+	return c->spelled || (c->follows && !c->number);
 }
 
 /* Does not broadcast, whatever else will be found out about it. */
 static bool cell_solid(Solver *s, CellId cell)
 {
 	const Cell *c = cell_at(s, cell);
-	return c->label || c->spelled ||
+	return c->label || cell_spelled(s, cell) ||
 	       (!size_is_bad(c->value) && !size_is(s->sizes, c->value, 1));
 }
 
 bool cell_stretches(Solver *s, CellId cell)
 {
 	const Cell *c = cell_at(s, cell);
-	return size_is(s->sizes, c->value, 1) && !c->label && !c->spelled;
+	return size_is(s->sizes, c->value, 1) && !c->label && !cell_spelled(s, cell);
 }
 
 bool sizes_differ(const Sizes *sizes, Size a, Size b)
@@ -102,16 +109,17 @@ static void too_large(Solver *s, CellId cell, ConId con)
 	cell_at(s, cell)->broken = true;
 }
 
-static void cell_spell(Solver *s, CellId cell)
+void cell_spell(Solver *s, CellId cell, bool follows)
 {
 	Cell *c = cell_at(s, cell);
-	if (c->spelled)
+	bool *spells = follows ? &c->follows : &c->spelled;
+	if (*spells)
 		return;
-	c->spelled = true;
+	*spells = true;
 	occs_wake(s, &c->occs);
 }
 
-void cell_set(Solver *s, CellId cell, Size value, bool spelled, Why why)
+void cell_set(Solver *s, CellId cell, Size value, Why why)
 {
 	if (size_is_bad(value)) {
 		too_large(s, cell, why.con);
@@ -122,14 +130,12 @@ void cell_set(Solver *s, CellId cell, Size value, bool spelled, Why why)
 		c->value = value;
 		c->born = cell;
 		c->why = why;
-		c->spelled |= spelled;
+		c->number |= why.kind != WHY_RELATION && !c->spelled;
 		occs_wake(s, &c->occs);
 	} else if (!size_same(c->value, value)) {
 		CellId other = cell_new(s, NULL, why.span);
-		cell_set(s, other, value, spelled, why);
+		cell_set(s, other, value, why);
 		cells_equal(s, cell, other, why.con);
-	} else if (spelled) {
-		cell_spell(s, cell);
 	}
 }
 
@@ -203,6 +209,7 @@ static void merge_bounds(Solver *s, Cell *to, const Cell *from)
 		to->bound_kind = BOUND_MIXED;
 		if (size_is_bad(to->value) && sizes_differ(s->sizes, to->bound, from->bound)) {
 			to->value = size_const(s->sizes, 1);
+			to->number = true;
 			to->born = (CellId)(to - s->cells.at);
 			to->why =
 				(Why){WHY_JOIN, from->bound_con, from->bound_from, SPAN_NONE, NULL};
@@ -214,6 +221,7 @@ static void merge_bounds(Solver *s, Cell *to, const Cell *from)
 static bool same_state(const Cell *a, const Cell *b)
 {
 	return size_same(a->value, b->value) && a->label == b->label && a->spelled == b->spelled &&
+	       a->follows == b->follows && a->number == b->number &&
 	       a->bound_kind == b->bound_kind && size_same(a->bound, b->bound);
 }
 
@@ -233,6 +241,8 @@ static void merge_into(Solver *s, CellId root, CellId child)
 		to->label_born = from->label_born;
 	}
 	to->spelled |= from->spelled;
+	to->follows |= from->follows;
+	to->number |= from->number;
 	to->terminal |= from->terminal;
 	to->param |= from->param;
 	to->may_be_empty |= from->may_be_empty;

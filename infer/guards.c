@@ -148,6 +148,27 @@ static void ask_affine(Collector *c, ConId id)
 	add_con(c, GUARD_EQ, over, affine_over(s->sizes, axis, in, k), con);
 }
 
+/* A part that stands several times, found from the rest: that divides. */
+static void ask_repeated(Collector *c, const Con *con, CellId part)
+{
+	Solver *s = c->s;
+	const Why *why = &cell_at(s, part)->why;
+	int64_t number;
+	if (why->kind != WHY_RELATION || &s->cons.at[why->con] != con ||
+	    size_is_const(s->sizes, cell_value(s, part), &number))
+		return;
+	Size rest = size_plus(s->sizes, cell_value(s, con->cells[0]), -con->number);
+	int64_t times = 0;
+	for (uint32_t i = 1; i < con->ncells; i++) {
+		if (cell_root(s, con->cells[i]) == cell_root(s, part))
+			times++;
+		else
+			rest = size_sub(s->sizes, rest, cell_value(s, con->cells[i]));
+	}
+	if (times > 1)
+		add_con(c, GUARD_DIVIDES, rest, size_const(s->sizes, times), con);
+}
+
 static void ask_sum(Collector *c, const Con *con)
 {
 	Solver *s = c->s;
@@ -155,6 +176,7 @@ static void ask_sum(Collector *c, const Con *con)
 	for (uint32_t i = 1; i < con->ncells; i++) {
 		sum = size_add(s->sizes, sum, cell_value(s, con->cells[i]));
 		not_negative(c, cell_value(s, con->cells[i]), con);
+		ask_repeated(c, con, con->cells[i]);
 	}
 	add_con(c, GUARD_EQ, cell_value(s, con->cells[0]), sum, con);
 }

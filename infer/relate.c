@@ -70,16 +70,6 @@ static Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over
 
 /* ---- deriving ---- */
 
-static bool relation_spelled(Solver *s, const Con *con, CellId except)
-{
-	for (uint32_t i = 0; i < con->ncells; i++) {
-		if (con->cells[i] != NONE && con->cells[i] != except &&
-		    cell_at(s, con->cells[i])->spelled)
-			return true;
-	}
-	return false;
-}
-
 static void derive(Solver *s, ConId id, CellId cell, Size value)
 {
 	const Con *con = &s->cons.at[id];
@@ -88,7 +78,7 @@ static void derive(Solver *s, ConId id, CellId cell, Size value)
 	if (!size_is_bad(value) && size_same(cell_value(s, cell), value))
 		return;
 	s->cons.at[id].derived = true;
-	cell_set(s, cell, value, relation_spelled(s, con, cell),
+	cell_set(s, cell, value,
 		 (Why){.kind = WHY_RELATION, .con = id, .from = NONE, .span = con->span});
 }
 
@@ -175,7 +165,7 @@ bool affine_fits(Solver *s, ConId id)
 	Size in = cell_value(s, con->cells[0]);
 	Size k = con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2]);
 	Size window = affine_window(s->sizes, con->axis, k);
-	if (size_is_bad(window) || cell_at(s, con->cells[0])->spelled ||
+	if (size_is_bad(window) || cell_spelled(s, con->cells[0]) ||
 	    !negative(s, size_sub(s->sizes, in, window)))
 		return true;
 	affine_blame_fit(s, id, in, window);
@@ -377,7 +367,7 @@ bool concat_pair(Solver *s, ConId a, ConId b)
 	Why why = {
 		.kind = WHY_RULE, .con = a, .from = NONE, .rule = "parts paired: what is left"};
 	for (uint32_t i = less->n; i < more->n; i++)
-		cell_set(s, more->at[i], i == less->n ? rest : size_const(s->sizes, 0), false, why);
+		cell_set(s, more->at[i], i == less->n ? rest : size_const(s->sizes, 0), why);
 	return more->n > 0;
 }
 
@@ -435,4 +425,5 @@ void relation_run(Solver *s, ConId id)
 	case CON_PRODUCT: product_run(s, id); break;
 	default: BUG("not a relation");
 	}
+	relation_spells(s, id);
 }

@@ -50,19 +50,6 @@ static void watch_axes(Solver *s, ConId id)
 	s->cons.at[id].ndone_lead = 1;
 }
 
-static bool axes_spelled(Solver *s, const Con *con)
-{
-	FlatRow f;
-	for (uint32_t r = 0; r < con->nrows; r++) {
-		row_flatten(s, &con->rows[r], &f);
-		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
-			if (cell_at(s, flat_at(&f, i))->spelled)
-				return true;
-		}
-	}
-	return false;
-}
-
 static void total_blame(Solver *s, ConId id, Size total, Size known)
 {
 	Con *con = &s->cons.at[id];
@@ -107,9 +94,7 @@ static void solve_axis(Solver *s, ConId id, const Total *t, Size total)
 		return;
 	}
 	Size value = size_div(s->sizes, total, t->known);
-	bool spelled =
-		cell_at(s, s->cons.at[id].cells[0])->spelled || axes_spelled(s, &s->cons.at[id]);
-	cell_set(s, t->open, value, spelled, why_total(s, id));
+	cell_set(s, t->open, value, why_total(s, id));
 	s->cons.at[id].derived = true;
 }
 
@@ -130,7 +115,7 @@ static void solve_known(Solver *s, ConId id, const Total *t, Size total)
 			Size others = size_div(s->sizes, t->known, own);
 			if (size_is_const(s->sizes, others, &by) && by > 0 &&
 			    (!size_is_const(s->sizes, total, &n) || n % by == 0))
-				cell_set(s, cell, size_div(s->sizes, total, others), false,
+				cell_set(s, cell, size_div(s->sizes, total, others),
 					 why_total(s, id));
 		}
 	}
@@ -154,8 +139,7 @@ void product_run(Solver *s, ConId id)
 			else {
 				if (!size_is_bad(total))
 					solve_known(s, id, &t, total);
-				cell_set(s, con->cells[0], t.known, axes_spelled(s, con),
-					 why_total(s, id));
+				cell_set(s, con->cells[0], t.known, why_total(s, id));
 			}
 		}
 	} else if (t.nopen == 1 && !size_is_bad(total)) {

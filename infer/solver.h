@@ -78,6 +78,8 @@ typedef struct Cell {
 	ConId bound_con;
 	BoundKind bound_kind;
 	bool spelled;  /* through a dim: its 1 does not broadcast */
+	bool follows;  /* from a size that does not broadcast, by a relation: nor does it, unless */
+	bool number;   /* it is written as a number, or chosen */
 	bool broken;   /* an error was reported */
 	bool terminal; /* an axis of a leaf: closes to its bound */
 	bool param;    /* an axis of a parameter: never guessed */
@@ -224,6 +226,7 @@ typedef struct Solver {
 	RowTerm (*rows)[ROW_KINDS]; /* by NodeId */
 	uint32_t ngenerated;	    /* cells that generation made: their order is the program's */
 	CellId *captures;	    /* by CaptureId; NONE: not captured */
+	VEC(CellId) tied;	    /* of the relation that is looked at */
 	uint32_t *first_bind,
 		*next_bind; /* by NodeId, by bind: the binds of a node in order; NONE ends */
 	/* two queues, equations before inequalities: rings of ids, edges tagged by the high bit */
@@ -277,7 +280,11 @@ static inline Size cell_value(Solver *s, CellId cell)
 bool cell_stretches(Solver *s, CellId cell);
 /* Gives the class a value (SIZE_BAD: an error, it is too large). Where it has another, both become cells of
  * one class, which is an error if they can never be equal. */
-void cell_set(Solver *s, CellId cell, Size value, bool spelled, Why why);
+void cell_set(Solver *s, CellId cell, Size value, Why why);
+/* A dim spells the size, or `follows`: a relation ties it to such a size. */
+void cell_spell(Solver *s, CellId cell, bool follows);
+/* Does a 1 not broadcast because of a dim, as far as is known? */
+bool cell_spelled(Solver *s, CellId cell);
 /* The first label stays. */
 void cell_label(Solver *s, CellId cell, Sym label);
 /* Merges two classes because of `con`, or reports why they cannot be one. */
@@ -329,6 +336,8 @@ void blame_endless(Solver *s, ConId con);
 void relation_run(Solver *s, ConId con);
 /* A label goes from an axis to its letters and back. */
 void relation_labels(Solver *s, ConId con);
+/* Sizes that a relation ties to one that a dim spells. */
+void relation_spells(Solver *s, ConId con);
 /* A reshape: the total of one side is that of the other. */
 void product_run(Solver *s, ConId con);
 /* One axis as two concatenations: pairs unknown parts in order. True when that decided something. */
