@@ -25,7 +25,7 @@ static const Rule rules[] = {
 	{4, "leaf-size", close_leaf_bounds,
 	 "a size of a leaf is what its uses have, or 1 where they differ"},
 	{4, "leaf-row-unused", close_unused_rows,
-	 "an open row of a leaf that no use and no given product bounds gets no axes"},
+	 "an open row of a leaf that no use, no given product and no reshape bounds gets no axes"},
 	{4, "parts", close_parts,
 	 "one axis written as two concatenations: unknown parts are paired in order unless uses differ"},
 	{5, "shifted-rows", close_shifted_rows,

@@ -199,11 +199,34 @@ static bool *given_vars(Solver *s)
 	return given;
 }
 
+/* The variables that have at least the axes of the open row of a reshape, which gets them later: by RowVarId. */
+static bool *above_reshapes(Solver *s, const Spots *open)
+{
+	FlatRow res, opnd;
+	bool *above = ARENA_ARRAY(s->arena, bool, s->vars.n + 1);
+	VEC(RowVarId) work = {0};
+	for (size_t i = 0; i < open->n; i++) {
+		if (s->vars.at[open->at[i].var].shaped)
+			PUSH(s->arena, work, open->at[i].var);
+	}
+	for (size_t i = 0; i < work.n; i++) { /* falls: variables not found to be above */
+		for (const Occ *o = s->vars.at[work.at[i]].occs.first; o; o = o->next) {
+			if (o->kind != OCC_CON || !con_rows(s, o->id, &res, &opnd) ||
+			    opnd.var != work.at[i] || res.var == NONE || above[res.var])
+				continue;
+			above[res.var] = true;
+			PUSH(s->arena, work, res.var);
+		}
+	}
+	return above;
+}
+
 void close_unused_rows(Solver *s, const char *rule)
 {
 	Spots open = open_rows(s);
 	Bounds bounds = row_bounds(s);
 	const bool *shifted = shifted_vars(s), *given = given_vars(s);
+	const bool *above = above_reshapes(s, &open);
 	for (size_t i = 0; i < open.n; i++) {
 		const RowVar *var = &s->vars.at[open.at[i].var];
 		if (!var->terminal || var->shaped || bounds.direct[open.at[i].var].any ||
@@ -211,7 +234,7 @@ void close_unused_rows(Solver *s, const char *rule)
 			continue;
 		if (var->param && var->must)
 			blame_row(s, &open.at[i]);
-		else if (!shifted[open.at[i].var])
+		else if (!shifted[open.at[i].var] && !above[open.at[i].var])
 			give_axes(s, rule, &open.at[i], 0, 0, false);
 	}
 }
