@@ -9,6 +9,9 @@
  * very job: a worker that sleeps through a job costs nobody anything.
  *
  * A call that finds the pool busy (a nested one, or another thread's) runs its pieces itself.
+ *
+ * Workers are pinned, each to a CPU that is not the caller's. The system may move the caller to a worker's: the
+ * two would take turns there with a CPU idle, so that worker goes to the one that the caller has left.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -33,6 +36,7 @@ typedef struct Share {
 	_Alignas(64) atomic_ullong ticket; /* number << 32 | next piece */
 	tsr_pool *pool;
 	uint32_t k;
+	int cpu; /* that the worker is pinned to */
 	pthread_t thread;
 } Share;
 
@@ -40,7 +44,8 @@ struct tsr_pool {
 	Share *shares;
 	uint32_t nshares;
 	int32_t nworkers; /* started */
-	bool spins; /* every thread has a CPU of its own */
+	bool spins;	  /* every thread has a CPU of its own */
+	int caller_cpu;	  /* no worker's */
 	atomic_bool busy, stop;
 	/* the job */
 	_Atomic(Task) task;
@@ -89,6 +94,32 @@ static bool spin_while(const tsr_pool *pool, atomic_uint *word, uint32_t value)
 			pause_cpu();
 		}
 	return atomic_load(word) != value;
+}
+
+/* ---- CPUs ---- */
+
+static void pin(const Share *share)
+{
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(share->cpu, &one);
+	pthread_setaffinity_np(share->thread, sizeof one, &one);
+}
+
+/* A worker on the CPU that the caller runs on now goes where the caller was. */
+static void make_room(tsr_pool *pool)
+{
+	int here = pool->spins ? sched_getcpu() : -1;
+	if (here < 0 || here == pool->caller_cpu)
+		return;
+	for (int32_t k = 1; k <= pool->nworkers; k++) {
+		Share *share = &pool->shares[k];
+		if (share->cpu != here)
+			continue;
+		share->cpu = pool->caller_cpu;
+		pin(share);
+	}
+	pool->caller_cpu = here;
 }
 
 /* ---- the job ---- */
@@ -177,6 +208,7 @@ static void wait_for_all(tsr_pool *pool, uint32_t n)
 
 static void run_job(tsr_pool *pool, int32_t n, Task task, void *arg)
 {
+	make_room(pool);
 	uint32_t number = atomic_load(&pool->number) + 1;
 	atomic_store(&pool->task, task);
 	atomic_store(&pool->arg, arg);
@@ -204,23 +236,19 @@ static void pool_run(void *of, int32_t n, Task task, void *arg)
 
 /* ---- making one ---- */
 
-/* Worker k on the k-th CPU of the mask behind the one that this thread runs on. */
-static void pin(pthread_t thread, const cpu_set_t *allowed, int32_t k)
+/* Of all workers, the CPUs that follow the caller's in the mask. */
+static void choose_cpus(tsr_pool *pool, const cpu_set_t *allowed)
 {
-	int here = sched_getcpu();
-	for (int step = 0, cpu = here < 0 ? 0 : here; step < CPU_SETSIZE; step++) {
-		cpu = (cpu + 1) % CPU_SETSIZE;
-		if (!CPU_ISSET(cpu, allowed) || k-- > 0)
-			continue;
-		cpu_set_t one;
-		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
-		pthread_setaffinity_np(thread, sizeof one, &one);
-		return;
+	int cpu = pool->caller_cpu;
+	for (uint32_t k = 1; k < pool->nshares; k++) {
+		do
+			cpu = (cpu + 1) % CPU_SETSIZE;
+		while (!CPU_ISSET(cpu, allowed));
+		pool->shares[k].cpu = cpu;
 	}
 }
 
-static bool start_workers(tsr_pool *pool, int32_t wanted, const cpu_set_t *allowed)
+static bool start_workers(tsr_pool *pool, int32_t wanted)
 {
 	pthread_attr_t attr;
 	if (pthread_attr_init(&attr) != 0)
@@ -232,7 +260,7 @@ static bool start_workers(tsr_pool *pool, int32_t wanted, const cpu_set_t *allow
 		good = pthread_create(&share->thread, &attr, worker, share) == 0;
 		pool->nworkers += good;
 		if (good && pool->spins)
-			pin(share->thread, allowed, k);
+			pin(share);
 	}
 	pthread_attr_destroy(&attr);
 	return good;
@@ -265,9 +293,12 @@ tsr_pool *tsr_pool_new(int32_t threads, tsr_error *error)
 	pool->shares = shares;
 	pool->nshares = (uint32_t)threads;
 	pool->spins = threads <= ncpus;
+	pool->caller_cpu = sched_getcpu();
 	for (uint32_t k = 0; k < pool->nshares; k++)
 		shares[k] = (Share){.ticket = CLOSED, .pool = pool, .k = k};
-	if (start_workers(pool, threads - 1, &allowed))
+	if (pool->spins)
+		choose_cpus(pool, &allowed);
+	if (start_workers(pool, threads - 1))
 		return pool;
 	session_fail(error, TSR_FAIL_MEMORY, "cannot start thread %d of %d", pool->nworkers + 2,
 		     threads);
@@ -288,10 +319,7 @@ void tsr_pool_free(tsr_pool *pool)
 	free(pool);
 }
 
-int32_t tsr_pool_threads(const tsr_pool *pool)
-{
-	return pool->nworkers + 1;
-}
+int32_t tsr_pool_threads(const tsr_pool *pool) { return pool->nworkers + 1; }
 
 void tsr_pool_call(tsr_pool *pool, tsr_call *call)
 {
@@ -299,7 +327,4 @@ void tsr_pool_call(tsr_pool *pool, tsr_call *call)
 	call->pool = pool;
 }
 
-void tsr_set_pool(tsr_session *session, tsr_pool *pool)
-{
-	session->pool = pool;
-}
+void tsr_set_pool(tsr_session *session, tsr_pool *pool) { session->pool = pool; }

@@ -1,8 +1,10 @@
 /* The pool of threads: every piece once, whoever calls, however many threads there are. The same
  * under the thread sanitizer, which test/lit/runtime/pool.test runs where the compiler has one. */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +150,49 @@ static void no_pool_is_serial(void **state)
 	assert_true(call.parallel == NULL);
 }
 
+typedef struct Meeting {
+	atomic_int here;
+	int cpus[2];
+} Meeting;
+
+/* Waits for the other piece, so that two threads run them. */
+static void meet(void *arg, int32_t i)
+{
+	Meeting *meeting = arg;
+	atomic_fetch_add(&meeting->here, 1);
+	while (atomic_load(&meeting->here) < 2)
+		sched_yield();
+	meeting->cpus[i] = sched_getcpu();
+}
+
+static void go_to(int cpu)
+{
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+}
+
+static void a_worker_makes_room_for_the_caller(void **state)
+{
+	(void)state;
+	cpu_set_t before;
+	assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+	if (CPU_COUNT(&before) < 2)
+		skip();
+	tsr_pool *pool = new_pool(2);
+	tsr_call call = {.abi = TSR_ABI};
+	tsr_pool_call(pool, &call);
+	for (int round = 0; round < 4; round++) {
+		Meeting meeting = {0};
+		run(&call, 2, meet, &meeting);
+		assert_int_not_equal(meeting.cpus[0], meeting.cpus[1]);
+		go_to(meeting.cpus[meeting.cpus[0] == sched_getcpu()]);
+	}
+	tsr_pool_free(pool);
+	assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +203,7 @@ int main(void)
 		cmocka_unit_test(an_unused_pool_ends),
 		cmocka_unit_test(a_wrong_number_of_threads_fails),
 		cmocka_unit_test(no_pool_is_serial),
+		cmocka_unit_test(a_worker_makes_room_for_the_caller),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
