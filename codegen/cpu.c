@@ -111,7 +111,7 @@ static const struct {
 	{"znver1", {LEVEL3, "znver1", 128}},
 	{"znver2", {LEVEL3, "znver2", 256}},
 	{"znver3", {LEVEL3, "znver3", 256}},
-	{"znver4", {LEVEL_ICE | BIT(AVX512BF16), "znver3", 512}},
+	{"znver4", {LEVEL_ICE | BIT(AVX512BF16), "generic", 512}},
 };
 enum { NCPUS = sizeof cpus / sizeof *cpus };
 
@@ -137,7 +137,8 @@ static uint64_t features_here(void)
 	return set;
 }
 
-/* AMX is left out: the system gives it on request only. gcc 12 knows no tuning for Zen 4. */
+/* AMX is left out: the system gives it on request only. gcc 12 knows no tuning for Zen 4 and 5; that for Zen 3
+ * loads a vector again in each of up to four multiply-adds, where loads are as scarce as these. */
 static Cpu cpu_here(void)
 {
 	uint32_t max, vendor[3];
@@ -146,7 +147,7 @@ static Cpu cpu_here(void)
 	uint64_t set = features_here() & ~(BIT(AMXTILE) | BIT(AMXBF16) | BIT(AMXINT8));
 	bool wide = set & BIT(AVX512F), wider = wide && set & BIT(AVX512BF16);
 	const char *tune = !(set & BIT(AVX2)) ? "generic"
-			   : amd	      ? "znver3"
+			   : amd	      ? wide ? "generic" : "znver3"
 			   : wider	      ? "sapphirerapids"
 			   : wide	      ? "skylake-avx512"
 					      : "haswell";
