@@ -170,24 +170,27 @@ Value eval_with(Build *b, const AstExpr *expr)
 
 /* ---- iterate ---- */
 
-typedef struct Copies { /* the tuples of all copies, one after another */
-	VEC(Value) items;
+typedef struct Copies {
+	const AstBind *bind;
+	Value *carried;	  /* what the next copy starts from: one for each name of `bind` */
+	VEC(Value) items; /* the tuples of all copies, one after another */
 	uint32_t nitems, ncopies;
 } Copies;
 
 enum { WORK_OF_COPY = 4 };
 
 /* One copy in a scope of its own. */
-static Value eval_copy(Build *b, const AstExpr *expr, Value carried, uint32_t number)
+static Value eval_copy(Build *b, const AstExpr *expr, const Copies *copies, uint32_t number)
 {
 	Activation outer = b->at;
 	b->work += WORK_OF_COPY;
 	b->at.scope = scope_new(b, outer.scope);
 	b->at.params = param_scope_copy(b, expr, number);
-	scope_declare(b, b->at.scope, expr->name, carried);
-	if (expr->name2.sym)
-		scope_declare(b, b->at.scope, expr->name2, value_integer(number, expr->name2.span));
-	Value value = eval(b, expr->args[2]);
+	for (uint32_t i = 0; i < copies->bind->nnames; i++)
+		scope_declare(b, b->at.scope, copies->bind->names[i], copies->carried[i]);
+	if (expr->name.sym)
+		scope_declare(b, b->at.scope, expr->name, value_integer(number, expr->name.span));
+	Value value = eval(b, expr->args[1]);
 	b->at = outer;
 	return value;
 }
@@ -204,13 +207,16 @@ static Value stack_copies(Build *b, const AstExpr *expr, const Copies *copies, u
 	return value_node(node_stack(b, ROW_BATCH, args, spans, copies->ncopies, expr->span), expr->span);
 }
 
-static Value finish_copies(Build *b, const AstExpr *expr, Value carried, const Copies *copies)
+static Value finish_copies(Build *b, const AstExpr *expr, const Copies *copies)
 {
-	Value *items = ARENA_ARRAY(b->arena, Value, copies->nitems);
-	items[0] = carried;
-	for (uint32_t i = 1; i < copies->nitems; i++)
-		items[i] = stack_copies(b, expr, copies, i);
-	return (Value){.kind = VALUE_TUPLE, .items = items, .nitems = copies->nitems, .span = expr->span};
+	uint32_t ncarried = copies->bind->nnames;
+	uint32_t n = copies->nitems > ncarried ? copies->nitems : ncarried;
+	if (copies->items.n == 0 && ncarried == 1)
+		return copies->carried[0];
+	Value *items = ARENA_ARRAY(b->arena, Value, n);
+	for (uint32_t i = 0; i < n; i++)
+		items[i] = i < ncarried ? copies->carried[i] : stack_copies(b, expr, copies, i);
+	return (Value){.kind = VALUE_TUPLE, .items = items, .nitems = n, .span = expr->span};
 }
 
 static bool iterate_count(Build *b, const AstExpr *expr, int64_t *count)
@@ -224,40 +230,74 @@ static bool iterate_count(Build *b, const AstExpr *expr, int64_t *count)
 	return false;
 }
 
-/* Takes the carried value out of a copy's result, and keeps the rest. */
-static Value carry(Build *b, const AstExpr *expr, const Value *value, Copies *copies)
+/* The first values of a tuple, or the one value, become what the next copy starts from. */
+static bool set_carried(Build *b, Copies *copies, const Value *value, Span span)
+{
+	bool tuple = value->kind == VALUE_TUPLE, good = true;
+	for (uint32_t i = 0; i < copies->bind->nnames && good; i++) {
+		Value item = tuple ? value->items[i] : *value;
+		copies->carried[i] = value_node(value_to_node(b, item), tuple ? item.span : span);
+		good = copies->carried[i].kind != VALUE_ERROR;
+	}
+	return good;
+}
+
+static bool start_copies(Build *b, Copies *copies)
+{
+	const AstBind *bind = copies->bind;
+	Value value = eval(b, bind->value);
+	copies->carried = ARENA_ARRAY(b->arena, Value, bind->nnames);
+	if (value.kind == VALUE_ERROR || (bind->nnames > 1 && !check_tuple(b, bind, &value)))
+		return false;
+	if (bind->nnames == 1) /* a tuple is none that could be carried */
+		copies->carried[0] = value_node(value_to_node(b, value), bind->value->span);
+	return bind->nnames == 1 ? copies->carried[0].kind != VALUE_ERROR
+				 : set_carried(b, copies, &value, bind->value->span);
+}
+
+static bool check_copy(Build *b, const AstExpr *expr, const Copies *copies, uint32_t nitems)
+{
+	const AstBind *bind = copies->bind;
+	if (nitems != copies->nitems) {
+		diag(b->diags, E0222, expr->args[1]->span,
+		     "copy %" PRIu32 " gives %" PRIu32 " values, and the first one gives %" PRIu32,
+		     copies->ncopies - 1, nitems, copies->nitems);
+		return false;
+	}
+	if (nitems >= bind->nnames)
+		return true;
+	diag(b->diags, E0222, expr->args[1]->span,
+	     "this gives %" PRIu32 " value%s, and %" PRIu32 " are carried on", nitems,
+	     nitems == 1 ? "" : "s", bind->nnames);
+	diag_note(b->diags, span_join(bind->names[0].span, bind->names[bind->nnames - 1].span),
+		  "the names");
+	return false;
+}
+
+/* Takes the carried values out of a copy's result, and keeps them all; false after an error. */
+static bool carry(Build *b, const AstExpr *expr, const Value *value, Copies *copies)
 {
 	bool tuple = value->kind == VALUE_TUPLE;
 	uint32_t nitems = tuple ? value->nitems : 1;
 	if (copies->ncopies++ == 0)
 		copies->nitems = nitems;
-	if (value->kind == VALUE_ERROR)
-		return *value;
-	if (nitems != copies->nitems) {
-		diag(b->diags, E0222, expr->args[2]->span,
-		     "copy %" PRIu32 " gives %" PRIu32 " values, and the first one gives %" PRIu32,
-		     copies->ncopies - 1, nitems, copies->nitems);
-		return value_error();
-	}
+	if (value->kind == VALUE_ERROR || !check_copy(b, expr, copies, nitems))
+		return false;
 	for (uint32_t i = 0; tuple && i < nitems; i++)
 		PUSH(b->arena, copies->items, value->items[i]);
-	Span span = tuple ? value->items[0].span : expr->args[2]->span;
-	return value_node(value_to_node(b, tuple ? value->items[0] : *value), span);
+	return set_carried(b, copies, value, expr->args[1]->span);
 }
 
 Value eval_iterate(Build *b, const AstExpr *expr)
 {
 	int64_t count;
-	Copies copies = {0};
-	Value carried = eval(b, expr->args[1]);
-	if (!iterate_count(b, expr, &count) || carried.kind == VALUE_ERROR)
+	Copies copies = {.bind = &expr->binds[0]};
+	bool good = start_copies(b, &copies);
+	if (!iterate_count(b, expr, &count))
 		return value_error();
-	carried = value_node(value_to_node(b, carried), expr->args[1]->span);
-	for (uint32_t i = 0; i < count && carried.kind != VALUE_ERROR; i++) {
-		Value value = eval_copy(b, expr, carried, i);
-		carried = carry(b, expr, &value, &copies);
+	for (uint32_t i = 0; i < count && good; i++) {
+		Value value = eval_copy(b, expr, &copies, i);
+		good = carry(b, expr, &value, &copies);
 	}
-	if (carried.kind == VALUE_ERROR || copies.items.n == 0)
-		return carried;
-	return finish_copies(b, expr, carried, &copies);
+	return good ? finish_copies(b, expr, &copies) : value_error();
 }

@@ -23,13 +23,12 @@ static void declare(Resolve *r, Name name)
 
 static void declare_all(Resolve *r, const AstExpr *expr)
 {
-	if (expr->kind == AST_ITERATE) {
+	bool iterates = expr->kind == AST_ITERATE, names = iterates || expr->kind == AST_LET_IN;
+	if (iterates)
 		declare(r, expr->name);
-		declare(r, expr->name2);
-	}
 	for (uint32_t i = 0; i < expr->nbinds; i++) {
 		const AstBind *bind = &expr->binds[i];
-		for (uint32_t k = 0; k < bind->nnames && (expr->kind == AST_LET_IN || !bind->value); k++)
+		for (uint32_t k = 0; k < bind->nnames && (names || !bind->value); k++)
 			declare(r, bind->names[k]);
 		if (bind->value)
 			declare_all(r, bind->value);

@@ -117,11 +117,11 @@ typedef struct AstSpec {
 /* ---- expressions ---- */
 
 typedef enum AstKind {
-	AST_NUMBER,    /* 1.5      number, is_integer, integer */
-	AST_STRING,    /* "..."    text (raw bytes between the quotes), spec parsed on demand by the grammar */
-	AST_NAME,      /* x        name */
-	AST_MEMBER,    /* a.name   args[0], name */
-	AST_CALL,      /* f(a, k = b)   args[0] callee, then the arguments; keys[i] names argument i (or NULL) */
+	AST_NUMBER, /* 1.5      number, is_integer, integer */
+	AST_STRING, /* "..."    text (raw bytes between the quotes), spec parsed on demand by the grammar */
+	AST_NAME,   /* x        name */
+	AST_MEMBER, /* a.name   args[0], name */
+	AST_CALL, /* f(a, k = b)   args[0] callee, then the arguments; keys[i] names argument i (or NULL) */
 	AST_UNARY,     /* -a !a    op, args[0] */
 	AST_BINARY,    /* a + b    op, args[0..1]; `*` is AST_COMPOSE */
 	AST_COMPOSE,   /* a * b */
@@ -129,17 +129,17 @@ typedef enum AstKind {
 	AST_SLICE,     /* a @ i */
 	AST_WITH,      /* E with (h = S, d)   args[0], binds */
 	AST_PARAM,     /* {w : SHAPE = INIT}  name, dtype, shape, args[0] (init) if nargs */
-	AST_ITERATE,   /* iterate(n, h = x, i) { E }   args: n, x, E; name h, name2 i */
-	AST_IF,        /* args: condition, then, else */
+	AST_ITERATE,   /* iterate(n, h = x, i) { E }   args: n, E; one bind; name i */
+	AST_IF,	       /* args: condition, then, else */
 	AST_LET_IN,    /* let a = E1, (b, c) = E2 in E    binds, args[0] body */
-	AST_TUPLE,     /* (a, b): of tuple values and of input axes (decided by the frontend); `(a,)` too */
-	AST_OUTPUTS,   /* [a, b]   literal of output axes;  label */
-	AST_BATCHES,   /* [| a, b |] literal of batch axes; label */
-	AST_FILE,      /* file("x.npy") of const */
-	AST_ERROR      /* recovered from: already reported */
+	AST_TUPLE, /* (a, b): of tuple values and of input axes (decided by the frontend); `(a,)` too */
+	AST_OUTPUTS, /* [a, b]   literal of output axes;  label */
+	AST_BATCHES, /* [| a, b |] literal of batch axes; label */
+	AST_FILE,    /* file("x.npy") of const */
+	AST_ERROR    /* recovered from: already reported */
 } AstKind;
 
-typedef struct AstBind { /* of WITH and LET_IN */
+typedef struct AstBind { /* of WITH, LET_IN and ITERATE */
 	Name *names;     /* one, or several for a tuple */
 	uint32_t nnames;
 	AstExpr *value; /* NULL: a bare capture */
@@ -151,7 +151,7 @@ struct AstExpr {
 	Op op;
 	Span span;    /* the whole */
 	Span op_span; /* the operator, or the name */
-	Name name, name2;
+	Name name;
 	Name label; /* of literals: `[1, 2] : rgb` labels the axis of the container */
 	AstExpr **args;
 	uint32_t nargs;

@@ -2,7 +2,7 @@
  *
  *   expr  := number | "string" | name | (. a name) | (call f a (= key b)) | (OP a b)
  *          | (.T a) | (@ a i) | (with E (= h S) d) | (param w TYPE = INIT)
- *          | (iterate n (= h x) i E) | (if C A B) | (let (= a E) (= (b c) E) BODY)
+ *          | (iterate n (= h x) i E) | (iterate n (= (h c) x) i E) | (if C A B) | (let (= a E) (= (b c) E) BODY)
  *          | (tuple a b : label) | (outputs ...) | (batches ...)
  *          | (spec r1; r2 => l)                       a string that was parsed as a specification
  *
@@ -271,12 +271,10 @@ static void dump_iterate(FILE *out, const AstExpr *e)
 {
 	fputs("(iterate", out);
 	dump_after(out, e->args[0]);
-	fprintf(out, " (= %s", e->name.sym);
+	dump_bind(out, &e->binds[0]);
+	if (e->name.sym)
+		fprintf(out, " %s", e->name.sym);
 	dump_after(out, e->args[1]);
-	fputc(')', out);
-	if (e->name2.sym)
-		fprintf(out, " %s", e->name2.sym);
-	dump_after(out, e->args[2]);
 	fputc(')', out);
 }
 

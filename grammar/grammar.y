@@ -314,12 +314,11 @@ primary(R) ::= name(N).     { R = tree_name_expr(t, N); }
 primary(R) ::= literal(A).               { R = A; }
 primary(R) ::= literal(A) COLON name(N). { R = tree_label(t, A, N); }
 primary(R) ::= LBRACE(K) name(N) opt_type(T) opt_init(E) RBRACE. { R = tree_param(t, K, N, T, E); }
-primary(R) ::= ITERATE(K) LPAREN expr(N) COMMA name(H) EQ expr(X) RPAREN LBRACE expr(E) RBRACE. {
-	R = tree_iterate(t, K, (AstExpr *[]){N, X, E}, (Name[]){H, NO_NAME});
+primary(R) ::= ITERATE(K) LPAREN expr(N) COMMA letbind(H) RPAREN LBRACE expr(E) RBRACE. {
+	R = tree_iterate(t, K, (AstExpr *[]){N, E}, tree_binds(t, NULL, H), NO_NAME);
 }
-primary(R) ::= ITERATE(K) LPAREN expr(N) COMMA name(H) EQ expr(X) COMMA name(I) RPAREN
-               LBRACE expr(E) RBRACE. {
-	R = tree_iterate(t, K, (AstExpr *[]){N, X, E}, (Name[]){H, I});
+primary(R) ::= ITERATE(K) LPAREN expr(N) COMMA letbind(H) COMMA name(I) RPAREN LBRACE expr(E) RBRACE. {
+	R = tree_iterate(t, K, (AstExpr *[]){N, E}, tree_binds(t, NULL, H), I);
 }
 
 literal(R) ::= LPAREN(K) exprs(L) RPAREN.         { R = tree_parens(t, K, L, false); }

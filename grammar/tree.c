@@ -249,12 +249,12 @@ AstExpr *tree_param(Tree *tree, Token start, Name name, Type type, AstExpr *init
 	return init ? adopt(tree, e, &init, 1) : e;
 }
 
-AstExpr *tree_iterate(Tree *tree, Token start, AstExpr *const args[3], const Name names[2])
+AstExpr *tree_iterate(Tree *tree, Token start, AstExpr *const args[2], const Binds *carried,
+		      Name counter)
 {
 	AstExpr *e = node(tree, AST_ITERATE, start.span, start.span);
-	e->name = names[0];
-	e->name2 = names[1];
-	return adopt(tree, e, args, 3);
+	e->name = counter;
+	return adopt_binds(tree, adopt(tree, e, args, 2), carried);
 }
 
 AstExpr *tree_parens(Tree *tree, Token start, const Exprs *items, bool comma)
