@@ -286,8 +286,8 @@ static void hide_symbols(Writer *w)
 	for (size_t i = 0; i <= m->program->routines.n; i++)
 		fprintf(w->out, "\t.hidden\t%s\n", m->routines[i].invoke);
 	fprintf(w->out, "\t.hidden\t%s__invoke_init\n", m->prefix);
-	if (module_has_pieces(m))
-		fprintf(w->out, "\t.hidden\t%s__run_pieces\n", m->prefix);
+	if (module_has_chunks(m))
+		fprintf(w->out, "\t.hidden\t%s__run_chunks\n", m->prefix);
 }
 
 static bool put_all(Writer *w)

@@ -140,14 +140,14 @@ static void put_shared(KernelText *k, const Value *value)
 
 /* ---- statements ---- */
 
-/* The loop's pieces are a function of their own, in front of this one. */
-static void put_pieces(KernelText *k, const Stmt *stmt)
+/* The loop's chunks are a function of their own, in front of this one. */
+static void put_chunks(KernelText *k, const Stmt *stmt)
 {
 	uint32_t index = 0;
 	while (k->kernel->body.stmts[index] != stmt)
 		index++;
 	put_indent(k);
-	fprintf(k->out, "tsr_pieces(call, %s, %s__p_%s_%u, &tsr_args);\n", bare_ix(k, stmt->hi), k->m->prefix,
+	fprintf(k->out, "tsr_chunks(call, %s, %s__p_%s_%u, &tsr_args);\n", bare_ix(k, stmt->hi), k->m->prefix,
 		k->kernel->name, index);
 }
 
@@ -244,7 +244,7 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 		put_shared(k, stmt->value);
 	}
 	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_PARALLEL) {
-		put_pieces(k, stmt);
+		put_chunks(k, stmt);
 		return;
 	}
 	switch (stmt->kind) {
@@ -316,7 +316,7 @@ static void put_params(KernelText *k)
 		fprintf(k->out, "void");
 }
 
-/* ---- pieces ---- */
+/* ---- chunks ---- */
 
 typedef struct ArgText {
 	const char *type, *name; /* "const float *", "x" */
@@ -355,14 +355,14 @@ static void put_args_type(KernelText *k, const ArgTexts *args)
 static void put_task(KernelText *k, const ArgTexts *args, uint32_t index)
 {
 	const Stmt *loop = k->kernel->body.stmts[index];
-	const char *prefix = k->m->prefix, *name = k->kernel->name, *piece = k->iters[loop->iter];
-	fprintf(k->out, "static void %s__p_%s_%u(void *tsr_arg, int32_t tsr_piece)\n{\n", prefix, name, index);
+	const char *prefix = k->m->prefix, *name = k->kernel->name, *chunk = k->iters[loop->iter];
+	fprintf(k->out, "static void %s__p_%s_%u(void *tsr_arg, int32_t tsr_chunk)\n{\n", prefix, name, index);
 	fprintf(k->out, "\t%sstruct %s__a_%s *tsr_args = tsr_arg;\n", loop->nslots ? "" : "const ",
 		prefix, name);
 	for (size_t i = 0; i < args->n; i++)
 		fprintf(k->out, "\t%s%s = tsr_args->%s;\n", args->at[i].type, args->at[i].name,
 			args->at[i].name);
-	fprintf(k->out, "\tint64_t %s = tsr_piece;\n", piece);
+	fprintf(k->out, "\tint64_t %s = tsr_chunk;\n", chunk);
 	for (size_t i = 0; i < args->n; i++)
 		fprintf(k->out, "\t(void)%s;\n", args->at[i].name);
 	if (loop->nslots)
@@ -433,9 +433,9 @@ static const char slots_text[] =
 	"#else\n\t(void)busy, (void)slot;\n#endif\n}\n\n"
 	"#ifdef __GNUC__\n#define TSR_THREADS 1\n#else\n#define TSR_THREADS 0\n#endif\n";
 
-static const char pieces_text[] =
-	"/* Runs the task for every piece, on the caller's threads if there are any. */\n"
-	"static void tsr_pieces(const tsr_call *call, int64_t n, void (*task)(void *, int32_t), void *arg)\n{\n"
+static const char chunks_text[] =
+	"/* Runs the task for every chunk, on the caller's threads if there are any. */\n"
+	"static void tsr_chunks(const tsr_call *call, int64_t n, void (*task)(void *, int32_t), void *arg)\n{\n"
 	"\tif (%sn > 1 && call != NULL && call->parallel != NULL)\n"
 	"\t\tcall->parallel(call->pool, (int32_t)n, task, arg);\n"
 	"\telse\n\t\tfor (int64_t i = 0; i < n; i++)\n\t\t\ttask(arg, (int32_t)i);\n}\n\n";
@@ -451,8 +451,8 @@ void c_put_kernels(FILE *out, const Module *m)
 		fputs(fetch_text, out);
 	if (module_has_slots(m))
 		fputs(slots_text, out);
-	if (module_has_pieces(m))
-		fprintf(out, pieces_text, module_has_slots(m) ? "TSR_THREADS && " : "");
+	if (module_has_chunks(m))
+		fprintf(out, chunks_text, module_has_slots(m) ? "TSR_THREADS && " : "");
 	for (KernelId k = 0; k < m->program->kernels.n; k++)
 		if (m->kernels[k].same == k)
 			put_kernel(out, m, k);

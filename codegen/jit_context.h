@@ -157,8 +157,8 @@ void jit_kernels(Jit *jit, const KernelId *kernels, size_t n);
 size_t jit_kernel_params(Jit *jit, KernelId kernel, JitParam **params);
 /* jit_routine.c: entry, workspace and invoke functions, in baseline instructions. */
 void jit_routines(Jit *jit, bool check_cpu_features);
-/* jit_parallel.c: what runs the pieces of a kernel, where there are any. In the unit of the
- * entries, so that no kernel holds a copy of its pieces, which might round otherwise. */
+/* jit_parallel.c: what runs the chunks of a kernel, where there are any. In the unit of the
+ * entries, so that no kernel holds a copy of its chunks, which might round otherwise. */
 void jit_parallel_runner(Jit *jit);
 /* jit_state.c: PREFIX_init and PREFIX_state_size. */
 void jit_state(Jit *jit);

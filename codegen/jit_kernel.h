@@ -79,9 +79,9 @@ bool jit_turn_fits(const Jit *jit, Dtype dtype, uint32_t rows, uint32_t lanes);
 Rvalue *jit_turned_row(KernelJit *k, LocalId local, int64_t row);
 
 /* jit_parallel.c */
-/* A function for each parallel loop of the kernel: void task(void *arg, int32_t piece). */
+/* A function for each parallel loop of the kernel: void task(void *arg, int32_t chunk). */
 struct Tasks *jit_parallel_tasks(Jit *jit, KernelId kernel);
-/* Runs the loop's task for all pieces, on the caller's threads if there are any; in the kernel's
+/* Runs the loop's task for all chunks, on the caller's threads if there are any; in the kernel's
  * function. */
 void jit_parallel_loop(KernelJit *k, const Stmt *loop);
 

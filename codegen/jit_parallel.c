@@ -1,14 +1,14 @@
-/* Parallel loops: a function for the pieces, and a call that shares them out.
+/* Parallel loops: a function for the chunks, and a call that shares them out.
  *
  *   struct args { dims, scalars, buffers; uint64_t busy; };   busy: a bit for each slot that is
- * taken static void PREFIX__p_NAME_0(void *arg, int32_t piece) { the loop's body } void
+ * taken static void PREFIX__p_NAME_0(void *arg, int32_t chunk) { the loop's body } void
  * PREFIX__k_NAME(call, dims, scalars, buffers)
  *   {
  *       struct args args = {dims, scalars, buffers, 0};
- *       PREFIX__run_pieces(call, number of pieces, PREFIX__p_NAME_0, &args);
+ *       PREFIX__run_chunks(call, number of chunks, PREFIX__p_NAME_0, &args);
  *   }
  *
- * With and without threads the same function computes a piece: the same bits.
+ * With and without threads the same function computes a chunk: the same bits.
  */
 #include "codegen/jit_kernel.h"
 
@@ -57,7 +57,7 @@ static gcc_jit_function *task_function(Jit *jit, KernelId id, const Tasks *tasks
 {
 	const Stmt *loop = tasks->kernel->body.stmts[index];
 	KernelJit k = jit_kernel_new(jit, id);
-	JitParam params[] = {{jit->pointer, "arg"}, {jit->int_, "piece"}};
+	JitParam params[] = {{jit->pointer, "arg"}, {jit->int_, "chunk"}};
 	const char *name =
 		arena_printf(jit->arena, "%s__p_%s_%u", jit->module->prefix, k.kernel->name, index);
 	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_INTERNAL, jit->void_, name, params, 2);
@@ -104,7 +104,7 @@ static Type *task_type(Jit *jit)
 
 static const char *runner_name(Jit *jit)
 {
-	return arena_printf(jit->arena, "%s__run_pieces", jit->module->prefix);
+	return arena_printf(jit->arena, "%s__run_chunks", jit->module->prefix);
 }
 
 void jit_parallel_loop(KernelJit *k, const Stmt *loop)
@@ -240,7 +240,7 @@ static void give_slot(Jit *jit)
 
 void jit_parallel_runner(Jit *jit)
 {
-	if (!module_has_pieces(jit->module))
+	if (!module_has_chunks(jit->module))
 		return;
 	if (module_has_slots(jit->module)) {
 		take_slot(jit);

@@ -412,7 +412,7 @@ const char *c_comment(Arena *arena, const char *text)
 	return out;
 }
 
-bool module_has_pieces(const Module *m)
+bool module_has_chunks(const Module *m)
 {
 	for (KernelId k = 0; k < m->program->kernels.n; k++)
 		if (m->kernels[k].use->parallel)

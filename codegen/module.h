@@ -71,8 +71,8 @@ const char *module_place(const Module *module, Span span);
 const char *c_string(Arena *arena, const char *text);
 /* text with what would end a C comment defused. */
 const char *c_comment(Arena *arena, const char *text);
-/* Is any kernel cut into pieces? */
-bool module_has_pieces(const Module *module);
+/* Is any kernel cut into chunks? */
+bool module_has_chunks(const Module *module);
 /* ... whose number at a time is limited? */
 bool module_has_slots(const Module *module);
 bool module_has_fetches(const Module *module);

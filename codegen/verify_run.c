@@ -2,7 +2,7 @@
  *
  * The shared object and the C back end's text, as cc compiles it, are loaded into this process.
  * Each routine is called once in all three, on copies of one set of random arguments
- * (verify_data.c), the pieces of its parallel loops in the opposite order of the interpreter's.
+ * (verify_data.c), the chunks of its parallel loops in the opposite order of the interpreter's.
  * Codes must be equal; numbers too under --fp=strict, else near.
  */
 #include <dlfcn.h>
@@ -98,7 +98,7 @@ static int interpret(VerifyCall *call)
 	return code;
 }
 
-/* The pieces of a parallel loop, the last one first. */
+/* The chunks of a parallel loop, the last one first. */
 static void run_backwards(void *pool, int32_t n, void (*task)(void *arg, int32_t i), void *arg)
 {
 	(void)pool;

@@ -256,7 +256,7 @@ static void check_stmt(Verify *v, const Stmt *stmt)
 		break;
 	case LOOP_STORE: check_store(v, stmt); break;
 	case LOOP_CHECK:
-		FAIL_UNLESS(v, !v->vector && !v->parallel, "a check inside lanes or pieces");
+		FAIL_UNLESS(v, !v->vector && !v->parallel, "a check inside lanes or chunks");
 		FAIL_UNLESS(v, stmt->check < v->program->checks.n, "an unknown check");
 		check_ix(v, stmt->lo);
 		check_ix(v, stmt->ix);

@@ -23,7 +23,7 @@
  *   schedule.c what was chosen, and what is asked; schedule_parse.c reads that
  *   plan.c     places of temporaries; peak.c what is alive where they need most
  *   turn.c     finished loops that turn an operand, in tiles
- *   parallel.c finished loops in pieces for threads; independent.c which loops may be cut, scratch.c
+ *   parallel.c finished loops in chunks for threads; independent.c which loops may be cut, scratch.c
  *              buffers that each thread has for itself
  *   routine.c  one routine: kernels in order, checks first
  *   lower.c    the program's tables
@@ -258,7 +258,7 @@ bool block_touches_behind(const Block *block, const Stmt *stmt, BufferId buffer)
 bool kernel_turns(Program *program, const Kernel *kernel, const Schedule *asked);
 /* Copies and elementwise loops whose operands run along other axes than the result, in tiles (turn.c). */
 void kernel_turn(Program *program, Kernel *kernel, const Schedule *asked, const Machine *machine);
-/* Cuts what may run at the same time into pieces of about `grain` operations (parallel.c); 0: nothing. */
+/* Cuts what may run at the same time into chunks of about `grain` operations (parallel.c); 0: nothing. */
 void kernel_parallel(Program *program, Kernel *kernel, const Schedule *asked, int64_t grain);
 
 /* Gives every temporary of the routine its place; the routine's workspace. */

@@ -1,15 +1,15 @@
-/* Finished loops to pieces of work that threads may share.
+/* Finished loops to chunks of work that threads may share.
  *
  *   for i in 0..m { for j in 0..n { ... } }
  * becomes, where i and j are independent (independent.c),
- *   parallel piece in 0..I*J
- *     for i in m*(piece / J) / I .. m*(piece / J + 1) / I
- *       for j in n*(piece % J) / J .. n*(piece % J + 1) / J { ... }
+ *   parallel chunk in 0..I*J
+ *     for i in m*(chunk / J) / I .. m*(chunk / J + 1) / I
+ *       for j in n*(chunk % J) / J .. n*(chunk % J + 1) / J { ... }
  *
  * Loops that are nested in each other alone are looked at, and at most two of them are cut; what
  * they contain is as it was, so every cell is computed by the same code in the same order. How
- * many pieces there are follows from the work, an estimate from the extents: never from threads.
- * An even number is wanted, for two threads; work for less than two pieces stays one loop. An
+ * many chunks there are follows from the work, an estimate from the extents: never from threads.
+ * An even number is wanted, for two threads; work for less than two chunks stays one loop. An
  * innermost loop of constant length is cut at multiples of BLOCK only. A schedule may say into
  * how many parts each loop is cut.
  */
@@ -19,7 +19,7 @@
 enum { DEPTH_MAX = 8, PIECES_MAX = 64, PARTS_MAX = 1024, BLOCK = 64, TRIPS_GUESS = 8 };
 #define WORK_CAP ((int64_t)1 << 30)
 
-typedef struct Pieces {
+typedef struct Chunks {
 	Program *program;
 	Arena *arena;
 	Kernel *kernel;
@@ -27,7 +27,7 @@ typedef struct Pieces {
 	ScheduleClause *asked; /* NULL: nothing */
 	ScheduleClause *made;  /* NULL: nothing was cut yet */
 	uint32_t nroots;       /* loops of the kernel that stand in no other */
-} Pieces;
+} Chunks;
 
 /* A loop that is cut. */
 typedef struct Cut {
@@ -37,17 +37,17 @@ typedef struct Cut {
 	const Ix *parts, *part;
 } Cut;
 
-static const Ix *number(const Pieces *p, int64_t value)
+static const Ix *number(const Chunks *p, int64_t value)
 {
 	return ix_const(p->arena, p->program->sizes, value);
 }
 
-static const Ix *plus(const Pieces *p, const Ix *a, int64_t value)
+static const Ix *plus(const Chunks *p, const Ix *a, int64_t value)
 {
 	return ix_add(p->program, a, number(p, value));
 }
 
-static const Ix *least(const Pieces *p, const Ix *a, const Ix *b)
+static const Ix *least(const Chunks *p, const Ix *a, const Ix *b)
 {
 	bool bounded = a->kind == IX_MIN && a->b->kind == IX_SIZE && b->kind == IX_SIZE;
 	if (bounded && size_ge(p->program->sizes, b->size, a->b->size))
@@ -55,13 +55,13 @@ static const Ix *least(const Pieces *p, const Ix *a, const Ix *b)
 	return ix_binary(p->program, IX_MIN, a, b);
 }
 
-static const Ix *most(const Pieces *p, const Ix *a, const Ix *b)
+static const Ix *most(const Chunks *p, const Ix *a, const Ix *b)
 {
 	return ix_binary(p->program, IX_MAX, a, b);
 }
 
 /* a * b, not above the cap. */
-static const Ix *capped_product(const Pieces *p, const Ix *a, const Ix *b)
+static const Ix *capped_product(const Chunks *p, const Ix *a, const Ix *b)
 {
 	if (b->kind == IX_SIZE && size_is(p->program->sizes, b->size, 1))
 		return a;
@@ -99,7 +99,7 @@ static bool known_size(const Ix *ix, Size *size)
 	       (known_size(ix->a, size) || known_size(ix->b, size));
 }
 
-static Size trips_size(const Pieces *p, const Stmt *loop)
+static Size trips_size(const Chunks *p, const Stmt *loop)
 {
 	Sizes *sizes = p->program->sizes;
 	Size lo, hi;
@@ -109,13 +109,13 @@ static Size trips_size(const Pieces *p, const Stmt *loop)
 	return size_is_bad(n) ? size_const(sizes, TRIPS_GUESS) : n;
 }
 
-static const Ix *trips(const Pieces *p, const Stmt *loop)
+static const Ix *trips(const Chunks *p, const Stmt *loop)
 {
 	return ix_size(p->arena, trips_size(p, loop));
 }
 
 /* SIZE_BAD: too large for a size. */
-static Size block_size(const Pieces *p, Block block)
+static Size block_size(const Chunks *p, Block block)
 {
 	Sizes *sizes = p->program->sizes;
 	Size work = size_const(sizes, 0);
@@ -132,7 +132,7 @@ static Size block_size(const Pieces *p, Block block)
 }
 
 /* Does the size fit whatever the dims are? */
-static bool always_fits(const Pieces *p, Size size)
+static bool always_fits(const Chunks *p, Size size)
 {
 	static const int64_t dim_most = (int64_t)1 << 31;
 	uint32_t n = sizes_ndims(p->program->sizes);
@@ -142,7 +142,7 @@ static bool always_fits(const Pieces *p, Size size)
 	return !size_is_bad(size) && size_eval(p->program->sizes, size, dims, &value);
 }
 
-static const Ix *block_work(const Pieces *p, Block block)
+static const Ix *block_work(const Chunks *p, Block block)
 {
 	const Ix *work = number(p, 0);
 	for (uint32_t i = 0; i < block.n; i++) {
@@ -192,7 +192,7 @@ static bool holds_loops(const Stmt *loop)
 	return false;
 }
 
-static Cut cut_of(const Pieces *p, const Stmt *loop)
+static Cut cut_of(const Chunks *p, const Stmt *loop)
 {
 	int64_t constant;
 	const Ix *n = trips(p, loop);
@@ -202,20 +202,20 @@ static Cut cut_of(const Pieces *p, const Stmt *loop)
 	return cut;
 }
 
-static bool is_long(const Pieces *p, const Cut *cut)
+static bool is_long(const Chunks *p, const Cut *cut)
 {
 	int64_t n;
 	return cut->blocks->kind == IX_SIZE && size_is_const(p->program->sizes, cut->blocks->size, &n) &&
 	       n >= PIECES_MAX;
 }
 
-static bool is_short(const Pieces *p, const Cut *cut)
+static bool is_short(const Chunks *p, const Cut *cut)
 {
 	return cut->blocks->kind == IX_SIZE &&
 	       size_ge(p->program->sizes, size_const(p->program->sizes, 1), cut->blocks->size);
 }
 
-static uint32_t choose(const Pieces *p, const Stmt *root, Cut *cuts)
+static uint32_t choose(const Chunks *p, const Stmt *root, Cut *cuts)
 {
 	const Stmt *loops[DEPTH_MAX];
 	uint32_t nloops = nested_loops(root, loops), n = 0;
@@ -231,14 +231,14 @@ static uint32_t choose(const Pieces *p, const Stmt *root, Cut *cuts)
 /* ---- cutting ---- */
 
 /* The iterator's value at the start of a part. */
-static const Ix *start_of(const Pieces *p, const Cut *cut, const Ix *part)
+static const Ix *start_of(const Chunks *p, const Cut *cut, const Ix *part)
 {
 	Program *program = p->program;
 	const Ix *block = ix_binary(program, IX_DIV, ix_mul(program, part, cut->blocks), cut->parts);
 	return ix_add(program, cut->loop->lo, ix_mul(program, block, number(p, cut->block * cut->loop->step)));
 }
 
-static const Stmt *cut_loops(const Pieces *p, const Stmt *stmt, const Cut *cuts, uint32_t ncuts)
+static const Stmt *cut_loops(const Chunks *p, const Stmt *stmt, const Cut *cuts, uint32_t ncuts)
 {
 	if (ncuts == 0)
 		return stmt;
@@ -258,19 +258,19 @@ static const Stmt *cut_loops(const Pieces *p, const Stmt *stmt, const Cut *cuts,
 	return copy;
 }
 
-static IterVar new_iter(Pieces *p)
+static IterVar new_iter(Chunks *p)
 {
 	Kernel *kernel = p->kernel;
 	KernelIter *iters = ARENA_ARRAY(p->arena, KernelIter, kernel->niters + 1);
 	for (uint32_t i = 0; i < kernel->niters; i++)
 		iters[i] = kernel->iters[i];
-	iters[kernel->niters].name = sym_cstr(p->program->symbols, "piece");
+	iters[kernel->niters].name = sym_cstr(p->program->symbols, "chunk");
 	kernel->iters = iters;
 	return kernel->niters++;
 }
 
 /* An index that is no constant as a local of the body. */
-static const Ix *named(Pieces *p, const char *name, const Ix *ix, Body *body)
+static const Ix *named(Chunks *p, const char *name, const Ix *ix, Body *body)
 {
 	Kernel *kernel = p->kernel;
 	if (ix->kind == IX_SIZE)
@@ -286,34 +286,34 @@ static const Ix *named(Pieces *p, const char *name, const Ix *ix, Body *body)
 	return ix_value(p->arena, value_local(p->arena, kernel, local, NULL, 0));
 }
 
-/* The part of each loop that a piece is. */
-static void name_parts(Pieces *p, Cut *cuts, uint32_t n, const Ix *piece, Body *body)
+/* The part of each loop that a chunk is. */
+static void name_parts(Chunks *p, Cut *cuts, uint32_t n, const Ix *chunk, Body *body)
 {
 	cuts[0].parts = named(p, "parts", cuts[0].parts, body);
-	cuts[0].part = piece;
+	cuts[0].part = chunk;
 	if (n == 1)
 		return;
 	cuts[1].parts = named(p, "inner_parts", cuts[1].parts, body);
-	cuts[0].part = ix_binary(p->program, IX_DIV, piece, cuts[1].parts);
-	cuts[1].part = ix_binary(p->program, IX_MOD, piece, cuts[1].parts);
+	cuts[0].part = ix_binary(p->program, IX_DIV, chunk, cuts[1].parts);
+	cuts[1].part = ix_binary(p->program, IX_MOD, chunk, cuts[1].parts);
 }
 
 /* The number of parts asked for; 0: none is, or more than PARTS_MAX. */
-static int64_t asked_parts(const Pieces *p, const Stmt *loop)
+static int64_t asked_parts(const Chunks *p, const Stmt *loop)
 {
 	int64_t parts = asks_number(p->asked, p->kernel->iters[loop->iter].name);
 	return parts <= PARTS_MAX ? parts : 0;
 }
 
 /* min(blocks, wanted, or what is asked for), at least 1 */
-static const Ix *parts_of(const Pieces *p, const Cut *cut, const Ix *wanted)
+static const Ix *parts_of(const Chunks *p, const Cut *cut, const Ix *wanted)
 {
 	int64_t asked = asked_parts(p, cut->loop);
 	return most(p, number(p, 1), least(p, cut->blocks, asked ? number(p, asked) : wanted));
 }
 
 /* I = min(blocks, wanted), J = min(blocks, ceil(wanted / I)), unless numbers are asked for. */
-static const Ix *share_out(Pieces *p, Cut *cuts, uint32_t n, const Ix *wanted)
+static const Ix *share_out(Chunks *p, Cut *cuts, uint32_t n, const Ix *wanted)
 {
 	Program *program = p->program;
 	cuts[0].parts = parts_of(p, &cuts[0], wanted);
@@ -326,7 +326,7 @@ static const Ix *share_out(Pieces *p, Cut *cuts, uint32_t n, const Ix *wanted)
 }
 
 /* The number of a loop's parts as a schedule asks for it; 0: sizes decide. */
-static int64_t told_parts(const Pieces *p, const Cut *cut)
+static int64_t told_parts(const Chunks *p, const Cut *cut)
 {
 	int64_t parts = 0;
 	bool constant = cut->parts->kind == IX_SIZE && size_is_const(p->program->sizes, cut->parts->size, &parts);
@@ -334,7 +334,7 @@ static int64_t told_parts(const Pieces *p, const Cut *cut)
 }
 
 /* Loops of one name that have different numbers of parts are told without. */
-static void describe(Pieces *p, const Cut *cuts, uint32_t n)
+static void describe(Chunks *p, const Cut *cuts, uint32_t n)
 {
 	ScheduleEntry *entry = schedule_entry(p->program->made, p->kernel->name);
 	if (!p->made)
@@ -351,7 +351,7 @@ static void describe(Pieces *p, const Cut *cuts, uint32_t n)
 }
 
 /* Does the schedule ask for a number of parts of some loop? */
-static bool asks_parts(const Pieces *p)
+static bool asks_parts(const Chunks *p)
 {
 	for (size_t i = 0; p->asked && i < p->asked->items.n; i++)
 		if (p->asked->items.at[i].n)
@@ -359,7 +359,7 @@ static bool asks_parts(const Pieces *p)
 	return false;
 }
 
-static const Stmt *in_pieces(Pieces *p, const Stmt *stmt)
+static const Stmt *in_chunks(Chunks *p, const Stmt *stmt)
 {
 	Cut cuts[2];
 	Block root = {&stmt, 1};
@@ -391,7 +391,7 @@ static const Stmt *in_pieces(Pieces *p, const Stmt *stmt)
 
 void kernel_parallel(Program *program, Kernel *kernel, const Schedule *asked, int64_t grain)
 {
-	Pieces p = {.program = program, .arena = program->arena, .kernel = kernel, .grain = grain};
+	Chunks p = {.program = program, .arena = program->arena, .kernel = kernel, .grain = grain};
 	p.asked = schedule_asked(asked, program, kernel->name, kernel->span, CHOICE_PARALLEL);
 	if (asks_off(p.asked)) {
 		entry_make(p.arena, schedule_entry(program->made, kernel->name), CHOICE_PARALLEL, true);
@@ -402,7 +402,7 @@ void kernel_parallel(Program *program, Kernel *kernel, const Schedule *asked, in
 		p.nroots += kernel->body.stmts[i]->kind == LOOP_FOR;
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
 		const Stmt *stmt = kernel->body.stmts[i];
-		stmts[i] = stmt->kind == LOOP_FOR && grain > 0 ? in_pieces(&p, stmt) : stmt;
+		stmts[i] = stmt->kind == LOOP_FOR && grain > 0 ? in_chunks(&p, stmt) : stmt;
 	}
 	kernel->body.stmts = stmts;
 }

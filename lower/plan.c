@@ -87,7 +87,7 @@ static const Stmt *only_store(const Block *block, BufferId buffer, uint32_t *n)
 }
 
 /* Does the store, which is in the block, meet a cell once at most? Every loop around it moves its
- * index; pieces of a parallel loop share out one that does. */
+ * index; chunks of a parallel loop share out one that does. */
 static bool is_once(const Block *block, const Stmt *store)
 {
 	for (uint32_t i = 0; i < block->n; i++) {

@@ -1,10 +1,10 @@
 /* Scratch buffers in loops that threads share: a part for each slot.
  *
- *   parallel piece in 0..n { ... t[i] ... }
+ *   parallel chunk in 0..n { ... t[i] ... }
  * becomes
- *   parallel piece in 0..n slot of 16 { ... t[slot*elements + i] ... }
+ *   parallel chunk in 0..n slot of 16 { ... t[slot*elements + i] ... }
  *
- * There are as many slots as pieces, but no more than SLOTS; their number does not depend on
+ * There are as many slots as chunks, but no more than SLOTS; their number does not depend on
  * threads. A scratch buffer is used in one loop at the top of one kernel.
  */
 #include "base/diag.h"

@@ -1,7 +1,7 @@
 /* Tiles of all rows and columns, in blocks.
  *
  *   for first_row in 0..M step 192            rows that stay in the second cache
- *     for first_col in 0..4080 step 1008      columns that a piece of work goes through at a time
+ *     for first_col in 0..4080 step 1008      columns that a chunk of work goes through at a time
  *       for first_step in 0..K step 32        steps of the sum
  *         for j in 0..min(1008, 4080 - first_col) step 48
  *           for i in 0..min(192, M - first_row) step 4
@@ -14,7 +14,7 @@
  *
  * Each of the three is there where it pays (tile_cache.c). A cell adds its products in their order,
  * with and without blocks: the sum so far waits in the result. Blocks of rows and columns store cells of
- * their own, so each may be a piece of work; what is left behind the whole tiles belongs to the last one.
+ * their own, so each may be a chunk of work; what is left behind the whole tiles belongs to the last one.
  */
 #include "lower/tile.h"
 

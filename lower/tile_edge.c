@@ -230,7 +230,7 @@ Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch)
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	const Ix *row = nest->by_iter[tile->row->iter];
-	Body pieces = {0};
+	Body parts = {0};
 	int64_t extent = 0;
 	uint32_t at = nest->nresult;
 	while (nest->loops[at].iter != tile->cut)
@@ -248,10 +248,10 @@ Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch)
 			continue;
 		Block add = nest_wrap(nest, at + 1, nest->nloops, nest->nresult,
 				      add_rows(tile, part, acc, rows, fetch));
-		PUSH(gen->arena, pieces.stmts,
+		PUSH(gen->arena, parts.stmts,
 		     stmt_for(gen->arena, nest->loops[at].var, tile_const(tile, k),
 			      tile_const(tile, end), add));
 	}
 	nest->by_iter[tile->row->iter] = row;
-	return nest_wrap(nest, nest->nresult, at, nest->nresult, body_block(&pieces));
+	return nest_wrap(nest, nest->nresult, at, nest->nresult, body_block(&parts));
 }

@@ -1,14 +1,14 @@
-/* A pool of threads that runs the pieces of one parallel loop at a time.
+/* A pool of threads that runs the chunks of one parallel loop at a time.
  *
- * The caller publishes a job (task, arg, n), takes pieces itself beside the workers, and returns
- * when all n are done. Every thread has a share of neighbouring pieces, which read the same
+ * The caller publishes a job (task, arg, n), takes chunks itself beside the workers, and returns
+ * when all n are done. Every thread has a share of neighbouring chunks, which read the same
  * operands: it begins with its own and goes on with what others have left. The `ticket` of a share
- * holds the job's number above and the next piece below; a thread reads the ticket, then the job,
- * then takes the piece by compare-and-swap. Between jobs every ticket is closed before the job's
+ * holds the job's number above and the next chunk below; a thread reads the ticket, then the job,
+ * then takes the chunk by compare-and-swap. Between jobs every ticket is closed before the job's
  * fields change, and numbers do not come back, so a swap that succeeds has read the fields of that
  * very job: a worker that sleeps through a job costs nobody anything.
  *
- * A call that finds the pool busy (a nested one, or another thread's) runs its pieces itself.
+ * A call that finds the pool busy (a nested one, or another thread's) runs its chunks itself.
  *
  * Workers are pinned, each to a CPU that is not the caller's. The system may move the caller to a worker's: the
  * two would take turns there with a CPU idle, so that worker goes to the one that the caller has left.
@@ -27,13 +27,13 @@
 #include "runtime/session.h"
 
 enum { THREADS_MAX = 1024, SPIN_NS = 50000, STACK_BYTES = 1 << 20 };
-#define CLOSED UINT32_MAX /* as the next piece: there is none */
+#define CLOSED UINT32_MAX /* as the next chunk: there is none */
 
 typedef void (*Task)(void *arg, int32_t i);
 
 /* A thread's: the caller's is the first. */
 typedef struct Share {
-	_Alignas(64) atomic_ullong ticket; /* number << 32 | next piece */
+	_Alignas(64) atomic_ullong ticket; /* number << 32 | next chunk */
 	tsr_pool *pool;
 	uint32_t k;
 	int cpu; /* that the worker is pinned to */
@@ -51,7 +51,7 @@ struct tsr_pool {
 	_Atomic(Task) task;
 	_Atomic(void *) arg;
 	atomic_uint n;
-	_Alignas(64) atomic_uint done; /* pieces; the caller sleeps on it */
+	_Alignas(64) atomic_uint done; /* chunks; the caller sleeps on it */
 	atomic_uint caller_sleeps;
 	_Alignas(64) atomic_uint number; /* of the last job; workers sleep on it */
 	atomic_uint sleepers;
@@ -124,14 +124,14 @@ static void make_room(tsr_pool *pool)
 
 /* ---- the job ---- */
 
-/* The first piece of a share. */
+/* The first chunk of a share. */
 static uint32_t share_start(const tsr_pool *pool, uint32_t k, uint32_t n)
 {
 	return (uint32_t)((uint64_t)n * k / pool->nshares);
 }
 
-/* Takes a piece of the open job from a share and runs it; false when there is none. */
-static bool run_piece(tsr_pool *pool, Share *share)
+/* Takes a chunk of the open job from a share and runs it; false when there is none. */
+static bool run_chunk(tsr_pool *pool, Share *share)
 {
 	unsigned long long ticket = atomic_load(&share->ticket);
 	for (;;) {
@@ -150,12 +150,12 @@ static bool run_piece(tsr_pool *pool, Share *share)
 	}
 }
 
-/* All pieces that nobody has taken, the share's own first. */
-static void run_pieces(const Share *own)
+/* All chunks that nobody has taken, the share's own first. */
+static void run_chunks(const Share *own)
 {
 	tsr_pool *pool = own->pool;
 	for (uint32_t step = 0; step < pool->nshares; step++)
-		while (run_piece(pool, &pool->shares[(own->k + step) % pool->nshares]))
+		while (run_chunk(pool, &pool->shares[(own->k + step) % pool->nshares]))
 			;
 }
 
@@ -165,7 +165,7 @@ static void *worker(void *of)
 	tsr_pool *pool = own->pool;
 	uint32_t seen = 0;
 	while (!atomic_load(&pool->stop)) {
-		run_pieces(own);
+		run_chunks(own);
 		if (!spin_while(pool, &pool->number, seen)) {
 			atomic_fetch_add(&pool->sleepers, 1);
 			sleep_on(&pool->number, seen);
@@ -185,12 +185,12 @@ static void set_tickets(tsr_pool *pool, uint32_t number, bool open)
 				     (open ? share_start(pool, k, n) : CLOSED));
 }
 
-static void announce(tsr_pool *pool, uint32_t number, int32_t pieces)
+static void announce(tsr_pool *pool, uint32_t number, int32_t chunks)
 {
 	atomic_store(&pool->number, number);
 	uint32_t asleep = atomic_load(&pool->sleepers);
 	if (asleep > 0)
-		wake(&pool->number, pieces < (int32_t)asleep ? pieces : (int32_t)asleep);
+		wake(&pool->number, chunks < (int32_t)asleep ? chunks : (int32_t)asleep);
 }
 
 static void wait_for_all(tsr_pool *pool, uint32_t n)
@@ -216,7 +216,7 @@ static void run_job(tsr_pool *pool, int32_t n, Task task, void *arg)
 	atomic_store(&pool->done, 0);
 	set_tickets(pool, number, true);
 	announce(pool, number, n - 1);
-	run_pieces(&pool->shares[0]);
+	run_chunks(&pool->shares[0]);
 	wait_for_all(pool, (uint32_t)n);
 	set_tickets(pool, number, false);
 }

@@ -1,4 +1,4 @@
-/* The pool of threads: every piece once, whoever calls, however many threads there are. The same
+/* The pool of threads: every chunk once, whoever calls, however many threads there are. The same
  * under the thread sanitizer, which test/lit/runtime/pool.test runs where the compiler has one. */
 #include <pthread.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 enum { PIECES = 64, ROUNDS = 300 };
 
 typedef struct Sum {
-	int32_t times[PIECES]; /* each cell belongs to one piece */
+	int32_t times[PIECES]; /* each cell belongs to one chunk */
 	tsr_call call;         /* of the nested run */
 } Sum;
 
@@ -155,7 +155,7 @@ typedef struct Meeting {
 	int cpus[2];
 } Meeting;
 
-/* Waits for the other piece, so that two threads run them. */
+/* Waits for the other chunk, so that two threads run them. */
 static void meet(void *arg, int32_t i)
 {
 	Meeting *meeting = arg;

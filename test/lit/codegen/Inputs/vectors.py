@@ -1,4 +1,4 @@
-"""Prints which kernels of an assembly text, pieces included, hold no packed instruction on 256-bit registers."""
+"""Prints which kernels of an assembly text, chunks included, hold no packed instruction on 256-bit registers."""
 import re
 import sys
 

@@ -1,4 +1,4 @@
-"""The same bits for any number of threads, cut into pieces or not, and for a row alone or in a batch."""
+"""The same bits for any number of threads, cut into chunks or not, and for a row alone or in a batch."""
 import numpy as np
 
 from tsrlib import Model, pool_call

@@ -1,5 +1,5 @@
 """Compiles a program with tsrc and calls its `forward` through ctypes, as a Python user would. With THREADS=N in the
-environment every loop that can be is cut into pieces, which a pool of N threads runs."""
+environment every loop that can be is cut into chunks, which a pool of N threads runs."""
 import ctypes
 import os
 import re
@@ -26,7 +26,7 @@ class Call(ctypes.Structure):
 
 
 def pool_call(threads):
-    """A call whose pieces a pool of threads runs; the pool lives as long as the process."""
+    """A call whose chunks a pool of threads runs; the pool lives as long as the process."""
     library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(TSRC)), "libtsr.so"))
     library.tsr_pool_new.restype = ctypes.c_void_p
     call = Call(abi=2)
