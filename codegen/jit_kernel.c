@@ -60,6 +60,10 @@ Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix)
 	switch (ix->kind) {
 	case IX_SIZE: return size_value(k, ix->size);
 	case IX_ITER:
+		if (k->moves[ix->iter])
+			return jit_binary(f, GCC_JIT_BINARY_OP_PLUS,
+					  gcc_jit_lvalue_as_rvalue(k->iters[ix->iter]),
+					  jit_long(f->jit, f->jit->i64, k->at[ix->iter]));
 		if (k->fixed[ix->iter])
 			return jit_long(f->jit, f->jit->i64, k->at[ix->iter]);
 		return gcc_jit_lvalue_as_rvalue(k->iters[ix->iter]);
@@ -137,8 +141,10 @@ static Address address_of(KernelJit *k, const Ix *ix)
 	int64_t constant;
 	if (is_constant(k, ix, &constant))
 		return (Address){NULL, constant};
-	if (ix->kind == IX_ITER && k->fixed[ix->iter])
-		return (Address){NULL, k->at[ix->iter]};
+	if (ix->kind == IX_ITER && k->fixed[ix->iter]) {
+		Lvalue *first = k->moves[ix->iter] ? k->iters[ix->iter] : NULL;
+		return (Address){first ? gcc_jit_lvalue_as_rvalue(first) : NULL, k->at[ix->iter]};
+	}
 	if (ix->kind == IX_MUL)
 		return scaled_address(k, ix);
 	if (ix->kind != IX_ADD)
@@ -320,7 +326,7 @@ static void for_code(KernelJit *k, const Stmt *stmt)
 		jit_parallel_loop(k, stmt);
 		return;
 	}
-	if (jit_near_loop(k, stmt))
+	if (jit_near_loop(k, stmt) || jit_wide_loop(k, stmt))
 		return;
 	Rvalue *lo = jit_keep(&k->f, jit_kernel_ix(k, stmt->lo));
 	JitLoop loop =
@@ -484,6 +490,7 @@ static void declare_locals(KernelJit *k)
 	const Kernel *kernel = k->kernel;
 	k->iters = ARENA_ARRAY(jit->arena, Lvalue *, kernel->niters);
 	k->fixed = ARENA_ARRAY(jit->arena, bool, kernel->niters + 1);
+	k->moves = ARENA_ARRAY(jit->arena, bool, kernel->niters + 1);
 	k->at = ARENA_ARRAY(jit->arena, int64_t, kernel->niters + 1);
 	for (uint32_t i = 0; i < kernel->niters; i++)
 		k->iters[i] = jit_local(&k->f, jit->i64, kernel->iters[i].name);

@@ -31,6 +31,7 @@ typedef struct KernelJit {
 	PointerMap *addresses;
 	bool scheduled;	   /* it has loops that are unrolled or run in lanes */
 	bool *fixed;	   /* by IterVar: at the constant `at` in the code being made */
+	bool *moves;	   /* by IterVar: `at` is counted from the iterator's variable */
 	int64_t *at;
 	Registers *registers; /* by LocalId */
 	struct Tasks *tasks;  /* of its parallel loops; NULL: none */
@@ -71,6 +72,10 @@ Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uin
 /* A plain loop of functions that have a short form, in strips; false: it is none, and nothing was
  * done. */
 bool jit_near_loop(KernelJit *k, const Stmt *loop);
+
+/* jit_wide.c */
+/* A plain loop of functions as explicit vectors; false: it is none, and nothing was done. */
+bool jit_wide_loop(KernelJit *k, const Stmt *loop);
 
 /* jit_turn.c */
 /* Can a local of rows by lanes be turned in registers? */

@@ -145,6 +145,7 @@ static Rvalue *step_code(const MathJit *m, const MathStep *step)
 	case MATH_LOOKUP: return looked_up(m, step);
 	case MATH_LESS:
 	case MATH_EQUAL: return chosen(m, step);
+	case MATH_SCALE:
 	case MATH_ARG: break;
 	}
 	BUG("step %d of a function", (int)step->code);

@@ -7,10 +7,7 @@
  */
 #include "codegen/jit_simd.h"
 
-static const char *suffix(SimdType type)
-{
-	return type.dtype == DTYPE_F32 ? "ps" : "pd";
-}
+static const char *suffix(SimdType type) { return type.dtype == DTYPE_F32 ? "ps" : "pd"; }
 
 static Type *vector_type(JitFunction *f, SimdType type)
 {
@@ -36,14 +33,16 @@ static Rvalue *assembled(JitFunction *f, Type *type, const char *code, const cha
 	char name[16];
 	snprintf(name, sizeof name, "t%u", f->ntemps++);
 	Lvalue *result = jit_local(f, type, name);
-	gcc_jit_extended_asm *asm_ =
-		gcc_jit_block_add_extended_asm(f->block, f->location, code);
+	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
 	gcc_jit_extended_asm_add_output_operand(asm_, NULL, to, result);
 	for (size_t i = 0; i < n; i++) {
 		Type *input = gcc_jit_rvalue_get_type(inputs[i]);
 		bool mask = input == f->jit->unsigned_types[DTYPE_I32];
-		gcc_jit_extended_asm_add_input_operand(
-			asm_, NULL, tied && i == 0 ? "0" : mask ? "Yk" : "v", inputs[i]);
+		gcc_jit_extended_asm_add_input_operand(asm_, NULL,
+						       tied && i == 0 ? "0"
+						       : mask	      ? "Yk"
+								      : "v",
+						       inputs[i]);
 	}
 	return gcc_jit_lvalue_as_rvalue(result);
 }
@@ -52,8 +51,8 @@ static Rvalue *assembled(JitFunction *f, Type *type, const char *code, const cha
 static Rvalue *of_two(JitFunction *f, SimdType type, const char *name, Rvalue *a, Rvalue *b)
 {
 	bool sse = f->jit->simd == CPU_SSE2;
-	const char *code = arena_printf(f->jit->arena, sse ? "%s%s %%2, %%0" : "v%s%s %%2, %%1, %%0",
-					name, suffix(type));
+	const char *code = arena_printf(
+		f->jit->arena, sse ? "%s%s %%2, %%0" : "v%s%s %%2, %%1, %%0", name, suffix(type));
 	return assembled(f, vector_type(f, type), code, "=v", sse, (Rvalue *[]){a, b}, 2);
 }
 
@@ -64,9 +63,8 @@ Rvalue *simd_spread(JitFunction *f, SimdType type, Rvalue *element)
 		return element;
 	for (int i = 0; i < 1 << type.log; i++)
 		lanes[i] = element;
-	return gcc_jit_context_new_rvalue_from_vector(f->jit->ctxt, f->location,
-						      vector_type(f, type), (size_t)1 << type.log,
-						      lanes);
+	return gcc_jit_context_new_rvalue_from_vector(
+		f->jit->ctxt, f->location, vector_type(f, type), (size_t)1 << type.log, lanes);
 }
 
 Rvalue *simd_extreme(JitFunction *f, SimdType type, bool less, Rvalue *a, Rvalue *b)
@@ -87,15 +85,60 @@ Rvalue *simd_fused(JitFunction *f, SimdType type, bool minus_product, bool minus
 	char name[16];
 	snprintf(name, sizeof name, "t%u", f->ntemps++);
 	Lvalue *result = jit_local(f, vector_type(f, type), name);
-	const char *code = arena_printf(f->jit->arena, "vf%sm%s231%s %%3, %%2, %%0",
-					minus_product ? "n" : "", minus_c ? "sub" : "add", suffix(type));
-	gcc_jit_extended_asm *asm_ =
-		gcc_jit_block_add_extended_asm(f->block, f->location, code);
+	const char *code =
+		arena_printf(f->jit->arena, "vf%sm%s231%s %%3, %%2, %%0", minus_product ? "n" : "",
+			     minus_c ? "sub" : "add", suffix(type));
+	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
 	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
 	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "0", args[2]);
 	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "v", args[0]);
 	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "vm", args[1]);
 	return gcc_jit_lvalue_as_rvalue(result);
+}
+
+Rvalue *simd_fused_over(JitFunction *f, SimdType type, bool minus_product, bool minus_c,
+			Rvalue *const args[3])
+{
+	char name[16];
+	snprintf(name, sizeof name, "t%u", f->ntemps++);
+	Lvalue *result = jit_local(f, vector_type(f, type), name);
+	const char *code =
+		arena_printf(f->jit->arena, "vf%sm%s213%s %%3, %%2, %%0", minus_product ? "n" : "",
+			     minus_c ? "sub" : "add", suffix(type));
+	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
+	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "0", args[0]);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "v", args[1]);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "vm", args[2]);
+	return gcc_jit_lvalue_as_rvalue(result);
+}
+
+Rvalue *simd_scale(JitFunction *f, SimdType type, Rvalue *a, Rvalue *n)
+{
+	return of_two(f, type, "scalef", a, n);
+}
+
+Rvalue *simd_load_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes)
+{
+	const char *code =
+		arena_printf(f->jit->arena, "vmovu%s %%2, %%0%%{%%1%%}%%{z%%}", suffix(type));
+	char name[16];
+	snprintf(name, sizeof name, "t%u", f->ntemps++);
+	Lvalue *result = jit_local(f, vector_type(f, type), name);
+	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
+	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "Yk", mask);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "m", gcc_jit_lvalue_as_rvalue(lanes));
+	return gcc_jit_lvalue_as_rvalue(result);
+}
+
+void simd_store_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes, Rvalue *value)
+{
+	const char *code = arena_printf(f->jit->arena, "vmovu%s %%2, %%0%%{%%1%%}", suffix(type));
+	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
+	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "+m", lanes);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "Yk", mask);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "v", value);
 }
 
 Rvalue *simd_compare(JitFunction *f, SimdType type, enum gcc_jit_comparison op, Rvalue *a,
@@ -110,7 +153,8 @@ Rvalue *simd_compare(JitFunction *f, SimdType type, enum gcc_jit_comparison op, 
 	Rvalue *x = turned ? b : a, *y = turned ? a : b;
 	const char *name = arena_printf(f->jit->arena, "cmp%s", names[op]);
 	if (f->jit->simd == CPU_AVX512) {
-		const char *code = arena_printf(f->jit->arena, "v%s%s %%2, %%1, %%0", name, suffix(type));
+		const char *code =
+			arena_printf(f->jit->arena, "v%s%s %%2, %%1, %%0", name, suffix(type));
 		return assembled(f, f->jit->u32, code, "=Yk", false, (Rvalue *[]){x, y}, 2);
 	}
 	return jit_keep(f, as_type(f, of_two(f, type, name, x, y), bits_type(f, type)));
@@ -159,8 +203,7 @@ Rvalue *simd_widen(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes)
 	Lvalue *result = jit_local(f, to, temp);
 	Rvalue *memory = gcc_jit_lvalue_as_rvalue(lanes);
 	const char *code = arena_printf(f->jit->arena, "%s %%1, %%0", name);
-	gcc_jit_extended_asm *asm_ =
-		gcc_jit_block_add_extended_asm(f->block, f->location, code);
+	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
 	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
 	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "m", memory);
 	Rvalue *value = gcc_jit_lvalue_as_rvalue(result);
@@ -177,8 +220,21 @@ Rvalue *simd_wrapping(JitFunction *f, SimdType type, Op op, Rvalue *a, Rvalue *b
 	enum gcc_jit_binary_op code = op == OP_ADD   ? GCC_JIT_BINARY_OP_PLUS
 				      : op == OP_SUB ? GCC_JIT_BINARY_OP_MINUS
 						     : GCC_JIT_BINARY_OP_MULT;
-	Type *wraps = jit_vector_type(f->jit, DTYPE_U32, type.log);
 	REQUIRE(type.dtype == DTYPE_I32);
-	Rvalue *result = jit_keep(f, jit_binary(f, code, as_type(f, a, wraps), as_type(f, b, wraps)));
-	return jit_keep(f, as_type(f, result, vector_type(f, type)));
+	return simd_integers(f, type.log, code, false, a, b);
+}
+
+Rvalue *simd_integers(JitFunction *f, int log, enum gcc_jit_binary_op op, bool is_signed, Rvalue *a,
+		      Rvalue *b)
+{
+	Type *type = jit_vector_type(f->jit, DTYPE_I32, log);
+	Type *in = is_signed ? type : jit_vector_type(f->jit, DTYPE_U32, log);
+	Rvalue *result = jit_keep(f, jit_binary(f, op, as_type(f, a, in), as_type(f, b, in)));
+	return is_signed ? result : jit_keep(f, as_type(f, result, type));
+}
+
+Rvalue *simd_from_integers(JitFunction *f, int log, Rvalue *a)
+{
+	const char *code = f->jit->simd == CPU_SSE2 ? "cvtdq2ps %1, %0" : "vcvtdq2ps %1, %0";
+	return assembled(f, jit_vector_type(f->jit, DTYPE_F32, log), code, "=v", false, &a, 1);
 }

@@ -22,12 +22,26 @@ Rvalue *simd_extreme(JitFunction *f, SimdType type, bool less, Rvalue *a, Rvalue
 /* (-)a*b + (-)c, rounded once. Requires CPU_FMA. */
 Rvalue *simd_fused(JitFunction *f, SimdType type, bool minus_product, bool minus_c,
 		   Rvalue *const args[3]);
+/* The same where a is used no more and c is a constant, which it does not overwrite. */
+Rvalue *simd_fused_over(JitFunction *f, SimdType type, bool minus_product, bool minus_c,
+			Rvalue *const args[3]);
 Rvalue *simd_root(JitFunction *f, SimdType type, Rvalue *a);
+/* a 2^n of whole numbers n, rounded once. Requires CPU_AVX512. */
+Rvalue *simd_scale(JitFunction *f, SimdType type, Rvalue *a, Rvalue *n);
+/* Requires CPU_AVX512: the lanes of memory whose bits are set in the mask, zero in the others; these
+ * lanes written, and no other. What is masked away may lie outside of any object. */
+Rvalue *simd_load_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes);
+void simd_store_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes, Rvalue *value);
 /* Lanes of a type of storage, in memory as one variable, widened to `type`; NULL where no
  * instruction does it. */
 Rvalue *simd_widen(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes);
 /* a + b, a - b, a * b of integers, which wrap. */
 Rvalue *simd_wrapping(JitFunction *f, SimdType type, Op op, Rvalue *a, Rvalue *b);
+/* a op b of 2^log 32-bit integers, in their unsigned type unless `is_signed`. */
+Rvalue *simd_integers(JitFunction *f, int log, enum gcc_jit_binary_op op, bool is_signed, Rvalue *a,
+		      Rvalue *b);
+/* i32 to f32 */
+Rvalue *simd_from_integers(JitFunction *f, int log, Rvalue *a);
 Rvalue *simd_spread(JitFunction *f, SimdType type, Rvalue *element);
 
 #endif

@@ -14,18 +14,9 @@
  */
 #include "codegen/jit_chunks.h"
 #include "codegen/jit_fused.h"
-#include "codegen/jit_kernel.h"
+#include "codegen/jit_lanes.h"
 #include "codegen/jit_simd.h"
 
-typedef struct Lanes {
-	KernelJit *k;
-	const Stmt *loop;
-	int64_t at;	  /* the first lane of the chunk at hand */
-	int log;	  /* its lanes: 1 << log */
-	PointerMap known; /* Value to Rvalue: of this statement and chunk */
-	PointerMap
-		spread[VECTOR_LOGS]; /* Value that is the same in all lanes to its vector, by log */
-} Lanes;
 /* ---- variables ---- */
 
 static int64_t fixed_ix(const KernelJit *k, const Ix *ix)
@@ -72,8 +63,7 @@ static Chunk find_chunk(const KernelJit *k, LocalId local, int64_t lane)
 	}
 }
 
-/* A place in memory for some lanes, as an array of elements. */
-static Lvalue *lane_array(KernelJit *k, Dtype dtype, int n)
+Lvalue *jit_lane_array(KernelJit *k, Dtype dtype, int n)
 {
 	Jit *jit = k->f.jit;
 	char name[16];
@@ -84,14 +74,13 @@ static Lvalue *lane_array(KernelJit *k, Dtype dtype, int n)
 	return array;
 }
 
-static Lvalue *lane_cell(KernelJit *k, Lvalue *array, Rvalue *lane)
+Lvalue *jit_lane_cell(KernelJit *k, Lvalue *array, Rvalue *lane)
 {
 	return gcc_jit_context_new_array_access(k->f.jit->ctxt, k->f.location,
 						gcc_jit_lvalue_as_rvalue(array), lane);
 }
 
-/* 1 << log elements from a cell on, as one variable of any alignment. */
-static Lvalue *lanes_at(KernelJit *k, Lvalue *cell, Dtype dtype, int log)
+Lvalue *jit_lanes_at(KernelJit *k, Lvalue *cell, Dtype dtype, int log)
 {
 	if (log == 0)
 		return cell;
@@ -102,7 +91,7 @@ static Lvalue *lanes_at(KernelJit *k, Lvalue *cell, Dtype dtype, int log)
 	return gcc_jit_rvalue_dereference(address, k->f.location);
 }
 
-static Rvalue *lane_number(KernelJit *k, int64_t lane)
+Rvalue *jit_lane_number(KernelJit *k, int64_t lane)
 {
 	return jit_long(k->f.jit, k->f.jit->i64, lane);
 }
@@ -115,18 +104,18 @@ static Rvalue *local_lanes(KernelJit *k, const Value *value, int64_t lane, int l
 	if (c.at == lane && c.log == log)
 		return gcc_jit_lvalue_as_rvalue(chunks[c.index]);
 	int64_t first = c.at;
-	Lvalue *array = lane_array(k, value->dtype, (int)k->registers[value->local].extent);
+	Lvalue *array = jit_lane_array(k, value->dtype, (int)k->registers[value->local].extent);
 	for (;;) {
-		Lvalue *place = lane_cell(k, array, lane_number(k, c.at - first));
-		jit_set(&k->f, lanes_at(k, place, value->dtype, c.log),
+		Lvalue *place = jit_lane_cell(k, array, jit_lane_number(k, c.at - first));
+		jit_set(&k->f, jit_lanes_at(k, place, value->dtype, c.log),
 			gcc_jit_lvalue_as_rvalue(chunks[c.index]));
 		int64_t next = c.at + (1 << c.log);
 		if (next >= lane + (1 << log))
 			break;
 		c = find_chunk(k, value->local, next);
 	}
-	Lvalue *place = lane_cell(k, array, lane_number(k, lane - first));
-	return gcc_jit_lvalue_as_rvalue(lanes_at(k, place, value->dtype, log));
+	Lvalue *place = jit_lane_cell(k, array, jit_lane_number(k, lane - first));
+	return gcc_jit_lvalue_as_rvalue(jit_lanes_at(k, place, value->dtype, log));
 }
 
 Rvalue *jit_vector_element(KernelJit *k, const Value *value)
@@ -171,30 +160,29 @@ void jit_vector_fill(KernelJit *k, const Stmt *stmt)
 
 /* ---- values ---- */
 
-static Rvalue *lanes_value(Lanes *l, const Value *value);
-
 static bool ix_varies(const Lanes *l, const Ix *ix)
 {
 	return ix_uses(ix, l->loop->iter);
 }
 
-/* Does the value differ between lanes? */
-static bool varies(const Lanes *l, const Value *value)
+bool jit_lanes_vary(const Lanes *l, const Value *value)
 {
 	if (value->kind == VALUE_LOCAL && value->nixs == 0)
-		return l->k->registers[value->local].used;
+		return l->k->registers[value->local].used || (l->own && l->own[value->local]);
 	bool differs = value->ix && ix_varies(l, value->ix);
 	for (uint32_t i = 0; i < value->nixs && !differs; i++)
 		differs = ix_varies(l, value->ixs[i]);
 	for (uint32_t i = 0; i < value->nargs && !differs; i++)
-		differs = varies(l, value->args[i]);
+		differs = jit_lanes_vary(l, value->args[i]);
 	return differs;
 }
 
 /* An unaligned type is no type of variables: loads go through an assignment to the plain one. */
-static Rvalue *load_lanes(Lanes *l, Lvalue *place, Dtype dtype)
+Rvalue *jit_load_lanes(Lanes *l, Lvalue *place, Dtype dtype)
 {
 	KernelJit *k = l->k;
+	if (l->mask)
+		return simd_load_some(&k->f, (SimdType){dtype, l->log}, l->mask, place);
 	char name[16];
 	snprintf(name, sizeof name, "t%u", k->f.ntemps++);
 	Lvalue *temp = jit_local(&k->f, jit_chunk_type(k, dtype, l->log), name);
@@ -225,11 +213,13 @@ static Rvalue *turned_lanes(Lanes *l, const Value *value)
 static Rvalue *lanes_of_local(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
+	if (l->own && value->nixs == 0 && l->own[value->local])
+		return l->part->locals[value->local];
 	if (jit_is_turned(l->loop, value->ixs, value->nixs))
 		return turned_lanes(l, value);
 	if (!k->registers[value->local].used) {
 		Lvalue *cell = jit_kernel_element(k, value->local, value->ixs, value->nixs);
-		return load_lanes(l, lanes_at(k, cell, value->dtype, l->log), value->dtype);
+		return jit_load_lanes(l, jit_lanes_at(k, cell, value->dtype, l->log), value->dtype);
 	}
 	int64_t lane = value->nixs ? fixed_ix(k, value->ixs[value->nixs - 1])
 				   : l->at - jit_constant_ix(k, l->loop->lo);
@@ -241,41 +231,7 @@ static Rvalue *lanes_of_local(Lanes *l, const Value *value)
 	return gcc_jit_lvalue_as_rvalue(temp);
 }
 
-/* Vectors in, vector out, one lane after another. */
-static Rvalue *lane_by_lane(Lanes *l, const Value *value)
-{
-	KernelJit *k = l->k;
-	JitFunction *f = &k->f;
-	Lvalue *args[3], *result = lane_array(k, value->dtype, 1 << l->log);
-	for (uint32_t i = 0; i < value->nargs; i++) {
-		Rvalue *arg = lanes_value(l, value->args[i]);
-		args[i] = lane_array(k, value->args[i]->dtype, 1 << l->log);
-		Lvalue *all = lane_cell(k, args[i], lane_number(k, 0));
-		jit_set(f, lanes_at(k, all, value->args[i]->dtype, l->log), arg);
-	}
-	Lvalue *lane = jit_local(f, f->jit->i64, "lane");
-	Rvalue *here = gcc_jit_lvalue_as_rvalue(lane), *elements[3];
-	JitLoop loop = jit_loop(f, lane, lane_number(k, 0), lane_number(k, 1 << l->log), 1);
-	for (uint32_t i = 0; i < value->nargs; i++)
-		elements[i] = jit_keep(f, gcc_jit_lvalue_as_rvalue(lane_cell(k, args[i], here)));
-	Rvalue *element;
-	if (value->kind == VALUE_INDEX) {
-		Rvalue *index =
-			jit_binary(f, GCC_JIT_BINARY_OP_PLUS, jit_kernel_ix(k, value->ix), here);
-		element = jit_convert(f, jit_keep(f, index), DTYPE_I64, value->dtype);
-	} else if (value->kind == VALUE_CAST) {
-		element = jit_convert(f, elements[0], value->args[0]->dtype, value->dtype);
-	} else {
-		element = jit_op(f, value->op, value->dtype, elements);
-	}
-	jit_set(f, lane_cell(k, result, here), element);
-	jit_end_loop(f, &loop);
-	return load_lanes(
-		l, lanes_at(k, lane_cell(k, result, lane_number(k, 0)), value->dtype, l->log),
-		value->dtype);
-}
-
-static bool has_vector_op(const Lanes *l, Op op, Dtype dtype)
+bool jit_has_vector_op(const Lanes *l, Op op, Dtype dtype)
 {
 	if (l->log && dtype == DTYPE_I32)
 		return op == OP_ADD || op == OP_SUB || op == OP_MUL;
@@ -295,10 +251,10 @@ static Rvalue *widened_lanes(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
 	const Value *from = value->args[0];
-	if (l->log == 0 || from->kind != VALUE_LOAD || !varies(l, from) ||
+	if (l->log == 0 || from->kind != VALUE_LOAD || !jit_lanes_vary(l, from) ||
 	    dtype_wide(from->dtype) == from->dtype)
 		return NULL;
-	Lvalue *place = lanes_at(k, jit_kernel_cell(k, from->buffer, from->ix), from->dtype, l->log);
+	Lvalue *place = jit_lanes_at(k, jit_kernel_cell(k, from->buffer, from->ix), from->dtype, l->log);
 	return simd_widen(&k->f, (SimdType){value->dtype, l->log}, from->dtype, place);
 }
 
@@ -313,7 +269,7 @@ static Rvalue *vector_op(Lanes *l, const Value *value)
 	Rvalue *args[3];
 	bool number[3];
 	for (uint32_t i = 0; i < value->nargs; i++) {
-		args[i] = lanes_value(l, value->args[i]);
+		args[i] = jit_lanes_value(l, value->args[i]);
 		number[i] = is_number(value->args[i]);
 	}
 	return op_lanes(l, value->op, value->dtype, args, number);
@@ -325,8 +281,8 @@ static Rvalue *fused_lanes(Lanes *l, Op op, const Value *x, const Value *y, Lval
 	Fused fused;
 	if (!jit_fused(l->k->f.jit, op, x, y, &fused))
 		return NULL;
-	Rvalue *args[] = {lanes_value(l, fused.a), lanes_value(l, fused.b),
-			  fused.rest ? lanes_value(l, fused.rest) : load_lanes(l, cell, y->dtype)};
+	Rvalue *args[] = {jit_lanes_value(l, fused.a), jit_lanes_value(l, fused.b),
+			  fused.rest ? jit_lanes_value(l, fused.rest) : jit_load_lanes(l, cell, y->dtype)};
 	return jit_fused_code(&l->k->f, &fused, y->dtype, l->log, args);
 }
 
@@ -339,32 +295,32 @@ static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 	if (fused)
 		return fused;
 	if (value->kind == VALUE_LOAD)
-		return load_lanes(l,
-				  lanes_at(k, jit_kernel_cell(k, value->buffer, value->ix),
+		return jit_load_lanes(l,
+				  jit_lanes_at(k, jit_kernel_cell(k, value->buffer, value->ix),
 					   value->dtype, l->log),
 				  value->dtype);
 	if (value->kind == VALUE_LOCAL)
 		return lanes_of_local(l, value);
-	if (value->kind == VALUE_OP && has_vector_op(l, value->op, value->dtype))
+	if (value->kind == VALUE_OP && jit_has_vector_op(l, value->op, value->dtype))
 		return vector_op(l, value);
 	if (value->kind == VALUE_OP && l->log == 0) {
 		Rvalue *args[3];
 		for (uint32_t i = 0; i < value->nargs; i++)
-			args[i] = lanes_value(l, value->args[i]);
+			args[i] = jit_lanes_value(l, value->args[i]);
 		return jit_op(&k->f, value->op, value->dtype, args);
 	}
 	Rvalue *widened = value->kind == VALUE_CAST ? widened_lanes(l, value) : NULL;
-	return widened ? widened : lane_by_lane(l, value);
+	return widened ? widened : jit_lane_by_lane(l, value);
 }
 
 /* The first lanes of a vector, by way of memory that the compiler sees through. */
 static Rvalue *low_lanes(Lanes *l, Rvalue *vector, Dtype dtype, int log)
 {
 	KernelJit *k = l->k;
-	Lvalue *array = lane_array(k, dtype, 1 << log);
-	Lvalue *cell = lane_cell(k, array, lane_number(k, 0));
-	jit_set(&k->f, lanes_at(k, cell, dtype, log), vector);
-	return load_lanes(l, lanes_at(k, cell, dtype, l->log), dtype);
+	Lvalue *array = jit_lane_array(k, dtype, 1 << log);
+	Lvalue *cell = jit_lane_cell(k, array, jit_lane_number(k, 0));
+	jit_set(&k->f, jit_lanes_at(k, cell, dtype, log), vector);
+	return jit_load_lanes(l, jit_lanes_at(k, cell, dtype, l->log), dtype);
 }
 
 /* A value that is the same in all lanes. Narrow chunks take a part of the wide one: were the scalar
@@ -380,16 +336,16 @@ static Rvalue *spread_value(Lanes *l, const Value *value)
 	return spread(l->k, jit_kernel_value(l->k, value), value->dtype, l->log);
 }
 
-static Rvalue *lanes_value(Lanes *l, const Value *value)
+Rvalue *jit_lanes_value(Lanes *l, const Value *value)
 {
-	bool same = !varies(l, value);
-	uint64_t known = *pointer_map_at(same ? &l->spread[l->log] : &l->known, value);
+	bool same = !jit_lanes_vary(l, value);
+	uint64_t known = *pointer_map_at(same ? &l->spread[l->log] : &l->part->known, value);
 	if (known)
 		return (Rvalue *)(uintptr_t)known;
 	gcc_jit_location *outer = jit_place(l->k, value->span);
 	Rvalue *code = same ? spread_value(l, value) : fresh_lanes(l, value);
 	l->k->f.location = outer;
-	*pointer_map_at(same ? &l->spread[l->log] : &l->known, value) = (uint64_t)(uintptr_t)code;
+	*pointer_map_at(same ? &l->spread[l->log] : &l->part->known, value) = (uint64_t)(uintptr_t)code;
 	return code;
 }
 
@@ -401,9 +357,9 @@ static Lvalue *chunk_target(Lanes *l, const Stmt *stmt)
 	KernelJit *k = l->k;
 	Dtype dtype = stmt->value->dtype;
 	if (stmt->kind == LOOP_STORE)
-		return lanes_at(k, jit_kernel_cell(k, stmt->buffer, stmt->ix), dtype, l->log);
+		return jit_lanes_at(k, jit_kernel_cell(k, stmt->buffer, stmt->ix), dtype, l->log);
 	if (!k->registers[stmt->local].used)
-		return lanes_at(k, jit_kernel_element(k, stmt->local, stmt->ixs, stmt->nixs), dtype,
+		return jit_lanes_at(k, jit_kernel_element(k, stmt->local, stmt->ixs, stmt->nixs), dtype,
 				l->log);
 	int64_t lane = stmt->nixs ? fixed_ix(k, stmt->ixs[stmt->nixs - 1])
 				  : l->at - jit_constant_ix(k, l->loop->lo);
@@ -417,55 +373,87 @@ static bool quads_code(Lanes *l, const Stmt *stmt)
 	Lvalue *target = chunk_target(l, stmt);
 	if (l->log == 0 || stmt->acc != OP_ADD || stmt->value->dtype != DTYPE_I32)
 		return false;
-	Rvalue *before = load_lanes(l, target, DTYPE_I32);
+	Rvalue *before = jit_load_lanes(l, target, DTYPE_I32);
 	Rvalue *sum = jit_vector_quads(l->k, stmt, l->loop->iter, l->log, before);
 	if (sum)
 		jit_set(&l->k->f, target, sum);
 	return sum != NULL;
 }
 
-static void chunk_code(Lanes *l, const Stmt *stmt)
+void jit_lanes_stmt(Lanes *l, const Stmt *stmt)
 {
 	if (quads_code(l, stmt))
 		return;
 	Lvalue *target = chunk_target(l, stmt);
 	Rvalue *fused = fused_lanes(l, stmt->acc, NULL, stmt->value, target);
-	Rvalue *value = fused ? fused : lanes_value(l, stmt->value);
+	Rvalue *value = fused ? fused : jit_lanes_value(l, stmt->value);
 	if (stmt->kind == LOOP_SET)
 		l->k->registers[stmt->local].turned = NULL;
 	Dtype dtype = stmt->value->dtype;
 	if (!fused && stmt->acc != OP_NONE) {
-		Rvalue *before = load_lanes(l, target, dtype);
+		Rvalue *before = jit_load_lanes(l, target, dtype);
 		Rvalue *args[] = {before, value, NULL};
-		REQUIRE(l->log == 0 || has_vector_op(l, stmt->acc, dtype));
+		REQUIRE(l->log == 0 || jit_has_vector_op(l, stmt->acc, dtype));
 		value = l->log ? op_lanes(l, stmt->acc, dtype, args,
 					  (bool[]){false, is_number(stmt->value)})
 			       : jit_op(&l->k->f, stmt->acc, dtype, args);
 	}
-	jit_set(&l->k->f, target, value);
+	if (l->mask)
+		simd_store_some(&l->k->f, (SimdType){dtype, l->log}, l->mask, target, value);
+	else
+		jit_set(&l->k->f, target, value);
+}
+
+void jit_lanes_begin(Lanes *l)
+{
+	pointer_map_clear(&l->k->values);
+	for (int log = 0; log < VECTOR_LOGS; log++)
+		pointer_map_clear(&l->spread[log]);
+}
+
+/* The chunks of one size from `at` on, as many as are made side by side. */
+static uint32_t find_parts(Lanes *l, Dtype dtype, int64_t at, int64_t extent)
+{
+	uint32_t n = 0;
+	l->log = jit_chunk_log(l->k, dtype, at, extent);
+	while (n < PARTS_MAX && at < extent && jit_chunk_log(l->k, dtype, at, extent) == l->log) {
+		l->parts[n++].at = at;
+		at += 1 << l->log;
+	}
+	return n;
 }
 
 static void stmt_lanes(Lanes *l, const Stmt *stmt)
 {
 	KernelJit *k = l->k;
-	int64_t lo = jit_constant_ix(k, l->loop->lo), hi = jit_constant_ix(k, l->loop->hi);
-	pointer_map_clear(&k->values);
-	for (int log = 0; log < VECTOR_LOGS; log++)
-		pointer_map_clear(&l->spread[log]);
-	for (int64_t at = lo; at < hi;) {
-		l->log = jit_chunk_log(k, stmt->value->dtype, at - lo, hi - lo);
-		l->at = k->at[l->loop->iter] = at;
-		pointer_map_clear(&l->known);
-		chunk_code(l, stmt);
-		at += 1 << l->log;
+	int64_t lo = jit_constant_ix(k, l->loop->lo), extent = jit_constant_ix(k, l->loop->hi) - lo;
+	jit_lanes_begin(l);
+	for (int64_t at = 0; at < extent;) {
+		uint32_t n = find_parts(l, stmt->value->dtype, at, extent);
+		for (uint32_t i = 0; i < n; i++)
+			l->parts[i].at += lo;
+		jit_lanes_calls(l, stmt->value, n);
+		for (uint32_t i = 0; i < n; i++) {
+			jit_lanes_enter(l, i);
+			jit_lanes_stmt(l, stmt);
+		}
+		at += (int64_t)n << l->log;
 	}
+}
+
+Lanes jit_lanes_new(KernelJit *k, const Stmt *loop)
+{
+	Lanes l = {.k = k, .loop = loop};
+	for (int i = 0; i < PARTS_MAX; i++)
+		l.parts[i].known.arena = k->f.jit->arena;
+	for (int log = 0; log < VECTOR_LOGS; log++)
+		l.spread[log].arena = k->f.jit->arena;
+	return l;
 }
 
 void jit_vector_loop(KernelJit *k, const Stmt *loop)
 {
-	Lanes l = {.k = k, .loop = loop, .known = {.arena = k->f.jit->arena}};
-	for (int log = 0; log < VECTOR_LOGS; log++)
-		l.spread[log].arena = k->f.jit->arena;
+	Lanes l = jit_lanes_new(k, loop);
 	k->fixed[loop->iter] = true;
 	for (uint32_t i = 0; i < loop->body.n; i++)
 		stmt_lanes(&l, loop->body.stmts[i]);

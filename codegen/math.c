@@ -23,16 +23,16 @@ enum { ONE = 127 }; /* the exponent of 1 */
 
 /* x = n ln2 + high - low, with the integer n + bias in the low bits of `rounded`. */
 typedef struct Reduced {
-	V rounded, high, low, rest; /* rest = high - low */
+	V rounded, n, high, low, rest; /* rest = high - low */
 } Reduced;
 
 static Reduced reduce_ln2(Make *m, V x, int bias)
 {
 	Reduced r;
 	r.rounded = plus(m, times(m, x, LOG2E), ROUND32 + bias);
-	V n = plus(m, r.rounded, -(ROUND32 + bias));
-	r.high = sub(m, x, times(m, n, 0x1.62e4p-1)); /* exact: 14 bits times 8 */
-	r.low = times(m, n, 0x1.7f7d1cp-20);
+	r.n = plus(m, r.rounded, -(ROUND32 + bias));
+	r.high = sub(m, x, times(m, r.n, 0x1.62e4p-1)); /* exact: 14 bits times 8 */
+	r.low = times(m, r.n, 0x1.7f7d1cp-20);
 	r.rest = sub(m, r.high, r.low);
 	return r;
 }
@@ -53,11 +53,13 @@ static V power_of_two(Make *m, V n)
 
 /* a 2^n in two factors, so that results that overflow or are subnormal are rounded once. The low
  * bits of `rounded` hold n + 2 ONE. */
-static V scale(Make *m, V a, V rounded)
+static V scale(Make *m, V a, V rounded, V n)
 {
-	V n = bits(m, rounded, DTYPE_I32);
-	V half = shift(m, MATH_SHR, n, 1);
-	return mul(m, mul(m, a, power_of_two(m, half)), power_of_two(m, sub(m, n, half)));
+	if (m->scales)
+		return binary(m, MATH_SCALE, a, n);
+	V both = bits(m, rounded, DTYPE_I32);
+	V half = shift(m, MATH_SHR, both, 1);
+	return mul(m, mul(m, a, power_of_two(m, half)), power_of_two(m, sub(m, both, half)));
 }
 
 /* exp(r) */
@@ -71,7 +73,7 @@ static V reduced_exp(Make *m, V r)
 static V exp_between(Make *m, V x)
 {
 	Reduced r = reduce_ln2(m, x, 2 * ONE);
-	return scale(m, reduced_exp(m, r.rest), r.rounded);
+	return scale(m, reduced_exp(m, r.rest), r.rounded, r.n);
 }
 
 static V exp_of(Make *m, V x)
@@ -90,8 +92,9 @@ static V exp2_of(Make *m, V x)
 {
 	x = at_least(m, at_most(m, x, 129), -2 * ONE);
 	V rounded = plus(m, x, ROUND32 + 2 * ONE);
-	V r = sub(m, x, plus(m, rounded, -(ROUND32 + 2 * ONE)));
-	return scale(m, plus(m, mul(m, r, POLYNOMIAL(m, r, poly_exp2)), 1), rounded);
+	V n = plus(m, rounded, -(ROUND32 + 2 * ONE));
+	V r = sub(m, x, n);
+	return scale(m, plus(m, mul(m, r, POLYNOMIAL(m, r, poly_exp2)), 1), rounded, n);
 }
 
 static V tanh_of(Make *m, V x)
@@ -326,9 +329,8 @@ bool math_has(Op op, Dtype dtype)
 	return formula_of(op, dtype, false) || (op == OP_POW && dtype == DTYPE_F32);
 }
 
-MathFunction math_function(Arena *arena, Op op, Dtype dtype, bool fast)
+static MathFunction make_function(Make m, Op op, Dtype dtype, bool fast)
 {
-	Make m = {.arena = arena};
 	REQUIRE(math_has(op, dtype));
 	V x = push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype});
 	if (op == OP_POW)
@@ -336,4 +338,14 @@ MathFunction math_function(Arena *arena, Op op, Dtype dtype, bool fast)
 	else
 		formula_of(op, dtype, fast)(&m, x);
 	return m.fn;
+}
+
+MathFunction math_function(Arena *arena, Op op, Dtype dtype, bool fast)
+{
+	return make_function((Make){.arena = arena}, op, dtype, fast);
+}
+
+MathFunction math_scaling(Arena *arena, Op op, Dtype dtype, bool fast)
+{
+	return make_function((Make){.arena = arena, .scales = true}, op, dtype, fast);
 }

@@ -7,6 +7,7 @@
  *             | CONVERT a                   f32 to f64, f64 to f32, i32 to f32, i64 to i32
  *             | LOOKUP a                    the table's element at an i64 inside it
  *             | LESS a b c d | EQUAL a b c d        a < b ? c : d, a == b ? c : d
+ *             | SCALE a n                   f32: a 2^n, rounded once; n is a whole number
  *
  * There are no branches, so a loop around the steps becomes vector code. The formulas
  * hold with or without contraction of a*b+c. Integers wrap.
@@ -35,6 +36,7 @@ typedef enum MathCode {
 	MATH_LOOKUP,
 	MATH_LESS,
 	MATH_EQUAL,
+	MATH_SCALE,
 } MathCode;
 
 typedef struct MathTable {
@@ -64,6 +66,8 @@ typedef struct MathFunction {
 bool math_has(Op op, Dtype dtype);
 /* fast: --fp=fast, where there is such a form. */
 MathFunction math_function(Arena *arena, Op op, Dtype dtype, bool fast);
+/* The same bits, with SCALE where the other forms multiply twice; no other function has it. */
+MathFunction math_scaling(Arena *arena, Op op, Dtype dtype, bool fast);
 /* Has the operation a short form for most arguments (math_near.c)? `%` has it too. */
 bool math_has_near(Op op, Dtype dtype);
 /* The short form: what the operation gives, bit for bit, where math_is_far is 0. */

@@ -1,0 +1,82 @@
+/* What lanes have no single instruction for: functions such as exp as the steps of math.h, in several
+ * vectors at once (jit_math_lanes.c), and anything else lane by lane through a small array.
+ */
+#include "codegen/jit_chunks.h"
+#include "codegen/jit_lanes.h"
+#include "codegen/jit_math_lanes.h"
+
+Rvalue *jit_lane_by_lane(Lanes *l, const Value *value)
+{
+	KernelJit *k = l->k;
+	JitFunction *f = &k->f;
+	Lvalue *args[3], *result = jit_lane_array(k, value->dtype, 1 << l->log);
+	for (uint32_t i = 0; i < value->nargs; i++) {
+		Rvalue *arg = jit_lanes_value(l, value->args[i]);
+		args[i] = jit_lane_array(k, value->args[i]->dtype, 1 << l->log);
+		Lvalue *all = jit_lane_cell(k, args[i], jit_lane_number(k, 0));
+		jit_set(f, jit_lanes_at(k, all, value->args[i]->dtype, l->log), arg);
+	}
+	Lvalue *lane = jit_local(f, f->jit->i64, "lane");
+	Rvalue *here = gcc_jit_lvalue_as_rvalue(lane), *elements[3];
+	JitLoop loop = jit_loop(f, lane, jit_lane_number(k, 0), jit_lane_number(k, 1 << l->log), 1);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		elements[i] =
+			jit_keep(f, gcc_jit_lvalue_as_rvalue(jit_lane_cell(k, args[i], here)));
+	Rvalue *element;
+	if (value->kind == VALUE_INDEX) {
+		Rvalue *index =
+			jit_binary(f, GCC_JIT_BINARY_OP_PLUS, jit_kernel_ix(k, value->ix), here);
+		element = jit_convert(f, jit_keep(f, index), DTYPE_I64, value->dtype);
+	} else if (value->kind == VALUE_CAST) {
+		element = jit_convert(f, elements[0], value->args[0]->dtype, value->dtype);
+	} else {
+		element = jit_op(f, value->op, value->dtype, elements);
+	}
+	jit_set(f, jit_lane_cell(k, result, here), element);
+	jit_end_loop(f, &loop);
+	return jit_load_lanes(l,
+			      jit_lanes_at(k, jit_lane_cell(k, result, jit_lane_number(k, 0)),
+					   value->dtype, l->log),
+			      value->dtype);
+}
+
+bool jit_is_lanes_call(const KernelJit *k, const Value *value)
+{
+	return value->kind == VALUE_OP && jit_math_has_lanes(k->f.jit, value->op, value->dtype);
+}
+
+void jit_lanes_enter(Lanes *l, uint32_t part)
+{
+	l->part = &l->parts[part];
+	l->k->at[l->loop->iter] = l->at = l->part->at;
+}
+
+static void call_lanes(Lanes *l, const Value *value, uint32_t n)
+{
+	Rvalue *args[PARTS_MAX], *results[PARTS_MAX];
+	for (uint32_t i = 0; i < n; i++) {
+		jit_lanes_enter(l, i);
+		args[i] = jit_lanes_value(l, value->args[0]);
+	}
+	jit_math_lanes(&l->k->f, value->op, l->log, n, args, results);
+	for (uint32_t i = 0; i < n; i++)
+		*pointer_map_at(&l->parts[i].known, value) = (uint64_t)(uintptr_t)results[i];
+}
+
+static void find_calls(Lanes *l, const Value *value, uint32_t n)
+{
+	if (!jit_lanes_vary(l, value) || *pointer_map_at(&l->parts[0].known, value))
+		return;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		find_calls(l, value->args[i], n);
+	if (jit_is_lanes_call(l->k, value))
+		call_lanes(l, value, n);
+}
+
+void jit_lanes_calls(Lanes *l, const Value *value, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		pointer_map_clear(&l->parts[i].known);
+	if (l->log > 1)
+		find_calls(l, value, n);
+}

@@ -1,0 +1,57 @@
+/* A loop of lanes under construction, shared by jit_vector.c (loops that lower/ made) and jit_wide.c
+ * (plain loops of functions). */
+#ifndef TSR_CODEGEN_JIT_LANES_H
+#define TSR_CODEGEN_JIT_LANES_H
+
+#include "codegen/jit_kernel.h"
+
+enum { PARTS_MAX = 4 };
+
+/* A chunk of lanes; those of one size are made side by side. */
+typedef struct LanesPart {
+	int64_t at;	  /* its first lane */
+	PointerMap known; /* Value to Rvalue: of this statement */
+	Rvalue **locals;  /* by LocalId, of `own` */
+} LanesPart;
+
+typedef struct Lanes {
+	KernelJit *k;
+	const Stmt *loop;
+	LanesPart parts[PARTS_MAX];
+	LanesPart *part; /* at hand */
+	int64_t at;	 /* its first lane */
+	int log;	 /* its lanes: 1 << log */
+	Rvalue *mask;	 /* of the lanes that are there; NULL: all are */
+	bool *own;	 /* by LocalId: declared by the loop, without a variable; NULL: none is */
+	PointerMap
+		spread[VECTOR_LOGS]; /* Value that is the same in all lanes to its vector, by log */
+} Lanes;
+
+/* jit_vector.c */
+Lanes jit_lanes_new(KernelJit *k, const Stmt *loop);
+/* Does the value differ between lanes? */
+bool jit_lanes_vary(const Lanes *l, const Value *value);
+Rvalue *jit_lanes_value(Lanes *l, const Value *value);
+/* Begins a statement: nothing is known of its values. */
+void jit_lanes_begin(Lanes *l);
+/* A store or an assignment, of the part at hand. */
+void jit_lanes_stmt(Lanes *l, const Stmt *stmt);
+Rvalue *jit_load_lanes(Lanes *l, Lvalue *place, Dtype dtype);
+bool jit_has_vector_op(const Lanes *l, Op op, Dtype dtype);
+/* A place in memory for some lanes, as an array of elements. */
+Lvalue *jit_lane_array(KernelJit *k, Dtype dtype, int n);
+Lvalue *jit_lane_cell(KernelJit *k, Lvalue *array, Rvalue *lane);
+/* 1 << log elements from a cell on, as one variable of any alignment. */
+Lvalue *jit_lanes_at(KernelJit *k, Lvalue *cell, Dtype dtype, int log);
+Rvalue *jit_lane_number(KernelJit *k, int64_t lane);
+
+/* jit_lanes.c */
+/* Vectors in, vector out, one lane after another. */
+Rvalue *jit_lane_by_lane(Lanes *l, const Value *value);
+/* Is it a function that vectors have a form of? */
+bool jit_is_lanes_call(const KernelJit *k, const Value *value);
+void jit_lanes_enter(Lanes *l, uint32_t part);
+/* The functions in the value, of the first n parts at once, which are begun. */
+void jit_lanes_calls(Lanes *l, const Value *value, uint32_t n);
+
+#endif

@@ -1,0 +1,166 @@
+/* The steps of math.h for several vectors at once, a step of all vectors before the next one: a
+ * chain of steps takes four cycles each, and the processor looks a hundred instructions ahead, so
+ * that one vector after another would leave it waiting. The bits of a lane are those of jit_math.c.
+ */
+#include "codegen/jit_math_lanes.h"
+
+#include "codegen/jit_fused.h"
+#include "codegen/jit_simd.h"
+
+typedef struct LanesMath {
+	JitFunction *f;
+	const MathFunction *fn;
+	int log;
+	Rvalue **values; /* by step: of the vector at hand */
+} LanesMath;
+
+static MathFunction function_of(Jit *jit, Op op, Dtype dtype)
+{
+	return math_scaling(jit->arena, op, dtype, jit->module->emit->target->fast_fp);
+}
+
+static bool step_fits(const MathFunction *fn, const MathStep *step)
+{
+	bool choice = step->code == MATH_LESS || step->code == MATH_EQUAL;
+	Dtype from = fn->steps.at[step->arg[0]].dtype;
+	return (step->dtype == DTYPE_F32 || step->dtype == DTYPE_I32) &&
+	       step->code != MATH_LOOKUP && (step->code != MATH_CONVERT || from == DTYPE_I32) &&
+	       (!choice || (step->dtype == DTYPE_F32 && from == DTYPE_F32));
+}
+
+bool jit_math_has_lanes(Jit *jit, Op op, Dtype dtype)
+{
+	if (jit->simd != CPU_AVX512 || jit->module->emit->target->strict_fp || dtype != DTYPE_F32 ||
+	    !math_has(op, dtype))
+		return false;
+	MathFunction fn = function_of(jit, op, dtype);
+	bool fits = true;
+	for (size_t i = 0; i < fn.steps.n && fits; i++)
+		fits = step_fits(&fn, &fn.steps.at[i]);
+	return fits;
+}
+
+static SimdType type_of(const LanesMath *m, Dtype dtype) { return (SimdType){dtype, m->log}; }
+
+static Rvalue *constant(const LanesMath *m, const MathStep *step)
+{
+	Jit *jit = m->f->jit;
+	Type *type = jit->types[step->dtype];
+	Rvalue *element = step->dtype == DTYPE_F32 ? jit_double(jit, type, step->number)
+						   : jit_long(jit, type, step->integer);
+	return jit_keep(m->f, simd_spread(m->f, type_of(m, step->dtype), element));
+}
+
+static bool is_constant(const LanesMath *m, uint32_t step)
+{
+	return m->fn->steps.at[step].code == MATH_CONST;
+}
+
+/* x + y or x - y where one is a product, as fused_step in jit_math.c; NULL: neither is. */
+static Rvalue *fused_step(const LanesMath *m, const MathStep *step)
+{
+	const MathStep *x = &m->fn->steps.at[step->arg[0]], *y = &m->fn->steps.at[step->arg[1]];
+	bool right = y->code == MATH_MUL, minus = step->code == MATH_SUB;
+	if (!jit_fuses(m->f->jit, step->dtype) || (!right && x->code != MATH_MUL))
+		return NULL;
+	const MathStep *product = right ? y : x;
+	uint32_t a = product->arg[0], b = product->arg[1], rest = step->arg[right ? 0 : 1];
+	bool turned = is_constant(m, a);
+	Rvalue *args[] = {m->values[turned ? b : a], m->values[turned ? a : b], m->values[rest]};
+	SimdType type = type_of(m, step->dtype);
+	if (is_constant(m, rest))
+		return simd_fused_over(m->f, type, right && minus, !right && minus, args);
+	return simd_fused(m->f, type, right && minus, !right && minus, args);
+}
+
+static Rvalue *arithmetic(const LanesMath *m, const MathStep *step, enum gcc_jit_binary_op op)
+{
+	Rvalue *a = m->values[step->arg[0]], *b = m->values[step->arg[1]];
+	if (step->dtype == DTYPE_F32)
+		return jit_keep(m->f, jit_binary(m->f, op, a, b));
+	return simd_integers(m->f, m->log, op, false, a, b);
+}
+
+static Rvalue *sum(const LanesMath *m, const MathStep *step)
+{
+	Rvalue *fused = step->dtype == DTYPE_F32 ? fused_step(m, step) : NULL;
+	return fused ? fused
+		     : arithmetic(m, step,
+				  step->code == MATH_ADD ? GCC_JIT_BINARY_OP_PLUS
+							 : GCC_JIT_BINARY_OP_MINUS);
+}
+
+static Rvalue *shifted(const LanesMath *m, const MathStep *step)
+{
+	Jit *jit = m->f->jit;
+	Rvalue *by = jit_long(jit, jit->types[DTYPE_I32], step->arg[1]);
+	by = jit_keep(m->f, simd_spread(m->f, type_of(m, DTYPE_I32), by));
+	enum gcc_jit_binary_op op =
+		step->code == MATH_SHL ? GCC_JIT_BINARY_OP_LSHIFT : GCC_JIT_BINARY_OP_RSHIFT;
+	return simd_integers(m->f, m->log, op, step->code == MATH_SHR, m->values[step->arg[0]], by);
+}
+
+static Rvalue *chosen(const LanesMath *m, const MathStep *step)
+{
+	const uint32_t *arg = step->arg;
+	SimdType type = type_of(m, DTYPE_F32);
+	Rvalue *a = m->values[arg[0]], *b = m->values[arg[1]];
+	if (step->code == MATH_LESS && arg[0] == arg[2] && arg[1] == arg[3])
+		return simd_extreme(m->f, type, true, a, b);
+	if (step->code == MATH_LESS && arg[0] == arg[3] && arg[1] == arg[2])
+		return simd_extreme(m->f, type, false, b, a);
+	enum gcc_jit_comparison op =
+		step->code == MATH_LESS ? GCC_JIT_COMPARISON_LT : GCC_JIT_COMPARISON_EQ;
+	return simd_choose(m->f, type, simd_compare(m->f, type, op, a, b), m->values[arg[2]],
+			   m->values[arg[3]]);
+}
+
+static Rvalue *same_bits(const LanesMath *m, const MathStep *step)
+{
+	Type *type = jit_vector_type(m->f->jit, step->dtype, m->log);
+	return jit_keep(m->f, gcc_jit_context_new_bitcast(m->f->jit->ctxt, m->f->location,
+							  m->values[step->arg[0]], type));
+}
+
+static Rvalue *step_code(const LanesMath *m, const MathStep *step)
+{
+	Rvalue *a = m->values[step->arg[0]];
+	switch (step->code) {
+	case MATH_ADD:
+	case MATH_SUB: return sum(m, step);
+	case MATH_MUL: return arithmetic(m, step, GCC_JIT_BINARY_OP_MULT);
+	case MATH_DIV: return arithmetic(m, step, GCC_JIT_BINARY_OP_DIVIDE);
+	case MATH_AND: return arithmetic(m, step, GCC_JIT_BINARY_OP_BITWISE_AND);
+	case MATH_OR: return arithmetic(m, step, GCC_JIT_BINARY_OP_BITWISE_OR);
+	case MATH_SHL:
+	case MATH_SHR:
+	case MATH_USHR: return shifted(m, step);
+	case MATH_BITS: return same_bits(m, step);
+	case MATH_CONVERT: return simd_from_integers(m->f, m->log, a);
+	case MATH_SCALE: return simd_scale(m->f, type_of(m, DTYPE_F32), a, m->values[step->arg[1]]);
+	case MATH_LESS:
+	case MATH_EQUAL: return chosen(m, step);
+	default: BUG("step %d of a function in lanes", (int)step->code);
+	}
+}
+
+void jit_math_lanes(JitFunction *f, Op op, int log, uint32_t n, Rvalue *const *args,
+		    Rvalue **results)
+{
+	MathFunction fn = function_of(f->jit, op, DTYPE_F32);
+	size_t nsteps = fn.steps.n;
+	LanesMath m = {.f = f, .fn = &fn, .log = log};
+	Rvalue **values = ARENA_ARRAY(f->jit->arena, Rvalue *, n * nsteps);
+	for (size_t i = 0; i < nsteps; i++) {
+		const MathStep *step = &fn.steps.at[i];
+		Rvalue *shared = step->code == MATH_CONST ? constant(&m, step) : NULL;
+		for (uint32_t v = 0; v < n; v++) {
+			m.values = values + v * nsteps;
+			m.values[i] = shared		       ? shared
+				      : step->code == MATH_ARG ? args[v]
+							       : step_code(&m, step);
+		}
+	}
+	for (uint32_t v = 0; v < n; v++)
+		results[v] = values[(v + 1) * nsteps - 1];
+}
