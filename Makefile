@@ -117,6 +117,12 @@ SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 asan:
 	$(MAKE) B=$(B)/asan OPT='-O1 -g' SAN='$(SAN_FLAGS)' check
 
+# The lines that the tests run, and the functions that none calls: build/coverage/report.txt.
+coverage:
+	-$(MAKE) B=$(B)/coverage OPT='-O0 -g' SAN='--coverage -DTSR_COVERAGE' check
+	$(PYTHON) tools/coverage.py $(B)/coverage > $(B)/coverage/report.txt
+	@grep -v '^never' $(B)/coverage/report.txt
+
 # From bytes to shapes; FUZZ_SECONDS of new inputs after the kept corpus.
 FUZZ_SECONDS = 60
 FUZZ_SRC  = $(wildcard base/*.c lexer/*.c grammar/*.c frontend/*.c infer/*.c) \
@@ -169,6 +175,7 @@ help:
 	@echo 'make run        compile and run the examples on real input'
 	@echo 'make check      all tests; the last line is "N passed, N failed, N skipped"'
 	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
+	@echo 'make coverage   lines that the tests run, by folder, and functions that none calls'
 	@echo 'make fuzz       random programs from bytes to shapes (FUZZ_SECONDS=60)'
 	@echo 'make bench      what is emitted against its peers (bench/README.md)'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
@@ -181,4 +188,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check check-models deps asan fuzz bench run fmt install uninstall help clean
+.PHONY: all units check check-models deps asan coverage fuzz bench run fmt install uninstall help clean

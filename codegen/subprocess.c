@@ -58,6 +58,10 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+#ifdef TSR_COVERAGE
+void __gcov_dump(void);
+#endif
+
 /* Buffers of the parent were flushed before the fork: what is flushed here is the child's own. */
 static _Noreturn void child_side(int out, int (*work)(void *arg), void *arg)
 {
@@ -71,6 +75,9 @@ static _Noreturn void child_side(int out, int (*work)(void *arg), void *arg)
 	setrlimit(RLIMIT_CPU, &(struct rlimit){CPU_SECONDS, CPU_SECONDS});
 	int status = work(arg);
 	fflush(NULL);
+#ifdef TSR_COVERAGE /* gcov writes its counts in an exit handler, and _exit runs none */
+	__gcov_dump();
+#endif
 	_exit(status);
 }
 

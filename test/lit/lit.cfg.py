@@ -36,7 +36,7 @@ config.substitutions += [
     ("%root", root),
 ]
 
-if "asan" not in os.path.basename(build):
+if not any(word in os.path.basename(build) for word in ("asan", "coverage")):
     config.available_features.add("plain-build")
 if shutil.which("as", path=environment["PATH"]):
     config.available_features.add("assembler")
