@@ -116,7 +116,7 @@ void close_cycles(Solver *s, const char *rule)
 static void take_bound(Solver *s, const char *rule, const Spot *spot)
 {
 	const Cell *c = cell_at(s, spot->cell);
-	if (c->bound_kind == BOUND_NONE || (c->is_index && !c->terminal))
+	if (c->bound_kind == BOUND_NONE || (c->is_index && !cell_is_leaf(c)))
 		return;
 	Size now = cell_value(s, c->bound_from);
 	Size value = size_is_bad(now) ? c->bound : now;
@@ -130,7 +130,7 @@ void close_leaf_bounds(Solver *s, const char *rule)
 	bounds_refresh(s);
 	Spots open = open_cells(s);
 	for (size_t i = 0; i < open.n; i++) {
-		if (cell_at(s, open.at[i].cell)->terminal)
+		if (cell_is_leaf(cell_at(s, open.at[i].cell)))
 			take_bound(s, rule, &open.at[i]);
 	}
 }
@@ -142,7 +142,7 @@ static bool is_free_leaf(const Cell *c)
 		if (o->kind == OCC_CON)
 			return false;
 	}
-	return c->terminal && c->bound_kind == BOUND_NONE;
+	return cell_is_leaf(c) && c->bound_kind == BOUND_NONE;
 }
 
 /* Open sizes, each of which broadcasts into an earlier one or is the first. */
@@ -221,8 +221,12 @@ void close_least_of(Solver *s, const char *rule, NodeId node)
 		row_flatten(s, &s->rows[node][k], &f);
 		for (uint32_t i = 0; i < f.nlead + f.ntrail && s->nerrors == 0; i++) {
 			Spot spot = {node, (RowKind)k, i, cell_root(s, flat_at(&f, i)), NONE};
-			int64_t least = only_ones(s, spot.cell) ? 1 : least_size(s, spot.cell);
-			if (cell_known(s, spot.cell) || cell_at(s, spot.cell)->param || least == 0)
+			if (cell_known(s, spot.cell))
+				continue;
+			int64_t least = only_ones(s, spot.cell)	       ? 1
+					: cell_at(s, spot.cell)->param ? 0
+								       : least_size(s, spot.cell);
+			if (least == 0)
 				continue;
 			choose(s, rule, &spot, size_const(s->sizes, least), NONE, NONE);
 			propagate(s);
@@ -323,6 +327,19 @@ static void guess(Solver *s, const char *rule, const Spot *spot)
 	propagate(s);
 }
 
+/* Does a size that is open itself read this one? It may still become a bound. */
+static bool is_read_by_open(Solver *s, CellId cell)
+{
+	for (const Occ *o = s->cells.at[cell].occs.first; o; o = o->next) {
+		if (o->kind != OCC_EDGE || s->edges.at[o->id].dead)
+			continue;
+		CellId res = cell_root(s, s->edges.at[o->id].res);
+		if (res != cell && !cell_known(s, res))
+			return true;
+	}
+	return false;
+}
+
 void close_leaf_ones(Solver *s, const char *rule)
 {
 	Spots open = open_cells(s);
@@ -335,9 +352,11 @@ void close_leaf_ones(Solver *s, const char *rule)
 	for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
 		CellId cell = open.at[i].cell;
 		const Cell *c = cell_at(s, cell);
-		if (!size_is_bad(c->value) || !c->terminal || held[cell])
+		if (!size_is_bad(c->value) || !cell_is_leaf(c) || held[cell])
 			continue;
-		if (!c->param || meets[open.at[i].cell])
+		if (is_read_by_open(s, cell))
+			continue;
+		if (!c->param || meets[cell])
 			guess(s, rule, &open.at[i]);
 	}
 }

@@ -1,108 +1,5 @@
-/* Closing rules for rows.
- *
- * The bound of an open row of a leaf is read off all constraints "res refines leaf": what res has
- * beyond the leaf's known axes, by flanks; the shortest of several. Where res is open too, its own
- * bound counts (found by a worklist: flanks only get shorter), else the axes that it has so far.
- */
+/* Closing rules for rows. What bounds an open row is found in bounds.c. */
 #include "infer/solver.h"
-
-typedef struct Bound {
-	bool any;  /* some use bounds it */
-	bool open; /* some use may still grow */
-	uint32_t lead, trail;
-} Bound;
-
-/* What res has beyond opnd, by flanks. */
-static Bound residue(const FlatRow *res, const FlatRow *opnd)
-{
-	uint32_t nres = res->nlead + res->ntrail, nopnd = opnd->nlead + opnd->ntrail;
-	Bound b = {.any = true, .open = res->var != NONE};
-	uint32_t total = nres > nopnd ? nres - nopnd : 0;
-	b.lead = res->npinned > opnd->npinned ? res->npinned - opnd->npinned : 0;
-	if (b.lead > total)
-		b.lead = total;
-	b.trail = total - b.lead;
-	return b;
-}
-
-static bool join(Bound *to, Bound b)
-{
-	Bound was = *to;
-	if (!to->any) {
-		*to = b;
-		return true;
-	}
-	to->lead = b.lead < to->lead ? b.lead : to->lead;
-	to->trail = b.trail < to->trail ? b.trail : to->trail;
-	to->open |= b.open;
-	return to->lead != was.lead || to->trail != was.trail || to->open != was.open;
-}
-
-/* All "res refines an open row" constraints, and the bounds of closed results carried through. */
-typedef struct Bounds {
-	Bound *closed; /* by RowVarId: from closed results, through results that are themselves
-			  bounded */
-	Bound *direct; /* by RowVarId: what can be said now */
-} Bounds;
-
-static bool con_rows(Solver *s, ConId id, FlatRow *res, FlatRow *opnd)
-{
-	const Con *con = &s->cons.at[id];
-	if (con->kind != CON_ROW_LE || con->done)
-		return false;
-	row_flatten(s, &con->b, opnd);
-	if (opnd->var == NONE)
-		return false;
-	row_flatten(s, &con->a, res);
-	return res->var != opnd->var;
-}
-
-static void carry(Solver *s, Bound *closed)
-{
-	FlatRow res, opnd;
-	VEC(RowVarId) work = {0};
-	for (ConId id = 0; id < s->cons.n; id++) {
-		if (con_rows(s, id, &res, &opnd) && res.var == NONE &&
-		    join(&closed[opnd.var], residue(&res, &opnd)))
-			PUSH(s->arena, work, opnd.var);
-	}
-	for (size_t i = 0; i < work.n; i++) { /* falls: flanks of a variable */
-		RowVarId var = work.at[i];
-		for (const Occ *o = s->vars.at[var].occs.first; o; o = o->next) {
-			if (o->kind != OCC_CON || !con_rows(s, o->id, &res, &opnd) ||
-			    res.var != var)
-				continue;
-			Bound b = residue(&res, &opnd);
-			b.open = false;
-			b.lead += res.npinned == res.nlead ? closed[var].lead : 0;
-			b.trail += res.npinned == res.nlead ? closed[var].trail
-							    : closed[var].lead + closed[var].trail;
-			if (join(&closed[opnd.var], b))
-				PUSH(s->arena, work, opnd.var);
-		}
-	}
-}
-
-static Bounds row_bounds(Solver *s)
-{
-	FlatRow res, opnd;
-	Bounds b = {ARENA_ARRAY(s->arena, Bound, s->vars.n + 1),
-		    ARENA_ARRAY(s->arena, Bound, s->vars.n + 1)};
-	carry(s, b.closed);
-	for (ConId id = 0; id < s->cons.n; id++) {
-		if (!con_rows(s, id, &res, &opnd))
-			continue;
-		Bound have = residue(&res, &opnd);
-		if (res.var != NONE && b.closed[res.var].any) {
-			bool ends = res.npinned == res.nlead;
-			have.lead += ends ? b.closed[res.var].lead : 0;
-			have.trail += b.closed[res.var].trail + (ends ? 0 : b.closed[res.var].lead);
-			have.open = false;
-		}
-		join(&b.direct[opnd.var], have);
-	}
-	return b;
-}
 
 static void give_axes(Solver *s, const char *rule, const Spot *spot, uint32_t lead, uint32_t trail,
 		      bool open)
@@ -142,11 +39,11 @@ static void blame_row(Solver *s, const Spot *spot)
 void close_leaf_rows(Solver *s, const char *rule)
 {
 	Spots open = open_rows(s);
-	Bounds bounds = row_bounds(s);
+	RowBounds bounds = row_bounds(s);
 	for (size_t i = 0; i < open.n; i++) {
-		const Bound *b = &bounds.direct[open.at[i].var];
+		const RowBound *b = &bounds.direct[open.at[i].var];
 		const RowVar *var = &s->vars.at[open.at[i].var];
-		if (var->terminal && b->any && (b->lead + b->trail > 0 || !b->open))
+		if (rowvar_is_leaf(var) && b->any && (b->lead + b->trail > 0 || !b->open))
 			give_axes(s, rule, &open.at[i], b->lead, b->trail, b->open);
 	}
 }
@@ -171,7 +68,7 @@ static bool *shifted_vars(Solver *s)
 void close_total_rows(Solver *s, const char *rule)
 {
 	Spots open = open_rows(s);
-	Bounds bounds = row_bounds(s);
+	RowBounds bounds = row_bounds(s);
 	const bool *shifted = shifted_vars(s);
 	for (size_t i = 0; i < open.n; i++) {
 		const Spot *spot = &open.at[i];
@@ -199,37 +96,15 @@ static bool *given_vars(Solver *s)
 	return given;
 }
 
-/* The variables that have at least the axes of the open row of a reshape, which gets them later: by RowVarId. */
-static bool *above_reshapes(Solver *s, const Spots *open)
-{
-	FlatRow res, opnd;
-	bool *above = ARENA_ARRAY(s->arena, bool, s->vars.n + 1);
-	VEC(RowVarId) work = {0};
-	for (size_t i = 0; i < open->n; i++) {
-		if (s->vars.at[open->at[i].var].shaped)
-			PUSH(s->arena, work, open->at[i].var);
-	}
-	for (size_t i = 0; i < work.n; i++) { /* falls: variables not found to be above */
-		for (const Occ *o = s->vars.at[work.at[i]].occs.first; o; o = o->next) {
-			if (o->kind != OCC_CON || !con_rows(s, o->id, &res, &opnd) ||
-			    opnd.var != work.at[i] || res.var == NONE || above[res.var])
-				continue;
-			above[res.var] = true;
-			PUSH(s->arena, work, res.var);
-		}
-	}
-	return above;
-}
-
 void close_unused_rows(Solver *s, const char *rule)
 {
 	Spots open = open_rows(s);
-	Bounds bounds = row_bounds(s);
+	RowBounds bounds = row_bounds(s);
 	const bool *shifted = shifted_vars(s), *given = given_vars(s);
-	const bool *above = above_reshapes(s, &open);
+	const bool *above = rows_above_reshapes(s);
 	for (size_t i = 0; i < open.n; i++) {
 		const RowVar *var = &s->vars.at[open.at[i].var];
-		if (!var->terminal || var->shaped || bounds.direct[open.at[i].var].any ||
+		if (!rowvar_is_leaf(var) || var->shaped || bounds.direct[open.at[i].var].any ||
 		    given[open.at[i].var])
 			continue;
 		if (var->param && var->must)
@@ -389,7 +264,7 @@ static void close_source(Solver *s, const char *rule, NodeId id)
 	for (int k = 0; k < ROW_KINDS; k++) {
 		row_flatten(s, &s->rows[id][k], &f);
 		Spot spot = {id, (RowKind)k, 0, NONE, f.var};
-		if (f.var != NONE && !s->vars.at[f.var].terminal)
+		if (f.var != NONE && !rowvar_is_leaf(&s->vars.at[f.var]))
 			give_axes(s, rule, &spot, 0, 0, false);
 	}
 	propagate(s);
@@ -431,10 +306,30 @@ void close_shifted_rows(Solver *s, const char *rule)
 	}
 }
 
-/* Falls: each round closes all open rows of results; new ones only come from rows that had to grow,
- * and rows stop at ROW_LIMIT. */
+/* Rows of results that no open leaf makes, then the rows of leaves that these bound. Falls: open rows of
+ * results; new ones only come from rows that had to grow, and rows stop at ROW_LIMIT. */
+static void close_settled_rows(Solver *s, const char *rule)
+{
+	for (bool any = true; any && s->nerrors == 0;) {
+		any = false;
+		Spots open = open_rows(s);
+		const bool *leaves = rows_of_leaves(s);
+		for (size_t i = 0; i < open.n; i++) {
+			if (leaves[open.at[i].var])
+				continue;
+			give_axes(s, rule, &open.at[i], 0, 0, false);
+			any = true;
+		}
+		propagate(s);
+		close_leaf_rows(s, "leaf-row");
+		propagate(s);
+	}
+}
+
+/* Falls: each round closes all open rows of results; new ones only come from rows that had to grow. */
 void close_result_rows(Solver *s, const char *rule)
 {
+	close_settled_rows(s, rule);
 	for (bool any = true; any && s->nerrors == 0;) {
 		any = false;
 		Spots open = open_rows(s);
@@ -442,9 +337,9 @@ void close_result_rows(Solver *s, const char *rule)
 			const RowVar *var = &s->vars.at[open.at[i].var];
 			if (var->solved || var->parent != open.at[i].var)
 				continue;
-			if (var->param && var->must)
+			if (var->param && var->must && !var->made)
 				blame_row(s, &open.at[i]);
-			if (var->terminal)
+			if (rowvar_is_leaf(var))
 				continue;
 			give_axes(s, rule, &open.at[i], 0, 0, false);
 			any = true;
@@ -456,9 +351,9 @@ void close_result_rows(Solver *s, const char *rule)
 void close_last_rows(Solver *s, const char *rule)
 {
 	for (Spots open = open_rows(s); open.n > 0 && s->nerrors == 0; open = open_rows(s)) {
-		Bounds bounds = row_bounds(s);
+		RowBounds bounds = row_bounds(s);
 		for (size_t i = 0; i < open.n; i++) {
-			const Bound *b = &bounds.direct[open.at[i].var];
+			const RowBound *b = &bounds.direct[open.at[i].var];
 			if (!s->vars.at[open.at[i].var].solved)
 				give_axes(s, rule, &open.at[i], b->lead, b->trail, false);
 		}

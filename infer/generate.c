@@ -65,15 +65,26 @@ static void rows_equal(Solver *s, NodeId node, int32_t arg, RowKind row, RowTerm
 			 .b = b});
 }
 
-static void row_refines(Solver *s, NodeId node, int32_t arg, RowKind row, RowTerm res, RowTerm opnd)
+static ConId row_refines(Solver *s, NodeId node, int32_t arg, RowKind row, RowTerm res,
+			 RowTerm opnd)
 {
-	con_new(s, (Con){.kind = CON_ROW_LE,
-			 .node = node,
-			 .arg = arg,
-			 .row = row,
-			 .span = arg_span(s, node, arg),
-			 .a = res,
-			 .b = opnd});
+	return con_new(s, (Con){.kind = CON_ROW_LE,
+				.node = node,
+				.arg = arg,
+				.row = row,
+				.span = arg_span(s, node, arg),
+				.a = res,
+				.b = opnd});
+}
+
+/* The open row of a result, which its operands make; what a routine sets has uses as well. */
+static void row_made(Solver *s, NodeId node, int32_t arg, RowKind row)
+{
+	const RowTerm *res = &s->rows[node][row];
+	bool makes = s->graph->nodes.at[node].target == NODE_NONE;
+	ConId con = row_refines(s, node, arg, row, *res, arg_rows(s, node, (uint32_t)arg)[row]);
+	s->cons.at[con].makes = makes;
+	s->vars.at[res->var].made |= makes;
 }
 
 /* ---- leaves ---- */
@@ -181,8 +192,7 @@ static void generate_pointwise(Solver *s, NodeId id)
 		}
 		s->rows[id][k] = row_open(s, NULL, node->span);
 		for (uint32_t i = 0; i < node->nargs; i++)
-			row_refines(s, id, (int32_t)i, (RowKind)k, s->rows[id][k],
-				    arg_rows(s, id, i)[k]);
+			row_made(s, id, (int32_t)i, (RowKind)k);
 	}
 }
 
@@ -195,16 +205,16 @@ static void generate_compose(Solver *s, NodeId id)
 	must_know(s, &b[ROW_INPUT]);
 	row_refines(s, id, 1, ROW_INPUT, a[ROW_INPUT], b[ROW_OUTPUT]);
 	c[ROW_BATCH] = row_open(s, NULL, node->span);
-	row_refines(s, id, 0, ROW_BATCH, c[ROW_BATCH], a[ROW_BATCH]);
-	row_refines(s, id, 1, ROW_BATCH, c[ROW_BATCH], b[ROW_BATCH]);
+	row_made(s, id, 0, ROW_BATCH);
+	row_made(s, id, 1, ROW_BATCH);
 	c[ROW_INPUT] = b[ROW_INPUT];
 	c[ROW_OUTPUT] = a[ROW_OUTPUT];
 	if (node->target == NODE_NONE)
 		return;
 	c[ROW_INPUT] = row_open(s, NULL, node->span);
 	c[ROW_OUTPUT] = row_open(s, NULL, node->span);
-	row_refines(s, id, 1, ROW_INPUT, c[ROW_INPUT], b[ROW_INPUT]);
-	row_refines(s, id, 0, ROW_OUTPUT, c[ROW_OUTPUT], a[ROW_OUTPUT]);
+	row_made(s, id, 1, ROW_INPUT);
+	row_made(s, id, 0, ROW_OUTPUT);
 }
 
 static void generate_transpose(Solver *s, NodeId id)

@@ -91,6 +91,7 @@ static void inherit(Solver *s, const RowVar *var, const RowTerm *value)
 	RowVar *inner = &s->vars.at[rowvar_root(s, value->var)];
 	inner->terminal |= var->terminal;
 	inner->param |= var->param;
+	inner->made |= var->made;
 	inner->must |= var->must;
 	inner->shaped |= var->shaped;
 }

@@ -29,6 +29,12 @@ static Operand operand_of(const FlatRow *f)
 	return o;
 }
 
+static void pair(Solver *s, bool makes, CellId res, CellId opnd, ConId con)
+{
+	cell_at(s, res)->made |= makes;
+	cell_refines(s, res, opnd, con);
+}
+
 static void refine_pairs(Solver *s, ConId id, const FlatRow *res, const FlatRow *opnd)
 {
 	Con *con = &s->cons.at[id];
@@ -36,10 +42,11 @@ static void refine_pairs(Solver *s, ConId id, const FlatRow *res, const FlatRow 
 	uint32_t nres = res->nlead + res->ntrail, nopnd = opnd->nlead + opnd->ntrail;
 	uint32_t lead = res->var == NONE || o.lead < res->nlead ? o.lead : res->nlead;
 	uint32_t trail = res->var == NONE || o.trail < res->ntrail ? o.trail : res->ntrail;
+	bool makes = con->makes;
 	for (uint32_t i = con->ndone_lead; i < lead; i++)
-		cell_refines(s, flat_at(res, i), flat_at(opnd, i), id);
+		pair(s, makes, flat_at(res, i), flat_at(opnd, i), id);
 	for (uint32_t i = con->ndone_trail + 1; i <= trail; i++)
-		cell_refines(s, flat_at(res, nres - i), flat_at(opnd, nopnd - i), id);
+		pair(s, makes, flat_at(res, nres - i), flat_at(opnd, nopnd - i), id);
 	con = &s->cons.at[id];
 	con->ndone_lead = lead;
 	con->ndone_trail = trail;

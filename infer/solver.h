@@ -81,7 +81,8 @@ typedef struct Cell {
 	bool follows;  /* from a size that does not broadcast, by a relation: nor does it, unless */
 	bool number;   /* it is written as a number, or chosen */
 	bool broken;   /* an error was reported */
-	bool terminal; /* an axis of a leaf: closes to its bound */
+	bool terminal; /* an axis of a leaf: closes to its bound, unless it is an axis of a result too */
+	bool made;     /* an axis into which operands broadcast */
 	bool param;    /* an axis of a parameter: never guessed */
 	bool may_be_empty;
 	bool is_index; /* fixed by a number alone: no inequality gives it a size */
@@ -105,7 +106,7 @@ typedef struct RowVar {
 	const char *rule;
 	Sym name;
 	Span span;
-	bool terminal, param;
+	bool terminal, param, made; /* as in Cell */
 	bool must;   /* of a parameter read by a specification or composed: never guessed empty */
 	bool shaped; /* of a reshape: its total is given */
 	OccList occs;
@@ -145,6 +146,7 @@ typedef struct Con {
 	Span span; /* the axis, the row or the operation */
 	bool queued, done;
 	bool derived; /* a relation that has given a value */
+	bool makes;   /* row a is that of what is computed, and follows from its operands */
 	RowTerm a, b;
 	uint32_t ndone_lead, ndone_trail;
 	CellId *cells;
@@ -276,6 +278,9 @@ static inline Size cell_value(Solver *s, CellId cell)
 {
 	return cell_at(s, cell)->value;
 }
+/* Does it close to what its uses have? */
+static inline bool cell_is_leaf(const Cell *c) { return c->terminal && !c->made; }
+static inline bool rowvar_is_leaf(const RowVar *v) { return v->terminal && !v->made; }
 /* Is it the broadcasting 1, as far as is known? */
 bool cell_stretches(Solver *s, CellId cell);
 /* Gives the class a value (SIZE_BAD: an error, it is too large). Where it has another, both become cells of
@@ -367,6 +372,30 @@ void occs_add(Solver *s, OccList *list, OccKind kind, uint32_t id);
 void occs_append(OccList *to, const OccList *from); /* `from` must not be used again */
 /* Until both queues are empty. */
 void propagate(Solver *s);
+
+/* ---- bounds.c ---- */
+
+/* How many axes an open row may have, by the rows of the results that refine it. */
+typedef struct RowBound {
+	bool any;  /* some use bounds it */
+	bool open; /* some use may still grow */
+	uint32_t lead, trail;
+} RowBound;
+
+/* Of all open rows, by RowVarId. */
+typedef struct RowBounds {
+	RowBound *
+		closed; /* from closed results alone, through results that are themselves bounded */
+	RowBound *
+		known; /* from all results that nothing bounds, with the axes that they have so far */
+	RowBound *direct; /* what can be said now */
+} RowBounds;
+
+RowBounds row_bounds(Solver *s);
+/* By RowVarId: the rows that have at least the axes of the open row of a reshape, which gets them later; the
+ * open rows that are leaves', or are made of such. */
+bool *rows_above_reshapes(Solver *s);
+bool *rows_of_leaves(Solver *s);
 
 /* ---- close.c: the table of rules; close_rows.c, close_cells.c: what they do ---- */
 

@@ -21,7 +21,7 @@ static void warn_letters(Solver *s, Diags *diags)
 		bool *once = &warned[cell_root(s, l->cell)];
 		if (!is_default(c) || *once)
 			continue;
-		*once = l->only_result || c->may_be_empty || c->terminal;
+		*once = l->only_result || c->may_be_empty || cell_is_leaf(c);
 		if (l->only_result)
 			diag(diags, W0302, l->span,
 			     "only the result has '%s', and nothing gives it a size: it is %s",

@@ -1,0 +1,160 @@
+/* What bounds the open rows.
+ *
+ * The bound of an open row of a leaf is read off all constraints "res refines leaf": what res has
+ * beyond the leaf's known axes, by flanks; the shortest of several. Where res is open too, its own
+ * bound counts (found by a worklist: flanks only get shorter), else the axes that it has so far. So a leaf
+ * has the same axes in `x + {b}` and in `x + (1 + {b})`.
+ *
+ * An open row of a result is made of leaves when an operand has an open row of a leaf, or one that is made of
+ * leaves: how many axes it has is known when the leaf is closed.
+ */
+#include "infer/solver.h"
+
+/* What res has beyond opnd, by flanks. */
+static RowBound residue(const FlatRow *res, const FlatRow *opnd)
+{
+	uint32_t nres = res->nlead + res->ntrail, nopnd = opnd->nlead + opnd->ntrail;
+	RowBound b = {.any = true, .open = res->var != NONE};
+	uint32_t total = nres > nopnd ? nres - nopnd : 0;
+	b.lead = res->npinned > opnd->npinned ? res->npinned - opnd->npinned : 0;
+	if (b.lead > total)
+		b.lead = total;
+	b.trail = total - b.lead;
+	return b;
+}
+
+static bool join(RowBound *to, RowBound b)
+{
+	RowBound was = *to;
+	if (!to->any) {
+		*to = b;
+		return true;
+	}
+	to->lead = b.lead < to->lead ? b.lead : to->lead;
+	to->trail = b.trail < to->trail ? b.trail : to->trail;
+	to->open |= b.open;
+	return to->lead != was.lead || to->trail != was.trail || to->open != was.open;
+}
+
+static bool con_rows(Solver *s, ConId id, FlatRow *res, FlatRow *opnd)
+{
+	const Con *con = &s->cons.at[id];
+	if (con->kind != CON_ROW_LE || con->done)
+		return false;
+	row_flatten(s, &con->b, opnd);
+	if (opnd->var == NONE)
+		return false;
+	row_flatten(s, &con->a, res);
+	return res->var != opnd->var;
+}
+
+/* What a use has when the open row of its result, which is res, is as its own bound says. */
+static RowBound beyond(const FlatRow *res, const FlatRow *opnd, const RowBound *bound)
+{
+	RowBound b = residue(res, opnd);
+	bool ends = res->npinned == res->nlead;
+	b.open = bound->open;
+	b.lead += ends ? bound->lead : 0;
+	b.trail += bound->trail + (ends ? 0 : bound->lead);
+	return b;
+}
+
+/* `bounded`: the variables that some result refines, where open results count as well. */
+static void carry(Solver *s, RowBound *bounds, const bool *bounded)
+{
+	FlatRow res, opnd;
+	VEC(RowVarId) work = {0};
+	for (ConId id = 0; id < s->cons.n; id++) {
+		if (con_rows(s, id, &res, &opnd) &&
+		    (res.var == NONE || (bounded && !bounded[res.var])) &&
+		    join(&bounds[opnd.var], residue(&res, &opnd)))
+			PUSH(s->arena, work, opnd.var);
+	}
+	for (size_t i = 0; i < work.n; i++) { /* falls: flanks of a variable */
+		RowVarId var = work.at[i];
+		for (const Occ *o = s->vars.at[var].occs.first; o; o = o->next) {
+			if (o->kind != OCC_CON || !con_rows(s, o->id, &res, &opnd) ||
+			    res.var != var)
+				continue;
+			if (join(&bounds[opnd.var], beyond(&res, &opnd, &bounds[var])))
+				PUSH(s->arena, work, opnd.var);
+		}
+	}
+}
+
+static bool *bounded_vars(Solver *s)
+{
+	FlatRow res, opnd;
+	bool *bounded = ARENA_ARRAY(s->arena, bool, s->vars.n + 1);
+	for (ConId id = 0; id < s->cons.n; id++) {
+		if (con_rows(s, id, &res, &opnd))
+			bounded[opnd.var] = true;
+	}
+	return bounded;
+}
+
+RowBounds row_bounds(Solver *s)
+{
+	FlatRow res, opnd;
+	RowBounds b = {ARENA_ARRAY(s->arena, RowBound, s->vars.n + 1),
+		    ARENA_ARRAY(s->arena, RowBound, s->vars.n + 1),
+		    ARENA_ARRAY(s->arena, RowBound, s->vars.n + 1)};
+	carry(s, b.closed, NULL);
+	carry(s, b.known, bounded_vars(s));
+	for (ConId id = 0; id < s->cons.n; id++) {
+		if (!con_rows(s, id, &res, &opnd))
+			continue;
+		RowBound have = residue(&res, &opnd);
+		if (res.var != NONE && b.closed[res.var].any)
+			have = beyond(&res, &opnd, &b.closed[res.var]);
+		else if (res.var != NONE && b.known[res.var].any)
+			have = beyond(&res, &opnd, &b.known[res.var]);
+		join(&b.direct[opnd.var], have);
+	}
+	return b;
+}
+
+typedef VEC(RowVarId) RowVars;
+
+/* Marks the open rows that have at least the axes of one of these; `makes`: as results of operands alone. */
+static bool *mark_above(Solver *s, RowVars work, bool makes)
+{
+	FlatRow res, opnd;
+	bool *above = ARENA_ARRAY(s->arena, bool, s->vars.n + 1);
+	for (size_t i = 0; i < work.n; i++) { /* falls: variables not found to be above */
+		for (const Occ *o = s->vars.at[work.at[i]].occs.first; o; o = o->next) {
+			if (o->kind != OCC_CON || (makes && !s->cons.at[o->id].makes) ||
+			    !con_rows(s, o->id, &res, &opnd) || opnd.var != work.at[i] ||
+			    res.var == NONE || above[res.var])
+				continue;
+			above[res.var] = true;
+			PUSH(s->arena, work, res.var);
+		}
+	}
+	return above;
+}
+
+bool *rows_above_reshapes(Solver *s)
+{
+	RowVars shaped = {0};
+	Spots open = open_rows(s);
+	for (size_t i = 0; i < open.n; i++) {
+		if (s->vars.at[open.at[i].var].shaped)
+			PUSH(s->arena, shaped, open.at[i].var);
+	}
+	return mark_above(s, shaped, false);
+}
+
+bool *rows_of_leaves(Solver *s)
+{
+	RowVars leaves = {0};
+	Spots open = open_rows(s);
+	for (size_t i = 0; i < open.n; i++) {
+		if (rowvar_is_leaf(&s->vars.at[open.at[i].var]))
+			PUSH(s->arena, leaves, open.at[i].var);
+	}
+	bool *made = mark_above(s, leaves, true);
+	for (size_t i = 0; i < leaves.n; i++)
+		made[leaves.at[i]] = true;
+	return made;
+}
