@@ -1,7 +1,7 @@
 /* How large a register tile is: of the sizes that fit the registers the cheapest, in cycles of
  *
  *   one step of the sum = max(vectors * rows / 2 multiply-adds a cycle, loads / 2 a cycle, latency
- * 4, lines from the second cache * 2)
+ * 4, lines from the second cache * 2, of a parameter's panel * 2.5)
  *
  * and of what blocks of columns cost (tile_cache.c).
  * Remainders: exact smaller tiles where an extent is known, none where it is a multiple whatever the
@@ -12,13 +12,13 @@
 
 #include "base/diag.h"
 
-/* Bytes, loops, half cycles. MOVE: a line from the second cache. */
+/* Bytes, loops, half cycles. MOVE, PANEL_MOVE: a line from the second cache, one of a parameter's panel. */
 enum { LEAST_LANES = 4, ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
 /* Panels of parameters: rows of the tile that their columns are chosen for, rows that are assumed to use them. */
 enum { PANEL_HEIGHT = 6, PANEL_ROWS = 96 };
 /* Of an operand that is streamed: what the columns of a tile take at most. */
 enum { STREAM_VECTORS = 8 };
-enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4 };
+enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4, PANEL_MOVE = 5 };
 
 bool tile_is_const(const Planner *p, Size size, int64_t *n)
 {
@@ -213,8 +213,9 @@ static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64
 	if (p->streams)
 		loads += col_vectors;
 	uint64_t most = adds > row_vectors + col_vectors ? adds : row_vectors + col_vectors;
-	if (moved * MOVE > most * CACHE_LINE)
-		most = moved * MOVE / CACHE_LINE;
+	uint64_t move = p->tile->prepacked ? PANEL_MOVE : MOVE;
+	if (moved * move > most * CACHE_LINE)
+		most = moved * move / CACHE_LINE;
 	return 4 * (most > 2 * LATENCY ? most : 2 * LATENCY) + loads;
 }
 
@@ -301,9 +302,41 @@ static uint64_t panel_cycles(const Planner *p, int64_t cols, bool join)
 	return cycles;
 }
 
-/* Tiles of a parameter that is packed with the state: its panels are the same whatever the rows are. */
+/* Are the rows those of a picture, so that tiles are bound to their extent? */
+static bool has_picture_rows(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	bool further = false;
+	for (uint32_t i = 0; i < nest->nresult; i++)
+		further |= &nest->loops[i] != tile->row && &nest->loops[i] != tile->col &&
+			   !(tile->movers >> nest->loops[i].iter & 1);
+	return further && tile_extent(p, tile->row, 0) > 1;
+}
+
+/* Rows and columns together. `even`: no columns are left over, where whole vectors allow it. */
+static void consider_across(Planner *p, bool even)
+{
+	int64_t extent = tile_extent(p, p->tile->col, 1);
+	even = even && extent % p->native == 0;
+	for (int64_t rows = 1; rows <= ROWS_MAX; rows++)
+		for (int64_t cols = p->native; is_step(p, p->tile->row, rows) && fits_registers(p, rows, cols);
+		     cols += p->native) {
+			if (even && extent % cols != 0)
+				continue;
+			consider(p, rows, cols, false);
+			consider(p, rows, cols, true);
+		}
+}
+
+/* Tiles of a parameter that is packed with the state: its panels are the same whatever the rows are, unless these
+ * are those of a picture. */
 static void consider_panels(Planner *p)
 {
+	if (has_picture_rows(p)) {
+		consider_across(p, true);
+		return;
+	}
 	uint64_t least = 0;
 	int64_t cols = p->native;
 	bool joined = false;
@@ -348,17 +381,13 @@ void tile_choose_sizes(Planner *p)
 		consider_panels(p);
 	if (tile->rows.n > 0)
 		return;
+	if (tile->form == TILE_ACROSS)
+		consider_across(p, false);
 	for (int64_t rows = 1; rows <= ROWS_MAX; rows++) {
 		if (!is_step(p, tile->row, rows))
 			continue;
 		if (tile->form == TILE_ACROSS) {
-			int64_t extent =
-				tile_extent(p, tile->col, p->machine->registers * p->native);
-			for (int64_t cols = p->native; fits_registers(p, rows, cols);
-			     cols += p->native) {
-				consider(p, rows, cols, false);
-				consider(p, rows, cols, true);
-			}
+			int64_t extent = tile_extent(p, tile->col, p->native);
 			if (extent < p->native)
 				consider(p, rows, extent, false);
 			continue;
