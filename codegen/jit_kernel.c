@@ -494,7 +494,7 @@ static void declare_locals(KernelJit *k)
 	k->at = ARENA_ARRAY(jit->arena, int64_t, kernel->niters + 1);
 	for (uint32_t i = 0; i < kernel->niters; i++)
 		k->iters[i] = jit_local(&k->f, jit->i64, kernel->iters[i].name);
-	jit_chunks_plan(k);
+	jit_segments_plan(k);
 	k->locals = ARENA_ARRAY(jit->arena, Lvalue *, kernel->nlocals);
 	for (uint32_t i = 0; i < kernel->nlocals; i++) {
 		if (k->registers[i].used)

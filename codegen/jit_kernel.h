@@ -6,13 +6,13 @@
 #include "codegen/jit_value.h"
 #include "codegen/pointer_map.h"
 
-/* A local that lives in variables of its own, `nchunks` for each combination of its axes but the
+/* A local that lives in variables of its own, `nsegments` for each combination of its axes but the
  * last. */
 typedef struct Registers {
-	bool used, lanes; /* lanes: chunks are vectors; else a chunk is one element */
+	bool used, lanes; /* lanes: segments are vectors; else a segment is one element */
 	uint32_t extent;  /* of the last axis */
-	uint32_t nchunks;
-	Lvalue **chunks;
+	uint32_t nsegments;
+	Lvalue **segments;
 	Rvalue **turned; /* its columns, in the straight code at hand; NULL: not made */
 } Registers;
 
@@ -52,9 +52,9 @@ void jit_kernel_forget(KernelJit *k);
 Lvalue *jit_kernel_element(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
 Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix);
 
-/* jit_chunks.c */
+/* jit_segments.c */
 /* Decides which locals live in registers, and declares them. */
-void jit_chunks_plan(KernelJit *k);
+void jit_segments_plan(KernelJit *k);
 
 /* jit_vector.c */
 /* Statements of one LOOP_VECTOR, each for all its lanes. */

@@ -7,7 +7,7 @@
 
 enum { PARTS_MAX = 4 };
 
-/* A chunk of lanes; those of one size are made side by side. */
+/* A segment of lanes; those of one size are made side by side. */
 typedef struct LanesPart {
 	int64_t at;	  /* its first lane */
 	PointerMap known; /* Value to Rvalue: of this statement */

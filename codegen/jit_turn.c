@@ -104,14 +104,14 @@ Rvalue *jit_turned_row(KernelJit *k, LocalId local, int64_t row)
 {
 	Registers *r = &k->registers[local];
 	const KernelLocal *l = &k->kernel->locals[local];
-	REQUIRE(r->used && r->nchunks == 1 && row >= 0 && row < l->extent[0]);
+	REQUIRE(r->used && r->nsegments == 1 && row >= 0 && row < l->extent[0]);
 	if (r->turned)
 		return r->turned[row];
 	Square s = {.k = k, .n = l->extent[0], .bytes = dtype_bytes(l->dtype)};
 	s.type = jit_vector_type(k->f.jit, l->dtype, __builtin_ctz(l->extent[0]));
 	s.wide = k->f.jit->vector_bytes > PART;
 	for (uint32_t i = 0; i < s.n; i++)
-		s.rows[i] = gcc_jit_lvalue_as_rvalue(r->chunks[i]);
+		s.rows[i] = gcc_jit_lvalue_as_rvalue(r->segments[i]);
 	turn(&s);
 	r->turned = ARENA_ARRAY(k->f.jit->arena, Rvalue *, s.n);
 	for (uint32_t i = 0; i < s.n; i++)

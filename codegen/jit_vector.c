@@ -5,14 +5,14 @@
  *     16 lanes: acc_r_1 += ...                     *(float16 *)&b[k*36 + 16]
  *      4 lanes: acc_r_2 += ...                     *(float4 *)&b[k*36 + 32]
  *
- * Lanes are cut into chunks of the widest vector of the target, then of halves of it, then of
+ * Lanes are cut into segments of the widest vector of the target, then of halves of it, then of
  * single elements; the arithmetic of a lane does not depend on the cut. A local that is indexed by
- * unrolled iterators and the lane alone has a variable for every chunk, which the compiler keeps in
+ * unrolled iterators and the lane alone has a variable for every segment, which the compiler keeps in
  * a register: an array of vectors would live in memory. Arithmetic and choices of floats are vector
  * instructions (jit_simd.h); what none computes goes lane by lane through a small array, in a loop
  * that the compiler may vectorise.
  */
-#include "codegen/jit_chunks.h"
+#include "codegen/jit_segments.h"
 #include "codegen/jit_fused.h"
 #include "codegen/jit_lanes.h"
 #include "codegen/jit_simd.h"
@@ -30,31 +30,32 @@ static int64_t fixed_ix(const KernelJit *k, const Ix *ix)
 	}
 }
 
-/* The chunks of a local at all indices but the last. */
-static Lvalue **row_chunks(const KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
+/* The segments of a local at all indices but the last. */
+static Lvalue **row_segments(const KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
 {
 	const KernelLocal *l = &k->kernel->locals[local];
 	int64_t row = 0;
 	for (uint32_t i = 0; i + 1 < nixs; i++)
 		row = row * l->extent[i] + fixed_ix(k, ixs[i]);
 	REQUIRE(row >= 0 && row < jit_local_rows(l));
-	return k->registers[local].chunks + row * k->registers[local].nchunks;
+	return k->registers[local].segments + row * k->registers[local].nsegments;
 }
 
-typedef struct Chunk {
+typedef struct Segment {
 	uint32_t index;
 	int64_t at;
 	int log;
-} Chunk;
+} Segment;
 
-/* The chunk that holds a lane. */
-static Chunk find_chunk(const KernelJit *k, LocalId local, int64_t lane)
+/* The segment that holds a lane. */
+static Segment find_segment(const KernelJit *k, LocalId local, int64_t lane)
 {
 	const Registers *r = &k->registers[local];
-	Chunk c = {0};
+	Segment c = {0};
 	REQUIRE(lane >= 0 && lane < r->extent);
 	for (;;) {
-		c.log = r->lanes ? jit_chunk_log(k, k->kernel->locals[local].dtype, c.at, r->extent)
+		c.log = r->lanes ? jit_segment_log(k, k->kernel->locals[local].dtype, c.at,
+						   r->extent)
 				 : 0;
 		if (lane < c.at + (1 << c.log))
 			return c;
@@ -84,8 +85,8 @@ Lvalue *jit_lanes_at(KernelJit *k, Lvalue *cell, Dtype dtype, int log)
 {
 	if (log == 0)
 		return cell;
-	Type *type =
-		gcc_jit_type_get_aligned(jit_chunk_type(k, dtype, log), (size_t)dtype_bytes(dtype));
+	Type *type = gcc_jit_type_get_aligned(jit_segment_type(k, dtype, log),
+					      (size_t)dtype_bytes(dtype));
 	Rvalue *address = gcc_jit_lvalue_get_address(cell, NULL);
 	address = jit_cast(k->f.jit, address, gcc_jit_type_get_pointer(type));
 	return gcc_jit_rvalue_dereference(address, k->f.location);
@@ -99,20 +100,20 @@ Rvalue *jit_lane_number(KernelJit *k, int64_t lane)
 /* 1 << log lanes of a local from `lane` on: a variable, or a part of one by way of memory. */
 static Rvalue *local_lanes(KernelJit *k, const Value *value, int64_t lane, int log)
 {
-	Lvalue **chunks = row_chunks(k, value->local, value->ixs, value->nixs);
-	Chunk c = find_chunk(k, value->local, lane);
+	Lvalue **segments = row_segments(k, value->local, value->ixs, value->nixs);
+	Segment c = find_segment(k, value->local, lane);
 	if (c.at == lane && c.log == log)
-		return gcc_jit_lvalue_as_rvalue(chunks[c.index]);
+		return gcc_jit_lvalue_as_rvalue(segments[c.index]);
 	int64_t first = c.at;
 	Lvalue *array = jit_lane_array(k, value->dtype, (int)k->registers[value->local].extent);
 	for (;;) {
 		Lvalue *place = jit_lane_cell(k, array, jit_lane_number(k, c.at - first));
 		jit_set(&k->f, jit_lanes_at(k, place, value->dtype, c.log),
-			gcc_jit_lvalue_as_rvalue(chunks[c.index]));
+			gcc_jit_lvalue_as_rvalue(segments[c.index]));
 		int64_t next = c.at + (1 << c.log);
 		if (next >= lane + (1 << log))
 			break;
-		c = find_chunk(k, value->local, next);
+		c = find_segment(k, value->local, next);
 	}
 	Lvalue *place = jit_lane_cell(k, array, jit_lane_number(k, lane - first));
 	return gcc_jit_lvalue_as_rvalue(jit_lanes_at(k, place, value->dtype, log));
@@ -127,7 +128,7 @@ Rvalue *jit_vector_element(KernelJit *k, const Value *value)
 Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
 {
 	REQUIRE(nixs > 0 && !k->registers[local].lanes);
-	return row_chunks(k, local, ixs, nixs)[fixed_ix(k, ixs[nixs - 1])];
+	return row_segments(k, local, ixs, nixs)[fixed_ix(k, ixs[nixs - 1])];
 }
 
 static Rvalue *spread(KernelJit *k, Rvalue *value, Dtype dtype, int log)
@@ -137,9 +138,9 @@ static Rvalue *spread(KernelJit *k, Rvalue *value, Dtype dtype, int log)
 	Rvalue *lanes[1 << VECTOR_LOGS];
 	for (int i = 0; i < 1 << log; i++)
 		lanes[i] = value;
-	return jit_keep(&k->f, gcc_jit_context_new_rvalue_from_vector(k->f.jit->ctxt, k->f.location,
-								      jit_chunk_type(k, dtype, log),
-								      (size_t)1 << log, lanes));
+	return jit_keep(&k->f, gcc_jit_context_new_rvalue_from_vector(
+				       k->f.jit->ctxt, k->f.location,
+				       jit_segment_type(k, dtype, log), (size_t)1 << log, lanes));
 }
 
 void jit_vector_fill(KernelJit *k, const Stmt *stmt)
@@ -150,10 +151,10 @@ void jit_vector_fill(KernelJit *k, const Stmt *stmt)
 	Rvalue *value = jit_kernel_value(k, stmt->value), *spreads[VECTOR_LOGS] = {value};
 	for (uint32_t row = 0; row < jit_local_rows(local); row++)
 		for (int64_t lane = 0; lane < r->extent;) {
-			Chunk c = find_chunk(k, stmt->local, lane);
+			Segment c = find_segment(k, stmt->local, lane);
 			if (!spreads[c.log])
 				spreads[c.log] = spread(k, value, local->dtype, c.log);
-			jit_set(&k->f, r->chunks[row * r->nchunks + c.index], spreads[c.log]);
+			jit_set(&k->f, r->segments[row * r->nsegments + c.index], spreads[c.log]);
 			lane = c.at + (1 << c.log);
 		}
 }
@@ -185,7 +186,7 @@ Rvalue *jit_load_lanes(Lanes *l, Lvalue *place, Dtype dtype)
 		return simd_load_some(&k->f, (SimdType){dtype, l->log}, l->mask, place);
 	char name[16];
 	snprintf(name, sizeof name, "t%u", k->f.ntemps++);
-	Lvalue *temp = jit_local(&k->f, jit_chunk_type(k, dtype, l->log), name);
+	Lvalue *temp = jit_local(&k->f, jit_segment_type(k, dtype, l->log), name);
 	jit_set(&k->f, temp, gcc_jit_lvalue_as_rvalue(place));
 	return gcc_jit_lvalue_as_rvalue(temp);
 }
@@ -205,7 +206,7 @@ static Rvalue *turned_lanes(Lanes *l, const Value *value)
 	k->at[l->loop->iter] = l->at;
 	if (l->log == 0)
 		return cells[0];
-	Type *type = jit_chunk_type(k, value->dtype, l->log);
+	Type *type = jit_segment_type(k, value->dtype, l->log);
 	return jit_keep(&k->f, gcc_jit_context_new_rvalue_from_vector(k->f.jit->ctxt, k->f.location, type,
 								     (size_t)1 << l->log, cells));
 }
@@ -226,7 +227,7 @@ static Rvalue *lanes_of_local(Lanes *l, const Value *value)
 	Rvalue *part = local_lanes(k, value, lane, l->log);
 	char name[16];
 	snprintf(name, sizeof name, "t%u", k->f.ntemps++);
-	Lvalue *temp = jit_local(&k->f, jit_chunk_type(k, value->dtype, l->log), name);
+	Lvalue *temp = jit_local(&k->f, jit_segment_type(k, value->dtype, l->log), name);
 	jit_set(&k->f, temp, part);
 	return gcc_jit_lvalue_as_rvalue(temp);
 }
@@ -323,7 +324,7 @@ static Rvalue *low_lanes(Lanes *l, Rvalue *vector, Dtype dtype, int log)
 	return jit_load_lanes(l, jit_lanes_at(k, cell, dtype, l->log), dtype);
 }
 
-/* A value that is the same in all lanes. Narrow chunks take a part of the wide one: were the scalar
+/* A value that is the same in all lanes. Narrow segments take a part of the wide one: were the scalar
  * used twice, it would be loaded alone and spread by shuffles, which compete with multiplications.
  */
 static Rvalue *spread_value(Lanes *l, const Value *value)
@@ -351,7 +352,7 @@ Rvalue *jit_lanes_value(Lanes *l, const Value *value)
 
 /* ---- statements ---- */
 
-/* What the chunk at hand is stored to. */
+/* What the segment at hand is stored to. */
 static Lvalue *chunk_target(Lanes *l, const Stmt *stmt)
 {
 	KernelJit *k = l->k;
@@ -363,9 +364,9 @@ static Lvalue *chunk_target(Lanes *l, const Stmt *stmt)
 				l->log);
 	int64_t lane = stmt->nixs ? fixed_ix(k, stmt->ixs[stmt->nixs - 1])
 				  : l->at - jit_constant_ix(k, l->loop->lo);
-	Chunk c = find_chunk(k, stmt->local, lane);
+	Segment c = find_segment(k, stmt->local, lane);
 	REQUIRE(c.at == lane && c.log == l->log);
-	return row_chunks(k, stmt->local, stmt->ixs, stmt->nixs)[c.index];
+	return row_segments(k, stmt->local, stmt->ixs, stmt->nixs)[c.index];
 }
 
 static bool quads_code(Lanes *l, const Stmt *stmt)
@@ -411,12 +412,12 @@ void jit_lanes_begin(Lanes *l)
 		pointer_map_clear(&l->spread[log]);
 }
 
-/* The chunks of one size from `at` on, as many as are made side by side. */
+/* The segments of one size from `at` on, as many as are made side by side. */
 static uint32_t find_parts(Lanes *l, Dtype dtype, int64_t at, int64_t extent)
 {
 	uint32_t n = 0;
-	l->log = jit_chunk_log(l->k, dtype, at, extent);
-	while (n < PARTS_MAX && at < extent && jit_chunk_log(l->k, dtype, at, extent) == l->log) {
+	l->log = jit_segment_log(l->k, dtype, at, extent);
+	while (n < PARTS_MAX && at < extent && jit_segment_log(l->k, dtype, at, extent) == l->log) {
 		l->parts[n++].at = at;
 		at += 1 << l->log;
 	}

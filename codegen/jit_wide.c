@@ -7,7 +7,7 @@
  * instruction for a 2^n. Cells are read at their own place or where nothing is written, and each is
  * computed as it is alone, so the bits are the same wherever it stands. Only with masks: AVX-512.
  */
-#include "codegen/jit_chunks.h"
+#include "codegen/jit_segments.h"
 #include "codegen/jit_lanes.h"
 
 enum { LEAST_TRIPS = 4 };
@@ -218,7 +218,7 @@ bool jit_wide_loop(KernelJit *k, const Stmt *loop)
 		return false;
 	for (int i = 0; i < PARTS_MAX; i++)
 		w.lanes.parts[i].locals = ARENA_ARRAY(arena, Rvalue *, k->kernel->nlocals + 1);
-	w.lanes.log = jit_chunk_log(k, DTYPE_F32, 0, 1 << VECTOR_LOGS);
+	w.lanes.log = jit_segment_log(k, DTYPE_F32, 0, 1 << VECTOR_LOGS);
 	loop_code(&w.lanes, trips);
 	return true;
 }

@@ -1,16 +1,16 @@
-/* Which locals of a kernel live in registers, and in which chunks of lanes.
+/* Which locals of a kernel live in registers, and in which segments of lanes.
  *
  * The kernel is walked once: a local is in registers where every access names its row by unrolled
  * iterators and constants, and its last index is the lane of a vector loop or is fixed likewise.
- * Such a local gets a variable for each row and chunk; any other is an array in memory.
+ * Such a local gets a variable for each row and segment; any other is an array in memory.
  */
-#include "codegen/jit_chunks.h"
+#include "codegen/jit_segments.h"
 
 enum { CHUNKS_MAX = 1024 };
 
-/* ---- chunks ---- */
+/* ---- segments ---- */
 
-int jit_chunk_log(const KernelJit *k, Dtype dtype, int64_t at, int64_t extent)
+int jit_segment_log(const KernelJit *k, Dtype dtype, int64_t at, int64_t extent)
 {
 	int bytes = dtype_bytes(dtype_wide(dtype)), log = 0;
 	while ((2 << log) * bytes <= k->f.jit->vector_bytes && at + (2 << log) <= extent)
@@ -18,15 +18,15 @@ int jit_chunk_log(const KernelJit *k, Dtype dtype, int64_t at, int64_t extent)
 	return (1 << log) * bytes < 16 ? 0 : log;
 }
 
-static uint32_t count_chunks(const KernelJit *k, Dtype dtype, int64_t extent)
+static uint32_t count_segments(const KernelJit *k, Dtype dtype, int64_t extent)
 {
 	uint32_t n = 0;
 	for (int64_t at = 0; at < extent; n++)
-		at += 1 << jit_chunk_log(k, dtype, at, extent);
+		at += 1 << jit_segment_log(k, dtype, at, extent);
 	return n;
 }
 
-Type *jit_chunk_type(const KernelJit *k, Dtype dtype, int log)
+Type *jit_segment_type(const KernelJit *k, Dtype dtype, int log)
 {
 	return log ? jit_vector_type(k->f.jit, dtype, log) : k->f.jit->types[dtype];
 }
@@ -165,25 +165,25 @@ uint32_t jit_local_rows(const KernelLocal *local)
 	return rows;
 }
 
-static void declare_chunks(KernelJit *k, LocalId id)
+static void declare_segments(KernelJit *k, LocalId id)
 {
 	const KernelLocal *local = &k->kernel->locals[id];
 	Registers *r = &k->registers[id];
 	uint32_t rows = jit_local_rows(local);
-	r->nchunks = r->lanes ? count_chunks(k, local->dtype, r->extent) : r->extent;
-	r->chunks = ARENA_ARRAY(k->f.jit->arena, Lvalue *, rows * r->nchunks);
+	r->nsegments = r->lanes ? count_segments(k, local->dtype, r->extent) : r->extent;
+	r->segments = ARENA_ARRAY(k->f.jit->arena, Lvalue *, rows * r->nsegments);
 	for (uint32_t row = 0; row < rows; row++)
 		for (int64_t at = 0, i = 0; at < r->extent; i++) {
-			int log = r->lanes ? jit_chunk_log(k, local->dtype, at, r->extent) : 0;
+			int log = r->lanes ? jit_segment_log(k, local->dtype, at, r->extent) : 0;
 			const char *name =
 				arena_printf(k->f.jit->arena, "%s_%u_%d", local->name, row, (int)i);
-			r->chunks[row * r->nchunks + i] =
-				jit_local(&k->f, jit_chunk_type(k, local->dtype, log), name);
+			r->segments[row * r->nsegments + i] =
+				jit_local(&k->f, jit_segment_type(k, local->dtype, log), name);
 			at += 1 << log;
 		}
 }
 
-void jit_chunks_plan(KernelJit *k)
+void jit_segments_plan(KernelJit *k)
 {
 	const Kernel *kernel = k->kernel;
 	Arena *arena = k->f.jit->arena;
@@ -198,6 +198,6 @@ void jit_chunks_plan(KernelJit *k)
 		r->used = (array || r->lanes) && !p.never[id] && !(r->lanes && p.alone[id]) &&
 			  r->extent * jit_local_rows(&kernel->locals[id]) <= CHUNKS_MAX;
 		if (r->used)
-			declare_chunks(k, id);
+			declare_segments(k, id);
 	}
 }

@@ -1,16 +1,16 @@
-/* Locals in registers, as jit_chunks.c plans them and jit_vector.c uses them: one variable for each
- * row and chunk of lanes.
+/* Locals in registers, as jit_segments.c plans them and jit_vector.c uses them: one variable for each
+ * row and segment of lanes.
  */
-#ifndef TSR_CODEGEN_JIT_CHUNKS_H
-#define TSR_CODEGEN_JIT_CHUNKS_H
+#ifndef TSR_CODEGEN_JIT_SEGMENTS_H
+#define TSR_CODEGEN_JIT_SEGMENTS_H
 
 #include "codegen/jit_kernel.h"
 
-/* The lanes of the chunk at `at` of `extent` lanes are 1 << log: the largest that fits. Types of
+/* The lanes of the segment at `at` of `extent` lanes are 1 << log: the largest that fits. Types of
  * storage are cut as what they are widened to. */
-int jit_chunk_log(const KernelJit *k, Dtype dtype, int64_t at, int64_t extent);
+int jit_segment_log(const KernelJit *k, Dtype dtype, int64_t at, int64_t extent);
 /* The type of 1 << log elements. */
-Type *jit_chunk_type(const KernelJit *k, Dtype dtype, int log);
+Type *jit_segment_type(const KernelJit *k, Dtype dtype, int log);
 /* An index that is a constant size. */
 int64_t jit_constant_ix(const KernelJit *k, const Ix *ix);
 /* Do lanes run along the first axis of two? */
