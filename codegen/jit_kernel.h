@@ -45,11 +45,15 @@ void jit_kernel_block(KernelJit *k, Block block);
 Rvalue *jit_kernel_value(KernelJit *k, const Value *value);
 /* With -g, what follows belongs to that place; returns the one before. */
 gcc_jit_location *jit_place(KernelJit *k, Span span);
-Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix);
 /* What is known about the straight code that ends here is no longer. */
 void jit_kernel_forget(KernelJit *k);
-/* The cell of a local that is an array in memory. */
+
+/* jit_index.c */
+/* An index as int64, at the iterators' present values. */
+Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix);
+/* The cell of a local, which is an array in memory, in registers or one variable. */
 Lvalue *jit_kernel_element(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
+/* buffer[ix]; the address is shared with other cells of the straight code at hand. */
 Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix);
 
 /* jit_segments.c */

@@ -10,199 +10,15 @@
  * buffer that one of them writes is touched by both in the cells [i*c, i*c + c) of the present row
  * i only. A flat loop over rows*c cells is taken as rows of c. A row holds vectors only (one loop
  * deep, not counting short constant loops): matrices that every row reads would push each other out
- * of the cache. Then a temporary with one cell a row becomes a local, and one that has the place of
+ * of the cache. (What kernels touch is read off in rows_touch.c.) Then a temporary with one cell a row becomes a local, and one that has the place of
  * a result, which is written where the temporary is read last, becomes the result.
  */
 #include "lower/rows.h"
 
 #include "lower/rewrite.h"
+#include "lower/rows_touch.h"
 
-enum { SHORT_LOOP = 64, LEAST_SPLIT = 64, MOST_STMTS = 128, MOST_BUFFERS = 16 };
-
-/* The loops around a statement, innermost first. */
-typedef struct Around {
-	const Stmt *loop;
-	const struct Around *outer;
-} Around;
-
-/* One access to a buffer, in the order of the text. */
-typedef struct Touch {
-	BufferId buffer;
-	const Ix *ix;
-	const Stmt *stmt;
-	const Around *around; /* inside the row; NULL: the statement is the row's own */
-	uint32_t top;	      /* position of the statement of the row that it is in */
-	bool stored;
-} Touch;
-
-typedef struct RowKernel {
-	Kernel kernel;
-	const Stmt *loop; /* the only statement of the kernel; NULL: it is no row kernel */
-	VEC(Touch) touches;
-	uint32_t nstmts, depth;
-	bool plain;	      /* nothing stands in the way of joining */
-	bool joined;	      /* from several kernels */
-	const Stmt *declared; /* a local to stand in front of the row's body */
-} RowKernel;
-
-typedef struct Rows {
-	Lower *lower;
-	Program *program;
-	Arena *arena;
-	RowKernel *all; /* the routine's kernels as they were */
-	BufferUses *uses; /* the buffers that each of them touches */
-	uint32_t n;
-	uint32_t nshared; /* iterators from outside, which have one number in all kernels */
-	uint32_t top; /* of the statement at hand */
-	const Around *around;
-} Rows;
-
-/* ---- what a kernel touches ---- */
-
-static void see_value(Rows *rows, RowKernel *row, const Stmt *stmt, const Value *value);
-
-static void see_ix(Rows *rows, RowKernel *row, const Stmt *stmt, const Ix *ix)
-{
-	if (ix->kind == IX_VALUE)
-		see_value(rows, row, stmt, ix->value);
-	if (ix->a)
-		see_ix(rows, row, stmt, ix->a);
-	if (ix->b)
-		see_ix(rows, row, stmt, ix->b);
-}
-
-static void see_value(Rows *rows, RowKernel *row, const Stmt *stmt, const Value *value)
-{
-	if (value->kind == VALUE_LOAD)
-		PUSH(rows->arena, row->touches,
-		     ((Touch){value->buffer, value->ix, stmt, rows->around, rows->top, false}));
-	if (value->ix)
-		see_ix(rows, row, stmt, value->ix);
-	for (uint32_t i = 0; i < value->nargs; i++)
-		see_value(rows, row, stmt, value->args[i]);
-}
-
-static bool is_short(const Rows *rows, const Stmt *loop)
-{
-	int64_t hi;
-	return loop->hi->kind == IX_SIZE &&
-	       size_is_const(rows->program->sizes, loop->hi->size, &hi) && hi <= SHORT_LOOP;
-}
-
-/* depth: long loops around the block, in the row */
-static void see_block(Rows *rows, RowKernel *row, Block block, uint32_t depth)
-{
-	for (uint32_t i = 0; i < block.n; i++) {
-		const Stmt *stmt = block.stmts[i];
-		if (!rows->around)
-			rows->top = i;
-		row->nstmts++;
-		row->plain = row->plain && stmt->kind != LOOP_IF && stmt->kind != LOOP_CHECK;
-		if (stmt->value)
-			see_value(rows, row, stmt, stmt->value);
-		if (stmt->kind == LOOP_STORE)
-			PUSH(rows->arena, row->touches,
-			     ((Touch){stmt->buffer, stmt->ix, stmt, rows->around, rows->top,
-				      true}));
-		if (stmt->kind != LOOP_FOR)
-			continue;
-		uint32_t inside = depth + !is_short(rows, stmt);
-		if (row->depth < inside)
-			row->depth = inside;
-		Around *around = ARENA_NEW(rows->arena, Around);
-		*around = (Around){stmt, rows->around};
-		rows->around = around;
-		see_block(rows, row, stmt->body, inside);
-		rows->around = around->outer;
-	}
-}
-
-static bool is_row_loop(const Stmt *stmt)
-{
-	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL && stmt->step == 1 &&
-	       stmt->lo->kind == IX_SIZE && stmt->hi->kind == IX_SIZE;
-}
-
-static RowKernel row_of(Rows *rows, const Kernel *kernel)
-{
-	RowKernel row = {.kernel = *kernel, .plain = true};
-	const Stmt *only = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
-	if (!only || !is_row_loop(only) || !size_is(rows->program->sizes, only->lo->size, 0) ||
-	    kernel_turns(rows->program, kernel, rows->lower->asked))
-		return row;
-	row.loop = only;
-	see_block(rows, &row, only->body, 0);
-	return row;
-}
-
-/* ---- whether a buffer's rows are apart ---- */
-
-/* The greatest value of an iterator whose loop runs; SIZE_BAD: not known. */
-static Size greatest(const Rows *rows, const Around *around, IterVar iter)
-{
-	Sizes *sizes = rows->program->sizes;
-	while (around && around->loop->iter != iter)
-		around = around->outer;
-	const Stmt *loop = around ? around->loop : NULL;
-	if (!loop || loop->lo->kind != IX_SIZE || loop->hi->kind != IX_SIZE ||
-	    !size_ge(sizes, loop->lo->size, size_const(sizes, 0)))
-		return SIZE_BAD;
-	Size extent = size_sub(sizes, loop->hi->size, loop->lo->size);
-	Size whole = size_scale(sizes, size_floor(sizes, extent, loop->step), loop->step);
-	return size_plus(sizes, loop->hi->size, size_same(whole, extent) ? -loop->step : -1);
-}
-
-/* ix = i*c + rest with 0 <= rest < c, over all rounds of the loops inside. */
-static bool stays_in_row(const Rows *rows, const RowKernel *row, const Touch *touch, Size c)
-{
-	Sizes *sizes = rows->program->sizes;
-	Linear linear = ix_linear(rows->program, touch->ix);
-	Size zero = size_const(sizes, 0), most = linear.offset;
-	bool has_row = false;
-	for (size_t t = 0; t < linear.terms.n; t++) {
-		const LinearTerm *term = &linear.terms.at[t];
-		if (term->atom->kind != IX_ITER)
-			return false;
-		if (term->atom->iter == row->loop->iter) {
-			has_row = size_same(term->coef, c);
-			continue;
-		}
-		Size top = greatest(rows, touch->around, term->atom->iter);
-		if (size_is_bad(top) || !size_ge(sizes, term->coef, zero))
-			return false;
-		most = size_add(sizes, most, size_mul(sizes, term->coef, top));
-	}
-	return has_row && size_ge(sizes, linear.offset, zero) &&
-	       size_ge(sizes, size_plus(sizes, c, -1), most);
-}
-
-/* Cells a row of a buffer, by its first access; SIZE_BAD: it does not move with the row. */
-static Size cells_a_row(const Rows *rows, const RowKernel *row, BufferId buffer)
-{
-	for (size_t i = 0; i < row->touches.n; i++)
-		if (row->touches.at[i].buffer == buffer) {
-			Size c = ix_stride(rows->program, row->touches.at[i].ix, row->loop->iter);
-			return size_is(rows->program->sizes, c, 0) ? SIZE_BAD : c;
-		}
-	return SIZE_BAD;
-}
-
-static bool buffer_stays(const Rows *rows, const RowKernel *row, BufferId buffer, Size c)
-{
-	for (size_t i = 0; i < row->touches.n; i++)
-		if (row->touches.at[i].buffer == buffer &&
-		    !stays_in_row(rows, row, &row->touches.at[i], c))
-			return false;
-	return true;
-}
-
-static bool touches_buffer(const RowKernel *row, BufferId buffer, bool stored)
-{
-	for (size_t i = 0; i < row->touches.n; i++)
-		if (row->touches.at[i].buffer == buffer && row->touches.at[i].stored >= stored)
-			return true;
-	return false;
-}
+enum { LEAST_SPLIT = 64, MOST_STMTS = 128, MOST_BUFFERS = 16 };
 
 /* ---- joining two ---- */
 
@@ -226,14 +42,14 @@ static bool may_join(const Rows *rows, const RowKernel *a, const RowKernel *b)
 		return false;
 	for (size_t i = 0; i < b->touches.n; i++) {
 		BufferId buffer = b->touches.at[i].buffer;
-		if (!touches_buffer(a, buffer, false))
+		if (!row_touches(a, buffer, false))
 			continue;
 		common = true;
-		if (!touches_buffer(a, buffer, true) && !touches_buffer(b, buffer, true))
+		if (!row_touches(a, buffer, true) && !row_touches(b, buffer, true))
 			continue;
-		Size c = cells_a_row(rows, a, buffer);
-		if (size_is_bad(c) || !buffer_stays(rows, a, buffer, c) ||
-		    !buffer_stays(rows, b, buffer, c))
+		Size c = row_cells_of(rows, a, buffer);
+		if (size_is_bad(c) || !row_buffer_stays(rows, a, buffer, c) ||
+		    !row_buffer_stays(rows, b, buffer, c))
 			return false;
 	}
 	return common;
@@ -292,7 +108,7 @@ static RowKernel join(Rows *rows, const RowKernel *a, const RowKernel *b)
 	Stmt *loop = loop_over(rows, a->loop, body);
 	loop->apart = a->loop->apart && b->loop->apart;
 	kernel.body = one_stmt(rows, loop);
-	RowKernel row = row_of(rows, &kernel);
+	RowKernel row = row_kernel(rows, &kernel);
 	row.joined = true;
 	return row;
 }
@@ -306,7 +122,7 @@ static RowKernel split(Rows *rows, const RowKernel *flat, const RowKernel *like)
 	if (!flat->loop || !like->loop || flat->joined || flat->depth > 0 || !flat->plain)
 		return no;
 	for (size_t i = 0; i < flat->touches.n; i++) {
-		Size c = cells_a_row(rows, like, flat->touches.at[i].buffer);
+		Size c = row_cells_of(rows, like, flat->touches.at[i].buffer);
 		if (size_is_bad(c) || (size_is_const(sizes, c, &cells) && cells < LEAST_SPLIT) ||
 		    !size_same(size_mul(sizes, like->loop->hi->size, c), flat->loop->hi->size))
 			continue;
@@ -327,7 +143,7 @@ static RowKernel split(Rows *rows, const RowKernel *flat, const RowKernel *like)
 		loop = stmt_for(arena, flat->loop->iter, zero, like->loop->hi,
 				one_stmt(rows, loop));
 		kernel.body = one_stmt(rows, loop);
-		return row_of(rows, &kernel);
+		return row_kernel(rows, &kernel);
 	}
 	return no;
 }
@@ -348,7 +164,7 @@ static bool is_private(const Rows *rows, const RowKernel *row, BufferId buffer)
 				inside += rows->all[k].joined;
 			}
 	}
-	return users == inside && touches_buffer(row, buffer, true);
+	return users == inside && row_touches(row, buffer, true);
 }
 
 /* Does the statement run exactly once a row? */
@@ -373,7 +189,8 @@ static const Touch *cell_store(const Rows *rows, const RowKernel *row, BufferId 
 			first = &row->touches.at[i];
 	if (!first || !first->stored || first->stmt->acc != OP_NONE || !is_once(rows, first))
 		return NULL;
-	return buffer_stays(rows, row, buffer, size_const(rows->program->sizes, 1)) ? first : NULL;
+	return row_buffer_stays(rows, row, buffer, size_const(rows->program->sizes, 1)) ? first
+											: NULL;
 }
 
 /* Is every cell of `to` written once, by one statement, which reads `from` at that cell for the
@@ -403,9 +220,9 @@ static bool may_share(const Rows *rows, const RowKernel *row, BufferId from, Buf
 			return false;
 		read = true;
 	}
-	Size c = cells_a_row(rows, row, to);
-	return read && !size_is_bad(c) && buffer_stays(rows, row, to, c) &&
-	       buffer_stays(rows, row, from, c);
+	Size c = row_cells_of(rows, row, to);
+	return read && !size_is_bad(c) && row_buffer_stays(rows, row, to, c) &&
+	       row_buffer_stays(rows, row, from, c);
 }
 
 /* A local of the row, declared by its first store, or in front where that is inside loops of one
@@ -469,7 +286,7 @@ static void make_private(Rows *rows, RowKernel *row)
 			body = both(rows, one_stmt(rows, row->declared), body);
 		row->kernel.body = one_stmt(rows, loop_over(rows, row->loop, body));
 		forget(rows, buffer);
-		*row = row_of(rows, &row->kernel);
+		*row = row_kernel(rows, &row->kernel);
 		i = (size_t)-1;
 	}
 }
@@ -526,7 +343,7 @@ void rows_fuse(Lower *lower, size_t first, uint32_t nshared)
 	for (uint32_t k = 0; k < rows.n; k++) {
 		KernelId id = lower->kernels.at[first + k];
 		REQUIRE(id == program->kernels.n - rows.n + k);
-		rows.all[k] = row_of(&rows, &program->kernels.at[id]);
+		rows.all[k] = row_kernel(&rows, &program->kernels.at[id]);
 		rows.uses[k] = kernel_buffers(lower->scratch, &rows.all[k].kernel);
 	}
 	program->kernels.n -= rows.n;

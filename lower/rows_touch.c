@@ -1,0 +1,159 @@
+/* What a kernel over rows touches, and whether its rows are apart.
+ *
+ *   for i in 0..n { for j in 0..v { e[i*v + j] = x[i*v + j] - m[i] } }    e, x: v cells a row; m: one
+ *
+ * Every access is kept with the loops around it, so that the greatest index that it reaches inside a row
+ * is a size: offset + sum of coefficient * (last value of the iterator). An access stays in its row where
+ * the row's own iterator has the coefficient c, nothing is negative, and that greatest index is below c.
+ * Anything else (an index that is read, a coefficient of unknown sign) counts as leaving the row: kernels
+ * that might see each other's other rows are never joined.
+ */
+#include "lower/rows_touch.h"
+
+enum { SHORT_LOOP = 64 }; /* constant rounds: such a loop does not make a row a matrix */
+
+/* ---- what a kernel touches ---- */
+
+static void see_value(Rows *rows, RowKernel *row, const Stmt *stmt, const Value *value);
+
+static void see_ix(Rows *rows, RowKernel *row, const Stmt *stmt, const Ix *ix)
+{
+	if (ix->kind == IX_VALUE)
+		see_value(rows, row, stmt, ix->value);
+	if (ix->a)
+		see_ix(rows, row, stmt, ix->a);
+	if (ix->b)
+		see_ix(rows, row, stmt, ix->b);
+}
+
+static void see_value(Rows *rows, RowKernel *row, const Stmt *stmt, const Value *value)
+{
+	if (value->kind == VALUE_LOAD)
+		PUSH(rows->arena, row->touches,
+		     ((Touch){value->buffer, value->ix, stmt, rows->around, rows->top, false}));
+	if (value->ix)
+		see_ix(rows, row, stmt, value->ix);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		see_value(rows, row, stmt, value->args[i]);
+}
+
+static bool is_short(const Rows *rows, const Stmt *loop)
+{
+	int64_t hi;
+	return loop->hi->kind == IX_SIZE &&
+	       size_is_const(rows->program->sizes, loop->hi->size, &hi) && hi <= SHORT_LOOP;
+}
+
+/* depth: long loops around the block, in the row */
+static void see_block(Rows *rows, RowKernel *row, Block block, uint32_t depth)
+{
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		if (!rows->around)
+			rows->top = i;
+		row->nstmts++;
+		row->plain = row->plain && stmt->kind != LOOP_IF && stmt->kind != LOOP_CHECK;
+		if (stmt->value)
+			see_value(rows, row, stmt, stmt->value);
+		if (stmt->kind == LOOP_STORE)
+			PUSH(rows->arena, row->touches,
+			     ((Touch){stmt->buffer, stmt->ix, stmt, rows->around, rows->top,
+				      true}));
+		if (stmt->kind != LOOP_FOR)
+			continue;
+		uint32_t inside = depth + !is_short(rows, stmt);
+		if (row->depth < inside)
+			row->depth = inside;
+		Around *around = ARENA_NEW(rows->arena, Around);
+		*around = (Around){stmt, rows->around};
+		rows->around = around;
+		see_block(rows, row, stmt->body, inside);
+		rows->around = around->outer;
+	}
+}
+
+static bool is_row_loop(const Stmt *stmt)
+{
+	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL && stmt->step == 1 &&
+	       stmt->lo->kind == IX_SIZE && stmt->hi->kind == IX_SIZE;
+}
+
+RowKernel row_kernel(Rows *rows, const Kernel *kernel)
+{
+	RowKernel row = {.kernel = *kernel, .plain = true};
+	const Stmt *only = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
+	if (!only || !is_row_loop(only) || !size_is(rows->program->sizes, only->lo->size, 0) ||
+	    kernel_turns(rows->program, kernel, rows->lower->asked))
+		return row;
+	row.loop = only;
+	see_block(rows, &row, only->body, 0);
+	return row;
+}
+
+/* ---- whether a buffer's rows are apart ---- */
+
+/* The greatest value of an iterator whose loop runs; SIZE_BAD: not known. */
+static Size greatest(const Rows *rows, const Around *around, IterVar iter)
+{
+	Sizes *sizes = rows->program->sizes;
+	while (around && around->loop->iter != iter)
+		around = around->outer;
+	const Stmt *loop = around ? around->loop : NULL;
+	if (!loop || loop->lo->kind != IX_SIZE || loop->hi->kind != IX_SIZE ||
+	    !size_ge(sizes, loop->lo->size, size_const(sizes, 0)))
+		return SIZE_BAD;
+	Size extent = size_sub(sizes, loop->hi->size, loop->lo->size);
+	Size whole = size_scale(sizes, size_floor(sizes, extent, loop->step), loop->step);
+	return size_plus(sizes, loop->hi->size, size_same(whole, extent) ? -loop->step : -1);
+}
+
+/* ix = i*c + rest with 0 <= rest < c, over all rounds of the loops inside. */
+static bool stays_in_row(const Rows *rows, const RowKernel *row, const Touch *touch, Size c)
+{
+	Sizes *sizes = rows->program->sizes;
+	Linear linear = ix_linear(rows->program, touch->ix);
+	Size zero = size_const(sizes, 0), most = linear.offset;
+	bool has_row = false;
+	for (size_t t = 0; t < linear.terms.n; t++) {
+		const LinearTerm *term = &linear.terms.at[t];
+		if (term->atom->kind != IX_ITER)
+			return false;
+		if (term->atom->iter == row->loop->iter) {
+			has_row = size_same(term->coef, c);
+			continue;
+		}
+		Size top = greatest(rows, touch->around, term->atom->iter);
+		if (size_is_bad(top) || !size_ge(sizes, term->coef, zero))
+			return false;
+		most = size_add(sizes, most, size_mul(sizes, term->coef, top));
+	}
+	return has_row && size_ge(sizes, linear.offset, zero) &&
+	       size_ge(sizes, size_plus(sizes, c, -1), most);
+}
+
+Size row_cells_of(const Rows *rows, const RowKernel *row, BufferId buffer)
+{
+	for (size_t i = 0; i < row->touches.n; i++)
+		if (row->touches.at[i].buffer == buffer) {
+			Size c = ix_stride(rows->program, row->touches.at[i].ix, row->loop->iter);
+			return size_is(rows->program->sizes, c, 0) ? SIZE_BAD : c;
+		}
+	return SIZE_BAD;
+}
+
+bool row_buffer_stays(const Rows *rows, const RowKernel *row, BufferId buffer, Size c)
+{
+	for (size_t i = 0; i < row->touches.n; i++)
+		if (row->touches.at[i].buffer == buffer &&
+		    !stays_in_row(rows, row, &row->touches.at[i], c))
+			return false;
+	return true;
+}
+
+bool row_touches(const RowKernel *row, BufferId buffer, bool stored)
+{
+	for (size_t i = 0; i < row->touches.n; i++)
+		if (row->touches.at[i].buffer == buffer && row->touches.at[i].stored >= stored)
+			return true;
+	return false;
+}
