@@ -79,6 +79,22 @@ static bool view_affine(Builder *b, const AxisMap *axis, Index *index)
 	return b->active[axis->cls] && b->active[axis->kernel];
 }
 
+/* A letter would stand at two places at once. */
+static void blame_twice(Builder *b, const AxisMap *axis, ClassId c)
+{
+	const Class *cls = &b->p->classes.at[c];
+	const TensorMap *result = &b->p->result;
+	bool written = axis >= result->axes && axis < result->axes + result->naxes;
+	const char *instead =
+		written ? "parts run one after another, each under a letter of its own: "
+			  "'concat(\"i; j => i^j\", x, x)' writes x twice"
+			: "equal parts are an axis of a reshape: "
+			  "'sum(\"h, i => i\", reshape(x)) with (h = 2)' adds two halves";
+	diag(b->p->diags, E0931, cls->span, "'%s' is twice a part of the same axis", cls->name);
+	diag_note(b->p->diags, cls->span, "%s", instead);
+	b->failed = true;
+}
+
 static bool view_concat(Builder *b, const AxisMap *axis, Index *index)
 {
 	Projector *p = b->p;
@@ -88,10 +104,7 @@ static bool view_concat(Builder *b, const AxisMap *axis, Index *index)
 		ClassId c = axis->parts[i].cls;
 		if (c != CLASS_NONE && b->active[c]) {
 			if (found) {
-				diag(p->diags, E0931, p->classes.at[c].span,
-				     "'%s' is twice a part of the same axis: not supported yet",
-				     p->classes.at[c].name);
-				b->failed = true;
+				blame_twice(b, axis, c);
 				return false;
 			}
 			found = true;
@@ -150,6 +163,10 @@ static bool piece_is_whole(Builder *b, uint32_t present, uint32_t first, uint32_
 		diag(b->p->diags, E0331, node->arg_spans[last],
 		     "several operands fit the same block of the result");
 		diag_note(b->p->diags, node->arg_spans[first], "this is the first of them");
+		diag_note(
+			b->p->diags, node->op_span,
+			"a result with '^' takes each part from one operand: multiply first, in an operation "
+			"whose result has a letter for the whole axis or for that part");
 		b->failed = true;
 	}
 	return present == 1;
