@@ -142,6 +142,8 @@ static Dtype param_dtype(Build *b, const ParamDecl *decl)
 		return dtype;
 	diag(b->diags, E0231, decl->span, "a parameter is a floating tensor, and '%s' is declared %s",
 	     decl->name.sym, dtype_name(dtype));
+	diag_note(b->diags, decl->span, "an 'input' of %s is what the caller passes at every call",
+		  dtype_name(dtype));
 	return DTYPE_F32;
 }
 

@@ -22,109 +22,6 @@
 enum { WIDENED_FEW = 1 << 18, WIDENED_USES = 64, WIDENED_OFTEN = 512 };
 enum { FUSED_LIMIT = 64, COST_FREE = 0, COST_CHEAP = 2, COST_LIMIT = 1000, REPEATED_USES = 4 };
 
-/* ---- projections ---- */
-
-bool proj_is_plain(const Proj *proj)
-{
-	if (proj->linear || proj->npieces != 1)
-		return false;
-	const Piece *piece = &proj->pieces[0];
-	uint32_t nresult = 0;
-	for (uint32_t i = 0; i < piece->niters; i++)
-		nresult += !proj->iters[piece->iters[i]].reduced;
-	for (uint32_t i = 0; i < piece->result.naxes; i++) {
-		const Index *index = &piece->result.axes[i];
-		if (index->nterms > 1 || index->gather >= 0 || index->guarded)
-			return false;
-		if (index->nterms == 0)
-			continue;
-		for (uint32_t j = 0; j < i; j++)
-			if (piece->result.axes[j].nterms == 1 &&
-			    piece->result.axes[j].terms[0].iter == index->terms[0].iter)
-				return false;
-		nresult--;
-		if (index->terms[0].coef != 1)
-			return false;
-	}
-	return nresult == 0 && proj->surjective;
-}
-
-bool proj_reduces(const Proj *proj)
-{
-	for (uint32_t i = 0; i < proj->niters; i++)
-		if (proj->iters[i].reduced)
-			return true;
-	return false;
-}
-
-static bool access_is_guarded(const Access *access)
-{
-	for (uint32_t axis = 0; access->present && axis < access->naxes; axis++)
-		if (access->axes[axis].guarded)
-			return true;
-	return false;
-}
-
-bool proj_writes_guarded(const Proj *proj)
-{
-	for (uint32_t p = 0; p < proj->npieces; p++)
-		if (access_is_guarded(&proj->pieces[p].result))
-			return true;
-	return false;
-}
-
-bool proj_is_guarded(const Proj *proj)
-{
-	for (uint32_t p = 0; p < proj->npieces; p++)
-		for (uint32_t i = 0; i < proj->nargs; i++)
-			if (access_is_guarded(&proj->pieces[p].args[i]))
-				return true;
-	return proj_writes_guarded(proj);
-}
-
-static bool index_same(const Index *a, const Index *b)
-{
-	if (a->nterms != b->nterms || !size_same(a->offset, b->offset) || a->gather != b->gather ||
-	    a->guarded != b->guarded)
-		return false;
-	for (uint32_t t = 0; t < a->nterms; t++)
-		if (a->terms[t].iter != b->terms[t].iter || a->terms[t].coef != b->terms[t].coef)
-			return false;
-	return true;
-}
-
-static bool access_same(const Access *a, const Access *b)
-{
-	if (a->present != b->present || a->naxes != b->naxes)
-		return false;
-	for (uint32_t i = 0; i < a->naxes; i++)
-		if (!index_same(&a->axes[i], &b->axes[i]))
-			return false;
-	return true;
-}
-
-/* Does operand `arg` have the result's own index? */
-static bool is_identity(const Piece *piece, uint32_t arg)
-{
-	return access_same(&piece->result, &piece->args[arg]);
-}
-
-/* How often operand `arg` is evaluated. */
-static Size arg_space(const Lower *lower, const Proj *proj, uint32_t arg)
-{
-	Size total = size_const(lower->sizes, 0);
-	for (uint32_t p = 0; p < proj->npieces; p++) {
-		const Piece *piece = &proj->pieces[p];
-		if (!piece->args[arg].present)
-			continue;
-		Size product = size_const(lower->sizes, 1);
-		for (uint32_t i = 0; i < piece->niters; i++)
-			product = size_mul(lower->sizes, product, proj->iters[piece->iters[i]].extent);
-		total = size_add(lower->sizes, total, product);
-	}
-	return total;
-}
-
 /* ---- what a node costs where it is evaluated ---- */
 
 static bool is_leaf_value(const Node *node)
@@ -257,7 +154,7 @@ static Frame owner_frame(const Lower *lower, Use use)
 	if (proj->npieces != 1)
 		return (Frame){use.user, use.arg};
 	for (uint32_t j = 0; j < use.arg; j++)
-		if (access_same(&piece->args[j], &piece->args[use.arg]))
+		if (proj_same_access(&piece->args[j], &piece->args[use.arg]))
 			return (Frame){use.user, j};
 	return (Frame){use.user, use.arg};
 }
@@ -274,10 +171,10 @@ static Reader reader_of(const Lower *lower, Use use)
 	bool index = (user->kind == NODE_GATHER || user->kind == NODE_SLICE) && use.arg == 1;
 	reader.only_free = index || plan->root == NODE_NONE;
 	bool owner = !plan->fused || proj_reduces(proj);
-	reader.space = owner ? arg_space(lower, proj, use.arg) : plan->space;
+	reader.space = owner ? proj_arg_space(lower->sizes, proj, use.arg) : plan->space;
 	if (owner)
 		reader.frame = owner_frame(lower, use);
-	else if (is_identity(&proj->pieces[0], use.arg))
+	else if (proj_is_identity(&proj->pieces[0], use.arg))
 		reader.frame = plan->frame;
 	return reader;
 }
@@ -411,7 +308,7 @@ static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
 		return false;
 	return !proj_is_guarded(to) && lower->plan[root].reduction == NODE_NONE &&
 	       lower_node(lower, root)->kind != NODE_ARGMAX &&
-	       is_identity(&to->pieces[0], reader->frame.arg) &&
+	       proj_is_identity(&to->pieces[0], reader->frame.arg) &&
 	       size_same(node_elements(lower, id), node_elements(lower, root));
 }
 

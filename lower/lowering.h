@@ -2,6 +2,7 @@
  * construction.
  *
  *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's
+ *   proj.c     what is asked of a projection
  *   value.c    a node's value at given indices, through everything that is fused into it
  *   nest.c     loops around a value: their order, where sums are kept; nest_bounds.c their bounds
  *   collapse.c neighbouring loops that are one
@@ -17,7 +18,8 @@
  *   argmax.c   the place of the greatest element
  *   kernel.c   one node's kernel, by its kind
  *   band.c     kernels that share rows, a block at a time; band_emit.c their code
- *   rows.c     kernels over the same rows as one; rewrite.c copies statements into another kernel
+ *   rows.c     kernels over the same rows as one; rows_touch.c what they touch, rewrite.c copies statements
+ *              into another kernel
  *   alias.c    where a kernel touches a buffer
  *   order.c    which loop is innermost
  *   schedule.c what was chosen, and what is asked; schedule_parse.c reads that
@@ -143,9 +145,16 @@ static inline const Proj *lower_proj(const Lower *lower, NodeId id)
 /* One piece, every result axis is one iterator of its own or index 0, and every iterator of the result is
  * there: the result's index gives the iterators. */
 bool proj_is_plain(const Proj *proj);
+/* Is an iterator reduced? */
 bool proj_reduces(const Proj *proj);
+/* Has an axis bounds that an index may leave: of any tensor, of the result? */
 bool proj_is_guarded(const Proj *proj);
 bool proj_writes_guarded(const Proj *proj);
+bool proj_same_access(const Access *a, const Access *b);
+/* Does operand `arg` have the result's own index? */
+bool proj_is_identity(const Piece *piece, uint32_t arg);
+/* How often operand `arg` is evaluated: the iterations of the pieces that it is in. */
+Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg);
 /* Decides for every node of the routine. */
 void fuse_plan(Lower *lower);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */
