@@ -9,13 +9,13 @@
  *       prefetch packed_w[int(ahead) + k*int(stride)]
  *
  * Behind the last panel lies the next parameter's first one. It pays where tiles are few: where many go past
- * a panel, it is waited for seldom.
+ * a panel, it is waited for seldom. The rows of one picture are few enough, whatever its size.
  */
 #include "lower/tile.h"
 
 /* Rows past a panel from which on it is not fetched; bytes of a copy from which on it is; the fewest rows of a
  * tile that has time for it. */
-enum { FETCH_ROWS = 512, FETCH_BYTES = 1 << 16, FETCH_HEIGHT = 4 };
+enum { FETCH_ROWS = 4096, FETCH_BYTES = 1 << 16, FETCH_HEIGHT = 4 };
 
 /* Does the loop of the result bring further tiles past a panel? */
 static bool is_of_rows(const Tile *tile, const Loop *loop)
@@ -23,14 +23,16 @@ static bool is_of_rows(const Tile *tile, const Loop *loop)
 	return loop == tile->row || (loop != tile->col && !(tile->movers >> loop->iter & 1));
 }
 
-/* At least as many as are assumed where they are not known. */
+/* At least as many as are assumed where the tiles' own loop is not known, and one picture of a batch. */
 static int64_t rows_past(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t rows = 1;
-	for (uint32_t i = 0; i < nest->nresult && rows < FETCH_ROWS; i++)
-		if (is_of_rows(p->tile, &nest->loops[i]))
-			rows *= tile_extent(p, &nest->loops[i], TILE_ASSUMED);
+	for (uint32_t i = 0; i < nest->nresult && rows < FETCH_ROWS; i++) {
+		const Loop *loop = &nest->loops[i];
+		if (is_of_rows(p->tile, loop))
+			rows *= tile_extent(p, loop, loop == p->tile->row ? TILE_ASSUMED : 1);
+	}
 	return rows;
 }
 
