@@ -11,40 +11,17 @@
  *
  * v is the loop that moves the store by one element, u the one that moves operands by one which v
  * moves by more: both sides are read and written in whole vectors, and a cache line is used up
- * while it is near. Other operands and any arithmetic may take part; what is more than a few float
+ * while it is near. Where the stored lines of a tile would lie in a few sets of the cache, the loops
+ * over tiles change places (vs inside us), so that stores run along rows. Other operands and any arithmetic may take part; what is more than a few float
  * operations reads the turned tile from memory in plain loops. Every cell is computed once from the
  * same values as before.
  */
 #include <string.h>
 
 #include "base/diag.h"
-#include "lower/lowering.h"
-#include "lower/rewrite.h"
+#include "lower/turn.h"
 
-enum { NEST_MAX = 16, LOADS_MAX = 4, TILE_MOST = 16, TILE_LEAST = 4, CELLS_LEAST = 256, DIRECT_NODES = 8 };
-
-typedef struct TurnedLoad {
-	const Value *load;
-	LocalId tile, wide; /* as it is read; turned, where that is in memory */
-} TurnedLoad;
-
-typedef struct Turn {
-	Program *program;
-	Arena *arena;
-	Kernel *kernel;
-	const Machine *machine;
-	const ScheduleClause *asked; /* NULL: nothing */
-	const Stmt *loops[NEST_MAX]; /* outermost first */
-	uint32_t nloops;
-	Block body;		     /* of the innermost: locals, then one store */
-	const Stmt *store;
-	const Stmt *u, *v;
-	TurnedLoad loads[LOADS_MAX];
-	uint32_t nloads;
-	int64_t nu, nv; /* the tile */
-	IterVar us, vs, row, lane;
-	bool direct; /* the store reads the registers */
-} Turn;
+enum { TILE_MOST = 16, TILE_LEAST = 4, CELLS_LEAST = 256, DIRECT_NODES = 8 };
 
 /* ---- whether ---- */
 
@@ -204,6 +181,27 @@ static int64_t side_of(const Turn *t, const Stmt *loop, int64_t most, int64_t n)
 	return extent < n ? extent : n;
 }
 
+/* Do the lines that a tile stores meet in an eighth of the first cache's sets, which are a page apart,
+ * or in fewer? A store waits for its line alone, where several loads wait at once. */
+static bool stores_collide(const Turn *t)
+{
+	enum { PAGE = 4096, PART = PAGE / 8 };
+	int64_t stride;
+	int bytes = dtype_bytes(t->program->buffers.at[t->store->buffer].dtype);
+	return size_is_const(t->program->sizes, ix_stride(t->program, t->store->ix, t->u->iter), &stride) &&
+	       stride * bytes % PART == 0;
+}
+
+/* The loop that is named first runs inside. */
+static bool runs_along(const Turn *t)
+{
+	Sym u = t->kernel->iters[t->u->iter].name, v = t->kernel->iters[t->v->iter].name;
+	for (size_t i = 0; t->asked && u != v && i < t->asked->items.n; i++)
+		if (t->asked->items.at[i].name == u || t->asked->items.at[i].name == v)
+			return t->asked->items.at[i].name == v;
+	return stores_collide(t);
+}
+
 static void choose_tile(Turn *t)
 {
 	int64_t most = TILE_MOST;
@@ -214,10 +212,9 @@ static void choose_tile(Turn *t)
 	int64_t n = best_side(t, most);
 	t->nu = side_of(t, t->u, most, n);
 	t->nv = side_of(t, t->v, most, n);
+	t->along = runs_along(t);
 	t->direct = t->body.n == 1 && count_nodes(t, t->store->value) <= DIRECT_NODES;
 }
-
-/* ---- how ---- */
 
 static IterVar add_iter(Turn *t, const char *name)
 {
@@ -239,187 +236,6 @@ static LocalId add_tile(Turn *t, const char *name, Dtype dtype, int64_t rows, in
 						.rank = 2, .extent = {(uint32_t)rows, (uint32_t)lanes}};
 	kernel->locals = locals;
 	return kernel->nlocals++;
-}
-
-static const Ix *iter_ix(const Turn *t, IterVar iter)
-{
-	return ix_iter(t->arena, iter);
-}
-
-static const Ix *number(const Turn *t, int64_t value)
-{
-	return ix_const(t->arena, t->program->sizes, value);
-}
-
-/* block*n + within */
-static const Ix *in_block(const Turn *t, IterVar block, int64_t n, const Ix *within)
-{
-	return ix_add(t->program, ix_mul(t->program, iter_ix(t, block), number(t, n)), within);
-}
-
-static Block one(const Turn *t, const Stmt *stmt)
-{
-	const Stmt **stmts = ARENA_ARRAY(t->arena, const Stmt *, 1);
-	stmts[0] = stmt;
-	return (Block){stmts, 1};
-}
-
-/* Statements in terms of other iterators: u and v as given, the rest as they are. */
-static Rewrite rewrite_at(const Turn *t, const Ix *u, const Ix *v)
-{
-	const Ix **iters = ARENA_ARRAY(t->arena, const Ix *, t->kernel->niters);
-	for (IterVar i = 0; i < t->kernel->niters; i++)
-		iters[i] = iter_ix(t, i);
-	iters[t->u->iter] = u;
-	iters[t->v->iter] = v;
-	return (Rewrite){.program = t->program, .iters = iters, .span = t->kernel->span};
-}
-
-static const Ix *const *place(const Turn *t, IterVar a, IterVar b)
-{
-	const Ix **ixs = ARENA_ARRAY(t->arena, const Ix *, 2);
-	ixs[0] = iter_ix(t, a);
-	ixs[1] = iter_ix(t, b);
-	return ixs;
-}
-
-static const Stmt *over_tile(const Turn *t, int64_t rows, int64_t lanes, LoopKind outer,
-			     LoopKind inner, Block body)
-{
-	const Stmt *loop = stmt_loop(t->program, inner, t->lane, lanes, body);
-	return stmt_loop(t->program, outer, t->row, rows, one(t, loop));
-}
-
-static void declare(const Turn *t, LocalId tile, Dtype dtype, Body *to)
-{
-	const Value *zero = value_const(t->arena, dtype, scalar_of(dtype, 0));
-	PUSH(t->arena, to->stmts, stmt_local(t->arena, tile, zero));
-}
-
-/* tile[row, lane] = the operand */
-static void read_tile(const Turn *t, const TurnedLoad *load, Body *to)
-{
-	Dtype dtype = load->load->dtype;
-	Rewrite r = rewrite_at(t, in_block(t, t->us, t->nu, iter_ix(t, t->lane)),
-			       in_block(t, t->vs, t->nv, iter_ix(t, t->row)));
-	const Value *cell = value_local(t->arena, t->kernel, load->tile, place(t, t->row, t->lane), 2);
-	const Stmt *set = stmt_set_at(t->arena, cell, OP_NONE, load->load);
-	declare(t, load->tile, dtype, to);
-	Block body = rewrite_block(&r, one(t, set));
-	PUSH(t->arena, to->stmts, over_tile(t, t->nv, t->nu, LOOP_UNROLL, LOOP_VECTOR, body));
-}
-
-/* wide[row, lane] = tile[lane, row] */
-static void turn_tile(const Turn *t, const TurnedLoad *load, Body *to)
-{
-	const Value *from = value_local(t->arena, t->kernel, load->tile, place(t, t->lane, t->row), 2);
-	const Value *cell = value_local(t->arena, t->kernel, load->wide, place(t, t->row, t->lane), 2);
-	declare(t, load->wide, load->load->dtype, to);
-	Block set = one(t, stmt_set_at(t->arena, cell, OP_NONE, from));
-	PUSH(t->arena, to->stmts, over_tile(t, t->nu, t->nv, LOOP_UNROLL, LOOP_VECTOR, set));
-}
-
-/* The statements of the nest, operands from their tiles. */
-static void write_tile(const Turn *t, Body *to)
-{
-	Rewrite r = rewrite_at(t, in_block(t, t->us, t->nu, iter_ix(t, t->row)),
-			       in_block(t, t->vs, t->nv, iter_ix(t, t->lane)));
-	r.twins = ARENA_ARRAY(t->arena, BufferTwin, t->program->buffers.n);
-	for (uint32_t i = 0; i < t->nloads; i++) {
-		const TurnedLoad *load = &t->loads[i];
-		BufferTwin *twin = &r.twins[load->load->buffer];
-		*twin = (BufferTwin){.kind = TWIN_LOCAL, .id = t->direct ? load->tile : load->wide, .nixs = 2};
-		twin->ixs = t->direct ? place(t, t->lane, t->row) : place(t, t->row, t->lane);
-	}
-	Block body = rewrite_block(&r, t->body);
-	PUSH(t->arena, to->stmts,
-	     over_tile(t, t->nu, t->nv, t->direct ? LOOP_UNROLL : LOOP_SERIAL,
-		       t->direct ? LOOP_VECTOR : LOOP_SERIAL, body));
-}
-
-static const Ix *blocks(const Turn *t, const Stmt *loop, int64_t n)
-{
-	return ix_size(t->arena, size_floor(t->program->sizes, loop->hi->size, n));
-}
-
-/* loop in whole blocks .. its end */
-static const Stmt *rest_of(const Turn *t, const Stmt *loop, int64_t n, Block body)
-{
-	Sizes *sizes = t->program->sizes;
-	Size whole = size_scale(sizes, size_floor(sizes, loop->hi->size, n), n);
-	if (size_same(whole, loop->hi->size))
-		return NULL;
-	return stmt_for(t->arena, loop->iter, ix_size(t->arena, whole), loop->hi, body);
-}
-
-static Block tile_block(const Turn *t)
-{
-	Body tile = {0};
-	for (uint32_t i = 0; i < t->nloads; i++) {
-		read_tile(t, &t->loads[i], &tile);
-		if (!t->direct)
-			turn_tile(t, &t->loads[i], &tile);
-	}
-	write_tile(t, &tile);
-	return body_block(&tile);
-}
-
-static Block whole_blocks(const Turn *t)
-{
-	Body body = {0};
-	PUSH(t->arena, body.stmts,
-	     stmt_for(t->arena, t->us, number(t, 0), blocks(t, t->u, t->nu), tile_block(t)));
-	Rewrite r = rewrite_at(t, iter_ix(t, t->u->iter), in_block(t, t->vs, t->nv, iter_ix(t, t->lane)));
-	const Stmt *lanes = stmt_loop(t->program, LOOP_SERIAL, t->lane, t->nv, rewrite_block(&r, t->body));
-	const Stmt *rest = rest_of(t, t->u, t->nu, one(t, lanes));
-	if (rest)
-		PUSH(t->arena, body.stmts, rest);
-	return body_block(&body);
-}
-
-/* How far the loop moves either side at least; 0: not known. */
-static int64_t least_step(const Turn *t, const Stmt *loop)
-{
-	Sizes *sizes = t->program->sizes;
-	int64_t read, stored;
-	if (!size_is_const(sizes, ix_stride(t->program, t->loads[0].load->ix, loop->iter), &read) ||
-	    !size_is_const(sizes, ix_stride(t->program, t->store->ix, loop->iter), &stored))
-		return 0;
-	return read > 0 && read < stored ? read : stored;
-}
-
-/* The loops around the tiles, outermost first: those that move by little inside, so that the lines
- * next to those of a tile come next. */
-static uint32_t order_outer(const Turn *t, const Stmt **outer)
-{
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < t->nloops; i++) {
-		const Stmt *loop = t->loops[i];
-		if (loop == t->u || loop == t->v)
-			continue;
-		int64_t step = least_step(t, loop);
-		uint32_t at = n++;
-		for (; at > 0 && step > 0 && least_step(t, outer[at - 1]) < step; at--)
-			outer[at] = outer[at - 1];
-		outer[at] = loop;
-	}
-	return n;
-}
-
-static Block turned_nest(const Turn *t)
-{
-	Body body = {0};
-	const Stmt *outer[NEST_MAX];
-	PUSH(t->arena, body.stmts,
-	     stmt_for(t->arena, t->vs, number(t, 0), blocks(t, t->v, t->nv), whole_blocks(t)));
-	const Stmt *along = stmt_for(t->arena, t->u->iter, t->u->lo, t->u->hi, t->body);
-	const Stmt *rest = rest_of(t, t->v, t->nv, one(t, along));
-	if (rest)
-		PUSH(t->arena, body.stmts, rest);
-	Block block = body_block(&body);
-	for (uint32_t i = order_outer(t, outer); i-- > 0;)
-		block = one(t, stmt_for(t->arena, outer[i]->iter, outer[i]->lo, outer[i]->hi, block));
-	return block;
 }
 
 static void add_names(Turn *t)
@@ -447,8 +263,10 @@ static bool turn_stmt(Turn *t, const Stmt *stmt)
 	if (made)
 		return true;
 	made = entry_make(t->arena, entry, CHOICE_TURN, false);
-	clause_add(t->arena, made, t->kernel->iters[t->u->iter].name, &t->nu, 1);
-	clause_add(t->arena, made, t->kernel->iters[t->v->iter].name, &t->nv, 1);
+	for (int i = 0; i < 2; i++) {
+		bool u = t->along == (i == 1);
+		clause_add(t->arena, made, t->kernel->iters[(u ? t->u : t->v)->iter].name, u ? &t->nu : &t->nv, 1);
+	}
 	return true;
 }
 
@@ -481,9 +299,9 @@ void kernel_turn(Program *program, Kernel *kernel, const Schedule *asked, const 
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
 		Turn t = {.program = program, .arena = program->arena, .kernel = kernel, .machine = machine,
 			  .asked = clause};
-		Block block = one(&t, kernel->body.stmts[i]);
+		Block block = {kernel->body.stmts + i, 1};
 		if (turn_stmt(&t, kernel->body.stmts[i])) {
-			block = turned_nest(&t);
+			block = turn_emit(&t);
 			changed = true;
 		}
 		for (uint32_t s = 0; s < block.n; s++)

@@ -1,0 +1,36 @@
+/* A copy in tiles that are turned, shared by turn.c (which tiles) and turn_emit.c (their loops). */
+#ifndef TSR_LOWER_TURN_H
+#define TSR_LOWER_TURN_H
+
+#include "lower/lowering.h"
+
+enum { NEST_MAX = 16, LOADS_MAX = 4 };
+
+typedef struct TurnedLoad {
+	const Value *load;
+	LocalId tile, wide; /* as it is read; turned, where that is in memory */
+} TurnedLoad;
+
+typedef struct Turn {
+	Program *program;
+	Arena *arena;
+	Kernel *kernel;
+	const Machine *machine;
+	const ScheduleClause *asked; /* NULL: nothing */
+	const Stmt *loops[NEST_MAX]; /* outermost first */
+	uint32_t nloops;
+	Block body; /* of the innermost: locals, then one store */
+	const Stmt *store;
+	const Stmt *u, *v;
+	TurnedLoad loads[LOADS_MAX];
+	uint32_t nloads;
+	int64_t nu, nv; /* the tile */
+	IterVar us, vs, row, lane;
+	bool direct; /* the store reads the registers */
+	bool along;  /* vs runs inside us */
+} Turn;
+
+/* The nest in tiles; requires the tile's sides and locals. */
+Block turn_emit(const Turn *t);
+
+#endif
