@@ -26,11 +26,34 @@ Op node_reduce_op(const Node *node)
 	return reduces && node->reduce != OP_NONE ? node->reduce : OP_ADD;
 }
 
-/* Does the operation define its result by adding to cells? */
+/* Are parts of an axis, which run one after another, reduced? Then several pieces write the same cells. */
+static bool reduces_parts(const Proj *proj)
+{
+	for (uint32_t f = 0; f < proj->nfactors; f++) {
+		const Factor *factor = &proj->factors[f];
+		if (factor->niters > 1 && proj->iters[factor->iters[0]].reduced)
+			return true;
+	}
+	return false;
+}
+
+/* Is a cell of the result written from several places of a window? */
+static bool writes_windows(const Proj *proj)
+{
+	for (uint32_t p = 0; p < proj->npieces; p++)
+		for (uint32_t i = 0; i < proj->pieces[p].result.naxes; i++)
+			if (proj->pieces[p].result.axes[i].nterms > 1)
+				return true;
+	return proj_writes_guarded(proj);
+}
+
+/* Does the operation define its result by adding to cells? Else pieces of a block write their own. */
 static bool accumulates(const Lower *lower, NodeId node)
 {
 	NodeKind kind = lower_node(lower, node)->kind;
-	return kind == NODE_SPEC || kind == NODE_COMPOSE;
+	const Proj *proj = lower_proj(lower, node);
+	return kind == NODE_SPEC || kind == NODE_COMPOSE ||
+	       (kind == NODE_BLOCK && (reduces_parts(proj) || writes_windows(proj)));
 }
 
 /* Are cells of the result written more than once, other than by a reduction whose cells are
