@@ -151,6 +151,18 @@ typedef struct Walk {
 	bool ones; /* a 1 broadcasts into one of them */
 } Walk;
 
+/* The greatest fixed index of the axis, and one more; 0: none is read or written. */
+static int64_t least_size(const Solver *s, CellId cell)
+{
+	int64_t least = 0;
+	for (const Occ *o = s->cells.at[cell].occs.first; o; o = o->next) {
+		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
+		if (con && con->kind == CON_AT_LEAST && con->number > least)
+			least = con->number;
+	}
+	return least;
+}
+
 /* Adds the open sizes that broadcast into this one, each once. False where one does that is not 1, or
  * where nothing does. */
 static bool add_operands(Solver *s, CellId cell, Walk *walk)
@@ -161,12 +173,13 @@ static bool add_operands(Solver *s, CellId cell, Walk *walk)
 			continue;
 		CellId opnd = cell_root(s, s->edges.at[o->id].opnd);
 		Cell *c = &s->cells.at[opnd];
-		bool one = cell_stretches(s, opnd) || c->is_index;
+		int64_t index = c->is_index && size_is_bad(c->value) ? least_size(s, opnd) : 0;
+		bool one = cell_stretches(s, opnd) || index == 1;
 		any |= opnd != cell;
 		walk->ones |= one && opnd != cell;
 		if (opnd == cell || c->walk == s->walks || one || is_free_leaf(c))
 			continue;
-		if (!size_is_bad(c->value) || c->refused == s->stage)
+		if (!size_is_bad(c->value) || index > 1 || c->refused == s->stage)
 			return false;
 		c->walk = s->walks;
 		PUSH(s->arena, walk->cells, opnd);
@@ -200,18 +213,6 @@ void close_result_ones(Solver *s, const char *rule)
 		choose(s, rule, &open.at[i], size_const(s->sizes, 1), NONE, NONE);
 		propagate(s);
 	}
-}
-
-/* The greatest fixed index of the axis, and one more; 0: none is read or written. */
-static int64_t least_size(const Solver *s, CellId cell)
-{
-	int64_t least = 0;
-	for (const Occ *o = s->cells.at[cell].occs.first; o; o = o->next) {
-		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
-		if (con && con->kind == CON_AT_LEAST && con->number > least)
-			least = con->number;
-	}
-	return least;
 }
 
 void close_least_of(Solver *s, const char *rule, NodeId node)
@@ -382,7 +383,7 @@ void close_rounded(Solver *s, const char *rule)
 void close_at_least(Solver *s, const char *rule)
 {
 	Spots open = open_cells(s), spots = {0};
-	int64_t *least = ARENA_ARRAY(s->arena, int64_t, s->cells.n + 1);
+	ConId *greatest = ARENA_ARRAY(s->arena, ConId, s->cells.n + 1);
 	const Spot **place = ARENA_ARRAY(s->arena, const Spot *, s->cells.n + 1);
 	for (size_t i = 0; i < open.n; i++)
 		place[open.at[i].cell] = &open.at[i];
@@ -391,15 +392,19 @@ void close_at_least(Solver *s, const char *rule)
 		if (con->kind != CON_AT_LEAST || cell_known(s, con->cells[0]))
 			continue;
 		CellId cell = cell_root(s, con->cells[0]);
-		if (!least[cell])
+		bool first = place[cell] != NULL;
+		if (first)
 			PUSH(s->arena, spots, *place[cell]);
-		least[cell] = con->number > least[cell] ? con->number : least[cell];
+		place[cell] = NULL;
+		if (first || con->number > s->cons.at[greatest[cell]].number)
+			greatest[cell] = id;
 	}
 	for (size_t i = 0; i < spots.n; i++) {
 		CellId cell = spots.at[i].cell;
+		ConId con = greatest[cell];
 		if (!cell_at(s, cell)->param)
-			choose(s, rule, &spots.at[i], size_const(s->sizes, least[cell]), NONE,
-			       NONE);
+			choose(s, rule, &spots.at[i], size_const(s->sizes, s->cons.at[con].number),
+			       NONE, con);
 	}
 }
 

@@ -128,10 +128,10 @@ static void ask_affine(Collector *c, ConId id)
 	if (!affine_fits(s, id))
 		return;
 	const Why *why = &cell_at(s, con->cells[0])->why;
-	if (!rounds && why->kind == WHY_RELATION && &s->cons.at[why->con] == con) {
+	if (why->con == id) /* found from the others; in rounded steps it was chosen */
 		not_negative(c, in, con);
+	if (why->con == id && !rounds)
 		return;
-	}
 	why = con->cells[2] == NONE ? why : &cell_at(s, con->cells[2])->why;
 	if (valid && !rounds && why->kind == WHY_RELATION && &s->cons.at[why->con] == con) {
 		Size last = size_scale(s->sizes, size_plus(s->sizes, over, -1), axis->stride);
