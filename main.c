@@ -31,6 +31,7 @@ static void run_loops(Compiler *c)
 	if (c->options.grain >= 0)
 		machine.grain = c->options.grain;
 	machine.prepack = !c->options.no_prepack;
+	machine.pairs &= !c->options.target.strict_fp;
 	const char *why = NULL, *path = c->options.schedule;
 	if (c->options.max_workspace >= 0)
 		machine.max_workspace = &c->options.max_workspace;

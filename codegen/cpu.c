@@ -87,31 +87,32 @@ static const struct {
 	const char *name;
 	Cpu cpu;
 } cpus[] = {
-	{"x86-64", {LEVEL1, "generic", 128}},
-	{"x86-64-v2", {LEVEL2, "generic", 128}},
-	{"x86-64-v3", {LEVEL3, "generic", 256}},
-	{"x86-64-v4", {LEVEL4, "generic", 512}},
-	{"nehalem", {LEVEL2, "nehalem", 128}},
-	{"westmere", {LEVEL2, "westmere", 128}},
-	{"sandybridge", {LEVEL_AVX, "sandybridge", 256}},
-	{"ivybridge", {LEVEL_AVX | BIT(F16C), "ivybridge", 256}},
-	{"haswell", {LEVEL3, "haswell", 256}},
-	{"broadwell", {LEVEL3, "broadwell", 256}},
-	{"skylake", {LEVEL3, "skylake", 256}},
-	{"alderlake", {LEVEL3 | BIT(AVXVNNI), "alderlake", 256}},
-	{"skylake-avx512", {LEVEL4, "skylake-avx512", 256}},
-	{"cascadelake", {LEVEL4 | BIT(AVX512VNNI), "cascadelake", 256}},
-	{"icelake-client", {LEVEL_ICE, "icelake-client", 256}},
-	{"icelake-server", {LEVEL_ICE, "icelake-server", 256}},
-	{"tigerlake", {LEVEL_ICE, "tigerlake", 256}},
+	{"x86-64", {LEVEL1, "generic", 128, false}},
+	{"x86-64-v2", {LEVEL2, "generic", 128, false}},
+	{"x86-64-v3", {LEVEL3, "generic", 256, false}},
+	{"x86-64-v4", {LEVEL4, "generic", 512, false}},
+	{"nehalem", {LEVEL2, "nehalem", 128, false}},
+	{"westmere", {LEVEL2, "westmere", 128, false}},
+	{"sandybridge", {LEVEL_AVX, "sandybridge", 256, false}},
+	{"ivybridge", {LEVEL_AVX | BIT(F16C), "ivybridge", 256, false}},
+	{"haswell", {LEVEL3, "haswell", 256, false}},
+	{"broadwell", {LEVEL3, "broadwell", 256, false}},
+	{"skylake", {LEVEL3, "skylake", 256, false}},
+	{"alderlake", {LEVEL3 | BIT(AVXVNNI), "alderlake", 256, false}},
+	{"skylake-avx512", {LEVEL4, "skylake-avx512", 256, false}},
+	{"cascadelake", {LEVEL4 | BIT(AVX512VNNI), "cascadelake", 256, false}},
+	{"icelake-client", {LEVEL_ICE, "icelake-client", 256, false}},
+	{"icelake-server", {LEVEL_ICE, "icelake-server", 256, false}},
+	{"tigerlake", {LEVEL_ICE, "tigerlake", 256, false}},
 	{"sapphirerapids",
 	 {LEVEL_ICE | BIT(AVX512BF16) | BIT(AVX512FP16) | BIT(AVXVNNI) | BIT(AMXTILE) |
 		  BIT(AMXBF16) | BIT(AMXINT8),
-	  "sapphirerapids", 512}},
-	{"znver1", {LEVEL3, "znver1", 128}},
-	{"znver2", {LEVEL3, "znver2", 256}},
-	{"znver3", {LEVEL3, "znver3", 256}},
-	{"znver4", {LEVEL_ICE | BIT(AVX512BF16), "generic", 512}},
+	  "sapphirerapids", 512, false}},
+	{"znver1", {LEVEL3, "znver1", 128, false}},
+	{"znver2", {LEVEL3, "znver2", 256, false}},
+	{"znver3", {LEVEL3, "znver3", 256, false}},
+	{"znver4", {LEVEL_ICE | BIT(AVX512BF16), "generic", 512, true}},
+	{"znver5", {LEVEL_ICE | BIT(AVX512BF16) | BIT(AVXVNNI), "generic", 512, true}},
 };
 enum { NCPUS = sizeof cpus / sizeof *cpus };
 
@@ -151,7 +152,7 @@ static Cpu cpu_here(void)
 			   : wider	      ? "sapphirerapids"
 			   : wide	      ? "skylake-avx512"
 					      : "haswell";
-	return (Cpu){set, tune, wider ? 512 : set & BIT(AVX) ? 256 : 128};
+	return (Cpu){set, tune, wider ? 512 : set & BIT(AVX) ? 256 : 128, amd && wider};
 }
 
 static bool base_cpu(const char *name, size_t len, Cpu *cpu)
@@ -205,7 +206,8 @@ Machine target_machine(const char *march)
 	return (Machine){.vector_bytes = cpu.vector_bits / 8,
 			 .registers = cpu.features & BIT(AVX512VL) ? 32 : 16,
 			 .grain = GRAIN_DEFAULT,
-			 .prepack = true};
+			 .prepack = true,
+			 .pairs = cpu.pairs && cpu_extras(&cpu) & CPU_BF16};
 }
 
 CpuSimd cpu_simd(const Cpu *cpu)
@@ -218,10 +220,11 @@ CpuSimd cpu_simd(const Cpu *cpu)
 
 unsigned cpu_extras(const Cpu *cpu)
 {
-	uint64_t vnni = BIT(AVX512VNNI) | BIT(AVX512VL);
+	uint64_t vnni = BIT(AVX512VNNI) | BIT(AVX512VL), bf16 = BIT(AVX512BF16) | BIT(AVX512VL);
 	return (cpu->features & BIT(AVX2) ? CPU_WIDENS : 0) |
 	       (cpu->features & BIT(F16C) ? CPU_F16C : 0) |
 	       ((cpu->features & vnni) == vnni ? CPU_VNNI : 0) |
+	       ((cpu->features & bf16) == bf16 ? CPU_BF16 : 0) |
 	       (cpu->features & BIT(FMA) ? CPU_FMA : 0);
 }
 

@@ -14,14 +14,15 @@ typedef struct Cpu {
 	uint64_t features; /* bits by position in the table of features */
 	const char *tune;  /* what -mtune takes */
 	int vector_bits;   /* what -mprefer-vector-width takes */
+	bool pairs; /* is vdpbf16ps as fast as one multiply-add of f32? On Sapphire Rapids it takes as long as two */
 } Cpu;
 
 /* How vector instructions are encoded: AVX-512 has masks a lane for vectors of every width. */
 typedef enum CpuSimd { CPU_SSE2, CPU_AVX, CPU_AVX512 } CpuSimd;
 CpuSimd cpu_simd(const Cpu *cpu);
 /* Instructions that not every processor of an encoding has: what widens vectors of integers, what
- * widens f16, what adds products of small integers. */
-enum { CPU_WIDENS = 1, CPU_F16C = 2, CPU_VNNI = 4, CPU_FMA = 8 };
+ * widens f16, what adds products of small integers, of bf16. */
+enum { CPU_WIDENS = 1, CPU_F16C = 2, CPU_VNNI = 4, CPU_FMA = 8, CPU_BF16 = 16 };
 unsigned cpu_extras(const Cpu *cpu);
 
 /* march: "native", a name of target_list, or either with "+feature" behind it. False when unknown.

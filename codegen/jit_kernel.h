@@ -65,9 +65,10 @@ void jit_segments_plan(KernelJit *k);
 void jit_vector_loop(KernelJit *k, const Stmt *loop);
 /* local L = value, of a local in registers. */
 void jit_vector_fill(KernelJit *k, const Stmt *stmt);
-/* jit_quads.c: `before` plus the sums of four products a lane that the statement adds to it; NULL:
- * it adds something else. */
-Rvalue *jit_vector_quads(KernelJit *k, const Stmt *stmt, IterVar lane, int log, Rvalue *before);
+/* jit_groups.c: does the statement add sums of a few products a lane, of elements that are neighbours? `before` plus
+ * these. */
+bool jit_adds_groups(const KernelJit *k, const Stmt *stmt, IterVar lane, int log);
+Rvalue *jit_vector_groups(KernelJit *k, const Stmt *stmt, IterVar lane, int log, Rvalue *before);
 /* One element of a local in registers; the variable itself where elements are variables. */
 Rvalue *jit_vector_element(KernelJit *k, const Value *value);
 Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);

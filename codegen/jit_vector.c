@@ -369,21 +369,19 @@ static Lvalue *chunk_target(Lanes *l, const Stmt *stmt)
 	return row_segments(k, stmt->local, stmt->ixs, stmt->nixs)[c.index];
 }
 
-static bool quads_code(Lanes *l, const Stmt *stmt)
+static bool groups_code(Lanes *l, const Stmt *stmt)
 {
-	Lvalue *target = chunk_target(l, stmt);
-	if (l->log == 0 || stmt->acc != OP_ADD || stmt->value->dtype != DTYPE_I32)
+	if (!jit_adds_groups(l->k, stmt, l->loop->iter, l->log))
 		return false;
-	Rvalue *before = jit_load_lanes(l, target, DTYPE_I32);
-	Rvalue *sum = jit_vector_quads(l->k, stmt, l->loop->iter, l->log, before);
-	if (sum)
-		jit_set(&l->k->f, target, sum);
-	return sum != NULL;
+	Lvalue *target = chunk_target(l, stmt);
+	Rvalue *before = jit_load_lanes(l, target, stmt->value->dtype);
+	jit_set(&l->k->f, target, jit_vector_groups(l->k, stmt, l->loop->iter, l->log, before));
+	return true;
 }
 
 void jit_lanes_stmt(Lanes *l, const Stmt *stmt)
 {
-	if (quads_code(l, stmt))
+	if (groups_code(l, stmt))
 		return;
 	Lvalue *target = chunk_target(l, stmt);
 	Rvalue *fused = fused_lanes(l, stmt->acc, NULL, stmt->value, target);

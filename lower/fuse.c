@@ -9,17 +9,13 @@
  * A free node (only indices change) may be fused into many roots, and so may one cheap operation on one
  * buffer of its size (x - mean): computed again wherever it is read, it needs no buffer. A reduction is fused into an
  * elementwise root that reads each of its cells once, at the same index: the root is its epilogue.
- * A cast that widens an operand of a product is free, and yet stands alone where each element is
- * used so often that it is worth a copy.
+ * A cast that widens an operand of a product is free, and yet stands alone where widen.c says so.
  */
 #include <stb/stb_ds.h>
 #include <string.h>
 
 #include "lower/lowering.h"
 
-/* Uses of each element that make a copy in f32 worth it: of as many elements as stay in a cache,
- * and of any. */
-enum { WIDENED_FEW = 1 << 18, WIDENED_USES = 64, WIDENED_OFTEN = 512 };
 enum { FUSED_LIMIT = 64, COST_FREE = 0, COST_CHEAP = 2, COST_LIMIT = 1000, REPEATED_USES = 4 };
 
 /* ---- what a node costs where it is evaluated ---- */
@@ -278,21 +274,6 @@ static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 	return !reduces && plan->cost <= COST_CHEAP;
 }
 
-/* Is a float of storage better widened once, than wherever the reduction reads it? */
-static bool is_worth_widening(const Lower *lower, NodeId id, const Reader *reader)
-{
-	const Node *node = lower_node(lower, id);
-	Dtype from = node->kind == NODE_CAST ? lower_node(lower, node->args[0])->dtype : DTYPE_F32;
-	if (!dtype_is_float(from) || dtype_wide(from) == from || node->dtype != dtype_wide(from))
-		return false;
-	Sizes *sizes = lower->sizes;
-	Size elements = node_elements(lower, id);
-	int64_t n;
-	bool few = size_is_const(sizes, elements, &n) && n <= WIDENED_FEW;
-	return size_ge(sizes, reader->space,
-		       size_scale(sizes, elements, few ? WIDENED_USES : WIDENED_OFTEN));
-}
-
 /* A reduction whose every cell the root reads once, at the root's own index. */
 static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
 {
@@ -363,7 +344,8 @@ static void decide(Lower *lower, NodeId id)
 	if (reader.never || !has_room(lower, id) || !is_in_time(lower, id, plan->last) || plan->apart)
 		return;
 	bool may = reader.root != NODE_NONE && !reader.only_free && asks_on(asked);
-	if (can_be_fused(lower, id) && !is_worth_widening(lower, id, &reader) &&
+	if (can_be_fused(lower, id) &&
+	    !widen_first(lower, id, node_elements(lower, id), reader.space) &&
 	    (may || is_worth_it(lower, id, &reader))) {
 		fuse_into(lower, id, &reader);
 	} else if (is_epilogue(lower, id, &reader)) {

@@ -243,6 +243,7 @@ typedef struct Machine {
 	int registers;    /* for vectors */
 	int64_t grain;    /* operations worth a thread's while; 0: one thread */
 	bool prepack;     /* may the state hold copies of parameters? */
+	bool pairs; /* is there an instruction that adds two products of bf16 a lane, at twice the rate? */
 	const int64_t *max_workspace; /* bytes that a routine may ask for; NULL: any */
 } Machine;
 

@@ -50,12 +50,13 @@ static void check_ix(Verify *v, const Ix *ix)
 	v->depth--;
 }
 
-/* Inside a LOOP_VECTOR bytes may be read in groups of four. */
-static bool is_quad_step(const Verify *v, const Value *load)
+/* Inside a LOOP_VECTOR bytes may be read in groups of four, bf16 in groups of two. */
+static bool is_group_step(const Verify *v, const Value *load)
 {
 	Program *program = (Program *)v->program;
-	return v->vector && dtype_bytes(load->dtype) == 1 &&
-	       size_is(program->sizes, ix_stride(program, load->ix, v->vector->iter), 4);
+	int64_t group = load->dtype == DTYPE_BF16 ? 2 : 4;
+	return v->vector && (load->dtype == DTYPE_BF16 || dtype_bytes(load->dtype) == 1) &&
+	       size_is(program->sizes, ix_stride(program, load->ix, v->vector->iter), group);
 }
 
 /* Inside a LOOP_VECTOR an index moves by 0 or 1 a lane. */
@@ -115,7 +116,7 @@ static void check_value(Verify *v, const Value *value)
 		FAIL_UNLESS(v, check_buffer(v, value->buffer)->dtype == value->dtype,
 			    "a load of another type");
 		check_ix(v, value->ix);
-		if (!is_quad_step(v, value))
+		if (!is_group_step(v, value))
 			check_lanes(v, value->ix, true);
 		break;
 	case VALUE_LOCAL:

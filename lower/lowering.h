@@ -1,7 +1,8 @@
 /* The private parts of lower/: what is decided about each node of a routine, and a kernel under
  * construction.
  *
- *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's
+ *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's (widen.c: operands
+ *              of products that are stored narrow)
  *   proj.c     what is asked of a projection
  *   value.c    a node's value at given indices, through everything that is fused into it
  *   nest.c     loops around a value: their order, where sums are kept; nest_bounds.c their bounds
@@ -9,7 +10,7 @@
  *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_size.c which sizes,
  *              tile_cache.c which blocks, tile_block.c loops over them, tile_edge.c padded rows,
  *              tile_dot.c lanes along a sum, tile_pack.c operands copied into panels,
- *              tile_panel.c block by block, tile_quads.c bytes in words of four steps,
+ *              tile_panel.c block by block, tile_groups.c bytes in words of four steps, bf16 of two,
  *              tile_turn.c in squares that are turned, prepack.c when the state is packed,
  *              tile_describe.c what was chosen
  *   stage.c    operands of a contraction copied into the order of a matrix product
@@ -62,6 +63,7 @@ typedef struct PackedLoop {
 typedef struct PackedParam {
 	BufferId param, buffer;
 	Dtype dtype;
+	int64_t group; /* steps of the sum that lie beside each other in a lane */
 	Size first; /* the parameter's element that is the copy's first */
 	PackedLoop loops[PACKED_LOOPS];
 	uint32_t nloops;
@@ -157,6 +159,8 @@ bool proj_is_identity(const Piece *piece, uint32_t arg);
 Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg);
 /* Decides for every node of the routine. */
 void fuse_plan(Lower *lower);
+/* widen.c: is a node of some elements, if it widens what it reads, a copy of its own where reductions use it? */
+bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */
 void fuse_describe(Lower *lower);
 

@@ -5,7 +5,8 @@
  * A contraction may read such a copy where no routine assigns to the parameter and every size of the
  * copy is known. The panels (tile_pack.c) depend on the columns, the sum and the machine alone, never
  * on how many rows there are: one copy serves all kernels that read the parameter alike, whichever
- * routine they are in. A copy keeps the parameter's type of storage. Its kernels are those of
+ * routine they are in. A copy keeps the parameter's type of storage; bytes may be moved by 128
+ * (tile_groups.c). Its kernels are those of
  * Program.pack.
  */
 #include <string.h>
@@ -90,11 +91,11 @@ bool tile_may_prepack(const Planner *p, int load)
 
 /* ---- which copy ---- */
 
-static PackedParam describe(const Tile *tile, const Value *load)
+static PackedParam describe(const Tile *tile, const Value *load, Dtype dtype)
 {
 	const Nest *nest = tile->nest;
 	Program *program = nest->gen->program;
-	PackedParam packed = {.param = load->buffer, .dtype = load->dtype};
+	PackedParam packed = {.param = load->buffer, .dtype = dtype, .group = tile->group};
 	packed.first = ix_linear(program, load->ix).offset;
 	for (uint32_t i = 0; i < nest->nloops; i++) {
 		const Loop *loop = &nest->loops[i];
@@ -113,7 +114,8 @@ static PackedParam describe(const Tile *tile, const Value *load)
 
 static bool is_same(const PackedParam *a, const PackedParam *b)
 {
-	bool same = a->param == b->param && size_same(a->first, b->first) && a->nloops == b->nloops &&
+	bool same = a->param == b->param && a->dtype == b->dtype && a->group == b->group &&
+		    size_same(a->first, b->first) && a->nloops == b->nloops &&
 		    a->nwidths == b->nwidths;
 	for (uint32_t i = 0; same && i < a->nloops; i++)
 		same = a->loops[i].role == b->loops[i].role &&
@@ -147,10 +149,10 @@ static BufferId add_buffer(Lower *lower, PackedParam *packed, Size elements)
 	return packed->buffer;
 }
 
-bool prepack_declare(Tile *tile, const Value *load, Size elements)
+bool prepack_declare(Tile *tile, const Value *load, Dtype dtype, Size elements)
 {
 	Lower *lower = tile->nest->gen->lower;
-	PackedParam packed = describe(tile, load);
+	PackedParam packed = describe(tile, load, dtype);
 	for (size_t i = 0; i < lower->packed.n; i++)
 		if (is_same(&lower->packed.at[i], &packed)) {
 			tile->packed = lower->packed.at[i].buffer;

@@ -199,6 +199,13 @@ static bool finish_in_passes(Tile *tile, const Ix *const *place, const Value *su
 	return true;
 }
 
+Block tile_over_cells(const Tile *tile, Block body)
+{
+	body = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->at_col->step),
+			   body);
+	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, body);
+}
+
 /* The sums of a tile set, or what follows from them stored. */
 static Block each_vector(const Tile *tile, const Stmt *stmt)
 {
@@ -232,13 +239,12 @@ static Block store_sums(const Tile *tile, const Value *cell)
 }
 
 /* The loops over the sum, with what is fetched in each step. */
-static Block whole_steps(Tile *tile, Block add, Block fetch)
+static Block whole_steps(Tile *tile, const Value *cell, Block fetch)
 {
 	Body step = {0};
-	gen_append(tile->nest->gen, &step, add);
+	gen_append(tile->nest->gen, &step, tile_over_cells(tile, tile_add(tile, cell)));
 	gen_append(tile->nest->gen, &step, fetch);
-	add = body_block(&step);
-	return tile->quads ? tile_quads_steps(tile, add) : tile_steps(tile, add);
+	return tile_steps(tile, body_block(&step));
 }
 
 static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
@@ -258,21 +264,20 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 		gen_append(gen, &body, tile_unless_first(tile, load_sums(tile, cell)));
 	tile->at_col = col;
 	if (tile->has_sums) {
-		Block begin = block_of(gen, stmt_set_at(gen->arena, cell, OP_NONE, tile_quads_begin(tile)));
-		begin = tile_unroll(tile, LOOP_VECTOR, tile->lane, width, begin);
-		gen_append(gen, &body, tile_unroll(tile, LOOP_UNROLL, tile->r, rows, begin));
+		Block begin = block_of(
+			gen, stmt_set_at(gen->arena, cell, OP_NONE, tile_group_begin(tile)));
+		gen_append(gen, &body, tile_over_cells(tile, begin));
 	}
-	Block add = tile->quads ? tile_quads_add(tile, cell) : tile_add(tile, cell);
-	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, width, add);
-	add = tile_unroll(tile, LOOP_UNROLL, tile->r, rows, add);
 	Block fetch = tile_fetch(tile, row, col, &body);
 	bool cut = tile->cuts && row->edge && row->single, beyond = tile->beyond >= 0 && width > col->step;
-	if (cut)
+	if (tile->group > 1)
+		gen_append(gen, &body, tile_group_steps(tile, cell, fetch));
+	else if (cut)
 		gen_append(gen, &body, tile_cut_steps(tile, row, acc, fetch));
 	else if (beyond)
 		gen_append(gen, &body, tile_beyond_steps(tile, cell));
 	else
-		gen_append(gen, &body, whole_steps(tile, add, fetch));
+		gen_append(gen, &body, whole_steps(tile, cell, fetch));
 	Block finish = finish_across(tile, place, cell);
 	if (tile->blocks.steps) {
 		finish = tile_if_last(tile, true, finish);
@@ -383,15 +388,13 @@ bool tile_emit(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
 	const Machine *machine = gen->lower->machine;
-	Tile tile = {.nest = nest, .reduce = reduce, .pack = -1, .beyond = -1};
+	Tile tile = {.nest = nest, .reduce = reduce, .group = 1, .pack = -1, .beyond = -1};
 	if (!tile_plan(&tile, machine))
 		return false;
 	Symbols *symbols = gen->program->symbols;
 	uint32_t outer = order_loops(&tile);
-	bool words = tile.quads && tile.pack >= 0;
-	if (words)
-		tile_quads_declare(&tile);
-	bool fills = !words && tile.pack >= 0 && tile_pack_declare(&tile);
+	bool fills = tile.pack >= 0 && tile_pack_declare(&tile);
+	tile_group_declare_sums(&tile);
 	gen->locals.n = nest->first_local;
 	tile.r = gen_iter(gen, sym_cstr(symbols, "r"));
 	tile.c = gen_iter(gen, sym_cstr(symbols, "c"));
@@ -401,8 +404,8 @@ bool tile_emit(Nest *nest, Op reduce)
 	tile.first_col = gen_iter(gen, sym_cstr(symbols, "first_col"));
 	tile.first_step = gen_iter(gen, sym_cstr(symbols, "first_step"));
 	tile.panel = gen_iter(gen, sym_cstr(symbols, "panel"));
-	if (words)
-		gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, tile_quads_fill(&tile)));
+	if (tile.has_sums)
+		gen_append(gen, &gen->top, tile_group_fill_sums(&tile));
 	if (fills && !tile.by_blocks)
 		emit_copy(&tile, nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(&tile)));
 	uint32_t inner = outer + (tile.col != NULL);

@@ -36,8 +36,8 @@ typedef struct Tile {
 	Op reduce;
 	TileForm form;
 	Loop *row, *col; /* of the result; NULL: one row, one column. ACROSS: lanes run along col */
-	Loop *along;	 /* ALONG: the sum that lanes run along; ACROSS: that quads do, or NULL */
-	bool quads;	 /* a lane adds four products of bytes; ACROSS: of a packed operand, along `along` */
+	Loop *along;	 /* ALONG: the sum that lanes run along; ACROSS: that groups do, or NULL */
+	int64_t group; /* products that a lane adds at once: 4 of bytes, 2 of bf16; ACROSS: of a packed operand, along `along` */
 	int64_t lanes;	 /* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	TileParts rows, cols;
 	uint64_t cycles;    /* estimated, with 32 for every symbolic extent */
@@ -46,7 +46,7 @@ typedef struct Tile {
 	int64_t step_apart; /* its elements between two steps of the innermost sum */
 	LoopKind pack_kind; /* how its lanes are copied */
 	BufferId packed;
-	bool has_sums;	    /* quads: cells begin with what is in `sums`, one for each row */
+	bool has_sums; /* groups: cells begin with what is in `sums`, one for each row */
 	BufferId sums;
 	bool prepacked;	    /* when the state is packed: the operand is a parameter */
 	bool apart;	/* every cell of the result is stored once and read nowhere else */
@@ -105,7 +105,7 @@ void tile_describe(const Planner *p);
 /* prepack.c: may the operand, by its place among those of the sum, be read from a copy in the state? */
 bool tile_may_prepack(const Planner *p, int load);
 /* Finds the copy; false: there was none, and code for it is to be emitted. */
-bool prepack_declare(Tile *tile, const Value *load, Size elements);
+bool prepack_declare(Tile *tile, const Value *load, Dtype dtype, Size elements);
 void prepack_emit(Tile *tile, Block body);
 /* tile_pack.c: the copy's buffer (false: it is there already), its code, the value that reads it at a part
  * of the columns. */
@@ -114,6 +114,9 @@ Block tile_pack_fill(Tile *tile);
 /* The same of the block of columns at hand. */
 Block tile_pack_block(Tile *tile);
 const Value *tile_pack_value(const Tile *tile, const TilePart *col);
+/* Where the lane is at the step at hand: in the panel of the part of the columns that is copied, or that tiles read. */
+const Ix *tile_pack_to(const Tile *tile, const TilePart *part);
+const Ix *tile_pack_ix(const Tile *tile, const TilePart *col);
 /* The n-th load of a value, in the order of tile_plan's list, widened where it is; the value with another in its
  * place. */
 const Value *tile_load(const Value *value, uint32_t n);
@@ -135,13 +138,17 @@ int64_t tile_vectors(const Tile *tile, int64_t lanes);
 /* Lanes of a tile of some columns: packed ones are filled up to whole vectors where that saves some, and so are
  * those of an operand that is read beyond its columns. */
 int64_t tile_width(const Tile *tile, int64_t cols);
-/* tile_quads.c: the same for products of bytes in fours, the loops over their steps, and what is added in one. */
-void tile_quads_declare(Tile *tile);
-Block tile_quads_fill(Tile *tile);
-Block tile_quads_steps(const Tile *tile, Block body);
-Block tile_quads_add(Tile *tile, const Value *cell);
-/* What cells of the present row begin with, where the tile has sums. */
-const Value *tile_quads_begin(const Tile *tile);
+/* tile_groups.c: an element as it stands in a copy in groups; a panel of the part of the columns. */
+const Value *tile_group_copied(const Tile *tile, const Value *element);
+Block tile_group_fill(Tile *tile, const TilePart *part);
+/* Steps of a loop of the sum in the copy. */
+Size tile_group_extent(const Tile *tile, const Loop *loop);
+/* The loops over the sum, which add to the cells of a tile, `fetch` in each. */
+Block tile_group_steps(Tile *tile, const Value *cell, Block fetch);
+/* What cells begin with: the buffer, its code, what those of the present row begin with. Where the tile has sums. */
+void tile_group_declare_sums(Tile *tile);
+Block tile_group_fill_sums(Tile *tile);
+const Value *tile_group_begin(const Tile *tile);
 /* tile_turn.c: the copy of `cols` columns, over the last loop of the sum, of an operand that this
  * loop moves by one; false: it moves it otherwise. `value`, a load or a cast of one, and `to` are those
  * of one element, at the loop's iterator and the column `lane`. */
@@ -190,6 +197,8 @@ Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent,
 Block tile_add(Tile *tile, const Value *cell);
 /* What vector instructions compute from what is read. */
 bool tile_is_simple(const Value *value);
+/* A loop over the cells of the tile at hand, those that its columns are filled up with too. */
+Block tile_over_cells(const Tile *tile, Block body);
 /* What follows from the finished sum, stored. */
 Block tile_store(Tile *tile, const Value *sum);
 

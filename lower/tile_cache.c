@@ -25,7 +25,7 @@ enum { STREAM_BYTES = 1 << 20, STREAM_ROWS = 63, STREAM_COLS = 1024, STREAM_STEP
 static int64_t bytes_over(const Planner *p, uint32_t from, uint32_t to, const Loop *and)
 {
 	const Nest *nest = p->tile->nest;
-	int64_t bytes = dtype_bytes(nest->value->dtype), extent;
+	int64_t bytes = dtype_bytes(nest->value->dtype) / p->tile->group, extent;
 	for (uint32_t i = from; i < to; i++) {
 		if (!tile_is_const(p, nest->loops[i].extent, &extent) || extent > INT32_MAX / bytes)
 			return -1;
@@ -75,8 +75,8 @@ static bool may_block(const Planner *p)
 static bool may_wait(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
-	return p->program->buffers.at[nest->target.buffer].dtype == nest->value->dtype && p->tile->apart &&
-	       p->tile->form == TILE_ACROSS;
+	return p->program->buffers.at[nest->target.buffer].dtype == nest->value->dtype &&
+	       p->tile->apart && p->tile->form == TILE_ACROSS && p->tile->group == 1;
 }
 
 /* ---- as asked ---- */

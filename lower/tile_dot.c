@@ -125,7 +125,7 @@ static void add_whole(Dot *dot)
 	Gen *gen = tile->nest->gen;
 	dot->has_acc = true;
 	dot->acc = declare(dot, "acc", tile->lanes);
-	if (tile->quads)
+	if (tile->group > 1)
 		add_quads(dot);
 	if (size_same(dot->grouped, dot->whole))
 		return;

@@ -40,7 +40,8 @@ static int64_t rows_past(const Planner *p)
 static int64_t panel_bytes(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
-	int64_t bytes = dtype_bytes(nest->value->dtype) * tile_extent(p, p->tile->col, 1);
+	int64_t bytes =
+		dtype_bytes(nest->value->dtype) / p->tile->group * tile_extent(p, p->tile->col, 1);
 	for (uint32_t i = nest->nresult; i < nest->nloops && bytes < FETCH_BYTES; i++)
 		bytes *= tile_extent(p, &nest->loops[i], 1);
 	return bytes;

@@ -11,7 +11,7 @@
  * It pays where many rows use a panel: where it would be spread over more cache lines than stay,
  * where lanes would run along the sum only because the operand is stored along it, and where filling
  * up the last columns saves vectors. What is of a type of storage is widened, but in copies that stay
- * (prepack.c). A copy that does not stay in the second cache is made by blocks of columns, where their
+ * (prepack.c) and in those of groups of steps, which a lane has beside each other (tile_groups.c). A copy that does not stay in the second cache is made by blocks of columns, where their
  * tiles begin (tile_panel.c).
  */
 #include "base/diag.h"
@@ -54,10 +54,12 @@ const Value *tile_replaced(Arena *arena, const Value *value, const Value *old, c
 static const Value *packed_load(const Tile *tile)
 {
 	const Value *load = tile_load(tile->nest->value, (uint32_t)tile->pack);
-	return tile->prepacked && load->nargs ? load->args[0] : load;
+	bool narrow = tile->prepacked || tile->group > 1;
+	return narrow && load->nargs ? load->args[0] : load;
 }
 
-/* Vectors that a row of lanes takes, narrow ones and single elements counted. */
+/* Vectors that a row of lanes takes, narrow ones and single elements counted; no instruction adds the group of a single
+ * lane. */
 int64_t tile_vectors(const Tile *tile, int64_t lanes)
 {
 	int64_t least = LEAST_VECTOR / dtype_bytes(tile->nest->value->dtype);
@@ -66,7 +68,7 @@ int64_t tile_vectors(const Tile *tile, int64_t lanes)
 		n += rest / width;
 		rest %= width;
 	}
-	return n + rest;
+	return n + rest * tile->group;
 }
 
 int64_t tile_width(const Tile *tile, int64_t cols)
@@ -84,7 +86,7 @@ static Size all_steps(const Tile *tile)
 	Sizes *sizes = nest->gen->program->sizes;
 	Size steps = size_const(sizes, 1);
 	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
-		steps = size_mul(sizes, steps, nest->loops[i].extent);
+		steps = size_mul(sizes, steps, tile_group_extent(tile, &nest->loops[i]));
 	return steps;
 }
 
@@ -128,7 +130,7 @@ static const Ix *panel_place(const Tile *tile, const TilePart *part, IterVar wit
 static const Ix *counted(const Tile *tile, const Ix *at, const Loop *loop)
 {
 	Program *program = tile->nest->gen->program;
-	at = ix_mul(program, at, ix_size(program->arena, loop->extent));
+	at = ix_mul(program, at, ix_size(program->arena, tile_group_extent(tile, loop)));
 	return ix_add(program, at, tile->nest->by_iter[loop->iter]);
 }
 
@@ -160,8 +162,9 @@ static const Ix *packed_ix(const Tile *tile, const Ix *first, int64_t width)
 {
 	Program *program = tile->nest->gen->program;
 	const Ix *step = ix_mul(program, tile_step_number(tile), tile_const(tile, width));
-	step = ix_add(program, step, ix_iter(program->arena, tile->lane));
-	return ix_add(program, panel_ix(tile, first), step);
+	const Ix *lane =
+		ix_mul(program, ix_iter(program->arena, tile->lane), tile_const(tile, tile->group));
+	return ix_add(program, panel_ix(tile, first), ix_add(program, step, lane));
 }
 
 bool tile_pack_declare(Tile *tile)
@@ -174,14 +177,15 @@ bool tile_pack_declare(Tile *tile)
 		if (!tile->by_blocks && moves(tile, &nest->loops[i]))
 			elements = size_mul(sizes, elements, nest->loops[i].extent);
 	const Value *packed = packed_load(tile), *load = packed->nargs ? packed->args[0] : packed;
+	Dtype dtype = tile->group > 1 ? tile_group_copied(tile, load)->dtype : packed->dtype;
 	if (tile->prepacked)
-		return prepack_declare(tile, load, elements);
+		return prepack_declare(tile, load, dtype, elements);
 	const Buffer *from = &gen->program->buffers.at[load->buffer];
 	Sym name = lower_unique(gen->lower,
 				sym_printf(gen->program->symbols, "packed_%s", from->name));
 	tile->packed = lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
 							 .name = name,
-							 .dtype = packed->dtype,
+							 .dtype = dtype,
 							 .elements = elements,
 							 .scratch = tile->by_blocks});
 	return true;
@@ -231,6 +235,12 @@ static const Ix *panel_first(const Tile *tile, const TilePart *part)
 	return ix_add(gen->program, lo, ix_mul(gen->program, panel, tile_const(tile, part->step)));
 }
 
+const Ix *tile_pack_to(const Tile *tile, const TilePart *part)
+{
+	const Ix *place = panel_place(tile, part, tile->panel, panel_first(tile, part));
+	return packed_ix(tile, place, tile_width(tile, part->step));
+}
+
 /* The panels of a part of the columns. Rows of the operand are read along where they lie along the
  * columns, else panel by panel. */
 static Block fill_part(Tile *tile, const TilePart *part)
@@ -242,7 +252,9 @@ static Block fill_part(Tile *tile, const TilePart *part)
 	nest->by_iter[tile->col->iter] = ix_add(program, first, ix_iter(gen->arena, tile->lane));
 	nest_values(nest);
 	int64_t width = tile_width(tile, part->step);
-	const Ix *to = packed_ix(tile, panel_place(tile, part, tile->panel, first), width);
+	const Ix *to = tile_pack_to(tile, part);
+	if (tile->group > 1)
+		return over_panels(tile, part, tile_group_fill(tile, part));
 	const Value *load = packed_load(tile);
 	Block turned;
 	Body body = {0};
@@ -294,10 +306,14 @@ const Ix *tile_panel_end(const Tile *tile, const TilePart *col)
 	return panel_ix(tile, end);
 }
 
+const Ix *tile_pack_ix(const Tile *tile, const TilePart *col)
+{
+	return packed_ix(tile, first_column(tile, col), tile_width(tile, col->step));
+}
+
 const Value *tile_pack_value(const Tile *tile, const TilePart *col)
 {
 	Gen *gen = tile->nest->gen;
-	const Ix *at = packed_ix(tile, first_column(tile, col), tile_width(tile, col->step));
-	const Value *load = value_load(gen->program, tile->packed, at);
+	const Value *load = value_load(gen->program, tile->packed, tile_pack_ix(tile, col));
 	return tile_replaced(gen->arena, tile->nest->value, packed_load(tile), load);
 }

@@ -9,7 +9,17 @@
 
 #include "base/diag.h"
 
-enum { LEAST_LANES = 4, LEAST_ROWS = 4, LEAST_WORK = 512, CACHE_LINE = 64, QUAD = 4, QUAD_STEPS = 64, WORD_USES = 8, WINDOW_STEPS = 64 };
+enum {
+	LEAST_LANES = 4,
+	LEAST_ROWS = 4,
+	LEAST_WORK = 512,
+	CACHE_LINE = 64,
+	QUAD = 4,
+	QUAD_STEPS = 64,
+	WORD_USES = 8,
+	PAIR_USES = 16,
+	WINDOW_STEPS = 64
+};
 enum { ROWS, COLUMNS }; /* items of `tile` */
 
 /* What packing asks for: rows that use a panel, its columns, steps of the sum; bytes of an operand
@@ -320,13 +330,13 @@ static int only_moved(const Planner *p, const Loop *loop)
 
 /* How often a panel is used at least: the extents of the result that do not move the operand, and
  * that are no batch axes where the order of additions depends on the choice. */
-static int64_t uses_of(const Planner *p, int load, bool any)
+static int64_t uses_of(const Planner *p, int load, bool any, int64_t assumed)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t uses = 1;
 	for (uint32_t i = 0; i < nest->nresult && uses < PACK_USES; i++) {
 		const Loop *loop = &nest->loops[i];
-		int64_t n = TILE_ASSUMED;
+		int64_t n = assumed;
 		if (stride(p, p->sum.at.at[load], loop) != 0)
 			continue;
 		if (!(any && tile_is_const(p, loop->extent, &n)))
@@ -362,7 +372,8 @@ static bool asks_pack(const Planner *p, int load)
 /* Does a copy at every call pay, or is it asked for? */
 static bool pays_packed(const Planner *p, int load, bool any)
 {
-	return asks_pack(p, load) && (asks_on(p->packs) || uses_of(p, load, any) >= PACK_USES);
+	return asks_pack(p, load) &&
+	       (asks_on(p->packs) || uses_of(p, load, any, TILE_ASSUMED) >= PACK_USES);
 }
 
 static void pack(Planner *p, Loop *col, int load, LoopKind kind)
@@ -374,6 +385,7 @@ static void pack(Planner *p, Loop *col, int load, LoopKind kind)
 	tile->pack_kind = kind;
 	tile->col = col;
 	tile->along = NULL;
+	tile->group = 1;
 	for (uint32_t i = 0; i < nest->nresult; i++)
 		if (stride(p, p->sum.at.at[load], &nest->loops[i]) != 0)
 			tile->movers |= (uint64_t)1 << nest->loops[i].iter;
@@ -395,50 +407,62 @@ static bool has_quads(const Planner *p)
 	return true;
 }
 
-static bool is_byte(const Value *value)
+/* Products that a lane can add at once, by what both operands are stored as; 1: one. */
+static int64_t group_of(const Planner *p)
 {
-	return tile_is_widening(value) && dtype_bytes(value->args[0]->dtype) == 1;
+	const Value *value = p->tile->nest->value;
+	if (p->tile->reduce != OP_ADD || value->kind != VALUE_OP || value->op != OP_MUL ||
+	    !tile_is_widening(value->args[0]) || !tile_is_widening(value->args[1]))
+		return 1;
+	Dtype a = value->args[0]->args[0]->dtype, b = value->args[1]->args[0]->dtype;
+	if (dtype_bytes(a) == 1 && dtype_bytes(b) == 1)
+		return QUAD;
+	return a == DTYPE_BF16 && b == DTYPE_BF16 && p->machine->pairs ? 2 : 1;
 }
 
-/* A loop of the sum along which the rows' operand has words of four bytes; NULL: there is none. */
-static Loop *word_loop(const Planner *p, int rows)
+/* A loop of the sum along which the rows' operand has groups; NULL: there is none. */
+static Loop *group_loop(const Planner *p, int rows, int64_t group)
 {
 	Nest *nest = p->tile->nest;
-	for (uint32_t i = nest->nloops; i-- > nest->nresult;) {
-		int64_t extent = tile_extent(p, &nest->loops[i], 0);
-		if (extent > 0 && extent % QUAD == 0 && stride(p, p->sum.at.at[rows], &nest->loops[i]) == 1)
+	for (uint32_t i = nest->nloops; i-- > nest->nresult;)
+		if (tile_extent(p, &nest->loops[i], 0) >= group &&
+		    stride(p, p->sum.at.at[rows], &nest->loops[i]) == 1)
 			return &nest->loops[i];
-	}
 	return NULL;
 }
 
-/* Does copying the operand in words pay? Bytes that are neighbours along the sum need no copy for few rows. */
-static bool words_pay(const Planner *p, int load, const Loop *along)
+/* Does copying the operand in groups pay? Bytes that are neighbours along the sum need no copy for few rows. Sums of
+ * floats depend on the choice, and few rows of them are as fast without. */
+static bool groups_pay(const Planner *p, int load, const Loop *along)
 {
-	int64_t least = stride(p, p->sum.at.at[load], along) == 1 ? PACK_USES : WORD_USES;
-	return pack_steps(p, load) > 0 && (asks_on(p->packs) || uses_of(p, load, true) >= least);
+	bool exact = !dtype_is_float(p->tile->nest->value->dtype);
+	bool turns = stride(p, p->sum.at.at[load], along) == 1;
+	int64_t least = turns ? PACK_USES : exact ? WORD_USES : PAIR_USES;
+	return asks_pack(p, load) &&
+	       (asks_on(p->packs) || uses_of(p, load, exact, exact ? TILE_ASSUMED : 1) >= least);
 }
 
-/* Products of bytes with lanes across the result, in fours, where one operand can be packed for it. */
-static bool pack_words(Planner *p)
+/* Products with lanes across the result, a group of steps at a time, where one operand can be packed for it. */
+static bool pack_groups(Planner *p)
 {
 	Nest *nest = p->tile->nest;
-	const Value *value = nest->value;
-	if (p->tile->reduce != OP_ADD || value->kind != VALUE_OP || value->op != OP_MUL || nest->guards.n > 0 ||
-	    !is_byte(value->args[0]) || !is_byte(value->args[1]) || nest->nresult == 0)
+	int64_t group = group_of(p);
+	if (group == 1 || nest->guards.n > 0 || nest->nresult == 0)
 		return false;
 	Loop *col = &nest->loops[nest->nresult - 1];
 	int load = only_moved(p, col);
-	Loop *along = load < 0 ? NULL : word_loop(p, !load);
-	if (!along || !asks_pack(p, load) || !is_asked(p, p->tiles, COLUMNS, col) || !is_asked(p, p->lanes, 0, col) ||
+	Loop *along = load < 0 ? NULL : group_loop(p, !load, group);
+	if (!along || !is_asked(p, p->tiles, COLUMNS, col) || !is_asked(p, p->lanes, 0, col) ||
 	    stride(p, nest->at, col) != 1 || !moves_by_one(p, &p->store, col, false) ||
-	    tile_extent(p, col, 0) < p->native || !words_pay(p, load, along))
+	    tile_extent(p, col, 0) < p->native || pack_steps(p, load) == 0)
 		return false;
-	for (uint32_t i = 0; i + 1 < nest->nresult; i++)
-		if (stride(p, p->sum.at.at[load], &nest->loops[i]) != 0)
-			return false;
+	bool ahead = tile_may_prepack(p, load);
+	if (!ahead && !groups_pay(p, load, along))
+		return false;
 	pack(p, col, load, LOOP_SERIAL);
+	p->tile->prepacked = ahead;
 	p->tile->along = along;
+	p->tile->group = group;
 	return true;
 }
 
@@ -465,7 +489,7 @@ static void pack_turned(Planner *p)
 /* Would filling up the last vector of the columns leave a fifth of them? */
 static bool is_ragged(const Planner *p, int64_t cols)
 {
-	const Tile ragged = {.nest = p->tile->nest, .lanes = p->native};
+	const Tile ragged = {.nest = p->tile->nest, .lanes = p->native, .group = 1};
 	int64_t vectors = (cols + p->native - 1) / p->native;
 	return cols > 0 && tile_vectors(&ragged, cols) * 4 >= vectors * 5;
 }
@@ -512,14 +536,15 @@ bool tile_plan(Tile *tile, const Machine *machine)
 		return false;
 	}
 	tile->apart = tile_stores_apart(&p);
-	bool found = find_loops(&p), words = nest->proj->niters < 64 && pack_words(&p);
-	tile->quads = words || (found && has_quads(&p));
-	if (p.sum.at.n >= 2 && nest->proj->niters < 64 && !words && (!tile->quads || asks_on(p.packs)))
+	bool found = find_loops(&p), groups = nest->proj->niters < 64 && pack_groups(&p);
+	if (!groups && found && has_quads(&p))
+		tile->group = QUAD;
+	if (p.sum.at.n >= 2 && nest->proj->niters < 64 && !groups &&
+	    (tile->group == 1 || asks_on(p.packs)))
 		tile->form == TILE_ALONG ? pack_turned(&p) : pack_spread(&p);
 	if ((!found && tile->pack < 0) ||
 	    (tile->form == TILE_ALONG && (tile->reduce != OP_ADD || p.sum.at.n < 2)))
 		return false;
-	tile->quads &= tile->along != NULL;
 	tile->lanes = tile->form == TILE_ALONG ? CACHE_LINE / bytes : p.native;
 	if (tile->row && !find_inside(&p, tile->row, &tile->inside))
 		BUG("rows of a tile without an inside");
@@ -534,8 +559,7 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	tile_choose_sizes(&p);
 	if (tile->rows.n == 0)
 		return false;
-	if (!words)
-		tile_choose_blocks(&p);
+	tile_choose_blocks(&p);
 	tile_choose_fetch(&p);
 	tile_describe(&p);
 	return true;

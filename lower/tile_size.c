@@ -163,7 +163,7 @@ static bool fits_registers(const Planner *p, int64_t rows, int64_t cols)
 	int64_t operands = p->tile->form == TILE_ACROSS ? vectors + 1
 			   : rows < cols		? rows + 1
 							: cols + 1;
-	if (p->tile->quads && p->tile->form == TILE_ALONG)
+	if (p->tile->group > 1 && p->tile->form == TILE_ALONG)
 		operands *= 2; /* even and odd bytes */
 	if (p->tile->form == TILE_ALONG && p->tile->lanes > p->native)
 		operands = 2; /* one part of the lanes after the other */
@@ -179,9 +179,9 @@ static uint64_t steps_of(const Planner *p)
 	uint64_t n = 1;
 	for (uint32_t i = nest->nresult; i < nest->nloops && n < (1 << 24); i++)
 		n *= (uint64_t)tile_extent(p, &nest->loops[i], ASSUMED);
-	return p->tile->form == TILE_ALONG
-		       ? (n + (uint64_t)p->tile->lanes - 1) / (uint64_t)p->tile->lanes
-		       : n;
+	uint64_t at_once =
+		(uint64_t)(p->tile->form == TILE_ALONG ? p->tile->lanes : p->tile->group);
+	return (n + at_once - 1) / at_once;
 }
 
 /* Operands that rows and columns both move: every cell reads its own element. */

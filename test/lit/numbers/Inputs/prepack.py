@@ -1,12 +1,11 @@
 """Linear layers of random sizes on a symbolic batch, with parameters written into the state by hand."""
-import ctypes
 import random
-import re
 import sys
 
 import numpy as np
 
-from tsrlib import Model, aligned, check, from_bf16, to_bf16
+from prepack_state import new_state, pack, write
+from tsrlib import Model, check, from_bf16, to_bf16
 
 NOT_PACKED = 5
 PROGRAM = """dim n
@@ -18,19 +17,6 @@ output y = w * x + b
 SIZES = (1, 2, 7, 8, 15, 16, 17, 31, 33, 47, 48, 49, 63, 64, 65, 100, 127, 128, 130)
 draw = random.Random(int(sys.argv[1]))
 numbers = np.random.default_rng(int(sys.argv[1]))
-
-
-def place(model, name):
-    return int(re.search(r"byte (\d+): %s " % name, model.header).group(1))
-
-
-def write(model, state, name, array):
-    data = np.ascontiguousarray(array).view(np.uint8).reshape(-1)
-    state[place(model, name):][:data.size] = data
-
-
-def pack(model, state):
-    return model.library.m_pack(None, ctypes.c_void_p(state.ctypes.data))
 
 
 def refused(model, x, n, state):
@@ -47,9 +33,7 @@ def one(k, n, dtype):
     w, b = numbers.standard_normal((n, k)).astype(wide), numbers.standard_normal(n).astype(wide)
     stored = to_bf16(w) if dtype == "bf16" else w
     w = from_bf16(stored) if dtype == "bf16" else w
-    size = model.library.m_state_size
-    size.restype = ctypes.c_size_t
-    state = aligned(size())
+    state = new_state(model)
     write(model, state, "w", stored)
     write(model, state, "b", b)
     copies = "copies of parameters" in model.header

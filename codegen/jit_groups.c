@@ -1,0 +1,266 @@
+/* Sums of a few products a lane, of i8, u8 or bf16, as instructions that add products of neighbours.
+ *
+ *   vector lane in 0..16
+ *     acc[lane] += i32(a[i + lane*4]) * i32(b[j + lane*4]) + ... + i32(a[i + lane*4 + 3]) * i32(b[j + lane*4 + 3])
+ *     acc[lane] += f32(a[i]) * f32(b[j + lane*2]) + f32(a[i + 1]) * f32(b[j + lane*2 + 1])
+ *
+ * A lane's operands are the elements of a word: four bytes, two of bf16. vdpbusd adds the four products of unsigned
+ * and signed bytes. Otherwise bytes become 16-bit halves of words, those with even numbers and those
+ * with odd ones, and vpdpwssd or pmaddwd adds two products at once; without these, bytes are taken
+ * from words one by one. Integers wrap, so all are exact. vdpbf16ps adds the odd product, then the even one, each
+ * as one operation, rounded to nearest, with subnormal numbers as 0.
+ *
+ * There may be fewer products than elements, of a word that all lanes share: its other elements are 0.
+ */
+#include "codegen/jit_kernel.h"
+#include "codegen/jit_simd.h"
+
+enum { QUAD = 4 };
+
+typedef struct Groups {
+	JitFunction *f;
+	int log; /* words, 1 << log */
+	Type *words, *halves, *unsigned_halves, *sums;
+	const Value *a, *b; /* loads of element 0 */
+	uint32_t n, all;    /* products; elements of a word */
+	IterVar lane;
+} Groups;
+
+/* ---- which statements ---- */
+
+static uint32_t list_products(const Value *value, const Value **out, uint32_t n)
+{
+	if (n <= QUAD && value->kind == VALUE_OP && value->op == OP_ADD)
+		return list_products(value->args[1], out, list_products(value->args[0], out, n));
+	if (n < QUAD)
+		out[n] = value;
+	return n + 1;
+}
+
+static const Value *narrow_load(const Value *product, uint32_t arg)
+{
+	if (product->kind != VALUE_OP || product->op != OP_MUL)
+		return NULL;
+	const Value *cast = product->args[arg];
+	if (cast->kind != VALUE_CAST || cast->args[0]->kind != VALUE_LOAD)
+		return NULL;
+	Dtype dtype = cast->args[0]->dtype;
+	return dtype_bytes(dtype) == 1 || dtype == DTYPE_BF16 ? cast->args[0] : NULL;
+}
+
+/* Does a lane move the load by a word? `by` 0: do all lanes share one? */
+static bool moves_by(const KernelJit *k, const Value *load, IterVar lane, int64_t by)
+{
+	Program *program = (Program *)k->program;
+	Size stride = ix_stride(program, load->ix, lane);
+	return !size_is_bad(stride) && size_is(program->sizes, stride, by);
+}
+
+/* Does `load` read element q of the words that `first` begins? */
+static bool is_element(const KernelJit *k, const Groups *g, const Value *first, const Value *load,
+		       uint32_t q)
+{
+	Program *program = (Program *)k->program;
+	if (!first || !load || first->buffer != load->buffer ||
+	    !(moves_by(k, load, g->lane, g->all) || moves_by(k, load, g->lane, 0)))
+		return false;
+	const Ix *moved = ix_add(program, first->ix, ix_const(program->arena, program->sizes, q));
+	return ix_same(moved, load->ix);
+}
+
+static bool matches(const KernelJit *k, const Stmt *stmt, Groups *g)
+{
+	const Value *products[QUAD];
+	g->n = list_products(stmt->value, products, 0);
+	if (g->n > QUAD)
+		return false;
+	g->a = narrow_load(products[0], 0);
+	g->b = narrow_load(products[0], 1);
+	if (!g->a || !g->b || dtype_bytes(g->a->dtype) != dtype_bytes(g->b->dtype))
+		return false;
+	g->all = QUAD / (uint32_t)dtype_bytes(g->a->dtype);
+	for (uint32_t i = 0; i < g->n; i++)
+		if (!is_element(k, g, g->a, narrow_load(products[i], 0), i) ||
+		    !is_element(k, g, g->b, narrow_load(products[i], 1), i))
+			return false;
+	uint32_t shared = moves_by(k, g->a, g->lane, 0) + moves_by(k, g->b, g->lane, 0);
+	return g->n == g->all ? shared < 2 : g->n < g->all && shared == 1;
+}
+
+/* ---- code ---- */
+
+static Rvalue *as(const Groups *g, Rvalue *value, Type *type)
+{
+	return jit_keep(g->f,
+			gcc_jit_context_new_bitcast(g->f->jit->ctxt, g->f->location, value, type));
+}
+
+static Rvalue *at_address(const Groups *g, Rvalue *address)
+{
+	return gcc_jit_lvalue_as_rvalue(gcc_jit_rvalue_dereference(address, g->f->location));
+}
+
+/* The first elements of a word, the others 0: nothing may lie behind them. */
+static Rvalue *first_elements(KernelJit *k, const Groups *g, const Value *load)
+{
+	Jit *jit = g->f->jit;
+	Program *program = (Program *)k->program;
+	Type *word = jit->types[DTYPE_I32], *bits = jit->types[g->all == 2 ? DTYPE_BF16 : DTYPE_U8];
+	Rvalue *all = jit_long(jit, word, 0);
+	for (uint32_t i = 0; i < g->n; i++) {
+		const Ix *at =
+			ix_add(program, load->ix, ix_const(program->arena, program->sizes, i));
+		Rvalue *address =
+			gcc_jit_lvalue_get_address(jit_kernel_cell(k, load->buffer, at), NULL);
+		address = jit_cast(jit, address, gcc_jit_type_get_pointer(bits));
+		Rvalue *element = jit_cast(jit, at_address(g, address), word);
+		Rvalue *by = jit_long(jit, word, i * 32 / g->all);
+		element = jit_binary(g->f, GCC_JIT_BINARY_OP_LSHIFT, element, by);
+		all = jit_binary(g->f, GCC_JIT_BINARY_OP_BITWISE_OR, all, element);
+	}
+	return all;
+}
+
+/* One word in all lanes. */
+static Rvalue *shared_word(KernelJit *k, const Groups *g, const Value *load)
+{
+	Jit *jit = g->f->jit;
+	Type *word = jit->types[DTYPE_I32],
+	     *pointer = gcc_jit_type_get_pointer(gcc_jit_type_get_aligned(word, 1));
+	Lvalue *temp = jit_local(g->f, word, arena_printf(jit->arena, "t%u", g->f->ntemps++));
+	Lvalue *cell = jit_kernel_cell(k, load->buffer, load->ix);
+	Rvalue *address = jit_cast(jit, gcc_jit_lvalue_get_address(cell, NULL), pointer);
+	jit_set(g->f, temp, g->n < g->all ? first_elements(k, g, load) : at_address(g, address));
+	return jit_keep(g->f, simd_spread(g->f, (SimdType){DTYPE_I32, g->log},
+					  gcc_jit_lvalue_as_rvalue(temp)));
+}
+
+static Rvalue *words_at(KernelJit *k, const Groups *g, const Value *load)
+{
+	Jit *jit = g->f->jit;
+	if (moves_by(k, load, g->lane, 0))
+		return shared_word(k, g, load);
+	Type *elements = jit_vector_type(jit, load->dtype, g->log + (g->all == 2 ? 1 : 2));
+	Lvalue *cell = jit_kernel_cell(k, load->buffer, load->ix);
+	Type *pointer = gcc_jit_type_get_pointer(gcc_jit_type_get_aligned(elements, 1));
+	Rvalue *address = jit_cast(jit, gcc_jit_lvalue_get_address(cell, NULL), pointer);
+	char name[16];
+	snprintf(name, sizeof name, "t%u", g->f->ntemps++);
+	Lvalue *temp = jit_local(g->f, elements, name);
+	jit_set(g->f, temp,
+		gcc_jit_lvalue_as_rvalue(gcc_jit_rvalue_dereference(address, g->f->location)));
+	return as(g, gcc_jit_lvalue_as_rvalue(temp), g->words);
+}
+
+static Rvalue *all_lanes(const Groups *g, Type *type, Type *element, int n, int64_t value)
+{
+	Rvalue *lanes[1 << VECTOR_LOGS];
+	for (int i = 0; i < n; i++)
+		lanes[i] = jit_long(g->f->jit, element, value);
+	return gcc_jit_context_new_rvalue_from_vector(g->f->jit->ctxt, g->f->location, type,
+						      (size_t)n, lanes);
+}
+
+static Rvalue *shifted(const Groups *g, enum gcc_jit_binary_op op, Rvalue *x, Type *element, int n,
+		       int bits)
+{
+	Rvalue *by = all_lanes(g, gcc_jit_rvalue_get_type(x), element, n, bits);
+	return jit_keep(g->f, jit_binary(g->f, op, x, by));
+}
+
+/* The even or odd bytes of words as 16-bit integers. */
+static Rvalue *halves_of(const Groups *g, Rvalue *words, Dtype dtype, bool odd)
+{
+	Jit *jit = g->f->jit;
+	bool is_signed = dtype == DTYPE_I8;
+	Type *element = is_signed ? jit->i16 : jit->types[DTYPE_BF16];
+	Rvalue *x = as(g, words, is_signed ? g->halves : g->unsigned_halves);
+	int n = 2 << g->log;
+	if (!odd)
+		x = shifted(g, GCC_JIT_BINARY_OP_LSHIFT, x, element, n, 8);
+	x = shifted(g, GCC_JIT_BINARY_OP_RSHIFT, x, element, n, 8);
+	return as(g, x, g->words);
+}
+
+/* code of a and b, which adds to `sum` where there is one. */
+static Rvalue *assembled(const Groups *g, const char *code, Rvalue *sum, Rvalue *a, Rvalue *b)
+{
+	char name[16];
+	bool tied = sum || g->f->jit->simd == CPU_SSE2;
+	snprintf(name, sizeof name, "t%u", g->f->ntemps++);
+	Lvalue *result = jit_local(g->f, g->sums, name);
+	gcc_jit_extended_asm *line =
+		gcc_jit_block_add_extended_asm(g->f->block, g->f->location, code);
+	gcc_jit_extended_asm_add_output_operand(line, NULL, "=v", result);
+	if (sum)
+		gcc_jit_extended_asm_add_input_operand(line, NULL, "0", sum);
+	gcc_jit_extended_asm_add_input_operand(line, NULL, tied && !sum ? "0" : "v", a);
+	gcc_jit_extended_asm_add_input_operand(line, NULL, "v", b);
+	return gcc_jit_lvalue_as_rvalue(result);
+}
+
+static Rvalue *plus(const Groups *g, Rvalue *a, Rvalue *b)
+{
+	return simd_wrapping(g->f, (SimdType){DTYPE_I32, g->log}, OP_ADD, a, b);
+}
+
+static Rvalue *added_halves(const Groups *g, Rvalue *sum, Rvalue *a, Rvalue *b, bool odd)
+{
+	Jit *jit = g->f->jit;
+	a = halves_of(g, a, g->a->dtype, odd);
+	b = halves_of(g, b, g->b->dtype, odd);
+	if (jit->extras & CPU_VNNI)
+		return assembled(g, "vpdpwssd %3, %2, %0", sum, a, b);
+	const char *code = jit->simd == CPU_SSE2 ? "pmaddwd %2, %0" : "vpmaddwd %2, %1, %0";
+	return plus(g, sum, assembled(g, code, NULL, a, b));
+}
+
+static Rvalue *byte_of(const Groups *g, Rvalue *words, Dtype dtype, int at)
+{
+	Jit *jit = g->f->jit;
+	Dtype word = dtype == DTYPE_I8 ? DTYPE_I32 : DTYPE_U32;
+	int n = 1 << g->log;
+	Rvalue *x = as(g, words, jit_vector_type(jit, word, g->log));
+	x = shifted(g, GCC_JIT_BINARY_OP_LSHIFT, x, jit->types[word], n, 24 - 8 * at);
+	x = shifted(g, GCC_JIT_BINARY_OP_RSHIFT, x, jit->types[word], n, 24);
+	return as(g, x, g->words);
+}
+
+static Rvalue *added_bytes(const Groups *g, Rvalue *sum, Rvalue *a, Rvalue *b)
+{
+	SimdType type = {DTYPE_I32, g->log};
+	for (int i = 0; i < QUAD; i++)
+		sum = plus(g, sum,
+			   simd_wrapping(g->f, type, OP_MUL, byte_of(g, a, g->a->dtype, i),
+					 byte_of(g, b, g->b->dtype, i)));
+	return sum;
+}
+
+bool jit_adds_groups(const KernelJit *k, const Stmt *stmt, IterVar lane, int log)
+{
+	Groups g = {.lane = lane};
+	return log > 0 && stmt->acc == OP_ADD && matches(k, stmt, &g);
+}
+
+Rvalue *jit_vector_groups(KernelJit *k, const Stmt *stmt, IterVar lane, int log, Rvalue *before)
+{
+	Jit *jit = k->f.jit;
+	Groups g = {.f = &k->f, .log = log, .lane = lane};
+	REQUIRE(matches(k, stmt, &g));
+	g.words = jit_vector_type(jit, DTYPE_I32, log);
+	g.sums = jit_vector_type(jit, stmt->value->dtype, log);
+	g.halves = jit_short_vector(jit, log + 1);
+	g.unsigned_halves = jit_vector_type(jit, DTYPE_BF16, log + 1);
+	Rvalue *a = words_at(k, &g, g.a), *b = words_at(k, &g, g.b);
+	if (g.all == 2) {
+		REQUIRE(jit->extras & CPU_BF16);
+		return assembled(&g, "vdpbf16ps %3, %2, %0", before, a, b);
+	}
+	bool mixed = g.a->dtype != g.b->dtype;
+	if (mixed && jit->extras & CPU_VNNI)
+		return g.a->dtype == DTYPE_U8 ? assembled(&g, "vpdpbusd %3, %2, %0", before, a, b)
+					      : assembled(&g, "vpdpbusd %3, %2, %0", before, b, a);
+	if (jit->simd == CPU_AVX && !(jit->extras & CPU_WIDENS) && log == 3)
+		return added_bytes(&g, before, a, b);
+	return added_halves(&g, added_halves(&g, before, a, b, false), a, b, true);
+}

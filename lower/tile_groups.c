@@ -1,0 +1,314 @@
+/* Products with lanes across the result where a lane adds a group of steps of the sum at once, one instruction a
+ * vector: four of bytes, two of bf16.
+ *
+ *   for panel: for k in 0..512 step 4: for lane in 0..64
+ *     packed[panel*64*512 + k*64 + lane*4 + q] = b[k + q, panel*64 + lane]       for q = 0, 1, 2, 3
+ *   for k in 0..512 step 4: unroll r: vector lane in 0..64
+ *     acc[r, lane] += a[i + r, k]*packed[j*512 + k*64 + lane*4] + ... + a[i + r, k + 3]*packed[.. + 3]
+ *
+ * A lane's operand is a word of neighbours of the copy; the rows' operand is a word that all lanes share. The copy ends
+ * with a whole group, filled up with zeros; the steps there are fewer products. The instruction for bytes is one of
+ * unsigned and signed ones: where both are of one type, the copy is of the other,
+ *
+ *   packed = b + 128 for i8, b - 128 for u8
+ *   sums_a[i] = -128 * sum of a[i, k], or 128 *     where acc[r, lane] begins, instead of 0
+ *
+ * which is exact, since integers wrap.
+ */
+#include "lower/tile.h"
+
+#include "base/diag.h"
+
+enum { CACHE_LINE = 64 };
+
+static const Ix *along_at(const Tile *tile, int64_t step)
+{
+	Gen *gen = tile->nest->gen;
+	return ix_add(gen->program, ix_iter(gen->arena, tile->along->var), tile_const(tile, step));
+}
+
+/* Steps along which groups go. */
+static int64_t steps_along(const Tile *tile)
+{
+	int64_t steps;
+	REQUIRE(size_is_const(tile->nest->gen->program->sizes, tile->along->extent, &steps));
+	return steps;
+}
+
+Size tile_group_extent(const Tile *tile, const Loop *loop)
+{
+	if (tile->group == 1 || loop != tile->along)
+		return loop->extent;
+	int64_t groups = (steps_along(tile) + tile->group - 1) / tile->group;
+	return size_const(tile->nest->gen->program->sizes, groups * tile->group);
+}
+
+/* The operand that is copied, unwidened. */
+static const Value *source(const Tile *tile)
+{
+	const Value *widened = tile->nest->value->args[tile->pack];
+	REQUIRE(tile_is_widening(widened));
+	return widened->args[0];
+}
+
+static const Value *rows_load(const Tile *tile)
+{
+	return tile->nest->value->args[!tile->pack]->args[0];
+}
+
+/* What is added to the bytes that are copied; 0: they keep their type. */
+static int64_t moved_by(const Tile *tile)
+{
+	Dtype dtype = source(tile)->dtype;
+	if (dtype_is_float(dtype))
+		return 0;
+	return dtype != rows_load(tile)->dtype ? 0 : dtype == DTYPE_I8 ? 128 : -128;
+}
+
+static const Value *integer(const Tile *tile, int64_t n)
+{
+	return value_const(tile->nest->gen->arena, DTYPE_I32, scalar_of(DTYPE_I32, (double)n));
+}
+
+static const Value *in_i32(const Tile *tile, Op op, const Value *a, const Value *b)
+{
+	return value_op(tile->nest->gen->arena, op, DTYPE_I32, (const Value *[]){a, b}, 2);
+}
+
+const Value *tile_group_copied(const Tile *tile, const Value *byte)
+{
+	Arena *arena = tile->nest->gen->arena;
+	if (moved_by(tile) == 0)
+		return byte;
+	const Value *moved = in_i32(tile, OP_ADD, value_cast(arena, DTYPE_I32, byte),
+				    integer(tile, moved_by(tile)));
+	return value_cast(arena, byte->dtype == DTYPE_I8 ? DTYPE_U8 : DTYPE_I8, moved);
+}
+
+void tile_group_declare_sums(Tile *tile)
+{
+	const Nest *nest = tile->nest;
+	if (tile->form != TILE_ACROSS || tile->group == 1 || moved_by(tile) == 0)
+		return;
+	Gen *gen = nest->gen;
+	Size elements = size_const(gen->program->sizes, 1);
+	for (uint32_t i = 0; i < nest->nresult; i++)
+		if (&nest->loops[i] != tile->col)
+			elements = size_mul(gen->program->sizes, elements, nest->loops[i].extent);
+	const char *name = gen->program->buffers.at[rows_load(tile)->buffer].name;
+	tile->has_sums = true;
+	tile->sums = lower_buffer(
+		gen->lower,
+		(Buffer){
+			.kind = BUFFER_TEMP,
+			.name = lower_unique(gen->lower,
+					     sym_printf(gen->program->symbols, "sums_%s", name)),
+			.dtype = DTYPE_I32,
+			.elements = elements,
+		});
+}
+
+/* The row's place among the sums. */
+static const Ix *sums_ix(const Tile *tile)
+{
+	const Nest *nest = tile->nest;
+	Program *program = nest->gen->program;
+	const Ix *at = tile_const(tile, 0);
+	for (uint32_t i = 0; i < nest->nresult; i++) {
+		const Loop *loop = &nest->loops[i];
+		if (loop == tile->col)
+			continue;
+		at = ix_mul(program, at, ix_size(program->arena, loop->extent));
+		at = ix_add(program, at, nest->by_iter[loop->iter]);
+	}
+	return at;
+}
+
+/* sums = what the rows' bytes add up to, times what the copy is too large by. */
+Block tile_group_fill_sums(Tile *tile)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	for (uint32_t i = 0; i < nest->nloops; i++)
+		nest->by_iter[nest->loops[i].iter] = ix_iter(gen->arena, nest->loops[i].var);
+	nest_values(nest);
+	LocalId sum = gen_local(gen, "sum", DTYPE_I32);
+	const Value *byte = value_cast(gen->arena, DTYPE_I32, rows_load(tile));
+	Block add = block_of(gen, stmt_set(gen->arena, sum, OP_ADD, byte));
+	Body row = {0};
+	PUSH(gen->arena, row.stmts, stmt_local(gen->arena, sum, integer(tile, 0)));
+	gen_append(gen, &row, nest_wrap(nest, nest->nresult, nest->nloops, nest->nloops, add));
+	const Value *all =
+		in_i32(tile, OP_MUL, gen_local_value(gen, sum), integer(tile, -moved_by(tile)));
+	PUSH(gen->arena, row.stmts,
+	     stmt_store(gen->arena, tile->sums, sums_ix(tile), OP_NONE, all));
+	Block rows = body_block(&row);
+	for (uint32_t i = nest->nresult; i-- > 0;)
+		if (&nest->loops[i] != tile->col)
+			rows = nest_wrap(nest, i, i + 1, nest->nloops, rows);
+	return rows;
+}
+
+const Value *tile_group_begin(const Tile *tile)
+{
+	return value_load(tile->nest->gen->program, tile->sums, sums_ix(tile));
+}
+
+/* ---- the loops over the sum ---- */
+
+/* The loop over steps of the sum, inside the other sums. */
+static Block over_steps(const Tile *tile, int64_t lo, int64_t hi, int64_t step, Block body)
+{
+	Gen *gen = tile->nest->gen;
+	if (lo >= hi || body.n == 0)
+		return (Block){0};
+	const Stmt *loop = stmt_for(gen->arena, tile->along->var, tile_const(tile, lo),
+				    tile_const(tile, hi), body);
+	return block_of(gen, stmt_step(gen->arena, loop, step));
+}
+
+static Block over_sums(const Tile *tile, Block body)
+{
+	const Nest *nest = tile->nest;
+	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, body);
+}
+
+static int64_t whole_end(const Tile *tile) { return steps_along(tile) / tile->group * tile->group; }
+
+/* ---- the copy ---- */
+
+/* The word of the lane at the group from `along` on: `steps` elements of the column, then zeros. */
+static Block word_of(Tile *tile, const TilePart *part, const Ix *along, int64_t steps)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Body body = {0};
+	nest->by_iter[tile->along->iter] = along;
+	const Ix *word = tile_pack_to(tile, part);
+	for (int64_t q = 0; q < tile->group; q++) {
+		nest->by_iter[tile->along->iter] = ix_add(gen->program, along, tile_const(tile, q));
+		nest_values(nest);
+		const Value *value = tile_group_copied(tile, source(tile));
+		if (q >= steps)
+			value = value_const(gen->arena, value->dtype, scalar_of(value->dtype, 0));
+		const Ix *at = ix_add(gen->program, word, tile_const(tile, q));
+		PUSH(gen->arena, body.stmts,
+		     stmt_store(gen->arena, tile->packed, at, OP_NONE, value));
+	}
+	return body_block(&body);
+}
+
+static Block fill_words(Tile *tile, const TilePart *part, const Ix *along, int64_t lo, int64_t hi,
+			int64_t steps)
+{
+	Gen *gen = tile->nest->gen;
+	return block_of(gen, stmt_for(gen->arena, tile->lane, tile_const(tile, lo),
+				      tile_const(tile, hi), word_of(tile, part, along, steps)));
+}
+
+/* All lanes of a panel at such a group. */
+static Block fill_lanes(Tile *tile, const TilePart *part, const Ix *along, int64_t steps)
+{
+	Gen *gen = tile->nest->gen;
+	Body body = {0};
+	int64_t width = tile_width(tile, part->step);
+	if (steps > 0)
+		gen_append(gen, &body, fill_words(tile, part, along, 0, part->step, steps));
+	if (steps > 0 && width > part->step)
+		gen_append(gen, &body, fill_words(tile, part, along, part->step, width, 0));
+	return body_block(&body);
+}
+
+/* Steps that a line of the operand holds, where it lies along them; 0: it does not. */
+static int64_t line_steps(const Tile *tile)
+{
+	const Program *program = tile->nest->gen->program;
+	const Value *load = source(tile);
+	Size by = ix_stride((Program *)program, load->ix, tile->along->var);
+	bool along = !size_is_bad(by) && size_is(program->sizes, by, 1);
+	return along ? CACHE_LINE / dtype_bytes(load->dtype) : 0;
+}
+
+/* Line by line: what a step of many columns lies in would be too many lines for the first cache.
+ *
+ *   for k in 0..512 step 32: for lane in 0..64: for q in 0..16: packed[k*64 + q*128 + lane*2 ..] = b[lane*512 + k + 2*q ..]
+ */
+static Block fill_lines(Tile *tile, const TilePart *part, int64_t steps)
+{
+	Gen *gen = tile->nest->gen;
+	const Ix *q =
+		ix_mul(gen->program, ix_iter(gen->arena, tile->q), tile_const(tile, tile->group));
+	const Ix *along = ix_add(gen->program, along_at(tile, 0), q),
+		 *hi = tile_const(tile, part->step);
+	Body body = {0};
+	Block words = tile_unroll(tile, LOOP_SERIAL, tile->q, steps / tile->group,
+				  word_of(tile, part, along, tile->group));
+	PUSH(gen->arena, body.stmts,
+	     stmt_for(gen->arena, tile->lane, tile_const(tile, 0), hi, words));
+	if (tile_width(tile, part->step) > part->step)
+		gen_append(gen, &body,
+			   tile_unroll(tile, LOOP_SERIAL, tile->q, steps / tile->group,
+				       fill_words(tile, part, along, part->step,
+						  tile_width(tile, part->step), 0)));
+	return body_block(&body);
+}
+
+Block tile_group_fill(Tile *tile, const TilePart *part)
+{
+	Gen *gen = tile->nest->gen;
+	Body body = {0};
+	const Ix *along = along_at(tile, 0);
+	tile->nest->by_iter[tile->along->iter] = along;
+	nest_values(tile->nest);
+	int64_t line = line_steps(tile), end = whole_end(tile),
+		lines = line ? end / line * line : 0;
+	if (lines > 0)
+		gen_append(gen, &body,
+			   over_steps(tile, 0, lines, line, fill_lines(tile, part, line)));
+	gen_append(gen, &body,
+		   over_steps(tile, lines, end, tile->group,
+			      fill_lanes(tile, part, along, tile->group)));
+	gen_append(gen, &body,
+		   fill_lanes(tile, part, tile_const(tile, end), steps_along(tile) - end));
+	tile->nest->by_iter[tile->along->iter] = along;
+	return over_sums(tile, body_block(&body));
+}
+
+/* ---- what is added ---- */
+
+/* The first `steps` products of the group from `along` on, added to the cells of the tile at hand. */
+static Block add_group(Tile *tile, const Value *cell, const Ix *along, int64_t steps)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Dtype dtype = nest->value->dtype;
+	nest->by_iter[tile->along->iter] = along;
+	const Ix *word = tile_pack_ix(tile, tile->at_col);
+	const Value *sum = NULL;
+	for (int64_t q = 0; q < steps; q++) {
+		nest->by_iter[tile->along->iter] = ix_add(gen->program, along, tile_const(tile, q));
+		nest_values(nest);
+		const Ix *at = ix_add(gen->program, word, tile_const(tile, q));
+		const Value *args[] = {nest->value->args[0], nest->value->args[1]};
+		args[tile->pack] =
+			value_cast(gen->arena, dtype, value_load(gen->program, tile->packed, at));
+		const Value *product = value_op(gen->arena, OP_MUL, dtype, args, 2);
+		const Value *both[] = {sum, product};
+		sum = sum ? value_op(gen->arena, OP_ADD, dtype, both, 2) : product;
+	}
+	return tile_over_cells(tile, block_of(gen, stmt_set_at(gen->arena, cell, OP_ADD, sum)));
+}
+
+Block tile_group_steps(Tile *tile, const Value *cell, Block fetch)
+{
+	Gen *gen = tile->nest->gen;
+	Body whole = {0}, all = {0};
+	int64_t end = whole_end(tile), left = steps_along(tile) - end;
+	Block rest = left ? add_group(tile, cell, tile_const(tile, end), left) : (Block){0};
+	gen_append(gen, &whole, add_group(tile, cell, along_at(tile, 0), tile->group));
+	tile->nest->by_iter[tile->along->iter] = along_at(tile, 0);
+	gen_append(gen, &whole, fetch);
+	gen_append(gen, &all, over_steps(tile, 0, end, tile->group, body_block(&whole)));
+	gen_append(gen, &all, rest);
+	return over_sums(tile, body_block(&all));
+}
