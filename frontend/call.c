@@ -321,5 +321,9 @@ Value eval_member(Build *b, const AstExpr *expr)
 	}
 	diag(b->diags, E0214, expr->name.span, "%s has no members, so no '%s'", value_describe(&value),
 	     expr->name.sym);
+	if (value.kind == VALUE_TENSOR && strcmp(expr->name.sym, "t") == 0)
+		diag_fix(b->diags, expr->name.span, "T", "the rows change places in x.T");
+	else if (value.kind == VALUE_TENSOR)
+		foreign_explain(b, expr->name);
 	return value_error();
 }

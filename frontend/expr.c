@@ -144,6 +144,10 @@ static NodeId index_node(Build *b, Value index)
 		diag_note(
 			b->diags, index.span,
 			"gather(table, ids) takes the elements of its leftmost output axis at the ids");
+	else if (index.kind == VALUE_TENSOR)
+		diag_note(b->diags, index.span,
+			  "a product is a * b, where input axes of a meet output axes "
+			  "of b, or einsum(\"ij; jk => ik\", a, b)");
 	return NODE_NONE;
 }
 

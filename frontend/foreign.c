@@ -23,6 +23,7 @@ typedef struct ForeignName {
 #define MEET "'a * b' composes: input axes of a meet output axes of b; einsum says any other"
 #define ADDS "an axis more is a number in the result: sum(\"i => i, 0\", x)"
 static const ForeignName foreign_names[] = {
+	{"nn", NULL, "the library is there after 'import nn'"},
 	{"argmin", NULL, "the place of the least is argmax(\"i, j => i\", -x)"},
 	{"amax", NULL, "the greatest is reduce(max, \"i, j => i\", x)"},
 	{"amin", NULL, "the least is reduce(min, \"i, j => i\", x)"},

@@ -337,7 +337,10 @@ static Value refuse_random(Build *b, const AstExpr *call)
 
 static Value refuse_file(Build *b, const AstExpr *call)
 {
-	diag(b->diags, E0224, call->span, "a file's data needs a name: const NAME = file(...)");
+	bool quoted = call->args[1]->kind == AST_STRING;
+	diag(b->diags, E0224, call->span, "%s",
+	     quoted ? "a file's data needs a name: const NAME = file(...)"
+		    : "the name of a file stands in quotation marks: file(\"x.npy\")");
 	return value_error();
 }
 

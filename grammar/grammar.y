@@ -150,6 +150,7 @@ stmt ::= ROUTINE(K) name(N) LPAREN scalars(C) RPAREN results(R) LBRACE steps(S) 
 stmt ::= IMPORT(K) STRING(S).            { tree_import(t, K, S, NO_NAME); }
 stmt ::= IMPORT(K) STRING(S) AS name(N). { tree_import(t, K, S, N); }
 stmt ::= IMPORT(K) NAME(S).              { tree_import(t, K, S, NO_NAME); }
+stmt ::= IMPORT(K) NAME(S) AS name(N).   { tree_import(t, K, S, N); }
 
 name(R) ::= NAME(T). { R = tree_name(t, T); }
 

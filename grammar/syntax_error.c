@@ -243,15 +243,19 @@ static bool note_iterate(const Fault *f)
 {
 	Token at, open;
 	bool inside = file_parse_find(f->parser, TOKEN_ITERATE, &at);
-	bool head = inside && file_parse_opener(f->parser, &open) &&
-		    open.span.start == at.span.end && f->expected[TOKEN_EQ];
+	bool head = inside && file_parse_opener(f->parser, &open) && open.span.start == at.span.end;
 	bool body = inside && f->expected[TOKEN_LBRACE] && !f->expected[TOKEN_NUMBER];
-	if (!head && !body && (f->token.kind != TOKEN_FOR || !f->expected[TOKEN_NUMBER]))
-		return false;
-	diag_note(f->parse->diags, f->token.span,
-		  "'iterate(n, h = x) { E }' repeats E: h is x at first, then what E gave; "
-		  "'iterate(n, h = x, i)' counts in i");
-	return true;
+	bool loop = f->token.kind == TOKEN_FOR && f->expected[TOKEN_NUMBER];
+	if (head && f->token.kind == TOKEN_EQ) {
+		diag_note(f->parse->diags, f->token.span,
+			  "several values are carried as 'iterate(n, (h, c) = (x, y)) { E }'");
+		return true;
+	}
+	if ((head && f->expected[TOKEN_EQ]) || body || loop)
+		diag_note(f->parse->diags, f->token.span,
+			  "'iterate(n, h = x) { E }' repeats E: h is x at first, then what E gave; "
+			  "'iterate(n, h = x, i)' counts in i");
+	return head || body || loop;
 }
 
 /* `let a, b = ...` and `let a : [3] = ...` */
@@ -298,6 +302,19 @@ static void note_shape(const Fault *f)
 			  "a shape stands in brackets: [batch | input -> output]");
 }
 
+/* `relu x` */
+static void note_application(const Fault *f)
+{
+	Span name = f->feed->before.span;
+	if (f->token.kind != TOKEN_NAME || f->feed->before.kind != TOKEN_NAME || f->token.first ||
+	    !f->expected[TOKEN_LPAREN])
+		return;
+	const char *text = f->feed->lexer.source->text + name.start;
+	diag_note(f->parse->diags, f->token.span,
+		  "a function is applied with parentheses: %.*s(...)", (int)(name.end - name.start),
+		  text);
+}
+
 static bool expected(const Fault *f)
 {
 	Arena *arena = f->parse->perm;
@@ -309,6 +326,7 @@ static bool expected(const Fault *f)
 	note_subscript(f);
 	if (!note_iterate(f) && !note_let_names(f) && !note_choice(f))
 		note_shape(f);
+	note_application(f);
 	return true;
 }
 
