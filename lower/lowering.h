@@ -5,7 +5,8 @@
  *              of products that are stored narrow)
  *   proj.c     what is asked of a projection
  *   value.c    a node's value at given indices, through everything that is fused into it
- *   nest.c     loops around a value: their order, where sums are kept; nest_bounds.c their bounds
+ *   nest.c     loops around a value: their order, where sums are kept; nest_bounds.c their bounds,
+ *              nest_order.c the order that is asked for
  *   collapse.c neighbouring loops that are one
  *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_size.c which sizes,
  *              tile_cache.c which blocks, tile_block.c loops over them, tile_edge.c padded rows,

@@ -8,7 +8,7 @@
  *
  * R are the iterators of the result, K the reduced ones. A root that finishes a reduction
  * computes itself from the sum where that is complete. Guarded indices bound loops
- * (nest_bounds.c).
+ * (nest_bounds.c); a schedule may ask for an order of the loops (nest_order.c).
  *
  * A nest is built for each piece of a projection: loops and values, then one of these forms, or
  * tiles (tile.c) where they fit. The loops are chosen before anything is emitted, so values are
@@ -339,73 +339,7 @@ static void emit_row_sum(Nest *nest, Op reduce)
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, body_block(&rows)));
 }
 
-/* May the sum be kept in the target itself while it grows? */
-static bool may_sum_in_place(const Nest *nest)
-{
-	const Program *program = nest->gen->program;
-	return nest->target.acc == OP_NONE && nest->nresult > 0 &&
-	       program->buffers.at[nest->target.buffer].dtype == nest->value->dtype;
-}
-
-/* ---- what is asked ---- */
-
-static Loop *loop_named(Nest *nest, Sym name)
-{
-	for (uint32_t i = 0; i < nest->nloops; i++)
-		if (nest->gen->iters.at[nest->loops[i].var].name == name)
-			return &nest->loops[i];
-	return NULL;
-}
-
-/* Sums stay sums: result, then reduced, for a sum in a local; a last loop of the result for one in
- * place. Elsewhere any order is legal where cells are written once or accumulated. */
-static bool order_is_legal(const Nest *nest, const Loop *loops, bool scattered, bool *local)
-{
-	uint32_t n = nest->nresult, last = nest->nloops - 1;
-	if (scattered || n == nest->nloops)
-		return scattered || nest->proj->injective;
-	*local = loops[last].reduced;
-	for (uint32_t i = 0; i < nest->nloops; i++) {
-		bool reduced = *local ? i >= n : i + 1 >= n && i < last;
-		if (loops[i].reduced != reduced)
-			return false;
-	}
-	return *local || may_sum_in_place(nest);
-}
-
-/* Puts the loops in the order that is asked for; is the sum kept in a local then? */
-static bool take_order(Nest *nest, bool scattered, bool local)
-{
-	ScheduleClause *asked = gen_asked(nest->gen, CHOICE_ORDER);
-	bool kept = local;
-	if (!asks_on(asked) || asked->items.n != nest->nloops)
-		return local;
-	Loop *loops = ARENA_ARRAY(nest->gen->arena, Loop, nest->nloops);
-	for (uint32_t i = 0; i < nest->nloops; i++) {
-		const Loop *loop = loop_named(nest, asked->items.at[i].name);
-		for (uint32_t k = 0; k < i; k++)
-			if (loop && loops[k].var == loop->var)
-				loop = NULL;
-		if (!loop)
-			return local;
-		loops[i] = *loop;
-	}
-	if (!order_is_legal(nest, loops, scattered, &kept)) {
-		asked->refused = "sums come after the loops of the result, or before the last of them";
-		return local;
-	}
-	nest->loops = loops;
-	return kept;
-}
-
-static void describe_order(const Nest *nest)
-{
-	if (nest->nloops == 1 && nest->nresult == 1)
-		return;
-	ScheduleClause *made = gen_make(nest->gen, CHOICE_ORDER, false);
-	for (uint32_t i = 0; i < nest->nloops; i++)
-		clause_add(nest->gen->arena, made, nest->gen->iters.at[nest->loops[i].var].name, NULL, 0);
-}
+/* ---- which form ---- */
 
 /* An order that is asked for means lanes only where it says so. */
 static bool runs_in_lanes(Nest *nest, Op reduce)
@@ -434,7 +368,7 @@ static bool emit_few(Nest *nest, Op reduce)
 	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
 	if (!asks_name(asked, 0, along))
 		return false;
-	describe_order(nest);
+	nest_describe_order(nest);
 	clause_add(gen->arena, gen_make(gen, CHOICE_VECTOR, false), along, NULL, 0);
 	lanes_few_emit(nest, reduce);
 	return true;
@@ -472,14 +406,14 @@ static void emit_piece(Nest *nest)
 	if (reduces && !gen_asked(nest->gen, CHOICE_ORDER) && !proj_writes_guarded(nest->proj) &&
 	    (scattered ? emit_scattered_tiles(nest, reduce) : emit_tiles(nest, reduce)))
 		return;
-	bool local = !scattered && reduces && !may_sum_in_place(nest);
+	bool local = !scattered && reduces && !nest_sums_in_place(nest);
 	if (nest->nloops > 0) {
 		uint32_t last = order_innermost(nest->gen, nest->loops, nest->nloops, &nest->inner,
 						nest->value, nest->at, local);
 		local = local || (reduces && nest->loops[last].reduced);
 		move_loop(nest, last, nest->nloops - 1);
-		local = take_order(nest, scattered, local);
-		describe_order(nest);
+		local = nest_take_order(nest, scattered, local);
+		nest_describe_order(nest);
 	}
 	if (scattered)
 		emit_stores(nest, reduce);

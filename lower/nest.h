@@ -57,6 +57,13 @@ bool nest_is_guarded(const Nest *nest, const Loop *loop);
 /* Is it the bounds of that loop that keep the index inside, where loops from first_cut on may be
  * cut? */
 bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut);
+/* May the sum be kept in the target itself while it grows? It must have the type that is summed in. */
+bool nest_sums_in_place(const Nest *nest);
+/* Puts the loops in the order that is asked for, if it is legal; is the sum kept in a local then? `local`:
+ * is it now. */
+bool nest_take_order(Nest *nest, bool scattered, bool local);
+/* Adds the order of the loops to what was made. */
+void nest_describe_order(const Nest *nest);
 /* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */
 Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body);
 /* The body behind a condition for the guards that bound no loop; the body itself where all bound

@@ -1,0 +1,74 @@
+/* The order of a nest's loops, where a schedule asks for one, and as it was made.
+ *
+ *   i, j, k    loops of the result, then reduced ones: the sum of a cell is kept in a local
+ *   i, k, j    the last loop is the result's: sums of a row grow in place, in lanes where j is contiguous
+ *
+ * No other order of a reduction is taken: a sum that is left and come back to would have to be kept
+ * somewhere. Without a reduction, and where cells are added up in place anyway, any order gives the same
+ * cells; but the same bits only where each cell is written once, so scattered sums keep that of the schedule.
+ */
+#include "lower/nest.h"
+
+bool nest_sums_in_place(const Nest *nest)
+{
+	const Program *program = nest->gen->program;
+	return nest->target.acc == OP_NONE && nest->nresult > 0 &&
+	       program->buffers.at[nest->target.buffer].dtype == nest->value->dtype;
+}
+
+static Loop *loop_named(Nest *nest, Sym name)
+{
+	for (uint32_t i = 0; i < nest->nloops; i++)
+		if (nest->gen->iters.at[nest->loops[i].var].name == name)
+			return &nest->loops[i];
+	return NULL;
+}
+
+/* Sums stay sums: result, then reduced, for a sum in a local; a last loop of the result for one in
+ * place. Elsewhere any order is legal where cells are written once or accumulated. */
+static bool order_is_legal(const Nest *nest, const Loop *loops, bool scattered, bool *local)
+{
+	uint32_t n = nest->nresult, last = nest->nloops - 1;
+	if (scattered || n == nest->nloops)
+		return scattered || nest->proj->injective;
+	*local = loops[last].reduced;
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		bool reduced = *local ? i >= n : i + 1 >= n && i < last;
+		if (loops[i].reduced != reduced)
+			return false;
+	}
+	return *local || nest_sums_in_place(nest);
+}
+
+bool nest_take_order(Nest *nest, bool scattered, bool local)
+{
+	ScheduleClause *asked = gen_asked(nest->gen, CHOICE_ORDER);
+	bool kept = local;
+	if (!asks_on(asked) || asked->items.n != nest->nloops)
+		return local;
+	Loop *loops = ARENA_ARRAY(nest->gen->arena, Loop, nest->nloops);
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		const Loop *loop = loop_named(nest, asked->items.at[i].name);
+		for (uint32_t k = 0; k < i; k++)
+			if (loop && loops[k].var == loop->var)
+				loop = NULL;
+		if (!loop)
+			return local;
+		loops[i] = *loop;
+	}
+	if (!order_is_legal(nest, loops, scattered, &kept)) {
+		asked->refused = "sums come after the loops of the result, or before the last of them";
+		return local;
+	}
+	nest->loops = loops;
+	return kept;
+}
+
+void nest_describe_order(const Nest *nest)
+{
+	if (nest->nloops == 1 && nest->nresult == 1)
+		return;
+	ScheduleClause *made = gen_make(nest->gen, CHOICE_ORDER, false);
+	for (uint32_t i = 0; i < nest->nloops; i++)
+		clause_add(nest->gen->arena, made, nest->gen->iters.at[nest->loops[i].var].name, NULL, 0);
+}
