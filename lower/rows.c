@@ -8,7 +8,8 @@
  *
  * Two kernels join where each is one loop over the same rows, they touch a common buffer, and every
  * buffer that one of them writes is touched by both in the cells [i*c, i*c + c) of the present row
- * i only. A flat loop over rows*c cells is taken as rows of c. A row holds vectors only (one loop
+ * i only. A flat loop over rows*c cells is taken as rows of c; two flat loops of f32 arithmetic over
+ * the same cells join cell by cell, so that what one stores the other has at hand. A row holds vectors only (one loop
  * deep, not counting short constant loops): matrices that every row reads would push each other out
  * of the cache. (What kernels touch is read off in rows_touch.c.) Then a temporary with one cell a row becomes a local, and one that has the place of
  * a result, which is written where the temporary is read last, becomes the result.
@@ -27,10 +28,50 @@ static uint32_t count_buffers(const Rows *rows, const RowKernel *row)
 	return (uint32_t)kernel_buffers(rows->arena, &row->kernel).n;
 }
 
+static bool is_arithmetic(const Value *value)
+{
+	bool is = value->kind != VALUE_OP || op_is_simple(value->op);
+	for (uint32_t i = 0; i < value->nargs && is; i++)
+		is = is_arithmetic(value->args[i]);
+	return is;
+}
+
+static bool is_neighbour(const Rows *rows, const RowKernel *row, const Touch *touch)
+{
+	Size step = ix_stride(rows->program, touch->ix, row->loop->iter);
+	return !size_is_bad(step) &&
+	       (size_is(rows->program->sizes, step, 1) || size_is(rows->program->sizes, step, 0)) &&
+	       rows->program->buffers.at[touch->buffer].dtype == DTYPE_F32;
+}
+
+/* A flat loop of arithmetic on neighbouring elements: it waits for memory. Functions keep loops of
+ * their own. */
+static bool waits_for_memory(const Rows *rows, const RowKernel *row)
+{
+	Block body = row->loop->body;
+	for (uint32_t i = 0; i < body.n; i++) {
+		const Stmt *stmt = body.stmts[i];
+		bool sets = stmt->kind == LOOP_LOCAL || (stmt->kind == LOOP_STORE && stmt->acc == OP_NONE);
+		if (!sets || !is_arithmetic(stmt->value))
+			return false;
+	}
+	for (size_t i = 0; i < row->touches.n; i++)
+		if (!is_neighbour(rows, row, &row->touches.at[i]))
+			return false;
+	return row->touches.n > 0;
+}
+
+static bool gain_by_joining(const Rows *rows, const RowKernel *a, const RowKernel *b)
+{
+	if (a->depth > 0 || b->depth > 0)
+		return true;
+	return waits_for_memory(rows, a) && waits_for_memory(rows, b);
+}
+
 static bool rows_are_same(const Rows *rows, const RowKernel *a, const RowKernel *b)
 {
 	return a->loop && b->loop && a->plain && b->plain && a->depth <= 1 && b->depth <= 1 &&
-	       size_same(a->loop->hi->size, b->loop->hi->size) && (a->depth > 0 || b->depth > 0) &&
+	       size_same(a->loop->hi->size, b->loop->hi->size) && gain_by_joining(rows, a, b) &&
 	       a->nstmts + b->nstmts <= MOST_STMTS &&
 	       count_buffers(rows, a) + count_buffers(rows, b) <= MOST_BUFFERS;
 }
