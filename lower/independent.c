@@ -79,15 +79,19 @@ static void see_value(Proof *p, const Value *value)
 		see_value(p, value->args[i]);
 }
 
-/* A size that the bound never passes: itself, or what the extreme is taken with. */
-static bool bounding_size(const Ix *ix, IxKind extreme, Size *size)
+bool ix_bounding_size(const Sizes *sizes, const Ix *ix, IxKind extreme, Size *size)
 {
-	if (ix->kind == IX_SIZE) {
-		*size = ix->size;
-		return true;
-	}
-	return ix->kind == extreme &&
-	       (bounding_size(ix->a, extreme, size) || bounding_size(ix->b, extreme, size));
+	Size a, b;
+	*size = ix->size;
+	if (ix->kind != IX_MIN && ix->kind != IX_MAX)
+		return ix->kind == IX_SIZE;
+	if (ix->kind == extreme)
+		return ix_bounding_size(sizes, ix->a, extreme, size) || ix_bounding_size(sizes, ix->b, extreme, size);
+	if (!ix_bounding_size(sizes, ix->a, extreme, &a) || !ix_bounding_size(sizes, ix->b, extreme, &b))
+		return false;
+	bool less = size_ge(sizes, b, a);
+	*size = less == (extreme == IX_MAX) ? a : b;
+	return less || size_ge(sizes, a, b);
 }
 
 static IterRange range_of(const Proof *p, const Stmt *loop)
@@ -95,8 +99,8 @@ static IterRange range_of(const Proof *p, const Stmt *loop)
 	Sizes *sizes = p->program->sizes;
 	IterRange range = {0};
 	Size end;
-	range.known = bounding_size(loop->lo, IX_MAX, &range.first) &&
-		      bounding_size(loop->hi, IX_MIN, &end) &&
+	range.known = ix_bounding_size(sizes, loop->lo, IX_MAX, &range.first) &&
+		      ix_bounding_size(sizes, loop->hi, IX_MIN, &end) &&
 		      (loop->step == 1 || loop->lo->kind == IX_SIZE);
 	if (!range.known)
 		return range;

@@ -103,7 +103,9 @@ static Size trips_size(const Chunks *p, const Stmt *loop)
 {
 	Sizes *sizes = p->program->sizes;
 	Size lo, hi;
-	if (!known_size(loop->lo, &lo) || !known_size(loop->hi, &hi))
+	bool bounded = ix_bounding_size(sizes, loop->lo, IX_MAX, &lo) &&
+		       ix_bounding_size(sizes, loop->hi, IX_MIN, &hi);
+	if (!bounded && (!known_size(loop->lo, &lo) || !known_size(loop->hi, &hi)))
 		return size_const(sizes, TRIPS_GUESS);
 	Size n = size_ceil(sizes, size_sub(sizes, hi, lo), loop->step);
 	return size_is_bad(n) ? size_const(sizes, TRIPS_GUESS) : n;
