@@ -36,6 +36,18 @@ static bool join(RowBound *to, RowBound b)
 	return to->lead != was.lead || to->trail != was.trail || to->open != was.open;
 }
 
+/* Did the row end by a guess? */
+static bool is_guessed(Solver *s, const RowTerm *row)
+{
+	for (RowVarId id = row->var; id != NONE;) { /* falls: solved variables to follow */
+		const RowVar *var = &s->vars.at[rowvar_root(s, id)];
+		if (var->guessed)
+			return true;
+		id = var->solved ? var->value.var : NONE;
+	}
+	return false;
+}
+
 static bool con_rows(Solver *s, ConId id, FlatRow *res, FlatRow *opnd)
 {
 	const Con *con = &s->cons.at[id];
@@ -45,7 +57,7 @@ static bool con_rows(Solver *s, ConId id, FlatRow *res, FlatRow *opnd)
 	if (opnd->var == NONE)
 		return false;
 	row_flatten(s, &con->a, res);
-	return res->var != opnd->var;
+	return res->var != opnd->var && !is_guessed(s, &con->a);
 }
 
 /* What a use has when the open row of its result, which is res, is as its own bound says. */

@@ -109,8 +109,10 @@ void close_unused_rows(Solver *s, const char *rule)
 			continue;
 		if (var->param && var->must)
 			blame_row(s, &open.at[i]);
-		else if (!shifted[open.at[i].var] && !above[open.at[i].var])
+		else if (!shifted[open.at[i].var] && !above[open.at[i].var]) {
+			s->vars.at[open.at[i].var].guessed = true;
 			give_axes(s, rule, &open.at[i], 0, 0, false);
+		}
 	}
 }
 

@@ -109,6 +109,7 @@ typedef struct RowVar {
 	bool terminal, param, made; /* as in Cell */
 	bool must;   /* of a parameter read by a specification or composed: never guessed empty */
 	bool shaped; /* of a reshape: its total is given */
+	bool guessed; /* a leaf's that nothing bounds: it is empty, which says nothing of others */
 	OccList occs;
 } RowVar;
 
