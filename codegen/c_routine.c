@@ -360,7 +360,7 @@ static void put_fill(FILE *out, const Module *m, const ProgramParam *param)
 			"(fan_in > 0 ? fan_in : 1)");
 		return;
 	}
-	Scalar value = {.f = param->value};
+	Scalar value = scalar_of(param->type.dtype, param->value);
 	fprintf(out, "\tfor (int64_t i = 0; i < %s; i++)\n\t\t(%s)[i] = %s;\n", n, to,
 		c_constant(m->arena, param->type.dtype, value));
 }

@@ -167,6 +167,26 @@ void verify_call_fill(VerifyCall *call, uint64_t seed, int64_t limit)
 				draw_scalar(call->inputs[i].dtype, draw(seed, i + 1, at), limit));
 }
 
+/* Parameters of integers, which begin with one number, are drawn too. */
+static void fill_integers(VerifyCall *call, uint64_t seed)
+{
+	const Program *program = call->program;
+	for (size_t i = 0; i < program->params.n; i++) {
+		const ProgramParam *param = &program->params.at[i];
+		int64_t n, offset;
+		if (dtype_is_float(param->type.dtype) ||
+		    !size_eval(program->sizes, program->buffers.at[param->buffer].elements,
+			       call->dims, &n) ||
+		    !size_eval(program->sizes, param->offset, call->dims, &offset))
+			continue;
+		for (int64_t at = 0; at < n; at++)
+			scalar_write(param->type.dtype, (char *)call->state.bytes + offset, at,
+				     draw_scalar(param->type.dtype, draw(seed, param->key, at),
+						 VERIFY_INTEGERS));
+	}
+	interp_pack(program, call->dims, call->state.bytes);
+}
+
 VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t seed,
 			    const char **why)
 {
@@ -186,6 +206,7 @@ VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t s
 	}
 	memset(call->state.bytes, 0, call->state.size);
 	interp_init(program, call->dims, call->state.bytes, seed);
+	fill_integers(call, seed);
 	verify_call_fill(call, seed, VERIFY_INTEGERS);
 	return call;
 }

@@ -7,6 +7,7 @@
  * `iterate` adds `.i`.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "frontend/build.h"
@@ -105,6 +106,14 @@ static bool is_random_call(const AstExpr *expr)
 	return strcmp(name, "uniform") == 0 || strcmp(name, "normal") == 0;
 }
 
+static bool is_of_dtype(Dtype dtype, double number)
+{
+	if (dtype_is_float(dtype))
+		return true;
+	Scalar least = op_neutral(OP_MAX, dtype), greatest = op_neutral(OP_MIN, dtype);
+	return number == floor(number) && number >= (double)least.i && number <= (double)greatest.i;
+}
+
 static void set_init(Build *b, NodeId id, const AstExpr *init)
 {
 	double number = 0;
@@ -120,8 +129,12 @@ static void set_init(Build *b, NodeId id, const AstExpr *init)
 		     "an initialiser other than a number known at compile time is not supported yet");
 		return;
 	}
-	graph_node(b->graph, id)->init = INIT_CONSTANT;
-	graph_node(b->graph, id)->init_value = number;
+	Node *node = graph_node(b->graph, id);
+	node->init = INIT_CONSTANT;
+	node->init_value = number;
+	if (!is_of_dtype(node->dtype, number))
+		diag(b->diags, E0232, init->span, "%.17g is no number of %s", number,
+		     dtype_name(node->dtype));
 }
 
 /* ---- parameters ---- */
@@ -134,18 +147,6 @@ typedef struct ParamDecl {
 	const AstShape *shape;
 	const AstExpr *init;
 } ParamDecl;
-
-static Dtype param_dtype(Build *b, const ParamDecl *decl)
-{
-	Dtype dtype = written_dtype(b, decl->dtype, decl->span);
-	if (dtype_is_float(dtype))
-		return dtype;
-	diag(b->diags, E0231, decl->span, "a parameter is a floating tensor, and '%s' is declared %s",
-	     decl->name.sym, dtype_name(dtype));
-	diag_note(b->diags, decl->span, "an 'input' of %s is what the caller passes at every call",
-		  dtype_name(dtype));
-	return DTYPE_F32;
-}
 
 static bool report_plain(Build *b, const ParamDecl *decl)
 {
@@ -172,11 +173,11 @@ static NodeId param_create(Build *b, const ParamDecl *decl)
 	if (!shape)
 		return NODE_NONE;
 	NodeId id = node_new(b, NODE_PARAM, decl->span, decl->name.span);
-	Dtype dtype = param_dtype(b, decl);
+	Dtype dtype = written_dtype(b, decl->dtype, decl->span);
 	Node *node = graph_node(b->graph, id);
 	node->shape = shape;
 	node->dtype = dtype;
-	node->init = INIT_UNIFORM;
+	node->init = dtype_is_float(dtype) ? INIT_UNIFORM : INIT_CONSTANT;
 	set_init(b, id, decl->init);
 	node_name(b, id, full, decl->name.span);
 	PUSH(b->arena, b->graph->params, id);

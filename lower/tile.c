@@ -404,10 +404,10 @@ bool tile_emit(Nest *nest, Op reduce)
 	tile.first_col = gen_iter(gen, sym_cstr(symbols, "first_col"));
 	tile.first_step = gen_iter(gen, sym_cstr(symbols, "first_step"));
 	tile.panel = gen_iter(gen, sym_cstr(symbols, "panel"));
-	if (tile.has_sums)
-		gen_append(gen, &gen->top, tile_group_fill_sums(&tile));
 	if (fills && !tile.by_blocks)
 		emit_copy(&tile, nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(&tile)));
+	if (tile.has_sums)
+		gen_append(gen, &gen->top, tile_group_fill_sums(&tile));
 	uint32_t inner = outer + (tile.col != NULL);
 	nest->apart = tile.apart;
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, all_tiles(&tile, inner)));

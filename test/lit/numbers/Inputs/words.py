@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 
+from prepack_state import new_state, pack, write
 from tsrlib import Model
 
 random.seed(3)
@@ -43,6 +44,35 @@ def run(number, march):
         sys.exit(1)
 
 
+LAYER = """dim n
+input x : %s [n | %d]
+param w : %s [%d -> %d]
+param b : i32 [%d]
+output y = w * x + b
+"""
+
+
+def layer(x_type, w_type, march):
+    """Weights of bytes in the state, packed once."""
+    k, n = random.choice([65, 101, 128, 130]), random.choice([33, 64, 65, 100])
+    model = Model(LAYER % (x_type, k, w_type, k, n, n), ["-march=" + march])
+    types = {"u8": np.uint8, "i8": np.int8}
+    w, b, state = operand(types[w_type], (n, k)), RNG.integers(-2 ** 31, 2 ** 31, n).astype(np.int32), new_state(model)
+    write(model, state, "w", w)
+    write(model, state, "b", b)
+    assert "copies of parameters" in model.header and pack(model, state) == 0
+    for rows in (1, 2, 7, 31):
+        x = operand(types[x_type], (rows, k))
+        got, = model.forward([rows], [x], [((rows, n), np.int32)], state)
+        want = (x.astype(np.int64) @ w.T.astype(np.int64) + b).astype(np.int32)
+        if not (got == want).all():
+            print("layer %s %s %dx%d, %d rows, %s: wrong" % (x_type, w_type, k, n, rows, march))
+            sys.exit(1)
+
+
 for count in range(int(sys.argv[1])):
     run(count, sys.argv[2 + count % (len(sys.argv) - 2)])
+for march in sorted(set(sys.argv[2:])):
+    for types in ("u8", "i8"), ("i8", "i8"), ("u8", "u8"), ("i8", "u8"):
+        layer(*types, march)
 print("%s products of bytes agree" % sys.argv[1])
