@@ -11,7 +11,7 @@
  *            | L[ix, ...] (ACC)= value
  *            | BUF[ix] (ACC)= value
  *            | check lo <= ix < hi, CHECK          else the routine returns that check's code
- *            | prefetch BUF[ix]                    a hint: BUF is a packed parameter, ix may be outside it
+ *            | prefetch BUF[ix]                    a hint: ix may be outside BUF
  *   value   := BUF[ix] | L[ix, ...] | constant | op(value, ...) | cast(value) | index(ix) | scalar S
  *   ix      := size | ITER | ix + ix | ix * ix | ix / ix (floor) | ix % ix (floored) | min | max | int(value)
  *   cond    := ix < ix | ix <= ix | ix == ix

@@ -388,7 +388,7 @@ bool tile_emit(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
 	const Machine *machine = gen->lower->machine;
-	Tile tile = {.nest = nest, .reduce = reduce, .group = 1, .pack = -1, .beyond = -1};
+	Tile tile = {.nest = nest, .reduce = reduce, .group = 1, .pack = -1, .beyond = -1, .fetched = -1};
 	if (!tile_plan(&tile, machine))
 		return false;
 	Symbols *symbols = gen->program->symbols;

@@ -50,7 +50,7 @@ typedef struct Tile {
 	BufferId sums;
 	bool prepacked;	    /* when the state is packed: the operand is a parameter */
 	bool apart;	/* every cell of the result is stored once and read nowhere else */
-	bool fetches;	    /* the next panel of the copy, while tiles go past the present one */
+	int fetched;	/* the operand whose next panel or columns are fetched ahead; -1: none */
 	bool by_blocks; /* the copy is of one block of columns, made where its tiles begin */
 	uint64_t movers; /* by IterId: loops that move it */
 	TileBlocks blocks;
@@ -129,10 +129,10 @@ Block tile_beyond_steps(Tile *tile, const Value *cell);
 const Ix *tile_panel_end(const Tile *tile, const TilePart *col);
 const Ix *tile_step_number(const Tile *tile);
 Size tile_panel_elements(const Tile *tile, int64_t width);
-/* tile_fetch.c: whether the next panel is fetched; what a tile does for it in a step of the sum (nothing: an
- * empty block), with what that needs in `before`. */
+/* tile_fetch.c: whether the next panel or columns are fetched; what a tile does for it in a step of the sum
+ * (nothing: an empty block), with what that needs in `before`. */
 void tile_choose_fetch(Planner *p);
-Block tile_fetch(const Tile *tile, const TilePart *row, const TilePart *col, Body *before);
+Block tile_fetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before);
 /* Vectors that a row of lanes takes, narrow ones and single elements counted. */
 int64_t tile_vectors(const Tile *tile, int64_t lanes);
 /* Lanes of a tile of some columns: packed ones are filled up to whole vectors where that saves some, and so are

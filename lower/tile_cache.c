@@ -15,11 +15,12 @@
 
 /* Bytes that stay in the second cache; rows of a block, the fewest that pay. */
 enum { BLOCK_BYTES = 3 << 18, BLOCK_ROWS = 192, BLOCK_LEAST = 32 };
-/* Bytes of an operand from which on it is streamed, rows that it is streamed past at most; columns and
- * steps of a block. */
 /* Rows of a block past packed columns; BLOCK_COST tiles of columns cost what one more block of them does. */
 enum { PANEL_ROWS = 1024, BLOCK_COST = 32 };
-enum { STREAM_BYTES = 1 << 20, STREAM_ROWS = 63, STREAM_COLS = 1024, STREAM_STEPS = 96 };
+/* Bytes of an operand from which on it is streamed, rows that it is streamed past at most; columns of a block at most,
+ * and its cells, whose sums wait; steps of a block for each row, at most, and past a single row. */
+enum { STREAM_BYTES = 1 << 20, STREAM_ROWS = 192, STREAM_COLS = 1024, STREAM_CELLS = 1 << 15 };
+enum { ROW_STEPS = 32, STEPS_MOST = 256, SINGLE_STEPS = 8 };
 
 /* Bytes of the elements that some loops go through; -1: not known, or very many. */
 static int64_t bytes_over(const Planner *p, uint32_t from, uint32_t to, const Loop *and)
@@ -193,10 +194,15 @@ int64_t tile_block_cost(const Planner *p, const TileParts *cols)
 	return block ? block_cost(p, cols, block) : 0;
 }
 
+/* Steps by the rows: the more there are, the longer a block's columns serve, and the more sums are stored behind it. A
+ * single row reads few rows of the operand side by side, as memory delivers them. */
 static void choose_stream(Planner *p)
 {
-	p->tile->blocks.cols = cheapest_block(p, &p->tile->cols, STREAM_COLS);
-	p->tile->blocks.steps = STREAM_STEPS;
+	TileBlocks *blocks = &p->tile->blocks;
+	int64_t rows = tile_extent(p, p->tile->row, STREAM_ROWS), cells = STREAM_CELLS / rows;
+	int64_t steps = ROW_STEPS * rows < STEPS_MOST ? ROW_STEPS * rows : STEPS_MOST;
+	blocks->cols = cheapest_block(p, &p->tile->cols, cells < STREAM_COLS ? cells : STREAM_COLS);
+	blocks->steps = rows == 1 ? SINGLE_STEPS : steps;
 }
 
 static void choose_panels(Planner *p)

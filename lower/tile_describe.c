@@ -65,10 +65,9 @@ static void describe_blocks(const Planner *p)
 		gen_make(gen, CHOICE_BLOCK, true);
 }
 
-/* Of the operand that is copied. */
-static Sym operand_name(const Planner *p)
+static Sym operand_name(const Planner *p, int load)
 {
-	Sym name = p->program->buffers.at[p->sum.from.at[p->tile->pack]].name;
+	Sym name = p->program->buffers.at[p->sum.from.at[load]].name;
 	return lower_identifier(p->tile->nest->gen->lower, name);
 }
 
@@ -84,11 +83,11 @@ void tile_describe(const Planner *p)
 	clause_add(gen->arena, made, name_of(p, lanes), NULL, 0);
 	if (tile->pack >= 0) {
 		made = gen_make(gen, tile->prepacked ? CHOICE_PREPACK : CHOICE_PACK, false);
-		clause_add(gen->arena, made, operand_name(p), NULL, 0);
+		clause_add(gen->arena, made, operand_name(p, tile->pack), NULL, 0);
 	}
-	if (tile->fetches) {
+	if (tile->fetched >= 0) {
 		made = gen_make(gen, CHOICE_FETCH, false);
-		clause_add(gen->arena, made, operand_name(p), NULL, 0);
+		clause_add(gen->arena, made, operand_name(p, tile->fetched), NULL, 0);
 	}
 	if (asks_off(p->fetches))
 		gen_make(gen, CHOICE_FETCH, true);

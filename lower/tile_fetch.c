@@ -1,5 +1,6 @@
-/* The panel behind the present one, fetched while tiles work on this one. Parameters come from memory once a
- * call; without this the first tile past a panel waits for all of it.
+/* What tiles read next, fetched while they work on what they have: the panel of a parameter behind the present one,
+ * or the next columns of an operand that is streamed. Both come from memory once a call; without this the first tile
+ * past them waits for all of their lines.
  *
  *   for i0 in 0..6*floor(s/6) step 6
  *     local ahead : i64 = (j + 64)*768 + i0*64*768/s     this tile's share of the next panel begins here,
@@ -10,12 +11,18 @@
  *
  * Behind the last panel lies the next parameter's first one. It pays where tiles are few: where many go past
  * a panel, it is waited for seldom. The rows of one picture are few enough, whatever its size.
+ *
+ *   for j in 0..1008 step 48: for i in 0..32 step 8     a block of 1008 columns and 256 steps
+ *     local next : i64 = (j + 48)/1008                  behind its last columns come the first ones of the next steps
+ *     for k in first_step..first_step + 256
+ *       ... the tile, which reads b[k*4096 + first_col + j + lane]
+ *       prefetch b[(k + 256*next)*4096 + first_col + j + 48 - 1008*next + 16*(i*3/32)]
  */
 #include "lower/tile.h"
 
 /* Rows past a panel from which on it is not fetched; bytes of a copy from which on it is; the fewest rows of a
  * tile that has time for it. */
-enum { FETCH_ROWS = 4096, FETCH_BYTES = 1 << 16, FETCH_HEIGHT = 4 };
+enum { FETCH_ROWS = 4096, FETCH_BYTES = 1 << 16, FETCH_HEIGHT = 4, CACHE_LINE = 64 };
 
 /* Does the loop of the result bring further tiles past a panel? */
 static bool is_of_rows(const Tile *tile, const Loop *loop)
@@ -47,23 +54,60 @@ static int64_t panel_bytes(const Planner *p)
 	return bytes;
 }
 
-static bool pays(const Planner *p)
+static bool panels_pay(const Planner *p)
 {
 	int64_t rows = rows_past(p);
 	return rows >= FETCH_HEIGHT && rows < FETCH_ROWS && panel_bytes(p) >= FETCH_BYTES;
 }
 
+/* The operand that columns move and rows do not, of blocks of columns and steps past a known number of rows;
+ * -1: there is none. */
+static int streamed(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	int64_t rows;
+	int found = -1;
+	if (tile->pack >= 0 || !tile->blocks.steps || !tile->blocks.cols ||
+	    (tile->row && !tile_is_const(p, tile->row->extent, &rows)))
+		return -1;
+	for (size_t i = 0; i < p->sum.at.n; i++) {
+		const Ix *at = p->sum.at.at[i];
+		if (ix_uses(at, tile->col->var) && !(tile->row && ix_uses(at, tile->row->var)))
+			found = found < 0 ? (int)i : -1;
+	}
+	return found;
+}
+
+/* Memory is ahead of a single row by itself, which reads few rows of the operand from end to end. */
+static bool stream_pays(const Planner *p) { return tile_extent(p, p->tile->row, 0) > 1; }
+
+/* The operand that may be fetched; -1: none. */
+static int may_fetch(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	if (!tile->prepacked)
+		return streamed(p);
+	return tile->row && tile->rows.at[0].step >= FETCH_HEIGHT && !tile->blocks.steps
+		       ? tile->pack
+		       : -1;
+}
+
 void tile_choose_fetch(Planner *p)
 {
-	Tile *tile = p->tile;
-	bool may = tile->prepacked && tile->row && tile->rows.at[0].step >= FETCH_HEIGHT && !tile->blocks.steps;
-	if (may) {
-		Sym name = p->program->buffers.at[p->sum.from.at[tile->pack]].name;
-		may = asks_name(p->fetches, 0, lower_identifier(tile->nest->gen->lower, name));
+	int load = may_fetch(p);
+	if (load >= 0) {
+		Sym name = p->program->buffers.at[p->sum.from.at[load]].name;
+		load = asks_name(p->fetches, 0, lower_identifier(p->tile->nest->gen->lower, name))
+			       ? load
+			       : -1;
 	}
-	tile->fetches = may && !asks_off(p->fetches) && (asks_on(p->fetches) || pays(p));
-	if (!may && asks_on(p->fetches))
-		p->fetches->refused = "tiles of 4 rows or more fetch panels of a parameter that is packed";
+	if (load < 0 && asks_on(p->fetches))
+		p->fetches->refused =
+			"tiles of 4 rows or more fetch panels of a parameter that is packed, and blocks of "
+			"columns and of the sum what they stream";
+	bool pays = load >= 0 && !asks_off(p->fetches) &&
+		    (asks_on(p->fetches) || (p->tile->prepacked ? panels_pay(p) : stream_pays(p)));
+	p->tile->fetched = pays ? load : -1;
 }
 
 /* A number that does not change in the tile. */
@@ -95,13 +139,71 @@ static const Ix *row_number(const Tile *tile, const TilePart *row, Size *all)
 	return number;
 }
 
-Block tile_fetch(const Tile *tile, const TilePart *row, const TilePart *col, Body *before)
+/* Moves a loop's iterator on by `n` where `next` is 1, else not at all. */
+static void move_on(Tile *tile, IterId iter, const Ix *next, int64_t n)
+{
+	const Ix **at = &tile->nest->by_iter[iter];
+	Program *program = tile->nest->gen->program;
+	*at = ix_add(program, *at, ix_mul(program, next, tile_const(tile, n)));
+}
+
+/* The load of the element behind the present columns, in the same step, or of the first column in the next steps. */
+static const Value *next_load(Tile *tile, const TilePart *col, Body *before)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	IterId sum = nest->loops[nest->nresult].iter;
+	const Ix *at_col = nest->by_iter[tile->col->iter], *at_sum = nest->by_iter[sum];
+	const Ix *behind = ix_add(gen->program, ix_iter(gen->arena, tile->col->var),
+				  tile_const(tile, col->step));
+	const Ix *next =
+		ix_binary(gen->program, IX_DIV, behind, tile_const(tile, tile->blocks.cols));
+	next = kept(tile, "next", next, before);
+	nest->by_iter[tile->col->iter] =
+		ix_add(gen->program, tile_first(tile, tile->col, col), tile_const(tile, col->step));
+	move_on(tile, tile->col->iter, next, -tile->blocks.cols);
+	move_on(tile, sum, next, tile->blocks.steps);
+	nest_values(nest);
+	const Value *load = tile_load(nest->value, (uint32_t)tile->fetched);
+	nest->by_iter[tile->col->iter] = at_col;
+	nest->by_iter[sum] = at_sum;
+	return load->nargs ? load->args[0] : load;
+}
+
+/* Of the lines of the next columns in this step those that fall to these rows. */
+static Block fetch_columns(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
+{
+	Gen *gen = tile->nest->gen;
+	Program *program = gen->program;
+	int64_t rows = 1;
+	if (col != &tile->cols.at[0] || col->single)
+		return (Block){0};
+	REQUIRE(!tile->row || size_is_const(program->sizes, tile->row->extent, &rows));
+	const Value *load = next_load(tile, col, before);
+	int64_t elements = CACHE_LINE / dtype_bytes(load->dtype),
+		lines = (col->step + elements - 1) / elements;
+	const Ix *first = tile_const(tile, 0);
+	if (tile->row)
+		first = ix_mul(program, tile_first(tile, tile->row, row), tile_const(tile, lines));
+	first = kept(tile, "line", ix_binary(program, IX_DIV, first, tile_const(tile, rows)),
+		     before);
+	Body fetches = {0};
+	for (int64_t i = 0; i < (row->step * lines + rows - 1) / rows; i++) {
+		const Ix *line = ix_mul(program, ix_add(program, first, tile_const(tile, i)),
+					tile_const(tile, elements));
+		PUSH(gen->arena, fetches.stmts,
+		     stmt_prefetch(gen->arena, load->buffer, ix_add(program, load->ix, line)));
+	}
+	return body_block(&fetches);
+}
+
+static Block fetch_panel(const Tile *tile, const TilePart *row, const TilePart *col, Body *before)
 {
 	Gen *gen = tile->nest->gen;
 	Program *program = gen->program;
 	int64_t width = tile_width(tile, col->step);
 	Size rows;
-	if (!tile->fetches || row->step < FETCH_HEIGHT)
+	if (row->step < FETCH_HEIGHT)
 		return (Block){0};
 	const Ix *number = row_number(tile, row, &rows), *all = ix_size(gen->arena, rows);
 	const Ix *first = ix_mul(program, number, ix_size(gen->arena, tile_panel_elements(tile, width)));
@@ -113,4 +215,12 @@ Block tile_fetch(const Tile *tile, const TilePart *row, const TilePart *col, Bod
 		share = kept(tile, "stride", share, before);
 	const Ix *line = ix_add(program, first, ix_mul(program, tile_step_number(tile), share));
 	return block_of(gen, stmt_prefetch(gen->arena, tile->packed, line));
+}
+
+Block tile_fetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
+{
+	if (tile->fetched < 0)
+		return (Block){0};
+	return tile->prepacked ? fetch_panel(tile, row, col, before)
+			       : fetch_columns(tile, row, col, before);
 }

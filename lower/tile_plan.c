@@ -494,7 +494,19 @@ static bool is_ragged(const Planner *p, int64_t cols)
 	return cols > 0 && tile_vectors(&ragged, cols) * 4 >= vectors * 5;
 }
 
-/* A panel that would be spread over too many lines is gathered. Where elements are left behind its last vector, that
+/* Is the operand read once where it is not copied: do all loops but the rows' move it? */
+static bool streams_once(const Planner *p, int load)
+{
+	const Nest *nest = p->tile->nest;
+	for (uint32_t i = 0; i < nest->nresult; i++)
+		if (&nest->loops[i] != p->tile->row &&
+		    stride(p, p->sum.at.at[load], &nest->loops[i]) == 0)
+			return false;
+	return p->program->buffers.at[p->sum.from.at[load]].dtype == nest->value->dtype &&
+	       tile_streams(p);
+}
+
+/* A panel that would be spread over too many lines is gathered, unless the operand goes by once. Where elements are left behind its last vector, that
  * one is read whole, or the panel is gathered and filled up. */
 static void pack_spread(Planner *p)
 {
@@ -511,7 +523,8 @@ static void pack_spread(Planner *p)
 		tile->step_apart = tile_step_apart(p, load);
 	if (tile->step_apart > 0)
 		tile->beyond = load;
-	else if (packs && steps > 0 && (spread || ragged || asked)) {
+	else if (packs && steps > 0 &&
+		 (ragged || asked || (spread && (ahead || !streams_once(p, load))))) {
 		tile->prepacked = ahead;
 		pack(p, tile->col, load, LOOP_VECTOR);
 	}
