@@ -8,12 +8,12 @@
  *   nest.c     loops around a value: their order, where sums are kept; nest_bounds.c their bounds,
  *              nest_order.c the order that is asked for
  *   collapse.c neighbouring loops that are one
- *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_size.c which sizes,
- *              tile_cache.c which blocks, tile_block.c loops over them, tile_edge.c padded rows,
- *              tile_dot.c lanes along a sum, tile_pack.c operands copied into panels,
- *              tile_panel.c block by block, tile_groups.c bytes in words of four steps, bf16 of two,
- *              tile_turn.c in squares that are turned, prepack.c when the state is packed,
- *              tile_describe.c what was chosen
+ *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_choose_pack.c which
+ *              operand is copied, tile_size.c which sizes, tile_cache.c which blocks,
+ *              tile_block.c loops over them, tile_edge.c padded rows, tile_dot.c lanes along a sum,
+ *              tile_pack.c operands copied into panels, tile_panel.c block by block,
+ *              tile_groups.c bytes in words of four steps, bf16 of two, tile_turn.c in squares that
+ *              are turned, prepack.c when the state is packed, tile_describe.c what was chosen
  *   stage.c    operands of a contraction copied into the order of a matrix product
  *   pad.c      the picture of a convolution copied with its margins
  *   lanes.c    long sums side by side in vector lanes; lanes_few.c those of few cells, in parts

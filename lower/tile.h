@@ -88,6 +88,19 @@ enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
 bool tile_is_widening(const Value *value);
 bool tile_is_const(const Planner *p, Size size, int64_t *n);
 int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise); /* 1 of no loop */
+enum { TILE_ROWS, TILE_COLUMNS }; /* items of `tile` in a schedule */
+/* Is the loop what a schedule asks for, where it asks? */
+bool tile_is_asked(const Planner *p, const ScheduleClause *asked, uint32_t item, const Loop *loop);
+bool tile_is_guarded(const Nest *nest, const Loop *loop);
+/* How far a loop moves an index: 0 and 1; -1: any other. */
+int tile_stride(const Planner *p, const Ix *ix, const Loop *loop);
+/* Does the loop move each by one element or not at all, and, of `some`, at least one? */
+bool tile_moves_by_one(const Planner *p, const Loads *loads, const Loop *loop, bool some);
+/* The best loop of the result that leaves some operand in place, other than those in `but`, for the
+ * rows or the columns; NULL: there is none. */
+Loop *tile_reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32_t item);
+/* tile_choose_pack.c: which operand is packed. `found`: find_loops has a tile without it. */
+void tile_choose_pack(Planner *p, bool found);
 /* Fills in rows, columns and cycles; leaves rows empty where nothing fits. */
 void tile_choose_sizes(Planner *p);
 /* tile_cache.c: is the result stored, each cell once, and nothing of it read? */

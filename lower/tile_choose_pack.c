@@ -1,0 +1,247 @@
+/* Which operand of a tile is copied into panels, and how:
+ *
+ *   groups   two or four steps of the sum beside each other in a lane, for vdpbf16ps and VNNI
+ *   turned   an operand that lies along the sum, so that lanes run across the result
+ *   spread   one whose panel would be spread over more lines than stay in a cache, or that ends in
+ *            the middle of a vector
+ *
+ * A copy in the state, made once, is always worth it; one that is made at every call where enough
+ * rows use it. Sums of floats are added in the order that the choice gives, so for them it depends
+ * on the extents of one member of a batch alone.
+ */
+#include "lower/tile.h"
+
+/* Products of bytes in a lane, and the steps that pay for lanes along the sum; rows that pay for a copy in
+ * groups, of bytes and of bf16. */
+enum { QUAD = 4, QUAD_STEPS = 64, WORD_USES = 8, PAIR_USES = 16 };
+/* What other copies ask for: rows that use a panel, its columns, steps of the sum; bytes of an operand that is
+ * spread. */
+enum { PACK_USES = 48, PACK_COLUMNS = 4, PACK_STEPS = 8, PACK_SPREAD = 2 << 20 };
+
+/* The one operand that a loop moves; -1: there are more, or none. */
+static int only_moved(const Planner *p, const Loop *loop)
+{
+	int moved = -1;
+	for (size_t i = 0; i < p->sum.at.n; i++) {
+		if (tile_stride(p, p->sum.at.at[i], loop) == 0)
+			continue;
+		if (moved >= 0 || !ix_uses(p->sum.at.at[i], loop->var))
+			return -1;
+		moved = (int)i;
+	}
+	return moved;
+}
+
+/* How often a panel is used at least: the extents of the result that do not move the operand, and
+ * that are no batch axes where the order of additions depends on the choice. */
+static int64_t uses_of(const Planner *p, int load, bool any, int64_t assumed)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t uses = 1;
+	for (uint32_t i = 0; i < nest->nresult && uses < PACK_USES; i++) {
+		const Loop *loop = &nest->loops[i];
+		int64_t n = assumed;
+		if (tile_stride(p, p->sum.at.at[load], loop) != 0)
+			continue;
+		if (!(any && tile_is_const(p, loop->extent, &n)))
+			tile_is_const(p, loop->own, &n);
+		uses *= n;
+	}
+	return uses;
+}
+
+/* Steps of the sum; 0: not known. A padded read of the operand itself cannot be packed. */
+static int64_t pack_steps(const Planner *p, int load)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t steps = 1, extent;
+	for (uint32_t i = nest->nresult; i < nest->nloops; i++) {
+		if (!tile_is_const(p, nest->loops[i].extent, &extent) || extent > INT32_MAX / steps)
+			return 0;
+		steps *= extent;
+	}
+	for (uint32_t i = 0; i < nest->nloops; i++)
+		if (tile_is_guarded(nest, &nest->loops[i]) && !nest->loops[i].reduced &&
+		    tile_stride(p, p->sum.at.at[load], &nest->loops[i]) != 0)
+			return 0;
+	return steps;
+}
+
+static bool asks_pack(const Planner *p, int load)
+{
+	Sym name = p->program->buffers.at[p->sum.from.at[load]].name;
+	return !asks_off(p->packs) && asks_name(p->packs, 0, lower_identifier(p->tile->nest->gen->lower, name));
+}
+
+/* Does a copy at every call pay, or is it asked for? */
+static bool pays_packed(const Planner *p, int load, bool any)
+{
+	return asks_pack(p, load) &&
+	       (asks_on(p->packs) || uses_of(p, load, any, TILE_ASSUMED) >= PACK_USES);
+}
+
+static void pack(Planner *p, Loop *col, int load, LoopKind kind)
+{
+	Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	tile->form = TILE_ACROSS;
+	tile->pack = load;
+	tile->pack_kind = kind;
+	tile->col = col;
+	tile->along = NULL;
+	tile->group = 1;
+	for (uint32_t i = 0; i < nest->nresult; i++)
+		if (tile_stride(p, p->sum.at.at[load], &nest->loops[i]) != 0)
+			tile->movers |= (uint64_t)1 << nest->loops[i].iter;
+	tile->row = tile_reusing_loop(p, col, ~((uint64_t)1 << load), TILE_ROWS);
+}
+
+/* Is the value a product of bytes, both neighbours along the sum that lanes run along? */
+static bool has_quads(const Planner *p)
+{
+	const Value *value = p->tile->nest->value;
+	const Loop *along = p->tile->along;
+	if (p->tile->form != TILE_ALONG || value->kind != VALUE_OP || value->op != OP_MUL ||
+	    tile_extent(p, along, QUAD_STEPS) < QUAD_STEPS)
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (!tile_is_widening(value->args[i]) || dtype_bytes(value->args[i]->args[0]->dtype) != 1 ||
+		    tile_stride(p, value->args[i]->args[0]->ix, along) != 1)
+			return false;
+	return true;
+}
+
+/* Products that a lane can add at once, by what both operands are stored as; 1: one. */
+static int64_t group_of(const Planner *p)
+{
+	const Value *value = p->tile->nest->value;
+	if (p->tile->reduce != OP_ADD || value->kind != VALUE_OP || value->op != OP_MUL ||
+	    !tile_is_widening(value->args[0]) || !tile_is_widening(value->args[1]))
+		return 1;
+	Dtype a = value->args[0]->args[0]->dtype, b = value->args[1]->args[0]->dtype;
+	if (dtype_bytes(a) == 1 && dtype_bytes(b) == 1)
+		return QUAD;
+	return a == DTYPE_BF16 && b == DTYPE_BF16 && p->machine->pairs ? 2 : 1;
+}
+
+/* A loop of the sum along which the rows' operand has groups; NULL: there is none. */
+static Loop *group_loop(const Planner *p, int rows, int64_t group)
+{
+	Nest *nest = p->tile->nest;
+	for (uint32_t i = nest->nloops; i-- > nest->nresult;)
+		if (tile_extent(p, &nest->loops[i], 0) >= group &&
+		    tile_stride(p, p->sum.at.at[rows], &nest->loops[i]) == 1)
+			return &nest->loops[i];
+	return NULL;
+}
+
+/* Does copying the operand in groups pay? Bytes that are neighbours along the sum need no copy for few rows. Sums of
+ * floats depend on the choice, and few rows of them are as fast without. */
+static bool groups_pay(const Planner *p, int load, const Loop *along)
+{
+	bool exact = !dtype_is_float(p->tile->nest->value->dtype);
+	bool turns = tile_stride(p, p->sum.at.at[load], along) == 1;
+	int64_t least = turns ? PACK_USES : exact ? WORD_USES : PAIR_USES;
+	return asks_pack(p, load) &&
+	       (asks_on(p->packs) || uses_of(p, load, exact, exact ? TILE_ASSUMED : 1) >= least);
+}
+
+/* Products with lanes across the result, a group of steps at a time, where one operand can be packed for it. */
+static bool pack_groups(Planner *p)
+{
+	Nest *nest = p->tile->nest;
+	int64_t group = group_of(p);
+	if (group == 1 || nest->guards.n > 0 || nest->nresult == 0)
+		return false;
+	Loop *col = &nest->loops[nest->nresult - 1];
+	int load = only_moved(p, col);
+	Loop *along = load < 0 ? NULL : group_loop(p, !load, group);
+	if (!along || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) || !tile_is_asked(p, p->lanes, 0, col) ||
+	    tile_stride(p, nest->at, col) != 1 || !tile_moves_by_one(p, &p->store, col, false) ||
+	    tile_extent(p, col, 0) < p->native || pack_steps(p, load) == 0)
+		return false;
+	bool ahead = tile_may_prepack(p, load);
+	if (!ahead && !groups_pay(p, load, along))
+		return false;
+	pack(p, col, load, LOOP_SERIAL);
+	p->tile->prepacked = ahead;
+	p->tile->along = along;
+	p->tile->group = group;
+	return true;
+}
+
+/* Lanes along a sum become lanes across the result where its operand can be turned once for many
+ * rows. */
+static void pack_turned(Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	for (uint32_t i = nest->nresult; i-- > 0;) {
+		Loop *col = &nest->loops[i];
+		int load = only_moved(p, col);
+		if (load < 0 || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) || tile_stride(p, nest->at, col) != 1 ||
+		    tile_is_guarded(nest, col) || !tile_moves_by_one(p, &p->store, col, false) ||
+		    tile_extent(p, col, 0) < PACK_COLUMNS || pack_steps(p, load) < PACK_STEPS)
+			continue;
+		p->tile->prepacked = tile_may_prepack(p, load);
+		if (!p->tile->prepacked && !pays_packed(p, load, false))
+			continue;
+		pack(p, col, load, LOOP_UNROLL);
+		return;
+	}
+}
+
+/* Would filling up the last vector of the columns leave a fifth of them? */
+static bool is_ragged(const Planner *p, int64_t cols)
+{
+	const Tile ragged = {.nest = p->tile->nest, .lanes = p->native, .group = 1};
+	int64_t vectors = (cols + p->native - 1) / p->native;
+	return cols > 0 && tile_vectors(&ragged, cols) * 4 >= vectors * 5;
+}
+
+/* Is the operand read once where it is not copied: do all loops but the rows' move it? */
+static bool streams_once(const Planner *p, int load)
+{
+	const Nest *nest = p->tile->nest;
+	for (uint32_t i = 0; i < nest->nresult; i++)
+		if (&nest->loops[i] != p->tile->row &&
+		    tile_stride(p, p->sum.at.at[load], &nest->loops[i]) == 0)
+			return false;
+	return p->program->buffers.at[p->sum.from.at[load]].dtype == nest->value->dtype &&
+	       tile_streams(p);
+}
+
+/* A panel that would be spread over too many lines is gathered, unless the operand goes by once. Where elements are left behind its last vector, that
+ * one is read whole, or the panel is gathered and filled up. */
+static void pack_spread(Planner *p)
+{
+	Tile *tile = p->tile;
+	int load = only_moved(p, tile->col);
+	if (load < 0)
+		return;
+	bool ahead = tile_may_prepack(p, load), packs = ahead || pays_packed(p, load, true);
+	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
+	int bytes = dtype_bytes(tile->nest->value->dtype);
+	bool spread = cols > 0 && steps * bytes >= PACK_SPREAD / cols, ragged = is_ragged(p, cols);
+	bool asked = asks_on(ahead ? p->prepacks : p->packs);
+	if (ragged && !ahead && !asked && !(packs && spread) && !tile_streams(p))
+		tile->step_apart = tile_step_apart(p, load);
+	if (tile->step_apart > 0)
+		tile->beyond = load;
+	else if (packs && steps > 0 &&
+		 (ragged || asked || (spread && (ahead || !streams_once(p, load))))) {
+		tile->prepacked = ahead;
+		pack(p, tile->col, load, LOOP_VECTOR);
+	}
+}
+
+void tile_choose_pack(Planner *p, bool found)
+{
+	Tile *tile = p->tile;
+	bool few = tile->nest->proj->niters < 64;
+	if (few && pack_groups(p))
+		return;
+	if (found && has_quads(p))
+		tile->group = QUAD;
+	if (few && p->sum.at.n >= 2 && (tile->group == 1 || asks_on(p->packs)))
+		tile->form == TILE_ALONG ? pack_turned(p) : pack_spread(p);
+}
