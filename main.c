@@ -1,5 +1,5 @@
-/* tsrc: the pipeline on one screen. Each stage makes one data structure from the one before; each can be
- * verified and printed. Options are in main_options.c, what is written in main_jobs.c. */
+/* tsrc: the pipeline on one screen. Each stage makes one data structure from the one before; each
+ * can be verified and printed. Options are in main_options.c, what is written in main_jobs.c. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -235,8 +235,8 @@ static void list_completion(void)
 
 /* ---- the whole ---- */
 
-/* The library stands beside the compiler: share/tsr/lib where installed, lib/ of the source tree above a
- * build folder. */
+/* The library stands beside the compiler: share/tsr/lib where installed, lib/ of the source tree
+ * above a build folder. */
 static const char *library_dir(Arena *arena)
 {
 	static const char *const places[] = {"../share/tsr/lib", "../lib", "../../lib"};

@@ -1,5 +1,5 @@
-/* The command line: response files are expanded, the options that compilers traditionally spell with
- * one dash and several letters (-MF, -###) become long options, and argp does the rest. */
+/* The command line: response files are expanded, the options that compilers traditionally spell
+ * with one dash and several letters (-MF, -###) become long options, and argp does the rest. */
 #include "main_options.h"
 
 #include <ctype.h>

@@ -70,7 +70,8 @@ void diag_fix(Diags *ds, Span span, const char *replacement, const char *fmt, ..
 	__attribute__((format(printf, 4, 5)));
 /* The rank of the diagnostic before it (0 without). */
 void diag_rank(Diags *ds, uint64_t rank);
-/* Puts the diagnostics from `first` on in the order of their ranks, and of discovery where these are equal. */
+/* Puts the diagnostics from `first` on in the order of their ranks, and of discovery where these
+ * are equal. */
 void diags_sort(Diags *ds, size_t first);
 /* Prints what has accumulated, in the order of the list. Text, JSON or SARIF. */
 void diags_print(const Diags *ds, FILE *out);

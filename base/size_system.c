@@ -149,7 +149,8 @@ static void put_least(SizeSystem *s, uint32_t column, Size size)
 	put(s, &row);
 }
 
-/* num - den*q = 0; of a floor 0 <= num - den*q < den; of a quotient by a size q <= num, as that is not 0 */
+/* num - den*q = 0; of a floor 0 <= num - den*q < den; of a quotient by a size q <= num, as that is
+ * not 0 */
 static void put_quotient(SizeSystem *s, uint32_t column, const Atom *atom)
 {
 	Row row = {0};

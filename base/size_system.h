@@ -6,7 +6,8 @@
 
 #include "base/size.h"
 
-/* a = b | a >= b | b divides a; a divisor that is no number only says what it and its own divisors divide */
+/* a = b | a >= b | b divides a; a divisor that is no number only says what it and its own divisors
+ * divide */
 typedef enum FactKind { FACT_EQ, FACT_GE, FACT_DIVIDES } FactKind;
 
 typedef struct SizeFact {

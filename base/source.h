@@ -37,7 +37,8 @@ typedef struct Place {
 enum { SOURCE_LIMIT = 64 << 20 }; /* bytes of one file */
 
 void sources_init(Sources *sources, Arena *arena);
-/* Reads a file ("-": standard input). Returns its number, or 0 with *why set to a static or arena text. */
+/* Reads a file ("-": standard input). Returns its number, or 0 with *why set to a static or arena
+ * text. */
 uint32_t source_read(Sources *sources, const char *path, const char **why);
 /* Adds a text that is in memory already (copied). */
 uint32_t source_add(Sources *sources, const char *path, const char *text, size_t len);
@@ -45,7 +46,8 @@ const Source *source_at(const Sources *sources, uint32_t file);
 /* What stands there, as a string of the arena; "" where there is no place. */
 const char *source_text(const Sources *sources, Arena *arena, Span span);
 Place source_place(const Sources *sources, uint32_t file, uint32_t offset);
-/* From the start of a to the end of b; the other one where one is SPAN_NONE; a where the files differ. */
+/* From the start of a to the end of b; the other one where one is SPAN_NONE; a where the files
+ * differ. */
 Span span_join(Span a, Span b);
 static inline bool span_is_none(Span s) { return s.file == 0; }
 

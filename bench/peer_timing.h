@@ -21,8 +21,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Prints the median and the minimum time of call(arg) in nanoseconds, as JSON; 0, or 1 where a call fails. `call`
- * returns 0 when it has done its `flops`. */
+/* Prints the median and the minimum time of call(arg) in nanoseconds, as JSON; 0, or 1 where a call
+ * fails. `call` returns 0 when it has done its `flops`. */
 static int time_calls(int (*call)(void *arg), void *arg, double flops)
 {
 	int repeats = (int)(2e6 / flops) + 1;

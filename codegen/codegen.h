@@ -57,13 +57,14 @@ bool target_known(const char *march);
 Machine target_machine(const char *march);
 void target_list(FILE *out);
 
-/* codegen/verify_run.c: runs every routine on random inputs through the interpreter and every back end that
- * this machine can run, one line of report each, and a diagnostic where they disagree. */
+/* codegen/verify_run.c: runs every routine on random inputs through the interpreter and every back
+ * end that this machine can run, one line of report each, and a diagnostic where they disagree. */
 void verify_run(const Emit *emit, FILE *report, uint64_t seed);
 
 /* codegen/interp.c: the oracle. Runs a routine of the program directly.
- * dims: by DimId, all symbolic dims of the program. inputs, outputs: in the routine's order. state: laid out
- * by the params' offsets, and packed. Returns 0 or a code as the compiled routine would; -1 when out of memory. */
+ * dims: by DimId, all symbolic dims of the program. inputs, outputs: in the routine's order. state:
+ * laid out by the params' offsets, and packed. Returns 0 or a code as the compiled routine would;
+ * -1 when out of memory. */
 typedef struct InterpArgs {
 	const int64_t *dims;
 	const Scalar *scalars;

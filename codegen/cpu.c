@@ -138,8 +138,9 @@ static uint64_t features_here(void)
 	return set;
 }
 
-/* AMX is left out: the system gives it on request only. gcc 12 knows no tuning for Zen 4 and 5; that for Zen 3
- * loads a vector again in each of up to four multiply-adds, where loads are as scarce as these. */
+/* AMX is left out: the system gives it on request only. gcc 12 knows no tuning for Zen 4 and 5;
+ * that for Zen 3 loads a vector again in each of up to four multiply-adds, where loads are as
+ * scarce as these. */
 static Cpu cpu_here(void)
 {
 	uint32_t max, vendor[3];

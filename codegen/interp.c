@@ -1,6 +1,7 @@
 /* The oracle: runs the loops of a routine directly, one element at a time, exactly as lower/loops.h
- * defines them. Every temporary has memory of its own: places in the workspace are the compiler's claim,
- * which is tested. Every other back end is compared with this one; read it to learn the loop IR.
+ * defines them. Every temporary has memory of its own: places in the workspace are the compiler's
+ * claim, which is tested. Every other back end is compared with this one; read it to learn the loop
+ * IR.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +166,8 @@ static void *buffer_bytes(Interp *in, const Buffer *buffer, const InterpArgs *ar
 	BUG("a buffer of kind %d", (int)buffer->kind);
 }
 
-/* Memory for a temporary that nothing else uses, whatever its place in the workspace is; NULL: there is none. */
+/* Memory for a temporary that nothing else uses, whatever its place in the workspace is; NULL:
+ * there is none. */
 static void *temp_bytes(Interp *in, const Buffer *buffer)
 {
 	size_t bytes = (size_t)interp_size(in, buffer->elements) * (size_t)dtype_bytes(buffer->dtype);
@@ -177,7 +179,8 @@ static void *temp_bytes(Interp *in, const Buffer *buffer)
 	return memory;
 }
 
-/* Fills in the buffers that the routine's kernels touch: other routines may have dims that are not given. */
+/* Fills in the buffers that the routine's kernels touch: other routines may have dims that are not
+ * given. */
 static void place_buffers(Interp *in, const ProgramRoutine *routine, const InterpArgs *args)
 {
 	const Program *program = in->program;

@@ -1,5 +1,5 @@
-/* The initialisers of parameters: a constant, or uniform in +-1/sqrt(fan-in) from Threefry-4x32-20, the
- * stream of each parameter keyed by the seed and its own name (docs/language.md, section 7).
+/* The initialisers of parameters: a constant, or uniform in +-1/sqrt(fan-in) from Threefry-4x32-20,
+ * the stream of each parameter keyed by the seed and its own name (docs/language.md, section 7).
  */
 #include <math.h>
 #include <string.h>

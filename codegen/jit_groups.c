@@ -1,16 +1,19 @@
-/* Sums of a few products a lane, of i8, u8 or bf16, as instructions that add products of neighbours.
+/* Sums of a few products a lane, of i8, u8 or bf16, as instructions that add products of
+ * neighbours.
  *
  *   vector lane in 0..16
  *     acc[lane] += i32(a[i + lane*4]) * i32(b[j + lane*4]) + ... + i32(a[i + lane*4 + 3]) * i32(b[j + lane*4 + 3])
  *     acc[lane] += f32(a[i]) * f32(b[j + lane*2]) + f32(a[i + 1]) * f32(b[j + lane*2 + 1])
  *
- * A lane's operands are the elements of a word: four bytes, two of bf16. vdpbusd adds the four products of unsigned
- * and signed bytes. Otherwise bytes become 16-bit halves of words, those with even numbers and those
- * with odd ones, and vpdpwssd or pmaddwd adds two products at once; without these, bytes are taken
- * from words one by one. Integers wrap, so all are exact. vdpbf16ps adds the odd product, then the even one, each
- * as one operation, rounded to nearest, with subnormal numbers as 0.
+ * A lane's operands are the elements of a word: four bytes, two of bf16. vdpbusd adds the four
+ * products of unsigned and signed bytes. Otherwise bytes become 16-bit halves of words, those with
+ * even numbers and those with odd ones, and vpdpwssd or pmaddwd adds two products at once; without
+ * these, bytes are taken from words one by one. Integers wrap, so all are exact. vdpbf16ps adds the
+ * odd product, then the even one, each as one operation, rounded to nearest, with subnormal numbers
+ * as 0.
  *
- * There may be fewer products than elements, of a word that all lanes share: its other elements are 0.
+ * There may be fewer products than elements, of a word that all lanes share: its other elements are
+ * 0.
  */
 #include "codegen/jit_kernel.h"
 #include "codegen/jit_simd.h"

@@ -1,13 +1,14 @@
 /* Sizes, indices and the cells that they name, as expressions of a kernel's function.
  *
- * In a kernel with unrolled loops the address of a cell is parted into what changes when the program
- * runs and a constant:
+ * In a kernel with unrolled loops the address of a cell is parted into what changes when the
+ * program runs and a constant:
  *
  *   x[(i + 2)*s + j*4 + 3], j unrolled, now 1     ->    (&x[(i + 2)*s])[7]
  *
- * The changing part is made once in a run of straight code and shared by all cells that differ in the
- * constant only: the processor adds that for nothing, while the compiler, left with whole sums, makes
- * an addition for each. What `fixed` and `at` of the KernelJit say decides which iterators are constants.
+ * The changing part is made once in a run of straight code and shared by all cells that differ in
+ * the constant only: the processor adds that for nothing, while the compiler, left with whole sums,
+ * makes an addition for each. What `fixed` and `at` of the KernelJit say decides which iterators
+ * are constants.
  */
 #include "codegen/jit_kernel.h"
 

@@ -1,9 +1,10 @@
 /* Kernels to functions: one function for each structure, with dims, scalars and buffers as
  * parameters.
  *
- * Sizes are computed once at the entry; jit_index.c makes indices and cells of them. Each value becomes a temporary where it is first needed in
- * a statement, so that shared sub-trees stay shared and no expression is deep. A function returns
- * int, 0 or the code of a check that failed, where the kernel has checks, else nothing.
+ * Sizes are computed once at the entry; jit_index.c makes indices and cells of them. Each value
+ * becomes a temporary where it is first needed in a statement, so that shared sub-trees stay shared
+ * and no expression is deep. A function returns int, 0 or the code of a check that failed, where
+ * the kernel has checks, else nothing.
  */
 #include "codegen/jit_kernel.h"
 

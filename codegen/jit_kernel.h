@@ -65,8 +65,8 @@ void jit_segments_plan(KernelJit *k);
 void jit_vector_loop(KernelJit *k, const Stmt *loop);
 /* local L = value, of a local in registers. */
 void jit_vector_fill(KernelJit *k, const Stmt *stmt);
-/* jit_groups.c: does the statement add sums of a few products a lane, of elements that are neighbours? `before` plus
- * these. */
+/* jit_groups.c: does the statement add sums of a few products a lane, of elements that are
+ * neighbours? `before` plus these. */
 bool jit_adds_groups(const KernelJit *k, const Stmt *stmt, IterVar lane, int log);
 Rvalue *jit_vector_groups(KernelJit *k, const Stmt *stmt, IterVar lane, int log, Rvalue *before);
 /* One element of a local in registers; the variable itself where elements are variables. */

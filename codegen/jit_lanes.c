@@ -1,5 +1,5 @@
-/* What lanes have no single instruction for: functions such as exp as the steps of math.h, in several
- * vectors at once (jit_math_lanes.c), and anything else lane by lane through a small array.
+/* What lanes have no single instruction for: functions such as exp as the steps of math.h, in
+ * several vectors at once (jit_math_lanes.c), and anything else lane by lane through a small array.
  */
 #include "codegen/jit_segments.h"
 #include "codegen/jit_lanes.h"

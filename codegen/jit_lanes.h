@@ -1,5 +1,5 @@
-/* A loop of lanes under construction, shared by jit_vector.c (loops that lower/ made) and jit_wide.c
- * (plain loops of functions). */
+/* A loop of lanes under construction, shared by jit_vector.c (loops that lower/ made) and
+ * jit_wide.c (plain loops of functions). */
 #ifndef TSR_CODEGEN_JIT_LANES_H
 #define TSR_CODEGEN_JIT_LANES_H
 

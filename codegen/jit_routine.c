@@ -1,7 +1,7 @@
 /* Entry functions, in baseline instructions: every guard comes before the first kernel, so nothing
- * is written unless all hold. In this order: the call, CPU features, dims, size guards, sizes that overflow,
- * pointers, alignment; then the kernels, where a failed check of indices ends the routine with its
- * code.
+ * is written unless all hold. In this order: the call, CPU features, dims, size guards, sizes that
+ * overflow, pointers, alignment; then the kernels, where a failed check of indices ends the routine
+ * with its code.
  *
  * The functions of kernels are compiled apart, for the target's CPU, and called only behind the
  * check.

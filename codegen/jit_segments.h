@@ -1,5 +1,5 @@
-/* Locals in registers, as jit_segments.c plans them and jit_vector.c uses them: one variable for each
- * row and segment of lanes.
+/* Locals in registers, as jit_segments.c plans them and jit_vector.c uses them: one variable for
+ * each row and segment of lanes.
  */
 #ifndef TSR_CODEGEN_JIT_SEGMENTS_H
 #define TSR_CODEGEN_JIT_SEGMENTS_H

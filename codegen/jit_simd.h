@@ -28,8 +28,8 @@ Rvalue *simd_fused_over(JitFunction *f, SimdType type, bool minus_product, bool 
 Rvalue *simd_root(JitFunction *f, SimdType type, Rvalue *a);
 /* a 2^n of whole numbers n, rounded once. Requires CPU_AVX512. */
 Rvalue *simd_scale(JitFunction *f, SimdType type, Rvalue *a, Rvalue *n);
-/* Requires CPU_AVX512: the lanes of memory whose bits are set in the mask, zero in the others; these
- * lanes written, and no other. What is masked away may lie outside of any object. */
+/* Requires CPU_AVX512: the lanes of memory whose bits are set in the mask, zero in the others;
+ * these lanes written, and no other. What is masked away may lie outside of any object. */
 Rvalue *simd_load_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes);
 void simd_store_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes, Rvalue *value);
 /* Lanes of a type of storage, in memory as one variable, widened to `type`; NULL where no

@@ -1,6 +1,6 @@
 /* Functions about memory: PREFIX_ROUTINE_workspace and PREFIX_state_size, and PREFIX_init, which
- * runs the initialisers and packs. Random numbers: Threefry-4x32-20 (Salmon et al., SC 2011), four elements a
- * block; see base/threefry.h for the definition that the numbers must equal.
+ * runs the initialisers and packs. Random numbers: Threefry-4x32-20 (Salmon et al., SC 2011), four
+ * elements a block; see base/threefry.h for the definition that the numbers must equal.
  */
 #include "codegen/jit_value.h"
 #include "runtime/tsr.h"

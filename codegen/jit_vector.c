@@ -7,10 +7,10 @@
  *
  * Lanes are cut into segments of the widest vector of the target, then of halves of it, then of
  * single elements; the arithmetic of a lane does not depend on the cut. A local that is indexed by
- * unrolled iterators and the lane alone has a variable for every segment, which the compiler keeps in
- * a register: an array of vectors would live in memory. Arithmetic and choices of floats are vector
- * instructions (jit_simd.h); what none computes goes lane by lane through a small array, in a loop
- * that the compiler may vectorise.
+ * unrolled iterators and the lane alone has a variable for every segment, which the compiler keeps
+ * in a register: an array of vectors would live in memory. Arithmetic and choices of floats are
+ * vector instructions (jit_simd.h); what none computes goes lane by lane through a small array, in
+ * a loop that the compiler may vectorise.
  */
 #include "codegen/jit_segments.h"
 #include "codegen/jit_fused.h"
@@ -324,8 +324,9 @@ static Rvalue *low_lanes(Lanes *l, Rvalue *vector, Dtype dtype, int log)
 	return jit_load_lanes(l, jit_lanes_at(k, cell, dtype, l->log), dtype);
 }
 
-/* A value that is the same in all lanes. Narrow segments take a part of the wide one: were the scalar
- * used twice, it would be loaded alone and spread by shuffles, which compete with multiplications.
+/* A value that is the same in all lanes. Narrow segments take a part of the wide one: were the
+ * scalar used twice, it would be loaded alone and spread by shuffles, which compete with
+ * multiplications.
  */
 static Rvalue *spread_value(Lanes *l, const Value *value)
 {

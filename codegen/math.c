@@ -15,8 +15,9 @@
 
 enum { ONE = 127 }; /* the exponent of 1 */
 
-/* -2 ONE ln2: from here on both factors of the power of two are 0. A product with one that is not would be
- * subnormal before it is rounded to 0, which takes processors a hundred cycles; masks make many such. */
+/* -2 ONE ln2: from here on both factors of the power of two are 0. A product with one that is not
+ * would be subnormal before it is rounded to 0, which takes processors a hundred cycles; masks make
+ * many such. */
 #define EXP_LEAST -176
 
 /* ---- powers ---- */

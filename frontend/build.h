@@ -217,8 +217,8 @@ Binding *scope_here(Scope *scope, Sym name);
 Binding *scope_find(Scope *scope, Sym name);
 /* Reports that `name` is unknown, defined only later, or recursive. */
 void scope_report_unknown(Build *b, Name name);
-/* What the unknown name of the last diagnostic is called here: a word of other languages, or an axis of a
- * specification. False where there is nothing to say (foreign.c). */
+/* What the unknown name of the last diagnostic is called here: a word of other languages, or an
+ * axis of a specification. False where there is nothing to say (foreign.c). */
 bool foreign_explain(Build *b, Name name);
 /* The candidate nearest to `name` by edit distance, or NULL when none is near. */
 Sym name_nearest(Sym name, const Sym *candidates, uint32_t n);
@@ -304,8 +304,8 @@ void listing_add(Build *b, Sym name, NodeId node, Span span);
 
 /* ---- expr.c ---- */
 
-/* What an expression is: a tensor, a number, a size, a function, an instance, a module or a tuple; an error
- * value after an error, which every user of it passes on in silence. */
+/* What an expression is: a tensor, a number, a size, a function, an instance, a module or a tuple;
+ * an error value after an error, which every user of it passes on in silence. */
 Value eval(Build *b, const AstExpr *expr);
 /* The same under a name that `let` gives. */
 Value eval_named(Build *b, const AstExpr *expr, Sym name);
@@ -336,8 +336,8 @@ Value eval_member(Build *b, const AstExpr *expr);
 ParamScope *param_scope_new(Build *b, Sym prefix, Sym suffix);
 /* Of copy `number` of the `iterate` at `site`; copies are made in the order of their numbers. */
 ParamScope *param_scope_copy(Build *b, const AstExpr *site, uint32_t number);
-/* The parameter that stands here, in the current parameter scope: made the first time, found afterwards.
- * NODE_NONE after an error. */
+/* The parameter that stands here, in the current parameter scope: made the first time, found
+ * afterwards. NODE_NONE after an error. */
 NodeId param_inline(Build *b, const AstExpr *expr);
 NodeId param_statement(Build *b, const AstStmt *stmt);
 /* NULL: there is none of that name. */
@@ -358,7 +358,8 @@ const char *spec_letters(Build *b, const Spec *spec);
 Sym spec_nearest_letter(Build *b, const With *with, Sym letter);
 bool spec_has_letter(const Spec *spec, Sym letter);
 bool spec_result_concatenates(const Spec *spec);
-/* Is every element of the result one of an operand, so that nothing is added up? False: perhaps not. */
+/* Is every element of the result one of an operand, so that nothing is added up? False: perhaps
+ * not. */
 bool spec_only_moves(const Spec *spec);
 /* Operand count against the call; reports with both places. */
 bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call);

@@ -1,5 +1,6 @@
-/* What a routine takes, computes and gives: the nodes that its results need, followed from them over
- * operands and targets of assignments, in the order of their ids, which is the order of the program.
+/* What a routine takes, computes and gives: the nodes that its results need, followed from them
+ * over operands and targets of assignments, in the order of their ids, which is the order of the
+ * program.
  */
 #include <string.h>
 

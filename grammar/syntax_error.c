@@ -1,6 +1,7 @@
 /* Explains syntax errors. The special messages know one symbol written for another, a keyword used
- * as a name, a forgotten `let`, chained comparisons, brackets and words of other languages; they are tried in the order of
- * the table at the end, and the list of expected tokens speaks for all else. */
+ * as a name, a forgotten `let`, chained comparisons, brackets and words of other languages; they
+ * are tried in the order of the table at the end, and the list of expected tokens speaks for all
+ * else. */
 #include "grammar/syntax_error.h"
 
 #include <string.h>

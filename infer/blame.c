@@ -11,8 +11,8 @@
 enum { SITES_SHOWN = 8, STEPS_SHOWN = 6, ORIGINS_SHOWN = 6, LETTERS_SHOWN = 3,
        ERRORS_TRACED = 200 };
 
-/* File and line of the statement of the program that an error belongs to: where a function is applied, for
- * what stands in the function. */
+/* File and line of the statement of the program that an error belongs to: where a function is
+ * applied, for what stands in the function. */
 static uint64_t rank_of(Solver *s, NodeId node, Span span)
 {
 	uint32_t site = node == NODE_NONE ? 0 : s->graph->nodes.at[node].site;

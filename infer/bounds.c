@@ -2,11 +2,11 @@
  *
  * The bound of an open row of a leaf is read off all constraints "res refines leaf": what res has
  * beyond the leaf's known axes, by flanks; the shortest of several. Where res is open too, its own
- * bound counts (found by a worklist: flanks only get shorter), else the axes that it has so far. So a leaf
- * has the same axes in `x + {b}` and in `x + (1 + {b})`.
+ * bound counts (found by a worklist: flanks only get shorter), else the axes that it has so far. So
+ * a leaf has the same axes in `x + {b}` and in `x + (1 + {b})`.
  *
- * An open row of a result is made of leaves when an operand has an open row of a leaf, or one that is made of
- * leaves: how many axes it has is known when the leaf is closed.
+ * An open row of a result is made of leaves when an operand has an open row of a leaf, or one that
+ * is made of leaves: how many axes it has is known when the leaf is closed.
  */
 #include "infer/solver.h"
 
@@ -128,7 +128,8 @@ RowBounds row_bounds(Solver *s)
 
 typedef VEC(RowVarId) RowVars;
 
-/* Marks the open rows that have at least the axes of one of these; `makes`: as results of operands alone. */
+/* Marks the open rows that have at least the axes of one of these; `makes`: as results of operands
+ * alone. */
 static bool *mark_above(Solver *s, RowVars work, bool makes)
 {
 	FlatRow res, opnd;

@@ -163,8 +163,8 @@ static int64_t least_size(const Solver *s, CellId cell)
 	return least;
 }
 
-/* Adds the open sizes that broadcast into this one, each once. False where one does that is not 1, or
- * where nothing does. */
+/* Adds the open sizes that broadcast into this one, each once. False where one does that is not 1,
+ * or where nothing does. */
 static bool add_operands(Solver *s, CellId cell, Walk *walk)
 {
 	bool any = false;
@@ -187,9 +187,9 @@ static bool add_operands(Solver *s, CellId cell, Walk *walk)
 	return any;
 }
 
-/* Whether something broadcasts into the open size, and all that does is 1, a leaf without a size, or a
- * size for which the same holds: a result, before or after this one in the program. A size of which it
- * does not hold is not walked again in this stage. */
+/* Whether something broadcasts into the open size, and all that does is 1, a leaf without a size,
+ * or a size for which the same holds: a result, before or after this one in the program. A size of
+ * which it does not hold is not walked again in this stage. */
 static bool only_ones(Solver *s, CellId cell)
 {
 	Walk walk = {0};

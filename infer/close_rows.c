@@ -202,8 +202,8 @@ static bool axes_are_all(Solver *s, CellId total, Size known)
 	return false;
 }
 
-/* Of the rows of one product that are still open, the one of kind output, or the only one, takes what is
- * left of a known total. False when no row is open, or the total is not known. */
+/* Of the rows of one product that are still open, the one of kind output, or the only one, takes
+ * what is left of a known total. False when no row is open, or the total is not known. */
 static bool close_total(Solver *s, const char *rule, ConId id)
 {
 	FlatRow f;
@@ -308,8 +308,8 @@ void close_shifted_rows(Solver *s, const char *rule)
 	}
 }
 
-/* Rows of results that no open leaf makes, then the rows of leaves that these bound. Falls: open rows of
- * results; new ones only come from rows that had to grow, and rows stop at ROW_LIMIT. */
+/* Rows of results that no open leaf makes, then the rows of leaves that these bound. Falls: open
+ * rows of results; new ones only come from rows that had to grow, and rows stop at ROW_LIMIT. */
 static void close_settled_rows(Solver *s, const char *rule)
 {
 	for (bool any = true; any && s->nerrors == 0;) {

@@ -268,8 +268,8 @@ static void ask_con(Collector *c, ConId id)
 	}
 }
 
-/* A written size that has another name: the first merge on its way to the cell that has that one (the
- * root of the tree of merges) asks for it. */
+/* A written size that has another name: the first merge on its way to the cell that has that one
+ * (the root of the tree of merges) asks for it. */
 static void ask_leaf(Collector *c, const Leaf *leaf)
 {
 	Solver *s = c->s;

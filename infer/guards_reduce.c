@@ -1,7 +1,7 @@
 /* The guards that others do not imply, and errors for those that can never hold.
  *
- * Equations come first: each is solved for a dim, which it replaces in everything else (replaced.c).
- * Then a guard that holds for all values follows from the others, as does one
+ * Equations come first: each is solved for a dim, which it replaces in everything else
+ * (replaced.c). Then a guard that holds for all values follows from the others, as does one
  * that follows from those that are kept (base/size_system.h). A guard that holds for no value is an
  * error, and so are guards that exclude each other, however many it takes.
  */

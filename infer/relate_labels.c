@@ -1,11 +1,11 @@
 /* What a relation says of its sizes beside their values.
  *
- * Labels: a concatenated axis has the label of its parts, a strided or windowed axis that of its steps, both
- * ways, and of its window. Two different labels are an error.
+ * Labels: a concatenated axis has the label of its parts, a strided or windowed axis that of its
+ * steps, both ways, and of its window. Two different labels are an error.
  *
- * Dims: a size that follows from one that a dim spells does not broadcast either. That is said of every size of
- * a relation once all are known, whichever was found from the others, so it does not depend on the order;
- * one that is a number by itself stays one (cell_spelled).
+ * Dims: a size that follows from one that a dim spells does not broadcast either. That is said of
+ * every size of a relation once all are known, whichever was found from the others, so it does not
+ * depend on the order; one that is a number by itself stays one (cell_spelled).
  */
 #include "infer/solver.h"
 

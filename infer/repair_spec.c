@@ -1,8 +1,8 @@
 /* Repairs of operands whose axes are not those that a specification, or gather, says.
  *
- * In the order in which they are tried: letters that were meant as one axis each; a `->` or `|` that is
- * missing between axes of two rows; two operands the other way round; `...` for a row that is not written.
- * What a repair mends is not reported again.
+ * In the order in which they are tried: letters that were meant as one axis each; a `->` or `|`
+ * that is missing between axes of two rows; two operands the other way round; `...` for a row that
+ * is not written. What a repair mends is not reported again.
  */
 #include "infer/solver.h"
 
@@ -87,8 +87,8 @@ static bool is_own(const Solver *s, const Con *con, RowKind row)
 	return false;
 }
 
-/* May the first `at` of n axes that stand in one row be those of row `first` of the operand, and the others
- * its output axes? */
+/* May the first `at` of n axes that stand in one row be those of row `first` of the operand, and
+ * the others its output axes? */
 static bool splits(Solver *s, const Con *con, uint32_t at, uint32_t n)
 {
 	FlatRow out, row;

@@ -44,8 +44,9 @@ static bool unsettled(const Replaced *r, DimId dim)
 	return r->gone[dim] && r->settled[dim] != r->nreplaced;
 }
 
-/* Replaces the dims that were replaced since in what replaces the dims of a. What replaces a dim uses
- * only dims that are replaced later, so this ends: each round settles a dim, or goes to later ones. */
+/* Replaces the dims that were replaced since in what replaces the dims of a. What replaces a dim
+ * uses only dims that are replaced later, so this ends: each round settles a dim, or goes to later
+ * ones. */
 static void settle(const Replaced *r, Size a)
 {
 	Dims work = {0};

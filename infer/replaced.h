@@ -7,8 +7,8 @@
 typedef struct Replaced Replaced;
 
 Replaced *replaced_new(Sizes *sizes, Arena *arena);
-/* Makes a = b replace a dim of it, if it can be solved for one: the last for which it loses nothing of
- * what is known of the dim, else the last. Not where a dim of it is replaced already. */
+/* Makes a = b replace a dim of it, if it can be solved for one: the last for which it loses nothing
+ * of what is known of the dim, else the last. Not where a dim of it is replaced already. */
 bool replaced_by_equation(Replaced *r, Size a, Size b, DimId *dim);
 /* a without the dims that are replaced, or SIZE_BAD where that is too large. */
 Size replaced_now(const Replaced *r, Size a);

@@ -81,8 +81,8 @@ static bool is_repeated(const Node *node, int32_t arg)
 	return repeated;
 }
 
-/* The specification that says how many axes the result of a constraint has, if it is a later use of that
- * result; NONE: what says so is the operation itself. */
+/* The specification that says how many axes the result of a constraint has, if it is a later use of
+ * that result; NONE: what says so is the operation itself. */
 static ConId settling_use(const Solver *s, const Con *con)
 {
 	for (RowVarId id = con->a.var; id != NONE;) {

@@ -243,10 +243,11 @@ typedef struct Solver {
 void generate(Solver *s);
 /* An error for a row of more than ROW_LIMIT axes. */
 void check_ranks(Solver *s, NodeId node);
-/* Of a node with a specification: an equation for each row of each operand, the rows of its result, the
- * relations of its affine and concatenated axes, and its binds. */
+/* Of a node with a specification: an equation for each row of each operand, the rows of its result,
+ * the relations of its affine and concatenated axes, and its binds. */
 void generate_spec(Solver *s, NodeId id);
-/* A new cell that holds the size, or is tied to the captures that stand in it; broken after an error. */
+/* A new cell that holds the size, or is tied to the captures that stand in it; broken after an
+ * error. */
 CellId size_cell(Solver *s, const SizeExpr *expr);
 /* The size of an expression without captures; asks for the guards of its quotients. */
 Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured);
@@ -284,8 +285,8 @@ static inline bool cell_is_leaf(const Cell *c) { return c->terminal && !c->made;
 static inline bool rowvar_is_leaf(const RowVar *v) { return v->terminal && !v->made; }
 /* Is it the broadcasting 1, as far as is known? */
 bool cell_stretches(Solver *s, CellId cell);
-/* Gives the class a value (SIZE_BAD: an error, it is too large). Where it has another, both become cells of
- * one class, which is an error if they can never be equal. */
+/* Gives the class a value (SIZE_BAD: an error, it is too large). Where it has another, both become
+ * cells of one class, which is an error if they can never be equal. */
 void cell_set(Solver *s, CellId cell, Size value, Why why);
 /* A dim spells the size, or `follows`: a relation ties it to such a size. */
 void cell_spell(Solver *s, CellId cell, bool follows);
@@ -297,8 +298,8 @@ void cell_label(Solver *s, CellId cell, Sym label);
 void cells_equal(Solver *s, CellId a, CellId b, ConId con);
 /* Makes `cell` the root of its tree of merges: only parent links on its path turn round. */
 void proof_reroot(Solver *s, CellId cell);
-/* A new edge "res refines opnd", queued. Running it merges the two once opnd cannot be the broadcasting
- * 1, and keeps a bound of opnd as long as it is unknown. */
+/* A new edge "res refines opnd", queued. Running it merges the two once opnd cannot be the
+ * broadcasting 1, and keeps a bound of opnd as long as it is unknown. */
 void cell_refines(Solver *s, CellId res, CellId opnd, ConId con);
 void edge_run(Solver *s, uint32_t edge);
 /* Finds all bounds again: sizes have got other names since, and classes have merged. */
@@ -314,13 +315,14 @@ bool size_before(Solver *s, Size a, Size b);
 RowVarId rowvar_new(Solver *s, Sym name, Span span);
 /* Follows variables that are solved to another variable alone. */
 RowVarId rowvar_root(Solver *s, RowVarId var);
-/* The row with its solved variables put in: the axes before and behind what is still open, if anything
- * is. `overflow` where there are more than ROW_LIMIT. */
+/* The row with its solved variables put in: the axes before and behind what is still open, if
+ * anything is. `overflow` where there are more than ROW_LIMIT. */
 void row_flatten(Solver *s, const RowTerm *row, FlatRow *flat);
-/* Requires that the variable is open. `rule`: the closing rule that chose, or NULL where `why` forces. */
+/* Requires that the variable is open. `rule`: the closing rule that chose, or NULL where `why`
+ * forces. */
 void rowvar_solve(Solver *s, RowVarId var, RowTerm value, ConId why, const char *rule);
-/* Does what the constraint allows now: pairs axes, solves a variable. It is done, or wakes when one of its
- * variables is solved. */
+/* Does what the constraint allows now: pairs axes, solves a variable. It is done, or wakes when one
+ * of its variables is solved. */
 void row_equal_run(Solver *s, ConId con);
 void row_refine_run(Solver *s, ConId con);
 /* A deferred equation between shifted rows, one of which has `least` axes or more: the variable of
@@ -362,7 +364,8 @@ bool affine_fits(Solver *s, ConId con);
 /* ---- solve.c ---- */
 
 Solver *solver_new(const Graph *graph, Arena *arena, Diags *diags);
-/* Propagates, then closes the stages 2 to `last_stage`, until an error. shuffle: as in InferOptions. */
+/* Propagates, then closes the stages 2 to `last_stage`, until an error. shuffle: as in
+ * InferOptions. */
 void solver_run(Solver *s, int last_stage, uint64_t shuffle);
 /* Into its queue, unless it is there or done. */
 void con_wake(Solver *s, ConId con);
@@ -393,8 +396,8 @@ typedef struct RowBounds {
 } RowBounds;
 
 RowBounds row_bounds(Solver *s);
-/* By RowVarId: the rows that have at least the axes of the open row of a reshape, which gets them later; the
- * open rows that are leaves', or are made of such. */
+/* By RowVarId: the rows that have at least the axes of the open row of a reshape, which gets them
+ * later; the open rows that are leaves', or are made of such. */
 bool *rows_above_reshapes(Solver *s);
 bool *rows_of_leaves(Solver *s);
 
@@ -420,8 +423,8 @@ void close_cycles(Solver *s, const char *rule);
 void close_leaf_bounds(Solver *s, const char *rule);
 void close_parts(Solver *s, const char *rule);
 void close_leaf_ones(Solver *s, const char *rule);
-/* An open size of the node is 1 where something broadcasts into it and all that does is 1; it holds the fixed
- * indices of its axis. */
+/* An open size of the node is 1 where something broadcasts into it and all that does is 1; it holds
+ * the fixed indices of its axis. */
 void close_least_of(Solver *s, const char *rule, NodeId node);
 void close_result_ones(Solver *s, const char *rule);
 void close_bounds(Solver *s, const char *rule);
@@ -469,13 +472,15 @@ void blame_sites(Solver *s, NodeId node);
 void suggest_operand(Solver *s, ConId con);
 /* The repairs of `a * b` whose axes do not meet at this constraint. */
 void suggest_compose(Solver *s, ConId con);
-/* The repairs of an operand that has n axes, or more, in the row of this constraint, and other axes than its
- * specification, or gather, says. */
+/* The repairs of an operand that has n axes, or more, in the row of this constraint, and other axes
+ * than its specification, or gather, says. */
 void suggest_rows(Solver *s, ConId con, uint32_t n);
-/* Remembers that a repair was offered here for operand `arg` of the node; -1: for the whole operation. */
+/* Remembers that a repair was offered here for operand `arg` of the node; -1: for the whole
+ * operation. */
 void mend(Solver *s, const Con *con, int32_t arg);
-/* Does a repair that was offered mend this constraint too: one at the same place, of the same operand, of the
- * operation that makes it, or of the use that settled its row? Such an error counts, and nothing is said. */
+/* Does a repair that was offered mend this constraint too: one at the same place, of the same
+ * operand, of the operation that makes it, or of the use that settled its row? Such an error
+ * counts, and nothing is said. */
 bool is_mended(Solver *s, ConId con);
 /* Names for messages, in the solver's arena. arg: operand number, or -1 for the result. */
 const char *axis_text(Solver *s, ConId con, CellId cell);

@@ -27,8 +27,8 @@ RowAt row_shared_with(const Graph *graph, RowAt at);
 /* The merges that made a and b one class, from a to b; empty when they are the same cell. */
 Path proof_path(Solver *s, CellId a, CellId b);
 
-/* Where a class has its value from: of the first places that write the size, the one with the fewest
- * merges between it and `cell`. */
+/* Where a class has its value from: of the first places that write the size, the one with the
+ * fewest merges between it and `cell`. */
 typedef struct Origin {
 	CellId cell;
 	Span span; /* of a size that is written */

@@ -159,7 +159,8 @@ static void warn_number(const Inference *inference, Diags *diags, const Guard *g
 	diag_note(diags, g->span, "'require %s == %" PRId64 "' says that it is meant", d->name, n);
 }
 
-/* A dim that an operation wants to be equal to another, or to a number: a slip as often as an intention. */
+/* A dim that an operation wants to be equal to another, or to a number: a slip as often as an
+ * intention. */
 static void warn_dims(const Inference *inference, Diags *diags)
 {
 	const Sizes *sizes = inference->sizes;

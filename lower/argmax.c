@@ -3,7 +3,8 @@
  * The search starts from the least value at index 0 and takes a later index only where its value is
  * greater: the first of equals, and NaN (which compares false) is never taken. A long axis whose
  * elements are neighbours is searched in 16 lanes, each the first of its own; among lanes the
- * greatest wins, then the least index. Where columns are neighbours instead, 64 are searched side by side:
+ * greatest wins, then the least index. Where columns are neighbours instead, 64 are searched side
+ * by side:
  *
  *   for v in 0..cols step 64
  *     local best : f32 [64] = -inf, at : i32 [64] = 0

@@ -6,10 +6,11 @@
  *   - uses agree on the index, or it is free: a shared value is computed once (value.c);
  *   - the root's kernel stays small (FUSED_LIMIT), so that a long chain becomes many kernels;
  *   - nothing assigns to what it reads before the root runs.
- * A free node (only indices change) may be fused into many roots, and so may one cheap operation on one
- * buffer of its size (x - mean): computed again wherever it is read, it needs no buffer. A reduction is fused into an
- * elementwise root that reads each of its cells once, at the same index: the root is its epilogue.
- * A cast that widens an operand of a product is free, and yet stands alone where widen.c says so.
+ * A free node (only indices change) may be fused into many roots, and so may one cheap operation on
+ * one buffer of its size (x - mean): computed again wherever it is read, it needs no buffer. A
+ * reduction is fused into an elementwise root that reads each of its cells once, at the same index:
+ * the root is its epilogue. A cast that widens an operand of a product is free, and yet stands
+ * alone where widen.c says so.
  */
 #include <stb/stb_ds.h>
 #include <string.h>
@@ -235,8 +236,8 @@ static bool stays_apart(const Lower *lower, NodeId id)
 	return !can_be_fused(lower, id) && (lower->plan[id].nuses > 1 || !proj_reduces(proj));
 }
 
-/* Is one cheap operation better computed in each of several roots, from the one operand of its size, than
- * stored and read by them? */
+/* Is one cheap operation better computed in each of several roots, from the one operand of its
+ * size, than stored and read by them? */
 static bool is_worth_repeating(const Lower *lower, NodeId id, const Reader *reader)
 {
 	const Node *node = lower_node(lower, id);

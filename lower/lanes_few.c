@@ -1,4 +1,5 @@
-/* Long sums of one cell or of few neighbours, all cells side by side in lanes, in parts for threads.
+/* Long sums of one cell or of few neighbours, all cells side by side in lanes, in parts for
+ * threads.
  *
  *   y[v] = sum of x[w*4 + v] over w, for v in 0..4, becomes
  *
@@ -16,8 +17,8 @@
  *   for w in whole..n: for v in 0..4: rest[v] += x[w*4 + v]
  *   for v in 0..4: y[v] = sum[v] + sum[v + 4] + ... + rest[v]      as a fixed tree
  *
- * How many parts there are, and where they end, follows from the extents alone. A sum that fills no two parts
- * has none: acc is the sum.
+ * How many parts there are, and where they end, follows from the extents alone. A sum that fills no
+ * two parts has none: acc is the sum.
  */
 #include "base/diag.h"
 #include "lower/lanes.h"
@@ -80,7 +81,8 @@ static bool values_fit(const Few *f)
 	return fit && moves;
 }
 
-/* The least multiple of the cells and of whole vectors, and of at least four vectors where that takes few. */
+/* The least multiple of the cells and of whole vectors, and of at least four vectors where that
+ * takes few. */
 static bool choose_width(Few *f)
 {
 	f->width = f->n;

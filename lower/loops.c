@@ -1,5 +1,6 @@
-/* Constructors of values and statements. Constants are folded by op_eval, which is the meaning of every
- * operation, so that folding never changes a result; only small powers are products, whose last bit may be another.
+/* Constructors of values and statements. Constants are folded by op_eval, which is the meaning of
+ * every operation, so that folding never changes a result; only small powers are products, whose
+ * last bit may be another.
  */
 #include "base/diag.h"
 #include "lower/loops.h"

@@ -16,18 +16,19 @@
  *   ix      := size | ITER | ix + ix | ix * ix | ix / ix (floor) | ix % ix (floored) | min | max | int(value)
  *   cond    := ix < ix | ix <= ix | ix == ix
  *
- * A value has one dtype, and so have the arguments of an op: conversions are explicit. An accumulation
- * `x ACC= v` is x = ACC(x, v) in x's dtype. bf16, f16, i8 and u8 are loaded, cast and stored; ops are wide.
- * Iterators and index arithmetic are int64. Sizes are expressions over the routine's dims. A schedule is data
- * here: the kind of a loop says how a back end runs it, and every kind means the same as LOOP_SERIAL to the
- * interpreter. The bounds of UNROLL and VECTOR are constants.
- * A VECTOR loop runs its statements one after another, each for all lanes: its body holds no loops, no
- * conditions and no checks, and indices move by 0 or 1 a lane, those of locals on one axis: the last, or
- * the first of two in a local that is read turned. Loads of i8 and u8 may move by 4.
- * A PARALLEL loop stands at the top of a kernel, from 0, with at most 2^30 iterations, without checks or
- * locals from outside; no two iterations touch one cell that either stores. The interpreter watches that.
- * With `slot SLOT of n` at most n iterations run at a time, and those have different numbers 0 <= SLOT < n.
- * What an iteration reads of a scratch buffer it has stored itself.
+ * A value has one dtype, and so have the arguments of an op: conversions are explicit. An
+ * accumulation `x ACC= v` is x = ACC(x, v) in x's dtype. bf16, f16, i8 and u8 are loaded, cast and
+ * stored; ops are wide. Iterators and index arithmetic are int64. Sizes are expressions over the
+ * routine's dims. A schedule is data here: the kind of a loop says how a back end runs it, and
+ * every kind means the same as LOOP_SERIAL to the interpreter. The bounds of UNROLL and VECTOR are
+ * constants. A VECTOR loop runs its statements one after another, each for all lanes: its body
+ * holds no loops, no conditions and no checks, and indices move by 0 or 1 a lane, those of locals
+ * on one axis: the last, or the first of two in a local that is read turned. Loads of i8 and u8 may
+ * move by 4. A PARALLEL loop stands at the top of a kernel, from 0, with at most 2^30 iterations,
+ * without checks or locals from outside; no two iterations touch one cell that either stores. The
+ * interpreter watches that. With `slot SLOT of n` at most n iterations run at a time, and those
+ * have different numbers 0 <= SLOT < n. What an iteration reads of a scratch buffer it has stored
+ * itself.
  *
  * Trees are immutable once built: passes rebuild. Sub-trees may be shared.
  */
@@ -205,8 +206,8 @@ typedef struct ProgramConst {
 
 typedef enum CheckKind { CHECK_EQ, CHECK_GE, CHECK_DIVIDES, CHECK_INDEX } CheckKind;
 
-/* A condition checked at run time: of sizes at the entry, or of gathered indices (INDEX). Its code is
- * TSR_CHECK_FIRST + its id. */
+/* A condition checked at run time: of sizes at the entry, or of gathered indices (INDEX). Its code
+ * is TSR_CHECK_FIRST + its id. */
 typedef struct Check {
 	CheckKind kind;
 	Size a, b;
@@ -272,9 +273,9 @@ typedef struct Program {
 /* The routine of a number; one past the last: `pack`. */
 const ProgramRoutine *program_routine(const Program *program, uint32_t index);
 
-/* Constructors. Indices are folded and kept as sums in one form (ix_linear), constant values are folded by
- * op_eval, neutral terms go. Arguments of an op have its dtype. `args` are copied; `ixs` must live as long
- * as the value. */
+/* Constructors. Indices are folded and kept as sums in one form (ix_linear), constant values are
+ * folded by op_eval, neutral terms go. Arguments of an op have its dtype. `args` are copied; `ixs`
+ * must live as long as the value. */
 const Ix *ix_size(Arena *arena, Size size);
 const Ix *ix_const(Arena *arena, Sizes *sizes, int64_t value);
 const Ix *ix_iter(Arena *arena, IterVar iter);
@@ -291,8 +292,8 @@ const Value *value_index(Arena *arena, Dtype dtype, const Ix *ix);
 const Value *value_scalar(Arena *arena, Dtype dtype, uint32_t scalar);
 Scalar scalar_of(Dtype dtype, double number); /* a number as a scalar of the type */
 
-/* An index as a sum: coefficient * atom + ... + offset, where an atom is no sum and no product with a size.
- * ix_add and ix_mul keep every index in this form, terms in the order of first mention. */
+/* An index as a sum: coefficient * atom + ... + offset, where an atom is no sum and no product with
+ * a size. ix_add and ix_mul keep every index in this form, terms in the order of first mention. */
 typedef struct LinearTerm {
 	const Ix *atom;
 	Size coef;
@@ -307,7 +308,8 @@ Linear ix_linear(Program *program, const Ix *ix);
 bool ix_same(const Ix *a, const Ix *b);
 bool value_same(const Value *a, const Value *b);
 bool ix_uses(const Ix *ix, IterVar iter);
-/* How far the index moves when the iterator moves by one, where that is a size; SIZE_BAD: it is not. */
+/* How far the index moves when the iterator moves by one, where that is a size; SIZE_BAD: it is
+ * not. */
 Size ix_stride(Program *program, const Ix *ix, IterVar iter);
 
 /* A block under construction. */
@@ -326,8 +328,8 @@ const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, cons
 const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix);
 const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check); /* 0 <= ix < hi */
 
-/* Aborts (BUG) on a program that breaks the grammar above: dtypes, scopes of iterators and locals, ids,
- * ranks, accumulations. */
+/* Aborts (BUG) on a program that breaks the grammar above: dtypes, scopes of iterators and locals,
+ * ids, ranks, accumulations. */
 void loops_verify(const Program *program);
 /* The buffers that a kernel touches, in the order of first use. */
 typedef struct BufferUse {

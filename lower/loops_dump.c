@@ -1,5 +1,6 @@
-/* The loop IR as pseudo-code: the tables of buffers and checks, every kernel with one statement a line,
- * every routine with its kernels in order. Nothing here depends on addresses: two runs print the same.
+/* The loop IR as pseudo-code: the tables of buffers and checks, every kernel with one statement a
+ * line, every routine with its kernels in order. Nothing here depends on addresses: two runs print
+ * the same.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The checker of the loop IR: every rule of the grammar in loops.h, in all builds. A violation is a bug of
- * a pass, reported with the kernel's name.
+/* The checker of the loop IR: every rule of the grammar in loops.h, in all builds. A violation is a
+ * bug of a pass, reported with the kernel's name.
  */
 #include <string.h>
 

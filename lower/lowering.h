@@ -32,7 +32,8 @@
  *   routine.c  one routine: kernels in order, checks first
  *   lower.c    the program's tables
  *
- * The loop IR itself (loops.h) is in loops.c and index.c, loops_walk.c, loops_dump.c and loops_verify.c.
+ * The loop IR itself (loops.h) is in loops.c and index.c, loops_walk.c, loops_dump.c and
+ * loops_verify.c.
  */
 #ifndef TSR_LOWER_LOWERING_H
 #define TSR_LOWER_LOWERING_H
@@ -44,14 +45,15 @@
 
 #define BUFFER_NONE UINT32_MAX
 
-/* Where a fused node is read from: every use goes through operand `arg` of `owner` at the same index. */
+/* Where a fused node is read from: every use goes through operand `arg` of `owner` at the same
+ * index. */
 typedef struct Frame {
 	NodeId owner; /* NODE_NONE: uses differ */
 	uint32_t arg;
 } Frame;
 
-/* A copy of a parameter in the state: the loops over it, outermost first, and its panels. Copies of one
- * description are one. */
+/* A copy of a parameter in the state: the loops over it, outermost first, and its panels. Copies of
+ * one description are one. */
 enum { PACKED_LOOPS = 8, PACKED_WIDTHS = 8 };
 
 typedef enum PackedRole { PACKED_OUTER, PACKED_COLUMN, PACKED_STEP } PackedRole;
@@ -145,8 +147,8 @@ static inline const Proj *lower_proj(const Lower *lower, NodeId id)
 
 /* ---- facts about projections (fuse.c) ---- */
 
-/* One piece, every result axis is one iterator of its own or index 0, and every iterator of the result is
- * there: the result's index gives the iterators. */
+/* One piece, every result axis is one iterator of its own or index 0, and every iterator of the
+ * result is there: the result's index gives the iterators. */
 bool proj_is_plain(const Proj *proj);
 /* Is an iterator reduced? */
 bool proj_reduces(const Proj *proj);
@@ -160,7 +162,8 @@ bool proj_is_identity(const Piece *piece, uint32_t arg);
 Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg);
 /* Decides for every node of the routine. */
 void fuse_plan(Lower *lower);
-/* widen.c: is a node of some elements, if it widens what it reads, a copy of its own where reductions use it? */
+/* widen.c: is a node of some elements, if it widens what it reads, a copy of its own where
+ * reductions use it? */
 bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */
 void fuse_describe(Lower *lower);
@@ -241,8 +244,8 @@ typedef struct Loop {
 	Size own; /* the part of the extent that is of no batch axis of the result */
 	bool reduced;
 } Loop;
-/* The best innermost loop, by the strides of all accesses; `keep_local`: reduced loops only, where there
- * are any. Requires nloops > 0. */
+/* The best innermost loop, by the strides of all accesses; `keep_local`: reduced loops only, where
+ * there are any. Requires nloops > 0. */
 uint32_t order_innermost(Gen *gen, const Loop *loops, uint32_t nloops, const Body *body,
 			 const Value *value, const Ix *store, bool keep_local);
 
@@ -270,9 +273,11 @@ bool block_touches_behind(const Block *block, const Stmt *stmt, BufferId buffer)
 
 /* Would kernel_turn change it? */
 bool kernel_turns(Program *program, const Kernel *kernel, const Schedule *asked);
-/* Copies and elementwise loops whose operands run along other axes than the result, in tiles (turn.c). */
+/* Copies and elementwise loops whose operands run along other axes than the result, in tiles
+ * (turn.c). */
 void kernel_turn(Program *program, Kernel *kernel, const Schedule *asked, const Machine *machine);
-/* Cuts what may run at the same time into chunks of about `grain` operations (parallel.c); 0: nothing. */
+/* Cuts what may run at the same time into chunks of about `grain` operations (parallel.c); 0:
+ * nothing. */
 void kernel_parallel(Program *program, Kernel *kernel, const Schedule *asked, int64_t grain);
 
 /* Gives every temporary of the routine its place; the routine's workspace. */

@@ -26,7 +26,8 @@ Op node_reduce_op(const Node *node)
 	return reduces && node->reduce != OP_NONE ? node->reduce : OP_ADD;
 }
 
-/* Are parts of an axis, which run one after another, reduced? Then several pieces write the same cells. */
+/* Are parts of an axis, which run one after another, reduced? Then several pieces write the same
+ * cells. */
 static bool reduces_parts(const Proj *proj)
 {
 	for (uint32_t f = 0; f < proj->nfactors; f++) {

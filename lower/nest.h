@@ -5,8 +5,8 @@
 
 #include "lower/lowering.h"
 
-/* An index that may leave its axis: nothing is read or written, and nothing added, unless 0 <= index <
- * size. */
+/* An index that may leave its axis: nothing is read or written, and nothing added, unless 0 <=
+ * index < size. */
 typedef struct Guarded {
 	const Index *index;
 	Size size; /* elements of the axis */
@@ -59,8 +59,8 @@ bool nest_is_guarded(const Nest *nest, const Loop *loop);
 bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut);
 /* May the sum be kept in the target itself while it grows? It must have the type that is summed in. */
 bool nest_sums_in_place(const Nest *nest);
-/* Puts the loops in the order that is asked for, if it is legal; is the sum kept in a local then? `local`:
- * is it now. */
+/* Puts the loops in the order that is asked for, if it is legal; is the sum kept in a local then?
+ * `local`: is it now. */
 bool nest_take_order(Nest *nest, bool scattered, bool local);
 /* Adds the order of the loops to what was made. */
 void nest_describe_order(const Nest *nest);

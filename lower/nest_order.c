@@ -4,8 +4,8 @@
  *   i, k, j    the last loop is the result's: sums of a row grow in place, in lanes where j is contiguous
  *
  * No other order of a reduction is taken: a sum that is left and come back to would have to be kept
- * somewhere. Without a reduction any order will do where each cell is written once; scattered sums take any
- * as well, and add up in it.
+ * somewhere. Without a reduction any order will do where each cell is written once; scattered sums
+ * take any as well, and add up in it.
  */
 #include "lower/nest.h"
 

@@ -1,24 +1,28 @@
-/* The picture of a convolution copied to where the lanes of a vector are neighbours and no read is outside.
+/* The picture of a convolution copied to where the lanes of a vector are neighbours and no read is
+ * outside.
  *
  *   y[o, oh, ow] = sum over c, kh, kw of x[c, oh + kh - 1, ow + kw - 1] * w[o, c, kh, kw]
  * becomes
  *   padded_x[c, ih, iw] = x[c, ih - 1, iw - 1], or 0 outside
  *   y[o, oh, ow] = sum over c, kh, kw of padded_x[c, oh + kh, ow + kw] * w[o, c, kh, kw]
  *
- * where lanes run along `ow`. An axis of the picture stays one axis, with its margins. That of `ow` becomes two,
- * padded_x[c, ih, kw, ow], where `ow` moves it by more than one element, and padded_x[c, kw, ih, ow] where rows of
- * the result leave vectors unfilled that `oh` and `ow` as one loop fill: `oh` moves the copy by a row then, or has
- * an axis apart as well, padded_x[c, kh, kw, oh, ow], where it moves the picture by more. A cell adds its products in
- * the order of the sum's loops, as without the copy, and products with 0 where others skip a step. Few channels that
- * the result has last as well stay last, and become one loop with `ow`.
+ * where lanes run along `ow`. An axis of the picture stays one axis, with its margins. That of `ow`
+ * becomes two, padded_x[c, ih, kw, ow], where `ow` moves it by more than one element, and
+ * padded_x[c, kw, ih, ow] where rows of the result leave vectors unfilled that `oh` and `ow` as one
+ * loop fill: `oh` moves the copy by a row then, or has an axis apart as well, padded_x[c, kh, kw,
+ * oh, ow], where it moves the picture by more. A cell adds its products in the order of the sum's
+ * loops, as without the copy, and products with 0 where others skip a step. Few channels that the
+ * result has last as well stay last, and become one loop with `ow`.
  */
 #include "base/diag.h"
 #include "lower/nest.h"
 
-/* Cells that use an element of a copy of joined rows; steps of the sum; elements that are far apart. */
+/* Cells that use an element of a copy of joined rows; steps of the sum; elements that are far
+ * apart. */
 enum { USES_LEAST = 16, STEPS_LEAST = 4, LANES_LEAST = 4, FAR = 16, DIMS_MAX = 32 };
 
-/* An axis of the copy: an iterator's, or one of the picture's as it is. In the order that they stand in. */
+/* An axis of the copy: an iterator's, or one of the picture's as it is. In the order that they
+ * stand in. */
 typedef enum CopyRank { RANK_OUTER, RANK_SUM, RANK_LANES } CopyRank;
 
 typedef struct CopyAxis {
@@ -117,8 +121,8 @@ static int64_t step_of(const Pad *p, const Ix *at, const Loop *loop)
 	return size_is_bad(step) ? 0 : known(p, step, 0);
 }
 
-/* Do lanes along the columns read what is no vector of the operand, or outside? Elements that are far apart
- * belong to other lanes. */
+/* Do lanes along the columns read what is no vector of the operand, or outside? Elements that are
+ * far apart belong to other lanes. */
 static bool is_picture(Pad *p, uint32_t arg)
 {
 	const Nest *nest = p->nest;
@@ -138,7 +142,8 @@ static bool is_picture(Pad *p, uint32_t arg)
 	return false;
 }
 
-/* Is the loop one over channels, few of them, that lie side by side in the result and in the operand? */
+/* Is the loop one over channels, few of them, that lie side by side in the result and in the
+ * operand? */
 static bool is_inner(const Pad *p, uint32_t arg, const Loop *loop)
 {
 	const Value *load = p->nest->value->args[arg], *other = p->nest->value->args[1 - arg];
@@ -205,7 +210,8 @@ static int64_t vectors_of(const Pad *p, int64_t n)
 	return count + n;
 }
 
-/* The loop before the columns', where both as one save a third of the vectors, for many uses of a copy. */
+/* The loop before the columns', where both as one save a third of the vectors, for many uses of a
+ * copy. */
 static const Loop *joined_rows(const Pad *p)
 {
 	const Nest *nest = p->nest;
@@ -226,7 +232,8 @@ static void add_dim(Pad *p, CopyRank rank, uint32_t axis, const IndexTerm *term,
 	p->dims[p->ndims++] = (CopyAxis){.rank = rank, .axis = axis, .term = term, .extent = extent};
 }
 
-/* How far the result's loops and the kernel's go along an axis; of strided rows a little more than is read. */
+/* How far the result's loops and the kernel's go along an axis; of strided rows a little more than
+ * is read. */
 static Size reach_of(const Pad *p, const Index *index)
 {
 	Sizes *sizes = p->program->sizes;
@@ -347,7 +354,8 @@ static void add_loop(Pad *p, Body *body, uint32_t d, const Ix *lo, const Ix *hi,
 		PUSH(gen->arena, body->stmts, stmt_for(gen->arena, p->dims[d].var, lo, hi, fill_from(p, d + 1, inside)));
 }
 
-/* Is it the place along this axis of the copy that decides whether there is an element of the picture? */
+/* Is it the place along this axis of the copy that decides whether there is an element of the
+ * picture? */
 static bool decides(const Pad *p, uint32_t d)
 {
 	for (uint32_t later = d + 1; later < p->ndims; later++)

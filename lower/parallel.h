@@ -8,8 +8,9 @@
  * buffer that `root` stores into, and share no local? (false: not known) */
 bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop);
 
-/* A size that the bound of a loop never passes: none is less (IX_MAX, of a beginning), none more (IX_MIN, of an
- * end). Of what is taken with that extreme any operand will do, of the other extreme the farther one. */
+/* A size that the bound of a loop never passes: none is less (IX_MAX, of a beginning), none more
+ * (IX_MIN, of an end). Of what is taken with that extreme any operand will do, of the other extreme
+ * the farther one. */
 bool ix_bounding_size(const Sizes *sizes, const Ix *ix, IxKind extreme, Size *size);
 
 /* Gives each iteration that runs at a time its own part of the kernel's scratch buffers. */

@@ -2,11 +2,11 @@
  *
  *   state := parameters | stamp | packed_w | packed_v | ...      all multiples of 64 bytes
  *
- * A contraction may read such a copy where no routine assigns to the parameter and every size of the
- * copy is known. The panels (tile_pack.c) depend on the columns, the sum and the machine alone, never
- * on how many rows there are: one copy serves all kernels that read the parameter alike, whichever
- * routine they are in. A copy keeps the parameter's type of storage; bytes may be moved by 128
- * (tile_groups.c). Its kernels are those of
+ * A contraction may read such a copy where no routine assigns to the parameter and every size of
+ * the copy is known. The panels (tile_pack.c) depend on the columns, the sum and the machine alone,
+ * never on how many rows there are: one copy serves all kernels that read the parameter alike,
+ * whichever routine they are in. A copy keeps the parameter's type of storage; bytes may be moved
+ * by 128 (tile_groups.c). Its kernels are those of
  * Program.pack.
  */
 #include <string.h>

@@ -1,9 +1,9 @@
 /* What lowering asks of a projection before it decides which kernel computes a node.
  *
- * A node may be computed inside another's kernel only where its result's index gives every iterator back:
- * from the cell that the reader asks for follows the iteration that computes it. So it is where each
- * result axis is one iterator of its own, or a fixed index that is the axis's only one (surjective), and
- * no axis is computed, read or bounded.
+ * A node may be computed inside another's kernel only where its result's index gives every iterator
+ * back: from the cell that the reader asks for follows the iteration that computes it. So it is
+ * where each result axis is one iterator of its own, or a fixed index that is the axis's only one
+ * (surjective), and no axis is computed, read or bounded.
  */
 #include "lower/lowering.h"
 

@@ -1,8 +1,8 @@
 /* One routine: which buffers its nodes live in, and its kernels in order.
  *
- * Nothing that the caller can see is written before every gathered index is checked: what indices are
- * computed from comes first (into temporaries), each check right behind its indices, then everything
- * else in the order of the graph, then copies of results that have another home.
+ * Nothing that the caller can see is written before every gathered index is checked: what indices
+ * are computed from comes first (into temporaries), each check right behind its indices, then
+ * everything else in the order of the graph, then copies of results that have another home.
  */
 #include <string.h>
 

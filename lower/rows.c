@@ -8,11 +8,12 @@
  *
  * Two kernels join where each is one loop over the same rows, they touch a common buffer, and every
  * buffer that one of them writes is touched by both in the cells [i*c, i*c + c) of the present row
- * i only. A flat loop over rows*c cells is taken as rows of c; two flat loops of f32 arithmetic over
- * the same cells join cell by cell, so that what one stores the other has at hand. A row holds vectors only (one loop
- * deep, not counting short constant loops): matrices that every row reads would push each other out
- * of the cache. (What kernels touch is read off in rows_touch.c.) Then a temporary with one cell a row becomes a local, and one that has the place of
- * a result, which is written where the temporary is read last, becomes the result.
+ * i only. A flat loop over rows*c cells is taken as rows of c; two flat loops of f32 arithmetic
+ * over the same cells join cell by cell, so that what one stores the other has at hand. A row holds
+ * vectors only (one loop deep, not counting short constant loops): matrices that every row reads
+ * would push each other out of the cache. (What kernels touch is read off in rows_touch.c.) Then a
+ * temporary with one cell a row becomes a local, and one that has the place of a result, which is
+ * written where the temporary is read last, becomes the result.
  */
 #include "lower/rows.h"
 

@@ -2,11 +2,11 @@
  *
  *   for i in 0..n { for j in 0..v { e[i*v + j] = x[i*v + j] - m[i] } }    e, x: v cells a row; m: one
  *
- * Every access is kept with the loops around it, so that the greatest index that it reaches inside a row
- * is a size: offset + sum of coefficient * (last value of the iterator). An access stays in its row where
- * the row's own iterator has the coefficient c, nothing is negative, and that greatest index is below c.
- * Anything else (an index that is read, a coefficient of unknown sign) counts as leaving the row: kernels
- * that might see each other's other rows are never joined.
+ * Every access is kept with the loops around it, so that the greatest index that it reaches inside
+ * a row is a size: offset + sum of coefficient * (last value of the iterator). An access stays in
+ * its row where the row's own iterator has the coefficient c, nothing is negative, and that
+ * greatest index is below c. Anything else (an index that is read, a coefficient of unknown sign)
+ * counts as leaving the row: kernels that might see each other's other rows are never joined.
  */
 #include "lower/rows_touch.h"
 

@@ -107,7 +107,8 @@ void tile_choose_sizes(Planner *p);
 bool tile_stores_apart(const Planner *p);
 /* Does it pay to let the columns' operand go by once? */
 bool tile_streams(const Planner *p);
-/* What blocks of columns of an operand that is packed block by block cost, in columns; 0: it is not. */
+/* What blocks of columns of an operand that is packed block by block cost, in columns; 0: it is
+ * not. */
 int64_t tile_block_cost(const Planner *p, const TileParts *cols);
 /* Fills in the blocks, from the sizes. */
 void tile_choose_blocks(Planner *p);
@@ -115,41 +116,44 @@ void tile_choose_blocks(Planner *p);
 bool tile_plan(Tile *tile, const Machine *machine);
 /* Writes the choices down (tile_describe.c). */
 void tile_describe(const Planner *p);
-/* prepack.c: may the operand, by its place among those of the sum, be read from a copy in the state? */
+/* prepack.c: may the operand, by its place among those of the sum, be read from a copy in the
+ * state? */
 bool tile_may_prepack(const Planner *p, int load);
 /* Finds the copy; false: there was none, and code for it is to be emitted. */
 bool prepack_declare(Tile *tile, const Value *load, Dtype dtype, Size elements);
 void prepack_emit(Tile *tile, Block body);
-/* tile_pack.c: the copy's buffer (false: it is there already), its code, the value that reads it at a part
- * of the columns. */
+/* tile_pack.c: the copy's buffer (false: it is there already), its code, the value that reads it at
+ * a part of the columns. */
 bool tile_pack_declare(Tile *tile);
 Block tile_pack_fill(Tile *tile);
 /* The same of the block of columns at hand. */
 Block tile_pack_block(Tile *tile);
 const Value *tile_pack_value(const Tile *tile, const TilePart *col);
-/* Where the lane is at the step at hand: in the panel of the part of the columns that is copied, or that tiles read. */
+/* Where the lane is at the step at hand: in the panel of the part of the columns that is copied, or
+ * that tiles read. */
 const Ix *tile_pack_to(const Tile *tile, const TilePart *part);
 const Ix *tile_pack_ix(const Tile *tile, const TilePart *col);
-/* The n-th load of a value, in the order of tile_plan's list, widened where it is; the value with another in its
- * place. */
+/* The n-th load of a value, in the order of tile_plan's list, widened where it is; the value with
+ * another in its place. */
 const Value *tile_load(const Value *value, uint32_t n);
 const Value *tile_replaced(Arena *arena, const Value *value, const Value *old, const Value *new);
-/* tile_beyond.c: elements between two steps of the innermost sum of an operand that may be read beyond its columns;
- * 0: it may not. The loops over the sum that do so. */
+/* tile_beyond.c: elements between two steps of the innermost sum of an operand that may be read
+ * beyond its columns; 0: it may not. The loops over the sum that do so. */
 int64_t tile_step_apart(const Planner *p, int load);
 Block tile_beyond_steps(Tile *tile, const Value *cell);
-/* Where the panel of a part of the columns ends in the copy; which step of the sum it is at the loops at hand. */
+/* Where the panel of a part of the columns ends in the copy; which step of the sum it is at the
+ * loops at hand. */
 const Ix *tile_panel_end(const Tile *tile, const TilePart *col);
 const Ix *tile_step_number(const Tile *tile);
 Size tile_panel_elements(const Tile *tile, int64_t width);
-/* tile_fetch.c: whether the next panel or columns are fetched; what a tile does for it in a step of the sum
- * (nothing: an empty block), with what that needs in `before`. */
+/* tile_fetch.c: whether the next panel or columns are fetched; what a tile does for it in a step of
+ * the sum (nothing: an empty block), with what that needs in `before`. */
 void tile_choose_fetch(Planner *p);
 Block tile_fetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before);
 /* Vectors that a row of lanes takes, narrow ones and single elements counted. */
 int64_t tile_vectors(const Tile *tile, int64_t lanes);
-/* Lanes of a tile of some columns: packed ones are filled up to whole vectors where that saves some, and so are
- * those of an operand that is read beyond its columns. */
+/* Lanes of a tile of some columns: packed ones are filled up to whole vectors where that saves
+ * some, and so are those of an operand that is read beyond its columns. */
 int64_t tile_width(const Tile *tile, int64_t cols);
 /* tile_groups.c: an element as it stands in a copy in groups; a panel of the part of the columns. */
 const Value *tile_group_copied(const Tile *tile, const Value *element);
@@ -158,19 +162,20 @@ Block tile_group_fill(Tile *tile, const TilePart *part);
 Size tile_group_extent(const Tile *tile, const Loop *loop);
 /* The loops over the sum, which add to the cells of a tile, `fetch` in each. */
 Block tile_group_steps(Tile *tile, const Value *cell, Block fetch);
-/* What cells begin with: the buffer, its code, what those of the present row begin with. Where the tile has sums. */
+/* What cells begin with: the buffer, its code, what those of the present row begin with. Where the
+ * tile has sums. */
 void tile_group_declare_sums(Tile *tile);
 Block tile_group_fill_sums(Tile *tile);
 const Value *tile_group_begin(const Tile *tile);
 /* tile_turn.c: the copy of `cols` columns, over the last loop of the sum, of an operand that this
- * loop moves by one; false: it moves it otherwise. `value`, a load or a cast of one, and `to` are those
- * of one element, at the loop's iterator and the column `lane`. */
+ * loop moves by one; false: it moves it otherwise. `value`, a load or a cast of one, and `to` are
+ * those of one element, at the loop's iterator and the column `lane`. */
 bool tile_turn_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, Block *copy);
-/* tile_edge.c: finds the loop that decides which rows read inside; the parts of rows around it, none
- * where there would be too many; the sum of a tile at the edge, added to its cells. */
+/* tile_edge.c: finds the loop that decides which rows read inside; the parts of rows around it,
+ * none where there would be too many; the sum of a tile at the edge, added to its cells. */
 void tile_find_cut(Planner *p);
-/* The same for rows whose extent is not known: where reads stay inside, found at run time (false: a guard
- * is of another form), and tiles of `step` and ever smaller ones there, single rows outside. */
+/* The same for rows whose extent is not known: where reads stay inside, found at run time (false: a
+ * guard is of another form), and tiles of `step` and ever smaller ones there, single rows outside. */
 bool tile_find_inside(const Planner *p, const Loop *row, TilePart *inside);
 TileParts tile_inside_parts(const Planner *p, int64_t step);
 int64_t tile_smaller_step(int64_t step); /* a divisor; 0 after 1 */
@@ -179,8 +184,8 @@ Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch)
 /* tile_block.c: all tiles, in blocks. */
 Block tile_blocks(Tile *tile);
 Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body);
-/* All tiles, where the packed operand is copied block by block (tile_panel.c). `inner`: loops of the
- * result from there on run inside a block. */
+/* All tiles, where the packed operand is copied block by block (tile_panel.c). `inner`: loops of
+ * the result from there on run inside a block. */
 Block tile_panels(Tile *tile, uint32_t inner);
 /* The part's loop within the present block, of the columns or rows from `first` on. */
 Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, IterVar first, int64_t block,

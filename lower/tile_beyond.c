@@ -1,7 +1,7 @@
 /* Columns that end in a narrow vector, read as whole vectors.
  *
- * What lies behind the last column of an operand's row is its next row, so all steps of the sum but the
- * last few may read beyond the columns; lanes without a column are added to and never stored:
+ * What lies behind the last column of an operand's row is its next row, so all steps of the sum but
+ * the last few may read beyond the columns; lanes without a column are added to and never stored:
  *
  *   local acc : f32 [13, 16] = 0
  *   for k in 0..783
@@ -12,8 +12,8 @@
  *     vector lane in 0..16: acc[r, lane] += a[(i + r)*784 + k] * last[lane]
  *   vector lane in 0..10: y[(i + r)*10 + lane] = acc[r, lane]
  *
- * No element outside of the buffer is read, whatever the loops around the innermost one are at. A copy of the
- * operand (tile_pack.c) would be made by one thread and waited for by the others.
+ * No element outside of the buffer is read, whatever the loops around the innermost one are at. A
+ * copy of the operand (tile_pack.c) would be made by one thread and waited for by the others.
  */
 #include "lower/tile.h"
 
@@ -27,7 +27,8 @@ static const Loop *last_sum(const Nest *nest)
 	return &nest->loops[nest->nloops - 1];
 }
 
-/* How many of the innermost sum's steps, `apart` elements each, have fewer than `more` elements behind them. */
+/* How many of the innermost sum's steps, `apart` elements each, have fewer than `more` elements
+ * behind them. */
 static int64_t last_steps(int64_t more, int64_t apart)
 {
 	return (more + apart - 1) / apart;

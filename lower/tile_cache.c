@@ -1,4 +1,5 @@
-/* How far tiles go before they turn back: blocks of rows, of columns and of the sum, from the caches.
+/* How far tiles go before they turn back: blocks of rows, of columns and of the sum, from the
+ * caches.
  *
  *   stream   few rows past an operand that is larger than the second cache: columns in blocks and the
  *            sum in blocks, so that it is read once, in pieces of its rows; what the tiles add to
@@ -15,10 +16,12 @@
 
 /* Bytes that stay in the second cache; rows of a block, the fewest that pay. */
 enum { BLOCK_BYTES = 3 << 18, BLOCK_ROWS = 192, BLOCK_LEAST = 32 };
-/* Rows of a block past packed columns; BLOCK_COST tiles of columns cost what one more block of them does. */
+/* Rows of a block past packed columns; BLOCK_COST tiles of columns cost what one more block of them
+ * does. */
 enum { PANEL_ROWS = 1024, BLOCK_COST = 32 };
-/* Bytes of an operand from which on it is streamed, rows that it is streamed past at most; columns of a block at most,
- * and its cells, whose sums wait; steps of a block for each row, at most, and past a single row. */
+/* Bytes of an operand from which on it is streamed, rows that it is streamed past at most; columns
+ * of a block at most, and its cells, whose sums wait; steps of a block for each row, at most, and
+ * past a single row. */
 enum { STREAM_BYTES = 1 << 20, STREAM_ROWS = 192, STREAM_COLS = 1024, STREAM_CELLS = 1 << 15 };
 enum { ROW_STEPS = 32, STEPS_MOST = 256, SINGLE_STEPS = 8 };
 
@@ -156,7 +159,8 @@ static int64_t panel_rows(const Planner *p)
 	return (block + step - 1) / step * step;
 }
 
-/* What blocks of columns cost, in columns: what one of two threads waits, and what each block does before its tiles. */
+/* What blocks of columns cost, in columns: what one of two threads waits, and what each block does
+ * before its tiles. */
 static int64_t block_cost(const Planner *p, const TileParts *cols, int64_t block)
 {
 	int64_t all = tile_extent(p, p->tile->col, 0), whole;
@@ -194,8 +198,9 @@ int64_t tile_block_cost(const Planner *p, const TileParts *cols)
 	return block ? block_cost(p, cols, block) : 0;
 }
 
-/* Steps by the rows: the more there are, the longer a block's columns serve, and the more sums are stored behind it. A
- * single row reads few rows of the operand side by side, as memory delivers them. */
+/* Steps by the rows: the more there are, the longer a block's columns serve, and the more sums are
+ * stored behind it. A single row reads few rows of the operand side by side, as memory delivers
+ * them. */
 static void choose_stream(Planner *p)
 {
 	TileBlocks *blocks = &p->tile->blocks;

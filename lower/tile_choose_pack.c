@@ -11,11 +11,11 @@
  */
 #include "lower/tile.h"
 
-/* Products of bytes in a lane, and the steps that pay for lanes along the sum; rows that pay for a copy in
- * groups, of bytes and of bf16. */
+/* Products of bytes in a lane, and the steps that pay for lanes along the sum; rows that pay for a
+ * copy in groups, of bytes and of bf16. */
 enum { QUAD = 4, QUAD_STEPS = 64, WORD_USES = 8, PAIR_USES = 16 };
-/* What other copies ask for: rows that use a panel, its columns, steps of the sum; bytes of an operand that is
- * spread. */
+/* What other copies ask for: rows that use a panel, its columns, steps of the sum; bytes of an
+ * operand that is spread. */
 enum { PACK_USES = 48, PACK_COLUMNS = 4, PACK_STEPS = 8, PACK_SPREAD = 2 << 20 };
 
 /* The one operand that a loop moves; -1: there are more, or none. */
@@ -135,8 +135,8 @@ static Loop *group_loop(const Planner *p, int rows, int64_t group)
 	return NULL;
 }
 
-/* Does copying the operand in groups pay? Bytes that are neighbours along the sum need no copy for few rows. Sums of
- * floats depend on the choice, and few rows of them are as fast without. */
+/* Does copying the operand in groups pay? Bytes that are neighbours along the sum need no copy for
+ * few rows. Sums of floats depend on the choice, and few rows of them are as fast without. */
 static bool groups_pay(const Planner *p, int load, const Loop *along)
 {
 	bool exact = !dtype_is_float(p->tile->nest->value->dtype);
@@ -146,7 +146,8 @@ static bool groups_pay(const Planner *p, int load, const Loop *along)
 	       (asks_on(p->packs) || uses_of(p, load, exact, exact ? TILE_ASSUMED : 1) >= least);
 }
 
-/* Products with lanes across the result, a group of steps at a time, where one operand can be packed for it. */
+/* Products with lanes across the result, a group of steps at a time, where one operand can be
+ * packed for it. */
 static bool pack_groups(Planner *p)
 {
 	Nest *nest = p->tile->nest;
@@ -210,8 +211,9 @@ static bool streams_once(const Planner *p, int load)
 	       tile_streams(p);
 }
 
-/* A panel that would be spread over too many lines is gathered, unless the operand goes by once. Where elements are left behind its last vector, that
- * one is read whole, or the panel is gathered and filled up. */
+/* A panel that would be spread over too many lines is gathered, unless the operand goes by once.
+ * Where elements are left behind its last vector, that one is read whole, or the panel is gathered
+ * and filled up. */
 static void pack_spread(Planner *p)
 {
 	Tile *tile = p->tile;

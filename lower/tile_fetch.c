@@ -1,6 +1,6 @@
-/* What tiles read next, fetched while they work on what they have: the panel of a parameter behind the present one,
- * or the next columns of an operand that is streamed. Both come from memory once a call; without this the first tile
- * past them waits for all of their lines.
+/* What tiles read next, fetched while they work on what they have: the panel of a parameter behind
+ * the present one, or the next columns of an operand that is streamed. Both come from memory once a
+ * call; without this the first tile past them waits for all of their lines.
  *
  *   for i0 in 0..6*floor(s/6) step 6
  *     local ahead : i64 = (j + 64)*768 + i0*64*768/s     this tile's share of the next panel begins here,
@@ -9,8 +9,9 @@
  *       ... the tile, which reads packed_w[j*768 + k*64 + lane]
  *       prefetch packed_w[int(ahead) + k*int(stride)]
  *
- * Behind the last panel lies the next parameter's first one. It pays where tiles are few: where many go past
- * a panel, it is waited for seldom. The rows of one picture are few enough, whatever its size.
+ * Behind the last panel lies the next parameter's first one. It pays where tiles are few: where
+ * many go past a panel, it is waited for seldom. The rows of one picture are few enough, whatever
+ * its size.
  *
  *   for j in 0..1008 step 48: for i in 0..32 step 8     a block of 1008 columns and 256 steps
  *     local next : i64 = (j + 48)/1008                  behind its last columns come the first ones of the next steps
@@ -20,8 +21,8 @@
  */
 #include "lower/tile.h"
 
-/* Rows past a panel from which on it is not fetched; bytes of a copy from which on it is; the fewest rows of a
- * tile that has time for it. */
+/* Rows past a panel from which on it is not fetched; bytes of a copy from which on it is; the
+ * fewest rows of a tile that has time for it. */
 enum { FETCH_ROWS = 4096, FETCH_BYTES = 1 << 16, FETCH_HEIGHT = 4, CACHE_LINE = 64 };
 
 /* Does the loop of the result bring further tiles past a panel? */
@@ -30,7 +31,8 @@ static bool is_of_rows(const Tile *tile, const Loop *loop)
 	return loop == tile->row || (loop != tile->col && !(tile->movers >> loop->iter & 1));
 }
 
-/* At least as many as are assumed where the tiles' own loop is not known, and one picture of a batch. */
+/* At least as many as are assumed where the tiles' own loop is not known, and one picture of a
+ * batch. */
 static int64_t rows_past(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
@@ -60,8 +62,8 @@ static bool panels_pay(const Planner *p)
 	return rows >= FETCH_HEIGHT && rows < FETCH_ROWS && panel_bytes(p) >= FETCH_BYTES;
 }
 
-/* The operand that columns move and rows do not, of blocks of columns and steps past a known number of rows;
- * -1: there is none. */
+/* The operand that columns move and rows do not, of blocks of columns and steps past a known number
+ * of rows; -1: there is none. */
 static int streamed(const Planner *p)
 {
 	const Tile *tile = p->tile;
@@ -147,7 +149,8 @@ static void move_on(Tile *tile, IterId iter, const Ix *next, int64_t n)
 	*at = ix_add(program, *at, ix_mul(program, next, tile_const(tile, n)));
 }
 
-/* The load of the element behind the present columns, in the same step, or of the first column in the next steps. */
+/* The load of the element behind the present columns, in the same step, or of the first column in
+ * the next steps. */
 static const Value *next_load(Tile *tile, const TilePart *col, Body *before)
 {
 	Nest *nest = tile->nest;

@@ -1,14 +1,15 @@
-/* Products with lanes across the result where a lane adds a group of steps of the sum at once, one instruction a
- * vector: four of bytes, two of bf16.
+/* Products with lanes across the result where a lane adds a group of steps of the sum at once, one
+ * instruction a vector: four of bytes, two of bf16.
  *
  *   for panel: for k in 0..512 step 4: for lane in 0..64
  *     packed[panel*64*512 + k*64 + lane*4 + q] = b[k + q, panel*64 + lane]       for q = 0, 1, 2, 3
  *   for k in 0..512 step 4: unroll r: vector lane in 0..64
  *     acc[r, lane] += a[i + r, k]*packed[j*512 + k*64 + lane*4] + ... + a[i + r, k + 3]*packed[.. + 3]
  *
- * A lane's operand is a word of neighbours of the copy; the rows' operand is a word that all lanes share. The copy ends
- * with a whole group, filled up with zeros; the steps there are fewer products. The instruction for bytes is one of
- * unsigned and signed ones: where both are of one type, the copy is of the other,
+ * A lane's operand is a word of neighbours of the copy; the rows' operand is a word that all lanes
+ * share. The copy ends with a whole group, filled up with zeros; the steps there are fewer
+ * products. The instruction for bytes is one of unsigned and signed ones: where both are of one
+ * type, the copy is of the other,
  *
  *   packed = b + 128 for i8, b - 128 for u8
  *   sums_a[i] = -128 * sum of a[i, k], or 128 *     where acc[r, lane] begins, instead of 0

@@ -9,10 +9,11 @@
  *   tiles, which read packed[j*1024 + k*48 + lane]
  *
  * It pays where many rows use a panel: where it would be spread over more cache lines than stay,
- * where lanes would run along the sum only because the operand is stored along it, and where filling
- * up the last columns saves vectors. What is of a type of storage is widened, but in copies that stay
- * (prepack.c) and in those of groups of steps, which a lane has beside each other (tile_groups.c). A copy that does not stay in the second cache is made by blocks of columns, where their
- * tiles begin (tile_panel.c).
+ * where lanes would run along the sum only because the operand is stored along it, and where
+ * filling up the last columns saves vectors. What is of a type of storage is widened, but in copies
+ * that stay (prepack.c) and in those of groups of steps, which a lane has beside each other
+ * (tile_groups.c). A copy that does not stay in the second cache is made by blocks of columns,
+ * where their tiles begin (tile_panel.c).
  */
 #include "base/diag.h"
 #include "lower/tile.h"
@@ -58,8 +59,8 @@ static const Value *packed_load(const Tile *tile)
 	return narrow && load->nargs ? load->args[0] : load;
 }
 
-/* Vectors that a row of lanes takes, narrow ones and single elements counted; no instruction adds the group of a single
- * lane. */
+/* Vectors that a row of lanes takes, narrow ones and single elements counted; no instruction adds
+ * the group of a single lane. */
 int64_t tile_vectors(const Tile *tile, int64_t lanes)
 {
 	int64_t least = LEAST_VECTOR / dtype_bytes(tile->nest->value->dtype);

@@ -1,4 +1,5 @@
-/* Tiles past an operand too large for the second cache, which is packed a block of columns at a time:
+/* Tiles past an operand too large for the second cache, which is packed a block of columns at a
+ * time:
  *
  *   for first_row in 0..M step 1024
  *     for first_col in 0..960 step 160          blocks of whole tiles; the last takes what is left behind
@@ -7,8 +8,9 @@
  *         for j in 0..min(160, 960 - first_col) step 80: one tile
  *         if 800 <= first_col: one tile of the columns 960..1000
  *
- * The copy stays in the second cache, is never written to memory, and a row tile's operand stays in the
- * first one past the columns of a block. A block may run on any thread: the copy is a scratch buffer.
+ * The copy stays in the second cache, is never written to memory, and a row tile's operand stays in
+ * the first one past the columns of a block. A block may run on any thread: the copy is a scratch
+ * buffer.
  */
 #include "lower/tile.h"
 

@@ -200,7 +200,8 @@ Loop *tile_reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32
 	return best;
 }
 
-/* Rows that share the vectors of a column where their loop is long enough; else those that share elements. */
+/* Rows that share the vectors of a column where their loop is long enough; else those that share
+ * elements. */
 static Loop *rows_across(const Planner *p)
 {
 	Loop *sharing = tile_reusing_loop(p, p->tile->col, stays(p, p->tile->col), TILE_ROWS);

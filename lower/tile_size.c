@@ -4,17 +4,19 @@
  * 4, lines from the second cache * 2, of a parameter's panel * 2.5)
  *
  * and of what blocks of columns cost (tile_cache.c).
- * Remainders: exact smaller tiles where an extent is known, none where it is a multiple whatever the
- * dims are, else halves down to 1. A cell's order
+ * Remainders: exact smaller tiles where an extent is known, none where it is a multiple whatever
+ * the dims are, else halves down to 1. A cell's order
  * of additions is the same in all of them, so a row alone and a row in a batch give the same bits.
  */
 #include "lower/tile.h"
 
 #include "base/diag.h"
 
-/* Bytes, loops, half cycles. MOVE, PANEL_MOVE: a line from the second cache, one of a parameter's panel. */
+/* Bytes, loops, half cycles. MOVE, PANEL_MOVE: a line from the second cache, one of a parameter's
+ * panel. */
 enum { LEAST_LANES = 4, ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
-/* Panels of parameters: rows of the tile that their columns are chosen for, rows that are assumed to use them. */
+/* Panels of parameters: rows of the tile that their columns are chosen for, rows that are assumed
+ * to use them. */
 enum { PANEL_HEIGHT = 6, PANEL_ROWS = 96 };
 /* Of an operand that is streamed: what the columns of a tile take at most. */
 enum { STREAM_VECTORS = 8 };
@@ -65,8 +67,8 @@ static void add_exact(const Planner *p, TileParts *parts, int64_t lo, int64_t hi
 	add_part(p, parts, whole, hi, hi - whole);
 }
 
-/* Padded rows: tiles of which those at the edges cut a loop of the sum; else rows where reads may fall outside one
- * by one, around tiles of the others. */
+/* Padded rows: tiles of which those at the edges cut a loop of the sum; else rows where reads may
+ * fall outside one by one, around tiles of the others. */
 static TileParts padded_parts(const Planner *p, int64_t extent, int64_t step)
 {
 	TileParts parts = {0};
@@ -287,7 +289,8 @@ static bool is_width(const Planner *p, int64_t cols)
 						    : cols % p->native == 0;
 }
 
-/* Eighths of cycles of a step past all panels of such columns, in tiles of PANEL_HEIGHT rows; 0: they do not fit. */
+/* Eighths of cycles of a step past all panels of such columns, in tiles of PANEL_HEIGHT rows; 0:
+ * they do not fit. */
 static uint64_t panel_cycles(const Planner *p, int64_t cols, bool join)
 {
 	TileParts parts = parts_of(p, p->tile->col, cols, join);
@@ -329,8 +332,8 @@ static void consider_across(Planner *p, bool even)
 		}
 }
 
-/* Tiles of a parameter that is packed with the state: its panels are the same whatever the rows are, unless these
- * are those of a picture. */
+/* Tiles of a parameter that is packed with the state: its panels are the same whatever the rows
+ * are, unless these are those of a picture. */
 static void consider_panels(Planner *p)
 {
 	if (has_picture_rows(p)) {

@@ -11,10 +11,10 @@
  *
  * v is the loop that moves the store by one element, u the one that moves operands by one which v
  * moves by more: both sides are read and written in whole vectors, and a cache line is used up
- * while it is near. Where the stored lines of a tile would lie in a few sets of the cache, the loops
- * over tiles change places (vs inside us), so that stores run along rows. Other operands and any arithmetic may take part; what is more than a few float
- * operations reads the turned tile from memory in plain loops. Every cell is computed once from the
- * same values as before.
+ * while it is near. Where the stored lines of a tile would lie in a few sets of the cache, the
+ * loops over tiles change places (vs inside us), so that stores run along rows. Other operands and
+ * any arithmetic may take part; what is more than a few float operations reads the turned tile from
+ * memory in plain loops. Every cell is computed once from the same values as before.
  */
 #include <string.h>
 
@@ -181,8 +181,8 @@ static int64_t side_of(const Turn *t, const Stmt *loop, int64_t most, int64_t n)
 	return extent < n ? extent : n;
 }
 
-/* Do the lines that a tile stores meet in an eighth of the first cache's sets, which are a page apart,
- * or in fewer? A store waits for its line alone, where several loads wait at once. */
+/* Do the lines that a tile stores meet in an eighth of the first cache's sets, which are a page
+ * apart, or in fewer? A store waits for its line alone, where several loads wait at once. */
 static bool stores_collide(const Turn *t)
 {
 	enum { PAGE = 4096, PART = PAGE / 8 };

@@ -1,5 +1,5 @@
-/* The loops over the tiles that turn.c chose: whole tiles, what is left beside them, what is left of
- * the loop around. Every cell is stored once.
+/* The loops over the tiles that turn.c chose: whole tiles, what is left beside them, what is left
+ * of the loop around. Every cell is stored once.
  */
 #include "base/diag.h"
 #include "lower/rewrite.h"

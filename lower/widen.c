@@ -1,16 +1,18 @@
-/* Which operands of bf16 and f16 are copied to f32 before the reductions that read them, and which are widened where
- * they are read.
+/* Which operands of bf16 and f16 are copied to f32 before the reductions that read them, and which
+ * are widened where they are read.
  *
  *   cast[i] = f32(x[i])        where each element is used often: a load of f32 is cheaper
  *   acc += f32(x[i]) * w[j]    else
  *
- * Products of bf16 that go in pairs (tile_groups.c) read both operands as they are stored. Whether they will is told
- * from the graph, with the rule of tile_plan.c: one operand is copied for it, a parameter, or what many rows use. As
- * nobody knows yet which one has the columns, both must be such.
+ * Products of bf16 that go in pairs (tile_groups.c) read both operands as they are stored. Whether
+ * they will is told from the graph, with the rule of tile_plan.c: one operand is copied for it, a
+ * parameter, or what many rows use. As nobody knows yet which one has the columns, both must be
+ * such.
  */
 #include "lower/lowering.h"
 
-/* Elements of an operand that is small, and uses from which on widening it pays; the uses of a larger one. */
+/* Elements of an operand that is small, and uses from which on widening it pays; the uses of a
+ * larger one. */
 enum { WIDENED_FEW = 1 << 18, WIDENED_USES = 64, WIDENED_OFTEN = 512, PAIRED_USES = 16 };
 
 static bool mentions(const Access *access, uint32_t axes, IterId iter)

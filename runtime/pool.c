@@ -10,8 +10,9 @@
  *
  * A call that finds the pool busy (a nested one, or another thread's) runs its chunks itself.
  *
- * Workers are pinned, each to a CPU that is not the caller's. The system may move the caller to a worker's: the
- * two would take turns there with a CPU idle, so that worker goes to the one that the caller has left.
+ * Workers are pinned, each to a CPU that is not the caller's. The system may move the caller to a
+ * worker's: the two would take turns there with a CPU idle, so that worker goes to the one that the
+ * caller has left.
  */
 #include <errno.h>
 #include <linux/futex.h>

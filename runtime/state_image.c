@@ -1,5 +1,6 @@
-/* The parameters of a state on disk: a header of 128 bytes, then the bytes as they stand in memory. What the
- * state holds behind them are copies, which depend on the processor that a module is made for; they are made anew.
+/* The parameters of a state on disk: a header of 128 bytes, then the bytes as they stand in memory.
+ * What the state holds behind them are copies, which depend on the processor that a module is made
+ * for; they are made anew.
  *
  *   magic "TSRSTATE", version, lengths of header and state, hash of the layout, checksum, name
  *

@@ -1,8 +1,8 @@
 /* tsr: what a compiled model exports, and libtsr, which loads and runs one.
  *
- * A compiled model needs none of this: its own header declares plain C functions. This header is for
- * programs that load models by name. The part between the guards TSR_CALL_H stands in every generated
- * header too. C99 and C++.
+ * A compiled model needs none of this: its own header declares plain C functions. This header is
+ * for programs that load models by name. The part between the guards TSR_CALL_H stands in every
+ * generated header too. C99 and C++.
  */
 #ifndef TSR_H
 #define TSR_H
@@ -16,8 +16,8 @@ extern "C" {
 
 #ifndef TSR_CALL_H
 #define TSR_CALL_H
-/* What a caller may pass to a routine; NULL will do. The routine writes *message (when `message` is not
- * NULL) with a static text whenever it returns a code other than 0 and TSR_BAD_CALL. */
+/* What a caller may pass to a routine; NULL will do. The routine writes *message (when `message` is
+ * not NULL) with a static text whenever it returns a code other than 0 and TSR_BAD_CALL. */
 typedef struct tsr_call {
 	uint32_t abi; /* TSR_ABI */
 	uint32_t flags; /* 0 */
@@ -41,12 +41,12 @@ typedef uint16_t tsr_bf16;
 typedef uint16_t tsr_f16;
 #endif
 
-/* ---- the exported table: every module has one tsr_module, named `<prefix>_module`, and the weak alias
- * `tsr_module_table` by which a loader finds it in a shared object ---- */
+/* ---- the exported table: every module has one tsr_module, named `<prefix>_module`, and the weak
+ * alias `tsr_module_table` by which a loader finds it in a shared object ---- */
 
-/* A size in postfix: pairs (code, argument), codes in the order of tsr_size_code; length in pairs. DIM's
- * argument is an index into the module's dims; the operators take two values from the stack (DIV is exact,
- * FLOOR rounds down) and ignore their argument. */
+/* A size in postfix: pairs (code, argument), codes in the order of tsr_size_code; length in pairs.
+ * DIM's argument is an index into the module's dims; the operators take two values from the stack
+ * (DIV is exact, FLOOR rounds down) and ignore their argument. */
 enum tsr_size_code { TSR_SIZE_CONST, TSR_SIZE_DIM, TSR_SIZE_ADD, TSR_SIZE_SUB, TSR_SIZE_MUL, TSR_SIZE_DIV, TSR_SIZE_FLOOR };
 typedef struct tsr_size {
 	const int64_t *code;
@@ -79,8 +79,8 @@ typedef struct tsr_check {
 	const char *place; /* "conv_net.tsr:12:5" */
 } tsr_check;
 
-/* dims: the routine's dims, in its order. scalars: each in the first bytes of a double or int64_t cell.
- * inputs, outputs: in the routine's order. Returns TSR_OK or a code. */
+/* dims: the routine's dims, in its order. scalars: each in the first bytes of a double or int64_t
+ * cell. inputs, outputs: in the routine's order. Returns TSR_OK or a code. */
 typedef int (*tsr_invoke)(const tsr_call *call, const int64_t *dims, const void *const *scalars,
 			  const void *const *inputs, void *const *outputs, void *state, void *workspace);
 
@@ -111,10 +111,12 @@ typedef struct tsr_module {
 	const tsr_routine *routines;
 	const tsr_check *checks;
 	tsr_size state; /* bytes */
-	/* Runs the initialisers, then `pack`; dims are the module's, in order (those that the state uses are read). */
+	/* Runs the initialisers, then `pack`; dims are the module's, in order (those that the state
+	 * uses are read). */
 	int (*init)(const int64_t *dims, void *state, uint64_t seed);
-	/* Copies parameters to where the routines read them: to be called after parameters were written, by whom ever
-	 * but init and the routines themselves, and before the next call of a routine. */
+	/* Copies parameters to where the routines read them: to be called after parameters were
+	 * written, by whom ever but init and the routines themselves, and before the next call of a
+	 * routine. */
 	int (*pack)(const tsr_call *call, const int64_t *dims, void *state);
 } tsr_module;
 
@@ -129,9 +131,10 @@ typedef struct tsr_module {
  *   tsr_execute(s, &error);                       as often as wanted
  *   const tsr_array *probs = tsr_output(s, "probs");
  *
- * Functions return TSR_OK, a module's positive code, or a negative tsr_failure, and then fill *error when
- * it is not NULL; those that make something return NULL instead. Nothing exits and nothing is global: a model may be shared between threads, a session
- * belongs to one at a time. A session must be freed before its model is closed. */
+ * Functions return TSR_OK, a module's positive code, or a negative tsr_failure, and then fill
+ * *error when it is not NULL; those that make something return NULL instead. Nothing exits and
+ * nothing is global: a model may be shared between threads, a session belongs to one at a time. A
+ * session must be freed before its model is closed. */
 
 typedef struct tsr_model tsr_model;
 typedef struct tsr_session tsr_session;
@@ -170,7 +173,8 @@ void tsr_close(tsr_model *model);
 const tsr_module *tsr_table(const tsr_model *model);
 /* NULL when there is none. */
 const tsr_routine *tsr_find_routine(const tsr_module *module, const char *name);
-/* The value for the module's dims; TSR_FAIL_DIM on overflow, a remainder, or a dim below 0 (unknown). */
+/* The value for the module's dims; TSR_FAIL_DIM on overflow, a remainder, or a dim below 0
+ * (unknown). */
 int tsr_size_value(const tsr_size *size, const tsr_module *module, const int64_t *dims, int64_t *out);
 
 tsr_session *tsr_session_new(const tsr_model *model, const char *routine, tsr_error *error);
@@ -185,8 +189,9 @@ int tsr_set_param(tsr_session *session, const char *name, const tsr_array *array
 /* Also afterwards; an integer scalar takes whole numbers in its range only. */
 int tsr_set_scalar(tsr_session *session, const char *name, double value, tsr_error *error);
 void tsr_set_seed(tsr_session *session, uint64_t seed);
-/* The parameters of a .safetensors or .npz, by dotted name or, with a map, by `ours = theirs [axes]`, one
- * a line: axis i of ours is axis axes[i] of theirs. Parameters that the file lacks are left as they are. */
+/* The parameters of a .safetensors or .npz, by dotted name or, with a map, by `ours = theirs
+ * [axes]`, one a line: axis i of ours is axis axes[i] of theirs. Parameters that the file lacks are
+ * left as they are. */
 int tsr_load_params(tsr_session *session, const char *path, const char *map, tsr_error *error);
 /* The state as tsr_save_state wrote it; checked against the module in tsr_prepare. */
 int tsr_load_state(tsr_session *session, const char *path, tsr_error *error);
@@ -197,22 +202,25 @@ int tsr_resolve(tsr_session *session, tsr_error *error);
 /* The extents of an input, parameter or output for the dims known so far; `data` is NULL. */
 int tsr_expected(const tsr_session *session, const char *name, tsr_array *out, tsr_error *error);
 
-/* Resolves the dims, checks every array, allocates outputs, workspace and state, and fills the state: from
- * set parameters, else the file of parameters, else the state file, else the initialisers. */
+/* Resolves the dims, checks every array, allocates outputs, workspace and state, and fills the
+ * state: from set parameters, else the file of parameters, else the state file, else the
+ * initialisers. */
 int tsr_prepare(tsr_session *session, tsr_error *error);
-/* Instead of its own state the session uses this one from now on: another session's of the same model. */
+/* Instead of its own state the session uses this one from now on: another session's of the same
+ * model. */
 int tsr_share_state(tsr_session *session, tsr_session *other, tsr_error *error);
 
-/* After tsr_prepare; what the inputs' memory holds may change between runs. A routine that refuses returns its
- * code, and has written nothing. */
+/* After tsr_prepare; what the inputs' memory holds may change between runs. A routine that refuses
+ * returns its code, and has written nothing. */
 int tsr_execute(tsr_session *session, tsr_error *error);
 
-/* Threads for tsr_call.parallel. They belong to the pool, one call at a time: a call that finds them at
- * work, from inside a task or from another thread, runs on its own thread. Results do not depend on
- * the number of threads. A pool is no longer of use in the child of a fork. */
+/* Threads for tsr_call.parallel. They belong to the pool, one call at a time: a call that finds
+ * them at work, from inside a task or from another thread, runs on its own thread. Results do not
+ * depend on the number of threads. A pool is no longer of use in the child of a fork. */
 typedef struct tsr_pool tsr_pool;
-/* The caller counts as one of the threads; 0: as many as the CPUs that this thread may run on. Up to that
- * many are pinned, one to a CPU, and wait 50 us for work before they sleep. NULL after a failure. */
+/* The caller counts as one of the threads; 0: as many as the CPUs that this thread may run on. Up
+ * to that many are pinned, one to a CPU, and wait 50 us for work before they sleep. NULL after a
+ * failure. */
 tsr_pool *tsr_pool_new(int32_t threads, tsr_error *error);
 void tsr_pool_free(tsr_pool *pool);
 int32_t tsr_pool_threads(const tsr_pool *pool);

@@ -6,7 +6,8 @@
  *   output z = w * x + b + y[0]        (y's first element)
  *   routine scale(a : f32, k : i32) -> t      t : i32 [n] = k, and b =* a
  *
- * with a check that m is at most 100. The state holds a copy of w behind the parameters, which forward reads. Tests of libtsr link it, and load it as a shared object.
+ * with a check that m is at most 100. The state holds a copy of w behind the parameters, which
+ * forward reads. Tests of libtsr link it, and load it as a shared object.
  */
 #include <string.h>
 

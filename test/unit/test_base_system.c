@@ -186,7 +186,8 @@ static void test_quotients(void **state)
 	assert_true(size_system_implies(w->system, &twice, 1, even));
 }
 
-/* What divides by a size is implied by the same and by multiples, and a quotient is no more than its numerator. */
+/* What divides by a size is implied by the same and by multiples, and a quotient is no more than
+ * its numerator. */
 static void test_sizes_divide(void **state)
 {
 	World *w = *state;
