@@ -20,6 +20,7 @@ enum { LEAST_LANES = 4, ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
 enum { PANEL_HEIGHT = 6, PANEL_ROWS = 96 };
 /* Of an operand that is streamed: what the columns of a tile take at most. */
 enum { STREAM_VECTORS = 8 };
+enum { WAYS = 8, WAY_BYTES = 4096 };
 enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4, PANEL_MOVE = 5 };
 
 bool tile_is_const(const Planner *p, Size size, int64_t *n)
@@ -317,6 +318,23 @@ static bool has_picture_rows(const Planner *p)
 	return further && tile_extent(p, tile->row, 0) > 1;
 }
 
+/* Do the lines of the rows meet in too few sets of the first cache, which keeps WAYS of those whose
+ * addresses are a multiple of WAY_BYTES apart, and needs others for the columns? */
+static bool rows_meet(const Planner *p, int64_t rows)
+{
+	for (size_t i = 0; p->tile->row && i < p->sum.at.n; i++) {
+		int64_t apart;
+		Size stride = ix_stride(p->program, p->sum.at.at[i], p->tile->row->var);
+		if (size_is_bad(stride) || !tile_is_const(p, stride, &apart) || apart <= 0)
+			continue;
+		apart *= dtype_bytes(p->program->buffers.at[p->sum.from.at[i]].dtype);
+		int64_t shared = apart & -apart;
+		if (rows > WAYS * WAY_BYTES / (shared < WAY_BYTES ? shared : WAY_BYTES))
+			return true;
+	}
+	return false;
+}
+
 /* Rows and columns together. `even`: no columns are left over, where whole vectors allow it. */
 static void consider_across(Planner *p, bool even)
 {
@@ -325,7 +343,7 @@ static void consider_across(Planner *p, bool even)
 	for (int64_t rows = 1; rows <= ROWS_MAX; rows++)
 		for (int64_t cols = p->native; is_step(p, p->tile->row, rows) && fits_registers(p, rows, cols);
 		     cols += p->native) {
-			if (even && extent % cols != 0)
+			if (even && (extent % cols != 0 || rows_meet(p, rows)))
 				continue;
 			consider(p, rows, cols, false);
 			consider(p, rows, cols, true);
