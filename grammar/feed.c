@@ -58,7 +58,8 @@ static void note_keyword(Feed *feed)
 {
 	int kind = feed->token.kind;
 	if (token_info(kind)->class[0] == 'S' && feed->open.n == 0 && feed_at_statement(feed)) {
-		feed->left = (uint32_t)(feed->lexer.text + feed->token.span.start - feed->lexer.line);
+		feed->left =
+			(uint32_t)(feed->lexer.text + feed->token.span.start - feed->lexer.line);
 		feed->body_next = kind == TOKEN_ROUTINE;
 	}
 }
@@ -122,5 +123,5 @@ bool feed_at_statement(const Feed *feed)
 	                    before == TOKEN_NOT || before == TOKEN_LBRACKET ||
 	                    before == TOKEN_LBRACKBAR || before == TOKEN_LBRACE;
 	uint32_t column = (uint32_t)(feed->lexer.text + feed->token.span.start - feed->lexer.line);
-	return !operand_next || (feed->token.first && column <= feed->left);
+	return feed->token.first ? column <= feed->left : !operand_next;
 }

@@ -53,7 +53,8 @@ static bool wrong_equals(const Fault *f)
 		return f->expected[TOKEN_EQEQ] &&
 		       confused(f, 1, "==", "it names a value, and '==' compares");
 	case TOKEN_EQEQ:
-		return f->expected[TOKEN_EQ] && confused(f, 2, "=", "it compares, and '=' names a value");
+		return f->expected[TOKEN_EQ] &&
+		       confused(f, 2, "=", "it compares, and '=' names a value");
 	case TOKEN_COLONEQ:
 		if (f->expected[TOKEN_ASSIGN])
 			return confused(f, 2, "=:", "the colon goes after the '='");
@@ -69,7 +70,8 @@ static bool wrong_equals(const Fault *f)
 			return confused(f, 2, "->", "'=>' belongs to specifications");
 		if (f->expected[TOKEN_EQ])
 			return confused(f, 2, "=", "'=>' belongs to specifications");
-		return f->expected[TOKEN_GE] && confused(f, 2, ">=", "'=>' belongs to specifications");
+		return f->expected[TOKEN_GE] &&
+		       confused(f, 2, ">=", "'=>' belongs to specifications");
 	case TOKEN_ARROW:
 		return f->expected[TOKEN_EQ] && !f->expected[TOKEN_LBRACE] &&
 		       confused(f, 2, "=", "'->' belongs to shapes and results");
@@ -125,8 +127,8 @@ static bool keyword_as_name(const Fault *f)
 	if (!(word || number_word) || !f->expected[TOKEN_NAME] || f->expected[TOKEN_NUMBER] ||
 	    f->expected[TOKEN_FOR] || (f->token.first && word))
 		return false;
-	diag(f->parse->diags, E0118, f->token.span, "'%.*s' is a %s and cannot be a name", n, f->text,
-	     number_word ? "number" : "keyword");
+	diag(f->parse->diags, E0118, f->token.span, "'%.*s' is a %s and cannot be a name", n,
+	     f->text, number_word ? "number" : "keyword");
 	diag_fix(f->parse->diags, f->token.span, arena_printf(f->parse->perm, "%.*s_", n, f->text),
 	         "choose another name, such as '%.*s_'", n, f->text);
 	return true;
@@ -172,8 +174,8 @@ static bool foreign_word(const Fault *f)
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		if (strlen(words[i][0]) != n || memcmp(f->text, words[i][0], n) != 0)
 			continue;
-		diag(f->parse->diags, E0119, f->token.span, "a statement starts with a keyword, and '%s' is none",
-		     words[i][0]);
+		diag(f->parse->diags, E0119, f->token.span,
+		     "a statement starts with a keyword, and '%s' is none", words[i][0]);
 		diag_fix(f->parse->diags, f->token.span, words[i][1], "write '%s'", words[i][1]);
 		return true;
 	}
@@ -182,7 +184,8 @@ static bool foreign_word(const Fault *f)
 
 static bool wrong_relation(const Fault *f)
 {
-	if (!f->expected[TOKEN_DIVIDES] || f->token.kind == TOKEN_EQ || f->token.kind == TOKEN_FATARROW)
+	if (!f->expected[TOKEN_DIVIDES] || f->token.kind == TOKEN_EQ ||
+	    f->token.kind == TOKEN_FATARROW)
 		return false;
 	diag(f->parse->diags, E0101, f->token.span, "expected '==', '>=' or 'divides' before %s",
 	     found(f));
@@ -197,9 +200,10 @@ static void note_string(const Fault *f)
 	const char *text = f->feed->lexer.source->text + string.span.start;
 	size_t n = string.span.end - string.span.start;
 	if (memchr(text, '\n', n))
-		diag_note(f->parse->diags,
-		          (Span){string.span.file, string.span.start, string.span.start + 1},
-		          "this string goes on over the end of its line: is a quotation mark missing?");
+		diag_note(
+			f->parse->diags,
+			(Span){string.span.file, string.span.start, string.span.start + 1},
+			"this string goes on over the end of its line: is a quotation mark missing?");
 }
 
 /* A closer is expected, or another one stands here: shows the bracket that is open. */
@@ -221,12 +225,23 @@ static void note_bracket(const Fault *f)
 		diag_fix(f->parse->diags, after(f->feed->before.span), ")", "close it with ')'");
 }
 
+/* Another `let` of the expression whose `let` has no `in`. */
+static bool is_inner_let(const Fault *f)
+{
+	return f->token.kind == TOKEN_LET && f->expected[TOKEN_IN] &&
+	       !(f->token.first && feed_at_statement(f->feed));
+}
+
 static void note_let(const Fault *f)
 {
 	Token let;
-	if (f->expected[TOKEN_IN] && file_parse_find(f->parser, TOKEN_LET, &let))
-		diag_note(f->parse->diags, let.span,
-		          "this 'let' stands inside an expression, so 'in' and a result must follow");
+	if (!f->expected[TOKEN_IN] || !file_parse_find(f->parser, TOKEN_LET, &let))
+		return;
+	diag_note(f->parse->diags, let.span,
+		  "this 'let' stands inside an expression, so 'in' and a result must follow");
+	Span at = {f->token.span.file, f->token.span.start, f->token.span.start};
+	if (f->token.kind == TOKEN_NAME || is_inner_let(f))
+		diag_fix(f->parse->diags, at, "in ", "write 'in' before the result");
 }
 
 /* x[0] as in other languages. */
@@ -234,9 +249,10 @@ static void note_subscript(const Fault *f)
 {
 	bool touches = f->feed->before.span.end == f->token.span.start;
 	if (f->token.kind == TOKEN_LBRACKET && touches && f->feed->before.kind == TOKEN_NAME)
-		diag_note(f->parse->diags, f->token.span,
-		          "'x @ i' takes the leftmost batch axis at i; a number in a specification takes any "
-		          "other: sum(\"i, 0 => i\", x)");
+		diag_note(
+			f->parse->diags, f->token.span,
+			"'x @ i' takes the leftmost batch axis at i; a number in a specification takes any "
+			"other: sum(\"i, 0 => i\", x)");
 }
 
 /* `for i in ...`, and `iterate` with something else in its parentheses. */
@@ -345,5 +361,5 @@ bool syntax_error(Parse *parse, const Feed *feed, const void *parser)
 	size_t i = 0;
 	while (!explanations[i](&f))
 		i++;
-	return explanations[i] == keyword_as_name;
+	return explanations[i] == keyword_as_name || is_inner_let(&f);
 }
