@@ -13,9 +13,15 @@ enum { WHOLE = -1, PLACES = 64 /* that are compared */ };
 
 /* ---- what was mended ---- */
 
+/* The bit of an operand; those behind the 62nd share one. */
+static uint64_t bit_of(int32_t arg)
+{
+	return arg < 0 ? 1 : (uint64_t)2 << (arg < 62 ? arg : 62);
+}
+
 void mend(Solver *s, const Con *con, int32_t arg)
 {
-	s->mended[con->node] |= arg == WHOLE ? UINT32_MAX : 2u << arg;
+	s->mended[con->node] |= arg == WHOLE ? UINT64_MAX : bit_of(arg);
 	PUSH(s->arena, s->mended_at, con->span);
 }
 
@@ -34,13 +40,14 @@ static bool place_mended(const Solver *s, Span span)
 /* The operand of this constraint, or the whole operation */
 static bool operand_mended(const Solver *s, const Con *con)
 {
-	return con->node != NODE_NONE && (s->mended[con->node] & (con->arg < 0 ? 1 : 2u << con->arg));
+	return con->node != NODE_NONE && (s->mended[con->node] & bit_of(con->arg));
 }
 
 /* Has the row its axes from a use that is to be mended? */
 static bool row_mended(const Solver *s, const RowTerm *row)
 {
-	for (RowVarId id = row->var; id != NONE;) { /* falls: solved variables to follow: no circles */
+	for (RowVarId id = row->var;
+	     id != NONE;) { /* falls: solved variables to follow: no circles */
 		const RowVar *var = &s->vars.at[id];
 		if (var->why != NONE && operand_mended(s, &s->cons.at[var->why]))
 			return true;
@@ -77,7 +84,8 @@ static uint32_t flatten(Solver *s, NodeId node, RowKind row, FlatRow *flat)
 /* Has the operand's row its axes from this specification, so that nothing else is known of it? */
 static bool is_own(const Solver *s, const Con *con, RowKind row)
 {
-	for (RowVarId id = s->rows[operand_of(s, con)][row].var; id != NONE;) { /* falls: as above */
+	for (RowVarId id = s->rows[operand_of(s, con)][row].var;
+	     id != NONE;) { /* falls: as above */
 		const RowVar *var = &s->vars.at[id];
 		const Con *why = var->why == NONE ? NULL : &s->cons.at[var->why];
 		if (why && why->node == con->node && why->arg == con->arg)
@@ -135,9 +143,10 @@ static bool suggest_letters(Solver *s, const Con *con, const SpecTensor *written
 			return false;
 		apart = arena_printf(s->arena, "%s%s%c", apart, i ? ", " : "", axis->letter[i]);
 	}
-	diag_fix(s->diags, axis->span, apart,
-		 "names have any length where a specification has a ',' or a sign: '%s' is one axis",
-		 axis->letter);
+	diag_fix(
+		s->diags, axis->span, apart,
+		"names have any length where a specification has a ',' or a sign: '%s' is one axis",
+		axis->letter);
 	return true;
 }
 
@@ -162,15 +171,17 @@ static bool suggest_exchange(Solver *s, const Con *con, const Spec *spec)
 	const Sources *sources = s->diags->sources;
 	for (uint32_t i = 0, k = (uint32_t)con->arg; i < node->nargs; i++) {
 		Span a = node->arg_spans[i < k ? i : k], b = node->arg_spans[i < k ? k : i];
-		if (i == k || node->args[i] == node->args[k] || a.file != b.file || a.end > b.start || span_is_none(a) ||
+		if (i == k || node->args[i] == node->args[k] || a.file != b.file ||
+		    a.end > b.start || span_is_none(a) ||
 		    !tensor_fits(s, &spec->operands[i], node->args[k]) ||
 		    !tensor_fits(s, &spec->operands[k], node->args[i]))
 			continue;
-		diag_fix(s->diags, span_join(a, b),
-			 arena_printf(s->arena, "%s%s%s", source_text(sources, s->arena, b),
-				      source_text(sources, s->arena, (Span){a.file, a.end, b.start}),
-				      source_text(sources, s->arena, a)),
-			 "the axes would fit with these operands the other way round");
+		diag_fix(
+			s->diags, span_join(a, b),
+			arena_printf(s->arena, "%s%s%s", source_text(sources, s->arena, b),
+				     source_text(sources, s->arena, (Span){a.file, a.end, b.start}),
+				     source_text(sources, s->arena, a)),
+			"the axes would fit with these operands the other way round");
 		mend(s, con, (int32_t)i);
 		return true;
 	}
@@ -209,11 +220,12 @@ static void suggest_table(Solver *s, const Con *con)
 	const Node *table = &s->graph->nodes.at[operand_of(s, con)];
 	const ShapeDecl *shape = table->shape;
 	const DeclRow *rows = shape ? shape->rows : NULL;
-	diag_note(s->diags, s->graph->nodes.at[con->node].op_span,
-		  "'gather' indexes the leftmost output axis of its table, which has no batch axes");
+	diag_note(
+		s->diags, s->graph->nodes.at[con->node].op_span,
+		"'gather' indexes the leftmost output axis of its table, which has no batch axes");
 	if (!shape || rows[ROW_BATCH].naxes != 1 || rows[ROW_BATCH].var_at >= 0 ||
-	    rows[ROW_OUTPUT].naxes == 0 || rows[ROW_OUTPUT].var_at >= 0 || rows[ROW_INPUT].var_at >= 0 ||
-	    (table->kind != NODE_PARAM && table->kind != NODE_INPUT))
+	    rows[ROW_OUTPUT].naxes == 0 || rows[ROW_OUTPUT].var_at >= 0 ||
+	    rows[ROW_INPUT].var_at >= 0 || (table->kind != NODE_PARAM && table->kind != NODE_INPUT))
 		return;
 	const char *text[ROW_KINDS];
 	for (RowKind k = 0; k < ROW_KINDS; k++) {
@@ -224,8 +236,8 @@ static void suggest_table(Solver *s, const Con *con)
 								  row->axes[row->naxes - 1].span));
 	}
 	diag_fix(s->diags, shape->span,
-		 arena_printf(s->arena, "[%s%s%s, %s]", text[ROW_INPUT], *text[ROW_INPUT] ? " -> " : "",
-			      text[ROW_BATCH], text[ROW_OUTPUT]),
+		 arena_printf(s->arena, "[%s%s%s, %s]", text[ROW_INPUT],
+			      *text[ROW_INPUT] ? " -> " : "", text[ROW_BATCH], text[ROW_OUTPUT]),
 		 "the axes would fit with the batch axis as the first output axis");
 	mend(s, con, WHOLE);
 }

@@ -30,7 +30,7 @@ Solver *solver_new(const Graph *graph, Arena *arena, Diags *diags)
 	s->arena = arena;
 	s->diags = diags;
 	s->rows = arena_alloc_n(arena, graph->nodes.n + 1, sizeof *s->rows);
-	s->mended = ARENA_ARRAY(arena, uint32_t, graph->nodes.n + 1);
+	s->mended = ARENA_ARRAY(arena, uint64_t, graph->nodes.n + 1);
 	s->captures = ARENA_ARRAY(arena, CellId, graph->captures.n + 1);
 	for (size_t i = 0; i < graph->captures.n; i++)
 		s->captures[i] = NONE;

@@ -212,8 +212,8 @@ typedef struct Solver {
 	uint64_t shuffle;
 	int nerrors;
 	Span blamed; /* the place of the last error */
-	uint32_t *
-		mended; /* by NodeId: bit arg + 1, a repair of that operand, or of the result, was offered */
+	/* By NodeId: bit arg + 1, a repair of that operand was offered; bit 0, of the result. */
+	uint64_t *mended;
 	VEC(Span) mended_at;
 	int stage;
 	uint32_t walks;
