@@ -64,6 +64,25 @@ Dtype dtype_from_name(const char *text, size_t len)
 	return DTYPE_NONE;
 }
 
+Dtype dtype_elsewhere(const char *text, size_t len)
+{
+	static const struct {
+		const char *text;
+		Dtype dtype;
+	} names[] = {
+		{"float", DTYPE_F32},	 {"float32", DTYPE_F32},   {"single", DTYPE_F32},
+		{"double", DTYPE_F64},	 {"float64", DTYPE_F64},   {"half", DTYPE_F16},
+		{"float16", DTYPE_F16},	 {"bfloat16", DTYPE_BF16}, {"int", DTYPE_I32},
+		{"int32", DTYPE_I32},	 {"int32_t", DTYPE_I32},   {"int8", DTYPE_I8},
+		{"int8_t", DTYPE_I8},	 {"char", DTYPE_I8},	   {"uint8", DTYPE_U8},
+		{"uint8_t", DTYPE_U8},	 {"byte", DTYPE_U8},
+	};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strlen(names[i].text) == len && memcmp(names[i].text, text, len) == 0)
+			return names[i].dtype;
+	return DTYPE_NONE;
+}
+
 static Dtype join_floats(Dtype a, Dtype b)
 {
 	return a == DTYPE_F64 || b == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;

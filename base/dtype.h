@@ -21,6 +21,8 @@ bool dtype_is_integer(Dtype dtype);
 bool dtype_supported(Dtype dtype);
 /* DTYPE_NONE where the text names none. */
 Dtype dtype_from_name(const char *text, size_t len);
+/* What other languages call so (`float`, `int8_t`), or DTYPE_NONE. */
+Dtype dtype_elsewhere(const char *text, size_t len);
 /* The type in which elements of the dtype are computed: f32 of bf16 and f16, i32 of i8 and u8, else
  * itself. It holds every value of the dtype. */
 Dtype dtype_wide(Dtype dtype);

@@ -15,7 +15,6 @@ typedef struct ForeignName {
 	const char *note;
 } ForeignName;
 
-#define CAST "a cast is called like the element type"
 #define AXES "axes are permuted by permute(\"ij => ji\", x), rows by x.T"
 #define SIZE "the size of an axis gets a name by 'with': E with (h)"
 #define FILL "a number fits any shape, and [0, 0, 0] is a literal"
@@ -38,12 +37,6 @@ static const ForeignName foreign_names[] = {
 	{"power", NULL, "powers are written a ** b"},
 	{"square", NULL, "write x ** 2"},
 	{"mod", NULL, "the rest is a % b"},
-	{"int", "i32", CAST},
-	{"float", "f32", CAST},
-	{"double", "f64", CAST},
-	{"int32", "i32", CAST},
-	{"float32", "f32", CAST},
-	{"float64", "f64", CAST},
 	{"arange", "range", "0, 1, ... is range(n)"},
 	{"matmul", NULL, MEET},
 	{"dot", NULL, MEET},
@@ -64,6 +57,15 @@ static const ForeignName foreign_names[] = {
 	{"False", "0", "comparisons and logic give 1 and 0"},
 };
 
+static bool note_cast(Build *b, Name name)
+{
+	Dtype meant = dtype_elsewhere(name.sym, strlen(name.sym));
+	if (meant != DTYPE_NONE)
+		diag_fix(b->diags, name.span, dtype_name(meant),
+			 "a cast is called like the element type");
+	return meant != DTYPE_NONE;
+}
+
 static bool note_word(Build *b, Name name)
 {
 	for (size_t i = 0; i < sizeof foreign_names / sizeof *foreign_names; i++) {
@@ -79,36 +81,18 @@ static bool note_word(Build *b, Name name)
 	return false;
 }
 
-static bool row_has(const SpecRow *row, Sym letter)
-{
-	bool found = false;
-	for (uint32_t i = 0; i < row->naxes; i++)
-		found |= row->axes[i].letter == letter || row->axes[i].kernel == letter;
-	return found;
-}
-
-/* Has an operand an axis of that letter? */
-static bool spec_has(const Spec *spec, Sym letter)
-{
-	bool found = false;
-	for (uint32_t i = 0; i < spec->noperands; i++) {
-		for (RowKind k = 0; k < ROW_KINDS; k++)
-			found |= row_has(&spec->operands[i].rows[k], letter);
-	}
-	return found;
-}
-
 /* `einsum("i, d; d => i", a, b) / sqrt(d)`: the letter is no name outside of its specification. */
 static bool note_letter(Build *b, Name name)
 {
 	for (NodeId id = (NodeId)b->graph->nodes.n; id-- > 0;) {
 		const Node *node = graph_node(b->graph, id);
 		if (!node->spec || node->spec->span.file != name.span.file ||
-		    !spec_has(node->spec, name.sym))
+		    !spec_has_letter(node->spec, name.sym))
 			continue;
-		diag_note(b->diags, node->spec->span,
-			  "'%s' is an axis in this specification alone; 'with (%s)' behind the expression names its size",
-			  name.sym, name.sym);
+		diag_note(
+			b->diags, node->spec->span,
+			"'%s' is an axis in this specification alone; 'with (%s)' behind the expression names its size",
+			name.sym, name.sym);
 		return true;
 	}
 	return false;
@@ -118,5 +102,5 @@ bool foreign_explain(Build *b, Name name)
 {
 	if (b->diags->nerrors > ERRORS_EXPLAINED)
 		return false;
-	return note_word(b, name) || note_letter(b, name);
+	return note_word(b, name) || note_cast(b, name) || note_letter(b, name);
 }

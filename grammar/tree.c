@@ -25,34 +25,20 @@ Name tree_name(Tree *tree, Token name)
 	return (Name){sym_intern(tree->parse->symbols, text_of(tree, name.span), n), name.span};
 }
 
-/* Our name of an element type that other languages call `name`; NULL: none. */
-static const char *dtype_elsewhere(const char *name, uint32_t n)
-{
-	static const char *const names[][2] = {
-		{"float", "f32"},     {"float32", "f32"},  {"single", "f32"}, {"double", "f64"},
-		{"float64", "f64"},   {"half", "f16"},     {"float16", "f16"}, {"bfloat16", "bf16"},
-		{"int", "i32"},       {"int32", "i32"},    {"int32_t", "i32"}, {"int8", "i8"},
-		{"int8_t", "i8"},     {"char", "i8"},      {"uint8", "u8"},    {"uint8_t", "u8"},
-		{"byte", "u8"},
-	};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (strlen(names[i][0]) == n && memcmp(names[i][0], name, n) == 0)
-			return names[i][1];
-	return NULL;
-}
-
 Dtype tree_dtype(Tree *tree, Token name)
 {
 	uint32_t n = name.span.end - name.span.start;
 	Dtype dtype = dtype_from_name(text_of(tree, name.span), n);
 	if (dtype != DTYPE_NONE)
 		return dtype;
-	TREE_ERROR(tree, E0108, name.span,
-		   "'%.*s' is not an element type: these are f64 f32 bf16 f16 i64 i32 i8 u8 u32 u4x32",
-		   (int)n, text_of(tree, name.span));
-	const char *meant = dtype_elsewhere(text_of(tree, name.span), n);
-	if (meant)
-		diag_fix(tree->parse->diags, name.span, meant, "did you mean '%s'?", meant);
+	TREE_ERROR(
+		tree, E0108, name.span,
+		"'%.*s' is not an element type: these are f64 f32 bf16 f16 i64 i32 i8 u8 u32 u4x32",
+		(int)n, text_of(tree, name.span));
+	Dtype meant = dtype_elsewhere(text_of(tree, name.span), n);
+	if (meant != DTYPE_NONE)
+		diag_fix(tree->parse->diags, name.span, dtype_name(meant), "did you mean '%s'?",
+			 dtype_name(meant));
 	return dtype;
 }
 
@@ -77,8 +63,8 @@ static void raise_depth(Tree *tree, AstExpr *e, const AstExpr *below)
 	if (e->depth <= AST_DEPTH_LIMIT)
 		return;
 	if (!tree->too_deep)
-		TREE_ERROR(tree, E0109, e->op_span, "this expression is nested more than %d levels deep",
-		           AST_DEPTH_LIMIT);
+		TREE_ERROR(tree, E0109, e->op_span,
+			   "this expression is nested more than %d levels deep", AST_DEPTH_LIMIT);
 	tree->too_deep = true;
 	Span span = e->span;
 	*e = (AstExpr){.kind = AST_ERROR, .op = OP_NONE, .dtype = DTYPE_NONE, .span = span,
