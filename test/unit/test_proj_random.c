@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "infer/check.h"
+#include "test/unit/proj_run.h"
 #include "test/unit/small_graph.h"
 
 enum { LETTERS = 4, RANK = 3, CELLS = 1 << 14, PROGRAMS = 1500, DAMAGES = 12 };
@@ -59,7 +60,8 @@ static RandomAxis random_axis(Random *r, Program *p)
 	} else if (kind <= 2) {
 		axis.stride = 2 + next(r, 2);
 		axis.offset = next(r, 3);
-		axis.size = axis.offset < axis.stride ? axis.stride * n : axis.stride * (n - 1) + axis.offset + 1;
+		axis.size = axis.offset < axis.stride ? axis.stride * n
+						      : axis.stride * (n - 1) + axis.offset + 1;
 	} else if (kind <= 5) {
 		axis.kernel = (int)next(r, LETTERS);
 		axis.stride = 1 + next(r, 3);
@@ -90,8 +92,8 @@ static void write_tensor(const RandomTensor *tensor, char *spec, char *shape)
 		if (a->over < 0)
 			sprintf(spec, "%d, ", (int)a->offset);
 		else if (a->kernel >= 0)
-			sprintf(spec, "%d*%c%s%d*%c, ", (int)a->stride, 'a' + a->over, a->padded ? "=+" : "<+",
-			        (int)a->dilation, 'a' + a->kernel);
+			sprintf(spec, "%d*%c%s%d*%c, ", (int)a->stride, 'a' + a->over,
+				a->padded ? "=+" : "<+", (int)a->dilation, 'a' + a->kernel);
 		else if (a->stride > 1)
 			sprintf(spec, "%d*%c+%d, ", (int)a->stride, 'a' + a->over, (int)a->offset);
 		else
@@ -115,8 +117,6 @@ static Program random_program(Random *r)
 }
 
 /* ---- what the specification says ---- */
-
-static int64_t element(uint32_t arg, int64_t cell) { return 1 + (cell * 7919 + arg * 104729 + cell * cell * 31) % 1009; }
 
 /* The cell at these values of the letters; -1: outside. */
 static int64_t said_cell(const Program *p, const RandomTensor *tensor, const int64_t *letters)
@@ -152,7 +152,7 @@ static void run_said(const Program *p, int64_t *out)
 		for (uint32_t arg = 0; arg < p->nargs && to >= 0; arg++) {
 			int64_t from = said_cell(p, &p->args[arg], letters);
 			to = from < 0 ? -1 : to;
-			value *= from < 0 ? 0 : element(arg, from);
+			value *= from < 0 ? 0 : proj_element(arg, from);
 		}
 		if (to >= 0)
 			out[to] += value;
@@ -160,78 +160,6 @@ static void run_said(const Program *p, int64_t *out)
 }
 
 /* ---- what the projection does ---- */
-
-typedef struct Done {
-	int64_t *out;
-	uint32_t *writes; /* by cell, guarded steps that are skipped not counted */
-	int64_t ncells;
-	bool outside;     /* an index out of bounds that no guard skips */
-	bool skipped;     /* a guard skipped a read */
-} Done;
-
-static int64_t constant(const Small *s, Size size)
-{
-	int64_t value = -1000;
-	size_is_const(s->graph.sizes, size, &value);
-	return value;
-}
-
-static int64_t done_cell(const Small *s, const Access *access, NodeId id, const int64_t *values, Done *done)
-{
-	int64_t cell = 0;
-	for (uint32_t i = 0; i < access->naxes; i++) {
-		const Index *index = &access->axes[i];
-		int64_t at = constant(s, index->offset), size = constant(s, shape_axis(&s->shapes[id], i)->size);
-		for (uint32_t t = 0; t < index->nterms; t++)
-			at += index->terms[t].coef * values[index->terms[t].iter];
-		if (at < 0 || at >= size) {
-			done->outside |= !index->guarded;
-			return -1;
-		}
-		cell = cell * size + at;
-	}
-	return cell;
-}
-
-static void done_point(const Small *s, NodeId id, const Piece *piece, const int64_t *values, Done *done)
-{
-	const Node *node = &s->graph.nodes.at[id];
-	int64_t to = done_cell(s, &piece->result, id, values, done), value = 1;
-	bool skip = false;
-	for (uint32_t arg = 0; arg < node->nargs; arg++) {
-		if (!piece->args[arg].present)
-			continue;
-		int64_t from = done_cell(s, &piece->args[arg], node->args[arg], values, done);
-		skip |= from < 0;
-		value *= element(arg, from);
-	}
-	done->skipped |= skip;
-	if (to < 0)
-		return;
-	done->writes[to]++;
-	done->out[to] += skip ? 0 : value;
-}
-
-static void run_done(const Small *s, NodeId id, Done *done)
-{
-	const Proj *proj = s->projs[id];
-	int64_t values[16] = {0};
-	for (uint32_t i = 0; i < proj->npieces; i++) {
-		const Piece *piece = &proj->pieces[i];
-		int64_t points = 1;
-		for (uint32_t k = 0; k < piece->niters; k++)
-			points *= constant(s, proj->iters[piece->iters[k]].extent);
-		for (int64_t point = 0; point < points; point++) {
-			int64_t rest = point;
-			for (uint32_t k = 0; k < piece->niters; k++) {
-				int64_t n = constant(s, proj->iters[piece->iters[k]].extent);
-				values[piece->iters[k]] = rest % n;
-				rest /= n;
-			}
-			done_point(s, id, piece, values, done);
-		}
-	}
-}
 
 typedef struct Buffers {
 	int64_t said[CELLS], out[CELLS];
@@ -243,15 +171,6 @@ static Done fresh(Buffers *b, int64_t ncells)
 	memset(b->out, 0, (size_t)ncells * sizeof *b->out);
 	memset(b->writes, 0, (size_t)ncells * sizeof *b->writes);
 	return (Done){.out = b->out, .writes = b->writes, .ncells = ncells};
-}
-
-static void count(const Done *done, bool *once, bool *all)
-{
-	*once = *all = true;
-	for (int64_t i = 0; i < done->ncells; i++) {
-		*once &= done->writes[i] < 2;
-		*all &= done->writes[i] > 0;
-	}
 }
 
 /* ---- breaking ---- */
@@ -268,7 +187,8 @@ static void damage(Small *s, Random *r, Proj *proj)
 {
 	Sizes *sizes = s->graph.sizes;
 	Piece *piece = &proj->pieces[0];
-	Index *index = random_index(r, piece, proj->nargs), *other = random_index(r, piece, proj->nargs);
+	Index *index = random_index(r, piece, proj->nargs),
+	      *other = random_index(r, piece, proj->nargs);
 	switch (next(r, 9)) {
 	case 0:
 		if (index)
@@ -286,7 +206,9 @@ static void damage(Small *s, Random *r, Proj *proj)
 		if (proj->niters) {
 			Size *extent = &proj->iters[next(r, proj->niters)].extent;
 			if (!size_is(sizes, *extent, 1) || next(r, 2))
-				*extent = size_plus(sizes, *extent, next(r, 2) && !size_is(sizes, *extent, 1) ? -1 : 1);
+				*extent = size_plus(sizes, *extent,
+						    next(r, 2) && !size_is(sizes, *extent, 1) ? -1
+											      : 1);
 		}
 		break;
 	case 4:
@@ -351,8 +273,8 @@ static void compare(Small *s, const Program *p, NodeId id, Buffers *b)
 	Done done = fresh(b, n);
 	memset(b->said, 0, (size_t)n * sizeof *b->said);
 	run_said(p, b->said);
-	run_done(s, id, &done);
-	count(&done, &once, &all);
+	proj_run(s, id, &done);
+	done_count(&done, &once, &all);
 	if (done.outside || memcmp(b->said, b->out, (size_t)n * sizeof *b->said) != 0)
 		fail_msg("%s computes something else:\n%s", p->spec, small_dump(s));
 	if (proj->injective && !once)
@@ -381,8 +303,8 @@ static void damage_once(Small *s, const Program *p, NodeId id, Random *r, Buffer
 	if (ask(s, id))
 		return;
 	Done done = fresh(b, ncells_of(p));
-	run_done(s, id, &done);
-	count(&done, &once, &all);
+	proj_run(s, id, &done);
+	done_count(&done, &once, &all);
 	if (done.outside || memcmp(b->said, b->out, (size_t)done.ncells * sizeof *b->said) != 0)
 		fail_msg("%s: accepted, but computes something else:\n%s", p->spec, small_dump(s));
 	if ((proj->injective && !once) || (proj->surjective && !all))
@@ -455,7 +377,8 @@ static void run_blocks(const Blocks *b, int64_t *out)
 	for (uint32_t i = 0; i < b->nparts; i++) {
 		for (int64_t at = 0; at < b->sizes[i] && b->arg[i] >= 0; at++)
 			for (int64_t c = 0; c < b->width; c++)
-				out[c * b->total + start + at] = element((uint32_t)b->arg[i], at * b->width + c);
+				out[c * b->total + start + at] =
+					proj_element((uint32_t)b->arg[i], at * b->width + c);
 		start += b->sizes[i];
 	}
 }
@@ -468,17 +391,19 @@ static void compare_blocks(const Blocks *blocks, Buffers *b)
 	small_init(&s);
 	for (uint32_t i = 0; i < blocks->nargs; i++)
 		args[i] = small_leaf(&s, blocks->shapes[i]);
-	NodeId id = small_spec(&s, NODE_BLOCK, blocks->spec, blocks->shapes[PARTS], blocks->nargs, args);
+	NodeId id = small_spec(&s, NODE_BLOCK, blocks->spec, blocks->shapes[PARTS], blocks->nargs,
+			       args);
 	assert_non_null(small_derive(&s, id));
 	Done done = fresh(b, (int64_t)n);
 	memset(b->said, 0, n * sizeof *b->said);
 	run_blocks(blocks, b->said);
-	run_done(&s, id, &done);
+	proj_run(&s, id, &done);
 	bool once, all;
-	count(&done, &once, &all);
+	done_count(&done, &once, &all);
 	if (done.outside || memcmp(b->said, b->out, n * sizeof *b->said) != 0)
 		fail_msg("%s computes something else:\n%s", blocks->spec, small_dump(&s));
-	if (s.projs[id]->injective != once || s.projs[id]->surjective != all || s.projs[id]->clear == (once && all))
+	if (s.projs[id]->injective != once || s.projs[id]->surjective != all ||
+	    s.projs[id]->clear == (once && all))
 		fail_msg("%s: a wrong claim:\n%s", blocks->spec, small_dump(&s));
 	const char *why = ask(&s, id);
 	if (why)
@@ -501,6 +426,7 @@ static void test_blocks(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_blocks)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),
+					   cmocka_unit_test(test_blocks)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
