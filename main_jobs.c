@@ -44,8 +44,12 @@ Emit jobs_emit(Compiler *c)
 {
 	const Options *o = &c->options;
 	const char *prefix = o->prefix ? o->prefix : path_identifier(c->perm, o->input);
-	return (Emit){.program = c->program, .arena = c->perm, .diags = &c->diags, .target = &o->target,
-		      .prefix = prefix, .source = o->input};
+	return (Emit){.program = c->program,
+		      .arena = c->perm,
+		      .diags = &c->diags,
+		      .target = &o->target,
+		      .prefix = prefix,
+		      .source = o->input};
 }
 
 static void print_report(const EmitReport *r)
@@ -90,7 +94,8 @@ static bool emit_kind(Compiler *c, Outputs *outputs, const char *kind, const cha
 	if (o->dry_run)
 		return true;
 	const Backend *backend = backend_named(kind);
-	return backend ? emit_backend(c, outputs, backend, path) : emit_text(c, outputs, kind, path);
+	return backend ? emit_backend(c, outputs, backend, path)
+		       : emit_text(c, outputs, kind, path);
 }
 
 static const char *kind_suffix(Compiler *c, const char *kind)
@@ -119,7 +124,8 @@ static void add_job(Compiler *c, Jobs *jobs, const char *kind, const char *path)
 static const char *default_output(Compiler *c, const char *suffix)
 {
 	const char *input = c->options.input;
-	return path_with_suffix(c->perm, strcmp(input, "-") == 0 ? "stdin" : path_base(input), suffix);
+	return path_with_suffix(c->perm, strcmp(input, "-") == 0 ? "stdin" : path_base(input),
+				suffix);
 }
 
 static const char *output_kind(const char *path)
@@ -142,9 +148,10 @@ Jobs jobs_plan(Compiler *c)
 		if (!known_kind(kind) && strcmp(kind, "ptx") != 0)
 			usage("kind for --emit", kind);
 		const char *suffix = kind_suffix(c, kind);
-		const char *path = !o->output      ? default_output(c, suffix)
-				   : o->emit.n == 1 ? o->output
-						    : arena_printf(c->perm, "%s%s", o->output, suffix);
+		const char *path = !o->output ? default_output(c, suffix)
+				   : o->emit.n == 1
+					   ? o->output
+					   : arena_printf(c->perm, "%s%s", o->output, suffix);
 		add_job(c, &jobs, kind, path);
 	}
 	if (o->emit.n == 0 && !o->stdout_only && !o->syntax_only && !o->stop) {

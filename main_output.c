@@ -21,11 +21,13 @@ const char *outputs_add(Outputs *outputs, const char *path)
 	bool stream = strcmp(path, "-") == 0 ||
 		      is_special(path); /* /dev/null and the like cannot be renamed over */
 	const char *dir = getenv("TMPDIR");
-	char *temp = stream ? arena_printf(outputs->arena, "%s/tsrc.XXXXXX", dir && *dir ? dir : "/tmp")
-			    : arena_printf(outputs->arena, "%s.XXXXXX", path);
+	char *temp =
+		stream ? arena_printf(outputs->arena, "%s/tsrc.XXXXXX", dir && *dir ? dir : "/tmp")
+		       : arena_printf(outputs->arena, "%s.XXXXXX", path);
 	int fd = mkstemp(temp);
 	if (fd < 0) {
-		diag(outputs->diags, E0602, SPAN_NONE, "cannot write '%s': %s", path, strerror(errno));
+		diag(outputs->diags, E0602, SPAN_NONE, "cannot write '%s': %s", path,
+		     strerror(errno));
 		return NULL;
 	}
 	mode_t mask = umask(0);
@@ -58,7 +60,8 @@ bool outputs_commit(Outputs *outputs)
 		OutputFile file = outputs->files.at[0];
 		bool stream = strcmp(file.path, "-") == 0 || is_special(file.path);
 		if (!(stream ? copy_to(&file) : rename(file.temp, file.path) == 0)) {
-			const char *name = strcmp(file.path, "-") == 0 ? "standard output" : file.path;
+			const char *name =
+				strcmp(file.path, "-") == 0 ? "standard output" : file.path;
 			diag(outputs->diags, E0602, SPAN_NONE, "cannot write '%s': %s", name,
 			     strerror(errno));
 			outputs_abandon(outputs);

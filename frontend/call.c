@@ -35,7 +35,8 @@ static bool place_keyword(Build *b, Args *args, const Function *fn, Name key, co
 		if (args->params[i].name.sym != key.sym)
 			continue;
 		if (args->exprs[i]) {
-			diag(b->diags, E0208, key.span, "the argument '%s' is given twice", key.sym);
+			diag(b->diags, E0208, key.span, "the argument '%s' is given twice",
+			     key.sym);
 			diag_note(b->diags, args->exprs[i]->span, "it is given here first");
 			return false;
 		}
@@ -46,13 +47,15 @@ static bool place_keyword(Build *b, Args *args, const Function *fn, Name key, co
 	return false;
 }
 
-static bool place_positional(Build *b, Args *args, const Function *fn, const AstExpr *call, uint32_t at)
+static bool place_positional(Build *b, Args *args, const Function *fn, const AstExpr *call,
+			     uint32_t at)
 {
 	if (at > args->nparams) {
 		diag(b->diags, E0206, call->args[at]->span,
 		     "'%s' takes %" PRIu32 " argument%s here, and this is number %" PRIu32,
 		     fn->stmt->name.sym, args->nparams, args->nparams == 1 ? "" : "s", at);
-		diag_note(b->diags, fn->stmt->name.span, "'%s' is declared here", fn->stmt->name.sym);
+		diag_note(b->diags, fn->stmt->name.span, "'%s' is declared here",
+			  fn->stmt->name.sym);
 		return false;
 	}
 	if (at > 1 && call->keys && call->keys[at - 1].sym) {
@@ -70,10 +73,10 @@ static bool check_missing(Build *b, const Args *args, const Function *fn, const 
 	for (uint32_t i = 0; i < args->nparams; i++) {
 		if (args->exprs[i] || args->params[i].value)
 			continue;
-		diag(b->diags, E0205, call->span, "'%s' needs its argument '%s'", fn->stmt->name.sym,
-		     args->params[i].name.sym);
-		diag_note(b->diags, args->params[i].name.span, "'%s' is declared here, without a default",
-			  args->params[i].name.sym);
+		diag(b->diags, E0205, call->span, "'%s' needs its argument '%s'",
+		     fn->stmt->name.sym, args->params[i].name.sym);
+		diag_note(b->diags, args->params[i].name.span,
+			  "'%s' is declared here, without a default", args->params[i].name.sym);
 		return false;
 	}
 	return true;
@@ -103,7 +106,8 @@ static bool match_args(Build *b, Args *args, const Function *fn, const AstExpr *
 static void bind_configs(Build *b, Instance *instance, const Args *args, const Value *given)
 {
 	Activation outer = b->at;
-	b->at = (Activation){.scope = instance->configs, .params = instance->params, .site = outer.site};
+	b->at = (Activation){
+		.scope = instance->configs, .params = instance->params, .site = outer.site};
 	for (uint32_t i = 0; i < args->nparams; i++) {
 		Value value = args->exprs[i] ? given[i] : eval(b, args->params[i].value);
 		scope_declare(b, instance->configs, args->params[i].name, value);
@@ -248,11 +252,13 @@ static const AstExpr *find_inline(const AstExpr *expr, Sym name)
 /* A parameter that is named before its instance meets a tensor is made on the spot. */
 static NodeId param_ahead(Build *b, Instance *instance, Sym name)
 {
-	const AstExpr *site = instance->applied ? NULL : find_inline(instance->fn->stmt->expr, name);
+	const AstExpr *site =
+		instance->applied ? NULL : find_inline(instance->fn->stmt->expr, name);
 	if (!site)
 		return NODE_NONE;
 	Activation outer = b->at;
-	b->at = (Activation){.scope = instance->configs, .params = instance->params, .site = outer.site};
+	b->at = (Activation){
+		.scope = instance->configs, .params = instance->params, .site = outer.site};
 	NodeId id = param_inline(b, site);
 	b->at = outer;
 	return id;
@@ -272,7 +278,8 @@ static Value member_of_instance(Build *b, Instance *instance, const AstExpr *exp
 {
 	Member *member = param_member(instance->params, expr->name.sym);
 	if (member && member->instance)
-		return (Value){.kind = VALUE_INSTANCE, .instance = member->instance, .span = expr->span};
+		return (Value){
+			.kind = VALUE_INSTANCE, .instance = member->instance, .span = expr->span};
 	if (member)
 		return value_node(member->param, expr->span);
 	int before = b->diags->nerrors;
@@ -319,8 +326,8 @@ Value eval_member(Build *b, const AstExpr *expr)
 		break;
 	default: break;
 	}
-	diag(b->diags, E0214, expr->name.span, "%s has no members, so no '%s'", value_describe(&value),
-	     expr->name.sym);
+	diag(b->diags, E0214, expr->name.span, "%s has no members, so no '%s'",
+	     value_describe(&value), expr->name.sym);
 	if (value.kind == VALUE_TENSOR && strcmp(expr->name.sym, "t") == 0)
 		diag_fix(b->diags, expr->name.span, "T", "the rows change places in x.T");
 	else if (value.kind == VALUE_TENSOR)

@@ -45,7 +45,8 @@ static bool match_axis(Build *b, DeclAxis *axis, int64_t extent, Span data)
 	if (declared == extent)
 		return true;
 	if (declared < 0)
-		diag(b->diags, E0225, axis->span, "the size of a constant must be known when the program "
+		diag(b->diags, E0225, axis->span,
+		     "the size of a constant must be known when the program "
 		     "is compiled");
 	else
 		diag(b->diags, E0225, axis->span,
@@ -99,7 +100,8 @@ static bool count_elements(Build *b, const ShapeDecl *shape, int64_t *count)
 /* ---- expressions ---- */
 
 /* One number, repeated over the declared shape where there is one. */
-static NodeId number_const(Build *b, const AstStmt *stmt, const ShapeDecl *declared, const Value *value)
+static NodeId number_const(Build *b, const AstStmt *stmt, const ShapeDecl *declared,
+			   const Value *value)
 {
 	int64_t count;
 	double number;
@@ -122,8 +124,9 @@ static NodeId number_const(Build *b, const AstStmt *stmt, const ShapeDecl *decla
 
 static NodeId const_from_expr(Build *b, const AstStmt *stmt, const ShapeDecl *declared)
 {
-	Value value = literal_is(stmt->expr) ? value_node(eval_literal(b, stmt->expr), stmt->expr->span)
-					     : eval(b, stmt->expr);
+	Value value = literal_is(stmt->expr)
+			      ? value_node(eval_literal(b, stmt->expr), stmt->expr->span)
+			      : eval(b, stmt->expr);
 	if (value.kind == VALUE_ERROR)
 		return NODE_NONE;
 	if (value_is_known(&value))
@@ -213,7 +216,8 @@ static bool match_array(Build *b, const ShapeDecl *declared, const Array *array,
 	if ((int)rank != array->rank) {
 		diag(b->diags, E0225, declared->span,
 		     "%" PRIu32 " axes are declared, and the file has %d", rank, array->rank);
-		diag_note(b->diags, data, "the file; its axes are in the order batch, output, input");
+		diag_note(b->diags, data,
+			  "the file; its axes are in the order batch, output, input");
 		return false;
 	}
 	for (uint32_t i = 0; i < rank; i++) {
@@ -227,7 +231,8 @@ static NodeId const_from_file(Build *b, const AstStmt *stmt, const ShapeDecl *de
 			      const AstExpr *name)
 {
 	const char *path = import_path(b, name->text, name->len);
-	Dtype want = stmt->dtype == DTYPE_NONE ? DTYPE_NONE : written_dtype(b, stmt->dtype, stmt->span);
+	Dtype want =
+		stmt->dtype == DTYPE_NONE ? DTYPE_NONE : written_dtype(b, stmt->dtype, stmt->span);
 	Array array;
 	ArrayError error;
 	if (b->options->no_files) {
@@ -262,7 +267,8 @@ void eval_const(Build *b, const AstStmt *stmt)
 	const AstExpr *file = file_argument(stmt->expr);
 	NodeId id = NODE_NONE;
 	if (good)
-		id = file ? const_from_file(b, stmt, declared, file) : const_from_expr(b, stmt, declared);
+		id = file ? const_from_file(b, stmt, declared, file)
+			  : const_from_expr(b, stmt, declared);
 	if (id != NODE_NONE) {
 		Sym full = sym_printf(b->symbols, "%s%s", b->file->prefix, stmt->name.sym);
 		node_settle(b, id, written_dtype(b, stmt->dtype, stmt->span));

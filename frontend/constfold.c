@@ -92,7 +92,8 @@ static bool fold_operation(Build *b, Fold *fold, const Node *node, Folded *out)
 		out->count = args[k]->count;
 	}
 	if ((fold->total += out->count) > FOLD_ELEMENTS_LIMIT) {
-		diag(b->diags, E0236, node->span, "this constant takes too much arithmetic to compile");
+		diag(b->diags, E0236, node->span,
+		     "this constant takes too much arithmetic to compile");
 		return false;
 	}
 	Scalar *elements = ARENA_ARRAY(fold->scratch, Scalar, (size_t)out->count);
@@ -133,8 +134,8 @@ static bool collect(Build *b, Fold *fold, NodeId root)
 	seen[root] = 1;
 	for (size_t i = 0; i < fold->done.n; i++) {
 		const Node *node = graph_node(b->graph, fold->done.at[i].id);
-		if (node->kind != NODE_POINTWISE && node->kind != NODE_CAST && node->kind != NODE_CONST &&
-		    node->kind != NODE_NUMBER)
+		if (node->kind != NODE_POINTWISE && node->kind != NODE_CAST &&
+		    node->kind != NODE_CONST && node->kind != NODE_NUMBER)
 			return refuse(b, node);
 		for (uint32_t k = 0; k < node->nargs; k++) {
 			if (!seen[node->args[k]])

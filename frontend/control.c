@@ -14,8 +14,10 @@ Value eval_if(Build *b, const AstExpr *expr)
 	if (!value_get_number(&condition, &truth)) {
 		diag(b->diags, E0211, expr->args[0]->span,
 		     "the condition of 'if' must be known when the program is compiled, and this is %s",
-		     value_scales(&condition) ? "known only when it runs" : value_describe(&condition));
-		diag_note(b->diags, expr->op_span, "where(condition, a, b) chooses between elements");
+		     value_scales(&condition) ? "known only when it runs"
+					      : value_describe(&condition));
+		diag_note(b->diags, expr->op_span,
+			  "where(condition, a, b) chooses between elements");
 		return value_error();
 	}
 	for (With *with = b->at.withs; with; with = with->outer)
@@ -45,13 +47,15 @@ static bool check_tuple(Build *b, const AstBind *bind, const Value *value)
 	if (value->kind == VALUE_TUPLE && value->nitems == bind->nnames)
 		return true;
 	if (value->kind == VALUE_TUPLE)
-		diag(b->diags, E0222, bind->value->span, "this tuple has %" PRIu32 " values, and %" PRIu32
-		     " names take it apart", value->nitems, bind->nnames);
+		diag(b->diags, E0222, bind->value->span,
+		     "this tuple has %" PRIu32 " values, and %" PRIu32 " names take it apart",
+		     value->nitems, bind->nnames);
 	else if (value->kind != VALUE_ERROR)
-		diag(b->diags, E0222, bind->value->span, "a tuple is taken apart here, and this is %s",
-		     value_describe(value));
+		diag(b->diags, E0222, bind->value->span,
+		     "a tuple is taken apart here, and this is %s", value_describe(value));
 	if (value->kind != VALUE_ERROR)
-		diag_note(b->diags, span_join(bind->names[0].span, bind->names[bind->nnames - 1].span),
+		diag_note(b->diags,
+			  span_join(bind->names[0].span, bind->names[bind->nnames - 1].span),
 			  "the names");
 	return false;
 }
@@ -107,7 +111,8 @@ static void list_letters(Build *b, const With *with)
 			diag_note(b->diags, spec->span, "this specification has %s", letters);
 	}
 	if (with->nodes.n == 0)
-		diag_note(b->diags, SPAN_NONE, "there is no specification in the expression itself; "
+		diag_note(b->diags, SPAN_NONE,
+			  "there is no specification in the expression itself; "
 			  "those of the functions that it calls are not reached by 'with'");
 }
 
@@ -162,7 +167,8 @@ Value eval_with(Build *b, const AstExpr *expr)
 				       : eval(b, expr->args[0]);
 	b->at.withs = with.outer;
 	for (uint32_t i = 0; i < expr->nbinds; i++) {
-		if ((binds[i].size || binds[i].capture != CAPTURE_NONE) && value.kind != VALUE_ERROR)
+		if ((binds[i].size || binds[i].capture != CAPTURE_NONE) &&
+		    value.kind != VALUE_ERROR)
 			apply_bind(b, &with, binds[i]);
 	}
 	return value;
@@ -204,7 +210,8 @@ static Value stack_copies(Build *b, const AstExpr *expr, const Copies *copies, u
 		args[i] = value_to_node(b, *value);
 		spans[i] = value->span;
 	}
-	return value_node(node_stack(b, ROW_BATCH, args, spans, copies->ncopies, expr->span), expr->span);
+	return value_node(node_stack(b, ROW_BATCH, args, spans, copies->ncopies, expr->span),
+			  expr->span);
 }
 
 static Value finish_copies(Build *b, const AstExpr *expr, const Copies *copies)

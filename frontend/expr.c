@@ -28,8 +28,8 @@ bool limits_hold(Build *b, Span span)
 		return true;
 	b->stopped = true;
 	if (b->depth > LIMIT_DEPTH)
-		diag(b->diags, E0237, span, "functions and expressions are nested more than %d deep here",
-		     LIMIT_DEPTH);
+		diag(b->diags, E0237, span,
+		     "functions and expressions are nested more than %d deep here", LIMIT_DEPTH);
 	else
 		diag(b->diags, E0236, span, "this program unfolds to more than %d operations",
 		     LIMIT_NODES);
@@ -41,8 +41,13 @@ bool limits_hold(Build *b, Span span)
 
 static Value constant_of(Sym name, Span span)
 {
-	static const struct { const char *name; double value; } constants[] = {
-		{"inf", __builtin_inf()}, {"nan", __builtin_nan("")}, {"pi", 3.14159265358979323846},
+	static const struct {
+		const char *name;
+		double value;
+	} constants[] = {
+		{"inf", __builtin_inf()},
+		{"nan", __builtin_nan("")},
+		{"pi", 3.14159265358979323846},
 	};
 	for (int i = 0; i < 3; i++) {
 		if (strcmp(name, constants[i].name) == 0)
@@ -84,8 +89,8 @@ Value eval_pointwise(Build *b, Op op, const Value *args, uint32_t nargs, const A
 		spans[i] = args[i].span;
 		scales = scales && value_scales(&args[i]);
 	}
-	Value value = value_node(node_pointwise(b, op, nodes, spans, nargs, expr->span, expr->op_span),
-				 expr->span);
+	Value value = value_node(
+		node_pointwise(b, op, nodes, spans, nargs, expr->span, expr->op_span), expr->span);
 	value.scales = scales;
 	return value;
 }
@@ -161,7 +166,8 @@ static Value eval_slice(Build *b, const AstExpr *expr)
 		return value_error();
 	bool known = value_get_integer(&index, &number);
 	if (known && number < 0) {
-		diag(b->diags, E0210, index.span, "an index counts from 0, and this is %" PRId64, number);
+		diag(b->diags, E0210, index.span, "an index counts from 0, and this is %" PRId64,
+		     number);
 		return value_error();
 	}
 	if (!known && (args[1] = index_node(b, index)) == NODE_NONE)
@@ -183,7 +189,8 @@ static Value eval_tuple(Build *b, const AstExpr *expr)
 	Value *items = ARENA_ARRAY(b->arena, Value, expr->nargs);
 	for (uint32_t i = 0; i < expr->nargs; i++)
 		items[i] = eval(b, expr->args[i]);
-	return (Value){.kind = VALUE_TUPLE, .items = items, .nitems = expr->nargs, .span = expr->span};
+	return (Value){
+		.kind = VALUE_TUPLE, .items = items, .nitems = expr->nargs, .span = expr->span};
 }
 
 static Value eval_number(const AstExpr *expr)
@@ -221,7 +228,8 @@ static Value dispatch(Build *b, const AstExpr *expr)
 	case AST_OUTPUTS:
 	case AST_BATCHES: return value_node(eval_literal(b, expr), expr->span);
 	case AST_FILE:
-		diag(b->diags, E0224, expr->span, "a file's data needs a name: const NAME = file(...)");
+		diag(b->diags, E0224, expr->span,
+		     "a file's data needs a name: const NAME = file(...)");
 		return value_error();
 	case AST_ERROR: break;
 	}

@@ -80,8 +80,9 @@ static bool eval_operands(Build *b, const AstExpr *call, uint32_t first, SpecPar
 /* sum(x, axis = 1) as elsewhere. */
 static void note_reduction(Build *b, const AstExpr *call)
 {
-	diag_note(b->diags, call->args[0]->span,
-		  "what the result leaves out is reduced: sum(\"i, j => i\", x), reduce(max, \"i, j => i\", x)");
+	diag_note(
+		b->diags, call->args[0]->span,
+		"what the result leaves out is reduced: sum(\"i, j => i\", x), reduce(max, \"i, j => i\", x)");
 }
 
 static const Spec *spec_argument(Build *b, const AstExpr *call, uint32_t at)
@@ -153,7 +154,8 @@ static bool einsum_keys(Build *b, const AstExpr *call, SpecParts *parts, const A
 			parts->reduce = op_word(b, call->args[i], reduces);
 		} else {
 			diag(b->diags, E0207, call->keys[i].span,
-			     "einsum has no argument '%s'; it has op= and reduce=", call->keys[i].sym);
+			     "einsum has no argument '%s'; it has op= and reduce=",
+			     call->keys[i].sym);
 			return false;
 		}
 		if ((combine ? parts->op : parts->reduce) == OP_NONE)
@@ -259,10 +261,12 @@ static Value run_stack(Build *b, const AstExpr *call)
 		SpecParts parts = {.op = OP_ID};
 		if (!eval_operands(b, call, 2, &parts))
 			return value_error();
-		return value_node(node_stack(b, row, parts.args, parts.spans, parts.nargs, call->span),
-				  call->span);
+		return value_node(
+			node_stack(b, row, parts.args, parts.spans, parts.nargs, call->span),
+			call->span);
 	}
-	diag(b->diags, E0221, kind->span, "one of these words is needed here: batch, input, output");
+	diag(b->diags, E0221, kind->span,
+	     "one of these words is needed here: batch, input, output");
 	return value_error();
 }
 
@@ -414,8 +418,8 @@ static bool check_count(Build *b, Sym name, const AstExpr *call, uint32_t least,
 	for (uint32_t i = 1; i < call->nargs && strcmp(name, "einsum") != 0; i++) {
 		if (!is_key(call, i))
 			continue;
-		diag(b->diags, E0207, call->keys[i].span, "'%s' has no argument with the name '%s'", name,
-		     call->keys[i].sym);
+		diag(b->diags, E0207, call->keys[i].span, "'%s' has no argument with the name '%s'",
+		     name, call->keys[i].sym);
 		if (strcmp(call->keys[i].sym, "axis") == 0 || strcmp(call->keys[i].sym, "dim") == 0)
 			note_reduction(b, call);
 		else if (scope_find(b->at.scope, call->keys[i].sym))
@@ -426,8 +430,8 @@ static bool check_count(Build *b, Sym name, const AstExpr *call, uint32_t least,
 		return true;
 	const Form *form = find_form(name);
 	if (form)
-		diag(b->diags, E0206, call->span, "'%s' does not take %u argument%s; write %s", name, n,
-		     n == 1 ? "" : "s", form->usage);
+		diag(b->diags, E0206, call->span, "'%s' does not take %u argument%s; write %s",
+		     name, n, n == 1 ? "" : "s", form->usage);
 	else
 		diag(b->diags, E0206, call->span, "'%s' takes %u argument%s, and %u %s given", name,
 		     least, least == 1 ? "" : "s", n, n == 1 ? "is" : "are");
@@ -463,5 +467,6 @@ Value eval_form(Build *b, Sym name, const AstExpr *call)
 		return value_error();
 	if (form)
 		return form->run(b, call);
-	return op == OP_NONE ? run_cast(b, dtype_from_name(name, len), call) : run_pointwise(b, op, call);
+	return op == OP_NONE ? run_cast(b, dtype_from_name(name, len), call)
+			     : run_pointwise(b, op, call);
 }

@@ -35,7 +35,8 @@ static void check_defines(Build *b, uint32_t ndefines)
 		if (b->define_used[i])
 			continue;
 		const char *name = b->options->defines[i].name;
-		diag(b->diags, E0230, SPAN_NONE, "-D %s: the program declares no dim of that name", name);
+		diag(b->diags, E0230, SPAN_NONE, "-D %s: the program declares no dim of that name",
+		     name);
 		uint32_t ndims = (uint32_t)b->define_names.n;
 		Sym nearest = name_nearest(name, b->define_names.at, ndims);
 		if (nearest)
@@ -53,7 +54,8 @@ static void settle_all(Build *b)
 		node_settle(b, (NodeId)i, DTYPE_NONE);
 }
 
-Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast, const FrontendOptions *options)
+Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast,
+		      const FrontendOptions *options)
 {
 	Build build = {.parse = parse,
 		       .arena = parse->perm,

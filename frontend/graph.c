@@ -61,7 +61,9 @@ static void size_expr_print(FILE *out, const Graph *graph, const SizeExpr *expr)
 {
 	switch (expr->kind) {
 	case SX_NUMBER: fprintf(out, "%" PRId64, expr->number); break;
-	case SX_FIXED: fprintf(out, "%s=%" PRId64, expr->name ? expr->name : "", expr->number); break;
+	case SX_FIXED:
+		fprintf(out, "%s=%" PRId64, expr->name ? expr->name : "", expr->number);
+		break;
 	case SX_DIM: fputs(sizes_dim(graph->sizes, expr->dim)->name, out); break;
 	case SX_CAPTURE:
 		fprintf(out, "$%s.%" PRIu32, graph->captures.at[expr->capture].name, expr->capture);
@@ -339,7 +341,8 @@ static void bind_print(FILE *out, const Graph *graph, const Bind *bind)
 {
 	fprintf(out, "with %%%" PRIu32 " %s", bind->node, bind->letter);
 	if (bind->capture != CAPTURE_NONE) {
-		fprintf(out, " as $%s.%" PRIu32, graph->captures.at[bind->capture].name, bind->capture);
+		fprintf(out, " as $%s.%" PRIu32, graph->captures.at[bind->capture].name,
+			bind->capture);
 	} else {
 		fputs(" = ", out);
 		size_expr_print(out, graph, bind->size);

@@ -75,8 +75,9 @@ static bool check_cycle(Build *b, const AstStmt *stmt, const char *real)
 	}
 	if (b->file->depth < LIMIT_IMPORT_DEPTH && b->nimports < LIMIT_IMPORTS)
 		return true;
-	diag(b->diags, E0236, stmt->span, "imports are nested more than %d deep, or more than %d in all",
-	     LIMIT_IMPORT_DEPTH, LIMIT_IMPORTS);
+	diag(b->diags, E0236, stmt->span,
+	     "imports are nested more than %d deep, or more than %d in all", LIMIT_IMPORT_DEPTH,
+	     LIMIT_IMPORTS);
 	return false;
 }
 
@@ -133,7 +134,8 @@ static Name module_name(Build *b, const AstStmt *stmt, const char *path)
 		len -= 4;
 	if (is_identifier(stem, len))
 		return (Name){sym_intern(b->symbols, stem, len), stmt->span};
-	diag(b->diags, E0226, stmt->span, "'%.*s' is not a name: import it 'as NAME'", (int)len, stem);
+	diag(b->diags, E0226, stmt->span, "'%.*s' is not a name: import it 'as NAME'", (int)len,
+	     stem);
 	return (Name){0};
 }
 

@@ -40,7 +40,9 @@ bool literal_is(const AstExpr *expr) { return is_container(expr); }
 
 static RowKind row_of(const AstExpr *expr)
 {
-	return expr->kind == AST_OUTPUTS ? ROW_OUTPUT : expr->kind == AST_BATCHES ? ROW_BATCH : ROW_INPUT;
+	return expr->kind == AST_OUTPUTS   ? ROW_OUTPUT
+	       : expr->kind == AST_BATCHES ? ROW_BATCH
+					   : ROW_INPUT;
 }
 
 /* Built from numbers alone: evaluating it makes no nodes. */
@@ -79,7 +81,8 @@ static bool measure(Build *b, const AstExpr *expr, Nest *nest)
 			return false;
 		}
 		if (nest->n == LEVELS_MAX) {
-			diag(b->diags, E0223, expr->span, "a literal has at most %d axes", LEVELS_MAX);
+			diag(b->diags, E0223, expr->span, "a literal has at most %d axes",
+			     LEVELS_MAX);
 			return false;
 		}
 		nest->rows[nest->n] = row_of(expr);
@@ -104,12 +107,16 @@ static bool measure(Build *b, const AstExpr *expr, Nest *nest)
 static bool report_ragged(Build *b, const AstExpr *expr, const Nest *nest, uint32_t level)
 {
 	if (level < nest->n && is_container(expr) && row_of(expr) == nest->rows[level])
-		diag(b->diags, E0223, expr->span, "%" PRIu32 " elements here, and %" PRId64 " in the first "
-		     "one", expr->nargs, nest->extents[level]);
+		diag(b->diags, E0223, expr->span,
+		     "%" PRIu32 " elements here, and %" PRId64 " in the first "
+		     "one",
+		     expr->nargs, nest->extents[level]);
 	else
-		diag(b->diags, E0223, expr->span, "this element is not of the same form as the first one");
+		diag(b->diags, E0223, expr->span,
+		     "this element is not of the same form as the first one");
 	if (nest->n)
-		diag_note(b->diags, nest->spans[level < nest->n ? level : nest->n - 1], "the first one");
+		diag_note(b->diags, nest->spans[level < nest->n ? level : nest->n - 1],
+			  "the first one");
 	return false;
 }
 
@@ -117,8 +124,8 @@ static bool fill(Build *b, const AstExpr *expr, Fill *state, uint32_t level, int
 {
 	const Nest *nest = state->nest;
 	bool container = is_container(expr);
-	if (container != (level < nest->n) ||
-	    (container && (row_of(expr) != nest->rows[level] || expr->nargs != nest->extents[level])))
+	if (container != (level < nest->n) || (container && (row_of(expr) != nest->rows[level] ||
+							     expr->nargs != nest->extents[level])))
 		return report_ragged(b, expr, nest, level);
 	for (uint32_t i = 0; container && i < expr->nargs; i++) {
 		if (!fill(b, expr->args[i], state, level + 1, at + i * nest->strides[level]))
@@ -148,8 +155,10 @@ static const ShapeDecl *nest_shape(Build *b, const Nest *nest, Span span)
 		to->axes = ARENA_ARRAY(b->arena, DeclAxis, nest->n);
 		for (uint32_t level = 0; level < nest->n; level++) {
 			if (nest->rows[level] == row)
-				to->axes[to->naxes++] = (DeclAxis){nest->spans[level], nest->labels[level],
-					size_expr_number(b, nest->extents[level], nest->spans[level])};
+				to->axes[to->naxes++] =
+					(DeclAxis){nest->spans[level], nest->labels[level],
+						   size_expr_number(b, nest->extents[level],
+								    nest->spans[level])};
 		}
 	}
 	return decl;
@@ -172,7 +181,8 @@ static NodeId numeric_literal(Build *b, const AstExpr *expr)
 		return NODE_NONE;
 	/* A ragged literal may measure as far larger than its text. */
 	if (nest.count > (int64_t)(expr->span.end - expr->span.start)) {
-		diag(b->diags, E0223, expr->span, "the elements of this literal are not of one form");
+		diag(b->diags, E0223, expr->span,
+		     "the elements of this literal are not of one form");
 		return NODE_NONE;
 	}
 	Fill state = {&nest, ARENA_ARRAY(b->arena, double, (size_t)nest.count), true};
@@ -210,11 +220,13 @@ NodeId literal_from_tuple(Build *b, const Value *tuple)
 	NodeId *args = ARENA_ARRAY(b->arena, NodeId, tuple->nitems);
 	Span *spans = ARENA_ARRAY(b->arena, Span, tuple->nitems);
 	double *numbers = ARENA_ARRAY(b->arena, double, tuple->nitems);
-	Nest nest = {.n = 1, .rows = {ROW_INPUT}, .extents = {tuple->nitems}, .spans = {tuple->span}};
+	Nest nest = {
+		.n = 1, .rows = {ROW_INPUT}, .extents = {tuple->nitems}, .spans = {tuple->span}};
 	bool integers = true, known = true;
 	for (uint32_t i = 0; i < tuple->nitems && known; i++) {
 		known = value_get_number(&tuple->items[i], &numbers[i]);
-		integers = integers && (tuple->items[i].kind == VALUE_SIZE || tuple->items[i].is_integer);
+		integers = integers &&
+			   (tuple->items[i].kind == VALUE_SIZE || tuple->items[i].is_integer);
 	}
 	if (known) {
 		NodeId id = literal_node(b, tuple->span, nest_shape(b, &nest, tuple->span),
@@ -234,9 +246,11 @@ NodeId literal_from_tuple(Build *b, const Value *tuple)
 static bool in_range(Build *b, const Node *node, double value)
 {
 	Scalar least = op_neutral(OP_MAX, node->dtype), greatest = op_neutral(OP_MIN, node->dtype);
-	if (dtype_is_float(node->dtype) || (value >= (double)least.i && value <= (double)greatest.i))
+	if (dtype_is_float(node->dtype) ||
+	    (value >= (double)least.i && value <= (double)greatest.i))
 		return true;
-	diag(b->diags, E0232, node->span, "%.17g is outside the range of %s", value, dtype_name(node->dtype));
+	diag(b->diags, E0232, node->span, "%.17g is outside the range of %s", value,
+	     dtype_name(node->dtype));
 	return false;
 }
 

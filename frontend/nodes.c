@@ -15,8 +15,15 @@
 
 NodeId node_new(Build *b, NodeKind kind, Span span, Span op_span)
 {
-	Node node = {.kind = kind, .op = OP_NONE, .reduce = OP_NONE, .dtype = DTYPE_NONE, .span = span,
-		     .op_span = op_span, .site = b->at.site, .target = NODE_NONE, .acc = OP_NONE};
+	Node node = {.kind = kind,
+		     .op = OP_NONE,
+		     .reduce = OP_NONE,
+		     .dtype = DTYPE_NONE,
+		     .span = span,
+		     .op_span = op_span,
+		     .site = b->at.site,
+		     .target = NODE_NONE,
+		     .acc = OP_NONE};
 	PUSH(b->arena, b->graph->nodes, node);
 	return (NodeId)(b->graph->nodes.n - 1);
 }

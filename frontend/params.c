@@ -206,14 +206,22 @@ static NodeId param_find_or_create(Build *b, const ParamDecl *decl)
 
 NodeId param_inline(Build *b, const AstExpr *expr)
 {
-	ParamDecl decl = {.name = expr->name, .site = expr, .span = expr->span, .dtype = expr->dtype,
-			  .shape = expr->shape, .init = expr->nargs ? expr->args[0] : NULL};
+	ParamDecl decl = {.name = expr->name,
+			  .site = expr,
+			  .span = expr->span,
+			  .dtype = expr->dtype,
+			  .shape = expr->shape,
+			  .init = expr->nargs ? expr->args[0] : NULL};
 	return param_find_or_create(b, &decl);
 }
 
 NodeId param_statement(Build *b, const AstStmt *stmt)
 {
-	ParamDecl decl = {.name = stmt->name, .site = stmt, .span = stmt->span, .dtype = stmt->dtype,
-			  .shape = stmt->shape, .init = stmt->expr};
+	ParamDecl decl = {.name = stmt->name,
+			  .site = stmt,
+			  .span = stmt->span,
+			  .dtype = stmt->dtype,
+			  .shape = stmt->shape,
+			  .init = stmt->expr};
 	return param_find_or_create(b, &decl);
 }

@@ -99,13 +99,15 @@ void routines_finish(Build *b)
 		add_forward(b);
 	mark_used(b);
 	if (b->graph->routines.n == 0) {
-		diag(b->diags, W0203, SPAN_NONE, "the program has no output and no routine: there is "
+		diag(b->diags, W0203, SPAN_NONE,
+		     "the program has no output and no routine: there is "
 		     "nothing to run");
 		return;
 	}
 	for (NodeId id = 0; id < b->graph->nodes.n; id++) {
 		const Node *node = graph_node(b->graph, id);
 		if (node->kind == NODE_INPUT && !node->used)
-			diag(b->diags, W0201, node->name_span, "no routine uses the input '%s'", node->name);
+			diag(b->diags, W0201, node->name_span, "no routine uses the input '%s'",
+			     node->name);
 	}
 }

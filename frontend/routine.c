@@ -153,13 +153,15 @@ static NodeId find_target(Build *b, const AstStep *step, bool *fresh)
 	*fresh = target->kind == AST_NAME && !scope_find(b->at.scope, target->name.sym);
 	if (*fresh)
 		return NODE_NONE;
-	NodeId id = target->kind == AST_NAME || target->kind == AST_MEMBER ? eval_node(b, target) : NODE_NONE;
+	NodeId id = target->kind == AST_NAME || target->kind == AST_MEMBER ? eval_node(b, target)
+									   : NODE_NONE;
 	const Node *node = id == NODE_NONE ? NULL : graph_node(b->graph, id);
 	if (node && (node->kind == NODE_PARAM || node->kind == NODE_ZEROS))
 		return id;
 	if (!node && (target->kind == AST_NAME || target->kind == AST_MEMBER))
 		return NODE_NONE;
-	diag(b->diags, E0234, target->span, "only parameters and a routine's own tensors can be assigned");
+	diag(b->diags, E0234, target->span,
+	     "only parameters and a routine's own tensors can be assigned");
 	if (node && node->name)
 		diag_note(b->diags, node->name_span, "'%s' is declared here", node->name);
 	return NODE_NONE;
@@ -194,9 +196,11 @@ static bool check_target_dtype(Build *b, const AstStep *step, NodeId id, NodeId 
 	Dtype left = node_dtype(b, target), right = node_dtype(b, id);
 	if (left == right)
 		return true;
-	diag(b->diags, E0231, step->span, "the left side is %s and the right side %s: write a cast %s(...)",
-	     dtype_name(left), dtype_name(right), dtype_name(left));
-	diag_note(b->diags, graph_node(b->graph, target)->name_span, "the left side is declared here");
+	diag(b->diags, E0231, step->span,
+	     "the left side is %s and the right side %s: write a cast %s(...)", dtype_name(left),
+	     dtype_name(right), dtype_name(left));
+	diag_note(b->diags, graph_node(b->graph, target)->name_span,
+		  "the left side is declared here");
 	return false;
 }
 
@@ -237,7 +241,8 @@ static void eval_assign(Build *b, const AstStep *step)
 	node->acc = acc;
 	node->clear = step->clear && acc == step->acc;
 	PUSH(b->arena, b->routine->writes, id);
-	if (target < b->routine->start && !contains(b->routine->written.at, b->routine->written.n, target))
+	if (target < b->routine->start &&
+	    !contains(b->routine->written.at, b->routine->written.n, target))
 		PUSH(b->arena, b->routine->written, target);
 }
 
@@ -255,7 +260,8 @@ static void eval_forward(Build *b, const AstStep *step)
 	NodeId id = value_to_node(b, value);
 	if (id == NODE_NONE)
 		return;
-	bool again = b->routine->written.n && contains(b->routine->forward.at, b->routine->forward.n, id);
+	bool again = b->routine->written.n &&
+		     contains(b->routine->forward.at, b->routine->forward.n, id);
 	if (again)
 		b->routine->forward.n = 0;
 	if (!check_fresh(b, id, step->span))
@@ -269,13 +275,16 @@ static void eval_step(Build *b, const AstStep *step)
 	switch (step->kind) {
 	case STEP_ASSIGN: eval_assign(b, step); break;
 	case STEP_FORWARD: eval_forward(b, step); break;
-	case STEP_BACKWARD: diag(b->diags, E0913, step->span, "'backward' is not supported yet"); break;
+	case STEP_BACKWARD:
+		diag(b->diags, E0913, step->span, "'backward' is not supported yet");
+		break;
 	case STEP_INIT: diag(b->diags, E0914, step->span, "'init' is not supported yet"); break;
 	case STEP_FOR:
 		diag(b->diags, E0914, step->span, "'for' over parameters is not supported yet");
 		break;
 	case STEP_CALL:
-		diag(b->diags, E0914, step->span, "a routine that calls a routine is not supported yet");
+		diag(b->diags, E0914, step->span,
+		     "a routine that calls a routine is not supported yet");
 		break;
 	case STEP_ERROR: break;
 	}
@@ -301,8 +310,8 @@ static Dtype scalar_dtype(Build *b, const AstParam *param)
 	Dtype dtype = written_dtype(b, param->dtype, param->name.span);
 	if (dtype_wide(dtype) == dtype)
 		return dtype;
-	diag(b->diags, E0911, param->name.span, "a scalar cannot be %s yet; f64, f32 and i32 are supported",
-	     dtype_name(dtype));
+	diag(b->diags, E0911, param->name.span,
+	     "a scalar cannot be %s yet; f64, f32 and i32 are supported", dtype_name(dtype));
 	return dtype_wide(dtype);
 }
 
@@ -314,8 +323,10 @@ static ScalarArg *declare_scalars(Build *b, const AstStmt *stmt)
 		Dtype dtype = scalar_dtype(b, param);
 		uint32_t clash = name_index_get(&b->entries, param->name.sym);
 		if (clash != UINT32_MAX) {
-			diag(b->diags, E0202, param->name.span, "'%s' is declared twice: inputs, parameters, "
-			     "dims and scalars share one set of names", param->name.sym);
+			diag(b->diags, E0202, param->name.span,
+			     "'%s' is declared twice: inputs, parameters, "
+			     "dims and scalars share one set of names",
+			     param->name.sym);
 			diag_note(b->diags, b->entry_spans.at[clash], "'%s' is declared here first",
 				  param->name.sym);
 		}
@@ -342,7 +353,8 @@ static bool find_results(Build *b, const AstStmt *stmt, Routine *routine)
 		Binding *binding = scope_find(b->at.scope, name.sym);
 		if (!binding) {
 			diag(b->diags, E0235, name.span,
-			     "the result '%s' is neither assigned in the routine nor declared", name.sym);
+			     "the result '%s' is neither assigned in the routine nor declared",
+			     name.sym);
 			return false;
 		}
 		Value value = binding->value;
@@ -350,7 +362,8 @@ static bool find_results(Build *b, const AstStmt *stmt, Routine *routine)
 		routine->outputs[i] = value_to_node(b, value);
 		routine->output_names[i] = name.sym;
 		routine->output_spans[i] = name.span;
-		if (routine->outputs[i] == NODE_NONE || !check_fresh(b, routine->outputs[i], name.span))
+		if (routine->outputs[i] == NODE_NONE ||
+		    !check_fresh(b, routine->outputs[i], name.span))
 			return false;
 		PUSH(b->arena, b->routine->roots, routine->outputs[i]);
 	}
@@ -363,7 +376,8 @@ void eval_routine(Build *b, const AstStmt *stmt)
 		return;
 	Activation outer = b->at;
 	RoutineBuild state = {.start = (NodeId)b->graph->nodes.n};
-	Routine routine = {.name = stmt->name.sym, .span = stmt->name.span, .nscalars = stmt->nconfigs};
+	Routine routine = {
+		.name = stmt->name.sym, .span = stmt->name.span, .nscalars = stmt->nconfigs};
 	b->routine = &state;
 	b->at.scope = scope_new(b, outer.scope);
 	routine.scalars = declare_scalars(b, stmt);

@@ -225,8 +225,10 @@ void scope_report_unknown(Build *b, Name name)
 	if (hidden && hidden->value.kind == VALUE_FN && name.span.file == hidden->span.file &&
 	    hidden->value.fn->stmt->span.start <= name.span.start &&
 	    name.span.end <= hidden->value.fn->stmt->span.end) {
-		diag(b->diags, E0203, name.span, "the function '%s' uses itself: recursion is not part "
-		     "of the language", name.sym);
+		diag(b->diags, E0203, name.span,
+		     "the function '%s' uses itself: recursion is not part "
+		     "of the language",
+		     name.sym);
 		diag_note(b->diags, hidden->span,
 			  "'%s' is declared here; 'iterate' repeats an expression", name.sym);
 		return;
@@ -258,7 +260,8 @@ bool entry_declare(Build *b, Sym full, Span span)
 	uint32_t old = name_index_get(&b->entries, full);
 	if (old != UINT32_MAX) {
 		diag(b->diags, E0202, span,
-		     "'%s' is declared twice: inputs, parameters and dims share one set of names", full);
+		     "'%s' is declared twice: inputs, parameters and dims share one set of names",
+		     full);
 		diag_note(b->diags, b->entry_spans.at[old], "'%s' is declared here first", full);
 		return false;
 	}

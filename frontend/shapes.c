@@ -7,14 +7,17 @@ Dtype written_dtype(Build *b, Dtype dtype, Span span)
 		return DTYPE_F32;
 	if (dtype_supported(dtype))
 		return dtype;
-	diag(b->diags, E0911, span, "the dtype %s is not supported yet; f64, f32, bf16, f16, i32, i8 "
-	     "and u8 are", dtype_name(dtype));
+	diag(b->diags, E0911, span,
+	     "the dtype %s is not supported yet; f64, f32, bf16, f16, i32, i8 "
+	     "and u8 are",
+	     dtype_name(dtype));
 	return dtype_is_integer(dtype) ? DTYPE_I32 : DTYPE_F32;
 }
 
 static bool has_capture(const SizeExpr *size)
 {
-	return size->kind == SX_CAPTURE || (size->a && (has_capture(size->a) || has_capture(size->b)));
+	return size->kind == SX_CAPTURE ||
+	       (size->a && (has_capture(size->a) || has_capture(size->b)));
 }
 
 /* The sizes of inputs and constants are what the caller, or the data, must agree with. */
@@ -23,7 +26,8 @@ static bool check_exact(Build *b, const AstShapeAxis *axis, const SizeExpr *size
 	if (use == SHAPE_PARAM || (use == SHAPE_CONST && !axis->size))
 		return true;
 	if (!axis->size)
-		diag(b->diags, E0229, axis->span, "every size of an input is written: a number, a dim, "
+		diag(b->diags, E0229, axis->span,
+		     "every size of an input is written: a number, a dim, "
 		     "or an expression of them");
 	else if (has_capture(size))
 		diag(b->diags, E0229, axis->span, "a size that is only inferred cannot stand here");
@@ -37,9 +41,12 @@ static const SizeExpr *axis_size(Build *b, const AstExpr *expr)
 {
 	int before = b->diags->nerrors;
 	const SizeExpr *size = eval_size(b, expr);
-	if (expr->kind == AST_NAME && b->diags->nerrors > before && !scope_find(b->at.scope, expr->name.sym))
-		diag_note(b->diags, expr->span, "a size is declared before its use: 'dim %s' is known when "
-			  "the program runs", expr->name.sym);
+	if (expr->kind == AST_NAME && b->diags->nerrors > before &&
+	    !scope_find(b->at.scope, expr->name.sym))
+		diag_note(b->diags, expr->span,
+			  "a size is declared before its use: 'dim %s' is known when "
+			  "the program runs",
+			  expr->name.sym);
 	return size;
 }
 

@@ -13,7 +13,8 @@ const SizeExpr *size_expr_new(Build *b, SizeExpr expr)
 	*copy = expr;
 	copy->nleaves = expr.a ? expr.a->nleaves + expr.b->nleaves : 1;
 	if (copy->nleaves > SIZE_LEAVES_LIMIT) {
-		diag(b->diags, E0236, expr.span, "this size has more than %d terms", SIZE_LEAVES_LIMIT);
+		diag(b->diags, E0236, expr.span, "this size has more than %d terms",
+		     SIZE_LEAVES_LIMIT);
 		return size_expr_number(b, 1, expr.span);
 	}
 	return copy;
@@ -40,16 +41,16 @@ static const SizeExpr *value_to_size(Build *b, const Value *value, const char *w
 		return value->size;
 	if (!value_get_integer(value, &integer)) {
 		if (value->kind == VALUE_NUMBER)
-			diag(b->diags, E0210, value->span, "%s must be a whole number, and this is %.9g",
-			     what, value->number);
+			diag(b->diags, E0210, value->span,
+			     "%s must be a whole number, and this is %.9g", what, value->number);
 		else
-			diag(b->diags, E0210, value->span, "%s is needed here, and this is %s", what,
-			     value_describe(value));
+			diag(b->diags, E0210, value->span, "%s is needed here, and this is %s",
+			     what, value_describe(value));
 		return NULL;
 	}
 	if (integer < 0) {
-		diag(b->diags, E0210, value->span, "%s cannot be negative, and this is %" PRId64, what,
-		     integer);
+		diag(b->diags, E0210, value->span, "%s cannot be negative, and this is %" PRId64,
+		     what, integer);
 		return NULL;
 	}
 	return value->kind == VALUE_SIZE ? value->size : size_expr_number(b, integer, value->span);

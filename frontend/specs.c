@@ -25,7 +25,8 @@ static bool resolve_coef(Build *b, const AstCoef *coef, int64_t *out)
 		if (!value_get_integer(&binding->value, out)) {
 			diag(b->diags, E0217, coef->name.span,
 			     "a coefficient is a whole number known when the program is compiled, and "
-			     "'%s' is %s", coef->name.sym, value_describe(&binding->value));
+			     "'%s' is %s",
+			     coef->name.sym, value_describe(&binding->value));
 			diag_note(b->diags, binding->span, "'%s' is declared here", coef->name.sym);
 			return false;
 		}
@@ -43,7 +44,8 @@ static void report_mark(Build *b, const AstSpecAxis *axis)
 	     "'+' before the kernel letter '%s' does not say what happens at the edges",
 	     axis->kernel.sym);
 	diag_fix(b->diags, axis->mark_span, "<+", "'<+': only whole windows, sizes must divide");
-	diag_fix(b->diags, axis->mark_span, "<+?", "'<+?': only whole windows, the rest is left out");
+	diag_fix(b->diags, axis->mark_span, "<+?",
+		 "'<+?': only whole windows, the rest is left out");
 	diag_fix(b->diags, axis->mark_span, "=+",
 		 "'=+': padded, the result has input/stride elements, which must divide");
 	diag_fix(b->diags, axis->mark_span, "=+?", "'=+?': padded, rounded up");
@@ -65,8 +67,13 @@ static bool resolve_affine(Build *b, const AstSpecAxis *axis, SpecAxis *out)
 
 static bool resolve_axis(Build *b, const AstSpecAxis *axis, SpecAxis *out)
 {
-	*out = (SpecAxis){.kind = axis->kind, .span = axis->span, .letter = axis->name.sym,
-			  .index = axis->number, .stride = 1, .dilation = 1, .nparts = axis->nparts};
+	*out = (SpecAxis){.kind = axis->kind,
+			  .span = axis->span,
+			  .letter = axis->name.sym,
+			  .index = axis->number,
+			  .stride = 1,
+			  .dilation = 1,
+			  .nparts = axis->nparts};
 	if (axis->kind == SPEC_AFFINE)
 		return resolve_affine(b, axis, out);
 	if (axis->kind != SPEC_CONCAT)
@@ -206,8 +213,8 @@ const char *spec_letters(Build *b, const Spec *spec)
 	visit_spec(spec, list_letter, &list);
 	for (size_t i = 0; i < list.names.n; i++) {
 		const char *before = i == 0 ? "" : i + 1 == list.names.n ? " and " : ", ";
-		text = arena_printf(b->arena, list.rows.at[i] ? "%s%s..%s.." : "%s%s'%s'", text, before,
-				    list.names.at[i]);
+		text = arena_printf(b->arena, list.rows.at[i] ? "%s%s..%s.." : "%s%s'%s'", text,
+				    before, list.names.at[i]);
 	}
 	return text;
 }
@@ -266,8 +273,10 @@ static bool check_one_to_one(Build *b, const SpecTensor *tensor, const SpecTenso
 		const SpecRow *row = &tensor->rows[kind];
 		if (row->var_at >= 0 &&
 		    (occurrences(tensor, row->var) != 1 || occurrences(other, row->var) != 1)) {
-			diag(b->diags, E0219, row->span, "permute keeps every row variable, and ..%s.. "
-			     "does not stand once on either side", row->var);
+			diag(b->diags, E0219, row->span,
+			     "permute keeps every row variable, and ..%s.. "
+			     "does not stand once on either side",
+			     row->var);
 			diag_note(b->diags, other->span, "the other side");
 			return false;
 		}
@@ -276,7 +285,8 @@ static bool check_one_to_one(Build *b, const SpecTensor *tensor, const SpecTenso
 			if (axis->kind == SPEC_LETTER && occurrences(tensor, axis->letter) == 1 &&
 			    occurrences(other, axis->letter) == 1)
 				continue;
-			diag(b->diags, E0219, axis->span, "permute only reorders axes: every one is a "
+			diag(b->diags, E0219, axis->span,
+			     "permute only reorders axes: every one is a "
 			     "letter that stands once on either side");
 			diag_note(b->diags, other->span, "the other side");
 			return false;
@@ -295,7 +305,8 @@ static bool is_kept(const SpecTensor *tensor, const SpecTensor *other)
 		for (uint32_t i = 0; i < row->naxes; i++) {
 			const SpecAxis *axis = &row->axes[i];
 			bool fixed = axis->kind == SPEC_INDEX;
-			if (!fixed && (axis->kind != SPEC_LETTER || !occurrences(other, axis->letter)))
+			if (!fixed &&
+			    (axis->kind != SPEC_LETTER || !occurrences(other, axis->letter)))
 				return false;
 		}
 	}

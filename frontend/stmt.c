@@ -4,7 +4,10 @@
 
 #include "frontend/build.h"
 
-static Sym full_name(Build *b, Sym name) { return sym_printf(b->symbols, "%s%s", b->file->prefix, name); }
+static Sym full_name(Build *b, Sym name)
+{
+	return sym_printf(b->symbols, "%s%s", b->file->prefix, name);
+}
 
 static bool refuse_in_import(Build *b, const AstStmt *stmt, const char *what)
 {
@@ -39,8 +42,10 @@ static const SizeExpr *fixed_dim(Build *b, const AstStmt *stmt, int64_t value)
 		if (stmt->at_least_span.file)
 			diag_note(b->diags, stmt->at_least_span, "the bound is declared here");
 	}
-	return size_expr_new(b, (SizeExpr){.kind = SX_FIXED, .span = stmt->name.span,
-					   .number = value < 0 ? 0 : value, .name = stmt->name.sym});
+	return size_expr_new(b, (SizeExpr){.kind = SX_FIXED,
+					   .span = stmt->name.span,
+					   .number = value < 0 ? 0 : value,
+					   .name = stmt->name.sym});
 }
 
 static const SizeExpr *symbolic_dim(Build *b, const AstStmt *stmt, Sym full)
@@ -112,7 +117,8 @@ static void eval_require(Build *b, const AstStmt *stmt)
 
 static void eval_input(Build *b, const AstStmt *stmt)
 {
-	if (refuse_in_import(b, stmt, "inputs") || !entry_declare(b, stmt->name.sym, stmt->name.span))
+	if (refuse_in_import(b, stmt, "inputs") ||
+	    !entry_declare(b, stmt->name.sym, stmt->name.span))
 		return;
 	const ShapeDecl *shape = stmt->shape ? shape_decl(b, stmt->shape, SHAPE_INPUT) : NULL;
 	Value value = value_error();
@@ -192,7 +198,8 @@ static void eval_output(Build *b, const AstStmt *stmt)
 			continue;
 		diag(b->diags, E0202, stmt->name.span, "the output '%s' is declared twice",
 		     stmt->name.sym);
-		diag_note(b->diags, b->output_spans.at[i], "'%s' is declared here first", stmt->name.sym);
+		diag_note(b->diags, b->output_spans.at[i], "'%s' is declared here first",
+			  stmt->name.sym);
 		return;
 	}
 	bool good = output_value(b, stmt, &id);
@@ -225,7 +232,8 @@ static void eval_fn(Build *b, const AstStmt *stmt)
 	check_arguments(b, stmt->configs, stmt->nconfigs);
 	check_arguments(b, stmt->params, stmt->nparams);
 	Function *fn = ARENA_NEW(b->arena, Function);
-	*fn = (Function){.stmt = stmt, .scope = b->at.scope, .limit = (uint32_t)b->at.scope->names.n};
+	*fn = (Function){
+		.stmt = stmt, .scope = b->at.scope, .limit = (uint32_t)b->at.scope->names.n};
 	scope_declare(b, b->at.scope, stmt->name,
 		      (Value){.kind = VALUE_FN, .fn = fn, .span = stmt->name.span});
 }
@@ -256,7 +264,8 @@ void eval_file(Build *b, const AstFile *file)
 		eval_stmt(b, &file->stmts[i]);
 	for (size_t i = 0; i < b->at.scope->names.n && !b->stopped; i++) {
 		const Value *value = &b->at.scope->names.at[i].value;
-		if (value->kind == VALUE_FN && !value->fn->applied && value->fn->scope == b->at.scope)
+		if (value->kind == VALUE_FN && !value->fn->applied &&
+		    value->fn->scope == b->at.scope)
 			resolve_unapplied(b, value->fn);
 	}
 }

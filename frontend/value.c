@@ -144,7 +144,8 @@ static bool gives_truth(Op op) { return (op >= OP_LT && op <= OP_OR) || op == OP
 
 static Sym dim_name(const Value *value)
 {
-	return value->kind == VALUE_SIZE && value->size->kind == SX_FIXED ? value->size->name : NULL;
+	return value->kind == VALUE_SIZE && value->size->kind == SX_FIXED ? value->size->name
+									  : NULL;
 }
 
 static Value fold_known(Build *b, Op op, const Value *args, uint32_t nargs, Span span)
@@ -166,8 +167,11 @@ static Value fold_known(Build *b, Op op, const Value *args, uint32_t nargs, Span
 						       : value_number(number, span);
 	}
 	if (name && !gives_truth(op))
-		return value_size(size_expr_new(b, (SizeExpr){.kind = SX_FIXED, .span = span,
-							      .number = result, .name = name}), span);
+		return value_size(size_expr_new(b, (SizeExpr){.kind = SX_FIXED,
+							      .span = span,
+							      .number = result,
+							      .name = name}),
+				  span);
 	return value_integer(result, span);
 }
 
@@ -189,8 +193,11 @@ static bool fold_symbolic(Build *b, Op op, const Value *args, Span span, Value *
 	}
 	for (int i = 0; i < 4; i++) {
 		if (kinds[i].op == op) {
-			*out = value_size(size_expr_new(b, (SizeExpr){.kind = kinds[i].kind, .span = span,
-					  .a = sides[0], .b = sides[1]}), span);
+			*out = value_size(size_expr_new(b, (SizeExpr){.kind = kinds[i].kind,
+								      .span = span,
+								      .a = sides[0],
+								      .b = sides[1]}),
+					  span);
 			return true;
 		}
 	}
@@ -271,15 +278,17 @@ static void note_lists(Build *b, const Value *value)
 	const AstStmt *fn = value->kind == VALUE_FN ? value->fn->stmt : value->instance->fn->stmt;
 	if (!fn->has_configs)
 		return;
-	diag_note(b->diags, fn->name.span, "'%s' takes a configuration and then tensors: %s(%s)(%s)",
-		  fn->name.sym, fn->name.sym, fn->nconfigs ? "..." : "",
+	diag_note(b->diags, fn->name.span,
+		  "'%s' takes a configuration and then tensors: %s(%s)(%s)", fn->name.sym,
+		  fn->name.sym, fn->nconfigs ? "..." : "",
 		  fn->nparams ? fn->params[0].name.sym : "");
 	if (value->kind != VALUE_INSTANCE || !configured_by_tensor(value->instance) ||
 	    !every_config_has_default(fn))
 		return;
 	Span at = value->instance->call->args[0]->span;
 	at.start = at.end;
-	diag_fix(b->diags, at, "()", "apply the configuration, here all defaults, before the tensors");
+	diag_fix(b->diags, at, "()",
+		 "apply the configuration, here all defaults, before the tensors");
 }
 
 NodeId value_to_node(Build *b, Value value)

@@ -44,7 +44,8 @@ static void check_contents(const Graph *graph, NodeId id)
 	CHECK(id, node->kind != NODE_INPUT || (node->shape && node->name));
 	CHECK(id, node->kind != NODE_PARAM || (node->shape && node->name));
 	CHECK(id, node->kind != NODE_CONST || (node->shape && node->data && node->data->bytes));
-	CHECK(id, (node->kind == NODE_SIZE || node->kind == NODE_RANGE) == (node->size_expr != NULL));
+	CHECK(id,
+	      (node->kind == NODE_SIZE || node->kind == NODE_RANGE) == (node->size_expr != NULL));
 }
 
 /* Operands of one dtype, widened where the operation computes; a result of the dtype that it
@@ -89,9 +90,11 @@ static void check_routine(const Graph *graph, const Routine *routine)
 		CHECK(id, graph_node(graph, id)->used);
 	}
 	for (uint32_t i = 0; i < routine->ninputs; i++)
-		CHECK(routine->inputs[i], graph_node(graph, routine->inputs[i])->kind == NODE_INPUT);
+		CHECK(routine->inputs[i],
+		      graph_node(graph, routine->inputs[i])->kind == NODE_INPUT);
 	for (uint32_t i = 0; i < routine->nparams; i++)
-		CHECK(routine->params[i], graph_node(graph, routine->params[i])->kind == NODE_PARAM);
+		CHECK(routine->params[i],
+		      graph_node(graph, routine->params[i])->kind == NODE_PARAM);
 }
 
 void graph_verify(const Graph *graph)

@@ -35,7 +35,8 @@ static void report_no_result(SpecTree *tree, Span text)
 /* Does "2*o" stand before it, so that a mark may be meant (`=+`)? */
 static bool ends_affine(const SpecTree *tree, Span text, Span implies)
 {
-	const char *at = tree->source->text + implies.start, *begin = tree->source->text + text.start;
+	const char *at = tree->source->text + implies.start,
+		   *begin = tree->source->text + text.start;
 	while (at > begin && at[-1] == ' ')
 		at--;
 	while (at > begin && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
@@ -87,7 +88,8 @@ static void check_letter(SpecTree *tree, RowVars *vars, Name letter)
 		return;
 	tree->failed = true;
 	diag(tree->parse->diags, E0135, letter.span,
-	     "'%s' is used both as an axis and as a row variable in this specification", letter.sym);
+	     "'%s' is used both as an axis and as a row variable in this specification",
+	     letter.sym);
 	diag_note(tree->parse->diags, vars->at[i].value, "it is a row variable here");
 	vars->at[i].value = SPAN_NONE;
 }
@@ -168,7 +170,8 @@ static void parse_text(SpecTree *tree, Lexer *lexer, Span text)
 	tree->last = (Token){SPEC_TOKEN_END, false, {text.file, text.start, text.start}};
 	for (bool going = true; going;) {
 		Token token = lexer_next_spec(lexer);
-		Token comma = {SPEC_TOKEN_COMMA, false, {text.file, token.span.start, token.span.start}};
+		Token comma = {
+			SPEC_TOKEN_COMMA, false, {text.file, token.span.start, token.span.start}};
 		if (needs_comma(lexer, tree->last, token))
 			feed(tree, parser, comma);
 		going = feed(tree, parser, token) && token.kind != SPEC_TOKEN_END && !tree->full;

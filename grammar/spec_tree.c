@@ -61,8 +61,8 @@ SpecTerm spec_term(SpecTree *tree, const Token *coef, const Token *letter)
 	else
 		term.coef.name = spec_name(tree, *coef);
 	if (letter && coef->kind == SPEC_TOKEN_INT && term.coef.value == 0)
-		SPEC_ERROR(tree, E0134, coef->span, "the coefficient of '%s' is 0: it must be at least 1",
-		           term.letter.sym);
+		SPEC_ERROR(tree, E0134, coef->span,
+			   "the coefficient of '%s' is 0: it must be at least 1", term.letter.sym);
 	return term;
 }
 
@@ -95,7 +95,8 @@ static bool add_term(SpecTree *tree, AstSpecAxis *axis, const SpecTerm *term)
 		axis->offset += term->coef.value;
 		if (axis->offset < number_limit)
 			return true;
-		SPEC_ERROR(tree, E0136, term->span, "the offset is too large: 2147483647 is the limit");
+		SPEC_ERROR(tree, E0136, term->span,
+			   "the offset is too large: 2147483647 is the limit");
 	} else if (!axis->name.sym) {
 		axis->name = term->letter;
 		axis->stride = term->coef;
@@ -235,8 +236,12 @@ AstSpecTensor spec_tensor(SpecTree *tree, SpecRow *const rows[ROW_KINDS])
 		row->var_at = -1;
 		if (!rows[k])
 			continue;
-		*row = (AstSpecRow){true, rows[k]->span, rows[k]->axes.at, (uint32_t)rows[k]->axes.n,
-		                    rows[k]->var_at, rows[k]->var};
+		*row = (AstSpecRow){true,
+				    rows[k]->span,
+				    rows[k]->axes.at,
+				    (uint32_t)rows[k]->axes.n,
+				    rows[k]->var_at,
+				    rows[k]->var};
 		if (row->var_at >= 0 && !row->var.sym)
 			row->var.sym = sym_cstr(tree->parse->symbols, kinds[k]);
 		tensor.span = span_join(tensor.span, row->span);
@@ -246,6 +251,7 @@ AstSpecTensor spec_tensor(SpecTree *tree, SpecRow *const rows[ROW_KINDS])
 
 void spec_operand(SpecTree *tree, AstSpecTensor operand)
 {
-	if (has_room(tree, tree->operands.n, operand.span, "a specification has at most %d operands"))
+	if (has_room(tree, tree->operands.n, operand.span,
+		     "a specification has at most %d operands"))
 		PUSH(tree->parse->perm, tree->operands, operand);
 }

@@ -123,16 +123,17 @@ void tree_require(Tree *tree, Token start, RequireOp op, AstExpr *const sides[2]
 
 static void refuse_default(Tree *tree, const AstStmt *stmt, const AstParam *param)
 {
-	TREE_ERROR(tree, E0114, param->value->span, "the tensor argument '%s' cannot have a default",
-	           param->name.sym);
+	TREE_ERROR(tree, E0114, param->value->span,
+		   "the tensor argument '%s' cannot have a default", param->name.sym);
 	if (stmt->has_configs)
-		diag_note(tree->parse->diags, stmt->name.span, "only the first list of '%s' has defaults",
-		          stmt->name.sym);
-	else
 		diag_note(tree->parse->diags, stmt->name.span,
-		          "the only list of '%s' is its list of tensors; a list of configuration arguments "
-		          "goes before it",
-		          stmt->name.sym);
+			  "only the first list of '%s' has defaults", stmt->name.sym);
+	else
+		diag_note(
+			tree->parse->diags, stmt->name.span,
+			"the only list of '%s' is its list of tensors; a list of configuration arguments "
+			"goes before it",
+			stmt->name.sym);
 }
 
 void tree_set_params(Tree *tree, AstStmt *stmt, const Params *configs, const Params *params)

@@ -165,7 +165,8 @@ static bool map_concat(Checker *c, const Expect *expect, const Index *index)
 		uint32_t key = expect->parts[i];
 		bool empty = size_is(c->sizes, part_size(c, expect, i), 0) &&
 			     !size_is(c->sizes, c->proj->iters[iter].extent, 0);
-		bool free = key != KEY_NONE && owner == KEY_NONE && !empty && !c->keys.at[key].bound;
+		bool free =
+			key != KEY_NONE && owner == KEY_NONE && !empty && !c->keys.at[key].bound;
 		if (key != KEY_NONE &&
 		    (key == owner || (free && size_same(before, index->offset)))) {
 			if (!holds_equal(c, before, index->offset))

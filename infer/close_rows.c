@@ -250,7 +250,8 @@ static bool *reshape_sources(const Solver *s)
 {
 	const Graph *graph = s->graph;
 	bool *sources = ARENA_ARRAY(s->arena, bool, graph->nodes.n + 1);
-	for (NodeId id = (NodeId)graph->nodes.n; id-- > 0;) { /* operands stand before their results */
+	for (NodeId id = (NodeId)graph->nodes.n;
+	     id-- > 0;) { /* operands stand before their results */
 		const Node *node = &graph->nodes.at[id];
 		if (!sources[id] && node->kind != NODE_RESHAPE)
 			continue;

@@ -34,7 +34,8 @@ static void print_node(FILE *out, const Inference *inference, NodeId id)
 		node->kind == NODE_POINTWISE ? op_name(node->op) : node_kind_name(node->kind));
 	print_escaped(out, dtype_name(node->dtype));
 	fputc(' ', out);
-	print_escaped(out, shape_text(inference->graph->arena, inference->sizes, &inference->shapes[id]));
+	print_escaped(
+		out, shape_text(inference->graph->arena, inference->sizes, &inference->shapes[id]));
 	fputs("\"];\n", out);
 	for (uint32_t i = 0; i < node->nargs; i++)
 		fprintf(out, "  n%u -> n%u;\n", node->args[i], id);
@@ -44,7 +45,8 @@ static void print_node(FILE *out, const Inference *inference, NodeId id)
 
 void infer_dump_dot(FILE *out, const Inference *inference)
 {
-	fputs("digraph program {\n  rankdir=LR;\n  node [fontname=\"monospace\", fontsize=10];\n", out);
+	fputs("digraph program {\n  rankdir=LR;\n  node [fontname=\"monospace\", fontsize=10];\n",
+	      out);
 	for (size_t i = 0; i < inference->graph->nodes.n; i++)
 		if (inference->graph->nodes.at[i].used)
 			print_node(out, inference, (NodeId)i);

@@ -311,7 +311,8 @@ static void ask_slice(Collector *c, const Node *node)
 	Solver *s = c->s;
 	FlatRow batch;
 	bool spelled = false, captured = false;
-	Size index = size_of_expr(s, s->graph->nodes.at[node->args[1]].size_expr, &spelled, &captured);
+	Size index =
+		size_of_expr(s, s->graph->nodes.at[node->args[1]].size_expr, &spelled, &captured);
 	row_flatten(s, &s->rows[node->args[0]][ROW_BATCH], &batch);
 	if (size_is_bad(index) || batch.nlead + batch.ntrail == 0)
 		return;

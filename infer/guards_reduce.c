@@ -153,7 +153,8 @@ static void note_replaced(const Reducer *r, const Guard *g, const bool *used)
 			continue;
 		diag_note(s->diags, r->found->at[r->from[d] - 1].span,
 			  "%s must equal %s because of this", sizes_dim(s->sizes, d)->name,
-			  size_text(s->arena, s->sizes, replaced_now(r->replaced, size_dim(s->sizes, d))));
+			  size_text(s->arena, s->sizes,
+				    replaced_now(r->replaced, size_dim(s->sizes, d))));
 	}
 }
 
@@ -189,7 +190,8 @@ static void blame_several(Reducer *r, const Guard *g, const Guard *simple, bool 
 		blame_at(s, E0401, g->span, "%s here, and %s: never both",
 			 claim_text(s->arena, s->sizes, g), claim_text(s->arena, s->sizes, one));
 	else
-		blame_at(s, E0401, g->span, "%s here, and that with the %zu relations below: never all",
+		blame_at(s, E0401, g->span,
+			 "%s here, and that with the %zu relations below: never all",
 			 claim_text(s->arena, s->sizes, g), n);
 	for (size_t i = 0; s->diags && i < r->simple.n; i++) {
 		if (!used[i])

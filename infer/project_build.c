@@ -302,8 +302,9 @@ static void warn_unread(const Builder *b)
 		if (present)
 			continue;
 		diag(p->diags, W0303, p->node->arg_spans[arg],
-		     b->pieces.n > 0 ? "nothing of this operand is read"
-				     : "nothing of this operand is read: the result is cleared only");
+		     b->pieces.n > 0
+			     ? "nothing of this operand is read"
+			     : "nothing of this operand is read: the result is cleared only");
 		say_alternatives(b);
 		return;
 	}

@@ -100,7 +100,8 @@ static RowVarId search(Ranks *r)
 	bool changed = true;
 	for (int round = 0; round < ROUNDS && changed; round++) {
 		changed = false;
-		for (uint32_t i = 0; i < 2 * r->edges.n; i++) /* there and back: long chains take a round */
+		for (uint32_t i = 0; i < 2 * r->edges.n;
+		     i++) /* there and back: long chains take a round */
 			changed |= relax(r, i < r->edges.n ? i : 2 * (uint32_t)r->edges.n - 1 - i);
 		uint32_t mark = 0;
 		for (size_t i = 0; i < n; i++)

@@ -96,8 +96,8 @@ static void suggest_permute(Solver *s, const Con *con, const Node *operand, uint
 	letters(after, naxes(&f), i, j);
 	const char *batch = rest_text(s, id, ROW_BATCH), *in = rest_text(s, id, ROW_INPUT);
 	diag_fix(s->diags, con->span,
-		 arena_printf(s->arena, "permute(\"%s%s%s => %s%s%s\", %s)", batch, in, before, batch,
-			      in, after, operand->name),
+		 arena_printf(s->arena, "permute(\"%s%s%s => %s%s%s\", %s)", batch, in, before,
+			      batch, in, after, operand->name),
 		 "the sizes would fit with output axes %u and %u of '%s' changing places", i + 1,
 		 j + 1, operand->name);
 }

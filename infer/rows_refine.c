@@ -102,7 +102,8 @@ static void blame_use(Solver *s, ConId id, ConId use, const FlatRow *res, const 
 	const Con *con = &s->cons.at[use];
 	uint32_t n = opnd->nlead + opnd->ntrail;
 	blame(s, E0303, use, "%s has at least %u %s %s%s, and the specification says %s",
-	      tensor_text(s, con->node, con->arg), n, row_kind_text(con->row), n == 1 ? "axis" : "axes",
+	      tensor_text(s, con->node, con->arg), n, row_kind_text(con->row),
+	      n == 1 ? "axis" : "axes",
 	      opnd->var == NONE ? arena_printf(s->arena, ", %s", flat_text(s, opnd)) : "",
 	      res->nlead + res->ntrail ? flat_text(s, res) : "none");
 	suggest_rows(s, use, n);

@@ -117,9 +117,10 @@ static void warn_repeated(Solver *s, Diags *diags)
 			diag(diags, W0304, s->cons.at[use].span,
 			     "this use makes %s repeat along %s axes that its operands do not have: its %s "
 			     "axes are %s",
-			     tensor_text(s, id, -1), row_kind_text((RowKind)k), row_kind_text((RowKind)k),
-			     flat_text(s, &f));
-			diag_note(diags, span_is_none(node->name_span) ? node->span : node->name_span,
+			     tensor_text(s, id, -1), row_kind_text((RowKind)k),
+			     row_kind_text((RowKind)k), flat_text(s, &f));
+			diag_note(diags,
+				  span_is_none(node->name_span) ? node->span : node->name_span,
 				  "%s is computed here", tensor_text(s, id, -1));
 		}
 	}

@@ -9,7 +9,12 @@
 static size_t sequence(const unsigned char *p, const unsigned char *limit, uint32_t *code)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t n = *p < 0x80 ? 1 : *p < 0xC2 ? 0 : *p < 0xE0 ? 2 : *p < 0xF0 ? 3 : *p < 0xF5 ? 4 : 0;
+	size_t n = *p < 0x80   ? 1
+		   : *p < 0xC2 ? 0
+		   : *p < 0xE0 ? 2
+		   : *p < 0xF0 ? 3
+		   : *p < 0xF5 ? 4
+			       : 0;
 	if (n == 0 || (size_t)(limit - p) < n)
 		return 0;
 	*code = n == 1 ? *p : *p & (0x7Fu >> n);
@@ -68,11 +73,13 @@ static bool starts_token(unsigned char c)
 static void report(Lexer *lexer, Span span, uint32_t code, const char *shown)
 {
 	if (code < 0x20 || code == 0x7F)
-		diag(lexer->diags, E0103, span, "a control character (U+%04X) cannot stand here", code);
+		diag(lexer->diags, E0103, span, "a control character (U+%04X) cannot stand here",
+		     code);
 	else if (code >= 0x80)
 		diag(lexer->diags, E0103, span,
 		     "the character '%s' (U+%04X) cannot stand here: %s ASCII", shown, code,
-		     lexer->spec ? "specifications are" : "outside strings and comments programs are");
+		     lexer->spec ? "specifications are"
+				 : "outside strings and comments programs are");
 	else
 		diag(lexer->diags, E0103, span, "the character '%s' cannot stand here", shown);
 }
@@ -111,8 +118,10 @@ const unsigned char *character_report(Lexer *lexer, const unsigned char *at)
 	else if (meant)
 		diag_fix(lexer->diags, one, meant, "write '%s'", meant);
 	if (code == '?' && !lexer->spec)
-		diag_note(lexer->diags, one, "'where(c, a, b)' takes a where c is not 0, and b elsewhere");
-	for (at += n; at < lexer->limit && !starts_token(*at) && !strchr(" \t\r\n\f\v", *at | !*at);)
+		diag_note(lexer->diags, one,
+			  "'where(c, a, b)' takes a where c is not 0, and b elsewhere");
+	for (at += n;
+	     at < lexer->limit && !starts_token(*at) && !strchr(" \t\r\n\f\v", *at | !*at);)
 		at += sequence(at, lexer->limit, &next);
 	return at;
 }
