@@ -27,9 +27,10 @@ typedef struct Square {
 
 bool jit_turn_fits(const Jit *jit, Dtype dtype, uint32_t rows, uint32_t lanes)
 {
-	int bytes = dtype_bytes(dtype) * (int)rows;
 	bool square = rows == lanes && rows > 1 && rows <= ROWS_MAX && (rows & (rows - 1)) == 0;
-	return square && bytes >= PART && bytes <= jit->vector_bytes;
+	/* a row is one segment, whose lanes are those of the wide type */
+	bool one = dtype_bytes(dtype_wide(dtype)) * (int)rows <= jit->vector_bytes;
+	return square && one && dtype_bytes(dtype) * (int)rows >= PART;
 }
 
 /* code %2, %1, %0: AT&T order; two-operand instructions start from the first. */
