@@ -227,20 +227,23 @@ void jit_set(JitFunction *f, Lvalue *to, Rvalue *value)
 	gcc_jit_block_add_assignment(f->block, f->location, to, value);
 }
 
-Rvalue *jit_keep(JitFunction *f, Rvalue *value)
+Lvalue *jit_temp(JitFunction *f, Type *type)
 {
 	char name[16];
 	snprintf(name, sizeof name, "t%u", f->ntemps++);
-	Lvalue *temp = jit_local(f, gcc_jit_rvalue_get_type(value), name);
+	return jit_local(f, type, name);
+}
+
+Rvalue *jit_keep(JitFunction *f, Rvalue *value)
+{
+	Lvalue *temp = jit_temp(f, gcc_jit_rvalue_get_type(value));
 	jit_set(f, temp, value);
 	return gcc_jit_lvalue_as_rvalue(temp);
 }
 
 Rvalue *jit_select(JitFunction *f, Rvalue *cond, Rvalue *a, Rvalue *b)
 {
-	char name[16];
-	snprintf(name, sizeof name, "t%u", f->ntemps++);
-	Lvalue *temp = jit_local(f, gcc_jit_rvalue_get_type(a), name);
+	Lvalue *temp = jit_temp(f, gcc_jit_rvalue_get_type(a));
 	jit_set(f, temp, b);
 	JitBlock *after = jit_if(f, cond);
 	jit_set(f, temp, a);

@@ -117,6 +117,8 @@ Rvalue *jit_at(JitFunction *f, Rvalue *pointer, Rvalue *index); /* pointer[index
 Rvalue *jit_offset(JitFunction *f, Rvalue *base, Rvalue *offset, Type *type);
 
 Lvalue *jit_local(JitFunction *f, Type *type, const char *name);
+/* A variable with a name of its own, t0, t1, ... */
+Lvalue *jit_temp(JitFunction *f, Type *type);
 void jit_set(JitFunction *f, Lvalue *to, Rvalue *value);
 /* A temporary that holds the value from here on. */
 Rvalue *jit_keep(JitFunction *f, Rvalue *value);

@@ -3,7 +3,6 @@
 #include "codegen/jit_fused.h"
 
 #include "codegen/cpu.h"
-#include "codegen/jit_simd.h"
 
 bool jit_fuses(const Jit *jit, Dtype dtype)
 {
@@ -27,8 +26,7 @@ bool jit_fused(const Jit *jit, Op op, const Value *x, const Value *y, Fused *fus
 	*fused = (Fused){.a = product->args[0],
 			 .b = product->args[1],
 			 .rest = right ? x : y,
-			 .minus_product = right && minus,
-			 .minus_rest = !right && minus};
+			 .signs = {right && minus, !right && minus}};
 	return true;
 }
 
@@ -40,14 +38,13 @@ static Rvalue *negated(JitFunction *f, Dtype dtype, bool minus, Rvalue *value)
 					    f->jit->types[dtype], value);
 }
 
-Rvalue *jit_fused_code(JitFunction *f, const Fused *fused, Dtype dtype, int log,
+Rvalue *jit_fused_code(JitFunction *f, FusedSigns signs, Dtype dtype, int log,
 		       Rvalue *const args[3])
 {
 	if (log)
-		return simd_fused(f, (SimdType){dtype, log}, fused->minus_product,
-				  fused->minus_rest, args);
-	Rvalue *all[] = {negated(f, dtype, fused->minus_product, args[0]), args[1],
-			 negated(f, dtype, fused->minus_rest, args[2])};
+		return simd_fused(f, (SimdType){dtype, log}, signs, args);
+	Rvalue *all[] = {negated(f, dtype, signs.minus_product, args[0]), args[1],
+			 negated(f, dtype, signs.minus_rest, args[2])};
 	const char *name = dtype == DTYPE_F32 ? "fmaf" : "fma";
 	return jit_keep(f, jit_call(f, jit_builtin(f->jit, name), all, 3));
 }

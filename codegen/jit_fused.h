@@ -6,13 +6,13 @@
 #ifndef TSR_CODEGEN_JIT_FUSED_H
 #define TSR_CODEGEN_JIT_FUSED_H
 
-#include "codegen/jit_context.h"
+#include "codegen/jit_simd.h"
 #include "lower/loops.h"
 
 typedef struct Fused {
 	const Value *a, *b;
 	const Value *rest; /* NULL: what is accumulated into */
-	bool minus_product, minus_rest;
+	FusedSigns signs;
 } Fused;
 
 /* Does the target have the instruction for this type, and may it be used? */
@@ -20,8 +20,8 @@ bool jit_fuses(const Jit *jit, Dtype dtype);
 /* Is `x op y` a sum with a product? x == NULL: the cell of an accumulation. Of two products the
  * right one is not rounded. */
 bool jit_fused(const Jit *jit, Op op, const Value *x, const Value *y, Fused *fused);
-/* (-)a*b + (-)rest of 2^log lanes (1: 0), by the signs in `fused`. */
-Rvalue *jit_fused_code(JitFunction *f, const Fused *fused, Dtype dtype, int log,
+/* (-)a*b + (-)rest of 2^log lanes (1: 0). */
+Rvalue *jit_fused_code(JitFunction *f, FusedSigns signs, Dtype dtype, int log,
 		       Rvalue *const args[3]);
 
 #endif

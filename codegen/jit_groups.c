@@ -130,7 +130,7 @@ static Rvalue *shared_word(KernelJit *k, const Groups *g, const Value *load)
 	Jit *jit = g->f->jit;
 	Type *word = jit->types[DTYPE_I32],
 	     *pointer = gcc_jit_type_get_pointer(gcc_jit_type_get_aligned(word, 1));
-	Lvalue *temp = jit_local(g->f, word, arena_printf(jit->arena, "t%u", g->f->ntemps++));
+	Lvalue *temp = jit_temp(g->f, word);
 	Lvalue *cell = jit_kernel_cell(k, load->buffer, load->ix);
 	Rvalue *address = jit_cast(jit, gcc_jit_lvalue_get_address(cell, NULL), pointer);
 	jit_set(g->f, temp, g->n < g->all ? first_elements(k, g, load) : at_address(g, address));
@@ -147,9 +147,7 @@ static Rvalue *words_at(KernelJit *k, const Groups *g, const Value *load)
 	Lvalue *cell = jit_kernel_cell(k, load->buffer, load->ix);
 	Type *pointer = gcc_jit_type_get_pointer(gcc_jit_type_get_aligned(elements, 1));
 	Rvalue *address = jit_cast(jit, gcc_jit_lvalue_get_address(cell, NULL), pointer);
-	char name[16];
-	snprintf(name, sizeof name, "t%u", g->f->ntemps++);
-	Lvalue *temp = jit_local(g->f, elements, name);
+	Lvalue *temp = jit_temp(g->f, elements);
 	jit_set(g->f, temp,
 		gcc_jit_lvalue_as_rvalue(gcc_jit_rvalue_dereference(address, g->f->location)));
 	return as(g, gcc_jit_lvalue_as_rvalue(temp), g->words);
@@ -188,10 +186,8 @@ static Rvalue *halves_of(const Groups *g, Rvalue *words, Dtype dtype, bool odd)
 /* code of a and b, which adds to `sum` where there is one. */
 static Rvalue *assembled(const Groups *g, const char *code, Rvalue *sum, Rvalue *a, Rvalue *b)
 {
-	char name[16];
 	bool tied = sum || g->f->jit->simd == CPU_SSE2;
-	snprintf(name, sizeof name, "t%u", g->f->ntemps++);
-	Lvalue *result = jit_local(g->f, g->sums, name);
+	Lvalue *result = jit_temp(g->f, g->sums);
 	gcc_jit_extended_asm *line =
 		gcc_jit_block_add_extended_asm(g->f->block, g->f->location, code);
 	gcc_jit_extended_asm_add_output_operand(line, NULL, "=v", result);

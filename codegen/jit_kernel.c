@@ -22,7 +22,7 @@ static Rvalue *fused_value(KernelJit *k, Op op, const Value *x, const Value *y, 
 	Rvalue *args[] = {jit_kernel_value(k, fused.a), jit_kernel_value(k, fused.b),
 			  fused.rest ? jit_kernel_value(k, fused.rest)
 				     : jit_keep(&k->f, gcc_jit_lvalue_as_rvalue(cell))};
-	return jit_fused_code(&k->f, &fused, y->dtype, 0, args);
+	return jit_fused_code(&k->f, fused.signs, y->dtype, 0, args);
 }
 
 static Rvalue *fresh_value(KernelJit *k, const Value *value)

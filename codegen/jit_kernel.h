@@ -53,6 +53,8 @@ void jit_kernel_forget(KernelJit *k);
 Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix);
 /* The cell of a local, which is an array in memory, in registers or one variable. */
 Lvalue *jit_kernel_element(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
+/* How often the loop runs; -1: not known here. */
+int64_t jit_trips(const KernelJit *k, const Stmt *loop);
 /* buffer[ix]; the address is shared with other cells of the straight code at hand. */
 Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix);
 

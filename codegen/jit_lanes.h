@@ -37,7 +37,6 @@ void jit_lanes_begin(Lanes *l);
 /* A store or an assignment, of the part at hand. */
 void jit_lanes_stmt(Lanes *l, const Stmt *stmt);
 Rvalue *jit_load_lanes(Lanes *l, Lvalue *place, Dtype dtype);
-bool jit_has_vector_op(const Lanes *l, Op op, Dtype dtype);
 /* A place in memory for some lanes, as an array of elements. */
 Lvalue *jit_lane_array(KernelJit *k, Dtype dtype, int n);
 Lvalue *jit_lane_cell(KernelJit *k, Lvalue *array, Rvalue *lane);

@@ -4,9 +4,6 @@
 
 #include <math.h>
 
-#include "codegen/jit_fused.h"
-#include "codegen/math.h"
-
 typedef struct MathJit {
 	JitFunction *f;
 	const MathFunction *fn;
@@ -39,26 +36,29 @@ static Rvalue *of_two(const MathJit *m, const MathStep *step, enum gcc_jit_binar
 	return arithmetic(m, step, op, m->values[step->arg[1]]);
 }
 
-/* x + y or x - y where one is a product; NULL: neither is. */
-static Rvalue *fused_step(const MathJit *m, const MathStep *step)
+bool jit_fused_step(const Jit *jit, const MathFunction *fn, const MathStep *sum, FusedStep *fused)
 {
-	const MathStep *x = &m->fn->steps.at[step->arg[0]], *y = &m->fn->steps.at[step->arg[1]];
-	bool right = y->code == MATH_MUL, minus = step->code == MATH_SUB;
-	if (!jit_fuses(m->f->jit, step->dtype) || (!right && x->code != MATH_MUL))
-		return NULL;
+	const MathStep *x = &fn->steps.at[sum->arg[0]], *y = &fn->steps.at[sum->arg[1]];
+	bool right = y->code == MATH_MUL, minus = sum->code == MATH_SUB;
+	if (!jit_fuses(jit, sum->dtype) || (!right && x->code != MATH_MUL))
+		return false;
 	const MathStep *product = right ? y : x;
-	Fused fused = {.minus_product = right && minus, .minus_rest = !right && minus};
-	Rvalue *args[] = {m->values[product->arg[0]], m->values[product->arg[1]],
-			  m->values[step->arg[right ? 0 : 1]]};
-	return jit_fused_code(m->f, &fused, step->dtype, 0, args);
+	*fused = (FusedStep){.a = product->arg[0],
+			     .b = product->arg[1],
+			     .rest = sum->arg[right ? 0 : 1],
+			     .signs = {right && minus, !right && minus}};
+	return true;
 }
 
 static Rvalue *sum(const MathJit *m, const MathStep *step)
 {
-	enum gcc_jit_binary_op op = step->code == MATH_ADD ? GCC_JIT_BINARY_OP_PLUS
-							   : GCC_JIT_BINARY_OP_MINUS;
-	Rvalue *fused = fused_step(m, step);
-	return fused ? fused : of_two(m, step, op);
+	FusedStep fused;
+	if (!jit_fused_step(m->f->jit, m->fn, step, &fused))
+		return of_two(m, step,
+			      step->code == MATH_ADD ? GCC_JIT_BINARY_OP_PLUS
+						     : GCC_JIT_BINARY_OP_MINUS);
+	Rvalue *args[] = {m->values[fused.a], m->values[fused.b], m->values[fused.rest]};
+	return jit_fused_code(m->f, fused.signs, step->dtype, 0, args);
 }
 
 static Rvalue *shifted(const MathJit *m, const MathStep *step)

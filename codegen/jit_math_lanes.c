@@ -4,8 +4,7 @@
  */
 #include "codegen/jit_math_lanes.h"
 
-#include "codegen/jit_fused.h"
-#include "codegen/jit_simd.h"
+#include "codegen/jit_math.h"
 
 typedef struct LanesMath {
 	JitFunction *f;
@@ -56,21 +55,17 @@ static bool is_constant(const LanesMath *m, uint32_t step)
 	return m->fn->steps.at[step].code == MATH_CONST;
 }
 
-/* x + y or x - y where one is a product, as fused_step in jit_math.c; NULL: neither is. */
-static Rvalue *fused_step(const LanesMath *m, const MathStep *step)
+/* A polynomial's steps are p*x + constant: the instruction overwrites p there, which nothing else
+ * reads, so that the constant stays in its register for the next vector. */
+static Rvalue *fused_code(const LanesMath *m, const FusedStep *fused)
 {
-	const MathStep *x = &m->fn->steps.at[step->arg[0]], *y = &m->fn->steps.at[step->arg[1]];
-	bool right = y->code == MATH_MUL, minus = step->code == MATH_SUB;
-	if (!jit_fuses(m->f->jit, step->dtype) || (!right && x->code != MATH_MUL))
-		return NULL;
-	const MathStep *product = right ? y : x;
-	uint32_t a = product->arg[0], b = product->arg[1], rest = step->arg[right ? 0 : 1];
-	bool turned = is_constant(m, a);
-	Rvalue *args[] = {m->values[turned ? b : a], m->values[turned ? a : b], m->values[rest]};
-	SimdType type = type_of(m, step->dtype);
-	if (is_constant(m, rest))
-		return simd_fused_over(m->f, type, right && minus, !right && minus, args);
-	return simd_fused(m->f, type, right && minus, !right && minus, args);
+	bool turned = is_constant(m, fused->a);
+	Rvalue *args[] = {m->values[turned ? fused->b : fused->a],
+			  m->values[turned ? fused->a : fused->b], m->values[fused->rest]};
+	SimdType type = type_of(m, DTYPE_F32);
+	if (is_constant(m, fused->rest))
+		return simd_fused_over(m->f, type, fused->signs, args);
+	return simd_fused(m->f, type, fused->signs, args);
 }
 
 static Rvalue *arithmetic(const LanesMath *m, const MathStep *step, enum gcc_jit_binary_op op)
@@ -83,11 +78,11 @@ static Rvalue *arithmetic(const LanesMath *m, const MathStep *step, enum gcc_jit
 
 static Rvalue *sum(const LanesMath *m, const MathStep *step)
 {
-	Rvalue *fused = step->dtype == DTYPE_F32 ? fused_step(m, step) : NULL;
-	return fused ? fused
-		     : arithmetic(m, step,
-				  step->code == MATH_ADD ? GCC_JIT_BINARY_OP_PLUS
-							 : GCC_JIT_BINARY_OP_MINUS);
+	FusedStep fused;
+	if (jit_fused_step(m->f->jit, m->fn, step, &fused))
+		return fused_code(m, &fused);
+	return arithmetic(
+		m, step, step->code == MATH_ADD ? GCC_JIT_BINARY_OP_PLUS : GCC_JIT_BINARY_OP_MINUS);
 }
 
 static Rvalue *shifted(const LanesMath *m, const MathStep *step)

@@ -50,23 +50,14 @@ static bool has_call(const Value *value)
 	return has;
 }
 
-static bool is_long(const KernelJit *k, const Stmt *loop)
-{
-	int64_t lo, hi;
-	Sizes *sizes = k->program->sizes;
-	if (loop->lo->kind != IX_SIZE || loop->hi->kind != IX_SIZE ||
-	    !size_is_const(sizes, loop->lo->size, &lo) ||
-	    !size_is_const(sizes, loop->hi->size, &hi))
-		return true;
-	return hi - lo >= LEAST_TRIPS;
-}
-
 /* Locals of one element, then one store. */
 static bool fits(KernelJit *k, const Stmt *loop)
 {
 	Block body = loop->body;
 	Near n = {.k = k, .fits = true};
-	if (loop->step != 1 || !is_long(k, loop) || body.stmts[body.n - 1]->kind != LOOP_STORE)
+	int64_t trips = jit_trips(k, loop);
+	if (loop->step != 1 || (trips >= 0 && trips < LEAST_TRIPS) ||
+	    body.stmts[body.n - 1]->kind != LOOP_STORE)
 		return false;
 	n.store = body.stmts[body.n - 1];
 	n.late = ARENA_ARRAY(k->f.jit->arena, bool, k->kernel->nlocals + 1);

@@ -1,8 +1,8 @@
 /* Parallel loops: a function for the chunks, and a call that shares them out.
  *
- *   struct args { dims, scalars, buffers; uint64_t busy; };   busy: a bit for each slot that is
- * taken static void PREFIX__p_NAME_0(void *arg, int32_t chunk) { the loop's body } void
- * PREFIX__k_NAME(call, dims, scalars, buffers)
+ *   struct args { dims, scalars, buffers; uint64_t busy; };   busy: a bit for each taken slot
+ *   static void PREFIX__p_NAME_0(void *arg, int32_t chunk) { the loop's body }
+ *   void PREFIX__k_NAME(call, dims, scalars, buffers)
  *   {
  *       struct args args = {dims, scalars, buffers, 0};
  *       PREFIX__run_chunks(call, number of chunks, PREFIX__p_NAME_0, &args);

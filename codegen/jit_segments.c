@@ -6,7 +6,7 @@
  */
 #include "codegen/jit_segments.h"
 
-enum { CHUNKS_MAX = 1024 };
+enum { SEGMENTS_MAX = 1024 };
 
 /* ---- segments ---- */
 
@@ -196,7 +196,7 @@ void jit_segments_plan(KernelJit *k)
 		Registers *r = &k->registers[id];
 		bool array = kernel->locals[id].rank > 0;
 		r->used = (array || r->lanes) && !p.never[id] && !(r->lanes && p.alone[id]) &&
-			  r->extent * jit_local_rows(&kernel->locals[id]) <= CHUNKS_MAX;
+			  r->extent * jit_local_rows(&kernel->locals[id]) <= SEGMENTS_MAX;
 		if (r->used)
 			declare_segments(k, id);
 	}

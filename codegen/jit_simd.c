@@ -30,9 +30,7 @@ static Rvalue *as_type(JitFunction *f, Rvalue *value, Type *type)
 static Rvalue *assembled(JitFunction *f, Type *type, const char *code, const char *to, bool tied,
 			 Rvalue *const *inputs, size_t n)
 {
-	char name[16];
-	snprintf(name, sizeof name, "t%u", f->ntemps++);
-	Lvalue *result = jit_local(f, type, name);
+	Lvalue *result = jit_temp(f, type);
 	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
 	gcc_jit_extended_asm_add_output_operand(asm_, NULL, to, result);
 	for (size_t i = 0; i < n; i++) {
@@ -79,38 +77,31 @@ Rvalue *simd_root(JitFunction *f, SimdType type, Rvalue *a)
 	return assembled(f, vector_type(f, type), code, "=v", false, &a, 1);
 }
 
-Rvalue *simd_fused(JitFunction *f, SimdType type, bool minus_product, bool minus_c,
-		   Rvalue *const args[3])
+/* `form`: 231 overwrites the sum's other term, 213 a factor. What is overwritten comes first, what
+ * may be read from memory last: the compiler copies a register that is still needed, and loads. */
+static Rvalue *fused(JitFunction *f, SimdType type, const char *form, FusedSigns signs,
+		     Rvalue *const inputs[3])
 {
-	char name[16];
-	snprintf(name, sizeof name, "t%u", f->ntemps++);
-	Lvalue *result = jit_local(f, vector_type(f, type), name);
-	const char *code =
-		arena_printf(f->jit->arena, "vf%sm%s231%s %%3, %%2, %%0", minus_product ? "n" : "",
-			     minus_c ? "sub" : "add", suffix(type));
+	Lvalue *result = jit_temp(f, vector_type(f, type));
+	const char *code = arena_printf(f->jit->arena, "vf%sm%s%s%s %%3, %%2, %%0",
+					signs.minus_product ? "n" : "",
+					signs.minus_rest ? "sub" : "add", form, suffix(type));
 	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
 	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
-	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "0", args[2]);
-	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "v", args[0]);
-	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "vm", args[1]);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "0", inputs[0]);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "v", inputs[1]);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "vm", inputs[2]);
 	return gcc_jit_lvalue_as_rvalue(result);
 }
 
-Rvalue *simd_fused_over(JitFunction *f, SimdType type, bool minus_product, bool minus_c,
-			Rvalue *const args[3])
+Rvalue *simd_fused(JitFunction *f, SimdType type, FusedSigns signs, Rvalue *const args[3])
 {
-	char name[16];
-	snprintf(name, sizeof name, "t%u", f->ntemps++);
-	Lvalue *result = jit_local(f, vector_type(f, type), name);
-	const char *code =
-		arena_printf(f->jit->arena, "vf%sm%s213%s %%3, %%2, %%0", minus_product ? "n" : "",
-			     minus_c ? "sub" : "add", suffix(type));
-	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
-	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
-	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "0", args[0]);
-	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "v", args[1]);
-	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "vm", args[2]);
-	return gcc_jit_lvalue_as_rvalue(result);
+	return fused(f, type, "231", signs, (Rvalue *[]){args[2], args[0], args[1]});
+}
+
+Rvalue *simd_fused_over(JitFunction *f, SimdType type, FusedSigns signs, Rvalue *const args[3])
+{
+	return fused(f, type, "213", signs, args);
 }
 
 Rvalue *simd_scale(JitFunction *f, SimdType type, Rvalue *a, Rvalue *n)
@@ -122,9 +113,7 @@ Rvalue *simd_load_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lane
 {
 	const char *code =
 		arena_printf(f->jit->arena, "vmovu%s %%2, %%0%%{%%1%%}%%{z%%}", suffix(type));
-	char name[16];
-	snprintf(name, sizeof name, "t%u", f->ntemps++);
-	Lvalue *result = jit_local(f, vector_type(f, type), name);
+	Lvalue *result = jit_temp(f, vector_type(f, type));
 	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
 	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
 	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "Yk", mask);
@@ -198,9 +187,7 @@ Rvalue *simd_widen(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes)
 		return NULL;
 	Type *integers = bits_type(f, (SimdType){DTYPE_F32, type.log});
 	Type *to = from == DTYPE_BF16 ? integers : vector_type(f, type);
-	char temp[16];
-	snprintf(temp, sizeof temp, "t%u", f->ntemps++);
-	Lvalue *result = jit_local(f, to, temp);
+	Lvalue *result = jit_temp(f, to);
 	Rvalue *memory = gcc_jit_lvalue_as_rvalue(lanes);
 	const char *code = arena_printf(f->jit->arena, "%s %%1, %%0", name);
 	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);

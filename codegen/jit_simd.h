@@ -19,12 +19,13 @@ Rvalue *simd_compare(JitFunction *f, SimdType type, enum gcc_jit_comparison op, 
 Rvalue *simd_choose(JitFunction *f, SimdType type, Rvalue *mask, Rvalue *a, Rvalue *b);
 /* a > b ? a : b, with `less` a < b ? a : b: b also where either is no number. */
 Rvalue *simd_extreme(JitFunction *f, SimdType type, bool less, Rvalue *a, Rvalue *b);
-/* (-)a*b + (-)c, rounded once. Requires CPU_FMA. */
-Rvalue *simd_fused(JitFunction *f, SimdType type, bool minus_product, bool minus_c,
-		   Rvalue *const args[3]);
-/* The same where a is used no more and c is a constant, which it does not overwrite. */
-Rvalue *simd_fused_over(JitFunction *f, SimdType type, bool minus_product, bool minus_c,
-			Rvalue *const args[3]);
+/* (-)a*b + (-)rest of the arguments a, b, rest, rounded once. Requires CPU_FMA. */
+typedef struct FusedSigns {
+	bool minus_product, minus_rest;
+} FusedSigns;
+Rvalue *simd_fused(JitFunction *f, SimdType type, FusedSigns signs, Rvalue *const args[3]);
+/* The same where a is used no more and the rest is a constant, which it does not overwrite. */
+Rvalue *simd_fused_over(JitFunction *f, SimdType type, FusedSigns signs, Rvalue *const args[3]);
 Rvalue *simd_root(JitFunction *f, SimdType type, Rvalue *a);
 /* a 2^n of whole numbers n, rounded once. Requires CPU_AVX512. */
 Rvalue *simd_scale(JitFunction *f, SimdType type, Rvalue *a, Rvalue *n);

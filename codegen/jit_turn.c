@@ -37,10 +37,9 @@ bool jit_turn_fits(const Jit *jit, Dtype dtype, uint32_t rows, uint32_t lanes)
 static Rvalue *shuffle(Square *s, const char *code, Rvalue *a, Rvalue *b)
 {
 	JitFunction *f = &s->k->f;
-	char name[16], text[64];
-	snprintf(name, sizeof name, "t%u", f->ntemps++);
+	char text[64];
 	snprintf(text, sizeof text, s->wide ? "%s%%2, %%1, %%0" : "%s%%2, %%0", code);
-	Lvalue *result = jit_local(f, s->type, name);
+	Lvalue *result = jit_temp(f, s->type);
 	gcc_jit_extended_asm *line = gcc_jit_block_add_extended_asm(f->block, f->location, text);
 	/* vperm2f128 and the narrow unpacks know 16 registers where the others know 32 */
 	bool all = (int)s->n * s->bytes != 2 * PART && s->bytes >= 4;

@@ -184,9 +184,7 @@ Rvalue *jit_load_lanes(Lanes *l, Lvalue *place, Dtype dtype)
 	KernelJit *k = l->k;
 	if (l->mask)
 		return simd_load_some(&k->f, (SimdType){dtype, l->log}, l->mask, place);
-	char name[16];
-	snprintf(name, sizeof name, "t%u", k->f.ntemps++);
-	Lvalue *temp = jit_local(&k->f, jit_segment_type(k, dtype, l->log), name);
+	Lvalue *temp = jit_temp(&k->f, jit_segment_type(k, dtype, l->log));
 	jit_set(&k->f, temp, gcc_jit_lvalue_as_rvalue(place));
 	return gcc_jit_lvalue_as_rvalue(temp);
 }
@@ -225,14 +223,12 @@ static Rvalue *lanes_of_local(Lanes *l, const Value *value)
 	int64_t lane = value->nixs ? fixed_ix(k, value->ixs[value->nixs - 1])
 				   : l->at - jit_constant_ix(k, l->loop->lo);
 	Rvalue *part = local_lanes(k, value, lane, l->log);
-	char name[16];
-	snprintf(name, sizeof name, "t%u", k->f.ntemps++);
-	Lvalue *temp = jit_local(&k->f, jit_segment_type(k, value->dtype, l->log), name);
+	Lvalue *temp = jit_temp(&k->f, jit_segment_type(k, value->dtype, l->log));
 	jit_set(&k->f, temp, part);
 	return gcc_jit_lvalue_as_rvalue(temp);
 }
 
-bool jit_has_vector_op(const Lanes *l, Op op, Dtype dtype)
+static bool has_vector_op(const Lanes *l, Op op, Dtype dtype)
 {
 	if (l->log && dtype == DTYPE_I32)
 		return op == OP_ADD || op == OP_SUB || op == OP_MUL;
@@ -284,7 +280,7 @@ static Rvalue *fused_lanes(Lanes *l, Op op, const Value *x, const Value *y, Lval
 		return NULL;
 	Rvalue *args[] = {jit_lanes_value(l, fused.a), jit_lanes_value(l, fused.b),
 			  fused.rest ? jit_lanes_value(l, fused.rest) : jit_load_lanes(l, cell, y->dtype)};
-	return jit_fused_code(&l->k->f, &fused, y->dtype, l->log, args);
+	return jit_fused_code(&l->k->f, fused.signs, y->dtype, l->log, args);
 }
 
 static Rvalue *fresh_lanes(Lanes *l, const Value *value)
@@ -302,7 +298,7 @@ static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 				  value->dtype);
 	if (value->kind == VALUE_LOCAL)
 		return lanes_of_local(l, value);
-	if (value->kind == VALUE_OP && jit_has_vector_op(l, value->op, value->dtype))
+	if (value->kind == VALUE_OP && has_vector_op(l, value->op, value->dtype))
 		return vector_op(l, value);
 	if (value->kind == VALUE_OP && l->log == 0) {
 		Rvalue *args[3];
@@ -354,7 +350,7 @@ Rvalue *jit_lanes_value(Lanes *l, const Value *value)
 /* ---- statements ---- */
 
 /* What the segment at hand is stored to. */
-static Lvalue *chunk_target(Lanes *l, const Stmt *stmt)
+static Lvalue *segment_target(Lanes *l, const Stmt *stmt)
 {
 	KernelJit *k = l->k;
 	Dtype dtype = stmt->value->dtype;
@@ -374,7 +370,7 @@ static bool groups_code(Lanes *l, const Stmt *stmt)
 {
 	if (!jit_adds_groups(l->k, stmt, l->loop->iter, l->log))
 		return false;
-	Lvalue *target = chunk_target(l, stmt);
+	Lvalue *target = segment_target(l, stmt);
 	Rvalue *before = jit_load_lanes(l, target, stmt->value->dtype);
 	jit_set(&l->k->f, target, jit_vector_groups(l->k, stmt, l->loop->iter, l->log, before));
 	return true;
@@ -384,7 +380,7 @@ void jit_lanes_stmt(Lanes *l, const Stmt *stmt)
 {
 	if (groups_code(l, stmt))
 		return;
-	Lvalue *target = chunk_target(l, stmt);
+	Lvalue *target = segment_target(l, stmt);
 	Rvalue *fused = fused_lanes(l, stmt->acc, NULL, stmt->value, target);
 	Rvalue *value = fused ? fused : jit_lanes_value(l, stmt->value);
 	if (stmt->kind == LOOP_SET)
@@ -393,7 +389,7 @@ void jit_lanes_stmt(Lanes *l, const Stmt *stmt)
 	if (!fused && stmt->acc != OP_NONE) {
 		Rvalue *before = jit_load_lanes(l, target, dtype);
 		Rvalue *args[] = {before, value, NULL};
-		REQUIRE(l->log == 0 || jit_has_vector_op(l, stmt->acc, dtype));
+		REQUIRE(l->log == 0 || has_vector_op(l, stmt->acc, dtype));
 		value = l->log ? op_lanes(l, stmt->acc, dtype, args,
 					  (bool[]){false, is_number(stmt->value)})
 			       : jit_op(&l->k->f, stmt->acc, dtype, args);

@@ -92,18 +92,6 @@ static bool body_fits(Wide *w)
 	return w->found;
 }
 
-/* -1: not known */
-static int64_t count_trips(const KernelJit *k, const Stmt *loop)
-{
-	int64_t lo, hi;
-	Sizes *sizes = k->program->sizes;
-	if (loop->lo->kind != IX_SIZE || loop->hi->kind != IX_SIZE ||
-	    !size_is_const(sizes, loop->lo->size, &lo) ||
-	    !size_is_const(sizes, loop->hi->size, &hi))
-		return -1;
-	return hi > lo ? hi - lo : 0;
-}
-
 /* ---- their code ---- */
 
 static void stmt_code(Lanes *l, const Stmt *stmt, uint32_t n)
@@ -210,7 +198,7 @@ bool jit_wide_loop(KernelJit *k, const Stmt *loop)
 {
 	Arena *arena = k->f.jit->arena;
 	Wide w = {.lanes = jit_lanes_new(k, loop), .body = loop->body};
-	int64_t trips = count_trips(k, loop);
+	int64_t trips = jit_trips(k, loop);
 	if (k->f.jit->simd != CPU_AVX512 || loop->step != 1 || (trips >= 0 && trips < LEAST_TRIPS))
 		return false;
 	w.lanes.own = ARENA_ARRAY(arena, bool, k->kernel->nlocals + 1);

@@ -58,8 +58,11 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-#ifdef TSR_COVERAGE
+#ifdef TSR_COVERAGE /* gcov writes its counts in an exit handler, and _exit runs none */
 void __gcov_dump(void);
+static void save_counts(void) { __gcov_dump(); }
+#else
+static void save_counts(void) {}
 #endif
 
 /* Buffers of the parent were flushed before the fork: what is flushed here is the child's own. */
@@ -75,9 +78,7 @@ static _Noreturn void child_side(int out, int (*work)(void *arg), void *arg)
 	setrlimit(RLIMIT_CPU, &(struct rlimit){CPU_SECONDS, CPU_SECONDS});
 	int status = work(arg);
 	fflush(NULL);
-#ifdef TSR_COVERAGE /* gcov writes its counts in an exit handler, and _exit runs none */
-	__gcov_dump();
-#endif
+	save_counts();
 	_exit(status);
 }
 

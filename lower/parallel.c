@@ -16,7 +16,7 @@
 #include "base/diag.h"
 #include "lower/parallel.h"
 
-enum { DEPTH_MAX = 8, PIECES_MAX = 64, PARTS_MAX = 1024, BLOCK = 64, TRIPS_GUESS = 8 };
+enum { DEPTH_MAX = 8, CHUNKS_MAX = 64, PARTS_MAX = 1024, BLOCK = 64, TRIPS_GUESS = 8 };
 #define WORK_CAP ((int64_t)1 << 30)
 
 typedef struct Chunks {
@@ -207,8 +207,8 @@ static Cut cut_of(const Chunks *p, const Stmt *loop)
 static bool is_long(const Chunks *p, const Cut *cut)
 {
 	int64_t n;
-	return cut->blocks->kind == IX_SIZE && size_is_const(p->program->sizes, cut->blocks->size, &n) &&
-	       n >= PIECES_MAX;
+	return cut->blocks->kind == IX_SIZE &&
+	       size_is_const(p->program->sizes, cut->blocks->size, &n) && n >= CHUNKS_MAX;
 }
 
 static bool is_short(const Chunks *p, const Cut *cut)
@@ -369,7 +369,7 @@ static const Stmt *in_chunks(Chunks *p, const Stmt *stmt)
 	const Ix *work = always_fits(p, size) ? ix_size(p->arena, size) : block_work(p, root);
 	const Ix *wanted = ix_binary(p->program, IX_DIV, work, number(p, p->grain));
 	wanted = ix_mul(p->program, ix_binary(p->program, IX_DIV, wanted, number(p, 2)), number(p, 2));
-	wanted = least(p, wanted, number(p, PIECES_MAX));
+	wanted = least(p, wanted, number(p, CHUNKS_MAX));
 	bool sure = p->nroots == 1 && asks_parts(p); /* of several, those that are worth it */
 	if (!sure && wanted->kind == IX_SIZE &&
 	    size_ge(p->program->sizes, size_const(p->program->sizes, 1), wanted->size))
