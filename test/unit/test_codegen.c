@@ -11,132 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/tsr.h"
-#include "test/unit/small_program.h"
-
-/* ---- running ---- */
-
-enum { ARRAYS_MAX = 4 };
-
-typedef struct Run {
-	int64_t dims[4];
-	Scalar scalars[2]; /* for the interpreter */
-	double cells[2];   /* for the module: the value in its own type */
-	const void *inputs[ARRAYS_MAX];
-	void *expected[ARRAYS_MAX], *got[ARRAYS_MAX];
-	size_t bytes[ARRAYS_MAX]; /* of the outputs */
-	void *state;
-	int code;
-	const char *message;
-} Run;
-
-typedef struct Loaded {
-	void *handle;
-	const tsr_module *module;
-} Loaded;
-
-static void make_path(char *path, int suffix)
-{
-	int fd = mkstemps(path, suffix);
-	assert_true(fd >= 0);
-	close(fd);
-}
-
-static void emit_to(SmallProgram *s, const char *path, bool (*emit_kind)(const Emit *emit))
-{
-	Emit emit = sp_emit(s, path);
-	bool good = emit_kind(&emit);
-	if (!good)
-		diags_print(&s->diags, stderr);
-	assert_true(good);
-}
-
-static Loaded load_path(const char *path)
-{
-	Loaded l = {.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
-	unlink(path);
-	if (!l.handle)
-		fail_msg("%s", dlerror());
-	l.module = dlsym(l.handle, "tsr_module_table");
-	assert_non_null(l.module);
-	assert_int_equal(l.module->abi, TSR_ABI);
-	assert_int_equal(l.module->bytes, sizeof(tsr_module));
-	return l;
-}
-
-static Loaded load(SmallProgram *s)
-{
-	char path[] = "/tmp/tsr-test-XXXXXX.so";
-	make_path(path, 3);
-	loops_verify(&s->program);
-	emit_to(s, path, gccjit_emit_so);
-	return load_path(path);
-}
-
-/* The C back end's text, compiled with every warning an error. */
-static Loaded load_c(SmallProgram *s)
-{
-	char text[] = "/tmp/tsr-test-XXXXXX.c", path[] = "/tmp/tsr-test-XXXXXX.so";
-	make_path(text, 2);
-	make_path(path, 3);
-	emit_to(s, text, c_emit);
-	char command[256];
-	snprintf(command, sizeof command,
-		 "cc -std=c99 -O1 -ffp-contract=off -Wall -Wextra -pedantic -Werror -fPIC -shared "
-		 "-o %s %s -lm",
-		 path, text);
-	assert_int_equal(system(command), 0);
-	unlink(text);
-	return load_path(path);
-}
-
-/* The module's routine; its workspace is the interpreter's business elsewhere. */
-static void run_module(SmallProgram *s, const Loaded *l, Run *run)
-{
-	const ProgramRoutine *r = &s->program.routines.at[0];
-	int64_t bytes = 0;
-	assert_true(size_eval(s->program.sizes, r->workspace, run->dims, &bytes));
-	void *workspace = bytes ? aligned_alloc(64, (size_t)bytes) : NULL;
-	const void *scalars[] = {&run->cells[0], &run->cells[1]};
-	run->message = NULL;
-	tsr_call call = {.abi = TSR_ABI, .message = &run->message};
-	run->code = l->module->routines[0].invoke(&call, run->dims, scalars, run->inputs, run->got,
-						  run->state, workspace);
-	free(workspace);
-}
-
-/* Runs the module and expects its outputs and its code to be the interpreter's. */
-static void compare_module(SmallProgram *s, const Loaded *l, Run *run, int expected)
-{
-	const ProgramRoutine *r = &s->program.routines.at[0];
-	for (uint32_t i = 0; i < r->noutputs; i++)
-		run->got[i] = calloc(1, run->bytes[i]);
-	run_module(s, l, run);
-	assert_int_equal(run->code, expected);
-	for (uint32_t i = 0; i < r->noutputs; i++) {
-		assert_memory_equal(run->got[i], run->expected[i], run->bytes[i]);
-		free(run->got[i]);
-	}
-	if (run->message) /* the text goes with the module */
-		run->message = arena_printf(s->program.arena, "%s", run->message);
-	dlclose(l->handle);
-}
-
-static void compare(SmallProgram *s, Run *run)
-{
-	const ProgramRoutine *r = &s->program.routines.at[0];
-	for (uint32_t i = 0; i < r->noutputs; i++)
-		run->expected[i] = calloc(1, run->bytes[i]);
-	const char *message = NULL;
-	InterpArgs args = {run->dims,	  run->scalars, run->inputs,
-			   run->expected, run->state,	&message};
-	int expected = interp_run(&s->program, 0, &args);
-	Loaded c = load_c(s), so = load(s);
-	compare_module(s, &c, run, expected);
-	compare_module(s, &so, run, expected);
-	for (uint32_t i = 0; i < r->noutputs; i++)
-		free(run->expected[i]);
-}
+#include "test/unit/codegen_fixture.h"
 
 /* ---- every operation on every pair of odd values ---- */
 
@@ -180,7 +55,7 @@ static void all_ops(Dtype dtype)
 		fill(dtype, arrays[k], k);
 		run.inputs[k] = arrays[k];
 	}
-	compare(&s, &run);
+	compare_run(&s, &run);
 	sp_free(&s);
 }
 
@@ -228,7 +103,7 @@ static void conversions(void **state)
 	static double array[PAIRS];
 	fill(DTYPE_F64, array, 0);
 	Run run = {.inputs = {array}, .bytes = {sizeof(double) * PAIRS * NTYPES * NTYPES}};
-	compare(&s, &run);
+	compare_run(&s, &run);
 	sp_free(&s);
 }
 
@@ -286,7 +161,7 @@ static void matmul(void **state)
 	_Alignas(64) static char memory[8192];
 	Run run = {.dims = {5}, .inputs = {x}, .bytes = {5 * 37 * 4}, .state = memory};
 	assert_int_equal(interp_init(&s.program, run.dims, memory, 42), 0);
-	compare(&s, &run);
+	compare_run(&s, &run);
 	sp_free(&s);
 }
 
@@ -316,7 +191,7 @@ static void initialisers(void **state)
 	(void)state;
 	SmallProgram s;
 	matmul_program(&s);
-	check_memory_functions(&s, load(&s));
+	check_memory_functions(&s, load_so(&s));
 	check_memory_functions(&s, load_c(&s));
 	sp_free(&s);
 }
@@ -357,9 +232,9 @@ static void reduction_and_scalars(void **state)
 	int32_t three = -3;
 	memcpy(&run.cells[0], &f, sizeof f);
 	memcpy(&run.cells[1], &three, sizeof three);
-	compare(&s, &run);
+	compare_run(&s, &run);
 	run.dims[1] = 0;
-	compare(&s, &run);
+	compare_run(&s, &run);
 	sp_free(&s);
 }
 
@@ -406,18 +281,18 @@ static void gather(void **state)
 	static float table[] = {1, 2, 3, 4, 5};
 	static int32_t ids[] = {0, 1, 4, 3, 2, 1, 0, 4}, bad[] = {0, 1, 2, 5};
 	Run run = {.dims = {8, 5}, .inputs = {table, ids}, .bytes = {32}};
-	compare(&s, &run);
+	compare_run(&s, &run);
 	assert_int_equal(run.code, TSR_OK);
 	run = (Run){.dims = {4, 5}, .inputs = {table, bad}, .bytes = {16}};
-	compare(&s, &run);
+	compare_run(&s, &run);
 	assert_int_equal(run.code, TSR_CHECK_FIRST + 1);
 	assert_string_equal(run.message, "an index is out of range");
 	run.dims[0] = 3;
-	compare(&s, &run);
+	compare_run(&s, &run);
 	assert_int_equal(run.code, TSR_CHECK_FIRST);
 	assert_string_equal(run.message, "n must be even");
 	run.dims[0] = -2;
-	compare(&s, &run);
+	compare_run(&s, &run);
 	assert_int_equal(run.code, TSR_BAD_DIM);
 	assert_string_equal(run.message, "dim n must be at least 0 and at most 2147483648");
 	sp_free(&s);
@@ -428,7 +303,7 @@ static void bad_pointers(void **state)
 	(void)state;
 	SmallProgram s;
 	matmul_program(&s);
-	Loaded l = load(&s);
+	Loaded l = load_so(&s);
 	static float x[19], y[37];
 	_Alignas(64) static char memory[8192], workspace[256];
 	int (*forward)(const tsr_call *, int64_t, const float *, float *, void *, void *) =
@@ -480,7 +355,7 @@ static void constants_and_sharing(void **state)
 		sp_end(&s);
 	}
 	Run run = {.bytes = {N * sizeof(float)}};
-	compare(&s, &run);
+	compare_run(&s, &run);
 	sp_free(&s);
 }
 
@@ -492,7 +367,7 @@ static void foreign_cpu(void **state)
 		SmallProgram s;
 		matmul_program(&s);
 		s.target.march = foreign[i];
-		Loaded l = load(&s);
+		Loaded l = load_so(&s);
 		static float x[19], y[37];
 		_Alignas(64) static char memory[8192];
 		Run run = {.dims = {1}, .inputs = {x}, .got = {y}, .state = memory};
@@ -522,7 +397,7 @@ static void levels(void **state)
 		s.target.march = marches[level];
 		Run run = {.dims = {5}, .inputs = {x}, .bytes = {5 * 37 * 4}, .state = memory};
 		assert_int_equal(interp_init(&s.program, run.dims, memory, 1), 0);
-		compare(&s, &run);
+		compare_run(&s, &run);
 		sp_free(&s);
 	}
 }

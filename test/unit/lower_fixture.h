@@ -1,0 +1,46 @@
+/* Hand-made graphs through lowering, for test_lower.c: the text of the loops, and the interpreter
+ * against graph_eval on small integers, where sums are exact in any order. */
+#ifndef TSR_TEST_LOWER_FIXTURE_H
+#define TSR_TEST_LOWER_FIXTURE_H
+
+#include "codegen/codegen.h"
+#include "test/unit/graph_eval.h"
+#include "test/unit/small_graph.h"
+
+enum { MAX_ARGS = 16 };
+
+NodeId small_pointwise(Small *s, Op op, const char *shape, uint32_t nargs, const NodeId *args);
+/* An einsum; of one operand without an operation. */
+NodeId small_einsum(Small *s, const char *text, const char *shape, uint32_t nargs,
+		    const NodeId *args);
+NodeId small_number(Small *s, double value);
+NodeId small_param(Small *s, const char *name, const char *shape);
+/* The same node with a name. */
+NodeId small_named(Small *s, NodeId id, const char *text);
+/* `forward` with every input leaf, these outputs, and every node in order; NULL after an error. */
+const Program *small_lower(Small *s, uint32_t noutputs, const NodeId *outputs);
+
+const char *lowered_dump(Small *s, const Program *program);
+/* The text of one kernel, from its head. */
+void expect_kernel(Small *s, const Program *program, const char *text);
+/* Interprets and compares with all symbolic dims 0, 1, 3 and 5. */
+void expect_right(Small *s, const Program *program);
+
+/* One run of the first routine; its first fields are the caller's. */
+typedef struct Run {
+	Small *s;
+	const Program *program;
+	GraphEval eval;
+	const void *inputs[MAX_ARGS];
+	void *outputs[MAX_ARGS];
+	float *state;
+	int64_t dims[8];
+	Scalar scalars[4];
+} Run;
+
+/* Draws inputs and parameters and makes room for the outputs. */
+void run_set_up(Run *run);
+/* What the interpreter returns. */
+int run_interpret(Run *run);
+
+#endif
