@@ -19,13 +19,18 @@
  * A value has one dtype, and so have the arguments of an op: conversions are explicit. An
  * accumulation `x ACC= v` is x = ACC(x, v) in x's dtype. bf16, f16, i8 and u8 are loaded, cast and
  * stored; ops are wide. Iterators and index arithmetic are int64. Sizes are expressions over the
- * routine's dims. A schedule is data here: the kind of a loop says how a back end runs it, and
- * every kind means the same as LOOP_SERIAL to the interpreter. The bounds of UNROLL and VECTOR are
- * constants. A VECTOR loop runs its statements one after another, each for all lanes: its body
- * holds no loops, no conditions and no checks, and indices move by 0 or 1 a lane, those of locals
- * on one axis: the last, or the first of two in a local that is read turned. Loads of i8 and u8 may
- * move by 4. A PARALLEL loop stands at the top of a kernel, from 0, with at most 2^30 iterations,
- * without checks or locals from outside; no two iterations touch one cell that either stores. The
+ * routine's dims.
+ *
+ * A schedule is data here: the kind of a loop says how a back end runs it, and every kind means the
+ * same as LOOP_SERIAL to the interpreter. The bounds of UNROLL and VECTOR are constants.
+ *
+ * A VECTOR loop runs its statements one after another, each for all lanes: its body holds no loops,
+ * no conditions and no checks, and indices move by 0 or 1 a lane, those of locals on one axis: the
+ * last, or the first of two in a local that is read turned. Loads of i8 and u8 may move by 4, those
+ * of bf16 by 2.
+ *
+ * A PARALLEL loop stands at the top of a kernel, from 0, with at most 2^30 iterations, without
+ * checks or locals from outside; no two iterations touch one cell that either stores. The
  * interpreter watches that. With `slot SLOT of n` at most n iterations run at a time, and those
  * have different numbers 0 <= SLOT < n. What an iteration reads of a scratch buffer it has stored
  * itself.

@@ -1,8 +1,8 @@
 /* The private parts of lower/: what is decided about each node of a routine, and a kernel under
  * construction.
  *
- *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's (widen.c: operands
- *              of products that are stored narrow)
+ *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's;
+ *              widen.c operands of products that are stored narrow
  *   proj.c     what is asked of a projection
  *   value.c    a node's value at given indices, through everything that is fused into it
  *   nest.c     loops around a value: their order, where sums are kept; nest_bounds.c their bounds,
@@ -20,8 +20,8 @@
  *   argmax.c   the place of the greatest element
  *   kernel.c   one node's kernel, by its kind
  *   band.c     kernels that share rows, a block at a time; band_emit.c their code
- *   rows.c     kernels over the same rows as one; rows_touch.c what they touch, rewrite.c copies statements
- *              into another kernel
+ *   rows.c     kernels over the same rows as one; rows_touch.c what they touch, rewrite.c copies
+ *              statements into another kernel
  *   alias.c    where a kernel touches a buffer
  *   order.c    which loop is innermost
  *   schedule.c what was chosen, and what is asked; schedule_parse.c reads that
@@ -145,7 +145,7 @@ static inline const Proj *lower_proj(const Lower *lower, NodeId id)
 	return lower->inference->projs[id];
 }
 
-/* ---- facts about projections (fuse.c) ---- */
+/* ---- facts about projections (proj.c) ---- */
 
 /* One piece, every result axis is one iterator of its own or index 0, and every iterator of the
  * result is there: the result's index gives the iterators. */

@@ -6,8 +6,7 @@
  * the copy is known. The panels (tile_pack.c) depend on the columns, the sum and the machine alone,
  * never on how many rows there are: one copy serves all kernels that read the parameter alike,
  * whichever routine they are in. A copy keeps the parameter's type of storage; bytes may be moved
- * by 128 (tile_groups.c). Its kernels are those of
- * Program.pack.
+ * by 128 (tile_groups.c). Its kernels are those of Program.pack.
  */
 #include <string.h>
 

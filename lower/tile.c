@@ -247,13 +247,25 @@ static Block whole_steps(Tile *tile, const Value *cell, Block fetch)
 	return tile_steps(tile, body_block(&step));
 }
 
+/* The loops over the sum, in the form that the tile at hand has. */
+static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell, Block fetch)
+{
+	const TilePart *col = tile->at_col;
+	if (tile->group > 1)
+		return tile_group_steps(tile, cell, fetch);
+	if (tile->cuts && row->edge && row->single)
+		return tile_cut_steps(tile, row, acc, fetch);
+	if (tile->beyond >= 0 && tile_width(tile, col->step) > col->step)
+		return tile_beyond_steps(tile, cell);
+	return whole_steps(tile, cell, fetch);
+}
+
 static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 {
-	int64_t rows = row->step;
+	int64_t rows = row->step, width = tile_width(tile, col->step);
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	Body body = {0};
-	int64_t width = tile_width(tile, col->step);
 	tile->height = rows;
 	tile->width = col->step;
 	LocalId acc = tile_declare(tile, "acc", (int64_t[]){rows, width}, 2);
@@ -269,15 +281,7 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 		gen_append(gen, &body, tile_over_cells(tile, begin));
 	}
 	Block fetch = tile_fetch(tile, row, col, &body);
-	bool cut = tile->cuts && row->edge && row->single, beyond = tile->beyond >= 0 && width > col->step;
-	if (tile->group > 1)
-		gen_append(gen, &body, tile_group_steps(tile, cell, fetch));
-	else if (cut)
-		gen_append(gen, &body, tile_cut_steps(tile, row, acc, fetch));
-	else if (beyond)
-		gen_append(gen, &body, tile_beyond_steps(tile, cell));
-	else
-		gen_append(gen, &body, whole_steps(tile, cell, fetch));
+	gen_append(gen, &body, sum_steps(tile, row, acc, cell, fetch));
 	Block finish = finish_across(tile, place, cell);
 	if (tile->blocks.steps) {
 		finish = tile_if_last(tile, true, finish);

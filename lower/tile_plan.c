@@ -295,18 +295,42 @@ static bool may_be_tiled(Planner *p)
 	       is_arithmetic(nest->value, dtype) && ix_is_plain(nest->at);
 }
 
+static Planner planner_new(Tile *tile, const Machine *machine)
+{
+	Gen *gen = tile->nest->gen;
+	return (Planner){
+		.tile = tile,
+		.machine = machine,
+		.program = gen->program,
+		.native = machine->vector_bytes / dtype_bytes(tile->nest->value->dtype),
+		.tiles = gen_asked(gen, CHOICE_TILE),
+		.lanes = gen_asked(gen, CHOICE_VECTOR),
+		.packs = gen_asked(gen, CHOICE_PACK),
+		.prepacks = gen_asked(gen, CHOICE_PREPACK),
+		.blocks = gen_asked(gen, CHOICE_BLOCK),
+		.fetches = gen_asked(gen, CHOICE_FETCH),
+	};
+}
+
+/* Where rows read inside their operand, and the guards that are left there: those that the rows do
+ * not move. */
+static void find_guards(Planner *p)
+{
+	Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	if (tile->row && !find_inside(p, tile->row, &tile->inside))
+		BUG("rows of a tile without an inside");
+	tile_find_cut(p);
+	tile->guards = nest->guards;
+	for (size_t g = 0; g < nest->guards.n; g++)
+		if (!tile->row || !moves_guard(&nest->guards.at[g], tile->row))
+			PUSH(nest->gen->arena, tile->inner, nest->guards.at[g]);
+}
+
 bool tile_plan(Tile *tile, const Machine *machine)
 {
-	Planner p = {.tile = tile, .machine = machine, .program = tile->nest->gen->program};
-	int bytes = dtype_bytes(tile->nest->value->dtype);
-	p.native = machine->vector_bytes / bytes;
+	Planner p = planner_new(tile, machine);
 	const Nest *nest = tile->nest;
-	p.tiles = gen_asked(nest->gen, CHOICE_TILE);
-	p.lanes = gen_asked(nest->gen, CHOICE_VECTOR);
-	p.packs = gen_asked(nest->gen, CHOICE_PACK);
-	p.prepacks = gen_asked(nest->gen, CHOICE_PREPACK);
-	p.blocks = gen_asked(nest->gen, CHOICE_BLOCK);
-	p.fetches = gen_asked(nest->gen, CHOICE_FETCH);
 	if (!may_be_tiled(&p))
 		return false;
 	if (asks_off(p.tiles)) {
@@ -319,14 +343,9 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	if ((!found && tile->pack < 0) ||
 	    (tile->form == TILE_ALONG && (tile->reduce != OP_ADD || p.sum.at.n < 2)))
 		return false;
-	tile->lanes = tile->form == TILE_ALONG ? CACHE_LINE / bytes : p.native;
-	if (tile->row && !find_inside(&p, tile->row, &tile->inside))
-		BUG("rows of a tile without an inside");
-	tile_find_cut(&p);
-	tile->guards = nest->guards;
-	for (size_t g = 0; g < nest->guards.n; g++)
-		if (!tile->row || !moves_guard(&nest->guards.at[g], tile->row))
-			PUSH(nest->gen->arena, tile->inner, nest->guards.at[g]);
+	tile->lanes =
+		tile->form == TILE_ALONG ? CACHE_LINE / dtype_bytes(nest->value->dtype) : p.native;
+	find_guards(&p);
 	tile->beside = tile->form == TILE_ALONG && tile->col &&
 		       tile_stride(&p, nest->at, tile->col) == 1 &&
 		       tile_moves_by_one(&p, &p.store, tile->col, false);

@@ -1,12 +1,16 @@
 /* How large a register tile is: of the sizes that fit the registers the cheapest, in cycles of
  *
- *   one step of the sum = max(vectors * rows / 2 multiply-adds a cycle, loads / 2 a cycle, latency
- * 4, lines from the second cache * 2, of a parameter's panel * 2.5)
+ *   one step of the sum = the most of
+ *     vectors * rows / 2        two multiply-adds a cycle
+ *     loads / 2                 two loads a cycle
+ *     4                         the latency of an addition to the same cell
+ *     lines * 2                 from the second cache; of a parameter's panel * 2.5
  *
  * and of what blocks of columns cost (tile_cache.c).
+ *
  * Remainders: exact smaller tiles where an extent is known, none where it is a multiple whatever
- * the dims are, else halves down to 1. A cell's order
- * of additions is the same in all of them, so a row alone and a row in a batch give the same bits.
+ * the dims are, else halves down to 1. A cell's order of additions is the same in all of them, so a
+ * row alone and a row in a batch give the same bits.
  */
 #include "lower/tile.h"
 
