@@ -32,7 +32,8 @@ _Noreturn void arena_out_of_memory(const char *what)
 static size_t round_up(size_t bytes)
 {
 	if (bytes > SIZE_MAX / 4)
-		arena_out_of_memory("out of memory: one object is larger than the address space allows");
+		arena_out_of_memory(
+			"out of memory: one object is larger than the address space allows");
 	return (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
@@ -42,7 +43,8 @@ static void add_block(Arena *arena, size_t bytes)
 	if (arena->limit && arena->held + size > arena->limit) {
 		size = bytes; /* what is asked for may still fit */
 		if (arena->held > arena->limit || size > arena->limit - arena->held)
-			arena_out_of_memory("the program needs more memory than the compiler may use");
+			arena_out_of_memory(
+				"the program needs more memory than the compiler may use");
 	}
 	Block *block = calloc(1, sizeof *block + size);
 	if (!block)
@@ -113,7 +115,8 @@ void *arena_alloc_n(Arena *arena, size_t n, size_t size)
 {
 	size_t bytes;
 	if (__builtin_mul_overflow(n, size, &bytes))
-		arena_out_of_memory("out of memory: one array is larger than the address space allows");
+		arena_out_of_memory(
+			"out of memory: one array is larger than the address space allows");
 	return arena_alloc(arena, bytes);
 }
 
@@ -167,7 +170,8 @@ void *arena_grow(Arena *arena, void *items, size_t n, size_t *cap, size_t size)
 		return items;
 	size_t wanted = *cap < 8 ? 8 : *cap * 2, bytes;
 	if (__builtin_mul_overflow(wanted, size, &bytes))
-		arena_out_of_memory("out of memory: one array is larger than the address space allows");
+		arena_out_of_memory(
+			"out of memory: one array is larger than the address space allows");
 	if (!grow_in_place(arena, items, *cap * size, bytes)) {
 		void *moved = arena_alloc(arena, bytes);
 		if (n)

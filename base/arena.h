@@ -28,7 +28,8 @@ void *arena_alloc(Arena *arena, size_t bytes);
 void *arena_alloc_n(Arena *arena, size_t n, size_t size);
 char *arena_strndup(Arena *arena, const char *text, size_t len);
 char *arena_printf(Arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-char *arena_vprintf(Arena *arena, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
+char *arena_vprintf(Arena *arena, const char *fmt, va_list args)
+	__attribute__((format(printf, 2, 0)));
 /* Room for one more item in an array of n: returns the (possibly moved) array. */
 void *arena_grow(Arena *arena, void *items, size_t n, size_t *cap, size_t size);
 

@@ -216,7 +216,8 @@ static Dtype target(const Layout *layout, Dtype want, ArrayError *error)
 	Dtype dtype = want == DTYPE_NONE ? rows[layout->element].dtype : want;
 	if (dtype == DTYPE_NONE)
 		array_fail(error, "its elements are %s, which is not supported", type);
-	else if (!exact(layout->element, element_of(dtype)) && !may_be_exact(layout->element, dtype)) {
+	else if (!exact(layout->element, element_of(dtype)) &&
+		 !may_be_exact(layout->element, dtype)) {
 		array_fail(error, "expected elements of type %s, but the file holds %s",
 			   dtype_name(dtype), type);
 		return DTYPE_NONE;

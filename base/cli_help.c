@@ -26,7 +26,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		exit(0);
-	fprintf(stderr, "%s: error: cannot write to standard output: %s\n", state->name, strerror(errno));
+	fprintf(stderr, "%s: error: cannot write to standard output: %s\n", state->name,
+		strerror(errno));
 	exit(1);
 }
 

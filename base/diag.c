@@ -44,7 +44,8 @@ static Severity severity_of(const DiagOptions *options, DiagCode code)
 {
 	if (rows[code].severity == SEVERITY_ERROR)
 		return SEVERITY_ERROR;
-	bool error = options->on[code] == 2 || (options->on[code] == 1 && options->warnings_are_errors);
+	bool error =
+		options->on[code] == 2 || (options->on[code] == 1 && options->warnings_are_errors);
 	return error ? SEVERITY_ERROR : SEVERITY_WARNING;
 }
 
@@ -56,8 +57,9 @@ static uint64_t hash_of(const Diag *d)
 
 static bool same(const Diag *a, const Diag *b)
 {
-	return a->code == b->code && a->span.file == b->span.file && a->span.start == b->span.start &&
-	       a->span.end == b->span.end && strcmp(a->text, b->text) == 0;
+	return a->code == b->code && a->span.file == b->span.file &&
+	       a->span.start == b->span.start && a->span.end == b->span.end &&
+	       strcmp(a->text, b->text) == 0;
 }
 
 /* The slot of the equal diagnostic, or the free one. */
@@ -297,6 +299,7 @@ void bug_at(const char *file, int line, const char *fmt, ...)
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
-	fputs("\nThis is a fault of the compiler, not of your program: please report it.\n", stderr);
+	fputs("\nThis is a fault of the compiler, not of your program: please report it.\n",
+	      stderr);
 	exit(3);
 }

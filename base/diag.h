@@ -46,7 +46,8 @@ typedef struct DiagOptions {
 	DiagFormat format;
 	bool color;
 	int error_limit;            /* 0: none; default 20 */
-	signed char on[DIAG_COUNT]; /* a warning: 0 off, 1 on, 2 an error, 3 on even under -Werror */
+	/* a warning: 0 off, 1 on, 2 an error, 3 on even under -Werror */
+	signed char on[DIAG_COUNT];
 	bool warnings_are_errors;   /* -Werror */
 } DiagOptions;
 

@@ -34,11 +34,13 @@ static json_t *text_of(const Diags *ds, const char *text)
 static void set_region(const Diags *ds, json_t *object, Span span, const char *const names[4])
 {
 	Place start = source_place(ds->sources, span.file, span.start);
-	Place end = source_place(ds->sources, span.file, span.end > span.start ? span.end : span.start);
+	Place end =
+		source_place(ds->sources, span.file, span.end > span.start ? span.end : span.start);
 	bool known = source_at(ds->sources, span.file) != NULL;
 	uint32_t values[4] = {start.line, start.column, end.line, end.column};
 	for (int i = 0; i < 4; i++)
-		json_object_set_new(object, names[i], known ? json_integer(values[i]) : json_null());
+		json_object_set_new(object, names[i],
+				    known ? json_integer(values[i]) : json_null());
 }
 
 static void set_place(const Diags *ds, json_t *object, Span span)
@@ -158,7 +160,8 @@ static json_t *sarif_fix(const Diags *ds, const DiagNote *note)
 {
 	json_t *replacement = json_object(), *change = json_object(), *fix = json_object();
 	json_object_set_new(replacement, "deletedRegion", sarif_region(ds, note->span));
-	json_object_set_new(replacement, "insertedContent", sarif_text(text_of(ds, note->replacement)));
+	json_object_set_new(replacement, "insertedContent",
+			    sarif_text(text_of(ds, note->replacement)));
 	json_object_set_new(change, "artifactLocation",
 	                    sarif_artifact(ds, source_at(ds->sources, note->span.file)));
 	json_object_set_new(change, "replacements", json_pack("[o]", replacement));
@@ -199,9 +202,11 @@ static json_t *sarif_result(const Diags *ds, const Diag *d, int rule)
 static json_t *sarif_rule(DiagCode code)
 {
 	json_t *rule = json_object(), *configuration = json_object();
-	json_object_set_new(configuration, "level", json_string(severity_name(diag_code_severity(code))));
+	json_object_set_new(configuration, "level",
+			    json_string(severity_name(diag_code_severity(code))));
 	json_object_set_new(rule, "id", json_string(diag_code_name(code)));
-	json_object_set_new(rule, "shortDescription", sarif_text(json_string(diag_code_title(code))));
+	json_object_set_new(rule, "shortDescription",
+			    sarif_text(json_string(diag_code_title(code))));
 	json_object_set_new(rule, "fullDescription", sarif_text(json_string(diag_code_text(code))));
 	json_object_set_new(rule, "defaultConfiguration", configuration);
 	return rule;
@@ -238,7 +243,8 @@ void diags_print_sarif(const Diags *ds, FILE *out)
 	json_object_set_new(run, "columnKind", json_string("unicodeCodePoints"));
 	json_object_set_new(run, "results", results);
 	json_t *log = json_object();
-	json_object_set_new(log, "$schema", json_string("https://json.schemastore.org/sarif-2.1.0.json"));
+	json_object_set_new(log, "$schema",
+			    json_string("https://json.schemastore.org/sarif-2.1.0.json"));
 	json_object_set_new(log, "version", json_string("2.1.0"));
 	json_object_set_new(log, "runs", json_pack("[o]", run));
 	write_out(log, out);

@@ -211,7 +211,8 @@ static Excerpt excerpt_of(const Printer *p, Span span)
 static void print_repair(const Printer *p, const DiagNote *note)
 {
 	Excerpt e = cut_bytes(excerpt_of(p, note->span));
-	Excerpt end = cut_bytes(excerpt_of(p, (Span){note->span.file, note->span.end, note->span.end}));
+	Excerpt end =
+		cut_bytes(excerpt_of(p, (Span){note->span.file, note->span.end, note->span.end}));
 	size_t len = at_most(strcspn(note->replacement, "\n"), CUT);
 	bool whole = note->replacement[len] == 0;
 	size_t rest = whole ? end.len - end.from : 0;

@@ -66,7 +66,9 @@ static uint32_t with_hash(const Table *table, uint32_t id, uint64_t hash)
 /* The ids of the hash, each + 1, one after the other; 0 ends them. */
 static uint32_t table_first(const Table *table, uint64_t hash)
 {
-	return table->nbuckets ? with_hash(table, table->buckets[hash & (table->nbuckets - 1)], hash) : 0;
+	return table->nbuckets
+		       ? with_hash(table, table->buckets[hash & (table->nbuckets - 1)], hash)
+		       : 0;
 }
 
 static uint32_t table_next(const Table *table, uint32_t id)
@@ -131,7 +133,8 @@ static uint32_t intern_mono(Sizes *sizes, const Factor *factors, uint32_t n)
 		copy[i] = factors[i];
 		mono.degree += factors[i].power;
 		mono.weight += factors[i].power * atom->weight;
-		mono.fractional |= atom_divisor(sizes, atom, &divisor) && atom->kind == ATOM_QUOTIENT;
+		mono.fractional |=
+			atom_divisor(sizes, atom, &divisor) && atom->kind == ATOM_QUOTIENT;
 		if (atom->depth > mono.depth)
 			mono.depth = atom->depth;
 	}
@@ -147,7 +150,8 @@ Size size_intern(Sizes *sizes, const Term *terms, uint32_t n)
 	Table *table = &sizes->poly_table;
 	for (uint32_t id = table_first(table, hash); id; id = table_next(table, id)) {
 		const Poly *p = &sizes->polys.at[id - 1];
-		if (id > 1 && p->n == n && (n == 0 || memcmp(p->terms, terms, n * sizeof *terms) == 0))
+		if (id > 1 && p->n == n &&
+		    (n == 0 || memcmp(p->terms, terms, n * sizeof *terms) == 0))
 			return (Size){id - 1};
 	}
 	Poly poly = {.n = n, .weight = 1};
@@ -202,7 +206,8 @@ uint32_t mono_of_atom(Sizes *sizes, uint32_t atom)
 
 static uint32_t mono_of_dim(Sizes *sizes, DimId dim)
 {
-	return mono_of_atom(sizes, intern_atom(sizes, (Atom){.kind = ATOM_DIM, .dim = dim, .weight = 1}));
+	return mono_of_atom(sizes,
+			    intern_atom(sizes, (Atom){.kind = ATOM_DIM, .dim = dim, .weight = 1}));
 }
 
 Size size_of_quotient(Sizes *sizes, AtomKind kind, Size num, Size den)
@@ -210,7 +215,8 @@ Size size_of_quotient(Sizes *sizes, AtomKind kind, Size num, Size den)
 	const Poly *n = poly_at(sizes, num), *d = poly_at(sizes, den);
 	Atom atom = {.kind = kind, .num = num, .den = den, .weight = n->weight + d->weight + 1};
 	atom.depth = 1 + (n->depth > d->depth ? n->depth : d->depth);
-	if (size_is_bad(num) || size_is_bad(den) || atom.weight > WEIGHT_CAP || atom.depth > DEPTH_CAP)
+	if (size_is_bad(num) || size_is_bad(den) || atom.weight > WEIGHT_CAP ||
+	    atom.depth > DEPTH_CAP)
 		return SIZE_BAD;
 	Term term = {1, mono_of_atom(sizes, intern_atom(sizes, atom)), 0};
 	return size_intern(sizes, &term, 1);
@@ -270,11 +276,12 @@ void work_add(const Sizes *sizes, Work *work, int64_t coef, uint32_t mono)
 	}
 	Term *at = &work->at[low];
 	if (low < work->n && at->mono == mono) {
-		work->bad = __builtin_add_overflow(at->coef, coef, &at->coef) || at->coef > COEF_CAP ||
-		            at->coef < -COEF_CAP;
+		work->bad = __builtin_add_overflow(at->coef, coef, &at->coef) ||
+			    at->coef > COEF_CAP || at->coef < -COEF_CAP;
 		if (at->coef == 0)
 			memmove(at, at + 1, (--work->n - low) * sizeof *at);
-	} else if (work->n == WORK_CAP || mono == UINT32_MAX || coef > COEF_CAP || coef < -COEF_CAP) {
+	} else if (work->n == WORK_CAP || mono == UINT32_MAX || coef > COEF_CAP ||
+		   coef < -COEF_CAP) {
 		work->bad = true;
 	} else {
 		memmove(at + 1, at, (work->n++ - low) * sizeof *at);
@@ -291,7 +298,8 @@ void work_add_size(Sizes *sizes, Work *work, Size a, Term factor)
 		if (__builtin_mul_overflow(poly.terms[i].coef, factor.coef, &coef))
 			work->bad = true;
 		else
-			work_add(sizes, work, coef, mono_mul(sizes, poly.terms[i].mono, factor.mono));
+			work_add(sizes, work, coef,
+				 mono_mul(sizes, poly.terms[i].mono, factor.mono));
 	}
 }
 

@@ -52,7 +52,8 @@ static bool eval_atom(const Sizes *sizes, const Atom *atom, const int64_t *value
 		*out = values[atom->dim];
 		return true;
 	}
-	if (!size_eval(sizes, atom->num, values, &num) || !size_eval(sizes, atom->den, values, &den))
+	if (!size_eval(sizes, atom->num, values, &num) ||
+	    !size_eval(sizes, atom->den, values, &den))
 		return false;
 	if (den == 0 || (den == -1 && num == INT64_MIN))
 		return false;
@@ -113,7 +114,8 @@ Size size_substitute(Sizes *sizes, Size a, const Size *by_dim)
 		Mono mono = *mono_at(sizes, poly.terms[i].mono);
 		Size product = size_const(sizes, poly.terms[i].coef);
 		for (uint32_t k = 0; k < mono.n; k++) {
-			Size by = substitute_atom(sizes, *atom_at(sizes, mono.factors[k].atom), by_dim);
+			Size by = substitute_atom(sizes, *atom_at(sizes, mono.factors[k].atom),
+						  by_dim);
 			for (uint32_t power = 0; power < mono.factors[k].power; power++)
 				product = size_mul(sizes, product, by);
 		}

@@ -42,7 +42,8 @@ static bool atom_bound(Prover *p, uint32_t id, int64_t *bound)
 	}
 	if (!size_bound(p, atom.num, &num))
 		return false;
-	if (atom_divisor(p->sizes, &atom, &den)) { /* a bound for both kinds: the floor of the least */
+	/* a bound for both kinds: the floor of the least */
+	if (atom_divisor(p->sizes, &atom, &den)) {
 		*bound = num / den - (num % den < 0);
 		return true;
 	}
@@ -58,7 +59,8 @@ static void multiply_shifted(Prover *p, Work *product, uint32_t atom, int64_t bo
 	work_clear(product);
 	for (uint32_t i = 0; i < old.n && !product->bad; i++, p->steps--) {
 		int64_t coef;
-		work_add(p->sizes, product, old.at[i].coef, mono_mul(p->sizes, old.at[i].mono, mono));
+		work_add(p->sizes, product, old.at[i].coef,
+			 mono_mul(p->sizes, old.at[i].mono, mono));
 		if (__builtin_mul_overflow(old.at[i].coef, bound, &coef))
 			product->bad = true;
 		else

@@ -143,7 +143,8 @@ static void print_terms(FILE *out, const Sizes *sizes, const Term *terms, uint32
 	for (uint32_t i = 0; i < nshown; i++) {
 		print_sign(out, shown[i].coef < 0, i == 0);
 		if (atom && shown[i].mono == terms[at].mono)
-			print_fraction(out, sizes, atom, (Poly){.terms = parts[0].at, .n = parts[0].n});
+			print_fraction(out, sizes, atom,
+				       (Poly){.terms = parts[0].at, .n = parts[0].n});
 		else
 			print_term(out, sizes, shown[i]);
 	}

@@ -272,7 +272,8 @@ bool size_div_exact(Sizes *sizes, Size a, Size b, Size *q)
 	work_add_scaled(sizes, &rest, a, 1);
 	for (int steps = 0; rest.n && !rest.bad && steps < WORK_CAP; steps++) {
 		Term t = {rest.at[0].coef / lead.coef, 0, 0};
-		if (rest.at[0].coef % lead.coef || !mono_div(sizes, rest.at[0].mono, lead.mono, &t.mono))
+		if (rest.at[0].coef % lead.coef ||
+		    !mono_div(sizes, rest.at[0].mono, lead.mono, &t.mono))
 			return false;
 		work_add(sizes, &quotient, t.coef, t.mono);
 		t.coef = -t.coef;
@@ -325,7 +326,8 @@ static Size cancel(Sizes *sizes, Size a, Term by)
 static Size divide_symbolic(Sizes *sizes, Size a, Size b)
 {
 	Poly pa = *poly_at(sizes, a), pb = *poly_at(sizes, b);
-	int64_t k, g = shared_divisor(pb.terms, pb.n, shared_divisor(pa.terms, pa.n, 0, false), false);
+	int64_t k,
+		g = shared_divisor(pb.terms, pb.n, shared_divisor(pa.terms, pa.n, 0, false), false);
 	Term common = {pb.terms[0].coef < 0 ? -g : g, common_mono(sizes, pa, pb), 0};
 	a = cancel(sizes, a, common);
 	b = cancel(sizes, b, common);

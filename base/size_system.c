@@ -271,7 +271,8 @@ static void put_near(SizeSystem *s, const SizeFact *facts, size_t n)
 		more = false;
 		for (size_t i = 0; i < n && count < FACTS; i++) {
 			s->work -= 2;
-			if (taken[i] != FRESH || !(mentions(s, facts[i].a) || mentions(s, facts[i].b)))
+			if (taken[i] != FRESH ||
+			    !(mentions(s, facts[i].a) || mentions(s, facts[i].b)))
 				continue;
 			taken[i] = count++;
 			put_fact(s, &facts[i], taken[i]);

@@ -152,7 +152,8 @@ Place source_place(const Sources *sources, uint32_t file, uint32_t offset)
 		offset = (uint32_t)source->len;
 	uint32_t line = find_line(source, offset), column = 1;
 	for (uint32_t at = source->lines[line]; at < offset; at++)
-		column += ((unsigned char)source->text[at] & 0xC0) != 0x80 && source->text[at] != '\n';
+		column += ((unsigned char)source->text[at] & 0xC0) != 0x80 &&
+			  source->text[at] != '\n';
 	return (Place){source->path, line + 1, column};
 }
 

@@ -22,9 +22,10 @@ static int multiply(void *of)
 {
 	const Product *p = of;
 	if (!p->cblas)
-		return p->dnnl('N', p->turned ? 'T' : 'N', p->m, p->n, p->k, 1, p->a, p->k, p->b, p->ldb, 0, p->c,
-			       p->n);
-	p->cblas(101, 111, p->turned ? 112 : 111, p->m, p->n, p->k, 1, p->a, p->k, p->b, p->ldb, 0, p->c, p->n);
+		return p->dnnl('N', p->turned ? 'T' : 'N', p->m, p->n, p->k, 1, p->a, p->k, p->b,
+			       p->ldb, 0, p->c, p->n);
+	p->cblas(101, 111, p->turned ? 112 : 111, p->m, p->n, p->k, 1, p->a, p->k, p->b, p->ldb, 0,
+		 p->c, p->n);
 	return 0;
 }
 
@@ -45,7 +46,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", dlerror());
 		return 1;
 	}
-	Product p = {.turned = strcmp(argv[2], "nt") == 0, .m = atoi(argv[3]), .n = atoi(argv[4]), .k = atoi(argv[5])};
+	Product p = {.turned = strcmp(argv[2], "nt") == 0,
+		     .m = atoi(argv[3]),
+		     .n = atoi(argv[4]),
+		     .k = atoi(argv[5])};
 	p.cblas = (CblasSgemm)dlsym(library, "cblas_sgemm");
 	p.dnnl = (DnnlSgemm)dlsym(library, "dnnl_sgemm");
 	p.ldb = p.turned ? p.k : p.n;

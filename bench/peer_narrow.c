@@ -6,9 +6,10 @@
 
 #include "peer_timing.h"
 
-typedef int (*Bytes)(char, char, char, long, long, long, float, const void *, long, int8_t, const void *, long, int8_t,
-		     float, int32_t *, long, const int32_t *);
-typedef int (*Halves)(char, char, long, long, long, float, const void *, long, const void *, long, float, float *, long);
+typedef int (*Bytes)(char, char, char, long, long, long, float, const void *, long, int8_t,
+		     const void *, long, int8_t, float, int32_t *, long, const int32_t *);
+typedef int (*Halves)(char, char, long, long, long, float, const void *, long, const void *, long,
+		      float, float *, long);
 
 typedef struct Product {
 	Bytes bytes;   /* NULL: halves */
@@ -23,8 +24,10 @@ static int multiply(void *of)
 	const Product *p = of;
 	const int32_t none = 0;
 	if (p->bytes)
-		return p->bytes('N', 'N', 'F', p->m, p->n, p->k, 1, p->a, p->k, 0, p->b, p->n, 0, 0, p->c, p->n, &none);
-	return p->halves('N', 'N', p->m, p->n, p->k, 1, p->a, p->k, p->b, p->n, 0, (float *)p->c, p->n);
+		return p->bytes('N', 'N', 'F', p->m, p->n, p->k, 1, p->a, p->k, 0, p->b, p->n, 0, 0,
+				p->c, p->n, &none);
+	return p->halves('N', 'N', p->m, p->n, p->k, 1, p->a, p->k, p->b, p->n, 0, (float *)p->c,
+			 p->n);
 }
 
 static uint16_t *numbers(long n, long period)
@@ -44,7 +47,8 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "bf16") == 0)
 		p.halves = (Halves)dlsym(library, "dnnl_gemm_bf16bf16f32");
 	else
-		p.bytes = (Bytes)dlsym(library, strcmp(argv[1], "u8i8") ? "dnnl_gemm_s8s8s32" : "dnnl_gemm_u8s8s32");
+		p.bytes = (Bytes)dlsym(library, strcmp(argv[1], "u8i8") ? "dnnl_gemm_s8s8s32"
+									: "dnnl_gemm_u8s8s32");
 	p.a = numbers(p.m * p.k, 97);
 	p.b = numbers(p.k * p.n, 89);
 	p.c = calloc((size_t)(p.m * p.n), sizeof *p.c);

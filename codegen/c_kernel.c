@@ -147,8 +147,8 @@ static void put_chunks(KernelText *k, const Stmt *stmt)
 	while (k->kernel->body.stmts[index] != stmt)
 		index++;
 	put_indent(k);
-	fprintf(k->out, "tsr_chunks(call, %s, %s__p_%s_%u, &tsr_args);\n", bare_ix(k, stmt->hi), k->m->prefix,
-		k->kernel->name, index);
+	fprintf(k->out, "tsr_chunks(call, %s, %s__p_%s_%u, &tsr_args);\n", bare_ix(k, stmt->hi),
+		k->m->prefix, k->kernel->name, index);
 }
 
 static void put_for(KernelText *k, const Stmt *stmt)
@@ -335,8 +335,9 @@ static ArgTexts list_args(const KernelText *k)
 	}
 	for (size_t i = 0; i < use->buffers.n; i++) {
 		const Buffer *buffer = &k->m->program->buffers.at[use->buffers.at[i].buffer];
-		const char *type = arena_printf(k->arena, "%s%s *", use->buffers.at[i].written ? "" : "const ",
-						c_type(buffer->dtype));
+		const char *type =
+			arena_printf(k->arena, "%s%s *", use->buffers.at[i].written ? "" : "const ",
+				     c_type(buffer->dtype));
 		PUSH(k->arena, args, ((ArgText){type, k->buffers[i]}));
 	}
 	return args;
@@ -356,7 +357,8 @@ static void put_task(KernelText *k, const ArgTexts *args, uint32_t index)
 {
 	const Stmt *loop = k->kernel->body.stmts[index];
 	const char *prefix = k->m->prefix, *name = k->kernel->name, *chunk = k->iters[loop->iter];
-	fprintf(k->out, "static void %s__p_%s_%u(void *tsr_arg, int32_t tsr_chunk)\n{\n", prefix, name, index);
+	fprintf(k->out, "static void %s__p_%s_%u(void *tsr_arg, int32_t tsr_chunk)\n{\n", prefix,
+		name, index);
 	fprintf(k->out, "\t%sstruct %s__a_%s *tsr_args = tsr_arg;\n", loop->nslots ? "" : "const ",
 		prefix, name);
 	for (size_t i = 0; i < args->n; i++)
@@ -370,7 +372,8 @@ static void put_task(KernelText *k, const ArgTexts *args, uint32_t index)
 			k->iters[loop->slot], (long long)loop->nslots);
 	put_block(k, loop->body);
 	if (loop->nslots)
-		fprintf(k->out, "\ttsr_give_slot(&tsr_args->tsr_busy, %s);\n", k->iters[loop->slot]);
+		fprintf(k->out, "\ttsr_give_slot(&tsr_args->tsr_busy, %s);\n",
+			k->iters[loop->slot]);
 	fprintf(k->out, "}\n\n");
 }
 

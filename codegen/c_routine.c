@@ -222,7 +222,8 @@ static void put_memory_checks(FILE *out, const Module *m, uint32_t index)
 		return;
 	if (m->routines[index].packed) {
 		put_bytes_check(out, m, p->stamp, "the state");
-		fprintf(out, "\tif (*%s != %d)\n", placed(m, "state", p->stamp, "uint32_t"), PACK_STAMP);
+		fprintf(out, "\tif (*%s != %d)\n", placed(m, "state", p->stamp, "uint32_t"),
+			PACK_STAMP);
 		put_fail(out, m, TSR_NOT_PACKED, module_pack_message(m));
 	}
 	put_bytes_check(out, m, r->workspace, "the workspace");
@@ -311,11 +312,12 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 	for (uint32_t i = 0; i < r->nkernels; i++)
 		put_call(out, m, index, r->kernels[i]);
 	if (packs && r->nkernels)
-		fprintf(out, "\t*%s = %d;\n", placed(m, "state", m->program->stamp, "uint32_t"), PACK_STAMP);
+		fprintf(out, "\t*%s = %d;\n", placed(m, "state", m->program->stamp, "uint32_t"),
+			PACK_STAMP);
 	fprintf(out, "\treturn TSR_OK;\n}\n\n");
 	if (!packs)
-		put_size_function(out, m, module_workspace_signature(m, index), r->workspace, r->dims,
-				  r->ndims);
+		put_size_function(out, m, module_workspace_signature(m, index), r->workspace,
+				  r->dims, r->ndims);
 }
 
 /* The loader's way in. */

@@ -267,7 +267,8 @@ const char *c_cast(Arena *arena, Dtype from, Dtype to, const char *value)
 	if (is_half(to) && from != DTYPE_F32)
 		return c_cast(arena, DTYPE_F32, to, c_cast(arena, from, DTYPE_F32, value));
 	if (is_half(from) || is_half(to))
-		return arena_printf(arena, "tsr_%s_from_%s(%s)", dtype_name(to), dtype_name(from), value);
+		return arena_printf(arena, "tsr_%s_from_%s(%s)", dtype_name(to), dtype_name(from),
+				    value);
 	if (saturates(from, to))
 		return arena_printf(arena, "tsr_%s_from_%s(%s)", dtype_name(to), dtype_name(from),
 				    value);

@@ -11,7 +11,8 @@ typedef struct Cache {
 	const char *dir; /* NULL: there is none */
 	Arena *arena;
 	bool stored; /* something was added */
-	uint64_t most, kept; /* bytes of all entries: beyond `most` the oldest go until there are at most `kept` */
+	/* bytes of all entries: beyond `most` the oldest go until there are at most `kept` */
+	uint64_t most, kept;
 } Cache;
 
 /* dir: NULL for none; it stays the caller's. It is made where it is missing, and used only where

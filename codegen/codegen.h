@@ -15,7 +15,8 @@ typedef struct Target {
 
 /* What a back end did, for --time-report. */
 typedef struct EmitReport {
-	uint32_t kernels, functions, units, cached; /* functions: kernels that share none; cached: units */
+	/* functions: kernels that share none; cached: units */
+	uint32_t kernels, functions, units, cached;
 	double compile_ms, assemble_ms, link_ms;
 } EmitReport;
 
@@ -32,7 +33,14 @@ typedef struct Emit {
 	EmitReport *report;   /* NULL: nobody asks */
 } Emit;
 
-typedef enum OutputKind { OUTPUT_SO, OUTPUT_OBJ, OUTPUT_ASM, OUTPUT_C, OUTPUT_HEADER, OUTPUT_KINDS } OutputKind;
+typedef enum OutputKind {
+	OUTPUT_SO,
+	OUTPUT_OBJ,
+	OUTPUT_ASM,
+	OUTPUT_C,
+	OUTPUT_HEADER,
+	OUTPUT_KINDS
+} OutputKind;
 
 typedef struct Backend {
 	const char *name;   /* --emit=NAME */

@@ -87,7 +87,8 @@ static int compile_entries(const Work *work)
 	const Target *target = b->emit->target;
 	set_options(jit, target->opt_level > 1 ? 1 : target->opt_level);
 	if (target->opt_level)
-		jit_option(jit, "-Og"); /* calls and checks, once a call: more takes time and gains none */
+		/* calls and checks, once a call: more takes time and gains none */
+		jit_option(jit, "-Og");
 	jit_option(jit, "-march=x86-64");
 	jit_routines(jit, b->cpu.features != 0);
 	jit_state(jit);

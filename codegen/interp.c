@@ -83,7 +83,8 @@ static void run_store(Interp *in, const Stmt *stmt)
 	Scalar value = interp_value(in, stmt->value), before = {.i = 0};
 	if (stmt->acc != OP_NONE)
 		before = interp_load(in, stmt->buffer, at);
-	interp_store(in, stmt->buffer, at, accumulated(stmt->acc, stmt->value->dtype, before, value));
+	interp_store(in, stmt->buffer, at,
+		     accumulated(stmt->acc, stmt->value->dtype, before, value));
 	race_touch(in->race, stmt->buffer, at, true);
 }
 
@@ -141,7 +142,8 @@ static void run_guards(Interp *in, const ProgramRoutine *routine)
 {
 	for (uint32_t i = 0; i < routine->ndims && !in->code; i++) {
 		DimId dim = routine->dims[i];
-		if (in->dims[dim] < 0 || in->dims[dim] < sizes_dim(in->program->sizes, dim)->at_least)
+		if (in->dims[dim] < 0 ||
+		    in->dims[dim] < sizes_dim(in->program->sizes, dim)->at_least)
 			in->code = INTERP_BAD_DIM;
 	}
 	for (uint32_t i = 0; i < routine->nguards && !in->code; i++)
@@ -156,7 +158,8 @@ static void *buffer_bytes(Interp *in, const Buffer *buffer, const InterpArgs *ar
 	case BUFFER_INPUT: return (void *)args->inputs[buffer->arg];
 	case BUFFER_OUTPUT: return args->outputs[buffer->arg];
 	case BUFFER_CONST: return (void *)program->consts.at[buffer->arg].bytes;
-	case BUFFER_PACKED: return args->state ? (char *)args->state + interp_size(in, buffer->offset) : NULL;
+	case BUFFER_PACKED:
+		return args->state ? (char *)args->state + interp_size(in, buffer->offset) : NULL;
 	case BUFFER_PARAM:
 		return args->state ? (char *)args->state +
 					     interp_size(in, program->params.at[buffer->arg].offset)
@@ -170,7 +173,8 @@ static void *buffer_bytes(Interp *in, const Buffer *buffer, const InterpArgs *ar
  * there is none. */
 static void *temp_bytes(Interp *in, const Buffer *buffer)
 {
-	size_t bytes = (size_t)interp_size(in, buffer->elements) * (size_t)dtype_bytes(buffer->dtype);
+	size_t bytes =
+		(size_t)interp_size(in, buffer->elements) * (size_t)dtype_bytes(buffer->dtype);
 	void *memory = malloc(bytes + 1);
 	if (!memory)
 		in->code = -1;
@@ -185,7 +189,8 @@ static void place_buffers(Interp *in, const ProgramRoutine *routine, const Inter
 {
 	const Program *program = in->program;
 	for (uint32_t k = 0; k < routine->nkernels; k++) {
-		BufferUses uses = kernel_buffers(in->arena, &program->kernels.at[routine->kernels[k]]);
+		BufferUses uses =
+			kernel_buffers(in->arena, &program->kernels.at[routine->kernels[k]]);
 		for (size_t i = 0; i < uses.n; i++) {
 			BufferId id = uses.at[i].buffer;
 			const Buffer *buffer = &program->buffers.at[id];

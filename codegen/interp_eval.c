@@ -55,7 +55,8 @@ Scalar *interp_local(Interp *in, LocalId local, const Ix *const *ixs, uint32_t n
 	for (uint32_t i = 0; i < nixs; i++) {
 		int64_t index = interp_ix(in, ixs[i]);
 		if (index < 0 || index >= k->extent[i])
-			BUG("kernel %s: local %s is read at %" PRId64, in->kernel->name, k->name, index);
+			BUG("kernel %s: local %s is read at %" PRId64, in->kernel->name, k->name,
+			    index);
 		at = at * k->extent[i] + index;
 	}
 	return &in->locals[local][at];
@@ -83,7 +84,8 @@ Scalar interp_value(Interp *in, const Value *value)
 		return scalar_convert(interp_value(in, value->args[0]), value->args[0]->dtype,
 				      value->dtype);
 	case VALUE_INDEX:
-		return scalar_convert((Scalar){.i = interp_ix(in, value->ix)}, DTYPE_I64, value->dtype);
+		return scalar_convert((Scalar){.i = interp_ix(in, value->ix)}, DTYPE_I64,
+				      value->dtype);
 	case VALUE_SCALAR: return in->scalars[value->scalar];
 	}
 	BUG("a value of kind %d", (int)value->kind);
@@ -102,10 +104,12 @@ static const InterpBuffer *element(const Interp *in, BufferId buffer, int64_t at
 
 Scalar interp_load(const Interp *in, BufferId buffer, int64_t at)
 {
-	return scalar_read(in->program->buffers.at[buffer].dtype, element(in, buffer, at)->bytes, at);
+	return scalar_read(in->program->buffers.at[buffer].dtype, element(in, buffer, at)->bytes,
+			   at);
 }
 
 void interp_store(const Interp *in, BufferId buffer, int64_t at, Scalar value)
 {
-	scalar_write(in->program->buffers.at[buffer].dtype, element(in, buffer, at)->bytes, at, value);
+	scalar_write(in->program->buffers.at[buffer].dtype, element(in, buffer, at)->bytes, at,
+		     value);
 }

@@ -24,18 +24,20 @@ static Scalar uniform_at(const ProgramParam *param, uint64_t seed, int64_t at, d
 	return scalar_of(param->type.dtype, (double)((2 * u - 1) * (float)bound));
 }
 
-static int init_param(const Program *program, const ProgramParam *param, const int64_t *dims, void *state,
-		      uint64_t seed)
+static int init_param(const Program *program, const ProgramParam *param, const int64_t *dims,
+		      void *state, uint64_t seed)
 {
 	int64_t n = size_value(program, program->buffers.at[param->buffer].elements, dims);
 	int64_t offset = size_value(program, param->offset, dims);
-	int64_t fan_in = param->init == PARAM_UNIFORM ? size_value(program, param->fan_in, dims) : 1;
+	int64_t fan_in =
+		param->init == PARAM_UNIFORM ? size_value(program, param->fan_in, dims) : 1;
 	if (n < 0 || offset < 0 || fan_in < 0)
 		return INTERP_BAD_DIM;
 	double bound = 1 / sqrt((double)(fan_in > 0 ? fan_in : 1));
 	for (int64_t i = 0; i < n; i++) {
-		Scalar value = param->init == PARAM_UNIFORM ? uniform_at(param, seed, i, bound)
-							    : scalar_of(param->type.dtype, param->value);
+		Scalar value = param->init == PARAM_UNIFORM
+				       ? uniform_at(param, seed, i, bound)
+				       : scalar_of(param->type.dtype, param->value);
 		scalar_write(param->type.dtype, (char *)state + offset, i, value);
 	}
 	return 0;

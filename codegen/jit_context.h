@@ -46,7 +46,8 @@ typedef struct Jit {
 	CpuSimd simd;
 	unsigned extras; /* of cpu_extras */
 	Type *i16, *short_vectors[VECTOR_LOGS];
-	Type *vectors[DTYPE_COUNT][VECTOR_LOGS]; /* by the logarithm of their lanes; made on demand */
+	/* by the logarithm of their lanes; made on demand */
+	Type *vectors[DTYPE_COUNT][VECTOR_LOGS];
 } Jit;
 
 /* Of 2^log signed 16-bit integers, which are no dtype. */

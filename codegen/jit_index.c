@@ -204,17 +204,20 @@ Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix)
 	if (!k->scheduled)
 		return gcc_jit_context_new_array_access(ctxt, k->f.location, base,
 							jit_kernel_ix(k, ix));
-	uint64_t *known = moves_with_fixed(k, ix) ? NULL : pointer_map_at(&k->addresses[buffer_at], ix);
+	uint64_t *known =
+		moves_with_fixed(k, ix) ? NULL : pointer_map_at(&k->addresses[buffer_at], ix);
 	if (!known || !*known) {
 		Rvalue *at = address_of(k, ix).base;
 		if (at)
 			base = jit_keep(&k->f, gcc_jit_lvalue_get_address(
-				gcc_jit_context_new_array_access(ctxt, k->f.location, base, at), NULL));
+						       gcc_jit_context_new_array_access(
+							       ctxt, k->f.location, base, at),
+						       NULL));
 		if (known)
 			*known = (uint64_t)(uintptr_t)base;
 	} else {
 		base = (Rvalue *)(uintptr_t)*known;
 	}
-	return gcc_jit_context_new_array_access(ctxt, k->f.location, base,
-						jit_long(k->f.jit, k->f.jit->i64, offset_of(k, ix)));
+	return gcc_jit_context_new_array_access(
+		ctxt, k->f.location, base, jit_long(k->f.jit, k->f.jit->i64, offset_of(k, ix)));
 }

@@ -209,9 +209,10 @@ static void prefetch_code(KernelJit *k, const Stmt *stmt)
 	Lvalue *cell = gcc_jit_context_new_array_access(jit->ctxt, k->f.location, base,
 							jit_kernel_ix(k, stmt->ix));
 	gcc_jit_function *prefetch = jit_builtin(jit, "prefetch");
-	Type *pointer = gcc_jit_rvalue_get_type(gcc_jit_param_as_rvalue(gcc_jit_function_get_param(prefetch, 0)));
-	Rvalue *line = gcc_jit_context_new_cast(jit->ctxt, k->f.location, gcc_jit_lvalue_get_address(cell, NULL),
-						pointer);
+	Type *pointer = gcc_jit_rvalue_get_type(
+		gcc_jit_param_as_rvalue(gcc_jit_function_get_param(prefetch, 0)));
+	Rvalue *line = gcc_jit_context_new_cast(jit->ctxt, k->f.location,
+						gcc_jit_lvalue_get_address(cell, NULL), pointer);
 	Rvalue *args[] = {line, jit_long(jit, jit->int_, 0), jit_long(jit, jit->int_, 2)};
 	gcc_jit_block_add_eval(k->f.block, k->f.location, jit_call(&k->f, prefetch, args, 3));
 }
@@ -343,8 +344,9 @@ static void kernel_code(Jit *jit, KernelId id)
 	size_t n = jit_kernel_params(jit, id, &params), first = k.use->parallel;
 	bool checks = k.use->checks.n > 0;
 	k.tasks = k.use->parallel ? jit_parallel_tasks(jit, id) : NULL;
-	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, checks ? jit->int_ : jit->void_,
-				     jit->module->kernels[id].function, params, n);
+	JitFunction f =
+		jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, checks ? jit->int_ : jit->void_,
+			     jit->module->kernels[id].function, params, n);
 	Rvalue **values = ARENA_ARRAY(jit->arena, Rvalue *, n + 1);
 	for (size_t i = first; i < n; i++)
 		values[i - first] = jit_param(&f, i);

@@ -165,6 +165,7 @@ Rvalue *jit_math_steps(JitFunction *f, const MathFunction *fn, Rvalue *const *ar
 
 Rvalue *jit_math(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 {
-	MathFunction fn = math_function(f->jit->arena, op, dtype, f->jit->module->emit->target->fast_fp);
+	MathFunction fn =
+		math_function(f->jit->arena, op, dtype, f->jit->module->emit->target->fast_fp);
 	return jit_math_steps(f, &fn, args);
 }

@@ -247,7 +247,9 @@ static void check_packed(Entry *e)
 	Jit *jit = e->f.jit;
 	checked_bytes(e, e->program->stamp, 1, "the state");
 	Rvalue *stamp = gcc_jit_lvalue_as_rvalue(stamp_place(e));
-	fail_if(e, jit_compare(&e->f, GCC_JIT_COMPARISON_NE, stamp, jit_long(jit, jit->u32, PACK_STAMP)),
+	fail_if(e,
+		jit_compare(&e->f, GCC_JIT_COMPARISON_NE, stamp,
+			    jit_long(jit, jit->u32, PACK_STAMP)),
 		TSR_NOT_PACKED, module_pack_message(jit->module));
 }
 
@@ -286,7 +288,8 @@ static Rvalue *buffer_pointer(Entry *e, BufferId id, Type *type)
 	case BUFFER_PACKED: {
 		Rvalue *offset = jit_size(&sizes, buffer->offset);
 		Rvalue *start = buffer->kind == BUFFER_TEMP ? e->workspace : e->state;
-		return jit_cast(jit, jit_offset(&e->f, start, offset, jit->types[buffer->dtype]), type);
+		return jit_cast(jit, jit_offset(&e->f, start, offset, jit->types[buffer->dtype]),
+				type);
 	}
 	case BUFFER_CONST: break;
 	}
@@ -453,14 +456,16 @@ static void invoke_pack_function(Jit *jit)
 {
 	uint32_t index = (uint32_t)jit->module->program->routines.n;
 	const ProgramRoutine *r = program_routine(jit->module->program, index);
-	JitParam params[] = {
-		{jit->pointer, "call"}, {gcc_jit_type_get_pointer(jit->i64), "dims"}, {jit->pointer, "state"}};
+	JitParam params[] = {{jit->pointer, "call"},
+			     {gcc_jit_type_get_pointer(jit->i64), "dims"},
+			     {jit->pointer, "state"}};
 	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->int_,
 				     jit->module->routines[index].invoke, params, 3);
 	VEC(Rvalue *) args = {0};
 	PUSH(jit->arena, args, jit_param(&f, 0));
 	for (uint32_t i = 0; i < r->ndims; i++)
-		PUSH(jit->arena, args, jit_at(&f, jit_param(&f, 1), jit_long(jit, jit->i64, r->dims[i])));
+		PUSH(jit->arena, args,
+		     jit_at(&f, jit_param(&f, 1), jit_long(jit, jit->i64, r->dims[i])));
 	PUSH(jit->arena, args, jit_param(&f, 2));
 	jit_return(&f, jit_call(&f, jit->pack, args.at, args.n));
 }

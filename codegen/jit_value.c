@@ -31,7 +31,8 @@ typedef struct OpJit {
 	JitFunction *f;
 	Dtype dtype;
 	int log; /* of its lanes */
-	const bool *number; /* lanes: by argument, whether it is known to be a number other than zero */
+	/* lanes: by argument, whether it is known to be a number other than zero */
+	const bool *number;
 	Type *type;
 	Rvalue *zero, *one;
 	Rvalue *x, *y, *z;

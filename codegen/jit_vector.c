@@ -205,8 +205,9 @@ static Rvalue *turned_lanes(Lanes *l, const Value *value)
 	if (l->log == 0)
 		return cells[0];
 	Type *type = jit_segment_type(k, value->dtype, l->log);
-	return jit_keep(&k->f, gcc_jit_context_new_rvalue_from_vector(k->f.jit->ctxt, k->f.location, type,
-								     (size_t)1 << l->log, cells));
+	return jit_keep(&k->f,
+			gcc_jit_context_new_rvalue_from_vector(k->f.jit->ctxt, k->f.location, type,
+							       (size_t)1 << l->log, cells));
 }
 
 static Rvalue *lanes_of_local(Lanes *l, const Value *value)
@@ -251,7 +252,8 @@ static Rvalue *widened_lanes(Lanes *l, const Value *value)
 	if (l->log == 0 || from->kind != VALUE_LOAD || !jit_lanes_vary(l, from) ||
 	    dtype_wide(from->dtype) == from->dtype)
 		return NULL;
-	Lvalue *place = jit_lanes_at(k, jit_kernel_cell(k, from->buffer, from->ix), from->dtype, l->log);
+	Lvalue *place =
+		jit_lanes_at(k, jit_kernel_cell(k, from->buffer, from->ix), from->dtype, l->log);
 	return simd_widen(&k->f, (SimdType){value->dtype, l->log}, from->dtype, place);
 }
 
@@ -279,7 +281,8 @@ static Rvalue *fused_lanes(Lanes *l, Op op, const Value *x, const Value *y, Lval
 	if (!jit_fused(l->k->f.jit, op, x, y, &fused))
 		return NULL;
 	Rvalue *args[] = {jit_lanes_value(l, fused.a), jit_lanes_value(l, fused.b),
-			  fused.rest ? jit_lanes_value(l, fused.rest) : jit_load_lanes(l, cell, y->dtype)};
+			  fused.rest ? jit_lanes_value(l, fused.rest)
+				     : jit_load_lanes(l, cell, y->dtype)};
 	return jit_fused_code(&l->k->f, fused.signs, y->dtype, l->log, args);
 }
 
@@ -343,7 +346,8 @@ Rvalue *jit_lanes_value(Lanes *l, const Value *value)
 	gcc_jit_location *outer = jit_place(l->k, value->span);
 	Rvalue *code = same ? spread_value(l, value) : fresh_lanes(l, value);
 	l->k->f.location = outer;
-	*pointer_map_at(same ? &l->spread[l->log] : &l->part->known, value) = (uint64_t)(uintptr_t)code;
+	*pointer_map_at(same ? &l->spread[l->log] : &l->part->known, value) =
+		(uint64_t)(uintptr_t)code;
 	return code;
 }
 
@@ -357,8 +361,8 @@ static Lvalue *segment_target(Lanes *l, const Stmt *stmt)
 	if (stmt->kind == LOOP_STORE)
 		return jit_lanes_at(k, jit_kernel_cell(k, stmt->buffer, stmt->ix), dtype, l->log);
 	if (!k->registers[stmt->local].used)
-		return jit_lanes_at(k, jit_kernel_element(k, stmt->local, stmt->ixs, stmt->nixs), dtype,
-				l->log);
+		return jit_lanes_at(k, jit_kernel_element(k, stmt->local, stmt->ixs, stmt->nixs),
+				    dtype, l->log);
 	int64_t lane = stmt->nixs ? fixed_ix(k, stmt->ixs[stmt->nixs - 1])
 				  : l->at - jit_constant_ix(k, l->loop->lo);
 	Segment c = find_segment(k, stmt->local, lane);

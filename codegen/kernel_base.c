@@ -115,7 +115,8 @@ static const Cond *move_conds(Move *m, const Cond *conds, uint32_t n)
 {
 	Cond *copy = ARENA_ARRAY(m->program.arena, Cond, n + 1);
 	for (uint32_t i = 0; i < n; i++)
-		copy[i] = (Cond){conds[i].kind, move_reads(m, conds[i].a), move_reads(m, conds[i].b)};
+		copy[i] =
+			(Cond){conds[i].kind, move_reads(m, conds[i].a), move_reads(m, conds[i].b)};
 	return copy;
 }
 

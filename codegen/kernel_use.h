@@ -48,7 +48,8 @@ typedef struct KernelUse {
 /* kernel_base.c: lowers the kernel's indices by the bases of their buffers. */
 KernelBases kernel_move(const Program *program, Kernel *kernel, Arena *arena);
 /* Of a kernel that was moved. */
-KernelUse *kernel_use(const Program *program, const Kernel *kernel, KernelBases bases, Arena *arena);
+KernelUse *kernel_use(const Program *program, const Kernel *kernel, KernelBases bases,
+		      Arena *arena);
 /* kernel_identity.c: equal for kernels that differ only in the buffers, scalars and dims that they
  * are called with, and in names and spans. */
 Digest kernel_identity(const Program *program, const Kernel *kernel, const KernelUse *use);

@@ -129,7 +129,8 @@ static V erf_of(Make *m, V x)
 static V gelu_of(Make *m, V x)
 {
 	V zero = number(m, DTYPE_F32, -0.0);
-	V a = magnitude(m, at_most(m, x, 0x1p127)); /* infinite only for -infinity: its gelu is NaN */
+	/* infinite only for -infinity: its gelu is NaN */
+	V a = magnitude(m, at_most(m, x, 0x1p127));
 	V p = at_least(m, mul(m, a, POLYNOMIAL(m, a, poly_gelu)), 1 - ONE);
 	V rounded = plus(m, p, ROUND32 + ONE - 1);
 	V r = sub(m, p, plus(m, rounded, -(ROUND32 + ONE - 1)));

@@ -66,7 +66,8 @@ static V sigmoid_of(Make *m, V x)
 
 static V log_of(Make *m, V x)
 {
-	const int64_t root = 0x3fe6a09e667f3bcd, bias = 1024; /* of sqrt(1/2); keeps the shift positive */
+	/* of sqrt(1/2); keeps the shift positive */
+	const int64_t root = 0x3fe6a09e667f3bcd, bias = 1024;
 	V least = number(m, DTYPE_F64, 0x1p-1022), zero = number(m, DTYPE_F64, 0);
 	V b = bits(m, less(m, x, least, times(m, x, 0x1p54), x), DTYPE_I64);
 	V k = shift(m, MATH_USHR, plus_int(m, b, (bias << 52) - root), 52);

@@ -100,7 +100,8 @@ V math_cos(Make *m, V x)
  * fmod's. */
 static V near_mod(Make *m, V a, V b)
 {
-	V x = convert(m, a, DTYPE_F64), y = convert(m, b, DTYPE_F64), zero = number(m, DTYPE_F64, 0);
+	V x = convert(m, a, DTYPE_F64), y = convert(m, b, DTYPE_F64),
+	  zero = number(m, DTYPE_F64, 0);
 	V quotient = mul(m, x, binary(m, MATH_DIV, number(m, DTYPE_F64, 1), y));
 	V n = plus(m, plus(m, quotient, ROUND64), -ROUND64);
 	V r = sub(m, x, mul(m, n, y));

@@ -51,9 +51,11 @@ static bool is_reserved(const char *name)
 	for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
 		if (strcmp(reserved[i], name) == 0)
 			return true;
-	static const char *const starts[] = {"TSR_", "M_", "tsr_"}; /* macros; helpers of generated C */
+	/* macros; helpers of generated C */
+	static const char *const starts[] = {"TSR_", "M_", "tsr_"};
 	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-		if (strncmp(name, starts[i], strlen(starts[i])) == 0 && name[strlen(name) - 1] != '_')
+		if (strncmp(name, starts[i], strlen(starts[i])) == 0 &&
+		    name[strlen(name) - 1] != '_')
 			return true;
 	size_t n = strlen(name);
 	return n > 2 && strcmp(name + n - 2, "_t") == 0; /* int64_t and its like */

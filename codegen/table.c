@@ -103,7 +103,8 @@ static bool same_cells(const TableObject *a, const TableObject *b)
 	for (size_t i = 0; same && i < a->cells.n; i++) {
 		const Cell *x = &a->cells.at[i], *y = &b->cells.at[i];
 		same = x->kind == y->kind && x->number == y->number &&
-		       (x->text == y->text || (x->text && y->text && strcmp(x->text, y->text) == 0));
+		       (x->text == y->text ||
+			(x->text && y->text && strcmp(x->text, y->text) == 0));
 	}
 	return same;
 }

@@ -128,8 +128,9 @@ static int invoke(const Contestant *c, VerifyCall *call)
 	tsr_call last_first = {.abi = TSR_ABI, .parallel = run_backwards};
 	int code = c->module->pack(&last_first, call->dims, call->state.bytes);
 	if (code == TSR_OK)
-		code = c->module->routines[call->index].invoke(&last_first, dims, scalars, inputs, outputs,
-							       call->state.bytes, call->workspace.bytes);
+		code = c->module->routines[call->index].invoke(&last_first, dims, scalars, inputs,
+							       outputs, call->state.bytes,
+							       call->workspace.bytes);
 	arena_free(arena);
 	return code;
 }

@@ -245,12 +245,14 @@ static Block search_columns(Argmax *a, IterId col)
 	a->by_iter[col] = ix_add(gen->program, first, l);
 	a->lanes = COLUMNS;
 	declare(a, &cell);
-	Block inner = single(gen, loop(a, lane, none, lanes, step(a, ix_iter(gen->arena, a->var), l)));
+	Block inner =
+		single(gen, loop(a, lane, none, lanes, step(a, ix_iter(gen->arena, a->var), l)));
 	const Ix *steps = ix_size(gen->arena, a->proj->iters[a->along].extent);
 	append(gen, &cell, single(gen, loop(a, a->var, none, steps, inner)));
 	store(a, &done, one_place(a, l));
 	append(gen, &cell, single(gen, loop(a, lane, none, lanes, body_block(&done))));
-	const Stmt *columns = loop(a, first->iter, none, ix_size(gen->arena, whole), body_block(&cell));
+	const Stmt *columns =
+		loop(a, first->iter, none, ix_size(gen->arena, whole), body_block(&cell));
 	append(gen, &all, single(gen, stmt_step(gen->arena, columns, COLUMNS)));
 	a->by_iter[col] = first;
 	if (!size_same(whole, extent))

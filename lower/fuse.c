@@ -127,7 +127,8 @@ static NodeId first_assignment(const Lower *lower, NodeId target, NodeId after)
 {
 	const Routine *routine = lower->routine;
 	for (uint32_t i = 0; i < routine->norder; i++)
-		if (routine->order[i] > after && lower_node(lower, routine->order[i])->target == target)
+		if (routine->order[i] > after &&
+		    lower_node(lower, routine->order[i])->target == target)
 			return routine->order[i];
 	return NODE_NONE;
 }
@@ -342,7 +343,8 @@ static void decide(Lower *lower, NodeId id)
 	Reader reader = readers_of(lower, id);
 	const ScheduleClause *asked = asked_of(lower, id);
 	plan->apart = asks_off(asked);
-	if (reader.never || !has_room(lower, id) || !is_in_time(lower, id, plan->last) || plan->apart)
+	if (reader.never || !has_room(lower, id) || !is_in_time(lower, id, plan->last) ||
+	    plan->apart)
 		return;
 	bool may = reader.root != NODE_NONE && !reader.only_free && asks_on(asked);
 	if (can_be_fused(lower, id) &&
@@ -413,7 +415,9 @@ void fuse_plan(Lower *lower)
 	uint32_t n = (uint32_t)lower->graph->nodes.n;
 	lower->plan = ARENA_ARRAY(lower->scratch, NodePlan, n + 1);
 	for (NodeId id = 0; id < n; id++)
-		lower->plan[id] = (NodePlan){.root = id, .reduction = NODE_NONE, .buffer = BUFFER_NONE,
+		lower->plan[id] = (NodePlan){.root = id,
+					     .reduction = NODE_NONE,
+					     .buffer = BUFFER_NONE,
 					     .last = NODE_NONE};
 	mark_needed(lower);
 	mark_first(lower);

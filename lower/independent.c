@@ -86,8 +86,10 @@ bool ix_bounding_size(const Sizes *sizes, const Ix *ix, IxKind extreme, Size *si
 	if (ix->kind != IX_MIN && ix->kind != IX_MAX)
 		return ix->kind == IX_SIZE;
 	if (ix->kind == extreme)
-		return ix_bounding_size(sizes, ix->a, extreme, size) || ix_bounding_size(sizes, ix->b, extreme, size);
-	if (!ix_bounding_size(sizes, ix->a, extreme, &a) || !ix_bounding_size(sizes, ix->b, extreme, &b))
+		return ix_bounding_size(sizes, ix->a, extreme, size) ||
+		       ix_bounding_size(sizes, ix->b, extreme, size);
+	if (!ix_bounding_size(sizes, ix->a, extreme, &a) ||
+	    !ix_bounding_size(sizes, ix->b, extreme, &b))
 		return false;
 	bool less = size_ge(sizes, b, a);
 	*size = less == (extreme == IX_MAX) ? a : b;
@@ -222,7 +224,8 @@ static bool add_access(const Proof *p, Digits *digits, const CellAccess *access,
 {
 	Sizes *sizes = p->program->sizes;
 	Linear linear = ix_linear(p->program, access->ix);
-	Size coef = loop_coef(p, &linear), least = low_offset(p, digits, linear.offset), most = least;
+	Size coef = loop_coef(p, &linear), least = low_offset(p, digits, linear.offset),
+	     most = least;
 	if (size_is_bad(coef) || !at_least(p, coef, size_const(sizes, 0)) ||
 	    (digits->any && !size_same(coef, digits->coef)))
 		return false;

@@ -131,7 +131,8 @@ static const Ix *linear_ix(Program *program, const Linear *sum)
 			continue;
 		const Ix *part = term->atom;
 		if (!size_is(program->sizes, term->coef, 1))
-			part = ix_pair(program->arena, IX_MUL, part, ix_size(program->arena, term->coef));
+			part = ix_pair(program->arena, IX_MUL, part,
+				       ix_size(program->arena, term->coef));
 		ix = ix ? ix_pair(program->arena, IX_ADD, ix, part) : part;
 	}
 	if (!ix)

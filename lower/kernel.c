@@ -5,7 +5,10 @@
 
 Gen gen_new(Lower *lower, Sym name, Span span)
 {
-	Gen gen = {.lower = lower, .program = lower->program, .arena = lower->arena, .bound = NODE_NONE};
+	Gen gen = {.lower = lower,
+		   .program = lower->program,
+		   .arena = lower->arena,
+		   .bound = NODE_NONE};
 	gen.name = name;
 	gen.span = span;
 	PUSH(gen.arena, gen.made, ((ScheduleEntry){.name = name, .span = span}));
@@ -78,7 +81,8 @@ static void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *
 		if (vars[i] == UINT32_MAX)
 			continue;
 		const Ix *extent = ix_size(gen->arena, shape_axis(shape, i)->size);
-		const Stmt *loop = stmt_for(gen->arena, vars[i], zero_ix(gen), extent, body_block(body));
+		const Stmt *loop =
+			stmt_for(gen->arena, vars[i], zero_ix(gen), extent, body_block(body));
 		*body = (Body){0};
 		PUSH(gen->arena, body->stmts, loop);
 	}
@@ -112,7 +116,8 @@ static void emit_flat_copy(Gen *gen, BufferId from, StoreTarget to)
 	Body body = {0};
 	PUSH(gen->arena, body.stmts, stmt_store(gen->arena, to.buffer, at, to.acc, value));
 	const Ix *n = ix_size(gen->arena, program->buffers.at[to.buffer].elements);
-	PUSH(gen->arena, gen->top.stmts, stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
+	PUSH(gen->arena, gen->top.stmts,
+	     stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
 }
 
 /* The index an axis of the element at a flat index. */
@@ -135,11 +140,13 @@ static void emit_reshaped_leaf(Gen *gen, NodeId from, StoreTarget to)
 	const Ix *at = ix_iter(gen->arena, e);
 	Body body = {0};
 	gen_enter(gen, &body);
-	const Value *value = node_value(gen, from, unflatten(gen, lower_shape(gen->lower, from), at));
+	const Value *value =
+		node_value(gen, from, unflatten(gen, lower_shape(gen->lower, from), at));
 	value = value_cast(gen->arena, gen->program->buffers.at[to.buffer].dtype, value);
 	PUSH(gen->arena, body.stmts, stmt_store(gen->arena, to.buffer, at, to.acc, value));
 	const Ix *n = ix_size(gen->arena, gen->program->buffers.at[to.buffer].elements);
-	PUSH(gen->arena, gen->top.stmts, stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
+	PUSH(gen->arena, gen->top.stmts,
+	     stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
 }
 
 void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span)
@@ -202,7 +209,8 @@ static void emit_assignment(Lower *lower, NodeId id)
 				 op_neutral(node->acc == OP_NONE ? OP_ADD : node->acc, node->dtype),
 				 node->span);
 	Gen gen = gen_new(lower, lower_name(lower, id), node->span);
-	bool direct = !proj || proj->linear || node->kind == NODE_ARGMAX || nest_is_direct(lower, id);
+	bool direct =
+		!proj || proj->linear || node->kind == NODE_ARGMAX || nest_is_direct(lower, id);
 	if (direct) {
 		emit_node(&gen, id, to);
 		Block body = body_block(&gen.top);
@@ -217,7 +225,9 @@ static void emit_assignment(Lower *lower, NodeId id)
 		return;
 	}
 	Sym name = lower_unique(lower, "value");
-	BufferId temp = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP, .name = name, .dtype = node->dtype,
+	BufferId temp = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
+						     .name = name,
+						     .dtype = node->dtype,
 						     .elements = node_elements(lower, id)});
 	gen = gen_new(lower, name, node->span);
 	fill_first(&gen, id, temp);
@@ -278,7 +288,11 @@ void kernel_emit_check(Lower *lower, NodeId id)
 						size_text(lower->arena, lower->sizes, size));
 		lower->checks[id] = (CheckId)program->checks.n;
 		PUSH(program->arena, program->checks,
-		     ((Check){.kind = CHECK_INDEX, .a = size, .b = size, .span = node->span, .text = text}));
+		     ((Check){.kind = CHECK_INDEX,
+			      .a = size,
+			      .b = size,
+			      .span = node->span,
+			      .text = text}));
 	}
 	Sym name = lower_unique(
 		lower, sym_printf(program->symbols, "check_%s", node->name ? node->name : "index"));
@@ -292,7 +306,8 @@ void kernel_emit_check(Lower *lower, NodeId id)
 	if (!dtype_is_integer(value->dtype))
 		value = value_cast(gen.arena, DTYPE_I32, value);
 	PUSH(gen.arena, body.stmts,
-	     stmt_check(program, ix_value(gen.arena, value), ix_size(gen.arena, size), lower->checks[id]));
+	     stmt_check(program, ix_value(gen.arena, value), ix_size(gen.arena, size),
+			lower->checks[id]));
 	wrap_shape(&gen, shape, vars, &body);
 	kernel_finish(&gen);
 }

@@ -151,7 +151,8 @@ static Block over_cells(const Lanes *l, Block body)
 	Gen *gen = l->nest->gen;
 	if (l->ncells == 1)
 		return body;
-	return block_of(gen, stmt_for(gen->arena, l->cell, lanes_constant(l, 0), lanes_constant(l, l->ncells), body));
+	return block_of(gen, stmt_for(gen->arena, l->cell, lanes_constant(l, 0),
+				      lanes_constant(l, l->ncells), body));
 }
 
 Block lanes_over(const Lanes *l, int64_t lanes, Block body)
@@ -185,7 +186,8 @@ static Block lane_steps(Lanes *l, Size from, Size to, int64_t lanes)
 static Block single_steps(Lanes *l)
 {
 	Gen *gen = l->nest->gen;
-	Block body = lanes_add(l, ix_iter(gen->arena, l->along->var), lanes_element(l, l->rest, NULL));
+	Block body =
+		lanes_add(l, ix_iter(gen->arena, l->along->var), lanes_element(l, l->rest, NULL));
 	return block_of(gen, stmt_for(gen->arena, l->along->var, ix_size(gen->arena, l->whole),
 				      ix_size(gen->arena, l->along->extent), over_cells(l, body)));
 }

@@ -25,7 +25,8 @@ Block lanes_add(Lanes *l, const Ix *along, const Value *cell);
 const Value *lanes_combined(const Lanes *l, const Value *a, const Value *b);
 /* Elements lane + at of a local, for `parts` values of `at` from `from` on in steps of n: in pairs,
  * in pairs of pairs. lane NULL: 0 */
-const Value *lanes_pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t from, int64_t parts, int64_t n);
+const Value *lanes_pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t from, int64_t parts,
+			 int64_t n);
 /* A local of neutral elements for each cell, of so many lanes; 0: of one. */
 LocalId lanes_declare(const Lanes *l, Body *body, const char *name, int64_t lanes);
 /* Do vector instructions compute the value from what is read? */

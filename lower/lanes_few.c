@@ -52,7 +52,8 @@ static bool is_step(const Few *f, Size size, int64_t n)
 static bool load_fits(const Few *f, const Ix *ix, bool *moves)
 {
 	Size row = ix_stride(program_of(f), ix, f->lanes.along->var);
-	Size cell = f->cells ? ix_stride(program_of(f), ix, f->cells->var) : size_const(program_of(f)->sizes, 1);
+	Size cell = f->cells ? ix_stride(program_of(f), ix, f->cells->var)
+			     : size_const(program_of(f)->sizes, 1);
 	bool stays = is_step(f, row, 0) && (!f->cells || is_step(f, cell, 0));
 	*moves |= !stays;
 	if (stays || (is_step(f, row, f->n) && is_step(f, cell, 1)))
@@ -173,11 +174,13 @@ static BufferId parts_buffer(const Few *f)
 {
 	Gen *gen = f->lanes.nest->gen;
 	Sizes *sizes = gen->program->sizes;
-	Sym name = lower_unique(gen->lower, sym_printf(gen->program->symbols, "parts_%s", gen->name));
-	return lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
-						 .name = name,
-						 .dtype = f->lanes.nest->value->dtype,
-						 .elements = size_scale(sizes, f->nparts, f->width)});
+	Sym name =
+		lower_unique(gen->lower, sym_printf(gen->program->symbols, "parts_%s", gen->name));
+	return lower_buffer(gen->lower,
+			    (Buffer){.kind = BUFFER_TEMP,
+				     .name = name,
+				     .dtype = f->lanes.nest->value->dtype,
+				     .elements = size_scale(sizes, f->nparts, f->width)});
 }
 
 /* Each part's lanes stored, then all added up in a local. */
@@ -200,7 +203,8 @@ static LocalId sum_parts(Few *f)
 	PUSH(gen->arena, body.stmts, row_loop(f, first, hi, acc));
 	const Stmt *store = stmt_store(gen->arena, parts, at, OP_NONE, lanes_element(l, acc, lane));
 	gen_append(gen, &body, lanes_over(l, f->width, block_of(gen, store)));
-	PUSH(gen->arena, gen->top.stmts, stmt_for(gen->arena, part, zero_ix(gen), end, body_block(&body)));
+	PUSH(gen->arena, gen->top.stmts,
+	     stmt_for(gen->arena, part, zero_ix(gen), end, body_block(&body)));
 	LocalId sum = lanes_declare(l, &gen->top, "sum", f->width);
 	Block add = set_lanes(f, sum, l->reduce, value_load(program, parts, at));
 	PUSH(gen->arena, gen->top.stmts, stmt_for(gen->arena, part, zero_ix(gen), end, add));
@@ -212,7 +216,8 @@ static LocalId sum_at_once(Few *f)
 	Lanes *l = &f->lanes;
 	Gen *gen = l->nest->gen;
 	LocalId acc = lanes_declare(l, &gen->top, "acc", f->width);
-	PUSH(gen->arena, gen->top.stmts, row_loop(f, zero_ix(gen), ix_size(gen->arena, f->whole), acc));
+	PUSH(gen->arena, gen->top.stmts,
+	     row_loop(f, zero_ix(gen), ix_size(gen->arena, f->whole), acc));
 	return acc;
 }
 

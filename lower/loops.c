@@ -106,14 +106,16 @@ const Value *value_cast(Arena *arena, Dtype dtype, const Value *from)
 	if (from->dtype == dtype)
 		return from;
 	if (from->kind == VALUE_CONST)
-		return value_const(arena, dtype, scalar_convert(from->constant, from->dtype, dtype));
+		return value_const(arena, dtype,
+				   scalar_convert(from->constant, from->dtype, dtype));
 	Value *value = value_new(arena, VALUE_CAST, dtype);
 	value->args[0] = from;
 	value->nargs = 1;
 	return value;
 }
 
-const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, const Ix *const *ixs, uint32_t nixs)
+const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, const Ix *const *ixs,
+			 uint32_t nixs)
 {
 	REQUIRE(local < kernel->nlocals && kernel->locals[local].rank == nixs);
 	Value *value = value_new(arena, VALUE_LOCAL, kernel->locals[local].dtype);
@@ -195,7 +197,8 @@ const Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Blo
 const Stmt *stmt_loop(Program *program, LoopKind kind, IterVar iter, int64_t extent, Block body)
 {
 	Arena *arena = program->arena;
-	const Ix *lo = ix_const(arena, program->sizes, 0), *hi = ix_const(arena, program->sizes, extent);
+	const Ix *lo = ix_const(arena, program->sizes, 0),
+		 *hi = ix_const(arena, program->sizes, extent);
 	Stmt *stmt = (Stmt *)stmt_for(arena, iter, lo, hi, body);
 	stmt->loop = kind;
 	return stmt;

@@ -61,7 +61,17 @@ typedef struct Value Value;
 typedef struct Ix Ix;
 typedef struct Stmt Stmt;
 
-typedef enum IxKind { IX_SIZE, IX_ITER, IX_ADD, IX_MUL, IX_DIV, IX_MOD, IX_MIN, IX_MAX, IX_VALUE } IxKind;
+typedef enum IxKind {
+	IX_SIZE,
+	IX_ITER,
+	IX_ADD,
+	IX_MUL,
+	IX_DIV,
+	IX_MOD,
+	IX_MIN,
+	IX_MAX,
+	IX_VALUE
+} IxKind;
 
 struct Ix {
 	IxKind kind;
@@ -71,7 +81,15 @@ struct Ix {
 	const Value *value; /* VALUE: an integer value */
 };
 
-typedef enum ValueKind { VALUE_LOAD, VALUE_LOCAL, VALUE_CONST, VALUE_OP, VALUE_CAST, VALUE_INDEX, VALUE_SCALAR } ValueKind;
+typedef enum ValueKind {
+	VALUE_LOAD,
+	VALUE_LOCAL,
+	VALUE_CONST,
+	VALUE_OP,
+	VALUE_CAST,
+	VALUE_INDEX,
+	VALUE_SCALAR
+} ValueKind;
 
 struct Value {
 	ValueKind kind;
@@ -98,7 +116,15 @@ typedef struct Cond {
 
 typedef enum LoopKind { LOOP_SERIAL, LOOP_UNROLL, LOOP_VECTOR, LOOP_PARALLEL } LoopKind;
 
-typedef enum LoopStmtKind { LOOP_FOR, LOOP_IF, LOOP_LOCAL, LOOP_SET, LOOP_STORE, LOOP_CHECK, LOOP_PREFETCH } LoopStmtKind;
+typedef enum LoopStmtKind {
+	LOOP_FOR,
+	LOOP_IF,
+	LOOP_LOCAL,
+	LOOP_SET,
+	LOOP_STORE,
+	LOOP_CHECK,
+	LOOP_PREFETCH
+} LoopStmtKind;
 
 enum { SLOTS_MAX = 64 };
 
@@ -114,7 +140,8 @@ struct Stmt {
 	LoopKind loop;
 	const Ix *lo, *hi;     /* FOR, CHECK */
 	int64_t step;          /* FOR, > 0 */
-	bool apart;            /* FOR: no iteration stores a cell that another touches, but in scratch buffers */
+	/* FOR: no iteration stores a cell that another touches, but in scratch buffers */
+	bool apart;
 	IterVar slot;          /* FOR, PARALLEL, where nslots > 0 */
 	int64_t nslots;        /* at most SLOTS_MAX; 0: there are none */
 	const Cond *conds;     /* IF: all must hold */
@@ -167,9 +194,12 @@ typedef struct Buffer {
 	Dtype dtype;
 	Size elements;
 	uint32_t routine; /* INPUT, OUTPUT, TEMP: whose it is */
-	uint32_t arg;   /* INPUT, OUTPUT: position in its list; PARAM, CONST, PACKED: index into the table */
-	Size offset;    /* TEMP, PACKED: bytes from the start of workspace or state, a multiple of 64 */
-	bool scratch;   /* TEMP: holds nothing between iterations of a loop at the top of a kernel */
+	/* INPUT, OUTPUT: position in its list; PARAM, CONST, PACKED: index into the table */
+	uint32_t arg;
+	/* TEMP, PACKED: bytes from the start of workspace or state, a multiple of 64 */
+	Size offset;
+	/* TEMP: holds nothing between iterations of a loop at the top of a kernel */
+	bool scratch;
 } Buffer;
 
 /* A tensor's type for headers and tables: axes in storage order, batch then output then input. */
@@ -249,7 +279,8 @@ typedef struct Machine {
 	int registers;    /* for vectors */
 	int64_t grain;    /* operations worth a thread's while; 0: one thread */
 	bool prepack;     /* may the state hold copies of parameters? */
-	bool pairs; /* is there an instruction that adds two products of bf16 a lane, at twice the rate? */
+	/* is there an instruction that adds two products of bf16 a lane, at twice the rate? */
+	bool pairs;
 	const int64_t *max_workspace; /* bytes that a routine may ask for; NULL: any */
 } Machine;
 
@@ -266,7 +297,8 @@ typedef struct Program {
 	VEC(ProgramParam) params;
 	VEC(ProgramConst) consts;
 	VEC(ProgramRoutine) routines;
-	ProgramRoutine pack; /* stores the state's copies of parameters; without kernels: there are none */
+	/* stores the state's copies of parameters; without kernels: there are none */
+	ProgramRoutine pack;
 	Size state;        /* bytes */
 	Size stamp;        /* with copies: where the 4 bytes PACK_STAMP stand once they are made */
 	DimId *state_dims; /* dims that parameters use */
@@ -292,7 +324,8 @@ const Value *value_load(Program *program, BufferId buffer, const Ix *ix);
 const Value *value_const(Arena *arena, Dtype dtype, Scalar constant);
 const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args, uint32_t nargs);
 const Value *value_cast(Arena *arena, Dtype dtype, const Value *value);
-const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, const Ix *const *ixs, uint32_t nixs);
+const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, const Ix *const *ixs,
+			 uint32_t nixs);
 const Value *value_index(Arena *arena, Dtype dtype, const Ix *ix);
 const Value *value_scalar(Arena *arena, Dtype dtype, uint32_t scalar);
 Scalar scalar_of(Dtype dtype, double number); /* a number as a scalar of the type */
@@ -328,10 +361,12 @@ const Stmt *stmt_step(Arena *arena, const Stmt *loop, int64_t step); /* the same
 const Stmt *stmt_if(Arena *arena, const Cond *conds, uint32_t nconds, Block body);
 const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value);
 const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
-const Stmt *stmt_set_at(Arena *arena, const Value *cell, Op acc, const Value *value); /* a VALUE_LOCAL */
+/* a VALUE_LOCAL */
+const Stmt *stmt_set_at(Arena *arena, const Value *cell, Op acc, const Value *value);
 const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
 const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix);
-const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check); /* 0 <= ix < hi */
+/* 0 <= ix < hi */
+const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check);
 
 /* Aborts (BUG) on a program that breaks the grammar above: dtypes, scopes of iterators and locals,
  * ids, ranks, accumulations. */

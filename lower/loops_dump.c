@@ -294,8 +294,8 @@ static void dump_kernel(const Dump *d)
 			const char *between = use->stored && !stored ? (first ? "-> " : " -> ")
 					      : first		     ? ""
 								     : ", ";
-			fprintf(d->out, "%s%s %s %s", between, buffer->name, dtype_name(buffer->dtype),
-				kind_names[buffer->kind]);
+			fprintf(d->out, "%s%s %s %s", between, buffer->name,
+				dtype_name(buffer->dtype), kind_names[buffer->kind]);
 			stored = stored || use->stored;
 			first = false;
 		}
@@ -318,7 +318,8 @@ static void dump_buffer(const Dump *d, const Buffer *buffer)
 		fprintf(d->out, " at ");
 		size_print(d->out, d->program->sizes, d->program->params.at[buffer->arg].offset);
 	}
-	if (buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST && buffer->kind != BUFFER_PACKED)
+	if (buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST &&
+	    buffer->kind != BUFFER_PACKED)
 		fprintf(d->out, " of %s", d->program->routines.at[buffer->routine].name);
 	fprintf(d->out, "\n");
 }
@@ -334,10 +335,11 @@ static void dump_routine(const Dump *d, const ProgramRoutine *routine)
 	const Program *program = d->program;
 	fprintf(d->out, "\nroutine %s(", routine->name);
 	for (uint32_t i = 0; i < routine->ndims; i++)
-		fprintf(d->out, "%s%s", i ? ", " : "", sizes_dim(program->sizes, routine->dims[i])->name);
+		fprintf(d->out, "%s%s", i ? ", " : "",
+			sizes_dim(program->sizes, routine->dims[i])->name);
 	for (uint32_t i = 0; i < routine->nscalars; i++)
-		fprintf(d->out, "%s%s : %s", i || routine->ndims ? ", " : "", routine->scalars[i].name,
-			dtype_name(routine->scalars[i].dtype));
+		fprintf(d->out, "%s%s : %s", i || routine->ndims ? ", " : "",
+			routine->scalars[i].name, dtype_name(routine->scalars[i].dtype));
 	bool comma = routine->ndims + routine->nscalars > 0;
 	dump_args(d, routine->inputs, routine->ninputs, comma ? ", " : "");
 	fprintf(d->out, ")");

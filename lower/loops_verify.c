@@ -71,7 +71,8 @@ static void check_lanes(const Verify *v, const Ix *ix, bool may_move)
 }
 
 /* Lanes run along the last axis; along the first of a local that is read turned. */
-static void check_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint32_t nixs, bool read)
+static void check_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint32_t nixs,
+			    bool read)
 {
 	bool turned = read && v->vector && nixs == 2 && !ix_uses(ixs[1], v->vector->iter);
 	FAIL_UNLESS(v, local < v->kernel->nlocals, "an unknown local");
@@ -100,7 +101,8 @@ static void check_op(const Verify *v, const Value *value)
 {
 	FAIL_UNLESS(v, value->op < OP_NONE && (int)value->nargs == op_arity(value->op),
 		    "an operation with a wrong number of arguments");
-	FAIL_UNLESS(v, value->dtype == dtype_wide(value->dtype), "an operation in a type of storage");
+	FAIL_UNLESS(v, value->dtype == dtype_wide(value->dtype),
+		    "an operation in a type of storage");
 	for (uint32_t i = 0; i < value->nargs; i++)
 		FAIL_UNLESS(v, value->args[i] && value->args[i]->dtype == value->dtype,
 			    "an operation over mixed types");
@@ -162,7 +164,8 @@ static void check_parallel(Verify *v, const Stmt *stmt)
 	if (stmt->nslots == 0)
 		return;
 	FAIL_UNLESS(v, stmt->slot < v->kernel->niters, "an unknown iterator");
-	FAIL_UNLESS(v, !v->iter_open[stmt->slot] && stmt->slot != stmt->iter, "a slot that is a loop");
+	FAIL_UNLESS(v, !v->iter_open[stmt->slot] && stmt->slot != stmt->iter,
+		    "a slot that is a loop");
 	v->iter_open[stmt->slot] = true;
 }
 
@@ -177,7 +180,8 @@ static void check_for(Verify *v, const Stmt *stmt)
 	int64_t lo, hi;
 	bool constant = stmt->lo->kind == IX_SIZE && stmt->hi->kind == IX_SIZE && stmt->step == 1 &&
 			size_is_const(v->program->sizes, stmt->lo->size, &lo) &&
-			size_is_const(v->program->sizes, stmt->hi->size, &hi) && hi - lo <= UNROLL_LIMIT;
+			size_is_const(v->program->sizes, stmt->hi->size, &hi) &&
+			hi - lo <= UNROLL_LIMIT;
 	bool lanes = stmt->loop == LOOP_UNROLL || stmt->loop == LOOP_VECTOR;
 	FAIL_UNLESS(v, !lanes || constant, "lanes that are no small constant");
 	if (stmt->loop == LOOP_PARALLEL)
@@ -228,13 +232,15 @@ static void check_store(Verify *v, const Stmt *stmt)
 	const Buffer *buffer = check_buffer(v, stmt->buffer);
 	FAIL_UNLESS(v, buffer->kind != BUFFER_INPUT && buffer->kind != BUFFER_CONST,
 		    "a store into what is read only");
-	FAIL_UNLESS(v, buffer->kind != BUFFER_PACKED || !v->routine || v->routine == &v->program->pack,
+	FAIL_UNLESS(v,
+		    buffer->kind != BUFFER_PACKED || !v->routine || v->routine == &v->program->pack,
 		    "a store into a copy of a parameter");
 	FAIL_UNLESS(v, buffer->kind != BUFFER_PARAM || v->program->params.at[buffer->arg].changes,
 		    "a store into a parameter that does not change");
 	check_acc(v, stmt->acc);
 	check_ix(v, stmt->ix);
-	FAIL_UNLESS(v, !v->vector || ix_uses(stmt->ix, v->vector->iter), "one cell stored by all lanes");
+	FAIL_UNLESS(v, !v->vector || ix_uses(stmt->ix, v->vector->iter),
+		    "one cell stored by all lanes");
 	check_lanes(v, stmt->ix, true);
 	check_value(v, stmt->value);
 	FAIL_UNLESS(v, stmt->value->dtype == buffer->dtype, "a store of another type");
@@ -282,7 +288,8 @@ static void check_block(Verify *v, const Block *block)
 			v->local_open[block->stmts[i]->local] = false;
 }
 
-static void check_kernel(const Program *program, const ProgramRoutine *routine, const Kernel *kernel)
+static void check_kernel(const Program *program, const ProgramRoutine *routine,
+			 const Kernel *kernel)
 {
 	Arena *arena = arena_new();
 	Verify v = {.program = program, .kernel = kernel, .routine = routine};
@@ -321,7 +328,8 @@ static void check_tables(const Program *program)
 {
 	for (size_t i = 0; i < program->buffers.n; i++) {
 		const Buffer *buffer = &program->buffers.at[i];
-		REQUIRE(buffer->name && buffer->dtype < DTYPE_COUNT && !size_is_bad(buffer->elements));
+		REQUIRE(buffer->name && buffer->dtype < DTYPE_COUNT &&
+			!size_is_bad(buffer->elements));
 		bool shared = buffer->kind == BUFFER_PARAM || buffer->kind == BUFFER_CONST ||
 			      buffer->kind == BUFFER_PACKED;
 		REQUIRE(shared || buffer->routine < program->routines.n);

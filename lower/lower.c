@@ -64,11 +64,13 @@ static const char *op_text(const Lower *lower, NodeId id)
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
 	if (node->target != NODE_NONE && lower_node(lower, node->target)->name)
-		return arena_printf(lower->scratch, "set_%s", lower_node(lower, node->target)->name);
+		return arena_printf(lower->scratch, "set_%s",
+				    lower_node(lower, node->target)->name);
 	if (node->kind == NODE_POINTWISE)
 		return op_name(node->op);
 	if (node->kind == NODE_SPEC && proj && proj_reduces(proj))
-		return node->reduce == OP_ADD || node->reduce == OP_NONE ? "sum" : op_name(node->reduce);
+		return node->reduce == OP_ADD || node->reduce == OP_NONE ? "sum"
+									 : op_name(node->reduce);
 	return node_kind_name(node->kind);
 }
 
@@ -145,10 +147,14 @@ BufferId lower_const_buffer(Lower *lower, NodeId id)
 		return lower->shared[id];
 	Sym name = node->name ? node->name : lower_name(lower, id);
 	uint32_t arg = (uint32_t)program->consts.n;
-	BufferId buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_CONST, .name = name, .dtype = node->dtype,
-						       .elements = node_elements(lower, id), .arg = arg});
+	BufferId buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_CONST,
+						       .name = name,
+						       .dtype = node->dtype,
+						       .elements = node_elements(lower, id),
+						       .arg = arg});
 	PUSH(program->arena, program->consts,
-	     ((ProgramConst){name, lower_type(lower, id), node->data->bytes, node->data->count, buffer}));
+	     ((ProgramConst){name, lower_type(lower, id), node->data->bytes, node->data->count,
+			     buffer}));
 	return lower->shared[id] = buffer;
 }
 
@@ -169,7 +175,8 @@ static void add_param(Lower *lower, NodeId id)
 	Program *program = lower->program;
 	const Node *node = lower_node(lower, id);
 	bool uniform = node->init == INIT_UNIFORM && lower_shape(lower, id)->rows[ROW_INPUT].n > 0;
-	ProgramParam param = {.name = node->name, .type = lower_type(lower, id), .offset = program->state};
+	ProgramParam param = {
+		.name = node->name, .type = lower_type(lower, id), .offset = program->state};
 	param.init = uniform ? PARAM_UNIFORM : PARAM_CONSTANT;
 	param.value = node->init == INIT_CONSTANT ? node->init_value : 0;
 	param.fan_in = fan_in(lower, id);
@@ -196,7 +203,8 @@ static void mark_changes(Lower *lower)
 		NodeId target = lower_node(lower, id)->target;
 		if (target != NODE_NONE && lower_node(lower, target)->kind == NODE_PARAM &&
 		    lower->shared[target] != BUFFER_NONE)
-			program->params.at[program->buffers.at[lower->shared[target]].arg].changes = true;
+			program->params.at[program->buffers.at[lower->shared[target]].arg].changes =
+				true;
 	}
 }
 
@@ -233,15 +241,23 @@ static void check_all_bytes(Lower *lower)
 	}
 }
 
-static Lower lower_new(const Inference *inference, const Sources *sources, Arena *perm, Diags *diags)
+static Lower lower_new(const Inference *inference, const Sources *sources, Arena *perm,
+		       Diags *diags)
 {
 	const Graph *graph = inference->graph;
 	size_t n = graph->nodes.n + 1;
-	Lower lower = {.inference = inference, .graph = graph, .sizes = inference->sizes, .arena = perm,
-		       .diags = diags, .scratch = arena_new()};
+	Lower lower = {.inference = inference,
+		       .graph = graph,
+		       .sizes = inference->sizes,
+		       .arena = perm,
+		       .diags = diags,
+		       .scratch = arena_new()};
 	lower.program = ARENA_NEW(perm, Program);
-	*lower.program = (Program){.arena = perm, .symbols = graph->symbols, .sizes = inference->sizes,
-				   .sources = sources, .state = size_const(inference->sizes, 0)};
+	*lower.program = (Program){.arena = perm,
+				   .symbols = graph->symbols,
+				   .sizes = inference->sizes,
+				   .sources = sources,
+				   .state = size_const(inference->sizes, 0)};
 	lower.shared = ARENA_ARRAY(perm, BufferId, n);
 	lower.checks = ARENA_ARRAY(perm, CheckId, n);
 	lower.names = ARENA_ARRAY(perm, Sym, n);
@@ -274,8 +290,8 @@ static void lower_all(Lower *lower)
 	lower_pack(lower);
 }
 
-Program *lower_program(const Inference *inference, const Sources *sources, Arena *perm, Diags *diags,
-		       const Machine *machine, const Schedule *asked)
+Program *lower_program(const Inference *inference, const Sources *sources, Arena *perm,
+		       Diags *diags, const Machine *machine, const Schedule *asked)
 {
 	Lower lower = lower_new(inference, sources, perm, diags);
 	lower.machine = machine;

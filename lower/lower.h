@@ -10,7 +10,7 @@
 /* Builds the program: elementwise producers fused into their consumers, temporaries placed in one
  * workspace by lifetime; `asked` (NULL: nothing) restricts what is chosen. NULL after errors (in
  * diags). Ensures: loops_verify passes; what is asked was made. */
-Program *lower_program(const Inference *inference, const Sources *sources, Arena *perm, Diags *diags,
-		       const Machine *machine, const Schedule *asked);
+Program *lower_program(const Inference *inference, const Sources *sources, Arena *perm,
+		       Diags *diags, const Machine *machine, const Schedule *asked);
 
 #endif

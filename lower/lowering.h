@@ -82,13 +82,15 @@ typedef struct NodePlan {
 	bool first;       /* of its name: what a schedule asks of the name */
 	bool apart;       /* a schedule asks for a kernel of its own */
 	bool early;       /* a gathered index depends on it: computed before anything is written */
-	NodeId root;      /* the kernel that computes it: itself, its only reader's, or NODE_NONE: any */
+	/* the kernel that computes it: itself, its only reader's, or NODE_NONE: any */
+	NodeId root;
 	NodeId reduction; /* of a root: the reduction that its kernel finishes, or NODE_NONE */
 	Frame frame;
 	uint32_t nuses, cost;
 	uint32_t nfused;  /* of a root: nodes computed inside it */
 	Size space;       /* how often its operands are evaluated */
-	NodeId last;      /* the first assignment to what it reads, after it: its root must come before */
+	/* the first assignment to what it reads, after it: its root must come before */
+	NodeId last;
 	BufferId buffer;
 } NodePlan;
 
@@ -262,7 +264,8 @@ void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);
 BufferId lower_buffer(Lower *lower, Buffer buffer);
 Sym lower_name(Lower *lower, NodeId node);
 Sym lower_unique(Lower *lower, const char *text);
-Sym lower_identifier(const Lower *lower, const char *text); /* as it is, or _ for what C does not know */
+/* as it is, or _ for what C does not know */
+Sym lower_identifier(const Lower *lower, const char *text);
 Size node_elements(const Lower *lower, NodeId node);
 
 /* Does every access of the block to the buffer have the same index? ... the index `at`? */

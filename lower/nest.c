@@ -127,8 +127,8 @@ static void add_loops(Nest *nest, bool reduced)
 		nest->by_iter[id] = dim >= 0 && !blocked ? ix_iter(nest->gen->arena, (IterVar)dim)
 							 : zero_ix(nest->gen);
 		if ((dim < 0 || blocked) && !size_is(nest->gen->program->sizes, extent, 1))
-			nest->loops[nest->nloops++] =
-				(Loop){.iter = id, .extent = extent, .own = own, .reduced = reduced};
+			nest->loops[nest->nloops++] = (Loop){
+				.iter = id, .extent = extent, .own = own, .reduced = reduced};
 	}
 }
 
@@ -169,7 +169,8 @@ void nest_values(Nest *nest)
 	const Ix *const *whole = band_whole(nest);
 	const BandPlace *place = band_place(gen->lower, nest->root);
 	nest->cell = access_indices(gen, nest->node, nest->piece, &nest->piece->result, whole);
-	nest->at = place ? band_index(gen, place, nest->cell) : flat_index(gen, nest->node, nest->cell);
+	nest->at = place ? band_index(gen, place, nest->cell)
+			 : flat_index(gen, nest->node, nest->cell);
 	nest->inner = (Body){0};
 	gen_enter(gen, &nest->inner);
 	nest->value = nest_staged_value(nest, piece_value(gen, nest->node, nest->piece, whole));
@@ -261,8 +262,8 @@ static int64_t short_steps(const Nest *nest)
 {
 	int64_t steps;
 	uint32_t n = nest->nresult;
-	bool plain = nest->nloops == n + 1 && n > 0 && nest->guards.n == 0 && nest->inner.stmts.n == 0 &&
-		     count_loads(nest->value) == 1;
+	bool plain = nest->nloops == n + 1 && n > 0 && nest->guards.n == 0 &&
+		     nest->inner.stmts.n == 0 && count_loads(nest->value) == 1;
 	if (!plain || !size_is_const(nest->gen->program->sizes, nest->loops[n].extent, &steps))
 		return 0;
 	return steps <= SHORT_STEPS ? steps : 0;
@@ -276,7 +277,8 @@ static void emit_short_sum(Nest *nest, Op reduce, int64_t steps)
 	Body cell = {0};
 	const Value *sum = NULL;
 	for (int64_t i = 0; i < steps; i++) {
-		nest->by_iter[nest->loops[nest->nresult].iter] = ix_const(gen->arena, program->sizes, i);
+		nest->by_iter[nest->loops[nest->nresult].iter] =
+			ix_const(gen->arena, program->sizes, i);
 		nest_values(nest);
 		const Value *args[] = {sum, nest->value};
 		sum = sum ? value_op(gen->arena, reduce, nest->value->dtype, args, 2) : nest->value;
@@ -284,7 +286,8 @@ static void emit_short_sum(Nest *nest, Op reduce, int64_t steps)
 	const Value *value = nest_finished(nest, sum, &cell);
 	PUSH(gen->arena, cell.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
-	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nresult, nest->nloops, body_block(&cell)));
+	gen_append(gen, &gen->top,
+		   nest_wrap(nest, 0, nest->nresult, nest->nloops, body_block(&cell)));
 }
 
 /* The loops of the result around a local that the reduced loops add to. Guards may cut reduced
@@ -419,7 +422,8 @@ static void emit_piece(Nest *nest)
 	if (scattered)
 		emit_stores(nest, reduce);
 	else if (proj_reduces(nest->proj) && (!reduces || local))
-		runs_in_lanes(nest, reduce) ? lanes_emit(nest, reduce) : emit_local_sum(nest, reduce);
+		runs_in_lanes(nest, reduce) ? lanes_emit(nest, reduce)
+					    : emit_local_sum(nest, reduce);
 	else if (reduces)
 		emit_row_sum(nest, reduce);
 	else
@@ -445,7 +449,8 @@ void nest_emit(Gen *gen, NodeId root, StoreTarget target)
 	NodeId node = reduction != NODE_NONE ? reduction : root;
 	const Proj *proj = lower_proj(gen->lower, node);
 	for (uint32_t i = 0; i < proj->npieces; i++) {
-		Nest nest = {.gen = gen, .node = node, .root = root, .target = target, .proj = proj};
+		Nest nest = {
+			.gen = gen, .node = node, .root = root, .target = target, .proj = proj};
 		nest.piece = &proj->pieces[i];
 		size_t first = gen->top.stmts.n;
 		emit_piece(&nest);
@@ -461,7 +466,8 @@ void nest_fill(Gen *gen, BufferId buffer, Scalar value)
 	const Buffer *to = &program->buffers.at[buffer];
 	IterVar e = gen_iter(gen, sym_cstr(program->symbols, "e"));
 	const Value *constant = value_const(gen->arena, to->dtype, value);
-	const Stmt *store = stmt_store(gen->arena, buffer, ix_iter(gen->arena, e), OP_NONE, constant);
+	const Stmt *store =
+		stmt_store(gen->arena, buffer, ix_iter(gen->arena, e), OP_NONE, constant);
 	PUSH(gen->arena, gen->top.stmts,
 	     stmt_for(gen->arena, e, zero_ix(gen), ix_size(gen->arena, to->elements),
 		      block_of(gen, store)));

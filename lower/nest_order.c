@@ -57,7 +57,8 @@ bool nest_take_order(Nest *nest, bool scattered, bool local)
 		loops[i] = *loop;
 	}
 	if (!order_is_legal(nest, loops, scattered, &kept)) {
-		asked->refused = "sums come after the loops of the result, or before the last of them";
+		asked->refused =
+			"sums come after the loops of the result, or before the last of them";
 		return local;
 	}
 	nest->loops = loops;
@@ -70,5 +71,6 @@ void nest_describe_order(const Nest *nest)
 		return;
 	ScheduleClause *made = gen_make(nest->gen, CHOICE_ORDER, false);
 	for (uint32_t i = 0; i < nest->nloops; i++)
-		clause_add(nest->gen->arena, made, nest->gen->iters.at[nest->loops[i].var].name, NULL, 0);
+		clause_add(nest->gen->arena, made, nest->gen->iters.at[nest->loops[i].var].name,
+			   NULL, 0);
 }

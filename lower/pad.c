@@ -40,7 +40,8 @@ typedef struct Pad {
 	uint32_t arg;
 	const Access *access;
 	const Value *load;
-	const Loop *inner;  /* the result's last one, of columns of few channels; NULL: `col` is the last */
+	/* the result's last one, of columns of few channels; NULL: `col` is the last */
+	const Loop *inner;
 	const Loop *joined; /* is to be one loop with `col`; NULL: there is none */
 	CopyAxis dims[DIMS_MAX];
 	uint32_t ndims;
@@ -91,7 +92,8 @@ static bool is_affine(const Pad *p, const Index *index)
 		IterId iter = index->terms[t].iter;
 		bool window = index->nterms > 1;
 		if (index->terms[t].coef <= 0 || (window && !is_whole(p, iter)) ||
-		    (window && iter_of(p, iter)->reduced && known(p, iter_of(p, iter)->extent, 0) < 1))
+		    (window && iter_of(p, iter)->reduced &&
+		     known(p, iter_of(p, iter)->extent, 0) < 1))
 			return false;
 	}
 	return index->gather < 0;
@@ -137,7 +139,8 @@ static bool is_picture(Pad *p, uint32_t arg)
 		const IndexTerm *term = term_of(index, p->col->iter);
 		if (term && index->nterms > 1)
 			return step > 0 && step < FAR * term->coef &&
-			       (index->guarded || step != (p->inner ? known(p, p->inner->extent, 0) : 1));
+			       (index->guarded ||
+				step != (p->inner ? known(p, p->inner->extent, 0) : 1));
 	}
 	return false;
 }
@@ -148,9 +151,10 @@ static bool is_inner(const Pad *p, uint32_t arg, const Loop *loop)
 {
 	const Value *load = p->nest->value->args[arg], *other = p->nest->value->args[1 - arg];
 	int64_t extent = known(p, loop->extent, 0);
-	return extent > 0 && extent < FAR && load->kind == VALUE_LOAD && other->kind == VALUE_LOAD &&
-	       step_of(p, load->ix, loop) == 1 && !ix_uses(other->ix, loop->var) &&
-	       !nest_is_guarded(p->nest, loop) && is_whole(p, loop->iter);
+	return extent > 0 && extent < FAR && load->kind == VALUE_LOAD &&
+	       other->kind == VALUE_LOAD && step_of(p, load->ix, loop) == 1 &&
+	       !ix_uses(other->ix, loop->var) && !nest_is_guarded(p->nest, loop) &&
+	       is_whole(p, loop->iter);
 }
 
 static bool finds_loops(Pad *p)
@@ -167,7 +171,8 @@ static bool finds_loops(Pad *p)
 			continue;
 		p->inner = last;
 		p->col = last - 1;
-		return step_of(p, nest->at, p->col) == known(p, last->extent, 0) && is_picture(p, arg);
+		return step_of(p, nest->at, p->col) == known(p, last->extent, 0) &&
+		       is_picture(p, arg);
 	}
 	return false;
 }
@@ -177,11 +182,13 @@ static bool finds_picture(Pad *p)
 	const Nest *nest = p->nest;
 	const Node *node = lower_node(nest->gen->lower, nest->node);
 	const Value *value = nest->value;
-	if (node->nargs != 2 || value->kind != VALUE_OP || value->op != OP_MUL || !dtype_is_float(value->dtype) ||
-	    !finds_loops(p) || known(p, p->col->extent, LANES_LEAST) < LANES_LEAST)
+	if (node->nargs != 2 || value->kind != VALUE_OP || value->op != OP_MUL ||
+	    !dtype_is_float(value->dtype) || !finds_loops(p) ||
+	    known(p, p->col->extent, LANES_LEAST) < LANES_LEAST)
 		return false;
 	const Value *other = value->args[1 - p->arg];
-	const Ix **axes = access_indices(nest->gen, nest->node, nest->piece, p->access, nest->by_iter);
+	const Ix **axes =
+		access_indices(nest->gen, nest->node, nest->piece, p->access, nest->by_iter);
 	p->load = node_value(nest->gen, node->args[p->arg], axes);
 	return other->kind == VALUE_LOAD && !ix_uses(other->ix, p->col->var) &&
 	       value_same(p->load, value->args[p->arg]);
@@ -192,7 +199,8 @@ static int64_t product(const Pad *p, bool reduced, bool moves)
 	const Nest *nest = p->nest;
 	int64_t n = 1;
 	for (uint32_t i = 0; i < nest->nloops && n < INT32_MAX; i++)
-		if (nest->loops[i].reduced == reduced && ix_uses(p->load->ix, nest->loops[i].var) == moves)
+		if (nest->loops[i].reduced == reduced &&
+		    ix_uses(p->load->ix, nest->loops[i].var) == moves)
 			n *= known(p, nest->loops[i].own, 1);
 	return n;
 }
@@ -202,7 +210,8 @@ static int64_t product(const Pad *p, bool reduced, bool moves)
 /* Vectors, whole, half or of four, and single elements, that n lanes take. */
 static int64_t vectors_of(const Pad *p, int64_t n)
 {
-	int64_t lanes = p->nest->gen->lower->machine->vector_bytes / dtype_bytes(p->load->dtype), count = 0;
+	int64_t lanes = p->nest->gen->lower->machine->vector_bytes / dtype_bytes(p->load->dtype),
+		count = 0;
 	for (; lanes >= LANES_LEAST; lanes /= 2) {
 		count += n / lanes;
 		n %= lanes;
@@ -229,7 +238,8 @@ static const Loop *joined_rows(const Pad *p)
 
 static void add_dim(Pad *p, CopyRank rank, uint32_t axis, const IndexTerm *term, Size extent)
 {
-	p->dims[p->ndims++] = (CopyAxis){.rank = rank, .axis = axis, .term = term, .extent = extent};
+	p->dims[p->ndims++] =
+		(CopyAxis){.rank = rank, .axis = axis, .term = term, .extent = extent};
 }
 
 /* How far the result's loops and the kernel's go along an axis; of strided rows a little more than
@@ -268,7 +278,8 @@ static void add_dims(Pad *p, CopyRank rank, uint32_t axis)
 	}
 	for (uint32_t t = 0; t < index->nterms; t++) {
 		const Iter *iter = iter_of(p, index->terms[t].iter);
-		bool lanes = index->nterms > 1 || (p->inner && index->terms[t].iter == p->inner->iter);
+		bool lanes =
+			index->nterms > 1 || (p->inner && index->terms[t].iter == p->inner->iter);
 		CopyRank of = iter->reduced ? RANK_SUM : lanes ? RANK_LANES : RANK_OUTER;
 		if (of == rank)
 			add_dim(p, rank, axis, &index->terms[t], iter->extent);
@@ -292,7 +303,8 @@ static void lay_out(Pad *p, StagedLoad *staged)
 		const Index *index = &p->access->axes[dim->axis];
 		dim->stride = elements;
 		for (uint32_t t = 0; t < index->nterms && !dim->term; t++)
-			staged->strides[index->terms[t].iter] = size_scale(sizes, elements, index->terms[t].coef);
+			staged->strides[index->terms[t].iter] =
+				size_scale(sizes, elements, index->terms[t].coef);
 		if (dim->term)
 			staged->strides[dim->term->iter] = elements;
 		elements = size_mul(sizes, elements, dim->extent);
@@ -300,9 +312,10 @@ static void lay_out(Pad *p, StagedLoad *staged)
 	Lower *lower = nest->gen->lower;
 	const char *from = p->program->buffers.at[p->load->buffer].name;
 	Sym name = lower_unique(lower, sym_printf(p->program->symbols, "padded_%s", from));
-	p->buffer = staged->buffer = lower_buffer(
-		lower,
-		(Buffer){.kind = BUFFER_TEMP, .name = name, .dtype = p->load->dtype, .elements = elements});
+	p->buffer = staged->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
+								  .name = name,
+								  .dtype = p->load->dtype,
+								  .elements = elements});
 }
 
 /* ---- the copy ---- */
@@ -316,7 +329,8 @@ static const Ix *index_at(const Pad *p, uint32_t axis, const CopyAxis *without)
 		const CopyAxis *dim = &p->dims[d];
 		if (dim->axis != axis || dim == without)
 			continue;
-		const Ix *coef = ix_const(program->arena, program->sizes, dim->term ? dim->term->coef : 1);
+		const Ix *coef =
+			ix_const(program->arena, program->sizes, dim->term ? dim->term->coef : 1);
 		at = ix_add(program, at, ix_mul(program, ix_iter(program->arena, dim->var), coef));
 	}
 	return at;
@@ -327,9 +341,12 @@ static const Ix *first_at(const Pad *p, const CopyAxis *dim, Size size)
 {
 	Program *program = p->program;
 	int64_t coef = dim->term ? dim->term->coef : 1;
-	const Ix *rest = ix_mul(program, index_at(p, dim->axis, dim), ix_const(program->arena, program->sizes, -1));
-	const Ix *top = ix_add(program, ix_size(program->arena, size_plus(program->sizes, size, coef - 1)), rest);
-	const Ix *place = ix_binary(program, IX_DIV, top, ix_const(program->arena, program->sizes, coef));
+	const Ix *rest = ix_mul(program, index_at(p, dim->axis, dim),
+				ix_const(program->arena, program->sizes, -1));
+	const Ix *top = ix_add(
+		program, ix_size(program->arena, size_plus(program->sizes, size, coef - 1)), rest);
+	const Ix *place =
+		ix_binary(program, IX_DIV, top, ix_const(program->arena, program->sizes, coef));
 	place = ix_binary(program, IX_MAX, place, zero_ix(p->nest->gen));
 	return ix_binary(program, IX_MIN, place, ix_size(program->arena, dim->extent));
 }
@@ -351,7 +368,8 @@ static void add_loop(Pad *p, Body *body, uint32_t d, const Ix *lo, const Ix *hi,
 	p->dims[d].var = gen_iter(gen, p->dims[d].term ? iter_of(p, p->dims[d].term->iter)->name
 						       : sym_cstr(p->program->symbols, "at"));
 	if (!ix_same(lo, hi))
-		PUSH(gen->arena, body->stmts, stmt_for(gen->arena, p->dims[d].var, lo, hi, fill_from(p, d + 1, inside)));
+		PUSH(gen->arena, body->stmts,
+		     stmt_for(gen->arena, p->dims[d].var, lo, hi, fill_from(p, d + 1, inside)));
 }
 
 /* Is it the place along this axis of the copy that decides whether there is an element of the
@@ -372,17 +390,22 @@ static Block fill_from(Pad *p, uint32_t d, bool inside)
 	if (d == p->ndims) {
 		const Ix *to = zero_ix(gen);
 		for (uint32_t i = 0; i < p->ndims; i++)
-			to = ix_add(p->program, to, ix_mul(p->program, ix_iter(gen->arena, p->dims[i].var),
-							   ix_size(gen->arena, p->dims[i].stride)));
-		const Value *zero = value_const(gen->arena, p->load->dtype, scalar_of(p->load->dtype, 0));
+			to = ix_add(p->program, to,
+				    ix_mul(p->program, ix_iter(gen->arena, p->dims[i].var),
+					   ix_size(gen->arena, p->dims[i].stride)));
+		const Value *zero =
+			value_const(gen->arena, p->load->dtype, scalar_of(p->load->dtype, 0));
 		const Value *value = inside ? picture_value(p) : zero;
 		return block_of(gen, stmt_store(gen->arena, p->buffer, to, OP_NONE, value));
 	}
 	const CopyAxis *dim = &p->dims[d];
 	const Ix *lo = zero_ix(gen), *hi = ix_size(gen->arena, dim->extent);
 	if (inside && decides(p, d)) {
-		Size size = shape_axis(lower_shape(gen->lower, lower_node(gen->lower, p->nest->node)->args[p->arg]),
-				       dim->axis)->size;
+		Size size =
+			shape_axis(lower_shape(gen->lower,
+					       lower_node(gen->lower, p->nest->node)->args[p->arg]),
+				   dim->axis)
+				->size;
 		const Ix *from = first_at(p, dim, size_const(p->program->sizes, 0));
 		const Ix *to = ix_binary(p->program, IX_MAX, from, first_at(p, dim, size));
 		add_loop(p, &body, d, lo, from, false);
@@ -413,8 +436,8 @@ bool nest_pad(Nest *nest)
 {
 	Pad p = {.nest = nest, .program = nest->gen->program};
 	bool plain = !nest->gen->lower->band && nest->inner.stmts.n == 0 && nest->nresult > 0 &&
-		     nest->nloops > nest->nresult && proj_is_plain(nest->proj) && !nest->staged[0].strides &&
-		     !nest->staged[1].strides;
+		     nest->nloops > nest->nresult && proj_is_plain(nest->proj) &&
+		     !nest->staged[0].strides && !nest->staged[1].strides;
 	if (!plain || !finds_picture(&p) || product(&p, true, true) < STEPS_LEAST)
 		return false;
 	p.joined = joined_rows(&p);

@@ -74,7 +74,8 @@ static const Ix *capped_product(const Chunks *p, const Ix *a, const Ix *b)
 static int64_t op_cost(Op op, Dtype dtype)
 {
 	enum { SIMPLE = 1, QUOTIENT = 4, FUNCTION = 16 };
-	bool quotient = op == OP_DIV || op == OP_MOD || op == OP_SQRT || op == OP_RSQRT || op == OP_RECIP;
+	bool quotient =
+		op == OP_DIV || op == OP_MOD || op == OP_SQRT || op == OP_RSQRT || op == OP_RECIP;
 	if (quotient)
 		return QUOTIENT;
 	bool function = op == OP_POW || (op >= OP_EXP && op <= OP_GELU);
@@ -83,7 +84,8 @@ static int64_t op_cost(Op op, Dtype dtype)
 
 static int64_t value_cost(const Value *value)
 {
-	int64_t cost = value->kind == VALUE_OP ? op_cost(value->op, value->dtype) : value->kind == VALUE_LOAD;
+	int64_t cost = value->kind == VALUE_OP ? op_cost(value->op, value->dtype)
+					       : value->kind == VALUE_LOAD;
 	for (uint32_t i = 0; i < value->nargs && cost < WORK_CAP; i++)
 		cost += value_cost(value->args[i]);
 	return cost;
@@ -199,7 +201,8 @@ static Cut cut_of(const Chunks *p, const Stmt *loop)
 	int64_t constant;
 	const Ix *n = trips(p, loop);
 	bool fixed = size_is_const(p->program->sizes, n->size, &constant);
-	Cut cut = {.loop = loop, .block = fixed && loop->step == 1 && !holds_loops(loop) ? BLOCK : 1};
+	Cut cut = {.loop = loop,
+		   .block = fixed && loop->step == 1 && !holds_loops(loop) ? BLOCK : 1};
 	cut.blocks = ix_binary(p->program, IX_DIV, plus(p, n, cut.block - 1), number(p, cut.block));
 	return cut;
 }
@@ -223,7 +226,8 @@ static uint32_t choose(const Chunks *p, const Stmt *root, Cut *cuts)
 	uint32_t nloops = nested_loops(root, loops), n = 0;
 	for (uint32_t i = 0; i < nloops && n < 2 && !(n == 1 && is_long(p, &cuts[0])); i++) {
 		Cut cut = cut_of(p, loops[i]);
-		if (!is_short(p, &cut) && asks_any(p->asked, p->kernel->iters[loops[i]->iter].name) &&
+		if (!is_short(p, &cut) &&
+		    asks_any(p->asked, p->kernel->iters[loops[i]->iter].name) &&
 		    loop_is_independent(p->program, p->kernel, root, loops[i]))
 			cuts[n++] = cut;
 	}
@@ -236,8 +240,10 @@ static uint32_t choose(const Chunks *p, const Stmt *root, Cut *cuts)
 static const Ix *start_of(const Chunks *p, const Cut *cut, const Ix *part)
 {
 	Program *program = p->program;
-	const Ix *block = ix_binary(program, IX_DIV, ix_mul(program, part, cut->blocks), cut->parts);
-	return ix_add(program, cut->loop->lo, ix_mul(program, block, number(p, cut->block * cut->loop->step)));
+	const Ix *block =
+		ix_binary(program, IX_DIV, ix_mul(program, part, cut->blocks), cut->parts);
+	return ix_add(program, cut->loop->lo,
+		      ix_mul(program, block, number(p, cut->block * cut->loop->step)));
 }
 
 static const Stmt *cut_loops(const Chunks *p, const Stmt *stmt, const Cut *cuts, uint32_t ncuts)
@@ -250,7 +256,8 @@ static const Stmt *cut_loops(const Chunks *p, const Stmt *stmt, const Cut *cuts,
 	if (cut) {
 		const Ix *end = start_of(p, cuts, plus(p, cuts->part, 1));
 		copy->lo = start_of(p, cuts, cuts->part);
-		copy->hi = cuts->block > 1 || stmt->hi->kind != IX_SIZE ? least(p, stmt->hi, end) : end;
+		copy->hi = cuts->block > 1 || stmt->hi->kind != IX_SIZE ? least(p, stmt->hi, end)
+									: end;
 	}
 	if (ncuts > (uint32_t)cut) {
 		const Stmt **inner = ARENA_ARRAY(p->arena, const Stmt *, 1);
@@ -284,7 +291,8 @@ static const Ix *named(Chunks *p, const char *name, const Ix *ix, Body *body)
 		(KernelLocal){.name = sym_cstr(p->program->symbols, name), .dtype = DTYPE_I64};
 	kernel->locals = locals;
 	LocalId local = kernel->nlocals++;
-	PUSH(p->arena, body->stmts, stmt_local(p->arena, local, value_index(p->arena, DTYPE_I64, ix)));
+	PUSH(p->arena, body->stmts,
+	     stmt_local(p->arena, local, value_index(p->arena, DTYPE_I64, ix)));
 	return ix_value(p->arena, value_local(p->arena, kernel, local, NULL, 0));
 }
 
@@ -331,7 +339,8 @@ static const Ix *share_out(Chunks *p, Cut *cuts, uint32_t n, const Ix *wanted)
 static int64_t told_parts(const Chunks *p, const Cut *cut)
 {
 	int64_t parts = 0;
-	bool constant = cut->parts->kind == IX_SIZE && size_is_const(p->program->sizes, cut->parts->size, &parts);
+	bool constant = cut->parts->kind == IX_SIZE &&
+			size_is_const(p->program->sizes, cut->parts->size, &parts);
 	return constant ? parts : asked_parts(p, cut->loop);
 }
 
@@ -368,7 +377,8 @@ static const Stmt *in_chunks(Chunks *p, const Stmt *stmt)
 	Size size = block_size(p, root);
 	const Ix *work = always_fits(p, size) ? ix_size(p->arena, size) : block_work(p, root);
 	const Ix *wanted = ix_binary(p->program, IX_DIV, work, number(p, p->grain));
-	wanted = ix_mul(p->program, ix_binary(p->program, IX_DIV, wanted, number(p, 2)), number(p, 2));
+	wanted = ix_mul(p->program, ix_binary(p->program, IX_DIV, wanted, number(p, 2)),
+			number(p, 2));
 	wanted = least(p, wanted, number(p, CHUNKS_MAX));
 	bool sure = p->nroots == 1 && asks_parts(p); /* of several, those that are worth it */
 	if (!sure && wanted->kind == IX_SIZE &&
@@ -396,7 +406,8 @@ void kernel_parallel(Program *program, Kernel *kernel, const Schedule *asked, in
 	Chunks p = {.program = program, .arena = program->arena, .kernel = kernel, .grain = grain};
 	p.asked = schedule_asked(asked, program, kernel->name, kernel->span, CHOICE_PARALLEL);
 	if (asks_off(p.asked)) {
-		entry_make(p.arena, schedule_entry(program->made, kernel->name), CHOICE_PARALLEL, true);
+		entry_make(p.arena, schedule_entry(program->made, kernel->name), CHOICE_PARALLEL,
+			   true);
 		return;
 	}
 	const Stmt **stmts = ARENA_ARRAY(program->arena, const Stmt *, kernel->body.n + 1);

@@ -6,7 +6,8 @@
 
 /* Do different iterations of `loop`, a loop in the statement `root`, never touch the same cell of a
  * buffer that `root` stores into, and share no local? (false: not known) */
-bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop);
+bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root,
+			 const Stmt *loop);
 
 /* A size that the bound of a loop never passes: none is less (IX_MAX, of a beginning), none more
  * (IX_MIN, of an end). Of what is taken with that extreme any operand will do, of the other extreme

@@ -92,7 +92,8 @@ static void add_guard(Lower *lower, Size workspace, int64_t limit)
 	const char *text =
 		arena_printf(lower->arena, "the workspace, %s bytes, must be at most %lld",
 			     size_text(lower->arena, lower->sizes, workspace), (long long)limit);
-	Check check = {CHECK_GE, size_const(lower->sizes, limit), workspace, lower->routine->span, text};
+	Check check = {CHECK_GE, size_const(lower->sizes, limit), workspace, lower->routine->span,
+		       text};
 	lower->workspace_check = (CheckId)program->checks.n;
 	PUSH(program->arena, program->checks, check);
 }

@@ -262,7 +262,8 @@ static Size fix_places(Plan *p)
 	}
 	for (size_t i = 0; i < p->lives.n; i++)
 		p->program->buffers.at[p->lives.at[i].buffer].offset =
-			p->slot_of[i] ? starts[p->slot_of[i] - 1] : size_const(sizes, p->place_of[i]);
+			p->slot_of[i] ? starts[p->slot_of[i] - 1]
+				      : size_const(sizes, p->place_of[i]);
 	return total;
 }
 

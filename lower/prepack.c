@@ -83,8 +83,9 @@ bool tile_may_prepack(const Planner *p, int load)
 		return false;
 	bool may = buffer->kind == BUFFER_PARAM && may_stay(p, p->sum.at.at[load], buffer);
 	if (!may && asks_on(p->prepacks))
-		p->prepacks->refused = "a parameter of known sizes that no routine assigns to can be, "
-				       "and none under --no-prepack";
+		p->prepacks->refused =
+			"a parameter of known sizes that no routine assigns to can be, "
+			"and none under --no-prepack";
 	return may;
 }
 
@@ -101,9 +102,11 @@ static PackedParam describe(const Tile *tile, const Value *load, Dtype dtype)
 		bool column = loop == tile->col;
 		if (!column && !loop->reduced && !(tile->movers >> loop->iter & 1))
 			continue;
-		packed.loops[packed.nloops++] = (PackedLoop){
-			column ? PACKED_COLUMN : loop->reduced ? PACKED_STEP : PACKED_OUTER, loop->extent,
-			ix_stride(program, load->ix, loop->var)};
+		packed.loops[packed.nloops++] =
+			(PackedLoop){column	     ? PACKED_COLUMN
+				     : loop->reduced ? PACKED_STEP
+						     : PACKED_OUTER,
+				     loop->extent, ix_stride(program, load->ix, loop->var)};
 	}
 	packed.nwidths = tile->cols.n;
 	for (uint32_t i = 0; i < tile->cols.n; i++)

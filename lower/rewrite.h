@@ -14,7 +14,8 @@ typedef struct BufferTwin {
 	TwinKind kind;
 	uint32_t id; /* BufferId or LocalId */
 	bool declared;
-	const Ix *const *ixs; /* LOCAL that has axes and is loaded only: the cell, in the new terms */
+	/* LOCAL that has axes and is loaded only: the cell, in the new terms */
+	const Ix *const *ixs;
 	uint32_t nixs;
 } BufferTwin;
 
@@ -27,7 +28,8 @@ typedef struct Rewrite {
 	const Ix *const *iters; /* by IterVar; an iterator for each that a loop runs */
 	LocalId first_local;	/* added to the locals' ids */
 	BufferTwin *twins;	/* by BufferId; NULL: every buffer stays */
-	const Ix *const *offsets; /* by BufferId: added to indices into it; NULL entries: nothing is */
+	/* by BufferId: added to indices into it; NULL entries: nothing is */
+	const Ix *const *offsets;
 	Span span;		/* of statements without one */
 	KnownValue *known;	/* stb_ds table of the statement at hand */
 } Rewrite;

@@ -109,17 +109,19 @@ static void bind_buffer(Lower *lower, NodeId id)
 	} else {
 		plan->buffer = output_buffer(lower, id);
 		if (plan->buffer == BUFFER_NONE)
-			plan->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
-								    .name = lower_name(lower, id),
-								    .dtype = node->dtype,
-								    .elements = node_elements(lower, id)});
+			plan->buffer =
+				lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
+							     .name = lower_name(lower, id),
+							     .dtype = node->dtype,
+							     .elements = node_elements(lower, id)});
 	}
 }
 
 bool lower_has_kernel(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
-	return plan->needed && !plan->fused && !is_caller_data(lower_node(lower, id)) && !is_alias(lower, id);
+	return plan->needed && !plan->fused && !is_caller_data(lower_node(lower, id)) &&
+	       !is_alias(lower, id);
 }
 
 /* ---- the kernels ---- */
@@ -130,7 +132,8 @@ void lower_emit_node(Lower *lower, NodeId id)
 	if (!lower_has_kernel(lower, id))
 		return;
 	if (node->kind == NODE_ZEROS)
-		kernel_emit_fill(lower, lower->plan[id].buffer, scalar_of(node->dtype, 0), node->span);
+		kernel_emit_fill(lower, lower->plan[id].buffer, scalar_of(node->dtype, 0),
+				 node->span);
 	else
 		kernel_emit(lower, id);
 }
@@ -173,16 +176,20 @@ static void emit_all(Lower *lower)
 
 /* ---- the routine's row ---- */
 
-static TensorArg *make_args(Lower *lower, const NodeId *nodes, const Sym *names, uint32_t n, BufferKind kind)
+static TensorArg *make_args(Lower *lower, const NodeId *nodes, const Sym *names, uint32_t n,
+			    BufferKind kind)
 {
 	TensorArg *args = ARENA_ARRAY(lower->arena, TensorArg, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		const Node *node = lower_node(lower, nodes[i]);
 		args[i].name = names ? names[i] : node->name;
 		args[i].type = lower_type(lower, nodes[i]);
-		args[i].buffer = lower_buffer(lower, (Buffer){.kind = kind, .name = args[i].name,
-							      .dtype = node->dtype, .arg = i,
-							      .elements = node_elements(lower, nodes[i])});
+		args[i].buffer =
+			lower_buffer(lower, (Buffer){.kind = kind,
+						     .name = args[i].name,
+						     .dtype = node->dtype,
+						     .arg = i,
+						     .elements = node_elements(lower, nodes[i])});
 	}
 	return args;
 }
@@ -274,14 +281,16 @@ static void limit_arguments(Lower *lower, const ProgramRoutine *routine)
 static void open_routine(Lower *lower, uint32_t id)
 {
 	const Routine *from = lower->routine;
-	ProgramRoutine routine = {.name = from->name, .span = from->span, .nscalars = from->nscalars};
+	ProgramRoutine routine = {
+		.name = from->name, .span = from->span, .nscalars = from->nscalars};
 	routine.scalars = ARENA_ARRAY(lower->arena, ScalarParam, from->nscalars + 1);
 	for (uint32_t i = 0; i < from->nscalars; i++)
 		routine.scalars[i] = (ScalarParam){from->scalars[i].name, from->scalars[i].dtype};
 	routine.ninputs = from->ninputs;
 	routine.noutputs = from->noutputs;
 	routine.inputs = make_args(lower, from->inputs, NULL, from->ninputs, BUFFER_INPUT);
-	routine.outputs = make_args(lower, from->outputs, from->output_names, from->noutputs, BUFFER_OUTPUT);
+	routine.outputs =
+		make_args(lower, from->outputs, from->output_names, from->noutputs, BUFFER_OUTPUT);
 	lower->program->routines.at[id] = routine;
 }
 

@@ -52,7 +52,8 @@ static bool waits_for_memory(const Rows *rows, const RowKernel *row)
 	Block body = row->loop->body;
 	for (uint32_t i = 0; i < body.n; i++) {
 		const Stmt *stmt = body.stmts[i];
-		bool sets = stmt->kind == LOOP_LOCAL || (stmt->kind == LOOP_STORE && stmt->acc == OP_NONE);
+		bool sets = stmt->kind == LOOP_LOCAL ||
+			    (stmt->kind == LOOP_STORE && stmt->acc == OP_NONE);
 		if (!sets || !is_arithmetic(stmt->value))
 			return false;
 	}
@@ -143,8 +144,9 @@ static RowKernel join(Rows *rows, const RowKernel *a, const RowKernel *b)
 	kernel_append_tables(rows->program->arena, &kernel, &b->kernel);
 	Block body = both(rows, a->loop->body, rewrite_block(&rewrite, b->loop->body));
 	ScheduleEntry *entry = schedule_entry(rows->program->made, b->kernel.name);
-	clause_add(rows->program->arena, entry_make(rows->program->arena, entry, CHOICE_JOIN, false),
-		   a->kernel.name, NULL, 0);
+	clause_add(rows->program->arena,
+		   entry_make(rows->program->arena, entry, CHOICE_JOIN, false), a->kernel.name,
+		   NULL, 0);
 	kernel.name = b->kernel.name;
 	kernel.span = b->kernel.span;
 	Stmt *loop = loop_over(rows, a->loop, body);

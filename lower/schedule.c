@@ -121,7 +121,8 @@ void clause_add(Arena *arena, ScheduleClause *clause, Sym name, const int64_t *n
 
 static const char *clause_text(Arena *arena, const ScheduleClause *clause)
 {
-	const char *text = arena_printf(arena, "%s%s", words[clause->choice], clause->off ? " off" : "");
+	const char *text =
+		arena_printf(arena, "%s%s", words[clause->choice], clause->off ? " off" : "");
 	for (size_t i = 0; i < clause->items.n; i++) {
 		const ScheduleItem *item = &clause->items.at[i];
 		text = arena_printf(arena, "%s%s%s%s", text, i ? "," : "", item->name ? " " : "",
@@ -186,7 +187,8 @@ static void compare_entry(const Schedule *asked, const Program *program,
 		}
 	}
 	if (!near)
-		diag(diags, E0606, entry->span, "no kernel of the program is named %s", entry->name);
+		diag(diags, E0606, entry->span, "no kernel of the program is named %s",
+		     entry->name);
 	for (size_t k = 0; near && k < entry->clauses.n; k++)
 		if (!good[entry->clauses.at[k].choice])
 			refuse(entry, &entry->clauses.at[k], near, diags);

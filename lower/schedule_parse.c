@@ -44,7 +44,8 @@ static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || (c
 static bool at_name(Reader *r)
 {
 	skip_space(r);
-	return r->at < r->end && (*r->at == '@' || (is_word(*r->at) && !isdigit((unsigned char)*r->at)));
+	return r->at < r->end &&
+	       (*r->at == '@' || (is_word(*r->at) && !isdigit((unsigned char)*r->at)));
 }
 
 static bool at_number(Reader *r)

@@ -38,7 +38,8 @@ static bool is_product(Stage *s, const Value *value)
 		s->loads[s->nloads++] = value;
 		return true;
 	}
-	bool product = value->kind == VALUE_CONST || (value->kind == VALUE_OP && value->op == OP_MUL);
+	bool product =
+		value->kind == VALUE_CONST || (value->kind == VALUE_OP && value->op == OP_MUL);
 	for (uint32_t i = 0; i < value->nargs && product; i++)
 		product = is_product(s, value->args[i]);
 	return product && dtype_is_float(value->dtype);
@@ -186,13 +187,15 @@ static void copy(Stage *s, uint32_t load)
 		staged->strides[nest->loops[order.loops[i]].iter] = elements;
 		elements = size_mul(sizes, elements, nest->loops[order.loops[i]].extent);
 	}
-	Sym name = lower_unique(gen->lower, sym_printf(s->program->symbols, "staged_%s", from->name));
+	Sym name =
+		lower_unique(gen->lower, sym_printf(s->program->symbols, "staged_%s", from->name));
 	staged->buffer = lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
 							   .name = name,
 							   .dtype = from->dtype,
 							   .elements = elements});
 	const Ix *to = staged_ix(nest, staged);
-	Block body = block_of(gen, stmt_store(gen->arena, staged->buffer, to, OP_NONE, s->loads[load]));
+	Block body =
+		block_of(gen, stmt_store(gen->arena, staged->buffer, to, OP_NONE, s->loads[load]));
 	for (uint32_t i = order.n; i-- > 0;) {
 		const Loop *loop = &nest->loops[order.loops[i]];
 		const Ix *extent = ix_size(gen->arena, loop->extent);

@@ -99,7 +99,8 @@ typedef struct Passes {
 	const Ix *const *place; /* of a cell in the tile */
 	Body *body;
 	VEC(Part) parts;
-	LocalId own, end; /* from own to before end: locals of one cell, in the loop over the cells */
+	/* from own to before end: locals of one cell, in the loop over the cells */
+	LocalId own, end;
 } Passes;
 
 /* A local for every cell of the tile, set to the value in vectors. */
@@ -163,7 +164,8 @@ static const Value *done_cells(Passes *p, const Body *cell, const Value *value)
 	Body each = {0};
 	for (size_t i = 0; i < cell->stmts.n; i++) {
 		const Stmt *stmt = cell->stmts.at[i];
-		PUSH(gen->arena, each.stmts, stmt_local(gen->arena, stmt->local, with_parts(p, stmt->value)));
+		PUSH(gen->arena, each.stmts,
+		     stmt_local(gen->arena, stmt->local, with_parts(p, stmt->value)));
 	}
 	value = with_parts(p, value);
 	LocalId id = tile_declare(p->tile, "done", (int64_t[]){p->tile->height, p->tile->width}, 2);
@@ -217,7 +219,8 @@ static Block finish_across(Tile *tile, const Ix *const *place, const Value *cell
 	Body body = {0};
 	if (finish_in_passes(tile, place, cell, &body))
 		return body_block(&body);
-	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, tile_store(tile, cell));
+	Block store =
+		tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, tile_store(tile, cell));
 	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, store);
 }
 
@@ -234,8 +237,8 @@ static Block store_sums(const Tile *tile, const Value *cell)
 {
 	Nest *nest = tile->nest;
 	nest_values(nest);
-	return each_vector(tile, stmt_store(nest->gen->arena, nest->target.buffer, nest->at, OP_NONE,
-					    cell));
+	return each_vector(
+		tile, stmt_store(nest->gen->arena, nest->target.buffer, nest->at, OP_NONE, cell));
 }
 
 /* The loops over the sum, with what is fetched in each step. */
@@ -392,7 +395,12 @@ bool tile_emit(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
 	const Machine *machine = gen->lower->machine;
-	Tile tile = {.nest = nest, .reduce = reduce, .group = 1, .pack = -1, .beyond = -1, .fetched = -1};
+	Tile tile = {.nest = nest,
+		     .reduce = reduce,
+		     .group = 1,
+		     .pack = -1,
+		     .beyond = -1,
+		     .fetched = -1};
 	if (!tile_plan(&tile, machine))
 		return false;
 	Symbols *symbols = gen->program->symbols;
@@ -414,6 +422,7 @@ bool tile_emit(Nest *nest, Op reduce)
 		gen_append(gen, &gen->top, tile_group_fill_sums(&tile));
 	uint32_t inner = outer + (tile.col != NULL);
 	nest->apart = tile.apart;
-	gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, all_tiles(&tile, inner)));
+	gen_append(gen, &gen->top,
+		   nest_wrap(nest, 0, outer, nest->nloops, all_tiles(&tile, inner)));
 	return true;
 }

@@ -79,7 +79,8 @@ typedef struct Planner {
 	Loads sum, store; /* what is read in a step of the sum, and where it is finished */
 	int64_t native;	  /* lanes of a vector of the machine */
 	bool streams;	  /* the columns' operand goes by once, past few rows */
-	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *fetches; /* asked; NULL: nothing */
+	/* asked; NULL: nothing */
+	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *fetches;
 } Planner;
 
 enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
@@ -188,8 +189,8 @@ Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, B
  * the result from there on run inside a block. */
 Block tile_panels(Tile *tile, uint32_t inner);
 /* The part's loop within the present block, of the columns or rows from `first` on. */
-Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, IterVar first, int64_t block,
-		  Block body);
+Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, IterVar first,
+		  int64_t block, Block body);
 Block tile_only_if(const Tile *tile, CondKind kind, const Ix *a, const Ix *b, Block body);
 bool tile_rows_blocked(const Tile *tile, const TilePart *part);
 /* Where a block begins that also holds what is left behind the whole tiles. */

@@ -75,7 +75,8 @@ static Block last_step(Tile *tile, const Value *cell)
 	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, id, nest_neutral(nest)));
 	Block copy = block_of(gen, stmt_set_at(gen->arena, last, OP_NONE, load));
 	gen_append(gen, &body, tile_unroll(tile, LOOP_SERIAL, tile->lane, tile->width, copy));
-	gen_append(gen, &body, add_cells(tile, cell, tile_replaced(gen->arena, nest->value, load, last)));
+	gen_append(gen, &body,
+		   add_cells(tile, cell, tile_replaced(gen->arena, nest->value, load, last)));
 	return body_block(&body);
 }
 
@@ -87,12 +88,14 @@ Block tile_beyond_steps(Tile *tile, const Value *cell)
 	int64_t steps;
 	REQUIRE(size_is_const(gen->program->sizes, sum->extent, &steps));
 	nest_values(nest);
-	int64_t whole = steps - last_steps(tile_width(tile, tile->width) - tile->width, tile->step_apart);
+	int64_t whole =
+		steps - last_steps(tile_width(tile, tile->width) - tile->width, tile->step_apart);
 	Body body = {0};
 	Block add = add_cells(tile, cell, nest->value), last = last_step(tile, cell);
 	PUSH(gen->arena, body.stmts,
 	     stmt_for(gen->arena, sum->var, tile_const(tile, 0), tile_const(tile, whole), add));
 	PUSH(gen->arena, body.stmts,
-	     stmt_for(gen->arena, sum->var, tile_const(tile, whole), tile_const(tile, steps), last));
+	     stmt_for(gen->arena, sum->var, tile_const(tile, whole), tile_const(tile, steps),
+		      last));
 	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult, body_block(&body));
 }

@@ -51,14 +51,15 @@ Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, B
 		return body;
 	const Ix *lo = part->from ? part->from : ix_size(gen->arena, part->lo);
 	const Ix *hi = part->to ? part->to : ix_size(gen->arena, part->hi);
-	Stmt *stmt = (Stmt *)stmt_step(gen->arena, stmt_for(gen->arena, loop->var, lo, hi, body), part->step);
+	Stmt *stmt = (Stmt *)stmt_step(gen->arena, stmt_for(gen->arena, loop->var, lo, hi, body),
+				       part->step);
 	stmt->apart = tile->nest->apart;
 	return block_of(gen, stmt);
 }
 
 /* for var in 0..min(block, hi - first) step the part's */
-Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, IterVar first, int64_t block,
-		  Block body)
+Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, IterVar first,
+		  int64_t block, Block body)
 {
 	Gen *gen = tile->nest->gen;
 	const Ix *left = ix_mul(gen->program, ix_iter(gen->arena, first), tile_const(tile, -1));
@@ -80,8 +81,8 @@ static const Ix *blocks_end(const Tile *tile, const Loop *loop, const TileParts 
 static Block over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t block, Block body)
 {
 	Gen *gen = tile->nest->gen;
-	Stmt *loop = (Stmt *)stmt_step(gen->arena, stmt_for(gen->arena, first, tile_const(tile, 0), end, body),
-				       block);
+	Stmt *loop = (Stmt *)stmt_step(
+		gen->arena, stmt_for(gen->arena, first, tile_const(tile, 0), end, body), block);
 	loop->apart = tile->apart && first != tile->first_step;
 	return block_of(gen, loop);
 }
@@ -101,8 +102,8 @@ static Block over_steps(const Tile *tile, Block body)
 }
 
 /* The tiles of a part of the rows or columns that are in the block from `first` on; block 0: all. */
-static Block in_block(const Tile *tile, const Loop *loop, const TileParts *parts, uint32_t i, IterVar first,
-		      int64_t block, Block body)
+static Block in_block(const Tile *tile, const Loop *loop, const TileParts *parts, uint32_t i,
+		      IterVar first, int64_t block, Block body)
 {
 	const TilePart *part = &parts->at[i];
 	if (block && i == 0)
@@ -126,18 +127,22 @@ Block tile_blocks(Tile *tile)
 		for (uint32_t i = 0; i < tile->rows.n; i++) {
 			Block one = tile_one(tile, &tile->rows.at[i], &tile->cols.at[j]);
 			gen_append(gen, &of_cols,
-				   in_block(tile, tile->row, &tile->rows, i, tile->first_row, rows, one));
+				   in_block(tile, tile->row, &tile->rows, i, tile->first_row, rows,
+					    one));
 		}
-		gen_append(gen, &all, in_block(tile, tile->col, &tile->cols, j, tile->first_col, cols,
-					       body_block(&of_cols)));
+		gen_append(gen, &all,
+			   in_block(tile, tile->col, &tile->cols, j, tile->first_col, cols,
+				    body_block(&of_cols)));
 	}
 	Block body = body_block(&all);
 	if (tile->blocks.steps)
 		body = over_steps(tile, body);
 	if (cols)
-		body = over_blocks(tile, tile->first_col, blocks_end(tile, tile->col, &tile->cols), cols, body);
+		body = over_blocks(tile, tile->first_col, blocks_end(tile, tile->col, &tile->cols),
+				   cols, body);
 	if (rows)
-		body = over_blocks(tile, tile->first_row, blocks_end(tile, tile->row, &tile->rows), rows, body);
+		body = over_blocks(tile, tile->first_row, blocks_end(tile, tile->row, &tile->rows),
+				   rows, body);
 	return body;
 }
 

@@ -105,7 +105,8 @@ static void as_asked(Planner *p)
 		ask(p, tile->col, &tile->cols, &tile->blocks.cols);
 	if (may_wait(p))
 		ask(p, &tile->nest->loops[tile->nest->nresult], NULL, &tile->blocks.steps);
-	tile->by_blocks = tile->blocks.cols && !tile->blocks.steps && may_pack_blocks(p, &tile->cols);
+	tile->by_blocks =
+		tile->blocks.cols && !tile->blocks.steps && may_pack_blocks(p, &tile->cols);
 	if (!tile->by_blocks && !may_block(p))
 		tile->blocks = (TileBlocks){0};
 }

@@ -70,7 +70,8 @@ static int64_t pack_steps(const Planner *p, int load)
 static bool asks_pack(const Planner *p, int load)
 {
 	Sym name = p->program->buffers.at[p->sum.from.at[load]].name;
-	return !asks_off(p->packs) && asks_name(p->packs, 0, lower_identifier(p->tile->nest->gen->lower, name));
+	return !asks_off(p->packs) &&
+	       asks_name(p->packs, 0, lower_identifier(p->tile->nest->gen->lower, name));
 }
 
 /* Does a copy at every call pay, or is it asked for? */
@@ -105,7 +106,8 @@ static bool has_quads(const Planner *p)
 	    tile_extent(p, along, QUAD_STEPS) < QUAD_STEPS)
 		return false;
 	for (int i = 0; i < 2; i++)
-		if (!tile_is_widening(value->args[i]) || dtype_bytes(value->args[i]->args[0]->dtype) != 1 ||
+		if (!tile_is_widening(value->args[i]) ||
+		    dtype_bytes(value->args[i]->args[0]->dtype) != 1 ||
 		    tile_stride(p, value->args[i]->args[0]->ix, along) != 1)
 			return false;
 	return true;
@@ -157,9 +159,10 @@ static bool pack_groups(Planner *p)
 	Loop *col = &nest->loops[nest->nresult - 1];
 	int load = only_moved(p, col);
 	Loop *along = load < 0 ? NULL : group_loop(p, !load, group);
-	if (!along || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) || !tile_is_asked(p, p->lanes, 0, col) ||
-	    tile_stride(p, nest->at, col) != 1 || !tile_moves_by_one(p, &p->store, col, false) ||
-	    tile_extent(p, col, 0) < p->native || pack_steps(p, load) == 0)
+	if (!along || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
+	    !tile_is_asked(p, p->lanes, 0, col) || tile_stride(p, nest->at, col) != 1 ||
+	    !tile_moves_by_one(p, &p->store, col, false) || tile_extent(p, col, 0) < p->native ||
+	    pack_steps(p, load) == 0)
 		return false;
 	bool ahead = tile_may_prepack(p, load);
 	if (!ahead && !groups_pay(p, load, along))
@@ -179,8 +182,9 @@ static void pack_turned(Planner *p)
 	for (uint32_t i = nest->nresult; i-- > 0;) {
 		Loop *col = &nest->loops[i];
 		int load = only_moved(p, col);
-		if (load < 0 || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) || tile_stride(p, nest->at, col) != 1 ||
-		    tile_is_guarded(nest, col) || !tile_moves_by_one(p, &p->store, col, false) ||
+		if (load < 0 || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
+		    tile_stride(p, nest->at, col) != 1 || tile_is_guarded(nest, col) ||
+		    !tile_moves_by_one(p, &p->store, col, false) ||
 		    tile_extent(p, col, 0) < PACK_COLUMNS || pack_steps(p, load) < PACK_STEPS)
 			continue;
 		p->tile->prepacked = tile_may_prepack(p, load);

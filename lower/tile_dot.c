@@ -92,7 +92,8 @@ static const Value *quad_value(Dot *dot, const Ix *first)
 {
 	Tile *tile = dot->tile;
 	Gen *gen = tile->nest->gen;
-	const Ix *lanes = ix_mul(gen->program, ix_iter(gen->arena, tile->lane), tile_const(tile, QUAD));
+	const Ix *lanes =
+		ix_mul(gen->program, ix_iter(gen->arena, tile->lane), tile_const(tile, QUAD));
 	const Value *sum = NULL;
 	for (int64_t q = 0; q < QUAD; q++) {
 		const Ix *step = ix_add(gen->program, lanes, tile_const(tile, q));
@@ -113,7 +114,8 @@ static void add_quads(Dot *dot)
 	const Value *value = quad_value(dot, ix_iter(gen->arena, tile->along->var));
 	const Value *cell = element(dot, dot->acc, ix_iter(gen->arena, tile->lane));
 	Block add = block_of(gen, stmt_set_at(gen->arena, cell, OP_ADD, value));
-	add = over_cells(dot, LOOP_UNROLL, tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->lanes, add));
+	add = over_cells(dot, LOOP_UNROLL,
+			 tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->lanes, add));
 	const Stmt *loop = stmt_for(gen->arena, tile->along->var, tile_const(tile, 0),
 				    ix_size(gen->arena, dot->grouped), add);
 	PUSH(gen->arena, dot->loops.stmts, stmt_step(gen->arena, loop, steps));
@@ -294,7 +296,8 @@ static Block finish(Dot *dot)
 	squares &= dot->cols % least_lanes(dot) == 0;
 	gen_append(gen, &all, squares ? sum_squares(dot, sums) : sum_cells(dot, sum));
 	Block store = tile_store(tile, sum);
-	bool vectors = tile->beside && dot->cols > 1 && store.n == 1 && tile_is_simple(store.stmts[0]->value);
+	bool vectors = tile->beside && dot->cols > 1 && store.n == 1 &&
+		       tile_is_simple(store.stmts[0]->value);
 	bool registers = vectors && squares && dot->cols == least_lanes(dot);
 	store = tile_unroll(tile, vectors ? LOOP_VECTOR : LOOP_SERIAL, tile->c, dot->cols, store);
 	store = tile_unroll(tile, registers ? LOOP_UNROLL : LOOP_SERIAL, tile->r, dot->rows, store);

@@ -117,7 +117,8 @@ static const Ix *kept(const Tile *tile, const char *name, const Ix *ix, Body *bo
 {
 	Gen *gen = tile->nest->gen;
 	LocalId local = gen_local(gen, name, DTYPE_I64);
-	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, local, value_index(gen->arena, DTYPE_I64, ix)));
+	PUSH(gen->arena, body->stmts,
+	     stmt_local(gen->arena, local, value_index(gen->arena, DTYPE_I64, ix)));
 	return ix_value(gen->arena, gen_local_value(gen, local));
 }
 
@@ -209,7 +210,8 @@ static Block fetch_panel(const Tile *tile, const TilePart *row, const TilePart *
 	if (row->step < FETCH_HEIGHT)
 		return (Block){0};
 	const Ix *number = row_number(tile, row, &rows), *all = ix_size(gen->arena, rows);
-	const Ix *first = ix_mul(program, number, ix_size(gen->arena, tile_panel_elements(tile, width)));
+	const Ix *first =
+		ix_mul(program, number, ix_size(gen->arena, tile_panel_elements(tile, width)));
 	first = ix_add(program, tile_panel_end(tile, col), ix_binary(program, IX_DIV, first, all));
 	first = kept(tile, "ahead", first, before);
 	const Ix *share = ix_add(program, all, tile_const(tile, width * row->step - 1));

@@ -115,7 +115,8 @@ static Size all_columns(const Tile *tile)
 }
 
 /* Where the panel that begins at a column of the operand begins in the copy. */
-static const Ix *panel_place(const Tile *tile, const TilePart *part, IterVar within, const Ix *first)
+static const Ix *panel_place(const Tile *tile, const TilePart *part, IterVar within,
+			     const Ix *first)
 {
 	Gen *gen = tile->nest->gen;
 	int64_t lo;
@@ -261,14 +262,16 @@ static Block fill_part(Tile *tile, const TilePart *part)
 	Body body = {0};
 	bool along = tile->pack_kind == LOOP_UNROLL;
 	if (along && tile_turn_copy(tile, load, to, part->step, &turned)) {
-		gen_append(gen, &body, nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, turned));
+		gen_append(gen, &body,
+			   nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, turned));
 	} else {
 		Block copy = set_lanes(tile, to, tile->pack_kind, 0, part->step, load);
 		gen_append(gen, &body, along ? over_steps(tile, copy) : copy);
 	}
 	if (width > part->step) {
 		const Value *zero = value_const(gen->arena, load->dtype, scalar_of(load->dtype, 0));
-		Block zeros = set_lanes(tile, to, LOOP_VECTOR, part->step, width - part->step, zero);
+		Block zeros =
+			set_lanes(tile, to, LOOP_VECTOR, part->step, width - part->step, zero);
 		gen_append(gen, &body, along ? over_steps(tile, zeros) : zeros);
 	}
 	Block panels = over_panels(tile, part, body_block(&body));
@@ -291,7 +294,8 @@ Block tile_pack_block(Tile *tile)
 	for (uint32_t i = 1; i < tile->cols.n; i++)
 		gen_append(gen, &all,
 			   tile_only_if(tile, COND_LE, tile_const(tile, tile_last_block(tile)),
-					ix_iter(gen->arena, tile->first_col), fill_part(tile, &tile->cols.at[i])));
+					ix_iter(gen->arena, tile->first_col),
+					fill_part(tile, &tile->cols.at[i])));
 	return body_block(&all);
 }
 
@@ -303,7 +307,8 @@ static const Ix *first_column(const Tile *tile, const TilePart *col)
 const Ix *tile_panel_end(const Tile *tile, const TilePart *col)
 {
 	Program *program = tile->nest->gen->program;
-	const Ix *end = ix_add(program, first_column(tile, col), tile_const(tile, tile_width(tile, col->step)));
+	const Ix *end = ix_add(program, first_column(tile, col),
+			       tile_const(tile, tile_width(tile, col->step)));
 	return panel_ix(tile, end);
 }
 

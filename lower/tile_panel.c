@@ -21,7 +21,8 @@ int64_t tile_last_block(const Tile *tile)
 	const TilePart *part = &tile->cols.at[0];
 	int64_t lo, hi;
 	const Sizes *sizes = tile->nest->gen->program->sizes;
-	REQUIRE(size_is_const(sizes, part->lo, &lo) && size_is_const(sizes, part->hi, &hi) && lo == 0);
+	REQUIRE(size_is_const(sizes, part->lo, &lo) && size_is_const(sizes, part->hi, &hi) &&
+		lo == 0);
 	return (hi - 1) / tile->blocks.cols * tile->blocks.cols;
 }
 
@@ -34,7 +35,8 @@ static Block row_tiles(Tile *tile, const TilePart *row)
 		const TilePart *col = &tile->cols.at[j];
 		Block one = tile_one(tile, row, col);
 		if (j == 0)
-			one = tile_within(tile, tile->col, col, tile->first_col, tile->blocks.cols, one);
+			one = tile_within(tile, tile->col, col, tile->first_col, tile->blocks.cols,
+					  one);
 		else
 			one = tile_only_if(tile, COND_LE, tile_const(tile, tile_last_block(tile)),
 					   ix_iter(gen->arena, tile->first_col), one);
@@ -61,7 +63,8 @@ static Block all_rows(Tile *tile)
 		const TilePart *row = &tile->rows.at[i];
 		Block body = row_tiles(tile, row);
 		if (tile_rows_blocked(tile, row))
-			body = tile_within(tile, tile->row, row, tile->first_row, tile->blocks.rows, body);
+			body = tile_within(tile, tile->row, row, tile->first_row, tile->blocks.rows,
+					   body);
 		else
 			body = tile_part_loop(tile, tile->row, row, body);
 		gen_append(gen, &all, blocked && i > 0 ? in_last_rows(tile, body) : body);
@@ -73,8 +76,8 @@ static Block all_rows(Tile *tile)
 static Block over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t block, Block body)
 {
 	Gen *gen = tile->nest->gen;
-	Stmt *loop = (Stmt *)stmt_step(gen->arena, stmt_for(gen->arena, first, tile_const(tile, 0), end, body),
-				       block);
+	Stmt *loop = (Stmt *)stmt_step(
+		gen->arena, stmt_for(gen->arena, first, tile_const(tile, 0), end, body), block);
 	loop->apart = true;
 	return block_of(gen, loop);
 }

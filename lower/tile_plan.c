@@ -258,7 +258,8 @@ static bool is_window(const Planner *p)
 	const Nest *nest = p->tile->nest;
 	int64_t steps = 1, extent;
 	for (uint32_t i = nest->nresult; i < nest->nloops; i++) {
-		if (!tile_is_const(p, nest->loops[i].extent, &extent) || extent > WINDOW_STEPS / steps)
+		if (!tile_is_const(p, nest->loops[i].extent, &extent) ||
+		    extent > WINDOW_STEPS / steps)
 			return false;
 		steps *= extent;
 	}
@@ -277,7 +278,8 @@ static bool may_be_tiled(Planner *p)
 	const Nest *nest = tile->nest;
 	Arena *arena = nest->gen->arena;
 	Dtype dtype = nest->value->dtype;
-	bool reduces = tile->reduce == OP_ADD || (is_semiring(tile->reduce) && dtype_is_float(dtype));
+	bool reduces =
+		tile->reduce == OP_ADD || (is_semiring(tile->reduce) && dtype_is_float(dtype));
 	if (!reduces || !(dtype_is_float(dtype) || dtype == DTYPE_I32) || nest->inner.stmts.n > 0 ||
 	    is_small(p))
 		return false;

@@ -233,7 +233,8 @@ static uint64_t cycles_of(const Planner *p, const TileParts *rows, const TilePar
 	for (uint32_t i = 0; i < rows->n; i++)
 		for (uint32_t j = 0; j < cols->n; j++) {
 			int64_t nr = rows->at[i].step, nc = cols->at[j].step;
-			uint64_t cell = nc % (16 / dtype_bytes(p->tile->nest->value->dtype)) ? 48 : 20;
+			uint64_t cell =
+				nc % (16 / dtype_bytes(p->tile->nest->value->dtype)) ? 48 : 20;
 			uint64_t finish = along ? cell * (uint64_t)(nr * nc)
 						: 12 * (uint64_t)(nr * column_vectors(p, nc));
 			uint64_t count =
@@ -265,7 +266,8 @@ static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 	if (!parts_are_asked(p, 0, &r) || !parts_are_asked(p, 1, &c))
 		return;
 	uint64_t cycles = cycles_of(p, &r, &c);
-	cycles += cycles / (uint64_t)tile_extent(p, tile->col, 1) * (uint64_t)tile_block_cost(p, &c);
+	cycles +=
+		cycles / (uint64_t)tile_extent(p, tile->col, 1) * (uint64_t)tile_block_cost(p, &c);
 	if (tile->rows.n && cycles >= tile->cycles)
 		return;
 	tile->rows = r;
@@ -345,7 +347,8 @@ static void consider_across(Planner *p, bool even)
 	int64_t extent = tile_extent(p, p->tile->col, 1);
 	even = even && extent % p->native == 0;
 	for (int64_t rows = 1; rows <= ROWS_MAX; rows++)
-		for (int64_t cols = p->native; is_step(p, p->tile->row, rows) && fits_registers(p, rows, cols);
+		for (int64_t cols = p->native;
+		     is_step(p, p->tile->row, rows) && fits_registers(p, rows, cols);
 		     cols += p->native) {
 			if (even && (extent % cols != 0 || rows_meet(p, rows)))
 				continue;
@@ -388,14 +391,16 @@ static void consider_asked(Planner *p)
 	const ScheduleItem *rows = &asked->items.at[0], *cols = &asked->items.at[1];
 	for (uint32_t i = 0; i < rows->n; i++)
 		for (uint32_t j = 0; j < cols->n; j++)
-			if (is_step(p, p->tile->row, rows->numbers[i]) && is_width(p, cols->numbers[j])) {
+			if (is_step(p, p->tile->row, rows->numbers[i]) &&
+			    is_width(p, cols->numbers[j])) {
 				consider(p, rows->numbers[i], cols->numbers[j], false);
 				consider(p, rows->numbers[i], cols->numbers[j], true);
 			}
 	if (p->tile->rows.n == 0)
-		p->tiles->refused = arena_printf(p->program->arena,
-						 "tiles of these sizes do not fit the loops or %d registers",
-						 p->machine->registers);
+		p->tiles->refused =
+			arena_printf(p->program->arena,
+				     "tiles of these sizes do not fit the loops or %d registers",
+				     p->machine->registers);
 }
 
 void tile_choose_sizes(Planner *p)

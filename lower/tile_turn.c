@@ -71,11 +71,13 @@ static Block square(const Turning *t)
 	const Ix *r = iter(t, tile->r), *c = iter(t, tile->c), *lane = iter(t, tile->lane);
 	const Ix *column = ix_add(program, c, r);
 	const Ix *back = ix_mul(program, lane, tile_const(tile, -1));
-	const Ix *from = ix_add(program, t->load->ix, scaled(t, ix_add(program, column, back), t->column));
+	const Ix *from =
+		ix_add(program, t->load->ix, scaled(t, ix_add(program, column, back), t->column));
 	from = ix_add(program, from, lane);
 	const Ix *to = ix_add(program, ix_add(program, t->to, c), scaled(t, r, t->step));
 	const Ix *row[] = {r, lane}, *turn[] = {lane, r};
-	const Value *zero = value_const(program->arena, t->value->dtype, scalar_of(t->value->dtype, 0));
+	const Value *zero =
+		value_const(program->arena, t->value->dtype, scalar_of(t->value->dtype, 0));
 	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, turned, zero));
 	const Stmt *set = stmt_set_at(gen->arena, tile_local(tile, turned, row, 2), OP_NONE,
 				      load_at(t, from));
@@ -120,8 +122,9 @@ bool tile_turn_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, 
 		return false;
 	int64_t steps = extent / t.side * t.side, whole = cols / t.side * t.side;
 	Body body = {0}, left = {0};
-	const Stmt *squares = stmt_for(gen->arena, tile->c, tile_const(tile, 0), tile_const(tile, whole),
-				       along_loop(&t, 0, steps, t.side, square(&t)));
+	const Stmt *squares =
+		stmt_for(gen->arena, tile->c, tile_const(tile, 0), tile_const(tile, whole),
+			 along_loop(&t, 0, steps, t.side, square(&t)));
 	PUSH(gen->arena, body.stmts, stmt_step(gen->arena, squares, t.side));
 	if (whole < cols)
 		gen_append(gen, &left, along_loop(&t, 0, steps, 1, plain_copy(&t, whole, cols)));

@@ -103,8 +103,9 @@ static bool is_known(const Turn *t, const Value *load)
 static void find_loads(Turn *t, const Value *value)
 {
 	if (value->kind == VALUE_LOAD && step_of(t, value->ix, t->u) == STEP_ONE &&
-	    step_of(t, value->ix, t->v) == STEP_FAR && t->nloads < LOADS_MAX && !is_known(t, value) &&
-	    value->buffer != t->store->buffer && block_has_one_index(&t->body, value->buffer))
+	    step_of(t, value->ix, t->v) == STEP_FAR && t->nloads < LOADS_MAX &&
+	    !is_known(t, value) && value->buffer != t->store->buffer &&
+	    block_has_one_index(&t->body, value->buffer))
 		t->loads[t->nloads++].load = value;
 	for (uint32_t i = 0; i < value->nargs; i++)
 		find_loads(t, value->args[i]);
@@ -138,7 +139,8 @@ static uint32_t count_nodes(const Turn *t, const Value *value)
 			   value->op == OP_DIV);
 	bool turned = value->kind == VALUE_LOAD && is_known(t, value);
 	bool plain = value->kind == VALUE_LOAD && (step_of(t, value->ix, t->v) <= STEP_ONE);
-	uint32_t n = arithmetic || turned || plain || value->kind == VALUE_CONST ? 1 : DIRECT_NODES + 1;
+	uint32_t n =
+		arithmetic || turned || plain || value->kind == VALUE_CONST ? 1 : DIRECT_NODES + 1;
 	for (uint32_t i = 0; i < value->nargs && n <= DIRECT_NODES; i++)
 		n += count_nodes(t, value->args[i]);
 	return n;
@@ -188,7 +190,8 @@ static bool stores_collide(const Turn *t)
 	enum { PAGE = 4096, PART = PAGE / 8 };
 	int64_t stride;
 	int bytes = dtype_bytes(t->program->buffers.at[t->store->buffer].dtype);
-	return size_is_const(t->program->sizes, ix_stride(t->program, t->store->ix, t->u->iter), &stride) &&
+	return size_is_const(t->program->sizes, ix_stride(t->program, t->store->ix, t->u->iter),
+			     &stride) &&
 	       stride * bytes % PART == 0;
 }
 
@@ -234,8 +237,10 @@ static LocalId add_tile(Turn *t, const char *name, Dtype dtype, int64_t rows, in
 	KernelLocal *locals = ARENA_ARRAY(t->arena, KernelLocal, kernel->nlocals + 1);
 	if (kernel->nlocals)
 		memcpy(locals, kernel->locals, kernel->nlocals * sizeof *locals);
-	locals[kernel->nlocals] = (KernelLocal){.name = sym_cstr(t->program->symbols, name), .dtype = dtype,
-						.rank = 2, .extent = {(uint32_t)rows, (uint32_t)lanes}};
+	locals[kernel->nlocals] = (KernelLocal){.name = sym_cstr(t->program->symbols, name),
+						.dtype = dtype,
+						.rank = 2,
+						.extent = {(uint32_t)rows, (uint32_t)lanes}};
 	kernel->locals = locals;
 	return kernel->nlocals++;
 }
@@ -267,12 +272,14 @@ static bool turn_stmt(Turn *t, const Stmt *stmt)
 	made = entry_make(t->arena, entry, CHOICE_TURN, false);
 	for (int i = 0; i < 2; i++) {
 		bool u = t->along == (i == 1);
-		clause_add(t->arena, made, t->kernel->iters[(u ? t->u : t->v)->iter].name, u ? &t->nu : &t->nv, 1);
+		clause_add(t->arena, made, t->kernel->iters[(u ? t->u : t->v)->iter].name,
+			   u ? &t->nu : &t->nv, 1);
 	}
 	return true;
 }
 
-static const ScheduleClause *asked_turn(const Program *program, const Kernel *kernel, const Schedule *asked)
+static const ScheduleClause *asked_turn(const Program *program, const Kernel *kernel,
+					const Schedule *asked)
 {
 	return schedule_asked(asked, program, kernel->name, kernel->span, CHOICE_TURN);
 }
@@ -295,11 +302,15 @@ void kernel_turn(Program *program, Kernel *kernel, const Schedule *asked, const 
 	bool changed = false;
 	const ScheduleClause *clause = asked_turn(program, kernel, asked);
 	if (asks_off(clause)) {
-		entry_make(program->arena, schedule_entry(program->made, kernel->name), CHOICE_TURN, true);
+		entry_make(program->arena, schedule_entry(program->made, kernel->name), CHOICE_TURN,
+			   true);
 		return;
 	}
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
-		Turn t = {.program = program, .arena = program->arena, .kernel = kernel, .machine = machine,
+		Turn t = {.program = program,
+			  .arena = program->arena,
+			  .kernel = kernel,
+			  .machine = machine,
 			  .asked = clause};
 		Block block = {kernel->body.stmts + i, 1};
 		if (turn_stmt(&t, kernel->body.stmts[i])) {

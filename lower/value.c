@@ -108,8 +108,9 @@ const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Acces
 	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, access->naxes + 1);
 	for (uint32_t i = 0; i < access->naxes; i++) {
 		const Index *index = &access->axes[i];
-		axes[i] = index->gather >= 0 ? gathered_index(gen, node, piece, index->gather, by_iter)
-					     : affine_index(gen, index, by_iter);
+		axes[i] = index->gather >= 0
+				  ? gathered_index(gen, node, piece, index->gather, by_iter)
+				  : affine_index(gen, index, by_iter);
 	}
 	return axes;
 }
@@ -145,7 +146,8 @@ static const Value *truth(Gen *gen, const Value *value, Dtype dtype)
 	return value_cast(gen->arena, dtype, differs);
 }
 
-static const Value *apply(Gen *gen, const Node *node, Op op, const Value *const *args, uint32_t nargs)
+static const Value *apply(Gen *gen, const Node *node, Op op, const Value *const *args,
+			  uint32_t nargs)
 {
 	Dtype dtype = compute_dtype(node, op, args, nargs);
 	const Value *same[3];
@@ -207,8 +209,9 @@ static const Value *number_value(Gen *gen, const Node *node)
 	Dtype dtype = node->dtype == DTYPE_NONE ? DTYPE_F32 : node->dtype;
 	if (node->kind == NODE_ZEROS)
 		return value_const(gen->arena, dtype, scalar_of(dtype, 0));
-	Scalar value = node->is_integer ? scalar_convert((Scalar){.i = node->integer}, DTYPE_I64, dtype)
-					: scalar_of(dtype, node->number);
+	Scalar value = node->is_integer
+			       ? scalar_convert((Scalar){.i = node->integer}, DTYPE_I64, dtype)
+			       : scalar_of(dtype, node->number);
 	return value_const(gen->arena, dtype, value);
 }
 
@@ -262,10 +265,11 @@ const Value *node_compute(Gen *gen, NodeId id, const Ix *const *axes)
 	case NODE_ZEROS: return number_value(gen, node);
 	case NODE_SIZE: return size_value(gen, node);
 	case NODE_SCALAR:
-		return value_cast(gen->arena, node->dtype,
-				  value_scalar(gen->arena,
-					       gen->lower->routine->scalars[node->scalar_index].dtype,
-					       node->scalar_index));
+		return value_cast(
+			gen->arena, node->dtype,
+			value_scalar(gen->arena,
+				     gen->lower->routine->scalars[node->scalar_index].dtype,
+				     node->scalar_index));
 	case NODE_RANGE: return value_index(gen->arena, node->dtype, axes[0]);
 	case NODE_OFFSETS: return value_index(gen->arena, node->dtype, flat_index(gen, id, axes));
 	case NODE_CONST:
@@ -296,7 +300,8 @@ static const Value *find_shared(const Gen *gen, NodeId node, const Ix *const *ax
 
 static bool is_simple(const Value *value)
 {
-	return value->kind == VALUE_CONST || value->kind == VALUE_LOCAL || value->kind == VALUE_SCALAR;
+	return value->kind == VALUE_CONST || value->kind == VALUE_LOCAL ||
+	       value->kind == VALUE_SCALAR;
 }
 
 const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
@@ -310,7 +315,8 @@ const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
 		if (gen->seen)
 			PUSH(gen->arena, *gen->seen, ((Seen){id, axes}));
 		if (place)
-			return value_load(gen->program, place->buffer, band_index(gen, place, axes));
+			return value_load(gen->program, place->buffer,
+					  band_index(gen, place, axes));
 		return value_load(gen->program, plan->buffer, flat_index(gen, id, axes));
 	}
 	if (plan->nuses < 2 || plan->cost == 0)

@@ -110,7 +110,8 @@ static bool read_stdin(Dtype want, Array *out, ArrayError *why)
 {
 	size_t len;
 	char *bytes = read_all(stdin, &len);
-	snprintf(why->text, sizeof why->text, "standard input cannot be read, or has more than 1 GiB");
+	snprintf(why->text, sizeof why->text,
+		 "standard input cannot be read, or has more than 1 GiB");
 	ArrayFile *file = bytes ? array_file_memory(bytes, len, why) : NULL;
 	bool ok = file && array_file_count(file) > 0 && array_file_read(file, 0, want, out, why);
 	array_file_close(file);

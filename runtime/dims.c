@@ -221,7 +221,8 @@ static int check_slot(const tsr_session *s, const Slot *slot, tsr_error *error)
 				       : session_fail(error, TSR_FAIL_DIM,
 						      "%s '%s': the size %s of axis %d cannot be "
 						      "computed from the dims given",
-						      slot->role, slot->tensor->name, size->text, axis);
+						      slot->role, slot->tensor->name, size->text,
+						      axis);
 		}
 		if (value == came)
 			continue;

@@ -179,9 +179,10 @@ static int pack(tsr_session *s, tsr_error *error)
 	tsr_pool_call(s->pool, &call);
 	int code = dims ? s->module->pack(&call, dims, s->state) : TSR_FAIL_MEMORY;
 	free(dims);
-	return code == TSR_OK ? code
-			      : session_fail(error, code, "the parameters cannot be packed: %s (code %d)",
-					     message, code);
+	return code == TSR_OK
+		       ? code
+		       : session_fail(error, code, "the parameters cannot be packed: %s (code %d)",
+				      message, code);
 }
 
 static int copy_params(tsr_session *s, tsr_error *error)

@@ -55,7 +55,8 @@ static uint64_t image_bytes(const tsr_session *s)
 		tsr_array place;
 		int64_t offset = 0;
 		if (slot_measure(s, &s->params[i], &place, NULL) != TSR_OK ||
-		    tsr_size_value(&s->params[i].tensor->offset, s->module, s->values, &offset) != TSR_OK)
+		    tsr_size_value(&s->params[i].tensor->offset, s->module, s->values, &offset) !=
+			    TSR_OK)
 			return s->state_bytes;
 		uint64_t end = ((uint64_t)offset + place.bytes + 63) / 64 * 64;
 		most = end > most ? end : most;
