@@ -41,8 +41,6 @@ typedef struct Plan {
 	bool *alone;	    /* by LocalId: one element is set outside of lanes */
 } Plan;
 
-static void plan_value(Plan *p, const Value *value);
-
 int64_t jit_constant_ix(const KernelJit *k, const Ix *ix)
 {
 	int64_t constant;
@@ -90,24 +88,10 @@ static void plan_access(Plan *p, LocalId local, const Ix *const *ixs, uint32_t n
 	p->k->registers[local].lanes |= in_lanes(p, ixs, nixs);
 }
 
-static void plan_ix(Plan *p, const Ix *ix)
-{
-	if (ix->kind == IX_VALUE)
-		plan_value(p, ix->value);
-	if (ix->a)
-		plan_ix(p, ix->a);
-	if (ix->b)
-		plan_ix(p, ix->b);
-}
-
-static void plan_value(Plan *p, const Value *value)
+static void plan_value(void *of, const Value *value)
 {
 	if (value->kind == VALUE_LOCAL)
-		plan_access(p, value->local, value->ixs, value->nixs);
-	if (value->ix)
-		plan_ix(p, value->ix);
-	for (uint32_t i = 0; i < value->nargs; i++)
-		plan_value(p, value->args[i]);
+		plan_access(of, value->local, value->ixs, value->nixs);
 }
 
 static void plan_block(Plan *p, Block block);
@@ -147,9 +131,9 @@ static void plan_block(Plan *p, Block block)
 			p->alone[stmt->local] |= stmt->nixs && !in_lanes(p, stmt->ixs, stmt->nixs);
 		}
 		if (stmt->value)
-			plan_value(p, stmt->value);
+			value_each(stmt->value, plan_value, p);
 		if (stmt->ix)
-			plan_ix(p, stmt->ix);
+			ix_each_value(stmt->ix, plan_value, p);
 		if (stmt->kind == LOOP_FOR)
 			plan_for(p, stmt);
 		else

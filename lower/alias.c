@@ -16,26 +16,11 @@ static void see_index(OneIndex *one, const Ix *ix)
 	one->at = ix;
 }
 
-static void see_ix(OneIndex *one, const Ix *ix);
-
-static void see_value(OneIndex *one, const Value *value)
+static void see_value(void *of, const Value *value)
 {
+	OneIndex *one = of;
 	if (value->kind == VALUE_LOAD && value->buffer == one->buffer)
 		see_index(one, value->ix);
-	if (value->ix)
-		see_ix(one, value->ix);
-	for (uint32_t i = 0; i < value->nargs; i++)
-		see_value(one, value->args[i]);
-}
-
-static void see_ix(OneIndex *one, const Ix *ix)
-{
-	if (ix->kind == IX_VALUE)
-		see_value(one, ix->value);
-	if (ix->a)
-		see_ix(one, ix->a);
-	if (ix->b)
-		see_ix(one, ix->b);
 }
 
 static void see_block(OneIndex *one, const Block *block)
@@ -45,13 +30,13 @@ static void see_block(OneIndex *one, const Block *block)
 		const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
 		for (size_t k = 0; k < sizeof ixs / sizeof *ixs; k++)
 			if (ixs[k])
-				see_ix(one, ixs[k]);
+				ix_each_value(ixs[k], see_value, one);
 		for (uint32_t k = 0; k < stmt->nconds; k++) {
-			see_ix(one, stmt->conds[k].a);
-			see_ix(one, stmt->conds[k].b);
+			ix_each_value(stmt->conds[k].a, see_value, one);
+			ix_each_value(stmt->conds[k].b, see_value, one);
 		}
 		if (stmt->value)
-			see_value(one, stmt->value);
+			value_each(stmt->value, see_value, one);
 		if (stmt->kind == LOOP_STORE && stmt->buffer == one->buffer)
 			see_index(one, stmt->ix);
 		see_block(one, &stmt->body);

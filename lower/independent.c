@@ -40,8 +40,6 @@ typedef struct Proof {
 
 /* ---- what the statement does ---- */
 
-static void see_value(Proof *p, const Value *value);
-
 /* Two loops may share an iterator: the access keeps the ranges of its own. */
 static void see_cell(Proof *p, BufferId buffer, const Ix *ix)
 {
@@ -50,33 +48,18 @@ static void see_cell(Proof *p, BufferId buffer, const Ix *ix)
 	PUSH(p->arena, p->accesses, ((CellAccess){buffer, ix, ranges}));
 }
 
-static void see_ix(Proof *p, const Ix *ix)
-{
-	if (ix->kind == IX_VALUE)
-		see_value(p, ix->value);
-	if (ix->a)
-		see_ix(p, ix->a);
-	if (ix->b)
-		see_ix(p, ix->b);
-}
-
 static void see_local(Proof *p, LocalId local)
 {
 	p->failed = p->failed || !p->declared[local];
 }
 
-static void see_value(Proof *p, const Value *value)
+static void see_value(void *of, const Value *value)
 {
+	Proof *p = of;
 	if (value->kind == VALUE_LOAD)
 		see_cell(p, value->buffer, value->ix);
 	if (value->kind == VALUE_LOCAL)
 		see_local(p, value->local);
-	if (value->ix)
-		see_ix(p, value->ix);
-	for (uint32_t i = 0; i < value->nixs; i++)
-		see_ix(p, value->ixs[i]);
-	for (uint32_t i = 0; i < value->nargs; i++)
-		see_value(p, value->args[i]);
 }
 
 bool ix_bounding_size(const Sizes *sizes, const Ix *ix, IxKind extreme, Size *size)
@@ -117,15 +100,15 @@ static void see_expressions(Proof *p, const Stmt *stmt)
 	const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
 	for (size_t i = 0; i < sizeof ixs / sizeof *ixs; i++)
 		if (ixs[i])
-			see_ix(p, ixs[i]);
+			ix_each_value(ixs[i], see_value, p);
 	for (uint32_t i = 0; i < stmt->nixs; i++)
-		see_ix(p, stmt->ixs[i]);
+		ix_each_value(stmt->ixs[i], see_value, p);
 	for (uint32_t i = 0; i < stmt->nconds; i++) {
-		see_ix(p, stmt->conds[i].a);
-		see_ix(p, stmt->conds[i].b);
+		ix_each_value(stmt->conds[i].a, see_value, p);
+		ix_each_value(stmt->conds[i].b, see_value, p);
 	}
 	if (stmt->value)
-		see_value(p, stmt->value);
+		value_each(stmt->value, see_value, p);
 }
 
 static void see_block(Proof *p, const Block *block)

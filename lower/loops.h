@@ -346,6 +346,12 @@ Linear ix_linear(Program *program, const Ix *ix);
 bool ix_same(const Ix *a, const Ix *b);
 bool value_same(const Value *a, const Value *b);
 bool ix_uses(const Ix *ix, IterVar iter);
+/* Does the index depend on what is read? */
+bool ix_reads(const Ix *ix);
+/* Every value of a tree, of its indices too; a value comes before what it is made from. */
+typedef void (*SeeValue)(void *of, const Value *value);
+void ix_each_value(const Ix *ix, SeeValue see, void *of);
+void value_each(const Value *value, SeeValue see, void *of);
 /* How far the index moves when the iterator moves by one, where that is a size; SIZE_BAD: it is
  * not. */
 Size ix_stride(Program *program, const Ix *ix, IterVar iter);

@@ -1,8 +1,34 @@
-/* Walks over a kernel: which buffers it touches, which sizes it mentions, each once, in the
- * order of first mention. Shared sub-trees are walked wherever they stand: expressions of
+/* Walks over a kernel: every value in a tree; which buffers a kernel touches, which sizes it
+ * mentions, each once, in the order of first mention. Shared sub-trees are walked wherever they stand: expressions of
  * kernels are shallow, and lists are short.
  */
 #include "lower/loops.h"
+
+bool ix_reads(const Ix *ix)
+{
+	return ix->kind == IX_VALUE || (ix->a && ix_reads(ix->a)) || (ix->b && ix_reads(ix->b));
+}
+
+void ix_each_value(const Ix *ix, SeeValue see, void *of)
+{
+	if (ix->kind == IX_VALUE)
+		value_each(ix->value, see, of);
+	if (ix->a)
+		ix_each_value(ix->a, see, of);
+	if (ix->b)
+		ix_each_value(ix->b, see, of);
+}
+
+void value_each(const Value *value, SeeValue see, void *of)
+{
+	see(of, value);
+	if (value->ix)
+		ix_each_value(value->ix, see, of);
+	for (uint32_t i = 0; i < value->nixs; i++)
+		ix_each_value(value->ixs[i], see, of);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		value_each(value->args[i], see, of);
+}
 
 typedef struct Walk {
 	Arena *arena;

@@ -14,27 +14,19 @@ enum { SHORT_LOOP = 64 }; /* constant rounds: such a loop does not make a row a 
 
 /* ---- what a kernel touches ---- */
 
-static void see_value(Rows *rows, RowKernel *row, const Stmt *stmt, const Value *value);
+typedef struct Reads {
+	Rows *rows;
+	RowKernel *row;
+	const Stmt *stmt;
+} Reads;
 
-static void see_ix(Rows *rows, RowKernel *row, const Stmt *stmt, const Ix *ix)
+static void see_value(void *of, const Value *value)
 {
-	if (ix->kind == IX_VALUE)
-		see_value(rows, row, stmt, ix->value);
-	if (ix->a)
-		see_ix(rows, row, stmt, ix->a);
-	if (ix->b)
-		see_ix(rows, row, stmt, ix->b);
-}
-
-static void see_value(Rows *rows, RowKernel *row, const Stmt *stmt, const Value *value)
-{
+	const Reads *r = of;
 	if (value->kind == VALUE_LOAD)
-		PUSH(rows->arena, row->touches,
-		     ((Touch){value->buffer, value->ix, stmt, rows->around, rows->top, false}));
-	if (value->ix)
-		see_ix(rows, row, stmt, value->ix);
-	for (uint32_t i = 0; i < value->nargs; i++)
-		see_value(rows, row, stmt, value->args[i]);
+		PUSH(r->rows->arena, r->row->touches,
+		     ((Touch){value->buffer, value->ix, r->stmt, r->rows->around, r->rows->top,
+			      false}));
 }
 
 static bool is_short(const Rows *rows, const Stmt *loop)
@@ -53,8 +45,12 @@ static void see_block(Rows *rows, RowKernel *row, Block block, uint32_t depth)
 			rows->top = i;
 		row->nstmts++;
 		row->plain = row->plain && stmt->kind != LOOP_IF && stmt->kind != LOOP_CHECK;
+		const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
+		for (size_t k = 0; k < sizeof ixs / sizeof *ixs; k++)
+			if (ixs[k])
+				ix_each_value(ixs[k], see_value, &(Reads){rows, row, stmt});
 		if (stmt->value)
-			see_value(rows, row, stmt, stmt->value);
+			value_each(stmt->value, see_value, &(Reads){rows, row, stmt});
 		if (stmt->kind == LOOP_STORE)
 			PUSH(rows->arena, row->touches,
 			     ((Touch){stmt->buffer, stmt->ix, stmt, rows->around, rows->top,

@@ -20,22 +20,15 @@ static bool has_lanes(Op op, Dtype dtype)
 	return op == OP_ADD || op == OP_SUB || op == OP_MUL;
 }
 
-static bool ix_is_plain(const Ix *ix)
-{
-	if (ix->kind == IX_VALUE)
-		return false;
-	return (!ix->a || ix_is_plain(ix->a)) && (!ix->b || ix_is_plain(ix->b));
-}
-
 static void collect_loads(Arena *arena, Loads *loads, const Value *value)
 {
 	if (value->kind == VALUE_LOAD) {
 		PUSH(arena, loads->at, value->ix);
 		PUSH(arena, loads->from, value->buffer);
-		loads->plain &= ix_is_plain(value->ix);
+		loads->plain &= !ix_reads(value->ix);
 	}
 	if (value->kind == VALUE_INDEX)
-		loads->plain &= ix_is_plain(value->ix);
+		loads->plain &= !ix_reads(value->ix);
 	for (uint32_t i = 0; i < value->nargs; i++)
 		collect_loads(arena, loads, value->args[i]);
 }
@@ -294,17 +287,18 @@ static bool may_be_tiled(Planner *p)
 		collect_loads(arena, &p->store, nest->epilogue.stmts.at[i]->value);
 	collect_loads(arena, &p->store, nest->finished);
 	return (p->sum.at.n >= 2 || is_window(p)) && p->sum.plain && p->store.plain &&
-	       is_arithmetic(nest->value, dtype) && ix_is_plain(nest->at);
+	       is_arithmetic(nest->value, dtype) && !ix_reads(nest->at);
 }
 
 static Planner planner_new(Tile *tile, const Machine *machine)
 {
 	Gen *gen = tile->nest->gen;
+	int bytes = (int)dtype_bytes(tile->nest->value->dtype);
 	return (Planner){
 		.tile = tile,
 		.machine = machine,
 		.program = gen->program,
-		.native = machine->vector_bytes / dtype_bytes(tile->nest->value->dtype),
+		.native = machine->vector_bytes / bytes,
 		.tiles = gen_asked(gen, CHOICE_TILE),
 		.lanes = gen_asked(gen, CHOICE_VECTOR),
 		.packs = gen_asked(gen, CHOICE_PACK),
@@ -345,8 +339,8 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	if ((!found && tile->pack < 0) ||
 	    (tile->form == TILE_ALONG && (tile->reduce != OP_ADD || p.sum.at.n < 2)))
 		return false;
-	tile->lanes =
-		tile->form == TILE_ALONG ? CACHE_LINE / dtype_bytes(nest->value->dtype) : p.native;
+	tile->lanes = tile->form == TILE_ALONG ? CACHE_LINE / (int)dtype_bytes(nest->value->dtype)
+					       : p.native;
 	find_guards(&p);
 	tile->beside = tile->form == TILE_ALONG && tile->col &&
 		       tile_stride(&p, nest->at, tile->col) == 1 &&
