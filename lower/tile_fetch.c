@@ -68,14 +68,17 @@ static int streamed(const Planner *p)
 {
 	const Tile *tile = p->tile;
 	int64_t rows;
-	int found = -1;
+	int found = -1; /* one only: two would share the time of a tile's steps */
 	if (tile->pack >= 0 || !tile->blocks.steps || !tile->blocks.cols ||
 	    (tile->row && !tile_is_const(p, tile->row->extent, &rows)))
 		return -1;
 	for (size_t i = 0; i < p->sum.at.n; i++) {
 		const Ix *at = p->sum.at.at[i];
-		if (ix_uses(at, tile->col->var) && !(tile->row && ix_uses(at, tile->row->var)))
-			found = found < 0 ? (int)i : -1;
+		if (!ix_uses(at, tile->col->var) || (tile->row && ix_uses(at, tile->row->var)))
+			continue;
+		if (found >= 0)
+			return -1;
+		found = (int)i;
 	}
 	return found;
 }
