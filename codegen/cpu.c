@@ -116,6 +116,7 @@ static const struct {
 };
 enum { NCPUS = sizeof cpus / sizeof *cpus };
 
+/* Which registers the system saves: without that a feature of the processor is of no use. */
 static uint32_t xcr0_here(void)
 {
 	uint32_t low, high;
@@ -250,6 +251,7 @@ const char *cpu_feature_names(Arena *arena, const Cpu *cpu)
 	return text;
 }
 
+/* Feature by feature: GCC of one version knows processors that another does not. */
 size_t cpu_flags(Arena *arena, const Cpu *cpu, const char ***flags)
 {
 	VEC(const char *) words = {0};
@@ -271,6 +273,8 @@ static void test_bits(FILE *out, const char *reg, uint32_t mask)
 		fprintf(out, "\tandl\t$%u, %s\n\tcmpl\t$%u, %s\n\tjne\t1f\n", mask, reg, mask, reg);
 }
 
+/* One cpuid for all features of a leaf; it overwrites rbx, which the caller of cpu_check_asm
+ * saved. */
 static void test_leaf(FILE *out, Leaf leaf, const uint32_t masks[4])
 {
 	if (!(masks[EAX] | masks[EBX] | masks[ECX] | masks[EDX]))

@@ -25,6 +25,8 @@ static Rvalue *fused_value(KernelJit *k, Op op, const Value *x, const Value *y, 
 	return jit_fused_code(&k->f, fused.signs, y->dtype, 0, args);
 }
 
+/* A sum with a product is looked for first: that product must not become a value of its own, which
+ * would be rounded. */
 static Rvalue *fresh_value(KernelJit *k, const Value *value)
 {
 	JitFunction *f = &k->f;
@@ -190,6 +192,8 @@ static void local_code(KernelJit *k, const Stmt *stmt)
 	jit_end_loop(&k->f, &loop);
 }
 
+/* The routine ends with the check's code. Nothing that its caller sees is written yet: such kernels
+ * come first (lower/routine.c). */
 static void check_code(KernelJit *k, const Stmt *stmt)
 {
 	JitFunction *f = &k->f;
@@ -240,6 +244,8 @@ static void block_code(KernelJit *k, Block block)
 		stmt_code(k, block.stmts[i]);
 }
 
+/* In the order in which jit_routine.c and jit_parallel.c pass them: the call, dims, scalars,
+ * buffers. */
 size_t jit_kernel_params(Jit *jit, KernelId kernel, JitParam **params)
 {
 	const Module *m = jit->module;
@@ -307,6 +313,7 @@ static void declare_locals(KernelJit *k)
 		int64_t n = 1;
 		for (uint32_t axis = 0; axis < local->rank; axis++)
 			n *= local->extent[axis];
+		/* it is on the stack of whichever thread runs the kernel */
 		REQUIRE(type && n <= 1 << 20);
 		if (local->rank)
 			type = gcc_jit_context_new_array_type(jit->ctxt, NULL, type, (int)n);
@@ -341,6 +348,7 @@ static void kernel_code(Jit *jit, KernelId id)
 {
 	KernelJit k = jit_kernel_new(jit, id);
 	JitParam *params;
+	/* the call is for the runner of chunks; everything else is bound */
 	size_t n = jit_kernel_params(jit, id, &params), first = k.use->parallel;
 	bool checks = k.use->checks.n > 0;
 	k.tasks = k.use->parallel ? jit_parallel_tasks(jit, id) : NULL;

@@ -51,6 +51,8 @@ void jit_lanes_enter(Lanes *l, uint32_t part)
 	l->k->at[l->loop->iter] = l->at = l->part->at;
 }
 
+/* The results stand in `known` of their parts before the statement is made part by part, and are
+ * found there. */
 static void call_lanes(Lanes *l, const Value *value, uint32_t n)
 {
 	Rvalue *args[PARTS_MAX], *results[PARTS_MAX];
@@ -63,6 +65,7 @@ static void call_lanes(Lanes *l, const Value *value, uint32_t n)
 		*pointer_map_at(&l->parts[i].known, value) = (uint64_t)(uintptr_t)results[i];
 }
 
+/* Inner functions first: the argument of one may hold another. */
 static void find_calls(Lanes *l, const Value *value, uint32_t n)
 {
 	if (!jit_lanes_vary(l, value) || *pointer_map_at(&l->parts[0].known, value))

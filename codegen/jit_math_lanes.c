@@ -13,11 +13,13 @@ typedef struct LanesMath {
 	Rvalue **values; /* by step: of the vector at hand */
 } LanesMath;
 
+/* With SCALE, one instruction of AVX-512, which is the reason for asking for that. */
 static MathFunction function_of(Jit *jit, Op op, Dtype dtype)
 {
 	return math_scaling(jit->arena, op, dtype, jit->module->emit->target->fast_fp);
 }
 
+/* Vectors here are of f32 and i32, which have equally many lanes: no step changes their width. */
 static bool step_fits(const MathFunction *fn, const MathStep *step)
 {
 	bool choice = step->code == MATH_LESS || step->code == MATH_EQUAL;
@@ -95,6 +97,8 @@ static Rvalue *shifted(const LanesMath *m, const MathStep *step)
 	return simd_integers(m->f, m->log, op, step->code == MATH_SHR, m->values[step->arg[0]], by);
 }
 
+/* min and max are one instruction each, which gives its second operand where the first is no
+ * number: as the comparison of the scalar form does, with the same operands. */
 static Rvalue *chosen(const LanesMath *m, const MathStep *step)
 {
 	const uint32_t *arg = step->arg;
@@ -148,6 +152,7 @@ void jit_math_lanes(JitFunction *f, Op op, int log, uint32_t n, Rvalue *const *a
 	Rvalue **values = ARENA_ARRAY(f->jit->arena, Rvalue *, n * nsteps);
 	for (size_t i = 0; i < nsteps; i++) {
 		const MathStep *step = &fn.steps.at[i];
+		/* in a register of its own, or read from memory: once for all vectors */
 		Rvalue *shared = step->code == MATH_CONST ? constant(&m, step) : NULL;
 		for (uint32_t v = 0; v < n; v++) {
 			m.values = values + v * nsteps;

@@ -132,6 +132,7 @@ static Rvalue *common_op(const OpJit *o, Op op)
 	}
 }
 
+/* fmod has the sign of the dividend, `%` that of the divisor. */
 static Rvalue *float_mod(const OpJit *o)
 {
 	Rvalue *args[] = {o->x, o->y};
@@ -194,6 +195,7 @@ static Rvalue *float_op(const OpJit *o, Op op)
 		return choose(o, logic(o, BOTH, cmp(o, GT, x, zero), cmp(o, LT, x, one)), y, zero);
 	case OP_NEG: return minus(o, x);
 	case OP_RELU:
+		/* the instruction gives its second operand where either is no number: NaN stays */
 		if (o->log)
 			return simd_extreme(o->f, simd_type(o), false, zero, x);
 		return choose(o, cmp(o, LT, x, zero), zero, x);
@@ -258,6 +260,7 @@ static Rvalue *int_div(const OpJit *o)
 	return choose(o, cmp(o, EQ, o->y, o->zero), o->zero, q);
 }
 
+/* The instruction's remainder has the sign of the dividend, `%` that of the divisor. */
 static Rvalue *int_mod(const OpJit *o)
 {
 	Rvalue *r = bin(o, REST, o->x, safe_divisor(o));

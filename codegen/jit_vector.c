@@ -19,6 +19,7 @@
 
 /* ---- variables ---- */
 
+/* The index of a register is known here: its iterators are unrolled, or are the lane. */
 static int64_t fixed_ix(const KernelJit *k, const Ix *ix)
 {
 	switch (ix->kind) {
@@ -370,6 +371,7 @@ static Lvalue *segment_target(Lanes *l, const Stmt *stmt)
 	return row_segments(k, stmt->local, stmt->ixs, stmt->nixs)[c.index];
 }
 
+/* Before anything else is tried: lane by lane the products would be widened one by one. */
 static bool groups_code(Lanes *l, const Stmt *stmt)
 {
 	if (!jit_adds_groups(l->k, stmt, l->loop->iter, l->log))
@@ -423,6 +425,8 @@ static uint32_t find_parts(Lanes *l, Dtype dtype, int64_t at, int64_t extent)
 	return n;
 }
 
+/* All lanes of a statement before the next one: a later statement may read what an earlier one
+ * stored for another lane. */
 static void stmt_lanes(Lanes *l, const Stmt *stmt)
 {
 	KernelJit *k = l->k;

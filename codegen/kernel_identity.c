@@ -18,6 +18,7 @@ typedef struct Writer {
 	VEC(uint64_t) words;
 } Writer;
 
+/* Words that say what follows, so that no two structures give one list of words. */
 enum { MARK_IX = 0x100, MARK_VALUE = 0x200, MARK_SEEN = 0x280, MARK_STMT = 0x300 };
 
 static void put_value(Writer *w, const Value *value);
@@ -36,6 +37,8 @@ static uint64_t dim_position(const Writer *w, DimId dim)
 	BUG("dim %u is not in the kernel's list", dim);
 }
 
+/* The postfix program of the size over the positions of its dims: what a dim is called, and how the
+ * caller numbers it, is no part of the structure. */
 static void put_size(Writer *w, Size size)
 {
 	int64_t constant;
@@ -76,6 +79,8 @@ static void put_ixs(Writer *w, const Ix *const *ixs, uint32_t n)
 		put_ix(w, ixs[i]);
 }
 
+/* Which of the caller's pointers it is, and what the code must know of it; neither its name nor
+ * where it lies. */
 static void put_buffer(Writer *w, BufferId buffer)
 {
 	put(w, kernel_use_buffer(w->use, buffer));
@@ -155,6 +160,7 @@ static void put_block(Writer *w, Block block)
 		put_stmt(w, block.stmts[i]);
 }
 
+/* Iterators and locals are their numbers: their names are for readers. */
 Digest kernel_identity(const Program *program, const Kernel *kernel, const KernelUse *use)
 {
 	Writer w = {.program = program, .use = use, .arena = arena_new()};

@@ -139,6 +139,7 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 	case LOOP_SET:
 	case LOOP_STORE: walk_target(w, stmt); break;
 	case LOOP_CHECK: use_check(w, stmt); break;
+	/* the address is a parameter as for a load, though nothing is read */
 	case LOOP_PREFETCH:
 		walk_ix(w, stmt->ix);
 		use_buffer(w, stmt->buffer, false);
@@ -163,6 +164,7 @@ static bool uses_dim(const KernelUse *use, DimId dim)
 	return false;
 }
 
+/* A size is computed at the entry from its dims, which are parameters of the function. */
 static void collect_dims(Walk *w, Size size)
 {
 	SizeOp *ops;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+/* Pointers of an arena differ in few bits: the product with 2^64 over the golden ratio spreads them
+ * over the upper ones. */
 static PointerSlot *probe(const PointerMap *map, const void *key)
 {
 	uint64_t hash = (uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u;

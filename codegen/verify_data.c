@@ -29,6 +29,7 @@ static bool guard_holds(const VerifyCall *call, const Check *check)
 	return false;
 }
 
+/* Do the dims hold what the entry checks? An index is checked while the routine runs. */
 static bool dims_fit(const VerifyCall *call)
 {
 	const ProgramRoutine *r = call->routine;
@@ -64,6 +65,8 @@ static bool find_dims(VerifyCall *call)
 	return false;
 }
 
+/* Filled with a pattern, so that what is read before it is written gives no zeros by luck; a
+ * multiple of the alignment long, as aligned_alloc asks for. */
 static bool block_new(VerifyBlock *block, Dtype dtype, int64_t n)
 {
 	if (n < 0 || n > ELEMENTS_MAX)
@@ -146,6 +149,8 @@ static float draw(uint64_t seed, uint64_t stream, int64_t at)
 	return threefry_uniform(threefry_word(seed, stream, (uint64_t)at));
 }
 
+/* Floats of both signs, small, so that long sums stay finite; integers that are often equal and, as
+ * indices, often inside. */
 static Scalar draw_scalar(Dtype dtype, float u, int64_t limit)
 {
 	if (dtype_is_float(dtype))
