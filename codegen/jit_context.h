@@ -163,6 +163,8 @@ void jit_routines(Jit *jit, bool check_cpu_features);
 /* jit_parallel.c: what runs the chunks of a kernel, where there are any. In the unit of the
  * entries, so that no kernel holds a copy of its chunks, which might round otherwise. */
 void jit_parallel_runner(Jit *jit);
+/* Is it below what is known of the dim, below 0, or beyond the limit? */
+Rvalue *jit_dim_is_bad(JitFunction *f, DimId dim, Rvalue *value);
 /* jit_state.c: PREFIX_init and PREFIX_state_size. */
 void jit_state(Jit *jit);
 

@@ -90,6 +90,7 @@ static void check_call(Entry *e)
 	jit_end_if(f, none);
 }
 
+/* By a function of baseline instructions in the module itself (cpu.c). */
 static void check_cpu(Entry *e)
 {
 	Jit *jit = e->f.jit;
@@ -100,9 +101,9 @@ static void check_cpu(Entry *e)
 		"this module was built for a processor with more features than this one has");
 }
 
-static Rvalue *dim_is_bad(JitFunction *f, const Module *m, DimId id, Rvalue *value)
+Rvalue *jit_dim_is_bad(JitFunction *f, DimId dim, Rvalue *value)
 {
-	int64_t least = sizes_dim(m->program->sizes, id)->at_least;
+	int64_t least = sizes_dim(f->jit->module->program->sizes, dim)->at_least;
 	Rvalue *low = jit_compare(f, GCC_JIT_COMPARISON_LT, value,
 				  jit_long(f->jit, f->jit->i64, least > 0 ? least : 0));
 	Rvalue *high = jit_compare(f, GCC_JIT_COMPARISON_GT, value,
@@ -115,7 +116,7 @@ static void check_dims(Entry *e)
 	const Module *m = e->f.jit->module;
 	for (uint32_t i = 0; i < e->routine->ndims; i++) {
 		DimId id = e->routine->dims[i];
-		fail_if(e, dim_is_bad(&e->f, m, id, e->dims[id]), TSR_BAD_DIM,
+		fail_if(e, jit_dim_is_bad(&e->f, id, e->dims[id]), TSR_BAD_DIM,
 			module_dim_message(m, id));
 	}
 }
@@ -182,6 +183,7 @@ static void check_pointer(Entry *e, Rvalue *pointer, Rvalue *bytes, const char *
 	fail_if(e, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_AND, some, null), TSR_BAD_POINTER, text);
 }
 
+/* Kernels load whole vectors from places that the compiler aligned to 64 bytes within it. */
 static void check_aligned(Entry *e, Rvalue *pointer, const char *text)
 {
 	JitFunction *f = &e->f;
@@ -242,6 +244,7 @@ static Lvalue *stamp_place(Entry *e)
 	return gcc_jit_rvalue_dereference(jit_offset(&e->f, e->state, offset, jit->u32), NULL);
 }
 
+/* A state that was written and not packed since would give results of other parameters. */
 static void check_packed(Entry *e)
 {
 	Jit *jit = e->f.jit;

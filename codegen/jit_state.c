@@ -30,18 +30,11 @@ static void return_number(JitFunction *f, void *arg)
 	jit_return(f, *(Rvalue **)arg);
 }
 
-/* Returns *bad where a dim is negative or beyond the limit. */
+/* Returns `bad` where a dim is. */
 static void check_dims(JitFunction *f, const DimId *dims, uint32_t ndims, Rvalue *bad)
 {
-	Jit *jit = f->jit;
 	for (uint32_t i = 0; i < ndims; i++) {
-		int64_t least = sizes_dim(jit->module->program->sizes, dims[i])->at_least;
-		Rvalue *dim = jit_param(f, i);
-		Rvalue *low = jit_compare(f, GCC_JIT_COMPARISON_LT, dim,
-					  jit_long(jit, jit->i64, least > 0 ? least : 0));
-		Rvalue *high = jit_compare(f, GCC_JIT_COMPARISON_GT, dim,
-					   jit_long(jit, jit->i64, DIM_LIMIT));
-		JitBlock *after = jit_if(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, low, high));
+		JitBlock *after = jit_if(f, jit_dim_is_bad(f, dims[i], jit_param(f, i)));
 		jit_return(f, bad);
 		jit_end_if(f, after);
 	}
@@ -83,6 +76,8 @@ static void mix(JitFunction *f, Rvalue **a, Rvalue **b, int bits)
 	*b = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_XOR, turned, *a));
 }
 
+/* x[0] and x[2] are mixed with x[1] and x[3] in one round, with x[3] and x[1] in the next; behind
+ * every fourth round another key is added. */
 static void threefry(JitFunction *f, Rvalue *const key[4], Rvalue *x[4])
 {
 	static const int rotations[8][2] = {{10, 26}, {11, 21}, {13, 27}, {23, 5},
