@@ -83,6 +83,7 @@ static void put_int_body(FILE *out, const char *body, Dtype dtype)
 			putc(*p, out);
 }
 
+/* Operators of C that mean the same: those of integers would overflow. */
 static bool is_infix(Op op, Dtype dtype)
 {
 	return dtype_is_float(dtype) && (op == OP_ADD || op == OP_SUB || op == OP_MUL ||

@@ -43,6 +43,8 @@ typedef struct Work {
 } Work;
 typedef VEC(Work) Works;
 
+/* The heaviest first: begun last, it would keep one CPU busy while the others are idle. Equal ones
+ * in the order of units, for the same order everywhere. */
 static int by_weight(const void *a, const void *b)
 {
 	const Work *x = a, *y = b;
@@ -86,8 +88,8 @@ static int compile_entries(const Work *work)
 	Jit *jit = jit_new(b->module, b->module->arena);
 	const Target *target = b->emit->target;
 	set_options(jit, target->opt_level > 1 ? 1 : target->opt_level);
+	/* calls and checks, once a call: more takes time and gains none */
 	if (target->opt_level)
-		/* calls and checks, once a call: more takes time and gains none */
 		jit_option(jit, "-Og");
 	jit_option(jit, "-march=x86-64");
 	jit_routines(jit, b->cpu.features != 0);
@@ -329,6 +331,7 @@ static bool compile_all(Build *b)
 	return good;
 }
 
+/* By number: nothing of the program gets into a path. */
 static void name_files(Build *b)
 {
 	Arena *arena = b->module->arena;

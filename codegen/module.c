@@ -92,6 +92,8 @@ const char *name_unique(Arena *arena, Names *taken, const char *name)
 	return id;
 }
 
+/* Dims keep the names that the module's table has for them, whatever else the routine has; the
+ * others give way. */
 static void name_arguments(Module *m, uint32_t index)
 {
 	const ProgramRoutine *r = program_routine(m->program, index);
@@ -117,6 +119,7 @@ static void name_arguments(Module *m, uint32_t index)
 		out->outputs[i] = name_unique(m->arena, &taken, r->outputs[i].name);
 }
 
+/* What the entry checks the state for. A copy belongs to its parameter. */
 static void find_params(Module *m, uint32_t index)
 {
 	const Program *p = m->program;

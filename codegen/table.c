@@ -97,6 +97,8 @@ static void put_size(Builder *b, TableObject *to, Size size)
 	put(b, to, CELL_CLOSE, 0);
 }
 
+/* Objects are equal where their cells are: names of other objects are compared as texts, so that
+ * lists of shared sizes are shared too. */
 static bool same_cells(const TableObject *a, const TableObject *b)
 {
 	bool same = strcmp(a->type, b->type) == 0 && a->cells.n == b->cells.n;
@@ -280,6 +282,7 @@ static TableObject *routines_object(Builder *b)
 	return finish(b, object);
 }
 
+/* What the module asks of the processor, for `tsr info`; text of C asks nothing. */
 static void put_target(Builder *b, TableObject *to, bool compiled)
 {
 	Cpu cpu = {0};

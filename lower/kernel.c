@@ -3,6 +3,8 @@
 
 /* ---- a kernel's frame ---- */
 
+/* In a band the first iterators are those that its kernels share, so that they have one number in
+ * all of them. */
 Gen gen_new(Lower *lower, Sym name, Span span)
 {
 	Gen gen = {.lower = lower,
@@ -24,6 +26,8 @@ static ScheduleEntry *made_entry(const Gen *gen)
 	return &gen->made.at[gen->made.n - 1];
 }
 
+/* A kernel of several nests has an entry of the schedule for each that chose something: NAME,
+ * NAME.2, ... */
 void gen_nest(Gen *gen)
 {
 	if (made_entry(gen)->clauses.n == 0)
@@ -188,6 +192,7 @@ static void emit_node(Gen *gen, NodeId id, StoreTarget to)
 		nest_emit(gen, id, to);
 }
 
+/* Cells that no iteration reaches, or that are added to, begin with the neutral element. */
 static void fill_first(Gen *gen, NodeId id, BufferId to)
 {
 	const Node *node = lower_node(gen->lower, id);

@@ -23,6 +23,8 @@ static bool gathers(const Lower *lower, NodeId id)
 
 /* ---- what comes first ---- */
 
+/* Backwards, as operands come before what reads them: one pass finds everything that an index
+ * depends on. */
 static void mark_early(Lower *lower)
 {
 	for (NodeId id = (NodeId)lower->graph->nodes.n; id-- > 0;) {
@@ -92,6 +94,8 @@ static BufferId output_buffer(const Lower *lower, NodeId id)
 	return BUFFER_NONE;
 }
 
+/* An assignment has the place of its target, a reshape that of its operand; what is a result is
+ * computed where the caller wants it, if nothing stands against that. */
 static void bind_buffer(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
