@@ -20,6 +20,7 @@ static void run_for(Interp *in, const Stmt *stmt)
 		in->iters[stmt->iter] = i;
 		if (parallel)
 			race_iteration(in->race, i);
+		/* as if as many threads as there are slots took turns */
 		if (stmt->nslots)
 			in->iters[stmt->slot] = i % stmt->nslots;
 		run_block(in, &stmt->body);
@@ -123,11 +124,12 @@ static void run_kernel(Interp *in, const Kernel *kernel)
 
 /* ---- the frame of a routine ---- */
 
-static bool guard_holds(Interp *in, const Check *check)
+bool interp_guard_holds(const Program *program, CheckId guard, const int64_t *dims)
 {
+	const Check *check = &program->checks.at[guard];
 	int64_t a, b;
-	if (!size_eval(in->program->sizes, check->a, in->dims, &a) ||
-	    !size_eval(in->program->sizes, check->b, in->dims, &b))
+	if (!size_eval(program->sizes, check->a, dims, &a) ||
+	    !size_eval(program->sizes, check->b, dims, &b))
 		return false;
 	switch (check->kind) {
 	case CHECK_EQ: return a == b;
@@ -147,7 +149,7 @@ static void run_guards(Interp *in, const ProgramRoutine *routine)
 			in->code = INTERP_BAD_DIM;
 	}
 	for (uint32_t i = 0; i < routine->nguards && !in->code; i++)
-		if (!guard_holds(in, &in->program->checks.at[routine->guards[i]]))
+		if (!interp_guard_holds(in->program, routine->guards[i], in->dims))
 			in->code = INTERP_CHECK_FIRST + (int)routine->guards[i];
 }
 

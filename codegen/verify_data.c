@@ -14,27 +14,12 @@ static const int64_t small[] = {3,  2,	5,  4,	6,  8,	7,  1,	9,  12,
 				10, 16, 11, 13, 14, 15, 24, 28, 32, 64};
 enum { NSMALL = sizeof small / sizeof *small };
 
-static bool guard_holds(const VerifyCall *call, const Check *check)
-{
-	int64_t a, b;
-	if (!size_eval(call->program->sizes, check->a, call->dims, &a) ||
-	    !size_eval(call->program->sizes, check->b, call->dims, &b))
-		return false;
-	switch (check->kind) {
-	case CHECK_EQ: return a == b;
-	case CHECK_GE: return a >= b;
-	case CHECK_DIVIDES: return b != 0 && a % b == 0;
-	case CHECK_INDEX: return true;
-	}
-	return false;
-}
-
 /* Do the dims hold what the entry checks? An index is checked while the routine runs. */
 static bool dims_fit(const VerifyCall *call)
 {
 	const ProgramRoutine *r = call->routine;
 	for (uint32_t i = 0; i < r->nguards; i++)
-		if (!guard_holds(call, &call->program->checks.at[r->guards[i]]))
+		if (!interp_guard_holds(call->program, r->guards[i], call->dims))
 			return false;
 	int64_t bytes;
 	return size_eval(call->program->sizes, r->workspace, call->dims, &bytes) && bytes >= 0;
