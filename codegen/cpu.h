@@ -14,7 +14,8 @@ typedef struct Cpu {
 	uint64_t features; /* bits by position in the table of features */
 	const char *tune;  /* what -mtune takes */
 	int vector_bits;   /* what -mprefer-vector-width takes */
-	bool pairs; /* is vdpbf16ps as fast as one multiply-add of f32? On Sapphire Rapids it takes as long as two */
+	/* is vdpbf16ps as fast as one multiply-add of f32? On Sapphire Rapids it takes as long as two */
+	bool pairs;
 } Cpu;
 
 /* How vector instructions are encoded: AVX-512 has masks a lane for vectors of every width. */

@@ -37,7 +37,9 @@ typedef struct Tile {
 	TileForm form;
 	Loop *row, *col; /* of the result; NULL: one row, one column. ACROSS: lanes run along col */
 	Loop *along;	 /* ALONG: the sum that lanes run along; ACROSS: that groups do, or NULL */
-	int64_t group; /* products that a lane adds at once: 4 of bytes, 2 of bf16; ACROSS: of a packed operand, along `along` */
+	/* products that a lane adds at once: 4 of bytes, 2 of bf16; ACROSS: of a packed operand, along
+	 * `along` */
+	int64_t group;
 	int64_t lanes;	 /* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	TileParts rows, cols;
 	uint64_t cycles;    /* estimated, with 32 for every symbolic extent */

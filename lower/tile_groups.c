@@ -76,14 +76,14 @@ static const Value *in_i32(const Tile *tile, Op op, const Value *a, const Value 
 	return value_op(tile->nest->gen->arena, op, DTYPE_I32, (const Value *[]){a, b}, 2);
 }
 
-const Value *tile_group_copied(const Tile *tile, const Value *byte)
+const Value *tile_group_copied(const Tile *tile, const Value *element)
 {
 	Arena *arena = tile->nest->gen->arena;
 	if (moved_by(tile) == 0)
-		return byte;
-	const Value *moved = in_i32(tile, OP_ADD, value_cast(arena, DTYPE_I32, byte),
+		return element;
+	const Value *moved = in_i32(tile, OP_ADD, value_cast(arena, DTYPE_I32, element),
 				    integer(tile, moved_by(tile)));
-	return value_cast(arena, byte->dtype == DTYPE_I8 ? DTYPE_U8 : DTYPE_I8, moved);
+	return value_cast(arena, element->dtype == DTYPE_I8 ? DTYPE_U8 : DTYPE_I8, moved);
 }
 
 void tile_group_declare_sums(Tile *tile)
