@@ -9,7 +9,8 @@
  * since loops that every operand walks through alike are one (collapse.c). Columns are the loops of
  * the last axes of the result that move one operand alone, w here; its copy has the other loops of
  * the result first, then the sum, then the columns. The copy of the other operand has the sum last.
- * Copies are transposes (turn.c), and pay where many cells use what is copied. Cells add up their
+ * Copies are transposes (turn.c), and pay where many cells use what is copied; windows of a picture
+ * (x[i + k]) are read where they are, as a copy would hold each element many times. Cells add up their
  * products in the order of the sum's loops, as without copies; whether there are copies depends on
  * no batch axis.
  */
@@ -132,6 +133,35 @@ static bool joins(const Stage *s)
 	return s->first_col + 1 < s->nest->nresult || s->nest->nresult + 1 < s->nest->nloops;
 }
 
+/* Do loops step over elements of an axis that other loops reach as well? */
+static bool overlaps(const Stage *s, const Index *index)
+{
+	for (uint32_t t = 0; t < index->nterms; t++) {
+		int64_t coef = index->terms[t].coef, reach = 0;
+		for (uint32_t u = 0; u < index->nterms; u++) {
+			int64_t other = index->terms[u].coef;
+			Size extent = s->nest->proj->iters[index->terms[u].iter].extent;
+			if (other < coef || (other == coef && u > t))
+				reach += other * (known(s, extent, INT32_MAX) - 1);
+		}
+		if (reach >= coef)
+			return true;
+	}
+	return false;
+}
+
+/* Does an operand go by in windows, which its copy would hold one by one? */
+static bool has_windows(const Stage *s)
+{
+	const Piece *piece = s->nest->piece;
+	uint32_t nargs = lower_node(s->nest->gen->lower, s->nest->node)->nargs;
+	for (uint32_t i = 0; i < nargs; i++)
+		for (uint32_t a = 0; piece->args[i].present && a < piece->args[i].naxes; a++)
+			if (overlaps(s, &piece->args[i].axes[a]))
+				return true;
+	return false;
+}
+
 /* ---- how ---- */
 
 typedef struct Order {
@@ -211,7 +241,7 @@ bool nest_stage(Nest *nest, bool forced)
 		     nest->nresult > 0 && nest->nloops <= 64 && nest->nloops > nest->nresult &&
 		     !nest->staged[0].strides && !nest->staged[1].strides;
 	if (!plain || !is_product(&s, nest->value) || s.nloads != 2 || !find_moved(&s) ||
-	    !find_columns(&s) || !pays(&s) || !(forced || joins(&s)))
+	    !find_columns(&s) || !pays(&s) || !(forced || (joins(&s) && !has_windows(&s))))
 		return false;
 	uint32_t last = nest->nresult - 1;
 	if (size_is(s.program->sizes, stride(&s, s.cols, last), 1))
