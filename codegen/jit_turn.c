@@ -29,7 +29,7 @@ bool jit_turn_fits(const Jit *jit, Dtype dtype, uint32_t rows, uint32_t lanes)
 {
 	bool square = rows == lanes && rows > 1 && rows <= ROWS_MAX && (rows & (rows - 1)) == 0;
 	/* a row is one segment, whose lanes are those of the wide type */
-	bool one = dtype_bytes(dtype_wide(dtype)) * (int)rows <= jit->vector_bytes;
+	bool one = (int)dtype_bytes(dtype_wide(dtype)) * (int)rows <= jit->vector_bytes;
 	return square && one && dtype_bytes(dtype) * (int)rows >= PART;
 }
 
