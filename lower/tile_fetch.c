@@ -1,6 +1,7 @@
 /* What tiles read next, fetched while they work on what they have: the panel of a parameter behind
- * the present one, or the next columns of an operand that is streamed. Both come from memory once a
- * call; without this the first tile past them waits for all of their lines.
+ * the present one, the next columns of an operand that is streamed, or the rows of the next tile.
+ * The first two come from memory once a call, rows past blocks of packed columns from the third
+ * cache or memory once a block; without this the first tile past them waits for all of their lines.
  *
  *   for i0 in 0..6*floor(s/6) step 6
  *     local ahead : i64 = (j + 64)*768 + i0*64*768/s     this tile's share of the next panel begins here,
@@ -18,12 +19,20 @@
  *     for k in first_step..first_step + 256
  *       ... the tile, which reads b[k*4096 + first_col + j + lane]
  *       prefetch b[(k + 256*next)*4096 + first_col + j + 48 - 1008*next + 16*(i*3/32)]
+ *
+ *   for i in 0..1536 step 6: for j in 0..128 step 64     a block of 128 packed columns
+ *     local ahead : i64 = (i + 6)*1536 + j*6*1536/128    the next six rows lie behind these, and
+ *     for k in 0..1536                                   each tile of the block fetches its share
+ *       ... the tile, which reads packed_b[j*1536 + k*64 + lane]
+ *       prefetch a[int(ahead) + k*3]
  */
 #include "lower/tile.h"
 
 /* Rows past a panel from which on it is not fetched; bytes of a copy from which on it is; the
  * fewest rows of a tile that has time for it. */
 enum { FETCH_ROWS = 4096, FETCH_BYTES = 1 << 16, FETCH_HEIGHT = 4, CACHE_LINE = 64 };
+/* Bytes of all rows from which on they do not stay in the second cache beside the panels. */
+enum { ROWS_BYTES = 1 << 20 };
 
 /* Does the loop of the result bring further tiles past a panel? */
 static bool is_of_rows(const Tile *tile, const Loop *loop)
@@ -83,6 +92,44 @@ static int streamed(const Planner *p)
 	return found;
 }
 
+/* Elements of a row where an operand lies along the sum from end to end, one row behind the other;
+ * 0: it does not. */
+static int64_t row_elements(const Planner *p, const Ix *at)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t elements = 1, extent;
+	for (uint32_t i = nest->nloops; i-- > nest->nresult;) {
+		Size by = ix_stride(p->program, at, nest->loops[i].var);
+		if (!tile_is_const(p, nest->loops[i].extent, &extent) ||
+		    !size_is(p->program->sizes, by, elements))
+			return 0;
+		elements *= extent;
+	}
+	Size by = ix_stride(p->program, at, p->tile->row->var);
+	return size_is(p->program->sizes, by, elements) ? elements : 0;
+}
+
+/* The one operand whose rows go past blocks of packed columns; -1: there are more, or it does not
+ * lie row by row. */
+static int rows_operand(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	int found = -1, n = 0;
+	for (size_t i = 0; tile->row && i < p->sum.at.n; i++)
+		if ((int)i != tile->pack && ix_uses(p->sum.at.at[i], tile->row->var)) {
+			found = row_elements(p, p->sum.at.at[i]) ? (int)i : -1;
+			n++;
+		}
+	return n == 1 ? found : -1;
+}
+
+static bool rows_pay(const Planner *p, int load)
+{
+	int64_t row = row_elements(p, p->sum.at.at[load]);
+	row *= dtype_bytes(p->program->buffers.at[p->sum.from.at[load]].dtype);
+	return row > 0 && tile_extent(p, p->tile->row, INT32_MAX) > ROWS_BYTES / row;
+}
+
 /* Memory is ahead of a single row by itself, which reads few rows of the operand from end to end. */
 static bool stream_pays(const Planner *p) { return tile_extent(p, p->tile->row, 0) > 1; }
 
@@ -90,11 +137,20 @@ static bool stream_pays(const Planner *p) { return tile_extent(p, p->tile->row, 
 static int may_fetch(const Planner *p)
 {
 	const Tile *tile = p->tile;
+	if (tile->by_blocks)
+		return rows_operand(p);
 	if (!tile->prepacked)
 		return streamed(p);
 	return tile->row && tile->rows.at[0].step >= FETCH_HEIGHT && !tile->blocks.steps
 		       ? tile->pack
 		       : -1;
+}
+
+static bool fetch_pays(const Planner *p, int load)
+{
+	if (p->tile->by_blocks)
+		return rows_pay(p, load);
+	return p->tile->prepacked ? panels_pay(p) : stream_pays(p);
 }
 
 void tile_choose_fetch(Planner *p)
@@ -108,10 +164,11 @@ void tile_choose_fetch(Planner *p)
 	}
 	if (load < 0 && asks_on(p->fetches))
 		p->fetches->refused =
-			"tiles of 4 rows or more fetch panels of a parameter that is packed, and blocks of "
-			"columns and of the sum what they stream";
+			"tiles of 4 rows or more fetch panels of a parameter that is packed, "
+			"blocks of columns and of the sum what they stream, "
+			"and blocks of packed columns the next rows";
 	bool pays = load >= 0 && !asks_off(p->fetches) &&
-		    (asks_on(p->fetches) || (p->tile->prepacked ? panels_pay(p) : stream_pays(p)));
+		    (asks_on(p->fetches) || fetch_pays(p, load));
 	p->tile->fetched = pays ? load : -1;
 }
 
@@ -225,10 +282,50 @@ static Block fetch_panel(const Tile *tile, const TilePart *row, const TilePart *
 	return block_of(gen, stmt_prefetch(gen->arena, tile->packed, line));
 }
 
+/* The load of the first element of the next tile's rows. */
+static const Value *next_rows(Tile *tile, const TilePart *row)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	const Ix **at = ARENA_ARRAY(gen->arena, const Ix *, nest->nloops);
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		const Ix **by_iter = &nest->by_iter[nest->loops[i].iter];
+		at[i] = *by_iter;
+		if (i >= nest->nresult)
+			*by_iter = tile_const(tile, 0);
+	}
+	nest->by_iter[tile->row->iter] =
+		ix_add(gen->program, tile_first(tile, tile->row, row), tile_const(tile, row->step));
+	nest_values(nest);
+	const Value *load = tile_load(nest->value, (uint32_t)tile->fetched);
+	for (uint32_t i = 0; i < nest->nloops; i++)
+		nest->by_iter[nest->loops[i].iter] = at[i];
+	return load->nargs ? load->args[0] : load;
+}
+
+static Block fetch_rows(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
+{
+	Gen *gen = tile->nest->gen;
+	Program *program = gen->program;
+	if (row != &tile->rows.at[0] || row->single || col != &tile->cols.at[0] || col->single)
+		return (Block){0};
+	int64_t tiles = tile->blocks.cols / col->step, share = row->step * tile->group;
+	const Value *load = next_rows(tile, row);
+	const Ix *first = ix_size(gen->arena, tile_panel_elements(tile, share));
+	first = ix_mul(program, ix_iter(gen->arena, tile->col->var), first);
+	first = ix_binary(program, IX_DIV, first, tile_const(tile, tile->blocks.cols));
+	first = kept(tile, "ahead", ix_add(program, load->ix, first), before);
+	const Ix *step = tile_const(tile, (share + tiles - 1) / tiles);
+	step = ix_mul(program, tile_step_number(tile), step);
+	return block_of(gen, stmt_prefetch(gen->arena, load->buffer, ix_add(program, first, step)));
+}
+
 Block tile_fetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
 {
 	if (tile->fetched < 0)
 		return (Block){0};
+	if (tile->by_blocks)
+		return fetch_rows(tile, row, col, before);
 	return tile->prepacked ? fetch_panel(tile, row, col, before)
 			       : fetch_columns(tile, row, col, before);
 }
