@@ -11,7 +11,7 @@ uint16_t f16_bits(float value);
 float bf16_value(uint16_t bits);
 float f16_value(uint16_t bits);
 
-/* Element number `at` of any dtype but u4x32. A value that is written is one of the dtype
+/* Element number `at` of any dtype. A value that is written is one of the dtype
  * (scalar_convert). */
 Scalar scalar_read(Dtype dtype, const void *bytes, int64_t at);
 void scalar_write(Dtype dtype, void *bytes, int64_t at, Scalar value);

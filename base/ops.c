@@ -3,6 +3,7 @@
  * functions of each type (tgmath), so that f32 results are those of compiled C and not a rounded
  * double. */
 #include "base/element.h"
+#include "base/threefry.h"
 
 #include <string.h>
 #include <tgmath.h>
@@ -164,6 +165,9 @@ static double eval_double(Op op, double x, double y, double z)
 #include "base/ops_real.def"
 #undef REAL
 	case OP_MOD: x = fmod(x, y); return x != 0 && (x < 0) != (y < 0) ? x + y : x;
+	case OP_THREEFRY:
+	case OP_ZIP:
+	case OP_TURN:
 	case OP_NONE: break;
 	}
 	return 0;
@@ -178,6 +182,9 @@ static float eval_float(Op op, float x, float y, float z)
 #include "base/ops_real.def"
 #undef REAL
 	case OP_MOD: x = fmod(x, y); return x != 0 && (x < 0) != (y < 0) ? x + y : x;
+	case OP_THREEFRY:
+	case OP_ZIP:
+	case OP_TURN:
 	case OP_NONE: break;
 	}
 	return 0;
@@ -271,8 +278,21 @@ static double round_float(Dtype dtype, double x)
 	}
 }
 
+static Scalar eval_words(Op op, const Scalar *args)
+{
+	const uint32_t *x = args[0].w, *y = args[op_arity(op) - 1].w;
+	Scalar out = {.w = {x[1], x[2], x[3], x[0]}};
+	if (op == OP_ZIP)
+		return (Scalar){.w = {x[0], y[0], x[1], y[1]}};
+	if (op == OP_THREEFRY)
+		threefry4x32(x, y, out.w);
+	return out;
+}
+
 Scalar op_eval(Op op, Dtype dtype, const Scalar *args)
 {
+	if (dtype == DTYPE_U4X32)
+		return eval_words(op, args);
 	int n = op_arity(op);
 	Scalar none = {.i = 0}, x = n > 0 ? args[0] : none;
 	Scalar y = n > 1 ? args[1] : none, z = n > 2 ? args[2] : none;
@@ -300,6 +320,11 @@ Scalar scalar_convert(Scalar value, Dtype from, Dtype to)
 {
 	if (from == to)
 		return value;
+	if (to == DTYPE_U4X32)
+		return (Scalar){
+			.w = {(uint32_t)value.i, (uint32_t)((uint64_t)value.i >> 32), 0, 0}};
+	if (from == DTYPE_U4X32)
+		return (Scalar){.f = (double)threefry_uniform(value.w[0])};
 	if (dtype_is_float(from) && dtype_is_float(to))
 		return (Scalar){.f = round_float(to, value.f)};
 	if (dtype_is_float(from))

@@ -17,10 +17,12 @@ typedef enum Op {
 	OP_NONE = OP_COUNT
 } Op;
 
-/* One scalar of any dtype: floats in f (f32 values are exactly representable), integers in i. */
+/* One scalar of any dtype: floats in f (f32 values are exactly representable), integers in i, the
+ * words of u4x32 in w. */
 typedef union Scalar {
 	double f;
 	int64_t i;
+	uint32_t w[4];
 } Scalar;
 
 const char *op_name(Op op);   /* "add" */
@@ -55,10 +57,14 @@ Dtype op_result_dtype(Op op, const Dtype *args, int nargs);
  * Integers wrap; / truncates as in C, % floors, and both are 0 where the divisor is 0; pow with
  * a negative exponent truncates the true value (0 for base 0); floor, ceil, round and id change
  * nothing; the functions that have a fractional result belong to floats (op_result_dtype) and
- * are 0 here. */
+ * are 0 here. On u4x32, words x0 .. x3, there are three operations and no others:
+ *   threefry4x32(key, counter)    base/threefry.h
+ *   zip_words(x, y)               x0, y0, x1, y1
+ *   turn_words(x)                 x1, x2, x3, x0 */
 Scalar op_eval(Op op, Dtype dtype, const Scalar *args);
 /* Converts: float to integer truncates towards zero and saturates, NaN becomes 0. To bf16 and f16
- * everything is rounded by way of f32. */
+ * everything is rounded by way of f32. An integer becomes the words of its 64 bits, the low ones
+ * first, and two words 0; words become the f32 in [0, 1) that the upper 24 bits of word 0 make. */
 Scalar scalar_convert(Scalar value, Dtype from, Dtype to);
 
 #endif

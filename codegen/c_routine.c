@@ -28,31 +28,14 @@ static const char helpers[] =
 	"static inline int tsr_misaligned(const void *pointer)\n{\n"
 	"\treturn (uintptr_t)pointer % 64 != 0;\n}\n\n";
 
-static const char uniform[] =
-	"/* Threefry-4x32-20: element i is word i mod 4 of block i div 4, under the key (seed, "
-	"name). */\n"
-	"static void tsr_threefry(uint64_t seed, uint64_t name, uint64_t block, uint32_t x[4])\n{\n"
-	"\tstatic const unsigned char turns[8][2] = {{10, 26}, {11, 21}, {13, 27}, {23, 5},\n"
-	"\t\t\t\t\t\t  {6, 20}, {17, 11}, {25, 10}, {18, 20}};\n"
-	"\tuint32_t key[5] = {(uint32_t)seed, (uint32_t)(seed >> 32), (uint32_t)name,\n"
-	"\t\t\t   (uint32_t)(name >> 32), 0};\n"
-	"\tkey[4] = 0x1BD11BDAu ^ key[0] ^ key[1] ^ key[2] ^ key[3];\n"
-	"\tx[0] = (uint32_t)block + key[0];\n\tx[1] = (uint32_t)(block >> 32) + key[1];\n"
-	"\tx[2] = key[2];\n\tx[3] = key[3];\n"
-	"\tfor (uint32_t round = 0; round < 20; round++) {\n"
-	"\t\tuint32_t *b = &x[round % 2 ? 3 : 1], *d = &x[round % 2 ? 1 : 3];\n"
-	"\t\tint s = turns[round % 8][0], t = turns[round % 8][1];\n"
-	"\t\tx[0] += *b;\n\t\t*b = (*b << s | *b >> (32 - s)) ^ x[0];\n"
-	"\t\tx[2] += *d;\n\t\t*d = (*d << t | *d >> (32 - t)) ^ x[2];\n"
-	"\t\tif (round % 4 != 3)\n\t\t\tcontinue;\n"
-	"\t\tfor (uint32_t i = 0; i < 4; i++)\n\t\t\tx[i] += key[(round / 4 + 1 + i) % 5];\n"
-	"\t\tx[3] += round / 4 + 1;\n\t}\n}\n\n";
-
 static const char uniform_fill[] =
 	"/* Uniform in [-bound, bound). */\n"
 	"static void tsr_uniform_%s(%s *to, int64_t n, uint64_t seed, uint64_t name, %s bound)\n{\n"
-	"\tfor (int64_t i = 0; i < n; i += 4) {\n\t\tuint32_t x[4];\n"
-	"\t\ttsr_threefry(seed, name, (uint64_t)i / 4, x);\n"
+	"\tconst uint32_t key[4] = {(uint32_t)seed, (uint32_t)(seed >> 32), (uint32_t)name,\n"
+	"\t\t\t\t (uint32_t)(name >> 32)};\n"
+	"\tfor (int64_t i = 0; i < n; i += 4) {\n"
+	"\t\tuint32_t x[4] = {(uint32_t)(i / 4), (uint32_t)(i / 4 >> 32), 0, 0};\n"
+	"\t\ttsr_threefry(key, x);\n"
 	"\t\tfor (int64_t j = 0; j < 4 && i + j < n; j++)\n"
 	"\t\t\tto[i + j] = %s;\n\t}\n}\n\n";
 
@@ -385,7 +368,6 @@ static void put_init(FILE *out, const Module *m)
 	for (Dtype d = 0; d < DTYPE_COUNT; d++) {
 		if (!module_has_uniform(m, d))
 			continue;
-		fputs(some ? "" : uniform, out);
 		put_uniform(out, m, d);
 		some = true;
 	}

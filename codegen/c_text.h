@@ -15,6 +15,8 @@ bool c_write(const Module *module, void (*put)(FILE *out, const Module *module))
 
 /* c_value.c: the helper functions that the operations and conversions in use need. */
 void c_put_helpers(FILE *out, const Module *module);
+/* c_words.c: the same of u4x32. */
+void c_put_words(FILE *out, const Module *module, const KernelUse *all);
 /* c_math.c: the body of a function of math.h, over x and y; what such bodies call. */
 void c_put_math(FILE *out, Arena *arena, const MathFunction *fn);
 void c_put_math_tables(FILE *out, Arena *arena, Op op, Dtype dtype);

@@ -144,10 +144,7 @@ static const char *int_constant(Arena *arena, Dtype dtype, int64_t value)
 	return arena_printf(arena, "%lld%s", (long long)value, dtype == DTYPE_U32 ? "u" : "");
 }
 
-static bool saturates(Dtype from, Dtype to)
-{
-	return dtype_is_float(from) && !dtype_is_float(to);
-}
+static bool saturates(Dtype from, Dtype to) { return dtype_is_float(from) && dtype_is_integer(to); }
 
 static void put_saturating(FILE *out, const Module *m, Dtype from, Dtype to)
 {
@@ -229,9 +226,10 @@ void c_put_helpers(FILE *out, const Module *m)
 	bool halves = use_halves(m, all);
 	put_index_helpers(out);
 	put_math_helpers(out, m, all, halves);
+	c_put_words(out, m, all);
 	for (Op op = 0; op < OP_COUNT; op++)
 		for (Dtype d = 0; d < DTYPE_COUNT; d++)
-			if (all->ops[op][d] && !is_infix(op, d))
+			if (all->ops[op][d] && !is_infix(op, d) && d != DTYPE_U4X32)
 				put_op(out, m, op, d);
 	for (Dtype from = 0; from < DTYPE_COUNT; from++)
 		for (Dtype to = 0; to < DTYPE_COUNT; to++)
@@ -263,6 +261,10 @@ const char *c_cast(Arena *arena, Dtype from, Dtype to, const char *value)
 {
 	if (from == to)
 		return value;
+	if (to == DTYPE_U4X32)
+		return arena_printf(arena, "tsr_u4x32_from_i64(%s)", value);
+	if (from == DTYPE_U4X32)
+		return arena_printf(arena, "tsr_f32_from_u4x32(%s)", value);
 	if (is_half(from) && to != DTYPE_F32)
 		return c_cast(arena, DTYPE_F32, to, c_cast(arena, from, DTYPE_F32, value));
 	if (is_half(to) && from != DTYPE_F32)
@@ -278,6 +280,8 @@ const char *c_cast(Arena *arena, Dtype from, Dtype to, const char *value)
 
 const char *c_constant(Arena *arena, Dtype dtype, Scalar constant)
 {
+	if (dtype == DTYPE_U4X32)
+		return c_cast(arena, DTYPE_I64, dtype, int_constant(arena, DTYPE_I64, constant.i));
 	if (!dtype_is_float(dtype)) {
 		const char *text = int_constant(arena, dtype, constant.i);
 		return *text == '-' ? arena_printf(arena, "(%s)", text) : text;

@@ -41,6 +41,12 @@ Jit *jit_new(const Module *module, Arena *arena)
 		jit->unsigned_types[dtype] =
 			gcc_jit_context_get_type(ctxt, integers[i].unsigned_type);
 	}
+	for (int i = 0; i < 4; i++) {
+		const char *name = arena_printf(arena, "word%d", i);
+		jit->words[i] = gcc_jit_context_new_field(ctxt, NULL, jit->types[DTYPE_U32], name);
+	}
+	jit->types[DTYPE_U4X32] = gcc_jit_struct_as_type(
+		gcc_jit_context_new_struct_type(ctxt, NULL, "u4x32", 4, jit->words));
 	jit->void_ = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_VOID);
 	jit->bool_ = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_BOOL);
 	jit->int_ = gcc_jit_context_get_type(ctxt, GCC_JIT_TYPE_INT);

@@ -38,6 +38,7 @@ typedef struct Jit {
 	Arena *arena;
 	Type *types[DTYPE_COUNT]; /* NULL: not supported */
 	Type *unsigned_types[DTYPE_COUNT];
+	gcc_jit_field *words[4]; /* of the struct that u4x32 is */
 	Type *void_, *bool_, *int_, *i64, *u64, *u32, *size, *pointer, *text;
 	VEC(Builtin) builtins;
 	VEC(JitTable) tables;

@@ -48,7 +48,10 @@ static Rvalue *fresh_value(KernelJit *k, const Value *value)
 			return jit_keep(f, jit_vector_element(k, value));
 		return jit_keep(f, gcc_jit_lvalue_as_rvalue(jit_kernel_element(
 					   k, value->local, value->ixs, value->nixs)));
-	case VALUE_CONST: return jit_constant(f->jit, value->dtype, value->constant);
+	case VALUE_CONST: {
+		Rvalue *constant = jit_constant(f->jit, value->dtype, value->constant);
+		return value->dtype == DTYPE_U4X32 ? jit_keep(f, constant) : constant;
+	}
 	case VALUE_OP: return jit_op(f, value->op, value->dtype, args);
 	case VALUE_CAST:
 		return jit_convert(f, jit_kernel_value(k, value->args[0]), value->args[0]->dtype,

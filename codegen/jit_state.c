@@ -3,6 +3,7 @@
  * elements a block; see base/threefry.h for the definition that the numbers must equal.
  */
 #include "codegen/jit_value.h"
+#include "codegen/jit_words.h"
 #include "runtime/tsr.h"
 
 /* ---- sizes ---- */
@@ -59,49 +60,6 @@ void jit_size_function(Jit *jit, const char *name, const JitSizeFunction *what)
 
 /* ---- random numbers ---- */
 
-static Rvalue *plus(JitFunction *f, Rvalue *a, Rvalue *b)
-{
-	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_PLUS, a, b));
-}
-
-/* a += b; b = rotate(b, bits) ^ a */
-static void mix(JitFunction *f, Rvalue **a, Rvalue **b, int bits)
-{
-	Jit *jit = f->jit;
-	*a = plus(f, *a, *b);
-	Rvalue *left = jit_binary(f, GCC_JIT_BINARY_OP_LSHIFT, *b, jit_long(jit, jit->u32, bits));
-	Rvalue *right =
-		jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, *b, jit_long(jit, jit->u32, 32 - bits));
-	Rvalue *turned = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, left, right);
-	*b = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_XOR, turned, *a));
-}
-
-/* x[0] and x[2] are mixed with x[1] and x[3] in one round, with x[3] and x[1] in the next; behind
- * every fourth round another key is added. */
-static void threefry(JitFunction *f, Rvalue *const key[4], Rvalue *x[4])
-{
-	static const int rotations[8][2] = {{10, 26}, {11, 21}, {13, 27}, {23, 5},
-					    {6, 20},  {17, 11}, {25, 10}, {18, 20}};
-	Jit *jit = f->jit;
-	Rvalue *parity = jit_long(jit, jit->u32, 0x1BD11BDA);
-	for (int i = 0; i < 4; i++) {
-		parity = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_XOR, parity, key[i]));
-		x[i] = plus(f, x[i], key[i]);
-	}
-	Rvalue *keys[5] = {key[0], key[1], key[2], key[3], parity};
-	for (int round = 0; round < 20; round++) {
-		int other = round % 2 ? 3 : 1;
-		mix(f, &x[0], &x[other], rotations[round % 8][0]);
-		mix(f, &x[2], &x[4 - other], rotations[round % 8][1]);
-		if (round % 4 != 3)
-			continue;
-		int turn = round / 4 + 1;
-		for (int i = 0; i < 4; i++)
-			x[i] = plus(f, x[i], keys[(turn + i) % 5]);
-		x[3] = plus(f, x[3], jit_long(jit, jit->u32, turn));
-	}
-}
-
 static Rvalue *low_word(JitFunction *f, Rvalue *value)
 {
 	return jit_keep(f, jit_cast(f->jit, value, f->jit->u32));
@@ -150,7 +108,7 @@ static gcc_jit_function *uniform_function(Jit *jit, Dtype dtype)
 	block = jit_keep(&f, block);
 	Rvalue *zero = jit_long(jit, jit->u32, 0);
 	Rvalue *x[4] = {low_word(&f, block), high_word(&f, block), zero, zero};
-	threefry(&f, key, x);
+	jit_threefry(&f, key, x);
 	for (int j = 0; j < 4; j++) {
 		Rvalue *at = jit_keep(
 			&f, jit_binary(&f, GCC_JIT_BINARY_OP_PLUS, iv, jit_long(jit, jit->i64, j)));

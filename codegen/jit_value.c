@@ -9,6 +9,7 @@
 
 #include "codegen/jit_math.h"
 #include "codegen/jit_simd.h"
+#include "codegen/jit_words.h"
 #include "codegen/math.h"
 
 #define EQ GCC_JIT_COMPARISON_EQ
@@ -352,6 +353,8 @@ Rvalue *jit_op_lanes(JitFunction *f, Op op, Dtype dtype, int log, Rvalue *const 
 
 Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 {
+	if (dtype == DTYPE_U4X32)
+		return jit_words_op(f, op, args);
 	OpJit o = {.f = f, .dtype = dtype, .type = f->jit->types[dtype]};
 	set_arguments(&o, op, args);
 	Rvalue *result = common_op(&o, op);
@@ -397,6 +400,10 @@ Rvalue *jit_convert(JitFunction *f, Rvalue *value, Dtype from, Dtype to)
 {
 	if (from == to)
 		return value;
+	if (to == DTYPE_U4X32)
+		return jit_words_of(f, jit_convert(f, value, from, DTYPE_I64));
+	if (from == DTYPE_U4X32)
+		return jit_words_uniform(f, value);
 	if (is_half(from))
 		return jit_convert(f, from_half(f, value, from), DTYPE_F32, to);
 	if (is_half(to))
@@ -411,6 +418,8 @@ Rvalue *jit_constant(Jit *jit, Dtype dtype, Scalar constant)
 {
 	Type *type = jit->types[dtype];
 	REQUIRE(type);
+	if (dtype == DTYPE_U4X32)
+		return jit_words_constant(jit, constant);
 	if (is_half(dtype))
 		return jit_long(jit, type, half_bits(dtype, constant));
 	return dtype_is_float(dtype) ? jit_double(jit, type, constant.f)

@@ -268,6 +268,7 @@ const char *c_type(Dtype dtype)
 	case DTYPE_I8: return "int8_t";
 	case DTYPE_U8: return "uint8_t";
 	case DTYPE_U32: return "uint32_t";
+	case DTYPE_U4X32: return "tsr_u4x32";
 	default: BUG("%s has no C type", dtype_name(dtype));
 	}
 }

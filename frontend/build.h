@@ -383,8 +383,20 @@ typedef struct SpecParts {
 	Span *spans;
 	uint32_t nargs;
 	Span span, op_span;
+	bool moves; /* permute: elements of any dtype */
 } SpecParts;
+/* NODE_NONE after an error. */
 NodeId form_spec_node(Build *b, const SpecParts *parts);
+
+/* ---- random.c ---- */
+
+/* Are there random words among operands that are computed with? That is an error then. */
+bool refuses_words(Build *b, const NodeId *args, const Span *spans, uint32_t nargs);
+/* The same for operands that are moved into one tensor: words among others. */
+bool refuses_mixed_words(Build *b, const NodeId *args, const Span *spans, uint32_t nargs);
+Value random_words(Build *b, const AstExpr *call);
+Value random_threefry(Build *b, const AstExpr *call);
+Value random_to_uniform(Build *b, const AstExpr *call);
 
 /* ---- literal.c ---- */
 

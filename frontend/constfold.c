@@ -106,6 +106,8 @@ static bool fold_operation(Build *b, Fold *fold, const Node *node, Folded *out)
 static bool fold_one(Build *b, Fold *fold, Folded *out)
 {
 	const Node *node = graph_node(b->graph, out->id);
+	if (node->dtype == DTYPE_U4X32)
+		return refuse(b, node);
 	if (node->kind == NODE_POINTWISE || node->kind == NODE_CAST)
 		return fold_operation(b, fold, node, out);
 	if (node->kind == NODE_CONST) {

@@ -109,6 +109,11 @@ static bool combine_fits(Op op, uint32_t nargs)
 NodeId form_spec_node(Build *b, const SpecParts *parts)
 {
 	bool block = spec_result_concatenates(parts->spec);
+	if (!parts->moves && !(block && spec_only_moves(parts->spec)) &&
+	    refuses_words(b, parts->args, parts->spans, parts->nargs))
+		return NODE_NONE;
+	if (block && refuses_mixed_words(b, parts->args, parts->spans, parts->nargs))
+		return NODE_NONE;
 	Op op = block || parts->nargs == 1 ? OP_ID : parts->op;
 	Dtype joined = block ? nodes_unite(b, parts->args, parts->nargs)
 			     : nodes_join_for(b, op, parts->args, parts->spans, parts->nargs);
@@ -206,7 +211,7 @@ static Value run_reduce(Build *b, const AstExpr *call)
 
 static Value run_permute(Build *b, const AstExpr *call)
 {
-	SpecParts parts = {.op = OP_ID, .reduce = OP_ADD};
+	SpecParts parts = {.op = OP_ID, .reduce = OP_ADD, .moves = true};
 	parts.spec = spec_argument(b, call, 1);
 	if (!parts.spec || !spec_check_count(b, parts.spec, 1, call->span) ||
 	    !spec_check_permute(b, parts.spec))
@@ -238,7 +243,7 @@ static Value run_argmax(Build *b, const AstExpr *call)
 	parts.spec = spec_argument(b, call, 1);
 	if (!eval_operands(b, call, 2, &parts) || !parts.spec ||
 	    !spec_check_count(b, parts.spec, parts.nargs, call->span) ||
-	    !spec_check_argmax(b, parts.spec))
+	    !spec_check_argmax(b, parts.spec) || refuses_words(b, parts.args, parts.spans, 1))
 		return value_error();
 	node_settle(b, parts.args[0], DTYPE_NONE);
 	NodeId id = node_new(b, NODE_ARGMAX, call->span, call->args[0]->span);
@@ -364,9 +369,10 @@ static const Form forms[] = {
 	{"uniform", 0, UINT32_MAX, refuse_random, "uniform()"},
 	{"normal", 0, UINT32_MAX, refuse_random, "normal()"},
 	{"self_id", 0, UINT32_MAX, refuse_random, "self_id()"},
-	{"threefry4x32", 0, UINT32_MAX, refuse_random, "threefry4x32(key, counter)"},
-	{"uint4x32_to_uniform", 0, UINT32_MAX, refuse_random, "uint4x32_to_uniform(x)"},
 	{"uint4x32_to_uniforms", 0, UINT32_MAX, refuse_random, "uint4x32_to_uniforms(x)"},
+	{"u4x32", 1, 4, random_words, "u4x32(a) of an integer, or u4x32(a, b, c, d) word by word"},
+	{"threefry4x32", 2, 2, random_threefry, "threefry4x32(key, counter)"},
+	{"uint4x32_to_uniform", 1, 1, random_to_uniform, "uint4x32_to_uniform(x)"},
 };
 enum { NFORMS = sizeof forms / sizeof *forms };
 
@@ -393,7 +399,7 @@ static Value run_cast(Build *b, Dtype dtype, const AstExpr *call)
 	Value value = eval(b, call->args[1]);
 	bool scales = value_scales(&value);
 	NodeId node = value_to_node(b, value);
-	if (node == NODE_NONE)
+	if (node == NODE_NONE || refuses_words(b, &node, &value.span, 1))
 		return value_error();
 	Value cast = value_node(node_cast(b, node, written_dtype(b, dtype, call->span), call->span),
 				call->span);

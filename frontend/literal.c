@@ -246,7 +246,7 @@ NodeId literal_from_tuple(Build *b, const Value *tuple)
 static bool in_range(Build *b, const Node *node, double value)
 {
 	Scalar least = op_neutral(OP_MAX, node->dtype), greatest = op_neutral(OP_MIN, node->dtype);
-	if (dtype_is_float(node->dtype) ||
+	if (!dtype_is_integer(node->dtype) ||
 	    (value >= (double)least.i && value <= (double)greatest.i))
 		return true;
 	diag(b->diags, E0232, node->span, "%.17g is outside the range of %s", value,

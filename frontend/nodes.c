@@ -219,6 +219,9 @@ NodeId node_pointwise(Build *b, Op op, NodeId *args, const Span *spans, uint32_t
 		if (args[i] == NODE_NONE)
 			return NODE_NONE;
 	}
+	bool on_words = op == OP_ID || op == OP_THREEFRY || op == OP_ZIP || op == OP_TURN;
+	if (!on_words && refuses_words(b, args, spans, nargs))
+		return NODE_NONE;
 	Dtype joined = nodes_join_for(b, op, args, spans, nargs);
 	Dtype dtypes[3] = {joined, joined, joined};
 	NodeId id = node_new(b, NODE_POINTWISE, span, op_span);
@@ -247,6 +250,8 @@ NodeId node_compose(Build *b, NodeId a, NodeId c, const AstExpr *expr)
 		return NODE_NONE;
 	NodeId args[2] = {a, c};
 	Span spans[2] = {expr->args[0]->span, expr->args[1]->span};
+	if (refuses_words(b, args, spans, 2))
+		return NODE_NONE;
 	Dtype dtype = nodes_join(b, args, 2);
 	nodes_widen(b, args, 2);
 	NodeId id = node_new(b, NODE_COMPOSE, expr->span, expr->op_span);
@@ -263,6 +268,8 @@ NodeId node_stack(Build *b, RowKind row, NodeId *args, const Span *spans, uint32
 		if (args[i] == NODE_NONE)
 			return NODE_NONE;
 	}
+	if (refuses_mixed_words(b, args, spans, nargs))
+		return NODE_NONE;
 	Dtype dtype = nodes_unite(b, args, nargs);
 	NodeId id = node_new(b, NODE_STACK, span, span);
 	node_set_args(b, id, args, spans, nargs);

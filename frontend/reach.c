@@ -55,8 +55,19 @@ static NodeId *pick(Build *b, const Reach *reach, NodeKind kind, uint32_t *n)
 	return picked;
 }
 
+static void refuse_words_out(Build *b, const Routine *routine, uint32_t i)
+{
+	if (node_dtype(b, routine->outputs[i]) == DTYPE_U4X32)
+		diag(b->diags, E0242, routine->output_spans[i],
+		     "'%s' is random words, which stand inside expressions alone: "
+		     "uint4x32_to_uniform(...) makes numbers of them",
+		     routine->output_names[i]);
+}
+
 void routine_add(Build *b, Routine routine, const NodeId *roots, size_t nroots)
 {
+	for (uint32_t i = 0; i < routine.noutputs; i++)
+		refuse_words_out(b, &routine, i);
 	Reach reach = reach_from(b, roots, nroots);
 	sort_ids(reach.nodes.at, reach.nodes.n);
 	routine.order = reach.nodes.at;

@@ -127,6 +127,8 @@ static NodeId eval_via(Build *b, const AstStep *step)
 	if (!good || !parts.spec || !spec_check_count(b, parts.spec, nargs, step->expr->span))
 		return NODE_NONE;
 	NodeId id = form_spec_node(b, &parts);
+	if (id == NODE_NONE)
+		return id;
 	if (nargs == 1 && op != OP_ID)
 		graph_node(b->graph, id)->op = op;
 	node_settle(b, id, DTYPE_NONE);
@@ -213,7 +215,7 @@ static void eval_assign(Build *b, const AstStep *step)
 		return;
 	/* The value is made before a new target, so that it cannot read it. */
 	NodeId value = step->via ? NODE_NONE : eval_node(b, step->expr);
-	if (!step->via && value == NODE_NONE)
+	if (!step->via && (value == NODE_NONE || refuses_words(b, &value, &step->expr->span, 1)))
 		return;
 	NodeId id = step->via ? eval_via(b, step) : NODE_NONE;
 	if (step->via && id == NODE_NONE)

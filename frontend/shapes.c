@@ -5,6 +5,12 @@ Dtype written_dtype(Build *b, Dtype dtype, Span span)
 {
 	if (dtype == DTYPE_NONE)
 		return DTYPE_F32;
+	if (dtype == DTYPE_U4X32) {
+		diag(b->diags, E0242, span,
+		     "u4x32 stands inside expressions alone: u4x32(...) makes "
+		     "random words of integers there");
+		return DTYPE_I32;
+	}
 	if (dtype_supported(dtype))
 		return dtype;
 	diag(b->diags, E0911, span,

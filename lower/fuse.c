@@ -39,6 +39,9 @@ static uint32_t op_cost(Op op)
 	if (op >= OP_EXP && op <= OP_GELU)
 		return 16;
 	switch (op) {
+	case OP_THREEFRY: return 150;
+	case OP_ZIP:
+	case OP_TURN: return 0;
 	case OP_POW:
 	case OP_MOD: return 16;
 	case OP_DIV:

@@ -63,7 +63,7 @@ static bool load_fits(const Few *f, const Ix *ix, bool *moves)
 
 static bool value_fits(const Few *f, const Value *value, bool *moves)
 {
-	if (value->kind == VALUE_INDEX && f->cells)
+	if ((value->kind == VALUE_INDEX && f->cells) || value->dtype == DTYPE_U4X32)
 		return false;
 	if (value->kind == VALUE_LOAD && !load_fits(f, value->ix, moves))
 		return false;

@@ -38,6 +38,8 @@ const Value *value_const(Arena *arena, Dtype dtype, Scalar constant)
 {
 	Value *value = value_new(arena, VALUE_CONST, dtype);
 	value->constant = constant;
+	if (dtype == DTYPE_U4X32)
+		value->constant.w[2] = value->constant.w[3] = 0;
 	return value;
 }
 
@@ -87,7 +89,7 @@ const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args
 		scalars[i] = args[i]->constant;
 		nconsts += args[i]->kind == VALUE_CONST;
 	}
-	if (nconsts == nargs)
+	if (nconsts == nargs && dtype != DTYPE_U4X32)
 		return value_const(arena, dtype, op_eval(op, dtype, scalars));
 	const Value *plain = without_unit(op, args);
 	if (!plain && op == OP_POW)
@@ -161,7 +163,7 @@ bool value_same(const Value *a, const Value *b)
 	switch (a->kind) {
 	case VALUE_LOAD: return a->buffer == b->buffer;
 	case VALUE_LOCAL: return a->local == b->local;
-	case VALUE_CONST: return memcmp(&a->constant, &b->constant, sizeof a->constant) == 0;
+	case VALUE_CONST: return a->constant.i == b->constant.i;
 	case VALUE_OP: return a->op == b->op;
 	case VALUE_SCALAR: return a->scalar == b->scalar;
 	default: return true;

@@ -18,8 +18,8 @@
  *
  * A value has one dtype, and so have the arguments of an op: conversions are explicit. An
  * accumulation `x ACC= v` is x = ACC(x, v) in x's dtype. bf16, f16, i8 and u8 are loaded, cast and
- * stored; ops are wide. Iterators and index arithmetic are int64. Sizes are expressions over the
- * routine's dims.
+ * stored; ops are wide. A constant of u4x32 is an integer's: its upper two words are 0. Iterators
+ * and index arithmetic are int64. Sizes are expressions over the routine's dims.
  *
  * A schedule is data here: the kind of a loop says how a back end runs it, and every kind means the
  * same as LOOP_SERIAL to the interpreter. The bounds of UNROLL and VECTOR are constants.

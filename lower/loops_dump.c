@@ -172,7 +172,9 @@ static void dump_value(const Dump *d, const Value *value, int level)
 	case VALUE_CONST: dump_const(d, value); break;
 	case VALUE_OP: dump_op(d, value, level); break;
 	case VALUE_CAST:
-		fprintf(d->out, "%s(", dtype_name(value->dtype));
+		fprintf(d->out, "%s(",
+			value->args[0]->dtype == DTYPE_U4X32 ? "uniform"
+							     : dtype_name(value->dtype));
 		dump_value(d, value->args[0], 0);
 		fprintf(d->out, ")");
 		break;

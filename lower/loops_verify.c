@@ -101,11 +101,21 @@ static void check_op(const Verify *v, const Value *value)
 {
 	FAIL_UNLESS(v, value->op < OP_NONE && (int)value->nargs == op_arity(value->op),
 		    "an operation with a wrong number of arguments");
-	FAIL_UNLESS(v, value->dtype == dtype_wide(value->dtype),
-		    "an operation in a type of storage");
+	FAIL_UNLESS(v, value->dtype == dtype_wide(value->dtype), "an operation in a type of storage");
+	bool words = value->op == OP_THREEFRY || value->op == OP_ZIP || value->op == OP_TURN;
+	FAIL_UNLESS(v, words == (value->dtype == DTYPE_U4X32), "arithmetic on words");
 	for (uint32_t i = 0; i < value->nargs; i++)
 		FAIL_UNLESS(v, value->args[i] && value->args[i]->dtype == value->dtype,
 			    "an operation over mixed types");
+}
+
+/* Words are made of integers, and become f32. */
+static void check_cast(const Verify *v, const Value *value)
+{
+	FAIL_UNLESS(v, value->nargs == 1, "a cast of nothing");
+	Dtype from = value->args[0]->dtype, to = value->dtype;
+	FAIL_UNLESS(v, to != DTYPE_U4X32 || dtype_is_integer(from), "words of no integer");
+	FAIL_UNLESS(v, from != DTYPE_U4X32 || to == DTYPE_F32, "words that become no f32");
 }
 
 static void check_value(Verify *v, const Value *value)
@@ -128,7 +138,7 @@ static void check_value(Verify *v, const Value *value)
 		break;
 	case VALUE_CONST: break;
 	case VALUE_OP: check_op(v, value); break;
-	case VALUE_CAST: FAIL_UNLESS(v, value->nargs == 1, "a cast of nothing"); break;
+	case VALUE_CAST: check_cast(v, value); break;
 	case VALUE_INDEX: check_ix(v, value->ix); break;
 	case VALUE_SCALAR:
 		if (v->routine) {

@@ -73,9 +73,10 @@ static const Ix *capped_product(const Chunks *p, const Ix *a, const Ix *b)
 
 static int64_t op_cost(Op op, Dtype dtype)
 {
-	enum { SIMPLE = 1, QUOTIENT = 4, FUNCTION = 16 };
-	bool quotient =
-		op == OP_DIV || op == OP_MOD || op == OP_SQRT || op == OP_RSQRT || op == OP_RECIP;
+	enum { SIMPLE = 1, QUOTIENT = 4, FUNCTION = 16, HASH = 150 };
+	if (op == OP_THREEFRY)
+		return HASH;
+	bool quotient = op == OP_DIV || op == OP_MOD || op == OP_SQRT || op == OP_RSQRT || op == OP_RECIP;
 	if (quotient)
 		return QUOTIENT;
 	bool function = op == OP_POW || (op >= OP_EXP && op <= OP_GELU);

@@ -102,9 +102,9 @@ static bool is_known(const Turn *t, const Value *load)
 /* Adds the loads that u moves by one and v by more. */
 static void find_loads(Turn *t, const Value *value)
 {
-	if (value->kind == VALUE_LOAD && step_of(t, value->ix, t->u) == STEP_ONE &&
-	    step_of(t, value->ix, t->v) == STEP_FAR && t->nloads < LOADS_MAX &&
-	    !is_known(t, value) && value->buffer != t->store->buffer &&
+	if (value->kind == VALUE_LOAD && value->dtype != DTYPE_U4X32 &&
+	    step_of(t, value->ix, t->u) == STEP_ONE && step_of(t, value->ix, t->v) == STEP_FAR &&
+	    t->nloads < LOADS_MAX && !is_known(t, value) && value->buffer != t->store->buffer &&
 	    block_has_one_index(&t->body, value->buffer))
 		t->loads[t->nloads++].load = value;
 	for (uint32_t i = 0; i < value->nargs; i++)

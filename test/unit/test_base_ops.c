@@ -281,6 +281,26 @@ static void results_have_their_types(void **state)
 	assert_int_equal(result(OP_ADD, DTYPE_NONE, DTYPE_NONE), DTYPE_NONE);
 }
 
+static void words(void **state)
+{
+	(void)state;
+	Scalar x = scalar_convert((Scalar){.i = -2}, DTYPE_I32, DTYPE_U4X32);
+	assert_memory_equal(x.w, ((uint32_t[]){0xfffffffe, 0xffffffff, 0, 0}), 16);
+	Scalar y = {.w = {5, 6, 7, 0x80000000}}, args[2] = {x, y};
+	assert_memory_equal(op_eval(OP_ZIP, DTYPE_U4X32, args).w,
+			    ((uint32_t[]){0xfffffffe, 5, 0xffffffff, 6}), 16);
+	y = op_eval(OP_TURN, DTYPE_U4X32, &y);
+	assert_memory_equal(y.w, ((uint32_t[]){6, 7, 0x80000000, 5}), 16);
+	Scalar half = {.w = {0x80000000, 1, 2, 3}};
+	assert_true(scalar_convert(half, DTYPE_U4X32, DTYPE_F32).f == 0.5);
+	Scalar none[2] = {{.w = {0}}, {.w = {0}}};
+	assert_memory_equal(op_eval(OP_THREEFRY, DTYPE_U4X32, none).w,
+			    ((uint32_t[]){0x9c6ca96a, 0xe17eae66, 0xfc10ecd4, 0x5256a7d8}), 16);
+	uint32_t memory[8];
+	scalar_write(DTYPE_U4X32, memory, 1, half);
+	assert_memory_equal(scalar_read(DTYPE_U4X32, memory, 1).w, half.w, 16);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +315,7 @@ int main(void)
 		cmocka_unit_test(halves_round_to_nearest),
 		cmocka_unit_test(types_join),
 		cmocka_unit_test(results_have_their_types),
+		cmocka_unit_test(words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,110 @@
+/* Counter-based random numbers: the forms that make random words and numbers of them.
+ *
+ *   u4x32(i)                  the words of an integer's 64 bits, low ones first, and two zeros
+ *   u4x32(a, b, c, d)         word by word; those that are left out are 0
+ *   threefry4x32(k, c)        the hash of a counter under a key
+ *   uint4x32_to_uniform(x)    one number in [0, 1) a cell
+ *
+ * A cell of u4x32 is four words and no number: it is hashed, moved, and made numbers of.
+ */
+#include "frontend/build.h"
+
+static bool are_words(const Build *b, NodeId id) { return node_dtype(b, id) == DTYPE_U4X32; }
+
+bool refuses_words(Build *b, const NodeId *args, const Span *spans, uint32_t nargs)
+{
+	for (uint32_t i = 0; i < nargs; i++) {
+		if (args[i] == NODE_NONE || !are_words(b, args[i]))
+			continue;
+		diag(b->diags, E0241, spans[i],
+		     "these are random words, and numbers are needed: uint4x32_to_uniform(...) makes "
+		     "numbers of them");
+		return true;
+	}
+	return false;
+}
+
+bool refuses_mixed_words(Build *b, const NodeId *args, const Span *spans, uint32_t nargs)
+{
+	for (uint32_t i = 0; i < nargs; i++)
+		if (!are_words(b, args[i]))
+			return refuses_words(b, args, spans, nargs);
+	return false;
+}
+
+/* The operand as words; NODE_NONE after an error. */
+static NodeId words_node(Build *b, const AstExpr *arg, bool *scales)
+{
+	Value value = eval(b, arg);
+	*scales = *scales && value_scales(&value);
+	NodeId id = value_to_node(b, value);
+	if (id == NODE_NONE)
+		return id;
+	const Node *node = graph_node(b->graph, id);
+	bool number = node->kind == NODE_NUMBER && node->is_integer;
+	node_settle(b, id, number ? DTYPE_U4X32 : DTYPE_I32);
+	Dtype dtype = node_dtype(b, id);
+	if (dtype_is_integer(dtype) || dtype == DTYPE_U4X32)
+		return node_cast(b, id, DTYPE_U4X32, arg->span);
+	diag(b->diags, E0231, arg->span, "random words are made of integers, and this is %s",
+	     dtype_name(dtype));
+	diag_fix(b->diags, arg->span,
+		 arena_printf(b->arena, "i32(%s)", source_text(b->sources, b->arena, arg->span)),
+		 "i32(...) makes integers of it");
+	return NODE_NONE;
+}
+
+static NodeId words_op(Build *b, Op op, NodeId x, NodeId y, const AstExpr *call)
+{
+	NodeId args[2] = {x, y};
+	Span spans[2] = {call->args[1]->span, call->args[call->nargs - 1]->span};
+	return node_pointwise(b, op, args, spans, 2, call->span, call->args[0]->span);
+}
+
+static Value result(NodeId id, const AstExpr *call, bool scales)
+{
+	Value value = value_node(id, call->span);
+	value.scales = scales;
+	return value;
+}
+
+static NodeId zero_words(Build *b, Span span)
+{
+	NodeId id = node_new(b, NODE_NUMBER, span, span);
+	graph_node(b->graph, id)->is_integer = true;
+	graph_node(b->graph, id)->dtype = DTYPE_U4X32;
+	return id;
+}
+
+Value random_words(Build *b, const AstExpr *call)
+{
+	NodeId words[4];
+	bool scales = true, good = true;
+	for (uint32_t i = 0; i < 4; i++) {
+		words[i] = i + 1 < call->nargs ? words_node(b, call->args[i + 1], &scales)
+					       : zero_words(b, call->span);
+		good = good && words[i] != NODE_NONE;
+	}
+	if (!good)
+		return value_error();
+	if (call->nargs == 2)
+		return result(words[0], call, scales);
+	NodeId even = words_op(b, OP_ZIP, words[0], words[2], call);
+	NodeId odd = words_op(b, OP_ZIP, words[1], words[3], call);
+	return result(words_op(b, OP_ZIP, even, odd, call), call, scales);
+}
+
+Value random_threefry(Build *b, const AstExpr *call)
+{
+	bool scales = true;
+	NodeId key = words_node(b, call->args[1], &scales);
+	NodeId counter = words_node(b, call->args[2], &scales);
+	return result(words_op(b, OP_THREEFRY, key, counter, call), call, scales);
+}
+
+Value random_to_uniform(Build *b, const AstExpr *call)
+{
+	bool scales = true;
+	NodeId words = words_node(b, call->args[1], &scales);
+	return result(node_cast(b, words, DTYPE_F32, call->span), call, scales);
+}

@@ -1,0 +1,113 @@
+"""Threefry-4x32-20 in NumPy, from the published description, and programs of random words against it."""
+import random
+import sys
+
+import numpy as np
+
+from tsrlib import Model, check
+
+ROTATIONS = [[10, 11, 13, 23, 6, 17, 25, 18], [26, 21, 27, 5, 20, 11, 10, 20]]
+
+
+def threefry(key, counter):
+    """Words along the last axis; keys and counters broadcast."""
+    key, counter = np.broadcast_arrays(np.asarray(key, np.uint32), np.asarray(counter, np.uint32))
+    parity = np.uint32(0x1BD11BDA) ^ np.bitwise_xor.reduce(key, axis=-1)
+    keys = [*np.moveaxis(key, -1, 0), parity]
+    x = [c + k for c, k in zip(np.moveaxis(counter, -1, 0), keys)]
+    for i in range(20):
+        for (a, b), turns in zip([(0, 1), (2, 3)] if i % 2 == 0 else [(0, 3), (2, 1)], ROTATIONS):
+            r = np.uint32(turns[i % 8])
+            x[a] = x[a] + x[b]
+            x[b] = (x[b] << r | x[b] >> (np.uint32(32) - r)) ^ x[a]
+        if i % 4 == 3:
+            s = i // 4 + 1
+            x = [x[j] + keys[(s + j) % 5] + np.uint32(s if j == 3 else 0) for j in range(4)]
+    return np.stack(x, axis=-1)
+
+
+def words(*parts):
+    """u4x32(...) of integers: one is its 64 bits, several are a word each."""
+    parts = np.broadcast_arrays(*[np.asarray(p, np.int64) for p in parts])
+    if len(parts) == 1:
+        parts = [parts[0], parts[0] >> 32]
+    parts = [*parts, *[np.zeros_like(parts[0])] * (4 - len(parts))]
+    return np.stack([(p & 0xffffffff).astype(np.uint32) for p in parts], axis=-1)
+
+
+def uniform(word):
+    return (np.asarray(word, np.uint32) >> np.uint32(8)).astype(np.float32) * np.float32(2 ** -24)
+
+
+KNOWN = [
+    ([0] * 4, [0] * 4, [0x9c6ca96a, 0xe17eae66, 0xfc10ecd4, 0x5256a7d8]),
+    ([~0] * 4, [~0] * 4, [0x2a881696, 0x57012287, 0xf6c7446e, 0xa16a6732]),
+    ([0xa4093822, 0x299f31d0, 0x082efa98, 0xec4e6c89], [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344],
+     [0x59cd1dbb, 0xb8879579, 0x86b5d00c, 0xac8b6d84]),
+]
+
+# inputs (letters), program, reference
+PROGRAMS = [
+    ("i", "output y = uint4x32_to_uniform(threefry4x32(7, a))", lambda a: uniform(threefry(words(7), words(a))[..., 0])),
+    ("i", "output y = uint4x32_to_uniform(threefry4x32(a, -3))",
+     lambda a: uniform(threefry(words(a), words(-3))[..., 0])),
+    ("ij", "output y = uint4x32_to_uniform(threefry4x32(u4x32(a, 5, b), u4x32(b, a)))",
+     lambda a, b: uniform(threefry(words(a, 5, b), words(b, a))[..., 0])),
+    ("i", "let h = threefry4x32(1, a)\noutput y = uint4x32_to_uniform(h) + uint4x32_to_uniform(threefry4x32(h, 12345678901234))",
+     lambda a: uniform(threefry(words(1), words(a))[..., 0])
+     + uniform(threefry(threefry(words(1), words(a)), words(12345678901234))[..., 0])),
+    ("i", "output y = uint4x32_to_uniform(permute(\"n | i => i | n\", threefry4x32(1, a)))",
+     lambda a: uniform(threefry(words(1), words(a))[..., 0]).T),
+    ("i", "output y = uint4x32_to_uniform(u4x32(a .* 1000))", lambda a: uniform(words(a.astype(np.int64) * 1000)[..., 0])),
+    ("i", "output y = sum(\"n | i => n |\", uint4x32_to_uniform(threefry4x32(a, 9)) - 0.5)",
+     lambda a: (uniform(threefry(words(a), words(9))[..., 0]) - 0.5).sum(axis=1)),
+    ("i", "output y = sum(\"n | i => i\", uint4x32_to_uniform(threefry4x32(a, 9)) - 0.5)",
+     lambda a: (uniform(threefry(words(a), words(9))[..., 0]) - 0.5).sum(axis=0)),
+    ("ij", "output y = uint4x32_to_uniform(concat(\"n | i; n | j => n | i^j\", u4x32(a), threefry4x32(a, b)))",
+     lambda a, b: uniform(np.concatenate([words(a), threefry(words(a), words(b))], axis=1)[..., 0])),
+    ("i", "output y = uint4x32_to_uniform(stack(batch, threefry4x32(a, 1), threefry4x32(a, 2)))",
+     lambda a: uniform(np.stack([threefry(words(a), words(c)) for c in (1, 2)])[..., 0])),
+    ("i", "output y = gather(reshape(uint4x32_to_uniform(threefry4x32(a, 1))), [|0, 0|])"
+     " + uint4x32_to_uniform(gather(reshape(threefry4x32(a, 1)), [|0, 0|]))",
+     lambda a: np.full(2, 2 * uniform(threefry(words(a), words(1))[..., 0]).ravel()[0])),
+]
+
+
+def known():
+    text = "input k : i32 [3 | 4]\ninput c : i32 [3 | 4]\n"
+    for name in "kc":
+        for word in range(4):
+            text += "let %s%d = sum(\"n | %d => n |\", %s)\n" % (name, word, word, name)
+    text += "let h = threefry4x32(u4x32(k0, k1, k2, k3), u4x32(c0, c1, c2, c3))\noutput y = uint4x32_to_uniform(h)\n"
+    key, counter, want = [np.array([[w & 0xffffffff for w in row[i]] for row in KNOWN], np.uint32) for i in range(3)]
+    assert (threefry(key, counter) == want).all()
+    got, = Model(text).forward([], [key.view(np.int32), counter.view(np.int32)], [((3,), np.float32)])
+    check("known answers", got, uniform(want[:, 0]), 0)
+
+
+def run(number, march):
+    names, text, reference = PROGRAMS[number % len(PROGRAMS)]
+    columns = random.choice([1, 2, 5, 16, 33])
+    fixed = number % 3 == 0
+    shape = "[n | %d]" % columns
+    source = "dim n >= 1\n" + "".join("input %s : i32 %s\n" % (v, shape) for v in "ab"[:len(names)]) + text + "\n"
+    sizes = [random.choice([1, 2, 3, 7, 16, 100])] if fixed else [1, 3, 4, 5, 100]
+    model = Model(source, ["-march=" + march] + (["-Dn=%d" % sizes[0]] if fixed else []))
+    for n in sizes:
+        arrays = [RNG.integers(-2 ** 31, 2 ** 31, (n, columns)).astype(np.int32) for _ in names]
+        if ".* 1000" in text:
+            arrays = [a // 1000 for a in arrays]
+        want = reference(*arrays)
+        got, = model.forward([] if fixed else [n], arrays, [(want.shape, np.float32)])
+        exact = "sum" not in text
+        check("%s n = %d %s" % (text, n, march), got, want, 0 if exact else 1e-5)
+
+
+random.seed(5)
+RNG = np.random.default_rng(5)
+np.seterr(over="ignore")
+if __name__ == "__main__":
+    known()
+    for count in range(int(sys.argv[1])):
+        run(count, sys.argv[2 + count % (len(sys.argv) - 2)])
+    print("%s programs of random words agree" % sys.argv[1])
