@@ -397,6 +397,7 @@ bool refuses_mixed_words(Build *b, const NodeId *args, const Span *spans, uint32
 Value random_words(Build *b, const AstExpr *call);
 Value random_threefry(Build *b, const AstExpr *call);
 Value random_to_uniform(Build *b, const AstExpr *call);
+Value random_to_uniforms(Build *b, const AstExpr *call);
 
 /* ---- literal.c ---- */
 

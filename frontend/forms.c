@@ -369,10 +369,10 @@ static const Form forms[] = {
 	{"uniform", 0, UINT32_MAX, refuse_random, "uniform()"},
 	{"normal", 0, UINT32_MAX, refuse_random, "normal()"},
 	{"self_id", 0, UINT32_MAX, refuse_random, "self_id()"},
-	{"uint4x32_to_uniforms", 0, UINT32_MAX, refuse_random, "uint4x32_to_uniforms(x)"},
 	{"u4x32", 1, 4, random_words, "u4x32(a) of an integer, or u4x32(a, b, c, d) word by word"},
 	{"threefry4x32", 2, 2, random_threefry, "threefry4x32(key, counter)"},
 	{"uint4x32_to_uniform", 1, 1, random_to_uniform, "uint4x32_to_uniform(x)"},
+	{"uint4x32_to_uniforms", 1, 1, random_to_uniforms, "uint4x32_to_uniforms(x)"},
 };
 enum { NFORMS = sizeof forms / sizeof *forms };
 

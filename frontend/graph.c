@@ -8,18 +8,18 @@
 #include <string.h>
 
 static const char *const kind_names[] = {
-	[NODE_INPUT] = "input",         [NODE_PARAM] = "param",     [NODE_CONST] = "const",
-	[NODE_NUMBER] = "number",       [NODE_SIZE] = "size",       [NODE_SCALAR] = "scalar",
-	[NODE_RANGE] = "range",         [NODE_OFFSETS] = "offsets", [NODE_ZEROS] = "zeros",
-	[NODE_POINTWISE] = "pointwise", [NODE_CAST] = "cast",       [NODE_COMPOSE] = "compose",
-	[NODE_TRANSPOSE] = "transpose", [NODE_SLICE] = "slice",     [NODE_SPEC] = "spec",
-	[NODE_BLOCK] = "block",         [NODE_STACK] = "stack",     [NODE_ARGMAX] = "argmax",
-	[NODE_GATHER] = "gather",       [NODE_RESHAPE] = "reshape",
+	[NODE_INPUT] = "input",		[NODE_PARAM] = "param",	    [NODE_CONST] = "const",
+	[NODE_NUMBER] = "number",	[NODE_SIZE] = "size",	    [NODE_SCALAR] = "scalar",
+	[NODE_RANGE] = "range",		[NODE_OFFSETS] = "offsets", [NODE_ZEROS] = "zeros",
+	[NODE_POINTWISE] = "pointwise", [NODE_CAST] = "cast",	    [NODE_COMPOSE] = "compose",
+	[NODE_TRANSPOSE] = "transpose", [NODE_SLICE] = "slice",	    [NODE_SPEC] = "spec",
+	[NODE_BLOCK] = "block",		[NODE_STACK] = "stack",	    [NODE_ARGMAX] = "argmax",
+	[NODE_GATHER] = "gather",	[NODE_RESHAPE] = "reshape", [NODE_UNIFORMS] = "uniforms",
 };
 
 const char *node_kind_name(NodeKind kind)
 {
-	REQUIRE(kind <= NODE_RESHAPE);
+	REQUIRE(kind <= NODE_UNIFORMS);
 	return kind_names[kind];
 }
 

@@ -123,28 +123,36 @@ typedef struct Spec {
 
 typedef enum NodeKind {
 	/* leaves */
-	NODE_INPUT,   /* shape */
-	NODE_PARAM,   /* shape (perhaps open), init */
-	NODE_CONST,   /* literal or file: data with an exact shape (numbers only); labels by shape */
-	NODE_NUMBER,  /* one number: number; the shape is whatever its use wants (all rows open, closes to []) */
+	NODE_INPUT, /* shape */
+	NODE_PARAM, /* shape (perhaps open), init */
+	NODE_CONST, /* literal or file: data with an exact shape (numbers only); labels by shape */
+	NODE_NUMBER, /* one number: number; the shape is whatever its use wants (all rows open, closes to []) */
 	NODE_SIZE,    /* the value of size_expr as one number */
 	NODE_SCALAR,  /* a routine's scalar argument: scalar_index */
 	NODE_RANGE,   /* range(n): i32 [n], size_expr */
 	NODE_OFFSETS, /* each element's own linear offset; the shape comes from use */
-	NODE_ZEROS,   /* a routine's own tensor, all elements 0 until written; the shape comes from use */
+	NODE_ZEROS, /* a routine's own tensor, all elements 0 until written; the shape comes from use */
 	/* operations */
 	NODE_POINTWISE, /* op over 1..3 operands, broadcasting */
-	NODE_CAST,      /* to dtype, pointwise */
-	NODE_COMPOSE,   /* a * b: input axes of a meet output axes of b */
+	NODE_CAST,	/* to dtype, pointwise */
+	NODE_COMPOSE,	/* a * b: input axes of a meet output axes of b */
 	NODE_TRANSPOSE, /* swaps input and output rows */
-	NODE_SLICE,     /* a @ i: operand 0 at index `slice_index`, or at the value of scalar operand 1 */
-	NODE_SPEC,      /* einsum, sum, reduce, permute: op combines operands, reduce folds */
-	NODE_BLOCK,     /* a specification whose operands are copied into a concatenated result */
-	NODE_STACK,     /* operands stacked along a new leftmost axis of row stack_row */
-	NODE_ARGMAX,    /* unary specification, one reduced axis, i32 index of the first greatest */
-	NODE_GATHER,    /* operand 0 table, operand 1 indices */
-	NODE_RESHAPE    /* the same elements in storage order, in axes found by inference */
+	NODE_SLICE, /* a @ i: operand 0 at index `slice_index`, or at the value of scalar operand 1 */
+	NODE_SPEC,    /* einsum, sum, reduce, permute: op combines operands, reduce folds */
+	NODE_BLOCK,   /* a specification whose operands are copied into a concatenated result */
+	NODE_STACK,   /* operands stacked along a new leftmost axis of row stack_row */
+	NODE_ARGMAX,  /* unary specification, one reduced axis, i32 index of the first greatest */
+	NODE_GATHER,  /* operand 0 table, operand 1 indices */
+	NODE_RESHAPE, /* the same elements in storage order, in axes found by inference */
+	NODE_UNIFORMS /* the numbers of random words: four elements for one, likewise */
 } NodeKind;
+
+/* Does an element of the operand become so many neighbours in storage order, of a shape that is its
+ * own? 0: other indices relate them. */
+static inline int64_t node_width(NodeKind kind)
+{
+	return kind == NODE_RESHAPE ? 1 : kind == NODE_UNIFORMS ? 4 : 0;
+}
 
 typedef enum InitKind { INIT_UNIFORM, INIT_CONSTANT } InitKind;
 

@@ -4,6 +4,7 @@
  *   u4x32(a, b, c, d)         word by word; those that are left out are 0
  *   threefry4x32(k, c)        the hash of a counter under a key
  *   uint4x32_to_uniform(x)    one number in [0, 1) a cell
+ *   uint4x32_to_uniforms(x)   four, neighbours in storage order, in axes found by inference
  *
  * A cell of u4x32 is four words and no number: it is hashed, moved, and made numbers of.
  */
@@ -107,4 +108,16 @@ Value random_to_uniform(Build *b, const AstExpr *call)
 	bool scales = true;
 	NodeId words = words_node(b, call->args[1], &scales);
 	return result(node_cast(b, words, DTYPE_F32, call->span), call, scales);
+}
+
+Value random_to_uniforms(Build *b, const AstExpr *call)
+{
+	bool scales = true;
+	NodeId words = words_node(b, call->args[1], &scales);
+	if (words == NODE_NONE)
+		return value_error();
+	NodeId id = node_new(b, NODE_UNIFORMS, call->span, call->args[0]->span);
+	node_set_args(b, id, &words, &call->args[1]->span, 1);
+	graph_node(b->graph, id)->dtype = DTYPE_F32;
+	return value_node(id, call->span);
 }

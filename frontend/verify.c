@@ -23,6 +23,7 @@ static void check_count(const Graph *graph, NodeId id)
 	case NODE_CAST:
 	case NODE_TRANSPOSE:
 	case NODE_ARGMAX:
+	case NODE_UNIFORMS:
 	case NODE_RESHAPE: CHECK(id, node->nargs == 1); break;
 	case NODE_COMPOSE:
 	case NODE_GATHER: CHECK(id, node->nargs == 2); break;

@@ -36,7 +36,7 @@ static bool check_operation(Checker *c)
 		return check_fail(c, "the specification has another number of operands");
 	if (!check_expect(c) || !check_structure(c))
 		return false;
-	if (c->node->kind == NODE_RESHAPE)
+	if (c->proj->linear)
 		return check_sizes(c) && check_writes(c);
 	check_learn_sizes(c);
 	return check_maps(c) && check_sizes(c) && check_bounds(c) && check_writes(c);

@@ -3,6 +3,8 @@
  * reduced ones. */
 #include "infer/check.h"
 
+#include <inttypes.h>
+
 static bool check_index(Checker *c, const Index *index)
 {
 	if (size_is_bad(index->offset))
@@ -132,16 +134,32 @@ static bool check_presence(Checker *c, const Piece *piece)
 	return true;
 }
 
+/* Of random words as many bytes are written as are read. */
+static bool check_linear(Checker *c)
+{
+	const Proj *proj = c->proj;
+	int64_t width = 1;
+	if (c->node->kind == NODE_UNIFORMS)
+		width = (int64_t)(dtype_bytes(graph_node(c->inference->graph, c->node->args[0])
+						      ->dtype) /
+				  dtype_bytes(c->node->dtype));
+	if (proj->npieces > 0)
+		return check_fail(c, "a reshape has pieces");
+	return proj->width == width ||
+	       check_fail(c, "an element is written as %" PRId64 ", not as %" PRId64, proj->width,
+			  width);
+}
+
 bool check_structure(Checker *c)
 {
 	const Proj *proj = c->proj;
 	if (proj->nargs != c->node->nargs)
 		return check_fail(c, "%u operands are projected, the operation has %u", proj->nargs,
 				  c->node->nargs);
-	if (proj->linear != (c->node->kind == NODE_RESHAPE))
+	if (proj->linear != (c->node->kind == NODE_RESHAPE || c->node->kind == NODE_UNIFORMS))
 		return check_fail(c, "only a reshape runs through its elements in order");
 	if (proj->linear)
-		return proj->npieces == 0 || check_fail(c, "a reshape has pieces");
+		return check_linear(c);
 	uint32_t *factor_of = ARENA_ARRAY(c->arena, uint32_t, proj->niters);
 	if (!check_factors(c, factor_of))
 		return false;

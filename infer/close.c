@@ -32,6 +32,8 @@ static const Rule rules[] = {
 	 "rows that are equal but shifted get the least material"},
 	{5, "reshaped", close_reshaped,
 	 "a result of which a reshape is made gets no more axes, and the least sizes"},
+	{5, "words", close_words,
+	 "random words are one cell where no use gives their numbers axes"},
 	{5, "total-row", close_total_row,
 	 "the open row of a reshape or given product gets one axis of the rest, unless a dim divides it"},
 	{5, "leaf-one", close_leaf_ones,

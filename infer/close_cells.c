@@ -285,7 +285,9 @@ static bool *held_back(Solver *s)
 					last = cell_root(s, flat_at(&f, i));
 			}
 		}
-		if (last != NONE && cell_known(s, con->cells[0]))
+		bool words =
+			con->kind == CON_PRODUCT && con->number > 1; /* follow from their numbers */
+		if (last != NONE && (words || cell_known(s, con->cells[0])))
 			held[last] = true;
 	}
 	return held;
@@ -326,6 +328,27 @@ static void guess(Solver *s, const char *rule, const Spot *spot)
 	const Cell *c = cell_at(s, spot->cell);
 	choose(s, rule, spot, size_const(s->sizes, c->may_be_empty ? 0 : 1), NONE, NONE);
 	propagate(s);
+}
+
+/* Numbers that no use gives axes are those of one cell, where the words are as many as is asked. The
+ * products of words and numbers stand one after the other (generate.c). */
+void close_words(Solver *s, const char *rule)
+{
+	FlatRow words, numbers;
+	for (ConId id = 0; id + 1 < s->cons.n && s->nerrors == 0; id++) {
+		const Con *con = &s->cons.at[id];
+		if (con->kind != CON_PRODUCT || con->number == 1 || cell_known(s, con->cells[0]))
+			continue;
+		row_flatten(s, &con->rows[1], &words); /* the output rows, in storage order */
+		row_flatten(s, &s->cons.at[id + 1].rows[1], &numbers);
+		if (words.var != NONE || words.nlead + words.ntrail != 1 || numbers.var == NONE ||
+		    row_bounds(s).direct[numbers.var].any)
+			continue;
+		Spot spot = {s->graph->nodes.at[con->node].args[0], ROW_OUTPUT, 0,
+			     cell_root(s, flat_at(&words, 0)), NONE};
+		if (!cell_known(s, spot.cell))
+			guess(s, rule, &spot);
+	}
 }
 
 /* Does a size that is open itself read this one? It may still become a bound. */

@@ -168,7 +168,7 @@ static bool steps_divide(Solver *s, CellId axis, Size size)
 static bool total_solves(Solver *s, const Con *con, Size total)
 {
 	FlatRow f;
-	Size rest = size_const(s->sizes, 1);
+	Size rest = size_const(s->sizes, con->number);
 	CellId open = NONE;
 	for (uint32_t k = 0; k < con->nrows; k++) {
 		row_flatten(s, &con->rows[k], &f);
@@ -253,7 +253,7 @@ static bool *reshape_sources(const Solver *s)
 	for (NodeId id = (NodeId)graph->nodes.n;
 	     id-- > 0;) { /* operands stand before their results */
 		const Node *node = &graph->nodes.at[id];
-		if (!sources[id] && node->kind != NODE_RESHAPE)
+		if (!sources[id] && !node_width(node->kind))
 			continue;
 		for (uint32_t i = 0; i < node->nargs; i++)
 			sources[node->args[i]] = true;
@@ -284,7 +284,7 @@ void close_reshaped(Solver *s, const char *rule)
 			total[s->cons.at[id].node] = id;
 	}
 	for (NodeId id = 0; id < s->graph->nodes.n && s->nerrors == 0; id++) {
-		bool reshape = s->graph->nodes.at[id].kind == NODE_RESHAPE;
+		bool reshape = node_width(s->graph->nodes.at[id].kind) > 0;
 		while (reshape && close_total(s, rule, total[id]))
 			; /* falls: open rows of the reshape */
 		if (sources[id])

@@ -175,7 +175,10 @@ static void print_node(FILE *out, const Inference *inference, NodeId id)
 	shape_print(out, inference->sizes, &inference->shapes[id]);
 	fputc('\n', out);
 	if (proj->linear) {
-		fputs("  element by element in storage order\n  arg 0  ", out);
+		fputs("  element by element in storage order", out);
+		if (proj->width > 1)
+			fprintf(out, ", each written as %" PRId64 " neighbours", proj->width);
+		fputs("\n  arg 0  ", out);
 		print_reference(out, inference->graph, node->args[0]);
 		fputc(' ', out);
 		shape_print(out, inference->sizes, &inference->shapes[node->args[0]]);

@@ -75,7 +75,10 @@ static void print_con(FILE *out, Solver *s, const Con *con)
 	case CON_ADD:
 	case CON_MUL: print_relation(out, s, con); break;
 	case CON_PRODUCT:
-		fprintf(out, "%s = product of", cell_size_text(s, con->cells[0]));
+		fprintf(out, "%s = ", cell_size_text(s, con->cells[0]));
+		if (con->number != 1)
+			fprintf(out, "%" PRId64 " * ", con->number);
+		fputs("product of", out);
 		for (uint32_t r = 0; r < con->nrows; r++)
 			fprintf(out, " %s", row_text(s, &con->rows[r]));
 		break;

@@ -11,6 +11,7 @@
  * operands have equal rows gather                              A_output = size, C_output;  C_input
  * = A_input, C_batch = B_batch reshape                             product of A's axes = product of
  * C's
+ *   numbers of random words             4 * product of A's axes = product of C's
  */
 #include "infer/solver.h"
 
@@ -303,7 +304,9 @@ static void generate_gather(Solver *s, NodeId id)
 	s->rows[id][ROW_OUTPUT] = rest;
 }
 
-static void product_of(Solver *s, NodeId id, int32_t arg, CellId total, const RowTerm *rows)
+/* total = factor * product of the rows' axes */
+static void product_of(Solver *s, NodeId id, int32_t arg, CellId total, int64_t factor,
+		       const RowTerm *rows)
 {
 	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	Con con = {.kind = CON_PRODUCT,
@@ -311,6 +314,7 @@ static void product_of(Solver *s, NodeId id, int32_t arg, CellId total, const Ro
 		   .arg = arg,
 		   .span = arg_span(s, id, arg),
 		   .ncells = 1,
+		   .number = factor,
 		   .nrows = ROW_KINDS};
 	con.cells = ARENA_ARRAY(s->arena, CellId, 1);
 	con.rows = ARENA_ARRAY(s->arena, RowTerm, ROW_KINDS);
@@ -320,18 +324,67 @@ static void product_of(Solver *s, NodeId id, int32_t arg, CellId total, const Ro
 	con_new(s, con);
 }
 
+static bool has_no_axes(Solver *s, NodeId id)
+{
+	FlatRow f;
+	for (int k = 0; k < ROW_KINDS; k++) {
+		row_flatten(s, &s->rows[id][k], &f);
+		if (f.var != NONE || f.nlead + f.ntrail > 0)
+			return false;
+	}
+	return true;
+}
+
+/* Collects the nodes that the words are made of; false where others than offsets() may have axes.
+ * Falls: operands stand before their results. */
+static bool only_offsets(Solver *s, NodeId id, bool *seen)
+{
+	const Node *node = graph_node(s->graph, id);
+	bool only = node->kind == NODE_OFFSETS || node->kind == NODE_NUMBER ||
+		    node->kind == NODE_POINTWISE || node->kind == NODE_CAST || has_no_axes(s, id);
+	if (seen[id])
+		return true;
+	seen[id] = true;
+	bool through = node->kind == NODE_POINTWISE || node->kind == NODE_CAST;
+	for (uint32_t i = 0; through && i < node->nargs && only; i++)
+		only = only_offsets(s, node->args[i], seen);
+	return only;
+}
+
+/* Words that only offsets() gives a shape have one axis: as many as numbers are needed. None of
+ * these may broadcast, or cells of one offset would have the same numbers. */
+static void words_in_a_row(Solver *s, NodeId words)
+{
+	const Graph *graph = s->graph;
+	bool *seen = ARENA_ARRAY(s->arena, bool, words + 1);
+	if (!only_offsets(s, words, seen))
+		return;
+	bool any = false;
+	for (NodeId id = 0; id <= words; id++)
+		any = any || (seen[id] && graph_node(graph, id)->kind == NODE_OFFSETS);
+	CellId cell = cell_new(s, NULL, graph_node(graph, words)->span);
+	RowTerm row = row_cells(s, &cell, 1);
+	for (NodeId id = 0; any && id <= words; id++)
+		for (int k = 0; seen[id] && k < ROW_KINDS; k++)
+			if (id == words || graph_node(graph, id)->kind == NODE_OFFSETS)
+				rows_equal(s, id, -1, (RowKind)k, s->rows[id][k],
+					   k == ROW_OUTPUT ? row : row_closed());
+}
+
 static void generate_reshape(Solver *s, NodeId id)
 {
 	const Node *node = &s->graph->nodes.at[id];
 	CellId total = cell_new(s, NULL, node->span);
+	if (node->kind == NODE_UNIFORMS)
+		words_in_a_row(s, node->args[0]);
 	for (int k = 0; k < ROW_KINDS; k++) {
 		s->rows[id][k] = row_open(s, NULL, node->span);
 		mark_terminal(s, &s->rows[id][k], false);
 		s->vars.at[s->rows[id][k].var].shaped = true;
 		must_know(s, &arg_rows(s, id, 0)[k]);
 	}
-	product_of(s, id, 0, total, arg_rows(s, id, 0));
-	product_of(s, id, -1, total, s->rows[id]);
+	product_of(s, id, 0, total, node_width(node->kind), arg_rows(s, id, 0));
+	product_of(s, id, -1, total, 1, s->rows[id]);
 }
 
 static void generate_spec_node(Solver *s, NodeId id)
@@ -357,6 +410,7 @@ static void generate_node(Solver *s, NodeId id)
 	case NODE_ARGMAX: generate_spec_node(s, id); break;
 	case NODE_STACK: generate_stack(s, id); break;
 	case NODE_GATHER: generate_gather(s, id); break;
+	case NODE_UNIFORMS:
 	case NODE_RESHAPE: generate_reshape(s, id); break;
 	default: generate_leaf(s, id);
 	}

@@ -227,6 +227,7 @@ static CellId bound_cell(Generator *g, const Bind *bind)
 		   .arg = -1,
 		   .span = bind->span,
 		   .ncells = 1,
+		   .number = 1,
 		   .nrows = 1};
 	con.cells = ARENA_ARRAY(s->arena, CellId, 1);
 	con.rows = ARENA_ARRAY(s->arena, RowTerm, 1);

@@ -232,7 +232,7 @@ static void ask_product(Collector *c, const Con *con)
 	Solver *s = c->s;
 	VEC(Size) axes = {0};
 	FlatRow f;
-	Size product = size_const(s->sizes, 1), total = cell_value(s, con->cells[0]);
+	Size product = size_const(s->sizes, con->number), total = cell_value(s, con->cells[0]);
 	for (uint32_t r = 0; r < con->nrows; r++) {
 		row_flatten(s, &con->rows[r], &f);
 		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
@@ -242,7 +242,7 @@ static void ask_product(Collector *c, const Con *con)
 	}
 	bool quotient = false;
 	for (size_t i = 0; i < axes.n; i++) {
-		Size others = size_const(s->sizes, 1);
+		Size others = size_const(s->sizes, con->number);
 		for (size_t j = 0; j < axes.n; j++)
 			others = j == i ? others : size_mul(s->sizes, others, axes.at[j]);
 		quotient |= !size_is_bad(others) && ask_quotient(c, total, axes.at[i], others, con);

@@ -91,7 +91,10 @@ typedef struct Proj {
 	bool injective;  /* different points of the product space write different cells (no reduction) */
 	bool surjective; /* every cell of the result is written */
 	bool clear;      /* the result must be filled with `neutral` first (a reduction, or not surjective) */
-	bool linear;     /* RESHAPE: element k of the result is element k of the operand; no pieces */
+	/* RESHAPE, UNIFORMS: element k of the operand, in storage order, is read once, and elements
+	 * k*width to k*width + width - 1 of the result are written from it; no pieces. */
+	bool linear;
+	int64_t width;
 } Proj;
 
 /* ---- guards ---- */

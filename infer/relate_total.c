@@ -1,14 +1,15 @@
 /* Total elements: one cell is the product of all axes of some rows.
  *
- * reshape gives two products with one cell, a captured row variable `with (v)` one product. A
- * product is solved for its cell when all axes are known, or for the one axis that is not.
+ * reshape gives two products with one cell, a captured row variable `with (v)` one product; of random
+ * words and their numbers the words' product has a factor 4. A product is solved for its cell when
+ * all axes are known, or for the one axis that is not.
  */
 #include "infer/solver.h"
 
 #include <inttypes.h>
 
 typedef struct Total {
-	Size known;	/* product of the known axes */
+	Size known;	/* product of the known axes, and the factor */
 	CellId open;	/* an unknown axis, or NONE */
 	uint32_t nopen; /* how many, counted with repetition */
 	RowVarId var;	/* an open row, or NONE */
@@ -16,7 +17,7 @@ typedef struct Total {
 
 static Total total_of(Solver *s, const Con *con, bool watch, ConId id)
 {
-	Total t = {size_const(s->sizes, 1), NONE, 0, NONE};
+	Total t = {size_const(s->sizes, con->number), NONE, 0, NONE};
 	FlatRow f;
 	for (uint32_t r = 0; r < con->nrows; r++) {
 		row_flatten(s, &con->rows[r], &f);
@@ -60,7 +61,13 @@ static void total_blame(Solver *s, ConId id, Size total, Size known)
 	int64_t by, n;
 	bool fits = size_is_const(s->sizes, known, &by) && by != 0 &&
 		    size_is_const(s->sizes, total, &n) && n % by == 0;
-	if (!fits && size_is_const(s->sizes, known, &by) && by != 0)
+	if (con->number > 1 && size_same(known, total_of(s, con, false, id).known) &&
+	    total_of(s, con, false, id).nopen == 0)
+		blame(s, E0345, id, "%s elements are not %" PRId64 " for each of %s cells",
+		      size_text(s->arena, s->sizes, total), con->number,
+		      size_text(s->arena, s->sizes,
+				size_div(s->sizes, known, size_const(s->sizes, con->number))));
+	else if (!fits && size_is_const(s->sizes, known, &by) && by != 0)
 		blame(s, E0345, id, "%s elements do not divide by %" PRId64,
 		      size_text(s->arena, s->sizes, total), by);
 	else

@@ -136,7 +136,7 @@ typedef enum ConKind {
 	CON_CONCAT,   /* cells: whole, parts...; number: elements of skipped parts */
 	CON_ADD,      /* cell 0 = cell 1 + cell 2 */
 	CON_MUL,      /* cell 0 = cell 1 * cell 2 */
-	CON_PRODUCT   /* cell 0 = product of all axes of rows */
+	CON_PRODUCT   /* cell 0 = number * product of all axes of rows */
 } ConKind;
 
 typedef struct Con {
@@ -416,6 +416,7 @@ void close_total_rows(Solver *s, const char *rule);
 void close_unused_rows(Solver *s, const char *rule);
 void close_reshaped(Solver *s, const char *rule);
 void close_total_row(Solver *s, const char *rule);
+void close_words(Solver *s, const char *rule);
 void close_shifted_rows(Solver *s, const char *rule);
 void close_result_rows(Solver *s, const char *rule);
 void close_last_rows(Solver *s, const char *rule);

@@ -166,9 +166,14 @@ static Reader reader_of(const Lower *lower, Use use)
 	const NodePlan *plan = &lower->plan[use.user];
 	const Proj *proj = lower_proj(lower, use.user);
 	Reader reader = {.root = plan->root, .frame = {.owner = NODE_NONE}};
-	reader.never = !proj || proj->linear;
+	reader.never = !proj || (proj->linear && proj->width == 1);
 	if (reader.never)
 		return reader;
+	if (proj->linear) { /* each element is read once, in the loops over the operand */
+		reader.frame = (Frame){use.user, use.arg};
+		reader.space = node_elements(lower, user->args[use.arg]);
+		return reader;
+	}
 	bool index = (user->kind == NODE_GATHER || user->kind == NODE_SLICE) && use.arg == 1;
 	reader.only_free = index || plan->root == NODE_NONE;
 	bool owner = !plan->fused || proj_reduces(proj);

@@ -153,6 +153,32 @@ static void emit_reshaped_leaf(Gen *gen, NodeId from, StoreTarget to)
 	     stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
 }
 
+/* Four numbers of each cell of random words: hashed once, stored at 4*e, 4*e + 1, ... */
+static void emit_numbers(Gen *gen, const Node *node, int64_t width, StoreTarget to)
+{
+	Program *program = gen->program;
+	NodeId from = node->args[0];
+	const Shape *shape = lower_shape(gen->lower, from);
+	IterVar *vars = ARENA_ARRAY(gen->arena, IterVar, shape_naxes(shape) + 1);
+	Body body = {0};
+	const Ix **axes = shape_indices(gen, shape, vars);
+	gen_enter(gen, &body);
+	const Value *words = node_value(gen, from, axes);
+	LocalId local = gen_local(gen, "words", words->dtype);
+	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, local, words));
+	words = gen_local_value(gen, local);
+	const Ix *first = ix_mul(program, flat_index(gen, from, axes),
+				 ix_const(gen->arena, program->sizes, width));
+	for (int64_t i = 0; i < width; i++) {
+		const Ix *at = ix_add(program, first, ix_const(gen->arena, program->sizes, i));
+		PUSH(gen->arena, body.stmts,
+		     stmt_store(gen->arena, to.buffer, at, to.acc,
+				value_cast(gen->arena, node->dtype, words)));
+		words = value_op(gen->arena, OP_TURN, words->dtype, &words, 1);
+	}
+	wrap_shape(gen, shape, vars, &body);
+}
+
 void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span)
 {
 	Sym name = lower_unique(lower, sym_printf(lower->program->symbols, "clear_%s",
@@ -182,6 +208,8 @@ static void emit_node(Gen *gen, NodeId id, StoreTarget to)
 	const Proj *proj = lower_proj(lower, id);
 	if (!proj)
 		emit_over_shape(gen, id, to);
+	else if (proj->linear && proj->width > 1)
+		emit_numbers(gen, node, proj->width, to);
 	else if (proj->linear && lower->plan[node->args[0]].fused)
 		emit_reshaped_leaf(gen, node->args[0], to);
 	else if (proj->linear)

@@ -113,6 +113,16 @@ static void test_reshape(void **state)
 	       "  arg 0  t0 [n, 6]\n");
 }
 
+static void test_uniforms(void **state)
+{
+	Small *s = *state;
+	NodeId words = small_leaf(s, "n, 3");
+	graph_node(&s->graph, words)->dtype = DTYPE_U4X32;
+	expect(s, small_op(s, NODE_UNIFORMS, "2 | n, 6", 1, (NodeId[]){words}),
+	       "  element by element in storage order, each written as 4 neighbours\n"
+	       "  arg 0  t0 [n, 3]\n");
+}
+
 static void test_stack(void **state)
 {
 	Small *s = *state;
@@ -385,14 +395,41 @@ static void test_too_many_blocks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_matrix_product), T(test_broadcast), T(test_lead), T(test_transpose), T(test_slice),
-		T(test_gather), T(test_reshape), T(test_stack), T(test_permutation), T(test_row_variables),
-		T(test_diagonals), T(test_fixed_indices), T(test_placeholders), T(test_only_in_result),
-		T(test_size_one), T(test_scalar), T(test_valid_convolution), T(test_padded_convolution),
-		T(test_padding_of_one), T(test_pool), T(test_pool_gradient), T(test_scatter), T(test_coprime),
-		T(test_interleave), T(test_concat), T(test_concat_in_rows), T(test_skipped_parts),
-		T(test_argmax), T(test_three_operands), T(test_names_are_unique), T(test_ambiguous_block),
-		T(test_argmax_needs_one_axis), T(test_no_permutation), T(test_repeated_part),
+		T(test_matrix_product),
+		T(test_broadcast),
+		T(test_lead),
+		T(test_transpose),
+		T(test_slice),
+		T(test_gather),
+		T(test_reshape),
+		T(test_uniforms),
+		T(test_stack),
+		T(test_permutation),
+		T(test_row_variables),
+		T(test_diagonals),
+		T(test_fixed_indices),
+		T(test_placeholders),
+		T(test_only_in_result),
+		T(test_size_one),
+		T(test_scalar),
+		T(test_valid_convolution),
+		T(test_padded_convolution),
+		T(test_padding_of_one),
+		T(test_pool),
+		T(test_pool_gradient),
+		T(test_scatter),
+		T(test_coprime),
+		T(test_interleave),
+		T(test_concat),
+		T(test_concat_in_rows),
+		T(test_skipped_parts),
+		T(test_argmax),
+		T(test_three_operands),
+		T(test_names_are_unique),
+		T(test_ambiguous_block),
+		T(test_argmax_needs_one_axis),
+		T(test_no_permutation),
+		T(test_repeated_part),
 		T(test_too_many_blocks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,46 @@ PROGRAMS = [
 ]
 
 
+# words, what is made of their numbers, and the shape: c words a row of n
+VECTORS = [
+    ("threefry4x32(7, a)", lambda a: threefry(words(7), words(a)), "u", "[n | %d]"),
+    ("u4x32(a)", lambda a: words(a), "u", "[n | %d]"),
+    ("threefry4x32(a, -3)", lambda a: threefry(words(a), words(-3)), "reshape(u) + 0 .* x", "[n | 2, %d, 2]"),
+    ("permute(\"n | i => i | n\", threefry4x32(1, a))",
+     lambda a: np.swapaxes(threefry(words(1), words(a)), 0, 1), "u", "[%d | n]"),
+    ("threefry4x32(3, offsets())", None, "u + 0 .* x", "[n | 2, %d, 2]"),
+    ("threefry4x32(u4x32(3, 1), u4x32(offsets(), 9))", None, "u + 0 .* x", "[n | %d, 4]"),
+]
+
+
+def four(number, march):
+    """Four numbers a cell of words, in storage order."""
+    text, reference, use, shape = VECTORS[number % len(VECTORS)]
+    columns = random.choice([1, 2, 5, 16, 33])
+    shape = shape % columns
+    whole = eval(shape.replace("|", ",").replace("n", "100"))
+    per_row = int(np.prod(whole)) // 100
+    if reference and "x" not in use:
+        shape = "[n | %d]" % (4 * columns) if number % 2 else "[n, %d, 4]" % columns
+        use += " + 0 .* x" if number % 4 < 2 else ""
+        shape = "[%d, n | 4]" % columns if "permute" in text else shape
+        per_row = 4 * columns
+    source = "dim n\ninput a : i32 [n | %d]\ninput x : %s\n" % (columns, shape)
+    source += "let u = uint4x32_to_uniforms(%s)\noutput y = %s\noutput z = sum(a)\noutput v = sum(x)\n" % (text, use)
+    model = Model(source, ["-march=" + march])
+    for n in (0, 1, 3, 4, 5, 100):
+        a = RNG.integers(-2 ** 31, 2 ** 31, (n, columns)).astype(np.int32)
+        x = np.zeros((n * per_row,), np.float32)
+        if reference:
+            want = uniform(reference(a)).ravel()
+        else:
+            key = words(3) if text.startswith("threefry4x32(3") else words(3, 1)
+            at = np.arange(n * per_row // 4)
+            want = uniform(threefry(key, words(at, 9) if "9" in text else words(at))).ravel()
+        got, _, _ = model.forward([n], [a, x], [((n * per_row,), np.float32), ((), np.int32), ((), np.float32)])
+        check("%s %s %s n = %d %s" % (text, use, shape, n, march), got, want, 0)
+
+
 def known():
     text = "input k : i32 [3 | 4]\ninput c : i32 [3 | 4]\n"
     for name in "kc":
@@ -83,6 +123,9 @@ def known():
     assert (threefry(key, counter) == want).all()
     got, = Model(text).forward([], [key.view(np.int32), counter.view(np.int32)], [((3,), np.float32)])
     check("known answers", got, uniform(want[:, 0]), 0)
+    got, = Model(text.replace("_uniform(", "_uniforms(")).forward([], [key.view(np.int32), counter.view(np.int32)],
+                                                                   [((12,), np.float32)])
+    check("known answers, all words", got, uniform(want).ravel(), 0)
 
 
 def run(number, march):
@@ -110,4 +153,5 @@ if __name__ == "__main__":
     known()
     for count in range(int(sys.argv[1])):
         run(count, sys.argv[2 + count % (len(sys.argv) - 2)])
+        four(count, sys.argv[2 + count % (len(sys.argv) - 2)])
     print("%s programs of random words agree" % sys.argv[1])
