@@ -94,7 +94,7 @@ static void add(Collector *c, Guard g)
 		simplify_divides(c, &g);
 	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.b) &&
 	    !size_ge(c->s->sizes, g.b, size_const(c->s->sizes, 1)))
-		add(c, (Guard){GUARD_GE, g.b, size_const(c->s->sizes, 1), g.span, g.other, NULL});
+		add(c, (Guard){GUARD_GE, g.b, size_const(c->s->sizes, 1), g.span, g.other, NULL, 0});
 	if (size_is_bad(g.a) || size_is_bad(g.b)) {
 		blame_at(c->s, E0347, g.span, "a size here is too large, or has too many terms");
 		return;
@@ -105,7 +105,7 @@ static void add(Collector *c, Guard g)
 
 static void add_con(Collector *c, GuardKind kind, Size a, Size b, const Con *con)
 {
-	add(c, (Guard){kind, a, b, con->span, SPAN_NONE, NULL});
+	add(c, (Guard){kind, a, b, con->span, SPAN_NONE, NULL, 0});
 }
 
 static void not_negative(Collector *c, Size a, const Con *con)
@@ -268,23 +268,40 @@ static void ask_con(Collector *c, ConId id)
 	}
 }
 
-/* A written size that has another name: the first merge on its way to the cell that has that one
- * (the root of the tree of merges) asks for it. */
+enum { MERGES_WALKED = 1000 };
+
+ConId meeting_of(const Solver *s, CellId cell)
+{
+	const Con *before = NULL;
+	ConId first = s->cells.at[cell].proof == NONE ? NONE : s->cells.at[cell].proof_con;
+	for (uint32_t i = 0; i < MERGES_WALKED && s->cells.at[cell].proof != NONE; i++) {
+		ConId id = s->cells.at[cell].proof_con;
+		const Con *con = id == NONE ? NULL : &s->cons.at[id];
+		if (con && before && con->node != NODE_NONE && con->node == before->node &&
+		    con->arg >= 0 && before->arg >= 0 && con->arg != before->arg)
+			return (ConId)(before - s->cons.at);
+		before = con;
+		cell = s->cells.at[cell].proof;
+	}
+	return first;
+}
+
+/* A written size that has another name. */
 static void ask_leaf(Collector *c, const Leaf *leaf)
 {
 	Solver *s = c->s;
 	Size value = cell_value(s, leaf->cell);
 	if (size_same(value, leaf->size))
 		return;
-	const Cell *cell = &s->cells.at[leaf->cell];
 	Span span = leaf->span, other = SPAN_NONE;
-	if (cell->proof != NONE && cell->proof_con != NONE) {
-		span = s->cons.at[cell->proof_con].span;
+	ConId met = meeting_of(s, leaf->cell);
+	if (met != NONE) {
+		span = s->cons.at[met].span;
 		other = leaf->span;
 	}
 	bool swap = size_before(s, leaf->size, value);
 	add(c, (Guard){GUARD_EQ, swap ? value : leaf->size, swap ? leaf->size : value, span, other,
-		       NULL});
+		       NULL, (uint32_t)(leaf - s->leaves.at) + 1});
 }
 
 static void ask_require(Collector *c, const Require *r)
@@ -300,9 +317,9 @@ static void ask_require(Collector *c, const Require *r)
 	if (size_is_bad(a) || size_is_bad(b))
 		return;
 	if (r->op == REQUIRE_DIVIDES) /* a divides b */
-		add(c, (Guard){GUARD_DIVIDES, b, a, r->span, SPAN_NONE, NULL});
+		add(c, (Guard){GUARD_DIVIDES, b, a, r->span, SPAN_NONE, NULL, 0});
 	else
-		add(c, (Guard){kinds[r->op], a, b, r->span, SPAN_NONE, NULL});
+		add(c, (Guard){kinds[r->op], a, b, r->span, SPAN_NONE, NULL, 0});
 }
 
 /* `a @ i` with a size for i: it lies inside its axis. */
@@ -320,7 +337,7 @@ static void ask_slice(Collector *c, const Node *node)
 	Size size = cell_value(s, axis);
 	if (!size_ge(s->sizes, index, size)) {
 		add(c, (Guard){GUARD_GE, size, size_plus(s->sizes, index, 1), node->arg_spans[1],
-			       SPAN_NONE, NULL});
+			       SPAN_NONE, NULL, 0});
 		return;
 	}
 	blame_at(s, E0306, node->arg_spans[1], "index %s is outside an axis of %s",

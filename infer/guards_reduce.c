@@ -171,6 +171,7 @@ static void blame_never(const Reducer *r, const Guard *g)
 	if (!span_is_none(g->other))
 		diag_note(s->diags, g->other, "the other size is written here");
 	note_replaced(r, g, NULL);
+	explain_meeting(s, g);
 }
 
 /* g, and the others that it cannot hold together with. */
@@ -185,6 +186,10 @@ static void blame_several(Reducer *r, const Guard *g, const Guard *simple, bool 
 			continue;
 		one = r->index.at[i] == NONE ? &r->simple.at[i] : &r->found->at[r->index.at[i]];
 		n++;
+	}
+	if (n == 0) {
+		blame_never(r, g);
+		return;
 	}
 	if (n == 1)
 		blame_at(s, E0401, g->span, "%s here, and %s: never both",
@@ -265,7 +270,7 @@ static void consider_dims(Reducer *r)
 		if (size_ge(sizes, now, least))
 			continue;
 		const Guard *g = &r->found->at[r->from[d] - 1];
-		Guard floor = {GUARD_GE, now, least, g->span, SPAN_NONE, NULL};
+		Guard floor = {GUARD_GE, now, least, g->span, SPAN_NONE, NULL, 0};
 		if (never_holds(r, &floor))
 			blame_never(r, g);
 		else

@@ -109,6 +109,7 @@ typedef struct Guard {
 	Span span;        /* what asks for it */
 	Span other;       /* the other place, or SPAN_NONE */
 	const char *text; /* for people: "n must be a multiple of 2 (conv_net.tsr:12: axis 2*oh)" */
+	uint32_t leaf;	  /* of a size that is written otherwise: the solver's leaf and one more, or 0 */
 } Guard;
 
 typedef struct InferOptions {

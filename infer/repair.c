@@ -2,7 +2,7 @@
  *
  * In the order in which they are tried, the simpler first: `.T`, or none, where the sizes of the
  * input row are those that the output row should have and the other way round; two axes of one row,
- * as a `permute` that is written out; `*` for `.*`.
+ * as a `permute` that is written out; the 0 of a sum (repair_kept.c); `*` for `.*`.
  */
 #include "infer/solver.h"
 
@@ -143,16 +143,21 @@ static void suggest_product(Solver *s, const Con *con)
 	break_row(s, con->node, con->row);
 }
 
+bool is_pointwise_operand(const Solver *s, ConId id)
+{
+	const Con *con = id == NONE ? NULL : &s->cons.at[id];
+	return con && con->kind == CON_ROW_LE && con->arg >= 0 &&
+	       s->graph->nodes.at[con->node].kind == NODE_POINTWISE;
+}
+
 void suggest_operand(Solver *s, ConId id)
 {
-	if (id == NONE || !s->diags)
+	if (!s->diags || !is_pointwise_operand(s, id))
 		return;
 	const Con *con = &s->cons.at[id];
-	if (con->kind != CON_ROW_LE || con->arg < 0 ||
-	    s->graph->nodes.at[con->node].kind != NODE_POINTWISE)
-		return;
 	const Node *operand =
 		&s->graph->nodes.at[s->graph->nodes.at[con->node].args[con->arg]];
-	if (!suggest_transpose(s, con, operand) && !suggest_axes(s, con, operand))
+	if (!suggest_transpose(s, con, operand) && !suggest_axes(s, con, operand) &&
+	    !suggest_kept(s, con, NULL))
 		suggest_product(s, con);
 }

@@ -437,6 +437,10 @@ void close_ones(Solver *s, const char *rule);
 /* ---- guards.c, guards_reduce.c ---- */
 
 typedef VEC(Guard) Guards;
+/* Where the size of a cell meets one that is written otherwise: on its way to the cell that gives
+ * the class its name (the root of the tree of merges), the first operation of which it passes two
+ * operands; else its first merge. That is the operand, or the axis, on its side; NONE: nowhere. */
+ConId meeting_of(const Solver *s, CellId cell);
 /* The guards of the solution into inference->guards; errors for those that can never hold. */
 void guards_collect(Solver *s, Inference *inference);
 /* Does it hold by itself, whatever the dims are? (false: not known) */
@@ -471,6 +475,14 @@ void blame_sites(Solver *s, NodeId node);
 /* The repair of a pointwise operand of this constraint, where one is known; the axes that it
  * mends are not reported again. */
 void suggest_operand(Solver *s, ConId con);
+/* Is the constraint that of an operand of a pointwise operation? */
+bool is_pointwise_operand(const Solver *s, ConId con);
+/* The repair of a pointwise operand, or of the other one, that is a sum without the place of the
+ * axis that it reduces; `leaf`: a size that counts as it is written, or NULL. False where there is
+ * none. */
+bool suggest_kept(Solver *s, const Con *con, const Leaf *leaf);
+/* Where the other size of the guard comes from, and that repair. */
+void explain_meeting(Solver *s, const Guard *g);
 /* The repairs of `a * b` whose axes do not meet at this constraint. */
 void suggest_compose(Solver *s, ConId con);
 /* The repairs of an operand that has n axes, or more, in the row of this constraint, and other axes

@@ -178,6 +178,9 @@ static void warn_dims(const Inference *inference, Diags *diags)
 			warn_number(inference, diags, g, a, n);
 		else if (right && size_is_const(sizes, g->a, &n))
 			warn_number(inference, diags, g, b, n);
+		else
+			continue;
+		explain_meeting(inference->trace->solver, g);
 	}
 }
 
