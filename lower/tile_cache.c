@@ -19,6 +19,9 @@ enum { BLOCK_BYTES = 3 << 18, BLOCK_ROWS = 192, BLOCK_LEAST = 32 };
 /* Rows of a block past packed columns; BLOCK_COST tiles of columns cost what one more block of them
  * does. */
 enum { PANEL_ROWS = 1024, BLOCK_COST = 32 };
+/* Rows that wait for the copy of their panels more than they work on it, and bytes of a block then,
+ * which is read while it is near. */
+enum { FEW_ROWS = 48, FEW_BYTES = 1 << 17 };
 /* Bytes of an operand from which on it is streamed, rows that it is streamed past at most; columns
  * of a block at most, and its cells, whose sums wait; steps of a block for each row, at most, and
  * past a single row. */
@@ -188,9 +191,11 @@ static int64_t panel_columns(const Planner *p, const TileParts *cols)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL);
-	if (bytes < 0 || bytes * tile_extent(p, p->tile->col, 0) <= BLOCK_BYTES)
+	bool few = tile_extent(p, p->tile->row, FEW_ROWS) < FEW_ROWS;
+	int64_t most = few ? FEW_BYTES : BLOCK_BYTES;
+	if (bytes < 0 || bytes * tile_extent(p, p->tile->col, 0) <= most)
 		return 0;
-	return cheapest_block(p, cols, BLOCK_BYTES / bytes);
+	return cheapest_block(p, cols, most / bytes);
 }
 
 int64_t tile_block_cost(const Planner *p, const TileParts *cols)
