@@ -43,6 +43,7 @@ typedef struct Pad {
 	/* the result's last one, of columns of few channels; NULL: `col` is the last */
 	const Loop *inner;
 	const Loop *joined; /* is to be one loop with `col`; NULL: there is none */
+	bool apart;	    /* lanes along `col` read no vector of the picture, or leave it */
 	CopyAxis dims[DIMS_MAX];
 	uint32_t ndims;
 	BufferId buffer;
@@ -123,8 +124,8 @@ static int64_t step_of(const Pad *p, const Ix *at, const Loop *loop)
 	return size_is_bad(step) ? 0 : known(p, step, 0);
 }
 
-/* Do lanes along the columns read what is no vector of the operand, or outside? Elements that are
- * far apart belong to other lanes. */
+/* Do lanes along the columns read windows of the operand? Elements that are far apart belong to
+ * other lanes. */
 static bool is_picture(Pad *p, uint32_t arg)
 {
 	const Nest *nest = p->nest;
@@ -137,10 +138,10 @@ static bool is_picture(Pad *p, uint32_t arg)
 	for (uint32_t a = 0; a < p->access->naxes; a++) {
 		const Index *index = &p->access->axes[a];
 		const IndexTerm *term = term_of(index, p->col->iter);
-		if (term && index->nterms > 1)
-			return step > 0 && step < FAR * term->coef &&
-			       (index->guarded ||
-				step != (p->inner ? known(p, p->inner->extent, 0) : 1));
+		if (!term || index->nterms < 2)
+			continue;
+		p->apart = index->guarded || step != (p->inner ? known(p, p->inner->extent, 0) : 1);
+		return step > 0 && step < FAR * term->coef;
 	}
 	return false;
 }
@@ -441,6 +442,8 @@ bool nest_pad(Nest *nest)
 	if (!plain || !finds_picture(&p) || product(&p, true, true) < STEPS_LEAST)
 		return false;
 	p.joined = joined_rows(&p);
+	if (!p.apart && !p.joined)
+		return false;
 	lay_out(&p, &nest->staged[p.arg]);
 	gen_append(nest->gen, &nest->gen->top, fill_from(&p, 0, true));
 	drop_guards(&p);
