@@ -351,8 +351,7 @@ void close_words(Solver *s, const char *rule)
 	}
 }
 
-/* Does a size that is open itself read this one? It may still become a bound. */
-static bool is_read_by_open(Solver *s, CellId cell)
+bool is_read_by_open(Solver *s, CellId cell)
 {
 	for (const Occ *o = s->cells.at[cell].occs.first; o; o = o->next) {
 		if (o->kind != OCC_EDGE || s->edges.at[o->id].dead)

@@ -151,19 +151,6 @@ static RowKind product_row(Solver *s, const Con *con, uint32_t index)
 	return ROW_OUTPUT;
 }
 
-/* Does the step of an axis divide the size? True where it has no steps. */
-static bool steps_divide(Solver *s, CellId axis, Size size)
-{
-	for (const Occ *o = cell_at(s, axis)->occs.first; o; o = o->next) {
-		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
-		if (con && con->kind == CON_AFFINE && con->cells[2] == NONE &&
-		    cell_root(s, con->cells[0]) == cell_root(s, axis) &&
-		    !size_divides(s->sizes, size_const(s->sizes, con->axis->stride), size))
-			return false;
-	}
-	return true;
-}
-
 /* Follows the one size that an operand's product lacks from its total, and is it whole? */
 static bool total_solves(Solver *s, const Con *con, Size total)
 {
@@ -185,7 +172,7 @@ static bool total_solves(Solver *s, const Con *con, Size total)
 		}
 	}
 	return open != NONE && size_divides(s->sizes, rest, total) &&
-	       steps_divide(s, open, size_div(s->sizes, total, rest));
+	       axis_may_be(s, open, size_div(s->sizes, total, rest));
 }
 
 /* A reshape's axes are known and its total hangs on a size that would be guessed: may they be all? */

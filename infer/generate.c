@@ -374,7 +374,10 @@ static void words_in_a_row(Solver *s, NodeId words)
 static void generate_reshape(Solver *s, NodeId id)
 {
 	const Node *node = &s->graph->nodes.at[id];
-	CellId total = cell_new(s, NULL, node->span);
+	bool again = node->kind == NODE_RESHAPE &&
+		     s->graph->nodes.at[node->args[0]].kind == NODE_RESHAPE;
+	CellId total = again ? s->totals[node->args[0]] : cell_new(s, NULL, node->span);
+	s->totals[id] = total;
 	if (node->kind == NODE_UNIFORMS)
 		words_in_a_row(s, node->args[0]);
 	for (int k = 0; k < ROW_KINDS; k++) {

@@ -31,6 +31,7 @@ Solver *solver_new(const Graph *graph, Arena *arena, Diags *diags)
 	s->diags = diags;
 	s->rows = arena_alloc_n(arena, graph->nodes.n + 1, sizeof *s->rows);
 	s->mended = ARENA_ARRAY(arena, uint64_t, graph->nodes.n + 1);
+	s->totals = ARENA_ARRAY(arena, CellId, graph->nodes.n + 1);
 	s->captures = ARENA_ARRAY(arena, CellId, graph->captures.n + 1);
 	for (size_t i = 0; i < graph->captures.n; i++)
 		s->captures[i] = NONE;

@@ -228,8 +228,9 @@ typedef struct Solver {
 	VEC(Guard) asked;	    /* guards of written sizes and requires, before reduction */
 	RowTerm (*rows)[ROW_KINDS]; /* by NodeId */
 	uint32_t ngenerated;	    /* cells that generation made: their order is the program's */
-	CellId *captures;	    /* by CaptureId; NONE: not captured */
-	VEC(CellId) tied;	    /* of the relation that is looked at */
+	CellId *totals;	  /* by NodeId: of a reshape; one that is reshaped again has the same */
+	CellId *captures; /* by CaptureId; NONE: not captured */
+	VEC(CellId) tied; /* of the relation that is looked at */
 	uint32_t *first_bind,
 		*next_bind; /* by NodeId, by bind: the binds of a node in order; NONE ends */
 	/* two queues, equations before inequalities: rings of ids, edges tagged by the high bit */
@@ -401,7 +402,7 @@ RowBounds row_bounds(Solver *s);
 bool *rows_above_reshapes(Solver *s);
 bool *rows_of_leaves(Solver *s);
 
-/* ---- close.c: the table of rules; close_rows.c, close_cells.c: what they do ---- */
+/* ---- close.c: the table of rules; close_*.c: what they do ---- */
 
 /* The rules of a stage in order, each run on a fixed point. */
 void close_stage(Solver *s, int stage);
@@ -417,6 +418,7 @@ void close_unused_rows(Solver *s, const char *rule);
 void close_reshaped(Solver *s, const char *rule);
 void close_total_row(Solver *s, const char *rule);
 void close_words(Solver *s, const char *rule);
+void close_factors(Solver *s, const char *rule);
 void close_shifted_rows(Solver *s, const char *rule);
 void close_result_rows(Solver *s, const char *rule);
 void close_last_rows(Solver *s, const char *rule);
@@ -424,6 +426,10 @@ void close_cycles(Solver *s, const char *rule);
 void close_leaf_bounds(Solver *s, const char *rule);
 void close_parts(Solver *s, const char *rule);
 void close_leaf_ones(Solver *s, const char *rule);
+/* Can the open axis have this size, by each relation that it is the result of? */
+bool axis_may_be(Solver *s, CellId axis, Size size);
+/* Does a size that is open itself read this one? It may still become a bound. */
+bool is_read_by_open(Solver *s, CellId cell);
 /* An open size of the node is 1 where something broadcasts into it and all that does is 1; it holds
  * the fixed indices of its axis. */
 void close_least_of(Solver *s, const char *rule, NodeId node);

@@ -1,0 +1,282 @@
+/* Closing rule for totals with several open factors: the least total that both sides can have.
+ *
+ *   reshape(einsum("i; j => 2*i, j", p, q)) + [[1, 2, 3], [4, 5, 6]]:   2*i * j = 6
+ *
+ * If every factor of the operand were guessed to be 1, the total could be one that the reshape's axes
+ * do not divide; so the numerators wait for what divides them. Reshapes are gone through from the
+ * last to the first: the axes of one that is reshaped again are decided by then. For each, the least
+ * multiple of what is known of the one side is taken for which both sides have sizes; of those the
+ * factors before the last are as small as can be, and the last follows. A factor of a parameter is
+ * never guessed: it comes last, and is alone.
+ *
+ * What a size can be is asked of the relations that it stands in, one at a time; sizes that only
+ * relations of several unknowns exclude are found too late, and then reported as errors.
+ */
+#include "infer/solver.h"
+
+enum { MOST_FACTORS = 8, MOST_TIMES = 64, MOST_TRIES = 4096 };
+
+/* One product of a total. */
+typedef struct Side {
+	Size known;
+	Spot open[MOST_FACTORS];
+	Size sizes[MOST_FACTORS]; /* found for the open ones */
+	uint32_t n;
+	uint32_t nparams;
+	bool row; /* no axis is open but a whole row, which takes what is left */
+} Side;
+
+/* ---- what a size can be ---- */
+
+static bool affine_may_be(Solver *s, const Con *con, Size size)
+{
+	bool valid = con->axis->kernel && con->axis->mark != MARK_PADDED &&
+		     con->axis->mark != MARK_PADDED_CEIL;
+	Size k = con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2]);
+	if (valid && size_is_bad(k))
+		return true;
+	Size dividend = affine_dividend(s->sizes, con->axis, size, k);
+	Size window = affine_window(s->sizes, con->axis, k);
+	int64_t rest;
+	if (!size_is_bad(window) &&
+	    size_is_const(s->sizes, size_sub(s->sizes, size, window), &rest) && rest < 0)
+		return false;
+	return size_is_bad(dividend) ||
+	       size_divides(s->sizes, size_const(s->sizes, con->axis->stride), dividend);
+}
+
+static bool sum_may_be(Solver *s, const Con *con, Size size)
+{
+	Size rest = size_plus(s->sizes, size, -con->number);
+	for (uint32_t i = 1; i < con->ncells; i++) {
+		if (cell_known(s, con->cells[i]))
+			rest = size_sub(s->sizes, rest, cell_value(s, con->cells[i]));
+	}
+	return size_ge(s->sizes, rest, size_const(s->sizes, 0));
+}
+
+static bool product_may_be(Solver *s, const Con *con, Size size)
+{
+	for (uint32_t i = 1; i < con->ncells; i++) {
+		if (cell_known(s, con->cells[i]) &&
+		    !size_divides(s->sizes, cell_value(s, con->cells[i]), size))
+			return false;
+	}
+	return true;
+}
+
+bool axis_may_be(Solver *s, CellId axis, Size size)
+{
+	const Cell *c = cell_at(s, axis);
+	if (c->bound_kind == BOUND_ONE && !size_same(c->bound, size) && !size_is(s->sizes, size, 1))
+		return false;
+	for (const Occ *o = c->occs.first; o; o = o->next) {
+		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
+		if (!con || con->ncells == 0 || cell_root(s, con->cells[0]) != cell_root(s, axis))
+			continue;
+		if (con->kind == CON_AFFINE && !affine_may_be(s, con, size))
+			return false;
+		if ((con->kind == CON_CONCAT || con->kind == CON_ADD) && !sum_may_be(s, con, size))
+			return false;
+		if (con->kind == CON_MUL && !product_may_be(s, con, size))
+			return false;
+		if (con->kind == CON_AT_LEAST &&
+		    !size_ge(s->sizes, size, size_const(s->sizes, con->number)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the sides ---- */
+
+/* Would choosing the size choose one of a parameter, which nothing else determines? */
+static bool is_of_param(Solver *s, CellId cell)
+{
+	VEC(CellId) work = {0};
+	s->walks++;
+	PUSH(s->arena, work, cell_root(s, cell));
+	for (size_t i = 0; i < work.n; i++) { /* falls: cells not seen yet */
+		const Cell *c = &s->cells.at[work.at[i]];
+		if (c->param)
+			return true;
+		for (const Occ *o = c->occs.first; o; o = o->next) {
+			const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
+			const Edge *edge = con ? NULL : &s->edges.at[o->id];
+			uint32_t n = con ? con->ncells : 1;
+			if (con ? con->kind < CON_AFFINE || con->kind == CON_PRODUCT ||
+					    cell_root(s, con->cells[0]) != work.at[i]
+				: cell_root(s, edge->res) != work.at[i])
+				continue;
+			for (uint32_t k = 0; k < n; k++) {
+				CellId to = con ? con->cells[k] : edge->opnd;
+				to = to == NONE ? to : cell_root(s, to);
+				if (to == NONE || cell_known(s, to) ||
+				    s->cells.at[to].walk == s->walks)
+					continue;
+				s->cells.at[to].walk = s->walks;
+				PUSH(s->arena, work, to);
+			}
+		}
+	}
+	return false;
+}
+
+static bool add_factor(Solver *s, Side *side, const Spot *spot)
+{
+	CellId cell = cell_root(s, spot->cell);
+	if (side->n == MOST_FACTORS || s->cells.at[cell].may_be_empty || is_read_by_open(s, cell))
+		return false;
+	for (uint32_t i = 0; i < side->n; i++) {
+		if (cell_root(s, side->open[i].cell) == cell)
+			return false;
+	}
+	uint32_t at = side->n++;
+	if (is_of_param(s, cell)) {
+		side->nparams++;
+	} else {
+		for (; at > side->n - 1 - side->nparams; at--) /* falls: at */
+			side->open[at] = side->open[at - 1];
+	}
+	side->open[at] = *spot;
+	return side->nparams < 2;
+}
+
+/* False where something else has to be decided first. */
+static bool side_of(Solver *s, ConId id, Side *side)
+{
+	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
+	const Con *con = &s->cons.at[id];
+	FlatRow f;
+	NodeId node = con->arg < 0 ? con->node : s->graph->nodes.at[con->node].args[con->arg];
+	*side = (Side){.known = size_const(s->sizes, con->number)};
+	for (uint32_t r = 0; r < con->nrows; r++) {
+		row_flatten(s, &con->rows[r], &f);
+		RowKind kind = con->nrows == ROW_KINDS ? storage[r] : ROW_OUTPUT;
+		if (f.var != NONE && !s->vars.at[f.var].shaped)
+			return false;
+		side->row |= f.var != NONE;
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
+			Spot spot = {node, kind, i, cell_root(s, flat_at(&f, i)), NONE};
+			if (cell_known(s, spot.cell))
+				side->known =
+					size_mul(s->sizes, side->known, cell_value(s, spot.cell));
+			else if (!add_factor(s, side, &spot))
+				return false;
+		}
+	}
+	side->row &= side->n == 0;
+	return !size_is_bad(side->known) && !size_is(s->sizes, side->known, 0);
+}
+
+/* ---- the sizes ---- */
+
+/* Sizes for the open factors from the i-th on, of which `rest` is the product. */
+static bool share(Solver *s, Side *side, uint32_t i, Size rest, int *tries)
+{
+	int64_t whole;
+	bool constant = size_is_const(s->sizes, rest, &whole);
+	if (i == side->n)
+		return side->row || size_is(s->sizes, rest, 1);
+	if (i + 1 == side->n) {
+		side->sizes[i] = rest;
+		return axis_may_be(s, side->open[i].cell, rest);
+	}
+	int64_t most = constant ? whole : MOST_TIMES;
+	for (int64_t size = 1; size <= most && --*tries > 0; size++) { /* falls: tries */
+		Size one = side->sizes[i] = size_const(s->sizes, size);
+		if (size_divides(s->sizes, one, rest) && axis_may_be(s, side->open[i].cell, one) &&
+		    share(s, side, i + 1, size_div(s->sizes, rest, one), tries))
+			return true;
+	}
+	return false;
+}
+
+static bool fills(Solver *s, Side *side, Size total, int *tries)
+{
+	return !size_is_bad(total) && size_divides(s->sizes, side->known, total) &&
+	       share(s, side, 0, size_div(s->sizes, total, side->known), tries);
+}
+
+static void take(Solver *s, const char *rule, const Side *side, ConId con)
+{
+	for (uint32_t i = 0; i + 1 < side->n; i++) {
+		if (cell_known(s, side->open[i].cell))
+			continue;
+		close_note(s, rule, &side->open[i]);
+		cell_set(s, side->open[i].cell, side->sizes[i],
+			 (Why){WHY_RULE, con, NONE, SPAN_NONE, rule});
+	}
+}
+
+/* The total is known: its factors. */
+static void close_given(Solver *s, const char *rule, ConId id)
+{
+	Side side;
+	int tries = MOST_TRIES;
+	Size total = cell_value(s, s->cons.at[id].cells[0]);
+	if (side_of(s, id, &side) && side.n > 1 && fills(s, &side, total, &tries))
+		take(s, rule, &side, id);
+}
+
+/* Neither side is known: the multiples of what is known of the reshape's axes, then, where these leave a
+ * row for the rest, of what is known of the operand. More than that is no choice where a parameter's
+ * size would hang on it. */
+static bool least_total(Solver *s, Side *made, Side *given, Size *total)
+{
+	int tries = MOST_TRIES;
+	bool params = made->nparams + given->nparams > 0;
+	for (int from = 0; from < (made->row ? 2 : 1); from++) {
+		Size known = from == 0 ? made->known : given->known;
+		for (int64_t times = 1; times <= (params ? 1 : MOST_TIMES); times++) {
+			*total = size_scale(s->sizes, known, times);
+			if (fills(s, made, *total, &tries) && fills(s, given, *total, &tries))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* made: the constraint of each reshape's own axes, by NodeId. */
+static void close_open(Solver *s, const char *rule, ConId id, const ConId *made_of)
+{
+	Side made, given;
+	Size total;
+	const Graph *graph = s->graph;
+	ConId first = id;
+	for (NodeId arg;
+	     arg = graph->nodes.at[s->cons.at[first].node].args[0],
+	     graph->nodes.at[arg].kind == NODE_RESHAPE;) /* falls: nodes before this one */
+		first = made_of[arg];
+	if (!side_of(s, id, &made) || !side_of(s, first - 1, &given) ||
+	    (size_is(s->sizes, made.known, 1) && made.n == 0) ||
+	    !least_total(s, &made, &given, &total))
+		return;
+	take(s, rule, &made, id);
+	take(s, rule, &given, id);
+	Spot spot = {.node = NODE_NONE, .cell = s->cons.at[id].cells[0], .var = NONE};
+	close_note(s, rule, &spot);
+	cell_set(s, spot.cell, total, (Why){WHY_RULE, id, NONE, SPAN_NONE, rule});
+}
+
+void close_factors(Solver *s, const char *rule)
+{
+	ConId *made_of = ARENA_ARRAY(s->arena, ConId, s->graph->nodes.n + 1);
+	for (ConId id = 0; id < s->cons.n; id++) {
+		const Con *con = &s->cons.at[id];
+		if (con->kind == CON_PRODUCT && con->arg < 0 && con->node != NODE_NONE)
+			made_of[con->node] = id;
+	}
+	for (ConId id = (ConId)s->cons.n; id-- > 0 && s->nerrors == 0;) {
+		if (s->cons.at[id].kind != CON_PRODUCT || s->cons.at[id].done)
+			continue;
+		bool known = cell_known(s, s->cons.at[id].cells[0]);
+		if (known)
+			close_given(s, rule, id);
+		else if (s->graph->nodes.at[s->cons.at[id].node].kind == NODE_RESHAPE &&
+			 s->cons.at[id].arg < 0)
+			close_open(s, rule, id, made_of);
+		propagate(s);
+	}
+	close_total_row(s, rule);
+	close_leaf_bounds(s, "leaf-size");
+}

@@ -1,0 +1,167 @@
+"""Totals with several open factors against a search of all sizes: SEED COUNT ORDERS.
+
+What is reshaped has axes of open sizes, plain, strided, shifted or read through a window; so may the use of the reshape
+have. The least total that both sides can have is searched for by brute force, then the least sizes of all factors
+but the last, from the left. Where a dim occurs, it stands for a prime that no other size divides. Under every order of the
+constraints the shapes are those, and where there are no such sizes there is an error.
+"""
+import itertools
+import random
+import re
+import sys
+
+from runner import tsrc
+
+DIM = 1009
+MOST = 64
+
+
+class Factor:
+    """An axis of the letter: its text in a specification, and its size by that of the letter."""
+
+    def __init__(self, letter, rng):
+        self.letter, self.kernel = letter, None
+        self.stride, self.least = rng.choice([1, 1, 2, 3]), 0
+        form = rng.choice(["plain", "plain", "plain", "offset", "window"])
+        self.text = letter if self.stride == 1 else "%d*%s" % (self.stride, letter)
+        if form == "offset":
+            self.least = self.stride + rng.randint(0, 2)
+            self.text += " + %d" % self.least
+            self.least += 1
+        if form == "window":
+            self.kernel = rng.randint(1, 3)
+            self.text += " <+ k%s" % letter
+            self.least = self.kernel
+
+    def size(self, letter):
+        return self.stride * (letter - 1) + self.least if self.least else self.stride * letter
+
+    def letter_of(self, size):
+        return next((n for n in range(1, size + 1) if self.size(n) == size), None)
+
+
+def lay(factors, rest):
+    """The letters' sizes for the product `rest`: the first as small as can be, the last follows. None: there are none."""
+    if not factors:
+        return [] if rest == 1 else None
+    if len(factors) == 1:
+        size = rest // DIM if rest % DIM == 0 else rest
+        letter = factors[0].letter_of(size) if size == rest else letter_of_dim(factors[0], rest)
+        return None if letter is None else [letter]
+    for letter in range(1, min(rest, MOST) + 1):
+        size = factors[0].size(letter)
+        tail = lay(factors[1:], rest // size) if size <= MOST and rest % size == 0 else None
+        if tail:
+            return [letter] + tail
+    return None
+
+
+def letter_of_dim(factor, size):
+    """The size is a multiple of the dim: divided as an expression, whatever the dim is."""
+    if factor.least and factor.stride > 1:
+        return None
+    if (size // DIM) % factor.stride:
+        return None
+    return size // factor.stride if not factor.least else size - factor.least + 1
+
+
+class Program:
+    def __init__(self, seed):
+        rng = random.Random(seed)
+        self.symbolic = rng.random() < 0.3
+        self.known = rng.choice([1, 1, 2, 3, 4, 6])
+        self.made = [Factor(a, rng) for a in "abc"[:rng.choice([1, 2, 2, 3])]]
+        self.exact = rng.random() < 0.4  # the use is a specification: as many axes as it says
+        self.used = [rng.choice([2, 3, 4, 5, 6]) for _ in range(rng.randint(1, 2))]
+        self.read = [Factor(a, rng) for a in "uv"[:rng.randint(0, 2)]] if self.exact else []
+        if self.symbolic:
+            self.used[0] *= DIM
+        self.twice = rng.random() < 0.3
+        self.param = rng.choice(self.made) if rng.random() < 0.25 else None
+        self.windows = [f for f in self.made + self.read if f.kernel]
+
+    def text(self):
+        names = "".join(("param p%s : [_]\n" if f is self.param else "let p%s = offsets()\n") % f.letter for f in self.made)
+        spec = "; ".join(f.letter for f in self.made)
+        axes = ", ".join([f.text for f in self.made] + (["x"] if self.known > 1 else []))
+        operands = ["p" + f.letter for f in self.made]
+        if self.known > 1:
+            spec, operands = spec + "; x", operands + ["x"]
+        if len(operands) > 3:
+            return None
+        kernels = ", ".join("k%s = %d" % (f.letter, f.kernel) for f in self.windows if f in self.made)
+        form = 'reduce(sum, "%s => %s,", %s)' if len(operands) == 1 else 'einsum("%s => %s,", %s)'
+        made = form % (spec, axes, ", ".join(operands))
+        if kernels:
+            made = "(%s with (%s))" % (made, kernels)
+        used = ["%d*n" % (u // DIM) if u % DIM == 0 else str(u) for u in self.used]
+        text = ("dim n\n" if self.symbolic else "") + "input x : [%d]\n" % self.known + names
+        text += "input z : [%s]\nlet r = reshape(%s)\n" % (", ".join(used), "reshape(%s)" % made if self.twice else made)
+        if not self.exact:
+            return text + "output y = r + z\noutput w = x\n"
+        letters = ["g%d" % i for i in range(len(used))]
+        spec = "%s; %s => %s," % (", ".join(letters + [f.text for f in self.read]), ", ".join(letters),
+                                  ", ".join(letters + [f.letter for f in self.read]))
+        use = 'einsum("%s", r, z)' % spec
+        kernels = ", ".join("k%s = %d" % (f.letter, f.kernel) for f in self.windows if f in self.read)
+        return text + "output y = %s\noutput w = x\n" % ("(%s with (%s))" % (use, kernels) if kernels else use)
+
+    def expect(self):
+        """Sizes by letter, and the shape of the reshape."""
+        known = 1
+        for u in self.used:
+            known *= u
+        order = sorted(self.made, key=lambda f: f is self.param)  # a parameter's size is never guessed
+        for times in range(1, 2 if self.param else MOST + 1):
+            total = known * times
+            read = lay(self.read, times) if self.exact else []
+            if read is None or total % self.known:
+                continue
+            if self.exact and not self.read and times > 1:
+                break
+            made = lay(order, total // self.known)
+            if made and self.param and made[-1] >= DIM // 4:
+                return None  # nor does it depend on a dim
+            if made:
+                letters = dict(zip([f.letter for f in order + self.read], made + read))
+                shape = self.used + [f.size(n) for f, n in zip(self.read, read)]
+                return letters, ([times] if times > 1 and not self.exact else []) + shape
+        return None
+
+
+def value(text):
+    return eval(text.replace("/", "//"), {"n": DIM})
+
+
+def shown(text, order):
+    run = tsrc(text, "--dump=shapes", "-Wno-defaulted-dim", *(["--shuffle=%d" % order] if order else []))
+    if run.returncode:
+        return re.findall(r"\[(E\d+)\]", run.stderr)[:1] or run.stderr
+    return {name: [value(a) for a in axes.split(",") if a.strip()]
+            for name, axes in re.findall(r"^(\w+) : \w+ \[(.*)\]$", run.stdout, re.M)}
+
+
+def main():
+    seed, count, orders = (int(a) for a in sys.argv[1:4])
+    solved, none, bad = 0, 0, 0
+    for trial in range(seed, seed + count):
+        program = Program(trial)
+        text, expected = program.text(), program.expect()
+        if text is None:
+            continue
+        for order in itertools.chain([0], range(1, orders + 1)):
+            got = shown(text, order)
+            fine = isinstance(got, dict) if expected else program.symbolic or isinstance(got, list)  # else by a guard
+            if fine and expected:
+                fine = all(got.get("p" + a, [n]) == [n] for a, n in expected[0].items()) and got["r"] == expected[1]
+            if not fine:
+                bad += 1
+                print("seed %d, order %d\n%sexpected %s\ngot %s\n" % (trial, order, text, expected, got))
+                break
+        solved += expected is not None
+        none += expected is None
+    print("%d totals with sizes, %d without, %d are wrong" % (solved, none, bad))
+
+
+if __name__ == "__main__":
+    main()
