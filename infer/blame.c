@@ -98,7 +98,7 @@ static void note_origin(Solver *s, CellId cell, CellId result, Origins *o)
 	const Cell *c = cell_at(s, cell);
 	if (size_is_bad(c->value) || cell_root(s, cell) == cell_root(s, result))
 		return;
-	if (c->why.kind == WHY_RELATION) {
+	if (c->why.kind == WHY_RELATION || c->why.kind == WHY_SYSTEM) {
 		note_relation(s, cell, o);
 	} else if (c->why.kind == WHY_WRITTEN) {
 		Span span = origin_near(s, cell).span;
@@ -149,7 +149,8 @@ void blame_born(Solver *s, CellId cell)
 	c = cell_at(s, cell);
 	switch (c->why.kind) {
 	case WHY_WRITTEN: diag_note(s->diags, origin.span, "%s comes from here", size); break;
-	case WHY_RELATION: note_relation(s, cell, &(Origins){0}); break;
+	case WHY_RELATION:
+	case WHY_SYSTEM: note_relation(s, cell, &(Origins){0}); break;
 	case WHY_JOIN:
 		diag_note(s->diags, s->cons.at[c->why.con].span,
 			  "uses of different sizes leave only the broadcasting 1");

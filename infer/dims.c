@@ -130,7 +130,7 @@ void cell_set(Solver *s, CellId cell, Size value, Why why)
 		c->value = value;
 		c->born = cell;
 		c->why = why;
-		c->number |= why.kind != WHY_RELATION && !c->spelled;
+		c->number |= why.kind != WHY_RELATION && why.kind != WHY_SYSTEM && !c->spelled;
 		occs_wake(s, &c->occs);
 	} else if (!size_same(c->value, value)) {
 		CellId other = cell_new(s, NULL, why.span);

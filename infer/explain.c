@@ -106,7 +106,8 @@ static void explain_why(Explainer *e, CellId cell, int depth)
 	Why why = cell_at(s, cell)->why;
 	switch (why.kind) {
 	case WHY_WRITTEN: print_line(e, depth, "written here", origin_near(s, cell).span); break;
-	case WHY_RELATION: explain_relation(e, cell, why.con, depth); break;
+	case WHY_RELATION:
+	case WHY_SYSTEM: explain_relation(e, cell, why.con, depth); break;
 	case WHY_JOIN:
 		print_line(e, depth, "the broadcasting 1: its uses have different sizes",
 			   s->cons.at[why.con].span);

@@ -13,7 +13,9 @@ typedef struct Collector {
 	int64_t *zeros; /* by DimId */
 } Collector;
 
-/* b | a for a constant b, in least terms: 2*n - 4 by 4 is n by 2. */
+static int64_t gcd(int64_t a, int64_t b) { return b == 0 ? a : gcd(b, a % b); }
+
+/* b | a for a constant b, in least terms: 2*n - 4 by 4 is n by 2, as is 3*n by 2. */
 static void simplify_divides(Collector *c, Guard *g)
 {
 	Sizes *sizes = c->s->sizes;
@@ -22,11 +24,12 @@ static void simplify_divides(Collector *c, Guard *g)
 		return;
 	if (size_eval(sizes, g->a, c->zeros, &rest)) /* its constant: as a remainder */
 		g->a = size_plus(sizes, g->a, (rest % by + by) % by - rest);
-	for (int64_t p = 2; p <= by && p <= 64; p++) {
-		/* falls: `by` */
-		while (by % p == 0 && by >= p && size_divides(sizes, size_const(sizes, p), g->a)) {
+	for (int64_t p = 2; p <= 64; p++) {
+		/* falls: coefficients */
+		while ((by % p == 0 || gcd(by, p) == 1) && !size_is(sizes, g->a, 0) &&
+		       size_divides(sizes, size_const(sizes, p), g->a)) {
 			g->a = size_div(sizes, g->a, size_const(sizes, p));
-			by /= p;
+			by /= by % p == 0 ? p : 1;
 		}
 	}
 	g->b = size_const(sizes, by);
@@ -128,6 +131,8 @@ static void ask_affine(Collector *c, ConId id)
 	if (!affine_fits(s, id))
 		return;
 	const Why *why = &cell_at(s, con->cells[0])->why;
+	if (why->kind == WHY_SYSTEM)
+		why = &(Why){.con = NONE};
 	if (why->con == id) /* found from the others; in rounded steps it was chosen */
 		not_negative(c, in, con);
 	if (why->con == id && !rounds)
@@ -251,9 +256,27 @@ static void ask_product(Collector *c, const Con *con)
 		add_con(c, GUARD_EQ, total, product, con);
 }
 
+/* A size that several relations give together: its quotient is one, and it is not negative. */
+static void ask_together(Collector *c, const Con *con)
+{
+	Sizes *sizes = c->s->sizes;
+	for (uint32_t i = 0; i < con->ncells; i++) {
+		const Cell *cell = con->cells[i] == NONE ? NULL : cell_at(c->s, con->cells[i]);
+		bool quotient = false;
+		if (!cell || cell->why.kind != WHY_SYSTEM || &c->s->cons.at[cell->why.con] != con)
+			continue;
+		int64_t by = denominator(c, cell->value, &quotient);
+		not_negative(c, cell->value, con);
+		if (quotient && by != 0)
+			add_con(c, GUARD_DIVIDES, size_scale(sizes, cell->value, by),
+				size_const(sizes, by), con);
+	}
+}
+
 static void ask_con(Collector *c, ConId id)
 {
 	const Con *con = &c->s->cons.at[id];
+	ask_together(c, con);
 	switch (con->kind) {
 	case CON_AFFINE: ask_affine(c, id); break;
 	case CON_CONCAT:

@@ -426,4 +426,5 @@ void relation_run(Solver *s, ConId id)
 	default: BUG("not a relation");
 	}
 	relation_spells(s, id);
+	linear_touch(s, id);
 }

@@ -127,14 +127,16 @@ void propagate(Solver *s)
 {
 	uint32_t id;
 	/* falls: the solution moves up an order without endless climbs: see inference.md */
-	while (take(s, &id)) {
-		if (id & EDGE_BIT) {
-			s->edges.at[id & ~EDGE_BIT].queued = false;
-			edge_run(s, id & ~EDGE_BIT);
-		} else {
-			con_run(s, id);
+	do {
+		while (take(s, &id)) {
+			if (id & EDGE_BIT) {
+				s->edges.at[id & ~EDGE_BIT].queued = false;
+				edge_run(s, id & ~EDGE_BIT);
+			} else {
+				con_run(s, id);
+			}
 		}
-	}
+	} while (linear_run(s)); /* falls: open cells */
 }
 
 /* ---- the run ---- */

@@ -33,6 +33,7 @@ typedef enum WhyKind {
 	WHY_NONE,
 	WHY_WRITTEN,  /* a size in the program: span */
 	WHY_RELATION, /* the other cells of constraint `con` */
+	WHY_SYSTEM,   /* those of `con` and of other constraints together */
 	WHY_JOIN, /* two results of different sizes read it: it can only be the broadcasting 1 */
 	WHY_RULE  /* chosen by closing rule `rule` */
 } WhyKind;
@@ -146,8 +147,10 @@ typedef struct Con {
 	RowKind row;
 	Span span; /* the axis, the row or the operation */
 	bool queued, done;
-	bool derived; /* a relation that has given a value */
-	bool makes;   /* row a is that of what is computed, and follows from its operands */
+	bool stale;	/* has to be looked at together with others */
+	uint32_t round; /* in which it was */
+	bool derived;	/* a relation that has given a value */
+	bool makes;	/* row a is that of what is computed, and follows from its operands */
 	RowTerm a, b;
 	uint32_t ndone_lead, ndone_trail;
 	CellId *cells;
@@ -230,6 +233,8 @@ typedef struct Solver {
 	uint32_t ngenerated;	    /* cells that generation made: their order is the program's */
 	CellId *totals;	  /* by NodeId: of a reshape; one that is reshaped again has the same */
 	CellId *captures; /* by CaptureId; NONE: not captured */
+	VEC(ConId) stale; /* to be looked at together with others */
+	uint32_t rounds;
 	VEC(CellId) tied; /* of the relation that is looked at */
 	uint32_t *first_bind,
 		*next_bind; /* by NodeId, by bind: the binds of a node in order; NONE ends */
@@ -345,6 +350,10 @@ void blame_endless(Solver *s, ConId con);
 void relation_run(Solver *s, ConId con);
 /* A label goes from an axis to its letters and back. */
 void relation_labels(Solver *s, ConId con);
+/* linear.c: a relation that has changed and has several unknowns is solved by linear_run together with
+ * others. True where that gave a size. */
+void linear_touch(Solver *s, ConId con);
+bool linear_run(Solver *s);
 /* Sizes that a relation ties to one that a dim spells. */
 void relation_spells(Solver *s, ConId con);
 /* A reshape: the total of one side is that of the other. */

@@ -41,6 +41,16 @@ CASES = [
     ("aff16", 'input x : [3]\noutput y = sum("o <+ k => o", x) with (k = 5)', "E0342"),
     ("aff17", 'input x : [6, 6]\noutput y = sum("o <+ k, p <+ k => o, p, k", x) with (k = 2)', "y : f32 [5, 5, 2]"),
     ("aff18", 'input x : [5]\noutput y = sum("o <+ k => o, k", x) with (o = 4)', "y : f32 [4, 2]"),
+    # relations that are solved together
+    ("lin1", 'input x : [6]\noutput y = sum("a^b => b", x) with (a, b)\nrequire a == 2*b', "y : f32 [2]"),
+    ("lin2", 'dim n\ninput x : [n]\noutput y = sum("a^b => b", x) with (a, b)\nrequire a == b + 2', "y : f32 [n/2 - 1]", "requires: n must be a multiple of 2"),
+    ("lin3", 'dim n\ninput x : [n]\noutput y = sum("a^b => b", x) with (a, b)\nrequire a == 2*b', "y : f32 [n/3]", "requires: n must be a multiple of 3"),
+    ("lin4", 'input x : [9, 7]\noutput y = sum("a^b, c^d => b, d", x) with (a, b, c, d)\nrequire a + d == 8\nrequire b == c', "y : f32 [4, 3]"),
+    ("lin5", 'let p = offsets()\noutput y = sum("i, j => j", p) with (i, j)\nrequire i + j == 10\nrequire i - j == 2', "p : i32 [6, 4]"),
+    ("lin6", 'input x : [10]\noutput y = sum("2*o <+ k => k", x) with (o, k)\nrequire o == k', "y : f32 [4]"),
+    ("lin7", 'input x : [12]\noutput y = sum("2*o <+ k => k", x) with (o, k)\nrequire o == k', "E0348"),
+    ("lin8", 'input x : [6]\noutput y = sum("a^b => b", x) with (a, b)\nrequire b == a + 8', "E0348"),
+    ("lin9", 'let p = offsets()\noutput y = sum("i, j => j", p) with (i, j)\nrequire i + j == 10\nrequire i + j == 11', "E0348"),
     # concatenations, some parts empty
     ("cat1", 'input x : [5]\noutput y = sum("a^b => b^a", x) with (a = 2)', "y : f32 [5]"),
     ("cat2", 'input x : [7]\noutput y = sum("a^b^c => b", x) with (a = 2)', "y : f32 [5]"),

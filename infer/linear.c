@@ -1,0 +1,314 @@
+/* Sizes that several relations determine together: a^b of 6 with a = 2*b is 4 and 2.
+ *
+ * A relation alone is solved for one unknown (relate.c). When the queues are empty, relations that were
+ * looked at and have more unknowns are taken with all that share unknowns with them, directly or through others,
+ * and are eliminated as linear equations:
+ *
+ *   row := sum of coefficient * cell = size       coefficients are integers, sizes are expressions
+ *
+ * What one row says of one cell alone is forced, in whatever order the constraints came: the queues were
+ * empty. A row that no sizes solve is an error, with the relations that it was made of. Systems of more
+ * than MOST cells are left as they are.
+ */
+#include "infer/solver.h"
+
+enum { MOST = 32, MOST_LOOKED_AT = 512 };
+
+typedef struct Equation {
+	int64_t at[MOST];
+	Size right;
+	uint64_t from; /* a bit per relation */
+} Equation;
+
+typedef struct System {
+	Solver *s;
+	CellId cells[MOST]; /* the columns: roots */
+	ConId cons[MOST];
+	uint32_t ncells, ncons;
+	Equation rows[MOST];
+	uint32_t looked; /* at entries of occurrence lists */
+	bool fails;	 /* too large */
+} System;
+
+static bool is_linear(Solver *s, const Con *con)
+{
+	int64_t factor;
+	switch (con->kind) {
+	case CON_AFFINE:
+		return con->axis->mark != MARK_VALID_FLOOR && con->axis->mark != MARK_PADDED_CEIL;
+	case CON_CONCAT:
+	case CON_ADD: return true;
+	case CON_MUL:
+		return size_is_const(s->sizes, cell_value(s, con->cells[1]), &factor) ||
+		       size_is_const(s->sizes, cell_value(s, con->cells[2]), &factor);
+	default: return false;
+	}
+}
+
+void linear_touch(Solver *s, ConId id)
+{
+	Con *con = &s->cons.at[id];
+	uint32_t open = 0;
+	if (con->done || con->stale || con->kind < CON_AFFINE || con->kind == CON_PRODUCT)
+		return;
+	for (uint32_t i = 0; i < con->ncells; i++)
+		open += con->cells[i] != NONE && !cell_known(s, con->cells[i]);
+	if (open < 2)
+		return;
+	con->stale = true;
+	PUSH(s->arena, s->stale, id);
+}
+
+/* ---- what belongs together ---- */
+
+static void add_con(System *y, ConId id)
+{
+	Con *con = &y->s->cons.at[id];
+	if (con->done || con->round == y->s->rounds || !is_linear(y->s, con))
+		return;
+	con->round = y->s->rounds;
+	if (y->ncons == MOST)
+		y->fails = true;
+	else
+		y->cons[y->ncons++] = id;
+}
+
+static uint32_t column_of(System *y, CellId cell)
+{
+	for (uint32_t i = 0; i < y->ncells; i++) {
+		if (y->cells[i] == cell)
+			return i;
+	}
+	if (y->ncells == MOST) {
+		y->fails = true;
+		return 0;
+	}
+	y->cells[y->ncells] = cell;
+	for (const Occ *o = y->s->cells.at[cell].occs.first; o && !y->fails; o = o->next) {
+		y->fails = ++y->looked > MOST_LOOKED_AT;
+		if (o->kind == OCC_CON)
+			add_con(y, o->id);
+	}
+	return y->ncells++;
+}
+
+/* ---- rows ---- */
+
+static void add_term(System *y, Equation *row, CellId cell, int64_t factor)
+{
+	Solver *s = y->s;
+	Size value = cell_value(s, cell);
+	if (!size_is_bad(value))
+		row->right = size_sub(s->sizes, row->right, size_scale(s->sizes, value, factor));
+	else
+		row->at[column_of(y, cell_root(s, cell))] += factor;
+	y->fails |= size_is_bad(row->right);
+}
+
+static void add_affine(System *y, Equation *row, const Con *con)
+{
+	Solver *s = y->s;
+	const SpecAxis *axis = con->axis;
+	Size zero = size_const(s->sizes, 0);
+	bool valid = axis->kernel && axis->mark == MARK_VALID;
+	row->right = affine_in(s->sizes, axis, zero, valid ? zero : SIZE_BAD);
+	add_term(y, row, con->cells[1], -axis->stride);
+	if (valid)
+		add_term(y, row, con->cells[2], -axis->dilation);
+}
+
+static void add_row(System *y, uint32_t i)
+{
+	Solver *s = y->s;
+	const Con *con = &s->cons.at[y->cons[i]];
+	Equation *row = &y->rows[i];
+	int64_t factor;
+	*row = (Equation){.right = size_const(s->sizes, con->number), .from = (uint64_t)1 << i};
+	if (con->kind == CON_AFFINE) {
+		add_affine(y, row, con);
+	} else if (con->kind == CON_MUL) {
+		uint32_t known =
+			size_is_const(s->sizes, cell_value(s, con->cells[1]), &factor) ? 1 : 2;
+		size_is_const(s->sizes, cell_value(s, con->cells[known]), &factor);
+		add_term(y, row, con->cells[3 - known], -factor);
+	} else {
+		for (uint32_t part = 1; part < con->ncells; part++)
+			add_term(y, row, con->cells[part], -1);
+	}
+	add_term(y, row, con->cells[0], 1);
+}
+
+/* ---- elimination ---- */
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+	while (b != 0) { /* falls: the magnitude of b */
+		int64_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return a < 0 ? -a : a;
+}
+
+/* row * f - by * g, so that column c is 0 */
+static void clear_column(System *y, Equation *row, const Equation *by, uint32_t c)
+{
+	Sizes *sizes = y->s->sizes;
+	int64_t common = common_divisor(row->at[c], by->at[c]);
+	int64_t f = by->at[c] / common, g = row->at[c] / common;
+	for (uint32_t i = 0; i < y->ncells; i++) {
+		int64_t a, b;
+		y->fails |= __builtin_mul_overflow(row->at[i], f, &a) ||
+			    __builtin_mul_overflow(by->at[i], g, &b) ||
+			    __builtin_sub_overflow(a, b, &row->at[i]);
+	}
+	row->right =
+		size_sub(sizes, size_scale(sizes, row->right, f), size_scale(sizes, by->right, g));
+	row->from |= by->from;
+	y->fails |= size_is_bad(row->right);
+}
+
+static void eliminate(System *y)
+{
+	uint32_t used = 0;
+	for (uint32_t c = 0; c < y->ncells && used < y->ncons; c++) {
+		uint32_t pivot = used;
+		while (pivot < y->ncons && y->rows[pivot].at[c] == 0) /* falls: rows */
+			pivot++;
+		if (pivot == y->ncons)
+			continue;
+		Equation row = y->rows[pivot];
+		y->rows[pivot] = y->rows[used];
+		y->rows[used] = row;
+		for (uint32_t r = 0; r < y->ncons && !y->fails; r++) {
+			if (r != used && y->rows[r].at[c] != 0)
+				clear_column(y, &y->rows[r], &row, c);
+		}
+		used++;
+	}
+}
+
+/* ---- what rows say ---- */
+
+static void blame_system(System *y, const Equation *row, const char *what)
+{
+	Solver *s = y->s;
+	ConId last = 0;
+	for (uint32_t i = 0; i < y->ncons; i++) {
+		s->cons.at[y->cons[i]].done = true;
+		if (row->from >> i & 1 && y->cons[i] > last)
+			last = y->cons[i];
+	}
+	blame(s, E0348, last, "%s", what);
+	for (uint32_t i = 0; s->diags && i < y->ncons; i++) {
+		const Con *con = &s->cons.at[y->cons[i]];
+		if (!(row->from >> i & 1))
+			continue;
+		diag_note(s->diags, con->span, "%s", con_text(s, y->cons[i]));
+		if (con->node != NODE_NONE && cell_known(s, con->cells[0]))
+			blame_born(s, con->cells[0]);
+	}
+	for (uint32_t i = 0; i < y->ncells; i++)
+		cell_at(s, y->cells[i])->broken = true;
+}
+
+/* The first relation of the program that has the cell. */
+static ConId con_of(const System *y, CellId cell)
+{
+	ConId found = NONE;
+	for (uint32_t i = 0; i < y->ncons; i++) {
+		const Con *con = &y->s->cons.at[y->cons[i]];
+		for (uint32_t k = 0; k < con->ncells && y->cons[i] < found; k++) {
+			if (con->cells[k] != NONE && cell_root(y->s, con->cells[k]) == cell)
+				found = y->cons[i];
+		}
+	}
+	return found;
+}
+
+/* factor * cell = right. True where that gave a size. */
+static bool solve_for(System *y, const Equation *row, CellId cell, int64_t factor)
+{
+	Solver *s = y->s;
+	Size right = factor < 0 ? size_scale(s->sizes, row->right, -1) : row->right;
+	int64_t by = factor < 0 ? -factor : factor, value;
+	ConId con = con_of(y, cell);
+	const char *name = axis_text(s, con, cell);
+	if (size_is_const(s->sizes, right, &value) && (value < 0 || value % by != 0)) {
+		int64_t common = common_divisor(value, by);
+		value /= common, by /= common;
+		const char *quotient =
+			by == 1 ? "" : arena_printf(s->arena, "/%lld", (long long)by);
+		blame_system(y, row,
+			     arena_printf(s->arena, "%s would have to be %lld%s", name,
+					  (long long)value, quotient));
+		return false;
+	}
+	cell_set(s, cell, size_div(s->sizes, right, size_const(s->sizes, by)),
+		 (Why){WHY_SYSTEM, con, NONE, s->cons.at[con].span, NULL});
+	return true;
+}
+
+static bool read_row(System *y, const Equation *row)
+{
+	Solver *s = y->s;
+	uint32_t column = 0, n = 0;
+	for (uint32_t c = 0; c < y->ncells; c++) {
+		if (row->at[c] != 0) {
+			column = c;
+			n++;
+		}
+	}
+	if (n == 1)
+		return !cell_at(s, y->cells[column])->broken &&
+		       solve_for(y, row, y->cells[column], row->at[column]);
+	if (n == 0 && sizes_differ(s->sizes, row->right, size_const(s->sizes, 0)))
+		blame_system(y, row, "no sizes solve the relations below together");
+	return false;
+}
+
+/* What more relations than sizes say depends on which are taken first: they are, in the order of the program. */
+static void sort_cons(System *y)
+{
+	for (uint32_t i = 1; i < y->ncons; i++) {
+		ConId id = y->cons[i];
+		uint32_t at = i;
+		for (; at > 0 && y->cons[at - 1] > id; at--) /* falls: at */
+			y->cons[at] = y->cons[at - 1];
+		y->cons[at] = id;
+	}
+}
+
+static bool solve_with(Solver *s, ConId id)
+{
+	System y = {.s = s};
+	add_con(&y, id);
+	for (uint32_t i = 0; i < y.ncons && !y.fails; i++) /* falls: relations not taken */
+		add_row(&y, i);
+	if (y.fails)
+		return false;
+	sort_cons(&y);
+	y.ncells = y.looked = 0;
+	for (uint32_t i = 0; i < y.ncons; i++)
+		add_row(&y, i);
+	eliminate(&y);
+	bool any = false;
+	int errors = s->nerrors;
+	for (uint32_t i = 0; i < y.ncons && !y.fails && s->nerrors == errors; i++)
+		any |= read_row(&y, &y.rows[i]);
+	return any;
+}
+
+bool linear_run(Solver *s)
+{
+	bool any = false;
+	s->rounds++;
+	for (size_t i = 0; i < s->stale.n; i++) {
+		Con *con = &s->cons.at[s->stale.at[i]];
+		con->stale = false;
+		if (con->round != s->rounds)
+			any |= solve_with(s, s->stale.at[i]);
+	}
+	s->stale.n = 0;
+	return any;
+}
