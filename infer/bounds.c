@@ -8,15 +8,31 @@
  * An open row of a result is made of leaves when an operand has an open row of a leaf, or one that
  * is made of leaves: how many axes it has is known when the leaf is closed.
  */
-#include "infer/solver.h"
+#include "infer/close.h"
+
+/* Would axes before the open part of res meet axes of opnd from the right that have other sizes,
+ * were there no more axes between them? Then there are. */
+static bool must_part(Solver *s, const FlatRow *res, const FlatRow *opnd)
+{
+	uint32_t nres = res->nlead + res->ntrail, nopnd = opnd->nlead + opnd->ntrail;
+	for (uint32_t i = 0; res->var != NONE && i < res->npinned && nres - i <= nopnd; i++) {
+		CellId a = flat_at(res, i), b = flat_at(opnd, nopnd - (nres - i));
+		if (cell_known(s, a) && cell_known(s, b) && !cell_stretches(s, b) &&
+		    sizes_differ(s->sizes, cell_value(s, a), cell_value(s, b)))
+			return true;
+	}
+	return false;
+}
 
 /* What res has beyond opnd, by flanks. */
-static RowBound residue(const FlatRow *res, const FlatRow *opnd)
+static RowBound residue(Solver *s, const FlatRow *res, const FlatRow *opnd)
 {
 	uint32_t nres = res->nlead + res->ntrail, nopnd = opnd->nlead + opnd->ntrail;
 	RowBound b = {.any = true, .open = res->var != NONE};
 	uint32_t total = nres > nopnd ? nres - nopnd : 0;
 	b.lead = res->npinned > opnd->npinned ? res->npinned - opnd->npinned : 0;
+	if (total < b.lead && must_part(s, res, opnd))
+		total = b.lead;
 	if (b.lead > total)
 		b.lead = total;
 	b.trail = total - b.lead;
@@ -60,10 +76,18 @@ static bool con_rows(Solver *s, ConId id, FlatRow *res, FlatRow *opnd)
 	return res->var != opnd->var && !is_guessed(s, &con->a);
 }
 
-/* What a use has when the open row of its result, which is res, is as its own bound says. */
-static RowBound beyond(const FlatRow *res, const FlatRow *opnd, const RowBound *bound)
+/* Is it the row of a leaf that has at least the axes of what it meets (`{w} * a`)? It takes
+ * them, and bounds none but by axes of its own. */
+static bool takes_axes(Solver *s, const FlatRow *res, const FlatRow *opnd)
 {
-	RowBound b = residue(res, opnd);
+	RowBound b = residue(s, res, opnd);
+	return res->var != NONE && rowvar_is_leaf(&s->vars.at[res->var]) && b.lead + b.trail == 0;
+}
+
+/* What a use has when the open row of its result, which is res, is as its own bound says. */
+static RowBound beyond(Solver *s, const FlatRow *res, const FlatRow *opnd, const RowBound *bound)
+{
+	RowBound b = residue(s, res, opnd);
 	bool ends = res->npinned == res->nlead;
 	b.open = bound->open;
 	b.lead += ends ? bound->lead : 0;
@@ -77,9 +101,9 @@ static void carry(Solver *s, RowBound *bounds, const bool *bounded)
 	FlatRow res, opnd;
 	VEC(RowVarId) work = {0};
 	for (ConId id = 0; id < s->cons.n; id++) {
-		if (con_rows(s, id, &res, &opnd) &&
+		if (con_rows(s, id, &res, &opnd) && !takes_axes(s, &res, &opnd) &&
 		    (res.var == NONE || (bounded && !bounded[res.var])) &&
-		    join(&bounds[opnd.var], residue(&res, &opnd)))
+		    join(&bounds[opnd.var], residue(s, &res, &opnd)))
 			PUSH(s->arena, work, opnd.var);
 	}
 	for (size_t i = 0; i < work.n; i++) { /* falls: flanks of a variable */
@@ -88,7 +112,7 @@ static void carry(Solver *s, RowBound *bounds, const bool *bounded)
 			if (o->kind != OCC_CON || !con_rows(s, o->id, &res, &opnd) ||
 			    res.var != var)
 				continue;
-			if (join(&bounds[opnd.var], beyond(&res, &opnd, &bounds[var])))
+			if (join(&bounds[opnd.var], beyond(s, &res, &opnd, &bounds[var])))
 				PUSH(s->arena, work, opnd.var);
 		}
 	}
@@ -116,14 +140,29 @@ RowBounds row_bounds(Solver *s)
 	for (ConId id = 0; id < s->cons.n; id++) {
 		if (!con_rows(s, id, &res, &opnd))
 			continue;
-		RowBound have = residue(&res, &opnd);
+		RowBound have = residue(s, &res, &opnd);
 		if (res.var != NONE && b.closed[res.var].any)
-			have = beyond(&res, &opnd, &b.closed[res.var]);
+			have = beyond(s, &res, &opnd, &b.closed[res.var]);
 		else if (res.var != NONE && b.known[res.var].any)
-			have = beyond(&res, &opnd, &b.known[res.var]);
+			have = beyond(s, &res, &opnd, &b.known[res.var]);
+		else if (takes_axes(s, &res, &opnd))
+			continue;
 		join(&b.direct[opnd.var], have);
 	}
 	return b;
+}
+
+bool *rows_above_bounded(Solver *s, const RowBounds *bounds)
+{
+	FlatRow res, opnd;
+	bool *above = ARENA_ARRAY(s->arena, bool, s->vars.n + 1);
+	for (ConId id = 0; id < s->cons.n; id++) {
+		if (!con_rows(s, id, &res, &opnd) || res.var == NONE)
+			continue;
+		const RowBound *b = &bounds->direct[opnd.var];
+		above[res.var] |= b->any && b->lead + b->trail > 0;
+	}
+	return above;
 }
 
 typedef VEC(RowVarId) RowVars;

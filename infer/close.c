@@ -7,7 +7,7 @@
  * nothing forces their shape from below: they take what their uses have. Results have theirs from
  * operands.
  */
-#include "infer/solver.h"
+#include "infer/close.h"
 
 typedef struct Rule {
 	int stage;

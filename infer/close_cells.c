@@ -4,7 +4,7 @@
  * merged. A rule that guesses propagates after each guess, so that nothing is guessed which follows
  * from an earlier one.
  */
-#include "infer/solver.h"
+#include "infer/close.h"
 
 #include <inttypes.h>
 
@@ -128,6 +128,7 @@ static void take_bound(Solver *s, const char *rule, const Spot *spot)
 void close_leaf_bounds(Solver *s, const char *rule)
 {
 	bounds_refresh(s);
+	close_refused(s, rule);
 	Spots open = open_cells(s);
 	for (size_t i = 0; i < open.n; i++) {
 		if (cell_is_leaf(cell_at(s, open.at[i].cell)))

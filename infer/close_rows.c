@@ -1,5 +1,5 @@
 /* Closing rules for rows. What bounds an open row is found in bounds.c. */
-#include "infer/solver.h"
+#include "infer/close.h"
 
 static void give_axes(Solver *s, const char *rule, const Spot *spot, uint32_t lead, uint32_t trail,
 		      bool open)
@@ -101,7 +101,7 @@ void close_unused_rows(Solver *s, const char *rule)
 	Spots open = open_rows(s);
 	RowBounds bounds = row_bounds(s);
 	const bool *shifted = shifted_vars(s), *given = given_vars(s);
-	const bool *above = rows_above_reshapes(s);
+	const bool *above = rows_above_reshapes(s), *growing = rows_above_bounded(s, &bounds);
 	for (size_t i = 0; i < open.n; i++) {
 		const RowVar *var = &s->vars.at[open.at[i].var];
 		if (!rowvar_is_leaf(var) || var->shaped || bounds.direct[open.at[i].var].any ||
@@ -109,7 +109,8 @@ void close_unused_rows(Solver *s, const char *rule)
 			continue;
 		if (var->param && var->must)
 			blame_row(s, &open.at[i]);
-		else if (!shifted[open.at[i].var] && !above[open.at[i].var]) {
+		else if (!shifted[open.at[i].var] && !above[open.at[i].var] &&
+			 !growing[open.at[i].var]) {
 			s->vars.at[open.at[i].var].guessed = true;
 			give_axes(s, rule, &open.at[i], 0, 0, false);
 		}

@@ -2,17 +2,16 @@
  *
  *   reshape(einsum("i; j => 2*i, j", p, q)) + [[1, 2, 3], [4, 5, 6]]:   2*i * j = 6
  *
- * If every factor of the operand were guessed to be 1, the total could be one that the reshape's axes
- * do not divide; so the numerators wait for what divides them. Reshapes are gone through from the
- * last to the first: the axes of one that is reshaped again are decided by then. For each, the least
- * multiple of what is known of the one side is taken for which both sides have sizes; of those the
- * factors before the last are as small as can be, and the last follows. A factor of a parameter is
- * never guessed: it comes last, and is alone.
+ * If every factor of the operand were guessed to be 1, the total could be one that the reshape's
+ * axes do not divide; so the numerators wait for what divides them. Reshapes are gone through from
+ * the last to the first: the axes of one that is reshaped again are decided by then. For each, the
+ * least multiple of what is known of the one side is taken for which both sides have sizes; of
+ * those the factors before the last are as small as can be, and the last follows. A factor of a
+ * parameter is never guessed: it comes last, and is alone.
  *
  * What a size can be is asked of the relations that it stands in, one at a time; sizes that only
- * relations of several unknowns exclude are found too late, and then reported as errors.
- */
-#include "infer/solver.h"
+ * relations of several unknowns exclude are found too late, and then reported as errors. */
+#include "infer/close.h"
 
 enum { MOST_FACTORS = 8, MOST_TIMES = 64, MOST_TRIES = 4096 };
 
@@ -218,9 +217,9 @@ static void close_given(Solver *s, const char *rule, ConId id)
 		take(s, rule, &side, id);
 }
 
-/* Neither side is known: the multiples of what is known of the reshape's axes, then, where these leave a
- * row for the rest, of what is known of the operand. More than that is no choice where a parameter's
- * size would hang on it. */
+/* Neither side is known: the multiples of what is known of the reshape's axes, then, where these
+ * leave a row for the rest, of what is known of the operand. More than that is no choice where a
+ * parameter's size would hang on it. */
 static bool least_total(Solver *s, Side *made, Side *given, Size *total)
 {
 	int tries = MOST_TRIES;
@@ -279,4 +278,94 @@ void close_factors(Solver *s, const char *rule)
 	}
 	close_total_row(s, rule);
 	close_leaf_bounds(s, "leaf-size");
+}
+
+/* ---- axes that their total refuses ---- */
+
+/* Can no total, or only 0, be a multiple of the axes? */
+static bool refuses(Solver *s, Size total, Size axes)
+{
+	int64_t n, by;
+	if (size_is_const(s->sizes, total, &n) && size_is_const(s->sizes, axes, &by))
+		return n != 0 && (by == 0 || n % by != 0);
+	return !size_is(s->sizes, total, 0) && size_divides(s->sizes, total, axes) &&
+	       size_is_const(s->sizes, size_div(s->sizes, axes, total), &by) && by > 1;
+}
+
+/* Does a literal 1 meet the axis in an operation, so that it need not have the size of its use? */
+static bool meets_one(Solver *s, CellId cell)
+{
+	for (const Occ *o = cell_at(s, cell)->occs.first; o; o = o->next) {
+		if (o->kind != OCC_EDGE ||
+		    cell_root(s, s->edges.at[o->id].opnd) != cell_root(s, cell))
+			continue;
+		CellId res = s->edges.at[o->id].res;
+		for (const Occ *other = cell_at(s, res)->occs.first; other; other = other->next) {
+			if (other->kind == OCC_EDGE &&
+			    cell_root(s, s->edges.at[other->id].res) == cell_root(s, res) &&
+			    cell_stretches(s, s->edges.at[other->id].opnd))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The axes with what their uses have; those among `ones` are 1. */
+static Size product_with_ones(Solver *s, const Side *side, uint32_t ones)
+{
+	Size product = side->known;
+	for (uint32_t i = 0; i < side->n; i++) {
+		const Cell *c = cell_at(s, side->open[i].cell);
+		if (c->bound_kind == BOUND_ONE && !(ones >> i & 1))
+			product = size_mul(s->sizes, product, c->bound);
+	}
+	return product;
+}
+
+static bool open_side(Solver *s, ConId id, Side *side)
+{
+	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
+	const Con *con = &s->cons.at[id];
+	FlatRow f;
+	*side = (Side){.known = size_const(s->sizes, con->number)};
+	for (uint32_t r = 0; r < con->nrows; r++) {
+		row_flatten(s, &con->rows[r], &f);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
+			CellId cell = cell_root(s, flat_at(&f, i));
+			if (cell_known(s, cell))
+				side->known = size_mul(s->sizes, side->known, cell_value(s, cell));
+			else if (side->n == MOST_FACTORS)
+				return false;
+			else
+				side->open[side->n++] =
+					(Spot){con->node, storage[r], i, cell, NONE};
+		}
+	}
+	return !size_is_bad(side->known);
+}
+
+void close_refused(Solver *s, const char *rule)
+{
+	Side side;
+	for (ConId id = 0; id < s->cons.n; id++) {
+		const Con *con = &s->cons.at[id];
+		if (con->kind != CON_PRODUCT || con->arg >= 0 || con->nrows != ROW_KINDS ||
+		    !cell_known(s, con->cells[0]) || !open_side(s, id, &side))
+			continue;
+		Size total = cell_value(s, con->cells[0]);
+		uint32_t ones = 0;
+		for (uint32_t i = side.n;
+		     i-- > 0 && refuses(s, total, product_with_ones(s, &side, ones));)
+			ones |= meets_one(s, side.open[i].cell) ? 1u << i : 0;
+		if (ones == 0 || refuses(s, total, product_with_ones(s, &side, ones)))
+			continue;
+		for (uint32_t i = 0; i < side.n; i++) {
+			if (!(ones >> i & 1))
+				continue;
+			close_note(s, rule, &side.open[i]);
+			cell_set(s, side.open[i].cell, size_const(s->sizes, 1),
+				 (Why){WHY_RULE, id, NONE, SPAN_NONE, rule});
+		}
+	}
+	propagate(s);
 }

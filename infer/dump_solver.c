@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "infer/close.h"
 #include "infer/trace.h"
 
 static void print_relation(FILE *out, Solver *s, const Con *con)

@@ -73,9 +73,21 @@ static void simplify_ge(Collector *c, Guard *g)
 	*constant = size_const(sizes, number);
 }
 
-/* 2*n = 6 is n = 3. */
+/* 2*n = 6 is n = 3, and n = 5*n is n = 0. */
 static void simplify_eq(Sizes *sizes, Guard *g)
 {
+	Size more = size_sub(sizes, g->a, g->b);
+	more = size_ge(sizes, g->a, g->b) ? more : size_scale(sizes, more, -1);
+	DimId dim;
+	for (int64_t p = 2; p <= 64; p++) {
+		/* falls: the coefficient */
+		while (!size_is(sizes, more, 0) && size_divides(sizes, size_const(sizes, p), more))
+			more = size_div(sizes, more, size_const(sizes, p));
+	}
+	if (size_is_dim(sizes, more, &dim)) {
+		g->a = more;
+		g->b = size_const(sizes, 0);
+	}
 	for (int64_t p = 2; p <= 64; p++) {
 		Size by = size_const(sizes, p);
 		/* falls: coefficients */

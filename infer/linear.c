@@ -1,15 +1,14 @@
 /* Sizes that several relations determine together: a^b of 6 with a = 2*b is 4 and 2.
  *
- * A relation alone is solved for one unknown (relate.c). When the queues are empty, relations that were
- * looked at and have more unknowns are taken with all that share unknowns with them, directly or through others,
- * and are eliminated as linear equations:
+ * A relation alone is solved for one unknown (relate.c). When the queues are empty, relations that
+ * were looked at and have more unknowns are taken with all that share unknowns with them, directly
+ * or through others, and are eliminated as linear equations:
  *
  *   row := sum of coefficient * cell = size       coefficients are integers, sizes are expressions
  *
- * What one row says of one cell alone is forced, in whatever order the constraints came: the queues were
- * empty. A row that no sizes solve is an error, with the relations that it was made of. Systems of more
- * than MOST cells are left as they are.
- */
+ * What one row says of one cell alone is forced, in whatever order the constraints came: the
+ * queues were empty. A row that no sizes solve is an error, with the relations that it was made
+ * of. Systems of more than MOST cells are left as they are. */
 #include "infer/solver.h"
 
 enum { MOST = 32, MOST_LOOKED_AT = 512 };
@@ -267,7 +266,8 @@ static bool read_row(System *y, const Equation *row)
 	return false;
 }
 
-/* What more relations than sizes say depends on which are taken first: they are, in the order of the program. */
+/* What more relations than sizes say depends on which are taken first: they are, in the order of
+ * the program. */
 static void sort_cons(System *y)
 {
 	for (uint32_t i = 1; i < y->ncons; i++) {

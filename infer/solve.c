@@ -5,7 +5,7 @@
  * (classes merge, values appear, rows get axes up to ROW_LIMIT) or does nothing: the queues run
  * dry.
  */
-#include "infer/solver.h"
+#include "infer/close.h"
 
 #define EDGE_BIT 0x80000000u
 

@@ -245,7 +245,8 @@ typedef struct Solver {
 
 /* ---- generate.c, generate_spec.c, generate_size.c ---- */
 
-/* The constraints of a graph, in the order of the program; stops at the first node with an error. */
+/* The constraints of a graph, in the order of the program; stops at the first node with an
+ * error. */
 void generate(Solver *s);
 /* An error for a row of more than ROW_LIMIT axes. */
 void check_ranks(Solver *s, NodeId node);
@@ -350,15 +351,16 @@ void blame_endless(Solver *s, ConId con);
 void relation_run(Solver *s, ConId con);
 /* A label goes from an axis to its letters and back. */
 void relation_labels(Solver *s, ConId con);
-/* linear.c: a relation that has changed and has several unknowns is solved by linear_run together with
- * others. True where that gave a size. */
+/* linear.c: a relation that has changed and has several unknowns is solved by linear_run
+ * together with others. True where that gave a size. */
 void linear_touch(Solver *s, ConId con);
 bool linear_run(Solver *s);
 /* Sizes that a relation ties to one that a dim spells. */
 void relation_spells(Solver *s, ConId con);
 /* A reshape: the total of one side is that of the other. */
 void product_run(Solver *s, ConId con);
-/* One axis as two concatenations: pairs unknown parts in order. True when that decided something. */
+/* One axis as two concatenations: pairs unknown parts in order. True when that decided
+ * something. */
 bool concat_pair(Solver *s, ConId a, ConId b);
 /* The formulas of an affine axis; SIZE_BAD where the mark leaves the answer open. k is SIZE_BAD
  * without a kernel letter. */
@@ -386,68 +388,6 @@ void occs_add(Solver *s, OccList *list, OccKind kind, uint32_t id);
 void occs_append(OccList *to, const OccList *from); /* `from` must not be used again */
 /* Until both queues are empty. */
 void propagate(Solver *s);
-
-/* ---- bounds.c ---- */
-
-/* How many axes an open row may have, by the rows of the results that refine it. */
-typedef struct RowBound {
-	bool any;  /* some use bounds it */
-	bool open; /* some use may still grow */
-	uint32_t lead, trail;
-} RowBound;
-
-/* Of all open rows, by RowVarId. */
-typedef struct RowBounds {
-	RowBound *
-		closed; /* from closed results alone, through results that are themselves bounded */
-	RowBound *
-		known; /* from all results that nothing bounds, with the axes that they have so far */
-	RowBound *direct; /* what can be said now */
-} RowBounds;
-
-RowBounds row_bounds(Solver *s);
-/* By RowVarId: the rows that have at least the axes of the open row of a reshape, which gets them
- * later; the open rows that are leaves', or are made of such. */
-bool *rows_above_reshapes(Solver *s);
-bool *rows_of_leaves(Solver *s);
-
-/* ---- close.c: the table of rules; close_*.c: what they do ---- */
-
-/* The rules of a stage in order, each run on a fixed point. */
-void close_stage(Solver *s, int stage);
-void dump_rules(FILE *out);
-/* Records what a rule decided, for shapes:N and --explain-closed. */
-void close_note(Solver *s, const char *rule, const Spot *spot);
-/* What is open, in the order of the program, each variable or class once. */
-Spots open_rows(Solver *s);
-Spots open_cells(Solver *s);
-void close_leaf_rows(Solver *s, const char *rule);
-void close_total_rows(Solver *s, const char *rule);
-void close_unused_rows(Solver *s, const char *rule);
-void close_reshaped(Solver *s, const char *rule);
-void close_total_row(Solver *s, const char *rule);
-void close_words(Solver *s, const char *rule);
-void close_factors(Solver *s, const char *rule);
-void close_shifted_rows(Solver *s, const char *rule);
-void close_result_rows(Solver *s, const char *rule);
-void close_last_rows(Solver *s, const char *rule);
-void close_cycles(Solver *s, const char *rule);
-void close_leaf_bounds(Solver *s, const char *rule);
-void close_parts(Solver *s, const char *rule);
-void close_leaf_ones(Solver *s, const char *rule);
-/* Can the open axis have this size, by each relation that it is the result of? */
-bool axis_may_be(Solver *s, CellId axis, Size size);
-/* Does a size that is open itself read this one? It may still become a bound. */
-bool is_read_by_open(Solver *s, CellId cell);
-/* An open size of the node is 1 where something broadcasts into it and all that does is 1; it holds
- * the fixed indices of its axis. */
-void close_least_of(Solver *s, const char *rule, NodeId node);
-void close_result_ones(Solver *s, const char *rule);
-void close_bounds(Solver *s, const char *rule);
-void close_rounded(Solver *s, const char *rule);
-void close_at_least(Solver *s, const char *rule);
-void close_undetermined(Solver *s, const char *rule);
-void close_ones(Solver *s, const char *rule);
 
 /* ---- guards.c, guards_reduce.c ---- */
 

@@ -1,0 +1,75 @@
+/* Closing rules: what bounds that which is open, and what each rule decides. */
+#ifndef TSR_INFER_CLOSE_H
+#define TSR_INFER_CLOSE_H
+
+#include "infer/solver.h"
+
+/* ---- bounds.c ---- */
+
+/* How many axes an open row may have, by the rows of the results that refine it. */
+typedef struct RowBound {
+	bool any;  /* some use bounds it */
+	bool open; /* some use may still grow */
+	uint32_t lead, trail;
+} RowBound;
+
+/* Of all open rows, by RowVarId. closed: from closed results alone, through results that are
+ * themselves bounded; known: from all results that nothing bounds, with the axes that they have so
+ * far; direct: what can be said now. */
+typedef struct RowBounds {
+	RowBound *closed;
+	RowBound *known;
+	RowBound *direct;
+} RowBounds;
+
+RowBounds row_bounds(Solver *s);
+/* By RowVarId: the rows that have at least the axes of the open row of a reshape, which gets them
+ * later; the open rows that are leaves', or are made of such. */
+bool *rows_above_reshapes(Solver *s);
+bool *rows_of_leaves(Solver *s);
+/* By RowVarId: the rows that have at least the axes of an open row to which other uses give
+ * some. */
+bool *rows_above_bounded(Solver *s, const RowBounds *bounds);
+
+/* ---- close.c: the table of rules; close_*.c: what they do ---- */
+
+/* The rules of a stage in order, each run on a fixed point. */
+void close_stage(Solver *s, int stage);
+void dump_rules(FILE *out);
+/* Records what a rule decided, for shapes:N and --explain-closed. */
+void close_note(Solver *s, const char *rule, const Spot *spot);
+/* What is open, in the order of the program, each variable or class once. */
+Spots open_rows(Solver *s);
+Spots open_cells(Solver *s);
+void close_leaf_rows(Solver *s, const char *rule);
+void close_total_rows(Solver *s, const char *rule);
+void close_unused_rows(Solver *s, const char *rule);
+void close_reshaped(Solver *s, const char *rule);
+void close_total_row(Solver *s, const char *rule);
+void close_words(Solver *s, const char *rule);
+void close_factors(Solver *s, const char *rule);
+void close_shifted_rows(Solver *s, const char *rule);
+void close_result_rows(Solver *s, const char *rule);
+void close_last_rows(Solver *s, const char *rule);
+void close_cycles(Solver *s, const char *rule);
+void close_leaf_bounds(Solver *s, const char *rule);
+void close_parts(Solver *s, const char *rule);
+void close_leaf_ones(Solver *s, const char *rule);
+/* Can the open axis have this size, by each relation that it is the result of? */
+bool axis_may_be(Solver *s, CellId axis, Size size);
+/* Axes of reshapes that are 1, where a literal 1 meets them and what their uses have is no
+ * solution. */
+void close_refused(Solver *s, const char *rule);
+/* Does a size that is open itself read this one? It may still become a bound. */
+bool is_read_by_open(Solver *s, CellId cell);
+/* An open size of the node is 1 where something broadcasts into it and all that does is 1; it holds
+ * the fixed indices of its axis. */
+void close_least_of(Solver *s, const char *rule, NodeId node);
+void close_result_ones(Solver *s, const char *rule);
+void close_bounds(Solver *s, const char *rule);
+void close_rounded(Solver *s, const char *rule);
+void close_at_least(Solver *s, const char *rule);
+void close_undetermined(Solver *s, const char *rule);
+void close_ones(Solver *s, const char *rule);
+
+#endif
