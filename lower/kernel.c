@@ -231,7 +231,7 @@ static void fill_first(Gen *gen, NodeId id, BufferId to)
 }
 
 /* target ACC= node. Directly where each cell is met once and read at its own place only; else by
- * way of a temporary that holds the right side. */
+ * way of a temporary that holds the right side, over what the target has where only a part is set. */
 static void emit_assignment(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
@@ -252,9 +252,14 @@ static void emit_assignment(Lower *lower, NodeId id)
 			return;
 		}
 	}
-	if (node->acc == OP_NONE && !node->clear && !proj->surjective) {
+	bool keeps = node->acc == OP_NONE && !node->clear && !proj->surjective;
+	if (keeps && !direct) {
 		diag(lower->diags, E0921, node->span,
-		     "an assignment that reads its own target and writes part of it is not supported yet");
+		     "an assignment that adds up several values into a part of its target, without an "
+		     "accumulation, is not supported yet");
+		diag_note(
+			lower->diags, node->span,
+			"write the right side into a tensor of its own with '=:+', then that into the part");
 		return;
 	}
 	Sym name = lower_unique(lower, "value");
@@ -262,8 +267,14 @@ static void emit_assignment(Lower *lower, NodeId id)
 						     .name = name,
 						     .dtype = node->dtype,
 						     .elements = node_elements(lower, id)});
+	if (keeps) {
+		gen = gen_new(lower, lower_unique(lower, "kept"), node->span);
+		emit_flat_copy(&gen, to.buffer, (StoreTarget){temp, OP_NONE});
+		kernel_finish(&gen);
+	}
 	gen = gen_new(lower, name, node->span);
-	fill_first(&gen, id, temp);
+	if (!keeps)
+		fill_first(&gen, id, temp);
 	emit_node(&gen, id, (StoreTarget){temp, OP_NONE});
 	kernel_finish(&gen);
 	gen = gen_new(lower, lower_name(lower, id), node->span);
