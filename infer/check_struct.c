@@ -1,6 +1,6 @@
 /* The form of a projection: ids in range, every iterator in one factor, every piece over exactly
  * the iterators that its indices mention, at most one of each factor, the result's before the
- * reduced ones. */
+ * reduced ones; what one axis runs over in turn is of one factor. */
 #include "infer/check.h"
 
 #include <inttypes.h>
@@ -121,6 +121,29 @@ static bool check_piece(Checker *c, const Piece *piece, const uint32_t *factor_o
 	return true;
 }
 
+static const Access *access_of(const Piece *piece, uint32_t access)
+{
+	return access == 0 ? &piece->result : &piece->args[access - 1];
+}
+
+/* The iterators that one axis runs over in one piece after another are alternatives of one factor. */
+static bool check_alternatives(Checker *c, const uint32_t *factor_of, uint32_t access,
+			       uint32_t axis)
+{
+	const Proj *proj = c->proj;
+	const IndexTerm *first = NULL;
+	for (uint32_t i = 0; i < proj->npieces; i++) {
+		const Access *a = access_of(&proj->pieces[i], access);
+		if (!a->present || a->axes[axis].nterms != 1)
+			continue;
+		const IndexTerm *term = &a->axes[axis].terms[0];
+		first = first ? first : term;
+		if (factor_of[first->iter] != factor_of[term->iter])
+			return check_fail(c, "one axis runs over two factors in turn");
+	}
+	return true;
+}
+
 /* How many operands a piece has: one where operands are copied, all of them where they are
  * combined. */
 static bool check_presence(Checker *c, const Piece *piece)
@@ -167,5 +190,14 @@ bool check_structure(Checker *c)
 		if (!check_piece(c, &proj->pieces[i], factor_of) ||
 		    !check_presence(c, &proj->pieces[i]))
 			return false;
+	for (uint32_t access = 0; access <= proj->nargs; access++) {
+		uint32_t i = 0;
+		while (i < proj->npieces && !access_of(&proj->pieces[i], access)->present)
+			i++; /* falls: pieces */
+		uint32_t naxes = i < proj->npieces ? access_of(&proj->pieces[i], access)->naxes : 0;
+		for (uint32_t axis = 0; axis < naxes; axis++)
+			if (!check_alternatives(c, factor_of, access, axis))
+				return false;
+	}
 	return true;
 }

@@ -12,37 +12,11 @@
 
 #include <cmocka.h>
 
-#include "infer/check.h"
-#include "test/unit/small_graph.h"
+#include "test/unit/wrong_proj.h"
 
-typedef struct Wrong {
-	const char *name;
-	NodeKind kind;
-	const char *spec;      /* NULL: none */
-	const char *args[3];   /* shapes; the first NULL ends them */
-	const char *result;
-	void (*damage)(Small *s, NodeId id);
-	const char *why;       /* part of the answer; NULL: it is still right */
-} Wrong;
-
-static Index *result_index(Small *s, NodeId id, uint32_t axis)
+static Axis *axis_of(Small *s, NodeId id, uint32_t i)
 {
-	return &s->projs[id]->pieces[0].result.axes[axis];
-}
-
-static Index *arg_index(Small *s, NodeId id, uint32_t arg, uint32_t axis)
-{
-	return &s->projs[id]->pieces[0].args[arg].axes[axis];
-}
-
-static Axis *axis_of(Small *s, NodeId id, uint32_t i) { return (Axis *)shape_axis(&s->shapes[id], i); }
-static Size number(Small *s, int64_t value) { return size_const(s->graph.sizes, value); }
-
-static void swap_terms(Index *a, Index *b)
-{
-	IndexTerm *terms = a->terms;
-	a->terms = b->terms;
-	b->terms = terms;
+	return (Axis *)shape_axis(&s->shapes[id], i);
 }
 
 static void nothing(Small *s, NodeId id) { (void)s, (void)id; }
@@ -373,51 +347,10 @@ static const Wrong table[] = {
 	{"argmax along two axes", NODE_ARGMAX, "i, j => i", {"2, 3"}, "2", needless_clear, NULL},
 };
 
-static NodeId build(Small *s, const Wrong *row)
-{
-	NodeId args[3];
-	uint32_t nargs = 0;
-	while (nargs < 3 && row->args[nargs]) {
-		args[nargs] = small_leaf(s, row->args[nargs]);
-		nargs++;
-	}
-	if (row->kind == NODE_UNIFORMS)
-		graph_node(&s->graph, args[0])->dtype = DTYPE_U4X32;
-	return row->spec ? small_spec(s, row->kind, row->spec, row->result, nargs, args)
-	                 : small_op(s, row->kind, row->result, nargs, args);
-}
-
-/* Whether the row is answered as it should be; says so where not. */
-static bool try_row(const Wrong *row)
-{
-	Small s;
-	Checker c;
-	small_init(&s);
-	NodeId id = build(&s, row);
-	bool fine = small_derive(&s, id) != NULL;
-	checker_init(&c, &s.inference, s.arena);
-	const char *before = fine ? check_node(&c, id) : "nothing derived";
-	if (before) {
-		print_error("%s: the right one is rejected: %s\n", row->name, before);
-		fine = false;
-	} else {
-		row->damage(&s, id);
-		const char *why = check_node(&c, id);
-		fine = row->why ? why && strstr(why, row->why) : !why;
-		if (!fine)
-			print_error("%s: the answer is: %s\n", row->name, why ? why : "it is right");
-	}
-	small_free(&s);
-	return fine;
-}
-
 static void test_table(void **state)
 {
 	(void)state;
-	int nwrong = 0;
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		nwrong += !try_row(&table[i]);
-	assert_int_equal(nwrong, 0);
+	assert_int_equal(wrong_answers(table, sizeof table / sizeof *table), 0);
 }
 
 /* ---- sizes under guards ---- */
