@@ -1,5 +1,6 @@
-"""Every failing example of base/diag.def as text, JSON and SARIF: the three tell the same facts (code, severity,
-message, place, notes and repairs, in one order), and SARIF has the fields that its standard requires."""
+"""Every failing example of base/diag.def, and generated programs with one edit each, as text, JSON and SARIF: the three tell the
+same facts (code, severity, message, place and its end, notes, repairs and what they put in, in one order), and SARIF has the
+fields that its standard requires."""
 import json
 import os
 import re
@@ -7,7 +8,12 @@ import subprocess
 import sys
 import tempfile
 
-tsrc, table = sys.argv[1:3]
+tsrc, table, properties = sys.argv[1:4]
+os.environ["TSRC"] = tsrc
+sys.path.insert(0, properties)
+from mutate import mutated  # noqa: E402
+
+MUTATIONS, SHOWN = 40, 100  # the columns that text shows of a line
 STRING = r'"(?:[^"\\]|\\.)*"'
 FIELD = r"((?:%s\s*)+|NULL)" % STRING
 ROW = re.compile(r"DIAG\((\w+),\s*(\w+),\s*%s,\s*%s,\s*%s,\s*%s,\s*%s\)" % ((FIELD,) * 5))
@@ -25,32 +31,57 @@ def messages(path, form, name):
     return run.stderr.decode("utf8", "replace")
 
 
-def place(file, line, column):
-    """The end of a program is shown as no more than that in some forms: files and lines are compared as they are."""
-    return (file, int(line), int(column)) if line is not None else None
+def place(file, line, column, end_line, end_column):
+    """Where something begins and ends; what goes beyond its line is shown to the end of that in text, so it ends nowhere."""
+    if line is None:
+        return None
+    one = end_line is not None and int(end_line) == int(line)
+    return file, int(line), int(column), max(int(end_column), int(column) + 1) if one else None  # a mark is one wide
 
 
-def facts_of_text(text):
-    """(code, severity, message, place), [(message, place)], [(message, place)]"""
-    facts = []
-    for line in text.splitlines():
+def put_in(lines, start, end, replacement):
+    """The line that a repair makes; None where it is not one line."""
+    line = lines[start[0] - 1] if start[0] <= len(lines) else ""
+    if start[0] != end[0] or not line.isascii() or "\n" in replacement:
+        return None
+    return (line[:start[1] - 1] + replacement + line[end[1] - 1:]).strip()
+
+
+def shown(lines, i, line):
+    """What follows a message in text: its line of the program, and how far the mark goes."""
+    if i + 2 >= len(lines) or not re.match(r" *%s \| " % line, lines[i + 1]):
+        return None, None
+    mark = re.match(r" +\| ( *)([\^~+]+)", lines[i + 2])
+    code = lines[i + 1].partition(" | ")[2]
+    return code, len(mark[2]) if mark and len(code) < SHOWN else None
+
+
+def facts_of_text(text, source):
+    """(code, severity, message, place), [(message, place)], [(message, place without its end, the mended line)]"""
+    facts, lines = [], text.splitlines()
+    for i, line in enumerate(lines):
         head = HEAD.match(line)
         if not head:
             continue
         file, row, column, kind, message, code = head.groups()
-        at = place(file, row, column) if row else None
+        code_line, width = shown(lines, i, row)
+        at = place(file, row, column, row if width else None, int(column) + width if width else None) if row else None
         if kind in ("error", "warning") and code:
             facts.append(((code, kind, message, at), [], []))
-        elif kind in ("note", "help") and facts:
-            facts[-1][1 if kind == "note" else 2].append((message, at))
+        elif kind == "note" and facts:
+            facts[-1][1].append((message, at))
+        elif kind == "help" and facts:
+            facts[-1][2].append((message, at and at[:3], code_line and code_line.isascii() and code_line.strip() or None))
     return facts
 
 
-def facts_of_json(text):
+def facts_of_json(text, source):
     def at(o):
-        return place(o["file"], o["line"], o["column"])
+        return place(o["file"], o["line"], o["column"], o.get("endLine"), o.get("endColumn"))
     return [((d["code"], d["severity"], d["message"], at(d)), [(n["message"], at(n)) for n in d["notes"]],
-             [(n["message"], at(n)) for n in d["fixes"]]) for d in json.loads(text)]
+             [(n["message"], at(n) and at(n)[:3], put_in(
+                 source, (n["line"], n["column"]), (n["endLine"], n["endColumn"]), n["replacement"])) for n in d["fixes"]])
+            for d in json.loads(text)]
 
 
 def need(condition, what):
@@ -68,10 +99,10 @@ def sarif_place(locations):
         return None
     need(region["startLine"] >= 1 and region["startColumn"] >= 1, "regions count from 1")
     need((region["endLine"], region["endColumn"]) >= (region["startLine"], region["startColumn"]), "regions end later")
-    return place(uri, region["startLine"], region["startColumn"])
+    return place(uri, region["startLine"], region["startColumn"], region["endLine"], region["endColumn"])
 
 
-def facts_of_sarif(text):
+def facts_of_sarif(text, source):
     log, facts = json.loads(text), []
     need(log["version"] == "2.1.0" and "$schema" in log and len(log["runs"]) == 1, "version, schema, one run")
     driver = log["runs"][0]["tool"]["driver"]
@@ -88,30 +119,44 @@ def facts_of_sarif(text):
             (replacement,) = change["replacements"]
             need("text" in replacement["insertedContent"], "inserted text")
             region = {"artifactLocation": change["artifactLocation"], "region": replacement["deletedRegion"]}
-            fixes.append((fix["description"]["text"], sarif_place([{"physicalLocation": region}])))
+            at = sarif_place([{"physicalLocation": region}])
+            deleted = replacement["deletedRegion"]
+            fixes.append((fix["description"]["text"], at[:3], put_in(
+                source, (deleted["startLine"], deleted["startColumn"]), (deleted["endLine"], deleted["endColumn"]),
+                replacement["insertedContent"]["text"])))
         facts.append(((r["ruleId"], r["level"], r["message"]["text"], sarif_place(r.get("locations"))), notes, fixes))
     return facts
 
 
-rows = ROW.findall(re.sub(r"/\*.*?\*/", "", open(table, encoding="utf8").read(), flags=re.S))
-examples = reports = wrong = 0
-for code, severity, name, title, long_text, bad, good in rows:
-    if value(bad) is None:
-        continue
-    examples += 1
+def same(one, other):
+    """Ends and lines that a form does not show are not compared."""
+    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one is None or other is None or one == other
+
+
+def compare(label, name, program):
+    """How many reports, and were they told in another way?"""
     with tempfile.TemporaryDirectory() as directory:
         path = directory + "/example.tsr"
         with open(path, "w", encoding="utf8", newline="") as out:
-            out.write(value(bad))
+            out.write(program)
         try:
-            text, as_json, as_sarif = (read(messages(path, form, value(name))) for form, read in (
+            text, as_json, as_sarif = (read(messages(path, form, name), program.split("\n")) for form, read in (
                 ("text", facts_of_text), ("json", facts_of_json), ("sarif", facts_of_sarif)))
         except (ValueError, KeyError, IndexError) as error:
-            wrong += 1
-            print("%s: %s %s" % (code, type(error).__name__, error))
-            continue
-    reports += len(text)
-    if not (text and text == as_json == as_sarif):
-        wrong += 1
-        print("%s:\n text  %s\n json  %s\n sarif %s" % (code, text, as_json, as_sarif))
-print("%d examples, %d reports, %d told in another way" % (examples, reports, wrong))
+            print("%s: %s %s" % (label, type(error).__name__, error))
+            return 0, True
+    if as_json == as_sarif and same(text, as_json) and (text or not label.startswith("E")):
+        return len(text), False
+    print("%s:\n text  %s\n json  %s\n sarif %s" % (label, text, as_json, as_sarif))
+    return len(text), True
+
+
+programs = [(code, value(name), value(bad)) for code, _, name, _, _, bad, _ in ROW.findall(
+    re.sub(r"/\*.*?\*/", "", open(table, encoding="utf8").read(), flags=re.S)) if value(bad) is not None]
+examples = len(programs)
+programs += [("edit %d" % i, None, edit[1]) for i in range(MUTATIONS) for edit in [mutated(i)] if edit]
+found = [compare(*program) for program in programs]
+print("%d examples, %d edits, %d reports, %d told in another way" % (
+    examples, len(programs) - examples, sum(n for n, _ in found), sum(bad for _, bad in found)))
