@@ -1,12 +1,19 @@
-"""The order of the constraints changes nothing: PROGRAMS and one edit of each, under SEEDS orders: SEED COUNT SEEDS.
+"""The order of the constraints changes nothing: SEED COUNT SEEDS: generated programs and one edit of each, the same with
+computed inputs and with parameters, specifications of every kind of axis, and totals and systems of relations.
 
 The same shapes, guards and index maps for every seed; where there are errors, the same messages.
 """
+import random
 import sys
 
+import systems
+import totals
+from computed import computed, with_parameters
 from generate import Generator
 from mutate import mutated
 from runner import codes, tsrc
+
+import indexed  # last: it finds the modules of another folder first
 
 
 def told(text, order):
@@ -16,12 +23,18 @@ def told(text, order):
     return run.returncode, run.stdout if run.returncode == 0 else codes(run.stderr)
 
 
+def texts(trial):
+    text, mutation = Generator(trial).program().text, mutated(trial)
+    made = [text, computed(text), with_parameters(text, random.Random(trial)), indexed.Program(trial).text(),
+            systems.Program(trial).text(), totals.Program(trial).text()]
+    return [text for text in made + [mutation and mutation[1]] if text]
+
+
 def main():
     seed, count, orders = (int(a) for a in sys.argv[1:4])
     programs, failing, different = 0, 0, 0
     for trial in range(seed, seed + count):
-        mutation = mutated(trial)
-        for text in [Generator(trial).program().text] + ([mutation[1]] if mutation else []):
+        for text in texts(trial):
             programs += 1
             first = told(text, 0)
             failing += first[0] == 1
