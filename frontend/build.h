@@ -177,6 +177,8 @@ typedef struct Build {
 	RoutineBuild *routine; /* the routine whose steps are evaluated, or NULL */
 	const AstExpr *named;  /* the expression that a `let` names, for the names of instances */
 	Sym named_as;
+	Sym place;	   /* the definition that is evaluated: names of `let`, dotted; or NULL */
+	NameIndex places;  /* how many random streams a place has */
 	NameIndex entries; /* inputs, dims, parameters, scalars: one namespace, by full name */
 	VEC(Span) entry_spans;
 	VEC(ParsedFile) parsed;
@@ -398,6 +400,9 @@ Value random_words(Build *b, const AstExpr *call);
 Value random_threefry(Build *b, const AstExpr *call);
 Value random_to_uniform(Build *b, const AstExpr *call);
 Value random_to_uniforms(Build *b, const AstExpr *call);
+Value random_self_id(Build *b, const AstExpr *call);
+Value random_uniform(Build *b, const AstExpr *call);
+Value random_normal(Build *b, const AstExpr *call);
 
 /* ---- literal.c ---- */
 

@@ -247,10 +247,15 @@ Value eval(Build *b, const AstExpr *expr)
 Value eval_named(Build *b, const AstExpr *expr, Sym name)
 {
 	const AstExpr *named = b->named;
-	Sym named_as = b->named_as;
+	Sym named_as = b->named_as, place = b->place;
+	if (!place)
+		b->place = name;
+	else if (name != named_as)
+		b->place = sym_printf(b->symbols, "%s.%s", place, name);
 	b->named = expr;
 	b->named_as = name;
 	Value value = eval(b, expr);
+	b->place = place;
 	b->named = named;
 	b->named_as = named_as;
 	return value;

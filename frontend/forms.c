@@ -338,12 +338,6 @@ static Value run_offsets(Build *b, const AstExpr *call)
 	return value_node(id, call->span);
 }
 
-static Value refuse_random(Build *b, const AstExpr *call)
-{
-	diag(b->diags, E0912, call->span, "random numbers are not supported yet");
-	return value_error();
-}
-
 static Value refuse_file(Build *b, const AstExpr *call)
 {
 	bool quoted = call->args[1]->kind == AST_STRING;
@@ -366,9 +360,9 @@ static const Form forms[] = {
 	{"range", 1, 1, run_range, "range(n)"},
 	{"offsets", 0, 0, run_offsets, "offsets()"},
 	{"file", 1, 1, refuse_file, "file(\"x.npy\")"},
-	{"uniform", 0, UINT32_MAX, refuse_random, "uniform()"},
-	{"normal", 0, UINT32_MAX, refuse_random, "normal()"},
-	{"self_id", 0, UINT32_MAX, refuse_random, "self_id()"},
+	{"uniform", 0, 1, random_uniform, "uniform() or uniform(seed)"},
+	{"normal", 0, 1, random_normal, "normal() or normal(seed)"},
+	{"self_id", 0, 0, random_self_id, "self_id()"},
 	{"u4x32", 1, 4, random_words, "u4x32(a) of an integer, or u4x32(a, b, c, d) word by word"},
 	{"threefry4x32", 2, 2, random_threefry, "threefry4x32(key, counter)"},
 	{"uint4x32_to_uniform", 1, 1, random_to_uniform, "uint4x32_to_uniform(x)"},

@@ -15,11 +15,12 @@ static const char *const kind_names[] = {
 	[NODE_TRANSPOSE] = "transpose", [NODE_SLICE] = "slice",	    [NODE_SPEC] = "spec",
 	[NODE_BLOCK] = "block",		[NODE_STACK] = "stack",	    [NODE_ARGMAX] = "argmax",
 	[NODE_GATHER] = "gather",	[NODE_RESHAPE] = "reshape", [NODE_UNIFORMS] = "uniforms",
+	[NODE_RANDOM] = "random",
 };
 
 const char *node_kind_name(NodeKind kind)
 {
-	REQUIRE(kind <= NODE_UNIFORMS);
+	REQUIRE(kind <= NODE_RANDOM);
 	return kind_names[kind];
 }
 
@@ -289,6 +290,9 @@ static void op_print(FILE *out, const Node *node)
 			fputs(" permute", out);
 		break;
 	case NODE_STACK: fprintf(out, " %s", rows[node->stack_row]); break;
+	case NODE_RANDOM:
+		fprintf(out, " %s of '%s'", node->normal ? "normal" : "uniform", node->place);
+		break;
 	default: break;
 	}
 	if (node->spec) {

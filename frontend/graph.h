@@ -138,13 +138,14 @@ typedef enum NodeKind {
 	NODE_COMPOSE,	/* a * b: input axes of a meet output axes of b */
 	NODE_TRANSPOSE, /* swaps input and output rows */
 	NODE_SLICE, /* a @ i: operand 0 at index `slice_index`, or at the value of scalar operand 1 */
-	NODE_SPEC,    /* einsum, sum, reduce, permute: op combines operands, reduce folds */
-	NODE_BLOCK,   /* a specification whose operands are copied into a concatenated result */
-	NODE_STACK,   /* operands stacked along a new leftmost axis of row stack_row */
-	NODE_ARGMAX,  /* unary specification, one reduced axis, i32 index of the first greatest */
-	NODE_GATHER,  /* operand 0 table, operand 1 indices */
-	NODE_RESHAPE, /* the same elements in storage order, in axes found by inference */
-	NODE_UNIFORMS /* the numbers of random words: four elements for one, likewise */
+	NODE_SPEC,     /* einsum, sum, reduce, permute: op combines operands, reduce folds */
+	NODE_BLOCK,    /* a specification whose operands are copied into a concatenated result */
+	NODE_STACK,    /* operands stacked along a new leftmost axis of row stack_row */
+	NODE_ARGMAX,   /* unary specification, one reduced axis, i32 index of the first greatest */
+	NODE_GATHER,   /* operand 0 table, operand 1 indices */
+	NODE_RESHAPE,  /* the same elements in storage order, in axes found by inference */
+	NODE_UNIFORMS, /* the numbers of random words: four elements for one, likewise */
+	NODE_RANDOM /* uniform(seed), normal(seed): a stream of `place`; the shape comes from use */
 } NodeKind;
 
 /* Does an element of the operand become so many neighbours in storage order, of a shape that is its
@@ -191,6 +192,8 @@ typedef struct Node {
 	InitKind init;
 	double init_value;     /* INIT_CONSTANT */
 	bool permutes;         /* SPEC from permute(): no letter may be reduced, repeated or dropped */
+	Sym place;	       /* RANDOM: the name that keys its stream, with the seed */
+	bool normal;	       /* RANDOM: of mean 0 and variance 1; else uniform in [0, 1) */
 	NodeId target;         /* NODE_NONE, or the tensor that this assignment writes */
 	/* SPEC with a target: `reduce` folds the axes that the target omits before `acc` meets the
 	 * target. */

@@ -5,9 +5,18 @@
  *   threefry4x32(k, c)        the hash of a counter under a key
  *   uint4x32_to_uniform(x)    one number in [0, 1) a cell
  *   uint4x32_to_uniforms(x)   four, neighbours in storage order, in axes found by inference
+ *   self_id()                 an integer that names its place
+ *   uniform(k), normal(k)     numbers of a stream of their place, in axes found by inference
+ *
+ * A place is the definition that something stands in: the names of `let` and of instances that lead
+ * there, dotted, as for parameters; the second stream of a place has _2 behind its name.
  *
  * A cell of u4x32 is four words and no number: it is hashed, moved, and made numbers of.
  */
+#include <inttypes.h>
+#include <string.h>
+#include <xxhash.h>
+
 #include "frontend/build.h"
 
 static bool are_words(const Build *b, NodeId id) { return node_dtype(b, id) == DTYPE_U4X32; }
@@ -121,3 +130,42 @@ Value random_to_uniforms(Build *b, const AstExpr *call)
 	graph_node(b->graph, id)->dtype = DTYPE_F32;
 	return value_node(id, call->span);
 }
+
+/* ---- places ---- */
+
+static Sym next_place(Build *b)
+{
+	const ParamScope *scope = b->at.params;
+	Sym place = sym_printf(b->symbols, "%s%s%s", scope->prefix, b->place ? b->place : "",
+			       scope->suffix);
+	uint32_t taken = name_index_get(&b->places, place);
+	taken = taken == UINT32_MAX ? 1 : taken + 1;
+	name_index_set(b->arena, &b->places, place, taken);
+	return taken == 1 ? place : sym_printf(b->symbols, "%s_%" PRIu32, place, taken);
+}
+
+Value random_self_id(Build *b, const AstExpr *call)
+{
+	Sym place = next_place(b);
+	return value_integer((int32_t)(uint32_t)XXH64(place, strlen(place), 0), call->span);
+}
+
+static Value random_stream(Build *b, const AstExpr *call, bool normal)
+{
+	bool scales = true;
+	NodeId seed =
+		call->nargs > 1 ? words_node(b, call->args[1], &scales) : zero_words(b, call->span);
+	if (seed == NODE_NONE)
+		return value_error();
+	NodeId id = node_new(b, NODE_RANDOM, call->span, call->args[0]->span);
+	node_set_args(b, id, &seed, &call->args[call->nargs - 1]->span, 1);
+	Node *node = graph_node(b->graph, id);
+	node->dtype = DTYPE_F32;
+	node->normal = normal;
+	node->place = next_place(b);
+	return value_node(id, call->span);
+}
+
+Value random_uniform(Build *b, const AstExpr *call) { return random_stream(b, call, false); }
+
+Value random_normal(Build *b, const AstExpr *call) { return random_stream(b, call, true); }

@@ -272,10 +272,20 @@ static void eval_forward(Build *b, const AstStep *step)
 	PUSH(b->arena, b->routine->roots, id);
 }
 
+/* The place of a step is its routine and its target. */
+static void eval_placed(Build *b, const AstStep *step)
+{
+	Sym place = b->place;
+	if (step->target->kind == AST_NAME)
+		b->place = sym_printf(b->symbols, "%s.%s", place, step->target->name.sym);
+	eval_assign(b, step);
+	b->place = place;
+}
+
 static void eval_step(Build *b, const AstStep *step)
 {
 	switch (step->kind) {
-	case STEP_ASSIGN: eval_assign(b, step); break;
+	case STEP_ASSIGN: eval_placed(b, step); break;
 	case STEP_FORWARD: eval_forward(b, step); break;
 	case STEP_BACKWARD:
 		diag(b->diags, E0913, step->span, "'backward' is not supported yet");
@@ -381,6 +391,7 @@ void eval_routine(Build *b, const AstStmt *stmt)
 	Routine routine = {
 		.name = stmt->name.sym, .span = stmt->name.span, .nscalars = stmt->nconfigs};
 	b->routine = &state;
+	b->place = stmt->name.sym;
 	b->at.scope = scope_new(b, outer.scope);
 	routine.scalars = declare_scalars(b, stmt);
 	for (uint32_t i = 0; i < stmt->nsteps && limits_hold(b, stmt->steps[i].span); i++)
@@ -388,6 +399,7 @@ void eval_routine(Build *b, const AstStmt *stmt)
 	bool good = find_results(b, stmt, &routine);
 	b->at = outer;
 	b->routine = NULL;
+	b->place = NULL;
 	for (size_t i = 0; i < state.writes.n; i++)
 		PUSH(b->arena, state.roots, state.writes.at[i]);
 	if (good)

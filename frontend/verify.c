@@ -24,6 +24,7 @@ static void check_count(const Graph *graph, NodeId id)
 	case NODE_TRANSPOSE:
 	case NODE_ARGMAX:
 	case NODE_UNIFORMS:
+	case NODE_RANDOM:
 	case NODE_RESHAPE: CHECK(id, node->nargs == 1); break;
 	case NODE_COMPOSE:
 	case NODE_GATHER: CHECK(id, node->nargs == 2); break;
@@ -44,6 +45,7 @@ static void check_contents(const Graph *graph, NodeId id)
 	CHECK(id, !has_spec || node->spec->noperands == node->nargs);
 	CHECK(id, node->kind != NODE_INPUT || (node->shape && node->name));
 	CHECK(id, node->kind != NODE_PARAM || (node->shape && node->name));
+	CHECK(id, node->kind != NODE_RANDOM || node->place);
 	CHECK(id, node->kind != NODE_CONST || (node->shape && node->data && node->data->bytes));
 	CHECK(id,
 	      (node->kind == NODE_SIZE || node->kind == NODE_RANGE) == (node->size_expr != NULL));

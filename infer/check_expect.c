@@ -262,6 +262,8 @@ bool check_expect(Checker *c)
 	switch (node->kind) {
 	case NODE_POINTWISE:
 	case NODE_CAST: return expect_pointwise(c);
+	case NODE_RANDOM:
+		return c->args[0].n == 0 ? expect_pointwise(c) : check_fail(c, "a seed with axes");
 	case NODE_COMPOSE: return expect_compose(c);
 	case NODE_TRANSPOSE: return expect_transpose(c);
 	case NODE_SLICE: return expect_pick(c, ROW_BATCH, node->nargs > 1);

@@ -304,6 +304,16 @@ static void generate_gather(Solver *s, NodeId id)
 	s->rows[id][ROW_OUTPUT] = rest;
 }
 
+/* uniform(seed): the seed is one cell, the shape is that of the uses. */
+static void generate_random(Solver *s, NodeId id)
+{
+	for (int k = 0; k < ROW_KINDS; k++) {
+		s->rows[id][k] = row_open(s, NULL, s->graph->nodes.at[id].span);
+		mark_terminal(s, &s->rows[id][k], false);
+		rows_equal(s, id, 0, (RowKind)k, arg_rows(s, id, 0)[k], row_closed());
+	}
+}
+
 /* total = factor * product of the rows' axes */
 static void product_of(Solver *s, NodeId id, int32_t arg, CellId total, int64_t factor,
 		       const RowTerm *rows)
@@ -413,6 +423,7 @@ static void generate_node(Solver *s, NodeId id)
 	case NODE_ARGMAX: generate_spec_node(s, id); break;
 	case NODE_STACK: generate_stack(s, id); break;
 	case NODE_GATHER: generate_gather(s, id); break;
+	case NODE_RANDOM: generate_random(s, id); break;
 	case NODE_UNIFORMS:
 	case NODE_RESHAPE: generate_reshape(s, id); break;
 	default: generate_leaf(s, id);

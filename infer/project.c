@@ -173,6 +173,7 @@ static bool project_maps(Projector *p)
 {
 	switch (p->node->kind) {
 	case NODE_POINTWISE:
+	case NODE_RANDOM:
 	case NODE_CAST: project_pointwise(p); return true;
 	case NODE_COMPOSE: project_compose(p); return true;
 	case NODE_TRANSPOSE: project_transpose(p); return true;

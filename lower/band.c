@@ -37,7 +37,8 @@ static bool is_band_root(const Lower *lower, NodeId id)
 	const Proj *proj = lower_proj(lower, nest);
 	return plan->needed && !plan->fused && !plan->early && !plan->mutated &&
 	       node->target == NODE_NONE && node->kind != NODE_ARGMAX && node->kind != NODE_ZEROS &&
-	       proj && !proj->linear && proj_is_plain(proj) && !proj_is_guarded(proj) &&
+	       node->kind != NODE_RANDOM && proj && !proj->linear && proj_is_plain(proj) &&
+	       !proj_is_guarded(proj) &&
 	       lower->program->buffers.at[plan->buffer].routine == lower->routine_id;
 }
 

@@ -58,7 +58,8 @@ static bool can_be_fused(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
-	if (!proj || proj->linear || node->target != NODE_NONE || node->kind == NODE_ARGMAX)
+	if (!proj || proj->linear || node->target != NODE_NONE || node->kind == NODE_ARGMAX ||
+	    node->kind == NODE_RANDOM)
 		return false;
 	return proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj);
 }
@@ -299,6 +300,7 @@ static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
 		return false;
 	return !proj_is_guarded(to) && lower->plan[root].reduction == NODE_NONE &&
 	       lower_node(lower, root)->kind != NODE_ARGMAX &&
+	       lower_node(lower, root)->kind != NODE_RANDOM &&
 	       proj_is_identity(&to->pieces[0], reader->frame.arg) &&
 	       size_same(node_elements(lower, id), node_elements(lower, root));
 }

@@ -62,8 +62,7 @@ void kernel_finish(Gen *gen)
 	PUSH(gen->lower->scratch, gen->lower->kernels, (KernelId)program->kernels.n - 1);
 }
 
-/* Loops over the axes of a shape; returns the index an axis. Axes of size 1 have no loop. */
-static const Ix **shape_indices(Gen *gen, const Shape *shape, IterVar *vars)
+const Ix **shape_indices(Gen *gen, const Shape *shape, IterVar *vars)
 {
 	uint32_t naxes = shape_naxes(shape);
 	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, naxes + 1);
@@ -79,7 +78,7 @@ static const Ix **shape_indices(Gen *gen, const Shape *shape, IterVar *vars)
 	return axes;
 }
 
-static void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *body)
+void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *body)
 {
 	for (uint32_t i = shape_naxes(shape); i-- > 0;) {
 		if (vars[i] == UINT32_MAX)
@@ -153,32 +152,6 @@ static void emit_reshaped_leaf(Gen *gen, NodeId from, StoreTarget to)
 	     stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
 }
 
-/* Four numbers of each cell of random words: hashed once, stored at 4*e, 4*e + 1, ... */
-static void emit_numbers(Gen *gen, const Node *node, int64_t width, StoreTarget to)
-{
-	Program *program = gen->program;
-	NodeId from = node->args[0];
-	const Shape *shape = lower_shape(gen->lower, from);
-	IterVar *vars = ARENA_ARRAY(gen->arena, IterVar, shape_naxes(shape) + 1);
-	Body body = {0};
-	const Ix **axes = shape_indices(gen, shape, vars);
-	gen_enter(gen, &body);
-	const Value *words = node_value(gen, from, axes);
-	LocalId local = gen_local(gen, "words", words->dtype);
-	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, local, words));
-	words = gen_local_value(gen, local);
-	const Ix *first = ix_mul(program, flat_index(gen, from, axes),
-				 ix_const(gen->arena, program->sizes, width));
-	for (int64_t i = 0; i < width; i++) {
-		const Ix *at = ix_add(program, first, ix_const(gen->arena, program->sizes, i));
-		PUSH(gen->arena, body.stmts,
-		     stmt_store(gen->arena, to.buffer, at, to.acc,
-				value_cast(gen->arena, node->dtype, words)));
-		words = value_op(gen->arena, OP_TURN, words->dtype, &words, 1);
-	}
-	wrap_shape(gen, shape, vars, &body);
-}
-
 void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span)
 {
 	Sym name = lower_unique(lower, sym_printf(lower->program->symbols, "clear_%s",
@@ -209,13 +182,15 @@ static void emit_node(Gen *gen, NodeId id, StoreTarget to)
 	if (!proj)
 		emit_over_shape(gen, id, to);
 	else if (proj->linear && proj->width > 1)
-		emit_numbers(gen, node, proj->width, to);
+		random_emit_numbers(gen, id, to);
 	else if (proj->linear && lower->plan[node->args[0]].fused)
 		emit_reshaped_leaf(gen, node->args[0], to);
 	else if (proj->linear)
 		emit_flat_copy(gen, lower->plan[node->args[0]].buffer, to);
 	else if (node->kind == NODE_ARGMAX)
 		argmax_emit(gen, id, to);
+	else if (node->kind == NODE_RANDOM)
+		random_emit(gen, id, to);
 	else
 		nest_emit(gen, id, to);
 }

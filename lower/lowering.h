@@ -18,6 +18,7 @@
  *   pad.c      the picture of a convolution copied with its margins
  *   lanes.c    long sums side by side in vector lanes; lanes_few.c those of few cells, in parts
  *   argmax.c   the place of the greatest element
+ *   random.c   streams of random numbers, four numbers a hash
  *   kernel.c   one node's kernel, by its kind
  *   band.c     kernels that share rows, a block at a time; band_emit.c their code
  *   rows.c     kernels over the same rows as one; rows_touch.c what they touch, rewrite.c copies
@@ -250,6 +251,14 @@ typedef struct Loop {
  * there are any. Requires nloops > 0. */
 uint32_t order_innermost(Gen *gen, const Loop *loops, uint32_t nloops, const Body *body,
 			 const Value *value, const Ix *store, bool keep_local);
+
+/* random.c: to[i] (acc)= element i of a random stream; four numbers of each cell of random words. */
+void random_emit(Gen *gen, NodeId node, StoreTarget to);
+void random_emit_numbers(Gen *gen, NodeId node, StoreTarget to);
+/* Loops over the axes of a shape; returns the index an axis. Axes of size 1 have no loop. */
+const Ix **shape_indices(Gen *gen, const Shape *shape, IterVar *vars);
+/* The body in these loops, at the kernel's end. */
+void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *body);
 
 /* argmax.c: to[i] (acc)= the index of the greatest element along the reduced axis. */
 void argmax_emit(Gen *gen, NodeId node, StoreTarget to);

@@ -1,10 +1,11 @@
 """Threefry-4x32-20 in NumPy, from the published description, and programs of random words against it."""
+import ctypes
 import random
 import sys
 
 import numpy as np
 
-from tsrlib import Model, check
+from tsrlib import Model, aligned, check
 
 ROTATIONS = [[10, 11, 13, 23, 6, 17, 25, 18], [26, 21, 27, 5, 20, 11, 10, 20]]
 
@@ -113,6 +114,112 @@ def four(number, march):
         check("%s %s %s n = %d %s" % (text, use, shape, n, march), got, want, 0)
 
 
+def xxh64(name):
+    """Of fewer than 32 bytes, with seed 0."""
+    p1, p2, p3, p4, p5 = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63,
+                          0x27D4EB2F165667C5)
+    mask = 2 ** 64 - 1
+
+    def turn(x, r):
+        return (x << r | x >> (64 - r)) & mask
+
+    data = name.encode()
+    h = p5 + len(data)
+    while len(data) >= 8:
+        k = turn(int.from_bytes(data[:8], "little") * p2 & mask, 31) * p1 & mask
+        h, data = (turn(h ^ k, 27) * p1 + p4) & mask, data[8:]
+    if len(data) >= 4:
+        h, data = (turn(h ^ (int.from_bytes(data[:4], "little") * p1 & mask), 23) * p2 + p3) & mask, data[4:]
+    for byte in data:
+        h = turn(h ^ (byte * p5 & mask), 11) * p1 & mask
+    h = (h ^ h >> 33) * p2 & mask
+    h = (h ^ h >> 29) * p3 & mask
+    return h ^ h >> 32
+
+
+def stream(place, seed, n):
+    key = np.concatenate([words(seed)[:2], np.array([xxh64(place) & 0xffffffff, xxh64(place) >> 32], np.uint32)])
+    return uniform(threefry(key, words(np.arange((n + 3) // 4))).ravel()[:n])
+
+
+def normals(place, seed, n):
+    u = stream(place, seed, 4 * ((n + 3) // 4)).reshape(-1, 2)
+    r = np.sqrt(np.log(np.float32(1) - u[:, 0]) * np.float32(-2))
+    a = u[:, 1] * np.float32(2 * np.pi)
+    return np.stack([r * np.cos(a), r * np.sin(a)], axis=1).ravel()[:n]
+
+
+STREAMS = """dim n
+input x : [n | %s]
+input seed : i32 []
+fn noise(x) = x + uniform(seed)
+fn layer()(x) = noise(x)
+let u = uniform(seed)
+output a = u + 0 .* x
+output b = noise(0 .* x) + noise(x)
+let block = layer()
+output c = block(x)
+output d = iterate(2, h = 0 .* x) { h + uniform(-5) }
+output e = x + normal(seed)
+output f = 0 .* x + self_id()
+output g = uniform()
+routine r(k : i32) -> t {
+    t =: x
+    t =+ uniform(k)
+}
+"""
+
+
+def streams(shape, march):
+    model = Model(STREAMS % shape, ["-march=" + march])
+    columns = int(np.prod(eval("[%s]" % shape)))
+    for n in (0, 1, 3, 4, 5, 1000):
+        x = RNG.standard_normal(n * columns).astype(np.float32)
+        seed = int(RNG.integers(-2 ** 31, 2 ** 31))
+        size = n * columns
+        outputs = [((size,), np.float32)] * 6 + [((1,), np.float32)]
+        got = model.forward([n], [x, np.int32([seed])], outputs)
+        want = [stream("u", seed, size), stream("b", seed, size) + (x + stream("b_2", seed, size)),
+                x + stream("block.c", seed, size), stream("d.0", -5, size) + stream("d.1", -5, size),
+                x + normals("e", seed, size),
+                np.full(size, np.array([xxh64("f") & 0xffffffff], np.uint32).view(np.int32)[0], np.float32),
+                stream("g", 0, 1)]
+        for name, y, z in zip("abcdefg", got, want):
+            check("stream %s [%s] n = %d %s" % (name, shape, n, march), y, z, 2e-6 if name == "e" else 1e-6)
+    x = np.zeros(5 * columns, np.float32)
+    t, = RoutineOf(model, 77).forward([5], [x], [((5 * columns,), np.float32)])
+    check("stream of a routine", t, stream("r.t", 77, 5 * columns), 0)
+
+
+class RoutineOf:
+    """A routine with one i32 before its inputs."""
+
+    def __init__(self, model, number):
+        self.model, self.number = model, number
+
+    def forward(self, dims, inputs, outputs):
+        results = [np.zeros(shape, dtype) for shape, dtype in outputs]
+        size = self.model.library.m_r_workspace
+        size.restype = ctypes.c_size_t
+        dims = [ctypes.c_int64(d) for d in dims]
+        workspace = aligned(size(*dims))
+        pointers = [ctypes.c_void_p(a.ctypes.data) for a in [*inputs, *results]]
+        code = self.model.library.m_r(None, *dims, ctypes.c_int32(self.number), *pointers, None,
+                                      ctypes.c_void_p(workspace.ctypes.data))
+        assert code == 0, code
+        return results
+
+
+def statistics():
+    """Mean, deviation and the counts of twenty bins of 10000 numbers; of normal numbers mean and variance."""
+    model = Model("input z : [10000]\noutput u = 0 .* z + uniform(1)\noutput v = 0 .* z + normal(1)\n")
+    u, v = model.forward([], [np.zeros(10000, np.float32)], [((10000,), np.float32)] * 2)
+    counts = np.histogram(u, 20, (0, 1))[0]
+    assert 0.49 < u.mean() < 0.51 and 0.25 < u.std() < 0.32 and u.min() >= 0 and u.max() < 1
+    assert ((counts - 500) ** 2 / 500).sum() < 30.14, counts
+    assert abs(v.mean()) < 0.03 and 0.96 < v.std() < 1.04 and abs((np.abs(v) < 1).mean() - 0.6827) < 0.015
+
+
 def known():
     text = "input k : i32 [3 | 4]\ninput c : i32 [3 | 4]\n"
     for name in "kc":
@@ -151,6 +258,10 @@ RNG = np.random.default_rng(5)
 np.seterr(over="ignore")
 if __name__ == "__main__":
     known()
+    statistics()
+    for march in sorted(set(sys.argv[2:])):
+        streams("5", march)
+        streams("2, 8", march)
     for count in range(int(sys.argv[1])):
         run(count, sys.argv[2 + count % (len(sys.argv) - 2)])
         four(count, sys.argv[2 + count % (len(sys.argv) - 2)])
