@@ -13,6 +13,7 @@
 #include "lower/band.h"
 
 #include "base/diag.h"
+#include "lower/tile.h"
 
 /* Bytes of a block, of what each block reads again, of tensors that may stay whole; rows. */
 enum { BLOCK_BYTES = 1 << 19, AGAIN_BYTES = 1 << 20, WHOLE_BYTES = 1 << 18 };
@@ -349,6 +350,8 @@ static void choose_turned(Finder *f)
 		if (lower_node(f->lower, seen->node)->dtype !=
 		    lower_node(f->lower, band->roots[end ? band->nroots - 1 : 0].nest)->dtype)
 			continue;
+		if (prepack_suits(f->lower, f->lower->plan[seen->node].buffer))
+			continue; /* tiles read its panels: nothing is copied at a call */
 		int *order = turned_order(f, end, seen);
 		if (!order || (band->nturned && band->turned[0] == seen->node))
 			continue;

@@ -276,12 +276,13 @@ static void put_together(Emit *e)
 	e->nkernels++;
 }
 
-/* What each block fills anew, and copies that each round of the outermost loop fills. */
+/* What each block fills anew, and copies that each round of the outermost loop fills; those in the
+ * state are filled before. */
 static void mark_scratch(Emit *e, size_t from)
 {
 	const Band *band = e->band;
 	for (BufferId b = (BufferId)from; b < e->program->buffers.n; b++)
-		e->program->buffers.at[b].scratch = true;
+		e->program->buffers.at[b].scratch = e->program->buffers.at[b].kind == BUFFER_TEMP;
 	for (uint32_t i = 0; i < band->nturned && band->ndims == 1; i++)
 		e->program->buffers.at[band->places[i].buffer].scratch = false;
 }

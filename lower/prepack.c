@@ -63,16 +63,31 @@ static int64_t elements_of(const Planner *p, const Ix *at)
 	return elements;
 }
 
+/* A parameter that no routine assigns to? */
+static bool stays(const Program *program, const Buffer *buffer)
+{
+	return buffer->kind == BUFFER_PARAM && !program->params.at[buffer->arg].changes;
+}
+
 /* Can there be a copy? Each of its elements is another one of the parameter. */
 static bool may_stay(const Planner *p, const Ix *at, const Buffer *buffer)
 {
 	int64_t elements, all;
 	if (!p->machine->prepack || p->tile->nest->nloops > PACKED_LOOPS || !is_of_loops(p, at) ||
-	    p->program->params.at[buffer->arg].changes)
+	    !stays(p->program, buffer))
 		return false;
 	elements = elements_of(p, at);
 	return elements > 0 && tile_is_const(p, buffer->elements, &all) && elements <= all &&
 	       (elements >= LEAST_ELEMENTS || asks_on(p->prepacks));
+}
+
+bool prepack_suits(const Lower *lower, BufferId id)
+{
+	const Buffer *buffer = &lower->program->buffers.at[id];
+	int64_t elements;
+	return lower->machine->prepack && stays(lower->program, buffer) &&
+	       size_is_const(lower->sizes, buffer->elements, &elements) &&
+	       elements >= LEAST_ELEMENTS && elements <= MOST_ELEMENTS;
 }
 
 bool tile_may_prepack(const Planner *p, int load)
@@ -81,7 +96,7 @@ bool tile_may_prepack(const Planner *p, int load)
 	Sym name = lower_identifier(p->tile->nest->gen->lower, buffer->name);
 	if (asks_off(p->prepacks) || asks_on(p->packs) || !asks_name(p->prepacks, 0, name))
 		return false;
-	bool may = buffer->kind == BUFFER_PARAM && may_stay(p, p->sum.at.at[load], buffer);
+	bool may = may_stay(p, p->sum.at.at[load], buffer);
 	if (!may && asks_on(p->prepacks))
 		p->prepacks->refused =
 			"a parameter of known sizes that no routine assigns to can be, "

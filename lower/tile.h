@@ -119,6 +119,9 @@ void tile_choose_blocks(Planner *p);
 bool tile_plan(Tile *tile, const Machine *machine);
 /* Writes the choices down (tile_describe.c). */
 void tile_describe(const Planner *p);
+/* prepack.c: is it a parameter that contractions as a rule read from a copy in the state? */
+bool prepack_suits(const Lower *lower, BufferId buffer);
+
 /* prepack.c: may the operand, by its place among those of the sum, be read from a copy in the
  * state? */
 bool tile_may_prepack(const Planner *p, int load);
