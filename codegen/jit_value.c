@@ -400,6 +400,8 @@ Rvalue *jit_convert(JitFunction *f, Rvalue *value, Dtype from, Dtype to)
 {
 	if (from == to)
 		return value;
+	if (to == DTYPE_U4X32 && from == DTYPE_I32)
+		return jit_words_of_i32(f, value);
 	if (to == DTYPE_U4X32)
 		return jit_words_of(f, jit_convert(f, value, from, DTYPE_I64));
 	if (from == DTYPE_U4X32)

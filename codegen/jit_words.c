@@ -80,6 +80,17 @@ Rvalue *jit_words_op(JitFunction *f, Op op, Rvalue *const *args)
 	return together(f, y);
 }
 
+Rvalue *jit_words_of_i32(JitFunction *f, Rvalue *integer)
+{
+	Jit *jit = f->jit;
+	Rvalue *sign = jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, integer,
+				  jit_long(jit, jit->types[DTYPE_I32], 31));
+	Rvalue *none = jit_long(jit, jit->u32, 0);
+	return together(f, (Rvalue *[]){jit_keep(f, jit_cast(jit, integer, jit->u32)),
+					jit_keep(f, jit_cast(jit, jit_keep(f, sign), jit->u32)),
+					none, none});
+}
+
 Rvalue *jit_words_of(JitFunction *f, Rvalue *integer)
 {
 	Jit *jit = f->jit;
