@@ -1,5 +1,5 @@
-/* The limits of some cores: peak FMA rate and memory bandwidth, measured: limits [THREADS]. Prints
- * JSON. Threads measure at the same time, and their rates add up. Compiled with -O2 -march=native;
+/* The limits of some cores: peak FMA rate and memory bandwidth, measured: limits [THREADS [dram]],
+ * with `dram` the bandwidth of memory alone. Prints JSON. Threads measure at the same time, and their rates add up. Compiled with -O2 -march=native;
  * explicit vectors of the widest kind, sixteen independent accumulators. */
 #include <pthread.h>
 #include <stdio.h>
@@ -83,7 +83,15 @@ typedef struct Rates {
 
 static pthread_barrier_t together;
 
-static void *measure(void *arg)
+static void *measure_memory(void *arg)
+{
+	Rates *rates = arg;
+	pthread_barrier_wait(&together);
+	rates->dram = read_rate((size_t)256 << 20);
+	return NULL;
+}
+
+static void *measure_all(void *arg)
 {
 	Rates *rates = arg;
 	pthread_barrier_wait(&together);
@@ -92,9 +100,7 @@ static void *measure(void *arg)
 	rates->l1 = read_rate(16 << 10);
 	pthread_barrier_wait(&together);
 	rates->l2 = read_rate(512 << 10);
-	pthread_barrier_wait(&together);
-	rates->dram = read_rate((size_t)256 << 20);
-	return NULL;
+	return measure_memory(arg);
 }
 
 int main(int argc, char **argv)
@@ -103,6 +109,7 @@ int main(int argc, char **argv)
 	static Rates rates[THREADS_MAX];
 	pthread_t threads[THREADS_MAX];
 	int n = argc > 1 ? atoi(argv[1]) : 1;
+	void *(*measure)(void *) = argc > 2 && strcmp(argv[2], "dram") == 0 ? measure_memory : measure_all;
 	if (n < 1 || n > THREADS_MAX || pthread_barrier_init(&together, NULL, (unsigned)n))
 		return 2;
 	for (int i = 0; i < n; i++)

@@ -102,16 +102,25 @@ def median_ns(command, threads):
     return json.loads(text)["median_ns"] if text else None
 
 
-def measure(name, case, threads):
-    """Median times by contestant; one that failed once is left out"""
+def bandwidth(threads):
+    return json.loads(output([os.path.join(WORK, "limits"), str(threads), "dram"]))["dram_read_gbs"]
+
+
+def measure(name, case, threads, limit):
+    """Median times by contestant, one that failed once is left out; and the limit: memory serves other machines as
+    well, so for a model that waits for it its bandwidth is measured beside the contestants"""
     words = case.module(BUILD, WORK) if isinstance(case, models.ModelCase) else compiled(name, case)
     commands = {"tsr": [os.path.join(BUILD, "tsr"), "bench", "--json", "--threads=%d" % threads, *words],
                 **peer_commands(case, threads)}
-    times = {who: [] for who in commands}
+    times, rates = {who: [] for who in commands}, []
     for _ in range(options.rounds):
         for who, command in commands.items():
             times[who].append(median_ns(command, threads))
-    return {who: statistics.median(list(ns)) for who, ns in times.items() if None not in ns}
+            if who == "tsr" and case.nbytes and isinstance(case, models.ModelCase):
+                rates.append(bandwidth(threads))
+    if rates:
+        limit = {**limit, "dram_read_gbs": statistics.median(rates)}
+    return {who: statistics.median(list(ns)) for who, ns in times.items() if None not in ns}, limit
 
 
 def limits(threads):
@@ -161,7 +170,8 @@ def table(counts, say):
         for number, case in enumerate(SUITES[suite]()):
             words = [case.name, "GFLOP/s" if case.flops else "GB/s"]
             for threads, of_threads in zip(counts, ratios):
-                shown, ratio = cells(case, measure("%s_%d" % (suite, number), case, threads), found[threads])
+                name = "%s_%d" % (suite, number)
+                shown, ratio = cells(case, *measure(name, case, threads, found[threads]))
                 words += shown
                 of_threads += [ratio] if ratio else []
             say(line(words))
