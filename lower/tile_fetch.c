@@ -1,7 +1,7 @@
 /* What tiles read next, fetched while they work on what they have: the panel of a parameter behind
  * the present one, the next columns of an operand that is streamed, or the rows of the next tile.
- * The first two come from memory once a call, rows past blocks of packed columns from the third
- * cache or memory once a block; without this the first tile past them waits for all of their lines.
+ * The first two come from memory once a call, rows that do not stay in the second cache from behind
+ * it once a panel or block; without this the first tile past them waits for all of their lines.
  *
  *   for i0 in 0..6*floor(s/6) step 6
  *     local ahead : i64 = (j + 64)*768 + i0*64*768/s     this tile's share of the next panel begins here,
@@ -31,8 +31,9 @@
 /* Rows past a panel from which on it is not fetched; bytes of a copy from which on it is; the
  * fewest rows of a tile that has time for it. */
 enum { FETCH_ROWS = 4096, FETCH_BYTES = 1 << 16, FETCH_HEIGHT = 4, CACHE_LINE = 64 };
-/* Bytes of all rows from which on they do not stay in the second cache beside the panels. */
-enum { ROWS_BYTES = 1 << 20 };
+/* Bytes of all rows from which on they do not stay in the second cache beside the panels, and of
+ * one row: memory delivers shorter ones by itself, behind their tile's other rows. */
+enum { ROWS_BYTES = 1 << 20, ROW_BYTES = 3 << 10 };
 
 /* Does the loop of the result bring further tiles past a panel? */
 static bool is_of_rows(const Tile *tile, const Loop *loop)
@@ -109,12 +110,14 @@ static int64_t row_elements(const Planner *p, const Ix *at)
 	return size_is(p->program->sizes, by, elements) ? elements : 0;
 }
 
-/* The one operand whose rows go past blocks of packed columns; -1: there are more, or it does not
- * lie row by row. */
+/* The one operand whose rows go past the columns, all of them before the next columns; -1: there
+ * are more, or it does not lie row by row. */
 static int rows_operand(const Planner *p)
 {
 	const Tile *tile = p->tile;
 	int found = -1, n = 0;
+	if (tile->form != TILE_ACROSS || tile->blocks.steps || tile->beyond >= 0)
+		return -1;
 	for (size_t i = 0; tile->row && i < p->sum.at.n; i++)
 		if ((int)i != tile->pack && ix_uses(p->sum.at.at[i], tile->row->var)) {
 			found = row_elements(p, p->sum.at.at[i]) ? (int)i : -1;
@@ -127,18 +130,16 @@ static bool rows_pay(const Planner *p, int load)
 {
 	int64_t row = row_elements(p, p->sum.at.at[load]);
 	row *= dtype_bytes(p->program->buffers.at[p->sum.from.at[load]].dtype);
-	return row > 0 && tile_extent(p, p->tile->row, INT32_MAX) > ROWS_BYTES / row;
+	return row >= ROW_BYTES && tile_extent(p, p->tile->row, INT32_MAX) > ROWS_BYTES / row;
 }
 
 /* Memory is ahead of a single row by itself, which reads few rows of the operand from end to end. */
 static bool stream_pays(const Planner *p) { return tile_extent(p, p->tile->row, 0) > 1; }
 
-/* The operand that may be fetched; -1: none. */
-static int may_fetch(const Planner *p)
+/* The operand of the columns that may be fetched; -1: none. */
+static int columns_operand(const Planner *p)
 {
 	const Tile *tile = p->tile;
-	if (tile->by_blocks)
-		return rows_operand(p);
 	if (!tile->prepacked)
 		return streamed(p);
 	return tile->row && tile->rows.at[0].step >= FETCH_HEIGHT && !tile->blocks.steps
@@ -146,30 +147,32 @@ static int may_fetch(const Planner *p)
 		       : -1;
 }
 
-static bool fetch_pays(const Planner *p, int load)
+static bool columns_pay(const Planner *p)
 {
-	if (p->tile->by_blocks)
-		return rows_pay(p, load);
 	return p->tile->prepacked ? panels_pay(p) : stream_pays(p);
+}
+
+/* Is the operand one that is asked for, or one that pays where nothing is? */
+static bool is_fetched(const Planner *p, int load, bool pays)
+{
+	if (load < 0 || asks_off(p->fetches))
+		return false;
+	Sym name = p->program->buffers.at[p->sum.from.at[load]].name;
+	return asks_name(p->fetches, 0, lower_identifier(p->tile->nest->gen->lower, name)) &&
+	       (pays || asks_on(p->fetches));
 }
 
 void tile_choose_fetch(Planner *p)
 {
-	int load = may_fetch(p);
-	if (load >= 0) {
-		Sym name = p->program->buffers.at[p->sum.from.at[load]].name;
-		load = asks_name(p->fetches, 0, lower_identifier(p->tile->nest->gen->lower, name))
-			       ? load
-			       : -1;
-	}
-	if (load < 0 && asks_on(p->fetches))
+	int cols = columns_operand(p), rows = rows_operand(p);
+	p->tile->fetched = is_fetched(p, cols, cols >= 0 && columns_pay(p))	 ? cols
+			   : is_fetched(p, rows, rows >= 0 && rows_pay(p, rows)) ? rows
+										 : -1;
+	if (p->tile->fetched < 0 && asks_on(p->fetches))
 		p->fetches->refused =
 			"tiles of 4 rows or more fetch panels of a parameter that is packed, "
 			"blocks of columns and of the sum what they stream, "
-			"and blocks of packed columns the next rows";
-	bool pays = load >= 0 && !asks_off(p->fetches) &&
-		    (asks_on(p->fetches) || fetch_pays(p, load));
-	p->tile->fetched = pays ? load : -1;
+			"and other tiles across the result the next rows, which lie end to end";
 }
 
 /* A number that does not change in the tile. */
@@ -195,8 +198,9 @@ static const Ix *row_number(const Tile *tile, const TilePart *row, Size *all)
 		if (!is_of_rows(tile, loop))
 			continue;
 		number = ix_mul(program, number, ix_size(gen->arena, loop->extent));
-		number = ix_add(program, number, loop == tile->row ? tile_first(tile, loop, row)
-								   : nest->by_iter[loop->iter]);
+		number = ix_add(program, number,
+				loop == tile->row ? tile_first(tile, loop, row)
+						  : nest->by_iter[loop->iter]);
 		*all = size_mul(program->sizes, *all, loop->extent);
 	}
 	return number;
@@ -307,13 +311,19 @@ static Block fetch_rows(Tile *tile, const TilePart *row, const TilePart *col, Bo
 {
 	Gen *gen = tile->nest->gen;
 	Program *program = gen->program;
-	if (row != &tile->rows.at[0] || row->single || col != &tile->cols.at[0] || col->single)
+	bool blocked = tile->by_blocks;
+	if (row != &tile->rows.at[0] || row->single ||
+	    (blocked && (col != &tile->cols.at[0] || col->single)))
 		return (Block){0};
-	int64_t tiles = tile->blocks.cols / col->step, share = row->step * tile->group;
+	int64_t tiles = blocked ? tile->blocks.cols / col->step : 1,
+		share = row->step * tile->group;
 	const Value *load = next_rows(tile, row);
-	const Ix *first = ix_size(gen->arena, tile_panel_elements(tile, share));
-	first = ix_mul(program, ix_iter(gen->arena, tile->col->var), first);
-	first = ix_binary(program, IX_DIV, first, tile_const(tile, tile->blocks.cols));
+	const Ix *first = tile_const(tile, 0);
+	if (blocked) {
+		first = ix_size(gen->arena, tile_panel_elements(tile, share));
+		first = ix_mul(program, ix_iter(gen->arena, tile->col->var), first);
+		first = ix_binary(program, IX_DIV, first, tile_const(tile, tile->blocks.cols));
+	}
 	first = kept(tile, "ahead", ix_add(program, load->ix, first), before);
 	const Ix *step = tile_const(tile, (share + tiles - 1) / tiles);
 	step = ix_mul(program, tile_step_number(tile), step);
@@ -324,7 +334,7 @@ Block tile_fetch(Tile *tile, const TilePart *row, const TilePart *col, Body *bef
 {
 	if (tile->fetched < 0)
 		return (Block){0};
-	if (tile->by_blocks)
+	if (!tile->blocks.steps && tile->fetched != (tile->prepacked ? tile->pack : -1))
 		return fetch_rows(tile, row, col, before);
 	return tile->prepacked ? fetch_panel(tile, row, col, before)
 			       : fetch_columns(tile, row, col, before);
