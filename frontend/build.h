@@ -246,6 +246,8 @@ bool value_fold(Build *b, Op op, const Value *args, uint32_t nargs, Span span, V
 /* The tensor a value stands for: a number's node, a size's, a tuple as a literal of input axes.
  * NODE_NONE after an error. */
 NodeId value_to_node(Build *b, Value value);
+/* A note of how a function with a configuration is called. */
+void function_note_lists(Build *b, const AstStmt *fn);
 /* Does `*` scale by it? */
 bool value_scales(const Value *value);
 

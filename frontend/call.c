@@ -54,8 +54,11 @@ static bool place_positional(Build *b, Args *args, const Function *fn, const Ast
 		diag(b->diags, E0206, call->args[at]->span,
 		     "'%s' takes %" PRIu32 " argument%s here, and this is number %" PRIu32,
 		     fn->stmt->name.sym, args->nparams, args->nparams == 1 ? "" : "s", at);
-		diag_note(b->diags, fn->stmt->name.span, "'%s' is declared here",
-			  fn->stmt->name.sym);
+		if (fn->stmt->has_configs)
+			function_note_lists(b, fn->stmt);
+		else
+			diag_note(b->diags, fn->stmt->name.span, "'%s' is declared here",
+				  fn->stmt->name.sym);
 		return false;
 	}
 	if (at > 1 && call->keys && call->keys[at - 1].sym) {

@@ -53,6 +53,8 @@ static Op op_word(Build *b, const AstExpr *expr, const OpWord *words)
 		names[n++] = word->word;
 	}
 	diag(b->diags, E0221, expr->span, "one of these words is needed here: %s", list);
+	if (expr->kind == AST_NAME && foreign_explain(b, expr->name))
+		return OP_NONE;
 	Sym nearest = expr->kind == AST_NAME ? name_nearest(expr->name.sym, names, n) : NULL;
 	if (nearest)
 		diag_fix(b->diags, expr->span, nearest, "did you mean '%s'?", nearest);

@@ -273,15 +273,22 @@ static bool every_config_has_default(const AstStmt *fn)
 }
 
 /* A function, or an instance, that stands where its application to tensors belongs. */
+void function_note_lists(Build *b, const AstStmt *fn)
+{
+	const char *params = fn->nparams ? fn->params[0].name.sym : "";
+	for (uint32_t i = 1; i < fn->nparams; i++)
+		params = arena_printf(b->arena, "%s, %s", params, fn->params[i].name.sym);
+	diag_note(b->diags, fn->name.span,
+		  "'%s' takes a configuration and then tensors: %s(%s)(%s)", fn->name.sym,
+		  fn->name.sym, fn->nconfigs ? "..." : "", params);
+}
+
 static void note_lists(Build *b, const Value *value)
 {
 	const AstStmt *fn = value->kind == VALUE_FN ? value->fn->stmt : value->instance->fn->stmt;
 	if (!fn->has_configs)
 		return;
-	diag_note(b->diags, fn->name.span,
-		  "'%s' takes a configuration and then tensors: %s(%s)(%s)", fn->name.sym,
-		  fn->name.sym, fn->nconfigs ? "..." : "",
-		  fn->nparams ? fn->params[0].name.sym : "");
+	function_note_lists(b, fn);
 	if (value->kind != VALUE_INSTANCE || !configured_by_tensor(value->instance) ||
 	    !every_config_has_default(fn))
 		return;

@@ -152,13 +152,19 @@ static bool forgotten_let(const Fault *f)
 /* `a and b`, as in other languages. */
 static bool word_operator(const Fault *f)
 {
+	static const char *const words[][3] = {
+		{"and", "&&", "logic is written with signs"},
+		{"or", "||", "logic is written with signs"},
+		{"mod", "%", "the rest is written with a sign"},
+	};
 	uint32_t n = f->token.span.end - f->token.span.start;
 	if (f->token.kind != TOKEN_NAME || !f->expected[TOKEN_AND])
 		return false;
-	if (n == 3 && memcmp(f->text, "and", n) == 0)
-		return confused(f, n, "&&", "logic is written with signs");
-	return n == 2 && memcmp(f->text, "or", n) == 0 &&
-	       confused(f, n, "||", "logic is written with signs");
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		if (strlen(words[i][0]) == n && memcmp(words[i][0], f->text, n) == 0)
+			return confused(f, n, words[i][1], words[i][2]);
+	}
+	return false;
 }
 
 /* A statement that starts with another language's word for ours. */
@@ -275,10 +281,15 @@ static bool note_iterate(const Fault *f)
 	return head || body || loop;
 }
 
-/* `let a, b = ...` and `let a : [3] = ...` */
+/* `let a, b = ...`, `let a : [3] = ...` and `let a = 1, b = 2` */
 static bool note_let_names(const Fault *f)
 {
 	Token let;
+	if (f->token.kind == TOKEN_COMMA && f->expected[TOKEN_DIM] &&
+	    file_parse_find(f->parser, TOKEN_LET, &let)) {
+		diag_fix(f->parse->diags, f->token.span, "; let", "each 'let' names one value");
+		return true;
+	}
 	if (!f->expected[TOKEN_EQ] || !file_parse_find(f->parser, TOKEN_LET, &let))
 		return false;
 	if (f->token.kind == TOKEN_COMMA)

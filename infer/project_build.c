@@ -165,8 +165,8 @@ static bool piece_is_whole(Builder *b, uint32_t present, uint32_t first, uint32_
 		diag_note(b->p->diags, node->arg_spans[first], "this is the first of them");
 		diag_note(
 			b->p->diags, node->op_span,
-			"a result with '^' takes each part from one operand: multiply first, in an operation "
-			"whose result has a letter for the whole axis or for that part");
+			"a result with '^' takes each part from one operand, and nothing for a number: give each "
+			"operand its part, or multiply first");
 		b->failed = true;
 	}
 	return present == 1;

@@ -150,6 +150,21 @@ static bool suggest_letters(Solver *s, const Con *con, const SpecTensor *written
 	return true;
 }
 
+/* A tensor without the axis that a concatenation joins: `stack` makes one of it. */
+static bool suggest_stack(Solver *s, const Con *con, const SpecTensor *written, uint32_t n)
+{
+	const SpecRow *row = &written->rows[con->row];
+	if (n > 0 || s->graph->nodes.at[con->node].kind != NODE_BLOCK || row->naxes != 1 ||
+	    row->var_at >= 0 || row->axes->kind != SPEC_LETTER)
+		return false;
+	diag_fix(s->diags, s->graph->nodes.at[con->node].arg_spans[con->arg],
+		 arena_printf(s->arena, "stack(%s, %s)", row_kind_text(con->row),
+			      source_text(s->diags->sources, s->arena,
+					  s->graph->nodes.at[con->node].arg_spans[con->arg])),
+		 "'stack' makes it one of 1");
+	return true;
+}
+
 /* ---- operands ---- */
 
 static bool tensor_fits(Solver *s, const SpecTensor *written, NodeId node)
@@ -253,7 +268,8 @@ void suggest_rows(Solver *s, ConId id, uint32_t n)
 	if (!node->spec)
 		return;
 	const SpecTensor *operand = &node->spec->operands[con->arg];
-	if (suggest_letters(s, con, operand, n) || suggest_split(s, con, operand, n) ||
+	if (suggest_letters(s, con, operand, n) || suggest_stack(s, con, operand, n) ||
+	    suggest_split(s, con, operand, n) ||
 	    suggest_exchange(s, con, node->spec))
 		mend(s, con, con->arg);
 	else

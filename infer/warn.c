@@ -102,6 +102,33 @@ static uint32_t most_axes(Solver *s, const Node *node, int row)
 	return most;
 }
 
+/* A parameter that takes input axes which no tensor beside it has: `(a + {b}) * x` gives them to b
+ * where a has none to meet the axes of x. */
+static void warn_taken(Solver *s, const Node *node, Diags *diags)
+{
+	FlatRow f;
+	NodeId taker = NODE_NONE;
+	bool others = false;
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		const Node *operand = &s->graph->nodes.at[node->args[i]];
+		row_flatten(s, &s->rows[node->args[i]][ROW_INPUT], &f);
+		bool open = operand->kind == NODE_PARAM && operand->shape->rows[ROW_INPUT].open;
+		others |= !open && operand->kind != NODE_NUMBER && operand->kind != NODE_SIZE;
+		if (f.nlead + f.ntrail > 0 && !open)
+			return;
+		if (f.nlead + f.ntrail > 0)
+			taker = node->args[i];
+	}
+	if (!others || taker == NODE_NONE)
+		return;
+	row_flatten(s, &s->rows[taker][ROW_INPUT], &f);
+	diag(diags, W0304, s->graph->nodes.at[taker].name_span,
+	     "a later use gives '%s' input axes, %s, that what stands beside it has not",
+	     s->graph->nodes.at[taker].name, flat_text(s, &f));
+	diag_note(diags, node->op_span,
+		  "here; was '.*' meant for '*' in that use? A written shape takes no axes");
+}
+
 /* Axes that a use gives to a result beyond those of its operands. */
 static void warn_repeated(Solver *s, Diags *diags)
 {
@@ -123,6 +150,8 @@ static void warn_repeated(Solver *s, Diags *diags)
 				  span_is_none(node->name_span) ? node->span : node->name_span,
 				  "%s is computed here", tensor_text(s, id, -1));
 		}
+		if (node->kind == NODE_POINTWISE)
+			warn_taken(s, node, diags);
 	}
 }
 
