@@ -253,10 +253,24 @@ static bool parts_are_asked(const Planner *p, uint32_t item, const TileParts *pa
 	return asks_numbers(p->tiles, item, steps, parts->n);
 }
 
+/* A packed panel that is filled up with zeros is wider than its columns: no other lies behind it. */
+static bool panels_overlap(const Tile *tile, const TileParts *cols)
+{
+	bool overlap = false;
+	for (uint32_t i = 0; i < cols->n && tile->pack >= 0; i++) {
+		const TilePart *part = &cols->at[i];
+		bool last = part->single && i + 1 == cols->n;
+		overlap |= !last && tile_width(tile, part->step) > part->step;
+	}
+	return overlap;
+}
+
 static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 {
 	Tile *tile = p->tile;
 	TileParts r = parts_of(p, tile->row, rows, false), c = parts_of(p, tile->col, cols, join);
+	if (panels_overlap(tile, &c))
+		return;
 	if (p->streams && cols > STREAM_VECTORS * p->native)
 		return;
 	for (uint32_t i = 0; i < r.n; i++)
@@ -397,10 +411,10 @@ static void consider_asked(Planner *p)
 				consider(p, rows->numbers[i], cols->numbers[j], true);
 			}
 	if (p->tile->rows.n == 0)
-		p->tiles->refused =
-			arena_printf(p->program->arena,
-				     "tiles of these sizes do not fit the loops or %d registers",
-				     p->machine->registers);
+		p->tiles->refused = arena_printf(
+			p->program->arena,
+			"tiles of these sizes do not fit the loops, the panels or %d registers",
+			p->machine->registers);
 }
 
 void tile_choose_sizes(Planner *p)
