@@ -260,6 +260,8 @@ static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value
 		return tile_cut_steps(tile, row, acc, fetch);
 	if (tile->beyond >= 0 && tile_width(tile, col->step) > col->step)
 		return tile_beyond_steps(tile, cell);
+	if (tile->window && row->step > 1)
+		return tile_window_steps(tile, row, acc);
 	return whole_steps(tile, cell, fetch);
 }
 
@@ -405,6 +407,7 @@ bool tile_emit(Nest *nest, Op reduce)
 		return false;
 	Symbols *symbols = gen->program->symbols;
 	uint32_t outer = order_loops(&tile);
+	tile.window = tile_find_window(&tile);
 	bool fills = tile.pack >= 0 && tile_pack_declare(&tile);
 	tile_group_declare_sums(&tile);
 	gen->locals.n = nest->first_local;

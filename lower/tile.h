@@ -62,6 +62,8 @@ typedef struct Tile {
 	bool cuts;	   /* one loop of the sum decides which rows read inside: */
 	IterId cut;
 	GuardedList guards, inner; /* all, and those that rows do not move */
+	const Loop
+		*window; /* of the sum, which moves the picture as rows do; NULL: there is none */
 	bool beside; /* ALONG: what columns store and load there lies beside each other */
 	IterVar r, c, q, lane;
 	IterVar first_row, first_col, first_step; /* of the block */
@@ -187,6 +189,10 @@ TileParts tile_inside_parts(const Planner *p, int64_t step);
 int64_t tile_smaller_step(int64_t step); /* a divisor; 0 after 1 */
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step);
 Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch);
+/* tile_window.c: the loop of the sum that moves the picture as far as rows do, once loops are in
+ * order; NULL: there is none. The sum of a tile, a place of the picture after the other. */
+const Loop *tile_find_window(const Tile *tile);
+Block tile_window_steps(Tile *tile, const TilePart *row, LocalId acc);
 /* tile_block.c: all tiles, in blocks. */
 Block tile_blocks(Tile *tile);
 Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body);
