@@ -365,13 +365,15 @@ static uint32_t order_loops(Tile *tile)
 	Nest *nest = tile->nest;
 	Loop *sorted = ARENA_ARRAY(nest->gen->arena, Loop, nest->nloops + 1);
 	uint32_t n = 0, before = 0;
-	Loop *row = NULL, *col = NULL, *along = NULL;
+	Loop *row = NULL, *col = NULL, *along = NULL, *window = NULL;
 	for (int rank = 0; rank <= 5; rank++)
 		for (uint32_t i = 0; i < nest->nloops; i++) {
 			Loop *loop = &nest->loops[i];
 			if (rank_of(tile, loop) != rank)
 				continue;
 			before += rank == 0;
+			if (loop == tile->window)
+				window = &sorted[n];
 			*(rank == 1 ? &col : rank == 3 ? &row : &along) = &sorted[n];
 			sorted[n++] = *loop;
 		}
@@ -379,6 +381,7 @@ static uint32_t order_loops(Tile *tile)
 	tile->row = tile->row ? row : NULL;
 	tile->col = tile->col ? col : NULL;
 	tile->along = tile->along ? along : NULL;
+	tile->window = window;
 	return before;
 }
 
@@ -407,7 +410,6 @@ bool tile_emit(Nest *nest, Op reduce)
 		return false;
 	Symbols *symbols = gen->program->symbols;
 	uint32_t outer = order_loops(&tile);
-	tile.window = tile_find_window(&tile);
 	bool fills = tile.pack >= 0 && tile_pack_declare(&tile);
 	tile_group_declare_sums(&tile);
 	gen->locals.n = nest->first_local;

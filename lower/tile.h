@@ -62,8 +62,7 @@ typedef struct Tile {
 	bool cuts;	   /* one loop of the sum decides which rows read inside: */
 	IterId cut;
 	GuardedList guards, inner; /* all, and those that rows do not move */
-	const Loop
-		*window; /* of the sum, which moves the picture as rows do; NULL: there is none */
+	const Loop *window; /* of the sum: rows share reads that it moves as they do; NULL: none */
 	bool beside; /* ALONG: what columns store and load there lies beside each other */
 	IterVar r, c, q, lane;
 	IterVar first_row, first_col, first_step; /* of the block */
@@ -84,7 +83,7 @@ typedef struct Planner {
 	int64_t native;	  /* lanes of a vector of the machine */
 	bool streams;	  /* the columns' operand goes by once, past few rows */
 	/* asked; NULL: nothing */
-	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *fetches;
+	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *fetches, *windows;
 } Planner;
 
 enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
@@ -189,9 +188,9 @@ TileParts tile_inside_parts(const Planner *p, int64_t step);
 int64_t tile_smaller_step(int64_t step); /* a divisor; 0 after 1 */
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step);
 Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch);
-/* tile_window.c: the loop of the sum that moves the picture as far as rows do, once loops are in
- * order; NULL: there is none. The sum of a tile, a place of the picture after the other. */
-const Loop *tile_find_window(const Tile *tile);
+/* tile_window.c: whether the rows of a tile share what they read of a picture. The sum of a tile
+ * then, a place of the picture after the other. */
+void tile_choose_window(Planner *p);
 Block tile_window_steps(Tile *tile, const TilePart *row, LocalId acc);
 /* tile_block.c: all tiles, in blocks. */
 Block tile_blocks(Tile *tile);

@@ -89,6 +89,12 @@ void tile_describe(const Planner *p)
 		made = gen_make(gen, CHOICE_FETCH, false);
 		clause_add(gen->arena, made, operand_name(p, tile->fetched), NULL, 0);
 	}
+	if (tile->window) {
+		made = gen_make(gen, CHOICE_WINDOW, false);
+		clause_add(gen->arena, made, name_of(p, tile->window), NULL, 0);
+	}
+	if (asks_off(p->windows))
+		gen_make(gen, CHOICE_WINDOW, true);
 	if (asks_off(p->fetches))
 		gen_make(gen, CHOICE_FETCH, true);
 	if (asks_off(p->packs))

@@ -305,6 +305,7 @@ static Planner planner_new(Tile *tile, const Machine *machine)
 		.prepacks = gen_asked(gen, CHOICE_PREPACK),
 		.blocks = gen_asked(gen, CHOICE_BLOCK),
 		.fetches = gen_asked(gen, CHOICE_FETCH),
+		.windows = gen_asked(gen, CHOICE_WINDOW),
 	};
 }
 
@@ -351,6 +352,7 @@ bool tile_plan(Tile *tile, const Machine *machine)
 		return false;
 	tile_choose_blocks(&p);
 	tile_choose_fetch(&p);
+	tile_choose_window(&p);
 	tile_describe(&p);
 	return true;
 }

@@ -34,21 +34,40 @@ static bool walks_alike(const Tile *tile, const Value *value, const Loop *loop, 
 	return true;
 }
 
-const Loop *tile_find_window(const Tile *tile)
+/* Do tiles run across, each step of the sum on its own, from the picture where it is? */
+static bool is_plain(const Tile *tile)
 {
+	return tile->form == TILE_ACROSS && tile->row && tile->rows.at[0].step > 1 &&
+	       tile->pack < 0 && tile->beyond < 0 && tile->fetched < 0 && tile->group == 1 &&
+	       tile->guards.n == 0 && !tile->blocks.steps;
+}
+
+static bool is_window(const Tile *tile, const Loop *loop, int64_t *extent)
+{
+	bool any = false;
+	return size_is_const(tile->nest->gen->program->sizes, loop->extent, extent) &&
+	       *extent > 1 && *extent < STEPS_MAX &&
+	       walks_alike(tile, tile->nest->value, loop, &any) && any;
+}
+
+void tile_choose_window(Planner *p)
+{
+	Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
-	int64_t extent;
-	bool plain = tile->form == TILE_ACROSS && tile->row && tile->pack < 0 && tile->beyond < 0 &&
-		     tile->fetched < 0 && tile->group == 1 && tile->guards.n == 0 && !tile->blocks.steps;
-	for (uint32_t i = nest->nresult; plain && i < nest->nloops; i++) {
-		const Loop *loop = &nest->loops[i];
-		bool any = false;
-		if (size_is_const(nest->gen->program->sizes, loop->extent, &extent) && extent > 1 &&
-		    extent < STEPS_MAX &&
-		    extent * (tile->cols.at[0].step / tile->lanes) >= PRODUCTS_LEAST && walks_alike(tile, nest->value, loop, &any) && any)
-			return loop;
+	int64_t extent, vectors = tile->cols.at[0].step / tile->lanes;
+	for (uint32_t i = nest->nresult; is_plain(tile) && i < nest->nloops; i++) {
+		Loop *loop = &nest->loops[i];
+		if (!asks_off(p->windows) && is_window(tile, loop, &extent) &&
+		    asks_name(p->windows, 0, nest->gen->iters.at[loop->var].name) &&
+		    (extent * vectors >= PRODUCTS_LEAST || asks_on(p->windows))) {
+			tile->window = loop;
+			return;
+		}
 	}
-	return NULL;
+	if (asks_on(p->windows))
+		p->windows->refused =
+			"tiles of several rows share reads where such a loop, of fewer than 24 steps, moves "
+			"what lanes run along as far as the rows do, and nothing is packed or fetched";
 }
 
 /* What the rows that read a place of the window add. */
