@@ -22,7 +22,8 @@ typedef struct Side {
 	Size sizes[MOST_FACTORS]; /* found for the open ones */
 	uint32_t n;
 	uint32_t nparams;
-	bool row; /* no axis is open but a whole row, which takes what is left */
+	bool row;   /* a row is open; of factors to choose: and no axis, so it takes what is left */
+	bool grows; /* which may get more axes yet */
 } Side;
 
 /* ---- what a size can be ---- */
@@ -120,13 +121,14 @@ static bool is_of_param(Solver *s, CellId cell)
 	return false;
 }
 
+/* Parameters last. */
 static bool add_factor(Solver *s, Side *side, const Spot *spot)
 {
-	CellId cell = cell_root(s, spot->cell);
-	if (side->n == MOST_FACTORS || s->cells.at[cell].may_be_empty || is_read_by_open(s, cell))
+	CellId cell = spot->cell;
+	if (s->cells.at[cell].may_be_empty || is_read_by_open(s, cell))
 		return false;
 	for (uint32_t i = 0; i < side->n; i++) {
-		if (cell_root(s, side->open[i].cell) == cell)
+		if (side->open[i].cell == cell)
 			return false;
 	}
 	uint32_t at = side->n++;
@@ -140,8 +142,8 @@ static bool add_factor(Solver *s, Side *side, const Spot *spot)
 	return side->nparams < 2;
 }
 
-/* False where something else has to be decided first. */
-static bool side_of(Solver *s, ConId id, Side *side)
+/* The axes of a total in storage order; false where too many are open. */
+static bool read_side(Solver *s, ConId id, Side *side)
 {
 	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	const Con *con = &s->cons.at[id];
@@ -151,20 +153,33 @@ static bool side_of(Solver *s, ConId id, Side *side)
 	for (uint32_t r = 0; r < con->nrows; r++) {
 		row_flatten(s, &con->rows[r], &f);
 		RowKind kind = con->nrows == ROW_KINDS ? storage[r] : ROW_OUTPUT;
-		if (f.var != NONE && !s->vars.at[f.var].shaped)
-			return false;
 		side->row |= f.var != NONE;
+		side->grows |= f.var != NONE && !s->vars.at[f.var].shaped;
 		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
-			Spot spot = {node, kind, i, cell_root(s, flat_at(&f, i)), NONE};
-			if (cell_known(s, spot.cell))
-				side->known =
-					size_mul(s->sizes, side->known, cell_value(s, spot.cell));
-			else if (!add_factor(s, side, &spot))
+			CellId cell = cell_root(s, flat_at(&f, i));
+			if (cell_known(s, cell))
+				side->known = size_mul(s->sizes, side->known, cell_value(s, cell));
+			else if (side->n == MOST_FACTORS)
 				return false;
+			else
+				side->open[side->n++] = (Spot){node, kind, i, cell, NONE};
 		}
 	}
-	side->row &= side->n == 0;
-	return !size_is_bad(side->known) && !size_is(s->sizes, side->known, 0);
+	return !size_is_bad(side->known);
+}
+
+/* The factors to choose; false where something else has to be decided first. */
+static bool side_of(Solver *s, ConId id, Side *side)
+{
+	Side read;
+	if (!read_side(s, id, &read) || read.grows || size_is(s->sizes, read.known, 0))
+		return false;
+	*side = (Side){.known = read.known, .row = read.row && read.n == 0};
+	for (uint32_t i = 0; i < read.n; i++) {
+		if (!add_factor(s, side, &read.open[i]))
+			return false;
+	}
+	return true;
 }
 
 /* ---- the sizes ---- */
@@ -322,35 +337,13 @@ static Size product_with_ones(Solver *s, const Side *side, uint32_t ones)
 	return product;
 }
 
-static bool open_side(Solver *s, ConId id, Side *side)
-{
-	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
-	const Con *con = &s->cons.at[id];
-	FlatRow f;
-	*side = (Side){.known = size_const(s->sizes, con->number)};
-	for (uint32_t r = 0; r < con->nrows; r++) {
-		row_flatten(s, &con->rows[r], &f);
-		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
-			CellId cell = cell_root(s, flat_at(&f, i));
-			if (cell_known(s, cell))
-				side->known = size_mul(s->sizes, side->known, cell_value(s, cell));
-			else if (side->n == MOST_FACTORS)
-				return false;
-			else
-				side->open[side->n++] =
-					(Spot){con->node, storage[r], i, cell, NONE};
-		}
-	}
-	return !size_is_bad(side->known);
-}
-
 void close_refused(Solver *s, const char *rule)
 {
 	Side side;
 	for (ConId id = 0; id < s->cons.n; id++) {
 		const Con *con = &s->cons.at[id];
 		if (con->kind != CON_PRODUCT || con->arg >= 0 || con->nrows != ROW_KINDS ||
-		    !cell_known(s, con->cells[0]) || !open_side(s, id, &side))
+		    !cell_known(s, con->cells[0]) || !read_side(s, id, &side))
 			continue;
 		Size total = cell_value(s, con->cells[0]);
 		uint32_t ones = 0;

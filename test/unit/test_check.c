@@ -357,20 +357,7 @@ static void test_table(void **state)
 
 static const char *check_copy(const char *from, const char *to, const char *a, const char *b)
 {
-	static char why[256];
-	Small s;
-	Checker c;
-	small_init(&s);
-	NodeId arg = small_leaf(&s, from);
-	NodeId id = small_spec(&s, NODE_SPEC, "i => i", to, 1, &arg);
-	if (a)
-		small_guard(&s, GUARD_EQ, a, b);
-	small_derive(&s, id);
-	checker_init(&c, &s.inference, s.arena);
-	const char *text = check_node(&c, id);
-	snprintf(why, sizeof why, "%s", text ? text : "");
-	small_free(&s);
-	return why;
+	return check_guarded("i => i", from, to, GUARD_EQ, a, b);
 }
 
 static void test_guards(void **state)

@@ -233,25 +233,6 @@ static void test_table(void **state)
 
 /* ---- a guard that is dropped ---- */
 
-static const char *check_guarded(const char *spec, const char *from, const char *to, GuardKind kind,
-				 const char *a, const char *b)
-{
-	static char why[256];
-	Small s;
-	Checker c;
-	small_init(&s);
-	NodeId args[2] = {small_leaf(&s, from), small_leaf(&s, "3")};
-	NodeId id = small_spec(&s, NODE_SPEC, spec, to, strchr(spec, ';') ? 2 : 1, args);
-	if (a)
-		small_guard(&s, kind, a, b);
-	small_derive(&s, id);
-	checker_init(&c, &s.inference, s.arena);
-	const char *text = check_node(&c, id);
-	snprintf(why, sizeof why, "%s", text ? text : "");
-	small_free(&s);
-	return why;
-}
-
 static void test_dropped_guards(void **state)
 {
 	(void)state;

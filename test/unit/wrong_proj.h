@@ -23,6 +23,11 @@ typedef struct Wrong {
 /* How many of the rows are not answered as they should be; says which. */
 int wrong_answers(const Wrong *rows, size_t n);
 
+/* What the checker answers to a specification of `from`, and of [3] where it has two operands,
+ * under a guard; a: NULL for none. Holds until the next call. */
+const char *check_guarded(const char *spec, const char *from, const char *to, GuardKind kind,
+			  const char *a, const char *b);
+
 static inline Index *result_index(Small *s, NodeId id, uint32_t axis)
 {
 	return &s->projs[id]->pieces[0].result.axes[axis];
