@@ -296,11 +296,21 @@ static void set_verify(Options *o, struct argp_state *state, const char *arg)
 		o->verify = true;
 }
 
+static void set_output(Options *o, struct argp_state *state, const char *arg)
+{
+	if (o->output && strcmp(o->output, arg) != 0)
+		argp_error(
+			state,
+			"one -o at a time: '%s' and '%s'; --emit=so,c -o STEM writes several kinds",
+			o->output, arg);
+	o->output = arg;
+}
+
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	Options *o = state->input;
 	switch (key) {
-	case 'o': o->output = arg; break;
+	case 'o': set_output(o, state, arg); break;
 	case KEY_EMIT: words_split(o->arena, &o->emit, arg); break;
 	case KEY_DUMP:
 		words_split(o->arena, &o->dump, arg);
