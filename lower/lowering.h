@@ -188,6 +188,7 @@ typedef struct Gen {
 	Body top;
 	Body *body;                /* where values that are used more than once become locals */
 	VEC(SharedValue) shared;   /* those of the present body */
+	bool in_line;		   /* they are no locals */
 	Sym name;                  /* the kernel's */
 	Span span;
 	VEC(ScheduleEntry) made;   /* what was chosen, a nest each; the last is at hand */

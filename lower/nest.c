@@ -173,7 +173,9 @@ void nest_values(Nest *nest)
 			 : flat_index(gen, nest->node, nest->cell);
 	nest->inner = (Body){0};
 	gen_enter(gen, &nest->inner);
+	gen->in_line = nest->in_line;
 	nest->value = nest_staged_value(nest, piece_value(gen, nest->node, nest->piece, whole));
+	gen->in_line = false;
 }
 
 /* Indices and values over the loops as they are now. The epilogue is built from a sum that does

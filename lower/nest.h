@@ -36,6 +36,7 @@ typedef struct Nest {
 	const Ix **cell; /* the result's index, an axis each */
 	const Ix *at;    /* the same as an element of the target */
 	Body inner;      /* locals that the value shares */
+	bool in_line;	 /* what it shares is part of it instead, as one value in several places */
 	const Value *value; /* of the operands: what is stored or added */
 	size_t first_local; /* locals of the kernel before this nest's */
 	Body epilogue; /* only looked at: what the root computes from the finished sum */

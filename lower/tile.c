@@ -17,6 +17,8 @@
 
 #include "base/diag.h"
 
+enum { IN_LINE = 2 };
+
 const Ix *tile_const(const Tile *tile, int64_t value)
 {
 	const Gen *gen = tile->nest->gen;
@@ -396,6 +398,29 @@ static void emit_copy(Tile *tile, Block copy)
 	gen->locals.n = tile->nest->first_local;
 }
 
+/* Values again, with what they share in line or as locals. */
+static void share_in_line(Nest *nest, bool in_line)
+{
+	nest->in_line = in_line;
+	nest->gen->locals.n = nest->first_local;
+	nest_values(nest);
+}
+
+/* Where shared locals are few they are in line in tiles, which compute them once all the same. */
+static bool plan_in_line(Tile *tile, const Machine *machine)
+{
+	Nest *nest = tile->nest;
+	size_t shared = nest->inner.stmts.n;
+	if (shared > IN_LINE)
+		return false;
+	if (shared > 0)
+		share_in_line(nest, true);
+	bool planned = tile_plan(tile, machine);
+	if (shared > 0 && !planned)
+		share_in_line(nest, false);
+	return planned;
+}
+
 bool tile_emit(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
@@ -406,7 +431,7 @@ bool tile_emit(Nest *nest, Op reduce)
 		     .pack = -1,
 		     .beyond = -1,
 		     .fetched = -1};
-	if (!tile_plan(&tile, machine))
+	if (!plan_in_line(&tile, machine))
 		return false;
 	Symbols *symbols = gen->program->symbols;
 	uint32_t outer = order_loops(&tile);

@@ -88,6 +88,8 @@ typedef struct Planner {
 
 enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
 
+/* Are two of the loads of one element, wherever the loops are? */
+bool tile_reads_same(const Loads *loads, size_t a, size_t b);
 /* Is it a load of a type of storage as its wide type? */
 bool tile_is_widening(const Value *value);
 bool tile_is_const(const Planner *p, Size size, int64_t *n);
@@ -141,7 +143,7 @@ const Value *tile_pack_value(const Tile *tile, const TilePart *col);
 const Ix *tile_pack_to(const Tile *tile, const TilePart *part);
 const Ix *tile_pack_ix(const Tile *tile, const TilePart *col);
 /* The n-th load of a value, in the order of tile_plan's list, widened where it is; the value with
- * another in its place. */
+ * another in its place, wherever it reads the same; what it shares stays shared. */
 const Value *tile_load(const Value *value, uint32_t n);
 const Value *tile_replaced(Arena *arena, const Value *value, const Value *old, const Value *new);
 /* tile_beyond.c: elements between two steps of the innermost sum of an operand that may be read

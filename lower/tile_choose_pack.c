@@ -18,12 +18,15 @@ enum { QUAD = 4, QUAD_STEPS = 64, WORD_USES = 8, PAIR_USES = 16 };
  * operand that is spread. */
 enum { PACK_USES = 48, PACK_COLUMNS = 4, PACK_STEPS = 8, PACK_SPREAD = 2 << 20 };
 
-/* The one operand that a loop moves; -1: there are more, or none. */
+/* The one operand that a loop moves, however often the value reads the same of it; -1: there are
+ * more, or none. */
 static int only_moved(const Planner *p, const Loop *loop)
 {
 	int moved = -1;
 	for (size_t i = 0; i < p->sum.at.n; i++) {
 		if (tile_stride(p, p->sum.at.at[i], loop) == 0)
+			continue;
+		if (moved >= 0 && tile_reads_same(&p->sum, (size_t)moved, i))
 			continue;
 		if (moved >= 0 || !ix_uses(p->sum.at.at[i], loop->var))
 			return -1;
@@ -158,7 +161,8 @@ static bool pack_groups(Planner *p)
 		return false;
 	Loop *col = &nest->loops[nest->nresult - 1];
 	int load = only_moved(p, col);
-	Loop *along = load < 0 ? NULL : group_loop(p, !load, group);
+	bool squares = tile_reads_same(&p->sum, 0, 1);
+	Loop *along = load < 0 || squares ? NULL : group_loop(p, !load, group);
 	if (!along || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
 	    !tile_is_asked(p, p->lanes, 0, col) || tile_stride(p, nest->at, col) != 1 ||
 	    !tile_moves_by_one(p, &p->store, col, false) || tile_extent(p, col, 0) < p->native ||
@@ -240,6 +244,15 @@ static void pack_spread(Planner *p)
 	}
 }
 
+/* Does the value read more than one thing? Else a copy serves nothing twice. */
+static bool has_operands(const Loads *loads)
+{
+	for (size_t i = 1; i < loads->at.n; i++)
+		if (!tile_reads_same(loads, 0, i))
+			return true;
+	return false;
+}
+
 void tile_choose_pack(Planner *p, bool found)
 {
 	Tile *tile = p->tile;
@@ -248,6 +261,6 @@ void tile_choose_pack(Planner *p, bool found)
 		return;
 	if (found && has_quads(p))
 		tile->group = QUAD;
-	if (few && p->sum.at.n >= 2 && (tile->group == 1 || asks_on(p->packs)))
+	if (few && has_operands(&p->sum) && (tile->group == 1 || asks_on(p->packs)))
 		tile->form == TILE_ALONG ? pack_turned(p) : pack_spread(p);
 }

@@ -33,6 +33,14 @@ static const char *operand_facts(const Planner *p, size_t load)
 	return text;
 }
 
+static bool is_described(const Planner *p, size_t load)
+{
+	for (size_t i = 0; i < load; i++)
+		if (tile_reads_same(&p->sum, i, load))
+			return true;
+	return false;
+}
+
 static const char *facts_of(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
@@ -43,7 +51,8 @@ static const char *facts_of(const Planner *p)
 				    name_of(p, &nest->loops[i]),
 				    size_text(arena, p->program->sizes, nest->loops[i].extent));
 	for (size_t k = 0; k < p->sum.at.n; k++)
-		text = arena_printf(arena, "%s; %s", text, operand_facts(p, k));
+		if (!is_described(p, k))
+			text = arena_printf(arena, "%s; %s", text, operand_facts(p, k));
 	return arena_printf(arena, "%s; about %llu cycles", text,
 			    (unsigned long long)p->tile->cycles);
 }

@@ -41,14 +41,16 @@ const Value *tile_load(const Value *value, uint32_t n)
 
 const Value *tile_replaced(Arena *arena, const Value *value, const Value *old, const Value *new)
 {
-	if (value == old)
+	if (value_same(value, old))
 		return new;
 	if (value->nargs == 0)
 		return value;
 	Value *copy = ARENA_NEW(arena, Value);
 	*copy = *value;
 	for (uint32_t i = 0; i < value->nargs; i++)
-		copy->args[i] = tile_replaced(arena, value->args[i], old, new);
+		copy->args[i] = i > 0 && value->args[i] == value->args[i - 1]
+					? copy->args[i - 1]
+					: tile_replaced(arena, value->args[i], old, new);
 	return copy;
 }
 

@@ -33,6 +33,11 @@ static void collect_loads(Arena *arena, Loads *loads, const Value *value)
 		collect_loads(arena, loads, value->args[i]);
 }
 
+bool tile_reads_same(const Loads *loads, size_t a, size_t b)
+{
+	return loads->from.at[a] == loads->from.at[b] && ix_same(loads->at.at[a], loads->at.at[b]);
+}
+
 bool tile_is_widening(const Value *value)
 {
 	return value->kind == VALUE_CAST && value->args[0]->kind == VALUE_LOAD &&
@@ -324,6 +329,9 @@ static void find_guards(Planner *p)
 			PUSH(nest->gen->arena, tile->inner, nest->guards.at[g]);
 }
 
+/* Do cells share what they read? Else a sum of a value with shared parts has wider lanes. */
+static bool reuses(const Tile *tile) { return tile->form == TILE_ACROSS || tile->col; }
+
 bool tile_plan(Tile *tile, const Machine *machine)
 {
 	Planner p = planner_new(tile, machine);
@@ -338,7 +346,8 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	bool found = find_loops(&p);
 	tile_choose_pack(&p, found);
 	if ((!found && tile->pack < 0) ||
-	    (tile->form == TILE_ALONG && (tile->reduce != OP_ADD || p.sum.at.n < 2)))
+	    (tile->form == TILE_ALONG && (tile->reduce != OP_ADD || p.sum.at.n < 2)) ||
+	    (nest->in_line && !reuses(tile)))
 		return false;
 	tile->lanes = tile->form == TILE_ALONG ? CACHE_LINE / (int)dtype_bytes(nest->value->dtype)
 					       : p.native;

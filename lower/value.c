@@ -2,7 +2,8 @@
  * computes it, its operands at the indices that its projection gives. This is how elementwise
  * producers end up in the loops of their consumers: no loop is merged, indices are substituted.
  *
- * A fused node that is read more than once at the same index becomes a local of the body at hand.
+ * A fused node that is read more than once at the same index becomes a local of the body at hand,
+ * or, where the nest asks for it, stays one value that is part of several.
  */
 #include <string.h>
 
@@ -325,7 +326,7 @@ const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
 	if (value)
 		return value;
 	value = node_compute(gen, id, axes);
-	if (!is_simple(value)) {
+	if (!is_simple(value) && !gen->in_line) {
 		const Node *node = lower_node(gen->lower, id);
 		LocalId local =
 			gen_local(gen, node->name ? lower_name(gen->lower, id) : "t", value->dtype);
