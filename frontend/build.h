@@ -367,8 +367,8 @@ bool spec_result_concatenates(const Spec *spec);
 bool spec_only_moves(const Spec *spec);
 /* Operand count against the call; reports with both places. */
 bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call);
-/* Is it what permute and argmax need? False after the error. */
-bool spec_check_permute(Build *b, const Spec *spec);
+/* Is it what permute and argmax need? False after the error. `word` is `permute` in the source. */
+bool spec_check_permute(Build *b, const Spec *spec, Span word);
 bool spec_check_argmax(Build *b, const Spec *spec);
 /* Lets the `with`s around know of a node's specification. */
 void spec_report_to_withs(Build *b, NodeId node);

@@ -216,7 +216,7 @@ static Value run_permute(Build *b, const AstExpr *call)
 	SpecParts parts = {.op = OP_ID, .reduce = OP_ADD, .moves = true};
 	parts.spec = spec_argument(b, call, 1);
 	if (!parts.spec || !spec_check_count(b, parts.spec, 1, call->span) ||
-	    !spec_check_permute(b, parts.spec))
+	    !spec_check_permute(b, parts.spec, call->op_span))
 		return value_error();
 	Value value = finish_spec(b, call, 2, &parts);
 	if (value.kind != VALUE_TENSOR)

@@ -331,10 +331,15 @@ bool spec_only_moves(const Spec *spec)
 	return moves;
 }
 
-bool spec_check_permute(Build *b, const Spec *spec)
+bool spec_check_permute(Build *b, const Spec *spec, Span word)
 {
-	return check_one_to_one(b, &spec->operands[0], &spec->result) &&
-	       check_one_to_one(b, &spec->result, &spec->operands[0]);
+	if (check_one_to_one(b, &spec->operands[0], &spec->result) &&
+	    check_one_to_one(b, &spec->result, &spec->operands[0]))
+		return true;
+	if (is_kept(&spec->result, &spec->operands[0]))
+		diag_fix(b->diags, word, "sum",
+			 "sum drops, repeats and adds axes (=> i, 0) as well");
+	return false;
 }
 
 bool spec_check_argmax(Build *b, const Spec *spec)
