@@ -208,14 +208,28 @@ static void mark_changes(Lower *lower)
 	}
 }
 
-/* The dims that the state's size needs, which PREFIX_state_size takes. */
+static bool param_uses_dim(const Lower *lower, const ProgramParam *param, DimId dim)
+{
+	const TensorType *type = &param->type;
+	for (uint32_t axis = 0; axis < type->nbatch + type->noutput + type->ninput; axis++)
+		if (size_uses_dim(lower->sizes, type->sizes[axis], dim))
+			return true;
+	return false;
+}
+
+/* The dims of the parameters' axes, also of those without elements, whose bytes need none: their
+ * initial values depend on them. PREFIX_state_size and PREFIX_init take them. */
 static void list_state_dims(Lower *lower)
 {
 	Program *program = lower->program;
 	program->state_dims = ARENA_ARRAY(lower->arena, DimId, sizes_ndims(lower->sizes) + 1);
-	for (DimId d = 0; d < sizes_ndims(lower->sizes); d++)
-		if (size_uses_dim(lower->sizes, program->state, d))
+	for (DimId d = 0; d < sizes_ndims(lower->sizes); d++) {
+		bool used = false;
+		for (size_t i = 0; i < program->params.n && !used; i++)
+			used = param_uses_dim(lower, &program->params.at[i], d);
+		if (used)
 			program->state_dims[program->nstate_dims++] = d;
+	}
 }
 
 /* ---- the program ---- */
