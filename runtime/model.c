@@ -31,6 +31,11 @@ tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error)
 			     TSR_ABI);
 		return NULL;
 	}
+	const char *fault = table_fault(table);
+	if (fault) {
+		session_fail(error, TSR_FAIL_MODULE, "the module's table is damaged: %s", fault);
+		return NULL;
+	}
 	tsr_model *model = calloc(1, sizeof *model);
 	if (!model)
 		session_fail(error, TSR_FAIL_MEMORY, "out of memory");

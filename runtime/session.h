@@ -56,6 +56,8 @@ struct tsr_session {
 /* Fills *error when it is not NULL; returns the code. */
 int session_fail(tsr_error *error, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* table.c: the part of the table that makes no sense; NULL: all does. */
+const char *table_fault(const tsr_module *module);
 /* "2 x 3", "one number", into text. */
 void extents_text(const int64_t *extents, int rank, char *text, size_t room);
 /* "f32 [n | 28], an array n x 28" */

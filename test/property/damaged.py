@@ -1,0 +1,125 @@
+"""Files that are cut, or whose bytes are changed, spliced and repeated: SEED COUNT.
+
+Arrays, files of parameters, maps, states and schedules are read or refused: status 0 or 1, with a message where it is
+1, and no report of a sanitizer. A module is code, and what a changed one does is not said; one that is cut anywhere is
+refused, or is whole for all that the loader maps.
+"""
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+TSRC, TSR = os.environ["TSRC"], os.environ["TSR"]
+PROGRAM = """dim n
+input x : [n | 8]
+input ids : i32 [n | ]
+param w : bf16 [8 -> 70]
+param b : [70]
+param table : [50, 70]
+output y = relu(w * x + b) + gather(table, ids)
+"""
+JUNK = [b"9" * 20, b"-1", b"1e9", b"[", b"]", b"{", b"}", b'"', b"\\", b"\\u0000", b"\0", b"\xff", b",", b":", b"(",
+        b"<f4", b">f8", b"|O", b"F64", b"18446744073709551615", b"4294967296", b"\n", b"off", b"tile i 0", b"#"]
+LENGTHS = (0, 1, 7, 2 ** 31, 2 ** 32, 2 ** 63, 2 ** 64 - 1)
+
+
+def run(*arguments):
+    return subprocess.run(arguments, capture_output=True, timeout=60)
+
+
+def safetensors(path, tensors):
+    header, data = {}, b""
+    for name, (dtype, array) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": array.shape, "data_offsets": [len(data), len(data) + array.nbytes]}
+        data += array.tobytes()
+    text = json.dumps(header).encode()
+    with open(path, "wb") as out:
+        out.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def make(folder):
+    """The files, undamaged, by name; and how each is read."""
+    at = lambda name: os.path.join(folder, name)  # noqa: E731
+    with open(at("m.tsr"), "w", encoding="utf8") as out:
+        out.write(PROGRAM)
+    np.save(at("x.npy"), np.ones((4, 8), np.float32))
+    np.save(at("ids.npy"), np.arange(4, dtype=np.int32))
+    np.savez(at("p.npz"), b=np.ones(70, np.float32), table=np.ones((50, 70), np.float32))
+    np.savez_compressed(at("q.npz"), b=np.ones(70, np.float32))
+    safetensors(at("p.safetensors"), {"w": ("BF16", np.zeros((70, 8), np.uint16)),
+                                      "b": ("F32", np.ones(70, np.float32))})
+    with open(at("p.map"), "w", encoding="utf8") as out:
+        out.write("w = w [0, 1]\nb = b [0]\n")
+    assert run(TSRC, at("m.tsr"), "-O1", "-o", at("m.so")).returncode == 0
+    call = [TSR, "run", at("m.so")]
+    given = call + ["x=" + at("x.npy"), "ids=" + at("ids.npy")]
+    assert run(*given, "--save-state=" + at("p.state")).returncode == 0
+    with open(at("m.sched"), "wb") as out:
+        out.write(run(TSRC, at("m.tsr"), "--dump=schedule", "--stop=schedule").stdout)
+    return {"x.npy": lambda f: call + ["x=" + f, "ids=" + at("ids.npy")],
+            "ids.npy": lambda f: call + ["x=" + at("x.npy"), "ids=" + f],
+            "p.npz": lambda f: given + ["--params=" + f],
+            "q.npz": lambda f: given + ["--params=" + f],
+            "p.safetensors": lambda f: given + ["--params=" + f],
+            "p.map": lambda f: given + ["--params=" + at("p.safetensors"), "--params-map=" + f],
+            "p.state": lambda f: given + ["--state=" + f],
+            "m.sched": lambda f: [TSRC, at("m.tsr"), "--schedule=" + f, "--dump=loops", "--stop=loops"],
+            "m.so": lambda f: [TSR, "info", f]}
+
+
+def damaged(rng, data):
+    data = bytearray(data)
+    for _ in range(rng.choice([1, 1, 2, 4, 16])):
+        at = rng.randrange(min(len(data), 400) if rng.random() < 0.8 else len(data)) if data else 0
+        kind = rng.randrange(7)
+        if kind == 0 and data:
+            data[at] ^= 1 << rng.randrange(8)
+        elif kind == 1:
+            data[at:at + rng.randrange(4)] = rng.choice(JUNK)
+        elif kind == 2 and data:
+            data[at] = rng.choice([0, 255, 127, 128, 1])
+        elif kind == 3:
+            del data[rng.randrange(len(data) + 1):]
+        elif kind == 4:
+            data[at:at] = data[at:at + rng.randrange(64)]
+        elif kind == 5:
+            del data[at:at + rng.randrange(16)]
+        elif len(data) >= 8:
+            data[:8] = struct.pack("<Q", rng.choice(LENGTHS + (len(data), len(data) - 8)))
+    return bytes(data)
+
+
+def wrong(done):
+    report = b"Sanitizer" in done.stderr or b"runtime error" in done.stderr
+    silent = done.returncode == 1 and not done.stderr
+    return done.returncode not in (0, 1) or report or silent
+
+
+def main():
+    rng, count, bad, refused = random.Random(int(sys.argv[1])), int(sys.argv[2]), 0, 0
+    with tempfile.TemporaryDirectory(prefix="damaged") as folder:
+        files = make(folder)
+        for trial in range(count):
+            name = rng.choice(list(files))
+            with open(os.path.join(folder, name), "rb") as whole:
+                data = whole.read()
+            data = data[:rng.randrange(len(data))] if name == "m.so" else damaged(rng, data)
+            path = os.path.join(folder, "damaged." + name.partition(".")[2])
+            with open(path, "wb") as out:
+                out.write(data)
+            done = run(*files[name](path))
+            refused += done.returncode == 1
+            if wrong(done):
+                bad += 1
+                print("file %d, %s: status %d" % (trial, name, done.returncode))
+                print(done.stderr.decode(errors="replace"))
+    print("%d damaged files, %d refused, %d end otherwise" % (count, refused, bad))
+
+
+if __name__ == "__main__":
+    main()
