@@ -202,30 +202,53 @@ static Size loop_coef(const Proof *p, const Linear *linear)
 	return SIZE_BAD;
 }
 
-/* First the units of all accesses (`units`), then their digits. */
+/* The term of the loop's own iterator has no part in H and L. */
+static bool is_other(const Proof *p, const LinearTerm *term)
+{
+	return term->atom->iter != p->loop->iter;
+}
+
+/* What the terms but the loop's move by in all; SIZE_BAD: not known. */
+static Size whole_span(const Proof *p, const Linear *linear, const IterRange *ranges)
+{
+	Sizes *sizes = p->program->sizes;
+	Size all = size_const(sizes, 0);
+	for (size_t i = 0; i < linear->terms.n; i++) {
+		const LinearTerm *term = &linear->terms.at[i];
+		if (term->atom->kind != IX_ITER)
+			return SIZE_BAD;
+		const IterRange *range = &ranges[term->atom->iter];
+		if (is_other(p, term) &&
+		    (!range->known || !at_least(p, term->coef, size_const(sizes, 0))))
+			return SIZE_BAD;
+		if (is_other(p, term))
+			all = size_add(sizes, all, size_mul(sizes, term->coef, range->span));
+	}
+	return all;
+}
+
+/* First the units of all accesses (`units`), then their digits. Terms that fit into L together do
+ * so where one of them alone may not: 64 lanes of a loop that does not run for fewer. */
 static bool add_access(const Proof *p, Digits *digits, const CellAccess *access, bool units)
 {
 	Sizes *sizes = p->program->sizes;
 	Linear linear = ix_linear(p->program, access->ix);
 	Size coef = loop_coef(p, &linear), least = low_offset(p, digits, linear.offset),
-	     most = least;
-	if (size_is_bad(coef) || !at_least(p, coef, size_const(sizes, 0)) ||
+	     most = least, whole = whole_span(p, &linear, access->ranges);
+	if (size_is_bad(coef) || size_is_bad(whole) || !at_least(p, coef, size_const(sizes, 0)) ||
 	    (digits->any && !size_same(coef, digits->coef)))
 		return false;
 	digits->coef = coef;
 	Size step = size_scale(sizes, coef, p->loop->step);
+	bool fits = at_least(p, step, size_plus(sizes, whole, 1));
 	for (size_t i = 0; i < linear.terms.n; i++) {
 		const LinearTerm *term = &linear.terms.at[i];
-		if (term->atom->kind != IX_ITER)
-			return false;
-		if (term->atom->iter == p->loop->iter)
+		if (!is_other(p, term))
 			continue;
 		const IterRange *range = &access->ranges[term->atom->iter];
-		if (!range->known || !at_least(p, term->coef, size_const(sizes, 0)))
-			return false;
 		Size first = size_mul(sizes, term->coef, range->first);
 		Size span = size_mul(sizes, term->coef, range->span);
-		if (at_least(p, step, size_plus(sizes, span, 1))) {
+		if (fits || at_least(p, step, size_plus(sizes, span, 1))) {
 			least = size_add(sizes, least, first);
 			most = size_add(sizes, most, size_add(sizes, first, span));
 		} else if (!widen_unit(p, digits, term->coef)) {
