@@ -107,10 +107,40 @@ static bool is_inline(const Module *m, Op op, Dtype dtype)
 	return math_has(op, dtype) && !m->emit->target->strict_fp;
 }
 
+/* Is it the short form, and the library's where an argument is far? */
+static bool ends_in_library(const Module *m, Op op, Dtype dtype)
+{
+	return math_ends_in_library(op, dtype) && !m->emit->target->strict_fp;
+}
+
+static bool is_written_out(const Module *m, Op op, Dtype dtype)
+{
+	return is_inline(m, op, dtype) || ends_in_library(m, op, dtype);
+}
+
+static void put_is_far(FILE *out, const Module *m, Op op, Dtype dtype)
+{
+	MathFunction far = math_is_far(m->arena, op, dtype);
+	fprintf(out, "static inline int32_t tsr_far_%s_%s(%s x)\n{\n\t", op_name(op),
+		dtype_name(dtype), c_type(dtype));
+	c_put_math(out, m->arena, &far);
+	fprintf(out, "\n}\n\n");
+}
+
+static void put_near(FILE *out, const Module *m, Op op, Dtype dtype)
+{
+	MathFunction near = math_near(m->arena, op, dtype);
+	fprintf(out, "if (tsr_far_%s_%s(x))\n\t\treturn %s;\n\t", op_name(op), dtype_name(dtype),
+		real_text[op]);
+	c_put_math(out, m->arena, &near);
+}
+
 static void put_op(FILE *out, const Module *m, Op op, Dtype dtype)
 {
 	static const char *const names[] = {"x", "y", "z"};
 	const char *type = c_type(dtype);
+	if (ends_in_library(m, op, dtype))
+		put_is_far(out, m, op, dtype);
 	fprintf(out, "static inline %s tsr_%s_%s(", type, op_name(op), dtype_name(dtype));
 	for (int i = 0; i < op_arity(op); i++)
 		fprintf(out, "%s%s %s", i ? ", " : "", type, names[i]);
@@ -121,6 +151,8 @@ static void put_op(FILE *out, const Module *m, Op op, Dtype dtype)
 	if (is_inline(m, op, dtype)) {
 		MathFunction fn = math_function(m->arena, op, dtype, m->emit->target->fast_fp);
 		c_put_math(out, m->arena, &fn);
+	} else if (ends_in_library(m, op, dtype)) {
+		put_near(out, m, op, dtype);
 	} else if (dtype_is_float(dtype)) {
 		put_real_body(out, op, dtype);
 	} else if (body) {
@@ -202,8 +234,8 @@ static void put_half(FILE *out, const Module *m, Dtype from, Dtype to)
 static void put_math_helpers(FILE *out, const Module *m, const KernelUse *all, bool needed)
 {
 	for (Op op = 0; op < OP_COUNT; op++)
-		needed |= (all->ops[op][DTYPE_F32] && is_inline(m, op, DTYPE_F32)) ||
-			  (all->ops[op][DTYPE_F64] && is_inline(m, op, DTYPE_F64));
+		needed |= (all->ops[op][DTYPE_F32] && is_written_out(m, op, DTYPE_F32)) ||
+			  (all->ops[op][DTYPE_F64] && is_written_out(m, op, DTYPE_F64));
 	if (needed)
 		c_put_math_helpers(out);
 	bool turns = all->ops[OP_SIN][DTYPE_F32] || all->ops[OP_COS][DTYPE_F32];

@@ -85,7 +85,7 @@ static void scan_value(KernelJit *k, Lvalue *far, const Value *value)
 	Rvalue *args[2];
 	for (uint32_t i = 0; i < value->nargs; i++)
 		args[i] = jit_kernel_value(k, value->args[i]);
-	MathFunction fn = math_is_far(f->jit->arena, value->op);
+	MathFunction fn = math_is_far(f->jit->arena, value->op, value->dtype);
 	Rvalue *is_far = jit_math_steps(f, &fn, args);
 	jit_set(f, far,
 		jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, gcc_jit_lvalue_as_rvalue(far), is_far));

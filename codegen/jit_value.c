@@ -351,6 +351,22 @@ Rvalue *jit_op_lanes(JitFunction *f, Op op, Dtype dtype, int log, Rvalue *const 
 	return result ? result : float_op(&o, op);
 }
 
+/* The short form; where an argument is far the C library's, behind a branch. */
+static Rvalue *near_or_library(const OpJit *o, Op op, Rvalue *const *args)
+{
+	JitFunction *f = o->f;
+	MathFunction near = math_near(f->jit->arena, op, o->dtype),
+		     far = math_is_far(f->jit->arena, op, o->dtype);
+	Rvalue *none = jit_long(f->jit, f->jit->types[DTYPE_I32], 0);
+	Lvalue *result = jit_temp(f, o->type);
+	jit_set(f, result, jit_math_steps(f, &near, args));
+	Rvalue *is_far = jit_math_steps(f, &far, args);
+	JitBlock *after = jit_if(f, jit_compare(f, GCC_JIT_COMPARISON_NE, is_far, none));
+	jit_set(f, result, float_op(o, op));
+	jit_end_if(f, after);
+	return gcc_jit_lvalue_as_rvalue(result);
+}
+
 Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 {
 	if (dtype == DTYPE_U4X32)
@@ -361,10 +377,13 @@ Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 	if (result)
 		return result;
 	if (f->near && math_has_near(op, dtype)) {
-		MathFunction fn = math_near(f->jit->arena, op);
+		MathFunction fn = math_near(f->jit->arena, op, dtype);
 		return jit_math_steps(f, &fn, args);
 	}
-	if (math_has(op, dtype) && !f->jit->module->emit->target->strict_fp)
+	bool strict = f->jit->module->emit->target->strict_fp;
+	if (math_ends_in_library(op, dtype) && !strict)
+		return near_or_library(&o, op, args);
+	if (math_has(op, dtype) && !strict)
 		return jit_math(f, op, dtype, args);
 	return dtype_is_float(dtype) ? float_op(&o, op) : int_op(&o, op);
 }

@@ -4,7 +4,7 @@
  *   log(x)   = k ln2 + log(1 + f), x = 2^k (1 + f), 1 + f in [2/3, 4/3)
  *   tanh(x)  = e/(e + 2), e = exp(2|x|) - 1, with the sign of x
  *   erf(x)   = x + x P(x^2) below 1, 1 - exp(P(x)) above, with the sign of x
- *   gelu(x)  = max(x, 0) - |x| 2^(|x| P(|x|)) / 2, the power being erfc(|x|/sqrt2)
+ *   gelu(x)  = max(x, 0) - a 2^(a P(a)) / 2, the power being erfc(a/sqrt2), a = |x| or 0 from 9 on
  *   pow(x,y) = 2^(y log2|x|), in double; then the special cases of C
  *
  * Rounding to an integer adds 1.5 * 2^23, which leaves the integer in the low bits (2^52 for
@@ -129,9 +129,9 @@ static V erf_of(Make *m, V x)
 static V gelu_of(Make *m, V x)
 {
 	V zero = number(m, DTYPE_F32, -0.0);
-	/* infinite only for -infinity: its gelu is NaN */
-	V a = magnitude(m, at_most(m, x, 0x1p127));
-	V p = at_least(m, mul(m, a, POLYNOMIAL(m, a, poly_gelu)), 1 - ONE);
+	V size = magnitude(m, x);
+	V a = less(m, size, number(m, DTYPE_F32, 9), size, number(m, DTYPE_F32, 0));
+	V p = mul(m, a, POLYNOMIAL(m, a, poly_gelu));
 	V rounded = plus(m, p, ROUND32 + ONE - 1);
 	V r = sub(m, p, plus(m, rounded, -(ROUND32 + ONE - 1)));
 	V value = plus(m, mul(m, r, POLYNOMIAL(m, r, poly_exp2)), 1);
@@ -328,15 +328,19 @@ static Formula formula_of(Op op, Dtype dtype, bool fast)
 
 bool math_has(Op op, Dtype dtype)
 {
-	return formula_of(op, dtype, false) || (op == OP_POW && dtype == DTYPE_F32);
+	bool real = dtype == DTYPE_F32 || dtype == DTYPE_F64;
+	return formula_of(op, dtype, false) || (op == OP_POW && real);
 }
 
 static MathFunction make_function(Make m, Op op, Dtype dtype, bool fast)
 {
 	REQUIRE(math_has(op, dtype));
 	V x = push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype});
-	if (op == OP_POW)
-		pow_of(&m, x, push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype}));
+	V y = op == OP_POW ? push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype}) : 0;
+	if (op == OP_POW && dtype == DTYPE_F64)
+		math_pow_double(&m, x, y);
+	else if (op == OP_POW)
+		pow_of(&m, x, y);
 	else
 		formula_of(op, dtype, fast)(&m, x);
 	return m.fn;

@@ -59,8 +59,8 @@ typedef struct MathFunction {
 } MathFunction;
 
 /* Is there an inline form of the operation?
- * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid, sin, cos: 2.5; gelu: 1.5 ulp of
- * its argument. Of f64 exp, log: 1; sigmoid, tanh: 2.5. Infinities, NaN, zeros of either sign and
+ * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid, sin, cos, tan: 2.5; gelu: 2 ulp of
+ * its argument. Of f64 the same. Infinities, NaN, zeros of either sign and
  * subnormal numbers as the C library has them; docs/language.md has the bounds of the fast
  * forms. */
 bool math_has(Op op, Dtype dtype);
@@ -71,8 +71,10 @@ MathFunction math_scaling(Arena *arena, Op op, Dtype dtype, bool fast);
 /* Has the operation a short form for most arguments (math_near.c)? `%` has it too. */
 bool math_has_near(Op op, Dtype dtype);
 /* The short form: what the operation gives, bit for bit, where math_is_far is 0. */
-MathFunction math_near(Arena *arena, Op op);
-MathFunction math_is_far(Arena *arena, Op op); /* i32: 0 or 1 */
+MathFunction math_near(Arena *arena, Op op, Dtype dtype);
+MathFunction math_is_far(Arena *arena, Op op, Dtype dtype); /* i32: 0 or 1 */
+/* Is the operation its short form where that holds, and the C library's elsewhere? */
+bool math_ends_in_library(Op op, Dtype dtype);
 /* Of bf16 and f16: the f32 that an i32 holds the bits of, and the bits of an f32 rounded to the
  * nearest. */
 MathFunction math_widen(Arena *arena, Dtype from);

@@ -16,6 +16,7 @@ typedef struct Make {
 
 #define ROUND32 0x1.8p23
 #define ROUND64 0x1.8p52
+#define ROUND_BITS 0x4338000000000000 /* of ROUND64 */
 #define LOG2E 1.4426950408889634
 #define SIGN32 ((int64_t)INT32_MIN)
 
@@ -133,14 +134,18 @@ static inline V polynomial(Make *m, V x, const double *coefs, size_t n)
 
 static inline V magnitude(Make *m, V x)
 {
-	return bits(m, mask(m, bits(m, x, DTYPE_I32), INT32_MAX), DTYPE_F32);
+	bool wide = type_of(m, x) == DTYPE_F64;
+	V b = bits(m, x, wide ? DTYPE_I64 : DTYPE_I32);
+	return bits(m, mask(m, b, wide ? INT64_MAX : INT32_MAX), type_of(m, x));
 }
 
 /* a, which is not negative, with the sign of x */
 static inline V with_sign(Make *m, V a, V x)
 {
-	V sign = mask(m, bits(m, x, DTYPE_I32), SIGN32);
-	return bits(m, binary(m, MATH_OR, bits(m, a, DTYPE_I32), sign), DTYPE_F32);
+	bool wide = type_of(m, x) == DTYPE_F64;
+	Dtype same = wide ? DTYPE_I64 : DTYPE_I32;
+	V sign = mask(m, bits(m, x, same), wide ? INT64_MIN : SIGN32);
+	return bits(m, binary(m, MATH_OR, bits(m, a, same), sign), type_of(m, x));
 }
 
 /* The formula of an operation; NULL: there is none. */
@@ -149,5 +154,10 @@ Formula math_fast_formula(Op op);   /* f32, --fp=fast */
 Formula math_double_formula(Op op); /* f64 */
 V math_sin(Make *m, V x);
 V math_cos(Make *m, V x);
+V math_near_double(Make *m, Op op, V x, V y); /* of f64, and of f32 for tan */
+V math_far_double(Make *m, Op op, V x, V y);
+V math_pow_double(Make *m, V x, V y);
+V math_scale_double(Make *m, V a, V n);	 /* a 2^n, rounded once; n is an i64 */
+V math_split_double(Make *m, V x, V *n); /* x = 2^n of what is returned, in [sqrt(1/2), sqrt(2)) */
 
 #endif

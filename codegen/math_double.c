@@ -1,20 +1,18 @@
 /* The formulas of f64, with the reductions of math.c.
  *
  *   log(1 + f) = f - (f^2/2 - s (f^2/2 + R)), s = f/(2 + f), R = s^2 P(s^2), 1 + f in [sqrt(1/2), sqrt(2))
+ *   log2(x)    = k + log(1 + f)/ln2
+ *   exp2(x)    = 2^n (1 + r P(r)), r = x - n
+ *   erf(x)     = x + x P(x^2) below 1, 1 - exp(P(x - 1)) above, with the sign of x
+ *   gelu(x)    = x/2 (1 + erf(x/sqrt2))
+ *
+ * pow is in math_pow.c; sin, cos, tan and % in math_near_double.c.
  */
 #include "codegen/math_build.h"
 #include "codegen/math_poly.h"
 
 #define LN2_HIGH 0x1.62e42feep-1 /* 33 bits, exact times an exponent */
 #define LN2_LOW 0x1.a39ef35793c76p-33
-#define ROUND_BITS 0x4338000000000000 /* of ROUND64 */
-
-static V sign_of(Make *m, V x) { return mask(m, bits(m, x, DTYPE_I64), INT64_MIN); }
-
-static V or_bits(Make *m, V a, V sign)
-{
-	return bits(m, binary(m, MATH_OR, bits(m, a, DTYPE_I64), sign), DTYPE_F64);
-}
 
 /* exp(x - n ln2) - 1, and n as an i64 */
 typedef struct Power {
@@ -39,32 +37,62 @@ static V power_of_two(Make *m, V n)
 	return bits(m, shift(m, MATH_SHL, plus_int(m, n, 1023), 52), DTYPE_F64);
 }
 
+V math_scale_double(Make *m, V a, V n)
+{
+	V half = plus_int(m, shift(m, MATH_USHR, plus_int(m, n, 2048), 1), -1024);
+	return mul(m, mul(m, a, power_of_two(m, half)), power_of_two(m, sub(m, n, half)));
+}
+
 static V exp_of(Make *m, V x)
 {
 	Power p = reduced(m, at_least(m, at_most(m, x, 710), -746));
-	V half = plus_int(m, shift(m, MATH_USHR, plus_int(m, p.n, 2048), 1), -1024);
-	V value = mul(m, plus(m, p.less_one, 1), power_of_two(m, half));
-	return mul(m, value, power_of_two(m, sub(m, p.n, half)));
+	return math_scale_double(m, plus(m, p.less_one, 1), p.n);
+}
+
+static V exp2_of(Make *m, V x)
+{
+	x = at_least(m, at_most(m, x, 1025), -1076);
+	V rounded = plus(m, x, ROUND64);
+	V r = sub(m, x, plus(m, rounded, -ROUND64));
+	V n = plus_int(m, bits(m, rounded, DTYPE_I64), -ROUND_BITS);
+	return math_scale_double(m, plus(m, mul(m, r, POLYNOMIAL(m, r, double_exp2)), 1), n);
 }
 
 static V tanh_of(Make *m, V x)
 {
-	V a = bits(m, mask(m, bits(m, x, DTYPE_I64), INT64_MAX), DTYPE_F64);
-	a = at_most(m, a, 19.0625); /* from here on the nearest number is 1 */
+	V a = at_most(m, magnitude(m, x), 19.0625); /* from here on the nearest number is 1 */
 	Power p = reduced(m, add(m, a, a));
 	V power = power_of_two(m, p.n);
 	V e = add(m, mul(m, p.less_one, power), plus(m, power, -1));
-	return or_bits(m, binary(m, MATH_DIV, e, plus(m, e, 2)), sign_of(m, x));
+	return with_sign(m, binary(m, MATH_DIV, e, plus(m, e, 2)), x);
 }
 
 static V sigmoid_of(Make *m, V x)
 {
-	V e = exp_of(m, or_bits(m, x, integer(m, DTYPE_I64, INT64_MIN)));
+	V e = exp_of(m, with_sign(m, magnitude(m, x), number(m, DTYPE_F64, -0.0)));
 	V top = less(m, x, number(m, DTYPE_F64, 0), e, number(m, DTYPE_F64, 1));
 	return binary(m, MATH_DIV, top, plus(m, e, 1));
 }
 
-static V log_of(Make *m, V x)
+static V erf_of(Make *m, V x)
+{
+	V a = magnitude(m, x), one = number(m, DTYPE_F64, 1);
+	V small = add(m, a, mul(m, a, POLYNOMIAL(m, mul(m, a, a), double_erf)));
+	/* from 5.95 on the nearest number is 1 */
+	V t = plus(m, at_least(m, at_most(m, a, 5.95), 1), -1);
+	Power p = reduced(m, POLYNOMIAL(m, t, double_erfc));
+	V large = sub(m, one, mul(m, plus(m, p.less_one, 1), power_of_two(m, p.n)));
+	return with_sign(m, less(m, a, one, small, large), x);
+}
+
+/* At -infinity the limit, 0. */
+static V gelu_of(Make *m, V x)
+{
+	V half = times(m, at_least(m, x, -0x1p1023), 0.5);
+	return mul(m, half, plus(m, erf_of(m, times(m, x, 0.70710678118654752440)), 1));
+}
+
+V math_split_double(Make *m, V x, V *n)
 {
 	/* of sqrt(1/2); keeps the shift positive */
 	const int64_t root = 0x3fe6a09e667f3bcd, bias = 1024;
@@ -72,26 +100,54 @@ static V log_of(Make *m, V x)
 	V b = bits(m, less(m, x, least, times(m, x, 0x1p54), x), DTYPE_I64);
 	V k = shift(m, MATH_USHR, plus_int(m, b, (bias << 52) - root), 52);
 	V f = sub(m, b, shift(m, MATH_SHL, plus_int(m, k, -bias), 52));
-	f = plus(m, bits(m, f, DTYPE_F64), -1);
-	V n = plus(m, bits(m, plus_int(m, k, ROUND_BITS), DTYPE_F64), -ROUND64 - (double)bias);
-	n = add(m, n, less(m, x, least, number(m, DTYPE_F64, -54), zero));
+	*n = plus(m, bits(m, plus_int(m, k, ROUND_BITS), DTYPE_F64), -ROUND64 - (double)bias);
+	*n = add(m, *n, less(m, x, least, number(m, DTYPE_F64, -54), zero));
+	return bits(m, f, DTYPE_F64);
+}
+
+/* log(1 + f) = f - tail for 1 + f in [sqrt(1/2), sqrt(2)); `low`, where there is one, is taken off. */
+static V log_tail(Make *m, V f, const V *low)
+{
 	V s = binary(m, MATH_DIV, f, plus(m, f, 2)), z = mul(m, s, s);
 	V half = times(m, mul(m, f, f), 0.5);
 	V rest = mul(m, s, add(m, half, mul(m, z, POLYNOMIAL(m, z, double_log))));
-	V tail = sub(m, half, add(m, rest, times(m, n, LN2_LOW)));
-	V result = sub(m, times(m, n, LN2_HIGH), sub(m, tail, f));
+	return sub(m, half, low ? add(m, rest, *low) : rest);
+}
+
+/* The result where x is positive and finite; x itself at infinity and NaN. */
+static V log_ends(Make *m, V x, V result)
+{
+	V zero = number(m, DTYPE_F64, 0);
 	result = less(m, x, number(m, DTYPE_F64, (double)INFINITY), result, x);
 	result = equal(m, x, zero, number(m, DTYPE_F64, -(double)INFINITY), result);
 	return less(m, x, zero, number(m, DTYPE_F64, (double)NAN), result);
+}
+
+static V log_of(Make *m, V x)
+{
+	V n, f = plus(m, math_split_double(m, x, &n), -1);
+	V low = times(m, n, LN2_LOW);
+	V tail = log_tail(m, f, &low);
+	return log_ends(m, x, sub(m, times(m, n, LN2_HIGH), sub(m, tail, f)));
+}
+
+static V log2_of(Make *m, V x)
+{
+	V n, f = plus(m, math_split_double(m, x, &n), -1);
+	return log_ends(m, x, add(m, n, times(m, sub(m, f, log_tail(m, f, NULL)), LOG2E)));
 }
 
 Formula math_double_formula(Op op)
 {
 	switch (op) {
 	case OP_EXP: return exp_of;
+	case OP_EXP2: return exp2_of;
 	case OP_LOG: return log_of;
+	case OP_LOG2: return log2_of;
 	case OP_TANH: return tanh_of;
 	case OP_SIGMOID: return sigmoid_of;
+	case OP_ERF: return erf_of;
+	case OP_GELU: return gelu_of;
 	default: return NULL;
 	}
 }

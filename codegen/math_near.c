@@ -1,4 +1,4 @@
-/* Functions of f32 that have a short form for the arguments that programs have, and a long one for
+/* Functions of f32 (of f64: math_near_double.c) that have a short form for the arguments that programs have, and a long one for
  * all others.
  *
  *   sin(x), cos(x)   near, |x| < 2^20: sin(r) with the sign of (-1)^n, r = x - n pi (cos: x - (n + 1/2) pi) in double;
@@ -127,35 +127,41 @@ static V far_quotient(Make *m, V a, V b)
 
 bool math_has_near(Op op, Dtype dtype)
 {
-	return dtype == DTYPE_F32 && (op == OP_SIN || op == OP_COS || op == OP_MOD);
+	bool single = dtype == DTYPE_F32 && (op == OP_SIN || op == OP_COS);
+	bool real = dtype == DTYPE_F32 || dtype == DTYPE_F64;
+	return single || (real && op == OP_MOD) || math_ends_in_library(op, dtype);
 }
 
-static MathFunction with_args(Arena *arena, Op op, V *x, V *y)
+static MathFunction with_args(Arena *arena, Op op, Dtype dtype, V *x, V *y)
 {
 	Make m = {.arena = arena};
-	REQUIRE(math_has_near(op, DTYPE_F32));
-	*x = push(&m, (MathStep){.code = MATH_ARG, .dtype = DTYPE_F32});
+	REQUIRE(math_has_near(op, dtype));
+	*x = push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype});
 	if (op == OP_MOD)
-		*y = push(&m, (MathStep){.code = MATH_ARG, .dtype = DTYPE_F32});
+		*y = push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype});
 	return m.fn;
 }
 
-MathFunction math_near(Arena *arena, Op op)
+MathFunction math_near(Arena *arena, Op op, Dtype dtype)
 {
 	V x, y = 0;
-	Make m = {.arena = arena, .fn = with_args(arena, op, &x, &y)};
-	if (op == OP_MOD)
+	Make m = {.arena = arena, .fn = with_args(arena, op, dtype, &x, &y)};
+	if (dtype == DTYPE_F64 || op == OP_TAN)
+		math_near_double(&m, op, x, y);
+	else if (op == OP_MOD)
 		near_mod(&m, x, y);
 	else
 		near_sine(&m, x, op == OP_COS);
 	return m.fn;
 }
 
-MathFunction math_is_far(Arena *arena, Op op)
+MathFunction math_is_far(Arena *arena, Op op, Dtype dtype)
 {
 	V x, y = 0;
-	Make m = {.arena = arena, .fn = with_args(arena, op, &x, &y)};
-	if (op == OP_MOD)
+	Make m = {.arena = arena, .fn = with_args(arena, op, dtype, &x, &y)};
+	if (dtype == DTYPE_F64 || op == OP_TAN)
+		math_far_double(&m, op, x, y);
+	else if (op == OP_MOD)
 		far_quotient(&m, x, y);
 	else
 		is_less(&m, magnitude(&m, x), number(&m, DTYPE_F32, NEAR_SINE));

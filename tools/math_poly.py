@@ -56,6 +56,46 @@ def polynomial(name, text, function, weight, low, high, degree, dtype):
     print("};")
 
 
+def exchange(points, values, weights, n):
+    """n coefficients, least greatest |weight * (p - value)| over the points, by Remez' exchange in many digits."""
+    at = [k * (len(points) - 1) // n for k in range(n + 1)]
+    for _ in range(12):
+        rows = mp.matrix(n + 1, n + 1)
+        for r, i in enumerate(at):
+            for d in range(n):
+                rows[r, d] = points[i] ** d
+            rows[r, n] = (-1) ** r / weights[i]
+        found = mp.lu_solve(rows, mp.matrix([values[i] for i in at]))
+        coefs = [found[d] for d in range(n)]
+        error = [w * (mp.polyval(coefs[::-1], p) - v) for p, v, w in zip(points, values, weights)]
+        ends = []  # the greatest error of each run of one sign
+        for i, e in enumerate(error):
+            if not ends or (e > 0) != (error[ends[-1]] > 0):
+                ends.append(i)
+            elif abs(e) > abs(error[ends[-1]]):
+                ends[-1] = i
+        while len(ends) > n + 1:
+            ends.pop(0 if abs(error[ends[0]]) < abs(error[ends[-1]]) else -1)
+        if ends == at or len(ends) <= n:
+            break
+        at = ends
+    return coefs
+
+
+def double(name, text, function, weight, low, high, n):
+    """As `polynomial`, where double precision is too little for the fit."""
+    points = nodes(low, high)[::-1]
+    values, weights = [function(p) for p in points], [weight(p) for p in points]
+    kept = [float(c) for c in exchange(points, values, weights, n)]
+    worst = max(abs(w * (mp.polyval([mp.mpf(c) for c in kept[::-1]], p) - v))
+                for p, v, w in zip(points, values, weights))
+    print("\n/* %s, on [%.6g, %.6g]; error 2^%.1f */" % (text, low, high, float(mp.log(worst, 2))))
+    print("static const double %s[] = {" % name)
+    for c in kept:
+        print("\t%s," % c.hex())
+    print("};")
+
+
 def rational(name, text, function, low, high, top, bottom):
     """P/Q with Q(0) = 1 of degrees top and bottom, least greatest relative error; linearised by the Q before."""
     points = nodes(low, high)
@@ -126,7 +166,7 @@ polynomial("poly_erfc", "log(erfc(x)), for erf(x) = 1 - erfc(x)",
            lambda x: mp.log(mp.erfc(x)), lambda x: mp.erfc(x), 1.0, 4.0, 7, np.float32)
 polynomial("poly_gelu", "log2(erfc(a/sqrt(2))) / a, for gelu",
            lambda a: mp.log(mp.erfc(a * mp.sqrt(0.5)), 2) / a,
-           lambda a: mp.erfc(a * mp.sqrt(0.5)) / 2 * mp.log(2) * a, 1e-9, 5.6, 7, np.float32)
+           lambda a: mp.erfc(a * mp.sqrt(0.5)) / 2 * mp.log(2) * a, 1e-9, 5.6, 6, np.float32)
 polynomial("poly_log2", "log2(1 + f) / f, in double for pow",
            lambda f: mp.log1p(f) / mp.log(2) / f, lambda f: f / (mp.log1p(f) / mp.log(2)),
            ROOT - 1, 2 * ROOT - 1, 13, np.float64)
@@ -147,6 +187,20 @@ for k in range(2, 14):
 print("};")
 polynomial("double_log", "(2 atanh(s) / s - 2) / z over z = s^2, for log of f64",
            lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z, lambda z: z, 1e-9, 0.0295, 6, np.float64)
+double("double_exp2", "(2^r - 1) / r, for exp2 of f64", lambda r: mp.expm1(r * mp.log(2)) / r,
+       lambda r: r * 2 ** -r, -0.5, 0.5, 12)
+double("double_erf", "erf(sqrt(s)) / sqrt(s) - 1, for erf of f64", lambda s: mp.erf(mp.sqrt(s)) / mp.sqrt(s) - 1,
+       lambda s: mp.sqrt(s) / mp.erf(mp.sqrt(s)), 0.0, 1.0, 13)
+double("double_erfc", "log(erfc(1 + t)), for erf(x) = 1 - erfc(x) of f64", lambda t: mp.log(mp.erfc(1 + t)),
+       lambda t: mp.erfc(1 + t), 0.0, 4.95, 18)
+double("double_pow", "(3 atanh(s) / s - 3 - z) / z^2 over z = s^2, for log2 of f64 in pow",
+       lambda z: (3 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 3 - z) / z ** 2, lambda z: z ** 2 / 3, 1e-9, 0.02945, 7)
+double("double_sin", "(sin(r) / r - 1) / s over s = r^2, for sin of f64", lambda s: (mp.sin(mp.sqrt(s)) / mp.sqrt(s) - 1) / s,
+       lambda s: s * mp.sqrt(s) / mp.sin(mp.sqrt(s)), 1e-9, 1.5709 ** 2, 9)
+double("double_cos", "(cos(r) - 1 + s / 2) / s^2 over s = r^2, for tan of f64",
+       lambda s: (mp.cos(mp.sqrt(s)) - 1 + s / 2) / s ** 2, lambda s: s ** 2, 1e-9, 0.617, 7)
+double("double_tan", "(tan(r) / r - 1) / s over s = r^2, for tan of f32", lambda s: (mp.tan(mp.sqrt(s)) / mp.sqrt(s) - 1) / s,
+       lambda s: s * mp.sqrt(s) / mp.tan(mp.sqrt(s)), 1e-9, 0.617, 8)
 polynomial("fast_exp", "(exp(r) - 1 - r) / r^2, for the fast exp",
            lambda r: (mp.exp(r) - 1 - r) / r ** 2, lambda r: r ** 2 * mp.exp(-r),
            -LN2_2 * 1.01, LN2_2 * 1.01, 3, np.float32)

@@ -10,22 +10,23 @@ RNG = np.random.default_rng(5)
 SIZES = [1, 15, 16, 17, 33, 511, 512, 513, 1023, 1024, 1100]
 PROGRAMS = ["sin(x)", "cos(x)", "x % y", "x % 0.3", "sin(x) .* sin(x) + x", "sin(x % y) + cos(y)", "where(x < y, cos(x), y % x)",
             "sin(x + y) - sin(cos(x))", "bf16(sin(x)) + y"]
+DOUBLE = ["sin(x)", "cos(x) + tan(y)", "tan(x)", "x % y"]
 
 
-def numbers(n, most):
+def numbers(n, most, dtype=np.float32):
     x = RNG.standard_normal(n) * 2.0 ** RNG.integers(-20, most, n)
     x[::7] = np.round(x[::7])
     x[::11] = 0 * np.sign(x[::11])
-    return x.astype(np.float32)
+    return x.astype(dtype)
 
 
-def model_of(text, options):
-    return Model("dim n\ninput x : [n]\ninput y : [n]\noutput z = %s\n" % text, options)
+def model_of(text, options, dtype="f32"):
+    return Model("dim n\ninput x : %s [n]\ninput y : %s [n]\noutput z = %s\n" % (dtype, dtype, text), options)
 
 
 def forward(model, x, y):
     with np.errstate(all="ignore"):
-        return model.forward([x.size], [x, y], [((x.size,), np.float32)])[0]
+        return model.forward([x.size], [x, y], [((x.size,), x.dtype.type)])[0]
 
 
 def fail(text, what, at):
@@ -33,13 +34,14 @@ def fail(text, what, at):
     sys.exit(1)
 
 
-def beside_far(text, model, n):
-    x, y = numbers(n, 18), numbers(n, 18)
+def beside_far(text, model, n, dtype=np.float32):
+    x, y = numbers(n, 18, dtype), numbers(n, 18, dtype)
+    whole = np.int32 if dtype == np.float32 else np.int64
     alone = forward(model, x, y)
     for value in (np.inf, np.nan, 3e38, -2e7, 0):
-        far = np.concatenate([x, np.full(1, value, np.float32)]), np.concatenate([y, np.zeros(1, np.float32)])
+        far = np.concatenate([x, np.full(1, value, dtype)]), np.concatenate([y, np.zeros(1, dtype)])
         together = forward(model, *far)[:n]
-        same = (alone.view(np.int32) == together.view(np.int32)) | (np.isnan(alone) & np.isnan(together))
+        same = (alone.view(whole) == together.view(whole)) | (np.isnan(alone) & np.isnan(together))
         if not same.all():
             fail(text, "other bits beside %g" % value, (x[~same][0], y[~same][0]))
 
@@ -62,6 +64,10 @@ for program in PROGRAMS:
     made = model_of(program, OPTIONS)
     for size in SIZES:
         beside_far(program, made, size)
+for program in DOUBLE:
+    made = model_of(program, OPTIONS, "f64")
+    for size in SIZES:
+        beside_far(program, made, size, np.float64)
 for size in SIZES:
     remainders(model_of("x % y", OPTIONS), size)
 print("near and far agree")
