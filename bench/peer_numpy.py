@@ -8,7 +8,7 @@ import timing
 
 kind, words = sys.argv[2], sys.argv[3:]
 random = np.random.default_rng(0)
-arrays = [random.standard_normal([int(v) for v in text.split("x")], dtype=np.float32) for text in words[1:]]
+arrays = [random.standard_normal([int(v) for v in text.split("x")], dtype=np.float32) for text in words[1:] if "x" in text]
 if kind == "einsum":
     path = np.einsum_path(words[0], *arrays, optimize="optimal")[0]
     timing.report(lambda: np.ascontiguousarray(np.einsum(words[0], *arrays, optimize=path)), np.__version__)
@@ -16,5 +16,9 @@ elif kind == "permute":
     source, result = words[0].split("->")
     order = [source.index(c) for c in result]
     timing.report(lambda: np.ascontiguousarray(arrays[0].transpose(order)), np.__version__)
+elif kind in ("uniform", "normal"):
+    shape = [int(v) for v in words]
+    draw = random.random if kind == "uniform" else random.standard_normal
+    timing.report(lambda: draw(shape, dtype=np.float32), np.__version__)
 else:
     sys.exit("unknown kind " + kind)

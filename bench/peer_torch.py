@@ -62,6 +62,8 @@ def make():
         return pictures(*sizes)
     if kind == "attention":
         return attention(*sizes)
+    if kind in ("uniform", "normal"):
+        return lambda: (torch.rand if kind == "uniform" else torch.randn)(sizes)
     x = torch.randn(*sizes[:2])
     if kind == "softmax":
         return lambda: torch.softmax(x, -1)

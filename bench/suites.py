@@ -192,6 +192,14 @@ def elementwise():
                        nbytes=(12.0 if kind == "chain" else 8.0) * m * n, peers=(("torch", kind, m, n),))
 
 
+def random():
+    for kind in ("uniform", "normal"):
+        program = 'input seed : i32 []\noutput y = einsum("i | j => i | j", %s(seed)) with (i = %d, j = %d)\n'
+        for m, n in ((1024, 1024), (64, 768)):
+            yield Case("%s %dx%d" % (kind, m, n), program % (kind, m, n), nbytes=4.0 * m * n,
+                       peers=(("torch", kind, m, n), ("numpy", kind, m, n)))
+
+
 def attention():
     for heads, t, d in ((8, 256, 64), (12, 128, 64), (8, 1024, 64)):
         program = """import nn
@@ -213,5 +221,5 @@ def programs():
                    peers=(("program", "PyTorch", "eager", p.name), ("program", "PyTorch, compiled", "compiled", p.name)))
 
 
-OPERATIONS = {suite.__name__: suite for suite in (products, narrow, linear, contractions, conv, pictures, rows, elementwise, reductions,
+OPERATIONS = {suite.__name__: suite for suite in (products, narrow, linear, contractions, conv, pictures, rows, elementwise, random, reductions,
                                                   transposes, attention, programs)}

@@ -25,6 +25,15 @@ static Rvalue *fused_value(KernelJit *k, Op op, const Value *x, const Value *y, 
 	return jit_fused_code(&k->f, fused.signs, y->dtype, 0, args);
 }
 
+static Rvalue *op_value(KernelJit *k, const Value *value, Rvalue *const *args)
+{
+	bool outer = k->f.near;
+	k->f.near = outer || jit_is_near(value);
+	Rvalue *result = jit_op(&k->f, value->op, value->dtype, args);
+	k->f.near = outer;
+	return result;
+}
+
 /* A sum with a product is looked for first: that product must not become a value of its own, which
  * would be rounded. */
 static Rvalue *fresh_value(KernelJit *k, const Value *value)
@@ -52,7 +61,7 @@ static Rvalue *fresh_value(KernelJit *k, const Value *value)
 		Rvalue *constant = jit_constant(f->jit, value->dtype, value->constant);
 		return value->dtype == DTYPE_U4X32 ? jit_keep(f, constant) : constant;
 	}
-	case VALUE_OP: return jit_op(f, value->op, value->dtype, args);
+	case VALUE_OP: return op_value(k, value, args);
 	case VALUE_CAST:
 		return jit_convert(f, jit_kernel_value(k, value->args[0]), value->args[0]->dtype,
 				   value->dtype);

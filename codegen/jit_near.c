@@ -10,6 +10,8 @@
  * Both forms give the same bits, so it does not matter which other arguments an argument meets in
  * its strip.
  */
+#include <math.h>
+
 #include "codegen/jit_kernel.h"
 #include "codegen/jit_math.h"
 
@@ -25,6 +27,17 @@ typedef struct Near {
 static bool is_call(const Value *value)
 {
 	return value->kind == VALUE_OP && math_has_near(value->op, value->dtype);
+}
+
+/* A number of random words, which is below 1, times a constant. */
+bool jit_is_near(const Value *value)
+{
+	if (!is_call(value) || value->nargs != 1 || value->args[0]->kind != VALUE_OP)
+		return false;
+	const Value *product = value->args[0], *number = product->args[0];
+	return product->op == OP_MUL && number->kind == VALUE_CAST &&
+	       number->args[0]->dtype == DTYPE_U4X32 && product->args[1]->kind == VALUE_CONST &&
+	       fabs(product->args[1]->constant.f) < 1024;
 }
 
 /* Looks for calls; may their arguments be computed before the body runs? */

@@ -376,11 +376,11 @@ Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 	Rvalue *result = common_op(&o, op);
 	if (result)
 		return result;
-	if (f->near && math_has_near(op, dtype)) {
+	bool strict = f->jit->module->emit->target->strict_fp;
+	if (f->near && !strict && math_has_near(op, dtype)) {
 		MathFunction fn = math_near(f->jit->arena, op, dtype);
 		return jit_math_steps(f, &fn, args);
 	}
-	bool strict = f->jit->module->emit->target->strict_fp;
 	if (math_ends_in_library(op, dtype) && !strict)
 		return near_or_library(&o, op, args);
 	if (math_has(op, dtype) && !strict)
