@@ -8,7 +8,9 @@
  *
  * Indices stand where the shape's axes stand. `x:3 ^ y:4` is one factor, its parts run one after
  * another, each in a piece of its own. An index with `?` may be outside: that step is skipped.
- * `(arg 1)` is an index that is read from operand 1.
+ * `(arg 1)` is an index that is read from operand 1. In the end the margins that padded reads need:
+ *
+ *   margins of 0  image [0 | 1 + 1, 1 + 1, 0]
  */
 #include "infer/infer.h"
 
@@ -90,7 +92,7 @@ static void print_index(FILE *out, const Sizes *sizes, const Proj *proj, const I
 }
 
 static void print_row(FILE *out, const Inference *inference, const Proj *proj, const Index *axes,
-					  uint32_t n)
+		      uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (i > 0)
@@ -101,7 +103,7 @@ static void print_row(FILE *out, const Inference *inference, const Proj *proj, c
 
 /* The indices in the form of the shape: [batch | input -> output]. */
 static void print_access(FILE *out, const Inference *inference, const Proj *proj, NodeId id,
-						 const Access *access)
+			 const Access *access)
 {
 	const Shape *shape = &inference->shapes[id];
 	uint32_t batch = shape->rows[ROW_BATCH].n, input = shape->rows[ROW_INPUT].n;
@@ -192,9 +194,60 @@ static void print_node(FILE *out, const Inference *inference, NodeId id)
 		fputs("  nothing is written: cleared only\n", out);
 }
 
+static void print_margin(FILE *out, const Sizes *sizes, const Margin *margin)
+{
+	if (size_is(sizes, margin->before, 0) && size_is(sizes, margin->after, 0)) {
+		fputc('0', out);
+		return;
+	}
+	size_print(out, sizes, margin->before);
+	fputs(" + ", out);
+	size_print(out, sizes, margin->after);
+}
+
+static void print_neutral(FILE *out, Op reduce, Dtype dtype)
+{
+	Scalar neutral = op_neutral(reduce, dtype);
+	if (dtype_is_integer(dtype))
+		fprintf(out, "%" PRId64, neutral.i);
+	else
+		fprintf(out, "%g", neutral.f);
+}
+
+static void print_margin_row(FILE *out, const Sizes *sizes, const Margin *axes, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		fputs(i ? ", " : "", out);
+		print_margin(out, sizes, &axes[i]);
+	}
+}
+
+static void print_margins(FILE *out, const Inference *inference, NodeId id, const Margins *margins)
+{
+	const Shape *shape = &inference->shapes[id];
+	uint32_t batch = shape->rows[ROW_BATCH].n, input = shape->rows[ROW_INPUT].n;
+	uint32_t output = shape->rows[ROW_OUTPUT].n;
+	fputs("margins of ", out);
+	print_neutral(out, margins->reduce, graph_node(inference->graph, id)->dtype);
+	fputs("  ", out);
+	print_reference(out, inference->graph, id);
+	fputs(" [", out);
+	print_margin_row(out, inference->sizes, margins->axes, batch);
+	if (batch)
+		fputs(input || output ? " | " : " |", out);
+	print_margin_row(out, inference->sizes, margins->axes + batch + output, input);
+	if (input)
+		fputs(output ? " -> " : " ->", out);
+	print_margin_row(out, inference->sizes, margins->axes + batch, output);
+	fputs("]\n", out);
+}
+
 void infer_dump_proj(FILE *out, const Inference *inference)
 {
 	for (NodeId id = 0; id < inference->graph->nodes.n; id++)
 		if (inference->projs[id])
 			print_node(out, inference, id);
+	for (NodeId id = 0; id < inference->graph->nodes.n; id++)
+		for (const Margins *m = inference->margins[id]; m; m = m->next)
+			print_margins(out, inference, id, m);
 }

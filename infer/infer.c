@@ -122,6 +122,7 @@ static Inference *infer_sizes(const Graph *graph, Arena *perm, Diags *diags, con
 	inference->sizes = graph->sizes;
 	inference->shapes = ARENA_ARRAY(perm, Shape, n + 1);
 	inference->projs = ARENA_ARRAY(perm, Proj *, n + 1);
+	inference->margins = ARENA_ARRAY(perm, Margins *, n + 1);
 	inference->letters = ARENA_ARRAY(perm, LetterSizes, n + 1);
 	inference->captures = ARENA_ARRAY(perm, Size, graph->captures.n + 1);
 	inference->trace = ARENA_NEW(perm, Trace);
@@ -178,8 +179,10 @@ Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferO
 		return NULL;
 	warn_chosen(inference, diags);
 	for (NodeId id = 0; id < graph->nodes.n; id++) {
-		if (graph->nodes.at[id].used && is_operation(graph->nodes.at[id].kind))
-			inference->projs[id] = proj_derive(inference, id, perm, diags);
+		if (!graph->nodes.at[id].used || !is_operation(graph->nodes.at[id].kind))
+			continue;
+		inference->projs[id] = proj_derive(inference, id, perm, diags);
+		margins_add(inference, id, perm);
 	}
 	return diags->nerrors > errors ? NULL : inference;
 }

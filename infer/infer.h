@@ -97,6 +97,21 @@ typedef struct Proj {
 	int64_t width;
 } Proj;
 
+/* ---- margins ---- */
+
+/* Elements that padded reads reach beyond an axis. SIZE_BAD: not known for all dims. */
+typedef struct Margin {
+	Size before, after;
+} Margin;
+
+/* Of one tensor, for the reads that its reduction's neutral element would stand in for. */
+typedef struct Margins Margins;
+struct Margins {
+	Op reduce;
+	Margin *axes; /* in storage order */
+	Margins *next;
+};
+
 /* ---- guards ---- */
 
 typedef enum GuardKind { GUARD_EQ, GUARD_GE, GUARD_DIVIDES } GuardKind;
@@ -136,6 +151,7 @@ typedef struct Inference {
 	Sizes *sizes;
 	Shape *shapes;   /* by NodeId */
 	Proj **projs;    /* by NodeId; NULL for leaves */
+	Margins **margins; /* by NodeId: a list; NULL where no padded read needs any */
 	LetterSizes *letters; /* by NodeId; NULL where there are none */
 	Size *captures;  /* by CaptureId */
 	VEC(Guard) guards;
@@ -176,6 +192,12 @@ const Axis *shape_axis(const Shape *shape, uint32_t i);
 /* The product of all sizes. */
 Size shape_elements(Sizes *sizes, const Shape *shape);
 
+/* Those of a tensor for one reduction; NULL: there are none. */
+const Margins *infer_margins(const Inference *inference, NodeId node, Op reduce);
+
+/* Internal to infer/: adds what an operation reads beyond its operands, once its projection is there
+ * (infer/margins.c). */
+void margins_add(const Inference *inference, NodeId node, Arena *perm);
 /* Internal to infer/: derives one operation's projection from ground shapes (infer/project.c).
  * NULL after an error (in diags). */
 Proj *proj_derive(const Inference *inference, NodeId node, Arena *perm, Diags *diags);

@@ -19,6 +19,7 @@ void small_init(Small *s)
 	s->inference.sizes = s->graph.sizes;
 	s->inference.shapes = s->shapes;
 	s->inference.projs = s->projs;
+	s->inference.margins = s->margins;
 	s->inference.letters = s->letters;
 }
 
@@ -345,7 +346,9 @@ void small_guard(Small *s, GuardKind kind, const char *a, const char *b)
 
 Proj *small_derive(Small *s, NodeId id)
 {
-	return s->projs[id] = proj_derive(&s->inference, id, s->arena, &s->diags);
+	s->projs[id] = proj_derive(&s->inference, id, s->arena, &s->diags);
+	margins_add(&s->inference, id, s->arena);
+	return s->projs[id];
 }
 
 const char *small_dump(Small *s)

@@ -22,6 +22,7 @@ typedef struct Small {
 	Inference inference;
 	Shape shapes[SMALL_NODES];
 	Proj *projs[SMALL_NODES];
+	Margins *margins[SMALL_NODES];
 	LetterSizes letters[SMALL_NODES];
 } Small;
 

@@ -31,6 +31,13 @@ static void arg_below(Small *s, NodeId id) { arg_index(s, id, 0, 0)->offset = nu
 static void arg_bad(Small *s, NodeId id) { arg_index(s, id, 0, 0)->offset = SIZE_BAD; }
 static void arg_guarded(Small *s, NodeId id) { arg_index(s, id, 0, 0)->guarded = true; }
 static void arg_unguarded(Small *s, NodeId id) { arg_index(s, id, 0, 0)->guarded = false; }
+static Margin *margin_of(Small *s, NodeId id)
+{
+	return &s->margins[graph_node(&s->graph, id)->args[0]]->axes[0];
+}
+static void less_before(Small *s, NodeId id) { margin_of(s, id)->before = number(s, 0); }
+static void less_behind(Small *s, NodeId id) { margin_of(s, id)->after = number(s, 0); }
+static void more_behind(Small *s, NodeId id) { margin_of(s, id)->after = number(s, 2); }
 static void arg_gathers(Small *s, NodeId id)
 {
 	*arg_index(s, id, 0, 0) = (Index){.offset = number(s, 0), .gather = 0};
@@ -241,6 +248,9 @@ static const Wrong table[] = {
 	{"window strided", NODE_SPEC, CONV, arg_doubled, "other terms"},
 	{"padding not guarded", NODE_SPEC, SAME, arg_unguarded, "falls below 0"},
 	{"padding on the other side", NODE_SPEC, SAME, arg_shifted, "shifted by 1, not -1"},
+	{"margin in front too small", NODE_SPEC, SAME, less_before, "leaves the margins of operand 0"},
+	{"margin behind too small", NODE_SPEC, SAME, less_behind, "leaves the margins of operand 0"},
+	{"margin larger", NODE_SPEC, SAME, more_behind, NULL},
 	{"block too late", NODE_BLOCK, JOIN, late_block, "starts at 3, not 2"},
 	{"block too early", NODE_BLOCK, JOIN, early_block, "starts at 1, not 2"},
 	{"block missing", NODE_BLOCK, JOIN, first_piece_only, "no piece writes block 'b'"},

@@ -221,7 +221,8 @@ static void test_padded_convolution(void **state)
 	       "  space  o:n  k:3  reduce k\n"
 	       "  result [o]  cleared first\n"
 	       "  arg 0  t0 [o + 2*k - 2?]\n"
-	       "  arg 1  t1 [k]\n");
+	       "  arg 1  t1 [k]\n"
+	       "margins of 0  t0 [2 + 2]\n");
 }
 
 static void test_padding_of_one(void **state)
