@@ -428,6 +428,7 @@ void fuse_plan(Lower *lower)
 		lower->plan[id] = (NodePlan){.root = id,
 					     .reduction = NODE_NONE,
 					     .buffer = BUFFER_NONE,
+					     .padded = BUFFER_NONE,
 					     .last = NODE_NONE};
 	mark_needed(lower);
 	mark_first(lower);

@@ -279,6 +279,8 @@ void kernel_emit(Lower *lower, NodeId id)
 	Gen gen = gen_new(lower, name, node->span);
 	fill_first(&gen, id, to);
 	emit_node(&gen, id, (StoreTarget){to, OP_NONE});
+	if (!place)
+		halo_describe(&gen, id);
 	kernel_finish(&gen);
 }
 

@@ -176,6 +176,7 @@ typedef struct Kernel {
 	KernelLocal *locals;
 	uint32_t nlocals;
 	Block body;
+	bool alone; /* is not to be joined with others over the same rows (rows.c) */
 } Kernel;
 
 /* PACKED: a copy of a parameter in the state, stored by Program.pack alone. */

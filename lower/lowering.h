@@ -15,7 +15,8 @@
  *              tile_groups.c bytes in words of four steps, bf16 of two, tile_turn.c in squares that
  *              are turned, prepack.c when the state is packed, tile_describe.c what was chosen
  *   stage.c    operands of a contraction copied into the order of a matrix product
- *   pad.c      the picture of a convolution copied with its margins
+ *   pad.c      the picture of a convolution copied with its margins (pad_copy.c); halo.c pictures that are made
+ *              with them
  *   lanes.c    long sums side by side in vector lanes; lanes_few.c those of few cells, in parts
  *   argmax.c   the place of the greatest element
  *   random.c   streams of random numbers, four numbers a hash
@@ -93,6 +94,8 @@ typedef struct NodePlan {
 	/* the first assignment to what it reads, after it: its root must come before */
 	NodeId last;
 	BufferId buffer;
+	const Margins *halo; /* of the buffer; NULL: it has none */
+	BufferId padded;     /* a copy of the buffer with its margins (pad.c); BUFFER_NONE */
 } NodePlan;
 
 /* One operand of one node that reads `node`. */
@@ -231,6 +234,27 @@ const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Acces
 const Ix *flat_index(Gen *gen, NodeId node, const Ix *const *axes);
 const Ix *zero_ix(Gen *gen);
 Op node_reduce_op(const Node *node);
+
+/* ---- margins (halo.c) ---- */
+
+/* Those that the sums over a tensor's products ask for, as far as they are known for all dims; NULL:
+ * none. */
+const Margins *margins_known(const Lower *lower, NodeId node);
+bool margin_is_none(const Lower *lower, const Margin *margin);
+/* A row-major array of the tensor with margins: elements along an axis, between two steps along it,
+ * and of all. */
+Size margins_extent(const Lower *lower, NodeId node, const Margins *margins, uint32_t axis);
+Size margins_stride(const Lower *lower, NodeId node, const Margins *margins, uint32_t axis);
+Size margins_elements(const Lower *lower, NodeId node, const Margins *margins);
+/* Gives margins to the buffers of the routine whose readers would copy them, once buffers are
+ * bound. */
+void halo_plan(Lower *lower);
+/* Appends the kernel that sets a buffer's margins. */
+void halo_emit_frame(Lower *lower, NodeId node);
+/* Writes down that the node's kernel stores between margins. */
+void halo_describe(Gen *gen, NodeId node);
+/* pad.c: do all cells of a channel as one loop take a third fewer vectors than row by row? */
+bool pad_joins_rows(const Lower *lower, Dtype dtype, int64_t rows, int64_t cols);
 
 /* Appends the loops that compute `root` (finishing plan.reduction) into the target. */
 void nest_emit(Gen *gen, NodeId root, StoreTarget target);

@@ -170,7 +170,7 @@ void nest_values(Nest *nest)
 	const BandPlace *place = band_place(gen->lower, nest->root);
 	nest->cell = access_indices(gen, nest->node, nest->piece, &nest->piece->result, whole);
 	nest->at = place ? band_index(gen, place, nest->cell)
-			 : flat_index(gen, nest->node, nest->cell);
+			 : flat_index(gen, nest->root, nest->cell);
 	nest->inner = (Body){0};
 	gen_enter(gen, &nest->inner);
 	gen->in_line = nest->in_line;
@@ -206,7 +206,7 @@ void nest_rebuild(Nest *nest)
 	} while (nest_collapse(nest));
 }
 
-static void set_up(Nest *nest)
+void nest_set_up(Nest *nest)
 {
 	Gen *gen = nest->gen;
 	nest->first_local = gen->locals.n;
@@ -403,7 +403,7 @@ static bool emit_scattered_tiles(Nest *nest, Op reduce)
 static void emit_piece(Nest *nest)
 {
 	Lower *lower = nest->gen->lower;
-	set_up(nest);
+	nest_set_up(nest);
 	bool scattered = scatters(lower, nest->node), reduces = nest->nloops > nest->nresult;
 	Op reduce = node_reduce_op(lower_node(lower, nest->node));
 	gen_nest(nest->gen);

@@ -18,6 +18,7 @@ typedef VEC(Guarded) GuardedList;
 typedef struct StagedLoad {
 	BufferId buffer;
 	Size *strides; /* by IterId; NULL: it is read where it is */
+	Size offset;   /* of the element at iterators of 0 */
 } StagedLoad;
 
 typedef struct Nest {
@@ -44,6 +45,9 @@ typedef struct Nest {
 	StagedLoad staged[2]; /* by the load's place in the value */
 } Nest;
 
+/* Loops, guards and values of a nest whose node, root, target, projection and piece are filled
+ * in. */
+void nest_set_up(Nest *nest);
 /* The result's index, the operands' value and its shared locals over the iterators as by_iter has
  * them. */
 void nest_values(Nest *nest);
@@ -91,6 +95,8 @@ bool nest_stage(Nest *nest, bool forced);
 /* Copies the picture of a convolution, with its margins, where lanes along the last loop of the
  * result read no vector of it or outside it (pad.c); false: nothing was done. */
 bool nest_pad(Nest *nest);
+/* The operand that nest_pad would copy with its axes as they are and its margins; -1: none. */
+int nest_wants_margins(Nest *nest);
 /* The value that reads the copies. */
 const Value *nest_staged_value(const Nest *nest, const Value *value);
 

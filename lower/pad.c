@@ -13,41 +13,16 @@
  * oh, ow], where it moves the picture by more. A cell adds its products in the order of the sum's
  * loops, as without the copy, and products with 0 where others skip a step. Few channels that the
  * result has last as well stay last, and become one loop with `ow`.
+ *
+ * Where the copy is the picture with margins, these are those of all its readers, and one copy
+ * serves the kernels that want it so; there is none where the picture's buffer has margins itself
+ * (halo.c).
  */
-#include "base/diag.h"
-#include "lower/nest.h"
+#include "lower/pad.h"
 
 /* Cells that use an element of a copy of joined rows; steps of the sum; elements that are far
  * apart. */
-enum { USES_LEAST = 16, STEPS_LEAST = 4, LANES_LEAST = 4, FAR = 16, DIMS_MAX = 32 };
-
-/* An axis of the copy: an iterator's, or one of the picture's as it is. In the order that they
- * stand in. */
-typedef enum CopyRank { RANK_OUTER, RANK_SUM, RANK_LANES } CopyRank;
-
-typedef struct CopyAxis {
-	CopyRank rank;
-	uint32_t axis;	       /* of the picture */
-	const IndexTerm *term; /* NULL: the whole axis */
-	Size extent, stride;
-	IterVar var;
-} CopyAxis;
-
-typedef struct Pad {
-	Nest *nest;
-	Program *program;
-	const Loop *col;
-	uint32_t arg;
-	const Access *access;
-	const Value *load;
-	/* the result's last one, of columns of few channels; NULL: `col` is the last */
-	const Loop *inner;
-	const Loop *joined; /* is to be one loop with `col`; NULL: there is none */
-	bool apart;	    /* lanes along `col` read no vector of the picture, or leave it */
-	CopyAxis dims[DIMS_MAX];
-	uint32_t ndims;
-	BufferId buffer;
-} Pad;
+enum { USES_LEAST = 16, STEPS_LEAST = 4, LANES_LEAST = 4, FAR = 16 };
 
 /* ---- what is there ---- */
 
@@ -114,7 +89,7 @@ static bool are_affine(const Pad *p)
 				if (term_of(&p->access->axes[b], index->terms[t].iter))
 					return false;
 	}
-	return n <= DIMS_MAX;
+	return n <= PAD_DIMS;
 }
 
 /* The loop's step through the operand, in elements; 0: not known. */
@@ -209,10 +184,9 @@ static int64_t product(const Pad *p, bool reduced, bool moves)
 /* ---- which axes ---- */
 
 /* Vectors, whole, half or of four, and single elements, that n lanes take. */
-static int64_t vectors_of(const Pad *p, int64_t n)
+static int64_t vectors_of(const Lower *lower, Dtype dtype, int64_t n)
 {
-	int64_t lanes = p->nest->gen->lower->machine->vector_bytes / dtype_bytes(p->load->dtype),
-		count = 0;
+	int64_t lanes = lower->machine->vector_bytes / dtype_bytes(dtype), count = 0;
 	for (; lanes >= LANES_LEAST; lanes /= 2) {
 		count += n / lanes;
 		n %= lanes;
@@ -220,8 +194,14 @@ static int64_t vectors_of(const Pad *p, int64_t n)
 	return count + n;
 }
 
-/* The loop before the columns', where both as one save a third of the vectors, for many uses of a
- * copy. */
+bool pad_joins_rows(const Lower *lower, Dtype dtype, int64_t rows, int64_t cols)
+{
+	return rows > 0 && cols > 0 &&
+	       vectors_of(lower, dtype, rows * cols) * 3 <=
+		       vectors_of(lower, dtype, cols) * rows * 2;
+}
+
+/* The loop before the columns', where both as one save vectors, for many uses of a copy. */
 static const Loop *joined_rows(const Pad *p)
 {
 	const Nest *nest = p->nest;
@@ -231,9 +211,9 @@ static const Loop *joined_rows(const Pad *p)
 	int64_t rows = known(p, outer->extent, 0), cols = known(p, p->col->extent, 0);
 	Size step = ix_stride(p->program, nest->at, outer->var);
 	bool neighbours = !size_is_bad(step) && size_same(step, p->col->extent);
-	bool joins = neighbours && rows > 0 && cols > 0 && ix_uses(p->load->ix, outer->var) &&
+	bool joins = neighbours && ix_uses(p->load->ix, outer->var) &&
 		     product(p, false, false) >= USES_LEAST &&
-		     vectors_of(p, rows * cols) * 3 <= vectors_of(p, cols) * rows * 2;
+		     pad_joins_rows(nest->gen->lower, p->load->dtype, rows, cols);
 	return joins ? outer : NULL;
 }
 
@@ -287,22 +267,77 @@ static void add_dims(Pad *p, CopyRank rank, uint32_t axis)
 	}
 }
 
-/* The copy's axes, row-major, and what each iterator moves it by. */
-static void lay_out(Pad *p, StagedLoad *staged)
+NodeId pad_picture(const Pad *p)
+{
+	return lower_node(p->nest->gen->lower, p->nest->node)->args[p->arg];
+}
+
+/* Does the copy go on with the whole of this axis of the picture, or leave out one of one element?
+ * Margins that only others need make it another copy. */
+static bool is_in_place(const Pad *p, const Margins *margins, uint32_t axis, uint32_t *d)
+{
+	const Sizes *sizes = p->program->sizes;
+	const Lower *lower = p->nest->gen->lower;
+	const Index *index = &p->access->axes[axis];
+	Size size = shape_axis(lower_shape(lower, pad_picture(p)), axis)->size;
+	if (!index->guarded && !margin_is_none(lower, &margins->axes[axis]))
+		return false;
+	if (index->nterms == 0)
+		return size_is(sizes, size, 1);
+	const CopyAxis *dim = &p->dims[(*d)++];
+	bool whole = dim->term && dim->term->coef == 1 && !index->guarded &&
+		     size_is(sizes, index->offset, 0) && size_same(dim->extent, size);
+	return dim->axis == axis && (!dim->term || whole);
+}
+
+/* The margins of the picture, where the copy is the picture with margins; NULL: it is not. */
+static const Margins *margins_of(const Pad *p)
+{
+	const Lower *lower = p->nest->gen->lower;
+	const NodePlan *plan = &lower->plan[pad_picture(p)];
+	const Margins *margins = margins_known(lower, pad_picture(p));
+	bool in_place = margins && !p->joined && !plan->fused && !plan->mutated;
+	uint32_t d = 0;
+	for (uint32_t a = 0; a < p->access->naxes && in_place; a++)
+		in_place = is_in_place(p, margins, a, &d);
+	return in_place && d == p->ndims ? margins : NULL;
+}
+
+/* The copy's axes, row-major. */
+static void find_axes(Pad *p)
+{
+	for (int rank = RANK_OUTER; rank <= RANK_LANES; rank++)
+		for (uint32_t a = 0; a < p->access->naxes; a++)
+			add_dims(p, (CopyRank)rank, a);
+	p->margins = margins_of(p);
+	for (uint32_t d = 0; p->margins && d < p->ndims; d++)
+		p->dims[d].extent = margins_extent(p->nest->gen->lower, pad_picture(p), p->margins,
+						   p->dims[d].axis);
+}
+
+Size pad_first(const Pad *p, uint32_t axis)
+{
+	return p->margins ? size_scale(p->program->sizes, p->margins->axes[axis].before, -1)
+			  : p->access->axes[axis].offset;
+}
+
+/* What the copy's axes and each iterator move it by; its elements. */
+static Size lay_out(Pad *p, StagedLoad *staged)
 {
 	Sizes *sizes = p->program->sizes;
 	const Nest *nest = p->nest;
 	Size elements = size_const(sizes, 1);
-	for (int rank = RANK_OUTER; rank <= RANK_LANES; rank++)
-		for (uint32_t a = 0; a < p->access->naxes; a++)
-			add_dims(p, (CopyRank)rank, a);
+	staged->offset = size_const(sizes, 0);
 	staged->strides = ARENA_ARRAY(nest->gen->arena, Size, nest->proj->niters);
 	for (uint32_t i = 0; i < nest->proj->niters; i++)
 		staged->strides[i] = size_const(sizes, 0);
 	for (uint32_t d = p->ndims; d-- > 0;) {
 		CopyAxis *dim = &p->dims[d];
 		const Index *index = &p->access->axes[dim->axis];
+		Size skipped = size_sub(sizes, index->offset, pad_first(p, dim->axis));
 		dim->stride = elements;
+		staged->offset =
+			size_add(sizes, staged->offset, size_mul(sizes, skipped, elements));
 		for (uint32_t t = 0; t < index->nterms && !dim->term; t++)
 			staged->strides[index->terms[t].iter] =
 				size_scale(sizes, elements, index->terms[t].coef);
@@ -310,112 +345,18 @@ static void lay_out(Pad *p, StagedLoad *staged)
 			staged->strides[dim->term->iter] = elements;
 		elements = size_mul(sizes, elements, dim->extent);
 	}
-	Lower *lower = nest->gen->lower;
+	return elements;
+}
+
+static BufferId make_buffer(const Pad *p, Size elements)
+{
+	Lower *lower = p->nest->gen->lower;
 	const char *from = p->program->buffers.at[p->load->buffer].name;
 	Sym name = lower_unique(lower, sym_printf(p->program->symbols, "padded_%s", from));
-	p->buffer = staged->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
-								  .name = name,
-								  .dtype = p->load->dtype,
-								  .elements = elements});
-}
-
-/* ---- the copy ---- */
-
-/* The picture's index along an axis, without one axis of the copy (NULL: whole). */
-static const Ix *index_at(const Pad *p, uint32_t axis, const CopyAxis *without)
-{
-	Program *program = p->program;
-	const Ix *at = ix_size(program->arena, p->access->axes[axis].offset);
-	for (uint32_t d = 0; d < p->ndims; d++) {
-		const CopyAxis *dim = &p->dims[d];
-		if (dim->axis != axis || dim == without)
-			continue;
-		const Ix *coef =
-			ix_const(program->arena, program->sizes, dim->term ? dim->term->coef : 1);
-		at = ix_add(program, at, ix_mul(program, ix_iter(program->arena, dim->var), coef));
-	}
-	return at;
-}
-
-/* The first place along the axis of the copy for which the picture's index is at least `size`. */
-static const Ix *first_at(const Pad *p, const CopyAxis *dim, Size size)
-{
-	Program *program = p->program;
-	int64_t coef = dim->term ? dim->term->coef : 1;
-	const Ix *rest = ix_mul(program, index_at(p, dim->axis, dim),
-				ix_const(program->arena, program->sizes, -1));
-	const Ix *top = ix_add(
-		program, ix_size(program->arena, size_plus(program->sizes, size, coef - 1)), rest);
-	const Ix *place =
-		ix_binary(program, IX_DIV, top, ix_const(program->arena, program->sizes, coef));
-	place = ix_binary(program, IX_MAX, place, zero_ix(p->nest->gen));
-	return ix_binary(program, IX_MIN, place, ix_size(program->arena, dim->extent));
-}
-
-static const Value *picture_value(const Pad *p)
-{
-	Gen *gen = p->nest->gen;
-	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, p->access->naxes + 1);
-	for (uint32_t a = 0; a < p->access->naxes; a++)
-		axes[a] = index_at(p, a, NULL);
-	return node_value(gen, lower_node(gen->lower, p->nest->node)->args[p->arg], axes);
-}
-
-static Block fill_from(Pad *p, uint32_t d, bool inside);
-
-static void add_loop(Pad *p, Body *body, uint32_t d, const Ix *lo, const Ix *hi, bool inside)
-{
-	Gen *gen = p->nest->gen;
-	p->dims[d].var = gen_iter(gen, p->dims[d].term ? iter_of(p, p->dims[d].term->iter)->name
-						       : sym_cstr(p->program->symbols, "at"));
-	if (!ix_same(lo, hi))
-		PUSH(gen->arena, body->stmts,
-		     stmt_for(gen->arena, p->dims[d].var, lo, hi, fill_from(p, d + 1, inside)));
-}
-
-/* Is it the place along this axis of the copy that decides whether there is an element of the
- * picture? */
-static bool decides(const Pad *p, uint32_t d)
-{
-	for (uint32_t later = d + 1; later < p->ndims; later++)
-		if (p->dims[later].axis == p->dims[d].axis)
-			return false;
-	return !p->dims[d].term || p->access->axes[p->dims[d].axis].guarded;
-}
-
-/* The loops over the copy's axes from d on. */
-static Block fill_from(Pad *p, uint32_t d, bool inside)
-{
-	Gen *gen = p->nest->gen;
-	Body body = {0};
-	if (d == p->ndims) {
-		const Ix *to = zero_ix(gen);
-		for (uint32_t i = 0; i < p->ndims; i++)
-			to = ix_add(p->program, to,
-				    ix_mul(p->program, ix_iter(gen->arena, p->dims[i].var),
-					   ix_size(gen->arena, p->dims[i].stride)));
-		const Value *zero =
-			value_const(gen->arena, p->load->dtype, scalar_of(p->load->dtype, 0));
-		const Value *value = inside ? picture_value(p) : zero;
-		return block_of(gen, stmt_store(gen->arena, p->buffer, to, OP_NONE, value));
-	}
-	const CopyAxis *dim = &p->dims[d];
-	const Ix *lo = zero_ix(gen), *hi = ix_size(gen->arena, dim->extent);
-	if (inside && decides(p, d)) {
-		Size size =
-			shape_axis(lower_shape(gen->lower,
-					       lower_node(gen->lower, p->nest->node)->args[p->arg]),
-				   dim->axis)
-				->size;
-		const Ix *from = first_at(p, dim, size_const(p->program->sizes, 0));
-		const Ix *to = ix_binary(p->program, IX_MAX, from, first_at(p, dim, size));
-		add_loop(p, &body, d, lo, from, false);
-		add_loop(p, &body, d, from, to, true);
-		add_loop(p, &body, d, to, hi, false);
-	} else {
-		add_loop(p, &body, d, lo, hi, inside);
-	}
-	return body_block(&body);
+	return lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
+					    .name = name,
+					    .dtype = p->load->dtype,
+					    .elements = elements});
 }
 
 /* No guard of the picture's is left. */
@@ -433,19 +374,44 @@ static void drop_guards(Pad *p)
 	p->nest->guards = kept;
 }
 
-bool nest_pad(Nest *nest)
+/* Is there a picture that is better copied? Finds the copy's axes. */
+static bool finds_copy(Pad *p)
 {
-	Pad p = {.nest = nest, .program = nest->gen->program};
+	const Nest *nest = p->nest;
 	bool plain = !nest->gen->lower->band && nest->inner.stmts.n == 0 && nest->nresult > 0 &&
 		     nest->nloops > nest->nresult && proj_is_plain(nest->proj) &&
 		     !nest->staged[0].strides && !nest->staged[1].strides;
-	if (!plain || !finds_picture(&p) || product(&p, true, true) < STEPS_LEAST)
+	if (!plain || !finds_picture(p) || product(p, true, true) < STEPS_LEAST)
 		return false;
-	p.joined = joined_rows(&p);
-	if (!p.apart && !p.joined)
+	p->joined = joined_rows(p);
+	if (!p->apart && !p->joined)
 		return false;
-	lay_out(&p, &nest->staged[p.arg]);
-	gen_append(nest->gen, &nest->gen->top, fill_from(&p, 0, true));
+	find_axes(p);
+	return true;
+}
+
+int nest_wants_margins(Nest *nest)
+{
+	Pad p = {.nest = nest, .program = nest->gen->program};
+	return finds_copy(&p) && p.margins ? (int)p.arg : -1;
+}
+
+bool nest_pad(Nest *nest)
+{
+	Pad p = {.nest = nest, .program = nest->gen->program};
+	if (!finds_copy(&p))
+		return false;
+	NodePlan *plan = &nest->gen->lower->plan[pad_picture(&p)];
+	StagedLoad *staged = &nest->staged[p.arg];
+	if (!p.margins || !plan->halo) {
+		Size elements = lay_out(&p, staged);
+		bool made = p.margins && plan->padded != BUFFER_NONE;
+		staged->buffer = p.buffer = made ? plan->padded : make_buffer(&p, elements);
+		if (!made)
+			gen_append(nest->gen, &nest->gen->top, pad_copy(&p));
+		if (p.margins)
+			plan->padded = p.buffer;
+	}
 	drop_guards(&p);
 	nest_rebuild(nest);
 	return true;

@@ -166,9 +166,14 @@ static void emit_all(Lower *lower)
 		if (lower->plan[id].early)
 			lower_emit_node(lower, id);
 	}
-	for (NodeId id = 0; id < n; id++)
+	for (NodeId id = 0; id < n; id++) {
+		NodeId made = id;
 		if (lower->plan[id].needed && !lower->plan[id].early)
 			id = emit_band(lower, id);
+		for (; made <= id; made++)
+			if (lower->plan[made].halo)
+				halo_emit_frame(lower, made);
+	}
 	const ProgramRoutine *routine = &lower->program->routines.at[lower->routine_id];
 	for (uint32_t i = 0; i < routine->noutputs; i++) {
 		NodeId id = lower->routine->outputs[i];
@@ -312,6 +317,7 @@ void lower_routine(Lower *lower, uint32_t id)
 	for (NodeId node = 0; node < lower->graph->nodes.n; node++)
 		if (lower->plan[node].needed && !lower->plan[node].fused)
 			bind_buffer(lower, node);
+	halo_plan(lower);
 	emit_all(lower);
 	fuse_describe(lower);
 	rows_fuse(lower, 0, 0);

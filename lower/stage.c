@@ -191,7 +191,7 @@ static Order order_of(const Stage *s, uint32_t load)
 static const Ix *staged_ix(const Nest *nest, const StagedLoad *staged)
 {
 	Program *program = nest->gen->program;
-	const Ix *at = zero_ix(nest->gen);
+	const Ix *at = ix_size(program->arena, staged->offset);
 	for (IterId i = 0; i < nest->proj->niters; i++) {
 		if (size_is(program->sizes, staged->strides[i], 0))
 			continue;
@@ -211,6 +211,7 @@ static void copy(Stage *s, uint32_t load)
 	const Buffer *from = &s->program->buffers.at[s->loads[load]->buffer];
 	Size elements = size_const(sizes, 1);
 	staged->strides = ARENA_ARRAY(gen->arena, Size, nest->proj->niters);
+	staged->offset = size_const(sizes, 0);
 	for (uint32_t i = 0; i < nest->proj->niters; i++)
 		staged->strides[i] = size_const(sizes, 0);
 	for (uint32_t i = order.n; i-- > 0;) {

@@ -68,12 +68,16 @@ const Ix *flat_index(Gen *gen, NodeId node, const Ix *const *axes)
 {
 	Program *program = gen->program;
 	const Shape *shape = lower_shape(gen->lower, node);
+	const Margins *halo = gen->lower->plan[node].halo;
 	const Ix *at = zero_ix(gen);
 	Size stride = size_const(program->sizes, 1);
 	for (uint32_t i = shape_naxes(shape); i-- > 0;) {
-		const Ix *part = ix_mul(program, axes[i], ix_size(gen->arena, stride));
-		at = ix_add(program, part, at);
-		stride = size_mul(program->sizes, stride, shape_axis(shape, i)->size);
+		Size before = halo ? halo->axes[i].before : size_const(program->sizes, 0);
+		const Ix *place = ix_add(program, axes[i], ix_size(gen->arena, before));
+		at = ix_add(program, ix_mul(program, place, ix_size(gen->arena, stride)), at);
+		stride = size_mul(program->sizes, stride,
+				  halo ? margins_extent(gen->lower, node, halo, i)
+				       : shape_axis(shape, i)->size);
 	}
 	return at;
 }

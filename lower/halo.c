@@ -1,0 +1,244 @@
+/* Buffers with margins: a picture that a kernel of the routine makes is written into the middle of
+ * what its readers would copy it into (pad.c).
+ *
+ *   x          x[c, i + 1, j + 1] = ...
+ *   frame_x    x[c, 0, *] = x[c, *, 0] = x[c, H + 1, *] = x[c, *, W + 1] = 0
+ *   y          y[o, i, j] = sum over c, ki, kj of x[c, i + ki, j + kj] * w[o, c, ki, kj]
+ *
+ * The margins are those that inference froze (infer/margins.c), so one buffer serves every reader.
+ * They are given before any kernel is emitted, from the last reader to the first: whether a reader
+ * would copy depends on the layout of what it writes. Rows with margins are no longer neighbours:
+ * where all cells as one loop fill vectors much better than row by row, there are none.
+ *
+ * Only flat_index knows the layout. What touches elements in storage order (reshapes, results,
+ * fills) has no margins.
+ */
+#include "lower/nest.h"
+
+/* ---- layout ---- */
+
+Size margins_extent(const Lower *lower, NodeId node, const Margins *margins, uint32_t axis)
+{
+	Size size = shape_axis(lower_shape(lower, node), axis)->size;
+	const Margin *margin = &margins->axes[axis];
+	return size_add(lower->sizes, size_add(lower->sizes, margin->before, size), margin->after);
+}
+
+Size margins_stride(const Lower *lower, NodeId node, const Margins *margins, uint32_t axis)
+{
+	Size stride = size_const(lower->sizes, 1);
+	for (uint32_t i = shape_naxes(lower_shape(lower, node)); --i > axis;)
+		stride = size_mul(lower->sizes, stride, margins_extent(lower, node, margins, i));
+	return stride;
+}
+
+Size margins_elements(const Lower *lower, NodeId node, const Margins *margins)
+{
+	if (shape_naxes(lower_shape(lower, node)) == 0)
+		return size_const(lower->sizes, 1);
+	return size_mul(lower->sizes, margins_stride(lower, node, margins, 0),
+			margins_extent(lower, node, margins, 0));
+}
+
+const Margins *margins_known(const Lower *lower, NodeId node)
+{
+	const Margins *margins = infer_margins(lower->inference, node, OP_ADD);
+	for (uint32_t i = 0; margins && i < shape_naxes(lower_shape(lower, node)); i++)
+		if (size_is_bad(margins->axes[i].before) || size_is_bad(margins->axes[i].after))
+			return NULL;
+	return margins;
+}
+
+bool margin_is_none(const Lower *lower, const Margin *margin)
+{
+	return size_is(lower->sizes, margin->before, 0) && size_is(lower->sizes, margin->after, 0);
+}
+
+/* ---- which tensors have them ---- */
+
+/* Does an operation walk through the elements as they are stored? */
+static bool is_read_in_line(const Lower *lower, NodeId id)
+{
+	for (uint32_t u = lower->first_use[id]; u < lower->first_use[id + 1]; u++) {
+		const Proj *proj = lower_proj(lower, lower->uses[u].user);
+		if (!proj || proj->linear)
+			return true;
+	}
+	return false;
+}
+
+/* Is it stored cell by cell, at indices that flat_index gives, into memory of the routine's own? */
+static bool may_have_margins(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const NodePlan *plan = &lower->plan[id];
+	const Proj *proj = lower_proj(lower, id);
+	bool plain = proj && !proj->linear && node->target == NODE_NONE &&
+		     node->kind != NODE_ARGMAX && node->kind != NODE_RANDOM;
+	return plain && lower_has_kernel(lower, id) && !plan->mutated && !plan->early &&
+	       !plan->output && lower->program->buffers.at[plan->buffer].kind == BUFFER_TEMP &&
+	       !nest_needs_fill(lower, id) && !is_read_in_line(lower, id);
+}
+
+/* Are rows between margins, all that lies beside each other, so short for vectors that the cells of
+ * all of them are better one loop? */
+static bool rows_are_short(const Lower *lower, NodeId id, const Margins *margins)
+{
+	const Shape *shape = lower_shape(lower, id);
+	Size cells = size_const(lower->sizes, 1);
+	uint32_t axis = shape_naxes(shape);
+	int64_t rows, cols;
+	do /* falls: axes in front, of which one has margins */
+		cells = size_mul(lower->sizes, cells, shape_axis(shape, --axis)->size);
+	while (axis > 0 && margin_is_none(lower, &margins->axes[axis]));
+	return axis > 0 && size_is_const(lower->sizes, cells, &cols) &&
+	       size_is_const(lower->sizes, shape_axis(shape, axis - 1)->size, &rows) &&
+	       pad_joins_rows(lower, lower_node(lower, id)->dtype, rows, cols);
+}
+
+/* The operand that the kernel of the root would copy with margins, could it not have them;
+ * NODE_NONE: there is none. Nothing of what is built here stays. */
+static NodeId copied_operand(Lower *lower, NodeId root)
+{
+	NodeId reduction = lower->plan[root].reduction;
+	NodeId id = reduction != NODE_NONE ? reduction : root;
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	bool candidate = false;
+	if (node->kind != NODE_SPEC || proj->npieces != 1 || node_reduce_op(node) != OP_ADD)
+		return NODE_NONE;
+	for (uint32_t i = 0; i < node->nargs; i++)
+		candidate |= margins_known(lower, node->args[i]) &&
+			     may_have_margins(lower, node->args[i]);
+	if (!candidate)
+		return NODE_NONE;
+	Gen gen = gen_new(lower, lower->program->buffers.at[lower->plan[root].buffer].name,
+			  node->span);
+	Nest nest = {.gen = &gen,
+		     .node = id,
+		     .root = root,
+		     .target = {lower->plan[root].buffer, OP_NONE},
+		     .proj = proj,
+		     .piece = proj->pieces};
+	nest_set_up(&nest);
+	int arg = nest_wants_margins(&nest);
+	return arg < 0 ? NODE_NONE : node->args[arg];
+}
+
+static void give_margins(Lower *lower, NodeId id)
+{
+	NodePlan *plan = &lower->plan[id];
+	Buffer *buffer = &lower->program->buffers.at[plan->buffer];
+	ScheduleClause *asked = schedule_asked(lower->asked, lower->program, buffer->name,
+					       lower_node(lower, id)->span, CHOICE_HALO);
+	const Margins *margins = margins_known(lower, id);
+	if (asks_off(asked) || (!asked && rows_are_short(lower, id, margins)))
+		return;
+	plan->halo = margins;
+	buffer->elements = margins_elements(lower, id, plan->halo);
+}
+
+void halo_plan(Lower *lower)
+{
+	for (NodeId id = (NodeId)lower->graph->nodes.n; id-- > 0;) {
+		if (!lower_has_kernel(lower, id) || !lower_proj(lower, id))
+			continue;
+		NodeId operand = copied_operand(lower, id);
+		if (operand != NODE_NONE && !lower->plan[operand].halo &&
+		    may_have_margins(lower, operand))
+			give_margins(lower, operand);
+	}
+}
+
+/* ---- what is written down ---- */
+
+static void describe_axis(Gen *gen, ScheduleClause *clause, Sym name, const Margin *margin)
+{
+	int64_t numbers[2];
+	if (margin_is_none(gen->lower, margin))
+		return;
+	bool known = size_is_const(gen->lower->sizes, margin->before, &numbers[0]) &&
+		     size_is_const(gen->lower->sizes, margin->after, &numbers[1]);
+	clause_add(gen->arena, clause, name, numbers, known ? 2 : 0);
+}
+
+void halo_describe(Gen *gen, NodeId id)
+{
+	const Margins *margins = gen->lower->plan[id].halo;
+	const Proj *proj = lower_proj(gen->lower, id);
+	ScheduleEntry *entry = &gen->made.at[0];
+	bool off = asks_off(schedule_asked(gen->lower->asked, gen->program, entry->name,
+					   entry->span, CHOICE_HALO));
+	if (!margins && !off)
+		return;
+	ScheduleClause *clause = entry_make(gen->arena, entry, CHOICE_HALO, !margins);
+	const Access *result = margins ? &proj->pieces[0].result : NULL;
+	for (uint32_t i = 0; margins && i < result->naxes; i++)
+		if (result->axes[i].nterms > 0)
+			describe_axis(gen, clause, proj->iters[result->axes[i].terms[0].iter].name,
+				      &margins->axes[i]);
+}
+
+/* ---- the frame ---- */
+
+typedef struct Filler {
+	Gen *gen;
+	NodeId node;
+	const Margins *margins;
+	const Value *zero;
+} Filler;
+
+/* The elements of n steps along the axis from `first` on, which lie beside each other. */
+static Block fill_steps(const Filler *f, uint32_t axis, const Ix *first, Size n)
+{
+	Gen *gen = f->gen;
+	Size stride = margins_stride(gen->lower, f->node, f->margins, axis);
+	IterVar at = gen_iter(gen, sym_cstr(gen->program->symbols, "at"));
+	const Ix *to = ix_add(gen->program, first, ix_iter(gen->arena, at));
+	BufferId buffer = gen->lower->plan[f->node].buffer;
+	Block body = block_of(gen, stmt_store(gen->arena, buffer, to, OP_NONE, f->zero));
+	const Ix *hi = ix_size(gen->arena, size_mul(gen->program->sizes, n, stride));
+	return block_of(gen, stmt_for(gen->arena, at, zero_ix(gen), hi, body));
+}
+
+/* What is outside along this axis or one behind it, in the part of the buffer from `first` on. */
+static Block fill_around(const Filler *f, uint32_t axis, const Ix *first)
+{
+	Gen *gen = f->gen;
+	Program *program = gen->program;
+	Body body = {0};
+	if (axis == shape_naxes(lower_shape(gen->lower, f->node)))
+		return (Block){0};
+	const Margin *margin = &f->margins->axes[axis];
+	Size size = shape_axis(lower_shape(gen->lower, f->node), axis)->size;
+	const Ix *stride =
+		ix_size(gen->arena, margins_stride(gen->lower, f->node, f->margins, axis));
+	const Ix *inside = ix_add(program, first,
+				  ix_mul(program, ix_size(gen->arena, margin->before), stride));
+	if (!size_is(program->sizes, margin->before, 0))
+		gen_append(gen, &body, fill_steps(f, axis, first, margin->before));
+	IterVar at = gen_iter(gen, sym_cstr(program->symbols, "i"));
+	const Ix *step = ix_mul(program, ix_iter(gen->arena, at), stride);
+	Block inner = fill_around(f, axis + 1, ix_add(program, inside, step));
+	if (inner.n > 0)
+		PUSH(gen->arena, body.stmts,
+		     stmt_for(gen->arena, at, zero_ix(gen), ix_size(gen->arena, size), inner));
+	const Ix *behind =
+		ix_add(program, inside, ix_mul(program, ix_size(gen->arena, size), stride));
+	if (!size_is(program->sizes, margin->after, 0))
+		gen_append(gen, &body, fill_steps(f, axis, behind, margin->after));
+	return body_block(&body);
+}
+
+void halo_emit_frame(Lower *lower, NodeId id)
+{
+	const Buffer *buffer = &lower->program->buffers.at[lower->plan[id].buffer];
+	Sym name =
+		lower_unique(lower, sym_printf(lower->program->symbols, "frame_%s", buffer->name));
+	Gen gen = gen_new(lower, name, lower_node(lower, id)->span);
+	Filler f = {.gen = &gen, .node = id, .margins = lower->plan[id].halo};
+	f.zero = value_const(gen.arena, buffer->dtype, scalar_of(buffer->dtype, 0));
+	gen_append(&gen, &gen.top, fill_around(&f, 0, zero_ix(&gen)));
+	kernel_finish(&gen);
+	lower->program->kernels.at[lower->program->kernels.n - 1].alone = true;
+}

@@ -1,0 +1,45 @@
+/* The copy of a picture, private to pad.c, which decides on it, and pad_copy.c, which fills it. */
+#ifndef TSR_LOWER_PAD_H
+#define TSR_LOWER_PAD_H
+
+#include "base/diag.h"
+#include "lower/nest.h"
+
+enum { PAD_DIMS = 32 };
+
+/* An axis of the copy: an iterator's, or one of the picture's as it is. In the order that they
+ * stand in. */
+typedef enum CopyRank { RANK_OUTER, RANK_SUM, RANK_LANES } CopyRank;
+
+typedef struct CopyAxis {
+	CopyRank rank;
+	uint32_t axis;	       /* of the picture */
+	const IndexTerm *term; /* NULL: the whole axis */
+	Size extent, stride;
+	IterVar var;
+} CopyAxis;
+
+typedef struct Pad {
+	Nest *nest;
+	Program *program;
+	const Loop *col;
+	uint32_t arg;
+	const Access *access;
+	const Value *load;
+	/* the result's last one, of columns of few channels; NULL: `col` is the last */
+	const Loop *inner;
+	const Loop *joined; /* is to be one loop with `col`; NULL: there is none */
+	bool apart;	    /* lanes along `col` read no vector of the picture, or leave it */
+	CopyAxis dims[PAD_DIMS];
+	uint32_t ndims;
+	const Margins *margins; /* the copy is the picture with these; NULL: it is not */
+	BufferId buffer;
+} Pad;
+
+NodeId pad_picture(const Pad *p);
+/* The picture's index along an axis at the copy's first element. */
+Size pad_first(const Pad *p, uint32_t axis);
+/* The loops that fill the copy (pad_copy.c). */
+Block pad_copy(Pad *p);
+
+#endif

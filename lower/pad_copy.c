@@ -1,0 +1,103 @@
+/* The loops that fill the copy of a picture: along each axis what is in front of the picture, the
+ * picture, and what is behind it, between bounds that are computed where several axes of the copy
+ * make one of the picture.
+ */
+#include "lower/pad.h"
+
+/* The picture's index along an axis, without one axis of the copy (NULL: whole). */
+static const Ix *index_at(const Pad *p, uint32_t axis, const CopyAxis *without)
+{
+	Program *program = p->program;
+	const Ix *at = ix_size(program->arena, pad_first(p, axis));
+	for (uint32_t d = 0; d < p->ndims; d++) {
+		const CopyAxis *dim = &p->dims[d];
+		if (dim->axis != axis || dim == without)
+			continue;
+		const Ix *coef =
+			ix_const(program->arena, program->sizes, dim->term ? dim->term->coef : 1);
+		at = ix_add(program, at, ix_mul(program, ix_iter(program->arena, dim->var), coef));
+	}
+	return at;
+}
+
+/* The first place along the axis of the copy for which the picture's index is at least `size`. */
+static const Ix *first_at(const Pad *p, const CopyAxis *dim, Size size)
+{
+	Program *program = p->program;
+	int64_t coef = dim->term ? dim->term->coef : 1;
+	const Ix *rest = ix_mul(program, index_at(p, dim->axis, dim),
+				ix_const(program->arena, program->sizes, -1));
+	const Ix *top = ix_add(
+		program, ix_size(program->arena, size_plus(program->sizes, size, coef - 1)), rest);
+	const Ix *place =
+		ix_binary(program, IX_DIV, top, ix_const(program->arena, program->sizes, coef));
+	place = ix_binary(program, IX_MAX, place, zero_ix(p->nest->gen));
+	return ix_binary(program, IX_MIN, place, ix_size(program->arena, dim->extent));
+}
+
+static const Value *picture_value(const Pad *p)
+{
+	Gen *gen = p->nest->gen;
+	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, p->access->naxes + 1);
+	for (uint32_t a = 0; a < p->access->naxes; a++)
+		axes[a] = index_at(p, a, NULL);
+	return node_value(gen, pad_picture(p), axes);
+}
+
+static Block fill_from(Pad *p, uint32_t d, bool inside);
+
+static void add_loop(Pad *p, Body *body, uint32_t d, const Ix *lo, const Ix *hi, bool inside)
+{
+	Gen *gen = p->nest->gen;
+	p->dims[d].var =
+		gen_iter(gen, p->dims[d].term ? p->nest->proj->iters[p->dims[d].term->iter].name
+					      : sym_cstr(p->program->symbols, "at"));
+	if (!ix_same(lo, hi))
+		PUSH(gen->arena, body->stmts,
+		     stmt_for(gen->arena, p->dims[d].var, lo, hi, fill_from(p, d + 1, inside)));
+}
+
+/* Is it the place along this axis of the copy that decides whether there is an element of the
+ * picture? */
+static bool decides(const Pad *p, uint32_t d)
+{
+	for (uint32_t later = d + 1; later < p->ndims; later++)
+		if (p->dims[later].axis == p->dims[d].axis)
+			return false;
+	if (p->margins)
+		return !margin_is_none(p->nest->gen->lower, &p->margins->axes[p->dims[d].axis]);
+	return !p->dims[d].term || p->access->axes[p->dims[d].axis].guarded;
+}
+
+/* The loops over the copy's axes from d on. */
+static Block fill_from(Pad *p, uint32_t d, bool inside)
+{
+	Gen *gen = p->nest->gen;
+	Body body = {0};
+	if (d == p->ndims) {
+		const Ix *to = zero_ix(gen);
+		for (uint32_t i = 0; i < p->ndims; i++)
+			to = ix_add(p->program, to,
+				    ix_mul(p->program, ix_iter(gen->arena, p->dims[i].var),
+					   ix_size(gen->arena, p->dims[i].stride)));
+		const Value *zero =
+			value_const(gen->arena, p->load->dtype, scalar_of(p->load->dtype, 0));
+		const Value *value = inside ? picture_value(p) : zero;
+		return block_of(gen, stmt_store(gen->arena, p->buffer, to, OP_NONE, value));
+	}
+	const CopyAxis *dim = &p->dims[d];
+	const Ix *lo = zero_ix(gen), *hi = ix_size(gen->arena, dim->extent);
+	if (inside && decides(p, d)) {
+		Size size = shape_axis(lower_shape(gen->lower, pad_picture(p)), dim->axis)->size;
+		const Ix *from = first_at(p, dim, size_const(p->program->sizes, 0));
+		const Ix *to = ix_binary(p->program, IX_MAX, from, first_at(p, dim, size));
+		add_loop(p, &body, d, lo, from, false);
+		add_loop(p, &body, d, from, to, true);
+		add_loop(p, &body, d, to, hi, false);
+	} else {
+		add_loop(p, &body, d, lo, hi, inside);
+	}
+	return body_block(&body);
+}
+
+Block pad_copy(Pad *p) { return fill_from(p, 0, true); }
