@@ -28,6 +28,30 @@ def pictures(h, ci, co, k, stride, dilation):
     return lambda: F.conv2d(x, weight, bias, stride, k // 2 * dilation, dilation)
 
 
+def filters(h):
+    x, w, v = torch.randn(1, 1, h, h), torch.randn(1, 1, 3, 3), torch.randn(1, 1, 5, 5)
+    turned = w.transpose(2, 3).contiguous()
+
+    def run():
+        b = F.conv2d(F.conv2d(x, w, None, 1, 1), v, None, 1, 2)
+        across, down = F.conv2d(b, w, None, 1, 1), F.conv2d(b, turned, None, 1, 1)
+        return (across * across + down * down).sqrt()
+    return run
+
+
+def network(h):
+    x, layers = torch.randn(1, 3, h, h), []
+    for before, after, stride in ((3, 16, 1), (16, 16, 1), (16, 32, 2), (32, 32, 1), (32, 64, 1)):
+        layers.append((torch.randn(after, before, 3, 3), torch.randn(after), stride))
+
+    def run():
+        y = x
+        for weight, bias, stride in layers:
+            y = F.relu_(F.conv2d(y, weight, bias, stride, 1))
+        return F.max_pool2d(y, 2)
+    return run
+
+
 def attention(heads, t, d):
     q, k, v = (torch.randn(heads, t, d) for _ in range(3))
     return lambda: torch.softmax(q @ k.transpose(1, 2) / d ** 0.5, -1) @ v
@@ -60,6 +84,10 @@ def make():
         return conv(*sizes)
     if kind == "pictures":
         return pictures(*sizes)
+    if kind == "filters":
+        return filters(*sizes)
+    if kind == "network":
+        return network(*sizes)
     if kind == "attention":
         return attention(*sizes)
     if kind in ("uniform", "normal"):

@@ -89,13 +89,44 @@ CHANNELS_FIRST = ((224, 3, 64, 7, 2, 1), (224, 3, 16, 3, 1, 1), (112, 16, 16, 3,
                   (224, 1, 1, 5, 1, 1), (224, 1, 1, 7, 1, 1), (1024, 1, 1, 5, 1, 1))
 
 
+# Chains, whose pictures the program makes itself.
+FILTERS = """input x : [%(h)d, %(h)d]
+param w : [3, 3]
+param v : [5, 5]
+let a = einsum("y =+ i, x =+ j; i, j => y, x", x, w)
+let b = einsum("y =+ i, x =+ j; i, j => y, x", a, v)
+let across = einsum("y =+ i, x =+ j; i, j => y, x", b, w)
+let down = einsum("y =+ i, x =+ j; j, i => y, x", b, w)
+output y = sqrt(across .* across + down .* down)
+"""
+NETWORK = """input x : [1 | 3, %(h)d, %(h)d]
+fn conv(out)(x) = relu(einsum("n | i, y =+ k, x =+ l; i, k, l -> o => n | o, y, x", x, {w : [..., 3, 3 -> out]}) + {b : [out, 1, 1]})
+fn down(out)(x) = relu(einsum("n | i, 2*y =+ k, 2*x =+ l; i, k, l -> o => n | o, y, x", x, {w : [..., 3, 3 -> out]}) + {b : [out, 1, 1]})
+let c1 = conv(16)
+let c2 = conv(16)
+let c3 = down(32)
+let c4 = conv(32)
+let c5 = conv(64)
+output y = reduce(max, "n | c, 2*y <+ i, 2*x <+ j => n | c, y, x", c5(c4(c3(c2(c1(x)))))) with (i = 2, j = 2)
+"""
+
+
+def network_flops(h):
+    return 2.0 * 9 * (h * h * (3 * 16 + 16 * 16) + (h // 2) ** 2 * (16 * 32 + 32 * 32 + 32 * 64))
+
+
 def pictures():
-    """Convolutions with the channels before the picture, and filters of gray pictures"""
+    """Convolutions with the channels before the picture, filters of gray pictures, and chains of both"""
     for h, ci, co, k, s, d in CHANNELS_FIRST:
         out = (h + s - 1) // s
         dilated = " d%d" % d if d > 1 else ""
         yield Case("conv %dx%d s%d%s %d->%d at %d" % (k, k, s, dilated, ci, co, h), PICTURES % locals(),
                    2.0 * out ** 2 * ci * co * k * k, peers=(("torch", "pictures", h, ci, co, k, s, d),))
+    for h in (224, 1024):
+        yield Case("gray 3x3, 5x5, two 3x3 at %d" % h, FILTERS % {"h": h}, 2.0 * h * h * (9 + 25 + 9 + 9),
+                   peers=(("torch", "filters", h),))
+    for h in (112, 56):
+        yield Case("five 3x3 and a pool at %d" % h, NETWORK % {"h": h}, network_flops(h), peers=(("torch", "network", h),))
 
 
 # The equation as NumPy writes it and the extents of its letters: from the Tensor Contraction Code Generator's
