@@ -2,6 +2,8 @@
  *
  *   numbers of words    for e in 0..n: y[4*e], .. y[4*e + 3] = uniform(word 0), .. of words[e]
  *   a stream            for b in 0..n/4: the same of threefry4x32(key, b), and what is left of n
+ *                       of normal numbers STRIP blocks at a time: each word's in a row of its own, then
+ *                       four rows are stored as neighbours, which compilers do in vectors
  *   normal              words 0 and 1 are a pair, 2 and 3 another (Box-Muller):
  *                       r = sqrt(-2 log(1 - u0)), a = 2 pi u1: r cos a, r sin a
  *
@@ -13,7 +15,7 @@
 
 #include "lower/lowering.h"
 
-enum { WORDS = 4 };
+enum { WORDS = 4, STRIP = 64 };
 
 static const Ix *number_ix(Gen *gen, int64_t value)
 {
@@ -119,6 +121,17 @@ static const Stmt *where_below(Gen *gen, const Stmt *store, Size n)
 	return stmt_if(gen->arena, cond, 1, body_block(&body));
 }
 
+/* The numbers of block `at` of the stream. */
+static void numbers_of(Gen *gen, const Node *node, Body *body, const Ix *at,
+		       const Value *numbers[WORDS])
+{
+	const Value *args[] = {stream_key(gen, node), value_index(gen->arena, DTYPE_U4X32, at)};
+	const Value *words = value_op(gen->arena, OP_THREEFRY, DTYPE_U4X32, args, 2);
+	uniforms_of(gen, local_of(gen, body, "words", words), numbers);
+	if (node->normal)
+		normals_of(gen, body, numbers);
+}
+
 /* Blocks [lo, hi) of the stream; `n`: how many elements there are, where the last block has more. */
 static void emit_blocks(Gen *gen, NodeId id, StoreTarget to, Size lo, Size hi, const Size *n)
 {
@@ -128,11 +141,7 @@ static void emit_blocks(Gen *gen, NodeId id, StoreTarget to, Size lo, Size hi, c
 	const Value *numbers[WORDS];
 	Body body = {0};
 	gen_enter(gen, &body);
-	const Value *args[] = {stream_key(gen, node), value_index(gen->arena, DTYPE_U4X32, at)};
-	const Value *words = value_op(gen->arena, OP_THREEFRY, DTYPE_U4X32, args, 2);
-	uniforms_of(gen, local_of(gen, &body, "words", words), numbers);
-	if (node->normal)
-		normals_of(gen, &body, numbers);
+	numbers_of(gen, node, &body, at, numbers);
 	const Ix *first = ix_mul(gen->program, at, number_ix(gen, WORDS));
 	for (int i = 0; i < WORDS; i++) {
 		const Stmt *store = store_number(gen, to, first, i, numbers[i]);
@@ -142,12 +151,71 @@ static void emit_blocks(Gen *gen, NodeId id, StoreTarget to, Size lo, Size hi, c
 	PUSH(gen->arena, gen->top.stmts, stmt_for(gen->arena, block, from, end, body_block(&body)));
 }
 
+/* ---- strips of it ---- */
+
+static const Value *cell_of(Gen *gen, LocalId row, const Ix *at)
+{
+	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
+	const Ix **place = ARENA_ARRAY(gen->arena, const Ix *, 1);
+	place[0] = at;
+	return value_local(gen->arena, &view, row, place, 1);
+}
+
+static void rows_of(Gen *gen, Body *strip, LocalId rows[WORDS])
+{
+	for (int i = 0; i < WORDS; i++) {
+		rows[i] = gen_local(gen, "row", DTYPE_F32);
+		gen->locals.at[rows[i]].extent[gen->locals.at[rows[i]].rank++] = STRIP;
+		PUSH(gen->arena, strip->stmts, stmt_local(gen->arena, rows[i], f32(gen, 0)));
+	}
+}
+
+/* for block in 0..STRIP: the body */
+static void over_strip(Gen *gen, Body *strip, IterVar block, Body *body)
+{
+	PUSH(gen->arena, strip->stmts,
+	     stmt_for(gen->arena, block, number_ix(gen, 0), number_ix(gen, STRIP),
+		      body_block(body)));
+}
+
+static void emit_strips(Gen *gen, NodeId id, StoreTarget to, Size n)
+{
+	IterVar at = gen_iter(gen, sym_cstr(gen->program->symbols, "strip"));
+	IterVar block = gen_iter(gen, sym_cstr(gen->program->symbols, "block"));
+	const Ix *b = ix_iter(gen->arena, block);
+	const Ix *whole = ix_mul(gen->program, ix_iter(gen->arena, at), number_ix(gen, STRIP));
+	whole = ix_add(gen->program, whole, b);
+	const Ix *first = ix_mul(gen->program, whole, number_ix(gen, WORDS));
+	const Value *numbers[WORDS];
+	LocalId rows[WORDS];
+	Body strip = {0}, compute = {0}, store = {0};
+	gen_enter(gen, &strip);
+	rows_of(gen, &strip, rows);
+	numbers_of(gen, lower_node(gen->lower, id), &compute, whole, numbers);
+	for (int i = 0; i < WORDS; i++) {
+		const Value *cell = cell_of(gen, rows[i], b);
+		PUSH(gen->arena, compute.stmts, stmt_set_at(gen->arena, cell, OP_NONE, numbers[i]));
+		PUSH(gen->arena, store.stmts, store_number(gen, to, first, i, cell));
+	}
+	over_strip(gen, &strip, block, &compute);
+	over_strip(gen, &strip, block, &store);
+	PUSH(gen->arena, gen->top.stmts,
+	     stmt_for(gen->arena, at, number_ix(gen, 0), ix_size(gen->arena, n),
+		      body_block(&strip)));
+}
+
 void random_emit(Gen *gen, NodeId id, StoreTarget to)
 {
 	Sizes *sizes = gen->program->sizes;
 	Size n = node_elements(gen->lower, id), whole = size_floor(sizes, n, WORDS);
-	if (!size_is(sizes, whole, 0))
-		emit_blocks(gen, id, to, size_const(sizes, 0), whole, NULL);
+	Size strips = size_const(sizes, 0);
+	if (lower_node(gen->lower, id)->normal)
+		strips = size_floor(sizes, n, WORDS * STRIP);
+	if (!size_is(sizes, strips, 0))
+		emit_strips(gen, id, to, strips);
+	Size done = size_scale(sizes, strips, STRIP);
+	if (!size_same(done, whole))
+		emit_blocks(gen, id, to, done, whole, NULL);
 	if (!size_divides(sizes, size_const(sizes, WORDS), n))
 		emit_blocks(gen, id, to, whole, size_ceil(sizes, n, WORDS), &n);
 }

@@ -173,7 +173,7 @@ routine r(k : i32) -> t {
 def streams(shape, march):
     model = Model(STREAMS % shape, ["-march=" + march])
     columns = int(np.prod(eval("[%s]" % shape)))
-    for n in (0, 1, 3, 4, 5, 1000):
+    for n in (0, 1, 3, 4, 5, 64, 257, 1000):
         x = RNG.standard_normal(n * columns).astype(np.float32)
         seed = int(RNG.integers(-2 ** 31, 2 ** 31))
         size = n * columns
