@@ -51,7 +51,7 @@ Dtype op_result_dtype(Op op, const Dtype *args, int nargs);
  *   relu(x)          x < 0 ? 0 : x                       relu_gate(x, y)   x > 0 ? y : 0
  *   sat01(x)         x < 0 ? 0 : x > 1 ? 1 : x           sat01_gate(x, y)  x > 0 && x < 1 ? y : 0
  *   sigmoid(x)       1 / (1 + exp(-x))                   rsqrt(x)          1 / sqrt(x)
- *   gelu(x)          (x / 2) * (1 + erf(x * sqrt(1/2)))  recip(x)          1 / x
+ *   gelu(x)          (x / 2) * (1 + erf(x * sqrt(1/2))), -0 at -infinity, its limit; recip(x) 1 / x
  *   sign(x)          (x > 0) - (x < 0)                   round(x)          rint(x): ties to even
  *   fma(a, b, c)     fma(a, b, c), rounded once          pow(a, b)         pow(a, b)
  * Integers wrap; / truncates as in C, % floors, and both are 0 where the divisor is 0; pow with

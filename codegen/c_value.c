@@ -3,6 +3,7 @@
  * integer table below (T: the type, U: its unsigned twin). Only the functions in use are written.
  */
 #include "codegen/c_text.h"
+#include "codegen/cpu.h"
 
 #include <math.h>
 #include <string.h>
@@ -104,7 +105,10 @@ static void put_real_body(FILE *out, Op op, Dtype dtype)
 /* Is the function written out, or libm's? */
 static bool is_inline(const Module *m, Op op, Dtype dtype)
 {
-	return math_has(op, dtype) && !m->emit->target->strict_fp;
+	Cpu cpu;
+	bool fma = cpu_find(m->emit->target->march, &cpu) && cpu_extras(&cpu) & CPU_FMA;
+	return math_has(op, dtype) && !m->emit->target->strict_fp &&
+	       (fma || !math_wants_fma(op, dtype));
 }
 
 /* Is it the short form, and the library's where an argument is far? */

@@ -149,7 +149,8 @@ static Rvalue *float_gelu(const OpJit *o)
 	Rvalue *root = number(o, o->dtype == DTYPE_F32 ? (double)0.70710678118654752440f
 						       : 0.70710678118654752440);
 	Rvalue *erf = libm1(o, "erf", bin(o, TIMES, o->x, root));
-	return bin(o, TIMES, half, bin(o, PLUS, o->one, erf));
+	Rvalue *result = bin(o, TIMES, half, bin(o, PLUS, o->one, erf));
+	return choose(o, cmp(o, LT, o->x, number(o, -0x1p126)), number(o, -0.0), result);
 }
 
 /* By way of rint, which libgccjit vectorises; it knows no vectors of floor. Exact, the signs of
@@ -383,7 +384,8 @@ Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 	}
 	if (math_ends_in_library(op, dtype) && !strict)
 		return near_or_library(&o, op, args);
-	if (math_has(op, dtype) && !strict)
+	bool fma = f->jit->extras & CPU_FMA;
+	if (math_has(op, dtype) && !strict && (fma || !math_wants_fma(op, dtype)))
 		return jit_math(f, op, dtype, args);
 	return dtype_is_float(dtype) ? float_op(&o, op) : int_op(&o, op);
 }

@@ -332,6 +332,12 @@ bool math_has(Op op, Dtype dtype)
 	return formula_of(op, dtype, false) || (op == OP_POW && real);
 }
 
+bool math_wants_fma(Op op, Dtype dtype)
+{
+	bool twice = op == OP_ERF || op == OP_GELU || op == OP_POW; /* two polynomials or more */
+	return dtype == DTYPE_F64 && (twice || op == OP_EXP2 || op == OP_LOG2);
+}
+
 static MathFunction make_function(Make m, Op op, Dtype dtype, bool fast)
 {
 	REQUIRE(math_has(op, dtype));

@@ -64,6 +64,8 @@ typedef struct MathFunction {
  * subnormal numbers as the C library has them; docs/language.md has the bounds of the fast
  * forms. */
 bool math_has(Op op, Dtype dtype);
+/* Is it slower than the C library's where there is no fused multiply-add? */
+bool math_wants_fma(Op op, Dtype dtype);
 /* fast: --fp=fast, where there is such a form. */
 MathFunction math_function(Arena *arena, Op op, Dtype dtype, bool fast);
 /* The same bits, with SCALE where the other forms multiply twice; no other function has it. */
