@@ -205,13 +205,15 @@ int64_t tile_block_cost(const Planner *p, const TileParts *cols)
 }
 
 /* Steps by the rows: the more there are, the longer a block's columns serve, and the more sums are
- * stored behind it. A single row reads few rows of the operand side by side, as memory delivers
- * them. */
+ * stored behind it. Rows of a symbolic extent go in blocks too. A single row reads few rows of the
+ * operand side by side, as memory delivers them. */
 static void choose_stream(Planner *p)
 {
 	TileBlocks *blocks = &p->tile->blocks;
-	int64_t rows = tile_extent(p, p->tile->row, STREAM_ROWS), cells = STREAM_CELLS / rows;
+	int64_t rows = tile_extent(p, p->tile->row, TILE_ASSUMED), cells = STREAM_CELLS / rows;
 	int64_t steps = ROW_STEPS * rows < STEPS_MOST ? ROW_STEPS * rows : STEPS_MOST;
+	if (tile_extent(p, p->tile->row, 0) == 0)
+		blocks->rows = rounded(STREAM_ROWS, p->tile->rows.at[0].step);
 	blocks->cols = cheapest_block(p, &p->tile->cols, cells < STREAM_COLS ? cells : STREAM_COLS);
 	blocks->steps = rows == 1 ? SINGLE_STEPS : steps;
 }
@@ -231,7 +233,7 @@ bool tile_streams(const Planner *p)
 	if (asks_off(p->blocks) || tile->form != TILE_ACROSS || tile->pack >= 0 || !may_block(p) ||
 	    !may_wait(p))
 		return false;
-	return tile_extent(p, tile->row, INT32_MAX) <= STREAM_ROWS &&
+	return tile_extent(p, tile->row, TILE_ASSUMED) <= STREAM_ROWS &&
 	       bytes_over(p, nest->nresult, nest->nloops, tile->col) > STREAM_BYTES;
 }
 

@@ -217,7 +217,7 @@ static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64
 	uint64_t moved = across ? 0 : row_vectors * bytes;
 	if (col_vectors * bytes * steps > FIRST_CACHE)
 		moved += col_vectors * bytes;
-	if (p->streams)
+	if (p->streams && tile_extent(p, p->tile->row, 0) > 0)
 		loads += col_vectors;
 	uint64_t most = adds > row_vectors + col_vectors ? adds : row_vectors + col_vectors;
 	uint64_t move = p->tile->prepacked ? PANEL_MOVE : MOVE;
