@@ -17,7 +17,7 @@ FAST_CLASS = "--fp=fast" in OPTIONS
 erf = np.vectorize(math.erf, otypes=[np.float64])
 FUNCTIONS = {
     "exp": (1, np.exp), "log": (1, np.log), "exp2": (1.5, np.exp2), "log2": (2.5, np.log2), "tanh": (2.5, np.tanh),
-    "sin": (2.5, np.sin), "cos": (2.5, np.cos),
+    "sin": (2.75, np.sin), "cos": (2.75, np.cos),
     "sigmoid": (2.5, lambda x: np.where(x < 0, np.exp(np.minimum(x, 0)), 1) / (1 + np.exp(-np.abs(x)))),
     "erf": (1.5, erf), "sqrt": (1, np.sqrt), "rsqrt": (1.5, lambda x: 1 / np.sqrt(x)),
     "gelu": (2, lambda x: x / 2 * (1 + erf(x * math.sqrt(0.5)))),
@@ -31,8 +31,10 @@ FAST = {"exp": (3, 2.0 ** -126, 2.0 ** 127.5), "exp2": (3, 2.0 ** -126, 2.0 ** 1
 
 
 def every_number(step):
+    """Every step-th number, and some beside the multiples of pi/2, where sin and cos are near 1 or 0."""
     bits = np.arange(0, 1 << 32, step, dtype=np.uint64).astype(np.uint32)
-    return bits.view(np.float32)
+    near = np.arange(-100, 100)[:, None] * (np.pi / 2) + np.arange(1, 500) * 2.0 ** -20
+    return np.concatenate([bits.view(np.float32), near.astype(np.float32).ravel()])
 
 
 def special_numbers():
