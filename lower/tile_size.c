@@ -17,7 +17,7 @@
 #include "base/diag.h"
 
 /* Bytes, loops, half cycles. MOVE, PANEL_MOVE: a line from the second cache, one of a parameter's
- * panel. */
+ * panel; MOVE_FEW, in eighths of a cycle: what it costs besides, where one tile may hold all rows. */
 enum { LEAST_LANES = 4, ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
 /* Panels of parameters: rows of the tile that their columns are chosen for, rows that are assumed
  * to use them. */
@@ -25,7 +25,7 @@ enum { PANEL_HEIGHT = 6, PANEL_ROWS = 96 };
 /* Of an operand that is streamed: what the columns of a tile take at most. */
 enum { STREAM_VECTORS = 8 };
 enum { WAYS = 8, WAY_BYTES = 4096 };
-enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4, PANEL_MOVE = 5 };
+enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4, PANEL_MOVE = 5, MOVE_FEW = 2 };
 
 bool tile_is_const(const Planner *p, Size size, int64_t *n)
 {
@@ -203,7 +203,8 @@ static uint64_t cell_operands(const Planner *p)
 
 /* Eighths of a cycle of one step of the sum in one tile; each load costs a little, or tiles of
  * equal work would be equal. What the columns read stays in the first cache, where it fits, while
- * the rows go by; the rest comes from the second one. */
+ * the rows go by; the rest comes from the second one, where so few rows that one tile may hold them
+ * should read it once. */
 static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64_t steps)
 {
 	bool across = p->tile->form == TILE_ACROSS;
@@ -223,6 +224,8 @@ static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64
 	uint64_t move = p->tile->prepacked ? PANEL_MOVE : MOVE;
 	if (moved * move > most * CACHE_LINE)
 		most = moved * move / CACHE_LINE;
+	if (p->tile->pack < 0 && tile_extent(p, p->tile->row, INT32_MAX) <= ROWS_MAX)
+		loads += moved * MOVE_FEW / CACHE_LINE;
 	return 4 * (most > 2 * LATENCY ? most : 2 * LATENCY) + loads;
 }
 
