@@ -199,12 +199,17 @@ static void pack_turned(Planner *p)
 	}
 }
 
-/* Would filling up the last vector of the columns leave a fifth of them? */
-static bool is_ragged(const Planner *p, int64_t cols)
+/* Vectors that the columns take as they are, those in the middle of which they end too; and filled
+ * up. */
+static int64_t cut_vectors(const Planner *p, int64_t cols)
 {
-	const Tile ragged = {.nest = p->tile->nest, .lanes = p->native, .group = 1};
-	int64_t vectors = (cols + p->native - 1) / p->native;
-	return cols > 0 && tile_vectors(&ragged, cols) * 4 >= vectors * 5;
+	const Tile cut = {.nest = p->tile->nest, .lanes = p->native, .group = 1};
+	return tile_vectors(&cut, cols);
+}
+
+static int64_t whole_vectors(const Planner *p, int64_t cols)
+{
+	return (cols + p->native - 1) / p->native;
 }
 
 /* Is the operand read once where it is not copied: do all loops but the rows' move it? */
@@ -231,9 +236,11 @@ static void pack_spread(Planner *p)
 	bool ahead = tile_may_prepack(p, load), packs = ahead || pays_packed(p, load, true);
 	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
 	int bytes = dtype_bytes(tile->nest->value->dtype);
-	bool spread = cols > 0 && steps * bytes >= PACK_SPREAD / cols, ragged = is_ragged(p, cols);
+	int64_t cut = cut_vectors(p, cols), whole = whole_vectors(p, cols);
+	bool spread = cols > 0 && steps * bytes >= PACK_SPREAD / cols,
+	     ragged = cut * 4 >= whole * 5;
 	bool asked = asks_on(ahead ? p->prepacks : p->packs);
-	if (ragged && !ahead && !asked && !(packs && spread) && !tile_streams(p))
+	if (cut > whole && !ahead && !asked && !(packs && spread) && !tile_streams(p))
 		tile->step_apart = tile_step_apart(p, load);
 	if (tile->step_apart > 0)
 		tile->beyond = load;
