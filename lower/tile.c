@@ -318,6 +318,8 @@ Block tile_one(Tile *tile, const TilePart *row, const TilePart *col)
 	tile->nest->guards = row->edge ? tile->guards : tile->inner;
 	set_iter(tile, tile->row, row, tile->r);
 	set_iter(tile, tile->col, col, across ? tile->lane : tile->c);
+	if (row->turned)
+		return tile_tail(tile, col);
 	return across ? tile_across(tile, row, col) : tile_along(tile, row->step, col->step);
 }
 
@@ -328,9 +330,11 @@ static Block column_tiles(Tile *tile, const TilePart *col, uint32_t inner)
 	Gen *gen = nest->gen;
 	Body rows = {0};
 	uint32_t end = nest->nresult - (tile->row != NULL);
-	for (uint32_t i = 0; i < tile->rows.n; i++) {
-		Block one = tile_one(tile, &tile->rows.at[i], col);
-		gen_append(gen, &rows, tile_part_loop(tile, tile->row, &tile->rows.at[i], one));
+	bool tail = tile->tail.n && col == &tile->cols.at[tile->cols.n - 1];
+	const TileParts *parts = tail ? &tile->tail : &tile->rows;
+	for (uint32_t i = 0; i < parts->n; i++) {
+		Block one = tile_one(tile, &parts->at[i], col);
+		gen_append(gen, &rows, tile_part_loop(tile, tile->row, &parts->at[i], one));
 	}
 	Block body = nest_wrap(nest, inner, end, nest->nloops, body_block(&rows));
 	return tile_part_loop(tile, tile->col, col, body);

@@ -18,6 +18,7 @@ typedef struct TilePart {
 	int64_t step;
 	bool single;
 	bool edge; /* where padded reads may fall outside: loops of the sum are cut there */
+	bool turned;	     /* lanes run along the rows (tile_tail.c) */
 	const Ix *from, *to; /* instead of lo and hi, which are all rows then; NULL: they hold */
 } TilePart;
 
@@ -42,6 +43,9 @@ typedef struct Tile {
 	int64_t group;
 	int64_t lanes;	 /* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	TileParts rows, cols;
+	TileParts
+		tail; /* rows of the last part of the columns, where the first is turned; n 0: `rows` */
+	int turned;	    /* then: the operand that rows move, by its place in the value */
 	uint64_t cycles;    /* estimated, with 32 for every symbolic extent */
 	int pack;	    /* the operand that is copied, by its place in the value; -1: none */
 	int beyond;	    /* the operand that is read beyond its columns (tile_beyond.c); -1: none */
@@ -82,8 +86,9 @@ typedef struct Planner {
 	Loads sum, store; /* what is read in a step of the sum, and where it is finished */
 	int64_t native;	  /* lanes of a vector of the machine */
 	bool streams;	  /* the columns' operand goes by once, past few rows */
+	bool turns_rows;  /* tiles of few columns may have lanes along the rows */
 	/* asked; NULL: nothing */
-	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *fetches, *windows;
+	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *fetches, *windows, *tails;
 } Planner;
 
 enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
@@ -190,6 +195,12 @@ TileParts tile_inside_parts(const Planner *p, int64_t step);
 int64_t tile_smaller_step(int64_t step); /* a divisor; 0 after 1 */
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step);
 Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch);
+/* tile_tail.c: may lanes run along the rows where columns are few, and are the last of these such?
+ * What was chosen; one tile of them. */
+bool tile_may_turn_rows(const Planner *p);
+bool tile_is_tail(const Planner *p, const TileParts *cols);
+void tile_choose_tail(Planner *p);
+Block tile_tail(Tile *tile, const TilePart *col);
 /* tile_window.c: whether the rows of a tile share what they read of a picture. The sum of a tile
  * then, a place of the picture after the other. */
 void tile_choose_window(Planner *p);

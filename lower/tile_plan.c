@@ -311,6 +311,7 @@ static Planner planner_new(Tile *tile, const Machine *machine)
 		.blocks = gen_asked(gen, CHOICE_BLOCK),
 		.fetches = gen_asked(gen, CHOICE_FETCH),
 		.windows = gen_asked(gen, CHOICE_WINDOW),
+		.tails = gen_asked(gen, CHOICE_TAIL),
 	};
 }
 
@@ -356,12 +357,14 @@ bool tile_plan(Tile *tile, const Machine *machine)
 		       tile_stride(&p, nest->at, tile->col) == 1 &&
 		       tile_moves_by_one(&p, &p.store, tile->col, false);
 	p.streams = tile_streams(&p);
+	p.turns_rows = tile_may_turn_rows(&p);
 	tile_choose_sizes(&p);
 	if (tile->rows.n == 0)
 		return false;
 	tile_choose_blocks(&p);
 	tile_choose_fetch(&p);
 	tile_choose_window(&p);
+	tile_choose_tail(&p);
 	tile_describe(&p);
 	return true;
 }

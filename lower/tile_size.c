@@ -6,7 +6,8 @@
  *     4                         the latency of an addition to the same cell
  *     lines * 2                 from the second cache; of a parameter's panel * 2.5
  *
- * and of what blocks of columns cost (tile_cache.c).
+ * and of what blocks of columns cost (tile_cache.c); squares of rows that are turned for few columns
+ * (tile_tail.c) cost their shuffles as well.
  *
  * Remainders: exact smaller tiles where an extent is known, none where it is a multiple whatever
  * the dims are, else halves down to 1. A cell's order of additions is the same in all of them, so a
@@ -229,22 +230,61 @@ static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64
 	return 4 * (most > 2 * LATENCY ? most : 2 * LATENCY) + loads;
 }
 
-static uint64_t cycles_of(const Planner *p, const TileParts *rows, const TileParts *cols)
+/* Rows of the last part of the columns where lanes run along them: squares, then tiles of what is
+ * left; none where they do not. */
+static TileParts tail_rows(const Planner *p, const TileParts *cols)
 {
-	uint64_t total = 0, steps = steps_of(p);
-	bool along = p->tile->form == TILE_ALONG;
-	for (uint32_t i = 0; i < rows->n; i++)
-		for (uint32_t j = 0; j < cols->n; j++) {
-			int64_t nr = rows->at[i].step, nc = cols->at[j].step;
-			uint64_t cell =
-				nc % (16 / dtype_bytes(p->tile->nest->value->dtype)) ? 48 : 20;
-			uint64_t finish = along ? cell * (uint64_t)(nr * nc)
-						: 12 * (uint64_t)(nr * column_vectors(p, nc));
-			uint64_t count =
-				(uint64_t)(part_count(p, rows, i, p->tile->row) *
-					   part_count(p, cols, j, p->tile->col));
-			total += count * (steps * step_cycles(p, nr, nc, steps) + finish + 64);
+	TileParts parts = {0};
+	int64_t rows = tile_extent(p, p->tile->row, 0), whole = rows / p->native * p->native;
+	int64_t width = cols->at[cols->n - 1].step;
+	if (!tile_is_tail(p, cols))
+		return parts;
+	add_part(p, &parts, 0, whole, p->native);
+	parts.at[0].turned = true;
+	while (whole < rows) {
+		int64_t step = rows - whole;
+		while (!fits_registers(p, step, width))
+			step--;
+		add_part(p, &parts, whole, whole + step, step);
+		whole += step;
+	}
+	return parts;
+}
+
+/* Eighths of cycles of squares that are turned, and of their cells, which are stored row by row: a
+ * shuffle a cycle, three multiply-adds in two. */
+static uint64_t turned_cycles(const Planner *p, int64_t cols, uint64_t steps)
+{
+	uint64_t side = (uint64_t)p->native, rounds = (uint64_t)__builtin_ctzll(side);
+	uint64_t squares = (steps + side - 1) / side;
+	return squares * side * (3 * rounds + 2 * (uint64_t)cols) * 4 / 3 + 32 * side;
+}
+
+/* Eighths of cycles of one tile. */
+static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePart *col)
+{
+	uint64_t steps = steps_of(p);
+	int64_t nr = row->step, nc = col->step;
+	uint64_t cell = nc % (16 / dtype_bytes(p->tile->nest->value->dtype)) ? 48 : 20;
+	uint64_t finish = p->tile->form == TILE_ALONG ? cell * (uint64_t)(nr * nc)
+						      : 12 * (uint64_t)(nr * column_vectors(p, nc));
+	if (row->turned)
+		return turned_cycles(p, nc, steps);
+	return steps * step_cycles(p, nr, nc, steps) + finish + 64;
+}
+
+static uint64_t cycles_of(const Planner *p, const TileParts *rows, const TileParts *cols,
+			  const TileParts *tail)
+{
+	uint64_t total = 0;
+	for (uint32_t j = 0; j < cols->n; j++) {
+		const TileParts *of = tail->n && j + 1 == cols->n ? tail : rows;
+		for (uint32_t i = 0; i < of->n; i++) {
+			uint64_t count = (uint64_t)(part_count(p, of, i, p->tile->row) *
+						    part_count(p, cols, j, p->tile->col));
+			total += count * tile_cycles(p, &of->at[i], &cols->at[j]);
 		}
+	}
 	return total / 8;
 }
 
@@ -282,13 +322,15 @@ static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 				return;
 	if (!parts_are_asked(p, 0, &r) || !parts_are_asked(p, 1, &c))
 		return;
-	uint64_t cycles = cycles_of(p, &r, &c);
+	TileParts tail = tail_rows(p, &c);
+	uint64_t cycles = cycles_of(p, &r, &c, &tail);
 	cycles +=
 		cycles / (uint64_t)tile_extent(p, tile->col, 1) * (uint64_t)tile_block_cost(p, &c);
 	if (tile->rows.n && cycles >= tile->cycles)
 		return;
 	tile->rows = r;
 	tile->cols = c;
+	tile->tail = tail;
 	tile->cycles = cycles;
 }
 

@@ -1,0 +1,225 @@
+/* Few columns behind the whole vectors, with lanes along the rows.
+ *
+ * A vector of four columns, or of one, costs as much as one of sixteen. Sixteen rows are turned in
+ * registers instead, sixteen steps of the sum at a time, and each column adds whole vectors of rows:
+ *
+ *   local acc : f32 [4, 16] = 0                               columns 96..100 of 16 rows
+ *   for k in 0..96 step 16
+ *     unroll r, vector lane: turned[r, lane] = a[(i + r)*100 + k + lane]
+ *     unroll q in 0..16: unroll c in 0..4: vector lane in 0..16
+ *       acc[c, lane] += turned[lane, q] * b[(k + q)*100 + c + 96]
+ *   the steps 84..100, of which q in 12..16 add                the last square ends with the sum
+ *   cells = acc, in memory: for r: for lane in 0..4: y[(i + r)*100 + lane + 96] = cells[lane, r]
+ *
+ * A cell adds its products in the order of the loops. Rows behind the last sixteen have tiles with
+ * lanes across.
+ */
+#include "lower/tile.h"
+
+#include "base/diag.h"
+
+/* Lanes for each column, steps of the sum for each lane, at least; vectors of columns that make up
+ * for reading the rows once more. */
+enum { LANES_LEAST = 4, SQUARES_LEAST = 2, VECTORS_LEAST = 2 };
+
+static const Loop *last_sum(const Nest *nest)
+{
+	return nest->nloops > nest->nresult ? &nest->loops[nest->nloops - 1] : NULL;
+}
+
+/* The operand that rows move and columns do not, by its place; -1: there is none, or one that the
+ * last sum does not go along. */
+static int rows_operand(const Planner *p, const Loop *along)
+{
+	const Tile *tile = p->tile;
+	const Value *value = tile->nest->value;
+	if (value->kind != VALUE_OP || value->op != OP_MUL || p->sum.at.n != 2)
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		const Ix *own = p->sum.at.at[i], *other = p->sum.at.at[!i];
+		bool loads = value->args[0]->kind == VALUE_LOAD && value->args[1]->kind == VALUE_LOAD;
+		if (loads && tile_stride(p, own, tile->col) == 0 &&
+		    tile_stride(p, other, tile->row) == 0 && ix_uses(own, tile->row->var) &&
+		    !size_is_bad(ix_stride(p->program, own, tile->row->var)) &&
+		    tile_stride(p, own, along) == 1)
+			return i;
+	}
+	return -1;
+}
+
+bool tile_may_turn_rows(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	const Loop *along = last_sum(nest);
+	int64_t steps, rows;
+	if (tile->form != TILE_ACROSS || !tile->row || !tile->col || !along || tile->pack >= 0 ||
+	    tile->group > 1 || tile->reduce != OP_ADD || nest->guards.n > 0 || p->streams ||
+	    asks_on(p->blocks) || asks_off(p->tails) || !dtype_is_float(nest->value->dtype))
+		return false;
+	return tile_is_const(p, tile->row->extent, &rows) && rows >= p->native &&
+	       tile_extent(p, tile->col, 0) >= VECTORS_LEAST * p->native &&
+	       tile_is_const(p, along->extent, &steps) && steps >= SQUARES_LEAST * p->native &&
+	       asks_name(p->tails, 0, nest->gen->iters.at[tile->row->var].name) &&
+	       rows_operand(p, along) >= 0;
+}
+
+bool tile_is_tail(const Planner *p, const TileParts *cols)
+{
+	int64_t extent;
+	return p->turns_rows && tile_is_const(p, p->tile->col->extent, &extent) &&
+	       cols->at[cols->n - 1].step * LANES_LEAST <= p->native;
+}
+
+/* ---- its code ---- */
+
+typedef struct Tail {
+	Tile *tile;
+	const Loop *along;
+	int rows; /* the operand that is turned */
+	int64_t side, cols;
+	LocalId acc;
+} Tail;
+
+static const Ix *plus(const Tail *t, const Ix *a, IterVar b)
+{
+	Gen *gen = t->tile->nest->gen;
+	return ix_add(gen->program, a, ix_iter(gen->arena, b));
+}
+
+static Block unrolled(const Tail *t, IterVar iter, int64_t n, Block body)
+{
+	return tile_unroll(t->tile, LOOP_UNROLL, iter, n, body);
+}
+
+static Block in_lanes(const Tail *t, const Stmt *stmt)
+{
+	return tile_unroll(t->tile, LOOP_VECTOR, t->tile->lane, t->side,
+			   block_of(t->tile->nest->gen, stmt));
+}
+
+/* turned[r, lane] = the rows' operand from the step `at` on */
+static Block turn_rows(const Tail *t, LocalId turned, const Ix *at)
+{
+	Nest *nest = t->tile->nest;
+	Gen *gen = nest->gen;
+	const Ix *place[] = {ix_iter(gen->arena, t->tile->r), ix_iter(gen->arena, t->tile->lane)};
+	nest->by_iter[t->along->iter] = plus(t, at, t->tile->lane);
+	nest_values(nest);
+	const Stmt *set = stmt_set_at(gen->arena, tile_local(t->tile, turned, place, 2), OP_NONE,
+				      tile_load(nest->value, (uint32_t)t->rows));
+	return unrolled(t, t->tile->r, t->side, in_lanes(t, set));
+}
+
+/* acc[c, lane] += turned[lane, q] * the column's element, for the steps at + q from `skip` on */
+static Block add_steps(const Tail *t, LocalId turned, const Ix *at, int64_t skip)
+{
+	Nest *nest = t->tile->nest;
+	Gen *gen = nest->gen;
+	const Ix *lane = ix_iter(gen->arena, t->tile->lane);
+	const Ix *q = plus(t, tile_const(t->tile, skip), t->tile->q);
+	const Ix *turn[] = {lane, q}, *place[] = {ix_iter(gen->arena, t->tile->c), lane};
+	nest->by_iter[t->along->iter] = ix_add(gen->program, at, q);
+	nest_values(nest);
+	const Value *row = tile_load(nest->value, (uint32_t)t->rows);
+	const Value *value = tile_replaced(gen->arena, nest->value, row,
+					   tile_local(t->tile, turned, turn, 2));
+	const Stmt *add = stmt_set_at(gen->arena, tile_local(t->tile, t->acc, place, 2), OP_ADD, value);
+	return unrolled(t, t->tile->q, t->side - skip, unrolled(t, t->tile->c, t->cols, in_lanes(t, add)));
+}
+
+static Block square(const Tail *t, const Ix *at, int64_t skip)
+{
+	Nest *nest = t->tile->nest;
+	Gen *gen = nest->gen;
+	const Ix *step = nest->by_iter[t->along->iter];
+	LocalId turned = tile_declare(t->tile, "turned", (int64_t[]){t->side, t->side}, 2);
+	Body body = {0};
+	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, turned, nest_neutral(nest)));
+	gen_append(gen, &body, turn_rows(t, turned, at));
+	gen_append(gen, &body, add_steps(t, turned, at, skip));
+	nest->by_iter[t->along->iter] = step;
+	return body_block(&body);
+}
+
+/* All steps of the sum; the last square goes back so far that it ends with them. */
+static Block all_squares(const Tail *t)
+{
+	const Nest *nest = t->tile->nest;
+	Gen *gen = nest->gen;
+	int64_t steps;
+	REQUIRE(size_is_const(gen->program->sizes, t->along->extent, &steps));
+	int64_t whole = steps / t->side * t->side;
+	Body body = {0};
+	const Stmt *loop = stmt_for(gen->arena, t->along->var, tile_const(t->tile, 0),
+				    tile_const(t->tile, whole),
+				    square(t, ix_iter(gen->arena, t->along->var), 0));
+	PUSH(gen->arena, body.stmts, stmt_step(gen->arena, loop, t->side));
+	if (whole < steps)
+		gen_append(gen, &body,
+			   square(t, tile_const(t->tile, steps - t->side), t->side - (steps - whole)));
+	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult, body_block(&body));
+}
+
+/* Row by row, from cells in memory. */
+static Block finish(const Tail *t)
+{
+	Tile *tile = t->tile;
+	Gen *gen = tile->nest->gen;
+	LocalId cells = tile_declare(tile, "cells", (int64_t[]){t->cols, t->side}, 2);
+	const Ix *lane = ix_iter(gen->arena, tile->lane), *r = ix_iter(gen->arena, tile->r);
+	const Ix *column[] = {ix_iter(gen->arena, tile->c), lane}, *row[] = {lane, r};
+	Body body = {0};
+	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, cells, nest_neutral(tile->nest)));
+	const Stmt *keep = stmt_set_at(gen->arena, tile_local(tile, cells, column, 2), OP_NONE,
+				       tile_local(tile, t->acc, column, 2));
+	gen_append(gen, &body, unrolled(t, tile->c, t->cols, in_lanes(t, keep)));
+	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, t->cols,
+				  tile_store(tile, tile_local(tile, cells, row, 2)));
+	gen_append(gen, &body, tile_unroll(tile, LOOP_SERIAL, tile->r, t->side, store));
+	return body_block(&body);
+}
+
+Block tile_tail(Tile *tile, const TilePart *col)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Tail t = {.tile = tile, .along = last_sum(nest), .rows = tile->turned, .side = tile->lanes,
+		  .cols = col->step};
+	const Ix *at_col = nest->by_iter[tile->col->iter];
+	Body body = {0};
+	tile->height = t.side;
+	tile->width = t.cols;
+	tile->at_col = col;
+	t.acc = tile_declare(tile, "acc", (int64_t[]){t.cols, t.side}, 2);
+	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, t.acc, nest_neutral(nest)));
+	nest->by_iter[tile->col->iter] = plus(&t, tile_first(tile, tile->col, col), tile->c);
+	gen_append(gen, &body, all_squares(&t));
+	nest->by_iter[tile->col->iter] = at_col;
+	gen_append(gen, &body, finish(&t));
+	return body_block(&body);
+}
+
+static bool is_asked(const Planner *p, const TileParts *tail)
+{
+	int64_t steps[ITEM_NUMBERS];
+	for (uint32_t i = 0; i < tail->n; i++)
+		steps[i] = tail->at[i].step;
+	return asks_numbers(p->tails, 0, steps, tail->n);
+}
+
+void tile_choose_tail(Planner *p)
+{
+	Tile *tile = p->tile;
+	bool blocked = tile->blocks.rows || tile->blocks.cols || tile->blocks.steps;
+	if (tile->tail.n > 0 && !blocked && is_asked(p, &tile->tail)) {
+		tile->turned = rows_operand(p, last_sum(tile->nest));
+		return;
+	}
+	tile->tail = (TileParts){0};
+	if (asks_on(p->tails))
+		p->tails->refused =
+			"rows are turned for the columns behind the whole vectors, a quarter of one at "
+			"most, where their operand lies along the last sum, both sum and columns are two vectors or "
+			"more, and nothing is packed or goes in blocks";
+}
