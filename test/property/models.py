@@ -173,7 +173,8 @@ def smooth(name, function, x):
         with np.errstate(all="ignore"):
             a = value.array
             moved = [np.abs(function(a + side * value.err) - function(a)) for side in (-1, 1)] if value.err else [a * 0]
-            return 1.5 * max(map(mag, moved)), None, 2 * mag(function(a))
+            scale = max(mag(function(a)), mag(a) if name == "gelu" else 0)  # its errors are in units of its argument's
+            return 1.5 * max(map(mag, moved)), None, 2 * scale
     return pointwise("%s(%s)" % (name, x.text), wide(x.dtype), [x], function, errors)
 
 
