@@ -72,7 +72,7 @@ def versions():
 
 def peer_commands(case, threads):
     """What to run, by the peer's name"""
-    names = {"torch": "PyTorch", "numpy": "NumPy"}
+    names = {"torch": "PyTorch", "numpy": "NumPy", "onnx": "ONNX Runtime"}
     commands = {}
     for kind, *words in case.peers:
         words = [str(word) for word in words]

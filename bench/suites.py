@@ -121,12 +121,14 @@ def pictures():
         out = (h + s - 1) // s
         dilated = " d%d" % d if d > 1 else ""
         yield Case("conv %dx%d s%d%s %d->%d at %d" % (k, k, s, dilated, ci, co, h), PICTURES % locals(),
-                   2.0 * out ** 2 * ci * co * k * k, peers=(("torch", "pictures", h, ci, co, k, s, d),))
+                   2.0 * out ** 2 * ci * co * k * k,
+                   peers=tuple((peer, "pictures", h, ci, co, k, s, d) for peer in ("torch", "onnx")))
     for h in (224, 1024):
         yield Case("gray 3x3, 5x5, two 3x3 at %d" % h, FILTERS % {"h": h}, 2.0 * h * h * (9 + 25 + 9 + 9),
-                   peers=(("torch", "filters", h),))
+                   peers=(("torch", "filters", h), ("onnx", "filters", h)))
     for h in (112, 56):
-        yield Case("five 3x3 and a pool at %d" % h, NETWORK % {"h": h}, network_flops(h), peers=(("torch", "network", h),))
+        yield Case("five 3x3 and a pool at %d" % h, NETWORK % {"h": h}, network_flops(h),
+                   peers=(("torch", "network", h), ("onnx", "network", h)))
 
 
 # The equation as NumPy writes it and the extents of its letters: from the Tensor Contraction Code Generator's
