@@ -59,6 +59,12 @@ Size size_div(Sizes *sizes, Size a, Size b);
 Size size_floor(Sizes *sizes, Size a, int64_t b);
 Size size_ceil(Sizes *sizes, Size a, int64_t b);
 
+/* The size of which `power` factors make a, where there is one for all values of the dims; else
+ * SIZE_BAD. */
+Size size_root(Sizes *sizes, Size a, uint32_t power);
+/* The greatest number of which `power` factors make no more than the value. */
+int64_t integer_root(int64_t value, uint32_t power);
+
 static inline bool size_same(Size a, Size b) { return a.id == b.id; }
 static inline bool size_is_bad(Size a) { return a.id == 0; }
 bool size_is_const(const Sizes *sizes, Size a, int64_t *value);

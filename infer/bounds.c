@@ -84,6 +84,72 @@ static bool takes_axes(Solver *s, const FlatRow *res, const FlatRow *opnd)
 	return res->var != NONE && rowvar_is_leaf(&s->vars.at[res->var]) && b.lead + b.trail == 0;
 }
 
+typedef VEC(RowVarId) RowVars;
+
+/* Marks the open rows that have at least the axes of one of these; `makes`: as results of operands
+ * alone. */
+static bool *mark_above(Solver *s, RowVars work, bool makes)
+{
+	FlatRow res, opnd;
+	bool *above = ARENA_ARRAY(s->arena, bool, s->vars.n + 1);
+	for (size_t i = 0; i < work.n; i++) { /* falls: variables not found to be above */
+		for (const Occ *o = s->vars.at[work.at[i]].occs.first; o; o = o->next) {
+			if (o->kind != OCC_CON || (makes && !s->cons.at[o->id].makes) ||
+			    !con_rows(s, o->id, &res, &opnd) || opnd.var != work.at[i] ||
+			    res.var == NONE || above[res.var])
+				continue;
+			above[res.var] = true;
+			PUSH(s->arena, work, res.var);
+		}
+	}
+	return above;
+}
+
+static RowVars reshape_rows(Solver *s)
+{
+	RowVars shaped = {0};
+	Spots open = open_rows(s);
+	for (size_t i = 0; i < open.n; i++) {
+		if (s->vars.at[open.at[i].var].shaped)
+			PUSH(s->arena, shaped, open.at[i].var);
+	}
+	return shaped;
+}
+
+bool *rows_above_reshapes(Solver *s) { return mark_above(s, reshape_rows(s), false); }
+
+/* They and the rows of reshapes themselves. */
+static bool *shaped_rows(Solver *s)
+{
+	RowVars rows = reshape_rows(s);
+	bool *shaped = mark_above(s, rows, true);
+	for (size_t i = 0; i < rows.n; i++)
+		shaped[rows.at[i]] = true;
+	return shaped;
+}
+
+/* Has the result of this use the axes of a reshape and no others? It says nothing of them. shaped:
+ * the rows of reshapes and of what is made of these. */
+static bool has_axes_of_reshape(Solver *s, ConId id, const FlatRow *res, const FlatRow *opnd,
+				const bool *shaped)
+{
+	FlatRow f;
+	const Con *con = &s->cons.at[id];
+	RowBound b = residue(s, res, opnd);
+	if (res->var == NONE || b.lead + b.trail > 0 || !con->makes || !shaped[opnd->var])
+		return false;
+	const Node *node = &s->graph->nodes.at[con->node];
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		row_flatten(s, &s->rows[node->args[i]][con->row], &f);
+		bool number = f.var != NONE && s->graph->nodes.at[node->args[i]].nargs == 0 &&
+			      !rowvar_is_leaf(&s->vars.at[f.var]);
+		bool none = f.var == NONE || number;
+		if (f.var != opnd->var && !(none && f.nlead + f.ntrail == 0))
+			return false;
+	}
+	return true;
+}
+
 /* What a use has when the open row of its result, which is res, is as its own bound says. */
 static RowBound beyond(Solver *s, const FlatRow *res, const FlatRow *opnd, const RowBound *bound)
 {
@@ -96,12 +162,13 @@ static RowBound beyond(Solver *s, const FlatRow *res, const FlatRow *opnd, const
 }
 
 /* `bounded`: the variables that some result refines, where open results count as well. */
-static void carry(Solver *s, RowBound *bounds, const bool *bounded)
+static void carry(Solver *s, RowBound *bounds, const bool *bounded, const bool *shaped)
 {
 	FlatRow res, opnd;
 	VEC(RowVarId) work = {0};
 	for (ConId id = 0; id < s->cons.n; id++) {
 		if (con_rows(s, id, &res, &opnd) && !takes_axes(s, &res, &opnd) &&
+		    !has_axes_of_reshape(s, id, &res, &opnd, shaped) &&
 		    (res.var == NONE || (bounded && !bounded[res.var])) &&
 		    join(&bounds[opnd.var], residue(s, &res, &opnd)))
 			PUSH(s->arena, work, opnd.var);
@@ -135,8 +202,9 @@ RowBounds row_bounds(Solver *s)
 	RowBounds b = {ARENA_ARRAY(s->arena, RowBound, s->vars.n + 1),
 		    ARENA_ARRAY(s->arena, RowBound, s->vars.n + 1),
 		    ARENA_ARRAY(s->arena, RowBound, s->vars.n + 1)};
-	carry(s, b.closed, NULL);
-	carry(s, b.known, bounded_vars(s));
+	const bool *shaped = shaped_rows(s);
+	carry(s, b.closed, NULL, shaped);
+	carry(s, b.known, bounded_vars(s), shaped);
 	for (ConId id = 0; id < s->cons.n; id++) {
 		if (!con_rows(s, id, &res, &opnd))
 			continue;
@@ -145,7 +213,8 @@ RowBounds row_bounds(Solver *s)
 			have = beyond(s, &res, &opnd, &b.closed[res.var]);
 		else if (res.var != NONE && b.known[res.var].any)
 			have = beyond(s, &res, &opnd, &b.known[res.var]);
-		else if (takes_axes(s, &res, &opnd))
+		else if (takes_axes(s, &res, &opnd) ||
+			 has_axes_of_reshape(s, id, &res, &opnd, shaped))
 			continue;
 		join(&b.direct[opnd.var], have);
 	}
@@ -163,38 +232,6 @@ bool *rows_above_bounded(Solver *s, const RowBounds *bounds)
 		above[res.var] |= b->any && b->lead + b->trail > 0;
 	}
 	return above;
-}
-
-typedef VEC(RowVarId) RowVars;
-
-/* Marks the open rows that have at least the axes of one of these; `makes`: as results of operands
- * alone. */
-static bool *mark_above(Solver *s, RowVars work, bool makes)
-{
-	FlatRow res, opnd;
-	bool *above = ARENA_ARRAY(s->arena, bool, s->vars.n + 1);
-	for (size_t i = 0; i < work.n; i++) { /* falls: variables not found to be above */
-		for (const Occ *o = s->vars.at[work.at[i]].occs.first; o; o = o->next) {
-			if (o->kind != OCC_CON || (makes && !s->cons.at[o->id].makes) ||
-			    !con_rows(s, o->id, &res, &opnd) || opnd.var != work.at[i] ||
-			    res.var == NONE || above[res.var])
-				continue;
-			above[res.var] = true;
-			PUSH(s->arena, work, res.var);
-		}
-	}
-	return above;
-}
-
-bool *rows_above_reshapes(Solver *s)
-{
-	RowVars shaped = {0};
-	Spots open = open_rows(s);
-	for (size_t i = 0; i < open.n; i++) {
-		if (s->vars.at[open.at[i].var].shaped)
-			PUSH(s->arena, shaped, open.at[i].var);
-	}
-	return mark_above(s, shaped, false);
 }
 
 bool *rows_of_leaves(Solver *s)

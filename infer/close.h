@@ -31,6 +31,17 @@ bool *rows_of_leaves(Solver *s);
  * some. */
 bool *rows_above_bounded(Solver *s, const RowBounds *bounds);
 
+/* ---- close_waits.c: what an open size waits for ---- */
+
+/* Does a size that is open itself read this one? It may still become a bound. */
+bool is_read_by_open(Solver *s, CellId cell);
+/* Does one that may have its size, directly or through others, from elsewhere? */
+bool gets_size_above(Solver *s, CellId cell);
+/* Would choosing the size choose one of a parameter, which nothing else determines? */
+bool is_of_param(Solver *s, CellId cell);
+/* Does it follow from the axes of a reshape whose total is known? */
+bool hangs_on_total(Solver *s, CellId cell);
+
 /* ---- close.c: the table of rules; close_*.c: what they do ---- */
 
 /* The rules of a stage in order, each run on a fixed point. */
@@ -60,8 +71,8 @@ bool axis_may_be(Solver *s, CellId axis, Size size);
 /* Axes of reshapes that are 1, where a literal 1 meets them and what their uses have is no
  * solution. */
 void close_refused(Solver *s, const char *rule);
-/* Does a size that is open itself read this one? It may still become a bound. */
-bool is_read_by_open(Solver *s, CellId cell);
+/* Shares out one known total, where nothing else may give its factors sizes. */
+void close_given_total(Solver *s, const char *rule, ConId id);
 /* An open size of the node is 1 where something broadcasts into it and all that does is 1; it holds
  * the fixed indices of its axis. */
 void close_least_of(Solver *s, const char *rule, NodeId node);

@@ -352,18 +352,6 @@ void close_words(Solver *s, const char *rule)
 	}
 }
 
-bool is_read_by_open(Solver *s, CellId cell)
-{
-	for (const Occ *o = s->cells.at[cell].occs.first; o; o = o->next) {
-		if (o->kind != OCC_EDGE || s->edges.at[o->id].dead)
-			continue;
-		CellId res = cell_root(s, s->edges.at[o->id].res);
-		if (res != cell && !cell_known(s, res))
-			return true;
-	}
-	return false;
-}
-
 void close_leaf_ones(Solver *s, const char *rule)
 {
 	Spots open = open_cells(s);

@@ -172,7 +172,7 @@ static bool total_solves(Solver *s, const Con *con, Size total)
 				open = cell;
 		}
 	}
-	return open != NONE && size_divides(s->sizes, rest, total) &&
+	return open != NONE && !hangs_on_total(s, open) && size_divides(s->sizes, rest, total) &&
 	       axis_may_be(s, open, size_div(s->sizes, total, rest));
 }
 
@@ -275,6 +275,8 @@ void close_reshaped(Solver *s, const char *rule)
 		bool reshape = node_width(s->graph->nodes.at[id].kind) > 0;
 		while (reshape && close_total(s, rule, total[id]))
 			; /* falls: open rows of the reshape */
+		if (reshape)
+			close_given_total(s, "factors", total[id]);
 		if (sources[id])
 			close_source(s, rule, id);
 	}

@@ -19,7 +19,8 @@ enum { MOST_FACTORS = 8, MOST_TIMES = 64, MOST_TRIES = 4096 };
 typedef struct Side {
 	Size known;
 	Spot open[MOST_FACTORS];
-	Size sizes[MOST_FACTORS]; /* found for the open ones */
+	uint32_t power[MOST_FACTORS]; /* how often it stands there */
+	Size sizes[MOST_FACTORS];     /* found for the open ones */
 	uint32_t n;
 	uint32_t nparams;
 	bool row;   /* a row is open; of factors to choose: and no axis, so it takes what is left */
@@ -89,56 +90,39 @@ bool axis_may_be(Solver *s, CellId axis, Size size)
 
 /* ---- the sides ---- */
 
-/* Would choosing the size choose one of a parameter, which nothing else determines? */
-static bool is_of_param(Solver *s, CellId cell)
+/* A factor of its own, or one more of the same. */
+static bool count_factor(Side *side, const Spot *spot)
 {
-	VEC(CellId) work = {0};
-	s->walks++;
-	PUSH(s->arena, work, cell_root(s, cell));
-	for (size_t i = 0; i < work.n; i++) { /* falls: cells not seen yet */
-		const Cell *c = &s->cells.at[work.at[i]];
-		if (c->param)
+	for (uint32_t i = 0; i < side->n; i++) {
+		if (side->open[i].cell == spot->cell) {
+			side->power[i]++;
 			return true;
-		for (const Occ *o = c->occs.first; o; o = o->next) {
-			const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
-			const Edge *edge = con ? NULL : &s->edges.at[o->id];
-			uint32_t n = con ? con->ncells : 1;
-			if (con ? con->kind < CON_AFFINE || con->kind == CON_PRODUCT ||
-					    cell_root(s, con->cells[0]) != work.at[i]
-				: cell_root(s, edge->res) != work.at[i])
-				continue;
-			for (uint32_t k = 0; k < n; k++) {
-				CellId to = con ? con->cells[k] : edge->opnd;
-				to = to == NONE ? to : cell_root(s, to);
-				if (to == NONE || cell_known(s, to) ||
-				    s->cells.at[to].walk == s->walks)
-					continue;
-				s->cells.at[to].walk = s->walks;
-				PUSH(s->arena, work, to);
-			}
 		}
 	}
-	return false;
+	if (side->n == MOST_FACTORS)
+		return false;
+	side->power[side->n] = 1;
+	side->open[side->n++] = *spot;
+	return true;
 }
 
 /* Parameters last. */
-static bool add_factor(Solver *s, Side *side, const Spot *spot)
+static bool add_factor(Solver *s, Side *side, const Spot *spot, uint32_t power, bool patient)
 {
 	CellId cell = spot->cell;
-	if (s->cells.at[cell].may_be_empty || is_read_by_open(s, cell))
+	if (s->cells.at[cell].may_be_empty || (patient && gets_size_above(s, cell)))
 		return false;
-	for (uint32_t i = 0; i < side->n; i++) {
-		if (side->open[i].cell == cell)
-			return false;
-	}
 	uint32_t at = side->n++;
 	if (is_of_param(s, cell)) {
 		side->nparams++;
 	} else {
-		for (; at > side->n - 1 - side->nparams; at--) /* falls: at */
+		for (; at > side->n - 1 - side->nparams; at--) { /* falls: at */
 			side->open[at] = side->open[at - 1];
+			side->power[at] = side->power[at - 1];
+		}
 	}
 	side->open[at] = *spot;
+	side->power[at] = power;
 	return side->nparams < 2;
 }
 
@@ -159,30 +143,36 @@ static bool read_side(Solver *s, ConId id, Side *side)
 			CellId cell = cell_root(s, flat_at(&f, i));
 			if (cell_known(s, cell))
 				side->known = size_mul(s->sizes, side->known, cell_value(s, cell));
-			else if (side->n == MOST_FACTORS)
+			else if (!count_factor(side, &(Spot){node, kind, i, cell, NONE}))
 				return false;
-			else
-				side->open[side->n++] = (Spot){node, kind, i, cell, NONE};
 		}
 	}
 	return !size_is_bad(side->known);
 }
 
 /* The factors to choose; false where something else has to be decided first. */
-static bool side_of(Solver *s, ConId id, Side *side)
+static bool side_of(Solver *s, ConId id, bool patient, Side *side)
 {
 	Side read;
 	if (!read_side(s, id, &read) || read.grows || size_is(s->sizes, read.known, 0))
 		return false;
 	*side = (Side){.known = read.known, .row = read.row && read.n == 0};
 	for (uint32_t i = 0; i < read.n; i++) {
-		if (!add_factor(s, side, &read.open[i]))
+		if (!add_factor(s, side, &read.open[i], read.power[i], patient))
 			return false;
 	}
 	return true;
 }
 
 /* ---- the sizes ---- */
+
+static Size power_of(Solver *s, Size size, uint32_t power)
+{
+	Size product = size;
+	for (uint32_t i = 1; i < power; i++)
+		product = size_mul(s->sizes, product, size);
+	return product;
+}
 
 /* Sizes for the open factors from the i-th on, of which `rest` is the product. */
 static bool share(Solver *s, Side *side, uint32_t i, Size rest, int *tries)
@@ -192,14 +182,17 @@ static bool share(Solver *s, Side *side, uint32_t i, Size rest, int *tries)
 	if (i == side->n)
 		return side->row || size_is(s->sizes, rest, 1);
 	if (i + 1 == side->n) {
-		side->sizes[i] = rest;
-		return axis_may_be(s, side->open[i].cell, rest);
+		side->sizes[i] = size_root(s->sizes, rest, side->power[i]);
+		return !size_is_bad(side->sizes[i]) &&
+		       axis_may_be(s, side->open[i].cell, side->sizes[i]);
 	}
 	int64_t most = constant ? whole : MOST_TIMES;
 	for (int64_t size = 1; size <= most && --*tries > 0; size++) { /* falls: tries */
 		Size one = side->sizes[i] = size_const(s->sizes, size);
-		if (size_divides(s->sizes, one, rest) && axis_may_be(s, side->open[i].cell, one) &&
-		    share(s, side, i + 1, size_div(s->sizes, rest, one), tries))
+		Size all = power_of(s, one, side->power[i]);
+		if (!size_is_bad(all) && size_divides(s->sizes, all, rest) &&
+		    axis_may_be(s, side->open[i].cell, one) &&
+		    share(s, side, i + 1, size_div(s->sizes, rest, all), tries))
 			return true;
 	}
 	return false;
@@ -222,14 +215,55 @@ static void take(Solver *s, const char *rule, const Side *side, ConId con)
 	}
 }
 
+/* The total is symbolic, and no sizes fill it whatever the dims are: the last factor follows, and
+ * that it is whole is asked for when the program runs. */
+static bool fills_where_it_divides(Solver *s, Side *side, Size total)
+{
+	int64_t n, by;
+	uint32_t last = side->n - 1;
+	if (size_is_const(s->sizes, total, &n) || !size_is_const(s->sizes, side->known, &by) ||
+	    side->power[last] > 1)
+		return false;
+	for (uint32_t i = 0; i < last; i++) {
+		side->sizes[i] = size_const(s->sizes, 1);
+		if (!axis_may_be(s, side->open[i].cell, side->sizes[i]))
+			return false;
+	}
+	return true;
+}
+
 /* The total is known: its factors. */
-static void close_given(Solver *s, const char *rule, ConId id)
+static void close_given(Solver *s, const char *rule, ConId id, bool patient)
 {
 	Side side;
 	int tries = MOST_TRIES;
 	Size total = cell_value(s, s->cons.at[id].cells[0]);
-	if (side_of(s, id, &side) && side.n > 1 && fills(s, &side, total, &tries))
+	if (side_of(s, id, patient, &side) && side.n > 1 &&
+	    (fills(s, &side, total, &tries) || fills_where_it_divides(s, &side, total)))
 		take(s, rule, &side, id);
+}
+
+void close_given_total(Solver *s, const char *rule, ConId id)
+{
+	Side side;
+	if (!cell_known(s, s->cons.at[id].cells[0]) || !read_side(s, id, &side) || side.row)
+		return;
+	for (uint32_t i = 0; i < side.n; i++) {
+		if (cell_at(s, side.open[i].cell)->bound_kind != BOUND_NONE)
+			return;
+	}
+	close_given(s, rule, id, true);
+	propagate(s);
+}
+
+/* Does a known total, which is shared out first, have a part in the factors? */
+static bool waits_for_total(Solver *s, const Side *side)
+{
+	for (uint32_t i = 0; i < side->n; i++) {
+		if (hangs_on_total(s, side->open[i].cell))
+			return true;
+	}
+	return false;
 }
 
 /* Neither side is known: the multiples of what is known of the reshape's axes, then, where these
@@ -251,7 +285,7 @@ static bool least_total(Solver *s, Side *made, Side *given, Size *total)
 }
 
 /* made: the constraint of each reshape's own axes, by NodeId. */
-static void close_open(Solver *s, const char *rule, ConId id, const ConId *made_of)
+static void close_open(Solver *s, const char *rule, ConId id, const ConId *made_of, bool patient)
 {
 	Side made, given;
 	Size total;
@@ -261,8 +295,9 @@ static void close_open(Solver *s, const char *rule, ConId id, const ConId *made_
 	     arg = graph->nodes.at[s->cons.at[first].node].args[0],
 	     graph->nodes.at[arg].kind == NODE_RESHAPE;) /* falls: nodes before this one */
 		first = made_of[arg];
-	if (!side_of(s, id, &made) || !side_of(s, first - 1, &given) ||
+	if (!side_of(s, id, patient, &made) || !side_of(s, first - 1, patient, &given) ||
 	    (size_is(s->sizes, made.known, 1) && made.n == 0) ||
+	    (patient && (waits_for_total(s, &made) || waits_for_total(s, &given))) ||
 	    !least_total(s, &made, &given, &total))
 		return;
 	take(s, rule, &made, id);
@@ -272,6 +307,25 @@ static void close_open(Solver *s, const char *rule, ConId id, const ConId *made_
 	cell_set(s, spot.cell, total, (Why){WHY_RULE, id, NONE, SPAN_NONE, rule});
 }
 
+static void close_products(Solver *s, const char *rule, const ConId *made_of, bool patient)
+{
+	for (ConId id = (ConId)s->cons.n; id-- > 0 && s->nerrors == 0;) {
+		if (s->cons.at[id].kind != CON_PRODUCT || s->cons.at[id].done)
+			continue;
+		bool known = cell_known(s, s->cons.at[id].cells[0]);
+		if (known)
+			close_given(s, rule, id, patient);
+		if (known && !patient)
+			product_last(s, id);
+		if (!known && s->graph->nodes.at[s->cons.at[id].node].kind == NODE_RESHAPE &&
+		    s->cons.at[id].arg < 0)
+			close_open(s, rule, id, made_of, patient);
+		propagate(s);
+	}
+}
+
+/* Totals that are known first, as each is shared out, and those of which nothing that is made of
+ * such; what still waits for one another does so no longer in the last stage. */
 void close_factors(Solver *s, const char *rule)
 {
 	ConId *made_of = ARENA_ARRAY(s->arena, ConId, s->graph->nodes.n + 1);
@@ -280,17 +334,9 @@ void close_factors(Solver *s, const char *rule)
 		if (con->kind == CON_PRODUCT && con->arg < 0 && con->node != NODE_NONE)
 			made_of[con->node] = id;
 	}
-	for (ConId id = (ConId)s->cons.n; id-- > 0 && s->nerrors == 0;) {
-		if (s->cons.at[id].kind != CON_PRODUCT || s->cons.at[id].done)
-			continue;
-		bool known = cell_known(s, s->cons.at[id].cells[0]);
-		if (known)
-			close_given(s, rule, id);
-		else if (s->graph->nodes.at[s->cons.at[id].node].kind == NODE_RESHAPE &&
-			 s->cons.at[id].arg < 0)
-			close_open(s, rule, id, made_of);
-		propagate(s);
-	}
+	close_products(s, rule, made_of, true);
+	if (s->stage == STAGES)
+		close_products(s, rule, made_of, false);
 	close_total_row(s, rule);
 	close_leaf_bounds(s, "leaf-size");
 }

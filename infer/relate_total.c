@@ -12,12 +12,13 @@ typedef struct Total {
 	Size known;	/* product of the known axes, and the factor */
 	CellId open;	/* an unknown axis, or NONE */
 	uint32_t nopen; /* how many, counted with repetition */
+	bool several;	/* different ones */
 	RowVarId var;	/* an open row, or NONE */
 } Total;
 
 static Total total_of(Solver *s, const Con *con, bool watch, ConId id)
 {
-	Total t = {size_const(s->sizes, con->number), NONE, 0, NONE};
+	Total t = {size_const(s->sizes, con->number), NONE, 0, false, NONE};
 	FlatRow f;
 	for (uint32_t r = 0; r < con->nrows; r++) {
 		row_flatten(s, &con->rows[r], &f);
@@ -31,6 +32,7 @@ static Total total_of(Solver *s, const Con *con, bool watch, ConId id)
 			if (cell_known(s, cell)) {
 				t.known = size_mul(s->sizes, t.known, cell_value(s, cell));
 			} else {
+				t.several |= t.open != NONE && t.open != cell;
 				t.open = cell;
 				t.nopen++;
 			}
@@ -85,6 +87,108 @@ static void total_blame(Solver *s, ConId id, Size total, Size known)
 static Why why_total(const Solver *s, ConId id)
 {
 	return (Why){.kind = WHY_RELATION, .con = id, .from = NONE, .span = s->cons.at[id].span};
+}
+
+static const char *power_text(Solver *s, const char *name, uint32_t power)
+{
+	const char *text = name;
+	for (uint32_t i = 1; i < power; i++)
+		text = arena_printf(s->arena, "%s*%s", text, name);
+	return text;
+}
+
+/* The numbers of elements next to the total that are known * size^power. */
+static void note_powers(Solver *s, ConId id, const Total *t, int64_t total, const char *name)
+{
+	int64_t known = 1, low, less, more;
+	if (!size_is_const(s->sizes, t->known, &known))
+		return;
+	low = integer_root(total / known, t->nopen);
+	less = more = known;
+	for (uint32_t i = 0; i < t->nopen; i++) {
+		less *= low;
+		if (__builtin_mul_overflow(more, low + 1, &more))
+			return;
+	}
+	diag_note(s->diags, s->cons.at[id].span,
+		  "%" PRId64 " elements would be, with %s = %" PRId64 ", or %" PRId64
+		  ", with %s = %" PRId64,
+		  less, name, low, more, name, low + 1);
+}
+
+static bool is_dim_name(Solver *s, Sym name)
+{
+	for (uint32_t i = 0; i < sizes_ndims(s->sizes); i++) {
+		if (sizes_dim(s->sizes, i)->name == name)
+			return true;
+	}
+	return false;
+}
+
+static void note_own_dim(Solver *s, ConId id, const Total *t, Size rest)
+{
+	Sym letter = s->cells.at[t->open].name;
+	const char *dim = letter && !is_dim_name(s, letter) ? letter : "side";
+	diag_note(s->diags, s->cons.at[id].span,
+		  "declare 'dim %s' and say 'with (%s = %s)': it is then asked for that %s = %s",
+		  dim, letter ? letter : "n", dim, size_text(s->arena, s->sizes, rest),
+		  power_text(s, dim, t->nopen));
+}
+
+/* One axis stands there several times, and what is left of the total is no power of it. */
+static void blame_root(Solver *s, ConId id, const Total *t, Size total)
+{
+	Size rest = size_div(s->sizes, total, t->known);
+	const char *name = s->cells.at[t->open].name ? s->cells.at[t->open].name : "size";
+	const char *power = power_text(s, name, t->nopen);
+	CellId of = s->cons.at[id].cells[0];
+	int64_t elements;
+	if (cell_at(s, of)->broken)
+		return;
+	s->cons.at[id].done = cell_at(s, of)->broken = cell_at(s, t->open)->broken = true;
+	if (!size_is(s->sizes, t->known, 1))
+		power = arena_printf(s->arena, "%s*%s", size_text(s->arena, s->sizes, t->known),
+				     power);
+	bool constant = size_is_const(s->sizes, total, &elements);
+	blame(s, E0345, id,
+	      constant ? "%s elements are no %s with a whole %s"
+		       : "%s elements are %s only for some sizes, and nothing else says %s",
+	      size_text(s->arena, s->sizes, total), power, name);
+	if (s->diags && constant)
+		note_powers(s, id, t, elements, name);
+	else if (s->diags)
+		note_own_dim(s, id, t, rest);
+	blame_born(s, of);
+}
+
+void product_last(Solver *s, ConId id)
+{
+	Total t = total_of(s, &s->cons.at[id], false, id);
+	Size total = cell_value(s, s->cons.at[id].cells[0]);
+	if (t.var == NONE && t.nopen > 1 && !t.several && !size_is_bad(total) &&
+	    !size_is(s->sizes, total, 0) && !size_is(s->sizes, t.known, 0))
+		blame_root(s, id, &t, total);
+}
+
+/* The same axis several times. */
+static void solve_root(Solver *s, ConId id, const Total *t, Size total)
+{
+	int64_t n, by;
+	bool constant = size_is_const(s->sizes, t->known, &by);
+	if ((constant && by == 0) || size_is(s->sizes, total, 0))
+		return;
+	if (constant && size_is_const(s->sizes, total, &n) && n % by != 0) {
+		total_blame(s, id, total, t->known);
+		return;
+	}
+	Size root = size_root(s->sizes, size_div(s->sizes, total, t->known), t->nopen);
+	if (size_is_bad(root)) {
+		if (constant && size_is_const(s->sizes, total, &n))
+			blame_root(s, id, t, total);
+		return;
+	}
+	cell_set(s, t->open, root, why_total(s, id));
+	s->cons.at[id].derived = true;
 }
 
 static void solve_axis(Solver *s, ConId id, const Total *t, Size total)
@@ -151,5 +255,7 @@ void product_run(Solver *s, ConId id)
 		}
 	} else if (t.nopen == 1 && !size_is_bad(total)) {
 		solve_axis(s, id, &t, total);
+	} else if (!t.several && !size_is_bad(total)) {
+		solve_root(s, id, &t, total);
 	}
 }

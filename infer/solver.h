@@ -359,6 +359,8 @@ bool linear_run(Solver *s);
 void relation_spells(Solver *s, ConId con);
 /* A reshape: the total of one side is that of the other. */
 void product_run(Solver *s, ConId con);
+/* When all else is known: the error for a total that is a power of one axis only for some dims. */
+void product_last(Solver *s, ConId con);
 /* One axis as two concatenations: pairs unknown parts in order. True when that decided
  * something. */
 bool concat_pair(Solver *s, ConId a, ConId b);

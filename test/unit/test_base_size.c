@@ -70,6 +70,29 @@ static void sizes_print_as_they_are_written(void **state)
 	assert_text(w, size_mul(s, size_floor(s, w->n, 2), w->m), "m*floor(n/2)");
 }
 
+static void roots_are_those_for_all_values(void **state)
+{
+	World *w = *state;
+	Sizes *s = w->sizes;
+	Size n1 = affine(w, 1, 1), nm = size_mul(s, w->n, w->m);
+	assert_text(w, size_root(s, size_const(s, 0), 2), "0");
+	assert_text(w, size_root(s, size_const(s, 144), 2), "12");
+	assert_text(w, size_root(s, size_const(s, 145), 2), "?");
+	assert_text(w, size_root(s, size_const(s, -4), 2), "?");
+	assert_text(w, size_root(s, size_const(s, 27), 3), "3");
+	assert_text(w, size_root(s, w->n, 1), "n");
+	assert_text(w, size_root(s, size_scale(s, size_mul(s, nm, nm), 9), 2), "3*n*m");
+	assert_text(w, size_root(s, size_scale(s, w->n, 4), 2), "?");
+	assert_text(w, size_root(s, size_mul(s, n1, n1), 2), "n + 1");
+	assert_text(w, size_root(s, size_mul(s, size_mul(s, n1, n1), n1), 3), "n + 1");
+	assert_text(w, size_root(s, size_plus(s, size_mul(s, n1, n1), 1), 2), "?");
+	Size sum = size_add(s, size_scale(s, nm, 2), size_plus(s, w->k, 7));
+	assert_true(size_same(size_root(s, size_mul(s, sum, sum), 2), sum));
+	assert_int_equal(integer_root(INT64_MAX, 2), 3037000499);
+	for (int64_t i = 0; i < 200; i++)
+		assert_true(integer_root(i * i, 2) == i && integer_root(i * i + 2 * i, 2) == i);
+}
+
 static void quotients_are_carried_out(void **state)
 {
 	World *w = *state;
@@ -413,16 +436,26 @@ static void questions_and_substitution(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(sizes_print_as_they_are_written, make_world, world_teardown),
-		cmocka_unit_test_setup_teardown(quotients_are_carried_out, make_world, world_teardown),
-		cmocka_unit_test_setup_teardown(order_of_construction_does_not_show, make_world, world_teardown),
-		cmocka_unit_test_setup_teardown(what_is_too_large_is_bad, make_world, world_teardown),
-		cmocka_unit_test_setup_teardown(normal_forms_keep_the_value, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(sizes_print_as_they_are_written, make_world,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(roots_are_those_for_all_values, make_world,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(quotients_are_carried_out, make_world,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(order_of_construction_does_not_show, make_world,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(what_is_too_large_is_bad, make_world,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(normal_forms_keep_the_value, make_world,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(hostile_sizes_end_soon, make_world, world_teardown),
 		cmocka_unit_test_setup_teardown(algebra_holds, make_world, world_teardown),
-		cmocka_unit_test_setup_teardown(claims_for_all_values_are_true, make_world, world_teardown),
-		cmocka_unit_test_setup_teardown(what_should_be_known_is_known, make_world, world_teardown),
-		cmocka_unit_test_setup_teardown(questions_and_substitution, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(claims_for_all_values_are_true, make_world,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(what_should_be_known_is_known, make_world,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(questions_and_substitution, make_world,
+						world_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
