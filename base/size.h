@@ -69,6 +69,8 @@ static inline bool size_same(Size a, Size b) { return a.id == b.id; }
 static inline bool size_is_bad(Size a) { return a.id == 0; }
 bool size_is_const(const Sizes *sizes, Size a, int64_t *value);
 bool size_is(const Sizes *sizes, Size a, int64_t value);
+/* Is a a quotient of numbers, and no whole one? */
+bool size_is_fraction(const Sizes *sizes, Size a);
 /* Is a a single symbolic dim? */
 bool size_is_dim(const Sizes *sizes, Size a, DimId *dim);
 bool size_uses_dim(const Sizes *sizes, Size a, DimId dim);

@@ -1,4 +1,4 @@
-/* Roots of sizes: the side of a square that has so many elements.
+/* Roots of sizes: the side of a square that has so many elements; fractions, which are no sizes.
  *
  * The root of a polynomial is found term by term. Its first term is the root of the first term of
  * the polynomial; each further one is the first term of what is left, divided by the derivative of
@@ -74,4 +74,13 @@ Size size_root(Sizes *sizes, Size a, uint32_t power)
 		root = size_add(sizes, root, term);
 	}
 	return SIZE_BAD;
+}
+
+bool size_is_fraction(const Sizes *sizes, Size a)
+{
+	int64_t value;
+	bool dims = size_is_bad(a);
+	for (DimId d = 0; d < sizes_ndims(sizes) && !dims; d++)
+		dims = size_uses_dim(sizes, a, d);
+	return !dims && !size_is_const(sizes, a, &value);
 }

@@ -8,8 +8,14 @@
 
 #include "infer/trace.h"
 
-enum { SITES_SHOWN = 8, STEPS_SHOWN = 6, ORIGINS_SHOWN = 6, LETTERS_SHOWN = 3,
-       ERRORS_TRACED = 200 };
+enum {
+	SITES_SHOWN = 8,
+	STEPS_SHOWN = 6,
+	ORIGINS_SHOWN = 6,
+	LETTERS_SHOWN = 3,
+	ERRORS_TRACED = 200,
+	NEAR_CONS = 24
+};
 
 /* File and line of the statement of the program that an error belongs to: where a function is
  * applied, for what stands in the function. */
@@ -340,7 +346,65 @@ static void swap_letters(Solver *s, const Con *con, Sym a, Sym b)
 		 "the sizes would fit with '%s' and '%s' swapped", a, b);
 }
 
-/* Another letter of the same operand whose sizes fit when the two change places. */
+/* Where the row of the constraint has the letter alone as an axis; n: nowhere. */
+static uint32_t letter_at(Solver *s, const FlatRow *spec, Sym letter)
+{
+	uint32_t n = spec->nlead + spec->ntrail, i = 0;
+	while (i < n && s->cells.at[flat_at(spec, i)].name != letter) /* falls: axes */
+		i++;
+	return i;
+}
+
+/* Does another operand of the node have the letter than the one of this constraint? */
+static bool stands_elsewhere(Solver *s, const Con *con, Sym letter)
+{
+	const Spec *spec = s->graph->nodes.at[con->node].spec;
+	for (uint32_t i = 0; i < spec->noperands; i++) {
+		for (int k = 0; k < ROW_KINDS; k++) {
+			const SpecRow *row = &spec->operands[i].rows[k];
+			for (uint32_t a = 0; a < row->naxes; a++) {
+				bool here = (int32_t)i == con->arg && k == (int)con->row;
+				if (!here && row->axes[a].letter == letter)
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* A letter of another operand that has the size which this one should have, of two operands. */
+static void suggest_other_swap(Solver *s, const Meeting *m, ConId id)
+{
+	Sym mine = s->cells.at[flat_at(&m->spec, m->at)].name;
+	Size want = cell_value(s, flat_at(&m->tensor, m->at));
+	NodeId node = s->cons.at[id].node;
+	ConId first = id > NEAR_CONS ? id - NEAR_CONS : 0;
+	if (s->graph->nodes.at[node].spec->noperands > 2)
+		return;
+	for (ConId near = first; mine && s->diags && near < s->cons.n && near < id + NEAR_CONS;
+	     near++) {
+		const Con *con = &s->cons.at[near];
+		FlatRow tensor, spec;
+		if (con->kind != CON_ROW_EQ || con->node != node || con->arg < 0 ||
+		    con->arg == s->cons.at[id].arg)
+			continue;
+		row_flatten(s, &con->a, &tensor);
+		row_flatten(s, &con->b, &spec);
+		uint32_t n = spec.nlead + spec.ntrail;
+		if (n != tensor.nlead + tensor.ntrail || letter_at(s, &spec, mine) == n)
+			continue;
+		for (uint32_t i = 0; i < n; i++) {
+			Sym other = s->cells.at[flat_at(&spec, i)].name;
+			if (!other || other == mine || stands_elsewhere(s, con, other) ||
+			    !size_same(cell_value(s, flat_at(&tensor, i)), want))
+				continue;
+			swap_letters(s, con, mine, other);
+			return;
+		}
+	}
+}
+
+/* Another letter of the same operand whose sizes fit when the two change places, or of another. */
 static void suggest_swap(Solver *s, const Meeting *m, ConId id)
 {
 	CellId letter = flat_at(&m->spec, m->at);
@@ -357,6 +421,7 @@ static void suggest_swap(Solver *s, const Meeting *m, ConId id)
 			return;
 		}
 	}
+	suggest_other_swap(s, m, id);
 }
 
 void blame_sizes(Solver *s, CellId a, CellId b, ConId con)

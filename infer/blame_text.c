@@ -32,6 +32,30 @@ const char *cell_size_text(Solver *s, CellId cell)
 	return name ? name : "?";
 }
 
+Sym letter_of(Solver *s, CellId cell)
+{
+	const Cell *root = cell_at(s, cell);
+	if (s->cells.at[cell].name || root->name)
+		return s->cells.at[cell].name ? s->cells.at[cell].name : root->name;
+	for (size_t i = 0; i < s->letters.n; i++) {
+		if (cell_at(s, s->letters.at[i].cell) == root)
+			return s->letters.at[i].letter;
+	}
+	return NULL;
+}
+
+/* The letter that a relation has for the size. */
+static Sym letter_in(Solver *s, const Con *con, CellId cell)
+{
+	for (uint32_t i = 0; i < con->ncells; i++) {
+		CellId other = con->cells[i];
+		if (other != NONE && s->cells.at[other].name &&
+		    cell_root(s, other) == cell_root(s, cell))
+			return s->cells.at[other].name;
+	}
+	return NULL;
+}
+
 static bool position_in(Solver *s, const RowTerm *row, CellId cell, uint32_t *at)
 {
 	FlatRow f;
@@ -56,8 +80,12 @@ const char *axis_text(Solver *s, ConId id, CellId cell)
 		return "this size";
 	const Con *con = &s->cons.at[id];
 	uint32_t at;
-	if (con->kind > CON_ROW_LE)
+	if (con->kind > CON_ROW_LE) {
+		Sym letter = letter_in(s, con, cell);
+		if (letter)
+			return arena_printf(s->arena, "'%s'", letter);
 		return con->node == NODE_NONE ? "this size" : "this axis";
+	}
 	if (con->kind == CON_ROW_EQ && con->node != NODE_NONE &&
 	    s->graph->nodes.at[con->node].spec) {
 		FlatRow tensor, spec;

@@ -8,10 +8,13 @@
  *
  * What one row says of one cell alone is forced, in whatever order the constraints came: the
  * queues were empty. A row that no sizes solve is an error, with the relations that it was made
- * of. Systems of more than MOST cells are left as they are. */
+ * of. Systems of more than MOST cells are left as they are: a step of elimination costs their
+ * square, and each relation that changes asks for one. */
 #include "infer/solver.h"
 
-enum { MOST = 32, MOST_LOOKED_AT = 512 };
+#include <string.h>
+
+enum { MOST = 64, MOST_LOOKED_AT = 1024 };
 
 typedef struct Equation {
 	int64_t at[MOST];
@@ -189,6 +192,36 @@ static void eliminate(System *y)
 
 /* ---- what rows say ---- */
 
+/* What the relation says its unnamed result is: the text behind "? = ", or NULL. */
+static const char *side_of(const System *y, uint32_t i)
+{
+	Solver *s = y->s;
+	const Con *con = &s->cons.at[y->cons[i]];
+	if (con->node != NODE_NONE || cell_known(s, con->cells[0]) || letter_of(s, con->cells[0]))
+		return NULL;
+	const char *text = con_text(s, y->cons[i]), *side = strstr(text, " = ");
+	return side ? side + 3 : NULL;
+}
+
+/* Two relations with one result that has no name are the two sides of a require: one note with the
+ * second. */
+static bool note_sides(const System *y, const Equation *row, uint32_t i)
+{
+	Solver *s = y->s;
+	const char *side = side_of(y, i);
+	for (uint32_t k = 0; side && k < y->ncons; k++) {
+		const Con *other = &s->cons.at[y->cons[k]];
+		if (k == i || !(row->from >> k & 1) || !side_of(y, k) ||
+		    cell_root(s, other->cells[0]) != cell_root(s, s->cons.at[y->cons[i]].cells[0]))
+			continue;
+		if (k < i)
+			diag_note(s->diags, s->cons.at[y->cons[i]].span, "%s = %s", side_of(y, k),
+				  side);
+		return true;
+	}
+	return false;
+}
+
 static void blame_system(System *y, const Equation *row, const char *what)
 {
 	Solver *s = y->s;
@@ -201,7 +234,7 @@ static void blame_system(System *y, const Equation *row, const char *what)
 	blame(s, E0348, last, "%s", what);
 	for (uint32_t i = 0; s->diags && i < y->ncons; i++) {
 		const Con *con = &s->cons.at[y->cons[i]];
-		if (!(row->from >> i & 1))
+		if (!(row->from >> i & 1) || note_sides(y, row, i))
 			continue;
 		diag_note(s->diags, con->span, "%s", con_text(s, y->cons[i]));
 		if (con->node != NODE_NONE && cell_known(s, con->cells[0]))
@@ -239,8 +272,10 @@ static bool solve_for(System *y, const Equation *row, CellId cell, int64_t facto
 		const char *quotient =
 			by == 1 ? "" : arena_printf(s->arena, "/%lld", (long long)by);
 		blame_system(y, row,
-			     arena_printf(s->arena, "%s would have to be %lld%s", name,
-					  (long long)value, quotient));
+			     arena_printf(s->arena,
+					  by == 1 ? "%s would have to be %lld%s"
+						  : "%s would have to be %lld%s, which is no size",
+					  name, (long long)value, quotient));
 		return false;
 	}
 	cell_set(s, cell, size_div(s->sizes, right, size_const(s->sizes, by)),

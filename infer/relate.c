@@ -70,18 +70,6 @@ static Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over
 
 /* ---- deriving ---- */
 
-static void derive(Solver *s, ConId id, CellId cell, Size value)
-{
-	const Con *con = &s->cons.at[id];
-	if (con->done || cell_at(s, cell)->broken)
-		return;
-	if (!size_is_bad(value) && size_same(cell_value(s, cell), value))
-		return;
-	s->cons.at[id].derived = true;
-	cell_set(s, cell, value,
-		 (Why){.kind = WHY_RELATION, .con = id, .from = NONE, .span = con->span});
-}
-
 static bool broken(Solver *s, const Con *con)
 {
 	for (uint32_t i = 0; i < con->ncells; i++) {
@@ -103,6 +91,38 @@ static bool may_blame(Solver *s, ConId id)
 			cell_at(s, con->cells[i])->broken = true;
 	}
 	return true;
+}
+
+/* What the relation says, with the sizes in it, and where these come from. */
+static void fraction_blame(Solver *s, ConId id, CellId cell, Size value)
+{
+	if (!may_blame(s, id))
+		return;
+	blame(s, E0341, id, "%s would have to be %s, which is no size", axis_text(s, id, cell),
+	      size_text(s->arena, s->sizes, value));
+	const Con *con = &s->cons.at[id];
+	if (s->diags)
+		diag_note(s->diags, con->span, "%s", con_text(s, id));
+	for (uint32_t i = 0; i < con->ncells; i++) {
+		if (con->cells[i] != NONE && cell_known(s, con->cells[i]))
+			blame_born(s, con->cells[i]);
+	}
+}
+
+static void derive(Solver *s, ConId id, CellId cell, Size value)
+{
+	const Con *con = &s->cons.at[id];
+	if (con->done || cell_at(s, cell)->broken)
+		return;
+	if (!size_is_bad(value) && size_same(cell_value(s, cell), value))
+		return;
+	if (size_is_fraction(s->sizes, value)) {
+		fraction_blame(s, id, cell, value);
+		return;
+	}
+	s->cons.at[id].derived = true;
+	cell_set(s, cell, value,
+		 (Why){.kind = WHY_RELATION, .con = id, .from = NONE, .span = con->span});
 }
 
 static bool negative(Solver *s, Size size)

@@ -7,6 +7,7 @@
 #include "infer/solver.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 typedef struct Total {
 	Size known;	/* product of the known axes, and the factor */
@@ -53,6 +54,60 @@ static void watch_axes(Solver *s, ConId id)
 	s->cons.at[id].ndone_lead = 1;
 }
 
+/* ": 'h' is 7, 'b' is 32": the known axes that have a name. */
+static const char *letters_text(Solver *s, const Con *con)
+{
+	const char *text = "";
+	FlatRow f;
+	for (uint32_t r = 0; r < con->nrows; r++) {
+		row_flatten(s, &con->rows[r], &f);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
+			CellId cell = flat_at(&f, i);
+			Sym name = letter_of(s, cell);
+			if (name && cell_known(s, cell) && strcmp(name, cell_size_text(s, cell)))
+				text = arena_printf(s->arena, "%s%s '%s' is %s", text,
+						    *text ? "," : ":", name,
+						    cell_size_text(s, cell));
+		}
+	}
+	return text;
+}
+
+/* Sizes of one axis next to its own that would divide, where it has a letter. */
+static bool note_divisors(Solver *s, ConId id, CellId cell, Size total, Size known)
+{
+	int64_t rest, size;
+	Sym name = letter_of(s, cell);
+	if (!name || !cell_known(s, cell) || size_is(s->sizes, cell_value(s, cell), 0))
+		return false;
+	Size others = size_div(s->sizes, known, cell_value(s, cell));
+	if (!size_is_const(s->sizes, cell_value(s, cell), &size) || size_is(s->sizes, others, 0) ||
+	    !size_is_const(s->sizes, size_div(s->sizes, total, others), &rest) || rest <= 0 ||
+	    rest > 1 << 20 || size > rest)
+		return false;
+	int64_t less = size, more = size;
+	while (rest % less != 0) /* falls: less, and 1 divides */
+		less--;
+	while (rest % more != 0) /* falls: rest - more, and rest divides */
+		more++;
+	diag_note(s->diags, s->cons.at[id].span,
+		  "'%s' = %" PRId64 " or '%s' = %" PRId64 " would divide", name, less, name, more);
+	return true;
+}
+
+static void note_would_divide(Solver *s, ConId id, Size total, Size known)
+{
+	const Con *con = &s->cons.at[id];
+	FlatRow f;
+	for (uint32_t r = con->nrows; s->diags && r-- > 0;) {
+		row_flatten(s, &con->rows[r], &f);
+		for (uint32_t i = f.nlead + f.ntrail; i-- > 0;) {
+			if (note_divisors(s, id, flat_at(&f, i), total, known))
+				return;
+		}
+	}
+}
+
 static void total_blame(Solver *s, ConId id, Size total, Size known)
 {
 	Con *con = &s->cons.at[id];
@@ -63,18 +118,24 @@ static void total_blame(Solver *s, ConId id, Size total, Size known)
 	int64_t by, n;
 	bool fits = size_is_const(s->sizes, known, &by) && by != 0 &&
 		    size_is_const(s->sizes, total, &n) && n % by == 0;
+	bool never = size_is_fraction(s->sizes, size_div(s->sizes, total, known));
+	const char *letters = letters_text(s, con);
 	if (con->number > 1 && size_same(known, total_of(s, con, false, id).known) &&
 	    total_of(s, con, false, id).nopen == 0)
 		blame(s, E0345, id, "%s elements are not %" PRId64 " for each of %s cells",
 		      size_text(s->arena, s->sizes, total), con->number,
 		      size_text(s->arena, s->sizes,
 				size_div(s->sizes, known, size_const(s->sizes, con->number))));
-	else if (!fits && size_is_const(s->sizes, known, &by) && by != 0)
-		blame(s, E0345, id, "%s elements do not divide by %" PRId64,
-		      size_text(s->arena, s->sizes, total), by);
+	else if (never || (!fits && size_is_const(s->sizes, known, &by) && by != 0))
+		blame(s, E0345, id, "%s elements do not divide by %s%s",
+		      size_text(s->arena, s->sizes, total), size_text(s->arena, s->sizes, known),
+		      letters);
 	else
-		blame(s, E0345, id, "%s elements do not fit axes of %s together",
-		      size_text(s->arena, s->sizes, total), size_text(s->arena, s->sizes, known));
+		blame(s, E0345, id, "%s elements do not fit axes of %s together%s",
+		      size_text(s->arena, s->sizes, total), size_text(s->arena, s->sizes, known),
+		      letters);
+	if (never || !fits)
+		note_would_divide(s, id, total, known);
 	blame_born(s, con->cells[0]);
 	FlatRow f;
 	for (uint32_t r = 0; r < con->nrows; r++) {
@@ -200,7 +261,8 @@ static void solve_axis(Solver *s, ConId id, const Total *t, Size total)
 			total_blame(s, id, total, t->known);
 		return;
 	}
-	if (constant && size_is_const(s->sizes, total, &n) && n % by != 0) {
+	if ((constant && size_is_const(s->sizes, total, &n) && n % by != 0) ||
+	    size_is_fraction(s->sizes, size_div(s->sizes, total, t->known))) {
 		total_blame(s, id, total, t->known);
 		return;
 	}

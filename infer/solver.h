@@ -454,6 +454,8 @@ void mend(Solver *s, const Con *con, int32_t arg);
 bool is_mended(Solver *s, ConId con);
 /* Names for messages, in the solver's arena. arg: operand number, or -1 for the result. */
 const char *axis_text(Solver *s, ConId con, CellId cell);
+/* A letter that stands for the size, or NULL. */
+Sym letter_of(Solver *s, CellId cell);
 const char *tensor_text(Solver *s, NodeId node, int32_t arg);
 const char *cell_size_text(Solver *s, CellId cell);
 const char *row_kind_text(RowKind row);
