@@ -76,6 +76,20 @@ static bool con_rows(Solver *s, ConId id, FlatRow *res, FlatRow *opnd)
 	return res->var != opnd->var && !is_guessed(s, &con->a);
 }
 
+typedef VEC(ConId) Cons;
+
+/* The constraints that bound an open row: what is asked below is asked of these. */
+static Cons bounding(Solver *s)
+{
+	Cons cons = {0};
+	FlatRow res, opnd;
+	for (ConId id = 0; id < s->cons.n; id++) {
+		if (con_rows(s, id, &res, &opnd))
+			PUSH(s->arena, cons, id);
+	}
+	return cons;
+}
+
 /* Is it the row of a leaf that has at least the axes of what it meets (`{w} * a`)? It takes
  * them, and bounds none but by axes of its own. */
 static bool takes_axes(Solver *s, const FlatRow *res, const FlatRow *opnd)
@@ -108,10 +122,10 @@ static bool *mark_above(Solver *s, RowVars work, bool makes)
 static RowVars reshape_rows(Solver *s)
 {
 	RowVars shaped = {0};
-	Spots open = open_rows(s);
-	for (size_t i = 0; i < open.n; i++) {
-		if (s->vars.at[open.at[i].var].shaped)
-			PUSH(s->arena, shaped, open.at[i].var);
+	for (RowVarId var = 0; var < s->vars.n; var++) {
+		const RowVar *v = &s->vars.at[var];
+		if (v->shaped && !v->solved && v->parent == var)
+			PUSH(s->arena, shaped, var);
 	}
 	return shaped;
 }
@@ -162,11 +176,13 @@ static RowBound beyond(Solver *s, const FlatRow *res, const FlatRow *opnd, const
 }
 
 /* `bounded`: the variables that some result refines, where open results count as well. */
-static void carry(Solver *s, RowBound *bounds, const bool *bounded, const bool *shaped)
+static void carry(Solver *s, const Cons *cons, RowBound *bounds, const bool *bounded,
+		  const bool *shaped)
 {
 	FlatRow res, opnd;
 	VEC(RowVarId) work = {0};
-	for (ConId id = 0; id < s->cons.n; id++) {
+	for (size_t i = 0; i < cons->n; i++) {
+		ConId id = cons->at[i];
 		if (con_rows(s, id, &res, &opnd) && !takes_axes(s, &res, &opnd) &&
 		    !has_axes_of_reshape(s, id, &res, &opnd, shaped) &&
 		    (res.var == NONE || (bounded && !bounded[res.var])) &&
@@ -185,12 +201,12 @@ static void carry(Solver *s, RowBound *bounds, const bool *bounded, const bool *
 	}
 }
 
-static bool *bounded_vars(Solver *s)
+static bool *bounded_vars(Solver *s, const Cons *cons)
 {
 	FlatRow res, opnd;
 	bool *bounded = ARENA_ARRAY(s->arena, bool, s->vars.n + 1);
-	for (ConId id = 0; id < s->cons.n; id++) {
-		if (con_rows(s, id, &res, &opnd))
+	for (size_t i = 0; i < cons->n; i++) {
+		if (con_rows(s, cons->at[i], &res, &opnd))
 			bounded[opnd.var] = true;
 	}
 	return bounded;
@@ -203,9 +219,11 @@ RowBounds row_bounds(Solver *s)
 		    ARENA_ARRAY(s->arena, RowBound, s->vars.n + 1),
 		    ARENA_ARRAY(s->arena, RowBound, s->vars.n + 1)};
 	const bool *shaped = shaped_rows(s);
-	carry(s, b.closed, NULL, shaped);
-	carry(s, b.known, bounded_vars(s), shaped);
-	for (ConId id = 0; id < s->cons.n; id++) {
+	Cons cons = bounding(s);
+	carry(s, &cons, b.closed, NULL, shaped);
+	carry(s, &cons, b.known, bounded_vars(s, &cons), shaped);
+	for (size_t i = 0; i < cons.n; i++) {
+		ConId id = cons.at[i];
 		if (!con_rows(s, id, &res, &opnd))
 			continue;
 		RowBound have = residue(s, &res, &opnd);
