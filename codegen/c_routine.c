@@ -201,7 +201,7 @@ static void put_memory_checks(FILE *out, const Module *m, uint32_t index)
 	}
 	if (uses_state)
 		put_aligned_check(out, m, "state");
-	if (module_is_pack(m, index))
+	if (index >= p->routines.n)
 		return;
 	if (m->routines[index].packed) {
 		put_bytes_check(out, m, p->stamp, "the state");
@@ -276,12 +276,15 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 {
 	const ProgramRoutine *r = program_routine(m->program, index);
 	const ModuleRoutine *names = &m->routines[index];
-	bool packs = module_is_pack(m, index);
-	packs ? c_put_pack_comment(out, m) : c_put_routine_comment(out, m, index);
+	bool packs = module_is_pack(m, index), inside = module_is_init(m, index);
+	if (inside)
+		fprintf(out, "/* The parameters that start with an expression. */\nstatic ");
+	else
+		packs ? c_put_pack_comment(out, m) : c_put_routine_comment(out, m, index);
 	fprintf(out, "%s\n{\n", module_signature(m, index));
 	if (has_checks(m, r))
 		fprintf(out, "\tint code;\n");
-	fprintf(out, "\t(void)state;\n%s", packs ? "" : "\t(void)workspace;\n");
+	fprintf(out, "\t(void)state;\n%s", packs || inside ? "" : "\t(void)workspace;\n");
 	for (uint32_t i = 0; i < r->nscalars; i++)
 		fprintf(out, "\t(void)%s;\n", names->scalars[i]);
 	fprintf(out, "\tif (call != NULL && (call->abi != TSR_ABI || call->flags != 0))\n"
@@ -298,7 +301,7 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 		fprintf(out, "\t*%s = %d;\n", placed(m, "state", m->program->stamp, "uint32_t"),
 			PACK_STAMP);
 	fprintf(out, "\treturn TSR_OK;\n}\n\n");
-	if (!packs)
+	if (!packs && !inside)
 		put_size_function(out, m, module_workspace_signature(m, index), r->workspace,
 				  r->dims, r->ndims);
 }
@@ -331,6 +334,8 @@ static void put_invoke(FILE *out, const Module *m, uint32_t index)
 
 static void put_fill(FILE *out, const Module *m, const ProgramParam *param)
 {
+	if (param->init == PARAM_COMPUTED)
+		return;
 	const char *type = c_type(param->type.dtype), *name = dtype_name(param->type.dtype);
 	const char *real = c_type(dtype_wide(param->type.dtype));
 	const char *n = c_size(m, m->program->buffers.at[param->buffer].elements);
@@ -361,6 +366,15 @@ static void put_uniform(FILE *out, const Module *m, Dtype dtype)
 		c_cast(m->arena, wide, dtype, number));
 }
 
+static void put_compute(FILE *out, const Module *m)
+{
+	const Program *p = m->program;
+	fprintf(out, "\tconst int code = %s(NULL, ", m->routines[p->routines.n + 1].function);
+	for (uint32_t i = 0; i < p->init.ndims; i++)
+		fprintf(out, "%s, ", m->dims[p->init.dims[i]]);
+	fprintf(out, "(int64_t)seed, state);\n\tif (code != TSR_OK)\n\t\treturn code;\n");
+}
+
 static void put_init(FILE *out, const Module *m)
 {
 	const Program *p = m->program;
@@ -383,6 +397,8 @@ static void put_init(FILE *out, const Module *m)
 	fprintf(out, "\tif (bytes == TSR_NONE)\n\t\treturn TSR_BAD_DIM;\n");
 	fprintf(out, "\tif (bytes > 0 && (state == NULL || tsr_misaligned(state)))\n\t\treturn "
 		     "TSR_BAD_POINTER;\n");
+	if (p->init.nkernels)
+		put_compute(out, m);
 	for (size_t i = 0; i < p->params.n; i++)
 		put_fill(out, m, &p->params.at[i]);
 	if (p->pack.nkernels) {
@@ -422,5 +438,7 @@ void c_put_routines(FILE *out, const Module *m)
 	}
 	put_routine(out, m, (uint32_t)m->program->routines.n);
 	put_invoke_pack(out, m);
+	if (m->program->init.nkernels)
+		put_routine(out, m, (uint32_t)m->program->routines.n + 1);
 	put_init(out, m);
 }

@@ -1,5 +1,6 @@
 /* The initialisers of parameters: a constant, or uniform in +-1/sqrt(fan-in) from Threefry-4x32-20,
- * the stream of each parameter keyed by the seed and its own name (docs/language.md, section 7).
+ * the stream of each parameter keyed by the seed and its own name (docs/language.md, section 5); or
+ * a kernel of the program's.
  */
 #include <math.h>
 #include <string.h>
@@ -56,12 +57,22 @@ int interp_pack(const Program *program, const int64_t *dims, void *state)
 	return 0;
 }
 
+static int compute_params(const Program *program, const int64_t *dims, void *state, uint64_t seed)
+{
+	Scalar scalar = {.i = (int64_t)seed};
+	InterpArgs args = {.dims = dims, .scalars = &scalar, .state = state};
+	if (program->init.nkernels == 0)
+		return 0;
+	return interp_run(program, (uint32_t)program->routines.n + 1, &args);
+}
+
 int interp_init(const Program *program, const int64_t *dims, void *state, uint64_t seed)
 {
-	for (size_t i = 0; i < program->params.n; i++) {
-		int code = init_param(program, &program->params.at[i], dims, state, seed);
-		if (code)
-			return code;
-	}
+	int code = compute_params(program, dims, state, seed);
+	for (size_t i = 0; i < program->params.n && !code; i++)
+		if (program->params.at[i].init != PARAM_COMPUTED)
+			code = init_param(program, &program->params.at[i], dims, state, seed);
+	if (code)
+		return code;
 	return interp_pack(program, dims, state);
 }

@@ -43,7 +43,8 @@ typedef struct Jit {
 	VEC(Builtin) builtins;
 	VEC(JitTable) tables;
 	int vector_bytes; /* of the widest vectors that the code may use */
-	gcc_jit_function *pack; /* PREFIX_pack, once it is made */
+	gcc_jit_function *pack;	 /* PREFIX_pack, once it is made */
+	gcc_jit_function *first; /* sets parameters, once it is made; NULL: nothing to do */
 	CpuSimd simd;
 	unsigned extras; /* of cpu_extras */
 	Type *i16, *short_vectors[VECTOR_LOGS];

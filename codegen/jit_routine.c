@@ -260,7 +260,7 @@ static void check_memory(Entry *e)
 {
 	const Program *p = e->program;
 	check_state(e);
-	if (module_is_pack(e->f.jit->module, e->index))
+	if (e->index >= p->routines.n)
 		return;
 	if (e->f.jit->module->routines[e->index].packed)
 		check_packed(e);
@@ -380,7 +380,7 @@ static size_t routine_params(Jit *jit, uint32_t index, JitParam **params)
 	for (uint32_t i = 0; i < r->noutputs; i++)
 		PUSH(jit->arena, list, ((JitParam){jit->pointer, names->outputs[i]}));
 	PUSH(jit->arena, list, ((JitParam){jit->pointer, "state"}));
-	if (!module_is_pack(jit->module, index))
+	if (index < jit->module->program->routines.n)
 		PUSH(jit->arena, list, ((JitParam){jit->pointer, "workspace"}));
 	*params = list.at;
 	return list.n;
@@ -391,11 +391,12 @@ static gcc_jit_function *routine_function(Jit *jit, uint32_t index, gcc_jit_func
 {
 	const ProgramRoutine *r = program_routine(jit->module->program, index);
 	bool packs = module_is_pack(jit->module, index);
+	bool inside = module_is_init(jit->module, index);
 	Entry e = {.program = jit->module->program, .routine = r, .index = index, .fail = failing};
 	JitParam *params;
 	size_t n = routine_params(jit, index, &params), at = 1;
-	e.f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->int_,
-			   jit->module->routines[index].function, params, n);
+	e.f = jit_function(jit, inside ? GCC_JIT_FUNCTION_INTERNAL : GCC_JIT_FUNCTION_EXPORTED,
+			   jit->int_, jit->module->routines[index].function, params, n);
 	e.call = jit_param(&e.f, 0);
 	e.dims = ARENA_ARRAY(jit->arena, Rvalue *, sizes_ndims(e.program->sizes));
 	for (uint32_t i = 0; i < r->ndims; i++)
@@ -404,7 +405,7 @@ static gcc_jit_function *routine_function(Jit *jit, uint32_t index, gcc_jit_func
 	e.inputs = take_params(&e, r->ninputs, &at);
 	e.outputs = take_params(&e, r->noutputs, &at);
 	e.state = jit_param(&e.f, at++);
-	e.workspace = packs ? NULL : jit_param(&e.f, at);
+	e.workspace = packs || inside ? NULL : jit_param(&e.f, at);
 	check_call(&e);
 	if (cpu)
 		check_cpu(&e);
@@ -481,6 +482,9 @@ void jit_routines(Jit *jit, bool check_cpu_features)
 	jit->pack = routine_function(jit, (uint32_t)p->routines.n, failing,
 				     check_cpu_features && p->pack.nkernels);
 	invoke_pack_function(jit);
+	if (p->init.nkernels)
+		jit->first = routine_function(jit, (uint32_t)p->routines.n + 1, failing,
+					      check_cpu_features);
 	for (uint32_t i = 0; i < p->routines.n; i++) {
 		gcc_jit_function *routine = routine_function(jit, i, failing, check_cpu_features);
 		invoke_function(jit, i, routine);

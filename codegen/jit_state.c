@@ -205,17 +205,44 @@ static void check_state(Init *in)
 	return_if(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_AND, some, bad), TSR_BAD_POINTER);
 }
 
-/* What PREFIX_pack returns for the state. */
-static Rvalue *packed(Init *in)
+/* What a routine of the state, PREFIX_pack or that of the initialisers, returns for it. */
+static Rvalue *called(Init *in, gcc_jit_function *function, const ProgramRoutine *routine)
 {
 	Jit *jit = in->f.jit;
-	const ProgramRoutine *pack = &jit->module->program->pack;
-	Rvalue **args = ARENA_ARRAY(jit->arena, Rvalue *, pack->ndims + 2);
-	args[0] = jit_null(jit, jit->pointer);
-	for (uint32_t i = 0; i < pack->ndims; i++)
-		args[i + 1] = in->sizes.dims[pack->dims[i]];
-	args[pack->ndims + 1] = in->state;
-	return jit_call(&in->f, jit->pack, args, pack->ndims + 2);
+	Rvalue **args = ARENA_ARRAY(jit->arena, Rvalue *, routine->ndims + 3);
+	size_t n = 0;
+	args[n++] = jit_null(jit, jit->pointer);
+	for (uint32_t i = 0; i < routine->ndims; i++)
+		args[n++] = in->sizes.dims[routine->dims[i]];
+	if (routine->nscalars)
+		args[n++] = jit_cast(jit, in->seed, jit->i64);
+	args[n++] = in->state;
+	return jit_keep(&in->f, jit_call(&in->f, function, args, n));
+}
+
+static void compute(Init *in)
+{
+	Jit *jit = in->f.jit;
+	Rvalue *code = called(in, jit->first, &jit->module->program->init);
+	JitBlock *after = jit_if(&in->f, jit_compare(&in->f, GCC_JIT_COMPARISON_NE, code,
+						     jit_long(jit, jit->int_, TSR_OK)));
+	jit_return(&in->f, code);
+	jit_end_if(&in->f, after);
+}
+
+static void fill(Init *in, const ProgramParam *param)
+{
+	Jit *jit = in->f.jit;
+	const Program *p = jit->module->program;
+	if (param->init == PARAM_COMPUTED)
+		return;
+	Rvalue *count = jit_size(&in->sizes, p->buffers.at[param->buffer].elements);
+	Rvalue *offset = jit_size(&in->sizes, param->offset);
+	Rvalue *to = jit_offset(&in->f, in->state, offset, jit->types[param->type.dtype]);
+	if (param->init == PARAM_CONSTANT)
+		fill_constant(in, param, to, count);
+	else
+		fill_uniform(in, param, to, count);
 }
 
 static gcc_jit_function *init_function(Jit *jit)
@@ -234,17 +261,12 @@ static gcc_jit_function *init_function(Jit *jit)
 	in.seed = jit_param(&in.f, n + 1);
 	check_dims(&in.f, p->state_dims, n, bad);
 	check_state(&in);
-	for (size_t i = 0; i < p->params.n; i++) {
-		const ProgramParam *param = &p->params.at[i];
-		Rvalue *count = jit_size(&in.sizes, p->buffers.at[param->buffer].elements);
-		Rvalue *offset = jit_size(&in.sizes, param->offset);
-		Rvalue *to = jit_offset(&in.f, in.state, offset, jit->types[param->type.dtype]);
-		if (param->init == PARAM_CONSTANT)
-			fill_constant(&in, param, to, count);
-		else
-			fill_uniform(&in, param, to, count);
-	}
-	jit_return(&in.f, p->pack.nkernels ? packed(&in) : jit_long(jit, jit->int_, TSR_OK));
+	if (jit->first)
+		compute(&in);
+	for (size_t i = 0; i < p->params.n; i++)
+		fill(&in, &p->params.at[i]);
+	jit_return(&in.f, p->pack.nkernels ? called(&in, jit->pack, &p->pack)
+					   : jit_long(jit, jit->int_, TSR_OK));
 	return in.f.function;
 }
 

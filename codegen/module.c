@@ -98,7 +98,9 @@ static void name_arguments(Module *m, uint32_t index)
 {
 	const ProgramRoutine *r = program_routine(m->program, index);
 	ModuleRoutine *out = &m->routines[index];
-	const char *name = module_is_pack(m, index) ? "pack" : identifier(m->arena, r->name);
+	const char *name = module_is_pack(m, index)   ? "pack"
+			   : module_is_init(m, index) ? "_first"
+						      : identifier(m->arena, r->name);
 	out->function = arena_printf(m->arena, "%s_%s", m->prefix, name);
 	out->workspace = arena_printf(m->arena, "%s_%s_workspace", m->prefix, name);
 	out->invoke = arena_printf(m->arena, "%s__routine_%s", m->prefix, name);
@@ -208,6 +210,7 @@ static bool names_are_unique(Module *m)
 		export_name(&e, arena_printf(m->arena, "%s_CHECK_%zu", m->prefix, i), SPAN_NONE);
 	export_name(&e, arena_printf(m->arena, "%s__invoke_init", m->prefix), SPAN_NONE);
 	export_name(&e, m->routines[m->program->routines.n].invoke, SPAN_NONE);
+	export_name(&e, m->routines[m->program->routines.n + 1].function, SPAN_NONE);
 	for (KernelId k = 0; k < m->program->kernels.n; k++)
 		if (m->kernels[k].same == k)
 			export_name(&e, m->kernels[k].function, SPAN_NONE);
@@ -236,8 +239,8 @@ Module *module_new(const Emit *emit)
 		m->consts[i] = arena_printf(arena, "%s__const_%zu", m->prefix, i);
 	m->kernels = ARENA_ARRAY(arena, ModuleKernel, p->kernels.n);
 	share_kernels(m);
-	m->routines = ARENA_ARRAY(arena, ModuleRoutine, p->routines.n + 1);
-	for (uint32_t i = 0; i <= p->routines.n; i++) {
+	m->routines = ARENA_ARRAY(arena, ModuleRoutine, p->routines.n + 2);
+	for (uint32_t i = 0; i < p->routines.n + 2; i++) {
 		name_arguments(m, i);
 		find_params(m, i);
 	}
@@ -287,6 +290,11 @@ bool module_is_pack(const Module *m, uint32_t routine)
 	return routine == m->program->routines.n;
 }
 
+bool module_is_init(const Module *m, uint32_t routine)
+{
+	return routine == m->program->routines.n + 1;
+}
+
 const char *module_pack_message(const Module *m)
 {
 	return arena_printf(m->arena,
@@ -311,7 +319,7 @@ const char *module_signature(const Module *m, uint32_t routine)
 		text = arena_printf(m->arena, "%s, %s *%s", text, c_type(r->outputs[i].type.dtype),
 				    names->outputs[i]);
 	return arena_printf(m->arena, "%s, void *state%s)", text,
-			    module_is_pack(m, routine) ? "" : ", void *workspace");
+			    routine >= m->program->routines.n ? "" : ", void *workspace");
 }
 
 static const char *dim_list(const Module *m, const DimId *dims, uint32_t ndims)

@@ -30,7 +30,7 @@ typedef struct Module {
 	const Program *program;
 	Arena *arena;
 	const char *prefix;
-	ModuleRoutine *routines; /* as in program->routines, then program->pack */
+	ModuleRoutine *routines; /* as in program->routines, then program->pack, program->init */
 	ModuleKernel *kernels;	 /* as in program->kernels */
 	const char **dims;	 /* a C name for every symbolic dim */
 	const char **consts;	 /* symbols of the constants */
@@ -57,8 +57,10 @@ const char *module_signature(const Module *module, uint32_t routine);
 const char *module_workspace_signature(const Module *module, uint32_t routine);
 const char *module_state_signature(const Module *module);
 const char *module_init_signature(const Module *module);
-/* Is it the number of the routine that packs the state, which has no workspace? */
+/* Is it the number of the routine that packs the state? ... that sets parameters? Neither has a
+ * workspace or needs a packed state. */
 bool module_is_pack(const Module *module, uint32_t routine);
+bool module_is_init(const Module *module, uint32_t routine);
 /* The message of TSR_NOT_PACKED. */
 const char *module_pack_message(const Module *module);
 /* "image f32 [n | 28, 28, 1] -> probs f32 [n | 10]" */

@@ -94,7 +94,7 @@ static bool blocks_new(VerifyCall *call)
 
 static VerifyCall *call_alloc(const Program *program, uint32_t index)
 {
-	const ProgramRoutine *r = &program->routines.at[index];
+	const ProgramRoutine *r = program_routine(program, index);
 	VerifyCall *call = calloc(1, sizeof *call);
 	if (!call)
 		return NULL;
@@ -142,6 +142,8 @@ static Scalar draw_scalar(Dtype dtype, float u, int64_t limit)
 		return scalar_of(dtype, 2 * (double)u - 1);
 	if (limit == VERIFY_INTEGERS && dtype_wide(dtype) != dtype) /* all of i8 or u8 */
 		return (Scalar){.i = (int64_t)(u * 256) + op_neutral(OP_MAX, dtype).i};
+	if (dtype == DTYPE_I64) /* a seed: both of its words */
+		return (Scalar){.i = (int64_t)(u * 0x1p24f) * -0x123456789};
 	return (Scalar){.i = (int64_t)(u * (float)limit)};
 }
 

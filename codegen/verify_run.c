@@ -79,9 +79,15 @@ static bool make_c(Verify *v)
 
 /* ---- one routine ---- */
 
+/* The call of PREFIX_init, all of whose 64 bits of seed count. */
+static bool is_init(const VerifyCall *call) { return call->index > call->program->routines.n; }
+
 static int interpret(VerifyCall *call)
 {
 	const ProgramRoutine *r = call->routine;
+	if (is_init(call))
+		return interp_init(call->program, call->dims, call->state.bytes,
+				   (uint64_t)call->scalars[0].i);
 	Arena *arena = arena_new();
 	const void **inputs = ARENA_ARRAY(arena, const void *, r->ninputs);
 	void **outputs = ARENA_ARRAY(arena, void *, r->noutputs);
@@ -109,6 +115,8 @@ static void run_backwards(void *pool, int32_t n, void (*task)(void *arg, int32_t
 static int invoke(const Contestant *c, VerifyCall *call)
 {
 	const ProgramRoutine *r = call->routine;
+	if (is_init(call))
+		return c->module->init(call->dims, call->state.bytes, (uint64_t)call->scalars[0].i);
 	Arena *arena = arena_new();
 	int64_t *dims = ARENA_ARRAY(arena, int64_t, r->ndims),
 		*cells = ARENA_ARRAY(arena, int64_t, r->nscalars);
@@ -204,7 +212,7 @@ static int run_oracle(Verify *v, VerifyCall *before, VerifyCall **expected)
 
 static void verify_routine(Verify *v, uint32_t index)
 {
-	const ProgramRoutine *r = &v->emit->program->routines.at[index];
+	const ProgramRoutine *r = program_routine(v->emit->program, index);
 	const char *why;
 	VerifyCall *before = verify_call_new(v->emit->program, index, v->seed, &why),
 		   *expected = NULL;
@@ -232,9 +240,13 @@ void verify_run(const Emit *emit, FILE *report, uint64_t seed)
 		     strerror(errno));
 		return;
 	}
-	if (make_so(&v) && make_c(&v))
-		for (uint32_t i = 0; i < emit->program->routines.n; i++)
+	uint32_t n = (uint32_t)emit->program->routines.n;
+	if (make_so(&v) && make_c(&v)) {
+		for (uint32_t i = 0; i < n; i++)
 			verify_routine(&v, i);
+		if (emit->program->init.nkernels)
+			verify_routine(&v, n + 1);
+	}
 	if (v.so.handle)
 		dlclose(v.so.handle);
 	if (v.c.handle)

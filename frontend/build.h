@@ -132,6 +132,8 @@ struct ParamScope {
 
 /* ---- the state of a build ---- */
 
+typedef VEC(NodeId) NodeIds;
+
 /* One `with` around the expression that is evaluated: the specifications in it report here. */
 typedef struct With {
 	struct With *outer;
@@ -179,6 +181,10 @@ typedef struct Build {
 	Sym named_as;
 	Sym place;	   /* the definition that is evaluated: names of `let`, dotted; or NULL */
 	NameIndex places;  /* how many random streams a place has */
+	Sym initialises;   /* the parameter whose initialiser is evaluated; NULL: none is */
+	NameIndex draws;   /* how many random streams its initialiser has */
+	NodeId seed;	   /* what those start from; NODE_NONE before the first */
+	NodeIds listed;	   /* by NodeId: see initial.c */
 	NameIndex entries; /* inputs, dims, parameters, scalars: one namespace, by full name */
 	VEC(Span) entry_spans;
 	VEC(ParsedFile) parsed;
@@ -328,6 +334,8 @@ Value eval_with(Build *b, const AstExpr *expr);
 /* Binds one name, or takes a tuple apart; each value goes through `each`. */
 typedef void BindEach(Build *b, Name name, Value *value);
 void bind_names(Build *b, const AstBind *bind, BindEach *each);
+/* A name in the current scope for a size that only inference knows. */
+CaptureId declare_capture(Build *b, Name name);
 
 /* ---- call.c ---- */
 
@@ -350,6 +358,11 @@ Member *param_member(ParamScope *scope, Sym name);
  * again. */
 Instance *param_instance(Build *b, const AstExpr *site, Function *fn, bool *fresh);
 
+/* ---- initial.c ---- */
+
+/* Gives the parameter what it starts with. */
+void initial_set(Build *b, NodeId param, Sym name, const AstExpr *init);
+
 /* ---- specs.c ---- */
 
 /* The specification in a string, coefficients resolved; NULL after an error. */
@@ -365,6 +378,9 @@ bool spec_result_concatenates(const Spec *spec);
 /* Is every element of the result one of an operand, so that nothing is added up? False: perhaps
  * not. */
 bool spec_only_moves(const Spec *spec);
+/* Does every cell of the result come from one cell of each operand, at letters that stand once in
+ * it? */
+bool spec_keeps_axes(const Spec *spec);
 /* Operand count against the call; reports with both places. */
 bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call);
 /* Is it what permute and argmax need? False after the error. `word` is `permute` in the source. */

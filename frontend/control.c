@@ -136,7 +136,7 @@ static void apply_bind(Build *b, const With *with, Bind bind)
 		diag_fix(b->diags, bind.span, nearest, "did you mean '%s'?", nearest);
 }
 
-static CaptureId declare_capture(Build *b, Name name)
+CaptureId declare_capture(Build *b, Name name)
 {
 	CaptureId id = (CaptureId)b->graph->captures.n;
 	PUSH(b->arena, b->graph->captures, ((Capture){name.sym, name.span}));

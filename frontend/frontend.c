@@ -62,7 +62,8 @@ Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast,
 		       .symbols = parse->symbols,
 		       .sources = sources,
 		       .diags = parse->diags,
-		       .options = options};
+		       .options = options,
+		       .seed = NODE_NONE};
 	Build *b = &build;
 	Sym none = sym_cstr(b->symbols, "");
 	b->graph = graph_new(b);

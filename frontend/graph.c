@@ -258,7 +258,9 @@ static void leaf_print(FILE *out, const Graph *graph, const Node *node)
 	case NODE_PARAM:
 		fputc(' ', out);
 		decl_print(out, graph, node->shape);
-		if (node->init == INIT_UNIFORM)
+		if (node->init == INIT_EXPRESSION)
+			fprintf(out, " = %%%" PRIu32, node->initial);
+		else if (node->init == INIT_UNIFORM)
 			fputs(" uniform", out);
 		else
 			fprintf(out, " = %.17g", node->init_value);
@@ -312,6 +314,8 @@ static void node_print(FILE *out, const Graph *graph, NodeId id)
 		fprintf(out, "%s%%%" PRIu32, i ? ", " : " ", node->args[i]);
 	if (node->kind == NODE_SLICE && node->nargs == 1)
 		fprintf(out, " @ %" PRId64, node->slice_index);
+	if (node->like != NODE_NONE)
+		fprintf(out, " like %%%" PRIu32, node->like);
 	if (node->target != NODE_NONE)
 		fprintf(out, " into %%%" PRIu32 " =%s%s", node->target, node->clear ? ":" : "",
 			node->acc == OP_NONE ? ":" : op_name(node->acc));
@@ -371,4 +375,6 @@ void graph_dump(FILE *out, const Graph *graph)
 	}
 	for (size_t i = 0; i < graph->routines.n; i++)
 		routine_print(out, graph, &graph->routines.at[i]);
+	if (graph->init.norder)
+		routine_print(out, graph, &graph->init);
 }

@@ -155,7 +155,8 @@ static inline int64_t node_width(NodeKind kind)
 	return kind == NODE_RESHAPE ? 1 : kind == NODE_UNIFORMS ? 4 : 0;
 }
 
-typedef enum InitKind { INIT_UNIFORM, INIT_CONSTANT } InitKind;
+/* EXPRESSION: `graph.init` assigns it. */
+typedef enum InitKind { INIT_UNIFORM, INIT_CONSTANT, INIT_EXPRESSION } InitKind;
 
 /* Elements in storage order (batch, output, input), in the node's dtype, native byte order. */
 typedef struct ConstData {
@@ -191,9 +192,13 @@ typedef struct Node {
 	const ConstData *data;
 	InitKind init;
 	double init_value;     /* INIT_CONSTANT */
+	NodeId initial;	       /* INIT_EXPRESSION: the assignment that sets the parameter */
 	bool permutes;         /* SPEC from permute(): no letter may be reduced, repeated or dropped */
 	Sym place;	       /* RANDOM: the name that keys its stream, with the seed */
 	bool normal;	       /* RANDOM: of mean 0 and variance 1; else uniform in [0, 1) */
+	/* In an initialiser: RANDOM, OFFSETS, what is made of them cell by cell, and the assignment
+	 * have exactly the shape of the parameter, which is this one; NODE_NONE: others */
+	NodeId like;
 	NodeId target;         /* NODE_NONE, or the tensor that this assignment writes */
 	/* SPEC with a target: `reduce` folds the axes that the target omits before `acc` meets the
 	 * target. */
@@ -270,6 +275,9 @@ typedef struct Graph {
 	VEC(Require) requires;
 	VEC(Site) sites;
 	VEC(Routine) routines; /* `forward` first where there is one */
+	/* Assigns to the parameters that start with an expression, under one scalar, the seed; no
+	 * nodes: there are none. Not among the routines, and what it assigns to changes by no routine. */
+	Routine init;
 	VEC(Listing) listing;
 	VEC(NodeId) params;  /* all parameters, in the order in which the state holds them */
 	VEC(const char *) files; /* every file that was read, for -MD: sources, imports, data */

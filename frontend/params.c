@@ -7,8 +7,6 @@
  * `iterate` adds `.i`.
  */
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 #include "frontend/build.h"
 
@@ -96,47 +94,6 @@ Instance *param_instance(Build *b, const AstExpr *site, Function *fn, bool *fres
 	return instance;
 }
 
-/* ---- initialisers ---- */
-
-static bool is_random_call(const AstExpr *expr)
-{
-	if (expr->kind != AST_CALL || expr->args[0]->kind != AST_NAME)
-		return false;
-	const char *name = expr->args[0]->name.sym;
-	return strcmp(name, "uniform") == 0 || strcmp(name, "normal") == 0;
-}
-
-static bool is_of_dtype(Dtype dtype, double number)
-{
-	if (dtype_is_float(dtype))
-		return true;
-	Scalar least = op_neutral(OP_MAX, dtype), greatest = op_neutral(OP_MIN, dtype);
-	return number == floor(number) && number >= (double)least.i && number <= (double)greatest.i;
-}
-
-static void set_init(Build *b, NodeId id, const AstExpr *init)
-{
-	double number = 0;
-	if (!init)
-		return;
-	Value value = value_error();
-	if (!is_random_call(init))
-		value = eval(b, init);
-	if (!is_random_call(init) && value.kind == VALUE_ERROR)
-		return;
-	if (!value_get_number(&value, &number)) {
-		diag(b->diags, E0915, init->span,
-		     "an initialiser other than a number known at compile time is not supported yet");
-		return;
-	}
-	Node *node = graph_node(b->graph, id);
-	node->init = INIT_CONSTANT;
-	node->init_value = number;
-	if (!is_of_dtype(node->dtype, number))
-		diag(b->diags, E0232, init->span, "%.17g is no number of %s", number,
-		     dtype_name(node->dtype));
-}
-
 /* ---- parameters ---- */
 
 typedef struct ParamDecl {
@@ -178,8 +135,9 @@ static NodeId param_create(Build *b, const ParamDecl *decl)
 	node->shape = shape;
 	node->dtype = dtype;
 	node->init = dtype_is_float(dtype) ? INIT_UNIFORM : INIT_CONSTANT;
-	set_init(b, id, decl->init);
 	node_name(b, id, full, decl->name.span);
+	if (decl->init)
+		initial_set(b, id, full, decl->init);
 	PUSH(b->arena, b->graph->params, id);
 	listing_add(b, full, id, decl->name.span);
 	return id;

@@ -135,14 +135,19 @@ Value random_to_uniforms(Build *b, const AstExpr *call)
 
 /* ---- places ---- */
 
+/* What an initialiser draws has the parameter for its place, whichever functions it applies, and
+ * does not count among the streams of a `let` of that name. */
 static Sym next_place(Build *b)
 {
 	const ParamScope *scope = b->at.params;
-	Sym place = sym_printf(b->symbols, "%s%s%s", scope->prefix, b->place ? b->place : "",
-			       scope->suffix);
-	uint32_t taken = name_index_get(&b->places, place);
+	Sym place = b->initialises;
+	NameIndex *counts = place ? &b->draws : &b->places;
+	if (!place)
+		place = sym_printf(b->symbols, "%s%s%s", scope->prefix, b->place ? b->place : "",
+				   scope->suffix);
+	uint32_t taken = name_index_get(counts, place);
 	taken = taken == UINT32_MAX ? 1 : taken + 1;
-	name_index_set(b->arena, &b->places, place, taken);
+	name_index_set(b->arena, counts, place, taken);
 	return taken == 1 ? place : sym_printf(b->symbols, "%s_%" PRIu32, place, taken);
 }
 
@@ -152,11 +157,23 @@ Value random_self_id(Build *b, const AstExpr *call)
 	return value_integer((int32_t)(uint32_t)XXH64(place, strlen(place), 0), call->span);
 }
 
+/* The seed that the caller of `init` gives, as words. */
+static NodeId seed_of_init(Build *b, Span span)
+{
+	if (b->seed != NODE_NONE)
+		return b->seed;
+	b->seed = node_new(b, NODE_SCALAR, span, span);
+	graph_node(b->graph, b->seed)->dtype = DTYPE_U4X32;
+	node_name(b, b->seed, sym_cstr(b->symbols, "seed"), span);
+	return b->seed;
+}
+
 static Value random_stream(Build *b, const AstExpr *call, bool normal)
 {
 	bool scales = true;
-	NodeId seed =
-		call->nargs > 1 ? words_node(b, call->args[1], &scales) : zero_words(b, call->span);
+	NodeId seed = call->nargs > 1  ? words_node(b, call->args[1], &scales)
+		      : b->initialises ? seed_of_init(b, call->span)
+				       : zero_words(b, call->span);
 	if (seed == NODE_NONE)
 		return value_error();
 	NodeId id = node_new(b, NODE_RANDOM, call->span, call->args[0]->span);

@@ -1,6 +1,6 @@
 /* What a routine takes, computes and gives: the nodes that its results need, followed from them
  * over operands and targets of assignments, in the order of their ids, which is the order of the
- * program.
+ * program. So is `init`, from the initialisers of the parameters that the routines use.
  */
 #include <string.h>
 
@@ -64,16 +64,21 @@ static void refuse_words_out(Build *b, const Routine *routine, uint32_t i)
 		     routine->output_names[i]);
 }
 
+static void fill_routine(Build *b, Routine *routine, const NodeId *roots, size_t nroots)
+{
+	Reach reach = reach_from(b, roots, nroots);
+	sort_ids(reach.nodes.at, reach.nodes.n);
+	routine->order = reach.nodes.at;
+	routine->norder = (uint32_t)reach.nodes.n;
+	routine->inputs = pick(b, &reach, NODE_INPUT, &routine->ninputs);
+	routine->params = pick(b, &reach, NODE_PARAM, &routine->nparams);
+}
+
 void routine_add(Build *b, Routine routine, const NodeId *roots, size_t nroots)
 {
 	for (uint32_t i = 0; i < routine.noutputs; i++)
 		refuse_words_out(b, &routine, i);
-	Reach reach = reach_from(b, roots, nroots);
-	sort_ids(reach.nodes.at, reach.nodes.n);
-	routine.order = reach.nodes.at;
-	routine.norder = (uint32_t)reach.nodes.n;
-	routine.inputs = pick(b, &reach, NODE_INPUT, &routine.ninputs);
-	routine.params = pick(b, &reach, NODE_PARAM, &routine.nparams);
+	fill_routine(b, &routine, roots, nroots);
 	PUSH(b->arena, b->graph->routines, routine);
 }
 
@@ -95,20 +100,37 @@ static void add_forward(Build *b)
 	all[0] = forward;
 }
 
-static void mark_used(Build *b)
+static void mark_used(Build *b, const Routine *routine)
 {
-	for (size_t i = 0; i < b->graph->routines.n; i++) {
-		const Routine *routine = &b->graph->routines.at[i];
-		for (uint32_t k = 0; k < routine->norder; k++)
-			graph_node(b->graph, routine->order[k])->used = true;
+	for (uint32_t k = 0; k < routine->norder; k++)
+		graph_node(b->graph, routine->order[k])->used = true;
+}
+
+/* The initialisers of the parameters that some routine uses. */
+static void add_init(Build *b)
+{
+	VEC(NodeId) roots = {0};
+	for (size_t i = 0; i < b->graph->params.n; i++) {
+		const Node *param = graph_node(b->graph, b->graph->params.at[i]);
+		if (param->used && param->init == INIT_EXPRESSION)
+			PUSH(b->arena, roots, param->initial);
 	}
+	Routine *init = &b->graph->init;
+	init->name = sym_cstr(b->symbols, "init");
+	init->nscalars = 1;
+	init->scalars = ARENA_NEW(b->arena, ScalarArg);
+	*init->scalars = (ScalarArg){sym_cstr(b->symbols, "seed"), SPAN_NONE, DTYPE_I64};
+	fill_routine(b, init, roots.at, roots.n);
+	mark_used(b, init);
 }
 
 void routines_finish(Build *b)
 {
 	if (b->outputs.n)
 		add_forward(b);
-	mark_used(b);
+	for (size_t i = 0; i < b->graph->routines.n; i++)
+		mark_used(b, &b->graph->routines.at[i]);
+	add_init(b);
 	if (b->graph->routines.n == 0) {
 		diag(b->diags, W0203, SPAN_NONE,
 		     "the program has no output and no routine: there is "

@@ -331,6 +331,22 @@ bool spec_only_moves(const Spec *spec)
 	return moves;
 }
 
+bool spec_keeps_axes(const Spec *spec)
+{
+	bool keeps = spec_only_moves(spec);
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		const SpecRow *row = &spec->result.rows[kind];
+		keeps = keeps && (row->var_at < 0 || occurrences(&spec->result, row->var) == 1);
+		for (uint32_t i = 0; i < row->naxes && keeps; i++) {
+			const SpecAxis *axis = &row->axes[i];
+			keeps = axis->kind == SPEC_LETTER
+					? occurrences(&spec->result, axis->letter) == 1
+					: axis->kind == SPEC_INDEX && axis->index == 0;
+		}
+	}
+	return keeps;
+}
+
 bool spec_check_permute(Build *b, const Spec *spec, Span word)
 {
 	if (check_one_to_one(b, &spec->operands[0], &spec->result) &&

@@ -46,6 +46,10 @@ static void check_contents(const Graph *graph, NodeId id)
 	CHECK(id, node->kind != NODE_INPUT || (node->shape && node->name));
 	CHECK(id, node->kind != NODE_PARAM || (node->shape && node->name));
 	CHECK(id, node->kind != NODE_RANDOM || node->place);
+	CHECK(id, node->like == NODE_NONE ||
+			  (node->like < id && graph_node(graph, node->like)->kind == NODE_PARAM));
+	CHECK(id, node->kind != NODE_PARAM || node->init != INIT_EXPRESSION ||
+			  graph_node(graph, node->initial)->target == id);
 	CHECK(id, node->kind != NODE_CONST || (node->shape && node->data && node->data->bytes));
 	CHECK(id,
 	      (node->kind == NODE_SIZE || node->kind == NODE_RANGE) == (node->size_expr != NULL));
@@ -116,4 +120,5 @@ void graph_verify(const Graph *graph)
 	}
 	for (size_t i = 0; i < graph->routines.n; i++)
 		check_routine(graph, &graph->routines.at[i]);
+	check_routine(graph, &graph->init);
 }

@@ -42,6 +42,19 @@ static bool check_operation(Checker *c)
 	return check_maps(c) && check_sizes(c) && check_bounds(c) && check_writes(c);
 }
 
+/* An assignment has its target's shape, what stands in an initialiser its parameter's. */
+static bool check_same_shape(Checker *c, NodeId other, const char *what)
+{
+	const Shape *a = &c->inference->shapes[c->id], *b = &c->inference->shapes[other];
+	bool same = true;
+	for (int k = 0; k < ROW_KINDS && same; k++) {
+		same = a->rows[k].n == b->rows[k].n;
+		for (uint32_t i = 0; i < a->rows[k].n && same; i++)
+			same = holds_equal(c, a->rows[k].axes[i].size, b->rows[k].axes[i].size);
+	}
+	return same || check_fail(c, "its shape is not that of %s", what);
+}
+
 const char *check_node(Checker *c, NodeId id)
 {
 	c->id = id;
@@ -54,6 +67,10 @@ const char *check_node(Checker *c, NodeId id)
 		check_fail(c, "a leaf has a projection");
 	else
 		check_leaf(c);
+	if (!c->why && c->node->target != NODE_NONE)
+		check_same_shape(c, c->node->target, "what it assigns to");
+	if (!c->why && c->node->like != NODE_NONE)
+		check_same_shape(c, c->node->like, "the parameter that it initialises");
 	return c->why;
 }
 

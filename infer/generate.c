@@ -156,11 +156,15 @@ static void generate_leaf(Solver *s, NodeId id)
 	const Node *node = &s->graph->nodes.at[id];
 	bool scalar =
 		node->kind == NODE_SIZE || node->kind == NODE_SCALAR || node->kind == NODE_RANGE;
-	bool terminal =
-		node->kind == NODE_PARAM || node->kind == NODE_OFFSETS || node->kind == NODE_ZEROS;
+	bool terminal = node->kind == NODE_PARAM || node->kind == NODE_OFFSETS ||
+			node->kind == NODE_ZEROS || node->kind == NODE_RANDOM;
 	RowNames names = {.n = 0};
 	for (int k = 0; k < ROW_KINDS; k++) {
 		RowTerm *row = &s->rows[id][k];
+		if (node->like != NODE_NONE) {
+			*row = s->rows[node->like][k];
+			continue;
+		}
 		if (node->shape && !scalar)
 			*row = declared_row(s, &node->shape->rows[k], node->shape->span, &names);
 		else
@@ -183,9 +187,26 @@ static void must_know(Solver *s, const RowTerm *row)
 		s->vars.at[rowvar_root(s, row->var)].must = true;
 }
 
+/* In an initialiser: the rows of the parameter, to which other operands broadcast. */
+static void generate_like(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	for (int k = 0; k < ROW_KINDS; k++) {
+		s->rows[id][k] = s->rows[node->like][k];
+		for (uint32_t i = 0; i < node->nargs; i++)
+			if (s->graph->nodes.at[node->args[i]].like != node->like)
+				row_refines(s, id, (int32_t)i, (RowKind)k, s->rows[id][k],
+					    arg_rows(s, id, i)[k]);
+	}
+}
+
 static void generate_pointwise(Solver *s, NodeId id)
 {
 	const Node *node = &s->graph->nodes.at[id];
+	if (node->like != NODE_NONE) {
+		generate_like(s, id);
+		return;
+	}
 	for (int k = 0; k < ROW_KINDS; k++) {
 		if (node->nargs == 1 && node->target == NODE_NONE) {
 			s->rows[id][k] = arg_rows(s, id, 0)[k];
@@ -304,12 +325,12 @@ static void generate_gather(Solver *s, NodeId id)
 	s->rows[id][ROW_OUTPUT] = rest;
 }
 
-/* uniform(seed): the seed is one cell, the shape is that of the uses. */
+/* uniform(seed): the seed is one cell, the shape is that of the uses, or of the parameter that it
+ * initialises. */
 static void generate_random(Solver *s, NodeId id)
 {
+	generate_leaf(s, id);
 	for (int k = 0; k < ROW_KINDS; k++) {
-		s->rows[id][k] = row_open(s, NULL, s->graph->nodes.at[id].span);
-		mark_terminal(s, &s->rows[id][k], false);
 		rows_equal(s, id, 0, (RowKind)k, arg_rows(s, id, 0)[k], row_closed());
 	}
 }
@@ -471,7 +492,8 @@ void generate(Solver *s)
 		const Node *node = &s->graph->nodes.at[id];
 		generate_node(s, id);
 		check_ranks(s, id);
-		for (int k = 0; node->target != NODE_NONE && k < ROW_KINDS; k++)
+		bool equals = node->target != NODE_NONE && node->like == NODE_NONE;
+		for (int k = 0; equals && k < ROW_KINDS; k++)
 			rows_equal(s, id, -1, (RowKind)k, s->rows[id][k], s->rows[node->target][k]);
 	}
 	generate_requires(s);

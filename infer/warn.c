@@ -135,6 +135,8 @@ static void warn_repeated(Solver *s, Diags *diags)
 	FlatRow f;
 	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
 		const Node *node = &s->graph->nodes.at[id];
+		if (node->like != NODE_NONE)
+			continue;
 		for (int k = 0; k < ROW_KINDS && node->kind == NODE_POINTWISE; k++) {
 			row_flatten(s, &s->rows[id][k], &f);
 			uint32_t most = most_axes(s, node, k), n = f.nlead + f.ntrail;

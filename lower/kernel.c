@@ -123,8 +123,7 @@ static void emit_flat_copy(Gen *gen, BufferId from, StoreTarget to)
 	     stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
 }
 
-/* The index an axis of the element at a flat index. */
-static const Ix **unflatten(Gen *gen, const Shape *shape, const Ix *at)
+const Ix **unflatten(Gen *gen, const Shape *shape, const Ix *at)
 {
 	uint32_t naxes = shape_naxes(shape);
 	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, naxes + 1);

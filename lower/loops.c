@@ -17,7 +17,9 @@ static Value *value_new(Arena *arena, ValueKind kind, Dtype dtype)
 
 const ProgramRoutine *program_routine(const Program *program, uint32_t index)
 {
-	return index < program->routines.n ? &program->routines.at[index] : &program->pack;
+	if (index < program->routines.n)
+		return &program->routines.at[index];
+	return index == program->routines.n ? &program->pack : &program->init;
 }
 
 Scalar scalar_of(Dtype dtype, double number)

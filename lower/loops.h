@@ -218,7 +218,8 @@ typedef struct TensorArg {
 	BufferId buffer;
 } TensorArg;
 
-typedef enum ParamInit { PARAM_UNIFORM, PARAM_CONSTANT } ParamInit;
+/* COMPUTED: by a kernel of Program.init. */
+typedef enum ParamInit { PARAM_UNIFORM, PARAM_CONSTANT, PARAM_COMPUTED } ParamInit;
 
 typedef struct ProgramParam {
 	Sym name;
@@ -300,15 +301,18 @@ typedef struct Program {
 	VEC(ProgramRoutine) routines;
 	/* stores the state's copies of parameters; without kernels: there are none */
 	ProgramRoutine pack;
+	/* stores the parameters that are COMPUTED, from one scalar, the seed; without kernels: there
+	 * are none */
+	ProgramRoutine init;
 	Size state;        /* bytes */
 	Size stamp;        /* with copies: where the 4 bytes PACK_STAMP stand once they are made */
-	DimId *state_dims; /* dims that parameters use */
+	DimId *state_dims; /* dims that the state's size and its first contents need */
 	uint32_t nstate_dims;
 	Machine machine;
 	Schedule *made; /* what was chosen for the kernels */
 } Program;
 
-/* The routine of a number; one past the last: `pack`. */
+/* The routine of a number; past the last: `pack`, then `init`. */
 const ProgramRoutine *program_routine(const Program *program, uint32_t index);
 
 /* Constructors. Indices are folded and kept as sums in one form (ix_linear), constant values are

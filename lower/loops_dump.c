@@ -152,7 +152,7 @@ static void dump_const(const Dump *d, const Value *value)
 
 static void dump_scalar_name(const Dump *d, uint32_t scalar)
 {
-	const ProgramRoutine *routine = &d->program->routines.at[d->routine];
+	const ProgramRoutine *routine = program_routine(d->program, d->routine);
 	if (scalar < routine->nscalars)
 		fprintf(d->out, "%s", routine->scalars[scalar].name);
 }
@@ -358,9 +358,9 @@ static void dump_routine(const Dump *d, const ProgramRoutine *routine)
 /* A routine that runs the kernel (0 where none does). */
 static uint32_t kernel_routine(const Program *program, KernelId kernel)
 {
-	for (uint32_t r = 0; r < program->routines.n; r++)
-		for (uint32_t i = 0; i < program->routines.at[r].nkernels; i++)
-			if (program->routines.at[r].kernels[i] == kernel)
+	for (uint32_t r = 0; r < program->routines.n + 2; r++)
+		for (uint32_t i = 0; i < program_routine(program, r)->nkernels; i++)
+			if (program_routine(program, r)->kernels[i] == kernel)
 				return r;
 	return 0;
 }
@@ -385,6 +385,8 @@ void loops_dump(FILE *out, const Program *program)
 	}
 	if (program->pack.nkernels)
 		dump_routine(&d, &program->pack);
+	if (program->init.nkernels)
+		dump_routine(&d, &program->init);
 	for (size_t i = 0; i < program->routines.n; i++)
 		dump_routine(&d, &program->routines.at[i]);
 }

@@ -245,7 +245,10 @@ static void check_store(Verify *v, const Stmt *stmt)
 	FAIL_UNLESS(v,
 		    buffer->kind != BUFFER_PACKED || !v->routine || v->routine == &v->program->pack,
 		    "a store into a copy of a parameter");
-	FAIL_UNLESS(v, buffer->kind != BUFFER_PARAM || v->program->params.at[buffer->arg].changes,
+	bool first = !v->routine || v->routine == &v->program->init;
+	FAIL_UNLESS(v,
+		    buffer->kind != BUFFER_PARAM || v->program->params.at[buffer->arg].changes ||
+			    (first && v->program->params.at[buffer->arg].init == PARAM_COMPUTED),
 		    "a store into a parameter that does not change");
 	check_acc(v, stmt->acc);
 	check_ix(v, stmt->ix);
@@ -387,6 +390,8 @@ void loops_verify(const Program *program)
 		check_routine(program, &program->routines.at[i]);
 	if (program->pack.nkernels)
 		check_routine(program, &program->pack);
+	if (program->init.nkernels)
+		check_routine(program, &program->init);
 	for (size_t i = 0; i < program->kernels.n; i++)
 		check_kernel(program, NULL, &program->kernels.at[i]);
 	check_names(program);

@@ -177,7 +177,9 @@ static void add_param(Lower *lower, NodeId id)
 	bool uniform = node->init == INIT_UNIFORM && lower_shape(lower, id)->rows[ROW_INPUT].n > 0;
 	ProgramParam param = {
 		.name = node->name, .type = lower_type(lower, id), .offset = program->state};
-	param.init = uniform ? PARAM_UNIFORM : PARAM_CONSTANT;
+	param.init = node->init == INIT_EXPRESSION ? PARAM_COMPUTED
+		     : uniform			   ? PARAM_UNIFORM
+						   : PARAM_CONSTANT;
 	param.value = node->init == INIT_CONSTANT ? node->init_value : 0;
 	param.fan_in = fan_in(lower, id);
 	param.key = XXH64(node->name, strlen(node->name), 0);
@@ -195,17 +197,21 @@ static void add_param(Lower *lower, NodeId id)
 	PUSH(program->arena, program->params, param);
 }
 
+static void note_change(Lower *lower, NodeId target)
+{
+	Program *program = lower->program;
+	if (target != NODE_NONE && lower_node(lower, target)->kind == NODE_PARAM)
+		program->params.at[program->buffers.at[lower->shared[target]].arg].changes = true;
+}
+
 /* Parameters that some routine assigns to: copies of them have to be made again. */
 static void mark_changes(Lower *lower)
 {
-	Program *program = lower->program;
-	for (NodeId id = 0; id < lower->graph->nodes.n; id++) {
-		NodeId target = lower_node(lower, id)->target;
-		if (target != NODE_NONE && lower_node(lower, target)->kind == NODE_PARAM &&
-		    lower->shared[target] != BUFFER_NONE)
-			program->params.at[program->buffers.at[lower->shared[target]].arg].changes =
-				true;
-	}
+	const Graph *graph = lower->graph;
+	for (size_t r = 0; r < graph->routines.n; r++)
+		for (uint32_t i = 0; i < graph->routines.at[r].norder; i++)
+			note_change(lower,
+				    lower_node(lower, graph->routines.at[r].order[i])->target);
 }
 
 static bool param_uses_dim(const Lower *lower, const ProgramParam *param, DimId dim)
@@ -217,14 +223,23 @@ static bool param_uses_dim(const Lower *lower, const ProgramParam *param, DimId 
 	return false;
 }
 
-/* The dims of the parameters' axes, also of those without elements, whose bytes need none: their
- * initial values depend on them. PREFIX_state_size and PREFIX_init take them. */
+static bool init_has_dim(const Program *program, DimId dim)
+{
+	for (uint32_t i = 0; i < program->init.ndims; i++)
+		if (program->init.dims[i] == dim)
+			return true;
+	return false;
+}
+
+/* The dims of the parameters' axes, also of those without elements, whose bytes need none, and of
+ * the expressions that they start with: their initial values depend on them. PREFIX_state_size and
+ * PREFIX_init take them. */
 static void list_state_dims(Lower *lower)
 {
 	Program *program = lower->program;
 	program->state_dims = ARENA_ARRAY(lower->arena, DimId, sizes_ndims(lower->sizes) + 1);
 	for (DimId d = 0; d < sizes_ndims(lower->sizes); d++) {
-		bool used = false;
+		bool used = init_has_dim(program, d);
 		for (size_t i = 0; i < program->params.n && !used; i++)
 			used = param_uses_dim(lower, &program->params.at[i], d);
 		if (used)
@@ -291,7 +306,6 @@ static void lower_all(Lower *lower)
 			add_param(lower, graph->params.at[i]);
 	if (lower->diags->nerrors)
 		return;
-	list_state_dims(lower);
 	add_guards(lower);
 	mark_changes(lower);
 	for (uint32_t i = 0; i < graph->routines.n; i++)
@@ -302,6 +316,9 @@ static void lower_all(Lower *lower)
 		arena_reset(lower->scratch);
 	}
 	lower_pack(lower);
+	memset(lower->names, 0, graph->nodes.n * sizeof *lower->names);
+	lower_init(lower);
+	list_state_dims(lower);
 }
 
 Program *lower_program(const Inference *inference, const Sources *sources, Arena *perm,

@@ -19,7 +19,7 @@
  *              with them
  *   lanes.c    long sums side by side in vector lanes; lanes_few.c those of few cells, in parts
  *   argmax.c   the place of the greatest element
- *   random.c   streams of random numbers, four numbers a hash
+ *   random.c   streams of random numbers, four numbers a hash; initial.c what parameters start with
  *   kernel.c   one node's kernel, by its kind
  *   band.c     kernels that share rows, a block at a time; band_emit.c their code
  *   rows.c     kernels over the same rows as one; rows_touch.c what they touch, rewrite.c copies
@@ -280,6 +280,14 @@ uint32_t order_innermost(Gen *gen, const Loop *loops, uint32_t nloops, const Bod
 /* random.c: to[i] (acc)= element i of a random stream; four numbers of each cell of random words. */
 void random_emit(Gen *gen, NodeId node, StoreTarget to);
 void random_emit_numbers(Gen *gen, NodeId node, StoreTarget to);
+/* Numbers 4*block to 4*block + 3 of a stream; locals go to the body. */
+void random_numbers(Gen *gen, NodeId stream, const Ix *block, Body *body, const Value *numbers[4]);
+/* A number of the stream for itself, by a hash of its own. */
+const Value *random_value(Gen *gen, NodeId stream, const Ix *at);
+/* The statement where ix < n. */
+const Stmt *stmt_below(Gen *gen, const Ix *ix, Size n, Body *body);
+/* The index an axis of an element's place in storage order. */
+const Ix **unflatten(Gen *gen, const Shape *shape, const Ix *at);
 /* Loops over the axes of a shape; returns the index an axis. Axes of size 1 have no loop. */
 const Ix **shape_indices(Gen *gen, const Shape *shape, IterVar *vars);
 /* The body in these loops, at the kernel's end. */
@@ -325,6 +333,10 @@ Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype);
 BufferId lower_param_buffer(Lower *lower, NodeId node);
 BufferId lower_const_buffer(Lower *lower, NodeId node);
 void lower_routine(Lower *lower, uint32_t routine);
+/* The routine that sets the parameters that start with an expression. */
+void lower_init(Lower *lower);
+/* initial.c: its kernels. */
+void initial_emit(Lower *lower);
 /* The routine that packs the state, from the kernels that the others asked for. */
 void lower_pack(Lower *lower);
 TensorType lower_type(Lower *lower, NodeId node);

@@ -112,36 +112,56 @@ static const Value *stream_key(Gen *gen, const Node *node)
 	return zipped(gen, low, zipped(gen, turned(gen, seed), turned(gen, name)));
 }
 
-static const Stmt *where_below(Gen *gen, const Stmt *store, Size n)
+const Stmt *stmt_below(Gen *gen, const Ix *ix, Size n, Body *body)
 {
 	Cond *cond = ARENA_NEW(gen->arena, Cond);
-	*cond = (Cond){COND_LT, store->ix, ix_size(gen->arena, n)};
-	Body body = {0};
-	PUSH(gen->arena, body.stmts, store);
-	return stmt_if(gen->arena, cond, 1, body_block(&body));
+	*cond = (Cond){COND_LT, ix, ix_size(gen->arena, n)};
+	return stmt_if(gen->arena, cond, 1, body_block(body));
 }
 
-/* The numbers of block `at` of the stream. */
-static void numbers_of(Gen *gen, const Node *node, Body *body, const Ix *at,
-		       const Value *numbers[WORDS])
+static const Stmt *where_below(Gen *gen, const Stmt *store, Size n)
 {
-	const Value *args[] = {stream_key(gen, node), value_index(gen->arena, DTYPE_U4X32, at)};
+	Body body = {0};
+	PUSH(gen->arena, body.stmts, store);
+	return stmt_below(gen, store->ix, n, &body);
+}
+
+void random_numbers(Gen *gen, NodeId stream, const Ix *block, Body *body,
+		    const Value *numbers[WORDS])
+{
+	const Node *node = lower_node(gen->lower, stream);
+	const Value *args[] = {stream_key(gen, node), value_index(gen->arena, DTYPE_U4X32, block)};
 	const Value *words = value_op(gen->arena, OP_THREEFRY, DTYPE_U4X32, args, 2);
 	uniforms_of(gen, local_of(gen, body, "words", words), numbers);
 	if (node->normal)
 		normals_of(gen, body, numbers);
 }
 
+const Value *random_value(Gen *gen, NodeId stream, const Ix *at)
+{
+	const Ix *four = number_ix(gen, WORDS);
+	const Value *numbers[WORDS], *value;
+	random_numbers(gen, stream, ix_binary(gen->program, IX_DIV, at, four), gen->body, numbers);
+	value = numbers[0];
+	at = ix_binary(gen->program, IX_MOD, at, four);
+	for (int i = 1; i < WORDS; i++) {
+		const Value *is[] = {value_index(gen->arena, DTYPE_F32, at), f32(gen, i)};
+		const Value *pick[] = {value_op(gen->arena, OP_EQ, DTYPE_F32, is, 2), numbers[i],
+				       value};
+		value = value_op(gen->arena, OP_WHERE, DTYPE_F32, pick, 3);
+	}
+	return value;
+}
+
 /* Blocks [lo, hi) of the stream; `n`: how many elements there are, where the last block has more. */
 static void emit_blocks(Gen *gen, NodeId id, StoreTarget to, Size lo, Size hi, const Size *n)
 {
-	const Node *node = lower_node(gen->lower, id);
 	IterVar block = gen_iter(gen, sym_cstr(gen->program->symbols, "block"));
 	const Ix *at = ix_iter(gen->arena, block);
 	const Value *numbers[WORDS];
 	Body body = {0};
 	gen_enter(gen, &body);
-	numbers_of(gen, node, &body, at, numbers);
+	random_numbers(gen, id, at, &body, numbers);
 	const Ix *first = ix_mul(gen->program, at, number_ix(gen, WORDS));
 	for (int i = 0; i < WORDS; i++) {
 		const Stmt *store = store_number(gen, to, first, i, numbers[i]);
@@ -191,7 +211,7 @@ static void emit_strips(Gen *gen, NodeId id, StoreTarget to, Size n)
 	Body strip = {0}, compute = {0}, store = {0};
 	gen_enter(gen, &strip);
 	rows_of(gen, &strip, rows);
-	numbers_of(gen, lower_node(gen->lower, id), &compute, whole, numbers);
+	random_numbers(gen, id, whole, &compute, numbers);
 	for (int i = 0; i < WORDS; i++) {
 		const Value *cell = cell_of(gen, rows[i], b);
 		PUSH(gen->arena, compute.stmts, stmt_set_at(gen->arena, cell, OP_NONE, numbers[i]));

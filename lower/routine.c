@@ -337,6 +337,30 @@ void lower_routine(Lower *lower, uint32_t id)
 	list_guards(lower, routine);
 }
 
+/* Kernels in the order of the parameters, each for itself: none reads what another stores. */
+void lower_init(Lower *lower)
+{
+	const Routine *from = &lower->graph->init;
+	ProgramRoutine *init = &lower->program->init;
+	lower->routine = from;
+	lower->routine_id = (uint32_t)lower->program->routines.n + 1;
+	memset(&lower->kernels, 0, sizeof lower->kernels);
+	lower->workspace_check = CHECK_NONE;
+	init->name = from->name;
+	init->workspace = size_const(lower->sizes, 0);
+	initial_emit(lower);
+	init->nkernels = (uint32_t)lower->kernels.n;
+	if (!init->nkernels)
+		return;
+	init->nscalars = from->nscalars;
+	init->scalars = ARENA_NEW(lower->arena, ScalarParam);
+	*init->scalars = (ScalarParam){from->scalars->name, from->scalars->dtype};
+	init->kernels = ARENA_ARRAY(lower->arena, KernelId, init->nkernels);
+	memcpy(init->kernels, lower->kernels.at, init->nkernels * sizeof *init->kernels);
+	list_dims(lower, init);
+	list_guards(lower, init);
+}
+
 void lower_pack(Lower *lower)
 {
 	Program *program = lower->program;

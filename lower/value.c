@@ -277,6 +277,7 @@ const Value *node_compute(Gen *gen, NodeId id, const Ix *const *axes)
 				     node->scalar_index));
 	case NODE_RANGE: return value_index(gen->arena, node->dtype, axes[0]);
 	case NODE_OFFSETS: return value_index(gen->arena, node->dtype, flat_index(gen, id, axes));
+	case NODE_RANDOM: return random_value(gen, id, flat_index(gen, id, axes));
 	case NODE_CONST:
 		if (node->data->count == 1)
 			return value_const(gen->arena, node->dtype,

@@ -148,12 +148,13 @@ static int place_param(const tsr_session *s, const Slot *slot, tsr_array *out, t
 	return TSR_OK;
 }
 
-/* The dims of the module, as its functions take them; NULL: memory is short. */
+/* The dims of the module, as its functions take them, -1 where one is not known; NULL: memory is
+ * short. */
 static int64_t *module_dims(const tsr_session *s)
 {
 	int64_t *dims = calloc((size_t)s->module->ndims + 1, sizeof *dims);
 	for (int32_t d = 0; dims && d < s->module->ndims; d++)
-		dims[d] = s->values[d] < 0 ? 0 : s->values[d];
+		dims[d] = s->values[d];
 	return dims;
 }
 
@@ -164,6 +165,16 @@ static int initialise(tsr_session *s, tsr_error *error)
 	int64_t *dims = module_dims(s);
 	int code = dims ? s->module->init(dims, s->state, s->seed) : TSR_FAIL_MEMORY;
 	free(dims);
+	int32_t check = code - TSR_CHECK_FIRST;
+	if (check >= 0 && check < s->module->nchecks)
+		return session_fail(error, code, "%s: the initialisers: %s (code %d)",
+				    s->module->checks[check].place, s->module->checks[check].text,
+				    code);
+	if (code == TSR_BAD_DIM)
+		return session_fail(error, code,
+				    "a dim that the initialisers need is not known or out of its "
+				    "range (code %d)",
+				    code);
 	return code == TSR_OK
 		       ? code
 		       : session_fail(error, code, "the initialisers failed with code %d", code);

@@ -111,8 +111,8 @@ typedef struct tsr_module {
 	const tsr_routine *routines;
 	const tsr_check *checks;
 	tsr_size state; /* bytes */
-	/* Runs the initialisers, then `pack`; dims are the module's, in order (those that the state
-	 * uses are read). */
+	/* Runs the initialisers, then `pack`; dims are the module's, in order (those that the size of
+	 * the state and the initialisers use are read). */
 	int (*init)(const int64_t *dims, void *state, uint64_t seed);
 	/* Copies parameters to where the routines read them: to be called after parameters were
 	 * written, by whom ever but init and the routines themselves, and before the next call of a

@@ -11,7 +11,8 @@ Set *set_new(void)
 	t->graph.symbols = t->symbols;
 	t->graph.sizes = sizes_new(t->arena);
 	for (int i = 0; i < TENSORS; i++)
-		PUSH(t->arena, t->graph.nodes, ((Node){.kind = NODE_NUMBER, .target = NODE_NONE}));
+		PUSH(t->arena, t->graph.nodes,
+		     ((Node){.kind = NODE_NUMBER, .like = NODE_NONE, .target = NODE_NONE}));
 	t->s = solver_new(&t->graph, t->arena, &t->diags);
 	for (int i = 0; i < TENSORS; i++) {
 		for (int k = 0; k < ROW_KINDS; k++)

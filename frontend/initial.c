@@ -1,0 +1,279 @@
+/* What parameters start with: a number, or an expression, which becomes an assignment to the
+ * parameter in the graph's routine `init`.
+ *
+ *   {w : [..i.. -> 10] = sqrt(2 / i) * normal()}
+ *
+ * The expression is evaluated once, where its parameter is made. A row variable of the written
+ * shape is a size in it: the product of the axes that it stands for, captured from a specification
+ * over the parameter that no routine computes. Random numbers start from the seed of `init`, in a
+ * stream that the parameter's name keys.
+ *
+ * Parameters are set before any routine runs, each by one loop that writes it in place and needs no
+ * other memory. So every cell must follow from its own place: what is read is numbers, sizes,
+ * constants and random numbers, and what is computed is elementwise or moves axes.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "frontend/build.h"
+
+/* ---- numbers ---- */
+
+static bool is_of_dtype(Dtype dtype, double number)
+{
+	if (dtype_is_float(dtype))
+		return true;
+	Scalar least = op_neutral(OP_MAX, dtype), greatest = op_neutral(OP_MIN, dtype);
+	return number == floor(number) && number >= (double)least.i && number <= (double)greatest.i;
+}
+
+static void set_number(Build *b, NodeId param, double number, Span span)
+{
+	Node *node = graph_node(b->graph, param);
+	node->init = INIT_CONSTANT;
+	node->init_value = number;
+	if (!is_of_dtype(node->dtype, number))
+		diag(b->diags, E0232, span, "%.17g is no number of %s", number,
+		     dtype_name(node->dtype));
+}
+
+/* ---- what an initialiser may be made of ---- */
+
+typedef enum Part { PART_GOOD, PART_LATER, PART_OTHER, PART_FORM } Part;
+
+static Part part_of(const Node *node)
+{
+	switch (node->kind) {
+	case NODE_INPUT:
+	case NODE_ZEROS: return PART_LATER;
+	case NODE_SCALAR: return node->dtype == DTYPE_U4X32 ? PART_GOOD : PART_LATER;
+	case NODE_PARAM: return PART_OTHER;
+	case NODE_SPEC: return spec_keeps_axes(node->spec) ? PART_GOOD : PART_FORM;
+	case NODE_NUMBER:
+	case NODE_SIZE:
+	case NODE_RANGE:
+	case NODE_OFFSETS:
+	case NODE_CONST:
+	case NODE_RANDOM:
+	case NODE_CAST:
+	case NODE_TRANSPOSE: return PART_GOOD;
+	case NODE_POINTWISE: return node->target == NODE_NONE ? PART_GOOD : PART_LATER;
+	default: return PART_FORM;
+	}
+}
+
+static void report_part(Build *b, Part part, const Node *node, Span whole)
+{
+	const char *name = node->name ? node->name : "this";
+	Span span = node->name ? whole : node->span;
+	if (part == PART_LATER)
+		diag(b->diags, E0243, span,
+		     "a parameter starts before any routine runs, and this depends on '%s'", name);
+	else if (part == PART_OTHER)
+		diag(b->diags, E0915, span,
+		     "an initialiser that reads another parameter, '%s', is not supported yet",
+		     name);
+	else
+		diag(b->diags, E0915, node->span,
+		     "an initialiser is computed cell by cell, and this %s not: it is not "
+		     "supported in one yet",
+		     node->kind == NODE_COMPOSE ? "product is" : "is");
+	if (part != PART_FORM && node->name)
+		diag_note(b->diags, node->name_span, "'%s' is declared here", name);
+	if (part == PART_FORM && node->kind == NODE_COMPOSE)
+		diag_fix(b->diags, node->op_span, ".*", "'.*' multiplies cell by cell");
+}
+
+/* The nodes that a value is made of, each listed once; first those that it is made of elementwise. */
+typedef struct Parts {
+	NodeId param;
+	NodeIds all;
+} Parts;
+
+/* A node's stamp is the parameter that listed it last. */
+static void list_part(Build *b, Parts *parts, NodeId id)
+{
+	while (b->listed.n <= id)
+		PUSH(b->arena, b->listed, NODE_NONE);
+	if (b->listed.at[id] == parts->param)
+		return;
+	b->listed.at[id] = parts->param;
+	PUSH(b->arena, parts->all, id);
+}
+
+static void list_operands(Build *b, Parts *parts, NodeId id)
+{
+	const Node *node = graph_node(b->graph, id);
+	for (uint32_t i = 0; i < node->nargs; i++)
+		list_part(b, parts, node->args[i]);
+}
+
+static bool is_elementwise(const Node *node)
+{
+	return node->kind == NODE_POINTWISE || node->kind == NODE_CAST;
+}
+
+/* Random numbers and offsets that are read cell by cell, and what is made of them, have exactly the
+ * parameter's shape; by the bounds of their uses alone they might get more axes than it has. Requires:
+ * what is listed is elementwise, down to leaves. */
+static void set_like(Build *b, NodeId param)
+{
+	for (NodeId id = param + 1; id < b->listed.n; id++) {
+		Node *node = graph_node(b->graph, id);
+		if (b->listed.at[id] != param)
+			continue;
+		bool like = node->kind == NODE_RANDOM || node->kind == NODE_OFFSETS;
+		for (uint32_t i = 0; i < node->nargs && is_elementwise(node); i++)
+			like = like || graph_node(b->graph, node->args[i])->like == param;
+		if (like)
+			node->like = param;
+	}
+}
+
+/* Falls: each node is listed once. */
+static bool check_parts(Build *b, NodeId param, NodeId value, Span whole)
+{
+	Parts parts = {.param = param};
+	NodeId bad = NODE_NONE;
+	list_part(b, &parts, value);
+	for (size_t i = 0; i < parts.all.n; i++)
+		if (is_elementwise(graph_node(b->graph, parts.all.at[i])))
+			list_operands(b, &parts, parts.all.at[i]);
+	set_like(b, param);
+	/* what is not there yet is told before a form that reads it */
+	for (size_t i = 0; i < parts.all.n; i++) {
+		NodeId id = parts.all.at[i];
+		Part part = part_of(graph_node(b->graph, id));
+		if (part != PART_GOOD && (bad == NODE_NONE || part != PART_FORM))
+			bad = id;
+		if (part != PART_GOOD && part != PART_FORM)
+			break;
+		list_operands(b, &parts, id);
+	}
+	b->work += parts.all.n;
+	if (bad != NODE_NONE)
+		report_part(b, part_of(graph_node(b->graph, bad)), graph_node(b->graph, bad),
+			    whole);
+	return bad == NODE_NONE;
+}
+
+/* ---- row variables as sizes ---- */
+
+static bool mentions(const AstExpr *expr, Sym name)
+{
+	bool found = expr->kind == AST_NAME && expr->name.sym == name;
+	for (uint32_t i = 0; i < expr->nargs && !found; i++)
+		found = expr->args[i] && mentions(expr->args[i], name);
+	for (uint32_t i = 0; i < expr->nbinds && !found; i++)
+		found = expr->binds[i].value && mentions(expr->binds[i].value, name);
+	return found;
+}
+
+/* "..., _, ..i.. | ... => ": the rows of the declaration, all of them reduced. */
+static const Spec *spec_of_rows(Build *b, const ShapeDecl *shape)
+{
+	static const char *const own[] = {"(batch)", "(input)", "(output)"};
+	Spec *spec = (Spec *)spec_reduce_all(b, shape->span);
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		const DeclRow *from = &shape->rows[kind];
+		SpecRow *row = &spec->operands[0].rows[kind];
+		row->var_at = from->var_at;
+		row->var = from->var ? from->var : sym_cstr(b->symbols, own[kind]);
+		row->naxes = from->naxes;
+		row->axes = ARENA_ARRAY(b->arena, SpecAxis, from->naxes);
+		for (uint32_t i = 0; i < from->naxes; i++)
+			row->axes[i] =
+				(SpecAxis){.kind = SPEC_PLACEHOLDER, .span = from->axes[i].span};
+	}
+	return spec;
+}
+
+/* The row variables that the initialiser names, each a captured size in a scope of its own. */
+static void capture_rows(Build *b, NodeId param, const AstExpr *init)
+{
+	const ShapeDecl *shape = graph_node(b->graph, param)->shape;
+	NodeId all = NODE_NONE;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		Name name = {shape->rows[kind].var, shape->span};
+		if (!name.sym || scope_here(b->at.scope, name.sym) || !mentions(init, name.sym))
+			continue;
+		if (all == NODE_NONE) {
+			SpecParts parts = {.spec = spec_of_rows(b, shape),
+					   .op = OP_ID,
+					   .reduce = OP_ADD,
+					   .args = &param,
+					   .spans = &name.span,
+					   .nargs = 1,
+					   .span = name.span,
+					   .op_span = name.span};
+			all = form_spec_node(b, &parts);
+		}
+		PUSH(b->arena, b->graph->binds,
+		     ((Bind){.node = all,
+			     .letter = name.sym,
+			     .span = name.span,
+			     .capture = declare_capture(b, name)}));
+	}
+}
+
+/* ---- the expression ---- */
+
+/* What the expression is, as it stands in the parameter's declaration. */
+static Value eval_initial(Build *b, NodeId param, Sym name, const AstExpr *init)
+{
+	Activation outer = b->at;
+	Sym initialises = b->initialises;
+	b->initialises = name;
+	b->at.withs = NULL;
+	b->at.scope = scope_new(b, outer.scope);
+	capture_rows(b, param, init);
+	Value value = eval(b, init);
+	b->at = outer;
+	b->initialises = initialises;
+	return value;
+}
+
+/* Floats are rounded to the parameter's type; integers must be asked for. */
+static NodeId fitted(Build *b, NodeId param, NodeId value, Span span)
+{
+	Dtype dtype = node_dtype(b, param);
+	node_settle(b, value, dtype_wide(dtype));
+	if (!dtype_is_integer(dtype) || dtype_is_integer(node_dtype(b, value)))
+		return node_cast(b, value, dtype, span);
+	diag(b->diags, E0231, span, "the parameter is %s, and this is %s", dtype_name(dtype),
+	     dtype_name(node_dtype(b, value)));
+	diag_fix(b->diags, span,
+		 arena_printf(b->arena, "%s(%s)", dtype_name(dtype),
+			      source_text(b->sources, b->arena, span)),
+		 "%s(...) makes integers of it", dtype_name(dtype));
+	return NODE_NONE;
+}
+
+static void set_expression(Build *b, NodeId param, Value value, Span span)
+{
+	NodeId id = value_to_node(b, value);
+	if (id == NODE_NONE || refuses_words(b, &id, &span, 1) || !check_parts(b, param, id, span))
+		return;
+	NodeId like = graph_node(b->graph, id)->like;
+	id = fitted(b, param, id, span);
+	if (id == NODE_NONE)
+		return;
+	graph_node(b->graph, id)->like = like;
+	id = node_pointwise(b, OP_ID, &id, &span, 1, span, span);
+	graph_node(b->graph, id)->like = param;
+	graph_node(b->graph, id)->target = param;
+	Node *node = graph_node(b->graph, param);
+	node->init = INIT_EXPRESSION;
+	node->initial = id;
+}
+
+void initial_set(Build *b, NodeId param, Sym name, const AstExpr *init)
+{
+	Value value = eval_initial(b, param, name, init);
+	double number;
+	value.span = init->span;
+	if (value.kind != VALUE_ERROR && value_get_number(&value, &number))
+		set_number(b, param, number, init->span);
+	else if (value.kind != VALUE_ERROR)
+		set_expression(b, param, value, init->span);
+}

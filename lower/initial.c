@@ -1,0 +1,179 @@
+/* What parameters start with, where that is an expression: a kernel a parameter, which writes it
+ * in place. Everything between the parameter and its leaves is computed inside, at the cell's own
+ * indices, so there is no other memory.
+ *
+ *   without random numbers   for i, j, ...: w[i, j] = value(i, j)
+ *   with them                for b in 0..n/4: four numbers of each stream that is read where it is
+ *                            written, then w[4*b] = value, ... w[4*b + 3] = value
+ *
+ * A stream that is read elsewhere (turned, or along other axes) is hashed anew for each cell. Both
+ * ways an element has the number that random.c defines, whatever the loops.
+ */
+#include "lower/lowering.h"
+
+enum { NUMBERS = 4 };
+
+/* One parameter. */
+typedef struct Initial {
+	Gen *gen;
+	NodeId id; /* the assignment */
+	const Shape *shape;
+	VEC(NodeId) streams;
+	const Value *(*numbers)[NUMBERS]; /* of the block at hand, by stream */
+} Initial;
+
+/* ---- what is decided about the nodes ---- */
+
+static void plan_node(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	NodePlan *plan = &lower->plan[id];
+	plan->needed = true;
+	if (node->kind == NODE_PARAM)
+		plan->buffer = lower_param_buffer(lower, id);
+	else if (node->kind == NODE_CONST && node->data->count != 1)
+		plan->buffer = lower_const_buffer(lower, id);
+	else
+		plan->fused = true;
+	/* what is computed more than once becomes a local; so does a number of a stream */
+	plan->cost = node->nargs;
+	plan->nuses += 2 * (node->kind == NODE_RANDOM);
+	for (uint32_t i = 0; i < node->nargs; i++)
+		lower->plan[node->args[i]].nuses++;
+}
+
+static void plan_all(Lower *lower)
+{
+	const Routine *init = lower->routine;
+	size_t n = lower->graph->nodes.n;
+	lower->plan = ARENA_ARRAY(lower->scratch, NodePlan, n + 1);
+	for (size_t id = 0; id < n; id++)
+		lower->plan[id] = (NodePlan){
+			.root = (NodeId)id, .reduction = NODE_NONE, .buffer = BUFFER_NONE};
+	for (uint32_t i = 0; i < init->norder; i++)
+		plan_node(lower, init->order[i]);
+}
+
+static bool same_shape(const Shape *a, const Shape *b)
+{
+	bool same = shape_naxes(a) == shape_naxes(b);
+	for (uint32_t i = 0; same && i < shape_naxes(a); i++)
+		same = size_same(shape_axis(a, i)->size, shape_axis(b, i)->size);
+	return same;
+}
+
+/* The streams that the assignment reads, of its own shape: at the same place in storage order.
+ * Falls: operands stand before their results. */
+static void find_streams(Initial *in, NodeId id, bool *seen)
+{
+	const Lower *lower = in->gen->lower;
+	const Node *node = lower_node(lower, id);
+	if (seen[id])
+		return;
+	seen[id] = true;
+	if (node->kind == NODE_RANDOM && same_shape(lower_shape(lower, id), in->shape))
+		PUSH(in->gen->arena, in->streams, id);
+	for (uint32_t i = 0; i < node->nargs; i++)
+		find_streams(in, node->args[i], seen);
+}
+
+/* ---- loops ---- */
+
+static const Stmt *store_at(Initial *in, const Ix *at, const Ix *const *axes)
+{
+	BufferId buffer = in->gen->lower->plan[lower_node(in->gen->lower, in->id)->target].buffer;
+	return stmt_store(in->gen->arena, buffer, at, OP_NONE, node_compute(in->gen, in->id, axes));
+}
+
+static void emit_over_axes(Initial *in)
+{
+	Gen *gen = in->gen;
+	IterVar *vars = ARENA_ARRAY(gen->arena, IterVar, shape_naxes(in->shape) + 1);
+	Body body = {0};
+	const Ix **axes = shape_indices(gen, in->shape, vars);
+	gen_enter(gen, &body);
+	const Stmt *store = store_at(in, flat_index(gen, in->id, axes), axes);
+	PUSH(gen->arena, body.stmts, store);
+	wrap_shape(gen, in->shape, vars, &body);
+}
+
+/* The number that a stream has here: found where the expression reads the stream at these axes. */
+static void share_number(Initial *in, NodeId stream, const Ix *const *axes, const Value *number)
+{
+	PUSH(in->gen->arena, in->gen->shared, ((SharedValue){stream, axes, number}));
+}
+
+static const Ix **axes_at(Initial *in, const Ix *at)
+{
+	Gen *gen = in->gen;
+	const Ix **axes = unflatten(gen, in->shape, at);
+	for (uint32_t i = 0; i < shape_naxes(in->shape); i++)
+		if (size_is(gen->program->sizes, shape_axis(in->shape, i)->size, 1))
+			axes[i] = zero_ix(gen);
+	return axes;
+}
+
+static void emit_element(Initial *in, const Ix *block, uint32_t number, Body *body, const Size *n)
+{
+	Gen *gen = in->gen;
+	Program *program = gen->program;
+	const Ix *at = ix_mul(program, block, ix_const(gen->arena, program->sizes, NUMBERS));
+	at = ix_add(program, at, ix_const(gen->arena, program->sizes, number));
+	const Ix **axes = axes_at(in, at);
+	Body own = {0};
+	gen_enter(gen, n ? &own : body);
+	for (size_t i = 0; i < in->streams.n; i++)
+		share_number(in, in->streams.at[i], axes, in->numbers[i][number]);
+	const Stmt *store = store_at(in, at, axes);
+	PUSH(gen->arena, gen->body->stmts, store);
+	if (n)
+		PUSH(gen->arena, body->stmts, stmt_below(gen, at, *n, &own));
+}
+
+/* Blocks [lo, hi); `n`: how many elements there are, where the last block has more. */
+static void emit_blocks(Initial *in, Size lo, Size hi, const Size *n)
+{
+	Gen *gen = in->gen;
+	IterVar var = gen_iter(gen, sym_cstr(gen->program->symbols, "block"));
+	const Ix *block = ix_iter(gen->arena, var);
+	Body body = {0};
+	gen_enter(gen, &body);
+	in->numbers = arena_alloc(gen->arena, in->streams.n * sizeof *in->numbers);
+	for (size_t i = 0; i < in->streams.n; i++)
+		random_numbers(gen, in->streams.at[i], block, &body, in->numbers[i]);
+	for (uint32_t i = 0; i < NUMBERS; i++)
+		emit_element(in, block, i, &body, i > 0 ? n : NULL);
+	PUSH(gen->arena, gen->top.stmts,
+	     stmt_for(gen->arena, var, ix_size(gen->arena, lo), ix_size(gen->arena, hi),
+		      body_block(&body)));
+}
+
+static void emit_in_blocks(Initial *in)
+{
+	Sizes *sizes = in->gen->program->sizes;
+	Size n = node_elements(in->gen->lower, in->id), whole = size_floor(sizes, n, NUMBERS);
+	if (!size_is(sizes, whole, 0))
+		emit_blocks(in, size_const(sizes, 0), whole, NULL);
+	if (!size_divides(sizes, size_const(sizes, NUMBERS), n))
+		emit_blocks(in, whole, size_ceil(sizes, n, NUMBERS), &n);
+}
+
+static void emit(Lower *lower, NodeId id)
+{
+	const Node *param = lower_node(lower, lower_node(lower, id)->target);
+	Sym name = lower_unique(lower, sym_printf(lower->program->symbols, "init_%s", param->name));
+	Gen gen = gen_new(lower, name, lower_node(lower, id)->span);
+	Initial in = {.gen = &gen, .id = id, .shape = lower_shape(lower, id)};
+	find_streams(&in, id, ARENA_ARRAY(lower->scratch, bool, id + 1));
+	in.streams.n ? emit_in_blocks(&in) : emit_over_axes(&in);
+	kernel_finish(&gen);
+}
+
+void initial_emit(Lower *lower)
+{
+	const Routine *init = lower->routine;
+	plan_all(lower);
+	for (uint32_t i = 0; i < init->norder; i++)
+		if (lower_node(lower, init->order[i])->target != NODE_NONE)
+			emit(lower, init->order[i]);
+}
