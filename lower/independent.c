@@ -136,10 +136,9 @@ static void see_block(Proof *p, const Block *block)
 /* ---- one buffer ---- */
 
 typedef struct Digits {
-	bool any;
-	Size coef;        /* of the loop's iterator, in every index */
-	Size least, most; /* of L */
-	Size unit;        /* of H; SIZE_BAD: H is empty */
+	Size coef;		/* of the loop's iterator, in every index; SIZE_BAD: none is seen */
+	SizeList leasts, mosts; /* of L, each once */
+	Size unit;		/* of H; SIZE_BAD: H is empty */
 } Digits;
 
 static bool at_least(const Proof *p, Size a, Size b)
@@ -156,25 +155,25 @@ static bool widen_unit(const Proof *p, Digits *digits, Size coef)
 	return size_divides(sizes, digits->unit, coef);
 }
 
-static bool widen(const Proof *p, Digits *digits, Size least, Size most)
+static void note(const Proof *p, SizeList *list, Size size)
 {
-	if (!digits->any) {
-		digits->least = least;
-		digits->most = most;
-	} else {
-		if (!at_least(p, least, digits->least)) {
-			if (!at_least(p, digits->least, least))
-				return false;
-			digits->least = least;
-		}
-		if (!at_least(p, digits->most, most)) {
-			if (!at_least(p, most, digits->most))
-				return false;
-			digits->most = most;
-		}
+	for (size_t i = 0; i < list->n; i++)
+		if (size_same(list->at[i], size))
+			return;
+	PUSH(p->arena, *list, size);
+}
+
+/* The one that is no greater, or no less (`most`), than every other; SIZE_BAD: not known. */
+static Size extreme(const Proof *p, const SizeList *list, bool most)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		size_t k = 0;
+		while (k < list->n && at_least(p, list->at[most ? i : k], list->at[most ? k : i]))
+			k++;
+		if (k == list->n)
+			return list->at[i];
 	}
-	digits->any = true;
-	return true;
+	return SIZE_BAD;
 }
 
 /* The offset, less what U divides. */
@@ -236,7 +235,7 @@ static bool add_access(const Proof *p, Digits *digits, const CellAccess *access,
 	Size coef = loop_coef(p, &linear), least = low_offset(p, digits, linear.offset),
 	     most = least, whole = whole_span(p, &linear, access->ranges);
 	if (size_is_bad(coef) || size_is_bad(whole) || !at_least(p, coef, size_const(sizes, 0)) ||
-	    (digits->any && !size_same(coef, digits->coef)))
+	    (!size_is_bad(digits->coef) && !size_same(coef, digits->coef)))
 		return false;
 	digits->coef = coef;
 	Size step = size_scale(sizes, coef, p->loop->step);
@@ -255,20 +254,25 @@ static bool add_access(const Proof *p, Digits *digits, const CellAccess *access,
 			return false;
 		}
 	}
-	return units || widen(p, digits, least, most);
+	if (!units) {
+		note(p, &digits->leasts, least);
+		note(p, &digits->mosts, most);
+	}
+	return true;
 }
 
 static bool buffer_is_apart(const Proof *p, BufferId buffer)
 {
 	Sizes *sizes = p->program->sizes;
-	Digits digits = {.unit = SIZE_BAD};
+	Digits digits = {.coef = SIZE_BAD, .unit = SIZE_BAD};
 	for (size_t i = 0; i < 2 * p->accesses.n; i++) {
 		const CellAccess *access = &p->accesses.at[i % p->accesses.n];
 		if (access->buffer == buffer && !add_access(p, &digits, access, i < p->accesses.n))
 			return false;
 	}
 	const IterRange *range = &p->ranges[p->loop->iter];
-	Size width = size_plus(sizes, size_sub(sizes, digits.most, digits.least), 1);
+	Size least = extreme(p, &digits.leasts, false), most = extreme(p, &digits.mosts, true);
+	Size width = size_plus(sizes, size_sub(sizes, most, least), 1);
 	if (!at_least(p, size_scale(sizes, digits.coef, p->loop->step), width))
 		return false;
 	if (size_is_bad(digits.unit))

@@ -29,6 +29,7 @@
  *   schedule.c what was chosen, and what is asked; schedule_parse.c reads that
  *   plan.c     places of temporaries; peak.c what is alive where they need most
  *   turn.c     finished loops that turn an operand, in tiles; turn_emit.c their loops
+ *   region.c   small kernels in one loop for threads
  *   parallel.c finished loops in chunks for threads; independent.c which loops may be cut, scratch.c
  *              buffers that each thread has for itself
  *   routine.c  one routine: kernels in order, checks first

@@ -16,7 +16,14 @@
 #include "base/diag.h"
 #include "lower/parallel.h"
 
-enum { DEPTH_MAX = 8, CHUNKS_MAX = 64, PARTS_MAX = 1024, BLOCK = 64, TRIPS_GUESS = 8 };
+enum {
+	DEPTH_MAX = 8,
+	CHUNKS_MAX = 64,
+	PARTS_MAX = 1024,
+	BLOCK = 64,
+	TRIPS_GUESS = 8,
+	DIM_GUESS = 32
+};
 #define WORK_CAP ((int64_t)1 << 30)
 
 typedef struct Chunks {
@@ -136,6 +143,25 @@ static Size block_size(const Chunks *p, Block block)
 	return work;
 }
 
+int64_t typical_work(Program *program, const Kernel *kernel)
+{
+	Chunks p = {.program = program, .arena = program->arena};
+	uint32_t n = sizes_ndims(program->sizes);
+	int64_t *dims = ARENA_ARRAY(p.arena, int64_t, n + 1), work;
+	for (uint32_t i = 0; i < n; i++)
+		dims[i] = DIM_GUESS;
+	Size size = block_size(&p, kernel->body);
+	bool known = !size_is_bad(size) && size_eval(program->sizes, size, dims, &work);
+	return known && work < WORK_CAP ? work : WORK_CAP;
+}
+
+bool work_is_known(Program *program, const Kernel *kernel)
+{
+	Chunks p = {.program = program, .arena = program->arena};
+	int64_t work;
+	return size_is_const(program->sizes, block_size(&p, kernel->body), &work);
+}
+
 /* Does the size fit whatever the dims are? */
 static bool always_fits(const Chunks *p, Size size)
 {
@@ -233,6 +259,13 @@ static uint32_t choose(const Chunks *p, const Stmt *root, Cut *cuts)
 			cuts[n++] = cut;
 	}
 	return n;
+}
+
+uint32_t loops_to_cut(Program *program, Kernel *kernel, const Stmt *root)
+{
+	Chunks p = {.program = program, .arena = program->arena, .kernel = kernel};
+	Cut cuts[2];
+	return choose(&p, root, cuts);
 }
 
 /* ---- cutting ---- */

@@ -1,4 +1,5 @@
-/* Loops whose iterations may run at the same time, private to parallel.c and independent.c. */
+/* Loops whose iterations may run at the same time, private to parallel.c, independent.c, scratch.c
+ * and region.c. */
 #ifndef TSR_LOWER_PARALLEL_H
 #define TSR_LOWER_PARALLEL_H
 
@@ -13,6 +14,12 @@ bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *roo
  * (IX_MIN, of an end). Of what is taken with that extreme any operand will do, of the other extreme
  * the farther one. */
 bool ix_bounding_size(const Sizes *sizes, const Ix *ix, IxKind extreme, Size *size);
+
+/* The kernel's operations, every dim taken as 32; are they the same for all? */
+int64_t typical_work(Program *program, const Kernel *kernel);
+bool work_is_known(Program *program, const Kernel *kernel);
+/* How many loops of the statement would be cut, however much work there is? At most two. */
+uint32_t loops_to_cut(Program *program, Kernel *kernel, const Stmt *root);
 
 /* Gives each iteration that runs at a time its own part of the kernel's scratch buffers. */
 void kernel_scratch(Program *program, Kernel *kernel, Stmt *loop);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lower/band.h"
+#include "lower/region.h"
 #include "lower/rows.h"
 
 enum { ROUTINE_ARGS = 1000 };
@@ -321,6 +322,10 @@ void lower_routine(Lower *lower, uint32_t id)
 	emit_all(lower);
 	fuse_describe(lower);
 	rows_fuse(lower, 0, 0);
+	for (size_t i = 0; i < lower->kernels.n; i++)
+		kernel_turn(lower->program, &lower->program->kernels.at[lower->kernels.at[i]],
+			    lower->asked, lower->machine);
+	regions_join(lower);
 	ProgramRoutine *routine = &lower->program->routines.at[id];
 	routine->nkernels = (uint32_t)lower->kernels.n;
 	routine->kernels = ARENA_ARRAY(lower->arena, KernelId, routine->nkernels + 1);
@@ -328,7 +333,6 @@ void lower_routine(Lower *lower, uint32_t id)
 		routine->kernels[i] = lower->kernels.at[i];
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
 		Kernel *kernel = &lower->program->kernels.at[routine->kernels[i]];
-		kernel_turn(lower->program, kernel, lower->asked, lower->machine);
 		kernel_parallel(lower->program, kernel, lower->asked, lower->machine->grain);
 	}
 	routine->workspace = plan_workspace(lower, routine->kernels, routine->nkernels);

@@ -1,0 +1,263 @@
+/* Regions: neighbouring kernels that are small for threads as one loop, so that threads meet once.
+ *
+ *   for d in 0..768 step 64: q[d, ...] = ...        for piece in 0..12
+ *   for d in 0..768 step 64: k[d, ...] = ...   ->     d = piece*64: q[d, ...] = ...
+ *   for h in 0..12: y[h] = f(q[h*64, ...])            d = piece*64: k[d, ...] = ...
+ *                                                     h = piece: y[h] = f(q[h*64, ...])
+ *
+ * Two kernels join where each is one loop, both of the same number of iterations, and no piece of
+ * the joint loop touches a cell that another one stores (independent.c): what a piece reads of the
+ * first kernel it has stored itself, and what it stores no later piece of the first has to read. A
+ * kernel that has nothing to do with those that are open may stand between; it goes before them.
+ * parallel.c cuts the joint loop by the work of all.
+ */
+#include "lower/parallel.h"
+#include "lower/region.h"
+#include "lower/rewrite.h"
+
+/* LARGE: parts of work a kernel, from which on the threads meet seldom enough; pieces that are too
+ * few for many threads; a loop's body that GCC need not see as a whole. */
+enum { LARGE = 64, FEW_PIECES = 8, MOST_STMTS = 512, BETWEEN_MOST = 2 };
+
+typedef struct Regions {
+	Lower *lower;
+	Program *program;
+	Kernel *all; /* the routine's, as they were */
+	bool *done;
+	uint32_t n;
+} Regions;
+
+/* ---- one kernel ---- */
+
+static uint32_t count_stmts(const Block *block)
+{
+	uint32_t n = block->n;
+	for (uint32_t i = 0; i < block->n; i++)
+		n += count_stmts(&block->stmts[i]->body);
+	return n;
+}
+
+/* With checks a kernel ends early; scratch buffers have slots of the loop that they are in. */
+static bool is_plain(const Regions *r, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		bool scratch = stmt->kind == LOOP_STORE &&
+			       r->program->buffers.at[stmt->buffer].scratch;
+		if (stmt->kind == LOOP_CHECK || scratch || !is_plain(r, &stmt->body))
+			return false;
+	}
+	return true;
+}
+
+static bool holds_loop(const Block *block)
+{
+	for (uint32_t i = 0; i < block->n; i++)
+		if (block->stmts[i]->kind == LOOP_FOR)
+			return true;
+	return false;
+}
+
+/* The only statement of the kernel, a loop around others; NULL: it is another form. */
+static const Stmt *piece_loop(const Regions *r, const Kernel *kernel)
+{
+	const Stmt *loop = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
+	bool fits = loop && loop->kind == LOOP_FOR && loop->loop == LOOP_SERIAL &&
+		    loop->lo->kind == IX_SIZE && loop->hi->kind == IX_SIZE &&
+		    holds_loop(&loop->body) && is_plain(r, &kernel->body);
+	return fits ? loop : NULL;
+}
+
+static Size pieces_of(const Regions *r, const Stmt *loop)
+{
+	Sizes *sizes = r->program->sizes;
+	Size span = size_sub(sizes, loop->hi->size, loop->lo->size);
+	return size_ceil(sizes, span, loop->step);
+}
+
+/* ---- two ---- */
+
+/* Does neither store what the other touches? */
+static bool are_strangers(const Regions *r, const Kernel *a, const Kernel *b)
+{
+	BufferUses mine = kernel_buffers(r->lower->scratch, a),
+		   theirs = kernel_buffers(r->lower->scratch, b);
+	for (size_t i = 0; i < mine.n; i++)
+		for (size_t k = 0; k < theirs.n; k++)
+			if (mine.at[i].buffer == theirs.at[k].buffer &&
+			    (mine.at[i].stored || theirs.at[k].stored))
+				return false;
+	return true;
+}
+
+/* Are the pieces as many as the parts that the kernel alone would have, or enough? Where its work
+ * is open there must be no second loop to cut. */
+static bool pieces_suffice(const Regions *r, Kernel *kernel)
+{
+	const Stmt *loop = piece_loop(r, kernel);
+	int64_t pieces, wanted = typical_work(r->program, kernel) / r->lower->machine->grain;
+	if (!loop)
+		return false;
+	if (!size_is_const(r->program->sizes, pieces_of(r, loop), &pieces))
+		return loops_to_cut(r->program, kernel, loop) < 2;
+	return pieces >= (wanted < FEW_PIECES ? wanted : FEW_PIECES) &&
+	       (work_is_known(r->program, kernel) || loops_to_cut(r->program, kernel, loop) < 2);
+}
+
+/* Is one loop better than two? Large ones gain nothing, and what is less than two parts together
+ * stays serial. */
+static bool is_worth(const Regions *r, const Kernel *a, Kernel *b)
+{
+	int64_t grain = r->lower->machine->grain;
+	int64_t mine = typical_work(r->program, a), theirs = typical_work(r->program, b);
+	return mine / grain < LARGE && theirs / grain < LARGE && (mine + theirs) / grain >= 2 &&
+	       count_stmts(&a->body) + count_stmts(&b->body) <= MOST_STMTS && pieces_suffice(r, b);
+}
+
+/* The body of the kernel's loop in the terms of `joint`, which has its iterators and locals from
+ * those numbers on. */
+static Block piece_body(const Regions *r, const Kernel *kernel, IterVar first_iter,
+			LocalId first_local, IterVar piece)
+{
+	Program *program = r->program;
+	const Stmt *loop = kernel->body.stmts[0];
+	const Ix **iters = ARENA_ARRAY(program->arena, const Ix *, kernel->niters + 1);
+	for (IterVar i = 0; i < kernel->niters; i++)
+		iters[i] = ix_iter(program->arena, first_iter + i);
+	const Ix *step = ix_const(program->arena, program->sizes, loop->step);
+	iters[loop->iter] = ix_add(program, loop->lo,
+				   ix_mul(program, ix_iter(program->arena, piece), step));
+	Rewrite rewrite = {.program = program,
+			   .iters = iters,
+			   .first_local = first_local,
+			   .span = kernel->span};
+	return rewrite_block(&rewrite, loop->body);
+}
+
+static Kernel joint_kernel(const Regions *r, const Kernel *a, const Kernel *b)
+{
+	Arena *arena = r->program->arena;
+	KernelIter iter = {sym_cstr(r->program->symbols, "piece")};
+	Kernel joint = *a, more = {.iters = &iter, .niters = 1};
+	kernel_append_tables(arena, &joint, b);
+	kernel_append_tables(arena, &joint, &more);
+	IterVar piece = joint.niters - 1;
+	Block first = piece_body(r, a, 0, 0, piece),
+	      second = piece_body(r, b, a->niters, a->nlocals, piece);
+	Body body = {0};
+	for (uint32_t i = 0; i < first.n; i++)
+		PUSH(arena, body.stmts, first.stmts[i]);
+	for (uint32_t i = 0; i < second.n; i++)
+		PUSH(arena, body.stmts, second.stmts[i]);
+	const Ix *pieces = ix_size(arena, pieces_of(r, b->body.stmts[0]));
+	Stmt *loop = ARENA_NEW(arena, Stmt);
+	*loop = *stmt_for(arena, piece, ix_const(arena, r->program->sizes, 0), pieces,
+			  body_block(&body));
+	loop->span = b->body.stmts[0]->span;
+	const Stmt **only = ARENA_ARRAY(arena, const Stmt *, 1);
+	only[0] = loop;
+	joint.name = b->name;
+	joint.span = b->span;
+	joint.body = (Block){only, 1};
+	return joint;
+}
+
+static ScheduleClause *asked_of(const Regions *r, const Kernel *kernel, Choice choice)
+{
+	return schedule_asked(r->lower->asked, r->program, kernel->name, kernel->span, choice);
+}
+
+static bool refuse(ScheduleClause *asked, const char *why)
+{
+	if (asked)
+		asked->refused = why;
+	return false;
+}
+
+/* Joins b to `open`, in its place; false: they stay apart. */
+static bool join(Regions *r, Kernel *open, Kernel *b, bool suffice)
+{
+	ScheduleClause *asked = asked_of(r, b, CHOICE_REGION);
+	const Stmt *mine = piece_loop(r, open), *theirs = piece_loop(r, b);
+	if (asks_off(asked))
+		return false;
+	if (!mine || !theirs || !size_same(pieces_of(r, mine), pieces_of(r, theirs)))
+		return refuse(asked, "they are not two loops of as many iterations");
+	bool cut = asked_of(r, open, CHOICE_PARALLEL) || asked_of(r, b, CHOICE_PARALLEL);
+	if (asked ? !asks_name(asked, 0, open->name) : cut || !suffice || !is_worth(r, open, b))
+		return false;
+	Kernel joint = joint_kernel(r, open, b);
+	if (!loop_is_independent(r->program, &joint, joint.body.stmts[0], joint.body.stmts[0]))
+		return refuse(asked, "a piece of it touches what another stores");
+	Arena *arena = r->program->arena;
+	ScheduleEntry *entry = schedule_entry(r->program->made, b->name);
+	clause_add(arena, entry_make(arena, entry, CHOICE_REGION, false), open->name, NULL, 0);
+	*open = joint;
+	return true;
+}
+
+/* ---- the routine ---- */
+
+static void emit(Regions *r, const Kernel *kernel)
+{
+	PUSH(r->program->arena, r->program->kernels, *kernel);
+	PUSH(r->lower->scratch, r->lower->kernels, (KernelId)r->program->kernels.n - 1);
+}
+
+/* May the kernel stand before `open`, which was before it? */
+static bool may_go_before(const Regions *r, const Kernel *kernel, const Kernel *open)
+{
+	return is_plain(r, &kernel->body) && are_strangers(r, kernel, open) &&
+	       typical_work(r->program, kernel) / r->lower->machine->grain < 2;
+}
+
+/* The kernel and those after it that join it. */
+static void emit_region(Regions *r, uint32_t first)
+{
+	Kernel open = r->all[first];
+	uint32_t between = 0;
+	bool suffice = pieces_suffice(r, &open);
+	for (uint32_t k = first + 1; k < r->n && between <= BETWEEN_MOST; k++) {
+		if (!join(r, &open, &r->all[k], suffice)) {
+			if (!may_go_before(r, &r->all[k], &open))
+				break;
+			between++;
+			continue;
+		}
+		for (uint32_t i = first + 1; i < k; i++)
+			if (!r->done[i])
+				emit(r, &r->all[i]);
+		for (uint32_t i = first + 1; i <= k; i++)
+			r->done[i] = true;
+		between = 0;
+	}
+	emit(r, &open);
+}
+
+static void describe_off(const Regions *r, const Kernel *kernel)
+{
+	if (asks_off(asked_of(r, kernel, CHOICE_REGION)))
+		entry_make(r->program->arena, schedule_entry(r->program->made, kernel->name),
+			   CHOICE_REGION, true);
+}
+
+void regions_join(Lower *lower)
+{
+	Program *program = lower->program;
+	Regions r = {.lower = lower, .program = program, .n = (uint32_t)lower->kernels.n};
+	if (r.n < 2 || lower->machine->grain == 0)
+		return;
+	r.all = ARENA_ARRAY(lower->scratch, Kernel, r.n);
+	r.done = ARENA_ARRAY(lower->scratch, bool, r.n);
+	for (uint32_t i = 0; i < r.n; i++) {
+		KernelId id = lower->kernels.at[i];
+		REQUIRE(id == program->kernels.n - r.n + i);
+		r.all[i] = program->kernels.at[id];
+		describe_off(&r, &r.all[i]);
+	}
+	program->kernels.n -= r.n;
+	lower->kernels.n = 0;
+	for (uint32_t i = 0; i < r.n; i++)
+		if (!r.done[i])
+			emit_region(&r, i);
+}
