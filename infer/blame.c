@@ -13,8 +13,7 @@ enum {
 	STEPS_SHOWN = 6,
 	ORIGINS_SHOWN = 6,
 	LETTERS_SHOWN = 3,
-	ERRORS_TRACED = 200,
-	NEAR_CONS = 24
+	ERRORS_TRACED = 200
 };
 
 /* File and line of the statement of the program that an error belongs to: where a function is
@@ -307,123 +306,6 @@ static void note_one(Solver *s, CellId cell)
 			  c->label ? "with a label" : "that a dim spells");
 }
 
-/* Has the letter its size from this constraint alone, so that another would fit it too? */
-static bool known_from(Solver *s, CellId letter, ConId con)
-{
-	const Cell *c = cell_at(s, letter);
-	Path path = c->born == NONE ? (Path){0} : proof_path(s, letter, c->born);
-	return path.n > 0 && path.at[0].con == con;
-}
-
-/* The one axis of the row that is this letter alone, else NULL. */
-static const SpecAxis *letter_axis(const SpecRow *row, Sym letter)
-{
-	const SpecAxis *found = NULL;
-	for (uint32_t i = 0; i < row->naxes; i++) {
-		if (row->axes[i].letter != letter)
-			continue;
-		if (found || row->axes[i].kind != SPEC_LETTER)
-			return NULL;
-		found = &row->axes[i];
-	}
-	return found;
-}
-
-static void swap_letters(Solver *s, const Con *con, Sym a, Sym b)
-{
-	const Spec *spec = s->graph->nodes.at[con->node].spec;
-	const SpecRow *row = &spec->operands[con->arg].rows[con->row];
-	const SpecAxis *x = letter_axis(row, a), *y = letter_axis(row, b);
-	if (!x || !y)
-		return;
-	Span first = x < y ? x->span : y->span, last = x < y ? y->span : x->span;
-	Span gap = {first.file, first.end, last.start};
-	const Sources *sources = s->diags->sources;
-	diag_fix(s->diags, span_join(first, last),
-		 arena_printf(s->arena, "%s%s%s", source_text(sources, s->arena, last),
-			      source_text(sources, s->arena, gap),
-			      source_text(sources, s->arena, first)),
-		 "the sizes would fit with '%s' and '%s' swapped", a, b);
-}
-
-/* Where the row of the constraint has the letter alone as an axis; n: nowhere. */
-static uint32_t letter_at(Solver *s, const FlatRow *spec, Sym letter)
-{
-	uint32_t n = spec->nlead + spec->ntrail, i = 0;
-	while (i < n && s->cells.at[flat_at(spec, i)].name != letter) /* falls: axes */
-		i++;
-	return i;
-}
-
-/* Does another operand of the node have the letter than the one of this constraint? */
-static bool stands_elsewhere(Solver *s, const Con *con, Sym letter)
-{
-	const Spec *spec = s->graph->nodes.at[con->node].spec;
-	for (uint32_t i = 0; i < spec->noperands; i++) {
-		for (int k = 0; k < ROW_KINDS; k++) {
-			const SpecRow *row = &spec->operands[i].rows[k];
-			for (uint32_t a = 0; a < row->naxes; a++) {
-				bool here = (int32_t)i == con->arg && k == (int)con->row;
-				if (!here && row->axes[a].letter == letter)
-					return true;
-			}
-		}
-	}
-	return false;
-}
-
-/* A letter of another operand that has the size which this one should have, of two operands. */
-static void suggest_other_swap(Solver *s, const Meeting *m, ConId id)
-{
-	Sym mine = s->cells.at[flat_at(&m->spec, m->at)].name;
-	Size want = cell_value(s, flat_at(&m->tensor, m->at));
-	NodeId node = s->cons.at[id].node;
-	ConId first = id > NEAR_CONS ? id - NEAR_CONS : 0;
-	if (s->graph->nodes.at[node].spec->noperands > 2)
-		return;
-	for (ConId near = first; mine && s->diags && near < s->cons.n && near < id + NEAR_CONS;
-	     near++) {
-		const Con *con = &s->cons.at[near];
-		FlatRow tensor, spec;
-		if (con->kind != CON_ROW_EQ || con->node != node || con->arg < 0 ||
-		    con->arg == s->cons.at[id].arg)
-			continue;
-		row_flatten(s, &con->a, &tensor);
-		row_flatten(s, &con->b, &spec);
-		uint32_t n = spec.nlead + spec.ntrail;
-		if (n != tensor.nlead + tensor.ntrail || letter_at(s, &spec, mine) == n)
-			continue;
-		for (uint32_t i = 0; i < n; i++) {
-			Sym other = s->cells.at[flat_at(&spec, i)].name;
-			if (!other || other == mine || stands_elsewhere(s, con, other) ||
-			    !size_same(cell_value(s, flat_at(&tensor, i)), want))
-				continue;
-			swap_letters(s, con, mine, other);
-			return;
-		}
-	}
-}
-
-/* Another letter of the same operand whose sizes fit when the two change places, or of another. */
-static void suggest_swap(Solver *s, const Meeting *m, ConId id)
-{
-	CellId letter = flat_at(&m->spec, m->at);
-	Size want = cell_value(s, letter), have = cell_value(s, flat_at(&m->tensor, m->at));
-	Sym mine = s->cells.at[letter].name;
-	for (uint32_t i = 0; i < m->n && mine && s->diags; i++) {
-		Sym other = s->cells.at[flat_at(&m->spec, i)].name;
-		Size theirs = cell_value(s, flat_at(&m->spec, i));
-		if (other && other != mine &&
-		    size_same(cell_value(s, flat_at(&m->tensor, i)), want) &&
-		    (size_is_bad(theirs) || size_same(theirs, have) ||
-		     known_from(s, flat_at(&m->spec, i), id))) {
-			swap_letters(s, &s->cons.at[id], mine, other);
-			return;
-		}
-	}
-	suggest_other_swap(s, m, id);
-}
-
 void blame_sizes(Solver *s, CellId a, CellId b, ConId con)
 {
 	const char *x = cell_size_text(s, a), *y = cell_size_text(s, b);
@@ -447,7 +329,7 @@ void blame_sizes(Solver *s, CellId a, CellId b, ConId con)
 	blame_born(s, a);
 	blame_born(s, b);
 	if (meeting) {
-		suggest_swap(s, &m, con);
+		suggest_swap(s, con, m.at);
 		return;
 	}
 	suggest_operand(s, con);

@@ -72,10 +72,28 @@ static bool position_in(Solver *s, const RowTerm *row, CellId cell, uint32_t *at
 	return false;
 }
 
+/* The letter that the constraint's own specification has for the axis, whose class may have got
+ * another's; NULL: it is no specification, or has none. */
+static Sym letter_written(Solver *s, const Con *con, CellId cell)
+{
+	FlatRow tensor, spec;
+	if (con->kind != CON_ROW_EQ || con->node == NODE_NONE ||
+	    !s->graph->nodes.at[con->node].spec)
+		return NULL;
+	row_flatten(s, &con->a, &tensor);
+	row_flatten(s, &con->b, &spec);
+	for (uint32_t i = 0; i < spec.nlead + spec.ntrail && i < tensor.nlead + tensor.ntrail; i++)
+		if (flat_at(&tensor, i) == cell || flat_at(&spec, i) == cell)
+			return s->cells.at[flat_at(&spec, i)].name;
+	return NULL;
+}
+
 const char *axis_text(Solver *s, ConId id, CellId cell)
 {
-	if (s->cells.at[cell].name)
-		return arena_printf(s->arena, "'%s'", s->cells.at[cell].name);
+	Sym written = id == NONE ? NULL : letter_written(s, &s->cons.at[id], cell);
+	Sym name = written ? written : s->cells.at[cell].name;
+	if (name)
+		return arena_printf(s->arena, "'%s'", name);
 	if (id == NONE)
 		return "this size";
 	const Con *con = &s->cons.at[id];
@@ -85,18 +103,6 @@ const char *axis_text(Solver *s, ConId id, CellId cell)
 		if (letter)
 			return arena_printf(s->arena, "'%s'", letter);
 		return con->node == NODE_NONE ? "this size" : "this axis";
-	}
-	if (con->kind == CON_ROW_EQ && con->node != NODE_NONE &&
-	    s->graph->nodes.at[con->node].spec) {
-		FlatRow tensor, spec;
-		row_flatten(s, &con->a, &tensor);
-		row_flatten(s, &con->b, &spec);
-		for (uint32_t i = 0;
-		     i < spec.nlead + spec.ntrail && i < tensor.nlead + tensor.ntrail; i++) {
-			Sym name = s->cells.at[flat_at(&spec, i)].name;
-			if (name && (flat_at(&tensor, i) == cell || flat_at(&spec, i) == cell))
-				return arena_printf(s->arena, "'%s'", name);
-		}
 	}
 	RowKind kind = con->row;
 	if (position_in(s, &con->b, cell, &at)) {

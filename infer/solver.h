@@ -445,6 +445,9 @@ void suggest_compose(Solver *s, ConId con);
 /* The repairs of an operand that has n axes, or more, in the row of this constraint, and other axes
  * than its specification, or gather, says. */
 void suggest_rows(Solver *s, ConId con, uint32_t n);
+/* ... another letter of the specification in the place of the one whose size is not that of the
+ * operand's axis `at` (infer/repair_letters.c). */
+void suggest_swap(Solver *s, ConId con, uint32_t at);
 /* Remembers that a repair was offered here for operand `arg` of the node; -1: for the whole
  * operation. */
 void mend(Solver *s, const Con *con, int32_t arg);
