@@ -232,6 +232,8 @@ static Block fill_around(const Filler *f, uint32_t axis, const Ix *first)
 
 void halo_emit_frame(Lower *lower, NodeId id)
 {
+	if (!lower->plan[id].halo)
+		return;
 	const Buffer *buffer = &lower->program->buffers.at[lower->plan[id].buffer];
 	Sym name =
 		lower_unique(lower, sym_printf(lower->program->symbols, "frame_%s", buffer->name));

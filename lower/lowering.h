@@ -15,8 +15,8 @@
  *              tile_groups.c bytes in words of four steps, bf16 of two, tile_turn.c in squares that
  *              are turned, prepack.c when the state is packed, tile_describe.c what was chosen
  *   stage.c    operands of a contraction copied into the order of a matrix product
- *   pad.c      the picture of a convolution copied with its margins (pad_copy.c); halo.c pictures that are made
- *              with them
+ *   pad.c      the picture of a convolution copied with its margins (pad_copy.c); halo.c pictures
+ *              that are made with them
  *   lanes.c    long sums side by side in vector lanes; lanes_few.c those of few cells, in parts
  *   argmax.c   the place of the greatest element
  *   random.c   streams of random numbers, four numbers a hash; initial.c what parameters start with
@@ -250,7 +250,7 @@ Size margins_elements(const Lower *lower, NodeId node, const Margins *margins);
 /* Gives margins to the buffers of the routine whose readers would copy them, once buffers are
  * bound. */
 void halo_plan(Lower *lower);
-/* Appends the kernel that sets a buffer's margins. */
+/* Appends the kernel that sets the margins of the node's buffer, where it has any. */
 void halo_emit_frame(Lower *lower, NodeId node);
 /* Writes down that the node's kernel stores between margins. */
 void halo_describe(Gen *gen, NodeId node);

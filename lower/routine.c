@@ -141,14 +141,18 @@ void lower_emit_node(Lower *lower, NodeId id)
 				 node->span);
 	else
 		kernel_emit(lower, id);
+	halo_emit_frame(lower, id);
 }
 
 /* The node's kernel, or that of the band that it begins; the last node that is done then. */
 static NodeId emit_band(Lower *lower, NodeId id)
 {
 	Band band;
-	if (lower_has_kernel(lower, id) && band_find(lower, id, &band) && band_emit(lower, &band))
-		return band.roots[band.nroots - 1].root;
+	if (lower_has_kernel(lower, id) && band_find(lower, id, &band) && band_emit(lower, &band)) {
+		id = band.roots[band.nroots - 1].root;
+		halo_emit_frame(lower, id);
+		return id;
+	}
 	size_t nmade = lower->program->made->entries.n;
 	lower_emit_node(lower, id);
 	if (lower->program->made->entries.n > nmade)
@@ -167,14 +171,9 @@ static void emit_all(Lower *lower)
 		if (lower->plan[id].early)
 			lower_emit_node(lower, id);
 	}
-	for (NodeId id = 0; id < n; id++) {
-		NodeId made = id;
+	for (NodeId id = 0; id < n; id++)
 		if (lower->plan[id].needed && !lower->plan[id].early)
 			id = emit_band(lower, id);
-		for (; made <= id; made++)
-			if (lower->plan[made].halo)
-				halo_emit_frame(lower, made);
-	}
 	const ProgramRoutine *routine = &lower->program->routines.at[lower->routine_id];
 	for (uint32_t i = 0; i < routine->noutputs; i++) {
 		NodeId id = lower->routine->outputs[i];
