@@ -315,13 +315,6 @@ static void emit_blocks(Emit *e, Size lo, Size hi, Size height)
 	put_together(e);
 }
 
-/* Buffers that nothing touches. */
-static void forget(Emit *e, BufferId buffer)
-{
-	Buffer *b = &e->program->buffers.at[buffer];
-	b->elements = b->offset = size_const(e->program->sizes, 0);
-}
-
 bool band_emit(Lower *lower, Band *band)
 {
 	Program *program = lower->program;
@@ -340,14 +333,13 @@ bool band_emit(Lower *lower, Band *band)
 		emit_blocks(&e, whole, extent, size_sub(sizes, extent, whole));
 	lower->band = NULL;
 	if (band->failed) {
-		for (BufferId b = (BufferId)nbuffers; b < program->buffers.n; b++)
-			forget(&e, b);
+		lower_forget_from(lower, (BufferId)nbuffers);
 		program->kernels.n = nkernels;
 		lower->kernels.n = n;
 		program->made->entries.n = nmade;
 		return false;
 	}
 	for (uint32_t i = 0; i + 1 < band->nroots; i++)
-		forget(&e, lower->plan[band->roots[i].root].buffer);
+		lower_forget(lower, lower->plan[band->roots[i].root].buffer);
 	return true;
 }

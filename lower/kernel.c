@@ -218,6 +218,7 @@ static void emit_assignment(Lower *lower, NodeId id)
 	Gen gen = gen_new(lower, lower_name(lower, id), node->span);
 	bool direct =
 		!proj || proj->linear || node->kind == NODE_ARGMAX || nest_is_direct(lower, id);
+	BufferId nbuffers = (BufferId)lower->program->buffers.n;
 	if (direct) {
 		emit_node(&gen, id, to);
 		Block body = body_block(&gen.top);
@@ -225,6 +226,7 @@ static void emit_assignment(Lower *lower, NodeId id)
 			kernel_finish(&gen);
 			return;
 		}
+		lower_forget_from(lower, nbuffers);
 	}
 	bool keeps = node->acc == OP_NONE && !node->clear && !proj->surjective;
 	if (keeps && !direct) {

@@ -112,6 +112,23 @@ BufferId lower_buffer(Lower *lower, Buffer buffer)
 	return (BufferId)lower->program->buffers.n - 1;
 }
 
+void lower_forget(Lower *lower, BufferId buffer)
+{
+	Buffer *b = &lower->program->buffers.at[buffer];
+	b->elements = b->offset = size_const(lower->sizes, 0);
+}
+
+/* Copies of parameters in the state have kernels elsewhere. */
+void lower_forget_from(Lower *lower, BufferId first)
+{
+	for (BufferId b = first; b < lower->program->buffers.n; b++)
+		if (lower->program->buffers.at[b].kind == BUFFER_TEMP)
+			lower_forget(lower, b);
+	for (NodeId id = 0; id < lower->graph->nodes.n; id++)
+		if (lower->plan[id].padded >= first)
+			lower->plan[id].padded = BUFFER_NONE;
+}
+
 TensorType lower_type(Lower *lower, NodeId id)
 {
 	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};

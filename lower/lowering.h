@@ -305,6 +305,10 @@ void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);
 void kernel_emit_check(Lower *lower, NodeId node);
 void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);
 BufferId lower_buffer(Lower *lower, Buffer buffer);
+/* Nothing touches the temporary; ... nor those from `first` on, as the kernels that would fill them
+ * are dropped. */
+void lower_forget(Lower *lower, BufferId buffer);
+void lower_forget_from(Lower *lower, BufferId first);
 Sym lower_name(Lower *lower, NodeId node);
 Sym lower_unique(Lower *lower, const char *text);
 /* as it is, or _ for what C does not know */

@@ -305,13 +305,6 @@ static bool find_twin(Rows *rows, RowKernel *row, BufferId buffer, BufferTwin *t
 	return false;
 }
 
-/* A buffer that nothing touches any more. */
-static void forget(Rows *rows, BufferId buffer)
-{
-	Buffer *b = &rows->program->buffers.at[buffer];
-	b->elements = b->offset = size_const(rows->program->sizes, 0);
-}
-
 /* Replaces temporaries one at a time, since each changes what is true of the others. */
 static void make_private(Rows *rows, RowKernel *row)
 {
@@ -329,7 +322,7 @@ static void make_private(Rows *rows, RowKernel *row)
 		if (row->declared)
 			body = both(rows, one_stmt(rows, row->declared), body);
 		row->kernel.body = one_stmt(rows, loop_over(rows, row->loop, body));
-		forget(rows, buffer);
+		lower_forget(rows->lower, buffer);
 		*row = row_kernel(rows, &row->kernel);
 		i = (size_t)-1;
 	}
