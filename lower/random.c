@@ -2,8 +2,8 @@
  *
  *   numbers of words    for e in 0..n: y[4*e], .. y[4*e + 3] = uniform(word 0), .. of words[e]
  *   a stream            for b in 0..n/4: the same of threefry4x32(key, b), and what is left of n
- *                       of normal numbers STRIP blocks at a time: each word's in a row of its own, then
- *                       four rows are stored as neighbours, which compilers do in vectors
+ *                       of normal numbers STRIP blocks at a time: each word's in a row of its
+ *                       own, then four rows are stored as neighbours, which compilers do in vectors
  *   normal              words 0 and 1 are a pair, 2 and 3 another (Box-Muller):
  *                       r = sqrt(-2 log(1 - u0)), a = 2 pi u1: r cos a, r sin a
  *

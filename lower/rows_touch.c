@@ -78,7 +78,8 @@ RowKernel row_kernel(Rows *rows, const Kernel *kernel)
 {
 	RowKernel row = {.kernel = *kernel, .plain = true};
 	const Stmt *only = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
-	if (!only || kernel->alone || !is_row_loop(only) || !size_is(rows->program->sizes, only->lo->size, 0) ||
+	if (!only || kernel->alone || !is_row_loop(only) ||
+	    !size_is(rows->program->sizes, only->lo->size, 0) ||
 	    kernel_turns(rows->program, kernel, rows->lower->asked))
 		return row;
 	row.loop = only;

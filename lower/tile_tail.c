@@ -37,7 +37,8 @@ static int rows_operand(const Planner *p, const Loop *along)
 		return -1;
 	for (int i = 0; i < 2; i++) {
 		const Ix *own = p->sum.at.at[i], *other = p->sum.at.at[!i];
-		bool loads = value->args[0]->kind == VALUE_LOAD && value->args[1]->kind == VALUE_LOAD;
+		bool loads = value->args[0]->kind == VALUE_LOAD &&
+			     value->args[1]->kind == VALUE_LOAD;
 		if (loads && tile_stride(p, own, tile->col) == 0 &&
 		    tile_stride(p, other, tile->row) == 0 && ix_uses(own, tile->row->var) &&
 		    !size_is_bad(ix_stride(p->program, own, tile->row->var)) &&
@@ -124,8 +125,10 @@ static Block add_steps(const Tail *t, LocalId turned, const Ix *at, int64_t skip
 	const Value *row = tile_load(nest->value, (uint32_t)t->rows);
 	const Value *value = tile_replaced(gen->arena, nest->value, row,
 					   tile_local(t->tile, turned, turn, 2));
-	const Stmt *add = stmt_set_at(gen->arena, tile_local(t->tile, t->acc, place, 2), OP_ADD, value);
-	return unrolled(t, t->tile->q, t->side - skip, unrolled(t, t->tile->c, t->cols, in_lanes(t, add)));
+	const Stmt *add =
+		stmt_set_at(gen->arena, tile_local(t->tile, t->acc, place, 2), OP_ADD, value);
+	Block cells = unrolled(t, t->tile->c, t->cols, in_lanes(t, add));
+	return unrolled(t, t->tile->q, t->side - skip, cells);
 }
 
 static Block square(const Tail *t, const Ix *at, int64_t skip)
