@@ -185,7 +185,7 @@ typedef enum BufferKind {
 	BUFFER_OUTPUT,
 	BUFFER_PARAM,
 	BUFFER_CONST,
-	BUFFER_TEMP,
+	BUFFER_TEMP, /* loaded by no kernel before one, or it itself, stores it */
 	BUFFER_PACKED
 } BufferKind;
 

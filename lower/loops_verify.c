@@ -324,6 +324,23 @@ static void check_args(const Program *program, const TensorArg *args, uint32_t n
 	}
 }
 
+/* A temporary that a kernel loads is stored by a kernel before it, or by itself. */
+static void check_order(const Program *program, const ProgramRoutine *routine)
+{
+	Arena *arena = arena_new();
+	bool *stored = ARENA_ARRAY(arena, bool, program->buffers.n + 1);
+	for (uint32_t i = 0; i < routine->nkernels; i++) {
+		const Kernel *kernel = &program->kernels.at[routine->kernels[i]];
+		BufferUses uses = kernel_buffers(arena, kernel);
+		for (size_t u = 0; u < uses.n; u++)
+			stored[uses.at[u].buffer] |= uses.at[u].stored;
+		for (size_t u = 0; u < uses.n; u++)
+			REQUIRE(program->buffers.at[uses.at[u].buffer].kind != BUFFER_TEMP ||
+				stored[uses.at[u].buffer]);
+	}
+	arena_free(arena);
+}
+
 static void check_routine(const Program *program, const ProgramRoutine *routine)
 {
 	check_args(program, routine->inputs, routine->ninputs, BUFFER_INPUT);
@@ -334,6 +351,7 @@ static void check_routine(const Program *program, const ProgramRoutine *routine)
 		REQUIRE(routine->kernels[i] < program->kernels.n);
 		check_kernel(program, routine, &program->kernels.at[routine->kernels[i]]);
 	}
+	check_order(program, routine);
 	REQUIRE(!size_is_bad(routine->workspace));
 }
 
