@@ -315,12 +315,12 @@ static void close_products(Solver *s, const char *rule, const ConId *made_of, bo
 		bool known = cell_known(s, s->cons.at[id].cells[0]);
 		if (known)
 			close_given(s, rule, id, patient);
-		if (known && !patient)
-			product_last(s, id);
-		if (!known && s->graph->nodes.at[s->cons.at[id].node].kind == NODE_RESHAPE &&
-		    s->cons.at[id].arg < 0)
+		else if (s->graph->nodes.at[s->cons.at[id].node].kind == NODE_RESHAPE &&
+			 s->cons.at[id].arg < 0)
 			close_open(s, rule, id, made_of, patient);
 		propagate(s);
+		if (known && !patient && s->nerrors == 0)
+			product_last(s, id);
 	}
 }
 

@@ -54,7 +54,7 @@ static void watch_axes(Solver *s, ConId id)
 	s->cons.at[id].ndone_lead = 1;
 }
 
-/* ": 'h' is 7, 'b' is 32": the known axes that have a name. */
+/* ": 'h' is 7, 'b' is 32": the known axes that have a name, each once. */
 static const char *letters_text(Solver *s, const Con *con)
 {
 	const char *text = "";
@@ -64,10 +64,13 @@ static const char *letters_text(Solver *s, const Con *con)
 		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
 			CellId cell = flat_at(&f, i);
 			Sym name = letter_of(s, cell);
-			if (name && cell_known(s, cell) && strcmp(name, cell_size_text(s, cell)))
-				text = arena_printf(s->arena, "%s%s '%s' is %s", text,
-						    *text ? "," : ":", name,
-						    cell_size_text(s, cell));
+			if (!name || !cell_known(s, cell) || !strcmp(name, cell_size_text(s, cell)))
+				continue;
+			const char *one = arena_printf(s->arena, " '%s' is %s", name,
+						       cell_size_text(s, cell));
+			if (!strstr(text, one))
+				text = arena_printf(s->arena, "%s%s%s", text, *text ? "," : ":",
+						    one);
 		}
 	}
 	return text;
@@ -236,7 +239,7 @@ static void solve_root(Solver *s, ConId id, const Total *t, Size total)
 {
 	int64_t n, by;
 	bool constant = size_is_const(s->sizes, t->known, &by);
-	if ((constant && by == 0) || size_is(s->sizes, total, 0))
+	if (constant ? by == 0 : size_is(s->sizes, total, 0))
 		return;
 	if (constant && size_is_const(s->sizes, total, &n) && n % by != 0) {
 		total_blame(s, id, total, t->known);
