@@ -8,7 +8,8 @@
 
 #include "runtime/session.h"
 
-enum { SIZE_DEPTH = 64 };
+/* Calls refuse tensors of more than TSR_RANK_MAX axes; other routines of their module run. */
+enum { SIZE_DEPTH = 64, MOST_AXES = 1024 };
 
 /* One value is left in the end; each operator finds two. */
 static bool size_fits(const tsr_size *size, int32_t ndims)
@@ -37,7 +38,7 @@ static bool tensors_fit(const tsr_tensor *tensors, int64_t n, int32_t ndims)
 		const tsr_tensor *t = &tensors[i];
 		int64_t rank = (int64_t)t->nbatch + t->noutput + t->ninput;
 		fits = t->name && t->type && dtype_fits(t->dtype) && t->nbatch >= 0 &&
-		       t->noutput >= 0 && t->ninput >= 0 && rank <= TSR_RANK_MAX &&
+		       t->noutput >= 0 && t->ninput >= 0 && rank <= MOST_AXES &&
 		       (rank == 0 || (t->sizes && t->labels));
 		for (int64_t axis = 0; fits && axis < rank; axis++)
 			fits = size_fits(&t->sizes[axis], ndims);
