@@ -79,8 +79,8 @@ Size size_root(Sizes *sizes, Size a, uint32_t power)
 bool size_is_fraction(const Sizes *sizes, Size a)
 {
 	int64_t value;
-	bool dims = size_is_bad(a);
-	for (DimId d = 0; d < sizes_ndims(sizes) && !dims; d++)
-		dims = size_uses_dim(sizes, a, d);
-	return !dims && !size_is_const(sizes, a, &value);
+	bool fraction = !size_is_bad(a) && !size_is_const(sizes, a, &value);
+	for (DimId d = 0; d < sizes_ndims(sizes) && fraction; d++)
+		fraction = !size_uses_dim(sizes, a, d);
+	return fraction;
 }

@@ -84,7 +84,8 @@ static void report_part(Build *b, Part part, const Node *node, Span whole)
 		diag_fix(b->diags, node->op_span, ".*", "'.*' multiplies cell by cell");
 }
 
-/* The nodes that a value is made of, each listed once; first those that it is made of elementwise. */
+/* The nodes that a value is made of, each listed once; first those that it is made of
+ * elementwise. */
 typedef struct Parts {
 	NodeId param;
 	NodeIds all;
@@ -114,8 +115,8 @@ static bool is_elementwise(const Node *node)
 }
 
 /* Random numbers and offsets that are read cell by cell, and what is made of them, have exactly the
- * parameter's shape; by the bounds of their uses alone they might get more axes than it has. Requires:
- * what is listed is elementwise, down to leaves. */
+ * parameter's shape; by the bounds of their uses alone they might get more axes than it has.
+ * Requires: what is listed is elementwise, down to leaves. */
 static void set_like(Build *b, NodeId param)
 {
 	for (NodeId id = param + 1; id < b->listed.n; id++) {

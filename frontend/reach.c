@@ -109,7 +109,7 @@ static void mark_used(Build *b, const Routine *routine)
 /* The initialisers of the parameters that some routine uses. */
 static void add_init(Build *b)
 {
-	VEC(NodeId) roots = {0};
+	NodeIds roots = {0};
 	for (size_t i = 0; i < b->graph->params.n; i++) {
 		const Node *param = graph_node(b->graph, b->graph->params.at[i]);
 		if (param->used && param->init == INIT_EXPRESSION)

@@ -43,7 +43,7 @@ static bool check_operation(Checker *c)
 }
 
 /* An assignment has its target's shape, what stands in an initialiser its parameter's. */
-static bool check_same_shape(Checker *c, NodeId other, const char *what)
+static void check_same_shape(Checker *c, NodeId other, const char *what)
 {
 	const Shape *a = &c->inference->shapes[c->id], *b = &c->inference->shapes[other];
 	bool same = true;
@@ -52,7 +52,8 @@ static bool check_same_shape(Checker *c, NodeId other, const char *what)
 		for (uint32_t i = 0; i < a->rows[k].n && same; i++)
 			same = holds_equal(c, a->rows[k].axes[i].size, b->rows[k].axes[i].size);
 	}
-	return same || check_fail(c, "its shape is not that of %s", what);
+	if (!same)
+		check_fail(c, "its shape is not that of %s", what);
 }
 
 const char *check_node(Checker *c, NodeId id)

@@ -1,7 +1,7 @@
 /* Every index of every piece is within its axis, wherever the piece runs at all: from the least
  * value of each iterator to the greatest, so the two ends decide. Guarded indices and those read
- * from operands are checked when the program runs; how far guarded ones leave an operand is what its
- * margins say. */
+ * from operands are checked when the program runs; how far guarded ones leave an operand is what
+ * its margins say. */
 #include "infer/check.h"
 
 /* Which is its least value, and one more than its greatest? */
@@ -49,16 +49,15 @@ static bool has_neutral(const Node *node)
 	}
 }
 
-/* The reads of an operand are within the margins of the operation's reduction, where it has some. */
+/* The reads of an operand are within its margins for the operation's reduction, where it has
+ * some. */
 static bool access_in_margins(Checker *c, uint32_t arg, const Access *access, const Size *extents,
 			      uint32_t n)
 {
 	Op reduce = c->node->reduce == OP_NONE ? OP_ADD : c->node->reduce;
-	const Margins *m = NULL;
-	if (c->inference->margins && has_neutral(c->node))
-		m = c->inference->margins[c->node->args[arg]];
-	while (m && m->reduce != reduce) /* falls: kinds of reductions */
-		m = m->next;
+	const Margins *m = has_neutral(c->node)
+				   ? infer_margins(c->inference, c->node->args[arg], reduce)
+				   : NULL;
 	for (uint32_t i = 0; m && access->present && i < access->naxes; i++) {
 		const Margin *margin = &m->axes[i];
 		Size least, end;

@@ -68,7 +68,8 @@ static bool con_may_give(Solver *s, const Con *con)
 	       (con->kind != CON_PRODUCT || con->arg < 0 || cell_known(s, con->cells[0]));
 }
 
-/* Walks from a size to the results that read it: all that these have may come from this size alone. */
+/* Walks from a size to the results that read it: all that these have may come from this size
+ * alone. */
 bool gets_size_above(Solver *s, CellId cell)
 {
 	Walk walk = {0};

@@ -160,8 +160,6 @@ static int64_t *module_dims(const tsr_session *s)
 
 static int initialise(tsr_session *s, tsr_error *error)
 {
-	if (!s->module->init)
-		return TSR_OK;
 	int64_t *dims = module_dims(s);
 	int code = dims ? s->module->init(dims, s->state, s->seed) : TSR_FAIL_MEMORY;
 	free(dims);
@@ -184,8 +182,6 @@ static int pack(tsr_session *s, tsr_error *error)
 {
 	const char *message = "out of memory";
 	tsr_call call = {.abi = TSR_ABI, .message = &message};
-	if (!s->module->pack)
-		return TSR_OK;
 	int64_t *dims = module_dims(s);
 	tsr_pool_call(s->pool, &call);
 	int code = dims ? s->module->pack(&call, dims, s->state) : TSR_FAIL_MEMORY;
