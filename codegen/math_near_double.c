@@ -5,7 +5,7 @@
  *                    numbers: pi in parts of 33, 33 and 53 bits, of which the products of the first two are exact
  *   tan(x)           |x| < 2^20: sin(r)/cos(r) or -cos(r)/sin(r), r = x - n pi/2; of f32 in double,
  *                    r + r P(r^2) or -1 over that
- *   a % b            |a| < 2^24 |b|, b in 2^-1000..2^1000: a - n b, exact: b in two parts of 27 bits
+ *   a % b            |a| < 2^24 |b|, b in 2^-1000..2^999: a - n b, exact: b in two parts of 27 bits
  *
  * The reduction is that of W. J. Cody and W. Waite, Software Manual for the Elementary Functions,
  * 1980, chapters 8 and 9, what its last subtraction loses being kept (O. Moller, D. Knuth).
@@ -16,7 +16,7 @@
 #define NEAR_ANGLE 0x1p20
 #define NEAR_QUOTIENT 0x1p24
 #define LEAST_DIVISOR 0x1p-1000
-#define MOST_DIVISOR 0x1p1000
+#define MOST_DIVISOR 0x1p999  /* n times its first part is finite */
 #define PI_1 0x1.921fb544p+1  /* 33 bits */
 #define PI_2 0x1.0b4611a6p-33 /* 33 bits */
 #define PI_3 0x1.3198a2e037073p-68
@@ -34,8 +34,7 @@ static Angle reduce_angle(Make *m, V x, V n, double unit)
 {
 	V first = sub(m, x, times(m, n, PI_1 * unit)), second = times(m, n, -PI_2 * unit);
 	V r = add(m, first, second);
-	V taken =
-		sub(m, r, first); /* of the second; Knuth's sum, as either may be the greater one */
+	V taken = sub(m, r, first); /* of the second; either may be the greater one (Knuth) */
 	V lost = add(m, sub(m, first, sub(m, r, taken)), sub(m, second, taken));
 	return (Angle){r, sub(m, lost, times(m, n, PI_3 * unit))};
 }

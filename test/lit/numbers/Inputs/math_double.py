@@ -119,7 +119,9 @@ def remainder():
     x = y * RNG.standard_normal(n) * 2.0 ** RNG.integers(-5, 27, n)
     multiple = y * RNG.integers(-1 << 22, 1 << 22, n)
     some = np.array([0, -0.0, 1, -1, 5e-324, -TINY, 1.5, HUGE, -HUGE, np.inf, -np.inf, np.nan])
-    pairs = [(bits[0], bits[1]), (x, y), (multiple, y), tuple(v.ravel() for v in np.meshgrid(some, some))]
+    large = np.array([1, -1]) * (2.0 ** 1000 - 2.0 ** 947)  # whose multiples, rounded up, are infinite
+    grids = np.meshgrid(some, some), np.meshgrid([np.nextafter(HUGE, 0), -np.nextafter(HUGE, 0)], large)
+    pairs = [(bits[0], bits[1]), (x, y), (multiple, y)] + [tuple(v.ravel() for v in grid) for grid in grids]
     model, good = model_of("xy", "x % y"), True
     for a, b in pairs:
         got, = model.forward([a.size], [a, b], [((a.size,), np.float64)])
