@@ -29,8 +29,10 @@ static const char helpers[] =
 	"\treturn (uintptr_t)pointer % 64 != 0;\n}\n\n";
 
 static const char uniform_fill[] =
-	"/* Uniform in [-bound, bound). */\n"
-	"static void tsr_uniform_%s(%s *to, int64_t n, uint64_t seed, uint64_t name, %s bound)\n{\n"
+	"/* Uniform in +-1/sqrt(fan_in). */\n"
+	"static void tsr_uniform_%s(%s *to, int64_t n, uint64_t seed, uint64_t name, "
+	"int64_t fan_in)\n{\n"
+	"\tconst %s bound = (%s)(1 / sqrt((double)(fan_in > 0 ? fan_in : 1)));\n"
 	"\tconst uint32_t key[4] = {(uint32_t)seed, (uint32_t)(seed >> 32), (uint32_t)name,\n"
 	"\t\t\t\t (uint32_t)(name >> 32)};\n"
 	"\tfor (int64_t i = 0; i < n; i += 4) {\n"
@@ -94,8 +96,8 @@ static void put_size_function(FILE *out, const Module *m, const char *signature,
 {
 	fprintf(out, "%s\n{\n", signature);
 	put_dim_checks(out, m, dims, ndims, "SIZE_MAX");
-	fprintf(out, "\tconst int64_t bytes = %s;\n", checked_size(m, size));
-	fprintf(out, "\treturn bytes < 0 ? SIZE_MAX : (size_t)bytes;\n}\n\n");
+	fprintf(out, "\tconst int64_t tsr_bytes = %s;\n", checked_size(m, size));
+	fprintf(out, "\treturn tsr_bytes < 0 ? SIZE_MAX : (size_t)tsr_bytes;\n}\n\n");
 }
 
 /* ---- guards ---- */
@@ -337,22 +339,17 @@ static void put_fill(FILE *out, const Module *m, const ProgramParam *param)
 	if (param->init == PARAM_COMPUTED)
 		return;
 	const char *type = c_type(param->type.dtype), *name = dtype_name(param->type.dtype);
-	const char *real = c_type(dtype_wide(param->type.dtype));
 	const char *n = c_size(m, m->program->buffers.at[param->buffer].elements);
 	const char *to = placed(m, "state", param->offset, type);
 	fprintf(out, "\t/* %s */\n", c_comment(m->arena, param->name));
 	if (param->init == PARAM_UNIFORM) {
-		fprintf(out, "\tfan_in = %s;\n", c_size(m, param->fan_in));
-		fprintf(out,
-			"\ttsr_uniform_%s(%s, %s, seed, UINT64_C(%llu), (%s)(1 / "
-			"sqrt((double)%s)));\n",
-			name, to, n, (unsigned long long)param->key, real,
-			"(fan_in > 0 ? fan_in : 1)");
+		fprintf(out, "\ttsr_uniform_%s(%s, %s, seed, UINT64_C(%llu), %s);\n", name, to, n,
+			(unsigned long long)param->key, c_size(m, param->fan_in));
 		return;
 	}
 	Scalar value = scalar_of(param->type.dtype, param->value);
-	fprintf(out, "\tfor (int64_t i = 0; i < %s; i++)\n\t\t(%s)[i] = %s;\n", n, to,
-		c_constant(m->arena, param->type.dtype, value));
+	fprintf(out, "\tfor (int64_t tsr_i = 0; tsr_i < %s; tsr_i++)\n\t\t(%s)[tsr_i] = %s;\n", n,
+		to, c_constant(m->arena, param->type.dtype, value));
 }
 
 /* Drawn in f64 for f64, else in f32. */
@@ -362,7 +359,7 @@ static void put_uniform(FILE *out, const Module *m, Dtype dtype)
 	const char *real = c_type(wide), *suffix = wide == DTYPE_F32 ? "f" : "";
 	const char *number =
 		arena_printf(m->arena, "((%s)(x[j] >> 8) * 0x1p-23%s - 1) * bound", real, suffix);
-	fprintf(out, uniform_fill, dtype_name(dtype), c_type(dtype), real,
+	fprintf(out, uniform_fill, dtype_name(dtype), c_type(dtype), real, real,
 		c_cast(m->arena, wide, dtype, number));
 }
 
@@ -378,24 +375,18 @@ static void put_compute(FILE *out, const Module *m)
 static void put_init(FILE *out, const Module *m)
 {
 	const Program *p = m->program;
-	bool some = false;
-	for (Dtype d = 0; d < DTYPE_COUNT; d++) {
-		if (!module_has_uniform(m, d))
-			continue;
-		put_uniform(out, m, d);
-		some = true;
-	}
+	for (Dtype d = 0; d < DTYPE_COUNT; d++)
+		if (module_has_uniform(m, d))
+			put_uniform(out, m, d);
 	put_size_function(out, m, module_state_signature(m), p->state, p->state_dims,
 			  p->nstate_dims);
 	c_put_init_comment(out, m);
 	fprintf(out, "%s\n{\n", module_init_signature(m));
-	if (some)
-		fprintf(out, "\tint64_t fan_in;\n");
 	fprintf(out, "\t(void)seed;\n");
 	put_dim_checks(out, m, p->state_dims, p->nstate_dims, "TSR_BAD_DIM");
-	fprintf(out, "\tconst int64_t bytes = %s;\n", checked_size(m, p->state));
-	fprintf(out, "\tif (bytes == TSR_NONE)\n\t\treturn TSR_BAD_DIM;\n");
-	fprintf(out, "\tif (bytes > 0 && (state == NULL || tsr_misaligned(state)))\n\t\treturn "
+	fprintf(out, "\tconst int64_t tsr_bytes = %s;\n", checked_size(m, p->state));
+	fprintf(out, "\tif (tsr_bytes == TSR_NONE)\n\t\treturn TSR_BAD_DIM;\n");
+	fprintf(out, "\tif (tsr_bytes > 0 && (state == NULL || tsr_misaligned(state)))\n\t\treturn "
 		     "TSR_BAD_POINTER;\n");
 	if (p->init.nkernels)
 		put_compute(out, m);

@@ -210,7 +210,8 @@ static bool names_are_unique(Module *m)
 		export_name(&e, arena_printf(m->arena, "%s_CHECK_%zu", m->prefix, i), SPAN_NONE);
 	export_name(&e, arena_printf(m->arena, "%s__invoke_init", m->prefix), SPAN_NONE);
 	export_name(&e, m->routines[m->program->routines.n].invoke, SPAN_NONE);
-	export_name(&e, m->routines[m->program->routines.n + 1].function, SPAN_NONE);
+	if (m->program->init.nkernels)
+		export_name(&e, m->routines[m->program->routines.n + 1].function, SPAN_NONE);
 	for (KernelId k = 0; k < m->program->kernels.n; k++)
 		if (m->kernels[k].same == k)
 			export_name(&e, m->kernels[k].function, SPAN_NONE);
