@@ -254,5 +254,6 @@ def programs():
                    peers=(("program", "PyTorch", "eager", p.name), ("program", "PyTorch, compiled", "compiled", p.name)))
 
 
-OPERATIONS = {suite.__name__: suite for suite in (products, narrow, linear, contractions, conv, pictures, rows, elementwise, random, reductions,
-                                                  transposes, attention, programs)}
+OPERATIONS = {suite.__name__: suite for suite in (
+    products, narrow, linear, contractions, conv, pictures, rows, elementwise, random, reductions, transposes, attention,
+    programs)}

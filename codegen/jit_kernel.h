@@ -79,7 +79,7 @@ Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uin
 /* A plain loop of functions that have a short form, in strips; false: it is none, and nothing was
  * done. */
 bool jit_near_loop(KernelJit *k, const Stmt *loop);
-/* Is it sin or cos of an argument that is near whatever it is computed from? */
+/* Is it sin, cos or tan of an argument that is near whatever it is computed from? */
 bool jit_is_near(const Value *value);
 
 /* jit_wide.c */

@@ -59,8 +59,8 @@ typedef struct MathFunction {
 } MathFunction;
 
 /* Is there an inline form of the operation?
- * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid, tan: 2.5; sin, cos: 2.75; gelu: 2
- * ulp of its argument. Of f64 the same. Infinities, NaN, zeros of either sign and
+ * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid, tan: 2.5; sin, cos: 2.75;
+ * gelu: 2 ulp of its argument. Of f64 the same. Infinities, NaN, zeros of either sign and
  * subnormal numbers as the C library has them; docs/language.md has the bounds of the fast
  * forms. */
 bool math_has(Op op, Dtype dtype);

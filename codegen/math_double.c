@@ -105,7 +105,8 @@ V math_split_double(Make *m, V x, V *n)
 	return bits(m, f, DTYPE_F64);
 }
 
-/* log(1 + f) = f - tail for 1 + f in [sqrt(1/2), sqrt(2)); `low`, where there is one, is taken off. */
+/* log(1 + f) = f - tail for 1 + f in [sqrt(1/2), sqrt(2)); `low`, where there is one, is taken off
+ * the tail. */
 static V log_tail(Make *m, V f, const V *low)
 {
 	V s = binary(m, MATH_DIV, f, plus(m, f, 2)), z = mul(m, s, s);

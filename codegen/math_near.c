@@ -1,5 +1,5 @@
-/* Functions of f32 (of f64: math_near_double.c) that have a short form for the arguments that programs have, and a long one for
- * all others.
+/* Functions of f32 (of f64: math_near_double.c) that have a short form for the arguments that
+ * programs have, and a long one for all others.
  *
  *   sin(x), cos(x)   near, |x| < 2^20: sin(r) with the sign of (-1)^n, r = x - n pi (cos: x - (n + 1/2) pi) in double;
  *                    n has 20 bits, so its product with the 33 leading bits of pi is exact

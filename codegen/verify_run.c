@@ -1,4 +1,5 @@
-/* --verify=run: the interpreter against the compiled code, on every routine.
+/* --verify=run: the interpreter against the compiled code, on every routine, and on PREFIX_init
+ * where parameters start with expressions.
  *
  * The shared object and the C back end's text, as cc compiles it, are loaded into this process.
  * Each routine is called once in all three, on copies of one set of random arguments

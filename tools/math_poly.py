@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Prints codegen/math_poly.h: the polynomials and tables of codegen/math.c.
+"""Prints codegen/math_poly.h: the polynomials and tables of codegen/math*.c.
 
 Each is the minimax fit of a function on an interval under a weight, by Lawson's iteration (least squares,
 reweighted by the error, on Chebyshev nodes). Coefficients are rounded to the type one by one from the lowest, the
@@ -83,7 +83,7 @@ def exchange(points, values, weights, n):
 
 
 def double(name, text, function, weight, low, high, n):
-    """As `polynomial`, where double precision is too little for the fit."""
+    """As `polynomial`, where double precision is too little for the fit; all n coefficients are rounded at once."""
     points = nodes(low, high)[::-1]
     values, weights = [function(p) for p in points], [weight(p) for p in points]
     kept = [float(c) for c in exchange(points, values, weights, n)]
