@@ -188,11 +188,13 @@ void blame_settled(Solver *s, const RowTerm *row)
 	}
 }
 
-/* The operand, or what it is made of by operations without a name. */
+/* The operand, or what it is made of by operations without a name; a stream is not made of its
+ * seed. */
 static NodeId named_below(const Graph *graph, NodeId id)
 {
 	const Node *node = &graph->nodes.at[id];
-	while (!node->name && node->nargs == 1) { /* falls: node ids */
+	/* falls: node ids */
+	while (!node->name && node->nargs == 1 && node->kind != NODE_RANDOM) {
 		id = node->args[0];
 		node = &graph->nodes.at[id];
 	}
