@@ -21,8 +21,15 @@
 #include "lower/pad.h"
 
 /* Cells that use an element of a copy of joined rows; steps of the sum; elements that are far
- * apart. */
-enum { USES_LEAST = 16, STEPS_LEAST = 4, LANES_LEAST = 4, FAR = 16 };
+ * apart; elements of both margins of an axis, or times its size. */
+enum {
+	USES_LEAST = 16,
+	STEPS_LEAST = 4,
+	LANES_LEAST = 4,
+	FAR = 16,
+	MARGIN_MOST = 1024,
+	MARGIN_TIMES = 4
+};
 
 /* ---- what is there ---- */
 
@@ -374,6 +381,26 @@ static void drop_guards(Pad *p)
 	p->nest->guards = kept;
 }
 
+/* Are the margins about as long as the picture at most, so that the copy is mostly picture? A
+ * window that reaches far outside reads little there. */
+static bool margins_are_short(const Pad *p)
+{
+	Sizes *sizes = p->program->sizes;
+	Size elements = size_const(sizes, 1);
+	for (uint32_t d = 0; d < p->ndims; d++) {
+		const CopyAxis *dim = &p->dims[d];
+		Size size = shape_axis(lower_shape(p->nest->gen->lower, pad_picture(p)), dim->axis)
+				    ->size;
+		int64_t margin;
+		elements = size_mul(sizes, elements, dim->extent);
+		if (dim->term || !size_is_const(sizes, size_sub(sizes, dim->extent, size), &margin))
+			continue;
+		if (margin > MARGIN_MOST && margin > MARGIN_TIMES * known(p, size, 0))
+			return false;
+	}
+	return !size_is_bad(elements);
+}
+
 /* Is there a picture that is better copied? Finds the copy's axes. */
 static bool finds_copy(Pad *p)
 {
@@ -387,7 +414,7 @@ static bool finds_copy(Pad *p)
 	if (!p->apart && !p->joined)
 		return false;
 	find_axes(p);
-	return true;
+	return margins_are_short(p);
 }
 
 int nest_wants_margins(Nest *nest)
