@@ -265,6 +265,7 @@ bool mono_div(Sizes *sizes, uint32_t ia, uint32_t ib, uint32_t *quotient)
 void work_add(const Sizes *sizes, Work *work, int64_t coef, uint32_t mono)
 {
 	uint32_t low = 0, high = work->n;
+	work->bad |= mono == UINT32_MAX;
 	if (coef == 0 || work->bad)
 		return;
 	while (low < high) {
@@ -280,8 +281,7 @@ void work_add(const Sizes *sizes, Work *work, int64_t coef, uint32_t mono)
 			    at->coef > COEF_CAP || at->coef < -COEF_CAP;
 		if (at->coef == 0)
 			memmove(at, at + 1, (--work->n - low) * sizeof *at);
-	} else if (work->n == WORK_CAP || mono == UINT32_MAX || coef > COEF_CAP ||
-		   coef < -COEF_CAP) {
+	} else if (work->n == WORK_CAP || coef > COEF_CAP || coef < -COEF_CAP) {
 		work->bad = true;
 	} else {
 		memmove(at + 1, at, (work->n++ - low) * sizeof *at);

@@ -267,7 +267,7 @@ static void consider_dims(Reducer *r)
 		if (!r->from[d])
 			continue;
 		Size now = replaced_now(r->replaced, size_dim(sizes, d));
-		if (size_ge(sizes, now, least))
+		if (size_is_bad(now) || size_ge(sizes, now, least))
 			continue;
 		const Guard *g = &r->found->at[r->from[d] - 1];
 		Guard floor = {GUARD_GE, now, least, g->span, SPAN_NONE, NULL, 0};

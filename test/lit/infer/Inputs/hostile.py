@@ -183,8 +183,19 @@ def mistakes(n):
         yield "output y%d = x%d + [1, 2]" % (i, i)
 
 
+def products(n):
+    """Each dim is a difference of products of later ones: what replaces the first has too high a degree."""
+    for i in range(n // 4):
+        yield "dim a%d" % i
+    yield "input x : [3]"
+    for i in range(n // 4 - 3):
+        yield "require a%d + a%d == a%d * a%d" % (i, i + 1, i + 2, i + 3)
+    yield "output y = x .* (%s)" % " + ".join("a%d" % i for i in range(50))
+
+
 KINDS = [shifted_rows, parts, many_parts, letters, dims, guards, divisors, nesting, chain, circle, captures, broadcasts,
-         equations, systems, rank, polynomial, powers, halves, names, blocks, copies, mistakes]
+         equations, systems, rank, polynomial, powers, halves, names, blocks, copies, mistakes,
+         products]
 
 
 def bound_memory():
