@@ -106,6 +106,28 @@ static int64_t coef_of(const Index *index, IterId iter)
 	return 0;
 }
 
+/* Is the key a part of a concatenated axis, and so runs on an iterator also where its size is 1? */
+static bool is_part(const Checker *c, uint32_t key)
+{
+	for (int64_t arg = -1; arg < c->node->nargs; arg++) {
+		const ExpectTensor *tensor = arg < 0 ? &c->result : &c->args[arg];
+		for (uint32_t i = 0; i < tensor->n; i++) {
+			const Expect *axis = &tensor->axes[i];
+			for (uint32_t p = 0; axis->parts && p < axis->spec->nparts; p++)
+				if (axis->parts[p] == key)
+					return true;
+		}
+	}
+	return false;
+}
+
+/* Over `o` and `k` of one coefficient, both of size 1, is the only term that of k? */
+static bool kernel_alone(const Checker *c, const Expect *expect, const Index *index)
+{
+	return index->nterms == 1 && expect->spec->stride == expect->spec->dilation &&
+	       is_part(c, expect->kernel) && !is_part(c, expect->key);
+}
+
 static bool is_padded(SpecMark mark) { return mark == MARK_PADDED || mark == MARK_PADDED_CEIL; }
 
 /* 1 + (k - 1)*dilation; 1 without a kernel. */
@@ -123,6 +145,9 @@ static bool map_affine(Checker *c, const Expect *expect, const Index *index)
 	IterId over, kernel = UINT32_MAX;
 	bool padded = expect->kernel != KEY_NONE && is_padded(spec->mark);
 	int64_t coef = spec->stride + (expect->key == expect->kernel ? spec->dilation : 0);
+	if (expect->kernel != KEY_NONE && kernel_alone(c, expect, index) &&
+	    !take_term(c, index, expect->kernel, spec->dilation, &kernel))
+		return false;
 	if (!take_term(c, index, expect->key, coef, &over))
 		return false;
 	if (expect->kernel != KEY_NONE &&
