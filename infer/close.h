@@ -49,6 +49,9 @@ void close_stage(Solver *s, int stage);
 void dump_rules(FILE *out);
 /* Records what a rule decided, for shapes:N and --explain-closed. */
 void close_note(Solver *s, const char *rule, const Spot *spot);
+/* Gives an open size its value, which was that of the cell `from` at constraint `con`, or NONE. */
+void close_choose(Solver *s, const char *rule, const Spot *spot, Size value, CellId from,
+		  ConId con);
 /* What is open, in the order of the program, each variable or class once. */
 Spots open_rows(Solver *s);
 Spots open_cells(Solver *s);
@@ -76,6 +79,8 @@ void close_given_total(Solver *s, const char *rule, ConId id);
 /* An open size of the node is 1 where something broadcasts into it and all that does is 1; it holds
  * the fixed indices of its axis. */
 void close_least_of(Solver *s, const char *rule, NodeId node);
+/* The greatest fixed index of the open axis, and one more; 0: none is read or written. */
+int64_t least_index(const Solver *s, CellId cell);
 void close_result_ones(Solver *s, const char *rule);
 void close_bounds(Solver *s, const char *rule);
 void close_rounded(Solver *s, const char *rule);

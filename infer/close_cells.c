@@ -8,8 +8,7 @@
 
 #include <inttypes.h>
 
-static void choose(Solver *s, const char *rule, const Spot *spot, Size value, CellId from,
-		   ConId con)
+void close_choose(Solver *s, const char *rule, const Spot *spot, Size value, CellId from, ConId con)
 {
 	if (cell_known(s, spot->cell))
 		return;
@@ -122,7 +121,7 @@ static void take_bound(Solver *s, const char *rule, const Spot *spot)
 	Size value = size_is_bad(now) ? c->bound : now;
 	if (c->bound_kind == BOUND_MIXED)
 		value = size_const(s->sizes, 1);
-	choose(s, rule, spot, value, c->bound_from, c->bound_con);
+	close_choose(s, rule, spot, value, c->bound_from, c->bound_con);
 }
 
 void close_leaf_bounds(Solver *s, const char *rule)
@@ -152,18 +151,6 @@ typedef struct Walk {
 	bool ones; /* a 1 broadcasts into one of them */
 } Walk;
 
-/* The greatest fixed index of the axis, and one more; 0: none is read or written. */
-static int64_t least_size(const Solver *s, CellId cell)
-{
-	int64_t least = 0;
-	for (const Occ *o = s->cells.at[cell].occs.first; o; o = o->next) {
-		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
-		if (con && con->kind == CON_AT_LEAST && con->number > least)
-			least = con->number;
-	}
-	return least;
-}
-
 /* Adds the open sizes that broadcast into this one, each once. False where one does that is not 1,
  * or where nothing does. */
 static bool add_operands(Solver *s, CellId cell, Walk *walk)
@@ -174,7 +161,7 @@ static bool add_operands(Solver *s, CellId cell, Walk *walk)
 			continue;
 		CellId opnd = cell_root(s, s->edges.at[o->id].opnd);
 		Cell *c = &s->cells.at[opnd];
-		int64_t index = c->is_index && size_is_bad(c->value) ? least_size(s, opnd) : 0;
+		int64_t index = c->is_index && size_is_bad(c->value) ? least_index(s, opnd) : 0;
 		bool one = cell_stretches(s, opnd) || index == 1;
 		any |= opnd != cell;
 		walk->ones |= one && opnd != cell;
@@ -211,7 +198,7 @@ void close_result_ones(Solver *s, const char *rule)
 		CellId cell = cell_root(s, open.at[i].cell);
 		if (cell_known(s, cell) || !only_ones(s, cell))
 			continue;
-		choose(s, rule, &open.at[i], size_const(s->sizes, 1), NONE, NONE);
+		close_choose(s, rule, &open.at[i], size_const(s->sizes, 1), NONE, NONE);
 		propagate(s);
 	}
 }
@@ -227,10 +214,10 @@ void close_least_of(Solver *s, const char *rule, NodeId node)
 				continue;
 			int64_t least = only_ones(s, spot.cell)	       ? 1
 					: cell_at(s, spot.cell)->param ? 0
-								       : least_size(s, spot.cell);
+								       : least_index(s, spot.cell);
 			if (least == 0)
 				continue;
-			choose(s, rule, &spot, size_const(s->sizes, least), NONE, NONE);
+			close_choose(s, rule, &spot, size_const(s->sizes, least), NONE, NONE);
 			propagate(s);
 		}
 	}
@@ -327,7 +314,7 @@ static bool *meeting_ones(Solver *s)
 static void guess(Solver *s, const char *rule, const Spot *spot)
 {
 	const Cell *c = cell_at(s, spot->cell);
-	choose(s, rule, spot, size_const(s->sizes, c->may_be_empty ? 0 : 1), NONE, NONE);
+	close_choose(s, rule, spot, size_const(s->sizes, c->may_be_empty ? 0 : 1), NONE, NONE);
 	propagate(s);
 }
 
@@ -352,10 +339,29 @@ void close_words(Solver *s, const char *rule)
 	}
 }
 
+/* Axes of operands that have no place yet in a result whose row is open. */
+static void hold_unplaced(Solver *s, bool *held)
+{
+	FlatRow res, opnd;
+	for (ConId id = 0; id < s->cons.n; id++) {
+		const Con *con = &s->cons.at[id];
+		if (con->kind != CON_ROW_LE || con->done)
+			continue;
+		row_flatten(s, &con->a, &res);
+		row_flatten(s, &con->b, &opnd);
+		if (res.var == NONE)
+			continue;
+		uint32_t end = opnd.nlead + opnd.ntrail - con->ndone_trail;
+		for (uint32_t i = con->ndone_lead; i < end; i++)
+			held[cell_root(s, flat_at(&opnd, i))] = true;
+	}
+}
+
 void close_leaf_ones(Solver *s, const char *rule)
 {
 	Spots open = open_cells(s);
 	bool *held = held_back(s), *meets = meeting_ones(s);
+	hold_unplaced(s, held);
 	for (ConId id = 0; id < s->cons.n; id++) { /* what is indexed has a rule of its own */
 		const Con *con = &s->cons.at[id];
 		if (con->kind == CON_AT_LEAST && con->number > 1)
@@ -370,52 +376,6 @@ void close_leaf_ones(Solver *s, const char *rule)
 			continue;
 		if (!c->param || meets[cell])
 			guess(s, rule, &open.at[i]);
-	}
-}
-
-void close_rounded(Solver *s, const char *rule)
-{
-	for (ConId id = 0; id < s->cons.n && s->nerrors == 0; id++) {
-		const Con *con = &s->cons.at[id];
-		if (con->kind != CON_AFFINE || con->done || cell_known(s, con->cells[0]) ||
-		    !cell_known(s, con->cells[1]))
-			continue;
-		Size k = con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2]);
-		if (con->axis->mark == MARK_VALID_FLOOR && size_is_bad(k))
-			continue;
-		Spot spot = {
-			.node = con->node, .row = con->row, .cell = con->cells[0], .var = NONE};
-		choose(s, rule, &spot,
-		       affine_in(s->sizes, con->axis, cell_value(s, con->cells[1]), k), NONE, id);
-		propagate(s);
-	}
-}
-
-void close_at_least(Solver *s, const char *rule)
-{
-	Spots open = open_cells(s), spots = {0};
-	ConId *greatest = ARENA_ARRAY(s->arena, ConId, s->cells.n + 1);
-	const Spot **place = ARENA_ARRAY(s->arena, const Spot *, s->cells.n + 1);
-	for (size_t i = 0; i < open.n; i++)
-		place[open.at[i].cell] = &open.at[i];
-	for (ConId id = 0; id < s->cons.n; id++) {
-		const Con *con = &s->cons.at[id];
-		if (con->kind != CON_AT_LEAST || cell_known(s, con->cells[0]))
-			continue;
-		CellId cell = cell_root(s, con->cells[0]);
-		bool first = place[cell] != NULL;
-		if (first)
-			PUSH(s->arena, spots, *place[cell]);
-		place[cell] = NULL;
-		if (first || con->number > s->cons.at[greatest[cell]].number)
-			greatest[cell] = id;
-	}
-	for (size_t i = 0; i < spots.n; i++) {
-		CellId cell = spots.at[i].cell;
-		ConId con = greatest[cell];
-		if (!cell_at(s, cell)->param)
-			choose(s, rule, &spots.at[i], size_const(s->sizes, s->cons.at[con].number),
-			       NONE, con);
 	}
 }
 

@@ -6,10 +6,14 @@
 
 #include "infer/trace.h"
 
-/* Was the size taken from nowhere? */
-static bool is_default(const Cell *c)
+/* Was the size taken from nowhere? A fixed index of what is computed says it: `=> 0` is one
+ * element. */
+static bool is_default(const Solver *s, const Cell *c)
 {
-	return c->why.kind == WHY_RULE && c->why.from == NONE;
+	if (c->why.kind != WHY_RULE || c->why.from != NONE)
+		return false;
+	const Con *con = c->why.con == NONE ? NULL : &s->cons.at[c->why.con];
+	return !con || con->kind != CON_AT_LEAST || con->arg >= 0;
 }
 
 static void warn_letters(Solver *s, Diags *diags)
@@ -19,7 +23,7 @@ static void warn_letters(Solver *s, Diags *diags)
 		const LetterCell *l = &s->letters.at[i];
 		const Cell *c = cell_at(s, l->cell);
 		bool *once = &warned[cell_root(s, l->cell)];
-		if (!is_default(c) || *once)
+		if (!is_default(s, c) || *once)
 			continue;
 		*once = l->only_result || c->may_be_empty || cell_is_leaf(c);
 		if (l->only_result)
@@ -43,7 +47,7 @@ static void warn_axes(Solver *s, Diags *diags)
 		if (node->kind == NODE_POINTWISE ||
 		    node->kind == NODE_COMPOSE) /* of operands that are all 1 */
 			continue;
-		if (is_default(c) && !c->is_index && !c->param && !c->name)
+		if (is_default(s, c) && !c->is_index && !c->param && !c->name)
 			diag(diags, W0301, node->span,
 			     "%s axis %u of %s is %s because nothing determines it",
 			     row_kind_text(spot->row), spot->axis + 1,

@@ -1,0 +1,102 @@
+/* Closing rules for sizes that are as small as reads and writes let them be: axes read in rounded
+ * steps, and axes with fixed indices.
+ *
+ * Of a whole and its parts with fixed indices the parts come first: `=> 0` is one element, and an
+ * axis into which it is concatenated follows, however small the index is that is read of it there.
+ */
+#include "infer/close.h"
+
+void close_rounded(Solver *s, const char *rule)
+{
+	for (ConId id = 0; id < s->cons.n && s->nerrors == 0; id++) {
+		const Con *con = &s->cons.at[id];
+		if (con->kind != CON_AFFINE || con->done || cell_known(s, con->cells[0]) ||
+		    !cell_known(s, con->cells[1]))
+			continue;
+		Size k = con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2]);
+		if (con->axis->mark == MARK_VALID_FLOOR && size_is_bad(k))
+			continue;
+		Spot spot = {
+			.node = con->node, .row = con->row, .cell = con->cells[0], .var = NONE};
+		close_choose(s, rule, &spot,
+			     affine_in(s->sizes, con->axis, cell_value(s, con->cells[1]), k), NONE,
+			     id);
+		propagate(s);
+	}
+}
+
+/* ---- fixed indices ---- */
+
+/* The constraint of the axis's greatest fixed index; NONE: it has none. */
+static ConId greatest_index(const Solver *s, CellId cell)
+{
+	ConId greatest = NONE;
+	for (const Occ *o = s->cells.at[cell].occs.first; o; o = o->next) {
+		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
+		if (con && con->kind == CON_AT_LEAST &&
+		    (greatest == NONE || con->number > s->cons.at[greatest].number))
+			greatest = o->id;
+	}
+	return greatest;
+}
+
+int64_t least_index(const Solver *s, CellId cell)
+{
+	ConId con = greatest_index(s, cell);
+	return con == NONE ? 0 : s->cons.at[con].number;
+}
+
+/* The least size that the relation makes of its other sizes; SIZE_BAD: it does not say. */
+static Size least_made(Solver *s, const Con *con)
+{
+	Size sum = size_const(s->sizes, con->number);
+	if (con->kind != CON_CONCAT && con->kind != CON_ADD)
+		return SIZE_BAD;
+	for (uint32_t i = 1; i < con->ncells; i++) {
+		const Cell *part = cell_at(s, con->cells[i]);
+		Size least = size_const(s->sizes, part->may_be_empty ? 0 : 1);
+		sum = size_add(s->sizes, sum, size_is_bad(part->value) ? least : part->value);
+	}
+	return sum;
+}
+
+typedef enum Made { MADE_NOT, MADE_LESS, MADE_ENOUGH } Made;
+
+/* Is the open size the result of a relation, and do its parts have this number of elements, or a
+ * symbolic one, by themselves? */
+static Made made_of_parts(Solver *s, CellId cell, int64_t number)
+{
+	Made made = MADE_NOT;
+	for (const Occ *o = s->cells.at[cell].occs.first; o; o = o->next) {
+		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
+		if (!con || con->kind < CON_AFFINE || con->done ||
+		    cell_root(s, con->cells[0]) != cell)
+			continue;
+		int64_t least;
+		Size size = least_made(s, con);
+		if (!size_is_bad(size) &&
+		    (!size_is_const(s->sizes, size, &least) || least >= number))
+			return MADE_ENOUGH;
+		made = MADE_LESS;
+	}
+	return made;
+}
+
+void close_at_least(Solver *s, const char *rule)
+{
+	for (int round = 0; round < 2; round++) {
+		Spots open = open_cells(s);
+		for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
+			CellId cell = cell_root(s, open.at[i].cell);
+			ConId con = cell_known(s, cell) ? NONE : greatest_index(s, cell);
+			if (con == NONE || s->cells.at[cell].param)
+				continue;
+			int64_t number = s->cons.at[con].number;
+			Made made = made_of_parts(s, cell, number);
+			if (round == 0 ? made != MADE_NOT : made == MADE_ENOUGH)
+				continue;
+			close_choose(s, rule, &open.at[i], size_const(s->sizes, number), NONE, con);
+			propagate(s);
+		}
+	}
+}
