@@ -1,10 +1,10 @@
 /* The independent checker: every shape and every projection against the graph, node by node.
  *
  * For each operation it reads off what is asked of every axis (check_expect.c), looks at the form
- * of the projection (check_struct.c), at each index (check_map.c), at the size relations
- * (check_relate.c), at bounds (check_bounds.c) and at what is written (check_write.c); then at the
- * clauses of the whole program. It runs after inference in every build: a violation is a bug of the
- * compiler, never of the program.
+ * of the projection (check_struct.c), at each index (check_map.c), at which pieces there are
+ * (check_pieces.c), at the size relations (check_relate.c), at bounds (check_bounds.c) and at what
+ * is written (check_write.c); then at the clauses of the whole program. It runs after inference in
+ * every build: a violation is a bug of the compiler, never of the program.
  */
 #include "infer/check.h"
 
@@ -39,7 +39,8 @@ static bool check_operation(Checker *c)
 	if (c->proj->linear)
 		return check_sizes(c) && check_writes(c);
 	check_learn_sizes(c);
-	return check_maps(c) && check_sizes(c) && check_bounds(c) && check_writes(c);
+	return check_maps(c) && check_pieces(c) && check_sizes(c) && check_bounds(c) &&
+	       check_writes(c);
 }
 
 /* An assignment has its target's shape, what stands in an initialiser its parameter's. */

@@ -88,6 +88,7 @@ bool check_expect(Checker *c);    /* check_expect.c: what the operation asks of 
 bool check_structure(Checker *c); /* check_struct.c: ids, factors, pieces and their iterators */
 void check_learn_sizes(Checker *c); /* check_relate.c: what is known of each key's size beforehand */
 bool check_maps(Checker *c);      /* check_map.c: every index is the one that the operation asks for */
+bool check_pieces(Checker *c);    /* check_pieces.c: one for each choice of parts, and once */
 bool check_sizes(Checker *c);     /* check_relate.c: the size relations of the operation */
 bool check_bounds(Checker *c);    /* check_bounds.c: every index is within its axis */
 bool check_writes(Checker *c);    /* check_write.c: each cell once, or accumulated after one clearing */

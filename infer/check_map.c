@@ -278,8 +278,5 @@ bool check_maps(Checker *c)
 		for (uint32_t i = 0; i < c->proj->npieces; i++)
 			if (!map_piece(c, &c->proj->pieces[i], passes[pass]))
 				return false;
-	if (c->node->kind == NODE_STACK && c->proj->npieces != c->node->nargs)
-		return check_fail(c, "a stack of %u has %u pieces", c->node->nargs,
-				  c->proj->npieces);
 	return check_blocks(c);
 }

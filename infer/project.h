@@ -84,6 +84,11 @@ void class_join(Projector *p, ClassId a, ClassId b);
 /* Makes the parts of a concatenated axis alternatives of each other. */
 void class_group(Projector *p, const AxisMap *concat);
 ClassId class_group_root(Projector *p, ClassId c);
+/* Does an axis of the tensor run over one of these alternatives, or its presence depend on one? */
+bool map_mentions_group(Projector *p, const TensorMap *map, ClassId group);
+/* Letters keep their names, with underscores where an earlier one has it; the others are i0, i1,
+ * ... */
+void project_name_iters(const Projector *p, Proj *proj);
 /* An axis for every axis of the shape, all FIXED at 0. */
 TensorMap map_new(Projector *p, const Shape *shape);
 /* Where axis i of a row of that kind stands in storage order. */

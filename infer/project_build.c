@@ -3,7 +3,7 @@
  * The parts of concatenated axes are alternatives: one class of each group is active in a piece,
  * and a tensor is present where every class that it mentions is active (of a concatenated axis: one
  * of its parts). A piece exists for each choice that gives the result a place and some operand a
- * value.
+ * value, once where choices differ in what it does not mention.
  *
  *   padded   index = stride*o + dilation*k + offset - left,  left = floor(((k - 1)*dilation + 1)/2)
  *
@@ -172,6 +172,23 @@ static bool piece_is_whole(Builder *b, uint32_t present, uint32_t first, uint32_
 	return present == 1;
 }
 
+/* Does the piece exist already, for another choice among parts that nothing in it has? The result
+ * takes the parts of its axes from one operand each: another's parts do not repeat it. */
+static bool is_repeated(Builder *b, const Piece *piece)
+{
+	Projector *p = b->p;
+	for (uint32_t g = 0; g < b->ngroups; g++) {
+		ClassId group = class_group_root(p, b->groups[g].at[0]);
+		bool mentioned = b->choice[g] == 0 || map_mentions_group(p, &p->result, group);
+		for (uint32_t i = 0; i < p->node->nargs && !mentioned; i++)
+			mentioned =
+				piece->args[i].present && map_mentions_group(p, &p->args[i], group);
+		if (!mentioned)
+			return true;
+	}
+	return false;
+}
+
 static void add_piece(Builder *b)
 {
 	const Projector *p = b->p;
@@ -188,7 +205,7 @@ static void add_piece(Builder *b)
 		if (present++ == 0)
 			first = i;
 	}
-	if (!piece_is_whole(b, present, first, last))
+	if (!piece_is_whole(b, present, first, last) || is_repeated(b, &piece))
 		return;
 	mark_used(b, &piece.result);
 	for (uint32_t i = 0; i < nargs; i++)
@@ -312,15 +329,6 @@ static void warn_unread(const Builder *b)
 
 /* ---- iterators ---- */
 
-/* Do any of the first n iterators have the name? */
-static bool name_is_taken(const Proj *proj, uint32_t n, Sym name)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (proj->iters[i].name == name)
-			return true;
-	return false;
-}
-
 static void number_class(Builder *b, ClassId c)
 {
 	if (c == CLASS_NONE || !b->used[c] || b->iters[c] != UINT32_MAX)
@@ -341,26 +349,6 @@ static void number_tensor(Builder *b, const TensorMap *map)
 	}
 }
 
-/* Letters keep their names, with underscores where an earlier one has it; the others are i0, i1,
- * ... */
-static void name_iters(Builder *b)
-{
-	Proj *proj = b->proj;
-	Symbols *symbols = b->p->inference->graph->symbols;
-	uint32_t next = 0;
-	for (uint32_t i = 0; i < proj->niters; i++) {
-		Sym name = proj->iters[i].name;
-		while (name && name_is_taken(proj, i, name)) /* falls: names not longer than this */
-			name = sym_printf(symbols, "%s_", name);
-		proj->iters[i].name = name;
-	}
-	for (uint32_t i = 0; i < proj->niters; i++)
-		while (!proj->iters[i].name) { /* falls: names taken from `next` on */
-			Sym name = sym_printf(symbols, "i%u", next++);
-			proj->iters[i].name = name_is_taken(proj, proj->niters, name) ? NULL : name;
-		}
-}
-
 static void number_iters(Builder *b)
 {
 	Projector *p = b->p;
@@ -374,7 +362,7 @@ static void number_iters(Builder *b)
 		number_tensor(b, &p->args[i]);
 	for (uint32_t i = nresult; i < b->proj->niters; i++)
 		b->proj->iters[i].reduced = true;
-	name_iters(b);
+	project_name_iters(p, b->proj);
 }
 
 /* From classes to iterators, listing those not seen yet in this piece. */

@@ -79,6 +79,23 @@ void class_group(Projector *p, const AxisMap *concat)
 	}
 }
 
+static bool is_of_group(Projector *p, ClassId c, ClassId group)
+{
+	return c != CLASS_NONE && class_group_root(p, c) == group;
+}
+
+bool map_mentions_group(Projector *p, const TensorMap *map, ClassId group)
+{
+	bool found = is_of_group(p, map->needs, group);
+	for (uint32_t i = 0; i < map->naxes && !found; i++) {
+		const AxisMap *axis = &map->axes[i];
+		found = is_of_group(p, axis->cls, group) || is_of_group(p, axis->kernel, group);
+		for (uint32_t part = 0; part < axis->nparts && !found; part++)
+			found = is_of_group(p, axis->parts[part].cls, group);
+	}
+	return found;
+}
+
 TensorMap map_new(Projector *p, const Shape *shape)
 {
 	TensorMap map = {.naxes = shape_naxes(shape), .needs = CLASS_NONE};
@@ -105,4 +122,32 @@ uint32_t storage_slot(const Shape *shape, RowKind kind, uint32_t i)
 	if (kind == ROW_INPUT)
 		i += shape->rows[ROW_BATCH].n + shape->rows[ROW_OUTPUT].n;
 	return i;
+}
+
+/* ---- names ---- */
+
+/* Do any of the first n iterators have the name? */
+static bool name_is_taken(const Proj *proj, uint32_t n, Sym name)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (proj->iters[i].name == name)
+			return true;
+	return false;
+}
+
+void project_name_iters(const Projector *p, Proj *proj)
+{
+	Symbols *symbols = p->inference->graph->symbols;
+	uint32_t next = 0;
+	for (uint32_t i = 0; i < proj->niters; i++) {
+		Sym name = proj->iters[i].name;
+		while (name && name_is_taken(proj, i, name)) /* falls: names not longer than this */
+			name = sym_printf(symbols, "%s_", name);
+		proj->iters[i].name = name;
+	}
+	for (uint32_t i = 0; i < proj->niters; i++)
+		while (!proj->iters[i].name) { /* falls: names taken from `next` on */
+			Sym name = sym_printf(symbols, "i%u", next++);
+			proj->iters[i].name = name_is_taken(proj, proj->niters, name) ? NULL : name;
+		}
 }

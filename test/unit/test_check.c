@@ -230,7 +230,7 @@ static const Wrong table[] = {
 	 claims_all,
 	 "never written"},
 	{"skipped part written", NODE_BLOCK, "i => 1^i", {"n"}, "n+1", claims_all, "never written"},
-	{"no pieces", NODE_SPEC, COPY, no_pieces, "never written"},
+	{"no pieces", NODE_SPEC, COPY, no_pieces, "a choice of parts has no piece"},
 	{"piece without its last iterator", NODE_SPEC, SUM, piece_runs_less,
 	 "runs over 1 iterators"},
 	{"reduced first", NODE_SPEC, SUM, piece_order, "out of order"},

@@ -55,6 +55,29 @@ static void split_factor(Small *s, NodeId id)
 	proj->nfactors = proj->niters;
 }
 
+static void first_piece_twice(Small *s, NodeId id)
+{
+	proj_of(s, id)->pieces[1] = proj_of(s, id)->pieces[0];
+}
+
+static void last_piece_lost(Small *s, NodeId id)
+{
+	Proj *proj = proj_of(s, id);
+	proj->npieces--;
+	proj->clear = true;
+	proj->surjective = false;
+}
+
+static void last_piece_again(Small *s, NodeId id)
+{
+	Proj *proj = proj_of(s, id);
+	Piece *pieces = ARENA_ARRAY(s->arena, Piece, proj->npieces + 1);
+	memcpy(pieces, proj->pieces, proj->npieces * sizeof *pieces);
+	pieces[proj->npieces] = pieces[proj->npieces - 1];
+	proj->pieces = pieces;
+	proj->npieces++;
+}
+
 static void last_part_earlier(Small *s, NodeId id)
 {
 	Proj *proj = proj_of(s, id);
@@ -165,6 +188,14 @@ static const Wrong table[] = {
 	 swap_parts, "block 'b' starts at 0, not 2", "a=2 b=2"},
 	{"two axes with the same parts", NODE_SPEC, "a^b, a^b => a^b", {"4, 4"}, "4", mix_pieces,
 	 "a piece runs over 1 iterators and mentions 2", "a=2 b=2"},
+	{"a part summed twice, the other never", NODE_SPEC, "a^b => ", {"5"}, "", first_piece_twice,
+	 "two pieces take the same parts", "a=2 b=3"},
+	{"a part never summed", NODE_SPEC, "a^b => ", {"5"}, "", last_piece_lost,
+	 "a choice of parts has no piece", "a=2 b=3"},
+	{"a corner never written", NODE_SPEC, "a^b, c^d => b^a, d^c", {"5, 5"}, "5, 5",
+	 last_piece_lost, "a choice of parts has no piece", "a=2 b=3 c=1 d=4"},
+	{"an operand added twice", NODE_BLOCK, "a^b, c; d => c^d", {"5, 2", "3"}, "5",
+	 last_piece_again, "two pieces take the same parts", "a=2 b=3"},
 	{"alternatives made a product", NODE_SPEC, TURN, split_factor,
 	 "one axis runs over two factors in turn", "a=2 b=3"},
 	{"last part earlier, symbolic", NODE_BLOCK, BLOCKS, last_part_earlier,
