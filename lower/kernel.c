@@ -204,22 +204,40 @@ static void fill_first(Gen *gen, NodeId id, BufferId to)
 	nest_fill(gen, to, op_neutral(node_reduce_op(node), node->dtype));
 }
 
+/* Does an operand stand in the target's own buffer? */
+static bool reads_target(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	bool reads = false;
+	for (uint32_t i = 0; i < node->nargs; i++)
+		reads |= lower->plan[node->args[i]].buffer == lower->plan[node->target].buffer;
+	return reads;
+}
+
+static void clear_target(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	Op acc = node->acc == OP_NONE ? OP_ADD : node->acc;
+	kernel_emit_fill(lower, lower->plan[node->target].buffer, op_neutral(acc, node->dtype),
+			 node->span);
+}
+
 /* target ACC= node. Directly where each cell is met once and read at its own place only; else by
- * way of a temporary that holds the right side, over what the target has where only a part is set. */
+ * way of a temporary that holds the right side, over what the target has where only a part is set.
+ * A target that is cleared first is read before. */
 static void emit_assignment(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
 	StoreTarget to = {lower->plan[node->target].buffer, node->acc};
-	if (node->clear)
-		kernel_emit_fill(lower, to.buffer,
-				 op_neutral(node->acc == OP_NONE ? OP_ADD : node->acc, node->dtype),
-				 node->span);
+	bool late = node->clear && reads_target(lower, id);
+	if (node->clear && !late)
+		clear_target(lower, id);
 	Gen gen = gen_new(lower, lower_name(lower, id), node->span);
 	bool direct =
 		!proj || proj->linear || node->kind == NODE_ARGMAX || nest_is_direct(lower, id);
 	BufferId nbuffers = (BufferId)lower->program->buffers.n;
-	if (direct) {
+	if (direct && !late) {
 		emit_node(&gen, id, to);
 		Block body = body_block(&gen.top);
 		if (block_has_one_index(&body, to.buffer)) {
@@ -253,6 +271,8 @@ static void emit_assignment(Lower *lower, NodeId id)
 		fill_first(&gen, id, temp);
 	emit_node(&gen, id, (StoreTarget){temp, OP_NONE});
 	kernel_finish(&gen);
+	if (late)
+		clear_target(lower, id);
 	gen = gen_new(lower, lower_name(lower, id), node->span);
 	emit_flat_copy(&gen, temp, to);
 	kernel_finish(&gen);
