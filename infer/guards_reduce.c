@@ -8,6 +8,10 @@
 #include "base/size_system.h"
 #include "infer/replaced.h"
 #include "infer/solver.h"
+
+#include <inttypes.h>
+#include <string.h>
+
 #include "infer/trace.h"
 
 typedef struct Reducer {
@@ -110,7 +114,7 @@ static void shrink(Reducer *r, const Guard *g, bool *used)
 
 /* ---- texts ---- */
 
-static const char *claim_text(Arena *arena, const Sizes *sizes, const Guard *g)
+static const char *claim_text(Arena *arena, Sizes *sizes, const Guard *g)
 {
 	const char *a = size_text(arena, sizes, g->a), *b = size_text(arena, sizes, g->b);
 	int64_t most;
@@ -118,6 +122,10 @@ static const char *claim_text(Arena *arena, const Sizes *sizes, const Guard *g)
 		return arena_printf(arena, "%s must equal %s", b, a);
 	if (g->kind == GUARD_GE && size_is_const(sizes, g->a, &most))
 		return arena_printf(arena, "%s must be at most %s", b, a);
+	if (g->kind == GUARD_GE && size_is_const(sizes, g->b, &most) && a[0] == '-' &&
+	    !strchr(a, '+')) /* -n is at least -2 */
+		return arena_printf(arena, "%s must be at most %" PRId64,
+				    size_text(arena, sizes, size_scale(sizes, g->a, -1)), -most);
 	switch (g->kind) {
 	case GUARD_EQ: return arena_printf(arena, "%s must equal %s", a, b);
 	case GUARD_GE: return arena_printf(arena, "%s must be at least %s", a, b);
