@@ -46,24 +46,22 @@ int64_t least_index(const Solver *s, CellId cell)
 	return con == NONE ? 0 : s->cons.at[con].number;
 }
 
-/* The least size that the relation makes of its other sizes; SIZE_BAD: it does not say. */
-static Size least_made(Solver *s, const Con *con)
+/* What the sum of parts has without those that are open; SIZE_BAD: the relation is another. */
+static Size known_parts(Solver *s, const Con *con)
 {
 	Size sum = size_const(s->sizes, con->number);
 	if (con->kind != CON_CONCAT && con->kind != CON_ADD)
 		return SIZE_BAD;
-	for (uint32_t i = 1; i < con->ncells; i++) {
-		const Cell *part = cell_at(s, con->cells[i]);
-		Size least = size_const(s->sizes, part->may_be_empty ? 0 : 1);
-		sum = size_add(s->sizes, sum, size_is_bad(part->value) ? least : part->value);
-	}
+	for (uint32_t i = 1; i < con->ncells; i++)
+		if (cell_known(s, con->cells[i]))
+			sum = size_add(s->sizes, sum, cell_value(s, con->cells[i]));
 	return sum;
 }
 
-typedef enum Made { MADE_NOT, MADE_LESS, MADE_ENOUGH } Made;
+typedef enum Made { MADE_NOT, MADE_LESS, MADE_MORE } Made;
 
-/* Is the open size the result of a relation, and do its parts have this number of elements, or a
- * symbolic one, by themselves? */
+/* Is the open size the result of a relation, and have its parts more than this number of elements,
+ * or a symbolic one, by themselves? */
 static Made made_of_parts(Solver *s, CellId cell, int64_t number)
 {
 	Made made = MADE_NOT;
@@ -73,10 +71,10 @@ static Made made_of_parts(Solver *s, CellId cell, int64_t number)
 		    cell_root(s, con->cells[0]) != cell)
 			continue;
 		int64_t least;
-		Size size = least_made(s, con);
+		Size size = known_parts(s, con);
 		if (!size_is_bad(size) &&
-		    (!size_is_const(s->sizes, size, &least) || least >= number))
-			return MADE_ENOUGH;
+		    (!size_is_const(s->sizes, size, &least) || least > number))
+			return MADE_MORE;
 		made = MADE_LESS;
 	}
 	return made;
@@ -93,7 +91,7 @@ void close_at_least(Solver *s, const char *rule)
 				continue;
 			int64_t number = s->cons.at[con].number;
 			Made made = made_of_parts(s, cell, number);
-			if (round == 0 ? made != MADE_NOT : made == MADE_ENOUGH)
+			if (round == 0 ? made != MADE_NOT : made == MADE_MORE)
 				continue;
 			close_choose(s, rule, &open.at[i], size_const(s->sizes, number), NONE, con);
 			propagate(s);
