@@ -142,6 +142,9 @@ struct Stmt {
 	int64_t step;          /* FOR, > 0 */
 	/* FOR: no iteration stores a cell that another touches, but in scratch buffers */
 	bool apart;
+	/* stores other cells than the statements before it in its block, from the last one that is not
+	 * beside on, and neither reads what the others store */
+	bool beside;
 	IterVar slot;          /* FOR, PARALLEL, where nslots > 0 */
 	int64_t nslots;        /* at most SLOTS_MAX; 0: there are none */
 	const Cond *conds;     /* IF: all must hold */

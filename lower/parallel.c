@@ -1,30 +1,36 @@
 /* Finished loops to chunks of work that threads may share.
  *
  *   for i in 0..m { for j in 0..n { ... } }
+ *   what is left behind these tiles
  * becomes, where i and j are independent (independent.c),
  *   parallel chunk in 0..I*J
  *     for i in m*(chunk / J) / I .. m*(chunk / J + 1) / I
  *       for j in n*(chunk % J) / J .. n*(chunk % J + 1) / J { ... }
+ *     if chunk == I*J - 1: what is left
  *
- * Loops that are nested in each other alone are looked at, and at most two of them are cut; what
+ * Loops that are nested in each other are looked at, and at most two of them are cut; what
  * they contain is as it was, so every cell is computed by the same code in the same order. How
- * many chunks there are follows from the work, an estimate from the extents: never from threads.
+ * many chunks there are follows from the work (work.c): never from threads.
  * An even number is wanted, for two threads; work for less than two chunks stays one loop. An
  * innermost loop of constant length is cut at multiples of BLOCK only. A schedule may say into
  * how many parts each loop is cut.
+ *
+ * What stands behind a loop and stores other cells (`beside`) goes with its parts: a loop is cut as
+ * often, the rest is a part's, the last one's or, where it is as long as some, one of its own.
  */
 #include "base/diag.h"
 #include "lower/parallel.h"
 
+/* Parts of a loop from which on the next one is not cut where other tiles stand beside it, and half
+ * of what both have then; the rest is a chunk from a REST_SHARE-th of another one's work on. */
 enum {
 	DEPTH_MAX = 8,
 	CHUNKS_MAX = 64,
 	PARTS_MAX = 1024,
 	BLOCK = 64,
-	TRIPS_GUESS = 8,
-	DIM_GUESS = 32
+	FEW_PARTS = 8,
+	REST_SHARE = 4
 };
-#define WORK_CAP ((int64_t)1 << 30)
 
 typedef struct Chunks {
 	Program *program;
@@ -33,7 +39,8 @@ typedef struct Chunks {
 	int64_t grain;
 	ScheduleClause *asked; /* NULL: nothing */
 	ScheduleClause *made;  /* NULL: nothing was cut yet */
-	uint32_t nroots;       /* loops of the kernel that stand in no other */
+	bool own;	       /* what is left behind the loops is a chunk behind their parts */
+	uint32_t nroots;       /* loops of the kernel that stand in no other, and beside none */
 } Chunks;
 
 /* A loop that is cut. */
@@ -41,6 +48,7 @@ typedef struct Cut {
 	const Stmt *loop; /* NULL: none */
 	int64_t block;
 	const Ix *blocks; /* how many there are to share out */
+	bool beside;	  /* other tiles stand beside it */
 	const Ix *parts, *part;
 } Cut;
 
@@ -54,138 +62,9 @@ static const Ix *plus(const Chunks *p, const Ix *a, int64_t value)
 	return ix_add(p->program, a, number(p, value));
 }
 
-static const Ix *least(const Chunks *p, const Ix *a, const Ix *b)
-{
-	bool bounded = a->kind == IX_MIN && a->b->kind == IX_SIZE && b->kind == IX_SIZE;
-	if (bounded && size_ge(p->program->sizes, b->size, a->b->size))
-		return a;
-	return ix_binary(p->program, IX_MIN, a, b);
-}
-
 static const Ix *most(const Chunks *p, const Ix *a, const Ix *b)
 {
 	return ix_binary(p->program, IX_MAX, a, b);
-}
-
-/* a * b, not above the cap. */
-static const Ix *capped_product(const Chunks *p, const Ix *a, const Ix *b)
-{
-	if (b->kind == IX_SIZE && size_is(p->program->sizes, b->size, 1))
-		return a;
-	const Ix *product = ix_mul(p->program, a, least(p, b, number(p, WORK_CAP)));
-	return least(p, product, number(p, WORK_CAP));
-}
-
-/* ---- the work, in operations ---- */
-
-static int64_t op_cost(Op op, Dtype dtype)
-{
-	enum { SIMPLE = 1, QUOTIENT = 4, FUNCTION = 16, HASH = 150 };
-	if (op == OP_THREEFRY)
-		return HASH;
-	bool quotient = op == OP_DIV || op == OP_MOD || op == OP_SQRT || op == OP_RSQRT || op == OP_RECIP;
-	if (quotient)
-		return QUOTIENT;
-	bool function = op == OP_POW || (op >= OP_EXP && op <= OP_GELU);
-	return function && dtype_is_float(dtype) ? FUNCTION : SIMPLE;
-}
-
-static int64_t value_cost(const Value *value)
-{
-	int64_t cost = value->kind == VALUE_OP ? op_cost(value->op, value->dtype)
-					       : value->kind == VALUE_LOAD;
-	for (uint32_t i = 0; i < value->nargs && cost < WORK_CAP; i++)
-		cost += value_cost(value->args[i]);
-	return cost;
-}
-
-static bool known_size(const Ix *ix, Size *size)
-{
-	if (ix->kind == IX_SIZE) {
-		*size = ix->size;
-		return true;
-	}
-	return (ix->kind == IX_MIN || ix->kind == IX_MAX) &&
-	       (known_size(ix->a, size) || known_size(ix->b, size));
-}
-
-static Size trips_size(const Chunks *p, const Stmt *loop)
-{
-	Sizes *sizes = p->program->sizes;
-	Size lo, hi;
-	bool bounded = ix_bounding_size(sizes, loop->lo, IX_MAX, &lo) &&
-		       ix_bounding_size(sizes, loop->hi, IX_MIN, &hi);
-	if (!bounded && (!known_size(loop->lo, &lo) || !known_size(loop->hi, &hi)))
-		return size_const(sizes, TRIPS_GUESS);
-	Size n = size_ceil(sizes, size_sub(sizes, hi, lo), loop->step);
-	return size_is_bad(n) ? size_const(sizes, TRIPS_GUESS) : n;
-}
-
-static const Ix *trips(const Chunks *p, const Stmt *loop)
-{
-	return ix_size(p->arena, trips_size(p, loop));
-}
-
-/* SIZE_BAD: too large for a size. */
-static Size block_size(const Chunks *p, Block block)
-{
-	Sizes *sizes = p->program->sizes;
-	Size work = size_const(sizes, 0);
-	for (uint32_t i = 0; i < block.n; i++) {
-		const Stmt *stmt = block.stmts[i];
-		Size inside = size_const(sizes, stmt->value ? 1 + value_cost(stmt->value) : 0);
-		if (stmt->body.n)
-			inside = block_size(p, stmt->body);
-		if (stmt->kind == LOOP_FOR)
-			inside = size_mul(sizes, inside, trips_size(p, stmt));
-		work = size_add(sizes, work, inside);
-	}
-	return work;
-}
-
-int64_t typical_work(Program *program, const Kernel *kernel)
-{
-	Chunks p = {.program = program, .arena = program->arena};
-	uint32_t n = sizes_ndims(program->sizes);
-	int64_t *dims = ARENA_ARRAY(p.arena, int64_t, n + 1), work;
-	for (uint32_t i = 0; i < n; i++)
-		dims[i] = DIM_GUESS;
-	Size size = block_size(&p, kernel->body);
-	bool known = !size_is_bad(size) && size_eval(program->sizes, size, dims, &work);
-	return known && work < WORK_CAP ? work : WORK_CAP;
-}
-
-bool work_is_known(Program *program, const Kernel *kernel)
-{
-	Chunks p = {.program = program, .arena = program->arena};
-	int64_t work;
-	return size_is_const(program->sizes, block_size(&p, kernel->body), &work);
-}
-
-/* Does the size fit whatever the dims are? */
-static bool always_fits(const Chunks *p, Size size)
-{
-	static const int64_t dim_most = (int64_t)1 << 31;
-	uint32_t n = sizes_ndims(p->program->sizes);
-	int64_t *dims = ARENA_ARRAY(p->arena, int64_t, n + 1), value;
-	for (uint32_t i = 0; i < n; i++)
-		dims[i] = dim_most;
-	return !size_is_bad(size) && size_eval(p->program->sizes, size, dims, &value);
-}
-
-static const Ix *block_work(const Chunks *p, Block block)
-{
-	const Ix *work = number(p, 0);
-	for (uint32_t i = 0; i < block.n; i++) {
-		const Stmt *stmt = block.stmts[i];
-		const Ix *inside = number(p, stmt->value ? 1 + value_cost(stmt->value) : 0);
-		if (stmt->body.n)
-			inside = block_work(p, stmt->body);
-		if (stmt->kind == LOOP_FOR)
-			inside = capped_product(p, inside, trips(p, stmt));
-		work = ix_add(p->program, work, inside);
-	}
-	return least(p, work, number(p, WORK_CAP));
 }
 
 /* ---- which loops ---- */
@@ -193,7 +72,7 @@ static const Ix *block_work(const Chunks *p, Block block)
 static bool depends(const Stmt *loop, const Stmt *const *outer, uint32_t n)
 {
 	Size size;
-	if (loop->lo->kind != IX_SIZE || !known_size(loop->hi, &size))
+	if (loop->lo->kind != IX_SIZE || !ix_known_size(loop->hi, &size))
 		return true;
 	for (uint32_t i = 0; i < n; i++)
 		if (ix_uses(loop->hi, outer[i]->iter))
@@ -201,14 +80,29 @@ static bool depends(const Stmt *loop, const Stmt *const *outer, uint32_t n)
 	return false;
 }
 
-/* The loops that hold nothing but the next one. */
+/* How many statements from the first on store other cells than what stands before them. */
+static uint32_t count_beside(const Stmt *const *stmts, uint32_t n)
+{
+	uint32_t i = 0;
+	while (i < n && stmts[i]->beside)
+		i++;
+	return i;
+}
+
+static bool is_first_of_tiles(const Block *block)
+{
+	return block->stmts[0]->apart &&
+	       count_beside(block->stmts + 1, block->n - 1) == block->n - 1;
+}
+
+/* The loops that hold nothing but the next one, and what stands beside it. */
 static uint32_t nested_loops(const Stmt *stmt, const Stmt **loops)
 {
 	uint32_t n = 0;
 	while (n < DEPTH_MAX && stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL &&
 	       !depends(stmt, loops, n)) {
 		loops[n++] = stmt;
-		if (stmt->body.n != 1)
+		if (stmt->body.n == 0 || (stmt->body.n > 1 && !is_first_of_tiles(&stmt->body)))
 			break;
 		stmt = stmt->body.stmts[0];
 	}
@@ -226,7 +120,7 @@ static bool holds_loops(const Stmt *loop)
 static Cut cut_of(const Chunks *p, const Stmt *loop)
 {
 	int64_t constant;
-	const Ix *n = trips(p, loop);
+	const Ix *n = ix_size(p->arena, loop_trips(p->program, loop));
 	bool fixed = size_is_const(p->program->sizes, n->size, &constant);
 	Cut cut = {.loop = loop,
 		   .block = fixed && loop->step == 1 && !holds_loops(loop) ? BLOCK : 1};
@@ -234,11 +128,13 @@ static Cut cut_of(const Chunks *p, const Stmt *loop)
 	return cut;
 }
 
-static bool is_long(const Chunks *p, const Cut *cut)
+/* How many blocks there are to share out; 0: not known. */
+static int64_t known_blocks(const Chunks *p, const Cut *cut)
 {
 	int64_t n;
-	return cut->blocks->kind == IX_SIZE &&
-	       size_is_const(p->program->sizes, cut->blocks->size, &n) && n >= CHUNKS_MAX;
+	bool known = cut->blocks->kind == IX_SIZE &&
+		     size_is_const(p->program->sizes, cut->blocks->size, &n);
+	return known ? n : 0;
 }
 
 static bool is_short(const Chunks *p, const Cut *cut)
@@ -247,12 +143,23 @@ static bool is_short(const Chunks *p, const Cut *cut)
 	       size_ge(p->program->sizes, size_const(p->program->sizes, 1), cut->blocks->size);
 }
 
+/* Is what was cut enough, and the next loop better left as it is? */
+static bool suffices(const Chunks *p, const Cut *cut, const Cut *next)
+{
+	int64_t n = known_blocks(p, cut);
+	bool tiles = n == 0 || n >= FEW_PARTS || known_blocks(p, next) == 0;
+	return next->beside ? tiles : n >= CHUNKS_MAX;
+}
+
 static uint32_t choose(const Chunks *p, const Stmt *root, Cut *cuts)
 {
 	const Stmt *loops[DEPTH_MAX];
 	uint32_t nloops = nested_loops(root, loops), n = 0;
-	for (uint32_t i = 0; i < nloops && n < 2 && !(n == 1 && is_long(p, &cuts[0])); i++) {
+	for (uint32_t i = 0; i < nloops && n < 2; i++) {
 		Cut cut = cut_of(p, loops[i]);
+		cut.beside = i > 0 && loops[i - 1]->body.n > 1;
+		if (n == 1 && suffices(p, &cuts[0], &cut))
+			break;
 		if (!is_short(p, &cut) &&
 		    asks_any(p->asked, p->kernel->iters[loops[i]->iter].name) &&
 		    loop_is_independent(p->program, p->kernel, root, loops[i]))
@@ -280,25 +187,65 @@ static const Ix *start_of(const Chunks *p, const Cut *cut, const Ix *part)
 		      ix_mul(program, block, number(p, cut->block * cut->loop->step)));
 }
 
-static const Stmt *cut_loops(const Chunks *p, const Stmt *stmt, const Cut *cuts, uint32_t ncuts)
+static const Stmt *cut_loop(const Chunks *p, const Stmt *loop, const Cut *cut)
+{
+	Stmt *copy = ARENA_NEW(p->arena, Stmt);
+	const Ix *end = start_of(p, cut, plus(p, cut->part, 1));
+	bool beyond = cut->block > 1 || p->own || loop->hi->kind != IX_SIZE;
+	*copy = *loop;
+	copy->lo = start_of(p, cut, cut->part);
+	copy->hi = beyond ? ix_least(p->program, loop->hi, end) : end;
+	return copy;
+}
+
+static bool is_rest_loop(const Chunks *p, const Stmt *stmt)
+{
+	if (stmt->kind != LOOP_FOR || stmt->loop != LOOP_SERIAL || !stmt->apart ||
+	    depends(stmt, NULL, 0))
+		return false;
+	Cut cut = cut_of(p, stmt);
+	return known_blocks(p, &cut) > 1;
+}
+
+/* Adds what stands beside the loops as the part at hand of `of` has it. `own`: all but loops are a
+ * chunk behind the others. */
+static void add_rest(const Chunks *p, Body *body, Block rest, const Cut *of, bool own)
+{
+	Body last = {0};
+	for (uint32_t i = 0; i < rest.n; i++) {
+		if (!is_rest_loop(p, rest.stmts[i])) {
+			PUSH(p->arena, last.stmts, rest.stmts[i]);
+			continue;
+		}
+		Cut cut = cut_of(p, rest.stmts[i]);
+		cut.parts = of->parts;
+		cut.part = of->part;
+		PUSH(p->arena, body->stmts, cut_loop(p, rest.stmts[i], &cut));
+	}
+	if (last.stmts.n == 0)
+		return;
+	Cond *cond = ARENA_NEW(p->arena, Cond);
+	*cond = (Cond){COND_EQ, of->part, plus(p, of->parts, own ? 0 : -1)};
+	PUSH(p->arena, body->stmts, stmt_if(p->arena, cond, 1, body_block(&last)));
+}
+
+/* The loops, `whole` as one that is cut like all of them. */
+static Block cut_loops(const Chunks *p, Block block, const Cut *cuts, uint32_t ncuts,
+		       const Cut *whole)
 {
 	if (ncuts == 0)
-		return stmt;
-	Stmt *copy = ARENA_NEW(p->arena, Stmt);
-	*copy = *stmt;
+		return block;
+	const Stmt *stmt = block.stmts[0];
 	bool cut = stmt == cuts->loop;
-	if (cut) {
-		const Ix *end = start_of(p, cuts, plus(p, cuts->part, 1));
-		copy->lo = start_of(p, cuts, cuts->part);
-		copy->hi = cuts->block > 1 || stmt->hi->kind != IX_SIZE ? least(p, stmt->hi, end)
-									: end;
-	}
-	if (ncuts > (uint32_t)cut) {
-		const Stmt **inner = ARENA_ARRAY(p->arena, const Stmt *, 1);
-		inner[0] = cut_loops(p, stmt->body.stmts[0], cuts + cut, ncuts - cut);
-		copy->body = (Block){inner, 1};
-	}
-	return copy;
+	Stmt *copy = ARENA_NEW(p->arena, Stmt);
+	*copy = cut ? *cut_loop(p, stmt, cuts) : *stmt;
+	const Cut *inner = cut ? cuts + 1 : whole;
+	copy->body = cut_loops(p, stmt->body, cuts + cut, ncuts - cut, inner);
+	Body all = {0};
+	PUSH(p->arena, all.stmts, copy);
+	Block rest = {block.stmts + 1, block.n - 1};
+	add_rest(p, &all, rest, whole, p->own && whole->loop == NULL);
+	return body_block(&all);
 }
 
 static IterVar new_iter(Chunks *p)
@@ -353,7 +300,8 @@ static int64_t asked_parts(const Chunks *p, const Stmt *loop)
 static const Ix *parts_of(const Chunks *p, const Cut *cut, const Ix *wanted)
 {
 	int64_t asked = asked_parts(p, cut->loop);
-	return most(p, number(p, 1), least(p, cut->blocks, asked ? number(p, asked) : wanted));
+	return most(p, number(p, 1),
+		    ix_least(p->program, cut->blocks, asked ? number(p, asked) : wanted));
 }
 
 /* I = min(blocks, wanted), J = min(blocks, ceil(wanted / I)), unless numbers are asked for. */
@@ -363,6 +311,8 @@ static const Ix *share_out(Chunks *p, Cut *cuts, uint32_t n, const Ix *wanted)
 	cuts[0].parts = parts_of(p, &cuts[0], wanted);
 	if (n == 1)
 		return cuts[0].parts;
+	if (cuts[1].beside)
+		wanted = ix_least(program, wanted, number(p, 2 * FEW_PARTS));
 	const Ix *rest = ix_add(program, wanted, plus(p, cuts[0].parts, -1));
 	rest = ix_binary(program, IX_DIV, rest, cuts[0].parts);
 	cuts[1].parts = parts_of(p, &cuts[1], rest);
@@ -404,32 +354,55 @@ static bool asks_parts(const Chunks *p)
 	return false;
 }
 
-static const Stmt *in_chunks(Chunks *p, const Stmt *stmt)
+/* Is what is left behind the loops, cut ones not counted, worth a chunk of its own? */
+static bool is_own_chunk(const Chunks *p, Block root, const Ix *count)
+{
+	Sizes *sizes = p->program->sizes;
+	int64_t parts, all, work, rest = 0;
+	if (count->kind != IX_SIZE || !size_is_const(sizes, count->size, &parts) ||
+	    !size_is_const(sizes, block_size(p->program, (Block){root.stmts, 1}), &all))
+		return false;
+	for (uint32_t i = 1; i < root.n; i++)
+		if (!is_rest_loop(p, root.stmts[i])) {
+			Block one = {root.stmts + i, 1};
+			if (!size_is_const(sizes, block_size(p->program, one), &work))
+				return false;
+			rest += work;
+		}
+	return rest > all / parts / REST_SHARE;
+}
+
+/* A loop, with what stands beside it, as a parallel one; NULL: it stays as it is. */
+static const Stmt *in_chunks(Chunks *p, Block root)
 {
 	Cut cuts[2];
-	Block root = {&stmt, 1};
-	Size size = block_size(p, root);
-	const Ix *work = always_fits(p, size) ? ix_size(p->arena, size) : block_work(p, root);
-	const Ix *wanted = ix_binary(p->program, IX_DIV, work, number(p, p->grain));
+	const Ix *wanted =
+		ix_binary(p->program, IX_DIV, block_work(p->program, root), number(p, p->grain));
 	wanted = ix_mul(p->program, ix_binary(p->program, IX_DIV, wanted, number(p, 2)),
 			number(p, 2));
-	wanted = least(p, wanted, number(p, CHUNKS_MAX));
+	wanted = ix_least(p->program, wanted, number(p, CHUNKS_MAX));
 	bool sure = p->nroots == 1 && asks_parts(p); /* of several, those that are worth it */
 	if (!sure && wanted->kind == IX_SIZE &&
 	    size_ge(p->program->sizes, size_const(p->program->sizes, 1), wanted->size))
-		return stmt;
-	uint32_t n = choose(p, stmt, cuts);
+		return NULL;
+	uint32_t n = choose(p, root.stmts[0], cuts);
 	if (n == 0)
-		return stmt;
+		return NULL;
 	IterVar iter = new_iter(p);
 	const Ix *count = share_out(p, cuts, n, wanted);
 	describe(p, cuts, n);
+	p->own = is_own_chunk(p, root, count);
 	Body body = {0};
-	name_parts(p, cuts, n, ix_iter(p->arena, iter), &body);
-	PUSH(p->arena, body.stmts, cut_loops(p, stmt, cuts, n));
+	Cut whole = {.part = ix_iter(p->arena, iter), .parts = count};
+	name_parts(p, cuts, n, whole.part, &body);
+	if (root.n > 1)
+		whole.parts = n == 1 ? cuts[0].parts : named(p, "chunks", count, &body);
+	Block cut = cut_loops(p, root, cuts, n, &whole);
+	for (uint32_t i = 0; i < cut.n; i++)
+		PUSH(p->arena, body.stmts, cut.stmts[i]);
 	Stmt *loop = ARENA_NEW(p->arena, Stmt);
-	*loop = *stmt_for(p->arena, iter, number(p, 0), count, body_block(&body));
-	loop->span = stmt->span;
+	*loop = *stmt_for(p->arena, iter, number(p, 0), plus(p, count, p->own), body_block(&body));
+	loop->span = root.stmts[0]->span;
 	loop->loop = LOOP_PARALLEL;
 	kernel_scratch(p->program, p->kernel, loop);
 	return loop;
@@ -444,12 +417,19 @@ void kernel_parallel(Program *program, Kernel *kernel, const Schedule *asked, in
 			   true);
 		return;
 	}
-	const Stmt **stmts = ARENA_ARRAY(program->arena, const Stmt *, kernel->body.n + 1);
+	Body body = {0};
 	for (uint32_t i = 0; i < kernel->body.n; i++)
-		p.nroots += kernel->body.stmts[i]->kind == LOOP_FOR;
-	for (uint32_t i = 0; i < kernel->body.n; i++) {
-		const Stmt *stmt = kernel->body.stmts[i];
-		stmts[i] = stmt->kind == LOOP_FOR && grain > 0 ? in_chunks(&p, stmt) : stmt;
+		p.nroots +=
+			kernel->body.stmts[i]->kind == LOOP_FOR && !kernel->body.stmts[i]->beside;
+	for (uint32_t i = 0, n; i < kernel->body.n; i += n) {
+		const Stmt *const *stmts = kernel->body.stmts + i, *loop = NULL;
+		n = 1;
+		if (stmts[0]->kind == LOOP_FOR && grain > 0) {
+			n += stmts[0]->apart ? count_beside(stmts + 1, kernel->body.n - i - 1) : 0;
+			loop = in_chunks(&p, (Block){stmts, n});
+		}
+		n = loop ? n : 1;
+		PUSH(p.arena, body.stmts, loop ? loop : stmts[0]);
 	}
-	kernel->body.stmts = stmts;
+	kernel->body = body_block(&body);
 }

@@ -1,5 +1,5 @@
-/* Loops whose iterations may run at the same time, private to parallel.c, independent.c, scratch.c
- * and region.c. */
+/* Loops whose iterations may run at the same time, private to parallel.c, independent.c, work.c,
+ * scratch.c and region.c. */
 #ifndef TSR_LOWER_PARALLEL_H
 #define TSR_LOWER_PARALLEL_H
 
@@ -15,6 +15,16 @@ bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *roo
  * the farther one. */
 bool ix_bounding_size(const Sizes *sizes, const Ix *ix, IxKind extreme, Size *size);
 
+/* A size in a bound, of a minimum or a maximum one of them; false: there is none. The iterations of
+ * a loop, by such sizes. */
+bool ix_known_size(const Ix *ix, Size *size);
+Size loop_trips(Program *program, const Stmt *loop);
+/* min(a, b), where that of a has a bound of its own of both. */
+const Ix *ix_least(Program *program, const Ix *a, const Ix *b);
+/* The operations of a block, SIZE_BAD where they are too many for a size; as an index, capped where
+ * they may be too many. */
+Size block_size(Program *program, Block block);
+const Ix *block_work(Program *program, Block block);
 /* The kernel's operations, every dim taken as 32; are they the same for all? */
 int64_t typical_work(Program *program, const Kernel *kernel);
 bool work_is_known(Program *program, const Kernel *kernel);

@@ -323,6 +323,14 @@ Block tile_one(Tile *tile, const TilePart *row, const TilePart *col)
 	return across ? tile_across(tile, row, col) : tile_along(tile, row->step, col->step);
 }
 
+/* Tiles of another part of the result than those before them. */
+static Block beside(const Tile *tile, Block tiles)
+{
+	for (uint32_t i = 0; i < tiles.n && tile->apart; i++)
+		((Stmt *)tiles.stmts[i])->beside = true;
+	return tiles;
+}
+
 /* All tiles of a part of the columns. `inner`: loops of the result from there on run inside it. */
 static Block column_tiles(Tile *tile, const TilePart *col, uint32_t inner)
 {
@@ -334,7 +342,8 @@ static Block column_tiles(Tile *tile, const TilePart *col, uint32_t inner)
 	const TileParts *parts = tail ? &tile->tail : &tile->rows;
 	for (uint32_t i = 0; i < parts->n; i++) {
 		Block one = tile_one(tile, &parts->at[i], col);
-		gen_append(gen, &rows, tile_part_loop(tile, tile->row, &parts->at[i], one));
+		one = tile_part_loop(tile, tile->row, &parts->at[i], one);
+		gen_append(gen, &rows, i > 0 ? beside(tile, one) : one);
 	}
 	Block body = nest_wrap(nest, inner, end, nest->nloops, body_block(&rows));
 	return tile_part_loop(tile, tile->col, col, body);
@@ -347,8 +356,10 @@ static Block all_tiles(Tile *tile, uint32_t inner)
 	if (blocks->rows || blocks->cols || blocks->steps)
 		return tile->by_blocks ? tile_panels(tile, inner) : tile_blocks(tile);
 	Body all = {0};
-	for (uint32_t j = 0; j < tile->cols.n; j++)
-		gen_append(gen, &all, column_tiles(tile, &tile->cols.at[j], inner));
+	for (uint32_t j = 0; j < tile->cols.n; j++) {
+		Block tiles = column_tiles(tile, &tile->cols.at[j], inner);
+		gen_append(gen, &all, j > 0 ? beside(tile, tiles) : tiles);
+	}
 	return body_block(&all);
 }
 
