@@ -3,10 +3,14 @@
  * The caller publishes a job (task, arg, n), takes chunks itself beside the workers, and returns
  * when all n are done. Every thread has a share of neighbouring chunks, which read the same
  * operands: it begins with its own and goes on with what others have left. The `ticket` of a share
- * holds the job's number above and the next chunk below; a thread reads the ticket, then the job,
- * then takes the chunk by compare-and-swap. Between jobs every ticket is closed before the job's
- * fields change, and numbers do not come back, so a swap that succeeds has read the fields of that
- * very job: a worker that sleeps through a job costs nobody anything.
+ * holds the job's number above and the next chunk below; a thread reads the ticket, then the job
+ * beside it, then takes the chunk by compare-and-swap. A ticket is closed before the job's fields
+ * change, and numbers do not come back, so a swap that succeeds has read the fields of that very
+ * job: a worker that sleeps through a job costs nobody anything.
+ *
+ * A cache line goes from one CPU to another in about 0.1 us, as long as a small chunk takes. So a
+ * worker finds all of a job in the line of its share, which it waits for, and a thread counts what
+ * it has done once a job, in a sum that goes on from job to job.
  *
  * A call that finds the pool busy (a nested one, or another thread's) runs its chunks itself.
  *
@@ -35,8 +39,13 @@ typedef void (*Task)(void *arg, int32_t i);
 /* A thread's: the caller's is the first. */
 typedef struct Share {
 	_Alignas(64) atomic_ullong ticket; /* number << 32 | next chunk */
-	tsr_pool *pool;
+	/* the job */
+	_Atomic(Task) task;
+	_Atomic(void *) arg;
+	atomic_uint n;
+	/* what does not change while a job runs */
 	uint32_t k;
+	tsr_pool *pool;
 	int cpu; /* that the worker is pinned to */
 	pthread_t thread;
 } Share;
@@ -46,13 +55,12 @@ struct tsr_pool {
 	uint32_t nshares;
 	int32_t nworkers; /* started */
 	bool spins;	  /* every thread has a CPU of its own */
-	int caller_cpu;	  /* no worker's */
-	atomic_bool busy, stop;
-	/* the job */
-	_Atomic(Task) task;
-	_Atomic(void *) arg;
-	atomic_uint n;
-	_Alignas(64) atomic_uint done; /* chunks; the caller sleeps on it */
+	atomic_bool stop;
+	/* the caller's */
+	_Alignas(64) atomic_bool busy;
+	int caller_cpu;		       /* no worker's */
+	uint32_t others;	       /* chunks that workers have done in all jobs so far */
+	_Alignas(64) atomic_uint done; /* the same as they count it; the caller sleeps on it */
 	atomic_uint caller_sleeps;
 	_Alignas(64) atomic_uint number; /* of the last job; workers sleep on it */
 	atomic_uint sleepers;
@@ -84,17 +92,22 @@ static void pause_cpu(void)
 #endif
 }
 
-/* Spins until *word differs from `value` (true), or for SPIN_NS. */
-static bool spin_while(const tsr_pool *pool, atomic_uint *word, uint32_t value)
+typedef bool (*Happened)(void *of);
+
+/* Spins until it has happened (true), or for SPIN_NS. The clock is looked at last, as it takes as
+ * long as two looks. */
+static bool spin_until(const tsr_pool *pool, Happened happened, void *of)
 {
-	int64_t start = pool->spins ? now_ns() : 0;
-	while (pool->spins && now_ns() - start < SPIN_NS)
+	int64_t end = 0, now = 0;
+	for (; pool->spins && now <= end; now = now_ns()) {
 		for (int i = 0; i < 16; i++) {
-			if (atomic_load_explicit(word, memory_order_acquire) != value)
+			if (happened(of))
 				return true;
 			pause_cpu();
 		}
-	return atomic_load(word) != value;
+		end = end ? end : now_ns() + SPIN_NS;
+	}
+	return happened(of);
 }
 
 /* ---- CPUs ---- */
@@ -132,61 +145,89 @@ static uint32_t share_start(const tsr_pool *pool, uint32_t k, uint32_t n)
 }
 
 /* Takes a chunk of the open job from a share and runs it; false when there is none. */
-static bool run_chunk(tsr_pool *pool, Share *share)
+static bool run_chunk(Share *share)
 {
-	unsigned long long ticket = atomic_load(&share->ticket);
+	unsigned long long ticket = atomic_load_explicit(&share->ticket, memory_order_acquire);
 	for (;;) {
 		uint32_t i = (uint32_t)ticket;
-		Task task = atomic_load(&pool->task);
-		void *arg = atomic_load(&pool->arg);
-		uint32_t n = atomic_load(&pool->n);
-		if (i == CLOSED || i >= share_start(pool, share->k + 1, n))
+		Task task = atomic_load_explicit(&share->task, memory_order_acquire);
+		void *arg = atomic_load_explicit(&share->arg, memory_order_acquire);
+		uint32_t n = atomic_load_explicit(&share->n, memory_order_acquire);
+		if (i == CLOSED || i >= share_start(share->pool, share->k + 1, n))
 			return false;
 		if (!atomic_compare_exchange_weak(&share->ticket, &ticket, ticket + 1))
 			continue;
 		task(arg, (int32_t)i);
-		if (atomic_fetch_add(&pool->done, 1) + 1 == n && atomic_load(&pool->caller_sleeps))
-			wake(&pool->done, 1);
 		return true;
 	}
 }
 
-/* All chunks that nobody has taken, the share's own first. */
-static void run_chunks(const Share *own)
+/* All chunks that nobody has taken, the share's own first; returns how many. */
+static uint32_t run_chunks(const Share *own)
 {
 	tsr_pool *pool = own->pool;
+	uint32_t mine = 0;
 	for (uint32_t step = 0; step < pool->nshares; step++)
-		while (run_chunk(pool, &pool->shares[(own->k + step) % pool->nshares]))
-			;
+		while (run_chunk(&pool->shares[(own->k + step) % pool->nshares]))
+			mine++;
+	return mine;
+}
+
+typedef struct LastJob {
+	const Share *own;
+	uint32_t number;
+} LastJob;
+
+/* Is there a job after the last one? It is the last one then. A ticket that is closed is about to
+ * be opened. */
+static bool goes_on(void *of)
+{
+	LastJob *last = of;
+	unsigned long long ticket =
+		atomic_load_explicit(&last->own->ticket, memory_order_acquire);
+	if ((uint32_t)(ticket >> 32) == last->number || (uint32_t)ticket == CLOSED)
+		return false;
+	last->number = (uint32_t)(ticket >> 32);
+	return true;
 }
 
 static void *worker(void *of)
 {
 	const Share *own = of;
 	tsr_pool *pool = own->pool;
-	uint32_t seen = 0;
+	LastJob last = {.own = own};
 	while (!atomic_load(&pool->stop)) {
-		run_chunks(own);
-		if (!spin_while(pool, &pool->number, seen)) {
+		if (!spin_until(pool, goes_on, &last)) {
 			atomic_fetch_add(&pool->sleepers, 1);
-			sleep_on(&pool->number, seen);
+			sleep_on(&pool->number, last.number);
 			atomic_fetch_sub(&pool->sleepers, 1);
+			continue;
 		}
-		seen = atomic_load(&pool->number);
+		uint32_t mine = run_chunks(own);
+		if (mine == 0)
+			continue;
+		atomic_fetch_add(&pool->done, mine);
+		if (atomic_load(&pool->caller_sleeps))
+			wake(&pool->done, 1);
 	}
 	return NULL;
 }
 
-static void set_tickets(tsr_pool *pool, uint32_t number, bool open)
+static void publish(tsr_pool *pool, uint32_t number, uint32_t n, Task task, void *arg)
 {
-	uint32_t n = atomic_load(&pool->n);
-	for (uint32_t k = 0; k < pool->nshares; k++)
-		atomic_store(&pool->shares[k].ticket,
-			     (unsigned long long)number << 32 |
-				     (open ? share_start(pool, k, n) : CLOSED));
+	unsigned long long job = (unsigned long long)number << 32;
+	for (uint32_t k = pool->nshares; k-- > 0;) {
+		Share *share = &pool->shares[k];
+		atomic_store_explicit(&share->ticket, job | CLOSED, memory_order_release);
+		atomic_store_explicit(&share->task, task, memory_order_release);
+		atomic_store_explicit(&share->arg, arg, memory_order_release);
+		atomic_store_explicit(&share->n, n, memory_order_release);
+		atomic_store_explicit(&share->ticket, job | share_start(pool, k, n),
+				      memory_order_release);
+	}
 }
 
-static void announce(tsr_pool *pool, uint32_t number, int32_t chunks)
+static void wake_workers(tsr_pool *pool, uint32_t number, int32_t chunks)
 {
 	atomic_store(&pool->number, number);
 	uint32_t asleep = atomic_load(&pool->sleepers);
@@ -194,14 +235,18 @@ static void announce(tsr_pool *pool, uint32_t number, int32_t chunks)
 		wake(&pool->number, chunks < (int32_t)asleep ? chunks : (int32_t)asleep);
 }
 
-static void wait_for_all(tsr_pool *pool, uint32_t n)
+static bool all_done(void *of)
 {
-	uint32_t done;
-	while ((done = atomic_load(&pool->done)) < n) {
-		if (spin_while(pool, &pool->done, done))
-			continue;
+	const tsr_pool *pool = of;
+	return atomic_load_explicit(&pool->done, memory_order_acquire) == pool->others;
+}
+
+static void wait_for_all(tsr_pool *pool)
+{
+	while (!spin_until(pool, all_done, pool)) {
 		atomic_store(&pool->caller_sleeps, 1);
-		if (atomic_load(&pool->done) == done)
+		uint32_t done = atomic_load(&pool->done);
+		if (done != pool->others)
 			sleep_on(&pool->done, done);
 		atomic_store(&pool->caller_sleeps, 0);
 	}
@@ -210,16 +255,11 @@ static void wait_for_all(tsr_pool *pool, uint32_t n)
 static void run_job(tsr_pool *pool, int32_t n, Task task, void *arg)
 {
 	make_room(pool);
-	uint32_t number = atomic_load(&pool->number) + 1;
-	atomic_store(&pool->task, task);
-	atomic_store(&pool->arg, arg);
-	atomic_store(&pool->n, (uint32_t)n);
-	atomic_store(&pool->done, 0);
-	set_tickets(pool, number, true);
-	announce(pool, number, n - 1);
-	run_chunks(&pool->shares[0]);
-	wait_for_all(pool, (uint32_t)n);
-	set_tickets(pool, number, false);
+	uint32_t number = atomic_load_explicit(&pool->number, memory_order_relaxed) + 1;
+	publish(pool, number, (uint32_t)n, task, arg);
+	wake_workers(pool, number, n - 1);
+	pool->others += (uint32_t)n - run_chunks(&pool->shares[0]);
+	wait_for_all(pool);
 }
 
 static void pool_run(void *of, int32_t n, Task task, void *arg)
@@ -232,7 +272,7 @@ static void pool_run(void *of, int32_t n, Task task, void *arg)
 		return;
 	}
 	run_job(pool, n, task, arg);
-	atomic_store(&pool->busy, false);
+	atomic_store_explicit(&pool->busy, false, memory_order_release);
 }
 
 /* ---- making one ---- */
