@@ -50,6 +50,20 @@ bool block_has_one_index(const Block *block, BufferId buffer)
 	return !one.differs;
 }
 
+bool block_stores_apart(const Block *block, BufferId buffer)
+{
+	bool first = true;
+	for (uint32_t i = 0; i < block->n; i++) {
+		OneIndex one = {.buffer = buffer};
+		const Stmt *stmt = block->stmts[i];
+		see_block(&one, &(Block){&stmt, 1});
+		if (one.at && !(first ? stmt->kind == LOOP_FOR && stmt->apart : stmt->beside))
+			return false;
+		first = first && !one.at;
+	}
+	return true;
+}
+
 bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at)
 {
 	OneIndex one = {.buffer = buffer, .at = at};

@@ -222,9 +222,9 @@ static void clear_target(Lower *lower, NodeId id)
 			 node->span);
 }
 
-/* target ACC= node. Directly where each cell is met once and read at its own place only; else by
- * way of a temporary that holds the right side, over what the target has where only a part is set.
- * A target that is cleared first is read before. */
+/* target ACC= node. Directly where each cell is met once and read at its own place or nowhere; else
+ * by way of a temporary that holds the right side, over what the target has where only a part is
+ * set. A target that is cleared first is read before. */
 static void emit_assignment(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
@@ -240,7 +240,7 @@ static void emit_assignment(Lower *lower, NodeId id)
 	if (direct && !late) {
 		emit_node(&gen, id, to);
 		Block body = body_block(&gen.top);
-		if (block_has_one_index(&body, to.buffer)) {
+		if (block_has_one_index(&body, to.buffer) || block_stores_apart(&body, to.buffer)) {
 			kernel_finish(&gen);
 			return;
 		}

@@ -317,6 +317,8 @@ Size node_elements(const Lower *lower, NodeId node);
 
 /* Does every access of the block to the buffer have the same index? ... the index `at`? */
 bool block_has_one_index(const Block *block, BufferId buffer);
+/* Do tiles store it, each cell once, and read none of it? */
+bool block_stores_apart(const Block *block, BufferId buffer);
 bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at);
 /* Does any statement of the block that stands behind this one touch the buffer? */
 bool block_touches_behind(const Block *block, const Stmt *stmt, BufferId buffer);

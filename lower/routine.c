@@ -131,16 +131,35 @@ bool lower_has_kernel(const Lower *lower, NodeId id)
 
 /* ---- the kernels ---- */
 
+/* Is all of a routine's own tensor set before anything reads it? Then it need not be cleared. */
+static bool is_set_first(const Lower *lower, NodeId own)
+{
+	for (NodeId id = own + 1; id < lower->graph->nodes.n; id++) {
+		const Node *node = lower_node(lower, id);
+		bool reads = false;
+		for (uint32_t i = 0; i < node->nargs; i++)
+			reads |= node->args[i] == own;
+		if (reads)
+			return false;
+		if (node->target != own)
+			continue;
+		const Proj *proj = lower_proj(lower, id);
+		return node->acc == OP_NONE && (!proj || proj->surjective) &&
+		       size_same(node_elements(lower, id), node_elements(lower, own));
+	}
+	return false;
+}
+
 void lower_emit_node(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	if (!lower_has_kernel(lower, id))
 		return;
-	if (node->kind == NODE_ZEROS)
+	if (node->kind != NODE_ZEROS)
+		kernel_emit(lower, id);
+	else if (!is_set_first(lower, id))
 		kernel_emit_fill(lower, lower->plan[id].buffer, scalar_of(node->dtype, 0),
 				 node->span);
-	else
-		kernel_emit(lower, id);
 	halo_emit_frame(lower, id);
 }
 
