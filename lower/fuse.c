@@ -64,17 +64,19 @@ static bool can_be_fused(const Lower *lower, NodeId id)
 	return proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj);
 }
 
+uint32_t lower_op_cost(const Node *node)
+{
+	bool computes = node->kind == NODE_POINTWISE || node->kind == NODE_SPEC;
+	return computes ? op_cost(node->op) : node->kind == NODE_COMPOSE;
+}
+
 /* The operation itself, and those of operands that are likely fused into it (read once). */
 static uint32_t node_cost(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
-	uint32_t cost = 0;
 	if (is_leaf_value(node) || !can_be_fused(lower, id))
 		return 0;
-	if (node->kind == NODE_POINTWISE || node->kind == NODE_SPEC)
-		cost = op_cost(node->op);
-	else if (node->kind == NODE_COMPOSE)
-		cost = 1;
+	uint32_t cost = lower_op_cost(node);
 	bool constant = true;
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		const NodePlan *arg = &lower->plan[node->args[i]];

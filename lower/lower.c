@@ -348,6 +348,7 @@ Program *lower_program(const Inference *inference, const Sources *sources, Arena
 	lower.program->made = ARENA_NEW(perm, Schedule);
 	lower.program->made->arena = perm;
 	int before = diags->nerrors;
+	lower_common(&lower);
 	lower_all(&lower);
 	if (diags->nerrors == before)
 		schedule_compare(asked, lower.program, diags);

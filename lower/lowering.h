@@ -1,6 +1,7 @@
 /* The private parts of lower/: what is decided about each node of a routine, and a kernel under
  * construction.
  *
+ *   common.c   equal tensors are one
  *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's;
  *              widen.c operands of products that are stored narrow
  *   proj.c     what is asked of a projection
@@ -167,6 +168,10 @@ bool proj_same_access(const Access *a, const Access *b);
 bool proj_is_identity(const Piece *piece, uint32_t arg);
 /* How often operand `arg` is evaluated: the iterations of the pieces that it is in. */
 Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg);
+/* common.c: what reads a tensor that is written twice reads the first. Keys are in scratch. */
+void lower_common(Lower *lower);
+/* About how many instructions a cell of the node's own operation takes. */
+uint32_t lower_op_cost(const Node *node);
 /* Decides for every node of the routine. */
 void fuse_plan(Lower *lower);
 /* widen.c: is a node of some elements, if it widens what it reads, a copy of its own where
@@ -314,6 +319,8 @@ Sym lower_unique(Lower *lower, const char *text);
 /* as it is, or _ for what C does not know */
 Sym lower_identifier(const Lower *lower, const char *text);
 Size node_elements(const Lower *lower, NodeId node);
+/* The size that is written, once inference is done. */
+Size lower_size(const Lower *lower, const SizeExpr *expr);
 
 /* Does every access of the block to the buffer have the same index? ... the index `at`? */
 bool block_has_one_index(const Block *block, BufferId buffer);

@@ -220,18 +220,17 @@ static const Value *number_value(Gen *gen, const Node *node)
 	return value_const(gen->arena, dtype, value);
 }
 
-/* The size that a SizeExpr stands for, once inference is done. */
-static Size size_expr_value(Gen *gen, const SizeExpr *expr)
+Size lower_size(const Lower *lower, const SizeExpr *expr)
 {
-	Sizes *sizes = gen->program->sizes;
+	Sizes *sizes = lower->sizes;
 	switch (expr->kind) {
 	case SX_NUMBER:
 	case SX_FIXED: return size_const(sizes, expr->number);
 	case SX_DIM: return size_dim(sizes, expr->dim);
-	case SX_CAPTURE: return gen->lower->inference->captures[expr->capture];
+	case SX_CAPTURE: return lower->inference->captures[expr->capture];
 	default: break;
 	}
-	Size a = size_expr_value(gen, expr->a), b = size_expr_value(gen, expr->b);
+	Size a = lower_size(lower, expr->a), b = lower_size(lower, expr->b);
 	switch (expr->kind) {
 	case SX_ADD: return size_add(sizes, a, b);
 	case SX_SUB: return size_sub(sizes, a, b);
@@ -243,7 +242,7 @@ static Size size_expr_value(Gen *gen, const SizeExpr *expr)
 static const Value *size_value(Gen *gen, const Node *node)
 {
 	Dtype dtype = node->dtype == DTYPE_NONE ? DTYPE_F32 : node->dtype;
-	Size size = size_expr_value(gen, node->size_expr);
+	Size size = lower_size(gen->lower, node->size_expr);
 	int64_t constant;
 	if (size_is_const(gen->program->sizes, size, &constant))
 		return value_const(gen->arena, dtype,
