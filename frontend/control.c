@@ -1,5 +1,6 @@
 /* What decides, repeats and names inside expressions: `if`, `iterate`, `let ... in` and `with`. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "frontend/build.h"
 
@@ -52,7 +53,8 @@ static bool check_tuple(Build *b, const AstBind *bind, const Value *value)
 		     value->nitems, bind->nnames);
 	else if (value->kind != VALUE_ERROR)
 		diag(b->diags, E0222, bind->value->span,
-		     "a tuple is taken apart here, and this is %s", value_describe(value));
+		     "a tuple of %" PRIu32 " values is taken apart here, and this is %s",
+		     bind->nnames, value_describe(value));
 	if (value->kind != VALUE_ERROR)
 		diag_note(b->diags,
 			  span_join(bind->names[0].span, bind->names[bind->nnames - 1].span),
@@ -249,13 +251,29 @@ static bool set_carried(Build *b, Copies *copies, const Value *value, Span span)
 	return good;
 }
 
+/* (h, c) = x: each name starts with a value of its own. */
+static void fix_carried(Build *b, const AstBind *bind)
+{
+	const char *value = source_text(b->diags->sources, b->arena, bind->value->span), *all = "";
+	for (uint32_t i = 0; i < bind->nnames; i++)
+		all = arena_printf(b->arena, "%s%s%s", all, i ? ", " : "", value);
+	if (!strchr(value, '\n'))
+		diag_fix(b->diags, bind->value->span, arena_printf(b->arena, "(%s)", all),
+			 "a tuple has a value for each name that is carried on");
+}
+
 static bool start_copies(Build *b, Copies *copies)
 {
 	const AstBind *bind = copies->bind;
 	Value value = eval(b, bind->value);
 	copies->carried = ARENA_ARRAY(b->arena, Value, bind->nnames);
-	if (value.kind == VALUE_ERROR || (bind->nnames > 1 && !check_tuple(b, bind, &value)))
+	if (value.kind == VALUE_ERROR)
 		return false;
+	if (bind->nnames > 1 && !check_tuple(b, bind, &value)) {
+		if (value.kind != VALUE_TUPLE)
+			fix_carried(b, bind);
+		return false;
+	}
 	if (bind->nnames == 1) /* a tuple is none that could be carried */
 		copies->carried[0] = value_node(value_to_node(b, value), bind->value->span);
 	return bind->nnames == 1 ? copies->carried[0].kind != VALUE_ERROR

@@ -20,6 +20,24 @@ static void give_axes(Solver *s, const char *rule, const Spot *spot, uint32_t le
 	rowvar_solve(s, spot->var, term, NONE, rule);
 }
 
+/* x * g, where x takes in nothing: the input axes of g go into the result, and no further. */
+static void note_composed(Solver *s, const Spot *spot)
+{
+	for (NodeId id = spot->node + 1; s->diags && id < s->graph->nodes.n; id++) {
+		const Node *node = &s->graph->nodes.at[id];
+		FlatRow in;
+		if (node->kind != NODE_COMPOSE || node->args[1] != spot->node ||
+		    spot->row != ROW_INPUT)
+			continue;
+		row_flatten(s, &s->rows[node->args[0]][ROW_INPUT], &in);
+		bool none = in.var == NONE && in.nlead + in.ntrail == 0;
+		diag_note(s->diags, node->op_span,
+			  "'*' composes %s with it%s: its input axes are those of the result",
+			  tensor_text(s, id, 0), none ? ", which takes in no axes" : "");
+		return;
+	}
+}
+
 static void blame_row(Solver *s, const Spot *spot)
 {
 	static const char *const shapes[ROW_KINDS] = {"[3 | ... -> ...]", "[3 -> ...]",
@@ -31,6 +49,7 @@ static void blame_row(Solver *s, const Spot *spot)
 	if (s->diags)
 		diag_note(s->diags, node->span, "a shape that says them would, such as '%s : %s'",
 			  node->name ? node->name : "it", shapes[spot->row]);
+	note_composed(s, spot);
 	blame_sites(s, spot->node);
 }
 

@@ -111,6 +111,31 @@ static void note_would_divide(Solver *s, ConId id, Size total, Size known)
 	}
 }
 
+/* Has the tensor its axes from its use alone? */
+static bool is_shapeless(const Graph *graph, NodeId id)
+{
+	const Node *node = &graph->nodes.at[id];
+	while ((node->kind == NODE_POINTWISE || node->kind == NODE_CAST) && node->nargs > 0) {
+		NodeId next = node->args[0]; /* falls: node ids */
+		for (uint32_t i = 1; i < node->nargs; i++)
+			if (graph->nodes.at[next].kind == NODE_NUMBER)
+				next = node->args[i];
+			else if (graph->nodes.at[node->args[i]].kind != NODE_NUMBER)
+				return false;
+		node = &graph->nodes.at[next];
+	}
+	return node->kind == NODE_OFFSETS || node->kind == NODE_RANDOM;
+}
+
+static void note_shapeless(Solver *s, NodeId id)
+{
+	const Node *node = id == NODE_NONE ? NULL : &s->graph->nodes.at[id];
+	if (s->diags && node && node->kind == NODE_RESHAPE && is_shapeless(s->graph, node->args[0]))
+		diag_note(s->diags, node->arg_spans[0],
+			  "this has its axes from its use, and 'reshape' asks for none: it is one "
+			  "element");
+}
+
 static void total_blame(Solver *s, ConId id, Size total, Size known)
 {
 	Con *con = &s->cons.at[id];
@@ -130,15 +155,17 @@ static void total_blame(Solver *s, ConId id, Size total, Size known)
 		      size_text(s->arena, s->sizes,
 				size_div(s->sizes, known, size_const(s->sizes, con->number))));
 	else if (never || (!fits && size_is_const(s->sizes, known, &by) && by != 0))
-		blame(s, E0345, id, "%s elements do not divide by %s%s",
-		      size_text(s->arena, s->sizes, total), size_text(s->arena, s->sizes, known),
-		      letters);
+		blame(s, E0345, id, "%s element%s not divide by %s%s",
+		      size_text(s->arena, s->sizes, total),
+		      size_is(s->sizes, total, 1) ? " does" : "s do",
+		      size_text(s->arena, s->sizes, known), letters);
 	else
 		blame(s, E0345, id, "%s elements do not fit axes of %s together%s",
 		      size_text(s->arena, s->sizes, total), size_text(s->arena, s->sizes, known),
 		      letters);
 	if (never || !fits)
 		note_would_divide(s, id, total, known);
+	note_shapeless(s, con->node);
 	blame_born(s, con->cells[0]);
 	FlatRow f;
 	for (uint32_t r = 0; r < con->nrows; r++) {
