@@ -187,6 +187,8 @@ static void run_stages(Compiler *c, int last)
 		double start = now_ms();
 		if (stage->run) {
 			stage->run(c);
+			if (c->diags.nerrors && c->ast && !c->inference)
+				repairs_offer(c);
 			if (c->diags.nerrors)
 				finish(c);
 			if (stage->verify)

@@ -39,6 +39,9 @@ void jobs_run(Compiler *c, const Jobs *jobs);
 /* What a back end needs to know of the compilation, without the output. */
 Emit jobs_emit(Compiler *c);
 
+/* Offers repairs of the errors that stop a stage before lowering: each was tried. */
+void repairs_offer(Compiler *c);
+
 /* Ends the process with status 2: `word` is no such `what`. */
 _Noreturn void usage(const char *what, const char *word);
 double now_ms(void);

@@ -100,6 +100,8 @@ void arena_limit(Arena *arena, size_t bytes)
 	arena->limit = bytes;
 }
 
+size_t arena_held(const Arena *arena) { return arena->held; }
+
 void *arena_alloc(Arena *arena, size_t bytes)
 {
 	size_t size = round_up(bytes ? bytes : 1);

@@ -18,6 +18,8 @@ void arena_free(Arena *arena);
 void arena_reset(Arena *arena);
 /* Ends the process with a message once more than `bytes` are held (0: no limit). */
 void arena_limit(Arena *arena, size_t bytes);
+/* Bytes that it has taken from the system. */
+size_t arena_held(const Arena *arena);
 
 /* Ends the process as an arena does that cannot grow. */
 _Noreturn void arena_out_of_memory(const char *what);

@@ -39,6 +39,7 @@ typedef struct Diag {
 	Span span;
 	const char *text;
 	uint64_t rank; /* for diags_sort */
+	bool brief;    /* a repair of another one mends it: as text without its notes */
 	VEC(DiagNote) notes;
 } Diag;
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-enum { VIEW = 100, LEFT_CONTEXT = 40, CUT = 256, TAB = 8, MAX_CELLS = 4 * CUT };
+enum { VIEW = 100, LEFT_CONTEXT = 40, CUT = 256, TAB = 8, MAX_CELLS = 4 * CUT, NOTES = 7 };
 
 typedef struct Cell {
 	char text[12];
@@ -270,6 +270,35 @@ static void print_note(const Printer *p, const DiagNote *note)
 		print_excerpt(p, excerpt_of(p, note->span));
 }
 
+/* Marks notes with such words, the last ones first, until few enough are left. */
+static void leave_out(const Diag *d, const char *words, bool *out, size_t *left)
+{
+	for (size_t k = d->notes.n; k-- > 0 && d->notes.n - *left > NOTES;) {
+		const DiagNote *note = &d->notes.at[k];
+		if (note->replacement || out[k] || !strstr(note->text, words))
+			continue;
+		out[k] = true;
+		++*left;
+	}
+}
+
+/* So many places that all fits one screen: steps on the way go first, then origins; repairs stay,
+ * and the other formats have all. */
+static void print_notes(const Printer *p, const Diag *d)
+{
+	static const char *const least[] = {" here too", " comes from here", ""};
+	bool *out = ARENA_ARRAY(p->ds->arena, bool, d->notes.n + 1);
+	size_t left = 0;
+	for (size_t i = 0; i < sizeof least / sizeof least[0]; i++)
+		leave_out(d, least[i], out, &left);
+	for (size_t k = 0; k < d->notes.n; k++)
+		if (!out[k])
+			print_note(p, &d->notes.at[k]);
+	if (left > 0)
+		fprintf(p->out, "tsrc: note: -fdiagnostics-format=json has %zu more place%s\n",
+			left, left == 1 ? "" : "s");
+}
+
 void diags_print_text(const Diags *ds, FILE *out)
 {
 	Printer p = {out, ds};
@@ -279,8 +308,10 @@ void diags_print_text(const Diags *ds, FILE *out)
 		fprintf(out, " [%s]\n", diag_code_name(d->code));
 		if (source_at(ds->sources, d->span.file))
 			print_excerpt(&p, excerpt_of(&p, d->span));
-		for (size_t k = 0; k < d->notes.n; k++)
-			print_note(&p, &d->notes.at[k]);
+		if (!d->brief)
+			print_notes(&p, d);
+		else if (d->notes.n > 0)
+			fprintf(out, "tsrc: note: a repair of another error mends this one\n");
 	}
 	if (ds->overflow)
 		fprintf(out, "tsrc: note: stopped after %d errors; -ferror-limit=0 shows all\n",

@@ -56,6 +56,11 @@ def shown(lines, i, line):
     return code, len(mark[2]) if mark and len(code) < SHOWN else None
 
 
+def mended(line):
+    """The line that a repair makes, where all of it is shown."""
+    return line.strip() if line and line.isascii() and len(line) < SHOWN else None
+
+
 def facts_of_text(text, source):
     """(code, severity, message, place), [(message, place)], [(message, place without its end, the mended line)]"""
     facts, lines = [], text.splitlines()
@@ -71,7 +76,7 @@ def facts_of_text(text, source):
         elif kind == "note" and facts:
             facts[-1][1].append((message, at))
         elif kind == "help" and facts:
-            facts[-1][2].append((message, at and at[:3], code_line and code_line.isascii() and code_line.strip() or None))
+            facts[-1][2].append((message, at and at[:3], mended(code_line)))
     return facts
 
 
@@ -135,6 +140,21 @@ def same(one, other):
     return one is None or other is None or one == other
 
 
+def complete(text, full):
+    """What text leaves out of a long message, and of one that a repair of another mends, it says that it does."""
+    for one, other in zip(text, full):
+        more = [re.match(r"-fdiagnostics-format=json has (\d+) more places?$", message) for message, _ in one[1]]
+        if any(more):
+            notes = [note for note, skip in zip(one[1], more) if not skip]
+            rest = iter(other[1])
+            if len(other[1]) == len(notes) + int(next(m for m in more if m)[1]) and \
+                    all(any(same(note, there) for there in rest) for note in notes):
+                one[1][:] = other[1]
+        elif [message for message, _ in one[1]] == ["a repair of another error mends this one"]:
+            one[1][:], one[2][:] = other[1], other[2]
+    return text
+
+
 def compare(label, name, program):
     """How many reports, and were they told in another way?"""
     with tempfile.TemporaryDirectory() as directory:
@@ -147,7 +167,7 @@ def compare(label, name, program):
         except (ValueError, KeyError, IndexError) as error:
             print("%s: %s %s" % (label, type(error).__name__, error))
             return 0, True
-    if as_json == as_sarif and same(text, as_json) and (text or not label.startswith("E")):
+    if as_json == as_sarif and same(complete(text, as_json), as_json) and (text or not label.startswith("E")):
         return len(text), False
     print("%s:\n text  %s\n json  %s\n sarif %s" % (label, text, as_json, as_sarif))
     return len(text), True

@@ -1,0 +1,49 @@
+/* Edits that may have been meant: small changes of the text at the places that a message shows.
+ *
+ *   tree, places, sizes of the message -> edits, the likelier first
+ *
+ * Nothing here knows whether an edit mends anything: who asks compiles the edited text. An edit is
+ * one span of the file and what would stand there.
+ */
+#ifndef TSR_GRAMMAR_EDITS_H
+#define TSR_GRAMMAR_EDITS_H
+
+#include "grammar/ast.h"
+
+typedef struct Edit {
+	Span span;
+	const char *text; /* what stands there instead */
+	const char *why;  /* as a message says it */
+	uint32_t cost;    /* the less, the likelier */
+	uint32_t offered; /* the message has it already, as its first, second, ...; else 0 */
+} Edit;
+
+typedef struct Edits {
+	Arena *arena;
+	const Sources *sources;
+	const AstFile *file;
+	const Span *places; /* the first is the main one; those of other files are passed over */
+	uint32_t nplaces;
+	const char *const *sizes; /* numbers that the message says */
+	uint32_t nsizes;
+	VEC(Edit) list;
+} Edits;
+
+/* Fills the list, in any order. */
+void edits_near(Edits *e);
+/* Likewise, for a text at the main place that is no specification. */
+void edits_of_text(Edits *e);
+/* In the order of the costs, then of the text. */
+void edits_sort(Edits *e);
+/* NULL: it is not in the list. */
+Edit *edit_find(Edits *e, Span span, const char *text);
+
+/* Internal to grammar/: adds one; of a specification that is `far` from the places. */
+void edit_add(Edits *e, uint32_t cost, Span span, const char *text, const char *why);
+void edits_of_spec(Edits *e, const AstSpec *spec, uint32_t far);
+
+/* Internal to grammar/: what stands there; between the two. */
+const char *edit_text(const Edits *e, Span span);
+Span edit_gap(Span a, Span b);
+
+#endif

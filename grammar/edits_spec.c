@@ -1,0 +1,288 @@
+/* Edits of a specification: letters that change places, signs for commas, rows and letters that are
+ * missing or too many, another mark. */
+#include "grammar/edits.h"
+
+#include <string.h>
+
+enum { COST_SIGN = 5, COST_LETTER = 6, COST_OTHER = 8, ITEMS = 24, LETTERS = 12 };
+
+/* An axis as written, and where. */
+typedef struct Item {
+	const AstSpecAxis *axis;
+	uint32_t tensor; /* noperands: the result */
+	RowKind row;
+	uint32_t at;
+} Item;
+
+typedef struct SpecEdits {
+	Edits *e;
+	const AstSpec *spec;
+	uint32_t far;
+	Item items[ITEMS];
+	uint32_t n;
+} SpecEdits;
+
+static const AstSpecTensor *tensor_at(const AstSpec *spec, uint32_t i)
+{
+	return i < spec->noperands ? &spec->operands[i] : &spec->result;
+}
+
+static void add(SpecEdits *s, uint32_t cost, Span span, const char *text, const char *why)
+{
+	edit_add(s->e, cost + s->far, span, text, why);
+}
+
+static void collect_items(SpecEdits *s)
+{
+	for (uint32_t t = 0; t <= s->spec->noperands; t++)
+		for (RowKind k = 0; k < ROW_KINDS; k++) {
+			const AstSpecRow *row = &tensor_at(s->spec, t)->rows[k];
+			for (uint32_t i = 0; i < row->naxes && s->n < ITEMS; i++)
+				s->items[s->n++] = (Item){&row->axes[i], t, k, i};
+		}
+}
+
+static const char *between(const SpecEdits *s)
+{
+	return s->spec->single_letters ? "" : ", ";
+}
+
+/* ---- letters that change places ---- */
+
+static void swaps(SpecEdits *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		for (uint32_t k = i + 1; k < s->n; k++) {
+			const Item *a = &s->items[i], *b = &s->items[k];
+			Span x = a->axis->span, y = b->axis->span;
+			const char *first = edit_text(s->e, x), *last = edit_text(s->e, y);
+			if (a->tensor != b->tensor || strcmp(first, last) == 0)
+				continue;
+			add(s, k == i + 1 ? COST_LETTER : COST_LETTER + 1, span_join(x, y),
+			    arena_printf(s->e->arena, "%s%s%s", last,
+					 edit_text(s->e, edit_gap(x, y)), first),
+			    arena_printf(s->e->arena, "it would fit with '%s' and '%s' swapped",
+					 first, last));
+		}
+}
+
+/* ---- signs ---- */
+
+static void sign_for_comma(SpecEdits *s, const Item *a, const Item *b)
+{
+	const AstSpecTensor *tensor = tensor_at(s->spec, a->tensor);
+	Span gap = edit_gap(a->axis->span, b->axis->span);
+	const char *text = edit_text(s->e, gap);
+	if (strstr(text, "..")) /* a row variable stands between them */
+		return;
+	if (a->row == ROW_OUTPUT && !tensor->rows[ROW_INPUT].written)
+		add(s, COST_SIGN + 1, gap, " -> ", "it would fit with '->' between the axes");
+	if (a->row == ROW_OUTPUT && !tensor->rows[ROW_BATCH].written)
+		add(s, COST_SIGN, gap, " | ", "it would fit with '|' between the axes");
+	if (a->row == ROW_INPUT && !tensor->rows[ROW_BATCH].written)
+		add(s, COST_SIGN, gap, " | ", "it would fit with '|' between the axes");
+	if (a->tensor < s->spec->noperands)
+		add(s, COST_SIGN, gap, "; ", "';' stands between operands");
+}
+
+/* A sign between two rows, or operands, is a comma; '|' is '->' and the other way round. */
+static void comma_for_sign(SpecEdits *s, const Item *a, const Item *b)
+{
+	Span gap = edit_gap(a->axis->span, b->axis->span);
+	const char *text = edit_text(s->e, gap);
+	if (b->tensor == s->spec->noperands && a->tensor != b->tensor) /* '=>' */
+		return;
+	if (strstr(text, ".."))
+		return;
+	add(s, COST_SIGN + 1, gap, between(s), "it would fit without that sign");
+	if (a->tensor != b->tensor)
+		return;
+	if (strstr(text, "->") && !tensor_at(s->spec, a->tensor)->rows[ROW_BATCH].written)
+		add(s, COST_OTHER, gap, " | ", "it would fit with '|' for '->'");
+	if (strstr(text, "|") && !tensor_at(s->spec, a->tensor)->rows[ROW_INPUT].written)
+		add(s, COST_OTHER, gap, " -> ", "it would fit with '->' for '|'");
+}
+
+static void signs(SpecEdits *s)
+{
+	for (uint32_t i = 0; i + 1 < s->n; i++) {
+		const Item *a = &s->items[i], *b = &s->items[i + 1];
+		if (a->tensor == b->tensor && a->row == b->row)
+			sign_for_comma(s, a, b);
+		else
+			comma_for_sign(s, a, b);
+	}
+}
+
+/* ---- rows that are not written ---- */
+
+static Span start_of(const AstSpecTensor *tensor)
+{
+	return (Span){tensor->span.file, tensor->span.start, tensor->span.start};
+}
+
+static bool lacks(const AstSpecTensor *tensor, RowKind row)
+{
+	return !span_is_none(tensor->span) && !tensor->rows[row].written &&
+	       (row == ROW_BATCH || !tensor->rows[ROW_BATCH].written);
+}
+
+/* `... | ` at every operand and the result that have no such row. */
+static void rest_everywhere(SpecEdits *s, RowKind row, const char *rest)
+{
+	const AstSpec *spec = s->spec;
+	Span whole = spec->span;
+	const char *text = "";
+	uint32_t done = whole.start, n = 0;
+	for (uint32_t t = 0; t <= spec->noperands; t++) {
+		if (!lacks(tensor_at(spec, t), row))
+			continue;
+		Span at = start_of(tensor_at(spec, t));
+		text = arena_printf(s->e->arena, "%s%s%s", text,
+				    edit_text(s->e, (Span){whole.file, done, at.start}), rest);
+		done = at.start;
+		n++;
+	}
+	if (n > 1)
+		add(s, COST_LETTER + (row != ROW_BATCH), whole,
+		    arena_printf(s->e->arena, "%s%s", text,
+				 edit_text(s->e, (Span){whole.file, done, whole.end})),
+		    "a row that is not written is empty; '...' stands for any axes");
+}
+
+static void rests(SpecEdits *s)
+{
+	static const char *const rest[] = {"... | ", "... -> "};
+	for (RowKind row = ROW_BATCH; row <= ROW_INPUT; row++) {
+		rest_everywhere(s, row, rest[row]);
+		for (uint32_t t = 0; t <= s->spec->noperands; t++)
+			if (lacks(tensor_at(s->spec, t), row))
+				add(s, COST_LETTER + 1, start_of(tensor_at(s->spec, t)), rest[row],
+				    "a row that is not written is empty; '...' stands for any axes");
+	}
+}
+
+/* ---- letters that are missing, too many, or others ---- */
+
+static bool has_letter(const SpecEdits *s, uint32_t tensor, Sym letter)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->items[i].tensor == tensor && s->items[i].axis->name.sym == letter)
+			return true;
+	return false;
+}
+
+static uint32_t letters_of(const SpecEdits *s, Sym *letters)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < s->n; i++) {
+		Sym letter = s->items[i].axis->name.sym;
+		bool seen = letter == NULL;
+		for (uint32_t k = 0; k < n && !seen; k++)
+			seen = letters[k] == letter;
+		if (!seen && n < LETTERS)
+			letters[n++] = letter;
+	}
+	return n;
+}
+
+static void insert(SpecEdits *s, uint32_t cost, uint32_t at, const char *letter, bool before)
+{
+	Span span = {s->spec->span.file, at, at};
+	const char *sep = between(s);
+	add(s, cost, span, arena_printf(s->e->arena, before ? "%s%s" : "%2$s%1$s", letter, sep),
+	    arena_printf(s->e->arena, "it would fit with '%s' here", letter));
+}
+
+/* A letter of row `row` of an operand, into the same row of another tensor. */
+static void insert_letter(SpecEdits *s, uint32_t tensor, RowKind row, Sym letter)
+{
+	const AstSpecTensor *to = tensor_at(s->spec, tensor);
+	const AstSpecRow *axes = &to->rows[row];
+	uint32_t cost = tensor == s->spec->noperands ? COST_LETTER : COST_OTHER;
+	if (span_is_none(to->span))
+		return;
+	if (!axes->written && row == ROW_BATCH)
+		add(s, cost, start_of(to), arena_printf(s->e->arena, "%s | ", letter),
+		    arena_printf(s->e->arena, "it would fit with '%s' here", letter));
+	if (!axes->written || axes->naxes == 0)
+		return;
+	for (uint32_t i = 0; i < axes->naxes; i++)
+		insert(s, cost, axes->axes[i].span.start, letter, true);
+	insert(s, cost, axes->axes[axes->naxes - 1].span.end, letter, false);
+}
+
+static void insertions(SpecEdits *s)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		const Item *item = &s->items[i];
+		Sym letter = item->axis->name.sym;
+		for (uint32_t t = 0; letter && t <= s->spec->noperands; t++)
+			if (t != item->tensor && !has_letter(s, t, letter))
+				insert_letter(s, t, item->row, letter);
+	}
+}
+
+/* The axis with the comma behind it, or before it where it is the last. */
+static Span with_comma(const SpecEdits *s, const Item *item)
+{
+	const AstSpecRow *row = &tensor_at(s->spec, item->tensor)->rows[item->row];
+	Span span = item->axis->span;
+	if (item->at + 1 < row->naxes)
+		span.end = row->axes[item->at + 1].span.start;
+	else if (item->at > 0)
+		span.start = row->axes[item->at - 1].span.end;
+	return span;
+}
+
+static void others(SpecEdits *s, const Item *item, const Sym *letters, uint32_t n)
+{
+	Name name = item->axis->name;
+	for (uint32_t i = 0; name.sym && i < n; i++)
+		if (letters[i] != name.sym)
+			add(s, COST_OTHER, name.span, letters[i],
+			    arena_printf(s->e->arena, "it would fit with '%s' for '%s'",
+					 letters[i], name.sym));
+	Span span = with_comma(s, item);
+	if (span.end - span.start > item->axis->span.end - item->axis->span.start &&
+	    !strstr(edit_text(s->e, span), ".."))
+		add(s, COST_OTHER + 1, span, "",
+		    arena_printf(s->e->arena, "it would fit without '%s'",
+				 edit_text(s->e, item->axis->span)));
+	if (item->tensor == s->spec->noperands && name.sym)
+		add(s, COST_OTHER, item->axis->span, "0",
+		    "0 keeps the place of an axis that is reduced");
+}
+
+static void marks(SpecEdits *s, const AstSpecAxis *axis)
+{
+	static const char *const written[] = {"+", "<+", "<+?", "=+", "=+?"};
+	static const SpecMark first[] = {MARK_NONE, MARK_VALID_FLOOR, MARK_VALID, MARK_PADDED_CEIL,
+					 MARK_PADDED};
+	static const SpecMark second[] = {MARK_NONE, MARK_PADDED, MARK_PADDED_CEIL, MARK_VALID,
+					  MARK_VALID_FLOOR};
+	if (axis->kind != SPEC_AFFINE || axis->mark == MARK_NONE)
+		return;
+	add(s, COST_SIGN, axis->mark_span, written[first[axis->mark]],
+	    arena_printf(s->e->arena, "it would fit with '%s'", written[first[axis->mark]]));
+	add(s, COST_OTHER, axis->mark_span, written[second[axis->mark]],
+	    arena_printf(s->e->arena, "it would fit with '%s'", written[second[axis->mark]]));
+}
+
+void edits_of_spec(Edits *e, const AstSpec *spec, uint32_t far)
+{
+	SpecEdits s = {.e = e, .spec = spec, .far = far};
+	Sym letters[LETTERS];
+	if (spec->broken)
+		return;
+	collect_items(&s);
+	uint32_t n = letters_of(&s, letters);
+	swaps(&s);
+	signs(&s);
+	rests(&s);
+	insertions(&s);
+	for (uint32_t i = 0; i < s.n; i++) {
+		others(&s, &s.items[i], letters, n);
+		marks(&s, s.items[i].axis);
+	}
+}

@@ -1,0 +1,320 @@
+/* Repairs that were tried: an error's edits are applied one at a time, the likeliest first, and the
+ * text is compiled to shapes again.
+ *
+ *   Diags with errors, tree -> the same with repairs, those first that make the program compile
+ *
+ * A repair that inference knew of is tried too: it goes where it leaves what was said. Everything of
+ * a trial is freed with it. How many trials there are is bounded by the memory that the compilation
+ * took, so the same program has the same messages whatever the machine.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "grammar/edits.h"
+#include "main.h"
+
+enum { ERRORS_MENDED = 3, REPAIRS = 3, SIZES = 6, PLACES = 16 };
+enum { TRIALS = 400, TRIAL_BYTES = 96 << 20, COST_SPREAD = 3, COST_OFFERED = 5 };
+
+/* What a trial leaves, the better the less. */
+typedef enum Left { LEFT_NOTHING, LEFT_WARNINGS, LEFT_OTHERS, LEFT_MORE, LEFT_SAME } Left;
+
+typedef struct Found {
+	const Edit *at[REPAIRS];
+	uint32_t n;
+} Found;
+
+typedef struct Repairs {
+	Compiler *c;
+	Diag *d;
+	int nerrors, nwarnings; /* before */
+	size_t trials;          /* that may still be made */
+	Arena *scratch;
+	VEC(uint64_t) tried; /* hashes of texts */
+} Repairs;
+
+/* ---- one trial ---- */
+
+static const char *edited(const Repairs *r, Arena *arena, Span span, const char *text)
+{
+	const Source *source = source_at(&r->c->sources, r->c->file);
+	return arena_printf(arena, "%.*s%s%s", (int)span.start, source->text, text,
+			    source->text + span.end);
+}
+
+static bool says_same(const Repairs *r, const Diags *diags)
+{
+	for (size_t i = 0; i < diags->list.n; i++)
+		if (diags->list.at[i].code == r->d->code &&
+		    strcmp(diags->list.at[i].text, r->d->text) == 0)
+			return true;
+	return false;
+}
+
+static Left left_of(const Repairs *r, const Diags *diags)
+{
+	if (diags->nerrors == 0)
+		return diags->nwarnings > r->nwarnings ? LEFT_WARNINGS : LEFT_NOTHING;
+	if (says_same(r, diags))
+		return LEFT_SAME;
+	return diags->nerrors < r->nerrors ? LEFT_OTHERS : LEFT_MORE;
+}
+
+/* The program with `text` in place of the span, up to its shapes and index maps. */
+static Left try_edit(Repairs *r, Span span, const char *text)
+{
+	Compiler t = {.perm = arena_new(), .symbols = symbols_new(), .frontend = r->c->frontend};
+	sources_init(&t.sources, t.perm);
+	diags_init(&t.diags, t.perm, &t.sources);
+	t.diags.options = r->c->diags.options;
+	t.diags.options.warnings_are_errors = false;
+	t.parse = (Parse){t.perm, t.symbols, &t.sources, &t.diags};
+	const char *all = edited(r, t.perm, span, text);
+	t.file = source_add(&t.sources, source_at(&r->c->sources, r->c->file)->path, all, strlen(all));
+	t.ast = parse_file(&t.parse, t.file);
+	if (t.diags.nerrors == 0)
+		t.graph = frontend_build(&t.parse, &t.sources, t.ast, &t.frontend);
+	if (t.diags.nerrors == 0)
+		infer_run(t.graph, t.perm, &t.diags, NULL);
+	Left left = left_of(r, &t.diags);
+	symbols_free(t.symbols);
+	arena_free(t.perm);
+	r->trials--;
+	return left;
+}
+
+/* ---- what is known of the message ---- */
+
+static void collect_places(const Repairs *r, Edits *e)
+{
+	Span *places = ARENA_ARRAY(e->arena, Span, PLACES);
+	e->places = places;
+	places[e->nplaces++] = r->d->span;
+	for (size_t i = 0; i < r->d->notes.n && e->nplaces < PLACES; i++)
+		if (!r->d->notes.at[i].replacement && r->d->notes.at[i].span.file == r->c->file)
+			places[e->nplaces++] = r->d->notes.at[i].span;
+}
+
+static bool said(const Edits *e, const char *size)
+{
+	for (uint32_t i = 0; i < e->nsizes; i++)
+		if (strcmp(e->sizes[i], size) == 0)
+			return true;
+	return false;
+}
+
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+/* "input axis 1", "2 output axes" count; they are no sizes. */
+static bool counts(const char *before, const char *after)
+{
+	static const char *const words[] = {"axis",	 "axes",  "input",	 "output",
+					    "batch", "operand", "broadcasting"};
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (strcmp(before, words[i]) == 0 || strncmp(after, words[i], strlen(words[i])) == 0)
+			return true;
+	return false;
+}
+
+/* The numbers in a text, as sizes that something may have been meant to have. */
+static void collect_sizes(Edits *e, const char **sizes, const char *text)
+{
+	const char *before = "";
+	while (*text && e->nsizes < SIZES) {
+		size_t n = strspn(text, letters);
+		const char *word = arena_strndup(e->arena, text, n);
+		text += n;
+		if (n > 0 && isdigit((unsigned char)*word) && !said(e, word) &&
+		    !counts(before, text + strspn(text, " ")))
+			sizes[e->nsizes++] = word;
+		before = n > 0 ? word : before;
+		text += n == 0;
+	}
+}
+
+/* A size that is a name stands at the place that it comes from. */
+static void collect_name(Edits *e, const char **sizes, const char *text, Span place)
+{
+	const char *word = edit_text(e, place);
+	size_t n = strlen(word);
+	if (strstr(text, " comes from here") && n > 0 && strspn(word, letters) == n &&
+	    !said(e, word) && e->nsizes < SIZES)
+		sizes[e->nsizes++] = word;
+}
+
+static void collect(const Repairs *r, Edits *e)
+{
+	const char **sizes = ARENA_ARRAY(e->arena, const char *, SIZES);
+	e->sizes = sizes;
+	collect_places(r, e);
+	collect_sizes(e, sizes, r->d->text);
+	for (size_t i = 0; i < r->d->notes.n; i++)
+		if (!r->d->notes.at[i].replacement) {
+			collect_sizes(e, sizes, r->d->notes.at[i].text);
+			collect_name(e, sizes, r->d->notes.at[i].text, r->d->notes.at[i].span);
+		}
+}
+
+/* ---- one message ---- */
+
+/* Repairs that inference offered stand among the edits, under its own words. */
+static void join_offered(const Repairs *r, Edits *e)
+{
+	uint32_t n = 0;
+	for (size_t i = 0; i < r->d->notes.n; i++) {
+		const DiagNote *note = &r->d->notes.at[i];
+		if (!note->replacement || note->span.file != r->c->file)
+			continue;
+		Edit *same = edit_find(e, note->span, note->replacement);
+		bool own = same && (same->cost < COST_OFFERED || strcmp(same->text, ".*") == 0);
+		uint32_t cost = own ? same->cost : COST_OFFERED;
+		Edit edit = {note->span, note->replacement, note->text, cost, ++n};
+		if (same)
+			*same = edit;
+		else
+			PUSH(e->arena, e->list, edit);
+	}
+}
+
+/* Keeps the hash of the edited text; was it tried before? */
+static bool was_tried(Repairs *r, const Edit *edit)
+{
+	const char *text = edited(r, r->scratch, edit->span, edit->text);
+	uint64_t hash = XXH3_64bits(text, strlen(text));
+	arena_reset(r->scratch);
+	for (size_t i = 0; i < r->tried.n; i++)
+		if (r->tried.at[i] == hash)
+			return true;
+	PUSH(r->c->perm, r->tried, hash);
+	return false;
+}
+
+/* What leaves other errors: likely only where inference says so, or where there were others. */
+static void keep(const Repairs *r, Found *found, const Edit *edit, Left left)
+{
+	if (left == LEFT_MORE && edit->offered)
+		left = LEFT_OTHERS;
+	Found *of = &found[left];
+	if (left <= LEFT_OTHERS && of->n < REPAIRS &&
+	    (of->n == 0 || edit->cost <= of->at[0]->cost + COST_SPREAD) &&
+	    (left < LEFT_OTHERS || edit->offered ||
+	     (r->nerrors > 1 && (of->n == 0 || !of->at[0]->offered))))
+		of->at[of->n++] = edit;
+}
+
+/* Tries edits until enough make the program compile; those that cost much more than the best that
+ * does are not what was meant. */
+static void search(Repairs *r, const Edits *e, Found *found)
+{
+	uint32_t limit = UINT32_MAX;
+	r->tried.n = 0;
+	for (size_t i = 0; i < e->list.n && r->trials > 0; i++) {
+		const Edit *edit = &e->list.at[i];
+		if (edit->cost > limit)
+			break;
+		if (found[LEFT_NOTHING].n >= (edit->offered ? REPAIRS : REPAIRS - 1))
+			continue;
+		if (was_tried(r, edit))
+			continue;
+		Left left = try_edit(r, edit->span, edit->text);
+		keep(r, found, edit, left);
+		if (left == LEFT_NOTHING && edit->cost + COST_SPREAD < limit)
+			limit = edit->cost + COST_SPREAD;
+	}
+}
+
+/* What leaves other errors is shown beside what mends all only where inference knew of it and the
+ * latter is far to seek: then it goes first. */
+static void choose(Found *shown, const Found *found, bool second)
+{
+	for (uint32_t i = 0; i < found->n && shown->n < REPAIRS; i++) {
+		const Edit *edit = found->at[i];
+		if (!second) {
+			shown->at[shown->n++] = edit;
+		} else if (edit->offered && edit->cost + COST_SPREAD <= shown->at[0]->cost) {
+			memmove(&shown->at[1], &shown->at[0], shown->n * sizeof shown->at[0]);
+			shown->at[0] = edit;
+			shown->n++;
+		}
+	}
+}
+
+/* The repairs found stand where the first one stood, or behind the notes. */
+static void attach(Repairs *r, const Found *found)
+{
+	Arena *arena = r->c->perm;
+	VEC(DiagNote) notes = {0};
+	size_t i = 0, n = r->d->notes.n;
+	while (i < n && !r->d->notes.at[i].replacement)
+		PUSH(arena, notes, r->d->notes.at[i++]);
+	for (uint32_t k = 0; k < found->n; k++)
+		PUSH(arena, notes, ((DiagNote){found->at[k]->span, found->at[k]->why, found->at[k]->text}));
+	for (; i < n; i++)
+		if (!r->d->notes.at[i].replacement || r->d->notes.at[i].span.file != r->c->file)
+			PUSH(arena, notes, r->d->notes.at[i]);
+	r->d->notes.at = notes.at;
+	r->d->notes.n = notes.n;
+	r->d->notes.cap = notes.cap;
+}
+
+/* Does a repair of it make the whole program compile? */
+static bool mend(Repairs *r)
+{
+	Edits e = {.arena = r->c->perm, .sources = &r->c->sources, .file = r->c->ast};
+	Found found[LEFT_SAME] = {0};
+	collect(r, &e);
+	if (r->c->graph)
+		edits_near(&e);
+	else
+		edits_of_text(&e);
+	join_offered(r, &e);
+	edits_sort(&e);
+	if (r->trials == 0)
+		return false;
+	search(r, &e, found);
+	Found shown = {0};
+	bool mended = found[LEFT_NOTHING].n + found[LEFT_WARNINGS].n > 0;
+	for (Left left = LEFT_NOTHING; left <= LEFT_OTHERS; left++)
+		choose(&shown, &found[left], left == LEFT_OTHERS && mended);
+	attach(r, &shown);
+	return mended;
+}
+
+static bool has_repair(const Diag *d)
+{
+	for (size_t i = 0; i < d->notes.n; i++)
+		if (d->notes.at[i].replacement)
+			return true;
+	return false;
+}
+
+/* One edit mends all of them: the others are its consequences. */
+static void be_brief(Compiler *c, const Diag *but)
+{
+	for (size_t i = 0; i < c->diags.list.n; i++)
+		c->diags.list.at[i].brief = &c->diags.list.at[i] != but &&
+					    c->diags.list.at[i].severity == SEVERITY_ERROR;
+}
+
+/* What the front end offers is about one word and stays as it is; no edit mends a limit. */
+void repairs_offer(Compiler *c)
+{
+	size_t most = TRIAL_BYTES / (arena_held(c->perm) + 1);
+	Repairs r = {.c = c, .nerrors = c->diags.nerrors, .nwarnings = c->diags.nwarnings};
+	r.trials = most < TRIALS ? most : TRIALS;
+	r.scratch = arena_new();
+	for (size_t i = 0, n = 0; i < c->diags.list.n && n < ERRORS_MENDED; i++) {
+		r.d = &c->diags.list.at[i];
+		if (r.d->severity != SEVERITY_ERROR || r.d->span.file != c->file ||
+		    (r.d->code < E0301 && has_repair(r.d)) || r.d->code == E0305)
+			continue;
+		n++;
+		if (mend(&r)) {
+			be_brief(c, r.d);
+			break;
+		}
+	}
+	arena_free(r.scratch);
+}
