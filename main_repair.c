@@ -53,13 +53,23 @@ static bool says_same(const Repairs *r, const Diags *diags)
 	return false;
 }
 
+/* An error of an earlier stage hides those of later ones. */
+static bool comes_as_far(const Repairs *r, const Diags *diags)
+{
+	for (size_t i = 0; i < diags->list.n; i++)
+		if (diags->list.at[i].severity == SEVERITY_ERROR &&
+		    diags->list.at[i].code < E0301 && r->d->code >= E0301)
+			return false;
+	return true;
+}
+
 static Left left_of(const Repairs *r, const Diags *diags)
 {
 	if (diags->nerrors == 0)
 		return diags->nwarnings > r->nwarnings ? LEFT_WARNINGS : LEFT_NOTHING;
 	if (says_same(r, diags))
 		return LEFT_SAME;
-	return diags->nerrors < r->nerrors ? LEFT_OTHERS : LEFT_MORE;
+	return diags->nerrors < r->nerrors && comes_as_far(r, diags) ? LEFT_OTHERS : LEFT_MORE;
 }
 
 /* The program with `text` in place of the span, up to its shapes and index maps. */
@@ -144,12 +154,26 @@ static void collect_name(Edits *e, const char **sizes, const char *text, Span pl
 		sizes[e->nsizes++] = word;
 }
 
+/* The names in quotes, of letters. */
+static void collect_names(Edits *e, const char **names, const char *text)
+{
+	for (const char *at = strchr(text, '\''); at && e->nnames < SIZES; at = strchr(at, '\'')) {
+		size_t n = strspn(++at, letters);
+		if (n > 0 && at[n] == '\'' && !isdigit((unsigned char)*at))
+			names[e->nnames++] = arena_strndup(e->arena, at, n);
+		at += n + (at[n] == '\'');
+	}
+}
+
 static void collect(const Repairs *r, Edits *e)
 {
 	const char **sizes = ARENA_ARRAY(e->arena, const char *, SIZES);
+	const char **names = ARENA_ARRAY(e->arena, const char *, SIZES);
 	e->sizes = sizes;
+	e->names = names;
 	collect_places(r, e);
 	collect_sizes(e, sizes, r->d->text);
+	collect_names(e, names, r->d->text);
 	for (size_t i = 0; i < r->d->notes.n; i++)
 		if (!r->d->notes.at[i].replacement) {
 			collect_sizes(e, sizes, r->d->notes.at[i].text);
@@ -264,6 +288,7 @@ static bool mend(Repairs *r)
 {
 	Edits e = {.arena = r->c->perm, .sources = &r->c->sources, .file = r->c->ast};
 	Found found[LEFT_SAME] = {0};
+	e.counts = r->d->code == E0302 || r->d->code == E0303;
 	collect(r, &e);
 	if (r->c->graph)
 		edits_near(&e);

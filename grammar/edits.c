@@ -188,14 +188,54 @@ static void shape_rows(Edits *e, const AstShape *shape, RowKind first, RowKind n
 		edit_add(e, COST_EXCHANGE + far, gap, " -> ", "it would fit with '->' for '|'");
 }
 
+/* An axis that is missing: of a size that the message says, before each axis and behind the last. */
+static void shape_insertions(Edits *e, const AstShapeRow *row, uint32_t far)
+{
+	for (uint32_t i = 0; e->counts && i < row->naxes; i++) {
+		Span axis = row->axes[i].span;
+		for (uint32_t k = 0; k < e->nsizes; k++) {
+			const char *why = arena_printf(
+				e->arena, "it would fit with an axis of %s here", e->sizes[k]);
+			edit_add(e, COST_EXCHANGE + 1 + far,
+				 (Span){axis.file, axis.start, axis.start},
+				 arena_printf(e->arena, "%s, ", e->sizes[k]), why);
+			if (i + 1 == row->naxes)
+				edit_add(e, COST_EXCHANGE + 1 + far,
+					 (Span){axis.file, axis.end, axis.end},
+					 arena_printf(e->arena, ", %s", e->sizes[k]), why);
+		}
+	}
+}
+
+/* A batch axis of a shape that has none: a dim of the file, or a size that the message says. */
+static void batch_insertions(Edits *e, const AstShape *shape, uint32_t far)
+{
+	const AstShapeRow *row =
+		&shape->rows[shape->rows[ROW_INPUT].written ? ROW_INPUT : ROW_OUTPUT];
+	if (shape->rows[ROW_BATCH].written || row->naxes == 0)
+		return;
+	Span at = {shape->span.file, row->axes[0].span.start, row->axes[0].span.start};
+	for (uint32_t i = 0; i < e->file->nstmts + e->nsizes; i++) {
+		const AstStmt *stmt = i < e->file->nstmts ? &e->file->stmts[i] : NULL;
+		const char *size = stmt ? stmt->name.sym : e->sizes[i - e->file->nstmts];
+		if (!stmt || stmt->kind == STMT_DIM)
+			edit_add(e, COST_SIZE + far, at, arena_printf(e->arena, "%s | ", size),
+				 arena_printf(e->arena, "it would fit with a batch axis of %s",
+					      size));
+	}
+}
+
 /* `given`: the shape of an input, which is seldom what is wrong. */
 static void edits_of_shape(Edits *e, const AstShape *shape, uint32_t least, bool given)
 {
 	uint32_t far = far_of(e, shape->span);
 	far = far < least ? far : least;
 	bool batch = shape->rows[ROW_BATCH].written, input = shape->rows[ROW_INPUT].written;
+	if (given && e->counts)
+		batch_insertions(e, shape, far);
 	for (RowKind k = 0; k < ROW_KINDS; k++) {
 		shape_commas(e, shape, k, far, given);
+		shape_insertions(e, &shape->rows[k], far + given);
 		for (uint32_t i = 0; i < shape->rows[k].naxes; i++) {
 			Span axis = shape->rows[k].axes[i].span;
 			uint32_t near = far_of(e, axis);
@@ -256,8 +296,10 @@ static void edits_of_compose(Edits *e, const AstExpr *expr, uint32_t far)
 				 (Span){arg->span.file, arg->span.end, arg->span.end}, ".T",
 				 "the axes would meet with its rows changing places");
 	}
-	exchange(e, COST_EXCHANGE + far - (takes_in(e, expr->args[1]) && !takes ? 2 : 0),
-		 expr->args[0]->span, expr->args[1]->span);
+	bool turned = takes_in(e, expr->args[1]);
+	if (e->counts || turned || !takes) /* a weight that is first stands where it should */
+		exchange(e, COST_EXCHANGE + far + (takes ? 2 : 0) - (turned ? 2 : 0),
+			 expr->args[0]->span, expr->args[1]->span);
 }
 
 static void edits_of_call(Edits *e, const AstExpr *expr, uint32_t far)

@@ -26,6 +26,9 @@ typedef struct Edits {
 	uint32_t nplaces;
 	const char *const *sizes; /* numbers that the message says */
 	uint32_t nsizes;
+	const char *const *names; /* that it says in quotes */
+	uint32_t nnames;
+	bool counts; /* it is about how many axes there are */
 	VEC(Edit) list;
 } Edits;
 

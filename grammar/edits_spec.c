@@ -83,6 +83,8 @@ static void sign_for_comma(SpecEdits *s, const Item *a, const Item *b)
 		add(s, COST_SIGN, gap, " | ", "it would fit with '|' between the axes");
 	if (a->tensor < s->spec->noperands)
 		add(s, COST_SIGN, gap, "; ", "';' stands between operands");
+	else if (s->spec->noperands > 1 && !s->spec->single_letters)
+		add(s, COST_LETTER, gap, "^", "'^' joins two axes in one");
 }
 
 /* A sign between two rows, or operands, is a comma; '|' is '->' and the other way round. */
@@ -172,16 +174,25 @@ static bool has_letter(const SpecEdits *s, uint32_t tensor, Sym letter)
 	return false;
 }
 
+static uint32_t add_letter(Sym *letters, uint32_t n, Sym letter)
+{
+	for (uint32_t i = 0; i < n && letter; i++)
+		if (letters[i] == letter)
+			return n;
+	if (letter && n < LETTERS)
+		letters[n++] = letter;
+	return n;
+}
+
 static uint32_t letters_of(const SpecEdits *s, Sym *letters)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < s->n; i++) {
-		Sym letter = s->items[i].axis->name.sym;
-		bool seen = letter == NULL;
-		for (uint32_t k = 0; k < n && !seen; k++)
-			seen = letters[k] == letter;
-		if (!seen && n < LETTERS)
-			letters[n++] = letter;
+		const AstSpecAxis *axis = s->items[i].axis;
+		n = add_letter(letters, n, axis->name.sym);
+		n = add_letter(letters, n, axis->kernel.sym);
+		for (uint32_t k = 0; k < axis->nparts; k++)
+			n = add_letter(letters, n, axis->parts[k].letter.sym);
 	}
 	return n;
 }
@@ -207,8 +218,13 @@ static void insert_letter(SpecEdits *s, uint32_t tensor, RowKind row, Sym letter
 		    arena_printf(s->e->arena, "it would fit with '%s' here", letter));
 	if (!axes->written || axes->naxes == 0)
 		return;
-	for (uint32_t i = 0; i < axes->naxes; i++)
-		insert(s, cost, axes->axes[i].span.start, letter, true);
+	for (uint32_t i = 0; i < axes->naxes; i++) {
+		Span axis = axes->axes[i].span;
+		insert(s, cost, axis.start, letter, true);
+		if (tensor == s->spec->noperands && !s->spec->single_letters)
+			add(s, COST_LETTER + 1, (Span){axis.file, axis.end, axis.end},
+			    arena_printf(s->e->arena, "^%s", letter), "'^' joins two axes in one");
+	}
 	insert(s, cost, axes->axes[axes->naxes - 1].span.end, letter, false);
 }
 
@@ -235,14 +251,25 @@ static Span with_comma(const SpecEdits *s, const Item *item)
 	return span;
 }
 
+/* Another letter of the specification, or one that the message names. */
+static void renames(SpecEdits *s, Name name, const Sym *letters, uint32_t n)
+{
+	for (uint32_t i = 0; name.sym && i < n + s->e->nnames; i++) {
+		const char *to = i < n ? letters[i] : s->e->names[i - n];
+		if (strcmp(to, name.sym) != 0)
+			add(s, COST_OTHER, name.span, to,
+			    arena_printf(s->e->arena, "it would fit with '%s' for '%s'", to,
+					 name.sym));
+	}
+}
+
 static void others(SpecEdits *s, const Item *item, const Sym *letters, uint32_t n)
 {
 	Name name = item->axis->name;
-	for (uint32_t i = 0; name.sym && i < n; i++)
-		if (letters[i] != name.sym)
-			add(s, COST_OTHER, name.span, letters[i],
-			    arena_printf(s->e->arena, "it would fit with '%s' for '%s'",
-					 letters[i], name.sym));
+	renames(s, name, letters, n);
+	renames(s, item->axis->kernel, letters, n);
+	for (uint32_t i = 0; i < item->axis->nparts; i++)
+		renames(s, item->axis->parts[i].letter, letters, n);
 	Span span = with_comma(s, item);
 	if (span.end - span.start > item->axis->span.end - item->axis->span.start &&
 	    !strstr(edit_text(s->e, span), ".."))
