@@ -308,6 +308,27 @@ static void note_one(Solver *s, CellId cell)
 			  c->label ? "with a label" : "that a dim spells");
 }
 
+/* Operands that have fewer axes than the result, and some of them on the left: these were written
+ * before a row variable. */
+static void note_sides(Solver *s, ConId at)
+{
+	FlatRow res, opnd;
+	const Con *here = &s->cons.at[at];
+	for (ConId id = 0; s->diags && id < s->cons.n; id++) {
+		const Con *con = &s->cons.at[id];
+		if (con->kind != CON_ROW_LE || con->node != here->node || con->row != here->row)
+			continue;
+		row_flatten(s, &con->a, &res);
+		row_flatten(s, &con->b, &opnd);
+		if (opnd.npinned > 0 && opnd.nlead + opnd.ntrail < res.nlead + res.ntrail)
+			diag_note(
+				s->diags, con->span,
+				"%s has %s axes that were written before a row variable: they meet the "
+				"others from the left",
+				tensor_text(s, con->node, con->arg), row_kind_text(con->row));
+	}
+}
+
 void blame_sizes(Solver *s, CellId a, CellId b, ConId con)
 {
 	const char *x = cell_size_text(s, a), *y = cell_size_text(s, b);
@@ -325,6 +346,7 @@ void blame_sizes(Solver *s, CellId a, CellId b, ConId con)
 		      what, x, y);
 		note_one(s, a);
 		note_one(s, b);
+		note_sides(s, con);
 	} else {
 		blame(s, E0301, con, "%s is %s, and here it is %s", what, x, y);
 	}
