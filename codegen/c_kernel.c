@@ -81,8 +81,7 @@ static const char *fresh_text(KernelText *k, const Value *value)
 	case VALUE_CAST:
 		return c_cast(k->arena, value->args[0]->dtype, value->dtype,
 			      value_text(k, value->args[0]));
-	case VALUE_INDEX:
-		return c_cast(k->arena, DTYPE_I64, value->dtype, bare_ix(k, value->ix));
+	case VALUE_INDEX: return c_cast(k->arena, DTYPE_I64, value->dtype, bare_ix(k, value->ix));
 	case VALUE_SCALAR: return k->scalars[kernel_use_scalar(k->use, value->scalar)];
 	}
 	BUG("value kind %d", value->kind);
@@ -282,19 +281,18 @@ static void name_all(KernelText *k)
 	k->scalars = ARENA_ARRAY(k->arena, const char *, use->scalars.n);
 	for (size_t i = 0; i < use->scalars.n; i++)
 		k->scalars[i] =
-			name_unique(k->arena, &taken,
+			name_unique(k->m, &taken,
 				    arena_printf(k->arena, "scalar_%u", use->scalars.at[i].scalar));
 	k->buffers = ARENA_ARRAY(k->arena, const char *, use->buffers.n);
 	for (size_t i = 0; i < use->buffers.n; i++)
-		k->buffers[i] =
-			name_unique(k->arena, &taken,
-				    k->m->program->buffers.at[use->buffers.at[i].buffer].name);
+		k->buffers[i] = name_unique(
+			k->m, &taken, k->m->program->buffers.at[use->buffers.at[i].buffer].name);
 	k->iters = ARENA_ARRAY(k->arena, const char *, k->kernel->niters);
 	for (uint32_t i = 0; i < k->kernel->niters; i++)
-		k->iters[i] = name_unique(k->arena, &taken, k->kernel->iters[i].name);
+		k->iters[i] = name_unique(k->m, &taken, k->kernel->iters[i].name);
 	k->locals = ARENA_ARRAY(k->arena, const char *, k->kernel->nlocals);
 	for (uint32_t i = 0; i < k->kernel->nlocals; i++)
-		k->locals[i] = name_unique(k->arena, &taken, k->kernel->locals[i].name);
+		k->locals[i] = name_unique(k->m, &taken, k->kernel->locals[i].name);
 }
 
 static void put_params(KernelText *k)
@@ -399,8 +397,7 @@ static void put_packed_args(KernelText *k)
 
 static void put_kernel(FILE *out, const Module *m, KernelId id)
 {
-	KernelText k = {
-		.out = out, .m = m, .kernel = &m->kernels[id].kernel, .arena = m->arena};
+	KernelText k = {.out = out, .m = m, .kernel = &m->kernels[id].kernel, .arena = m->arena};
 	k.use = m->kernels[id].use;
 	k.uses.arena = k.names.arena = m->arena;
 	k.indent = 1;

@@ -1,96 +1,13 @@
 /* A program to what all back ends and the header share of it: C names, signatures, kernels with
  * what they use.
- *
- * An argument whose name is no C identifier, a keyword, or taken already gets underscores behind
- * it, in the order of the parameter list: the result depends on the program alone. Kernels of
- * one identity share a function.
+ * Kernels of one identity share a function.
  */
 #include "codegen/module.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <string.h>
 
 #include "runtime/tsr.h"
-
-static const char *const reserved[] = {
-	"auto",		"break",      "case",	  "char",
-	"const",	"continue",   "default",  "do",
-	"double",	"else",	      "enum",	  "extern",
-	"float",	"for",	      "goto",	  "if",
-	"inline",	"int",	      "long",	  "register",
-	"restrict",	"return",     "short",	  "signed",
-	"sizeof",	"static",     "struct",	  "switch",
-	"typedef",	"union",      "unsigned", "void",
-	"volatile",	"while",      "_Bool",	  "_Complex",
-	"_Imaginary",	"asm",	      "bool",	  "catch",
-	"class",	"const_cast", "delete",	  "dynamic_cast",
-	"explicit",	"export",     "false",	  "friend",
-	"mutable",	"namespace",  "new",	  "operator",
-	"private",	"protected",  "public",	  "reinterpret_cast",
-	"static_cast",	"template",   "this",	  "throw",
-	"true",		"try",	      "typeid",	  "typename",
-	"using",	"virtual",    "wchar_t",  "nullptr",
-	"constexpr",	"decltype",   "noexcept", "static_assert",
-	"thread_local", "alignas",    "alignof",  "and",
-	"and_eq",	"bitand",     "bitor",	  "compl",
-	"not",		"not_eq",     "or",	  "or_eq",
-	"xor",		"xor_eq",     "typeof",	  "linux",
-	"unix",		"NULL",	      "INFINITY", "NAN",
-	"SIZE_MAX",	"call",	      "state",	  "workspace",
-	"seed",		"code",	      "size_t",	  "tsr_call",
-	"errno",	"EOF",	      "I",	  "complex",
-	"imaginary",	"concept",    "requires", "co_await",
-	"co_yield",	"co_return",  "consteval", "constinit",
-	"_Alignas",	"_Alignof",   "_Atomic",  "_Generic",
-	"_Noreturn",	"_Static_assert", "_Thread_local",
-};
-
-static bool is_reserved(const char *name)
-{
-	for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-		if (strcmp(reserved[i], name) == 0)
-			return true;
-	/* macros; helpers of generated C */
-	static const char *const starts[] = {"TSR_", "M_", "tsr_"};
-	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-		if (strncmp(name, starts[i], strlen(starts[i])) == 0 &&
-		    name[strlen(name) - 1] != '_')
-			return true;
-	size_t n = strlen(name);
-	return n > 2 && strcmp(name + n - 2, "_t") == 0; /* int64_t and its like */
-}
-
-static bool is_taken(const Names *names, const char *name)
-{
-	for (size_t i = 0; i < names->n; i++)
-		if (strcmp(names->at[i], name) == 0)
-			return true;
-	return false;
-}
-
-/* Every byte that C does not allow becomes '_'; what starts with two of them belongs to the
- * compiler of C, and gets an 'x' before it. */
-static char *identifier(Arena *arena, const char *name)
-{
-	const char *before = isdigit((unsigned char)*name) || !*name ? "_" : "";
-	if (strncmp(name, "__", 2) == 0)
-		before = "x";
-	char *id = arena_printf(arena, "%s%s", before, name);
-	for (char *p = id; *p; p++)
-		if (!isalnum((unsigned char)*p))
-			*p = '_';
-	return id;
-}
-
-const char *name_unique(Arena *arena, Names *taken, const char *name)
-{
-	const char *id = identifier(arena, name);
-	while (is_reserved(id) || is_taken(taken, id))
-		id = arena_printf(arena, "%s_", id);
-	PUSH(arena, *taken, id);
-	return id;
-}
 
 /* Dims keep the names that the module's table has for them, whatever else the routine has; the
  * others give way. */
@@ -100,7 +17,7 @@ static void name_arguments(Module *m, uint32_t index)
 	ModuleRoutine *out = &m->routines[index];
 	const char *name = module_is_pack(m, index)   ? "pack"
 			   : module_is_init(m, index) ? "_first"
-						      : identifier(m->arena, r->name);
+						      : name_identifier(m->arena, r->name);
 	out->function = arena_printf(m->arena, "%s_%s", m->prefix, name);
 	out->workspace = arena_printf(m->arena, "%s_%s_workspace", m->prefix, name);
 	out->invoke = arena_printf(m->arena, "%s__routine_%s", m->prefix, name);
@@ -114,11 +31,11 @@ static void name_arguments(Module *m, uint32_t index)
 		PUSH(m->arena, taken, out->dims[i]);
 	}
 	for (uint32_t i = 0; i < r->nscalars; i++)
-		out->scalars[i] = name_unique(m->arena, &taken, r->scalars[i].name);
+		out->scalars[i] = name_unique(m, &taken, r->scalars[i].name);
 	for (uint32_t i = 0; i < r->ninputs; i++)
-		out->inputs[i] = name_unique(m->arena, &taken, r->inputs[i].name);
+		out->inputs[i] = name_unique(m, &taken, r->inputs[i].name);
 	for (uint32_t i = 0; i < r->noutputs; i++)
-		out->outputs[i] = name_unique(m->arena, &taken, r->outputs[i].name);
+		out->outputs[i] = name_unique(m, &taken, r->outputs[i].name);
 }
 
 /* What the entry checks the state for. A copy belongs to its parameter. */
@@ -161,9 +78,10 @@ static void share_kernels(Module *m)
 		to->use = kernel_use(p, &to->kernel, bases, m->arena);
 		to->identity = kernel_identity(p, &to->kernel, to->use);
 		to->same = first_of_its_kind(m, k);
-		to->function = to->same == k ? arena_printf(m->arena, "%s__k_%s", m->prefix,
-							    identifier(m->arena, to->kernel.name))
-					     : m->kernels[to->same].function;
+		to->function = to->same == k
+				       ? arena_printf(m->arena, "%s__k_%s", m->prefix,
+						      name_identifier(m->arena, to->kernel.name))
+				       : m->kernels[to->same].function;
 	}
 }
 
@@ -180,7 +98,7 @@ typedef struct Exports {
 	bool good;
 } Exports;
 
-static void export_name(Exports *e, const char *name, Span span)
+static bool export_name(Exports *e, const char *name, Span span)
 {
 	for (size_t i = 0; i < e->list.n; i++) {
 		if (strcmp(e->list.at[i].name, name) != 0)
@@ -195,17 +113,27 @@ static void export_name(Exports *e, const char *name, Span span)
 			diag_note(diags, e->list.at[i].span,
 				  "by this routine; give one of them another name");
 		e->good = false;
-		return;
+		return false;
 	}
 	PUSH(e->module->arena, e->list, ((Exported){name, span}));
+	return true;
+}
+
+/* One name that is taken is enough to say. */
+static void export_routine(Exports *e, const ModuleRoutine *routine, Span span)
+{
+	const char *const names[] = {routine->function, routine->workspace, routine->invoke};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!export_name(e, names[i], span))
+			return;
 }
 
 static bool names_are_unique(Module *m)
 {
-	static const char *const own[] = {"init", "pack", "state_size", "module"};
 	Exports e = {.module = m, .good = true};
-	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-		export_name(&e, arena_printf(m->arena, "%s_%s", m->prefix, own[i]), SPAN_NONE);
+	for (size_t i = 0; i < MODULE_NOWN; i++)
+		export_name(&e, arena_printf(m->arena, "%s_%s", m->prefix, module_own[i]),
+			    SPAN_NONE);
 	for (size_t i = 0; i < m->program->checks.n; i++)
 		export_name(&e, arena_printf(m->arena, "%s_CHECK_%zu", m->prefix, i), SPAN_NONE);
 	export_name(&e, arena_printf(m->arena, "%s__invoke_init", m->prefix), SPAN_NONE);
@@ -215,12 +143,8 @@ static bool names_are_unique(Module *m)
 	for (KernelId k = 0; k < m->program->kernels.n; k++)
 		if (m->kernels[k].same == k)
 			export_name(&e, m->kernels[k].function, SPAN_NONE);
-	for (size_t i = 0; i < m->program->routines.n; i++) {
-		Span span = m->program->routines.at[i].span;
-		export_name(&e, m->routines[i].function, span);
-		export_name(&e, m->routines[i].workspace, span);
-		export_name(&e, m->routines[i].invoke, span);
-	}
+	for (size_t i = 0; i < m->program->routines.n; i++)
+		export_routine(&e, &m->routines[i], m->program->routines.at[i].span);
 	return e.good;
 }
 
@@ -234,7 +158,7 @@ Module *module_new(const Emit *emit)
 	Names taken = {0};
 	m->dims = ARENA_ARRAY(arena, const char *, ndims);
 	for (DimId d = 0; d < ndims; d++)
-		m->dims[d] = name_unique(arena, &taken, sizes_dim(p->sizes, d)->name);
+		m->dims[d] = name_unique(m, &taken, sizes_dim(p->sizes, d)->name);
 	m->consts = ARENA_ARRAY(arena, const char *, p->consts.n);
 	for (size_t i = 0; i < p->consts.n; i++)
 		m->consts[i] = arena_printf(arena, "%s__const_%zu", m->prefix, i);
@@ -248,10 +172,7 @@ Module *module_new(const Emit *emit)
 	return names_are_unique(m) ? m : NULL;
 }
 
-bool is_half(Dtype dtype)
-{
-	return dtype == DTYPE_BF16 || dtype == DTYPE_F16;
-}
+bool is_half(Dtype dtype) { return dtype == DTYPE_BF16 || dtype == DTYPE_F16; }
 
 uint16_t half_bits(Dtype dtype, Scalar value)
 {
@@ -286,10 +207,7 @@ bool module_has_uniform(const Module *m, Dtype dtype)
 	return false;
 }
 
-bool module_is_pack(const Module *m, uint32_t routine)
-{
-	return routine == m->program->routines.n;
-}
+bool module_is_pack(const Module *m, uint32_t routine) { return routine == m->program->routines.n; }
 
 bool module_is_init(const Module *m, uint32_t routine)
 {

@@ -39,10 +39,17 @@ typedef struct Module {
 /* NULL after a diagnostic: two routines want one C name. */
 Module *module_new(const Emit *emit);
 
+/* What every module exports behind its prefix. */
+enum { MODULE_NOWN = 4 };
+extern const char *const module_own[MODULE_NOWN];
+
+/* module_names.c */
 typedef VEC(const char *) Names;
-/* `name` as a C identifier that is no keyword, none of ours and none of `taken`, to which it is
- * added. */
-const char *name_unique(Arena *arena, Names *taken, const char *name);
+/* `name` as a C identifier that may stand anywhere in the header and in written C: no keyword, no
+ * macro, no name of the module's own, and none of `taken`, to which it is added. */
+const char *name_unique(const Module *module, Names *taken, const char *name);
+/* ... that a name of the module may end in. */
+char *name_identifier(Arena *arena, const char *name);
 
 /* Is the dtype bf16 or f16? */
 bool is_half(Dtype dtype);

@@ -120,7 +120,8 @@ static void cache_is_bounded(void **state)
 	cache.kept = 3 * (TEXT + 200);
 	cache_close(&cache);
 	for (uint64_t i = 0; i < ENTRIES; i++)
-		assert_int_equal(cache_get(&cache, (Digest){i, 1}, file), i == 1 || i >= ENTRIES - 2);
+		assert_int_equal(cache_get(&cache, (Digest){i, 1}, file),
+				 i == 1 || i >= ENTRIES - 2);
 	assert_int_equal(access(own, F_OK), 0);
 	temp_dir_remove(place);
 }
@@ -128,16 +129,24 @@ static void cache_is_bounded(void **state)
 static void names(void **state)
 {
 	Arena *arena = *state;
+	const Module m = {.arena = arena, .prefix = "net"};
 	Names taken = {0};
-	assert_string_equal(name_unique(arena, &taken, "x"), "x");
-	assert_string_equal(name_unique(arena, &taken, "x"), "x_");
-	assert_string_equal(name_unique(arena, &taken, "x"), "x__");
-	assert_string_equal(name_unique(arena, &taken, "int"), "int_");
-	assert_string_equal(name_unique(arena, &taken, "int64_t"), "int64_t_");
-	assert_string_equal(name_unique(arena, &taken, "state"), "state_");
-	assert_string_equal(name_unique(arena, &taken, "c1.w"), "c1_w");
-	assert_string_equal(name_unique(arena, &taken, "2x"), "_2x");
-	assert_string_equal(name_unique(arena, &taken, "tsr_fail"), "tsr_fail_");
+	assert_string_equal(name_unique(&m, &taken, "x"), "x");
+	assert_string_equal(name_unique(&m, &taken, "x"), "x_");
+	assert_string_equal(name_unique(&m, &taken, "x"), "x__");
+	assert_string_equal(name_unique(&m, &taken, "int"), "int_");
+	assert_string_equal(name_unique(&m, &taken, "int64_t"), "int64_t_");
+	assert_string_equal(name_unique(&m, &taken, "state"), "state_");
+	assert_string_equal(name_unique(&m, &taken, "c1.w"), "c1_w");
+	assert_string_equal(name_unique(&m, &taken, "2x"), "_2x");
+	assert_string_equal(name_unique(&m, &taken, "tsr_fail"), "tsr_fail_");
+	assert_string_equal(name_unique(&m, &taken, "INT_MAX"), "INT_MAX_");
+	assert_string_equal(name_unique(&m, &taken, "T_MAX"), "T_MAX");
+	assert_string_equal(name_unique(&m, &taken, "_Pragma"), "x_Pragma");
+	assert_string_equal(name_unique(&m, &taken, "net_pack"), "xnet_pack");
+	assert_string_equal(name_unique(&m, &taken, "net__k_y"), "xnet__k_y");
+	assert_string_equal(name_unique(&m, &taken, "net_width"), "net_width");
+	assert_string_equal(name_unique(&m, &taken, "network"), "network");
 	assert_string_equal(c_string(arena, "a\"b\\c\n"), "\"a\\\"b\\\\c\\012\"");
 	assert_string_equal(c_string(arena, "what?"
 					    "?/"),
