@@ -22,7 +22,8 @@ static bool dims_fit(const VerifyCall *call)
 		if (!interp_guard_holds(call->program, r->guards[i], call->dims))
 			return false;
 	int64_t bytes;
-	return size_eval(call->program->sizes, r->workspace, call->dims, &bytes) && bytes >= 0;
+	Size memory = verify_call_is_init(call) ? call->program->state : r->workspace;
+	return size_eval(call->program->sizes, memory, call->dims, &bytes) && bytes >= 0;
 }
 
 /* A mixed-radix count: the combination number `at` of small values, largest digits last. */
@@ -92,15 +93,34 @@ static bool blocks_new(VerifyCall *call)
 	return good;
 }
 
+bool verify_call_is_init(const VerifyCall *call) { return call->index > call->program->routines.n; }
+
+/* As the header declares it: the kernels that compute parameters, where there are any, have fewer
+ * arguments. */
+static void describe_init(VerifyCall *call)
+{
+	call->seed = (ScalarParam){"seed", DTYPE_I64};
+	call->init = call->program->init;
+	call->init.name = "init";
+	call->init.dims = call->program->state_dims;
+	call->init.ndims = call->program->nstate_dims;
+	call->init.scalars = &call->seed;
+	call->init.nscalars = 1;
+	call->routine = &call->init;
+}
+
 static VerifyCall *call_alloc(const Program *program, uint32_t index)
 {
-	const ProgramRoutine *r = program_routine(program, index);
 	VerifyCall *call = calloc(1, sizeof *call);
 	if (!call)
 		return NULL;
 	call->program = program;
-	call->routine = r;
 	call->index = index;
+	if (verify_call_is_init(call))
+		describe_init(call);
+	else
+		call->routine = program_routine(program, index);
+	const ProgramRoutine *r = call->routine;
 	call->dims = calloc(sizes_ndims(program->sizes) + 1, sizeof *call->dims);
 	call->scalars = calloc(r->nscalars + 1, sizeof *call->scalars);
 	call->inputs = calloc(r->ninputs + 1, sizeof *call->inputs);
@@ -196,9 +216,11 @@ VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t s
 		verify_call_free(call);
 		return NULL;
 	}
-	memset(call->state.bytes, 0, call->state.size);
-	interp_init(program, call->dims, call->state.bytes, seed);
-	fill_integers(call, seed);
+	if (!verify_call_is_init(call)) {
+		memset(call->state.bytes, 0, call->state.size);
+		interp_init(program, call->dims, call->state.bytes, seed);
+		fill_integers(call, seed);
+	}
 	verify_call_fill(call, seed, VERIFY_INTEGERS);
 	return call;
 }

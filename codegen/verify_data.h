@@ -16,8 +16,10 @@ typedef struct VerifyBlock {
 typedef struct VerifyCall {
 	const Program *program;
 	const ProgramRoutine *routine;
-	uint32_t index;
-	int64_t *dims; /* by DimId */
+	uint32_t index;	     /* of the routine; PREFIX_init is the one behind PREFIX_pack */
+	ProgramRoutine init; /* what PREFIX_init takes, whoever sets the parameters */
+	ScalarParam seed;    /* ... its only scalar */
+	int64_t *dims;	     /* by DimId */
 	Scalar *scalars;
 	VerifyBlock *inputs, *outputs;
 	VerifyBlock state, workspace;
@@ -31,6 +33,7 @@ enum { VERIFY_INTEGERS = 4 };
 VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t seed,
 			    const char **why);
 void verify_call_fill(VerifyCall *call, uint64_t seed, int64_t limit);
+bool verify_call_is_init(const VerifyCall *call);
 /* A call with the same inputs and state, and outputs of its own. */
 VerifyCall *verify_call_copy(const VerifyCall *call);
 void verify_call_free(VerifyCall *call);

@@ -1,5 +1,5 @@
 /* --verify=run: the interpreter against the compiled code, on every routine, and on PREFIX_init
- * where parameters start with expressions.
+ * where there are parameters.
  *
  * The shared object and the C back end's text, as cc compiles it, are loaded into this process.
  * Each routine is called once in all three, on copies of one set of random arguments
@@ -80,13 +80,10 @@ static bool make_c(Verify *v)
 
 /* ---- one routine ---- */
 
-/* The call of PREFIX_init, all of whose 64 bits of seed count. */
-static bool is_init(const VerifyCall *call) { return call->index > call->program->routines.n; }
-
 static int interpret(VerifyCall *call)
 {
 	const ProgramRoutine *r = call->routine;
-	if (is_init(call))
+	if (verify_call_is_init(call)) /* all 64 bits of the seed count */
 		return interp_init(call->program, call->dims, call->state.bytes,
 				   (uint64_t)call->scalars[0].i);
 	Arena *arena = arena_new();
@@ -116,7 +113,7 @@ static void run_backwards(void *pool, int32_t n, void (*task)(void *arg, int32_t
 static int invoke(const Contestant *c, VerifyCall *call)
 {
 	const ProgramRoutine *r = call->routine;
-	if (is_init(call))
+	if (verify_call_is_init(call))
 		return c->module->init(call->dims, call->state.bytes, (uint64_t)call->scalars[0].i);
 	Arena *arena = arena_new();
 	int64_t *dims = ARENA_ARRAY(arena, int64_t, r->ndims),
@@ -213,12 +210,12 @@ static int run_oracle(Verify *v, VerifyCall *before, VerifyCall **expected)
 
 static void verify_routine(Verify *v, uint32_t index)
 {
-	const ProgramRoutine *r = program_routine(v->emit->program, index);
-	const char *why;
+	bool init = index > v->emit->program->routines.n;
+	const char *why, *name = init ? "init" : v->emit->program->routines.at[index].name;
 	VerifyCall *before = verify_call_new(v->emit->program, index, v->seed, &why),
 		   *expected = NULL;
 	if (!before) {
-		report_skipped(v, r->name, why);
+		report_skipped(v, name, why);
 		return;
 	}
 	int code = run_oracle(v, before, &expected);
@@ -226,7 +223,7 @@ static void verify_routine(Verify *v, uint32_t index)
 		compare(v, &v->so, before, expected, code);
 		compare(v, &v->c, before, expected, code);
 	} else {
-		report_skipped(v, r->name, no_memory);
+		report_skipped(v, name, no_memory);
 	}
 	verify_call_free(expected);
 	verify_call_free(before);
@@ -245,7 +242,7 @@ void verify_run(const Emit *emit, FILE *report, uint64_t seed)
 	if (make_so(&v) && make_c(&v)) {
 		for (uint32_t i = 0; i < n; i++)
 			verify_routine(&v, i);
-		if (emit->program->init.nkernels)
+		if (emit->program->params.n)
 			verify_routine(&v, n + 1);
 	}
 	if (v.so.handle)
