@@ -134,7 +134,7 @@ static Loop *group_loop(const Planner *p, int rows, int64_t group)
 {
 	Nest *nest = p->tile->nest;
 	for (uint32_t i = nest->nloops; i-- > nest->nresult;)
-		if (tile_extent(p, &nest->loops[i], 0) >= group &&
+		if (tile_extent(p, &nest->loops[i], TILE_ASSUMED) >= group &&
 		    tile_stride(p, p->sum.at.at[rows], &nest->loops[i]) == 1)
 			return &nest->loops[i];
 	return NULL;
@@ -149,6 +149,16 @@ static bool groups_pay(const Planner *p, int load, const Loop *along)
 	int64_t least = turns ? PACK_USES : exact ? WORD_USES : PAIR_USES;
 	return asks_pack(p, load) &&
 	       (asks_on(p->packs) || uses_of(p, load, exact, exact ? TILE_ASSUMED : 1) >= least);
+}
+
+/* Are the steps of the sum known, or those alone that groups go along? */
+static bool has_steps(const Planner *p, int load, const Loop *along)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t extent;
+	if (tile_is_const(p, along->extent, &extent))
+		return pack_steps(p, load) > 0;
+	return nest->nloops == nest->nresult + 1;
 }
 
 /* Products with lanes across the result, a group of steps at a time, where one operand can be
@@ -166,7 +176,7 @@ static bool pack_groups(Planner *p)
 	if (!along || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
 	    !tile_is_asked(p, p->lanes, 0, col) || tile_stride(p, nest->at, col) != 1 ||
 	    !tile_moves_by_one(p, &p->store, col, false) || tile_extent(p, col, 0) < p->native ||
-	    pack_steps(p, load) == 0)
+	    !has_steps(p, load, along))
 		return false;
 	bool ahead = tile_may_prepack(p, load);
 	if (!ahead && !groups_pay(p, load, along))

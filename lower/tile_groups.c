@@ -8,7 +8,7 @@
  *
  * A lane's operand is a word of neighbours of the copy; the rows' operand is a word that all lanes
  * share. The copy ends with a whole group, filled up with zeros; the steps there are fewer
- * products. The instruction for bytes is one of unsigned and signed ones: where both are of one
+ * products, behind conditions where their number is a size that is not known. The instruction for bytes is one of unsigned and signed ones: where both are of one
  * type, the copy is of the other,
  *
  *   packed = b + 128 for i8, b - 128 for u8
@@ -28,20 +28,36 @@ static const Ix *along_at(const Tile *tile, int64_t step)
 	return ix_add(gen->program, ix_iter(gen->arena, tile->along->var), tile_const(tile, step));
 }
 
-/* Steps along which groups go. */
-static int64_t steps_along(const Tile *tile)
+/* Steps along which groups go: the largest multiple of `by` that is no more than `steps`. */
+static Size whole_steps(const Tile *tile, Size steps, int64_t by)
 {
-	int64_t steps;
-	REQUIRE(size_is_const(tile->nest->gen->program->sizes, tile->along->extent, &steps));
-	return steps;
+	Sizes *sizes = tile->nest->gen->program->sizes;
+	return size_scale(sizes, size_floor(sizes, steps, by), by);
+}
+
+static Size whole_end(const Tile *tile)
+{
+	return whole_steps(tile, tile->along->extent, tile->group);
 }
 
 Size tile_group_extent(const Tile *tile, const Loop *loop)
 {
 	if (tile->group == 1 || loop != tile->along)
 		return loop->extent;
-	int64_t groups = (steps_along(tile) + tile->group - 1) / tile->group;
-	return size_const(tile->nest->gen->program->sizes, groups * tile->group);
+	Sizes *sizes = tile->nest->gen->program->sizes;
+	return whole_steps(tile, size_plus(sizes, loop->extent, tile->group - 1), tile->group);
+}
+
+/* Steps behind the whole groups; false: a size that is not known. */
+static bool steps_left(const Tile *tile, int64_t *left)
+{
+	Sizes *sizes = tile->nest->gen->program->sizes;
+	return size_is_const(sizes, size_sub(sizes, tile->along->extent, whole_end(tile)), left);
+}
+
+static const Ix *size_ix(const Tile *tile, Size size)
+{
+	return ix_size(tile->nest->gen->arena, size);
 }
 
 /* The operand that is copied, unwidened. */
@@ -158,13 +174,13 @@ const Value *tile_group_begin(const Tile *tile)
 /* ---- the loops over the sum ---- */
 
 /* The loop over steps of the sum, inside the other sums. */
-static Block over_steps(const Tile *tile, int64_t lo, int64_t hi, int64_t step, Block body)
+static Block over_steps(const Tile *tile, Size lo, Size hi, int64_t step, Block body)
 {
 	Gen *gen = tile->nest->gen;
-	if (lo >= hi || body.n == 0)
+	if (size_same(lo, hi) || body.n == 0)
 		return (Block){0};
-	const Stmt *loop = stmt_for(gen->arena, tile->along->var, tile_const(tile, lo),
-				    tile_const(tile, hi), body);
+	const Stmt *loop =
+		stmt_for(gen->arena, tile->along->var, size_ix(tile, lo), size_ix(tile, hi), body);
 	return block_of(gen, stmt_step(gen->arena, loop, step));
 }
 
@@ -174,11 +190,23 @@ static Block over_sums(const Tile *tile, Block body)
 	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, body);
 }
 
-static int64_t whole_end(const Tile *tile) { return steps_along(tile) / tile->group * tile->group; }
-
 /* ---- the copy ---- */
 
-/* The word of the lane at the group from `along` on: `steps` elements of the column, then zeros. */
+/* The element of a word at step `at` of the sum; 0 where there is no such step. */
+static void store_open(Tile *tile, Body *body, const Ix *at, const Stmt *element, const Stmt *zero)
+{
+	Gen *gen = tile->nest->gen;
+	const Ix *end = size_ix(tile, tile->along->extent);
+	Cond *conds = ARENA_ARRAY(gen->arena, Cond, 2);
+	conds[0] = (Cond){COND_LT, at, end};
+	conds[1] = (Cond){COND_LE, end, at};
+	PUSH(gen->arena, body->stmts, stmt_if(gen->arena, &conds[0], 1, block_of(gen, element)));
+	PUSH(gen->arena, body->stmts, stmt_if(gen->arena, &conds[1], 1, block_of(gen, zero)));
+}
+
+/* The word of the lane at the group from `along` on: `steps` elements of the column, then zeros.
+ * OPEN: as many elements as there are, one at least. */
+enum { OPEN = -1 };
 static Block word_of(Tile *tile, const TilePart *part, const Ix *along, int64_t steps)
 {
 	Nest *nest = tile->nest;
@@ -189,12 +217,16 @@ static Block word_of(Tile *tile, const TilePart *part, const Ix *along, int64_t 
 	for (int64_t q = 0; q < tile->group; q++) {
 		nest->by_iter[tile->along->iter] = ix_add(gen->program, along, tile_const(tile, q));
 		nest_values(nest);
-		const Value *value = tile_group_copied(tile, source(tile));
-		if (q >= steps)
-			value = value_const(gen->arena, value->dtype, scalar_of(value->dtype, 0));
+		const Value *value = tile_group_copied(tile, source(tile)),
+			    *none = value_const(gen->arena, value->dtype,
+						scalar_of(value->dtype, 0));
 		const Ix *at = ix_add(gen->program, word, tile_const(tile, q));
-		PUSH(gen->arena, body.stmts,
-		     stmt_store(gen->arena, tile->packed, at, OP_NONE, value));
+		const Stmt *element = stmt_store(gen->arena, tile->packed, at, OP_NONE, value),
+			   *zero = stmt_store(gen->arena, tile->packed, at, OP_NONE, none);
+		if (steps == OPEN && q > 0)
+			store_open(tile, &body, nest->by_iter[tile->along->iter], element, zero);
+		else
+			PUSH(gen->arena, body.stmts, q < steps || steps == OPEN ? element : zero);
 	}
 	return body_block(&body);
 }
@@ -213,9 +245,9 @@ static Block fill_lanes(Tile *tile, const TilePart *part, const Ix *along, int64
 	Gen *gen = tile->nest->gen;
 	Body body = {0};
 	int64_t width = tile_width(tile, part->step);
-	if (steps > 0)
+	if (steps)
 		gen_append(gen, &body, fill_words(tile, part, along, 0, part->step, steps));
-	if (steps > 0 && width > part->step)
+	if (steps && width > part->step)
 		gen_append(gen, &body, fill_words(tile, part, along, part->step, width, 0));
 	return body_block(&body);
 }
@@ -261,16 +293,21 @@ Block tile_group_fill(Tile *tile, const TilePart *part)
 	const Ix *along = along_at(tile, 0);
 	tile->nest->by_iter[tile->along->iter] = along;
 	nest_values(tile->nest);
-	int64_t line = line_steps(tile), end = whole_end(tile),
-		lines = line ? end / line * line : 0;
-	if (lines > 0)
+	int64_t line = line_steps(tile), left;
+	Size first = size_const(gen->program->sizes, 0), end = whole_end(tile),
+	     lines = line ? whole_steps(tile, tile->along->extent, line) : first;
+	if (!size_same(first, lines))
 		gen_append(gen, &body,
-			   over_steps(tile, 0, lines, line, fill_lines(tile, part, line)));
+			   over_steps(tile, first, lines, line, fill_lines(tile, part, line)));
 	gen_append(gen, &body,
 		   over_steps(tile, lines, end, tile->group,
 			      fill_lanes(tile, part, along, tile->group)));
-	gen_append(gen, &body,
-		   fill_lanes(tile, part, tile_const(tile, end), steps_along(tile) - end));
+	if (steps_left(tile, &left))
+		gen_append(gen, &body, fill_lanes(tile, part, size_ix(tile, end), left));
+	else
+		gen_append(gen, &body,
+			   over_steps(tile, end, tile->along->extent, tile->group,
+				      fill_lanes(tile, part, along, OPEN)));
 	tile->nest->by_iter[tile->along->iter] = along;
 	return over_sums(tile, body_block(&body));
 }
@@ -300,16 +337,37 @@ static Block add_group(Tile *tile, const Value *cell, const Ix *along, int64_t s
 	return tile_over_cells(tile, block_of(gen, stmt_set_at(gen->arena, cell, OP_ADD, sum)));
 }
 
+/* What is left behind the whole groups. */
+static Block add_left(Tile *tile, const Value *cell)
+{
+	Gen *gen = tile->nest->gen;
+	const Ix *end = size_ix(tile, whole_end(tile));
+	int64_t left;
+	if (steps_left(tile, &left))
+		return left ? add_group(tile, cell, end, left) : (Block){0};
+	Body body = {0};
+	for (left = 1; left < tile->group; left++) {
+		Cond *cond = ARENA_NEW(gen->arena, Cond);
+		*cond = (Cond){COND_EQ, ix_add(gen->program, end, tile_const(tile, left)),
+			       size_ix(tile, tile->along->extent)};
+		PUSH(gen->arena, body.stmts,
+		     stmt_if(gen->arena, cond, 1, add_group(tile, cell, end, left)));
+	}
+	return body_block(&body);
+}
+
 Block tile_group_steps(Tile *tile, const Value *cell, Block fetch)
 {
 	Gen *gen = tile->nest->gen;
 	Body whole = {0}, all = {0};
-	int64_t end = whole_end(tile), left = steps_along(tile) - end;
-	Block rest = left ? add_group(tile, cell, tile_const(tile, end), left) : (Block){0};
+	Size end = whole_end(tile);
+	Block rest = add_left(tile, cell);
 	gen_append(gen, &whole, add_group(tile, cell, along_at(tile, 0), tile->group));
 	tile->nest->by_iter[tile->along->iter] = along_at(tile, 0);
 	gen_append(gen, &whole, fetch);
-	gen_append(gen, &all, over_steps(tile, 0, end, tile->group, body_block(&whole)));
+	gen_append(gen, &all,
+		   over_steps(tile, size_const(gen->program->sizes, 0), end, tile->group,
+			      body_block(&whole)));
 	gen_append(gen, &all, rest);
 	return over_sums(tile, body_block(&all));
 }
