@@ -161,6 +161,16 @@ static bool has_steps(const Planner *p, int load, const Loop *along)
 	return nest->nloops == nest->nresult + 1;
 }
 
+/* Are there vectors of columns? Of a dim, some columns go one by one, whose sums of floats are
+ * rounded otherwise: they are no members of a batch. */
+static bool has_columns(const Planner *p, const Loop *col)
+{
+	int64_t n;
+	if (tile_is_const(p, col->extent, &n))
+		return n >= p->native;
+	return !dtype_is_float(p->tile->nest->value->dtype) || !tile_is_const(p, col->own, &n);
+}
+
 /* Products with lanes across the result, a group of steps at a time, where one operand can be
  * packed for it. */
 static bool pack_groups(Planner *p)
@@ -175,7 +185,7 @@ static bool pack_groups(Planner *p)
 	Loop *along = load < 0 || squares ? NULL : group_loop(p, !load, group);
 	if (!along || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
 	    !tile_is_asked(p, p->lanes, 0, col) || tile_stride(p, nest->at, col) != 1 ||
-	    !tile_moves_by_one(p, &p->store, col, false) || tile_extent(p, col, 0) < p->native ||
+	    !tile_moves_by_one(p, &p->store, col, false) || !has_columns(p, col) ||
 	    !has_steps(p, load, along))
 		return false;
 	bool ahead = tile_may_prepack(p, load);

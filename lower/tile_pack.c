@@ -74,11 +74,20 @@ int64_t tile_vectors(const Tile *tile, int64_t lanes)
 	return n + rest * tile->group;
 }
 
+/* Columns of a dim: some go one by one, and others are packed behind them. */
+static bool tile_is_open(const Tile *tile)
+{
+	int64_t extent;
+	return tile->col &&
+	       !size_is_const(tile->nest->gen->program->sizes, tile->col->extent, &extent);
+}
+
 int64_t tile_width(const Tile *tile, int64_t cols)
 {
 	int64_t vectors = (cols + tile->lanes - 1) / tile->lanes;
 	bool fills = tile->pack >= 0 || tile->beyond >= 0;
-	bool filled = fills && !tile->blocks.steps && tile_vectors(tile, cols) > vectors;
+	bool filled = fills && !tile->blocks.steps && tile_vectors(tile, cols) > vectors &&
+		      !tile_is_open(tile);
 	return filled ? vectors * tile->lanes : cols;
 }
 

@@ -5,9 +5,9 @@
  *   acc += f32(x[i]) * w[j]    else
  *
  * Products of bf16 that go in pairs (tile_groups.c) read both operands as they are stored. Whether
- * they will is told from the graph, with the rule of tile_plan.c: one operand is copied for it, a
- * parameter, or what many rows use. As nobody knows yet which one has the columns, both must be
- * such.
+ * they will is told from the graph, with the rules of tile_choose_pack.c: the operand that the last
+ * axis of the result moves is copied for it, a parameter, or what many rows use, whose number is
+ * known; the other one is used by many columns, or by a dim of them.
  */
 #include "lower/lowering.h"
 
@@ -24,20 +24,33 @@ static bool mentions(const Access *access, uint32_t axes, IterId iter)
 	return false;
 }
 
-/* Do as many cells of the result, batch axes not counted, read each element of the operand? */
-static bool is_used_by_rows(const Lower *lower, NodeId product, uint32_t arg, int64_t rows)
+/* Has the operand the columns: does the last axis of the result move it? */
+static bool has_columns(const Piece *piece, uint32_t arg)
+{
+	const Access *result = &piece->result;
+	const Index *last = result->naxes ? &result->axes[result->naxes - 1] : NULL;
+	return last && last->nterms == 1 &&
+	       mentions(&piece->args[arg], UINT32_MAX, last->terms[0].iter);
+}
+
+/* Do enough cells of the result, batch axes not counted, read each element of the operand? */
+static bool is_used(const Lower *lower, NodeId product, uint32_t arg)
 {
 	const Proj *proj = lower_proj(lower, product);
 	const Piece *piece = &proj->pieces[0];
 	uint32_t batch = lower_shape(lower, product)->rows[ROW_BATCH].n;
-	Size uses = size_const(lower->sizes, 1);
-	for (uint32_t i = 0; i < piece->niters; i++) {
+	bool by_columns = !has_columns(piece, arg) && has_columns(piece, !arg);
+	int64_t uses = 1;
+	for (uint32_t i = 0; i < piece->niters && uses < PAIRED_USES; i++) {
 		IterId iter = piece->iters[i];
+		int64_t n;
+		if (!size_is_const(lower->sizes, proj->iters[iter].extent, &n))
+			n = by_columns ? PAIRED_USES : 1;
 		if (!proj->iters[iter].reduced && !mentions(&piece->result, batch, iter) &&
 		    !mentions(&piece->args[arg], UINT32_MAX, iter))
-			uses = size_mul(lower->sizes, uses, proj->iters[iter].extent);
+			uses *= n;
 	}
-	return size_ge(lower->sizes, uses, size_const(lower->sizes, rows));
+	return uses >= PAIRED_USES;
 }
 
 static bool is_paired(const Lower *lower, NodeId product, uint32_t arg)
@@ -47,7 +60,7 @@ static bool is_paired(const Lower *lower, NodeId product, uint32_t arg)
 		return false;
 	bool packed =
 		lower->machine->prepack && lower_node(lower, cast->args[0])->kind == NODE_PARAM;
-	return packed || is_used_by_rows(lower, product, arg, PAIRED_USES);
+	return packed || is_used(lower, product, arg);
 }
 
 /* Is each reader a product of two operands that goes in pairs? */

@@ -1,5 +1,5 @@
-"""Products of bytes and of bf16 along a sum whose length is a dim, for lengths around groups, lines and none: against
-NumPy, and for bf16 with the bits that a member of a batch has alone."""
+"""Products of bytes and of bf16 where the length of the sum, the columns or all extents are dims, for sizes around groups,
+lines, vectors and none: against NumPy, and for bf16 with the bits that a member of a batch has alone."""
 import sys
 
 import numpy as np
@@ -7,9 +7,10 @@ import numpy as np
 from tsrlib import Model, from_bf16, to_bf16
 
 RNG = np.random.default_rng(5)
+COLUMNS = [0, 1, 3, 4, 5, 15, 16, 17, 31, 32, 47, 64, 71, 129]
 LENGTHS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 31, 32, 33, 63, 64, 66, 131]
 FORMS = ["mk,kn->mn", "mk,nk->mn", "km,kn->mn", "mkl,lkn->mn"]
-SIZES = {"m": 51, "l": 4}
+SIZES = {"m": 51, "n": 41, "k": 67, "l": 4}
 TYPES = {"u8": np.uint8, "i8": np.int8}
 
 
@@ -30,18 +31,25 @@ def agree(what, got, want, scale, real):
         sys.exit(1)
 
 
-def products(form, types, columns, march):
+def sizes_of(dims, form):
+    """Each value of a dim with some of the others."""
+    values = {"k": LENGTHS, "n": COLUMNS, "m": [51, 1, 7]}
+    count = max(len(values[dim]) for dim in dims)
+    return [dict(SIZES, **{dim: values[dim][(i + len(form)) % len(values[dim])] for dim in dims}) for i in range(count)]
+
+
+def products(form, types, dims, march):
     source, result = form.split("->")
-    sizes, real = dict(SIZES, n=columns), types[0] == "bf16"
-    text = "dim k\n"
+    real = types[0] == "bf16"
+    text = "".join("dim %s\n" % dim for dim in dims)
     for name, letters, dtype in zip("xw", source.split(","), types):
-        text += "input %s : %s [%s]\n" % (name, dtype, ", ".join(c if c == "k" else str(sizes[c]) for c in letters))
+        text += "input %s : %s [%s]\n" % (name, dtype, ", ".join(c if c in dims else str(SIZES[c]) for c in letters))
     spec = "%s => %s" % ("; ".join(", ".join(c) for c in source.split(",")), ", ".join(result))
     model = Model(text + 'output y = einsum("%s", x, w)\n' % spec, ["-march=" + march])
-    for sizes["k"] in LENGTHS:
+    for sizes in sizes_of(dims, form):
         arrays = [operand(t, [sizes[c] for c in letters]) for t, letters in zip(types, source.split(","))]
-        got, = model.forward([sizes["k"]], [a[0] for a in arrays],
-                             [((sizes["m"], columns), np.float32 if real else np.int32)])
+        got, = model.forward([sizes[dim] for dim in dims], [a[0] for a in arrays],
+                             [((sizes["m"], sizes["n"]), np.float32 if real else np.int32)])
         agree("%s %s %s %s" % (form, types, sizes, march), got, np.einsum(form, *[a[1] for a in arrays]),
               np.einsum(form, *[np.abs(a[1]) for a in arrays]), real)
 
@@ -73,6 +81,6 @@ for march in MARCHES:
     for i, form in enumerate(FORMS):
         for types in ("u8", "i8"), ("i8", "i8"), ("u8", "u8"), ("bf16", "bf16"):
             count += 1
-            products(form, types, (64, 41, 129)[count % 3], march)
+            products(form, types, ("k", "n", "mnk")[(i + count) % 3], march)
     batch(march)
 print("%s products agree" % ("some" if count < 32 else "all"))
