@@ -38,7 +38,7 @@ static bool label_at(const char *line, const char *p)
 
 /* How a unit's labels and symbols are renamed. */
 typedef struct Naming {
-	const char *tag; /* after .L; NULL: nothing is renamed */
+	const char *tag;     /* after .L; NULL: nothing is renamed */
 	const JitUnit *unit; /* NULL: symbols stay */
 	uint32_t index;
 } Naming;
@@ -286,6 +286,9 @@ static void hide_symbols(Writer *w)
 	for (size_t i = 0; i <= m->program->routines.n; i++)
 		fprintf(w->out, "\t.hidden\t%s\n", m->routines[i].invoke);
 	fprintf(w->out, "\t.hidden\t%s__invoke_init\n", m->prefix);
+	for (Dtype d = 0; d < DTYPE_COUNT; d++)
+		if (module_has_uniform(m, d))
+			fprintf(w->out, "\t.hidden\t%s\n", module_uniform_function(m, d));
 	if (module_has_chunks(m))
 		fprintf(w->out, "\t.hidden\t%s__run_chunks\n", m->prefix);
 }

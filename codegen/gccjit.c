@@ -18,6 +18,7 @@
 #include "codegen/cache.h"
 #include "codegen/cpu.h"
 #include "codegen/jit_context.h"
+#include "codegen/jit_uniform.h"
 #include "codegen/jit_units.h"
 #include "codegen/subprocess.h"
 
@@ -161,6 +162,9 @@ static int compile_kernels(const Work *work)
 	jit->simd = cpu_simd(&b->cpu);
 	jit->extras = cpu_extras(&b->cpu);
 	jit_kernels(jit, unit->kernels.at, unit->kernels.n);
+	for (Dtype d = 0; d < DTYPE_COUNT; d++)
+		if (unit->uniform >> d & 1)
+			jit_uniform(jit, d);
 	return compile(jit, b->kernels[work->unit]);
 }
 
@@ -260,6 +264,7 @@ static Digest unit_key(const Build *b, Digest version, const JitUnit *unit)
 				  b->cpu.vector_bits);
 	for (size_t i = 0; i < n; i++)
 		text = arena_printf(arena, "%s %s", text, flags[i]);
+	text = arena_printf(arena, "%s u%x", text, unit->uniform);
 	for (size_t i = 0; i < unit->kernels.n; i++) {
 		Digest id = b->module->kernels[unit->kernels.at[i]].identity;
 		text = arena_printf(arena, "%s %016llx%016llx", text, (unsigned long long)id.high,

@@ -1,9 +1,8 @@
 /* Functions about memory: PREFIX_ROUTINE_workspace and PREFIX_state_size, and PREFIX_init, which
- * runs the initialisers and packs. Random numbers: Threefry-4x32-20 (Salmon et al., SC 2011), four
- * elements a block; see base/threefry.h for the definition that the numbers must equal.
+ * runs the initialisers and packs.
  */
+#include "codegen/jit_uniform.h"
 #include "codegen/jit_value.h"
-#include "codegen/jit_words.h"
 #include "runtime/tsr.h"
 
 /* ---- sizes ---- */
@@ -26,10 +25,7 @@ static Rvalue **bind_dims(JitFunction *f, const DimId *dims, uint32_t ndims)
 	return values;
 }
 
-static void return_number(JitFunction *f, void *arg)
-{
-	jit_return(f, *(Rvalue **)arg);
-}
+static void return_number(JitFunction *f, void *arg) { jit_return(f, *(Rvalue **)arg); }
 
 /* Returns `bad` where a dim is. */
 static void check_dims(JitFunction *f, const DimId *dims, uint32_t ndims, Rvalue *bad)
@@ -58,70 +54,7 @@ void jit_size_function(Jit *jit, const char *name, const JitSizeFunction *what)
 	jit_return(&f, jit_cast(jit, bytes, jit->size));
 }
 
-/* ---- random numbers ---- */
-
-static Rvalue *low_word(JitFunction *f, Rvalue *value)
-{
-	return jit_keep(f, jit_cast(f->jit, value, f->jit->u32));
-}
-
-static Rvalue *high_word(JitFunction *f, Rvalue *value)
-{
-	Jit *jit = f->jit;
-	return low_word(
-		f, jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, value, jit_long(jit, jit->u64, 32)));
-}
-
-/* (2 * (word >> 8) * 2^-24 - 1) * bound */
-static Rvalue *uniform(JitFunction *f, Rvalue *word, Rvalue *bound)
-{
-	Jit *jit = f->jit;
-	Type *type = gcc_jit_rvalue_get_type(bound);
-	Rvalue *top = jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, word, jit_long(jit, jit->u32, 8));
-	Rvalue *u = jit_binary(f, GCC_JIT_BINARY_OP_MULT, jit_cast(jit, top, type),
-			       jit_double(jit, type, 0x1p-23));
-	u = jit_binary(f, GCC_JIT_BINARY_OP_MINUS, u, jit_double(jit, type, 1));
-	return jit_binary(f, GCC_JIT_BINARY_OP_MULT, u, bound);
-}
-
-/* void PREFIX__uniform_DTYPE(T *to, int64_t n, uint64_t seed, uint64_t key, WIDE bound) */
-static gcc_jit_function *uniform_function(Jit *jit, Dtype dtype)
-{
-	Type *type = jit->types[dtype_wide(dtype)];
-	JitParam params[] = {{gcc_jit_type_get_pointer(jit->types[dtype]), "to"},
-			     {jit->i64, "n"},
-			     {jit->u64, "seed"},
-			     {jit->u64, "key"},
-			     {type, "bound"}};
-	const char *name =
-		arena_printf(jit->arena, "%s__uniform_%s", jit->module->prefix, dtype_name(dtype));
-	JitFunction f = jit_function(jit, GCC_JIT_FUNCTION_INTERNAL, jit->void_, name, params, 5);
-	Rvalue *to = jit_param(&f, 0), *n = jit_param(&f, 1), *seed = jit_param(&f, 2);
-	Rvalue *name_key = jit_param(&f, 3);
-	Rvalue *key[4] = {low_word(&f, seed), high_word(&f, seed), low_word(&f, name_key),
-			  high_word(&f, name_key)};
-	Lvalue *i = jit_local(&f, jit->i64, "i");
-	Rvalue *iv = gcc_jit_lvalue_as_rvalue(i);
-	JitLoop loop = jit_loop(&f, i, jit_long(jit, jit->i64, 0), n, 4);
-	Rvalue *block = jit_binary(&f, GCC_JIT_BINARY_OP_RSHIFT, jit_cast(jit, iv, jit->u64),
-				   jit_long(jit, jit->u64, 2));
-	block = jit_keep(&f, block);
-	Rvalue *zero = jit_long(jit, jit->u32, 0);
-	Rvalue *x[4] = {low_word(&f, block), high_word(&f, block), zero, zero};
-	jit_threefry(&f, key, x);
-	for (int j = 0; j < 4; j++) {
-		Rvalue *at = jit_keep(
-			&f, jit_binary(&f, GCC_JIT_BINARY_OP_PLUS, iv, jit_long(jit, jit->i64, j)));
-		JitBlock *after = jit_if(&f, jit_compare(&f, GCC_JIT_COMPARISON_LT, at, n));
-		Rvalue *value = jit_keep(&f, uniform(&f, x[j], jit_param(&f, 4)));
-		jit_set(&f, gcc_jit_context_new_array_access(jit->ctxt, NULL, to, at),
-			jit_convert(&f, value, dtype_wide(dtype), dtype));
-		jit_end_if(&f, after);
-	}
-	jit_end_loop(&f, &loop);
-	jit_return(&f, NULL);
-	return f.function;
-}
+/* ---- numbers ---- */
 
 /* void PREFIX__fill_DTYPE(T *to, int64_t n, T value) */
 static gcc_jit_function *fill_function(Jit *jit, Dtype dtype)
@@ -158,8 +91,7 @@ static void fill_constant(Init *in, const ProgramParam *param, Rvalue *to, Rvalu
 	Dtype dtype = param->type.dtype;
 	if (!in->fill[dtype])
 		in->fill[dtype] = fill_function(jit, dtype);
-	Rvalue *args[] = {to, n,
-			  jit_constant(jit, dtype, scalar_of(dtype, param->value))};
+	Rvalue *args[] = {to, n, jit_constant(jit, dtype, scalar_of(dtype, param->value))};
 	gcc_jit_block_add_eval(in->f.block, NULL, jit_call(&in->f, in->fill[dtype], args, 3));
 }
 
@@ -178,7 +110,7 @@ static void fill_uniform(Init *in, const ProgramParam *param, Rvalue *to, Rvalue
 			  jit_cast(jit, jit_long(jit, jit->i64, (int64_t)param->key), jit->u64),
 			  jit_cast(jit, jit_keep(f, bound), jit->types[dtype_wide(dtype)])};
 	if (!in->uniform[dtype])
-		in->uniform[dtype] = uniform_function(jit, dtype);
+		in->uniform[dtype] = jit_uniform_declare(jit, dtype);
 	gcc_jit_block_add_eval(f->block, NULL, jit_call(f, in->uniform[dtype], args, 5));
 }
 

@@ -84,6 +84,19 @@ static JitUnit *unit_for(JitUnits *units, Arena *arena, uint64_t place)
 	return &units->at[units->n - 1];
 }
 
+/* The random numbers, which are no kernels: a unit of their own, the same in all programs. */
+static void add_uniform(JitUnits *units, const Module *m, bool together)
+{
+	JitUnit unit = {.place = UINT64_MAX, .weight = HEAVY, .plain = true};
+	for (Dtype d = 0; d < DTYPE_COUNT; d++)
+		unit.uniform |= (uint32_t)module_has_uniform(m, d) << d;
+	if (!unit.uniform)
+		return;
+	if (!together || units->n == 0)
+		PUSH(m->arena, *units, unit);
+	units->at[together ? 0 : units->n - 1].uniform = unit.uniform;
+}
+
 JitUnits jit_units(const Module *module, bool together)
 {
 	JitUnits units = {0};
@@ -106,5 +119,6 @@ JitUnits jit_units(const Module *module, bool together)
 		PUSH(module->arena, unit->kernels, k);
 		unit->weight += weights[k];
 	}
+	add_uniform(&units, module, together);
 	return units;
 }

@@ -7,11 +7,12 @@
 typedef struct JitUnit {
 	VEC(KernelId) kernels; /* ascending */
 	uint64_t weight;
-	uint64_t place; /* what its kernels have in common */
-	bool plain;	/* has innermost loops of single elements, which GCC may make vectors of */
+	uint64_t place;	  /* what its kernels have in common */
+	uint32_t uniform; /* by dtype, a bit: has its random numbers (jit_uniform.c) */
+	bool plain; /* has innermost loops of single elements, which GCC may make vectors of */
 } JitUnit;
 
-typedef VEC(JitUnit) JitUnits; /* none: the module has no kernels */
+typedef VEC(JitUnit) JitUnits; /* none: the module has no kernels and no random numbers */
 
 /* `together`: one unit whatever its size. Depends on the program alone, not on the machine. */
 JitUnits jit_units(const Module *module, bool together);

@@ -140,6 +140,9 @@ static bool names_are_unique(Module *m)
 	export_name(&e, m->routines[m->program->routines.n].invoke, SPAN_NONE);
 	if (m->program->init.nkernels)
 		export_name(&e, m->routines[m->program->routines.n + 1].function, SPAN_NONE);
+	for (Dtype d = 0; d < DTYPE_COUNT; d++)
+		if (module_has_uniform(m, d))
+			export_name(&e, module_uniform_function(m, d), SPAN_NONE);
 	for (KernelId k = 0; k < m->program->kernels.n; k++)
 		if (m->kernels[k].same == k)
 			export_name(&e, m->kernels[k].function, SPAN_NONE);
@@ -205,6 +208,11 @@ bool module_has_uniform(const Module *m, Dtype dtype)
 		    m->program->params.at[i].type.dtype == dtype)
 			return true;
 	return false;
+}
+
+const char *module_uniform_function(const Module *m, Dtype dtype)
+{
+	return arena_printf(m->arena, "%s__uniform_%s", m->prefix, dtype_name(dtype));
 }
 
 bool module_is_pack(const Module *m, uint32_t routine) { return routine == m->program->routines.n; }

@@ -59,6 +59,8 @@ uint16_t half_bits(Dtype dtype, Scalar value);
 const char *c_type(Dtype dtype);
 /* Is there a parameter of that dtype with random initial values? */
 bool module_has_uniform(const Module *module, Dtype dtype);
+/* The function of compiled modules that makes them. */
+const char *module_uniform_function(const Module *module, Dtype dtype);
 /* The declaration of a routine's function without the semicolon, on one line. */
 const char *module_signature(const Module *module, uint32_t routine);
 const char *module_workspace_signature(const Module *module, uint32_t routine);
