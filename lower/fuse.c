@@ -9,15 +9,16 @@
  * A free node (only indices change) may be fused into many roots, and so may one cheap operation on
  * one buffer of its size (x - mean): computed again wherever it is read, it needs no buffer. A
  * reduction is fused into an elementwise root that reads each of its cells once, at the same index:
- * the root is its epilogue. A cast that widens an operand of a product is free, and yet stands
- * alone where widen.c says so.
+ * the root is its epilogue; so is a function that would else be fused into a small window. A cast
+ * that widens an operand of a product is free, and yet stands alone where widen.c says so.
  */
 #include <stb/stb_ds.h>
 #include <string.h>
 
 #include "lower/lowering.h"
 
-enum { FUSED_LIMIT = 64, COST_FREE = 0, COST_CHEAP = 2, COST_LIMIT = 1000, REPEATED_USES = 4 };
+enum { FUSED_LIMIT = 64, REPEATED_USES = 4, WINDOW_FEW = 32 };
+enum { COST_FREE = 0, COST_CHEAP = 2, COST_FUNCTION = 16, COST_LIMIT = 1000 };
 
 /* ---- what a node costs where it is evaluated ---- */
 
@@ -146,7 +147,7 @@ typedef struct Reader {
 	NodeId root; /* NODE_NONE: several */
 	Frame frame;
 	Size space;
-	bool often;     /* evaluated more often than there are elements, by one of several */
+	bool often;	/* evaluated more often than there are elements, by one of several */
 	bool only_free; /* needs a buffer, or a node that costs nothing */
 	bool never;
 } Reader;
@@ -269,6 +270,53 @@ static bool is_worth_repeating(const Lower *lower, NodeId id, const Reader *read
 	return large == 1;
 }
 
+/* Does the node sum over a window of few elements? */
+static bool is_small_window(const Lower *lower, NodeId id)
+{
+	const Proj *proj = lower_proj(lower, id);
+	int64_t elements = 1;
+	if (!proj || proj->linear || !proj_is_plain(proj) || !proj_reduces(proj))
+		return false;
+	for (uint32_t i = 0; i < proj->niters; i++) {
+		int64_t n = 1;
+		if (proj->iters[i].reduced &&
+		    !size_is_const(lower->sizes, proj->iters[i].extent, &n))
+			return false;
+		elements = n < WINDOW_FEW ? elements * n : WINDOW_FEW;
+		if (elements >= WINDOW_FEW)
+			return false;
+	}
+	return true;
+}
+
+/* The operand that the node follows element by element, and alone; NODE_NONE: there is none. */
+static NodeId followed(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	for (uint32_t i = 0; i < node->nargs; i++)
+		if (lower->plan[node->args[i]].nuses == 1 && lower_proj(lower, node->args[i]) &&
+		    proj_is_identity(&proj->pieces[0], i) &&
+		    size_same(node_elements(lower, id), node_elements(lower, node->args[i])))
+			return node->args[i];
+	return NODE_NONE;
+}
+
+/* Is it a function that a contraction, whose epilogue it can be, computes in whole tiles, where the
+ * loop over a window would have few elements at a time? */
+static bool suits_its_operand(const Lower *lower, NodeId id)
+{
+	const NodePlan *plan = &lower->plan[id];
+	if (plan->cost < COST_FUNCTION || plan->nuses != 1 ||
+	    !is_small_window(lower, lower->uses[lower->first_use[id]].user))
+		return false;
+	while (id != NODE_NONE && can_be_fused(lower, id)) /* falls: an operand stands before */
+		id = followed(lower, id);
+	const Proj *proj = id == NODE_NONE ? NULL : lower_proj(lower, id);
+	return proj && !proj->linear && proj_is_plain(proj) && proj_reduces(proj) &&
+	       lower_node(lower, id)->nargs > 1;
+}
+
 static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 {
 	const NodePlan *plan = &lower->plan[id];
@@ -279,6 +327,8 @@ static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 	if (reader->root == NODE_NONE)
 		return is_worth_repeating(lower, id, reader);
 	if (plan->nuses > 1 && reader->frame.owner == NODE_NONE)
+		return false;
+	if (suits_its_operand(lower, id))
 		return false;
 	if (size_ge(lower->sizes, node_elements(lower, id), reader->space))
 		return true;

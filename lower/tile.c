@@ -75,132 +75,10 @@ Block tile_store(Tile *tile, const Value *sum)
 
 /* ---- lanes across the result ---- */
 
-bool tile_is_simple(const Value *value)
-{
-	if (value->kind == VALUE_CAST || value->kind == VALUE_INDEX ||
-	    (value->kind == VALUE_OP && !(op_is_simple(value->op) && dtype_is_float(value->dtype))))
-		return false;
-	for (uint32_t i = 0; i < value->nargs; i++)
-		if (!tile_is_simple(value->args[i]))
-			return false;
-	return true;
-}
-
-static Block over_tile(const Tile *tile, LoopKind rows, LoopKind lanes, Block body)
+Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body)
 {
 	body = tile_unroll(tile, lanes, tile->lane, tile->width, body);
 	return tile_unroll(tile, rows, tile->r, tile->height, body);
-}
-
-typedef struct Part {
-	const Value *value, *done;
-} Part;
-
-typedef struct Passes {
-	Tile *tile;
-	const Ix *const *place; /* of a cell in the tile */
-	Body *body;
-	VEC(Part) parts;
-	/* from own to before end: locals of one cell, in the loop over the cells */
-	LocalId own, end;
-} Passes;
-
-/* A local for every cell of the tile, set to the value in vectors. */
-static const Value *done_part(Passes *p, const Value *value)
-{
-	Gen *gen = p->tile->nest->gen;
-	for (size_t i = 0; i < p->parts.n; i++)
-		if (value_same(p->parts.at[i].value, value))
-			return p->parts.at[i].done;
-	LocalId id = tile_declare(p->tile, "done", (int64_t[]){p->tile->height, p->tile->width}, 2);
-	gen->locals.at[id].dtype = value->dtype;
-	const Value *done = tile_local(p->tile, id, p->place, 2);
-	const Value *zero = value_const(gen->arena, value->dtype, scalar_of(value->dtype, 0));
-	PUSH(gen->arena, p->body->stmts, stmt_local(gen->arena, id, zero));
-	const Stmt *set = stmt_set_at(gen->arena, done, OP_NONE, value);
-	gen_append(gen, p->body, over_tile(p->tile, LOOP_UNROLL, LOOP_VECTOR, block_of(gen, set)));
-	PUSH(gen->arena, p->parts, ((Part){value, done}));
-	return done;
-}
-
-static bool reads_own(const Passes *p, const Value *value)
-{
-	if (value->kind == VALUE_LOCAL)
-		return value->local >= p->own && value->local < p->end;
-	for (uint32_t i = 0; i < value->nargs; i++)
-		if (reads_own(p, value->args[i]))
-			return true;
-	return false;
-}
-
-/* The value with its largest simple parts replaced by locals. */
-static const Value *with_parts(Passes *p, const Value *value)
-{
-	if (value->kind == VALUE_CONST)
-		return value;
-	if (tile_is_simple(value) && !reads_own(p, value))
-		return done_part(p, value);
-	Value *copy = ARENA_NEW(p->tile->nest->gen->arena, Value);
-	*copy = *value;
-	for (uint32_t i = 0; i < value->nargs; i++)
-		copy->args[i] = with_parts(p, value->args[i]);
-	return copy;
-}
-
-/* Is what is stored no function of many instructions, or are there other statements than locals? */
-static bool stays_in_vectors(const Body *cell, const Value *value)
-{
-	bool simple = tile_is_simple(value);
-	for (size_t i = 0; i < cell->stmts.n; i++) {
-		if (cell->stmts.at[i]->kind != LOOP_LOCAL)
-			return true;
-		simple = simple && tile_is_simple(cell->stmts.at[i]->value);
-	}
-	return simple;
-}
-
-/* A local of every cell, set in one loop over them. */
-static const Value *done_cells(Passes *p, const Body *cell, const Value *value)
-{
-	Gen *gen = p->tile->nest->gen;
-	Body each = {0};
-	for (size_t i = 0; i < cell->stmts.n; i++) {
-		const Stmt *stmt = cell->stmts.at[i];
-		PUSH(gen->arena, each.stmts,
-		     stmt_local(gen->arena, stmt->local, with_parts(p, stmt->value)));
-	}
-	value = with_parts(p, value);
-	LocalId id = tile_declare(p->tile, "done", (int64_t[]){p->tile->height, p->tile->width}, 2);
-	gen->locals.at[id].dtype = value->dtype;
-	const Value *done = tile_local(p->tile, id, p->place, 2);
-	const Value *zero = value_const(gen->arena, value->dtype, scalar_of(value->dtype, 0));
-	PUSH(gen->arena, p->body->stmts, stmt_local(gen->arena, id, zero));
-	PUSH(gen->arena, each.stmts, stmt_set_at(gen->arena, done, OP_NONE, value));
-	gen_append(gen, p->body, over_tile(p->tile, LOOP_SERIAL, LOOP_SERIAL, body_block(&each)));
-	return done;
-}
-
-/* gelu(acc + b) as done = acc + b in vectors, done1 = gelu(done) in one loop over the tile's cells,
- * y = done1 in vectors: copies of a function for every vector would be most of a kernel's text.
- * False: vectors do it all. */
-static bool finish_in_passes(Tile *tile, const Ix *const *place, const Value *sum, Body *body)
-{
-	Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
-	Body cell = {0};
-	Passes passes = {.tile = tile, .place = place, .body = body, .own = (LocalId)gen->locals.n};
-	nest_values(nest);
-	const Value *value = nest_finished(nest, sum, &cell);
-	if (stays_in_vectors(&cell, value)) {
-		gen->locals.n = passes.own;
-		return false;
-	}
-	passes.end = (LocalId)gen->locals.n;
-	const Value *done = done_cells(&passes, &cell, value);
-	const Stmt *store =
-		stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, done);
-	gen_append(gen, body, over_tile(tile, LOOP_UNROLL, LOOP_VECTOR, block_of(gen, store)));
-	return true;
 }
 
 Block tile_over_cells(const Tile *tile, Block body)
@@ -213,13 +91,13 @@ Block tile_over_cells(const Tile *tile, Block body)
 /* The sums of a tile set, or what follows from them stored. */
 static Block each_vector(const Tile *tile, const Stmt *stmt)
 {
-	return over_tile(tile, LOOP_UNROLL, LOOP_VECTOR, block_of(tile->nest->gen, stmt));
+	return tile_over(tile, LOOP_UNROLL, LOOP_VECTOR, block_of(tile->nest->gen, stmt));
 }
 
-static Block finish_across(Tile *tile, const Ix *const *place, const Value *cell)
+static Block finish_across(Tile *tile, const Value *cell)
 {
 	Body body = {0};
-	if (finish_in_passes(tile, place, cell, &body))
+	if (tile_finish_in_passes(tile, cell, &body))
 		return body_block(&body);
 	Block store =
 		tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, tile_store(tile, cell));
@@ -289,7 +167,7 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 	}
 	Block fetch = tile_fetch(tile, row, col, &body);
 	gen_append(gen, &body, sum_steps(tile, row, acc, cell, fetch));
-	Block finish = finish_across(tile, place, cell);
+	Block finish = finish_across(tile, cell);
 	if (tile->blocks.steps) {
 		finish = tile_if_last(tile, true, finish);
 		gen_append(gen, &body, tile_if_last(tile, false, store_sums(tile, cell)));

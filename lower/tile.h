@@ -241,6 +241,11 @@ Block tile_add(Tile *tile, const Value *cell);
 bool tile_is_simple(const Value *value);
 /* A loop over the cells of the tile at hand, those that its columns are filled up with too. */
 Block tile_over_cells(const Tile *tile, Block body);
+/* Loops over its rows and columns. */
+Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body);
+/* tile_passes.c: what follows from its sums, stored in several passes; false: vectors do it all, and
+ * nothing was done. */
+bool tile_finish_in_passes(Tile *tile, const Value *sum, Body *body);
 /* What follows from the finished sum, stored. */
 Block tile_store(Tile *tile, const Value *sum);
 

@@ -1,0 +1,174 @@
+/* Functions of many instructions behind a tile's sums, in passes over its cells: copies of a function
+ * for every vector would be most of a kernel's text.
+ *
+ *   gelu(acc + b)    done = acc + b in vectors, done1 = gelu(done) in loops over the cells, y = done1 in vectors
+ *
+ * Where rows are no whole vectors, as of few channels, one loop goes over all cells.
+ */
+#include "lower/tile.h"
+
+bool tile_is_simple(const Value *value)
+{
+	if (value->kind == VALUE_CAST || value->kind == VALUE_INDEX ||
+	    (value->kind == VALUE_OP && !(op_is_simple(value->op) && dtype_is_float(value->dtype))))
+		return false;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		if (!tile_is_simple(value->args[i]))
+			return false;
+	return true;
+}
+
+typedef struct Part {
+	const Value *value;
+	LocalId done;
+} Part;
+
+typedef struct Passes {
+	Tile *tile;
+	Body *body;
+	VEC(Part) parts;
+	bool flat; /* one loop over the cells, whose rows are no whole vectors */
+	/* from own to before end: locals of one cell, in the loop over the cells */
+	LocalId own, end;
+} Passes;
+
+static LocalId declare_done(Passes *p, Dtype dtype)
+{
+	const Tile *tile = p->tile;
+	Gen *gen = tile->nest->gen;
+	int64_t flat[] = {tile->height * tile->width}, rows[] = {tile->height, tile->width};
+	LocalId id = tile_declare(p->tile, "done", p->flat ? flat : rows, p->flat ? 1 : 2);
+	gen->locals.at[id].dtype = dtype;
+	const Value *zero = value_const(gen->arena, dtype, scalar_of(dtype, 0));
+	PUSH(gen->arena, p->body->stmts, stmt_local(gen->arena, id, zero));
+	return id;
+}
+
+/* The cell at hand: of the loops over rows and lanes, or of the one loop over cells. */
+static const Value *done_at(const Passes *p, LocalId id, bool by_cells)
+{
+	const Tile *tile = p->tile;
+	Gen *gen = tile->nest->gen;
+	const Ix *row = ix_iter(gen->arena, tile->r), *lane = ix_iter(gen->arena, tile->lane);
+	if (!p->flat)
+		return tile_local(tile, id, (const Ix *[]){row, lane}, 2);
+	const Ix *first = ix_mul(gen->program, row, tile_const(tile, tile->width));
+	const Ix *at = by_cells ? lane : ix_add(gen->program, first, lane);
+	return tile_local(tile, id, &at, 1);
+}
+
+/* A local for every cell of the tile, set to the value in vectors. */
+static const Value *done_part(Passes *p, const Value *value)
+{
+	Gen *gen = p->tile->nest->gen;
+	for (size_t i = 0; i < p->parts.n; i++)
+		if (value_same(p->parts.at[i].value, value))
+			return done_at(p, p->parts.at[i].done, true);
+	LocalId id = declare_done(p, value->dtype);
+	const Stmt *set = stmt_set_at(gen->arena, done_at(p, id, false), OP_NONE, value);
+	gen_append(gen, p->body, tile_over(p->tile, LOOP_UNROLL, LOOP_VECTOR, block_of(gen, set)));
+	PUSH(gen->arena, p->parts, ((Part){value, id}));
+	return done_at(p, id, true);
+}
+
+static bool reads_own(const Passes *p, const Value *value)
+{
+	if (value->kind == VALUE_LOCAL)
+		return value->local >= p->own && value->local < p->end;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		if (reads_own(p, value->args[i]))
+			return true;
+	return false;
+}
+
+/* The value with its largest simple parts replaced by locals. */
+static const Value *with_parts(Passes *p, const Value *value)
+{
+	if (value->kind == VALUE_CONST)
+		return value;
+	if (tile_is_simple(value) && !reads_own(p, value))
+		return done_part(p, value);
+	Value *copy = ARENA_NEW(p->tile->nest->gen->arena, Value);
+	*copy = *value;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		copy->args[i] = with_parts(p, value->args[i]);
+	return copy;
+}
+
+/* Is what is stored no function of many instructions, or are there other statements than locals? */
+static bool stays_in_vectors(const Body *cell, const Value *value)
+{
+	bool simple = tile_is_simple(value);
+	for (size_t i = 0; i < cell->stmts.n; i++) {
+		if (cell->stmts.at[i]->kind != LOOP_LOCAL)
+			return true;
+		simple = simple && tile_is_simple(cell->stmts.at[i]->value);
+	}
+	return simple;
+}
+
+/* Is the value of a cell one of parts and of locals alone, wherever the cell is? */
+static bool is_of_parts(const Passes *p, const Value *value)
+{
+	if (value->kind == VALUE_CONST || value->kind == VALUE_LOCAL ||
+	    (tile_is_simple(value) && !reads_own(p, value)))
+		return true;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		if (!is_of_parts(p, value->args[i]))
+			return false;
+	return value->nargs > 0;
+}
+
+static bool is_flat(const Passes *p, const Body *cell, const Value *value)
+{
+	bool flat = p->tile->width % p->tile->lanes != 0 && is_of_parts(p, value);
+	for (size_t i = 0; i < cell->stmts.n; i++)
+		flat = flat && is_of_parts(p, cell->stmts.at[i]->value);
+	return flat;
+}
+
+static Block over_cells_of(const Passes *p, Block body)
+{
+	const Tile *tile = p->tile;
+	if (p->flat)
+		return tile_unroll(tile, LOOP_SERIAL, tile->lane, tile->height * tile->width, body);
+	return tile_over(tile, LOOP_SERIAL, LOOP_SERIAL, body);
+}
+
+/* A local of every cell, set in one loop over them; its value in loops over rows and lanes. */
+static const Value *done_cells(Passes *p, const Body *cell, const Value *value)
+{
+	Gen *gen = p->tile->nest->gen;
+	Body each = {0};
+	p->flat = is_flat(p, cell, value);
+	for (size_t i = 0; i < cell->stmts.n; i++) {
+		const Stmt *stmt = cell->stmts.at[i];
+		PUSH(gen->arena, each.stmts,
+		     stmt_local(gen->arena, stmt->local, with_parts(p, stmt->value)));
+	}
+	value = with_parts(p, value);
+	LocalId id = declare_done(p, value->dtype);
+	PUSH(gen->arena, each.stmts, stmt_set_at(gen->arena, done_at(p, id, true), OP_NONE, value));
+	gen_append(gen, p->body, over_cells_of(p, body_block(&each)));
+	return done_at(p, id, false);
+}
+
+bool tile_finish_in_passes(Tile *tile, const Value *sum, Body *body)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Body cell = {0};
+	Passes passes = {.tile = tile, .body = body, .own = (LocalId)gen->locals.n};
+	nest_values(nest);
+	const Value *value = nest_finished(nest, sum, &cell);
+	if (stays_in_vectors(&cell, value)) {
+		gen->locals.n = passes.own;
+		return false;
+	}
+	passes.end = (LocalId)gen->locals.n;
+	const Value *done = done_cells(&passes, &cell, value);
+	const Stmt *store =
+		stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, done);
+	gen_append(gen, body, tile_over(tile, LOOP_UNROLL, LOOP_VECTOR, block_of(gen, store)));
+	return true;
+}
