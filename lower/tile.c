@@ -134,10 +134,10 @@ static Block whole_steps(Tile *tile, const Value *cell, Block fetch)
 static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell, Block fetch)
 {
 	const TilePart *col = tile->at_col;
-	if (tile->group > 1)
-		return tile_group_steps(tile, cell, fetch);
 	if (tile->cuts && row->edge && row->single)
 		return tile_cut_steps(tile, row, acc, fetch);
+	if (tile->group > 1)
+		return tile_group_steps(tile, cell, fetch);
 	if (tile->beyond >= 0 && tile_width(tile, col->step) > col->step)
 		return tile_beyond_steps(tile, cell);
 	if (tile->window && row->step > 1)

@@ -176,6 +176,8 @@ Block tile_group_fill(Tile *tile, const TilePart *part);
 Size tile_group_extent(const Tile *tile, const Loop *loop);
 /* The loops over the sum, which add to the cells of a tile, `fetch` in each. */
 Block tile_group_steps(Tile *tile, const Value *cell, Block fetch);
+/* ... along the loop of the groups alone, for the first rows of the cell's. */
+Block tile_group_along(Tile *tile, const Value *cell, int64_t rows, Block fetch);
 /* What cells begin with: the buffer, its code, what those of the present row begin with. Where the
  * tile has sums. */
 void tile_group_declare_sums(Tile *tile);

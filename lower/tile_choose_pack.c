@@ -129,15 +129,15 @@ static int64_t group_of(const Planner *p)
 	return a == DTYPE_BF16 && b == DTYPE_BF16 && p->machine->pairs ? 2 : 1;
 }
 
-/* A loop of the sum along which the rows' operand has groups; NULL: there is none. */
+/* The innermost loop, where the rows' operand has groups along it, and no read of a group is partly
+ * outside; NULL: there is none. */
 static Loop *group_loop(const Planner *p, int rows, int64_t group)
 {
 	Nest *nest = p->tile->nest;
-	for (uint32_t i = nest->nloops; i-- > nest->nresult;)
-		if (tile_extent(p, &nest->loops[i], TILE_ASSUMED) >= group &&
-		    tile_stride(p, p->sum.at.at[rows], &nest->loops[i]) == 1)
-			return &nest->loops[i];
-	return NULL;
+	Loop *last = &nest->loops[nest->nloops - 1];
+	bool fits = nest->nloops > nest->nresult && tile_extent(p, last, TILE_ASSUMED) >= group &&
+		    tile_stride(p, p->sum.at.at[rows], last) == 1 && !tile_is_guarded(nest, last);
+	return fits ? last : NULL;
 }
 
 /* Does copying the operand in groups pay? Bytes that are neighbours along the sum need no copy for
@@ -158,7 +158,7 @@ static bool has_steps(const Planner *p, int load, const Loop *along)
 	int64_t extent;
 	if (tile_is_const(p, along->extent, &extent))
 		return pack_steps(p, load) > 0;
-	return nest->nloops == nest->nresult + 1;
+	return nest->nloops == nest->nresult + 1 && nest->guards.n == 0;
 }
 
 /* Are there vectors of columns? Of a dim, some columns go one by one, whose sums of floats are
@@ -177,7 +177,7 @@ static bool pack_groups(Planner *p)
 {
 	Nest *nest = p->tile->nest;
 	int64_t group = group_of(p);
-	if (group == 1 || nest->guards.n > 0 || nest->nresult == 0)
+	if (group == 1 || nest->nresult == 0)
 		return false;
 	Loop *col = &nest->loops[nest->nresult - 1];
 	int load = only_moved(p, col);

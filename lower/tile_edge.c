@@ -75,9 +75,11 @@ static void add_part(const Planner *p, TileParts *parts, int64_t lo, int64_t hi,
 		last->single = false;
 		return;
 	}
-	parts->at[parts->n++] =
-		(TilePart){.lo = size_const(sizes, lo), .hi = size_const(sizes, hi), .step = step,
-			   .single = true, .edge = edge};
+	parts->at[parts->n++] = (TilePart){.lo = size_const(sizes, lo),
+					   .hi = size_const(sizes, hi),
+					   .step = step,
+					   .single = true,
+					   .edge = edge};
 }
 
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step)
@@ -95,10 +97,7 @@ TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step)
 	return parts;
 }
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-	return a > 0 ? (a + b - 1) / b : -(-a / b);
-}
+static int64_t ceil_div(int64_t a, int64_t b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
 
 /* ---- rows whose number is not known ---- */
 
@@ -209,7 +208,7 @@ static Range rows_inside(const Tile *tile, const TilePart *part, int64_t k)
 	return rows;
 }
 
-/* One step of the sum for some rows. */
+/* One step of the sum for some rows; all steps of the innermost loop, where they go in groups. */
 static Block add_rows(Tile *tile, const TilePart *part, LocalId acc, Range rows, Block fetch)
 {
 	Nest *nest = tile->nest;
@@ -217,7 +216,10 @@ static Block add_rows(Tile *tile, const TilePart *part, LocalId acc, Range rows,
 	const Ix *r = ix_add(gen->program, ix_iter(gen->arena, tile->r), tile_const(tile, rows.lo));
 	const Ix *place[] = {r, ix_iter(gen->arena, tile->lane)};
 	nest->by_iter[tile->row->iter] = ix_add(gen->program, ix_size(gen->arena, part->lo), r);
-	Block add = tile_add(tile, tile_local(tile, acc, place, 2));
+	const Value *cell = tile_local(tile, acc, place, 2);
+	if (tile->group > 1)
+		return tile_group_along(tile, cell, rows.hi - rows.lo, fetch);
+	Block add = tile_add(tile, cell);
 	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->width), add);
 	Body all = {0};
 	gen_append(gen, &all, tile_unroll(tile, LOOP_UNROLL, tile->r, rows.hi - rows.lo, add));
@@ -246,7 +248,7 @@ Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch)
 		}
 		if (rows.lo >= rows.hi)
 			continue;
-		Block add = nest_wrap(nest, at + 1, nest->nloops, nest->nresult,
+		Block add = nest_wrap(nest, at + 1, nest->nloops - (tile->group > 1), nest->nresult,
 				      add_rows(tile, part, acc, rows, fetch));
 		PUSH(gen->arena, parts.stmts,
 		     stmt_for(gen->arena, nest->loops[at].var, tile_const(tile, k),

@@ -154,7 +154,7 @@ Block tile_group_fill_sums(Tile *tile)
 	Block add = block_of(gen, stmt_set(gen->arena, sum, OP_ADD, byte));
 	Body row = {0};
 	PUSH(gen->arena, row.stmts, stmt_local(gen->arena, sum, integer(tile, 0)));
-	gen_append(gen, &row, nest_wrap(nest, nest->nresult, nest->nloops, nest->nloops, add));
+	gen_append(gen, &row, nest_wrap(nest, nest->nresult, nest->nloops, nest->nresult, add));
 	const Value *all =
 		in_i32(tile, OP_MUL, gen_local_value(gen, sum), integer(tile, -moved_by(tile)));
 	PUSH(gen->arena, row.stmts,
@@ -184,10 +184,12 @@ static Block over_steps(const Tile *tile, Size lo, Size hi, int64_t step, Block 
 	return block_of(gen, stmt_step(gen->arena, loop, step));
 }
 
-static Block over_sums(const Tile *tile, Block body)
+/* The other sums: all of them, or the steps that read inside where they are cut from `first_cut`
+ * on. */
+static Block over_sums(const Tile *tile, uint32_t first_cut, Block body)
 {
 	const Nest *nest = tile->nest;
-	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, body);
+	return nest_wrap(nest, nest->nresult, nest->nloops - 1, first_cut, body);
 }
 
 /* ---- the copy ---- */
@@ -309,13 +311,13 @@ Block tile_group_fill(Tile *tile, const TilePart *part)
 			   over_steps(tile, end, tile->along->extent, tile->group,
 				      fill_lanes(tile, part, along, OPEN)));
 	tile->nest->by_iter[tile->along->iter] = along;
-	return over_sums(tile, body_block(&body));
+	return over_sums(tile, tile->nest->nloops, body_block(&body));
 }
 
 /* ---- what is added ---- */
 
-/* The first `steps` products of the group from `along` on, added to the cells of the tile at hand. */
-static Block add_group(Tile *tile, const Value *cell, const Ix *along, int64_t steps)
+/* The first `steps` products of the group from `along` on, added to the cells of some rows. */
+static Block add_group(Tile *tile, const Value *cell, int64_t rows, const Ix *along, int64_t steps)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -334,40 +336,49 @@ static Block add_group(Tile *tile, const Value *cell, const Ix *along, int64_t s
 		const Value *both[] = {sum, product};
 		sum = sum ? value_op(gen->arena, OP_ADD, dtype, both, 2) : product;
 	}
-	return tile_over_cells(tile, block_of(gen, stmt_set_at(gen->arena, cell, OP_ADD, sum)));
+	Block add = block_of(gen, stmt_set_at(gen->arena, cell, OP_ADD, sum));
+	int64_t width = tile_width(tile, tile->at_col->step);
+	return tile_unroll(tile, LOOP_UNROLL, tile->r, rows,
+			   tile_unroll(tile, LOOP_VECTOR, tile->lane, width, add));
 }
 
 /* What is left behind the whole groups. */
-static Block add_left(Tile *tile, const Value *cell)
+static Block add_left(Tile *tile, const Value *cell, int64_t rows)
 {
 	Gen *gen = tile->nest->gen;
 	const Ix *end = size_ix(tile, whole_end(tile));
 	int64_t left;
 	if (steps_left(tile, &left))
-		return left ? add_group(tile, cell, end, left) : (Block){0};
+		return left ? add_group(tile, cell, rows, end, left) : (Block){0};
 	Body body = {0};
 	for (left = 1; left < tile->group; left++) {
 		Cond *cond = ARENA_NEW(gen->arena, Cond);
 		*cond = (Cond){COND_EQ, ix_add(gen->program, end, tile_const(tile, left)),
 			       size_ix(tile, tile->along->extent)};
 		PUSH(gen->arena, body.stmts,
-		     stmt_if(gen->arena, cond, 1, add_group(tile, cell, end, left)));
+		     stmt_if(gen->arena, cond, 1, add_group(tile, cell, rows, end, left)));
 	}
 	return body_block(&body);
 }
 
-Block tile_group_steps(Tile *tile, const Value *cell, Block fetch)
+Block tile_group_along(Tile *tile, const Value *cell, int64_t rows, Block fetch)
 {
 	Gen *gen = tile->nest->gen;
 	Body whole = {0}, all = {0};
 	Size end = whole_end(tile);
-	Block rest = add_left(tile, cell);
-	gen_append(gen, &whole, add_group(tile, cell, along_at(tile, 0), tile->group));
+	Block rest = add_left(tile, cell, rows);
+	gen_append(gen, &whole, add_group(tile, cell, rows, along_at(tile, 0), tile->group));
 	tile->nest->by_iter[tile->along->iter] = along_at(tile, 0);
 	gen_append(gen, &whole, fetch);
 	gen_append(gen, &all,
 		   over_steps(tile, size_const(gen->program->sizes, 0), end, tile->group,
 			      body_block(&whole)));
 	gen_append(gen, &all, rest);
-	return over_sums(tile, body_block(&all));
+	return body_block(&all);
+}
+
+Block tile_group_steps(Tile *tile, const Value *cell, Block fetch)
+{
+	return over_sums(tile, tile->nest->nresult,
+			 tile_group_along(tile, cell, tile->height, fetch));
 }
