@@ -165,6 +165,24 @@ static void collect_names(Edits *e, const char **names, const char *text)
 	}
 }
 
+/* A name that is an axis of a specification alone; window letters without a size. */
+static void collect_with(const Repairs *r, Edits *e)
+{
+	bool window = r->d->code == E0308;
+	bool axis = r->d->code == E0201 && r->d->notes.n > 0 &&
+		    strstr(r->d->notes.at[0].text, "'with (");
+	if (axis && e->nnames > 0)
+		e->with = e->names[0];
+	for (size_t i = 0; window && i < r->c->diags.list.n; i++) {
+		const Diag *d = &r->c->diags.list.at[i];
+		const char *from = strchr(d->text, '\''),
+			   *to = from ? strchr(from + 1, '\'') : NULL;
+		if (d->code == E0308 && to)
+			e->with = arena_printf(e->arena, "%s%s%.*s = 3", e->with ? e->with : "",
+					       e->with ? ", " : "", (int)(to - from - 1), from + 1);
+	}
+}
+
 static void collect(const Repairs *r, Edits *e)
 {
 	const char **sizes = ARENA_ARRAY(e->arena, const char *, SIZES);
@@ -174,6 +192,7 @@ static void collect(const Repairs *r, Edits *e)
 	collect_places(r, e);
 	collect_sizes(e, sizes, r->d->text);
 	collect_names(e, names, r->d->text);
+	collect_with(r, e);
 	for (size_t i = 0; i < r->d->notes.n; i++)
 		if (!r->d->notes.at[i].replacement) {
 			collect_sizes(e, sizes, r->d->notes.at[i].text);

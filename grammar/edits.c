@@ -11,7 +11,14 @@
 #include <string.h>
 
 enum { NEAR = 0, NOTED = 1, AROUND = 2, SAME = 4, NAMED = 6, FAR = 99 };
-enum { COST_OPERATOR = 4, COST_SIGN = 5, COST_ROWS = 6, COST_SIZE = 7, COST_EXCHANGE = 8 };
+enum {
+	COST_WITH = 0,
+	COST_OPERATOR = 4,
+	COST_SIGN = 5,
+	COST_ROWS = 6,
+	COST_SIZE = 7,
+	COST_EXCHANGE = 8
+};
 enum { STEPS = 4 /* that a number is tried up and down */ };
 
 const char *edit_text(const Edits *e, Span span)
@@ -141,11 +148,25 @@ static bool is_rest(const Edits *e, Span gap)
 	return strstr(edit_text(e, gap), "..") != NULL;
 }
 
+/* "..., out" where "... -> out" was meant. */
+static void comma_behind_rest(Edits *e, const AstShape *shape, Span axis, uint32_t far)
+{
+	const char *head = edit_text(e, (Span){axis.file, shape->span.start, axis.start});
+	const char *comma = strrchr(head, ',');
+	if (comma)
+		edit_add(
+			e, COST_SIGN + far,
+			(Span){axis.file, shape->span.start + (uint32_t)(comma - head), axis.start},
+			" -> ", "it would fit with '->' behind the input axes");
+}
+
 /* A comma between two axes that is to be a sign. */
 static void shape_commas(Edits *e, const AstShape *shape, RowKind row, uint32_t far, bool given)
 {
 	const AstShapeRow *axes = &shape->rows[row];
 	bool batch = shape->rows[ROW_BATCH].written, input = shape->rows[ROW_INPUT].written;
+	if (axes->var_at == 0 && axes->naxes > 0 && !input && row == ROW_OUTPUT)
+		comma_behind_rest(e, shape, axes->axes[0].span, far);
 	for (uint32_t i = 0; i + 1 < axes->naxes; i++) {
 		Span gap = edit_gap(axes->axes[i].span, axes->axes[i + 1].span);
 		if (is_rest(e, gap))
@@ -353,11 +374,23 @@ static void walk(Edits *e, const AstExpr *expr, uint32_t least)
 		walk(e, expr->binds[i].value, least);
 }
 
+/* What a `with` behind the whole expression would say of its specifications. */
+static void edits_of_with(Edits *e, const AstExpr *expr, uint32_t far)
+{
+	if (e->with && expr)
+		edit_add(e, COST_WITH + far,
+			 (Span){expr->span.file, expr->span.end, expr->span.end},
+			 arena_printf(e->arena, " with (%s)", e->with),
+			 strchr(e->with, '=') ? "'with' says a size; 3 is an example"
+					      : "'with' names the size of an axis");
+}
+
 static void walk_stmt(Edits *e, const AstStmt *stmt, uint32_t least)
 {
 	if (stmt->shape)
 		edits_of_shape(e, stmt->shape, holds_place(e, stmt->name.span) ? NOTED : least,
 			       stmt->kind == STMT_INPUT);
+	edits_of_with(e, stmt->expr, least);
 	walk(e, stmt->expr, least);
 	walk(e, stmt->expr2, least);
 	for (uint32_t i = 0; i < stmt->nconfigs; i++)

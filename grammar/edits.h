@@ -28,7 +28,8 @@ typedef struct Edits {
 	uint32_t nsizes;
 	const char *const *names; /* that it says in quotes */
 	uint32_t nnames;
-	bool counts; /* it is about how many axes there are */
+	const char *with; /* what a missing 'with' would say, or NULL */
+	bool counts;	  /* it is about how many axes there are */
 	VEC(Edit) list;
 } Edits;
 
