@@ -10,11 +10,20 @@
  *     local best : f32 [64] = -inf, at : i32 [64] = 0
  *     for a in 0..rows: for lane in 0..64: best[lane], at[lane] = x[a, v + lane], a where that is greater
  *     for lane in 0..64: y[v + lane] = at[lane]
+ *
+ * A long axis that is all there is goes in parts, which threads share: the greatest of each, then the
+ * first part that has the greatest of all, then the search in that part alone.
+ *
+ *   for part in 0..P
+ *     vector lane in 0..64: acc[lane] = x[part*65536 + a + lane] where that is greater, for all a
+ *     parts_y[part] = the greatest of acc and of the elements behind the last 64
+ *   for part in 0..P: which, greatest = part, parts_y[part] where that is greater
+ *   the search of x[which*65536 ...]
  */
 #include "base/diag.h"
 #include "lower/lowering.h"
 
-enum { LANES = 16, COLUMNS = 64, LEAST = 64 };
+enum { LANES = 16, COLUMNS = 64, LEAST = 64, PART = 1 << 16, WIDE = 64 };
 
 typedef struct Argmax {
 	Gen *gen;
@@ -25,6 +34,8 @@ typedef struct Argmax {
 	uint32_t along; /* the reduced iterator; UINT32_MAX: an axis of size 1 */
 	IterVar var;	/* its variable */
 	LocalId best, at;
+	const Ix *from, *extent; /* of what is searched along it, and of a multiple of lanes */
+	const Ix *whole;
 	uint32_t lanes; /* of these; 0: they are single elements */
 	StoreTarget to;
 } Argmax;
@@ -184,20 +195,16 @@ static Block join_lanes(Argmax *a, IterVar lane)
 static void search_lanes(Argmax *a, Body *cell)
 {
 	Gen *gen = a->gen;
-	Sizes *sizes = gen->program->sizes;
 	IterVar lane = gen_iter(gen, sym_cstr(gen->program->symbols, "lane"));
-	Size extent = a->proj->iters[a->along].extent;
-	const Ix *whole =
-		ix_size(gen->arena, size_scale(sizes, size_floor(sizes, extent, LANES), LANES));
-	const Ix *i = ix_iter(gen->arena, a->var), *l = ix_iter(gen->arena, lane);
+	const Ix *i = ix_add(gen->program, a->from, ix_iter(gen->arena, a->var));
+	const Ix *l = ix_iter(gen->arena, lane);
 	Block inner = step(a, ix_add(gen->program, i, l), l);
 	inner = single(gen, loop(a, lane, constant(a, 0), constant(a, LANES), inner));
-	Stmt *outer = (Stmt *)loop(a, a->var, constant(a, 0), whole, inner);
+	Stmt *outer = (Stmt *)loop(a, a->var, constant(a, 0), a->whole, inner);
 	outer->step = LANES;
 	append(gen, cell, single(gen, outer));
 	append(gen, cell,
-	       single(gen, loop(a, a->var, whole, ix_size(gen->arena, extent),
-				step(a, i, constant(a, 0)))));
+	       single(gen, loop(a, a->var, a->whole, a->extent, step(a, i, constant(a, 0)))));
 	append(gen, cell, join_lanes(a, lane));
 }
 
@@ -211,11 +218,25 @@ static void store(Argmax *a, Body *body, const Ix *const *place)
 			read_local(a, a->at, place)));
 }
 
+/* Along the whole axis */
+static void search_all(Argmax *a)
+{
+	Gen *gen = a->gen;
+	Sizes *sizes = gen->program->sizes;
+	if (a->along == UINT32_MAX)
+		return;
+	Size extent = a->proj->iters[a->along].extent;
+	a->from = constant(a, 0);
+	a->extent = ix_size(gen->arena, extent);
+	a->whole = ix_size(gen->arena, size_scale(sizes, size_floor(sizes, extent, LANES), LANES));
+}
+
 /* One cell, or one of each lane. */
 static Block search(Argmax *a)
 {
 	Gen *gen = a->gen;
 	Body cell = {0};
+	search_all(a);
 	a->lanes = a->along != UINT32_MAX && lanes_help(a, a->along) ? LANES : 0;
 	declare(a, &cell);
 	if (a->lanes) {
@@ -223,9 +244,8 @@ static Block search(Argmax *a)
 	} else if (a->along == UINT32_MAX) {
 		append(gen, &cell, step(a, constant(a, 0), NULL));
 	} else {
-		const Ix *extent = ix_size(gen->arena, a->proj->iters[a->along].extent);
 		Block body = step(a, ix_iter(gen->arena, a->var), NULL);
-		append(gen, &cell, single(gen, loop(a, a->var, constant(a, 0), extent, body)));
+		append(gen, &cell, single(gen, loop(a, a->var, a->from, a->extent, body)));
 	}
 	store(a, &cell, a->lanes ? one_place(a, constant(a, 0)) : NULL);
 	return body_block(&cell);
@@ -261,6 +281,142 @@ static Block search_columns(Argmax *a, IterId col)
 	return body_block(&all);
 }
 
+/* ---- in parts ---- */
+
+static bool has_parts(Argmax *a)
+{
+	int64_t n;
+	bool known = a->along != UINT32_MAX &&
+		     size_is_const(a->gen->program->sizes, a->proj->iters[a->along].extent, &n);
+	return a->along != UINT32_MAX && a->piece->niters == 1 && !a->gen->lower->band &&
+	       (!known || n >= 2 * PART) && lanes_help(a, a->along);
+}
+
+static bool is_vector(const Value *value)
+{
+	bool plain = value->kind == VALUE_LOAD || value->kind == VALUE_CONST ||
+		     (value->kind == VALUE_OP && op_is_simple(value->op));
+	for (uint32_t i = 0; i < value->nargs; i++)
+		plain = plain && is_vector(value->args[i]);
+	return plain && dtype_is_float(value->dtype);
+}
+
+/* best = value where that is greater */
+static void take_greater(const Argmax *a, Body *body, LocalId best, const Ix *const *place,
+			 const Value *value)
+{
+	const Value *old = read_local(a, best, place);
+	set_local(a, body, best, place,
+		  select_value(a->gen, compare(a->gen, OP_GT, value, old), value, old));
+}
+
+static LocalId least(Argmax *a, Body *body, const char *name, Dtype dtype, uint32_t lanes)
+{
+	Gen *gen = a->gen;
+	LocalId id = gen_local(gen, name, dtype);
+	if (lanes)
+		gen->locals.at[id].extent[gen->locals.at[id].rank++] = lanes;
+	PUSH(gen->arena, body->stmts,
+	     stmt_local(gen->arena, id, value_const(gen->arena, dtype, op_neutral(OP_MAX, dtype))));
+	return id;
+}
+
+/* Where the part of a number ends, counted from where it begins: at most PART. */
+static const Ix *part_end(const Argmax *a, const Ix *first, Size end)
+{
+	Program *program = a->gen->program;
+	const Ix *left = ix_add(program, ix_size(program->arena, end),
+				ix_mul(program, first, constant(a, -1)));
+	return ix_binary(program, IX_MIN, constant(a, PART), left);
+}
+
+/* The greatest element of the part that begins at `first`, as a local of its body. */
+static const Value *part_greatest(Argmax *a, const Ix *first, Dtype dtype, Body *body)
+{
+	Gen *gen = a->gen;
+	Program *program = gen->program;
+	Body lanes = {0}, rest = {0}, all = {0};
+	Size extent = a->proj->iters[a->along].extent;
+	Size whole = size_scale(program->sizes, size_floor(program->sizes, extent, WIDE), WIDE);
+	IterVar lane = gen_iter(gen, sym_cstr(program->symbols, "lane"));
+	const Ix *l = ix_iter(gen->arena, lane), *const *place = one_place(a, l);
+	const Ix *i = ix_add(program, first, ix_iter(gen->arena, a->var));
+	const Ix *wide = part_end(a, first, whole);
+	LocalId acc = least(a, body, "acc", dtype, WIDE), last = least(a, body, "last", dtype, 0);
+	const Value *value = element(a, ix_add(program, i, l), &lanes);
+	LoopKind kind = is_vector(value) ? LOOP_VECTOR : LOOP_SERIAL;
+	take_greater(a, &lanes, acc, place, value);
+	Block inner = single(gen, stmt_loop(program, kind, lane, WIDE, body_block(&lanes)));
+	append(gen, body,
+	       single(gen,
+		      stmt_step(gen->arena, loop(a, a->var, constant(a, 0), wide, inner), WIDE)));
+	take_greater(a, &rest, last, NULL, element(a, i, &rest));
+	append(gen, body,
+	       single(gen, loop(a, a->var, wide, part_end(a, first, extent), body_block(&rest))));
+	take_greater(a, &all, last, NULL, read_local(a, acc, place));
+	append(gen, body,
+	       single(gen, loop(a, lane, constant(a, 0), constant(a, WIDE), body_block(&all))));
+	return read_local(a, last, NULL);
+}
+
+static BufferId parts_buffer(const Argmax *a, Dtype dtype, Size nparts)
+{
+	Gen *gen = a->gen;
+	Sym name =
+		lower_unique(gen->lower, sym_printf(gen->program->symbols, "parts_%s", gen->name));
+	return lower_buffer(
+		gen->lower,
+		(Buffer){.kind = BUFFER_TEMP, .name = name, .dtype = dtype, .elements = nparts});
+}
+
+/* The first part that has the greatest of all is what is searched. */
+static void choose_part(Argmax *a, const Value *greatest, IterVar part, const Ix *parts)
+{
+	Gen *gen = a->gen;
+	Program *program = gen->program;
+	Body each = {0};
+	Size extent = a->proj->iters[a->along].extent;
+	LocalId top = least(a, &gen->top, "top", greatest->dtype, 0);
+	LocalId which = gen_local(gen, "which", DTYPE_I32);
+	PUSH(gen->arena, gen->top.stmts,
+	     stmt_local(gen->arena, which,
+			value_const(gen->arena, DTYPE_I32, scalar_of(DTYPE_I32, 0))));
+	const Value *old = read_local(a, which, NULL);
+	const Value *here = value_index(gen->arena, DTYPE_I32, ix_iter(gen->arena, part));
+	const Value *greater = compare(gen, OP_GT, greatest, read_local(a, top, NULL));
+	set_local(a, &each, which, NULL, select_value(gen, greater, here, old));
+	take_greater(a, &each, top, NULL, greatest);
+	append(gen, &gen->top,
+	       single(gen, loop(a, part, constant(a, 0), parts, body_block(&each))));
+	a->from = ix_mul(program, ix_value(gen->arena, old), constant(a, PART));
+	a->extent = part_end(a, a->from, extent);
+	a->whole = ix_mul(program, ix_binary(program, IX_DIV, a->extent, constant(a, LANES)),
+			  constant(a, LANES));
+}
+
+static void search_parts(Argmax *a)
+{
+	Gen *gen = a->gen;
+	Program *program = gen->program;
+	Body body = {0};
+	const Node *operand = lower_node(gen->lower, lower_node(gen->lower, a->node)->args[0]);
+	Dtype dtype = dtype_wide(operand->dtype);
+	Size nparts = size_ceil(program->sizes, a->proj->iters[a->along].extent, PART);
+	BufferId buffer = parts_buffer(a, dtype, nparts);
+	IterVar part = gen_iter(gen, sym_cstr(program->symbols, "part"));
+	const Ix *number = ix_iter(gen->arena, part), *parts = ix_size(gen->arena, nparts);
+	const Value *greatest =
+		part_greatest(a, ix_mul(program, number, constant(a, PART)), dtype, &body);
+	PUSH(gen->arena, body.stmts, stmt_store(gen->arena, buffer, number, OP_NONE, greatest));
+	append(gen, &gen->top,
+	       single(gen, loop(a, part, constant(a, 0), parts, body_block(&body))));
+	choose_part(a, value_load(program, buffer, number), part, parts);
+	a->lanes = LANES;
+	declare(a, &gen->top);
+	search_lanes(a, &gen->top);
+	store(a, &gen->top, one_place(a, constant(a, 0)));
+}
+
 void argmax_emit(Gen *gen, NodeId node, StoreTarget to)
 {
 	const Proj *proj = lower_proj(gen->lower, node);
@@ -283,6 +439,10 @@ void argmax_emit(Gen *gen, NodeId node, StoreTarget to)
 		} else {
 			col = id;
 		}
+	}
+	if (has_parts(&a)) {
+		search_parts(&a);
+		return;
 	}
 	bool columns = a.along != UINT32_MAX && col != UINT32_MAX && !lanes_help(&a, a.along) &&
 		       lanes_help(&a, col);
