@@ -4,6 +4,7 @@
  *                load), 4 for any other stride (a gather), 8 where the index is not a sum
  *   the result   an iterator of the result: 2 at stride 1 (load and store), 8 otherwise
  *                a reduced iterator: 1, the sum stays in a register
+ *                1 besides where all cells of a sum read the same (x[i] == k): registers hold several
  *
  * An iterator with a constant extent below 8 fills no vector: its cost is scaled by 8/extent. Ties
  * go to an iterator of the result (no reassociation), and there to the last one, which is
@@ -18,6 +19,7 @@ enum {
 	COST_STORE_NEXT = 2,
 	COST_STORE_FAR = 8,
 	COST_SUM = 1,
+	COST_AGAIN = 1,
 	VECTOR = 8
 };
 
@@ -60,12 +62,14 @@ static uint64_t scaled(const Order *o, Size extent)
 }
 
 static uint64_t loop_cost(Gen *gen, const Loop *loop, const Body *body, const Value *value,
-			  const Ix *store)
+			  const Ix *store, bool of_sum)
 {
 	Order o = {.gen = gen, .iter = loop->var};
 	for (size_t i = 0; i < body->stmts.n; i++)
 		count_value(&o, body->stmts.at[i]->value);
 	count_value(&o, value);
+	if (of_sum && !loop->reduced && o.cost == 0)
+		o.cost += COST_AGAIN;
 	if (loop->reduced)
 		o.cost += COST_SUM;
 	else if (ix_uses(store, loop->var))
@@ -84,7 +88,7 @@ uint32_t order_innermost(Gen *gen, const Loop *loops, uint32_t nloops, const Bod
 	for (uint32_t i = 0; i < nloops; i++) {
 		if (keep_local && reduces && !loops[i].reduced)
 			continue;
-		uint64_t cost = loop_cost(gen, &loops[i], body, value, store);
+		uint64_t cost = loop_cost(gen, &loops[i], body, value, store, reduces);
 		bool better = cost < best_cost || (cost == best_cost && !loops[i].reduced);
 		if (better) {
 			best = i;
