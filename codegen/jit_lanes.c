@@ -51,6 +51,43 @@ void jit_lanes_enter(Lanes *l, uint32_t part)
 	l->k->at[l->loop->iter] = l->at = l->part->at;
 }
 
+/* Is the value the same whether lanes behind the last one are there or not? Registers must have
+ * them, up to `end`; memory is read with the mask. */
+static bool fits_masked(const Lanes *l, const Value *value, Dtype dtype, int64_t end)
+{
+	const Registers *r = value->kind == VALUE_LOCAL ? &l->k->registers[value->local] : NULL;
+	if (!jit_lanes_vary(l, value))
+		return true;
+	if (value->dtype != dtype || (r && (value->nixs == 0 || !r->used || r->extent < end ||
+					    value->ixs[value->nixs - 1]->kind != IX_ITER ||
+					    jit_is_turned(l->loop, value->ixs, value->nixs))))
+		return false;
+	bool fits = r || value->kind == VALUE_LOAD ||
+		    (value->kind == VALUE_OP && op_is_simple(value->op));
+	for (uint32_t i = 0; i < value->nargs && fits; i++)
+		fits = fits_masked(l, value->args[i], dtype, end);
+	return fits;
+}
+
+bool jit_lanes_mask(Lanes *l, const Stmt *stmt, int64_t at, int64_t extent)
+{
+	KernelJit *k = l->k;
+	Dtype dtype = stmt->value->dtype;
+	int log = jit_segment_log(k, dtype, 0, 1 << VECTOR_LOGS);
+	int64_t rest = extent - at, one = (int64_t)1 << jit_segment_log(k, dtype, at, extent);
+	bool plain = k->f.jit->simd == CPU_AVX512 && stmt->kind == LOOP_STORE &&
+		     dtype_is_float(dtype) && dtype_wide(dtype) == dtype &&
+		     (stmt->acc == OP_NONE || op_is_simple(stmt->acc)) &&
+		     jit_constant_ix(k, l->loop->lo) == 0;
+	if (!plain || one == rest || rest >= (int64_t)1 << log ||
+	    !fits_masked(l, stmt->value, dtype, at + ((int64_t)1 << log)))
+		return false;
+	l->log = log;
+	l->parts[0].at = at;
+	l->mask = jit_keep(&k->f, jit_long(k->f.jit, k->f.jit->u32, ((int64_t)1 << rest) - 1));
+	return true;
+}
+
 /* The results stand in `known` of their parts before the statement is made part by part, and are
  * found there. */
 static void call_lanes(Lanes *l, const Value *value, uint32_t n)

@@ -6,11 +6,11 @@
  *      4 lanes: acc_r_2 += ...                     *(float4 *)&b[k*36 + 32]
  *
  * Lanes are cut into segments of the widest vector of the target, then of halves of it, then of
- * single elements; the arithmetic of a lane does not depend on the cut. A local that is indexed by
- * unrolled iterators and the lane alone has a variable for every segment, which the compiler keeps
- * in a register: an array of vectors would live in memory. Arithmetic and choices of floats are
- * vector instructions (jit_simd.h); what none computes goes lane by lane through a small array, in
- * a loop that the compiler may vectorise.
+ * single elements, or into one whose last lanes are masked; the arithmetic of a lane does not depend
+ * on the cut. A local that is indexed by unrolled iterators and the lane alone has a variable for
+ * every segment, which the compiler keeps in a register: an array of vectors would live in memory.
+ * Arithmetic and choices of floats are vector instructions (jit_simd.h); what none computes goes lane
+ * by lane through a small array, in a loop that the compiler may vectorise.
  */
 #include "codegen/jit_segments.h"
 #include "codegen/jit_fused.h"
@@ -162,10 +162,7 @@ void jit_vector_fill(KernelJit *k, const Stmt *stmt)
 
 /* ---- values ---- */
 
-static bool ix_varies(const Lanes *l, const Ix *ix)
-{
-	return ix_uses(ix, l->loop->iter);
-}
+static bool ix_varies(const Lanes *l, const Ix *ix) { return ix_uses(ix, l->loop->iter); }
 
 bool jit_lanes_vary(const Lanes *l, const Value *value)
 {
@@ -297,9 +294,9 @@ static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 		return fused;
 	if (value->kind == VALUE_LOAD)
 		return jit_load_lanes(l,
-				  jit_lanes_at(k, jit_kernel_cell(k, value->buffer, value->ix),
-					   value->dtype, l->log),
-				  value->dtype);
+				      jit_lanes_at(k, jit_kernel_cell(k, value->buffer, value->ix),
+						   value->dtype, l->log),
+				      value->dtype);
 	if (value->kind == VALUE_LOCAL)
 		return lanes_of_local(l, value);
 	if (value->kind == VALUE_OP && has_vector_op(l, value->op, value->dtype))
@@ -433,7 +430,9 @@ static void stmt_lanes(Lanes *l, const Stmt *stmt)
 	int64_t lo = jit_constant_ix(k, l->loop->lo), extent = jit_constant_ix(k, l->loop->hi) - lo;
 	jit_lanes_begin(l);
 	for (int64_t at = 0; at < extent;) {
-		uint32_t n = find_parts(l, stmt->value->dtype, at, extent);
+		uint32_t n = jit_lanes_mask(l, stmt, at, extent)
+				     ? 1
+				     : find_parts(l, stmt->value->dtype, at, extent);
 		for (uint32_t i = 0; i < n; i++)
 			l->parts[i].at += lo;
 		jit_lanes_calls(l, stmt->value, n);
@@ -443,6 +442,7 @@ static void stmt_lanes(Lanes *l, const Stmt *stmt)
 		}
 		at += (int64_t)n << l->log;
 	}
+	l->mask = NULL;
 }
 
 Lanes jit_lanes_new(KernelJit *k, const Stmt *loop)

@@ -103,6 +103,9 @@ const Value *nest_staged_value(const Nest *nest, const Value *value);
 /* A contraction in register tiles, where the loops and the value allow it; false: nothing was
  * done. */
 bool tile_emit(Nest *nest, Op reduce);
+/* The estimated cycles of a sum in tiles as its loops are, `turned`: with lanes across another loop
+ * than the last of the result; 0: no such tiles fit. */
+uint64_t tile_estimate(Nest *nest, bool turned);
 
 /* Merges two neighbouring loops that every access walks through as one; false: there are none. The
  * nest's loops change, and its values are to be built again. */

@@ -41,10 +41,7 @@ static const IndexTerm *term_of(const Index *index, IterId iter)
 	return NULL;
 }
 
-static const Iter *iter_of(const Pad *p, IterId iter)
-{
-	return &p->nest->proj->iters[iter];
-}
+static const Iter *iter_of(const Pad *p, IterId iter) { return &p->nest->proj->iters[iter]; }
 
 static int64_t known(const Pad *p, Size size, int64_t otherwise)
 {
@@ -52,7 +49,7 @@ static int64_t known(const Pad *p, Size size, int64_t otherwise)
 	return size_is_const(p->program->sizes, size, &n) ? n : otherwise;
 }
 
-static const Loop *loop_of(const Nest *nest, IterId iter)
+const Loop *pad_loop(const Nest *nest, IterId iter)
 {
 	for (uint32_t i = 0; i < nest->nloops; i++)
 		if (nest->loops[i].iter == iter)
@@ -63,7 +60,7 @@ static const Loop *loop_of(const Nest *nest, IterId iter)
 /* Does a loop of its own, or none, go through the iterator? */
 static bool is_whole(const Pad *p, IterId iter)
 {
-	const Loop *loop = loop_of(p->nest, iter);
+	const Loop *loop = pad_loop(p->nest, iter);
 	Size extent = iter_of(p, iter)->extent;
 	return loop ? size_same(loop->extent, extent) : size_is(p->program->sizes, extent, 1);
 }
@@ -328,8 +325,7 @@ Size pad_first(const Pad *p, uint32_t axis)
 			  : p->access->axes[axis].offset;
 }
 
-/* What the copy's axes and each iterator move it by; its elements. */
-static Size lay_out(Pad *p, StagedLoad *staged)
+Size pad_lay_out(Pad *p, StagedLoad *staged)
 {
 	Sizes *sizes = p->program->sizes;
 	const Nest *nest = p->nest;
@@ -366,8 +362,7 @@ static BufferId make_buffer(const Pad *p, Size elements)
 					    .elements = elements});
 }
 
-/* No guard of the picture's is left. */
-static void drop_guards(Pad *p)
+void pad_drop_guards(Pad *p)
 {
 	GuardedList kept = {0};
 	for (size_t g = 0; g < p->nest->guards.n; g++) {
@@ -401,8 +396,7 @@ static bool margins_are_short(const Pad *p)
 	return !size_is_bad(elements);
 }
 
-/* Is there a picture that is better copied? Finds the copy's axes. */
-static bool finds_copy(Pad *p)
+bool pad_find_axes(Pad *p)
 {
 	const Nest *nest = p->nest;
 	bool plain = !nest->gen->lower->band && nest->inner.stmts.n == 0 && nest->nresult > 0 &&
@@ -416,6 +410,9 @@ static bool finds_copy(Pad *p)
 	find_axes(p);
 	return margins_are_short(p);
 }
+
+/* Is there a picture that is better copied? Finds the copy's axes. */
+static bool finds_copy(Pad *p) { return pad_find_axes(p) && !pad_is_better_in_place(p); }
 
 int nest_wants_margins(Nest *nest)
 {
@@ -431,7 +428,7 @@ bool nest_pad(Nest *nest)
 	NodePlan *plan = &nest->gen->lower->plan[pad_picture(&p)];
 	StagedLoad *staged = &nest->staged[p.arg];
 	if (!p.margins || !plan->halo) {
-		Size elements = lay_out(&p, staged);
+		Size elements = pad_lay_out(&p, staged);
 		bool made = p.margins && plan->padded != BUFFER_NONE;
 		staged->buffer = p.buffer = made ? plan->padded : make_buffer(&p, elements);
 		if (!made)
@@ -439,7 +436,7 @@ bool nest_pad(Nest *nest)
 		if (p.margins)
 			plan->padded = p.buffer;
 	}
-	drop_guards(&p);
+	pad_drop_guards(&p);
 	nest_rebuild(nest);
 	return true;
 }

@@ -1,4 +1,5 @@
-/* The copy of a picture, private to pad.c, which decides on it, and pad_copy.c, which fills it. */
+/* The copy of a picture, private to pad.c, which lays it out, pad_choose.c, which decides on it, and
+ * pad_copy.c, which fills it. */
 #ifndef TSR_LOWER_PAD_H
 #define TSR_LOWER_PAD_H
 
@@ -37,6 +38,17 @@ typedef struct Pad {
 } Pad;
 
 NodeId pad_picture(const Pad *p);
+/* The loop of an iterator; NULL: there is none. */
+const Loop *pad_loop(const Nest *nest, IterId iter);
+/* Is there a picture that may be copied? Finds the copy's axes. */
+bool pad_find_axes(Pad *p);
+/* What the copy's axes and each iterator move it by; its elements. */
+Size pad_lay_out(Pad *p, StagedLoad *staged);
+/* No guard of the picture's is left. */
+void pad_drop_guards(Pad *p);
+/* Do lanes across another loop of the result, past the picture where it is, take fewer cycles
+ * (pad_choose.c)? */
+bool pad_is_better_in_place(const Pad *p);
 /* The picture's index along an axis at the copy's first element. */
 Size pad_first(const Pad *p, uint32_t axis);
 /* The loops that fill the copy (pad_copy.c). */

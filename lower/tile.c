@@ -94,7 +94,7 @@ static Block each_vector(const Tile *tile, const Stmt *stmt)
 	return tile_over(tile, LOOP_UNROLL, LOOP_VECTOR, block_of(tile->nest->gen, stmt));
 }
 
-static Block finish_across(Tile *tile, const Value *cell)
+Block tile_finish(Tile *tile, const Value *cell)
 {
 	Body body = {0};
 	if (tile_finish_in_passes(tile, cell, &body))
@@ -167,7 +167,8 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 	}
 	Block fetch = tile_fetch(tile, row, col, &body);
 	gen_append(gen, &body, sum_steps(tile, row, acc, cell, fetch));
-	Block finish = finish_across(tile, cell);
+	Block finish = tile->stores_rows ? tile_finish_turned(tile, row, col, acc)
+					 : tile_finish(tile, cell);
 	if (tile->blocks.steps) {
 		finish = tile_if_last(tile, true, finish);
 		gen_append(gen, &body, tile_if_last(tile, false, store_sums(tile, cell)));
@@ -314,16 +315,21 @@ static bool plan_in_line(Tile *tile, const Machine *machine)
 	return planned;
 }
 
+Tile tile_new(Nest *nest, Op reduce)
+{
+	return (Tile){.nest = nest,
+		      .reduce = reduce,
+		      .group = 1,
+		      .pack = -1,
+		      .beyond = -1,
+		      .fetched = -1};
+}
+
 bool tile_emit(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
 	const Machine *machine = gen->lower->machine;
-	Tile tile = {.nest = nest,
-		     .reduce = reduce,
-		     .group = 1,
-		     .pack = -1,
-		     .beyond = -1,
-		     .fetched = -1};
+	Tile tile = tile_new(nest, reduce);
 	if (!plan_in_line(&tile, machine))
 		return false;
 	Symbols *symbols = gen->program->symbols;

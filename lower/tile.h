@@ -52,6 +52,8 @@ typedef struct Tile {
 	int64_t step_apart; /* its elements between two steps of the innermost sum */
 	LoopKind pack_kind; /* how its lanes are copied */
 	BufferId packed;
+	/* ACROSS: the result lies along the rows, so that sums are turned before they are stored */
+	bool stores_rows;
 	bool has_sums; /* groups: cells begin with what is in `sums`, one for each row */
 	BufferId sums;
 	bool prepacked;	    /* when the state is packed: the operand is a parameter */
@@ -112,6 +114,12 @@ bool tile_moves_by_one(const Planner *p, const Loads *loads, const Loop *loop, b
 Loop *tile_reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32_t item);
 /* tile_choose_pack.c: which operand is packed. `found`: find_loops has a tile without it. */
 void tile_choose_pack(Planner *p, bool found);
+/* Finds rows along which the result lies, and columns of an operand that can be packed, for lanes
+ * across these; false: there are none. */
+bool tile_choose_turned(Planner *p);
+/* tile_result.c: eighths of cycles of turning and storing a tile's sums; its code. */
+uint64_t tile_turned_cycles(const Planner *p, int64_t rows, int64_t cols);
+Block tile_finish_turned(Tile *tile, const TilePart *row, const TilePart *col, LocalId acc);
 /* Fills in rows, columns and cycles; leaves rows empty where nothing fits. */
 void tile_choose_sizes(Planner *p);
 /* tile_cache.c: is the result stored, each cell once, and nothing of it read? */
@@ -123,6 +131,8 @@ bool tile_streams(const Planner *p);
 int64_t tile_block_cost(const Planner *p, const TileParts *cols);
 /* Fills in the blocks, from the sizes. */
 void tile_choose_blocks(Planner *p);
+/* May rows go along the loop: are all its padded reads inside somewhere? */
+bool tile_may_be_rows(const Planner *p, const Loop *loop);
 /* Fills in form, loops and parts; false: the nest is no contraction that tiles fit. */
 bool tile_plan(Tile *tile, const Machine *machine);
 /* Writes the choices down (tile_describe.c). */
@@ -227,7 +237,8 @@ Block tile_steps(const Tile *tile, Block body);
 /* The body where the sum so far is in the result; where the sum is complete, or is not. */
 Block tile_unless_first(const Tile *tile, Block body);
 Block tile_if_last(const Tile *tile, bool last, Block body);
-/* tile.c: one tile. */
+/* tile.c: nothing chosen; one tile. */
+Tile tile_new(Nest *nest, Op reduce);
 Block tile_one(Tile *tile, const TilePart *row, const TilePart *col);
 /* The code of one tile of rows x cols cells whose first one is at by_iter. */
 Block tile_along(Tile *tile, int64_t rows, int64_t cols);
@@ -248,7 +259,8 @@ Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body);
 /* tile_passes.c: what follows from its sums, stored in several passes; false: vectors do it all, and
  * nothing was done. */
 bool tile_finish_in_passes(Tile *tile, const Value *sum, Body *body);
-/* What follows from the finished sum, stored. */
+/* What follows from the finished sum, stored; from all sums of `height` x `width` cells, in lanes. */
 Block tile_store(Tile *tile, const Value *sum);
+Block tile_finish(Tile *tile, const Value *cell);
 
 #endif

@@ -17,6 +17,8 @@ enum { QUAD = 4, QUAD_STEPS = 64, WORD_USES = 8, PAIR_USES = 16 };
 /* What other copies ask for: rows that use a panel, its columns, steps of the sum; bytes of an
  * operand that is spread. */
 enum { PACK_USES = 48, PACK_COLUMNS = 4, PACK_STEPS = 8, PACK_SPREAD = 2 << 20 };
+/* Lanes of a vector whose squares are turned; elements between two rows of what rows move. */
+enum { LEAST_SIDE = 4, NEAR = 16 };
 
 /* The one operand that a loop moves, however often the value reads the same of it; -1: there are
  * more, or none. */
@@ -217,6 +219,61 @@ static void pack_turned(Planner *p)
 		pack(p, col, load, LOOP_UNROLL);
 		return;
 	}
+}
+
+/* The columns that rows turn for: the longest loop that moves one operand alone, which can be
+ * packed and which the rows leave in place. */
+static Loop *turned_columns(const Planner *p, const Loop *row)
+{
+	Nest *nest = p->tile->nest;
+	Loop *best = NULL;
+	for (uint32_t i = 0; i < nest->nresult; i++) {
+		Loop *col = &nest->loops[i];
+		int load = col == row ? -1 : only_moved(p, col);
+		if (load < 0 || ix_uses(p->sum.at.at[load], row->var) ||
+		    !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
+		    !tile_is_asked(p, p->lanes, 0, col) || tile_is_guarded(nest, col) ||
+		    tile_extent(p, col, 0) < p->native || pack_steps(p, load) < PACK_STEPS ||
+		    size_is_bad(ix_stride(p->program, nest->at, col->var)))
+			continue;
+		if (!best || tile_extent(p, col, 0) > tile_extent(p, best, 0))
+			best = col;
+	}
+	return best;
+}
+
+/* Does the loop move an index by few elements, so that its places are in few lines? */
+static bool is_near(const Planner *p, const Ix *at, const Loop *loop)
+{
+	Size by = ix_stride(p->program, at, loop->var);
+	int64_t n;
+	return !size_is_bad(by) && tile_is_const(p, by, &n) && n > 0 && n <= NEAR;
+}
+
+bool tile_choose_turned(Planner *p)
+{
+	Tile *tile = p->tile;
+	Nest *nest = tile->nest;
+	if (nest->gen->lower->band || nest->nresult < 2 || nest->proj->niters >= 64 ||
+	    !tile->apart || tile->reduce != OP_ADD || !dtype_is_float(nest->value->dtype) ||
+	    group_of(p) > 1 || p->native < LEAST_SIDE || p->sum.at.n != 2)
+		return false;
+	Loop *row = &nest->loops[nest->nresult - 1];
+	Loop *col = turned_columns(p, row);
+	if (!col || tile_extent(p, row, 0) < 2 || !tile_may_be_rows(p, row) ||
+	    !tile_is_asked(p, p->tiles, TILE_ROWS, row) || tile_stride(p, nest->at, row) != 1 ||
+	    !tile_moves_by_one(p, &p->store, row, false))
+		return false;
+	int load = only_moved(p, col);
+	bool ahead = tile_may_prepack(p, load),
+	     along = tile_stride(p, p->sum.at.at[load], col) != 1;
+	if ((!ahead && !pays_packed(p, load, false)) || !is_near(p, p->sum.at.at[!load], row))
+		return false;
+	pack(p, col, load, along ? LOOP_UNROLL : LOOP_VECTOR);
+	tile->row = row;
+	tile->prepacked = ahead;
+	tile->stores_rows = true;
+	return true;
 }
 
 /* Vectors that the columns take as they are, those in the middle of which they end too; and filled

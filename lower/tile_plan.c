@@ -10,6 +10,7 @@
 #include "base/diag.h"
 
 enum { LEAST_LANES = 4, LEAST_ROWS = 4, LEAST_WORK = 512, CACHE_LINE = 64, WINDOW_STEPS = 64 };
+#define CYCLES_MOST ((uint64_t)1 << 62)
 
 /* ---- what is read ---- */
 
@@ -121,6 +122,12 @@ static bool find_inside(const Planner *p, const Loop *row, TilePart *inside)
 	return tile_is_const(p, inside->lo, &lo) && tile_is_const(p, inside->hi, &hi) && lo < hi;
 }
 
+bool tile_may_be_rows(const Planner *p, const Loop *loop)
+{
+	TilePart inside;
+	return !tile_is_guarded(p->tile->nest, loop) || find_inside(p, loop, &inside);
+}
+
 int tile_stride(const Planner *p, const Ix *ix, const Loop *loop)
 {
 	Size size = ix_stride(p->program, ix, loop->var);
@@ -185,12 +192,10 @@ Loop *tile_reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32
 	Loop *best = NULL;
 	for (uint32_t i = 0; i < nest->nresult; i++) {
 		Loop *loop = &nest->loops[i];
-		TilePart inside;
-		bool whole = !tile_is_guarded(nest, loop);
 		if (loop == not || (stays(p, loop) & ~but) == 0 ||
 		    !tile_is_asked(p, p->tiles, item, loop))
 			continue;
-		if (!whole && !(item == TILE_ROWS && find_inside(p, loop, &inside)))
+		if (item == TILE_ROWS ? !tile_may_be_rows(p, loop) : tile_is_guarded(nest, loop))
 			continue;
 		if (is_better(p, loop, best))
 			best = loop;
@@ -333,6 +338,79 @@ static void find_guards(Planner *p)
 /* Do cells share what they read? Else a sum of a value with shared parts has wider lanes. */
 static bool reuses(const Tile *tile) { return tile->form == TILE_ACROSS || tile->col; }
 
+/* The sizes and what else is chosen for loops that are found; false: no tiles fit. */
+static bool choose_rest(Planner *p)
+{
+	Tile *tile = p->tile;
+	tile->lanes = tile->form == TILE_ALONG
+			      ? CACHE_LINE / (int)dtype_bytes(tile->nest->value->dtype)
+			      : p->native;
+	find_guards(p);
+	tile->beside = tile->form == TILE_ALONG && tile->col &&
+		       tile_stride(p, tile->nest->at, tile->col) == 1 &&
+		       tile_moves_by_one(p, &p->store, tile->col, false);
+	p->streams = tile_streams(p);
+	p->turns_rows = tile_may_turn_rows(p);
+	tile_choose_sizes(p);
+	if (tile->rows.n == 0)
+		return false;
+	tile_choose_blocks(p);
+	tile_choose_fetch(p);
+	tile_choose_window(p);
+	tile_choose_tail(p);
+	return true;
+}
+
+/* Lanes along the last loop of the result, or along a sum. */
+static bool choose_straight(Planner *p)
+{
+	Tile *tile = p->tile;
+	bool found = find_loops(p);
+	tile_choose_pack(p, found);
+	if ((!found && tile->pack < 0) ||
+	    (tile->form == TILE_ALONG && (tile->reduce != OP_ADD || p->sum.at.n < 2)) ||
+	    (tile->nest->in_line && !reuses(tile)))
+		return false;
+	return choose_rest(p);
+}
+
+static bool choose_turned(Planner *p) { return tile_choose_turned(p) && choose_rest(p); }
+
+static uint64_t times(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+	return __builtin_mul_overflow(a, b, &product) || product > CYCLES_MOST ? CYCLES_MOST
+									       : product;
+}
+
+/* The cycles of all tiles of all loops, with TILE_ASSUMED for each that is not known, of one member
+ * of a batch, and of columns that are turned at every call, one an element. */
+static uint64_t all_cycles(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	uint64_t cycles = tile->cycles, copied = tile->stores_rows && !tile->prepacked;
+	for (uint32_t i = 0; i < tile->nest->nloops; i++) {
+		const Loop *loop = &tile->nest->loops[i];
+		int64_t own = TILE_ASSUMED;
+		tile_is_const(p, loop->own, &own);
+		if (!loop->reduced && loop != tile->row && loop != tile->col)
+			cycles = times(cycles, (uint64_t)own);
+		if (loop->reduced || loop == tile->col || (tile->movers >> loop->iter & 1))
+			copied = times(copied, (uint64_t)own);
+	}
+	return cycles + copied;
+}
+
+uint64_t tile_estimate(Nest *nest, bool turned)
+{
+	Tile tile = tile_new(nest, OP_ADD);
+	Planner p = planner_new(&tile, nest->gen->lower->machine);
+	if (!may_be_tiled(&p) || asks_off(p.tiles))
+		return 0;
+	tile.apart = tile_stores_apart(&p);
+	return (turned ? choose_turned(&p) : choose_straight(&p)) ? all_cycles(&p) : 0;
+}
+
 bool tile_plan(Tile *tile, const Machine *machine)
 {
 	Planner p = planner_new(tile, machine);
@@ -344,27 +422,18 @@ bool tile_plan(Tile *tile, const Machine *machine)
 		return false;
 	}
 	tile->apart = tile_stores_apart(&p);
-	bool found = find_loops(&p);
-	tile_choose_pack(&p, found);
-	if ((!found && tile->pack < 0) ||
-	    (tile->form == TILE_ALONG && (tile->reduce != OP_ADD || p.sum.at.n < 2)) ||
-	    (nest->in_line && !reuses(tile)))
+	Tile turned = *tile;
+	Planner other = p;
+	other.tile = &turned;
+	bool copied = nest->staged[0].strides || nest->staged[1].strides;
+	bool turns = !copied && choose_turned(&other), straight = choose_straight(&p);
+	if (!turns && !straight)
 		return false;
-	tile->lanes = tile->form == TILE_ALONG ? CACHE_LINE / (int)dtype_bytes(nest->value->dtype)
-					       : p.native;
-	find_guards(&p);
-	tile->beside = tile->form == TILE_ALONG && tile->col &&
-		       tile_stride(&p, nest->at, tile->col) == 1 &&
-		       tile_moves_by_one(&p, &p.store, tile->col, false);
-	p.streams = tile_streams(&p);
-	p.turns_rows = tile_may_turn_rows(&p);
-	tile_choose_sizes(&p);
-	if (tile->rows.n == 0)
-		return false;
-	tile_choose_blocks(&p);
-	tile_choose_fetch(&p);
-	tile_choose_window(&p);
-	tile_choose_tail(&p);
+	/* lanes along a sum add in another order, whatever the sizes of a batch */
+	bool across = straight && tile->form == TILE_ACROSS;
+	uint64_t cycles = across ? all_cycles(&p) : 0;
+	if (turns && (!straight || (across && all_cycles(&other) < cycles - cycles / 16)))
+		*tile = turned;
 	tile_describe(&p);
 	return true;
 }

@@ -270,6 +270,8 @@ static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePar
 						      : 12 * (uint64_t)(nr * column_vectors(p, nc));
 	if (row->turned)
 		return turned_cycles(p, nc, steps);
+	if (p->tile->stores_rows)
+		finish = tile_turned_cycles(p, nr, nc);
 	return steps * step_cycles(p, nr, nc, steps) + finish + 64;
 }
 

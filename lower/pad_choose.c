@@ -1,0 +1,62 @@
+/* Whether a picture is copied: the cycles of tiles with lanes along its rows, past the copy, and of
+ * tiles with lanes across another loop of the result, past the picture where it is (tile_result.c).
+ * Both are estimated on nests that are built for that alone. Neither depends on how many members a
+ * batch has, as sums with zeros and without them differ where a weight is no number.
+ */
+#include "lower/pad.h"
+
+/* Eighths of cycles for an element of a copy: rows as they are, or elements that are apart. */
+enum { DENSE = 4, SPREAD = 8 };
+
+static int64_t known(const Pad *p, Size size)
+{
+	int64_t n;
+	return size_is_const(p->program->sizes, size, &n) ? n : 1;
+}
+
+/* Cycles of the copy for one member of a batch; one with the picture's own margins is shared, or
+ * there is none. */
+static uint64_t copy_cycles(const Pad *p)
+{
+	int64_t elements = 1;
+	bool dense = true;
+	for (uint32_t d = 0; d < p->ndims; d++) {
+		const IndexTerm *term = p->dims[d].term;
+		const Loop *loop = term ? pad_loop(p->nest, term->iter) : NULL;
+		elements *= known(p, loop ? loop->own : p->dims[d].extent);
+		dense &= !term || term->coef == 1;
+	}
+	return p->margins ? 0 : (uint64_t)elements * (dense ? DENSE : SPREAD) / 8;
+}
+
+/* The same nest once more, for what is tried only; nothing of it stays. */
+static Nest nest_again(const Nest *nest, Gen *gen)
+{
+	*gen = gen_new(nest->gen->lower, nest->gen->name, nest->gen->span);
+	Nest again = {.gen = gen,
+		      .node = nest->node,
+		      .root = nest->root,
+		      .target = nest->target,
+		      .proj = nest->proj,
+		      .piece = nest->piece};
+	nest_set_up(&again);
+	return again;
+}
+
+bool pad_is_better_in_place(const Pad *p)
+{
+	Gen gen;
+	Nest nest = nest_again(p->nest, &gen);
+	uint64_t in_place = tile_estimate(&nest, true);
+	Pad copy = {.nest = &nest, .program = p->program};
+	if (in_place == 0 || asks_on(gen_asked(&gen, CHOICE_VECTOR)))
+		return in_place > 0;
+	REQUIRE(pad_find_axes(&copy));
+	StagedLoad *staged = &nest.staged[copy.arg];
+	staged->buffer = copy.load->buffer;
+	pad_lay_out(&copy, staged);
+	pad_drop_guards(&copy);
+	nest_rebuild(&nest);
+	uint64_t copied = tile_estimate(&nest, false);
+	return copied == 0 || in_place < copied + copy_cycles(&copy);
+}

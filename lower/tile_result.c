@@ -1,0 +1,108 @@
+/* Tiles whose result lies along the rows, while lanes run across columns that are packed:
+ * convolutions with the channels first.
+ *
+ *   local acc : f32 [14, 32]                    14 places of a row of the picture, 32 channels
+ *   ...                                         the sum, as with the channels last
+ *   local turned : f32 [16, 16] = 0             for each 16 channels
+ *   unroll r in 0..14: vector lane in 0..16: turned[r, lane] = acc[r, lane]
+ *   unroll r in 0..16: vector lane in 0..16: cells[r, lane] = turned[lane, r]
+ *   unroll r in 0..16: vector lane in 0..14: y[(o + r)*3136 + ow + lane] = cells[r, lane] + b[o + r]
+ *
+ * The picture is read where it is, one element for all channels at a time, whatever its strides and
+ * margins. Squares are turned in registers. A cell adds its products in the order of the loops.
+ */
+#include "lower/tile.h"
+
+#include "base/diag.h"
+
+/* Eighths of cycles: of a shuffle, of a row of a square that is stored. */
+enum { SHUFFLE = 6, STORE = 24 };
+
+uint64_t tile_turned_cycles(const Planner *p, int64_t rows, int64_t cols)
+{
+	uint64_t side = (uint64_t)p->native, rounds = (uint64_t)__builtin_ctzll(side);
+	uint64_t down = ((uint64_t)rows + side - 1) / side,
+		 across = ((uint64_t)cols + side - 1) / side;
+	return down * across * side * rounds * SHUFFLE + down * (uint64_t)cols * STORE;
+}
+
+typedef struct Result {
+	Tile *tile;
+	LocalId acc;
+	int64_t side;
+	const Ix *row, *col; /* of the square's first cell */
+} Result;
+
+static const Ix *plus(const Result *t, const Ix *a, const Ix *b)
+{
+	return ix_add(t->tile->nest->gen->program, a, b);
+}
+
+static const Ix *iter(const Result *t, IterVar var)
+{
+	return ix_iter(t->tile->nest->gen->arena, var);
+}
+
+static LocalId declare_square(const Result *t, const char *name, Body *body)
+{
+	Gen *gen = t->tile->nest->gen;
+	LocalId id = tile_declare(t->tile, name, (int64_t[]){t->side, t->side}, 2);
+	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, id, nest_neutral(t->tile->nest)));
+	return id;
+}
+
+/* unroll r in 0..rows: vector lane in 0..side: to[r, lane] = value */
+static void set_rows(const Result *t, LocalId to, int64_t rows, const Value *value, Body *body)
+{
+	Tile *tile = t->tile;
+	Gen *gen = tile->nest->gen;
+	const Ix *place[] = {iter(t, tile->r), iter(t, tile->lane)};
+	const Stmt *set = stmt_set_at(gen->arena, tile_local(tile, to, place, 2), OP_NONE, value);
+	Block lanes = tile_unroll(tile, LOOP_VECTOR, tile->lane, t->side, block_of(gen, set));
+	gen_append(gen, body, tile_unroll(tile, LOOP_UNROLL, tile->r, rows, lanes));
+}
+
+/* The square of the tile's cells from (r, c) on, turned and finished with lanes along the rows. */
+static Block square(const Result *t, int64_t r, int64_t c)
+{
+	Tile *tile = t->tile;
+	Nest *nest = tile->nest;
+	int64_t rows = tile->height - r < t->side ? tile->height - r : t->side;
+	int64_t cols = tile->width - c < t->side ? tile->width - c : t->side;
+	Tile outer = *tile;
+	Body body = {0};
+	const Ix *at_r = iter(t, tile->r), *at_lane = iter(t, tile->lane);
+	const Ix *cell[] = {plus(t, at_r, tile_const(tile, r)),
+			    plus(t, at_lane, tile_const(tile, c))};
+	const Ix *turn[] = {at_lane, at_r}, *place[] = {at_r, at_lane};
+	LocalId turned = declare_square(t, "turned", &body);
+	set_rows(t, turned, rows, tile_local(tile, t->acc, cell, 2), &body);
+	LocalId cells = declare_square(t, "cells", &body);
+	set_rows(t, cells, cols, tile_local(tile, turned, turn, 2), &body);
+	nest->by_iter[tile->row->iter] = plus(t, plus(t, t->row, tile_const(tile, r)), at_lane);
+	nest->by_iter[tile->col->iter] = plus(t, plus(t, t->col, tile_const(tile, c)), at_r);
+	tile->height = cols;
+	tile->width = rows;
+	gen_append(nest->gen, &body, tile_finish(tile, tile_local(tile, cells, place, 2)));
+	tile->height = outer.height;
+	tile->width = outer.width;
+	return body_block(&body);
+}
+
+Block tile_finish_turned(Tile *tile, const TilePart *row, const TilePart *col, LocalId acc)
+{
+	Nest *nest = tile->nest;
+	const Ix *at_row = nest->by_iter[tile->row->iter], *at_col = nest->by_iter[tile->col->iter];
+	Result t = {.tile = tile,
+		    .acc = acc,
+		    .side = tile->lanes,
+		    .row = tile_first(tile, tile->row, row),
+		    .col = tile_first(tile, tile->col, col)};
+	Body body = {0};
+	for (int64_t r = 0; r < tile->height; r += t.side)
+		for (int64_t c = 0; c < tile->width; c += t.side)
+			gen_append(nest->gen, &body, square(&t, r, c));
+	nest->by_iter[tile->row->iter] = at_row;
+	nest->by_iter[tile->col->iter] = at_col;
+	return body_block(&body);
+}
