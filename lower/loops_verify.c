@@ -324,7 +324,8 @@ static void check_args(const Program *program, const TensorArg *args, uint32_t n
 	}
 }
 
-/* A temporary that a kernel loads is stored by a kernel before it, or by itself. */
+/* A temporary that a kernel loads is stored by a kernel before it, or by itself, but for one without
+ * elements. */
 static void check_order(const Program *program, const ProgramRoutine *routine)
 {
 	Arena *arena = arena_new();
@@ -334,9 +335,11 @@ static void check_order(const Program *program, const ProgramRoutine *routine)
 		BufferUses uses = kernel_buffers(arena, kernel);
 		for (size_t u = 0; u < uses.n; u++)
 			stored[uses.at[u].buffer] |= uses.at[u].stored;
-		for (size_t u = 0; u < uses.n; u++)
-			REQUIRE(program->buffers.at[uses.at[u].buffer].kind != BUFFER_TEMP ||
-				stored[uses.at[u].buffer]);
+		for (size_t u = 0; u < uses.n; u++) {
+			const Buffer *buffer = &program->buffers.at[uses.at[u].buffer];
+			REQUIRE(buffer->kind != BUFFER_TEMP || stored[uses.at[u].buffer] ||
+				size_is(program->sizes, buffer->elements, 0));
+		}
 	}
 	arena_free(arena);
 }
