@@ -28,6 +28,7 @@ enum {
 	LANES_LEAST = 4,
 	FAR = 16,
 	MARGIN_MOST = 1024,
+	COPIES_MOST = 16,
 	MARGIN_TIMES = 4
 };
 
@@ -376,9 +377,23 @@ void pad_drop_guards(Pad *p)
 	p->nest->guards = kept;
 }
 
+/* Is the picture in the copy a few times at most? Rows that are cut by columns of the kernel stand
+ * there once for each, every one shorter by the step. */
+static bool copies_are_few(const Pad *p, const CopyAxis *dim)
+{
+	const Index *index = &p->access->axes[dim->axis];
+	int64_t step = 1;
+	if (!dim->term || index->nterms < 2 || !iter_of(p, dim->term->iter)->reduced)
+		return true;
+	for (uint32_t t = 0; t < index->nterms; t++)
+		if (!iter_of(p, index->terms[t].iter)->reduced)
+			step = index->terms[t].coef;
+	return known(p, dim->extent, INT32_MAX) <= COPIES_MOST * step;
+}
+
 /* Are the margins about as long as the picture at most, so that the copy is mostly picture? A
  * window that reaches far outside reads little there. */
-static bool margins_are_short(const Pad *p)
+static bool copy_is_short(const Pad *p)
 {
 	Sizes *sizes = p->program->sizes;
 	Size elements = size_const(sizes, 1);
@@ -388,6 +403,8 @@ static bool margins_are_short(const Pad *p)
 				    ->size;
 		int64_t margin;
 		elements = size_mul(sizes, elements, dim->extent);
+		if (!copies_are_few(p, dim))
+			return false;
 		if (dim->term || !size_is_const(sizes, size_sub(sizes, dim->extent, size), &margin))
 			continue;
 		if (margin > MARGIN_MOST && margin > MARGIN_TIMES * known(p, size, 0))
@@ -408,7 +425,7 @@ bool pad_find_axes(Pad *p)
 	if (!p->apart && !p->joined)
 		return false;
 	find_axes(p);
-	return margins_are_short(p);
+	return copy_is_short(p);
 }
 
 /* Is there a picture that is better copied? Finds the copy's axes. */

@@ -65,34 +65,26 @@ void tile_find_cut(Planner *p)
 	tile->cut = cut ? cut->iter : 0;
 }
 
-static void add_part(const Planner *p, TileParts *parts, int64_t lo, int64_t hi, bool edge)
-{
-	Sizes *sizes = p->program->sizes;
-	TilePart *last = parts->n ? &parts->at[parts->n - 1] : NULL;
-	int64_t step = hi - lo;
-	if (last && !edge && !last->edge && last->step == step) {
-		last->hi = size_const(sizes, hi);
-		last->single = false;
-		return;
-	}
-	parts->at[parts->n++] = (TilePart){.lo = size_const(sizes, lo),
-					   .hi = size_const(sizes, hi),
-					   .step = step,
-					   .single = true,
-					   .edge = edge};
-}
-
+/* Tiles at the edges one by one, those that read inside as one part, then what is left. */
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step)
 {
 	const Tile *tile = p->tile;
+	Sizes *sizes = p->program->sizes;
 	TileParts parts = {0};
-	int64_t lo, hi;
+	int64_t lo, hi, end;
 	REQUIRE(tile_is_const(p, tile->inside.lo, &lo) && tile_is_const(p, tile->inside.hi, &hi));
-	for (int64_t first = 0; first < extent; first += step) {
-		int64_t end = first + step < extent ? first + step : extent;
+	for (int64_t first = 0; first < extent; first = end) {
+		int64_t inside = first >= lo ? (hi - first) / step * step : 0;
+		end = first + (inside > step ? inside : step);
+		end = end < extent ? end : extent;
 		if (parts.n == sizeof parts.at / sizeof *parts.at)
 			return (TileParts){0};
-		add_part(p, &parts, first, end, first < lo || end > hi);
+		int64_t height = end - first < step ? end - first : step;
+		parts.at[parts.n++] = (TilePart){.lo = size_const(sizes, first),
+						 .hi = size_const(sizes, end),
+						 .step = height,
+						 .single = end - first == height,
+						 .edge = first < lo || end > hi};
 	}
 	return parts;
 }
