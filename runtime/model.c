@@ -130,7 +130,7 @@ const tsr_module *tsr_table(const tsr_model *model)
 const tsr_routine *tsr_find_routine(const tsr_module *module, const char *name)
 {
 	for (int32_t i = 0; i < module->nroutines; i++)
-		if (strcmp(module->routines[i].name, name) == 0)
+		if (name_is(module->routines[i].name, name))
 			return &module->routines[i];
 	return NULL;
 }

@@ -337,7 +337,7 @@ const tsr_array *tsr_output_at(const tsr_session *s, int32_t index)
 const tsr_array *tsr_output(const tsr_session *s, const char *name)
 {
 	for (int32_t i = 0; i < s->routine->noutputs; i++)
-		if (strcmp(s->routine->outputs[i].name, name) == 0)
+		if (name_is(s->routine->outputs[i].name, name))
 			return tsr_output_at(s, i);
 	return NULL;
 }
@@ -347,7 +347,7 @@ int tsr_param(const tsr_session *s, const char *name, tsr_array *out, tsr_error 
 	if (!s->prepared)
 		return session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
 	for (int32_t i = 0; i < s->module->nparams; i++)
-		if (strcmp(s->params[i].tensor->name, name) == 0)
+		if (name_is(s->params[i].tensor->name, name))
 			return place_param(s, &s->params[i], out, error);
 	return session_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'", name);
 }

@@ -113,7 +113,7 @@ const tsr_routine *tsr_session_routine(const tsr_session *session)
 static Slot *find_slot(Slot *slots, int32_t n, const char *name)
 {
 	for (int32_t i = 0; i < n; i++)
-		if (strcmp(slots[i].tensor->name, name) == 0)
+		if (name_is(slots[i].tensor->name, name))
 			return &slots[i];
 	return NULL;
 }
@@ -138,7 +138,7 @@ int tsr_set_dim(tsr_session *s, const char *name, int64_t value, tsr_error *erro
 	if (code != TSR_OK)
 		return code;
 	for (int32_t d = 0; d < s->module->ndims; d++)
-		if (strcmp(s->module->dims[d].name, name) == 0) {
+		if (name_is(s->module->dims[d].name, name)) {
 			if (value < 0)
 				return session_fail(error, TSR_FAIL_DIM, "dim %s cannot be %lld",
 						    name, (long long)value);
@@ -153,6 +153,10 @@ int tsr_set_dim(tsr_session *s, const char *name, int64_t value, tsr_error *erro
 int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error)
 {
 	char expected[300], came[200];
+	if (!array || !array->dtype || array->rank < 0 || array->rank > TSR_RANK_MAX)
+		return session_fail(error, TSR_FAIL_TYPE,
+				    "%s '%s': an array has a dtype, and 0 to %d axes", slot->role,
+				    slot->tensor->name, TSR_RANK_MAX);
 	if (strcmp(slot->tensor->dtype, array->dtype) == 0 &&
 	    tensor_rank(slot->tensor) == array->rank)
 		return TSR_OK;
@@ -219,7 +223,7 @@ static bool store_scalar(const char *dtype, double value, void *cell)
 int tsr_set_scalar(tsr_session *s, const char *name, double value, tsr_error *error)
 {
 	for (int32_t i = 0; i < s->routine->nscalars; i++)
-		if (strcmp(s->routine->scalars[i].name, name) == 0) {
+		if (name_is(s->routine->scalars[i].name, name)) {
 			if (!store_scalar(s->routine->scalars[i].dtype, value, &s->scalars[i]))
 				return session_fail(error, TSR_FAIL_TYPE,
 						    "scalar '%s' is %s: %.17g is none", name,
@@ -257,7 +261,7 @@ int tsr_expected(const tsr_session *s, const char *name, tsr_array *out, tsr_err
 int64_t tsr_dim_value(const tsr_session *s, const char *name)
 {
 	for (int32_t d = 0; d < s->module->ndims; d++)
-		if (strcmp(s->module->dims[d].name, name) == 0)
+		if (name_is(s->module->dims[d].name, name))
 			return s->dims[d].value;
 	return -1;
 }

@@ -7,6 +7,7 @@
 #define TSR_RUNTIME_SESSION_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/array_file.h"
 #include "runtime/tsr.h"
@@ -52,6 +53,12 @@ struct tsr_session {
 	void **call_outputs;
 	tsr_pool *pool; /* NULL: one thread */
 };
+
+/* Of a name that a caller looks for: nothing is called NULL. */
+static inline bool name_is(const char *name, const char *wanted)
+{
+	return wanted && strcmp(name, wanted) == 0;
+}
 
 /* Fills *error when it is not NULL; returns the code. */
 int session_fail(tsr_error *error, int code, const char *fmt, ...)

@@ -134,6 +134,13 @@ static void wrong_arguments_are_told(void **state)
 	a.rank = 2;
 	fails(&f, tsr_set_input(f.s, "x", &a, &f.error), TSR_FAIL_TYPE, "came f64");
 	fails(&f, tsr_set_input(f.s, "w", &a, &f.error), TSR_FAIL_NAME, "no input 'w'");
+	fails(&f, tsr_set_input(f.s, NULL, &a, &f.error), TSR_FAIL_NAME, "no input");
+	fails(&f, tsr_set_input(f.s, "x", NULL, &f.error), TSR_FAIL_TYPE, "0 to 32 axes");
+	a.dtype = NULL;
+	fails(&f, tsr_set_input(f.s, "x", &a, &f.error), TSR_FAIL_TYPE, "has a dtype");
+	a.dtype = "f32";
+	a.rank = 33;
+	fails(&f, tsr_set_input(f.s, "x", &a, &f.error), TSR_FAIL_TYPE, "0 to 32 axes");
 	fails(&f, tsr_set_dim(f.s, "q", 1, &f.error), TSR_FAIL_NAME, "no dim 'q'");
 	fails(&f, tsr_set_dim(f.s, "n", -1, &f.error), TSR_FAIL_DIM, "cannot be -1");
 	fails(&f, tsr_prepare(f.s, &f.error), TSR_FAIL_MISSING,
