@@ -220,7 +220,7 @@ static Block column_tiles(Tile *tile, const TilePart *col, uint32_t inner)
 	bool tail = tile->tail.n && col == &tile->cols.at[tile->cols.n - 1];
 	const TileParts *parts = tail ? &tile->tail : &tile->rows;
 	for (uint32_t i = 0; i < parts->n; i++) {
-		Block one = tile_one(tile, &parts->at[i], col);
+		Block one = tile_sweep(tile, tile_one(tile, &parts->at[i], col));
 		one = tile_part_loop(tile, tile->row, &parts->at[i], one);
 		gen_append(gen, &rows, i > 0 ? beside(tile, one) : one);
 	}
@@ -246,13 +246,15 @@ static Block all_tiles(Tile *tile, uint32_t inner)
  * the one that lanes run along. Without packing all but rows stand before the columns. */
 static int rank_of(const Tile *tile, const Loop *loop)
 {
-	if (loop == tile->col)
+	if (loop == tile->sweep)
 		return 1;
+	if (loop == tile->col)
+		return 2;
 	if (loop == tile->row)
-		return 3;
+		return 4;
 	if (loop->reduced)
-		return loop == tile->along ? 5 : 4;
-	return tile->pack >= 0 && !(tile->movers >> loop->iter & 1) ? 2 : 0;
+		return loop == tile->along ? 6 : 5;
+	return tile->pack >= 0 && !(tile->movers >> loop->iter & 1) ? 3 : 0;
 }
 
 /* Sorts the loops by rank, otherwise as they are; returns how many stand before the columns. */
@@ -261,8 +263,8 @@ static uint32_t order_loops(Tile *tile)
 	Nest *nest = tile->nest;
 	Loop *sorted = ARENA_ARRAY(nest->gen->arena, Loop, nest->nloops + 1);
 	uint32_t n = 0, before = 0;
-	Loop *row = NULL, *col = NULL, *along = NULL, *window = NULL;
-	for (int rank = 0; rank <= 5; rank++)
+	Loop *row = NULL, *col = NULL, *along = NULL, *window = NULL, *sweep = NULL;
+	for (int rank = 0; rank <= 6; rank++)
 		for (uint32_t i = 0; i < nest->nloops; i++) {
 			Loop *loop = &nest->loops[i];
 			if (rank_of(tile, loop) != rank)
@@ -270,7 +272,10 @@ static uint32_t order_loops(Tile *tile)
 			before += rank == 0;
 			if (loop == tile->window)
 				window = &sorted[n];
-			*(rank == 1 ? &col : rank == 3 ? &row : &along) = &sorted[n];
+			*(rank == 1   ? &sweep
+			  : rank == 2 ? &col
+			  : rank == 4 ? &row
+				      : &along) = &sorted[n];
 			sorted[n++] = *loop;
 		}
 	nest->loops = sorted;
@@ -278,6 +283,7 @@ static uint32_t order_loops(Tile *tile)
 	tile->col = tile->col ? col : NULL;
 	tile->along = tile->along ? along : NULL;
 	tile->window = window;
+	tile->sweep = sweep;
 	return before;
 }
 
@@ -349,9 +355,10 @@ bool tile_emit(Nest *nest, Op reduce)
 		emit_copy(&tile, nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(&tile)));
 	if (tile.has_sums)
 		gen_append(gen, &gen->top, tile_group_fill_sums(&tile));
-	uint32_t inner = outer + (tile.col != NULL);
+	uint32_t inner = outer + (tile.sweep != NULL) + (tile.col != NULL);
 	nest->apart = tile.apart;
 	gen_append(gen, &gen->top,
-		   nest_wrap(nest, 0, outer, nest->nloops, all_tiles(&tile, inner)));
+		   nest_wrap(nest, 0, outer, nest->nloops,
+			     tile_sweep_blocks(&tile, all_tiles(&tile, inner))));
 	return true;
 }

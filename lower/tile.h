@@ -69,6 +69,8 @@ typedef struct Tile {
 	IterId cut;
 	GuardedList guards, inner; /* all, and those that rows do not move */
 	const Loop *window; /* of the sum: rows share reads that it moves as they do; NULL: none */
+	const Loop *sweep;  /* of the result: tiles go along it first; NULL: none */
+	int64_t sweep_rows; /* in blocks of so many; 0: all at once */
 	bool beside; /* ALONG: what columns store and load there lies beside each other */
 	IterVar r, c, q, lane;
 	IterVar first_row, first_col, first_step; /* of the block */
@@ -90,7 +92,8 @@ typedef struct Planner {
 	bool streams;	  /* the columns' operand goes by once, past few rows */
 	bool turns_rows;  /* tiles of few columns may have lanes along the rows */
 	/* asked; NULL: nothing */
-	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *fetches, *windows, *tails;
+	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *fetches, *windows, *tails,
+		*sweeps;
 } Planner;
 
 enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
@@ -217,6 +220,11 @@ Block tile_tail(Tile *tile, const TilePart *col);
  * then, a place of the picture after the other. */
 void tile_choose_window(Planner *p);
 Block tile_window_steps(Tile *tile, const TilePart *row, LocalId acc);
+/* tile_sweep.c: whether tiles go along another loop of the result before they go on. That loop
+ * around a tile; its blocks around all tiles. */
+void tile_choose_sweep(Planner *p);
+Block tile_sweep(const Tile *tile, Block one);
+Block tile_sweep_blocks(const Tile *tile, Block all);
 /* tile_block.c: all tiles, in blocks. */
 Block tile_blocks(Tile *tile);
 Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body);

@@ -102,12 +102,19 @@ void tile_describe(const Planner *p)
 		made = gen_make(gen, CHOICE_WINDOW, false);
 		clause_add(gen->arena, made, name_of(p, tile->window), NULL, 0);
 	}
+	if (tile->sweep) {
+		made = gen_make(gen, CHOICE_SWEEP, false);
+		clause_add(gen->arena, made, name_of(p, tile->sweep), &tile->sweep_rows,
+			   tile->sweep_rows > 0);
+	}
 	if (tile->tail.n) {
 		made = gen_make(gen, CHOICE_TAIL, false);
 		make_parts(p, made, tile->row, &tile->tail);
 	}
 	if (asks_off(p->tails))
 		gen_make(gen, CHOICE_TAIL, true);
+	if (asks_off(p->sweeps))
+		gen_make(gen, CHOICE_SWEEP, true);
 	if (asks_off(p->windows))
 		gen_make(gen, CHOICE_WINDOW, true);
 	if (asks_off(p->fetches))

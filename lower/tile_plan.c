@@ -317,6 +317,7 @@ static Planner planner_new(Tile *tile, const Machine *machine)
 		.fetches = gen_asked(gen, CHOICE_FETCH),
 		.windows = gen_asked(gen, CHOICE_WINDOW),
 		.tails = gen_asked(gen, CHOICE_TAIL),
+		.sweeps = gen_asked(gen, CHOICE_SWEEP),
 	};
 }
 
@@ -434,6 +435,7 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	uint64_t cycles = across ? all_cycles(&p) : 0;
 	if (turns && (!straight || (across && all_cycles(&other) < cycles - cycles / 16)))
 		*tile = turned;
+	tile_choose_sweep(&p);
 	tile_describe(&p);
 	return true;
 }

@@ -23,8 +23,9 @@ enum { LEAST_LANES = 4, ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
 /* Panels of parameters: rows of the tile that their columns are chosen for, rows that are assumed
  * to use them. */
 enum { PANEL_HEIGHT = 6, PANEL_ROWS = 96 };
-/* Of an operand that is streamed: what the columns of a tile take at most. */
-enum { STREAM_VECTORS = 8 };
+/* Vectors: of the columns of an operand that is streamed; of cells that share nothing, since with
+ * more the next tile begins later. */
+enum { STREAM_VECTORS = 8, OWN_CELLS = 21 };
 enum { WAYS = 8, WAY_BYTES = 4096 };
 enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4, PANEL_MOVE = 5, MOVE_FEW = 2 };
 
@@ -202,6 +203,16 @@ static uint64_t cell_operands(const Planner *p)
 	return n;
 }
 
+/* Too many columns of a stream, or cells of which columns move all that they read? */
+static bool is_too_large(const Planner *p, int64_t rows, int64_t cols)
+{
+	bool own = !p->tiles && p->tile->form == TILE_ACROSS && cell_operands(p) > 0;
+	for (size_t i = 0; own && i < p->sum.at.n; i++)
+		own = ix_uses(p->sum.at.at[i], p->tile->col->var);
+	return (p->streams && cols > STREAM_VECTORS * p->native) ||
+	       (own && rows * column_vectors(p, cols) > OWN_CELLS);
+}
+
 /* Eighths of a cycle of one step of the sum in one tile; each load costs a little, or tiles of
  * equal work would be equal. What the columns read stays in the first cache, where it fits, while
  * the rows go by; the rest comes from the second one, where so few rows that one tile may hold them
@@ -314,9 +325,7 @@ static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 {
 	Tile *tile = p->tile;
 	TileParts r = parts_of(p, tile->row, rows, false), c = parts_of(p, tile->col, cols, join);
-	if (panels_overlap(tile, &c))
-		return;
-	if (p->streams && cols > STREAM_VECTORS * p->native)
+	if (panels_overlap(tile, &c) || is_too_large(p, rows, cols))
 		return;
 	for (uint32_t i = 0; i < r.n; i++)
 		for (uint32_t j = 0; j < c.n; j++)
