@@ -352,7 +352,8 @@ void repairs_offer(Compiler *c)
 	for (size_t i = 0, n = 0; i < c->diags.list.n && n < ERRORS_MENDED; i++) {
 		r.d = &c->diags.list.at[i];
 		if (r.d->severity != SEVERITY_ERROR || r.d->span.file != c->file ||
-		    (r.d->code < E0301 && has_repair(r.d)) || r.d->code == E0305)
+		    (r.d->code < E0301 && has_repair(r.d)) || r.d->code == E0305 ||
+		    r.d->code == E0349)
 			continue;
 		n++;
 		if (mend(&r)) {

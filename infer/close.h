@@ -42,6 +42,34 @@ bool is_of_param(Solver *s, CellId cell);
 /* Does it follow from the axes of a reshape whose total is known? */
 bool hangs_on_total(Solver *s, CellId cell);
 
+/* May the operation of the edge get a size for this axis from another operand, whose row is open
+ * and neither that of a leaf nor of a number? */
+bool row_may_give(Solver *s, const Edge *edge);
+
+/* ---- close_totals.c, close_meet.c: known totals with several open factors ---- */
+
+enum { MOST_FACTORS = 8 };
+
+/* One product of a total. */
+typedef struct Side {
+	Size known;
+	Spot open[MOST_FACTORS];
+	uint32_t power[MOST_FACTORS]; /* how often it stands there */
+	Size sizes[MOST_FACTORS];     /* found for the open ones */
+	uint32_t n;
+	uint32_t nparams;
+	bool row;   /* a row is open; of factors to choose: and no axis, so it takes what is left */
+	bool grows; /* which may get more axes yet */
+} Side;
+
+/* The axes of a total in storage order; false where too many are open. */
+bool read_side(Solver *s, ConId id, Side *side);
+/* Can the axis be that long, as far as its steps and its window (SIZE_BAD: unknown, or none) say? */
+bool affine_may_be(Solver *s, const SpecAxis *axis, Size size, Size k);
+/* Sizes for the open factors of a known total and of all that hang together with it. False where it
+ * stands alone. patient: as long as nothing else may give any of them a size. */
+bool close_meeting(Solver *s, const char *rule, ConId id, bool patient);
+
 /* ---- close.c: the table of rules; close_*.c: what they do ---- */
 
 /* The rules of a stage in order, each run on a fixed point. */

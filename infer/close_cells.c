@@ -129,9 +129,13 @@ void close_leaf_bounds(Solver *s, const char *rule)
 	bounds_refresh(s);
 	close_refused(s, rule);
 	Spots open = open_cells(s);
-	for (size_t i = 0; i < open.n; i++) {
-		if (cell_is_leaf(cell_at(s, open.at[i].cell)))
-			take_bound(s, rule, &open.at[i]);
+	for (size_t before = SIZE_MAX; before != s->events.n && s->nerrors == 0;) {
+		before = s->events.n; /* falls: open cells */
+		for (size_t i = 0; i < open.n; i++) {
+			if (cell_is_leaf(cell_at(s, open.at[i].cell)))
+				take_bound(s, rule, &open.at[i]);
+		}
+		propagate(s);
 	}
 }
 
@@ -254,28 +258,31 @@ void close_parts(Solver *s, const char *rule)
 /* ---- guesses ---- */
 
 /* Results of relations wait for their parts, the numerators of totals for what divides them:
- * guessing such a size first could make the relation unsolvable. A total that is known keeps its
- * last open axis. */
+ * guessing such a size first could make the relation unsolvable. The axes of a total that is known
+ * wait for it; where they are too many for its rule, and of words, which follow from their numbers,
+ * the last one does. */
 static bool *held_back(Solver *s)
 {
 	FlatRow f;
+	Side side;
 	bool *held = ARENA_ARRAY(s->arena, bool, s->cells.n + 1);
 	for (ConId id = 0; id < s->cons.n; id++) {
 		const Con *con = &s->cons.at[id];
 		if (con->kind < CON_AFFINE || con->done)
 			continue;
 		held[cell_root(s, con->cells[0])] = true;
+		bool given = con->kind == CON_PRODUCT && cell_known(s, con->cells[0]);
+		bool shared = given && read_side(s, id, &side);
 		CellId last = NONE;
 		for (uint32_t r = 0; r < con->nrows; r++) {
 			row_flatten(s, &con->rows[r], &f);
 			for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
-				if (!cell_known(s, flat_at(&f, i)))
-					last = cell_root(s, flat_at(&f, i));
+				CellId cell = cell_root(s, flat_at(&f, i));
+				held[cell] |= shared;
+				last = cell_known(s, cell) ? last : cell;
 			}
 		}
-		bool words =
-			con->kind == CON_PRODUCT && con->number > 1; /* follow from their numbers */
-		if (last != NONE && (words || cell_known(s, con->cells[0])))
+		if (last != NONE && (given || (con->kind == CON_PRODUCT && con->number > 1)))
 			held[last] = true;
 	}
 	return held;

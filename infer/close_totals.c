@@ -9,41 +9,27 @@
  * those the factors before the last are as small as can be, and the last follows. A factor of a
  * parameter is never guessed: it comes last, and is alone.
  *
- * What a size can be is asked of the relations that it stands in, one at a time; sizes that only
- * relations of several unknowns exclude are found too late, and then reported as errors. */
+ * What a size can be is asked of the relations that it stands in, one at a time. A known total whose
+ * factors hang together with those of others, or by relations, is shared out in close_meet.c. */
 #include "infer/close.h"
 
-enum { MOST_FACTORS = 8, MOST_TIMES = 64, MOST_TRIES = 4096 };
-
-/* One product of a total. */
-typedef struct Side {
-	Size known;
-	Spot open[MOST_FACTORS];
-	uint32_t power[MOST_FACTORS]; /* how often it stands there */
-	Size sizes[MOST_FACTORS];     /* found for the open ones */
-	uint32_t n;
-	uint32_t nparams;
-	bool row;   /* a row is open; of factors to choose: and no axis, so it takes what is left */
-	bool grows; /* which may get more axes yet */
-} Side;
+enum { MOST_TIMES = 64, MOST_TRIES = 4096 };
 
 /* ---- what a size can be ---- */
 
-static bool affine_may_be(Solver *s, const Con *con, Size size)
+bool affine_may_be(Solver *s, const SpecAxis *axis, Size size, Size k)
 {
-	bool valid = con->axis->kernel && con->axis->mark != MARK_PADDED &&
-		     con->axis->mark != MARK_PADDED_CEIL;
-	Size k = con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2]);
+	bool valid = axis->kernel && axis->mark != MARK_PADDED && axis->mark != MARK_PADDED_CEIL;
 	if (valid && size_is_bad(k))
 		return true;
-	Size dividend = affine_dividend(s->sizes, con->axis, size, k);
-	Size window = affine_window(s->sizes, con->axis, k);
+	Size dividend = affine_dividend(s->sizes, axis, size, k);
+	Size window = affine_window(s->sizes, axis, k);
 	int64_t rest;
 	if (!size_is_bad(window) &&
 	    size_is_const(s->sizes, size_sub(s->sizes, size, window), &rest) && rest < 0)
 		return false;
 	return size_is_bad(dividend) ||
-	       size_divides(s->sizes, size_const(s->sizes, con->axis->stride), dividend);
+	       size_divides(s->sizes, size_const(s->sizes, axis->stride), dividend);
 }
 
 static bool sum_may_be(Solver *s, const Con *con, Size size)
@@ -75,7 +61,9 @@ bool axis_may_be(Solver *s, CellId axis, Size size)
 		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
 		if (!con || con->ncells == 0 || cell_root(s, con->cells[0]) != cell_root(s, axis))
 			continue;
-		if (con->kind == CON_AFFINE && !affine_may_be(s, con, size))
+		if (con->kind == CON_AFFINE &&
+		    !affine_may_be(s, con->axis, size,
+				   con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2])))
 			return false;
 		if ((con->kind == CON_CONCAT || con->kind == CON_ADD) && !sum_may_be(s, con, size))
 			return false;
@@ -126,8 +114,7 @@ static bool add_factor(Solver *s, Side *side, const Spot *spot, uint32_t power, 
 	return side->nparams < 2;
 }
 
-/* The axes of a total in storage order; false where too many are open. */
-static bool read_side(Solver *s, ConId id, Side *side)
+bool read_side(Solver *s, ConId id, Side *side)
 {
 	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	const Con *con = &s->cons.at[id];
@@ -238,6 +225,9 @@ static void close_given(Solver *s, const char *rule, ConId id, bool patient)
 	Side side;
 	int tries = MOST_TRIES;
 	Size total = cell_value(s, s->cons.at[id].cells[0]);
+	if (!read_side(s, id, &side) || side.n < 2 || side.grows ||
+	    close_meeting(s, rule, id, patient))
+		return;
 	if (side_of(s, id, patient, &side) && side.n > 1 &&
 	    (fills(s, &side, total, &tries) || fills_where_it_divides(s, &side, total)))
 		take(s, rule, &side, id);

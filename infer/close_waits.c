@@ -38,9 +38,7 @@ bool is_read_by_open(Solver *s, CellId cell)
 
 /* ---- what else may give a size ---- */
 
-/* May the operation of the edge get a size for this axis from another operand, whose row is open
- * and neither that of a leaf nor of a number? */
-static bool row_may_give(Solver *s, const Edge *edge)
+bool row_may_give(Solver *s, const Edge *edge)
 {
 	FlatRow f;
 	const Con *con = edge->con == NONE ? NULL : &s->cons.at[edge->con];

@@ -88,6 +88,7 @@ typedef struct Cell {
 	bool may_be_empty;
 	bool is_index; /* fixed by a number alone: no inequality gives it a size */
 	uint32_t walk; /* the last walk that came here */
+	uint32_t slot; /* its place among open sizes that are searched together */
 	int refused;   /* the stage in which it was found not to be 1 */
 	OccList occs;
 } Cell;
@@ -220,6 +221,7 @@ typedef struct Solver {
 	VEC(Span) mended_at;
 	int stage;
 	uint32_t walks;
+	uint32_t tries; /* constraints that searches for sizes have looked at */
 	VEC(Cell) cells;
 	VEC(RowVar) vars;
 	VEC(Con) cons;
