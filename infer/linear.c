@@ -8,18 +8,19 @@
  *
  * What one row says of one cell alone is forced, in whatever order the constraints came: the
  * queues were empty. A row that no sizes solve is an error, with the relations that it was made
- * of. Systems of more than MOST cells are left as they are: a step of elimination costs their
- * square, and each relation that changes asks for one. */
+ * of. Systems of more than MOST cells are left as they are, and so are those for which nothing is
+ * left of the program's MOST_WORK: an elimination costs the cube of the cells, and each relation
+ * that changes asks for one. */
 #include "infer/solver.h"
 
 #include <string.h>
 
-enum { MOST = 64, MOST_LOOKED_AT = 1024 };
+enum { MOST = 512, MOST_LOOKED_AT = 8192, MOST_WORK = 1 << 26 };
 
 typedef struct Equation {
-	int64_t at[MOST];
+	int64_t *at; /* by column */
 	Size right;
-	uint64_t from; /* a bit per relation */
+	uint64_t from[MOST / 64]; /* a bit per relation */
 } Equation;
 
 typedef struct System {
@@ -27,10 +28,15 @@ typedef struct System {
 	CellId cells[MOST]; /* the columns: roots */
 	ConId cons[MOST];
 	uint32_t ncells, ncons;
-	Equation rows[MOST];
+	Equation *rows;
 	uint32_t looked; /* at entries of occurrence lists */
 	bool fails;	 /* too large */
 } System;
+
+static bool is_from(const Equation *row, uint32_t relation)
+{
+	return row->from[relation / 64] >> relation % 64 & 1;
+}
 
 static bool is_linear(Solver *s, const Con *con)
 {
@@ -87,7 +93,7 @@ static uint32_t column_of(System *y, CellId cell)
 	}
 	y->cells[y->ncells] = cell;
 	for (const Occ *o = y->s->cells.at[cell].occs.first; o && !y->fails; o = o->next) {
-		y->fails = ++y->looked > MOST_LOOKED_AT;
+		y->fails = ++y->looked > MOST_LOOKED_AT || ++y->s->eliminated > MOST_WORK;
 		if (o->kind == OCC_CON)
 			add_con(y, o->id);
 	}
@@ -119,13 +125,13 @@ static void add_affine(System *y, Equation *row, const Con *con)
 		add_term(y, row, con->cells[2], -axis->dilation);
 }
 
-static void add_row(System *y, uint32_t i)
+static void add_row(System *y, Equation *row, uint32_t i)
 {
 	Solver *s = y->s;
 	const Con *con = &s->cons.at[y->cons[i]];
-	Equation *row = &y->rows[i];
 	int64_t factor;
-	*row = (Equation){.right = size_const(s->sizes, con->number), .from = (uint64_t)1 << i};
+	row->right = size_const(s->sizes, con->number);
+	row->from[i / 64] |= (uint64_t)1 << i % 64;
 	if (con->kind == CON_AFFINE) {
 		add_affine(y, row, con);
 	} else if (con->kind == CON_MUL) {
@@ -158,6 +164,8 @@ static void clear_column(System *y, Equation *row, const Equation *by, uint32_t 
 	Sizes *sizes = y->s->sizes;
 	int64_t common = common_divisor(row->at[c], by->at[c]);
 	int64_t f = by->at[c] / common, g = row->at[c] / common;
+	y->s->eliminated += y->ncells;
+	y->fails |= y->s->eliminated > MOST_WORK;
 	for (uint32_t i = 0; i < y->ncells; i++) {
 		int64_t a, b;
 		y->fails |= __builtin_mul_overflow(row->at[i], f, &a) ||
@@ -166,7 +174,8 @@ static void clear_column(System *y, Equation *row, const Equation *by, uint32_t 
 	}
 	row->right =
 		size_sub(sizes, size_scale(sizes, row->right, f), size_scale(sizes, by->right, g));
-	row->from |= by->from;
+	for (uint32_t i = 0; i < MOST / 64; i++)
+		row->from[i] |= by->from[i];
 	y->fails |= size_is_bad(row->right);
 }
 
@@ -211,7 +220,7 @@ static bool note_sides(const System *y, const Equation *row, uint32_t i)
 	const char *side = side_of(y, i);
 	for (uint32_t k = 0; side && k < y->ncons; k++) {
 		const Con *other = &s->cons.at[y->cons[k]];
-		if (k == i || !(row->from >> k & 1) || !side_of(y, k) ||
+		if (k == i || !is_from(row, k) || !side_of(y, k) ||
 		    cell_root(s, other->cells[0]) != cell_root(s, s->cons.at[y->cons[i]].cells[0]))
 			continue;
 		if (k < i)
@@ -228,13 +237,13 @@ static void blame_system(System *y, const Equation *row, const char *what)
 	ConId last = 0;
 	for (uint32_t i = 0; i < y->ncons; i++) {
 		s->cons.at[y->cons[i]].done = true;
-		if (row->from >> i & 1 && y->cons[i] > last)
+		if (is_from(row, i) && y->cons[i] > last)
 			last = y->cons[i];
 	}
 	blame(s, E0348, last, "%s", what);
 	for (uint32_t i = 0; s->diags && i < y->ncons; i++) {
 		const Con *con = &s->cons.at[y->cons[i]];
-		if (!(row->from >> i & 1) || note_sides(y, row, i))
+		if (!is_from(row, i) || note_sides(y, row, i))
 			continue;
 		diag_note(s->diags, con->span, "%s", con_text(s, y->cons[i]));
 		if (con->node != NODE_NONE && cell_known(s, con->cells[0]))
@@ -314,23 +323,37 @@ static void sort_cons(System *y)
 	}
 }
 
-static bool solve_with(Solver *s, ConId id)
+/* What belongs to the relation: its system has `ncells` columns then. */
+static bool collect(System *y, ConId id)
 {
-	System y = {.s = s};
-	add_con(&y, id);
-	for (uint32_t i = 0; i < y.ncons && !y.fails; i++) /* falls: relations not taken */
-		add_row(&y, i);
-	if (y.fails)
+	int64_t columns[MOST] = {0};
+	add_con(y, id);
+	for (uint32_t i = 0; i < y->ncons && !y->fails; i++) { /* falls: relations not taken */
+		Equation row = {.at = columns};
+		add_row(y, &row, i);
+	}
+	sort_cons(y);
+	return !y->fails;
+}
+
+static bool solve_with(Solver *s, ConId id, Arena *rows)
+{
+	System *y = ARENA_NEW(rows, System);
+	y->s = s;
+	if (!collect(y, id))
 		return false;
-	sort_cons(&y);
-	y.ncells = y.looked = 0;
-	for (uint32_t i = 0; i < y.ncons; i++)
-		add_row(&y, i);
-	eliminate(&y);
+	uint32_t width = y->ncells;
+	y->rows = ARENA_ARRAY(rows, Equation, y->ncons);
+	y->ncells = y->looked = 0;
+	for (uint32_t i = 0; i < y->ncons; i++) {
+		y->rows[i].at = ARENA_ARRAY(rows, int64_t, width);
+		add_row(y, &y->rows[i], i);
+	}
+	eliminate(y);
 	bool any = false;
 	int errors = s->nerrors;
-	for (uint32_t i = 0; i < y.ncons && !y.fails && s->nerrors == errors; i++)
-		any |= read_row(&y, &y.rows[i]);
+	for (uint32_t i = 0; i < y->ncons && !y->fails && s->nerrors == errors; i++)
+		any |= read_row(y, &y->rows[i]);
 	return any;
 }
 
@@ -341,8 +364,11 @@ bool linear_run(Solver *s)
 	for (size_t i = 0; i < s->stale.n; i++) {
 		Con *con = &s->cons.at[s->stale.at[i]];
 		con->stale = false;
-		if (con->round != s->rounds)
-			any |= solve_with(s, s->stale.at[i]);
+		if (con->round == s->rounds)
+			continue;
+		Arena *rows = arena_new();
+		any |= solve_with(s, s->stale.at[i], rows);
+		arena_free(rows);
 	}
 	s->stale.n = 0;
 	return any;

@@ -221,7 +221,8 @@ typedef struct Solver {
 	VEC(Span) mended_at;
 	int stage;
 	uint32_t walks;
-	uint32_t tries; /* constraints that searches for sizes have looked at */
+	uint64_t eliminated; /* terms of equations between sizes */
+	uint32_t tries;	     /* constraints that searches for sizes have looked at */
 	VEC(Cell) cells;
 	VEC(RowVar) vars;
 	VEC(Con) cons;
