@@ -161,6 +161,30 @@ static void warn_repeated(Solver *s, Diags *diags)
 	}
 }
 
+/* a * b adds up along input axes of a that b does not have, as if b were repeated along them. */
+static void warn_summed(Solver *s, Diags *diags)
+{
+	FlatRow a, b;
+	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
+		const Node *node = &s->graph->nodes.at[id];
+		if (node->kind != NODE_COMPOSE || node->like != NODE_NONE)
+			continue;
+		row_flatten(s, &s->rows[node->args[0]][ROW_INPUT], &a);
+		row_flatten(s, &s->rows[node->args[1]][ROW_OUTPUT], &b);
+		bool sums = false;
+		for (uint32_t i = 0; i + b.nlead + b.ntrail < a.nlead + a.ntrail; i++)
+			sums |= !cell_stretches(s, flat_at(&a, i));
+		if (!sums)
+			continue;
+		diag(diags, W0305, node->op_span,
+		     "%s has input axes %s, and %s has only output axes %s: the others are added up",
+		     tensor_text(s, id, 0), flat_text(s, &a), tensor_text(s, id, 1),
+		     flat_text(s, &b));
+		diag_note(diags, node->op_span,
+			  "'.*' scales; a sum over axes of one operand is a specification");
+	}
+}
+
 static bool is_required(const Graph *graph, Span span)
 {
 	bool required = false;
@@ -226,5 +250,6 @@ void warn_chosen(const Inference *inference, Diags *diags)
 	warn_result_rows(s, diags);
 	warn_axes(s, diags);
 	warn_repeated(s, diags);
+	warn_summed(s, diags);
 	warn_dims(inference, diags);
 }
