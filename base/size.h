@@ -29,6 +29,9 @@ typedef struct Size {
 
 typedef uint32_t DimId;
 
+/* The greatest value of a dim when a program runs. */
+#define DIM_MOST ((int64_t)1 << 31)
+
 /* A declared symbolic dim. (Dims with a value are constants and have no DimId.) */
 typedef struct Dim {
 	Sym name;
@@ -81,6 +84,8 @@ bool size_ge(const Sizes *sizes, Size a, Size b);
 
 /* The value under values[ndims]; false on overflow or when a quotient does not divide. */
 bool size_eval(const Sizes *sizes, Size a, const int64_t *values, int64_t *out);
+/* Is the value, or one on the way to it, beyond 64 bits? */
+bool size_overflows(const Sizes *sizes, Size a, const int64_t *values);
 /* a with every dim replaced by a size. */
 Size size_substitute(Sizes *sizes, Size a, const Size *by_dim);
 

@@ -45,54 +45,77 @@ bool size_uses_dim(const Sizes *sizes, Size a, DimId dim)
 	return false;
 }
 
-static bool eval_atom(const Sizes *sizes, const Atom *atom, const int64_t *values, int64_t *out)
+typedef enum Evaluated { EVAL_VALUE, EVAL_REST, EVAL_OVERFLOW } Evaluated;
+
+static Evaluated evaluate(const Sizes *sizes, Size a, const int64_t *values, int64_t *out);
+
+static Evaluated eval_atom(const Sizes *sizes, const Atom *atom, const int64_t *values,
+			   int64_t *out)
 {
 	int64_t num, den;
 	if (atom->kind == ATOM_DIM) {
 		*out = values[atom->dim];
-		return true;
+		return EVAL_VALUE;
 	}
-	if (!size_eval(sizes, atom->num, values, &num) ||
-	    !size_eval(sizes, atom->den, values, &den))
-		return false;
+	Evaluated found = evaluate(sizes, atom->num, values, &num);
+	if (found == EVAL_VALUE)
+		found = evaluate(sizes, atom->den, values, &den);
+	if (found != EVAL_VALUE)
+		return found;
 	if (den == 0 || (den == -1 && num == INT64_MIN))
-		return false;
+		return EVAL_REST;
 	*out = num / den;
 	if (num % den == 0)
-		return true;
+		return EVAL_VALUE;
 	*out -= (num < 0) != (den < 0);
-	return atom->kind == ATOM_FLOOR;
+	return atom->kind == ATOM_FLOOR ? EVAL_VALUE : EVAL_REST;
 }
 
-static bool eval_term(const Sizes *sizes, Term term, const int64_t *values, int64_t *out)
+static Evaluated eval_term(const Sizes *sizes, Term term, const int64_t *values, int64_t *out)
 {
 	const Mono *mono = mono_at(sizes, term.mono);
 	*out = term.coef;
 	for (uint32_t i = 0; i < mono->n; i++) {
 		int64_t value;
-		if (!eval_atom(sizes, atom_at(sizes, mono->factors[i].atom), values, &value))
-			return false;
+		Evaluated found =
+			eval_atom(sizes, atom_at(sizes, mono->factors[i].atom), values, &value);
+		if (found != EVAL_VALUE)
+			return found;
 		for (uint32_t power = 0; power < mono->factors[i].power; power++)
 			if (__builtin_mul_overflow(*out, value, out))
-				return false;
+				return EVAL_OVERFLOW;
 	}
-	return true;
+	return EVAL_VALUE;
+}
+
+static Evaluated evaluate(const Sizes *sizes, Size a, const int64_t *values, int64_t *out)
+{
+	const Poly *poly = poly_at(sizes, a);
+	*out = 0;
+	for (uint32_t i = 0; i < poly->n; i++) {
+		int64_t value;
+		Evaluated found = eval_term(sizes, poly->terms[i], values, &value);
+		if (found != EVAL_VALUE)
+			return found;
+		if (__builtin_add_overflow(*out, value, out))
+			return EVAL_OVERFLOW;
+	}
+	return EVAL_VALUE;
 }
 
 bool size_eval(const Sizes *sizes, Size a, const int64_t *values, int64_t *out)
 {
-	const Poly *poly = poly_at(sizes, a);
-	int64_t sum = 0;
-	if (size_is_bad(a))
+	int64_t value;
+	if (size_is_bad(a) || evaluate(sizes, a, values, &value) != EVAL_VALUE)
 		return false;
-	for (uint32_t i = 0; i < poly->n; i++) {
-		int64_t value;
-		if (!eval_term(sizes, poly->terms[i], values, &value) ||
-		    __builtin_add_overflow(sum, value, &sum))
-			return false;
-	}
-	*out = sum;
+	*out = value;
 	return true;
+}
+
+bool size_overflows(const Sizes *sizes, Size a, const int64_t *values)
+{
+	int64_t value;
+	return !size_is_bad(a) && evaluate(sizes, a, values, &value) == EVAL_OVERFLOW;
 }
 
 static Size substitute_atom(Sizes *sizes, Atom atom, const Size *by_dim)

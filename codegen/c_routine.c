@@ -82,7 +82,7 @@ static void put_dim_checks(FILE *out, const Module *m, const DimId *dims, uint32
 		int64_t least = sizes_dim(m->program->sizes, dims[i])->at_least;
 		const char *name = m->dims[dims[i]];
 		fprintf(out, "\tif (%s < %lld || %s > INT64_C(%lld))\n\t\treturn ", name,
-			(long long)(least > 0 ? least : 0), name, (long long)DIM_LIMIT);
+			(long long)(least > 0 ? least : 0), name, (long long)DIM_MOST);
 		if (bad)
 			fprintf(out, "%s;\n", bad);
 		else

@@ -107,7 +107,7 @@ Rvalue *jit_dim_is_bad(JitFunction *f, DimId dim, Rvalue *value)
 	Rvalue *low = jit_compare(f, GCC_JIT_COMPARISON_LT, value,
 				  jit_long(f->jit, f->jit->i64, least > 0 ? least : 0));
 	Rvalue *high = jit_compare(f, GCC_JIT_COMPARISON_GT, value,
-				   jit_long(f->jit, f->jit->i64, DIM_LIMIT));
+				   jit_long(f->jit, f->jit->i64, DIM_MOST));
 	return jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, low, high);
 }
 

@@ -387,5 +387,5 @@ const char *module_dim_message(const Module *m, DimId dim)
 {
 	const Dim *d = sizes_dim(m->program->sizes, dim);
 	return arena_printf(m->arena, "dim %s must be at least %lld and at most %lld", d->name,
-			    (long long)(d->at_least > 0 ? d->at_least : 0), (long long)DIM_LIMIT);
+			    (long long)(d->at_least > 0 ? d->at_least : 0), (long long)DIM_MOST);
 }

@@ -92,7 +92,6 @@ int module_check_code(CheckId check);
 /* The message for a dim out of its range. */
 const char *module_dim_message(const Module *module, DimId dim);
 
-enum { DIM_LIMIT_BITS = 31, STATE_ALIGN = 64 };
-#define DIM_LIMIT ((int64_t)1 << DIM_LIMIT_BITS) /* the largest value of a dim */
+enum { STATE_ALIGN = 64 };
 
 #endif

@@ -170,6 +170,12 @@ static Value eval_slice(Build *b, const AstExpr *expr)
 		     number);
 		return value_error();
 	}
+	enum { INDEX_BITS = 46 }; /* as many bytes has no tensor */
+	if (known && number >= (int64_t)1 << INDEX_BITS) {
+		diag(b->diags, E0210, index.span, "no axis has an index of 2^%d or more",
+		     INDEX_BITS);
+		return value_error();
+	}
 	if (!known && (args[1] = index_node(b, index)) == NODE_NONE)
 		return value_error();
 	node_settle(b, args[0], DTYPE_NONE);

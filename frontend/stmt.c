@@ -51,6 +51,11 @@ static const SizeExpr *fixed_dim(Build *b, const AstStmt *stmt, int64_t value)
 static const SizeExpr *symbolic_dim(Build *b, const AstStmt *stmt, Sym full)
 {
 	int64_t at_least = stmt->at_least > 0 ? stmt->at_least : 0;
+	if (at_least > DIM_MOST)
+		diag(b->diags, E0232, stmt->at_least_span,
+		     "'%s' is at least %" PRId64 " here, and a dim is at most %" PRId64
+		     " when the program runs",
+		     stmt->name.sym, at_least, DIM_MOST);
 	DimId dim = sizes_add_dim(b->graph->sizes, (Dim){full, stmt->name.span, at_least});
 	return size_expr_new(b, (SizeExpr){.kind = SX_DIM, .span = stmt->name.span, .dim = dim});
 }

@@ -2,7 +2,8 @@
  *
  * An example is a value for every dim under which all guards hold. Candidates are small and spread
  * out, then bent towards the guards that name a dim by itself. A statement that the normal form
- * does not decide is false when an example contradicts it.
+ * does not decide is false when an example contradicts it; one whose numbers do not fit says
+ * nothing, since a routine refuses such dims.
  */
 #include "infer/check.h"
 
@@ -65,7 +66,7 @@ static void bend(const Checker *c, const Guard *guard, int64_t *values)
 static bool is_admissible(const Checker *c, const int64_t *values)
 {
 	for (uint32_t d = 0; d < sizes_ndims(c->sizes); d++)
-		if (values[d] < sizes_dim(c->sizes, d)->at_least || values[d] < 0)
+		if (values[d] < sizes_dim(c->sizes, d)->at_least || values[d] > DIM_MOST)
 			return false;
 	for (uint32_t g = 0; g < c->inference->guards.n; g++)
 		if (!guard_holds(c, &c->inference->guards.at[g], values))
@@ -159,7 +160,9 @@ bool holds_size(Checker *c, Size a)
 		make_samples(c);
 	c->ntested++;
 	for (uint32_t s = 0; s < c->nsamples; s++)
-		if (!size_eval(c->sizes, a, c->samples[s], &value) || value < 0)
+		if (size_eval(c->sizes, a, c->samples[s], &value)
+			    ? value < 0
+			    : !size_overflows(c->sizes, a, c->samples[s]))
 			return false;
 	return true;
 }

@@ -74,12 +74,24 @@ static bool never_equal(const Reducer *r, Size a, Size b)
 	return false;
 }
 
+/* Is b a number that the dim a is never as large as? */
+static bool beyond_dims(const Sizes *sizes, Size a, Size b)
+{
+	DimId dim;
+	int64_t least;
+	return size_is_dim(sizes, a, &dim) && size_is_const(sizes, b, &least) && least > DIM_MOST;
+}
+
 static bool never_holds(const Reducer *r, const Guard *g)
 {
 	Sizes *sizes = r->s->sizes;
 	switch (g->kind) {
-	case GUARD_EQ: return never_equal(r, g->a, g->b);
-	case GUARD_GE: return size_ge(sizes, g->b, size_plus(sizes, g->a, 1));
+	case GUARD_EQ:
+		return never_equal(r, g->a, g->b) || beyond_dims(sizes, g->a, g->b) ||
+		       beyond_dims(sizes, g->b, g->a);
+	case GUARD_GE:
+		return size_ge(sizes, g->b, size_plus(sizes, g->a, 1)) ||
+		       beyond_dims(sizes, g->a, g->b);
 	case GUARD_DIVIDES: return never_divides(r, g->a, g->b);
 	}
 	return false;

@@ -89,20 +89,25 @@ Sym lower_name(Lower *lower, NodeId id)
 
 /* ---- buffers and types ---- */
 
+static void tell_large(Lower *lower, NodeId id, const char *before, const char *unit)
+{
+	const Node *node = lower_node(lower, id);
+	diag(lower->diags, E0508, node->span,
+	     "the tensor%s%s is too large: %s has %s2^%d%s or more", node->name ? " " : "",
+	     node->name ? node->name : "",
+	     shape_text(lower->arena, lower->sizes, lower_shape(lower, id)), before, BYTES_BITS,
+	     unit);
+}
+
 /* Refuses sizes that are known to be too large; symbolic ones are checked when a routine is
  * called. */
 static void check_bytes(Lower *lower, Size elements, Dtype dtype, NodeId node)
 {
 	int64_t n;
 	Size bytes = size_scale(lower->sizes, elements, (int64_t)dtype_bytes(dtype));
-	bool large = size_is_bad(bytes) ||
-		     (size_is_const(lower->sizes, bytes, &n) && n >= (int64_t)1 << BYTES_BITS);
-	if (large)
-		diag(lower->diags, E0508, lower_node(lower, node)->span,
-		     "the tensor%s%s is too large: %s has 2^%d bytes or more",
-		     lower_node(lower, node)->name ? " " : "",
-		     lower_node(lower, node)->name ? lower_node(lower, node)->name : "",
-		     shape_text(lower->arena, lower->sizes, lower_shape(lower, node)), BYTES_BITS);
+	if (size_is_bad(bytes) ||
+	    (size_is_const(lower->sizes, bytes, &n) && n >= (int64_t)1 << BYTES_BITS))
+		tell_large(lower, node, "", " bytes");
 }
 
 BufferId lower_buffer(Lower *lower, Buffer buffer)
@@ -278,12 +283,34 @@ static void add_guards(Lower *lower)
 	}
 }
 
-static void check_all_bytes(Lower *lower)
+/* Do the numbers in products of axes that are neighbours in memory, strides among them, leave room
+ * for steps, elements' bytes and what a kernel adds? */
+static bool products_have_room(Sizes *sizes, const Shape *shape)
+{
+	const int64_t room = (int64_t)1 << (63 - BYTES_BITS);
+	uint32_t n = shape_naxes(shape);
+	for (uint32_t first = 0; first < n; first++) {
+		Size product = size_const(sizes, 1);
+		for (uint32_t i = first; i < n; i++) {
+			product = size_mul(sizes, product, shape_axis(shape, i)->size);
+			if (size_is_bad(size_scale(sizes, product, room)))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void check_all_sizes(Lower *lower)
 {
 	for (NodeId id = 0; id < lower->graph->nodes.n; id++) {
 		const Node *node = lower_node(lower, id);
-		if (node->used && node->dtype < DTYPE_COUNT)
-			check_bytes(lower, node_elements(lower, id), node->dtype, id);
+		int before = lower->diags->nerrors;
+		if (!node->used || node->dtype >= DTYPE_COUNT)
+			continue;
+		check_bytes(lower, node_elements(lower, id), node->dtype, id);
+		if (lower->diags->nerrors == before &&
+		    !products_have_room(lower->sizes, lower_shape(lower, id)))
+			tell_large(lower, id, "numbers of ", "");
 	}
 }
 
@@ -317,7 +344,7 @@ static Lower lower_new(const Inference *inference, const Sources *sources, Arena
 static void lower_all(Lower *lower)
 {
 	const Graph *graph = lower->graph;
-	check_all_bytes(lower);
+	check_all_sizes(lower);
 	for (size_t i = 0; i < graph->params.n; i++)
 		if (lower_node(lower, graph->params.at[i])->used)
 			add_param(lower, graph->params.at[i]);

@@ -243,8 +243,11 @@ static const Value *size_value(Gen *gen, const Node *node)
 {
 	Dtype dtype = node->dtype == DTYPE_NONE ? DTYPE_F32 : node->dtype;
 	Size size = lower_size(gen->lower, node->size_expr);
-	int64_t constant;
-	if (size_is_const(gen->program->sizes, size, &constant))
+	int64_t constant = 0;
+	if (size_is_bad(size))
+		diag(gen->lower->diags, E0347, node->span,
+		     "this size is too large, or has too many terms");
+	if (size_is_bad(size) || size_is_const(gen->program->sizes, size, &constant))
 		return value_const(gen->arena, dtype,
 				   scalar_convert((Scalar){.i = constant}, DTYPE_I64, dtype));
 	return value_index(gen->arena, dtype, ix_size(gen->arena, size));

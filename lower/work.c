@@ -86,11 +86,10 @@ bool work_is_known(Program *program, const Kernel *kernel)
 /* Does the size fit whatever the dims are? */
 static bool always_fits(Program *program, Size size)
 {
-	static const int64_t dim_most = (int64_t)1 << 31;
 	uint32_t n = sizes_ndims(program->sizes);
 	int64_t *dims = ARENA_ARRAY(program->arena, int64_t, n + 1), value;
 	for (uint32_t i = 0; i < n; i++)
-		dims[i] = dim_most;
+		dims[i] = DIM_MOST;
 	return !size_is_bad(size) && size_eval(program->sizes, size, dims, &value);
 }
 
