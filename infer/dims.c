@@ -60,7 +60,7 @@ bool cell_spelled(Solver *s, CellId cell)
 static bool cell_solid(Solver *s, CellId cell)
 {
 	const Cell *c = cell_at(s, cell);
-	return c->label || cell_spelled(s, cell) ||
+	return c->label || c->large || cell_spelled(s, cell) ||
 	       (!size_is_bad(c->value) && !size_is(s->sizes, c->value, 1));
 }
 
@@ -116,6 +116,15 @@ void cell_spell(Solver *s, CellId cell, bool follows)
 	if (*spells)
 		return;
 	*spells = true;
+	occs_wake(s, &c->occs);
+}
+
+void cell_exceeds_one(Solver *s, CellId cell)
+{
+	Cell *c = cell_at(s, cell);
+	if (c->large)
+		return;
+	c->large = true;
 	occs_wake(s, &c->occs);
 }
 
@@ -221,7 +230,7 @@ static void merge_bounds(Solver *s, Cell *to, const Cell *from)
 static bool same_state(const Cell *a, const Cell *b)
 {
 	return size_same(a->value, b->value) && a->label == b->label && a->spelled == b->spelled &&
-	       a->follows == b->follows && a->number == b->number &&
+	       a->follows == b->follows && a->number == b->number && a->large == b->large &&
 	       a->bound_kind == b->bound_kind && size_same(a->bound, b->bound);
 }
 
@@ -243,6 +252,7 @@ static void merge_into(Solver *s, CellId root, CellId child)
 	to->spelled |= from->spelled;
 	to->follows |= from->follows;
 	to->number |= from->number;
+	to->large |= from->large;
 	to->terminal |= from->terminal;
 	to->param |= from->param;
 	to->made |= from->made;

@@ -295,6 +295,8 @@ static void concat_run(Solver *s, ConId id)
 	}
 	Size rest = size_is_bad(whole) ? SIZE_BAD : size_sub(s->sizes, whole, sum);
 	bool known = !size_is_bad(rest);
+	if (size_is_bad(whole) && size_ge(s->sizes, sum, size_const(s->sizes, 2)))
+		cell_exceeds_one(s, con->cells[0]);
 	if (known && negative(s, rest)) {
 		concat_blame(s, id, whole, sum);
 	} else if (open == NONE) {

@@ -324,16 +324,37 @@ static void solve_known(Solver *s, ConId id, const Total *t, Size total)
 	}
 }
 
+/* Nothing is left of the total: all open axes are 1, also those of a row that may get more. */
+static bool solve_ones(Solver *s, ConId id, const Total *t, Size total)
+{
+	const Con *con = &s->cons.at[id];
+	FlatRow f;
+	int64_t n;
+	if (t->nopen == 0 || !size_is_const(s->sizes, total, &n) || n == 0 ||
+	    !size_same(total, t->known) || (t->var != NONE && n != con->number))
+		return false;
+	for (uint32_t r = 0; r < con->nrows; r++) {
+		row_flatten(s, &con->rows[r], &f);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {
+			if (!cell_known(s, flat_at(&f, i)))
+				cell_set(s, flat_at(&f, i), size_const(s->sizes, 1),
+					 why_total(s, id));
+		}
+	}
+	s->cons.at[id].derived = true;
+	return true;
+}
+
 void product_run(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
 	Total t = total_of(s, con, true, id);
-	if (t.var != NONE)
+	Size total = cell_value(s, con->cells[0]);
+	if (solve_ones(s, id, &t, total) || t.var != NONE)
 		return;
 	if (!con->ndone_lead)
 		watch_axes(s, id);
 	con = &s->cons.at[id];
-	Size total = cell_value(s, con->cells[0]);
 	if (t.nopen == 0) {
 		if (size_is_bad(total) || !size_same(total, t.known)) {
 			if (!size_is_bad(total) && !size_is_bad(t.known) &&

@@ -81,6 +81,7 @@ typedef struct Cell {
 	bool spelled;  /* through a dim: its 1 does not broadcast */
 	bool follows;  /* from a size that does not broadcast, by a relation: nor does it, unless */
 	bool number;   /* it is written as a number, or chosen */
+	bool large;    /* not 1, whatever it is */
 	bool broken;   /* an error was reported */
 	bool terminal; /* an axis of a leaf: closes to its bound, unless it is an axis of a result too */
 	bool made;     /* an axis into which operands broadcast */
@@ -300,6 +301,8 @@ bool cell_stretches(Solver *s, CellId cell);
 void cell_set(Solver *s, CellId cell, Size value, Why why);
 /* A dim spells the size, or `follows`: a relation ties it to such a size. */
 void cell_spell(Solver *s, CellId cell, bool follows);
+/* The size is at least 2, as parts of it are: it does not broadcast. */
+void cell_exceeds_one(Solver *s, CellId cell);
 /* Does a 1 not broadcast because of a dim, as far as is known? */
 bool cell_spelled(Solver *s, CellId cell);
 /* The first label stays. */

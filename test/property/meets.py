@@ -99,8 +99,8 @@ class Program:
                     rest //= size
                 if not open_ and rest != 1:
                     return False
-                if len(open_) == 1:
-                    known[open_[0]] = rest
+                if len(open_) == 1 or rest == 1:  # nothing is left for the open ones
+                    known.update(dict.fromkeys(open_, rest))
             if known == before:
                 return True
 
