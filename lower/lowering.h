@@ -12,7 +12,8 @@
  *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_choose_pack.c which
  *              operand is copied, tile_size.c which sizes, tile_cache.c which blocks,
  *              tile_block.c loops over them, tile_edge.c padded rows, tile_window.c rows that overlap,
- *              tile_sweep.c the way down a picture, tile_dot.c lanes along a sum,
+ *              tile_sweep.c the way down a picture, tile_kept.c what rows share,
+ *              tile_dot.c lanes along a sum,
  *              tile_pack.c operands copied into panels, tile_panel.c block by block,
  *              tile_groups.c bytes in words of four steps, bf16 of two, tile_turn.c in squares that
  *              are turned, prepack.c when the state is packed, tile_describe.c what was chosen

@@ -94,14 +94,29 @@ static Block each_vector(const Tile *tile, const Stmt *stmt)
 	return tile_over(tile, LOOP_UNROLL, LOOP_VECTOR, block_of(tile->nest->gen, stmt));
 }
 
+/* Rows of lanes stored; what they share is in `body`, unless the value has locals of its own. */
+static Block store_cells(Tile *tile, const Value *sum, Body *body)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Body cell = {0};
+	nest_values(nest);
+	const Value *value = nest_finished(nest, sum, &cell);
+	if (cell.stmts.n == 0)
+		value = tile_kept(tile, value, body);
+	PUSH(gen->arena, cell.stmts,
+	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
+	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, body_block(&cell));
+	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, store);
+}
+
 Block tile_finish(Tile *tile, const Value *cell)
 {
 	Body body = {0};
 	if (tile_finish_in_passes(tile, cell, &body))
 		return body_block(&body);
-	Block store =
-		tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, tile_store(tile, cell));
-	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, store);
+	gen_append(tile->nest->gen, &body, store_cells(tile, cell, &body));
+	return body_block(&body);
 }
 
 /* The sum so far, kept in the result between blocks of steps. */

@@ -225,6 +225,8 @@ Block tile_window_steps(Tile *tile, const TilePart *row, LocalId acc);
 void tile_choose_sweep(Planner *p);
 Block tile_sweep(const Tile *tile, Block one);
 Block tile_sweep_blocks(const Tile *tile, Block all);
+/* tile_kept.c: the value that is stored of a cell, with what rows share in locals that `body` sets. */
+const Value *tile_kept(Tile *tile, const Value *value, Body *body);
 /* tile_block.c: all tiles, in blocks. */
 Block tile_blocks(Tile *tile);
 Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body);
