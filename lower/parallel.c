@@ -13,7 +13,8 @@
  * many chunks there are follows from the work (work.c): never from threads.
  * An even number is wanted, for two threads; work for less than two chunks stays one loop. An
  * innermost loop of constant length is cut at multiples of BLOCK only. A schedule may say into
- * how many parts each loop is cut.
+ * how many parts each loop is cut. Elements that a kernel copies beside its other loops count COPY
+ * times: they wait for memory, and threads find near what they have copied.
  *
  * What stands behind a loop and stores other cells (`beside`) goes with its parts: a loop is cut as
  * often, the rest is a part's, the last one's or, where it is as long as some, one of its own.
@@ -29,7 +30,8 @@ enum {
 	PARTS_MAX = 1024,
 	BLOCK = 64,
 	FEW_PARTS = 8,
-	REST_SHARE = 4
+	REST_SHARE = 4,
+	COPY = 8
 };
 
 typedef struct Chunks {
@@ -345,6 +347,26 @@ static void describe(Chunks *p, const Cut *cuts, uint32_t n)
 	}
 }
 
+/* Does it only move elements? */
+static bool is_copy(Block block)
+{
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		bool store =
+			stmt->kind == LOOP_STORE && stmt->acc == OP_NONE && stmt->value->nargs == 0;
+		if (stmt->kind == LOOP_FOR ? !is_copy(stmt->body) : !store)
+			return false;
+	}
+	return true;
+}
+
+/* The operations of a chunk of the loops. */
+static int64_t grain_of(const Chunks *p, Block root)
+{
+	bool copies = p->nroots > 1 && p->grain >= COPY && is_copy(root);
+	return copies ? p->grain / COPY : p->grain;
+}
+
 /* Does the schedule ask for a number of parts of some loop? */
 static bool asks_parts(const Chunks *p)
 {
@@ -376,8 +398,8 @@ static bool is_own_chunk(const Chunks *p, Block root, const Ix *count)
 static const Stmt *in_chunks(Chunks *p, Block root)
 {
 	Cut cuts[2];
-	const Ix *wanted =
-		ix_binary(p->program, IX_DIV, block_work(p->program, root), number(p, p->grain));
+	const Ix *wanted = ix_binary(p->program, IX_DIV, block_work(p->program, root),
+				     number(p, grain_of(p, root)));
 	wanted = ix_mul(p->program, ix_binary(p->program, IX_DIV, wanted, number(p, 2)),
 			number(p, 2));
 	wanted = ix_least(p->program, wanted, number(p, CHUNKS_MAX));

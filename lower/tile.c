@@ -217,46 +217,6 @@ Block tile_one(Tile *tile, const TilePart *row, const TilePart *col)
 	return across ? tile_across(tile, row, col) : tile_along(tile, row->step, col->step);
 }
 
-/* Tiles of another part of the result than those before them. */
-static Block beside(const Tile *tile, Block tiles)
-{
-	for (uint32_t i = 0; i < tiles.n && tile->apart; i++)
-		((Stmt *)tiles.stmts[i])->beside = true;
-	return tiles;
-}
-
-/* All tiles of a part of the columns. `inner`: loops of the result from there on run inside it. */
-static Block column_tiles(Tile *tile, const TilePart *col, uint32_t inner)
-{
-	Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
-	Body rows = {0};
-	uint32_t end = nest->nresult - (tile->row != NULL);
-	bool tail = tile->tail.n && col == &tile->cols.at[tile->cols.n - 1];
-	const TileParts *parts = tail ? &tile->tail : &tile->rows;
-	for (uint32_t i = 0; i < parts->n; i++) {
-		Block one = tile_sweep(tile, tile_one(tile, &parts->at[i], col));
-		one = tile_part_loop(tile, tile->row, &parts->at[i], one);
-		gen_append(gen, &rows, i > 0 ? beside(tile, one) : one);
-	}
-	Block body = nest_wrap(nest, inner, end, nest->nloops, body_block(&rows));
-	return tile_part_loop(tile, tile->col, col, body);
-}
-
-static Block all_tiles(Tile *tile, uint32_t inner)
-{
-	Gen *gen = tile->nest->gen;
-	const TileBlocks *blocks = &tile->blocks;
-	if (blocks->rows || blocks->cols || blocks->steps)
-		return tile->by_blocks ? tile_panels(tile, inner) : tile_blocks(tile);
-	Body all = {0};
-	for (uint32_t j = 0; j < tile->cols.n; j++) {
-		Block tiles = column_tiles(tile, &tile->cols.at[j], inner);
-		gen_append(gen, &all, j > 0 ? beside(tile, tiles) : tiles);
-	}
-	return body_block(&all);
-}
-
 /* Where a loop stands: what moves the packed operand, columns, what does not, rows, sums, and last
  * the one that lanes run along. Without packing all but rows stand before the columns. */
 static int rank_of(const Tile *tile, const Loop *loop)
@@ -374,6 +334,6 @@ bool tile_emit(Nest *nest, Op reduce)
 	nest->apart = tile.apart;
 	gen_append(gen, &gen->top,
 		   nest_wrap(nest, 0, outer, nest->nloops,
-			     tile_sweep_blocks(&tile, all_tiles(&tile, inner))));
+			     tile_sweep_blocks(&tile, tile_all(&tile, inner))));
 	return true;
 }

@@ -69,6 +69,7 @@ typedef struct Tile {
 	IterId cut;
 	GuardedList guards, inner; /* all, and those that rows do not move */
 	const Loop *window; /* of the sum: rows share reads that it moves as they do; NULL: none */
+	bool by_rows;	    /* tiles go along a row first: nothing of a column is read again */
 	const Loop *sweep;  /* of the result: tiles go along it first; NULL: none */
 	int64_t sweep_rows; /* in blocks of so many; 0: all at once */
 	bool beside; /* ALONG: what columns store and load there lies beside each other */
@@ -227,8 +228,9 @@ Block tile_sweep(const Tile *tile, Block one);
 Block tile_sweep_blocks(const Tile *tile, Block all);
 /* tile_kept.c: the value that is stored of a cell, with what rows share in locals that `body` sets. */
 const Value *tile_kept(Tile *tile, const Value *value, Body *body);
-/* tile_block.c: all tiles, in blocks. */
-Block tile_blocks(Tile *tile);
+/* tile_block.c: all tiles, in blocks or not. `inner`: loops of the result from there on run inside
+ * the columns. */
+Block tile_all(Tile *tile, uint32_t inner);
 Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body);
 /* All tiles, where the packed operand is copied block by block (tile_panel.c). `inner`: loops of
  * the result from there on run inside a block. */

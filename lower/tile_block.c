@@ -1,4 +1,4 @@
-/* Tiles of all rows and columns, in blocks.
+/* Tiles of all rows and columns, in blocks or one part after the other.
  *
  *   for first_row in 0..M step 192            rows that stay in the second cache
  *     for first_col in 0..4080 step 1008      columns that a chunk of work goes through at a time
@@ -116,7 +116,7 @@ static Block in_block(const Tile *tile, const Loop *loop, const TileParts *parts
 	return tile_only_if(tile, COND_LE, blocks_end(tile, loop, parts), end, body);
 }
 
-Block tile_blocks(Tile *tile)
+static Block in_blocks(Tile *tile)
 {
 	Gen *gen = tile->nest->gen;
 	int64_t rows = tile_rows_blocked(tile, &tile->rows.at[0]) ? tile->blocks.rows : 0;
@@ -144,6 +144,65 @@ Block tile_blocks(Tile *tile)
 		body = over_blocks(tile, tile->first_row, blocks_end(tile, tile->row, &tile->rows),
 				   rows, body);
 	return body;
+}
+
+/* ---- all ---- */
+
+/* Tiles of another part of the result than those before them. */
+static Block beside(const Tile *tile, Block tiles)
+{
+	for (uint32_t i = 0; i < tiles.n && tile->apart; i++)
+		((Stmt *)tiles.stmts[i])->beside = true;
+	return tiles;
+}
+
+/* All tiles of a part of the columns. `inner`: loops of the result from there on run inside it. */
+static Block column_tiles(Tile *tile, const TilePart *col, uint32_t inner)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Body rows = {0};
+	uint32_t end = nest->nresult - (tile->row != NULL);
+	bool tail = tile->tail.n && col == &tile->cols.at[tile->cols.n - 1];
+	const TileParts *parts = tail ? &tile->tail : &tile->rows;
+	for (uint32_t i = 0; i < parts->n; i++) {
+		Block one = tile_sweep(tile, tile_one(tile, &parts->at[i], col));
+		one = tile_part_loop(tile, tile->row, &parts->at[i], one);
+		gen_append(gen, &rows, i > 0 ? beside(tile, one) : one);
+	}
+	Block body = nest_wrap(nest, inner, end, nest->nloops, body_block(&rows));
+	return tile_part_loop(tile, tile->col, col, body);
+}
+
+/* All tiles of a part of the rows, where they go along these. */
+static Block row_tiles(Tile *tile, const TilePart *row)
+{
+	Body cols = {0};
+	for (uint32_t j = 0; j < tile->cols.n; j++) {
+		const TilePart *col = &tile->cols.at[j];
+		Block one = tile_sweep(tile, tile_one(tile, row, col));
+		one = tile_part_loop(tile, tile->col, col, one);
+		gen_append(tile->nest->gen, &cols, j > 0 ? beside(tile, one) : one);
+	}
+	return tile_part_loop(tile, tile->row, row, body_block(&cols));
+}
+
+Block tile_all(Tile *tile, uint32_t inner)
+{
+	Gen *gen = tile->nest->gen;
+	const TileBlocks *blocks = &tile->blocks;
+	if (blocks->rows || blocks->cols || blocks->steps)
+		return tile->by_blocks ? tile_panels(tile, inner) : in_blocks(tile);
+	Body all = {0};
+	for (uint32_t i = 0; tile->by_rows && i < tile->rows.n; i++) {
+		Block tiles = row_tiles(tile, &tile->rows.at[i]);
+		gen_append(gen, &all, i > 0 ? beside(tile, tiles) : tiles);
+	}
+	for (uint32_t j = 0; !tile->by_rows && j < tile->cols.n; j++) {
+		Block tiles = column_tiles(tile, &tile->cols.at[j], inner);
+		gen_append(gen, &all, j > 0 ? beside(tile, tiles) : tiles);
+	}
+	return body_block(&all);
 }
 
 /* ---- the sum in blocks of steps ---- */

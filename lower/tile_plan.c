@@ -412,6 +412,19 @@ uint64_t tile_estimate(Nest *nest, bool turned)
 	return (turned ? choose_turned(&p) : choose_straight(&p)) ? all_cycles(&p) : 0;
 }
 
+/* Do rows move all that columns do, as in a filter of a gray picture? */
+static bool goes_by_rows(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	bool by_rows = tile->form == TILE_ACROSS && tile->row && tile->col && tile->pack < 0 &&
+		       !tile->tail.n && !tile->blocks.rows && !tile->blocks.cols &&
+		       !tile->blocks.steps;
+	for (size_t i = 0; by_rows && i < p->sum.at.n; i++)
+		by_rows = !ix_uses(p->sum.at.at[i], tile->col->var) ||
+			  ix_uses(p->sum.at.at[i], tile->row->var);
+	return by_rows;
+}
+
 bool tile_plan(Tile *tile, const Machine *machine)
 {
 	Planner p = planner_new(tile, machine);
@@ -436,6 +449,7 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	if (turns && (!straight || (across && all_cycles(&other) < cycles - cycles / 16)))
 		*tile = turned;
 	tile_choose_sweep(&p);
+	tile->by_rows = goes_by_rows(&p);
 	tile_describe(&p);
 	return true;
 }
