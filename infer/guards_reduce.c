@@ -5,7 +5,6 @@
  * that follows from those that are kept (base/size_system.h). A guard that holds for no value is an
  * error, and so are guards that exclude each other, however many it takes.
  */
-#include "base/size_system.h"
 #include "infer/replaced.h"
 #include "infer/solver.h"
 
@@ -99,7 +98,7 @@ static bool never_holds(const Reducer *r, const Guard *g)
 
 /* ---- several guards ---- */
 
-static SizeFact fact_of(const Guard *g)
+SizeFact guard_fact(const Guard *g)
 {
 	static const FactKind kinds[] = {[GUARD_EQ] = FACT_EQ,
 					 [GUARD_GE] = FACT_GE,
@@ -120,7 +119,7 @@ static void shrink(Reducer *r, const Guard *g, bool *used)
 			if (used[i] && i != without)
 				some[m++] = r->facts.at[i];
 		}
-		used[without] = !size_system_excludes(r->system, some, m, fact_of(g), NULL);
+		used[without] = !size_system_excludes(r->system, some, m, guard_fact(g), NULL);
 	}
 }
 
@@ -243,7 +242,7 @@ static void put(Reducer *r, Guard simple, uint32_t index)
 {
 	PUSH(r->s->arena, r->simple, simple);
 	PUSH(r->s->arena, r->index, index);
-	PUSH(r->s->arena, r->facts, fact_of(&simple));
+	PUSH(r->s->arena, r->facts, guard_fact(&simple));
 	if (index != NONE)
 		r->kept[index] = true;
 }
@@ -269,7 +268,7 @@ static void consider(Reducer *r, uint32_t index, bool only_solvable)
 	}
 	if (only_solvable)
 		return;
-	SizeFact fact = fact_of(&simple);
+	SizeFact fact = guard_fact(&simple);
 	if (size_system_implies(r->system, r->facts.at, r->facts.n, fact))
 		return;
 	if (size_system_excludes(r->system, r->facts.at, r->facts.n, fact, r->used))

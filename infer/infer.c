@@ -2,7 +2,7 @@
  * projections.
  *
  * A shuffled run comes beside one in the order of the program: both must find the same shapes and
- * guards, or both fail. Messages and places are those of the order of the program.
+ * guards, or both fail; a size may be named otherwise where the guards say that it is the same. Messages and places are those of the order of the program.
  */
 #include "infer/trace.h"
 
@@ -137,31 +137,55 @@ static Inference *infer_sizes(const Graph *graph, Arena *perm, Diags *diags, con
 	return s->nerrors > 0 ? NULL : inference;
 }
 
-static bool same_row(const Row *a, const Row *b)
+typedef struct Guarded {
+	SizeSystem *system;
+	SizeFact *facts; /* the guards */
+	size_t nfacts;
+} Guarded;
+
+/* Equal wherever the guards hold: what is derived from two names of one size depends on which came
+ * first. */
+static bool same_size(const Guarded *g, Size a, Size b)
+{
+	return size_same(a, b) ||
+	       size_system_implies(g->system, g->facts, g->nfacts, (SizeFact){FACT_EQ, a, b});
+}
+
+static bool same_row(const Guarded *g, const Row *a, const Row *b)
 {
 	for (uint32_t i = 0; i < a->n && i < b->n; i++) {
-		if (!size_same(a->axes[i].size, b->axes[i].size) ||
-		    a->axes[i].label != b->axes[i].label ||
-		    a->axes[i].stretch != b->axes[i].stretch)
+		if (a->axes[i].label != b->axes[i].label ||
+		    a->axes[i].stretch != b->axes[i].stretch ||
+		    !same_size(g, a->axes[i].size, b->axes[i].size))
 			return false;
 	}
 	return a->n == b->n;
 }
 
-static bool same_result(const Inference *a, const Inference *b)
+static bool same_guards(const Inference *a, const Inference *b)
 {
-	for (NodeId id = 0; id < a->graph->nodes.n; id++) {
-		for (int k = 0; k < ROW_KINDS; k++) {
-			if (!same_row(&a->shapes[id].rows[k], &b->shapes[id].rows[k]))
-				return false;
-		}
-	}
 	for (size_t i = 0; i < a->guards.n && i < b->guards.n; i++) {
 		const Guard *x = &a->guards.at[i], *y = &b->guards.at[i];
 		if (x->kind != y->kind || !size_same(x->a, y->a) || !size_same(x->b, y->b))
 			return false;
 	}
 	return a->guards.n == b->guards.n;
+}
+
+/* The same guards, and the same shapes where these hold. */
+static bool same_result(const Inference *a, const Inference *b, Arena *arena)
+{
+	Guarded g = {.system = size_system_new(a->sizes, arena), .nfacts = a->guards.n};
+	g.facts = ARENA_ARRAY(arena, SizeFact, a->guards.n + 1);
+	for (size_t i = 0; i < a->guards.n; i++)
+		g.facts[i] = guard_fact(&a->guards.at[i]);
+	for (NodeId id = 0; id < a->graph->nodes.n; id++) {
+		for (int k = 0; k < ROW_KINDS; k++) {
+			if (!same_row(&g, &a->shapes[id].rows[k], &b->shapes[id].rows[k]))
+				return false;
+		}
+	}
+	return same_guards(a, b);
 }
 
 Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferOptions *options)
@@ -172,7 +196,7 @@ Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferO
 	diags_sort(diags, first);
 	if (options && options->shuffle) {
 		Inference *other = infer_sizes(graph, perm, NULL, diags->sources, options->shuffle);
-		if (!inference != !other || (inference && !same_result(inference, other)))
+		if (!inference != !other || (inference && !same_result(inference, other, perm)))
 			BUG("the result of inference depends on the order of the constraints");
 	}
 	if (!inference)

@@ -19,6 +19,7 @@
 #ifndef TSR_INFER_SOLVER_H
 #define TSR_INFER_SOLVER_H
 
+#include "base/size_system.h"
 #include "infer/infer.h"
 
 typedef uint32_t CellId;
@@ -408,6 +409,7 @@ ConId meeting_of(const Solver *s, CellId cell);
 void guards_collect(Solver *s, Inference *inference);
 /* Does it hold by itself, whatever the dims are? (false: not known) */
 bool guard_holds(const Sizes *sizes, const Guard *g);
+SizeFact guard_fact(const Guard *g);
 /* Those of `found` that do not follow from others, each with its text. */
 void guards_reduce(Solver *s, Inference *inference, const Guards *found);
 
