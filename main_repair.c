@@ -12,11 +12,18 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/diag_print.h"
 #include "grammar/edits.h"
 #include "main.h"
 
 enum { ERRORS_MENDED = 3, REPAIRS = 3, SIZES = 6, PLACES = 16 };
-enum { TRIALS = 400, TRIAL_BYTES = 96 << 20, COST_SPREAD = 3, COST_OFFERED = 5 };
+enum {
+	TRIALS = 400,
+	SEARCH_TRIALS = 32,
+	TRIAL_BYTES = 96 << 20,
+	COST_SPREAD = 3,
+	COST_OFFERED = 5
+};
 
 /* What a trial leaves, the better the less. */
 typedef enum Left { LEFT_NOTHING, LEFT_WARNINGS, LEFT_OTHERS, LEFT_MORE, LEFT_SAME } Left;
@@ -30,7 +37,7 @@ typedef struct Repairs {
 	Compiler *c;
 	Diag *d;
 	int nerrors, nwarnings; /* before */
-	size_t trials;          /* that may still be made */
+	size_t trials, bytes;	/* that may still be made, and taken by them */
 	Arena *scratch;
 	VEC(uint64_t) tried; /* hashes of texts */
 } Repairs;
@@ -53,12 +60,18 @@ static bool says_same(const Repairs *r, const Diags *diags)
 	return false;
 }
 
-/* An error of an earlier stage hides those of later ones. */
+/* An error of an earlier stage hides those of later ones, and one of sizes what nothing determines. */
+static bool hides(DiagCode error, DiagCode other)
+{
+	bool last = other == E0307 || other == E0308;
+	return (error < E0301 && other >= E0301) || (last && error != E0307 && error != E0308);
+}
+
 static bool comes_as_far(const Repairs *r, const Diags *diags)
 {
 	for (size_t i = 0; i < diags->list.n; i++)
 		if (diags->list.at[i].severity == SEVERITY_ERROR &&
-		    diags->list.at[i].code < E0301 && r->d->code >= E0301)
+		    hides(diags->list.at[i].code, r->d->code))
 			return false;
 	return true;
 }
@@ -80,6 +93,9 @@ static Left try_edit(Repairs *r, Span span, const char *text)
 	diags_init(&t.diags, t.perm, &t.sources);
 	t.diags.options = r->c->diags.options;
 	t.diags.options.warnings_are_errors = false;
+	for (int code = 0; code < DIAG_COUNT; code++)
+		if (t.diags.options.on[code] == 2)
+			t.diags.options.on[code] = 1;
 	t.parse = (Parse){t.perm, t.symbols, &t.sources, &t.diags};
 	const char *all = edited(r, t.perm, span, text);
 	t.file = source_add(&t.sources, source_at(&r->c->sources, r->c->file)->path, all, strlen(all));
@@ -89,9 +105,11 @@ static Left try_edit(Repairs *r, Span span, const char *text)
 	if (t.diags.nerrors == 0)
 		infer_run(t.graph, t.perm, &t.diags, NULL);
 	Left left = left_of(r, &t.diags);
+	size_t held = arena_held(t.perm);
+	r->trials = held >= r->bytes ? 0 : r->trials - 1;
+	r->bytes -= held < r->bytes ? held : r->bytes;
 	symbols_free(t.symbols);
 	arena_free(t.perm);
-	r->trials--;
 	return left;
 }
 
@@ -165,10 +183,27 @@ static void collect_names(Edits *e, const char **names, const char *text)
 	}
 }
 
-/* A name that is an axis of a specification alone; window letters without a size. */
+static bool is_inside(Span span, Span all)
+{
+	return span.file == all.file && all.start <= span.start && span.end <= all.end;
+}
+
+/* The statement that the message is about. */
+static Span statement_of(const Repairs *r)
+{
+	for (uint32_t i = 0; i < r->c->ast->nstmts; i++) {
+		Span all = r->c->ast->stmts[i].span;
+		if (is_inside(r->d->span, all))
+			return all;
+	}
+	return r->d->span;
+}
+
+/* A name that is an axis of a specification alone; window letters of the statement without a size. */
 static void collect_with(const Repairs *r, Edits *e)
 {
 	bool window = r->d->code == E0308;
+	Span all = statement_of(r);
 	bool axis = r->d->code == E0201 && r->d->notes.n > 0 &&
 		    strstr(r->d->notes.at[0].text, "'with (");
 	if (axis && e->nnames > 0)
@@ -177,7 +212,7 @@ static void collect_with(const Repairs *r, Edits *e)
 		const Diag *d = &r->c->diags.list.at[i];
 		const char *from = strchr(d->text, '\''),
 			   *to = from ? strchr(from + 1, '\'') : NULL;
-		if (d->code == E0308 && to)
+		if (d->code == E0308 && to && is_inside(d->span, all))
 			e->with = arena_printf(e->arena, "%s%s%.*s = 3", e->with ? e->with : "",
 					       e->with ? ", " : "", (int)(to - from - 1), from + 1);
 	}
@@ -253,15 +288,15 @@ static void search(Repairs *r, const Edits *e, Found *found)
 {
 	uint32_t limit = UINT32_MAX;
 	r->tried.n = 0;
-	for (size_t i = 0; i < e->list.n && r->trials > 0; i++) {
+	for (size_t i = 0; i < e->list.n; i++) {
 		const Edit *edit = &e->list.at[i];
 		if (edit->cost > limit)
 			break;
 		if (found[LEFT_NOTHING].n >= (edit->offered ? REPAIRS : REPAIRS - 1))
 			continue;
-		if (was_tried(r, edit))
+		if ((r->trials == 0 && !edit->offered) || was_tried(r, edit))
 			continue;
-		Left left = try_edit(r, edit->span, edit->text);
+		Left left = r->trials > 0 ? try_edit(r, edit->span, edit->text) : LEFT_OTHERS;
 		keep(r, found, edit, left);
 		if (left == LEFT_NOTHING && edit->cost + COST_SPREAD < limit)
 			limit = edit->cost + COST_SPREAD;
@@ -315,8 +350,6 @@ static bool mend(Repairs *r)
 		edits_of_text(&e);
 	join_offered(r, &e);
 	edits_sort(&e);
-	if (r->trials == 0)
-		return false;
 	search(r, &e, found);
 	Found shown = {0};
 	bool mended = found[LEFT_NOTHING].n + found[LEFT_WARNINGS].n > 0;
@@ -338,20 +371,41 @@ static bool has_repair(const Diag *d)
 static void be_brief(Compiler *c, const Diag *but)
 {
 	for (size_t i = 0; i < c->diags.list.n; i++)
-		c->diags.list.at[i].brief = &c->diags.list.at[i] != but &&
-					    c->diags.list.at[i].severity == SEVERITY_ERROR;
+		c->diags.list.at[i].brief =
+			&c->diags.list.at[i] != but &&
+			diag_code_severity(c->diags.list.at[i].code) == SEVERITY_ERROR;
 }
 
-/* What the front end offers is about one word and stays as it is; no edit mends a limit. */
+/* Errors and warnings as a trial counts them, which knows no warnings as errors. A search for whole
+ * sizes may take long: few of them. */
+static Repairs repairs_new(Compiler *c)
+{
+	Repairs r = {.c = c, .trials = TRIALS, .bytes = TRIAL_BYTES, .scratch = arena_new()};
+	r.nerrors = c->diags.nerrors;
+	r.nwarnings = c->diags.nwarnings;
+	for (size_t i = 0; i < c->diags.list.n; i++) {
+		const Diag *d = &c->diags.list.at[i];
+		bool raised = d->severity == SEVERITY_ERROR &&
+			      diag_code_severity(d->code) == SEVERITY_WARNING;
+		r.nerrors -= raised;
+		r.nwarnings += raised;
+		if (d->code == E0348)
+			r.trials = SEARCH_TRIALS;
+	}
+	return r;
+}
+
+/* What the front end offers is about one word and stays as it is; no edit mends a limit. Trials are
+ * C strings. */
 void repairs_offer(Compiler *c)
 {
-	size_t most = TRIAL_BYTES / (arena_held(c->perm) + 1);
-	Repairs r = {.c = c, .nerrors = c->diags.nerrors, .nwarnings = c->diags.nwarnings};
-	r.trials = most < TRIALS ? most : TRIALS;
-	r.scratch = arena_new();
+	const Source *source = source_at(&c->sources, c->file);
+	if (strlen(source->text) < source->len)
+		return;
+	Repairs r = repairs_new(c);
 	for (size_t i = 0, n = 0; i < c->diags.list.n && n < ERRORS_MENDED; i++) {
 		r.d = &c->diags.list.at[i];
-		if (r.d->severity != SEVERITY_ERROR || r.d->span.file != c->file ||
+		if (diag_code_severity(r.d->code) != SEVERITY_ERROR || r.d->span.file != c->file ||
 		    (r.d->code < E0301 && has_repair(r.d)) || r.d->code == E0305 ||
 		    r.d->code == E0349)
 			continue;
