@@ -22,6 +22,9 @@ enum { MOST_LOOKED_AT = 4096 };
 
 static void add_cell(Meet *m, CellId cell)
 {
+	int64_t n;
+	if (cell != NONE && cell_known(m->s, cell))
+		m->symbolic |= !size_is_const(m->s->sizes, cell_value(m->s, cell), &n);
 	if (cell == NONE || cell_known(m->s, cell) ||
 	    place_of(m, cell = cell_root(m->s, cell)) != MOST_OPEN)
 		return;
@@ -42,6 +45,8 @@ static void add_total(Meet *m, ConId id)
 		m->fails = true;
 		return;
 	}
+	int64_t n;
+	m->symbolic |= !size_is_const(s->sizes, side.known, &n);
 	bool known = cell_known(s, total) && !size_is(s->sizes, cell_value(s, total), 0);
 	add_cell(m, total);
 	for (uint32_t i = 0; i < side.n && !m->fails; i++) {
@@ -197,7 +202,7 @@ bool close_meeting(Solver *s, const char *rule, ConId id, bool patient)
 		return true;
 	}
 	bool spent = s->tries >= MOST_TRIES;
-	if (m.nknown < 2 || (m.cut && !spent))
+	if (m.nknown < 2 || ((m.cut || m.symbolic) && !spent))
 		return false;
 	if (spent) {
 		blame_totals(&m, E0349,

@@ -35,6 +35,7 @@ typedef struct Meet {
 	bool fails;	 /* too large */
 	bool waits;	 /* something that is not here may give sizes */
 	bool cut;	 /* not all sizes were tried */
+	bool symbolic;	 /* a size that is known has dims: whether it divides may depend on them */
 	bool too_many;	 /* more axes would have broadcast than may */
 	uint32_t ones;	 /* axes that may */
 	uint32_t trail[MOST_OPEN],

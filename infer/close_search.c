@@ -99,8 +99,13 @@ static bool follow_affine(Meet *m, const Con *con)
 	bool rounds = axis->mark == MARK_VALID_FLOOR || axis->mark == MARK_PADDED_CEIL;
 	Size in = size_of(m, con->cells[0]), over = size_of(m, con->cells[1]);
 	Size k = size_of(m, con->cells[2]);
-	if (valid && size_is_bad(k))
-		return true; /* found too late */
+	if (valid && size_is_bad(k)) {
+		int64_t n;
+		if (rounds || size_is_bad(in) || size_is_bad(over))
+			return true; /* found too late */
+		k = affine_kernel(sizes, axis, in, over);
+		return !(size_is_const(sizes, k, &n) && n < 1) && give(m, con->cells[2], k);
+	}
 	if (!size_is_bad(in))
 		return affine_may_be(m->s, axis, in, k) &&
 		       give(m, con->cells[1], affine_over(sizes, axis, in, k));

@@ -61,7 +61,7 @@ Size affine_over(Sizes *sizes, const SpecAxis *axis, Size in, Size k)
 	return size_plus(sizes, steps, 1);
 }
 
-static Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over)
+Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over)
 {
 	Size last = size_scale(sizes, size_plus(sizes, over, -1), axis->stride);
 	Size span = size_plus(sizes, size_sub(sizes, in, last), -1 - axis->offset);

@@ -375,6 +375,7 @@ bool concat_pair(Solver *s, ConId a, ConId b);
  * without a kernel letter. */
 Size affine_in(Sizes *sizes, const SpecAxis *axis, Size over, Size k);
 Size affine_over(Sizes *sizes, const SpecAxis *axis, Size in, Size k);
+Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over);
 /* What affine_over divides (SIZE_BAD: nothing), and the window that `in` must hold (SIZE_BAD:
  * none). */
 Size affine_dividend(Sizes *sizes, const SpecAxis *axis, Size in, Size k);
