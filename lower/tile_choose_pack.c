@@ -209,8 +209,8 @@ static void pack_turned(Planner *p)
 		Loop *col = &nest->loops[i];
 		int load = only_moved(p, col);
 		if (load < 0 || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
-		    tile_stride(p, nest->at, col) != 1 || tile_is_guarded(nest, col) ||
-		    !tile_moves_by_one(p, &p->store, col, false) ||
+		    !tile_is_asked(p, p->lanes, 0, col) || tile_stride(p, nest->at, col) != 1 ||
+		    tile_is_guarded(nest, col) || !tile_moves_by_one(p, &p->store, col, false) ||
 		    tile_extent(p, col, 0) < PACK_COLUMNS || pack_steps(p, load) < PACK_STEPS)
 			continue;
 		p->tile->prepacked = tile_may_prepack(p, load);
