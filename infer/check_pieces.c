@@ -205,10 +205,12 @@ bool check_pieces(Checker *c)
 		return check_fail(c, "more choices of parts than there may be");
 	const Piece **pieces = ARENA_ARRAY(c->arena, const Piece *, (size_t)h.n);
 	for (uint32_t i = 0; i < c->proj->npieces; i++) {
-		const Piece **piece = &pieces[piece_number(&h, &c->proj->pieces[i])];
-		if (*piece)
+		uint64_t number = piece_number(&h, &c->proj->pieces[i]);
+		if (number >= h.n)
+			return check_fail(c, "a piece takes two parts of one axis");
+		if (pieces[number])
 			return check_fail(c, "two pieces take the same parts");
-		*piece = &c->proj->pieces[i];
+		pieces[number] = &c->proj->pieces[i];
 	}
 	do
 		if (!check_choice(&h, pieces[choice_number(&h)]))

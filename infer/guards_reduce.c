@@ -7,11 +7,10 @@
  */
 #include "infer/replaced.h"
 #include "infer/solver.h"
+#include "infer/trace.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#include "infer/trace.h"
 
 typedef struct Reducer {
 	Solver *s;

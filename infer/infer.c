@@ -2,7 +2,8 @@
  * projections.
  *
  * A shuffled run comes beside one in the order of the program: both must find the same shapes and
- * guards, or both fail; a size may be named otherwise where the guards say that it is the same. Messages and places are those of the order of the program.
+ * guards, or both fail; a size may be named otherwise where the guards say that it is the same.
+ * Messages and places are those of the order of the program.
  */
 #include "infer/trace.h"
 

@@ -326,9 +326,9 @@ static void sort_cons(System *y)
 /* What belongs to the relation: its system has `ncells` columns then. */
 static bool collect(System *y, ConId id)
 {
-	int64_t columns[MOST] = {0};
 	add_con(y, id);
 	for (uint32_t i = 0; i < y->ncons && !y->fails; i++) { /* falls: relations not taken */
+		int64_t columns[MOST] = {0};
 		Equation row = {.at = columns};
 		add_row(y, &row, i);
 	}

@@ -172,7 +172,8 @@ static void warn_summed(Solver *s, Diags *diags)
 		row_flatten(s, &s->rows[node->args[0]][ROW_INPUT], &a);
 		row_flatten(s, &s->rows[node->args[1]][ROW_OUTPUT], &b);
 		bool sums = false;
-		for (uint32_t i = 0; i + b.nlead + b.ntrail < a.nlead + a.ntrail; i++)
+		for (uint32_t i = b.npinned;
+		     i + b.nlead + b.ntrail < a.nlead + a.ntrail + b.npinned; i++)
 			sums |= !cell_stretches(s, flat_at(&a, i));
 		if (!sums)
 			continue;

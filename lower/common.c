@@ -1,7 +1,7 @@
 /* Equal tensors are one: what is written twice is computed once, as if it had a name.
  *
- * Every node gets a key, the words that say what its cells are: operation, type, shape, index maps,
- * and the node that stands for each operand. Nodes of one key are equal, and the first of them
+ * What may equal another gets a key, the words that say what its cells are: operation, type, shape,
+ * index maps, and the node that stands for each operand. Nodes of one key are equal, and the first of them
  * stands for all. What reads the others reads the first instead, where that saves a sum or a
  * function (WORTH); what is cheap stays where it is, to be computed inside its users. What follows a
  * sum cell by cell goes with it, so that it still ends that sum's kernel.
@@ -75,6 +75,8 @@ static void put_access(Common *common, Key *key, const Access *access)
 static void put_proj(Common *common, Key *key, const Proj *proj)
 {
 	put(common, key, proj->linear ? (uint64_t)proj->width : 0);
+	put(common, key, proj->niters);
+	put(common, key, proj->npieces);
 	for (uint32_t i = 0; i < proj->niters; i++) {
 		put(common, key, proj->iters[i].extent.id);
 		put(common, key, proj->iters[i].reduced);

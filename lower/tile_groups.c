@@ -8,8 +8,8 @@
  *
  * A lane's operand is a word of neighbours of the copy; the rows' operand is a word that all lanes
  * share. The copy ends with a whole group, filled up with zeros; the steps there are fewer
- * products, behind conditions where their number is a size that is not known. The instruction for bytes is one of unsigned and signed ones: where both are of one
- * type, the copy is of the other,
+ * products, behind conditions where their number is a size that is not known. The instruction for
+ * bytes is one of unsigned and signed ones: where both are of one type, the copy is of the other,
  *
  *   packed = b + 128 for i8, b - 128 for u8
  *   sums_a[i] = -128 * sum of a[i, k], or 128 *     where acc[r, lane] begins, instead of 0
