@@ -395,8 +395,8 @@ static Repairs repairs_new(Compiler *c)
 	return r;
 }
 
-/* What the front end offers is about one word and stays as it is; no edit mends a limit. Trials are
- * C strings. */
+/* What the front end offers is about one word and stays as it is; no edit mends a limit, and a number
+ * in place of a dim is not meant. Trials are C strings. */
 void repairs_offer(Compiler *c)
 {
 	const Source *source = source_at(&c->sources, c->file);
@@ -407,7 +407,7 @@ void repairs_offer(Compiler *c)
 		r.d = &c->diags.list.at[i];
 		if (diag_code_severity(r.d->code) != SEVERITY_ERROR || r.d->span.file != c->file ||
 		    (r.d->code < E0301 && has_repair(r.d)) || r.d->code == E0305 ||
-		    r.d->code == E0349)
+		    r.d->code == E0309 || r.d->code == E0349)
 			continue;
 		n++;
 		if (mend(&r)) {

@@ -80,6 +80,15 @@ static bool written_symbolic(const DeclRow *row, uint32_t i, uint32_t n)
 	return axis && axis->size;
 }
 
+/* What its declaration may say. */
+static void note_declared(Solver *s, const Inference *inference, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	if (s->diags && node->name)
+		diag_note(s->diags, node->span, "a shape that says so lets it: '%s : %s'",
+			  node->name, shape_text(s->arena, s->sizes, &inference->shapes[id]));
+}
+
 /* A parameter depends on a symbolic size only where its declaration says so. */
 static void check_param(Solver *s, const Inference *inference, NodeId id)
 {
@@ -97,6 +106,7 @@ static void check_param(Solver *s, const Inference *inference, NodeId id)
 				 "program runs",
 				 row_kind_text((RowKind)k), i + 1, node->name ? node->name : "?",
 				 size_text(s->arena, s->sizes, row->axes[i].size));
+			note_declared(s, inference, id);
 			FlatRow f;
 			row_flatten(s, &s->rows[id][k], &f);
 			blame_born(s, flat_at(&f, i));
