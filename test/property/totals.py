@@ -5,7 +5,6 @@ have. The least total that both sides can have is searched for by brute force, t
 but the last, from the left. Where a dim occurs, it stands for a prime that no other size divides. Under every order of the
 constraints the shapes are those, and where there are no such sizes there is an error.
 """
-import itertools
 import random
 import re
 import sys
@@ -141,6 +140,16 @@ def shown(text, order):
             for name, axes in re.findall(r"^(\w+) : \w+ \[(.*)\]$", run.stdout, re.M)}
 
 
+def is_right(trial, text, expected, orders, fine):
+    """Is what every order shows fine? Else prints the first that is not."""
+    for order in range(orders + 1):
+        got = shown(text, order)
+        if not fine(got):
+            print("seed %d, order %d\n%sexpected %s\ngot %s\n" % (trial, order, text, expected, got))
+            return False
+    return True
+
+
 def main():
     seed, count, orders = (int(a) for a in sys.argv[1:4])
     solved, none, bad = 0, 0, 0
@@ -149,15 +158,14 @@ def main():
         text, expected = program.text(), program.expect()
         if text is None:
             continue
-        for order in itertools.chain([0], range(1, orders + 1)):
-            got = shown(text, order)
-            fine = isinstance(got, dict) if expected else program.symbolic or isinstance(got, list)  # else by a guard
-            if fine and expected:
-                fine = all(got.get("p" + a, [n]) == [n] for a, n in expected[0].items()) and got["r"] == expected[1]
-            if not fine:
-                bad += 1
-                print("seed %d, order %d\n%sexpected %s\ngot %s\n" % (trial, order, text, expected, got))
-                break
+
+        def fine(got):
+            if not expected:
+                return program.symbolic or isinstance(got, list)  # else by a guard
+            return (isinstance(got, dict) and got["r"] == expected[1]
+                    and all(got.get("p" + a, [n]) == [n] for a, n in expected[0].items()))
+
+        bad += not is_right(trial, text, expected, orders, fine)
         solved += expected is not None
         none += expected is None
     print("%d totals with sizes, %d without, %d are wrong" % (solved, none, bad))
