@@ -195,6 +195,7 @@ typedef enum BufferKind {
 typedef struct Buffer {
 	BufferKind kind;
 	Sym name;       /* as in messages and dumps */
+	Span span;	/* TEMP: of the tensor; SPAN_NONE: the span of the kernel that stores it */
 	Dtype dtype;
 	Size elements;
 	uint32_t routine; /* INPUT, OUTPUT, TEMP: whose it is */

@@ -8,8 +8,6 @@
 
 #include "lower/plan.h"
 
-enum { TENSORS_SHOWN = 8 };
-
 static int64_t least_bytes(const Lower *lower, Size size)
 {
 	uint32_t n = sizes_ndims(lower->sizes);
@@ -74,16 +72,15 @@ static void show_alive(Lower *lower, const Lives *lives, const KernelId *kernels
 		if (lives->at[i].first <= peak && peak <= lives->at[i].last)
 			alive[n++] = (Alive){&lives->at[i], least_bytes(lower, lives->at[i].bytes)};
 	qsort(alive, n, sizeof *alive, by_bytes);
-	for (size_t i = 0; i < n && i < TENSORS_SHOWN; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const Life *life = alive[i].life;
-		diag_note(lower->diags, program->kernels.at[kernels[life->first]].span,
-			  "%s has %s bytes, from here to %s",
-			  program->buffers.at[life->buffer].name,
+		const Buffer *buffer = &program->buffers.at[life->buffer];
+		Span kernel = program->kernels.at[kernels[life->first]].span;
+		diag_note(lower->diags, span_is_none(buffer->span) ? kernel : buffer->span,
+			  "%s has %s bytes, from here to %s", buffer->name,
 			  size_text(lower->arena, lower->sizes, life->bytes),
 			  program->kernels.at[kernels[life->last]].name);
 	}
-	if (n > TENSORS_SHOWN)
-		diag_note(lower->diags, SPAN_NONE, "and %zu smaller ones", n - TENSORS_SHOWN);
 }
 
 static void add_guard(Lower *lower, Size workspace, int64_t limit)

@@ -117,6 +117,7 @@ static void bind_buffer(Lower *lower, NodeId id)
 			plan->buffer =
 				lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
 							     .name = lower_name(lower, id),
+							     .span = node->span,
 							     .dtype = node->dtype,
 							     .elements = node_elements(lower, id)});
 	}
