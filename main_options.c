@@ -164,12 +164,14 @@ static int64_t number_arg(struct argp_state *state, const char *what, const char
 static int64_t bytes_arg(struct argp_state *state, const char *text)
 {
 	static const char units[] = "KMG";
-	size_t n = strlen(text);
-	const char *unit = n > 1 ? strchr(units, text[n - 1]) : NULL;
+	size_t n = strspn(text, "0123456789"), nunit = strlen(text + n);
+	const char *unit = nunit ? strchr(units, text[n]) : NULL;
+	if (n == 0 || nunit > 1 || (nunit && !unit))
+		argp_error(state,
+			   "--max-workspace wants a whole number of bytes, K, M or G, not '%s'",
+			   text);
 	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-	const Options *o = state->input;
-	const char *digits = arena_strndup(o->arena, text, n - (unit != NULL));
-	int64_t value = number_arg(state, "--max-workspace", digits);
+	int64_t value = strtoll(text, NULL, 10); /* INT64_MAX where it is larger */
 	if (value > INT64_MAX >> (shift + 2))
 		argp_error(state, "--max-workspace=%s is too large", text);
 	return value << shift;
