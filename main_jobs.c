@@ -79,6 +79,9 @@ static bool emit_backend(Compiler *c, Outputs *outputs, const Backend *backend, 
 	emit.cache = o->cache_dir;
 	emit.report = &report;
 	bool good = backend->emit(&emit);
+	if (o->verbose && report.cache_refused)
+		fprintf(stderr, "tsrc: the cache %s is not used: %s\n", o->cache_dir,
+			report.cache_refused);
 	if (o->time_report) {
 		fprintf(stderr, "%-12s %9.2f ms  %s\n", backend->name, now_ms() - start, path);
 		print_report(&report);

@@ -94,11 +94,18 @@ static void make_parents(char *path)
 	}
 }
 
-static bool is_ours(const char *dir)
+/* NULL: it is there, and ours alone to write. */
+static const char *why_not(Arena *arena, const char *dir)
 {
 	struct stat st;
-	return stat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-	       (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+	bool there = mkdir(dir, 0700) == 0 || errno == EEXIST;
+	if (!there || stat(dir, &st) != 0)
+		return arena_printf(arena, "%s", strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return "it is no directory";
+	if (st.st_uid != geteuid())
+		return "it is another user's";
+	return st.st_mode & (S_IWGRP | S_IWOTH) ? "others may write there" : NULL;
 }
 
 Cache cache_open(Arena *arena, const char *dir)
@@ -107,9 +114,8 @@ Cache cache_open(Arena *arena, const char *dir)
 	if (!dir || !*dir)
 		return cache;
 	make_parents(arena_printf(arena, "%s", dir));
-	mkdir(dir, 0700);
-	if (is_ours(dir))
-		cache.dir = dir;
+	cache.refused = why_not(arena, dir);
+	cache.dir = cache.refused ? NULL : dir;
 	return cache;
 }
 

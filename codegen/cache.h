@@ -9,6 +9,7 @@
 
 typedef struct Cache {
 	const char *dir; /* NULL: there is none */
+	const char *refused; /* why the directory asked for is not used; NULL: it is, or none was */
 	Arena *arena;
 	bool stored; /* something was added */
 	/* bytes of all entries: beyond `most` the oldest go until there are at most `kept` */

@@ -13,11 +13,12 @@ typedef struct Target {
 	bool fast_fp;         /* functions with larger errors */
 } Target;
 
-/* What a back end did, for --time-report. */
+/* What a back end did, for --time-report and -v. */
 typedef struct EmitReport {
 	/* functions: kernels that share none; cached: units */
 	uint32_t kernels, functions, units, cached;
 	double compile_ms, assemble_ms, link_ms;
+	const char *cache_refused; /* why Emit.cache was not used; NULL: it was, or is NULL */
 } EmitReport;
 
 typedef struct Emit {

@@ -412,6 +412,8 @@ static bool build(const Emit *emit, OutputKind kind)
 	}
 	/* debug information names the source and its lines */
 	b.cache = cache_open(emit->arena, emit->target->debug ? NULL : emit->cache);
+	if (emit->report)
+		emit->report->cache_refused = b.cache.refused;
 	bool good = build_in(&b, kind);
 	cache_close(&b.cache);
 	temp_dir_remove(b.dir);
