@@ -10,7 +10,7 @@
 #include "main.h"
 
 typedef struct Stage {
-	const char *name, *makes;
+	const char *name, *phase, *makes;
 	void (*run)(Compiler *c);
 	void (*verify)(const Compiler *c);
 	void (*dump)(FILE *out, Compiler *c);
@@ -61,18 +61,20 @@ static void dump_proj(FILE *out, Compiler *c) { infer_dump_proj(out, c->inferenc
 static void dump_schedule(FILE *out, Compiler *c) { schedule_dump(out, c->program); }
 static void dump_loops(FILE *out, Compiler *c) { loops_dump(out, c->program); }
 
-/* A stage without `run` is another view of what the one before it made. */
+/* A stage without `run` is another view of what its phase makes. */
 static const Stage pipeline[] = {
-	/* name          makes                                    run         verify         dump */
-	{"tokens",      "tokens",                                 NULL,       NULL,          dump_tokens},
-	{"ast",         "syntax tree",                            run_ast,    NULL,          dump_ast},
-	{"graph",       "tensor graph, names resolved",           run_graph,  verify_graph,  dump_graph},
-	{"constraints", "what the operations say about sizes",    run_infer,  verify_infer,  dump_constraints},
-	{"shapes",      "a size for every axis",                  NULL,       NULL,          dump_shapes},
-	{"guards",      "what is checked when it runs",           NULL,       NULL,          dump_guards},
-	{"proj",        "an index map for every operand",         NULL,       NULL,          dump_proj},
-	{"schedule",    "how each operation is computed",         run_loops,  verify_loops,  dump_schedule},
-	{"loops",       "loop nests, buffers and routines",       NULL,       NULL,          dump_loops},
+	/* name          phase       makes                                    run         verify         dump */
+	{"tokens", "grammar", "tokens", NULL, NULL, dump_tokens},
+	{"ast", "grammar", "syntax tree", run_ast, NULL, dump_ast},
+	{"graph", "frontend", "tensor graph, names resolved", run_graph, verify_graph, dump_graph},
+	{"constraints", "infer", "what the operations say about sizes", run_infer, verify_infer,
+	 dump_constraints},
+	{"shapes", "infer", "a size for every axis", NULL, NULL, dump_shapes},
+	{"guards", "infer", "what is checked when it runs", NULL, NULL, dump_guards},
+	{"proj", "infer", "an index map for every operand", NULL, NULL, dump_proj},
+	{"schedule", "lower", "how each operation is computed", run_loops, verify_loops,
+	 dump_schedule},
+	{"loops", "lower", "loop nests, buffers and routines", NULL, NULL, dump_loops},
 };
 enum { NSTAGES = sizeof pipeline / sizeof pipeline[0] };
 
@@ -86,6 +88,8 @@ double now_ms(void)
 /* Ends the process: messages first, then status 1 where there were errors. */
 static _Noreturn void finish(Compiler *c)
 {
+	if (c->options.time_report)
+		fprintf(stderr, "%-12s %9.2f ms\n", "total", now_ms() - c->start);
 	setvbuf(stderr, NULL, _IOFBF, BUFSIZ);
 	diags_print(&c->diags, stderr);
 	fflush(stderr);
@@ -179,6 +183,20 @@ static void explain(Compiler *c)
 		infer_explain_closed(stdout, c->inference);
 }
 
+/* The time of a phase, and the names of what it makes. */
+static void report_phase(const char *phase, double ms)
+{
+	const char *before = "  ";
+	fprintf(stderr, "%-12s %9.2f ms", phase, ms);
+	for (int i = 0; i < NSTAGES; i++) {
+		if (strcmp(pipeline[i].phase, phase) != 0)
+			continue;
+		fprintf(stderr, "%s%s", before, pipeline[i].name);
+		before = ", ";
+	}
+	fputc('\n', stderr);
+}
+
 /* Runs the stages up to `last`; ends the process after errors. */
 static void run_stages(Compiler *c, int last)
 {
@@ -194,8 +212,7 @@ static void run_stages(Compiler *c, int last)
 			if (stage->verify)
 				stage->verify(c);
 			if (c->options.time_report)
-				fprintf(stderr, "%-12s %9.2f ms  %s\n", stage->name, now_ms() - start,
-					stage->makes);
+				report_phase(stage->phase, now_ms() - start);
 		}
 		dump_after(c, stage);
 		if (strcmp(stage->name, "shapes") == 0)
@@ -306,7 +323,7 @@ static void compiler_init(Compiler *c, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	Compiler compiler = {0}, *c = &compiler;
+	Compiler compiler = {.start = now_ms()}, *c = &compiler;
 	compiler_init(c, argc, argv);
 	if (c->options.completion) {
 		list_completion();

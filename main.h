@@ -8,6 +8,7 @@
 #include "main_options.h"
 
 typedef struct Compiler {
+	double start; /* in ms, of the process */
 	Options options;
 	Arena *perm;
 	Symbols *symbols;
