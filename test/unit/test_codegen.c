@@ -300,12 +300,9 @@ static void gather(void **state)
 	sp_free(&s);
 }
 
-static void bad_pointers(void **state)
+/* Workspace and state where kernels could not load whole vectors from are refused, too. */
+static void check_pointers(Loaded l)
 {
-	(void)state;
-	SmallProgram s;
-	matmul_program(&s);
-	Loaded l = load_so(&s);
 	static float x[19], y[37];
 	_Alignas(64) static char memory[8192], workspace[256];
 	int (*forward)(const tsr_call *, int64_t, const float *, float *, void *, void *) =
@@ -321,9 +318,11 @@ static void bad_pointers(void **state)
 	assert_int_equal(forward(&call, 1, x, y, NULL, workspace), TSR_BAD_POINTER);
 	assert_string_equal(message, "state is NULL");
 	assert_int_equal(forward(&call, 1, x, y, memory, NULL), TSR_BAD_POINTER);
+	assert_string_equal(message, "workspace is NULL");
 	assert_int_equal(forward(&call, 1, x, y, memory + 4, workspace), TSR_BAD_POINTER);
 	assert_string_equal(message, "state is not aligned to 64 bytes");
 	assert_int_equal(forward(&call, 1, x, y, memory, workspace + 4), TSR_BAD_POINTER);
+	assert_string_equal(message, "workspace is not aligned to 64 bytes");
 	assert_int_equal(forward(&call, 0, x, y, memory, workspace), TSR_BAD_DIM);
 	message = NULL;
 	call.abi = TSR_ABI + 1;
@@ -332,6 +331,15 @@ static void bad_pointers(void **state)
 	assert_int_equal(forward(&call, 1, x, y, memory, workspace), TSR_BAD_CALL);
 	assert_null(message);
 	dlclose(l.handle);
+}
+
+static void bad_pointers(void **state)
+{
+	(void)state;
+	SmallProgram s;
+	matmul_program(&s);
+	check_pointers(load_so(&s));
+	check_pointers(load_c(&s));
 	sp_free(&s);
 }
 
