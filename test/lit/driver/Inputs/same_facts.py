@@ -13,7 +13,7 @@ os.environ["TSRC"] = tsrc
 sys.path.insert(0, properties)
 from mutate import mutated  # noqa: E402
 
-MUTATIONS, SHOWN = 40, 100  # the columns that text shows of a line
+MUTATIONS, SHOWN = 20, 100  # the columns that text shows of a line
 STRING = r'"(?:[^"\\]|\\.)*"'
 FIELD = r"((?:%s\s*)+|NULL)" % STRING
 ROW = re.compile(r"DIAG\((\w+),\s*(\w+),\s*%s,\s*%s,\s*%s,\s*%s,\s*%s\)" % ((FIELD,) * 5))
