@@ -57,7 +57,8 @@ Block tile_add(Tile *tile, const Value *cell)
 	Gen *gen = nest->gen;
 	nest_values(nest);
 	REQUIRE(nest->inner.stmts.n == 0);
-	const Value *value = tile->pack < 0 ? nest->value : tile_pack_value(tile, tile->at_col);
+	bool packed = tile->pack >= 0 && !tile->copies;
+	const Value *value = packed ? tile_pack_value(tile, tile->at_col) : nest->value;
 	return block_of(gen, stmt_set_at(gen->arena, cell, tile->reduce, value));
 }
 
@@ -141,6 +142,8 @@ static Block whole_steps(Tile *tile, const Value *cell, Block fetch)
 {
 	Body step = {0};
 	gen_append(tile->nest->gen, &step, tile_over_cells(tile, tile_add(tile, cell)));
+	if (tile->copies)
+		gen_append(tile->nest->gen, &step, tile_pack_columns(tile));
 	gen_append(tile->nest->gen, &step, fetch);
 	return tile_steps(tile, body_block(&step));
 }

@@ -60,6 +60,7 @@ typedef struct Tile {
 	bool apart;	/* every cell of the result is stored once and read nowhere else */
 	int fetched;	/* the operand whose next panel or columns are fetched ahead; -1: none */
 	bool by_blocks; /* the copy is of one block of columns, made where its tiles begin */
+	bool copies;	/* the tile at hand reads the operand where it lies, and copies it */
 	uint64_t movers; /* by IterId: loops that move it */
 	TileBlocks blocks;
 	int64_t height, width;	   /* rows and columns of the tile at hand */
@@ -154,9 +155,12 @@ void prepack_emit(Tile *tile, Block body);
  * a part of the columns. */
 bool tile_pack_declare(Tile *tile);
 Block tile_pack_fill(Tile *tile);
-/* The same of the block of columns at hand. */
-Block tile_pack_block(Tile *tile);
+/* The same of the block of columns at hand; `behind`: of what is left behind the whole tiles alone. */
+Block tile_pack_block(Tile *tile, bool behind);
 const Value *tile_pack_value(const Tile *tile, const TilePart *col);
+/* May the first tiles past a block of whole columns copy it? Their columns at the step at hand, copied. */
+bool tile_may_copy(const Tile *tile);
+Block tile_pack_columns(Tile *tile);
 /* Where the lane is at the step at hand: in the panel of the part of the columns that is copied, or
  * that tiles read. */
 const Ix *tile_pack_to(const Tile *tile, const TilePart *part);

@@ -297,11 +297,26 @@ Block tile_pack_fill(Tile *tile)
 	return body_block(&all);
 }
 
-Block tile_pack_block(Tile *tile)
+bool tile_may_copy(const Tile *tile)
+{
+	const TilePart *col = &tile->cols.at[0];
+	return tile->pack_kind == LOOP_VECTOR && tile->group == 1 && !tile->window &&
+	       tile_width(tile, col->step) == col->step;
+}
+
+Block tile_pack_columns(Tile *tile)
+{
+	nest_values(tile->nest);
+	return set_lanes(tile, tile_pack_ix(tile, tile->at_col), LOOP_VECTOR, 0, tile->at_col->step,
+			 packed_load(tile));
+}
+
+Block tile_pack_block(Tile *tile, bool behind)
 {
 	Gen *gen = tile->nest->gen;
 	Body all = {0};
-	gen_append(gen, &all, fill_part(tile, &tile->cols.at[0]));
+	if (!behind)
+		gen_append(gen, &all, fill_part(tile, &tile->cols.at[0]));
 	for (uint32_t i = 1; i < tile->cols.n; i++)
 		gen_append(gen, &all,
 			   tile_only_if(tile, COND_LE, tile_const(tile, tile_last_block(tile)),

@@ -3,14 +3,20 @@
  *
  *   for first_row in 0..M step 1024
  *     for first_col in 0..960 step 160          blocks of whole tiles; the last takes what is left behind
- *       copy columns first_col.. to packed      (tile_pack.c)
- *       for i in 0..min(1024, M - first_row) step 5
+ *       if 800 <= first_col: copy columns 960..1000 to packed   (tile_pack.c)
+ *       for i in 0..5 step 5                    the first rows, whose tiles copy
+ *         for j in 0..min(160, 960 - first_col) step 80
+ *           for k in 0..K: acc += a[..] * b[k*1000 + first_col + j + lane]
+ *             packed[j*K + k*80 + lane] = b[k*1000 + first_col + j + lane]
+ *       for i in 5..min(1024, M - first_row) step 5
  *         for j in 0..min(160, 960 - first_col) step 80: one tile
  *         if 800 <= first_col: one tile of the columns 960..1000
  *
  * The copy stays in the second cache, is never written to memory, and a row tile's operand stays in
  * the first one past the columns of a block. A block may run on any thread: the copy is a scratch
- * buffer.
+ * buffer. What the first tiles wait for is what a copy before them would wait for, but they multiply
+ * meanwhile; where the operand is turned or grouped while it is copied, or rows are not known, all
+ * of the copy is made before the tiles.
  */
 #include "lower/tile.h"
 
@@ -26,13 +32,14 @@ int64_t tile_last_block(const Tile *tile)
 	return (hi - 1) / tile->blocks.cols * tile->blocks.cols;
 }
 
-/* Columns, or the one tile behind them, of a row tile. */
-static Block row_tiles(Tile *tile, const TilePart *row)
+/* Columns, or the one tile behind them, of a row tile; `copies`: it copies the columns. */
+static Block row_tiles(Tile *tile, const TilePart *row, bool copies)
 {
 	Gen *gen = tile->nest->gen;
 	Body all = {0};
 	for (uint32_t j = 0; j < tile->cols.n; j++) {
 		const TilePart *col = &tile->cols.at[j];
+		tile->copies = copies && j == 0;
 		Block one = tile_one(tile, row, col);
 		if (j == 0)
 			one = tile_within(tile, tile->col, col, tile->first_col, tile->blocks.cols,
@@ -54,19 +61,48 @@ static Block in_last_rows(const Tile *tile, Block body)
 	return tile_only_if(tile, COND_LE, ix_size(gen->arena, tile->row->extent), end, body);
 }
 
-static Block all_rows(Tile *tile)
+/* The tiles of a part of the rows, or of those of it that are in the present block. */
+static Block over_rows(Tile *tile, const TilePart *row, bool copies)
+{
+	Block body = row_tiles(tile, row, copies);
+	if (tile_rows_blocked(tile, row))
+		return tile_within(tile, tile->row, row, tile->first_row, tile->blocks.rows, body);
+	return tile_part_loop(tile, tile->row, row, body);
+}
+
+/* Does a block begin with a row tile, past which its columns go once? */
+static bool has_first(const Tile *tile, uint32_t inner, uint32_t end)
+{
+	const TilePart *row = &tile->rows.at[0];
+	int64_t lo, hi;
+	const Sizes *sizes = tile->nest->gen->program->sizes;
+	return inner == end && tile->row && !row->single && size_is_const(sizes, row->lo, &lo) &&
+	       size_is_const(sizes, row->hi, &hi) && lo == 0 && hi >= row->step;
+}
+
+/* The first row tile, which copies, and those behind it. */
+static Block rows_with_first(Tile *tile)
+{
+	Gen *gen = tile->nest->gen;
+	const TilePart *row = &tile->rows.at[0];
+	const Ix *step = tile_const(tile, row->step);
+	Block first = over_rows(tile, row, true), rest = over_rows(tile, row, false);
+	((Stmt *)first.stmts[0])->hi = step;
+	((Stmt *)rest.stmts[0])->lo = step;
+	Body all = {0};
+	gen_append(gen, &all, first);
+	gen_append(gen, &all, rest);
+	return body_block(&all);
+}
+
+static Block all_rows(Tile *tile, bool copies)
 {
 	Gen *gen = tile->nest->gen;
 	bool blocked = tile_rows_blocked(tile, &tile->rows.at[0]);
 	Body all = {0};
 	for (uint32_t i = 0; i < tile->rows.n; i++) {
 		const TilePart *row = &tile->rows.at[i];
-		Block body = row_tiles(tile, row);
-		if (tile_rows_blocked(tile, row))
-			body = tile_within(tile, tile->row, row, tile->first_row, tile->blocks.rows,
-					   body);
-		else
-			body = tile_part_loop(tile, tile->row, row, body);
+		Block body = copies && i == 0 ? rows_with_first(tile) : over_rows(tile, row, false);
 		gen_append(gen, &all, blocked && i > 0 ? in_last_rows(tile, body) : body);
 	}
 	return body_block(&all);
@@ -88,8 +124,9 @@ Block tile_panels(Tile *tile, uint32_t inner)
 	Gen *gen = nest->gen;
 	Body block = {0};
 	uint32_t end = nest->nresult - (tile->row != NULL);
-	gen_append(gen, &block, tile_pack_block(tile));
-	gen_append(gen, &block, nest_wrap(nest, inner, end, nest->nloops, all_rows(tile)));
+	bool copies = tile_may_copy(tile) && has_first(tile, inner, end);
+	gen_append(gen, &block, tile_pack_block(tile, copies));
+	gen_append(gen, &block, nest_wrap(nest, inner, end, nest->nloops, all_rows(tile, copies)));
 	const Ix *cols = ix_size(gen->arena, tile->cols.at[0].hi);
 	Block all = over_blocks(tile, tile->first_col, cols, tile->blocks.cols, body_block(&block));
 	if (!tile_rows_blocked(tile, &tile->rows.at[0]))
