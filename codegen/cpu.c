@@ -87,32 +87,32 @@ static const struct {
 	const char *name;
 	Cpu cpu;
 } cpus[] = {
-	{"x86-64", {LEVEL1, "generic", 128, false}},
-	{"x86-64-v2", {LEVEL2, "generic", 128, false}},
-	{"x86-64-v3", {LEVEL3, "generic", 256, false}},
-	{"x86-64-v4", {LEVEL4, "generic", 512, false}},
-	{"nehalem", {LEVEL2, "nehalem", 128, false}},
-	{"westmere", {LEVEL2, "westmere", 128, false}},
-	{"sandybridge", {LEVEL_AVX, "sandybridge", 256, false}},
-	{"ivybridge", {LEVEL_AVX | BIT(F16C), "ivybridge", 256, false}},
-	{"haswell", {LEVEL3, "haswell", 256, false}},
-	{"broadwell", {LEVEL3, "broadwell", 256, false}},
-	{"skylake", {LEVEL3, "skylake", 256, false}},
-	{"alderlake", {LEVEL3 | BIT(AVXVNNI), "alderlake", 256, false}},
-	{"skylake-avx512", {LEVEL4, "skylake-avx512", 256, false}},
-	{"cascadelake", {LEVEL4 | BIT(AVX512VNNI), "cascadelake", 256, false}},
-	{"icelake-client", {LEVEL_ICE, "icelake-client", 256, false}},
-	{"icelake-server", {LEVEL_ICE, "icelake-server", 256, false}},
-	{"tigerlake", {LEVEL_ICE, "tigerlake", 256, false}},
+	{"x86-64", {LEVEL1, "generic", false}},
+	{"x86-64-v2", {LEVEL2, "generic", false}},
+	{"x86-64-v3", {LEVEL3, "generic", false}},
+	{"x86-64-v4", {LEVEL4, "generic", false}},
+	{"nehalem", {LEVEL2, "nehalem", false}},
+	{"westmere", {LEVEL2, "westmere", false}},
+	{"sandybridge", {LEVEL_AVX, "sandybridge", false}},
+	{"ivybridge", {LEVEL_AVX | BIT(F16C), "ivybridge", false}},
+	{"haswell", {LEVEL3, "haswell", false}},
+	{"broadwell", {LEVEL3, "broadwell", false}},
+	{"skylake", {LEVEL3, "skylake", false}},
+	{"alderlake", {LEVEL3 | BIT(AVXVNNI), "alderlake", false}},
+	{"skylake-avx512", {LEVEL4, "skylake-avx512", false}},
+	{"cascadelake", {LEVEL4 | BIT(AVX512VNNI), "cascadelake", false}},
+	{"icelake-client", {LEVEL_ICE, "icelake-client", false}},
+	{"icelake-server", {LEVEL_ICE, "icelake-server", false}},
+	{"tigerlake", {LEVEL_ICE, "tigerlake", false}},
 	{"sapphirerapids",
 	 {LEVEL_ICE | BIT(AVX512BF16) | BIT(AVX512FP16) | BIT(AVXVNNI) | BIT(AMXTILE) |
 		  BIT(AMXBF16) | BIT(AMXINT8),
-	  "sapphirerapids", 512, false}},
-	{"znver1", {LEVEL3, "znver1", 128, false}},
-	{"znver2", {LEVEL3, "znver2", 256, false}},
-	{"znver3", {LEVEL3, "znver3", 256, false}},
-	{"znver4", {LEVEL_ICE | BIT(AVX512BF16), "generic", 512, true}},
-	{"znver5", {LEVEL_ICE | BIT(AVX512BF16) | BIT(AVXVNNI), "generic", 512, true}},
+	  "sapphirerapids", false}},
+	{"znver1", {LEVEL3, "znver1", false}},
+	{"znver2", {LEVEL3, "znver2", false}},
+	{"znver3", {LEVEL3, "znver3", false}},
+	{"znver4", {LEVEL_ICE | BIT(AVX512BF16), "generic", true}},
+	{"znver5", {LEVEL_ICE | BIT(AVX512BF16) | BIT(AVXVNNI), "generic", true}},
 };
 enum { NCPUS = sizeof cpus / sizeof *cpus };
 
@@ -148,13 +148,13 @@ static Cpu cpu_here(void)
 	__get_cpuid(0, &max, &vendor[0], &vendor[2], &vendor[1]);
 	bool amd = memcmp(vendor, "AuthenticAMD", 12) == 0;
 	uint64_t set = features_here() & ~(BIT(AMXTILE) | BIT(AMXBF16) | BIT(AMXINT8));
-	bool wide = set & BIT(AVX512F), wider = wide && set & BIT(AVX512BF16);
+	bool wide = set & BIT(AVX512F), paired = wide && set & BIT(AVX512BF16);
 	const char *tune = !(set & BIT(AVX2)) ? "generic"
 			   : amd	      ? wide ? "generic" : "znver3"
-			   : wider	      ? "sapphirerapids"
+			   : paired	      ? "sapphirerapids"
 			   : wide	      ? "skylake-avx512"
 					      : "haswell";
-	return (Cpu){set, tune, wider ? 512 : set & BIT(AVX) ? 256 : 128, amd && wider};
+	return (Cpu){set, tune, amd && paired};
 }
 
 static bool base_cpu(const char *name, size_t len, Cpu *cpu)
@@ -195,6 +195,14 @@ bool cpu_find(const char *march, Cpu *cpu)
 	return true;
 }
 
+int cpu_vector_bits(const Cpu *cpu)
+{
+	uint64_t masks = BIT(AVX512F) | BIT(AVX512DQ) | BIT(AVX512BW) | BIT(AVX512VL);
+	if ((cpu->features & masks) == masks)
+		return 512;
+	return cpu->features & BIT(AVX) ? 256 : 128;
+}
+
 bool target_known(const char *march)
 {
 	Cpu cpu;
@@ -203,9 +211,9 @@ bool target_known(const char *march)
 
 Machine target_machine(const char *march)
 {
-	Cpu cpu = {.vector_bits = 128};
+	Cpu cpu = {0};
 	cpu_find(march, &cpu);
-	return (Machine){.vector_bytes = cpu.vector_bits / 8,
+	return (Machine){.vector_bytes = cpu_vector_bits(&cpu) / 8,
 			 .registers = cpu.features & BIT(AVX512VL) ? 32 : 16,
 			 .grain = GRAIN_DEFAULT,
 			 .prepack = true,
@@ -238,7 +246,9 @@ void target_list(FILE *out)
 	fprintf(out, "\nFeatures to add with '+':");
 	for (int f = 0; f < FEATURE_COUNT; f++)
 		fprintf(out, " %s", features[f].name);
-	fprintf(out, "\n");
+	fprintf(out,
+		"\nVectors are of 64 bytes with avx512f, avx512dq, avx512bw and avx512vl, of 32 with "
+		"avx, else of 16.\n");
 }
 
 const char *cpu_feature_names(Arena *arena, const Cpu *cpu)
@@ -260,9 +270,9 @@ size_t cpu_flags(Arena *arena, const Cpu *cpu, const char ***flags)
 		if (cpu->features >> f & 1)
 			PUSH(arena, words, arena_printf(arena, "-m%s", features[f].name));
 	PUSH(arena, words, arena_printf(arena, "-mtune=%s", cpu->tune));
-	if (cpu->vector_bits > 128)
+	if (cpu_vector_bits(cpu) > 128)
 		PUSH(arena, words,
-		     arena_printf(arena, "-mprefer-vector-width=%d", cpu->vector_bits));
+		     arena_printf(arena, "-mprefer-vector-width=%d", cpu_vector_bits(cpu)));
 	*flags = words.at;
 	return words.n;
 }

@@ -13,8 +13,8 @@
 typedef struct Cpu {
 	uint64_t features; /* bits by position in the table of features */
 	const char *tune;  /* what -mtune takes */
-	int vector_bits;   /* what -mprefer-vector-width takes */
-	/* is vdpbf16ps as fast as one multiply-add of f32? On Sapphire Rapids it takes as long as two */
+	/* is vdpbf16ps as fast as one multiply-add of f32? On Sapphire Rapids it takes as long as
+	 * two */
 	bool pairs;
 } Cpu;
 
@@ -25,6 +25,11 @@ CpuSimd cpu_simd(const Cpu *cpu);
  * widens f16, what adds products of small integers, of bf16. */
 enum { CPU_WIDENS = 1, CPU_F16C = 2, CPU_VNNI = 4, CPU_FMA = 8, CPU_BF16 = 16 };
 unsigned cpu_extras(const Cpu *cpu);
+
+/* The widest vectors, as -mprefer-vector-width takes it. They follow from the features alone: GCC
+ * prefers 256 bits before Sapphire Rapids, where few wide instructions among many slow the clock,
+ * but a tile is nothing else, and two units of 512 bits do twice as much. */
+int cpu_vector_bits(const Cpu *cpu);
 
 /* march: "native", a name of target_list, or either with "+feature" behind it. False when unknown.
  */

@@ -158,7 +158,7 @@ static int compile_kernels(const Work *work)
 		set_vector_options(jit, unit->plain);
 	if (target->debug)
 		gcc_jit_context_set_bool_option(jit->ctxt, GCC_JIT_BOOL_OPTION_DEBUGINFO, 1);
-	jit->vector_bytes = b->cpu.vector_bits / 8;
+	jit->vector_bytes = cpu_vector_bits(&b->cpu) / 8;
 	jit->simd = cpu_simd(&b->cpu);
 	jit->extras = cpu_extras(&b->cpu);
 	jit_kernels(jit, unit->kernels.at, unit->kernels.n);
@@ -261,7 +261,7 @@ static Digest unit_key(const Build *b, Digest version, const JitUnit *unit)
 	char *text = arena_printf(arena, "%016llx%016llx O%d strict%d fast%d v%d",
 				  (unsigned long long)version.high, (unsigned long long)version.low,
 				  target->opt_level, target->strict_fp, target->fast_fp,
-				  b->cpu.vector_bits);
+				  cpu_vector_bits(&b->cpu));
 	for (size_t i = 0; i < n; i++)
 		text = arena_printf(arena, "%s %s", text, flags[i]);
 	text = arena_printf(arena, "%s u%x", text, unit->uniform);

@@ -34,6 +34,35 @@ static void processors(void **state)
 		assert_false(target_known(unknown[i]));
 }
 
+static void widths_of_vectors(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *march;
+		int bytes, registers;
+	} of[] = {
+		{"x86-64", 16, 16},
+		{"x86-64-v2+avx", 32, 16},
+		{"znver1", 32, 16},
+		{"haswell", 32, 16},
+		{"haswell+avx512f", 32, 16},
+		{"haswell+avx512f+avx512vl", 32, 32},
+		{"haswell+avx512f+avx512dq+avx512bw+avx512vl", 64, 32},
+		{"x86-64-v4", 64, 32},
+		{"skylake-avx512", 64, 32},
+		{"cascadelake", 64, 32},
+		{"icelake-server", 64, 32},
+		{"tigerlake", 64, 32},
+		{"sapphirerapids", 64, 32},
+		{"znver5", 64, 32},
+	};
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		Machine machine = target_machine(of[i].march);
+		assert_int_equal(machine.vector_bytes, of[i].bytes);
+		assert_int_equal(machine.registers, of[i].registers);
+	}
+}
+
 static int shout(void *arg)
 {
 	(void)arg;
@@ -169,6 +198,7 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(widths_of_vectors),
 		cmocka_unit_test_setup_teardown(processors, start, end),
 		cmocka_unit_test_setup_teardown(children, start, end),
 		cmocka_unit_test_setup_teardown(cache_is_bounded, start, end),
