@@ -412,6 +412,8 @@ static void emit_piece(Nest *nest)
 	if (reduces && !gen_asked(nest->gen, CHOICE_ORDER) && !proj_writes_guarded(nest->proj) &&
 	    (scattered ? emit_scattered_tiles(nest, reduce) : emit_tiles(nest, reduce)))
 		return;
+	if (reduces && reduce == OP_ADD && !scattered)
+		nest_copy_for_order(nest);
 	bool local = !scattered && reduces && !nest_sums_in_place(nest);
 	if (nest->nloops > 0) {
 		uint32_t last = order_innermost(nest->gen, nest->loops, nest->nloops, &nest->inner,

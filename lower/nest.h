@@ -67,6 +67,10 @@ bool nest_sums_in_place(const Nest *nest);
 /* Puts the loops in the order that is asked for, if it is legal; is the sum kept in a local then?
  * `local`: is it now. */
 bool nest_take_order(Nest *nest, bool scattered, bool local);
+/* Copies operands first where an order is asked for that names the loops behind the copies. */
+void nest_copy_for_order(Nest *nest);
+/* NULL: no loop has the name. */
+Loop *nest_loop_named(const Nest *nest, Sym name);
 /* Adds the order of the loops to what was made. */
 void nest_describe_order(const Nest *nest);
 /* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */
@@ -92,6 +96,8 @@ void nest_rebuild(Nest *nest);
 /* Copies operands of a contraction where that makes it a matrix product of fewer loops, `forced` or
  * of loops that are contiguous; false: nothing was done. */
 bool nest_stage(Nest *nest, bool forced);
+/* Would it, where that is not forced? */
+bool nest_may_stage(Nest *nest);
 /* Copies the picture of a convolution, with its margins, where lanes along the last loop of the
  * result read no vector of it or outside it (pad.c); false: nothing was done. */
 bool nest_pad(Nest *nest);

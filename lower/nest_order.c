@@ -16,7 +16,7 @@ bool nest_sums_in_place(const Nest *nest)
 	       program->buffers.at[nest->target.buffer].dtype == nest->value->dtype;
 }
 
-static Loop *loop_named(Nest *nest, Sym name)
+Loop *nest_loop_named(const Nest *nest, Sym name)
 {
 	for (uint32_t i = 0; i < nest->nloops; i++)
 		if (nest->gen->iters.at[nest->loops[i].var].name == name)
@@ -40,6 +40,18 @@ static bool order_is_legal(const Nest *nest, const Loop *loops, bool scattered, 
 	return *local || nest_sums_in_place(nest);
 }
 
+/* Copies of operands give a nest other loops, of other names: an order that names those is made
+ * past the copies. */
+void nest_copy_for_order(Nest *nest)
+{
+	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_ORDER);
+	bool here = true;
+	for (size_t i = 0; asks_on(asked) && i < asked->items.n; i++)
+		here &= nest_loop_named(nest, asked->items.at[i].name) != NULL;
+	if (!here && !nest_pad(nest) && !nest_stage(nest, false))
+		nest_stage(nest, true);
+}
+
 bool nest_take_order(Nest *nest, bool scattered, bool local)
 {
 	ScheduleClause *asked = gen_asked(nest->gen, CHOICE_ORDER);
@@ -48,7 +60,7 @@ bool nest_take_order(Nest *nest, bool scattered, bool local)
 		return local;
 	Loop *loops = ARENA_ARRAY(nest->gen->arena, Loop, nest->nloops);
 	for (uint32_t i = 0; i < nest->nloops; i++) {
-		const Loop *loop = loop_named(nest, asked->items.at[i].name);
+		const Loop *loop = nest_loop_named(nest, asked->items.at[i].name);
 		for (uint32_t k = 0; k < i; k++)
 			if (loop && loops[k].var == loop->var)
 				loop = NULL;

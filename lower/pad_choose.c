@@ -33,6 +33,7 @@ static uint64_t copy_cycles(const Pad *p)
 static Nest nest_again(const Nest *nest, Gen *gen)
 {
 	*gen = gen_new(nest->gen->lower, nest->gen->name, nest->gen->span);
+	gen->made = nest->gen->made;
 	Nest again = {.gen = gen,
 		      .node = nest->node,
 		      .root = nest->root,
@@ -43,14 +44,14 @@ static Nest nest_again(const Nest *nest, Gen *gen)
 	return again;
 }
 
-bool pad_is_better_in_place(const Pad *p)
+static bool is_better_in_place(const Pad *p)
 {
 	Gen gen;
 	Nest nest = nest_again(p->nest, &gen);
 	uint64_t in_place = tile_estimate(&nest, true);
 	Pad copy = {.nest = &nest, .program = p->program};
-	if (in_place == 0 || asks_on(gen_asked(&gen, CHOICE_VECTOR)))
-		return in_place > 0;
+	if (in_place == 0)
+		return false;
 	REQUIRE(pad_find_axes(&copy));
 	StagedLoad *staged = &nest.staged[copy.arg];
 	staged->buffer = copy.load->buffer;
@@ -59,4 +60,28 @@ bool pad_is_better_in_place(const Pad *p)
 	nest_rebuild(&nest);
 	uint64_t copied = tile_estimate(&nest, false);
 	return copied == 0 || in_place < copied + copy_cycles(&copy);
+}
+
+/* The loop that lanes are asked to run along decides: a sum's is one of the picture where it is, as
+ * is one of the result in panels of it, a name that no loop has here one behind a copy, of the picture or of what else is staged where
+ * nothing is asked for. */
+bool pad_is_better_in_place(const Pad *p)
+{
+	Lower *lower = p->nest->gen->lower;
+	const Schedule *asked = lower->asked;
+	const ScheduleClause *lanes = gen_asked(p->nest->gen, CHOICE_VECTOR);
+	if (!asks_on(lanes) || lanes->items.n == 0)
+		return is_better_in_place(p);
+	const Loop *loop = nest_loop_named(p->nest, lanes->items.at[0].name);
+	if (loop && loop->reduced)
+		return true;
+	Gen gen;
+	Nest nest = nest_again(p->nest, &gen);
+	if (loop)
+		return tile_estimate(&nest, true) > 0 ||
+		       (asks_on(gen_asked(&gen, CHOICE_PACK)) && tile_estimate(&nest, false) > 0);
+	lower->asked = NULL;
+	bool staged = nest_may_stage(&nest) && is_better_in_place(p);
+	lower->asked = asked;
+	return staged;
 }

@@ -235,17 +235,28 @@ static void copy(Stage *s, uint32_t load)
 	gen_append(gen, &gen->top, body);
 }
 
-bool nest_stage(Nest *nest, bool forced)
+static bool fits(Stage *s, bool forced)
 {
-	Stage s = {.nest = nest, .program = nest->gen->program};
+	const Nest *nest = s->nest;
 	bool plain = !nest->gen->lower->band && nest->guards.n == 0 && nest->inner.stmts.n == 0 &&
 		     nest->nresult > 0 && nest->nloops <= 64 && nest->nloops > nest->nresult &&
 		     !nest->staged[0].strides && !nest->staged[1].strides;
-	if (!plain || !is_product(&s, nest->value) || s.nloads != 2 || !find_moved(&s) ||
-	    !find_columns(&s) || !pays(&s) || !(forced || (joins(&s) && !has_windows(&s))))
+	if (!plain || !is_product(s, nest->value) || s->nloads != 2 || !find_moved(s) ||
+	    !find_columns(s) || !pays(s) || !(forced || (joins(s) && !has_windows(s))))
 		return false;
-	uint32_t last = nest->nresult - 1;
-	if (size_is(s.program->sizes, stride(&s, s.cols, last), 1))
+	return !size_is(s->program->sizes, stride(s, s->cols, nest->nresult - 1), 1);
+}
+
+bool nest_may_stage(Nest *nest)
+{
+	Stage s = {.nest = nest, .program = nest->gen->program};
+	return fits(&s, false);
+}
+
+bool nest_stage(Nest *nest, bool forced)
+{
+	Stage s = {.nest = nest, .program = nest->gen->program};
+	if (!fits(&s, forced))
 		return false;
 	copy(&s, s.cols);
 	if (!sums_in_line(&s, 1 - s.cols))

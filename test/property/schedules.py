@@ -1,6 +1,7 @@
 """Schedules of programs: SEED COUNT [FILE...].
 
-The dump of a schedule is a schedule that gives the same loops: of every FILE, and of the programs below. A dump that
+The dump of a schedule is a schedule that gives the same loops: of every FILE, of the programs below, and of random
+convolutions with steps, whose picture is copied, staged or read where it is. A dump that
 is changed in one to three places compiles and computes the same numbers, or fails with status 1 and one of the three
 codes of schedules; COUNT changes of each program. Bytes changed at random do the same, without numbers.
 """
@@ -34,7 +35,29 @@ PROGRAMS = [
      "output p = e / sum(\"... | v => ... | 0\", e)\nlet d = x .* x\noutput q = d + p\n", [(5, 90)], [(5, 90), (5, 90)]),
     ("dim n\ninput q : [n, 3 | 16]\ninput k : [n, 3 | 16]\nlet s = einsum(\"i, h | d; j, h | d => h, i | j\", q, k)\n"
      "output y = tanh(s)\n", [(5, 3, 16), (5, 3, 16)], [(3, 5, 5)]),
+    ("input x : [6, 100]\ninput w : [20, 6, 9]\noutput y = einsum(\"c, 4*t <+? k; o, c, k => o, t\", x, w)\n",
+     [(6, 100), (20, 6, 9)], [(20, 23)]),
+    ("input x : [4, 13, 34]\ninput w : [16, 4, 3, 3]\noutput y = relu(einsum(\"c, 2*y =+? a, 2*x =+? b; o, c, a, b => o, y, x\","
+     " x, w))\n", [(4, 13, 34), (16, 4, 3, 3)], [(16, 7, 17)]),
 ]
+MACHINES = ["x86-64-v4", "x86-64-v3", "x86-64"]
+
+
+def strided(rng):
+    """A convolution with steps and dilation, channels first or last."""
+    rank = rng.choice([1, 2])
+    step, mark = rng.choice([1, 2, 3, 4]), rng.choice(["<+?", "=+?"])
+    kernel, ins, outs = rng.choice([1, 2, 3, 5, 9]), rng.choice([1, 3, 8, 16, 64]), rng.choice([1, 5, 16, 64])
+    size = [str(rng.choice([20, 33, 56, 100, "n"])) for _ in range(rank)]
+    picture = ["%d*%s %s %s%s" % (step, y, mark, rng.choice(["", "2*"]), a) for y, a in zip("yx", "ab")][:rank]
+    axes = [["c", *picture], [str(ins), *size], [*"yx"[:rank]], [*"ab"[:rank]]]
+    if rng.random() < 0.5:
+        parts = (axes[1], [outs, ins] + [kernel] * rank, axes[0], ["o", "c", *axes[3]], ["o", *axes[2]])
+    else:
+        parts = (size + [str(ins)], [kernel] * rank + [ins, outs], [*picture, "c"], [*axes[3], "c", "o"], [*axes[2], "o"])
+    x, w, a, b, r = (", ".join(map(str, part)) for part in parts)
+    return "dim n\ninput x : [%s]\n%s w : [%s]\noutput y = %s einsum(\"%s; %s => %s\", x, w)\n" % (
+        x, rng.choice(["input", "param"]), w, rng.choice(["", "1 +"]), a, b, r)
 
 
 def dump(options, source):
@@ -49,17 +72,19 @@ def write(directory, name, text):
     return path
 
 
-def round_trip(directory, source):
+def round_trip(directory, source, machine="native"):
     """Does the dump ask for itself? None where the program does not compile."""
-    status, schedule, _ = dump(["--dump=schedule", "--stop=schedule"], source)
+    machine = "-march=" + machine
+    status, schedule, _ = dump([machine, "--dump=schedule", "--stop=schedule"], source)
     if status:
         return None
-    loops = dump(["--dump=loops"], source)
+    loops = dump([machine, "--dump=loops", "--stop=loops"], source)
     again = "--schedule=" + write(directory, "whole.sched", schedule)
-    if dump([again, "--dump=schedule", "--stop=schedule"], source)[:2] == (0, schedule) and \
-            dump([again, "--dump=loops"], source) == loops:
+    if dump([machine, again, "--dump=schedule", "--stop=schedule"], source)[:2] == (0, schedule) and \
+            dump([machine, again, "--dump=loops", "--stop=loops"], source) == loops:
         return True
-    print("%s: its schedule gives other loops\n%s%s" % (source, schedule, dump([again, "--dump=schedule"], source)))
+    print("%s: its schedule gives other loops\n%s%s%s" % (
+        source, open(source).read(), schedule, dump([machine, again, "--dump=schedule", "--stop=schedule"], source)))
     return False
 
 
@@ -153,6 +178,10 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         sources = sys.argv[3:] + [write(directory, "p%d.tsr" % i, p[0]) for i, p in enumerate(PROGRAMS)]
         trips = [round_trip(directory, source) for source in sources]
+        choose = random.Random(seed)
+        for i in range(4 * count):
+            source = write(directory, "s%d.tsr" % i, strided(choose))
+            trips.append(round_trip(directory, source, choose.choice(MACHINES)))
         for case in PROGRAMS:
             total += check_program(rng, directory, case, count)
     print("%d dumps ask for themselves, %d do not" % (trips.count(True), trips.count(False)))
