@@ -8,8 +8,8 @@
  *
  * Two kernels join where each is one loop over the same rows, they touch a common buffer, and every
  * buffer that one of them writes is touched by both in the cells [i*c, i*c + c) of the present row
- * i only. A flat loop over rows*c cells is taken as rows of c; two flat loops of f32 arithmetic
- * over the same cells join cell by cell, so that what one stores the other has at hand. A row holds
+ * i only. A flat loop over rows*c cells is taken as rows of c; two flat loops of arithmetic over
+ * the same cells join cell by cell, so that what one stores the other has at hand. A row holds
  * vectors only (one loop deep, not counting short constant loops): matrices that every row reads
  * would push each other out of the cache. (What kernels touch is read off in rows_touch.c.) Then a
  * temporary with one cell a row becomes a local, and one that has the place of a result, which is
@@ -37,12 +37,13 @@ static bool is_arithmetic(const Value *value)
 	return is;
 }
 
+/* Of a type that is no storage of a wider one, whose loops have forms of their own. */
 static bool is_neighbour(const Rows *rows, const RowKernel *row, const Touch *touch)
 {
 	Size step = ix_stride(rows->program, touch->ix, row->loop->iter);
-	return !size_is_bad(step) &&
-	       (size_is(rows->program->sizes, step, 1) || size_is(rows->program->sizes, step, 0)) &&
-	       rows->program->buffers.at[touch->buffer].dtype == DTYPE_F32;
+	Dtype dtype = rows->program->buffers.at[touch->buffer].dtype;
+	return !size_is_bad(step) && dtype_wide(dtype) == dtype &&
+	       (size_is(rows->program->sizes, step, 1) || size_is(rows->program->sizes, step, 0));
 }
 
 /* A flat loop of arithmetic on neighbouring elements: it waits for memory. Functions keep loops of
@@ -53,7 +54,8 @@ static bool waits_for_memory(const Rows *rows, const RowKernel *row)
 	for (uint32_t i = 0; i < body.n; i++) {
 		const Stmt *stmt = body.stmts[i];
 		bool sets = stmt->kind == LOOP_LOCAL ||
-			    (stmt->kind == LOOP_STORE && stmt->acc == OP_NONE);
+			    (stmt->kind == LOOP_STORE &&
+			     (stmt->acc == OP_NONE || op_is_simple(stmt->acc)));
 		if (!sets || !is_arithmetic(stmt->value))
 			return false;
 	}
