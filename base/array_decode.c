@@ -91,23 +91,6 @@ static void swap_bytes(unsigned char *at, size_t n, size_t width)
 		}
 }
 
-/* strides[i]: elements of the source between neighbours along axis i of the result. */
-static void gather(const char *from, char *to, const Array *out, const int64_t *strides)
-{
-	int64_t index[ARRAY_RANK_MAX] = {0}, at = 0;
-	size_t width = dtype_bytes(out->dtype);
-	for (size_t i = 0; i < out->nelements; i++) {
-		memcpy(to + i * width, from + (size_t)at * width, width);
-		for (int axis = out->rank - 1; axis >= 0; axis--) {
-			at += strides[axis];
-			if (++index[axis] < out->extents[axis])
-				break;
-			at -= strides[axis] * out->extents[axis];
-			index[axis] = 0;
-		}
-	}
-}
-
 bool array_new(Array *out, Dtype dtype, int rank, const int64_t *extents, ArrayError *error)
 {
 	Layout layout = {.element = ELEMENT_I8, .rank = rank};
@@ -136,22 +119,46 @@ void array_free(Array *array)
 	memset(array, 0, sizeof *array);
 }
 
+bool array_gather(const Array *array, int64_t first, int rank, const int64_t *extents,
+		  const int64_t *strides, Array *out, ArrayError *error)
+{
+	int64_t index[ARRAY_RANK_MAX] = {0}, at = first;
+	size_t width = dtype_bytes(array->dtype);
+	if (!array_new(out, array->dtype, rank, extents, error))
+		return false;
+	const char *from = array->data;
+	char *to = out->data;
+	for (size_t i = 0; i < out->nelements; i++) {
+		memcpy(to + i * width, from + (size_t)at * width, width);
+		for (int axis = rank - 1; axis >= 0; axis--) {
+			at += strides[axis];
+			if (++index[axis] < extents[axis])
+				break;
+			at -= strides[axis] * extents[axis];
+			index[axis] = 0;
+		}
+	}
+	return true;
+}
+
+void array_strides(const Array *array, int64_t *strides)
+{
+	int64_t n = array->nelements > 0;
+	for (int i = array->rank - 1; i >= 0; i--) {
+		strides[i] = n;
+		n *= n > 0 ? array->extents[i] : 0;
+	}
+}
+
 bool array_permute(const Array *array, const int *order, Array *out, ArrayError *error)
 {
-	int64_t strides[ARRAY_RANK_MAX], moved[ARRAY_RANK_MAX], extents[ARRAY_RANK_MAX], n = 1;
-	if (array->nelements > 0)
-		for (int i = array->rank - 1; i >= 0; i--) {
-			strides[i] = n;
-			n *= array->extents[i];
-		}
+	int64_t strides[ARRAY_RANK_MAX], moved[ARRAY_RANK_MAX], extents[ARRAY_RANK_MAX];
+	array_strides(array, strides);
 	for (int i = 0; i < array->rank; i++) {
 		extents[i] = array->extents[order[i]];
-		moved[i] = array->nelements > 0 ? strides[order[i]] : 0;
+		moved[i] = strides[order[i]];
 	}
-	if (!array_new(out, array->dtype, array->rank, extents, error))
-		return false;
-	gather(array->data, out->data, out, moved);
-	return true;
+	return array_gather(array, 0, array->rank, extents, moved, out, error);
 }
 
 static double load_float(Element element, const void *at)

@@ -36,6 +36,9 @@ typedef struct ArrayError {
 	char text[256];
 } ArrayError;
 
+/* Fills *error; false, to be returned. */
+bool array_fail(ArrayError *error, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* An open file with its list of arrays; a .npy has one, named "". */
 typedef struct ArrayFile ArrayFile;
 
@@ -66,6 +69,12 @@ bool npy_print(FILE *out, const Array *array, ArrayError *error);
 /* Zeroed elements; false on overflow or when memory is short. */
 bool array_new(Array *out, Dtype dtype, int rank, const int64_t *extents, ArrayError *error);
 void array_free(Array *array);
+/* Elements between neighbours along each axis, row-major; 0 in an array without elements. */
+void array_strides(const Array *array, int64_t *strides);
+/* The element at an index of the result is that at first + sum of index[i]*strides[i] of `array`; all of
+ * these are inside it. */
+bool array_gather(const Array *array, int64_t first, int rank, const int64_t *extents,
+		  const int64_t *strides, Array *out, ArrayError *error);
 /* Axis i of the result is axis order[i] of `array`; order is a permutation of 0 .. rank - 1. */
 bool array_permute(const Array *array, const int *order, Array *out, ArrayError *error);
 

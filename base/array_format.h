@@ -63,7 +63,6 @@ struct ArrayFile {
 
 extern const Format npy_format, npz_format, safetensors_format;
 
-bool array_fail(ArrayError *error, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* n bytes from `offset`; false when the file ends before. */
 bool array_file_bytes(const ArrayFile *file, uint64_t offset, void *to, size_t n);
 /* The bytes of a layout that stand in the file as they are: *raw is the caller's to free. */

@@ -17,7 +17,7 @@ enum { THREADS_MAX = 1024 };
 static const struct argp_option options[] = {
 	{"params", KEY_PARAMS, "FILE", 0, "parameters from a .safetensors or .npz, by dotted name",
 	 0},
-	{"params-map", KEY_MAP, "FILE", 0, "lines `ours = theirs [axis order]` for --params", 0},
+	{"params-map", KEY_MAP, "FILE", 0, "lines `ours = theirs [axes]` for --params", 0},
 	{"state", KEY_STATE, "FILE", 0, "parameters from a file that --save-state wrote", 0},
 	{"seed", KEY_SEED, "N", 0, "of the initialisers (default 0)", 0},
 	{"threads", KEY_THREADS, "N", 0,

@@ -1,23 +1,16 @@
-/* Parameters from a file of arrays, by dotted name or through a map.
+/* Parameters from a file of arrays, by dotted name or through a map (params_map.h).
  *
- *   map  := line*          # to the end of a line is a comment
- *   line := OURS '=' THEIRS [axes]
- *   axes := integers, separated by blanks or commas, perhaps in brackets
- *
- * Axis i of ours is axis axes[i] of theirs.
+ * Parameters take what the map has for them, then what the file has under their own names. What is set already
+ * stays. An array keeps its file's axes, or is arranged for the parameter's (arrange.h).
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/params_map.h"
 #include "runtime/session.h"
 
-typedef struct Rename {
-	char ours[256], theirs[256];
-	int order[ARRAY_RANK_MAX];
-	int norder; /* -1: none given */
-} Rename;
+enum { LONGEST_NAME = MAP_NAME_BYTES + 1024 };
 
 /* The array as libtsr passes it; `data` stays the Array's. */
 static tsr_array view(const Array *array)
@@ -30,33 +23,49 @@ static tsr_array view(const Array *array)
 	return out;
 }
 
-static bool is_permutation(const int *order, int norder, int rank)
+/* The sizes of a parameter's axes, -1 where a dim is not known yet. */
+static void wanted_extents(const tsr_session *s, const tsr_tensor *tensor, int64_t *wanted)
 {
-	uint64_t seen = 0;
-	for (int i = 0; i < norder; i++)
-		if (order[i] >= 0 && order[i] < rank)
-			seen |= (uint64_t)1 << order[i];
-	return norder == rank && seen == ((uint64_t)1 << rank) - 1;
+	for (int i = 0; i < tensor_rank(tensor); i++)
+		if (tsr_size_value(&tensor->sizes[i], s->module, s->values, &wanted[i]) != TSR_OK)
+			wanted[i] = -1;
 }
 
-static int permute(Array *array, const Rename *rename, tsr_error *error)
+/* Rank and sizes, where they are known. */
+static bool fits(const Array *array, const int64_t *wanted, int rank)
 {
-	Array moved;
-	ArrayError why;
-	if (rename->norder < 0)
+	bool same = array->rank == rank;
+	for (int i = 0; same && i < rank; i++)
+		same = wanted[i] < 0 || wanted[i] == array->extents[i];
+	return same;
+}
+
+/* The array under the parameter's axes, or why not, with both shapes and what would fit. */
+static int arrange(const tsr_session *s, const tsr_tensor *tensor, const MapLine *line,
+		   Array *array, tsr_error *error)
+{
+	int64_t wanted[ARRAY_RANK_MAX];
+	char expected[300], came[200], fit[200];
+	int rank = tensor_rank(tensor);
+	Arrangement how;
+	ArrayError why = {""};
+	if (rank > ARRAY_RANK_MAX)
+		return TSR_OK; /* slot_check_type tells it */
+	wanted_extents(s, tensor, wanted);
+	if (line->axes ? arrangement_parse(line->axes, &how, &why) &&
+				 arrangement_apply(&how, wanted, rank, array, &why)
+		       : fits(array, wanted, rank))
 		return TSR_OK;
-	if (!is_permutation(rename->order, rename->norder, array->rank))
-		return session_fail(error, TSR_FAIL_TYPE,
-				    "the map's axes of '%s' are no order of the %d axes of '%s'",
-				    rename->ours, array->rank, rename->theirs);
-	if (!array_permute(array, rename->order, &moved, &why))
-		return session_fail(error, TSR_FAIL_MEMORY, "%s: %s", rename->theirs, why.text);
-	array_free(array);
-	*array = moved;
-	return TSR_OK;
+	session_tensor_text(tensor, expected, sizeof expected);
+	extents_text(array->extents, array->rank, came, sizeof came);
+	arrangement_suggest(array, wanted, rank, fit, sizeof fit);
+	return session_fail(error, TSR_FAIL_TYPE, "expected %s, came %s %s%s%s%s%s", expected,
+			    dtype_name(array->dtype), came, *why.text ? ": " : "", why.text,
+			    *fit ? "; its sizes fit with " : "", fit);
 }
 
-static int load_one(Slot *slot, ArrayFile *file, size_t index, const Rename *rename,
+/* `line`: NULL without a map. */
+static int load_one(tsr_session *s, Slot *slot, ArrayFile *file, size_t index, const MapLine *line,
 		    tsr_error *error)
 {
 	Array array;
@@ -68,7 +77,7 @@ static int load_one(Slot *slot, ArrayFile *file, size_t index, const Rename *ren
 		return session_fail(error, TSR_FAIL_TYPE, "parameter '%s': %s (%s)",
 				    slot->tensor->name, why.text, expected);
 	}
-	int code = rename ? permute(&array, rename, error) : TSR_OK;
+	int code = line ? arrange(s, slot->tensor, line, &array, error) : TSR_OK;
 	tsr_array seen = view(&array);
 	if (code == TSR_OK)
 		code = slot_check_type(slot, &seen, error);
@@ -83,85 +92,78 @@ static int load_one(Slot *slot, ArrayFile *file, size_t index, const Rename *ren
 	return TSR_OK;
 }
 
-static bool is_axis_space(char c)
+/* ---- through a map ---- */
+
+/* As written, or behind the prefix. */
+static ptrdiff_t find_theirs(const ArrayFile *file, const MapLine *line, const char *theirs)
 {
-	return c != '\0' && strchr(" \t\r\n,[]()", c) != NULL;
+	char whole[LONGEST_NAME];
+	ptrdiff_t index = array_file_find(file, theirs);
+	snprintf(whole, sizeof whole, "%s%s", line->prefix, theirs);
+	return index < 0 && *line->prefix ? array_file_find(file, whole) : index;
 }
 
-/* false when something but integers is there. */
-static bool parse_axes(const char *text, Rename *rename)
+/* The first line for the parameter whose array the file has; a parameter with lines has such a one. */
+static int load_mapped(tsr_session *s, Slot *slot, ArrayFile *file, const char *path,
+		       const ParamsMap *map, tsr_error *error)
 {
-	rename->norder = -1;
-	for (;;) {
-		while (is_axis_space(*text))
-			text++;
-		if (*text == '\0')
-			return true;
-		char *end;
-		long axis = strtol(text, &end, 10);
-		if (end == text || axis < 0 || axis >= ARRAY_RANK_MAX ||
-		    rename->norder >= ARRAY_RANK_MAX)
-			return false;
-		rename->norder = rename->norder < 0 ? 0 : rename->norder;
-		rename->order[rename->norder++] = (int)axis;
-		text = end;
+	const char *ours = slot->tensor->name;
+	char theirs[MAP_NAME_BYTES], first[MAP_NAME_BYTES];
+	int lacking = 0;
+	tsr_error why;
+	for (int i = 0; i < map->n; i++) {
+		const MapLine *line = &map->lines[i];
+		if (!line->ours || !map_line_matches(line, ours, theirs))
+			continue;
+		ptrdiff_t index = find_theirs(file, line, theirs);
+		if (index >= 0) {
+			int code = load_one(s, slot, file, (size_t)index, line, &why);
+			return code == TSR_OK
+				       ? code
+				       : session_fail(error, code, "%s:%d: '%s' from '%s': %.600s",
+						      path, line->number, ours, theirs, why.text);
+		}
+		if (lacking == 0) {
+			lacking = line->number;
+			memcpy(first, theirs, sizeof first);
+		}
 	}
+	return lacking == 0 ? TSR_OK
+			    : session_fail(error, TSR_FAIL_NAME,
+					   "%s:%d: the map takes '%s' from '%s', which the file "
+					   "does not have",
+					   path, lacking, ours, first);
 }
 
-/* 1: a line with a name; 0: an empty one; -1: malformed. */
-static int parse_line(char *line, Rename *rename)
+/* A line for no parameter is a slip. */
+static int check_ours(const tsr_session *s, const char *path, const ParamsMap *map,
+		      tsr_error *error)
 {
-	char equals[2], rest[512] = "";
-	line[strcspn(line, "#\n")] = '\0';
-	if (line[strspn(line, " \t\r")] == '\0')
-		return 0;
-	int n = sscanf(line, "%255[^= \t] %1[=] %255[^ \t\r] %511[^\n]", rename->ours, equals,
-		       rename->theirs, rest);
-	return n >= 3 && parse_axes(rest, rename) ? 1 : -1;
-}
-
-static Slot *find_param(tsr_session *s, const char *name)
-{
-	for (int32_t i = 0; i < s->module->nparams; i++)
-		if (strcmp(s->params[i].tensor->name, name) == 0)
-			return &s->params[i];
-	return NULL;
-}
-
-static int load_renamed(tsr_session *s, ArrayFile *file, const Rename *rename, tsr_error *error)
-{
-	Slot *slot = find_param(s, rename->ours);
-	ptrdiff_t index = array_file_find(file, rename->theirs);
-	if (!slot)
-		return session_fail(error, TSR_FAIL_NAME,
-				    "the map names '%s', which is no parameter of the module",
-				    rename->ours);
-	if (index < 0)
-		return session_fail(error, TSR_FAIL_NAME,
-				    "the map takes '%s' from '%s', which the file does not have",
-				    rename->ours, rename->theirs);
-	return slot->set ? TSR_OK : load_one(slot, file, (size_t)index, rename, error);
+	char theirs[MAP_NAME_BYTES];
+	for (int i = 0; i < map->n; i++) {
+		const MapLine *line = &map->lines[i];
+		bool found = !line->ours;
+		for (int32_t k = 0; k < s->module->nparams && !found; k++)
+			found = map_line_matches(line, s->params[k].tensor->name, theirs);
+		if (!found)
+			return session_fail(
+				error, TSR_FAIL_NAME,
+				"%s:%d: the map names '%s', which is no parameter of the module",
+				path, line->number, line->ours);
+	}
+	return TSR_OK;
 }
 
 static int load_map(tsr_session *s, ArrayFile *file, const char *path, tsr_error *error)
 {
-	char line[1024];
-	int code = TSR_OK, number = 0;
-	FILE *in = fopen(path, "re");
-	if (!in)
-		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
-	while (code == TSR_OK && fgets(line, sizeof line, in)) {
-		Rename rename = {.norder = -1};
-		number++;
-		int kind = parse_line(line, &rename);
-		if (kind < 0)
-			code = session_fail(error, TSR_FAIL_FILE,
-					    "%s:%d: expected `ours = theirs [axis order]`", path,
-					    number);
-		else if (kind > 0)
-			code = load_renamed(s, file, &rename, error);
-	}
-	fclose(in);
+	ParamsMap map;
+	int code = params_map_read(path, &map, error);
+	if (code == TSR_OK)
+		code = check_ours(s, path, &map, error);
+	for (int32_t i = 0; i < s->module->nparams && code == TSR_OK; i++)
+		if (!s->params[i].set)
+			code = load_mapped(s, &s->params[i], file, path, &map, error);
+	params_map_free(&map);
 	return code;
 }
 
@@ -172,7 +174,7 @@ static int load_file(tsr_session *s, ArrayFile *file, const char *map, tsr_error
 		Slot *slot = &s->params[i];
 		ptrdiff_t index = array_file_find(file, slot->tensor->name);
 		if (!slot->set && index >= 0)
-			code = load_one(slot, file, (size_t)index, NULL, error);
+			code = load_one(s, slot, file, (size_t)index, NULL, error);
 	}
 	return code;
 }
@@ -200,6 +202,8 @@ int tsr_load_params(tsr_session *s, const char *path, const char *map, tsr_error
 	tsr_error inner;
 	if (s->prepared)
 		return session_fail(error, TSR_FAIL_ORDER, "the session is prepared already");
+	for (int32_t d = 0; d < s->module->ndims; d++)
+		s->values[d] = s->dims[d].value;
 	ArrayFile *file = array_file_open(path, &why);
 	if (!file)
 		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why.text);

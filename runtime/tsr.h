@@ -190,8 +190,8 @@ int tsr_set_param(tsr_session *session, const char *name, const tsr_array *array
 int tsr_set_scalar(tsr_session *session, const char *name, double value, tsr_error *error);
 void tsr_set_seed(tsr_session *session, uint64_t seed);
 /* The parameters of a .safetensors or .npz, by dotted name or, with a map, by `ours = theirs
- * [axes]`, one a line: axis i of ours is axis axes[i] of theirs. Parameters that the file lacks are
- * left as they are. */
+ * [axes]`, one a line: axes are an order (axis i of ours is axis axes[i] of theirs), or `a (b c) =>
+ * b c a`; docs/embedding.md has all of it. Parameters that the file lacks are left as they are. */
 int tsr_load_params(tsr_session *session, const char *path, const char *map, tsr_error *error);
 /* The state as tsr_save_state wrote it; checked against the module in tsr_prepare. */
 int tsr_load_state(tsr_session *session, const char *path, tsr_error *error);

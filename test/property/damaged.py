@@ -54,7 +54,7 @@ def make(folder):
     safetensors(at("p.safetensors"), {"w": ("BF16", np.zeros((70, 8), np.uint16)),
                                       "b": ("F32", np.ones(70, np.float32))})
     with open(at("p.map"), "w", encoding="utf8") as out:
-        out.write("w = w [0, 1]\nb = b [0]\n")
+        out.write("prefix x.\nw = w [0, 1]\nb = b [(0/1 b) => b]\nb = c [a (b c) => (a b) c]\n")
     assert run(TSRC, at("m.tsr"), "-O1", "-o", at("m.so")).returncode == 0
     call = [TSR, "run", at("m.so")]
     given = call + ["x=" + at("x.npy"), "ids=" + at("ids.npy")]

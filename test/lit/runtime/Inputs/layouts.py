@@ -76,6 +76,14 @@ given = f"x={folder}/x.npy"
 check("safetensors", given, f"--params={folder}/p.safetensors", want=ours)
 check("npz", given, f"--params={folder}/p.npz", want=ours)
 check("map", given, f"--params={folder}/theirs.npz", f"--params-map={folder}/map", want=ours)
+fused = np.stack([w.T + 3, w.T], 1).reshape(4, 6).astype("f4")
+tensors(f"{folder}/theirs.safetensors", [("net.fused", "F32", fused), ("net.b", "F32", np.ones((1, 3), "f4"))])
+for part, text in enumerate((
+        "prefix net.\nw = fused m, (1/2 o) => o, m\nb = b [0/1 o => o]", "w = net.w\nw = net.fused [m (1/2 o) => o m]\nb = net.b [() o => o]",
+        "w = net.fused [m (1/2 o) => o m]\nw = net.b\nb = net.b [a b => (a b)]")):
+    with open(f"{folder}/map", "w") as out:
+        out.write(text)
+    check(f"map {part}", given, f"--params={folder}/theirs.safetensors", f"--params-map={folder}/map", want=ours)
 check("name first", given, f"--params={folder}/p.npz", "w=ones", want=x.sum(1, keepdims=True) + np.full((2, 3), 2))
 
 run(given)
