@@ -33,12 +33,12 @@ class ModelCase:
         self.folder = folder
         stem = self.stem(folder) + "".join("_" + define for define in self.defines)
         words = [word for define in self.defines for word in ("-D", define)]
-        subprocess.run([f"{build}/tsrc", "-I", f"{ROOT}/lib", *words, f"{ROOT}/examples/models/{self.model}.tsr",
-                        "-o", stem + ".so"], check=True)
+        source = f"{ROOT}/examples/models/{self.model}"
+        subprocess.run([f"{build}/tsrc", "-I", f"{ROOT}/lib", *words, source + ".tsr", "-o", stem + ".so"], check=True)
         weights = self.stem(folder) + ".safetensors"
-        if not os.path.exists(weights):
-            subprocess.run([sys.executable, WEIGHTS, f"{build}/tsr", stem + ".so", weights], check=True)
-        return [stem + ".so", "--params=" + weights, *self.arguments]
+        if not os.path.exists(weights) or os.path.getmtime(weights) < os.path.getmtime(WEIGHTS):
+            subprocess.run([sys.executable, WEIGHTS, self.model, weights], check=True)
+        return [stem + ".so", "--params=" + weights, f"--params-map={source}.map", *self.arguments]
 
 
 def whole():

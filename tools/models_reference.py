@@ -1,7 +1,7 @@
 """The models of examples/models in NumPy, written from their papers and not from the .tsr files.
 
-Each function takes the weights by their dotted names, arrays in storage order (batch, output, input), and arrays of
-inputs. Pictures are [n, h, w, c], kernels [out, k, k, in].
+Each function takes the weights as published files have them (make_weights.py), and arrays of inputs. Pictures are
+[n, h, w, c], kernels [out, in, k, k].
 """
 import numpy as np
 
@@ -32,27 +32,23 @@ def softmax(x):
 
 def layer_norm(w, name, x, eps=1e-5):
     x = x - x.mean(-1, keepdims=True)
-    return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * w[name + ".gain"] + w[name + ".bias"]
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * w[name + ".weight"] + w[name + ".bias"]
 
 
-def dense(w, name, x):
-    """x's last axes against the weight's inputs, whatever their number"""
-    weight, bias = w[name + ".w"], w[name + ".b"]
-    rows = x.reshape(-1, weight.size // bias.size)
-    y = rows @ weight.reshape(bias.size, -1).T + bias.ravel()
-    return y.reshape(x.shape[:x.ndim - (weight.ndim - bias.ndim)] + bias.shape)
+def linear(w, name, x):
+    return x @ w[name + ".weight"].T + w[name + ".bias"]
 
 
-def attention(w, name, x, out, hidden):
-    """x: [..., s, e]; hidden: true where a position may not look, broadcast to [..., head, s, t]"""
-    q, k, v = (np.moveaxis(dense(w, f"{name}.{part}", x), -2, -3) for part in "qkv")
+def conv1d(w, name, x):
+    return x @ w[name + ".weight"] + w[name + ".bias"]
+
+
+def attention(q, k, v, heads, hidden):
+    """q, k, v: [..., s, e]; hidden: true where a position may not look, broadcast to [..., head, s, t]"""
+    q, k, v = (np.swapaxes(x.reshape(x.shape[:-1] + (heads, -1)), -2, -3) for x in (q, k, v))
     scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
-    mixed = softmax(np.where(hidden, -np.inf, scores)) @ v
-    return dense(w, f"{name}.{out}", np.moveaxis(mixed, -3, -2))
-
-
-def mlp(w, name, x, act):
-    return dense(w, name + ".down", act(dense(w, name + ".up", x)))
+    mixed = np.swapaxes(softmax(np.where(hidden, -np.inf, scores)) @ v, -3, -2)
+    return mixed.reshape(mixed.shape[:-2] + (-1,))
 
 
 def copies(w, prefix):
@@ -60,27 +56,33 @@ def copies(w, prefix):
     return len({name[len(prefix) + 1:].split(".")[0] for name in w if name.startswith(prefix + ".")})
 
 
-def gpt2(w, ids):
+def gpt2(w, heads, ids):
     """The whole text at once, without a cache -> logits [s, vocab]"""
     s = len(ids)
-    x = w["wte.table"][ids] + w["wpe.table"][:s]
+    x = w["wte.weight"][ids] + w["wpe.weight"][:s]
     later = np.arange(s) > np.arange(s)[:, None]
-    for i in range(copies(w, "h")):
-        x = x + attention(w, f"h.{i}.attn", layer_norm(w, f"h.{i}.ln_1", x), "proj", later)
-        x = x + mlp(w, f"h.{i}.mlp", layer_norm(w, f"h.{i}.ln_2", x), gelu_tanh)
-    return layer_norm(w, "ln_f", x) @ w["wte.table"].T
+    for h in (f"h.{i}." for i in range(copies(w, "h"))):
+        q, k, v = np.split(conv1d(w, h + "attn.c_attn", layer_norm(w, h + "ln_1", x)), 3, -1)
+        x = x + conv1d(w, h + "attn.c_proj", attention(q, k, v, heads, later))
+        up = gelu_tanh(conv1d(w, h + "mlp.c_fc", layer_norm(w, h + "ln_2", x)))
+        x = x + conv1d(w, h + "mlp.c_proj", up)
+    return layer_norm(w, "ln_f", x) @ w["wte.weight"].T
 
 
-def bert(w, ids, types, mask):
+def bert(w, heads, ids, types, mask):
     """-> hidden [b, s, e], pooled [b, e]"""
-    x = w["word.table"][ids] + w["position.table"][:ids.shape[1]] + w["type.table"][types]
-    x = layer_norm(w, "ln", x, 1e-12)
+    words, positions, sentences = (w[f"bert.embeddings.{what}_embeddings.weight"]
+                                   for what in ("word", "position", "token_type"))
+    x = words[ids] + positions[:ids.shape[1]] + sentences[types]
+    x = layer_norm(w, "bert.embeddings.LayerNorm", x, 1e-12)
     padding = (mask == 0)[:, None, None, :]
-    for i in range(copies(w, "encoder")):
-        name = f"encoder.{i}"
-        x = layer_norm(w, name + ".ln_1", x + attention(w, name + ".attn", x, "out", padding), 1e-12)
-        x = layer_norm(w, name + ".ln_2", x + mlp(w, name + ".mlp", x, gelu), 1e-12)
-    return x, np.tanh(dense(w, "pooler", x[:, 0]))
+    for layer in (f"bert.encoder.layer.{i}." for i in range(copies(w, "bert.encoder.layer"))):
+        q, k, v = (linear(w, f"{layer}attention.self.{part}", x) for part in ("query", "key", "value"))
+        y = linear(w, layer + "attention.output.dense", attention(q, k, v, heads, padding))
+        x = layer_norm(w, layer + "attention.output.LayerNorm", x + y, 1e-12)
+        y = linear(w, layer + "output.dense", gelu(linear(w, layer + "intermediate.dense", x)))
+        x = layer_norm(w, layer + "output.LayerNorm", x + y, 1e-12)
+    return x, np.tanh(linear(w, "bert.pooler.dense", x[:, 0]))
 
 
 def windows(x, k, stride, pad, fill=0):
@@ -89,20 +91,18 @@ def windows(x, k, stride, pad, fill=0):
     return np.lib.stride_tricks.sliding_window_view(x, (k, k), (1, 2))[:, ::stride, ::stride]
 
 
-def conv(weight, x, stride=1, pad=None):
-    out, k = weight.shape[:2]
+def conv(w, name, x, stride=1, pad=None):
+    kernel = w[name + ".weight"]
+    out, k = kernel.shape[0], kernel.shape[2]
     seen = windows(x, k, stride, (k - 1) // 2 if pad is None else pad)
-    rows = seen.transpose(0, 1, 2, 4, 5, 3).reshape(-1, k * k * x.shape[-1])
-    return (rows @ weight.reshape(out, -1).T).reshape(seen.shape[:3] + (out,))
+    if kernel.shape[1] == 1 < x.shape[-1]:                # one kernel a channel
+        return np.einsum("nhwcij,cij->nhwc", seen, kernel[:, 0], optimize=True)
+    return (seen.reshape(-1, k * k * x.shape[-1]) @ kernel.reshape(out, -1).T).reshape(seen.shape[:3] + (out,))
 
 
 def batch_norm(w, name, x):
-    scale = w[name + ".gain"] / np.sqrt(w[name + ".var"] + 1e-5)
-    return (x - w[name + ".mean"]) * scale + w[name + ".bias"]
-
-
-def conv_bn(w, name, x, stride=1):
-    return batch_norm(w, name + ".bn", conv(w[name + ".conv.w"], x, stride))
+    scale = w[name + ".weight"] / np.sqrt(w[name + ".running_var"] + 1e-5)
+    return (x - w[name + ".running_mean"]) * scale + w[name + ".bias"]
 
 
 def relu(x):
@@ -116,32 +116,41 @@ def relu6(x):
 def lenet(w, image):
     def pool(x):
         return windows(x, 2, 2, 0).mean((4, 5))
-    x = pool(np.tanh(conv(w["c1.w"], image) + w["c1.b"]))
-    x = pool(np.tanh(conv(w["c2.w"], x, pad=0) + w["c2.b"]))
-    return dense(w, "f3", np.tanh(dense(w, "f2", np.tanh(dense(w, "f1", x)))))
+    x = pool(np.tanh(conv(w, "conv1", image) + w["conv1.bias"]))
+    x = pool(np.tanh(conv(w, "conv2", x, pad=0) + w["conv2.bias"]))
+    x = x.transpose(0, 3, 1, 2).reshape(len(x), -1)       # [n, c, h, w], flat
+    return linear(w, "fc3", np.tanh(linear(w, "fc2", np.tanh(linear(w, "fc1", x)))))
 
 
 def resnet50(w, image):
-    x = relu(conv_bn(w, "stem", image, 2))
+    def conv_bn(name, number, x, stride=1):
+        return batch_norm(w, f"{name}bn{number}", conv(w, f"{name}conv{number}", x, stride))
+    x = relu(conv_bn("", 1, image, 2))
     x = windows(x, 3, 2, 1, -np.inf).max((4, 5))
     for stage in range(1, 5):
         for i in range(copies(w, f"layer{stage}")):
-            name, stride = f"layer{stage}.{i}", 2 if stage > 1 and i == 0 else 1
-            shortcut = conv_bn(w, name + ".down", x, stride) if i == 0 else x
-            y = relu(conv_bn(w, name + ".b", relu(conv_bn(w, name + ".a", x)), stride))
-            x = relu(conv_bn(w, name + ".c", y) + shortcut)
-    return dense(w, "fc", x.mean((1, 2)))
+            name, stride = f"layer{stage}.{i}.", 2 if stage > 1 and i == 0 else 1
+            shortcut = x
+            if i == 0:
+                shortcut = batch_norm(w, name + "downsample.1", conv(w, name + "downsample.0", x, stride))
+            y = relu(conv_bn(name, 2, relu(conv_bn(name, 1, x)), stride))
+            x = relu(conv_bn(name, 3, y) + shortcut)
+    return linear(w, "fc", x.mean((1, 2)))
 
 
 def mobilenet_v2(w, image):
-    x = relu6(conv_bn(w, "stem", image, 2))
-    for stage, first in enumerate([1, 2, 2, 2, 1, 2, 1], 1):
-        for i in range(copies(w, f"s{stage}.block")):
-            name, stride = f"s{stage}.block.{i}", first if i == 0 else 1
-            y = relu6(conv_bn(w, name + ".widen", x)) if stage > 1 else x
-            kernel = w[name + ".depth.conv.w"]
-            y = np.einsum("nhwcij,ijc->nhwc", windows(y, 3, stride, 1), kernel, optimize=True)
-            y = conv_bn(w, name + ".project", relu6(batch_norm(w, name + ".depth.bn", y)))
-            x = x + y if y.shape == x.shape and stride == 1 else y
-    x = relu6(conv_bn(w, "top", x))
-    return dense(w, "fc", x.mean((1, 2)))
+    def conv_bn(name, x, stride=1):
+        return batch_norm(w, name + ".1", conv(w, name + ".0", x, stride))
+    x = relu6(conv_bn("features.0", image, 2))
+    for block in range(1, 18):
+        name, stride = f"features.{block}.conv", 2 if block in (2, 4, 7, 14) else 1
+        if name + ".0.0.weight" not in w:                  # a model of fewer blocks
+            continue
+        y, last = x, 1
+        if name + ".3.weight" in w:
+            y, last = relu6(conv_bn(name + ".0", x)), 2
+        y = relu6(conv_bn(f"{name}.{last - 1}", y, stride))
+        y = batch_norm(w, f"{name}.{last + 1}", conv(w, f"{name}.{last}", y))
+        x = x + y if y.shape == x.shape and stride == 1 else y
+    x = relu6(conv_bn("features.18", x))
+    return linear(w, "classifier.1", x.mean((1, 2)))
