@@ -1,5 +1,6 @@
 /* A band: kernels that share rows, computed a block of rows at a time, so that what goes between
- * them is as small as a block. Private to band.c, band_emit.c, value.c, nest.c and kernel.c.
+ * them is as small as a block. Private to band.c, band_choose.c, band_emit.c, value.c, nest.c and
+ * kernel.c.
  *
  *   scores[h, s, t] = sum of q[h, s, d] * k[h, t, d]   for h
  *   p[h, s, t] = softmax of scores over t                turned[d, t] = k[h, t, d]
@@ -12,7 +13,13 @@
 
 #include "lower/nest.h"
 
-enum { BAND_DIMS = 8, BAND_ROOTS = 16, BAND_BEFORE = 16, BAND_PLACES = BAND_ROOTS + 2 };
+enum {
+	BAND_DIMS = 8,
+	BAND_ROOTS = 16,
+	BAND_BEFORE = 16,
+	BAND_ENDS = 2,
+	BAND_PLACES = BAND_ROOTS + BAND_ENDS
+};
 
 /* An axis that every kernel of the band walks along in the same way. In each kernel of the band the
  * iterator of dim i has number i; that of the rows is the block's first row. */
@@ -27,6 +34,25 @@ typedef struct BandRoot {
 	NodeId root, nest; /* what it computes; the node whose projection its loops follow */
 	int *dims;	   /* by axis of the result: a dim, or -1 */
 } BandRoot;
+
+/* An operand that is read, with an index an axis. */
+typedef struct Seen {
+	NodeId node;
+	const Ix *const *axes;
+} Seen;
+
+typedef struct SeenList {
+	Seen *at;
+	size_t n, cap;
+} SeenList;
+
+/* A contraction that reads an operand from outside, of which every block reads all of its rows'
+ * dims. */
+typedef struct BandEnd {
+	NodeId nest;
+	SeenList seen; /* operands of the sum */
+	int *dims;     /* by IterId: a dim, or -1 */
+} BandEnd;
 
 /* Where a tensor is within the band: a block of its rows, or a copy with its axes in another order.
  */
@@ -48,9 +74,11 @@ typedef struct Band {
 	NodeId before[BAND_BEFORE]; /* between the roots, but of no concern to them: computed first
 				     */
 	uint32_t nbefore;
-	NodeId turned[2];    /* operands that are copied with the columns as their last axis */
-	int *orders[2];	     /* by axis: its position in the copy; -1: a dim */
-	int *turned_dims[2]; /* by axis: a dim, or -1 */
+	BandEnd ends[BAND_ENDS];
+	uint32_t nends;
+	NodeId turned[BAND_ENDS]; /* operands that are copied with the columns as their last axis */
+	int *orders[BAND_ENDS];	  /* by axis: its position in the copy; -1: a dim */
+	int *turned_dims[BAND_ENDS]; /* by axis: a dim, or -1 */
 	uint32_t nturned;
 	BandPlace places[BAND_PLACES];
 	uint32_t nplaces;
@@ -58,19 +86,12 @@ typedef struct Band {
 	bool failed; /* an access did not fit a place: what was emitted is of no use */
 } Band;
 
-/* An operand that is read, with an index an axis. */
-typedef struct Seen {
-	NodeId node;
-	const Ix *const *axes;
-} Seen;
-
-typedef struct SeenList {
-	Seen *at;
-	size_t n, cap;
-} SeenList;
-
 /* The longest band that begins with a root; false: none. */
 bool band_find(Lower *lower, NodeId root, Band *band);
+/* What goes in blocks of how many rows, and what is copied; false: it does not pay. */
+bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked);
+/* The root of the band that a node is; NULL: it is none. */
+const BandRoot *band_root(const Band *band, NodeId node);
 /* Its kernels, appended to the routine in place of those of its roots; false: nothing was done. */
 bool band_emit(Lower *lower, Band *band);
 

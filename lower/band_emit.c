@@ -29,10 +29,7 @@ typedef struct Emit {
 
 /* ---- places ---- */
 
-static const Ix *rows_first(const Gen *gen)
-{
-	return ix_iter(gen->arena, gen->lower->band->rows);
-}
+static const Ix *rows_first(const Gen *gen) { return ix_iter(gen->arena, gen->lower->band->rows); }
 
 static int axis_dim(const Nest *nest, IterId iter)
 {

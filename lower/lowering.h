@@ -24,7 +24,8 @@
  *   argmax.c   the place of the greatest element
  *   random.c   streams of random numbers, four numbers a hash; initial.c what parameters start with
  *   kernel.c   one node's kernel, by its kind
- *   band.c     kernels that share rows, a block at a time; band_emit.c their code
+ *   band.c     kernels that share rows, a block at a time; band_choose.c of how many rows,
+ *              band_emit.c their code
  *   rows.c     kernels over the same rows as one; rows_touch.c what they touch, rewrite.c copies
  *              statements into another kernel
  *   alias.c    where a kernel touches a buffer
