@@ -1,5 +1,5 @@
 /* Loops whose iterations may run at the same time, private to parallel.c, independent.c, work.c,
- * scratch.c and region.c. */
+ * work_rough.c, scratch.c and region.c. */
 #ifndef TSR_LOWER_PARALLEL_H
 #define TSR_LOWER_PARALLEL_H
 
@@ -19,12 +19,18 @@ bool ix_bounding_size(const Sizes *sizes, const Ix *ix, IxKind extreme, Size *si
  * a loop, by such sizes. */
 bool ix_known_size(const Ix *ix, Size *size);
 Size loop_trips(Program *program, const Stmt *loop);
+/* The sizes between which a loop runs, about; false: they are not known. */
+bool loop_bounds(Program *program, const Stmt *loop, Size *lo, Size *hi);
+/* The operations of a statement, what it holds not counted. */
+int64_t stmt_cost(const Stmt *stmt);
 /* min(a, b), where that of a has a bound of its own of both. */
 const Ix *ix_least(Program *program, const Ix *a, const Ix *b);
 /* The operations of a block, SIZE_BAD where they are too many for a size; as an index, capped where
  * they may be too many. */
 Size block_size(Program *program, Block block);
 const Ix *block_work(Program *program, Block block);
+/* The same, about, of few terms (work_rough.c); NULL: it has none. */
+const Ix *rough_work(Program *program, Block block, int64_t cap);
 /* The kernel's operations, every dim taken as 32; are they the same for all? */
 int64_t typical_work(Program *program, const Kernel *kernel);
 bool work_is_known(Program *program, const Kernel *kernel);

@@ -3,7 +3,8 @@
  */
 #include "lower/parallel.h"
 
-enum { TRIPS_GUESS = 8, DIM_GUESS = 32 };
+/* SHORT: numbers, dims and operations of a formula. */
+enum { TRIPS_GUESS = 8, DIM_GUESS = 32, SHORT = 16 };
 #define WORK_CAP ((int64_t)1 << 30)
 
 static int64_t op_cost(Op op, Dtype dtype)
@@ -38,13 +39,21 @@ bool ix_known_size(const Ix *ix, Size *size)
 	       (ix_known_size(ix->a, size) || ix_known_size(ix->b, size));
 }
 
+bool loop_bounds(Program *program, const Stmt *loop, Size *lo, Size *hi)
+{
+	const Sizes *sizes = program->sizes;
+	bool bounded = ix_bounding_size(sizes, loop->lo, IX_MAX, lo) &&
+		       ix_bounding_size(sizes, loop->hi, IX_MIN, hi);
+	return bounded || (ix_known_size(loop->lo, lo) && ix_known_size(loop->hi, hi));
+}
+
+int64_t stmt_cost(const Stmt *stmt) { return stmt->value ? 1 + value_cost(stmt->value) : 0; }
+
 Size loop_trips(Program *program, const Stmt *loop)
 {
 	Sizes *sizes = program->sizes;
 	Size lo, hi;
-	bool bounded = ix_bounding_size(sizes, loop->lo, IX_MAX, &lo) &&
-		       ix_bounding_size(sizes, loop->hi, IX_MIN, &hi);
-	if (!bounded && (!ix_known_size(loop->lo, &lo) || !ix_known_size(loop->hi, &hi)))
+	if (!loop_bounds(program, loop, &lo, &hi))
 		return size_const(sizes, TRIPS_GUESS);
 	Size n = size_ceil(sizes, size_sub(sizes, hi, lo), loop->step);
 	return size_is_bad(n) ? size_const(sizes, TRIPS_GUESS) : n;
@@ -56,7 +65,7 @@ Size block_size(Program *program, Block block)
 	Size work = size_const(sizes, 0);
 	for (uint32_t i = 0; i < block.n; i++) {
 		const Stmt *stmt = block.stmts[i];
-		Size inside = size_const(sizes, stmt->value ? 1 + value_cost(stmt->value) : 0);
+		Size inside = size_const(sizes, stmt_cost(stmt));
 		if (stmt->body.n)
 			inside = block_size(program, stmt->body);
 		if (stmt->kind == LOOP_FOR)
@@ -101,38 +110,22 @@ const Ix *ix_least(Program *program, const Ix *a, const Ix *b)
 	return ix_binary(program, IX_MIN, a, b);
 }
 
-static const Ix *capped(Program *program, const Ix *ix)
+/* Is the size told in few words? */
+static bool is_short(Program *program, Size size)
 {
-	return ix_least(program, ix, ix_const(program->arena, program->sizes, WORK_CAP));
-}
-
-static const Ix *capped_product(Program *program, const Ix *a, const Ix *b)
-{
-	if (b->kind == IX_SIZE && size_is(program->sizes, b->size, 1))
-		return a;
-	return capped(program, ix_mul(program, a, capped(program, b)));
-}
-
-static const Ix *capped_work(Program *program, Block block)
-{
-	const Ix *work = ix_const(program->arena, program->sizes, 0);
-	for (uint32_t i = 0; i < block.n; i++) {
-		const Stmt *stmt = block.stmts[i];
-		const Ix *inside = ix_const(program->arena, program->sizes,
-					    stmt->value ? 1 + value_cost(stmt->value) : 0);
-		if (stmt->body.n)
-			inside = capped_work(program, stmt->body);
-		if (stmt->kind == LOOP_FOR)
-			inside = capped_product(program, inside,
-						ix_size(program->arena, loop_trips(program, stmt)));
-		work = ix_add(program, work, inside);
-	}
-	return capped(program, work);
+	SizeOp *ops;
+	return size_program(program->arena, program->sizes, size, &ops) <= SHORT;
 }
 
 const Ix *block_work(Program *program, Block block)
 {
 	Size size = block_size(program, block);
-	return always_fits(program, size) ? ix_size(program->arena, size)
-					  : capped_work(program, block);
+	bool fits = always_fits(program, size);
+	if (fits && is_short(program, size))
+		return ix_size(program->arena, size);
+	const Ix *rough = rough_work(program, block, WORK_CAP);
+	if (rough)
+		return rough;
+	return fits ? ix_size(program->arena, size)
+		    : ix_const(program->arena, program->sizes, WORK_CAP);
 }
