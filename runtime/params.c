@@ -191,9 +191,11 @@ static int check_taken(const tsr_session *s, const ArrayFile *file, tsr_error *e
 		return session_fail(error, TSR_FAIL_NAME,
 				    "one array without a name; parameters come "
 				    "from a .safetensors or .npz file");
-	return session_fail(error, TSR_FAIL_NAME,
-			    "none of its %zu arrays has the name of a parameter, such as '%s'",
-			    array_file_count(file), s->params[0].tensor->name);
+	return session_fail(
+		error, TSR_FAIL_NAME,
+		"none of its %zu arrays has the name of a parameter, such as '%s': a map says "
+		"what is whose",
+		array_file_count(file), s->params[0].tensor->name);
 }
 
 int tsr_load_params(tsr_session *s, const char *path, const char *map, tsr_error *error)

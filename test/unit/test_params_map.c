@@ -124,6 +124,54 @@ static void long_names_are_refused(void **state)
 	params_map_free(&map);
 }
 
+static unsigned below(unsigned n)
+{
+	static unsigned seed = 1;
+	seed = seed * 1103515245u + 12345u;
+	return (seed >> 8) % n;
+}
+
+/* Changes a byte, takes some out, or says some twice. */
+static void damage(char *text)
+{
+	static const char junk[] = "{}()[]=>/+#\n 09iz";
+	size_t len = strlen(text), at = below((unsigned)len), n = 1 + below(8);
+	if (below(3) == 0)
+		text[at] = junk[below(sizeof junk - 1)];
+	else if (below(2) == 0 && at + n < len)
+		memmove(text + at, text + at + n, len + 1 - at - n);
+	else if (at >= n)
+		memmove(text + at, text + at - n, len + 1 - (at - n));
+}
+
+/* Read or refused; what is read is matched, and arranges an array or does not. */
+static void damaged_lines_are_survived(void **state)
+{
+	(void)state;
+	for (int trial = 0; trial < 3000; trial++) {
+		char text[200] = "prefix t.\nh.{i}.w{j} = a.{i+2}.b{j} [e (0/3 h d) () => h, d e]\n"
+				 "b = b [2, 1, 0]\n";
+		for (int n = 0; n < 1 + trial % 4; n++)
+			damage(text);
+		ParamsMap map;
+		try_map(text, &map);
+		for (int i = 0; i < map.n; i++) {
+			const MapLine *line = &map.lines[i];
+			char theirs[MAP_NAME_BYTES];
+			Arrangement how;
+			ArrayError why;
+			Array array;
+			assert_true(array_new(&array, DTYPE_F32, 3, (int64_t[]){4, 6, 1}, &why));
+			if (line->ours)
+				map_line_matches(line, "h.10.w3", theirs);
+			if (line->ours && line->axes && arrangement_parse(line->axes, &how, &why))
+				arrangement_apply(&how, (int64_t[]){2, -1, 4}, 3, &array, &why);
+			array_free(&array);
+		}
+		params_map_free(&map);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +179,7 @@ int main(void)
 		cmocka_unit_test(a_prefix_is_that_of_the_lines_below),
 		cmocka_unit_test(what_is_no_line_is_told),
 		cmocka_unit_test(long_names_are_refused),
+		cmocka_unit_test(damaged_lines_are_survived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
