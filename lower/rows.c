@@ -13,7 +13,7 @@
  * vectors only (one loop deep, not counting short constant loops): matrices that every row reads
  * would push each other out of the cache. (What kernels touch is read off in rows_touch.c.) Then a
  * temporary with one cell a row becomes a local, and one that has the place of a result, which is
- * written where the temporary is read last, becomes the result.
+ * first written where the temporary is read last, becomes the result.
  */
 #include "lower/rows.h"
 
@@ -239,22 +239,24 @@ static const Touch *cell_store(const Rows *rows, const RowKernel *row, BufferId 
 											: NULL;
 }
 
-/* Is every cell of `to` written once, by one statement, which reads `from` at that cell for the
- * last time? */
+/* The access that stores into a buffer before any other of the row reads or stores it; NULL: there
+ * is none. */
+static const Touch *first_store(const RowKernel *row, BufferId buffer)
+{
+	for (size_t i = 0; i < row->touches.n; i++) {
+		const Touch *touch = &row->touches.at[i];
+		if (touch->buffer == buffer)
+			return touch->stored && touch->stmt->acc == OP_NONE ? touch : NULL;
+	}
+	return NULL;
+}
+
+/* Is `to` first written by a statement that reads `from` at the same cell, for the last time? */
 static bool may_share(const Rows *rows, const RowKernel *row, BufferId from, BufferId to)
 {
 	const Buffer *a = &rows->program->buffers.at[from], *b = &rows->program->buffers.at[to];
-	const Touch *store = NULL;
-	if (from == to || a->dtype != b->dtype || !size_same(a->elements, b->elements))
-		return false;
-	for (size_t i = 0; i < row->touches.n; i++)
-		if (row->touches.at[i].buffer == to) {
-			if (store || !row->touches.at[i].stored ||
-			    row->touches.at[i].stmt->acc != OP_NONE)
-				return false;
-			store = &row->touches.at[i];
-		}
-	if (!store)
+	const Touch *store = first_store(row, to);
+	if (from == to || a->dtype != b->dtype || !size_same(a->elements, b->elements) || !store)
 		return false;
 	bool read = false;
 	for (size_t i = 0; i < row->touches.n; i++) {
