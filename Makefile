@@ -138,6 +138,14 @@ bench: all
 	$(PYTHON) bench/inference.py $(B)/tsrc
 	$(PYTHON) bench/run.py --build $(B)
 
+# What bench compares with: libraries of Debian's, and of PyPI's in an environment that bench finds.
+PEERS_DEBIAN = libopenblas0-pthread libblis4-pthread libdnnl2 python3-venv g++
+PEERS_PYPI   = torch numpy onnx onnxruntime onnxscript
+bench-peers:
+	@if [ "$$(id -u)" = 0 ]; then apt-get install -y $(PEERS_DEBIAN); else echo 'as root: apt-get install $(PEERS_DEBIAN)'; fi
+	$(PYTHON) -m venv $(B)/bench/venv
+	$(B)/bench/venv/bin/pip install $(PEERS_PYPI)
+
 # The models of examples/models in their full size, on random weights, against NumPy and, where PYTHON has it,
 # PyTorch; 1 GB below build/.
 check-models: all
@@ -177,7 +185,7 @@ help:
 	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
 	@echo 'make coverage   lines that the tests run, by folder, and functions that none calls'
 	@echo 'make fuzz       random programs from bytes to shapes (FUZZ_SECONDS=60)'
-	@echo 'make bench      what is emitted against its peers (bench/README.md)'
+	@echo 'make bench      what is emitted against its peers (bench/README.md); make bench-peers installs them'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
 	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md'
 	@echo 'make fmt        format the lines of C that you changed and have not committed'
@@ -188,4 +196,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check check-models deps asan coverage fuzz bench run fmt install uninstall help clean
+.PHONY: all units check check-models deps asan coverage fuzz bench bench-peers run fmt install uninstall help clean

@@ -1,10 +1,21 @@
-/* The limits of some cores: peak FMA rate and memory bandwidth, measured: limits [THREADS [dram]],
- * with `dram` the bandwidth of memory alone. Prints JSON. Threads measure at the same time, and their rates add up. Compiled with -O2 -march=native;
- * explicit vectors of the widest kind, sixteen independent accumulators. */
+/* The limits of some cores, measured: limits THREADS WHAT. Prints JSON.
+ *
+ * peak          GFLOP/s of fused multiply-adds in the widest vectors
+ * memory BYTES  GB/s of as many bytes, a share a thread, read in 1 to 8 streams with and without
+ *               prefetching or copied from one half to the other, whichever is fastest: BYTES say
+ *               which cache, or memory, bounds
+ * spin          nanoseconds of a fixed chain of additions: longer where a CPU is away
+ *
+ * Each thread stays on a CPU of its own. They start together, and what the last one takes counts;
+ * of several runs the best, for `spin` the median. Compiled with -O2 -march=native. */
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #ifdef __AVX512F__
@@ -14,117 +25,206 @@ enum { LANES = 8 };
 #else
 enum { LANES = 4 };
 #endif
+enum { THREADS_MAX = 256, RUNS = 5, STREAMS_MAX = 8, AHEAD = 128, ROUNDED = 2 << 20 };
 typedef float Vec __attribute__((vector_size(LANES * 4)));
+
+typedef struct Way {
+	int streams; /* 0: copied */
+	bool ahead;  /* prefetched */
+} Way;
+
+static int threads;
+static Way way;
+static size_t vectors; /* of a thread, a multiple of STREAMS_MAX */
+static long repeats;
+static pthread_barrier_t together;
 
 static double now(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
 #define ACCS(X) \
 	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 
-/* GFLOP/s of a chain of fused multiply-adds, the best of several runs. */
-static double peak_flops(void)
+static void multiply(Vec *unused)
 {
-	const long n = 20000000;
-	double best = 0;
-	for (int run = 0; run < 5; run++) {
-		Vec m = {0}, a = {0};
-		m += 0.999f;
-		a += 1e-3f;
+	(void)unused;
+	Vec m = {0}, a = {0};
+	m += 0.999f;
+	a += 1e-3f;
 #define DECLARE(i) Vec c##i = m + (float)i;
-		ACCS(DECLARE)
-		double start = now();
-		for (long k = 0; k < n; k++) {
+	ACCS(DECLARE)
+	for (long k = 0; k < repeats; k++) {
 #define STEP(i) c##i = c##i * m + a;
-			ACCS(STEP)
+		ACCS(STEP)
 #define KEEP(i) __asm__ volatile("" : "+v"(c##i));
-			ACCS(KEEP)
-		}
-		double rate = 16.0 * LANES * 2 * (double)n / (now() - start) / 1e9;
-		best = rate > best ? rate : best;
+		ACCS(KEEP)
 	}
-	return best;
 }
 
-/* GB/s of reading `bytes` over and over. */
-static double read_rate(size_t bytes)
+static void add(Vec *unused)
 {
-	size_t n = bytes / sizeof(Vec);
-	Vec *x = aligned_alloc(64, n * sizeof(Vec));
-	memset(x, 1, n * sizeof(Vec));
-	double best = 0;
-	for (int run = 0; run < 5; run++) {
-		size_t repeats = ((size_t)1 << 30) / bytes + 1;
-		Vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+	(void)unused;
+	for (long k = 0, sum = 0; k < repeats; k++)
+		__asm__ volatile("add $1, %0" : "+r"(sum));
+}
+
+/* The streams are neighbouring parts of x. Inlined, so that `n` and `ahead` are known. */
+static inline __attribute__((always_inline)) void read_streams(const Vec *x, size_t n, bool ahead)
+{
+	size_t part = vectors / n, run = STREAMS_MAX / n;
+	Vec sums[STREAMS_MAX] = {0};
+	for (size_t i = 0; i < part; i += run)
+		for (size_t a = 0; a < STREAMS_MAX; a++) {
+			const Vec *here = x + a / run * part + i + a % run;
+			if (ahead)
+				__builtin_prefetch(here + AHEAD);
+			sums[a] += *here;
+		}
+	for (int a = 0; a < STREAMS_MAX; a++)
+		__asm__ volatile("" : "+v"(sums[a])::"memory");
+}
+
+static inline __attribute__((always_inline)) void read_some(const Vec *x, bool ahead)
+{
+	switch (way.streams) {
+	case 1: read_streams(x, 1, ahead); break;
+	case 2: read_streams(x, 2, ahead); break;
+	case 4: read_streams(x, 4, ahead); break;
+	default: read_streams(x, 8, ahead); break;
+	}
+}
+
+static void move(Vec *x)
+{
+	for (long r = 0; r < repeats; r++) {
+		if (way.streams == 0)
+			memcpy(x, x + vectors / 2, vectors / 2 * sizeof *x);
+		else if (way.ahead)
+			read_some(x, true);
+		else
+			read_some(x, false);
+	}
+}
+
+typedef struct Worker {
+	int cpu; /* to stay on */
+	void (*work)(Vec *x);
+	Vec *x;
+	double ns[RUNS];
+} Worker;
+
+static void *run(void *arg)
+{
+	Worker *w = arg;
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET((size_t)w->cpu, &one);
+	pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+	for (int r = 0; r < RUNS; r++) {
+		pthread_barrier_wait(&together);
 		double start = now();
-		for (size_t r = 0; r < repeats; r++) {
-			for (size_t i = 0; i + 4 <= n; i += 4) {
-				s0 += x[i];
-				s1 += x[i + 1];
-				s2 += x[i + 2];
-				s3 += x[i + 3];
-			}
-			__asm__ volatile("" : "+v"(s0), "+v"(s1), "+v"(s2), "+v"(s3)::"memory");
-		}
-		double rate = (double)bytes * (double)repeats / (now() - start) / 1e9;
-		best = rate > best ? rate : best;
+		w->work(w->x);
+		w->ns[r] = now() - start;
 	}
-	free(x);
-	return best;
-}
-
-typedef struct Rates {
-	double flops, l1, l2, dram;
-} Rates;
-
-static pthread_barrier_t together;
-
-static void *measure_memory(void *arg)
-{
-	Rates *rates = arg;
-	pthread_barrier_wait(&together);
-	rates->dram = read_rate((size_t)256 << 20);
 	return NULL;
 }
 
-static void *measure_all(void *arg)
+static void find_cpus(Worker *workers)
 {
-	Rates *rates = arg;
-	pthread_barrier_wait(&together);
-	rates->flops = peak_flops();
-	pthread_barrier_wait(&together);
-	rates->l1 = read_rate(16 << 10);
-	pthread_barrier_wait(&together);
-	rates->l2 = read_rate(512 << 10);
-	return measure_memory(arg);
+	cpu_set_t mine;
+	if (sched_getaffinity(0, sizeof mine, &mine) != 0)
+		exit(1);
+	for (int n = 0, cpu = 0; n < threads; cpu = (cpu + 1) % CPU_SETSIZE)
+		if (CPU_ISSET((size_t)cpu, &mine))
+			workers[n++].cpu = cpu;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* What the slowest thread takes in nanoseconds, run by run, the least first */
+static void time_threads(void (*work)(Vec *x), Vec *x, double ns[RUNS])
+{
+	static Worker workers[THREADS_MAX];
+	pthread_t ids[THREADS_MAX];
+	find_cpus(workers);
+	for (int i = 0; i < threads; i++) {
+		workers[i].work = work;
+		workers[i].x = x + vectors * (size_t)i;
+		if (pthread_create(&ids[i], NULL, run, &workers[i]) != 0)
+			exit(1);
+	}
+	memset(ns, 0, RUNS * sizeof *ns);
+	for (int i = 0; i < threads; i++) {
+		pthread_join(ids[i], NULL);
+		for (int r = 0; r < RUNS; r++)
+			ns[r] = workers[i].ns[r] > ns[r] ? workers[i].ns[r] : ns[r];
+	}
+	qsort(ns, RUNS, sizeof *ns, by_value);
+}
+
+static void print_peak(void)
+{
+	double ns[RUNS];
+	repeats = 5000000;
+	time_threads(multiply, NULL, ns);
+	printf("{\"lanes\": %d, \"gflops\": %.1f}\n", LANES,
+	       (double)repeats * 16 * LANES * 2 * threads / ns[0]);
+}
+
+static void print_memory(size_t bytes)
+{
+	static const Way ways[] = {{1, false}, {2, false}, {4, false}, {8, false},
+				   {1, true},  {2, true},  {4, true},  {0, false}};
+	vectors = bytes / sizeof(Vec) / (size_t)threads / STREAMS_MAX * STREAMS_MAX;
+	vectors = vectors ? vectors : STREAMS_MAX;
+	size_t all = vectors * (size_t)threads * sizeof(Vec), room = (all / ROUNDED + 1) * ROUNDED;
+	Vec *x = aligned_alloc(ROUNDED, room);
+	if (!x)
+		exit(1);
+	madvise(x, room, MADV_HUGEPAGE);
+	memset(x, 1, room);
+	repeats = (long)(((size_t)64 << 20) / all) + 1;
+	double best = 0;
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		double ns[RUNS];
+		way = ways[i];
+		time_threads(move, x, ns);
+		double rate = (double)all * (double)repeats / ns[0];
+		best = rate > best ? rate : best;
+	}
+	free(x);
+	printf("{\"bytes\": %zu, \"gbs\": %.1f}\n", all, best);
+}
+
+static void print_spin(void)
+{
+	double ns[RUNS];
+	repeats = 8000000;
+	time_threads(add, NULL, ns);
+	printf("{\"ns\": %.0f}\n", ns[RUNS / 2]);
 }
 
 int main(int argc, char **argv)
 {
-	enum { THREADS_MAX = 256 };
-	static Rates rates[THREADS_MAX];
-	pthread_t threads[THREADS_MAX];
-	int n = argc > 1 ? atoi(argv[1]) : 1;
-	void *(*measure)(void *) = argc > 2 && strcmp(argv[2], "dram") == 0 ? measure_memory : measure_all;
-	if (n < 1 || n > THREADS_MAX || pthread_barrier_init(&together, NULL, (unsigned)n))
+	threads = argc > 2 ? atoi(argv[1]) : 0;
+	if (threads < 1 || threads > THREADS_MAX ||
+	    pthread_barrier_init(&together, NULL, (unsigned)threads) != 0)
 		return 2;
-	for (int i = 0; i < n; i++)
-		if (pthread_create(&threads[i], NULL, measure, &rates[i]))
-			return 1;
-	Rates all = {0};
-	for (int i = 0; i < n; i++) {
-		pthread_join(threads[i], NULL);
-		all.flops += rates[i].flops;
-		all.l1 += rates[i].l1;
-		all.l2 += rates[i].l2;
-		all.dram += rates[i].dram;
-	}
-	printf("{\"lanes\": %d, \"peak_gflops\": %.1f, \"l1_read_gbs\": %.1f, \"l2_read_gbs\": %.1f, "
-	       "\"dram_read_gbs\": %.1f}\n",
-	       LANES, all.flops, all.l1, all.l2, all.dram);
+	if (strcmp(argv[2], "peak") == 0)
+		print_peak();
+	else if (strcmp(argv[2], "spin") == 0)
+		print_spin();
+	else if (strcmp(argv[2], "memory") == 0 && argc > 3)
+		print_memory(strtoull(argv[3], NULL, 10));
+	else
+		return 2;
 	return 0;
 }

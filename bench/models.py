@@ -25,7 +25,7 @@ class ModelCase:
     @property
     def peers(self):
         return tuple(("model", who, self.stem(self.folder) + ".safetensors", way, self.model, *self.peer)
-                     for who, way in (("PyTorch", "eager"), ("PyTorch, compiled", "compile"),
+                     for who, way in (("PyTorch", "eager"), ("PyTorch compiled", "compile"),
                                       ("ONNX Runtime", "onnx")))
 
     def module(self, build, folder):

@@ -1,16 +1,15 @@
 """One model in a process of its own: peer_model.py THREADS WEIGHTS.safetensors WAY MODEL NUMBERS...
 
-WAY is eager, compile (torch.compile with frozen weights) or onnx (exported once beside the weights, then run by ONNX
-Runtime). Prints JSON with the median time of one call in nanoseconds.
+WAY is eager, compile (torch.compile, its weights frozen where TORCHINDUCTOR_FREEZING=1) or onnx (exported once beside
+the weights, then run by ONNX Runtime). Prints JSON with the median time of one call in nanoseconds.
 """
 import contextlib
 import os
 import sys
 
-os.environ.setdefault("TORCHINDUCTOR_FREEZING", "1")
-import numpy as np  # noqa: E402
+import numpy as np
 
-import timing  # noqa: E402
+import timing
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import check_models  # noqa: E402
@@ -48,7 +47,7 @@ def run_torch():
     if way == "compile":
         model = torch.compile(model)
     with torch.inference_mode():
-        timing.report(lambda: model(*arrays), torch.__version__, warm_up=0.5, sampled=1)
+        timing.report(lambda: model(*arrays), warm_up=5e8)
 
 
 def run_onnx():
@@ -65,7 +64,7 @@ def run_onnx():
     settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     session = onnxruntime.InferenceSession(file, settings, providers=["CPUExecutionProvider"])
     feeds = dict(zip([i.name for i in session.get_inputs()], inputs().values()))
-    timing.report(lambda: session.run(None, feeds), onnxruntime.__version__, warm_up=0.5, sampled=1)
+    timing.report(lambda: session.run(None, feeds), warm_up=5e8)
 
 
 run_onnx() if way == "onnx" else run_torch()

@@ -9,16 +9,23 @@ import timing
 kind, words = sys.argv[2], sys.argv[3:]
 random = np.random.default_rng(0)
 arrays = [random.standard_normal([int(v) for v in text.split("x")], dtype=np.float32) for text in words[1:] if "x" in text]
-if kind == "einsum":
+if kind == "matmul":
+    m, n, k = (int(v) for v in words)
+    a, b, c = (random.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n), (m, n)))
+    timing.report(lambda: np.matmul(a, b, out=c))
+elif kind == "one":
+    x = np.ones((), np.float32)
+    timing.report(lambda: x + 1)
+elif kind == "einsum":
     path = np.einsum_path(words[0], *arrays, optimize="optimal")[0]
-    timing.report(lambda: np.ascontiguousarray(np.einsum(words[0], *arrays, optimize=path)), np.__version__)
+    timing.report(lambda: np.ascontiguousarray(np.einsum(words[0], *arrays, optimize=path)))
 elif kind == "permute":
     source, result = words[0].split("->")
     order = [source.index(c) for c in result]
-    timing.report(lambda: np.ascontiguousarray(arrays[0].transpose(order)), np.__version__)
+    timing.report(lambda: np.ascontiguousarray(arrays[0].transpose(order)))
 elif kind in ("uniform", "normal"):
     shape = [int(v) for v in words]
     draw = random.random if kind == "uniform" else random.standard_normal
-    timing.report(lambda: draw(shape, dtype=np.float32), np.__version__)
+    timing.report(lambda: draw(shape, dtype=np.float32))
 else:
     sys.exit("unknown kind " + kind)

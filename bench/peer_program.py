@@ -1,14 +1,12 @@
 """A program of programs.py in PyTorch, in a process of its own: peer_program.py THREADS MODE NAME, MODE eager or
 compiled. Prints JSON with the median time of one call in nanoseconds."""
-import os
 import sys
 
-os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx512")
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
+import torch
+import torch.nn.functional as F
 
-import programs  # noqa: E402
-import timing  # noqa: E402
+import programs
+import timing
 
 threads, mode, program = int(sys.argv[1]), sys.argv[2], programs.BY_NAME[sys.argv[3]]
 torch.set_num_threads(threads)
@@ -26,4 +24,4 @@ arrays = [array(text) for text in program.arrays.values()]
 function = eval("lambda %s: %s" % (", ".join(program.arrays), program.torch), {"torch": torch, "F": F})
 if mode == "compiled":
     function = torch.compile(function)
-timing.report(lambda: function(*arrays), torch.__version__)
+timing.report(lambda: function(*arrays))

@@ -1,31 +1,57 @@
-"""One PyTorch operation in a process of its own: peer_torch.py THREADS KIND WORDS... Prints JSON with the median
-time of one call in nanoseconds."""
-import os
+"""One PyTorch operation in a process of its own: peer_torch.py THREADS WAY KIND WORDS... Prints JSON with the median
+time of one call in nanoseconds.
+
+WAY is eager, compiled, sdpa (the fused attention), or packed: the operations of oneDNN that PyTorch's compiler calls
+for frozen weights, which are packed beforehand."""
 import sys
 
-os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx512")
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
+import torch
+import torch.nn.functional as F
 
-import timing  # noqa: E402
+import timing
 
-threads, kind = int(sys.argv[1]), sys.argv[2]
+threads, way, kind = int(sys.argv[1]), *sys.argv[2:4]
 torch.set_num_threads(threads)
 torch.manual_seed(0)
 torch.set_grad_enabled(False)
 
 
-def conv(n, h, w, ci, co, k, stride, groups=1):
-    x = torch.randn(n, ci, h, w).contiguous(memory_format=torch.channels_last)
+def packed_conv(x, weight, bias, stride, padding, dilation, groups, after):
+    words = [padding] * 2, [stride] * 2, [dilation] * 2, groups
+    weight = torch.ops.mkldnn._reorder_convolution_weight(weight, *words, list(x.shape))
+    return lambda: torch.ops.mkldnn._convolution_pointwise(x, weight, bias, *words, *after, "")
+
+
+def conv(h, ci, co, k, stride, groups):
+    x = torch.randn(1, ci, h, h).contiguous(memory_format=torch.channels_last)
     weight = torch.randn(co, ci // groups, k, k).contiguous(memory_format=torch.channels_last)
     bias = torch.randn(co)
+    if way == "packed":
+        after = ("relu", []) if groups == 1 else ("hardtanh", [0, 6])
+        return packed_conv(x, weight, bias, stride, k // 2, 1, groups, after)
     finish = F.relu_ if groups == 1 else F.relu6
     return lambda: finish(F.conv2d(x, weight, bias, stride, k // 2, 1, groups))
 
 
 def pictures(h, ci, co, k, stride, dilation):
     x, weight, bias = torch.randn(1, ci, h, h), torch.randn(co, ci, k, k), torch.randn(co)
-    return lambda: F.conv2d(x, weight, bias, stride, k // 2 * dilation, dilation)
+    padding = k // 2 * dilation
+    if way == "packed":
+        return packed_conv(x, weight, bias, stride, padding, dilation, 1, ("none", []))
+    return lambda: F.conv2d(x, weight, bias, stride, padding, dilation)
+
+
+def linear(m, n, k):
+    x, weight, bias = torch.randn(m, k), torch.randn(n, k), torch.randn(n)
+    if way == "packed":
+        weight = torch.ops.mkldnn._reorder_linear_weight(weight, m)
+        return lambda: torch.ops.mkldnn._linear_pointwise(x, weight, bias, "relu", [], "")
+    return lambda: F.relu_(F.linear(x, weight, bias))
+
+
+def matmul(m, n, k):
+    a, b, c = torch.randn(m, k), torch.randn(k, n), torch.empty(m, n)
+    return lambda: torch.mm(a, b, out=c)
 
 
 def filters(h):
@@ -54,6 +80,9 @@ def network(h):
 
 def attention(heads, t, d):
     q, k, v = (torch.randn(heads, t, d) for _ in range(3))
+    if way == "sdpa":
+        q, k, v = q[None], k[None], v[None]
+        return lambda: F.scaled_dot_product_attention(q, k, v)
     return lambda: torch.softmax(q @ k.transpose(1, 2) / d ** 0.5, -1) @ v
 
 
@@ -76,23 +105,18 @@ def reduction(operation, axes, m, n):
 
 def make():
     if kind in ("einsum", "permute"):
-        return over_arrays(*sys.argv[3:])
-    sizes = [int(v) for v in sys.argv[3:]]
+        return over_arrays(*sys.argv[4:])
+    sizes = [int(v) for v in sys.argv[4:]]
     if "_" in kind:
         return reduction(*kind.split("_"), *sizes)
-    if kind == "conv":
-        return conv(*sizes)
-    if kind == "pictures":
-        return pictures(*sizes)
-    if kind == "filters":
-        return filters(*sizes)
-    if kind == "network":
-        return network(*sizes)
-    if kind == "attention":
-        return attention(*sizes)
+    several = {f.__name__: f for f in (conv, pictures, linear, matmul, filters, network, attention)}
+    if kind in several:
+        return several[kind](*sizes)
     if kind in ("uniform", "normal"):
         return lambda: (torch.rand if kind == "uniform" else torch.randn)(sizes)
-    x = torch.randn(*sizes[:2])
+    x = torch.randn(sizes[:2])
+    if kind == "one":
+        return lambda: x + 1
     if kind == "softmax":
         return lambda: torch.softmax(x, -1)
     if kind == "layernorm":
@@ -113,11 +137,7 @@ def make():
     if kind == "chain":
         w, b, r = torch.randn(sizes[1]), torch.randn(sizes[1]), torch.randn(*sizes[:2])
         return lambda: F.gelu(x * w + b) * w + r
-    if kind == "linear":
-        m, n, k = sizes
-        a, weight, bias = torch.randn(m, k), torch.randn(n, k), torch.randn(n)
-        return lambda: F.relu_(F.linear(a, weight, bias))
     sys.exit("unknown kind " + kind)
 
 
-timing.report(make(), torch.__version__)
+timing.report(torch.compile(make()) if way == "compiled" else make())

@@ -1,7 +1,7 @@
 """What is measured: a suite is a function that yields cases.
 
 A case is a program and the work of one call: `flops`, or `nbytes` of what is read and written once. `peers` are
-commands by name, of bench/peer_*: ("gemm", layout, m, n, k), ("torch", kind, sizes...), ("numpy", kind, ...)."""
+commands by kind (contestants.py): ("gemm", layout, m, n, k), ("torch", kind, sizes...), ("numpy", kind, ...)."""
 import dataclasses
 import math
 
@@ -19,11 +19,13 @@ class Case:
 
 
 def products():
-    shapes = [(s, s, s) for s in (16, 32, 64, 100, 128, 256, 512, 1000, 1024)]
-    shapes += [(32, 4096, 1024), (4, 4096, 1024), (8, 256, 256), (128, 10, 784), (1, 4096, 4096)]
+    shapes = [(s, s, s) for s in (16, 32, 64, 100, 128, 255, 256, 512, 1000, 1024, 2048)]
+    shapes += [(333, 777, 555), (32, 4096, 1024), (4, 4096, 1024), (8, 256, 256), (128, 10, 784), (1, 4096, 4096)]
+    shapes += [(64, n, k) for n, k in ((2304, 768), (768, 768), (3072, 768), (768, 3072), (50257, 768))]  # GPT-2
     for m, n, k in shapes:
         program = 'input a : [%d, %d]\ninput b : [%d, %d]\noutput c = einsum("ij; jk => ik", a, b)\n' % (m, k, k, n)
-        yield Case("a*b %dx%dx%d" % (m, n, k), program, 2.0 * m * n * k, peers=(("gemm", "nn", m, n, k),))
+        yield Case("a*b %dx%dx%d" % (m, n, k), program, 2.0 * m * n * k,
+                   peers=(("gemm", "nn", m, n, k), ("torch", "matmul", m, n, k), ("numpy", "matmul", m, n, k)))
 
 
 def narrow():
@@ -40,7 +42,7 @@ def linear():
         program = "dim n\ninput x : [n | %d]\nparam w : [%d -> %d]\nparam b : [%d]\noutput y = relu(w * x + b)\n" % (
             k, k, n, n)
         yield Case("relu(w*x + b) %dx%dx%d" % (m, n, k), program, 2.0 * m * n * k, arguments=("n=%d" % m,),
-                   peers=(("torch", "linear", m, n, k), ("gemm", "nt", m, n, k)))
+                   peers=(("torch", "linear", m, n, k), ("packed", "linear", m, n, k), ("gemm", "nt", m, n, k)))
 
 
 CONV = """input x : [1 | %(h)d, %(h)d, %(ci)d]
@@ -68,12 +70,12 @@ def conv():
     for h, ci, co, k, s in RESNET:
         flops = 2.0 * ((h + s - 1) // s) ** 2 * ci * co * k * k
         yield Case("conv %dx%d s%d %d->%d at %d" % (k, k, s, ci, co, h), CONV % locals(), flops,
-                   peers=(("torch", "conv", 1, h, h, ci, co, k, s),))
+                   peers=tuple((peer, "conv", h, ci, co, k, s, 1) for peer in ("torch", "packed", "onnx")))
     for h, ci, s in MOBILENET:
         k = 3
         flops = 2.0 * ((h + s - 1) // s) ** 2 * ci * k * k
         yield Case("depthwise %dx%d s%d %d at %d" % (k, k, s, ci, h), DEPTHWISE % locals(), flops,
-                   peers=(("torch", "conv", 1, h, h, ci, ci, k, s, ci),))
+                   peers=tuple((peer, "conv", h, ci, ci, k, s, ci) for peer in ("torch", "packed", "onnx")))
 
 
 PICTURES = """input x : [1 | %(ci)d, %(h)d, %(h)d]
@@ -122,7 +124,7 @@ def pictures():
         dilated = " d%d" % d if d > 1 else ""
         yield Case("conv %dx%d s%d%s %d->%d at %d" % (k, k, s, dilated, ci, co, h), PICTURES % locals(),
                    2.0 * out ** 2 * ci * co * k * k,
-                   peers=tuple((peer, "pictures", h, ci, co, k, s, d) for peer in ("torch", "onnx")))
+                   peers=tuple((peer, "pictures", h, ci, co, k, s, d) for peer in ("torch", "packed", "onnx")))
     for h in (224, 1024):
         yield Case("gray 3x3, 5x5, two 3x3 at %d" % h, FILTERS % {"h": h}, 2.0 * h * h * (9 + 25 + 9 + 9),
                    peers=(("torch", "filters", h), ("onnx", "filters", h)))
@@ -204,8 +206,12 @@ def rows():
     }
     for kind, program in programs.items():
         for m, n in ((1024, 1024), (64, 768)):
-            yield Case("%s %dx%d" % (kind, m, n), program % (m, n), nbytes=8.0 * m * n,
-                       peers=(("torch", kind, m, n),))
+            folded = kind in ("argmax", "sum")  # one number of a row
+            yield Case("%s %dx%d" % (kind, m, n), program % (m, n), nbytes=(4.0 if folded else 8.0) * m * n,
+                       peers=(("torch", kind, m, n),) + (() if folded else (("compiled", kind, m, n),)))
+
+
+COMPILED = ("gelu", "chain")  # a few, as each takes seconds
 
 
 def elementwise():
@@ -222,7 +228,8 @@ def elementwise():
     for kind, program in programs.items():
         for m, n in ((1024, 1024), (64, 768)):
             yield Case("%s %dx%d" % (kind, m, n), program % ((m, n, n, n, m, n) if kind == "chain" else (m, n)),
-                       nbytes=(12.0 if kind == "chain" else 8.0) * m * n, peers=(("torch", kind, m, n),))
+                       nbytes=(12.0 if kind == "chain" else 8.0) * m * n,
+                       peers=(("torch", kind, m, n),) + ((("compiled", kind, m, n),) if kind in COMPILED else ()))
 
 
 def random():
@@ -243,7 +250,7 @@ let scores = einsum("h, s | d; h, t | d => h, s | t", q, k) / sqrt(%d)
 output y = einsum("h, s | t; h, t | d => h, s | d", nn.softmax(scores), v)
 """ % ((heads, t, d) * 3 + (d,))
         yield Case("attention %dx%dx%d" % (heads, t, d), program, 4.0 * heads * t * t * d,
-                   peers=(("torch", "attention", heads, t, d),))
+                   peers=tuple((peer, "attention", heads, t, d) for peer in ("torch", "sdpa")))
 
 
 def programs():
@@ -251,9 +258,15 @@ def programs():
     for p in typical.PROGRAMS:
         extent = next(iter(p.arrays.values())).replace("<", "x").split("x")[0]
         yield Case(p.name, p.text, p.flops, p.nbytes, arguments=("n=" + extent,) if "dim n" in p.text else (),
-                   peers=(("program", "PyTorch", "eager", p.name), ("program", "PyTorch, compiled", "compiled", p.name)))
+                   peers=(("program", "PyTorch", "eager", p.name), ("program", "PyTorch compiled", "compiled", p.name)))
+
+
+def calls():
+    """What it costs to call a program that does nothing much, in nanoseconds"""
+    yield Case("call of x + 1, one element", "input x : []\noutput y = x + 1\n",
+               peers=(("torch", "one"), ("numpy", "one")))
 
 
 OPERATIONS = {suite.__name__: suite for suite in (
-    products, narrow, linear, contractions, conv, pictures, rows, elementwise, random, reductions, transposes, attention,
-    programs)}
+    products, narrow, linear, contractions, conv, pictures, rows, elementwise, random, reductions, transposes,
+    attention, programs, calls)}
