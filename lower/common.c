@@ -252,6 +252,18 @@ static const Graph *rewire(const Common *common)
 	return graph;
 }
 
+/* For messages: a schedule may name what is not computed. */
+static void describe(const Common *common, NodeId id)
+{
+	Lower *lower = common->lower;
+	const Node *node = lower_node(lower, id), *to = lower_node(lower, common->same[id]);
+	if (!node->name)
+		return;
+	ScheduleEqual equal = {lower_identifier(lower, node->name),
+			       to->name ? lower_identifier(lower, to->name) : NULL, to->span};
+	PUSH(lower->arena, lower->program->made->equals, equal);
+}
+
 void lower_common(Lower *lower)
 {
 	size_t n = lower->graph->nodes.n;
@@ -266,7 +278,10 @@ void lower_common(Lower *lower)
 	for (NodeId id = 0; id < n; id++) {
 		common.same[id] = common.alone[id] ? id : first_of(&common, id);
 		common.cost[id] = cost_of(&common, id);
-		any |= is_read_instead(&common, id);
+		if (!is_read_instead(&common, id))
+			continue;
+		describe(&common, id);
+		any = true;
 	}
 	hmfree(common.first);
 	if (any)

@@ -170,6 +170,21 @@ static void refuse(const ScheduleEntry *entry, const ScheduleClause *clause,
 	diag_note(diags, near->span, "%s is computed here%s", near->name, text);
 }
 
+/* No kernel has the name; perhaps that of a tensor that is equal to it. */
+static void no_kernel(const ScheduleEntry *entry, const Schedule *made, Diags *diags)
+{
+	const ScheduleEqual *equal = NULL;
+	for (size_t i = 0; i < made->equals.n && !equal; i++)
+		if (made->equals.at[i].name == entry->name)
+			equal = &made->equals.at[i];
+	const char *to = equal && equal->to ? equal->to : "another tensor";
+	diag(diags, E0606, entry->span, "no kernel of the program is named %s%s%s%s", entry->name,
+	     equal ? ": it is equal to " : "", equal ? to : "",
+	     equal ? ", which is read instead" : "");
+	if (equal)
+		diag_note(diags, equal->span, "%s is computed here", to);
+}
+
 static void compare_entry(const Schedule *asked, const Program *program,
 			  const ScheduleEntry *entry, Diags *diags)
 {
@@ -187,8 +202,7 @@ static void compare_entry(const Schedule *asked, const Program *program,
 		}
 	}
 	if (!near)
-		diag(diags, E0606, entry->span, "no kernel of the program is named %s",
-		     entry->name);
+		no_kernel(entry, program->made, diags);
 	for (size_t k = 0; near && k < entry->clauses.n; k++)
 		if (!good[entry->clauses.at[k].choice])
 			refuse(entry, &entry->clauses.at[k], near, diags);

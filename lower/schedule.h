@@ -55,9 +55,16 @@ typedef struct ScheduleName {
 	uint32_t value; /* of its entry */
 } ScheduleName;
 
+/* A tensor that is not computed, since it is equal to another one. */
+typedef struct ScheduleEqual {
+	Sym name, to; /* NULL: it has no name */
+	Span span;    /* of the other */
+} ScheduleEqual;
+
 struct Schedule {
 	Arena *arena;
 	VEC(ScheduleEntry) entries;
+	VEC(ScheduleEqual) equals; /* made only */
 	ScheduleName *index; /* stb_ds table; asked only */
 	uint32_t file;	     /* asked: the program's source, which @LINE means */
 };
