@@ -8,7 +8,8 @@ is printed for it, as example.tsr:
     ```text messages               the messages
     ```sched                       written beside it, for ```text schedule=example.sched
     ```text run WORDS              tsr run example.so WORDS
-    ```c, ```python                compiles with example.h and example.o, and runs; runs beside example.so
+    ```c, ```python                compiles with example.h and example.o, and libtsr where it includes <tsr.h>, and
+                                   runs; runs beside example.so
     ```text output                 what that printed
     ```c header                    comments and declarations of the header, with the prefix net
 
@@ -20,7 +21,9 @@ import sys
 import tempfile
 
 tsrc, path = os.path.abspath(sys.argv[1]), sys.argv[2]
-tsr = os.path.join(os.path.dirname(tsrc), "tsr")
+build = os.path.dirname(tsrc)
+tsr = os.path.join(build, "tsr")
+runtime = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "runtime")
 
 
 def call(directory, *words):
@@ -46,6 +49,10 @@ def run_host(directory, kind, body):
     if kind == "c":
         commands = [["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", source, "example.o", "-lm", "-o", "host"],
                     ["./host"]]
+        if "#include <tsr.h>" in body:
+            library = os.path.join(directory, "libtsr.so.0")  # as it is installed
+            os.symlink(os.path.join(build, "libtsr.so"), library)
+            commands[0] += ["-I" + runtime, library, "-Wl,-rpath," + directory, "-pthread"]
     text = ""
     for command in commands:
         status, out, messages = call(directory, *command)
