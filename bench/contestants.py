@@ -58,8 +58,12 @@ class Contestants:
                 [self.python, os.path.join(HERE, "peer_server.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=self.log, text=True, env=machine.environment(threads, **self.preload))
         server = self.servers[threads]
-        server.stdin.write(json.dumps(command[1:]) + "\n")
-        server.stdin.flush()
+        try:
+            server.stdin.write(json.dumps(command[1:]) + "\n")
+            server.stdin.flush()
+        except BrokenPipeError:  # it died; the next one is asked of another
+            del self.servers[threads]
+            return None
         return json.loads(server.stdout.readline() or "null")
 
     def median_ns(self, command, threads):

@@ -18,6 +18,7 @@ class ModelCase:
     flops: float = 0
     nbytes: float = 0
     defines: tuple = ()
+    bounded: bool = True
 
     def stem(self, folder):
         return os.path.join(folder, self.model)

@@ -25,13 +25,12 @@ import suites
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SUITES = {**suites.OPERATIONS, **models.SUITES, "compilation": compilation.rows}
-CPUS = len(os.sched_getaffinity(0))
 
 options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 options.add_argument("--suite", default=",".join(SUITES), help="of " + ", ".join(SUITES))
 options.add_argument("--case", default="", help="only those whose names have this in them")
 options.add_argument("--rounds", type=int, default=1)
-options.add_argument("--threads", default="1,2" if CPUS > 1 else "1")
+options.add_argument("--threads", default="1,2" if machine.CPUS > 1 else "1")
 options.add_argument("--attempts", type=int, default=5, help="at a run that is not disturbed; 1: each counts")
 options.add_argument("--peers", default="", help="names, such as OpenBLAS,PyTorch; all that are installed")
 options.add_argument("--peer-python", help="of PyTorch, NumPy and ONNX Runtime; that of make bench-peers, or this one")
@@ -74,7 +73,7 @@ class Measured:
     def first_limit(case, threads):
         """A model that waits for memory is measured beside it, as memory serves other machines as well"""
         if case.flops:
-            return HOST.peaks[threads]
+            return HOST.peaks[threads] if case.bounded else None
         if isinstance(case, models.ModelCase):
             return HOST.bandwidth(threads, case.nbytes)
         return HOST.known_bandwidth(threads, case.nbytes) if case.nbytes else None
@@ -106,8 +105,9 @@ def line(words):
 def head(say):
     """Where, when and how, then the first lines of the table"""
     cpu = machine.CPUINFO.get("model name", platform.machine())
-    say("%s, %s, %d CPU%s; %s" % (time.strftime("%Y-%m-%d"), cpu, CPUS, "" if CPUS == 1 else "s", PEERS.shown()))
-    say("command: " + shlex.join([os.path.relpath(sys.argv[0]), *sys.argv[1:]]))
+    cpus = "%d CPU%s" % (machine.CPUS, "" if machine.CPUS == 1 else "s")
+    say("%s, %s, %s; %s" % (time.strftime("%Y-%m-%d"), cpu, cpus, PEERS.shown()))
+    say("command: " + shlex.join(["python3", os.path.relpath(sys.argv[0]), *sys.argv[1:]]))
     for threads in COUNTS:
         say("%d thread%s: measured peak %.0f GFLOP/s, memory %.1f GB/s" % (
             threads, "" if threads == 1 else "s", HOST.peak(threads), HOST.known_bandwidth(threads, 256 << 20)))
