@@ -3,9 +3,9 @@
  * Of the dims that are left, the last one that leaves an operand of each contraction where it is
  * goes in blocks.
  *
- * It pays where the tensors between are large, and where what every block reads again is not: it
- * stays in a near cache, or all rows of what is between are several times as large. Then at least
- * 32 rows go at a time, or 128, so that what comes from farther away is used as often.
+ * It pays where what every block reads again is not large: it stays in a near cache, or all rows of
+ * what is between are several times as large. Then at least 32 rows go at a time, or 128, so that
+ * what comes from farther away is used as often.
  */
 #include "base/diag.h"
 #include "lower/band.h"
@@ -147,13 +147,18 @@ static bool again_is_little(const Chooser *c)
 					rows > AGAIN_BLOCKS * rows_least(c));
 }
 
-static bool pays(const Chooser *c)
+/* Is what is between large, or of a batch? How many members that has is nothing that the order of
+ * additions, which is another one in blocks, may depend on. */
+static bool is_large(const Chooser *c)
 {
 	NodeId first = c->band->roots[0].root;
 	int64_t whole =
 		bytes_of(c, node_elements(c->lower, first), lower_node(c->lower, first)->dtype);
-	return (whole < 0 || whole > WHOLE_BYTES) && again_is_little(c) && has_row_sums(c);
+	return whole < 0 || whole > WHOLE_BYTES ||
+	       lower_shape(c->lower, first)->rows[ROW_BATCH].n > 0;
 }
+
+static bool pays(const Chooser *c) { return is_large(c) && again_is_little(c) && has_row_sums(c); }
 
 static void choose_block(Chooser *c)
 {
