@@ -197,7 +197,8 @@ static Reader readers_of(const Lower *lower, NodeId id)
 	Reader all = {.never = from == to};
 	for (uint32_t i = from; i < to; i++) {
 		Reader reader = reader_of(lower, lower->uses[i]);
-		reader.often = !reader.never && !size_ge(lower->sizes, elements, reader.space);
+		reader.often = !reader.never && (!size_ge(lower->sizes, elements, reader.space) ||
+						 fuse_is_shared(lower, id, reader.root));
 		if (i == from) {
 			all = reader;
 			continue;
@@ -330,11 +331,10 @@ static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 		return false;
 	if (suits_its_operand(lower, id))
 		return false;
-	if (size_ge(lower->sizes, node_elements(lower, id), reader->space))
+	if (size_ge(lower->sizes, node_elements(lower, id), reader->space) &&
+	    !fuse_is_shared(lower, id, reader->root))
 		return true;
-	const Proj *root = lower_proj(lower, reader->root);
-	bool reduces = proj_reduces(root) || lower->plan[reader->root].reduction != NODE_NONE;
-	return !reduces && plan->cost <= COST_CHEAP;
+	return !fuse_root_reduces(lower, reader->root) && plan->cost <= COST_CHEAP;
 }
 
 /* A reduction whose every cell the root reads once, at the root's own index. */

@@ -94,7 +94,8 @@ static int64_t cells_at_a_time(const Nest *nest)
 	const Loop *loop = &nest->loops[nest->nresult - 1];
 	if (nest_is_guarded(nest, loop))
 		return 1;
-	if (!size_is_const(nest->gen->program->sizes, loop->extent, &extent) || extent < 2)
+	extent = loop_of_member(nest->gen->program->sizes, loop, 1);
+	if (extent < 2)
 		return 1;
 	if (steps_of(nest, loop).fixed == 0)
 		return 1;

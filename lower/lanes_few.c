@@ -18,7 +18,8 @@
  *   for v in 0..4: y[v] = sum[v] + sum[v + 4] + ... + rest[v]      as a fixed tree
  *
  * How many parts there are, and where they end, follows from the extents alone. A sum that fills no
- * two parts has none: acc is the sum.
+ * two parts has none: acc is the sum. Members of a batch are not summed so, or their bits would
+ * depend on how few they are.
  */
 #include "base/diag.h"
 #include "lower/lanes.h"
@@ -120,8 +121,8 @@ static bool choose_parts(Few *f)
 static bool find_few(Few *f, Nest *nest, Op reduce)
 {
 	*f = (Few){.lanes = {.nest = nest, .reduce = reduce, .ncells = 1}, .n = 1};
-	if (nest->nresult > 1 || nest->nloops != nest->nresult + 1 || !op_accumulates(reduce) ||
-	    nest->guards.n > 0 || nest->gen->lower->band)
+	if (nest->batched || nest->nresult > 1 || nest->nloops != nest->nresult + 1 ||
+	    !op_accumulates(reduce) || nest->guards.n > 0 || nest->gen->lower->band)
 		return false;
 	f->lanes.along = &nest->loops[nest->nloops - 1];
 	f->cells = nest->nresult ? &nest->loops[0] : NULL;

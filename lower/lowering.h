@@ -3,7 +3,8 @@
  *
  *   common.c   equal tensors are one
  *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's;
- *              widen.c operands of products that are stored narrow
+ *              shared.c those that members of a batch share; widen.c operands of products that are
+ *              stored narrow
  *   proj.c     what is asked of a projection
  *   value.c    a node's value at given indices, through everything that is fused into it
  *   nest.c     loops around a value: their order, where sums are kept; nest_bounds.c their bounds,
@@ -180,6 +181,10 @@ void fuse_plan(Lower *lower);
 /* widen.c: is a node of some elements, if it widens what it reads, a copy of its own where
  * reductions use it? */
 bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses);
+/* shared.c: does a root reduce, or finish a reduction? Do members of a batch share a node, while
+ * numbers depend on whether it is computed inside the root? */
+bool fuse_root_reduces(const Lower *lower, NodeId root);
+bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */
 void fuse_describe(Lower *lower);
 
@@ -281,6 +286,9 @@ typedef struct Loop {
 	Size own; /* the part of the extent that is of no batch axis of the result */
 	bool reduced;
 } Loop;
+/* The extent for one member of a batch, `otherwise` where it is not known or all of it is the
+ * batch's: what the order of additions may depend on. */
+int64_t loop_of_member(const Sizes *sizes, const Loop *loop, int64_t otherwise);
 /* The best innermost loop, by the strides of all accesses; `keep_local`: reduced loops only, where
  * there are any. Requires nloops > 0. */
 uint32_t order_innermost(Gen *gen, const Loop *loops, uint32_t nloops, const Body *body,

@@ -109,6 +109,12 @@ static bool is_batch(const Nest *nest, IterId iter)
 	return false;
 }
 
+int64_t loop_of_member(const Sizes *sizes, const Loop *loop, int64_t otherwise)
+{
+	int64_t n;
+	return size_is_const(sizes, loop->own, &n) && n != 1 ? n : otherwise;
+}
+
 /* Appends the loops of the piece that are reduced, or are not. What the kernels of a band share
  * is no loop of this nest: the band's own loops run it (by_iter is theirs), but for its rows, of
  * which a block is one. */
@@ -212,6 +218,7 @@ void nest_set_up(Nest *nest)
 	nest->first_local = gen->locals.n;
 	nest->loops = ARENA_ARRAY(gen->arena, Loop, nest->piece->niters + 1);
 	nest->by_iter = ARENA_ARRAY(gen->arena, const Ix *, nest->proj->niters + 1);
+	nest->batched = lower_shape(gen->lower, nest->node)->rows[ROW_BATCH].n > 0;
 	add_loops(nest, false);
 	nest->nresult = nest->nloops;
 	add_loops(nest, true);
@@ -264,7 +271,7 @@ static int64_t short_steps(const Nest *nest)
 {
 	int64_t steps;
 	uint32_t n = nest->nresult;
-	bool plain = nest->nloops == n + 1 && n > 0 && nest->guards.n == 0 &&
+	bool plain = nest->nloops == n + 1 && (n > 0 || nest->batched) && nest->guards.n == 0 &&
 		     nest->inner.stmts.n == 0 && count_loads(nest->value) == 1;
 	if (!plain || !size_is_const(nest->gen->program->sizes, nest->loops[n].extent, &steps))
 		return 0;

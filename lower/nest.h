@@ -32,6 +32,7 @@ typedef struct Nest {
 	uint32_t nloops;
 	uint32_t nresult; /* the first ones, of the result */
 	bool apart;	  /* these loops store no cell twice, and read none of them */
+	bool batched;	  /* the result has batch axes, of whatever extents */
 	const Ix **by_iter; /* by IterId: the iterator's value; 0 where the extent is 1 */
 	GuardedList guards;
 	const Ix **cell; /* the result's index, an axis each */

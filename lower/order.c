@@ -53,10 +53,12 @@ static void count_value(Order *o, const Value *value)
 		count_value(o, value->args[i]);
 }
 
-static uint64_t scaled(const Order *o, Size extent)
+/* Sums are added up in the order that follows, so theirs is that of one member of a batch. */
+static uint64_t scaled(const Order *o, const Loop *loop, bool of_sum)
 {
-	int64_t n;
-	if (!size_is_const(o->gen->program->sizes, extent, &n) || n >= VECTOR)
+	const Sizes *sizes = o->gen->program->sizes;
+	int64_t n = loop_of_member(sizes, loop, VECTOR);
+	if ((!of_sum && !size_is_const(sizes, loop->extent, &n)) || n >= VECTOR)
 		return o->cost * VECTOR;
 	return o->cost * VECTOR * VECTOR / (uint64_t)(n > 0 ? n : 1);
 }
@@ -74,7 +76,7 @@ static uint64_t loop_cost(Gen *gen, const Loop *loop, const Body *body, const Va
 		o.cost += COST_SUM;
 	else if (ix_uses(store, loop->var))
 		o.cost += stride_cost(&o, store, COST_STORE_NEXT, COST_STORE_FAR);
-	return scaled(&o, loop->extent);
+	return scaled(&o, loop, of_sum);
 }
 
 uint32_t order_innermost(Gen *gen, const Loop *loops, uint32_t nloops, const Body *body,

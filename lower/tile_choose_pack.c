@@ -169,7 +169,7 @@ static bool has_columns(const Planner *p, const Loop *col)
 {
 	int64_t n;
 	if (tile_is_const(p, col->extent, &n))
-		return n >= p->native;
+		return loop_of_member(p->program->sizes, col, 1) >= p->native;
 	return !dtype_is_float(p->tile->nest->value->dtype) || !tile_is_const(p, col->own, &n);
 }
 
@@ -211,7 +211,9 @@ static void pack_turned(Planner *p)
 		if (load < 0 || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
 		    !tile_is_asked(p, p->lanes, 0, col) || tile_stride(p, nest->at, col) != 1 ||
 		    tile_is_guarded(nest, col) || !tile_moves_by_one(p, &p->store, col, false) ||
-		    tile_extent(p, col, 0) < PACK_COLUMNS || pack_steps(p, load) < PACK_STEPS)
+		    tile_extent(p, col, 0) == 0 ||
+		    loop_of_member(p->program->sizes, col, 1) < PACK_COLUMNS ||
+		    pack_steps(p, load) < PACK_STEPS)
 			continue;
 		p->tile->prepacked = tile_may_prepack(p, load);
 		if (!p->tile->prepacked && !pays_packed(p, load, false))
@@ -233,7 +235,9 @@ static Loop *turned_columns(const Planner *p, const Loop *row)
 		if (load < 0 || ix_uses(p->sum.at.at[load], row->var) ||
 		    !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
 		    !tile_is_asked(p, p->lanes, 0, col) || tile_is_guarded(nest, col) ||
-		    tile_extent(p, col, 0) < p->native || pack_steps(p, load) < PACK_STEPS ||
+		    tile_extent(p, col, 0) == 0 ||
+		    loop_of_member(p->program->sizes, col, 1) < p->native ||
+		    pack_steps(p, load) < PACK_STEPS ||
 		    size_is_bad(ix_stride(p->program, nest->at, col->var)))
 			continue;
 		if (!best || tile_extent(p, col, 0) > tile_extent(p, best, 0))

@@ -160,11 +160,20 @@ static uint64_t stays(const Planner *p, const Loop *loop)
 	return set;
 }
 
+/* Cells that several tiles add to take these in an order that is every member's of a batch: no tile
+ * goes over members. */
+static bool keeps_order(const Planner *p, const Loop *loop)
+{
+	return p->tile->apart || !size_is(p->program->sizes, loop->own, 1);
+}
+
 static bool runs_across(const Planner *p, const Loop *loop)
 {
 	const Nest *nest = p->tile->nest;
-	return tile_extent(p, loop, TILE_ASSUMED) >= LEAST_LANES && !tile_is_guarded(nest, loop) &&
-	       tile_stride(p, nest->at, loop) == 1 && tile_moves_by_one(p, &p->sum, loop, true) &&
+	return keeps_order(p, loop) &&
+	       loop_of_member(p->program->sizes, loop, TILE_ASSUMED) >= LEAST_LANES &&
+	       !tile_is_guarded(nest, loop) && tile_stride(p, nest->at, loop) == 1 &&
+	       tile_moves_by_one(p, &p->sum, loop, true) &&
 	       tile_moves_by_one(p, &p->store, loop, false);
 }
 
@@ -192,7 +201,7 @@ Loop *tile_reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32
 	Loop *best = NULL;
 	for (uint32_t i = 0; i < nest->nresult; i++) {
 		Loop *loop = &nest->loops[i];
-		if (loop == not || (stays(p, loop) & ~but) == 0 ||
+		if (loop == not || (stays(p, loop) & ~but) == 0 || !keeps_order(p, loop) ||
 		    !tile_is_asked(p, p->tiles, item, loop))
 			continue;
 		if (item == TILE_ROWS ? !tile_may_be_rows(p, loop) : tile_is_guarded(nest, loop))
@@ -241,13 +250,18 @@ static bool find_loops(Planner *p)
 
 /* ---- the whole ---- */
 
-/* Little work, or none: no extent that is known is zero in what follows. */
+/* Little work, or none, of one member of a batch and TILE_ASSUMED of them? No extent that is known
+ * is zero in what follows. */
 static bool is_small(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
-	int64_t work = 1, n;
+	int64_t work = nest->batched ? TILE_ASSUMED : 1, n;
 	for (uint32_t i = 0; i < nest->nloops; i++) {
-		if (!tile_is_const(p, nest->loops[i].extent, &n))
+		const Loop *loop = &nest->loops[i];
+		bool known = tile_is_const(p, loop->extent, &n);
+		if (known && n == 0)
+			return true;
+		if (!tile_is_const(p, loop->own, &n))
 			n = TILE_ASSUMED;
 		work *= n < LEAST_WORK ? n : LEAST_WORK;
 		work = work < LEAST_WORK ? work : LEAST_WORK;
@@ -336,8 +350,17 @@ static void find_guards(Planner *p)
 			PUSH(nest->gen->arena, tile->inner, nest->guards.at[g]);
 }
 
-/* Do cells share what they read? Else a sum of a value with shared parts has wider lanes. */
-static bool reuses(const Tile *tile) { return tile->form == TILE_ACROSS || tile->col; }
+/* Do cells of one member share what they read? Else a sum of a value with shared parts has wider
+ * lanes. */
+static bool reuses(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	bool shares = p->tile->form == TILE_ACROSS;
+	for (uint32_t i = 0; i < nest->nresult && p->tile->col && !shares; i++)
+		shares = !size_is(p->program->sizes, nest->loops[i].own, 1) &&
+			 stays(p, &nest->loops[i]) != 0;
+	return shares;
+}
 
 /* The sizes and what else is chosen for loops that are found; false: no tiles fit. */
 static bool choose_rest(Planner *p)
@@ -370,7 +393,7 @@ static bool choose_straight(Planner *p)
 	tile_choose_pack(p, found);
 	if ((!found && tile->pack < 0) ||
 	    (tile->form == TILE_ALONG && (tile->reduce != OP_ADD || p->sum.at.n < 2)) ||
-	    (tile->nest->in_line && !reuses(tile)))
+	    (tile->nest->in_line && !reuses(p)))
 		return false;
 	return choose_rest(p);
 }
