@@ -8,7 +8,7 @@
  *   proj.c     what is asked of a projection
  *   value.c    a node's value at given indices, through everything that is fused into it
  *   nest.c     loops around a value: their order, where sums are kept; nest_bounds.c their bounds,
- *              nest_order.c the order that is asked for
+ *              nest_order.c the order that is asked for, nest_names.c what can be asked of
  *   collapse.c neighbouring loops that are one
  *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_choose_pack.c which
  *              operand is copied, tile_size.c which sizes, tile_cache.c which blocks,
@@ -31,7 +31,8 @@
  *              statements into another kernel
  *   alias.c    where a kernel touches a buffer
  *   order.c    which loop is innermost
- *   schedule.c what was chosen, and what is asked; schedule_parse.c reads that
+ *   schedule.c what was chosen, and what is asked; schedule_parse.c reads that,
+ *              schedule_why.c says why it was not made
  *   plan.c     places of temporaries; peak.c what is alive where they need most
  *   turn.c     finished loops that turn an operand, in tiles; turn_emit.c their loops
  *   region.c   small kernels in one loop for threads

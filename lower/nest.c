@@ -465,6 +465,8 @@ void nest_emit(Gen *gen, NodeId root, StoreTarget target)
 		nest.piece = &proj->pieces[i];
 		size_t first = gen->top.stmts.n;
 		emit_piece(&nest);
+		if (gen->lower->asked)
+			nest_note_names(&nest);
 		Block block = {gen->top.stmts.at + first, (uint32_t)(gen->top.stmts.n - first)};
 		place_block(block, lower_node(gen->lower, node)->span,
 			    lower_node(gen->lower, root)->span);

@@ -70,8 +70,10 @@ bool nest_sums_in_place(const Nest *nest);
 bool nest_take_order(Nest *nest, bool scattered, bool local);
 /* Copies operands first where an order is asked for that names the loops behind the copies. */
 void nest_copy_for_order(Nest *nest);
-/* NULL: no loop has the name. */
+/* NULL: no loop has the name (nest_names.c). */
 Loop *nest_loop_named(const Nest *nest, Sym name);
+/* Adds what a schedule can name of the nest to what was made. */
+void nest_note_names(const Nest *nest);
 /* Adds the order of the loops to what was made. */
 void nest_describe_order(const Nest *nest);
 /* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */

@@ -16,14 +16,6 @@ bool nest_sums_in_place(const Nest *nest)
 	       program->buffers.at[nest->target.buffer].dtype == nest->value->dtype;
 }
 
-Loop *nest_loop_named(const Nest *nest, Sym name)
-{
-	for (uint32_t i = 0; i < nest->nloops; i++)
-		if (nest->gen->iters.at[nest->loops[i].var].name == name)
-			return &nest->loops[i];
-	return NULL;
-}
-
 /* Sums stay sums: result, then reduced, for a sum in a local; a last loop of the result for one in
  * place. Elsewhere any order is legal where cells are written once or accumulated. */
 static bool order_is_legal(const Nest *nest, const Loop *loops, bool scattered, bool *local)
@@ -54,7 +46,7 @@ void nest_copy_for_order(Nest *nest)
 
 bool nest_take_order(Nest *nest, bool scattered, bool local)
 {
-	ScheduleClause *asked = gen_asked(nest->gen, CHOICE_ORDER);
+	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_ORDER);
 	bool kept = local;
 	if (!asks_on(asked) || asked->items.n != nest->nloops)
 		return local;
@@ -68,11 +60,8 @@ bool nest_take_order(Nest *nest, bool scattered, bool local)
 			return local;
 		loops[i] = *loop;
 	}
-	if (!order_is_legal(nest, loops, scattered, &kept)) {
-		asked->refused =
-			"sums come after the loops of the result, or before the last of them";
+	if (!order_is_legal(nest, loops, scattered, &kept))
 		return local;
-	}
 	nest->loops = loops;
 	return kept;
 }

@@ -97,10 +97,6 @@ bool tile_may_prepack(const Planner *p, int load)
 	if (asks_off(p->prepacks) || asks_on(p->packs) || !asks_name(p->prepacks, 0, name))
 		return false;
 	bool may = may_stay(p, p->sum.at.at[load], buffer);
-	if (!may && asks_on(p->prepacks))
-		p->prepacks->refused =
-			"a parameter of known sizes that no routine assigns to can be, "
-			"and none under --no-prepack";
 	return may;
 }
 

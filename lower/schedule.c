@@ -4,7 +4,7 @@
 #include <stb/stb_ds.h>
 
 static const char *const words[] = {
-#define CHOICE(id, word, example, meaning) word,
+#define CHOICE(id, word, names, example, meaning, needs) word,
 #include "lower/schedule.def"
 #undef CHOICE
 };
@@ -158,11 +158,11 @@ static bool is_for(const Schedule *asked, const Program *program, const Schedule
 				     : entry->name == made->name;
 }
 
-static void refuse(const ScheduleEntry *entry, const ScheduleClause *clause,
+static void refuse(const Program *program, const ScheduleEntry *entry, const ScheduleClause *clause,
 		   const ScheduleEntry *near, Diags *diags)
 {
-	diag(diags, E0607, clause->span, "'%s' of %s cannot be made%s%s", words[clause->choice],
-	     entry->name, clause->refused ? ": " : "", clause->refused ? clause->refused : "");
+	diag(diags, E0607, clause->span, "'%s' of %s cannot be made: %s", words[clause->choice],
+	     entry->name, schedule_why(program, clause, near, diags->arena));
 	const char *text = "";
 	for (size_t i = 0; i < near->clauses.n; i++)
 		text = arena_printf(diags->arena, "%s%s %s", text, i ? ";" : ", as",
@@ -205,7 +205,7 @@ static void compare_entry(const Schedule *asked, const Program *program,
 		no_kernel(entry, program->made, diags);
 	for (size_t k = 0; near && k < entry->clauses.n; k++)
 		if (!good[entry->clauses.at[k].choice])
-			refuse(entry, &entry->clauses.at[k], near, diags);
+			refuse(program, entry, &entry->clauses.at[k], near, diags);
 }
 
 void schedule_compare(const Schedule *asked, const Program *program, Diags *diags)

@@ -21,7 +21,7 @@
 #include "lower/loops.h"
 
 typedef enum Choice {
-#define CHOICE(id, word, example, meaning) CHOICE_##id,
+#define CHOICE(id, word, names, example, meaning, needs) CHOICE_##id,
 #include "lower/schedule.def"
 #undef CHOICE
 	CHOICE_COUNT
@@ -48,6 +48,7 @@ typedef struct ScheduleEntry {
 	Span span; /* asked: in the .sched; made: of the operation */
 	VEC(ScheduleClause) clauses;
 	const char *facts; /* made: what the cost was estimated from; NULL: nothing */
+	VEC(Sym) loops, operands; /* made: what clauses can name; empty: not known */
 } ScheduleEntry;
 
 typedef struct ScheduleName {
@@ -95,6 +96,9 @@ ScheduleItem *clause_item(const ScheduleClause *clause, Sym name);
 bool asks_any(const ScheduleClause *asked, Sym name);
 /* The first number asked for with the name; 0: none is. */
 int64_t asks_number(const ScheduleClause *asked, Sym name);
+/* Why the clause is not among what was made of the kernel `near` (schedule_why.c). */
+const char *schedule_why(const Program *program, const ScheduleClause *asked,
+			 const ScheduleEntry *near, Arena *arena);
 /* Compares what was asked with what was made. */
 void schedule_compare(const Schedule *asked, const Program *program, Diags *diags);
 /* The made schedule as a .sched file. */

@@ -116,7 +116,7 @@ static bool take_items(Reader *r, ScheduleClause *clause)
 static bool find_choice(const char *word, Choice *choice)
 {
 	static const char *const words[] = {
-#define CHOICE(id, text, example, meaning) text,
+#define CHOICE(id, text, names, example, meaning, needs) text,
 #include "lower/schedule.def"
 #undef CHOICE
 	};
@@ -129,7 +129,7 @@ static bool find_choice(const char *word, Choice *choice)
 static bool take_clause(Reader *r, ScheduleEntry *entry)
 {
 	static const char wanted[] = "one of"
-#define CHOICE(id, word, example, meaning) " '" word "'"
+#define CHOICE(id, word, names, example, meaning, needs) " '" word "'"
 #include "lower/schedule.def"
 #undef CHOICE
 		;

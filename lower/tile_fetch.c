@@ -168,11 +168,6 @@ void tile_choose_fetch(Planner *p)
 	p->tile->fetched = is_fetched(p, cols, cols >= 0 && columns_pay(p))	 ? cols
 			   : is_fetched(p, rows, rows >= 0 && rows_pay(p, rows)) ? rows
 										 : -1;
-	if (p->tile->fetched < 0 && asks_on(p->fetches))
-		p->fetches->refused =
-			"tiles of 4 rows or more fetch panels of a parameter that is packed, "
-			"blocks of columns and of the sum what they stream, "
-			"and other tiles across the result the next rows, which lie end to end";
 }
 
 /* A number that does not change in the tile. */

@@ -101,10 +101,6 @@ void tile_choose_sweep(Planner *p)
 		    take(p, loop, extent))
 			return;
 	}
-	if (asks_on(p->sweeps))
-		p->sweeps->refused =
-			"tiles go down where rows and columns both move what is read, windows that follow "
-			"each other along this loop overlap, and nothing is packed, fetched or in blocks";
 }
 
 /* ---- its loops ---- */

@@ -220,9 +220,4 @@ void tile_choose_tail(Planner *p)
 		return;
 	}
 	tile->tail = (TileParts){0};
-	if (asks_on(p->tails))
-		p->tails->refused =
-			"rows are turned for the columns behind the whole vectors, a quarter of one at "
-			"most, where their operand lies along the last sum, both sum and columns are two vectors or "
-			"more, and nothing is packed or goes in blocks";
 }

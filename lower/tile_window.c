@@ -64,10 +64,6 @@ void tile_choose_window(Planner *p)
 			return;
 		}
 	}
-	if (asks_on(p->windows))
-		p->windows->refused =
-			"tiles of several rows share reads where such a loop, of fewer than 24 steps, moves "
-			"what lanes run along as far as the rows do, and nothing is packed or fetched";
 }
 
 /* What the rows that read a place of the window add. */
