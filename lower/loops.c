@@ -65,7 +65,8 @@ static const Value *without_unit(Op op, const Value *const *args)
 	return NULL;
 }
 
-/* x to the power 1, 2, 3 or, of floats, -1 by products, which are as exact as pow; NULL otherwise. */
+/* x to the power 1, 2, 3 or, of floats, -1 by products, which are as exact as pow but for the cube,
+ * which is rounded twice; NULL otherwise. */
 static const Value *small_power(Arena *arena, Dtype dtype, const Value *const *args)
 {
 	const Value *x = args[0], *one = value_const(arena, dtype, scalar_of(dtype, 1));

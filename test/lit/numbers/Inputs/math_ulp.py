@@ -19,8 +19,9 @@ FUNCTIONS = {
     "exp": (1, np.exp), "log": (1, np.log), "exp2": (1.5, np.exp2), "log2": (2.5, np.log2), "tanh": (2.5, np.tanh),
     "sin": (2.75, np.sin), "cos": (2.75, np.cos),
     "sigmoid": (2.5, lambda x: np.where(x < 0, np.exp(np.minimum(x, 0)), 1) / (1 + np.exp(-np.abs(x)))),
-    "erf": (1.5, erf), "sqrt": (1, np.sqrt), "rsqrt": (1.5, lambda x: 1 / np.sqrt(x)),
+    "erf": (1.5, erf), "sqrt": (0.5001, np.sqrt), "rsqrt": (1.5, lambda x: 1 / np.sqrt(x)),
     "gelu": (2, lambda x: x / 2 * (1 + erf(x * math.sqrt(0.5)))),
+    "x ** 3": (1.5, lambda x: x * x * x), "x ** 2": (0.5001, lambda x: x * x), "x ** -1": (0.5001, lambda x: 1 / x),
 }
 
 
@@ -76,7 +77,7 @@ def unary(names):
     for name in names:
         x = np.concatenate([every_number(STEP), special_numbers()])
         bound, exact = FUNCTIONS[name]
-        model = Model("dim n\ninput x : [n]\noutput y = %s(x)\n" % name, [o for o in OPTIONS if o != "-v"])
+        model = Model("dim n\ninput x : [n]\noutput y = %s\n" % (name + "(x)" * name.isidentifier()), [o for o in OPTIONS if o != "-v"])
         got, = model.forward([x.size], [x], [((x.size,), np.float32)])
         want = exact(x.astype(np.float64))
         if FAST_CLASS and name in FAST:
