@@ -257,8 +257,8 @@ static void set_opt_level(Options *o, struct argp_state *state, const char *arg)
 
 static void set_target(struct argp_state *state, const char *arg)
 {
-	if (strncmp(arg, "cuda", 4) == 0)
-		argp_error(state, "--target=cuda is not supported yet; --target=cpu is");
+	if (strncmp(arg, "cuda", 4) == 0 || strcmp(arg, "ptx") == 0)
+		argp_error(state, "--target=%s is not supported yet; --target=cpu is", arg);
 	if (strcmp(arg, "cpu") != 0)
 		argp_error(state, "unknown target '%s'", arg);
 }
