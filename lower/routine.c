@@ -132,7 +132,8 @@ bool lower_has_kernel(const Lower *lower, NodeId id)
 
 /* ---- the kernels ---- */
 
-/* Is all of a routine's own tensor set before anything reads it? Then it need not be cleared. */
+/* Is all of a routine's own tensor set, or cleared by an assignment, before anything reads it? Then
+ * it need not be cleared where it begins. */
 static bool is_set_first(const Lower *lower, NodeId own)
 {
 	for (NodeId id = own + 1; id < lower->graph->nodes.n; id++) {
@@ -145,8 +146,9 @@ static bool is_set_first(const Lower *lower, NodeId own)
 		if (node->target != own)
 			continue;
 		const Proj *proj = lower_proj(lower, id);
-		return node->acc == OP_NONE && (!proj || proj->surjective) &&
-		       size_same(node_elements(lower, id), node_elements(lower, own));
+		bool whole = node->acc == OP_NONE && (!proj || proj->surjective) &&
+			     size_same(node_elements(lower, id), node_elements(lower, own));
+		return whole || node->clear;
 	}
 	return false;
 }
