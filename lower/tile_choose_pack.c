@@ -224,7 +224,7 @@ static void pack_turned(Planner *p)
 }
 
 /* The columns that rows turn for: the longest loop that moves one operand alone, which can be
- * packed and which the rows leave in place. */
+ * packed and which the rows leave in place; no batch's. */
 static Loop *turned_columns(const Planner *p, const Loop *row)
 {
 	Nest *nest = p->tile->nest;
@@ -232,7 +232,8 @@ static Loop *turned_columns(const Planner *p, const Loop *row)
 	for (uint32_t i = 0; i < nest->nresult; i++) {
 		Loop *col = &nest->loops[i];
 		int load = col == row ? -1 : only_moved(p, col);
-		if (load < 0 || ix_uses(p->sum.at.at[load], row->var) ||
+		if (load < 0 || !size_same(col->own, col->extent) ||
+		    ix_uses(p->sum.at.at[load], row->var) ||
 		    !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
 		    !tile_is_asked(p, p->lanes, 0, col) || tile_is_guarded(nest, col) ||
 		    tile_extent(p, col, 0) == 0 ||

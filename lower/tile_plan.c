@@ -408,11 +408,12 @@ static uint64_t times(uint64_t a, uint64_t b)
 }
 
 /* The cycles of all tiles of all loops, with TILE_ASSUMED for each that is not known, of one member
- * of a batch, and of columns that are turned at every call, one an element. */
+ * of a batch, and of columns that are packed one by one at every call, one an element. */
 static uint64_t all_cycles(const Planner *p)
 {
 	const Tile *tile = p->tile;
-	uint64_t cycles = tile->cycles, copied = tile->stores_rows && !tile->prepacked;
+	bool apart = tile->stores_rows || (tile->pack >= 0 && tile->pack_kind == LOOP_UNROLL);
+	uint64_t cycles = tile->cycles, copied = apart && !tile->prepacked;
 	for (uint32_t i = 0; i < tile->nest->nloops; i++) {
 		const Loop *loop = &tile->nest->loops[i];
 		int64_t own = TILE_ASSUMED;
@@ -433,6 +434,14 @@ uint64_t tile_estimate(Nest *nest, bool turned)
 		return 0;
 	tile.apart = tile_stores_apart(&p);
 	return (turned ? choose_turned(&p) : choose_straight(&p)) ? all_cycles(&p) : 0;
+}
+
+/* Do turned rows take fewer cycles? Past lanes along a sum they always do, which add in another
+ * order: it must not depend on how many members a batch has. */
+static bool is_better_turned(const Planner *straight, const Planner *turned)
+{
+	uint64_t cycles = all_cycles(straight);
+	return straight->tile->form == TILE_ALONG || all_cycles(turned) < cycles - cycles / 16;
 }
 
 /* Do rows move all that columns do, as in a filter of a gray picture? */
@@ -466,10 +475,7 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	bool turns = !copied && choose_turned(&other), straight = choose_straight(&p);
 	if (!turns && !straight)
 		return false;
-	/* lanes along a sum add in another order, whatever the sizes of a batch */
-	bool across = straight && tile->form == TILE_ACROSS;
-	uint64_t cycles = across ? all_cycles(&p) : 0;
-	if (turns && (!straight || (across && all_cycles(&other) < cycles - cycles / 16)))
+	if (turns && (!straight || is_better_turned(&p, &other)))
 		*tile = turned;
 	tile_choose_sweep(&p);
 	tile->by_rows = goes_by_rows(&p);
