@@ -179,21 +179,43 @@ static const char *widening_name(const Jit *jit, Dtype from)
 	}
 }
 
+/* `name memory, result` */
+static Rvalue *loaded(JitFunction *f, Type *type, const char *name, Lvalue *lanes)
+{
+	Lvalue *result = jit_temp(f, type);
+	const char *code = arena_printf(f->jit->arena, "%s %%1, %%0", name);
+	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
+	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "m", gcc_jit_lvalue_as_rvalue(lanes));
+	return gcc_jit_lvalue_as_rvalue(result);
+}
+
+/* f32 and integers as f64. */
+static Rvalue *as_double(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes)
+{
+	const char *name = from == DTYPE_F32 ? "cvtps2pd" : from == DTYPE_I32 ? "cvtdq2pd" : NULL;
+	if (!name)
+		return NULL;
+	if (f->jit->simd != CPU_SSE2)
+		name = arena_printf(f->jit->arena, "v%s", name);
+	return loaded(f, vector_type(f, type), name, lanes);
+}
+
 /* bf16 is the upper half of an f32: widened as an integer, then shifted. */
 Rvalue *simd_widen(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes)
 {
 	const char *name = widening_name(f->jit, from);
+	if (type.dtype == DTYPE_F64)
+		return as_double(f, type, from, lanes);
+	if (name && type.dtype == DTYPE_F32 && dtype_wide(from) == DTYPE_I32) {
+		Type *integers = jit_vector_type(f->jit, DTYPE_I32, type.log);
+		return simd_from_integers(f, type.log, loaded(f, integers, name, lanes));
+	}
 	if (!name || dtype_wide(from) != type.dtype)
 		return NULL;
 	Type *integers = bits_type(f, (SimdType){DTYPE_F32, type.log});
 	Type *to = from == DTYPE_BF16 ? integers : vector_type(f, type);
-	Lvalue *result = jit_temp(f, to);
-	Rvalue *memory = gcc_jit_lvalue_as_rvalue(lanes);
-	const char *code = arena_printf(f->jit->arena, "%s %%1, %%0", name);
-	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
-	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
-	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "m", memory);
-	Rvalue *value = gcc_jit_lvalue_as_rvalue(result);
+	Rvalue *value = loaded(f, to, name, lanes);
 	if (from != DTYPE_BF16)
 		return value;
 	Rvalue *sixteen = jit_long(f->jit, f->jit->types[DTYPE_I32], 16);

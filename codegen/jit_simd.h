@@ -33,8 +33,8 @@ Rvalue *simd_scale(JitFunction *f, SimdType type, Rvalue *a, Rvalue *n);
  * these lanes written, and no other. What is masked away may lie outside of any object. */
 Rvalue *simd_load_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes);
 void simd_store_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes, Rvalue *value);
-/* Lanes of a type of storage, in memory as one variable, widened to `type`; NULL where no
- * instruction does it. */
+/* Lanes of a smaller type, in memory as one variable, as `type`; NULL where no instruction does
+ * it. */
 Rvalue *simd_widen(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes);
 /* a + b, a - b, a * b of integers, which wrap. */
 Rvalue *simd_wrapping(JitFunction *f, SimdType type, Op op, Rvalue *a, Rvalue *b);

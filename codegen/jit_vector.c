@@ -242,16 +242,17 @@ static Rvalue *op_lanes(Lanes *l, Op op, Dtype dtype, Rvalue *const *args, const
 	return jit_op_lanes(f, op, dtype, l->log, args, number);
 }
 
-/* A cast of neighbours in memory to their wide type; NULL: it has no instruction. */
+/* A cast of neighbours in memory; NULL: it has no instruction. */
 static Rvalue *widened_lanes(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
 	const Value *from = value->args[0];
-	if (l->log == 0 || from->kind != VALUE_LOAD || !jit_lanes_vary(l, from) ||
-	    dtype_wide(from->dtype) == from->dtype)
+	if (l->log == 0 || from->kind != VALUE_LOAD || !jit_lanes_vary(l, from))
 		return NULL;
 	Lvalue *place =
 		jit_lanes_at(k, jit_kernel_cell(k, from->buffer, from->ix), from->dtype, l->log);
+	if (from->dtype == DTYPE_I32 && value->dtype == DTYPE_F32)
+		return simd_from_integers(&k->f, l->log, jit_load_lanes(l, place, DTYPE_I32));
 	return simd_widen(&k->f, (SimdType){value->dtype, l->log}, from->dtype, place);
 }
 

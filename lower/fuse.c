@@ -411,6 +411,7 @@ static void decide(Lower *lower, NodeId id)
 	bool may = reader.root != NODE_NONE && !reader.only_free && asks_on(asked);
 	if (can_be_fused(lower, id) &&
 	    !widen_first(lower, id, node_elements(lower, id), reader.space) &&
+	    !widen_gathered(lower, id, node_elements(lower, id), reader.space) &&
 	    (may || is_worth_it(lower, id, &reader))) {
 		fuse_into(lower, id, &reader);
 	} else if (is_epilogue(lower, id, &reader)) {

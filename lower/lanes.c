@@ -108,7 +108,7 @@ static int64_t cells_at_a_time(const Nest *nest)
 static bool is_vector(const Value *value)
 {
 	if (value->kind == VALUE_CAST)
-		return tile_is_widening(value);
+		return tile_is_converting(value);
 	if (value->kind == VALUE_INDEX || (value->kind == VALUE_OP && !op_is_simple(value->op)) ||
 	    (value->kind == VALUE_LOCAL && value->nixs))
 		return false;

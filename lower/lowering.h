@@ -186,6 +186,13 @@ bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses);
  * numbers depend on whether it is computed inside the root? */
 bool fuse_root_reduces(const Lower *lower, NodeId root);
 bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root);
+/* Do lanes convert what they load of one type to the other? */
+bool widen_in_lanes(Dtype from, Dtype to);
+/* prepack.c: is it a parameter that contractions as a rule read from a copy in the state? */
+bool prepack_suits(const Lower *lower, BufferId buffer);
+/* Is a node that is gathered, or a cast that no lanes convert, a copy of its own where products use
+ * it? */
+bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */
 void fuse_describe(Lower *lower);
 

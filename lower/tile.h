@@ -104,6 +104,8 @@ enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
 bool tile_reads_same(const Loads *loads, size_t a, size_t b);
 /* Is it a load of a type of storage as its wide type? */
 bool tile_is_widening(const Value *value);
+/* Is it a load that lanes convert: as its wide type, or as another (widen_in_lanes)? */
+bool tile_is_converting(const Value *value);
 bool tile_is_const(const Planner *p, Size size, int64_t *n);
 int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise); /* 1 of no loop */
 enum { TILE_ROWS, TILE_COLUMNS }; /* items of `tile` in a schedule */
@@ -142,9 +144,6 @@ bool tile_may_be_rows(const Planner *p, const Loop *loop);
 bool tile_plan(Tile *tile, const Machine *machine);
 /* Writes the choices down (tile_describe.c). */
 void tile_describe(const Planner *p);
-/* prepack.c: is it a parameter that contractions as a rule read from a copy in the state? */
-bool prepack_suits(const Lower *lower, BufferId buffer);
-
 /* prepack.c: may the operand, by its place among those of the sum, be read from a copy in the
  * state? */
 bool tile_may_prepack(const Planner *p, int load);

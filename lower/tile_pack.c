@@ -22,7 +22,7 @@ enum { LEAST_VECTOR = 16 };
 
 static const Value *nth_load(const Value *value, uint32_t *n)
 {
-	if (value->kind == VALUE_LOAD || tile_is_widening(value))
+	if (value->kind == VALUE_LOAD || tile_is_converting(value))
 		return (*n)-- == 0 ? value : NULL;
 	for (uint32_t i = 0; i < value->nargs; i++) {
 		const Value *found = nth_load(value->args[i], n);

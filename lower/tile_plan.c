@@ -45,9 +45,16 @@ bool tile_is_widening(const Value *value)
 	       dtype_wide(value->args[0]->dtype) == value->dtype;
 }
 
+bool tile_is_converting(const Value *value)
+{
+	if (value->kind != VALUE_CAST || value->args[0]->kind != VALUE_LOAD)
+		return false;
+	return widen_in_lanes(value->args[0]->dtype, value->dtype);
+}
+
 static bool is_arithmetic(const Value *value, Dtype dtype)
 {
-	if (value->dtype == dtype && tile_is_widening(value))
+	if (value->dtype == dtype && tile_is_converting(value))
 		return true;
 	if (value->dtype != dtype || value->kind == VALUE_CAST || value->kind == VALUE_INDEX ||
 	    value->kind == VALUE_LOCAL || (value->kind == VALUE_OP && !has_lanes(value->op, dtype)))

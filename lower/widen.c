@@ -1,8 +1,10 @@
-/* Which operands of bf16 and f16 are copied to f32 before the reductions that read them, and which
- * are widened where they are read.
+/* Which operands that are cast or gathered are copied before the products that read them, and which
+ * are read where they are.
  *
  *   cast[i] = f32(x[i])        where each element is used often: a load of f32 is cheaper
- *   acc += f32(x[i]) * w[j]    else
+ *   acc += f32(x[i]) * w[j]    else, and of a parameter, of which the state has panels
+ *   rows[i] = table[ids[i]]    before a product, as tiles read no indices and do not convert all types;
+ *   cast[i] = f32(i32(x[i]))   where it has a batch, always: its rows have the bits that one alone has
  *
  * Products of bf16 that go in pairs (tile_groups.c) read both operands as they are stored. Whether
  * they will is told from the graph, with the rules of tile_choose_pack.c: the operand that the last
@@ -14,6 +16,8 @@
 /* Elements of an operand that is small, and uses from which on widening it pays; the uses of a
  * larger one. */
 enum { WIDENED_FEW = 1 << 18, WIDENED_USES = 64, WIDENED_OFTEN = 512, PAIRED_USES = 16 };
+/* Uses from which on a copy of what tiles cannot read pays. */
+enum { GATHERED_USES = 4 };
 
 static bool mentions(const Access *access, uint32_t axes, IterId iter)
 {
@@ -78,12 +82,94 @@ static bool is_read_in_pairs(const Lower *lower, NodeId id)
 	return from < to && lower->machine->pairs;
 }
 
+bool widen_in_lanes(Dtype from, Dtype to)
+{
+	bool integer = dtype_wide(from) == DTYPE_I32;
+	return dtype_wide(from) == to || (to == DTYPE_F32 && integer) ||
+	       (to == DTYPE_F64 && (from == DTYPE_F32 || from == DTYPE_I32));
+}
+
+/* Is it a parameter that products read from panels in the state, as it is stored? */
+static bool is_in_panels(const Lower *lower, NodeId id)
+{
+	return lower_node(lower, id)->kind == NODE_PARAM && prepack_suits(lower, lower->shared[id]);
+}
+
+/* Is it read through an index that is read, or cast to what no lanes convert it to? */
+static bool is_beyond_tiles(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	if (node->kind == NODE_GATHER)
+		return true;
+	if (node->kind != NODE_CAST)
+		return false;
+	const Node *from = lower_node(lower, node->args[0]);
+	return from->kind == NODE_CAST || from->kind == NODE_GATHER ||
+	       !widen_in_lanes(from->dtype, node->dtype);
+}
+
+static bool is_product(const Lower *lower, NodeId id)
+{
+	const Proj *proj = lower_proj(lower, id);
+	return proj && proj_reduces(proj) && proj->npieces == 1 && lower_node(lower, id)->nargs > 1;
+}
+
+/* Does a batch axis of the product leave the operand where it is? */
+static bool has_batch(const Lower *lower, NodeId product, uint32_t arg)
+{
+	const Piece *piece = &lower_proj(lower, product)->pieces[0];
+	uint32_t batch = lower_shape(lower, product)->rows[ROW_BATCH].n;
+	for (uint32_t axis = 0; axis < piece->result.naxes && axis < batch; axis++)
+		for (uint32_t t = 0; t < piece->result.axes[axis].nterms; t++)
+			if (!mentions(&piece->args[arg], UINT32_MAX,
+				      piece->result.axes[axis].terms[t].iter))
+				return true;
+	return false;
+}
+
+/* Does a product read the node, through what is fused between? (*batch: one with a batch axis that
+ * leaves it where it is) Falls: users stand behind what they read. */
+static bool is_in_product(const Lower *lower, NodeId id, bool *batch)
+{
+	bool found = false;
+	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
+		Use use = lower->uses[i];
+		if (is_product(lower, use.user)) {
+			found = true;
+			*batch |= has_batch(lower, use.user, use.arg);
+		} else if (lower->plan[use.user].fused) {
+			found |= is_in_product(lower, use.user, batch);
+		}
+	}
+	return found;
+}
+
+bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses)
+{
+	bool batch = false;
+	return is_beyond_tiles(lower, id) && is_in_product(lower, id, &batch) &&
+	       (batch ||
+		size_ge(lower->sizes, uses, size_scale(lower->sizes, elements, GATHERED_USES)));
+}
+
+/* Is it a floating type of storage as its wide type, or any other cast that products use, unless
+ * they read a parameter's panels as they are stored? */
+static bool may_be_first(const Lower *lower, NodeId id, Dtype from)
+{
+	bool batch = false, in_product = is_in_product(lower, id, &batch);
+	bool widens = dtype_is_float(from) && dtype_wide(from) == lower_node(lower, id)->dtype;
+	return (widens || in_product) &&
+	       !(in_product && is_in_panels(lower, lower_node(lower, id)->args[0]));
+}
+
 bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses)
 {
 	const Node *node = lower_node(lower, id);
-	Dtype from = node->kind == NODE_CAST ? lower_node(lower, node->args[0])->dtype : DTYPE_F32;
-	if (!dtype_is_float(from) || dtype_wide(from) == from || node->dtype != dtype_wide(from) ||
-	    is_read_in_pairs(lower, id))
+	if (node->kind != NODE_CAST || !dtype_is_float(node->dtype))
+		return false;
+	Dtype from = lower_node(lower, node->args[0])->dtype;
+	if (from == node->dtype || !widen_in_lanes(from, node->dtype) ||
+	    !may_be_first(lower, id, from) || is_read_in_pairs(lower, id))
 		return false;
 	int64_t n;
 	bool few = size_is_const(lower->sizes, elements, &n) && n <= WIDENED_FEW;

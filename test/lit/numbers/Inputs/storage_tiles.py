@@ -1,5 +1,5 @@
-"""Contractions of types of storage: bf16 and f16 against numpy.einsum of their values, i8 and u8 against exact
-integers, sizes around tiles and vectors; every pattern of 16 bits through a sum."""
+"""Contractions of types of storage and of two types: floats against numpy.einsum of their values, integers against
+exact ones, sizes around tiles and vectors; every pattern of 16 bits through a sum."""
 import random
 import sys
 
@@ -17,7 +17,7 @@ FORMS = [("ik; jk => ij", "ik,jk->ij"), ("ik; kj => ij", "ik,kj->ij"), ("ki; kj 
          ("bik; bjk => bij", "bik,bjk->bij"), ("ik; k => i", "ik,k->i"), ("ikl; jkl => ij", "ikl,jkl->ij"),
          ("k; k => ", "k,k->")]
 PAIRS = [("bf16", "bf16"), ("f16", "f16"), ("i8", "i8"), ("u8", "i8"), ("bf16", "f32"), ("i8", "u8"), ("u8", "u8"),
-         ("bf16", "f16"), ("i8", "i32")]
+         ("bf16", "f16"), ("i8", "i32"), ("i8", "f32"), ("f32", "u8"), ("i32", "f32"), ("f64", "f32")]
 ENDS = ["%s", "bf16(%s)", "f32(%s) .* 0.25 + 1", "i8(%s)"]
 
 
@@ -63,15 +63,18 @@ def check(number):
     letters = sorted(set("".join(operands)))
     sizes = {a: random.choice(SIZES[:18] if len(letters) > 3 else SIZES) for a in letters}
     symbolic = {a for a in letters if random.random() < 0.3}
-    integers = pair[0] in ("i8", "u8")
-    dtype = {ENDS[1]: "bf16", ENDS[2]: "f32", ENDS[3]: "i8"}.get(end, "i32" if integers else "f32")
+    integers = not any("f" in dtype for dtype in pair)
+    if "f64" in pair and end == ENDS[2]:
+        end = ENDS[0]
+    dtype = {ENDS[1]: "bf16", ENDS[2]: "f32", ENDS[3]: "i8"}.get(
+        end, "i32" if integers else "f64" if "f64" in pair else "f32")
     source, march = text_of(form, sizes, symbolic, pair, end), MARCHES[number % len(MARCHES)]
     (x, vx), (y, vy) = [numbers(d, [sizes[a] for a in axes]) for d, axes in zip(pair, operands)]
     want, bound = finished(end, np.einsum(form[1], vx, vy), integers)
     got, = Model(source, ["-march=" + march]).forward([sizes[a] for a in sorted(symbolic)], [x, y],
                                                      [(np.shape(want), DTYPES[dtype])])
     values = from_bf16(got) if dtype == "bf16" else got
-    scale = np.einsum(form[1], np.abs(vx), np.abs(vy)) if dtype == "f32" and not integers else np.abs(want)
+    scale = np.einsum(form[1], np.abs(vx), np.abs(vy)) if dtype in ("f32", "f64") and not integers else np.abs(want)
     bad = np.abs(values.astype(np.float64) - want) > bound * (1 + scale)
     if bad.any():
         print("wrong: %s %s\n%s%d of %d: %s, expected %s" % (march, sizes, source, bad.sum(), bad.size,
