@@ -180,6 +180,31 @@ BufferId lower_const_buffer(Lower *lower, NodeId id)
 	return lower->shared[id] = buffer;
 }
 
+/* Constants that only copies were made of, in panels, are no part of the program. */
+static void drop_constants(Lower *lower)
+{
+	Program *program = lower->program;
+	bool *read = ARENA_ARRAY(lower->scratch, bool, program->buffers.n + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < program->kernels.n; i++) {
+		BufferUses uses = kernel_buffers(lower->scratch, &program->kernels.at[i]);
+		for (size_t k = 0; k < uses.n; k++)
+			read[uses.at[k].buffer] = true;
+	}
+	for (size_t i = 0; i < program->consts.n; i++) {
+		ProgramConst *from = &program->consts.at[i];
+		Buffer *buffer = &program->buffers.at[from->buffer];
+		buffer->arg = (uint32_t)n;
+		if (read[from->buffer]) {
+			program->consts.at[n++] = *from;
+		} else {
+			buffer->kind = BUFFER_TEMP;
+			lower_forget(lower, from->buffer);
+		}
+	}
+	program->consts.n = n;
+}
+
 /* ---- parameters ---- */
 
 /* The product of the input axes, from which a uniform initialiser takes its bound. */
@@ -362,6 +387,8 @@ static void lower_all(Lower *lower)
 	lower_pack(lower);
 	memset(lower->names, 0, graph->nodes.n * sizeof *lower->names);
 	lower_init(lower);
+	if (lower->packed_consts.n)
+		drop_constants(lower);
 	list_state_dims(lower);
 }
 

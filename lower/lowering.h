@@ -17,7 +17,8 @@
  *              tile_dot.c lanes along a sum,
  *              tile_pack.c operands copied into panels, tile_panel.c block by block,
  *              tile_groups.c bytes in words of four steps, bf16 of two, tile_turn.c in squares that
- *              are turned, prepack.c when the state is packed, tile_describe.c what was chosen
+ *              are turned, prepack.c when the state is packed, prepack_const.c while compiling,
+ *              tile_describe.c what was chosen
  *   stage.c    operands of a contraction copied into the order of a matrix product
  *   pad.c      the picture of a convolution copied with its margins (pad_copy.c); halo.c pictures
  *              that are made with them
@@ -129,6 +130,7 @@ typedef struct Lower {
 	BufferId *shared; /* by NodeId: parameters and constants */
 	CheckId *checks;  /* by NodeId: of its gathered index; CHECK_NONE */
 	VEC(PackedParam) packed; /* copies of parameters in the state */
+	VEC(PackedParam) packed_consts; /* ... of constants, among the constants */
 	VEC(Kernel) packs; /* that make them; the program's once all routines are there */
 	Sym *names;       /* by NodeId: for kernels and buffers; made on demand */
 	NameCount *taken; /* stb_ds table of the C identifiers in use, with the last suffix given */
@@ -188,8 +190,10 @@ bool fuse_root_reduces(const Lower *lower, NodeId root);
 bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root);
 /* Do lanes convert what they load of one type to the other? */
 bool widen_in_lanes(Dtype from, Dtype to);
-/* prepack.c: is it a parameter that contractions as a rule read from a copy in the state? */
+/* prepack.c: is it a parameter or a constant that contractions as a rule read from panels that are
+ * made before the call? May one of some elements be? */
 bool prepack_suits(const Lower *lower, BufferId buffer);
+bool prepack_suits_size(const Lower *lower, Size elements);
 /* Is a node that is gathered, or a cast that no lanes convert, a copy of its own where products use
  * it? */
 bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses);

@@ -1,4 +1,5 @@
-/* Parameters that are copied into panels once, when the state is packed, instead of at every call.
+/* Parameters that are copied into panels once, when the state is packed, instead of at every call,
+ * and constants that are so while compiling (prepack_const.c).
  *
  *   state := parameters | stamp | packed_w | packed_v | ...      all multiples of 64 bytes
  *
@@ -63,10 +64,11 @@ static int64_t elements_of(const Planner *p, const Ix *at)
 	return elements;
 }
 
-/* A parameter that no routine assigns to? */
+/* A constant, or a parameter that no routine assigns to? */
 static bool stays(const Program *program, const Buffer *buffer)
 {
-	return buffer->kind == BUFFER_PARAM && !program->params.at[buffer->arg].changes;
+	return buffer->kind == BUFFER_CONST ||
+	       (buffer->kind == BUFFER_PARAM && !program->params.at[buffer->arg].changes);
 }
 
 /* Can there be a copy? Each of its elements is another one of the parameter. */
@@ -84,9 +86,13 @@ static bool may_stay(const Planner *p, const Ix *at, const Buffer *buffer)
 bool prepack_suits(const Lower *lower, BufferId id)
 {
 	const Buffer *buffer = &lower->program->buffers.at[id];
+	return stays(lower->program, buffer) && prepack_suits_size(lower, buffer->elements);
+}
+
+bool prepack_suits_size(const Lower *lower, Size size)
+{
 	int64_t elements;
-	return lower->machine->prepack && stays(lower->program, buffer) &&
-	       size_is_const(lower->sizes, buffer->elements, &elements) &&
+	return lower->machine->prepack && size_is_const(lower->sizes, size, &elements) &&
 	       elements >= LEAST_ELEMENTS && elements <= MOST_ELEMENTS;
 }
 
@@ -141,6 +147,31 @@ static bool is_same(const PackedParam *a, const PackedParam *b)
 
 /* ---- how ---- */
 
+/* A copy of a constant is another constant, made at once (prepack_const.c). */
+static BufferId add_constant(Tile *tile, PackedParam *packed, Size elements)
+{
+	Lower *lower = tile->nest->gen->lower;
+	Program *program = lower->program;
+	uint32_t arg = (uint32_t)program->consts.n;
+	const Buffer *from = &program->buffers.at[packed->param];
+	ProgramConst copy = program->consts.at[from->arg];
+	REQUIRE(size_is_const(lower->sizes, elements, &copy.count));
+	size_t bytes = (size_t)copy.count * dtype_bytes(packed->dtype);
+	copy.name = lower_unique(lower, sym_printf(program->symbols, "packed_%s", from->name));
+	copy.type.dtype = packed->dtype;
+	copy.type.text = arena_printf(lower->arena, "%s, packed", copy.type.text);
+	copy.bytes = memset(arena_alloc(lower->arena, bytes), 0, bytes);
+	prepack_constant(tile, packed, &program->consts.at[from->arg], (void *)copy.bytes);
+	packed->buffer = copy.buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_CONST,
+								    .name = copy.name,
+								    .dtype = packed->dtype,
+								    .elements = elements,
+								    .arg = arg});
+	PUSH(lower->arena, program->consts, copy);
+	PUSH(lower->arena, lower->packed_consts, *packed);
+	return packed->buffer;
+}
+
 static BufferId add_buffer(Lower *lower, PackedParam *packed, Size elements)
 {
 	Program *program = lower->program;
@@ -162,17 +193,26 @@ static BufferId add_buffer(Lower *lower, PackedParam *packed, Size elements)
 	return packed->buffer;
 }
 
+static const PackedParam *found(const PackedParam *list, size_t n, const PackedParam *packed)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_same(&list[i], packed))
+			return &list[i];
+	return NULL;
+}
+
 bool prepack_declare(Tile *tile, const Value *load, Dtype dtype, Size elements)
 {
 	Lower *lower = tile->nest->gen->lower;
 	PackedParam packed = describe(tile, load, dtype);
-	for (size_t i = 0; i < lower->packed.n; i++)
-		if (is_same(&lower->packed.at[i], &packed)) {
-			tile->packed = lower->packed.at[i].buffer;
-			return false;
-		}
-	tile->packed = add_buffer(lower, &packed, elements);
-	return true;
+	bool param = lower->program->buffers.at[load->buffer].kind == BUFFER_PARAM;
+	const PackedParam *same =
+		param ? found(lower->packed.at, lower->packed.n, &packed)
+		      : found(lower->packed_consts.at, lower->packed_consts.n, &packed);
+	tile->packed = same    ? same->buffer
+		       : param ? add_buffer(lower, &packed, elements)
+			       : add_constant(tile, &packed, elements);
+	return param && !same;
 }
 
 void prepack_emit(Tile *tile, Block body)

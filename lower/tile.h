@@ -150,6 +150,9 @@ bool tile_may_prepack(const Planner *p, int load);
 /* Finds the copy; false: there was none, and code for it is to be emitted. */
 bool prepack_declare(Tile *tile, const Value *load, Dtype dtype, Size elements);
 void prepack_emit(Tile *tile, Block body);
+/* prepack_const.c: the panels of a constant. `to`: zeros. */
+void prepack_constant(const Tile *tile, const PackedParam *packed, const ProgramConst *from,
+		      void *to);
 /* tile_pack.c: the copy's buffer (false: it is there already), its code, the value that reads it at
  * a part of the columns. */
 bool tile_pack_declare(Tile *tile);

@@ -62,8 +62,8 @@ static bool is_paired(const Lower *lower, NodeId product, uint32_t arg)
 	const Node *cast = lower_node(lower, lower_node(lower, product)->args[arg]);
 	if (cast->kind != NODE_CAST || lower_node(lower, cast->args[0])->dtype != DTYPE_BF16)
 		return false;
-	bool packed =
-		lower->machine->prepack && lower_node(lower, cast->args[0])->kind == NODE_PARAM;
+	NodeKind kind = lower_node(lower, cast->args[0])->kind;
+	bool packed = lower->machine->prepack && (kind == NODE_PARAM || kind == NODE_CONST);
 	return packed || is_used(lower, product, arg);
 }
 
@@ -89,10 +89,13 @@ bool widen_in_lanes(Dtype from, Dtype to)
 	       (to == DTYPE_F64 && (from == DTYPE_F32 || from == DTYPE_I32));
 }
 
-/* Is it a parameter that products read from panels in the state, as it is stored? */
+/* Is it a parameter or a constant that products read from panels, as it is stored? */
 static bool is_in_panels(const Lower *lower, NodeId id)
 {
-	return lower_node(lower, id)->kind == NODE_PARAM && prepack_suits(lower, lower->shared[id]);
+	NodeKind kind = lower_node(lower, id)->kind;
+	return kind == NODE_PARAM
+		       ? prepack_suits(lower, lower->shared[id])
+		       : kind == NODE_CONST && prepack_suits_size(lower, node_elements(lower, id));
 }
 
 /* Is it read through an index that is read, or cast to what no lanes convert it to? */
