@@ -15,7 +15,8 @@
  *
  * On the left what vector instructions compute, in four vectors; on the right all else, several
  * cells at a time where they share loads, in loops that GCC makes vectors of. Single steps that are
- * left have a sum of their own. The order of additions is written down in the loops and the same on
+ * left have a sum of their own. Elements that are not neighbours (a trace) are read one by one and added
+ * to sums side by side, in registers (unroll). The order of additions is written down in the loops and the same on
  * every machine.
  */
 #include "lower/lanes.h"
@@ -27,7 +28,8 @@ enum { LANES = 16, WIDE = 64, CELLS = 8, LEAST_SUM = 64, LEAST_BYTES = 16 };
 typedef struct Steps {
 	Gen *gen;
 	IterVar iter;
-	uint32_t next, fixed, other; /* loads that step to the next element, stay, do else */
+	/* loads that step to the next element, to one further on, stay, do else */
+	uint32_t next, far, fixed, other;
 } Steps;
 
 static void count_steps(Steps *s, const Value *value)
@@ -39,9 +41,8 @@ static void count_steps(Steps *s, const Value *value)
 			const LinearTerm *term = &linear.terms.at[i];
 			if (!ix_uses(term->atom, s->iter))
 				continue;
-			bool next = term->atom->kind == IX_ITER &&
-				    size_is(s->gen->program->sizes, term->coef, 1);
-			kind = next ? &s->next : &s->other;
+			bool next = size_is(s->gen->program->sizes, term->coef, 1);
+			kind = term->atom->kind != IX_ITER ? &s->other : next ? &s->next : &s->far;
 		}
 		++*kind;
 	}
@@ -64,6 +65,25 @@ static bool at_least(const Nest *nest, Size size, int64_t n)
 	return !size_is_const(nest->gen->program->sizes, size, &constant) || constant >= n;
 }
 
+/* Do vector instructions compute it from what is read? */
+static bool is_vector(const Value *value)
+{
+	if (value->kind == VALUE_CAST)
+		return tile_is_converting(value);
+	if (value->kind == VALUE_INDEX || (value->kind == VALUE_OP && !op_is_simple(value->op)) ||
+	    (value->kind == VALUE_LOCAL && value->nixs))
+		return false;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		if (!is_vector(value->args[i]))
+			return false;
+	return dtype_is_float(value->dtype);
+}
+
+static bool is_arithmetic(const Nest *nest)
+{
+	return nest->inner.stmts.n == 0 && is_vector(nest->value);
+}
+
 bool lanes_fit(const Nest *nest, Op reduce)
 {
 	const Loop *along = &nest->loops[nest->nloops - 1];
@@ -82,7 +102,8 @@ bool lanes_fit(const Nest *nest, Op reduce)
 			return false;
 	}
 	Steps steps = steps_of(nest, along);
-	return steps.next > 0 && steps.other == 0;
+	return steps.next + steps.far > 0 && steps.other == 0 &&
+	       (steps.far == 0 || is_arithmetic(nest));
 }
 
 /* As many cells of the innermost loop of the result as divide it, where they share a load. */
@@ -104,27 +125,13 @@ static int64_t cells_at_a_time(const Nest *nest)
 	return n;
 }
 
-/* Do vector instructions compute it from what is read? */
-static bool is_vector(const Value *value)
-{
-	if (value->kind == VALUE_CAST)
-		return tile_is_converting(value);
-	if (value->kind == VALUE_INDEX || (value->kind == VALUE_OP && !op_is_simple(value->op)) ||
-	    (value->kind == VALUE_LOCAL && value->nixs))
-		return false;
-	for (uint32_t i = 0; i < value->nargs; i++)
-		if (!is_vector(value->args[i]))
-			return false;
-	return dtype_is_float(value->dtype);
-}
-
 bool lanes_are_vectors(const Lanes *l)
 {
 	const Nest *nest = l->nest;
 	for (size_t i = 0; i < nest->inner.stmts.n; i++)
 		if (!is_vector(nest->inner.stmts.at[i]->value))
 			return false;
-	return l->ncells == 1 && is_vector(nest->value);
+	return l->ncells == 1 && !l->far && is_vector(nest->value);
 }
 
 /* ---- how ---- */
@@ -158,7 +165,7 @@ static Block over_cells(const Lanes *l, Block body)
 
 Block lanes_over(const Lanes *l, int64_t lanes, Block body)
 {
-	LoopKind kind = l->wide ? LOOP_VECTOR : LOOP_SERIAL;
+	LoopKind kind = l->wide ? LOOP_VECTOR : l->far ? LOOP_UNROLL : LOOP_SERIAL;
 	return block_of(l->nest->gen, stmt_loop(l->nest->gen->program, kind, l->lane, lanes, body));
 }
 
@@ -215,8 +222,8 @@ const Value *lanes_combined(const Lanes *l, const Value *a, const Value *b)
 	return value_op(l->nest->gen->arena, l->reduce, a->dtype, (const Value *[]){a, b}, 2);
 }
 
-const Value *lanes_pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t from,
-			  int64_t parts, int64_t n)
+const Value *lanes_pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t from, int64_t parts,
+			 int64_t n)
 {
 	if (parts == 1) {
 		const Ix *at = lanes_constant(l, from);
@@ -224,7 +231,7 @@ const Value *lanes_pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t 
 	}
 	int64_t half = parts / 2;
 	return lanes_combined(l, lanes_pairs(l, local, lane, from, half, n),
-			lanes_pairs(l, local, lane, from + half * n, half, n));
+			      lanes_pairs(l, local, lane, from + half * n, half, n));
 }
 
 /* Lanes of a local in one of n lanes. */
@@ -287,8 +294,8 @@ static void declare(Lanes *l, Body *body)
 		return;
 	l->cell = gen_iter(gen, sym_cstr(gen->program->symbols, "cell"));
 	const Loop *tiled = &nest->loops[nest->nresult - 1];
-	nest->by_iter[tiled->iter] = ix_add(gen->program, ix_iter(gen->arena, tiled->var),
-					    ix_iter(gen->arena, l->cell));
+	nest->by_iter[tiled->iter] =
+		ix_add(gen->program, ix_iter(gen->arena, tiled->var), ix_iter(gen->arena, l->cell));
 }
 
 void lanes_emit(Nest *nest, Op reduce)
@@ -299,7 +306,8 @@ void lanes_emit(Nest *nest, Op reduce)
 	Lanes l = {.nest = nest, .reduce = reduce, .along = &nest->loops[nest->nloops - 1]};
 	l.whole = size_scale(sizes, size_floor(sizes, l.along->extent, LANES), LANES);
 	l.has_rest = !size_same(l.whole, l.along->extent);
-	l.ncells = cells_at_a_time(nest);
+	l.far = steps_of(nest, l.along).far > 0;
+	l.ncells = l.far ? 1 : cells_at_a_time(nest);
 	l.wide = lanes_are_vectors(&l);
 	Body cells = {0};
 	declare(&l, &cells);
@@ -312,6 +320,7 @@ void lanes_emit(Nest *nest, Op reduce)
 	const Loop *tiled = &nest->loops[n - 1];
 	const Stmt *loop = stmt_for(gen->arena, tiled->var, lanes_constant(&l, 0),
 				    ix_size(gen->arena, tiled->extent), body_block(&cells));
-	gen_append(gen, &gen->top, nest_wrap(nest, 0, n - 1, nest->nloops,
-					     block_of(gen, stmt_step(gen->arena, loop, l.ncells))));
+	gen_append(gen, &gen->top,
+		   nest_wrap(nest, 0, n - 1, nest->nloops,
+			     block_of(gen, stmt_step(gen->arena, loop, l.ncells))));
 }

@@ -11,6 +11,7 @@ typedef struct Lanes {
 	Size whole;        /* its extent, rounded down to lanes */
 	int64_t ncells;    /* of the innermost loop of the result at a time; 1: no loop of cells */
 	bool wide;	   /* lanes of vector instructions, one cell */
+	bool far;	   /* elements that are not neighbours, read one by one; one cell */
 	IterVar lane, cell;
 	LocalId acc, rest;
 	bool has_rest;
