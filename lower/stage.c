@@ -18,6 +18,8 @@
 #include "lower/nest.h"
 
 enum { USES_LEAST = 8, STEPS_LEAST = 8, WORK_LEAST = 1 << 14 };
+/* Where there are no tiles without copies: uses that pay, and what a symbolic extent counts as. */
+enum { FORCED_USES = 4, FORCED_EXTENT = 32 };
 
 typedef struct Stage {
 	Nest *nest;
@@ -89,21 +91,21 @@ static int64_t known(const Stage *s, Size extent, int64_t otherwise)
 	return size_is_const(s->program->sizes, extent, &n) ? n : otherwise;
 }
 
-/* The product of the known extents of the loops that move these loads alone, but for batch axes. */
-static int64_t extent_of(const Stage *s, uint32_t moved)
+/* The product of the extents of the loops that move these loads alone, but for batch axes. */
+static int64_t extent_of(const Stage *s, uint32_t moved, int64_t otherwise)
 {
 	int64_t n = 1;
 	for (uint32_t i = 0; i < s->nest->nloops && n < WORK_LEAST; i++)
 		if (s->moved[i] == moved)
-			n *= known(s, s->nest->loops[i].own, 1);
+			n *= known(s, s->nest->loops[i].own, otherwise);
 	return n;
 }
 
-static int64_t steps(const Stage *s)
+static int64_t steps(const Stage *s, int64_t otherwise)
 {
 	int64_t n = 1;
 	for (uint32_t i = s->nest->nresult; i < s->nest->nloops && n < WORK_LEAST; i++)
-		n *= known(s, s->nest->loops[i].extent, STEPS_LEAST);
+		n *= known(s, s->nest->loops[i].extent, otherwise);
 	return n;
 }
 
@@ -120,11 +122,14 @@ static bool sums_in_line(const Stage *s, uint32_t load)
 	return true;
 }
 
-static bool pays(const Stage *s)
+static bool pays(const Stage *s, bool forced)
 {
-	int64_t columns = extent_of(s, 1u << s->cols), others = extent_of(s, 2u >> s->cols);
-	return others >= USES_LEAST && columns >= USES_LEAST && steps(s) >= STEPS_LEAST &&
-	       columns * others * steps(s) >= WORK_LEAST;
+	int64_t least = forced ? FORCED_USES : USES_LEAST, otherwise = forced ? FORCED_EXTENT : 1;
+	int64_t columns = extent_of(s, 1u << s->cols, otherwise);
+	int64_t others = extent_of(s, 2u >> s->cols, otherwise);
+	int64_t n = steps(s, forced ? FORCED_EXTENT : STEPS_LEAST);
+	return others >= least && columns >= USES_LEAST && n >= STEPS_LEAST &&
+	       columns * others * n >= WORK_LEAST;
 }
 
 /* Would the copy join loops that are apart? */
@@ -242,7 +247,7 @@ static bool fits(Stage *s, bool forced)
 		     nest->nresult > 0 && nest->nloops <= 64 && nest->nloops > nest->nresult &&
 		     !nest->staged[0].strides && !nest->staged[1].strides;
 	if (!plain || !is_product(s, nest->value) || s->nloads != 2 || !find_moved(s) ||
-	    !find_columns(s) || !pays(s) || !(forced || (joins(s) && !has_windows(s))))
+	    !find_columns(s) || !pays(s, forced) || !(forced || (joins(s) && !has_windows(s))))
 		return false;
 	return !size_is(s->program->sizes, stride(s, s->cols, nest->nresult - 1), 1);
 }
