@@ -331,6 +331,8 @@ static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 		return false;
 	if (suits_its_operand(lower, id))
 		return false;
+	if (plan->cost <= COST_CHEAP && widen_from_panels(lower, id))
+		return true;
 	if (size_ge(lower->sizes, node_elements(lower, id), reader->space) &&
 	    !fuse_is_shared(lower, id, reader->root))
 		return true;

@@ -15,9 +15,9 @@
  *
  * On the left what vector instructions compute, in four vectors; on the right all else, several
  * cells at a time where they share loads, in loops that GCC makes vectors of. Single steps that are
- * left have a sum of their own. Elements that are not neighbours (a trace) are read one by one and added
- * to sums side by side, in registers (unroll). The order of additions is written down in the loops and the same on
- * every machine.
+ * left have a sum of their own. Elements that are not neighbours (a trace) are read one by one and
+ * added to sums side by side, in registers (unroll). The order of additions is written down in the
+ * loops and the same on every machine.
  */
 #include "lower/lanes.h"
 

@@ -197,6 +197,8 @@ bool prepack_suits_size(const Lower *lower, Size elements);
 /* Is a node that is gathered, or a cast that no lanes convert, a copy of its own where products use
  * it? */
 bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses);
+/* Is it an operation on a parameter's panels, for a product that reads these? */
+bool widen_from_panels(const Lower *lower, NodeId id);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */
 void fuse_describe(Lower *lower);
 

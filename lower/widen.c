@@ -3,6 +3,7 @@
  *
  *   cast[i] = f32(x[i])        where each element is used often: a load of f32 is cheaper
  *   acc += f32(x[i]) * w[j]    else, and of a parameter, of which the state has panels
+ *   acc += f32(w[j]) * 0.02 * x[k]   of a parameter's panels: a copy would be made at every call
  *   rows[i] = table[ids[i]]    before a product, as tiles read no indices and do not convert all types;
  *   cast[i] = f32(i32(x[i]))   where it has a batch, always: its rows have the bits that one alone has
  *
@@ -145,6 +146,33 @@ static bool is_in_product(const Lower *lower, NodeId id, bool *batch)
 		}
 	}
 	return found;
+}
+
+/* Operands of operations stand before them, so that this falls. */
+static bool is_from_panels(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	if (is_in_panels(lower, id))
+		return true;
+	if (node->kind == NODE_CAST)
+		return widen_in_lanes(lower_node(lower, node->args[0])->dtype, node->dtype) &&
+		       is_in_panels(lower, node->args[0]);
+	bool found = false;
+	for (uint32_t i = 0; i < node->nargs && node->kind == NODE_POINTWISE; i++) {
+		NodeKind kind = lower_node(lower, node->args[i])->kind;
+		if (is_from_panels(lower, node->args[i]))
+			found = true;
+		else if (kind != NODE_NUMBER && kind != NODE_PARAM && kind != NODE_CONST)
+			return false;
+	}
+	return found;
+}
+
+bool widen_from_panels(const Lower *lower, NodeId id)
+{
+	bool batch = false;
+	return lower_node(lower, id)->kind == NODE_POINTWISE && is_in_product(lower, id, &batch) &&
+	       is_from_panels(lower, id);
 }
 
 bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses)
