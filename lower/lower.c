@@ -402,6 +402,7 @@ Program *lower_program(const Inference *inference, const Sources *sources, Arena
 	lower.program->made = ARENA_NEW(perm, Schedule);
 	lower.program->made->arena = perm;
 	int before = diags->nerrors;
+	flip_windows(&lower);
 	lower_common(&lower);
 	lower_all(&lower);
 	if (diags->nerrors == before)

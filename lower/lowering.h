@@ -5,7 +5,8 @@
  *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's;
  *              shared.c those that members of a batch share; widen.c operands of products that are
  *              stored narrow
- *   proj.c     what is asked of a projection
+ *   proj.c     what is asked of a projection; flip.c windows that are written as windows that are
+ *              read
  *   value.c    a node's value at given indices, through everything that is fused into it
  *   nest.c     loops around a value: their order, where sums are kept; nest_bounds.c their bounds,
  *              nest_order.c the order that is asked for, nest_names.c what can be asked of
@@ -175,6 +176,8 @@ bool proj_same_access(const Access *a, const Access *b);
 bool proj_is_identity(const Piece *piece, uint32_t arg);
 /* How often operand `arg` is evaluated: the iterations of the pieces that it is in. */
 Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg);
+/* flip.c: transposed convolutions as convolutions. */
+void flip_windows(Lower *lower);
 /* common.c: what reads a tensor that is written twice reads the first. Keys are in scratch. */
 void lower_common(Lower *lower);
 /* About how many instructions a cell of the node's own operation takes. */

@@ -62,7 +62,7 @@ static bool accumulates(const Lower *lower, NodeId node)
 static bool scatters(const Lower *lower, NodeId node)
 {
 	const Proj *proj = lower_proj(lower, node);
-	if (!accumulates(lower, node))
+	if (!accumulates(lower, node) || proj->apart)
 		return false;
 	return proj_reduces(proj) ? !proj_is_plain(proj) : !proj->injective;
 }
@@ -70,6 +70,8 @@ static bool scatters(const Lower *lower, NodeId node)
 bool nest_needs_fill(const Lower *lower, NodeId node)
 {
 	const Proj *proj = lower_proj(lower, node);
+	if (proj->apart)
+		return !proj->surjective;
 	if (proj_reduces(proj) && proj_is_plain(proj))
 		return false;
 	return proj->clear || !proj->surjective || scatters(lower, node) || proj_is_guarded(proj);
