@@ -97,7 +97,7 @@ CASES = [
     ("j6", 'input x : [3, 2]\noutput y = sum("a, b => 3*a <+ 4*b", x)', "result [3*a + 4*b]  cleared first"),
     ("j8", 'input x : [3, 2]\noutput y = sum("oh, wh => 2*oh <+ wh", x)', "y : f32 [6]", "result [2*oh + wh]"),
     ("j11", 'input x : [3]\nlet up = 2 .* x\noutput y = up + 1', "y[i0] = (2 * x[i0]) + 1"),
-    ("j12", 'input x : [3]\nlet full = einsum("i; j => i <+ j", x, x)\noutput y = 2 .* full + 1', "buffer full : f32 [5] temp at 0 of forward", "y[i0] = (2 * full[i0]) + 1"),
+    ("j12", 'input x : [40]\nlet full = einsum("i; j => i <+ j", x, x)\noutput y = 2 .* full + 1', "buffer full : f32 [79] temp at 0 of forward", "y[i0] = (2 * full[i0]) + 1"),
     ("i24", 'input x : [8]\noutput y = reduce(max, "2*o <+ k => o", x) with (k = 3)', "E0341"),
     # a slice of what is computed is computed where it is read
     ("k4", 'input x : [2 | 4, 3]\nlet up = x + 1\noutput y = 2 .* (up @ 1)', "y : f32 [4, 3]", "y[i1] = 2 * (x[i1 + 12] + 1)"),
