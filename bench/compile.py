@@ -4,9 +4,9 @@ For each program of examples/models, source to shared object at -O2: with an emp
 the cache (warm), and with one line changed and what the change leaves alone in the cache (edited), in seconds of the
 clock, of the processor behind a slash; bytes of the shared object. Printed as a table of its own, and part of
 run.py's."""
+import argparse
 import os
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -55,7 +55,9 @@ def rows(build):
 
 
 def main():
-    build = sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("build", nargs="?", default=os.path.join(ROOT, "build"), help="where tsrc is")
+    build = options.parse_args().build
     print("| model | cold, s | warm, s | one line edited, s | .so |\n|---|---|---|---|---|")
     for name in EDITS:
         *seconds, size = model(build, name)
