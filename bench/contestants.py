@@ -57,14 +57,16 @@ class Contestants:
             self.servers[threads] = subprocess.Popen(
                 [self.python, os.path.join(HERE, "peer_server.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=self.log, text=True, env=machine.environment(threads, **self.preload))
-        server = self.servers[threads]
+        server, answer = self.servers[threads], ""
         try:
             server.stdin.write(json.dumps(command[1:]) + "\n")
             server.stdin.flush()
-        except BrokenPipeError:  # it died; the next one is asked of another
+            answer = server.stdout.readline()
+        except BrokenPipeError:
+            pass
+        if not answer:  # it died; the next one is asked of another
             del self.servers[threads]
-            return None
-        return json.loads(server.stdout.readline() or "null")
+        return json.loads(answer or "null")
 
     def median_ns(self, command, threads):
         """Of one run; None where it fails"""

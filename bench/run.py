@@ -91,10 +91,10 @@ class Measured:
         mine = self.times["tsr"]
         peers = sorted((who for who in self.times if who != "tsr"), key=lambda who: self.times[who] or float("inf"))
         shown = ", ".join("%s %s" % (who, self.rate(case, who)) for who in peers) or "-"
+        share = "%.0f %%" % (100 * (case.flops or case.nbytes) / mine / self.limit) if mine and self.limit else ""
         if mine is None or not peers or self.times[peers[0]] is None:
-            return [self.rate(case, "tsr"), shown, "-", ""], None
+            return [self.rate(case, "tsr"), shown, "-", share], None
         ratio = self.times[peers[0]] / mine
-        share = "%.0f %%" % (100 * (case.flops or case.nbytes) / mine / self.limit) if self.limit else ""
         return [self.rate(case, "tsr"), shown, "%.2f" % ratio, share], ratio
 
 

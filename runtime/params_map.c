@@ -140,19 +140,19 @@ static char *cut_word(char **at)
 }
 
 /* Takes the line's text apart, in place; *prefix is the text's own after a line that says one. */
-static bool parse_line(MapLine *line, const char **prefix, bool *is_entry, ArrayError *why)
+static bool parse_line(MapLine *line, const char **prefix, ArrayError *why)
 {
 	Arrangement how;
 	ArrayError inner;
-	char *equals = strchr(line->text, '='), *at = line->text, *behind = equals + 1;
+	char *equals = strchr(line->text, '='), *at = line->text;
 	if (!equals) {
 		const char *keyword = cut_word(&at);
 		*prefix = cut_word(&at);
-		*is_entry = false;
 		return (strcmp(keyword, "prefix") == 0 && **prefix && !*cut_word(&at)) ||
 		       array_fail(why, "expected `ours = theirs [axes]`");
 	}
 	*equals = '\0';
+	char *behind = equals + 1;
 	line->ours = cut_word(&at);
 	line->theirs = cut_word(&behind);
 	line->axes = behind[strspn(behind, " \t\r,[]()")] ? behind : NULL;
@@ -188,9 +188,8 @@ static bool read_lines(FILE *in, ParamsMap *map, int *number, ArrayError *why)
 	char text[LINE_BYTES];
 	const char *prefix = "";
 	while (fgets(text, sizeof text, in)) {
-		bool is_entry = true;
 		++*number;
-		if (strlen(text) + 1 == sizeof text)
+		if (strlen(text) + 1 == sizeof text && text[sizeof text - 2] != '\n')
 			return array_fail(why, "the line has more than %d bytes", LINE_BYTES - 2);
 		text[strcspn(text, "#\n")] = '\0';
 		if (text[strspn(text, " \t\r")] == '\0')
@@ -202,10 +201,8 @@ static bool read_lines(FILE *in, ParamsMap *map, int *number, ArrayError *why)
 			free(line.text);
 			return false;
 		}
-		MapLine *kept = &map->lines[map->n - 1];
-		if (!parse_line(kept, &prefix, &is_entry, why))
+		if (!parse_line(&map->lines[map->n - 1], &prefix, why))
 			return false;
-		kept->ours = is_entry ? kept->ours : NULL;
 	}
 	return true;
 }

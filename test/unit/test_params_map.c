@@ -102,6 +102,23 @@ static void what_is_no_line_is_told(void **state)
 	}
 }
 
+static void lines_are_as_long_as_is_said(void **state)
+{
+	(void)state;
+	ParamsMap map;
+	for (int bytes = 1022; bytes <= 1023; bytes++) {
+		char text[1100] = "a = b #";
+		memset(text + 7, 'x', (size_t)bytes - 7);
+		strcpy(text + bytes, "\nc = d\n");
+		const char *why = try_map(text, &map);
+		if (bytes == 1022)
+			assert_string_equal(why, "");
+		else
+			assert_non_null(strstr(why, "1: the line has more than 1022 bytes"));
+		params_map_free(&map);
+	}
+}
+
 static void long_names_are_refused(void **state)
 {
 	(void)state;
@@ -178,6 +195,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_carried_over),
 		cmocka_unit_test(a_prefix_is_that_of_the_lines_below),
 		cmocka_unit_test(what_is_no_line_is_told),
+		cmocka_unit_test(lines_are_as_long_as_is_said),
 		cmocka_unit_test(long_names_are_refused),
 		cmocka_unit_test(damaged_lines_are_survived),
 	};
