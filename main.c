@@ -63,7 +63,6 @@ static void dump_loops(FILE *out, Compiler *c) { loops_dump(out, c->program); }
 
 /* A stage without `run` is another view of what its phase makes. */
 static const Stage pipeline[] = {
-	/* name          phase       makes                                    run         verify         dump */
 	{"tokens", "grammar", "tokens", NULL, NULL, dump_tokens},
 	{"ast", "grammar", "syntax tree", run_ast, NULL, dump_ast},
 	{"graph", "frontend", "tensor graph, names resolved", run_graph, verify_graph, dump_graph},

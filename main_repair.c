@@ -4,8 +4,8 @@
  *   Diags with errors, tree -> the same with repairs, those first that make the program compile
  *
  * A repair that inference knew of is tried too: it goes where it leaves what was said. Everything of
- * a trial is freed with it. How many trials there are is bounded by the memory that the compilation
- * took, so the same program has the same messages whatever the machine.
+ * a trial is freed with it. How many trials there are is bounded by the memory that they take, not by
+ * time, so the same program has the same messages whatever the machine.
  */
 #include <ctype.h>
 #include <stdlib.h>
