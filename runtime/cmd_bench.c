@@ -66,17 +66,34 @@ static void summarise(const double *samples, Timing *timing)
 	timing->least = sorted[0];
 }
 
-/* Calls until 100 ms have passed, at least twice; returns the calls that a sample needs, 0 on
- * failure. */
+/* Time of `calls` calls in ns, or -1 on failure; the clock is read twice. */
+static double calls_time(tsr_session *s, long calls, tsr_error *error)
+{
+	double start = now();
+	for (long i = 0; i < calls; i++)
+		if (tsr_execute(s, error) != TSR_OK)
+			return -1;
+	return now() - start;
+}
+
+/* Calls, twice as many each time, until 100 ms have passed, at least twice; returns the calls that
+ * a sample needs, 0 on failure. */
 static long warm_up(tsr_session *s, tsr_error *error)
 {
-	double start = now(), passed = 0;
-	long calls = 0;
-	for (; calls < 2 || passed < WARM_UP_NS; calls++, passed = now() - start)
-		if (tsr_execute(s, error) != TSR_OK)
+	double start = now(), last = 0;
+	long calls = 1;
+	do {
+		last = calls_time(s, calls *= 2, error);
+		if (last < 0)
 			return 0;
-	double one = passed / (double)calls;
+	} while (now() - start < WARM_UP_NS);
+	double one = last > 0 ? last / (double)calls : 1;
 	return one < SAMPLE_NS ? (long)(SAMPLE_NS / one) + 1 : 1;
+}
+
+static bool is_steady(const Timing *timing)
+{
+	return timing->q3 - timing->q1 < 2 * STEADY * timing->median;
 }
 
 static int measure(tsr_session *s, Timing *timing, tsr_error *error)
@@ -85,22 +102,23 @@ static int measure(tsr_session *s, Timing *timing, tsr_error *error)
 	double samples[SAMPLES_MAX];
 	timing->samples = 0;
 	timing->calls = warm_up(s, error);
+	if (timing->calls == 0)
+		return report_error(NULL, error);
 	double start = now();
-	while (timing->calls > 0 && timing->samples < SAMPLES_MAX) {
-		double begin = now();
-		for (long i = 0; i < timing->calls; i++)
-			tsr_execute(s, NULL);
-		samples[timing->samples++] = (now() - begin) / (double)timing->calls;
-		double passed = now() - start;
-		bool late = passed > LIMIT_NS && timing->samples >= 3;
-		bool early = passed < LEAST_NS || timing->samples < SAMPLES_MIN;
-		if (!late && (early || timing->samples % check_every != 0))
-			continue;
-		summarise(samples, timing);
-		if (late || timing->q3 - timing->q1 < 2 * STEADY * timing->median)
-			break;
+	for (bool done = false; !done;) {
+		double time = calls_time(s, timing->calls, error), passed = now() - start;
+		if (time < 0)
+			return report_error(NULL, error);
+		samples[timing->samples++] = time / (double)timing->calls;
+		bool enough = timing->samples >= SAMPLES_MIN && passed >= LEAST_NS &&
+			      timing->samples % check_every == 0;
+		done = timing->samples == SAMPLES_MAX ||
+		       (passed > LIMIT_NS && timing->samples >= 3);
+		if (done || enough)
+			summarise(samples, timing);
+		done = done || (enough && is_steady(timing));
 	}
-	return timing->calls > 0 ? STATUS_OK : report_error(NULL, error);
+	return STATUS_OK;
 }
 
 static int print_json(const tsr_session *s, const tsr_module *m, const Timing *t)
