@@ -246,6 +246,10 @@ Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, Iter
 		  int64_t block, Block body);
 Block tile_only_if(const Tile *tile, CondKind kind, const Ix *a, const Ix *b, Block body);
 bool tile_rows_blocked(const Tile *tile, const TilePart *part);
+/* Where blocks end: behind the whole tiles, or behind all of an extent that is not known. */
+const Ix *tile_blocks_end(const Tile *tile, const Loop *loop, const TileParts *parts);
+/* Blocks from 0 to `end`; those of rows and columns store cells of their own. */
+Block tile_over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t block, Block body);
 /* Where a block begins that also holds what is left behind the whole tiles. */
 int64_t tile_last_block(const Tile *tile);
 /* Row or column of a tile's first cell. */

@@ -69,8 +69,7 @@ Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, Iter
 	return block_of(gen, stmt_step(gen->arena, stmt, part->step));
 }
 
-/* Where blocks end: behind the whole tiles, or behind all of an extent that is not known. */
-static const Ix *blocks_end(const Tile *tile, const Loop *loop, const TileParts *parts)
+const Ix *tile_blocks_end(const Tile *tile, const Loop *loop, const TileParts *parts)
 {
 	Gen *gen = tile->nest->gen;
 	int64_t known;
@@ -78,7 +77,7 @@ static const Ix *blocks_end(const Tile *tile, const Loop *loop, const TileParts 
 	return ix_size(gen->arena, whole ? parts->at[0].hi : loop->extent);
 }
 
-static Block over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t block, Block body)
+Block tile_over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t block, Block body)
 {
 	Gen *gen = tile->nest->gen;
 	Stmt *loop = (Stmt *)stmt_step(
@@ -98,7 +97,7 @@ static Block over_steps(const Tile *tile, Block body)
 	Gen *gen = tile->nest->gen;
 	const Ix *end = ix_size(gen->arena, blocked_sum(tile)->extent);
 	end = ix_binary(gen->program, IX_MAX, tile_const(tile, 1), end);
-	return over_blocks(tile, tile->first_step, end, tile->blocks.steps, body);
+	return tile_over_blocks(tile, tile->first_step, end, tile->blocks.steps, body);
 }
 
 /* The tiles of a part of the rows or columns that are in the block from `first` on; block 0: all. */
@@ -113,7 +112,7 @@ static Block in_block(const Tile *tile, const Loop *loop, const TileParts *parts
 		return body;
 	Gen *gen = tile->nest->gen;
 	const Ix *end = ix_add(gen->program, ix_iter(gen->arena, first), tile_const(tile, block));
-	return tile_only_if(tile, COND_LE, blocks_end(tile, loop, parts), end, body);
+	return tile_only_if(tile, COND_LE, tile_blocks_end(tile, loop, parts), end, body);
 }
 
 static Block in_blocks(Tile *tile)
@@ -138,11 +137,11 @@ static Block in_blocks(Tile *tile)
 	if (tile->blocks.steps)
 		body = over_steps(tile, body);
 	if (cols)
-		body = over_blocks(tile, tile->first_col, blocks_end(tile, tile->col, &tile->cols),
-				   cols, body);
+		body = tile_over_blocks(tile, tile->first_col,
+					tile_blocks_end(tile, tile->col, &tile->cols), cols, body);
 	if (rows)
-		body = over_blocks(tile, tile->first_row, blocks_end(tile, tile->row, &tile->rows),
-				   rows, body);
+		body = tile_over_blocks(tile, tile->first_row,
+					tile_blocks_end(tile, tile->row, &tile->rows), rows, body);
 	return body;
 }
 

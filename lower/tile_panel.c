@@ -58,7 +58,8 @@ static Block in_last_rows(const Tile *tile, Block body)
 	Gen *gen = tile->nest->gen;
 	const Ix *end = ix_add(gen->program, ix_iter(gen->arena, tile->first_row),
 			       tile_const(tile, tile->blocks.rows));
-	return tile_only_if(tile, COND_LE, ix_size(gen->arena, tile->row->extent), end, body);
+	return tile_only_if(tile, COND_LE, tile_blocks_end(tile, tile->row, &tile->rows), end,
+			    body);
 }
 
 /* The tiles of a part of the rows, or of those of it that are in the present block. */
@@ -108,16 +109,6 @@ static Block all_rows(Tile *tile, bool copies)
 	return body_block(&all);
 }
 
-/* Blocks from 0 to `end`; each stores cells of its own. */
-static Block over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t block, Block body)
-{
-	Gen *gen = tile->nest->gen;
-	Stmt *loop = (Stmt *)stmt_step(
-		gen->arena, stmt_for(gen->arena, first, tile_const(tile, 0), end, body), block);
-	loop->apart = true;
-	return block_of(gen, loop);
-}
-
 Block tile_panels(Tile *tile, uint32_t inner)
 {
 	Nest *nest = tile->nest;
@@ -128,9 +119,10 @@ Block tile_panels(Tile *tile, uint32_t inner)
 	gen_append(gen, &block, tile_pack_block(tile, copies));
 	gen_append(gen, &block, nest_wrap(nest, inner, end, nest->nloops, all_rows(tile, copies)));
 	const Ix *cols = ix_size(gen->arena, tile->cols.at[0].hi);
-	Block all = over_blocks(tile, tile->first_col, cols, tile->blocks.cols, body_block(&block));
+	Block all = tile_over_blocks(tile, tile->first_col, cols, tile->blocks.cols,
+				     body_block(&block));
 	if (!tile_rows_blocked(tile, &tile->rows.at[0]))
 		return all;
-	const Ix *rows = ix_size(gen->arena, tile->row->extent);
-	return over_blocks(tile, tile->first_row, rows, tile->blocks.rows, all);
+	const Ix *rows = tile_blocks_end(tile, tile->row, &tile->rows);
+	return tile_over_blocks(tile, tile->first_row, rows, tile->blocks.rows, all);
 }
