@@ -12,9 +12,6 @@
  * the root is its epilogue; so is a function that would else be fused into a small window. A cast
  * that widens an operand of a product is free, and yet stands alone where widen.c says so.
  */
-#include <stb/stb_ds.h>
-#include <string.h>
-
 #include "lower/lowering.h"
 
 enum { FUSED_LIMIT = 64, REPEATED_USES = 4, WINDOW_FEW = 32 };
@@ -86,58 +83,6 @@ static uint32_t node_cost(const Lower *lower, NodeId id)
 			cost += arg->cost;
 	}
 	return constant ? 0 : cost < COST_LIMIT ? cost : COST_LIMIT;
-}
-
-/* ---- uses ---- */
-
-static void mark_needed(Lower *lower)
-{
-	const Routine *routine = lower->routine;
-	NodePlan *plan = lower->plan;
-	for (uint32_t i = 0; i < routine->noutputs; i++)
-		plan[routine->outputs[i]].needed = plan[routine->outputs[i]].output = true;
-	for (uint32_t i = 0; i < routine->norder; i++) {
-		const Node *node = lower_node(lower, routine->order[i]);
-		if (node->target == NODE_NONE)
-			continue;
-		plan[routine->order[i]].needed = true;
-		plan[node->target].needed = plan[node->target].mutated = true;
-	}
-	for (NodeId id = (NodeId)lower->graph->nodes.n; id-- > 0;) {
-		const Node *node = lower_node(lower, id);
-		for (uint32_t i = 0; plan[id].needed && i < node->nargs; i++) {
-			plan[node->args[i]].needed = true;
-			plan[node->args[i]].nuses++;
-		}
-	}
-}
-
-static void list_uses(Lower *lower)
-{
-	uint32_t n = (uint32_t)lower->graph->nodes.n, total = 0;
-	lower->first_use = ARENA_ARRAY(lower->scratch, uint32_t, n + 2);
-	for (NodeId id = 0; id < n; id++) {
-		lower->first_use[id + 1] = total; /* filled up to the next one's start below */
-		total += lower->plan[id].nuses;
-	}
-	lower->uses = ARENA_ARRAY(lower->scratch, Use, total + 1);
-	for (NodeId id = 0; id < n; id++) {
-		const Node *node = lower_node(lower, id);
-		for (uint32_t i = 0; lower->plan[id].needed && i < node->nargs; i++)
-			lower->uses[lower->first_use[node->args[i] + 1]++] = (Use){id, i};
-	}
-}
-
-/* The assignments to each mutated node, as the last node that may still read what an earlier one
- * read. */
-static NodeId first_assignment(const Lower *lower, NodeId target, NodeId after)
-{
-	const Routine *routine = lower->routine;
-	for (uint32_t i = 0; i < routine->norder; i++)
-		if (routine->order[i] > after &&
-		    lower_node(lower, routine->order[i])->target == target)
-			return routine->order[i];
-	return NODE_NONE;
 }
 
 /* ---- decisions ---- */
@@ -422,40 +367,6 @@ static void decide(Lower *lower, NodeId id)
 	}
 }
 
-/* The first assignment to a node's operands after it, through operands that may be fused into
- * it. */
-static void find_last(Lower *lower, NodeId id)
-{
-	const Node *node = lower_node(lower, id);
-	NodePlan *plan = &lower->plan[id];
-	plan->last = NODE_NONE;
-	for (uint32_t i = 0; i < node->nargs; i++) {
-		const NodePlan *arg = &lower->plan[node->args[i]];
-		NodeId last = arg->mutated ? first_assignment(lower, node->args[i], id) : arg->last;
-		if (last < plan->last)
-			plan->last = last;
-	}
-}
-
-typedef struct NamedNode {
-	Sym key;
-	NodeId value;
-} NamedNode;
-
-/* Marks the first node of each name. */
-static void mark_first(Lower *lower)
-{
-	NamedNode *seen = NULL;
-	for (NodeId id = 0; id < lower->graph->nodes.n; id++) {
-		Sym name = lower_node(lower, id)->name;
-		if (!name || !lower->plan[id].needed || hmgeti(seen, name) >= 0)
-			continue;
-		hmput(seen, name, id);
-		lower->plan[id].first = true;
-	}
-	hmfree(seen);
-}
-
 void fuse_describe(Lower *lower)
 {
 	Program *program = lower->program;
@@ -485,14 +396,10 @@ void fuse_plan(Lower *lower)
 					     .buffer = BUFFER_NONE,
 					     .padded = BUFFER_NONE,
 					     .last = NODE_NONE};
-	mark_needed(lower);
-	mark_first(lower);
-	list_uses(lower);
+	uses_find(lower);
 	for (NodeId id = 0; id < n; id++)
-		if (lower->plan[id].needed) {
+		if (lower->plan[id].needed)
 			lower->plan[id].cost = node_cost(lower, id);
-			find_last(lower, id);
-		}
 	for (NodeId id = n; id-- > 0;)
 		if (lower->plan[id].needed)
 			decide(lower, id);

@@ -180,6 +180,8 @@ Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg);
 void flip_windows(Lower *lower);
 /* common.c: what reads a tensor that is written twice reads the first. Keys are in scratch. */
 void lower_common(Lower *lower);
+/* uses.c: what is needed, who uses it, names and assignments. */
+void uses_find(Lower *lower);
 /* About how many instructions a cell of the node's own operation takes. */
 uint32_t lower_op_cost(const Node *node);
 /* Decides for every node of the routine. */
