@@ -276,7 +276,7 @@ static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 		return false;
 	if (suits_its_operand(lower, id))
 		return false;
-	if (plan->cost <= COST_CHEAP && widen_from_panels(lower, id))
+	if (widen_from_panels(lower, id))
 		return true;
 	if (size_ge(lower->sizes, node_elements(lower, id), reader->space) &&
 	    !fuse_is_shared(lower, id, reader->root))
@@ -397,10 +397,14 @@ void fuse_plan(Lower *lower)
 					     .padded = BUFFER_NONE,
 					     .last = NODE_NONE};
 	uses_find(lower);
+	widen_find_panels(lower);
 	for (NodeId id = 0; id < n; id++)
 		if (lower->plan[id].needed)
 			lower->plan[id].cost = node_cost(lower, id);
-	for (NodeId id = n; id-- > 0;)
-		if (lower->plan[id].needed)
-			decide(lower, id);
+	for (NodeId id = n; id-- > 0;) { /* falls: nodes that are not decided */
+		if (!lower->plan[id].needed)
+			continue;
+		widen_find_products(lower, id);
+		decide(lower, id);
+	}
 }

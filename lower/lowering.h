@@ -93,11 +93,15 @@ typedef struct NodePlan {
 	bool first;       /* of its name: what a schedule asks of the name */
 	bool apart;       /* a schedule asks for a kernel of its own */
 	bool early;       /* a gathered index depends on it: computed before anything is written */
+	/* a product reads it, through what is fused between; one with a batch axis that leaves it where
+	 * it is */
+	bool in_product, in_batch;
 	/* the kernel that computes it: itself, its only reader's, or NODE_NONE: any */
 	NodeId root;
 	NodeId reduction; /* of a root: the reduction that its kernel finishes, or NODE_NONE */
 	Frame frame;
 	uint32_t nuses, cost;
+	uint32_t panel_cost; /* of it on elements of panels; UINT32_MAX: it reads none, or more */
 	uint32_t nfused;  /* of a root: nodes computed inside it */
 	Size space;       /* how often its operands are evaluated */
 	/* the first assignment to what it reads, after it: its root must come before */
@@ -186,23 +190,27 @@ void uses_find(Lower *lower);
 uint32_t lower_op_cost(const Node *node);
 /* Decides for every node of the routine. */
 void fuse_plan(Lower *lower);
-/* widen.c: is a node of some elements, if it widens what it reads, a copy of its own where
- * reductions use it? */
-bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses);
 /* shared.c: does a root reduce, or finish a reduction? Do members of a batch share a node, while
  * numbers depend on whether it is computed inside the root? */
 bool fuse_root_reduces(const Lower *lower, NodeId root);
 bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root);
-/* Do lanes convert what they load of one type to the other? */
-bool widen_in_lanes(Dtype from, Dtype to);
 /* prepack.c: is it a parameter or a constant that contractions as a rule read from panels that are
  * made before the call? May one of some elements be? */
 bool prepack_suits(const Lower *lower, BufferId buffer);
 bool prepack_suits_size(const Lower *lower, Size elements);
+/* widen.c: fills in what the plan has of products and panels: of all nodes, and of one whose users
+ * are decided. */
+void widen_find_panels(Lower *lower);
+void widen_find_products(Lower *lower, NodeId id);
+/* Do lanes convert what they load of one type to the other? */
+bool widen_in_lanes(Dtype from, Dtype to);
+/* Is a node of some elements, if it widens what it reads, a copy of its own where reductions use
+ * it? */
+bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses);
 /* Is a node that is gathered, or a cast that no lanes convert, a copy of its own where products use
  * it? */
 bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses);
-/* Is it an operation on a parameter's panels, for a product that reads these? */
+/* Is it one or two cheap operations on a parameter's panels, for a product that reads these? */
 bool widen_from_panels(const Lower *lower, NodeId id);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */
 void fuse_describe(Lower *lower);

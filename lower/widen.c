@@ -19,6 +19,8 @@
 enum { WIDENED_FEW = 1 << 18, WIDENED_USES = 64, WIDENED_OFTEN = 512, PAIRED_USES = 16 };
 /* Uses from which on a copy of what tiles cannot read pays. */
 enum { GATHERED_USES = 4 };
+/* Instructions on an element of panels, at most: each tile takes them again. */
+enum { PANEL_COST = 2 };
 
 static bool mentions(const Access *access, uint32_t axes, IterId iter)
 {
@@ -131,55 +133,75 @@ static bool has_batch(const Lower *lower, NodeId product, uint32_t arg)
 	return false;
 }
 
-/* Does a product read the node, through what is fused between? (*batch: one with a batch axis that
- * leaves it where it is) Falls: users stand behind what they read. */
-static bool is_in_product(const Lower *lower, NodeId id, bool *batch)
+void widen_find_products(Lower *lower, NodeId id)
 {
-	bool found = false;
+	NodePlan *plan = &lower->plan[id];
 	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
 		Use use = lower->uses[i];
-		if (is_product(lower, use.user)) {
-			found = true;
-			*batch |= has_batch(lower, use.user, use.arg);
-		} else if (lower->plan[use.user].fused) {
-			found |= is_in_product(lower, use.user, batch);
-		}
+		const NodePlan *user = &lower->plan[use.user];
+		bool product = is_product(lower, use.user);
+		plan->in_product |= product || (user->fused && user->in_product);
+		plan->in_batch |= product ? has_batch(lower, use.user, use.arg)
+					  : user->fused && user->in_batch;
 	}
-	return found;
 }
 
-/* Operands of operations stand before them, so that this falls. */
-static bool is_from_panels(const Lower *lower, NodeId id)
+/* ---- operations on panels ---- */
+
+/* Adds up what operands cost, one that is read twice once. */
+static uint32_t operands_cost(const Lower *lower, const Node *node)
+{
+	uint64_t cost = 0;
+	bool found = false;
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		NodeKind kind = lower_node(lower, node->args[i])->kind;
+		uint32_t arg = lower->plan[node->args[i]].panel_cost;
+		bool other = kind == NODE_NUMBER || kind == NODE_PARAM || kind == NODE_CONST;
+		bool again = false;
+		for (uint32_t j = 0; j < i; j++)
+			again |= node->args[j] == node->args[i];
+		if (arg == UINT32_MAX && !other)
+			return UINT32_MAX;
+		found |= arg != UINT32_MAX;
+		cost += arg == UINT32_MAX || again ? 0 : arg;
+	}
+	return found && cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
+}
+
+static uint32_t panel_cost(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	if (is_in_panels(lower, id))
-		return true;
-	if (node->kind == NODE_CAST)
-		return widen_in_lanes(lower_node(lower, node->args[0])->dtype, node->dtype) &&
-		       is_in_panels(lower, node->args[0]);
-	bool found = false;
-	for (uint32_t i = 0; i < node->nargs && node->kind == NODE_POINTWISE; i++) {
-		NodeKind kind = lower_node(lower, node->args[i])->kind;
-		if (is_from_panels(lower, node->args[i]))
-			found = true;
-		else if (kind != NODE_NUMBER && kind != NODE_PARAM && kind != NODE_CONST)
-			return false;
+		return 0;
+	if (node->kind == NODE_CAST) {
+		NodeId from = node->args[0];
+		bool lanes = widen_in_lanes(lower_node(lower, from)->dtype, node->dtype);
+		return lanes && is_in_panels(lower, from) ? 0 : UINT32_MAX;
 	}
-	return found;
+	if (node->kind != NODE_POINTWISE)
+		return UINT32_MAX;
+	uint32_t cost = operands_cost(lower, node), own = lower_op_cost(node);
+	return cost < UINT32_MAX - own ? cost + own : UINT32_MAX;
+}
+
+void widen_find_panels(Lower *lower)
+{
+	for (NodeId id = 0; id < lower->graph->nodes.n; id++)
+		if (lower->plan[id].needed)
+			lower->plan[id].panel_cost = panel_cost(lower, id);
 }
 
 bool widen_from_panels(const Lower *lower, NodeId id)
 {
-	bool batch = false;
-	return lower_node(lower, id)->kind == NODE_POINTWISE && is_in_product(lower, id, &batch) &&
-	       is_from_panels(lower, id);
+	return lower_node(lower, id)->kind == NODE_POINTWISE && lower->plan[id].in_product &&
+	       lower->plan[id].panel_cost <= PANEL_COST;
 }
 
 bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses)
 {
-	bool batch = false;
-	return is_beyond_tiles(lower, id) && is_in_product(lower, id, &batch) &&
-	       (batch ||
+	const NodePlan *plan = &lower->plan[id];
+	return is_beyond_tiles(lower, id) && plan->in_product &&
+	       (plan->in_batch ||
 		size_ge(lower->sizes, uses, size_scale(lower->sizes, elements, GATHERED_USES)));
 }
 
@@ -187,7 +209,7 @@ bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses)
  * they read a parameter's panels as they are stored? */
 static bool may_be_first(const Lower *lower, NodeId id, Dtype from)
 {
-	bool batch = false, in_product = is_in_product(lower, id, &batch);
+	bool in_product = lower->plan[id].in_product;
 	bool widens = dtype_is_float(from) && dtype_wide(from) == lower_node(lower, id)->dtype;
 	return (widens || in_product) &&
 	       !(in_product && is_in_panels(lower, lower_node(lower, id)->args[0]));
