@@ -251,7 +251,24 @@ static const Touch *first_store(const RowKernel *row, BufferId buffer)
 	return NULL;
 }
 
-/* Is `to` first written by a statement that reads `from` at the same cell, for the last time? */
+/* Do the loops around a store go through all of the row's c cells, one after the other? */
+static bool fills_row(const Rows *rows, const Touch *store, Size c)
+{
+	Sizes *sizes = rows->program->sizes;
+	Size cells = size_const(sizes, 1);
+	for (const Around *around = store->around; around; around = around->outer) {
+		const Stmt *loop = around->loop;
+		if (loop->step != 1 || loop->lo->kind != IX_SIZE || loop->hi->kind != IX_SIZE ||
+		    !size_is(sizes, loop->lo->size, 0) ||
+		    !size_same(ix_stride(rows->program, store->ix, loop->iter), cells))
+			return false;
+		cells = size_mul(sizes, cells, loop->hi->size);
+	}
+	return size_same(cells, c);
+}
+
+/* Is all of `to` first written by a statement that reads `from` at the same cell, for the last
+ * time? Where a part was, the rest would hold what `from` does. */
 static bool may_share(const Rows *rows, const RowKernel *row, BufferId from, BufferId to)
 {
 	const Buffer *a = &rows->program->buffers.at[from], *b = &rows->program->buffers.at[to];
@@ -269,8 +286,8 @@ static bool may_share(const Rows *rows, const RowKernel *row, BufferId from, Buf
 		read = true;
 	}
 	Size c = row_cells_of(rows, row, to);
-	return read && !size_is_bad(c) && row_buffer_stays(rows, row, to, c) &&
-	       row_buffer_stays(rows, row, from, c);
+	return read && !size_is_bad(c) && fills_row(rows, store, c) &&
+	       row_buffer_stays(rows, row, to, c) && row_buffer_stays(rows, row, from, c);
 }
 
 /* A local of the row, declared by its first store, or in front where that is inside loops of one
