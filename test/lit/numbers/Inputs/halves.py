@@ -8,7 +8,7 @@ import tempfile
 
 import numpy as np
 
-from tsrlib import DTYPES, TSRC, Model, from_bf16, to_bf16
+from tsrlib import DTYPES, SCRATCH, TSRC, Model, from_bf16, to_bf16
 
 TEXT = """
 dim n
@@ -51,7 +51,7 @@ NAN = {4: lambda u: (u & 0x7fffffff) > 0x7f800000, "bf16": lambda u: (u & 0x7fff
 
 
 def as_c(text):
-    directory = tempfile.mkdtemp(prefix="tsrlib")
+    directory = tempfile.mkdtemp(dir=SCRATCH.name)
     source = os.path.join(directory, "m.tsr")
     with open(source, "w", encoding="utf8") as out:
         out.write(text)

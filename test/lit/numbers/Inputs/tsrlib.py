@@ -13,6 +13,7 @@ TSRC = os.environ.get("TSRC", "tsrc")
 THREADS = int(os.environ.get("THREADS", "0"))
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "f16": np.float16, "bf16": np.uint16, "i8": np.int8,
           "u8": np.uint8}
+SCRATCH = tempfile.TemporaryDirectory(prefix="tsrlib")  # as long as the process
 
 
 class CompileError(Exception):
@@ -35,10 +36,10 @@ def pool_call(threads):
     return call
 
 
-def compile_text(text, options=(), directory=None):
+def compile_text(text, options=()):
     """Returns (path of the .so, text of the header)."""
     options = [*options, "--grain=1"] if THREADS else options
-    directory = directory or tempfile.mkdtemp(prefix="tsrlib")
+    directory = tempfile.mkdtemp(dir=SCRATCH.name)
     source = os.path.join(directory, "m.tsr")
     with open(source, "w", encoding="utf8") as out:
         out.write(text)
@@ -65,7 +66,6 @@ class Model:
         size = getattr(self.library, "m_%s_workspace" % routine)
         size.restype = ctypes.c_size_t
         workspace = aligned(size(*dims))
-        pointers = [np.ascontiguousarray(a).ctypes.data_as(ctypes.c_void_p) for a in inputs]
         keep = [np.ascontiguousarray(a) for a in inputs]
         pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in keep]
         pointers += [a.ctypes.data_as(ctypes.c_void_p) for a in results]
