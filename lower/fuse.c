@@ -72,7 +72,8 @@ uint32_t lower_op_cost(const Node *node)
 static uint32_t node_cost(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
-	if (is_leaf_value(node) || !can_be_fused(lower, id))
+	if (is_leaf_value(node) || !can_be_fused(lower, id) ||
+	    (node->kind == NODE_CAST && prepack_may_compute(lower, node->args[0])))
 		return 0;
 	uint32_t cost = lower_op_cost(node);
 	bool constant = true;
@@ -321,7 +322,7 @@ static void fuse_into(Lower *lower, NodeId id, const Reader *reader)
 }
 
 /* What is asked of a tensor with a name, the first of that name in the routine. */
-static ScheduleClause *asked_of(const Lower *lower, NodeId id)
+ScheduleClause *fuse_asked(const Lower *lower, NodeId id, Choice choice)
 {
 	const Node *node = lower_node(lower, id);
 	if (!lower->asked || !node->name || !lower->plan[id].first)
@@ -329,9 +330,30 @@ static ScheduleClause *asked_of(const Lower *lower, NodeId id)
 	Sym name = lower_identifier(lower, node->name);
 	Sym longer = sym_printf(lower->program->symbols, "%s.%s", lower->routine->name, name);
 	ScheduleClause *clause =
-		schedule_asked(lower->asked, lower->program, longer, SPAN_NONE, CHOICE_FUSE);
+		schedule_asked(lower->asked, lower->program, longer, SPAN_NONE, choice);
 	return clause ? clause
-		      : schedule_asked(lower->asked, lower->program, name, SPAN_NONE, CHOICE_FUSE);
+		      : schedule_asked(lower->asked, lower->program, name, SPAN_NONE, choice);
+}
+
+static void fuse(Lower *lower, NodeId id)
+{
+	NodePlan *plan = &lower->plan[id];
+	Reader reader = readers_of(lower, id);
+	const ScheduleClause *asked = fuse_asked(lower, id, CHOICE_FUSE);
+	plan->apart = asks_off(asked);
+	if (reader.never || !has_room(lower, id) || !is_in_time(lower, id, plan->last) ||
+	    plan->apart)
+		return;
+	bool may = reader.root != NODE_NONE && !reader.only_free && asks_on(asked);
+	if (can_be_fused(lower, id) &&
+	    !widen_first(lower, id, node_elements(lower, id), reader.space) &&
+	    !widen_gathered(lower, id, node_elements(lower, id), reader.space) &&
+	    (may || is_worth_it(lower, id, &reader))) {
+		fuse_into(lower, id, &reader);
+	} else if (is_epilogue(lower, id, &reader)) {
+		lower->plan[reader.root].reduction = id;
+		fuse_into(lower, id, &reader);
+	}
 }
 
 static void decide(Lower *lower, NodeId id)
@@ -349,22 +371,11 @@ static void decide(Lower *lower, NodeId id)
 		return;
 	if (!lower_proj(lower, id))
 		return; /* a buffer of the caller's, of the state or of constants */
-	Reader reader = readers_of(lower, id);
-	const ScheduleClause *asked = asked_of(lower, id);
-	plan->apart = asks_off(asked);
-	if (reader.never || !has_room(lower, id) || !is_in_time(lower, id, plan->last) ||
-	    plan->apart)
-		return;
-	bool may = reader.root != NODE_NONE && !reader.only_free && asks_on(asked);
-	if (can_be_fused(lower, id) &&
-	    !widen_first(lower, id, node_elements(lower, id), reader.space) &&
-	    !widen_gathered(lower, id, node_elements(lower, id), reader.space) &&
-	    (may || is_worth_it(lower, id, &reader))) {
-		fuse_into(lower, id, &reader);
-	} else if (is_epilogue(lower, id, &reader)) {
-		lower->plan[reader.root].reduction = id;
-		fuse_into(lower, id, &reader);
-	}
+	plan->ahead = prepack_computes(lower, id);
+	if (!plan->ahead)
+		fuse(lower, id);
+	if (!plan->fused && prepack_is_read(lower, id))
+		plan->ahead = true;
 }
 
 void fuse_describe(Lower *lower)
@@ -397,6 +408,7 @@ void fuse_plan(Lower *lower)
 					     .padded = BUFFER_NONE,
 					     .last = NODE_NONE};
 	uses_find(lower);
+	prepack_find(lower);
 	widen_find_panels(lower);
 	for (NodeId id = 0; id < n; id++)
 		if (lower->plan[id].needed)

@@ -19,7 +19,9 @@
  *              tile_pack.c operands copied into panels, tile_panel.c block by block,
  *              tile_groups.c bytes in words of four steps, bf16 of two, tile_turn.c in squares that
  *              are turned, prepack.c when the state is packed, prepack_const.c while compiling,
+ *              prepack_value.c functions of parameters,
  *              tile_describe.c what was chosen
+ *   produce.c  operands that are computed where they are copied
  *   stage.c    operands of a contraction copied into the order of a matrix product
  *   pad.c      the picture of a convolution copied with its margins (pad_copy.c); halo.c pictures
  *              that are made with them
@@ -92,6 +94,9 @@ typedef struct NodePlan {
 	bool mutated;     /* the routine assigns to it */
 	bool first;       /* of its name: what a schedule asks of the name */
 	bool apart;       /* a schedule asks for a kernel of its own */
+	bool constant;    /* a function of parameters and constants alone, of known size */
+	bool ahead;	  /* ... which is computed when the state is packed (prepack_value.c) */
+	NodeId param;	  /* ... a parameter that it is a function of; NODE_NONE: of none */
 	bool early;       /* a gathered index depends on it: computed before anything is written */
 	/* a product reads it, through what is fused between; one with a batch axis that leaves it where
 	 * it is */
@@ -132,10 +137,11 @@ typedef struct Lower {
 	Diags *diags;
 	const Machine *machine;
 	const Schedule *asked; /* NULL: nothing is */
-	BufferId *shared; /* by NodeId: parameters and constants */
+	BufferId *shared; /* by NodeId: parameters, constants, functions of parameters */
 	CheckId *checks;  /* by NodeId: of its gathered index; CHECK_NONE */
 	VEC(PackedParam) packed; /* copies of parameters in the state */
 	VEC(PackedParam) packed_consts; /* ... of constants, among the constants */
+	VEC(BufferId) values; /* functions of parameters in the state */
 	VEC(Kernel) packs; /* that make them; the program's once all routines are there */
 	Sym *names;       /* by NodeId: for kernels and buffers; made on demand */
 	NameCount *taken; /* stb_ds table of the C identifiers in use, with the last suffix given */
@@ -198,6 +204,17 @@ bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root);
  * made before the call? May one of some elements be? */
 bool prepack_suits(const Lower *lower, BufferId buffer);
 bool prepack_suits_size(const Lower *lower, Size elements);
+/* prepack_value.c: fills in which nodes are functions of parameters. May the state hold one? Does
+ * it, once what reads it is decided? Does a kernel that computes such a function read the node? */
+void prepack_find(Lower *lower);
+bool prepack_may_compute(const Lower *lower, NodeId id);
+bool prepack_computes(const Lower *lower, NodeId id);
+bool prepack_is_read(const Lower *lower, NodeId id);
+/* Its buffer in the state; the kernels of those that are new in the routine; once all routines are
+ * there, the places of all copies in the state. */
+BufferId prepack_value_buffer(Lower *lower, NodeId id);
+void prepack_emit_values(Lower *lower);
+void prepack_place(Lower *lower);
 /* widen.c: fills in what the plan has of products and panels: of all nodes, and of one whose users
  * are decided. */
 void widen_find_panels(Lower *lower);
@@ -212,6 +229,8 @@ bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses);
 bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses);
 /* Is it one or two cheap operations on a parameter's panels, for a product that reads these? */
 bool widen_from_panels(const Lower *lower, NodeId id);
+/* What is asked of a tensor with a name, the first of that name in the routine; NULL: nothing. */
+ScheduleClause *fuse_asked(const Lower *lower, NodeId id, Choice choice);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */
 void fuse_describe(Lower *lower);
 

@@ -14,7 +14,7 @@
 #include "base/diag.h"
 #include "lower/tile.h"
 
-enum { LEAST_ELEMENTS = 2048, MOST_ELEMENTS = 1 << 30, STAMP_BYTES = 64 };
+enum { LEAST_ELEMENTS = 2048, MOST_ELEMENTS = 1 << 30 };
 
 /* ---- whether ---- */
 
@@ -64,10 +64,10 @@ static int64_t elements_of(const Planner *p, const Ix *at)
 	return elements;
 }
 
-/* A constant, or a parameter that no routine assigns to? */
+/* A constant, a function of parameters (prepack_value.c), or a parameter that no routine assigns to? */
 static bool stays(const Program *program, const Buffer *buffer)
 {
-	return buffer->kind == BUFFER_CONST ||
+	return buffer->kind == BUFFER_CONST || buffer->kind == BUFFER_PACKED ||
 	       (buffer->kind == BUFFER_PARAM && !program->params.at[buffer->arg].changes);
 }
 
@@ -176,10 +176,6 @@ static BufferId add_buffer(Lower *lower, PackedParam *packed, Size elements)
 {
 	Program *program = lower->program;
 	const Buffer *param = &program->buffers.at[packed->param];
-	if (lower->packed.n == 0) {
-		program->stamp = program->state;
-		program->state = size_plus(lower->sizes, program->state, STAMP_BYTES);
-	}
 	Sym name = lower_unique(lower, sym_printf(program->symbols, "packed_%s", param->name));
 	packed->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_PACKED,
 						      .name = name,
@@ -187,8 +183,6 @@ static BufferId add_buffer(Lower *lower, PackedParam *packed, Size elements)
 						      .elements = elements,
 						      .arg = param->arg,
 						      .offset = program->state});
-	Size bytes = bytes_aligned(lower->sizes, elements, packed->dtype);
-	program->state = size_add(lower->sizes, program->state, bytes);
 	PUSH(lower->arena, lower->packed, *packed);
 	return packed->buffer;
 }
@@ -205,7 +199,7 @@ bool prepack_declare(Tile *tile, const Value *load, Dtype dtype, Size elements)
 {
 	Lower *lower = tile->nest->gen->lower;
 	PackedParam packed = describe(tile, load, dtype);
-	bool param = lower->program->buffers.at[load->buffer].kind == BUFFER_PARAM;
+	bool param = lower->program->buffers.at[load->buffer].kind != BUFFER_CONST;
 	const PackedParam *same =
 		param ? found(lower->packed.at, lower->packed.n, &packed)
 		      : found(lower->packed_consts.at, lower->packed_consts.n, &packed);
@@ -215,15 +209,15 @@ bool prepack_declare(Tile *tile, const Value *load, Dtype dtype, Size elements)
 	return param && !same;
 }
 
-void prepack_emit(Tile *tile, Block body)
+void prepack_emit(const Nest *nest, Block body)
 {
-	const Gen *gen = tile->nest->gen;
+	const Gen *gen = nest->gen;
 	Lower *lower = gen->lower;
 	Program *program = gen->program;
-	const Buffer *copy = &program->buffers.at[tile->packed];
+	const PackedParam *packed = &lower->packed.at[lower->packed.n - 1];
+	const Buffer *from = &program->buffers.at[packed->param];
 	Kernel kernel = {
-		.name = lower_unique(lower, sym_printf(program->symbols, "pack_%s",
-						       program->params.at[copy->arg].name)),
+		.name = lower_unique(lower, sym_printf(program->symbols, "pack_%s", from->name)),
 		.span = SPAN_NONE,
 		.niters = (uint32_t)gen->iters.n,
 		.nlocals = (uint32_t)gen->locals.n,

@@ -111,6 +111,8 @@ static void bind_buffer(Lower *lower, NodeId id)
 		plan->buffer = lower->plan[node->target].buffer;
 	} else if (is_alias(lower, id)) {
 		plan->buffer = lower->plan[node->args[0]].buffer;
+	} else if (plan->ahead) {
+		plan->buffer = prepack_value_buffer(lower, id);
 	} else {
 		plan->buffer = output_buffer(lower, id);
 		if (plan->buffer == BUFFER_NONE)
@@ -126,8 +128,8 @@ static void bind_buffer(Lower *lower, NodeId id)
 bool lower_has_kernel(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
-	return plan->needed && !plan->fused && !is_caller_data(lower_node(lower, id)) &&
-	       !is_alias(lower, id);
+	return plan->needed && !plan->fused && !plan->ahead &&
+	       !is_caller_data(lower_node(lower, id)) && !is_alias(lower, id);
 }
 
 /* ---- the kernels ---- */
@@ -340,6 +342,7 @@ void lower_routine(Lower *lower, uint32_t id)
 		if (lower->plan[node].needed && !lower->plan[node].fused)
 			bind_buffer(lower, node);
 	halo_plan(lower);
+	prepack_emit_values(lower);
 	emit_all(lower);
 	fuse_describe(lower);
 	rows_fuse(lower, 0, 0);
@@ -390,14 +393,16 @@ void lower_pack(Lower *lower)
 {
 	Program *program = lower->program;
 	ProgramRoutine *pack = &program->pack;
+	prepack_place(lower);
 	pack->name = sym_cstr(lower->program->symbols, "pack");
 	pack->nkernels = (uint32_t)lower->packs.n;
 	pack->kernels = ARENA_ARRAY(lower->arena, KernelId, pack->nkernels + 1);
 	pack->workspace = size_const(lower->sizes, 0);
 	for (uint32_t i = 0; i < pack->nkernels; i++) {
 		Kernel *kernel = &lower->packs.at[i];
-		PUSH(lower->arena, program->made->entries,
-		     ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
+		if (!schedule_entry(program->made, kernel->name))
+			PUSH(lower->arena, program->made->entries,
+			     ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
 		kernel_parallel(program, kernel, lower->asked, lower->machine->grain);
 		pack->kernels[i] = (KernelId)program->kernels.n;
 		PUSH(lower->arena, program->kernels, *kernel);

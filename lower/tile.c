@@ -272,7 +272,7 @@ static void emit_copy(Tile *tile, Block copy)
 		gen_append(gen, &gen->top, copy);
 		return;
 	}
-	prepack_emit(tile, copy);
+	prepack_emit(tile->nest, copy);
 	gen->locals.n = tile->nest->first_local;
 }
 

@@ -149,7 +149,7 @@ void tile_describe(const Planner *p);
 bool tile_may_prepack(const Planner *p, int load);
 /* Finds the copy; false: there was none, and code for it is to be emitted. */
 bool prepack_declare(Tile *tile, const Value *load, Dtype dtype, Size elements);
-void prepack_emit(Tile *tile, Block body);
+void prepack_emit(const Nest *nest, Block body);
 /* prepack_const.c: the panels of a constant. `to`: zeros. */
 void prepack_constant(const Tile *tile, const PackedParam *packed, const ProgramConst *from,
 		      void *to);
@@ -203,9 +203,11 @@ Block tile_group_along(Tile *tile, const Value *cell, int64_t rows, Block fetch)
 void tile_group_declare_sums(Tile *tile);
 Block tile_group_fill_sums(Tile *tile);
 const Value *tile_group_begin(const Tile *tile);
+/* Do vector instructions compute a value that is copied, and widen what it reads? */
+bool tile_in_vectors(const Value *value);
 /* tile_turn.c: the copy of `cols` columns, over the last loop of the sum, of an operand that this
- * loop moves by one; false: it moves it otherwise. `value`, a load or a cast of one, and `to` are
- * those of one element, at the loop's iterator and the column `lane`. */
+ * loop moves by one; false: it moves it otherwise. `value` and `to` are those of one element, at the
+ * loop's iterator and the column `lane`. */
 bool tile_turn_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, Block *copy);
 /* tile_edge.c: finds the loop that decides which rows read inside; the parts of rows around it,
  * none where there would be too many; the sum of a tile at the edge, added to its cells. */

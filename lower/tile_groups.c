@@ -219,16 +219,17 @@ static Block word_of(Tile *tile, const TilePart *part, const Ix *along, int64_t 
 	for (int64_t q = 0; q < tile->group; q++) {
 		nest->by_iter[tile->along->iter] = ix_add(gen->program, along, tile_const(tile, q));
 		nest_values(nest);
-		const Value *value = tile_group_copied(tile, source(tile)),
+		const Value *element = nest_produced(nest, source(tile)),
+			    *value = tile_group_copied(tile, element),
 			    *none = value_const(gen->arena, value->dtype,
 						scalar_of(value->dtype, 0));
 		const Ix *at = ix_add(gen->program, word, tile_const(tile, q));
-		const Stmt *element = stmt_store(gen->arena, tile->packed, at, OP_NONE, value),
+		const Stmt *set = stmt_store(gen->arena, tile->packed, at, OP_NONE, value),
 			   *zero = stmt_store(gen->arena, tile->packed, at, OP_NONE, none);
 		if (steps == OPEN && q > 0)
-			store_open(tile, &body, nest->by_iter[tile->along->iter], element, zero);
+			store_open(tile, &body, nest->by_iter[tile->along->iter], set, zero);
 		else
-			PUSH(gen->arena, body.stmts, q < steps || steps == OPEN ? element : zero);
+			PUSH(gen->arena, body.stmts, q < steps || steps == OPEN ? set : zero);
 	}
 	return body_block(&body);
 }

@@ -61,6 +61,51 @@ static const Value *packed_load(const Tile *tile)
 	return narrow && load->nargs ? load->args[0] : load;
 }
 
+/* What is copied: that load, or what computes it. */
+static const Value *source(Tile *tile)
+{
+	const Value *packed = packed_load(tile);
+	if (packed->kind == VALUE_LOAD)
+		return nest_produced(tile->nest, packed);
+	return value_cast(tile->nest->gen->arena, packed->dtype,
+			  nest_produced(tile->nest, packed->args[0]));
+}
+
+bool tile_in_vectors(const Value *value)
+{
+	if (value->kind == VALUE_CAST)
+		return tile_is_converting(value);
+	if (value->kind == VALUE_INDEX ||
+	    (value->kind == VALUE_OP && !(op_is_simple(value->op) && dtype_is_float(value->dtype))))
+		return false;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		if (!tile_in_vectors(value->args[i]))
+			return false;
+	return true;
+}
+
+/* Are lanes neighbours in everything that is read, or the same? */
+static bool reads_by_lanes(const Tile *tile, const Value *value)
+{
+	Program *program = tile->nest->gen->program;
+	Size by = value->kind == VALUE_LOAD ? ix_stride(program, value->ix, tile->lane)
+					    : size_const(program->sizes, 0);
+	bool lanes = !size_is_bad(by) &&
+		     (size_is(program->sizes, by, 0) || size_is(program->sizes, by, 1));
+	for (uint32_t i = 0; i < value->nargs && lanes; i++)
+		lanes = reads_by_lanes(tile, value->args[i]);
+	return lanes;
+}
+
+/* How the lanes of a panel are copied: what computes them only where vectors do. */
+static LoopKind copy_kind(const Tile *tile, const Value *value)
+{
+	bool load = value_same(value, packed_load(tile));
+	bool vectors = tile->pack_kind == LOOP_VECTOR && tile_in_vectors(value) &&
+		       reads_by_lanes(tile, value);
+	return load || vectors ? tile->pack_kind : LOOP_SERIAL;
+}
+
 /* Vectors that a row of lanes takes, narrow ones and single elements counted; no instruction adds
  * the group of a single lane. */
 int64_t tile_vectors(const Tile *tile, int64_t lanes)
@@ -268,7 +313,7 @@ static Block fill_part(Tile *tile, const TilePart *part)
 	const Ix *to = tile_pack_to(tile, part);
 	if (tile->group > 1)
 		return over_panels(tile, part, tile_group_fill(tile, part));
-	const Value *load = packed_load(tile);
+	const Value *load = source(tile);
 	Block turned;
 	Body body = {0};
 	bool along = tile->pack_kind == LOOP_UNROLL;
@@ -276,7 +321,7 @@ static Block fill_part(Tile *tile, const TilePart *part)
 		gen_append(gen, &body,
 			   nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, turned));
 	} else {
-		Block copy = set_lanes(tile, to, tile->pack_kind, 0, part->step, load);
+		Block copy = set_lanes(tile, to, copy_kind(tile, load), 0, part->step, load);
 		gen_append(gen, &body, along ? over_steps(tile, copy) : copy);
 	}
 	if (width > part->step) {

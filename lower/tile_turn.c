@@ -6,7 +6,9 @@
  *       unroll r, vector lane: turned[r, lane] = w[(o + c + r)*512 + k + lane]
  *       unroll r, vector lane: packed[(k + r)*64 + c + lane] = turned[lane, r]
  *
- * What is left of either goes element by element.
+ * What is left of either goes element by element. An operand that is computed where it is copied
+ * (produce.c) is computed as it is read: exp(w[(o + c + r)*512 + k + lane]), in loops where that
+ * takes many instructions.
  */
 #include "lower/tile.h"
 
@@ -15,29 +17,38 @@
 typedef struct Turning {
 	Tile *tile;
 	Program *program;
-	const Loop *along; /* the sum that moves the operand by one */
-	const Value *value; /* a load at that loop's step, of the column `lane`, or a cast of one */
-	const Value *load;
+	const Loop *along;  /* the sum that moves the operand by one */
+	const Value *value; /* at that loop's step, of the column `lane` */
 	const Ix *to;
 	int64_t side; /* of a square */
-	Size column, step; /* how far a column moves the load, and a step the copy */
+	Size step;    /* how far a step moves the copy */
 } Turning;
 
-static const Ix *iter(const Turning *t, IterVar var)
-{
-	return ix_iter(t->program->arena, var);
-}
+static const Ix *iter(const Turning *t, IterVar var) { return ix_iter(t->program->arena, var); }
 
 static const Ix *scaled(const Turning *t, const Ix *ix, Size by)
 {
 	return ix_mul(t->program, ix, ix_size(t->program->arena, by));
 }
 
-/* The value with the load at another index. */
-static const Value *load_at(const Turning *t, const Ix *ix)
+/* The value so many columns and steps further. */
+static const Value *moved(const Turning *t, const Value *value, const Ix *columns, const Ix *steps)
 {
-	const Value *load = value_load(t->program, t->load->buffer, ix);
-	return t->value == t->load ? load : value_cast(t->program->arena, t->value->dtype, load);
+	Program *program = t->program;
+	if (value->kind == VALUE_LOAD) {
+		Size column = ix_stride(program, value->ix, t->tile->lane);
+		Size step = ix_stride(program, value->ix, t->along->var);
+		const Ix *at = ix_add(program, value->ix, scaled(t, columns, column));
+		return value_load(program, value->buffer,
+				  ix_add(program, at, scaled(t, steps, step)));
+	}
+	if (value->nargs == 0)
+		return value;
+	Value *copy = ARENA_NEW(program->arena, Value);
+	*copy = *value;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		copy->args[i] = moved(t, value->args[i], columns, steps);
+	return copy;
 }
 
 /* One element of every column from `from` on. */
@@ -45,19 +56,19 @@ static Block plain_copy(const Turning *t, int64_t from, int64_t to)
 {
 	Program *program = t->program;
 	const Ix *more = tile_const(t->tile, from);
-	const Value *value = load_at(t, ix_add(program, t->load->ix, scaled(t, more, t->column)));
+	const Value *value = moved(t, t->value, more, tile_const(t->tile, 0));
 	const Stmt *store = stmt_store(program->arena, t->tile->packed,
 				       ix_add(program, t->to, more), OP_NONE, value);
-	return tile_unroll(t->tile, LOOP_UNROLL, t->tile->lane, to - from,
-			   block_of(t->tile->nest->gen, store));
+	return tile_unroll(t->tile, tile_in_vectors(t->value) ? LOOP_UNROLL : LOOP_SERIAL,
+			   t->tile->lane, to - from, block_of(t->tile->nest->gen, store));
 }
 
-static Block over_square(const Turning *t, const Stmt *stmt)
+static Block over_square(const Turning *t, bool vectors, const Stmt *stmt)
 {
 	Tile *tile = t->tile;
-	Block body = tile_unroll(tile, LOOP_VECTOR, tile->lane, t->side,
+	Block body = tile_unroll(tile, vectors ? LOOP_VECTOR : LOOP_SERIAL, tile->lane, t->side,
 				 block_of(tile->nest->gen, stmt));
-	return tile_unroll(tile, LOOP_UNROLL, tile->r, t->side, body);
+	return tile_unroll(tile, vectors ? LOOP_UNROLL : LOOP_SERIAL, tile->r, t->side, body);
 }
 
 static Block square(const Turning *t)
@@ -71,20 +82,17 @@ static Block square(const Turning *t)
 	const Ix *r = iter(t, tile->r), *c = iter(t, tile->c), *lane = iter(t, tile->lane);
 	const Ix *column = ix_add(program, c, r);
 	const Ix *back = ix_mul(program, lane, tile_const(tile, -1));
-	const Ix *from =
-		ix_add(program, t->load->ix, scaled(t, ix_add(program, column, back), t->column));
-	from = ix_add(program, from, lane);
+	const Value *value = moved(t, t->value, ix_add(program, column, back), lane);
 	const Ix *to = ix_add(program, ix_add(program, t->to, c), scaled(t, r, t->step));
 	const Ix *row[] = {r, lane}, *turn[] = {lane, r};
 	const Value *zero =
 		value_const(program->arena, t->value->dtype, scalar_of(t->value->dtype, 0));
 	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, turned, zero));
-	const Stmt *set = stmt_set_at(gen->arena, tile_local(tile, turned, row, 2), OP_NONE,
-				      load_at(t, from));
-	gen_append(gen, &body, over_square(t, set));
+	const Stmt *set = stmt_set_at(gen->arena, tile_local(tile, turned, row, 2), OP_NONE, value);
+	gen_append(gen, &body, over_square(t, tile_in_vectors(value), set));
 	const Stmt *store = stmt_store(gen->arena, tile->packed, to, OP_NONE,
 				       tile_local(tile, turned, turn, 2));
-	gen_append(gen, &body, over_square(t, store));
+	gen_append(gen, &body, over_square(t, true, store));
 	return body_block(&body);
 }
 
@@ -96,21 +104,38 @@ static Block along_loop(const Turning *t, int64_t lo, int64_t hi, int64_t step, 
 	return block_of(gen, stmt_step(gen->arena, loop, step));
 }
 
+/* Does the sum move everything that is read by one element, or (*moves: not all of it) leave it
+ * where it is, and columns by a number that is known? */
+static bool is_along(const Turning *t, const Value *value, bool *moves)
+{
+	Sizes *sizes = t->program->sizes;
+	bool along = value->kind != VALUE_INDEX;
+	if (value->kind == VALUE_LOAD) {
+		Size column = ix_stride(t->program, value->ix, t->tile->lane);
+		Size step = ix_stride(t->program, value->ix, t->along->var);
+		if (size_is_bad(column) || size_is_bad(step))
+			return false;
+		along = size_is(sizes, step, 0) || size_is(sizes, step, 1);
+		*moves |= size_is(sizes, step, 1);
+	}
+	for (uint32_t i = 0; i < value->nargs && along; i++)
+		along = is_along(t, value->args[i], moves);
+	return along;
+}
+
 static bool set_up(Turning *t, int64_t *extent, int64_t cols)
 {
 	const Nest *nest = t->tile->nest;
 	Sizes *sizes = t->program->sizes;
-	t->load = t->value->kind == VALUE_CAST ? t->value->args[0] : t->value;
-	if (nest->nloops == nest->nresult || t->load->kind != VALUE_LOAD)
+	bool moves = false;
+	if (nest->nloops == nest->nresult)
 		return false;
 	t->along = &nest->loops[nest->nloops - 1];
 	t->side = t->tile->lanes;
-	t->column = ix_stride(t->program, t->load->ix, t->tile->lane);
 	t->step = ix_stride(t->program, t->to, t->along->var);
-	Size one = ix_stride(t->program, t->load->ix, t->along->var);
-	return !size_is_bad(t->column) && !size_is_bad(t->step) && !size_is_bad(one) &&
-	       size_is(sizes, one, 1) && size_is_const(sizes, t->along->extent, extent) &&
-	       *extent >= t->side && cols >= t->side && t->side > 1;
+	return !size_is_bad(t->step) && is_along(t, t->value, &moves) && moves &&
+	       size_is_const(sizes, t->along->extent, extent) && *extent >= t->side &&
+	       cols >= t->side && t->side > 1;
 }
 
 bool tile_turn_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, Block *copy)

@@ -67,7 +67,7 @@ static bool is_paired(const Lower *lower, NodeId product, uint32_t arg)
 		return false;
 	NodeKind kind = lower_node(lower, cast->args[0])->kind;
 	bool packed = lower->machine->prepack && (kind == NODE_PARAM || kind == NODE_CONST);
-	return packed || is_used(lower, product, arg);
+	return packed || prepack_may_compute(lower, cast->args[0]) || is_used(lower, product, arg);
 }
 
 /* Is each reader a product of two operands that goes in pairs? */
@@ -93,12 +93,18 @@ bool widen_in_lanes(Dtype from, Dtype to)
 }
 
 /* Is it a parameter or a constant that products read from panels, as it is stored? */
-static bool is_in_panels(const Lower *lower, NodeId id)
+static bool is_stored(const Lower *lower, NodeId id)
 {
 	NodeKind kind = lower_node(lower, id)->kind;
 	return kind == NODE_PARAM
 		       ? prepack_suits(lower, lower->shared[id])
 		       : kind == NODE_CONST && prepack_suits_size(lower, node_elements(lower, id));
+}
+
+/* ... or a function of parameters? */
+static bool is_in_panels(const Lower *lower, NodeId id)
+{
+	return is_stored(lower, id) || prepack_may_compute(lower, id);
 }
 
 /* Is it read through an index that is read, or cast to what no lanes convert it to? */
@@ -110,8 +116,8 @@ static bool is_beyond_tiles(const Lower *lower, NodeId id)
 	if (node->kind != NODE_CAST)
 		return false;
 	const Node *from = lower_node(lower, node->args[0]);
-	return from->kind == NODE_CAST || from->kind == NODE_GATHER ||
-	       !widen_in_lanes(from->dtype, node->dtype);
+	return (from->kind == NODE_CAST && !prepack_may_compute(lower, node->args[0])) ||
+	       from->kind == NODE_GATHER || !widen_in_lanes(from->dtype, node->dtype);
 }
 
 static bool is_product(const Lower *lower, NodeId id)
@@ -171,7 +177,7 @@ static uint32_t operands_cost(const Lower *lower, const Node *node)
 static uint32_t panel_cost(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
-	if (is_in_panels(lower, id))
+	if (is_stored(lower, id))
 		return 0;
 	if (node->kind == NODE_CAST) {
 		NodeId from = node->args[0];

@@ -1,0 +1,225 @@
+/* Functions of parameters alone, computed once, when the state is packed.
+ *
+ *   y = exp(w) * x        exp[i] = exp(w[i])           in the state, by Program.pack
+ *                         packed_exp[..] = exp(w[..])  ... in panels, where a product reads these: then
+ *                                                      nothing else is stored
+ *
+ * Such a function has parameters that no routine assigns to, constants and numbers for operands, and
+ * known sizes. It pays where a product reads it, which would compute it again for each tile or wait
+ * for a copy at every call, and where it is more than a cheap operation wherever it is read. A
+ * parameter that is stored narrower, or that others read too, stays as it is under one or two cheap
+ * operations: these are computed as its panels are loaded (widen.c).
+ *
+ * What the kernel of such a function reads is a parameter, a constant or another one.
+ */
+#include "base/diag.h"
+#include "lower/lowering.h"
+
+enum { CHEAP = 2, STAMP_BYTES = 64 };
+
+/* ---- which ---- */
+
+static bool is_known_size(const Lower *lower, const Node *node)
+{
+	int64_t n;
+	return size_is_const(lower->sizes, lower_size(lower, node->size_expr), &n);
+}
+
+/* Are its cells computed one by one from operands at known places, or are they those of its operand? */
+static bool is_by_cells(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	if (!proj || node->target != NODE_NONE || node->nargs == 0 || proj->width > 1 ||
+	    node->kind == NODE_ARGMAX || node->kind == NODE_RANDOM || node->kind == NODE_GATHER)
+		return false;
+	return proj->linear ||
+	       (proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj));
+}
+
+static bool is_constant(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const NodePlan *plan = &lower->plan[id];
+	int64_t n;
+	if (plan->mutated || plan->output ||
+	    !size_is_const(lower->sizes, node_elements(lower, id), &n))
+		return false;
+	switch (node->kind) {
+	case NODE_PARAM:
+		return !lower->program->params.at[lower->program->buffers.at[lower->shared[id]].arg]
+				.changes;
+	case NODE_CONST:
+	case NODE_NUMBER:
+	case NODE_RANGE: return true;
+	case NODE_SIZE: return is_known_size(lower, node);
+	default: break;
+	}
+	for (uint32_t i = 0; i < node->nargs; i++)
+		if (!lower->plan[node->args[i]].constant)
+			return false;
+	return is_by_cells(lower, id);
+}
+
+static void find(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	NodePlan *plan = &lower->plan[id];
+	plan->constant = is_constant(lower, id);
+	plan->param = node->kind == NODE_PARAM ? id : NODE_NONE;
+	for (uint32_t i = 0; plan->constant && i < node->nargs; i++) {
+		NodeId param = lower->plan[node->args[i]].param;
+		bool whole = param != NODE_NONE &&
+			     size_same(node_elements(lower, param), node_elements(lower, id));
+		if (plan->param == NODE_NONE || whole)
+			plan->param = param;
+	}
+}
+
+void prepack_find(Lower *lower)
+{
+	for (NodeId id = 0; id < lower->graph->nodes.n; id++)
+		if (lower->plan[id].needed)
+			find(lower, id);
+}
+
+/* Does the node compute, rather than read its operand at other places or as a wider type? */
+static bool computes(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	if (node->kind == NODE_CAST)
+		return !widen_in_lanes(lower_node(lower, node->args[0])->dtype, node->dtype);
+	return lower_op_cost(node) > 0;
+}
+
+bool prepack_may_compute(const Lower *lower, NodeId id)
+{
+	const NodePlan *plan = &lower->plan[id];
+	return plan->constant && plan->param != NODE_NONE && plan->param != id &&
+	       computes(lower, id) && prepack_suits_size(lower, node_elements(lower, id));
+}
+
+/* Does a kernel of such a function read the node, or do all its readers? Falls: users stand behind
+ * what they read. */
+static bool is_read_ahead(const Lower *lower, NodeId id, bool all)
+{
+	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
+		NodeId user = lower->uses[i].user, root = lower->plan[user].root;
+		bool ahead = root == NODE_NONE ? is_read_ahead(lower, user, all)
+					       : lower->plan[root].ahead;
+		if (ahead != all)
+			return ahead;
+	}
+	return all;
+}
+
+bool prepack_computes(const Lower *lower, NodeId id)
+{
+	const NodePlan *plan = &lower->plan[id];
+	if (!prepack_may_compute(lower, id) || is_read_ahead(lower, id, true) ||
+	    asks_off(fuse_asked(lower, id, CHOICE_PREPACK)))
+		return false;
+	bool narrow = dtype_bytes(lower_node(lower, plan->param)->dtype) <
+		      dtype_bytes(lower_node(lower, id)->dtype);
+	bool stays = (narrow || lower->plan[plan->param].nuses > 1) && widen_from_panels(lower, id);
+	return !stays && (plan->in_product || plan->cost > CHEAP);
+}
+
+bool prepack_is_read(const Lower *lower, NodeId id)
+{
+	return lower->plan[id].constant && is_read_ahead(lower, id, false);
+}
+
+/* ---- their kernels ---- */
+
+BufferId prepack_value_buffer(Lower *lower, NodeId id)
+{
+	Program *program = lower->program;
+	if (lower->shared[id] != BUFFER_NONE)
+		return lower->shared[id];
+	const Buffer *param = &program->buffers.at[lower->shared[lower->plan[id].param]];
+	Buffer buffer = {.kind = BUFFER_PACKED,
+			 .name = lower_name(lower, id),
+			 .span = lower_node(lower, id)->span,
+			 .dtype = lower_node(lower, id)->dtype,
+			 .elements = node_elements(lower, id),
+			 .arg = param->arg,
+			 .offset = program->state};
+	lower->shared[id] = lower_buffer(lower, buffer);
+	PUSH(lower->arena, lower->values, lower->shared[id]);
+	return lower->shared[id];
+}
+
+void prepack_emit_values(Lower *lower)
+{
+	Program *program = lower->program;
+	for (NodeId id = 0; id < lower->graph->nodes.n; id++) {
+		BufferId buffer = lower->plan[id].ahead ? lower->shared[id] : BUFFER_NONE;
+		if (buffer == BUFFER_NONE ||
+		    program->buffers.at[buffer].routine != lower->routine_id)
+			continue;
+		kernel_emit(lower, id);
+		ScheduleEntry *made = schedule_entry(
+			program->made, program->kernels.at[program->kernels.n - 1].name);
+		entry_make(program->arena, made, CHOICE_PREPACK, false);
+		PUSH(lower->arena, lower->packs, program->kernels.at[--program->kernels.n]);
+		lower->kernels.n--;
+	}
+}
+
+/* ---- their places ---- */
+
+static bool touches(const Lower *lower, const Kernel *kernel, BufferId buffer, bool stores)
+{
+	BufferUses uses = kernel_buffers(lower->scratch, kernel);
+	for (size_t i = 0; i < uses.n; i++)
+		if (uses.at[i].buffer == buffer)
+			return stores ? uses.at[i].stored : uses.at[i].loaded;
+	return false;
+}
+
+static void drop(Lower *lower, BufferId buffer)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < lower->packs.n; i++)
+		if (!touches(lower, &lower->packs.at[i], buffer, true))
+			lower->packs.at[n++] = lower->packs.at[i];
+	lower->packs.n = n;
+	lower->program->buffers.at[buffer].kind = BUFFER_TEMP;
+	lower_forget(lower, buffer);
+}
+
+/* Functions that are read in panels alone go, the last first, which may read others. */
+static void drop_unread(Lower *lower)
+{
+	const Program *program = lower->program;
+	for (size_t v = lower->values.n; v-- > 0;) {
+		BufferId buffer = lower->values.at[v];
+		bool read = false;
+		for (size_t i = 0; i < program->kernels.n && !read; i++)
+			read = touches(lower, &program->kernels.at[i], buffer, false);
+		for (size_t i = 0; i < lower->packs.n && !read; i++)
+			read = touches(lower, &lower->packs.at[i], buffer, false);
+		if (!read)
+			drop(lower, buffer);
+	}
+}
+
+void prepack_place(Lower *lower)
+{
+	Program *program = lower->program;
+	drop_unread(lower);
+	if (lower->packs.n == 0)
+		return;
+	program->stamp = program->state;
+	program->state = size_plus(lower->sizes, program->state, STAMP_BYTES);
+	for (size_t i = 0; i < program->buffers.n; i++) {
+		Buffer *buffer = &program->buffers.at[i];
+		if (buffer->kind != BUFFER_PACKED)
+			continue;
+		buffer->offset = program->state;
+		program->state =
+			size_add(lower->sizes, program->state,
+				 bytes_aligned(lower->sizes, buffer->elements, buffer->dtype));
+	}
+}
