@@ -232,9 +232,17 @@ def half_rows():
     return [("X", "bf16 [n | %d]" % k), ("W", "bf16 " + w[0])], 'einsum("n | k; %s => n | j", f32(X), f32(W))' % w[1]
 
 
+def converted():
+    """Operands that tiles cannot read where they are."""
+    k, j = around(4, 16, 200), around(1, 4, 20, 64)
+    return ([("X", "[n | %d]" % k), ("W", "[%d, %d]" % (j, k))],
+            'einsum("n | k; j, k => n | j", X, %s)' % pick("gather(W, range(%d))" % j, "f32(f64(W))", "f32(i32(W .* 9))"))
+
+
 KINDS = [product, product, product, row_product, row_product, vector, total, total, two_batches, inner_batch, softmax,
          norm, channel_norm, attention, short_attention, convolution, convolution, depthwise, permuted, of_members,
-         shared_first, distance, distance_of_one, pool, pooled, scattered, linear, layer, convolved, halves, half_rows]
+         shared_first, distance, distance_of_one, pool, pooled, scattered, linear, layer, convolved, halves, half_rows,
+         converted]
 
 
 class Program:
