@@ -18,17 +18,25 @@
  *   for v in 0..4: y[v] = sum[v] + sum[v + 4] + ... + rest[v]      as a fixed tree
  *
  * How many parts there are, and where they end, follows from the extents alone. A sum that fills no
- * two parts has none: acc is the sum. Members of a batch are not summed so, or their bits would
- * depend on how few they are.
+ * two parts has none: acc is the sum. What members of a batch sum follows from one of them alone:
+ * they have parts where one is so long that it leaves the second cache, so that nothing is lost
+ * where other kernels over the same rows go row by row with it,
+ *
+ *   for m in 0..n: for part in 0..P: ...  parts[(m*P + part)*64 + lane] = acc[lane]
+ *   for m in 0..n: ...                    y[m] = ...
+ *
+ * and no others, or their bits would depend on how few they are.
  */
 #include "base/diag.h"
 #include "lower/lanes.h"
 
 enum { PART = 1 << 16, FEW_CELLS = 128, FEW_LANES = 128, WHOLE_LANES = 64, LEAST_STEPS = 4 };
+enum { MEMBER_STEPS = 1 << 19 }; /* of a member's sum that has parts: 2 MiB of f32 */
 
 typedef struct Few {
 	Lanes lanes;
-	const Loop *cells; /* NULL: one cell */
+	const Loop *cells; /* NULL: one cell, of each member of a batch */
+	uint32_t members;  /* loops over these */
 	int64_t n;	   /* cells */
 	int64_t width;	   /* lanes, a multiple of n */
 	int64_t rows;	   /* that fill the lanes */
@@ -118,14 +126,47 @@ static bool choose_parts(Few *f)
 	return true;
 }
 
+/* Do all loads read one element? */
+static bool reads_one(const Value *value, const Value **load)
+{
+	bool one = true;
+	if (value->kind == VALUE_LOAD) {
+		one = !*load ||
+		      ((*load)->buffer == value->buffer && ix_same((*load)->ix, value->ix));
+		*load = value;
+	}
+	for (uint32_t i = 0; i < value->nargs && one; i++)
+		one = reads_one(value->args[i], load);
+	return one;
+}
+
+/* Is each sum that of one member, which shares nothing with others, and long? */
+static bool has_long_members(const Few *f)
+{
+	const Nest *nest = f->lanes.nest;
+	const Sizes *sizes = program_of(f)->sizes;
+	const Value *load = NULL;
+	bool alone = reads_one(nest->value, &load);
+	int64_t n;
+	for (size_t i = 0; i < nest->inner.stmts.n && alone; i++)
+		alone = reads_one(nest->inner.stmts.at[i]->value, &load);
+	for (uint32_t i = 0; i < f->members && alone; i++)
+		alone = size_is(sizes, nest->loops[i].own, 1);
+	return alone && size_is_const(sizes, f->lanes.along->extent, &n) && n >= MEMBER_STEPS;
+}
+
 static bool find_few(Few *f, Nest *nest, Op reduce)
 {
-	*f = (Few){.lanes = {.nest = nest, .reduce = reduce, .ncells = 1}, .n = 1};
-	if (nest->batched || nest->nresult > 1 || nest->nloops != nest->nresult + 1 ||
-	    !op_accumulates(reduce) || nest->guards.n > 0 || nest->gen->lower->band)
+	*f = (Few){.lanes = {.nest = nest, .reduce = reduce, .ncells = 1},
+		   .members = nest->batched ? nest->nresult : 0,
+		   .n = 1};
+	if (nest->nloops != nest->nresult + 1 || !op_accumulates(reduce) || nest->guards.n > 0 ||
+	    nest->gen->lower->band)
 		return false;
 	f->lanes.along = &nest->loops[nest->nloops - 1];
-	f->cells = nest->nresult ? &nest->loops[0] : NULL;
+	if (nest->batched ? !has_long_members(f) : nest->nresult > 1)
+		return false;
+	f->cells = nest->nresult > f->members ? &nest->loops[0] : NULL;
 	if (f->cells && !size_is_const(nest->gen->program->sizes, f->cells->extent, &f->n))
 		return false;
 	return f->n > 0 && f->n <= FEW_CELLS && choose_width(f) && choose_parts(f) && values_fit(f);
@@ -173,19 +214,43 @@ static const Stmt *row_loop(Few *f, const Ix *first, const Ix *hi, LocalId acc)
 
 static BufferId parts_buffer(const Few *f)
 {
-	Gen *gen = f->lanes.nest->gen;
+	const Nest *nest = f->lanes.nest;
+	Gen *gen = nest->gen;
 	Sizes *sizes = gen->program->sizes;
+	Size elements = size_scale(sizes, f->nparts, f->width);
 	Sym name =
 		lower_unique(gen->lower, sym_printf(gen->program->symbols, "parts_%s", gen->name));
-	return lower_buffer(gen->lower,
-			    (Buffer){.kind = BUFFER_TEMP,
-				     .name = name,
-				     .dtype = f->lanes.nest->value->dtype,
-				     .elements = size_scale(sizes, f->nparts, f->width)});
+	for (uint32_t i = 0; i < f->members; i++)
+		elements = size_mul(sizes, elements, nest->loops[i].extent);
+	return lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
+						 .name = name,
+						 .dtype = f->lanes.nest->value->dtype,
+						 .elements = elements});
 }
 
-/* Each part's lanes stored, then all added up in a local. */
-static LocalId sum_parts(Few *f)
+/* A part's place among those of all members. */
+static const Ix *part_number(const Few *f, IterVar part)
+{
+	const Nest *nest = f->lanes.nest;
+	Program *program = program_of(f);
+	const Ix *number = zero_ix(nest->gen);
+	for (uint32_t i = 0; i < f->members; i++) {
+		number = ix_mul(program, number, ix_size(program->arena, nest->loops[i].extent));
+		number = ix_add(program, number, ix_iter(program->arena, nest->loops[i].var));
+	}
+	number = ix_mul(program, number, ix_size(program->arena, f->nparts));
+	return ix_add(program, number, ix_iter(program->arena, part));
+}
+
+/* Loops over the members around all of a body. */
+static Block over_members(const Few *f, Block body)
+{
+	const Nest *nest = f->lanes.nest;
+	return nest_wrap(nest, 0, f->members, nest->nloops, body);
+}
+
+/* Each part's lanes stored, in `before`, then all added up in a local. */
+static LocalId sum_parts(Few *f, Body *before)
 {
 	Lanes *l = &f->lanes;
 	Gen *gen = l->nest->gen;
@@ -197,15 +262,16 @@ static LocalId sum_parts(Few *f)
 	const Ix *first = ix_mul(program, number, lanes_constant(l, f->part_rows));
 	const Ix *rest = ix_mul(program, first, lanes_constant(l, -1));
 	rest = ix_add(program, ix_size(gen->arena, f->whole), rest);
-	const Ix *at = ix_add(program, ix_mul(program, number, lanes_constant(l, f->width)), lane);
+	const Ix *at = ix_mul(program, part_number(f, part), lanes_constant(l, f->width));
+	at = ix_add(program, at, lane);
 	const Ix *end = ix_size(gen->arena, f->nparts);
 	LocalId acc = lanes_declare(l, &body, "acc", f->width);
 	const Ix *hi = ix_binary(program, IX_MIN, lanes_constant(l, f->part_rows), rest);
 	PUSH(gen->arena, body.stmts, row_loop(f, first, hi, acc));
 	const Stmt *store = stmt_store(gen->arena, parts, at, OP_NONE, lanes_element(l, acc, lane));
 	gen_append(gen, &body, lanes_over(l, f->width, block_of(gen, store)));
-	PUSH(gen->arena, gen->top.stmts,
-	     stmt_for(gen->arena, part, zero_ix(gen), end, body_block(&body)));
+	const Stmt *loop = stmt_for(gen->arena, part, zero_ix(gen), end, body_block(&body));
+	gen_append(gen, before, over_members(f, block_of(gen, loop)));
 	LocalId sum = lanes_declare(l, &gen->top, "sum", f->width);
 	Block add = set_lanes(f, sum, l->reduce, value_load(program, parts, at));
 	PUSH(gen->arena, gen->top.stmts, stmt_for(gen->arena, part, zero_ix(gen), end, add));
@@ -284,7 +350,11 @@ void lanes_few_emit(Nest *nest, Op reduce)
 	gen->locals.n = nest->first_local; /* those of the value as it was */
 	l->lane = gen_iter(gen, sym_cstr(gen->program->symbols, "lane"));
 	l->wide = lanes_are_vectors(l);
-	LocalId acc = size_is_bad(f.nparts) ? sum_at_once(&f) : sum_parts(&f);
+	Body all = gen->top;
+	gen->top = (Body){0};
+	LocalId acc = size_is_bad(f.nparts) ? sum_at_once(&f) : sum_parts(&f, &all);
 	LocalId rest = size_same(f.whole, l->along->extent) ? acc : sum_rest(&f);
 	finish(&f, acc, rest);
+	gen_append(gen, &all, over_members(&f, body_block(&gen->top)));
+	gen->top = all;
 }

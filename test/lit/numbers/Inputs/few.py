@@ -1,5 +1,5 @@
 """Long sums of one cell and of few neighbours against NumPy in f64, around the widths of lanes and of parts; the
-same bits on any number of threads."""
+same bits on any number of threads, and of a member of a batch alone."""
 import random
 import sys
 
@@ -55,7 +55,24 @@ def run(count):
             if len(bits) != 1:
                 print("%s: threads change bits" % name)
                 sys.exit(1)
+    members(calls, (1 << 19) + 33, "x .* x", lambda x: (x * x).sum(-1))
+    members(calls, 1 << 19, "x", lambda x: x.sum(-1))
     print("%d long sums agree with NumPy" % count)
+
+
+def members(calls, length, value, want):
+    text = 'input x : [n, 2 | %d]\noutput y = sum("n, b | k => n, b |", %s)\n' % (length, value)
+    x = RNG.standard_normal((3, 2, length)).astype(np.float32)
+    bits = set()
+    for n in (None, 3, 1):
+        model = Model("dim n\n" + text if n is None else "dim n = %d\n" % n + text)
+        for model.call in calls:
+            y, = model.forward([3] if n is None else [], [x[:n]], [((n or 3, 2), np.float32)])
+            bits.add(y[:1].tobytes())
+        check("members, %s" % value, y, want(x[:n].astype(np.float64)))
+    if len(bits) != 1:
+        print("%s: a batch or threads change the bits of a member" % value)
+        sys.exit(1)
 
 
 run(int(sys.argv[1]))
