@@ -3,7 +3,7 @@
  *
  *   r[y + d*k + first] += g[y] * w[k]                      y in 0..Y, k in 0..K
  * writes cell q from one y at most for each k, so with the kernel from its end
- *   r[q] = sum over k of g[q + d*k - first - d*(K - 1)?] * w[K - 1 - k]
+ *   r[q] = sum over k of g[q + d*k - first - d*(K - 1)] * w[K - 1 - k]
  *
  * where a step outside of g is skipped: a padded read, which tiles, margins and threads know. Cells
  * that nothing is added to are an empty sum; what was written outside of r is no cell. A cell adds
@@ -15,8 +15,8 @@
  * before. So are those outside of the picture where a kind meets a single step.
  *
  * The projection is replaced before anything is decided. In every piece each axis of the result has
- * an iterator of its own, or nothing is changed. What is a copy, each cell
- * from one place, stays as it is.
+ * an iterator of its own, or nothing is changed. What is a copy, each cell from one place, stays as
+ * it is.
  */
 #include <string.h>
 

@@ -63,8 +63,8 @@ static bool is_better_in_place(const Pad *p)
 }
 
 /* The loop that lanes are asked to run along decides: a sum's is one of the picture where it is, as
- * is one of the result in panels of it, a name that no loop has here one behind a copy, of the picture or of what else is staged where
- * nothing is asked for. */
+ * is one of the result in panels of it; a name that no loop has here is one behind a copy, of the
+ * picture or of what else is staged where nothing is asked for. */
 bool pad_is_better_in_place(const Pad *p)
 {
 	Lower *lower = p->nest->gen->lower;

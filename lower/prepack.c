@@ -102,8 +102,7 @@ bool tile_may_prepack(const Planner *p, int load)
 	Sym name = lower_identifier(p->tile->nest->gen->lower, buffer->name);
 	if (asks_off(p->prepacks) || asks_on(p->packs) || !asks_name(p->prepacks, 0, name))
 		return false;
-	bool may = may_stay(p, p->sum.at.at[load], buffer);
-	return may;
+	return may_stay(p, p->sum.at.at[load], buffer);
 }
 
 /* ---- which copy ---- */
