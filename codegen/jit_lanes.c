@@ -84,6 +84,7 @@ bool jit_lanes_mask(Lanes *l, const Stmt *stmt, int64_t at, int64_t extent)
 		return false;
 	l->log = log;
 	l->parts[0].at = at;
+	l->count = rest;
 	l->mask = jit_keep(&k->f, jit_long(k->f.jit, k->f.jit->u32, ((int64_t)1 << rest) - 1));
 	return true;
 }

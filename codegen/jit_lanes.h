@@ -22,6 +22,7 @@ typedef struct Lanes {
 	int64_t at;	 /* its first lane */
 	int log;	 /* its lanes: 1 << log */
 	Rvalue *mask;	 /* of the lanes that are there; NULL: all are */
+	int64_t count;	 /* of these, in a loop that lower/ made */
 	bool *own;	 /* by LocalId: declared by the loop, without a variable; NULL: none is */
 	PointerMap
 		spread[VECTOR_LOGS]; /* Value that is the same in all lanes to its vector, by log */
@@ -55,5 +56,12 @@ void jit_lanes_enter(Lanes *l, uint32_t part);
 bool jit_lanes_mask(Lanes *l, const Stmt *stmt, int64_t at, int64_t extent);
 /* The functions in the value, of the first n parts at once, which are begun. */
 void jit_lanes_calls(Lanes *l, const Value *value, uint32_t n);
+
+/* jit_apart.c */
+/* How far neighbouring lanes of a buffer lie apart; 1 where they do not differ. */
+int64_t jit_lanes_apart(const Lanes *l, const Ix *ix);
+Rvalue *jit_load_apart(Lanes *l, const Value *load);
+/* The value's lanes stored `apart` elements from each other. */
+void jit_store_apart(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *value);
 
 #endif

@@ -130,6 +130,12 @@ void simd_store_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes,
 	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "v", value);
 }
 
+Rvalue *simd_permuted(JitFunction *f, SimdType type, Rvalue *lanes, Rvalue *value)
+{
+	const char *code = arena_printf(f->jit->arena, "vperm%s %%2, %%1, %%0", suffix(type));
+	return assembled(f, vector_type(f, type), code, "=v", false, (Rvalue *[]){lanes, value}, 2);
+}
+
 Rvalue *simd_compare(JitFunction *f, SimdType type, enum gcc_jit_comparison op, Rvalue *a,
 		     Rvalue *b)
 {

@@ -247,7 +247,8 @@ static Rvalue *widened_lanes(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
 	const Value *from = value->args[0];
-	if (l->log == 0 || from->kind != VALUE_LOAD || !jit_lanes_vary(l, from))
+	if (l->log == 0 || from->kind != VALUE_LOAD || !jit_lanes_vary(l, from) ||
+	    jit_lanes_apart(l, from->ix) != 1)
 		return NULL;
 	Lvalue *place =
 		jit_lanes_at(k, jit_kernel_cell(k, from->buffer, from->ix), from->dtype, l->log);
@@ -293,6 +294,8 @@ static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 				: NULL;
 	if (fused)
 		return fused;
+	if (value->kind == VALUE_LOAD && jit_lanes_apart(l, value->ix) != 1)
+		return jit_load_apart(l, value);
 	if (value->kind == VALUE_LOAD)
 		return jit_load_lanes(l,
 				      jit_lanes_at(k, jit_kernel_cell(k, value->buffer, value->ix),
@@ -384,6 +387,11 @@ void jit_lanes_stmt(Lanes *l, const Stmt *stmt)
 {
 	if (groups_code(l, stmt))
 		return;
+	int64_t apart = stmt->kind == LOOP_STORE ? jit_lanes_apart(l, stmt->ix) : 1;
+	if (apart != 1) {
+		jit_store_apart(l, stmt, apart, jit_lanes_value(l, stmt->value));
+		return;
+	}
 	Lvalue *target = segment_target(l, stmt);
 	Rvalue *fused = fused_lanes(l, stmt->acc, NULL, stmt->value, target);
 	Rvalue *value = fused ? fused : jit_lanes_value(l, stmt->value);

@@ -296,7 +296,8 @@ static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
 	if (root == NODE_NONE || reader->only_free || reader->frame.owner != root)
 		return false;
 	const Proj *to = lower_proj(lower, root);
-	if (!proj_is_plain(proj) || !proj_reduces(proj) || !proj_is_plain(to) || proj_reduces(to))
+	if (!proj_computes_cells(proj) || !proj_reduces(proj) || !proj_is_plain(to) ||
+	    proj_reduces(to))
 		return false;
 	return !proj_is_guarded(to) && lower->plan[root].reduction == NODE_NONE &&
 	       lower_node(lower, root)->kind != NODE_ARGMAX &&

@@ -59,15 +59,16 @@ static bool is_group_step(const Verify *v, const Value *load)
 	       size_is(program->sizes, ix_stride(program, load->ix, v->vector->iter), group);
 }
 
-/* Inside a LOOP_VECTOR an index moves by 0 or 1 a lane. */
-static void check_lanes(const Verify *v, const Ix *ix, bool may_move)
+/* Inside a LOOP_VECTOR an index moves by 0 or 1 a lane, of buffers by up to LANES_APART. */
+static void check_lanes(const Verify *v, const Ix *ix, int64_t most)
 {
+	Program *program = (Program *)v->program;
+	int64_t step = 0;
 	if (!v->vector || !ix_uses(ix, v->vector->iter))
 		return;
-	Program *program = (Program *)v->program;
 	Size stride = ix_stride(program, ix, v->vector->iter);
-	FAIL_UNLESS(v, may_move && !size_is_bad(stride) && size_is(program->sizes, stride, 1),
-		    "an index that is no step of one lane");
+	bool known = !size_is_bad(stride) && size_is_const(program->sizes, stride, &step);
+	FAIL_UNLESS(v, known && step >= 1 && step <= most, "an index that is no step of a lane");
 }
 
 /* Lanes run along the last axis; along the first of a local that is read turned. */
@@ -129,7 +130,7 @@ static void check_value(Verify *v, const Value *value)
 			    "a load of another type");
 		check_ix(v, value->ix);
 		if (!is_group_step(v, value))
-			check_lanes(v, value->ix, true);
+			check_lanes(v, value->ix, LANES_APART);
 		break;
 	case VALUE_LOCAL:
 		check_local_use(v, value->local, value->ixs, value->nixs, true);
@@ -254,7 +255,7 @@ static void check_store(Verify *v, const Stmt *stmt)
 	check_ix(v, stmt->ix);
 	FAIL_UNLESS(v, !v->vector || ix_uses(stmt->ix, v->vector->iter),
 		    "one cell stored by all lanes");
-	check_lanes(v, stmt->ix, true);
+	check_lanes(v, stmt->ix, stmt->acc == OP_NONE ? LANES_APART : 1);
 	check_value(v, stmt->value);
 	FAIL_UNLESS(v, stmt->value->dtype == buffer->dtype, "a store of another type");
 	FAIL_UNLESS(v, stmt->acc == OP_NONE || buffer->dtype == dtype_wide(buffer->dtype),

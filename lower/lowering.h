@@ -176,6 +176,8 @@ static inline const Proj *lower_proj(const Lower *lower, NodeId id)
 /* One piece, every result axis is one iterator of its own or index 0, and every iterator of the
  * result is there: the result's index gives the iterators. */
 bool proj_is_plain(const Proj *proj);
+/* The same, or pieces that go over all cells in steps, each over cells of its own (flip.c)? */
+bool proj_computes_cells(const Proj *proj);
 /* Is an iterator reduced? */
 bool proj_reduces(const Proj *proj);
 /* Has an axis bounds that an index may leave: of any tensor, of the result? */

@@ -60,6 +60,9 @@ const Value *nest_neutral(const Nest *nest);
 int nest_guard_position(const Nest *nest, const Guarded *guard);
 /* Does a guarded index mention the loop? */
 bool nest_is_guarded(const Nest *nest, const Loop *loop);
+/* Does the loop go over the result's last axis in steps of 2 to LANES_APART cells, and set them
+ * (tile_apart.c)? */
+bool nest_stores_apart(const Nest *nest, const Loop *loop);
 /* Is it the bounds of that loop that keep the index inside, where loops from first_cut on may be
  * cut? */
 bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut);

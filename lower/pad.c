@@ -142,12 +142,13 @@ static bool finds_loops(Pad *p)
 {
 	const Nest *nest = p->nest;
 	const Loop *last = &nest->loops[nest->nresult - 1];
+	bool apart = nest_stores_apart(nest, last);
 	p->col = last;
-	if (step_of(p, nest->at, last) != 1)
+	if (!apart && step_of(p, nest->at, last) != 1)
 		return false;
 	if (is_picture(p, 0) || is_picture(p, 1))
 		return true;
-	for (uint32_t arg = 0; arg < 2 && nest->nresult > 1; arg++) {
+	for (uint32_t arg = 0; arg < 2 && nest->nresult > 1 && !apart; arg++) {
 		if (!is_inner(p, arg, last))
 			continue;
 		p->inner = last;
@@ -417,7 +418,7 @@ bool pad_find_axes(Pad *p)
 {
 	const Nest *nest = p->nest;
 	bool plain = !nest->gen->lower->band && nest->inner.stmts.n == 0 && nest->nresult > 0 &&
-		     nest->nloops > nest->nresult && proj_is_plain(nest->proj) &&
+		     nest->nloops > nest->nresult && proj_computes_cells(nest->proj) &&
 		     !nest->staged[0].strides && !nest->staged[1].strides;
 	if (!plain || !finds_picture(p) || product(p, true, true) < STEPS_LEAST)
 		return false;

@@ -29,11 +29,14 @@ static uint64_t copy_cycles(const Pad *p)
 	return p->margins ? 0 : (uint64_t)elements * (dense ? DENSE : SPREAD) / 8;
 }
 
-/* The same nest once more, for what is tried only; nothing of it stays. */
+/* The same nest once more, for what is tried only; nothing of it stays. Its loops have the names that
+ * they have there, behind those of other nests. */
 static Nest nest_again(const Nest *nest, Gen *gen)
 {
 	*gen = gen_new(nest->gen->lower, nest->gen->name, nest->gen->span);
 	gen->made = nest->gen->made;
+	for (size_t i = gen->iters.n; i < nest->loops[0].var; i++)
+		PUSH(gen->arena, gen->iters, nest->gen->iters.at[i]);
 	Nest again = {.gen = gen,
 		      .node = nest->node,
 		      .root = nest->root,

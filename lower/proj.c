@@ -32,6 +32,11 @@ bool proj_is_plain(const Proj *proj)
 	return nresult == 0 && proj->surjective;
 }
 
+bool proj_computes_cells(const Proj *proj)
+{
+	return proj_is_plain(proj) || (proj->apart && proj->surjective);
+}
+
 bool proj_reduces(const Proj *proj)
 {
 	for (uint32_t i = 0; i < proj->niters; i++)

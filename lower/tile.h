@@ -116,6 +116,12 @@ bool tile_is_guarded(const Nest *nest, const Loop *loop);
 int tile_stride(const Planner *p, const Ix *ix, const Loop *loop);
 /* Does the loop move each by one element or not at all, and, of `some`, at least one? */
 bool tile_moves_by_one(const Planner *p, const Loads *loads, const Loop *loop, bool some);
+/* tile_apart.c: how far a loop moves an index, where its places are in few lines; -1: they are not.
+ * May lanes along the loop store a tile's cells, one beside the other or steps apart? Eighths of
+ * cycles a step that rows take more where they are apart. */
+int64_t tile_near_stride(const Planner *p, const Ix *at, const Loop *loop);
+bool tile_stores_along(const Planner *p, const Loop *loop);
+uint64_t tile_apart_cycles(const Planner *p, int64_t rows);
 /* The best loop of the result that leaves some operand in place, other than those in `but`, for the
  * rows or the columns; NULL: there is none. */
 Loop *tile_reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32_t item);

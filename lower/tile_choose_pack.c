@@ -17,8 +17,8 @@ enum { QUAD = 4, QUAD_STEPS = 64, WORD_USES = 8, PAIR_USES = 16 };
 /* What other copies ask for: rows that use a panel, its columns, steps of the sum; bytes of an
  * operand that is spread. */
 enum { PACK_USES = 48, PACK_COLUMNS = 4, PACK_STEPS = 8, PACK_SPREAD = 2 << 20 };
-/* Lanes of a vector whose squares are turned; elements between two rows of what rows move. */
-enum { LEAST_SIDE = 4, NEAR = 16 };
+/* Lanes of a vector whose squares are turned. */
+enum { LEAST_SIDE = 4 };
 
 /* The one operand that a loop moves, however often the value reads the same of it; -1: there are
  * more, or none. */
@@ -247,14 +247,6 @@ static Loop *turned_columns(const Planner *p, const Loop *row)
 	return best;
 }
 
-/* Does the loop move an index by few elements, so that its places are in few lines? */
-static bool is_near(const Planner *p, const Ix *at, const Loop *loop)
-{
-	Size by = ix_stride(p->program, at, loop->var);
-	int64_t n;
-	return !size_is_bad(by) && tile_is_const(p, by, &n) && n > 0 && n <= NEAR;
-}
-
 bool tile_choose_turned(Planner *p)
 {
 	Tile *tile = p->tile;
@@ -266,13 +258,13 @@ bool tile_choose_turned(Planner *p)
 	Loop *row = &nest->loops[nest->nresult - 1];
 	Loop *col = turned_columns(p, row);
 	if (!col || tile_extent(p, row, 0) < 2 || !tile_may_be_rows(p, row) ||
-	    !tile_is_asked(p, p->tiles, TILE_ROWS, row) || tile_stride(p, nest->at, row) != 1 ||
-	    !tile_moves_by_one(p, &p->store, row, false))
+	    !tile_is_asked(p, p->tiles, TILE_ROWS, row) || !tile_stores_along(p, row))
 		return false;
 	int load = only_moved(p, col);
 	bool ahead = tile_may_prepack(p, load),
 	     along = tile_stride(p, p->sum.at.at[load], col) != 1;
-	if ((!ahead && !pays_packed(p, load, false)) || !is_near(p, p->sum.at.at[!load], row))
+	if ((!ahead && !pays_packed(p, load, false)) ||
+	    tile_near_stride(p, p->sum.at.at[!load], row) <= 0)
 		return false;
 	pack(p, col, load, along ? LOOP_UNROLL : LOOP_VECTOR);
 	tile->row = row;

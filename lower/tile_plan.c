@@ -179,9 +179,8 @@ static bool runs_across(const Planner *p, const Loop *loop)
 	const Nest *nest = p->tile->nest;
 	return keeps_order(p, loop) &&
 	       loop_of_member(p->program->sizes, loop, TILE_ASSUMED) >= LEAST_LANES &&
-	       !tile_is_guarded(nest, loop) && tile_stride(p, nest->at, loop) == 1 &&
-	       tile_moves_by_one(p, &p->sum, loop, true) &&
-	       tile_moves_by_one(p, &p->store, loop, false);
+	       !tile_is_guarded(nest, loop) && tile_stores_along(p, loop) &&
+	       tile_moves_by_one(p, &p->sum, loop, true);
 }
 
 static bool runs_along(const Planner *p, const Loop *loop)

@@ -9,21 +9,35 @@
  *   unroll r in 0..16: vector lane in 0..14: y[(o + r)*3136 + ow + lane] = cells[r, lane] + b[o + r]
  *
  * The picture is read where it is, one element for all channels at a time, whatever its strides and
- * margins. Squares are turned in registers. A cell adds its products in the order of the loops.
+ * margins. Squares are turned in registers. A cell adds its products in the order of the loops. Of a
+ * transposed convolution in steps of 2 a tile has every second cell: y[... + 2*(x + lane)].
  */
 #include "lower/tile.h"
 
 #include "base/diag.h"
 
-/* Eighths of cycles: of a shuffle, of a row of a square that is stored. */
-enum { SHUFFLE = 6, STORE = 24 };
+/* Eighths of cycles: of a shuffle; of a row of a square that is stored as a whole, of a masked store
+ * and of one of a cell. */
+enum { SHUFFLE = 6, STORE = 24, STORE_MASKED = 16, STORE_CELL = 8, MASKED_MOST = 4 };
+
+/* Of a row of a square. */
+static uint64_t store_cycles(const Planner *p, int64_t rows)
+{
+	int64_t apart = tile_near_stride(p, p->tile->nest->at, p->tile->row);
+	if (apart <= 1)
+		return STORE;
+	return STORE + (uint64_t)(apart <= MASKED_MOST
+					  ? STORE_MASKED * (apart - 1)
+					  : STORE_CELL * (rows < p->native ? rows : p->native));
+}
 
 uint64_t tile_turned_cycles(const Planner *p, int64_t rows, int64_t cols)
 {
 	uint64_t side = (uint64_t)p->native, rounds = (uint64_t)__builtin_ctzll(side);
 	uint64_t down = ((uint64_t)rows + side - 1) / side,
 		 across = ((uint64_t)cols + side - 1) / side;
-	return down * across * side * rounds * SHUFFLE + down * (uint64_t)cols * STORE;
+	return down * across * side * rounds * SHUFFLE +
+	       down * (uint64_t)cols * store_cycles(p, rows);
 }
 
 typedef struct Result {

@@ -238,7 +238,7 @@ static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64
 		most = moved * move / CACHE_LINE;
 	if (p->tile->pack < 0 && tile_extent(p, p->tile->row, INT32_MAX) <= ROWS_MAX)
 		loads += moved * MOVE_FEW / CACHE_LINE;
-	return 4 * (most > 2 * LATENCY ? most : 2 * LATENCY) + loads;
+	return 4 * (most > 2 * LATENCY ? most : 2 * LATENCY) + loads + tile_apart_cycles(p, rows);
 }
 
 /* Rows of the last part of the columns where lanes run along them: squares, then tiles of what is

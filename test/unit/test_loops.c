@@ -198,7 +198,8 @@ static void lanes(Broken *b, int64_t extent, int64_t step, int64_t stride)
 }
 static void lanes_spread(Broken *b) { lanes(b, 2, 1, 1); }
 static void lanes_alike(Broken *b) { lanes(b, 4, 1, 0); }
-static void lanes_far_apart(Broken *b) { lanes(b, 2, 1, 2); }
+static void lanes_apart(Broken *b) { lanes(b, 2, 3, 2); }
+static void lanes_far_apart(Broken *b) { lanes(b, 2, 1, 17); }
 static void lanes_into_one_cell(Broken *b) { lanes(b, 4, 0, 1); }
 static void too_many_lanes(Broken *b) { lanes(b, 1 << 20, 1, 1); }
 static void loop_in_lanes(Broken *b)
@@ -256,8 +257,9 @@ static void test_verifier_refuses(void **state)
 
 static void test_verifier_knows_lanes(void **state)
 {
-	static void (*const makes[])(Broken *) = {lanes_spread,	       lanes_alike,    lanes_far_apart,
-						  lanes_into_one_cell, too_many_lanes, loop_in_lanes};
+	static void (*const makes[])(Broken *) = {
+		lanes_spread,	     lanes_alike,    lanes_apart,  lanes_far_apart,
+		lanes_into_one_cell, too_many_lanes, loop_in_lanes};
 	for (size_t k = 0; k < sizeof makes / sizeof makes[0]; k++) {
 		sp_teardown(state);
 		sp_setup(state);
@@ -268,7 +270,7 @@ static void test_verifier_knows_lanes(void **state)
 		b.i = sp_for(s, "i", ix_size(s->program.arena, n));
 		makes[k](&b);
 		sp_end(s);
-		if (verdict(&s->program) != (k < 2 ? 0 : 3))
+		if (verdict(&s->program) != (k < 3 ? 0 : 3))
 			fail_msg("lanes %zu", k);
 	}
 }

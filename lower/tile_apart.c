@@ -1,0 +1,90 @@
+/* Tiles whose lanes store cells that are steps apart, as those of one kind of a transposed convolution
+ * are with the channels first (flip.c):
+ *
+ *   vector lane in 0..32: y[o*4096 + 2*(x + lane)] = relu(acc[r, lane] + b[o])
+ *
+ * Lanes run along the picture, or across the channels in sums that are turned (tile_result.c). Along the
+ * picture rows read weights one by one where they are: of what each kind of cells needs of a kernel's
+ * steps there is little in a line, and lines come from the second cache.
+ */
+#include "lower/tile.h"
+
+/* Bytes; eighths of cycles for a line. */
+enum { LINE = 64, NEW_LINE = 8 };
+
+int64_t tile_near_stride(const Planner *p, const Ix *at, const Loop *loop)
+{
+	Size by = ix_stride(p->program, at, loop->var);
+	int64_t n;
+	return !size_is_bad(by) && tile_is_const(p, by, &n) && n >= 0 && n <= LANES_APART ? n : -1;
+}
+
+/* What its own axis of the result multiplies the loop's iterator by; 0: it has none. */
+static int64_t own_step(const Nest *nest, const Loop *loop)
+{
+	const Access *result = &nest->piece->result;
+	for (uint32_t a = 0; a < result->naxes; a++)
+		for (uint32_t t = 0; t < result->axes[a].nterms; t++)
+			if (result->axes[a].terms[t].iter == loop->iter)
+				return result->axes[a].terms[t].coef;
+	return 0;
+}
+
+bool nest_stores_apart(const Nest *nest, const Loop *loop)
+{
+	Size by = ix_stride(nest->gen->program, nest->at, loop->var);
+	int64_t step;
+	return nest->target.acc == OP_NONE && !size_is_bad(by) &&
+	       size_is_const(nest->gen->program->sizes, by, &step) && step > 1 &&
+	       step <= LANES_APART && step == own_step(nest, loop);
+}
+
+bool tile_stores_along(const Planner *p, const Loop *loop)
+{
+	bool along = nest_stores_apart(p->tile->nest, loop);
+	if (!along)
+		return tile_stride(p, p->tile->nest->at, loop) == 1 &&
+		       tile_moves_by_one(p, &p->store, loop, false);
+	for (size_t i = 0; along && i < p->store.at.n; i++)
+		along = tile_near_stride(p, p->store.at.at[i], loop) >= 0;
+	return along;
+}
+
+/* Bytes that the loop moves an operand by, up to a line. */
+static int64_t bytes_by(const Planner *p, size_t load, const Loop *loop)
+{
+	Size by = ix_stride(p->program, p->sum.at.at[load], loop->var);
+	int64_t bytes = dtype_bytes(p->program->buffers.at[p->sum.from.at[load]].dtype), n;
+	if (size_is_bad(by) || !tile_is_const(p, by, &n) || n > LINE || n < -LINE)
+		return LINE;
+	bytes *= n < 0 ? -n : n;
+	return bytes < LINE ? bytes : LINE;
+}
+
+/* Steps of the sum that read of one line. */
+static int64_t steps_of_line(const Planner *p, size_t load)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t steps = 1;
+	for (uint32_t i = nest->nresult; i < nest->nloops; i++) {
+		int64_t bytes = bytes_by(p, load, &nest->loops[i]),
+			extent = tile_extent(p, &nest->loops[i], LINE);
+		int64_t near = bytes ? LINE / bytes : extent;
+		steps *= near < extent ? near : extent;
+	}
+	return steps > 0 ? steps : 1;
+}
+
+uint64_t tile_apart_cycles(const Planner *p, int64_t rows)
+{
+	const Tile *tile = p->tile;
+	uint64_t cycles = 0;
+	if (tile->form != TILE_ACROSS || tile->stores_rows || !tile->row ||
+	    tile_stride(p, tile->nest->at, tile->col) == 1)
+		return 0;
+	for (size_t i = 0; i < p->sum.at.n; i++)
+		if (!ix_uses(p->sum.at.at[i], tile->col->var))
+			cycles += (uint64_t)(NEW_LINE * rows * bytes_by(p, i, tile->row) / LINE /
+					     steps_of_line(p, i));
+	return cycles;
+}
