@@ -41,6 +41,14 @@ def pictures(h, ci, co, k, stride, dilation):
     return lambda: F.conv2d(x, weight, bias, stride, padding, dilation)
 
 
+def transposed(axes, h, ci, co, k, stride):
+    """As long as the picture times the stride"""
+    x, weight, bias = torch.randn(1, ci, *[h] * axes), torch.randn(ci, co, *[k] * axes), torch.randn(co)
+    padding, more = (k - stride + 1) // 2, (k - stride) % 2
+    conv = F.conv_transpose1d if axes == 1 else F.conv_transpose2d
+    return lambda: F.relu_(conv(x, weight, bias, stride, padding, more))
+
+
 def linear(m, n, k):
     x, weight, bias = torch.randn(m, k), torch.randn(n, k), torch.randn(n)
     if way == "packed":
@@ -109,7 +117,7 @@ def make():
     sizes = [int(v) for v in sys.argv[4:]]
     if "_" in kind:
         return reduction(*kind.split("_"), *sizes)
-    several = {f.__name__: f for f in (conv, pictures, linear, matmul, filters, network, attention)}
+    several = {f.__name__: f for f in (conv, pictures, transposed, linear, matmul, filters, network, attention)}
     if kind in several:
         return several[kind](*sizes)
     if kind in ("uniform", "normal"):

@@ -93,6 +93,28 @@ CHANNELS_FIRST = ((224, 3, 64, 7, 2, 1), (224, 3, 16, 3, 1, 1), (112, 16, 16, 3,
                   (224, 1, 1, 5, 1, 1), (224, 1, 1, 7, 1, 1), (1024, 1, 1, 5, 1, 1))
 
 
+TRANSPOSED = """input x : [1 | %(ci)d, %(places)s]
+param w : [%(ci)d, %(co)d, %(kernel)s]
+param b : [%(co)d%(ones)s]
+output y = relu(einsum("n | i, %(read)s; i, o, %(steps)s => n | o, %(written)s", x, w) + b)
+"""
+# Axes of the picture, height, channels in and out, kernel, stride: DCGAN, U-Net, a decoder, HiFi-GAN.
+UPSAMPLED = ((2, 4, 512, 256, 4, 2), (2, 8, 256, 128, 4, 2), (2, 32, 64, 32, 4, 2), (2, 32, 64, 3, 4, 2),
+             (2, 28, 128, 64, 2, 2), (2, 64, 64, 32, 2, 2), (2, 28, 64, 64, 3, 2), (1, 32, 512, 256, 16, 8),
+             (1, 256, 256, 128, 16, 8))
+
+
+def transposed():
+    """Transposed convolutions with the channels first"""
+    for axes, h, ci, co, k, s in UPSAMPLED:
+        mark = "=+" if k > s else "<+"
+        words = dict(ci=ci, co=co, places=", ".join([str(h)] * axes), kernel=", ".join([str(k)] * axes),
+                     ones=", 1" * axes, read=", ".join("yx"[-axes:]), steps=", ".join("kl"[-axes:]),
+                     written=", ".join("%d*%s %s %s" % (s, y, mark, l) for y, l in zip("yx"[-axes:], "kl"[-axes:])))
+        yield Case("transposed %s s%d %d->%d at %d" % ("x".join([str(k)] * axes), s, ci, co, h), TRANSPOSED % words,
+                   2.0 * h ** axes * ci * co * k ** axes, peers=(("torch", "transposed", axes, h, ci, co, k, s),))
+
+
 # Chains, whose pictures the program makes itself.
 FILTERS = """input x : [%(h)d, %(h)d]
 param w : [3, 3]
@@ -270,5 +292,5 @@ def calls():
 
 
 OPERATIONS = {suite.__name__: suite for suite in (
-    products, narrow, linear, contractions, conv, pictures, rows, elementwise, random, reductions, transposes,
+    products, narrow, linear, contractions, conv, pictures, transposed, rows, elementwise, random, reductions, transposes,
     attention, programs, calls)}
