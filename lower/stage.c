@@ -9,7 +9,8 @@
  * since loops that every operand walks through alike are one (collapse.c). Columns are the loops of
  * the last axes of the result that move one operand alone, w here; its copy has the other loops of
  * the result first, then the sum, then the columns. The copy of the other operand has the sum last.
- * Copies are transposes (turn.c), and pay where many cells use what is copied; windows of a picture
+ * Copies are transposes (turn.c). The rows' operand alone is copied where its rows and the steps of the
+ * sum are in a line each: x[d, e, g, a] for y[a, b, c, d, e, f]. They pay where many cells use what is copied; windows of a picture
  * (x[i + k]) are read where they are, as a copy would hold each element many times. Cells add up their
  * products in the order of the sum's loops, as without copies; whether there are copies depends on
  * no batch axis.
@@ -18,6 +19,8 @@
 #include "lower/nest.h"
 
 enum { USES_LEAST = 8, STEPS_LEAST = 8, WORK_LEAST = 1 << 14 };
+/* Bytes; how often tiles go past rows whose elements are in lines of their own. */
+enum { LINE = 64, SPREAD_PASSES = 8 };
 /* Where there are no tiles without copies: uses that pay, and what a symbolic extent counts as. */
 enum { FORCED_USES = 4, FORCED_EXTENT = 32 };
 
@@ -132,6 +135,43 @@ static bool pays(const Stage *s, bool forced)
 	       columns * others * n >= WORK_LEAST;
 }
 
+/* The longest loop before the columns that moves the load alone, as rows of tiles are; first_col: there
+ * is none. */
+static uint32_t longest_rows(const Stage *s, uint32_t load)
+{
+	const Loop *loops = s->nest->loops;
+	uint32_t best = s->first_col;
+	for (uint32_t i = 0; i < s->first_col; i++)
+		if (s->moved[i] == 1u << load &&
+		    (best == s->first_col ||
+		     known(s, loops[i].extent, 1) >= known(s, loops[best].extent, 1)))
+			best = i;
+	return best;
+}
+
+/* How often tiles go past the rows at least: for the columns' loops before the last axes. */
+static int64_t passes(const Stage *s)
+{
+	int64_t n = 1;
+	for (uint32_t i = 0; i < s->first_col && n < SPREAD_PASSES; i++)
+		if (s->moved[i] == 1u << s->cols)
+			n *= known(s, s->nest->loops[i].own, 1);
+	return n;
+}
+
+/* Do rows of the other operand share no line, where each step of the sum is in a line of its own? */
+static bool rows_are_spread(const Stage *s)
+{
+	const Nest *nest = s->nest;
+	uint32_t load = 1 - s->cols, row = longest_rows(s, load);
+	int64_t line = LINE / dtype_bytes(s->loads[load]->dtype);
+	bool spread = row < s->first_col && passes(s) >= SPREAD_PASSES &&
+		      known(s, stride(s, load, row), 0) >= line;
+	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
+		spread = spread && known(s, stride(s, load, i), 0) * 2 >= line;
+	return spread;
+}
+
 /* Would the copy join loops that are apart? */
 static bool joins(const Stage *s)
 {
@@ -240,16 +280,21 @@ static void copy(Stage *s, uint32_t load)
 	gen_append(gen, &gen->top, body);
 }
 
-static bool fits(Stage *s, bool forced)
+/* Is there a product whose columns are one operand's? */
+static bool finds_product(Stage *s, bool forced)
 {
 	const Nest *nest = s->nest;
 	bool plain = !nest->gen->lower->band && nest->guards.n == 0 && nest->inner.stmts.n == 0 &&
 		     nest->nresult > 0 && nest->nloops <= 64 && nest->nloops > nest->nresult &&
 		     !nest->staged[0].strides && !nest->staged[1].strides;
-	if (!plain || !is_product(s, nest->value) || s->nloads != 2 || !find_moved(s) ||
-	    !find_columns(s) || !pays(s, forced) || !(forced || (joins(s) && !has_windows(s))))
-		return false;
-	return !size_is(s->program->sizes, stride(s, s->cols, nest->nresult - 1), 1);
+	return plain && is_product(s, nest->value) && s->nloads == 2 && find_moved(s) &&
+	       find_columns(s) && pays(s, forced);
+}
+
+static bool fits(Stage *s, bool forced)
+{
+	return finds_product(s, forced) && (forced || (joins(s) && !has_windows(s))) &&
+	       !size_is(s->program->sizes, stride(s, s->cols, s->nest->nresult - 1), 1);
 }
 
 bool nest_may_stage(Nest *nest)
@@ -260,10 +305,15 @@ bool nest_may_stage(Nest *nest)
 
 bool nest_stage(Nest *nest, bool forced)
 {
-	Stage s = {.nest = nest, .program = nest->gen->program};
-	if (!fits(&s, forced))
+	Stage whole = {.nest = nest, .program = nest->gen->program}, s = whole;
+	bool columns = fits(&whole, forced);
+	bool rows = !columns && finds_product(&s, false) && rows_are_spread(&s) && !has_windows(&s);
+	if (!columns && !rows)
 		return false;
-	copy(&s, s.cols);
+	if (columns) {
+		s = whole;
+		copy(&s, s.cols);
+	}
 	if (!sums_in_line(&s, 1 - s.cols))
 		copy(&s, 1 - s.cols);
 	nest_rebuild(nest);
