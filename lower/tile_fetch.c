@@ -18,7 +18,7 @@
  *     local next : i64 = (j + 48)/1008                  behind its last columns come the first ones of the next steps
  *     for k in first_step..first_step + 256
  *       ... the tile, which reads b[k*4096 + first_col + j + lane]
- *       prefetch b[(k + 256*next)*4096 + first_col + j + 48 - 1008*next + 16*(i*3/32)]
+ *       prefetch b[(k + 256*next)*4096 + first_col + j + 48 - 1008*next + 16*(i*3/32) + 15]
  *
  *   for i in 0..1536 step 6: for j in 0..128 step 64     a block of 128 packed columns
  *     local ahead : i64 = (i + 6)*1536 + j*6*1536/128    the next six rows lie behind these, and
@@ -233,7 +233,9 @@ static const Value *next_load(Tile *tile, const TilePart *col, Body *before)
 	return load->nargs ? load->args[0] : load;
 }
 
-/* Of the lines of the next columns in this step those that fall to these rows. */
+/* Of the lines of the next columns in this step those that fall to these rows, by the last element
+ * of each sixteen: columns that begin in the middle of a line, in which the present ones end, end in
+ * one line more. */
 static Block fetch_columns(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
 {
 	Gen *gen = tile->nest->gen;
@@ -252,8 +254,8 @@ static Block fetch_columns(Tile *tile, const TilePart *row, const TilePart *col,
 		     before);
 	Body fetches = {0};
 	for (int64_t i = 0; i < (row->step * lines + rows - 1) / rows; i++) {
-		const Ix *line = ix_mul(program, ix_add(program, first, tile_const(tile, i)),
-					tile_const(tile, elements));
+		const Ix *line = ix_mul(program, first, tile_const(tile, elements));
+		line = ix_add(program, line, tile_const(tile, i * elements + elements - 1));
 		PUSH(gen->arena, fetches.stmts,
 		     stmt_prefetch(gen->arena, load->buffer, ix_add(program, load->ix, line)));
 	}
