@@ -22,8 +22,8 @@
 #include "base/diag.h"
 #include "lower/parallel.h"
 
-/* Parts of a loop from which on the next one is not cut where other tiles stand beside it, and half
- * of what both have then; the rest is a chunk from a REST_SHARE-th of another one's work on. */
+/* Parts of a loop from which on the next one is not cut where other tiles stand beside it, half of
+ * those where one of two threads would have one more, and of what both have then; the rest is a chunk from a REST_SHARE-th of another one's work on. */
 enum {
 	DEPTH_MAX = 8,
 	CHUNKS_MAX = 64,
@@ -148,8 +148,8 @@ static bool is_short(const Chunks *p, const Cut *cut)
 /* Is what was cut enough, and the next loop better left as it is? */
 static bool suffices(const Chunks *p, const Cut *cut, const Cut *next)
 {
-	int64_t n = known_blocks(p, cut);
-	bool tiles = n == 0 || n >= FEW_PARTS || known_blocks(p, next) == 0;
+	int64_t n = known_blocks(p, cut), least = n % 2 ? 2 * FEW_PARTS : FEW_PARTS;
+	bool tiles = n == 0 || n >= least || known_blocks(p, next) == 0;
 	return next->beside ? tiles : n >= CHUNKS_MAX;
 }
 
