@@ -78,6 +78,7 @@ typedef struct Band {
 	uint32_t nends;
 	NodeId turned[BAND_ENDS]; /* operands that are copied with the columns as their last axis */
 	int *orders[BAND_ENDS];	  /* by axis: its position in the copy; -1: a dim */
+	int nsums[BAND_ENDS];	  /* axes of the copy before its columns */
 	int *turned_dims[BAND_ENDS]; /* by axis: a dim, or -1 */
 	uint32_t nturned;
 	BandPlace places[BAND_PLACES];

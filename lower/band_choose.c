@@ -182,7 +182,7 @@ static void choose_block(Chooser *c)
 
 /* The position that each axis of an operand has in its copy: sums, then columns, no dims. Its own
  * last axis is a sum, and columns there are: else it is good as it is. */
-static int *turned_order(const Chooser *c, const BandEnd *end, const Seen *seen)
+static int *turned_order(const Chooser *c, const BandEnd *end, const Seen *seen, int *nsums)
 {
 	const Proj *proj = lower_proj(c->lower, end->nest);
 	uint32_t naxes = shape_naxes(lower_shape(c->lower, seen->node)), ncolumns = 0;
@@ -197,6 +197,7 @@ static int *turned_order(const Chooser *c, const BandEnd *end, const Seen *seen)
 				order[axis] = -1;
 			else if (column == columns)
 				order[axis] = next++;
+			*nsums = columns ? *nsums : next;
 			ncolumns += columns && column && !dim;
 			if (axis + 1 == naxes && (dim || column))
 				return NULL;
@@ -221,7 +222,7 @@ static void choose_turned_of(Chooser *c, const BandEnd *end)
 		return;
 	if (prepack_suits(lower, lower->plan[seen->node].buffer))
 		return; /* tiles read its panels: nothing is copied at a call */
-	int *order = turned_order(c, end, seen);
+	int nsums = 0, *order = turned_order(c, end, seen, &nsums);
 	if (!order || is_turned(band, seen->node))
 		return;
 	uint32_t naxes = shape_naxes(lower_shape(lower, seen->node));
@@ -229,6 +230,7 @@ static void choose_turned_of(Chooser *c, const BandEnd *end)
 	for (uint32_t axis = 0; axis < naxes; axis++)
 		dims[axis] = order[axis] < 0 ? end->dims[seen->axes[axis]->iter] : -1;
 	band->orders[band->nturned] = order;
+	band->nsums[band->nturned] = nsums;
 	band->turned_dims[band->nturned] = dims;
 	band->turned[band->nturned++] = seen->node;
 }

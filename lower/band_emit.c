@@ -18,6 +18,8 @@
 #include "lower/rewrite.h"
 #include "lower/rows.h"
 
+enum { CACHE_LINE = 64, LONG_ROW = 8 }; /* bytes; lines */
+
 typedef struct Emit {
 	Lower *lower;
 	Program *program;
@@ -139,6 +141,16 @@ static void place_block(Emit *e, const BandRoot *root)
 	e->program->buffers.at[place->buffer].elements = stride;
 }
 
+/* Elements from row to row of a copy. Where a row fills an even number of cache lines, one line is
+ * left free behind it: rows a power of two apart would meet in few sets of the first cache. */
+static Size row_stride(Sizes *sizes, Size row, Dtype dtype)
+{
+	int64_t n, line = CACHE_LINE / (int64_t)dtype_bytes(dtype);
+	if (!size_is_const(sizes, row, &n) || n < LONG_ROW * line)
+		return row;
+	return size_const(sizes, ((n + line - 1) / line | 1) * line);
+}
+
 /* An operand with its axes in another order; those that are dims are gone. */
 static void place_turned(Emit *e, uint32_t which)
 {
@@ -157,6 +169,9 @@ static void place_turned(Emit *e, uint32_t which)
 				continue;
 			place->strides[axis] = stride;
 			stride = size_mul(lower->sizes, stride, shape_axis(shape, axis)->size);
+			if (at == e->band->nsums[which])
+				stride = row_stride(lower->sizes, stride,
+						    lower_node(lower, node)->dtype);
 		}
 	e->program->buffers.at[place->buffer].elements = stride;
 }
