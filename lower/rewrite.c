@@ -111,7 +111,8 @@ static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 		copy->local += r->first_local;
 		copy->ixs = new_ixs(r, stmt->ixs, stmt->nixs);
 	}
-	if (stmt->kind == LOOP_STORE && twin_of(r, stmt->buffer)->kind == TWIN_BUFFER)
+	bool touches = stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH;
+	if (touches && twin_of(r, stmt->buffer)->kind == TWIN_BUFFER)
 		copy->buffer = r->twins[stmt->buffer].id;
 	else if (stmt->kind == LOOP_STORE && twin_of(r, stmt->buffer)->kind == TWIN_LOCAL)
 		store_local(r, copy);

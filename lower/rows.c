@@ -13,7 +13,8 @@
  * vectors only (one loop deep, not counting short constant loops): matrices that every row reads
  * would push each other out of the cache. (What kernels touch is read off in rows_touch.c.) Then a
  * temporary with one cell a row becomes a local, and one that has the place of a result, which is
- * first written where the temporary is read last, becomes the result.
+ * first written where the temporary is read last, becomes the result; what makes such a temporary
+ * before, a product of rows, then stores it there.
  */
 #include "lower/rows.h"
 
@@ -196,21 +197,23 @@ static RowKernel split(Rows *rows, const RowKernel *flat, const RowKernel *like)
 
 /* ---- what no other kernel sees ---- */
 
-static bool is_private(const Rows *rows, const RowKernel *row, BufferId buffer)
+/* Which kernels touch a buffer, beside those that are joined: some before them, some behind. */
+typedef struct Others {
+	bool before, behind;
+} Others;
+
+static Others others_of(const Rows *rows, BufferId buffer)
 {
-	const Buffer *b = &rows->program->buffers.at[buffer];
-	uint32_t users = 0, inside = 0;
-	if (b->kind != BUFFER_TEMP)
-		return false;
+	Others others = {0};
+	bool behind = false;
 	for (uint32_t k = 0; k < rows->n; k++) {
 		const BufferUses *uses = &rows->uses[k];
-		for (size_t u = 0; u < uses->n; u++)
-			if (uses->at[u].buffer == buffer) {
-				users++;
-				inside += rows->all[k].joined;
-			}
+		behind |= rows->all[k].joined;
+		for (size_t u = 0; u < uses->n && !rows->all[k].joined; u++)
+			if (uses->at[u].buffer == buffer)
+				*(behind ? &others.behind : &others.before) = true;
 	}
-	return users == inside && row_touches(row, buffer, true);
+	return others;
 }
 
 /* Does the statement run exactly once a row? */
@@ -290,6 +293,13 @@ static bool may_share(const Rows *rows, const RowKernel *row, BufferId from, Buf
 	       row_buffer_stays(rows, row, to, c) && row_buffer_stays(rows, row, from, c);
 }
 
+/* A temporary that no kernel before those that are joined touches. */
+static bool is_new(const Rows *rows, BufferId buffer)
+{
+	return rows->program->buffers.at[buffer].kind == BUFFER_TEMP &&
+	       !others_of(rows, buffer).before;
+}
+
 /* A local of the row, declared by its first store, or in front where that is inside loops of one
  * round. */
 static void become_local(Rows *rows, RowKernel *row, const Touch *store, BufferTwin *twin)
@@ -309,21 +319,47 @@ static void become_local(Rows *rows, RowKernel *row, const Touch *store, BufferT
 
 static bool find_twin(Rows *rows, RowKernel *row, BufferId buffer, BufferTwin *twin)
 {
-	if (!is_private(rows, row, buffer))
+	Others others = others_of(rows, buffer);
+	if (rows->program->buffers.at[buffer].kind != BUFFER_TEMP || others.behind)
 		return false;
-	const Touch *store = cell_store(rows, row, buffer);
+	const Touch *store = others.before ? NULL : cell_store(rows, row, buffer);
 	if (store) {
 		become_local(rows, row, store, twin);
 		return true;
 	}
 	for (size_t i = 0; i < row->touches.n; i++) {
 		BufferId to = row->touches.at[i].buffer;
-		if (!may_share(rows, row, buffer, to))
+		if (!may_share(rows, row, buffer, to) || (others.before && !is_new(rows, to)))
 			continue;
 		*twin = (BufferTwin){.kind = TWIN_BUFFER, .id = to};
 		return true;
 	}
 	return false;
+}
+
+/* The block with a buffer's twin in its place. */
+static Block with_twin(Rows *rows, const Kernel *kernel, Block block, BufferId buffer,
+		       BufferTwin twin)
+{
+	BufferTwin *twins = ARENA_ARRAY(rows->arena, BufferTwin, rows->program->buffers.n);
+	twins[buffer] = twin;
+	Rewrite rewrite = {.program = rows->program, .twins = twins, .span = kernel->span};
+	rewrite.iters = same_iters(rows, kernel, 0);
+	return rewrite_block(&rewrite, block);
+}
+
+/* The kernels before those that are joined make the operand in its new place. */
+static void move_before(Rows *rows, BufferId buffer, BufferTwin twin)
+{
+	Program *program = rows->program;
+	for (size_t i = rows->first; i < program->kernels.n; i++) {
+		Kernel *kernel = &program->kernels.at[i];
+		kernel->body = with_twin(rows, kernel, kernel->body, buffer, twin);
+	}
+	for (uint32_t k = 0; k < rows->n; k++)
+		for (size_t u = 0; u < rows->uses[k].n; u++)
+			if (rows->uses[k].at[u].buffer == buffer)
+				rows->uses[k].at[u].buffer = twin.id;
 }
 
 /* Replaces temporaries one at a time, since each changes what is true of the others. */
@@ -334,15 +370,12 @@ static void make_private(Rows *rows, RowKernel *row)
 		BufferTwin twin = {.kind = TWIN_NONE};
 		if (!find_twin(rows, row, buffer, &twin))
 			continue;
-		BufferTwin *twins = ARENA_ARRAY(rows->arena, BufferTwin, rows->program->buffers.n);
-		twins[buffer] = twin;
-		Rewrite rewrite = {
-			.program = rows->program, .twins = twins, .span = row->kernel.span};
-		rewrite.iters = same_iters(rows, &row->kernel, 0);
-		Block body = rewrite_block(&rewrite, row->loop->body);
+		Block body = with_twin(rows, &row->kernel, row->loop->body, buffer, twin);
 		if (row->declared)
 			body = both(rows, one_stmt(rows, row->declared), body);
 		row->kernel.body = one_stmt(rows, loop_over(rows, row->loop, body));
+		if (twin.kind == TWIN_BUFFER && others_of(rows, buffer).before)
+			move_before(rows, buffer, twin);
 		lower_forget(rows->lower, buffer);
 		*row = row_kernel(rows, &row->kernel);
 		i = (size_t)-1;
@@ -405,6 +438,7 @@ void rows_fuse(Lower *lower, size_t first, uint32_t nshared)
 		rows.uses[k] = kernel_buffers(lower->scratch, &rows.all[k].kernel);
 	}
 	program->kernels.n -= rows.n;
+	rows.first = program->kernels.n;
 	lower->kernels.n = first;
 	RowKernel open = rows.all[0];
 	uint32_t from = 0;

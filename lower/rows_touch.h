@@ -34,11 +34,12 @@ typedef struct Rows {
 	Lower *lower;
 	Program *program;
 	Arena *arena;
-	RowKernel *all; /* the routine's kernels as they were */
+	RowKernel *all;	  /* the routine's kernels as they were */
 	BufferUses *uses; /* the buffers that each of them touches */
 	uint32_t n;
+	size_t first;	  /* of the program's kernels: the first one that is done */
 	uint32_t nshared; /* iterators from outside, which have one number in all kernels */
-	uint32_t top; /* of the statement at hand */
+	uint32_t top;	  /* of the statement at hand */
 	const Around *around;
 } Rows;
 
