@@ -9,11 +9,11 @@
  * since loops that every operand walks through alike are one (collapse.c). Columns are the loops of
  * the last axes of the result that move one operand alone, w here; its copy has the other loops of
  * the result first, then the sum, then the columns. The copy of the other operand has the sum last.
- * Copies are transposes (turn.c). The rows' operand alone is copied where its rows and the steps of the
- * sum are in a line each: x[d, e, g, a] for y[a, b, c, d, e, f]. They pay where many cells use what is copied; windows of a picture
- * (x[i + k]) are read where they are, as a copy would hold each element many times. Cells add up their
- * products in the order of the sum's loops, as without copies; whether there are copies depends on
- * no batch axis.
+ * Copies are transposes (turn.c). The rows' operand alone is copied where its rows and the steps of
+ * the sum are in a line each: x[d, e, g, a] for y[a, b, c, d, e, f]. They pay where many cells use
+ * what is copied; windows of a picture (x[i + k]) are read where they are, as a copy would hold each
+ * element many times. Cells add up their products in the order of the sum's loops, as without
+ * copies; whether there are copies depends on no batch axis.
  */
 #include "base/diag.h"
 #include "lower/nest.h"
@@ -135,16 +135,16 @@ static bool pays(const Stage *s, bool forced)
 	       columns * others * n >= WORK_LEAST;
 }
 
-/* The longest loop before the columns that moves the load alone, as rows of tiles are; first_col: there
- * is none. */
+/* The longest loop before the columns that moves the load alone, as rows of tiles are, and is no
+ * batch's; first_col: there is none. */
 static uint32_t longest_rows(const Stage *s, uint32_t load)
 {
 	const Loop *loops = s->nest->loops;
 	uint32_t best = s->first_col;
 	for (uint32_t i = 0; i < s->first_col; i++)
-		if (s->moved[i] == 1u << load &&
+		if (s->moved[i] == 1u << load && !size_is(s->program->sizes, loops[i].own, 1) &&
 		    (best == s->first_col ||
-		     known(s, loops[i].extent, 1) >= known(s, loops[best].extent, 1)))
+		     known(s, loops[i].own, 1) >= known(s, loops[best].own, 1)))
 			best = i;
 	return best;
 }
