@@ -142,6 +142,8 @@ bool tile_streams(const Planner *p);
 /* What blocks of columns of an operand that is packed block by block cost, in columns; 0: it is
  * not. */
 int64_t tile_block_cost(const Planner *p, const TileParts *cols);
+/* Do the lines of so many rows meet in too few sets of the first cache, which columns need too? */
+bool tile_rows_meet(const Planner *p, int64_t rows);
 /* Fills in the blocks, from the sizes. */
 void tile_choose_blocks(Planner *p);
 /* May rows go along the loop: are all its padded reads inside somewhere? */

@@ -27,6 +27,8 @@ enum { FEW_ROWS = 48, FEW_BYTES = 1 << 17 };
  * past a single row. */
 enum { STREAM_BYTES = 1 << 20, STREAM_ROWS = 192, STREAM_COLS = 1024, STREAM_CELLS = 1 << 15 };
 enum { ROW_STEPS = 32, STEPS_MOST = 256, SINGLE_STEPS = 8 };
+/* The first cache keeps WAYS lines whose addresses are a multiple of WAY_BYTES apart. */
+enum { WAYS = 8, WAY_BYTES = 4096 };
 
 /* Bytes of the elements that some loops go through; -1: not known, or very many. */
 static int64_t bytes_over(const Planner *p, uint32_t from, uint32_t to, const Loop *and)
@@ -251,4 +253,19 @@ void tile_choose_blocks(Planner *p)
 		choose_stream(p);
 	else if (p->tile->form == TILE_ALONG)
 		choose_rows(p);
+}
+
+bool tile_rows_meet(const Planner *p, int64_t rows)
+{
+	for (size_t i = 0; p->tile->row && i < p->sum.at.n; i++) {
+		int64_t apart;
+		Size stride = ix_stride(p->program, p->sum.at.at[i], p->tile->row->var);
+		if (size_is_bad(stride) || !tile_is_const(p, stride, &apart) || apart <= 0)
+			continue;
+		apart *= dtype_bytes(p->program->buffers.at[p->sum.from.at[i]].dtype);
+		int64_t shared = apart & -apart;
+		if (rows > WAYS * WAY_BYTES / (shared < WAY_BYTES ? shared : WAY_BYTES))
+			return true;
+	}
+	return false;
 }

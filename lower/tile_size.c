@@ -20,13 +20,13 @@
 /* Bytes, loops, half cycles. MOVE, PANEL_MOVE: a line from the second cache, one of a parameter's
  * panel; MOVE_FEW, in eighths of a cycle: what it costs besides, where one tile may hold all rows. */
 enum { LEAST_LANES = 4, ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
-/* Panels of parameters: rows of the tile that their columns are chosen for, rows that are assumed
- * to use them. */
-enum { PANEL_HEIGHT = 6, PANEL_ROWS = 96 };
+/* Panels of parameters: rows of the tiles that their columns are chosen for, where panels divide the
+ * columns and else; rows that are assumed to use them; in eighths of a cycle what a line of theirs
+ * costs besides. */
+enum { PANEL_EVEN = 8, PANEL_HEIGHT = 6, PANEL_ROWS = 96, PANEL_LINE = 2 };
 /* Vectors: of the columns of an operand that is streamed; of cells that share nothing, since with
  * more the next tile begins later. */
 enum { STREAM_VECTORS = 8, OWN_CELLS = 21 };
-enum { WAYS = 8, WAY_BYTES = 4096 };
 enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4, PANEL_MOVE = 5, MOVE_FEW = 2 };
 
 bool tile_is_const(const Planner *p, Size size, int64_t *n)
@@ -366,20 +366,31 @@ static bool is_width(const Planner *p, int64_t cols)
 						    : cols % p->native == 0;
 }
 
-/* Eighths of cycles of a step past all panels of such columns, in tiles of PANEL_HEIGHT rows; 0:
- * they do not fit. */
+/* Rows of the tiles that go past panels of such columns. Eight divide what programs have more often
+ * than six do, and leave no tiles of two rows, which wait for the second cache; but they are not
+ * worth a last panel of few columns, least of all to a single row. */
+static int64_t panel_height(const Planner *p, int64_t cols)
+{
+	bool even = tile_extent(p, p->tile->col, 1) % cols == 0;
+	return even && fits_registers(p, PANEL_EVEN, cols) ? PANEL_EVEN : PANEL_HEIGHT;
+}
+
+/* Eighths of cycles of a step past all panels of such columns, for as many rows as all heights
+ * divide; 0: they do not fit. */
 static uint64_t panel_cycles(const Planner *p, int64_t cols, bool join)
 {
 	TileParts parts = parts_of(p, p->tile->col, cols, join);
 	uint64_t cycles = 0, steps = steps_of(p);
+	int64_t height = panel_height(p, cols), bytes = p->machine->vector_bytes;
 	for (uint32_t i = 0; i < parts.n; i++) {
-		int64_t width = parts.at[i].step;
-		if (!fits_registers(p, PANEL_HEIGHT, width))
+		int64_t width = parts.at[i].step, vectors = column_vectors(p, width);
+		if (!fits_registers(p, height, width))
 			return 0;
+		uint64_t lines = (uint64_t)(vectors * bytes * PANEL_LINE / CACHE_LINE);
 		cycles += (uint64_t)part_count(p, &parts, i, p->tile->col) *
-			  step_cycles(p, PANEL_HEIGHT, width, steps);
+			  (step_cycles(p, height, width, steps) + lines);
 	}
-	return cycles;
+	return cycles * (PANEL_EVEN * PANEL_HEIGHT) / (uint64_t)height;
 }
 
 /* Are the rows those of a picture, so that tiles are bound to their extent? */
@@ -394,23 +405,6 @@ static bool has_picture_rows(const Planner *p)
 	return further && tile_extent(p, tile->row, 0) > 1;
 }
 
-/* Do the lines of the rows meet in too few sets of the first cache, which keeps WAYS of those whose
- * addresses are a multiple of WAY_BYTES apart, and needs others for the columns? */
-static bool rows_meet(const Planner *p, int64_t rows)
-{
-	for (size_t i = 0; p->tile->row && i < p->sum.at.n; i++) {
-		int64_t apart;
-		Size stride = ix_stride(p->program, p->sum.at.at[i], p->tile->row->var);
-		if (size_is_bad(stride) || !tile_is_const(p, stride, &apart) || apart <= 0)
-			continue;
-		apart *= dtype_bytes(p->program->buffers.at[p->sum.from.at[i]].dtype);
-		int64_t shared = apart & -apart;
-		if (rows > WAYS * WAY_BYTES / (shared < WAY_BYTES ? shared : WAY_BYTES))
-			return true;
-	}
-	return false;
-}
-
 /* Rows and columns together. `even`: no columns are left over, where whole vectors allow it. */
 static void consider_across(Planner *p, bool even)
 {
@@ -420,7 +414,7 @@ static void consider_across(Planner *p, bool even)
 		for (int64_t cols = p->native;
 		     is_step(p, p->tile->row, rows) && fits_registers(p, rows, cols);
 		     cols += p->native) {
-			if (even && (extent % cols != 0 || rows_meet(p, rows)))
+			if (even && (extent % cols != 0 || tile_rows_meet(p, rows)))
 				continue;
 			consider(p, rows, cols, false);
 			consider(p, rows, cols, true);
