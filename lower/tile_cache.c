@@ -29,6 +29,9 @@ enum { STREAM_BYTES = 1 << 20, STREAM_ROWS = 192, STREAM_COLS = 1024, STREAM_CEL
 enum { ROW_STEPS = 32, STEPS_MOST = 256, SINGLE_STEPS = 8 };
 /* The first cache keeps WAYS lines whose addresses are a multiple of WAY_BYTES apart. */
 enum { WAYS = 8, WAY_BYTES = 4096 };
+/* Rows from which on a sum is one block, while they and the present and the next columns of a tile are
+ * so many bytes; bytes between two steps of which multiples meet in too few sets of the second cache. */
+enum { WHOLE_ROWS = 48, WHOLE_BYTES = 1 << 19, FAR_BYTES = 1 << 14 };
 
 /* Bytes of the elements that some loops go through; -1: not known, or very many. */
 static int64_t bytes_over(const Planner *p, uint32_t from, uint32_t to, const Loop *and)
@@ -134,8 +137,7 @@ static void choose_rows(Planner *p)
 		return;
 	int64_t step = tile->rows.at[0].step, tiles = rows / step;
 	int64_t most = BLOCK_BYTES / bytes < BLOCK_ROWS ? BLOCK_BYTES / bytes : BLOCK_ROWS;
-	if (most < BLOCK_LEAST || rows <= BLOCK_BYTES / bytes ||
-	    cols <= 2 * tile->cols.at[0].step)
+	if (most < BLOCK_LEAST || rows <= BLOCK_BYTES / bytes || cols <= 2 * tile->cols.at[0].step)
 		return;
 	int64_t blocks = (tiles * step + most - 1) / most;
 	tile->blocks.rows = (tiles + blocks - 1) / blocks * step;
@@ -207,9 +209,28 @@ int64_t tile_block_cost(const Planner *p, const TileParts *cols)
 	return block ? block_cost(p, cols, block) : 0;
 }
 
+/* Are the steps of the only sum so few that the columns of a tile stay in the second cache past many
+ * rows? Those that are streamed, read by steps as few sets apart, do not. */
+static bool is_whole(const Planner *p, int64_t rows)
+{
+	const Nest *nest = p->tile->nest;
+	const Loop *sum = &nest->loops[nest->nresult];
+	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL), apart;
+	if (rows < WHOLE_ROWS || nest->nloops != nest->nresult + 1 || bytes < 0 ||
+	    bytes > WHOLE_BYTES / (rows + 2 * p->tile->cols.at[0].step))
+		return false;
+	for (size_t i = 0; i < p->sum.at.n; i++) {
+		Size by = ix_stride(p->program, p->sum.at.at[i], sum->var);
+		if (size_is_bad(by) || !tile_is_const(p, by, &apart) ||
+		    (apart && apart * dtype_bytes(nest->value->dtype) % FAR_BYTES == 0))
+			return false;
+	}
+	return true;
+}
+
 /* Steps by the rows: the more there are, the longer a block's columns serve, and the more sums are
- * stored behind it. Rows of a symbolic extent go in blocks too. A single row reads few rows of the
- * operand side by side, as memory delivers them. */
+ * stored behind it; all of them where they fit. Rows of a symbolic extent go in blocks too. A single
+ * row reads few rows of the operand side by side, as memory delivers them. */
 static void choose_stream(Planner *p)
 {
 	TileBlocks *blocks = &p->tile->blocks;
@@ -218,6 +239,8 @@ static void choose_stream(Planner *p)
 	if (tile_extent(p, p->tile->row, 0) == 0)
 		blocks->rows = rounded(STREAM_ROWS, p->tile->rows.at[0].step);
 	blocks->cols = cheapest_block(p, &p->tile->cols, cells < STREAM_COLS ? cells : STREAM_COLS);
+	if (is_whole(p, rows))
+		steps = tile_extent(p, &p->tile->nest->loops[p->tile->nest->nresult], steps);
 	blocks->steps = rows == 1 ? SINGLE_STEPS : steps;
 }
 
