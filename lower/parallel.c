@@ -145,10 +145,13 @@ static bool is_short(const Chunks *p, const Cut *cut)
 	       size_ge(p->program->sizes, size_const(p->program->sizes, 1), cut->blocks->size);
 }
 
-/* Is what was cut enough, and the next loop better left as it is? */
+/* Is what was cut enough, and the next loop better left as it is? One that tiles sweep along step by
+ * step reads again where it is cut. */
 static bool suffices(const Chunks *p, const Cut *cut, const Cut *next)
 {
-	int64_t n = known_blocks(p, cut), least = n % 2 ? 2 * FEW_PARTS : FEW_PARTS;
+	int64_t n = known_blocks(p, cut), least = FEW_PARTS;
+	if (n % 2 && next->loop->step > 1)
+		least *= 2;
 	bool tiles = n == 0 || n >= least || known_blocks(p, next) == 0;
 	return next->beside ? tiles : n >= CHUNKS_MAX;
 }
