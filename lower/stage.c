@@ -94,14 +94,15 @@ static int64_t known(const Stage *s, Size extent, int64_t otherwise)
 	return size_is_const(s->program->sizes, extent, &n) ? n : otherwise;
 }
 
-/* The product of the extents of the loops that move these loads alone, but for batch axes. */
+/* The product of the extents of the loops that move these loads alone, but for batch axes; at most
+ * WORK_LEAST, so that products of such fit. */
 static int64_t extent_of(const Stage *s, uint32_t moved, int64_t otherwise)
 {
 	int64_t n = 1;
 	for (uint32_t i = 0; i < s->nest->nloops && n < WORK_LEAST; i++)
 		if (s->moved[i] == moved)
 			n *= known(s, s->nest->loops[i].own, otherwise);
-	return n;
+	return n < WORK_LEAST ? n : WORK_LEAST;
 }
 
 static int64_t steps(const Stage *s, int64_t otherwise)
@@ -109,7 +110,7 @@ static int64_t steps(const Stage *s, int64_t otherwise)
 	int64_t n = 1;
 	for (uint32_t i = s->nest->nresult; i < s->nest->nloops && n < WORK_LEAST; i++)
 		n *= known(s, s->nest->loops[i].extent, otherwise);
-	return n;
+	return n < WORK_LEAST ? n : WORK_LEAST;
 }
 
 /* Do the sum's loops walk through the load without a gap, the last one by one element? */
