@@ -137,7 +137,8 @@ static void choose_rows(Planner *p)
 		return;
 	int64_t step = tile->rows.at[0].step, tiles = rows / step;
 	int64_t most = BLOCK_BYTES / bytes < BLOCK_ROWS ? BLOCK_BYTES / bytes : BLOCK_ROWS;
-	if (most < BLOCK_LEAST || rows <= BLOCK_BYTES / bytes || cols <= 2 * tile->cols.at[0].step)
+	if (most < BLOCK_LEAST || rows <= BLOCK_BYTES / bytes ||
+	    cols <= 2 * tile->cols.at[0].step)
 		return;
 	int64_t blocks = (tiles * step + most - 1) / most;
 	tile->blocks.rows = (tiles + blocks - 1) / blocks * step;
