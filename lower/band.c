@@ -5,7 +5,8 @@
  * that read nothing of the band at all are computed before it. Each kernel's operands are looked at
  * as they are read, through everything that is fused into it: an axis of a tensor of the band
  * remains a dim where every reader has one iterator of its result for it, which is the index
- * itself. */
+ * itself. Where that ends at what others read as well, other contractions of the first one's rows
+ * are taken in, and the band goes on: attention to past keys and new ones, whose softmax is one. */
 #include "lower/band.h"
 
 typedef struct Finder {
@@ -83,6 +84,19 @@ const BandRoot *band_root(const Band *band, NodeId node)
 	return NULL;
 }
 
+/* May the iterator run along the dim, and no other? */
+static bool may_be(const Finder *f, const Ix *ix, int dim)
+{
+	if (ix->kind != IX_ITER || f->proj->iters[ix->iter].reduced ||
+	    !size_same(f->proj->iters[ix->iter].extent, f->band->dims[dim].extent) ||
+	    (f->dim_of[ix->iter] >= 0 && f->dim_of[ix->iter] != dim))
+		return false;
+	for (IterId other = 0; other < f->proj->niters; other++)
+		if (other != ix->iter && f->dim_of[other] == dim)
+			return false;
+	return true;
+}
+
 /* Keeps those dims that the root has an iterator of its own for; are any of the band's tensors
  * read? */
 static bool match(Finder *f, const SeenList *seen)
@@ -97,13 +111,7 @@ static bool match(Finder *f, const SeenList *seen)
 			const Ix *ix = seen->at[i].axes[axis];
 			if (dim < 0)
 				continue;
-			bool own = ix->kind == IX_ITER && !f->proj->iters[ix->iter].reduced &&
-				   size_same(f->proj->iters[ix->iter].extent,
-					     band->dims[dim].extent) &&
-				   (f->dim_of[ix->iter] < 0 || f->dim_of[ix->iter] == dim);
-			for (IterId other = 0; own && other < f->proj->niters; other++)
-				own = other == ix->iter || f->dim_of[other] != dim;
-			if (own)
+			if (may_be(f, ix, dim))
 				f->dim_of[ix->iter] = dim;
 			else
 				band->dims[dim].dropped = true;
@@ -119,8 +127,9 @@ static void add_root(Finder *f, NodeId root)
 	Band *band = f->band;
 	BandRoot *added = &band->roots[band->nroots++];
 	const Access *result = &f->proj->pieces[0].result;
-	*added = (BandRoot){root, nest_of(lower, root),
-			    ARENA_ARRAY(lower->arena, int, result->naxes + 1)};
+	*added = (BandRoot){.root = root,
+			    .nest = nest_of(lower, root),
+			    .dims = ARENA_ARRAY(lower->arena, int, result->naxes + 1)};
 	for (uint32_t axis = 0; axis < result->naxes; axis++)
 		added->dims[axis] = result->axes[axis].nterms == 1
 					    ? f->dim_of[result->axes[axis].terms[0].iter]
@@ -168,6 +177,45 @@ static bool start(Finder *f, NodeId root)
 	return true;
 }
 
+/* The iterators of the root at hand that read an operand where the first contraction has a dim. */
+static bool share(Finder *f, const Seen *first, const Seen *here)
+{
+	const BandEnd *end = &f->band->ends[0];
+	uint32_t naxes = shape_naxes(lower_shape(f->lower, here->node));
+	bool any = false;
+	for (uint32_t axis = 0; axis < naxes && first->node == here->node; axis++) {
+		const Ix *ix = first->axes[axis];
+		int dim = ix->kind == IX_ITER ? end->dims[ix->iter] : -1;
+		if (dim < 0 || !may_be(f, here->axes[axis], dim))
+			continue;
+		f->dim_of[here->axes[axis]->iter] = dim;
+		any = true;
+	}
+	return any;
+}
+
+/* A contraction that reads nothing of the band, but an operand of the first one at the same rows:
+ * scores of other keys for the same queries. */
+static bool join(Finder *f, NodeId id)
+{
+	Band *band = f->band;
+	const SeenList *first = &band->ends[0].seen;
+	bool any = false;
+	if (!is_band_root(f->lower, id) || !is_contraction(f->lower, id) ||
+	    band->nends == BAND_ENDS || band->nroots == BAND_ROOTS)
+		return false;
+	look(f, id);
+	f->dim_of = no_dims(f);
+	for (size_t i = 0; i < first->n; i++)
+		for (size_t j = 0; j < f->sum.n; j++)
+			any |= share(f, &first->at[i], &f->sum.at[j]);
+	if (!any)
+		return false;
+	keep_end(f, id);
+	add_root(f, id);
+	return true;
+}
+
 /* ---- whether what is between is the band's own ---- */
 
 static bool is_read_inside(const Lower *lower, const Band *band, NodeId node)
@@ -182,11 +230,25 @@ static bool is_read_inside(const Lower *lower, const Band *band, NodeId node)
 	return true;
 }
 
-static bool is_private(const Lower *lower, const Band *band)
+/* Has each cell of the dims that are left one element of the root? */
+static bool is_narrow(const Lower *lower, const Band *band, const BandRoot *root)
+{
+	const Shape *shape = lower_shape(lower, root->root);
+	for (uint32_t axis = 0; axis < shape_naxes(shape); axis++)
+		if ((root->dims[axis] < 0 || band->dims[root->dims[axis]].dropped) &&
+		    !size_is(lower->sizes, shape_axis(shape, axis)->size, 1))
+			return false;
+	return true;
+}
+
+/* Is what is between read by the band alone, but for totals of rows, which are kept? */
+static bool is_private(const Lower *lower, Band *band)
 {
 	for (uint32_t i = 0; i + 1 < band->nroots; i++) {
-		NodeId root = band->roots[i].root;
-		if (lower->plan[root].output || !is_read_inside(lower, band, root))
+		BandRoot *root = &band->roots[i];
+		root->kept =
+			lower->plan[root->root].output || !is_read_inside(lower, band, root->root);
+		if (root->kept && !is_narrow(lower, band, root))
 			return false;
 	}
 	return true;
@@ -205,8 +267,9 @@ static bool depends(const Lower *lower, const Band *band, NodeId id)
 	return false;
 }
 
-/* Takes roots one after another up to the contraction that ends the band. */
-static bool grow(Finder *f)
+/* Takes roots one after another up to a contraction behind which nothing reads what is between.
+ * `wide`: contractions beside the first one join, and the band may go on behind another one. */
+static bool grow(Finder *f, bool wide)
 {
 	Lower *lower = f->lower;
 	Band *band = f->band;
@@ -216,12 +279,15 @@ static bool grow(Finder *f)
 		if (lower_node(lower, id)->target != NODE_NONE)
 			return false;
 		if (!depends(lower, band, id)) {
+			if (wide && join(f, id))
+				continue;
 			if (band->nbefore == BAND_BEFORE)
 				return false;
 			band->before[band->nbefore++] = id;
 			continue;
 		}
-		if (!is_band_root(lower, id) || band->nroots == BAND_ROOTS)
+		if (!is_band_root(lower, id) || band->nroots == BAND_ROOTS ||
+		    band->nends == BAND_ENDS)
 			return false;
 		look(f, id);
 		f->dim_of = no_dims(f);
@@ -231,9 +297,11 @@ static bool grow(Finder *f)
 		add_root(f, id);
 		if (by_sum && is_contraction(lower, id)) {
 			keep_end(f, id);
-			return true;
+			if (!wide || is_private(lower, band))
+				return is_private(lower, band);
 		}
-		if (lower->program->buffers.at[lower->plan[id].buffer].kind != BUFFER_TEMP)
+		if (lower->program->buffers.at[lower->plan[id].buffer].kind != BUFFER_TEMP &&
+		    !lower->plan[id].output)
 			return false;
 	}
 	return false;
@@ -252,15 +320,20 @@ void band_describe_off(Lower *lower, NodeId root)
 		entry_make(lower->arena, entry, CHOICE_BAND, true);
 }
 
-bool band_find(Lower *lower, NodeId root, Band *band)
+static bool find(Lower *lower, NodeId root, Band *band, bool wide)
 {
 	*band = (Band){0};
 	Finder f = {.lower = lower, .band = band};
-	if (!is_band_root(lower, root) || !is_contraction(lower, root) ||
-	    lower->program->buffers.at[lower->plan[root].buffer].kind != BUFFER_TEMP)
-		return false;
-	if (!start(&f, root) || !grow(&f) || !is_private(lower, band))
+	if (!start(&f, root) || !grow(&f, wide))
 		return false;
 	const ScheduleClause *asked = asked_of(lower, band->roots[band->nroots - 1].root);
 	return !asks_off(asked) && band_choose(lower, band, asked);
+}
+
+bool band_find(Lower *lower, NodeId root, Band *band)
+{
+	if (!is_band_root(lower, root) || !is_contraction(lower, root) ||
+	    lower->program->buffers.at[lower->plan[root].buffer].kind != BUFFER_TEMP)
+		return false;
+	return find(lower, root, band, false) || find(lower, root, band, true);
 }

@@ -17,7 +17,8 @@ enum {
 	BAND_DIMS = 8,
 	BAND_ROOTS = 16,
 	BAND_BEFORE = 16,
-	BAND_ENDS = 2,
+	BAND_ENDS = 4,
+	BAND_FIXED = -2, /* instead of a dim: an axis that is read at one index */
 	BAND_PLACES = BAND_ROOTS + BAND_ENDS
 };
 
@@ -33,6 +34,8 @@ typedef struct BandDim {
 typedef struct BandRoot {
 	NodeId root, nest; /* what it computes; the node whose projection its loops follow */
 	int *dims;	   /* by axis of the result: a dim, or -1 */
+	bool kept; /* others read it too: a cell a row, which is stored where it always is */
+	Sym name;  /* of the kernel at hand, where it is stored there */
 } BandRoot;
 
 /* An operand that is read, with an index an axis. */
@@ -54,13 +57,23 @@ typedef struct BandEnd {
 	int *dims;     /* by IterId: a dim, or -1 */
 } BandEnd;
 
+/* An operand that is copied with the columns as its last axes. */
+typedef struct BandTurned {
+	NodeId node;
+	const Ix *const *axes; /* as it is read */
+	int *dims;	       /* by axis: a dim, BAND_FIXED, or -1 */
+	int *order;	       /* by axis: its position in the copy; -1: it has none */
+	int nsums, naxes;      /* positions: those of sums, which are the first ones; all */
+} BandTurned;
+
 /* Where a tensor is within the band: a block of its rows, or a copy with its axes in another order.
  */
 typedef struct BandPlace {
 	NodeId node;
 	BufferId buffer;
-	int *dims;     /* by axis: a dim, or -1 */
-	Size *strides; /* by axis */
+	int *dims;		/* by axis: a dim, BAND_FIXED, or -1 */
+	Size *strides;		/* by axis */
+	const Ix *const *fixed; /* by axis: the index of those that are BAND_FIXED */
 } BandPlace;
 
 typedef struct Band {
@@ -76,14 +89,10 @@ typedef struct Band {
 	uint32_t nbefore;
 	BandEnd ends[BAND_ENDS];
 	uint32_t nends;
-	NodeId turned[BAND_ENDS]; /* operands that are copied with the columns as their last axis */
-	int *orders[BAND_ENDS];	  /* by axis: its position in the copy; -1: a dim */
-	int nsums[BAND_ENDS];	  /* axes of the copy before its columns */
-	int *turned_dims[BAND_ENDS]; /* by axis: a dim, or -1 */
+	BandTurned turned[BAND_ENDS];
 	uint32_t nturned;
 	BandPlace places[BAND_PLACES];
 	uint32_t nplaces;
-	Sym name;    /* of the kernel at hand */
 	bool failed; /* an access did not fit a place: what was emitted is of no use */
 } Band;
 
@@ -105,8 +114,8 @@ void band_describe_off(Lower *lower, NodeId root);
 int band_dim_of(const Nest *nest, IterId iter);
 /* The iterators where they are in the whole tensors. */
 const Ix *const *band_whole(const Nest *nest);
-/* Where the tensor is; NULL: where it always is. */
-const BandPlace *band_place(const Lower *lower, NodeId node);
+/* Where the tensor is, read or stored at these indices; NULL: where it always is. */
+const BandPlace *band_place(const Lower *lower, NodeId node, const Ix *const *axes);
 const Ix *band_index(Gen *gen, const BandPlace *place, const Ix *const *axes);
 
 #endif

@@ -14,6 +14,8 @@
 /* Bytes of a block, of what each block reads again, of tensors that may stay whole; rows. */
 enum { BLOCK_BYTES = 1 << 19, AGAIN_BYTES = 1 << 20, FAR_BYTES = 1 << 24, WHOLE_BYTES = 1 << 18 };
 enum { BLOCK_ROWS = 64, ROWS_LEAST = 16, ROWS_AGAIN = 32, ROWS_FAR = 128, BLOCK_MOST = 4096 };
+/* Bytes of a long row; that a step of the sum which makes it has at least. */
+enum { LONG_ROW = 1 << 14, LONG_STEP = 64 };
 /* Rows where their number is not known; how often what is between is what each block reads again;
  * blocks of all rows, which are more than have a part of the scratch buffers. */
 enum { ROWS_LIKELY = 2048, AGAIN_TIMES = 4, AGAIN_BLOCKS = 32 };
@@ -81,22 +83,31 @@ static Size elements_inside(const Chooser *c, NodeId node, const int *dims)
 	const Shape *shape = lower_shape(c->lower, node);
 	Size elements = size_const(c->lower->sizes, 1);
 	for (uint32_t axis = 0; axis < shape_naxes(shape); axis++)
-		if (dims[axis] < 0 || c->band->dims[dims[axis]].dropped)
+		if (dims[axis] == -1 || (dims[axis] >= 0 && c->band->dims[dims[axis]].dropped))
 			elements =
 				size_mul(c->lower->sizes, elements, shape_axis(shape, axis)->size);
 	return elements;
+}
+
+/* By axis of an operand: a dim, BAND_FIXED, or -1. */
+static int *dims_of(const Chooser *c, const BandEnd *end, const Seen *seen)
+{
+	uint32_t naxes = shape_naxes(lower_shape(c->lower, seen->node));
+	int *dims = ARENA_ARRAY(c->lower->arena, int, naxes + 1);
+	for (uint32_t axis = 0; axis < naxes; axis++) {
+		const Ix *ix = seen->axes[axis];
+		int dim = ix->kind == IX_ITER ? end->dims[ix->iter] : -1;
+		bool left = dim >= 0 && !c->band->dims[dim].dropped;
+		dims[axis] = ix->kind == IX_SIZE ? BAND_FIXED : left ? dim : -1;
+	}
+	return dims;
 }
 
 /* Bytes of an operand that each block reads. */
 static int64_t bytes_again(const Chooser *c, const BandEnd *end)
 {
 	const Seen *seen = resting(c, end, c->band->rows);
-	const Shape *shape = lower_shape(c->lower, seen->node);
-	int *dims = ARENA_ARRAY(c->lower->scratch, int, shape_naxes(shape) + 1);
-	for (uint32_t axis = 0; axis < shape_naxes(shape); axis++)
-		dims[axis] =
-			seen->axes[axis]->kind == IX_ITER ? end->dims[seen->axes[axis]->iter] : -1;
-	return bytes_of(c, elements_inside(c, seen->node, dims),
+	return bytes_of(c, elements_inside(c, seen->node, dims_of(c, end, seen)),
 			lower_node(c->lower, seen->node)->dtype);
 }
 
@@ -111,22 +122,52 @@ static int64_t most_again(const Chooser *c)
 	return most;
 }
 
-/* Is there a sum, or another reduction, between the two contractions? Else a block saves one pass.
- */
-static bool has_row_sums(const Chooser *c)
+static bool is_end(const Band *band, const BandRoot *root)
 {
-	for (uint32_t i = 1; i + 1 < c->band->nroots; i++)
-		if (proj_reduces(lower_proj(c->lower, c->band->roots[i].nest)))
+	for (uint32_t i = 0; i < band->nends; i++)
+		if (band->ends[i].nest == root->nest)
 			return true;
 	return false;
 }
 
-/* Bytes of a row of what the band begins with. */
+/* Is there a sum, or another reduction, between the contractions? Else a block saves one pass. */
+static bool has_row_sums(const Chooser *c)
+{
+	for (uint32_t i = 1; i + 1 < c->band->nroots; i++)
+		if (proj_reduces(lower_proj(c->lower, c->band->roots[i].nest)) &&
+		    !is_end(c->band, &c->band->roots[i]))
+			return true;
+	return false;
+}
+
+/* Bytes of the widest row of what is between; -1: not known. */
 static int64_t bytes_row(const Chooser *c)
 {
-	const BandRoot *first = &c->band->roots[0];
-	return bytes_of(c, elements_inside(c, first->root, first->dims),
-			lower_node(c->lower, first->root)->dtype);
+	int64_t most = 0;
+	for (uint32_t i = 0; i + 1 < c->band->nroots; i++) {
+		const BandRoot *root = &c->band->roots[i];
+		int64_t row = bytes_of(c, elements_inside(c, root->root, root->dims),
+				       lower_node(c->lower, root->root)->dtype);
+		if (row < 0)
+			return -1;
+		most = most < row ? row : most;
+	}
+	return most;
+}
+
+/* Bytes of the largest tensor between; -1: not known. */
+static int64_t bytes_whole(const Chooser *c)
+{
+	int64_t most = 0;
+	for (uint32_t i = 0; i + 1 < c->band->nroots; i++) {
+		NodeId root = c->band->roots[i].root;
+		int64_t whole = bytes_of(c, node_elements(c->lower, root),
+					 lower_node(c->lower, root)->dtype);
+		if (whole < 0)
+			return -1;
+		most = most < whole ? whole : most;
+	}
+	return most;
 }
 
 /* From farther away, elements are read for more rows at a time. */
@@ -147,18 +188,47 @@ static bool again_is_little(const Chooser *c)
 					rows > AGAIN_BLOCKS * rows_least(c));
 }
 
+/* Steps of the first contraction's sum; -1: not known. */
+static int64_t first_steps(const Chooser *c)
+{
+	const Proj *proj = lower_proj(c->lower, c->band->ends[0].nest);
+	Size steps = size_const(c->lower->sizes, 1);
+	int64_t n;
+	for (IterId i = 0; i < proj->niters; i++)
+		if (proj->iters[i].reduced)
+			steps = size_mul(c->lower->sizes, steps, proj->iters[i].extent);
+	return size_is_const(c->lower->sizes, steps, &n) ? n : -1;
+}
+
+/* Is a row of what is between far longer than what it is made of, or may it be? */
+static bool grows(const Chooser *c)
+{
+	int64_t steps = first_steps(c), row = bytes_row(c);
+	return steps >= 0 && (row < 0 || (row >= LONG_ROW && row > LONG_STEP * steps));
+}
+
 /* Is what is between large, or of a batch? How many members that has is nothing that the order of
  * additions, which is another one in blocks, may depend on. */
 static bool is_large(const Chooser *c)
 {
-	NodeId first = c->band->roots[0].root;
-	int64_t whole =
-		bytes_of(c, node_elements(c->lower, first), lower_node(c->lower, first)->dtype);
+	int64_t whole = bytes_whole(c);
 	return whole < 0 || whole > WHOLE_BYTES ||
-	       lower_shape(c->lower, first)->rows[ROW_BATCH].n > 0;
+	       lower_shape(c->lower, c->band->roots[0].root)->rows[ROW_BATCH].n > 0;
 }
 
-static bool pays(const Chooser *c) { return is_large(c) && again_is_little(c) && has_row_sums(c); }
+/* May a band go past operands of several contractions? Few rows would turn all of them, so where
+ * their number is not known each contraction stays alone. */
+static bool has_rows(const Chooser *c)
+{
+	const BandDim *dim = &c->band->dims[c->band->rows];
+	int64_t rows;
+	return c->band->nends == 2 || size_is_const(c->lower->sizes, dim->extent, &rows);
+}
+
+static bool pays(const Chooser *c)
+{
+	return has_rows(c) && is_large(c) && again_is_little(c) && (has_row_sums(c) || grows(c));
+}
 
 static void choose_block(Chooser *c)
 {
@@ -180,35 +250,43 @@ static void choose_block(Chooser *c)
 
 /* ---- operands that are turned ---- */
 
-/* The position that each axis of an operand has in its copy: sums, then columns, no dims. Its own
- * last axis is a sum, and columns there are: else it is good as it is. */
-static int *turned_order(const Chooser *c, const BandEnd *end, const Seen *seen, int *nsums)
+/* Is the axis of an operand one of columns, which the copy has last? */
+static bool is_column(const Proj *proj, const Ix *ix)
+{
+	return ix->kind == IX_ITER && !proj->iters[ix->iter].reduced;
+}
+
+/* Gives those axes of an operand that its copy has, and are columns or not, the next positions. */
+static int order_axes(const Proj *proj, BandTurned *turned, uint32_t naxes, bool columns, int next)
+{
+	for (uint32_t axis = 0; axis < naxes; axis++)
+		if (turned->dims[axis] == -1 && is_column(proj, turned->axes[axis]) == columns)
+			turned->order[axis] = next++;
+	return next;
+}
+
+/* The copy of an operand: sums, then columns. False: it is good as it is, since its own last axis
+ * is no sum, or it has no columns. */
+static bool turn(const Chooser *c, const BandEnd *end, const Seen *seen, BandTurned *turned)
 {
 	const Proj *proj = lower_proj(c->lower, end->nest);
-	uint32_t naxes = shape_naxes(lower_shape(c->lower, seen->node)), ncolumns = 0;
-	int *order = ARENA_ARRAY(c->lower->arena, int, naxes + 1), next = 0;
-	for (int columns = 0; columns <= 1; columns++)
-		for (uint32_t axis = 0; axis < naxes; axis++) {
-			const Ix *ix = seen->axes[axis];
-			bool dim = ix->kind == IX_ITER && end->dims[ix->iter] >= 0 &&
-				   !c->band->dims[end->dims[ix->iter]].dropped;
-			bool column = ix->kind == IX_ITER && !proj->iters[ix->iter].reduced;
-			if (dim)
-				order[axis] = -1;
-			else if (column == columns)
-				order[axis] = next++;
-			*nsums = columns ? *nsums : next;
-			ncolumns += columns && column && !dim;
-			if (axis + 1 == naxes && (dim || column))
-				return NULL;
-		}
-	return ncolumns > 0 ? order : NULL;
+	uint32_t naxes = shape_naxes(lower_shape(c->lower, seen->node));
+	*turned = (BandTurned){.node = seen->node,
+			       .axes = seen->axes,
+			       .dims = dims_of(c, end, seen),
+			       .order = ARENA_ARRAY(c->lower->arena, int, naxes + 1)};
+	for (uint32_t axis = 0; axis < naxes; axis++)
+		turned->order[axis] = -1;
+	turned->nsums = order_axes(proj, turned, naxes, false, 0);
+	turned->naxes = order_axes(proj, turned, naxes, true, turned->nsums);
+	return turned->naxes > turned->nsums && turned->dims[naxes - 1] < 0 &&
+	       !is_column(proj, seen->axes[naxes - 1]);
 }
 
 static bool is_turned(const Band *band, NodeId node)
 {
 	for (uint32_t i = 0; i < band->nturned; i++)
-		if (band->turned[i] == node)
+		if (band->turned[i].node == node)
 			return true;
 	return false;
 }
@@ -222,20 +300,19 @@ static void choose_turned_of(Chooser *c, const BandEnd *end)
 		return;
 	if (prepack_suits(lower, lower->plan[seen->node].buffer))
 		return; /* tiles read its panels: nothing is copied at a call */
-	int nsums = 0, *order = turned_order(c, end, seen, &nsums);
-	if (!order || is_turned(band, seen->node))
-		return;
-	uint32_t naxes = shape_naxes(lower_shape(lower, seen->node));
-	int *dims = ARENA_ARRAY(lower->arena, int, naxes + 1);
-	for (uint32_t axis = 0; axis < naxes; axis++)
-		dims[axis] = order[axis] < 0 ? end->dims[seen->axes[axis]->iter] : -1;
-	band->orders[band->nturned] = order;
-	band->nsums[band->nturned] = nsums;
-	band->turned_dims[band->nturned] = dims;
-	band->turned[band->nturned++] = seen->node;
+	if (!is_turned(band, seen->node) && turn(c, end, seen, &band->turned[band->nturned]))
+		band->nturned++;
 }
 
 /* ---- all of it ---- */
+
+static void renumber_of(const Lower *lower, NodeId node, int *dims, const int *number)
+{
+	uint32_t naxes = shape_naxes(lower_shape(lower, node));
+	for (uint32_t axis = 0; axis < naxes; axis++)
+		if (dims[axis] >= 0)
+			dims[axis] = number[dims[axis]];
+}
 
 /* Gives the dims that are left new numbers. */
 static void renumber(const Lower *lower, Band *band)
@@ -250,18 +327,10 @@ static void renumber(const Lower *lower, Band *band)
 			band->dims[n++] = band->dims[dim];
 	}
 	band->ndims = n;
-	for (uint32_t i = 0; i < band->nturned; i++) {
-		uint32_t naxes = shape_naxes(lower_shape(lower, band->turned[i]));
-		for (uint32_t axis = 0; axis < naxes; axis++)
-			if (band->turned_dims[i][axis] >= 0)
-				band->turned_dims[i][axis] = number[band->turned_dims[i][axis]];
-	}
-	for (uint32_t i = 0; i < band->nroots; i++) {
-		uint32_t naxes = shape_naxes(lower_shape(lower, band->roots[i].root));
-		for (uint32_t axis = 0; axis < naxes; axis++)
-			if (band->roots[i].dims[axis] >= 0)
-				band->roots[i].dims[axis] = number[band->roots[i].dims[axis]];
-	}
+	for (uint32_t i = 0; i < band->nturned; i++)
+		renumber_of(lower, band->turned[i].node, band->turned[i].dims, number);
+	for (uint32_t i = 0; i < band->nroots; i++)
+		renumber_of(lower, band->roots[i].root, band->roots[i].dims, number);
 }
 
 bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked)

@@ -18,7 +18,8 @@
 #include "lower/rewrite.h"
 #include "lower/rows.h"
 
-enum { CACHE_LINE = 64, LONG_ROW = 8 }; /* bytes; lines */
+/* More blocks than there are; bytes; lines. */
+enum { BLOCKS_MOST = 1 << 30, CACHE_LINE = 64, LONG_ROW = 8 };
 
 typedef struct Emit {
 	Lower *lower;
@@ -28,6 +29,8 @@ typedef struct Emit {
 	size_t first;	   /* of lower.kernels: the first kernel of a block */
 	uint32_t nkernels; /* that are done */
 } Emit;
+
+static const BandRoot *last_root(const Emit *e) { return &e->band->roots[e->band->nroots - 1]; }
 
 /* ---- places ---- */
 
@@ -68,11 +71,21 @@ const Ix *const *band_whole(const Nest *nest)
 	return whole;
 }
 
-const BandPlace *band_place(const Lower *lower, NodeId node)
+/* Are the indices of a place those that were copied? */
+static bool is_there(const Lower *lower, const BandPlace *place, const Ix *const *axes)
+{
+	uint32_t naxes = place->fixed ? shape_naxes(lower_shape(lower, place->node)) : 0;
+	for (uint32_t axis = 0; axis < naxes; axis++)
+		if (place->dims[axis] == BAND_FIXED && !ix_same(axes[axis], place->fixed[axis]))
+			return false;
+	return true;
+}
+
+const BandPlace *band_place(const Lower *lower, NodeId node, const Ix *const *axes)
 {
 	const Band *band = lower->band;
 	for (uint32_t i = 0; band && i < band->nplaces; i++)
-		if (band->places[i].node == node)
+		if (band->places[i].node == node && is_there(lower, &band->places[i], axes))
 			return &band->places[i];
 	return NULL;
 }
@@ -86,6 +99,8 @@ const Ix *band_index(Gen *gen, const BandPlace *place, const Ix *const *axes)
 	for (uint32_t axis = 0; axis < naxes; axis++) {
 		int dim = place->dims[axis];
 		const Ix *ix = axes[axis];
+		if (dim == BAND_FIXED)
+			continue;
 		if (dim == (int)band->rows) {
 			ix = ix_add(program, ix, ix_mul(program, rows_first(gen), minus));
 			band->failed |= !gen->row || !ix_same(ix, gen->row);
@@ -141,71 +156,117 @@ static void place_block(Emit *e, const BandRoot *root)
 	e->program->buffers.at[place->buffer].elements = stride;
 }
 
-/* Elements from row to row of a copy. Where a row fills an even number of cache lines, one line is
- * left free behind it: rows a power of two apart would meet in few sets of the first cache. */
+/* Elements from one row of a copy to the next: an odd number of cache lines, since rows a power of
+ * two apart would meet in few sets of the first cache. */
 static Size row_stride(Sizes *sizes, Size row, Dtype dtype)
 {
-	int64_t n, line = CACHE_LINE / (int64_t)dtype_bytes(dtype);
-	if (!size_is_const(sizes, row, &n) || n < LONG_ROW * line)
+	int64_t line = CACHE_LINE / (int64_t)dtype_bytes(dtype), n;
+	if (size_is_const(sizes, row, &n) && n < LONG_ROW * line)
 		return row;
-	return size_const(sizes, ((n + line - 1) / line | 1) * line);
+	Size most = size_add(sizes, row, size_const(sizes, line - 1));
+	Size pairs = size_scale(sizes, size_floor(sizes, most, 2 * line), 2 * line);
+	return size_add(sizes, pairs, size_const(sizes, line));
+}
+
+/* The axis of an operand that its copy has at a position. */
+static uint32_t axis_at(const BandTurned *turned, int at)
+{
+	uint32_t axis = 0;
+	while (turned->order[axis] != at) /* falls: there is one */
+		axis++;
+	return axis;
+}
+
+/* Cells of the axes that a copy has from one position to another. */
+static Size cells_between(const Emit *e, const BandTurned *turned, int first, int end)
+{
+	const Shape *shape = lower_shape(e->lower, turned->node);
+	Size cells = size_const(e->lower->sizes, 1);
+	for (int at = first; at < end; at++)
+		cells = size_mul(e->lower->sizes, cells,
+				 shape_axis(shape, axis_at(turned, at))->size);
+	return cells;
 }
 
 /* An operand with its axes in another order; those that are dims are gone. */
-static void place_turned(Emit *e, uint32_t which)
+static void place_turned(Emit *e, const BandTurned *turned)
 {
 	Lower *lower = e->lower;
-	NodeId node = e->band->turned[which];
-	const int *order = e->band->orders[which], *dims = e->band->turned_dims[which];
-	const Shape *shape = lower_shape(lower, node);
-	Sym name = sym_printf(e->program->symbols, "turned_%s", lower_name(lower, node));
-	name = lower_unique(lower, name);
-	BandPlace *place = add_place(e, node, name, dims);
-	uint32_t naxes = shape_naxes(shape);
-	Size stride = size_const(lower->sizes, 1);
-	for (int at = (int)naxes; at-- > 0;)
-		for (uint32_t axis = 0; axis < naxes; axis++) {
-			if (order[axis] != at)
-				continue;
-			place->strides[axis] = stride;
-			stride = size_mul(lower->sizes, stride, shape_axis(shape, axis)->size);
-			if (at == e->band->nsums[which])
-				stride = row_stride(lower->sizes, stride,
-						    lower_node(lower, node)->dtype);
-		}
+	Sizes *sizes = lower->sizes;
+	Sym name = sym_printf(e->program->symbols, "turned_%s", lower_name(lower, turned->node));
+	BandPlace *place = add_place(e, turned->node, lower_unique(lower, name), turned->dims);
+	Size stride = size_const(sizes, 1);
+	place->fixed = turned->axes;
+	for (int at = turned->naxes; at-- > 0;) {
+		uint32_t axis = axis_at(turned, at);
+		if (at + 1 == turned->nsums)
+			stride = row_stride(sizes, stride, lower_node(lower, turned->node)->dtype);
+		place->strides[axis] = stride;
+		stride = size_mul(sizes, stride,
+				  shape_axis(lower_shape(lower, turned->node), axis)->size);
+	}
 	e->program->buffers.at[place->buffer].elements = stride;
 }
 
+/* Zeros from the end of each row to the next one, where that is known: tiles read whole vectors
+ * past a row's end then (tile_beyond.c), and add lanes up that they drop. */
+static void fill_room(Emit *e, Gen *gen, const BandTurned *turned, const BandPlace *place)
+{
+	Program *program = gen->program;
+	Dtype dtype = program->buffers.at[place->buffer].dtype;
+	Size columns = cells_between(e, turned, turned->nsums, turned->naxes);
+	Size stride = row_stride(program->sizes, columns, dtype);
+	int64_t n;
+	if (turned->nsums == 0 || size_same(stride, columns) ||
+	    !size_is_const(program->sizes, stride, &n))
+		return;
+	const Ix *row = ix_iter(gen->arena, gen_iter(gen, sym_cstr(program->symbols, "row")));
+	const Ix *room = ix_iter(gen->arena, gen_iter(gen, sym_cstr(program->symbols, "room")));
+	const Ix *at = ix_add(program, ix_mul(program, row, ix_size(gen->arena, stride)), room);
+	Block body = block_of(gen, stmt_store(gen->arena, place->buffer, at, OP_NONE,
+					      value_const(gen->arena, dtype, scalar_of(dtype, 0))));
+	body = block_of(gen, stmt_for(gen->arena, room->iter, ix_size(gen->arena, columns),
+				      ix_size(gen->arena, stride), body));
+	Size rows = cells_between(e, turned, 0, turned->nsums);
+	gen_append(gen, &gen->top,
+		   block_of(gen, stmt_for(gen->arena, row->iter, zero_ix(gen),
+					  ix_size(gen->arena, rows), body)));
+}
+
+/* The indices that a copy is filled at: dims, an iterator for each of its own axes. */
+static const Ix **copy_indices(Gen *gen, const BandTurned *turned, uint32_t naxes)
+{
+	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, naxes + 1);
+	for (uint32_t axis = 0; axis < naxes; axis++)
+		axes[axis] = turned->dims[axis] == BAND_FIXED ? turned->axes[axis]
+			     : turned->dims[axis] >= 0
+				     ? ix_iter(gen->arena, (IterVar)turned->dims[axis])
+				     : ix_iter(gen->arena,
+					       gen_iter(gen, sym_cstr(gen->program->symbols, "i")));
+	return axes;
+}
+
 /* turned[..] = operand[..], over the axes that are no dims, in the order of the copy. */
-static void emit_turned(Emit *e, uint32_t which)
+static void emit_turned(Emit *e, const BandTurned *turned, const BandPlace *place)
 {
 	Lower *lower = e->lower;
-	NodeId node = e->band->turned[which];
-	const int *order = e->band->orders[which];
+	NodeId node = turned->node;
 	const Shape *shape = lower_shape(lower, node);
-	uint32_t naxes = shape_naxes(shape);
-	const BandPlace *place = band_place(lower, node);
 	Gen gen = gen_new(lower, e->program->buffers.at[place->buffer].name,
 			  lower_node(lower, node)->span);
-	const Ix **axes = ARENA_ARRAY(lower->arena, const Ix *, naxes + 1);
-	for (uint32_t axis = 0; axis < naxes; axis++)
-		axes[axis] = ix_iter(
-			lower->arena,
-			order[axis] < 0 ? (IterVar)place->dims[axis]
-					: gen_iter(&gen, sym_cstr(lower->program->symbols, "i")));
+	const Ix **axes = copy_indices(&gen, turned, shape_naxes(shape));
 	const Value *value =
 		value_load(gen.program, lower->plan[node].buffer, flat_index(&gen, node, axes));
 	Block body = block_of(&gen, stmt_store(gen.arena, place->buffer,
 					       band_index(&gen, place, axes), OP_NONE, value));
-	for (int at = (int)naxes; at-- > 0;)
-		for (uint32_t axis = 0; axis < naxes; axis++)
-			if (order[axis] == at)
-				body = block_of(
-					&gen,
-					stmt_for(gen.arena, axes[axis]->iter, zero_ix(&gen),
-						 ix_size(gen.arena, shape_axis(shape, axis)->size),
-						 body));
+	for (int at = turned->naxes; at-- > 0;) {
+		uint32_t axis = axis_at(turned, at);
+		body = block_of(&gen,
+				stmt_for(gen.arena, axes[axis]->iter, zero_ix(&gen),
+					 ix_size(gen.arena, shape_axis(shape, axis)->size), body));
+	}
 	gen_append(&gen, &gen.top, body);
+	fill_room(e, &gen, turned, place);
 	kernel_finish(&gen);
 	KernelId id = lower->kernels.at[lower->kernels.n - 1];
 	kernel_turn(lower->program, &lower->program->kernels.at[id], lower->asked, lower->machine);
@@ -260,9 +321,36 @@ static void describe(Emit *e)
 {
 	Band *band = e->band;
 	Arena *arena = e->program->arena;
-	ScheduleEntry *entry = schedule_entry(e->program->made, band->name);
+	ScheduleEntry *entry = schedule_entry(e->program->made, last_root(e)->name);
 	ScheduleClause *clause = entry_make(arena, entry, CHOICE_BAND, false);
 	clause_add(arena, clause, band->dims[band->rows].name, &band->block, 1);
+}
+
+/* 1 where there are blocks, else 0. */
+static Size any_blocks(const Emit *e)
+{
+	Sizes *sizes = e->lower->sizes;
+	int64_t block = e->band->block;
+	bool whole = size_is(sizes, e->lo, 0);
+	return whole ? size_ceil(sizes, size_floor(sizes, e->hi, block), BLOCKS_MOST)
+		     : size_ceil(sizes, size_sub(sizes, e->hi, e->lo), block);
+}
+
+/* Copies that blocks read, where there are blocks: `for once in 0..floor(..)`. */
+static Block where_needed(Emit *e, Kernel *whole, Block copies)
+{
+	Arena *arena = e->program->arena;
+	Size once = any_blocks(e);
+	if (copies.n == 0 || e->band->ndims == 1 || size_is(e->lower->sizes, once, 1))
+		return copies;
+	KernelIter iter = {sym_cstr(e->program->symbols, "once")};
+	Kernel more = {.iters = &iter, .niters = 1};
+	kernel_append_tables(arena, whole, &more);
+	Body body = {0};
+	PUSH(arena, body.stmts,
+	     stmt_for(arena, whole->niters - 1, ix_const(arena, e->program->sizes, 0),
+		      ix_size(arena, once), copies));
+	return body_block(&body);
 }
 
 /* One kernel of the kernels from e->first on, the first ones of which fill copies. */
@@ -271,16 +359,20 @@ static void put_together(Emit *e)
 	Lower *lower = e->lower;
 	Program *program = e->program;
 	Arena *arena = program->arena;
-	const BandRoot *last = &e->band->roots[e->band->nroots - 1];
-	Kernel whole = {.name = e->band->name, .span = lower_node(lower, last->root)->span};
+	const BandRoot *last = last_root(e);
+	Kernel whole = {.name = last->name, .span = lower_node(lower, last->root)->span};
 	Body turned = {0}, rows = {0};
 	for (size_t i = e->first; i < lower->kernels.n; i++)
 		take(e, &whole, &program->kernels.at[lower->kernels.at[i]],
 		     i < e->first + e->band->nturned ? &turned : &rows);
 	const Stmt *blocks = stmt_for(arena, e->band->rows, ix_size(arena, e->lo),
 				      ix_size(arena, e->hi), body_block(&rows));
-	PUSH(arena, turned.stmts, apart(arena, stmt_step(arena, blocks, e->band->block)));
-	whole.body = over_dims(e, body_block(&turned));
+	Block copies = where_needed(e, &whole, body_block(&turned));
+	Body all = {0};
+	for (uint32_t i = 0; i < copies.n; i++)
+		PUSH(arena, all.stmts, copies.stmts[i]);
+	PUSH(arena, all.stmts, apart(arena, stmt_step(arena, blocks, e->band->block)));
+	whole.body = over_dims(e, body_block(&all));
 	program->kernels.n -= lower->kernels.n - e->first;
 	lower->kernels.n = e->first;
 	PUSH(arena, program->kernels, whole);
@@ -311,13 +403,17 @@ static void emit_blocks(Emit *e, Size lo, Size hi, Size height)
 	size_t nbuffers = e->program->buffers.n;
 	band->height = height;
 	band->nplaces = 0;
-	band->name = name_of(e, kernel_name(e->lower, band->roots[band->nroots - 1].root));
 	for (uint32_t i = 0; i < band->nturned; i++)
-		place_turned(e, i);
-	for (uint32_t i = 0; i + 1 < band->nroots; i++)
-		place_block(e, &band->roots[i]);
+		place_turned(e, &band->turned[i]);
+	for (uint32_t i = 0; i < band->nroots; i++) {
+		BandRoot *root = &band->roots[i];
+		if (root->kept || i + 1 == band->nroots)
+			root->name = name_of(e, kernel_name(lower, root->root));
+		else
+			place_block(e, root);
+	}
 	for (uint32_t i = 0; i < band->nturned; i++)
-		emit_turned(e, i);
+		emit_turned(e, &band->turned[i], &band->places[i]);
 	size_t first = lower->kernels.n;
 	for (uint32_t i = 0; i < band->nroots; i++)
 		kernel_emit(lower, band->roots[i].root);
@@ -353,6 +449,7 @@ bool band_emit(Lower *lower, Band *band)
 		return false;
 	}
 	for (uint32_t i = 0; i + 1 < band->nroots; i++)
-		lower_forget(lower, lower->plan[band->roots[i].root].buffer);
+		if (!band->roots[i].kept)
+			lower_forget(lower, lower->plan[band->roots[i].root].buffer);
 	return true;
 }

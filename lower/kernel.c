@@ -291,12 +291,12 @@ void kernel_emit(Lower *lower, NodeId id)
 		emit_assignment(lower, id);
 		return;
 	}
-	const BandPlace *place = band_place(lower, id);
+	const BandPlace *place = band_place(lower, id, NULL);
 	BufferId to = place ? place->buffer : lower->plan[id].buffer;
-	bool last = lower->band && !place;
-	Sym name = last	   ? lower->band->name
-		   : place ? lower->program->buffers.at[to].name
-			   : kernel_name(lower, id);
+	const BandRoot *root = lower->band ? band_root(lower->band, id) : NULL;
+	Sym name = place  ? lower->program->buffers.at[to].name
+		   : root ? root->name
+			  : kernel_name(lower, id);
 	Gen gen = gen_new(lower, name, node->span);
 	fill_first(&gen, id, to);
 	emit_node(&gen, id, (StoreTarget){to, OP_NONE});

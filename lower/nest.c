@@ -175,8 +175,8 @@ void nest_values(Nest *nest)
 {
 	Gen *gen = nest->gen;
 	const Ix *const *whole = band_whole(nest);
-	const BandPlace *place = band_place(gen->lower, nest->root);
 	nest->cell = access_indices(gen, nest->node, nest->piece, &nest->piece->result, whole);
+	const BandPlace *place = band_place(gen->lower, nest->root, nest->cell);
 	nest->at = place ? band_index(gen, place, nest->cell)
 			 : flat_index(gen, nest->root, nest->cell);
 	nest->inner = (Body){0};

@@ -173,9 +173,10 @@ static NodeId emit_band(Lower *lower, NodeId id)
 {
 	Band band;
 	if (lower_has_kernel(lower, id) && band_find(lower, id, &band) && band_emit(lower, &band)) {
-		id = band.roots[band.nroots - 1].root;
-		halo_emit_frame(lower, id);
-		return id;
+		for (uint32_t i = 0; i < band.nroots; i++)
+			if (band.roots[i].kept || i + 1 == band.nroots)
+				halo_emit_frame(lower, band.roots[i].root);
+		return band.roots[band.nroots - 1].root;
 	}
 	size_t nmade = lower->program->made->entries.n;
 	lower_emit_node(lower, id);

@@ -1,7 +1,8 @@
 /* Columns that end in a narrow vector, read as whole vectors.
  *
- * What lies behind the last column of an operand's row is its next row, so all steps of the sum but
- * the last few may read beyond the columns; lanes without a column are added to and never stored:
+ * What lies behind the last column of an operand's row is its next row (or zeros before that:
+ * band_emit.c), so all steps of the sum but the last few may read beyond the columns; lanes without
+ * a column are added to and never stored:
  *
  *   local acc : f32 [13, 16] = 0
  *   for k in 0..783

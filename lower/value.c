@@ -318,7 +318,7 @@ const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
 	if (id == gen->bound)
 		return gen->bound_value;
 	if (!plan->fused) {
-		const BandPlace *place = band_place(gen->lower, id);
+		const BandPlace *place = band_place(gen->lower, id, axes);
 		REQUIRE(plan->buffer != BUFFER_NONE);
 		if (gen->seen)
 			PUSH(gen->arena, *gen->seen, ((Seen){id, axes}));

@@ -29,6 +29,12 @@ def causal(x):
     return np.where(np.arange(s)[:, None, None] >= np.arange(t), x, -np.inf)
 
 
+def two_parts(q, k, v):
+    """Past keys, then new ones (q itself) up to each position."""
+    a, b = np.einsum("shd,thd->sht", q, k), causal(np.einsum("shd,thd->sht", q, q))
+    return np.einsum("sht,thd->shd", soft(np.concatenate([a, b], 2)), np.concatenate([v, q]))
+
+
 # name, statements over q, k, v, the operands' axes, what NumPy makes of them
 PROGRAMS = [
     ("heads outside", """let p = soft(einsum("h, s | d; h, t | d => h, s | t", q, k) / 3)
@@ -49,6 +55,17 @@ output y = einsum("h, s | t; t | d => h, s | d", p, v)""", "[5, n | 16]", "[m | 
 let r = a .* rsqrt(sum("s | t => s | 0", a .* a) + 1)
 output y = einsum("s | t; d, t => s | d", r, v)""", "[n | 24]", "[m | 24]", "[9, m]",
      lambda q, k, v: (lambda a: (a / np.sqrt((a * a).sum(-1, keepdims=True) + 1)) @ v.T)(q @ k.T)),
+    ("past and new keys, causal", """let old = einsum("s | h, d; t | h, d => s | h, t", q, k)
+let new = where(sum("s => s | ", range(n)) >= range(n), einsum("s | h, d; t | h, d => s | h, t", q, q), -inf)
+let top = max(reduce(max, "s | h, t => s | h, 0", old), reduce(max, "s | h, t => s | h, 0", new))
+let a = exp(old - top)
+let b = exp(new - top)
+let total = sum("s | h, t => s | h, 0", a) + sum("s | h, t => s | h, 0", b)
+output y = (einsum("s | h, t; t | h, d => s | h, d", a, v) + einsum("s | h, t; t | h, d => s | h, d", b, q)) / total""",
+     "[n | 4, 8]", "[m | 4, 8]", "[m | 4, 8]", two_parts),
+    ("no sums between", """let p = sigmoid(einsum("h, s | d; h, t | d => h, s | t", q, k))
+output y = einsum("h, s | t; h, t | d => h, s | d", p, v)""", "[3, n | 12]", "[3, m | 12]", "[3, m | 20]",
+     lambda q, k, v: np.einsum("hst,htd->hsd", 1 / (1 + np.exp(-np.einsum("hsd,htd->hst", q, k))), v)),
 ]
 
 
