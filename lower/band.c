@@ -56,7 +56,8 @@ static void look(Finder *f, NodeId root)
 	Gen gen = {.lower = lower,
 		   .program = lower->program,
 		   .arena = lower->scratch,
-		   .bound = NODE_NONE};
+		   .bound = NODE_NONE,
+		   .inside = NODE_NONE};
 	Body body = {0};
 	const Ix **by_iter = ARENA_ARRAY(lower->scratch, const Ix *, proj->niters + 1);
 	for (IterId i = 0; i < proj->niters; i++)

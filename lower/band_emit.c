@@ -446,6 +446,7 @@ bool band_emit(Lower *lower, Band *band)
 		program->kernels.n = nkernels;
 		lower->kernels.n = n;
 		program->made->entries.n = nmade;
+		lower->produced.n = 0; /* by kernels that are gone */
 		return false;
 	}
 	for (uint32_t i = 0; i + 1 < band->nroots; i++)

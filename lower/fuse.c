@@ -355,6 +355,9 @@ static void fuse(Lower *lower, NodeId id)
 		lower->plan[reader.root].reduction = id;
 		fuse_into(lower, id, &reader);
 	}
+	plan->late = !plan->fused && can_be_fused(lower, id) && !plan->mutated &&
+		     plan->nuses == 1 && reader.root != NODE_NONE && reader.root != plan->last &&
+		     !reader.only_free && !asks_off(fuse_asked(lower, id, CHOICE_PACK));
 }
 
 static void decide(Lower *lower, NodeId id)

@@ -10,7 +10,8 @@ Gen gen_new(Lower *lower, Sym name, Span span)
 	Gen gen = {.lower = lower,
 		   .program = lower->program,
 		   .arena = lower->arena,
-		   .bound = NODE_NONE};
+		   .bound = NODE_NONE,
+		   .inside = NODE_NONE};
 	gen.name = name;
 	gen.span = span;
 	PUSH(gen.arena, gen.made, ((ScheduleEntry){.name = name, .span = span}));

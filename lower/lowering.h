@@ -15,7 +15,7 @@
  *              operand is copied, tile_size.c which sizes, tile_cache.c which blocks,
  *              tile_block.c loops over them, tile_edge.c padded rows, tile_window.c rows that overlap,
  *              tile_sweep.c the way down a picture, tile_kept.c what rows share,
- *              tile_dot.c lanes along a sum,
+ *              tile_dot.c lanes along a sum, tile_read.c operands that are computed as they are read,
  *              tile_pack.c operands copied into panels, tile_panel.c block by block,
  *              tile_groups.c bytes in words of four steps, bf16 of two, tile_turn.c in squares that
  *              are turned, prepack.c when the state is packed, prepack_const.c while compiling,
@@ -97,6 +97,9 @@ typedef struct NodePlan {
 	bool constant;    /* a function of parameters and constants alone, of known size */
 	bool ahead;	  /* ... which is computed when the state is packed (prepack_value.c) */
 	NodeId param;	  /* ... a parameter that it is a function of; NODE_NONE: of none */
+	bool late;	  /* may be computed where the one kernel that reads it copies it (produce.c) */
+	bool inside;	  /* ... or reads it */
+	bool own;	  /* its kernel is emitted, and makes nothing else */
 	bool early;       /* a gathered index depends on it: computed before anything is written */
 	/* a product reads it, through what is fused between; one with a batch axis that leaves it where
 	 * it is */
@@ -152,6 +155,7 @@ typedef struct Lower {
 	uint32_t *first_use; /* by NodeId, one more at the end: into uses */
 	Use *uses;
 	VEC(KernelId) kernels;
+	VEC(NodeId) produced; /* what copies of the kernel at hand compute */
 	CheckId workspace_check; /* CHECK_NONE: there is none */
 	struct Band *band; /* of the kernel at hand (band.h); NULL: it is for itself */
 } Lower;
@@ -212,6 +216,8 @@ void prepack_find(Lower *lower);
 bool prepack_may_compute(const Lower *lower, NodeId id);
 bool prepack_computes(const Lower *lower, NodeId id);
 bool prepack_is_read(const Lower *lower, NodeId id);
+/* produce.c: drops the kernels of what copies of the kernel at hand computed, and nothing reads. */
+void produce_drop(Lower *lower);
 /* Its buffer in the state; the kernels of those that are new in the routine; once all routines are
  * there, the places of all copies in the state. */
 BufferId prepack_value_buffer(Lower *lower, NodeId id);
@@ -259,6 +265,7 @@ typedef struct Gen {
 	VEC(ScheduleEntry) made;   /* what was chosen, a nest each; the last is at hand */
 	NodeId bound;              /* a reduction whose value is at hand */
 	const Value *bound_value;
+	NodeId inside;		   /* is computed where the nest reads it, not loaded (produce.c) */
 	const Ix *row;             /* of the present cell, counted from the band's block on */
 	struct SeenList *seen;     /* collects what is read; NULL: nothing does */
 } Gen;

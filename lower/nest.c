@@ -412,6 +412,7 @@ static bool emit_scattered_tiles(Nest *nest, Op reduce)
 static void emit_piece(Nest *nest)
 {
 	Lower *lower = nest->gen->lower;
+	nest->gen->inside = NODE_NONE;
 	nest_set_up(nest);
 	bool scattered = scatters(lower, nest->node), reduces = nest->nloops > nest->nresult;
 	Op reduce = node_reduce_op(lower_node(lower, nest->node));

@@ -112,8 +112,11 @@ int nest_wants_margins(Nest *nest);
 /* The value that reads the copies. */
 const Value *nest_staged_value(const Nest *nest, const Value *value);
 
-/* What a load of the nest's value is where it is copied: what computes it, or the load (produce.c). */
-const Value *nest_produced(Nest *nest, const Value *load);
+/* What a load of the nest's value is where it is copied: what computes it, or the load (produce.c).
+ * `again`: it is copied several times. */
+const Value *nest_produced(Nest *nest, const Value *load, bool again);
+/* From here on the nest computes what is behind the load where it reads it. */
+void nest_produce_inside(Nest *nest, const Value *load);
 
 /* A contraction in register tiles, where the loops and the value allow it; false: nothing was
  * done. */

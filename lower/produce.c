@@ -4,11 +4,13 @@
  *   becomes packed[k*64 + lane] = exp(w[(j + lane)*768 + k])
  *
  * A copy reads each element once, so nothing is computed twice, and the numbers are the same: the
- * buffer would have held them in the type that the copy casts from.
+ * buffer would have held them in the type that the copy casts from. What is copied several times is
+ * computed so where it is cheap. An operand of a routine has its kernel before, which is dropped
+ * once all that reads it are such copies; one of the state is dropped in prepack_value.c.
  */
 #include "lower/band.h"
 
-enum { PRODUCED_LIMIT = 64 };
+enum { PRODUCED_LIMIT = 64, CHEAP = 2 };
 
 /* Has the value few operations, those that are read several times counted as often? */
 static bool is_small(const Value *value, uint32_t *left)
@@ -20,10 +22,15 @@ static bool is_small(const Value *value, uint32_t *left)
 	return small;
 }
 
-static bool may_produce(const Lower *lower, NodeId id)
+static bool may_produce(const Lower *lower, NodeId id, bool again)
 {
 	const NodePlan *plan = &lower->plan[id];
-	return plan->ahead && lower->shared[id] == plan->buffer;
+	if (plan->reduction != NODE_NONE)
+		return false;
+	if (plan->ahead)
+		return !again && lower->shared[id] == plan->buffer;
+	return plan->late && plan->own && !plan->early && !plan->halo && !lower->band &&
+	       !(again && plan->cost > CHEAP);
 }
 
 /* Where the nest's value reads the buffer: the node that is there, and its index. */
@@ -49,7 +56,7 @@ static SeenList reads_of(Nest *nest)
 	return seen;
 }
 
-const Value *nest_produced(Nest *nest, const Value *load)
+const Value *nest_produced(Nest *nest, const Value *load, bool again)
 {
 	Gen *gen = nest->gen;
 	bool in_line = gen->in_line;
@@ -57,9 +64,78 @@ const Value *nest_produced(Nest *nest, const Value *load)
 	SeenList seen = reads_of(nest);
 	const Seen *read = find_read(gen, &seen, load);
 	uint32_t left = PRODUCED_LIMIT;
-	const Value *value = read && may_produce(gen->lower, read->node)
+	const Value *value = read && may_produce(gen->lower, read->node, again)
 				     ? node_compute(gen, read->node, read->axes)
 				     : load;
 	gen->in_line = in_line;
-	return is_small(value, &left) ? value : load;
+	if (!is_small(value, &left))
+		return load;
+	if (value != load && gen->lower->plan[read->node].late)
+		PUSH(gen->lower->scratch, gen->lower->produced, read->node);
+	return value;
+}
+
+void nest_produce_inside(Nest *nest, const Value *load)
+{
+	SeenList seen = reads_of(nest);
+	NodeId id = find_read(nest->gen, &seen, load)->node;
+	nest->gen->inside = id;
+	nest->gen->lower->plan[id].inside = true;
+	nest->in_line = true;
+	nest_values(nest);
+}
+
+/* ---- kernels that are dropped ---- */
+
+static bool is_read(const Lower *lower, BufferId buffer)
+{
+	for (size_t i = 0; i < lower->kernels.n; i++) {
+		const Kernel *kernel = &lower->program->kernels.at[lower->kernels.at[i]];
+		BufferUses uses = kernel_buffers(lower->scratch, kernel);
+		for (size_t k = 0; k < uses.n; k++)
+			if (uses.at[k].buffer == buffer && uses.at[k].loaded)
+				return true;
+	}
+	return false;
+}
+
+/* The routine's kernels are the program's last ones. */
+static void drop_kernel(Lower *lower, Sym name)
+{
+	Program *program = lower->program;
+	size_t n = program->kernels.n - lower->kernels.n;
+	for (size_t i = n; i < program->kernels.n; i++)
+		if (program->kernels.at[i].name != name)
+			program->kernels.at[n++] = program->kernels.at[i];
+	lower->kernels.n -= program->kernels.n - n;
+	program->kernels.n = n;
+}
+
+/* Its line of the schedule says where it is computed. */
+static void describe(Lower *lower, NodeId id, Sym name)
+{
+	Program *program = lower->program;
+	bool inside = lower->plan[id].inside;
+	NodeId reader = lower->plan[lower->uses[lower->first_use[id]].user].root;
+	ScheduleEntry *made = schedule_entry(program->made, name);
+	made->clauses.n = 0;
+	ScheduleClause *clause =
+		entry_make(program->arena, made, inside ? CHOICE_FUSE : CHOICE_PACK, false);
+	if (inside)
+		clause_add(program->arena, clause, lower_name(lower, reader), NULL, 0);
+}
+
+void produce_drop(Lower *lower)
+{
+	for (size_t i = 0; i < lower->produced.n; i++) {
+		NodeId id = lower->produced.at[i];
+		if (!lower->plan[id].own || is_read(lower, lower->plan[id].buffer))
+			continue;
+		Sym name = kernel_name(lower, id);
+		lower->plan[id].own = false;
+		drop_kernel(lower, name);
+		describe(lower, id, name);
+		lower_forget(lower, lower->plan[id].buffer);
+	}
+	lower->produced.n = 0;
 }

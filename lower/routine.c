@@ -176,12 +176,15 @@ static NodeId emit_band(Lower *lower, NodeId id)
 		for (uint32_t i = 0; i < band.nroots; i++)
 			if (band.roots[i].kept || i + 1 == band.nroots)
 				halo_emit_frame(lower, band.roots[i].root);
+		produce_drop(lower);
 		return band.roots[band.nroots - 1].root;
 	}
-	size_t nmade = lower->program->made->entries.n;
+	size_t nmade = lower->program->made->entries.n, nkernels = lower->kernels.n;
 	lower_emit_node(lower, id);
+	lower->plan[id].own = lower->kernels.n == nkernels + 1;
 	if (lower->program->made->entries.n > nmade)
 		band_describe_off(lower, id);
+	produce_drop(lower);
 	return id;
 }
 
@@ -333,6 +336,7 @@ void lower_routine(Lower *lower, uint32_t id)
 	lower->routine = &lower->graph->routines.at[id];
 	lower->routine_id = id;
 	memset(&lower->kernels, 0, sizeof lower->kernels);
+	memset(&lower->produced, 0, sizeof lower->produced);
 	lower->workspace_check = CHECK_NONE;
 	fuse_plan(lower);
 	mark_early(lower);

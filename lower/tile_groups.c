@@ -219,7 +219,9 @@ static Block word_of(Tile *tile, const TilePart *part, const Ix *along, int64_t 
 	for (int64_t q = 0; q < tile->group; q++) {
 		nest->by_iter[tile->along->iter] = ix_add(gen->program, along, tile_const(tile, q));
 		nest_values(nest);
-		const Value *element = nest_produced(nest, source(tile)),
+		const Value *load = source(tile);
+		bool again = tile->by_blocks || tile_reads_again(tile, load->buffer, tile->movers);
+		const Value *element = nest_produced(nest, load, again),
 			    *value = tile_group_copied(tile, element),
 			    *none = value_const(gen->arena, value->dtype,
 						scalar_of(value->dtype, 0));

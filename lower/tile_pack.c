@@ -61,16 +61,6 @@ static const Value *packed_load(const Tile *tile)
 	return narrow && load->nargs ? load->args[0] : load;
 }
 
-/* What is copied: that load, or what computes it. */
-static const Value *source(Tile *tile)
-{
-	const Value *packed = packed_load(tile);
-	if (packed->kind == VALUE_LOAD)
-		return nest_produced(tile->nest, packed);
-	return value_cast(tile->nest->gen->arena, packed->dtype,
-			  nest_produced(tile->nest, packed->args[0]));
-}
-
 bool tile_in_vectors(const Value *value)
 {
 	if (value->kind == VALUE_CAST)
@@ -95,6 +85,22 @@ static bool reads_by_lanes(const Tile *tile, const Value *value)
 	for (uint32_t i = 0; i < value->nargs && lanes; i++)
 		lanes = reads_by_lanes(tile, value->args[i]);
 	return lanes;
+}
+
+/* What is copied: that load, or what computes it, in vectors along the panel's columns or along the
+ * sum where a kernel of its own would be as fast. */
+static const Value *source(Tile *tile)
+{
+	const Nest *nest = tile->nest;
+	const Value *packed = packed_load(tile), *load = packed->nargs ? packed->args[0] : packed;
+	bool again = (tile->by_blocks && tile_rows_blocked(tile, &tile->rows.at[0])) ||
+		     tile_reads_again(tile, load->buffer, tile->movers);
+	const Value *value = nest_produced(tile->nest, load, again);
+	bool fast = tile->pack_kind == LOOP_VECTOR ? reads_by_lanes(tile, value)
+						   : tile_turns(tile, value);
+	if (value == load || (!tile->prepacked && !fast))
+		return packed;
+	return packed->nargs ? value_cast(nest->gen->arena, packed->dtype, value) : value;
 }
 
 /* How the lanes of a panel are copied: what computes them only where vectors do. */
@@ -342,11 +348,20 @@ Block tile_pack_fill(Tile *tile)
 	return body_block(&all);
 }
 
-bool tile_may_copy(const Tile *tile)
+/* Is the operand computed where it is copied? */
+static bool is_computed(Tile *tile)
+{
+	Nest *nest = tile->nest;
+	nest->by_iter[tile->col->iter] = ix_iter(nest->gen->arena, tile->lane);
+	nest_values(nest);
+	return !value_same(source(tile), packed_load(tile));
+}
+
+bool tile_may_copy(Tile *tile)
 {
 	const TilePart *col = &tile->cols.at[0];
-	return tile->pack_kind == LOOP_VECTOR && tile->group == 1 && !tile->window &&
-	       tile_width(tile, col->step) == col->step;
+	return tile->pack_kind == LOOP_VECTOR && !is_computed(tile) && tile->group == 1 &&
+	       !tile->window && tile_width(tile, col->step) == col->step;
 }
 
 Block tile_pack_columns(Tile *tile)

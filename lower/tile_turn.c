@@ -123,19 +123,26 @@ static bool is_along(const Turning *t, const Value *value, bool *moves)
 	return along;
 }
 
+bool tile_turns(Tile *tile, const Value *value)
+{
+	const Nest *nest = tile->nest;
+	Turning t = {.tile = tile, .program = nest->gen->program};
+	bool moves = false;
+	t.along = nest->nloops > nest->nresult ? &nest->loops[nest->nloops - 1] : NULL;
+	return t.along && is_along(&t, value, &moves) && moves;
+}
+
 static bool set_up(Turning *t, int64_t *extent, int64_t cols)
 {
 	const Nest *nest = t->tile->nest;
 	Sizes *sizes = t->program->sizes;
-	bool moves = false;
-	if (nest->nloops == nest->nresult)
+	if (!tile_turns(t->tile, t->value))
 		return false;
 	t->along = &nest->loops[nest->nloops - 1];
 	t->side = t->tile->lanes;
 	t->step = ix_stride(t->program, t->to, t->along->var);
-	return !size_is_bad(t->step) && is_along(t, t->value, &moves) && moves &&
-	       size_is_const(sizes, t->along->extent, extent) && *extent >= t->side &&
-	       cols >= t->side && t->side > 1;
+	return !size_is_bad(t->step) && size_is_const(sizes, t->along->extent, extent) &&
+	       *extent >= t->side && cols >= t->side && t->side > 1;
 }
 
 bool tile_turn_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, Block *copy)

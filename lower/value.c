@@ -317,6 +317,9 @@ const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
 	const NodePlan *plan = &gen->lower->plan[id];
 	if (id == gen->bound)
 		return gen->bound_value;
+	if (id == gen->inside)
+		return value_cast(gen->arena, lower_node(gen->lower, id)->dtype,
+				  node_compute(gen, id, axes));
 	if (!plan->fused) {
 		const BandPlace *place = band_place(gen->lower, id, axes);
 		REQUIRE(plan->buffer != BUFFER_NONE);

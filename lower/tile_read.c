@@ -1,0 +1,133 @@
+/* Operands that tiles compute where they read them, instead of in a buffer before.
+ *
+ *   acc[r, lane] += a[i + r, k] * relu(b[k*50257 + j + lane])
+ *
+ * A tile reads an element once, however many cells use it, so the operation is done as often as tiles
+ * go past the element: once where rows are no more than a tile's. That pays for cheap operations and
+ * few tiles, more of them where the buffer would leave the second cache. Only factors of a product
+ * are computed so, whose rounding nothing behind them changes; the tiles are those of the operand
+ * from a buffer, and so is the order of the sum.
+ */
+#include "base/diag.h"
+#include "lower/tile.h"
+
+enum { READS = 2, READS_LARGE = 8, LARGE = 1 << 20 };
+
+static uint32_t count(const Value *value, bool loads)
+{
+	uint32_t n = value->kind == (loads ? VALUE_LOAD : VALUE_OP);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		n += count(value->args[i], loads);
+	return n;
+}
+
+/* Tiles along a loop of the result; the loop's iterations where it has none. 0: unknown. */
+static int64_t tiles_along(const Tile *tile, const Loop *loop)
+{
+	int64_t extent, step = loop == tile->row   ? tile->rows.at[0].step
+			       : loop == tile->col ? tile->cols.at[0].step
+						   : 1;
+	bool known = size_is_const(tile->nest->gen->program->sizes, loop->extent, &extent);
+	return known ? (extent + step - 1) / step : 0;
+}
+
+bool tile_reads_again(const Tile *tile, BufferId buffer, uint64_t movers)
+{
+	const Nest *nest = tile->nest;
+	const Program *program = nest->gen->program;
+	Size steps = size_const(program->sizes, 1);
+	for (uint32_t i = 0; i < nest->nloops; i++)
+		if (nest->loops[i].reduced || movers >> nest->loops[i].iter & 1)
+			steps = size_mul(program->sizes, steps, nest->loops[i].extent);
+	return size_is_bad(steps) ||
+	       !size_ge(program->sizes, program->buffers.at[buffer].elements, steps);
+}
+
+/* How many tiles read an element of the load; more than `most`: as good as any, or unknown. */
+static int64_t reads_of(const Tile *tile, const Value *load, int64_t most)
+{
+	const Nest *nest = tile->nest;
+	uint64_t movers = 0;
+	int64_t n = 1;
+	for (uint32_t i = 0; i < nest->nloops; i++)
+		if (ix_uses(load->ix, nest->loops[i].var))
+			movers |= UINT64_C(1) << nest->loops[i].iter;
+	if (tile_reads_again(tile, load->buffer, movers))
+		return most + 1;
+	for (uint32_t i = 0; i < nest->nresult && n <= most; i++) {
+		const Loop *loop = &nest->loops[i];
+		int64_t tiles = ix_uses(load->ix, loop->var) ? 1 : tiles_along(tile, loop);
+		n = tiles > 0 && tiles <= most ? n * tiles : most + 1;
+	}
+	return n;
+}
+
+static bool pays(const Tile *tile, const Value *load, uint32_t operations)
+{
+	Program *program = tile->nest->gen->program;
+	const Buffer *buffer = &program->buffers.at[load->buffer];
+	int64_t elements;
+	bool known = size_is_const(program->sizes, buffer->elements, &elements);
+	bool large = known && elements >= LARGE / (int64_t)dtype_bytes(buffer->dtype);
+	int64_t most = (large ? READS_LARGE : READS) / (operations ? operations : 1);
+	return reads_of(tile, load, most) <= most;
+}
+
+/* Does every loop move it by a known step? What is gathered is copied before. */
+static bool is_affine(const Tile *tile, const Value *load)
+{
+	const Nest *nest = tile->nest;
+	bool affine = true;
+	for (uint32_t i = 0; i < nest->nloops && affine; i++)
+		affine = !size_is_bad(ix_stride(nest->gen->program, load->ix, nest->loops[i].var));
+	return affine;
+}
+
+/* Do lanes read it as they would the operand? */
+static bool moves_alike(const Tile *tile, const Value *value, const Value *load)
+{
+	Program *program = tile->nest->gen->program;
+	const Loop *lanes = tile->form == TILE_ACROSS ? tile->col : tile->along;
+	bool alike = true;
+	if (value->kind == VALUE_LOAD) {
+		Size by = ix_stride(program, value->ix, lanes->var);
+		alike = is_affine(tile, value) &&
+			(size_same(by, ix_stride(program, load->ix, lanes->var)) ||
+			 size_is(program->sizes, by, 0));
+	}
+	for (uint32_t i = 0; i < value->nargs && alike; i++)
+		alike = moves_alike(tile, value->args[i], load);
+	return alike;
+}
+
+/* Is an operand found by its place among the loads? */
+static bool has_places(const Tile *tile)
+{
+	const Nest *nest = tile->nest;
+	return tile->pack >= 0 || tile->beyond >= 0 || tile->fetched >= 0 || tile->tail.n > 0 ||
+	       nest->staged[0].strides || nest->staged[1].strides;
+}
+
+static bool computes(Tile *tile, const Value *load)
+{
+	const Value *value = nest_produced(tile->nest, load, true);
+	uint32_t loads = count(value, true);
+	return value != load && value->dtype == tile->nest->value->dtype &&
+	       tile_in_vectors(value) && (loads == 1 || !has_places(tile)) &&
+	       moves_alike(tile, value, load) && pays(tile, load, count(value, false));
+}
+
+void tile_choose_read(Tile *tile)
+{
+	const Value *value = tile->nest->value;
+	if (tile->group > 1 || tile->window || value->kind != VALUE_OP || value->op != OP_MUL ||
+	    tile->reduce != OP_ADD || (tile->form == TILE_ACROSS ? !tile->col : !tile->along))
+		return;
+	const Value *packed = tile->pack >= 0 ? tile_load(value, (uint32_t)tile->pack) : NULL;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		if (value->args[i]->kind == VALUE_LOAD && value->args[i] != packed &&
+		    computes(tile, value->args[i])) {
+			nest_produce_inside(tile->nest, value->args[i]);
+			return;
+		}
+}
