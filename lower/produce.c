@@ -8,6 +8,8 @@
  * computed so where it is cheap. An operand of a routine has its kernel before, which is dropped
  * once all that reads it are such copies; one of the state is dropped in prepack_value.c.
  */
+#include <string.h>
+
 #include "lower/band.h"
 
 enum { PRODUCED_LIMIT = 64, CHEAP = 2 };
@@ -111,18 +113,23 @@ static void drop_kernel(Lower *lower, Sym name)
 	program->kernels.n = n;
 }
 
-/* Its line of the schedule says where it is computed. */
+/* What is computed where it is read is a part of the reader's kernel like any other (fuse_describe);
+ * the line of what is copied says so. */
 static void describe(Lower *lower, NodeId id, Sym name)
 {
-	Program *program = lower->program;
-	bool inside = lower->plan[id].inside;
-	NodeId reader = lower->plan[lower->uses[lower->first_use[id]].user].root;
-	ScheduleEntry *made = schedule_entry(program->made, name);
-	made->clauses.n = 0;
-	ScheduleClause *clause =
-		entry_make(program->arena, made, inside ? CHOICE_FUSE : CHOICE_PACK, false);
-	if (inside)
-		clause_add(program->arena, clause, lower_name(lower, reader), NULL, 0);
+	NodePlan *plan = &lower->plan[id];
+	Schedule *made = lower->program->made;
+	ScheduleEntry *entry = schedule_entry(made, name);
+	entry->clauses.n = 0;
+	if (!plan->inside) {
+		entry_make(lower->program->arena, entry, CHOICE_PACK, false);
+		return;
+	}
+	plan->fused = true;
+	plan->root = lower->plan[lower->uses[lower->first_use[id]].user].root;
+	size_t at = (size_t)(entry - made->entries.at);
+	made->entries.n--;
+	memmove(entry, entry + 1, (made->entries.n - at) * sizeof *entry);
 }
 
 void produce_drop(Lower *lower)

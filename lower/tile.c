@@ -318,7 +318,6 @@ bool tile_emit(Nest *nest, Op reduce)
 		return false;
 	Symbols *symbols = gen->program->symbols;
 	uint32_t outer = order_loops(&tile);
-	tile_choose_read(&tile);
 	bool fills = tile.pack >= 0 && tile_pack_declare(&tile);
 	tile_group_declare_sums(&tile);
 	gen->locals.n = nest->first_local;

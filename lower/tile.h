@@ -213,15 +213,17 @@ Block tile_group_fill_sums(Tile *tile);
 const Value *tile_group_begin(const Tile *tile);
 /* Do vector instructions compute a value that is copied, and widen what it reads? */
 bool tile_in_vectors(const Value *value);
-/* tile_read.c: whether an operand is computed where tiles read it, and the nest's values then. */
-void tile_choose_read(Tile *tile);
+/* tile_read.c: is an operand computed where tiles read it? Then the nest's values are others. */
+bool tile_choose_read(Tile *tile);
+/* What tiles would read then, of a factor of the sum that is read from `operand`, or that itself. */
+BufferId tile_read_buffer(Tile *tile, BufferId operand);
 /* Do the loops of the sum and those of the result whose iterators are `movers` meet an element of the
  * buffer several times, as those of a window do? */
 bool tile_reads_again(const Tile *tile, BufferId buffer, uint64_t movers);
 /* tile_turn.c: does the last loop of the sum move all that a value of the column `lane` reads by one
- * element, or leave it where it is? The copy of `cols` columns, over the last loop of the sum, of an operand that this
- * loop moves by one; false: it moves it otherwise. `value` and `to` are those of one element, at the
- * loop's iterator and the column `lane`. */
+ * element, or leave it where it is? The copy of `cols` columns, over the last loop of the sum, of an
+ * operand that this loop moves by one; false: it moves it otherwise. `value` and `to` are those of one
+ * element, at the loop's iterator and the column `lane`. */
 bool tile_turns(Tile *tile, const Value *value);
 bool tile_turn_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, Block *copy);
 /* tile_edge.c: finds the loop that decides which rows read inside; the parts of rows around it,

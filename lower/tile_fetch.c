@@ -152,13 +152,21 @@ static bool columns_pay(const Planner *p)
 	return p->tile->prepacked ? panels_pay(p) : stream_pays(p);
 }
 
-/* Is the operand one that is asked for, or one that pays where nothing is? */
+/* Does the schedule name the buffer, or none? */
+static bool is_named(const Planner *p, BufferId buffer)
+{
+	Sym name = p->program->buffers.at[buffer].name;
+	return asks_name(p->fetches, 0, lower_identifier(p->tile->nest->gen->lower, name));
+}
+
+/* Is the operand one that is asked for, also as what tiles read to compute it, or one that pays where
+ * nothing is? */
 static bool is_fetched(const Planner *p, int load, bool pays)
 {
 	if (load < 0 || asks_off(p->fetches))
 		return false;
-	Sym name = p->program->buffers.at[p->sum.from.at[load]].name;
-	return asks_name(p->fetches, 0, lower_identifier(p->tile->nest->gen->lower, name)) &&
+	BufferId buffer = p->sum.from.at[load];
+	return (is_named(p, buffer) || is_named(p, tile_read_buffer(p->tile, buffer))) &&
 	       (pays || asks_on(p->fetches));
 }
 

@@ -5,9 +5,10 @@
  * element or none. Rows and columns are loops of the result that leave an operand where it is: its
  * elements, once loaded, serve the whole tile.
  */
-#include "lower/tile.h"
+#include <string.h>
 
 #include "base/diag.h"
+#include "lower/tile.h"
 
 enum { LEAST_LANES = 4, LEAST_ROWS = 4, LEAST_WORK = 512, CACHE_LINE = 64, WINDOW_STEPS = 64 };
 #define CYCLES_MOST ((uint64_t)1 << 62)
@@ -485,6 +486,10 @@ bool tile_plan(Tile *tile, const Machine *machine)
 		*tile = turned;
 	tile_choose_sweep(&p);
 	tile->by_rows = goes_by_rows(&p);
+	if (tile_choose_read(tile)) {
+		memset(&p.sum, 0, sizeof p.sum);
+		collect_loads(nest->gen->arena, &p.sum, nest->value);
+	}
 	tile_describe(&p);
 	return true;
 }

@@ -108,6 +108,26 @@ static bool has_places(const Tile *tile)
 	       nest->staged[0].strides || nest->staged[1].strides;
 }
 
+static const Value *first_load(const Value *value)
+{
+	const Value *found = value->kind == VALUE_LOAD ? value : NULL;
+	for (uint32_t i = 0; i < value->nargs && !found; i++)
+		found = first_load(value->args[i]);
+	return found;
+}
+
+BufferId tile_read_buffer(Tile *tile, BufferId operand)
+{
+	const Value *value = tile->nest->value;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		if (value->args[i]->kind == VALUE_LOAD && value->args[i]->buffer == operand) {
+			const Value *from =
+				first_load(nest_produced(tile->nest, value->args[i], true));
+			return from ? from->buffer : operand;
+		}
+	return operand;
+}
+
 static bool computes(Tile *tile, const Value *load)
 {
 	const Value *value = nest_produced(tile->nest, load, true);
@@ -117,17 +137,18 @@ static bool computes(Tile *tile, const Value *load)
 	       moves_alike(tile, value, load) && pays(tile, load, count(value, false));
 }
 
-void tile_choose_read(Tile *tile)
+bool tile_choose_read(Tile *tile)
 {
 	const Value *value = tile->nest->value;
 	if (tile->group > 1 || tile->window || value->kind != VALUE_OP || value->op != OP_MUL ||
 	    tile->reduce != OP_ADD || (tile->form == TILE_ACROSS ? !tile->col : !tile->along))
-		return;
+		return false;
 	const Value *packed = tile->pack >= 0 ? tile_load(value, (uint32_t)tile->pack) : NULL;
 	for (uint32_t i = 0; i < value->nargs; i++)
 		if (value->args[i]->kind == VALUE_LOAD && value->args[i] != packed &&
 		    computes(tile, value->args[i])) {
 			nest_produce_inside(tile->nest, value->args[i]);
-			return;
+			return true;
 		}
+	return false;
 }
