@@ -183,6 +183,7 @@ static void a_worker_makes_room_for_the_caller(void **state)
 	tsr_pool *pool = new_pool(2);
 	tsr_call call = {.abi = TSR_ABI};
 	tsr_pool_call(pool, &call);
+	go_to(sched_getcpu()); /* the system moves the caller no more */
 	for (int round = 0; round < 4; round++) {
 		Meeting meeting = {0};
 		run(&call, 2, meet, &meeting);
