@@ -354,7 +354,12 @@ static void move_before(Rows *rows, BufferId buffer, BufferTwin twin)
 	Program *program = rows->program;
 	for (size_t i = rows->first; i < program->kernels.n; i++) {
 		Kernel *kernel = &program->kernels.at[i];
-		kernel->body = with_twin(rows, kernel, kernel->body, buffer, twin);
+		BufferUses uses = kernel_buffers(rows->arena, kernel);
+		bool used = false;
+		for (size_t u = 0; u < uses.n; u++)
+			used |= uses.at[u].buffer == buffer;
+		if (used)
+			kernel->body = with_twin(rows, kernel, kernel->body, buffer, twin);
 	}
 	for (uint32_t k = 0; k < rows->n; k++)
 		for (size_t u = 0; u < rows->uses[k].n; u++)
