@@ -1,7 +1,8 @@
-/* Lanes of a buffer that lie apart, as the cells of a transposed convolution do: y[o*4096 + 2*(x + lane)].
+/* Lanes of a buffer that lie apart, as the cells of a transposed convolution do:
+ * y[o*4096 + 2*(x + lane)].
  *
- * Elements are loaded and stored one by one. AVX-512 stores up to four apart as vectors of which every
- * second (third, fourth) lane is written:
+ * Elements are loaded and stored one by one. AVX-512 stores up to four apart as vectors of which
+ * every second (third, fourth) lane is written:
  *
  *   apart 2: lanes 0 0 1 1 .. 7 7 at y, lanes 8 8 9 9 .. 15 15 at y + 16, masked by 0x5555
  */
@@ -61,7 +62,7 @@ static void store_each(Lanes *l, const Stmt *stmt, Rvalue *value)
 			gcc_jit_lvalue_as_rvalue(jit_lane_cell(k, lanes, jit_lane_number(k, i))));
 }
 
-/* Of the vector that is stored `block` vectors behind the first lane: which lane is at each place. */
+/* Which lane is at each place of the vector that is stored `block` vectors behind the first. */
 static Rvalue *lanes_of_block(Lanes *l, Dtype dtype, int64_t apart, int block)
 {
 	Jit *jit = l->k->f.jit;

@@ -22,8 +22,9 @@
 #include "base/diag.h"
 #include "lower/parallel.h"
 
-/* Parts of a loop from which on the next one is not cut where other tiles stand beside it, half of
- * those where one of two threads would have one more, and of what both have then; the rest is a chunk from a REST_SHARE-th of another one's work on. */
+/* Parts of a loop from which on the next one is not cut where other tiles stand beside it, half
+ * of those where one of two threads would have one more, and of what both have then; the rest is
+ * a chunk from a REST_SHARE-th of another one's work on. */
 enum {
 	DEPTH_MAX = 8,
 	CHUNKS_MAX = 64,
@@ -145,8 +146,8 @@ static bool is_short(const Chunks *p, const Cut *cut)
 	       size_ge(p->program->sizes, size_const(p->program->sizes, 1), cut->blocks->size);
 }
 
-/* Is what was cut enough, and the next loop better left as it is? One that tiles sweep along step by
- * step reads again where it is cut. */
+/* Is what was cut enough, and the next loop better left as it is? One that tiles sweep along
+ * step by step reads again where it is cut. */
 static bool suffices(const Chunks *p, const Cut *cut, const Cut *next)
 {
 	int64_t n = known_blocks(p, cut), least = FEW_PARTS;

@@ -29,8 +29,9 @@ enum { STREAM_BYTES = 1 << 20, STREAM_ROWS = 192, STREAM_COLS = 1024, STREAM_CEL
 enum { ROW_STEPS = 32, STEPS_MOST = 256, SINGLE_STEPS = 8 };
 /* The first cache keeps WAYS lines whose addresses are a multiple of WAY_BYTES apart. */
 enum { WAYS = 8, WAY_BYTES = 4096 };
-/* Rows from which on a sum is one block, while they and the present and the next columns of a tile are
- * so many bytes; bytes between two steps of which multiples meet in too few sets of the second cache. */
+/* Rows from which on a sum is one block, while they and the present and the next columns of a
+ * tile are so many bytes; bytes between two steps of which multiples meet in too few sets of the
+ * second cache. */
 enum { WHOLE_ROWS = 48, WHOLE_BYTES = 1 << 19, FAR_BYTES = 1 << 14 };
 
 /* Bytes of the elements that some loops go through; -1: not known, or very many. */
@@ -210,8 +211,8 @@ int64_t tile_block_cost(const Planner *p, const TileParts *cols)
 	return block ? block_cost(p, cols, block) : 0;
 }
 
-/* Are the steps of the only sum so few that the columns of a tile stay in the second cache past many
- * rows? Those that are streamed, read by steps as few sets apart, do not. */
+/* Are the steps of the only sum so few that the columns of a tile stay in the second cache past
+ * many rows? Those that are streamed, read by steps as few sets apart, do not. */
 static bool is_whole(const Planner *p, int64_t rows)
 {
 	const Nest *nest = p->tile->nest;
@@ -229,9 +230,9 @@ static bool is_whole(const Planner *p, int64_t rows)
 	return true;
 }
 
-/* Steps by the rows: the more there are, the longer a block's columns serve, and the more sums are
- * stored behind it; all of them where they fit. Rows of a symbolic extent go in blocks too. A single
- * row reads few rows of the operand side by side, as memory delivers them. */
+/* Steps by the rows: the more there are, the longer a block's columns serve, and the more sums
+ * are stored behind it; all of them where they fit. Rows of a symbolic extent go in blocks too.
+ * A single row reads few rows of the operand side by side, as memory delivers them. */
 static void choose_stream(Planner *p)
 {
 	TileBlocks *blocks = &p->tile->blocks;

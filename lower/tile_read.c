@@ -2,11 +2,11 @@
  *
  *   acc[r, lane] += a[i + r, k] * relu(b[k*50257 + j + lane])
  *
- * A tile reads an element once, however many cells use it, so the operation is done as often as tiles
- * go past the element: once where rows are no more than a tile's. That pays for cheap operations and
- * few tiles, more of them where the buffer would leave the second cache. Only factors of a product
- * are computed so, whose rounding nothing behind them changes; the tiles are those of the operand
- * from a buffer, and so is the order of the sum.
+ * A tile reads an element once, however many cells use it, so the operation is done as often as
+ * tiles go past the element: once where rows are no more than a tile's. That pays for cheap
+ * operations and few tiles, more of them where the buffer would leave the second cache. Only
+ * factors of a product are computed so, whose rounding nothing behind them changes; the tiles are
+ * those of the operand from a buffer, and so is the order of the sum.
  */
 #include "base/diag.h"
 #include "lower/tile.h"
