@@ -211,8 +211,6 @@ Block tile_group_along(Tile *tile, const Value *cell, int64_t rows, Block fetch)
 void tile_group_declare_sums(Tile *tile);
 Block tile_group_fill_sums(Tile *tile);
 const Value *tile_group_begin(const Tile *tile);
-/* Do vector instructions compute a value that is copied, and widen what it reads? */
-bool tile_in_vectors(const Value *value);
 /* tile_read.c: is an operand computed where tiles read it? Then the nest's values are others. */
 bool tile_choose_read(Tile *tile);
 /* What tiles would read then, of a factor of the sum that is read from `operand`, or that itself. */
@@ -291,8 +289,9 @@ LocalId tile_declare(const Tile *tile, const char *name, const int64_t *extents,
 Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent, Block body);
 /* The value over the loops as by_iter has them, added to the cell. */
 Block tile_add(Tile *tile, const Value *cell);
-/* What vector instructions compute from what is read. */
+/* Do vector instructions compute a value from what is read; and where they widen what it reads? */
 bool tile_is_simple(const Value *value);
+bool tile_in_vectors(const Value *value);
 /* A loop over the cells of the tile at hand, those that its columns are filled up with too. */
 Block tile_over_cells(const Tile *tile, Block body);
 /* Loops over its rows and columns. */

@@ -15,7 +15,6 @@
  * (tile_groups.c). A copy that does not stay in the second cache is made by blocks of columns,
  * where their tiles begin (tile_panel.c).
  */
-#include "base/diag.h"
 #include "lower/tile.h"
 
 enum { LEAST_VECTOR = 16 };
@@ -59,19 +58,6 @@ static const Value *packed_load(const Tile *tile)
 	const Value *load = tile_load(tile->nest->value, (uint32_t)tile->pack);
 	bool narrow = tile->prepacked || tile->group > 1;
 	return narrow && load->nargs ? load->args[0] : load;
-}
-
-bool tile_in_vectors(const Value *value)
-{
-	if (value->kind == VALUE_CAST)
-		return tile_is_converting(value);
-	if (value->kind == VALUE_INDEX ||
-	    (value->kind == VALUE_OP && !(op_is_simple(value->op) && dtype_is_float(value->dtype))))
-		return false;
-	for (uint32_t i = 0; i < value->nargs; i++)
-		if (!tile_in_vectors(value->args[i]))
-			return false;
-	return true;
 }
 
 /* Are lanes neighbours in everything that is read, or the same? */

@@ -7,16 +7,22 @@
  */
 #include "lower/tile.h"
 
-bool tile_is_simple(const Value *value)
+static bool is_in_lanes(const Value *value, bool converts)
 {
-	if (value->kind == VALUE_CAST || value->kind == VALUE_INDEX ||
+	if (value->kind == VALUE_CAST)
+		return converts && tile_is_converting(value);
+	if (value->kind == VALUE_INDEX ||
 	    (value->kind == VALUE_OP && !(op_is_simple(value->op) && dtype_is_float(value->dtype))))
 		return false;
 	for (uint32_t i = 0; i < value->nargs; i++)
-		if (!tile_is_simple(value->args[i]))
+		if (!is_in_lanes(value->args[i], converts))
 			return false;
 	return true;
 }
+
+bool tile_is_simple(const Value *value) { return is_in_lanes(value, false); }
+
+bool tile_in_vectors(const Value *value) { return is_in_lanes(value, true); }
 
 typedef struct Part {
 	const Value *value;
