@@ -89,6 +89,8 @@ bool nest_collapse(Nest *nest)
 		if (!are_one(nest, outer, inner))
 			continue;
 		nest->by_iter[outer->iter] = zero_ix(nest->gen);
+		PUSH(nest->gen->arena, nest->merged,
+		     ((Merged){outer->iter, inner->iter, inner->extent}));
 		inner->extent = size_mul(nest->gen->program->sizes, outer->extent, inner->extent);
 		inner->own = size_mul(nest->gen->program->sizes, outer->own, inner->own);
 		nest->nresult -= !outer->reduced;

@@ -1,5 +1,5 @@
-/* A loop nest under construction, private to nest.c, nest_bounds.c, collapse.c, lanes.c,
- * lanes_few.c, stage.c, pad.c and tile*.c. All memory is the program's arena. */
+/* A loop nest under construction, private to nest*.c, collapse.c, lanes.c, lanes_few.c, stage.c,
+ * pad.c and tile*.c. All memory is the program's arena. */
 #ifndef TSR_LOWER_NEST_H
 #define TSR_LOWER_NEST_H
 
@@ -21,6 +21,12 @@ typedef struct StagedLoad {
 	Size offset;   /* of the element at iterators of 0 */
 } StagedLoad;
 
+/* Loops that are one: `step` iterations of the inner iterator are one of the outer, which is 0. */
+typedef struct Merged {
+	IterId outer, inner;
+	Size step;
+} Merged;
+
 typedef struct Nest {
 	Gen *gen;
 	NodeId node; /* whose projection the loops follow */
@@ -34,6 +40,7 @@ typedef struct Nest {
 	bool apart;	  /* these loops store no cell twice, and read none of them */
 	bool batched;	  /* the result has batch axes, of whatever extents */
 	const Ix **by_iter; /* by IterId: the iterator's value; 0 where the extent is 1 */
+	VEC(Merged) merged; /* (collapse.c) */
 	GuardedList guards;
 	const Ix **cell; /* the result's index, an axis each */
 	const Ix *at;    /* the same as an element of the target */

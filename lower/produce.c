@@ -8,8 +8,6 @@
  * computed so where it is cheap. An operand of a routine has its kernel before, which is dropped
  * once all that reads it are such copies; one of the state is dropped in prepack_value.c.
  */
-#include <string.h>
-
 #include "lower/band.h"
 
 enum { PRODUCED_LIMIT = 64, CHEAP = 2 };
@@ -58,6 +56,31 @@ static SeenList reads_of(Nest *nest)
 	return seen;
 }
 
+/* What computes a read, by its number, where an iterator is so much further. */
+static const Value *computed_behind(Nest *nest, size_t read, IterId iter, const Ix *by)
+{
+	const Ix **at = &nest->by_iter[iter], *here = *at;
+	*at = ix_add(nest->gen->program, here, by);
+	SeenList seen = reads_of(nest);
+	*at = here;
+	return node_compute(nest->gen, seen.at[read].node, seen.at[read].axes);
+}
+
+/* Do loops that are one for the buffer (collapse.c) go past what computes it as one too? */
+static bool walks_alike(Nest *nest, size_t read)
+{
+	Arena *arena = nest->gen->arena;
+	const Ix *one = ix_const(arena, nest->gen->program->sizes, 1);
+	for (size_t i = 0; i < nest->merged.n; i++) {
+		const Merged *merged = &nest->merged.at[i];
+		const Ix *step = ix_size(arena, merged->step);
+		if (!value_same(computed_behind(nest, read, merged->outer, one),
+				computed_behind(nest, read, merged->inner, step)))
+			return false;
+	}
+	return true;
+}
+
 const Value *nest_produced(Nest *nest, const Value *load, bool again)
 {
 	Gen *gen = nest->gen;
@@ -69,9 +92,10 @@ const Value *nest_produced(Nest *nest, const Value *load, bool again)
 	const Value *value = read && may_produce(gen->lower, read->node, again)
 				     ? node_compute(gen, read->node, read->axes)
 				     : load;
+	if (!is_small(value, &left) ||
+	    (value != load && !walks_alike(nest, (size_t)(read - seen.at))))
+		value = load;
 	gen->in_line = in_line;
-	if (!is_small(value, &left))
-		return load;
 	if (value != load && gen->lower->plan[read->node].late)
 		PUSH(gen->lower->scratch, gen->lower->produced, read->node);
 	return value;
@@ -80,9 +104,7 @@ const Value *nest_produced(Nest *nest, const Value *load, bool again)
 void nest_produce_inside(Nest *nest, const Value *load)
 {
 	SeenList seen = reads_of(nest);
-	NodeId id = find_read(nest->gen, &seen, load)->node;
-	nest->gen->inside = id;
-	nest->gen->lower->plan[id].inside = true;
+	nest->gen->inside = find_read(nest->gen, &seen, load)->node;
 	nest->in_line = true;
 	nest_values(nest);
 }
@@ -113,23 +135,12 @@ static void drop_kernel(Lower *lower, Sym name)
 	program->kernels.n = n;
 }
 
-/* What is computed where it is read is a part of the reader's kernel like any other (fuse_describe);
- * the line of what is copied says so. */
-static void describe(Lower *lower, NodeId id, Sym name)
+/* Its line says that copies and reads compute it. */
+static void describe(Lower *lower, Sym name)
 {
-	NodePlan *plan = &lower->plan[id];
-	Schedule *made = lower->program->made;
-	ScheduleEntry *entry = schedule_entry(made, name);
+	ScheduleEntry *entry = schedule_entry(lower->program->made, name);
 	entry->clauses.n = 0;
-	if (!plan->inside) {
-		entry_make(lower->program->arena, entry, CHOICE_PACK, false);
-		return;
-	}
-	plan->fused = true;
-	plan->root = lower->plan[lower->uses[lower->first_use[id]].user].root;
-	size_t at = (size_t)(entry - made->entries.at);
-	made->entries.n--;
-	memmove(entry, entry + 1, (made->entries.n - at) * sizeof *entry);
+	entry_make(lower->program->arena, entry, CHOICE_PACK, false);
 }
 
 void produce_drop(Lower *lower)
@@ -141,7 +152,7 @@ void produce_drop(Lower *lower)
 		Sym name = kernel_name(lower, id);
 		lower->plan[id].own = false;
 		drop_kernel(lower, name);
-		describe(lower, id, name);
+		describe(lower, name);
 		lower_forget(lower, lower->plan[id].buffer);
 	}
 	lower->produced.n = 0;

@@ -83,17 +83,22 @@ static bool is_affine(const Tile *tile, const Value *load)
 	return affine;
 }
 
-/* Do lanes read it as they would the operand? */
+/* Do lanes read it as they would the operand? Those that go past its columns, or along the rows,
+ * count on its steps as well. */
 static bool moves_alike(const Tile *tile, const Value *value, const Value *load)
 {
-	Program *program = tile->nest->gen->program;
+	const Nest *nest = tile->nest;
+	Program *program = nest->gen->program;
 	const Loop *lanes = tile->form == TILE_ACROSS ? tile->col : tile->along;
-	bool alike = true;
+	const Loop *sum = &nest->loops[nest->nloops - 1];
+	bool by_steps = tile->beyond >= 0 || tile->tail.n > 0, alike = true;
 	if (value->kind == VALUE_LOAD) {
 		Size by = ix_stride(program, value->ix, lanes->var);
 		alike = is_affine(tile, value) &&
 			(size_same(by, ix_stride(program, load->ix, lanes->var)) ||
-			 size_is(program->sizes, by, 0));
+			 size_is(program->sizes, by, 0)) &&
+			(!by_steps || size_same(ix_stride(program, value->ix, sum->var),
+						ix_stride(program, load->ix, sum->var)));
 	}
 	for (uint32_t i = 0; i < value->nargs && alike; i++)
 		alike = moves_alike(tile, value->args[i], load);
