@@ -169,39 +169,46 @@ void prepack_emit_values(Lower *lower)
 
 /* ---- their places ---- */
 
-static bool touches(const Lower *lower, const Kernel *kernel, BufferId buffer, bool stores)
+/* Buffers that are no function, functions that nothing reads so far, and others. */
+typedef enum { OTHER, UNREAD, READ } Reading;
+
+/* Does the kernel make a function that nothing reads? Else what it reads is read. */
+static bool is_unread(Lower *lower, const Kernel *kernel, Reading *of)
 {
 	BufferUses uses = kernel_buffers(lower->scratch, kernel);
 	for (size_t i = 0; i < uses.n; i++)
-		if (uses.at[i].buffer == buffer)
-			return stores ? uses.at[i].stored : uses.at[i].loaded;
+		if (uses.at[i].stored && of[uses.at[i].buffer] == UNREAD)
+			return true;
+	for (size_t i = 0; i < uses.n; i++)
+		if (uses.at[i].loaded && of[uses.at[i].buffer] == UNREAD)
+			of[uses.at[i].buffer] = READ;
 	return false;
-}
-
-static void drop(Lower *lower, BufferId buffer)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < lower->packs.n; i++)
-		if (!touches(lower, &lower->packs.at[i], buffer, true))
-			lower->packs.at[n++] = lower->packs.at[i];
-	lower->packs.n = n;
-	lower->program->buffers.at[buffer].kind = BUFFER_TEMP;
-	lower_forget(lower, buffer);
 }
 
 /* Functions that are read in panels alone go, the last first, which may read others. */
 static void drop_unread(Lower *lower)
 {
-	const Program *program = lower->program;
-	for (size_t v = lower->values.n; v-- > 0;) {
+	Program *program = lower->program;
+	Reading *of = ARENA_ARRAY(lower->scratch, Reading, program->buffers.n + 1);
+	size_t n = lower->packs.n;
+	for (size_t i = 0; i < program->buffers.n; i++)
+		of[i] = OTHER;
+	for (size_t v = 0; v < lower->values.n; v++)
+		of[lower->values.at[v]] = UNREAD;
+	for (size_t i = 0; i < program->kernels.n; i++)
+		is_unread(lower, &program->kernels.at[i], of);
+	for (size_t i = n; i-- > 0;) /* what reads a function stands behind it */
+		if (!is_unread(lower, &lower->packs.at[i], of))
+			lower->packs.at[--n] = lower->packs.at[i];
+	lower->packs.n -= n;
+	for (size_t i = 0; i < lower->packs.n; i++)
+		lower->packs.at[i] = lower->packs.at[i + n];
+	for (size_t v = 0; v < lower->values.n; v++) {
 		BufferId buffer = lower->values.at[v];
-		bool read = false;
-		for (size_t i = 0; i < program->kernels.n && !read; i++)
-			read = touches(lower, &program->kernels.at[i], buffer, false);
-		for (size_t i = 0; i < lower->packs.n && !read; i++)
-			read = touches(lower, &lower->packs.at[i], buffer, false);
-		if (!read)
-			drop(lower, buffer);
+		if (of[buffer] != UNREAD)
+			continue;
+		program->buffers.at[buffer].kind = BUFFER_TEMP;
+		lower_forget(lower, buffer);
 	}
 }
 
