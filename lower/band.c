@@ -223,8 +223,9 @@ static bool is_read_inside(const Lower *lower, const Band *band, NodeId node)
 {
 	for (uint32_t i = lower->first_use[node]; i < lower->first_use[node + 1]; i++) {
 		NodeId user = lower->uses[i].user;
-		bool inside = lower->plan[user].fused ? is_read_inside(lower, band, user)
-						      : band_root(band, user) != NULL;
+		NodeId root = lower->plan[user].root;
+		bool inside = root == NODE_NONE ? is_read_inside(lower, band, user)
+						: band_root(band, root) != NULL;
 		if (!inside)
 			return false;
 	}
@@ -257,14 +258,18 @@ static bool is_private(const Lower *lower, Band *band)
 
 /* ---- all of it ---- */
 
-/* Does the node read a tensor of the band, through nodes that have no kernel of their own? */
+/* Does the node read a tensor of the band, through nodes that have no kernel of their own? Those
+ * behind the band's first root were asked before. */
 static bool depends(const Lower *lower, const Band *band, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
-	for (uint32_t i = 0; i < node->nargs; i++)
-		if (band_root(band, node->args[i]) || (!lower_has_kernel(lower, node->args[i]) &&
-						       depends(lower, band, node->args[i])))
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		NodeId arg = node->args[i];
+		if (band_root(band, arg) ||
+		    (arg > band->roots[0].root && !lower_has_kernel(lower, arg) &&
+		     lower->plan[arg].reads_band))
 			return true;
+	}
 	return false;
 }
 
@@ -275,11 +280,12 @@ static bool grow(Finder *f, bool wide)
 	Lower *lower = f->lower;
 	Band *band = f->band;
 	for (NodeId id = band->roots[0].root + 1; id < lower->graph->nodes.n; id++) {
+		lower->plan[id].reads_band = depends(lower, band, id);
 		if (!lower_has_kernel(lower, id) || lower->plan[id].early)
 			continue;
 		if (lower_node(lower, id)->target != NODE_NONE)
 			return false;
-		if (!depends(lower, band, id)) {
+		if (!lower->plan[id].reads_band) {
 			if (wide && join(f, id))
 				continue;
 			if (band->nbefore == BAND_BEFORE)
@@ -298,8 +304,9 @@ static bool grow(Finder *f, bool wide)
 		add_root(f, id);
 		if (by_sum && is_contraction(lower, id)) {
 			keep_end(f, id);
-			if (!wide || is_private(lower, band))
-				return is_private(lower, band);
+			bool private = is_private(lower, band);
+			if (private || !wide)
+				return private;
 		}
 		if (lower->program->buffers.at[lower->plan[id].buffer].kind != BUFFER_TEMP &&
 		    !lower->plan[id].output)

@@ -214,11 +214,12 @@ static void fill_room(Emit *e, Gen *gen, const BandTurned *turned, const BandPla
 {
 	Program *program = gen->program;
 	Dtype dtype = program->buffers.at[place->buffer].dtype;
-	Size columns = cells_between(e, turned, turned->nsums, turned->naxes);
-	Size stride = row_stride(program->sizes, columns, dtype);
 	int64_t n;
-	if (turned->nsums == 0 || size_same(stride, columns) ||
-	    !size_is_const(program->sizes, stride, &n))
+	if (turned->nsums == 0)
+		return;
+	Size columns = cells_between(e, turned, turned->nsums, turned->naxes);
+	Size stride = place->strides[axis_at(turned, turned->nsums - 1)];
+	if (size_same(stride, columns) || !size_is_const(program->sizes, stride, &n))
 		return;
 	const Ix *row = ix_iter(gen->arena, gen_iter(gen, sym_cstr(program->symbols, "row")));
 	const Ix *room = ix_iter(gen->arena, gen_iter(gen, sym_cstr(program->symbols, "room")));

@@ -322,7 +322,6 @@ static void fuse_into(Lower *lower, NodeId id, const Reader *reader)
 	}
 }
 
-/* What is asked of a tensor with a name, the first of that name in the routine. */
 ScheduleClause *fuse_asked(const Lower *lower, NodeId id, Choice choice)
 {
 	const Node *node = lower_node(lower, id);

@@ -2,17 +2,20 @@
  * construction.
  *
  *   common.c   equal tensors are one
+ *   uses.c     what a routine needs of the graph, and who uses it
  *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's;
  *              shared.c those that members of a batch share; widen.c operands of products that are
  *              stored narrow
  *   proj.c     what is asked of a projection; flip.c windows that are written as windows that are
  *              read
  *   value.c    a node's value at given indices, through everything that is fused into it
- *   nest.c     loops around a value: their order, where sums are kept; nest_bounds.c their bounds,
- *              nest_order.c the order that is asked for, nest_names.c what can be asked of
+ *   nest.c     loops around a value: where sums are kept; nest_set_up.c which loops, nest_bounds.c
+ *              their bounds, nest_order.c the order that is asked for, nest_names.c what can be
+ *              asked of
  *   collapse.c neighbouring loops that are one
- *   tile.c     contractions in register tiles; tile_plan.c which loops, tile_choose_pack.c which
- *              operand is copied, tile_size.c which sizes, tile_cache.c which blocks,
+ *   tile.c     contractions in register tiles; tile_plan.c whether, tile_loops.c which loops,
+ *              tile_choose_pack.c which operand is copied, tile_size.c which sizes, tile_parts.c
+ *              what is left of extents, tile_cache.c which blocks,
  *              tile_block.c loops over them, tile_edge.c padded rows, tile_window.c rows that overlap,
  *              tile_sweep.c the way down a picture, tile_kept.c what rows share,
  *              tile_dot.c lanes along a sum, tile_read.c operands that are computed as they are read,
@@ -97,13 +100,12 @@ typedef struct NodePlan {
 	bool constant;    /* a function of parameters and constants alone, of known size */
 	bool ahead;	  /* ... which is computed when the state is packed (prepack_value.c) */
 	NodeId param;	  /* ... a parameter that it is a function of; NODE_NONE: of none */
-	bool late;	  /* may be computed where the one kernel that reads it copies it (produce.c) */
-	bool inside;	  /* ... or reads it */
+	bool late; /* may be computed where the one kernel that reads it copies or reads it (produce.c) */
 	bool own;	  /* its kernel is emitted, and makes nothing else */
 	bool early;       /* a gathered index depends on it: computed before anything is written */
-	/* a product reads it, through what is fused between; one with a batch axis that leaves it where
-	 * it is */
+	/* a product reads it, through what is fused between; one with a batch */
 	bool in_product, in_batch;
+	bool reads_band; /* that is looked for, through nodes without a kernel (band.c) */
 	/* the kernel that computes it: itself, its only reader's, or NODE_NONE: any */
 	NodeId root;
 	NodeId reduction; /* of a root: the reduction that its kernel finishes, or NODE_NONE */
@@ -216,13 +218,13 @@ void prepack_find(Lower *lower);
 bool prepack_may_compute(const Lower *lower, NodeId id);
 bool prepack_computes(const Lower *lower, NodeId id);
 bool prepack_is_read(const Lower *lower, NodeId id);
-/* produce.c: drops the kernels of what copies of the kernel at hand computed, and nothing reads. */
-void produce_drop(Lower *lower);
 /* Its buffer in the state; the kernels of those that are new in the routine; once all routines are
  * there, the places of all copies in the state. */
 BufferId prepack_value_buffer(Lower *lower, NodeId id);
 void prepack_emit_values(Lower *lower);
 void prepack_place(Lower *lower);
+/* produce.c: drops the kernels of what copies of the kernel at hand computed, and nothing reads. */
+void produce_drop(Lower *lower);
 /* widen.c: fills in what the plan has of products and panels: of all nodes, and of one whose users
  * are decided. */
 void widen_find_panels(Lower *lower);

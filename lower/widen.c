@@ -126,42 +126,15 @@ static bool is_product(const Lower *lower, NodeId id)
 	return proj && proj_reduces(proj) && proj->npieces == 1 && lower_node(lower, id)->nargs > 1;
 }
 
-/* Axes of one element, which no iterator goes along: a batch of one has such. */
-static uint32_t count_ones(const Lower *lower, const Shape *shape, const Access *access,
-			   uint32_t naxes)
-{
-	uint32_t n = 0;
-	for (uint32_t axis = 0; axis < access->naxes && axis < naxes; axis++)
-		n += access->axes[axis].nterms == 0 &&
-		     size_is(lower->sizes, shape_axis(shape, axis)->size, 1);
-	return n;
-}
-
-/* Does a batch axis of the product leave the operand where it is? */
-static bool has_batch(const Lower *lower, NodeId product, uint32_t arg)
-{
-	const Piece *piece = &lower_proj(lower, product)->pieces[0];
-	const Shape *shape = lower_shape(lower, product);
-	const Shape *from = lower_shape(lower, lower_node(lower, product)->args[arg]);
-	uint32_t batch = shape->rows[ROW_BATCH].n;
-	for (uint32_t axis = 0; axis < piece->result.naxes && axis < batch; axis++)
-		for (uint32_t t = 0; t < piece->result.axes[axis].nterms; t++)
-			if (!mentions(&piece->args[arg], UINT32_MAX,
-				      piece->result.axes[axis].terms[t].iter))
-				return true;
-	return count_ones(lower, shape, &piece->result, batch) >
-	       count_ones(lower, from, &piece->args[arg], shape_naxes(from));
-}
-
 void widen_find_products(Lower *lower, NodeId id)
 {
 	NodePlan *plan = &lower->plan[id];
 	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
-		Use use = lower->uses[i];
-		const NodePlan *user = &lower->plan[use.user];
-		bool product = is_product(lower, use.user);
+		NodeId reader = lower->uses[i].user;
+		const NodePlan *user = &lower->plan[reader];
+		bool product = is_product(lower, reader);
 		plan->in_product |= product || (user->fused && user->in_product);
-		plan->in_batch |= product ? has_batch(lower, use.user, use.arg)
+		plan->in_batch |= product ? lower_shape(lower, reader)->rows[ROW_BATCH].n > 0
 					  : user->fused && user->in_batch;
 	}
 }

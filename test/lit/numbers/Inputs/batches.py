@@ -235,8 +235,9 @@ def half_rows():
 def converted():
     """Operands that tiles cannot read where they are."""
     k, j = around(4, 16, 200), around(1, 4, 20, 64)
-    return ([("X", "[n | %d]" % k), ("W", "[%d, %d]" % (j, k))],
-            'einsum("n | k; j, k => n | j", X, %s)' % pick("gather(W, range(%d))" % j, "f32(f64(W))", "f32(i32(W .* 9))"))
+    w, axes, value = pick(("[%d, %d]", "j | k", 'gather(W, sum("j => j | ", range(%d)))' % j),
+                          ("[%d, %d]", "j, k", "f32(i32(W .* 9))"), ("[1, %d, %d]", "c, j, k", "f32(f64(W))"))
+    return [("X", "[n | %d]" % k), ("W", w % (j, k))], 'einsum("n | k; %s => n | j", X, %s)' % (axes, value)
 
 
 KINDS = [product, product, product, row_product, row_product, vector, total, total, two_batches, inner_batch, softmax,
