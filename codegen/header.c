@@ -55,7 +55,9 @@ void c_put_init_comment(FILE *out, const Module *m)
 			array_shape(m, &param->type));
 	}
 	if (p->pack.nkernels)
-		fprintf(out, " *   byte %s: copies of parameters, as the routines read them\n",
+		fprintf(out,
+			" *   byte %s: copies of parameters and of what is computed from them, as the "
+			"routines read them\n",
 			size_text(m->arena, p->sizes, p->stamp));
 	fprintf(out, " * init writes the initial values of all parameters, and packs; the same seed gives the "
 		     "same bits. */\n");

@@ -9,7 +9,7 @@
 #include "codegen/jit_lanes.h"
 #include "codegen/jit_simd.h"
 
-enum { MASKED_MOST = 4, BITS = 1 << VECTOR_LOGS };
+enum { LANES_MOST = 1 << VECTOR_LOGS };
 
 int64_t jit_lanes_apart(const Lanes *l, const Ix *ix)
 {
@@ -17,7 +17,7 @@ int64_t jit_lanes_apart(const Lanes *l, const Ix *ix)
 	Program *program = (Program *)l->k->program;
 	if (l->loop->loop == LOOP_VECTOR && ix_uses(ix, l->loop->iter)) {
 		Size stride = ix_stride(program, ix, l->loop->iter);
-		REQUIRE(!size_is_bad(stride) && size_is_const(program->sizes, stride, &apart));
+		REQUIRE(size_is_const(program->sizes, stride, &apart));
 	}
 	return apart;
 }
@@ -36,18 +36,13 @@ static Lvalue *cell_of_lane(Lanes *l, BufferId buffer, const Ix *ix, int lane)
 Rvalue *jit_load_apart(Lanes *l, const Value *load)
 {
 	KernelJit *k = l->k;
-	Rvalue *elements[BITS];
+	Rvalue *elements[LANES_MOST];
 	for (int i = 0; i < 1 << l->log; i++)
 		elements[i] = i < lanes_there(l)
 				      ? jit_keep(&k->f, gcc_jit_lvalue_as_rvalue(cell_of_lane(
 								l, load->buffer, load->ix, i)))
 				      : elements[0];
-	if (l->log == 0)
-		return elements[0];
-	return jit_keep(&k->f, gcc_jit_context_new_rvalue_from_vector(
-				       k->f.jit->ctxt, k->f.location,
-				       jit_vector_type(k->f.jit, load->dtype, l->log),
-				       (size_t)1 << l->log, elements));
+	return jit_lanes_of(k, load->dtype, l->log, elements);
 }
 
 static void store_each(Lanes *l, const Stmt *stmt, Rvalue *value)
@@ -67,7 +62,7 @@ static Rvalue *lanes_of_block(Lanes *l, Dtype dtype, int64_t apart, int block)
 {
 	Jit *jit = l->k->f.jit;
 	Dtype index = dtype == DTYPE_F32 ? DTYPE_I32 : DTYPE_I64;
-	Rvalue *lanes[BITS];
+	Rvalue *lanes[LANES_MOST];
 	for (int i = 0; i < 1 << l->log; i++)
 		lanes[i] =
 			jit_long(jit, jit->types[index], (i + ((int64_t)block << l->log)) / apart);
@@ -113,7 +108,7 @@ void jit_store_apart(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *value)
 		     (int)dtype_bytes(dtype) << l->log == (int)jit->vector_bytes;
 	if (l->log == 0)
 		jit_set(&l->k->f, cell_of_lane(l, stmt->buffer, stmt->ix, 0), value);
-	else if (jit->simd == CPU_AVX512 && whole && apart <= MASKED_MOST)
+	else if (jit->simd == CPU_AVX512 && whole && apart <= LANES_MASKED)
 		store_masked(l, stmt, apart, value);
 	else
 		store_each(l, stmt, value);

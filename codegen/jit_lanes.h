@@ -43,6 +43,8 @@ Lvalue *jit_lane_array(KernelJit *k, Dtype dtype, int n);
 Lvalue *jit_lane_cell(KernelJit *k, Lvalue *array, Rvalue *lane);
 /* 1 << log elements from a cell on, as one variable of any alignment. */
 Lvalue *jit_lanes_at(KernelJit *k, Lvalue *cell, Dtype dtype, int log);
+/* 1 << log elements as one variable. */
+Rvalue *jit_lanes_of(KernelJit *k, Dtype dtype, int log, Rvalue **elements);
 Rvalue *jit_lane_number(KernelJit *k, int64_t lane);
 
 /* jit_lanes.c */

@@ -132,6 +132,16 @@ Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uin
 	return row_segments(k, local, ixs, nixs)[fixed_ix(k, ixs[nixs - 1])];
 }
 
+Rvalue *jit_lanes_of(KernelJit *k, Dtype dtype, int log, Rvalue **elements)
+{
+	if (log == 0)
+		return elements[0];
+	return jit_keep(&k->f,
+			gcc_jit_context_new_rvalue_from_vector(k->f.jit->ctxt, k->f.location,
+							       jit_segment_type(k, dtype, log),
+							       (size_t)1 << log, elements));
+}
+
 static Rvalue *spread(KernelJit *k, Rvalue *value, Dtype dtype, int log)
 {
 	if (log == 0)
@@ -139,9 +149,7 @@ static Rvalue *spread(KernelJit *k, Rvalue *value, Dtype dtype, int log)
 	Rvalue *lanes[1 << VECTOR_LOGS];
 	for (int i = 0; i < 1 << log; i++)
 		lanes[i] = value;
-	return jit_keep(&k->f, gcc_jit_context_new_rvalue_from_vector(
-				       k->f.jit->ctxt, k->f.location,
-				       jit_segment_type(k, dtype, log), (size_t)1 << log, lanes));
+	return jit_lanes_of(k, dtype, log, lanes);
 }
 
 void jit_vector_fill(KernelJit *k, const Stmt *stmt)
@@ -200,12 +208,7 @@ static Rvalue *turned_lanes(Lanes *l, const Value *value)
 		cells[i] = jit_keep(&k->f, gcc_jit_lvalue_as_rvalue(cell));
 	}
 	k->at[l->loop->iter] = l->at;
-	if (l->log == 0)
-		return cells[0];
-	Type *type = jit_segment_type(k, value->dtype, l->log);
-	return jit_keep(&k->f,
-			gcc_jit_context_new_rvalue_from_vector(k->f.jit->ctxt, k->f.location, type,
-							       (size_t)1 << l->log, cells));
+	return jit_lanes_of(k, value->dtype, l->log, cells);
 }
 
 static Rvalue *lanes_of_local(Lanes *l, const Value *value)

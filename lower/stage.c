@@ -306,15 +306,15 @@ bool nest_may_stage(Nest *nest)
 
 bool nest_stage(Nest *nest, bool forced)
 {
-	Stage whole = {.nest = nest, .program = nest->gen->program}, s = whole;
-	bool columns = fits(&whole, forced);
-	bool rows = !columns && finds_product(&s, false) && rows_are_spread(&s) && !has_windows(&s);
-	if (!columns && !rows)
-		return false;
-	if (columns) {
-		s = whole;
+	const Stage none = {.nest = nest, .program = nest->gen->program};
+	Stage s = none;
+	bool columns = fits(&s, forced);
+	if (columns)
 		copy(&s, s.cols);
-	}
+	else
+		s = none;
+	if (!columns && !(finds_product(&s, false) && rows_are_spread(&s) && !has_windows(&s)))
+		return false;
 	if (!sums_in_line(&s, 1 - s.cols))
 		copy(&s, 1 - s.cols);
 	nest_rebuild(nest);

@@ -9,14 +9,14 @@
  */
 #include "lower/tile.h"
 
-/* Bytes; eighths of cycles for a line. */
-enum { LINE = 64, NEW_LINE = 8 };
+/* Bytes; eighths of cycles for a line; steps among which a line costs nothing. */
+enum { LINE = 64, NEW_LINE = 8, STEPS_ENOUGH = 1 << 16 };
 
 int64_t tile_near_stride(const Planner *p, const Ix *at, const Loop *loop)
 {
 	Size by = ix_stride(p->program, at, loop->var);
 	int64_t n;
-	return !size_is_bad(by) && tile_is_const(p, by, &n) && n >= 0 && n <= LANES_APART ? n : -1;
+	return tile_is_const(p, by, &n) && n >= 0 && n <= LANES_APART ? n : -1;
 }
 
 /* What its own axis of the result multiplies the loop's iterator by; 0: it has none. */
@@ -34,20 +34,19 @@ bool nest_stores_apart(const Nest *nest, const Loop *loop)
 {
 	Size by = ix_stride(nest->gen->program, nest->at, loop->var);
 	int64_t step;
-	return nest->target.acc == OP_NONE && !size_is_bad(by) &&
-	       size_is_const(nest->gen->program->sizes, by, &step) && step > 1 &&
-	       step <= LANES_APART && step == own_step(nest, loop);
+	return nest->target.acc == OP_NONE && size_is_const(nest->gen->program->sizes, by, &step) &&
+	       step > 1 && step <= LANES_APART && step == own_step(nest, loop);
 }
 
 bool tile_stores_along(const Planner *p, const Loop *loop)
 {
-	bool along = nest_stores_apart(p->tile->nest, loop);
-	if (!along)
+	if (!nest_stores_apart(p->tile->nest, loop))
 		return tile_stride(p, p->tile->nest->at, loop) == 1 &&
 		       tile_moves_by_one(p, &p->store, loop, false);
-	for (size_t i = 0; along && i < p->store.at.n; i++)
-		along = tile_near_stride(p, p->store.at.at[i], loop) >= 0;
-	return along;
+	for (size_t i = 0; i < p->store.at.n; i++)
+		if (tile_near_stride(p, p->store.at.at[i], loop) < 0)
+			return false;
+	return true;
 }
 
 /* Bytes that the loop moves an operand by, up to a line. */
@@ -55,7 +54,7 @@ static int64_t bytes_by(const Planner *p, size_t load, const Loop *loop)
 {
 	Size by = ix_stride(p->program, p->sum.at.at[load], loop->var);
 	int64_t bytes = dtype_bytes(p->program->buffers.at[p->sum.from.at[load]].dtype), n;
-	if (size_is_bad(by) || !tile_is_const(p, by, &n) || n > LINE || n < -LINE)
+	if (!tile_is_const(p, by, &n) || n > LINE || n < -LINE)
 		return LINE;
 	bytes *= n < 0 ? -n : n;
 	return bytes < LINE ? bytes : LINE;
@@ -66,7 +65,7 @@ static int64_t steps_of_line(const Planner *p, size_t load)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t steps = 1;
-	for (uint32_t i = nest->nresult; i < nest->nloops; i++) {
+	for (uint32_t i = nest->nresult; i < nest->nloops && steps < STEPS_ENOUGH; i++) {
 		int64_t bytes = bytes_by(p, load, &nest->loops[i]),
 			extent = tile_extent(p, &nest->loops[i], LINE);
 		int64_t near = bytes ? LINE / bytes : extent;

@@ -346,8 +346,8 @@ static bool is_computed(Tile *tile)
 bool tile_may_copy(Tile *tile)
 {
 	const TilePart *col = &tile->cols.at[0];
-	return tile->pack_kind == LOOP_VECTOR && !is_computed(tile) && tile->group == 1 &&
-	       !tile->window && tile_width(tile, col->step) == col->step;
+	return tile->pack_kind == LOOP_VECTOR && tile->group == 1 && !tile->window &&
+	       tile_width(tile, col->step) == col->step && !is_computed(tile);
 }
 
 Block tile_pack_columns(Tile *tile)

@@ -18,7 +18,7 @@
 
 /* Eighths of cycles: of a shuffle; of a row of a square that is stored as a whole, of a masked store
  * and of one of a cell. */
-enum { SHUFFLE = 6, STORE = 24, STORE_MASKED = 16, STORE_CELL = 8, MASKED_MOST = 4 };
+enum { SHUFFLE = 6, STORE = 24, STORE_MASKED = 16, STORE_CELL = 8 };
 
 /* Of a row of a square. */
 static uint64_t store_cycles(const Planner *p, int64_t rows)
@@ -26,7 +26,7 @@ static uint64_t store_cycles(const Planner *p, int64_t rows)
 	int64_t apart = tile_near_stride(p, p->tile->nest->at, p->tile->row);
 	if (apart <= 1)
 		return STORE;
-	return STORE + (uint64_t)(apart <= MASKED_MOST
+	return STORE + (uint64_t)(apart <= LANES_MASKED
 					  ? STORE_MASKED * (apart - 1)
 					  : STORE_CELL * (rows < p->native ? rows : p->native));
 }
