@@ -1,4 +1,4 @@
-/* Entry functions as C: the same guards in the same order as jit_routine.c. A checked size is
+/* Entry functions as C: the same guards in the same order as jit_guards.c. A checked size is
  * computed with helpers that answer TSR_NONE on overflow or a remainder, and pass it on.
  */
 #include "codegen/c_text.h"

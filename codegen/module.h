@@ -1,7 +1,8 @@
 /* The C face of a program: the names, parameter lists and texts that all back ends share.
  *
- *   PREFIX_ROUTINE, PREFIX_ROUTINE_workspace, PREFIX_state_size, PREFIX_init, PREFIX_pack, PREFIX_module
- * exported PREFIX__anything internal
+ *   PREFIX_ROUTINE, PREFIX_ROUTINE_workspace, PREFIX_state_size,
+ *   PREFIX_init, PREFIX_pack, PREFIX_module                         exported
+ *   PREFIX__anything                                                internal
  */
 #ifndef TSR_CODEGEN_MODULE_H
 #define TSR_CODEGEN_MODULE_H

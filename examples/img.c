@@ -1,7 +1,8 @@
 /* img IN OUT: converts between pictures and arrays, by the names' suffixes.
  *
  *   picture (.png .jpg .bmp .pgm .ppm ...) -> .npy    u8 [height, width, 3], or [height, width]
- * with -g .npy -> .png .pgm .ppm                            u8, or f32 with 0 black and 1 white
+ *                                                     with -g
+ *   .npy -> .png .pgm .ppm                            u8, or f32 with 0 black and 1 white
  *
  * Arrays are [height, width] or [height, width, channels] with 1 or 3 channels.
  */

@@ -1,17 +1,19 @@
 /* The constraints of a graph, node by node in the order of the program (C the result, A and B
  * operands; `refines` is written <=; rows that are the same need no constraint: they are shared):
  *
- *   pointwise, two or three operands    C_k <= A_k, C_k <= B_k            for each row k
- *   pointwise, one operand; cast        C = A
- *   a * b                               A_input <= B_output, C_batch <= A_batch, C_batch <=
- * B_batch, C_input = B_input, C_output = A_output transpose                           C_input =
- * A_output, C_output = A_input, C_batch = A_batch a @ i                               A_batch =
- * size, C_batch;  the other rows shared specification                       each row of each
- * operand = the row as written stack                               C_row = count, A_row;  all
- * operands have equal rows gather                              A_output = size, C_output;  C_input
- * = A_input, C_batch = B_batch reshape                             product of A's axes = product of
- * C's
- *   numbers of random words             4 * product of A's axes = product of C's
+ *   pointwise of 2 or 3     C_k <= A_k, C_k <= B_k            for each row k
+ *   pointwise of 1; cast    C = A
+ *   a * b                   A_input <= B_output, C_batch <= A_batch, C_batch <= B_batch,
+ *                           C_input = B_input, C_output = A_output
+ *   transpose               C_input = A_output, C_output = A_input, C_batch = A_batch
+ *   a @ i                   A_batch = size, C_batch           the other rows are shared
+ *   specification           each row of each operand = the row as written
+ *   stack                   C_row = count, A_row              all operands have equal rows
+ *   gather                  A_output = size, C_output; C_input = A_input, C_batch = B_batch
+ *   reshape                 product of A's axes = product of C's
+ *   numbers of words        4 * product of A's axes = product of C's
+ *
+ * Nodes without operands: generate_leaf.c; specifications: generate_spec.c.
  */
 #include "infer/solver.h"
 
@@ -28,7 +30,7 @@ ConId con_new(Solver *s, Con con)
 	return id;
 }
 
-static RowTerm row_open(Solver *s, Sym name, Span span)
+RowTerm row_open(Solver *s, Sym name, Span span)
 {
 	return (RowTerm){.var = rowvar_new(s, name, span), .pinned = true};
 }
@@ -86,96 +88,6 @@ static void row_made(Solver *s, NodeId node, int32_t arg, RowKind row)
 	ConId con = row_refines(s, node, arg, row, *res, arg_rows(s, node, (uint32_t)arg)[row]);
 	s->cons.at[con].makes = makes;
 	s->vars.at[res->var].made |= makes;
-}
-
-/* ---- leaves ---- */
-
-typedef struct RowNames { /* the row variables of one declaration */
-	Sym names[ROW_KINDS];
-	RowVarId vars[ROW_KINDS];
-	uint32_t n;
-} RowNames;
-
-static RowVarId declared_var(Solver *s, RowNames *names, Sym name, Span span)
-{
-	for (uint32_t i = 0; name && i < names->n; i++) {
-		if (names->names[i] == name)
-			return names->vars[i];
-	}
-	RowVarId var = rowvar_new(s, name, span);
-	if (name) {
-		names->names[names->n] = name;
-		names->vars[names->n++] = var;
-	}
-	return var;
-}
-
-static CellId declared_axis(Solver *s, const DeclAxis *axis)
-{
-	CellId cell = axis->size ? size_cell(s, axis->size) : cell_new(s, NULL, axis->span);
-	if (axis->label) { /* a cell of its own: the label is this axis's */
-		if (axis->size && cell_at(s, cell)->born != cell)
-			cell = cell_new(s, NULL, axis->span);
-		cell_label(s, cell, axis->label);
-	}
-	return cell;
-}
-
-static RowTerm declared_row(Solver *s, const DeclRow *row, Span span, RowNames *names)
-{
-	if (row->open)
-		return row_open(s, NULL, span);
-	uint32_t lead = row->var_at < 0 ? 0 : (uint32_t)row->var_at;
-	RowTerm term = {.var = NONE, .nlead = lead, .ntrail = row->naxes - lead};
-	term.lead = ARENA_ARRAY(s->arena, CellId, row->naxes + 1);
-	term.trail = term.lead + lead;
-	for (uint32_t i = 0; i < row->naxes; i++)
-		term.lead[i] = declared_axis(s, &row->axes[i]);
-	if (row->var_at >= 0) {
-		term.var = declared_var(s, names, row->var, span);
-		term.pinned = true;
-	}
-	return term;
-}
-
-static void mark_terminal(Solver *s, const RowTerm *row, bool param)
-{
-	for (uint32_t i = 0; i < row->nlead + row->ntrail; i++) {
-		Cell *c = cell_at(s, i < row->nlead ? row->lead[i] : row->trail[i - row->nlead]);
-		c->terminal = true;
-		c->param |= param;
-	}
-	if (row->var != NONE) {
-		s->vars.at[row->var].terminal = true;
-		s->vars.at[row->var].param |= param;
-	}
-}
-
-static void generate_leaf(Solver *s, NodeId id)
-{
-	const Node *node = &s->graph->nodes.at[id];
-	bool scalar =
-		node->kind == NODE_SIZE || node->kind == NODE_SCALAR || node->kind == NODE_RANGE;
-	bool terminal = node->kind == NODE_PARAM || node->kind == NODE_OFFSETS ||
-			node->kind == NODE_ZEROS || node->kind == NODE_RANDOM;
-	RowNames names = {.n = 0};
-	for (int k = 0; k < ROW_KINDS; k++) {
-		RowTerm *row = &s->rows[id][k];
-		if (node->like != NODE_NONE) {
-			*row = s->rows[node->like][k];
-			continue;
-		}
-		if (node->shape && !scalar)
-			*row = declared_row(s, &node->shape->rows[k], node->shape->span, &names);
-		else
-			*row = scalar ? row_closed() : row_open(s, NULL, node->span);
-		if (terminal)
-			mark_terminal(s, row, node->kind == NODE_PARAM);
-	}
-	if (node->kind == NODE_RANGE) {
-		CellId cell = size_cell(s, node->size_expr);
-		s->rows[id][ROW_OUTPUT] = row_cells(s, &cell, 1);
-	}
 }
 
 /* ---- operations ---- */

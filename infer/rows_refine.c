@@ -1,8 +1,8 @@
 /* Rows that refine rows (broadcasting).
  *
- *   res:    x y z ⟨p⟩ u v w       each axis of opnd is matched from its edge of res: pinned leading
- * axes opnd:   l    ⟨q⟩     t        from the left, the others from the right; what res has in
- * between is inserted by broadcasting, or goes to q when q is solved
+ *   res:    x y z ⟨p⟩ u v w    each axis of opnd is matched from its edge of res: pinned leading
+ *   opnd:   l    ⟨q⟩     t     axes from the left, the others from the right; what res has in
+ *                              between is inserted by broadcasting, or goes to q when q is solved
  *
  * res has at least as many axes as opnd: an open res that is too short by k gets k axes of its own,
  * which is all that is forced. A circle of rows in which each must be longer than the next would

@@ -248,13 +248,16 @@ typedef struct Solver {
 	size_t equations_at, inequalities_at;
 } Solver;
 
-/* ---- generate.c, generate_spec.c, generate_size.c ---- */
+/* ---- generate.c, generate_leaf.c, generate_spec.c, generate_size.c ---- */
 
 /* The constraints of a graph, in the order of the program; stops at the first node with an
  * error. */
 void generate(Solver *s);
 /* An error for a row of more than ROW_LIMIT axes. */
 void check_ranks(Solver *s, NodeId node);
+/* Of a node without operands: its rows. What only uses say of a row, a parameter's or another's. */
+void generate_leaf(Solver *s, NodeId id);
+void mark_terminal(Solver *s, const RowTerm *row, bool param);
 /* Of a node with a specification: an equation for each row of each operand, the rows of its result,
  * the relations of its affine and concatenated axes, and its binds. */
 void generate_spec(Solver *s, NodeId id);
@@ -265,7 +268,8 @@ CellId size_cell(Solver *s, const SizeExpr *expr);
 Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured);
 /* Adds a constraint and lets its cells wake it; it is not queued. */
 ConId con_new(Solver *s, Con con);
-/* A closed row of these cells (copied). */
+/* An open row, with a variable of its own; a closed row of these cells (copied). */
+RowTerm row_open(Solver *s, Sym name, Span span);
 RowTerm row_cells(Solver *s, const CellId *cells, uint32_t n);
 static inline RowTerm row_closed(void)
 {

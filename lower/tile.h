@@ -108,6 +108,21 @@ bool tile_is_widening(const Value *value);
 bool tile_is_converting(const Value *value);
 bool tile_is_const(const Planner *p, Size size, int64_t *n);
 int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise); /* 1 of no loop */
+/* tile_parts.c: is the extent a multiple of the step, whatever the dims are? Its tiles of that step
+ * and those of what is left, which is added to the last whole one to `join`. */
+bool tile_is_whole(const Planner *p, Size extent, int64_t step);
+TileParts tile_parts_of(const Planner *p, const Loop *loop, int64_t step, bool join);
+void tile_add_part(const Planner *p, TileParts *parts, int64_t lo, int64_t hi, int64_t step);
+/* How many tiles; of a symbolic extent only the first part counts. */
+int64_t tile_part_count(const Planner *p, const TileParts *parts, uint32_t i, const Loop *loop);
+/* tile_loops.c: finds lanes along the last loop of the result or along a sum, rows and columns;
+ * false: there are none. */
+bool tile_find_loops(Planner *p);
+/* The operands that a loop leaves where they are, as a set of bits. */
+uint64_t tile_stays(const Planner *p, const Loop *loop);
+/* Where rows read inside their operand, and the guards that are left there: those that the rows do
+ * not move. */
+void tile_find_guards(Planner *p);
 enum { TILE_ROWS, TILE_COLUMNS }; /* items of `tile` in a schedule */
 /* Is the loop what a schedule asks for, where it asks? */
 bool tile_is_asked(const Planner *p, const ScheduleClause *asked, uint32_t item, const Loop *loop);
@@ -125,7 +140,7 @@ uint64_t tile_apart_cycles(const Planner *p, int64_t rows);
 /* The best loop of the result that leaves some operand in place, other than those in `but`, for the
  * rows or the columns; NULL: there is none. */
 Loop *tile_reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32_t item);
-/* tile_choose_pack.c: which operand is packed. `found`: find_loops has a tile without it. */
+/* tile_choose_pack.c: which operand is packed. `found`: tile_find_loops has a tile without it. */
 void tile_choose_pack(Planner *p, bool found);
 /* Finds rows along which the result lies, and columns of an operand that can be packed, for lanes
  * across these; false: there are none. */

@@ -1,16 +1,13 @@
-/* Which loops of a nest become lanes, rows and columns of a register tile, and how large it is.
- *
- * Strides decide. Lanes run across the result where a loop of it moves the store and at least one
- * operand by one element and no operand by more; else along a sum that moves every operand by one
- * element or none. Rows and columns are loops of the result that leave an operand where it is: its
- * elements, once loaded, serve the whole tile.
+/* Whether a nest is computed in register tiles, and in which: its loops (tile_loops.c), packing
+ * (tile_choose_pack.c), sizes (tile_size.c) and blocks (tile_cache.c), by their cost with lanes across
+ * the result as it lies and with lanes across packed columns.
  */
 #include <string.h>
 
 #include "base/diag.h"
 #include "lower/tile.h"
 
-enum { LEAST_LANES = 4, LEAST_ROWS = 4, LEAST_WORK = 512, CACHE_LINE = 64, WINDOW_STEPS = 64 };
+enum { LEAST_WORK = 512, CACHE_LINE = 64, WINDOW_STEPS = 64 };
 #define CYCLES_MOST ((uint64_t)1 << 62)
 
 /* ---- what is read ---- */
@@ -63,195 +60,6 @@ static bool is_arithmetic(const Value *value, Dtype dtype)
 	for (uint32_t i = 0; i < value->nargs; i++)
 		if (!is_arithmetic(value->args[i], dtype))
 			return false;
-	return true;
-}
-
-/* ---- loops ---- */
-
-static bool moves_guard(const Guarded *guard, const Loop *loop)
-{
-	for (uint32_t t = 0; t < guard->index->nterms; t++)
-		if (guard->index->terms[t].iter == loop->iter)
-			return true;
-	return false;
-}
-
-bool tile_is_guarded(const Nest *nest, const Loop *loop)
-{
-	for (size_t g = 0; g < nest->guards.n; g++)
-		if (moves_guard(&nest->guards.at[g], loop))
-			return true;
-	return false;
-}
-
-/* The rows lo.. < hi for which a guarded index is inside whatever the sum's loops are at; false:
- * unknown. */
-static bool inside_of(const Planner *p, const Guarded *guard, const Loop *row, TilePart *inside)
-{
-	const Nest *nest = p->tile->nest;
-	int64_t size, offset, coef = 0, least = 0, most = 0;
-	if (!tile_is_const(p, guard->size, &size) ||
-	    !tile_is_const(p, guard->index->offset, &offset))
-		return false;
-	for (uint32_t t = 0; t < guard->index->nterms; t++) {
-		const IndexTerm *term = &guard->index->terms[t];
-		int64_t extent;
-		if (term->iter == row->iter) {
-			coef = term->coef;
-			continue;
-		}
-		const Iter *iter = &nest->proj->iters[term->iter];
-		if (!iter->reduced || !tile_is_const(p, iter->extent, &extent))
-			return false;
-		int64_t reach = term->coef * (extent - 1);
-		*(reach < 0 ? &least : &most) += reach;
-	}
-	int64_t first = coef > 0 ? (coef - 1 - offset - least) / coef : 0;
-	int64_t beyond = coef > 0 ? (size - offset - most + coef - 1) / coef : 0;
-	int64_t lo, hi;
-	REQUIRE(tile_is_const(p, inside->lo, &lo) && tile_is_const(p, inside->hi, &hi));
-	inside->lo = size_const(p->program->sizes, first > lo ? first : lo);
-	inside->hi = size_const(p->program->sizes, beyond < hi ? beyond : hi);
-	return coef > 0 && size - offset - most > 0;
-}
-
-/* The part of a loop of the result in which padded reads stay inside; its extent is known. */
-static bool find_inside(const Planner *p, const Loop *row, TilePart *inside)
-{
-	const Nest *nest = p->tile->nest;
-	*inside = (TilePart){.lo = size_const(p->program->sizes, 0), .hi = row->extent};
-	int64_t lo, hi;
-	if (!tile_is_const(p, row->extent, &hi))
-		return !tile_is_guarded(nest, row) || tile_find_inside(p, row, inside);
-	for (size_t g = 0; g < nest->guards.n; g++)
-		if (moves_guard(&nest->guards.at[g], row) &&
-		    !inside_of(p, &nest->guards.at[g], row, inside))
-			return false;
-	return tile_is_const(p, inside->lo, &lo) && tile_is_const(p, inside->hi, &hi) && lo < hi;
-}
-
-bool tile_may_be_rows(const Planner *p, const Loop *loop)
-{
-	TilePart inside;
-	return !tile_is_guarded(p->tile->nest, loop) || find_inside(p, loop, &inside);
-}
-
-int tile_stride(const Planner *p, const Ix *ix, const Loop *loop)
-{
-	Size size = ix_stride(p->program, ix, loop->var);
-	if (size_is_bad(size))
-		return -1;
-	return size_is(p->program->sizes, size, 0)   ? 0
-	       : size_is(p->program->sizes, size, 1) ? 1
-						     : -1;
-}
-
-bool tile_moves_by_one(const Planner *p, const Loads *loads, const Loop *loop, bool some)
-{
-	bool moves = false;
-	for (size_t i = 0; i < loads->at.n; i++) {
-		int s = tile_stride(p, loads->at.at[i], loop);
-		if (s < 0)
-			return false;
-		moves |= s == 1;
-	}
-	return moves || !some;
-}
-
-/* The operands that a loop leaves where they are, as a set of bits. */
-static uint64_t stays(const Planner *p, const Loop *loop)
-{
-	uint64_t set = 0;
-	for (size_t i = 0; i < p->sum.at.n && i < 64; i++)
-		if (tile_stride(p, p->sum.at.at[i], loop) == 0)
-			set |= (uint64_t)1 << i;
-	return set;
-}
-
-/* Cells that several tiles add to take these in an order that is every member's of a batch: no tile
- * goes over members. */
-static bool keeps_order(const Planner *p, const Loop *loop)
-{
-	return p->tile->apart || !size_is(p->program->sizes, loop->own, 1);
-}
-
-static bool runs_across(const Planner *p, const Loop *loop)
-{
-	const Nest *nest = p->tile->nest;
-	return keeps_order(p, loop) &&
-	       loop_of_member(p->program->sizes, loop, TILE_ASSUMED) >= LEAST_LANES &&
-	       !tile_is_guarded(nest, loop) && tile_stores_along(p, loop) &&
-	       tile_moves_by_one(p, &p->sum, loop, true);
-}
-
-static bool runs_along(const Planner *p, const Loop *loop)
-{
-	return tile_extent(p, loop, TILE_ASSUMED) >= LEAST_LANES &&
-	       !tile_is_guarded(p->tile->nest, loop) && tile_moves_by_one(p, &p->sum, loop, true);
-}
-
-bool tile_is_asked(const Planner *p, const ScheduleClause *asked, uint32_t item, const Loop *loop)
-{
-	return asks_name(asked, item, p->tile->nest->gen->iters.at[loop->var].name);
-}
-
-/* A loop whose extent is known is better: its tiles are exact; then the longest. */
-static bool is_better(const Planner *p, const Loop *loop, const Loop *than)
-{
-	int64_t a = tile_extent(p, loop, 1), b = tile_extent(p, than, 1);
-	return !than || a >= b;
-}
-
-Loop *tile_reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32_t item)
-{
-	Nest *nest = p->tile->nest;
-	Loop *best = NULL;
-	for (uint32_t i = 0; i < nest->nresult; i++) {
-		Loop *loop = &nest->loops[i];
-		if (loop == not || (stays(p, loop) & ~but) == 0 || !keeps_order(p, loop) ||
-		    !tile_is_asked(p, p->tiles, item, loop))
-			continue;
-		if (item == TILE_ROWS ? !tile_may_be_rows(p, loop) : tile_is_guarded(nest, loop))
-			continue;
-		if (is_better(p, loop, best))
-			best = loop;
-	}
-	return best;
-}
-
-/* Rows that share the vectors of a column where their loop is long enough; else those that share
- * elements. */
-static Loop *rows_across(const Planner *p)
-{
-	Loop *sharing = tile_reusing_loop(p, p->tile->col, stays(p, p->tile->col), TILE_ROWS);
-	bool enough = sharing && tile_extent(p, sharing, TILE_ASSUMED) >= LEAST_ROWS;
-	return enough ? sharing : tile_reusing_loop(p, p->tile->col, 0, TILE_ROWS);
-}
-
-static bool find_loops(Planner *p)
-{
-	Tile *tile = p->tile;
-	Nest *nest = tile->nest;
-	for (uint32_t i = nest->nresult; i-- > 0 && !tile->col;)
-		if (tile_is_asked(p, p->lanes, 0, &nest->loops[i]) &&
-		    tile_is_asked(p, p->tiles, TILE_COLUMNS, &nest->loops[i]) &&
-		    runs_across(p, &nest->loops[i]))
-			tile->col = &nest->loops[i];
-	if (tile->col) {
-		tile->form = TILE_ACROSS;
-		tile->row = rows_across(p);
-		return true;
-	}
-	tile->form = TILE_ALONG;
-	for (uint32_t i = nest->nloops; i-- > nest->nresult && !tile->along;)
-		if ((asks_on(p->packs) || tile_is_asked(p, p->lanes, 0, &nest->loops[i])) &&
-		    runs_along(p, &nest->loops[i]))
-			tile->along = &nest->loops[i];
-	if (!tile->along)
-		return false;
-	tile->col = tile_reusing_loop(p, NULL, 0, TILE_COLUMNS);
-	if (tile->col)
-		tile->row = tile_reusing_loop(p, tile->col, stays(p, tile->col), TILE_ROWS);
 	return true;
 }
 
@@ -342,21 +150,6 @@ static Planner planner_new(Tile *tile, const Machine *machine)
 	};
 }
 
-/* Where rows read inside their operand, and the guards that are left there: those that the rows do
- * not move. */
-static void find_guards(Planner *p)
-{
-	Tile *tile = p->tile;
-	const Nest *nest = tile->nest;
-	if (tile->row && !find_inside(p, tile->row, &tile->inside))
-		BUG("rows of a tile without an inside");
-	tile_find_cut(p);
-	tile->guards = nest->guards;
-	for (size_t g = 0; g < nest->guards.n; g++)
-		if (!tile->row || !moves_guard(&nest->guards.at[g], tile->row))
-			PUSH(nest->gen->arena, tile->inner, nest->guards.at[g]);
-}
-
 /* Do cells of one member share what they read? Else a sum of a value with shared parts has wider
  * lanes. */
 static bool reuses(const Planner *p)
@@ -365,7 +158,7 @@ static bool reuses(const Planner *p)
 	bool shares = p->tile->form == TILE_ACROSS;
 	for (uint32_t i = 0; i < nest->nresult && p->tile->col && !shares; i++)
 		shares = !size_is(p->program->sizes, nest->loops[i].own, 1) &&
-			 stays(p, &nest->loops[i]) != 0;
+			 tile_stays(p, &nest->loops[i]) != 0;
 	return shares;
 }
 
@@ -376,7 +169,7 @@ static bool choose_rest(Planner *p)
 	tile->lanes = tile->form == TILE_ALONG
 			      ? CACHE_LINE / (int)dtype_bytes(tile->nest->value->dtype)
 			      : p->native;
-	find_guards(p);
+	tile_find_guards(p);
 	tile->beside = tile->form == TILE_ALONG && tile->col &&
 		       tile_stride(p, tile->nest->at, tile->col) == 1 &&
 		       tile_moves_by_one(p, &p->store, tile->col, false);
@@ -396,7 +189,7 @@ static bool choose_rest(Planner *p)
 static bool choose_straight(Planner *p)
 {
 	Tile *tile = p->tile;
-	bool found = find_loops(p);
+	bool found = tile_find_loops(p);
 	tile_choose_pack(p, found);
 	if ((!found && tile->pack < 0) ||
 	    (tile->form == TILE_ALONG && (tile->reduce != OP_ADD || p->sum.at.n < 2)) ||

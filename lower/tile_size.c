@@ -8,10 +8,6 @@
  *
  * and of what blocks of columns cost (tile_cache.c); squares of rows that are turned for few columns
  * (tile_tail.c) cost their shuffles as well.
- *
- * Remainders: exact smaller tiles where an extent is known, none where it is a multiple whatever
- * the dims are, else halves down to 1. A cell's order of additions is the same in all of them, so a
- * row alone and a row in a batch give the same bits.
  */
 #include "lower/tile.h"
 
@@ -19,139 +15,14 @@
 
 /* Bytes, loops, half cycles. MOVE, PANEL_MOVE: a line from the second cache, one of a parameter's
  * panel; MOVE_FEW, in eighths of a cycle: what it costs besides, where one tile may hold all rows. */
-enum { LEAST_LANES = 4, ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
+enum { ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
 /* Panels of parameters: rows of the tiles that their columns are chosen for, where panels divide the
- * columns and else; rows that are assumed to use them; in eighths of a cycle what a line of theirs
- * costs besides. */
-enum { PANEL_EVEN = 8, PANEL_HEIGHT = 6, PANEL_ROWS = 96, PANEL_LINE = 2 };
+ * columns and else; in eighths of a cycle what a line of theirs costs besides. */
+enum { PANEL_EVEN = 8, PANEL_HEIGHT = 6, PANEL_LINE = 2 };
 /* Vectors: of the columns of an operand that is streamed; of cells that share nothing, since with
  * more the next tile begins later. */
 enum { STREAM_VECTORS = 8, OWN_CELLS = 21 };
 enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4, PANEL_MOVE = 5, MOVE_FEW = 2 };
-
-bool tile_is_const(const Planner *p, Size size, int64_t *n)
-{
-	return size_is_const(p->program->sizes, size, n);
-}
-
-int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise)
-{
-	int64_t n;
-	return !loop ? 1 : tile_is_const(p, loop->extent, &n) ? n : otherwise;
-}
-
-/* Is the extent a multiple, whatever the dims are? */
-static bool is_whole(const Planner *p, Size extent, int64_t step)
-{
-	return size_divides(p->program->sizes, size_const(p->program->sizes, step), extent);
-}
-
-static TilePart part_of(const Planner *p, Size lo, Size hi, int64_t step)
-{
-	int64_t a, b;
-	bool single = tile_is_const(p, lo, &a) && tile_is_const(p, hi, &b) && b - a == step;
-	return (TilePart){.lo = lo, .hi = hi, .step = step, .single = single};
-}
-
-static void add_part(const Planner *p, TileParts *parts, int64_t lo, int64_t hi, int64_t step)
-{
-	Sizes *sizes = p->program->sizes;
-	if (lo < hi)
-		parts->at[parts->n++] =
-			part_of(p, size_const(sizes, lo), size_const(sizes, hi), step);
-}
-
-/* Exact tiles of a known range: whole ones, then what is left. `join`: what is left is added to the
- * last whole one. */
-static void add_exact(const Planner *p, TileParts *parts, int64_t lo, int64_t hi, int64_t step,
-		      bool join)
-{
-	step = step < hi - lo ? step : hi - lo;
-	int64_t whole = lo + (hi - lo) / step * step;
-	if (join && hi > whole)
-		whole -= step;
-	add_part(p, parts, lo, whole, step);
-	add_part(p, parts, whole, hi, hi - whole);
-}
-
-/* Padded rows: tiles of which those at the edges cut a loop of the sum; else rows where reads may
- * fall outside one by one, around tiles of the others. */
-static TileParts padded_parts(const Planner *p, int64_t extent, int64_t step)
-{
-	TileParts parts = {0};
-	int64_t lo, hi;
-	if (p->tile->cuts)
-		parts = tile_cut_parts(p, extent, step);
-	if (parts.n)
-		return parts;
-	REQUIRE(tile_is_const(p, p->tile->inside.lo, &lo) &&
-		tile_is_const(p, p->tile->inside.hi, &hi));
-	add_part(p, &parts, 0, lo, 1);
-	uint32_t first = parts.n;
-	add_exact(p, &parts, lo, hi, step, false);
-	uint32_t end = parts.n;
-	add_part(p, &parts, hi, extent, 1);
-	for (uint32_t i = 0; i < parts.n; i++)
-		parts.at[i].edge = i < first || i >= end;
-	return parts;
-}
-
-/* Tiles of a symbolic extent: `step`, then ever smaller ones, each a divisor of the one before. */
-static TileParts halved_parts(const Planner *p, Size extent, int64_t step, bool lanes)
-{
-	Sizes *sizes = p->program->sizes;
-	TileParts parts = {0};
-	Size done = size_const(sizes, 0);
-	while (step > 0) {
-		bool whole = !lanes && is_whole(p, extent, step);
-		Size hi = whole ? extent
-				: size_scale(sizes, size_floor(sizes, extent, step), step);
-		parts.at[parts.n++] = (TilePart){.lo = done, .hi = hi, .step = step};
-		done = hi;
-		if (whole)
-			step = 0;
-		else if (lanes)
-			step = step > p->native	    ? p->native
-			       : step > LEAST_LANES ? LEAST_LANES
-						    : step > 1;
-		else
-			step = tile_smaller_step(step);
-	}
-	return parts;
-}
-
-static TileParts parts_of(const Planner *p, const Loop *loop, int64_t step, bool join)
-{
-	int64_t extent;
-	TileParts parts = {0};
-	if (loop && loop == p->tile->row && tile_is_const(p, loop->extent, &extent))
-		return padded_parts(p, extent, step);
-	if (loop && loop == p->tile->row && p->tile->inside.from)
-		return tile_inside_parts(p, step);
-	if (!loop || tile_is_const(p, loop->extent, &extent)) {
-		add_exact(p, &parts, 0, loop ? extent : 1, step, join);
-		return parts;
-	}
-	bool lanes = p->tile->form == TILE_ACROSS && loop == p->tile->col;
-	return halved_parts(p, loop->extent, step, lanes);
-}
-
-/* What is assumed of a symbolic extent: what is known to be a factor of it, if that is more. */
-static int64_t assumed(const Planner *p, const Loop *loop)
-{
-	int64_t n, least = p->tile->prepacked ? PANEL_ROWS : ASSUMED;
-	return loop && tile_is_const(p, loop->own, &n) && n > least ? n : least;
-}
-
-/* How many tiles; of a symbolic extent only the first part counts. */
-static int64_t part_count(const Planner *p, const TileParts *parts, uint32_t i, const Loop *loop)
-{
-	const TilePart *part = &parts->at[i];
-	int64_t lo, hi;
-	if (tile_is_const(p, part->lo, &lo) && tile_is_const(p, part->hi, &hi))
-		return (hi - lo) / part->step;
-	return i == 0 ? (assumed(p, loop) + part->step - 1) / part->step : 0;
-}
 
 /* Vectors that one column of a tile takes in each row. */
 static int64_t column_vectors(const Planner *p, int64_t cols)
@@ -250,13 +121,13 @@ static TileParts tail_rows(const Planner *p, const TileParts *cols)
 	int64_t width = cols->at[cols->n - 1].step;
 	if (!tile_is_tail(p, cols))
 		return parts;
-	add_part(p, &parts, 0, whole, p->native);
+	tile_add_part(p, &parts, 0, whole, p->native);
 	parts.at[0].turned = true;
 	while (whole < rows) {
 		int64_t step = rows - whole;
 		while (!fits_registers(p, step, width))
 			step--;
-		add_part(p, &parts, whole, whole + step, step);
+		tile_add_part(p, &parts, whole, whole + step, step);
 		whole += step;
 	}
 	return parts;
@@ -293,8 +164,8 @@ static uint64_t cycles_of(const Planner *p, const TileParts *rows, const TilePar
 	for (uint32_t j = 0; j < cols->n; j++) {
 		const TileParts *of = tail->n && j + 1 == cols->n ? tail : rows;
 		for (uint32_t i = 0; i < of->n; i++) {
-			uint64_t count = (uint64_t)(part_count(p, of, i, p->tile->row) *
-						    part_count(p, cols, j, p->tile->col));
+			uint64_t count = (uint64_t)(tile_part_count(p, of, i, p->tile->row) *
+						    tile_part_count(p, cols, j, p->tile->col));
 			total += count * tile_cycles(p, &of->at[i], &cols->at[j]);
 		}
 	}
@@ -324,7 +195,8 @@ static bool panels_overlap(const Tile *tile, const TileParts *cols)
 static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 {
 	Tile *tile = p->tile;
-	TileParts r = parts_of(p, tile->row, rows, false), c = parts_of(p, tile->col, cols, join);
+	TileParts r = tile_parts_of(p, tile->row, rows, false),
+		  c = tile_parts_of(p, tile->col, cols, join);
 	if (panels_overlap(tile, &c) || is_too_large(p, rows, cols))
 		return;
 	for (uint32_t i = 0; i < r.n; i++)
@@ -352,7 +224,7 @@ static bool is_step(const Planner *p, const Loop *loop, int64_t step)
 		return step == 1;
 	if (tile_is_const(p, loop->extent, &extent))
 		return step <= extent;
-	if (loop == p->tile->row && !p->tile->inside.from && is_whole(p, loop->extent, step))
+	if (loop == p->tile->row && !p->tile->inside.from && tile_is_whole(p, loop->extent, step))
 		return true;
 	return step == 1 || step == 2 || step == 4 || step == 6 || step == 8 || step == 12;
 }
@@ -379,7 +251,7 @@ static int64_t panel_height(const Planner *p, int64_t cols)
  * divide; 0: they do not fit. */
 static uint64_t panel_cycles(const Planner *p, int64_t cols, bool join)
 {
-	TileParts parts = parts_of(p, p->tile->col, cols, join);
+	TileParts parts = tile_parts_of(p, p->tile->col, cols, join);
 	uint64_t cycles = 0, steps = steps_of(p);
 	int64_t height = panel_height(p, cols), bytes = p->machine->vector_bytes;
 	for (uint32_t i = 0; i < parts.n; i++) {
@@ -387,7 +259,7 @@ static uint64_t panel_cycles(const Planner *p, int64_t cols, bool join)
 		if (!fits_registers(p, height, width))
 			return 0;
 		uint64_t lines = (uint64_t)(vectors * bytes * PANEL_LINE / CACHE_LINE);
-		cycles += (uint64_t)part_count(p, &parts, i, p->tile->col) *
+		cycles += (uint64_t)tile_part_count(p, &parts, i, p->tile->col) *
 			  (step_cycles(p, height, width, steps) + lines);
 	}
 	return cycles * (PANEL_EVEN * PANEL_HEIGHT) / (uint64_t)height;

@@ -1,0 +1,135 @@
+/* What a nest starts with: its loops, a piece's iterators but those that a band runs and those of one
+ * iteration; the guards of indices that may leave their tensors; indices and values over the loops.
+ */
+#include "lower/nest.h"
+
+#include "lower/band.h"
+
+/* Is it an iterator of a batch axis of the result? */
+static bool is_batch(const Nest *nest, IterId iter)
+{
+	const Access *result = &nest->piece->result;
+	uint32_t n = lower_shape(nest->gen->lower, nest->node)->rows[ROW_BATCH].n;
+	for (uint32_t axis = 0; axis < result->naxes && axis < n; axis++)
+		for (uint32_t t = 0; t < result->axes[axis].nterms; t++)
+			if (result->axes[axis].terms[t].iter == iter)
+				return true;
+	return false;
+}
+
+int64_t loop_of_member(const Sizes *sizes, const Loop *loop, int64_t otherwise)
+{
+	int64_t n;
+	return size_is_const(sizes, loop->own, &n) && n != 1 ? n : otherwise;
+}
+
+/* Appends the loops of the piece that are reduced, or are not. What the kernels of a band share
+ * is no loop of this nest: the band's own loops run it (by_iter is theirs), but for its rows, of
+ * which a block is one. */
+static void add_loops(Nest *nest, bool reduced)
+{
+	for (uint32_t i = 0; i < nest->piece->niters; i++) {
+		IterId id = nest->piece->iters[i];
+		const Iter *iter = &nest->proj->iters[id];
+		if (iter->reduced != reduced)
+			continue;
+		const Band *band = nest->gen->lower->band;
+		int dim = band_dim_of(nest, id);
+		bool blocked = dim >= 0 && (uint32_t)dim == band->rows;
+		Size extent = blocked ? band->height : iter->extent;
+		Size own = is_batch(nest, id) ? size_const(nest->gen->program->sizes, 1) : extent;
+		nest->by_iter[id] = dim >= 0 && !blocked ? ix_iter(nest->gen->arena, (IterVar)dim)
+							 : zero_ix(nest->gen);
+		if ((dim < 0 || blocked) && !size_is(nest->gen->program->sizes, extent, 1))
+			nest->loops[nest->nloops++] = (Loop){
+				.iter = id, .extent = extent, .own = own, .reduced = reduced};
+	}
+}
+
+static void guards_of(Nest *nest, const Access *access, NodeId tensor)
+{
+	const Shape *shape = lower_shape(nest->gen->lower, tensor);
+	for (uint32_t axis = 0; access->present && axis < access->naxes; axis++)
+		if (access->axes[axis].guarded)
+			PUSH(nest->gen->arena, nest->guards,
+			     ((Guarded){&access->axes[axis], shape_axis(shape, axis)->size}));
+}
+
+/* The indices that may leave their tensors: where one does, the iteration adds nothing. */
+static void collect_guards(Nest *nest)
+{
+	const Node *node = lower_node(nest->gen->lower, nest->node);
+	for (uint32_t i = 0; i < node->nargs; i++)
+		guards_of(nest, &nest->piece->args[i], node->args[i]);
+	guards_of(nest, &nest->piece->result, nest->node);
+}
+
+const Value *nest_finished(Nest *nest, const Value *sum, Body *body)
+{
+	Gen *gen = nest->gen;
+	if (nest->root == nest->node)
+		return sum;
+	gen_enter(gen, body);
+	gen->bound = nest->node;
+	gen->bound_value = sum;
+	const Value *value = node_compute(gen, nest->root, nest->cell);
+	gen->bound = NODE_NONE;
+	return value;
+}
+
+void nest_values(Nest *nest)
+{
+	Gen *gen = nest->gen;
+	const Ix *const *whole = band_whole(nest);
+	nest->cell = access_indices(gen, nest->node, nest->piece, &nest->piece->result, whole);
+	const BandPlace *place = band_place(gen->lower, nest->root, nest->cell);
+	nest->at = place ? band_index(gen, place, nest->cell)
+			 : flat_index(gen, nest->root, nest->cell);
+	nest->inner = (Body){0};
+	gen_enter(gen, &nest->inner);
+	gen->in_line = nest->in_line;
+	nest->value = nest_staged_value(nest, piece_value(gen, nest->node, nest->piece, whole));
+	gen->in_line = false;
+}
+
+/* Indices and values over the loops as they are now. The epilogue is built from a sum that does
+ * not exist yet, for those who ask what it reads; its locals go again. */
+static void build_values(Nest *nest)
+{
+	Gen *gen = nest->gen;
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		Loop *loop = &nest->loops[i];
+		loop->var = gen_iter(gen, nest->proj->iters[loop->iter].name);
+		nest->by_iter[loop->iter] = ix_iter(gen->arena, loop->var);
+	}
+	nest_values(nest);
+	size_t nlocals = gen->locals.n;
+	nest->epilogue = (Body){0};
+	nest->finished = nest_finished(nest, nest_neutral(nest), &nest->epilogue);
+	gen->locals.n = nlocals;
+}
+
+void nest_rebuild(Nest *nest)
+{
+	Gen *gen = nest->gen;
+	size_t niters = gen->iters.n;
+	do {
+		gen->iters.n = niters;
+		gen->locals.n = nest->first_local;
+		build_values(nest);
+	} while (nest_collapse(nest));
+}
+
+void nest_set_up(Nest *nest)
+{
+	Gen *gen = nest->gen;
+	nest->first_local = gen->locals.n;
+	nest->loops = ARENA_ARRAY(gen->arena, Loop, nest->piece->niters + 1);
+	nest->by_iter = ARENA_ARRAY(gen->arena, const Ix *, nest->proj->niters + 1);
+	nest->batched = lower_shape(gen->lower, nest->node)->rows[ROW_BATCH].n > 0;
+	add_loops(nest, false);
+	nest->nresult = nest->nloops;
+	add_loops(nest, true);
+	collect_guards(nest);
+	nest_rebuild(nest);
+}
