@@ -83,7 +83,7 @@ static void put_bits(FILE *out, Dtype to, Dtype from)
 
 void c_put_math_tables(FILE *out, Arena *arena, Op op, Dtype dtype)
 {
-	MathFunction fn = math_function(arena, op, dtype, false);
+	MathFunction fn = math_function(arena, op, dtype, (MathForm){0});
 	for (size_t i = 0; i < fn.steps.n; i++) {
 		const MathTable *table = fn.steps.at[i].table;
 		if (!table)

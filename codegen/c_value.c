@@ -153,7 +153,8 @@ static void put_op(FILE *out, const Module *m, Op op, Dtype dtype)
 	if (is_unsigned(dtype) && int_text[op].unsigned_body)
 		body = int_text[op].unsigned_body;
 	if (is_inline(m, op, dtype)) {
-		MathFunction fn = math_function(m->arena, op, dtype, m->emit->target->fast_fp);
+		MathForm form = {.fast = m->emit->target->fast_fp};
+		MathFunction fn = math_function(m->arena, op, dtype, form);
 		c_put_math(out, m->arena, &fn);
 	} else if (ends_in_library(m, op, dtype)) {
 		put_near(out, m, op, dtype);

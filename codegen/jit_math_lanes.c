@@ -16,7 +16,10 @@ typedef struct LanesMath {
 /* With SCALE, one instruction of AVX-512, which is the reason for asking for that. */
 static MathFunction function_of(Jit *jit, Op op, Dtype dtype)
 {
-	return math_scaling(jit->arena, op, dtype, jit->module->emit->target->fast_fp);
+	MathForm form = {.fast = jit->module->emit->target->fast_fp,
+			 .fused = jit_fuses(jit, dtype),
+			 .scales = true};
+	return math_function(jit->arena, op, dtype, form);
 }
 
 /* Vectors here are of f32 and i32, which have equally many lanes: no step changes their width. */

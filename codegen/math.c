@@ -56,17 +56,20 @@ static V power_of_two(Make *m, V n)
  * bits of `rounded` hold n + 2 ONE. */
 static V scale(Make *m, V a, V rounded, V n)
 {
-	if (m->scales)
+	if (m->form.scales)
 		return binary(m, MATH_SCALE, a, n);
 	V both = bits(m, rounded, DTYPE_I32);
 	V half = shift(m, MATH_SHR, both, 1);
 	return mul(m, mul(m, a, power_of_two(m, half)), power_of_two(m, sub(m, both, half)));
 }
 
-/* exp(r) */
+/* exp(r) = 1 + r (1 + r P(r)) where products are not rounded, else 1 + (r + r^2 P(r)): a rounded
+ * r (1 + ..) would be an ulp off. */
 static V reduced_exp(Make *m, V r)
 {
 	V poly = POLYNOMIAL(m, r, poly_exp);
+	if (m->form.fused)
+		return plus(m, mul(m, plus(m, mul(m, poly, r), 1), r), 1);
 	return plus(m, add(m, mul(m, mul(m, r, r), poly), r), 1);
 }
 
@@ -338,8 +341,9 @@ bool math_wants_fma(Op op, Dtype dtype)
 	return dtype == DTYPE_F64 && (twice || op == OP_EXP2 || op == OP_LOG2);
 }
 
-static MathFunction make_function(Make m, Op op, Dtype dtype, bool fast)
+MathFunction math_function(Arena *arena, Op op, Dtype dtype, MathForm form)
 {
+	Make m = {.arena = arena, .form = form};
 	REQUIRE(math_has(op, dtype));
 	V x = push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype});
 	V y = op == OP_POW ? push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype}) : 0;
@@ -348,16 +352,6 @@ static MathFunction make_function(Make m, Op op, Dtype dtype, bool fast)
 	else if (op == OP_POW)
 		pow_of(&m, x, y);
 	else
-		formula_of(op, dtype, fast)(&m, x);
+		formula_of(op, dtype, form.fast)(&m, x);
 	return m.fn;
-}
-
-MathFunction math_function(Arena *arena, Op op, Dtype dtype, bool fast)
-{
-	return make_function((Make){.arena = arena}, op, dtype, fast);
-}
-
-MathFunction math_scaling(Arena *arena, Op op, Dtype dtype, bool fast)
-{
-	return make_function((Make){.arena = arena, .scales = true}, op, dtype, fast);
 }

@@ -10,7 +10,8 @@
  *             | SCALE a n                   f32: a 2^n, rounded once; n is a whole number
  *
  * There are no branches, so a loop around the steps becomes vector code. The formulas
- * hold with or without contraction of a*b+c. Integers wrap.
+ * hold with or without contraction of a*b+c, but those that are made for it (MathForm). Integers
+ * wrap.
  */
 #ifndef TSR_CODEGEN_MATH_H
 #define TSR_CODEGEN_MATH_H
@@ -58,6 +59,13 @@ typedef struct MathFunction {
 	VEC(MathStep) steps; /* the first ones are the arguments */
 } MathFunction;
 
+/* What the back end has: other steps are better then. */
+typedef struct MathForm {
+	bool fast;   /* --fp=fast, where there is such a form */
+	bool fused;  /* every a*b + c is rounded once */
+	bool scales; /* SCALE, which gives the same bits; no other form has it */
+} MathForm;
+
 /* Is there an inline form of the operation?
  * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid, tan: 2.5; sin, cos: 2.75;
  * gelu: 2 ulp of its argument. Of f64 the same. Infinities, NaN, zeros of either sign and
@@ -66,10 +74,7 @@ typedef struct MathFunction {
 bool math_has(Op op, Dtype dtype);
 /* Is it slower than the C library's where there is no fused multiply-add? */
 bool math_wants_fma(Op op, Dtype dtype);
-/* fast: --fp=fast, where there is such a form. */
-MathFunction math_function(Arena *arena, Op op, Dtype dtype, bool fast);
-/* The same bits, with SCALE where the other forms multiply twice; no other function has it. */
-MathFunction math_scaling(Arena *arena, Op op, Dtype dtype, bool fast);
+MathFunction math_function(Arena *arena, Op op, Dtype dtype, MathForm form);
 /* Has the operation a short form for most arguments (math_near.c)? `%` has it too. */
 bool math_has_near(Op op, Dtype dtype);
 /* The short form: what the operation gives, bit for bit, where math_is_far is 0. */

@@ -11,7 +11,7 @@ typedef uint32_t V; /* a step */
 typedef struct Make {
 	Arena *arena;
 	MathFunction fn;
-	bool scales; /* SCALE may be used */
+	MathForm form;
 } Make;
 
 #define ROUND32 0x1.8p23
