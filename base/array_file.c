@@ -148,6 +148,11 @@ size_t array_file_count(const ArrayFile *file)
 	return file->nentries;
 }
 
+const char *array_file_name(const ArrayFile *file, size_t index)
+{
+	return file->entries[index].name;
+}
+
 ptrdiff_t array_file_find(const ArrayFile *file, const char *name)
 {
 	for (size_t i = 0; i < file->nentries; i++)

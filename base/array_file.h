@@ -48,6 +48,8 @@ ArrayFile *array_file_open(const char *path, ArrayError *error);
 ArrayFile *array_file_memory(const void *bytes, size_t len, ArrayError *error);
 void array_file_close(ArrayFile *file);
 size_t array_file_count(const ArrayFile *file);
+/* The name at an index of the file's order; "" for that of a .npy. */
+const char *array_file_name(const ArrayFile *file, size_t index);
 /* The index of a name, in the file's order, or -1. */
 ptrdiff_t array_file_find(const ArrayFile *file, const char *name);
 /* `want`: DTYPE_NONE takes what comes. On failure *out is zeroed and needs no array_free. */

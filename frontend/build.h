@@ -8,6 +8,7 @@
 #ifndef TSR_FRONTEND_BUILD_H
 #define TSR_FRONTEND_BUILD_H
 
+#include "base/nearest.h"
 #include "frontend/frontend.h"
 
 /* ---- a table from names to numbers ---- */
@@ -228,8 +229,6 @@ void scope_report_unknown(Build *b, Name name);
 /* What the unknown name of the last diagnostic is called here: a word of other languages, or an
  * axis of a specification. False where there is nothing to say (foreign.c). */
 bool foreign_explain(Build *b, Name name);
-/* The candidate nearest to `name` by edit distance, or NULL when none is near. */
-Sym name_nearest(Sym name, const Sym *candidates, uint32_t n);
 /* Registers an input, dim, parameter or scalar by full name; reports a clash. */
 bool entry_declare(Build *b, Sym full, Span span);
 

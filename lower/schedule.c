@@ -1,7 +1,12 @@
 /* Schedules as tables: what is asked, what was made, and whether the two agree. */
 #include "lower/schedule.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 #include <stb/stb_ds.h>
+
+#include "base/nearest.h"
 
 static const char *const words[] = {
 #define CHOICE(id, word, names, example, meaning, needs) word,
@@ -170,19 +175,52 @@ static void refuse(const Program *program, const ScheduleEntry *entry, const Sch
 	diag_note(diags, near->span, "%s is computed here%s", near->name, text);
 }
 
-/* No kernel has the name; perhaps that of a tensor that is equal to it. */
-static void no_kernel(const ScheduleEntry *entry, const Schedule *made, Diags *diags)
+/* The kernel that may have been meant: of a like name, or on the nearest line that has one. */
+static Sym nearest(const Schedule *asked, const Program *program, Sym name, Arena *arena)
 {
-	const ScheduleEqual *equal = NULL;
-	for (size_t i = 0; i < made->equals.n && !equal; i++)
-		if (made->equals.at[i].name == entry->name)
-			equal = &made->equals.at[i];
+	const Schedule *made = program->made;
+	const char **names = ARENA_ARRAY(arena, const char *, made->entries.n + 1);
+	long line = name[0] == '@' ? atol(name + 1) : 0, least = LONG_MAX;
+	Sym found = NULL;
+	size_t n = 0;
+	for (size_t i = 0; i < made->entries.n; i++) {
+		names[n++] = made->entries.at[i].name;
+		Sym at = line_name(asked, program, made->entries.at[i].span);
+		long far = at ? labs(atol(at + 1) - line) : LONG_MAX;
+		if (far < least) {
+			least = far;
+			found = at;
+		}
+	}
+	return name[0] == '@' ? found : name_nearest(name, names, n);
+}
+
+static const ScheduleEqual *equal_of(const Schedule *made, Sym name)
+{
+	for (size_t i = 0; i < made->equals.n; i++)
+		if (made->equals.at[i].name == name)
+			return &made->equals.at[i];
+	return NULL;
+}
+
+/* No kernel has the name; perhaps that of a tensor that is equal to it, or one like it. */
+static void no_kernel(const Schedule *asked, const Program *program, const ScheduleEntry *entry,
+		      Diags *diags)
+{
+	const ScheduleEqual *equal = equal_of(program->made, entry->name);
 	const char *to = equal && equal->to ? equal->to : "another tensor";
-	diag(diags, E0606, entry->span, "no kernel of the program is named %s%s%s%s", entry->name,
-	     equal ? ": it is equal to " : "", equal ? to : "",
-	     equal ? ", which is read instead" : "");
-	if (equal)
+	if (equal) {
+		diag(diags, E0606, entry->span,
+		     "no kernel of the program is named %s: it is equal to %s, which is read instead",
+		     entry->name, to);
 		diag_note(diags, equal->span, "%s is computed here", to);
+		return;
+	}
+	diag(diags, E0606, entry->span, "%s",
+	     schedule_no_kernel(program, entry->name, diags->arena));
+	Sym near = nearest(asked, program, entry->name, diags->arena);
+	if (near)
+		diag_fix(diags, entry->span, near, "did you mean '%s'?", near);
 }
 
 static void compare_entry(const Schedule *asked, const Program *program,
@@ -202,7 +240,7 @@ static void compare_entry(const Schedule *asked, const Program *program,
 		}
 	}
 	if (!near)
-		no_kernel(entry, program->made, diags);
+		no_kernel(asked, program, entry, diags);
 	for (size_t k = 0; near && k < entry->clauses.n; k++)
 		if (!good[entry->clauses.at[k].choice])
 			refuse(program, entry, &entry->clauses.at[k], near, diags);

@@ -72,17 +72,29 @@ static bool is_in_kernel(const Program *program, Sym name, Sym loop)
 	return false;
 }
 
-static const char *unknown(Arena *arena, Named named, Sym name, const Names *names)
+/* The text, and the names that there are. */
+static const char *with_names(Arena *arena, const char *text, const Names *names)
 {
-	static const char *const words[] = {"loop", "operand", "kernel"};
-	const char *text = arena_printf(arena, "no %s %s", words[named], name);
 	for (size_t i = 0; i < names->n && i < SHOWN; i++)
 		text = arena_printf(arena, "%s%s%s", text,
 				    i		   ? ", "
 				    : names->n > 1 ? "; there are "
 						   : "; there is ",
 				    names->at[i]);
-	return arena_printf(arena, "%s%s", text, names->n > SHOWN ? ", ..." : "");
+	return names->n > SHOWN ? arena_printf(arena, "%s, ...", text) : text;
+}
+
+static const char *unknown(Arena *arena, Named named, Sym name, const Names *names)
+{
+	static const char *const words[] = {"loop", "operand", "kernel"};
+	return with_names(arena, arena_printf(arena, "no %s %s", words[named], name), names);
+}
+
+const char *schedule_no_kernel(const Program *program, Sym name, Arena *arena)
+{
+	Names names = kernels_of(program, arena, NULL);
+	const char *text = arena_printf(arena, "no kernel of the program is named %s", name);
+	return with_names(arena, text, &names);
 }
 
 const char *schedule_why(const Program *program, const ScheduleClause *asked,

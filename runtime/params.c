@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "runtime/params_map.h"
 #include "runtime/session.h"
 
@@ -103,6 +104,45 @@ static ptrdiff_t find_theirs(const ArrayFile *file, const MapLine *line, const c
 	return index < 0 && *line->prefix ? array_file_find(file, whole) : index;
 }
 
+/* Does the name end with `tail`, behind a point? */
+static bool ends_with(const char *name, const char *tail)
+{
+	size_t n = strlen(name), m = strlen(tail);
+	return m > 0 && n > m + 1 && name[n - m - 1] == '.' && strcmp(name + n - m, tail) == 0;
+}
+
+/* What a file without the array has instead: the name behind a prefix, or the one that is nearest. */
+static void explain_lacking(const ArrayFile *file, const char *theirs, char *text, size_t room)
+{
+	size_t n = array_file_count(file);
+	const char **names = malloc((n + 1) * sizeof *names);
+	text[0] = '\0';
+	for (size_t i = 0; names && i < n; i++) {
+		names[i] = array_file_name(file, i);
+		if (!*text && ends_with(names[i], theirs))
+			snprintf(text, room,
+				 ": it has '%.200s', which 'prefix %.*s' in a line above finds",
+				 names[i], (int)(strlen(names[i]) - strlen(theirs)), names[i]);
+	}
+	const char *near = names && !*text ? name_nearest(theirs, names, n) : NULL;
+	if (near)
+		snprintf(text, room, ": did you mean '%s'?", near);
+	else if (names && !*text && n > 0)
+		snprintf(text, room, ": it has %zu array%s, such as '%.200s'", n, n == 1 ? "" : "s",
+			 names[0]);
+	free(names);
+}
+
+static int lacks(const ArrayFile *file, const char *path, int line, const char *ours,
+		 const char *theirs, tsr_error *error)
+{
+	char instead[600];
+	explain_lacking(file, theirs, instead, sizeof instead);
+	return session_fail(error, TSR_FAIL_NAME,
+			    "%s:%d: the map takes '%s' from '%s', which the file does not have%s",
+			    path, line, ours, theirs, instead);
+}
+
 /* The first line for the parameter whose array the file has; a parameter with lines has such a one. */
 static int load_mapped(tsr_session *s, Slot *slot, ArrayFile *file, const char *path,
 		       const ParamsMap *map, tsr_error *error)
@@ -128,11 +168,23 @@ static int load_mapped(tsr_session *s, Slot *slot, ArrayFile *file, const char *
 			memcpy(first, theirs, sizeof first);
 		}
 	}
-	return lacking == 0 ? TSR_OK
-			    : session_fail(error, TSR_FAIL_NAME,
-					   "%s:%d: the map takes '%s' from '%s', which the file "
-					   "does not have",
-					   path, lacking, ours, first);
+	return lacking == 0 ? TSR_OK : lacks(file, path, lacking, ours, first, error);
+}
+
+static int no_parameter(const tsr_session *s, const char *path, const MapLine *line,
+			tsr_error *error)
+{
+	size_t n = (size_t)s->module->nparams;
+	const char **names = malloc((n + 1) * sizeof *names);
+	for (size_t k = 0; names && k < n; k++)
+		names[k] = s->params[k].tensor->name;
+	const char *near = names ? name_nearest(line->ours, names, n) : NULL;
+	near = !near && names && n > 0 ? names[0] : near;
+	free(names);
+	return session_fail(error, TSR_FAIL_NAME,
+			    "%s:%d: the map names '%s', which is no parameter of the module%s%s%s",
+			    path, line->number, line->ours, near ? ": '" : "", near ? near : "",
+			    near ? "' is one" : "");
 }
 
 /* A line for no parameter is a slip. */
@@ -146,10 +198,7 @@ static int check_ours(const tsr_session *s, const char *path, const ParamsMap *m
 		for (int32_t k = 0; k < s->module->nparams && !found; k++)
 			found = map_line_matches(line, s->params[k].tensor->name, theirs);
 		if (!found)
-			return session_fail(
-				error, TSR_FAIL_NAME,
-				"%s:%d: the map names '%s', which is no parameter of the module",
-				path, line->number, line->ours);
+			return no_parameter(s, path, line, error);
 	}
 	return TSR_OK;
 }

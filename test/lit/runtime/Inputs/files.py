@@ -31,10 +31,12 @@ open("map.bad", "w").write("w theirs\n")
 open("map.axes", "w").write("w = w [0, 0]\n")
 open("map.lost", "w").write("w = theirs\n")
 np.savez("fused.npz", fused=np.ones((4, 6), "f4"), turned=np.ones((4, 3), "f4"), flat=np.ones(12, "f4"))
+np.savez("behind.npz", **{"a.0.weight": np.ones((3, 4), "f4"), "a.0.bias": np.ones(3, "f4")})
 for name, text in {
         "parts": "w = fused [m (0/4 o) => o m]", "shape": "\nw = flat", "letters": "w = fused [m o => o]",
         "ours": "w = turned [1 0]\nv{i} = b", "number": "w{i} = h.{j}", "long": "w = " + 2000 * "a",
-        "prefix": "prefix", "either": "prefix x.\nw = lost\nw = gone"}.items():
+        "prefix": "prefix", "either": "prefix x.\nw = lost\nw = gone",
+        "near": "w = fusde", "behind": "w = weight", "ouch": "w = fused [m (0/4 o) => o m]\nbb = flat"}.items():
     open("map." + name, "w").write(text + "\n")
 
 # A member whose zip entry claims other sizes than its header, one with damage, one that is no array.
