@@ -133,6 +133,7 @@ static BandPlace *add_place(Emit *e, NodeId node, Sym name, const int *dims)
 	place->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
 						     .name = name,
 						     .span = lower_node(lower, node)->span,
+						     .site = lower_node(lower, node)->site,
 						     .dtype = lower_node(lower, node)->dtype,
 						     .elements = size_const(lower->sizes, 0)});
 	return place;

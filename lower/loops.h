@@ -197,6 +197,8 @@ typedef struct Buffer {
 	BufferKind kind;
 	Sym name;       /* as in messages and dumps */
 	Span span;	/* TEMP: of the tensor; SPAN_NONE: the span of the kernel that stores it */
+	uint32_t site;	/* of the tensor, for its place in the program's own file */
+	BufferId home;	/* itself, or the one that took what it held (rows.c) */
 	Dtype dtype;
 	Size elements;
 	uint32_t routine; /* INPUT, OUTPUT, TEMP: whose it is */

@@ -113,6 +113,7 @@ static void check_bytes(Lower *lower, Size elements, Dtype dtype, NodeId node)
 BufferId lower_buffer(Lower *lower, Buffer buffer)
 {
 	buffer.routine = lower->routine_id;
+	buffer.home = (BufferId)lower->program->buffers.n;
 	PUSH(lower->arena, lower->program->buffers, buffer);
 	return (BufferId)lower->program->buffers.n - 1;
 }

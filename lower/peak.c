@@ -5,6 +5,7 @@
  * symbolic dims have their least values.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "lower/plan.h"
 
@@ -63,6 +64,58 @@ static int by_bytes(const void *a, const void *b)
 	return x->life->buffer < y->life->buffer ? -1 : 1;
 }
 
+/* ---- names and places ---- */
+
+static bool is_own_file(const Lower *lower, Span span)
+{
+	return !span_is_none(span) && strcmp(source_at(lower->program->sources, span.file)->path,
+					     lower->graph->files.at[0]) == 0;
+}
+
+/* Of what has one place, the program's own tensor goes before one of a library. */
+static const Buffer *shown_of(const Lower *lower, BufferId id)
+{
+	const Program *program = lower->program;
+	const Buffer *shown = &program->buffers.at[id];
+	for (BufferId b = 0; b < program->buffers.n && !is_own_file(lower, shown->span); b++) {
+		BufferId home = b;
+		while (program->buffers.at[home].home != home) /* falls: buffers in other homes */
+			home = program->buffers.at[home].home;
+		if (home == id && is_own_file(lower, program->buffers.at[b].span))
+			shown = &program->buffers.at[b];
+	}
+	return shown;
+}
+
+/* Where the program's own file makes it: there, or where it applies the function that does. */
+static Span own_place(const Lower *lower, Span span, uint32_t site)
+{
+	Span at = span;
+	for (; site && !is_own_file(lower, at); site = lower->graph->sites.at[site].parent)
+		at = lower->graph->sites.at[site].span;
+	return is_own_file(lower, at) ? at : span;
+}
+
+/* "scores", or "mul (nn.tsr:24)" where the place that is shown is another one. */
+static const char *named(const Lower *lower, Sym name, Span span, Span at)
+{
+	if (span_is_none(span) || (span.file == at.file && span.start == at.start))
+		return name;
+	Place place = source_place(lower->program->sources, span.file, span.start);
+	const char *slash = strrchr(place.path, '/');
+	return arena_printf(lower->arena, "%s (%s:%u)", name, slash ? slash + 1 : place.path,
+			    place.line);
+}
+
+/* The application that the kernel of this name comes from; 0: none. */
+static uint32_t site_of(const Lower *lower, Sym name)
+{
+	for (NodeId id = 0; id < lower->graph->nodes.n; id++)
+		if (lower->names[id] == name)
+			return lower_node(lower, id)->site;
+	return 0;
+}
+
 static void show_alive(Lower *lower, const Lives *lives, const KernelId *kernels, uint32_t peak)
 {
 	const Program *program = lower->program;
@@ -74,10 +127,12 @@ static void show_alive(Lower *lower, const Lives *lives, const KernelId *kernels
 	qsort(alive, n, sizeof *alive, by_bytes);
 	for (size_t i = 0; i < n; i++) {
 		const Life *life = alive[i].life;
-		const Buffer *buffer = &program->buffers.at[life->buffer];
+		const Buffer *buffer = shown_of(lower, life->buffer);
+		Span at = own_place(lower, buffer->span, buffer->site);
 		Span kernel = program->kernels.at[kernels[life->first]].span;
-		diag_note(lower->diags, span_is_none(buffer->span) ? kernel : buffer->span,
-			  "%s has %s bytes, from here to %s", buffer->name,
+		diag_note(lower->diags, span_is_none(at) ? kernel : at,
+			  "%s has %s bytes, from here to %s",
+			  named(lower, buffer->name, buffer->span, at),
 			  size_text(lower->arena, lower->sizes, life->bytes),
 			  program->kernels.at[kernels[life->last]].name);
 	}
@@ -109,9 +164,10 @@ void workspace_check(Lower *lower, const Lives *lives, const KernelId *kernels, 
 	Lives own = own_lives(lower, lives);
 	uint32_t peak = peak_kernel(lower, &own, nkernels);
 	const Kernel *kernel = &lower->program->kernels.at[kernels[peak]];
-	diag(lower->diags, E0509, kernel->span,
+	Span at = own_place(lower, kernel->span, site_of(lower, kernel->name));
+	diag(lower->diags, E0509, at,
 	     "the workspace of %s has %s bytes, most of them alive in %s; --max-workspace allows %lld",
-	     lower->routine->name, size_text(lower->arena, lower->sizes, workspace), kernel->name,
-	     (long long)limit);
+	     lower->routine->name, size_text(lower->arena, lower->sizes, workspace),
+	     named(lower, kernel->name, kernel->span, at), (long long)limit);
 	show_alive(lower, &own, kernels, peak);
 }

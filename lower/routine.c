@@ -120,6 +120,7 @@ static void bind_buffer(Lower *lower, NodeId id)
 				lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
 							     .name = lower_name(lower, id),
 							     .span = node->span,
+							     .site = node->site,
 							     .dtype = node->dtype,
 							     .elements = node_elements(lower, id)});
 	}

@@ -381,6 +381,8 @@ static void make_private(Rows *rows, RowKernel *row)
 		row->kernel.body = one_stmt(rows, loop_over(rows, row->loop, body));
 		if (twin.kind == TWIN_BUFFER && others_of(rows, buffer).before)
 			move_before(rows, buffer, twin);
+		if (twin.kind == TWIN_BUFFER)
+			rows->program->buffers.at[buffer].home = twin.id;
 		lower_forget(rows->lower, buffer);
 		*row = row_kernel(rows, &row->kernel);
 		i = (size_t)-1;
