@@ -31,12 +31,14 @@ typedef enum Left { LEFT_NOTHING, LEFT_WARNINGS, LEFT_OTHERS, LEFT_MORE, LEFT_SA
 typedef struct Found {
 	const Edit *at[REPAIRS];
 	uint32_t n;
+	int nerrors; /* that the first one leaves */
 } Found;
 
 typedef struct Repairs {
 	Compiler *c;
 	Diag *d;
 	int nerrors, nwarnings; /* before */
+	int nleft;		/* errors that the last trial left */
 	size_t trials, bytes;	/* that may still be made, and taken by them */
 	Arena *scratch;
 	VEC(uint64_t) tried; /* hashes of texts */
@@ -60,11 +62,37 @@ static bool says_same(const Repairs *r, const Diags *diags)
 	return false;
 }
 
+/* Text, names, sizes: a stage that finds errors is the last one. */
+static int stage_of(DiagCode code) { return code < E0201 ? 0 : code < E0301 ? 1 : 2; }
+
 /* An error of an earlier stage hides those of later ones, and one of sizes what nothing determines. */
 static bool hides(DiagCode error, DiagCode other)
 {
 	bool last = other == E0307 || other == E0308;
-	return (error < E0301 && other >= E0301) || (last && error != E0307 && error != E0308);
+	return stage_of(error) < stage_of(other) || (last && error != E0307 && error != E0308);
+}
+
+/* Until names are settled, what is wrong elsewhere stays as it was; then, another thing that is wrong
+ * at the same place tells that the edit has not mended it. */
+static bool says_more(const Repairs *r, const Diags *diags, const Edit *edit)
+{
+	const Diags *before = &r->c->diags;
+	Span at = r->d->span;
+	if (edit->span.end <= at.start)
+		at.start += (uint32_t)strlen(edit->text) - (edit->span.end - edit->span.start);
+	for (size_t i = 0; i < diags->list.n; i++) {
+		const Diag *d = &diags->list.at[i];
+		if (d->severity != SEVERITY_ERROR)
+			continue;
+		bool known = stage_of(d->code) == 2 &&
+			     (d->span.file != at.file || d->span.start != at.start);
+		for (size_t k = 0; k < before->list.n && !known && stage_of(d->code) < 2; k++)
+			known = before->list.at[k].code == d->code &&
+				strcmp(before->list.at[k].text, d->text) == 0;
+		if (!known)
+			return true;
+	}
+	return false;
 }
 
 static bool comes_as_far(const Repairs *r, const Diags *diags)
@@ -76,17 +104,19 @@ static bool comes_as_far(const Repairs *r, const Diags *diags)
 	return true;
 }
 
-static Left left_of(const Repairs *r, const Diags *diags)
+static Left left_of(const Repairs *r, const Diags *diags, const Edit *edit)
 {
 	if (diags->nerrors == 0)
 		return diags->nwarnings > r->nwarnings ? LEFT_WARNINGS : LEFT_NOTHING;
 	if (says_same(r, diags))
 		return LEFT_SAME;
-	return diags->nerrors < r->nerrors && comes_as_far(r, diags) ? LEFT_OTHERS : LEFT_MORE;
+	return diags->nerrors < r->nerrors && comes_as_far(r, diags) && !says_more(r, diags, edit)
+		       ? LEFT_OTHERS
+		       : LEFT_MORE;
 }
 
-/* The program with `text` in place of the span, up to its shapes and index maps. */
-static Left try_edit(Repairs *r, Span span, const char *text)
+/* The program with the edit, up to its shapes and index maps. */
+static Left try_edit(Repairs *r, const Edit *edit)
 {
 	Compiler t = {.perm = arena_new(), .symbols = symbols_new(), .frontend = r->c->frontend};
 	sources_init(&t.sources, t.perm);
@@ -97,14 +127,15 @@ static Left try_edit(Repairs *r, Span span, const char *text)
 		if (t.diags.options.on[code] == 2)
 			t.diags.options.on[code] = 1;
 	t.parse = (Parse){t.perm, t.symbols, &t.sources, &t.diags};
-	const char *all = edited(r, t.perm, span, text);
+	const char *all = edited(r, t.perm, edit->span, edit->text);
 	t.file = source_add(&t.sources, source_at(&r->c->sources, r->c->file)->path, all, strlen(all));
 	t.ast = parse_file(&t.parse, t.file);
 	if (t.diags.nerrors == 0)
 		t.graph = frontend_build(&t.parse, &t.sources, t.ast, &t.frontend);
 	if (t.diags.nerrors == 0)
 		infer_run(t.graph, t.perm, &t.diags, NULL);
-	Left left = left_of(r, &t.diags);
+	Left left = left_of(r, &t.diags, edit);
+	r->nleft = t.diags.nerrors;
 	size_t held = arena_held(t.perm);
 	r->trials = held >= r->bytes ? 0 : r->trials - 1;
 	r->bytes -= held < r->bytes ? held : r->bytes;
@@ -226,6 +257,7 @@ static void collect(const Repairs *r, Edits *e)
 	e->names = names;
 	collect_places(r, e);
 	collect_sizes(e, sizes, r->d->text);
+	e->nmain = e->nsizes;
 	collect_names(e, names, r->d->text);
 	collect_with(r, e);
 	for (size_t i = 0; i < r->d->notes.n; i++)
@@ -269,17 +301,24 @@ static bool was_tried(Repairs *r, const Edit *edit)
 	return false;
 }
 
-/* What leaves other errors: likely only where inference says so, or where there were others. */
+/* What leaves other errors: likely only where inference says so, or where there were others; what
+ * leaves fewer is likelier. */
 static void keep(const Repairs *r, Found *found, const Edit *edit, Left left)
 {
 	if (left == LEFT_MORE && edit->offered)
 		left = LEFT_OTHERS;
 	Found *of = &found[left];
-	if (left <= LEFT_OTHERS && of->n < REPAIRS &&
-	    (of->n == 0 || edit->cost <= of->at[0]->cost + COST_SPREAD) &&
-	    (left < LEFT_OTHERS || edit->offered ||
-	     (r->nerrors > 1 && (of->n == 0 || !of->at[0]->offered))))
-		of->at[of->n++] = edit;
+	if (left > LEFT_OTHERS || (left == LEFT_OTHERS && !edit->offered &&
+				   (r->nerrors == 1 || (of->n > 0 && of->at[0]->offered))))
+		return;
+	if (of->n > 0 && !edit->offered && r->nleft < of->nerrors)
+		of->n = 0;
+	if (of->n == 0)
+		of->nerrors = r->nleft;
+	else if (of->n == REPAIRS || edit->cost > of->at[0]->cost + COST_SPREAD ||
+		 (r->nleft > of->nerrors && !edit->offered))
+		return;
+	of->at[of->n++] = edit;
 }
 
 /* Tries edits until enough make the program compile; those that cost much more than the best that
@@ -296,7 +335,7 @@ static void search(Repairs *r, const Edits *e, Found *found)
 			continue;
 		if ((r->trials == 0 && !edit->offered) || was_tried(r, edit))
 			continue;
-		Left left = r->trials > 0 ? try_edit(r, edit->span, edit->text) : LEFT_OTHERS;
+		Left left = r->trials > 0 ? try_edit(r, edit) : LEFT_OTHERS;
 		keep(r, found, edit, left);
 		if (left == LEFT_NOTHING && edit->cost + COST_SPREAD < limit)
 			limit = edit->cost + COST_SPREAD;
@@ -344,7 +383,9 @@ static bool mend(Repairs *r)
 	Found found[LEFT_SAME] = {0};
 	e.counts = r->d->code == E0302 || r->d->code == E0303;
 	collect(r, &e);
-	if (r->c->graph)
+	if (r->d->code == E0309)
+		edits_of_inputs(&e);
+	else if (r->c->graph)
 		edits_near(&e);
 	else
 		edits_of_text(&e);
@@ -396,7 +437,7 @@ static Repairs repairs_new(Compiler *c)
 }
 
 /* What the front end offers is about one word and stays as it is; no edit mends a limit, and a number
- * in place of a dim is not meant. Trials are C strings. */
+ * in place of a dim (E0309) is not meant. Trials are C strings. */
 void repairs_offer(Compiler *c)
 {
 	const Source *source = source_at(&c->sources, c->file);
@@ -407,7 +448,7 @@ void repairs_offer(Compiler *c)
 		r.d = &c->diags.list.at[i];
 		if (diag_code_severity(r.d->code) != SEVERITY_ERROR || r.d->span.file != c->file ||
 		    (r.d->code < E0301 && has_repair(r.d)) || r.d->code == E0305 ||
-		    r.d->code == E0309 || r.d->code == E0349)
+		    r.d->code == E0349)
 			continue;
 		n++;
 		if (mend(&r)) {

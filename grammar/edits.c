@@ -1,5 +1,6 @@
-/* Walks the tree near the places of a message and lists edits: operators, operands, shapes, sizes;
- * specifications are in edits_spec.c.
+/* Walks the tree near the places of a message and lists edits: operators, operands, sizes;
+ * specifications are in edits_spec.c, declared shapes in edits_shape.c, what axes are called in
+ * edits_names.c.
  *
  * How far a construct is from the places is a part of the cost: NEAR where a place is the construct
  * or one of its parts, AROUND where one lies in it, SAME in a statement that has one, NAMED in the
@@ -78,7 +79,7 @@ static bool holds(Span outer, Span inner)
 }
 
 /* Of something that is written at `span`. */
-static uint32_t far_of(const Edits *e, Span span)
+uint32_t edit_far(const Edits *e, Span span)
 {
 	uint32_t best = SAME;
 	for (uint32_t i = 0; i < e->nplaces; i++) {
@@ -101,7 +102,7 @@ static bool holds_place(const Edits *e, Span span)
 
 static uint32_t far_of_operator(const Edits *e, const AstExpr *expr)
 {
-	uint32_t best = far_of(e, expr->span);
+	uint32_t best = edit_far(e, expr->span);
 	for (uint32_t i = 0; i < e->nplaces; i++) {
 		uint32_t far = same_span(e->places[i], expr->op_span) ? 0 : FAR;
 		for (uint32_t k = 0; k < expr->nargs; k++)
@@ -116,10 +117,10 @@ static uint32_t far_of_operator(const Edits *e, const AstExpr *expr)
 
 /* ---- sizes ---- */
 
-static void sizes_for(Edits *e, Span span, uint32_t far)
+void edit_sizes(Edits *e, Span span, uint32_t far)
 {
 	for (uint32_t i = 0; i < e->nsizes; i++)
-		edit_add(e, COST_SIZE + far, span, e->sizes[i],
+		edit_add(e, COST_SIZE + far + (i >= e->nmain), span, e->sizes[i],
 			 arena_printf(e->arena, "it would fit with %s for %s", e->sizes[i],
 				      edit_text(e, span)));
 }
@@ -129,7 +130,7 @@ static void numbers_for(Edits *e, const AstExpr *number, uint32_t far)
 {
 	if (!number->is_integer || number->integer > INT64_MAX - STEPS)
 		return;
-	sizes_for(e, number->span, far);
+	edit_sizes(e, number->span, far);
 	for (int64_t step = 1; step <= STEPS; step++)
 		for (int sign = -1; sign <= 1; sign += 2) {
 			int64_t to = number->integer + sign * step;
@@ -139,134 +140,6 @@ static void numbers_for(Edits *e, const AstExpr *number, uint32_t far)
 					 arena_printf(e->arena, "it would fit with %s for %s", text,
 						      edit_text(e, number->span)));
 		}
-}
-
-/* ---- declared shapes ---- */
-
-static bool is_rest(const Edits *e, Span gap)
-{
-	return strstr(edit_text(e, gap), "..") != NULL;
-}
-
-/* "..., out" where "... -> out" was meant. */
-static void comma_behind_rest(Edits *e, const AstShape *shape, Span axis, uint32_t far)
-{
-	const char *head = edit_text(e, (Span){axis.file, shape->span.start, axis.start});
-	const char *comma = strrchr(head, ',');
-	if (comma)
-		edit_add(
-			e, COST_SIGN + far,
-			(Span){axis.file, shape->span.start + (uint32_t)(comma - head), axis.start},
-			" -> ", "it would fit with '->' behind the input axes");
-}
-
-/* A comma between two axes that is to be a sign. */
-static void shape_commas(Edits *e, const AstShape *shape, RowKind row, uint32_t far, bool given)
-{
-	const AstShapeRow *axes = &shape->rows[row];
-	bool batch = shape->rows[ROW_BATCH].written, input = shape->rows[ROW_INPUT].written;
-	if (axes->var_at == 0 && axes->naxes > 0 && !input && row == ROW_OUTPUT)
-		comma_behind_rest(e, shape, axes->axes[0].span, far);
-	for (uint32_t i = 0; i + 1 < axes->naxes; i++) {
-		Span gap = edit_gap(axes->axes[i].span, axes->axes[i + 1].span);
-		if (is_rest(e, gap))
-			continue;
-		if (!batch && row != ROW_BATCH)
-			edit_add(e, COST_SIGN + far + (i > 0) + (given ? 0 : 3), gap, " | ",
-				 "it would fit with '|' behind the batch axes");
-		if (!input && row == ROW_OUTPUT)
-			edit_add(e, COST_SIGN + far + (given ? 4 : 0), gap, " -> ",
-				 "it would fit with '->' behind the input axes");
-		edit_add(e, COST_EXCHANGE + far, span_join(axes->axes[i].span, axes->axes[i + 1].span),
-			 arena_printf(e->arena, "%s%s%s", edit_text(e, axes->axes[i + 1].span),
-				      edit_text(e, gap), edit_text(e, axes->axes[i].span)),
-			 "it would fit with these axes changing places");
-	}
-}
-
-static Span row_span(const AstShapeRow *row)
-{
-	return row->naxes ? span_join(row->axes[0].span, row->axes[row->naxes - 1].span) : SPAN_NONE;
-}
-
-/* Two rows side by side: exchanged, or joined, or with the other sign. */
-static void shape_rows(Edits *e, const AstShape *shape, RowKind first, RowKind next, uint32_t far)
-{
-	Span a = row_span(&shape->rows[first]), b = row_span(&shape->rows[next]);
-	if (span_is_none(a) || span_is_none(b) || shape->rows[first].var_at >= 0 ||
-	    shape->rows[next].var_at >= 0)
-		return;
-	Span gap = edit_gap(a, b);
-	const char *sign = edit_text(e, gap);
-	if (first == ROW_INPUT)
-		edit_add(e, COST_ROWS + far, span_join(a, b),
-			 arena_printf(e->arena, "%s%s%s", edit_text(e, b), sign, edit_text(e, a)),
-			 "it would fit with the two rows changing places");
-	edit_add(e, COST_EXCHANGE + far, gap, ", ", "it would fit with the axes in one row");
-	if (first == ROW_INPUT && !shape->rows[ROW_BATCH].written)
-		edit_add(e, COST_EXCHANGE + far, gap, " | ", "it would fit with '|' for '->'");
-	if (first == ROW_BATCH && !shape->rows[ROW_INPUT].written)
-		edit_add(e, COST_EXCHANGE + far, gap, " -> ", "it would fit with '->' for '|'");
-}
-
-/* An axis that is missing: of a size that the message says, before each axis and behind the last. */
-static void shape_insertions(Edits *e, const AstShapeRow *row, uint32_t far)
-{
-	for (uint32_t i = 0; e->counts && i < row->naxes; i++) {
-		Span axis = row->axes[i].span;
-		for (uint32_t k = 0; k < e->nsizes; k++) {
-			const char *why = arena_printf(
-				e->arena, "it would fit with an axis of %s here", e->sizes[k]);
-			edit_add(e, COST_EXCHANGE + 1 + far,
-				 (Span){axis.file, axis.start, axis.start},
-				 arena_printf(e->arena, "%s, ", e->sizes[k]), why);
-			if (i + 1 == row->naxes)
-				edit_add(e, COST_EXCHANGE + 1 + far,
-					 (Span){axis.file, axis.end, axis.end},
-					 arena_printf(e->arena, ", %s", e->sizes[k]), why);
-		}
-	}
-}
-
-/* A batch axis of a shape that has none: a dim of the file, or a size that the message says. */
-static void batch_insertions(Edits *e, const AstShape *shape, uint32_t far)
-{
-	const AstShapeRow *row =
-		&shape->rows[shape->rows[ROW_INPUT].written ? ROW_INPUT : ROW_OUTPUT];
-	if (shape->rows[ROW_BATCH].written || row->naxes == 0)
-		return;
-	Span at = {shape->span.file, row->axes[0].span.start, row->axes[0].span.start};
-	for (uint32_t i = 0; i < e->file->nstmts + e->nsizes; i++) {
-		const AstStmt *stmt = i < e->file->nstmts ? &e->file->stmts[i] : NULL;
-		const char *size = stmt ? stmt->name.sym : e->sizes[i - e->file->nstmts];
-		if (!stmt || stmt->kind == STMT_DIM)
-			edit_add(e, COST_SIZE + far, at, arena_printf(e->arena, "%s | ", size),
-				 arena_printf(e->arena, "it would fit with a batch axis of %s",
-					      size));
-	}
-}
-
-/* `given`: the shape of an input, which is seldom what is wrong. */
-static void edits_of_shape(Edits *e, const AstShape *shape, uint32_t least, bool given)
-{
-	uint32_t far = far_of(e, shape->span);
-	far = far < least ? far : least;
-	bool batch = shape->rows[ROW_BATCH].written, input = shape->rows[ROW_INPUT].written;
-	if (given && e->counts)
-		batch_insertions(e, shape, far);
-	for (RowKind k = 0; k < ROW_KINDS; k++) {
-		shape_commas(e, shape, k, far, given);
-		shape_insertions(e, &shape->rows[k], far + given);
-		for (uint32_t i = 0; i < shape->rows[k].naxes; i++) {
-			Span axis = shape->rows[k].axes[i].span;
-			uint32_t near = far_of(e, axis);
-			sizes_for(e, axis, (near < far ? near : far) + given);
-		}
-	}
-	if (batch)
-		shape_rows(e, shape, ROW_BATCH, input ? ROW_INPUT : ROW_OUTPUT, far);
-	if (input)
-		shape_rows(e, shape, ROW_INPUT, ROW_OUTPUT, far);
 }
 
 /* ---- operators and calls ---- */
@@ -333,8 +206,10 @@ static void edits_of_call(Edits *e, const AstExpr *expr, uint32_t far)
 		edit_add(e, COST_EXCHANGE + far, expr->span, edit_text(e, expr->args[1]->span),
 			 "it would fit without 'reshape'");
 	for (uint32_t i = 1; i < expr->nargs; i++)
-		if (expr->args[i]->spec)
+		if (expr->args[i]->spec && !expr->args[i]->spec->broken) {
 			edits_of_spec(e, expr->args[i]->spec, far);
+			edits_of_joins(e, expr->args[i]->spec, far);
+		}
 }
 
 static void edits_of_operator(Edits *e, const AstExpr *expr, uint32_t far)
@@ -351,6 +226,7 @@ static void edits_of_operator(Edits *e, const AstExpr *expr, uint32_t far)
 			 "", "it would fit without '.T'");
 		break;
 	case AST_CALL: edits_of_call(e, expr, far); break;
+	case AST_WITH: edits_of_binds(e, expr, far); break;
 	case AST_NUMBER: numbers_for(e, expr, far); break;
 	default: break;
 	}
@@ -399,7 +275,7 @@ static void walk_stmt(Edits *e, const AstStmt *stmt, uint32_t least)
 		const AstStep *step = &stmt->steps[i];
 		walk(e, step->expr, least);
 		if (step->via && step->via->spec)
-			edits_of_spec(e, step->via->spec, far_of(e, step->span));
+			edits_of_spec(e, step->via->spec, edit_far(e, step->span));
 	}
 }
 

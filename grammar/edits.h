@@ -25,7 +25,7 @@ typedef struct Edits {
 	const Span *places; /* the first is the main one; those of other files are passed over */
 	uint32_t nplaces;
 	const char *const *sizes; /* numbers that the message says */
-	uint32_t nsizes;
+	uint32_t nsizes, nmain;	  /* these are in the message itself, the others in its notes */
 	const char *const *names; /* that it says in quotes */
 	uint32_t nnames;
 	const char *with; /* what a missing 'with' would say, or NULL */
@@ -35,6 +35,8 @@ typedef struct Edits {
 
 /* Fills the list, in any order. */
 void edits_near(Edits *e);
+/* Likewise, of dims of inputs alone, which may have been meant as batch axes. */
+void edits_of_inputs(Edits *e);
 /* Likewise, for a text at the main place that is no specification. */
 void edits_of_text(Edits *e);
 /* In the order of the costs, then of the text. */
@@ -45,6 +47,18 @@ Edit *edit_find(Edits *e, Span span, const char *text);
 /* Internal to grammar/: adds one; of a specification that is `far` from the places. */
 void edit_add(Edits *e, uint32_t cost, Span span, const char *text, const char *why);
 void edits_of_spec(Edits *e, const AstSpec *spec, uint32_t far);
+
+/* Internal to grammar/: of a shape that is `least` or less from the places; `given`: that of an input,
+ * which is seldom what is wrong. */
+void edits_of_shape(Edits *e, const AstShape *shape, uint32_t least, bool given);
+/* Internal to grammar/: how far something that is written there is from the places; the sizes of the
+ * message in its place. */
+uint32_t edit_far(const Edits *e, Span span);
+void edit_sizes(Edits *e, Span span, uint32_t far);
+
+/* Internal to grammar/: the letters that a `with` sets, the axis that parts are joined along. */
+void edits_of_binds(Edits *e, const AstExpr *with, uint32_t far);
+void edits_of_joins(Edits *e, const AstSpec *spec, uint32_t far);
 
 /* Internal to grammar/: what stands there; between the two. */
 const char *edit_text(const Edits *e, Span span);

@@ -1,5 +1,5 @@
 /* Edits of a specification: letters that change places, signs for commas, rows and letters that are
- * missing or too many, another mark. */
+ * missing or too many, another mark, at one window or at each. */
 #include "grammar/edits.h"
 
 #include <string.h>
@@ -105,6 +105,24 @@ static void comma_for_sign(SpecEdits *s, const Item *a, const Item *b)
 		add(s, COST_OTHER, gap, " -> ", "it would fit with '->' for '|'");
 }
 
+/* "s, h | d" for "s | h, d", and the other way round: of the items from `a` on the sign goes from
+ * one side of the second to the other. */
+static void move_sign(SpecEdits *s, const Item *a)
+{
+	const Item *moved = a + 1, *b = a + 2;
+	Span axis = moved->axis->span, all = span_join(a->axis->span, b->axis->span);
+	const char *before = edit_text(s->e, edit_gap(a->axis->span, axis));
+	const char *behind = edit_text(s->e, edit_gap(axis, b->axis->span));
+	bool one = (a->row == moved->row) != (moved->row == b->row);
+	if (!one || a->tensor != b->tensor || strstr(before, "..") || strstr(behind, ".."))
+		return;
+	add(s, COST_SIGN, all,
+	    arena_printf(s->e->arena, "%s%s%s%s%s", edit_text(s->e, a->axis->span), behind,
+			 edit_text(s->e, axis), before, edit_text(s->e, b->axis->span)),
+	    arena_printf(s->e->arena, "it would fit with '%s' on the other side",
+			 edit_text(s->e, axis)));
+}
+
 static void signs(SpecEdits *s)
 {
 	for (uint32_t i = 0; i + 1 < s->n; i++) {
@@ -113,6 +131,8 @@ static void signs(SpecEdits *s)
 			sign_for_comma(s, a, b);
 		else
 			comma_for_sign(s, a, b);
+		if (i + 2 < s->n)
+			move_sign(s, a);
 	}
 }
 
@@ -263,6 +283,26 @@ static void renames(SpecEdits *s, Name name, const Sym *letters, uint32_t n)
 	}
 }
 
+/* Elements at an end that are left out: the sizes of differences from one to the next. */
+static void skips(SpecEdits *s, const Item *item)
+{
+	Span axis = item->axis->span;
+	const char *letter = edit_text(s->e, axis);
+	if (item->axis->kind != SPEC_LETTER || item->tensor == s->spec->noperands)
+		return;
+	for (uint32_t i = 0; i < s->e->nsizes; i++) {
+		const char *n = s->e->sizes[i];
+		if (n[0] < '1' || n[0] > '9' || n[1] != '\0')
+			continue;
+		add(s, COST_SIGN, axis, arena_printf(s->e->arena, "%s^%s", letter, n),
+		    arena_printf(s->e->arena, "it would fit without the last %s of '%s'", n,
+				 letter));
+		add(s, COST_SIGN, axis, arena_printf(s->e->arena, "%s^%s", n, letter),
+		    arena_printf(s->e->arena, "it would fit without the first %s of '%s'", n,
+				 letter));
+	}
+}
+
 static void others(SpecEdits *s, const Item *item, const Sym *letters, uint32_t n)
 {
 	Name name = item->axis->name;
@@ -281,19 +321,49 @@ static void others(SpecEdits *s, const Item *item, const Sym *letters, uint32_t 
 		    "0 keeps the place of an axis that is reduced");
 }
 
+static const char *const mark_text[] = {"+", "<+", "<+?", "=+", "=+?"};
+static const SpecMark rounding[] = {MARK_NONE, MARK_VALID_FLOOR, MARK_VALID, MARK_PADDED_CEIL,
+				    MARK_PADDED};
+static const SpecMark padding[] = {MARK_NONE, MARK_PADDED, MARK_PADDED_CEIL, MARK_VALID,
+				   MARK_VALID_FLOOR};
+
+static bool has_mark(const AstSpecAxis *axis)
+{
+	return axis->kind == SPEC_AFFINE && axis->mark != MARK_NONE;
+}
+
 static void marks(SpecEdits *s, const AstSpecAxis *axis)
 {
-	static const char *const written[] = {"+", "<+", "<+?", "=+", "=+?"};
-	static const SpecMark first[] = {MARK_NONE, MARK_VALID_FLOOR, MARK_VALID, MARK_PADDED_CEIL,
-					 MARK_PADDED};
-	static const SpecMark second[] = {MARK_NONE, MARK_PADDED, MARK_PADDED_CEIL, MARK_VALID,
-					  MARK_VALID_FLOOR};
-	if (axis->kind != SPEC_AFFINE || axis->mark == MARK_NONE)
+	if (!has_mark(axis))
 		return;
-	add(s, COST_SIGN, axis->mark_span, written[first[axis->mark]],
-	    arena_printf(s->e->arena, "it would fit with '%s'", written[first[axis->mark]]));
-	add(s, COST_OTHER, axis->mark_span, written[second[axis->mark]],
-	    arena_printf(s->e->arena, "it would fit with '%s'", written[second[axis->mark]]));
+	add(s, COST_SIGN, axis->mark_span, mark_text[rounding[axis->mark]],
+	    arena_printf(s->e->arena, "it would fit with '%s'", mark_text[rounding[axis->mark]]));
+	add(s, COST_OTHER, axis->mark_span, mark_text[padding[axis->mark]],
+	    arena_printf(s->e->arena, "it would fit with '%s'", mark_text[padding[axis->mark]]));
+}
+
+/* Windows along several axes have one mark as a rule. */
+static void marks_everywhere(SpecEdits *s, const SpecMark *to)
+{
+	Span whole = s->spec->span;
+	const char *text = "", *mark = "";
+	uint32_t done = whole.start, n = 0;
+	for (uint32_t i = 0; i < s->n; i++) {
+		const AstSpecAxis *axis = s->items[i].axis;
+		if (!has_mark(axis) || axis->mark_span.start < done)
+			continue;
+		mark = mark_text[to[axis->mark]];
+		text = arena_printf(
+			s->e->arena, "%s%s%s", text,
+			edit_text(s->e, (Span){whole.file, done, axis->mark_span.start}), mark);
+		done = axis->mark_span.end;
+		n++;
+	}
+	if (n > 1)
+		add(s, COST_SIGN + 1, whole,
+		    arena_printf(s->e->arena, "%s%s", text,
+				 edit_text(s->e, (Span){whole.file, done, whole.end})),
+		    arena_printf(s->e->arena, "it would fit with '%s' at each window", mark));
 }
 
 void edits_of_spec(Edits *e, const AstSpec *spec, uint32_t far)
@@ -308,8 +378,11 @@ void edits_of_spec(Edits *e, const AstSpec *spec, uint32_t far)
 	signs(&s);
 	rests(&s);
 	insertions(&s);
+	marks_everywhere(&s, rounding);
+	marks_everywhere(&s, padding);
 	for (uint32_t i = 0; i < s.n; i++) {
 		others(&s, &s.items[i], letters, n);
 		marks(&s, s.items[i].axis);
+		skips(&s, &s.items[i]);
 	}
 }

@@ -133,14 +133,11 @@ static void note_relation(Solver *s, CellId cell, Origins *o)
 	}
 }
 
-void blame_born(Solver *s, CellId cell)
+/* The operations that the size comes through, the nearest first. */
+static void note_steps(Solver *s, CellId cell)
 {
-	if (!s->diags)
-		return;
-	const Cell *c = cell_at(s, cell);
 	const char *size = cell_size_text(s, cell);
-	Origin origin = origin_near(s, cell);
-	Path path = proof_path(s, cell, origin.cell);
+	Path path = proof_path(s, cell, origin_near(s, cell).cell);
 	Span last = s->blamed;
 	for (size_t i = 0, shown = 0; i < path.n && shown < STEPS_SHOWN; i++) {
 		const Con *con = path.at[i].con == NONE ? NULL : &s->cons.at[path.at[i].con];
@@ -151,9 +148,36 @@ void blame_born(Solver *s, CellId cell)
 		diag_note(s->diags, con->span, "%s is %s here too",
 			  axis_text(s, path.at[i].con, path.at[i].to), size);
 	}
-	c = cell_at(s, cell);
+}
+
+bool blame_computed(Solver *s, CellId cell, Span span)
+{
+	const Why *why = &cell_at(s, cell)->why;
+	if (!s->diags || (why->kind != WHY_RELATION && why->kind != WHY_SYSTEM))
+		return false;
+	const Con *con = &s->cons.at[why->con];
+	s->blamed = span;
+	note_relation(s, cell, &(Origins){0});
+	for (uint32_t i = 0; i < con->ncells; i++) {
+		CellId from = con->cells[i];
+		if (from != NONE && cell_root(s, from) != cell_root(s, cell) &&
+		    cell_at(s, from)->why.kind == WHY_WRITTEN)
+			note_steps(s, from);
+	}
+	return true;
+}
+
+void blame_born(Solver *s, CellId cell)
+{
+	if (!s->diags)
+		return;
+	const char *size = cell_size_text(s, cell);
+	note_steps(s, cell);
+	const Cell *c = cell_at(s, cell);
 	switch (c->why.kind) {
-	case WHY_WRITTEN: diag_note(s->diags, origin.span, "%s comes from here", size); break;
+	case WHY_WRITTEN:
+		diag_note(s->diags, origin_near(s, cell).span, "%s comes from here", size);
+		break;
 	case WHY_RELATION:
 	case WHY_SYSTEM: note_relation(s, cell, &(Origins){0}); break;
 	case WHY_JOIN:

@@ -109,7 +109,8 @@ static void add(Collector *c, Guard g)
 		simplify_divides(c, &g);
 	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.b) &&
 	    !size_ge(c->s->sizes, g.b, size_const(c->s->sizes, 1)))
-		add(c, (Guard){GUARD_GE, g.b, size_const(c->s->sizes, 1), g.span, g.other, NULL, 0});
+		add(c, (Guard){GUARD_GE, g.b, size_const(c->s->sizes, 1), g.span, g.other, NULL, 0,
+			       0});
 	if (size_is_bad(g.a) || size_is_bad(g.b)) {
 		blame_at(c->s, E0347, g.span, "a size here is too large, or has too many terms");
 		return;
@@ -120,7 +121,7 @@ static void add(Collector *c, Guard g)
 
 static void add_con(Collector *c, GuardKind kind, Size a, Size b, const Con *con)
 {
-	add(c, (Guard){kind, a, b, con->span, SPAN_NONE, NULL, 0});
+	add(c, (Guard){kind, a, b, con->span, SPAN_NONE, NULL, 0, 0});
 }
 
 static void not_negative(Collector *c, Size a, const Con *con)
@@ -265,7 +266,11 @@ static void ask_product(Collector *c, const Con *con)
 		quotient |= !size_is_bad(others) && ask_quotient(c, total, axes.at[i], others, con);
 	}
 	if (!quotient && !size_same(product, total))
-		add_con(c, GUARD_EQ, total, product, con);
+		add(c, (Guard){.kind = GUARD_EQ,
+			       .a = total,
+			       .b = product,
+			       .span = con->span,
+			       .product = (uint32_t)(con - s->cons.at) + 1});
 }
 
 /* A size that several relations give together: its quotient is one, and it is not negative. */
@@ -336,7 +341,7 @@ static void ask_leaf(Collector *c, const Leaf *leaf)
 	}
 	bool swap = size_before(s, leaf->size, value);
 	add(c, (Guard){GUARD_EQ, swap ? value : leaf->size, swap ? leaf->size : value, span, other,
-		       NULL, (uint32_t)(leaf - s->leaves.at) + 1});
+		       NULL, (uint32_t)(leaf - s->leaves.at) + 1, 0});
 }
 
 static void ask_require(Collector *c, const Require *r)
@@ -352,9 +357,9 @@ static void ask_require(Collector *c, const Require *r)
 	if (size_is_bad(a) || size_is_bad(b))
 		return;
 	if (r->op == REQUIRE_DIVIDES) /* a divides b */
-		add(c, (Guard){GUARD_DIVIDES, b, a, r->span, SPAN_NONE, NULL, 0});
+		add(c, (Guard){GUARD_DIVIDES, b, a, r->span, SPAN_NONE, NULL, 0, 0});
 	else
-		add(c, (Guard){kinds[r->op], a, b, r->span, SPAN_NONE, NULL, 0});
+		add(c, (Guard){kinds[r->op], a, b, r->span, SPAN_NONE, NULL, 0, 0});
 }
 
 /* `a @ i` with a size for i: it lies inside its axis. */
@@ -372,7 +377,7 @@ static void ask_slice(Collector *c, const Node *node)
 	Size size = cell_value(s, axis);
 	if (!size_ge(s->sizes, index, size)) {
 		add(c, (Guard){GUARD_GE, size, size_plus(s->sizes, index, 1), node->arg_spans[1],
-			       SPAN_NONE, NULL, 0});
+			       SPAN_NONE, NULL, 0, 0});
 		return;
 	}
 	blame_at(s, E0306, node->arg_spans[1], "index %s is outside an axis of %s",

@@ -176,14 +176,39 @@ static void note_replaced(const Reducer *r, const Guard *g, const bool *used)
 	}
 }
 
+/* As many elements as axes can never have, and where these come from. */
+static void blame_product(Solver *s, const Guard *g)
+{
+	const Con *con = &s->cons.at[g->product - 1];
+	Size elements = size_const(s->sizes, con->number);
+	FlatRow f;
+	for (uint32_t r = 0; r < con->nrows; r++) {
+		row_flatten(s, &con->rows[r], &f);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++)
+			elements = size_mul(s->sizes, elements, cell_value(s, flat_at(&f, i)));
+	}
+	blame_at(s, E0401, g->span, "%s elements can never be %s",
+		 size_text(s->arena, s->sizes, elements),
+		 size_text(s->arena, s->sizes, cell_value(s, con->cells[0])));
+	blame_born(s, con->cells[0]);
+	for (uint32_t r = 0; r < con->nrows; r++) {
+		row_flatten(s, &con->rows[r], &f);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++)
+			blame_born(s, flat_at(&f, i));
+	}
+}
+
 static void blame_never(const Reducer *r, const Guard *g)
 {
 	static const char *const verbs[] = {[GUARD_EQ] = "can never equal",
 					    [GUARD_GE] = "is never at least",
 					    [GUARD_DIVIDES] = "is never a multiple of"};
 	Solver *s = r->s;
-	blame_at(s, E0401, g->span, "%s %s %s", size_text(s->arena, s->sizes, g->a), verbs[g->kind],
-		 size_text(s->arena, s->sizes, g->b));
+	if (g->product)
+		blame_product(s, g);
+	else
+		blame_at(s, E0401, g->span, "%s %s %s", size_text(s->arena, s->sizes, g->a),
+			 verbs[g->kind], size_text(s->arena, s->sizes, g->b));
 	if (!s->diags)
 		return;
 	if (!span_is_none(g->other))
@@ -288,7 +313,7 @@ static void consider_dims(Reducer *r)
 		if (size_is_bad(now) || size_ge(sizes, now, least))
 			continue;
 		const Guard *g = &r->found->at[r->from[d] - 1];
-		Guard floor = {GUARD_GE, now, least, g->span, SPAN_NONE, NULL, 0};
+		Guard floor = {GUARD_GE, now, least, g->span, SPAN_NONE, NULL, 0, 0};
 		if (never_holds(r, &floor))
 			blame_never(r, g);
 		else

@@ -1,12 +1,15 @@
-/* The repair of a sum that lost the place of its axis: s / sum("i, j => i", s).
+/* The repair of operands without a place for an axis: s / sum("i, j => i", s), gate .* experts.
  *
  * Axes meet from the right, so what is left of the sum meets other axes than those it came from. A
  * 0 in the result keeps the place of an axis that is reduced. It is offered where each axis of the
- * operand would then meet one of its size, through operations on the sum and numbers alone.
+ * operand would then meet one of its size, through operations on the sum and numbers alone. A tensor
+ * whose axes are the first ones of the other's gets such zeros by a sum of its own.
  */
 #include "infer/trace.h"
 
 #include <string.h>
+
+enum { LETTERS = 26 };
 
 static bool is_number(const Node *node)
 {
@@ -41,6 +44,15 @@ static Size written(Solver *s, CellId cell, const Leaf *leaf)
 	return same ? leaf->size : cell_value(s, cell);
 }
 
+/* As it is written: `...` has the name of its row's kind. */
+static const char *var_text(Solver *s, Sym var)
+{
+	for (RowKind k = 0; k < ROW_KINDS; k++)
+		if (strcmp(var, row_kind_text(k)) == 0)
+			return "...";
+	return arena_printf(s->arena, "..%s..", var);
+}
+
 /* The axes as they are written, with a 0 for each axis of `wanted` that none of them fits, from the
  * left; NULL where some fit nowhere, or a 0 would stand inside a row variable. */
 static const char *row_text(Solver *s, const Spec *spec, const SpecRow *row, const FlatRow *axes,
@@ -60,13 +72,80 @@ static const char *row_text(Solver *s, const Spec *spec, const SpecRow *row, con
 		const char *piece = !fits ? "0"
 				    : i < var || i >= var + nvar
 					    ? source_text(s->diags->sources, s->arena, axis->span)
-					    : arena_printf(s->arena, "..%s..", row->var);
+					    : var_text(s, row->var);
 		if (!(fits && inside))
 			text = arena_printf(s->arena, "%s%s%s", text, *text ? between : "", piece);
 		zero = !fits;
 		i += fits;
 	}
 	return i == n ? text : NULL;
+}
+
+static bool is_closed(const FlatRow *f) { return f->var == NONE; }
+
+static uint32_t naxes(const FlatRow *f) { return f->nlead + f->ntrail; }
+
+/* Are the first axes of `b` those of `a`? */
+static bool begins(Solver *s, const FlatRow *a, const FlatRow *b, const Leaf *leaf)
+{
+	bool same = is_closed(a) && is_closed(b) && naxes(a) > 0 && naxes(a) <= naxes(b);
+	for (uint32_t i = 0; same && i < naxes(a); i++)
+		same = !size_is_bad(cell_value(s, flat_at(b, i))) &&
+		       size_same(written(s, flat_at(a, i), leaf), written(s, flat_at(b, i), leaf));
+	return same;
+}
+
+static const char *zeros(Solver *s, const char *text, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		text = arena_printf(s->arena, "%s, 0", text);
+	return text;
+}
+
+/* x / sum("n | i => n", x): batch axes that became output axes. */
+static bool suggest_bar(Solver *s, NodeId sum, NodeId other, const Leaf *leaf)
+{
+	const Spec *spec = s->graph->nodes.at[sum].spec;
+	FlatRow axes, batch, out;
+	row_flatten(s, &s->rows[sum][ROW_OUTPUT], &axes);
+	row_flatten(s, &s->rows[other][ROW_BATCH], &batch);
+	row_flatten(s, &s->rows[other][ROW_OUTPUT], &out);
+	if (spec->result.rows[ROW_BATCH].written || spec->result.rows[ROW_INPUT].written ||
+	    naxes(&axes) != naxes(&batch) || !begins(s, &axes, &batch, leaf) || !is_closed(&out) ||
+	    (spec->single_letters && naxes(&out) > 1))
+		return false;
+	const char *text = source_text(s->diags->sources, s->arena, spec->result.span);
+	text = arena_printf(s->arena, "%s |%s", text, naxes(&out) ? " 0" : "");
+	diag_fix(s->diags, spec->result.span, zeros(s, text, naxes(&out) ? naxes(&out) - 1 : 0),
+		 "'|' stands behind batch axes; 0 keeps the place of an axis that is reduced");
+	return true;
+}
+
+/* g .* e where the axes of g are the first ones of e. */
+static bool suggest_lead(Solver *s, const Con *con, int32_t arg, NodeId other, const Leaf *leaf)
+{
+	const Node *node = &s->graph->nodes.at[con->node];
+	const Node *operand = &s->graph->nodes.at[node->args[arg]];
+	FlatRow own, wanted, batch, in;
+	row_flatten(s, &s->rows[node->args[arg]][ROW_OUTPUT], &own);
+	row_flatten(s, &s->rows[other][ROW_OUTPUT], &wanted);
+	row_flatten(s, &s->rows[node->args[arg]][ROW_BATCH], &batch);
+	row_flatten(s, &s->rows[node->args[arg]][ROW_INPUT], &in);
+	if (con->row != ROW_OUTPUT || !operand->name || naxes(&own) == naxes(&wanted) ||
+	    naxes(&own) > LETTERS || !begins(s, &own, &wanted, leaf))
+		return false;
+	const char *letters = "a";
+	for (uint32_t i = 1; i < naxes(&own); i++)
+		letters = arena_printf(s->arena, "%s, %c", letters, (char)('a' + i));
+	const char *rows = arena_printf(s->arena, "%s%s", naxes(&batch) ? "... | " : "",
+					naxes(&in) ? "... -> " : "");
+	diag_fix(s->diags, node->arg_spans[arg],
+		 arena_printf(s->arena, "sum(\"%s%s => %s%s\", %s)", rows, letters, rows,
+			      zeros(s, letters, naxes(&wanted) - naxes(&own)),
+			      source_text(s->diags->sources, s->arena, node->arg_spans[arg])),
+		 "axes meet from the right: a 0 behind those of '%s' lets them meet the first ones",
+		 operand->name);
+	return true;
 }
 
 static bool suggest_for(Solver *s, const Con *con, NodeId operand, NodeId other, const Leaf *leaf)
@@ -80,7 +159,9 @@ static bool suggest_for(Solver *s, const Con *con, NodeId operand, NodeId other,
 	row_flatten(s, &s->rows[sum][con->row], &axes);
 	row_flatten(s, &s->rows[other][con->row], &wanted);
 	uint32_t n = axes.nlead + axes.ntrail;
-	if (axes.var != NONE || wanted.var != NONE || n == 0 || row->naxes == 0 || n < row->naxes ||
+	if (con->row == ROW_OUTPUT && suggest_bar(s, sum, other, leaf))
+		return true;
+	if (axes.var != NONE || wanted.var != NONE || n == 0 || !row->written || n < row->naxes ||
 	    n >= wanted.nlead + wanted.ntrail)
 		return false;
 	const char *text = row_text(s, spec, row, &axes, &wanted, leaf);
@@ -96,7 +177,35 @@ bool suggest_kept(Solver *s, const Con *con, const Leaf *leaf)
 	NodeId own = node->args[con->arg];
 	NodeId other = node->nargs == 2 ? node->args[con->arg == 0] : con->node;
 	return suggest_for(s, con, own, other, leaf) ||
-	       (node->nargs == 2 && suggest_for(s, con, other, own, leaf));
+	       (node->nargs == 2 && suggest_for(s, con, other, own, leaf)) ||
+	       (node->nargs == 2 && (suggest_lead(s, con, con->arg, other, leaf) ||
+				     suggest_lead(s, con, con->arg == 0, own, leaf)));
+}
+
+/* w * reshape(x), whose batch axes would have to be 1: a specification has one more. */
+static void suggest_batch(Solver *s, CellId cell)
+{
+	const Why *why = &cell_at(s, cell)->why;
+	const Con *con = why->kind == WHY_RELATION ? &s->cons.at[why->con] : NULL;
+	FlatRow batch, out, in;
+	if (!con || con->kind != CON_PRODUCT || con->arg < 0 ||
+	    s->graph->nodes.at[con->node].kind != NODE_RESHAPE ||
+	    !size_is(s->sizes, cell_value(s, cell), 1))
+		return;
+	row_flatten(s, &s->rows[con->node][ROW_BATCH], &batch);
+	row_flatten(s, &s->rows[con->node][ROW_OUTPUT], &out);
+	row_flatten(s, &s->rows[con->node][ROW_INPUT], &in);
+	if (naxes(&batch) + naxes(&in) > 0 || naxes(&out) == 0 || naxes(&out) > LETTERS)
+		return;
+	const char *letters = "a", *text;
+	for (uint32_t i = 1; i < naxes(&out); i++)
+		letters = arena_printf(s->arena, "%s, %c", letters, (char)('a' + i));
+	Span span = s->graph->nodes.at[con->node].span;
+	text = source_text(s->diags->sources, s->arena, span);
+	diag_fix(
+		s->diags, span,
+		arena_printf(s->arena, "sum(\"n | %s => n | %s\", %s)", letters, letters, text),
+		"'reshape' has the axes that its use asks for: a specification asks for a batch axis");
 }
 
 void explain_meeting(Solver *s, const Guard *g)
@@ -106,9 +215,10 @@ void explain_meeting(Solver *s, const Guard *g)
 	const Leaf *leaf = &s->leaves.at[g->leaf - 1];
 	ConId con = meeting_of(s, leaf->cell);
 	Origin origin = origin_near(s, leaf->cell);
-	if (!span_is_none(origin.span))
+	if (!blame_computed(s, leaf->cell, g->span) && !span_is_none(origin.span))
 		diag_note(s->diags, origin.span, "%s comes from here",
 			  size_text(s->arena, s->sizes, cell_value(s, leaf->cell)));
 	if (is_pointwise_operand(s, con))
 		suggest_kept(s, &s->cons.at[con], leaf);
+	suggest_batch(s, leaf->cell);
 }

@@ -431,6 +431,9 @@ void blame_at(Solver *s, DiagCode code, Span span, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /* A note for each place that the size passed, then for the place where it came from. */
 void blame_born(Solver *s, CellId cell);
+/* Where a size that is computed is, and what the sizes that it is computed from passed, beside the
+ * message at `span`; false: it is not computed. */
+bool blame_computed(Solver *s, CellId cell, Span span);
 /* Where the row got its axes, and where the operands of the operation are declared. */
 void blame_settled(Solver *s, const RowTerm *row);
 void blame_operands(Solver *s, NodeId node);
