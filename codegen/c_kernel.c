@@ -1,7 +1,7 @@
 /* Kernels as C functions, one statement a line. Values that a statement uses more than once become
  * constants in front of it; indices are written as they are. */
 #include "codegen/c_text.h"
-#include "codegen/pointer_map.h"
+#include "base/pointer_map.h"
 
 typedef struct KernelText {
 	FILE *out;

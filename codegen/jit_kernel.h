@@ -4,7 +4,7 @@
 #define TSR_CODEGEN_JIT_KERNEL_H
 
 #include "codegen/jit_value.h"
-#include "codegen/pointer_map.h"
+#include "base/pointer_map.h"
 
 /* A local that lives in variables of its own, `nsegments` for each combination of its axes but the
  * last. */

@@ -8,7 +8,7 @@
  */
 #include "codegen/kernel_use.h"
 
-#include "codegen/pointer_map.h"
+#include "base/pointer_map.h"
 
 typedef struct Moved {
 	Size base;

@@ -7,7 +7,7 @@
 #include "codegen/kernel_use.h"
 
 #include "base/diag.h"
-#include "codegen/pointer_map.h"
+#include "base/pointer_map.h"
 
 typedef struct Writer {
 	const Program *program;

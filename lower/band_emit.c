@@ -286,6 +286,7 @@ static void take(Emit *e, Kernel *whole, const Kernel *part, Body *body)
 		iters[i] = ix_iter(arena, i < e->band->ndims ? i : offset + i);
 	Rewrite rewrite = {.program = e->program,
 			   .iters = iters,
+			   .renames = true,
 			   .first_local = whole->nlocals,
 			   .span = part->span};
 	Block block = rewrite_block(&rewrite, part->body);

@@ -2,10 +2,21 @@
  * shared. */
 #include "lower/rewrite.h"
 
-#include <stb/stb_ds.h>
 #include <string.h>
 
 static const Value *rewrite_value(Rewrite *r, const Value *value);
+
+static const Ix *new_ix(Rewrite *r, const Ix *ix);
+
+/* The same sum or quotient of other iterators: what was in its form is so under other names. */
+static const Ix *renamed_pair(Rewrite *r, const Ix *ix)
+{
+	Ix *copy = ARENA_NEW(r->program->arena, Ix);
+	*copy = *ix;
+	copy->a = new_ix(r, ix->a);
+	copy->b = new_ix(r, ix->b);
+	return copy;
+}
 
 static const Ix *new_ix(Rewrite *r, const Ix *ix)
 {
@@ -14,8 +25,10 @@ static const Ix *new_ix(Rewrite *r, const Ix *ix)
 	case IX_SIZE: return ix;
 	case IX_ITER: return r->iters[ix->iter];
 	case IX_VALUE: return ix_value(program->arena, rewrite_value(r, ix->value));
-	default: return ix_binary(program, ix->kind, new_ix(r, ix->a), new_ix(r, ix->b));
+	default: break;
 	}
+	return r->renames ? renamed_pair(r, ix)
+			  : ix_binary(program, ix->kind, new_ix(r, ix->a), new_ix(r, ix->b));
 }
 
 static const Ix *const *new_ixs(Rewrite *r, const Ix *const *ixs, uint32_t n)
@@ -28,21 +41,25 @@ static const Ix *const *new_ixs(Rewrite *r, const Ix *const *ixs, uint32_t n)
 
 static const Ix *new_place(Rewrite *r, BufferId buffer, const Ix *ix)
 {
-	const Ix *offset = r->offsets ? r->offsets[buffer] : NULL;
-	return offset ? ix_add(r->program, offset, new_ix(r, ix)) : new_ix(r, ix);
+	for (uint32_t i = 0; i < r->noffsets; i++)
+		if (r->offsets[i].buffer == buffer)
+			return ix_add(r->program, r->offsets[i].offset, new_ix(r, ix));
+	return new_ix(r, ix);
 }
 
-static const BufferTwin *twin_of(const Rewrite *r, BufferId buffer)
+static BufferTwin *twin_of(const Rewrite *r, BufferId buffer)
 {
-	static const BufferTwin none = {.kind = TWIN_NONE};
-	return r->twins ? &r->twins[buffer] : &none;
+	for (uint32_t i = 0; i < r->ntwins; i++)
+		if (r->twins[i].buffer == buffer)
+			return &r->twins[i];
+	return NULL;
 }
 
 static const Value *rewrite_value(Rewrite *r, const Value *value)
 {
-	const Value *known = hmget(r->known, value);
+	uint64_t known = *pointer_map_at(&r->known, value);
 	if (known)
-		return known;
+		return (const Value *)(uintptr_t)known;
 	Value *copy = ARENA_NEW(r->program->arena, Value);
 	*copy = *value;
 	for (uint32_t i = 0; i < value->nargs; i++)
@@ -56,14 +73,16 @@ static const Value *rewrite_value(Rewrite *r, const Value *value)
 	}
 	if (value->kind == VALUE_LOAD) {
 		const BufferTwin *twin = twin_of(r, value->buffer);
-		if (twin->kind == TWIN_BUFFER)
+		if (twin && twin->kind == TWIN_BUFFER)
 			copy->buffer = twin->id;
-		else if (twin->kind == TWIN_LOCAL)
-			*copy = (Value){
-				.kind = VALUE_LOCAL, .dtype = value->dtype, .local = twin->id,
-				.ixs = twin->ixs, .nixs = twin->nixs};
+		else if (twin)
+			*copy = (Value){.kind = VALUE_LOCAL,
+					.dtype = value->dtype,
+					.local = twin->id,
+					.ixs = twin->ixs,
+					.nixs = twin->nixs};
 	}
-	hmput(r->known, value, copy);
+	*pointer_map_at(&r->known, value) = (uint64_t)(uintptr_t)copy;
 	return copy;
 }
 
@@ -76,9 +95,8 @@ static const Cond *new_conds(Rewrite *r, const Cond *conds, uint32_t n)
 }
 
 /* The first store to what becomes a local declares it. */
-static void store_local(Rewrite *r, Stmt *copy)
+static void store_local(BufferTwin *twin, Stmt *copy)
 {
-	BufferTwin *twin = &r->twins[copy->buffer];
 	copy->kind = twin->declared ? LOOP_SET : LOOP_LOCAL;
 	copy->local = twin->id;
 	copy->ix = NULL;
@@ -89,7 +107,8 @@ static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 {
 	Stmt *copy = ARENA_NEW(r->program->arena, Stmt);
 	*copy = *stmt;
-	hmfree(r->known); /* values are shared within a statement, and are not across stores */
+	pointer_map_clear(
+		&r->known); /* values are shared within a statement, and are not across stores */
 	if (span_is_none(copy->span))
 		copy->span = r->span;
 	if (stmt->lo)
@@ -112,20 +131,21 @@ static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 		copy->ixs = new_ixs(r, stmt->ixs, stmt->nixs);
 	}
 	bool touches = stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH;
-	if (touches && twin_of(r, stmt->buffer)->kind == TWIN_BUFFER)
-		copy->buffer = r->twins[stmt->buffer].id;
-	else if (stmt->kind == LOOP_STORE && twin_of(r, stmt->buffer)->kind == TWIN_LOCAL)
-		store_local(r, copy);
+	BufferTwin *twin = touches ? twin_of(r, stmt->buffer) : NULL;
+	if (twin && twin->kind == TWIN_BUFFER)
+		copy->buffer = twin->id;
+	else if (twin && stmt->kind == LOOP_STORE)
+		store_local(twin, copy);
 	copy->body = rewrite_block(r, stmt->body);
 	return copy;
 }
 
 Block rewrite_block(Rewrite *r, Block block)
 {
+	r->known.arena = r->program->arena;
 	const Stmt **stmts = ARENA_ARRAY(r->program->arena, const Stmt *, block.n + 1);
 	for (uint32_t i = 0; i < block.n; i++)
 		stmts[i] = new_stmt(r, block.stmts[i]);
-	hmfree(r->known);
 	return (Block){stmts, block.n};
 }
 

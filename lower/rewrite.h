@@ -3,6 +3,7 @@
 #define TSR_LOWER_REWRITE_H
 
 #include "base/diag.h"
+#include "base/pointer_map.h"
 #include "lower/loops.h"
 
 typedef enum TwinKind { TWIN_NONE, TWIN_BUFFER, TWIN_LOCAL } TwinKind;
@@ -12,6 +13,7 @@ typedef enum TwinKind { TWIN_NONE, TWIN_BUFFER, TWIN_LOCAL } TwinKind;
  * them. */
 typedef struct BufferTwin {
 	TwinKind kind;
+	BufferId buffer;
 	uint32_t id; /* BufferId or LocalId */
 	bool declared;
 	/* LOCAL that has axes and is loaded only: the cell, in the new terms */
@@ -19,19 +21,23 @@ typedef struct BufferTwin {
 	uint32_t nixs;
 } BufferTwin;
 
-typedef struct KnownValue {
-	const Value *key, *value;
-} KnownValue;
+/* What is added to the indices into a buffer. */
+typedef struct BufferOffset {
+	BufferId buffer;
+	const Ix *offset;
+} BufferOffset;
 
 typedef struct Rewrite {
 	Program *program;
 	const Ix *const *iters; /* by IterVar; an iterator for each that a loop runs */
+	bool renames;		/* they are iterators, each another one */
 	LocalId first_local;	/* added to the locals' ids */
-	BufferTwin *twins;	/* by BufferId; NULL: every buffer stays */
-	/* by BufferId: added to indices into it; NULL entries: nothing is */
-	const Ix *const *offsets;
-	Span span;		/* of statements without one */
-	KnownValue *known;	/* stb_ds table of the statement at hand */
+	BufferTwin *twins;	/* few; of other buffers nothing stands in the place */
+	uint32_t ntwins;
+	const BufferOffset *offsets; /* few */
+	uint32_t noffsets;
+	Span span;	  /* of statements without one */
+	PointerMap known; /* the copies of values of the statement at hand */
 } Rewrite;
 
 /* Adds the iterators and locals of a kernel to those of another. */

@@ -18,6 +18,8 @@
  */
 #include "lower/rows.h"
 
+#include <stb/stb_ds.h>
+
 #include "lower/rewrite.h"
 #include "lower/rows_touch.h"
 
@@ -142,6 +144,7 @@ static RowKernel join(Rows *rows, const RowKernel *a, const RowKernel *b)
 	iters[b->loop->iter] = ix_iter(rows->program->arena, a->loop->iter);
 	Rewrite rewrite = {.program = rows->program,
 			   .iters = iters,
+			   .renames = true,
 			   .first_local = a->kernel.nlocals,
 			   .span = b->kernel.span};
 	kernel_append_tables(rows->program->arena, &kernel, &b->kernel);
@@ -204,16 +207,9 @@ typedef struct Others {
 
 static Others others_of(const Rows *rows, BufferId buffer)
 {
-	Others others = {0};
-	bool behind = false;
-	for (uint32_t k = 0; k < rows->n; k++) {
-		const BufferUses *uses = &rows->uses[k];
-		behind |= rows->all[k].joined;
-		for (size_t u = 0; u < uses->n && !rows->all[k].joined; u++)
-			if (uses->at[u].buffer == buffer)
-				*(behind ? &others.behind : &others.before) = true;
-	}
-	return others;
+	BufferSpan *spans = rows->spans;
+	const BufferSpan *span = hmgetp(spans, buffer);
+	return (Others){span->first < rows->from, span->last >= rows->to};
 }
 
 /* Does the statement run exactly once a row? */
@@ -308,8 +304,9 @@ static void become_local(Rows *rows, RowKernel *row, const Touch *store, BufferT
 	const Buffer *b = &rows->program->buffers.at[store->buffer];
 	KernelLocal local = {.name = b->name, .dtype = b->dtype};
 	Kernel more = {.locals = &local, .nlocals = 1};
-	*twin = (BufferTwin){
-		.kind = TWIN_LOCAL, .id = row->kernel.nlocals, .declared = store->around};
+	twin->kind = TWIN_LOCAL;
+	twin->id = row->kernel.nlocals;
+	twin->declared = store->around;
 	kernel_append_tables(rows->program->arena, &row->kernel, &more);
 	row->declared = store->around
 				? stmt_local(arena, twin->id,
@@ -320,6 +317,7 @@ static void become_local(Rows *rows, RowKernel *row, const Touch *store, BufferT
 static bool find_twin(Rows *rows, RowKernel *row, BufferId buffer, BufferTwin *twin)
 {
 	Others others = others_of(rows, buffer);
+	twin->buffer = buffer;
 	if (rows->program->buffers.at[buffer].kind != BUFFER_TEMP || others.behind)
 		return false;
 	const Touch *store = others.before ? NULL : cell_store(rows, row, buffer);
@@ -331,40 +329,33 @@ static bool find_twin(Rows *rows, RowKernel *row, BufferId buffer, BufferTwin *t
 		BufferId to = row->touches.at[i].buffer;
 		if (!may_share(rows, row, buffer, to) || (others.before && !is_new(rows, to)))
 			continue;
-		*twin = (BufferTwin){.kind = TWIN_BUFFER, .id = to};
+		twin->kind = TWIN_BUFFER;
+		twin->id = to;
 		return true;
 	}
 	return false;
 }
 
-/* The block with a buffer's twin in its place. */
-static Block with_twin(Rows *rows, const Kernel *kernel, Block block, BufferId buffer,
-		       BufferTwin twin)
+/* The block with twins in the place of buffers. */
+static Block with_twins(const Rows *rows, const Kernel *kernel, Block block, BufferTwin *twins,
+			uint32_t ntwins)
 {
-	BufferTwin *twins = ARENA_ARRAY(rows->arena, BufferTwin, rows->program->buffers.n);
-	twins[buffer] = twin;
-	Rewrite rewrite = {.program = rows->program, .twins = twins, .span = kernel->span};
-	rewrite.iters = same_iters(rows, kernel, 0);
+	Rewrite rewrite = {.program = rows->program,
+			   .iters = same_iters(rows, kernel, 0),
+			   .renames = true,
+			   .twins = twins,
+			   .ntwins = ntwins,
+			   .span = kernel->span};
 	return rewrite_block(&rewrite, block);
 }
 
-/* The kernels before those that are joined make the operand in its new place. */
-static void move_before(Rows *rows, BufferId buffer, BufferTwin twin)
+/* The kernels before those that are joined make the operand in its new place (move_all). */
+static void move_before(Rows *rows, const BufferTwin *twin)
 {
-	Program *program = rows->program;
-	for (size_t i = rows->first; i < program->kernels.n; i++) {
-		Kernel *kernel = &program->kernels.at[i];
-		BufferUses uses = kernel_buffers(rows->arena, kernel);
-		bool used = false;
-		for (size_t u = 0; u < uses.n; u++)
-			used |= uses.at[u].buffer == buffer;
-		if (used)
-			kernel->body = with_twin(rows, kernel, kernel->body, buffer, twin);
-	}
-	for (uint32_t k = 0; k < rows->n; k++)
-		for (size_t u = 0; u < rows->uses[k].n; u++)
-			if (rows->uses[k].at[u].buffer == buffer)
-				rows->uses[k].at[u].buffer = twin.id;
+	BufferSpan *spans = rows->spans;
+	uint32_t first = hmgetp(spans, twin->buffer)->first;
+	hmgetp(spans, twin->id)->first = first;
+	PUSH(rows->arena, rows->moves, *twin);
 }
 
 /* Replaces temporaries one at a time, since each changes what is true of the others. */
@@ -375,12 +366,12 @@ static void make_private(Rows *rows, RowKernel *row)
 		BufferTwin twin = {.kind = TWIN_NONE};
 		if (!find_twin(rows, row, buffer, &twin))
 			continue;
-		Block body = with_twin(rows, &row->kernel, row->loop->body, buffer, twin);
+		Block body = with_twins(rows, &row->kernel, row->loop->body, &twin, 1);
 		if (row->declared)
 			body = both(rows, one_stmt(rows, row->declared), body);
 		row->kernel.body = one_stmt(rows, loop_over(rows, row->loop, body));
 		if (twin.kind == TWIN_BUFFER && others_of(rows, buffer).before)
-			move_before(rows, buffer, twin);
+			move_before(rows, &twin);
 		if (twin.kind == TWIN_BUFFER)
 			rows->program->buffers.at[buffer].home = twin.id;
 		lower_forget(rows->lower, buffer);
@@ -391,13 +382,47 @@ static void make_private(Rows *rows, RowKernel *row)
 
 /* ---- the routine ---- */
 
+/* The last place of what was moved, perhaps several times: a place is moved after it was taken. */
+static void find_places(Rows *rows)
+{
+	BufferSpan *spans = rows->spans;
+	for (size_t i = rows->moves.n; i-- > 0;) {
+		const BufferTwin *move = &rows->moves.at[i];
+		BufferId later = hmgetp(spans, move->id)->place;
+		hmgetp(spans, move->buffer)->place = later == BUFFER_NONE ? move->id : later;
+	}
+}
+
+/* Kernels with their operands in new places, each kernel once. */
+static void move_all(Rows *rows)
+{
+	BufferSpan *spans = rows->spans;
+	find_places(rows);
+	for (uint32_t k = 0; k < rows->n && rows->moves.n; k++) {
+		VEC(BufferTwin) twins = {0};
+		for (size_t u = 0; u < rows->uses[k].n; u++) {
+			const BufferSpan *span = hmgetp(spans, rows->uses[k].at[u].buffer);
+			if (span->place != BUFFER_NONE)
+				PUSH(rows->arena, twins,
+				     ((BufferTwin){.kind = TWIN_BUFFER,
+						   .buffer = span->key,
+						   .id = span->place}));
+		}
+		Kernel *kernel = &rows->program->kernels.at[rows->places[k]];
+		if (twins.n)
+			kernel->body =
+				with_twins(rows, kernel, kernel->body, twins.at, (uint32_t)twins.n);
+	}
+}
+
 static void finish(Rows *rows, RowKernel *row, uint32_t from, uint32_t to)
 {
-	if (to - from > 1) {
-		for (uint32_t k = 0; k < rows->n; k++)
-			rows->all[k].joined = k >= from && k < to;
+	for (uint32_t k = from; k < to; k++)
+		rows->places[k] = (uint32_t)rows->program->kernels.n;
+	rows->from = from;
+	rows->to = to;
+	if (to - from > 1)
 		make_private(rows, row);
-	}
 	PUSH(rows->program->arena, rows->program->kernels, row->kernel);
 	PUSH(rows->lower->scratch, rows->lower->kernels, (KernelId)rows->program->kernels.n - 1);
 }
@@ -426,6 +451,16 @@ static bool take(Rows *rows, RowKernel *open, const RowKernel *next)
 	return true;
 }
 
+static void note_spans(Rows *rows, uint32_t k)
+{
+	for (size_t u = 0; u < rows->uses[k].n; u++) {
+		BufferSpan span = {rows->uses[k].at[u].buffer, k, k, BUFFER_NONE};
+		if (hmgeti(rows->spans, span.key) >= 0)
+			span.first = hmgetp(rows->spans, span.key)->first;
+		hmputs(rows->spans, span);
+	}
+}
+
 void rows_fuse(Lower *lower, size_t first, uint32_t nshared)
 {
 	Program *program = lower->program;
@@ -438,14 +473,15 @@ void rows_fuse(Lower *lower, size_t first, uint32_t nshared)
 		return;
 	rows.all = ARENA_ARRAY(lower->scratch, RowKernel, rows.n);
 	rows.uses = ARENA_ARRAY(lower->scratch, BufferUses, rows.n);
+	rows.places = ARENA_ARRAY(lower->scratch, uint32_t, rows.n);
 	for (uint32_t k = 0; k < rows.n; k++) {
 		KernelId id = lower->kernels.at[first + k];
 		REQUIRE(id == program->kernels.n - rows.n + k);
 		rows.all[k] = row_kernel(&rows, &program->kernels.at[id]);
 		rows.uses[k] = kernel_buffers(lower->scratch, &rows.all[k].kernel);
+		note_spans(&rows, k);
 	}
 	program->kernels.n -= rows.n;
-	rows.first = program->kernels.n;
 	lower->kernels.n = first;
 	RowKernel open = rows.all[0];
 	uint32_t from = 0;
@@ -453,8 +489,9 @@ void rows_fuse(Lower *lower, size_t first, uint32_t nshared)
 		if (!take(&rows, &open, &rows.all[k])) {
 			finish(&rows, &open, from, k);
 			open = rows.all[k];
-			open.joined = false;
 			from = k;
 		}
 	finish(&rows, &open, from, rows.n);
+	move_all(&rows);
+	hmfree(rows.spans);
 }

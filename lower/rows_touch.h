@@ -3,6 +3,7 @@
 #define TSR_LOWER_ROWS_TOUCH_H
 
 #include "lower/lowering.h"
+#include "lower/rewrite.h"
 
 /* The loops around a statement, innermost first. */
 typedef struct Around {
@@ -30,16 +31,26 @@ typedef struct RowKernel {
 	const Stmt *declared; /* a local to stand in front of the row's body */
 } RowKernel;
 
+/* Numbers of the first and the last kernel that touch a buffer; where it is moved in the end. */
+typedef struct BufferSpan {
+	BufferId key;
+	uint32_t first, last;
+	BufferId place; /* BUFFER_NONE: nowhere */
+} BufferSpan;
+
 typedef struct Rows {
 	Lower *lower;
 	Program *program;
 	Arena *arena;
-	RowKernel *all;	  /* the routine's kernels as they were */
-	BufferUses *uses; /* the buffers that each of them touches */
+	RowKernel *all;	       /* the routine's kernels as they were */
+	BufferUses *uses;      /* the buffers that each of them touches */
+	BufferSpan *spans;     /* stb_ds table */
+	uint32_t *places;      /* of those that are done: the number in the program */
+	VEC(BufferTwin) moves; /* of buffers that kernels before those at hand store, in order */
 	uint32_t n;
-	size_t first;	  /* of the program's kernels: the first one that is done */
-	uint32_t nshared; /* iterators from outside, which have one number in all kernels */
-	uint32_t top;	  /* of the statement at hand */
+	uint32_t from, to; /* those that are joined at hand, of `all` */
+	uint32_t nshared;  /* iterators from outside, which have one number in all kernels */
+	uint32_t top;	   /* of the statement at hand */
 	const Around *around;
 } Rows;
 

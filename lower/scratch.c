@@ -41,27 +41,30 @@ void kernel_scratch(Program *program, Kernel *kernel, Stmt *loop)
 	Arena *arena = program->arena;
 	Kernel part = {.body = {(const Stmt *const *)&loop, 1}};
 	BufferUses uses = kernel_buffers(arena, &part);
-	const Ix **offsets = ARENA_ARRAY(arena, const Ix *, program->buffers.n);
-	bool any = false;
+	BufferOffset *offsets = ARENA_ARRAY(arena, BufferOffset, uses.n + 1);
+	uint32_t noffsets = 0;
 	for (size_t i = 0; i < uses.n; i++)
-		any |= program->buffers.at[uses.at[i].buffer].scratch;
-	if (!any)
+		if (program->buffers.at[uses.at[i].buffer].scratch)
+			offsets[noffsets++].buffer = uses.at[i].buffer;
+	if (noffsets == 0)
 		return;
 	loop->slot = new_slot(program, kernel);
 	loop->nslots = slots_of(program, loop);
-	for (size_t i = 0; i < uses.n; i++) {
-		Buffer *buffer = &program->buffers.at[uses.at[i].buffer];
-		if (!buffer->scratch)
-			continue;
+	for (uint32_t i = 0; i < noffsets; i++) {
+		Buffer *buffer = &program->buffers.at[offsets[i].buffer];
 		Size elements = part_of(program, buffer);
-		offsets[uses.at[i].buffer] =
+		offsets[i].offset =
 			ix_mul(program, ix_iter(arena, loop->slot), ix_size(arena, elements));
 		buffer->elements = size_scale(program->sizes, elements, loop->nslots);
 	}
 	const Ix **iters = ARENA_ARRAY(arena, const Ix *, kernel->niters + 1);
 	for (IterVar i = 0; i < kernel->niters; i++)
 		iters[i] = ix_iter(arena, i);
-	Rewrite rewrite = {
-		.program = program, .iters = iters, .offsets = offsets, .span = loop->span};
+	Rewrite rewrite = {.program = program,
+			   .iters = iters,
+			   .renames = true,
+			   .offsets = offsets,
+			   .noffsets = noffsets,
+			   .span = loop->span};
 	loop->body = rewrite_block(&rewrite, loop->body);
 }

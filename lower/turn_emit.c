@@ -95,12 +95,15 @@ static void write_tile(const Turn *t, Body *to)
 {
 	Rewrite r = rewrite_at(t, in_block(t, t->us, t->nu, iter_ix(t, t->row)),
 			       in_block(t, t->vs, t->nv, iter_ix(t, t->lane)));
-	r.twins = ARENA_ARRAY(t->arena, BufferTwin, t->program->buffers.n);
+	r.twins = ARENA_ARRAY(t->arena, BufferTwin, t->nloads + 1);
+	r.ntwins = t->nloads;
 	for (uint32_t i = 0; i < t->nloads; i++) {
 		const TurnedLoad *load = &t->loads[i];
-		BufferTwin *twin = &r.twins[load->load->buffer];
-		*twin = (BufferTwin){
-			.kind = TWIN_LOCAL, .id = t->direct ? load->tile : load->wide, .nixs = 2};
+		BufferTwin *twin = &r.twins[i];
+		*twin = (BufferTwin){.kind = TWIN_LOCAL,
+				     .buffer = load->load->buffer,
+				     .id = t->direct ? load->tile : load->wide,
+				     .nixs = 2};
 		twin->ixs = t->direct ? place(t, t->lane, t->row) : place(t, t->row, t->lane);
 	}
 	Block body = rewrite_block(&r, t->body);

@@ -1,5 +1,5 @@
 /* Open addressing with linear probing, at most half full. */
-#include "codegen/pointer_map.h"
+#include "base/pointer_map.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* A map from the address of a tree node to a word, for marking shared sub-trees. It is only ever
  * looked up, never walked: addresses do not reach any output. */
-#ifndef TSR_CODEGEN_POINTER_MAP_H
-#define TSR_CODEGEN_POINTER_MAP_H
+#ifndef TSR_BASE_POINTER_MAP_H
+#define TSR_BASE_POINTER_MAP_H
 
 #include <stdint.h>
 
