@@ -448,6 +448,7 @@ bool band_emit(Lower *lower, Band *band)
 		lower_forget_from(lower, (BufferId)nbuffers);
 		program->kernels.n = nkernels;
 		lower->kernels.n = n;
+		schedule_forget(program->made, nmade);
 		program->made->entries.n = nmade;
 		lower->produced.n = 0; /* by kernels that are gone */
 		return false;

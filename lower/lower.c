@@ -408,6 +408,7 @@ Program *lower_program(const Inference *inference, const Sources *sources, Arena
 	lower_all(&lower);
 	if (diags->nerrors == before)
 		schedule_compare(asked, lower.program, diags);
+	schedule_free(lower.program->made);
 	shfree(lower.taken);
 	arena_free(lower.scratch);
 	return diags->nerrors > before ? NULL : lower.program;

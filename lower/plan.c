@@ -30,6 +30,7 @@ typedef struct Plan {
 	Lower *lower;
 	Program *program;
 	Arena *arena;
+	BufferUses *uses; /* by kernel of the routine */
 	Lives lives;
 	uint32_t *life_of; /* by BufferId: its life + 1 */
 	VEC(Gap) gaps;     /* by place; the last reaches to infinity */
@@ -51,6 +52,7 @@ static void find_lives(Plan *p, const KernelId *kernels, uint32_t nkernels)
 {
 	for (uint32_t k = 0; k < nkernels; k++) {
 		BufferUses uses = kernel_buffers(p->arena, &p->program->kernels.at[kernels[k]]);
+		p->uses[k] = uses;
 		for (size_t i = 0; i < uses.n; i++) {
 			const Buffer *buffer = &p->program->buffers.at[uses.at[i].buffer];
 			if (buffer->kind != BUFFER_TEMP)
@@ -122,7 +124,7 @@ static void find_overwrites(Plan *p, const KernelId *kernels)
 	for (size_t i = 0; i < p->lives.n; i++) {
 		Life *life = &p->lives.at[i];
 		const Kernel *kernel = &p->program->kernels.at[kernels[life->first]];
-		BufferUses uses = kernel_buffers(p->arena, kernel);
+		BufferUses uses = p->uses[life->first];
 		for (size_t u = 0; u < uses.n && life->over == BUFFER_NONE; u++) {
 			uint32_t other = p->life_of[uses.at[u].buffer];
 			if (other == 0 || other - 1 == i || uses.at[u].stored)
@@ -271,6 +273,7 @@ Size plan_workspace(Lower *lower, const KernelId *kernels, uint32_t nkernels)
 {
 	Plan p = {.lower = lower, .program = lower->program, .arena = lower->scratch};
 	p.life_of = ARENA_ARRAY(p.arena, uint32_t, p.program->buffers.n + 1);
+	p.uses = ARENA_ARRAY(p.arena, BufferUses, nkernels + 1);
 	find_lives(&p, kernels, nkernels);
 	p.slot_of = ARENA_ARRAY(p.arena, uint32_t, p.lives.n + 1);
 	p.place_of = ARENA_ARRAY(p.arena, int64_t, p.lives.n + 1);

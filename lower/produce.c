@@ -111,11 +111,21 @@ void nest_produce_inside(Nest *nest, const Value *load)
 
 /* ---- kernels that are dropped ---- */
 
-static bool is_read(const Lower *lower, BufferId buffer)
+/* The kernel of a name, of the routine's, which are the program's last ones. The last of them are
+ * asked for. */
+static size_t find_kernel(const Lower *lower, Sym name)
 {
-	for (size_t i = 0; i < lower->kernels.n; i++) {
-		const Kernel *kernel = &lower->program->kernels.at[lower->kernels.at[i]];
-		BufferUses uses = kernel_buffers(lower->scratch, kernel);
+	size_t i = lower->program->kernels.n - 1;
+	while (lower->program->kernels.at[i].name != name)
+		i--; /* falls: there is one */
+	return i;
+}
+
+/* Does the kernel of a number, or one behind it, read the buffer? */
+static bool is_read(const Lower *lower, BufferId buffer, size_t from)
+{
+	for (size_t i = from; i < lower->program->kernels.n; i++) {
+		BufferUses uses = kernel_buffers(lower->scratch, &lower->program->kernels.at[i]);
 		for (size_t k = 0; k < uses.n; k++)
 			if (uses.at[k].buffer == buffer && uses.at[k].loaded)
 				return true;
@@ -123,16 +133,13 @@ static bool is_read(const Lower *lower, BufferId buffer)
 	return false;
 }
 
-/* The routine's kernels are the program's last ones. */
-static void drop_kernel(Lower *lower, Sym name)
+static void drop_kernel(Lower *lower, size_t at)
 {
 	Program *program = lower->program;
-	size_t n = program->kernels.n - lower->kernels.n;
-	for (size_t i = n; i < program->kernels.n; i++)
-		if (program->kernels.at[i].name != name)
-			program->kernels.at[n++] = program->kernels.at[i];
-	lower->kernels.n -= program->kernels.n - n;
-	program->kernels.n = n;
+	program->kernels.n--;
+	lower->kernels.n--;
+	for (size_t i = at; i < program->kernels.n; i++)
+		program->kernels.at[i] = program->kernels.at[i + 1];
 }
 
 /* Its line says that copies and reads compute it. */
@@ -147,11 +154,14 @@ void produce_drop(Lower *lower)
 {
 	for (size_t i = 0; i < lower->produced.n; i++) {
 		NodeId id = lower->produced.at[i];
-		if (!lower->plan[id].own || is_read(lower, lower->plan[id].buffer))
+		if (!lower->plan[id].own)
 			continue;
 		Sym name = kernel_name(lower, id);
+		size_t kernel = find_kernel(lower, name);
+		if (is_read(lower, lower->plan[id].buffer, kernel))
+			continue;
 		lower->plan[id].own = false;
-		drop_kernel(lower, name);
+		drop_kernel(lower, kernel);
 		describe(lower, name);
 		lower_forget(lower, lower->plan[id].buffer);
 	}

@@ -14,10 +14,10 @@ static const char *const words[] = {
 #undef CHOICE
 };
 
-void schedule_free(Schedule *asked)
+void schedule_free(Schedule *schedule)
 {
-	if (asked)
-		hmfree(asked->index);
+	if (schedule)
+		hmfree(schedule->index);
 }
 
 /* ---- what is asked ---- */
@@ -104,10 +104,25 @@ bool asks_numbers(const ScheduleClause *asked, uint32_t item, const int64_t *num
 
 ScheduleEntry *schedule_entry(Schedule *made, Sym name)
 {
-	for (size_t i = made->entries.n; i-- > 0;)
-		if (made->entries.at[i].name == name)
-			return &made->entries.at[i];
-	return NULL;
+	for (; made->nindexed < made->entries.n; made->nindexed++) {
+		ScheduleEntry *entry = &made->entries.at[made->nindexed];
+		ptrdiff_t known = hmgeti(made->index, entry->name);
+		entry->earlier = known < 0 ? 0 : made->index[known].value + 1;
+		hmput(made->index, entry->name, made->nindexed);
+	}
+	ptrdiff_t i = hmgeti(made->index, name);
+	return i < 0 ? NULL : &made->entries.at[made->index[i].value];
+}
+
+void schedule_forget(Schedule *made, size_t from)
+{
+	while (made->nindexed > from) {
+		const ScheduleEntry *entry = &made->entries.at[--made->nindexed];
+		if (entry->earlier)
+			hmput(made->index, entry->name, entry->earlier - 1);
+		else
+			(void)hmdel(made->index, entry->name);
+	}
 }
 
 ScheduleClause *entry_make(Arena *arena, ScheduleEntry *entry, Choice choice, bool off)
@@ -154,13 +169,6 @@ static bool is_made(const ScheduleClause *asked, const ScheduleClause *made)
 				 made->items.at[i].n))
 			return false;
 	return true;
-}
-
-static bool is_for(const Schedule *asked, const Program *program, const ScheduleEntry *entry,
-		   const ScheduleEntry *made)
-{
-	return entry->name[0] == '@' ? entry->name == line_name(asked, program, made->span)
-				     : entry->name == made->name;
 }
 
 static void refuse(const Program *program, const ScheduleEntry *entry, const ScheduleClause *clause,
@@ -223,22 +231,46 @@ static void no_kernel(const Schedule *asked, const Program *program, const Sched
 		diag_fix(diags, entry->span, near, "did you mean '%s'?", near);
 }
 
-static void compare_entry(const Schedule *asked, const Program *program,
-			  const ScheduleEntry *entry, Diags *diags)
+/* Which of the choices that an entry asks for one of those made for it has. */
+static void note_made(const ScheduleEntry *entry, const ScheduleEntry *made, bool *good)
+{
+	for (size_t k = 0; k < entry->clauses.n; k++) {
+		const ScheduleClause *clause = &entry->clauses.at[k];
+		good[clause->choice] |= is_made(clause, entry_clause(made, clause->choice));
+	}
+}
+
+/* The last of those made for a line; NULL: none is. */
+static const ScheduleEntry *find_line(const Schedule *asked, const Program *program,
+				      const ScheduleEntry *entry, bool *good)
 {
 	const ScheduleEntry *near = NULL;
-	bool good[CHOICE_COUNT] = {0};
 	for (size_t i = 0; i < program->made->entries.n; i++) {
 		const ScheduleEntry *made = &program->made->entries.at[i];
-		if (!is_for(asked, program, entry, made))
+		if (entry->name != line_name(asked, program, made->span))
 			continue;
+		note_made(entry, made, good);
 		near = made;
-		for (size_t k = 0; k < entry->clauses.n; k++) {
-			const ScheduleClause *clause = &entry->clauses.at[k];
-			good[clause->choice] |=
-				is_made(clause, entry_clause(made, clause->choice));
-		}
 	}
+	return near;
+}
+
+/* ... for a name */
+static const ScheduleEntry *find_name(const Program *program, const ScheduleEntry *entry,
+				      bool *good)
+{
+	const ScheduleEntry *near = schedule_entry(program->made, entry->name), *made = near;
+	for (; made; made = made->earlier ? &program->made->entries.at[made->earlier - 1] : NULL)
+		note_made(entry, made, good);
+	return near;
+}
+
+static void compare_entry(const Schedule *asked, const Program *program, const ScheduleEntry *entry,
+			  Diags *diags)
+{
+	bool good[CHOICE_COUNT] = {0};
+	const ScheduleEntry *near = entry->name[0] == '@' ? find_line(asked, program, entry, good)
+							  : find_name(program, entry, good);
 	if (!near)
 		no_kernel(asked, program, entry, diags);
 	for (size_t k = 0; near && k < entry->clauses.n; k++)

@@ -49,6 +49,7 @@ typedef struct ScheduleEntry {
 	VEC(ScheduleClause) clauses;
 	const char *facts; /* made: what the cost was estimated from; NULL: nothing */
 	VEC(Sym) loops, operands; /* made: what clauses can name; empty: not known */
+	uint32_t earlier; /* made: the entry of the same name before it, + 1; 0: there is none */
 } ScheduleEntry;
 
 typedef struct ScheduleName {
@@ -66,7 +67,8 @@ struct Schedule {
 	Arena *arena;
 	VEC(ScheduleEntry) entries;
 	VEC(ScheduleEqual) equals; /* made only */
-	ScheduleName *index; /* stb_ds table; asked only */
+	ScheduleName *index; /* stb_ds table: of each name the last entry */
+	uint32_t nindexed;   /* made: the first entries, which the table has */
 	uint32_t file;	     /* asked: the program's source, which @LINE means */
 };
 
@@ -74,12 +76,14 @@ struct Schedule {
  * schedule_free. */
 Schedule *schedule_parse(Sources *sources, Symbols *symbols, Diags *diags, uint32_t file,
 			 uint32_t program, Arena *arena);
-void schedule_free(Schedule *asked);
+void schedule_free(Schedule *schedule);
 /* What is asked of a kernel by its name, else by its line; NULL: nothing. `asked` may be NULL. */
 ScheduleClause *schedule_asked(const Schedule *asked, const Program *program, Sym name, Span span,
 			       Choice choice);
-/* The entry of a name among those made; NULL: there is none. */
+/* The last entry of a name among those made; NULL: there is none. */
 ScheduleEntry *schedule_entry(Schedule *made, Sym name);
+/* The entries from a number on are about to go, or to move. */
+void schedule_forget(Schedule *made, size_t from);
 ScheduleClause *entry_clause(const ScheduleEntry *entry, Choice choice);
 /* Writes down what was made; `off` is worth a word only where it was asked for. */
 ScheduleClause *entry_make(Arena *arena, ScheduleEntry *entry, Choice choice, bool off);

@@ -63,29 +63,37 @@ static void mark_first(Lower *lower)
 	hmfree(seen);
 }
 
-/* The first assignment to a target behind a node; NODE_NONE: there is none. */
-static NodeId first_assignment(const Lower *lower, NodeId target, NodeId after)
+/* The first assignment behind a node to what it reads. Nodes stand in the order of the routine's
+ * steps. */
+static void find_assignments(Lower *lower)
 {
+	NodeId n = (NodeId)lower->graph->nodes.n;
 	const Routine *routine = lower->routine;
-	for (uint32_t i = 0; i < routine->norder; i++)
-		if (routine->order[i] > after &&
-		    lower_node(lower, routine->order[i])->target == target)
-			return routine->order[i];
-	return NODE_NONE;
+	NodeId *next = ARENA_ARRAY(lower->scratch, NodeId, n + 1); /* by target, + 1 */
+	uint32_t step = routine->norder;
+	for (NodeId id = n; id-- > 0;) {
+		const Node *node = lower_node(lower, id);
+		NodePlan *plan = &lower->plan[id];
+		for (uint32_t i = 0; plan->needed && i < node->nargs; i++)
+			if (next[node->args[i]] && next[node->args[i]] - 1 < plan->last)
+				plan->last = next[node->args[i]] - 1;
+		if (step > 0 && routine->order[step - 1] == id) {
+			step--;
+			if (node->target != NODE_NONE)
+				next[node->target] = id + 1;
+		}
+	}
 }
 
-/* The first assignment to a node's operands after it, through operands that may be fused into
- * it. */
+/* ... also through operands that may be fused into it. */
 static void find_last(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	NodePlan *plan = &lower->plan[id];
-	plan->last = NODE_NONE;
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		const NodePlan *arg = &lower->plan[node->args[i]];
-		NodeId last = arg->mutated ? first_assignment(lower, node->args[i], id) : arg->last;
-		if (last < plan->last)
-			plan->last = last;
+		if (!arg->mutated && arg->last < plan->last)
+			plan->last = arg->last;
 	}
 }
 
@@ -94,6 +102,7 @@ void uses_find(Lower *lower)
 	mark_needed(lower);
 	mark_first(lower);
 	list_uses(lower);
+	find_assignments(lower);
 	for (NodeId id = 0; id < lower->graph->nodes.n; id++)
 		if (lower->plan[id].needed)
 			find_last(lower, id);
