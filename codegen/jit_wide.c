@@ -43,7 +43,7 @@ static bool is_own_cell(const Wide *w, BufferId buffer, const Ix *ix)
 static bool value_fits(Wide *w, const Value *value)
 {
 	const Lanes *l = &w->lanes;
-	if ((value->ix && ix_reads(value->ix)) ||
+	if ((value->ix && value->ix->reads) ||
 	    (value->kind == VALUE_LOAD && !is_own_cell(w, value->buffer, value->ix)))
 		return false;
 	bool same = !jit_lanes_vary(l, value), call = !same && jit_is_lanes_call(l->k, value);
@@ -73,7 +73,7 @@ static bool stmt_fits(Wide *w, const Stmt *stmt)
 		w->lanes.own[stmt->local] = true;
 		return true;
 	}
-	return stmt->kind == LOOP_STORE && stmt->value->dtype == DTYPE_F32 && !ix_reads(stmt->ix) &&
+	return stmt->kind == LOOP_STORE && stmt->value->dtype == DTYPE_F32 && !stmt->ix->reads &&
 	       (stmt->acc == OP_NONE || op_is_simple(stmt->acc)) &&
 	       is_own_cell(w, stmt->buffer, stmt->ix) &&
 	       moves_by_one(stmt->ix, w->lanes.loop->iter) && value_fits(w, stmt->value);

@@ -28,7 +28,7 @@ static Block move_block(Move *m, Block block);
 /* What is read inside an index. */
 static const Ix *move_reads(Move *m, const Ix *ix)
 {
-	if (!ix || ix->kind == IX_SIZE || ix->kind == IX_ITER)
+	if (!ix || !ix->reads)
 		return ix;
 	if (ix->kind == IX_VALUE) {
 		const Value *value = move_value(m, ix->value);
@@ -41,6 +41,7 @@ static const Ix *move_reads(Move *m, const Ix *ix)
 	*copy = *ix;
 	copy->a = a;
 	copy->b = b;
+	copy->reads = a->reads || b->reads;
 	return copy;
 }
 

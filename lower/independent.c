@@ -31,8 +31,9 @@ typedef struct Proof {
 	Arena *arena;
 	const Kernel *kernel;
 	const Stmt *loop;
-	IterRange *ranges; /* by IterVar, in the loops around */
-	bool *declared;    /* by LocalId: inside the root */
+	IterRange *ranges;     /* by IterVar, in the loops around */
+	const IterRange *kept; /* a copy of them as they are; NULL: there is none */
+	bool *declared;	       /* by LocalId: inside the root */
 	VEC(CellAccess) accesses;
 	VEC(BufferId) stored;
 	bool failed;
@@ -43,9 +44,11 @@ typedef struct Proof {
 /* Two loops may share an iterator: the access keeps the ranges of its own. */
 static void see_cell(Proof *p, BufferId buffer, const Ix *ix)
 {
-	IterRange *ranges = ARENA_ARRAY(p->arena, IterRange, p->kernel->niters + 1);
-	memcpy(ranges, p->ranges, (p->kernel->niters + 1) * sizeof *ranges);
-	PUSH(p->arena, p->accesses, ((CellAccess){buffer, ix, ranges}));
+	size_t n = p->kernel->niters + 1;
+	if (!p->kept)
+		p->kept = memcpy(ARENA_ARRAY(p->arena, IterRange, n), p->ranges,
+				 n * sizeof *p->ranges);
+	PUSH(p->arena, p->accesses, ((CellAccess){buffer, ix, p->kept}));
 }
 
 static void see_local(Proof *p, LocalId local)
@@ -121,8 +124,10 @@ static void see_block(Proof *p, const Block *block)
 			see_local(p, stmt->local);
 		if (stmt->kind == LOOP_CHECK)
 			p->failed = true;
-		if (stmt->kind == LOOP_FOR)
+		if (stmt->kind == LOOP_FOR) {
 			p->ranges[stmt->iter] = range_of(p, stmt);
+			p->kept = NULL;
+		}
 		if (stmt->kind == LOOP_STORE) {
 			see_cell(p, stmt->buffer, stmt->ix);
 			if (!p->program->buffers.at[stmt->buffer].scratch)

@@ -37,6 +37,7 @@ const Ix *ix_value(Arena *arena, const Value *value)
 	if (value->kind == VALUE_INDEX)
 		return value->ix;
 	Ix *ix = ix_new(arena, IX_VALUE);
+	ix->reads = true;
 	ix->value = value;
 	return ix;
 }
@@ -44,6 +45,7 @@ const Ix *ix_value(Arena *arena, const Value *value)
 static const Ix *ix_pair(Arena *arena, IxKind kind, const Ix *a, const Ix *b)
 {
 	Ix *ix = ix_new(arena, kind);
+	ix->reads = a->reads || b->reads;
 	ix->a = a;
 	ix->b = b;
 	return ix;
@@ -86,6 +88,9 @@ bool ix_uses(const Ix *ix, IterVar iter)
 }
 
 /* ---- sums ---- */
+
+/* Terms of a sum that ends with the function: an array of the arena only where there are more. */
+enum { FEW_TERMS = 16 };
 
 static void linear_add_term(Program *program, Linear *sum, const Ix *atom, Size coef)
 {
@@ -142,9 +147,6 @@ static const Ix *linear_ix(Program *program, const Linear *sum)
 	return ix_pair(program->arena, IX_ADD, ix, ix_size(program->arena, sum->offset));
 }
 
-/* Terms of a sum that ends with the function: an array of the arena only where there are more. */
-enum { FEW_TERMS = 16 };
-
 const Ix *ix_add(Program *program, const Ix *a, const Ix *b)
 {
 	LinearTerm few[FEW_TERMS];
@@ -169,7 +171,9 @@ const Ix *ix_mul(Program *program, const Ix *a, const Ix *b)
 
 Size ix_stride(Program *program, const Ix *ix, IterVar iter)
 {
-	Linear linear = ix_linear(program, ix);
+	LinearTerm few[FEW_TERMS];
+	Linear linear = {.terms = {few, 0, FEW_TERMS}, .offset = size_const(program->sizes, 0)};
+	linear_add(program, &linear, ix, size_const(program->sizes, 1));
 	Size stride = size_const(program->sizes, 0);
 	for (size_t i = 0; i < linear.terms.n; i++) {
 		const LinearTerm *term = &linear.terms.at[i];
@@ -189,7 +193,9 @@ Size ix_stride(Program *program, const Ix *ix, IterVar iter)
 static const Ix *divide_terms(Program *program, const Ix *a, int64_t b)
 {
 	Sizes *sizes = program->sizes;
-	Linear sum = ix_linear(program, a);
+	LinearTerm few[FEW_TERMS];
+	Linear sum = {.terms = {few, 0, FEW_TERMS}, .offset = size_const(sizes, 0)};
+	linear_add(program, &sum, a, size_const(sizes, 1));
 	for (size_t i = 0; i < sum.terms.n; i++) {
 		int64_t coef;
 		if (!size_is_const(sizes, sum.terms.at[i].coef, &coef) || coef % b)

@@ -75,9 +75,12 @@ typedef enum IxKind {
 } IxKind;
 
 struct Ix {
-	IxKind kind;
-	Size size;          /* SIZE */
-	IterVar iter;       /* ITER */
+	IxKind kind : 16;
+	bool reads; /* it holds a VALUE */
+	union {
+		Size size;    /* SIZE */
+		IterVar iter; /* ITER */
+	};
 	const Ix *a, *b;
 	const Value *value; /* VALUE: an integer value */
 };
@@ -358,8 +361,6 @@ Linear ix_linear(Program *program, const Ix *ix);
 bool ix_same(const Ix *a, const Ix *b);
 bool value_same(const Value *a, const Value *b);
 bool ix_uses(const Ix *ix, IterVar iter);
-/* Does the index depend on what is read? */
-bool ix_reads(const Ix *ix);
 /* Every value of a tree, of its indices too; a value comes before what it is made from. */
 typedef void (*SeeValue)(void *of, const Value *value);
 void ix_each_value(const Ix *ix, SeeValue see, void *of);

@@ -42,10 +42,13 @@ static void check_ix(Verify *v, const Ix *ix)
 	case IX_VALUE:
 		check_value(v, ix->value);
 		FAIL_UNLESS(v, dtype_is_integer(ix->value->dtype), "an index that is no integer");
+		FAIL_UNLESS(v, ix->reads, "an index that hides what it reads");
 		break;
 	default:
 		check_ix(v, ix->a);
 		check_ix(v, ix->b);
+		FAIL_UNLESS(v, ix->reads == (ix->a->reads || ix->b->reads),
+			    "an index that hides what it reads");
 	}
 	v->depth--;
 }
@@ -302,17 +305,16 @@ static void check_block(Verify *v, const Block *block)
 			v->local_open[block->stmts[i]->local] = false;
 }
 
-static void check_kernel(const Program *program, const ProgramRoutine *routine,
+static void check_kernel(Arena *arena, const Program *program, const ProgramRoutine *routine,
 			 const Kernel *kernel)
 {
-	Arena *arena = arena_new();
 	Verify v = {.program = program, .kernel = kernel, .routine = routine};
 	v.iter_open = ARENA_ARRAY(arena, bool, kernel->niters + 1);
 	v.local_open = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
 	v.outside = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
 	FAIL_UNLESS(&v, kernel->name, "no name");
 	check_block(&v, &kernel->body);
-	arena_free(arena);
+	arena_reset(arena);
 }
 
 static void check_args(const Program *program, const TensorArg *args, uint32_t n, BufferKind kind)
@@ -327,9 +329,8 @@ static void check_args(const Program *program, const TensorArg *args, uint32_t n
 
 /* A temporary that a kernel loads is stored by a kernel before it, or by itself, but for one without
  * elements. */
-static void check_order(const Program *program, const ProgramRoutine *routine)
+static void check_order(Arena *arena, const Program *program, const ProgramRoutine *routine)
 {
-	Arena *arena = arena_new();
 	bool *stored = ARENA_ARRAY(arena, bool, program->buffers.n + 1);
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
 		const Kernel *kernel = &program->kernels.at[routine->kernels[i]];
@@ -342,10 +343,10 @@ static void check_order(const Program *program, const ProgramRoutine *routine)
 				size_is(program->sizes, buffer->elements, 0));
 		}
 	}
-	arena_free(arena);
+	arena_reset(arena);
 }
 
-static void check_routine(const Program *program, const ProgramRoutine *routine)
+static void check_routine(Arena *arena, const Program *program, const ProgramRoutine *routine)
 {
 	check_args(program, routine->inputs, routine->ninputs, BUFFER_INPUT);
 	check_args(program, routine->outputs, routine->noutputs, BUFFER_OUTPUT);
@@ -353,9 +354,9 @@ static void check_routine(const Program *program, const ProgramRoutine *routine)
 		REQUIRE(routine->guards[i] < program->checks.n);
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
 		REQUIRE(routine->kernels[i] < program->kernels.n);
-		check_kernel(program, routine, &program->kernels.at[routine->kernels[i]]);
+		check_kernel(arena, program, routine, &program->kernels.at[routine->kernels[i]]);
 	}
-	check_order(program, routine);
+	check_order(arena, program, routine);
 	REQUIRE(!size_is_bad(routine->workspace));
 }
 
@@ -384,10 +385,9 @@ static void check_tables(const Program *program)
 }
 
 /* The names of all kernels in one table: a repetition would clash in the object file. */
-static void check_names(const Program *program)
+static void check_names(Arena *arena, const Program *program)
 {
 	Symbols *names = symbols_new();
-	Arena *arena = arena_new();
 	size_t n = 0, cap = 64;
 	while (cap < 2 * program->kernels.n)
 		cap *= 2;
@@ -401,20 +401,33 @@ static void check_names(const Program *program)
 			BUG("two kernels named %s", program->kernels.at[n].name);
 		table[slot] = name;
 	}
-	arena_free(arena);
 	symbols_free(names);
+}
+
+/* Every kernel as one of each routine that runs it; those that none does for themselves. */
+static void check_kernels(Arena *arena, const Program *program)
+{
+	bool *seen = ARENA_ARRAY(arena, bool, program->kernels.n + 1);
+	Arena *scratch = arena_new();
+	for (uint32_t r = 0; r < program->routines.n + 2; r++) {
+		const ProgramRoutine *routine = program_routine(program, r);
+		if (r >= program->routines.n && routine->nkernels == 0)
+			continue;
+		check_routine(scratch, program, routine);
+		for (uint32_t i = 0; i < routine->nkernels; i++)
+			seen[routine->kernels[i]] = true;
+	}
+	for (size_t i = 0; i < program->kernels.n; i++)
+		if (!seen[i])
+			check_kernel(scratch, program, NULL, &program->kernels.at[i]);
+	arena_free(scratch);
 }
 
 void loops_verify(const Program *program)
 {
+	Arena *arena = arena_new();
 	check_tables(program);
-	for (size_t i = 0; i < program->routines.n; i++)
-		check_routine(program, &program->routines.at[i]);
-	if (program->pack.nkernels)
-		check_routine(program, &program->pack);
-	if (program->init.nkernels)
-		check_routine(program, &program->init);
-	for (size_t i = 0; i < program->kernels.n; i++)
-		check_kernel(program, NULL, &program->kernels.at[i]);
-	check_names(program);
+	check_kernels(arena, program);
+	check_names(arena, program);
+	arena_free(arena);
 }

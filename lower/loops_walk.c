@@ -4,13 +4,10 @@
  */
 #include "lower/loops.h"
 
-bool ix_reads(const Ix *ix)
-{
-	return ix->kind == IX_VALUE || (ix->a && ix_reads(ix->a)) || (ix->b && ix_reads(ix->b));
-}
-
 void ix_each_value(const Ix *ix, SeeValue see, void *of)
 {
+	if (!ix->reads)
+		return;
 	if (ix->kind == IX_VALUE)
 		value_each(ix->value, see, of);
 	if (ix->a)
@@ -32,6 +29,7 @@ void value_each(const Value *value, SeeValue see, void *of)
 
 typedef struct Walk {
 	Arena *arena;
+	bool for_sizes; /* or for buffers */
 	BufferUses uses;
 	SizeList sizes;
 } Walk;
@@ -39,6 +37,8 @@ typedef struct Walk {
 static void touch(Walk *w, BufferId buffer, bool loaded, bool stored)
 {
 	size_t i = 0;
+	if (w->for_sizes)
+		return;
 	while (i < w->uses.n && w->uses.at[i].buffer != buffer)
 		i++;
 	if (i == w->uses.n)
@@ -59,8 +59,13 @@ static void walk_value(Walk *w, const Value *value);
 
 static void walk_ix(Walk *w, const Ix *ix)
 {
+	if (!w->for_sizes && !ix->reads)
+		return;
 	switch (ix->kind) {
-	case IX_SIZE: see_size(w, ix->size); break;
+	case IX_SIZE:
+		if (w->for_sizes)
+			see_size(w, ix->size);
+		break;
 	case IX_ITER: break;
 	case IX_VALUE: walk_value(w, ix->value); break;
 	default:
@@ -121,7 +126,7 @@ BufferUses kernel_buffers(Arena *arena, const Kernel *kernel)
 
 SizeList kernel_sizes(Arena *arena, const Kernel *kernel)
 {
-	Walk w = {.arena = arena};
+	Walk w = {.arena = arena, .for_sizes = true};
 	walk_block(&w, &kernel->body);
 	return w.sizes;
 }

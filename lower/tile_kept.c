@@ -24,7 +24,7 @@ static bool is_shared(const Kept *k, const Value *value)
 {
 	const Tile *tile = k->tile;
 	bool moves = (value->kind == VALUE_LOAD || value->kind == VALUE_INDEX) &&
-		     (ix_uses(value->ix, tile->r) || ix_reads(value->ix));
+		     (ix_uses(value->ix, tile->r) || value->ix->reads);
 	bool stored = value->kind == VALUE_LOAD && value->buffer == tile->nest->target.buffer;
 	if (value->kind == VALUE_LOCAL || moves || stored)
 		return false;

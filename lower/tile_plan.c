@@ -24,10 +24,10 @@ static void collect_loads(Arena *arena, Loads *loads, const Value *value)
 	if (value->kind == VALUE_LOAD) {
 		PUSH(arena, loads->at, value->ix);
 		PUSH(arena, loads->from, value->buffer);
-		loads->plain &= !ix_reads(value->ix);
+		loads->plain &= !value->ix->reads;
 	}
 	if (value->kind == VALUE_INDEX)
-		loads->plain &= !ix_reads(value->ix);
+		loads->plain &= !value->ix->reads;
 	for (uint32_t i = 0; i < value->nargs; i++)
 		collect_loads(arena, loads, value->args[i]);
 }
@@ -126,7 +126,7 @@ static bool may_be_tiled(Planner *p)
 		collect_loads(arena, &p->store, nest->epilogue.stmts.at[i]->value);
 	collect_loads(arena, &p->store, nest->finished);
 	return (p->sum.at.n >= 2 || is_window(p)) && p->sum.plain && p->store.plain &&
-	       is_arithmetic(nest->value, dtype) && !ix_reads(nest->at);
+	       is_arithmetic(nest->value, dtype) && !nest->at->reads;
 }
 
 static Planner planner_new(Tile *tile, const Machine *machine)
