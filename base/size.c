@@ -329,7 +329,11 @@ Size size_const(Sizes *sizes, int64_t value)
 	Term term = {value, 0, 0};
 	if (value > COEF_CAP || value < -COEF_CAP)
 		return SIZE_BAD;
-	return size_intern(sizes, &term, value != 0);
+	if (value < 0 || value >= FEW_CONSTANTS)
+		return size_intern(sizes, &term, 1);
+	if (size_is_bad(sizes->constants[value]))
+		sizes->constants[value] = size_intern(sizes, &term, value != 0);
+	return sizes->constants[value];
 }
 
 Size size_dim(Sizes *sizes, DimId dim)

@@ -54,7 +54,8 @@ static bool atom_bound(Prover *p, uint32_t id, int64_t *bound)
 /* product *= atom + bound */
 static void multiply_shifted(Prover *p, Work *product, uint32_t atom, int64_t bound)
 {
-	Work old = *product;
+	Work old;
+	work_copy(&old, product);
 	uint32_t mono = mono_of_atom(p->sizes, atom);
 	work_clear(product);
 	for (uint32_t i = 0; i < old.n && !product->bad; i++, p->steps--) {
@@ -100,7 +101,8 @@ static bool eliminate(Prover *p, Work *work, int64_t *m)
 		Atom atom = *atom_at(p->sizes, mono.factors[0].atom);
 		if (!atom_divisor(p->sizes, &atom, m) || (atom.kind == ATOM_FLOOR && term.coef > 0))
 			continue;
-		Work old = *work;
+		Work old;
+		work_copy(&old, work);
 		work_clear(work);
 		for (uint32_t k = 0; k < old.n; k++) {
 			int64_t coef;
@@ -153,9 +155,13 @@ bool size_ge(const Sizes *sizes, Size a, Size b)
 {
 	Prover prover = {tables_of(sizes), STEP_LIMIT};
 	Work difference;
-	int64_t bound;
+	int64_t bound, x, y;
 	if (size_is_bad(a) || size_is_bad(b))
 		return false;
+	if (size_same(a, b))
+		return true;
+	if (size_is_const(sizes, a, &x) && size_is_const(sizes, b, &y))
+		return x >= y;
 	work_clear(&difference);
 	work_add_scaled(sizes, &difference, a, 1);
 	work_add_scaled(sizes, &difference, b, -1);

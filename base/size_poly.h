@@ -18,11 +18,14 @@
 #ifndef TSR_BASE_SIZE_POLY_H
 #define TSR_BASE_SIZE_POLY_H
 
+#include <string.h>
+
 #include "base/size.h"
 
 enum {
 	TERM_CAP = 256,
 	WORK_CAP = 512,
+	FEW_CONSTANTS = 128,
 	DEGREE_CAP = 16,
 	DEPTH_CAP = 32,
 	WEIGHT_CAP = 16384,
@@ -79,6 +82,7 @@ struct Sizes {
 	VEC(Mono) monos;
 	VEC(Poly) polys; /* polys.at[0] is SIZE_BAD */
 	Table atom_table, mono_table, poly_table;
+	Size constants[FEW_CONSTANTS]; /* those that are most often asked for; SIZE_BAD: not yet */
 };
 
 /* A polynomial under construction: sorted, without zero terms, not interned, its quotients not in
@@ -93,6 +97,14 @@ static inline void work_clear(Work *work)
 {
 	work->n = 0;
 	work->bad = false;
+}
+
+/* Of the terms that there are alone: most have few. */
+static inline void work_copy(Work *to, const Work *from)
+{
+	to->n = from->n;
+	to->bad = from->bad;
+	memcpy(to->at, from->at, from->n * sizeof *to->at);
 }
 
 /* work += coef * mono */

@@ -74,7 +74,8 @@ static bool find_fraction(const Sizes *sizes, const Work *work, uint32_t *atom, 
 /* work *= m, where one factor P/m of a term becomes P. */
 static void clear_fraction(Sizes *sizes, Work *work, uint32_t atom, int64_t m)
 {
-	Work old = *work;
+	Work old;
+	work_copy(&old, work);
 	uint32_t fraction = mono_of_atom(sizes, atom);
 	work_clear(work);
 	for (uint32_t i = 0; i < old.n; i++) {
@@ -201,7 +202,8 @@ static bool join_floor(Sizes *sizes, Work *work, int64_t *k)
 		Atom atom = *atom_at(sizes, mono->factors[0].atom);
 		if (atom.kind != ATOM_FLOOR || !atom_divisor(sizes, &atom, &m))
 			continue;
-		Work old = *work;
+		Work old;
+		work_copy(&old, work);
 		work_clear(work);
 		for (uint32_t t = 0; t < old.n; t++) {
 			int64_t coef;
