@@ -21,6 +21,7 @@ typedef struct Compiler {
 	Graph *graph;
 	Inference *inference;
 	Program *program;
+	struct Module *module; /* what back ends share; NULL: none has run */
 } Compiler;
 
 /* The place of a stage, or of shapes:N, in the pipeline; -1: there is none of that name. */

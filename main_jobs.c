@@ -49,7 +49,8 @@ Emit jobs_emit(Compiler *c)
 		      .diags = &c->diags,
 		      .target = &o->target,
 		      .prefix = prefix,
-		      .source = o->input};
+		      .source = o->input,
+		      .shared = &c->module};
 }
 
 static void print_report(const EmitReport *r)

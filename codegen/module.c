@@ -5,6 +5,7 @@
 #include "codegen/module.h"
 
 #include <limits.h>
+#include <stb/stb_ds.h>
 #include <string.h>
 
 #include "runtime/tsr.h"
@@ -56,67 +57,70 @@ static void find_params(Module *m, uint32_t index)
 	m->routines[index].params = params;
 }
 
-/* Kernels of one identity are one function; the list is short, so a quadratic search will do for up
- * to a few thousand kernels. */
-static KernelId first_of_its_kind(const Module *m, KernelId id)
+typedef struct FirstKernel {
+	Digest key;
+	KernelId value;
+} FirstKernel;
+
+/* Kernels of one identity are one function. */
+static KernelId first_of_its_kind(FirstKernel **first, Digest identity, KernelId id)
 {
-	const Digest *wanted = &m->kernels[id].identity;
-	for (KernelId k = 0; k < id; k++)
-		if (m->kernels[k].identity.low == wanted->low &&
-		    m->kernels[k].identity.high == wanted->high)
-			return k;
+	ptrdiff_t known = hmgeti(*first, identity);
+	if (known >= 0)
+		return (*first)[known].value;
+	hmput(*first, identity, id);
 	return id;
 }
 
 static void share_kernels(Module *m)
 {
 	const Program *p = m->program;
+	FirstKernel *first = NULL;
 	for (KernelId k = 0; k < p->kernels.n; k++) {
 		ModuleKernel *to = &m->kernels[k];
 		to->kernel = p->kernels.at[k];
 		KernelBases bases = kernel_move(p, &to->kernel, m->arena);
 		to->use = kernel_use(p, &to->kernel, bases, m->arena);
 		to->identity = kernel_identity(p, &to->kernel, to->use);
-		to->same = first_of_its_kind(m, k);
+		to->same = first_of_its_kind(&first, to->identity, k);
 		to->function = to->same == k
 				       ? arena_printf(m->arena, "%s__k_%s", m->prefix,
 						      name_identifier(m->arena, to->kernel.name))
 				       : m->kernels[to->same].function;
 	}
+	hmfree(first);
 }
 
 /* ---- names that meet ---- */
 
 typedef struct Exported {
-	const char *name;
-	Span span; /* of the routine; none for the module's own */
+	char *key;
+	Span value; /* of the routine; none for the module's own */
 } Exported;
 
 typedef struct Exports {
 	Module *module;
-	VEC(Exported) list;
+	Exported *taken; /* stb_ds table */
 	bool good;
 } Exports;
 
 static bool export_name(Exports *e, const char *name, Span span)
 {
-	for (size_t i = 0; i < e->list.n; i++) {
-		if (strcmp(e->list.at[i].name, name) != 0)
-			continue;
-		Diags *diags = e->module->emit->diags;
-		diag(diags, E0507, span, "this routine needs the C name '%s', which is taken",
-		     name);
-		if (span_is_none(e->list.at[i].span))
-			diag_note(diags, span,
-				  "every module exports '%s'; give the routine another name", name);
-		else
-			diag_note(diags, e->list.at[i].span,
-				  "by this routine; give one of them another name");
-		e->good = false;
-		return false;
+	ptrdiff_t other = shgeti(e->taken, name);
+	if (other < 0) {
+		shput(e->taken, name, span);
+		return true;
 	}
-	PUSH(e->module->arena, e->list, ((Exported){name, span}));
-	return true;
+	Diags *diags = e->module->emit->diags;
+	diag(diags, E0507, span, "this routine needs the C name '%s', which is taken", name);
+	if (span_is_none(e->taken[other].value))
+		diag_note(diags, span, "every module exports '%s'; give the routine another name",
+			  name);
+	else
+		diag_note(diags, e->taken[other].value,
+			  "by this routine; give one of them another name");
+	e->good = false;
+	return false;
 }
 
 /* One name that is taken is enough to say. */
@@ -148,10 +152,11 @@ static bool names_are_unique(Module *m)
 			export_name(&e, m->kernels[k].function, SPAN_NONE);
 	for (size_t i = 0; i < m->program->routines.n; i++)
 		export_routine(&e, &m->routines[i], m->program->routines.at[i].span);
+	shfree(e.taken);
 	return e.good;
 }
 
-Module *module_new(const Emit *emit)
+static Module *module_make(const Emit *emit)
 {
 	Arena *arena = emit->arena;
 	const Program *p = emit->program;
@@ -388,4 +393,19 @@ const char *module_dim_message(const Module *m, DimId dim)
 	const Dim *d = sizes_dim(m->program->sizes, dim);
 	return arena_printf(m->arena, "dim %s must be at least %lld and at most %lld", d->name,
 			    (long long)(d->at_least > 0 ? d->at_least : 0), (long long)DIM_MOST);
+}
+
+Module *module_new(const Emit *emit)
+{
+	Module *made = emit->shared ? *emit->shared : NULL;
+	if (!made)
+		made = module_make(emit);
+	if (emit->shared)
+		*emit->shared = made;
+	if (!made)
+		return NULL;
+	Module *m = ARENA_NEW(emit->arena, Module);
+	*m = *made;
+	m->emit = emit;
+	return m;
 }
