@@ -1,7 +1,8 @@
 """How the compiler's own time and memory grow with the program: bench/inference.py TSRC
 
 Transformers of 12, 48 and 192 blocks and chains of 1,000 and 10,000 operations, up to and including projections
-and the checker; and the whole way to a shared object for 12 blocks."""
+and the checker; such chains, and products one after the other, to loops; and the whole way to a shared object for
+12 blocks."""
 import os
 import re
 import subprocess
@@ -30,24 +31,32 @@ def chain(n):
     return "dim n\ninput x : [n | 64]\nlet a0 = x\n%soutput y = a%d\n" % (steps, n)
 
 
+def products(n):
+    steps = "".join("let a%d = {w%d : [64 -> 64]} * a%d\n" % (i + 1, i, i) for i in range(n))
+    return "dim n\ninput x : [n | 64]\nlet a0 = x\n%soutput y = a%d\n" % (steps, n)
+
+
 def run(name, text, options):
     with tempfile.TemporaryDirectory() as directory:
         source = directory + "/program.tsr"
         with open(source, "w", encoding="utf8") as out:
             out.write(text)
-        child = subprocess.Popen([TSRC, "--time-report", source, *options] + (
-            [] if "--stop=proj" in options else ["-o", directory + "/m.so"]), stderr=subprocess.PIPE, text=True)
+        child = subprocess.Popen([TSRC, "--time-report", source, *(options or ["-o", directory + "/m.so"])],
+                                 stderr=subprocess.PIPE, text=True)
         report = child.stderr.read()
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode != 0:
             sys.exit(report)
         stages = re.findall(r"^(\w+)\s+([\d.]+) ms", report, re.M)
-        print("%-22s %s  peak %d MiB" % (name, "  ".join("%s %s ms" % s for s in stages), usage.ru_maxrss // 1024))
+        print("%-26s %s  peak %d MiB" % (name, "  ".join("%s %s ms" % s for s in stages), usage.ru_maxrss // 1024))
 
 
 for blocks in (12, 48, 192):
     run("%d blocks" % blocks, BLOCK % blocks, ["--stop=proj"])
 for length in (1000, 10000):
     run("%d operations" % length, chain(length), ["--stop=proj"])
+for length in (1000, 10000):
+    run("%d operations to loops" % length, chain(length), ["--stop=loops"])
+    run("%d products to loops" % length, products(length), ["--stop=loops"])
 run("12 blocks to .so", BLOCK % 12, [])
