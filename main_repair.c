@@ -382,6 +382,7 @@ static bool mend(Repairs *r)
 	Edits e = {.arena = r->c->perm, .sources = &r->c->sources, .file = r->c->ast};
 	Found found[LEFT_SAME] = {0};
 	e.counts = r->d->code == E0302 || r->d->code == E0303;
+	e.differs = r->d->code == E0301;
 	collect(r, &e);
 	if (r->d->code == E0309)
 		edits_of_inputs(&e);

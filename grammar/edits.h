@@ -30,6 +30,7 @@ typedef struct Edits {
 	uint32_t nnames;
 	const char *with; /* what a missing 'with' would say, or NULL */
 	bool counts;	  /* it is about how many axes there are */
+	bool differs;	  /* it is about two sizes that are not equal */
 	VEC(Edit) list;
 } Edits;
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { COST_SIGN = 5, COST_LETTER = 6, COST_JOIN = 6 };
+enum { COST_BOUND = 4, COST_SIGN = 5, COST_JOIN = 6 };
 
 /* ---- the letters of a `with` ---- */
 
@@ -32,7 +32,7 @@ static bool is_like(const char *a, const char *b)
 static void offer_letter(Edits *e, const AstExpr *with, Name bound, Sym letter, uint32_t far)
 {
 	if (letter && !is_bound(with, letter) && is_like(bound.sym, letter))
-		edit_add(e, COST_LETTER + far, bound.span, letter,
+		edit_add(e, COST_BOUND + far, bound.span, letter,
 			 arena_printf(e->arena, "it would fit with '%s' for '%s'", letter,
 				      bound.sym));
 }

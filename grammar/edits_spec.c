@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { COST_SIGN = 5, COST_LETTER = 6, COST_OTHER = 8, ITEMS = 24, LETTERS = 12 };
+enum { COST_SIGN = 5, COST_LETTER = 6, COST_OTHER = 8, UNLIKE = 4, ITEMS = 24, LETTERS = 12 };
 
 /* An axis as written, and where. */
 typedef struct Item {
@@ -58,7 +58,9 @@ static void swaps(SpecEdits *s)
 			const char *first = edit_text(s->e, x), *last = edit_text(s->e, y);
 			if (a->tensor != b->tensor || strcmp(first, last) == 0)
 				continue;
-			add(s, k == i + 1 ? COST_LETTER : COST_LETTER + 1, span_join(x, y),
+			bool unlike = a->row != b->row && a->axis->kind != b->axis->kind;
+			uint32_t cost = k == i + 1 ? COST_LETTER : COST_LETTER + 1;
+			add(s, unlike ? cost + UNLIKE : cost, span_join(x, y),
 			    arena_printf(s->e->arena, "%s%s%s", last,
 					 edit_text(s->e, edit_gap(x, y)), first),
 			    arena_printf(s->e->arena, "it would fit with '%s' and '%s' swapped",
@@ -288,7 +290,7 @@ static void skips(SpecEdits *s, const Item *item)
 {
 	Span axis = item->axis->span;
 	const char *letter = edit_text(s->e, axis);
-	if (item->axis->kind != SPEC_LETTER || item->tensor == s->spec->noperands)
+	if (!s->e->differs || item->axis->kind != SPEC_LETTER || item->tensor == s->spec->noperands)
 		return;
 	for (uint32_t i = 0; i < s->e->nsizes; i++) {
 		const char *n = s->e->sizes[i];
