@@ -200,11 +200,16 @@ static int64_t first_steps(const Chooser *c)
 	return size_is_const(c->lower->sizes, steps, &n) ? n : -1;
 }
 
-/* Is a row of what is between far longer than what it is made of, or may it be? */
+/* Is a row of what is between far longer than what it is made of? One of no known length may be,
+ * but goes past as many numbers again for each of its cells as the first sum has steps, which few
+ * rows do not pay for: values of one head, which are a product of all positions. */
 static bool grows(const Chooser *c)
 {
-	int64_t steps = first_steps(c), row = bytes_row(c);
-	return steps >= 0 && (row < 0 || (row >= LONG_ROW && row > LONG_STEP * steps));
+	int64_t steps = first_steps(c), row = bytes_row(c), rows;
+	bool known = size_is_const(c->lower->sizes, c->band->dims[c->band->rows].extent, &rows);
+	if (row < 0)
+		return steps >= 0 && (!known || rows >= AGAIN_TIMES * steps);
+	return steps >= 0 && row >= LONG_ROW && row > LONG_STEP * steps;
 }
 
 /* Is what is between large, or of a batch? How many members that has is nothing that the order of
