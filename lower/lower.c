@@ -378,6 +378,7 @@ static void lower_all(Lower *lower)
 		return;
 	add_guards(lower);
 	mark_changes(lower);
+	lower->kept = prepack_kept(lower);
 	for (uint32_t i = 0; i < graph->routines.n; i++)
 		PUSH(lower->arena, lower->program->routines, (ProgramRoutine){0});
 	for (uint32_t i = 0; i < graph->routines.n; i++) {

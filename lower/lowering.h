@@ -99,6 +99,7 @@ typedef struct NodePlan {
 	bool apart;       /* a schedule asks for a kernel of its own */
 	bool constant;    /* a function of parameters and constants alone, of known size */
 	bool ahead;	  /* ... which is computed when the state is packed (prepack_value.c) */
+	bool summed;	  /* ... behind a sum of many steps */
 	NodeId param;	  /* ... a parameter that it is a function of; NODE_NONE: of none */
 	bool late; /* may be computed where the one kernel that reads it copies or reads it (produce.c) */
 	bool own;	  /* its kernel is emitted, and makes nothing else */
@@ -147,6 +148,8 @@ typedef struct Lower {
 	VEC(PackedParam) packed; /* copies of parameters in the state */
 	VEC(PackedParam) packed_consts; /* ... of constants, among the constants */
 	VEC(BufferId) values; /* functions of parameters in the state */
+	bool packing;	      /* the kernel at hand makes one of them: it runs once */
+	NodeId kept;	      /* a parameter that no routine assigns to; NODE_NONE: there is none */
 	VEC(Kernel) packs; /* that make them; the program's once all routines are there */
 	Sym *names;       /* by NodeId: for kernels and buffers; made on demand */
 	NameCount *taken; /* stb_ds table of the C identifiers in use, with the last suffix given */
@@ -212,16 +215,20 @@ bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root);
  * made before the call? May one of some elements be? */
 bool prepack_suits(const Lower *lower, BufferId buffer);
 bool prepack_suits_size(const Lower *lower, Size elements);
-/* prepack_value.c: fills in which nodes are functions of parameters. May the state hold one? Does
+/* prepack_value.c: the first parameter that no routine assigns to; NODE_NONE: there is none. */
+NodeId prepack_kept(const Lower *lower);
+/* Fills in which nodes are functions of parameters. May the state hold one? Does
  * it, once what reads it is decided? Does a kernel that computes such a function read the node? */
 void prepack_find(Lower *lower);
 bool prepack_may_compute(const Lower *lower, NodeId id);
 bool prepack_computes(const Lower *lower, NodeId id);
 bool prepack_is_read(const Lower *lower, NodeId id);
-/* Its buffer in the state; the kernels of those that are new in the routine; once all routines are
- * there, the places of all copies in the state. */
+/* Its buffer in the state; the kernels of those that are new in the routine. Once all routines are
+ * there: functions that are read in panels alone go, the last first, which may read others; the
+ * places of all copies in the state. */
 BufferId prepack_value_buffer(Lower *lower, NodeId id);
 void prepack_emit_values(Lower *lower);
+void prepack_drop_unread(Lower *lower);
 void prepack_place(Lower *lower);
 /* produce.c: drops the kernels of what copies of the kernel at hand computed, and nothing reads. */
 void produce_drop(Lower *lower);

@@ -98,9 +98,11 @@ bool prepack_suits_size(const Lower *lower, Size size)
 
 bool tile_may_prepack(const Planner *p, int load)
 {
+	const Lower *lower = p->tile->nest->gen->lower;
 	const Buffer *buffer = &p->program->buffers.at[p->sum.from.at[load]];
-	Sym name = lower_identifier(p->tile->nest->gen->lower, buffer->name);
-	if (asks_off(p->prepacks) || asks_on(p->packs) || !asks_name(p->prepacks, 0, name))
+	Sym name = lower_identifier(lower, buffer->name);
+	if (lower->packing || asks_off(p->prepacks) || asks_on(p->packs) ||
+	    !asks_name(p->prepacks, 0, name))
 		return false;
 	return may_stay(p, p->sum.at.at[load], buffer);
 }

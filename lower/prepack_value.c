@@ -4,8 +4,9 @@
  *                         packed_exp[..] = exp(w[..])  ... in panels, where a product reads these: then
  *                                                      nothing else is stored
  *
- * Such a function has parameters that no routine assigns to, constants and numbers for operands, and
- * known sizes. It pays where a product reads it, which would compute it again for each tile or wait
+ * Such a function has parameters that no routine assigns to, constants, ranges and numbers for
+ * operands, and known sizes; of constants alone it is one where the program has such a parameter, and
+ * so a state. It pays where a product reads it, which would compute it again for each tile or wait
  * for a copy at every call, and where it is more than a cheap operation wherever it is read. A
  * parameter that is stored narrower, or that others read too, stays as it is under one or two cheap
  * operations: these are computed as its panels are loaded (widen.c).
@@ -15,7 +16,8 @@
 #include "base/diag.h"
 #include "lower/lowering.h"
 
-enum { CHEAP = 2, STAMP_BYTES = 64 };
+/* TABLE_MOST: elements of a function of constants, for which the state would not be expected to grow. */
+enum { CHEAP = 2, STAMP_BYTES = 64, TABLE_MOST = 1 << 22 };
 
 /* ---- which ---- */
 
@@ -25,16 +27,21 @@ static bool is_known_size(const Lower *lower, const Node *node)
 	return size_is_const(lower->sizes, lower_size(lower, node->size_expr), &n);
 }
 
-/* Are its cells computed one by one from operands at known places, or are they those of its operand? */
-static bool is_by_cells(const Lower *lower, NodeId id)
+/* Is it computed from operands at known places, or are its cells those of its operand? */
+static bool is_computed(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
-	if (!proj || node->target != NODE_NONE || node->nargs == 0 || proj->width > 1 ||
-	    node->kind == NODE_ARGMAX || node->kind == NODE_RANDOM || node->kind == NODE_GATHER)
-		return false;
-	return proj->linear ||
-	       (proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj));
+	return proj && node->target == NODE_NONE && node->nargs > 0 && proj->width <= 1 &&
+	       node->kind != NODE_ARGMAX && node->kind != NODE_RANDOM && node->kind != NODE_GATHER;
+}
+
+/* Is it a sum, padded or made of pieces, which nothing computes where it reads it? */
+static bool stands_alone(const Lower *lower, NodeId id)
+{
+	const Proj *proj = lower_proj(lower, id);
+	return proj && !proj->linear &&
+	       (proj_reduces(proj) || !proj_is_plain(proj) || proj_is_guarded(proj));
 }
 
 static bool is_constant(const Lower *lower, NodeId id)
@@ -51,6 +58,7 @@ static bool is_constant(const Lower *lower, NodeId id)
 				.changes;
 	case NODE_CONST:
 	case NODE_NUMBER:
+	case NODE_OFFSETS:
 	case NODE_RANGE: return true;
 	case NODE_SIZE: return is_known_size(lower, node);
 	default: break;
@@ -58,7 +66,15 @@ static bool is_constant(const Lower *lower, NodeId id)
 	for (uint32_t i = 0; i < node->nargs; i++)
 		if (!lower->plan[node->args[i]].constant)
 			return false;
-	return is_by_cells(lower, id);
+	return is_computed(lower, id);
+}
+
+/* Does it sum, in as many steps as are worth a copy? */
+static bool sums_up(const Lower *lower, NodeId id)
+{
+	const Proj *proj = lower_proj(lower, id);
+	return proj && !proj->linear && proj_reduces(proj) &&
+	       prepack_suits_size(lower, proj_arg_space(lower->sizes, proj, 0));
 }
 
 static void find(Lower *lower, NodeId id)
@@ -67,13 +83,31 @@ static void find(Lower *lower, NodeId id)
 	NodePlan *plan = &lower->plan[id];
 	plan->constant = is_constant(lower, id);
 	plan->param = node->kind == NODE_PARAM ? id : NODE_NONE;
+	plan->summed = plan->constant && sums_up(lower, id);
 	for (uint32_t i = 0; plan->constant && i < node->nargs; i++) {
 		NodeId param = lower->plan[node->args[i]].param;
+		plan->summed |= lower->plan[node->args[i]].summed;
 		bool whole = param != NODE_NONE &&
 			     size_same(node_elements(lower, param), node_elements(lower, id));
 		if (plan->param == NODE_NONE || whole)
 			plan->param = param;
 	}
+}
+
+/* A parameter that the node is a function of, else any that no routine assigns to. */
+static NodeId owner_of(const Lower *lower, NodeId id)
+{
+	NodeId param = lower->plan[id].param;
+	return param == NODE_NONE ? lower->kept : param;
+}
+
+/* May the state have room for it? */
+static bool has_state(const Lower *lower, NodeId id)
+{
+	int64_t n;
+	bool few = size_is_const(lower->sizes, node_elements(lower, id), &n) && n <= TABLE_MOST;
+	return (lower->plan[id].param != NODE_NONE || few) && lower->kept != NODE_NONE &&
+	       lower_node(lower, id)->dtype != DTYPE_U4X32;
 }
 
 void prepack_find(Lower *lower)
@@ -83,20 +117,38 @@ void prepack_find(Lower *lower)
 			find(lower, id);
 }
 
+NodeId prepack_kept(const Lower *lower)
+{
+	const Graph *graph = lower->graph;
+	for (size_t i = 0; i < graph->params.n; i++) {
+		BufferId buffer = lower->shared[graph->params.at[i]];
+		if (buffer != BUFFER_NONE &&
+		    !lower->program->params.at[lower->program->buffers.at[buffer].arg].changes)
+			return graph->params.at[i];
+	}
+	return NODE_NONE;
+}
+
 /* Does the node compute, rather than read its operand at other places or as a wider type? */
 static bool computes(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	if (node->kind == NODE_CAST)
 		return !widen_in_lanes(lower_node(lower, node->args[0])->dtype, node->dtype);
-	return lower_op_cost(node) > 0;
+	return stands_alone(lower, id) || lower_op_cost(node) > 0;
+}
+
+/* Is it large, or small behind a large sum? */
+static bool saves_much(const Lower *lower, NodeId id)
+{
+	return prepack_suits_size(lower, node_elements(lower, id)) || lower->plan[id].summed;
 }
 
 bool prepack_may_compute(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
-	return plan->constant && plan->param != NODE_NONE && plan->param != id &&
-	       computes(lower, id) && prepack_suits_size(lower, node_elements(lower, id));
+	return plan->constant && plan->param != id && has_state(lower, id) && computes(lower, id) &&
+	       saves_much(lower, id);
 }
 
 /* Does a kernel of such a function read the node, or do all its readers? Falls: users stand behind
@@ -119,10 +171,13 @@ bool prepack_computes(const Lower *lower, NodeId id)
 	if (!prepack_may_compute(lower, id) || is_read_ahead(lower, id, true) ||
 	    asks_off(fuse_asked(lower, id, CHOICE_PREPACK)))
 		return false;
-	bool narrow = dtype_bytes(lower_node(lower, plan->param)->dtype) <
-		      dtype_bytes(lower_node(lower, id)->dtype);
+	bool narrow =
+		plan->param == NODE_NONE || dtype_bytes(lower_node(lower, plan->param)->dtype) <
+						    dtype_bytes(lower_node(lower, id)->dtype);
 	bool stays = (narrow || lower->plan[plan->param].nuses > 1) && widen_from_panels(lower, id);
-	return !stays && (plan->in_product || plan->cost > CHEAP);
+	bool small = !prepack_suits_size(lower, node_elements(lower, id));
+	return !stays &&
+	       (small || plan->in_product || plan->cost > CHEAP || stands_alone(lower, id));
 }
 
 bool prepack_is_read(const Lower *lower, NodeId id)
@@ -137,7 +192,7 @@ BufferId prepack_value_buffer(Lower *lower, NodeId id)
 	Program *program = lower->program;
 	if (lower->shared[id] != BUFFER_NONE)
 		return lower->shared[id];
-	const Buffer *param = &program->buffers.at[lower->shared[lower->plan[id].param]];
+	const Buffer *param = &program->buffers.at[lower->shared[owner_of(lower, id)]];
 	Buffer buffer = {.kind = BUFFER_PACKED,
 			 .name = lower_name(lower, id),
 			 .span = lower_node(lower, id)->span,
@@ -150,6 +205,18 @@ BufferId prepack_value_buffer(Lower *lower, NodeId id)
 	return lower->shared[id];
 }
 
+/* Packing has no workspace: what a kernel stores on its way is in the state as well. */
+static void keep_temporaries(Lower *lower, BufferId first, uint32_t param)
+{
+	for (BufferId b = first; b < lower->program->buffers.n; b++) {
+		Buffer *buffer = &lower->program->buffers.at[b];
+		if (buffer->kind != BUFFER_TEMP)
+			continue;
+		buffer->kind = BUFFER_PACKED;
+		buffer->arg = param;
+	}
+}
+
 void prepack_emit_values(Lower *lower)
 {
 	Program *program = lower->program;
@@ -158,7 +225,11 @@ void prepack_emit_values(Lower *lower)
 		if (buffer == BUFFER_NONE ||
 		    program->buffers.at[buffer].routine != lower->routine_id)
 			continue;
+		BufferId first = (BufferId)program->buffers.n;
+		lower->packing = true;
 		kernel_emit(lower, id);
+		lower->packing = false;
+		keep_temporaries(lower, first, program->buffers.at[buffer].arg);
 		ScheduleEntry *made = schedule_entry(
 			program->made, program->kernels.at[program->kernels.n - 1].name);
 		entry_make(program->arena, made, CHOICE_PREPACK, false);
@@ -185,8 +256,7 @@ static bool is_unread(Lower *lower, const Kernel *kernel, Reading *of)
 	return false;
 }
 
-/* Functions that are read in panels alone go, the last first, which may read others. */
-static void drop_unread(Lower *lower)
+void prepack_drop_unread(Lower *lower)
 {
 	Program *program = lower->program;
 	Reading *of = ARENA_ARRAY(lower->scratch, Reading, program->buffers.n + 1);
@@ -215,7 +285,6 @@ static void drop_unread(Lower *lower)
 void prepack_place(Lower *lower)
 {
 	Program *program = lower->program;
-	drop_unread(lower);
 	if (lower->packs.n == 0)
 		return;
 	program->stamp = program->state;

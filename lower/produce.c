@@ -22,13 +22,19 @@ static bool is_small(const Value *value, uint32_t *left)
 	return small;
 }
 
+static bool is_by_cells(const Lower *lower, NodeId id)
+{
+	const Proj *proj = lower_proj(lower, id);
+	return proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj);
+}
+
 static bool may_produce(const Lower *lower, NodeId id, bool again)
 {
 	const NodePlan *plan = &lower->plan[id];
 	if (plan->reduction != NODE_NONE)
 		return false;
 	if (plan->ahead)
-		return !again && lower->shared[id] == plan->buffer;
+		return !again && lower->shared[id] == plan->buffer && is_by_cells(lower, id);
 	return plan->late && plan->own && !plan->early && !plan->halo && !lower->band &&
 	       !(again && plan->cost > CHEAP);
 }

@@ -399,7 +399,7 @@ void lower_pack(Lower *lower)
 {
 	Program *program = lower->program;
 	ProgramRoutine *pack = &program->pack;
-	prepack_place(lower);
+	prepack_drop_unread(lower);
 	pack->name = sym_cstr(lower->program->symbols, "pack");
 	pack->nkernels = (uint32_t)lower->packs.n;
 	pack->kernels = ARENA_ARRAY(lower->arena, KernelId, pack->nkernels + 1);
@@ -413,5 +413,6 @@ void lower_pack(Lower *lower)
 		pack->kernels[i] = (KernelId)program->kernels.n;
 		PUSH(lower->arena, program->kernels, *kernel);
 	}
+	prepack_place(lower);
 	list_dims(lower, pack);
 }
