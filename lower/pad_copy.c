@@ -1,6 +1,7 @@
 /* The loops that fill the copy of a picture: along each axis what is in front of the picture, the
  * picture, and what is behind it, between bounds that are computed where several axes of the copy
- * make one of the picture.
+ * make one of the picture. A picture that is read nowhere else is computed as it is copied
+ * (produce.c), what is not cheap where each element is copied once and rows stay rows.
  */
 #include "lower/pad.h"
 
@@ -35,13 +36,41 @@ static const Ix *first_at(const Pad *p, const CopyAxis *dim, Size size)
 	return ix_binary(program, IX_MIN, place, ix_size(program->arena, dim->extent));
 }
 
+/* Does the copy read elements of the picture several times? */
+static bool reads_again(const Pad *p)
+{
+	Sizes *sizes = p->program->sizes;
+	bool again = p->nest->proj->npieces > 1;
+	for (uint32_t a = 0; a < p->access->naxes && !again; a++) {
+		Size reads = size_const(sizes, 1);
+		for (uint32_t d = 0; d < p->ndims; d++)
+			if (p->dims[d].axis == a && p->dims[d].term)
+				reads = size_mul(sizes, reads, p->dims[d].extent);
+		Size size = shape_axis(lower_shape(p->nest->gen->lower, pad_picture(p)), a)->size;
+		again = !size_ge(sizes, size, reads);
+	}
+	return again;
+}
+
+/* Are neighbours in the copy neighbours in the picture, as many as a vector has? */
+static bool goes_by_rows(const Pad *p, const Ix *const *axes)
+{
+	const CopyAxis *last = &p->dims[p->ndims - 1];
+	Size by = ix_stride(p->program, flat_index(p->nest->gen, pad_picture(p), axes), last->var);
+	int64_t extent;
+	return size_is(p->program->sizes, by, 1) &&
+	       (!size_is_const(p->program->sizes, last->extent, &extent) || extent >= PRODUCED_ROW);
+}
+
 static const Value *picture_value(const Pad *p)
 {
 	Gen *gen = p->nest->gen;
 	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, p->access->naxes + 1);
 	for (uint32_t a = 0; a < p->access->naxes; a++)
 		axes[a] = index_at(p, a, NULL);
-	return node_value(gen, pad_picture(p), axes);
+	bool again = reads_again(p) || !goes_by_rows(p, axes);
+	const Value *value = nest_produced_at(p->nest, p->load, axes, again);
+	return value == p->load ? node_value(gen, pad_picture(p), axes) : value;
 }
 
 static Block fill_from(Pad *p, uint32_t d, bool inside);

@@ -87,7 +87,7 @@ static bool walks_alike(Nest *nest, size_t read)
 	return true;
 }
 
-const Value *nest_produced(Nest *nest, const Value *load, bool again)
+const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *axes, bool again)
 {
 	Gen *gen = nest->gen;
 	bool in_line = gen->in_line;
@@ -96,7 +96,7 @@ const Value *nest_produced(Nest *nest, const Value *load, bool again)
 	const Seen *read = find_read(gen, &seen, load);
 	uint32_t left = PRODUCED_LIMIT;
 	const Value *value = read && may_produce(gen->lower, read->node, again)
-				     ? node_compute(gen, read->node, read->axes)
+				     ? node_compute(gen, read->node, axes ? axes : read->axes)
 				     : load;
 	if (!is_small(value, &left) ||
 	    (value != load && !walks_alike(nest, (size_t)(read - seen.at))))
@@ -105,6 +105,11 @@ const Value *nest_produced(Nest *nest, const Value *load, bool again)
 	if (value != load && gen->lower->plan[read->node].late)
 		PUSH(gen->lower->scratch, gen->lower->produced, read->node);
 	return value;
+}
+
+const Value *nest_produced(Nest *nest, const Value *load, bool again)
+{
+	return nest_produced_at(nest, load, NULL, again);
 }
 
 void nest_produce_inside(Nest *nest, const Value *load)

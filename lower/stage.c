@@ -14,6 +14,9 @@
  * what is copied; windows of a picture (x[i + k]) are read where they are, as a copy would hold each
  * element many times. Cells add up their products in the order of the sum's loops, as without
  * copies; whether there are copies depends on no batch axis.
+ *
+ * What is read nowhere else is computed as it is copied (produce.c): what is cheap, and functions
+ * where rows stay rows, as they take vectors along these.
  */
 #include "base/diag.h"
 #include "lower/nest.h"
@@ -233,6 +236,14 @@ static Order order_of(const Stage *s, uint32_t load)
 	return order;
 }
 
+/* Are neighbours in the copy neighbours where it is read, as many as a vector has? */
+static bool goes_by_rows(const Stage *s, uint32_t load, const Order *order)
+{
+	uint32_t last = order->loops[order->n - 1];
+	return size_is(s->program->sizes, stride(s, load, last), 1) &&
+	       known(s, s->nest->loops[last].extent, PRODUCED_ROW) >= PRODUCED_ROW;
+}
+
 /* The cell of the copy, over the iterators as by_iter has them. */
 static const Ix *staged_ix(const Nest *nest, const StagedLoad *staged)
 {
@@ -271,8 +282,10 @@ static void copy(Stage *s, uint32_t load)
 							   .dtype = from->dtype,
 							   .elements = elements});
 	const Ix *to = staged_ix(nest, staged);
-	Block body =
-		block_of(gen, stmt_store(gen->arena, staged->buffer, to, OP_NONE, s->loads[load]));
+	bool again = !size_ge(sizes, from->elements, elements);
+	const Value *value =
+		nest_produced(nest, s->loads[load], again || !goes_by_rows(s, load, &order));
+	Block body = block_of(gen, stmt_store(gen->arena, staged->buffer, to, OP_NONE, value));
 	for (uint32_t i = order.n; i-- > 0;) {
 		const Loop *loop = &nest->loops[order.loops[i]];
 		const Ix *extent = ix_size(gen->arena, loop->extent);

@@ -13,8 +13,8 @@
  * moves by more: both sides are read and written in whole vectors, and a cache line is used up
  * while it is near. Where the stored lines of a tile would lie in a few sets of the cache, the
  * loops over tiles change places (vs inside us), so that stores run along rows. Other operands and
- * any arithmetic may take part; what is more than a few float operations reads the turned tile from
- * memory in plain loops. Every cell is computed once from the same values as before.
+ * any arithmetic may take part; what is more than a few simple float operations reads the turned
+ * tile from memory in plain loops. Every cell is computed once from the same values as before.
  */
 #include <string.h>
 
@@ -134,9 +134,8 @@ static bool find_u(Turn *t)
 /* Nodes of a value that lanes compute at once; more than DIRECT_NODES: they cannot. */
 static uint32_t count_nodes(const Turn *t, const Value *value)
 {
-	bool arithmetic = value->kind == VALUE_OP && dtype_is_float(value->dtype) &&
-			  (value->op == OP_ADD || value->op == OP_SUB || value->op == OP_MUL ||
-			   value->op == OP_DIV);
+	bool arithmetic =
+		value->kind == VALUE_OP && dtype_is_float(value->dtype) && op_is_simple(value->op);
 	bool turned = value->kind == VALUE_LOAD && is_known(t, value);
 	bool plain = value->kind == VALUE_LOAD && (step_of(t, value->ix, t->v) <= STEP_ONE);
 	uint32_t n =
