@@ -1,6 +1,6 @@
 /* A band: kernels that share rows, computed a block of rows at a time, so that what goes between
- * them is as small as a block. Private to band.c, band_choose.c, band_emit.c, value.c, nest.c,
- * kernel.c, produce.c and routine.c.
+ * them is as small as a block. Private to band*.c, tile.c, tile_square.c, value.c, nest.c, kernel.c,
+ * produce.c and routine.c.
  *
  *   scores[h, s, t] = sum of q[h, s, d] * k[h, t, d]   for h
  *   p[h, s, t] = softmax of scores over t                turned[d, t] = k[h, t, d]
@@ -18,6 +18,7 @@ enum {
 	BAND_ROOTS = 16,
 	BAND_BEFORE = 16,
 	BAND_ENDS = 4,
+	BAND_FEW = 16, /* rows that are worth copies */
 	BAND_FIXED = -2, /* instead of a dim: an axis that is read at one index */
 	BAND_PLACES = BAND_ROOTS + BAND_ENDS
 };
@@ -79,6 +80,7 @@ typedef struct BandPlace {
 typedef struct Band {
 	BandDim dims[BAND_DIMS];
 	uint32_t ndims;
+	bool single;   /* no kernel has a loop over the rows: there is one */
 	uint32_t rows; /* the dim that goes in blocks; the others have one cell at a time */
 	int64_t block; /* rows of a block */
 	Size height;   /* rows of the blocks at hand */
@@ -90,7 +92,9 @@ typedef struct Band {
 	BandEnd ends[BAND_ENDS];
 	uint32_t nends;
 	BandTurned turned[BAND_ENDS];
-	uint32_t nturned;
+	uint32_t nturned, nturns; /* contractions that read these */
+	bool in_place; /* the blocks at hand have few rows: tiles turn what others read a copy of */
+	uint32_t nsquared; /* contractions of theirs that do so */
 	BandPlace places[BAND_PLACES];
 	uint32_t nplaces;
 	bool failed; /* an access did not fit a place: what was emitted is of no use */
@@ -117,5 +121,10 @@ const Ix *const *band_whole(const Nest *nest);
 /* Where the tensor is, read or stored at these indices; NULL: where it always is. */
 const BandPlace *band_place(const Lower *lower, NodeId node, const Ix *const *axes);
 const Ix *band_index(Gen *gen, const BandPlace *place, const Ix *const *axes);
+/* A place of that name for a node. */
+BandPlace *band_add_place(Lower *lower, NodeId node, Sym name, const int *dims);
+/* band_turned.c: the place of a copy; the kernel that fills it. */
+void band_place_turned(Lower *lower, const BandTurned *turned);
+void band_emit_turned(Lower *lower, const BandTurned *turned, const BandPlace *place);
 
 #endif

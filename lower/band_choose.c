@@ -16,9 +16,8 @@ enum { BLOCK_BYTES = 1 << 19, AGAIN_BYTES = 1 << 20, FAR_BYTES = 1 << 24, WHOLE_
 enum { BLOCK_ROWS = 64, ROWS_LEAST = 16, ROWS_AGAIN = 32, ROWS_FAR = 128, BLOCK_MOST = 4096 };
 /* Bytes of a long row; that a step of the sum which makes it has at least. */
 enum { LONG_ROW = 1 << 14, LONG_STEP = 64 };
-/* Rows where their number is not known; how often what is between is what each block reads again;
- * blocks of all rows, which are more than have a part of the scratch buffers. */
-enum { ROWS_LIKELY = 2048, AGAIN_TIMES = 4, AGAIN_BLOCKS = 32 };
+/* Rows that are assumed; how often what is between is what each block reads again. */
+enum { ROWS_LIKELY = 2048, AGAIN_TIMES = 4 };
 
 typedef struct Chooser {
 	Lower *lower;
@@ -35,13 +34,44 @@ static int64_t bytes_of(const Chooser *c, Size elements, Dtype dtype)
 	return size_is_const(c->lower->sizes, elements, &n) ? n * (int64_t)dtype_bytes(dtype) : -1;
 }
 
+/* Does the operand have columns, axes of the result that are no dims? */
+static bool has_columns(const Chooser *c, const BandEnd *end, const Seen *seen)
+{
+	const Proj *proj = lower_proj(c->lower, end->nest);
+	uint32_t naxes = shape_naxes(lower_shape(c->lower, seen->node));
+	for (uint32_t axis = 0; axis < naxes; axis++) {
+		const Ix *ix = seen->axes[axis];
+		if (ix->kind == IX_ITER && !proj->iters[ix->iter].reduced &&
+		    (end->dims[ix->iter] < 0 || c->band->dims[end->dims[ix->iter]].dropped))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t count_ones(const Chooser *c, NodeId node)
+{
+	const Shape *shape = lower_shape(c->lower, node);
+	uint32_t n = 0;
+	for (uint32_t axis = 0; axis < shape_naxes(shape); axis++)
+		n += size_is(c->lower->sizes, shape_axis(shape, axis)->size, 1);
+	return n;
+}
+
+/* Does the operand have columns, and fewer axes of one element than the result? The single row is
+ * one of these, which no iterator shows. */
+static bool may_rest(const Chooser *c, const BandEnd *end, const Seen *seen)
+{
+	return has_columns(c, end, seen) && count_ones(c, seen->node) < count_ones(c, end->nest);
+}
+
 /* The operand of a contraction that a dim leaves where it is; NODE_NONE: none. */
 static const Seen *resting(const Chooser *c, const BandEnd *end, uint32_t dim)
 {
 	const SeenList *seen = &end->seen;
 	for (size_t i = 0; i < seen->n; i++) {
 		uint32_t naxes = shape_naxes(lower_shape(c->lower, seen->at[i].node));
-		bool moves = band_root(c->band, seen->at[i].node) != NULL;
+		bool moves = band_root(c->band, seen->at[i].node) != NULL ||
+			     (c->band->single && !may_rest(c, end, &seen->at[i]));
 		for (uint32_t axis = 0; axis < naxes && !moves; axis++) {
 			const Ix *ix = seen->at[i].axes[axis];
 			moves = ix->kind != IX_SIZE &&
@@ -61,20 +91,32 @@ static bool all_rest(const Chooser *c, uint32_t dim)
 	return true;
 }
 
+/* One row as a number: an axis that no iterator runs along. */
+static bool choose_single(Chooser *c)
+{
+	Band *band = c->band;
+	band->single = count_ones(c, band->roots[0].root) > 0;
+	if (!band->single || band->ndims == BAND_DIMS)
+		return false;
+	band->rows = band->ndims++;
+	band->dims[band->rows] = (BandDim){sym_cstr(c->lower->program->symbols, "row"),
+					   size_const(c->lower->sizes, 1), false};
+	return all_rest(c, band->rows);
+}
+
 static bool choose_rows(Chooser *c)
 {
 	Band *band = c->band;
 	int64_t n;
 	for (uint32_t dim = band->ndims; dim-- > 0;) {
-		bool known = size_is_const(c->lower->sizes, band->dims[dim].extent, &n);
-		bool few = known && n < ROWS_LEAST && !asks_on(c->asked);
-		if (band->dims[dim].dropped || few ||
+		bool none = size_is_const(c->lower->sizes, band->dims[dim].extent, &n) && n == 0;
+		if (band->dims[dim].dropped || none ||
 		    !asks_name(c->asked, 0, band->dims[dim].name) || !all_rest(c, dim))
 			continue;
 		band->rows = dim;
 		return true;
 	}
-	return false;
+	return !asks_on(c->asked) && choose_single(c);
 }
 
 /* The elements of a tensor over the axes that are no dims. */
@@ -177,15 +219,12 @@ static int64_t rows_least(const Chooser *c)
 	return again > FAR_BYTES ? ROWS_FAR : again > AGAIN_BYTES ? ROWS_AGAIN : ROWS_LEAST;
 }
 
-/* Does what each block reads again stay in a cache, or is it small beside all rows? */
+/* Does what each block reads again stay in a cache, or is it small beside all rows, of which many
+ * are assumed? Additions are in another order in blocks, so it is nothing that depends on rows. */
 static bool again_is_little(const Chooser *c)
 {
-	const BandDim *dim = &c->band->dims[c->band->rows];
-	int64_t again = most_again(c), row = bytes_row(c), rows;
-	if (!size_is_const(c->lower->sizes, dim->extent, &rows))
-		rows = ROWS_LIKELY;
-	return again <= AGAIN_BYTES || (row > 0 && rows >= AGAIN_TIMES * again / row &&
-					rows > AGAIN_BLOCKS * rows_least(c));
+	int64_t again = most_again(c), row = bytes_row(c);
+	return again <= AGAIN_BYTES || (row > 0 && ROWS_LIKELY >= AGAIN_TIMES * again / row);
 }
 
 /* Steps of the first contraction's sum; -1: not known. */
@@ -200,13 +239,25 @@ static int64_t first_steps(const Chooser *c)
 	return size_is_const(c->lower->sizes, steps, &n) ? n : -1;
 }
 
-/* Is a row of what is between far longer than what it is made of? One of no known length may be,
- * but goes past as many numbers again for each of its cells as the first sum has steps, which few
- * rows do not pay for: values of one head, which are a product of all positions. */
+/* Are the rows a batch axis of the first contraction's result? */
+static bool are_batch(const Chooser *c)
+{
+	const BandRoot *root = &c->band->roots[0];
+	uint32_t n = lower_shape(c->lower, root->root)->rows[ROW_BATCH].n;
+	bool batch = c->band->single && n > 0;
+	for (uint32_t axis = 0; axis < n; axis++)
+		batch |= root->dims[axis] == (int)c->band->rows;
+	return batch;
+}
+
+/* Is a row of what is between far longer than what it is made of, or may it be? One of no known
+ * length goes past as many numbers again for each of its cells as the first sum has steps, which few
+ * rows that are no batch do not pay for: values of one head, which are a product of all positions. */
 static bool grows(const Chooser *c)
 {
 	int64_t steps = first_steps(c), row = bytes_row(c), rows;
-	bool known = size_is_const(c->lower->sizes, c->band->dims[c->band->rows].extent, &rows);
+	bool known = !are_batch(c) &&
+		     size_is_const(c->lower->sizes, c->band->dims[c->band->rows].extent, &rows);
 	if (row < 0)
 		return steps >= 0 && (!known || rows >= AGAIN_TIMES * steps);
 	return steps >= 0 && row >= LONG_ROW && row > LONG_STEP * steps;
@@ -222,17 +273,26 @@ static bool is_large(const Chooser *c)
 }
 
 /* May a band go past operands of several contractions? Few rows would turn all of them, so where
- * their number is not known each contraction stays alone. */
+ * there may be few each contraction stays alone. */
 static bool has_rows(const Chooser *c)
 {
 	const BandDim *dim = &c->band->dims[c->band->rows];
 	int64_t rows;
-	return c->band->nends == 2 || size_is_const(c->lower->sizes, dim->extent, &rows);
+	return c->band->nends == 2 ||
+	       (size_is_const(c->lower->sizes, dim->extent, &rows) && rows >= BAND_FEW);
 }
 
 static bool pays(const Chooser *c)
 {
 	return has_rows(c) && is_large(c) && again_is_little(c) && (has_row_sums(c) || grows(c));
+}
+
+/* So few rows, as a number, that a band serves only to add up as others do? */
+static bool are_few(const Chooser *c)
+{
+	int64_t rows;
+	return size_is_const(c->lower->sizes, c->band->dims[c->band->rows].extent, &rows) &&
+	       rows < BAND_FEW;
 }
 
 static void choose_block(Chooser *c)
@@ -307,6 +367,7 @@ static void choose_turned_of(Chooser *c, const BandEnd *end)
 		return; /* tiles read its panels: nothing is copied at a call */
 	if (!is_turned(band, seen->node) && turn(c, end, seen, &band->turned[band->nturned]))
 		band->nturned++;
+	band->nturns += is_turned(band, seen->node);
 }
 
 /* ---- all of it ---- */
@@ -346,6 +407,8 @@ bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked)
 	choose_block(&c);
 	for (uint32_t i = 0; i < band->nends; i++)
 		choose_turned_of(&c, &band->ends[i]);
+	if (band->nturned == 0 && !asks_on(asked) && are_few(&c))
+		return false;
 	renumber(lower, band);
 	return true;
 }

@@ -10,16 +10,16 @@
  * the height of the block, and tensors of the band are found at their places. Every access checks
  * that it stays in the row at hand; where one does not, the band is given up. What is left has code
  * of its own with the order of additions of whole blocks: contractions have the same form in both.
+ * So have few rows, as a number, but nothing is copied for them: tiles turn squares of the operands as
+ * they read them (tile_square.c).
  */
-#include <string.h>
-
 #include "base/diag.h"
 #include "lower/band.h"
 #include "lower/rewrite.h"
 #include "lower/rows.h"
 
-/* More blocks than there are; bytes; lines. */
-enum { BLOCKS_MOST = 1 << 30, CACHE_LINE = 64, LONG_ROW = 8 };
+/* More blocks than there are. */
+enum { BLOCKS_MOST = 1 << 30 };
 
 typedef struct Emit {
 	Lower *lower;
@@ -29,6 +29,9 @@ typedef struct Emit {
 	size_t first;	   /* of lower.kernels: the first kernel of a block */
 	uint32_t nkernels; /* that are done */
 } Emit;
+
+/* Of operands that are turned for all rows of the blocks at hand. */
+static uint32_t ncopies(const Band *band) { return band->in_place ? 0 : band->nturned; }
 
 static const BandRoot *last_root(const Emit *e) { return &e->band->roots[e->band->nroots - 1]; }
 
@@ -120,32 +123,13 @@ static Sym name_of(Emit *e, Sym name)
 	return e->nkernels == 0 ? name : lower_unique(e->lower, name);
 }
 
-static BandPlace *add_place(Emit *e, NodeId node, Sym name, const int *dims)
-{
-	Lower *lower = e->lower;
-	BandPlace *place = &e->band->places[e->band->nplaces++];
-	uint32_t naxes = shape_naxes(lower_shape(lower, node));
-	*place = (BandPlace){.node = node,
-			     .dims = ARENA_ARRAY(lower->arena, int, naxes + 1),
-			     .strides = ARENA_ARRAY(lower->arena, Size, naxes + 1)};
-	if (naxes)
-		memcpy(place->dims, dims, naxes * sizeof *dims);
-	place->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
-						     .name = name,
-						     .span = lower_node(lower, node)->span,
-						     .site = lower_node(lower, node)->site,
-						     .dtype = lower_node(lower, node)->dtype,
-						     .elements = size_const(lower->sizes, 0)});
-	return place;
-}
-
 /* A block of rows of a tensor between kernels. */
 static void place_block(Emit *e, const BandRoot *root)
 {
 	Lower *lower = e->lower;
 	const Shape *shape = lower_shape(lower, root->root);
-	BandPlace *place =
-		add_place(e, root->root, name_of(e, lower_name(lower, root->root)), root->dims);
+	BandPlace *place = band_add_place(lower, root->root,
+					  name_of(e, lower_name(lower, root->root)), root->dims);
 	Size stride = size_const(lower->sizes, 1);
 	for (uint32_t axis = shape_naxes(shape); axis-- > 0;) {
 		place->strides[axis] = stride;
@@ -155,123 +139,6 @@ static void place_block(Emit *e, const BandRoot *root)
 			stride = size_scale(lower->sizes, stride, e->band->block);
 	}
 	e->program->buffers.at[place->buffer].elements = stride;
-}
-
-/* Elements from one row of a copy to the next: an odd number of cache lines, since rows a power of
- * two apart would meet in few sets of the first cache. */
-static Size row_stride(Sizes *sizes, Size row, Dtype dtype)
-{
-	int64_t line = CACHE_LINE / (int64_t)dtype_bytes(dtype), n;
-	if (size_is_const(sizes, row, &n) && n < LONG_ROW * line)
-		return row;
-	Size most = size_add(sizes, row, size_const(sizes, line - 1));
-	Size pairs = size_scale(sizes, size_floor(sizes, most, 2 * line), 2 * line);
-	return size_add(sizes, pairs, size_const(sizes, line));
-}
-
-/* The axis of an operand that its copy has at a position. */
-static uint32_t axis_at(const BandTurned *turned, int at)
-{
-	uint32_t axis = 0;
-	while (turned->order[axis] != at) /* falls: there is one */
-		axis++;
-	return axis;
-}
-
-/* Cells of the axes that a copy has from one position to another. */
-static Size cells_between(const Emit *e, const BandTurned *turned, int first, int end)
-{
-	const Shape *shape = lower_shape(e->lower, turned->node);
-	Size cells = size_const(e->lower->sizes, 1);
-	for (int at = first; at < end; at++)
-		cells = size_mul(e->lower->sizes, cells,
-				 shape_axis(shape, axis_at(turned, at))->size);
-	return cells;
-}
-
-/* An operand with its axes in another order; those that are dims are gone. */
-static void place_turned(Emit *e, const BandTurned *turned)
-{
-	Lower *lower = e->lower;
-	Sizes *sizes = lower->sizes;
-	Sym name = sym_printf(e->program->symbols, "turned_%s", lower_name(lower, turned->node));
-	BandPlace *place = add_place(e, turned->node, lower_unique(lower, name), turned->dims);
-	Size stride = size_const(sizes, 1);
-	place->fixed = turned->axes;
-	for (int at = turned->naxes; at-- > 0;) {
-		uint32_t axis = axis_at(turned, at);
-		if (at + 1 == turned->nsums)
-			stride = row_stride(sizes, stride, lower_node(lower, turned->node)->dtype);
-		place->strides[axis] = stride;
-		stride = size_mul(sizes, stride,
-				  shape_axis(lower_shape(lower, turned->node), axis)->size);
-	}
-	e->program->buffers.at[place->buffer].elements = stride;
-}
-
-/* Zeros from the end of each row to the next one, where that is known: tiles read whole vectors
- * past a row's end then (tile_beyond.c), and add lanes up that they drop. */
-static void fill_room(Emit *e, Gen *gen, const BandTurned *turned, const BandPlace *place)
-{
-	Program *program = gen->program;
-	Dtype dtype = program->buffers.at[place->buffer].dtype;
-	int64_t n;
-	if (turned->nsums == 0)
-		return;
-	Size columns = cells_between(e, turned, turned->nsums, turned->naxes);
-	Size stride = place->strides[axis_at(turned, turned->nsums - 1)];
-	if (size_same(stride, columns) || !size_is_const(program->sizes, stride, &n))
-		return;
-	const Ix *row = ix_iter(gen->arena, gen_iter(gen, sym_cstr(program->symbols, "row")));
-	const Ix *room = ix_iter(gen->arena, gen_iter(gen, sym_cstr(program->symbols, "room")));
-	const Ix *at = ix_add(program, ix_mul(program, row, ix_size(gen->arena, stride)), room);
-	Block body = block_of(gen, stmt_store(gen->arena, place->buffer, at, OP_NONE,
-					      value_const(gen->arena, dtype, scalar_of(dtype, 0))));
-	body = block_of(gen, stmt_for(gen->arena, room->iter, ix_size(gen->arena, columns),
-				      ix_size(gen->arena, stride), body));
-	Size rows = cells_between(e, turned, 0, turned->nsums);
-	gen_append(gen, &gen->top,
-		   block_of(gen, stmt_for(gen->arena, row->iter, zero_ix(gen),
-					  ix_size(gen->arena, rows), body)));
-}
-
-/* The indices that a copy is filled at: dims, an iterator for each of its own axes. */
-static const Ix **copy_indices(Gen *gen, const BandTurned *turned, uint32_t naxes)
-{
-	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, naxes + 1);
-	for (uint32_t axis = 0; axis < naxes; axis++)
-		axes[axis] = turned->dims[axis] == BAND_FIXED ? turned->axes[axis]
-			     : turned->dims[axis] >= 0
-				     ? ix_iter(gen->arena, (IterVar)turned->dims[axis])
-				     : ix_iter(gen->arena,
-					       gen_iter(gen, sym_cstr(gen->program->symbols, "i")));
-	return axes;
-}
-
-/* turned[..] = operand[..], over the axes that are no dims, in the order of the copy. */
-static void emit_turned(Emit *e, const BandTurned *turned, const BandPlace *place)
-{
-	Lower *lower = e->lower;
-	NodeId node = turned->node;
-	const Shape *shape = lower_shape(lower, node);
-	Gen gen = gen_new(lower, e->program->buffers.at[place->buffer].name,
-			  lower_node(lower, node)->span);
-	const Ix **axes = copy_indices(&gen, turned, shape_naxes(shape));
-	const Value *value =
-		value_load(gen.program, lower->plan[node].buffer, flat_index(&gen, node, axes));
-	Block body = block_of(&gen, stmt_store(gen.arena, place->buffer,
-					       band_index(&gen, place, axes), OP_NONE, value));
-	for (int at = turned->naxes; at-- > 0;) {
-		uint32_t axis = axis_at(turned, at);
-		body = block_of(&gen,
-				stmt_for(gen.arena, axes[axis]->iter, zero_ix(&gen),
-					 ix_size(gen.arena, shape_axis(shape, axis)->size), body));
-	}
-	gen_append(&gen, &gen.top, body);
-	fill_room(e, &gen, turned, place);
-	kernel_finish(&gen);
-	KernelId id = lower->kernels.at[lower->kernels.n - 1];
-	kernel_turn(lower->program, &lower->program->kernels.at[id], lower->asked, lower->machine);
 }
 
 /* ---- putting together ---- */
@@ -367,7 +234,7 @@ static void put_together(Emit *e)
 	Body turned = {0}, rows = {0};
 	for (size_t i = e->first; i < lower->kernels.n; i++)
 		take(e, &whole, &program->kernels.at[lower->kernels.at[i]],
-		     i < e->first + e->band->nturned ? &turned : &rows);
+		     i < e->first + ncopies(e->band) ? &turned : &rows);
 	const Stmt *blocks = stmt_for(arena, e->band->rows, ix_size(arena, e->lo),
 				      ix_size(arena, e->hi), body_block(&rows));
 	Block copies = where_needed(e, &whole, body_block(&turned));
@@ -391,7 +258,7 @@ static void mark_scratch(Emit *e, size_t from)
 	const Band *band = e->band;
 	for (BufferId b = (BufferId)from; b < e->program->buffers.n; b++)
 		e->program->buffers.at[b].scratch = e->program->buffers.at[b].kind == BUFFER_TEMP;
-	for (uint32_t i = 0; i < band->nturned && band->ndims == 1; i++)
+	for (uint32_t i = 0; i < ncopies(band) && band->ndims == 1; i++)
 		e->program->buffers.at[band->places[i].buffer].scratch = false;
 }
 
@@ -406,8 +273,9 @@ static void emit_blocks(Emit *e, Size lo, Size hi, Size height)
 	size_t nbuffers = e->program->buffers.n;
 	band->height = height;
 	band->nplaces = 0;
-	for (uint32_t i = 0; i < band->nturned; i++)
-		place_turned(e, &band->turned[i]);
+	band->nsquared = 0;
+	for (uint32_t i = 0; i < ncopies(band); i++)
+		band_place_turned(lower, &band->turned[i]);
 	for (uint32_t i = 0; i < band->nroots; i++) {
 		BandRoot *root = &band->roots[i];
 		if (root->kept || i + 1 == band->nroots)
@@ -415,11 +283,12 @@ static void emit_blocks(Emit *e, Size lo, Size hi, Size height)
 		else
 			place_block(e, root);
 	}
-	for (uint32_t i = 0; i < band->nturned; i++)
-		emit_turned(e, &band->turned[i], &band->places[i]);
+	for (uint32_t i = 0; i < ncopies(band); i++)
+		band_emit_turned(lower, &band->turned[i], &band->places[i]);
 	size_t first = lower->kernels.n;
 	for (uint32_t i = 0; i < band->nroots; i++)
 		kernel_emit(lower, band->roots[i].root);
+	band->failed |= band->in_place && band->nsquared < band->nturns;
 	if (band->failed)
 		return;
 	mark_scratch(e, nbuffers);
@@ -427,30 +296,65 @@ static void emit_blocks(Emit *e, Size lo, Size hi, Size height)
 	put_together(e);
 }
 
-bool band_emit(Lower *lower, Band *band)
+/* Are there too few rows, all of them, for copies? */
+static bool is_few(const Emit *e)
 {
-	Program *program = lower->program;
-	Emit e = {.lower = lower, .program = program, .band = band};
-	size_t nkernels = program->kernels.n, n = lower->kernels.n, nbuffers = program->buffers.n;
-	size_t nmade = program->made->entries.n;
-	Sizes *sizes = lower->sizes;
-	for (uint32_t i = 0; i < band->nbefore; i++)
-		lower_emit_node(lower, band->before[i]);
+	int64_t rows;
+	return e->band->nturned > 0 &&
+	       size_is_const(e->lower->sizes, e->band->dims[e->band->rows].extent, &rows) &&
+	       rows < BAND_FEW;
+}
+
+/* Whole blocks, then the rows that are left. */
+static void emit_rows(Emit *e)
+{
+	Sizes *sizes = e->lower->sizes;
+	Band *band = e->band;
 	Size extent = band->dims[band->rows].extent, zero = size_const(sizes, 0);
 	Size whole = size_scale(sizes, size_floor(sizes, extent, band->block), band->block);
-	lower->band = band;
 	if (!size_same(whole, zero))
-		emit_blocks(&e, zero, whole, size_const(sizes, band->block));
+		emit_blocks(e, zero, whole, size_const(sizes, band->block));
 	if (!band->failed && !size_same(whole, extent))
-		emit_blocks(&e, whole, extent, size_sub(sizes, extent, whole));
+		emit_blocks(e, whole, extent, size_sub(sizes, extent, whole));
+}
+
+/* Emits all, or nothing. */
+static bool try_rows(Emit *e, bool in_place)
+{
+	Lower *lower = e->lower;
+	Program *program = e->program;
+	size_t nkernels = program->kernels.n, n = lower->kernels.n, nbuffers = program->buffers.n;
+	size_t nmade = program->made->entries.n;
+	e->nkernels = 0;
+	e->band->failed = false;
+	e->band->in_place = in_place;
+	lower->band = e->band;
+	emit_rows(e);
 	lower->band = NULL;
-	if (band->failed) {
+	if (!e->band->failed)
+		return true;
+	lower_forget_from(lower, (BufferId)nbuffers);
+	program->kernels.n = nkernels;
+	lower->kernels.n = n;
+	schedule_forget(program->made, nmade);
+	program->made->entries.n = nmade;
+	lower->produced.n = 0; /* by kernels that are gone */
+	return false;
+}
+
+bool band_emit(Lower *lower, Band *band)
+{
+	Emit e = {.lower = lower, .program = lower->program, .band = band};
+	size_t nkernels = lower->program->kernels.n, n = lower->kernels.n;
+	size_t nbuffers = lower->program->buffers.n, nmade = lower->program->made->entries.n;
+	for (uint32_t i = 0; i < band->nbefore; i++)
+		lower_emit_node(lower, band->before[i]);
+	if (!(is_few(&e) && try_rows(&e, true)) && !try_rows(&e, false)) {
 		lower_forget_from(lower, (BufferId)nbuffers);
-		program->kernels.n = nkernels;
+		lower->program->kernels.n = nkernels;
 		lower->kernels.n = n;
-		schedule_forget(program->made, nmade);
-		program->made->entries.n = nmade;
-		lower->produced.n = 0; /* by kernels that are gone */
+		schedule_forget(lower->program->made, nmade);
+		lower->program->made->entries.n = nmade;
 		return false;
 	}
 	for (uint32_t i = 0; i + 1 < band->nroots; i++)

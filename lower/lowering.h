@@ -18,7 +18,8 @@
  *              what is left of extents, tile_cache.c which blocks,
  *              tile_block.c loops over them, tile_edge.c padded rows, tile_window.c rows that overlap,
  *              tile_sweep.c the way down a picture, tile_kept.c what rows share,
- *              tile_dot.c lanes along a sum, tile_read.c operands that are computed as they are read,
+ *              tile_square.c squares that are turned, tile_dot.c lanes along a sum,
+ *              tile_read.c operands that are computed as they are read,
  *              tile_pack.c operands copied into panels, tile_panel.c block by block,
  *              tile_groups.c bytes in words of four steps, bf16 of two, tile_turn.c in squares that
  *              are turned, prepack.c when the state is packed, prepack_const.c while compiling,
@@ -33,7 +34,7 @@
  *   random.c   streams of random numbers, four numbers a hash; initial.c what parameters start with
  *   kernel.c   one node's kernel, by its kind
  *   band.c     kernels that share rows, a block at a time; band_choose.c of how many rows,
- *              band_emit.c their code
+ *              band_emit.c their code, band_turned.c copies of operands
  *   rows.c     kernels over the same rows as one; rows_touch.c what they touch, rewrite.c copies
  *              statements into another kernel
  *   alias.c    where a kernel touches a buffer

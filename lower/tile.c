@@ -13,6 +13,7 @@
  * through them in blocks where operands do not stay in the caches. Sums of one cell are added in
  * the order of the loops, whatever tile the cell is in.
  */
+#include "lower/band.h"
 #include "lower/tile.h"
 
 #include "base/diag.h"
@@ -152,6 +153,8 @@ static Block whole_steps(Tile *tile, const Value *cell, Block fetch)
 static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell, Block fetch)
 {
 	const TilePart *col = tile->at_col;
+	if (tile->squared >= 0)
+		return tile_square_steps(tile, row, acc, cell);
 	if (tile->cuts && row->edge && row->single)
 		return tile_cut_steps(tile, row, acc, fetch);
 	if (tile->group > 1)
@@ -305,6 +308,7 @@ Tile tile_new(Nest *nest, Op reduce)
 		      .reduce = reduce,
 		      .group = 1,
 		      .pack = -1,
+		      .squared = -1,
 		      .beyond = -1,
 		      .fetched = -1};
 }
@@ -335,6 +339,8 @@ bool tile_emit(Nest *nest, Op reduce)
 		gen_append(gen, &gen->top, tile_group_fill_sums(&tile));
 	uint32_t inner = outer + (tile.sweep != NULL) + (tile.col != NULL);
 	nest->apart = tile.apart;
+	if (tile.squared >= 0)
+		gen->lower->band->nsquared++;
 	gen_append(gen, &gen->top,
 		   nest_wrap(nest, 0, outer, nest->nloops,
 			     tile_sweep_blocks(&tile, tile_all(&tile, inner))));

@@ -54,6 +54,7 @@ typedef struct Tile {
 	BufferId packed;
 	/* ACROSS: the result lies along the rows, so that sums are turned before they are stored */
 	bool stores_rows;
+	int squared;	/* ACROSS: the operand that is turned in squares (tile_square.c); -1: none */
 	bool has_sums; /* groups: cells begin with what is in `sums`, one for each row */
 	BufferId sums;
 	bool prepacked;	    /* when the state is packed: the operand is a parameter */
@@ -249,8 +250,18 @@ TileParts tile_inside_parts(const Planner *p, int64_t step);
 int64_t tile_smaller_step(int64_t step); /* a divisor; 0 after 1 */
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step);
 Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch);
-/* tile_tail.c: may lanes run along the rows where columns are few, and are the last of these such?
+/* tile_square.c: the sums of `cells` cells a lane, added to acc[c, lane], in squares of an operand that
+ * are turned: lanes go along `across`, which stands at r. */
+Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t cells, LocalId acc);
+/* Where a band has few rows: the operand of which others read a turned copy, and loops that go with
+ * it; false: there is none. Those of the parts of columns that there are; a tile's sums. */
+bool tile_choose_squares(Planner *p);
+TileParts tile_square_parts(TileParts halved);
+Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell);
+/* tile_tail.c: the innermost loop of the sum; NULL: there is none. May lanes run along the rows where
+ * columns are few, and are the last of these such?
  * What was chosen; one tile of them. */
+const Loop *tile_last_sum(const Nest *nest);
 bool tile_may_turn_rows(const Planner *p);
 bool tile_is_tail(const Planner *p, const TileParts *cols);
 void tile_choose_tail(Planner *p);

@@ -178,6 +178,8 @@ static bool choose_rest(Planner *p)
 	tile_choose_sizes(p);
 	if (tile->rows.n == 0)
 		return false;
+	if (tile->squared >= 0)
+		return true;
 	tile_choose_blocks(p);
 	tile_choose_fetch(p);
 	tile_choose_window(p);
@@ -189,6 +191,8 @@ static bool choose_rest(Planner *p)
 static bool choose_straight(Planner *p)
 {
 	Tile *tile = p->tile;
+	if (tile_choose_squares(p))
+		return choose_rest(p);
 	bool found = tile_find_loops(p);
 	tile_choose_pack(p, found);
 	if ((!found && tile->pack < 0) ||
@@ -275,6 +279,10 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	bool turns = !copied && choose_turned(&other), straight = choose_straight(&p);
 	if (!turns && !straight)
 		return false;
+	if (tile->squared >= 0) {
+		tile_describe(&p);
+		return straight;
+	}
 	if (turns && (!straight || is_better_turned(&p, &other)))
 		*tile = turned;
 	tile_choose_sweep(&p);

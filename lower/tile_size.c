@@ -22,6 +22,8 @@ enum { PANEL_EVEN = 8, PANEL_HEIGHT = 6, PANEL_LINE = 2 };
 /* Vectors: of the columns of an operand that is streamed; of cells that share nothing, since with
  * more the next tile begins later. */
 enum { STREAM_VECTORS = 8, OWN_CELLS = 21 };
+/* Rows that share a square that is turned; squares whose sums go side by side. */
+enum { SQUARE_ROWS = 8, SQUARES_BESIDE = 2 };
 enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4, PANEL_MOVE = 5, MOVE_FEW = 2 };
 
 /* Vectors that one column of a tile takes in each row. */
@@ -47,6 +49,8 @@ static bool fits_registers(const Planner *p, int64_t rows, int64_t cols)
 		operands *= 2; /* even and odd bytes */
 	if (p->tile->form == TILE_ALONG && p->tile->lanes > p->native)
 		operands = 2; /* one part of the lanes after the other */
+	if (p->tile->squared >= 0)
+		operands += p->native;
 	if (p->tile->reduce != OP_ADD)
 		operands += 2; /* what is added, and which cells are no numbers */
 	return rows * vectors + operands <= p->machine->registers;
@@ -142,6 +146,14 @@ static uint64_t turned_cycles(const Planner *p, int64_t cols, uint64_t steps)
 	return squares * side * (3 * rounds + 2 * (uint64_t)cols) * 4 / 3 + 32 * side;
 }
 
+/* The same of squares of columns, whose sums wait for each other where they are few. */
+static uint64_t squares_cycles(const Planner *p, int64_t rows, int64_t cols, uint64_t steps)
+{
+	uint64_t turned = turned_cycles(p, rows, steps) * (uint64_t)cols / (uint64_t)p->native;
+	uint64_t waits = 8 * LATENCY * steps;
+	return turned > waits ? turned : waits;
+}
+
 /* Eighths of cycles of one tile. */
 static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePart *col)
 {
@@ -152,6 +164,8 @@ static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePar
 						      : 12 * (uint64_t)(nr * column_vectors(p, nc));
 	if (row->turned)
 		return turned_cycles(p, nc, steps);
+	if (p->tile->squared >= 0 && nc > 1)
+		return squares_cycles(p, nr, nc, steps);
 	if (p->tile->stores_rows)
 		finish = tile_turned_cycles(p, nr, nc);
 	return steps * step_cycles(p, nr, nc, steps) + finish + 64;
@@ -339,10 +353,23 @@ static void consider_asked(Planner *p)
 			p->machine->registers);
 }
 
+/* One vector of columns, whose sums are in squares that are turned. */
+static void consider_squares(Planner *p)
+{
+	for (int64_t rows = 1; rows <= SQUARE_ROWS; rows++)
+		for (int64_t vectors = 1; vectors <= SQUARES_BESIDE; vectors++)
+			if (is_step(p, p->tile->row, rows))
+				consider(p, rows, vectors * p->native, false);
+}
+
 void tile_choose_sizes(Planner *p)
 {
 	Tile *tile = p->tile;
 	consider_asked(p);
+	if (tile->rows.n == 0 && tile->squared >= 0) {
+		consider_squares(p);
+		return;
+	}
 	if (tile->rows.n == 0 && tile->prepacked)
 		consider_panels(p);
 	if (tile->rows.n > 0)

@@ -22,7 +22,7 @@
  * for reading the rows once more. */
 enum { LANES_LEAST = 4, SQUARES_LEAST = 2, VECTORS_LEAST = 2 };
 
-static const Loop *last_sum(const Nest *nest)
+const Loop *tile_last_sum(const Nest *nest)
 {
 	return nest->nloops > nest->nresult ? &nest->loops[nest->nloops - 1] : NULL;
 }
@@ -37,8 +37,8 @@ static int rows_operand(const Planner *p, const Loop *along)
 		return -1;
 	for (int i = 0; i < 2; i++) {
 		const Ix *own = p->sum.at.at[i], *other = p->sum.at.at[!i];
-		bool loads = value->args[0]->kind == VALUE_LOAD &&
-			     value->args[1]->kind == VALUE_LOAD;
+		bool loads =
+			value->args[0]->kind == VALUE_LOAD && value->args[1]->kind == VALUE_LOAD;
 		if (loads && tile_stride(p, own, tile->col) == 0 &&
 		    tile_stride(p, other, tile->row) == 0 && ix_uses(own, tile->row->var) &&
 		    !size_is_bad(ix_stride(p->program, own, tile->row->var)) &&
@@ -52,7 +52,7 @@ bool tile_may_turn_rows(const Planner *p)
 {
 	const Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
-	const Loop *along = last_sum(nest);
+	const Loop *along = tile_last_sum(nest);
 	int64_t steps, rows;
 	if (tile->form != TILE_ACROSS || !tile->row || !tile->col || !along || tile->pack >= 0 ||
 	    tile->group > 1 || tile->reduce != OP_ADD || nest->guards.n > 0 || p->streams ||
@@ -76,8 +76,6 @@ bool tile_is_tail(const Planner *p, const TileParts *cols)
 
 typedef struct Tail {
 	Tile *tile;
-	const Loop *along;
-	int rows; /* the operand that is turned */
 	int64_t side, cols;
 	LocalId acc;
 } Tail;
@@ -97,71 +95,6 @@ static Block in_lanes(const Tail *t, const Stmt *stmt)
 {
 	return tile_unroll(t->tile, LOOP_VECTOR, t->tile->lane, t->side,
 			   block_of(t->tile->nest->gen, stmt));
-}
-
-/* turned[r, lane] = the rows' operand from the step `at` on */
-static Block turn_rows(const Tail *t, LocalId turned, const Ix *at)
-{
-	Nest *nest = t->tile->nest;
-	Gen *gen = nest->gen;
-	const Ix *place[] = {ix_iter(gen->arena, t->tile->r), ix_iter(gen->arena, t->tile->lane)};
-	nest->by_iter[t->along->iter] = plus(t, at, t->tile->lane);
-	nest_values(nest);
-	const Stmt *set = stmt_set_at(gen->arena, tile_local(t->tile, turned, place, 2), OP_NONE,
-				      tile_load(nest->value, (uint32_t)t->rows));
-	return unrolled(t, t->tile->r, t->side, in_lanes(t, set));
-}
-
-/* acc[c, lane] += turned[lane, q] * the column's element, for the steps at + q from `skip` on */
-static Block add_steps(const Tail *t, LocalId turned, const Ix *at, int64_t skip)
-{
-	Nest *nest = t->tile->nest;
-	Gen *gen = nest->gen;
-	const Ix *lane = ix_iter(gen->arena, t->tile->lane);
-	const Ix *q = plus(t, tile_const(t->tile, skip), t->tile->q);
-	const Ix *turn[] = {lane, q}, *place[] = {ix_iter(gen->arena, t->tile->c), lane};
-	nest->by_iter[t->along->iter] = ix_add(gen->program, at, q);
-	nest_values(nest);
-	const Value *row = tile_load(nest->value, (uint32_t)t->rows);
-	const Value *value = tile_replaced(gen->arena, nest->value, row,
-					   tile_local(t->tile, turned, turn, 2));
-	const Stmt *add =
-		stmt_set_at(gen->arena, tile_local(t->tile, t->acc, place, 2), OP_ADD, value);
-	Block cells = unrolled(t, t->tile->c, t->cols, in_lanes(t, add));
-	return unrolled(t, t->tile->q, t->side - skip, cells);
-}
-
-static Block square(const Tail *t, const Ix *at, int64_t skip)
-{
-	Nest *nest = t->tile->nest;
-	Gen *gen = nest->gen;
-	const Ix *step = nest->by_iter[t->along->iter];
-	LocalId turned = tile_declare(t->tile, "turned", (int64_t[]){t->side, t->side}, 2);
-	Body body = {0};
-	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, turned, nest_neutral(nest)));
-	gen_append(gen, &body, turn_rows(t, turned, at));
-	gen_append(gen, &body, add_steps(t, turned, at, skip));
-	nest->by_iter[t->along->iter] = step;
-	return body_block(&body);
-}
-
-/* All steps of the sum; the last square goes back so far that it ends with them. */
-static Block all_squares(const Tail *t)
-{
-	const Nest *nest = t->tile->nest;
-	Gen *gen = nest->gen;
-	int64_t steps;
-	REQUIRE(size_is_const(gen->program->sizes, t->along->extent, &steps));
-	int64_t whole = steps / t->side * t->side;
-	Body body = {0};
-	const Stmt *loop = stmt_for(gen->arena, t->along->var, tile_const(t->tile, 0),
-				    tile_const(t->tile, whole),
-				    square(t, ix_iter(gen->arena, t->along->var), 0));
-	PUSH(gen->arena, body.stmts, stmt_step(gen->arena, loop, t->side));
-	if (whole < steps)
-		gen_append(gen, &body,
-			   square(t, tile_const(t->tile, steps - t->side), t->side - (steps - whole)));
-	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult, body_block(&body));
 }
 
 /* Row by row, from cells in memory. */
@@ -187,8 +120,7 @@ Block tile_tail(Tile *tile, const TilePart *col)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	Tail t = {.tile = tile, .along = last_sum(nest), .rows = tile->turned, .side = tile->lanes,
-		  .cols = col->step};
+	Tail t = {.tile = tile, .side = tile->lanes, .cols = col->step};
 	const Ix *at_col = nest->by_iter[tile->col->iter];
 	Body body = {0};
 	tile->height = t.side;
@@ -197,7 +129,7 @@ Block tile_tail(Tile *tile, const TilePart *col)
 	t.acc = tile_declare(tile, "acc", (int64_t[]){t.cols, t.side}, 2);
 	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, t.acc, nest_neutral(nest)));
 	nest->by_iter[tile->col->iter] = plus(&t, tile_first(tile, tile->col, col), tile->c);
-	gen_append(gen, &body, all_squares(&t));
+	gen_append(gen, &body, tile_squares(tile, tile->row, tile->turned, t.cols, t.acc));
 	nest->by_iter[tile->col->iter] = at_col;
 	gen_append(gen, &body, finish(&t));
 	return body_block(&body);
@@ -216,7 +148,7 @@ void tile_choose_tail(Planner *p)
 	Tile *tile = p->tile;
 	bool blocked = tile->blocks.rows || tile->blocks.cols || tile->blocks.steps;
 	if (tile->tail.n > 0 && !blocked && is_asked(p, &tile->tail)) {
-		tile->turned = rows_operand(p, last_sum(tile->nest));
+		tile->turned = rows_operand(p, tile_last_sum(tile->nest));
 		return;
 	}
 	tile->tail = (TileParts){0};

@@ -1,5 +1,5 @@
 """Attention and its kin, in blocks of rows, against NumPy in f64: every number of rows around a block, the same
-bits on any number of threads, uncut, and for a row alone."""
+bits on any number of threads, uncut, for a row alone, and for few rows as a number."""
 import random
 import sys
 
@@ -10,6 +10,7 @@ from tsrlib import Model, check, pool_call
 random.seed(7)
 RNG = np.random.default_rng(7)
 ROWS = [0, 1, 2, 15, 16, 63, 64, 65, 70, 127, 128, 131, 200]
+FEW = [1, 3, 8, 15]
 KEYS = [1, 2, 7, 16, 31, 64, 97]
 MARCHES = ["x86-64", "x86-64-v3", "native"]
 SOFTMAX = """
@@ -109,6 +110,16 @@ def row_alone(program, model, n, m, inputs, y, dtype):
         sys.exit("%s [%d, %d]: row %d alone has other bits" % (program[0], n, m, row))
 
 
+def few_rows(program, n, march, symbolic, dtype):
+    """As a number: the bits that a dim gives."""
+    m, numpy_type = random.choice(KEYS), {"f32": np.float32, "f64": np.float64}[dtype]
+    inputs, want = operands(program, numpy_type, n, m)
+    y, = symbolic.forward([n, m], inputs, [(want.shape, numpy_type)])
+    one, = model_of(program, dtype, n, None, march).forward([m], inputs, [(want.shape, numpy_type)])
+    if one.tobytes() != y.tobytes():
+        sys.exit("%s [%d, %d]: other bits than with a dim" % (program[0], n, m))
+
+
 def run():
     compared = 0
     for number, program in enumerate(PROGRAMS):
@@ -124,6 +135,8 @@ def run():
                 if n > 1:
                     row_alone(program, models[0], n, m, inputs, y, numpy_type)
                 compared += 1
+            if "past" not in program[0]:
+                few_rows(program, FEW[(2 * number + (dtype == "f64")) % 4], march, models[0], dtype)
         n, m = random.choice(ROWS[4:]), random.choice(KEYS)
         inputs, want = operands(program, np.float32, n, m)
         y, = model_of(program, "f32", n, m).forward([], inputs, [(want.shape, np.float32)])

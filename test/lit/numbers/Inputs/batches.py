@@ -120,6 +120,21 @@ def short_attention():
     return inputs, 'einsum("n, h | t; n, h | t, d => n, h | d", {p}p, V)'.format(p=p), text
 
 
+def queries():
+    """Attention of the members to keys that all share."""
+    t, d, p = around(4, 16, 40, 64, 128), around(8, 16, 64), "P%d" % random.randrange(10 ** 6)
+    q, k, form = pick(
+        ("[n | %d]", "[%d | %d]", ("n | d", "t | d", "n | t")),
+        ("[3, n | %d]", "[3, %d | %d]", ("h, n | d", "h, t | d", "h, n | t")),
+        ("[n | 3, %d]", "[%d | 3, %d]", ("n | h, d", "t | h, d", "n | h, t")))
+    text = ('let {p} = einsum("%s; %s => %s", Q, K) / 8\nlet {p}e = ' % form + SOFTMAX % ("{p}", "{p}")
+            + '\nlet {p}p = {p}e / sum("... | v => ... | 0", {p}e)\n').format(p=p)
+    if "| h" in form[0]:
+        text = text.replace("... | v => ... | 0", "... | h, v => ... | h, 0")
+    inputs = [("Q", q % d), ("K", k % (t, d)), ("V", k % (t, d))]
+    return inputs, 'einsum("%s; %s => %s", %sp, V)' % (form[2], form[1], form[0], p), text
+
+
 def convolution():
     h, i, o, k, s = around(4, 8, 14), around(1, 3, 8, 16), around(1, 8, 16, 32), pick(1, 3, 5), pick(1, 1, 2)
     st = "%d*" % s if s > 1 else ""
@@ -241,8 +256,8 @@ def converted():
 
 
 KINDS = [product, product, product, row_product, row_product, vector, total, total, two_batches, inner_batch, softmax,
-         norm, channel_norm, attention, short_attention, convolution, convolution, depthwise, permuted, of_members,
-         shared_first, distance, distance_of_one, pool, pooled, scattered, linear, layer, convolved, halves, half_rows,
+         norm, channel_norm, attention, queries, queries, short_attention, convolution, convolution, depthwise,
+         permuted, of_members, shared_first, distance, distance_of_one, pool, pooled, scattered, linear, layer, convolved, halves, half_rows,
          converted]
 
 

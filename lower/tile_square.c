@@ -1,0 +1,222 @@
+/* A sum of products over squares of an operand that are turned in registers, for lanes along a loop
+ * that moves it by more than one element, where the sum moves it by one:
+ *
+ *   for k in 0..64 step 16
+ *     unroll r, vector lane: turned[r, lane] = a[(i + r)*64 + k + lane]
+ *     unroll q in 0..16: unroll c in 0..4: vector lane in 0..16
+ *       acc[c, lane] += turned[lane, q] * b[.., k + q]
+ *
+ * The last square ends with the sum, and adds the steps that are left. A cell adds its products in
+ * the order of the loops, as if lanes went along a copy of the operand.
+ *
+ * Tiles of columns are so where a band has few rows (band_emit.c): the operand of which other rows
+ * read a turned copy is read where it is.
+ */
+#include "lower/band.h"
+#include "lower/tile.h"
+
+#include "base/diag.h"
+
+enum { LEAST_SIDE = 4 };
+
+typedef struct Squares {
+	Tile *tile;
+	const Loop *across, *along; /* of the lanes; of the steps */
+	int operand;		    /* that is turned, by its place in the value */
+	int64_t width, side, cells; /* all lanes; those of a square; cells of each */
+	LocalId acc;
+} Squares;
+
+static const Ix *plus(const Squares *s, const Ix *a, IterVar b)
+{
+	Gen *gen = s->tile->nest->gen;
+	return ix_add(gen->program, a, ix_iter(gen->arena, b));
+}
+
+static Block unrolled(const Squares *s, IterVar iter, int64_t n, Block body)
+{
+	return tile_unroll(s->tile, LOOP_UNROLL, iter, n, body);
+}
+
+static Block in_lanes(const Squares *s, const Stmt *stmt)
+{
+	return tile_unroll(s->tile, LOOP_VECTOR, s->tile->lane, s->side,
+			   block_of(s->tile->nest->gen, stmt));
+}
+
+/* turned[r, lane] = the operand from the step `at` on */
+static Block turn_rows(const Squares *s, LocalId turned, const Ix *at)
+{
+	Nest *nest = s->tile->nest;
+	Gen *gen = nest->gen;
+	const Ix *place[] = {ix_iter(gen->arena, s->tile->r), ix_iter(gen->arena, s->tile->lane)};
+	nest->by_iter[s->along->iter] = plus(s, at, s->tile->lane);
+	nest_values(nest);
+	const Stmt *set = stmt_set_at(gen->arena, tile_local(s->tile, turned, place, 2), OP_NONE,
+				      tile_load(nest->value, (uint32_t)s->operand));
+	return unrolled(s, s->tile->r, s->side, in_lanes(s, set));
+}
+
+/* acc[c, lane] += turned[lane, q] * the other's element, for the steps at + q from `skip` on, with the
+ * lanes from `first` on */
+static Block add_steps(const Squares *s, LocalId turned, const Ix *at, int64_t skip, int64_t first)
+{
+	Nest *nest = s->tile->nest;
+	Gen *gen = nest->gen;
+	const Ix *lane = ix_iter(gen->arena, s->tile->lane);
+	const Ix *q = plus(s, tile_const(s->tile, skip), s->tile->q);
+	const Ix *to = ix_add(gen->program, lane, tile_const(s->tile, first));
+	const Ix *turn[] = {lane, q}, *place[] = {ix_iter(gen->arena, s->tile->c), to};
+	nest->by_iter[s->along->iter] = ix_add(gen->program, at, q);
+	nest_values(nest);
+	const Value *row = tile_load(nest->value, (uint32_t)s->operand);
+	const Value *value =
+		tile_replaced(gen->arena, nest->value, row, tile_local(s->tile, turned, turn, 2));
+	const Stmt *add =
+		stmt_set_at(gen->arena, tile_local(s->tile, s->acc, place, 2), OP_ADD, value);
+	Block cells = unrolled(s, s->tile->c, s->cells, in_lanes(s, add));
+	return unrolled(s, s->tile->q, s->side - skip, cells);
+}
+
+/* The squares of all lanes at a step, one after another: sums of one go on while the next is turned. */
+static Block squares_at(const Squares *s, const Ix *at, int64_t skip)
+{
+	Nest *nest = s->tile->nest;
+	Gen *gen = nest->gen;
+	const Ix **across = &nest->by_iter[s->across->iter], *was = *across;
+	const Ix *step = nest->by_iter[s->along->iter];
+	Body body = {0};
+	for (int64_t first = 0; first < s->width; first += s->side) {
+		LocalId turned = tile_declare(s->tile, "turned", (int64_t[]){s->side, s->side}, 2);
+		*across = ix_add(gen->program, was, tile_const(s->tile, first));
+		PUSH(gen->arena, body.stmts, stmt_local(gen->arena, turned, nest_neutral(nest)));
+		gen_append(gen, &body, turn_rows(s, turned, at));
+		gen_append(gen, &body, add_steps(s, turned, at, skip, first));
+	}
+	*across = was;
+	nest->by_iter[s->along->iter] = step;
+	return body_block(&body);
+}
+
+Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t cells, LocalId acc)
+{
+	const Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Squares s = {.tile = tile,
+		     .across = across,
+		     .along = tile_last_sum(nest),
+		     .operand = operand,
+		     .width = gen->locals.at[acc].extent[1],
+		     .cells = cells,
+		     .acc = acc};
+	s.side = s.width < tile->lanes ? s.width : tile->lanes;
+	int64_t steps;
+	REQUIRE(size_is_const(gen->program->sizes, s.along->extent, &steps));
+	int64_t whole = steps / s.side * s.side, left = steps - whole;
+	Body body = {0};
+	const Stmt *loop =
+		stmt_for(gen->arena, s.along->var, tile_const(tile, 0), tile_const(tile, whole),
+			 squares_at(&s, ix_iter(gen->arena, s.along->var), 0));
+	PUSH(gen->arena, body.stmts, stmt_step(gen->arena, loop, s.side));
+	if (left)
+		gen_append(gen, &body,
+			   squares_at(&s, tile_const(tile, steps - s.side), s.side - left));
+	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult, body_block(&body));
+}
+
+/* ---- tiles of columns ---- */
+
+/* Does the band at hand turn the operand for other rows? */
+static bool band_turns(const Planner *p, int load)
+{
+	const Lower *lower = p->tile->nest->gen->lower;
+	for (uint32_t i = 0; lower->band && i < lower->band->nturned; i++)
+		if (lower->plan[lower->band->turned[i].node].buffer == p->sum.from.at[load])
+			return true;
+	return false;
+}
+
+/* The operand that columns move, and the sum by one element; -1: there is none. */
+static int moved_by(const Planner *p, const Loop *col, const Loop *along)
+{
+	for (int i = 0; i < 2; i++)
+		if (ix_uses(p->sum.at.at[i], col->var) && !ix_uses(p->sum.at.at[!i], col->var) &&
+		    !size_is_bad(ix_stride(p->program, p->sum.at.at[i], col->var)) &&
+		    tile_stride(p, p->sum.at.at[i], along) == 1 && band_turns(p, i))
+			return i;
+	return -1;
+}
+
+/* Is it a sum of products of two operands, as they are, over steps that fill a square? */
+static bool is_plain_product(const Planner *p, const Loop *along)
+{
+	const Nest *nest = p->tile->nest;
+	const Value *value = nest->value;
+	return along && p->sum.at.n == 2 && nest->guards.n == 0 && p->tile->reduce == OP_ADD &&
+	       dtype_is_float(value->dtype) && value->kind == VALUE_OP && value->op == OP_MUL &&
+	       value->args[0]->kind == VALUE_LOAD && value->args[1]->kind == VALUE_LOAD &&
+	       p->native >= LEAST_SIDE && tile_extent(p, along, 0) >= p->native;
+}
+
+bool tile_choose_squares(Planner *p)
+{
+	Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	const Band *band = nest->gen->lower->band;
+	const Loop *along = tile_last_sum(nest);
+	if (!band || !band->in_place || !is_plain_product(p, along))
+		return false;
+	for (uint32_t i = nest->nresult; i-- > 0 && tile->squared < 0;) {
+		tile->col = &nest->loops[i];
+		if (tile_stride(p, nest->at, tile->col) == 1 &&
+		    tile_moves_by_one(p, &p->store, tile->col, false))
+			tile->squared = moved_by(p, tile->col, along);
+	}
+	if (tile->squared < 0) {
+		tile->col = NULL;
+		return false;
+	}
+	tile->form = TILE_ACROSS;
+	tile->row = tile_reusing_loop(p, tile->col, ~((uint64_t)1 << tile->squared), TILE_ROWS);
+	return true;
+}
+
+TileParts tile_square_parts(TileParts halved)
+{
+	TileParts parts = {0};
+	for (uint32_t i = 0; i < halved.n; i++)
+		if (!size_same(halved.at[i].lo, halved.at[i].hi))
+			parts.at[parts.n++] = halved.at[i];
+	return parts;
+}
+
+/* A column that fills no square: its operand lies along the sum, and is no lane's. */
+static Block single_column(Tile *tile, const TilePart *col, const Value *cell)
+{
+	const Ix **at = &tile->nest->by_iter[tile->col->iter], *was = *at;
+	*at = tile_first(tile, tile->col, col);
+	Block steps = tile_steps(tile, tile_over_cells(tile, tile_add(tile, cell)));
+	*at = was;
+	return steps;
+}
+
+Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	const TilePart *col = tile->at_col;
+	const Ix **at = nest->by_iter, *no_row = NULL;
+	const Ix **at_row = tile->row ? &at[tile->row->iter] : &no_row;
+	const Ix **at_col = &at[tile->col->iter], *row_was = *at_row, *col_was = *at_col;
+	if (col->step == 1)
+		return single_column(tile, col, cell);
+	*at_col = ix_add(gen->program, tile_first(tile, tile->col, col),
+			 ix_iter(gen->arena, tile->r));
+	if (row->step > 1)
+		*at_row = ix_add(gen->program, tile_first(tile, tile->row, row),
+				 ix_iter(gen->arena, tile->c));
+	Block steps = tile_squares(tile, tile->col, tile->squared, row->step, acc);
+	*at_row = row_was;
+	*at_col = col_was;
+	return steps;
+}
