@@ -91,12 +91,30 @@ static bool all_rest(const Chooser *c, uint32_t dim)
 	return true;
 }
 
+/* Is there another contraction of the first one's rows, which is computed before: the score of a new
+ * key beside those of a cache? Each stays alone then, as has_rows has it. */
+static bool has_beside(const Chooser *c)
+{
+	const Band *band = c->band;
+	const SeenList *seen = &band->ends[0].seen;
+	for (uint32_t i = 0; i < band->nbefore; i++) {
+		NodeId reduction = c->lower->plan[band->before[i]].reduction;
+		const Node *node =
+			lower_node(c->lower, reduction != NODE_NONE ? reduction : band->before[i]);
+		for (uint32_t k = 0; k < node->nargs; k++)
+			for (size_t j = 0; j < seen->n && node->nargs > 1; j++)
+				if (seen->at[j].node == node->args[k])
+					return true;
+	}
+	return false;
+}
+
 /* One row as a number: an axis that no iterator runs along. */
 static bool choose_single(Chooser *c)
 {
 	Band *band = c->band;
 	band->single = count_ones(c, band->roots[0].root) > 0;
-	if (!band->single || band->ndims == BAND_DIMS)
+	if (!band->single || band->ndims == BAND_DIMS || has_beside(c))
 		return false;
 	band->rows = band->ndims++;
 	band->dims[band->rows] = (BandDim){sym_cstr(c->lower->program->symbols, "row"),
