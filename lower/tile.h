@@ -94,6 +94,7 @@ typedef struct Planner {
 	int64_t native;	  /* lanes of a vector of the machine */
 	bool streams;	  /* the columns' operand goes by once, past few rows */
 	bool turns_rows;  /* tiles of few columns may have lanes along the rows */
+	uint64_t cost;	  /* of the cheapest sizes so far: cycles, and lines of panels */
 	/* asked; NULL: nothing */
 	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *fetches, *windows, *tails,
 		*sweeps;

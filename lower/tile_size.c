@@ -186,6 +186,24 @@ static uint64_t cycles_of(const Planner *p, const TileParts *rows, const TilePar
 	return total / 8;
 }
 
+/* Cycles of what all tiles read of a parameter's panels besides, where these do not stay in the
+ * first cache while tiles go past them: of tiles that are equal else, few rows wait more often. */
+static uint64_t panel_lines(const Planner *p, const TileParts *rows, const TileParts *cols)
+{
+	uint64_t steps = steps_of(p), lines = 0;
+	if (!p->tile->prepacked || p->tile->form != TILE_ACROSS)
+		return 0;
+	for (uint32_t j = 0; j < cols->n; j++) {
+		int64_t vectors = column_vectors(p, cols->at[j].step);
+		uint64_t bytes = (uint64_t)(vectors * p->machine->vector_bytes);
+		for (uint32_t i = 0; i < rows->n && bytes * steps > FIRST_CACHE; i++)
+			lines += (uint64_t)(tile_part_count(p, rows, i, p->tile->row) *
+					    tile_part_count(p, cols, j, p->tile->col)) *
+				 (bytes / CACHE_LINE);
+	}
+	return lines * steps * PANEL_LINE / 8;
+}
+
 static bool parts_are_asked(const Planner *p, uint32_t item, const TileParts *parts)
 {
 	int64_t steps[ITEM_NUMBERS];
@@ -223,8 +241,10 @@ static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 	uint64_t cycles = cycles_of(p, &r, &c, &tail);
 	cycles +=
 		cycles / (uint64_t)tile_extent(p, tile->col, 1) * (uint64_t)tile_block_cost(p, &c);
-	if (tile->rows.n && cycles >= tile->cycles)
+	uint64_t cost = cycles + panel_lines(p, &r, &c);
+	if (tile->rows.n && cost >= p->cost)
 		return;
+	p->cost = cost;
 	tile->rows = r;
 	tile->cols = c;
 	tile->tail = tail;
@@ -279,12 +299,26 @@ static uint64_t panel_cycles(const Planner *p, int64_t cols, bool join)
 	return cycles * (PANEL_EVEN * PANEL_HEIGHT) / (uint64_t)height;
 }
 
+/* Does a window go along the rows: does a step of the sum read what other rows read? */
+static bool has_window_rows(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	bool window = false;
+	for (size_t i = 0; i < p->sum.at.n && p->tile->row; i++)
+		for (uint32_t k = nest->nresult; k < nest->nloops; k++) {
+			int64_t by = tile_stride(p, p->sum.at.at[i], p->tile->row);
+			window |= by > 0 && tile_extent(p, &nest->loops[k], 2) > 1 &&
+				  tile_stride(p, p->sum.at.at[i], &nest->loops[k]) == by;
+		}
+	return window;
+}
+
 /* Are the rows those of a picture, so that tiles are bound to their extent? */
 static bool has_picture_rows(const Planner *p)
 {
 	const Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
-	bool further = false;
+	bool further = has_window_rows(p);
 	for (uint32_t i = 0; i < nest->nresult; i++)
 		further |= &nest->loops[i] != tile->row && &nest->loops[i] != tile->col &&
 			   !(tile->movers >> nest->loops[i].iter & 1);
