@@ -3,9 +3,9 @@
  *
  *   Diags with errors, tree -> the same with repairs, those first that make the program compile
  *
- * A repair that inference knew of is tried too: it goes where it leaves what was said. Everything of
- * a trial is freed with it. How many trials there are is bounded by the memory that they take, not by
- * time, so the same program has the same messages whatever the machine.
+ * A repair that inference knew of is tried too: it goes where it leaves what was said. Everything
+ * of a trial is freed with it. How many trials there are is bounded by the memory that they take,
+ * not by time, so the same program has the same messages whatever the machine.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -65,15 +65,16 @@ static bool says_same(const Repairs *r, const Diags *diags)
 /* Text, names, sizes: a stage that finds errors is the last one. */
 static int stage_of(DiagCode code) { return code < E0201 ? 0 : code < E0301 ? 1 : 2; }
 
-/* An error of an earlier stage hides those of later ones, and one of sizes what nothing determines. */
+/* An error of an earlier stage hides those of later ones, and one of sizes what nothing
+ * determines. */
 static bool hides(DiagCode error, DiagCode other)
 {
 	bool last = other == E0307 || other == E0308;
 	return stage_of(error) < stage_of(other) || (last && error != E0307 && error != E0308);
 }
 
-/* Until names are settled, what is wrong elsewhere stays as it was; then, another thing that is wrong
- * at the same place tells that the edit has not mended it. */
+/* Until names are settled, what is wrong elsewhere stays as it was; then, another thing that is
+ * wrong at the same place tells that the edit has not mended it. */
 static bool says_more(const Repairs *r, const Diags *diags, const Edit *edit)
 {
 	const Diags *before = &r->c->diags;
@@ -230,7 +231,8 @@ static Span statement_of(const Repairs *r)
 	return r->d->span;
 }
 
-/* A name that is an axis of a specification alone; window letters of the statement without a size. */
+/* A name that is an axis of a specification alone; window letters of the statement without a
+ * size. */
 static void collect_with(const Repairs *r, Edits *e)
 {
 	bool window = r->d->code == E0308;
@@ -437,8 +439,8 @@ static Repairs repairs_new(Compiler *c)
 	return r;
 }
 
-/* What the front end offers is about one word and stays as it is; no edit mends a limit, and a number
- * in place of a dim (E0309) is not meant. Trials are C strings. */
+/* What the front end offers is about one word and stays as it is; no edit mends a limit, and a
+ * number in place of a dim (E0309) is not meant. Trials are C strings. */
 void repairs_offer(Compiler *c)
 {
 	const Source *source = source_at(&c->sources, c->file);

@@ -73,8 +73,8 @@ bool array_new(Array *out, Dtype dtype, int rank, const int64_t *extents, ArrayE
 void array_free(Array *array);
 /* Elements between neighbours along each axis, row-major; 0 in an array without elements. */
 void array_strides(const Array *array, int64_t *strides);
-/* The element at an index of the result is that at first + sum of index[i]*strides[i] of `array`; all of
- * these are inside it. */
+/* The element at an index of the result is that at first + sum of index[i]*strides[i] of `array`;
+ * all of these are inside it. */
 bool array_gather(const Array *array, int64_t first, int rank, const int64_t *extents,
 		  const int64_t *strides, Array *out, ArrayError *error);
 /* Axis i of the result is axis order[i] of `array`; order is a permutation of 0 .. rank - 1. */

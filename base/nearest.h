@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* The candidate nearest to `name` by edit distance, the first of equals, or NULL when none is near. */
+/* The candidate nearest to `name` by edit distance, the first of equals, or NULL when none is
+ * near. */
 const char *name_nearest(const char *name, const char *const *candidates, size_t n);
 
 #endif

@@ -460,7 +460,8 @@ static bool put_denial(SizeSystem *s, SizeFact goal)
 	return true;
 }
 
-/* Does what the goal divides differ by a multiple of it from what it, or a multiple of it, divides? */
+/* Does what the goal divides differ by a multiple of it from what it, or a multiple of it,
+ * divides? */
 static bool fact_divides(const SizeSystem *s, const SizeFact *facts, size_t n, SizeFact goal)
 {
 	for (size_t i = 0; i < n; i++) {

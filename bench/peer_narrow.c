@@ -1,5 +1,6 @@
 /* oneDNN's product of narrow types: peer_narrow KIND M N K; KIND is bf16 (f32 results), u8i8 or
- * i8i8 (i32 results). Prints the median and the minimum time of one call in nanoseconds, as JSON. */
+ * i8i8 (i32 results). Prints the median and the minimum time of one call in nanoseconds, as
+ * JSON. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <string.h>

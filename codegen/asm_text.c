@@ -51,7 +51,8 @@ static bool symbol_at(const char *line, const char *p)
 	return !inside && starts(p, unit_prefix);
 }
 
-/* Writes the module's name for the part of a unit's symbol that is ours; returns what follows it. */
+/* Writes the module's name for the part of a unit's symbol that is ours; returns what follows
+ * it. */
 static const char *put_symbol(const Writer *w, const Naming *naming, const char *symbol)
 {
 	const Module *m = w->module;

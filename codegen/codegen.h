@@ -32,7 +32,8 @@ typedef struct Emit {
 	const char *soname;   /* final file name, for DT_SONAME */
 	const char *cache;    /* directory of compiled units; NULL: none */
 	EmitReport *report;   /* NULL: nobody asks */
-	/* where the first of several back ends leaves for the others what they share; NULL: nowhere */
+	/* where the first of several back ends leaves for the others what they share; NULL:
+	 * nowhere */
 	struct Module **shared;
 } Emit;
 

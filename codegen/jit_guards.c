@@ -46,7 +46,8 @@ void jit_fail_if(Entry *e, Rvalue *cond, int code, const char *text)
 	jit_end_if(&e->f, after);
 }
 
-/* Behind another abi or unknown flags nothing of the call can be trusted, so no message is written. */
+/* Behind another abi or unknown flags nothing of the call can be trusted, so no message is
+ * written. */
 static void check_call(Entry *e)
 {
 	JitFunction *f = &e->f;

@@ -33,7 +33,8 @@ Rvalue *simd_scale(JitFunction *f, SimdType type, Rvalue *a, Rvalue *n);
  * these lanes written, and no other. What is masked away may lie outside of any object. */
 Rvalue *simd_load_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes);
 void simd_store_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes, Rvalue *value);
-/* Requires CPU_AVX512: lane i is lane lanes[i] of a whole vector; `lanes`: integers of its width. */
+/* Requires CPU_AVX512: lane i is lane lanes[i] of a whole vector; `lanes`: integers of its
+ * width. */
 Rvalue *simd_permuted(JitFunction *f, SimdType type, Rvalue *lanes, Rvalue *value);
 /* Lanes of a smaller type, in memory as one variable, as `type`; NULL where no instruction does
  * it. */

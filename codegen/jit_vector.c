@@ -6,11 +6,11 @@
  *      4 lanes: acc_r_2 += ...                     *(float4 *)&b[k*36 + 32]
  *
  * Lanes are cut into segments of the widest vector of the target, then of halves of it, then of
- * single elements, or into one whose last lanes are masked; the arithmetic of a lane does not depend
- * on the cut. A local that is indexed by unrolled iterators and the lane alone has a variable for
- * every segment, which the compiler keeps in a register: an array of vectors would live in memory.
- * Arithmetic and choices of floats are vector instructions (jit_simd.h); what none computes goes lane
- * by lane through a small array, in a loop that the compiler may vectorise.
+ * single elements, or into one whose last lanes are masked; the arithmetic of a lane does not
+ * depend on the cut. A local that is indexed by unrolled iterators and the lane alone has a
+ * variable for every segment, which the compiler keeps in a register: an array of vectors would
+ * live in memory. Arithmetic and choices of floats are vector instructions (jit_simd.h); what none
+ * computes goes lane by lane through a small array, in a loop that the compiler may vectorise.
  */
 #include "codegen/jit_segments.h"
 #include "codegen/jit_fused.h"

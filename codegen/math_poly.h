@@ -215,7 +215,8 @@ static const double double_erfc[] = {
 	-0x1.565fa9a21991dp-38,
 };
 
-/* (3 atanh(s) / s - 3 - z) / z^2 over z = s^2, for log2 of f64 in pow, on [1e-09, 0.02945]; error 2^-65.8 */
+/* (3 atanh(s) / s - 3 - z) / z^2 over z = s^2, for log2 of f64 in pow, on [1e-09, 0.02945]; error
+ * 2^-65.8 */
 static const double double_pow[] = {
 	0x1.3333333333465p-1,
 	0x1.b6db6db6838d8p-2,

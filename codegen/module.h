@@ -75,7 +75,8 @@ bool module_is_init(const Module *module, uint32_t routine);
 const char *module_pack_message(const Module *module);
 /* "image f32 [n | 28, 28, 1] -> probs f32 [n | 10]" */
 const char *module_types(const Module *module, uint32_t routine);
-/* The base name of the source: where it lay does not show in what is emitted, but in debug lines. */
+/* The base name of the source: where it lay does not show in what is emitted, but in debug
+ * lines. */
 const char *module_source(const Module *module);
 /* "conv_net.tsr:12:5", or "" without a place. */
 const char *module_place(const Module *module, Span span);

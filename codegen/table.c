@@ -1,5 +1,6 @@
 /* Builds the table. Each size, list and tensor array is an object of its own; equal sizes are one
- * object, and so are equal shapes: every address in the table is a relocation of the shared object. */
+ * object, and so are equal shapes: every address in the table is a relocation of the shared
+ * object. */
 #include "codegen/table.h"
 
 #include <string.h>

@@ -216,7 +216,8 @@ enum {
 
 /* ---- scope.c ---- */
 
-/* An empty scope inside another; all names of `parent` are visible in it until `limit` is lowered. */
+/* An empty scope inside another; all names of `parent` are visible in it until `limit` is
+ * lowered. */
 Scope *scope_new(Build *b, Scope *parent);
 /* Reports a duplicate at this level; binds all the same only if there was none. */
 bool scope_declare(Build *b, Scope *scope, Name name, Value value);
@@ -293,7 +294,8 @@ Dtype nodes_join(Build *b, NodeId *args, uint32_t nargs);
 /* The same for the operands of an operation, to the dtype that it computes in; DTYPE_NONE where all
  * of them still wait for a neighbour. */
 Dtype nodes_join_for(Build *b, Op op, NodeId *args, const Span *spans, uint32_t nargs);
-/* Brings the operands to one dtype; NODE_NONE where one of them is, so that an error is told once. */
+/* Brings the operands to one dtype; NODE_NONE where one of them is, so that an error is told
+ * once. */
 NodeId node_pointwise(Build *b, Op op, NodeId *args, const Span *spans, uint32_t nargs, Span span,
 		      Span op_span);
 NodeId node_compose(Build *b, NodeId a, NodeId c, const AstExpr *expr);

@@ -276,7 +276,8 @@ typedef struct Graph {
 	VEC(Site) sites;
 	VEC(Routine) routines; /* `forward` first where there is one */
 	/* Assigns to the parameters that start with an expression, under one scalar, the seed; no
-	 * nodes: there are none. Not among the routines, and what it assigns to changes by no routine. */
+	 * nodes: there are none. Not among the routines, and what it assigns to changes by no
+	 * routine. */
 	Routine init;
 	VEC(Listing) listing;
 	VEC(NodeId) params;  /* all parameters, in the order in which the state holds them */

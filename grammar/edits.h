@@ -49,11 +49,11 @@ Edit *edit_find(Edits *e, Span span, const char *text);
 void edit_add(Edits *e, uint32_t cost, Span span, const char *text, const char *why);
 void edits_of_spec(Edits *e, const AstSpec *spec, uint32_t far);
 
-/* Internal to grammar/: of a shape that is `least` or less from the places; `given`: that of an input,
- * which is seldom what is wrong. */
+/* Internal to grammar/: of a shape that is `least` or less from the places; `given`: that of an
+ * input, which is seldom what is wrong. */
 void edits_of_shape(Edits *e, const AstShape *shape, uint32_t least, bool given);
-/* Internal to grammar/: how far something that is written there is from the places; the sizes of the
- * message in its place. */
+/* Internal to grammar/: how far something that is written there is from the places; the sizes of
+ * the message in its place. */
 uint32_t edit_far(const Edits *e, Span span);
 void edit_sizes(Edits *e, Span span, uint32_t far);
 

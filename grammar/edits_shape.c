@@ -96,7 +96,8 @@ static void shape_rows(Edits *e, const AstShape *shape, RowKind first, RowKind n
 		edit_add(e, COST_EXCHANGE + far, gap, " -> ", "it would fit with '->' for '|'");
 }
 
-/* An axis that is missing: of a size that the message says, before each axis and behind the last. */
+/* An axis that is missing: of a size that the message says, before each axis and behind the
+ * last. */
 static void shape_insertions(Edits *e, const AstShapeRow *row, uint32_t far)
 {
 	for (uint32_t i = 0; e->counts && i < row->naxes; i++) {

@@ -1,5 +1,5 @@
-/* Edits of a string that could not be read as a specification: each sign in it as another one, those
- * near the place first. */
+/* Edits of a string that could not be read as a specification: each sign in it as another one,
+ * those near the place first. */
 #include "grammar/edits.h"
 
 #include <string.h>

@@ -126,7 +126,8 @@ static const Access *access_of(const Piece *piece, uint32_t access)
 	return access == 0 ? &piece->result : &piece->args[access - 1];
 }
 
-/* The iterators that one axis runs over in one piece after another are alternatives of one factor. */
+/* The iterators that one axis runs over in one piece after another are alternatives of one
+ * factor. */
 static bool check_alternatives(Checker *c, const uint32_t *factor_of, uint32_t access,
 			       uint32_t axis)
 {

@@ -64,7 +64,8 @@ typedef struct Side {
 
 /* The axes of a total in storage order; false where too many are open. */
 bool read_side(Solver *s, ConId id, Side *side);
-/* Can the axis be that long, as far as its steps and its window (SIZE_BAD: unknown, or none) say? */
+/* Can the axis be that long, as far as its steps and its window (SIZE_BAD: unknown, or none)
+ * say? */
 bool affine_may_be(Solver *s, const SpecAxis *axis, Size size, Size k);
 /* Sizes for the open factors of a known total and of all that hang together with it. False where it
  * stands alone. patient: as long as nothing else may give any of them a size. */

@@ -325,8 +325,8 @@ static void guess(Solver *s, const char *rule, const Spot *spot)
 	propagate(s);
 }
 
-/* Numbers that no use gives axes are those of one cell, where the words are as many as is asked. The
- * products of words and numbers stand one after the other (generate.c). */
+/* Numbers that no use gives axes are those of one cell, where the words are as many as is asked.
+ * The products of words and numbers stand one after the other (generate.c). */
 void close_words(Solver *s, const char *rule)
 {
 	FlatRow words, numbers;

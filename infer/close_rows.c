@@ -154,7 +154,8 @@ static bool fills_an_axis(Solver *s, Size total, Size known)
 	       size_is_const(s->sizes, total, &constant);
 }
 
-/* Which row of a product is this? That of a row variable alone: the row of the result that has it. */
+/* Which row of a product is this? That of a row variable alone: the row of the result that has
+ * it. */
 static RowKind product_row(Solver *s, const Con *con, uint32_t index)
 {
 	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
@@ -195,7 +196,8 @@ static bool total_solves(Solver *s, const Con *con, Size total)
 	       axis_may_be(s, open, size_div(s->sizes, total, rest));
 }
 
-/* A reshape's axes are known and its total hangs on a size that would be guessed: may they be all? */
+/* A reshape's axes are known and its total hangs on a size that would be guessed: may they be
+ * all? */
 static bool axes_are_all(Solver *s, CellId total, Size known)
 {
 	if (cell_known(s, total) || size_is(s->sizes, known, 0) || size_is(s->sizes, known, 1))
@@ -281,7 +283,8 @@ static void close_source(Solver *s, const char *rule, NodeId id)
 	close_least_of(s, rule, id);
 }
 
-/* In the order of the program, so a reshape has its axes before what is computed from it is closed. */
+/* In the order of the program, so a reshape has its axes before what is computed from it is
+ * closed. */
 void close_reshaped(Solver *s, const char *rule)
 {
 	ConId *total = ARENA_ARRAY(s->arena, ConId, s->graph->nodes.n + 1);
@@ -338,7 +341,8 @@ static void close_settled_rows(Solver *s, const char *rule)
 	}
 }
 
-/* Falls: each round closes all open rows of results; new ones only come from rows that had to grow. */
+/* Falls: each round closes all open rows of results; new ones only come from rows that had to
+ * grow. */
 void close_result_rows(Solver *s, const char *rule)
 {
 	close_settled_rows(s, rule);

@@ -252,7 +252,8 @@ void meet_take_back(Meet *m, uint32_t to)
 
 /* ---- the search ---- */
 
-/* The divisors of a total that is a number, in order; all of them up to the square of MOST_DIVISOR. */
+/* The divisors of a total that is a number, in order; all of them up to the square of
+ * MOST_DIVISOR. */
 static Divisors divisors_of(Meet *m, int64_t total)
 {
 	Divisors low = {0}, all = {0};

@@ -9,8 +9,9 @@
  * those the factors before the last are as small as can be, and the last follows. A factor of a
  * parameter is never guessed: it comes last, and is alone.
  *
- * What a size can be is asked of the relations that it stands in, one at a time. A known total whose
- * factors hang together with those of others, or by relations, is shared out in close_meet.c. */
+ * What a size can be is asked of the relations that it stands in, one at a time. A known total
+ * whose factors hang together with those of others, or by relations, is shared out in
+ * close_meet.c. */
 #include "infer/close.h"
 
 enum { MOST_TIMES = 64, MOST_TRIES = 4096 };

@@ -90,7 +90,8 @@ typedef struct Proj {
 	uint32_t nargs;
 	bool injective;  /* different points of the product space write different cells (no reduction) */
 	bool surjective; /* every cell of the result is written */
-	/* lowering's alone: pieces write cells of their own, and all steps of a cell are in its piece */
+	/* lowering's alone: pieces write cells of their own, and all steps of a cell are in its
+	 * piece */
 	bool apart;
 	bool clear;      /* the result must be filled with `neutral` first (a reduction, or not surjective) */
 	/* RESHAPE, UNIFORMS: element k of the operand, in storage order, is read once, and elements
@@ -199,7 +200,8 @@ Size shape_elements(Sizes *sizes, const Shape *shape);
 /* Those of a tensor for one reduction; NULL: there are none. */
 const Margins *infer_margins(const Inference *inference, NodeId node, Op reduce);
 
-/* Adds what an operation reads beyond its operands, once its projection is there (infer/margins.c). */
+/* Adds what an operation reads beyond its operands, once its projection is there
+ * (infer/margins.c). */
 void margins_add(const Inference *inference, NodeId node, Arena *perm);
 /* Internal to infer/: derives one operation's projection from ground shapes (infer/project.c).
  * NULL after an error (in diags). */

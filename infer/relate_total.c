@@ -1,8 +1,8 @@
 /* Total elements: one cell is the product of all axes of some rows.
  *
- * reshape gives two products with one cell, a captured row variable `with (v)` one product; of random
- * words and their numbers the words' product has a factor 4. A product is solved for its cell when
- * all axes are known, or for the one axis that is not.
+ * reshape gives two products with one cell, a captured row variable `with (v)` one product; of
+ * random words and their numbers the words' product has a factor 4. A product is solved for its
+ * cell when all axes are known, or for the one axis that is not.
  */
 #include "infer/solver.h"
 

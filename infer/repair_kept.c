@@ -2,8 +2,8 @@
  *
  * Axes meet from the right, so what is left of the sum meets other axes than those it came from. A
  * 0 in the result keeps the place of an axis that is reduced. It is offered where each axis of the
- * operand would then meet one of its size, through operations on the sum and numbers alone. A tensor
- * whose axes are the first ones of the other's gets such zeros by a sum of its own.
+ * operand would then meet one of its size, through operations on the sum and numbers alone. A
+ * tensor whose axes are the first ones of the other's gets such zeros by a sum of its own.
  */
 #include "infer/trace.h"
 

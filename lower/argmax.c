@@ -11,8 +11,8 @@
  *     for a in 0..rows: for lane in 0..64: best[lane], at[lane] = x[a, v + lane], a where that is greater
  *     for lane in 0..64: y[v + lane] = at[lane]
  *
- * A long axis that is all there is goes in parts, which threads share: the greatest of each, then the
- * first part that has the greatest of all, then the search in that part alone.
+ * A long axis that is all there is goes in parts, which threads share: the greatest of each, then
+ * the first part that has the greatest of all, then the search in that part alone.
  *
  *   for part in 0..P
  *     vector lane in 0..64: acc[lane] = x[part*65536 + a + lane] where that is greater, for all a

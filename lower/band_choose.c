@@ -91,8 +91,8 @@ static bool all_rest(const Chooser *c, uint32_t dim)
 	return true;
 }
 
-/* Is there another contraction of the first one's rows, which is computed before: the score of a new
- * key beside those of a cache? Each stays alone then, as has_rows has it. */
+/* Is there another contraction of the first one's rows, which is computed before: the score of a
+ * new key beside those of a cache? Each stays alone then, as has_rows has it. */
 static bool has_beside(const Chooser *c)
 {
 	const Band *band = c->band;
@@ -269,8 +269,9 @@ static bool are_batch(const Chooser *c)
 }
 
 /* Is a row of what is between far longer than what it is made of, or may it be? One of no known
- * length goes past as many numbers again for each of its cells as the first sum has steps, which few
- * rows that are no batch do not pay for: values of one head, which are a product of all positions. */
+ * length goes past as many numbers again for each of its cells as the first sum has steps, which
+ * few rows that are no batch do not pay for: values of one head, which are a product of all
+ * positions. */
 static bool grows(const Chooser *c)
 {
 	int64_t steps = first_steps(c), row = bytes_row(c), rows;

@@ -10,8 +10,8 @@
  * the height of the block, and tensors of the band are found at their places. Every access checks
  * that it stays in the row at hand; where one does not, the band is given up. What is left has code
  * of its own with the order of additions of whole blocks: contractions have the same form in both.
- * So have few rows, as a number, but nothing is copied for them: tiles turn squares of the operands as
- * they read them (tile_square.c).
+ * So have few rows, as a number, but nothing is copied for them: tiles turn squares of the operands
+ * as they read them (tile_square.c).
  */
 #include "base/diag.h"
 #include "lower/band.h"

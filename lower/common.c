@@ -2,9 +2,9 @@
  *
  * What may equal another gets a key, the words that say what its cells are: operation, type, shape,
  * index maps, and the node that stands for each operand. Nodes of one key are equal, and the first
- * of them stands for all. What reads the others reads the first instead, where that saves a sum or a
- * function (WORTH); what is cheap stays where it is, to be computed inside its users. What follows
- * a sum cell by cell goes with it, so that it still ends that sum's kernel.
+ * of them stands for all. What reads the others reads the first instead, where that saves a sum or
+ * a function (WORTH); what is cheap stays where it is, to be computed inside its users. What
+ * follows a sum cell by cell goes with it, so that it still ends that sum's kernel.
  *
  * Invariant: a node and the one that stands for it have the same bits whenever both are computed.
  * So nothing stands for an input, a parameter, a stream of random numbers or what a routine assigns

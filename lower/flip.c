@@ -9,10 +9,10 @@
  * that nothing is added to are an empty sum; what was written outside of r is no cell. A cell adds
  * up from the last step of the kernel to the first.
  *
- * A picture that goes by in steps, r[s*y + d*k + first], is written by s kinds of cells, q*s + phase,
- * each of which meets steps of the kernel of its own: k0 + j*every, where the phase gives k0 and
- * every = s / gcd(d, s). Each kind is a piece; cells that meet none are in no piece, and cleared
- * before. So are those outside of the picture where a kind meets a single step.
+ * A picture that goes by in steps, r[s*y + d*k + first], is written by s kinds of cells, q*s +
+ * phase, each of which meets steps of the kernel of its own: k0 + j*every, where the phase gives k0
+ * and every = s / gcd(d, s). Each kind is a piece; cells that meet none are in no piece, and
+ * cleared before. So are those outside of the picture where a kind meets a single step.
  *
  * The projection is replaced before anything is decided. In every piece each axis of the result has
  * an iterator of its own, or nothing is changed. What is a copy, each cell from one place, stays as
@@ -24,8 +24,8 @@
 
 enum { KERNEL_MOST = 32, PHASES_MOST = 16, WINDOWS_MOST = 8 };
 
-/* Cells at + q*stride, for the place q in 0..cells, are written by the picture's q + ahead - j*apart
- * at step k0 + j*every of the kernel, for j in 0..steps. */
+/* Cells at + q*stride, for the place q in 0..cells, are written by the picture's q + ahead -
+ * j*apart at step k0 + j*every of the kernel, for j in 0..steps. */
 typedef struct Phase {
 	Size at, cells, steps, ahead;
 	int64_t k0, every, apart;

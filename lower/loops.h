@@ -26,9 +26,9 @@
  *
  * A VECTOR loop runs its statements one after another, each for all lanes: its body holds no loops,
  * no conditions and no checks, and indices move by 0 or 1 a lane, those of locals on one axis: the
- * last, or the first of two in a local that is read turned. Those of buffers, where nothing is added
- * to them, move by up to LANES_APART (of AVX-512, stores of up to LANES_MASKED are masked vectors);
- * loads of 4 bytes and of 2 bf16 a lane by as many.
+ * last, or the first of two in a local that is read turned. Those of buffers, where nothing is
+ * added to them, move by up to LANES_APART (of AVX-512, stores of up to LANES_MASKED are masked
+ * vectors); loads of 4 bytes and of 2 bf16 a lane by as many.
  *
  * A PARALLEL loop stands at the top of a kernel, from 0, with at most 2^30 iterations, without
  * checks or locals from outside; no two iterations touch one cell that either stores. The
@@ -146,8 +146,8 @@ struct Stmt {
 	int64_t step;          /* FOR, > 0 */
 	/* FOR: no iteration stores a cell that another touches, but in scratch buffers */
 	bool apart;
-	/* stores other cells than the statements before it in its block, from the last one that is not
-	 * beside on, and neither reads what the others store */
+	/* stores other cells than the statements before it in its block, from the last one that is
+	 * not beside on, and neither reads what the others store */
 	bool beside;
 	IterVar slot;          /* FOR, PARALLEL, where nslots > 0 */
 	int64_t nslots;        /* at most SLOTS_MAX; 0: there are none */
@@ -311,8 +311,8 @@ typedef struct Program {
 	VEC(ProgramRoutine) routines;
 	/* stores the state's copies of parameters; without kernels: there are none */
 	ProgramRoutine pack;
-	/* stores the parameters that are COMPUTED, from one scalar, the seed; without kernels: there
-	 * are none */
+	/* stores the parameters that are COMPUTED, from one scalar, the seed; without kernels:
+	 * there are none */
 	ProgramRoutine init;
 	Size state;        /* bytes */
 	Size stamp;        /* with copies: where the 4 bytes PACK_STAMP stand once they are made */

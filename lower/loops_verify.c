@@ -327,8 +327,8 @@ static void check_args(const Program *program, const TensorArg *args, uint32_t n
 	}
 }
 
-/* A temporary that a kernel loads is stored by a kernel before it, or by itself, but for one without
- * elements. */
+/* A temporary that a kernel loads is stored by a kernel before it, or by itself, but for one
+ * without elements. */
 static void check_order(Arena *arena, const Program *program, const ProgramRoutine *routine)
 {
 	bool *stored = ARENA_ARRAY(arena, bool, program->buffers.n + 1);

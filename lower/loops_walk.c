@@ -1,6 +1,6 @@
 /* Walks over a kernel: every value in a tree; which buffers a kernel touches, which sizes it
- * mentions, each once, in the order of first mention. Shared sub-trees are walked wherever they stand: expressions of
- * kernels are shallow, and lists are short.
+ * mentions, each once, in the order of first mention. Shared sub-trees are walked wherever they
+ * stand: expressions of kernels are shallow, and lists are short.
  */
 #include "lower/loops.h"
 

@@ -316,8 +316,8 @@ Op node_reduce_op(const Node *node);
 
 /* ---- margins (halo.c) ---- */
 
-/* Those that the sums over a tensor's products ask for, as far as they are known for all dims; NULL:
- * none. */
+/* Those that the sums over a tensor's products ask for, as far as they are known for all dims;
+ * NULL: none. */
 const Margins *margins_known(const Lower *lower, NodeId node);
 bool margin_is_none(const Lower *lower, const Margin *margin);
 /* A row-major array of the tensor with margins: elements along an axis, between two steps along it,
@@ -359,7 +359,8 @@ int64_t loop_of_member(const Sizes *sizes, const Loop *loop, int64_t otherwise);
 uint32_t order_innermost(Gen *gen, const Loop *loops, uint32_t nloops, const Body *body,
 			 const Value *value, const Ix *store, bool keep_local);
 
-/* random.c: to[i] (acc)= element i of a random stream; four numbers of each cell of random words. */
+/* random.c: to[i] (acc)= element i of a random stream; four numbers of each cell of random
+ * words. */
 void random_emit(Gen *gen, NodeId node, StoreTarget to);
 void random_emit_numbers(Gen *gen, NodeId node, StoreTarget to);
 /* Numbers 4*block to 4*block + 3 of a stream; locals go to the body. */

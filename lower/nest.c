@@ -47,7 +47,8 @@ static bool writes_windows(const Proj *proj)
 	return proj_writes_guarded(proj);
 }
 
-/* Does the operation define its result by adding to cells? Else pieces of a block write their own. */
+/* Does the operation define its result by adding to cells? Else pieces of a block write their
+ * own. */
 static bool accumulates(const Lower *lower, NodeId node)
 {
 	NodeKind kind = lower_node(lower, node)->kind;

@@ -73,7 +73,8 @@ bool nest_stores_apart(const Nest *nest, const Loop *loop);
 /* Is it the bounds of that loop that keep the index inside, where loops from first_cut on may be
  * cut? */
 bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut);
-/* May the sum be kept in the target itself while it grows? It must have the type that is summed in. */
+/* May the sum be kept in the target itself while it grows? It must have the type that is summed
+ * in. */
 bool nest_sums_in_place(const Nest *nest);
 /* Puts the loops in the order that is asked for, if it is legal; is the sum kept in a local then?
  * `local`: is it now. */
@@ -122,7 +123,8 @@ const Value *nest_staged_value(const Nest *nest, const Value *value);
 /* What a load of the nest's value is where it is copied: what computes it, or the load (produce.c).
  * `again`: it is copied several times. */
 const Value *nest_produced(Nest *nest, const Value *load, bool again);
-/* Functions that are computed in rows shorter than this would not fill vectors: those have a kernel. */
+/* Functions that are computed in rows shorter than this would not fill vectors: those have a
+ * kernel. */
 enum { PRODUCED_ROW = 16 };
 /* The same at other indices than the nest's, an axis each. */
 const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *axes, bool again);

@@ -1,5 +1,6 @@
-/* What a nest starts with: its loops, a piece's iterators but those that a band runs and those of one
- * iteration; the guards of indices that may leave their tensors; indices and values over the loops.
+/* What a nest starts with: its loops, a piece's iterators but those that a band runs and those of
+ * one iteration; the guards of indices that may leave their tensors; indices and values over the
+ * loops.
  */
 #include "lower/nest.h"
 

@@ -1,5 +1,5 @@
-/* The copy of a picture, private to pad.c, which lays it out, pad_choose.c, which decides on it, and
- * pad_copy.c, which fills it. */
+/* The copy of a picture, private to pad.c, which lays it out, pad_choose.c, which decides on it,
+ * and pad_copy.c, which fills it. */
 #ifndef TSR_LOWER_PAD_H
 #define TSR_LOWER_PAD_H
 

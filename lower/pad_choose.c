@@ -29,8 +29,8 @@ static uint64_t copy_cycles(const Pad *p)
 	return p->margins ? 0 : (uint64_t)elements * (dense ? DENSE : SPREAD) / 8;
 }
 
-/* The same nest once more, for what is tried only; nothing of it stays. Its loops have the names that
- * they have there, behind those of other nests. */
+/* The same nest once more, for what is tried only; nothing of it stays. Its loops have the names
+ * that they have there, behind those of other nests. */
 static Nest nest_again(const Nest *nest, Gen *gen)
 {
 	*gen = gen_new(nest->gen->lower, nest->gen->name, nest->gen->span);

@@ -64,7 +64,8 @@ static int64_t elements_of(const Planner *p, const Ix *at)
 	return elements;
 }
 
-/* A constant, a function of parameters (prepack_value.c), or a parameter that no routine assigns to? */
+/* A constant, a function of parameters (prepack_value.c), or a parameter that no routine assigns
+ * to? */
 static bool stays(const Program *program, const Buffer *buffer)
 {
 	return buffer->kind == BUFFER_CONST || buffer->kind == BUFFER_PACKED ||

@@ -5,9 +5,9 @@
  *                                                      nothing else is stored
  *
  * Such a function has parameters that no routine assigns to, constants, ranges and numbers for
- * operands, and known sizes; of constants alone it is one where the program has such a parameter, and
- * so a state. It pays where a product reads it, which would compute it again for each tile or wait
- * for a copy at every call, and where it is more than a cheap operation wherever it is read. A
+ * operands, and known sizes; of constants alone it is one where the program has such a parameter,
+ * and so a state. It pays where a product reads it, which would compute it again for each tile or
+ * wait for a copy at every call, and where it is more than a cheap operation wherever it is read. A
  * parameter that is stored narrower, or that others read too, stays as it is under one or two cheap
  * operations: these are computed as its panels are loaded (widen.c).
  *
@@ -16,7 +16,8 @@
 #include "base/diag.h"
 #include "lower/lowering.h"
 
-/* TABLE_MOST: elements of a function of constants, for which the state would not be expected to grow. */
+/* TABLE_MOST: elements of a function of constants, for which the state would not be expected to
+ * grow. */
 enum { CHEAP = 2, STAMP_BYTES = 64, TABLE_MOST = 1 << 22 };
 
 /* ---- which ---- */

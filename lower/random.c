@@ -153,7 +153,8 @@ const Value *random_value(Gen *gen, NodeId stream, const Ix *at)
 	return value;
 }
 
-/* Blocks [lo, hi) of the stream; `n`: how many elements there are, where the last block has more. */
+/* Blocks [lo, hi) of the stream; `n`: how many elements there are, where the last block has
+ * more. */
 static void emit_blocks(Gen *gen, NodeId id, StoreTarget to, Size lo, Size hi, const Size *n)
 {
 	IterVar block = gen_iter(gen, sym_cstr(gen->program->symbols, "block"));

@@ -107,8 +107,8 @@ static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 {
 	Stmt *copy = ARENA_NEW(r->program->arena, Stmt);
 	*copy = *stmt;
-	pointer_map_clear(
-		&r->known); /* values are shared within a statement, and are not across stores */
+	/* values are shared within a statement, and are not across stores */
+	pointer_map_clear(&r->known);
 	if (span_is_none(copy->span))
 		copy->span = r->span;
 	if (stmt->lo)

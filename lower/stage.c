@@ -11,8 +11,8 @@
  * the result first, then the sum, then the columns. The copy of the other operand has the sum last.
  * Copies are transposes (turn.c). The rows' operand alone is copied where its rows and the steps of
  * the sum are in a line each: x[d, e, g, a] for y[a, b, c, d, e, f]. They pay where many cells use
- * what is copied; windows of a picture (x[i + k]) are read where they are, as a copy would hold each
- * element many times. Cells add up their products in the order of the sum's loops, as without
+ * what is copied; windows of a picture (x[i + k]) are read where they are, as a copy would hold
+ * each element many times. Cells add up their products in the order of the sum's loops, as without
  * copies; whether there are copies depends on no batch axis.
  *
  * What is read nowhere else is computed as it is copied (produce.c): what is cheap, and functions
@@ -163,7 +163,8 @@ static int64_t passes(const Stage *s)
 	return n;
 }
 
-/* Do rows of the other operand share no line, where each step of the sum is in a line of its own? */
+/* Do rows of the other operand share no line, where each step of the sum is in a line of its
+ * own? */
 static bool rows_are_spread(const Stage *s)
 {
 	const Nest *nest = s->nest;

@@ -38,8 +38,8 @@ typedef struct Tile {
 	TileForm form;
 	Loop *row, *col; /* of the result; NULL: one row, one column. ACROSS: lanes run along col */
 	Loop *along;	 /* ALONG: the sum that lanes run along; ACROSS: that groups do, or NULL */
-	/* products that a lane adds at once: 4 of bytes, 2 of bf16; ACROSS: of a packed operand, along
-	 * `along` */
+	/* products that a lane adds at once: 4 of bytes, 2 of bf16; ACROSS: of a packed operand,
+	 * along `along` */
 	int64_t group;
 	int64_t lanes;	 /* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	TileParts rows, cols;
@@ -182,10 +182,12 @@ void prepack_constant(const Tile *tile, const PackedParam *packed, const Program
  * a part of the columns. */
 bool tile_pack_declare(Tile *tile);
 Block tile_pack_fill(Tile *tile);
-/* The same of the block of columns at hand; `behind`: of what is left behind the whole tiles alone. */
+/* The same of the block of columns at hand; `behind`: of what is left behind the whole tiles
+ * alone. */
 Block tile_pack_block(Tile *tile, bool behind);
 const Value *tile_pack_value(const Tile *tile, const TilePart *col);
-/* May the first tiles past a block of whole columns copy it? Their columns at the step at hand, copied. */
+/* May the first tiles past a block of whole columns copy it? Their columns at the step at hand,
+ * copied. */
 bool tile_may_copy(Tile *tile);
 Block tile_pack_columns(Tile *tile);
 /* Where the lane is at the step at hand: in the panel of the part of the columns that is copied, or
@@ -214,7 +216,8 @@ int64_t tile_vectors(const Tile *tile, int64_t lanes);
 /* Lanes of a tile of some columns: packed ones are filled up to whole vectors where that saves
  * some, and so are those of an operand that is read beyond its columns. */
 int64_t tile_width(const Tile *tile, int64_t cols);
-/* tile_groups.c: an element as it stands in a copy in groups; a panel of the part of the columns. */
+/* tile_groups.c: an element as it stands in a copy in groups; a panel of the part of the
+ * columns. */
 const Value *tile_group_copied(const Tile *tile, const Value *element);
 Block tile_group_fill(Tile *tile, const TilePart *part);
 /* Steps of a loop of the sum in the copy. */
@@ -230,38 +233,39 @@ Block tile_group_fill_sums(Tile *tile);
 const Value *tile_group_begin(const Tile *tile);
 /* tile_read.c: is an operand computed where tiles read it? Then the nest's values are others. */
 bool tile_choose_read(Tile *tile);
-/* What tiles would read then, of a factor of the sum that is read from `operand`, or that itself. */
+/* What tiles would read then, of a factor of the sum that is read from `operand`, or that
+ * itself. */
 BufferId tile_read_buffer(Tile *tile, BufferId operand);
-/* Do the loops of the sum and those of the result whose iterators are `movers` meet an element of the
- * buffer several times, as those of a window do? */
+/* Do the loops of the sum and those of the result whose iterators are `movers` meet an element of
+ * the buffer several times, as those of a window do? */
 bool tile_reads_again(const Tile *tile, BufferId buffer, uint64_t movers);
-/* tile_turn.c: does the last loop of the sum move all that a value of the column `lane` reads by one
- * element, or leave it where it is? The copy of `cols` columns, over the last loop of the sum, of an
- * operand that this loop moves by one; false: it moves it otherwise. `value` and `to` are those of one
- * element, at the loop's iterator and the column `lane`. */
+/* tile_turn.c: does the last loop of the sum move all that a value of the column `lane` reads by
+ * one element, or leave it where it is? The copy of `cols` columns, over the last loop of the sum,
+ * of an operand that this loop moves by one; false: it moves it otherwise. `value` and `to` are
+ * those of one element, at the loop's iterator and the column `lane`. */
 bool tile_turns(Tile *tile, const Value *value);
 bool tile_turn_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, Block *copy);
 /* tile_edge.c: finds the loop that decides which rows read inside; the parts of rows around it,
  * none where there would be too many; the sum of a tile at the edge, added to its cells. */
 void tile_find_cut(Planner *p);
 /* The same for rows whose extent is not known: where reads stay inside, found at run time (false: a
- * guard is of another form), and tiles of `step` and ever smaller ones there, single rows outside. */
+ * guard is of another form), and tiles of `step` and ever smaller ones there, single rows
+ * outside. */
 bool tile_find_inside(const Planner *p, const Loop *row, TilePart *inside);
 TileParts tile_inside_parts(const Planner *p, int64_t step);
 int64_t tile_smaller_step(int64_t step); /* a divisor; 0 after 1 */
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step);
 Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch);
-/* tile_square.c: the sums of `cells` cells a lane, added to acc[c, lane], in squares of an operand that
- * are turned: lanes go along `across`, which stands at r. */
+/* tile_square.c: the sums of `cells` cells a lane, added to acc[c, lane], in squares of an operand
+ * that are turned: lanes go along `across`, which stands at r. */
 Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t cells, LocalId acc);
 /* Where a band has few rows: the operand of which others read a turned copy, and loops that go with
  * it; false: there is none. Those of the parts of columns that there are; a tile's sums. */
 bool tile_choose_squares(Planner *p);
 TileParts tile_square_parts(TileParts halved);
 Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell);
-/* tile_tail.c: the innermost loop of the sum; NULL: there is none. May lanes run along the rows where
- * columns are few, and are the last of these such?
- * What was chosen; one tile of them. */
+/* tile_tail.c: the innermost loop of the sum; NULL: there is none. May lanes run along the rows
+ * where columns are few, and are the last of these such? What was chosen; one tile of them. */
 const Loop *tile_last_sum(const Nest *nest);
 bool tile_may_turn_rows(const Planner *p);
 bool tile_is_tail(const Planner *p, const TileParts *cols);
@@ -276,7 +280,8 @@ Block tile_window_steps(Tile *tile, const TilePart *row, LocalId acc);
 void tile_choose_sweep(Planner *p);
 Block tile_sweep(const Tile *tile, Block one);
 Block tile_sweep_blocks(const Tile *tile, Block all);
-/* tile_kept.c: the value that is stored of a cell, with what rows share in locals that `body` sets. */
+/* tile_kept.c: the value that is stored of a cell, with what rows share in locals that `body`
+ * sets. */
 const Value *tile_kept(Tile *tile, const Value *value, Body *body);
 /* tile_block.c: all tiles, in blocks or not. `inner`: loops of the result from there on run inside
  * the columns. */
@@ -323,10 +328,11 @@ bool tile_in_vectors(const Value *value);
 Block tile_over_cells(const Tile *tile, Block body);
 /* Loops over its rows and columns. */
 Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body);
-/* tile_passes.c: what follows from its sums, stored in several passes; false: vectors do it all, and
- * nothing was done. */
+/* tile_passes.c: what follows from its sums, stored in several passes; false: vectors do it all,
+ * and nothing was done. */
 bool tile_finish_in_passes(Tile *tile, const Value *sum, Body *body);
-/* What follows from the finished sum, stored; from all sums of `height` x `width` cells, in lanes. */
+/* What follows from the finished sum, stored; from all sums of `height` x `width` cells, in
+ * lanes. */
 Block tile_store(Tile *tile, const Value *sum);
 Block tile_finish(Tile *tile, const Value *cell);
 

@@ -100,7 +100,8 @@ static Block over_steps(const Tile *tile, Block body)
 	return tile_over_blocks(tile, tile->first_step, end, tile->blocks.steps, body);
 }
 
-/* The tiles of a part of the rows or columns that are in the block from `first` on; block 0: all. */
+/* The tiles of a part of the rows or columns that are in the block from `first` on; block 0:
+ * all. */
 static Block in_block(const Tile *tile, const Loop *loop, const TileParts *parts, uint32_t i,
 		      IterVar first, int64_t block, Block body)
 {

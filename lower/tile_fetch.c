@@ -133,7 +133,8 @@ static bool rows_pay(const Planner *p, int load)
 	return row >= ROW_BYTES && tile_extent(p, p->tile->row, INT32_MAX) > ROWS_BYTES / row;
 }
 
-/* Memory is ahead of a single row by itself, which reads few rows of the operand from end to end. */
+/* Memory is ahead of a single row by itself, which reads few rows of the operand from end to
+ * end. */
 static bool stream_pays(const Planner *p) { return tile_extent(p, p->tile->row, 0) > 1; }
 
 /* The operand of the columns that may be fetched; -1: none. */
@@ -159,8 +160,8 @@ static bool is_named(const Planner *p, BufferId buffer)
 	return asks_name(p->fetches, 0, lower_identifier(p->tile->nest->gen->lower, name));
 }
 
-/* Is the operand one that is asked for, also as what tiles read to compute it, or one that pays where
- * nothing is? */
+/* Is the operand one that is asked for, also as what tiles read to compute it, or one that pays
+ * where nothing is? */
 static bool is_fetched(const Planner *p, int load, bool pays)
 {
 	if (load < 0 || asks_off(p->fetches))
@@ -242,8 +243,8 @@ static const Value *next_load(Tile *tile, const TilePart *col, Body *before)
 }
 
 /* Of the lines of the next columns in this step those that fall to these rows, by the last element
- * of each sixteen: columns that begin in the middle of a line, in which the present ones end, end in
- * one line more. */
+ * of each sixteen: columns that begin in the middle of a line, in which the present ones end, end
+ * in one line more. */
 static Block fetch_columns(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
 {
 	Gen *gen = tile->nest->gen;

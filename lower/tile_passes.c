@@ -1,5 +1,5 @@
-/* Functions of many instructions behind a tile's sums, in passes over its cells: copies of a function
- * for every vector would be most of a kernel's text.
+/* Functions of many instructions behind a tile's sums, in passes over its cells: copies of a
+ * function for every vector would be most of a kernel's text.
  *
  *   gelu(acc + b)    done = acc + b in vectors, done1 = gelu(done) in loops over the cells, y = done1 in vectors
  *

@@ -1,6 +1,6 @@
 /* Whether a nest is computed in register tiles, and in which: its loops (tile_loops.c), packing
- * (tile_choose_pack.c), sizes (tile_size.c) and blocks (tile_cache.c), by their cost with lanes across
- * the result as it lies and with lanes across packed columns.
+ * (tile_choose_pack.c), sizes (tile_size.c) and blocks (tile_cache.c), by their cost with lanes
+ * across the result as it lies and with lanes across packed columns.
  */
 #include <string.h>
 

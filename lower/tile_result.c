@@ -9,15 +9,15 @@
  *   unroll r in 0..16: vector lane in 0..14: y[(o + r)*3136 + ow + lane] = cells[r, lane] + b[o + r]
  *
  * The picture is read where it is, one element for all channels at a time, whatever its strides and
- * margins. Squares are turned in registers. A cell adds its products in the order of the loops. Of a
- * transposed convolution in steps of 2 a tile has every second cell: y[... + 2*(x + lane)].
+ * margins. Squares are turned in registers. A cell adds its products in the order of the loops. Of
+ * a transposed convolution in steps of 2 a tile has every second cell: y[... + 2*(x + lane)].
  */
 #include "lower/tile.h"
 
 #include "base/diag.h"
 
-/* Eighths of cycles: of a shuffle; of a row of a square that is stored as a whole, of a masked store
- * and of one of a cell. */
+/* Eighths of cycles: of a shuffle; of a row of a square that is stored as a whole, of a masked
+ * store and of one of a cell. */
 enum { SHUFFLE = 6, STORE = 24, STORE_MASKED = 16, STORE_CELL = 8 };
 
 /* Of a row of a square. */

@@ -6,18 +6,19 @@
  *     4                         the latency of an addition to the same cell
  *     lines * 2                 from the second cache; of a parameter's panel * 2.5
  *
- * and of what blocks of columns cost (tile_cache.c); squares of rows that are turned for few columns
- * (tile_tail.c) cost their shuffles as well.
+ * and of what blocks of columns cost (tile_cache.c); squares of rows that are turned for few
+ * columns (tile_tail.c) cost their shuffles as well.
  */
 #include "lower/tile.h"
 
 #include "base/diag.h"
 
 /* Bytes, loops, half cycles. MOVE, PANEL_MOVE: a line from the second cache, one of a parameter's
- * panel; MOVE_FEW, in eighths of a cycle: what it costs besides, where one tile may hold all rows. */
+ * panel; MOVE_FEW, in eighths of a cycle: what it costs besides, where one tile may hold all
+ * rows. */
 enum { ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
-/* Panels of parameters: rows of the tiles that their columns are chosen for, where panels divide the
- * columns and else; in eighths of a cycle what a line of theirs costs besides. */
+/* Panels of parameters: rows of the tiles that their columns are chosen for, where panels divide
+ * the columns and else; in eighths of a cycle what a line of theirs costs besides. */
 enum { PANEL_EVEN = 8, PANEL_HEIGHT = 6, PANEL_LINE = 2 };
 /* Vectors: of the columns of an operand that is streamed; of cells that share nothing, since with
  * more the next tile begins later. */
@@ -212,7 +213,8 @@ static bool parts_are_asked(const Planner *p, uint32_t item, const TileParts *pa
 	return asks_numbers(p->tiles, item, steps, parts->n);
 }
 
-/* A packed panel that is filled up with zeros is wider than its columns: no other lies behind it. */
+/* A packed panel that is filled up with zeros is wider than its columns: no other lies behind
+ * it. */
 static bool panels_overlap(const Tile *tile, const TileParts *cols)
 {
 	bool overlap = false;

@@ -57,8 +57,8 @@ static Block turn_rows(const Squares *s, LocalId turned, const Ix *at)
 	return unrolled(s, s->tile->r, s->side, in_lanes(s, set));
 }
 
-/* acc[c, lane] += turned[lane, q] * the other's element, for the steps at + q from `skip` on, with the
- * lanes from `first` on */
+/* acc[c, lane] += turned[lane, q] * the other's element, for the steps at + q from `skip` on, with
+ * the lanes from `first` on */
 static Block add_steps(const Squares *s, LocalId turned, const Ix *at, int64_t skip, int64_t first)
 {
 	Nest *nest = s->tile->nest;
@@ -78,7 +78,8 @@ static Block add_steps(const Squares *s, LocalId turned, const Ix *at, int64_t s
 	return unrolled(s, s->tile->q, s->side - skip, cells);
 }
 
-/* The squares of all lanes at a step, one after another: sums of one go on while the next is turned. */
+/* The squares of all lanes at a step, one after another: sums of one go on while the next is
+ * turned. */
 static Block squares_at(const Squares *s, const Ix *at, int64_t skip)
 {
 	Nest *nest = s->tile->nest;

@@ -1,7 +1,8 @@
 /* Few columns behind the whole vectors, with lanes along the rows.
  *
  * A vector of four columns, or of one, costs as much as one of sixteen. Sixteen rows are turned in
- * registers instead, sixteen steps of the sum at a time, and each column adds whole vectors of rows:
+ * registers instead, sixteen steps of the sum at a time, and each column adds whole vectors of
+ * rows:
  *
  *   local acc : f32 [4, 16] = 0                               columns 96..100 of 16 rows
  *   for k in 0..96 step 16

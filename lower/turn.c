@@ -208,7 +208,8 @@ static void choose_tile(Turn *t)
 {
 	int64_t most = TILE_MOST;
 	for (uint32_t i = 0; i < t->nloads; i++) {
-		/* the lanes of a vector: types of storage have as many as the types they widen to */
+		/* the lanes of a vector: types of storage have as many as the types they widen
+		 * to */
 		Dtype wide = dtype_wide(t->loads[i].load->dtype);
 		int64_t fits = t->machine->vector_bytes / dtype_bytes(wide);
 		most = fits < most ? fits : most;

@@ -1,6 +1,6 @@
-/* What a routine needs of the graph, and who uses it: which nodes its results and assignments reach,
- * the users of each one, the first node of each name, and the first assignment that a node must come
- * before.
+/* What a routine needs of the graph, and who uses it: which nodes its results and assignments
+ * reach, the users of each one, the first node of each name, and the first assignment that a node
+ * must come before.
  */
 #include <stb/stb_ds.h>
 

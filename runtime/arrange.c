@@ -1,9 +1,10 @@
 /* From the text of an arrangement and an array to the array that a parameter takes.
  *
  * Each axis, theirs and the parameter's where its size is known, is an equation: the product of its
- * factors is its extent. Equations with one unknown letter are solved until nothing changes. Then every
- * letter has a stride in their array, and one walk over the letters in the order of ours gathers it.
- * Invariant: every letter stands once on either side, so each element of ours is one of theirs.
+ * factors is its extent. Equations with one unknown letter are solved until nothing changes. Then
+ * every letter has a stride in their array, and one walk over the letters in the order of ours
+ * gathers it. Invariant: every letter stands once on either side, so each element of ours is one of
+ * theirs.
  */
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* Up to two arrangements that fit, for messages: the axes of the side with more of them are dealt out to those of
- * the other, each to the first that its extent still divides, with backtracking. What is left of one axis of
- * the array may be a number of parts. Invariant: what is offered is accepted by arrangement_apply.
+/* Up to two arrangements that fit, for messages: the axes of the side with more of them are dealt
+ * out to those of the other, each to the first that its extent still divides, with backtracking.
+ * What is left of one axis of the array may be a number of parts. Invariant: what is offered is
+ * accepted by arrangement_apply.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* Parameters from a file of arrays, by dotted name or through a map (params_map.h).
  *
- * Parameters take what the map has for them, then what the file has under their own names. What is set already
- * stays. An array keeps its file's axes, or is arranged for the parameter's (arrange.h).
+ * Parameters take what the map has for them, then what the file has under their own names. What is
+ * set already stays. An array keeps its file's axes, or is arranged for the parameter's
+ * (arrange.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +112,8 @@ static bool ends_with(const char *name, const char *tail)
 	return m > 0 && n > m + 1 && name[n - m - 1] == '.' && strcmp(name + n - m, tail) == 0;
 }
 
-/* What a file without the array has instead: the name behind a prefix, or the one that is nearest. */
+/* What a file without the array has instead: the name behind a prefix, or the one that is
+ * nearest. */
 static void explain_lacking(const ArrayFile *file, const char *theirs, char *text, size_t room)
 {
 	size_t n = array_file_count(file);
@@ -143,7 +145,8 @@ static int lacks(const ArrayFile *file, const char *path, int line, const char *
 			    path, line, ours, theirs, instead);
 }
 
-/* The first line for the parameter whose array the file has; a parameter with lines has such a one. */
+/* The first line for the parameter whose array the file has; a parameter with lines has such a
+ * one. */
 static int load_mapped(tsr_session *s, Slot *slot, ArrayFile *file, const char *path,
 		       const ParamsMap *map, tsr_error *error)
 {

@@ -1,7 +1,9 @@
-/* From the text of a map to its lines, and from a line and a parameter's name to the name in the file.
+/* From the text of a map to its lines, and from a line and a parameter's name to the name in the
+ * file.
  *
- * A line is checked whole when it is read: its parts are there, its arrangement is one, and each `{i+2}` of theirs
- * has its `{i}` in ours. Invariant: what points into a line's text lives as long as the map.
+ * A line is checked whole when it is read: its parts are there, its arrangement is one, and each
+ * `{i+2}` of theirs has its `{i}` in ours. Invariant: what points into a line's text lives as long
+ * as the map.
  */
 #include <ctype.h>
 #include <errno.h>

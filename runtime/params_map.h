@@ -4,8 +4,9 @@
  *   line := OURS '=' THEIRS [arrangement]    arrange.h has the last
  *         | 'prefix' TEXT                    names of theirs further down may stand behind it in the file
  *
- * `{i}` in OURS stands for a run of digits of a parameter's name; THEIRS has the same number at `{i}`, and one
- * that is larger by 2 at `{i+2}`. Of several lines for one parameter the first counts whose array the file has.
+ * `{i}` in OURS stands for a run of digits of a parameter's name; THEIRS has the same number at
+ * `{i}`, and one that is larger by 2 at `{i+2}`. Of several lines for one parameter the first
+ * counts whose array the file has.
  */
 #ifndef TSR_RUNTIME_PARAMS_MAP_H
 #define TSR_RUNTIME_PARAMS_MAP_H
@@ -31,7 +32,8 @@ typedef struct ParamsMap {
 /* The map needs to be freed after a failure as well. */
 int params_map_read(const char *path, ParamsMap *map, tsr_error *error);
 void params_map_free(ParamsMap *map);
-/* Is the line for the parameter of this name? Then *theirs is the name in the file, without the prefix. */
+/* Is the line for the parameter of this name? Then *theirs is the name in the file, without the
+ * prefix. */
 bool map_line_matches(const MapLine *line, const char *name, char theirs[MAP_NAME_BYTES]);
 
 #endif

@@ -36,7 +36,8 @@ enum {
 	TSR_NOT_PACKED = 5,  /* the module's `pack` was never called on the state */
 	TSR_CHECK_FIRST = 16 /* + k: the k-th check of the module's table failed */
 };
-/* Elements of type bf16 and f16 are their bits: the upper half of a float, and IEEE 754 binary16. */
+/* Elements of type bf16 and f16 are their bits: the upper half of a float, and IEEE 754
+ * binary16. */
 typedef uint16_t tsr_bf16;
 typedef uint16_t tsr_f16;
 #endif
@@ -111,8 +112,8 @@ typedef struct tsr_module {
 	const tsr_routine *routines;
 	const tsr_check *checks;
 	tsr_size state; /* bytes */
-	/* Runs the initialisers, then `pack`; dims are the module's, in order (those that the size of
-	 * the state and the initialisers use are read). */
+	/* Runs the initialisers, then `pack`; dims are the module's, in order (those that the size
+	 * of the state and the initialisers use are read). */
 	int (*init)(const int64_t *dims, void *state, uint64_t seed);
 	/* Copies parameters to where the routines read them: to be called after parameters were
 	 * written, by whom ever but init and the routines themselves, and before the next call of a

@@ -1,5 +1,5 @@
-/* Arrangements of a file's axes against a walk over all indices, on random ones; texts that are none; and what is offered
- * for a shape is accepted for it. */
+/* Arrangements of a file's axes against a walk over all indices, on random ones; texts that are
+ * none; and what is offered for a shape is accepted for it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

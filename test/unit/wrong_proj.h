@@ -1,5 +1,5 @@
-/* Tables of wrong projections: each row makes one operation, derives its projection, which the checker
- * accepts, breaks one thing, and says what the checker must answer. */
+/* Tables of wrong projections: each row makes one operation, derives its projection, which the
+ * checker accepts, breaks one thing, and says what the checker must answer. */
 #ifndef TSR_TEST_WRONG_PROJ_H
 #define TSR_TEST_WRONG_PROJ_H
 
