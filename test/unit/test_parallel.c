@@ -133,6 +133,7 @@ static void test_work_decides(void **state)
 		kernel_parallel(&s.program, kernel, NULL, grain == 2 ? 1 << 20 : grain);
 		assert_int_equal(kernel->body.stmts[0]->loop, grain == 1 ? LOOP_PARALLEL : LOOP_SERIAL);
 		assert_int_equal(verdict(&s, true), 0);
+		schedule_free(&made);
 		sp_free(&s);
 	}
 }
