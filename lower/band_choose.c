@@ -92,18 +92,21 @@ static bool all_rest(const Chooser *c, uint32_t dim)
 }
 
 /* Is there another contraction of the first one's rows, which is computed before: the score of a
- * new key beside those of a cache? Each stays alone then, as has_rows has it. */
+ * new key beside those of a cache? Each stays alone then, as has_rows has it. The keys themselves
+ * may have other readers. */
 static bool has_beside(const Chooser *c)
 {
 	const Band *band = c->band;
-	const SeenList *seen = &band->ends[0].seen;
+	const BandEnd *first = &band->ends[0];
+	const SeenList *seen = &first->seen;
 	for (uint32_t i = 0; i < band->nbefore; i++) {
 		NodeId reduction = c->lower->plan[band->before[i]].reduction;
 		const Node *node =
 			lower_node(c->lower, reduction != NODE_NONE ? reduction : band->before[i]);
 		for (uint32_t k = 0; k < node->nargs; k++)
 			for (size_t j = 0; j < seen->n && node->nargs > 1; j++)
-				if (seen->at[j].node == node->args[k])
+				if (seen->at[j].node == node->args[k] &&
+				    !may_rest(c, first, &seen->at[j]))
 					return true;
 	}
 	return false;
