@@ -95,6 +95,15 @@ static bool begins(Solver *s, const FlatRow *a, const FlatRow *b, const Leaf *le
 	return same;
 }
 
+/* "a, b, c" */
+static const char *first_letters(Solver *s, uint32_t n)
+{
+	const char *text = "a";
+	for (uint32_t i = 1; i < n; i++)
+		text = arena_printf(s->arena, "%s, %c", text, (char)('a' + i));
+	return text;
+}
+
 static const char *zeros(Solver *s, const char *text, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -134,9 +143,7 @@ static bool suggest_lead(Solver *s, const Con *con, int32_t arg, NodeId other, c
 	if (con->row != ROW_OUTPUT || !operand->name || naxes(&own) == naxes(&wanted) ||
 	    naxes(&own) > LETTERS || !begins(s, &own, &wanted, leaf))
 		return false;
-	const char *letters = "a";
-	for (uint32_t i = 1; i < naxes(&own); i++)
-		letters = arena_printf(s->arena, "%s, %c", letters, (char)('a' + i));
+	const char *letters = first_letters(s, naxes(&own));
 	const char *rows = arena_printf(s->arena, "%s%s", naxes(&batch) ? "... | " : "",
 					naxes(&in) ? "... -> " : "");
 	diag_fix(s->diags, node->arg_spans[arg],
@@ -197,11 +204,9 @@ static void suggest_batch(Solver *s, CellId cell)
 	row_flatten(s, &s->rows[con->node][ROW_INPUT], &in);
 	if (naxes(&batch) + naxes(&in) > 0 || naxes(&out) == 0 || naxes(&out) > LETTERS)
 		return;
-	const char *letters = "a", *text;
-	for (uint32_t i = 1; i < naxes(&out); i++)
-		letters = arena_printf(s->arena, "%s, %c", letters, (char)('a' + i));
+	const char *letters = first_letters(s, naxes(&out));
 	Span span = s->graph->nodes.at[con->node].span;
-	text = source_text(s->diags->sources, s->arena, span);
+	const char *text = source_text(s->diags->sources, s->arena, span);
 	diag_fix(
 		s->diags, span,
 		arena_printf(s->arena, "sum(\"n | %s => n | %s\", %s)", letters, letters, text),

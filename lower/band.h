@@ -104,6 +104,8 @@ typedef struct Band {
 bool band_find(Lower *lower, NodeId root, Band *band);
 /* What goes in blocks of how many rows, and what is copied; false: it does not pay. */
 bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked);
+/* Are rows so few, as a number, that they wait for no copies? */
+bool band_has_few(const Lower *lower, const Band *band);
 /* The root of the band that a node is; NULL: it is none. */
 const BandRoot *band_root(const Band *band, NodeId node);
 /* Its kernels, appended to the routine in place of those of its roots; false: nothing was done. */

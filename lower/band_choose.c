@@ -309,12 +309,10 @@ static bool pays(const Chooser *c)
 	return has_rows(c) && is_large(c) && again_is_little(c) && (has_row_sums(c) || grows(c));
 }
 
-/* So few rows, as a number, that a band serves only to add up as others do? */
-static bool are_few(const Chooser *c)
+bool band_has_few(const Lower *lower, const Band *band)
 {
 	int64_t rows;
-	return size_is_const(c->lower->sizes, c->band->dims[c->band->rows].extent, &rows) &&
-	       rows < BAND_FEW;
+	return size_is_const(lower->sizes, band->dims[band->rows].extent, &rows) && rows < BAND_FEW;
 }
 
 static void choose_block(Chooser *c)
@@ -429,7 +427,7 @@ bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked)
 	choose_block(&c);
 	for (uint32_t i = 0; i < band->nends; i++)
 		choose_turned_of(&c, &band->ends[i]);
-	if (band->nturned == 0 && !asks_on(asked) && are_few(&c))
+	if (band->nturned == 0 && !asks_on(asked) && band_has_few(lower, band))
 		return false;
 	renumber(lower, band);
 	return true;

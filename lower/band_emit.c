@@ -296,15 +296,6 @@ static void emit_blocks(Emit *e, Size lo, Size hi, Size height)
 	put_together(e);
 }
 
-/* Are there too few rows, all of them, for copies? */
-static bool is_few(const Emit *e)
-{
-	int64_t rows;
-	return e->band->nturned > 0 &&
-	       size_is_const(e->lower->sizes, e->band->dims[e->band->rows].extent, &rows) &&
-	       rows < BAND_FEW;
-}
-
 /* Whole blocks, then the rows that are left. */
 static void emit_rows(Emit *e)
 {
@@ -318,43 +309,51 @@ static void emit_rows(Emit *e)
 		emit_blocks(e, whole, extent, size_sub(sizes, extent, whole));
 }
 
+/* What there was before kernels were emitted that may go again. */
+typedef struct Mark {
+	size_t kernels, of_routine, buffers, made;
+} Mark;
+
+static Mark mark(const Emit *e)
+{
+	return (Mark){e->program->kernels.n, e->lower->kernels.n, e->program->buffers.n,
+		      e->program->made->entries.n};
+}
+
+static void rewind_to(Emit *e, Mark to)
+{
+	lower_forget_from(e->lower, (BufferId)to.buffers);
+	e->program->kernels.n = to.kernels;
+	e->lower->kernels.n = to.of_routine;
+	schedule_forget(e->program->made, to.made);
+	e->program->made->entries.n = to.made;
+	e->lower->produced.n = 0; /* by kernels that are gone */
+}
+
 /* Emits all, or nothing. */
 static bool try_rows(Emit *e, bool in_place)
 {
-	Lower *lower = e->lower;
-	Program *program = e->program;
-	size_t nkernels = program->kernels.n, n = lower->kernels.n, nbuffers = program->buffers.n;
-	size_t nmade = program->made->entries.n;
+	Mark before = mark(e);
 	e->nkernels = 0;
 	e->band->failed = false;
 	e->band->in_place = in_place;
-	lower->band = e->band;
+	e->lower->band = e->band;
 	emit_rows(e);
-	lower->band = NULL;
-	if (!e->band->failed)
-		return true;
-	lower_forget_from(lower, (BufferId)nbuffers);
-	program->kernels.n = nkernels;
-	lower->kernels.n = n;
-	schedule_forget(program->made, nmade);
-	program->made->entries.n = nmade;
-	lower->produced.n = 0; /* by kernels that are gone */
-	return false;
+	e->lower->band = NULL;
+	if (e->band->failed)
+		rewind_to(e, before);
+	return !e->band->failed;
 }
 
 bool band_emit(Lower *lower, Band *band)
 {
 	Emit e = {.lower = lower, .program = lower->program, .band = band};
-	size_t nkernels = lower->program->kernels.n, n = lower->kernels.n;
-	size_t nbuffers = lower->program->buffers.n, nmade = lower->program->made->entries.n;
+	Mark before = mark(&e);
 	for (uint32_t i = 0; i < band->nbefore; i++)
 		lower_emit_node(lower, band->before[i]);
-	if (!(is_few(&e) && try_rows(&e, true)) && !try_rows(&e, false)) {
-		lower_forget_from(lower, (BufferId)nbuffers);
-		lower->program->kernels.n = nkernels;
-		lower->kernels.n = n;
-		schedule_forget(lower->program->made, nmade);
-		lower->program->made->entries.n = nmade;
+	bool in_place = band->nturned > 0 && band_has_few(lower, band);
+	if (!(in_place && try_rows(&e, true)) && !try_rows(&e, false)) {
+		rewind_to(&e, before);
 		return false;
 	}
 	for (uint32_t i = 0; i + 1 < band->nroots; i++)

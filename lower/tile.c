@@ -36,6 +36,12 @@ const Value *tile_local(const Tile *tile, LocalId local, const Ix *const *ixs, u
 	return value_local(gen->arena, &view, local, copy, nixs);
 }
 
+const Ix *tile_plus(const Tile *tile, const Ix *ix, IterVar iter)
+{
+	const Gen *gen = tile->nest->gen;
+	return ix_add(gen->program, ix, ix_iter(gen->arena, iter));
+}
+
 LocalId tile_declare(const Tile *tile, const char *name, const int64_t *extents, uint32_t rank)
 {
 	Gen *gen = tile->nest->gen;
@@ -50,6 +56,11 @@ Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent,
 {
 	Gen *gen = tile->nest->gen;
 	return block_of(gen, stmt_loop(gen->program, kind, iter, extent, body));
+}
+
+Block tile_in_lanes(const Tile *tile, int64_t lanes, const Stmt *stmt)
+{
+	return tile_unroll(tile, LOOP_VECTOR, tile->lane, lanes, block_of(tile->nest->gen, stmt));
 }
 
 Block tile_add(Tile *tile, const Value *cell)
@@ -205,11 +216,9 @@ static void set_iter(Tile *tile, const Loop *loop, const TilePart *part, IterVar
 {
 	if (!loop)
 		return;
-	Gen *gen = tile->nest->gen;
 	const Ix *first = tile_first(tile, loop, part);
 	bool alone = part->step == 1 && within != tile->lane;
-	tile->nest->by_iter[loop->iter] =
-		alone ? first : ix_add(gen->program, first, ix_iter(gen->arena, within));
+	tile->nest->by_iter[loop->iter] = alone ? first : tile_plus(tile, first, within);
 }
 
 Block tile_one(Tile *tile, const TilePart *row, const TilePart *col)

@@ -316,9 +316,12 @@ Block tile_along(Tile *tile, int64_t rows, int64_t cols);
 /* Sets where row and column iterators stand: the tile's first cell plus r and c (NULL: plus
  * nothing). */
 const Ix *tile_const(const Tile *tile, int64_t value);
+const Ix *tile_plus(const Tile *tile, const Ix *ix, IterVar iter);
 const Value *tile_local(const Tile *tile, LocalId local, const Ix *const *ixs, uint32_t nixs);
 LocalId tile_declare(const Tile *tile, const char *name, const int64_t *extents, uint32_t rank);
 Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent, Block body);
+/* The statement for so many lanes. */
+Block tile_in_lanes(const Tile *tile, int64_t lanes, const Stmt *stmt);
 /* The value over the loops as by_iter has them, added to the cell. */
 Block tile_add(Tile *tile, const Value *cell);
 /* Do vector instructions compute a value from what is read; and where they widen what it reads? */

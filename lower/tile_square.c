@@ -27,34 +27,18 @@ typedef struct Squares {
 	LocalId acc;
 } Squares;
 
-static const Ix *plus(const Squares *s, const Ix *a, IterVar b)
-{
-	Gen *gen = s->tile->nest->gen;
-	return ix_add(gen->program, a, ix_iter(gen->arena, b));
-}
-
-static Block unrolled(const Squares *s, IterVar iter, int64_t n, Block body)
-{
-	return tile_unroll(s->tile, LOOP_UNROLL, iter, n, body);
-}
-
-static Block in_lanes(const Squares *s, const Stmt *stmt)
-{
-	return tile_unroll(s->tile, LOOP_VECTOR, s->tile->lane, s->side,
-			   block_of(s->tile->nest->gen, stmt));
-}
-
 /* turned[r, lane] = the operand from the step `at` on */
 static Block turn_rows(const Squares *s, LocalId turned, const Ix *at)
 {
 	Nest *nest = s->tile->nest;
 	Gen *gen = nest->gen;
 	const Ix *place[] = {ix_iter(gen->arena, s->tile->r), ix_iter(gen->arena, s->tile->lane)};
-	nest->by_iter[s->along->iter] = plus(s, at, s->tile->lane);
+	nest->by_iter[s->along->iter] = tile_plus(s->tile, at, s->tile->lane);
 	nest_values(nest);
 	const Stmt *set = stmt_set_at(gen->arena, tile_local(s->tile, turned, place, 2), OP_NONE,
 				      tile_load(nest->value, (uint32_t)s->operand));
-	return unrolled(s, s->tile->r, s->side, in_lanes(s, set));
+	return tile_unroll(s->tile, LOOP_UNROLL, s->tile->r, s->side,
+			   tile_in_lanes(s->tile, s->side, set));
 }
 
 /* acc[c, lane] += turned[lane, q] * the other's element, for the steps at + q from `skip` on, with
@@ -64,7 +48,7 @@ static Block add_steps(const Squares *s, LocalId turned, const Ix *at, int64_t s
 	Nest *nest = s->tile->nest;
 	Gen *gen = nest->gen;
 	const Ix *lane = ix_iter(gen->arena, s->tile->lane);
-	const Ix *q = plus(s, tile_const(s->tile, skip), s->tile->q);
+	const Ix *q = tile_plus(s->tile, tile_const(s->tile, skip), s->tile->q);
 	const Ix *to = ix_add(gen->program, lane, tile_const(s->tile, first));
 	const Ix *turn[] = {lane, q}, *place[] = {ix_iter(gen->arena, s->tile->c), to};
 	nest->by_iter[s->along->iter] = ix_add(gen->program, at, q);
@@ -74,8 +58,9 @@ static Block add_steps(const Squares *s, LocalId turned, const Ix *at, int64_t s
 		tile_replaced(gen->arena, nest->value, row, tile_local(s->tile, turned, turn, 2));
 	const Stmt *add =
 		stmt_set_at(gen->arena, tile_local(s->tile, s->acc, place, 2), OP_ADD, value);
-	Block cells = unrolled(s, s->tile->c, s->cells, in_lanes(s, add));
-	return unrolled(s, s->tile->q, s->side - skip, cells);
+	Block cells = tile_unroll(s->tile, LOOP_UNROLL, s->tile->c, s->cells,
+				  tile_in_lanes(s->tile, s->side, add));
+	return tile_unroll(s->tile, LOOP_UNROLL, s->tile->q, s->side - skip, cells);
 }
 
 /* The squares of all lanes at a step, one after another: sums of one go on while the next is
@@ -204,18 +189,15 @@ static Block single_column(Tile *tile, const TilePart *col, const Value *cell)
 Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell)
 {
 	Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
 	const TilePart *col = tile->at_col;
 	const Ix **at = nest->by_iter, *no_row = NULL;
 	const Ix **at_row = tile->row ? &at[tile->row->iter] : &no_row;
 	const Ix **at_col = &at[tile->col->iter], *row_was = *at_row, *col_was = *at_col;
 	if (col->step == 1)
 		return single_column(tile, col, cell);
-	*at_col = ix_add(gen->program, tile_first(tile, tile->col, col),
-			 ix_iter(gen->arena, tile->r));
+	*at_col = tile_plus(tile, tile_first(tile, tile->col, col), tile->r);
 	if (row->step > 1)
-		*at_row = ix_add(gen->program, tile_first(tile, tile->row, row),
-				 ix_iter(gen->arena, tile->c));
+		*at_row = tile_plus(tile, tile_first(tile, tile->row, row), tile->c);
 	Block steps = tile_squares(tile, tile->col, tile->squared, row->step, acc);
 	*at_row = row_was;
 	*at_col = col_was;

@@ -81,23 +81,6 @@ typedef struct Tail {
 	LocalId acc;
 } Tail;
 
-static const Ix *plus(const Tail *t, const Ix *a, IterVar b)
-{
-	Gen *gen = t->tile->nest->gen;
-	return ix_add(gen->program, a, ix_iter(gen->arena, b));
-}
-
-static Block unrolled(const Tail *t, IterVar iter, int64_t n, Block body)
-{
-	return tile_unroll(t->tile, LOOP_UNROLL, iter, n, body);
-}
-
-static Block in_lanes(const Tail *t, const Stmt *stmt)
-{
-	return tile_unroll(t->tile, LOOP_VECTOR, t->tile->lane, t->side,
-			   block_of(t->tile->nest->gen, stmt));
-}
-
 /* Row by row, from cells in memory. */
 static Block finish(const Tail *t)
 {
@@ -110,7 +93,9 @@ static Block finish(const Tail *t)
 	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, cells, nest_neutral(tile->nest)));
 	const Stmt *keep = stmt_set_at(gen->arena, tile_local(tile, cells, column, 2), OP_NONE,
 				       tile_local(tile, t->acc, column, 2));
-	gen_append(gen, &body, unrolled(t, tile->c, t->cols, in_lanes(t, keep)));
+	gen_append(gen, &body,
+		   tile_unroll(tile, LOOP_UNROLL, tile->c, t->cols,
+			       tile_in_lanes(tile, t->side, keep)));
 	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, t->cols,
 				  tile_store(tile, tile_local(tile, cells, row, 2)));
 	gen_append(gen, &body, tile_unroll(tile, LOOP_SERIAL, tile->r, t->side, store));
@@ -129,7 +114,7 @@ Block tile_tail(Tile *tile, const TilePart *col)
 	tile->at_col = col;
 	t.acc = tile_declare(tile, "acc", (int64_t[]){t.cols, t.side}, 2);
 	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, t.acc, nest_neutral(nest)));
-	nest->by_iter[tile->col->iter] = plus(&t, tile_first(tile, tile->col, col), tile->c);
+	nest->by_iter[tile->col->iter] = tile_plus(tile, tile_first(tile, tile->col, col), tile->c);
 	gen_append(gen, &body, tile_squares(tile, tile->row, tile->turned, t.cols, t.acc));
 	nest->by_iter[tile->col->iter] = at_col;
 	gen_append(gen, &body, finish(&t));
