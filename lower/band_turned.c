@@ -11,7 +11,7 @@
 #include "base/diag.h"
 #include "lower/band.h"
 
-enum { CACHE_LINE = 64, LONG_ROW = 8 }; /* bytes; lines */
+enum { LONG_ROW = 8 }; /* lines */
 
 BandPlace *band_add_place(Lower *lower, NodeId node, Sym name, const int *dims)
 {

@@ -285,6 +285,8 @@ typedef struct ProgramRoutine {
 
 enum { GRAIN_DEFAULT = 1 << 17, PACK_STAMP = 0x70735254 };
 
+enum { CACHE_LINE = 64 }; /* bytes, on every processor that there is code for */
+
 /* What schedules are chosen for. */
 typedef struct Machine {
 	int vector_bytes; /* of the widest vector, a power of two >= 16 */

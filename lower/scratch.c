@@ -11,7 +11,7 @@
 #include "lower/parallel.h"
 #include "lower/rewrite.h"
 
-enum { SLOTS = 16, CACHE_LINE = 64 };
+enum { SLOTS = 16 };
 
 static int64_t slots_of(const Program *program, const Stmt *loop)
 {

@@ -22,8 +22,8 @@
 #include "lower/nest.h"
 
 enum { USES_LEAST = 8, STEPS_LEAST = 8, WORK_LEAST = 1 << 14 };
-/* Bytes; how often tiles go past rows whose elements are in lines of their own. */
-enum { LINE = 64, SPREAD_PASSES = 8 };
+/* How often tiles go past rows whose elements are in lines of their own. */
+enum { SPREAD_PASSES = 8 };
 /* Where there are no tiles without copies: uses that pay, and what a symbolic extent counts as. */
 enum { FORCED_USES = 4, FORCED_EXTENT = 32 };
 
@@ -169,7 +169,7 @@ static bool rows_are_spread(const Stage *s)
 {
 	const Nest *nest = s->nest;
 	uint32_t load = 1 - s->cols, row = longest_rows(s, load);
-	int64_t line = LINE / dtype_bytes(s->loads[load]->dtype);
+	int64_t line = CACHE_LINE / dtype_bytes(s->loads[load]->dtype);
 	bool spread = row < s->first_col && passes(s) >= SPREAD_PASSES &&
 		      known(s, stride(s, load, row), 0) >= line;
 	for (uint32_t i = nest->nresult; i < nest->nloops; i++)

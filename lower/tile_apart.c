@@ -9,8 +9,8 @@
  */
 #include "lower/tile.h"
 
-/* Bytes; eighths of cycles for a line; steps among which a line costs nothing. */
-enum { LINE = 64, NEW_LINE = 8, STEPS_ENOUGH = 1 << 16 };
+/* Eighths of cycles for a line; steps among which a line costs nothing. */
+enum { NEW_LINE = 8, STEPS_ENOUGH = 1 << 16 };
 
 int64_t tile_near_stride(const Planner *p, const Ix *at, const Loop *loop)
 {
@@ -54,10 +54,10 @@ static int64_t bytes_by(const Planner *p, size_t load, const Loop *loop)
 {
 	Size by = ix_stride(p->program, p->sum.at.at[load], loop->var);
 	int64_t bytes = dtype_bytes(p->program->buffers.at[p->sum.from.at[load]].dtype), n;
-	if (!tile_is_const(p, by, &n) || n > LINE || n < -LINE)
-		return LINE;
+	if (!tile_is_const(p, by, &n) || n > CACHE_LINE || n < -CACHE_LINE)
+		return CACHE_LINE;
 	bytes *= n < 0 ? -n : n;
-	return bytes < LINE ? bytes : LINE;
+	return bytes < CACHE_LINE ? bytes : CACHE_LINE;
 }
 
 /* Steps of the sum that read of one line. */
@@ -67,8 +67,8 @@ static int64_t steps_of_line(const Planner *p, size_t load)
 	int64_t steps = 1;
 	for (uint32_t i = nest->nresult; i < nest->nloops && steps < STEPS_ENOUGH; i++) {
 		int64_t bytes = bytes_by(p, load, &nest->loops[i]),
-			extent = tile_extent(p, &nest->loops[i], LINE);
-		int64_t near = bytes ? LINE / bytes : extent;
+			extent = tile_extent(p, &nest->loops[i], CACHE_LINE);
+		int64_t near = bytes ? CACHE_LINE / bytes : extent;
 		steps *= near < extent ? near : extent;
 	}
 	return steps > 0 ? steps : 1;
@@ -83,7 +83,7 @@ uint64_t tile_apart_cycles(const Planner *p, int64_t rows)
 		return 0;
 	for (size_t i = 0; i < p->sum.at.n; i++)
 		if (!ix_uses(p->sum.at.at[i], tile->col->var))
-			cycles += (uint64_t)(NEW_LINE * rows * bytes_by(p, i, tile->row) / LINE /
-					     steps_of_line(p, i));
+			cycles += (uint64_t)(NEW_LINE * rows * bytes_by(p, i, tile->row) /
+					     CACHE_LINE / steps_of_line(p, i));
 	return cycles;
 }

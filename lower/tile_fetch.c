@@ -30,7 +30,7 @@
 
 /* Rows past a panel from which on it is not fetched; bytes of a copy from which on it is; the
  * fewest rows of a tile that has time for it. */
-enum { FETCH_ROWS = 4096, FETCH_BYTES = 1 << 16, FETCH_HEIGHT = 4, CACHE_LINE = 64 };
+enum { FETCH_ROWS = 4096, FETCH_BYTES = 1 << 16, FETCH_HEIGHT = 4 };
 /* Bytes of all rows from which on they do not stay in the second cache beside the panels, and of
  * one row: memory delivers shorter ones by itself, behind their tile's other rows. */
 enum { ROWS_BYTES = 1 << 20, ROW_BYTES = 3 << 10 };

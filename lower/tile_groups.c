@@ -20,8 +20,6 @@
 
 #include "base/diag.h"
 
-enum { CACHE_LINE = 64 };
-
 static const Ix *along_at(const Tile *tile, int64_t step)
 {
 	Gen *gen = tile->nest->gen;

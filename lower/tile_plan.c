@@ -7,7 +7,7 @@
 #include "base/diag.h"
 #include "lower/tile.h"
 
-enum { LEAST_WORK = 512, CACHE_LINE = 64, WINDOW_STEPS = 64 };
+enum { LEAST_WORK = 512, WINDOW_STEPS = 64 };
 #define CYCLES_MOST ((uint64_t)1 << 62)
 
 /* ---- what is read ---- */

@@ -25,7 +25,7 @@ enum { PANEL_EVEN = 8, PANEL_HEIGHT = 6, PANEL_LINE = 2 };
 enum { STREAM_VECTORS = 8, OWN_CELLS = 21 };
 /* Rows that share a square that is turned; squares whose sums go side by side. */
 enum { SQUARE_ROWS = 8, SQUARES_BESIDE = 2 };
-enum { CACHE_LINE = 64, FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4, PANEL_MOVE = 5, MOVE_FEW = 2 };
+enum { FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4, PANEL_MOVE = 5, MOVE_FEW = 2 };
 
 /* Vectors that one column of a tile takes in each row. */
 static int64_t column_vectors(const Planner *p, int64_t cols)
