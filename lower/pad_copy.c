@@ -36,11 +36,13 @@ static const Ix *first_at(const Pad *p, const CopyAxis *dim, Size size)
 	return ix_binary(program, IX_MIN, place, ix_size(program->arena, dim->extent));
 }
 
-/* Does the copy read elements of the picture several times? */
+/* Does the copy read elements of the picture several times, or at every call what the state
+ * holds? */
 static bool reads_again(const Pad *p)
 {
 	Sizes *sizes = p->program->sizes;
-	bool again = p->nest->proj->npieces > 1;
+	bool again = p->nest->proj->npieces > 1 ||
+		     p->program->buffers.at[p->load->buffer].kind == BUFFER_PACKED;
 	for (uint32_t a = 0; a < p->access->naxes && !again; a++) {
 		Size reads = size_const(sizes, 1);
 		for (uint32_t d = 0; d < p->ndims; d++)

@@ -283,7 +283,7 @@ static void copy(Stage *s, uint32_t load)
 							   .dtype = from->dtype,
 							   .elements = elements});
 	const Ix *to = staged_ix(nest, staged);
-	bool again = !size_ge(sizes, from->elements, elements);
+	bool again = from->kind == BUFFER_PACKED || !size_ge(sizes, from->elements, elements);
 	const Value *value =
 		nest_produced(nest, s->loads[load], again || !goes_by_rows(s, load, &order));
 	Block body = block_of(gen, stmt_store(gen->arena, staged->buffer, to, OP_NONE, value));
