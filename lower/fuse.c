@@ -15,7 +15,7 @@
 #include "lower/lowering.h"
 
 enum { FUSED_LIMIT = 64, REPEATED_USES = 4, WINDOW_FEW = 32 };
-enum { COST_FREE = 0, COST_CHEAP = 2, COST_FUNCTION = 16, COST_LIMIT = 1000 };
+enum { COST_FREE = 0, COST_FUNCTION = 16, COST_LIMIT = 1000 };
 
 /* ---- what a node costs where it is evaluated ---- */
 

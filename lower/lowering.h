@@ -150,7 +150,7 @@ typedef struct Lower {
 	VEC(PackedParam) packed_consts; /* ... of constants, among the constants */
 	VEC(BufferId) values; /* functions of parameters in the state */
 	bool packing;	      /* the kernel at hand makes one of them: it runs once */
-	NodeId kept;	      /* a parameter that no routine assigns to; NODE_NONE: there is none */
+	NodeId kept;	      /* prepack_kept */
 	VEC(Kernel) packs; /* that make them; the program's once all routines are there */
 	Sym *names;       /* by NodeId: for kernels and buffers; made on demand */
 	NameCount *taken; /* stb_ds table of the C identifiers in use, with the last suffix given */
@@ -206,6 +206,8 @@ void lower_common(Lower *lower);
 void uses_find(Lower *lower);
 /* About how many instructions a cell of the node's own operation takes. */
 uint32_t lower_op_cost(const Node *node);
+/* ... at most, where one cell may be computed several times. */
+enum { COST_CHEAP = 2 };
 /* Decides for every node of the routine. */
 void fuse_plan(Lower *lower);
 /* shared.c: does a root reduce, or finish a reduction? Do members of a batch share a node, while
@@ -216,10 +218,11 @@ bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root);
  * made before the call? May one of some elements be? */
 bool prepack_suits(const Lower *lower, BufferId buffer);
 bool prepack_suits_size(const Lower *lower, Size elements);
-/* prepack_value.c: the first parameter that no routine assigns to; NODE_NONE: there is none. */
+/* prepack_value.c: the first parameter of known size, not 0, that no routine assigns to; NODE_NONE:
+ * there is none. */
 NodeId prepack_kept(const Lower *lower);
-/* Fills in which nodes are functions of parameters. May the state hold one? Does
- * it, once what reads it is decided? Does a kernel that computes such a function read the node? */
+/* Fills in which nodes are functions of parameters. May the state hold one? Does it, once what reads
+ * it is decided? Does a kernel that computes such a function read the node? */
 void prepack_find(Lower *lower);
 bool prepack_may_compute(const Lower *lower, NodeId id);
 bool prepack_computes(const Lower *lower, NodeId id);

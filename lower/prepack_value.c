@@ -11,14 +11,14 @@
  * parameter that is stored narrower, or that others read too, stays as it is under one or two cheap
  * operations: these are computed as its panels are loaded (widen.c).
  *
- * What the kernel of such a function reads is a parameter, a constant or another one.
+ * What the kernel of such a function reads is a parameter, a constant, another one, or what it stored on its way.
  */
 #include "base/diag.h"
 #include "lower/lowering.h"
 
 /* TABLE_MOST: elements of a function of constants, for which the state would not be expected to
  * grow. */
-enum { CHEAP = 2, STAMP_BYTES = 64, TABLE_MOST = 1 << 22 };
+enum { STAMP_BYTES = 64, TABLE_MOST = 1 << 22 };
 
 /* ---- which ---- */
 
@@ -95,11 +95,13 @@ static void find(Lower *lower, NodeId id)
 	}
 }
 
-/* A parameter that the node is a function of, else any that no routine assigns to. */
+/* A parameter that the node is a function of, else any that no routine assigns to. It has elements:
+ * guards of the state ask for these. */
 static NodeId owner_of(const Lower *lower, NodeId id)
 {
 	NodeId param = lower->plan[id].param;
-	return param == NODE_NONE ? lower->kept : param;
+	bool none = param == NODE_NONE || size_is(lower->sizes, node_elements(lower, param), 0);
+	return none ? lower->kept : param;
 }
 
 /* May the state have room for it? */
@@ -122,9 +124,11 @@ NodeId prepack_kept(const Lower *lower)
 {
 	const Graph *graph = lower->graph;
 	for (size_t i = 0; i < graph->params.n; i++) {
-		BufferId buffer = lower->shared[graph->params.at[i]];
-		if (buffer != BUFFER_NONE &&
-		    !lower->program->params.at[lower->program->buffers.at[buffer].arg].changes)
+		BufferId id = lower->shared[graph->params.at[i]];
+		const Buffer *buffer = id == BUFFER_NONE ? NULL : &lower->program->buffers.at[id];
+		int64_t n;
+		if (buffer && !lower->program->params.at[buffer->arg].changes &&
+		    size_is_const(lower->sizes, buffer->elements, &n) && n > 0)
 			return graph->params.at[i];
 	}
 	return NODE_NONE;
@@ -178,7 +182,7 @@ bool prepack_computes(const Lower *lower, NodeId id)
 	bool stays = (narrow || lower->plan[plan->param].nuses > 1) && widen_from_panels(lower, id);
 	bool small = !prepack_suits_size(lower, node_elements(lower, id));
 	return !stays &&
-	       (small || plan->in_product || plan->cost > CHEAP || stands_alone(lower, id));
+	       (small || plan->in_product || plan->cost > COST_CHEAP || stands_alone(lower, id));
 }
 
 bool prepack_is_read(const Lower *lower, NodeId id)

@@ -10,7 +10,7 @@
  */
 #include "lower/band.h"
 
-enum { PRODUCED_LIMIT = 64, CHEAP = 2 };
+enum { PRODUCED_LIMIT = 64 };
 
 /* Has the value few operations, those that are read several times counted as often? */
 static bool is_small(const Value *value, uint32_t *left)
@@ -36,7 +36,7 @@ static bool may_produce(const Lower *lower, NodeId id, bool again)
 	if (plan->ahead)
 		return !again && lower->shared[id] == plan->buffer && is_by_cells(lower, id);
 	return plan->late && plan->own && !plan->early && !plan->halo && !lower->band &&
-	       !(again && plan->cost > CHEAP);
+	       !(again && plan->cost > COST_CHEAP);
 }
 
 /* Where the nest's value reads the buffer: the node that is there, and its index. */
