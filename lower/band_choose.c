@@ -57,14 +57,15 @@ static uint32_t count_ones(const Chooser *c, NodeId node)
 	return n;
 }
 
-/* Does the operand have columns, and fewer axes of one element than the result? The single row is
- * one of these, which no iterator shows. */
+/* Has the operand columns, which the last contraction's need not, and fewer axes of one element than
+ * the result? The single row is one of these, which no iterator shows. */
 static bool may_rest(const Chooser *c, const BandEnd *end, const Seen *seen)
 {
-	return has_columns(c, end, seen) && count_ones(c, seen->node) < count_ones(c, end->nest);
+	return (end != &c->band->ends[0] || has_columns(c, end, seen)) &&
+	       count_ones(c, seen->node) < count_ones(c, end->nest);
 }
 
-/* The operand of a contraction that a dim leaves where it is; NODE_NONE: none. */
+/* The operand of a contraction that a dim leaves where it is; NULL: none. */
 static const Seen *resting(const Chooser *c, const BandEnd *end, uint32_t dim)
 {
 	const SeenList *seen = &end->seen;
@@ -128,9 +129,8 @@ static bool choose_single(Chooser *c)
 static bool choose_rows(Chooser *c)
 {
 	Band *band = c->band;
-	int64_t n;
 	for (uint32_t dim = band->ndims; dim-- > 0;) {
-		bool none = size_is_const(c->lower->sizes, band->dims[dim].extent, &n) && n == 0;
+		bool none = size_is(c->lower->sizes, band->dims[dim].extent, 0);
 		if (band->dims[dim].dropped || none ||
 		    !asks_name(c->asked, 0, band->dims[dim].name) || !all_rest(c, dim))
 			continue;

@@ -311,13 +311,13 @@ static void emit_rows(Emit *e)
 
 /* What there was before kernels were emitted that may go again. */
 typedef struct Mark {
-	size_t kernels, of_routine, buffers, made;
+	size_t kernels, of_routine, buffers, made, produced;
 } Mark;
 
 static Mark mark(const Emit *e)
 {
 	return (Mark){e->program->kernels.n, e->lower->kernels.n, e->program->buffers.n,
-		      e->program->made->entries.n};
+		      e->program->made->entries.n, e->lower->produced.n};
 }
 
 static void rewind_to(Emit *e, Mark to)
@@ -327,7 +327,7 @@ static void rewind_to(Emit *e, Mark to)
 	e->lower->kernels.n = to.of_routine;
 	schedule_forget(e->program->made, to.made);
 	e->program->made->entries.n = to.made;
-	e->lower->produced.n = 0; /* by kernels that are gone */
+	e->lower->produced.n = to.produced; /* the others by kernels that are gone */
 }
 
 /* Emits all, or nothing. */

@@ -265,11 +265,12 @@ static bool is_step(const Planner *p, const Loop *loop, int64_t step)
 	return step == 1 || step == 2 || step == 4 || step == 6 || step == 8 || step == 12;
 }
 
-/* Lanes of a symbolic extent: whole vectors, then halves. */
+/* Lanes of a symbolic extent, and those of squares: whole vectors, then halves. */
 static bool is_width(const Planner *p, int64_t cols)
 {
 	int64_t extent;
-	bool known = !p->tile->col || tile_is_const(p, p->tile->col->extent, &extent);
+	bool known = !p->tile->col ||
+		     (p->tile->squared < 0 && tile_is_const(p, p->tile->col->extent, &extent));
 	return p->tile->form == TILE_ALONG || known ? is_step(p, p->tile->col, cols)
 						    : cols % p->native == 0;
 }
@@ -307,11 +308,10 @@ static bool has_window_rows(const Planner *p)
 	const Nest *nest = p->tile->nest;
 	bool window = false;
 	for (size_t i = 0; i < p->sum.at.n && p->tile->row; i++)
-		for (uint32_t k = nest->nresult; k < nest->nloops; k++) {
-			int64_t by = tile_stride(p, p->sum.at.at[i], p->tile->row);
-			window |= by > 0 && tile_extent(p, &nest->loops[k], 2) > 1 &&
-				  tile_stride(p, p->sum.at.at[i], &nest->loops[k]) == by;
-		}
+		for (uint32_t k = nest->nresult; k < nest->nloops; k++)
+			window |= tile_stride(p, p->sum.at.at[i], p->tile->row) == 1 &&
+				  tile_extent(p, &nest->loops[k], 2) > 1 &&
+				  tile_stride(p, p->sum.at.at[i], &nest->loops[k]) == 1;
 	return window;
 }
 
@@ -389,7 +389,7 @@ static void consider_asked(Planner *p)
 			p->machine->registers);
 }
 
-/* One vector of columns, whose sums are in squares that are turned. */
+/* A vector of columns or two, whose sums are in squares that are turned. */
 static void consider_squares(Planner *p)
 {
 	for (int64_t rows = 1; rows <= SQUARE_ROWS; rows++)
