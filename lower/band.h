@@ -1,5 +1,5 @@
 /* A band: kernels that share rows, computed a block of rows at a time, so that what goes between
- * them is as small as a block. Private to band*.c, tile.c, tile_square.c, value.c, nest.c,
+ * them is as small as a block. Private to band*.c, tile.c, tile_square.c, value.c, nest_set_up.c,
  * kernel.c, produce.c and routine.c.
  *
  *   scores[h, s, t] = sum of q[h, s, d] * k[h, t, d]   for h

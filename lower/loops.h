@@ -186,7 +186,8 @@ typedef struct Kernel {
 	bool alone; /* is not to be joined with others over the same rows (rows.c) */
 } Kernel;
 
-/* PACKED: a copy of a parameter in the state, stored by Program.pack alone. */
+/* PACKED: a copy or a function of parameters and constants in the state, stored by Program.pack
+ * alone. */
 typedef enum BufferKind {
 	BUFFER_INPUT,
 	BUFFER_OUTPUT,

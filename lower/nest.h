@@ -120,12 +120,12 @@ int nest_wants_margins(Nest *nest);
 /* The value that reads the copies. */
 const Value *nest_staged_value(const Nest *nest, const Value *value);
 
-/* What a load of the nest's value is where it is copied: what computes it, or the load (produce.c).
- * `again`: it is copied several times. */
-const Value *nest_produced(Nest *nest, const Value *load, bool again);
 /* Functions that are computed in rows shorter than this would not fill vectors: those have a
  * kernel. */
 enum { PRODUCED_ROW = 16 };
+/* What a load of the nest's value is where it is copied: what computes it, or the load (produce.c).
+ * `again`: it is copied several times. */
+const Value *nest_produced(Nest *nest, const Value *load, bool again);
 /* The same at other indices than the nest's, an axis each. */
 const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *axes, bool again);
 /* From here on the nest computes what is behind the load where it reads it. */

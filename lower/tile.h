@@ -1,9 +1,11 @@
 /* A contraction in register tiles, private to tile*.c.
  *
  *   across   the lanes are cells of the result: every cell adds its products in their order
- *            for K: unroll r in rows: vector lane in cols: acc[r, lane] += a[i + r, k] * b[k, j +
- * lane] along    the lanes are steps of a sum, added up at the end for K step lanes: unroll r, c:
- * vector lane: acc[r, c, lane] += a[i + r, k + lane] * b[j + c, k + lane]
+ *            for K: unroll r in rows: vector lane in cols:
+ *              acc[r, lane] += a[i + r, k] * b[k, j + lane]
+ *   along    the lanes are steps of a sum, added up at the end
+ *            for K step lanes: unroll r, c: vector lane:
+ *              acc[r, c, lane] += a[i + r, k + lane] * b[j + c, k + lane]
  */
 #ifndef TSR_LOWER_TILE_H
 #define TSR_LOWER_TILE_H
@@ -313,8 +315,8 @@ Tile tile_new(Nest *nest, Op reduce);
 Block tile_one(Tile *tile, const TilePart *row, const TilePart *col);
 /* The code of one tile of rows x cols cells whose first one is at by_iter. */
 Block tile_along(Tile *tile, int64_t rows, int64_t cols);
-/* Sets where row and column iterators stand: the tile's first cell plus r and c (NULL: plus
- * nothing). */
+/* A number as an index; an index plus an iterator; an element of a local. A local of the sums' type;
+ * a loop of a kind. */
 const Ix *tile_const(const Tile *tile, int64_t value);
 const Ix *tile_plus(const Tile *tile, const Ix *ix, IterVar iter);
 const Value *tile_local(const Tile *tile, LocalId local, const Ix *const *ixs, uint32_t nixs);

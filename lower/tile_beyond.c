@@ -1,7 +1,7 @@
 /* Columns that end in a narrow vector, read as whole vectors.
  *
  * What lies behind the last column of an operand's row is its next row (or zeros before that:
- * band_emit.c), so all steps of the sum but the last few may read beyond the columns; lanes without
+ * band_turned.c), so all steps of the sum but the last few may read beyond the columns; lanes without
  * a column are added to and never stored:
  *
  *   local acc : f32 [13, 16] = 0

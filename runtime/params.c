@@ -129,7 +129,7 @@ static void explain_lacking(const ArrayFile *file, const char *theirs, char *tex
 	const char *near = names && !*text ? name_nearest(theirs, names, n) : NULL;
 	if (near)
 		snprintf(text, room, ": did you mean '%s'?", near);
-	else if (names && !*text && n > 0)
+	else if (names && !*text && n > 0 && *names[0])
 		snprintf(text, room, ": it has %zu array%s, such as '%.200s'", n, n == 1 ? "" : "s",
 			 names[0]);
 	free(names);
