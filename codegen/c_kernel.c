@@ -230,8 +230,8 @@ static void put_prefetch(KernelText *k, const Stmt *stmt)
 {
 	const char *array = k->buffers[kernel_use_buffer(k->use, stmt->buffer)];
 	put_indent(k);
-	fprintf(k->out, "TSR_PREFETCH((uintptr_t)%s + (uintptr_t)(%s) * sizeof *%s);\n", array,
-		bare_ix(k, stmt->ix), array);
+	fprintf(k->out, "TSR_PREFETCH((uintptr_t)%s + (uintptr_t)(%s) * sizeof *%s, %d);\n", array,
+		bare_ix(k, stmt->ix), array, stmt->near ? 3 : 2);
 }
 
 static void put_stmt(KernelText *k, const Stmt *stmt)
@@ -441,9 +441,9 @@ static const char chunks_text[] =
 	"\telse\n\t\tfor (int64_t i = 0; i < n; i++)\n\t\t\ttask(arg, (int32_t)i);\n}\n\n";
 
 static const char fetch_text[] =
-	"/* A hint that what is at an address will be read. */\n"
-	"#ifdef __GNUC__\n#define TSR_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, 2)\n"
-	"#else\n#define TSR_PREFETCH(address) ((void)(address))\n#endif\n\n";
+	"/* A hint that what is at an address will be read; kept: 3 in the first cache, 2 in the second. */\n"
+	"#ifdef __GNUC__\n#define TSR_PREFETCH(address, kept) __builtin_prefetch((const void *)(address), 0, kept)\n"
+	"#else\n#define TSR_PREFETCH(address, kept) ((void)(address))\n#endif\n\n";
 
 void c_put_kernels(FILE *out, const Module *m)
 {

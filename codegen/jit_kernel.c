@@ -217,7 +217,7 @@ static void check_code(KernelJit *k, const Stmt *stmt)
 	jit_end_if(f, after);
 }
 
-/* To the second cache: the tile at hand fills the first one. */
+/* To the second cache where the tile at hand fills the first one. */
 static void prefetch_code(KernelJit *k, const Stmt *stmt)
 {
 	Jit *jit = k->f.jit;
@@ -229,7 +229,8 @@ static void prefetch_code(KernelJit *k, const Stmt *stmt)
 		gcc_jit_param_as_rvalue(gcc_jit_function_get_param(prefetch, 0)));
 	Rvalue *line = gcc_jit_context_new_cast(jit->ctxt, k->f.location,
 						gcc_jit_lvalue_get_address(cell, NULL), pointer);
-	Rvalue *args[] = {line, jit_long(jit, jit->int_, 0), jit_long(jit, jit->int_, 2)};
+	Rvalue *args[] = {line, jit_long(jit, jit->int_, 0),
+			  jit_long(jit, jit->int_, stmt->near ? 3 : 2)};
 	gcc_jit_block_add_eval(k->f.block, k->f.location, jit_call(&k->f, prefetch, args, 3));
 }
 

@@ -146,6 +146,8 @@ static void put_stmt(Writer *w, const Stmt *stmt)
 	put_ix(w, stmt->ix);
 	if (stmt->kind == LOOP_CHECK)
 		put(w, stmt->check);
+	if (stmt->kind == LOOP_PREFETCH)
+		put(w, stmt->near);
 	if (stmt->value)
 		put_value(w, stmt->value);
 	if (stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH)

@@ -261,11 +261,12 @@ const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, cons
 	return stmt;
 }
 
-const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix)
+const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near)
 {
 	Stmt *stmt = stmt_new(arena, LOOP_PREFETCH);
 	stmt->buffer = buffer;
 	stmt->ix = ix;
+	stmt->near = near;
 	return stmt;
 }
 

@@ -11,7 +11,7 @@
  *            | L[ix, ...] (ACC)= value
  *            | BUF[ix] (ACC)= value
  *            | check lo <= ix < hi, CHECK          else the routine returns that check's code
- *            | prefetch BUF[ix]                    a hint: ix may be outside BUF
+ *            | prefetch [near] BUF[ix]             a hint: ix may be outside BUF; near: to the first cache
  *   value   := BUF[ix] | L[ix, ...] | constant | op(value, ...) | cast(value) | index(ix) | scalar S
  *   ix      := size | ITER | ix + ix | ix * ix | ix / ix (floor) | ix % ix (floored) | min | max | int(value)
  *   cond    := ix < ix | ix <= ix | ix == ix
@@ -159,6 +159,7 @@ struct Stmt {
 	uint32_t nixs;
 	BufferId buffer;       /* STORE, PREFETCH */
 	const Ix *ix;          /* STORE, CHECK, PREFETCH */
+	bool near;	       /* PREFETCH: to the first cache, not to the second */
 	Op acc;                /* SET, STORE: OP_NONE or an operation */
 	const Value *value;    /* LOCAL, SET, STORE */
 	CheckId check;         /* CHECK */
@@ -386,7 +387,7 @@ const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
 /* a VALUE_LOCAL */
 const Stmt *stmt_set_at(Arena *arena, const Value *cell, Op acc, const Value *value);
 const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
-const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix);
+const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near);
 /* 0 <= ix < hi */
 const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check);
 

@@ -267,7 +267,8 @@ static void dump_stmt(const Dump *d, const Stmt *stmt, int depth)
 		break;
 	case LOOP_CHECK: dump_check(d, stmt); break;
 	case LOOP_PREFETCH:
-		fprintf(d->out, "prefetch %s[", d->program->buffers.at[stmt->buffer].name);
+		fprintf(d->out, "prefetch %s%s[", stmt->near ? "near " : "",
+			d->program->buffers.at[stmt->buffer].name);
 		dump_ix(d, stmt->ix, 0);
 		fprintf(d->out, "]");
 		break;

@@ -206,6 +206,7 @@ int64_t tile_step_apart(const Planner *p, int load);
 Block tile_beyond_steps(Tile *tile, const Value *cell);
 /* Where the panel of a part of the columns ends in the copy; which step of the sum it is at the
  * loops at hand. */
+const Ix *tile_panel_start(const Tile *tile, const TilePart *col);
 const Ix *tile_panel_end(const Tile *tile, const TilePart *col);
 const Ix *tile_step_number(const Tile *tile);
 Size tile_panel_elements(const Tile *tile, int64_t width);

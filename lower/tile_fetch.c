@@ -12,7 +12,12 @@
  *
  * Behind the last panel lies the next parameter's first one. It pays where tiles are few: where
  * many go past a panel, it is waited for seldom. The rows of one picture are few enough, whatever
- * its size.
+ * its size. Tiles of fewer rows have no time for a share of a panel; lines of narrow elements take
+ * them so many instructions that too few are under way at once, so they fetch what is near:
+ *
+ *   for k in 0..768
+ *     ... the tile of one row, which reads f32(packed_w[j*768 + k*64 + lane]), w of bf16
+ *     prefetch near packed_w[j*768 + k*64 + 4096]         and [... + 4128], 8 KiB ahead
  *
  *   for j in 0..1008 step 48: for i in 0..32 step 8     a block of 1008 columns and 256 steps
  *     local next : i64 = (j + 48)/1008                  behind its last columns come the first ones of the next steps
@@ -31,6 +36,8 @@
 /* Rows past a panel from which on it is not fetched; bytes of a copy from which on it is; the
  * fewest rows of a tile that has time for it. */
 enum { FETCH_ROWS = 4096, FETCH_BYTES = 1 << 16, FETCH_HEIGHT = 4 };
+/* Bytes that tiles of fewer rows fetch ahead: 4 to 16 KiB are alike. */
+enum { NEAR_BYTES = 8 << 10 };
 /* Bytes of all rows from which on they do not stay in the second cache beside the panels, and of
  * one row: memory delivers shorter ones by itself, behind their tile's other rows. */
 enum { ROWS_BYTES = 1 << 20, ROW_BYTES = 3 << 10 };
@@ -66,10 +73,19 @@ static int64_t panel_bytes(const Planner *p)
 	return bytes;
 }
 
+/* Are the panels of a type of storage that is computed with in a wide one? Four bytes of a lane are
+ * one instruction. */
+static bool is_narrow(const Tile *tile, BufferId from)
+{
+	Dtype dtype = tile->nest->gen->program->buffers.at[from].dtype;
+	return tile->group < 4 && dtype_bytes(dtype) < dtype_bytes(tile->nest->value->dtype);
+}
+
 static bool panels_pay(const Planner *p)
 {
-	int64_t rows = rows_past(p);
-	return rows >= FETCH_HEIGHT && rows < FETCH_ROWS && panel_bytes(p) >= FETCH_BYTES;
+	int64_t rows = rows_past(p),
+		least = is_narrow(p->tile, p->sum.from.at[p->tile->pack]) ? 1 : FETCH_HEIGHT;
+	return rows >= least && rows < FETCH_ROWS && panel_bytes(p) >= FETCH_BYTES;
 }
 
 /* The operand that columns move and rows do not, of blocks of columns and steps past a known number
@@ -143,9 +159,9 @@ static int columns_operand(const Planner *p)
 	const Tile *tile = p->tile;
 	if (!tile->prepacked)
 		return streamed(p);
-	return tile->row && tile->rows.at[0].step >= FETCH_HEIGHT && !tile->blocks.steps
-		       ? tile->pack
-		       : -1;
+	bool has_time = (tile->row && tile->rows.at[0].step >= FETCH_HEIGHT) ||
+			is_narrow(tile, p->sum.from.at[tile->pack]);
+	return has_time && !tile->blocks.steps ? tile->pack : -1;
 }
 
 static bool columns_pay(const Planner *p)
@@ -266,7 +282,26 @@ static Block fetch_columns(Tile *tile, const TilePart *row, const TilePart *col,
 		const Ix *line = ix_mul(program, first, tile_const(tile, elements));
 		line = ix_add(program, line, tile_const(tile, i * elements + elements - 1));
 		PUSH(gen->arena, fetches.stmts,
-		     stmt_prefetch(gen->arena, load->buffer, ix_add(program, load->ix, line)));
+		     stmt_prefetch(gen->arena, load->buffer, ix_add(program, load->ix, line),
+				   false));
+	}
+	return body_block(&fetches);
+}
+
+/* The lines that tiles of these columns read NEAR_BYTES after those of the present step. */
+static Block fetch_near(const Tile *tile, const TilePart *col)
+{
+	Gen *gen = tile->nest->gen;
+	Program *program = gen->program;
+	int64_t width = tile_width(tile, col->step),
+		bytes = dtype_bytes(program->buffers.at[tile->packed].dtype);
+	const Ix *at = ix_mul(program, tile_step_number(tile), tile_const(tile, width));
+	at = ix_add(program, tile_panel_start(tile, col), at);
+	Body fetches = {0};
+	for (int64_t i = 0; i < width * tile->group * bytes; i += CACHE_LINE) {
+		const Ix *line = ix_add(program, at, tile_const(tile, (NEAR_BYTES + i) / bytes));
+		PUSH(gen->arena, fetches.stmts,
+		     stmt_prefetch(gen->arena, tile->packed, line, true));
 	}
 	return body_block(&fetches);
 }
@@ -278,7 +313,7 @@ static Block fetch_panel(const Tile *tile, const TilePart *row, const TilePart *
 	int64_t width = tile_width(tile, col->step);
 	Size rows;
 	if (row->step < FETCH_HEIGHT)
-		return (Block){0};
+		return is_narrow(tile, tile->packed) ? fetch_near(tile, col) : (Block){0};
 	const Ix *number = row_number(tile, row, &rows), *all = ix_size(gen->arena, rows);
 	const Ix *first =
 		ix_mul(program, number, ix_size(gen->arena, tile_panel_elements(tile, width)));
@@ -289,7 +324,7 @@ static Block fetch_panel(const Tile *tile, const TilePart *row, const TilePart *
 	if (share->kind != IX_SIZE)
 		share = kept(tile, "stride", share, before);
 	const Ix *line = ix_add(program, first, ix_mul(program, tile_step_number(tile), share));
-	return block_of(gen, stmt_prefetch(gen->arena, tile->packed, line));
+	return block_of(gen, stmt_prefetch(gen->arena, tile->packed, line, false));
 }
 
 /* The load of the first element of the next tile's rows. */
@@ -333,7 +368,8 @@ static Block fetch_rows(Tile *tile, const TilePart *row, const TilePart *col, Bo
 	first = kept(tile, "ahead", ix_add(program, load->ix, first), before);
 	const Ix *step = tile_const(tile, (share + tiles - 1) / tiles);
 	step = ix_mul(program, tile_step_number(tile), step);
-	return block_of(gen, stmt_prefetch(gen->arena, load->buffer, ix_add(program, first, step)));
+	return block_of(
+		gen, stmt_prefetch(gen->arena, load->buffer, ix_add(program, first, step), false));
 }
 
 Block tile_fetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before)

@@ -376,6 +376,11 @@ static const Ix *first_column(const Tile *tile, const TilePart *col)
 	return panel_place(tile, col, tile->col->var, tile_first(tile, tile->col, col));
 }
 
+const Ix *tile_panel_start(const Tile *tile, const TilePart *col)
+{
+	return panel_ix(tile, first_column(tile, col));
+}
+
 const Ix *tile_panel_end(const Tile *tile, const TilePart *col)
 {
 	Program *program = tile->nest->gen->program;
