@@ -51,6 +51,14 @@ void jit_lanes_enter(Lanes *l, uint32_t part)
 	l->k->at[l->loop->iter] = l->at = l->part->at;
 }
 
+bool jit_is_lane_number(const Lanes *l, const Value *value)
+{
+	bool wide = dtype_is_float(value->dtype) && dtype_wide(value->dtype) == value->dtype;
+	return value->kind == VALUE_INDEX && value->ix->kind == IX_ITER && wide &&
+	       value->ix->iter == l->loop->iter && l->k->fixed[value->ix->iter] &&
+	       !l->k->moves[value->ix->iter];
+}
+
 /* Is the value the same whether lanes behind the last one are there or not? Registers must have
  * them, up to `end`; memory is read with the mask. */
 static bool fits_masked(const Lanes *l, const Value *value, Dtype dtype, int64_t end)
@@ -62,7 +70,7 @@ static bool fits_masked(const Lanes *l, const Value *value, Dtype dtype, int64_t
 					    value->ixs[value->nixs - 1]->kind != IX_ITER ||
 					    jit_is_turned(l->loop, value->ixs, value->nixs))))
 		return false;
-	bool fits = r || value->kind == VALUE_LOAD ||
+	bool fits = r || value->kind == VALUE_LOAD || jit_is_lane_number(l, value) ||
 		    (value->kind == VALUE_OP && op_is_simple(value->op));
 	for (uint32_t i = 0; i < value->nargs && fits; i++)
 		fits = fits_masked(l, value->args[i], dtype, end);

@@ -50,6 +50,8 @@ Rvalue *jit_lane_number(KernelJit *k, int64_t lane);
 /* jit_lanes.c */
 /* Vectors in, vector out, one lane after another. */
 Rvalue *jit_lane_by_lane(Lanes *l, const Value *value);
+/* Is it the number of a lane, where it differs between them? */
+bool jit_is_lane_number(const Lanes *l, const Value *value);
 /* Is it a function that vectors have a form of? */
 bool jit_is_lanes_call(const KernelJit *k, const Value *value);
 void jit_lanes_enter(Lanes *l, uint32_t part);

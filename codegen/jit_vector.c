@@ -289,9 +289,21 @@ static Rvalue *fused_lanes(Lanes *l, Op op, const Value *x, const Value *y, Lval
 	return jit_fused_code(&l->k->f, fused.signs, y->dtype, l->log, args);
 }
 
+/* The lane's own number, in a floating type: constants. */
+static Rvalue *lane_numbers(Lanes *l, const Value *value)
+{
+	Jit *jit = l->k->f.jit;
+	Rvalue *lanes[1 << VECTOR_LOGS];
+	for (int i = 0; i < 1 << l->log; i++)
+		lanes[i] = jit_double(jit, jit->types[value->dtype], (double)(l->at + i));
+	return jit_lanes_of(l->k, value->dtype, l->log, lanes);
+}
+
 static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
+	if (jit_is_lane_number(l, value))
+		return lane_numbers(l, value);
 	Rvalue *fused = value->kind == VALUE_OP && value->nargs == 2
 				? fused_lanes(l, value->op, value->args[0], value->args[1], NULL)
 				: NULL;

@@ -7,14 +7,15 @@
  *   - the root's kernel stays small (FUSED_LIMIT), so that a long chain becomes many kernels;
  *   - nothing assigns to what it reads before the root runs.
  * A free node (only indices change) may be fused into many roots, and so may one cheap operation on
- * one buffer of its size (x - mean): computed again wherever it is read, it needs no buffer. A
+ * one buffer of its size (x - mean): computed again wherever it is read, it needs no buffer. So does
+ * a mask that is told by indices (key <= row), also where heads repeat it behind their sums. A
  * reduction is fused into an elementwise root that reads each of its cells once, at the same index:
  * the root is its epilogue; so is a function that would else be fused into a small window. A cast
  * that widens an operand of a product is free, and yet stands alone where widen.c says so.
  */
 #include "lower/lowering.h"
 
-enum { FUSED_LIMIT = 64, REPEATED_USES = 4, WINDOW_FEW = 32 };
+enum { FUSED_LIMIT = 64, REPEATED_USES = 4, WINDOW_FEW = 32, TOLD_DEPTH = 6, TOLD_COST = 4 };
 enum { COST_FREE = 0, COST_FUNCTION = 16, COST_LIMIT = 1000 };
 
 /* ---- what a node costs where it is evaluated ---- */
@@ -264,10 +265,52 @@ static bool suits_its_operand(const Lower *lower, NodeId id)
 	       lower_node(lower, id)->nargs > 1;
 }
 
+/* Is it computed from indices and numbers alone, in few operations? */
+static bool reads_nothing(const Lower *lower, NodeId id, uint32_t depth)
+{
+	const Node *node = lower_node(lower, id);
+	if (is_leaf_value(node))
+		return true;
+	bool plain = depth > 0 && can_be_fused(lower, id) && !lower->plan[id].output;
+	for (uint32_t i = 0; plain && i < node->nargs; i++)
+		plain = reads_nothing(lower, node->args[i], depth - 1);
+	return plain && node->nargs > 0;
+}
+
+/* Is it a truth value or a whole number, which is the same however it is rounded? */
+static bool is_exact(const Node *node)
+{
+	bool truth = (node->op >= OP_LT && node->op <= OP_OR) || node->op == OP_NOT;
+	return dtype_is_integer(node->dtype) || (node->kind == NODE_POINTWISE && truth);
+}
+
+/* A cheap one that all roots compute once for each of their cells, and no sum does: to compare
+ * indices costs less than to load what came of it, and tells which tiles need no sum
+ * (tile_hidden.c). */
+static bool is_told(const Lower *lower, NodeId id)
+{
+	if (!is_exact(lower_node(lower, id)) || lower->plan[id].cost > TOLD_COST ||
+	    !reads_nothing(lower, id, TOLD_DEPTH))
+		return false;
+	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
+		Reader reader = reader_of(lower, lower->uses[i]);
+		const NodePlan *user = &lower->plan[lower->uses[i].user];
+		if (user->told && user->fused)
+			continue;
+		if (reader.never || reader.only_free)
+			return false;
+		const Proj *root = lower_proj(lower, reader.root);
+		if (!root || proj_reduces(root) ||
+		    !size_same(reader.space, node_elements(lower, reader.root)))
+			return false;
+	}
+	return true;
+}
+
 static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 {
 	const NodePlan *plan = &lower->plan[id];
-	if (plan->cost == COST_FREE)
+	if (plan->cost == COST_FREE || plan->told)
 		return true;
 	if (reader->only_free)
 		return false;
@@ -341,6 +384,7 @@ static void fuse(Lower *lower, NodeId id)
 	Reader reader = readers_of(lower, id);
 	const ScheduleClause *asked = fuse_asked(lower, id, CHOICE_FUSE);
 	plan->apart = asks_off(asked);
+	plan->told = is_told(lower, id);
 	if (reader.never || !has_room(lower, id) || !is_in_time(lower, id, plan->last) ||
 	    plan->apart)
 		return;
@@ -350,6 +394,8 @@ static void fuse(Lower *lower, NodeId id)
 	    !widen_gathered(lower, id, node_elements(lower, id), reader.space) &&
 	    (may || is_worth_it(lower, id, &reader))) {
 		fuse_into(lower, id, &reader);
+		if (plan->told)
+			plan->cost = COST_FREE; /* in line, wherever it is read */
 	} else if (is_epilogue(lower, id, &reader)) {
 		lower->plan[reader.root].reduction = id;
 		fuse_into(lower, id, &reader);

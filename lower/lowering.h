@@ -19,6 +19,7 @@
  *              tile_block.c loops over them, tile_edge.c padded rows, tile_window.c rows that overlap,
  *              tile_sweep.c the way down a picture, tile_kept.c what rows share,
  *              tile_square.c squares that are turned, tile_dot.c lanes along a sum,
+ *              tile_hidden.c tiles behind masks, tile_index.c masks in lanes,
  *              tile_read.c operands that are computed as they are read,
  *              tile_pack.c operands copied into panels, tile_panel.c block by block,
  *              tile_groups.c bytes in words of four steps, bf16 of two, tile_turn.c in squares that
@@ -102,6 +103,7 @@ typedef struct NodePlan {
 	bool ahead;	  /* ... which is computed when the state is packed (prepack_value.c) */
 	bool summed;	  /* ... behind a sum of many steps */
 	NodeId param;	  /* ... a parameter that it is a function of; NODE_NONE: of none */
+	bool told;	  /* from indices alone, cheaply, wherever it is read */
 	bool late; /* may be computed where the one kernel that reads it copies or reads it (produce.c) */
 	bool own;	  /* its kernel is emitted, and makes nothing else */
 	bool early;       /* a gathered index depends on it: computed before anything is written */

@@ -80,7 +80,7 @@ Block tile_store(Tile *tile, const Value *sum)
 	Gen *gen = nest->gen;
 	Body cell = {0};
 	nest_values(nest);
-	const Value *value = nest_finished(nest, sum, &cell);
+	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &cell));
 	PUSH(gen->arena, cell.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
 	return body_block(&cell);
@@ -114,7 +114,7 @@ static Block store_cells(Tile *tile, const Value *sum, Body *body)
 	Gen *gen = nest->gen;
 	Body cell = {0};
 	nest_values(nest);
-	const Value *value = nest_finished(nest, sum, &cell);
+	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &cell));
 	if (cell.stmts.n == 0)
 		value = tile_kept(tile, value, body);
 	PUSH(gen->arena, cell.stmts,
@@ -198,7 +198,8 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 		gen_append(gen, &body, tile_over_cells(tile, begin));
 	}
 	Block fetch = tile_fetch(tile, row, col, &body);
-	gen_append(gen, &body, sum_steps(tile, row, acc, cell, fetch));
+	Block steps = sum_steps(tile, row, acc, cell, fetch);
+	gen_append(gen, &body, tile_unless_hidden(tile, steps));
 	Block finish = tile->stores_rows ? tile_finish_turned(tile, row, col, acc)
 					 : tile_finish(tile, cell);
 	if (tile->blocks.steps) {

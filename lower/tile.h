@@ -334,6 +334,18 @@ bool tile_in_vectors(const Value *value);
 Block tile_over_cells(const Tile *tile, Block body);
 /* Loops over its rows and columns. */
 Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body);
+/* tile_index.c: a whole number as a sum of iterators, but for what wraps; NULL: it is none. Is that
+ * not above what i32 holds, or not below, in every cell? */
+const Ix *tile_index_of(const Tile *tile, const Value *value);
+bool tile_index_fits(const Tile *tile, const Ix *ix, bool below);
+/* The value with comparisons of indices as those of the lane's number, where they are such; is a
+ * value what these compare? */
+const Value *tile_numbers(const Tile *tile, const Value *value);
+bool tile_is_number(const Tile *tile, const Value *value);
+/* tile_hidden.c: the loops over the sum of the tile at hand, where any of its cells is seen. */
+Block tile_unless_hidden(const Tile *tile, Block steps);
+/* tile_passes.c: do vector instructions compute what is stored of a cell? */
+bool tile_is_in_vectors(const Tile *tile, const Value *value);
 /* tile_passes.c: what follows from its sums, stored in several passes; false: vectors do it all,
  * and nothing was done. */
 bool tile_finish_in_passes(Tile *tile, const Value *sum, Body *body);

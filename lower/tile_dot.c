@@ -281,6 +281,16 @@ static Block sum_squares(Dot *dot, LocalId sums)
 	return tile_unroll(tile, LOOP_UNROLL, tile->r, dot->rows, body);
 }
 
+/* The tile with its columns as lanes, as they are where sums are stored. */
+static Tile with_columns(const Dot *dot)
+{
+	Tile across = *dot->tile;
+	across.lane = across.c;
+	across.height = dot->rows;
+	across.width = dot->cols;
+	return across;
+}
+
 /* What follows from the sums, in vectors along the columns or one piece of code for all cells:
  * copies of it would be most of a kernel's text. */
 static Block finish(Dot *dot)
@@ -295,9 +305,10 @@ static Block finish(Dot *dot)
 		squares |= dot->has_part[log];
 	squares &= dot->cols % least_lanes(dot) == 0;
 	gen_append(gen, &all, squares ? sum_squares(dot, sums) : sum_cells(dot, sum));
-	Block store = tile_store(tile, sum);
+	Tile across = with_columns(dot);
+	Block store = tile_store(&across, sum);
 	bool vectors = tile->beside && dot->cols > 1 && store.n == 1 &&
-		       tile_is_simple(store.stmts[0]->value);
+		       tile_is_in_vectors(&across, store.stmts[0]->value);
 	bool registers = vectors && squares && dot->cols == least_lanes(dot);
 	store = tile_unroll(tile, vectors ? LOOP_VECTOR : LOOP_SERIAL, tile->c, dot->cols, store);
 	store = tile_unroll(tile, registers ? LOOP_UNROLL : LOOP_SERIAL, tile->r, dot->rows, store);
@@ -325,7 +336,8 @@ Block tile_along(Tile *tile, int64_t rows, int64_t cols)
 		add_rest(&dot);
 	Block steps = nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult,
 				body_block(&dot.loops));
-	gen_append(gen, &dot.top, steps);
+	Tile across = with_columns(&dot);
+	gen_append(gen, &dot.top, tile_unless_hidden(&across, steps));
 	gen_append(gen, &dot.top, finish(&dot));
 	return body_block(&dot.top);
 }

@@ -80,7 +80,7 @@ static const Value *with_kept(Kept *k, const Value *value, bool in_sum)
 const Value *tile_kept(Tile *tile, const Value *value, Body *body)
 {
 	Kept k = {.tile = tile, .body = body};
-	if (tile->height < 2 || value->kind != VALUE_OP || !tile_is_simple(value))
+	if (tile->height < 2 || value->kind != VALUE_OP || !tile_is_in_vectors(tile, value))
 		return value;
 	k.vectors = tile_vectors(tile, tile->width);
 	k.left = tile->nest->gen->lower->machine->registers - tile->height * k.vectors - 2;

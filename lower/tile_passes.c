@@ -7,22 +7,30 @@
  */
 #include "lower/tile.h"
 
-static bool is_in_lanes(const Value *value, bool converts)
+/* `tile`: one whose lanes know their number; NULL: none. */
+static bool is_in_lanes(const Value *value, bool converts, const Tile *tile)
 {
 	if (value->kind == VALUE_CAST)
 		return converts && tile_is_converting(value);
+	if (tile && tile_is_number(tile, value))
+		return true;
 	if (value->kind == VALUE_INDEX ||
 	    (value->kind == VALUE_OP && !(op_is_simple(value->op) && dtype_is_float(value->dtype))))
 		return false;
 	for (uint32_t i = 0; i < value->nargs; i++)
-		if (!is_in_lanes(value->args[i], converts))
+		if (!is_in_lanes(value->args[i], converts, tile))
 			return false;
 	return true;
 }
 
-bool tile_is_simple(const Value *value) { return is_in_lanes(value, false); }
+bool tile_is_simple(const Value *value) { return is_in_lanes(value, false, NULL); }
 
-bool tile_in_vectors(const Value *value) { return is_in_lanes(value, true); }
+bool tile_in_vectors(const Value *value) { return is_in_lanes(value, true, NULL); }
+
+bool tile_is_in_vectors(const Tile *tile, const Value *value)
+{
+	return is_in_lanes(value, false, tile);
+}
 
 typedef struct Part {
 	const Value *value;
@@ -102,13 +110,13 @@ static const Value *with_parts(Passes *p, const Value *value)
 }
 
 /* Is what is stored no function of many instructions, or are there other statements than locals? */
-static bool stays_in_vectors(const Body *cell, const Value *value)
+static bool stays_in_vectors(const Tile *tile, const Body *cell, const Value *value)
 {
-	bool simple = tile_is_simple(value);
+	bool simple = tile_is_in_vectors(tile, value);
 	for (size_t i = 0; i < cell->stmts.n; i++) {
 		if (cell->stmts.at[i]->kind != LOOP_LOCAL)
 			return true;
-		simple = simple && tile_is_simple(cell->stmts.at[i]->value);
+		simple = simple && tile_is_in_vectors(tile, cell->stmts.at[i]->value);
 	}
 	return simple;
 }
@@ -166,8 +174,8 @@ bool tile_finish_in_passes(Tile *tile, const Value *sum, Body *body)
 	Body cell = {0};
 	Passes passes = {.tile = tile, .body = body, .own = (LocalId)gen->locals.n};
 	nest_values(nest);
-	const Value *value = nest_finished(nest, sum, &cell);
-	if (stays_in_vectors(&cell, value)) {
+	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &cell));
+	if (stays_in_vectors(tile, &cell, value)) {
 		gen->locals.n = passes.own;
 		return false;
 	}

@@ -1,0 +1,169 @@
+/* Tiles that a mask hides, as behind causal attention: y = where(key <= row, sum, -inf).
+ *
+ *   local acc : f32 [5, 80] = 0
+ *   if t <= first + s + 4                        a tile with no cell that is seen needs no sum
+ *     for d in 0..64: acc[r, lane] += q[..] * k[..]
+ *   y[..] = where(.., acc[r, lane], -inf)
+ *
+ * What is stored is the same: where() takes nothing of a sum that is hidden, be it NaN, and a cell
+ * that is seen has its whole sum. A comparison of sums of iterators fails in a whole tile where it
+ * fails at the corner where it is nearest to holding. Of indices that wrap, as i32, that is true
+ * where both fit: the lesser one is shown not to be below all i32, and the greater one, if that is
+ * not shown, is asked not to be above, as what is added for each 2^31 that is in it.
+ */
+#include <string.h>
+
+#include "lower/tile.h"
+
+enum { CONDS_MAX = 4 };
+
+typedef struct Hidden {
+	const Tile *tile;
+	const Value *sum;
+	Cond conds[CONDS_MAX]; /* each holds where any cell is seen */
+	uint32_t n;
+} Hidden;
+
+static bool reads_sum(const Hidden *h, const Value *value)
+{
+	if (value == h->sum)
+		return true;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		if (reads_sum(h, value->args[i]))
+			return true;
+	return false;
+}
+
+/* ---- a comparison ---- */
+
+/* An index at the cell of the tile where `more` is greatest; NULL: that is none of its corners. */
+static const Ix *at_corner(const Hidden *h, const Ix *ix, const Ix *more)
+{
+	const Tile *tile = h->tile;
+	Gen *gen = tile->nest->gen;
+	Program *program = gen->program;
+	IterVar iters[] = {tile->r, tile->lane};
+	int64_t last[] = {tile->height - 1, tile->width - 1}, slope;
+	for (int i = 0; i < 2; i++) {
+		Size stride = ix_stride(program, more, iters[i]),
+		     own = ix_stride(program, ix, iters[i]);
+		if (size_is_bad(stride) || size_is_bad(own) ||
+		    !size_is_const(program->sizes, stride, &slope))
+			return NULL;
+		const Ix *to = ix_add(
+			program, tile_const(tile, slope > 0 ? last[i] : 0),
+			ix_mul(program, ix_iter(gen->arena, iters[i]), tile_const(tile, -1)));
+		ix = ix_add(program, ix, ix_mul(program, to, ix_size(gen->arena, own)));
+	}
+	return ix;
+}
+
+/* 0 where the greatest of the tile's indices is an i32, else more than that and 2^31. */
+static const Ix *beyond(const Hidden *h, const Ix *greatest)
+{
+	const Tile *tile = h->tile;
+	Program *program = tile->nest->gen->program;
+	const Ix *times = ix_binary(program, IX_DIV, greatest, tile_const(tile, (int64_t)1 << 31));
+	times = ix_binary(program, IX_MAX, times, tile_const(tile, 0));
+	return ix_mul(program, times, tile_const(tile, (int64_t)1 << 33));
+}
+
+/* Cells are seen where less <= more; `strict`: where less < more. */
+static void add_condition(Hidden *h, const Value *less, const Value *more, bool strict)
+{
+	const Tile *tile = h->tile;
+	Program *program = tile->nest->gen->program;
+	const Ix *a = tile_index_of(tile, less), *b = tile_index_of(tile, more);
+	if (!a || !b || h->n == CONDS_MAX)
+		return;
+	const Ix *apart = ix_add(program, b, ix_mul(program, a, tile_const(tile, -1)));
+	const Ix *least = at_corner(h, a, apart), *most = at_corner(h, b, apart);
+	if (!least || !most)
+		return;
+	if (less->dtype == DTYPE_I32) {
+		if (!tile_index_fits(tile, b, true))
+			return;
+		if (!tile_index_fits(tile, a, false))
+			most = ix_add(program, most, beyond(h, at_corner(h, a, a)));
+	}
+	h->conds[h->n++] = (Cond){strict ? COND_LT : COND_LE, least, most};
+}
+
+/* ---- where the sum is read ---- */
+
+static bool is_zero(const Value *value)
+{
+	return value->kind == VALUE_CONST && value->dtype != DTYPE_U4X32 &&
+	       (dtype_is_float(value->dtype) ? value->constant.f == 0 : value->constant.i == 0);
+}
+
+/* The sum is read where the value is true, or is not. */
+static void read_if(Hidden *h, const Value *value, bool is_true)
+{
+	const Value *a = value->args[0], *b = value->args[1];
+	if (value->kind == VALUE_CAST && dtype_is_integer(a->dtype))
+		read_if(h, a, is_true);
+	if (value->kind != VALUE_OP)
+		return;
+	switch (value->op) {
+	case OP_LT: is_true ? add_condition(h, a, b, true) : add_condition(h, b, a, false); break;
+	case OP_LE: is_true ? add_condition(h, a, b, false) : add_condition(h, b, a, true); break;
+	case OP_GT: is_true ? add_condition(h, b, a, true) : add_condition(h, a, b, false); break;
+	case OP_GE: is_true ? add_condition(h, b, a, false) : add_condition(h, a, b, true); break;
+	case OP_NOT: read_if(h, a, !is_true); break;
+	case OP_NE:
+		if (is_zero(b))
+			read_if(h, a, is_true);
+		break;
+	case OP_AND:
+	case OP_OR:
+		if (is_true == (value->op == OP_AND)) {
+			read_if(h, a, is_true);
+			read_if(h, b, is_true);
+		}
+		break;
+	default: break;
+	}
+}
+
+/* From the value that is stored down to where parts of it read the sum apart. */
+static void find_masks(Hidden *h, const Value *value)
+{
+	while (value->nargs > 0) { /* falls: an operand is smaller than what it is in */
+		uint32_t n = 0, at = 0;
+		for (uint32_t i = 0; i < value->nargs; i++)
+			if (reads_sum(h, value->args[i])) {
+				n++;
+				at = i;
+			}
+		if (n != 1)
+			return;
+		if (value->kind == VALUE_OP && value->op == OP_WHERE && at > 0)
+			read_if(h, value->args[0], at == 1);
+		value = value->args[at];
+	}
+}
+
+Block tile_unless_hidden(const Tile *tile, Block steps)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	const Value sum = {.kind = VALUE_LOCAL, .dtype = nest_neutral(nest)->dtype};
+	Hidden h = {.tile = tile, .sum = &sum};
+	Body shared = {0};
+	size_t nlocals = gen->locals.n;
+	if (tile->copies || nest->root == nest->node)
+		return steps;
+	nest_values(nest);
+	const Value *value = nest_finished(nest, &sum, &shared);
+	gen->locals.n = nlocals; /* only looked at */
+	for (size_t i = 0; i < shared.stmts.n; i++)
+		if (reads_sum(&h, shared.stmts.at[i]->value))
+			return steps;
+	find_masks(&h, value);
+	if (h.n == 0)
+		return steps;
+	Cond *conds = ARENA_ARRAY(gen->arena, Cond, h.n);
+	memcpy(conds, h.conds, h.n * sizeof *conds);
+	return block_of(gen, stmt_if(gen->arena, conds, h.n, steps));
+}
