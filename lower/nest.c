@@ -17,7 +17,7 @@
  */
 #include "lower/nest.h"
 
-enum { SHORT_STEPS = 16 };
+enum { SHORT_ROW = 4 };
 
 Op node_reduce_op(const Node *node)
 {
@@ -126,56 +126,15 @@ static void emit_stores(Nest *nest, Op acc)
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nloops, 0, body));
 }
 
-static uint32_t count_loads(const Value *value)
-{
-	uint32_t n = value->kind == VALUE_LOAD;
-	for (uint32_t i = 0; i < value->nargs; i++)
-		n += count_loads(value->args[i]);
-	return n;
-}
-
-/* Few steps of one operand along one loop: their number; else 0. */
-static int64_t short_steps(const Nest *nest)
-{
-	int64_t steps;
-	uint32_t n = nest->nresult;
-	bool plain = nest->nloops == n + 1 && (n > 0 || nest->batched) && nest->guards.n == 0 &&
-		     nest->inner.stmts.n == 0 && count_loads(nest->value) == 1;
-	if (!plain || !size_is_const(nest->gen->program->sizes, nest->loops[n].extent, &steps))
-		return 0;
-	return steps <= SHORT_STEPS ? steps : 0;
-}
-
-/* One expression a cell, so that the loop around it has neither inner loop nor branch. */
-static void emit_short_sum(Nest *nest, Op reduce, int64_t steps)
-{
-	Gen *gen = nest->gen;
-	Program *program = gen->program;
-	Body cell = {0};
-	const Value *sum = NULL;
-	for (int64_t i = 0; i < steps; i++) {
-		nest->by_iter[nest->loops[nest->nresult].iter] =
-			ix_const(gen->arena, program->sizes, i);
-		nest_values(nest);
-		const Value *args[] = {sum, nest->value};
-		sum = sum ? value_op(gen->arena, reduce, nest->value->dtype, args, 2) : nest->value;
-	}
-	const Value *value = nest_finished(nest, sum, &cell);
-	PUSH(gen->arena, cell.stmts,
-	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
-	gen_append(gen, &gen->top,
-		   nest_wrap(nest, 0, nest->nresult, nest->nloops, body_block(&cell)));
-}
-
 /* The loops of the result around a local that the reduced loops add to. Guards may cut reduced
  * loops only: a cell whose sum is empty is stored all the same. */
 static void emit_local_sum(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
 	uint32_t n = nest->nresult;
-	int64_t steps = short_steps(nest);
+	int64_t steps = nest_short_steps(nest);
 	if (steps > 0) {
-		emit_short_sum(nest, reduce, steps);
+		nest_emit_short(nest, reduce, steps);
 		return;
 	}
 	LocalId acc = gen_local(gen, "acc", nest->value->dtype);
@@ -221,6 +180,14 @@ static void emit_row_sum(Nest *nest, Op reduce)
 }
 
 /* ---- which form ---- */
+
+/* Few steps, and rows too short for lanes: sums that grow in place would wait for each other. */
+static bool has_short_rows(const Nest *nest)
+{
+	const Sizes *sizes = nest->gen->program->sizes;
+	return nest->nresult > 0 && nest_short_steps(nest) > 0 &&
+	       loop_of_member(sizes, &nest->loops[nest->nresult - 1], SHORT_ROW) < SHORT_ROW;
+}
 
 /* An order that is asked for means lanes only where it says so. */
 static bool runs_in_lanes(Nest *nest, Op reduce)
@@ -290,7 +257,7 @@ static void emit_piece(Nest *nest)
 		return;
 	if (reduces && reduce == OP_ADD && !scattered)
 		nest_copy_for_order(nest);
-	bool local = !scattered && reduces && !nest_sums_in_place(nest);
+	bool local = !scattered && reduces && (!nest_sums_in_place(nest) || has_short_rows(nest));
 	if (nest->nloops > 0) {
 		uint32_t last = order_innermost(nest->gen, nest->loops, nest->nloops, &nest->inner,
 						nest->value, nest->at, local);

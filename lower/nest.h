@@ -73,6 +73,10 @@ bool nest_stores_apart(const Nest *nest, const Loop *loop);
 /* Is it the bounds of that loop that keep the index inside, where loops from first_cut on may be
  * cut? */
 bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut);
+/* Steps of a sum of few elements, which are read in one expression (nest_short.c); else 0. */
+int64_t nest_short_steps(const Nest *nest);
+/* The loops of the result around such a sum. */
+void nest_emit_short(Nest *nest, Op reduce, int64_t steps);
 /* May the sum be kept in the target itself while it grows? It must have the type that is summed
  * in. */
 bool nest_sums_in_place(const Nest *nest);

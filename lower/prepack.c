@@ -14,7 +14,8 @@
 #include "base/diag.h"
 #include "lower/tile.h"
 
-enum { LEAST_ELEMENTS = 2048, MOST_ELEMENTS = 1 << 30 };
+/* FEW_ELEMENTS: of sums of few steps, where lanes along the sum would have little to do. */
+enum { LEAST_ELEMENTS = 2048, MOST_ELEMENTS = 1 << 30, FEW_STEPS = 16, FEW_ELEMENTS = 64 };
 
 /* ---- whether ---- */
 
@@ -72,6 +73,15 @@ static bool stays(const Program *program, const Buffer *buffer)
 	       (buffer->kind == BUFFER_PARAM && !program->params.at[buffer->arg].changes);
 }
 
+static int64_t least_elements(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t steps = 1;
+	for (uint32_t i = nest->nresult; i < nest->nloops && steps < FEW_STEPS; i++)
+		steps *= tile_extent(p, &nest->loops[i], FEW_STEPS);
+	return steps < FEW_STEPS ? FEW_ELEMENTS : LEAST_ELEMENTS;
+}
+
 /* Can there be a copy? Each of its elements is another one of the parameter. */
 static bool may_stay(const Planner *p, const Ix *at, const Buffer *buffer)
 {
@@ -81,7 +91,7 @@ static bool may_stay(const Planner *p, const Ix *at, const Buffer *buffer)
 		return false;
 	elements = elements_of(p, at);
 	return elements > 0 && tile_is_const(p, buffer->elements, &all) && elements <= all &&
-	       (elements >= LEAST_ELEMENTS || asks_on(p->prepacks));
+	       (elements >= least_elements(p) || asks_on(p->prepacks));
 }
 
 bool prepack_suits(const Lower *lower, BufferId id)

@@ -212,10 +212,11 @@ static void pack_turned(Planner *p)
 		    !tile_is_asked(p, p->lanes, 0, col) || tile_stride(p, nest->at, col) != 1 ||
 		    tile_is_guarded(nest, col) || !tile_moves_by_one(p, &p->store, col, false) ||
 		    tile_extent(p, col, 0) == 0 ||
-		    loop_of_member(p->program->sizes, col, 1) < PACK_COLUMNS ||
-		    pack_steps(p, load) < PACK_STEPS)
+		    loop_of_member(p->program->sizes, col, 1) < PACK_COLUMNS)
 			continue;
 		p->tile->prepacked = tile_may_prepack(p, load);
+		if (pack_steps(p, load) < (p->tile->prepacked ? 1 : PACK_STEPS))
+			continue;
 		if (!p->tile->prepacked && !pays_packed(p, load, false))
 			continue;
 		pack(p, col, load, LOOP_UNROLL);

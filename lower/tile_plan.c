@@ -7,7 +7,7 @@
 #include "base/diag.h"
 #include "lower/tile.h"
 
-enum { LEAST_WORK = 512, WINDOW_STEPS = 64 };
+enum { LEAST_WORK = 512, WINDOW_STEPS = 64, ROW_VECTORS = 16, LEAST_ROWS = 4 };
 #define CYCLES_MOST ((uint64_t)1 << 62)
 
 /* ---- what is read ---- */
@@ -98,6 +98,21 @@ static bool is_window(const Planner *p)
 	return p->sum.at.n == 1;
 }
 
+/* Sums of what is read once: is a row of columns in registers while rows go by, in the order in
+ * which they lie? Longer rows are added where the sums are, in the first cache, and so is a row
+ * alone, whose columns are work for threads. */
+static bool keeps_row(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	bool rows = nest->batched;
+	for (uint32_t i = 0; i < nest->nresult; i++)
+		rows |= &nest->loops[i] != tile->col &&
+			tile_extent(p, &nest->loops[i], LEAST_ROWS) >= LEAST_ROWS;
+	return rows && tile->form == TILE_ACROSS && tile->pack < 0 &&
+	       tile_extent(p, tile->col, INT32_MAX) <= ROW_VECTORS * p->native;
+}
+
 /* Other sums than of products: lanes run across the result only. */
 static bool is_semiring(Op reduce)
 {
@@ -125,7 +140,7 @@ static bool may_be_tiled(Planner *p)
 	for (size_t i = 0; i < nest->epilogue.stmts.n; i++)
 		collect_loads(arena, &p->store, nest->epilogue.stmts.at[i]->value);
 	collect_loads(arena, &p->store, nest->finished);
-	return (p->sum.at.n >= 2 || is_window(p)) && p->sum.plain && p->store.plain &&
+	return p->sum.at.n > 0 && p->sum.plain && p->store.plain &&
 	       is_arithmetic(nest->value, dtype) && !nest->at->reads;
 }
 
@@ -197,7 +212,8 @@ static bool choose_straight(Planner *p)
 	tile_choose_pack(p, found);
 	if ((!found && tile->pack < 0) ||
 	    (tile->form == TILE_ALONG && (tile->reduce != OP_ADD || p->sum.at.n < 2)) ||
-	    (tile->nest->in_line && !reuses(p)))
+	    (!reuses(p) && (tile->nest->in_line || nest_short_steps(tile->nest) > 0)) ||
+	    (p->sum.at.n < 2 && !is_window(p) && !keeps_row(p)))
 		return false;
 	return choose_rest(p);
 }

@@ -1,0 +1,80 @@
+/* Sums of few elements: one expression a cell, so that the loops around it have neither inner loop
+ * nor branch.
+ *
+ *   for n: for i in 0..2: for k in 0..2
+ *     y[n*4 + i*2 + k] = a[n*4 + i*2]*b[n*4 + k] + a[n*4 + i*2 + 1]*b[n*4 + k + 2]
+ */
+#include "lower/nest.h"
+
+enum { SHORT_STEPS = 16 };
+
+typedef VEC(const Value *) Values;
+
+static bool is_among(const Value *load, const Values *loads)
+{
+	bool is = false;
+	for (size_t i = 0; i < loads->n && !is; i++)
+		is = loads->at[i]->buffer == load->buffer && ix_same(loads->at[i]->ix, load->ix);
+	return is;
+}
+
+/* Elements that a value reads, each once. */
+static void collect_elements(Arena *arena, const Value *value, Values *loads)
+{
+	if (value->kind == VALUE_LOAD && !is_among(value, loads))
+		PUSH(arena, *loads, value);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		collect_elements(arena, value->args[i], loads);
+}
+
+static int64_t count_elements(const Nest *nest)
+{
+	Values loads = {0};
+	collect_elements(nest->gen->lower->scratch, nest->value, &loads);
+	return (int64_t)loads.n;
+}
+
+int64_t nest_short_steps(const Nest *nest)
+{
+	int64_t steps = 1, extent;
+	bool plain = (nest->nresult > 0 || nest->batched) && nest->guards.n == 0 &&
+		     nest->inner.stmts.n == 0;
+	for (uint32_t i = nest->nresult; i < nest->nloops && plain; i++) {
+		plain = size_is_const(nest->gen->program->sizes, nest->loops[i].extent, &extent) &&
+			extent <= SHORT_STEPS;
+		steps *= plain ? extent : 0;
+		plain = plain && steps <= SHORT_STEPS;
+	}
+	return plain && count_elements(nest) * steps <= SHORT_STEPS ? steps : 0;
+}
+
+/* The value of a step, counted through the loops of the sum as they are nested. */
+static const Value *value_of_step(Nest *nest, int64_t step)
+{
+	Sizes *sizes = nest->gen->program->sizes;
+	for (uint32_t i = nest->nloops; i-- > nest->nresult;) {
+		int64_t extent = 1;
+		size_is_const(sizes, nest->loops[i].extent, &extent);
+		nest->by_iter[nest->loops[i].iter] =
+			ix_const(nest->gen->arena, sizes, step % extent);
+		step /= extent;
+	}
+	nest_values(nest);
+	return nest->value;
+}
+
+void nest_emit_short(Nest *nest, Op reduce, int64_t steps)
+{
+	Gen *gen = nest->gen;
+	Body cell = {0};
+	const Value *sum = value_of_step(nest, 0);
+	for (int64_t i = 1; i < steps; i++) {
+		const Value *args[] = {sum, value_of_step(nest, i)};
+		sum = value_op(gen->arena, reduce, nest->value->dtype, args, 2);
+	}
+	const Value *value = nest_finished(nest, sum, &cell);
+	PUSH(gen->arena, cell.stmts,
+	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
+	gen_append(gen, &gen->top,
+		   nest_wrap(nest, 0, nest->nresult, nest->nloops, body_block(&cell)));
+}
