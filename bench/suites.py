@@ -158,7 +158,7 @@ def pictures():
 
 
 # The equation as NumPy writes it and the extents of its letters: from the Tensor Contraction Code Generator's
-# collection (coupled cluster methods, transforms, machine learning), then batched products.
+# collection (coupled cluster methods, transforms, machine learning), then batched products and those of three operands.
 CONTRACTIONS = (
     ("aebf,dfce->abcd", dict.fromkeys("abcdef", 24)), ("aebf,fdec->abcd", dict.fromkeys("abcdef", 24)),
     ("aecf,bfde->abcd", dict.fromkeys("abcdef", 24)), ("eafb,cfde->abcd", dict.fromkeys("abcdef", 24)),
@@ -169,6 +169,8 @@ CONTRACTIONS = (
     ("acd,dbc->ab", dict(a=312, b=296, c=24, d=40)), ("bda,dc->abc", dict(a=96, b=84, c=72, d=128)),
     ("adc,bd->abc", dict(a=72, b=96, c=84, d=128)),
     ("bij,bkj->bik", dict(b=48, i=96, j=64, k=96)), ("bihd,bjhd->bhij", dict(b=2, h=12, i=128, j=128, d=64)),
+    ("ab,bc,cd->ad", dict.fromkeys("abcd", 200)), ("bi,ijo,bj->bo", dict(b=64, i=100, j=100, o=50)),
+    ("ijk,jr,kr->ir", dict.fromkeys("ijk", 100) | dict(r=50)),
 )
 
 
@@ -181,15 +183,32 @@ def shape(letters, extents):
     return "[%s]" % ", ".join(str(extents[c]) for c in letters)
 
 
+def steps(letters, extents):
+    return math.prod(extents[c] for c in letters)
+
+
+def fewest_steps(operands, result, extents):
+    """Of three operands in pairs, else of all at once."""
+    if len(operands) == 2:
+        return steps(set("".join(operands)), extents)
+    orders = []
+    for i, last in enumerate(operands):
+        pair = set("".join(operands[:i] + operands[i + 1:]))
+        orders.append(steps(pair, extents) + steps(pair & set(last + result) | set(last), extents))
+    return min(orders)
+
+
 def contractions():
     for equation, extents in CONTRACTIONS:
         operands, result = equation.split("->")
         operands = operands.split(",")
-        program = "input x : %s\ninput w : %s\n" % tuple(shape(o, extents) for o in operands)
-        program += 'output y = einsum("%s", x, w)\n' % spec(operands, result)
+        names = "xwv"[:len(operands)]
+        program = "".join("input %s : %s\n" % (name, shape(o, extents)) for name, o in zip(names, operands))
+        program += 'output y = einsum("%s", %s)\n' % (spec(operands, result), ", ".join(names))
         sizes = ["x".join(str(extents[c]) for c in o) for o in operands]
         peer = ("einsum", equation, *sizes)
-        yield Case(equation, program, 2.0 * math.prod(extents.values()), peers=(("torch", *peer), ("numpy", *peer)))
+        yield Case(equation, program, 2.0 * fewest_steps(operands, result, extents),
+                   peers=(("torch", *peer), ("numpy", *peer)))
 
 
 # The axes' new order, and their extents.

@@ -344,7 +344,6 @@ static Lower lower_new(const Inference *inference, const Sources *sources, Arena
 		       Diags *diags)
 {
 	const Graph *graph = inference->graph;
-	size_t n = graph->nodes.n + 1;
 	Lower lower = {.inference = inference,
 		       .graph = graph,
 		       .sizes = inference->sizes,
@@ -357,14 +356,20 @@ static Lower lower_new(const Inference *inference, const Sources *sources, Arena
 				   .sizes = inference->sizes,
 				   .sources = sources,
 				   .state = size_const(inference->sizes, 0)};
-	lower.shared = ARENA_ARRAY(perm, BufferId, n);
-	lower.checks = ARENA_ARRAY(perm, CheckId, n);
-	lower.names = ARENA_ARRAY(perm, Sym, n);
-	for (size_t i = 0; i < n; i++) {
-		lower.shared[i] = BUFFER_NONE;
-		lower.checks[i] = CHECK_NONE;
-	}
 	return lower;
+}
+
+/* What is known of each node, once there are no more of them. */
+static void make_tables(Lower *lower)
+{
+	size_t n = lower->graph->nodes.n + 1;
+	lower->shared = ARENA_ARRAY(lower->arena, BufferId, n);
+	lower->checks = ARENA_ARRAY(lower->arena, CheckId, n);
+	lower->names = ARENA_ARRAY(lower->arena, Sym, n);
+	for (size_t i = 0; i < n; i++) {
+		lower->shared[i] = BUFFER_NONE;
+		lower->checks[i] = CHECK_NONE;
+	}
 }
 
 static void lower_all(Lower *lower)
@@ -404,6 +409,8 @@ Program *lower_program(const Inference *inference, const Sources *sources, Arena
 	lower.program->made = ARENA_NEW(perm, Schedule);
 	lower.program->made->arena = perm;
 	int before = diags->nerrors;
+	lower_triples(&lower);
+	make_tables(&lower);
 	flip_windows(&lower);
 	lower_common(&lower);
 	lower_all(&lower);

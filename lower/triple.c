@@ -1,0 +1,219 @@
+/* Which two of three operands are multiplied first, if any.
+ *
+ * It is asked where multiplication distributes over the reduction: sums of products, and for floats
+ * greatest and least sums; greatest minima, least maxima.
+ *
+ * The order is that of the fewest steps, with what it takes to store what is between and to read
+ * it again; the one nest multiplies twice a step. A dim counts as DIM_GUESS there, and so does a
+ * batch axis, whatever is known of it, also where it is one and has no iterator: a member of a
+ * batch has the same bits in any.
+ */
+#include "lower/triple.h"
+
+enum { DIM_GUESS = 32 };
+/* In steps: a cell between, stored and read, where it stays in a cache and where it may not; a
+ * kernel more. */
+enum { CELL_NEAR = 2, CELL_FAR = 16, FAR_CELLS = 1 << 16, KERNEL = 256 };
+enum { BETWEEN_BITS = 40 }; /* no more than 2^40 cells between */
+
+/* ---- letters ---- */
+
+static double guess(const Lower *lower, Size size)
+{
+	uint32_t n = sizes_ndims(lower->sizes);
+	int64_t *dims = ARENA_ARRAY(lower->scratch, int64_t, n + 1), value;
+	for (DimId d = 0; d < n; d++) {
+		int64_t least = sizes_dim(lower->sizes, d)->at_least;
+		dims[d] = least > DIM_GUESS ? least : DIM_GUESS;
+	}
+	return size_eval(lower->sizes, size, dims, &value) && value >= 0 ? (double)value
+									 : DIM_GUESS;
+}
+
+static Letters letters_of(const Access *access)
+{
+	Letters letters = 0;
+	for (uint32_t a = 0; a < access->naxes; a++)
+		for (uint32_t t = 0; t < access->axes[a].nterms; t++)
+			letters |= letter_bit(access->axes[a].terms[t].iter);
+	return letters;
+}
+
+/* What a specification calls axis i of a row: a letter, or one of a row variable's. */
+typedef struct Called {
+	Sym name;   /* NULL: nothing */
+	int64_t at; /* of a row variable; -1: a letter */
+} Called;
+
+static Called called(const SpecRow *row, uint32_t n, uint32_t i)
+{
+	uint32_t lead = row->var_at < 0 ? row->naxes : (uint32_t)row->var_at;
+	uint32_t middle = n - row->naxes;
+	if (i >= lead && i < lead + middle)
+		return (Called){row->var, i - lead};
+	const SpecAxis *axis = &row->axes[i < lead ? i : i - middle];
+	return (Called){axis->kind == SPEC_LETTER ? axis->letter : NULL, -1};
+}
+
+static bool has_called(const Triple *s, uint32_t arg, Called letter)
+{
+	const Shape *shape = lower_shape(s->lower, s->node->args[arg]);
+	for (int kind = 0; kind < ROW_KINDS; kind++)
+		for (uint32_t i = 0; i < shape->rows[kind].n; i++) {
+			Called own = called(&s->node->spec->operands[arg].rows[kind],
+					    shape->rows[kind].n, i);
+			if (own.name == letter.name && own.at == letter.at)
+				return true;
+		}
+	return false;
+}
+
+/* A batch axis of the result, whose iterators are letters of a batch. */
+static bool add_batch_axis(Triple *s, uint32_t axis, uint32_t naxes)
+{
+	const Index *index = &s->piece->result.axes[axis];
+	for (uint32_t t = 0; t < index->nterms; t++)
+		s->letters[index->terms[t].iter] = (Letter){DIM_GUESS, axis};
+	if (index->nterms > 0)
+		return index->nterms == 1;
+	Called letter = called(&s->node->spec->result.rows[ROW_BATCH], naxes, axis);
+	if (!letter.name)
+		return true;
+	if (s->nletters == LETTERS_MOST)
+		return false;
+	s->letters[s->nletters] = (Letter){DIM_GUESS, axis};
+	s->result |= letter_bit(s->nletters);
+	for (uint32_t arg = 0; arg < 3; arg++)
+		if (has_called(s, arg, letter))
+			s->has[arg] |= letter_bit(s->nletters);
+	s->nletters++;
+	return true;
+}
+
+static bool find_letters(Triple *s)
+{
+	if (s->old->niters > LETTERS_MOST)
+		return false;
+	s->nletters = s->old->niters;
+	for (uint32_t i = 0; i < s->nletters; i++)
+		s->letters[i] = (Letter){guess(s->lower, s->old->iters[i].extent), UINT32_MAX};
+	s->result = letters_of(&s->piece->result);
+	for (uint32_t arg = 0; arg < 3; arg++)
+		s->has[arg] = letters_of(&s->piece->args[arg]);
+	uint32_t nbatch = lower_shape(s->lower, s->id)->rows[ROW_BATCH].n;
+	for (uint32_t axis = 0; axis < nbatch; axis++)
+		if (!add_batch_axis(s, axis, nbatch))
+			return false;
+	return true;
+}
+
+/* ---- whether ---- */
+
+static bool is_guarded(const Access *access)
+{
+	for (uint32_t a = 0; a < access->naxes; a++)
+		if (access->axes[a].guarded)
+			return true;
+	return false;
+}
+
+/* Is a step that is skipped as good as one that adds a product with 0? For sums alone: the least
+ * float is not what a greatest sum skips, beside an infinity. */
+static bool distributes(const Triple *s)
+{
+	const Node *node = s->node;
+	Op reduce = node_reduce_op(node);
+	if (reduce == OP_ADD)
+		return node->op == OP_MUL;
+	for (uint32_t arg = 0; arg < 3; arg++)
+		if (is_guarded(&s->piece->args[arg]))
+			return false;
+	if (reduce != OP_MAX && reduce != OP_MIN)
+		return false;
+	return node->op == OP_ADD ? dtype_is_float(node->dtype)
+				  : node->op == (reduce == OP_MAX ? OP_MIN : OP_MAX);
+}
+
+static bool suits(const Triple *s)
+{
+	return s->old && s->node->used && s->node->kind == NODE_SPEC && s->node->nargs == 3 &&
+	       s->node->spec && s->old->npieces == 1 && !s->old->linear && proj_reduces(s->old);
+}
+
+static double steps(const Triple *s, Letters letters)
+{
+	double n = 1;
+	for (uint32_t i = 0; i < s->nletters; i++)
+		if (letters & letter_bit(i))
+			n *= s->letters[i].extent;
+	return n;
+}
+
+static Letters letters_between(const Triple *s, uint32_t other)
+{
+	Letters pair = s->has[(other + 1) % 3] | s->has[(other + 2) % 3];
+	return pair & (s->result | s->has[other]);
+}
+
+/* Of the order that takes operand `other` last. */
+static double cost_of(const Triple *s, uint32_t other)
+{
+	Letters pair = s->has[(other + 1) % 3] | s->has[(other + 2) % 3];
+	Letters between = letters_between(s, other);
+	double cells = steps(s, between);
+	double cell = cells < FAR_CELLS ? CELL_NEAR : CELL_FAR;
+	return steps(s, pair) + steps(s, between | s->has[other]) + cell * cells + KERNEL;
+}
+
+/* Is what is between of a size that may be? */
+static bool has_room(const Triple *s, uint32_t other)
+{
+	Sizes *sizes = s->lower->sizes;
+	Letters between = letters_between(s, other);
+	Size cells = size_const(sizes, (int64_t)1 << (62 - BETWEEN_BITS));
+	int64_t n;
+	for (uint32_t i = 0; i < s->old->niters; i++)
+		if (between & letter_bit(i))
+			cells = size_mul(sizes, cells, s->old->iters[i].extent);
+	return !size_is_bad(cells) && (!size_is_const(sizes, cells, &n) || n > 0);
+}
+
+/* Does a pair sum along the last axis of its larger operand, which is read in line then? */
+static bool sums_last(const Triple *s, uint32_t other)
+{
+	uint32_t a = (other + 1) % 3, b = (other + 2) % 3;
+	uint32_t large = steps(s, s->has[a]) < steps(s, s->has[b]) ? b : a;
+	const Access *access = &s->piece->args[large];
+	const Index *last = access->naxes ? &access->axes[access->naxes - 1] : NULL;
+	return last && last->nterms &&
+	       !(letters_between(s, other) & letter_bit(last->terms[last->nterms - 1].iter));
+}
+
+/* The cheapest order, of equals one that sums along a last axis, else the first; false: the one
+ * nest is cheaper. */
+static bool choose_order(Triple *s)
+{
+	double least = 2 * steps(s, s->has[0] | s->has[1] | s->has[2] | s->result);
+	bool found = false, in_line = false;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t other = 2 - i; /* the operands 0, 1 first, then 0, 2, then 1, 2 */
+		double cost = cost_of(s, other);
+		bool better = cost == least && found && !in_line && sums_last(s, other);
+		if (!(cost < least || better) || !has_room(s, other))
+			continue;
+		least = cost;
+		found = true;
+		in_line = sums_last(s, other);
+		s->other = other;
+	}
+	s->p = s->other == 0;
+	s->q = s->other == 2 ? 1 : 2;
+	s->between = letters_between(s, s->other);
+	return found;
+}
+
+bool triple_choose(Triple *s)
+{
+	s->piece = s->old ? s->old->pieces : NULL;
+	return suits(s) && distributes(s) && find_letters(s) && choose_order(s);
+}

@@ -1,0 +1,38 @@
+/* Which two of three operands are multiplied first (triple.c), for those that rewrite the graph so
+ * (triple_split.c). */
+#ifndef TSR_LOWER_TRIPLE_H
+#define TSR_LOWER_TRIPLE_H
+
+#include "lower/lowering.h"
+
+enum { LETTERS_MOST = 64 };
+
+typedef uint64_t Letters; /* a set of them */
+
+/* An iterator, or a batch axis of the result that has none as there is one of it. */
+typedef struct Letter {
+	double extent;
+	uint32_t axis; /* of the result's batch row; UINT32_MAX: none */
+} Letter;
+
+typedef struct Triple {
+	Lower *lower;
+	NodeId id;
+	const Node *node;
+	const Proj *old;
+	const Piece *piece;
+	Letter letters[LETTERS_MOST]; /* iterators by their number, then axes without one */
+	uint32_t nletters;
+	Letters has[3], result;
+	uint32_t p, q, other; /* operands: the pair's, and the third */
+	Letters between;
+	IterId *renamed; /* by iterator: the one of the projection that is made */
+} Triple;
+
+static inline Letters letter_bit(uint32_t letter) { return (Letters)1 << letter; }
+
+/* Of an einsum of three operands: is it cheaper in pairs? Fills in all but `renamed`. Requires
+ * lower, id, node and old. */
+bool triple_choose(Triple *triple);
+
+#endif
