@@ -154,6 +154,7 @@ static int compile_kernels(const Work *work)
 	size_t n = cpu_flags(b->module->arena, &b->cpu, &flags);
 	for (size_t i = 0; i < n; i++)
 		jit_option(jit, flags[i]);
+	jit_option(jit, "-fno-inline-functions-called-once"); /* parts stay apart (jit_part.c) */
 	if (target->opt_level >= 2)
 		set_vector_options(jit, unit->plain);
 	if (target->debug)

@@ -44,6 +44,7 @@ typedef struct Jit {
 	VEC(JitTable) tables;
 	int vector_bytes; /* of the widest vectors that the code may use */
 	gcc_jit_function *pack;	 /* PREFIX_pack, once it is made */
+	uint32_t nparts; /* functions of jit_part.c so far */
 	gcc_jit_function *first; /* sets parameters, once it is made; NULL: nothing to do */
 	CpuSimd simd;
 	unsigned extras; /* of cpu_extras */
@@ -159,7 +160,7 @@ Rvalue *jit_size(const JitSizes *sizes, Size size);
 /* jit_kernel.c: the functions of some kernels. */
 void jit_kernels(Jit *jit, const KernelId *kernels, size_t n);
 /* The parameter list of a kernel's function. */
-size_t jit_kernel_params(Jit *jit, KernelId kernel, JitParam **params);
+size_t jit_kernel_params(Jit *jit, const KernelUse *use, JitParam **params);
 /* jit_routine.c: entry, workspace and invoke functions, in baseline instructions. */
 void jit_routines(Jit *jit, bool check_cpu_features);
 /* jit_parallel.c: what runs the chunks of a kernel, where there are any. In the unit of the

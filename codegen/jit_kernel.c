@@ -142,6 +142,8 @@ static void for_code(KernelJit *k, const Stmt *stmt)
 		jit_parallel_loop(k, stmt);
 		return;
 	}
+	if (k->parted && jit_part(k, stmt))
+		return;
 	if (jit_near_loop(k, stmt) || jit_wide_loop(k, stmt))
 		return;
 	Rvalue *lo = jit_keep(&k->f, jit_kernel_ix(k, stmt->lo));
@@ -259,10 +261,9 @@ static void block_code(KernelJit *k, Block block)
 
 /* In the order in which jit_routine.c and jit_parallel.c pass them: the call, dims, scalars,
  * buffers. */
-size_t jit_kernel_params(Jit *jit, KernelId kernel, JitParam **params)
+size_t jit_kernel_params(Jit *jit, const KernelUse *use, JitParam **params)
 {
 	const Module *m = jit->module;
-	const KernelUse *use = m->kernels[kernel].use;
 	VEC(JitParam) list = {0};
 	if (use->parallel)
 		PUSH(jit->arena, list, ((JitParam){jit->pointer, "call"}));
@@ -287,10 +288,10 @@ static void bind_params(KernelJit *k, Rvalue *const *params)
 {
 	Jit *jit = k->f.jit;
 	const KernelUse *use = k->use;
-	Rvalue **dims = ARENA_ARRAY(jit->arena, Rvalue *, sizes_ndims(k->program->sizes));
+	k->dims = ARENA_ARRAY(jit->arena, Rvalue *, sizes_ndims(k->program->sizes));
 	size_t at = 0;
 	for (size_t i = 0; i < use->dims.n; i++)
-		dims[use->dims.at[i]] = params[at++];
+		k->dims[use->dims.at[i]] = params[at++];
 	k->scalars = ARENA_ARRAY(jit->arena, Rvalue *, use->scalars.n);
 	for (size_t i = 0; i < use->scalars.n; i++)
 		k->scalars[i] = params[at++];
@@ -301,7 +302,7 @@ static void bind_params(KernelJit *k, Rvalue *const *params)
 	for (size_t i = 0; i < use->buffers.n; i++)
 		k->addresses[i].arena = jit->arena;
 	k->sizes = ARENA_ARRAY(jit->arena, Rvalue *, use->sizes.n);
-	JitSizes sizes = {.f = &k->f, .dims = dims};
+	JitSizes sizes = {.f = &k->f, .dims = k->dims};
 	for (size_t i = 0; i < use->sizes.n; i++)
 		k->sizes[i] = jit_size(&sizes, use->sizes.at[i]);
 }
@@ -337,9 +338,10 @@ static void declare_locals(KernelJit *k)
 KernelJit jit_kernel_new(Jit *jit, KernelId id)
 {
 	const Module *m = jit->module;
-	KernelJit k = {.program = m->program, .kernel = &m->kernels[id].kernel};
+	KernelJit k = {.module = m, .program = m->program, .kernel = &m->kernels[id].kernel};
 	k.use = m->kernels[id].use;
 	k.values.arena = jit->arena;
+	k.parted = jit_is_parted(&k);
 	return k;
 }
 
@@ -352,17 +354,14 @@ void jit_kernel_open(KernelJit *k, JitFunction function, Rvalue *const *params)
 	declare_locals(k);
 }
 
-void jit_kernel_block(KernelJit *k, Block block)
-{
-	block_code(k, block);
-}
+void jit_kernel_block(KernelJit *k, Block block) { block_code(k, block); }
 
 static void kernel_code(Jit *jit, KernelId id)
 {
 	KernelJit k = jit_kernel_new(jit, id);
 	JitParam *params;
 	/* the call is for the runner of chunks; everything else is bound */
-	size_t n = jit_kernel_params(jit, id, &params), first = k.use->parallel;
+	size_t n = jit_kernel_params(jit, k.use, &params), first = k.use->parallel;
 	bool checks = k.use->checks.n > 0;
 	k.tasks = k.use->parallel ? jit_parallel_tasks(jit, id) : NULL;
 	JitFunction f =

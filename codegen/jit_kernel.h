@@ -18,9 +18,11 @@ typedef struct Registers {
 
 typedef struct KernelJit {
 	JitFunction f;
+	const Module *module;
 	const Program *program;
 	const Kernel *kernel;
 	const KernelUse *use;
+	Rvalue **dims;	  /* by DimId */
 	Rvalue **sizes;	  /* as in use->sizes */
 	Rvalue **scalars; /* as in use->scalars */
 	Rvalue **buffers; /* as in use->buffers */
@@ -35,6 +37,7 @@ typedef struct KernelJit {
 	int64_t *at;
 	Registers *registers; /* by LocalId */
 	struct Tasks *tasks;  /* of its parallel loops; NULL: none */
+	bool parted;	      /* heavy loops become functions of their own (jit_part.c) */
 } KernelJit;
 
 /* jit_kernel.c */
@@ -91,6 +94,12 @@ bool jit_wide_loop(KernelJit *k, const Stmt *loop);
 bool jit_turn_fits(const Jit *jit, Dtype dtype, uint32_t rows, uint32_t lanes);
 /* local[0 .. n, row] of a local in registers, as a vector. */
 Rvalue *jit_turned_row(KernelJit *k, LocalId local, int64_t row);
+
+/* jit_part.c */
+/* Is the kernel more than one function should hold? */
+bool jit_is_parted(const KernelJit *k);
+/* A loop as a call of a function of its own; false: it is to be here, and nothing was done. */
+bool jit_part(KernelJit *k, const Stmt *loop);
 
 /* jit_parallel.c */
 /* A function for each parallel loop of the kernel: void task(void *arg, int32_t chunk). */

@@ -25,7 +25,7 @@ static Tasks *tasks_new(Jit *jit, KernelId id)
 {
 	Tasks *tasks = ARENA_NEW(jit->arena, Tasks);
 	JitParam *params;
-	tasks->nfields = jit_kernel_params(jit, id, &params) - 1;
+	tasks->nfields = jit_kernel_params(jit, jit->module->kernels[id].use, &params) - 1;
 	tasks->kernel = &jit->module->kernels[id].kernel;
 	size_t n = tasks->nfields;
 	tasks->fields = ARENA_ARRAY(jit->arena, gcc_jit_field *, n + 1);

@@ -58,7 +58,7 @@ static void call_kernel(Entry *e, KernelId id)
 	const Module *m = jit->module;
 	const KernelUse *use = m->kernels[id].use;
 	JitParam *params;
-	size_t n = jit_kernel_params(jit, id, &params), at = 0;
+	size_t n = jit_kernel_params(jit, use, &params), at = 0;
 	Rvalue **args = ARENA_ARRAY(jit->arena, Rvalue *, n);
 	if (use->parallel)
 		args[at++] = e->call;

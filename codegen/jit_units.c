@@ -8,8 +8,6 @@
 
 enum { HEAVY = 150, SHARED_WEIGHT = 400, KERNEL_WEIGHT = 20, LANES = 8 };
 
-static uint64_t block_weight(const Module *m, Block block);
-
 static uint64_t extent_of(const Module *m, const Stmt *loop)
 {
 	int64_t lo, hi;
@@ -21,7 +19,7 @@ static uint64_t extent_of(const Module *m, const Stmt *loop)
 
 static uint64_t stmt_weight(const Module *m, const Stmt *stmt)
 {
-	uint64_t inside = block_weight(m, stmt->body);
+	uint64_t inside = jit_block_weight(m, stmt->body);
 	if (stmt->kind != LOOP_FOR)
 		return 1 + inside;
 	if (stmt->loop == LOOP_UNROLL)
@@ -31,7 +29,7 @@ static uint64_t stmt_weight(const Module *m, const Stmt *stmt)
 	return 2 + inside;
 }
 
-static uint64_t block_weight(const Module *m, Block block)
+uint64_t jit_block_weight(const Module *m, Block block)
 {
 	uint64_t weight = 0;
 	for (uint32_t i = 0; i < block.n; i++)
@@ -63,7 +61,7 @@ static bool has_plain_loop(Block block)
 
 static uint64_t kernel_weight(const Module *m, KernelId id)
 {
-	return KERNEL_WEIGHT + block_weight(m, m->kernels[id].kernel.body);
+	return KERNEL_WEIGHT + jit_block_weight(m, m->kernels[id].kernel.body);
 }
 
 static uint64_t count_shared(uint64_t weight)

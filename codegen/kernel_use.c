@@ -11,6 +11,8 @@ typedef struct Walk {
 	Arena *arena;
 	KernelUse *use;
 	PointerMap seen;
+	bool *used, *opened; /* by IterVar */
+	bool *declared;	     /* by LocalId */
 } Walk;
 
 static void walk_value(Walk *w, const Value *value);
@@ -60,6 +62,8 @@ static void walk_ix(Walk *w, const Ix *ix)
 		return;
 	if (ix->kind == IX_SIZE)
 		use_size(w, ix->size);
+	else if (ix->kind == IX_ITER)
+		w->used[ix->iter] = true;
 	else if (ix->kind == IX_VALUE)
 		walk_value(w, ix->value);
 	w->use->indices[ix->kind] = true;
@@ -85,7 +89,10 @@ static void walk_value(Walk *w, const Value *value)
 		walk_ix(w, value->ix);
 		use_buffer(w, value->buffer, false);
 		break;
-	case VALUE_LOCAL: walk_ixs(w, value->ixs, value->nixs); break;
+	case VALUE_LOCAL:
+		walk_ixs(w, value->ixs, value->nixs);
+		w->use->needs_locals |= !w->declared[value->local];
+		break;
 	case VALUE_INDEX:
 		walk_ix(w, value->ix);
 		w->use->casts[DTYPE_I64][value->dtype] = true;
@@ -105,6 +112,10 @@ static void walk_target(Walk *w, const Stmt *stmt)
 	walk_ix(w, stmt->ix);
 	if (stmt->kind == LOOP_STORE)
 		use_buffer(w, stmt->buffer, true);
+	else if (stmt->kind == LOOP_LOCAL)
+		w->declared[stmt->local] = true;
+	else
+		w->use->needs_locals |= !w->declared[stmt->local];
 	if (stmt->kind != LOOP_LOCAL && stmt->acc != OP_NONE)
 		w->use->ops[stmt->acc][stmt->value->dtype] = true;
 }
@@ -124,6 +135,7 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 {
 	switch (stmt->kind) {
 	case LOOP_FOR:
+		w->opened[stmt->iter] = true;
 		w->use->parallel |= stmt->loop == LOOP_PARALLEL;
 		w->use->slots |= stmt->nslots > 0;
 		walk_ix(w, stmt->lo);
@@ -183,8 +195,15 @@ static void set_bases(KernelUse *use, KernelBases bases)
 
 KernelUse *kernel_use(const Program *program, const Kernel *kernel, KernelBases bases, Arena *arena)
 {
-	Walk w = {program, arena, ARENA_NEW(arena, KernelUse), {arena, NULL, 0, 0}};
+	Walk w = {.program = program, .arena = arena, .use = ARENA_NEW(arena, KernelUse)};
+	w.seen.arena = arena;
+	w.used = ARENA_ARRAY(arena, bool, kernel->niters + 1);
+	w.opened = ARENA_ARRAY(arena, bool, kernel->niters + 1);
+	w.declared = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
 	walk_block(&w, kernel->body);
+	for (IterVar i = 0; i < kernel->niters; i++)
+		if (w.used[i] && !w.opened[i])
+			PUSH(arena, w.use->iters, i);
 	for (size_t i = 0; i < w.use->sizes.n; i++)
 		collect_dims(&w, w.use->sizes.at[i]);
 	set_bases(w.use, bases);

@@ -43,6 +43,9 @@ typedef struct KernelUse {
 	bool ops[OP_COUNT][DTYPE_COUNT];
 	bool casts[DTYPE_COUNT][DTYPE_COUNT]; /* [from][to] */
 	bool indices[IX_VALUE + 1];	      /* kinds of index arithmetic */
+	/* of a part of a kernel: iterators of loops around it */
+	VEC(IterVar) iters;
+	bool needs_locals; /* ... and whether it takes locals from there */
 } KernelUse;
 
 /* kernel_base.c: lowers the kernel's indices by the bases of their buffers. */
