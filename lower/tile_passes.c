@@ -100,7 +100,7 @@ static const Value *with_parts(Passes *p, const Value *value)
 {
 	if (value->kind == VALUE_CONST)
 		return value;
-	if (tile_is_simple(value) && !reads_own(p, value))
+	if (tile_in_vectors(value) && !reads_own(p, value))
 		return done_part(p, value);
 	Value *copy = ARENA_NEW(p->tile->nest->gen->arena, Value);
 	*copy = *value;
@@ -112,11 +112,11 @@ static const Value *with_parts(Passes *p, const Value *value)
 /* Is what is stored no function of many instructions, or are there other statements than locals? */
 static bool stays_in_vectors(const Tile *tile, const Body *cell, const Value *value)
 {
-	bool simple = tile_is_in_vectors(tile, value);
+	bool simple = is_in_lanes(value, true, tile);
 	for (size_t i = 0; i < cell->stmts.n; i++) {
 		if (cell->stmts.at[i]->kind != LOOP_LOCAL)
 			return true;
-		simple = simple && tile_is_in_vectors(tile, cell->stmts.at[i]->value);
+		simple = simple && is_in_lanes(cell->stmts.at[i]->value, true, tile);
 	}
 	return simple;
 }
@@ -125,7 +125,7 @@ static bool stays_in_vectors(const Tile *tile, const Body *cell, const Value *va
 static bool is_of_parts(const Passes *p, const Value *value)
 {
 	if (value->kind == VALUE_CONST || value->kind == VALUE_LOCAL ||
-	    (tile_is_simple(value) && !reads_own(p, value)))
+	    (tile_in_vectors(value) && !reads_own(p, value)))
 		return true;
 	for (uint32_t i = 0; i < value->nargs; i++)
 		if (!is_of_parts(p, value->args[i]))

@@ -139,9 +139,24 @@ static Dtype compute_dtype(const Node *node, Op op, const Value *const *args, ui
 	return dtype;
 }
 
-/* A truth value in another type: 0.5 is true, and must not become the integer 0. */
+/* x of `x != 0`, which is true where x is: vectors of floats have no comparison of integers. */
+static const Value *without_test(const Value *value)
+{
+	const Value *test = value->kind == VALUE_CAST ? value->args[0] : value;
+	if (test->kind != VALUE_OP || test->op != OP_NE || test->args[1]->kind != VALUE_CONST)
+		return value;
+	const Value *with = test->args[1];
+	bool zero = dtype_is_float(with->dtype) ? with->constant.f == 0 : with->constant.i == 0;
+	return zero ? test->args[0] : value;
+}
+
+/* A truth value in another type: 0.5 is true, and must not become the integer 0. No integer but 0
+ * becomes 0. */
 static const Value *truth(Gen *gen, const Value *value, Dtype dtype)
 {
+	value = without_test(value);
+	if (!dtype_is_float(value->dtype) && dtype_is_float(dtype))
+		return value_cast(gen->arena, dtype, value);
 	value = value_cast(gen->arena, dtype_wide(value->dtype), value);
 	if (value->dtype == dtype)
 		return value;
