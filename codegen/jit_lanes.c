@@ -83,17 +83,20 @@ bool jit_lanes_mask(Lanes *l, const Stmt *stmt, int64_t at, int64_t extent)
 	Dtype dtype = stmt->value->dtype;
 	int log = jit_segment_log(k, dtype, 0, 1 << VECTOR_LOGS);
 	int64_t rest = extent - at, one = (int64_t)1 << jit_segment_log(k, dtype, at, extent);
+	int64_t lo = jit_constant_ix(k, l->loop->lo), before = lo & (((int64_t)1 << log) - 1);
 	bool plain = k->f.jit->simd == CPU_AVX512 && stmt->kind == LOOP_STORE &&
 		     dtype_is_float(dtype) && dtype_wide(dtype) == dtype &&
 		     (stmt->acc == OP_NONE || op_is_simple(stmt->acc)) &&
-		     jit_constant_ix(k, l->loop->lo) == 0;
-	if (!plain || one == rest || rest >= (int64_t)1 << log ||
-	    !fits_masked(l, stmt->value, dtype, at + ((int64_t)1 << log)))
+		     (lo == 0 || (at == 0 && jit_lanes_apart(l, stmt->ix) == 1));
+	if (!plain || (one == rest && lo == 0) || before + rest > (int64_t)1 << log ||
+	    rest == (int64_t)1 << log ||
+	    !fits_masked(l, stmt->value, dtype, lo - before + at + ((int64_t)1 << log)))
 		return false;
 	l->log = log;
-	l->parts[0].at = at;
+	l->parts[0].at = at - before;
 	l->count = rest;
-	l->mask = jit_keep(&k->f, jit_long(k->f.jit, k->f.jit->u32, ((int64_t)1 << rest) - 1));
+	l->mask = jit_keep(&k->f,
+			   jit_long(k->f.jit, k->f.jit->u32, (((int64_t)1 << rest) - 1) << before));
 	return true;
 }
 

@@ -56,7 +56,8 @@ bool jit_is_lane_number(const Lanes *l, const Value *value);
 bool jit_is_lanes_call(const KernelJit *k, const Value *value);
 void jit_lanes_enter(Lanes *l, uint32_t part);
 /* Makes the lanes of a store from `at` to `extent` one segment, those behind the last one masked,
- * where they would take several; false: nothing was done. */
+ * where they would take several; of lanes from another one than 0 on, those before the first one as
+ * well. false: nothing was done. */
 bool jit_lanes_mask(Lanes *l, const Stmt *stmt, int64_t at, int64_t extent);
 /* The functions in the value, of the first n parts at once, which are begun. */
 void jit_lanes_calls(Lanes *l, const Value *value, uint32_t n);

@@ -19,7 +19,7 @@
  * where rows stay rows, as they take vectors along these.
  */
 #include "base/diag.h"
-#include "lower/nest.h"
+#include "lower/tile.h"
 
 enum { USES_LEAST = 8, STEPS_LEAST = 8, WORK_LEAST = 1 << 14 };
 /* How often tiles go past rows whose elements are in lines of their own. */
@@ -35,6 +35,7 @@ typedef struct Stage {
 	uint32_t moved[64]; /* by loop: the loads that it moves, as bits */
 	uint32_t cols;	    /* the load that columns move */
 	uint32_t first_col; /* the loop from which on the result's are columns */
+	uint32_t beside;    /* another one whose columns are beside them; first_col: none */
 } Stage;
 
 /* ---- what is there ---- */
@@ -73,19 +74,6 @@ static bool find_moved(Stage *s)
 		if (s->moved[i] == 0 || (nest->loops[i].reduced && s->moved[i] != 3))
 			return false;
 	}
-	return true;
-}
-
-static bool find_columns(Stage *s)
-{
-	const Nest *nest = s->nest;
-	uint32_t last = nest->nresult - 1;
-	Size step = ix_stride(s->program, nest->at, nest->loops[last].var);
-	if (size_is_bad(step) || !size_is(s->program->sizes, step, 1) || s->moved[last] == 3)
-		return false;
-	s->cols = s->moved[last] - 1;
-	for (s->first_col = last; s->first_col > 0 && s->moved[s->first_col - 1] == s->moved[last];)
-		s->first_col--;
 	return true;
 }
 
@@ -177,10 +165,41 @@ static bool rows_are_spread(const Stage *s)
 	return spread;
 }
 
+/* Where the columns are no whole vectors: the loop before them that moves their operand too, and is
+ * no batch's. */
+static uint32_t find_beside(const Stage *s)
+{
+	const Nest *nest = s->nest;
+	int64_t columns = 1;
+	for (uint32_t i = s->first_col; i < nest->nresult; i++)
+		columns *= known(s, nest->loops[i].own, 0);
+	if (!tile_wants_join(nest, columns, steps(s, WORK_LEAST), true))
+		return s->first_col;
+	for (uint32_t i = s->first_col; i-- > 0;)
+		if (s->moved[i] == 1u << s->cols && known(s, nest->loops[i].own, 0) > 1)
+			return i;
+	return s->first_col;
+}
+
+static bool find_columns(Stage *s)
+{
+	const Nest *nest = s->nest;
+	uint32_t last = nest->nresult - 1;
+	Size step = ix_stride(s->program, nest->at, nest->loops[last].var);
+	if (size_is_bad(step) || !size_is(s->program->sizes, step, 1) || s->moved[last] == 3)
+		return false;
+	s->cols = s->moved[last] - 1;
+	for (s->first_col = last; s->first_col > 0 && s->moved[s->first_col - 1] == s->moved[last];)
+		s->first_col--;
+	s->beside = find_beside(s);
+	return true;
+}
+
 /* Would the copy join loops that are apart? */
 static bool joins(const Stage *s)
 {
-	return s->first_col + 1 < s->nest->nresult || s->nest->nresult + 1 < s->nest->nloops;
+	return s->first_col + 1 < s->nest->nresult || s->nest->nresult + 1 < s->nest->nloops ||
+	       s->beside < s->first_col;
 }
 
 /* Do loops step over elements of an axis that other loops reach as well? */
@@ -230,9 +249,14 @@ static Order order_of(const Stage *s, uint32_t load)
 {
 	const Nest *nest = s->nest;
 	uint32_t columns = load == s->cols ? s->first_col : nest->nresult;
+	uint32_t beside = load == s->cols ? s->beside : columns;
 	Order order = {.n = 0};
-	add_loops(s, &order, load, 0, columns);
+	add_loops(s, &order, load, 0, beside);
+	if (beside < columns)
+		add_loops(s, &order, load, beside + 1, columns);
 	add_loops(s, &order, load, nest->nresult, nest->nloops);
+	if (beside < columns)
+		add_loops(s, &order, load, beside, beside + 1);
 	add_loops(s, &order, load, columns, nest->nresult);
 	return order;
 }

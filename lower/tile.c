@@ -201,6 +201,7 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 	Block steps = sum_steps(tile, row, acc, cell, fetch);
 	gen_append(gen, &body, tile_unless_hidden(tile, steps));
 	Block finish = tile->stores_rows ? tile_finish_turned(tile, row, col, acc)
+		       : tile->round	 ? tile_finish_pieces(tile, col, cell)
 					 : tile_finish(tile, cell);
 	if (tile->blocks.steps) {
 		finish = tile_if_last(tile, true, finish);

@@ -19,8 +19,8 @@ typedef struct TilePart {
 	Size lo, hi;
 	int64_t step;
 	bool single;
-	bool edge; /* where padded reads may fall outside: loops of the sum are cut there */
-	bool turned;	     /* lanes run along the rows (tile_tail.c) */
+	bool edge;   /* where padded reads may fall outside: loops of the sum are cut there */
+	bool turned; /* lanes run along the rows (tile_tail.c) */
 	const Ix *from, *to; /* instead of lo and hi, which are all rows then; NULL: they hold */
 } TilePart;
 
@@ -43,40 +43,44 @@ typedef struct Tile {
 	/* products that a lane adds at once: 4 of bytes, 2 of bf16; ACROSS: of a packed operand,
 	 * along `along` */
 	int64_t group;
-	int64_t lanes;	 /* ALONG: steps at a time; ACROSS: of one vector of the machine */
+	int64_t lanes; /* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	TileParts rows, cols;
 	TileParts
 		tail; /* rows of the last part of the columns, where the first is turned; n 0: `rows` */
-	int turned;	    /* then: the operand that rows move, by its place in the value */
-	uint64_t cycles;    /* estimated, with 32 for every symbolic extent */
-	int pack;	    /* the operand that is copied, by its place in the value; -1: none */
-	int beyond;	    /* the operand that is read beyond its columns (tile_beyond.c); -1: none */
+	int turned;	 /* then: the operand that rows move, by its place in the value */
+	uint64_t cycles; /* estimated, with 32 for every symbolic extent */
+	int pack;	 /* the operand that is copied, by its place in the value; -1: none */
+	int beyond;	 /* the operand that is read beyond its columns (tile_beyond.c); -1: none */
 	int64_t step_apart; /* its elements between two steps of the innermost sum */
 	LoopKind pack_kind; /* how its lanes are copied */
 	BufferId packed;
 	/* ACROSS: the result lies along the rows, so that sums are turned before they are stored */
 	bool stores_rows;
-	int squared;	/* ACROSS: the operand that is turned in squares (tile_square.c); -1: none */
+	/* ACROSS: columns that begin a round of the inner one of two loops, which are one in the sums
+	 * (tile_join.c); 0: the columns are one loop. Then the outer one's iterator */
+	int64_t round;
+	IterId rounds;
+	int squared;   /* ACROSS: the operand that is turned in squares (tile_square.c); -1: none */
 	bool has_sums; /* groups: cells begin with what is in `sums`, one for each row */
 	BufferId sums;
-	bool prepacked;	    /* when the state is packed: the operand is a parameter */
-	bool apart;	/* every cell of the result is stored once and read nowhere else */
-	int fetched;	/* the operand whose next panel or columns are fetched ahead; -1: none */
-	bool by_blocks; /* the copy is of one block of columns, made where its tiles begin */
-	bool copies;	/* the tile at hand reads the operand where it lies, and copies it */
+	bool prepacked;	 /* when the state is packed: the operand is a parameter */
+	bool apart;	 /* every cell of the result is stored once and read nowhere else */
+	int fetched;	 /* the operand whose next panel or columns are fetched ahead; -1: none */
+	bool by_blocks;	 /* the copy is of one block of columns, made where its tiles begin */
+	bool copies;	 /* the tile at hand reads the operand where it lies, and copies it */
 	uint64_t movers; /* by IterId: loops that move it */
 	TileBlocks blocks;
-	int64_t height, width;	   /* rows and columns of the tile at hand */
-	const TilePart *at_col;		/* likewise */
-	TilePart inside;	   /* of the rows: where padded reads that they move stay inside */
-	bool cuts;	   /* one loop of the sum decides which rows read inside: */
+	int64_t height, width;	/* rows and columns of the tile at hand */
+	const TilePart *at_col; /* likewise */
+	TilePart inside;	/* of the rows: where padded reads that they move stay inside */
+	bool cuts;		/* one loop of the sum decides which rows read inside: */
 	IterId cut;
 	GuardedList guards, inner; /* all, and those that rows do not move */
 	const Loop *window; /* of the sum: rows share reads that it moves as they do; NULL: none */
 	bool by_rows;	    /* tiles go along a row first: nothing of a column is read again */
 	const Loop *sweep;  /* of the result: tiles go along it first; NULL: none */
 	int64_t sweep_rows; /* in blocks of so many; 0: all at once */
-	bool beside; /* ALONG: what columns store and load there lies beside each other */
+	bool beside;	    /* ALONG: what columns store and load there lies beside each other */
 	IterVar r, c, q, lane;
 	IterVar first_row, first_col, first_step; /* of the block */
 	IterVar panel;				  /* of columns, while they are packed */
@@ -152,6 +156,15 @@ bool tile_choose_turned(Planner *p);
 /* tile_result.c: eighths of cycles of turning and storing a tile's sums; its code. */
 uint64_t tile_turned_cycles(const Planner *p, int64_t rows, int64_t cols);
 Block tile_finish_turned(Tile *tile, const TilePart *row, const TilePart *col, LocalId acc);
+/* tile_join.c: may so many columns be more with those of another loop? Makes the last loop of the
+ * result and another one the columns of tiles, in a nest of the planner's own, of which the values
+ * are built again; false: there is none. Do all parts hold whole rounds? Stores that a row of so
+ * many columns takes; the tile's code behind its sums. */
+bool tile_wants_join(const Nest *nest, int64_t columns, int64_t steps, bool copied);
+bool tile_join(Planner *p, Nest *nest);
+bool tile_has_rounds(const Planner *p, const TileParts *cols);
+int64_t tile_pieces(const Tile *tile, int64_t cols);
+Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *cell);
 /* Fills in rows, columns and cycles; leaves rows empty where nothing fits. */
 void tile_choose_sizes(Planner *p);
 /* tile_cache.c: is the result stored, each cell once, and nothing of it read? */

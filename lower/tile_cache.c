@@ -90,7 +90,7 @@ static bool may_wait(const Planner *p)
 	const Nest *nest = p->tile->nest;
 	return p->program->buffers.at[nest->target.buffer].dtype == nest->value->dtype &&
 	       p->tile->apart && p->tile->form == TILE_ACROSS && p->tile->group == 1 &&
-	       !p->tile->stores_rows;
+	       !p->tile->stores_rows && !p->tile->round;
 }
 
 /* ---- as asked ---- */

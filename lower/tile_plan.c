@@ -264,6 +264,28 @@ static bool is_better_turned(const Planner *straight, const Planner *turned)
 	return straight->tile->form == TILE_ALONG || all_cycles(turned) < cycles - cycles / 16;
 }
 
+/* Columns of two loops, in a nest of their own. */
+static bool choose_joined(Planner *p)
+{
+	Nest *nest = p->tile->nest;
+	if (!tile_join(p, nest))
+		return false;
+	memset(&p->sum, 0, sizeof p->sum);
+	memset(&p->store, 0, sizeof p->store);
+	return may_be_tiled(p) && choose_straight(p) && p->tile->form == TILE_ACROSS &&
+	       p->tile->col == &nest->loops[nest->nresult - 1] && p->tile->group == 1 &&
+	       !p->tile->prepacked;
+}
+
+/* The same cells in the same order, in fewer cycles? */
+static bool is_better_joined(const Planner *straight, const Planner *joined)
+{
+	const Tile *tile = straight->tile;
+	uint64_t cycles = all_cycles(straight);
+	return tile->form == TILE_ACROSS && tile->group == 1 && !tile->prepacked &&
+	       all_cycles(joined) < cycles - cycles / 16;
+}
+
 /* Do rows move all that columns do, as in a filter of a gray picture? */
 static bool goes_by_rows(const Planner *p)
 {
@@ -288,11 +310,22 @@ bool tile_plan(Tile *tile, const Machine *machine)
 		return false;
 	}
 	tile->apart = tile_stores_apart(&p);
-	Tile turned = *tile;
-	Planner other = p;
+	Tile turned = *tile, joined = *tile;
+	Nest both = *nest;
+	Planner other = p, third = p;
 	other.tile = &turned;
+	third.tile = &joined;
+	joined.nest = &both;
 	bool copied = nest->staged[0].strides || nest->staged[1].strides;
 	bool turns = !copied && choose_turned(&other), straight = choose_straight(&p);
+	if (choose_joined(&third) && (!straight || is_better_joined(&p, &third))) {
+		*tile->nest = both;
+		joined.nest = tile->nest;
+		*tile = joined;
+		p = third;
+		p.tile = tile;
+		straight = true;
+	}
 	if (!turns && !straight)
 		return false;
 	if (tile->squared >= 0) {

@@ -161,8 +161,9 @@ static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePar
 	uint64_t steps = steps_of(p);
 	int64_t nr = row->step, nc = col->step;
 	uint64_t cell = nc % (16 / dtype_bytes(p->tile->nest->value->dtype)) ? 48 : 20;
+	int64_t stores = p->tile->round ? tile_pieces(p->tile, nc) : column_vectors(p, nc);
 	uint64_t finish = p->tile->form == TILE_ALONG ? cell * (uint64_t)(nr * nc)
-						      : 12 * (uint64_t)(nr * column_vectors(p, nc));
+						      : 12 * (uint64_t)(nr * stores);
 	if (row->turned)
 		return turned_cycles(p, nc, steps);
 	if (p->tile->squared >= 0 && nc > 1)
@@ -231,7 +232,7 @@ static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 	Tile *tile = p->tile;
 	TileParts r = tile_parts_of(p, tile->row, rows, false),
 		  c = tile_parts_of(p, tile->col, cols, join);
-	if (panels_overlap(tile, &c) || is_too_large(p, rows, cols))
+	if (panels_overlap(tile, &c) || is_too_large(p, rows, cols) || !tile_has_rounds(p, &c))
 		return;
 	for (uint32_t i = 0; i < r.n; i++)
 		for (uint32_t j = 0; j < c.n; j++)
@@ -331,11 +332,11 @@ static bool has_picture_rows(const Planner *p)
 static void consider_across(Planner *p, bool even)
 {
 	int64_t extent = tile_extent(p, p->tile->col, 1);
+	int64_t by = p->tile->round ? p->tile->round : p->native;
 	even = even && extent % p->native == 0;
 	for (int64_t rows = 1; rows <= ROWS_MAX; rows++)
-		for (int64_t cols = p->native;
-		     is_step(p, p->tile->row, rows) && fits_registers(p, rows, cols);
-		     cols += p->native) {
+		for (int64_t cols = by;
+		     is_step(p, p->tile->row, rows) && fits_registers(p, rows, cols); cols += by) {
 			if (even && (extent % cols != 0 || tile_rows_meet(p, rows)))
 				continue;
 			consider(p, rows, cols, false);

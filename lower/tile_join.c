@@ -1,0 +1,172 @@
+/* Columns that two loops of the result make together: a loop whose extent is no whole number of
+ * vectors, with another one that the columns' operand walks through as one with it. The result does
+ * not, so a tile's cells are stored in pieces.
+ *
+ *   y[a, b, c, d] from x[a, c, k] and w[k, b, d], with 24 steps of d:
+ *   for d in 0..576 step 48                              b and d
+ *     for c in 0..24 step 8
+ *       local acc : f32 [8, 48] = 0
+ *       for k in 0..576
+ *         unroll r in 0..8: vector lane in 0..48: acc[r, lane] += x[..] * w[k*576 + d + lane]
+ *       unroll r in 0..8
+ *         vector lane in 0..16: y[.. + d/24*576 + (c + r)*24 + lane] = acc[r, lane]
+ *         vector lane in 0..8: y[.. + d/24*576 + (c + r)*24 + 16 + lane] = acc[r, 16 + lane]
+ *         vector lane in 0..8: y[.. + (d/24 + 1)*576 + (c + r)*24 + lane] = acc[r, 24 + lane]
+ *         ...
+ *
+ * Tiles begin and end with whole rounds of the inner loop. A piece ends where a round or a register
+ * does. Cells add up in the order of the sum's loops, as in tiles of either loop alone.
+ */
+#include "lower/tile.h"
+
+/* Vectors of columns that are enough alone; steps of the sum behind which cells in short pieces, and
+ * panels whose steps are apart, do not count: fewer wait for memory. */
+enum { JOIN_VECTORS = 4, JOIN_STEPS = 64 };
+/* Vectors of which some lanes are stored. */
+enum { MASKED_BYTES = 64 };
+
+bool tile_wants_join(const Nest *nest, int64_t columns, int64_t steps, bool copied)
+{
+	int64_t bytes = nest->gen->lower->machine->vector_bytes;
+	int64_t lanes = bytes / dtype_bytes(nest->value->dtype);
+	int64_t whole = (columns + lanes - 1) / lanes * lanes;
+	bool few = steps < JOIN_STEPS && (copied || columns < lanes);
+	return bytes == MASKED_BYTES && dtype_is_float(nest->value->dtype) && columns > 1 && !few &&
+	       columns < JOIN_VECTORS * lanes && whole * 7 > columns * 8;
+}
+
+/* Does every operand of the sum go past both loops as past one? */
+static bool walk_as_one(const Planner *p, const Loop *outer, const Loop *inner)
+{
+	Sizes *sizes = p->program->sizes;
+	for (size_t i = 0; i < p->sum.at.n; i++) {
+		Size by = ix_stride(p->program, p->sum.at.at[i], outer->var);
+		Size step = ix_stride(p->program, p->sum.at.at[i], inner->var);
+		if (size_is_bad(by) || size_is_bad(step) ||
+		    !size_same(by, size_mul(sizes, step, inner->extent)))
+			return false;
+	}
+	return true;
+}
+
+/* The loop that goes with the last one of the result, which is no batch's; NULL: there is none. */
+static const Loop *outer_of(const Planner *p, const Loop *inner)
+{
+	const Nest *nest = p->tile->nest;
+	for (const Loop *loop = inner; loop-- > nest->loops;)
+		if (tile_extent(p, loop, 0) > 1 && size_same(loop->own, loop->extent) &&
+		    walk_as_one(p, loop, inner))
+			return loop;
+	return NULL;
+}
+
+static void join(Nest *nest, const Loop *outer)
+{
+	Gen *gen = nest->gen;
+	Sizes *sizes = gen->program->sizes;
+	uint32_t last = nest->nresult - 1, at = (uint32_t)(outer - nest->loops);
+	Loop *loops = ARENA_ARRAY(gen->arena, Loop, nest->nloops);
+	for (uint32_t i = 0, n = 0; i < nest->nloops; i++)
+		if (i != at)
+			loops[n++] = nest->loops[i];
+	loops[last - 1].extent = size_mul(sizes, outer->extent, loops[last - 1].extent);
+	loops[last - 1].own = loops[last - 1].extent;
+	const Ix **by_iter = ARENA_ARRAY(gen->arena, const Ix *, nest->proj->niters + 1);
+	for (IterId i = 0; i < nest->proj->niters; i++)
+		by_iter[i] = i == outer->iter ? zero_ix(gen) : nest->by_iter[i];
+	PUSH(gen->arena, nest->merged,
+	     ((Merged){outer->iter, nest->loops[last].iter, nest->loops[last].extent}));
+	nest->by_iter = by_iter;
+	nest->loops = loops;
+	nest->nloops--;
+	nest->nresult--;
+}
+
+static int64_t known_steps(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t steps = 1;
+	for (uint32_t i = nest->nresult; i < nest->nloops && steps < JOIN_STEPS; i++)
+		steps *= tile_extent(p, &nest->loops[i], JOIN_STEPS);
+	return steps;
+}
+
+bool tile_join(Planner *p, Nest *nest)
+{
+	Tile *tile = p->tile;
+	const Loop *inner = &nest->loops[nest->nresult - 1];
+	if (nest->nresult < 2 || nest->gen->lower->band || nest->guards.n > 0 ||
+	    nest->epilogue.stmts.n > 0 || !tile_is_simple(nest->finished) ||
+	    !tile_wants_join(nest, tile_extent(p, inner, 0), known_steps(p), false) ||
+	    !size_same(inner->own, inner->extent) || tile_stride(p, nest->at, inner) != 1)
+		return false;
+	const Loop *outer = outer_of(p, inner);
+	if (!outer)
+		return false;
+	tile->round = tile_extent(p, inner, 0);
+	tile->rounds = outer->iter;
+	join(nest, outer);
+	nest_values(nest);
+	nest->finished = nest_finished(nest, nest_neutral(nest), &nest->epilogue);
+	return true;
+}
+
+bool tile_has_rounds(const Planner *p, const TileParts *cols)
+{
+	int64_t lo;
+	if (p->tile->round && p->tile->round < p->native && cols->at[0].step % p->native != 0)
+		return false;
+	for (uint32_t i = 0; p->tile->round && i < cols->n; i++)
+		if (cols->at[i].step % p->tile->round != 0 ||
+		    !tile_is_const(p, cols->at[i].lo, &lo) || lo % p->tile->round != 0)
+			return false;
+	return true;
+}
+
+/* Where the piece that begins at a lane of the tile ends. */
+static int64_t piece_end(const Tile *tile, int64_t lane)
+{
+	int64_t round = (lane / tile->round + 1) * tile->round,
+		vector = (lane / tile->lanes + 1) * tile->lanes;
+	return round < vector ? round : vector;
+}
+
+int64_t tile_pieces(const Tile *tile, int64_t cols)
+{
+	int64_t n = 0;
+	for (int64_t lane = 0; lane < cols; lane = piece_end(tile, lane))
+		n++;
+	return n;
+}
+
+/* The lanes of a piece, row by row. */
+static Block store_piece(Tile *tile, const Value *cell, int64_t from, int64_t to)
+{
+	Gen *gen = tile->nest->gen;
+	const Stmt *lanes = stmt_for(gen->arena, tile->lane, tile_const(tile, from),
+				     tile_const(tile, to), tile_store(tile, cell));
+	Stmt *vector = (Stmt *)lanes;
+	vector->loop = LOOP_VECTOR;
+	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, block_of(gen, vector));
+}
+
+Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *cell)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	const Ix **outer = &nest->by_iter[tile->rounds], **inner = &nest->by_iter[tile->col->iter];
+	const Ix *outer_was = *outer, *inner_was = *inner, *lane = ix_iter(gen->arena, tile->lane);
+	const Ix *first = ix_binary(gen->program, IX_DIV, tile_first(tile, tile->col, col),
+				    tile_const(tile, tile->round));
+	Body body = {0};
+	for (int64_t from = 0, to; from < tile->width; from = to) {
+		int64_t round = from / tile->round;
+		to = piece_end(tile, from);
+		*outer = ix_add(gen->program, first, tile_const(tile, round));
+		*inner = ix_add(gen->program, lane, tile_const(tile, -round * tile->round));
+		gen_append(gen, &body, store_piece(tile, cell, from, to));
+	}
+	*outer = outer_was;
+	*inner = inner_was;
+	return body_block(&body);
+}
