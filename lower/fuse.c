@@ -15,7 +15,7 @@
  */
 #include "lower/lowering.h"
 
-enum { FUSED_LIMIT = 64, REPEATED_USES = 4, WINDOW_FEW = 32, TOLD_DEPTH = 6, TOLD_COST = 4 };
+enum { FUSED_LIMIT = 64, REPEATED_USES = 4, WINDOW_FEW = 32, TOLD_DEPTH = 6, TOLD_COST = 6 };
 enum { COST_FREE = 0, COST_FUNCTION = 16, COST_LIMIT = 1000 };
 
 /* ---- what a node costs where it is evaluated ---- */

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from tsrlib import Model, check, pool_call
+from tsrlib import Model, pool_call
 
 random.seed(5)
 RNG = np.random.default_rng(5)
@@ -20,8 +20,10 @@ MASKS = [
     ("where(!(%s <= %s), -inf, where(%s + 40 >= %s, tanh(a), 7))" % (KEY, ROW, KEY, ROW),
      lambda s, t, p: (t <= s) & (t + 40 >= s)),
     ("where(%s < p || %s <= %s, a, -inf)" % (KEY, KEY, ROW), lambda s, t, p: (t < p) | (t <= s)),
+    ("where(%s + p >= %s && %s + 20 > %s + p, a, -inf)" % (ROW, KEY, KEY, ROW),
+     lambda s, t, p: (s + p >= t) & (t + 20 > s + p)),
 ]
-OTHERWISE = [-np.inf, -np.inf, 0.5, -np.inf, 0, None, -np.inf]
+OTHERWISE = [-np.inf, -np.inf, 0.5, -np.inf, 0, None, -np.inf, -np.inf]
 FORMS = [
     ("[n | 3, 12]", "[m | 3, 12]", "s | h, d; t | h, d => s | h, t", "shd,thd->sht", (0, 2)),
     ("[3, n | 12]", "[3, m | 12]", "h, s | d; h, t | d => h, s | t", "hsd,htd->hst", (1, 2)),
