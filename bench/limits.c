@@ -11,27 +11,15 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
-#ifdef __AVX512F__
-enum { LANES = 16 };
-#elif defined(__AVX2__)
-enum { LANES = 8 };
-#else
-enum { LANES = 4 };
-#endif
-enum { THREADS_MAX = 256, RUNS = 5, STREAMS_MAX = 8, AHEAD = 128, ROUNDED = 2 << 20 };
-typedef float Vec __attribute__((vector_size(LANES * 4)));
+#include "streams.h"
 
-typedef struct Way {
-	int streams; /* 0: copied */
-	bool ahead;  /* prefetched */
-} Way;
+enum { THREADS_MAX = 256, RUNS = 5 };
 
 static int threads;
 static Way way;
@@ -72,41 +60,13 @@ static void add(Vec *unused)
 		__asm__ volatile("add $1, %0" : "+r"(sum));
 }
 
-/* The streams are neighbouring parts of x. Inlined, so that `n` and `ahead` are known. */
-static inline __attribute__((always_inline)) void read_streams(const Vec *x, size_t n, bool ahead)
-{
-	size_t part = vectors / n, run = STREAMS_MAX / n;
-	Vec sums[STREAMS_MAX] = {0};
-	for (size_t i = 0; i < part; i += run)
-		for (size_t a = 0; a < STREAMS_MAX; a++) {
-			const Vec *here = x + a / run * part + i + a % run;
-			if (ahead)
-				__builtin_prefetch(here + AHEAD);
-			sums[a] += *here;
-		}
-	for (int a = 0; a < STREAMS_MAX; a++)
-		__asm__ volatile("" : "+v"(sums[a])::"memory");
-}
-
-static inline __attribute__((always_inline)) void read_some(const Vec *x, bool ahead)
-{
-	switch (way.streams) {
-	case 1: read_streams(x, 1, ahead); break;
-	case 2: read_streams(x, 2, ahead); break;
-	case 4: read_streams(x, 4, ahead); break;
-	default: read_streams(x, 8, ahead); break;
-	}
-}
-
 static void move(Vec *x)
 {
 	for (long r = 0; r < repeats; r++) {
 		if (way.streams == 0)
 			memcpy(x, x + vectors / 2, vectors / 2 * sizeof *x);
-		else if (way.ahead)
-			read_some(x, true);
 		else
-			read_some(x, false);
+			read_way(x, vectors, way);
 	}
 }
 

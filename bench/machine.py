@@ -14,6 +14,7 @@ CPUS = len(os.sched_getaffinity(0))
 WAITS, SLOWER, SPINS_MOST = 40, 1.25, 8
 # Instructions, and the kernels for them: also on processors that these libraries do not know
 KERNELS = {"avx512bw": ("SkylakeX", "skx", "avx512"), "avx2": ("Haswell", "haswell", "avx2")}
+LIBTSR_NEEDS = ("-ljansson", "-lxxhash", "-lzip", "-lpthread", "-ldl", "-lm")
 LIBRARIES = ("OPENBLAS_", "BLIS_", "MKL_", "OMP_", "GOMP_", "KMP_", "DNNL_", "ONEDNN_", "ATEN_", "TORCH")
 with open("/proc/cpuinfo", encoding="utf8") as info:
     CPUINFO = dict((part.strip() for part in line.split(":", 1)) for line in info if ":" in line)
@@ -30,9 +31,9 @@ def environment(threads, **others):
 
 
 class Machine:
-    def __init__(self, work, attempts):
+    def __init__(self, build, work, attempts):
         """`attempts` at an undisturbed run; 1 takes each run as it is"""
-        self.attempts, self.tool = attempts, os.path.join(work, "limits")
+        self.build, self.work, self.attempts, self.tool = build, work, attempts, os.path.join(work, "limits")
         subprocess.run(["gcc", "-O2", "-march=native", "-o", self.tool, os.path.join(HERE, "limits.c"), "-lpthread"],
                        check=True)
         self.spins, self.rates, self.peaks = {}, {}, {}
@@ -51,6 +52,16 @@ class Machine:
     def bandwidth(self, threads, nbytes):
         """GB/s of as many bytes: of the cache that holds them, or of memory"""
         return max(self.measured(threads, "memory", int(nbytes))["gbs"] for _ in range(min(2, self.attempts)))
+
+    def share_of_memory(self, threads, case):
+        """Of what memory delivers, by a model that waits for it, measured in turn (beside.c)"""
+        tool, root = os.path.join(self.work, "beside"), os.path.join(HERE, "..")
+        subprocess.run(["gcc", "-O2", "-march=native", "-I", root, "-o", tool, os.path.join(HERE, "beside.c"),
+                        os.path.join(self.build, "libtsr.a"), *LIBTSR_NEEDS], check=True)
+        dims = [word for word in case.arguments if "=" in word]
+        words = [tool, str(threads), str(int(case.nbytes)), case.artefact, *dims]
+        times = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+        return times["read_ns"] / times["routine_ns"]
 
     def known_bandwidth(self, threads, nbytes):
         """The same, measured once"""

@@ -19,6 +19,7 @@ class ModelCase:
     nbytes: float = 0
     defines: tuple = ()
     bounded: bool = True
+    rounds: int = 1
 
     def stem(self, folder):
         return os.path.join(folder, self.model)
@@ -33,6 +34,7 @@ class ModelCase:
         """The words for tsr bench; compiles, and makes the weights on the first call."""
         self.folder = folder
         stem = self.stem(folder) + "".join("_" + define for define in self.defines)
+        self.artefact = stem + ".so"
         words = [word for define in self.defines for word in ("-D", define)]
         source = f"{ROOT}/examples/models/{self.model}"
         subprocess.run([f"{build}/tsrc", "-I", f"{ROOT}/lib", *words, source + ".tsr", "-o", stem + ".so"], check=True)
@@ -54,7 +56,7 @@ def whole():
     yield ModelCase("GPT-2 124M, prefill of 64", "gpt2", ("s=64", "past=0"), (s, 0),
                     flops=s * 2 * (body + 50257 * 768) + 12 * 4.0 * s * s * 768)
     yield ModelCase("GPT-2 124M, a token after 64", "gpt2", ("past=64",), (1, 64), defines=("s=1",),
-                    nbytes=4 * (body + 50257 * 768))
+                    nbytes=4 * (body + 50257 * 768), rounds=5)
     yield ModelCase("LeNet, 1 picture", "lenet", ("n=1",), (1,), flops=0.833e6)
 
 

@@ -53,30 +53,31 @@ def compiled(name, case):
 
 
 class Measured:
-    """Of one case on one number of threads: median times by contestant, None where one failed; whose runs were all
-    disturbed; and the limit, where there is one"""
+    """Of one case on one number of threads: median times by contestant, None where one failed, and those of each round;
+    whose runs were all disturbed; and the share of the limit, where there is one"""
 
     def __init__(self, name, case, threads):
         tsr = [os.path.join(BUILD, "tsr"), "bench", "--json", "--threads=%d" % threads, *compiled(name, case)]
         commands = {"tsr": tsr, **PEERS.commands(case, threads)}
-        times, self.disturbed, self.limit = {who: [] for who in commands}, set(), self.first_limit(case, threads)
-        for _ in range(options.rounds):
+        self.rounds, self.disturbed = {who: [] for who in commands}, set()
+        for _ in range(max(options.rounds, case.rounds)):
             for who, command in commands.items():
                 ns, whole = HOST.undisturbed(threads, lambda: PEERS.median_ns(command, threads))
-                times[who].append(ns)
+                self.rounds[who].append(ns)
                 self.disturbed |= set() if whole else {who}
-            if case.nbytes and isinstance(case, models.ModelCase):
-                self.limit = max(self.limit, HOST.bandwidth(threads, case.nbytes))
-        self.times = {who: None if None in ns else statistics.median(ns) for who, ns in times.items()}
+        self.times = {who: None if None in ns else statistics.median(ns) for who, ns in self.rounds.items()}
+        self.share = self.of_limit(case, threads) if self.times["tsr"] else None
 
-    @staticmethod
-    def first_limit(case, threads):
-        """A model that waits for memory is measured beside it, as memory serves other machines as well"""
+    def of_limit(self, case, threads):
+        """A model that waits for memory is measured in turn with it, as memory serves other machines as well"""
+        if case.nbytes and isinstance(case, models.ModelCase):
+            return HOST.undisturbed(threads, lambda: HOST.share_of_memory(threads, case))[0]
+        limit = None
         if case.flops:
-            return HOST.peaks[threads] if case.bounded else None
-        if isinstance(case, models.ModelCase):
-            return HOST.bandwidth(threads, case.nbytes)
-        return HOST.known_bandwidth(threads, case.nbytes) if case.nbytes else None
+            limit = HOST.peaks[threads] if case.bounded else None
+        elif case.nbytes:
+            limit = HOST.known_bandwidth(threads, case.nbytes)
+        return (case.flops or case.nbytes) / self.times["tsr"] / limit if limit else None
 
     def rate(self, case, who):
         """With its mark; the time itself of a case without a measure of work"""
@@ -87,14 +88,15 @@ class Measured:
             work / self.times[who] if work else self.times[who])
 
     def cells(self, case):
-        """What the table shows, the fastest peer first, and the ratio to it"""
+        """What the table shows, the fastest peer first, and the ratio to it, round by round"""
         mine = self.times["tsr"]
         peers = sorted((who for who in self.times if who != "tsr"), key=lambda who: self.times[who] or float("inf"))
         shown = ", ".join("%s %s" % (who, self.rate(case, who)) for who in peers) or "-"
-        share = "%.0f %%" % (100 * (case.flops or case.nbytes) / mine / self.limit) if mine and self.limit else ""
+        share = "%.0f %%" % (100 * self.share) if self.share else ""
         if mine is None or not peers or self.times[peers[0]] is None:
             return [self.rate(case, "tsr"), shown, "-", share], None
-        ratio = self.times[peers[0]] / mine
+        ratio = statistics.median(
+            theirs / ours for theirs, ours in zip(self.rounds[peers[0]], self.rounds["tsr"]))
         return [self.rate(case, "tsr"), shown, "%.2f" % ratio, share], ratio
 
 
@@ -154,7 +156,7 @@ def table(say):
 
 
 os.makedirs(WORK, exist_ok=True)
-HOST = machine.Machine(WORK, options.attempts)
+HOST = machine.Machine(BUILD, WORK, options.attempts)
 PEERS = contestants.Contestants(WORK, options.peer_python or contestants.default_python(BUILD),
                                 [name for name in options.peers.split(",") if name])
 with open(WORK + ".md", "w", encoding="utf8") as out:
