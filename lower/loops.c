@@ -53,6 +53,11 @@ static bool is_number(const Value *value, double number)
 					    : (double)value->constant.i == number;
 }
 
+bool value_is_zero(const Value *value)
+{
+	return value->dtype != DTYPE_U4X32 && is_number(value, 0);
+}
+
 /* The argument that x op 1 or 1 op x comes down to, exactly; NULL otherwise. */
 static const Value *without_unit(Op op, const Value *const *args)
 {

@@ -341,6 +341,7 @@ const Ix *ix_binary(Program *program, IxKind kind, const Ix *a, const Ix *b);
 const Ix *ix_value(Arena *arena, const Value *value);
 const Value *value_load(Program *program, BufferId buffer, const Ix *ix);
 const Value *value_const(Arena *arena, Dtype dtype, Scalar constant);
+bool value_is_zero(const Value *value); /* a constant 0 */
 const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args, uint32_t nargs);
 const Value *value_cast(Arena *arena, Dtype dtype, const Value *value);
 const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, const Ix *const *ixs,

@@ -8,8 +8,8 @@
  * What is stored is the same: where() takes nothing of a sum that is hidden, be it NaN, and a cell
  * that is seen has its whole sum. A comparison of sums of iterators fails in a whole tile where it
  * fails at the corner where it is nearest to holding. Of indices that wrap, as i32, that is true
- * where both fit: the lesser one is shown not to be below all i32, and the greater one, if that is
- * not shown, is asked not to be above, as what is added for each 2^31 that is in it.
+ * where both fit: the greater side is shown not to be below all i32, and the lesser one, if it is
+ * not shown not to be above, counts as less than all where it is.
  */
 #include <string.h>
 
@@ -58,14 +58,18 @@ static const Ix *at_corner(const Hidden *h, const Ix *ix, const Ix *more)
 	return ix;
 }
 
-/* 0 where the greatest of the tile's indices is an i32, else more than that and 2^31. */
-static const Ix *beyond(const Hidden *h, const Ix *greatest)
+/* `least`, or less than any i32 where the greatest of the tile's indices is above all i32. */
+static const Ix *unless_beyond(const Hidden *h, const Ix *least, const Ix *greatest)
 {
 	const Tile *tile = h->tile;
 	Program *program = tile->nest->gen->program;
-	const Ix *times = ix_binary(program, IX_DIV, greatest, tile_const(tile, (int64_t)1 << 31));
-	times = ix_binary(program, IX_MAX, times, tile_const(tile, 0));
-	return ix_mul(program, times, tile_const(tile, (int64_t)1 << 33));
+	const int64_t above = (int64_t)1 << 31;
+	const Ix *beyond = ix_binary(program, IX_DIV, greatest, tile_const(tile, above));
+	beyond = ix_binary(program, IX_MAX, beyond, tile_const(tile, 0));
+	beyond = ix_binary(program, IX_MIN, beyond, tile_const(tile, 1));
+	const Ix *most = ix_mul(program, beyond, tile_const(tile, -4 * above));
+	most = ix_add(program, most, tile_const(tile, above));
+	return ix_binary(program, IX_MIN, least, most);
 }
 
 /* Cells are seen where less <= more; `strict`: where less < more. */
@@ -83,19 +87,16 @@ static void add_condition(Hidden *h, const Value *less, const Value *more, bool 
 	if (less->dtype == DTYPE_I32) {
 		if (!tile_index_fits(tile, b, true))
 			return;
+		const Ix *greatest = at_corner(h, a, a);
+		if (!greatest)
+			return;
 		if (!tile_index_fits(tile, a, false))
-			most = ix_add(program, most, beyond(h, at_corner(h, a, a)));
+			least = unless_beyond(h, least, greatest);
 	}
 	h->conds[h->n++] = (Cond){strict ? COND_LT : COND_LE, least, most};
 }
 
 /* ---- where the sum is read ---- */
-
-static bool is_zero(const Value *value)
-{
-	return value->kind == VALUE_CONST && value->dtype != DTYPE_U4X32 &&
-	       (dtype_is_float(value->dtype) ? value->constant.f == 0 : value->constant.i == 0);
-}
 
 /* The sum is read where the value is true, or is not. */
 static void read_if(Hidden *h, const Value *value, bool is_true)
@@ -112,7 +113,7 @@ static void read_if(Hidden *h, const Value *value, bool is_true)
 	case OP_GE: is_true ? add_condition(h, b, a, false) : add_condition(h, a, b, true); break;
 	case OP_NOT: read_if(h, a, !is_true); break;
 	case OP_NE:
-		if (is_zero(b))
+		if (value_is_zero(b))
 			read_if(h, a, is_true);
 		break;
 	case OP_AND:

@@ -143,11 +143,8 @@ static Dtype compute_dtype(const Node *node, Op op, const Value *const *args, ui
 static const Value *without_test(const Value *value)
 {
 	const Value *test = value->kind == VALUE_CAST ? value->args[0] : value;
-	if (test->kind != VALUE_OP || test->op != OP_NE || test->args[1]->kind != VALUE_CONST)
-		return value;
-	const Value *with = test->args[1];
-	bool zero = dtype_is_float(with->dtype) ? with->constant.f == 0 : with->constant.i == 0;
-	return zero ? test->args[0] : value;
+	bool tests = test->kind == VALUE_OP && test->op == OP_NE && value_is_zero(test->args[1]);
+	return tests ? test->args[0] : value;
 }
 
 /* A truth value in another type: 0.5 is true, and must not become the integer 0. No integer but 0

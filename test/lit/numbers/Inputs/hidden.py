@@ -95,5 +95,16 @@ def run():
     print("%d sums behind masks agree with NumPy" % compared)
 
 
+def wraps():
+    """A limit of 2^62 is 0 as an i32."""
+    q, k = (np.random.default_rng(5).standard_normal(size).astype(np.float32) for size in ((64, 16), (16, 64)))
+    model = Model("dim p\ninput q : [64 | 16]\ninput k : [16 | 64]\n"
+                  "output y = where(range(64) + 8 > sum(\"s => s | \", range(64)) + p*p, "
+                  "einsum(\"s | d; d | t => s | t\", q, k), -1)\n")
+    results = [model.forward([p], [q, k], [((64, 64), np.float32)])[0] for p in (0, 1 << 31)]
+    assert np.array_equal(*results), "a limit that wraps"
+
+
 CALLS = {2: pool_call(2)}
 run()
+wraps()
