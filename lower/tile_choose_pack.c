@@ -214,12 +214,12 @@ static void pack_turned(Planner *p)
 		    tile_extent(p, col, 0) == 0 ||
 		    loop_of_member(p->program->sizes, col, 1) < PACK_COLUMNS)
 			continue;
-		p->tile->prepacked = tile_may_prepack(p, load);
-		if (pack_steps(p, load) < (p->tile->prepacked ? 1 : PACK_STEPS))
-			continue;
-		if (!p->tile->prepacked && !pays_packed(p, load, false))
+		bool ahead = tile_may_prepack(p, load);
+		if (pack_steps(p, load) < (ahead ? 1 : PACK_STEPS) ||
+		    (!ahead && !pays_packed(p, load, false)))
 			continue;
 		pack(p, col, load, LOOP_UNROLL);
+		p->tile->prepacked = ahead;
 		return;
 	}
 }

@@ -95,7 +95,7 @@ static bool is_window(const Planner *p)
 			return false;
 		steps *= extent;
 	}
-	return p->sum.at.n == 1;
+	return true;
 }
 
 /* Sums of what is read once: is a row of columns in registers while rows go by, in the order in
@@ -318,22 +318,22 @@ bool tile_plan(Tile *tile, const Machine *machine)
 	joined.nest = &both;
 	bool copied = nest->staged[0].strides || nest->staged[1].strides;
 	bool turns = !copied && choose_turned(&other), straight = choose_straight(&p);
-	if (choose_joined(&third) && (!straight || is_better_joined(&p, &third))) {
-		*tile->nest = both;
-		joined.nest = tile->nest;
-		*tile = joined;
-		p = third;
-		p.tile = tile;
-		straight = true;
-	}
-	if (!turns && !straight)
+	bool joins = choose_joined(&third) && (!straight || is_better_joined(&p, &third));
+	if (!turns && !straight && !joins)
 		return false;
 	if (tile->squared >= 0) {
 		tile_describe(&p);
 		return straight;
 	}
-	if (turns && (!straight || is_better_turned(&p, &other)))
+	if (turns && (!(straight || joins) || is_better_turned(joins ? &third : &p, &other))) {
 		*tile = turned;
+	} else if (joins) {
+		*tile->nest = both;
+		joined.nest = tile->nest;
+		*tile = joined;
+		p = third;
+		p.tile = tile;
+	}
 	tile_choose_sweep(&p);
 	tile->by_rows = goes_by_rows(&p);
 	if (tile_choose_read(tile)) {
