@@ -53,11 +53,15 @@ class Machine:
         """GB/s of as many bytes: of the cache that holds them, or of memory"""
         return max(self.measured(threads, "memory", int(nbytes))["gbs"] for _ in range(min(2, self.attempts)))
 
-    def share_of_memory(self, threads, case):
-        """Of what memory delivers, by a model that waits for it, measured in turn (beside.c)"""
+    def compiled_beside(self):
         tool, root = os.path.join(self.work, "beside"), os.path.join(HERE, "..")
         subprocess.run(["gcc", "-O2", "-march=native", "-I", root, "-o", tool, os.path.join(HERE, "beside.c"),
                         os.path.join(self.build, "libtsr.a"), *LIBTSR_NEEDS], check=True)
+        return tool
+
+    @staticmethod
+    def share_of_memory(tool, threads, case):
+        """Of what memory delivers, by a model that waits for it, measured in turn (beside.c)"""
         dims = [word for word in case.arguments if "=" in word]
         words = [tool, str(threads), str(int(case.nbytes)), case.artefact, *dims]
         times = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)

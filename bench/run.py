@@ -71,7 +71,8 @@ class Measured:
     def of_limit(self, case, threads):
         """A model that waits for memory is measured in turn with it, as memory serves other machines as well"""
         if case.nbytes and isinstance(case, models.ModelCase):
-            return HOST.undisturbed(threads, lambda: HOST.share_of_memory(threads, case))[0]
+            tool = HOST.compiled_beside()
+            return HOST.undisturbed(threads, lambda: HOST.share_of_memory(tool, threads, case))[0]
         limit = None
         if case.flops:
             limit = HOST.peaks[threads] if case.bounded else None

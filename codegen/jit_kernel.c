@@ -338,10 +338,10 @@ static void declare_locals(KernelJit *k)
 KernelJit jit_kernel_new(Jit *jit, KernelId id)
 {
 	const Module *m = jit->module;
-	KernelJit k = {.module = m, .program = m->program, .kernel = &m->kernels[id].kernel};
+	KernelJit k = {.program = m->program, .kernel = &m->kernels[id].kernel};
 	k.use = m->kernels[id].use;
 	k.values.arena = jit->arena;
-	k.parted = jit_is_parted(&k);
+	k.parted = jit_is_parted(m, k.kernel);
 	return k;
 }
 

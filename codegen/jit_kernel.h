@@ -18,7 +18,6 @@ typedef struct Registers {
 
 typedef struct KernelJit {
 	JitFunction f;
-	const Module *module;
 	const Program *program;
 	const Kernel *kernel;
 	const KernelUse *use;
@@ -97,7 +96,7 @@ Rvalue *jit_turned_row(KernelJit *k, LocalId local, int64_t row);
 
 /* jit_part.c */
 /* Is the kernel more than one function should hold? */
-bool jit_is_parted(const KernelJit *k);
+bool jit_is_parted(const Module *module, const Kernel *kernel);
 /* A loop as a call of a function of its own; false: it is to be here, and nothing was done. */
 bool jit_part(KernelJit *k, const Stmt *loop);
 

@@ -1,7 +1,7 @@
 /* Loops of a heavy kernel as functions of their own.
  *
  *   for first in 0..s step 64                       for first in 0..s step 64
- *     for t in 0..s step 32: scores                   PREFIX__p_NAME_part0(dims, scalars, buffers, first)
+ *     for t in 0..s step 32: scores                   PREFIX__p_NAME_part0(dims, buffers, first)
  *     for row in 0..64: softmax              ->       PREFIX__p_NAME_part1(..)
  *     for s1 in 0..60 step 6: the product             PREFIX__p_NAME_part2(..)
  *
@@ -15,9 +15,9 @@
 
 enum { LEAST_WEIGHT = 40, MOST_WEIGHT = 400 };
 
-bool jit_is_parted(const KernelJit *k)
+bool jit_is_parted(const Module *module, const Kernel *kernel)
 {
-	return jit_block_weight(k->module, k->kernel->body) > MOST_WEIGHT;
+	return jit_block_weight(module, kernel->body) > MOST_WEIGHT;
 }
 
 static bool has_serial_loop(Block block)
@@ -65,7 +65,7 @@ static gcc_jit_function *part_function(const KernelJit *k, const Kernel *kernel,
 				       const KernelUse *use)
 {
 	Jit *jit = k->f.jit;
-	KernelJit part = {.module = k->module, .program = k->program, .kernel = kernel, .use = use};
+	KernelJit part = {.program = k->program, .kernel = kernel, .use = use};
 	part.values.arena = jit->arena;
 	JitParam *own;
 	size_t nown = jit_kernel_params(jit, use, &own);

@@ -57,7 +57,7 @@ static uint32_t count_ones(const Chooser *c, NodeId node)
 	return n;
 }
 
-/* Has the operand columns, which the last contraction's need not, and fewer axes of one element than
+/* Has the operand columns, which the first contraction's alone must, and fewer axes of one element than
  * the result? The single row is one of these, which no iterator shows. */
 static bool may_rest(const Chooser *c, const BandEnd *end, const Seen *seen)
 {

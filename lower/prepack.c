@@ -75,11 +75,7 @@ static bool stays(const Program *program, const Buffer *buffer)
 
 static int64_t least_elements(const Planner *p)
 {
-	const Nest *nest = p->tile->nest;
-	int64_t steps = 1;
-	for (uint32_t i = nest->nresult; i < nest->nloops && steps < FEW_STEPS; i++)
-		steps *= tile_extent(p, &nest->loops[i], FEW_STEPS);
-	return steps < FEW_STEPS ? FEW_ELEMENTS : LEAST_ELEMENTS;
+	return tile_known_steps(p, FEW_STEPS) < FEW_STEPS ? FEW_ELEMENTS : LEAST_ELEMENTS;
 }
 
 /* Can there be a copy? Each of its elements is another one of the parameter. */

@@ -56,8 +56,8 @@ typedef struct Tile {
 	BufferId packed;
 	/* ACROSS: the result lies along the rows, so that sums are turned before they are stored */
 	bool stores_rows;
-	/* ACROSS: columns that begin a round of the inner one of two loops, which are one in the sums
-	 * (tile_join.c); 0: the columns are one loop. Then the outer one's iterator */
+	/* ACROSS: of columns of two loops (tile_join.c) the extent of the inner one and the outer
+	 * one's iterator; 0: the columns are one loop */
 	int64_t round;
 	IterId rounds;
 	int squared;   /* ACROSS: the operand that is turned in squares (tile_square.c); -1: none */
@@ -116,6 +116,8 @@ bool tile_is_widening(const Value *value);
 bool tile_is_converting(const Value *value);
 bool tile_is_const(const Planner *p, Size size, int64_t *n);
 int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise); /* 1 of no loop */
+/* Steps of the sum, `most` or more where they are as many or an extent is not known. */
+int64_t tile_known_steps(const Planner *p, int64_t most);
 /* tile_parts.c: is the extent a multiple of the step, whatever the dims are? Its tiles of that step
  * and those of what is left, which is added to the last whole one to `join`. */
 bool tile_is_whole(const Planner *p, Size extent, int64_t step);
@@ -217,7 +219,7 @@ const Value *tile_replaced(Arena *arena, const Value *value, const Value *old, c
  * beyond its columns; 0: it may not. The loops over the sum that do so. */
 int64_t tile_step_apart(const Planner *p, int load);
 Block tile_beyond_steps(Tile *tile, const Value *cell);
-/* Where the panel of a part of the columns ends in the copy; which step of the sum it is at the
+/* Where the panel of a part of the columns begins and ends in the copy; which step of the sum it is at the
  * loops at hand. */
 const Ix *tile_panel_start(const Tile *tile, const TilePart *col);
 const Ix *tile_panel_end(const Tile *tile, const TilePart *col);

@@ -19,8 +19,8 @@
  */
 #include "lower/tile.h"
 
-/* Vectors of columns that are enough alone; steps of the sum behind which cells in short pieces, and
- * panels whose steps are apart, do not count: fewer wait for memory. */
+/* Vectors of columns that are enough alone; steps of the sum behind which cells in short pieces,
+ * and panels whose steps are apart, do not count: fewer wait for memory. */
 enum { JOIN_VECTORS = 4, JOIN_STEPS = 64 };
 /* Vectors of which some lanes are stored. */
 enum { MASKED_BYTES = 64 };
@@ -82,22 +82,14 @@ static void join(Nest *nest, const Loop *outer)
 	nest->nresult--;
 }
 
-static int64_t known_steps(const Planner *p)
-{
-	const Nest *nest = p->tile->nest;
-	int64_t steps = 1;
-	for (uint32_t i = nest->nresult; i < nest->nloops && steps < JOIN_STEPS; i++)
-		steps *= tile_extent(p, &nest->loops[i], JOIN_STEPS);
-	return steps;
-}
-
 bool tile_join(Planner *p, Nest *nest)
 {
 	Tile *tile = p->tile;
 	const Loop *inner = &nest->loops[nest->nresult - 1];
 	if (nest->nresult < 2 || nest->gen->lower->band || nest->guards.n > 0 ||
 	    nest->epilogue.stmts.n > 0 || !tile_is_simple(nest->finished) ||
-	    !tile_wants_join(nest, tile_extent(p, inner, 0), known_steps(p), false) ||
+	    !tile_wants_join(nest, tile_extent(p, inner, 0), tile_known_steps(p, JOIN_STEPS),
+			     false) ||
 	    !size_same(inner->own, inner->extent) || tile_stride(p, nest->at, inner) != 1)
 		return false;
 	const Loop *outer = outer_of(p, inner);

@@ -21,6 +21,15 @@ int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise)
 	return !loop ? 1 : tile_is_const(p, loop->extent, &n) ? n : otherwise;
 }
 
+int64_t tile_known_steps(const Planner *p, int64_t most)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t steps = 1;
+	for (uint32_t i = nest->nresult; i < nest->nloops && steps < most; i++)
+		steps *= tile_extent(p, &nest->loops[i], most);
+	return steps;
+}
+
 bool tile_is_whole(const Planner *p, Size extent, int64_t step)
 {
 	return size_divides(p->program->sizes, size_const(p->program->sizes, step), extent);

@@ -56,8 +56,9 @@ bool tile_may_turn_rows(const Planner *p)
 	const Loop *along = tile_last_sum(nest);
 	int64_t steps, rows;
 	if (tile->form != TILE_ACROSS || !tile->row || !tile->col || !along || tile->pack >= 0 ||
-	    tile->group > 1 || tile->round || tile->reduce != OP_ADD || nest->guards.n > 0 || p->streams ||
-	    asks_on(p->blocks) || asks_off(p->tails) || !dtype_is_float(nest->value->dtype))
+	    tile->group > 1 || tile->round || tile->reduce != OP_ADD || nest->guards.n > 0 ||
+	    p->streams || asks_on(p->blocks) || asks_off(p->tails) ||
+	    !dtype_is_float(nest->value->dtype))
 		return false;
 	return tile_is_const(p, tile->row->extent, &rows) && rows >= p->native &&
 	       tile_extent(p, tile->col, 0) >= VECTORS_LEAST * p->native &&

@@ -11,7 +11,8 @@
  * iterators where anything else has them.
  *
  * Nodes are inserted, so all get new numbers, before anything is decided (routines, projections
- * and shapes; lists of the graph that lowering does not read stay as they are).
+ * and shapes; what lowering does not read stays as it is: other lists, a parameter's `initial`,
+ * letters).
  */
 #include <string.h>
 
