@@ -86,11 +86,14 @@ def network(h):
     return run
 
 
-def attention(heads, t, d):
+def attention(heads, t, d, causal):
     q, k, v = (torch.randn(heads, t, d) for _ in range(3))
     if way == "sdpa":
         q, k, v = q[None], k[None], v[None]
-        return lambda: F.scaled_dot_product_attention(q, k, v)
+        return lambda: F.scaled_dot_product_attention(q, k, v, is_causal=bool(causal))
+    if causal:
+        hidden = torch.ones(t, t, dtype=torch.bool).triu(1)
+        return lambda: torch.softmax((q @ k.transpose(1, 2) / d ** 0.5).masked_fill_(hidden, -torch.inf), -1) @ v
     return lambda: torch.softmax(q @ k.transpose(1, 2) / d ** 0.5, -1) @ v
 
 

@@ -284,17 +284,23 @@ def random():
                        peers=(("torch", kind, m, n), ("numpy", kind, m, n)))
 
 
+CAUSAL = 'where(range(%d) <= sum("s => s | ", range(%d)), scores, -inf)'
+
+
 def attention():
-    for heads, t, d in ((8, 256, 64), (12, 128, 64), (8, 1024, 64)):
+    """A causal one counts the products that it needs alone"""
+    for heads, t, d, causal in ((8, 256, 64, 0), (12, 128, 64, 0), (8, 1024, 64, 0), (8, 1024, 64, 1)):
         program = """import nn
 input q : [%d, %d | %d]
 input k : [%d, %d | %d]
 input v : [%d, %d | %d]
 let scores = einsum("h, s | d; h, t | d => h, s | t", q, k) / sqrt(%d)
-output y = einsum("h, s | t; h, t | d => h, s | d", nn.softmax(scores), v)
-""" % ((heads, t, d) * 3 + (d,))
-        yield Case("attention %dx%dx%d" % (heads, t, d), program, 4.0 * heads * t * t * d,
-                   peers=tuple((peer, "attention", heads, t, d) for peer in ("torch", "sdpa")))
+let seen = %s
+output y = einsum("h, s | t; h, t | d => h, s | d", nn.softmax(seen), v)
+""" % ((heads, t, d) * 3 + (d, CAUSAL % (t, t) if causal else "scores"))
+        yield Case("%sattention %dx%dx%d" % ("causal " * causal, heads, t, d), program,
+                   4.0 * heads * (t * (t + 1) // 2 if causal else t * t) * d,
+                   peers=tuple((peer, "attention", heads, t, d, causal) for peer in ("torch", "sdpa")))
 
 
 def programs():
