@@ -56,7 +56,7 @@ def whole():
     yield ModelCase("GPT-2 124M, prefill of 64", "gpt2", ("s=64", "past=0"), (s, 0),
                     flops=s * 2 * (body + 50257 * 768) + 12 * 4.0 * s * s * 768)
     yield ModelCase("GPT-2 124M, a token after 64", "gpt2", ("past=64",), (1, 64), defines=("s=1",),
-                    nbytes=4 * (body + 50257 * 768), rounds=5)
+                    nbytes=4 * (body + 50257 * 768), rounds=3)
     yield ModelCase("LeNet, 1 picture", "lenet", ("n=1",), (1,), flops=0.833e6)
 
 
