@@ -5,12 +5,10 @@
  * one process on the same threads, a call each. Of each the median counts, and of the ways to read
  * the fastest: prints both times as JSON. Inputs are zeros, parameters what initialisers make.
  * Compiled with -O2 -march=native. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "peer_timing.h"
 #include "runtime/tsr.h"
 #include "streams.h"
 
@@ -26,19 +24,6 @@ typedef struct Read {
 } Read;
 
 static tsr_error error;
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
 
 static void need(bool good)
 {
