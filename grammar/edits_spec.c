@@ -2,6 +2,7 @@
  * missing or too many, another mark, at one window or at each. */
 #include "grammar/edits.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { COST_SIGN = 5, COST_LETTER = 6, COST_OTHER = 8, UNLIKE = 4, ITEMS = 24, LETTERS = 12 };
@@ -285,6 +286,16 @@ static void renames(SpecEdits *s, Name name, const Sym *letters, uint32_t n)
 	}
 }
 
+/* Is the number the difference of two sizes that were told? */
+static bool is_difference(const Edits *e, long n)
+{
+	bool is = false;
+	for (uint32_t i = 0; i < e->nsizes; i++)
+		for (uint32_t k = 0; k < e->nsizes; k++)
+			is |= strtol(e->sizes[i], NULL, 10) - strtol(e->sizes[k], NULL, 10) == n;
+	return is;
+}
+
 /* Elements at an end that are left out: the sizes of differences from one to the next. */
 static void skips(SpecEdits *s, const Item *item)
 {
@@ -294,7 +305,8 @@ static void skips(SpecEdits *s, const Item *item)
 		return;
 	for (uint32_t i = 0; i < s->e->nsizes; i++) {
 		const char *n = s->e->sizes[i];
-		if (n[0] < '1' || n[0] > '9' || n[1] != '\0')
+		if (n[0] < '1' || n[0] > '9' || n[1] != '\0' ||
+		    !is_difference(s->e, strtol(n, NULL, 10)))
 			continue;
 		add(s, COST_SIGN, axis, arena_printf(s->e->arena, "%s^%s", letter, n),
 		    arena_printf(s->e->arena, "it would fit without the last %s of '%s'", n,
