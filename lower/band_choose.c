@@ -19,6 +19,12 @@ enum { LONG_ROW = 1 << 14, LONG_STEP = 64 };
 /* Rows that are assumed; how often what is between is what each block reads again. */
 enum { ROWS_LIKELY = 2048, AGAIN_TIMES = 4 };
 
+bool band_has_few(const Lower *lower, const Band *band)
+{
+	int64_t rows;
+	return size_is_const(lower->sizes, band->dims[band->rows].extent, &rows) && rows < BAND_FEW;
+}
+
 typedef struct Chooser {
 	Lower *lower;
 	Band *band;
@@ -294,25 +300,16 @@ static bool is_large(const Chooser *c)
 	       lower_shape(c->lower, c->band->roots[0].root)->rows[ROW_BATCH].n > 0;
 }
 
-/* May a band go past operands of several contractions? Few rows would turn all of them, so where
- * there may be few each contraction stays alone. */
+/* Do operands of several contractions go past few rows, as a number? Each contraction stays alone
+ * then. */
 static bool has_rows(const Chooser *c)
 {
-	const BandDim *dim = &c->band->dims[c->band->rows];
-	int64_t rows;
-	return c->band->nends == 2 ||
-	       (size_is_const(c->lower->sizes, dim->extent, &rows) && rows >= BAND_FEW);
+	return c->band->nends == 2 || !band_has_few(c->lower, c->band);
 }
 
 static bool pays(const Chooser *c)
 {
 	return has_rows(c) && is_large(c) && again_is_little(c) && (has_row_sums(c) || grows(c));
-}
-
-bool band_has_few(const Lower *lower, const Band *band)
-{
-	int64_t rows;
-	return size_is_const(lower->sizes, band->dims[band->rows].extent, &rows) && rows < BAND_FEW;
 }
 
 static void choose_block(Chooser *c)
@@ -376,6 +373,16 @@ static bool is_turned(const Band *band, NodeId node)
 	return false;
 }
 
+/* Are there rows enough for turned operands of all contractions? Of keys of a cache and new ones
+ * one row would turn both, and where it is a dim there may be one: sums go in lanes along the
+ * operands as they are, in blocks and in what is left, whose order of additions is the same. */
+static bool may_turn(const Chooser *c)
+{
+	int64_t rows;
+	return c->band->nends == 2 ||
+	       size_is_const(c->lower->sizes, c->band->dims[c->band->rows].extent, &rows);
+}
+
 static void choose_turned_of(Chooser *c, const BandEnd *end)
 {
 	Lower *lower = c->lower;
@@ -425,7 +432,7 @@ bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked)
 	if (!choose_rows(&c) || !(asks_on(asked) || pays(&c)))
 		return false;
 	choose_block(&c);
-	for (uint32_t i = 0; i < band->nends; i++)
+	for (uint32_t i = 0; i < band->nends && may_turn(&c); i++)
 		choose_turned_of(&c, &band->ends[i]);
 	if (band->nturned == 0 && !asks_on(asked) && band_has_few(lower, band))
 		return false;

@@ -142,8 +142,10 @@ static int64_t known_blocks(const Chunks *p, const Cut *cut)
 
 static bool is_short(const Chunks *p, const Cut *cut)
 {
-	return cut->blocks->kind == IX_SIZE &&
-	       size_ge(p->program->sizes, size_const(p->program->sizes, 1), cut->blocks->size);
+	Size lo, hi;
+	return (cut->blocks->kind == IX_SIZE &&
+		size_ge(p->program->sizes, size_const(p->program->sizes, 1), cut->blocks->size)) ||
+	       loop_of_rest(p->program, cut->loop, &lo, &hi);
 }
 
 /* Is what was cut enough, and the next loop better left as it is? One that tiles sweep along

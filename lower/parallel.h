@@ -21,6 +21,8 @@ bool ix_known_size(const Ix *ix, Size *size);
 Size loop_trips(Program *program, const Stmt *loop);
 /* The sizes between which a loop runs, about; false: they are not known. */
 bool loop_bounds(Program *program, const Stmt *loop, Size *lo, Size *hi);
+/* Is it one round at most, over what is left behind blocks: step*floor(hi/step)..hi? */
+bool loop_of_rest(Program *program, const Stmt *loop, Size *lo, Size *hi);
 /* The operations of a statement, what it holds not counted. */
 int64_t stmt_cost(const Stmt *stmt);
 /* min(a, b), where that of a has a bound of its own of both. */

@@ -47,6 +47,13 @@ bool loop_bounds(Program *program, const Stmt *loop, Size *lo, Size *hi)
 	return bounded || (ix_known_size(loop->lo, lo) && ix_known_size(loop->hi, hi));
 }
 
+bool loop_of_rest(Program *program, const Stmt *loop, Size *lo, Size *hi)
+{
+	Sizes *sizes = program->sizes;
+	return loop->step > 1 && loop_bounds(program, loop, lo, hi) && !size_is(sizes, *lo, 0) &&
+	       size_same(*lo, size_scale(sizes, size_floor(sizes, *hi, loop->step), loop->step));
+}
+
 int64_t stmt_cost(const Stmt *stmt) { return stmt->value ? 1 + value_cost(stmt->value) : 0; }
 
 Size loop_trips(Program *program, const Stmt *loop)

@@ -2,19 +2,22 @@
  *
  * Tiles of 16, 4 and 1 rows are loops over 0..16*floor(n/16), ..4*floor(n/4) and ..n, whose work is
  * a sum of products of floors. Floors left away, what they cut off is nothing, and a polynomial of
- * few terms is left:
+ * few terms is left, without those that are small beside one of more dims:
  *
  *   work    := term + ..                 769*floor(n/16)*m + 200*(floor(n/4) - 4*floor(n/16))*m
  *   term    := number * dim * ..         about 49*m*n
  *
  * It decides how many chunks there are, which is a matter of powers of two. What the dims have in
  * common is taken out, and each product is capped before the next one, so that nothing overflows.
+ *
+ * The rows behind whole blocks, `for first in 64*floor(s/64)..s step 64`, are what a floor cuts off:
+ * inside such a loop, of one round, floor(s/64) is (s - rows)/64, and `rows` is one more dim.
  */
 #include <math.h>
 
 #include "lower/parallel.h"
 
-enum { DEGREE = 6, TERMS = 12, STACK = 32 };
+enum { DEGREE = 6, TERMS = 12, STACK = 32, LIKELY = 32 };
 
 typedef struct Term {
 	double by;
@@ -27,6 +30,15 @@ typedef struct Poly {
 	uint32_t n;
 	bool bad; /* too many terms, or a quotient by what is no number */
 } Poly;
+
+/* Loops whose work is wanted, and the one over what is left behind blocks that is around. */
+typedef struct Rough {
+	Program *program;
+	bool inside; /* of the loop over what is left */
+	Size rows;   /* that are left; SIZE_BAD: no such loop was met */
+	Poly extent; /* of all */
+	int64_t block;
+} Rough;
 
 static Poly number(double by)
 {
@@ -101,9 +113,39 @@ static Poly quotient_of(const Poly *a, const Poly *b)
 	return quotient;
 }
 
-static Poly of_two(SizeCode code, const Poly *a, const Poly *b)
+static Poly one_dim(DimId dim)
 {
+	return (Poly){.at = {{.by = 1, .degree = 1, .dims = {dim}}}, .n = 1};
+}
+
+/* The dim behind all others. */
+static Poly left_rows(const Rough *r)
+{
+	return one_dim((DimId)sizes_ndims(r->program->sizes));
+}
+
+static bool is_zero(const Poly *poly)
+{
+	bool zero = !poly->bad;
+	for (uint32_t i = 0; i < poly->n; i++)
+		zero = zero && poly->at[i].by == 0;
+	return zero;
+}
+
+/* floor(a/b), where it counts the blocks before what is left: the rows of these. */
+static Poly rows_of(const Rough *r, const Poly *a, const Poly *b)
+{
+	Poly beyond = sum_of(a, &r->extent, -1), left = left_rows(r);
+	bool blocks = r->inside && b->n == 1 && b->at[0].degree == 0 &&
+		      b->at[0].by == (double)r->block && is_zero(&beyond);
+	return blocks ? sum_of(a, &left, -1) : *a;
+}
+
+static Poly of_two(const Rough *r, SizeCode code, const Poly *a, const Poly *b)
+{
+	Poly rows;
 	switch (code) {
+	case SIZE_FLOOR: rows = rows_of(r, a, b); return quotient_of(&rows, b);
 	case SIZE_ADD: return sum_of(a, b, 1);
 	case SIZE_SUB: return sum_of(a, b, -1);
 	case SIZE_MUL: return product_of(a, b);
@@ -111,9 +153,10 @@ static Poly of_two(SizeCode code, const Poly *a, const Poly *b)
 	}
 }
 
-static Poly of_size(Program *program, Size size)
+static Poly of_size(const Rough *r, Size size)
 {
 	Poly stack[STACK], bad = {.bad = true};
+	Program *program = r->program;
 	SizeOp *ops;
 	size_t n = size_program(program->arena, program->sizes, size, &ops), depth = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -123,41 +166,61 @@ static Poly of_size(Program *program, Size size)
 		if (ops[i].code == SIZE_CONST)
 			stack[depth++] = number((double)ops[i].arg);
 		else if (leaf)
-			stack[depth++] = (Poly){
-				.at = {{.by = 1, .degree = 1, .dims = {(DimId)ops[i].arg}}}, .n = 1};
+			stack[depth++] = one_dim((DimId)ops[i].arg);
 		else {
 			depth--;
 			stack[depth - 1] =
-				of_two(ops[i].code, &stack[depth - 1], &stack[depth]);
+				of_two(r, ops[i].code, &stack[depth - 1], &stack[depth]);
 		}
 	}
 	return depth == 1 ? stack[0] : bad;
 }
 
-static Poly trips_of(Program *program, const Stmt *loop)
+static Poly trips_of(const Rough *r, const Stmt *loop)
 {
 	Size lo, hi;
-	if (!loop_bounds(program, loop, &lo, &hi))
-		return of_size(program, loop_trips(program, loop));
-	Poly from = of_size(program, lo), to = of_size(program, hi),
-	     step = number((double)loop->step);
+	if (!loop_bounds(r->program, loop, &lo, &hi))
+		return of_size(r, loop_trips(r->program, loop));
+	Poly from = of_size(r, lo), to = of_size(r, hi), step = number((double)loop->step);
 	Poly rounds = sum_of(&to, &from, -1);
 	return quotient_of(&rounds, &step);
 }
 
-static Poly of_block(Program *program, Block block)
+/* Is the loop such a one, the only one of its kind? */
+static bool is_left(const Rough *r, const Stmt *loop, Size *lo, Size *hi)
+{
+	return !r->inside && loop_of_rest(r->program, loop, lo, hi) &&
+	       (size_is_bad(r->rows) ||
+		size_same(r->rows, size_sub(r->program->sizes, *hi, *lo)));
+}
+
+static Poly of_block(Rough *r, Block block);
+
+static Poly of_loop(Rough *r, const Stmt *loop)
+{
+	Size lo, hi;
+	if (is_left(r, loop, &lo, &hi)) {
+		r->rows = size_sub(r->program->sizes, hi, lo);
+		r->extent = of_size(r, hi);
+		r->block = loop->step;
+		r->inside = true;
+		Poly round = of_block(r, loop->body);
+		r->inside = false;
+		return round;
+	}
+	Poly inside = of_block(r, loop->body), trips = trips_of(r, loop);
+	return product_of(&inside, &trips);
+}
+
+static Poly of_block(Rough *r, Block block)
 {
 	Poly work = {0};
 	for (uint32_t i = 0; i < block.n; i++) {
 		const Stmt *stmt = block.stmts[i];
-		Poly inside = number((double)stmt_cost(stmt));
-		if (stmt->body.n)
-			inside = of_block(program, stmt->body);
-		if (stmt->kind == LOOP_FOR) {
-			Poly trips = trips_of(program, stmt);
-			inside = product_of(&inside, &trips);
-		}
-		work = sum_of(&work, &inside, 1);
+		Poly one = stmt->kind == LOOP_FOR ? of_loop(r, stmt)
+			   : stmt->body.n	  ? of_block(r, stmt->body)
+						  : number((double)stmt_cost(stmt));
+		work = sum_of(&work, &one, 1);
 	}
 	return work;
 }
@@ -192,6 +255,31 @@ static bool take_out(Term *term, DimId dim)
 	return true;
 }
 
+/* Has the term all dims of another one, and more? */
+static bool covers(const Term *term, const Term *other)
+{
+	Term rest = *term;
+	for (uint32_t i = 0; i < other->degree; i++)
+		if (!take_out(&rest, other->dims[i]))
+			return false;
+	return rest.degree > 0;
+}
+
+/* Without terms that are small beside one of more dims, of LIKELY each. */
+static void drop_small(Poly *poly)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < poly->n; i++) {
+		bool small = false;
+		for (uint32_t k = 0; k < poly->n; k++)
+			small |= covers(&poly->at[k], &poly->at[i]) &&
+				 poly->at[i].by <= LIKELY * poly->at[k].by;
+		if (!small)
+			poly->at[n++] = poly->at[i];
+	}
+	poly->n = n;
+}
+
 static bool all_have(const Poly *poly, DimId dim)
 {
 	for (uint32_t i = 0; i < poly->n; i++) {
@@ -220,10 +308,12 @@ static Term common_of(Poly *poly)
 }
 
 /* Times the term's dims, capped before each: at most 2^30 times 2^31. */
-static const Ix *times_dims(Program *program, const Ix *ix, const Term *term, const Ix *most)
+static const Ix *times_dims(const Rough *r, const Ix *ix, const Term *term, const Ix *most)
 {
+	Program *program = r->program;
 	for (uint32_t i = 0; i < term->degree; i++) {
-		Size dim = size_dim(program->sizes, term->dims[i]);
+		bool left = term->dims[i] == sizes_ndims(program->sizes);
+		Size dim = left ? r->rows : size_dim(program->sizes, term->dims[i]);
 		ix = ix_mul(program, ix_least(program, ix, most), ix_size(program->arena, dim));
 	}
 	return ix;
@@ -231,18 +321,20 @@ static const Ix *times_dims(Program *program, const Ix *ix, const Term *term, co
 
 const Ix *rough_work(Program *program, Block block, int64_t cap)
 {
-	Poly poly = of_block(program, block);
+	Rough r = {.program = program, .rows = SIZE_BAD};
+	Poly poly = of_block(&r, block);
 	if (poly.bad)
 		return NULL;
 	round_up(&poly, cap);
+	drop_small(&poly);
 	Term common = common_of(&poly);
 	const Ix *most = ix_const(program->arena, program->sizes, cap);
 	const Ix *work = ix_const(program->arena, program->sizes, 0);
 	for (uint32_t i = 0; i < poly.n; i++) {
 		int64_t by = (int64_t)poly.at[i].by;
 		const Ix *term = ix_const(program->arena, program->sizes, by);
-		term = times_dims(program, term, &poly.at[i], most);
+		term = times_dims(&r, term, &poly.at[i], most);
 		work = ix_add(program, work, poly.n > 1 ? ix_least(program, term, most) : term);
 	}
-	return times_dims(program, work, &common, most);
+	return times_dims(&r, work, &common, most);
 }
