@@ -4,7 +4,8 @@
  * floor or quotient as its own lower bound plus a remainder; when then no coefficient but the
  * constant's is negative, the constant is the bound. Before that, quotients by a constant that
  * stand alone, and floors with a negative coefficient, are multiplied out (floor(p/m) <= p/m),
- * which proves n >= floor(n/2).
+ * which proves n >= floor(n/2). Where that shows nothing, floors with a positive coefficient are so
+ * as well (floor(p/m) >= (p - m + 1)/m): 32*floor((n + 31)/32) >= n.
  */
 #include "base/size_poly.h"
 
@@ -13,6 +14,7 @@ enum { STEP_LIMIT = 100000, ELIMINATION_LIMIT = 16 };
 typedef struct Prover {
 	Sizes *sizes;
 	int steps; /* left: a bound on the work of one question */
+	bool floors; /* are those with a positive coefficient multiplied out? */
 } Prover;
 
 static bool work_bound(Prover *p, Work *work, int64_t *bound);
@@ -99,7 +101,8 @@ static bool eliminate(Prover *p, Work *work, int64_t *m)
 		if (mono.degree != 1)
 			continue;
 		Atom atom = *atom_at(p->sizes, mono.factors[0].atom);
-		if (!atom_divisor(p->sizes, &atom, m) || (atom.kind == ATOM_FLOOR && term.coef > 0))
+		bool least = atom.kind == ATOM_FLOOR && term.coef > 0;
+		if (!atom_divisor(p->sizes, &atom, m) || (least && !p->floors))
 			continue;
 		Work old;
 		work_copy(&old, work);
@@ -112,6 +115,11 @@ static bool eliminate(Prover *p, Work *work, int64_t *m)
 			work->bad |= over;
 		}
 		work_add_scaled(p->sizes, work, atom.num, term.coef);
+		if (least) {
+			int64_t off;
+			work->bad |= __builtin_mul_overflow(term.coef, 1 - *m, &off);
+			work_add(p->sizes, work, work->bad ? 0 : off, 0);
+		}
 		return true;
 	}
 	return false;
@@ -147,25 +155,45 @@ static Sizes *tables_of(const Sizes *sizes)
 
 bool size_least(const Sizes *sizes, Size a, int64_t *least)
 {
-	Prover prover = {tables_of(sizes), STEP_LIMIT};
+	Prover prover = {tables_of(sizes), STEP_LIMIT, false};
 	return size_bound(&prover, a, least);
+}
+
+/* Is a - b shown to be 0 or more? */
+static bool differ_by(const Sizes *sizes, Size a, Size b, bool floors)
+{
+	Prover prover = {tables_of(sizes), STEP_LIMIT, floors};
+	Work difference;
+	int64_t bound;
+	work_clear(&difference);
+	work_add_scaled(sizes, &difference, a, 1);
+	work_add_scaled(sizes, &difference, b, -1);
+	return work_bound(&prover, &difference, &bound) && bound >= 0;
+}
+
+static bool has_floor(const Sizes *sizes, Size a)
+{
+	const Poly *poly = poly_at(sizes, a);
+	for (uint32_t i = 0; i < poly->n; i++) {
+		const Mono *mono = mono_at(sizes, poly->terms[i].mono);
+		if (mono->degree == 1 && poly->terms[i].coef > 0 &&
+		    atom_at(sizes, mono->factors[0].atom)->kind == ATOM_FLOOR)
+			return true;
+	}
+	return false;
 }
 
 bool size_ge(const Sizes *sizes, Size a, Size b)
 {
-	Prover prover = {tables_of(sizes), STEP_LIMIT};
-	Work difference;
-	int64_t bound, x, y;
+	int64_t x, y;
 	if (size_is_bad(a) || size_is_bad(b))
 		return false;
 	if (size_same(a, b))
 		return true;
 	if (size_is_const(sizes, a, &x) && size_is_const(sizes, b, &y))
 		return x >= y;
-	work_clear(&difference);
-	work_add_scaled(sizes, &difference, a, 1);
-	work_add_scaled(sizes, &difference, b, -1);
-	return work_bound(&prover, &difference, &bound) && bound >= 0;
+	return differ_by(sizes, a, b, false) ||
+	       (has_floor(sizes, a) && differ_by(sizes, a, b, true));
 }
 
 bool size_divides(const Sizes *sizes, Size b, Size a)

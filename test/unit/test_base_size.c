@@ -388,6 +388,12 @@ static void what_should_be_known_is_known(void **state)
 	assert_true(size_ge(s, size_plus(s, wide, -2), w->one));
 	assert_true(size_ge(s, w->n, size_floor(s, w->n, 2)));
 	assert_true(size_ge(s, w->k, size_ceil(s, w->k, 2)));
+	Size whole = size_scale(s, size_ceil(s, w->n, 32), 32);
+	assert_true(size_ge(s, whole, w->n));
+	assert_false(size_ge(s, whole, size_plus(s, w->n, 1)));
+	assert_true(size_ge(s, size_plus(s, size_scale(s, size_floor(s, w->n, 32), 32), 31), w->n));
+	assert_false(
+		size_ge(s, size_plus(s, size_scale(s, size_floor(s, w->n, 32), 32), 30), w->n));
 	assert_true(size_ge(s, w->n, size_div(s, w->n, size_const(s, 2))));
 	assert_true(size_ge(s, size_floor(s, size_plus(s, wide, -3), 2), zero));
 	assert_false(size_ge(s, size_floor(s, size_plus(s, wide, -4), 2), zero));
