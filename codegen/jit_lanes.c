@@ -68,7 +68,8 @@ static bool fits_masked(const Lanes *l, const Value *value, Dtype dtype, int64_t
 		return true;
 	if (value->dtype != dtype || (r && (value->nixs == 0 || !r->used || r->extent < end ||
 					    value->ixs[value->nixs - 1]->kind != IX_ITER ||
-					    jit_is_turned(l->loop, value->ixs, value->nixs))))
+					    jit_is_turned(l->loop, value->ixs, value->nixs) ||
+					    jit_is_gathered(l->loop, value->ixs, value->nixs))))
 		return false;
 	bool fits = r || value->kind == VALUE_LOAD || jit_is_lane_number(l, value) ||
 		    (value->kind == VALUE_OP && op_is_simple(value->op));

@@ -47,6 +47,18 @@ Lvalue *jit_lanes_at(KernelJit *k, Lvalue *cell, Dtype dtype, int log);
 Rvalue *jit_lanes_of(KernelJit *k, Dtype dtype, int log, Rvalue **elements);
 Rvalue *jit_lane_number(KernelJit *k, int64_t lane);
 
+/* Where the element of a local in registers is: `lane` of a variable of 1 << log. */
+typedef struct RegisterLane {
+	Lvalue *segment;
+	int64_t lane;
+	int log;
+} RegisterLane;
+RegisterLane jit_register_lane(const KernelJit *k, const Value *value);
+
+/* jit_gather.c */
+/* Lanes of a local that each have an index of their own. */
+Rvalue *jit_gathered_lanes(Lanes *l, const Value *value);
+
 /* jit_lanes.c */
 /* Vectors in, vector out, one lane after another. */
 Rvalue *jit_lane_by_lane(Lanes *l, const Value *value);

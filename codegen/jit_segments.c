@@ -1,7 +1,8 @@
 /* Which locals of a kernel live in registers, and in which segments of lanes.
  *
  * The kernel is walked once: a local is in registers where every access names its row by unrolled
- * iterators and constants, and its last index is the lane of a vector loop or is fixed likewise.
+ * iterators and constants, and its last index is the lane of a vector loop or is fixed likewise, or
+ * where lanes are gathered (jit_gather.c).
  * Such a local gets a variable for each row and segment; any other is an array in memory.
  */
 #include "codegen/jit_segments.h"
@@ -56,7 +57,9 @@ static bool is_fixed(const Plan *p, const Ix *ix)
 	case IX_SIZE: return size_is_const(p->k->program->sizes, ix->size, &constant);
 	case IX_ITER: return p->kinds[ix->iter] != LOOP_SERIAL;
 	case IX_ADD:
-	case IX_MUL: return is_fixed(p, ix->a) && is_fixed(p, ix->b);
+	case IX_MUL:
+	case IX_DIV:
+	case IX_MOD: return is_fixed(p, ix->a) && is_fixed(p, ix->b);
 	default: return false;
 	}
 }
@@ -68,7 +71,18 @@ static bool in_lanes(const Plan *p, const Ix *const *ixs, uint32_t nixs)
 
 bool jit_is_turned(const Stmt *vector, const Ix *const *ixs, uint32_t nixs)
 {
-	return vector && nixs == 2 && ix_uses(ixs[0], vector->iter);
+	return vector && nixs == 2 && ix_uses(ixs[0], vector->iter) &&
+	       !ix_uses(ixs[1], vector->iter);
+}
+
+bool jit_is_gathered(const Stmt *vector, const Ix *const *ixs, uint32_t nixs)
+{
+	bool gathered = false;
+	if (!vector || jit_is_turned(vector, ixs, nixs))
+		return false;
+	for (uint32_t i = 0; i < nixs; i++)
+		gathered |= ix_uses(ixs[i], vector->iter) && (i + 1 < nixs || ix_divides(ixs[i]));
+	return gathered;
 }
 
 static bool turns_whole(const Plan *p, LocalId id, const Ix *const *ixs)

@@ -27,6 +27,8 @@ static int64_t fixed_ix(const KernelJit *k, const Ix *ix)
 	case IX_ITER: REQUIRE(k->fixed[ix->iter]); return k->at[ix->iter];
 	case IX_ADD: return fixed_ix(k, ix->a) + fixed_ix(k, ix->b);
 	case IX_MUL: return fixed_ix(k, ix->a) * fixed_ix(k, ix->b);
+	case IX_DIV: return fixed_ix(k, ix->a) / fixed_ix(k, ix->b);
+	case IX_MOD: return fixed_ix(k, ix->a) % fixed_ix(k, ix->b);
 	default: BUG("kernel %s: an index of registers that is no constant", k->kernel->name);
 	}
 }
@@ -120,6 +122,14 @@ static Rvalue *local_lanes(KernelJit *k, const Value *value, int64_t lane, int l
 	return gcc_jit_lvalue_as_rvalue(jit_lanes_at(k, place, value->dtype, log));
 }
 
+RegisterLane jit_register_lane(const KernelJit *k, const Value *value)
+{
+	int64_t lane = fixed_ix(k, value->ixs[value->nixs - 1]);
+	Lvalue **segments = row_segments(k, value->local, value->ixs, value->nixs);
+	Segment c = find_segment(k, value->local, lane);
+	return (RegisterLane){segments[c.index], lane - c.at, c.log};
+}
+
 Rvalue *jit_vector_element(KernelJit *k, const Value *value)
 {
 	REQUIRE(value->nixs > 0);
@@ -199,16 +209,9 @@ Rvalue *jit_load_lanes(Lanes *l, Lvalue *place, Dtype dtype)
 static Rvalue *turned_lanes(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
-	Rvalue *cells[1 << VECTOR_LOGS];
 	if (k->registers[value->local].used)
 		return jit_turned_row(k, value->local, fixed_ix(k, value->ixs[1]));
-	for (int i = 0; i < 1 << l->log; i++) {
-		k->at[l->loop->iter] = l->at + i;
-		Lvalue *cell = jit_kernel_element(k, value->local, value->ixs, value->nixs);
-		cells[i] = jit_keep(&k->f, gcc_jit_lvalue_as_rvalue(cell));
-	}
-	k->at[l->loop->iter] = l->at;
-	return jit_lanes_of(k, value->dtype, l->log, cells);
+	return jit_gathered_lanes(l, value);
 }
 
 static Rvalue *lanes_of_local(Lanes *l, const Value *value)
@@ -218,6 +221,8 @@ static Rvalue *lanes_of_local(Lanes *l, const Value *value)
 		return l->part->locals[value->local];
 	if (jit_is_turned(l->loop, value->ixs, value->nixs))
 		return turned_lanes(l, value);
+	if (jit_is_gathered(l->loop, value->ixs, value->nixs))
+		return jit_gathered_lanes(l, value);
 	if (!k->registers[value->local].used) {
 		Lvalue *cell = jit_kernel_element(k, value->local, value->ixs, value->nixs);
 		return jit_load_lanes(l, jit_lanes_at(k, cell, value->dtype, l->log), value->dtype);

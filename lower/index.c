@@ -77,6 +77,14 @@ static bool value_uses(const Value *value, IterVar iter)
 	return uses;
 }
 
+bool ix_divides(const Ix *ix)
+{
+	if (ix->kind == IX_DIV || ix->kind == IX_MOD)
+		return true;
+	return (ix->kind == IX_ADD || ix->kind == IX_MUL) &&
+	       (ix_divides(ix->a) || ix_divides(ix->b));
+}
+
 bool ix_uses(const Ix *ix, IterVar iter)
 {
 	switch (ix->kind) {

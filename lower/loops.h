@@ -213,6 +213,7 @@ typedef struct Buffer {
 	Size offset;
 	/* TEMP: holds nothing between iterations of a loop at the top of a kernel */
 	bool scratch;
+	bool padded; /* TEMP: there is room behind each of its rows, which nothing reads */
 } Buffer;
 
 /* A tensor's type for headers and tables: axes in storage order, batch then output then input. */
@@ -366,6 +367,8 @@ Linear ix_linear(Program *program, const Ix *ix);
 bool ix_same(const Ix *a, const Ix *b);
 bool value_same(const Value *a, const Value *b);
 bool ix_uses(const Ix *ix, IterVar iter);
+/* Has the sum or product a quotient or a remainder in it? */
+bool ix_divides(const Ix *ix);
 /* Every value of a tree, of its indices too; a value comes before what it is made from. */
 typedef void (*SeeValue)(void *of, const Value *value);
 void ix_each_value(const Ix *ix, SeeValue see, void *of);

@@ -20,6 +20,7 @@
  *              tile_block.c loops over them, tile_edge.c padded rows, tile_window.c rows that overlap,
  *              tile_sweep.c the way down a picture, tile_kept.c what rows share,
  *              tile_square.c squares that are turned, tile_dot.c lanes along a sum,
+ *              tile_fold.c of several cells added up at a time,
  *              tile_hidden.c tiles behind masks, tile_index.c masks in lanes,
  *              tile_read.c operands that are computed as they are read,
  *              tile_pack.c operands copied into panels, tile_panel.c block by block,
@@ -36,7 +37,7 @@
  *   random.c   streams of random numbers, four numbers a hash; initial.c what parameters start with
  *   kernel.c   one node's kernel, by its kind
  *   band.c     kernels that share rows, a block at a time; band_choose.c of how many rows,
- *              band_emit.c their code, band_turned.c copies of operands
+ *              band_turn.c what is copied, band_emit.c their code, band_turned.c the copies
  *   rows.c     kernels over the same rows as one; rows_touch.c what they touch, rewrite.c copies
  *              statements into another kernel
  *   alias.c    where a kernel touches a buffer

@@ -44,6 +44,7 @@ typedef struct Tile {
 	 * along `along` */
 	int64_t group;
 	int64_t lanes; /* ALONG: steps at a time; ACROSS: of one vector of the machine */
+	int64_t native; /* of one vector of the machine */
 	TileParts rows, cols;
 	TileParts
 		tail; /* rows of the last part of the columns, where the first is turned; n 0: `rows` */
@@ -331,6 +332,11 @@ Tile tile_new(Nest *nest, Op reduce);
 Block tile_one(Tile *tile, const TilePart *row, const TilePart *col);
 /* The code of one tile of rows x cols cells whose first one is at by_iter. */
 Block tile_along(Tile *tile, int64_t rows, int64_t cols);
+/* tile_fold.c: can lanes of so many cells be added up several cells at a time? */
+bool tile_may_fold(const Tile *tile, int64_t rows, int64_t cols);
+/* The sums over all lanes of acc[r, c, lane], for as many cells as a vector has lanes, the first of
+ * which is `base`, row by row of `cols`: a local of one vector. */
+LocalId tile_fold(Tile *tile, Body *body, LocalId acc, int64_t cols, int64_t base);
 /* A number as an index; an index plus an iterator; an element of a local. A local of the sums' type;
  * a loop of a kind. */
 const Ix *tile_const(const Tile *tile, int64_t value);

@@ -281,6 +281,37 @@ static Block sum_squares(Dot *dot, LocalId sums)
 	return tile_unroll(tile, LOOP_UNROLL, tile->r, dot->rows, body);
 }
 
+/* As many cells at a time as a vector of the machine has lanes.
+ *
+ *   vector q in 0..4: sum[0, q] = folded1[0, q]       and of further parts of 16 bytes
+ */
+static Block sum_folded(Dot *dot, LocalId sums)
+{
+	Tile *tile = dot->tile;
+	Gen *gen = tile->nest->gen;
+	int64_t n = least_lanes(dot);
+	Body all = {0};
+	for (int64_t base = 0; base < dot->rows * dot->cols; base += tile->native) {
+		LocalId folded = tile_fold(tile, &all, dot->acc, dot->cols, base);
+		for (int64_t at = 0; at < tile->native; at += n) {
+			const Ix *q = ix_iter(gen->arena, tile->q);
+			const Ix *from[] = {tile_const(tile, 0),
+					    tile_plus(tile, tile_const(tile, at), tile->q)};
+			const Ix *to[] = {
+				tile_const(tile, (base + at) / dot->cols),
+				ix_add(gen->program, q, tile_const(tile, (base + at) % dot->cols))};
+			const Value *value = tile_local(tile, folded, from, 2);
+			if (dot->has_rest)
+				value = plus(dot, value, tile_local(tile, dot->rest, to, 2));
+			const Stmt *set = stmt_set_at(gen->arena, tile_local(tile, sums, to, 2),
+						      OP_NONE, value);
+			gen_append(gen, &all,
+				   tile_unroll(tile, LOOP_VECTOR, tile->q, n, block_of(gen, set)));
+		}
+	}
+	return body_block(&all);
+}
+
 /* The tile with its columns as lanes, as they are where sums are stored. */
 static Tile with_columns(const Dot *dot)
 {
@@ -291,29 +322,39 @@ static Tile with_columns(const Dot *dot)
 	return across;
 }
 
+static bool has_parts(const Dot *dot)
+{
+	bool parts = false;
+	for (int log = 0; log < HALVES_MAX; log++)
+		parts |= dot->has_part[log];
+	return parts;
+}
+
+/* Are whole vectors of a row's sums made? */
+static bool has_squares(const Dot *dot)
+{
+	return (dot->has_acc || has_parts(dot)) && dot->cols % least_lanes(dot) == 0;
+}
+
+static Block add_up(Dot *dot, LocalId sums)
+{
+	if (tile_may_fold(dot->tile, dot->rows, dot->cols))
+		return sum_folded(dot, sums);
+	return has_squares(dot) ? sum_squares(dot, sums) : sum_cells(dot, element(dot, sums, NULL));
+}
+
 /* What follows from the sums, in vectors along the columns or one piece of code for all cells:
  * copies of it would be most of a kernel's text. */
-static Block finish(Dot *dot)
+static Block finish(const Dot *dot, LocalId sums)
 {
 	Tile *tile = dot->tile;
-	Gen *gen = tile->nest->gen;
-	Body all = {0};
-	LocalId sums = declare(dot, "sum", 0);
-	const Value *sum = element(dot, sums, NULL);
-	bool squares = dot->has_acc;
-	for (int log = 0; log < HALVES_MAX; log++)
-		squares |= dot->has_part[log];
-	squares &= dot->cols % least_lanes(dot) == 0;
-	gen_append(gen, &all, squares ? sum_squares(dot, sums) : sum_cells(dot, sum));
 	Tile across = with_columns(dot);
-	Block store = tile_store(&across, sum);
+	Block store = tile_store(&across, element(dot, sums, NULL));
 	bool vectors = tile->beside && dot->cols > 1 && store.n == 1 &&
 		       tile_is_in_vectors(&across, store.stmts[0]->value);
-	bool registers = vectors && squares && dot->cols == least_lanes(dot);
+	bool registers = vectors && has_squares(dot) && dot->cols == least_lanes(dot);
 	store = tile_unroll(tile, vectors ? LOOP_VECTOR : LOOP_SERIAL, tile->c, dot->cols, store);
-	store = tile_unroll(tile, registers ? LOOP_UNROLL : LOOP_SERIAL, tile->r, dot->rows, store);
-	gen_append(gen, &all, store);
-	return body_block(&all);
+	return tile_unroll(tile, registers ? LOOP_UNROLL : LOOP_SERIAL, tile->r, dot->rows, store);
 }
 
 Block tile_along(Tile *tile, int64_t rows, int64_t cols)
@@ -337,7 +378,11 @@ Block tile_along(Tile *tile, int64_t rows, int64_t cols)
 	Block steps = nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult,
 				body_block(&dot.loops));
 	Tile across = with_columns(&dot);
-	gen_append(gen, &dot.top, tile_unless_hidden(&across, steps));
-	gen_append(gen, &dot.top, finish(&dot));
+	LocalId sums = declare(&dot, "sum", 0);
+	Body inner = {0};
+	gen_append(gen, &inner, steps);
+	gen_append(gen, &inner, add_up(&dot, sums));
+	gen_append(gen, &dot.top, tile_unless_hidden(&across, body_block(&inner)));
+	gen_append(gen, &dot.top, finish(&dot, sums));
 	return body_block(&dot.top);
 }

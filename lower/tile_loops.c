@@ -169,6 +169,26 @@ static Loop *rows_across(const Planner *p)
 	return enough ? sharing : tile_reusing_loop(p, p->tile->col, 0, TILE_ROWS);
 }
 
+/* Columns of tiles with lanes along a sum: those that are stored beside each other, or the longest
+ * loop. */
+static Loop *columns_along(const Planner *p)
+{
+	Loop *longest = tile_reusing_loop(p, NULL, 0, TILE_COLUMNS);
+	for (uint32_t i = 0; longest && i < p->tile->nest->nresult; i++) {
+		Loop *loop = &p->tile->nest->loops[i];
+		if (loop != longest && tile_stays(p, loop) && keeps_order(p, loop) &&
+		    tile_is_asked(p, p->tiles, TILE_COLUMNS, loop) &&
+		    !tile_is_guarded(p->tile->nest, loop) &&
+		    tile_extent(p, loop, TILE_ASSUMED) >= LEAST_LANES &&
+		    tile_may_be_rows(p, longest) &&
+		    tile_is_asked(p, p->tiles, TILE_ROWS, longest) &&
+		    tile_stride(p, p->tile->nest->at, loop) == 1 &&
+		    tile_moves_by_one(p, &p->store, loop, false))
+			return loop;
+	}
+	return longest;
+}
+
 bool tile_find_loops(Planner *p)
 {
 	Tile *tile = p->tile;
@@ -190,7 +210,7 @@ bool tile_find_loops(Planner *p)
 			tile->along = &nest->loops[i];
 	if (!tile->along)
 		return false;
-	tile->col = tile_reusing_loop(p, NULL, 0, TILE_COLUMNS);
+	tile->col = columns_along(p);
 	if (tile->col)
 		tile->row = tile_reusing_loop(p, tile->col, tile_stays(p, tile->col), TILE_ROWS);
 	return true;

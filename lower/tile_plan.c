@@ -184,6 +184,7 @@ static bool choose_rest(Planner *p)
 	tile->lanes = tile->form == TILE_ALONG
 			      ? CACHE_LINE / (int)dtype_bytes(tile->nest->value->dtype)
 			      : p->native;
+	tile->native = p->native;
 	tile_find_guards(p);
 	tile->beside = tile->form == TILE_ALONG && tile->col &&
 		       tile_stride(p, tile->nest->at, tile->col) == 1 &&

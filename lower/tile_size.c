@@ -161,6 +161,8 @@ static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePar
 	uint64_t steps = steps_of(p);
 	int64_t nr = row->step, nc = col->step;
 	uint64_t cell = nc % (16 / dtype_bytes(p->tile->nest->value->dtype)) ? 48 : 20;
+	if (p->tile->form == TILE_ALONG && tile_may_fold(p->tile, nr, nc))
+		cell = 10;
 	int64_t stores = p->tile->round ? tile_pieces(p->tile, nc) : column_vectors(p, nc);
 	uint64_t finish = p->tile->form == TILE_ALONG ? cell * (uint64_t)(nr * nc)
 						      : 12 * (uint64_t)(nr * stores);

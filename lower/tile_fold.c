@@ -1,0 +1,157 @@
+/* Lanes of several cells added up at a time, so that no vector has lanes of nothing.
+ *
+ * A vector of V lanes, of E in each 16 bytes, holds V/w cells of w partial sums each: w = V as the
+ * steps leave them, 1 when all is added. In each round two vectors become one of half as many
+ * partial sums, twice as many cells:
+ *
+ *   w > E, whole parts of 16 bytes     lane e and lane e + w/2 of every cell
+ *     folded8[u, lane] = acc[2u + lane/8][lane%8] + acc[2u + lane/8][lane%8 + 8]
+ *     folded4[u, lane] = folded8[2u + lane/8, lane%8/4*8 + lane%4] + folded8[.. + 4]
+ *   w <= E, within parts               lanes 2e and 2e + 1
+ *     folded2[u, lane] = folded4[2u + lane%4/2, lane/4*4 + lane%2*2] + folded4[.. + 1]
+ *     folded1[0, lane] = folded2[lane%4/2, lane/4*4 + lane%2*2] + folded2[.. + 1]
+ *
+ * which is the order in which a cell alone adds its lanes (tile_dot.c); where these are more than a
+ * vector, its halves are added first. Vectors that are read first
+ * are those for which cell m ends in lane m: vector n has cell n%P*E + n/P, of P parts.
+ */
+#include "lower/tile.h"
+
+enum { PART_BYTES = 16 };
+
+typedef struct Fold {
+	Tile *tile;
+	LocalId from;	    /* that the round at hand reads */
+	int64_t cols, base; /* of the cells; -1: vectors of an earlier round */
+	int64_t part;	    /* E */
+} Fold;
+
+static int64_t part_lanes(const Tile *tile)
+{
+	return PART_BYTES / dtype_bytes(nest_neutral(tile->nest)->dtype);
+}
+
+/* Are there whole lanes, and none of half as many behind them? */
+static bool has_plain_lanes(const Tile *tile)
+{
+	int64_t extent;
+	return !size_is_const(tile->nest->gen->program->sizes, tile->along->extent, &extent) ||
+	       (extent >= tile->lanes && extent % tile->lanes < part_lanes(tile));
+}
+
+bool tile_may_fold(const Tile *tile, int64_t rows, int64_t cols)
+{
+	int64_t part = part_lanes(tile);
+	return tile->native >= part && tile->native <= tile->lanes &&
+	       rows * cols % tile->native == 0 && cols % part == 0 && has_plain_lanes(tile);
+}
+
+/* ---- indices ---- */
+
+static const Ix *over(const Fold *f, const Ix *ix, int64_t by)
+{
+	return ix_binary(f->tile->nest->gen->program, IX_DIV, ix, tile_const(f->tile, by));
+}
+
+static const Ix *rest(const Fold *f, const Ix *ix, int64_t by)
+{
+	return ix_binary(f->tile->nest->gen->program, IX_MOD, ix, tile_const(f->tile, by));
+}
+
+static const Ix *times(const Fold *f, const Ix *ix, int64_t by)
+{
+	return ix_mul(f->tile->nest->gen->program, ix, tile_const(f->tile, by));
+}
+
+static const Ix *sum_of(const Fold *f, const Ix *a, const Ix *b)
+{
+	return ix_add(f->tile->nest->gen->program, a, b);
+}
+
+static const Value *plus(const Fold *f, const Value *a, const Value *b)
+{
+	const Value *both[] = {a, b};
+	return value_op(f->tile->nest->gen->arena, OP_ADD, a->dtype, both, 2);
+}
+
+/* ---- what a round reads ---- */
+
+/* A lane of the nth cell's vector as the steps leave it; with `lanes` fewer than that, of its
+ * halves, quarters added up. */
+static const Value *of_cell(const Fold *f, const Ix *n, const Ix *at, int64_t lanes)
+{
+	const Tile *tile = f->tile;
+	int64_t parts = tile->native / f->part, parts_of_row = f->cols / f->part;
+	if (lanes < tile->lanes)
+		return plus(f, of_cell(f, n, at, 2 * lanes),
+			    of_cell(f, n, sum_of(f, at, tile_const(tile, lanes)), 2 * lanes));
+	const Ix *part = sum_of(f, rest(f, n, parts), tile_const(tile, f->base / f->part));
+	const Ix *column =
+		sum_of(f, times(f, rest(f, part, parts_of_row), f->part), over(f, n, parts));
+	const Ix *place[] = {over(f, part, parts_of_row), column, at};
+	return tile_local(tile, f->from, place, 3);
+}
+
+static const Value *partial(const Fold *f, const Ix *vector, const Ix *at)
+{
+	const Ix *place[] = {vector, at};
+	return f->base < 0 ? tile_local(f->tile, f->from, place, 2)
+			   : of_cell(f, vector, at, f->tile->lanes);
+}
+
+/* A lane of a round that leaves half of w partial sums, in its uth vector. */
+static const Value *added(const Fold *f, const Ix *u, const Ix *lane, int64_t w)
+{
+	int64_t native = f->tile->native, half = w / 2;
+	bool parts = w > f->part;
+	const Ix *which = parts ? over(f, lane, native / 2)
+				: over(f, rest(f, lane, f->part), f->part / 2);
+	const Ix *vector = sum_of(f, times(f, u, 2), which);
+	int64_t lanes = parts ? native / 2 : f->part / 2; /* that come from one vector */
+	const Ix *at = tile_const(f->tile, 0);
+	if (lanes > half)
+		at = times(f, over(f, rest(f, lane, lanes), half), w);
+	if (parts) {
+		at = sum_of(f, at, rest(f, lane, half));
+	} else {
+		at = sum_of(f, at, times(f, rest(f, lane, half), 2));
+		at = sum_of(f, at, times(f, over(f, lane, f->part), f->part));
+	}
+	const Ix *other = sum_of(f, at, tile_const(f->tile, parts ? half : 1));
+	return plus(f, partial(f, vector, at), partial(f, vector, other));
+}
+
+/* ---- all rounds ---- */
+
+/* A round of which vector u, of w partial sums a cell, is `value`. */
+static void add_round(Fold *f, Body *body, int64_t w, const Value *value)
+{
+	Tile *tile = f->tile;
+	Gen *gen = tile->nest->gen;
+	const char *name = arena_printf(gen->arena, "folded%d", (int)w);
+	LocalId to = tile_declare(tile, name, (int64_t[]){w, tile->native}, 2);
+	const Ix *place[] = {ix_iter(gen->arena, tile->q), ix_iter(gen->arena, tile->lane)};
+	const Value *cell = tile_local(tile, to, place, 2);
+	Block set = block_of(gen, stmt_set_at(gen->arena, cell, OP_NONE, value));
+	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, to, nest_neutral(tile->nest)));
+	set = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->native, set);
+	gen_append(gen, body, tile_unroll(tile, LOOP_UNROLL, tile->q, w, set));
+	f->from = to;
+	f->base = -1;
+}
+
+LocalId tile_fold(Tile *tile, Body *body, LocalId acc, int64_t cols, int64_t base)
+{
+	Arena *arena = tile->nest->gen->arena;
+	const Ix *u = ix_iter(arena, tile->q), *lane = ix_iter(arena, tile->lane);
+	Fold f = {.tile = tile,
+		  .from = acc,
+		  .cols = cols,
+		  .base = base,
+		  .part = part_lanes(tile)};
+	if (tile->native < tile->lanes)
+		add_round(&f, body, tile->native, of_cell(&f, u, lane, tile->native));
+	for (int64_t w = tile->native; w > 1; w /= 2)
+		add_round(&f, body, w / 2, added(&f, u, lane, w));
+	return f.from;
+}
