@@ -131,14 +131,22 @@ static void place_block(Emit *e, const BandRoot *root)
 	BandPlace *place = band_add_place(lower, root->root,
 					  name_of(e, lower_name(lower, root->root)), root->dims);
 	Size stride = size_const(lower->sizes, 1);
+	bool padded = false;
 	for (uint32_t axis = shape_naxes(shape); axis-- > 0;) {
+		bool rows = root->dims[axis] == (int)e->band->rows;
+		Size row = stride;
+		if (rows)
+			stride = band_row_stride(lower->sizes, row,
+						 lower_node(lower, root->root)->dtype);
+		padded |= !size_same(row, stride);
 		place->strides[axis] = stride;
 		if (root->dims[axis] < 0)
 			stride = size_mul(lower->sizes, stride, shape_axis(shape, axis)->size);
-		else if (root->dims[axis] == (int)e->band->rows)
+		else if (rows)
 			stride = size_scale(lower->sizes, stride, e->band->block);
 	}
 	e->program->buffers.at[place->buffer].elements = stride;
+	e->program->buffers.at[place->buffer].padded = padded;
 }
 
 /* ---- putting together ---- */

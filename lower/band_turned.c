@@ -31,9 +31,7 @@ BandPlace *band_add_place(Lower *lower, NodeId node, Sym name, const int *dims)
 	return place;
 }
 
-/* Elements from one row of a copy to the next: an odd number of cache lines, since rows a power of
- * two apart would meet in few sets of the first cache. */
-static Size row_stride(Sizes *sizes, Size row, Dtype dtype)
+Size band_row_stride(Sizes *sizes, Size row, Dtype dtype)
 {
 	int64_t line = CACHE_LINE / (int64_t)dtype_bytes(dtype), n;
 	if (size_is_const(sizes, row, &n) && n < LONG_ROW * line)
@@ -75,7 +73,8 @@ void band_place_turned(Lower *lower, const BandTurned *turned)
 	for (int at = turned->naxes; at-- > 0;) {
 		uint32_t axis = axis_at(turned, at);
 		if (at + 1 == turned->nsums)
-			stride = row_stride(sizes, stride, lower_node(lower, turned->node)->dtype);
+			stride = band_row_stride(sizes, stride,
+						 lower_node(lower, turned->node)->dtype);
 		place->strides[axis] = stride;
 		stride = size_mul(sizes, stride,
 				  shape_axis(lower_shape(lower, turned->node), axis)->size);

@@ -250,7 +250,8 @@ static const Touch *first_store(const RowKernel *row, BufferId buffer)
 	return NULL;
 }
 
-/* Do the loops around a store go through all of the row's c cells, one after the other? */
+/* Do the loops around a store go through all of the row's c cells, one after the other? But for the
+ * room behind them. */
 static bool fills_row(const Rows *rows, const Touch *store, Size c)
 {
 	Sizes *sizes = rows->program->sizes;
@@ -263,7 +264,8 @@ static bool fills_row(const Rows *rows, const Touch *store, Size c)
 			return false;
 		cells = size_mul(sizes, cells, loop->hi->size);
 	}
-	return size_same(cells, c);
+	bool padded = rows->program->buffers.at[store->buffer].padded;
+	return size_same(cells, c) || (padded && size_ge(sizes, c, cells));
 }
 
 /* Is all of `to` first written by a statement that reads `from` at the same cell, for the last
