@@ -104,6 +104,9 @@ typedef struct Band {
 bool band_find(Lower *lower, NodeId root, Band *band);
 /* What goes in blocks of how many rows, and what is copied; false: it does not pay. */
 bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked);
+/* band_turn.c: adds the operand of a contraction that rows leave where it is to those that are
+ * turned, where that pays; its axes are `dims` of the band, as in BandTurned. */
+void band_choose_turned(Lower *lower, Band *band, const BandEnd *end, const Seen *seen, int *dims);
 /* Are rows so few, as a number, that they wait for no copies? */
 bool band_has_few(const Lower *lower, const Band *band);
 /* The root of the band that a node is; NULL: it is none. */
@@ -125,7 +128,10 @@ const BandPlace *band_place(const Lower *lower, NodeId node, const Ix *const *ax
 const Ix *band_index(Gen *gen, const BandPlace *place, const Ix *const *axes);
 /* A place of that name for a node. */
 BandPlace *band_add_place(Lower *lower, NodeId node, Sym name, const int *dims);
-/* band_turned.c: the place of a copy; the kernel that fills it. */
+/* band_turned.c: elements from one row of a place to the next, an odd number of cache lines where
+ * rows are long, since rows a power of two apart would meet in few sets of the first cache. */
+Size band_row_stride(Sizes *sizes, Size row, Dtype dtype);
+/* The place of a copy; the kernel that fills it. */
 void band_place_turned(Lower *lower, const BandTurned *turned);
 void band_emit_turned(Lower *lower, const BandTurned *turned, const BandPlace *place);
 

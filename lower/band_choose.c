@@ -1,4 +1,4 @@
-/* What of a band goes in blocks, of how many rows, and what is copied for all of them.
+/* What of a band goes in blocks, and of how many rows.
  *
  * Of the dims that are left, the last one that leaves an operand of each contraction where it is
  * goes in blocks.
@@ -9,7 +9,6 @@
  */
 #include "base/diag.h"
 #include "lower/band.h"
-#include "lower/tile.h"
 
 /* Bytes of a block, of what each block reads again, of tensors that may stay whole; rows. */
 enum { BLOCK_BYTES = 1 << 19, AGAIN_BYTES = 1 << 20, FAR_BYTES = 1 << 24, WHOLE_BYTES = 1 << 18 };
@@ -330,73 +329,6 @@ static void choose_block(Chooser *c)
 		band->block = item->numbers[0];
 }
 
-/* ---- operands that are turned ---- */
-
-/* Is the axis of an operand one of columns, which the copy has last? */
-static bool is_column(const Proj *proj, const Ix *ix)
-{
-	return ix->kind == IX_ITER && !proj->iters[ix->iter].reduced;
-}
-
-/* Gives those axes of an operand that its copy has, and are columns or not, the next positions. */
-static int order_axes(const Proj *proj, BandTurned *turned, uint32_t naxes, bool columns, int next)
-{
-	for (uint32_t axis = 0; axis < naxes; axis++)
-		if (turned->dims[axis] == -1 && is_column(proj, turned->axes[axis]) == columns)
-			turned->order[axis] = next++;
-	return next;
-}
-
-/* The copy of an operand: sums, then columns. False: it is good as it is, since its own last axis
- * is no sum, or it has no columns. */
-static bool turn(const Chooser *c, const BandEnd *end, const Seen *seen, BandTurned *turned)
-{
-	const Proj *proj = lower_proj(c->lower, end->nest);
-	uint32_t naxes = shape_naxes(lower_shape(c->lower, seen->node));
-	*turned = (BandTurned){.node = seen->node,
-			       .axes = seen->axes,
-			       .dims = dims_of(c, end, seen),
-			       .order = ARENA_ARRAY(c->lower->arena, int, naxes + 1)};
-	for (uint32_t axis = 0; axis < naxes; axis++)
-		turned->order[axis] = -1;
-	turned->nsums = order_axes(proj, turned, naxes, false, 0);
-	turned->naxes = order_axes(proj, turned, naxes, true, turned->nsums);
-	return turned->naxes > turned->nsums && turned->dims[naxes - 1] < 0 &&
-	       !is_column(proj, seen->axes[naxes - 1]);
-}
-
-static bool is_turned(const Band *band, NodeId node)
-{
-	for (uint32_t i = 0; i < band->nturned; i++)
-		if (band->turned[i].node == node)
-			return true;
-	return false;
-}
-
-/* Are there rows enough for turned operands of all contractions? Of keys of a cache and new ones
- * one row would turn both, and where it is a dim there may be one: sums go in lanes along the
- * operands as they are, in blocks and in what is left, whose order of additions is the same. */
-static bool may_turn(const Chooser *c)
-{
-	int64_t rows;
-	return c->band->nends == 2 ||
-	       size_is_const(c->lower->sizes, c->band->dims[c->band->rows].extent, &rows);
-}
-
-static void choose_turned_of(Chooser *c, const BandEnd *end)
-{
-	Lower *lower = c->lower;
-	Band *band = c->band;
-	const Seen *seen = resting(c, end, band->rows);
-	if (lower_node(lower, seen->node)->dtype != lower_node(lower, end->nest)->dtype)
-		return;
-	if (prepack_suits(lower, lower->plan[seen->node].buffer))
-		return; /* tiles read its panels: nothing is copied at a call */
-	if (!is_turned(band, seen->node) && turn(c, end, seen, &band->turned[band->nturned]))
-		band->nturned++;
-	band->nturns += is_turned(band, seen->node);
-}
-
 /* ---- all of it ---- */
 
 static void renumber_of(const Lower *lower, NodeId node, int *dims, const int *number)
@@ -432,8 +364,11 @@ bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked)
 	if (!choose_rows(&c) || !(asks_on(asked) || pays(&c)))
 		return false;
 	choose_block(&c);
-	for (uint32_t i = 0; i < band->nends && may_turn(&c); i++)
-		choose_turned_of(&c, &band->ends[i]);
+	for (uint32_t i = 0; i < band->nends; i++) {
+		const Seen *seen = resting(&c, &band->ends[i], band->rows);
+		band_choose_turned(lower, band, &band->ends[i], seen,
+				   dims_of(&c, &band->ends[i], seen));
+	}
 	if (band->nturned == 0 && !asks_on(asked) && band_has_few(lower, band))
 		return false;
 	renumber(lower, band);

@@ -1,5 +1,5 @@
 """Attention and its kin, in blocks of rows, against NumPy in f64: every number of rows around a block, the same
-bits on any number of threads, uncut, for a row alone, and for few rows as a number."""
+bits on any number of threads, uncut, for a row alone, and for rows as a number."""
 import random
 import sys
 
@@ -10,7 +10,7 @@ from tsrlib import Model, check, pool_call
 random.seed(7)
 RNG = np.random.default_rng(7)
 ROWS = [0, 1, 2, 15, 16, 63, 64, 65, 70, 127, 128, 131, 200]
-FEW = [1, 3, 8, 15]
+NUMBERS = [1, 3, 8, 15, 16, 70]
 KEYS = [1, 2, 7, 16, 31, 64, 97]
 MARCHES = ["x86-64", "x86-64-v3", "native"]
 SOFTMAX = """
@@ -49,6 +49,9 @@ output y = einsum("s | h, t; t | h, d => s | h, d", p, v)""", "[n | 4, 8]", "[m 
 output y = relu(einsum("b, h, s | t; b, h, t | d => b, h, s | d", p, v)) - 0.5""",
      "[2, 2, n | 5]", "[2, 2, 5 | m]", "[2, 2, m | 33]",
      lambda q, k, v: np.maximum(np.einsum("bhst,bhtd->bhsd", soft(np.einsum("bhsd,bhdt->bhst", q, k)), v), 0) - 0.5),
+    ("whole lanes", """let p = soft(einsum("h, s | d; h, t | d => h, s | t", q, k) / 3)
+output y = einsum("h, s | t; h, t | d => h, s | d", p, v)""", "[3, n | 32]", "[3, m | 32]", "[3, m | 20]",
+     lambda q, k, v: np.einsum("hst,htd->hsd", soft(np.einsum("hsd,htd->hst", q, k) / 3), v)),
     ("one key for all heads", """let p = soft(einsum("h, s | d; t | d => h, s | t", q, k))
 output y = einsum("h, s | t; t | d => h, s | d", p, v)""", "[5, n | 16]", "[m | 16]", "[m | 16]",
      lambda q, k, v: np.einsum("hst,td->hsd", soft(np.einsum("hsd,td->hst", q, k)), v)),
@@ -64,6 +67,16 @@ let b = exp(new - top)
 let total = sum("s | h, t => s | h, 0", a) + sum("s | h, t => s | h, 0", b)
 output y = (einsum("s | h, t; t | h, d => s | h, d", a, v) + einsum("s | h, t; t | h, d => s | h, d", b, q)) / total""",
      "[n | 4, 8]", "[m | 4, 8]", "[m | 4, 8]", two_parts),
+    ("two sets of keys", """let first = einsum("s | h, d; t | h, d => s | h, t", q, k)
+let second = einsum("s | h, d; t | h, d => s | h, t", q, v)
+let top = max(reduce(max, "s | h, t => s | h, 0", first), reduce(max, "s | h, t => s | h, 0", second))
+let a = exp(first - top)
+let b = exp(second - top)
+let total = sum("s | h, t => s | h, 0", a) + sum("s | h, t => s | h, 0", b)
+output y = (einsum("s | h, t; t | h, d => s | h, d", a, v) + einsum("s | h, t; t | h, d => s | h, d", b, k)) / total""",
+     "[n | 4, 16]", "[m | 4, 16]", "[m | 4, 16]",
+     lambda q, k, v: np.einsum("sht,thd->shd", soft(np.einsum("shd,thd->sht", q, np.concatenate([k, v]))),
+                               np.concatenate([v, k]))),
     ("no sums between", """let p = sigmoid(einsum("h, s | d; h, t | d => h, s | t", q, k))
 output y = einsum("h, s | t; h, t | d => h, s | d", p, v)""", "[3, n | 12]", "[3, m | 12]", "[3, m | 20]",
      lambda q, k, v: np.einsum("hst,htd->hsd", 1 / (1 + np.exp(-np.einsum("hsd,htd->hst", q, k))), v)),
@@ -110,9 +123,10 @@ def row_alone(program, model, n, m, inputs, y, dtype):
         sys.exit("%s [%d, %d]: row %d alone has other bits" % (program[0], n, m, row))
 
 
-def few_rows(program, n, march, symbolic, dtype):
-    """As a number: the bits that a dim gives."""
-    m, numpy_type = random.choice(KEYS), {"f32": np.float32, "f64": np.float64}[dtype]
+def known_rows(program, n, march, symbolic, dtype):
+    """As a number: the bits that a dim gives, where keys are not as many."""
+    m = random.choice([key for key in KEYS if key != n])
+    numpy_type = {"f32": np.float32, "f64": np.float64}[dtype]
     inputs, want = operands(program, numpy_type, n, m)
     y, = symbolic.forward([n, m], inputs, [(want.shape, numpy_type)])
     one, = model_of(program, dtype, n, None, march).forward([m], inputs, [(want.shape, numpy_type)])
@@ -135,8 +149,8 @@ def run():
                 if n > 1:
                     row_alone(program, models[0], n, m, inputs, y, numpy_type)
                 compared += 1
-            if "past" not in program[0]:
-                few_rows(program, FEW[(2 * number + (dtype == "f64")) % 4], march, models[0], dtype)
+            for i in range(2 * ("past" not in program[0])):  # where rows are keys as well, sums are known
+                known_rows(program, NUMBERS[(3 * number + i + (dtype == "f64")) % 6], march, models[0], dtype)
         n, m = random.choice(ROWS[4:]), random.choice(KEYS)
         inputs, want = operands(program, np.float32, n, m)
         y, = model_of(program, "f32", n, m).forward([], inputs, [(want.shape, np.float32)])

@@ -1,0 +1,106 @@
+/* Which operands of a band are copied, with their columns last (band_turned.c).
+ *
+ * Those are that lie along the sum, where tiles of many rows would like lanes along the columns. Few
+ * rows would wait for a copy, and how many there are is nothing that the order of additions may
+ * depend on: so operands stay as they are where tiles with lanes along the sum are nearly as fast.
+ */
+#include "lower/band.h"
+
+/* Is the axis of an operand one of columns, which the copy has last? */
+static bool is_column(const Proj *proj, const Ix *ix)
+{
+	return ix->kind == IX_ITER && !proj->iters[ix->iter].reduced;
+}
+
+/* Gives those axes of an operand that its copy has, and are columns or not, the next positions. */
+static int order_axes(const Proj *proj, BandTurned *turned, uint32_t naxes, bool columns, int next)
+{
+	for (uint32_t axis = 0; axis < naxes; axis++)
+		if (turned->dims[axis] == -1 && is_column(proj, turned->axes[axis]) == columns)
+			turned->order[axis] = next++;
+	return next;
+}
+
+/* The copy of an operand: sums, then columns. False: it is good as it is, since its own last axis
+ * is no sum, or it has no columns. */
+static bool turn(const Lower *lower, const BandEnd *end, const Seen *seen, int *dims,
+		 BandTurned *turned)
+{
+	const Proj *proj = lower_proj(lower, end->nest);
+	uint32_t naxes = shape_naxes(lower_shape(lower, seen->node));
+	*turned = (BandTurned){.node = seen->node,
+			       .axes = seen->axes,
+			       .dims = dims,
+			       .order = ARENA_ARRAY(lower->arena, int, naxes + 1)};
+	for (uint32_t axis = 0; axis < naxes; axis++)
+		turned->order[axis] = -1;
+	turned->nsums = order_axes(proj, turned, naxes, false, 0);
+	turned->naxes = order_axes(proj, turned, naxes, true, turned->nsums);
+	return turned->naxes > turned->nsums && turned->dims[naxes - 1] < 0 &&
+	       !is_column(proj, seen->axes[naxes - 1]);
+}
+
+static bool is_turned(const Band *band, NodeId node)
+{
+	for (uint32_t i = 0; i < band->nturned; i++)
+		if (band->turned[i].node == node)
+			return true;
+	return false;
+}
+
+/* Do all operands lie along a sum of whole lanes of a cache line (tile_fold.c)? */
+static bool has_whole_lanes(const Lower *lower, const BandEnd *end)
+{
+	const Proj *proj = lower_proj(lower, end->nest);
+	int64_t lanes = CACHE_LINE / (int64_t)dtype_bytes(lower_node(lower, end->nest)->dtype);
+	bool whole = end->seen.n > 0;
+	for (size_t i = 0; i < end->seen.n && whole; i++) {
+		const Seen *seen = &end->seen.at[i];
+		uint32_t naxes = shape_naxes(lower_shape(lower, seen->node));
+		const Ix *last = naxes ? seen->axes[naxes - 1] : NULL;
+		int64_t steps;
+		whole = last && last->kind == IX_ITER && proj->iters[last->iter].reduced &&
+			size_is_const(lower->sizes, proj->iters[last->iter].extent, &steps) &&
+			steps > 0 && steps % lanes == 0;
+	}
+	return whole;
+}
+
+/* Has the operand as many keys, columns of what is between, as there are rows? */
+static bool has_as_many(const Lower *lower, const Band *band, const BandEnd *end, const Seen *seen)
+{
+	const Proj *proj = lower_proj(lower, end->nest);
+	uint32_t naxes = shape_naxes(lower_shape(lower, seen->node));
+	bool sums = end != &band->ends[0]; /* what is between has them as a sum's steps */
+	for (uint32_t axis = 0; axis < naxes; axis++) {
+		const Ix *ix = seen->axes[axis];
+		int dim = ix->kind == IX_ITER ? end->dims[ix->iter] : -1;
+		if (ix->kind == IX_ITER && (dim < 0 || band->dims[dim].dropped) &&
+		    proj->iters[ix->iter].reduced == sums &&
+		    size_same(proj->iters[ix->iter].extent, band->dims[band->rows].extent))
+			return true;
+	}
+	return false;
+}
+
+/* Is the operand good as it is, whatever the number of rows? One of them would wait for copies of
+ * past keys and of new ones, and for one of keys that may be more than the rows, where lanes can run
+ * along the sum: many rows are a tenth slower so. */
+static bool stays_as_is(const Lower *lower, const Band *band, const BandEnd *end, const Seen *seen)
+{
+	return band->nends > 2 ||
+	       (has_whole_lanes(lower, end) && !has_as_many(lower, band, end, seen));
+}
+
+void band_choose_turned(Lower *lower, Band *band, const BandEnd *end, const Seen *seen, int *dims)
+{
+	if (lower_node(lower, seen->node)->dtype != lower_node(lower, end->nest)->dtype ||
+	    stays_as_is(lower, band, end, seen))
+		return;
+	if (prepack_suits(lower, lower->plan[seen->node].buffer))
+		return; /* tiles read its panels: nothing is copied at a call */
+	if (!is_turned(band, seen->node) &&
+	    turn(lower, end, seen, dims, &band->turned[band->nturned]))
+		band->nturned++;
+	band->nturns += is_turned(band, seen->node);
+}
