@@ -409,7 +409,7 @@ Program *lower_program(const Inference *inference, const Sources *sources, Arena
 	lower.program->made = ARENA_NEW(perm, Schedule);
 	lower.program->made->arena = perm;
 	int before = diags->nerrors;
-	lower_triples(&lower);
+	lower_grow(&lower);
 	make_tables(&lower);
 	flip_windows(&lower);
 	lower_common(&lower);

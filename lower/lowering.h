@@ -1,7 +1,8 @@
 /* The private parts of lower/: what is decided about each node of a routine, and a kernel under
  * construction.
  *
- *   triple.c   which two of three operands are multiplied first; triple_split.c as two products
+ *   grow.c     nodes that become two: triple.c products of three operands, which two are first,
+ *              triple_split.c as two products; steps.c reductions over a short last axis
  *   common.c   equal tensors are one
  *   uses.c     what a routine needs of the graph, and who uses it
  *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's;
@@ -202,8 +203,8 @@ bool proj_same_access(const Access *a, const Access *b);
 bool proj_is_identity(const Piece *piece, uint32_t arg);
 /* How often operand `arg` is evaluated: the iterations of the pieces that it is in. */
 Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg);
-/* triple_split.c: products of three operands as two products of two. */
-void lower_triples(Lower *lower);
+/* grow.c: products of three operands as two of two, reductions in two steps. */
+void lower_grow(Lower *lower);
 /* flip.c: transposed convolutions as convolutions. */
 void flip_windows(Lower *lower);
 /* common.c: what reads a tensor that is written twice reads the first. Keys are in scratch. */

@@ -26,13 +26,12 @@ typedef struct Triple {
 	Letters has[3], result;
 	uint32_t p, q, other; /* operands: the pair's, and the third */
 	Letters between;
-	IterId *renamed; /* by iterator: the one of the projection that is made */
 } Triple;
 
 static inline Letters letter_bit(uint32_t letter) { return (Letters)1 << letter; }
 
-/* Of an einsum of three operands: is it cheaper in pairs? Fills in all but `renamed`. Requires
- * lower, id, node and old. */
+/* Of an einsum of three operands: is it cheaper in pairs? Fills in the rest. Requires lower, id,
+ * node and old. */
 bool triple_choose(Triple *triple);
 
 #endif

@@ -9,13 +9,8 @@
  * result has not, are summed with them; the others are the axes of what is between, those of batch
  * axes of the result as batch axes. Accesses stay as they are: one that reads 2*i + k keeps both
  * iterators where anything else has them.
- *
- * Nodes are inserted, so all get new numbers, before anything is decided (routines, projections
- * and shapes; what lowering does not read stays as it is: other lists, a parameter's `initial`,
- * letters).
  */
-#include <string.h>
-
+#include "lower/grow.h"
 #include "lower/triple.h"
 
 /* ---- what is between ---- */
@@ -86,55 +81,12 @@ static Between make_between(const Triple *s)
 	return b;
 }
 
-/* ---- projections ---- */
+/* ---- the graph ---- */
 
-static void rename_access(Triple *s, Proj *proj, Piece *piece, const Access *old, Access *access)
+static Proj *first_proj(const Triple *s, const Between *b)
 {
-	*access = (Access){old->present, ARENA_ARRAY(s->lower->arena, Index, old->naxes + 1),
-			   old->naxes};
-	for (uint32_t a = 0; a < old->naxes; a++) {
-		Index *index = &access->axes[a];
-		*index = old->axes[a];
-		index->terms = ARENA_ARRAY(s->lower->arena, IndexTerm, index->nterms + 1);
-		for (uint32_t t = 0; t < index->nterms; t++) {
-			IterId *iter = &s->renamed[old->axes[a].terms[t].iter];
-			index->terms[t] = old->axes[a].terms[t];
-			if (*iter == UINT32_MAX) {
-				*iter = proj->niters++;
-				proj->iters[*iter] = s->old->iters[index->terms[t].iter];
-				piece->iters[piece->niters++] = *iter;
-			}
-			index->terms[t].iter = *iter;
-		}
-	}
-}
-
-/* One piece: the result's iterators, then those of operands, which are reduced. */
-static Proj *new_proj(Triple *s, const Access *result, const Access *a, const Access *b)
-{
-	Arena *arena = s->lower->arena;
-	Proj *proj = ARENA_NEW(arena, Proj);
-	Piece *piece = ARENA_NEW(arena, Piece);
-	proj->iters = ARENA_ARRAY(arena, Iter, LETTERS_MOST);
-	piece->iters = ARENA_ARRAY(arena, IterId, LETTERS_MOST);
-	piece->args = ARENA_ARRAY(arena, Access, 2);
-	s->renamed = ARENA_ARRAY(s->lower->scratch, IterId, LETTERS_MOST);
-	memset(s->renamed, 0xff, LETTERS_MOST * sizeof *s->renamed);
-	rename_access(s, proj, piece, result, &piece->result);
-	uint32_t nresult = proj->niters;
-	rename_access(s, proj, piece, a, &piece->args[0]);
-	rename_access(s, proj, piece, b, &piece->args[1]);
-	for (IterId i = 0; i < proj->niters; i++)
-		proj->iters[i].reduced = i >= nresult;
-	proj->pieces = piece;
-	proj->npieces = 1;
-	proj->nargs = 2;
-	return proj;
-}
-
-static Proj *first_proj(Triple *s, const Between *b)
-{
-	Proj *proj = new_proj(s, &b->access, &s->piece->args[s->p], &s->piece->args[s->q]);
+	const Access *args[] = {&s->piece->args[s->p], &s->piece->args[s->q]};
+	Proj *proj = grow_proj(s->lower, s->old, &b->access, args, 2);
 	proj->injective = !proj_reduces(proj);
 	proj->surjective = true;
 	proj->clear = !proj->injective;
@@ -142,152 +94,31 @@ static Proj *first_proj(Triple *s, const Between *b)
 }
 
 /* What is between stands where the first of the two stood. */
-static Proj *second_proj(Triple *s, const Between *b)
+static Proj *second_proj(const Triple *s, const Between *b)
 {
 	const Access *other = &s->piece->args[s->other];
-	Proj *proj = s->other == 0 ? new_proj(s, &s->piece->result, other, &b->access)
-				   : new_proj(s, &s->piece->result, &b->access, other);
+	const Access *args[] = {s->other == 0 ? other : &b->access,
+				s->other == 0 ? &b->access : other};
+	Proj *proj = grow_proj(s->lower, s->old, &s->piece->result, args, 2);
 	proj->surjective = s->old->surjective;
 	proj->injective = !proj_reduces(proj) && proj_is_plain(proj);
 	proj->clear = !proj->injective;
 	return proj;
 }
 
-/* ---- the graph ---- */
-
-typedef struct Growing {
-	Lower *lower;
-	Graph *graph;
-	Inference *inference;
-	NodeId *now; /* by old number: the new one */
-} Growing;
-
-static NodeId add_node(Growing *g, Node node, Shape shape, Proj *proj, Margins *margins)
+bool triple_add(Growing *g, NodeId id, const Node *node)
 {
-	NodeId id = (NodeId)g->graph->nodes.n++;
-	g->graph->nodes.at[id] = node;
-	g->inference->shapes[id] = shape;
-	g->inference->projs[id] = proj;
-	g->inference->margins[id] = margins;
-	return id;
-}
-
-static NodeId now(const Growing *g, NodeId old) { return old == NODE_NONE ? old : g->now[old]; }
-
-static NodeId *all_now(const Growing *g, const NodeId *old, uint32_t n)
-{
-	NodeId *ids = ARENA_ARRAY(g->lower->arena, NodeId, n + 1);
-	for (uint32_t i = 0; i < n; i++)
-		ids[i] = now(g, old[i]);
-	return ids;
-}
-
-static Node renumbered(const Growing *g, const Node *old)
-{
-	Node node = *old;
-	node.args = all_now(g, old->args, old->nargs);
-	node.target = now(g, old->target);
-	node.like = now(g, old->like);
-	return node;
-}
-
-static Node product(const Node *of, NodeId a, NodeId b, Arena *arena)
-{
-	Node node = *of;
-	node.args = ARENA_ARRAY(arena, NodeId, 2);
-	node.args[0] = a;
-	node.args[1] = b;
-	node.nargs = 2;
-	node.arg_spans = NULL;
-	node.spec = NULL;
-	return node;
-}
-
-static NodeId add_first(Growing *g, const Triple *s, const Node *node, Proj *proj, const Between *b)
-{
-	Node first = product(node, node->args[s->p], node->args[s->q], g->lower->arena);
-	first.name = sym_printf(g->graph->symbols, "pair_%s", node->name ? node->name : "sum");
-	first.target = NODE_NONE;
-	first.acc = OP_NONE;
-	first.clear = false;
-	return add_node(g, first, b->shape, proj, NULL);
-}
-
-static void add_pairs(Growing *g, Triple *s, Node node)
-{
-	Between b = make_between(s);
-	NodeId first = add_first(g, s, &node, first_proj(s, &b), &b);
-	NodeId other = node.args[s->other];
-	Node second = s->other == 0 ? product(&node, other, first, g->lower->arena)
-				    : product(&node, first, other, g->lower->arena);
-	g->now[s->id] = add_node(g, second, *lower_shape(g->lower, s->id), second_proj(s, &b),
-				 g->lower->inference->margins[s->id]);
-}
-
-static void add_old(Growing *g, NodeId id)
-{
-	Lower *lower = g->lower;
-	Triple s = {.lower = lower,
+	Triple s = {.lower = g->lower,
 		    .id = id,
-		    .node = lower_node(lower, id),
-		    .old = lower_proj(lower, id)};
-	Node node = renumbered(g, s.node);
-	if (triple_choose(&s))
-		add_pairs(g, &s, node);
-	else
-		g->now[id] = add_node(g, node, *lower_shape(lower, id), lower->inference->projs[id],
-				      lower->inference->margins[id]);
-}
-
-static Routine routine_now(const Growing *g, const Routine *old)
-{
-	Routine routine = *old;
-	routine.inputs = all_now(g, old->inputs, old->ninputs);
-	routine.params = all_now(g, old->params, old->nparams);
-	routine.outputs = all_now(g, old->outputs, old->noutputs);
-	routine.order = all_now(g, old->order, old->norder);
-	return routine;
-}
-
-static Growing grow(Lower *lower)
-{
-	size_t n = 2 * lower->graph->nodes.n + 1;
-	Growing g = {.lower = lower,
-		     .graph = ARENA_NEW(lower->arena, Graph),
-		     .inference = ARENA_NEW(lower->arena, Inference)};
-	*g.graph = *lower->graph;
-	*g.inference = *lower->inference;
-	g.graph->nodes.at = ARENA_ARRAY(lower->arena, Node, n);
-	g.graph->nodes.n = 0;
-	g.inference->graph = g.graph;
-	g.inference->shapes = ARENA_ARRAY(lower->arena, Shape, n);
-	g.inference->projs = ARENA_ARRAY(lower->arena, Proj *, n);
-	g.inference->margins = ARENA_ARRAY(lower->arena, Margins *, n);
-	g.now = ARENA_ARRAY(lower->scratch, NodeId, n);
-	return g;
-}
-
-static bool has_three(const Graph *graph)
-{
-	for (NodeId id = 0; id < graph->nodes.n; id++)
-		if (graph->nodes.at[id].kind == NODE_SPEC && graph->nodes.at[id].nargs == 3)
-			return true;
-	return false;
-}
-
-void lower_triples(Lower *lower)
-{
-	const Graph *old = lower->graph;
-	if (!has_three(old))
-		return;
-	Growing g = grow(lower);
-	for (NodeId id = 0; id < old->nodes.n; id++)
-		add_old(&g, id);
-	g.graph->routines.at = ARENA_ARRAY(lower->arena, Routine, old->routines.n + 1);
-	for (size_t i = 0; i < old->routines.n; i++)
-		g.graph->routines.at[i] = routine_now(&g, &old->routines.at[i]);
-	g.graph->init = routine_now(&g, &old->init);
-	g.graph->params.at = all_now(&g, old->params.at, (uint32_t)old->params.n);
-	lower->graph = g.graph;
-	lower->inference = g.inference;
+		    .node = lower_node(g->lower, id),
+		    .old = lower_proj(g->lower, id)};
+	if (!triple_choose(&s))
+		return false;
+	Between b = make_between(&s);
+	NodeId both[] = {node->args[s.p], node->args[s.q]};
+	NodeId first = grow_first(g, node, "pair", both, 2, b.shape, first_proj(&s, &b));
+	NodeId other = node->args[s.other];
+	NodeId args[] = {s.other == 0 ? other : first, s.other == 0 ? first : other};
+	grow_last(g, id, node, args, 2, second_proj(&s, &b));
+	return true;
 }

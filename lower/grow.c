@@ -1,0 +1,188 @@
+/* The graph with some nodes as two.
+ *
+ * Nodes are inserted, so all get new numbers (routines, projections and shapes; what lowering does
+ * not read stays as it is: other lists, a parameter's `initial`, letters).
+ */
+#include "lower/grow.h"
+
+#include <string.h>
+
+/* ---- projections ---- */
+
+typedef struct Renaming {
+	const Proj *old;
+	Proj *proj;
+	Piece *piece;
+	IterId now[GROW_ITERS]; /* by old iterator; UINT32_MAX: none */
+} Renaming;
+
+static Access renamed_access(Renaming *r, Arena *arena, const Access *old)
+{
+	Access access = {old->present, ARENA_ARRAY(arena, Index, old->naxes + 1), old->naxes};
+	for (uint32_t a = 0; a < old->naxes; a++) {
+		Index *index = &access.axes[a];
+		*index = old->axes[a];
+		index->terms = ARENA_ARRAY(arena, IndexTerm, index->nterms + 1);
+		for (uint32_t t = 0; t < index->nterms; t++) {
+			IterId *iter = &r->now[old->axes[a].terms[t].iter];
+			index->terms[t] = old->axes[a].terms[t];
+			if (*iter == UINT32_MAX) {
+				*iter = r->proj->niters++;
+				r->proj->iters[*iter] = r->old->iters[index->terms[t].iter];
+				r->piece->iters[r->piece->niters++] = *iter;
+			}
+			index->terms[t].iter = *iter;
+		}
+	}
+	return access;
+}
+
+Proj *grow_proj(const Lower *lower, const Proj *old, const Access *result,
+		const Access *const *args, uint32_t nargs)
+{
+	Arena *arena = lower->arena;
+	Renaming r = {.old = old, .proj = ARENA_NEW(arena, Proj), .piece = ARENA_NEW(arena, Piece)};
+	memset(r.now, 0xff, sizeof r.now);
+	r.proj->iters = ARENA_ARRAY(arena, Iter, GROW_ITERS);
+	r.piece->iters = ARENA_ARRAY(arena, IterId, GROW_ITERS);
+	r.piece->args = ARENA_ARRAY(arena, Access, nargs);
+	r.piece->result = renamed_access(&r, arena, result);
+	uint32_t nresult = r.proj->niters;
+	for (uint32_t i = 0; i < nargs; i++)
+		r.piece->args[i] = renamed_access(&r, arena, args[i]);
+	for (IterId i = 0; i < r.proj->niters; i++)
+		r.proj->iters[i].reduced = i >= nresult;
+	r.proj->pieces = r.piece;
+	r.proj->npieces = 1;
+	r.proj->nargs = nargs;
+	return r.proj;
+}
+
+/* ---- nodes ---- */
+
+static NodeId add_node(Growing *g, Node node, Shape shape, Proj *proj, Margins *margins)
+{
+	NodeId id = (NodeId)g->graph->nodes.n++;
+	g->graph->nodes.at[id] = node;
+	g->inference->shapes[id] = shape;
+	g->inference->projs[id] = proj;
+	g->inference->margins[id] = margins;
+	return id;
+}
+
+static Node with_args(const Growing *g, const Node *of, const NodeId *args, uint32_t nargs)
+{
+	Node node = *of;
+	node.args = ARENA_ARRAY(g->lower->arena, NodeId, nargs);
+	memcpy(node.args, args, nargs * sizeof *args);
+	node.nargs = nargs;
+	node.arg_spans = NULL;
+	node.spec = NULL;
+	return node;
+}
+
+NodeId grow_first(Growing *g, const Node *node, const char *prefix, const NodeId *args,
+		  uint32_t nargs, Shape shape, Proj *proj)
+{
+	Node first = with_args(g, node, args, nargs);
+	first.name =
+		sym_printf(g->graph->symbols, "%s_%s", prefix, node->name ? node->name : "sum");
+	first.target = NODE_NONE;
+	first.acc = OP_NONE;
+	first.clear = false;
+	return add_node(g, first, shape, proj, NULL);
+}
+
+void grow_last(Growing *g, NodeId id, const Node *node, const NodeId *args, uint32_t nargs,
+	       Proj *proj)
+{
+	g->now[id] =
+		add_node(g, with_args(g, node, args, nargs), *lower_shape(g->lower, id), proj,
+			 g->lower->inference->margins[id]);
+}
+
+static NodeId now(const Growing *g, NodeId old) { return old == NODE_NONE ? old : g->now[old]; }
+
+static NodeId *all_now(const Growing *g, const NodeId *old, uint32_t n)
+{
+	NodeId *ids = ARENA_ARRAY(g->lower->arena, NodeId, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		ids[i] = now(g, old[i]);
+	return ids;
+}
+
+static Node renumbered(const Growing *g, const Node *old)
+{
+	Node node = *old;
+	node.args = all_now(g, old->args, old->nargs);
+	node.target = now(g, old->target);
+	node.like = now(g, old->like);
+	return node;
+}
+
+static void add_old(Growing *g, NodeId id)
+{
+	const Inference *inference = g->lower->inference;
+	Node node = renumbered(g, lower_node(g->lower, id));
+	if (!triple_add(g, id, &node) && !steps_add(g, id, &node))
+		g->now[id] = add_node(g, node, inference->shapes[id], inference->projs[id],
+				      inference->margins[id]);
+}
+
+/* ---- the graph ---- */
+
+static Routine routine_now(const Growing *g, const Routine *old)
+{
+	Routine routine = *old;
+	routine.inputs = all_now(g, old->inputs, old->ninputs);
+	routine.params = all_now(g, old->params, old->nparams);
+	routine.outputs = all_now(g, old->outputs, old->noutputs);
+	routine.order = all_now(g, old->order, old->norder);
+	return routine;
+}
+
+static Growing grow(Lower *lower)
+{
+	size_t n = 2 * lower->graph->nodes.n + 1;
+	Growing g = {.lower = lower,
+		     .graph = ARENA_NEW(lower->arena, Graph),
+		     .inference = ARENA_NEW(lower->arena, Inference)};
+	*g.graph = *lower->graph;
+	*g.inference = *lower->inference;
+	g.graph->nodes.at = ARENA_ARRAY(lower->arena, Node, n);
+	g.graph->nodes.n = 0;
+	g.inference->graph = g.graph;
+	g.inference->shapes = ARENA_ARRAY(lower->arena, Shape, n);
+	g.inference->projs = ARENA_ARRAY(lower->arena, Proj *, n);
+	g.inference->margins = ARENA_ARRAY(lower->arena, Margins *, n);
+	g.now = ARENA_ARRAY(lower->scratch, NodeId, n);
+	return g;
+}
+
+/* Is there a node that may be two? */
+static bool may_grow(const Graph *graph)
+{
+	for (NodeId id = 0; id < graph->nodes.n; id++) {
+		const Node *node = &graph->nodes.at[id];
+		if (node->kind == NODE_SPEC && (node->nargs == 3 || node->nargs == 1))
+			return true;
+	}
+	return false;
+}
+
+void lower_grow(Lower *lower)
+{
+	const Graph *old = lower->graph;
+	if (!may_grow(old))
+		return;
+	Growing g = grow(lower);
+	for (NodeId id = 0; id < old->nodes.n; id++)
+		add_old(&g, id);
+	g.graph->routines.at = ARENA_ARRAY(lower->arena, Routine, old->routines.n + 1);
+	for (size_t i = 0; i < old->routines.n; i++)
+		g.graph->routines.at[i] = routine_now(&g, &old->routines.at[i]);
+	g.graph->init = routine_now(&g, &old->init);
+	g.graph->params.at = all_now(&g, old->params.at, (uint32_t)old->params.n);
+	lower->graph = g.graph;
+	lower->inference = g.inference;
+}
