@@ -208,9 +208,12 @@ static uint32_t cost_of(const Common *common, NodeId id)
 	const Proj *proj = lower_proj(common->lower, id);
 	if (!proj)
 		return 0;
-	uint32_t cost = proj_reduces(proj) ? WORTH : lower_op_cost(node);
+	bool stored = proj_reduces(proj) || expand_is_stored(node);
+	uint32_t cost = stored ? WORTH : lower_op_cost(node);
 	for (uint32_t i = 0; i < node->nargs && cost < WORTH; i++) {
 		const Proj *arg = lower_proj(common->lower, node->args[i]);
+		if (expand_is_stored(lower_node(common->lower, node->args[i])))
+			continue; /* its readers stay where they are */
 		if (arg && (!proj_reduces(arg) || is_as_large(common, node->args[i], id)))
 			cost += common->cost[node->args[i]];
 	}

@@ -11,7 +11,8 @@
  * a mask that is told by indices (key <= row), also where heads repeat it behind their sums. A
  * reduction is fused into an elementwise root that reads each of its cells once, at the same index:
  * the root is its epilogue; so is a function that would else be fused into a small window. A cast
- * that widens an operand of a product is free, and yet stands alone where widen.c says so.
+ * that widens an operand of a product is free, and yet stands alone where widen.c says so; so does
+ * what expand.c writes out.
  */
 #include "lower/lowering.h"
 
@@ -58,7 +59,7 @@ static bool can_be_fused(const Lower *lower, NodeId id)
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
 	if (!proj || proj->linear || node->target != NODE_NONE || node->kind == NODE_ARGMAX ||
-	    node->kind == NODE_RANDOM)
+	    node->kind == NODE_RANDOM || expand_is_stored(node))
 		return false;
 	return proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj);
 }

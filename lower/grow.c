@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { ARGS_MOST = 3 }; /* of an elementwise operation, each of which may be one more node */
+
 /* ---- projections ---- */
 
 typedef struct Renaming {
@@ -124,9 +126,11 @@ static void add_old(Growing *g, NodeId id)
 {
 	const Inference *inference = g->lower->inference;
 	Node node = renumbered(g, lower_node(g->lower, id));
-	if (!triple_add(g, id, &node) && !steps_add(g, id, &node))
-		g->now[id] = add_node(g, node, inference->shapes[id], inference->projs[id],
-				      inference->margins[id]);
+	bool stays = g->initial[id];
+	if (!stays && (triple_add(g, id, &node) || steps_add(g, id, &node)))
+		return;
+	Proj *proj = stays ? inference->projs[id] : expand_args(g, id, &node);
+	g->now[id] = add_node(g, node, inference->shapes[id], proj, inference->margins[id]);
 }
 
 /* ---- the graph ---- */
@@ -143,7 +147,7 @@ static Routine routine_now(const Growing *g, const Routine *old)
 
 static Growing grow(Lower *lower)
 {
-	size_t n = 2 * lower->graph->nodes.n + 1;
+	size_t n = (1 + ARGS_MOST) * lower->graph->nodes.n + 1;
 	Growing g = {.lower = lower,
 		     .graph = ARENA_NEW(lower->arena, Graph),
 		     .inference = ARENA_NEW(lower->arena, Inference)};
@@ -156,6 +160,9 @@ static Growing grow(Lower *lower)
 	g.inference->projs = ARENA_ARRAY(lower->arena, Proj *, n);
 	g.inference->margins = ARENA_ARRAY(lower->arena, Margins *, n);
 	g.now = ARENA_ARRAY(lower->scratch, NodeId, n);
+	g.initial = ARENA_ARRAY(lower->scratch, bool, n);
+	for (uint32_t i = 0; i < lower->graph->init.norder; i++)
+		g.initial[lower->graph->init.order[i]] = true;
 	return g;
 }
 
@@ -164,7 +171,8 @@ static bool may_grow(const Graph *graph)
 {
 	for (NodeId id = 0; id < graph->nodes.n; id++) {
 		const Node *node = &graph->nodes.at[id];
-		if (node->kind == NODE_SPEC && (node->nargs == 3 || node->nargs == 1))
+		if (node->kind == NODE_POINTWISE ||
+		    (node->kind == NODE_SPEC && (node->nargs == 3 || node->nargs == 1)))
 			return true;
 	}
 	return false;

@@ -11,6 +11,7 @@ typedef struct Growing {
 	Graph *graph;
 	Inference *inference;
 	NodeId *now; /* by old number: the new one */
+	bool *initial; /* by old number: of an initialiser, which stays as it is */
 } Growing;
 
 /* A projection of one piece: iterators of `old`, of at most GROW_ITERS, as the accesses mention
@@ -28,5 +29,8 @@ void grow_last(Growing *g, NodeId id, const Node *node, const NodeId *args, uint
  * one. */
 bool triple_add(Growing *g, NodeId id, const Node *node);
 bool steps_add(Growing *g, NodeId id, const Node *node);
+/* expand.c: of an elementwise operation, operands that are better written out are; its projection.
+ */
+Proj *expand_args(Growing *g, NodeId id, Node *node);
 
 #endif

@@ -2,7 +2,8 @@
  * construction.
  *
  *   grow.c     nodes that become two: triple.c products of three operands, which two are first,
- *              triple_split.c as two products; steps.c reductions over a short last axis
+ *              triple_split.c as two products; steps.c reductions over a short last axis;
+ *              expand.c operands that are spread over one
  *   common.c   equal tensors are one
  *   uses.c     what a routine needs of the graph, and who uses it
  *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's;
@@ -205,6 +206,8 @@ bool proj_is_identity(const Piece *piece, uint32_t arg);
 Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg);
 /* grow.c: products of three operands as two of two, reductions in two steps. */
 void lower_grow(Lower *lower);
+/* expand.c: is it an operand that is written out, for what reads it many times? */
+bool expand_is_stored(const Node *node);
 /* flip.c: transposed convolutions as convolutions. */
 void flip_windows(Lower *lower);
 /* common.c: what reads a tensor that is written twice reads the first. Keys are in scratch. */
