@@ -26,9 +26,10 @@
  *
  * A VECTOR loop runs its statements one after another, each for all lanes: its body holds no loops,
  * no conditions and no checks, and indices move by 0 or 1 a lane, those of locals on one axis: the
- * last, or the first of two in a local that is read turned. Those of buffers, where nothing is
- * added to them, move by up to LANES_APART (of AVX-512, stores of up to LANES_MASKED are masked
- * vectors); loads of 4 bytes and of 2 bf16 a lane by as many.
+ * last, or the first of two in a local that is read turned. A local may also be read at indices
+ * with / and % of the lane: each lane one of its own. Those of buffers, where nothing is added to
+ * them, move by up to LANES_APART (of AVX-512, stores of up to LANES_MASKED are masked vectors);
+ * loads of 4 bytes and of 2 bf16 a lane by as many.
  *
  * A PARALLEL loop stands at the top of a kernel, from 0, with at most 2^30 iterations, without
  * checks or locals from outside; no two iterations touch one cell that either stores. The
