@@ -40,8 +40,9 @@
  *   kernel.c   one node's kernel, by its kind
  *   band.c     kernels that share rows, a block at a time; band_choose.c of how many rows,
  *              band_turn.c what is copied, band_emit.c their code, band_turned.c the copies
- *   rows.c     kernels over the same rows as one; rows_touch.c what they touch, rewrite.c copies
- *              statements into another kernel
+ *   rows.c     kernels over the same rows as one; rows_touch.c what they touch,
+ *              rows_private.c what no other kernel sees, rewrite.c copies statements into another
+ *              kernel
  *   alias.c    where a kernel touches a buffer
  *   order.c    which loop is innermost
  *   schedule.c what was chosen, and what is asked; schedule_parse.c reads that,

@@ -11,10 +11,8 @@
  * i only. A flat loop over rows*c cells is taken as rows of c; two flat loops of arithmetic over
  * the same cells join cell by cell, so that what one stores the other has at hand. A row holds
  * vectors only (one loop deep, not counting short constant loops): matrices that every row reads
- * would push each other out of the cache. (What kernels touch is read off in rows_touch.c.) Then a
- * temporary with one cell a row becomes a local, and one that has the place of a result, which is
- * first written where the temporary is read last, becomes the result; what makes such a temporary
- * before, a product of rows, then stores it there.
+ * would push each other out of the cache. (What kernels touch is read off in rows_touch.c.) Then
+ * temporaries that no other kernel sees become locals, or take a result's place (rows_private.c).
  */
 #include "lower/rows.h"
 
@@ -103,7 +101,7 @@ static bool may_join(const Rows *rows, const RowKernel *a, const RowKernel *b)
 	return common;
 }
 
-static const Ix **same_iters(const Rows *rows, const Kernel *kernel, IterVar first)
+const Ix **rows_same_iters(const Rows *rows, const Kernel *kernel, IterVar first)
 {
 	const Ix **iters = ARENA_ARRAY(rows->program->arena, const Ix *, kernel->niters + 1);
 	for (IterVar i = 0; i < kernel->niters; i++)
@@ -111,7 +109,7 @@ static const Ix **same_iters(const Rows *rows, const Kernel *kernel, IterVar fir
 	return iters;
 }
 
-static Stmt *loop_over(const Rows *rows, const Stmt *like, Block body)
+Stmt *rows_loop_over(const Rows *rows, const Stmt *like, Block body)
 {
 	Stmt *loop = ARENA_NEW(rows->program->arena, Stmt);
 	*loop = *like;
@@ -119,14 +117,14 @@ static Stmt *loop_over(const Rows *rows, const Stmt *like, Block body)
 	return loop;
 }
 
-static Block one_stmt(const Rows *rows, const Stmt *stmt)
+Block rows_one_stmt(const Rows *rows, const Stmt *stmt)
 {
 	const Stmt **stmts = ARENA_ARRAY(rows->program->arena, const Stmt *, 1);
 	stmts[0] = stmt;
 	return (Block){stmts, 1};
 }
 
-static Block both(const Rows *rows, Block a, Block b)
+Block rows_both(const Rows *rows, Block a, Block b)
 {
 	const Stmt **stmts = ARENA_ARRAY(rows->program->arena, const Stmt *, a.n + b.n + 1);
 	for (uint32_t i = 0; i < a.n + b.n; i++)
@@ -134,11 +132,23 @@ static Block both(const Rows *rows, Block a, Block b)
 	return (Block){stmts, a.n + b.n};
 }
 
+Block rows_with_twins(const Rows *rows, const Kernel *kernel, Block block, BufferTwin *twins,
+		      uint32_t ntwins)
+{
+	Rewrite rewrite = {.program = rows->program,
+			   .iters = rows_same_iters(rows, kernel, 0),
+			   .renames = true,
+			   .twins = twins,
+			   .ntwins = ntwins,
+			   .span = kernel->span};
+	return rewrite_block(&rewrite, block);
+}
+
 /* a, then b, in every row; under b's name, whose result is the last. */
 static RowKernel join(Rows *rows, const RowKernel *a, const RowKernel *b)
 {
 	Kernel kernel = a->kernel;
-	const Ix **iters = same_iters(rows, &b->kernel, a->kernel.niters);
+	const Ix **iters = rows_same_iters(rows, &b->kernel, a->kernel.niters);
 	for (IterVar i = 0; i < rows->nshared; i++)
 		iters[i] = ix_iter(rows->program->arena, i);
 	iters[b->loop->iter] = ix_iter(rows->program->arena, a->loop->iter);
@@ -148,16 +158,16 @@ static RowKernel join(Rows *rows, const RowKernel *a, const RowKernel *b)
 			   .first_local = a->kernel.nlocals,
 			   .span = b->kernel.span};
 	kernel_append_tables(rows->program->arena, &kernel, &b->kernel);
-	Block body = both(rows, a->loop->body, rewrite_block(&rewrite, b->loop->body));
+	Block body = rows_both(rows, a->loop->body, rewrite_block(&rewrite, b->loop->body));
 	ScheduleEntry *entry = schedule_entry(rows->program->made, b->kernel.name);
 	clause_add(rows->program->arena,
 		   entry_make(rows->program->arena, entry, CHOICE_JOIN, false), a->kernel.name,
 		   NULL, 0);
 	kernel.name = b->kernel.name;
 	kernel.span = b->kernel.span;
-	Stmt *loop = loop_over(rows, a->loop, body);
+	Stmt *loop = rows_loop_over(rows, a->loop, body);
 	loop->apart = a->loop->apart && b->loop->apart;
-	kernel.body = one_stmt(rows, loop);
+	kernel.body = rows_one_stmt(rows, loop);
 	RowKernel row = row_kernel(rows, &kernel);
 	row.joined = true;
 	return row;
@@ -180,7 +190,7 @@ static RowKernel split(Rows *rows, const RowKernel *flat, const RowKernel *like)
 		Kernel kernel = flat->kernel,
 		       more = {.iters = flat->kernel.iters + flat->loop->iter, .niters = 1};
 		kernel_append_tables(rows->program->arena, &kernel, &more);
-		const Ix **iters = same_iters(rows, &flat->kernel, 0);
+		const Ix **iters = rows_same_iters(rows, &flat->kernel, 0);
 		IterVar inner = flat->kernel.niters;
 		const Ix *start =
 			ix_mul(rows->program, ix_iter(arena, flat->loop->iter), ix_size(arena, c));
@@ -191,195 +201,11 @@ static RowKernel split(Rows *rows, const RowKernel *flat, const RowKernel *like)
 		const Ix *zero = ix_const(arena, sizes, 0);
 		const Stmt *loop = stmt_for(arena, inner, zero, ix_size(arena, c), body);
 		loop = stmt_for(arena, flat->loop->iter, zero, like->loop->hi,
-				one_stmt(rows, loop));
-		kernel.body = one_stmt(rows, loop);
+				rows_one_stmt(rows, loop));
+		kernel.body = rows_one_stmt(rows, loop);
 		return row_kernel(rows, &kernel);
 	}
 	return no;
-}
-
-/* ---- what no other kernel sees ---- */
-
-/* Which kernels touch a buffer, beside those that are joined: some before them, some behind. */
-typedef struct Others {
-	bool before, behind;
-} Others;
-
-static Others others_of(const Rows *rows, BufferId buffer)
-{
-	BufferSpan *spans = rows->spans;
-	const BufferSpan *span = hmgetp(spans, buffer);
-	return (Others){span->first < rows->from, span->last >= rows->to};
-}
-
-/* Does the statement run exactly once a row? */
-static bool is_once(const Rows *rows, const Touch *touch)
-{
-	for (const Around *around = touch->around; around; around = around->outer) {
-		const Stmt *loop = around->loop;
-		if (loop->lo->kind != IX_SIZE || loop->hi->kind != IX_SIZE ||
-		    !size_is(rows->program->sizes, loop->lo->size, 0) ||
-		    !size_is(rows->program->sizes, loop->hi->size, 1))
-			return false;
-	}
-	return true;
-}
-
-/* The access that sets the buffer's one cell a row before it is read; NULL: it is not so. */
-static const Touch *cell_store(const Rows *rows, const RowKernel *row, BufferId buffer)
-{
-	const Touch *first = NULL;
-	for (size_t i = 0; i < row->touches.n && !first; i++)
-		if (row->touches.at[i].buffer == buffer)
-			first = &row->touches.at[i];
-	if (!first || !first->stored || first->stmt->acc != OP_NONE || !is_once(rows, first))
-		return NULL;
-	return row_buffer_stays(rows, row, buffer, size_const(rows->program->sizes, 1)) ? first
-											: NULL;
-}
-
-/* The access that stores into a buffer before any other of the row reads or stores it; NULL: there
- * is none. */
-static const Touch *first_store(const RowKernel *row, BufferId buffer)
-{
-	for (size_t i = 0; i < row->touches.n; i++) {
-		const Touch *touch = &row->touches.at[i];
-		if (touch->buffer == buffer)
-			return touch->stored && touch->stmt->acc == OP_NONE ? touch : NULL;
-	}
-	return NULL;
-}
-
-/* Do the loops around a store go through all of the row's c cells, one after the other? But for the
- * room behind them. */
-static bool fills_row(const Rows *rows, const Touch *store, Size c)
-{
-	Sizes *sizes = rows->program->sizes;
-	Size cells = size_const(sizes, 1);
-	for (const Around *around = store->around; around; around = around->outer) {
-		const Stmt *loop = around->loop;
-		if (loop->step != 1 || loop->lo->kind != IX_SIZE || loop->hi->kind != IX_SIZE ||
-		    !size_is(sizes, loop->lo->size, 0) ||
-		    !size_same(ix_stride(rows->program, store->ix, loop->iter), cells))
-			return false;
-		cells = size_mul(sizes, cells, loop->hi->size);
-	}
-	bool padded = rows->program->buffers.at[store->buffer].padded;
-	return size_same(cells, c) || (padded && size_ge(sizes, c, cells));
-}
-
-/* Is all of `to` first written by a statement that reads `from` at the same cell, for the last
- * time? Where a part was, the rest would hold what `from` does. */
-static bool may_share(const Rows *rows, const RowKernel *row, BufferId from, BufferId to)
-{
-	const Buffer *a = &rows->program->buffers.at[from], *b = &rows->program->buffers.at[to];
-	const Touch *store = first_store(row, to);
-	if (from == to || a->dtype != b->dtype || !size_same(a->elements, b->elements) || !store)
-		return false;
-	bool read = false;
-	for (size_t i = 0; i < row->touches.n; i++) {
-		const Touch *touch = &row->touches.at[i];
-		if (touch->buffer != from ||
-		    (touch->top < store->top && touch->stmt != store->stmt))
-			continue;
-		if (touch->stmt != store->stmt || !ix_same(touch->ix, store->ix))
-			return false;
-		read = true;
-	}
-	Size c = row_cells_of(rows, row, to);
-	return read && !size_is_bad(c) && fills_row(rows, store, c) &&
-	       row_buffer_stays(rows, row, to, c) && row_buffer_stays(rows, row, from, c);
-}
-
-/* A temporary that no kernel before those that are joined touches. */
-static bool is_new(const Rows *rows, BufferId buffer)
-{
-	return rows->program->buffers.at[buffer].kind == BUFFER_TEMP &&
-	       !others_of(rows, buffer).before;
-}
-
-/* A local of the row, declared by its first store, or in front where that is inside loops of one
- * round. */
-static void become_local(Rows *rows, RowKernel *row, const Touch *store, BufferTwin *twin)
-{
-	Arena *arena = rows->program->arena;
-	const Buffer *b = &rows->program->buffers.at[store->buffer];
-	KernelLocal local = {.name = b->name, .dtype = b->dtype};
-	Kernel more = {.locals = &local, .nlocals = 1};
-	twin->kind = TWIN_LOCAL;
-	twin->id = row->kernel.nlocals;
-	twin->declared = store->around;
-	kernel_append_tables(rows->program->arena, &row->kernel, &more);
-	row->declared = store->around
-				? stmt_local(arena, twin->id,
-					     value_const(arena, b->dtype, scalar_of(b->dtype, 0)))
-				: NULL;
-}
-
-static bool find_twin(Rows *rows, RowKernel *row, BufferId buffer, BufferTwin *twin)
-{
-	Others others = others_of(rows, buffer);
-	twin->buffer = buffer;
-	if (rows->program->buffers.at[buffer].kind != BUFFER_TEMP || others.behind)
-		return false;
-	const Touch *store = others.before ? NULL : cell_store(rows, row, buffer);
-	if (store) {
-		become_local(rows, row, store, twin);
-		return true;
-	}
-	for (size_t i = 0; i < row->touches.n; i++) {
-		BufferId to = row->touches.at[i].buffer;
-		if (!may_share(rows, row, buffer, to) || (others.before && !is_new(rows, to)))
-			continue;
-		twin->kind = TWIN_BUFFER;
-		twin->id = to;
-		return true;
-	}
-	return false;
-}
-
-/* The block with twins in the place of buffers. */
-static Block with_twins(const Rows *rows, const Kernel *kernel, Block block, BufferTwin *twins,
-			uint32_t ntwins)
-{
-	Rewrite rewrite = {.program = rows->program,
-			   .iters = same_iters(rows, kernel, 0),
-			   .renames = true,
-			   .twins = twins,
-			   .ntwins = ntwins,
-			   .span = kernel->span};
-	return rewrite_block(&rewrite, block);
-}
-
-/* The kernels before those that are joined make the operand in its new place (move_all). */
-static void move_before(Rows *rows, const BufferTwin *twin)
-{
-	BufferSpan *spans = rows->spans;
-	uint32_t first = hmgetp(spans, twin->buffer)->first;
-	hmgetp(spans, twin->id)->first = first;
-	PUSH(rows->arena, rows->moves, *twin);
-}
-
-/* Replaces temporaries one at a time, since each changes what is true of the others. */
-static void make_private(Rows *rows, RowKernel *row)
-{
-	for (size_t i = 0; i < row->touches.n; i++) {
-		BufferId buffer = row->touches.at[i].buffer;
-		BufferTwin twin = {.kind = TWIN_NONE};
-		if (!find_twin(rows, row, buffer, &twin))
-			continue;
-		Block body = with_twins(rows, &row->kernel, row->loop->body, &twin, 1);
-		if (row->declared)
-			body = both(rows, one_stmt(rows, row->declared), body);
-		row->kernel.body = one_stmt(rows, loop_over(rows, row->loop, body));
-		if (twin.kind == TWIN_BUFFER && others_of(rows, buffer).before)
-			move_before(rows, &twin);
-		if (twin.kind == TWIN_BUFFER)
-			rows->program->buffers.at[buffer].home = twin.id;
-		lower_forget(rows->lower, buffer);
-		*row = row_kernel(rows, &row->kernel);
-		i = (size_t)-1;
-	}
 }
 
 /* ---- the routine ---- */
@@ -412,8 +238,8 @@ static void move_all(Rows *rows)
 		}
 		Kernel *kernel = &rows->program->kernels.at[rows->places[k]];
 		if (twins.n)
-			kernel->body =
-				with_twins(rows, kernel, kernel->body, twins.at, (uint32_t)twins.n);
+			kernel->body = rows_with_twins(rows, kernel, kernel->body, twins.at,
+						       (uint32_t)twins.n);
 	}
 }
 
@@ -424,7 +250,7 @@ static void finish(Rows *rows, RowKernel *row, uint32_t from, uint32_t to)
 	rows->from = from;
 	rows->to = to;
 	if (to - from > 1)
-		make_private(rows, row);
+		rows_make_private(rows, row);
 	PUSH(rows->program->arena, rows->program->kernels, row->kernel);
 	PUSH(rows->lower->scratch, rows->lower->kernels, (KernelId)rows->program->kernels.n - 1);
 }

@@ -1,4 +1,5 @@
-/* Kernels as loops over rows, and what they touch: shared by rows_touch.c and rows.c. */
+/* Kernels as loops over rows, and what they touch: shared by rows_touch.c, rows.c and
+ * rows_private.c. */
 #ifndef TSR_LOWER_ROWS_TOUCH_H
 #define TSR_LOWER_ROWS_TOUCH_H
 
@@ -63,5 +64,17 @@ Size row_cells_of(const Rows *rows, const RowKernel *row, BufferId buffer);
 bool row_buffer_stays(const Rows *rows, const RowKernel *row, BufferId buffer, Size c);
 /* Does the kernel read or write the buffer; `stored`: write it? */
 bool row_touches(const RowKernel *row, BufferId buffer, bool stored);
+
+/* rows.c: iterators of a kernel as numbers from `first` on; a loop like one with another body;
+ * blocks; a block with twins in the place of buffers. */
+const Ix **rows_same_iters(const Rows *rows, const Kernel *kernel, IterVar first);
+Stmt *rows_loop_over(const Rows *rows, const Stmt *like, Block body);
+Block rows_one_stmt(const Rows *rows, const Stmt *stmt);
+Block rows_both(const Rows *rows, Block a, Block b);
+Block rows_with_twins(const Rows *rows, const Kernel *kernel, Block block, BufferTwin *twins,
+		      uint32_t ntwins);
+
+/* rows_private.c: replaces temporaries that no other kernel sees. */
+void rows_make_private(Rows *rows, RowKernel *row);
 
 #endif

@@ -1,0 +1,179 @@
+/* Temporaries that no kernel but a joined one sees.
+ *
+ * One with one cell a row becomes a local; one that has the place of a result, which is first
+ * written where the temporary is read last, becomes the result, and what makes such a temporary
+ * before, a product of rows, then stores it there.
+ */
+#include <stb/stb_ds.h>
+
+#include "lower/rewrite.h"
+#include "lower/rows_touch.h"
+
+/* Which kernels touch a buffer, beside those that are joined: some before them, some behind. */
+typedef struct Others {
+	bool before, behind;
+} Others;
+
+static Others others_of(const Rows *rows, BufferId buffer)
+{
+	BufferSpan *spans = rows->spans;
+	const BufferSpan *span = hmgetp(spans, buffer);
+	return (Others){span->first < rows->from, span->last >= rows->to};
+}
+
+/* Does the statement run exactly once a row? */
+static bool is_once(const Rows *rows, const Touch *touch)
+{
+	for (const Around *around = touch->around; around; around = around->outer) {
+		const Stmt *loop = around->loop;
+		if (loop->lo->kind != IX_SIZE || loop->hi->kind != IX_SIZE ||
+		    !size_is(rows->program->sizes, loop->lo->size, 0) ||
+		    !size_is(rows->program->sizes, loop->hi->size, 1))
+			return false;
+	}
+	return true;
+}
+
+/* The access that sets the buffer's one cell a row before it is read; NULL: it is not so. */
+static const Touch *cell_store(const Rows *rows, const RowKernel *row, BufferId buffer)
+{
+	const Touch *first = NULL;
+	for (size_t i = 0; i < row->touches.n && !first; i++)
+		if (row->touches.at[i].buffer == buffer)
+			first = &row->touches.at[i];
+	if (!first || !first->stored || first->stmt->acc != OP_NONE || !is_once(rows, first))
+		return NULL;
+	return row_buffer_stays(rows, row, buffer, size_const(rows->program->sizes, 1)) ? first
+											: NULL;
+}
+
+/* The access that stores into a buffer before any other of the row reads or stores it; NULL: there
+ * is none. */
+static const Touch *first_store(const RowKernel *row, BufferId buffer)
+{
+	for (size_t i = 0; i < row->touches.n; i++) {
+		const Touch *touch = &row->touches.at[i];
+		if (touch->buffer == buffer)
+			return touch->stored && touch->stmt->acc == OP_NONE ? touch : NULL;
+	}
+	return NULL;
+}
+
+/* Do the loops around a store go through all of the row's c cells, one after the other? But for the
+ * room behind them. */
+static bool fills_row(const Rows *rows, const Touch *store, Size c)
+{
+	Sizes *sizes = rows->program->sizes;
+	Size cells = size_const(sizes, 1);
+	for (const Around *around = store->around; around; around = around->outer) {
+		const Stmt *loop = around->loop;
+		if (loop->step != 1 || loop->lo->kind != IX_SIZE || loop->hi->kind != IX_SIZE ||
+		    !size_is(sizes, loop->lo->size, 0) ||
+		    !size_same(ix_stride(rows->program, store->ix, loop->iter), cells))
+			return false;
+		cells = size_mul(sizes, cells, loop->hi->size);
+	}
+	bool padded = rows->program->buffers.at[store->buffer].padded;
+	return size_same(cells, c) || (padded && size_ge(sizes, c, cells));
+}
+
+/* Is all of `to` first written by a statement that reads `from` at the same cell, for the last
+ * time? Where a part was, the rest would hold what `from` does. */
+static bool may_share(const Rows *rows, const RowKernel *row, BufferId from, BufferId to)
+{
+	const Buffer *a = &rows->program->buffers.at[from], *b = &rows->program->buffers.at[to];
+	const Touch *store = first_store(row, to);
+	if (from == to || a->dtype != b->dtype || !size_same(a->elements, b->elements) || !store)
+		return false;
+	bool read = false;
+	for (size_t i = 0; i < row->touches.n; i++) {
+		const Touch *touch = &row->touches.at[i];
+		if (touch->buffer != from ||
+		    (touch->top < store->top && touch->stmt != store->stmt))
+			continue;
+		if (touch->stmt != store->stmt || !ix_same(touch->ix, store->ix))
+			return false;
+		read = true;
+	}
+	Size c = row_cells_of(rows, row, to);
+	return read && !size_is_bad(c) && fills_row(rows, store, c) &&
+	       row_buffer_stays(rows, row, to, c) && row_buffer_stays(rows, row, from, c);
+}
+
+/* A temporary that no kernel before those that are joined touches. */
+static bool is_new(const Rows *rows, BufferId buffer)
+{
+	return rows->program->buffers.at[buffer].kind == BUFFER_TEMP &&
+	       !others_of(rows, buffer).before;
+}
+
+/* A local of the row, declared by its first store, or in front where that is inside loops of one
+ * round. */
+static void become_local(Rows *rows, RowKernel *row, const Touch *store, BufferTwin *twin)
+{
+	Arena *arena = rows->program->arena;
+	const Buffer *b = &rows->program->buffers.at[store->buffer];
+	KernelLocal local = {.name = b->name, .dtype = b->dtype};
+	Kernel more = {.locals = &local, .nlocals = 1};
+	twin->kind = TWIN_LOCAL;
+	twin->id = row->kernel.nlocals;
+	twin->declared = store->around;
+	kernel_append_tables(rows->program->arena, &row->kernel, &more);
+	row->declared = store->around
+				? stmt_local(arena, twin->id,
+					     value_const(arena, b->dtype, scalar_of(b->dtype, 0)))
+				: NULL;
+}
+
+static bool find_twin(Rows *rows, RowKernel *row, BufferId buffer, BufferTwin *twin)
+{
+	Others others = others_of(rows, buffer);
+	twin->buffer = buffer;
+	if (rows->program->buffers.at[buffer].kind != BUFFER_TEMP || others.behind)
+		return false;
+	const Touch *store = others.before ? NULL : cell_store(rows, row, buffer);
+	if (store) {
+		become_local(rows, row, store, twin);
+		return true;
+	}
+	for (size_t i = 0; i < row->touches.n; i++) {
+		BufferId to = row->touches.at[i].buffer;
+		if (!may_share(rows, row, buffer, to) || (others.before && !is_new(rows, to)))
+			continue;
+		twin->kind = TWIN_BUFFER;
+		twin->id = to;
+		return true;
+	}
+	return false;
+}
+
+/* The kernels before those that are joined make the operand in its new place (move_all). */
+static void move_before(Rows *rows, const BufferTwin *twin)
+{
+	BufferSpan *spans = rows->spans;
+	uint32_t first = hmgetp(spans, twin->buffer)->first;
+	hmgetp(spans, twin->id)->first = first;
+	PUSH(rows->arena, rows->moves, *twin);
+}
+
+/* Replaces temporaries one at a time, since each changes what is true of the others. */
+void rows_make_private(Rows *rows, RowKernel *row)
+{
+	for (size_t i = 0; i < row->touches.n; i++) {
+		BufferId buffer = row->touches.at[i].buffer;
+		BufferTwin twin = {.kind = TWIN_NONE};
+		if (!find_twin(rows, row, buffer, &twin))
+			continue;
+		Block body = rows_with_twins(rows, &row->kernel, row->loop->body, &twin, 1);
+		if (row->declared)
+			body = rows_both(rows, rows_one_stmt(rows, row->declared), body);
+		row->kernel.body = rows_one_stmt(rows, rows_loop_over(rows, row->loop, body));
+		if (twin.kind == TWIN_BUFFER && others_of(rows, buffer).before)
+			move_before(rows, &twin);
+		if (twin.kind == TWIN_BUFFER)
+			rows->program->buffers.at[buffer].home = twin.id;
+		lower_forget(rows->lower, buffer);
+		*row = row_kernel(rows, &row->kernel);
+		i = (size_t)-1;
+	}
+}
