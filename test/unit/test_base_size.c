@@ -375,6 +375,45 @@ static void claims_for_all_values_are_true(void **state)
 	assert_true(divisions > 1000);
 }
 
+/* A sum of multiples of floors and of dims, with its least value while dims are small. */
+static Size random_floors(World *w, int64_t *least)
+{
+	enum { FLOORS = 3, MOST = 24 };
+	Sizes *s = w->sizes;
+	int64_t times[FLOORS], plus[FLOORS], by[FLOORS], single = world_below(w, 9) - 4;
+	int n = 1 + (int)world_below(w, FLOORS);
+	Size sum = size_scale(s, w->n, single);
+	for (int i = 0; i < n; i++) {
+		times[i] = world_below(w, 17) - 6;
+		plus[i] = world_below(w, 9);
+		by[i] = 1 + world_below(w, 7);
+		Size of = size_plus(s, i == 1 ? size_add(s, w->n, w->m) : w->n, plus[i]);
+		sum = size_add(s, sum, size_scale(s, size_floor(s, of, by[i]), times[i]));
+	}
+	*least = INT64_MAX;
+	for (int64_t at = 0; at < MOST * MOST; at++) {
+		int64_t value = single * (at / MOST);
+		for (int i = 0; i < n; i++)
+			value +=
+				times[i] * ((at / MOST + (i == 1) * (at % MOST) + plus[i]) / by[i]);
+		*least = value < *least ? value : *least;
+	}
+	return sum;
+}
+
+static void bounds_of_floors_are_no_greater_than_these(void **state)
+{
+	World *w = *state;
+	int exact = 0;
+	for (int round = 0; round < 4000; round++) {
+		int64_t least;
+		Size sum = random_floors(w, &least);
+		exact += size_ge(w->sizes, sum, size_const(w->sizes, least));
+		assert_false(size_ge(w->sizes, sum, size_const(w->sizes, least + 1)));
+	}
+	assert_true(exact > 1000);
+}
+
 static void what_should_be_known_is_known(void **state)
 {
 	World *w = *state;
@@ -458,6 +497,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(algebra_holds, make_world, world_teardown),
 		cmocka_unit_test_setup_teardown(claims_for_all_values_are_true, make_world,
 						world_teardown),
+		cmocka_unit_test_setup_teardown(bounds_of_floors_are_no_greater_than_these,
+						make_world, world_teardown),
 		cmocka_unit_test_setup_teardown(what_should_be_known_is_known, make_world,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(questions_and_substitution, make_world,
