@@ -104,6 +104,31 @@ static int64_t step_of(const Pad *p, const Ix *at, const Loop *loop)
 	return size_is_bad(step) ? 0 : known(p, step, 0);
 }
 
+/* Does the next member of a batch begin where the columns end? */
+static bool goes_on(const Pad *p, const Ix *at, NodeId tensor)
+{
+	int64_t end = step_of(p, at, p->col) * known(p, p->col->extent, 0);
+	return size_is(p->program->sizes, node_elements(p->nest->gen->lower, tensor), end);
+}
+
+/* Is the window one element, and would members of a batch, of which there is one, go on along the
+ * columns? Several of them are one loop, which reads no windows. */
+static bool is_joined_batch(const Pad *p, const Index *index)
+{
+	const Nest *nest = p->nest;
+	const Lower *lower = nest->gen->lower;
+	bool one = !index->guarded && p->col == &nest->loops[0] &&
+		   lower_shape(lower, nest->node)->rows[ROW_BATCH].n > 0 &&
+		   goes_on(p, nest->at, nest->node) &&
+		   goes_on(p, nest->value->args[p->arg]->ix,
+			   lower_node(lower, nest->node)->args[p->arg]);
+	for (uint32_t t = 0; t < index->nterms; t++) {
+		IterId iter = index->terms[t].iter;
+		one &= iter == p->col->iter || known(p, iter_of(p, iter)->extent, 0) == 1;
+	}
+	return one;
+}
+
 /* Do lanes along the columns read windows of the operand? Elements that are far apart belong to
  * other lanes. */
 static bool is_picture(Pad *p, uint32_t arg)
@@ -118,7 +143,7 @@ static bool is_picture(Pad *p, uint32_t arg)
 	for (uint32_t a = 0; a < p->access->naxes; a++) {
 		const Index *index = &p->access->axes[a];
 		const IndexTerm *term = term_of(index, p->col->iter);
-		if (!term || index->nterms < 2)
+		if (!term || index->nterms < 2 || is_joined_batch(p, index))
 			continue;
 		p->apart = index->guarded || step != (p->inner ? known(p, p->inner->extent, 0) : 1);
 		return step > 0 && step < FAR * term->coef;
