@@ -92,10 +92,16 @@ static bool stays_as_is(const Lower *lower, const Band *band, const BandEnd *end
 	       (has_whole_lanes(lower, end) && !has_as_many(lower, band, end, seen));
 }
 
+/* Is the operand converted as it is read, or would it be if fewer rows read it? */
+static bool is_converted(const Lower *lower, const BandEnd *end, const Seen *seen)
+{
+	return lower_node(lower, seen->node)->dtype != lower_node(lower, end->nest)->dtype ||
+	       widen_as_used(lower, seen->node);
+}
+
 void band_choose_turned(Lower *lower, Band *band, const BandEnd *end, const Seen *seen, int *dims)
 {
-	if (lower_node(lower, seen->node)->dtype != lower_node(lower, end->nest)->dtype ||
-	    stays_as_is(lower, band, end, seen))
+	if (is_converted(lower, end, seen) || stays_as_is(lower, band, end, seen))
 		return;
 	if (prepack_suits(lower, lower->plan[seen->node].buffer))
 		return; /* tiles read its panels: nothing is copied at a call */

@@ -253,6 +253,8 @@ void widen_find_panels(Lower *lower);
 void widen_find_products(Lower *lower, NodeId id);
 /* Do lanes convert what they load of one type to the other? */
 bool widen_in_lanes(Dtype from, Dtype to);
+/* Is a node a cast of which uses, if they are many, have a copy, and few read what is cast? */
+bool widen_as_used(const Lower *lower, NodeId id);
 /* Is a node of some elements, if it widens what it reads, a copy of its own where reductions use
  * it? */
 bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses);

@@ -208,16 +208,23 @@ static bool may_be_first(const Lower *lower, NodeId id, Dtype from)
 	       !(in_product && is_in_panels(lower, lower_node(lower, id)->args[0]));
 }
 
-bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses)
+bool widen_as_used(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
+	const NodePlan *plan = &lower->plan[id];
 	if (node->kind != NODE_CAST || !dtype_is_float(node->dtype))
 		return false;
 	Dtype from = lower_node(lower, node->args[0])->dtype;
-	if (from == node->dtype || !widen_in_lanes(from, node->dtype) ||
-	    !may_be_first(lower, id, from) || is_read_in_pairs(lower, id))
-		return false;
+	bool always = is_beyond_tiles(lower, id) && plan->in_product && plan->in_batch;
+	return from != node->dtype && widen_in_lanes(from, node->dtype) && !always &&
+	       may_be_first(lower, id, from) && !is_read_in_pairs(lower, id);
+}
+
+bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses)
+{
 	int64_t n;
+	if (!widen_as_used(lower, id))
+		return false;
 	bool few = size_is_const(lower->sizes, elements, &n) && n <= WIDENED_FEW;
 	return size_ge(lower->sizes, uses,
 		       size_scale(lower->sizes, elements, few ? WIDENED_USES : WIDENED_OFTEN));
