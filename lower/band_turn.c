@@ -66,12 +66,38 @@ static bool has_whole_lanes(const Lower *lower, const BandEnd *end)
 	return whole;
 }
 
+/* Axes of one element, from one on. */
+static uint32_t count_ones(const Lower *lower, NodeId node, uint32_t first)
+{
+	const Shape *shape = lower_shape(lower, node);
+	uint32_t n = 0;
+	for (uint32_t axis = first; axis < shape_naxes(shape); axis++)
+		n += size_is(lower->sizes, shape_axis(shape, axis)->size, 1);
+	return n;
+}
+
+/* Has the result an axis of one element behind the rows, and the operand fewer of these? With more
+ * elements it would be the rows. */
+static bool hides_rows(const Lower *lower, const Band *band, const BandEnd *end, const Seen *seen)
+{
+	uint32_t root = 0, axis = 0;
+	while (band->roots[root].nest != end->nest) /* falls: each is one of them */
+		root++;
+	uint32_t naxes = shape_naxes(lower_shape(lower, band->roots[root].root));
+	while (axis < naxes && band->roots[root].dims[axis] != (int)band->rows)
+		axis++;
+	return count_ones(lower, end->nest, 0) > count_ones(lower, seen->node, 0) &&
+	       count_ones(lower, band->roots[root].root, axis) > 0;
+}
+
 /* Has the operand as many keys, columns of what is between, as there are rows? */
 static bool has_as_many(const Lower *lower, const Band *band, const BandEnd *end, const Seen *seen)
 {
 	const Proj *proj = lower_proj(lower, end->nest);
 	uint32_t naxes = shape_naxes(lower_shape(lower, seen->node));
 	bool sums = end != &band->ends[0]; /* what is between has them as a sum's steps */
+	if (hides_rows(lower, band, end, seen))
+		return false;
 	for (uint32_t axis = 0; axis < naxes; axis++) {
 		const Ix *ix = seen->axes[axis];
 		int dim = ix->kind == IX_ITER ? end->dims[ix->iter] : -1;
