@@ -13,12 +13,20 @@ bool fuse_root_reduces(const Lower *lower, NodeId root)
 	return proj_reduces(lower_proj(lower, root)) || lower->plan[root].reduction != NODE_NONE;
 }
 
-static bool has_batch_of_one(const Lower *lower, const Row *batch)
+static uint32_t count_ones(const Lower *lower, const Row *batch)
 {
+	uint32_t n = 0;
 	for (uint32_t i = 0; i < batch->n; i++)
-		if (size_is(lower->sizes, batch->axes[i].size, 1))
-			return true;
-	return false;
+		n += size_is(lower->sizes, batch->axes[i].size, 1);
+	return n;
+}
+
+/* Is it a function that tiles do not compute (tile_is_simple), of what has an axis of its own in
+ * the place of a batch of one: exp(k), k : [m | d], beside q : [1 | d]? */
+static bool hides_sum(const Lower *lower, const Node *node, const Row *own, const Row *batch)
+{
+	return node->kind == NODE_POINTWISE && !op_is_simple(node->op) &&
+	       count_ones(lower, own) < count_ones(lower, batch);
 }
 
 bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root)
@@ -27,7 +35,10 @@ bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root)
 	if (root == NODE_NONE || !dtype_is_float(node->dtype))
 		return false;
 	const Row *batch = &lower_shape(lower, root)->rows[ROW_BATCH];
-	return lower_shape(lower, id)->rows[ROW_BATCH].n < batch->n &&
-	       has_batch_of_one(lower, batch) &&
-	       (node->op == OP_MUL || fuse_root_reduces(lower, root));
+	const Row *own = &lower_shape(lower, id)->rows[ROW_BATCH];
+	bool reduces = fuse_root_reduces(lower, root);
+	if (reduces && hides_sum(lower, node, own, batch))
+		return true;
+	return own->n < batch->n && count_ones(lower, batch) > 0 &&
+	       (node->op == OP_MUL || reduces);
 }
