@@ -306,9 +306,21 @@ static bool has_rows(const Chooser *c)
 	return c->band->nends == 2 || !band_has_few(c->lower, c->band);
 }
 
+static bool hides_panels(const Chooser *c)
+{
+	for (uint32_t i = 0; i < c->band->nends; i++) {
+		const BandEnd *end = &c->band->ends[i];
+		const Seen *seen = resting(c, end, c->band->rows);
+		if (band_hides_panels(c->lower, end, seen, dims_of(c, end, seen)))
+			return true;
+	}
+	return false;
+}
+
 static bool pays(const Chooser *c)
 {
-	return has_rows(c) && is_large(c) && again_is_little(c) && (has_row_sums(c) || grows(c));
+	return has_rows(c) && !hides_panels(c) && is_large(c) && again_is_little(c) &&
+	       (has_row_sums(c) || grows(c));
 }
 
 static void choose_block(Chooser *c)

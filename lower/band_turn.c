@@ -118,6 +118,18 @@ static bool stays_as_is(const Lower *lower, const Band *band, const BandEnd *end
 	       (has_whole_lanes(lower, end) && !has_as_many(lower, band, end, seen));
 }
 
+bool band_hides_panels(const Lower *lower, const BandEnd *end, const Seen *seen, const int *dims)
+{
+	const Proj *proj = lower_proj(lower, end->nest);
+	uint32_t naxes = shape_naxes(lower_shape(lower, seen->node));
+	const Ix *last = naxes ? seen->axes[naxes - 1] : NULL;
+	bool along = last && last->kind == IX_ITER && proj->iters[last->iter].reduced;
+	bool moves = false;
+	for (uint32_t axis = 0; axis < naxes; axis++)
+		moves |= dims[axis] >= 0;
+	return along && moves && prepack_suits(lower, lower->plan[seen->node].buffer);
+}
+
 /* Is the operand converted as it is read, or would it be if fewer rows read it? */
 static bool is_converted(const Lower *lower, const BandEnd *end, const Seen *seen)
 {
