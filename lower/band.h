@@ -107,11 +107,13 @@ bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked);
 /* band_turn.c: adds the operand of a contraction that rows leave where it is to those that are
  * turned, where that pays; its axes are `dims` of the band, as in BandTurned. */
 void band_choose_turned(Lower *lower, Band *band, const BandEnd *end, const Seen *seen, int *dims);
-/* Is the operand a parameter along the sum that a dim moves? Its panels are for tiles of no band, which
- * add up in another order than those that read the parameter. */
+/* Is the operand a parameter along the sum that a dim moves? Its panels are for tiles of no band,
+ * which add up in another order than those that read the parameter. */
 bool band_hides_panels(const Lower *lower, const BandEnd *end, const Seen *seen, const int *dims);
 /* Are rows so few, as a number, that they wait for no copies? */
 bool band_has_few(const Lower *lower, const Band *band);
+/* Are the rows a batch axis of the first contraction's result? */
+bool band_is_batch(const Lower *lower, const Band *band);
 /* The root of the band that a node is; NULL: it is none. */
 const BandRoot *band_root(const Band *band, NodeId node);
 /* Its kernels, appended to the routine in place of those of its roots; false: nothing was done. */

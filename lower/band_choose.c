@@ -24,6 +24,16 @@ bool band_has_few(const Lower *lower, const Band *band)
 	return size_is_const(lower->sizes, band->dims[band->rows].extent, &rows) && rows < BAND_FEW;
 }
 
+bool band_is_batch(const Lower *lower, const Band *band)
+{
+	const BandRoot *root = &band->roots[0];
+	uint32_t n = lower_shape(lower, root->root)->rows[ROW_BATCH].n;
+	bool batch = band->single && n > 0;
+	for (uint32_t axis = 0; axis < n; axis++)
+		batch |= root->dims[axis] == (int)band->rows;
+	return batch;
+}
+
 typedef struct Chooser {
 	Lower *lower;
 	Band *band;
@@ -265,17 +275,6 @@ static int64_t first_steps(const Chooser *c)
 	return size_is_const(c->lower->sizes, steps, &n) ? n : -1;
 }
 
-/* Are the rows a batch axis of the first contraction's result? */
-static bool are_batch(const Chooser *c)
-{
-	const BandRoot *root = &c->band->roots[0];
-	uint32_t n = lower_shape(c->lower, root->root)->rows[ROW_BATCH].n;
-	bool batch = c->band->single && n > 0;
-	for (uint32_t axis = 0; axis < n; axis++)
-		batch |= root->dims[axis] == (int)c->band->rows;
-	return batch;
-}
-
 /* Is a row of what is between far longer than what it is made of, or may it be? One of no known
  * length goes past as many numbers again for each of its cells as the first sum has steps, which
  * few rows that are no batch do not pay for: values of one head, which are a product of all
@@ -283,7 +282,7 @@ static bool are_batch(const Chooser *c)
 static bool grows(const Chooser *c)
 {
 	int64_t steps = first_steps(c), row = bytes_row(c), rows;
-	bool known = !are_batch(c) &&
+	bool known = !band_is_batch(c->lower, c->band) &&
 		     size_is_const(c->lower->sizes, c->band->dims[c->band->rows].extent, &rows);
 	if (row < 0)
 		return steps >= 0 && (!known || rows >= AGAIN_TIMES * steps);

@@ -111,11 +111,14 @@ static bool has_as_many(const Lower *lower, const Band *band, const BandEnd *end
 
 /* Is the operand good as it is, whatever the number of rows? One of them would wait for copies of
  * past keys and of new ones, and for one of keys that may be more than the rows, where lanes can run
- * along the sum: many rows are a tenth slower so. */
+ * along the sum: many rows are a tenth slower so. Few rows that are no batch, heads of a group, make
+ * no copy, nor need they the order of many. */
 static bool stays_as_is(const Lower *lower, const Band *band, const BandEnd *end, const Seen *seen)
 {
-	return band->nends > 2 ||
-	       (has_whole_lanes(lower, end) && !has_as_many(lower, band, end, seen));
+	if (band->nends > 2)
+		return true;
+	bool fixed = band_has_few(lower, band) && !band_is_batch(lower, band);
+	return !fixed && has_whole_lanes(lower, end) && !has_as_many(lower, band, end, seen);
 }
 
 bool band_hides_panels(const Lower *lower, const BandEnd *end, const Seen *seen, const int *dims)
