@@ -335,7 +335,8 @@ static bool find(Lower *lower, NodeId root, Band *band, bool wide)
 	if (!start(&f, root) || !grow(&f, wide))
 		return false;
 	const ScheduleClause *asked = asked_of(lower, band->roots[band->nroots - 1].root);
-	return !asks_off(asked) && band_choose(lower, band, asked);
+	bool may = lower->plan[root].no_band ? asks_on(asked) : !asks_off(asked);
+	return may && band_choose(lower, band, asked);
 }
 
 bool band_find(Lower *lower, NodeId root, Band *band)

@@ -369,6 +369,13 @@ static void renumber(const Lower *lower, Band *band)
 		renumber_of(lower, band->roots[i].root, band->roots[i].dims, number);
 }
 
+/* What more rows would have computed before the band begins none of its own for few rows either. */
+static void leave_alone(Lower *lower, const Band *band)
+{
+	for (uint32_t i = 0; i < band->nbefore; i++)
+		lower->plan[band->before[i]].no_band = true;
+}
+
 bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked)
 {
 	Chooser c = {lower, band, asked};
@@ -380,8 +387,10 @@ bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked)
 		band_choose_turned(lower, band, &band->ends[i], seen,
 				   dims_of(&c, &band->ends[i], seen));
 	}
-	if (band->nturned == 0 && !asks_on(asked) && band_has_few(lower, band))
+	if (band->nturned == 0 && !asks_on(asked) && band_has_few(lower, band)) {
+		leave_alone(lower, band);
 		return false;
+	}
 	renumber(lower, band);
 	return true;
 }

@@ -115,6 +115,7 @@ typedef struct NodePlan {
 	/* a product reads it, through what is fused between; one with a batch */
 	bool in_product, in_batch;
 	bool reads_band; /* that is looked for, through nodes without a kernel (band.c) */
+	bool no_band;	 /* begins none: more rows have it beside one (band_choose.c) */
 	/* the kernel that computes it: itself, its only reader's, or NODE_NONE: any */
 	NodeId root;
 	NodeId reduction; /* of a root: the reduction that its kernel finishes, or NODE_NONE */
