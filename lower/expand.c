@@ -57,42 +57,47 @@ static int64_t last_iter(const Expand *e)
 	return last;
 }
 
-/* Are there fewer elements than a cache line has, and more than one? */
-static bool is_short(const Expand *e, int64_t iter, Dtype dtype)
+/* Are there fewer elements than `lanes`, and more than one? */
+static bool is_short(const Expand *e, int64_t iter, int64_t lanes)
 {
 	int64_t n;
 	return size_is_const(e->lower->sizes, e->proj->iters[iter].extent, &n) && n > 1 &&
-	       n < CACHE_LINE / (int64_t)dtype_bytes(dtype);
+	       n < lanes;
 }
 
-/* Do iterators of neither the operand nor the last two axes read it many times? */
-static bool is_read_again(const Expand *e)
+/* Do iterators of neither the operand nor the last two axes read it many times? Dims may be one:
+ * then half a line of neighbours is as good as what is written out. */
+static bool is_read_again(const Expand *e, int64_t lanes)
 {
-	Sizes *sizes = e->lower->sizes;
-	Size rounds = size_const(sizes, 1);
-	int64_t n;
+	int64_t rounds = 1, n;
+	bool dims = false;
 	for (uint32_t axis = 0; axis + 2 < e->result->naxes; axis++) {
 		int64_t iter = axis_iter(e, e->result, axis);
-		if (iter >= 0 && !has_iter(e, iter))
-			rounds = size_mul(sizes, rounds, e->proj->iters[iter].extent);
+		if (iter < 0 || has_iter(e, iter))
+			continue;
+		if (!size_is_const(e->lower->sizes, e->proj->iters[iter].extent, &n))
+			dims = true;
+		else
+			rounds = n < ROUNDS_LEAST ? rounds * n : ROUNDS_LEAST;
 	}
-	return !size_is_const(sizes, rounds, &n) || n >= ROUNDS_LEAST;
+	return rounds >= ROUNDS_LEAST || (dims && is_short(e, e->last, lanes / 2));
 }
 
 static bool suits(Expand *e, Dtype dtype)
 {
 	uint32_t n = e->result->naxes;
+	int64_t lanes = CACHE_LINE / (int64_t)dtype_bytes(dtype);
 	if (!e->arg->present || n < 2 || e->proj->niters > GROW_ITERS)
 		return false;
 	e->last = axis_iter(e, e->result, n - 1);
 	e->before = axis_iter(e, e->result, n - 2);
-	if (e->last < 0 || e->before < 0 || !is_short(e, e->last, dtype))
+	if (e->last < 0 || e->before < 0 || !is_short(e, e->last, lanes))
 		return false;
 	int64_t own = last_iter(e);
 	e->along = own == e->before;
 	return ((e->along && !has_iter(e, e->last)) ||
 		(own == e->last && !has_iter(e, e->before))) &&
-	       is_read_again(e);
+	       is_read_again(e, lanes);
 }
 
 /* Is it a contraction, or what follows one cell by cell? */
