@@ -12,8 +12,9 @@
  *
  * Behind the last panel lies the next parameter's first one. It pays where tiles are few: where
  * many go past a panel, it is waited for seldom. The rows of one picture are few enough, whatever
- * its size. Tiles of fewer rows have no time for a share of a panel; lines of narrow elements take
- * them so many instructions that too few are under way at once, so they fetch what is near:
+ * its size. Tiles of fewer rows have no time for a share of a panel; a single row waits for lines
+ * from behind the second cache, and lines of narrow elements take them so many instructions that
+ * too few are under way at once, so they fetch what is near:
  *
  *   for k in 0..768
  *     ... the tile of one row, which reads f32(packed_w[j*768 + k*64 + lane]), w of bf16
@@ -312,8 +313,10 @@ static Block fetch_panel(const Tile *tile, const TilePart *row, const TilePart *
 	Program *program = gen->program;
 	int64_t width = tile_width(tile, col->step);
 	Size rows;
+	if (row->step == 1 || (row->step < FETCH_HEIGHT && is_narrow(tile, tile->packed)))
+		return fetch_near(tile, col);
 	if (row->step < FETCH_HEIGHT)
-		return is_narrow(tile, tile->packed) ? fetch_near(tile, col) : (Block){0};
+		return (Block){0};
 	const Ix *number = row_number(tile, row, &rows), *all = ix_size(gen->arena, rows);
 	const Ix *first =
 		ix_mul(program, number, ix_size(gen->arena, tile_panel_elements(tile, width)));
