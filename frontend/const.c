@@ -20,9 +20,8 @@ static int64_t axis_extent(const DeclAxis *axis)
 /* Axis i in storage order; NULL past the end. */
 static DeclAxis *storage_axis(const ShapeDecl *shape, uint32_t i)
 {
-	static const RowKind order[] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	for (int k = 0; k < ROW_KINDS; k++) {
-		const DeclRow *row = &shape->rows[order[k]];
+		const DeclRow *row = &shape->rows[stored_rows[k]];
 		if (i < row->naxes)
 			return &row->axes[i];
 		i -= row->naxes;

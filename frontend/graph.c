@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+const RowKind stored_rows[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
+
 static const char *const kind_names[] = {
 	[NODE_INPUT] = "input",		[NODE_PARAM] = "param",	    [NODE_CONST] = "const",
 	[NODE_NUMBER] = "number",	[NODE_SIZE] = "size",	    [NODE_SCALAR] = "scalar",

@@ -76,6 +76,10 @@ typedef struct ShapeDecl {
 	DeclRow rows[ROW_KINDS];
 } ShapeDecl;
 
+/* The rows in the order in which their axes are stored: batch, output, input. Whoever counts axes
+ * over rows goes this way. */
+extern const RowKind stored_rows[ROW_KINDS];
+
 /* ---- specifications, coefficients resolved ---- */
 
 typedef struct SpecPart {

@@ -158,10 +158,9 @@ static bool fills_an_axis(Solver *s, Size total, Size known)
  * it. */
 static RowKind product_row(Solver *s, const Con *con, uint32_t index)
 {
-	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	FlatRow f;
 	if (con->nrows == ROW_KINDS)
-		return storage[index];
+		return stored_rows[index];
 	row_flatten(s, &con->rows[index], &f);
 	RowVarId var = f.var;
 	for (int k = 0; k < ROW_KINDS; k++) {

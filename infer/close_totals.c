@@ -117,14 +117,13 @@ static bool add_factor(Solver *s, Side *side, const Spot *spot, uint32_t power, 
 
 bool read_side(Solver *s, ConId id, Side *side)
 {
-	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	const Con *con = &s->cons.at[id];
 	FlatRow f;
 	NodeId node = con->arg < 0 ? con->node : s->graph->nodes.at[con->node].args[con->arg];
 	*side = (Side){.known = size_const(s->sizes, con->number)};
 	for (uint32_t r = 0; r < con->nrows; r++) {
 		row_flatten(s, &con->rows[r], &f);
-		RowKind kind = con->nrows == ROW_KINDS ? storage[r] : ROW_OUTPUT;
+		RowKind kind = con->nrows == ROW_KINDS ? stored_rows[r] : ROW_OUTPUT;
 		side->row |= f.var != NONE;
 		side->grows |= f.var != NONE && !s->vars.at[f.var].shaped;
 		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++) {

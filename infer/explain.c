@@ -232,17 +232,16 @@ static void explain_axis(Explainer *e, const Spot *spot)
 static bool explain_listing(Explainer *e, const Inference *inference, const Listing *l,
 			    const char *axis)
 {
-	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	const Shape *shape = &inference->shapes[l->node];
 	uint32_t count = 0;
 	Spots wanted = {0};
 	for (int k = 0; k < ROW_KINDS; k++) {
+		RowKind kind = stored_rows[k];
 		FlatRow f;
-		row_flatten(e->s, &e->s->rows[l->node][storage[k]], &f);
+		row_flatten(e->s, &e->s->rows[l->node][kind], &f);
 		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++, count++) {
-			Spot spot = {l->node, storage[k], i, flat_at(&f, i), NONE};
-			if (axis_wanted(e->s, axis, &spot, shape->rows[storage[k]].axes[i].label,
-					count))
+			Spot spot = {l->node, kind, i, flat_at(&f, i), NONE};
+			if (axis_wanted(e->s, axis, &spot, shape->rows[kind].axes[i].label, count))
 				PUSH(e->s->arena, wanted, spot);
 		}
 	}
@@ -254,7 +253,7 @@ static bool explain_listing(Explainer *e, const Inference *inference, const List
 	for (size_t i = 0; i < wanted.n; i++)
 		explain_axis(e, &wanted.at[i]);
 	for (int k = 0; count == 0 && k < ROW_KINDS; k++)
-		explain_row(e, (RowAt){l->node, storage[k]});
+		explain_row(e, (RowAt){l->node, stored_rows[k]});
 	return true;
 }
 

@@ -251,7 +251,6 @@ static void generate_random(Solver *s, NodeId id)
 static void product_of(Solver *s, NodeId id, int32_t arg, CellId total, int64_t factor,
 		       const RowTerm *rows)
 {
-	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	Con con = {.kind = CON_PRODUCT,
 		   .node = id,
 		   .arg = arg,
@@ -263,7 +262,7 @@ static void product_of(Solver *s, NodeId id, int32_t arg, CellId total, int64_t 
 	con.rows = ARENA_ARRAY(s->arena, RowTerm, ROW_KINDS);
 	con.cells[0] = total;
 	for (int k = 0; k < ROW_KINDS; k++)
-		con.rows[k] = rows[storage[k]];
+		con.rows[k] = rows[stored_rows[k]];
 	con_new(s, con);
 }
 

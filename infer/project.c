@@ -57,10 +57,11 @@ typedef struct ResultRows {
 
 static ResultRows result_classes(Projector *p)
 {
-	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	ResultRows rows;
-	for (int k = 0; k < ROW_KINDS; k++)
-		rows.rows[storage[k]] = row_classes(p, &p->result, result_shape(p), storage[k]);
+	for (int k = 0; k < ROW_KINDS; k++) {
+		RowKind kind = stored_rows[k];
+		rows.rows[kind] = row_classes(p, &p->result, result_shape(p), kind);
+	}
 	return rows;
 }
 

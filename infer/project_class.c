@@ -101,9 +101,8 @@ TensorMap map_new(Projector *p, const Shape *shape)
 	TensorMap map = {.naxes = shape_naxes(shape), .needs = CLASS_NONE};
 	map.axes = ARENA_ARRAY(p->perm, AxisMap, map.naxes);
 	uint32_t slot = 0;
-	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	for (int k = 0; k < ROW_KINDS; k++) {
-		const Row *row = &shape->rows[storage[k]];
+		const Row *row = &shape->rows[stored_rows[k]];
 		for (uint32_t i = 0; i < row->n; i++)
 			map.axes[slot++] = (AxisMap){.kind = MAP_FIXED,
 						     .size = row->axes[i].size,

@@ -121,10 +121,9 @@ static void read_row(SpecReader *r, AxisMap *axes, uint32_t n, const SpecRow *sp
 
 static void read_tensor(SpecReader *r, TensorMap *map, const Shape *shape, const SpecTensor *spec)
 {
-	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	for (int k = 0; k < ROW_KINDS; k++)
-		read_row(r, map->axes + storage_slot(shape, storage[k], 0),
-			 shape->rows[storage[k]].n, &spec->rows[storage[k]]);
+		read_row(r, map->axes + storage_slot(shape, stored_rows[k], 0),
+			 shape->rows[stored_rows[k]].n, &spec->rows[stored_rows[k]]);
 }
 
 /* ---- the extents of the letters that are no axis of their own ---- */

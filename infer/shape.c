@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
-
 uint32_t shape_naxes(const Shape *shape)
 {
 	uint32_t n = 0;
@@ -16,7 +14,7 @@ uint32_t shape_naxes(const Shape *shape)
 const Axis *shape_axis(const Shape *shape, uint32_t i)
 {
 	for (int k = 0; k < ROW_KINDS; k++) {
-		const Row *row = &shape->rows[storage[k]];
+		const Row *row = &shape->rows[stored_rows[k]];
 		if (i < row->n)
 			return &row->axes[i];
 		i -= row->n;

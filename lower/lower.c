@@ -137,7 +137,6 @@ void lower_forget_from(Lower *lower, BufferId first)
 
 TensorType lower_type(Lower *lower, NodeId id)
 {
-	static const RowKind storage[ROW_KINDS] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
 	const Shape *shape = lower_shape(lower, id);
 	uint32_t naxes = shape_naxes(shape), at = 0;
 	TensorType type = {.dtype = lower_node(lower, id)->dtype};
@@ -147,9 +146,9 @@ TensorType lower_type(Lower *lower, NodeId id)
 	type.sizes = ARENA_ARRAY(lower->arena, Size, naxes + 1);
 	type.labels = ARENA_ARRAY(lower->arena, Sym, naxes + 1);
 	for (int k = 0; k < ROW_KINDS; k++)
-		for (uint32_t i = 0; i < shape->rows[storage[k]].n; i++, at++) {
-			type.sizes[at] = shape->rows[storage[k]].axes[i].size;
-			type.labels[at] = shape->rows[storage[k]].axes[i].label;
+		for (uint32_t i = 0; i < shape->rows[stored_rows[k]].n; i++, at++) {
+			type.sizes[at] = shape->rows[stored_rows[k]].axes[i].size;
+			type.labels[at] = shape->rows[stored_rows[k]].axes[i].label;
 		}
 	type.text = arena_printf(lower->arena, "%s %s", dtype_name(type.dtype),
 				 shape_text(lower->arena, lower->sizes, shape));

@@ -118,12 +118,13 @@ static Shape shape_between(const Steps *s, Access *access)
 	Shape shape = {0};
 	uint32_t axis = 0;
 	*access = (Access){true, ARENA_ARRAY(arena, Index, s->arg->naxes + 1), 0};
-	for (int kind = 0; kind < ROW_KINDS; kind++) {
-		Row *row = &shape.rows[kind];
-		row->axes = ARENA_ARRAY(arena, Axis, arg->rows[kind].n + 1);
-		for (uint32_t i = 0; i < arg->rows[kind].n; i++, axis++)
+	for (int k = 0; k < ROW_KINDS; k++) {
+		const Row *from = &arg->rows[stored_rows[k]];
+		Row *row = &shape.rows[stored_rows[k]];
+		row->axes = ARENA_ARRAY(arena, Axis, from->n + 1);
+		for (uint32_t i = 0; i < from->n; i++, axis++)
 			if (axis >= s->short_from || !is_reduced(s, axis)) {
-				row->axes[row->n++] = arg->rows[kind].axes[i];
+				row->axes[row->n++] = from->axes[i];
 				access->axes[access->naxes++] = s->arg->axes[axis];
 			}
 	}

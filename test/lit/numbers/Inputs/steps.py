@@ -1,5 +1,6 @@
 """Reductions over axes between others, the last ones short, against NumPy: sums, greatest, least, products; floats and
-integers; sizes 0 and 1, dims; of what is computed. A member of a batch has the bits that it has alone."""
+integers; sizes 0 and 1, dims; axes in all three rows; of what is computed. A member of a batch has the bits that it has
+alone."""
 import sys
 
 import numpy as np
@@ -16,13 +17,21 @@ def pick(*choices):
     return choices[rng.integers(len(choices))]
 
 
-def spec(batch, rest, kept):
-    keep = lambda axes: ", ".join(a for a in axes if a in kept)
-    return "%s | %s => %s | %s" % (", ".join(batch), ", ".join(rest), keep(batch), keep(rest))
+def rows(axes, cut, inputs):
+    """Axes in storage order as a shape: batch before `cut`, input from `inputs`."""
+    return "%s | %s -> %s" % tuple(", ".join(a) for a in (axes[:cut], axes[inputs:], axes[cut:inputs]))
+
+
+def spec(axes, cut, inputs, kept):
+    """What is kept stays in its row, or inputs become outputs."""
+    result = [a for a in axes if a in kept]
+    before = lambda i: sum(a in kept for a in axes[:i])
+    return "%s => %s" % (rows(axes, cut, inputs),
+                         rows(result, before(cut), before(pick(inputs, len(axes)))))
 
 
 def program():
-    """Axes of the operand with their sizes, a batch first; which are kept; the text."""
+    """Axes of the operand in storage order with their sizes, a batch first; which are kept; the text."""
     naxes = int(rng.integers(3, 6))
     letters = "abcde"[:naxes]
     size = {a: int(pick(1, 2, 3, 5, 8, 9, 17, 40)) for a in letters}
@@ -30,14 +39,15 @@ def program():
     if rng.random() < 0.1:
         size[pick(*letters)] = 0
     cut = int(rng.integers(0, naxes))
+    inputs = int(pick(naxes, naxes - 1, rng.integers(cut, naxes + 1)))
     kept = {letters[-2]} | {a for a in letters[:-2] if rng.random() < 0.4}
     symbolic = {a for a in letters[:-1] if rng.random() < 0.4}
     dtype, fold, inner = pick("f32", "f32", "f64", "i32"), pick("sum", "sum", "max", "min", "prod"), pick("x", "x .* x")
     shape = ["n" + a if a in symbolic else str(size[a]) for a in letters]
     text = "".join("dim n%s\n" % a for a in sorted(symbolic))
-    text += "input x : %s [%s | %s]\n" % (dtype, ", ".join(shape[:cut]), ", ".join(shape[cut:]))
+    text += "input x : %s [%s]\n" % (dtype, rows(shape, cut, inputs))
     what = "sum(" if fold == "sum" else "reduce(%s, " % fold
-    text += 'output y = %s"%s", %s)\n' % (what, spec(letters[:cut], letters[cut:], kept), inner)
+    text += 'output y = %s"%s", %s)\n' % (what, spec(letters, cut, inputs, kept), inner)
     return letters, cut, size, kept, symbolic, dtype, fold, inner, text
 
 
