@@ -112,3 +112,11 @@ def default_python(build):
     """That of `make bench-peers`, where it was run"""
     venv = os.path.join(build, "bench", "venv", "bin", "python")
     return venv if os.path.exists(venv) else sys.executable
+
+
+def with_numpy(*pythons):
+    """The first of them that has NumPy, or None"""
+    for python in pythons:
+        if subprocess.run([python, "-c", "import numpy"], stderr=subprocess.DEVNULL).returncode == 0:
+            return python
+    return None

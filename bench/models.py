@@ -2,7 +2,6 @@
 import dataclasses
 import os
 import subprocess
-import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WEIGHTS = os.path.join(ROOT, "tools", "make_weights.py")
@@ -30,8 +29,8 @@ class ModelCase:
                      for who, way in (("PyTorch", "eager"), ("PyTorch compiled", "compile"),
                                       ("ONNX Runtime", "onnx")))
 
-    def module(self, build, folder):
-        """The words for tsr bench; compiles, and makes the weights on the first call."""
+    def module(self, build, folder, python):
+        """The words for tsr bench; compiles, and makes the weights on the first call, with a Python that has NumPy."""
         self.folder = folder
         stem = self.stem(folder) + "".join("_" + define for define in self.defines)
         self.artefact = stem + ".so"
@@ -40,7 +39,7 @@ class ModelCase:
         subprocess.run([f"{build}/tsrc", "-I", f"{ROOT}/lib", *words, source + ".tsr", "-o", stem + ".so"], check=True)
         weights = self.stem(folder) + ".safetensors"
         if not os.path.exists(weights) or os.path.getmtime(weights) < os.path.getmtime(WEIGHTS):
-            subprocess.run([sys.executable, WEIGHTS, self.model, weights], check=True)
+            subprocess.run([python, WEIGHTS, self.model, weights], check=True)
         return [stem + ".so", "--params=" + weights, f"--params-map={source}.map", *self.arguments]
 
 

@@ -44,7 +44,7 @@ COUNTS = [int(threads) for threads in options.threads.split(",")]
 
 def compiled(name, case):
     if isinstance(case, models.ModelCase):
-        return case.module(BUILD, WORK)
+        return case.module(BUILD, WORK, NUMPY)
     stem = os.path.join(WORK, name)
     with open(stem + ".tsr", "w", encoding="utf8") as out:
         out.write(case.program)
@@ -156,10 +156,14 @@ def table(say):
             say(summary(suite, ratios))
 
 
+PYTHON = options.peer_python or contestants.default_python(BUILD)
+NUMPY = contestants.with_numpy(sys.executable, PYTHON)
+if not NUMPY and models.SUITES.keys() & options.suite.split(","):
+    sys.exit("run.py: the weights of models are made with NumPy, which is not there for %s: apt-get install "
+             "python3-numpy, or make bench-peers" % " or ".join(dict.fromkeys((sys.executable, PYTHON))))
 os.makedirs(WORK, exist_ok=True)
 HOST = machine.Machine(BUILD, WORK, options.attempts)
-PEERS = contestants.Contestants(WORK, options.peer_python or contestants.default_python(BUILD),
-                                [name for name in options.peers.split(",") if name])
+PEERS = contestants.Contestants(WORK, PYTHON, [name for name in options.peers.split(",") if name])
 with open(WORK + ".md", "w", encoding="utf8") as out:
     def write(text):
         print(text, flush=True)

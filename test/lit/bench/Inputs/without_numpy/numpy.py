@@ -1,0 +1,1 @@
+raise ImportError("as where it is not installed")
