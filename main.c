@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/temporary.h"
 #include "main.h"
 
 typedef struct Stage {
@@ -323,6 +324,7 @@ static void compiler_init(Compiler *c, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	Compiler compiler = {.start = now_ms()}, *c = &compiler;
+	temporary_guard();
 	compiler_init(c, argc, argv);
 	if (c->options.completion) {
 		list_completion();

@@ -206,8 +206,9 @@ void jobs_run(Compiler *c, const Jobs *jobs)
 		good = emit_kind(c, &outputs, jobs->at[i].kind, jobs->at[i].path);
 	if (good && c->options.deps && !c->options.dry_run)
 		good = emit_deps(c, &outputs, jobs);
-	if (!good || c->diags.nerrors || !outputs_commit(&outputs))
-		outputs_abandon(&outputs);
+	if (good && !c->diags.nerrors)
+		outputs_commit(&outputs);
+	outputs_end(&outputs);
 	if (!good && !c->diags.nerrors)
 		diag(&c->diags, E0602, SPAN_NONE, "cannot write the output");
 }

@@ -3,38 +3,30 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_special(const char *path)
+#include "base/file.h"
+#include "base/temporary.h"
+
+static void cannot_write(Outputs *outputs, const char *path)
 {
-	struct stat st;
-	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+	diag(outputs->diags, E0602, SPAN_NONE, "cannot write '%s': %s",
+	     strcmp(path, "-") == 0 ? "standard output" : path, strerror(errno));
 }
 
 const char *outputs_add(Outputs *outputs, const char *path)
 {
-	bool stream = strcmp(path, "-") == 0 ||
-		      is_special(path); /* /dev/null and the like cannot be renamed over */
-	const char *dir = getenv("TMPDIR");
-	char *temp =
-		stream ? arena_printf(outputs->arena, "%s/tsrc.XXXXXX", dir && *dir ? dir : "/tmp")
-		       : arena_printf(outputs->arena, "%s.XXXXXX", path);
-	int fd = mkstemp(temp);
-	if (fd < 0) {
-		diag(outputs->diags, E0602, SPAN_NONE, "cannot write '%s': %s", path,
-		     strerror(errno));
+	int fd;
+	bool stream = strcmp(path, "-") == 0 || !file_replaceable(path);
+	const char *temp = temporary_file(stream ? NULL : path, &fd);
+	if (!temp) {
+		cannot_write(outputs, path);
 		return NULL;
 	}
-	mode_t mask = umask(0);
-	umask(mask);
-	fchmod(fd, 0666 & ~mask);
 	close(fd);
-	PUSH(outputs->arena, outputs->files, ((OutputFile){path, temp}));
+	PUSH(outputs->arena, outputs->files, ((OutputFile){path, temp, stream}));
 	return temp;
 }
 
@@ -50,32 +42,36 @@ static bool copy_to(const OutputFile *file)
 		fclose(in);
 	if (out && (out == stdout ? fflush(out) : fclose(out)) != 0)
 		good = false;
-	unlink(file->temp);
 	return good;
 }
 
-bool outputs_commit(Outputs *outputs)
+static bool commit(OutputFile *file)
 {
-	while (outputs->files.n) {
-		OutputFile file = outputs->files.at[0];
-		bool stream = strcmp(file.path, "-") == 0 || is_special(file.path);
-		if (!(stream ? copy_to(&file) : rename(file.temp, file.path) == 0)) {
-			const char *name =
-				strcmp(file.path, "-") == 0 ? "standard output" : file.path;
-			diag(outputs->diags, E0602, SPAN_NONE, "cannot write '%s': %s", name,
-			     strerror(errno));
-			outputs_abandon(outputs);
-			return false;
-		}
-		memmove(outputs->files.at, outputs->files.at + 1, --outputs->files.n * sizeof file);
-	}
+	if (file->stream)
+		return copy_to(file);
+	if (!temporary_rename(file->temp, file->path))
+		return false;
+	file->temp = NULL;
 	return true;
 }
 
-void outputs_abandon(Outputs *outputs)
+void outputs_commit(Outputs *outputs)
+{
+	for (int streams = 1; streams >= 0; streams--)
+		for (size_t i = 0; i < outputs->files.n; i++) {
+			OutputFile *file = &outputs->files.at[i];
+			if (file->stream != streams || commit(file))
+				continue;
+			cannot_write(outputs, file->path);
+			return;
+		}
+}
+
+void outputs_end(Outputs *outputs)
 {
 	for (size_t i = 0; i < outputs->files.n; i++)
-		unlink(outputs->files.at[i].temp);
+		if (outputs->files.at[i].temp)
+			temporary_remove(outputs->files.at[i].temp);
 	outputs->files.n = 0;
 }
 

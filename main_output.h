@@ -8,7 +8,8 @@
 #include "base/diag.h"
 
 typedef struct OutputFile {
-	const char *path, *temp;
+	const char *path, *temp; /* temp: NULL once it has its name */
+	bool stream;		 /* standard output, or what cannot be renamed over */
 } OutputFile;
 
 typedef struct Outputs {
@@ -20,10 +21,10 @@ typedef struct Outputs {
 /* Makes the temporary file (empty, in the same directory); NULL after an error. "-" is standard
  * output, written through a temporary file too. */
 const char *outputs_add(Outputs *outputs, const char *path);
-/* Renames all; false after an error, with nothing renamed that had not been before it. */
-bool outputs_commit(Outputs *outputs);
-/* Removes what is still temporary. */
-void outputs_abandon(Outputs *outputs);
+/* Writes all streams, then renames all files; stops at an error. */
+void outputs_commit(Outputs *outputs);
+/* Removes what is temporary, after a commit or without one. */
+void outputs_end(Outputs *outputs);
 
 /* "dir/name.tsr" to "dir/name" + suffix. */
 const char *path_with_suffix(Arena *arena, const char *path, const char *suffix);

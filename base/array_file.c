@@ -217,9 +217,3 @@ bool array_read(const char *path, const char *key, Dtype want, Array *out, Array
 	array_file_close(file);
 	return ok;
 }
-
-bool file_replaceable(const char *path)
-{
-	struct stat st;
-	return stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
-}

@@ -55,9 +55,6 @@ ptrdiff_t array_file_find(const ArrayFile *file, const char *name);
 /* `want`: DTYPE_NONE takes what comes. On failure *out is zeroed and needs no array_free. */
 bool array_file_read(ArrayFile *file, size_t index, Dtype want, Array *out, ArrayError *error);
 
-/* May another file be renamed over this path? Not where a device, a pipe or a socket is. */
-bool file_replaceable(const char *path);
-
 /* Opens, reads one array and closes. `key` names the array; NULL or "" for a .npy, and for a file
  * that holds exactly one. */
 bool array_read(const char *path, const char *key, Dtype want, Array *out, ArrayError *error);

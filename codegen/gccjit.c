@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/temporary.h"
 #include "codegen/asm_text.h"
 #include "codegen/cache.h"
 #include "codegen/cpu.h"
@@ -188,7 +189,7 @@ static const char *last_words(const ChildResult *result)
 
 static bool run_tool(const Build *b, const char *const *argv)
 {
-	ChildResult result = child_run(b->module->arena, argv);
+	ChildResult result = child_run(b->module->arena, argv, b->dir);
 	if (result.ran && result.status == 0)
 		return true;
 	if (!result.ran)
@@ -405,7 +406,7 @@ static bool build(const Emit *emit, OutputKind kind)
 	b.module = module_new(emit);
 	if (!b.module)
 		return false;
-	b.dir = temp_dir_new(emit->arena);
+	b.dir = temporary_dir();
 	if (!b.dir) {
 		diag(emit->diags, E0501, SPAN_NONE, "cannot make a temporary directory: %s",
 		     strerror(errno));
@@ -417,7 +418,7 @@ static bool build(const Emit *emit, OutputKind kind)
 		emit->report->cache_refused = b.cache.refused;
 	bool good = build_in(&b, kind);
 	cache_close(&b.cache);
-	temp_dir_remove(b.dir);
+	temporary_remove(b.dir);
 	return good;
 }
 

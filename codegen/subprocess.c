@@ -8,10 +8,10 @@
 #include "codegen/subprocess.h"
 
 #include "base/diag.h"
+#include "base/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -25,6 +25,7 @@ enum { TEXT_MAX = 64 << 10, EXEC_FAILED = 127, CPU_SECONDS = 3600, PLACES_MAX = 
 
 typedef struct Exec {
 	const char *const *argv;
+	const char *dir;
 	int report; /* where errno goes when exec fails; closed by exec */
 } Exec;
 
@@ -51,10 +52,9 @@ static const char *read_all(Arena *arena, int fd)
 /* The exit status, or 128 + the signal, as a shell says it. */
 static int wait_for(pid_t pid)
 {
-	int status;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return 1;
+	int status = temporary_wait(pid);
+	if (status < 0)
+		return 1;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -88,7 +88,7 @@ Child child_start(Arena *arena, int (*work)(void *arg), void *arg)
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return (Child){.why = arena_printf(arena, "pipe: %s", strerror(errno))};
 	fflush(NULL);
-	pid_t pid = fork();
+	pid_t pid = temporary_fork();
 	if (pid < 0) {
 		int error = errno;
 		close(ends[0]);
@@ -143,6 +143,7 @@ ChildResult child_fork(Arena *arena, int (*work)(void *arg), void *arg)
 static int exec_child(void *arg)
 {
 	const Exec *exec = arg;
+	setenv("TMPDIR", exec->dir, 1);
 	execvp(exec->argv[0], (char *const *)exec->argv);
 	int error = errno;
 	if (write(exec->report, &error, sizeof error) != sizeof error)
@@ -150,12 +151,12 @@ static int exec_child(void *arg)
 	return EXEC_FAILED;
 }
 
-ChildResult child_run(Arena *arena, const char *const *argv)
+ChildResult child_run(Arena *arena, const char *const *argv, const char *dir)
 {
 	int ends[2], error = 0;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return (ChildResult){.text = arena_printf(arena, "pipe: %s", strerror(errno))};
-	Exec exec = {argv, ends[1]};
+	Exec exec = {argv, dir, ends[1]};
 	ChildResult result = child_fork(arena, exec_child, &exec);
 	close(ends[1]);
 	if (read(ends[0], &error, sizeof error) == sizeof error) {
@@ -164,25 +165,4 @@ ChildResult child_run(Arena *arena, const char *const *argv)
 	}
 	close(ends[0]);
 	return result;
-}
-
-const char *temp_dir_new(Arena *arena)
-{
-	const char *base = getenv("TMPDIR");
-	char *path = arena_printf(arena, "%s/tsrc-XXXXXX", base && *base ? base : "/tmp");
-	return mkdtemp(path);
-}
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	remove(path);
-	return 0;
-}
-
-void temp_dir_remove(const char *path)
-{
-	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }

@@ -1,4 +1,5 @@
-/* Child processes whose words are caught: as, ld, cc, and a fork of the compiler itself. */
+/* Child processes whose words are caught: as, ld, cc, and a fork of the compiler itself. They end
+ * with it (base/temporary.h). */
 #ifndef TSR_CODEGEN_SUBPROCESS_H
 #define TSR_CODEGEN_SUBPROCESS_H
 
@@ -19,8 +20,8 @@ typedef struct Child {
 	const char *why; /* it did not start */
 } Child;
 
-/* argv[0] is looked up in PATH. */
-ChildResult child_run(Arena *arena, const char *const *argv);
+/* argv[0] is looked up in PATH; what the program makes for a while it makes in `dir`. */
+ChildResult child_run(Arena *arena, const char *const *argv, const char *dir);
 /* Runs work(arg) in a fork; its result is the exit status. Nothing that it changes in memory
  * remains. */
 ChildResult child_fork(Arena *arena, int (*work)(void *arg), void *arg);
@@ -32,10 +33,5 @@ ChildResult child_end(Arena *arena, const Child *child);
 size_t child_any(const Child *children, size_t n);
 /* How many CPUs this process may use, at least 1. */
 size_t child_places(void);
-
-/* A directory under TMPDIR (else /tmp), or NULL with errno. */
-const char *temp_dir_new(Arena *arena);
-/* Removes it with all that it holds. */
-void temp_dir_remove(const char *path);
 
 #endif

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/temporary.h"
 #include "codegen/interp.h"
 #include "codegen/module.h"
 #include "codegen/subprocess.h"
@@ -65,7 +66,7 @@ static bool make_c(Verify *v)
 				    "-Wall",   "-Wextra",  "-Werror", "-fPIC",
 				    "-shared", "-o",	   path,      emit.output,
 				    "-lm",     NULL};
-	ChildResult result = child_run(emit.arena, argv);
+	ChildResult result = child_run(emit.arena, argv, v->dir);
 	if (!result.ran) {
 		v->c.missing = "there is no cc";
 		return true;
@@ -232,7 +233,7 @@ static void verify_routine(Verify *v, uint32_t index)
 void verify_run(const Emit *emit, FILE *report, uint64_t seed)
 {
 	Verify v = {.emit = emit, .report = report, .seed = seed};
-	v.dir = temp_dir_new(emit->arena);
+	v.dir = temporary_dir();
 	if (!v.dir) {
 		diag(emit->diags, E0501, SPAN_NONE, "cannot make a temporary directory: %s",
 		     strerror(errno));
@@ -249,5 +250,5 @@ void verify_run(const Emit *emit, FILE *report, uint64_t seed)
 		dlclose(v.so.handle);
 	if (v.c.handle)
 		dlclose(v.c.handle);
-	temp_dir_remove(v.dir);
+	temporary_remove(v.dir);
 }

@@ -35,7 +35,7 @@ typedef struct Request {
 	const char *module, *routine;
 	Assignment *values;
 	size_t nvalues;
-	Assignment *outputs; /* -o: path is the file */
+	Assignment *outputs; /* -o: text is the file */
 	size_t noutputs;
 	const char *params, *params_map, *state, *save_state;
 	uint64_t seed;

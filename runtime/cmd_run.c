@@ -8,7 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/temporary.h"
 #include "runtime/cli.h"
+#include "runtime/session.h"
 
 enum { KEY_SAVE = 512 };
 
@@ -86,64 +89,99 @@ static Array array_of(const tsr_array *from)
 	return array;
 }
 
-static bool written_last(const Assignment *output)
+/* A file that the run leaves: a result, or the state. */
+typedef struct Left {
+	const char *path;
+	const tsr_array *result; /* NULL: the state */
+	const char *temporary;	 /* NULL: standard output, or what cannot be renamed over */
+} Left;
+
+static bool print_result(const Left *file, FILE *out, ArrayError *why)
 {
-	return to_stdout(output) || !file_replaceable(output->text);
+	Array array = array_of(file->result);
+	return npy_print(out, &array, why);
 }
 
-/* Every -o that is a file to PATH.PID.tmp; *done counts them. */
-static int write_temporaries(Request *request, const tsr_session *s, size_t *done)
+/* Writes the file and closes it. */
+static int write_to(const Left *file, const tsr_session *s, FILE *out)
 {
-	for (; *done < request->noutputs; ++*done) {
-		Assignment *o = &request->outputs[*done];
-		ArrayError why;
-		Array array = array_of(tsr_output(s, o->name));
-		if (written_last(o))
-			continue;
-		if (asprintf(&o->path, "%s.%ld.tmp", o->text, (long)getpid()) < 0) {
-			o->path = NULL;
-			return report("out of memory");
-		}
-		if (!npy_write(o->path, &array, &why)) {
-			unlink(o->path);
-			return report("%s: %s", o->text, why.text);
-		}
-	}
+	ArrayError why;
+	bool good = !file->result || print_result(file, out, &why);
+	if (!good)
+		fclose(out);
+	else if (!(file->result ? file_close(out) : image_write(s, out)))
+		good = array_fail(&why, "%s", strerror(errno));
+	return good ? STATUS_OK : report("%s: %s", file->path, why.text);
+}
+
+static int write_temporary(Left *file, const tsr_session *s)
+{
+	int fd;
+	file->temporary = temporary_file(file->path, &fd);
+	FILE *out = file->temporary ? fdopen(fd, "wb") : NULL;
+	if (out)
+		return write_to(file, s, out);
+	int status = report("%s: %s", file->path, strerror(errno));
+	if (file->temporary)
+		close(fd);
+	return status;
+}
+
+static bool is_stdout(const Left *file)
+{
+	return file->result && strcmp(file->path, "-") == 0;
+}
+
+static int write_stream(const Left *file, const tsr_session *s)
+{
+	ArrayError why;
+	if (is_stdout(file))
+		return print_result(file, stdout, &why) ? STATUS_OK
+							: report("standard output: %s", why.text);
+	FILE *out = fopen(file->path, "wbe");
+	return out ? write_to(file, s, out) : report("%s: %s", file->path, strerror(errno));
+}
+
+static int rename_temporary(Left *file)
+{
+	if (!temporary_rename(file->temporary, file->path))
+		return report("%s: %s", file->path, strerror(errno));
+	file->temporary = NULL;
 	return STATUS_OK;
 }
 
-static int finish_outputs(Request *request, const tsr_session *s)
+/* Nothing is renamed before all is written. */
+static int write_files(Left *files, size_t n, const tsr_session *s)
 {
-	for (size_t i = 0; i < request->noutputs; i++) {
-		Assignment *o = &request->outputs[i];
-		ArrayError why;
-		Array array = array_of(tsr_output(s, o->name));
-		if (to_stdout(o) && !npy_print(stdout, &array, &why))
-			return report("standard output: %s", why.text);
-		if (!o->path && !to_stdout(o) && !npy_write(o->text, &array, &why))
-			return report("%s: %s", o->text, why.text);
-		if (o->path && rename(o->path, o->text) != 0)
-			return report("%s: %s", o->text, strerror(errno));
-	}
-	return STATUS_OK;
+	int status = STATUS_OK;
+	for (size_t i = 0; i < n && status == STATUS_OK; i++)
+		if (!is_stdout(&files[i]) && file_replaceable(files[i].path))
+			status = write_temporary(&files[i], s);
+	for (size_t i = 0; i < n && status == STATUS_OK; i++)
+		if (!files[i].temporary)
+			status = write_stream(&files[i], s);
+	for (size_t i = 0; i < n && status == STATUS_OK; i++)
+		if (files[i].temporary)
+			status = rename_temporary(&files[i]);
+	for (size_t i = 0; i < n; i++)
+		if (files[i].temporary)
+			temporary_remove(files[i].temporary);
+	return status;
 }
 
-static int write_outputs(Request *request, const tsr_session *s)
+static int write_outputs(const Request *request, const tsr_session *s)
 {
-	size_t done = 0;
-	tsr_error error;
-	int status = write_temporaries(request, s, &done);
-	if (status == STATUS_OK && request->save_state &&
-	    tsr_save_state(s, request->save_state, &error) != TSR_OK)
-		status = report_error(NULL, &error);
-	if (status == STATUS_OK)
-		status = finish_outputs(request, s);
-	for (size_t i = 0; i < request->noutputs; i++) {
-		if (status != STATUS_OK && i < done && request->outputs[i].path)
-			unlink(request->outputs[i].path);
-		free(request->outputs[i].path);
-		request->outputs[i].path = NULL;
-	}
+	size_t n = 0;
+	Left *files = calloc(request->noutputs + 1, sizeof *files);
+	if (!files)
+		return report("out of memory");
+	if (request->save_state)
+		files[n++].path = request->save_state;
+	for (size_t i = 0; i < request->noutputs; i++)
+		files[n++] = (Left){.path = request->outputs[i].text,
+				    .result = tsr_output(s, request->outputs[i].name)};
+	int status = write_files(files, n, s);
+	free(files);
 	return status;
 }
 

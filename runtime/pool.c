@@ -22,6 +22,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,13 +290,27 @@ static void choose_cpus(tsr_pool *pool, const cpu_set_t *allowed)
 	}
 }
 
+/* Signals for the process are handled by the program's own threads; those that a thread causes
+ * itself stay with it. */
+static void block_signals(sigset_t *before)
+{
+	static const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT};
+	sigset_t blocked;
+	sigfillset(&blocked);
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		sigdelset(&blocked, own[i]);
+	pthread_sigmask(SIG_BLOCK, &blocked, before);
+}
+
 static bool start_workers(tsr_pool *pool, int32_t wanted)
 {
 	pthread_attr_t attr;
+	sigset_t before;
 	if (pthread_attr_init(&attr) != 0)
 		return false;
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	bool good = true;
+	block_signals(&before);
 	for (int32_t k = 0; good && k < wanted; k++) {
 		Share *share = &pool->shares[k + 1];
 		good = pthread_create(&share->thread, &attr, worker, share) == 0;
@@ -303,6 +318,7 @@ static bool start_workers(tsr_pool *pool, int32_t wanted)
 		if (good && pool->spins)
 			pin(share);
 	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	return good;
 }

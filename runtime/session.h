@@ -83,5 +83,7 @@ int slot_measure(const tsr_session *session, const Slot *slot, tsr_array *out, t
 /* Copies the image's data into the state after checking that it is of this module and these sizes.
  */
 int image_restore(tsr_session *session, tsr_error *error);
+/* Writes the image of a prepared session's state, and closes the stream; false with errno. */
+bool image_write(const tsr_session *session, FILE *out);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/file.h"
 #include "runtime/session.h"
 
 typedef struct ImageHeader {
@@ -126,25 +127,46 @@ int image_restore(tsr_session *s, tsr_error *error)
 	return TSR_OK;
 }
 
-int tsr_save_state(const tsr_session *s, const char *path, tsr_error *error)
+bool image_write(const tsr_session *s, FILE *out)
 {
 	ImageHeader h;
-	char *temporary = NULL;
-	if (!s->prepared)
-		return session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
 	fill_header(s, &h);
 	h.checksum = XXH64(s->state, h.state_bytes, 0);
-	bool replaces = file_replaceable(path);
-	if (replaces && asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
-		return session_fail(error, TSR_FAIL_MEMORY, "out of memory");
-	FILE *out = fopen(replaces ? temporary : path, "wbe");
-	bool ok = out && fwrite(&h, sizeof h, 1, out) == 1 &&
-		  fwrite(s->state, 1, h.state_bytes, out) == h.state_bytes;
-	ok = out && fclose(out) == 0 && ok && (!replaces || rename(temporary, path) == 0);
-	int code =
-		ok ? TSR_OK : session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
-	if (!ok && out && replaces)
-		unlink(temporary);
-	free(temporary);
-	return code;
+	fwrite(&h, sizeof h, 1, out);
+	fwrite(s->state, 1, h.state_bytes, out);
+	return file_close(out);
+}
+
+static bool replace(const tsr_session *s, const char *path)
+{
+	char *name;
+	int fd = file_new(path, 0666, &name);
+	if (fd < 0)
+		return false;
+	FILE *out = fdopen(fd, "wb");
+	bool good = out && image_write(s, out) && rename(name, path) == 0;
+	int error = errno;
+	if (!out)
+		close(fd);
+	if (!good)
+		unlink(name);
+	free(name);
+	errno = error;
+	return good;
+}
+
+/* What cannot be renamed over, a device or a pipe, is written to. */
+static bool write_through(const tsr_session *s, const char *path)
+{
+	FILE *out = fopen(path, "wbe");
+	return out && image_write(s, out);
+}
+
+int tsr_save_state(const tsr_session *s, const char *path, tsr_error *error)
+{
+	if (!s->prepared)
+		return session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
+	bool good = file_replaceable(path) ? replace(s, path) : write_through(s, path);
+	return good ? TSR_OK
+		    : session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
 }

@@ -220,8 +220,8 @@ int tsr_execute(tsr_session *session, tsr_error *error);
  * depend on the number of threads. A pool is no longer of use in the child of a fork. */
 typedef struct tsr_pool tsr_pool;
 /* The caller counts as one of the threads; 0: as many as the CPUs that this thread may run on. Up
- * to that many are pinned, one to a CPU, and wait 50 us for work before they sleep. NULL after a
- * failure. */
+ * to that many are pinned, one to a CPU, and wait 50 us for work before they sleep. They block the
+ * signals that are sent to the process. NULL after a failure. */
 tsr_pool *tsr_pool_new(int32_t threads, tsr_error *error);
 void tsr_pool_free(tsr_pool *pool);
 int32_t tsr_pool_threads(const tsr_pool *pool);

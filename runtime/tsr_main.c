@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cli.h"
 #include "base/response.h"
+#include "base/temporary.h"
+#include "runtime/cli.h"
 
 typedef struct Command {
 	const char *name, *help;
@@ -64,6 +65,7 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	ResponseError why;
+	temporary_guard();
 	char **words = response_expand(&argc, argv, &why);
 	argp_err_exit_status = STATUS_USAGE;
 	argp_program_version = "tsr " TSR_VERSION;

@@ -1,0 +1,269 @@
+/* A list of what is temporary, which the handler of signals and that of exit walk.
+ *
+ * The list is changed with the signals held back, so the handler never sees half a change, and a
+ * thing is made and listed in one step. The handler calls only what POSIX calls async-signal-safe,
+ * and the system call that reads a directory. Children are ended before files are removed, so that
+ * none appears afterwards. A fork inherits the list and is not its owner: it removes nothing.
+ */
+#include "base/temporary.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+typedef struct Temporary {
+	struct Temporary *next;
+	pid_t child; /* 0: a file or a directory */
+	char *name;  /* owned */
+} Temporary;
+
+/* The one mutable global: a handler has no argument. */
+static struct {
+	pid_t owner; /* 0: nobody */
+	sigset_t signals;
+	void (*file_size)(int); /* what SIGXFSZ did */
+	Temporary *first;
+} kept;
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
+enum { NENDING = sizeof ending / sizeof *ending };
+
+/* ---- in the handlers ---- */
+
+static void remove_tree(int folder, const char *name);
+
+/* Some of the folder's entries; false when there are no more. */
+static bool remove_entries(int folder)
+{
+	_Alignas(struct dirent64) char buffer[4096];
+	ssize_t n = getdents64(folder, buffer, sizeof buffer);
+	for (ssize_t at = 0; at < n;) {
+		const struct dirent64 *entry = (const void *)(buffer + at);
+		at += entry->d_reclen;
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		remove_tree(folder, entry->d_name);
+	}
+	return n > 0;
+}
+
+static void remove_tree(int folder, const char *name)
+{
+	if (unlinkat(folder, name, 0) == 0 || errno != EISDIR)
+		return;
+	int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	while (remove_entries(fd))
+		;
+	close(fd);
+	unlinkat(folder, name, AT_REMOVEDIR);
+}
+
+static void end_child(pid_t child)
+{
+	if (kill(-child, SIGKILL) != 0)
+		kill(child, SIGKILL);
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void remove_all(void)
+{
+	if (getpid() != kept.owner)
+		return;
+	for (const Temporary *t = kept.first; t; t = t->next)
+		if (t->child)
+			end_child(t->child);
+	for (const Temporary *t = kept.first; t; t = t->next)
+		if (!t->child)
+			remove_tree(AT_FDCWD, t->name);
+}
+
+/* The signal is blocked here, and ends the process as soon as this returns. */
+static void on_signal(int number)
+{
+	remove_all();
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* ---- the list ---- */
+
+static void hold(sigset_t *before) { sigprocmask(SIG_BLOCK, &kept.signals, before); }
+static void release(const sigset_t *before)
+{
+	int error = errno;
+	sigprocmask(SIG_SETMASK, before, NULL);
+	errno = error;
+}
+
+static Temporary *add(char *name, pid_t child)
+{
+	Temporary *t = malloc(sizeof *t);
+	if (t) {
+		*t = (Temporary){kept.first, child, name};
+		kept.first = t;
+	}
+	return t;
+}
+
+static void drop(const char *name, pid_t child)
+{
+	for (Temporary **at = &kept.first; *at; at = &(*at)->next) {
+		Temporary *t = *at;
+		if (t->name != name || t->child != child)
+			continue;
+		*at = t->next;
+		free(t->name);
+		free(t);
+		return;
+	}
+}
+
+void temporary_guard(void)
+{
+	sigemptyset(&kept.signals);
+	for (int i = 0; i < NENDING; i++)
+		sigaddset(&kept.signals, ending[i]);
+	kept.owner = getpid();
+	for (int i = 0; i < NENDING; i++) {
+		struct sigaction action = {.sa_handler = on_signal, .sa_mask = kept.signals}, was;
+		if (sigaction(ending[i], NULL, &was) == 0 && was.sa_handler == SIG_DFL)
+			sigaction(ending[i], &action, NULL);
+	}
+	kept.file_size = signal(SIGXFSZ, SIG_IGN);
+	atexit(remove_all);
+}
+
+/* ---- files ---- */
+
+/* Something named in the directory for temporary files; the caller's to free. */
+static char *among_temporary(const char *name)
+{
+	const char *dir = getenv("TMPDIR");
+	char *path = NULL;
+	return asprintf(&path, "%s/%s", dir && *dir ? dir : "/tmp", name) < 0 ? NULL : path;
+}
+
+const char *temporary_file(const char *path, int *fd)
+{
+	sigset_t before;
+	char *name = NULL, *among = path ? NULL : among_temporary("tsr");
+	*fd = -1;
+	hold(&before);
+	if (path || among)
+		*fd = file_new(path ? path : among, path ? 0666 : 0600, &name);
+	if (*fd >= 0 && !add(name, 0)) {
+		close(*fd);
+		*fd = -1;
+		unlink(name);
+		free(name);
+		name = NULL;
+	}
+	release(&before);
+	free(among);
+	return name;
+}
+
+const char *temporary_dir(void)
+{
+	sigset_t before;
+	char *name = among_temporary("tsr-XXXXXX");
+	bool made = false;
+	hold(&before);
+	if (name && mkdtemp(name)) {
+		made = add(name, 0);
+		if (!made)
+			rmdir(name);
+	}
+	release(&before);
+	if (!made)
+		free(name);
+	return made ? name : NULL;
+}
+
+void temporary_remove(const char *name)
+{
+	sigset_t before;
+	remove_tree(AT_FDCWD, name);
+	hold(&before);
+	drop(name, 0);
+	release(&before);
+}
+
+bool temporary_rename(const char *name, const char *path)
+{
+	sigset_t before;
+	hold(&before);
+	bool good = rename(name, path) == 0;
+	if (good)
+		drop(name, 0);
+	release(&before);
+	return good;
+}
+
+/* ---- children ---- */
+
+/* The parent may have died before the child could ask to die with it. */
+static void begin_child(pid_t parent, const sigset_t *before)
+{
+	for (int i = 0; i < NENDING; i++) {
+		struct sigaction was;
+		if (sigaction(ending[i], NULL, &was) == 0 && was.sa_handler == on_signal)
+			signal(ending[i], SIG_DFL);
+	}
+	if (kept.owner)
+		signal(SIGXFSZ, kept.file_size);
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+pid_t temporary_fork(void)
+{
+	sigset_t before;
+	hold(&before);
+	pid_t parent = getpid(), child = fork();
+	if (child == 0) {
+		begin_child(parent, &before);
+		return 0;
+	}
+	if (child > 0) {
+		setpgid(child, child);
+		if (!add(NULL, child)) {
+			end_child(child);
+			child = -1;
+			errno = ENOMEM;
+		}
+	}
+	release(&before);
+	return child;
+}
+
+/* Its number is free for others once it was waited for: the child is off the list by then. */
+int temporary_wait(pid_t child)
+{
+	sigset_t before;
+	siginfo_t info;
+	int status;
+	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) != 0)
+		if (errno != EINTR)
+			return -1;
+	hold(&before);
+	if (waitpid(child, &status, 0) < 0)
+		status = -1;
+	drop(NULL, child);
+	release(&before);
+	return status;
+}
