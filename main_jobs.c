@@ -76,7 +76,7 @@ static bool emit_backend(Compiler *c, Outputs *outputs, const Backend *backend, 
 	EmitReport report = {0};
 	Emit emit = jobs_emit(c);
 	emit.output = temp;
-	emit.soname = path_base(path);
+	emit.name = path;
 	emit.cache = o->cache_dir;
 	emit.report = &report;
 	bool good = backend->emit(&emit);

@@ -332,7 +332,7 @@ bool asm_text_write(const Module *module, const AsmParts *parts, const char *pat
 		good = false;
 	}
 	if (!good)
-		diag(module->emit->diags, E0501, SPAN_NONE, "cannot write assembly to '%s': %s",
-		     path, strerror(error));
+		diag(module->emit->diags, E0501, SPAN_NONE, "cannot write the assembly: %s",
+		     strerror(error));
 	return good;
 }

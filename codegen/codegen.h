@@ -29,13 +29,18 @@ typedef struct Emit {
 	const char *prefix;   /* of C names */
 	const char *source;   /* path of the .tsr as given */
 	const char *output;   /* path to write (a temporary name; the driver renames it) */
-	const char *soname;   /* final file name, for DT_SONAME */
+	const char *name;     /* that the output will have, for messages and DT_SONAME; NULL: the same */
 	const char *cache;    /* directory of compiled units; NULL: none */
 	EmitReport *report;   /* NULL: nobody asks */
 	/* where the first of several back ends leaves for the others what they share; NULL:
 	 * nowhere */
 	struct Module **shared;
 } Emit;
+
+static inline const char *emit_name(const Emit *emit)
+{
+	return emit->name ? emit->name : emit->output;
+}
 
 typedef enum OutputKind {
 	OUTPUT_SO,

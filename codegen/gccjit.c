@@ -8,7 +8,9 @@
  * memory); its words come back through a pipe. Running as and ld ourselves leaves no path and no
  * clock in the output.
  */
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -72,6 +74,20 @@ static void set_options(Jit *jit, int opt_level)
 	add_options(jit, always);
 }
 
+/* libgccjit copies its text and does not look whether the end arrived. */
+static bool has_end(const char *path)
+{
+	static const char last[] = "\t.section\t.note.GNU-stack,\"\",@progbits\n";
+	enum { N = sizeof last - 1 };
+	char end[N];
+	FILE *in = fopen(path, "rb");
+	bool whole = in && fseek(in, -(long)N, SEEK_END) == 0 && fread(end, 1, N, in) == N &&
+		     memcmp(end, last, N) == 0;
+	if (in)
+		fclose(in);
+	return whole;
+}
+
 static int compile(Jit *jit, const char *path)
 {
 	const char *error = gcc_jit_context_get_first_error(jit->ctxt);
@@ -79,6 +95,8 @@ static int compile(Jit *jit, const char *path)
 		gcc_jit_context_compile_to_file(jit->ctxt, GCC_JIT_OUTPUT_KIND_ASSEMBLER, path);
 		error = gcc_jit_context_get_first_error(jit->ctxt);
 	}
+	if (!error && !has_end(path))
+		error = "its text is cut short";
 	if (error)
 		fprintf(stderr, "%s\n", error);
 	return error ? 1 : 0;
@@ -187,32 +205,68 @@ static const char *last_words(const ChildResult *result)
 	return result->status > 128 ? strsignal(result->status - 128) : "it said nothing";
 }
 
-static bool run_tool(const Build *b, const char *const *argv)
+/* Not every program says that it has no room for temporary files. */
+static void note_room(const Build *b)
+{
+	enum { ROOM = 64 << 10 };
+	Arena *arena = b->module->arena;
+	const char *zeros = ARENA_ARRAY(arena, char, ROOM);
+	int fd = open(arena_printf(arena, "%s/room", b->dir),
+		      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	ssize_t put = fd < 0 ? -1 : write(fd, zeros, ROOM);
+	if (put >= 0 && put < ROOM) /* the next one says why */
+		put = write(fd, zeros, ROOM);
+	if (put < 0)
+		diag_note(b->emit->diags, SPAN_NONE,
+			  "temporary files cannot be written below TMPDIR (else /tmp): %s",
+			  strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+static bool is_object(const char *path)
+{
+	char head[SELFMAG];
+	FILE *in = fopen(path, "rb");
+	bool good = in && fread(head, 1, SELFMAG, in) == SELFMAG &&
+		    memcmp(head, ELFMAG, SELFMAG) == 0;
+	if (in)
+		fclose(in);
+	return good;
+}
+
+/* Runs `as` or `ld`, which makes the object `to`. */
+static bool run_tool(const Build *b, const char *const *argv, const char *to)
 {
 	ChildResult result = child_run(b->module->arena, argv, b->dir);
-	if (result.ran && result.status == 0)
+	bool good = result.ran && result.status == 0;
+	if (good && is_object(to))
 		return true;
-	if (!result.ran)
+	if (good)
+		diag(b->emit->diags, E0503, SPAN_NONE, "'%s' ended well and made no object file",
+		     argv[0]);
+	else if (!result.ran)
 		diag(b->emit->diags, E0502, SPAN_NONE, "cannot run '%s': %s", argv[0], result.text);
 	else
 		diag(b->emit->diags, E0503, SPAN_NONE, "'%s' failed with status %d: %s", argv[0],
 		     result.status, last_words(&result));
+	note_room(b);
 	return false;
 }
 
 static bool assemble(const Build *b, const char *from, const char *to)
 {
 	const char *const argv[] = {"as", "--64", "-o", to, from, NULL};
-	return run_tool(b, argv);
+	return run_tool(b, argv, to);
 }
 
 static bool link_shared(const Build *b, const char *from)
 {
-	const char *soname = b->emit->soname ? b->emit->soname : b->emit->output;
+	const char *name = emit_name(b->emit), *slash = strrchr(name, '/');
 	const char *const argv[] = {"ld",
 				    "-shared",
 				    "-soname",
-				    soname,
+				    slash ? slash + 1 : name,
 				    "-z",
 				    "relro",
 				    "-z",
@@ -232,7 +286,7 @@ static bool link_shared(const Build *b, const char *from)
 				    "-lm",
 				    "-lc",
 				    NULL};
-	return run_tool(b, argv);
+	return run_tool(b, argv, b->emit->output);
 }
 
 /* An assembly text stands alone, so its constants are in it; beyond a limit nobody would read it.
@@ -305,9 +359,11 @@ static bool end_work(Build *b, const Work *work, const Child *child, bool good)
 			cache_put(&b->cache, work->key, b->kernels[work->unit]);
 		return good;
 	}
-	if (good)
+	if (good) {
 		diag(b->emit->diags, E0505, SPAN_NONE, "libgccjit failed (status %d): %s",
 		     result.status, last_words(&result));
+		note_room(b);
+	}
 	return false;
 }
 

@@ -142,7 +142,7 @@ bool c_write(const Module *m, void (*put)(FILE *out, const Module *m))
 		error = errno;
 	}
 	if (!good)
-		diag(emit->diags, E0602, SPAN_NONE, "cannot write '%s': %s", emit->output,
+		diag(emit->diags, E0602, SPAN_NONE, "cannot write '%s': %s", emit_name(emit),
 		     strerror(error));
 	return good;
 }

@@ -49,7 +49,7 @@ static bool make_so(Verify *v)
 {
 	Emit emit = *v->emit;
 	emit.output = arena_printf(emit.arena, "%s/so.so", v->dir);
-	emit.soname = "so.so";
+	emit.name = "so.so";
 	v->so.name = "so";
 	return gccjit_emit_so(&emit) && open_module(v, &v->so, emit.output);
 }

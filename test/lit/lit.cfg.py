@@ -50,6 +50,9 @@ if "gcc" in config.available_features:
     where = subprocess.run(["gcc", "-print-file-name=libtsan.so"], stdout=subprocess.PIPE, text=True).stdout
     if os.path.isabs(where.strip()):
         config.available_features.add("tsan")
+if shutil.which("unshare") and subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/tmp"],
+                                              stderr=subprocess.DEVNULL).returncode == 0:
+    config.available_features.add("tmpfs")
 with open("/proc/cpuinfo") as info:
     flags = info.read()
 for flag in ("avx2", "avx512f"):

@@ -303,5 +303,5 @@ Emit sp_emit(SmallProgram *s, const char *output)
 		      .prefix = "small",
 		      .source = "small.tsr",
 		      .output = output,
-		      .soname = "small.so"};
+		      .name = "small.so"};
 }
