@@ -245,6 +245,8 @@ const char *value_describe(const Value *value);
 /* An integer known now, from a number or a size; says nothing. */
 bool value_get_integer(const Value *value, int64_t *out);
 bool value_get_number(const Value *value, double *out);
+/* A number or size that is an integer by how it is written, whatever its value. */
+bool value_is_whole(const Value *value);
 /* Is it folded at compile time (a number, or a size without symbolic parts)? */
 bool value_is_known(const Value *value);
 /* Numbers and sizes under an operation; false: not foldable, build nodes. */
@@ -285,7 +287,8 @@ Dtype written_dtype(Build *b, Dtype dtype, Span span);
 /* A node of a kind at the current site; operands are set by the callers. */
 NodeId node_new(Build *b, NodeKind kind, Span span, Span op_span);
 void node_set_args(Build *b, NodeId id, const NodeId *args, const Span *spans, uint32_t nargs);
-/* Gives a number-like node its neighbour's dtype (or f32); nothing on others. */
+/* Gives a node that waits its neighbour's dtype; DTYPE_NONE: i32 where sizes and integers alone are
+ * in it, else f32. Nothing on others. */
 void node_settle(Build *b, NodeId id, Dtype dtype);
 NodeId node_cast(Build *b, NodeId id, Dtype dtype, Span span);
 /* Brings operands to one wide dtype; returns it. Those that it is the wide dtype of stay as they

@@ -117,8 +117,16 @@ static NodeId number_const(Build *b, const AstStmt *stmt, const ShapeDecl *decla
 	for (int64_t i = 0; i < count; i++)
 		elements[i] = number;
 	NodeId id = literal_node(b, stmt->expr->span, declared, (ConstData){elements, count, NULL});
-	graph_node(b->graph, id)->is_integer = value->kind == VALUE_SIZE || value->is_integer;
+	graph_node(b->graph, id)->is_integer = value_is_whole(value);
+	graph_node(b->graph, id)->has_sizes = value->kind == VALUE_SIZE;
 	return id;
+}
+
+/* DTYPE_NONE: none is written, and the data says. */
+static Dtype declared_dtype(Build *b, const AstStmt *stmt)
+{
+	return stmt->dtype == DTYPE_NONE ? DTYPE_NONE
+					 : written_dtype(b, stmt->dtype, stmt->span);
 }
 
 static NodeId const_from_expr(Build *b, const AstStmt *stmt, const ShapeDecl *declared)
@@ -133,9 +141,10 @@ static NodeId const_from_expr(Build *b, const AstStmt *stmt, const ShapeDecl *de
 	NodeId node = value_to_node(b, value);
 	if (node == NODE_NONE)
 		return node;
-	Dtype dtype = written_dtype(b, stmt->dtype, stmt->span);
-	if (stmt->dtype != DTYPE_NONE || node_dtype(b, node) == DTYPE_NONE)
+	Dtype dtype = declared_dtype(b, stmt);
+	if (dtype != DTYPE_NONE)
 		node = node_cast(b, node, dtype, stmt->expr->span);
+	node_settle(b, node, DTYPE_NONE);
 	node = const_fold(b, node);
 	if (node == NODE_NONE || !declared)
 		return node;
@@ -230,8 +239,7 @@ static NodeId const_from_file(Build *b, const AstStmt *stmt, const ShapeDecl *de
 			      const AstExpr *name)
 {
 	const char *path = import_path(b, name->text, name->len);
-	Dtype want =
-		stmt->dtype == DTYPE_NONE ? DTYPE_NONE : written_dtype(b, stmt->dtype, stmt->span);
+	Dtype want = declared_dtype(b, stmt);
 	Array array;
 	ArrayError error;
 	if (b->options->no_files) {
@@ -270,7 +278,7 @@ void eval_const(Build *b, const AstStmt *stmt)
 			  : const_from_expr(b, stmt, declared);
 	if (id != NODE_NONE) {
 		Sym full = sym_printf(b->symbols, "%s%s", b->file->prefix, stmt->name.sym);
-		node_settle(b, id, written_dtype(b, stmt->dtype, stmt->span));
+		node_settle(b, id, declared_dtype(b, stmt));
 		node_name(b, id, full, stmt->name.span);
 		listing_add(b, full, id, stmt->name.span);
 	}

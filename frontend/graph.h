@@ -46,6 +46,7 @@ struct SizeExpr {
 	DimId dim;       /* DIM */
 	CaptureId capture;
 	const SizeExpr *a, *b;
+	bool divides;     /* a quotient stands in it: as a tensor it is one of numbers, a float */
 	uint32_t nleaves; /* bounded by SIZE_LEAVES_LIMIT: every walk may recurse */
 };
 
@@ -192,6 +193,7 @@ typedef struct Node {
 	double number;
 	int64_t integer;
 	bool is_integer;
+	bool has_sizes;        /* CONST: an element is written as a size */
 	uint32_t scalar_index;
 	const ConstData *data;
 	InitKind init;

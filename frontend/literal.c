@@ -28,7 +28,7 @@ typedef struct Nest {
 typedef struct Fill {
 	const Nest *nest;
 	double *out;
-	bool integers;
+	bool integers, sizes;
 } Fill;
 
 static bool is_container(const AstExpr *expr)
@@ -139,9 +139,8 @@ static bool fill(Build *b, const AstExpr *expr, Fill *state, uint32_t level, int
 		return true;
 	}
 	Value value = eval(b, expr);
-	int64_t integer;
-	state->integers = state->integers && value_get_integer(&value, &integer) &&
-			  (value.kind == VALUE_SIZE || value.is_integer);
+	state->integers = state->integers && value_is_whole(&value);
+	state->sizes = state->sizes || value.kind == VALUE_SIZE;
 	return value_get_number(&value, &state->out[at]);
 }
 
@@ -185,12 +184,13 @@ static NodeId numeric_literal(Build *b, const AstExpr *expr)
 		     "the elements of this literal are not of one form");
 		return NODE_NONE;
 	}
-	Fill state = {&nest, ARENA_ARRAY(b->arena, double, (size_t)nest.count), true};
+	Fill state = {&nest, ARENA_ARRAY(b->arena, double, (size_t)nest.count), true, false};
 	if (!fill(b, expr, &state, 0, 0))
 		return NODE_NONE;
 	NodeId id = literal_node(b, expr->span, nest_shape(b, &nest, expr->span),
 			       (ConstData){state.out, nest.count, NULL});
 	graph_node(b->graph, id)->is_integer = state.integers;
+	graph_node(b->graph, id)->has_sizes = state.sizes;
 	return id;
 }
 
@@ -222,16 +222,17 @@ NodeId literal_from_tuple(Build *b, const Value *tuple)
 	double *numbers = ARENA_ARRAY(b->arena, double, tuple->nitems);
 	Nest nest = {
 		.n = 1, .rows = {ROW_INPUT}, .extents = {tuple->nitems}, .spans = {tuple->span}};
-	bool integers = true, known = true;
+	bool integers = true, sizes = false, known = true;
 	for (uint32_t i = 0; i < tuple->nitems && known; i++) {
 		known = value_get_number(&tuple->items[i], &numbers[i]);
-		integers = integers &&
-			   (tuple->items[i].kind == VALUE_SIZE || tuple->items[i].is_integer);
+		integers = integers && value_is_whole(&tuple->items[i]);
+		sizes = sizes || tuple->items[i].kind == VALUE_SIZE;
 	}
 	if (known) {
 		NodeId id = literal_node(b, tuple->span, nest_shape(b, &nest, tuple->span),
 				       (ConstData){numbers, tuple->nitems, NULL});
 		graph_node(b->graph, id)->is_integer = integers;
+		graph_node(b->graph, id)->has_sizes = sizes;
 		return id;
 	}
 	for (uint32_t i = 0; i < tuple->nitems; i++) {

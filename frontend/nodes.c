@@ -3,7 +3,8 @@
  * A number, a size and a literal have no dtype of their own: they take their neighbour's when they
  * meet one, and so does arithmetic between them. Such nodes wait with DTYPE_NONE; node_settle
  * decides for a node and for all that waits below it. What is not written as an integer, or
- * divides, is never made an integer: beside an integer it is f32.
+ * divides, is never made an integer: beside an integer it is f32. Where no neighbour says, numbers
+ * are f32, and sizes, with the integers beside them, i32.
  *
  * bf16, f16, i8 and u8 are types of storage: an operation on them gives their wide type, and reads
  * each operand widened, without a cast. What moves elements only keeps their type.
@@ -80,9 +81,26 @@ static bool is_floating(const Node *node)
 	switch (node->kind) {
 	case NODE_NUMBER:
 	case NODE_CONST: return !node->is_integer;
+	case NODE_SIZE: return node->size_expr->divides;
 	case NODE_POINTWISE: return wants_float(node->op);
 	default: return false;
 	}
+}
+
+static bool is_sized(const Node *node) { return node->kind == NODE_SIZE || node->has_sizes; }
+
+/* What nodes that wait become beside `dtype`; DTYPE_NONE: beside none. */
+static Dtype dtype_beside(const Build *b, const NodeId *waiting, size_t n, Dtype dtype)
+{
+	bool floating = false, sized = false;
+	for (size_t i = 0; i < n; i++) {
+		const Node *node = graph_node(b->graph, waiting[i]);
+		floating = floating || is_floating(node);
+		sized = sized || is_sized(node);
+	}
+	if (dtype == DTYPE_NONE)
+		return sized && !floating ? DTYPE_I32 : DTYPE_F32;
+	return floating && !dtype_is_float(dtype) ? DTYPE_F32 : dtype;
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -91,32 +109,35 @@ static int compare_ids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-void node_settle(Build *b, NodeId id, Dtype dtype)
+/* Those of some nodes that wait, and all that waits below them, get one dtype. */
+static void settle(Build *b, const NodeId *ids, uint32_t n, Dtype dtype)
 {
-	if (id == NODE_NONE || node_dtype(b, id) != DTYPE_NONE)
-		return;
-	VEC(NodeId) waiting = {0};
-	PUSH(b->arena, waiting, id);
-	graph_node(b->graph, id)->dtype = DTYPE_F32; /* marks it as seen */
-	bool floating = dtype == DTYPE_NONE;
-	for (size_t i = 0; i < waiting.n; i++) {
-		const Node *node = graph_node(b->graph, waiting.at[i]);
-		floating = floating || is_floating(node);
-		for (uint32_t k = 0; k < node->nargs; k++) {
-			Node *arg = graph_node(b->graph, node->args[k]);
-			if (arg->dtype == DTYPE_NONE) {
-				arg->dtype = DTYPE_F32;
-				PUSH(b->arena, waiting, node->args[k]);
-			}
+	NodeIds waiting = {0};
+	for (size_t i = 0; i < n + waiting.n; i++) {
+		const Node *user = i < n ? NULL : graph_node(b->graph, waiting.at[i - n]);
+		const NodeId *reached = user ? user->args : &ids[i];
+		for (uint32_t k = 0; k < (user ? user->nargs : 1); k++) {
+			Node *node = graph_node(b->graph, reached[k]);
+			if (node->dtype != DTYPE_NONE)
+				continue;
+			node->dtype = DTYPE_F32; /* marks it as seen */
+			PUSH(b->arena, waiting, reached[k]);
 		}
 	}
-	if (floating && !dtype_is_float(dtype == DTYPE_NONE ? DTYPE_I32 : dtype))
-		dtype = DTYPE_F32;
+	if (waiting.n == 0)
+		return;
+	dtype = dtype_beside(b, waiting.at, waiting.n, dtype);
 	qsort(waiting.at, waiting.n, sizeof *waiting.at, compare_ids);
 	for (size_t i = 0; i < waiting.n; i++) {
 		graph_node(b->graph, waiting.at[i])->dtype = dtype;
 		literal_finish(b, waiting.at[i]);
 	}
+}
+
+void node_settle(Build *b, NodeId id, Dtype dtype)
+{
+	if (id != NODE_NONE)
+		settle(b, &id, 1, dtype);
 }
 
 NodeId node_cast(Build *b, NodeId id, Dtype dtype, Span span)
@@ -150,6 +171,8 @@ static void cast_all(Build *b, NodeId *args, uint32_t nargs, Dtype dtype)
 Dtype nodes_join(Build *b, NodeId *args, uint32_t nargs)
 {
 	Dtype joined = join_of(b, args, nargs);
+	if (joined == DTYPE_NONE)
+		settle(b, args, nargs, joined);
 	for (uint32_t i = 0; i < nargs; i++)
 		node_settle(b, args[i], joined);
 	joined = join_of(b, args, nargs);
@@ -263,6 +286,15 @@ NodeId node_compose(Build *b, NodeId a, NodeId c, const AstExpr *expr)
 	return id;
 }
 
+static bool all_wait(const Build *b, const NodeId *ids, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (node_dtype(b, ids[i]) != DTYPE_NONE)
+			return false;
+	}
+	return true;
+}
+
 NodeId node_stack(Build *b, RowKind row, NodeId *args, const Span *spans, uint32_t nargs, Span span)
 {
 	for (uint32_t i = 0; i < nargs; i++) {
@@ -271,7 +303,7 @@ NodeId node_stack(Build *b, RowKind row, NodeId *args, const Span *spans, uint32
 	}
 	if (refuses_mixed_words(b, args, spans, nargs))
 		return NODE_NONE;
-	Dtype dtype = nodes_unite(b, args, nargs);
+	Dtype dtype = all_wait(b, args, nargs) ? DTYPE_NONE : nodes_unite(b, args, nargs);
 	NodeId id = node_new(b, NODE_STACK, span, span);
 	node_set_args(b, id, args, spans, nargs);
 	graph_node(b->graph, id)->stack_row = row;

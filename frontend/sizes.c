@@ -12,6 +12,7 @@ const SizeExpr *size_expr_new(Build *b, SizeExpr expr)
 	SizeExpr *copy = ARENA_NEW(b->arena, SizeExpr);
 	*copy = expr;
 	copy->nleaves = expr.a ? expr.a->nleaves + expr.b->nleaves : 1;
+	copy->divides |= expr.kind == SX_DIV || (expr.a && (expr.a->divides || expr.b->divides));
 	if (copy->nleaves > SIZE_LEAVES_LIMIT) {
 		diag(b->diags, E0236, expr.span, "this size has more than %d terms",
 		     SIZE_LEAVES_LIMIT);

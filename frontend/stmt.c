@@ -79,7 +79,10 @@ static const SizeExpr *dim_size(Build *b, const AstStmt *stmt, Sym full)
 		     ((Require){REQUIRE_GE, size,
 				size_expr_number(b, stmt->at_least, stmt->at_least_span),
 				stmt->at_least_span}));
-	return size;
+	SizeExpr *named = ARENA_NEW(b->arena, SizeExpr);
+	*named = *size;
+	named->divides = false; /* a dim is a size: what it is divided by divides it */
+	return named;
 }
 
 static void eval_dim(Build *b, const AstStmt *stmt)

@@ -78,6 +78,12 @@ bool value_get_number(const Value *value, double *out)
 	return true;
 }
 
+bool value_is_whole(const Value *value)
+{
+	return value->kind == VALUE_SIZE ? !value->size->divides
+					 : value->kind == VALUE_NUMBER && value->is_integer;
+}
+
 bool value_is_known(const Value *value)
 {
 	double number;
@@ -136,6 +142,13 @@ static bool fold_integers(Op op, int64_t a, int64_t c, int64_t *out)
 	case OP_NOT: *out = !a; return true;
 	case OP_MAX: *out = a > c ? a : c; return true;
 	case OP_MIN: *out = a < c ? a : c; return true;
+	case OP_ID:
+	case OP_FLOOR:
+	case OP_CEIL:
+	case OP_ROUND: *out = a; return true;
+	case OP_ABS: *out = a; return a >= 0 || !__builtin_sub_overflow(0, a, out);
+	case OP_SIGN: *out = (a > 0) - (a < 0); return true;
+	case OP_RELU: *out = a > 0 ? a : 0; return true;
 	default: return false;
 	}
 }
@@ -152,13 +165,14 @@ static Value fold_known(Build *b, Op op, const Value *args, uint32_t nargs, Span
 {
 	int64_t integers[3] = {0}, result;
 	Scalar scalars[3];
-	bool all_integers = true;
+	bool all_integers = true, divides = op == OP_DIV;
 	Sym name = NULL;
 	for (uint32_t i = 0; i < nargs; i++) {
 		value_get_number(&args[i], &scalars[i].f);
 		all_integers = value_get_integer(&args[i], &integers[i]) && all_integers &&
 			       (args[i].kind == VALUE_SIZE || args[i].is_integer);
 		name = name ? name : dim_name(&args[i]);
+		divides |= args[i].kind == VALUE_SIZE && args[i].size->divides;
 	}
 	if (!all_integers || nargs > 2 || !fold_integers(op, integers[0], integers[1], &result)) {
 		double number = op_eval(op, DTYPE_F64, scalars).f;
@@ -170,7 +184,8 @@ static Value fold_known(Build *b, Op op, const Value *args, uint32_t nargs, Span
 		return value_size(size_expr_new(b, (SizeExpr){.kind = SX_FIXED,
 							      .span = span,
 							      .number = result,
-							      .name = name}),
+							      .name = name,
+							      .divides = divides}),
 				  span);
 	return value_integer(result, span);
 }
@@ -231,25 +246,18 @@ static NodeId number_node(Build *b, const Value *value)
 	return id;
 }
 
-static bool has_quotient(const SizeExpr *size)
-{
-	return size->kind == SX_DIV ||
-	       (size->a && (has_quotient(size->a) || has_quotient(size->b)));
-}
-
-/* A size as a tensor. As a number `n/2` is a quotient of numbers, not an exact one of sizes. */
-static NodeId size_node(Build *b, const SizeExpr *size)
+static NodeId size_node(Build *b, const SizeExpr *size, Span span)
 {
 	static const Op ops[] = {
 		[SX_ADD] = OP_ADD, [SX_SUB] = OP_SUB, [SX_MUL] = OP_MUL, [SX_DIV] = OP_DIV};
-	if (!has_quotient(size)) {
-		NodeId id = node_new(b, NODE_SIZE, size->span, size->span);
+	if (!size->a || !size->divides) {
+		NodeId id = node_new(b, NODE_SIZE, span, span);
 		graph_node(b->graph, id)->size_expr = size;
 		return id;
 	}
-	NodeId args[2] = {size_node(b, size->a), size_node(b, size->b)};
 	Span spans[2] = {size->a->span, size->b->span};
-	return node_pointwise(b, ops[size->kind], args, spans, 2, size->span, size->span);
+	NodeId args[2] = {size_node(b, size->a, spans[0]), size_node(b, size->b, spans[1])};
+	return node_pointwise(b, ops[size->kind], args, spans, 2, span, span);
 }
 
 /* Does a tensor stand in the configuration of an instance, as in `pool(x)` for `pool()(x)`? */
@@ -304,7 +312,7 @@ NodeId value_to_node(Build *b, Value value)
 	case VALUE_ERROR: return NODE_NONE;
 	case VALUE_TENSOR: return value.node;
 	case VALUE_NUMBER: return number_node(b, &value);
-	case VALUE_SIZE: return size_node(b, value.size);
+	case VALUE_SIZE: return size_node(b, value.size, value.span);
 	case VALUE_TUPLE: return literal_from_tuple(b, &value);
 	default: break;
 	}

@@ -74,6 +74,18 @@ Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured
 	return size;
 }
 
+Size size_as_number(Solver *s, const SizeExpr *expr)
+{
+	bool spelled = false, captured = false;
+	int errors = s->nerrors;
+	Size size = evaluate(s, expr, &spelled, &captured);
+	if (captured)
+		BUG("a captured size is not known after inference");
+	if (size_is_bad(size) && s->nerrors == errors)
+		blame_at(s, E0347, expr->span, "this size is too large, or has too many terms");
+	return size;
+}
+
 static CellId relation(Solver *s, ConKind kind, CellId result, CellId a, CellId b, Span span)
 {
 	CellId *cells = ARENA_ARRAY(s->arena, CellId, 3);

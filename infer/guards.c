@@ -401,6 +401,7 @@ void guards_collect(Solver *s, Inference *inference)
 	Collector c = {.s = s,
 		       .zeros = ARENA_ARRAY(s->arena, int64_t, sizes_ndims(s->sizes) + 1)};
 	ask_slices(&c);
+	ask_integers(s);
 	size_t asked = s->asked.n;
 	for (size_t i = 0; i < s->graph->requires.n; i++)
 		ask_require(&c, &s->graph->requires.at[i]);

@@ -30,11 +30,19 @@ typedef struct Reducer {
 
 /* ---- one guard ---- */
 
+/* Is a a number that the dim b is never larger than? */
+static bool above_dims(const Sizes *sizes, Size a, Size b)
+{
+	DimId dim;
+	int64_t most;
+	return size_is_dim(sizes, b, &dim) && size_is_const(sizes, a, &most) && most >= DIM_MOST;
+}
+
 bool guard_holds(const Sizes *sizes, const Guard *g)
 {
 	switch (g->kind) {
 	case GUARD_EQ: return size_same(g->a, g->b);
-	case GUARD_GE: return size_ge(sizes, g->a, g->b);
+	case GUARD_GE: return size_ge(sizes, g->a, g->b) || above_dims(sizes, g->a, g->b);
 	case GUARD_DIVIDES: return size_divides(sizes, g->b, g->a);
 	}
 	return false;

@@ -266,6 +266,9 @@ void generate_spec(Solver *s, NodeId id);
 CellId size_cell(Solver *s, const SizeExpr *expr);
 /* The size of an expression without captures; asks for the guards of its quotients. */
 Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured);
+/* The value of one that stands for a number, which may be negative, once captures are known; asks
+ * likewise. SIZE_BAD after an error. */
+Size size_as_number(Solver *s, const SizeExpr *expr);
 /* Adds a constraint and lets its cells wake it; it is not queued. */
 ConId con_new(Solver *s, Con con);
 /* An open row, with a variable of its own; a closed row of these cells (copied). */
@@ -410,6 +413,8 @@ typedef VEC(Guard) Guards;
  * the class its name (the root of the tree of merges), the first operation of which it passes two
  * operands; else its first merge. That is the operand, or the axis, on its side; NONE: nowhere. */
 ConId meeting_of(const Solver *s, CellId cell);
+/* Asks that sizes, and indices below sizes, fit the dtypes of integers (integers.c). */
+void ask_integers(Solver *s);
 /* The guards of the solution into inference->guards; errors for those that can never hold. */
 void guards_collect(Solver *s, Inference *inference);
 /* Does it hold by itself, whatever the dims are? (false: not known) */

@@ -1,0 +1,82 @@
+/* Integers that are made of sizes: sizes as tensors, and indices of axes and elements.
+ *
+ * A size is wider than the dtypes of integers, so each asks for the guard that its values fit:
+ * nothing wraps. Where they cannot fit, that is an error.
+ */
+#include "infer/solver.h"
+
+#include <inttypes.h>
+
+static bool fits(Solver *s, const Node *node, Size value)
+{
+	int64_t known;
+	if (!size_is_const(s->sizes, value, &known) ||
+	    (known >= op_neutral(OP_MAX, node->dtype).i && known <= op_neutral(OP_MIN, node->dtype).i))
+		return true;
+	blame_at(s, E0232, node->span, "%" PRId64 " is outside the range of %s", known,
+		 dtype_name(node->dtype));
+	return false;
+}
+
+static void ask_ge(Solver *s, Size a, Size b, Span span)
+{
+	PUSH(s->arena, s->asked, ((Guard){.kind = GUARD_GE, .a = a, .b = b, .span = span}));
+}
+
+static void ask_size(Solver *s, const Node *node)
+{
+	Size value = size_as_number(s, node->size_expr);
+	if (size_is_bad(value) || !dtype_is_integer(node->dtype) || !fits(s, node, value))
+		return;
+	ask_ge(s, size_const(s->sizes, op_neutral(OP_MIN, node->dtype).i), value, node->span);
+	ask_ge(s, value, size_const(s->sizes, op_neutral(OP_MAX, node->dtype).i), node->span);
+}
+
+/* Indices below `end`. */
+static void ask_indices(Solver *s, const Node *node, Size end)
+{
+	Size most = size_const(s->sizes, op_neutral(OP_MIN, node->dtype).i + 1);
+	if (!size_is_bad(end) && fits(s, node, size_plus(s->sizes, end, -1)))
+		ask_ge(s, most, end, node->span);
+}
+
+static Size elements_of(Solver *s, NodeId id)
+{
+	FlatRow f;
+	Size elements = size_const(s->sizes, 1);
+	for (int k = 0; k < ROW_KINDS; k++) {
+		row_flatten(s, &s->rows[id][k], &f);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++)
+			elements = size_mul(s->sizes, elements, cell_value(s, flat_at(&f, i)));
+	}
+	return elements;
+}
+
+/* `a @ n` takes n as it is. */
+static bool *indices_of_slices(Solver *s)
+{
+	const Graph *graph = s->graph;
+	bool *indices = ARENA_ARRAY(s->arena, bool, graph->nodes.n + 1);
+	for (NodeId id = 0; id < graph->nodes.n; id++) {
+		const Node *node = &graph->nodes.at[id];
+		if (node->kind == NODE_SLICE && node->nargs > 1)
+			indices[node->args[1]] = true;
+	}
+	return indices;
+}
+
+void ask_integers(Solver *s)
+{
+	const bool *indices = indices_of_slices(s);
+	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
+		const Node *node = &s->graph->nodes.at[id];
+		if (!node->used || indices[id])
+			continue;
+		switch (node->kind) {
+		case NODE_SIZE: ask_size(s, node); break;
+		case NODE_RANGE: ask_indices(s, node, size_as_number(s, node->size_expr)); break;
+		case NODE_OFFSETS: ask_indices(s, node, elements_of(s, id)); break;
+		default: break;
+		}
+	}
+}
