@@ -238,6 +238,16 @@ static int check_slot(const tsr_session *s, const Slot *slot, tsr_error *error)
 	return TSR_OK;
 }
 
+int session_check_params(const tsr_session *s, tsr_error *error)
+{
+	for (int32_t k = 0; k < s->module->nparams; k++) {
+		int code = s->params[k].set ? check_slot(s, &s->params[k], error) : TSR_OK;
+		if (code != TSR_OK)
+			return code;
+	}
+	return TSR_OK;
+}
+
 int session_check_extents(const tsr_session *s, tsr_error *error)
 {
 	const Slot *slot;

@@ -254,8 +254,8 @@ int tsr_load_params(tsr_session *s, const char *path, const char *map, tsr_error
 {
 	ArrayError why;
 	tsr_error inner;
-	if (s->prepared)
-		return session_fail(error, TSR_FAIL_ORDER, "the session is prepared already");
+	if (s->state)
+		return session_fail(error, TSR_FAIL_ORDER, "the session has a state already");
 	for (int32_t d = 0; d < s->module->ndims; d++)
 		s->values[d] = s->dims[d].value;
 	ArrayFile *file = array_file_open(path, &why);

@@ -220,10 +220,17 @@ static int fill_state(tsr_session *s, tsr_error *error)
 	return code;
 }
 
+/* TSR_FAIL_ORDER unless the session has a state. */
+static int check_state(const tsr_session *s, tsr_error *error)
+{
+	return s->state ? TSR_OK
+			: session_fail(error, TSR_FAIL_ORDER, "the session has no state yet");
+}
+
 int tsr_pack(tsr_session *s, tsr_error *error)
 {
-	return s->prepared ? pack(s, error)
-			   : session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
+	int code = check_state(s, error);
+	return code == TSR_OK ? pack(s, error) : code;
 }
 
 static void bind_scalars(const tsr_session *s)
@@ -244,21 +251,51 @@ static void bind_call(tsr_session *s)
 	s->prepared = true;
 }
 
-static int allocate_all(tsr_session *s, tsr_error *error)
+static int allocate_memory(tsr_session *s, tsr_error *error)
 {
 	size_t unused;
-	free(s->own_state);
 	free(s->workspace);
-	s->own_state = s->workspace = NULL;
+	s->workspace = NULL;
 	int code = allocate_outputs(s, error);
-	if (code == TSR_OK)
-		code = allocate_size(s, &s->module->state, "the state", error, &s->own_state,
-				     &s->state_bytes);
-	s->state = s->own_state;
 	if (code == TSR_OK)
 		code = allocate_size(s, &s->routine->workspace, "the workspace", error,
 				     &s->workspace, &unused);
 	return code;
+}
+
+/* Ensures: after TSR_OK the session has a state of its own, filled and packed. */
+static int make_state(tsr_session *s, tsr_error *error)
+{
+	int code = allocate_size(s, &s->module->state, "the state", error, &s->own_state,
+				 &s->state_bytes);
+	s->state = s->own_state;
+	if (code == TSR_OK)
+		code = fill_state(s, error);
+	if (code != TSR_OK) {
+		free(s->own_state);
+		s->state = s->own_state = NULL;
+	}
+	return code;
+}
+
+/* A shared state, for the dims of this session. */
+static int check_shared(const tsr_session *s, tsr_error *error)
+{
+	int64_t bytes;
+	if (tsr_size_value(&s->module->state, s->module, s->values, &bytes) == TSR_OK &&
+	    (uint64_t)bytes == s->state_bytes && session_layout_hash(s) == s->shared_layout)
+		return TSR_OK;
+	return session_fail(error, TSR_FAIL_TYPE, "the state that is shared was made for other sizes");
+}
+
+int tsr_prepare_state(tsr_session *s, tsr_error *error)
+{
+	if (s->state)
+		return session_fail(error, TSR_FAIL_ORDER, "the session has a state already");
+	int code = session_resolve(s, error);
+	if (code == TSR_OK)
+		code = session_check_params(s, error);
+	return code == TSR_OK ? make_state(s, error) : code;
 }
 
 int tsr_prepare(tsr_session *s, tsr_error *error)
@@ -270,23 +307,52 @@ int tsr_prepare(tsr_session *s, tsr_error *error)
 		code = check_missing(s, error);
 	if (code == TSR_OK)
 		code = session_check_extents(s, error);
+	if (code == TSR_OK && s->state && s->state != s->own_state)
+		code = check_shared(s, error);
 	if (code == TSR_OK)
-		code = allocate_all(s, error);
-	if (code == TSR_OK)
-		code = fill_state(s, error);
+		code = allocate_memory(s, error);
+	if (code == TSR_OK && !s->state)
+		code = make_state(s, error);
 	if (code == TSR_OK)
 		bind_call(s);
 	return code;
 }
 
+/* The dims that parameters have, where `s` does not know them: from the session with the state. */
+static void adopt_dims(tsr_session *s, const tsr_session *other)
+{
+	for (int32_t p = 0; p < s->module->nparams; p++)
+		for (int axis = 0; axis < tensor_rank(s->params[p].tensor); axis++) {
+			const tsr_size *size = &s->params[p].tensor->sizes[axis];
+			for (int64_t i = 0; i < size->n; i++) {
+				int64_t dim = size->code[2 * i + 1];
+				if (size->code[2 * i] != TSR_SIZE_DIM || s->dims[dim].value >= 0)
+					continue;
+				s->dims[dim].value = other->values[dim];
+				snprintf(s->dims[dim].by, sizeof s->dims[dim].by,
+					 "the shared state's parameter '%.80s'",
+					 s->params[p].tensor->name);
+			}
+		}
+}
+
 int tsr_share_state(tsr_session *s, tsr_session *other, tsr_error *error)
 {
-	if (!s->prepared || !other->prepared)
-		return session_fail(error, TSR_FAIL_ORDER, "both sessions must be prepared");
-	if (s->module != other->module || s->state_bytes != other->state_bytes)
+	if (!other->state)
+		return session_fail(error, TSR_FAIL_ORDER, "the other session has no state yet");
+	if (s->module != other->module)
+		return session_fail(error, TSR_FAIL_TYPE, "the sessions are of different models");
+	uint64_t layout = session_layout_hash(other);
+	if (s->prepared && (s->state_bytes != other->state_bytes || session_layout_hash(s) != layout))
 		return session_fail(error, TSR_FAIL_TYPE,
 				    "the sessions have states of different layouts");
+	free(s->own_state);
+	s->own_state = NULL;
 	s->state = other->state;
+	s->state_bytes = other->state_bytes;
+	s->shared_layout = layout;
+	if (!s->prepared)
+		adopt_dims(s, other);
 	return TSR_OK;
 }
 
@@ -344,8 +410,9 @@ const tsr_array *tsr_output(const tsr_session *s, const char *name)
 
 int tsr_param(const tsr_session *s, const char *name, tsr_array *out, tsr_error *error)
 {
-	if (!s->prepared)
-		return session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
+	int code = check_state(s, error);
+	if (code != TSR_OK)
+		return code;
 	for (int32_t i = 0; i < s->module->nparams; i++)
 		if (name_is(s->params[i].tensor->name, name))
 			return place_param(s, &s->params[i], out, error);

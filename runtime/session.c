@@ -190,6 +190,8 @@ int tsr_set_input(tsr_session *s, const char *name, const tsr_array *array, tsr_
 int tsr_set_param(tsr_session *s, const char *name, const tsr_array *array, tsr_error *error)
 {
 	Slot *slot = find_slot(s->params, s->module->nparams, name);
+	if (s->state)
+		return session_fail(error, TSR_FAIL_ORDER, "the session has a state already");
 	return slot ? set_slot(s, slot, array, error)
 		    : session_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'", name);
 }

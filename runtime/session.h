@@ -47,6 +47,7 @@ struct tsr_session {
 	bool prepared;
 	void *state, *own_state, *workspace;
 	size_t state_bytes;
+	uint64_t shared_layout; /* of a state that is another session's */
 	/* what invoke takes */
 	int64_t *call_dims;
 	const void **call_scalars, **call_inputs;
@@ -75,6 +76,10 @@ int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error);
 int session_resolve(tsr_session *session, tsr_error *error);
 /* Every extent of every set array against the table, the dims being known. */
 int session_check_extents(const tsr_session *session, tsr_error *error);
+/* Those of the set parameters alone. */
+int session_check_params(const tsr_session *session, tsr_error *error);
+/* A hash of every parameter's name, dtype, extents and place for the session's dims. */
+uint64_t session_layout_hash(const tsr_session *session);
 /* The first guard that fails for the dims, all known, of a session that is not prepared: its code,
  * with the module's text. The routine is called without arrays, so that it ends at its checks. */
 int session_check_guards(const tsr_session *session, tsr_error *error);

@@ -30,7 +30,7 @@ static const char image_magic[8] = {'T', 'S', 'R', 'S', 'T', 'A', 'T', 'E'};
 
 _Static_assert(sizeof(ImageHeader) == 128, "the header's layout is part of the format");
 
-static uint64_t layout_hash(const tsr_session *s)
+uint64_t session_layout_hash(const tsr_session *s)
 {
 	uint64_t hash = XXH64("", 0, 0);
 	for (int32_t i = 0; i < s->module->nparams; i++) {
@@ -72,13 +72,15 @@ static void fill_header(const tsr_session *s, ImageHeader *h)
 	h->version = IMAGE_VERSION;
 	h->header_bytes = sizeof *h;
 	h->state_bytes = image_bytes(s);
-	h->layout = layout_hash(s);
+	h->layout = session_layout_hash(s);
 	snprintf(h->name, sizeof h->name, "%s", s->module->name);
 }
 
 int tsr_load_state(tsr_session *s, const char *path, tsr_error *error)
 {
 	struct stat st;
+	if (s->state)
+		return session_fail(error, TSR_FAIL_ORDER, "the session has a state already");
 	FILE *in = fopen(path, "rbe");
 	if (!in || fstat(fileno(in), &st) != 0 || !S_ISREG(st.st_mode)) {
 		int code = session_fail(error, TSR_FAIL_FILE, "%s: %s", path,
@@ -164,8 +166,8 @@ static bool write_through(const tsr_session *s, const char *path)
 
 int tsr_save_state(const tsr_session *s, const char *path, tsr_error *error)
 {
-	if (!s->prepared)
-		return session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
+	if (!s->state)
+		return session_fail(error, TSR_FAIL_ORDER, "the session has no state yet");
 	bool good = file_replaceable(path) ? replace(s, path) : write_through(s, path);
 	return good ? TSR_OK
 		    : session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));

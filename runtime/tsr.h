@@ -182,8 +182,9 @@ tsr_session *tsr_session_new(const tsr_model *model, const char *routine, tsr_er
 void tsr_session_free(tsr_session *session);
 const tsr_routine *tsr_session_routine(const tsr_session *session);
 
-/* Before tsr_prepare. Arrays are borrowed: inputs until the last tsr_execute, parameters until
- * tsr_prepare has copied them. The last call for a name counts. */
+/* Before tsr_prepare, parameters before the state is made. Arrays are borrowed: inputs until the
+ * last tsr_execute, parameters until tsr_prepare or tsr_prepare_state has copied them. The last call
+ * for a name counts. */
 int tsr_set_dim(tsr_session *session, const char *name, int64_t value, tsr_error *error);
 int tsr_set_input(tsr_session *session, const char *name, const tsr_array *array, tsr_error *error);
 int tsr_set_param(tsr_session *session, const char *name, const tsr_array *array, tsr_error *error);
@@ -207,8 +208,13 @@ int tsr_expected(const tsr_session *session, const char *name, tsr_array *out, t
  * state: from set parameters, else the file of parameters, else the state file, else the
  * initialisers. */
 int tsr_prepare(tsr_session *session, tsr_error *error);
-/* Instead of its own state the session uses this one from now on: another session's of the same
- * model. */
+/* Makes and fills the state alone, as tsr_prepare does: for a session that others share the state
+ * of, or whose parameters are read or saved before any input is there. Needs the dims that the
+ * sizes of parameters use. */
+int tsr_prepare_state(tsr_session *session, tsr_error *error);
+/* The session uses the other one's state from now on, which is of the same model and has been made.
+ * Before tsr_prepare, the session then makes none of its own, and takes from the other the dims
+ * that parameters have. The other session must live as long. */
 int tsr_share_state(tsr_session *session, tsr_session *other, tsr_error *error);
 
 /* After tsr_prepare; what the inputs' memory holds may change between runs. A routine that refuses
@@ -232,7 +238,7 @@ void tsr_set_pool(tsr_session *session, tsr_pool *pool);
 /* After tsr_prepare, owned by the session; NULL when nothing has that name. */
 const tsr_array *tsr_output(const tsr_session *session, const char *name);
 const tsr_array *tsr_output_at(const tsr_session *session, int32_t index);
-/* A parameter's place in the state. After writing there call tsr_pack. */
+/* A parameter's place in the state, once there is one. After writing there call tsr_pack. */
 int tsr_param(const tsr_session *session, const char *name, tsr_array *out, tsr_error *error);
 /* The routines take note of parameters that were written into the state. */
 int tsr_pack(tsr_session *session, tsr_error *error);

@@ -254,6 +254,44 @@ static void state_is_saved_and_shared(void **state)
 	finish(&f);
 }
 
+/* One session makes the state, without its inputs; another uses it and makes none. */
+static void state_is_made_alone_and_shared_early(void **state)
+{
+	(void)state;
+	Fixture f = start("scale"), g = start("forward");
+	float ones[12] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+	tsr_array w = f32(ones, 2, 3, 4), theirs;
+	fails(&g, tsr_share_state(g.s, f.s, &g.error), TSR_FAIL_ORDER, "no state yet");
+	fails(&f, tsr_prepare_state(f.s, &f.error), TSR_FAIL_DIM, "dim m is not known");
+	assert_int_equal(tsr_set_param(f.s, "w", &w, &f.error), TSR_OK);
+	assert_int_equal(tsr_prepare_state(f.s, &f.error), TSR_OK);
+	fails(&f, tsr_prepare_state(f.s, &f.error), TSR_FAIL_ORDER, "a state already");
+	fails(&f, tsr_set_param(f.s, "w", &w, &f.error), TSR_FAIL_ORDER, "a state already");
+	fails(&f, tsr_load_params(f.s, "none", NULL, &f.error), TSR_FAIL_ORDER, "a state already");
+	fails(&f, tsr_load_state(f.s, "none", &f.error), TSR_FAIL_ORDER, "a state already");
+
+	set(&g, "x", f32(x_data, 2, 2, 4));
+	set(&g, "y", f32(y_data, 1, 9, 0));
+	assert_int_equal(tsr_share_state(g.s, f.s, &g.error), TSR_OK);
+	assert_int_equal(tsr_dim_value(g.s, "m"), 4);
+	assert_int_equal(tsr_prepare(g.s, &g.error), TSR_OK);
+	assert_int_equal(tsr_param(g.s, "w", &w, &g.error), TSR_OK);
+	assert_int_equal(tsr_param(f.s, "w", &theirs, &f.error), TSR_OK);
+	assert_ptr_equal(w.data, theirs.data);
+	assert_int_equal(tsr_execute(g.s, &g.error), TSR_OK);
+	float sum = x_data[0] + x_data[1] + x_data[2] + x_data[3];
+	assert_true(((float *)tsr_output(g.s, "z")->data)[0] == sum + 1 + y_data[0]);
+	finish(&g);
+
+	g = start("forward"); /* m is 1 by x */
+	set(&g, "x", f32(x_data, 2, 2, 1));
+	set(&g, "y", f32(y_data, 1, 3, 0));
+	tsr_share_state(g.s, f.s, NULL);
+	fails(&g, tsr_prepare(g.s, &g.error), TSR_FAIL_DIM, "the shared state's parameter 'w'");
+	finish(&g);
+	finish(&f);
+}
+
 static void written_parameters_count_once_packed(void **state)
 {
 	(void)state;
@@ -261,7 +299,7 @@ static void written_parameters_count_once_packed(void **state)
 	tsr_array w;
 	set(&f, "x", f32(x_data, 2, 2, 4));
 	set(&f, "y", f32(y_data, 1, 9, 0));
-	fails(&f, tsr_pack(f.s, &f.error), TSR_FAIL_ORDER, "not prepared");
+	fails(&f, tsr_pack(f.s, &f.error), TSR_FAIL_ORDER, "no state yet");
 	tsr_set_seed(f.s, 2);
 	assert_int_equal(tsr_prepare(f.s, &f.error), TSR_OK);
 	assert_int_equal(tsr_param(f.s, "w", &w, &f.error), TSR_OK);
@@ -347,6 +385,7 @@ int main(void)
 		cmocka_unit_test(guards_and_great_sizes_are_told),
 		cmocka_unit_test(sizes_are_evaluated),
 		cmocka_unit_test(state_is_saved_and_shared),
+		cmocka_unit_test(state_is_made_alone_and_shared_early),
 		cmocka_unit_test(written_parameters_count_once_packed),
 		cmocka_unit_test(a_model_is_shared_between_threads),
 		cmocka_unit_test(not_a_module),
