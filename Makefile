@@ -151,6 +151,14 @@ bench-peers:
 check-models: all
 	$(PYTHON) tools/check_models.py $(B) $(B)/models full
 
+# The Python package: its tests, and a wheel with the binaries in build/wheel.
+check-python: all
+	@TSRC=$(abspath $(B))/tsrc TSR_LIBRARY=$(abspath $(B))/libtsr.so $(PYTHON) -m pytest -q -p no:cacheprovider python/tests
+wheel: all
+	@rm -rf $(B)/wheel && mkdir -p $(B)/wheel/source && cp -r python lib $(B)/wheel/source
+	TSR_BUILD=$(abspath $(B)) $(PYTHON) -m pip -q wheel --no-build-isolation --no-deps -w $(B)/wheel $(B)/wheel/source/python
+	@rm -rf $(B)/wheel/source && ls $(B)/wheel/*.whl
+
 # ---- the main job, upkeep, installation ----
 
 run: all
@@ -187,6 +195,7 @@ help:
 	@echo 'make fuzz       random programs from bytes to shapes (FUZZ_SECONDS=60)'
 	@echo 'make bench      what is emitted against its peers (bench/README.md); make bench-peers installs them'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
+	@echo 'make check-python  the tests of the Python package; make wheel builds it with the binaries'
 	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md'
 	@echo 'make fmt        format the lines of C that you changed and have not committed'
 	@echo 'make install    DESTDIR= PREFIX=/usr/local; make uninstall removes what it puts there'
@@ -196,4 +205,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check check-models deps asan coverage fuzz bench bench-peers run fmt install uninstall help clean
+.PHONY: all units check check-models check-python wheel deps asan coverage fuzz bench bench-peers run fmt install uninstall help clean

@@ -278,14 +278,37 @@ static int make_state(tsr_session *s, tsr_error *error)
 	return code;
 }
 
-/* A shared state, for the dims of this session. */
+/* The first dim in sizes of parameters that the session with the state has another value of, -1:
+ * none. */
+static int64_t other_dim(const tsr_session *s)
+{
+	for (int32_t p = 0; p < s->module->nparams; p++)
+		for (int axis = 0; axis < tensor_rank(s->params[p].tensor); axis++) {
+			const tsr_size *size = &s->params[p].tensor->sizes[axis];
+			for (int64_t i = 0; i < size->n; i++) {
+				int64_t dim = size->code[2 * i + 1];
+				if (size->code[2 * i] == TSR_SIZE_DIM &&
+				    s->values[dim] != s->lender->values[dim])
+					return dim;
+			}
+		}
+	return -1;
+}
+
+/* Is the state that is shared one for the dims of this session? */
 static int check_shared(const tsr_session *s, tsr_error *error)
 {
-	int64_t bytes;
+	int64_t bytes, dim = other_dim(s);
+	if (dim >= 0)
+		return session_fail(error, TSR_FAIL_DIM,
+				    "dim %s is %lld by %s, but %lld in the state that is shared",
+				    s->module->dims[dim].name, (long long)s->values[dim],
+				    s->dims[dim].by, (long long)s->lender->values[dim]);
 	if (tsr_size_value(&s->module->state, s->module, s->values, &bytes) == TSR_OK &&
-	    (uint64_t)bytes == s->state_bytes && session_layout_hash(s) == s->shared_layout)
+	    (uint64_t)bytes == s->state_bytes)
 		return TSR_OK;
-	return session_fail(error, TSR_FAIL_TYPE, "the state that is shared was made for other sizes");
+	return session_fail(error, TSR_FAIL_TYPE,
+			    "the state that is shared was made for other sizes");
 }
 
 int tsr_prepare_state(tsr_session *s, tsr_error *error)
@@ -307,7 +330,7 @@ int tsr_prepare(tsr_session *s, tsr_error *error)
 		code = check_missing(s, error);
 	if (code == TSR_OK)
 		code = session_check_extents(s, error);
-	if (code == TSR_OK && s->state && s->state != s->own_state)
+	if (code == TSR_OK && s->lender)
 		code = check_shared(s, error);
 	if (code == TSR_OK)
 		code = allocate_memory(s, error);
@@ -342,15 +365,15 @@ int tsr_share_state(tsr_session *s, tsr_session *other, tsr_error *error)
 		return session_fail(error, TSR_FAIL_ORDER, "the other session has no state yet");
 	if (s->module != other->module)
 		return session_fail(error, TSR_FAIL_TYPE, "the sessions are of different models");
-	uint64_t layout = session_layout_hash(other);
-	if (s->prepared && (s->state_bytes != other->state_bytes || session_layout_hash(s) != layout))
+	if (s->prepared &&
+	    (s->state_bytes != other->state_bytes || session_layout_hash(s) != session_layout_hash(other)))
 		return session_fail(error, TSR_FAIL_TYPE,
 				    "the sessions have states of different layouts");
 	free(s->own_state);
 	s->own_state = NULL;
 	s->state = other->state;
 	s->state_bytes = other->state_bytes;
-	s->shared_layout = layout;
+	s->lender = other;
 	if (!s->prepared)
 		adopt_dims(s, other);
 	return TSR_OK;
@@ -417,6 +440,11 @@ int tsr_param(const tsr_session *s, const char *name, tsr_array *out, tsr_error 
 		if (name_is(s->params[i].tensor->name, name))
 			return place_param(s, &s->params[i], out, error);
 	return session_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'", name);
+}
+
+void *tsr_state(const tsr_session *session)
+{
+	return session->state;
 }
 
 uint64_t tsr_traffic(const tsr_session *s)

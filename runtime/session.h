@@ -47,7 +47,7 @@ struct tsr_session {
 	bool prepared;
 	void *state, *own_state, *workspace;
 	size_t state_bytes;
-	uint64_t shared_layout; /* of a state that is another session's */
+	const tsr_session *lender; /* whose state it is, NULL: its own */
 	/* what invoke takes */
 	int64_t *call_dims;
 	const void **call_scalars, **call_inputs;

@@ -240,6 +240,8 @@ const tsr_array *tsr_output(const tsr_session *session, const char *name);
 const tsr_array *tsr_output_at(const tsr_session *session, int32_t index);
 /* A parameter's place in the state, once there is one. After writing there call tsr_pack. */
 int tsr_param(const tsr_session *session, const char *name, tsr_array *out, tsr_error *error);
+/* The state that the session uses, for calls of the module's own functions; NULL before it is made. */
+void *tsr_state(const tsr_session *session);
 /* The routines take note of parameters that were written into the state. */
 int tsr_pack(tsr_session *session, tsr_error *error);
 /* Written to a temporary name beside `path`, then renamed. */

@@ -9,7 +9,7 @@ is printed for it, as example.tsr:
     ```sched                       written beside it, for ```text schedule=example.sched
     ```text run WORDS              tsr run example.so WORDS
     ```c, ```python                compiles with example.h and example.o, and libtsr where it includes <tsr.h>, and
-                                   runs; runs beside example.so
+                                   runs; runs beside example.so and net.tsr, the same program, with the package tsr
     ```text output                 what that printed
     ```c header                    comments and declarations of the header, with the prefix net
 
@@ -23,7 +23,9 @@ import tempfile
 tsrc, path = os.path.abspath(sys.argv[1]), sys.argv[2]
 build = os.path.dirname(tsrc)
 tsr = os.path.join(build, "tsr")
-runtime = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "runtime")
+root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+runtime = os.path.join(root, "runtime")
+os.environ.update(PYTHONPATH=os.path.join(root, "python"), TSRC=tsrc, TSR_LIBRARY=os.path.join(build, "libtsr.so"))
 
 
 def call(directory, *words):
@@ -92,8 +94,9 @@ class Examples:
         words = rest.split()
         if kind == "tsr":
             self.program = got = body
-            with open(os.path.join(self.directory, "example.tsr"), "w", encoding="utf8") as out:
-                out.write(body)
+            for name in ("example.tsr", "net.tsr"):
+                with open(os.path.join(self.directory, name), "w", encoding="utf8") as out:
+                    out.write(body)
             good, messages = compile_status(self.directory, words)
         elif kind == "sched":
             with open(os.path.join(self.directory, "example.sched"), "w", encoding="utf8") as out:

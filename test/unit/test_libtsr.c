@@ -264,7 +264,9 @@ static void state_is_made_alone_and_shared_early(void **state)
 	fails(&g, tsr_share_state(g.s, f.s, &g.error), TSR_FAIL_ORDER, "no state yet");
 	fails(&f, tsr_prepare_state(f.s, &f.error), TSR_FAIL_DIM, "dim m is not known");
 	assert_int_equal(tsr_set_param(f.s, "w", &w, &f.error), TSR_OK);
+	assert_null(tsr_state(f.s));
 	assert_int_equal(tsr_prepare_state(f.s, &f.error), TSR_OK);
+	assert_non_null(tsr_state(f.s));
 	fails(&f, tsr_prepare_state(f.s, &f.error), TSR_FAIL_ORDER, "a state already");
 	fails(&f, tsr_set_param(f.s, "w", &w, &f.error), TSR_FAIL_ORDER, "a state already");
 	fails(&f, tsr_load_params(f.s, "none", NULL, &f.error), TSR_FAIL_ORDER, "a state already");
@@ -283,11 +285,20 @@ static void state_is_made_alone_and_shared_early(void **state)
 	assert_true(((float *)tsr_output(g.s, "z")->data)[0] == sum + 1 + y_data[0]);
 	finish(&g);
 
-	g = start("forward"); /* m is 1 by x */
-	set(&g, "x", f32(x_data, 2, 2, 1));
-	set(&g, "y", f32(y_data, 1, 3, 0));
-	tsr_share_state(g.s, f.s, NULL);
-	fails(&g, tsr_prepare(g.s, &g.error), TSR_FAIL_DIM, "the shared state's parameter 'w'");
+	for (int early = 0; early < 2; early++) { /* m is 1 by x */
+		g = start("forward");
+		if (early)
+			tsr_share_state(g.s, f.s, NULL);
+		set(&g, "x", f32(x_data, 2, 2, 1));
+		set(&g, "y", f32(y_data, 1, 3, 0));
+		tsr_resolve(g.s, NULL);
+		tsr_share_state(g.s, f.s, NULL);
+		fails(&g, tsr_prepare(g.s, &g.error), TSR_FAIL_DIM,
+		      early ? "dim m is 4 by the shared state's parameter 'w'"
+			    : "dim m is 1 by axis 1 of input 'x', but 4 in the state");
+		if (!early)
+			finish(&g);
+	}
 	finish(&g);
 	finish(&f);
 }

@@ -1,0 +1,41 @@
+"""Tensor programs as functions on NumPy arrays.
+
+>>> import tsr
+>>> model = tsr.compile("dim n; input x : [n | 2]; output y = {w : [... -> 3]} * x")
+>>> model.forward(x=[[1, 2], [3, 4]]).shape
+(2, 3)
+
+`compile` runs the compiler `tsrc` on a program, `load` takes a module that it made. A module's
+routines are functions of the model; its parameters are a mapping.
+"""
+
+from tsr._arrays import bf16_to_f32, f32_to_bf16
+from tsr._compiler import CompileWarning, compile, graph, shapes
+from tsr._errors import ArgumentError, CheckError, CompileError, Diagnostic, Error, FileError, Place
+from tsr._model import Model, Outputs, Parameters, Routine, Tensor, load
+from tsr._picture import Graph
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArgumentError",
+    "CheckError",
+    "CompileError",
+    "CompileWarning",
+    "Diagnostic",
+    "Error",
+    "FileError",
+    "Graph",
+    "Model",
+    "Outputs",
+    "Parameters",
+    "Place",
+    "Routine",
+    "Tensor",
+    "bf16_to_f32",
+    "compile",
+    "f32_to_bf16",
+    "graph",
+    "load",
+    "shapes",
+]

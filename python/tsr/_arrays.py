@@ -1,0 +1,129 @@
+"""Arrays of other libraries as C sees them, and memory for results.
+
+What has the right dtype and lies row by row is passed as it is; nothing else is without a copy.
+Elements of bf16 are their bits, as uint16.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Sequence
+
+import numpy as np
+
+from tsr._errors import ArgumentError
+from tsr._library import RANK_MAX, ArrayEntry
+
+DTYPES = {
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    "i32": np.dtype(np.int32),
+    "i8": np.dtype(np.int8),
+    "u8": np.dtype(np.uint8),
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(np.uint16),
+}
+ALIGNMENT = 64
+
+
+def empty(extents: Sequence[int], dtype: np.dtype) -> np.ndarray:
+    """An array whose memory is aligned to a cache line; its contents are undefined."""
+    count = 1
+    for extent in extents:
+        count *= extent
+    memory = np.empty(count * dtype.itemsize + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + count * dtype.itemsize].view(dtype).reshape(extents)
+
+
+def bf16_to_f32(bits: Any) -> np.ndarray:
+    """The numbers that elements of bf16 are, in float32."""
+    return (np.asarray(bits, np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+def f32_to_bf16(values: Any) -> np.ndarray:
+    """Rounded to the nearest bf16, ties to even; the bits, as uint16. NaN stays NaN."""
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return np.where(np.isnan(values), (bits >> 16) | 0x40, rounded).astype(np.uint16)
+
+
+def _from_torch(value: Any) -> Any:
+    """NumPy has no bf16: a tensor of it is passed on as its bits."""
+    torch = sys.modules.get("torch")
+    is_bf16 = torch is not None and getattr(value, "dtype", None) is torch.bfloat16
+    return value.view(torch.int16) if is_bf16 else value
+
+
+def _foreign(value: Any, name: str) -> np.ndarray:
+    """An array of another library, by DLPack or as NumPy converts it; without a copy where it can be."""
+    value = _from_torch(value)
+    if not hasattr(value, "__dlpack__"):
+        return np.asarray(value)
+    try:
+        return np.from_dlpack(value)
+    except (AttributeError, TypeError, ValueError, RuntimeError, BufferError) as why:
+        if hasattr(value, "__array__"):
+            return np.asarray(value)
+        raise ArgumentError(f"'{name}': the array cannot be read here: {why}") from why
+
+
+def _convert_exactly(array: np.ndarray, dtype: np.dtype, name: str, to: str) -> np.ndarray:
+    """`array` in `dtype`, if every element is a number of it; another dtype is never rounded to."""
+    if array.dtype.kind not in "fiub":
+        raise ArgumentError(f"'{name}' is {to}, and this array holds {array.dtype}")
+    with np.errstate(all="ignore"):
+        converted = array.astype(dtype) if to != "bf16" else f32_to_bf16(array)
+        back = converted if to != "bf16" else bf16_to_f32(converted)
+        same = np.array_equal(back.astype(array.dtype), array, equal_nan=array.dtype.kind == "f")
+    if not same:
+        how = "tsr.f32_to_bf16(...)" if to == "bf16" else f".astype(np.{dtype.name})"
+        raise ArgumentError(f"'{name}' is {to}, and not every number of this {array.dtype} array is one: {how} rounds")
+    return converted
+
+
+def _is_number_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple, int, float, bool))
+
+
+def as_array(value: Any, name: str, to: str) -> np.ndarray:
+    """`value` as a C array of dtype `to` (such as "f32"), without a copy where it is one.
+
+    Lists and numbers of Python have no dtype and are converted; an array of another dtype is
+    converted where that loses nothing, and else an ArgumentError.
+    """
+    dtype = DTYPES.get(to)
+    if dtype is None:
+        raise ArgumentError(f"'{name}' is {to}, which NumPy has no dtype for")
+    if _is_number_list(value):
+        array = np.array(value)
+        if dtype.kind == "f" and array.dtype.kind in "iufb":
+            array = array.astype(dtype)
+        elif to == "bf16" and array.dtype.kind in "iufb":
+            array = f32_to_bf16(array.astype(np.float32))
+    else:
+        array = value if isinstance(value, np.ndarray) else _foreign(value, name)
+    if to == "bf16" and (array.dtype.name == "bfloat16" or array.dtype == np.int16):
+        array = array.view(np.uint16)
+    if array.dtype != dtype:
+        array = _convert_exactly(array, dtype, name, to)
+    return np.require(array, dtype, ["C", "A"])
+
+
+def entry_of(array: np.ndarray, to: str) -> ArrayEntry:
+    """What libtsr takes. The array's memory is borrowed: keep `array` as long as the entry is used."""
+    if array.ndim > RANK_MAX:
+        raise ArgumentError(f"an array has at most {RANK_MAX} axes")
+    entry = ArrayEntry(dtype=to.encode(), rank=array.ndim, bytes=array.nbytes, data=array.ctypes.data)
+    entry.extents[: array.ndim] = array.shape
+    return entry
+
+
+def view_of(entry: ArrayEntry, owner: object) -> np.ndarray:
+    """The array at libtsr's memory, read-only; it keeps `owner` alive."""
+    memory = (ctypes.c_char * entry.bytes).from_address(entry.data)
+    memory.owner = owner
+    array = np.frombuffer(memory, DTYPES[entry.dtype.decode()]).reshape(entry.extents[: entry.rank])
+    array.flags.writeable = False
+    return array
