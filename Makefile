@@ -87,7 +87,7 @@ $(B)/gen/tsr_table.inc: runtime/tsr.h
 	@mkdir -p $(@D)
 	@sed -n '/^\/\* ---- the exported table/,/^} tsr_module;/p' $< | $(AS_STRINGS)
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -type f 2>/dev/null)
 
 # ---- tests ----
 
@@ -168,9 +168,10 @@ fmt:
 	@git clang-format --force --extensions c,h
 
 DEST = $(DESTDIR)$(PREFIX)
+COMPLETIONS = share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d
 install: all
-	install -d $(DEST)/bin $(DEST)/lib/pkgconfig $(DEST)/include $(DEST)/share/tsr/lib $(DEST)/share/man/man1 \
-	  $(DEST)/share/bash-completion/completions
+	install -d $(addprefix $(DEST)/,bin include lib/pkgconfig lib/cmake/tsr share/tsr/lib share/man/man1 \
+	  $(COMPLETIONS) share/doc/tsr/examples share/vim/vimfiles/syntax share/vim/vimfiles/ftdetect)
 	install $(B)/tsrc $(B)/tsr $(DEST)/bin
 	install -m 644 $(B)/libtsr.a $(DEST)/lib
 	install $(B)/libtsr.so $(DEST)/lib/libtsr.so.0
@@ -178,13 +179,25 @@ install: all
 	install -m 644 runtime/tsr.h $(DEST)/include
 	install -m 644 lib/*.tsr $(DEST)/share/tsr/lib
 	install -m 644 docs/man/tsrc.1 docs/man/tsr.1 $(DEST)/share/man/man1
-	$(B)/tsrc --completion=bash > $(DEST)/share/bash-completion/completions/tsrc
+	for tool in tsrc tsr; do \
+	  $(B)/$$tool --completion=bash > $(DEST)/share/bash-completion/completions/$$tool; \
+	  $(B)/$$tool --completion=zsh > $(DEST)/share/zsh/site-functions/_$$tool; \
+	  $(B)/$$tool --completion=fish > $(DEST)/share/fish/vendor_completions.d/$$tool.fish; done
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' tools/tsr.pc.in > $(DEST)/lib/pkgconfig/tsr.pc
+	install -m 644 tools/cmake/tsrConfig.cmake $(DEST)/lib/cmake/tsr
+	sed -e 's|@VERSION@|$(VERSION)|' tools/cmake/tsrConfigVersion.cmake.in > $(DEST)/lib/cmake/tsr/tsrConfigVersion.cmake
+	install -m 644 docs/*.md $(DEST)/share/doc/tsr
+	install -m 644 examples/*.tsr examples/README.md $(DEST)/share/doc/tsr/examples
+	install -m 644 editors/vim/syntax/tsr.vim $(DEST)/share/vim/vimfiles/syntax
+	install -m 644 editors/vim/ftdetect/tsr.vim $(DEST)/share/vim/vimfiles/ftdetect
 
 uninstall:
 	rm -f $(addprefix $(DEST)/,bin/tsrc bin/tsr lib/libtsr.a lib/libtsr.so lib/libtsr.so.0 lib/pkgconfig/tsr.pc \
-	  include/tsr.h share/man/man1/tsrc.1 share/man/man1/tsr.1 share/bash-completion/completions/tsrc)
-	rm -rf $(DEST)/share/tsr
+	  include/tsr.h share/man/man1/tsrc.1 share/man/man1/tsr.1 \
+	  share/vim/vimfiles/syntax/tsr.vim share/vim/vimfiles/ftdetect/tsr.vim) \
+	  $(foreach tool,tsrc tsr,$(DEST)/share/bash-completion/completions/$(tool) \
+	  $(DEST)/share/zsh/site-functions/_$(tool) $(DEST)/share/fish/vendor_completions.d/$(tool).fish)
+	rm -rf $(DEST)/share/tsr $(DEST)/share/doc/tsr $(DEST)/lib/cmake/tsr
 
 help:
 	@echo 'make            build build/tsrc, build/tsr, build/libtsr.a and .so'

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/completion.h"
 #include "base/temporary.h"
 #include "main.h"
 
@@ -236,20 +237,25 @@ static void list_stages(void)
 	printf("%-12s %s\n", "all", "every stage");
 }
 
-static void list_completion(void)
+static void list_completion(const Compiler *c)
 {
-	printf("_tsrc() {\n  local cur=${COMP_WORDS[COMP_CWORD]}\n"
-	       "  [ \"$cur\" = = ] && cur=\n"
-	       "  case ${COMP_WORDS[COMP_CWORD-1]}$cur in\n"
-	       "  --dump* | --stop* | --emit*)\n    COMPREPLY=($(compgen -W \"");
+	const char *stages = "", *kinds = "";
 	for (int i = 0; i < NSTAGES; i++)
-		printf("%s ", pipeline[i].name);
+		stages = arena_printf(c->perm, "%s%s ", stages, pipeline[i].name);
 	for (int i = 0; i < OUTPUT_KINDS; i++)
-		printf("%s ", backends[i].name);
-	printf("dot all\" -- \"$cur\"));;\n  -*)\n    COMPREPLY=($(compgen -W \"");
-	options_list(stdout);
-	printf("\" -- \"$cur\"));;\n  *) COMPREPLY=($(compgen -f -X '!*.tsr' -- \"$cur\"));;\n  esac\n}\n"
-	       "complete -o filenames -F _tsrc tsrc\n");
+		kinds = arena_printf(c->perm, "%s%s ", kinds, backends[i].name);
+	const CompletionChoice choices[] = {{"--dump", arena_printf(c->perm, "%sall", stages)},
+					    {"--stop", stages},
+					    {"--emit", arena_printf(c->perm, "%sdot %s", kinds, stages)},
+					    {"--fp", "strict default fast"},
+					    {"--target", "cpu"},
+					    {"--verify", "run"},
+					    {"--completion", completion_shells},
+					    {"-fdiagnostics-color", "auto always never"},
+					    {"-fdiagnostics-format", "text json sarif"}};
+	const CompletionCommand tsrc = {"", "", &options_argp};
+	const Completion whole = {"tsrc", "tsr", &tsrc, 1, choices, sizeof choices / sizeof choices[0]};
+	completion_print(stdout, &whole, c->options.completion);
 }
 
 /* ---- the whole ---- */
@@ -327,7 +333,7 @@ int main(int argc, char **argv)
 	temporary_guard();
 	compiler_init(c, argc, argv);
 	if (c->options.completion) {
-		list_completion();
+		list_completion(c);
 		finish(c);
 	}
 	if (c->options.list_stages) {

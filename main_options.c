@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cli_help.h"
+#include "base/completion.h"
 #include "base/response.h"
 
 enum {
@@ -91,7 +92,7 @@ static const struct argp_option option_table[] = {
 	{"shuffle", KEY_SHUFFLE, "SEED", 0, "Take the constraints in another order", 6},
 	{"time-report", KEY_TIME_REPORT, NULL, 0, "Print the time of every phase and output", 6},
 	{"verbose", 'v', NULL, 0, "Say what is being done", 6},
-	{"completion", KEY_COMPLETION, "bash", 0, "Print a completion script", 6},
+	{"completion", KEY_COMPLETION, "bash|zsh|fish", 0, "Print a completion script", 6},
 	SHOWN("-###", "Say what would be done", 6),
 	/* As argp reads them. */
 	{NULL, 'f', "", OPTION_HIDDEN, NULL, 0},
@@ -105,35 +106,6 @@ static const struct argp_option option_table[] = {
 	{"MP", KEY_MP, NULL, OPTION_HIDDEN, NULL, 0},
 	{"dry-run", KEY_DRY_RUN, NULL, OPTION_HIDDEN, NULL, 0},
 	{0}};
-
-/* The words of a SHOWN text that are options, up to their arguments: "-MF FILE" is -MF. */
-static void list_shown(FILE *out, const char *text)
-{
-	while (*text) {
-		size_t n = strcspn(text, " ="), all = strcspn(text, " ");
-		const char *name = strstr(text, "NAME");
-		if (name && name < text + n)
-			n = (size_t)(name - text);
-		if (*text == '-')
-			fprintf(out, "%.*s ", (int)(n + (text[n] == '=')), text);
-		text += all + (text[all] == ' ');
-	}
-}
-
-void options_list(FILE *out)
-{
-	for (const struct argp_option *o = option_table; o->name || o->key; o++) {
-		if (o->flags & OPTION_HIDDEN)
-			continue;
-		if (o->flags & OPTION_DOC)
-			list_shown(out, o->name);
-		else if (o->name)
-			fprintf(out, "--%s%s ", o->name, o->arg && !(o->flags & OPTION_ARG_OPTIONAL) ? "=" : "");
-		else
-			fprintf(out, "-%c ", o->key);
-	}
-	fputs("--help --version", out);
-}
 
 static const char doc_text[] =
 	"Compile a tensor program to a shared object and a C header.\v"
@@ -149,6 +121,14 @@ static void words_split(Arena *arena, Words *words, const char *list)
 			PUSH(arena, *words, arena_strndup(arena, list, n));
 		list += n + (list[n] == ',');
 	}
+}
+
+/* Is it one of the words of the list, which has blanks between? */
+static bool word_among(const char *word, const char *list)
+{
+	const char *at = strstr(list, word);
+	size_t n = strlen(word);
+	return at && n > 0 && (at == list || at[-1] == ' ') && (at[n] == ' ' || !at[n]);
 }
 
 static int64_t number_arg(struct argp_state *state, const char *what, const char *text)
@@ -354,9 +334,9 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_SHUFFLE: o->infer.shuffle = (uint64_t)number_arg(state, "--shuffle", arg); break;
 	case KEY_TIME_REPORT: o->time_report = true; break;
 	case KEY_COMPLETION:
-		if (strcmp(arg, "bash") != 0)
-			argp_error(state, "--completion knows bash only, not '%s'", arg);
-		o->completion = true;
+		if (!word_among(arg, completion_shells))
+			argp_error(state, "--completion knows %s, not '%s'", completion_shells, arg);
+		o->completion = arg;
 		break;
 	case 'v': o->verbose = true; break;
 	case KEY_DRY_RUN: o->dry_run = true; break;
@@ -369,6 +349,9 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	}
 	return 0;
 }
+
+static const struct argp_child children[] = {{&cli_help_argp, 0, NULL, 0}, {0}};
+const struct argp options_argp = {option_table, parse_one, "FILE.tsr", doc_text, children, NULL, NULL};
 
 /* ---- the words ---- */
 
@@ -421,9 +404,7 @@ void options_parse(Options *options, Arena *arena, int argc, char **argv)
 	argp_program_version = "tsrc " TSR_VERSION;
 	struct argp_state plain = {0};
 	set_color(options, &plain, "auto");
-	static const struct argp_child children[] = {{&cli_help_argp, 0, NULL, 0}, {0}};
-	const struct argp argp = {option_table, parse_one, "FILE.tsr", doc_text, children, NULL, NULL};
-	argp_parse(&argp, (int)words.n - 1, (char **)words.at, ARGP_NO_HELP, NULL, options);
+	argp_parse(&options_argp, (int)words.n - 1, (char **)words.at, ARGP_NO_HELP, NULL, options);
 	if (options->no_cache)
 		options->cache_dir = NULL;
 	else if (!options->cache_dir)

@@ -2,6 +2,8 @@
 #ifndef TSR_MAIN_OPTIONS_H
 #define TSR_MAIN_OPTIONS_H
 
+#include <argp.h>
+
 #include "base/arena.h"
 #include "base/diag.h"
 #include "codegen/codegen.h"
@@ -35,14 +37,14 @@ typedef struct Options {
 	const char *explain;    /* --explain=CODE */
 	Words explain_shapes;
 	bool explain_closed;
-	bool completion;        /* --completion=bash */
+	const char *completion; /* --completion: the shell */
 	bool list_stages;       /* --dump=help */
 	InferOptions infer;
 } Options;
 
 /* Parses; on bad usage prints a message and ends with status 2; --help and --version end with 0. */
 void options_parse(Options *options, Arena *arena, int argc, char **argv);
-/* Every option as it is typed, on one line, '=' where an argument follows: for completion. */
-void options_list(FILE *out);
+/* What the command line may hold, for completion. */
+extern const struct argp options_argp;
 
 #endif

@@ -172,26 +172,27 @@ static int print_text(const tsr_session *s, const tsr_module *m, const Timing *t
 	return STATUS_OK;
 }
 
+static const struct argp_child children[] = {
+	{&request_argp, 0, NULL, 0}, {&cli_help_argp, 0, NULL, 0}, {0}};
+const struct argp cmd_bench_argp = {
+	options,
+	parse,
+	"MODULE [ROUTINE] [NAME=VALUE...]",
+	"Measure a routine (default: forward) of a module.\v"
+	"Inputs that are not given are random:0, or zeros where they hold integers; dims that no array "
+	"determines must be given as NAME=NUMBER.",
+	children,
+	NULL,
+	NULL};
+
 int cmd_bench(int argc, char **argv)
 {
-	static const struct argp_child children[] = {
-		{&request_argp, 0, NULL, 0}, {&cli_help_argp, 0, NULL, 0}, {0}};
-	static const struct argp argp = {
-		options,
-		parse,
-		"MODULE [ROUTINE] [NAME=VALUE...]",
-		"Measure a routine (default: forward) of a module.\v"
-		"Inputs that are not given are random:0, or zeros where they hold integers; dims that no array "
-		"determines must be given as NAME=NUMBER.",
-		children,
-		NULL,
-		NULL};
 	Request request = {0};
 	Timing timing = {0};
 	tsr_error error;
 	tsr_model *model = NULL;
 	tsr_session *session = NULL;
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &request);
+	argp_parse(&cmd_bench_argp, argc, argv, ARGP_NO_HELP, NULL, &request);
 	int status = request_prepare(&request, true, &model, &session);
 	if (status == STATUS_OK)
 		status = measure(session, &timing, &error);

@@ -99,18 +99,19 @@ static void print_module(const tsr_module *m)
 		       m->checks[i].text);
 }
 
+static const struct argp_child children[] = {{&cli_help_argp, 0, NULL, 0}, {0}};
+const struct argp cmd_info_argp = {
+	.parser = parse,
+	.children = children,
+	.args_doc = "MODULE",
+	.doc = "Print a module's routines, tensors, shapes, parameters, sizes and target.\v"
+	       "Behind a shape stands the array in storage order: batch, output, input."};
+
 int cmd_info(int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&cli_help_argp, 0, NULL, 0}, {0}};
-	static const struct argp argp = {
-		.parser = parse,
-		.children = children,
-		.args_doc = "MODULE",
-		.doc = "Print a module's routines, tensors, shapes, parameters, sizes and target.\v"
-		       "Behind a shape stands the array in storage order: batch, output, input."};
 	const char *path = NULL;
 	tsr_error error;
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &path);
+	argp_parse(&cmd_info_argp, argc, argv, ARGP_NO_HELP, NULL, &path);
 	tsr_model *model = tsr_open(path, &error);
 	if (!model)
 		return report_error(NULL, &error);

@@ -214,25 +214,26 @@ static int run(Request *request, tsr_session *s)
 	return status;
 }
 
+static const struct argp_child children[] = {
+	{&request_argp, 0, NULL, 0}, {&cli_help_argp, 0, NULL, 0}, {0}};
+const struct argp cmd_run_argp = {
+	options,
+	parse,
+	"MODULE [ROUTINE] [NAME=VALUE...]",
+	"Run a routine (default: forward) of a module and print its results.\v"
+	"NAME is an input, a parameter (dotted), a dim or a scalar of the routine. VALUE is FILE.npy, "
+	"FILE.npz:KEY, FILE.safetensors:KEY, zeros, ones, range, random:SEED or a number; - is standard input. Arrays have "
+	"their axes in storage order: batch, output, input.",
+	children,
+	NULL,
+	NULL};
+
 int cmd_run(int argc, char **argv)
 {
-	static const struct argp_child children[] = {
-		{&request_argp, 0, NULL, 0}, {&cli_help_argp, 0, NULL, 0}, {0}};
-	static const struct argp argp = {
-		options,
-		parse,
-		"MODULE [ROUTINE] [NAME=VALUE...]",
-		"Run a routine (default: forward) of a module and print its results.\v"
-		"NAME is an input, a parameter (dotted), a dim or a scalar of the routine. VALUE is FILE.npy, "
-		"FILE.npz:KEY, FILE.safetensors:KEY, zeros, ones, range, random:SEED or a number; - is standard input. Arrays have "
-		"their axes in storage order: batch, output, input.",
-		children,
-		NULL,
-		NULL};
 	Request request = {0};
 	tsr_model *model = NULL;
 	tsr_session *session = NULL;
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &request);
+	argp_parse(&cmd_run_argp, argc, argv, ARGP_NO_HELP, NULL, &request);
 	int status = request_prepare(&request, false, &model, &session);
 	if (status == STATUS_OK)
 		status = run(&request, session);

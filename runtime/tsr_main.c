@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/completion.h"
 #include "base/response.h"
 #include "base/temporary.h"
 #include "runtime/cli.h"
@@ -11,12 +12,13 @@
 typedef struct Command {
 	const char *name, *help;
 	int (*run)(int argc, char **argv);
+	const struct argp *argp;
 } Command;
 
 static const Command commands[] = {
-	{"run", "run a routine on arrays and print or write its results", cmd_run},
-	{"info", "routines, tensors, parameters, sizes, target", cmd_info},
-	{"bench", "measure a routine", cmd_bench},
+	{"run", "run a routine on arrays and print or write its results", cmd_run, &cmd_run_argp},
+	{"info", "routines, tensors, parameters, sizes, target", cmd_info, &cmd_info_argp},
+	{"bench", "measure a routine", cmd_bench, &cmd_bench_argp},
 };
 enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -27,11 +29,23 @@ static int help(FILE *out)
 	      out);
 	for (int i = 0; i < NCOMMANDS; i++)
 		fprintf(out, "  tsr %-6s %s\n", commands[i].name, commands[i].help);
-	fputs("\n  --help, --version; `tsr COMMAND --help` tells a command's options.\n"
+	fputs("\n  --help, --version, --completion=SHELL; `tsr COMMAND --help` tells a command's options.\n"
 	      "  @FILE stands for the words in FILE.\n"
 	      "Exit status: 0 done; 1 an error in the input or in a file; 2 bad usage.\n",
 	      out);
 	return STATUS_OK;
+}
+
+static int completion(const char *shell)
+{
+	CompletionCommand rows[NCOMMANDS];
+	Completion whole = {"tsr", "so", rows, NCOMMANDS, NULL, 0};
+	for (int i = 0; i < NCOMMANDS; i++)
+		rows[i] = (CompletionCommand){commands[i].name, commands[i].help, commands[i].argp};
+	if (completion_print(stdout, &whole, shell))
+		return STATUS_OK;
+	fprintf(stderr, "tsr: --completion knows %s, not '%s'\n", completion_shells, shell);
+	return STATUS_USAGE;
 }
 
 static int usage(const char *what, const char *word)
@@ -51,6 +65,8 @@ static int dispatch(int argc, char **argv)
 		puts(argp_program_version);
 		return STATUS_OK;
 	}
+	if (strncmp(argv[1], "--completion=", 13) == 0)
+		return completion(argv[1] + 13);
 	for (int i = 0; i < NCOMMANDS; i++)
 		if (strcmp(argv[1], commands[i].name) == 0) {
 			char name[16] = "tsr ", *word = argv[1];

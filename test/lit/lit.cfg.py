@@ -43,7 +43,7 @@ if plain:
 config.substitutions.append((r"%few\{(\d+),(\d+)\}", r"\1" if plain else r"\2"))
 if shutil.which("as", path=environment["PATH"]):
     config.available_features.add("assembler")
-for tool in ("gcc", "g++", "gdb", "readelf", "objdump", "pkg-config"):
+for tool in ("gcc", "g++", "gdb", "readelf", "objdump", "pkg-config", "cmake", "vim", "zsh", "fish"):
     if shutil.which(tool, path=environment["PATH"]):
         config.available_features.add(tool)
 if "gcc" in config.available_features:
