@@ -1,7 +1,8 @@
 /* From a file's elements to an array: axis order, byte order, then the element type.
  *
- * A type converts to another when every value has an exact image there: an integer of b bits fits a
- * float with at least b bits of significand, or an integer type whose range includes its own.
+ * A type converts to another as a whole when every value has an exact image there: an integer of b
+ * bits fits a float with at least b bits of significand, or an integer type whose range includes its
+ * own. Otherwise each element is compared with its image.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -185,8 +186,7 @@ static int64_t load_integer(Element element, const void *at)
 	}
 }
 
-/* False, with the error, where a value has no exact image. */
-static bool convert(Element from, const char *raw, Array *out, ArrayError *error)
+static void convert(Element from, const char *raw, Array *out)
 {
 	size_t width = element_bytes(from);
 	bool real = rows[from].class == 'F', to_real = dtype_is_float(out->dtype);
@@ -196,23 +196,61 @@ static bool convert(Element from, const char *raw, Array *out, ArrayError *error
 		double number = real ? load_float(from, at) : (double)integer;
 		Scalar value = to_real ? (Scalar){.f = number} : (Scalar){.i = integer};
 		scalar_write(out->dtype, out->data, (int64_t)i, value);
-		if (!to_real || !real)
-			continue;
-		double image = scalar_read(out->dtype, out->data, (int64_t)i).f;
-		if (image != number && number == number) {
-			array_fail(error, "its element %zu, %.9g, is no %s", i, number,
-				   dtype_name(out->dtype));
+	}
+}
+
+/* Any element as it is: a long double has 64 bits of significand. */
+static long double load_any(Element element, const void *at)
+{
+	if (element == ELEMENT_U64)
+		return (long double)*(const uint64_t *)at;
+	return rows[element].class == 'F' ? (long double)load_float(element, at)
+					  : (long double)load_integer(element, at);
+}
+
+/* False where x has no exact image in the array's type. */
+static bool store_exactly(Array *out, size_t i, long double x)
+{
+	int64_t at = (int64_t)i;
+	if (dtype_is_float(out->dtype)) {
+		scalar_write(out->dtype, out->data, at, (Scalar){.f = (double)x});
+		long double image = (long double)scalar_read(out->dtype, out->data, at).f;
+		return image == x || (image != image && x != x);
+	}
+	if (!(x >= -0x1p63L && x < 0x1p63L))
+		return false;
+	scalar_write(out->dtype, out->data, at, (Scalar){.i = (int64_t)x});
+	return (long double)scalar_read(out->dtype, out->data, at).i == x;
+}
+
+static bool no_image(Element from, const char *raw, size_t i, Dtype to, ArrayError *error)
+{
+	char number[40];
+	const char *at = raw + i * element_bytes(from);
+	if (rows[from].class == 'F')
+		snprintf(number, sizeof number, "%.9g", load_float(from, at));
+	else if (from == ELEMENT_U64)
+		snprintf(number, sizeof number, "%llu", (unsigned long long)*(const uint64_t *)at);
+	else
+		snprintf(number, sizeof number, "%lld", (long long)load_integer(from, at));
+	const ElementRow *row = &rows[element_of(to)];
+	const char *class = row->class == 'F' ? "float" : row->class == 'I' ? "int" : "uint";
+	if (to == DTYPE_BF16) /* which NumPy lacks */
+		return array_fail(error, "its element %zu, %s, is no %s", i, number, row->name);
+	return array_fail(error, "its element %zu, %s, is no %s: convert with .astype(\"%s%zu\")",
+			  i, number, row->name, class, 8 * row->bytes);
+}
+
+static bool convert_exactly(Element from, const char *raw, Array *out, ArrayError *error)
+{
+	size_t width = element_bytes(from);
+	for (size_t i = 0; i < out->nelements; i++)
+		if (!store_exactly(out, i, load_any(from, raw + i * width))) {
+			no_image(from, raw, i, out->dtype, error);
 			array_free(out);
 			return false;
 		}
-	}
 	return true;
-}
-
-/* NumPy has no bf16, so arrays of one come as floats whose values it has. */
-static bool may_be_exact(Element from, Dtype to)
-{
-	return rows[from].class == 'F' && dtype_is_float(to) && dtype_wide(to) != to;
 }
 
 /* The type that the array gets, DTYPE_NONE after an error. */
@@ -223,13 +261,24 @@ static Dtype target(const Layout *layout, Dtype want, ArrayError *error)
 	Dtype dtype = want == DTYPE_NONE ? rows[layout->element].dtype : want;
 	if (dtype == DTYPE_NONE)
 		array_fail(error, "its elements are %s, which is not supported", type);
-	else if (!exact(layout->element, element_of(dtype)) &&
-		 !may_be_exact(layout->element, dtype)) {
+	else if (layout->element == ELEMENT_OTHER || element_of(dtype) == ELEMENT_OTHER) {
 		array_fail(error, "expected elements of type %s, but the file holds %s",
 			   dtype_name(dtype), type);
 		return DTYPE_NONE;
 	}
 	return dtype;
+}
+
+bool array_plan(const Layout *layout, Dtype want, Array *out, ArrayError *error)
+{
+	Dtype dtype = target(layout, want, error);
+	memset(out, 0, sizeof *out);
+	if (dtype == DTYPE_NONE)
+		return false;
+	*out = (Array){.dtype = dtype, .rank = layout->rank, .nelements = layout->nelements};
+	memcpy(out->extents, layout->extents, sizeof out->extents);
+	return !__builtin_mul_overflow(layout->nelements, dtype_bytes(dtype), &out->bytes) ||
+	       array_fail(error, "its shape has more bytes than can be counted");
 }
 
 /* Row-major order for a file whose first axis is the fastest: the array read backwards, transposed.
@@ -251,29 +300,21 @@ static bool from_fortran(Array *array, ArrayError *error)
 
 bool array_decode(const Layout *layout, void *raw, Dtype want, Array *out, ArrayError *error)
 {
-	Dtype dtype = target(layout, want, error);
-	size_t width = element_bytes(layout->element);
-	memset(out, 0, sizeof *out);
-	if (dtype == DTYPE_NONE) {
-		free(raw);
-		return false;
-	}
-	if (layout->swapped)
-		swap_bytes(raw, layout->nelements, width);
-	if (element_of(dtype) == layout->element) {
-		*out = (Array){.dtype = dtype,
-			       .rank = layout->rank,
-			       .nelements = layout->nelements,
-			       .bytes = (size_t)layout->bytes,
-			       .data = raw};
-		memcpy(out->extents, layout->extents, sizeof out->extents);
+	Element from = layout->element;
+	bool ok = array_plan(layout, want, out, error);
+	if (ok && layout->swapped)
+		swap_bytes(raw, layout->nelements, element_bytes(from));
+	if (ok && element_of(out->dtype) == from) {
+		out->data = raw;
 	} else {
-		bool ok = array_new(out, dtype, layout->rank, layout->extents, error);
-		if (ok)
-			ok = convert(layout->element, raw, out, error);
+		ok = ok && array_new(out, out->dtype, layout->rank, layout->extents, error);
+		if (ok && exact(from, element_of(out->dtype)))
+			convert(from, raw, out);
+		else
+			ok = ok && convert_exactly(from, raw, out, error);
 		free(raw);
-		if (!ok)
-			return false;
 	}
-	return !layout->fortran || layout->rank < 2 || from_fortran(out, error);
+	if (!ok)
+		memset(out, 0, sizeof *out);
+	return ok && (!layout->fortran || layout->rank < 2 || from_fortran(out, error));
 }

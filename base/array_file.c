@@ -1,6 +1,8 @@
-/* Array files: opening by content, lookup by name, reading. The formats are rows of `Format`. */
+/* Array files: opening by content, lookup by name, reading. The formats are rows of `Format`.
+ *
+ * Invariant: an open file has its entries twice, in its own order and by name, and no name twice.
+ */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array_format.h"
+#include "base/file.h"
 
 bool array_fail(ArrayError *error, const char *fmt, ...)
 {
@@ -37,7 +40,7 @@ bool array_file_bytes(const ArrayFile *file, uint64_t offset, void *to, size_t n
 		return true;
 	}
 	for (size_t done = 0; done < n;) {
-		ssize_t got = pread(file->fd, (char *)to + done, n - done, (off_t)(offset + done));
+		ssize_t got = pread(fileno(file->in), (char *)to + done, n - done, (off_t)(offset + done));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
@@ -47,8 +50,10 @@ bool array_file_bytes(const ArrayFile *file, uint64_t offset, void *to, size_t n
 	return true;
 }
 
-bool array_file_load(const ArrayFile *file, const Layout *layout, void **raw, ArrayError *error)
+bool array_file_load(ArrayFile *file, size_t index, const Layout *layout, void **raw,
+		     ArrayError *error)
 {
+	(void)index;
 	*raw = array_room(layout->bytes);
 	if (!*raw)
 		return array_fail(error, "not enough memory for %llu bytes",
@@ -58,6 +63,24 @@ bool array_file_load(const ArrayFile *file, const Layout *layout, void **raw, Ar
 	free(*raw);
 	return array_fail(error, "it cannot be read to its end");
 }
+
+bool array_file_add(ArrayFile *file, char *name, uint64_t at, ArrayError *error)
+{
+	if (name && file->nentries == file->room) {
+		size_t room = file->room ? 2 * file->room : 16;
+		Entry *entries = realloc(file->entries, room * sizeof *entries);
+		file->room = entries ? room : file->room;
+		file->entries = entries ? entries : file->entries;
+	}
+	if (!name || file->nentries == file->room) {
+		free(name);
+		return array_fail(error, "out of memory");
+	}
+	file->entries[file->nentries++] = (Entry){name, at};
+	return true;
+}
+
+/* ---- opening ---- */
 
 /* By the first bytes: each format has its own. A safetensors starts with a length, then '{'. */
 static const Format *format_of(const ArrayFile *file)
@@ -73,6 +96,26 @@ static const Format *format_of(const ArrayFile *file)
 	return n == sizeof head && head[8] == '{' ? &safetensors_format : NULL;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(const Entry *const *)a)->name, (*(const Entry *const *)b)->name);
+}
+
+static bool sort_names(ArrayFile *file, ArrayError *error)
+{
+	file->by_name = calloc(file->nentries + 1, sizeof *file->by_name);
+	if (!file->by_name)
+		return array_fail(error, "out of memory");
+	for (size_t i = 0; i < file->nentries; i++)
+		file->by_name[i] = &file->entries[i];
+	qsort(file->by_name, file->nentries, sizeof *file->by_name, by_name);
+	for (size_t i = 1; i < file->nentries; i++)
+		if (by_name(&file->by_name[i - 1], &file->by_name[i]) == 0)
+			return array_fail(error, "the array '%.100s' is in it twice",
+					  file->by_name[i]->name);
+	return true;
+}
+
 static bool open_entries(ArrayFile *file, ArrayError *error)
 {
 	if (file->len == 0)
@@ -80,21 +123,19 @@ static bool open_entries(ArrayFile *file, ArrayError *error)
 	file->format = format_of(file);
 	if (!file->format)
 		return array_fail(error, "it is not a .npy, .npz or .safetensors file");
-	return file->format->open(file, error);
+	return file->format->open(file, error) && sort_names(file, error);
 }
 
 static bool open_path(ArrayFile *file, const char *path, ArrayError *error)
 {
 	struct stat st;
-	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (file->fd < 0 || fstat(file->fd, &st) != 0)
+	const char *why;
+	file->in = file_open(path, &why);
+	if (!file->in)
+		return array_fail(error, "%s", why);
+	if (fstat(fileno(file->in), &st) != 0)
 		return array_fail(error, "%s", strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return array_fail(error, "it is not a regular file");
 	file->len = (uint64_t)st.st_size;
-	file->path = strdup(path);
-	if (!file->path)
-		return array_fail(error, "out of memory");
 	return open_entries(file, error);
 }
 
@@ -105,7 +146,6 @@ ArrayFile *array_file_open(const char *path, ArrayError *error)
 		array_fail(error, "out of memory");
 		return NULL;
 	}
-	file->fd = -1;
 	if (open_path(file, path, error))
 		return file;
 	array_file_close(file);
@@ -119,7 +159,6 @@ ArrayFile *array_file_memory(const void *bytes, size_t len, ArrayError *error)
 		array_fail(error, "out of memory");
 		return NULL;
 	}
-	file->fd = -1;
 	file->bytes = bytes;
 	file->len = len;
 	if (open_entries(file, error))
@@ -137,9 +176,10 @@ void array_file_close(ArrayFile *file)
 	for (size_t i = 0; i < file->nentries; i++)
 		free(file->entries[i].name);
 	free(file->entries);
-	free((char *)file->path);
-	if (file->fd >= 0)
-		close(file->fd);
+	free(file->by_name);
+	free(file->header);
+	if (file->in)
+		fclose(file->in);
 	free(file);
 }
 
@@ -155,20 +195,30 @@ const char *array_file_name(const ArrayFile *file, size_t index)
 
 ptrdiff_t array_file_find(const ArrayFile *file, const char *name)
 {
-	for (size_t i = 0; i < file->nentries; i++)
-		if (strcmp(file->entries[i].name, name) == 0)
-			return (ptrdiff_t)i;
-	return -1;
+	const Entry key = {.name = (char *)name}, *wanted = &key;
+	const Entry **found = bsearch(&wanted, file->by_name, file->nentries,
+				      sizeof *file->by_name, by_name);
+	return found ? *found - file->entries : -1;
+}
+
+bool array_file_measure(ArrayFile *file, size_t index, Dtype want, Array *out, ArrayError *error)
+{
+	Layout layout;
+	memset(out, 0, sizeof *out);
+	return file->format->measure(file, index, &layout, error) &&
+	       array_plan(&layout, want, out, error);
 }
 
 bool array_file_read(ArrayFile *file, size_t index, Dtype want, Array *out, ArrayError *error)
 {
 	Layout layout;
+	Array plan;
 	void *raw = NULL;
 	memset(out, 0, sizeof *out);
-	if (!file->format->load(file, index, &layout, &raw, error))
-		return false;
-	return array_decode(&layout, raw, want, out, error);
+	return file->format->measure(file, index, &layout, error) &&
+	       array_plan(&layout, want, &plan, error) &&
+	       file->format->load(file, index, &layout, &raw, error) &&
+	       array_decode(&layout, raw, want, out, error);
 }
 
 /* "a, b, c, ..." of the names in the file, for a message. */
@@ -186,7 +236,7 @@ static void list_names(const ArrayFile *file, char *text, size_t room)
 	}
 }
 
-static ptrdiff_t pick(const ArrayFile *file, const char *key, ArrayError *error)
+ptrdiff_t array_file_pick(const ArrayFile *file, const char *key, ArrayError *error)
 {
 	bool none = !key || !*key;
 	char names[120];
@@ -212,7 +262,7 @@ bool array_read(const char *path, const char *key, Dtype want, Array *out, Array
 	ArrayFile *file = array_file_open(path, error);
 	if (!file)
 		return false;
-	ptrdiff_t index = pick(file, key, error);
+	ptrdiff_t index = array_file_pick(file, key, error);
 	bool ok = index >= 0 && array_file_read(file, (size_t)index, want, out, error);
 	array_file_close(file);
 	return ok;

@@ -2,13 +2,13 @@
  *
  * One representation in memory, whatever the file held: row-major, native byte order, aligned to 64
  * bytes. Files are hostile until read: every length is checked against the file's own before
- * anything is allocated. Nothing here ends the process or uses an arena (the runtime library links
+ * anything is allocated, and what a file says of an array can be had before its elements, which may
+ * be a thousand times as long as the file. Nothing here ends the process or uses an arena (the runtime library links
  * it): functions return false with a text.
  *
- * Conversion: a reader asks for the element type that it wants and gets it when every value of the
- * file's type has an exact image in it (f16 in f32, u8 in f32, i32 in f64; not f64 in f32, not i64
- * in i32). To bf16 and f16 floats convert where every element has an exact image there. Without a
- * wish, types that the language lacks come as the narrowest that holds them.
+ * Conversion: a reader asks for the element type that it wants and gets it where every element has
+ * an exact image in it. Without a wish, types that the language lacks come as the narrowest that
+ * holds them.
  */
 #ifndef TSR_BASE_ARRAY_FILE_H
 #define TSR_BASE_ARRAY_FILE_H
@@ -52,11 +52,16 @@ size_t array_file_count(const ArrayFile *file);
 const char *array_file_name(const ArrayFile *file, size_t index);
 /* The index of a name, in the file's order, or -1. */
 ptrdiff_t array_file_find(const ArrayFile *file, const char *name);
+/* The index of `key`, which names the array; NULL or "" for a .npy, and for a file that holds
+ * exactly one. -1 with an error. */
+ptrdiff_t array_file_pick(const ArrayFile *file, const char *key, ArrayError *error);
+/* What array_file_read would make, without data: nothing of the elements is read. False where it
+ * would fail whatever they are. */
+bool array_file_measure(ArrayFile *file, size_t index, Dtype want, Array *out, ArrayError *error);
 /* `want`: DTYPE_NONE takes what comes. On failure *out is zeroed and needs no array_free. */
 bool array_file_read(ArrayFile *file, size_t index, Dtype want, Array *out, ArrayError *error);
 
-/* Opens, reads one array and closes. `key` names the array; NULL or "" for a .npy, and for a file
- * that holds exactly one. */
+/* Opens, reads the array that `key` picks and closes. */
 bool array_read(const char *path, const char *key, Dtype want, Array *out, ArrayError *error);
 /* Writes a .npy, version 1, as NumPy does, byte for byte; bf16 as f32. u4x32 has no such form. The
  * file is written in place: a caller that must keep an earlier one writes to a temporary name. */

@@ -36,37 +36,43 @@ typedef struct Layout {
 } Layout;
 
 typedef struct Entry {
-	char *name;
-	Layout layout;   /* not of a .npz, whose members have headers of their own */
-	uint64_t member; /* of a .npz */
+	char *name;  /* owned */
+	uint64_t at; /* of a .npz: the member's number; of a .safetensors: of its description in the header */
 } Entry;
 
 typedef struct Format {
-	/* Fills file->entries; false with an error. */
+	/* Adds an entry for each array; false with an error. */
 	bool (*open)(ArrayFile *file, ArrayError *error);
-	/* The array's layout and its bytes as they stand in the file: *raw is malloc'd,
-	 * ARRAY_ALIGNMENT. */
-	bool (*load)(ArrayFile *file, size_t index, Layout *layout, void **raw, ArrayError *error);
+	/* What the file says about an array; of its elements nothing is read. */
+	bool (*measure)(ArrayFile *file, size_t index, Layout *layout, ArrayError *error);
+	/* The elements as they stand in the file: *raw is malloc'd, ARRAY_ALIGNMENT. */
+	bool (*load)(ArrayFile *file, size_t index, const Layout *layout, void **raw,
+		     ArrayError *error);
 	void (*close)(ArrayFile *file);
 } Format;
 
 struct ArrayFile {
 	const Format *format;
-	const char *path;           /* owned; NULL in memory */
-	int fd;                     /* -1 in memory */
+	FILE *in;                   /* NULL in memory */
 	const unsigned char *bytes; /* in memory */
 	uint64_t len;
-	Entry *entries; /* owned, with their names */
-	size_t nentries;
-	void *archive; /* of a .npz */
+	Entry *entries; /* owned; in the file's order */
+	size_t nentries, room;
+	const Entry **by_name; /* owned; the same, sorted */
+	void *archive;         /* of a .npz */
+	char *header;          /* of a .safetensors; owned */
+	size_t header_len;
 };
 
 extern const Format npy_format, npz_format, safetensors_format;
 
+/* Takes the name over; false when memory is short. */
+bool array_file_add(ArrayFile *file, char *name, uint64_t at, ArrayError *error);
 /* n bytes from `offset`; false when the file ends before. */
 bool array_file_bytes(const ArrayFile *file, uint64_t offset, void *to, size_t n);
-/* The bytes of a layout that stand in the file as they are: *raw is the caller's to free. */
-bool array_file_load(const ArrayFile *file, const Layout *layout, void **raw, ArrayError *error);
+/* Loads elements that stand in the file as they are. */
+bool array_file_load(ArrayFile *file, size_t index, const Layout *layout, void **raw,
+		     ArrayError *error);
 /* Room for n bytes (at least 1), aligned; NULL when memory is short. */
 void *array_room(uint64_t n);
 size_t element_bytes(Element element);
@@ -78,6 +84,8 @@ bool npy_parse(const unsigned char *bytes, size_t len, Layout *layout, ArrayErro
 uint64_t npy_header_bytes(const unsigned char bytes[12]);
 enum { NPY_HEADER_MAX = 1 << 16, NPY_PREFIX = 12 };
 
+/* The array that array_decode would make, without data. */
+bool array_plan(const Layout *layout, Dtype want, Array *out, ArrayError *error);
 /* Takes `raw` over and makes the array. */
 bool array_decode(const Layout *layout, void *raw, Dtype want, Array *out, ArrayError *error);
 

@@ -196,33 +196,28 @@ bool npy_parse(const unsigned char *bytes, size_t len, Layout *layout, ArrayErro
 
 static bool open_npy(ArrayFile *file, ArrayError *error)
 {
+	return array_file_add(file, strdup(""), 0, error);
+}
+
+static bool measure_npy(ArrayFile *file, size_t index, Layout *layout, ArrayError *error)
+{
+	(void)index;
 	size_t n = file->len < NPY_HEADER_MAX ? (size_t)file->len : NPY_HEADER_MAX;
 	unsigned char *head = malloc(n);
-	file->entries = calloc(1, sizeof *file->entries);
-	if (!head || !file->entries || !(file->entries->name = strdup(""))) {
-		free(head);
+	if (!head)
 		return array_fail(error, "out of memory");
-	}
-	file->nentries = 1;
-	Layout *layout = &file->entries->layout;
 	bool ok = array_file_bytes(file, 0, head, n) ? npy_parse(head, n, layout, error)
 						     : array_fail(error, "it cannot be read");
 	free(head);
-	return ok;
-}
-
-static bool load_npy(ArrayFile *file, size_t index, Layout *layout, void **raw, ArrayError *error)
-{
-	*layout = file->entries[index].layout;
-	if (layout->bytes > file->len - layout->offset)
+	if (ok && layout->bytes > file->len - layout->offset)
 		return array_fail(error,
 				  "the file ends early: %llu bytes of elements, %llu expected",
 				  (unsigned long long)(file->len - layout->offset),
 				  (unsigned long long)layout->bytes);
-	return array_file_load(file, layout, raw, error);
+	return ok;
 }
 
-const Format npy_format = {open_npy, load_npy, NULL};
+const Format npy_format = {open_npy, measure_npy, array_file_load, NULL};
 
 /* The shape as Python's repr prints it, and the length of its first extent. */
 static int print_shape(FILE *out, const Array *array)

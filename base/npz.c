@@ -3,8 +3,10 @@
  * A member is trusted only as far as its own header goes: its claimed length must be the header's,
  * and no more than deflate can make of its compressed bytes, before anything is allocated.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zip.h>
 
 #include "base/array_format.h"
@@ -28,55 +30,37 @@ static char *key_of(const char *member)
 	return strndup(member, n);
 }
 
-static int by_name(const void *a, const void *b)
+static bool open_archive(ArrayFile *file, ArrayError *error)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bool check_unique(const ArrayFile *file, ArrayError *error)
-{
-	char **names = calloc(file->nentries + 1, sizeof *names);
-	bool ok = true;
-	if (!names)
-		return array_fail(error, "out of memory");
-	for (size_t i = 0; i < file->nentries; i++)
-		names[i] = file->entries[i].name;
-	qsort(names, file->nentries, sizeof *names, by_name);
-	for (size_t i = 1; i < file->nentries && ok; i++)
-		if (strcmp(names[i - 1], names[i]) == 0)
-			ok = array_fail(error, "the array '%.100s' is in it twice", names[i]);
-	free(names);
-	return ok;
+	int code = 0, fd = dup(fileno(file->in));
+	if (fd < 0)
+		return array_fail(error, "%s", strerror(errno));
+	file->archive = zip_fdopen(fd, ZIP_RDONLY, &code);
+	if (file->archive)
+		return true;
+	close(fd);
+	return zip_fails(error, code);
 }
 
 static bool open_npz(ArrayFile *file, ArrayError *error)
 {
-	int code = 0;
-	if (!file->path)
+	if (!file->in)
 		return array_fail(error, "a .npz is read from a file only");
-	file->archive = zip_open(file->path, ZIP_RDONLY, &code);
-	if (!file->archive)
-		return zip_fails(error, code);
+	if (!open_archive(file, error))
+		return false;
 	zip_int64_t n = zip_get_num_entries(file->archive, 0);
 	if (n < 0 || n > NPZ_MEMBERS_MAX)
 		return array_fail(error, "it has too many members");
-	file->entries = calloc((size_t)n + 1, sizeof *file->entries);
-	if (!file->entries)
-		return array_fail(error, "out of memory");
 	for (zip_int64_t i = 0; i < n; i++) {
 		const char *name = zip_get_name(file->archive, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
 		if (!name)
 			return array_fail(error, "it has a member without a name");
 		if (*name && name[strlen(name) - 1] == '/')
 			continue;
-		Entry *entry = &file->entries[file->nentries];
-		entry->member = (uint64_t)i;
-		entry->name = key_of(name);
-		if (!entry->name)
-			return array_fail(error, "out of memory");
-		file->nentries++;
+		if (!array_file_add(file, key_of(name), (uint64_t)i, error))
+			return false;
 	}
-	return check_unique(file, error);
+	return true;
 }
 
 static void close_npz(ArrayFile *file)
@@ -150,34 +134,52 @@ static bool check_member(const zip_stat_t *stat, ArrayError *error)
 	return true;
 }
 
-static bool load_member(zip_file_t *member, uint64_t len, Layout *layout, void **raw,
-			ArrayError *error)
-{
-	if (!read_header(member, len, layout, error))
-		return false;
-	if (layout->bytes != len - layout->offset)
-		return array_fail(error,
-				  "the member holds %llu bytes of elements, its header says %llu",
-				  (unsigned long long)(len - layout->offset),
-				  (unsigned long long)layout->bytes);
-	return read_elements(member, layout, raw, error);
-}
-
-static bool load_npz(ArrayFile *file, size_t index, Layout *layout, void **raw, ArrayError *error)
+/* The member, open behind its header; NULL with an error. */
+static zip_file_t *open_member(ArrayFile *file, size_t index, Layout *layout, ArrayError *error)
 {
 	zip_stat_t stat;
-	zip_uint64_t number = file->entries[index].member;
+	zip_uint64_t number = file->entries[index].at;
 	zip_stat_init(&stat);
-	if (zip_stat_index(file->archive, number, 0, &stat) != 0)
-		return array_fail(error, "the member is damaged");
+	if (zip_stat_index(file->archive, number, 0, &stat) != 0) {
+		array_fail(error, "the member is damaged");
+		return NULL;
+	}
 	if (!check_member(&stat, error))
-		return false;
+		return NULL;
 	zip_file_t *member = zip_fopen_index(file->archive, number, 0);
-	if (!member)
-		return array_fail(error, "%s", zip_strerror(file->archive));
-	bool ok = load_member(member, stat.size, layout, raw, error);
+	if (!member) {
+		array_fail(error, "%s", zip_strerror(file->archive));
+		return NULL;
+	}
+	bool ok = read_header(member, stat.size, layout, error);
+	if (ok && layout->bytes != stat.size - layout->offset)
+		ok = array_fail(error,
+				"the member holds %llu bytes of elements, its header says %llu",
+				(unsigned long long)(stat.size - layout->offset),
+				(unsigned long long)layout->bytes);
+	if (ok)
+		return member;
 	zip_fclose(member);
+	return NULL;
+}
+
+static bool measure_npz(ArrayFile *file, size_t index, Layout *layout, ArrayError *error)
+{
+	zip_file_t *member = open_member(file, index, layout, error);
+	if (member)
+		zip_fclose(member);
+	return member != NULL;
+}
+
+static bool load_npz(ArrayFile *file, size_t index, const Layout *layout, void **raw,
+		     ArrayError *error)
+{
+	Layout again;
+	zip_file_t *member = open_member(file, index, &again, error);
+	bool ok = member && read_elements(member, layout, raw, error);
+	if (member)
+		zip_fclose(member);
 	return ok;
 }
 
-const Format npz_format = {open_npz, load_npz, close_npz};
+const Format npz_format = {open_npz, measure_npz, load_npz, close_npz};

@@ -2,11 +2,12 @@
 #include "base/response.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/file.h"
 
 enum { DEPTH_MAX = 10, BYTES_MAX = 1 << 20, WORDS_MAX = 1 << 16 };
 
@@ -67,11 +68,12 @@ static bool expand_file(Words *words, const char *path, int depth)
 {
 	size_t len;
 	char *text = malloc(BYTES_MAX + 1), *word = malloc(BYTES_MAX + 1);
-	FILE *in = fopen(path, "re");
+	const char *why;
+	FILE *in = file_open(path, &why);
 	bool ok = text && word && in;
 	const char *at = text;
 	if (!ok) {
-		fail(words, path, in ? "out of memory" : strerror(errno));
+		fail(words, path, in ? "out of memory" : why);
 	} else {
 		text[fread(text, 1, BYTES_MAX, in)] = '\0';
 		ok = (feof(in) && !ferror(in)) ||

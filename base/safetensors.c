@@ -4,6 +4,9 @@
  *
  * Offsets count from the end of the header. Every tensor's range must lie inside the file, be as
  * long as its shape says, and overlap no other.
+ *
+ * As a tree of JSON a header takes twenty times its length. So its members are read one by one, and
+ * what is kept is its text, with the place of each description.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -11,7 +14,27 @@
 
 #include "base/array_format.h"
 
-enum { HEADER_MAX = 100 * 1000 * 1000 }; /* the limit of the reference implementation */
+enum {
+	HEADER_MAX = 100 * 1000 * 1000, /* the limit of the reference implementation */
+	VALUE_MAX = 1 << 16             /* bytes of a name or a description */
+};
+
+typedef struct Cursor {
+	const char *at, *end;
+	ArrayError *error;
+} Cursor;
+
+/* The bytes of a tensor, from the end of the header. */
+typedef struct Range {
+	uint64_t begin, end;
+	size_t index;
+} Range;
+
+typedef struct Reading {
+	ArrayFile *file;
+	Range *ranges; /* owned, one an entry */
+	size_t room;
+} Reading;
 
 static Element element_named(const char *name)
 {
@@ -58,13 +81,14 @@ static bool read_shape(const char *name, const json_t *shape, Layout *layout, Ar
 	return true;
 }
 
-/* `room`: bytes after the header. */
-static bool read_entry(Entry *entry, const json_t *value, uint64_t room, ArrayError *error)
+/* From a description to the layout; `room`: bytes after the header. */
+static bool read_layout(const char *name, const json_t *value, uint64_t room, Layout *layout,
+			ArrayError *error)
 {
-	Layout *layout = &entry->layout;
-	const char *name = entry->name, *type = json_string_value(json_object_get(value, "dtype"));
+	const char *type = json_string_value(json_object_get(value, "dtype"));
 	const json_t *offsets = json_object_get(value, "data_offsets");
 	int64_t begin, end;
+	memset(layout, 0, sizeof *layout);
 	if (!type)
 		return bad(error, name, "no dtype");
 	snprintf(layout->type, sizeof layout->type, "%s", type);
@@ -80,72 +104,153 @@ static bool read_entry(Entry *entry, const json_t *value, uint64_t room, ArrayEr
 		return false;
 	if (layout->element != ELEMENT_OTHER && layout->bytes != (uint64_t)(end - begin))
 		return bad(error, name, "data_offsets do not fit its shape and dtype");
-	layout->offset = (uint64_t)begin; /* from the end of the header, for now */
+	layout->offset = (uint64_t)begin;
 	layout->bytes = (uint64_t)(end - begin);
 	return true;
 }
 
-static int by_offset(const void *a, const void *b)
+/* ---- the text ---- */
+
+static bool malformed(Cursor *c, const char *what)
 {
-	const Layout *x = &(*(const Entry *const *)a)->layout,
-		     *y = &(*(const Entry *const *)b)->layout;
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+	return array_fail(c->error, "its header is malformed: %.160s", what);
 }
 
-static bool check_overlap(const ArrayFile *file, ArrayError *error)
+static void skip(Cursor *c)
 {
-	const Entry **sorted = calloc(file->nentries + 1, sizeof *sorted);
-	uint64_t end = 0;
-	bool ok = true;
-	if (!sorted)
-		return array_fail(error, "out of memory");
-	for (size_t i = 0; i < file->nentries; i++)
-		sorted[i] = &file->entries[i];
-	qsort(sorted, file->nentries, sizeof *sorted, by_offset);
-	for (size_t i = 0; i < file->nentries && ok; i++) {
-		if (sorted[i]->layout.offset < end)
-			ok = bad(error, sorted[i]->name, "its bytes overlap another tensor's");
-		end = sorted[i]->layout.offset + sorted[i]->layout.bytes;
-	}
-	free(sorted);
+	while (c->at < c->end &&
+	       (*c->at == ' ' || *c->at == '\t' || *c->at == '\r' || *c->at == '\n'))
+		c->at++;
+}
+
+static bool take(Cursor *c, char wanted)
+{
+	skip(c);
+	if (c->at == c->end || *c->at != wanted)
+		return false;
+	c->at++;
+	return true;
+}
+
+/* The next value, of at most so many bytes; NULL with an error. */
+static json_t *take_value(Cursor *c, size_t most)
+{
+	json_error_t why;
+	size_t rest = (size_t)(c->end - c->at);
+	json_t *value =
+		json_loadb(c->at, rest < most ? rest : most,
+			   JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+	if (value)
+		c->at += why.position;
+	else
+		malformed(c, why.text);
+	return value;
+}
+
+typedef bool (*TakeMember)(Cursor *c, const char *name, Reading *to);
+
+static bool take_member(Cursor *c, TakeMember member, Reading *to)
+{
+	json_t *name = take_value(c, VALUE_MAX);
+	bool ok = name && (json_is_string(name) || malformed(c, "a name is no string")) &&
+		  (take(c, ':') || malformed(c, "':' expected")) &&
+		  member(c, json_string_value(name), to);
+	json_decref(name);
 	return ok;
 }
 
-static bool read_entries(ArrayFile *file, json_t *root, uint64_t data, ArrayError *error)
+static bool take_object(Cursor *c, TakeMember member, Reading *to)
 {
-	const char *name;
-	json_t *value;
-	if (!json_is_object(root))
-		return array_fail(error, "its header is not a JSON object");
-	file->entries = calloc(json_object_size(root) + 1, sizeof *file->entries);
-	if (!file->entries)
-		return array_fail(error, "out of memory");
-	json_object_foreach(root, name, value)
-	{
-		if (strcmp(name, "__metadata__") == 0)
-			continue;
-		Entry *entry = &file->entries[file->nentries];
-		entry->name = strdup(name);
-		if (!entry->name)
-			return array_fail(error, "out of memory");
-		file->nentries++;
-		if (!read_entry(entry, value, file->len - data, error))
+	if (!take(c, '{'))
+		return malformed(c, "it is not a JSON object");
+	if (take(c, '}'))
+		return true;
+	do
+		if (!take_member(c, member, to))
 			return false;
+	while (take(c, ','));
+	return take(c, '}') || malformed(c, "'}' expected");
+}
+
+/* Of the file's metadata, which are texts. */
+static bool skip_text(Cursor *c, const char *name, Reading *to)
+{
+	(void)to;
+	if (!take(c, '"'))
+		return bad(c->error, name, "metadata are strings");
+	c->at--;
+	json_t *text = take_value(c, (size_t)(c->end - c->at));
+	json_decref(text);
+	return text != NULL;
+}
+
+static bool add_range(Reading *to, const Layout *layout)
+{
+	size_t index = to->file->nentries - 1;
+	if (index == to->room) {
+		size_t room = to->room ? 2 * to->room : 16;
+		Range *ranges = realloc(to->ranges, room * sizeof *ranges);
+		if (!ranges)
+			return false;
+		to->ranges = ranges;
+		to->room = room;
 	}
-	if (!check_overlap(file, error))
-		return false;
-	for (size_t i = 0; i < file->nentries; i++)
-		file->entries[i].layout.offset += data;
+	to->ranges[index] = (Range){layout->offset, layout->offset + layout->bytes, index};
 	return true;
+}
+
+static bool take_tensor(Cursor *c, const char *name, Reading *to)
+{
+	ArrayFile *file = to->file;
+	Layout layout;
+	uint64_t room = file->len - sizeof(uint64_t) - file->header_len;
+	if (strcmp(name, "__metadata__") == 0)
+		return take_object(c, skip_text, to);
+	const char *start = c->at;
+	json_t *value = take_value(c, VALUE_MAX);
+	bool ok = value && read_layout(name, value, room, &layout, c->error) &&
+		  array_file_add(file, strdup(name), (uint64_t)(start - file->header), c->error) &&
+		  (add_range(to, &layout) || array_fail(c->error, "out of memory"));
+	json_decref(value);
+	return ok;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const Range *x = a, *y = b;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return (x->end > y->end) - (x->end < y->end);
+}
+
+static bool check_overlap(const ArrayFile *file, Range *ranges, ArrayError *error)
+{
+	if (file->nentries > 0)
+		qsort(ranges, file->nentries, sizeof *ranges, by_place);
+	for (size_t i = 1; i < file->nentries; i++)
+		if (ranges[i].begin < ranges[i - 1].end)
+			return bad(error, file->entries[ranges[i].index].name,
+				   "its bytes overlap another tensor's");
+	return true;
+}
+
+static bool read_header(ArrayFile *file, ArrayError *error)
+{
+	Reading reading = {.file = file};
+	Cursor c = {file->header, file->header + file->header_len, error};
+	bool ok = take_object(&c, take_tensor, &reading);
+	skip(&c);
+	if (ok && c.at < c.end)
+		ok = malformed(&c, "something follows the object");
+	ok = ok && check_overlap(file, reading.ranges, error);
+	free(reading.ranges);
+	return ok;
 }
 
 static bool open_safetensors(ArrayFile *file, ArrayError *error)
 {
-	unsigned char prefix[8];
+	unsigned char prefix[sizeof(uint64_t)];
 	uint64_t len = 0;
-	json_error_t why;
 	if (!array_file_bytes(file, 0, prefix, sizeof prefix))
 		return array_fail(error, "the file ends early");
 	for (int i = 7; i >= 0; i--)
@@ -154,26 +259,25 @@ static bool open_safetensors(ArrayFile *file, ArrayError *error)
 		return array_fail(error,
 				  "its header claims %llu bytes, more than the file or the limit",
 				  (unsigned long long)len);
-	char *text = malloc(len + 1);
-	if (!text)
+	file->header = malloc(len + 1);
+	file->header_len = (size_t)len;
+	if (!file->header)
 		return array_fail(error, "out of memory");
-	json_t *root = NULL;
-	if (array_file_bytes(file, sizeof prefix, text, len))
-		root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
-	else
-		snprintf(why.text, sizeof why.text, "it cannot be read");
-	free(text);
-	bool ok = root ? read_entries(file, root, sizeof prefix + len, error)
-		       : array_fail(error, "its header is malformed: %.160s", why.text);
-	json_decref(root);
+	return array_file_bytes(file, sizeof prefix, file->header, len)
+		       ? read_header(file, error)
+		       : array_fail(error, "it cannot be read");
+}
+
+static bool measure_safetensors(ArrayFile *file, size_t index, Layout *layout, ArrayError *error)
+{
+	const Entry *entry = &file->entries[index];
+	uint64_t data = sizeof(uint64_t) + file->header_len;
+	Cursor c = {file->header + entry->at, file->header + file->header_len, error};
+	json_t *value = take_value(&c, VALUE_MAX);
+	bool ok = value && read_layout(entry->name, value, file->len - data, layout, error);
+	json_decref(value);
+	layout->offset += ok ? data : 0;
 	return ok;
 }
 
-static bool load_safetensors(ArrayFile *file, size_t index, Layout *layout, void **raw,
-			     ArrayError *error)
-{
-	*layout = file->entries[index].layout;
-	return array_file_load(file, layout, raw, error);
-}
-
-const Format safetensors_format = {open_safetensors, load_safetensors, NULL};
+const Format safetensors_format = {open_safetensors, measure_safetensors, array_file_load, NULL};

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "base/file.h"
 
 void sources_init(Sources *sources, Arena *arena)
 {
@@ -76,26 +77,10 @@ static char *read_all(FILE *in, size_t *len)
 	return text;
 }
 
-static FILE *open_file(const char *path, const char **why)
-{
-	struct stat info;
-	if (strcmp(path, "-") == 0)
-		return stdin;
-	FILE *in = fopen(path, "rb");
-	if (!in) {
-		*why = strerror(errno);
-	} else if (fstat(fileno(in), &info) == 0 && S_ISDIR(info.st_mode)) {
-		*why = "it is a directory";
-		fclose(in);
-		in = NULL;
-	}
-	return in;
-}
-
 uint32_t source_read(Sources *sources, const char *path, const char **why)
 {
 	*why = NULL;
-	FILE *in = open_file(path, why);
+	FILE *in = strcmp(path, "-") == 0 ? stdin : file_open(path, why);
 	if (!in) {
 		*why = arena_strndup(sources->arena, *why, strlen(*why));
 		return 0;

@@ -166,44 +166,6 @@ static const AstExpr *file_argument(const AstExpr *expr)
 	return NULL;
 }
 
-/* 64-bit integers are common in files; they are read where all of them fit i32. */
-static bool narrow(Array *array, ArrayError *error)
-{
-	const int64_t *from = array->data;
-	int32_t *to = array->data;
-	for (size_t i = 0; i < array->nelements; i++) {
-		int64_t element;
-		memcpy(&element, from + i, sizeof element);
-		int32_t small = (int32_t)element;
-		if (small != element) {
-			snprintf(error->text, sizeof error->text,
-				 "the integer %" PRId64 " does not fit i32", element);
-			array_free(array);
-			return false;
-		}
-		memcpy(to + i, &small, sizeof small);
-	}
-	array->dtype = DTYPE_I32;
-	array->bytes = array->nelements * sizeof *to;
-	return true;
-}
-
-static bool read_array(const char *path, Dtype want, Array *out, ArrayError *error)
-{
-	if (!array_read(path, NULL, want, out, error)) {
-		ArrayError second;
-		return want == DTYPE_I32 && array_read(path, NULL, DTYPE_I64, out, &second) &&
-		       narrow(out, error);
-	}
-	if (dtype_supported(out->dtype))
-		return true;
-	if (out->dtype == DTYPE_I64)
-		return narrow(out, error);
-	Dtype wider = dtype_is_float(out->dtype) ? DTYPE_F32 : DTYPE_I32;
-	array_free(out);
-	return read_array(path, wider, out, error);
-}
-
 static const ShapeDecl *array_shape(Build *b, const Array *array, Span span)
 {
 	ShapeDecl *shape = ARENA_NEW(b->arena, ShapeDecl);
@@ -235,33 +197,78 @@ static bool match_array(Build *b, const ShapeDecl *declared, const Array *array,
 	return true;
 }
 
+/* An array of a file that is open. */
+typedef struct Held {
+	const AstExpr *name;
+	const char *path;
+	ArrayFile *file;
+	size_t index;
+	Array plan; /* without data */
+} Held;
+
+/* In a type that a program may have: integers of 64 bits are common in files, and are read where all
+ * of them fit i32. */
+static bool measure(Held *held, Dtype want, ArrayError *error)
+{
+	ptrdiff_t index = array_file_pick(held->file, NULL, error);
+	held->index = (size_t)index;
+	if (index < 0 || !array_file_measure(held->file, held->index, want, &held->plan, error))
+		return false;
+	if (dtype_supported(held->plan.dtype))
+		return true;
+	Dtype other = dtype_is_float(held->plan.dtype) ? DTYPE_F32 : DTYPE_I32;
+	return array_file_measure(held->file, held->index, other, &held->plan, error);
+}
+
+/* The elements in the arena, NULL with an error. */
+static char *read_elements(Build *b, const Held *held, ArrayError *error)
+{
+	Array array;
+	char *bytes = arena_alloc(b->arena, held->plan.bytes + 1);
+	if (!array_file_read(held->file, held->index, held->plan.dtype, &array, error))
+		return NULL;
+	memcpy(bytes, array.data, array.bytes);
+	array_free(&array);
+	return bytes;
+}
+
+static NodeId const_from_held(Build *b, const AstStmt *stmt, const ShapeDecl *declared, Held *held)
+{
+	ArrayError error;
+	Span place = held->name->span;
+	bool good = measure(held, declared_dtype(b, stmt), &error);
+	if (good && !declared)
+		declared = array_shape(b, &held->plan, place);
+	if (good && !match_array(b, declared, &held->plan, place))
+		return NODE_NONE;
+	char *bytes = good ? read_elements(b, held, &error) : NULL;
+	if (!bytes) {
+		diag(b->diags, E0240, place, "%s: %s", held->path, error.text);
+		return NODE_NONE;
+	}
+	NodeId id = literal_node(b, stmt->expr->span, declared,
+				 (ConstData){bytes, (int64_t)held->plan.nelements, held->path});
+	graph_node(b->graph, id)->dtype = held->plan.dtype;
+	return id;
+}
+
 static NodeId const_from_file(Build *b, const AstStmt *stmt, const ShapeDecl *declared,
 			      const AstExpr *name)
 {
-	const char *path = import_path(b, name->text, name->len);
-	Dtype want = declared_dtype(b, stmt);
-	Array array;
+	Held held = {.name = name, .path = import_path(b, name->text, name->len)};
 	ArrayError error;
 	if (b->options->no_files) {
-		diag(b->diags, E0240, name->span, "%s: files are not read here", path);
+		diag(b->diags, E0240, name->span, "%s: files are not read here", held.path);
 		return NODE_NONE;
 	}
-	PUSH(b->arena, b->graph->files, path);
-	if (!read_array(path, want, &array, &error)) {
-		diag(b->diags, E0240, name->span, "%s: %s", path, error.text);
+	PUSH(b->arena, b->graph->files, held.path);
+	held.file = array_file_open(held.path, &error);
+	if (!held.file) {
+		diag(b->diags, E0240, name->span, "%s: %s", held.path, error.text);
 		return NODE_NONE;
 	}
-	NodeId id = NODE_NONE;
-	if (!declared)
-		declared = array_shape(b, &array, name->span);
-	if (match_array(b, declared, &array, name->span)) {
-		char *bytes = arena_alloc(b->arena, array.bytes + 1);
-		memcpy(bytes, array.data, array.bytes);
-		id = literal_node(b, stmt->expr->span, declared,
-				  (ConstData){bytes, (int64_t)array.nelements, path});
-		graph_node(b->graph, id)->dtype = array.dtype;
-	}
-	array_free(&array);
+	NodeId id = const_from_held(b, stmt, declared, &held);
+	array_file_close(held.file);
 	return id;
 }
 
