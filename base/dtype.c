@@ -30,6 +30,11 @@ size_t dtype_bytes(Dtype dtype)
 	return rows[dtype].bytes;
 }
 
+size_t dtype_alignment(Dtype dtype)
+{
+	return dtype == DTYPE_U4X32 ? 4 : dtype_bytes(dtype);
+}
+
 bool dtype_is_float(Dtype dtype)
 {
 	return rows[dtype].class == CLASS_F;

@@ -16,6 +16,8 @@ typedef enum Dtype {
 
 const char *dtype_name(Dtype dtype);
 size_t dtype_bytes(Dtype dtype);
+/* Of the C type of an element: u4x32 is an array of words. */
+size_t dtype_alignment(Dtype dtype);
 bool dtype_is_float(Dtype dtype);
 bool dtype_is_integer(Dtype dtype);
 bool dtype_supported(Dtype dtype);

@@ -296,7 +296,7 @@ bool arrangement_apply(const Arrangement *how, const int64_t *wanted, int rank, 
 	for (int axis = 0; axis < rank; axis++)
 		if (!measure(&how->ours, axis, sizes, &extents[axis], &unknown))
 			return array_fail(why, "axis %d of the parameter would be too long", axis);
-	if (!gather(how, sizes, array, why))
+	if (array->data && !gather(how, sizes, array, why))
 		return false;
 	array->rank = rank;
 	memcpy(array->extents, extents, (size_t)rank * sizeof *extents);

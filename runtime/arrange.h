@@ -36,7 +36,8 @@ typedef struct Arrangement {
 /* false, with the reason, when the text is none. */
 bool arrangement_parse(const char *text, Arrangement *out, ArrayError *why);
 /* Takes `array` apart and gives it the axes of ours. `wanted` are the sizes of these, -1 where they
- * are not known yet. On failure the array is as it was. */
+ * are not known yet. An array without data, which is not read yet, gets the extents alone. On failure
+ * the array is as it was. */
 bool arrangement_apply(const Arrangement *how, const int64_t *wanted, int rank, Array *array,
 		       ArrayError *why);
 /* arrange_fit.c: up to two arrangements, with " or " between, that give the array these sizes, all

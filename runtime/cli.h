@@ -21,14 +21,19 @@ typedef enum ValueKind {
 	VALUE_RANDOM
 } ValueKind;
 
+typedef enum Target { TARGET_NONE, TARGET_INPUT, TARGET_PARAM, TARGET_DIM, TARGET_SCALAR } Target;
+
 /* NAME=VALUE; the texts point into argv. */
 typedef struct Assignment {
 	const char *name, *text; /* text: VALUE as written */
+	Target target;		 /* what the name is in the routine */
+	const tsr_tensor *tensor; /* of an input or a parameter */
 	ValueKind kind;
 	char *path, *key; /* owned; key NULL where none is written */
 	double number;
 	uint64_t seed;
 	Array array; /* owned: what it came to */
+	char *bytes; /* owned: standard input */
 } Assignment;
 
 typedef struct Request {
@@ -53,8 +58,9 @@ bool assignment_split(Assignment *out, char *word);
 /* Reads the VALUE of a split assignment; false with a message. */
 bool assignment_value(Assignment *out);
 
-/* The array of a VALUE that is a file; "-" is a .npy or .safetensors on standard input. */
-bool assignment_read(Assignment *a, Dtype want, ArrayError *why);
+/* Opens a VALUE that is a file; "-" is a .npy or .safetensors on standard input. NULL, with the
+ * reason, when it cannot be. */
+ArrayFile *assignment_open(Assignment *a, ArrayError *why);
 
 /* The options that run and bench share, for argp's `children`. */
 extern const struct argp request_argp;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "runtime/cli.h"
+#include "runtime/session.h"
 
 enum { KEY_PARAMS = 256, KEY_MAP, KEY_STATE, KEY_SEED, KEY_THREADS };
 enum { THREADS_MAX = 1024 };
@@ -94,14 +95,13 @@ void request_free(Request *request)
 	for (size_t i = 0; i < request->nvalues; i++) {
 		free(request->values[i].path);
 		free(request->values[i].key);
+		free(request->values[i].bytes);
 		array_free(&request->values[i].array);
 	}
 	free(request->values);
 	free(request->outputs);
 	tsr_pool_free(request->pool);
 }
-
-typedef enum Target { TARGET_NONE, TARGET_INPUT, TARGET_PARAM, TARGET_DIM, TARGET_SCALAR } Target;
 
 static const tsr_tensor *find_tensor(const tsr_tensor *tensors, int32_t n, const char *name)
 {
@@ -111,20 +111,19 @@ static const tsr_tensor *find_tensor(const tsr_tensor *tensors, int32_t n, const
 	return NULL;
 }
 
-static Target target_of(const tsr_module *m, const tsr_routine *r, const char *name,
-			const tsr_tensor **tensor)
+static void find_target(Assignment *a, const tsr_module *m, const tsr_routine *r)
 {
-	if ((*tensor = find_tensor(r->inputs, r->ninputs, name)) != NULL)
-		return TARGET_INPUT;
-	if ((*tensor = find_tensor(m->params, m->nparams, name)) != NULL)
-		return TARGET_PARAM;
-	for (int32_t i = 0; i < r->nscalars; i++)
-		if (strcmp(r->scalars[i].name, name) == 0)
-			return TARGET_SCALAR;
-	for (int32_t i = 0; i < m->ndims; i++)
-		if (strcmp(m->dims[i].name, name) == 0)
-			return TARGET_DIM;
-	return TARGET_NONE;
+	a->target = TARGET_NONE;
+	if ((a->tensor = find_tensor(r->inputs, r->ninputs, a->name)) != NULL)
+		a->target = TARGET_INPUT;
+	else if ((a->tensor = find_tensor(m->params, m->nparams, a->name)) != NULL)
+		a->target = TARGET_PARAM;
+	for (int32_t i = 0; i < r->nscalars && !a->target; i++)
+		if (strcmp(r->scalars[i].name, a->name) == 0)
+			a->target = TARGET_SCALAR;
+	for (int32_t i = 0; i < m->ndims && !a->target; i++)
+		if (strcmp(m->dims[i].name, a->name) == 0)
+			a->target = TARGET_DIM;
 }
 
 static int unknown_name(const tsr_module *m, const tsr_routine *r, const char *name)
@@ -153,66 +152,69 @@ static tsr_array view(const Array *array)
 	return out;
 }
 
-static int set_tensor(tsr_session *s, const Assignment *a, bool input)
+static int set_tensor(tsr_session *s, const Assignment *a)
 {
 	tsr_error error;
 	tsr_array array = view(&a->array);
-	int code = input ? tsr_set_input(s, a->name, &array, &error)
-			 : tsr_set_param(s, a->name, &array, &error);
+	int code = a->target == TARGET_INPUT ? tsr_set_input(s, a->name, &array, &error)
+					     : tsr_set_param(s, a->name, &array, &error);
 	return code == TSR_OK ? STATUS_OK
 			      : report_error(a->kind == VALUE_FILE ? a->text : NULL, &error);
 }
 
-static int read_file(tsr_session *s, Assignment *a, const tsr_tensor *t, bool input)
+static int unreadable(const Assignment *a, const ArrayError *why)
 {
-	ArrayError why;
-	if (!assignment_read(a, dtype_from_name(t->dtype, strlen(t->dtype)), &why))
-		return report("%s: %s '%s': %s (%s wants %s)", a->text,
-			      input ? "input" : "parameter", a->name, why.text, a->name, t->type);
-	return set_tensor(s, a, input);
+	return report("%s: %s '%s': %s (%s wants %s)", a->text,
+		      a->target == TARGET_INPUT ? "input" : "parameter", a->name, why->text,
+		      a->name, a->tensor->type);
 }
 
-static int set_number(tsr_session *s, const Assignment *a, bool dim)
+/* Type and extents are looked at before the elements are read. */
+static int read_array(const tsr_session *s, Assignment *a, ArrayFile *file)
+{
+	ArrayError why;
+	tsr_error error;
+	Dtype want = dtype_from_name(a->tensor->dtype, strlen(a->tensor->dtype));
+	ptrdiff_t index = array_file_pick(file, a->key, &why);
+	if (index < 0 || !array_file_measure(file, (size_t)index, want, &a->array, &why))
+		return unreadable(a, &why);
+	tsr_array seen = view(&a->array);
+	if (session_check_array(s, a->name, &seen, &error) != TSR_OK)
+		return report_error(a->text, &error);
+	return array_file_read(file, (size_t)index, want, &a->array, &why) ? STATUS_OK
+									    : unreadable(a, &why);
+}
+
+/* What the array says of the dims holds for the next file. */
+static int set_file(tsr_session *s, Assignment *a)
+{
+	ArrayError why;
+	tsr_error error;
+	ArrayFile *file = assignment_open(a, &why);
+	int status = file ? read_array(s, a, file) : unreadable(a, &why);
+	array_file_close(file);
+	if (status == STATUS_OK)
+		status = set_tensor(s, a);
+	if (status == STATUS_OK && tsr_resolve(s, &error) != TSR_OK)
+		status = report_error(NULL, &error);
+	return status;
+}
+
+static int set_number(tsr_session *s, Assignment *a)
 {
 	tsr_error error;
-	int code;
+	bool dim = a->target == TARGET_DIM;
 	if (a->kind != VALUE_NUMBER)
 		return report("%s '%s': expected a number, came '%s'", dim ? "dim" : "scalar",
 			      a->name, a->text);
 	if (dim && (a->number != floor(a->number) || a->number < 0 || a->number > 0x1p62))
 		return report("dim '%s': expected a natural number, came '%s'", a->name, a->text);
-	code = dim ? tsr_set_dim(s, a->name, (int64_t)a->number, &error)
-		   : tsr_set_scalar(s, a->name, a->number, &error);
+	int code = dim ? tsr_set_dim(s, a->name, (int64_t)a->number, &error)
+		       : tsr_set_scalar(s, a->name, a->number, &error);
 	return code == TSR_OK ? STATUS_OK : report_error(NULL, &error);
 }
 
-/* Dims, scalars and files. */
-static int set_given(Request *request, tsr_session *s, const tsr_module *m)
-{
-	const tsr_routine *r = tsr_session_routine(s);
-	for (size_t i = 0; i < request->nvalues; i++) {
-		Assignment *a = &request->values[i];
-		const tsr_tensor *tensor;
-		if (!assignment_value(a))
-			return STATUS_ERROR;
-		for (size_t k = 0; k < i; k++)
-			if (strcmp(request->values[k].name, a->name) == 0)
-				return report("'%s' is given twice: %s and %s", a->name,
-					      request->values[k].text, a->text);
-		Target target = target_of(m, r, a->name, &tensor);
-		int status = target == TARGET_NONE ? unknown_name(m, r, a->name)
-			     : target == TARGET_DIM || target == TARGET_SCALAR
-				     ? set_number(s, a, target == TARGET_DIM)
-			     : a->kind == VALUE_FILE
-				     ? read_file(s, a, tensor, target == TARGET_INPUT)
-				     : STATUS_OK;
-		if (status != STATUS_OK)
-			return status;
-	}
-	return STATUS_OK;
-}
-
-static int generate(tsr_session *s, Assignment *a, bool input)
+static int generate(tsr_session *s, Assignment *a)
 {
 	tsr_error error;
 	ArrayError why;
@@ -222,23 +224,31 @@ static int generate(tsr_session *s, Assignment *a, bool input)
 	Dtype dtype = dtype_from_name(want.dtype, strlen(want.dtype));
 	if (!array_new(&a->array, dtype, want.rank, want.extents, &why))
 		return report("%s=%s: %s", a->name, a->text, why.text);
-	return fill_array(&a->array, a, a->name) ? set_tensor(s, a, input) : STATUS_ERROR;
+	return fill_array(&a->array, a, a->name) ? set_tensor(s, a) : STATUS_ERROR;
 }
 
-static int set_generated(Request *request, tsr_session *s, const tsr_module *m)
+/* What each assignment says and is for, before any file is read. */
+static int look_at(const Request *request, size_t i, const tsr_module *m, const tsr_routine *r)
 {
-	for (size_t i = 0; i < request->nvalues; i++) {
-		Assignment *a = &request->values[i];
-		const tsr_tensor *tensor;
-		Target target = target_of(m, tsr_session_routine(s), a->name, &tensor);
-		if (a->kind == VALUE_FILE || (target != TARGET_INPUT && target != TARGET_PARAM))
-			continue;
-		int status = generate(s, a, target == TARGET_INPUT);
-		if (status != STATUS_OK)
-			return status;
-	}
-	return STATUS_OK;
+	Assignment *a = &request->values[i];
+	if (!assignment_value(a))
+		return STATUS_ERROR;
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(request->values[k].name, a->name) == 0)
+			return report("'%s' is given twice: %s and %s", a->name,
+				      request->values[k].text, a->text);
+	find_target(a, m, r);
+	return a->target == TARGET_NONE ? unknown_name(m, r, a->name) : STATUS_OK;
 }
+
+static bool is_tensor(const Assignment *a)
+{
+	return a->target == TARGET_INPUT || a->target == TARGET_PARAM;
+}
+
+static bool is_number(const Assignment *a) { return !is_tensor(a); }
+static bool is_file(const Assignment *a) { return is_tensor(a) && a->kind == VALUE_FILE; }
+static bool is_generated(const Assignment *a) { return is_tensor(a) && a->kind != VALUE_FILE; }
 
 /* Every input that is not named gets random numbers, or zeros where it holds integers. */
 static int add_missing(Request *request, const tsr_routine *r)
@@ -275,25 +285,43 @@ static void warn_lacking(const Request *request, const tsr_session *s, const tsr
 	}
 }
 
-static int load_parameters(const Request *request, tsr_session *s, tsr_error *error)
+static int load_parameters(const Request *request, tsr_session *s)
 {
-	int code = request->params ? tsr_load_params(s, request->params, request->params_map, error)
-				   : TSR_OK;
+	tsr_error error;
+	int code = request->params
+			   ? tsr_load_params(s, request->params, request->params_map, &error)
+			   : TSR_OK;
 	if (code == TSR_OK && request->state)
-		code = tsr_load_state(s, request->state, error);
-	return code == TSR_OK ? tsr_resolve(s, error) : code;
+		code = tsr_load_state(s, request->state, &error);
+	if (code == TSR_OK)
+		code = tsr_resolve(s, &error);
+	return code == TSR_OK ? STATUS_OK : report_error(NULL, &error);
+}
+
+static int set_all(const Request *request, tsr_session *s, bool (*which)(const Assignment *a),
+		   int (*set)(tsr_session *s, Assignment *a))
+{
+	int status = STATUS_OK;
+	for (size_t i = 0; i < request->nvalues && status == STATUS_OK; i++)
+		if (which(&request->values[i]))
+			status = set(s, &request->values[i]);
+	return status;
 }
 
 static int prepare(Request *request, bool fill, tsr_session *s, const tsr_module *m)
 {
 	tsr_error error;
 	int status = fill ? add_missing(request, tsr_session_routine(s)) : STATUS_OK;
+	for (size_t i = 0; i < request->nvalues && status == STATUS_OK; i++)
+		status = look_at(request, i, m, tsr_session_routine(s));
 	if (status == STATUS_OK)
-		status = set_given(request, s, m);
-	if (status == STATUS_OK && load_parameters(request, s, &error) != TSR_OK)
-		status = report_error(NULL, &error);
+		status = set_all(request, s, is_number, set_number);
 	if (status == STATUS_OK)
-		status = set_generated(request, s, m);
+		status = set_all(request, s, is_file, set_file);
+	if (status == STATUS_OK)
+		status = load_parameters(request, s);
+	if (status == STATUS_OK)
+		status = set_all(request, s, is_generated, generate);
 	if (status != STATUS_OK)
 		return status;
 	if (request->params)

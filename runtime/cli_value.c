@@ -106,24 +106,16 @@ static char *read_all(FILE *in, size_t *len)
 	return NULL;
 }
 
-static bool read_stdin(Dtype want, Array *out, ArrayError *why)
+ArrayFile *assignment_open(Assignment *a, ArrayError *why)
 {
 	size_t len;
-	char *bytes = read_all(stdin, &len);
-	snprintf(why->text, sizeof why->text,
-		 "standard input cannot be read, or has more than 1 GiB");
-	ArrayFile *file = bytes ? array_file_memory(bytes, len, why) : NULL;
-	bool ok = file && array_file_count(file) > 0 && array_file_read(file, 0, want, out, why);
-	array_file_close(file);
-	free(bytes);
-	return ok;
-}
-
-bool assignment_read(Assignment *a, Dtype want, ArrayError *why)
-{
-	if (strcmp(a->path, "-") == 0)
-		return read_stdin(want, &a->array, why);
-	return array_read(a->path, a->key, want, &a->array, why);
+	if (strcmp(a->path, "-") != 0)
+		return array_file_open(a->path, why);
+	a->bytes = read_all(stdin, &len);
+	if (a->bytes)
+		return array_file_memory(a->bytes, len, why);
+	array_fail(why, "standard input cannot be read, or has more than 1 GiB");
+	return NULL;
 }
 
 static bool fits(Dtype dtype, double value)

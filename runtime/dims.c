@@ -1,6 +1,7 @@
 /* Dims from arrays: every extent is an equation `size = extent`.
  *
- * Axes that are a plain dim are read first, so that they are what messages speak of. Then, until
+ * Each time it starts from the dims that were given by themselves, since arrays may have been set
+ * anew. Axes that are a plain dim are read first, so that they are what messages speak of. Then, until
  * nothing changes, an equation in which one dim is unknown and stands linearly is solved: the size
  * is evaluated as (a*x + b)/c. What is left is checked, not solved: session_check_extents compares
  * every axis.
@@ -78,11 +79,11 @@ static bool linear_form(const tsr_session *s, const tsr_size *size, Linear *out)
 		}
 		if (depth == 64 || (code == TSR_SIZE_DIM && (arg < 0 || arg >= s->module->ndims)))
 			return false;
-		bool open = code == TSR_SIZE_DIM && s->dims[arg].value < 0;
+		bool open = code == TSR_SIZE_DIM && s->values[arg] < 0;
 		if (open && unknown >= 0 && unknown != arg)
 			return false;
 		unknown = open ? arg : unknown;
-		int64_t value = code == TSR_SIZE_DIM ? s->dims[arg].value : arg;
+		int64_t value = code == TSR_SIZE_DIM ? s->values[arg] : arg;
 		stack[depth++] = open ? (Linear){1, 0, 1, arg} : (Linear){0, value, 1, -1};
 	}
 	*out = stack[0];
@@ -100,7 +101,6 @@ static int set_solved(tsr_session *s, const Slot *slot, int axis, const Linear *
 		      tsr_error *error)
 {
 	int64_t extent = slot->array.extents[axis], scaled, rest;
-	DimCell *cell = &s->dims[form->dim];
 	const char *name = s->module->dims[form->dim].name;
 	if (__builtin_mul_overflow(extent, form->c, &scaled) ||
 	    __builtin_sub_overflow(scaled, form->b, &rest) ||
@@ -109,8 +109,8 @@ static int set_solved(tsr_session *s, const Slot *slot, int axis, const Linear *
 				    "axis %d of %s '%s' is %lld, and no %s makes %s that", axis,
 				    slot->role, slot->tensor->name, (long long)extent, name,
 				    slot->tensor->sizes[axis].text);
-	cell->value = rest / form->a;
-	describe(slot, axis, cell->by, sizeof cell->by);
+	s->values[form->dim] = rest / form->a;
+	describe(slot, axis, s->dims[form->dim].by, sizeof s->dims[form->dim].by);
 	return TSR_OK;
 }
 
@@ -119,13 +119,15 @@ static bool is_plain(const tsr_size *size)
 	return size->n == 1 && size->code[0] == TSR_SIZE_DIM;
 }
 
-static int conflict(const tsr_session *s, const Slot *slot, int axis, int64_t dim, tsr_error *error)
+static int conflict(const tsr_session *s, const Slot *slot, const tsr_array *array, int axis,
+		    tsr_error *error)
 {
-	const DimCell *cell = &s->dims[dim];
+	int64_t dim = slot->tensor->sizes[axis].code[1];
 	return session_fail(error, TSR_FAIL_DIM,
 			    "dim %s is %lld by %s, but axis %d of %s '%s' is %lld",
-			    s->module->dims[dim].name, (long long)cell->value, cell->by, axis,
-			    slot->role, slot->tensor->name, (long long)slot->array.extents[axis]);
+			    s->module->dims[dim].name, (long long)s->values[dim], s->dims[dim].by,
+			    axis, slot->role, slot->tensor->name,
+			    (long long)array->extents[axis]);
 }
 
 static int bind_plain(tsr_session *s, const Slot *slot, tsr_error *error)
@@ -134,13 +136,12 @@ static int bind_plain(tsr_session *s, const Slot *slot, tsr_error *error)
 		const tsr_size *size = &slot->tensor->sizes[axis];
 		if (!is_plain(size))
 			continue;
-		DimCell *cell = &s->dims[size->code[1]];
-		if (cell->value < 0) {
-			cell->value = slot->array.extents[axis];
-			describe(slot, axis, cell->by, sizeof cell->by);
-		} else if (cell->value != slot->array.extents[axis]) {
-			return conflict(s, slot, axis, size->code[1], error);
-		}
+		int64_t dim = size->code[1], extent = slot->array.extents[axis];
+		if (s->values[dim] >= 0 && s->values[dim] != extent)
+			return conflict(s, slot, &slot->array, axis, error);
+		if (s->values[dim] < 0)
+			describe(slot, axis, s->dims[dim].by, sizeof s->dims[dim].by);
+		s->values[dim] = extent;
 	}
 	return TSR_OK;
 }
@@ -170,10 +171,10 @@ static const Slot *given(const tsr_session *s, int32_t k)
 static int check_minimum(const tsr_session *s, tsr_error *error)
 {
 	for (int32_t d = 0; d < s->module->ndims; d++)
-		if (s->dims[d].value >= 0 && s->dims[d].value < s->module->dims[d].at_least)
+		if (s->values[d] >= 0 && s->values[d] < s->module->dims[d].at_least)
 			return session_fail(error, TSR_FAIL_DIM,
 					    "dim %s is %lld by %s, but it must be at least %lld",
-					    s->module->dims[d].name, (long long)s->dims[d].value,
+					    s->module->dims[d].name, (long long)s->values[d],
 					    s->dims[d].by, (long long)s->module->dims[d].at_least);
 	return TSR_OK;
 }
@@ -182,6 +183,9 @@ int session_resolve(tsr_session *s, tsr_error *error)
 {
 	const Slot *slot;
 	int code = TSR_OK;
+	for (int32_t d = 0; d < s->module->ndims; d++)
+		if (!s->dims[d].given)
+			s->values[d] = -1;
 	for (int32_t k = 0; code == TSR_OK && (slot = given(s, k)) != NULL; k++)
 		code = slot->set ? bind_plain(s, slot, error) : TSR_OK;
 	for (bool changed = code == TSR_OK; changed && code == TSR_OK;) {
@@ -189,8 +193,6 @@ int session_resolve(tsr_session *s, tsr_error *error)
 		for (int32_t k = 0; code == TSR_OK && (slot = given(s, k)) != NULL; k++)
 			code = slot->set ? bind_linear(s, slot, &changed, error) : TSR_OK;
 	}
-	for (int32_t d = 0; d < s->module->ndims; d++)
-		s->values[d] = s->dims[d].value;
 	return code == TSR_OK ? check_minimum(s, error) : code;
 }
 
@@ -200,40 +202,66 @@ static void because(const tsr_session *s, const tsr_size *size, char *text, size
 	text[0] = '\0';
 	for (int64_t i = 0; i < size->n; i++)
 		if (size->code[2 * i] == TSR_SIZE_DIM) {
-			const DimCell *cell = &s->dims[size->code[2 * i + 1]];
-			snprintf(text, room, " (%s is %lld by %s)",
-				 s->module->dims[size->code[2 * i + 1]].name,
-				 (long long)cell->value, cell->by);
+			int64_t dim = size->code[2 * i + 1];
+			snprintf(text, room, " (%s is %lld by %s)", s->module->dims[dim].name,
+				 (long long)s->values[dim], s->dims[dim].by);
 			return;
 		}
+}
+
+static int not_computed(const tsr_session *s, const Slot *slot, int axis, tsr_error *error)
+{
+	int code = session_check_guards(s, error);
+	return code != TSR_OK ? code
+			      : session_fail(error, TSR_FAIL_DIM,
+					     "%s '%s': the size %s of axis %d cannot be computed "
+					     "from the dims given",
+					     slot->role, slot->tensor->name,
+					     slot->tensor->sizes[axis].text, axis);
+}
+
+static int other_extent(const tsr_session *s, const Slot *slot, const tsr_array *array, int axis,
+			tsr_error *error)
+{
+	const tsr_size *size = &slot->tensor->sizes[axis];
+	int64_t value = 0;
+	char expected[300], came[200], why[240];
+	tsr_size_value(size, s->module, s->values, &value);
+	session_tensor_text(slot->tensor, expected, sizeof expected);
+	extents_text(array->extents, array->rank, came, sizeof came);
+	because(s, size, why, sizeof why);
+	return session_fail(error, TSR_FAIL_TYPE,
+			    "%s '%s': axis %d must be %lld%s, not %lld: expected %s, came %s %s",
+			    slot->role, slot->tensor->name, axis, (long long)value, why,
+			    (long long)array->extents[axis], expected, array->dtype, came);
+}
+
+int slot_check_known(const tsr_session *s, const Slot *slot, const tsr_array *array,
+		     tsr_error *error)
+{
+	int code = slot_check_type(slot, array, error);
+	for (int axis = 0; code == TSR_OK && axis < array->rank; axis++) {
+		int64_t value;
+		const tsr_size *size = &slot->tensor->sizes[axis];
+		if (tsr_size_value(size, s->module, s->values, &value) != TSR_OK || value < 0 ||
+		    value == array->extents[axis])
+			continue;
+		code = is_plain(size) ? conflict(s, slot, array, axis, error)
+				      : other_extent(s, slot, array, axis, error);
+	}
+	return code;
 }
 
 static int check_slot(const tsr_session *s, const Slot *slot, tsr_error *error)
 {
 	for (int axis = 0; axis < slot->array.rank; axis++) {
-		const tsr_size *size = &slot->tensor->sizes[axis];
-		int64_t value, came = slot->array.extents[axis];
-		char expected[300], got[200], why[240];
-		if (tsr_size_value(size, s->module, s->values, &value) != TSR_OK || value < 0) {
-			int code = session_check_guards(s, error);
-			return code != TSR_OK
-				       ? code
-				       : session_fail(error, TSR_FAIL_DIM,
-						      "%s '%s': the size %s of axis %d cannot be "
-						      "computed from the dims given",
-						      slot->role, slot->tensor->name, size->text,
-						      axis);
-		}
-		if (value == came)
-			continue;
-		session_tensor_text(slot->tensor, expected, sizeof expected);
-		extents_text(slot->array.extents, slot->array.rank, got, sizeof got);
-		because(s, size, why, sizeof why);
-		return session_fail(
-			error, TSR_FAIL_TYPE,
-			"%s '%s': axis %d must be %lld%s, not %lld: expected %s, came %s %s",
-			slot->role, slot->tensor->name, axis, (long long)value, why,
-			(long long)came, expected, slot->array.dtype, got);
+		int64_t value;
+		if (tsr_size_value(&slot->tensor->sizes[axis], s->module, s->values, &value) !=
+			    TSR_OK ||
+		    value < 0)
+			return not_computed(s, slot, axis, error);
+		if (value != slot->array.extents[axis])
+			return other_extent(s, slot, &slot->array, axis, error);
 	}
 	return TSR_OK;
 }

@@ -1,14 +1,13 @@
 /* Models: loading a shared object, finding its table, reading sizes from it. */
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "runtime/session.h"
 
 int session_fail(tsr_error *error, int code, const char *fmt, ...)
@@ -23,8 +22,15 @@ int session_fail(tsr_error *error, int code, const char *fmt, ...)
 	return code;
 }
 
+int session_check_pointer(const void *pointer, const char *what, tsr_error *error)
+{
+	return pointer ? TSR_OK : session_fail(error, TSR_FAIL_ARGUMENT, "the %s is NULL", what);
+}
+
 tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error)
 {
+	if (session_check_pointer(table, "table", error) != TSR_OK)
+		return NULL;
 	if (table->abi != TSR_ABI || table->bytes < sizeof *table) {
 		session_fail(error, TSR_FAIL_MODULE,
 			     "the module has interface %u; this library reads %u", table->abi,
@@ -47,42 +53,44 @@ tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error)
 /* Does the file hold all that its program headers map? The loader maps without looking, and a
  * module cut short would end the process on the first page that is missing. What is no ELF file is
  * left to its message. */
-static bool is_whole(const char *path)
+static bool is_whole(FILE *in)
 {
-	FILE *in = fopen(path, "rbe");
 	struct stat st;
 	Elf64_Ehdr h;
 	Elf64_Phdr p;
 	bool whole = true;
-	bool elf = in && fstat(fileno(in), &st) == 0 && fread(&h, sizeof h, 1, in) == 1 &&
+	bool elf = fstat(fileno(in), &st) == 0 && fread(&h, sizeof h, 1, in) == 1 &&
 		   memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 && h.e_phentsize == sizeof p &&
 		   fseeko(in, (off_t)h.e_phoff, SEEK_SET) == 0;
 	for (int i = 0; elf && whole && i < h.e_phnum; i++)
 		whole = fread(&p, sizeof p, 1, in) == 1 && p.p_offset <= (uint64_t)st.st_size &&
 			p.p_filesz <= (uint64_t)st.st_size - p.p_offset;
-	if (in)
-		fclose(in);
 	return whole;
+}
+
+/* What the loader must not be given. */
+static int check_file(const char *path, tsr_error *error)
+{
+	const char *why;
+	FILE *in = file_open(path, &why);
+	if (!in)
+		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why);
+	bool whole = is_whole(in);
+	fclose(in);
+	size_t len = strlen(path);
+	if (len > 4 && strcmp(path + len - 4, ".tsr") == 0)
+		return session_fail(error, TSR_FAIL_MODULE,
+				    "%s: a program; 'tsrc %s -o %.*s.so' makes a module of it",
+				    path, path, (int)len - 4, path);
+	return whole ? TSR_OK
+		     : session_fail(error, TSR_FAIL_MODULE, "%s: the module is cut short", path);
 }
 
 /* dlopen searches the system's directories for a name without a slash: this one is a file's. */
 static void *open_shared(const char *path, tsr_error *error)
 {
-	if (access(path, R_OK) != 0) {
-		session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
+	if (check_file(path, error) != TSR_OK)
 		return NULL;
-	}
-	size_t len = strlen(path);
-	if (len > 4 && strcmp(path + len - 4, ".tsr") == 0) {
-		session_fail(error, TSR_FAIL_MODULE,
-			     "%s: a program; 'tsrc %s -o %.*s.so' makes a module of it", path, path,
-			     (int)len - 4, path);
-		return NULL;
-	}
-	if (!is_whole(path)) {
-		session_fail(error, TSR_FAIL_MODULE, "%s: the module is cut short", path);
-		return NULL;
-	}
 	char *slashed = malloc(strlen(path) + 3);
 	if (!slashed) {
 		session_fail(error, TSR_FAIL_MEMORY, "out of memory");
@@ -99,7 +107,9 @@ static void *open_shared(const char *path, tsr_error *error)
 
 tsr_model *tsr_open(const char *path, tsr_error *error)
 {
-	void *handle = open_shared(path, error);
+	void *handle = session_check_pointer(path, "path", error) == TSR_OK
+			       ? open_shared(path, error)
+			       : NULL;
 	if (!handle)
 		return NULL;
 	const tsr_module *table = dlsym(handle, "tsr_module_table");
@@ -124,12 +134,12 @@ void tsr_close(tsr_model *model)
 
 const tsr_module *tsr_table(const tsr_model *model)
 {
-	return model->table;
+	return model ? model->table : NULL;
 }
 
 const tsr_routine *tsr_find_routine(const tsr_module *module, const char *name)
 {
-	for (int32_t i = 0; i < module->nroutines; i++)
+	for (int32_t i = 0; module && i < module->nroutines; i++)
 		if (name_is(module->routines[i].name, name))
 			return &module->routines[i];
 	return NULL;
@@ -159,6 +169,8 @@ int tsr_size_value(const tsr_size *size, const tsr_module *module, const int64_t
 {
 	int64_t stack[64];
 	int depth = 0;
+	if (!size || !module || !dims || !out)
+		return TSR_FAIL_ARGUMENT;
 	for (int64_t i = 0; i < size->n; i++) {
 		int64_t code = size->code[2 * i], arg = size->code[2 * i + 1];
 		if (code == TSR_SIZE_CONST || code == TSR_SIZE_DIM) {

@@ -52,7 +52,7 @@ static int arrange(const tsr_session *s, const tsr_tensor *tensor, const MapLine
 	Arrangement how;
 	ArrayError why = {""};
 	if (rank > ARRAY_RANK_MAX)
-		return TSR_OK; /* slot_check_type tells it */
+		return TSR_OK; /* slot_check_known tells it */
 	wanted_extents(s, tensor, wanted);
 	if (line->axes ? arrangement_parse(line->axes, &how, &why) &&
 				 arrangement_apply(&how, wanted, rank, array, &why)
@@ -66,30 +66,41 @@ static int arrange(const tsr_session *s, const tsr_tensor *tensor, const MapLine
 			    *fit ? "; its sizes fit with " : "", fit);
 }
 
-/* `line`: NULL without a map. */
+static int unreadable(const Slot *slot, const ArrayError *why, tsr_error *error)
+{
+	char expected[300];
+	session_tensor_text(slot->tensor, expected, sizeof expected);
+	return session_fail(error, TSR_FAIL_TYPE, "parameter '%s': %s (%s)", slot->tensor->name,
+			    why->text, expected);
+}
+
+/* The array is compared with the parameter before its elements are read. `line`: NULL without a
+ * map. */
 static int load_one(tsr_session *s, Slot *slot, ArrayFile *file, size_t index, const MapLine *line,
 		    tsr_error *error)
 {
 	Array array;
 	ArrayError why;
 	const char *type = slot->tensor->dtype;
-	if (!array_file_read(file, index, dtype_from_name(type, strlen(type)), &array, &why)) {
-		char expected[300];
-		session_tensor_text(slot->tensor, expected, sizeof expected);
-		return session_fail(error, TSR_FAIL_TYPE, "parameter '%s': %s (%s)",
-				    slot->tensor->name, why.text, expected);
-	}
+	Dtype dtype = dtype_from_name(type, strlen(type));
+	if (!array_file_measure(file, index, dtype, &array, &why))
+		return unreadable(slot, &why, error);
 	int code = line ? arrange(s, slot->tensor, line, &array, error) : TSR_OK;
 	tsr_array seen = view(&array);
 	if (code == TSR_OK)
-		code = slot_check_type(slot, &seen, error);
+		code = slot_check_known(s, slot, &seen, error);
+	if (code != TSR_OK)
+		return code;
+	if (!array_file_read(file, index, dtype, &array, &why))
+		return unreadable(slot, &why, error);
+	code = line ? arrange(s, slot->tensor, line, &array, error) : TSR_OK;
 	if (code != TSR_OK) {
 		array_free(&array);
 		return code;
 	}
 	array_free(&slot->loaded);
 	slot->loaded = array;
-	slot->array = seen;
+	slot->array = view(&array);
 	slot->set = true;
 	return TSR_OK;
 }
@@ -254,14 +265,17 @@ int tsr_load_params(tsr_session *s, const char *path, const char *map, tsr_error
 {
 	ArrayError why;
 	tsr_error inner;
-	if (s->state)
-		return session_fail(error, TSR_FAIL_ORDER, "the session has a state already");
-	for (int32_t d = 0; d < s->module->ndims; d++)
-		s->values[d] = s->dims[d].value;
+	int code = session_check_stateless(s, error);
+	if (code == TSR_OK)
+		code = session_check_pointer(path, "path", error);
+	if (code == TSR_OK)
+		code = session_resolve(s, error);
+	if (code != TSR_OK)
+		return code;
 	ArrayFile *file = array_file_open(path, &why);
 	if (!file)
 		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why.text);
-	int code = load_file(s, file, map, &inner);
+	code = load_file(s, file, map, &inner);
 	if (code == TSR_OK)
 		code = check_taken(s, file, &inner);
 	array_file_close(file);

@@ -6,10 +6,10 @@
  * as the map.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "runtime/params_map.h"
 #include "runtime/session.h"
 
@@ -213,10 +213,11 @@ int params_map_read(const char *path, ParamsMap *map, tsr_error *error)
 {
 	int number = 0;
 	ArrayError why;
+	const char *closed;
 	*map = (ParamsMap){0};
-	FILE *in = fopen(path, "re");
+	FILE *in = file_open(path, &closed);
 	if (!in)
-		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));
+		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, closed);
 	bool ok = read_lines(in, map, &number, &why);
 	fclose(in);
 	return ok ? TSR_OK

@@ -376,12 +376,18 @@ void tsr_pool_free(tsr_pool *pool)
 	free(pool);
 }
 
-int32_t tsr_pool_threads(const tsr_pool *pool) { return pool->nworkers + 1; }
+int32_t tsr_pool_threads(const tsr_pool *pool) { return pool ? pool->nworkers + 1 : 1; }
 
 void tsr_pool_call(tsr_pool *pool, tsr_call *call)
 {
+	if (!call)
+		return;
 	call->parallel = pool ? pool_run : NULL;
 	call->pool = pool;
 }
 
-void tsr_set_pool(tsr_session *session, tsr_pool *pool) { session->pool = pool; }
+void tsr_set_pool(tsr_session *session, tsr_pool *pool)
+{
+	if (session)
+		session->pool = pool;
+}

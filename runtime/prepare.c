@@ -38,8 +38,7 @@ static int size_fails(const tsr_session *s, const tsr_size *size, const char *wh
 int slot_measure(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_error *error)
 {
 	const tsr_tensor *t = slot->tensor;
-	uint64_t bytes = dtype_bytes(dtype_from_name(t->dtype, strlen(t->dtype)));
-	bool empty = false, overflow = false;
+	uint64_t bytes;
 	memset(out, 0, sizeof *out);
 	out->dtype = t->dtype;
 	out->rank = tensor_rank(t);
@@ -53,13 +52,11 @@ int slot_measure(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_err
 			    TSR_OK ||
 		    out->extents[i] < 0)
 			return size_fails(s, &t->sizes[i], what, error);
-		empty |= out->extents[i] == 0;
-		overflow |= __builtin_mul_overflow(bytes, (uint64_t)out->extents[i], &bytes);
 	}
-	if (!empty && (overflow || bytes > SIZE_MAX / 2))
+	if (!extents_bytes(t->dtype, out->extents, out->rank, &bytes))
 		return session_fail(error, TSR_FAIL_MEMORY, "%s '%s' is too large", slot->role,
 				    t->name);
-	out->bytes = empty ? 0 : bytes;
+	out->bytes = bytes;
 	return TSR_OK;
 }
 
@@ -148,21 +145,9 @@ static int place_param(const tsr_session *s, const Slot *slot, tsr_array *out, t
 	return TSR_OK;
 }
 
-/* The dims of the module, as its functions take them, -1 where one is not known; NULL: memory is
- * short. */
-static int64_t *module_dims(const tsr_session *s)
-{
-	int64_t *dims = calloc((size_t)s->module->ndims + 1, sizeof *dims);
-	for (int32_t d = 0; dims && d < s->module->ndims; d++)
-		dims[d] = s->values[d];
-	return dims;
-}
-
 static int initialise(tsr_session *s, tsr_error *error)
 {
-	int64_t *dims = module_dims(s);
-	int code = dims ? s->module->init(dims, s->state, s->seed) : TSR_FAIL_MEMORY;
-	free(dims);
+	int code = s->module->init(s->values, s->state, s->seed);
 	int32_t check = code - TSR_CHECK_FIRST;
 	if (check >= 0 && check < s->module->nchecks)
 		return session_fail(error, code, "%s: the initialisers: %s (code %d)",
@@ -180,12 +165,10 @@ static int initialise(tsr_session *s, tsr_error *error)
 
 static int pack(tsr_session *s, tsr_error *error)
 {
-	const char *message = "out of memory";
+	const char *message = "no text";
 	tsr_call call = {.abi = TSR_ABI, .message = &message};
-	int64_t *dims = module_dims(s);
 	tsr_pool_call(s->pool, &call);
-	int code = dims ? s->module->pack(&call, dims, s->state) : TSR_FAIL_MEMORY;
-	free(dims);
+	int code = s->module->pack(&call, s->values, s->state);
 	return code == TSR_OK
 		       ? code
 		       : session_fail(error, code, "the parameters cannot be packed: %s (code %d)",
@@ -220,16 +203,9 @@ static int fill_state(tsr_session *s, tsr_error *error)
 	return code;
 }
 
-/* TSR_FAIL_ORDER unless the session has a state. */
-static int check_state(const tsr_session *s, tsr_error *error)
-{
-	return s->state ? TSR_OK
-			: session_fail(error, TSR_FAIL_ORDER, "the session has no state yet");
-}
-
 int tsr_pack(tsr_session *s, tsr_error *error)
 {
-	int code = check_state(s, error);
+	int code = session_check_state(s, error);
 	return code == TSR_OK ? pack(s, error) : code;
 }
 
@@ -263,6 +239,15 @@ static int allocate_memory(tsr_session *s, tsr_error *error)
 	return code;
 }
 
+/* What was loaded is in the state now. */
+static void drop_loaded(tsr_session *s)
+{
+	for (int32_t i = 0; i < s->module->nparams; i++)
+		array_free(&s->params[i].loaded);
+	image_close(s->image);
+	s->image = NULL;
+}
+
 /* Ensures: after TSR_OK the session has a state of its own, filled and packed. */
 static int make_state(tsr_session *s, tsr_error *error)
 {
@@ -271,7 +256,9 @@ static int make_state(tsr_session *s, tsr_error *error)
 	s->state = s->own_state;
 	if (code == TSR_OK)
 		code = fill_state(s, error);
-	if (code != TSR_OK) {
+	if (code == TSR_OK) {
+		drop_loaded(s);
+	} else {
 		free(s->own_state);
 		s->state = s->own_state = NULL;
 	}
@@ -313,9 +300,9 @@ static int check_shared(const tsr_session *s, tsr_error *error)
 
 int tsr_prepare_state(tsr_session *s, tsr_error *error)
 {
-	if (s->state)
-		return session_fail(error, TSR_FAIL_ORDER, "the session has a state already");
-	int code = session_resolve(s, error);
+	int code = session_check_stateless(s, error);
+	if (code == TSR_OK)
+		code = session_resolve(s, error);
 	if (code == TSR_OK)
 		code = session_check_params(s, error);
 	return code == TSR_OK ? make_state(s, error) : code;
@@ -323,9 +310,9 @@ int tsr_prepare_state(tsr_session *s, tsr_error *error)
 
 int tsr_prepare(tsr_session *s, tsr_error *error)
 {
-	if (s->prepared)
-		return session_fail(error, TSR_FAIL_ORDER, "the session is prepared already");
-	int code = session_resolve(s, error);
+	int code = session_check_open(s, error);
+	if (code == TSR_OK)
+		code = session_resolve(s, error);
 	if (code == TSR_OK)
 		code = check_missing(s, error);
 	if (code == TSR_OK)
@@ -349,9 +336,10 @@ static void adopt_dims(tsr_session *s, const tsr_session *other)
 			const tsr_size *size = &s->params[p].tensor->sizes[axis];
 			for (int64_t i = 0; i < size->n; i++) {
 				int64_t dim = size->code[2 * i + 1];
-				if (size->code[2 * i] != TSR_SIZE_DIM || s->dims[dim].value >= 0)
+				if (size->code[2 * i] != TSR_SIZE_DIM || s->values[dim] >= 0)
 					continue;
-				s->dims[dim].value = other->values[dim];
+				s->values[dim] = other->values[dim];
+				s->dims[dim].given = true;
 				snprintf(s->dims[dim].by, sizeof s->dims[dim].by,
 					 "the shared state's parameter '%.80s'",
 					 s->params[p].tensor->name);
@@ -361,12 +349,15 @@ static void adopt_dims(tsr_session *s, const tsr_session *other)
 
 int tsr_share_state(tsr_session *s, tsr_session *other, tsr_error *error)
 {
-	if (!other->state)
-		return session_fail(error, TSR_FAIL_ORDER, "the other session has no state yet");
+	int code = session_check_pointer(s, "session", error);
+	if (code == TSR_OK)
+		code = session_check_state(other, error);
+	if (code != TSR_OK)
+		return code;
 	if (s->module != other->module)
 		return session_fail(error, TSR_FAIL_TYPE, "the sessions are of different models");
-	if (s->prepared &&
-	    (s->state_bytes != other->state_bytes || session_layout_hash(s) != session_layout_hash(other)))
+	if (s->prepared && (s->state_bytes != other->state_bytes ||
+			    session_layout_hash(s) != session_layout_hash(other)))
 		return session_fail(error, TSR_FAIL_TYPE,
 				    "the sessions have states of different layouts");
 	free(s->own_state);
@@ -409,23 +400,26 @@ int tsr_execute(tsr_session *s, tsr_error *error)
 {
 	const char *message = NULL;
 	tsr_call call = {.abi = TSR_ABI, .message = &message};
-	if (!s->prepared)
-		return session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
+	int code = session_check_pointer(s, "session", error);
+	if (code == TSR_OK && !s->prepared)
+		code = session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
+	if (code != TSR_OK)
+		return code;
 	tsr_pool_call(s->pool, &call);
-	int code = s->routine->invoke(&call, s->call_dims, s->call_scalars, s->call_inputs,
+	code = s->routine->invoke(&call, s->call_dims, s->call_scalars, s->call_inputs,
 				      s->call_outputs, s->state, s->workspace);
 	return code == TSR_OK ? code : refused(s, code, message, error);
 }
 
 const tsr_array *tsr_output_at(const tsr_session *s, int32_t index)
 {
-	return s->prepared && index >= 0 && index < s->routine->noutputs ? &s->outputs[index].array
-									 : NULL;
+	bool there = s && s->prepared && index >= 0 && index < s->routine->noutputs;
+	return there ? &s->outputs[index].array : NULL;
 }
 
 const tsr_array *tsr_output(const tsr_session *s, const char *name)
 {
-	for (int32_t i = 0; i < s->routine->noutputs; i++)
+	for (int32_t i = 0; s && i < s->routine->noutputs; i++)
 		if (name_is(s->routine->outputs[i].name, name))
 			return tsr_output_at(s, i);
 	return NULL;
@@ -433,25 +427,30 @@ const tsr_array *tsr_output(const tsr_session *s, const char *name)
 
 int tsr_param(const tsr_session *s, const char *name, tsr_array *out, tsr_error *error)
 {
-	int code = check_state(s, error);
+	int code = session_check_state(s, error);
+	if (code == TSR_OK)
+		code = session_check_pointer(out, "place for the array", error);
 	if (code != TSR_OK)
 		return code;
 	for (int32_t i = 0; i < s->module->nparams; i++)
 		if (name_is(s->params[i].tensor->name, name))
 			return place_param(s, &s->params[i], out, error);
-	return session_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'", name);
+	return session_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'",
+			    name ? name : "");
 }
 
 void *tsr_state(const tsr_session *session)
 {
-	return session->state;
+	return session ? session->state : NULL;
 }
 
 uint64_t tsr_traffic(const tsr_session *s)
 {
-	const tsr_routine *r = s->routine;
 	uint64_t bytes = 0;
 	tsr_array place;
+	if (!s)
+		return 0;
+	const tsr_routine *r = s->routine;
 	for (int32_t i = 0; i < r->ninputs; i++)
 		if (slot_measure(s, &s->inputs[i], &place, NULL) == TSR_OK)
 			bytes += place.bytes;

@@ -21,6 +21,20 @@ void extents_text(const int64_t *extents, int rank, char *text, size_t room)
 					 (long long)extents[i]);
 }
 
+bool extents_bytes(const char *dtype, const int64_t *extents, int rank, uint64_t *bytes)
+{
+	bool empty = false, overflow = false;
+	*bytes = dtype_bytes(dtype_from_name(dtype, strlen(dtype)));
+	for (int i = 0; i < rank; i++) {
+		if (extents[i] < 0)
+			return false;
+		empty |= extents[i] == 0;
+		overflow |= __builtin_mul_overflow(*bytes, (uint64_t)extents[i], bytes);
+	}
+	*bytes = empty ? 0 : *bytes;
+	return empty || (!overflow && *bytes <= SIZE_MAX / 2);
+}
+
 void session_tensor_text(const tsr_tensor *tensor, char *text, size_t room)
 {
 	int rank = tensor_rank(tensor);
@@ -51,8 +65,8 @@ static bool allocate(tsr_session *s)
 	s->call_scalars = calloc(nscalars, sizeof *s->call_scalars);
 	s->call_inputs = calloc((size_t)r->ninputs + 1, sizeof *s->call_inputs);
 	s->call_outputs = calloc((size_t)r->noutputs + 1, sizeof *s->call_outputs);
-	for (int32_t d = 0; s->dims && d < s->module->ndims; d++)
-		s->dims[d].value = -1;
+	for (int32_t d = 0; s->values && d < s->module->ndims; d++)
+		s->values[d] = -1;
 	return s->dims && s->values && s->scalars && s->scalar_set && s->call_dims &&
 	       s->call_scalars && s->call_inputs && s->call_outputs &&
 	       fill_slots(&s->inputs, r->inputs, r->ninputs, "input") &&
@@ -62,9 +76,12 @@ static bool allocate(tsr_session *s)
 
 tsr_session *tsr_session_new(const tsr_model *model, const char *routine, tsr_error *error)
 {
+	if (session_check_pointer(model, "model", error) != TSR_OK)
+		return NULL;
 	const tsr_routine *found = tsr_find_routine(model->table, routine);
 	if (!found) {
-		session_fail(error, TSR_FAIL_NAME, "the module has no routine '%s'", routine);
+		session_fail(error, TSR_FAIL_NAME, "the module has no routine '%s'",
+			     routine ? routine : "");
 		return NULL;
 	}
 	tsr_session *s = calloc(1, sizeof *s);
@@ -99,7 +116,7 @@ void tsr_session_free(tsr_session *s)
 	free(s->call_scalars);
 	free(s->call_inputs);
 	free(s->call_outputs);
-	free(s->image);
+	image_close(s->image);
 	free(s->own_state);
 	free(s->workspace);
 	free(s);
@@ -107,7 +124,7 @@ void tsr_session_free(tsr_session *s)
 
 const tsr_routine *tsr_session_routine(const tsr_session *session)
 {
-	return session->routine;
+	return session ? session->routine : NULL;
 }
 
 static Slot *find_slot(Slot *slots, int32_t n, const char *name)
@@ -126,15 +143,36 @@ static Slot *slot_named(const tsr_session *s, const char *name)
 	return slot ? slot : find_slot(s->outputs, s->routine->noutputs, name);
 }
 
-static int check_open(const tsr_session *s, tsr_error *error)
+int session_check_open(const tsr_session *s, tsr_error *error)
 {
+	int code = session_check_pointer(s, "session", error);
+	if (code != TSR_OK)
+		return code;
 	return s->prepared ? session_fail(error, TSR_FAIL_ORDER, "the session is prepared already")
 			   : TSR_OK;
 }
 
+int session_check_stateless(const tsr_session *s, tsr_error *error)
+{
+	int code = session_check_pointer(s, "session", error);
+	if (code != TSR_OK)
+		return code;
+	return s->state ? session_fail(error, TSR_FAIL_ORDER, "the session has a state already")
+			: TSR_OK;
+}
+
+int session_check_state(const tsr_session *s, tsr_error *error)
+{
+	int code = session_check_pointer(s, "session", error);
+	if (code != TSR_OK)
+		return code;
+	return s->state ? TSR_OK
+			: session_fail(error, TSR_FAIL_ORDER, "the session has no state yet");
+}
+
 int tsr_set_dim(tsr_session *s, const char *name, int64_t value, tsr_error *error)
 {
-	int code = check_open(s, error);
+	int code = session_check_open(s, error);
 	if (code != TSR_OK)
 		return code;
 	for (int32_t d = 0; d < s->module->ndims; d++)
@@ -142,12 +180,13 @@ int tsr_set_dim(tsr_session *s, const char *name, int64_t value, tsr_error *erro
 			if (value < 0)
 				return session_fail(error, TSR_FAIL_DIM, "dim %s cannot be %lld",
 						    name, (long long)value);
-			s->dims[d].value = value;
+			s->values[d] = value;
+			s->dims[d].given = true;
 			snprintf(s->dims[d].by, sizeof s->dims[d].by, "%.60s=%lld", name,
 				 (long long)value);
 			return TSR_OK;
 		}
-	return session_fail(error, TSR_FAIL_NAME, "the module has no dim '%s'", name);
+	return session_fail(error, TSR_FAIL_NAME, "the module has no dim '%s'", name ? name : "");
 }
 
 int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error)
@@ -166,11 +205,40 @@ int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error)
 			    slot->tensor->name, expected, array->dtype, came);
 }
 
-static int set_slot(tsr_session *s, Slot *slot, const tsr_array *array, tsr_error *error)
+int session_check_array(const tsr_session *s, const char *name, const tsr_array *array,
+			tsr_error *error)
 {
-	int code = check_open(s, error);
+	return slot_check_known(s, slot_named(s, name), array, error);
+}
+
+static int check_data(const Slot *slot, const tsr_array *array, tsr_error *error)
+{
+	uint64_t bytes;
+	const tsr_tensor *t = slot->tensor;
+	size_t alignment = dtype_alignment(dtype_from_name(t->dtype, strlen(t->dtype)));
+	if (!extents_bytes(t->dtype, array->extents, array->rank, &bytes))
+		return session_fail(error, TSR_FAIL_TYPE,
+				    "%s '%s': an extent is negative, or the array is too large",
+				    slot->role, t->name);
+	if (array->bytes < bytes)
+		return session_fail(error, TSR_FAIL_TYPE,
+				    "%s '%s': its extents take %llu bytes, and the array has %zu",
+				    slot->role, t->name, (unsigned long long)bytes, array->bytes);
+	if (bytes > 0 && !array->data)
+		return session_fail(error, TSR_BAD_POINTER, "%s '%s': its data are NULL",
+				    slot->role, t->name);
+	if ((uintptr_t)array->data % alignment != 0)
+		return session_fail(error, TSR_BAD_POINTER,
+				    "%s '%s': its data are not aligned to %zu bytes", slot->role,
+				    t->name, alignment);
+	return TSR_OK;
+}
+
+static int set_slot(Slot *slot, const tsr_array *array, tsr_error *error)
+{
+	int code = slot_check_type(slot, array, error);
 	if (code == TSR_OK)
-		code = slot_check_type(slot, array, error);
+		code = check_data(slot, array, error);
 	if (code != TSR_OK)
 		return code;
 	slot->array = *array;
@@ -181,19 +249,24 @@ static int set_slot(tsr_session *s, Slot *slot, const tsr_array *array, tsr_erro
 
 int tsr_set_input(tsr_session *s, const char *name, const tsr_array *array, tsr_error *error)
 {
+	int code = session_check_open(s, error);
+	if (code != TSR_OK)
+		return code;
 	Slot *slot = find_slot(s->inputs, s->routine->ninputs, name);
-	return slot ? set_slot(s, slot, array, error)
+	return slot ? set_slot(slot, array, error)
 		    : session_fail(error, TSR_FAIL_NAME, "routine %s has no input '%s'",
-				   s->routine->name, name);
+				   s->routine->name, name ? name : "");
 }
 
 int tsr_set_param(tsr_session *s, const char *name, const tsr_array *array, tsr_error *error)
 {
+	int code = session_check_stateless(s, error);
+	if (code != TSR_OK)
+		return code;
 	Slot *slot = find_slot(s->params, s->module->nparams, name);
-	if (s->state)
-		return session_fail(error, TSR_FAIL_ORDER, "the session has a state already");
-	return slot ? set_slot(s, slot, array, error)
-		    : session_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'", name);
+	return slot ? set_slot(slot, array, error)
+		    : session_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'",
+				   name ? name : "");
 }
 
 /* false when the value has no image in the dtype. */
@@ -224,6 +297,9 @@ static bool store_scalar(const char *dtype, double value, void *cell)
 
 int tsr_set_scalar(tsr_session *s, const char *name, double value, tsr_error *error)
 {
+	int code = session_check_pointer(s, "session", error);
+	if (code != TSR_OK)
+		return code;
 	for (int32_t i = 0; i < s->routine->nscalars; i++)
 		if (name_is(s->routine->scalars[i].name, name)) {
 			if (!store_scalar(s->routine->scalars[i].dtype, value, &s->scalars[i]))
@@ -234,36 +310,44 @@ int tsr_set_scalar(tsr_session *s, const char *name, double value, tsr_error *er
 			return TSR_OK;
 		}
 	return session_fail(error, TSR_FAIL_NAME, "routine %s has no scalar '%s'", s->routine->name,
-			    name);
+			    name ? name : "");
 }
 
 void tsr_set_seed(tsr_session *session, uint64_t seed)
 {
-	session->seed = seed;
+	if (session)
+		session->seed = seed;
 }
 
 int tsr_has_param(const tsr_session *s, const char *name)
 {
-	const Slot *slot = find_slot(s->params, s->module->nparams, name);
+	const Slot *slot = s ? find_slot(s->params, s->module->nparams, name) : NULL;
 	return slot && slot->set;
 }
 
-int tsr_resolve(tsr_session *session, tsr_error *error)
+int tsr_resolve(tsr_session *s, tsr_error *error)
 {
-	return session->prepared ? TSR_OK : session_resolve(session, error);
+	int code = session_check_pointer(s, "session", error);
+	return code != TSR_OK || s->prepared ? code : session_resolve(s, error);
 }
 
 int tsr_expected(const tsr_session *s, const char *name, tsr_array *out, tsr_error *error)
 {
+	int code = session_check_pointer(s, "session", error);
+	if (code == TSR_OK)
+		code = session_check_pointer(out, "place for the array", error);
+	if (code != TSR_OK)
+		return code;
 	const Slot *slot = slot_named(s, name);
 	return slot ? slot_measure(s, slot, out, error)
-		    : session_fail(error, TSR_FAIL_NAME, "nothing is named '%s'", name);
+		    : session_fail(error, TSR_FAIL_NAME, "nothing is named '%s'",
+				   name ? name : "");
 }
 
 int64_t tsr_dim_value(const tsr_session *s, const char *name)
 {
-	for (int32_t d = 0; d < s->module->ndims; d++)
+	for (int32_t d = 0; s && d < s->module->ndims; d++)
 		if (name_is(s->module->dims[d].name, name))
-			return s->dims[d].value;
+			return s->values[d];
 	return -1;
 }

@@ -1,7 +1,8 @@
 /* What libtsr's files share: models and sessions from the inside.
  *
- * A session is one routine with its arguments. `dims` has one cell for each dim of the module; each
- * known one remembers, in words, what made it known, so that a conflict can name both.
+ * A session is one routine with its arguments. `values` has the dims of the module as the table's
+ * functions take them; each known one remembers in `dims`, in words, what made it known, so that a
+ * conflict can name both.
  */
 #ifndef TSR_RUNTIME_SESSION_H
 #define TSR_RUNTIME_SESSION_H
@@ -18,7 +19,7 @@ struct tsr_model {
 };
 
 typedef struct DimCell {
-	int64_t value; /* -1: unknown */
+	bool given; /* by tsr_set_dim or a shared state, not by an array */
 	char by[160];
 } DimCell;
 
@@ -36,14 +37,13 @@ struct tsr_session {
 	const tsr_module *module;
 	const tsr_routine *routine;
 	DimCell *dims;   /* module->ndims */
-	int64_t *values; /* their values, as the table's functions take them */
+	int64_t *values; /* likewise; -1: unknown */
 	Slot *inputs, *outputs;
 	Slot *params;     /* module->nparams */
 	int64_t *scalars; /* cells of 8 bytes; the value stands in the first bytes */
 	bool *scalar_set;
 	uint64_t seed;
-	char *image; /* a state file in memory, until tsr_prepare */
-	size_t image_bytes;
+	struct Image *image; /* of a state file, until it is read; NULL: none */
 	bool prepared;
 	void *state, *own_state, *workspace;
 	size_t state_bytes;
@@ -64,6 +64,13 @@ static inline bool name_is(const char *name, const char *wanted)
 /* Fills *error when it is not NULL; returns the code. */
 int session_fail(tsr_error *error, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* TSR_FAIL_ARGUMENT where a pointer that is needed is NULL: "the session is NULL". */
+int session_check_pointer(const void *pointer, const char *what, tsr_error *error);
+/* Is the session there, and not prepared yet? */
+int session_check_open(const tsr_session *session, tsr_error *error);
+/* Is it there, and without a state; with one? */
+int session_check_stateless(const tsr_session *session, tsr_error *error);
+int session_check_state(const tsr_session *session, tsr_error *error);
 /* table.c: the part of the table that makes no sense; NULL: all does. */
 const char *table_fault(const tsr_module *module);
 /* "2 x 3", "one number", into text. */
@@ -71,8 +78,17 @@ void extents_text(const int64_t *extents, int rank, char *text, size_t room);
 /* "f32 [n | 28], an array n x 28" */
 void session_tensor_text(const tsr_tensor *tensor, char *text, size_t room);
 int tensor_rank(const tsr_tensor *tensor);
+/* Bytes of an array; false where an extent is negative or they are too many to count. */
+bool extents_bytes(const char *dtype, const int64_t *extents, int rank, uint64_t *bytes);
 /* The array's dtype and rank against the table. */
 int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error);
+/* The same, and the extents as far as the dims known so far give them; the array's data are not
+ * looked at. */
+int slot_check_known(const tsr_session *session, const Slot *slot, const tsr_array *array,
+		     tsr_error *error);
+/* For an input or a parameter by its name. */
+int session_check_array(const tsr_session *session, const char *name, const tsr_array *array,
+			tsr_error *error);
 int session_resolve(tsr_session *session, tsr_error *error);
 /* Every extent of every set array against the table, the dims being known. */
 int session_check_extents(const tsr_session *session, tsr_error *error);
@@ -85,9 +101,9 @@ uint64_t session_layout_hash(const tsr_session *session);
 int session_check_guards(const tsr_session *session, tsr_error *error);
 /* dtype, rank, extents and bytes from the table and the dims. */
 int slot_measure(const tsr_session *session, const Slot *slot, tsr_array *out, tsr_error *error);
-/* Copies the image's data into the state after checking that it is of this module and these sizes.
- */
+/* Reads the image into the state after checking that it is of this module and these sizes. */
 int image_restore(tsr_session *session, tsr_error *error);
+void image_close(struct Image *image);
 /* Writes the image of a prepared session's state, and closes the stream; false with errno. */
 bool image_write(const tsr_session *session, FILE *out);
 

@@ -5,7 +5,8 @@
  *   magic "TSRSTATE", version, lengths of header and state, hash of the layout, checksum, name
  *
  * The layout is every parameter's name, type, extents and offset: an image of another program, or
- * of the same one with other sizes, is refused. The checksum (XXH64) tells a damaged file.
+ * of the same one with other sizes, is refused before its bytes are read. The checksum (XXH64) tells
+ * a damaged file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +25,13 @@ typedef struct ImageHeader {
 	uint64_t state_bytes, layout, checksum;
 	char name[88]; /* the module's, cut to fit, NUL-terminated */
 } ImageHeader;
+
+/* A file that is read when the sizes are known. */
+struct Image {
+	FILE *in;
+	char *path;
+	ImageHeader header;
+};
 
 enum { IMAGE_VERSION = 1 };
 static const char image_magic[8] = {'T', 'S', 'R', 'S', 'T', 'A', 'T', 'E'};
@@ -76,56 +84,74 @@ static void fill_header(const tsr_session *s, ImageHeader *h)
 	snprintf(h->name, sizeof h->name, "%s", s->module->name);
 }
 
-int tsr_load_state(tsr_session *s, const char *path, tsr_error *error)
+void image_close(struct Image *image)
+{
+	if (!image)
+		return;
+	if (image->in)
+		fclose(image->in);
+	free(image->path);
+	free(image);
+}
+
+/* Reads the header; NULL when it fits the file. */
+static const char *image_fault(FILE *in, ImageHeader *h)
 {
 	struct stat st;
-	if (s->state)
-		return session_fail(error, TSR_FAIL_ORDER, "the session has a state already");
-	FILE *in = fopen(path, "rbe");
-	if (!in || fstat(fileno(in), &st) != 0 || !S_ISREG(st.st_mode)) {
-		int code = session_fail(error, TSR_FAIL_FILE, "%s: %s", path,
-					in ? "it is not a regular file" : strerror(errno));
-		if (in)
-			fclose(in);
+	if (fstat(fileno(in), &st) != 0)
+		return strerror(errno);
+	if (fread(h, sizeof *h, 1, in) != 1 ||
+	    memcmp(h->magic, image_magic, sizeof h->magic) != 0)
+		return "it is not a state written by tsr";
+	if (h->version != IMAGE_VERSION || h->header_bytes != sizeof *h)
+		return "its version is not known";
+	return h->state_bytes == (uint64_t)st.st_size - sizeof *h ? NULL
+								   : "it is cut short, or too long";
+}
+
+int tsr_load_state(tsr_session *s, const char *path, tsr_error *error)
+{
+	int code = session_check_stateless(s, error);
+	if (code == TSR_OK)
+		code = session_check_pointer(path, "path", error);
+	if (code != TSR_OK)
 		return code;
+	struct Image *image = calloc(1, sizeof *image);
+	if (!image || !(image->path = strdup(path))) {
+		free(image);
+		return session_fail(error, TSR_FAIL_MEMORY, "out of memory");
 	}
-	free(s->image);
-	s->image_bytes = (size_t)st.st_size;
-	s->image = malloc(s->image_bytes + 1);
-	bool ok = s->image && fread(s->image, 1, s->image_bytes, in) == s->image_bytes;
-	fclose(in);
-	const ImageHeader *h = (const ImageHeader *)s->image;
-	const char *why =
-		!ok ? "it cannot be read"
-		: s->image_bytes < sizeof *h || memcmp(h->magic, image_magic, sizeof h->magic) != 0
-			? "it is not a state written by tsr"
-		: h->version != IMAGE_VERSION || h->header_bytes != sizeof *h
-			? "its version is not known"
-		: h->state_bytes != s->image_bytes - sizeof *h ? "it is cut short, or too long"
-		: h->checksum != XXH64(h + 1, h->state_bytes, 0)
-			? "its checksum is wrong: it is damaged"
-			: NULL;
-	if (!why)
-		return TSR_OK;
-	free(s->image);
-	s->image = NULL;
-	return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why);
+	const char *why;
+	image->in = file_open(path, &why);
+	if (image->in)
+		why = image_fault(image->in, &image->header);
+	if (why) {
+		image_close(image);
+		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why);
+	}
+	image_close(s->image);
+	s->image = image;
+	return TSR_OK;
 }
 
 int image_restore(tsr_session *s, tsr_error *error)
 {
-	const ImageHeader *h = (const ImageHeader *)s->image;
+	const struct Image *image = s->image;
+	const ImageHeader *h = &image->header;
 	ImageHeader ours;
 	fill_header(s, &ours);
 	if (h->state_bytes != ours.state_bytes || h->layout != ours.layout)
-		return session_fail(
-			error, TSR_FAIL_TYPE,
-			"the state was saved by module '%.87s' (%llu bytes); '%s' has other parameters or sizes (%llu bytes)",
-			h->name, (unsigned long long)h->state_bytes, s->module->name,
-			(unsigned long long)ours.state_bytes);
-	memcpy(s->state, h + 1, h->state_bytes);
-	free(s->image);
-	s->image = NULL;
+		return session_fail(error, TSR_FAIL_TYPE,
+				    "%s: the state was saved by module '%.87s' (%llu bytes); '%s' "
+				    "has other parameters or sizes (%llu bytes)",
+				    image->path, h->name, (unsigned long long)h->state_bytes,
+				    s->module->name, (unsigned long long)ours.state_bytes);
+	if (fseek(image->in, sizeof *h, SEEK_SET) != 0 ||
+	    fread(s->state, 1, h->state_bytes, image->in) != h->state_bytes)
+		return session_fail(error, TSR_FAIL_FILE, "%s: it cannot be read", image->path);
+	if (h->checksum != XXH64(s->state, h->state_bytes, 0))
+		return session_fail(error, TSR_FAIL_FILE,
+				    "%s: its checksum is wrong: it is damaged", image->path);
 	return TSR_OK;
 }
 
@@ -166,8 +192,11 @@ static bool write_through(const tsr_session *s, const char *path)
 
 int tsr_save_state(const tsr_session *s, const char *path, tsr_error *error)
 {
-	if (!s->state)
-		return session_fail(error, TSR_FAIL_ORDER, "the session has no state yet");
+	int code = session_check_state(s, error);
+	if (code == TSR_OK)
+		code = session_check_pointer(path, "path", error);
+	if (code != TSR_OK)
+		return code;
 	bool good = file_replaceable(path) ? replace(s, path) : write_through(s, path);
 	return good ? TSR_OK
 		    : session_fail(error, TSR_FAIL_FILE, "%s: %s", path, strerror(errno));

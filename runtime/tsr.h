@@ -133,9 +133,10 @@ typedef struct tsr_module {
  *   const tsr_array *probs = tsr_output(s, "probs");
  *
  * Functions return TSR_OK, a module's positive code, or a negative tsr_failure, and then fill
- * *error when it is not NULL; those that make something return NULL instead. Nothing exits and
- * nothing is global: a model may be shared between threads, a session belongs to one at a time. A
- * session must be freed before its model is closed. */
+ * *error when it is not NULL; those that make something return NULL instead, those that ask for
+ * something NULL, 0 or -1. Nothing exits and nothing is global: a model may be shared between
+ * threads, a session belongs to one at a time. A session must be freed before its model is closed.
+ * Names and tables that functions return belong to the module. */
 
 typedef struct tsr_model tsr_model;
 typedef struct tsr_session tsr_session;
@@ -148,7 +149,8 @@ enum tsr_failure {
 	TSR_FAIL_TYPE = -5,    /* the wrong dtype, rank or extents */
 	TSR_FAIL_DIM = -6,     /* a dim is unknown, contradicted, or a size cannot be computed */
 	TSR_FAIL_MISSING = -7, /* an input or a scalar was not set */
-	TSR_FAIL_ORDER = -8    /* called before tsr_prepare, or after it */
+	TSR_FAIL_ORDER = -8,   /* called before tsr_prepare, or after it */
+	TSR_FAIL_ARGUMENT = -9 /* a handle, a path or the place of a result is NULL */
 };
 
 enum { TSR_RANK_MAX = 32 };
@@ -158,7 +160,9 @@ typedef struct tsr_error {
 	char text[1024];
 } tsr_error;
 
-/* Row-major, axes in storage order (batch, output, input), data aligned for its elements. */
+/* Row-major, axes in storage order (batch, output, input). `data` is aligned for its elements, or
+ * else refused with TSR_BAD_POINTER, and may be NULL where there are none; `bytes` is at least what
+ * the extents take. */
 typedef struct tsr_array {
 	const char *dtype; /* "f32" */
 	int32_t rank, pad;
@@ -195,7 +199,8 @@ void tsr_set_seed(tsr_session *session, uint64_t seed);
  * [axes]`, one a line: axes are an order (axis i of ours is axis axes[i] of theirs), or `a (b c) =>
  * b c a`; docs/embedding.md has all of it. Parameters that the file lacks are left as they are. */
 int tsr_load_params(tsr_session *session, const char *path, const char *map, tsr_error *error);
-/* The state as tsr_save_state wrote it; checked against the module in tsr_prepare. */
+/* The state as tsr_save_state wrote it. The file is opened here; tsr_prepare compares it with the
+ * module and reads it. */
 int tsr_load_state(tsr_session *session, const char *path, tsr_error *error);
 /* Was the parameter set, by either of the above? */
 int tsr_has_param(const tsr_session *session, const char *name);
@@ -214,7 +219,8 @@ int tsr_prepare(tsr_session *session, tsr_error *error);
 int tsr_prepare_state(tsr_session *session, tsr_error *error);
 /* The session uses the other one's state from now on, which is of the same model and has been made.
  * Before tsr_prepare, the session then makes none of its own, and takes from the other the dims
- * that parameters have. The other session must live as long. */
+ * that parameters have. The other session must live as long. Sessions that share a state may run at
+ * the same time where no routine of theirs assigns to parameters. */
 int tsr_share_state(tsr_session *session, tsr_session *other, tsr_error *error);
 
 /* After tsr_prepare; what the inputs' memory holds may change between runs. A routine that refuses

@@ -239,12 +239,7 @@ static void state_is_saved_and_shared(void **state)
 	finish(&g);
 	finish(&f);
 
-	FILE *file = fopen(path, "r+b");
-	fseek(file, 130, SEEK_SET);
-	fputc(9, file);
-	fclose(file);
 	f = start("forward");
-	fails(&f, tsr_load_state(f.s, path, &f.error), TSR_FAIL_FILE, "checksum");
 	assert_int_equal(truncate(path, 140), 0);
 	fails(&f, tsr_load_state(f.s, path, &f.error), TSR_FAIL_FILE, "cut short");
 	assert_int_equal(truncate(path, 4), 0);
