@@ -25,8 +25,8 @@ static const char helpers[] =
 	"static inline int tsr_fail(const tsr_call *call, int code, const char *text)\n{\n"
 	"\tif (call != NULL && call->message != NULL)\n\t\t*call->message = text;\n\treturn "
 	"code;\n}\n\n"
-	"static inline int tsr_misaligned(const void *pointer)\n{\n"
-	"\treturn (uintptr_t)pointer % 64 != 0;\n}\n\n";
+	"static inline int tsr_misaligned(const void *pointer, size_t bytes)\n{\n"
+	"\treturn (uintptr_t)pointer % bytes != 0;\n}\n\n";
 
 static const char uniform_fill[] =
 	"/* Uniform in +-1/sqrt(fan_in). */\n"
@@ -162,6 +162,20 @@ static Size buffer_bytes(const Module *m, BufferId id)
 	return size_scale(m->program->sizes, buffer->elements, (int64_t)dtype_bytes(buffer->dtype));
 }
 
+typedef struct Pointer {
+	const char *c, *name; /* in C, and for people */
+	size_t alignment;
+} Pointer;
+
+static void put_aligned_check(FILE *out, const Module *m, Pointer pointer)
+{
+	if (pointer.alignment == 1)
+		return;
+	fprintf(out, "\tif (tsr_misaligned(%s, %zu))\n", pointer.c, pointer.alignment);
+	put_fail(out, m, TSR_BAD_POINTER,
+		 module_alignment_message(m, pointer.name, pointer.alignment));
+}
+
 static void put_array_checks(FILE *out, const Module *m, const TensorArg *args, uint32_t n,
 			     const char *const *names)
 {
@@ -170,14 +184,10 @@ static void put_array_checks(FILE *out, const Module *m, const TensorArg *args, 
 		put_bytes_check(out, m, bytes, args[i].name);
 		put_pointer_check(out, m, bytes, names[i],
 				  arena_printf(m->arena, "%s is NULL", args[i].name));
+		Dtype dtype = m->program->buffers.at[args[i].buffer].dtype;
+		put_aligned_check(out, m,
+				  (Pointer){names[i], args[i].name, dtype_alignment(dtype)});
 	}
-}
-
-static void put_aligned_check(FILE *out, const Module *m, const char *pointer)
-{
-	fprintf(out, "\tif (tsr_misaligned(%s))\n", pointer);
-	put_fail(out, m, TSR_BAD_POINTER,
-		 arena_printf(m->arena, "%s is not aligned to %d bytes", pointer, STATE_ALIGN));
 }
 
 static const char *placed(const Module *m, const char *base, Size offset, const char *type)
@@ -202,7 +212,7 @@ static void put_memory_checks(FILE *out, const Module *m, uint32_t index)
 		uses_state = true;
 	}
 	if (uses_state)
-		put_aligned_check(out, m, "state");
+		put_aligned_check(out, m, (Pointer){"state", "state", STATE_ALIGN});
 	if (index >= p->routines.n)
 		return;
 	if (m->routines[index].packed) {
@@ -215,7 +225,7 @@ static void put_memory_checks(FILE *out, const Module *m, uint32_t index)
 	if (size_is(p->sizes, r->workspace, 0))
 		return;
 	put_pointer_check(out, m, r->workspace, "workspace", "workspace is NULL");
-	put_aligned_check(out, m, "workspace");
+	put_aligned_check(out, m, (Pointer){"workspace", "workspace", STATE_ALIGN});
 }
 
 /* ---- calls ---- */
@@ -386,8 +396,9 @@ static void put_init(FILE *out, const Module *m)
 	put_dim_checks(out, m, p->state_dims, p->nstate_dims, "TSR_BAD_DIM");
 	fprintf(out, "\tconst int64_t tsr_bytes = %s;\n", checked_size(m, p->state));
 	fprintf(out, "\tif (tsr_bytes == TSR_NONE)\n\t\treturn TSR_BAD_DIM;\n");
-	fprintf(out, "\tif (tsr_bytes > 0 && (state == NULL || tsr_misaligned(state)))\n\t\treturn "
-		     "TSR_BAD_POINTER;\n");
+	fprintf(out, "\tif (tsr_bytes > 0 && (state == NULL || tsr_misaligned(state, %d)))\n\t\treturn "
+		     "TSR_BAD_POINTER;\n",
+		STATE_ALIGN);
 	if (p->init.nkernels)
 		put_compute(out, m);
 	for (size_t i = 0; i < p->params.n; i++)

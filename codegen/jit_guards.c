@@ -164,16 +164,17 @@ static void check_pointer(Entry *e, Rvalue *pointer, Rvalue *bytes, const char *
 		    text);
 }
 
-/* Kernels load whole vectors from places that the compiler aligned to 64 bytes within it. */
-static void check_aligned(Entry *e, Rvalue *pointer, const char *text)
+static void check_aligned(Entry *e, Rvalue *pointer, size_t alignment, const char *name)
 {
 	JitFunction *f = &e->f;
 	Jit *jit = f->jit;
+	if (alignment == 1)
+		return;
 	Rvalue *address = gcc_jit_context_new_bitcast(jit->ctxt, NULL, pointer, jit->u64);
 	Rvalue *low = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_AND, address,
-				 jit_long(jit, jit->u64, STATE_ALIGN - 1));
+				 jit_long(jit, jit->u64, (int64_t)alignment - 1));
 	jit_fail_if(e, jit_compare(f, GCC_JIT_COMPARISON_NE, low, jit_long(jit, jit->u64, 0)),
-		    TSR_BAD_POINTER, text);
+		    TSR_BAD_POINTER, module_alignment_message(jit->module, name, alignment));
 }
 
 static void check_arrays(Entry *e, const TensorArg *args, uint32_t n, Rvalue *const *pointers)
@@ -185,10 +186,14 @@ static void check_arrays(Entry *e, const TensorArg *args, uint32_t n, Rvalue *co
 					      args[i].name);
 		check_pointer(e, pointers[i], bytes,
 			      arena_printf(arena, "%s is NULL", args[i].name));
+		check_aligned(e, pointers[i], dtype_alignment(buffer->dtype), args[i].name);
 	}
 }
 
-/* The parameters that the routine touches lie where the state says. Sizes that are constants were
+/* Kernels load whole vectors from places that the compiler aligned to 64 bytes within the state and
+ * the workspace.
+ *
+ * The parameters that the routine touches lie where the state says. Sizes that are constants were
  * found to fit when the state was laid out, and share one check of the pointer. */
 static void check_state(Entry *e)
 {
@@ -213,7 +218,7 @@ static void check_state(Entry *e)
 		if (params[i])
 			checked_bytes(e, p->params.at[i].offset, 1, "the state");
 	if (used)
-		check_aligned(e, e->state, "state is not aligned to 64 bytes");
+		check_aligned(e, e->state, STATE_ALIGN, "state");
 }
 
 Lvalue *jit_stamp_place(Entry *e)
@@ -248,7 +253,7 @@ static void check_memory(Entry *e)
 	if (size_is(p->sizes, e->routine->workspace, 0))
 		return;
 	check_pointer(e, e->workspace, bytes, "workspace is NULL");
-	check_aligned(e, e->workspace, "workspace is not aligned to 64 bytes");
+	check_aligned(e, e->workspace, STATE_ALIGN, "workspace");
 }
 
 void jit_guards(Entry *e, bool cpu)

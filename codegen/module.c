@@ -395,6 +395,11 @@ const char *module_dim_message(const Module *m, DimId dim)
 			    (long long)(d->at_least > 0 ? d->at_least : 0), (long long)DIM_MOST);
 }
 
+const char *module_alignment_message(const Module *m, const char *name, size_t bytes)
+{
+	return arena_printf(m->arena, "%s is not aligned to %zu bytes", name, bytes);
+}
+
 Module *module_new(const Emit *emit)
 {
 	Module *made = emit->shared ? *emit->shared : NULL;

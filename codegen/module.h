@@ -93,6 +93,8 @@ bool module_has_fetches(const Module *module);
 int module_check_code(CheckId check);
 /* The message for a dim out of its range. */
 const char *module_dim_message(const Module *module, DimId dim);
+/* The message for a pointer that is not aligned to so many bytes. */
+const char *module_alignment_message(const Module *module, const char *name, size_t bytes);
 
 enum { STATE_ALIGN = 64 };
 

@@ -300,7 +300,8 @@ static void gather(void **state)
 	sp_free(&s);
 }
 
-/* Workspace and state where kernels could not load whole vectors from are refused, too. */
+/* Arrays that are not aligned for their elements are refused, and workspaces and states where kernels
+ * could not load whole vectors from. */
 static void check_pointers(Loaded l)
 {
 	static float x[19], y[37];
@@ -323,6 +324,16 @@ static void check_pointers(Loaded l)
 	assert_string_equal(message, "state is not aligned to 64 bytes");
 	assert_int_equal(forward(&call, 1, x, y, memory, workspace + 4), TSR_BAD_POINTER);
 	assert_string_equal(message, "workspace is not aligned to 64 bytes");
+	for (int off = 1; off < 4; off++) {
+		float *misaligned = (float *)(void *)((char *)y + off);
+		assert_int_equal(forward(&call, 1, misaligned, y, memory, workspace),
+				 TSR_BAD_POINTER);
+		assert_string_equal(message, "x is not aligned to 4 bytes");
+		assert_int_equal(forward(&call, 1, x, misaligned, memory, workspace),
+				 TSR_BAD_POINTER);
+		assert_string_equal(message, "y is not aligned to 4 bytes");
+	}
+	assert_int_equal(forward(&call, 1, x + 1, y + 1, memory, workspace), 0);
 	assert_int_equal(forward(&call, 0, x, y, memory, workspace), TSR_BAD_DIM);
 	message = NULL;
 	call.abi = TSR_ABI + 1;
