@@ -28,7 +28,7 @@ typedef struct Compiler {
 int stage_index(const char *name);
 void stage_dump(FILE *out, Compiler *c, const char *name);
 
-/* What the options ask for, as kinds and paths; so and obj bring their header. */
+/* What the options ask for, as kinds and paths; so, obj and c bring their header. */
 typedef struct Job {
 	const char *kind, *path;
 } Job;

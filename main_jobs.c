@@ -120,8 +120,8 @@ static void add_job(Compiler *c, Jobs *jobs, const char *kind, const char *path)
 		if (strcmp(jobs->at[i].path, path) == 0 && strcmp(path, "-") != 0)
 			return;
 	PUSH(c->perm, *jobs, ((Job){kind, path}));
-	bool library = strcmp(kind, "so") == 0 || strcmp(kind, "obj") == 0;
-	if (library && strcmp(path, "-") != 0)
+	bool code = strcmp(kind, "so") == 0 || strcmp(kind, "obj") == 0 || strcmp(kind, "c") == 0;
+	if (code && strcmp(path, "-") != 0)
 		add_job(c, jobs, "header", path_with_suffix(c->perm, path, ".h"));
 }
 
