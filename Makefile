@@ -110,6 +110,10 @@ check: all units deps
 	@TSR_BUILD=$(abspath $(B)) $(PYTHON) $(LIT) $(LITFLAGS) -o $(B)/lit.json $(LIT_DIRS); \
 	 $(PYTHON) tools/summary.py $(B)/lit.json
 
+# Both commands of the README on a bare Debian, as root.
+check-bare:
+	@tools/check_bare.sh
+
 deps:
 	@$(PYTHON) tools/check_deps.py docs/ARCHITECTURE.md
 
@@ -203,6 +207,7 @@ help:
 	@echo 'make            build build/tsrc, build/tsr, build/libtsr.a and .so'
 	@echo 'make run        compile and run the examples on real input'
 	@echo 'make check      all tests; the last line is "N passed, N failed, N skipped"'
+	@echo 'make check-bare  both commands of the README on a bare system, as root'
 	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
 	@echo 'make coverage   lines that the tests run, by folder, and functions that none calls'
 	@echo 'make fuzz       random programs from bytes to shapes (FUZZ_SECONDS=60)'
@@ -218,4 +223,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check check-models check-python wheel deps asan coverage fuzz bench bench-peers run fmt install uninstall help clean
+.PHONY: all units check check-bare check-models check-python wheel deps asan coverage fuzz bench bench-peers run fmt install uninstall help clean
