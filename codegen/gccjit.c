@@ -69,7 +69,10 @@ static void set_options(Jit *jit, int opt_level)
 {
 	/* jit_fused.h says what is rounded once */
 	static const char *const always[] = {"-fno-math-errno", "-fno-trapping-math", "-fno-ident",
-					     "-ffp-contract=off", NULL};
+					     "-ffp-contract=off",
+					     /* GCC rewrites an index for each loop around it: without
+					      * a bound, work doubles with every second loop */
+					     "--param=scev-max-expr-size=30", NULL};
 	gcc_jit_context_set_int_option(jit->ctxt, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL, opt_level);
 	add_options(jit, always);
 }
