@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,7 +26,8 @@
 #include "codegen/jit_units.h"
 #include "codegen/subprocess.h"
 
-enum { ASM_CONSTANT_LIMIT = 64 << 10 };
+enum { ASM_CONSTANT_LIMIT = 64 << 10, COMPILE_SECONDS = 600, NAMES_MOST = 4 };
+#define COMPILE_BYTES ((uint64_t)4 << 30)
 
 typedef struct Build {
 	const Emit *emit;
@@ -195,6 +197,7 @@ static int compile_unit(void *arg)
 {
 	const Work *work = arg;
 	setenv("TMPDIR", work->build->dir, 1);
+	child_limit(COMPILE_BYTES, COMPILE_SECONDS);
 	return work->compile(work);
 }
 
@@ -353,6 +356,69 @@ static Works plan_works(Build *b)
 	return works;
 }
 
+/* The kernel of a unit that most statements are made of. */
+static const Kernel *heaviest(const Build *b, const JitUnit *unit)
+{
+	const ModuleKernel *kernels = b->module->kernels;
+	const Kernel *most = &kernels[unit->kernels.at[0]].kernel;
+	for (size_t i = 1; i < unit->kernels.n; i++) {
+		const Kernel *kernel = &kernels[unit->kernels.at[i]].kernel;
+		if (jit_block_weight(b->module, kernel->body) >
+		    jit_block_weight(b->module, most->body))
+			most = kernel;
+	}
+	return most;
+}
+
+/* What a child compiled: "'y' (with 'a', 'b' and 2 more)". */
+static const char *work_text(const Build *b, const Work *work, Span *span)
+{
+	Arena *arena = b->module->arena;
+	const JitUnit *unit = &b->units.at[work->unit];
+	*span = SPAN_NONE;
+	if (work->compile == compile_entries)
+		return "the routines' entries";
+	if (unit->kernels.n == 0)
+		return "random numbers";
+	const Kernel *most = heaviest(b, unit);
+	const char *others = "";
+	size_t n = 0;
+	for (size_t i = 0; i < unit->kernels.n && n < NAMES_MOST; i++) {
+		const Kernel *kernel = &b->module->kernels[unit->kernels.at[i]].kernel;
+		if (kernel != most)
+			others = arena_printf(arena, "%s%s'%s'", others, n++ ? ", " : " (with ",
+					      kernel->name);
+	}
+	if (unit->kernels.n > n + 1)
+		others = arena_printf(arena, "%s and %zu more", others, unit->kernels.n - n - 1);
+	*span = most->span;
+	return arena_printf(arena, "'%s'%s%s", most->name, others, n ? ")" : "");
+}
+
+/* What a child ran out of, or NULL: its time, or memory, which GCC says in one of three ways. */
+static const char *exhausted(const ChildResult *result)
+{
+	static const char *const words[] = {"memory exhausted", "out of memory", "bad_alloc"};
+	if (result->status == 128 + SIGXCPU)
+		return "processor time";
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strstr(result->text, words[i]))
+			return "memory";
+	return NULL;
+}
+
+static void report_failure(const Build *b, const Work *work, const ChildResult *result)
+{
+	Span span;
+	const char *text = work_text(b, work, &span), *what = exhausted(result);
+	if (what)
+		diag(b->emit->diags, E0510, span, "compiling %s takes more %s than it may", text,
+		     what);
+	else
+		diag(b->emit->diags, E0505, span, "libgccjit failed on %s (status %d): %s", text,
+		     result->status, last_words(result));
+}
+
 /* Ends a child; false after the diagnostic of a first failure. */
 static bool end_work(Build *b, const Work *work, const Child *child, bool good)
 {
@@ -363,8 +429,7 @@ static bool end_work(Build *b, const Work *work, const Child *child, bool good)
 		return good;
 	}
 	if (good) {
-		diag(b->emit->diags, E0505, SPAN_NONE, "libgccjit failed (status %d): %s",
-		     result.status, last_words(&result));
+		report_failure(b, work, &result);
 		note_room(b);
 	}
 	return false;

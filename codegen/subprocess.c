@@ -58,6 +58,50 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* Bytes that this process has mapped; 0: unknown. */
+static uint64_t mapped_bytes(void)
+{
+	unsigned long pages = 0;
+	FILE *statm = fopen("/proc/self/statm", "r");
+	if (!statm)
+		return 0;
+	bool known = fscanf(statm, "%lu", &pages) == 1;
+	fclose(statm);
+	return known ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+static rlim_t smaller(rlim_t a, rlim_t b) { return a < b ? a : b; }
+
+/* Lowers the limit to `most`. */
+static void limit(int resource, rlim_t most)
+{
+	struct rlimit now;
+	if (getrlimit(resource, &now) != 0)
+		return;
+	now.rlim_cur = smaller(now.rlim_cur, most);
+	now.rlim_max = smaller(now.rlim_max, most);
+	setrlimit(resource, &now);
+}
+
+/* SIGXCPU comes a second before SIGKILL, which does not say what for. */
+static void limit_seconds(rlim_t most)
+{
+	struct rlimit now;
+	if (getrlimit(RLIMIT_CPU, &now) != 0)
+		return;
+	now.rlim_max = smaller(now.rlim_max, most + 1);
+	now.rlim_cur = smaller(now.rlim_cur, now.rlim_max > 1 ? now.rlim_max - 1 : 1);
+	setrlimit(RLIMIT_CPU, &now);
+}
+
+void child_limit(uint64_t bytes, uint64_t seconds)
+{
+	uint64_t mapped = mapped_bytes();
+	if (mapped)
+		limit(RLIMIT_AS, mapped + bytes);
+	limit_seconds(seconds);
+}
+
 #ifdef TSR_COVERAGE /* gcov writes its counts in an exit handler, and _exit runs none */
 void __gcov_dump(void);
 static void save_counts(void) { __gcov_dump(); }
@@ -74,8 +118,8 @@ static _Noreturn void child_side(int out, int (*work)(void *arg), void *arg)
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
 	close(out);
-	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-	setrlimit(RLIMIT_CPU, &(struct rlimit){CPU_SECONDS, CPU_SECONDS});
+	limit(RLIMIT_CORE, 0);
+	limit_seconds(CPU_SECONDS);
 	int status = work(arg);
 	fflush(NULL);
 	save_counts();

@@ -4,6 +4,7 @@
 #define TSR_CODEGEN_SUBPROCESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 
@@ -29,6 +30,10 @@ ChildResult child_fork(Arena *arena, int (*work)(void *arg), void *arg);
  * must be ended. */
 Child child_start(Arena *arena, int (*work)(void *arg), void *arg);
 ChildResult child_end(Arena *arena, const Child *child);
+/* For a child's work: from here on it takes at most so much more memory, and so much processor time
+ * in all, or what it was allowed before where that is less. Beyond, allocations fail and SIGXCPU
+ * ends it. */
+void child_limit(uint64_t bytes, uint64_t seconds);
 /* Waits until one of n > 0 children has something to say or has ended: its index. */
 size_t child_any(const Child *children, size_t n);
 /* How many CPUs this process may use, at least 1. */
