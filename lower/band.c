@@ -332,17 +332,48 @@ static bool find(Lower *lower, NodeId root, Band *band, bool wide)
 {
 	*band = (Band){0};
 	Finder f = {.lower = lower, .band = band};
-	if (!start(&f, root) || !grow(&f, wide))
+	return start(&f, root) && grow(&f, wide);
+}
+
+static bool would_end_at(Lower *lower, NodeId first, NodeId last, bool wide,
+			 const ScheduleClause *asked)
+{
+	Band band;
+	return find(lower, first, &band, wide) && band.roots[band.nroots - 1].root == last &&
+	       band_choose(lower, &band, asked);
+}
+
+void band_describe_passed(Lower *lower, const Band *band)
+{
+	Schedule *made = lower->program->made;
+	NodeId last = band->roots[band->nroots - 1].root;
+	const ScheduleClause *asked =
+		entry_clause(schedule_entry(made, kernel_name(lower, last)), CHOICE_BAND);
+	for (size_t i = 0; i < lower->passed.n; i++) {
+		const BandPassed *passed = &lower->passed.at[i];
+		if (passed->last != last)
+			continue;
+		ScheduleEntry *first = schedule_entry(made, kernel_name(lower, passed->first));
+		if (first && !entry_clause(first, CHOICE_BAND) &&
+		    (would_end_at(lower, passed->first, last, false, asked) ||
+		     would_end_at(lower, passed->first, last, true, asked)))
+			entry_make(lower->arena, first, CHOICE_BAND, true);
+	}
+}
+
+static bool find_choice(Lower *lower, NodeId root, Band *band, bool wide)
+{
+	if (!find(lower, root, band, wide))
 		return false;
 	const ScheduleClause *asked = asked_of(lower, band->roots[band->nroots - 1].root);
-	bool may = lower->plan[root].no_band ? asks_on(asked) : !asks_off(asked);
-	return may && band_choose(lower, band, asked);
+	return !asks_off(asked) && band_choose(lower, band, asked);
 }
 
 bool band_find(Lower *lower, NodeId root, Band *band)
 {
 	if (!is_band_root(lower, root) || !is_contraction(lower, root) ||
+	    asks_off(asked_of(lower, root)) ||
 	    lower->program->buffers.at[lower->plan[root].buffer].kind != BUFFER_TEMP)
 		return false;
-	return find(lower, root, band, false) || find(lower, root, band, true);
+	return find_choice(lower, root, band, false) || find_choice(lower, root, band, true);
 }

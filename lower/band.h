@@ -121,6 +121,9 @@ bool band_emit(Lower *lower, Band *band);
 
 /* Writes down that the kernel of a root is asked to be in no band, where it is. */
 void band_describe_off(Lower *lower, NodeId root);
+/* Writes `band off` down for those that could have begun the band and did not: a schedule that asks
+ * for the band would begin it there. */
+void band_describe_passed(Lower *lower, const Band *band);
 
 /* ---- while a kernel of the band at hand (lower.band) is emitted ---- */
 

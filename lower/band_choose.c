@@ -132,12 +132,12 @@ static bool has_beside(const Chooser *c)
 static bool choose_single(Chooser *c)
 {
 	Band *band = c->band;
-	band->single = count_ones(c, band->roots[0].root) > 0;
+	Sym row = sym_cstr(c->lower->program->symbols, "row");
+	band->single = asks_name(c->asked, 0, row) && count_ones(c, band->roots[0].root) > 0;
 	if (!band->single || band->ndims == BAND_DIMS || has_beside(c))
 		return false;
 	band->rows = band->ndims++;
-	band->dims[band->rows] = (BandDim){sym_cstr(c->lower->program->symbols, "row"),
-					   size_const(c->lower->sizes, 1), false};
+	band->dims[band->rows] = (BandDim){row, size_const(c->lower->sizes, 1), false};
 	return all_rest(c, band->rows);
 }
 
@@ -152,7 +152,7 @@ static bool choose_rows(Chooser *c)
 		band->rows = dim;
 		return true;
 	}
-	return !asks_on(c->asked) && choose_single(c);
+	return choose_single(c);
 }
 
 /* The elements of a tensor over the axes that are no dims. */
@@ -376,11 +376,20 @@ static void leave_alone(Lower *lower, const Band *band)
 		lower->plan[band->before[i]].no_band = true;
 }
 
+static bool pass(Lower *lower, const Band *band)
+{
+	PUSH(lower->scratch, lower->passed,
+	     ((BandPassed){band->roots[0].root, band->roots[band->nroots - 1].root}));
+	return false;
+}
+
 bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked)
 {
 	Chooser c = {lower, band, asked};
-	if (!choose_rows(&c) || !(asks_on(asked) || pays(&c)))
+	if (!choose_rows(&c))
 		return false;
+	if (!asks_on(asked) && (lower->plan[band->roots[0].root].no_band || !pays(&c)))
+		return pass(lower, band);
 	choose_block(&c);
 	for (uint32_t i = 0; i < band->nends; i++) {
 		const Seen *seen = resting(&c, &band->ends[i], band->rows);
@@ -389,7 +398,7 @@ bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked)
 	}
 	if (band->nturned == 0 && !asks_on(asked) && band_has_few(lower, band)) {
 		leave_alone(lower, band);
-		return false;
+		return pass(lower, band);
 	}
 	renumber(lower, band);
 	return true;

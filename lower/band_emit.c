@@ -367,5 +367,6 @@ bool band_emit(Lower *lower, Band *band)
 	for (uint32_t i = 0; i + 1 < band->nroots; i++)
 		if (!band->roots[i].kept)
 			lower_forget(lower, lower->plan[band->roots[i].root].buffer);
+	band_describe_passed(lower, band);
 	return true;
 }

@@ -142,6 +142,11 @@ typedef struct NameCount {
 	uint32_t value;
 } NameCount;
 
+/* Kernels that may be a band, and are none since it does not pay. */
+typedef struct BandPassed {
+	NodeId first, last;
+} BandPassed;
+
 typedef struct Lower {
 	const Inference *inference;
 	const Graph *graph;
@@ -171,6 +176,7 @@ typedef struct Lower {
 	VEC(KernelId) kernels;
 	VEC(NodeId) produced; /* what copies of the kernel at hand compute */
 	CheckId workspace_check; /* CHECK_NONE: there is none */
+	VEC(BandPassed) passed;
 	struct Band *band; /* of the kernel at hand (band.h); NULL: it is for itself */
 } Lower;
 

@@ -338,6 +338,7 @@ void lower_routine(Lower *lower, uint32_t id)
 	lower->routine_id = id;
 	memset(&lower->kernels, 0, sizeof lower->kernels);
 	memset(&lower->produced, 0, sizeof lower->produced);
+	memset(&lower->passed, 0, sizeof lower->passed);
 	lower->workspace_check = CHECK_NONE;
 	fuse_plan(lower);
 	mark_early(lower);

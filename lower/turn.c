@@ -172,11 +172,30 @@ static int64_t best_side(const Turn *t, int64_t most)
 	return best;
 }
 
+static Sym loop_name(const Turn *t, const Stmt *loop) { return t->kernel->iters[loop->iter].name; }
+
+/* The items of a clause that are about the copy: those with both its loops, or else all. */
+static ScheduleClause items_of(const Turn *t, const ScheduleClause *clause)
+{
+	Sym u = loop_name(t, t->u), v = loop_name(t, t->v);
+	ScheduleClause own = *clause;
+	for (size_t i = 0; i + 1 < clause->items.n; i += 2) {
+		Sym first = clause->items.at[i].name, second = clause->items.at[i + 1].name;
+		if (!(first == u && second == v) && !(first == v && second == u))
+			continue;
+		own.items.at = clause->items.at + i;
+		own.items.n = 2;
+		break;
+	}
+	return own;
+}
+
 /* What is asked of the loop's side, where it fits; else n. */
-static int64_t side_of(const Turn *t, const Stmt *loop, int64_t most, int64_t n)
+static int64_t side_of(const Turn *t, const ScheduleClause *clause, const Stmt *loop, int64_t most,
+		       int64_t n)
 {
 	int64_t extent = extent_of(t, loop, most);
-	int64_t asked = asks_number(t->asked, t->kernel->iters[loop->iter].name);
+	int64_t asked = asks_number(clause, loop_name(t, loop));
 	if (asked && asked <= most && asked <= extent)
 		return asked;
 	return extent < n ? extent : n;
@@ -195,17 +214,18 @@ static bool stores_collide(const Turn *t)
 }
 
 /* The loop that is named first runs inside. */
-static bool runs_along(const Turn *t)
+static bool runs_along(const Turn *t, const ScheduleClause *clause)
 {
-	Sym u = t->kernel->iters[t->u->iter].name, v = t->kernel->iters[t->v->iter].name;
-	for (size_t i = 0; t->asked && u != v && i < t->asked->items.n; i++)
-		if (t->asked->items.at[i].name == u || t->asked->items.at[i].name == v)
-			return t->asked->items.at[i].name == v;
+	Sym u = loop_name(t, t->u), v = loop_name(t, t->v);
+	for (size_t i = 0; u != v && i < clause->items.n; i++)
+		if (clause->items.at[i].name == u || clause->items.at[i].name == v)
+			return clause->items.at[i].name == v;
 	return stores_collide(t);
 }
 
-static void choose_tile(Turn *t)
+static void choose_tile(Turn *t, const ScheduleClause *asked)
 {
+	ScheduleClause clause = items_of(t, asked ? asked : &(ScheduleClause){0});
 	int64_t most = TILE_MOST;
 	for (uint32_t i = 0; i < t->nloads; i++) {
 		/* the lanes of a vector: types of storage have as many as the types they widen
@@ -215,9 +235,9 @@ static void choose_tile(Turn *t)
 		most = fits < most ? fits : most;
 	}
 	int64_t n = best_side(t, most);
-	t->nu = side_of(t, t->u, most, n);
-	t->nv = side_of(t, t->v, most, n);
-	t->along = runs_along(t);
+	t->nu = side_of(t, &clause, t->u, most, n);
+	t->nv = side_of(t, &clause, t->v, most, n);
+	t->along = runs_along(t, &clause);
 	t->direct = t->body.n == 1 && count_nodes(t, t->store->value) <= DIRECT_NODES;
 }
 
@@ -259,22 +279,35 @@ static void add_names(Turn *t)
 	}
 }
 
+/* Would the clause have the copy turned so? */
+static bool says_all(const Turn *t, const ScheduleClause *clause)
+{
+	Turn again = *t;
+	choose_tile(&again, clause);
+	return again.nu == t->nu && again.nv == t->nv && again.along == t->along;
+}
+
+static void describe(const Turn *t)
+{
+	ScheduleEntry *entry = schedule_entry(t->program->made, t->kernel->name);
+	ScheduleClause *made = entry_clause(entry, CHOICE_TURN);
+	if (made && says_all(t, made))
+		return;
+	if (!made)
+		made = entry_make(t->arena, entry, CHOICE_TURN, false);
+	for (int i = 0; i < 2; i++) {
+		bool u = t->along == (i == 1);
+		clause_add(t->arena, made, loop_name(t, u ? t->u : t->v), u ? &t->nu : &t->nv, 1);
+	}
+}
+
 static bool turn_stmt(Turn *t, const Stmt *stmt)
 {
 	if (!is_turned(t, stmt))
 		return false;
-	choose_tile(t);
+	choose_tile(t, t->asked);
 	add_names(t);
-	ScheduleEntry *entry = schedule_entry(t->program->made, t->kernel->name);
-	ScheduleClause *made = entry_clause(entry, CHOICE_TURN);
-	if (made)
-		return true;
-	made = entry_make(t->arena, entry, CHOICE_TURN, false);
-	for (int i = 0; i < 2; i++) {
-		bool u = t->along == (i == 1);
-		clause_add(t->arena, made, t->kernel->iters[(u ? t->u : t->v)->iter].name,
-			   u ? &t->nu : &t->nv, 1);
-	}
+	describe(t);
 	return true;
 }
 

@@ -1,10 +1,12 @@
-"""Schedules of programs: SEED COUNT [FILE...].
+"""Schedules of programs: SEED COUNT [FILE...], or `corpus`.
 
-The dump of a schedule is a schedule that gives the same loops: of every FILE, of the programs below, and of random
-convolutions with steps, whose picture is copied, staged or read where it is. A dump that
-is changed in one to three places compiles and computes the same numbers, or fails with status 1 and one of the three
-codes of schedules; COUNT changes of each program. Bytes changed at random do the same, without numbers.
+The dump of a schedule is a schedule that gives the same loops: of every FILE, of the programs below, of random
+attention and of random convolutions with steps, whose picture is copied, staged or read where it is; or of all programs
+of the repository, for one machine or another. A dump that is changed in one to three places compiles and computes the
+same numbers, or fails with status 1 and one of the three codes of schedules; COUNT changes of each program. Bytes
+changed at random do the same, without numbers.
 """
+import concurrent.futures
 import os
 import random
 import re
@@ -16,6 +18,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lit", "numbers", "Inputs"))
 from tsrlib import CompileError, Model  # noqa: E402
+import corpus  # noqa: E402
 
 TSRC = os.environ.get("TSRC", "tsrc")
 CODES = {"E0605", "E0606", "E0607"}
@@ -60,8 +63,30 @@ def strided(rng):
         x, rng.choice(["input", "param"]), w, rng.choice(["", "1 +"]), a, b, r)
 
 
-def dump(options, source):
-    run = subprocess.run([TSRC, *options, source], capture_output=True, text=True, timeout=60)
+def attention(rng):
+    """Queries of one or several lengths of keys, some of which are parameters, with one softmax."""
+    text, outputs = "dim n\ndim m\n", ""
+    for b in range(rng.randint(1, 2)):
+        rows, heads = rng.choice(["n", "m", "1", "5", "64", "128"]), rng.choice([1, 4, 8])
+        depth, parts = rng.choice([8, 24, 64]), range(rng.randint(1, 2))
+        text += "input q%d : [%s | %d, %d]\n" % (b, rows, heads, depth)
+        for p in parts:
+            keys, of = rng.choice(["n", "m", "5", "128"]), rng.choice(["", " / 8"])
+            for name, width in (("k", depth), ("v", 16)):
+                kind = rng.choice(["param", "input", "input"]) if keys.isdigit() else "input"
+                text += "%s %s%d%d : [%s | %d, %d]\n" % (kind, name, b, p, keys, heads, width)
+            text += "let a%d%d = einsum(\"s | h, d; t | h, d => s | h, t\", q%d, k%d%d)%s\n" % (b, p, b, b, p, of)
+        most = ["reduce(max, \"s | h, t => s | h, 0\", a%d%d)" % (b, p) for p in parts]
+        text += "let m%d = %s\n" % (b, most[0] if len(most) == 1 else "max(%s, %s)" % tuple(most))
+        text += "".join("let e%d%d = exp(a%d%d - m%d)\n" % (b, p, b, p, b) for p in parts)
+        outputs += "output y%d = (%s) / (%s)\n" % (
+            b, " + ".join("einsum(\"s | h, t; t | h, d => s | h, d\", e%d%d, v%d%d)" % (b, p, b, p) for p in parts),
+            " + ".join("sum(\"s | h, t => s | h, 0\", e%d%d)" % (b, p) for p in parts))
+    return text + outputs
+
+
+def dump(words):
+    run = subprocess.run([TSRC, *words], capture_output=True, text=True, timeout=60)
     return run.returncode, run.stdout, run.stderr
 
 
@@ -74,18 +99,26 @@ def write(directory, name, text):
 
 def round_trip(directory, source, machine="native"):
     """Does the dump ask for itself? None where the program does not compile."""
-    machine = "-march=" + machine
-    status, schedule, _ = dump([machine, "--dump=schedule", "--stop=schedule"], source)
+    words = ["-march=" + machine, "--dump=schedule,loops", "--stop=loops", source]
+    status, both, _ = want = dump(words)
     if status:
         return None
-    loops = dump([machine, "--dump=loops", "--stop=loops"], source)
-    again = "--schedule=" + write(directory, "whole.sched", schedule)
-    if dump([machine, again, "--dump=schedule", "--stop=schedule"], source)[:2] == (0, schedule) and \
-            dump([machine, again, "--dump=loops", "--stop=loops"], source) == loops:
+    schedule = both[:re.search(r"^state .* bytes$", both, re.M).start()]
+    got = dump([*words, "--schedule=" + write(directory, os.path.basename(source) + ".sched", schedule)])
+    if got == want:
         return True
-    print("%s: its schedule gives other loops\n%s%s%s" % (
-        source, open(source).read(), schedule, dump([machine, again, "--dump=schedule", "--stop=schedule"], source)))
+    print("%s: its schedule gives other loops\n%s%s%s" % (source, schedule, got[1][:len(schedule)], got[2]))
     return False
+
+
+def all_programs():
+    """Does every dump ask for itself?"""
+    with tempfile.TemporaryDirectory() as directory, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        paths = corpus.all_files(directory)
+        trips = list(pool.map(lambda i: round_trip(directory, paths[i], MACHINES[i % len(MACHINES)]),
+                              range(len(paths))))
+    print("%d dumps ask for themselves, %d do not" % (trips.count(True), trips.count(False)))
+    return False not in trips
 
 
 def changed(rng, schedule):
@@ -145,7 +178,7 @@ def check_program(rng, directory, case, count):
     choose = random.Random(int(rng.integers(1 << 30)))
     want = run_one(text, [], outs, inputs)
     source = write(directory, "m.tsr", text)
-    schedule = dump(["--dump=schedule", "--stop=schedule", "--grain=2000"], source)[1]
+    schedule = dump(["--dump=schedule", "--stop=schedule", "--grain=2000", source])[1]
     good = refused = wrong = 0
     for _ in range(count):
         other = changed(choose, schedule)
@@ -164,7 +197,7 @@ def check_program(rng, directory, case, count):
             print("%s%sother numbers" % (text, other))
     for _ in range(count):
         path = write(directory, "m.sched", corrupted(choose, schedule))
-        status, _, errors = dump(["--schedule=" + path, "--dump=loops"], source)
+        status, _, errors = dump(["--schedule=" + path, "--dump=loops", source])
         if status != 0 and not (status == 1 and refuses("status 1\n" + errors)):
             wrong += 1
             print("%s: status %d\n%s" % (open(path, "rb").read(), status, errors))
@@ -179,8 +212,8 @@ def main():
         sources = sys.argv[3:] + [write(directory, "p%d.tsr" % i, p[0]) for i, p in enumerate(PROGRAMS)]
         trips = [round_trip(directory, source) for source in sources]
         choose = random.Random(seed)
-        for i in range(4 * count):
-            source = write(directory, "s%d.tsr" % i, strided(choose))
+        for i in range(6 * count):
+            source = write(directory, "s%d.tsr" % i, (attention if i % 3 == 2 else strided)(choose))
             trips.append(round_trip(directory, source, choose.choice(MACHINES)))
         for case in PROGRAMS:
             total += check_program(rng, directory, case, count)
@@ -190,4 +223,6 @@ def main():
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["corpus"]:
+        sys.exit(0 if all_programs() else 1)
     main()
