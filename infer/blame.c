@@ -13,6 +13,7 @@ enum {
 	STEPS_SHOWN = 6,
 	ORIGINS_SHOWN = 6,
 	LETTERS_SHOWN = 3,
+	SPLITS_SHOWN = 3,
 	ERRORS_TRACED = 200
 };
 
@@ -294,6 +295,50 @@ void blame_letters(Solver *s, CellId cell)
 		shown++;
 		diag_note(s->diags, l->span, "it is open because only the result has '%s' here",
 			  l->letter);
+	}
+}
+
+static bool is_part(Solver *s, const Con *con, CellId cell)
+{
+	bool part = false;
+	for (uint32_t i = 1; con->kind == CON_CONCAT && i < con->ncells; i++)
+		part |= cell_root(s, con->cells[i]) == cell_root(s, cell);
+	return part;
+}
+
+static void note_splits(Solver *s, CellId whole, CellId part)
+{
+	uint32_t shown = 0;
+	for (const Occ *o = cell_at(s, whole)->occs.first; o && shown < SPLITS_SHOWN; o = o->next) {
+		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
+		if (!con || con->kind != CON_CONCAT || is_part(s, con, part) ||
+		    cell_root(s, con->cells[0]) != cell_root(s, whole))
+			continue;
+		shown++;
+		diag_note(s->diags, con->span, "the axis that it is a part of is %s here",
+			  con_text(s, o->id));
+	}
+}
+
+void blame_splits(Solver *s, CellId cell)
+{
+	for (const Occ *o = cell_at(s, cell)->occs.first; s->diags && o; o = o->next) {
+		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
+		if (!con || !is_part(s, con, cell))
+			continue;
+		note_splits(s, con->cells[0], cell);
+		return;
+	}
+}
+
+void blame_equal(Solver *s, CellId a, CellId b)
+{
+	Path path = proof_path(s, a, b);
+	for (size_t i = 0; s->diags && i < path.n && i < STEPS_SHOWN; i++) {
+		const Con *con = path.at[i].con == NONE ? NULL : &s->cons.at[path.at[i].con];
+		if (con && con->kind <= CON_CELL_EQ)
+			diag_note(s->diags, con->span, "%s and %s are equal because of this",
+				  axis_text(s, NONE, a), axis_text(s, NONE, b));
 	}
 }
 

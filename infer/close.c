@@ -27,7 +27,7 @@ static const Rule rules[] = {
 	{4, "leaf-row-unused", close_unused_rows,
 	 "an open row of a leaf that no use, no given product and no reshape bounds gets no axes"},
 	{4, "parts", close_parts,
-	 "one axis written as two concatenations: unknown parts are paired in order unless uses differ"},
+	 "of one axis that is written as parts in several ways these are paired by place, where they line up"},
 	{5, "shifted-rows", close_shifted_rows,
 	 "rows that are equal but shifted get the least material"},
 	{5, "reshaped", close_reshaped,
@@ -53,6 +53,8 @@ static const Rule rules[] = {
 	 "an axis with fixed indices holds the greatest of them; where it is made of parts these decide"},
 	{7, "undetermined", close_undetermined,
 	 "a size of a parameter or kernel that nothing determines is an error"},
+	{7, "longest", close_longest,
+	 "an axis that is written as parts in several ways is as long as the longest of them"},
 	{7, "one", close_ones, "every other size is 1; parts that may be empty go first and are 0"},
 };
 

@@ -114,6 +114,7 @@ void close_result_ones(Solver *s, const char *rule);
 void close_bounds(Solver *s, const char *rule);
 void close_rounded(Solver *s, const char *rule);
 void close_at_least(Solver *s, const char *rule);
+void close_longest(Solver *s, const char *rule);
 void close_undetermined(Solver *s, const char *rule);
 void close_ones(Solver *s, const char *rule);
 

@@ -235,26 +235,6 @@ void close_bounds(Solver *s, const char *rule)
 		take_bound(s, rule, &open.at[i]);
 }
 
-/* ---- concatenations ---- */
-
-void close_parts(Solver *s, const char *rule)
-{
-	ConId *seen = ARENA_ARRAY(s->arena, ConId, s->cells.n + 1);
-	for (ConId id = 0; id < s->cons.n; id++) {
-		if (s->cons.at[id].kind != CON_CONCAT || s->cons.at[id].done)
-			continue;
-		CellId whole = cell_root(s, s->cons.at[id].cells[0]);
-		Spot spot = {.node = NODE_NONE, .cell = whole, .var = NONE};
-		if (seen[whole] && concat_pair(s, seen[whole] - 1, id)) {
-			close_note(s, rule, &spot);
-			propagate(s);
-		}
-		whole = cell_root(s, s->cons.at[id].cells[0]);
-		if (!seen[whole])
-			seen[whole] = id + 1;
-	}
-}
-
 /* ---- guesses ---- */
 
 /* Results of relations wait for their parts, the numerators of totals for what divides them:
@@ -403,6 +383,7 @@ static void blame_axis(Solver *s, const Spot *spot)
 	if (s->diags)
 		diag_note(s->diags, node->span, "a written size would, or a use that has one");
 	blame_letters(s, spot->cell);
+	blame_splits(s, spot->cell);
 	blame_sites(s, spot->node);
 }
 

@@ -1,5 +1,5 @@
 /* Closing rules for sizes that are as small as reads and writes let them be: axes read in rounded
- * steps, and axes with fixed indices.
+ * steps, axes with fixed indices, and axes that are written as parts in several ways.
  *
  * Of a whole and its parts with fixed indices the parts come first: `=> 0` is one element, and an
  * axis into which it is concatenated follows, however small the index is that is read of it there.
@@ -96,5 +96,53 @@ void close_at_least(Solver *s, const char *rule)
 			close_choose(s, rule, &open.at[i], size_const(s->sizes, number), NONE, con);
 			propagate(s);
 		}
+	}
+}
+
+/* ---- several ways to write an axis as parts ---- */
+
+/* The least size that the parts can have together, where they may be as small as can be. */
+static Size least_sum(Solver *s, const Con *con)
+{
+	Size sum = size_const(s->sizes, con->number);
+	for (uint32_t i = 1; i < con->ncells; i++) {
+		const Cell *c = cell_at(s, con->cells[i]);
+		int64_t index = least_index(s, cell_root(s, con->cells[i]));
+		Size least = size_const(s->sizes, index > 0 ? index : !c->may_be_empty);
+		sum = size_add(s->sizes, sum, size_is_bad(c->value) ? least : c->value);
+	}
+	return sum;
+}
+
+/* The longest of the sums that the open axis is; SIZE_BAD: it is no more than one, or which is the
+ * longest depends on dims. */
+static Size longest_sum(Solver *s, CellId cell)
+{
+	Size longest = SIZE_BAD;
+	uint32_t n = 0;
+	for (const Occ *o = s->cells.at[cell].occs.first; o; o = o->next) {
+		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
+		if (!con || con->kind != CON_CONCAT || con->done ||
+		    cell_root(s, con->cells[0]) != cell)
+			continue;
+		Size sum = least_sum(s, con);
+		bool more = n++ == 0 || size_ge(s->sizes, sum, longest);
+		if (!more && !size_ge(s->sizes, longest, sum))
+			return SIZE_BAD;
+		longest = more ? sum : longest;
+	}
+	return n > 1 ? longest : SIZE_BAD;
+}
+
+void close_longest(Solver *s, const char *rule)
+{
+	Spots open = open_cells(s);
+	for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
+		CellId cell = cell_root(s, open.at[i].cell);
+		Size longest = cell_known(s, cell) ? SIZE_BAD : longest_sum(s, cell);
+		if (size_is_bad(longest))
+			continue;
+		close_choose(s, rule, &open.at[i], longest, NONE, NONE);
+		propagate(s);
 	}
 }

@@ -256,7 +256,7 @@ static void merge_into(Solver *s, CellId root, CellId child)
 	to->terminal |= from->terminal;
 	to->param |= from->param;
 	to->made |= from->made;
-	to->may_be_empty |= from->may_be_empty;
+	to->may_be_empty &= from->may_be_empty;
 	to->is_index &= from->is_index;
 	to->broken |= from->broken;
 	merge_bounds(s, to, from);

@@ -260,6 +260,25 @@ static void concat_blame(Solver *s, ConId id, Size whole, Size sum)
 	}
 }
 
+/* What is left for parts that are one size is no multiple of their number. */
+static void equal_blame(Solver *s, ConId id, CellId part, Size rest, int64_t times)
+{
+	if (!may_blame(s, id))
+		return;
+	const Con *con = &s->cons.at[id];
+	blame(s, E0341, id, "%s elements do not divide into %" PRId64 " equal parts",
+	      size_text(s->arena, s->sizes, rest), times);
+	CellId last = NONE;
+	for (uint32_t i = 1; i < con->ncells; i++) {
+		if (cell_root(s, con->cells[i]) != part)
+			continue;
+		if (last != NONE)
+			blame_equal(s, last, con->cells[i]);
+		last = con->cells[i];
+	}
+	blame_born(s, con->cells[0]);
+}
+
 /* Each part from the whole and the other parts, when all are known. */
 static void concat_parts(Solver *s, ConId id, Size rest)
 {
@@ -311,86 +330,8 @@ static void concat_run(Solver *s, ConId id)
 	} else if (known && !several && !indivisible(s, rest, times)) {
 		derive(s, id, open, size_div(s->sizes, rest, size_const(s->sizes, times)));
 	} else if (known && !several) {
-		concat_blame(s, id, whole, sum);
+		equal_blame(s, id, open, rest, times);
 	}
-}
-
-static Size bound_of_part(Solver *s, const Con *con, uint32_t i)
-{
-	const Cell *c = i < con->ncells ? cell_at(s, con->cells[i]) : NULL;
-	return c && c->bound_kind == BOUND_ONE ? c->bound : SIZE_BAD;
-}
-
-/* Do uses give sizes to parts of both, and not the same ones in order? */
-static bool bounds_disagree(Solver *s, const Con *x, const Con *y)
-{
-	bool any_x = false, any_y = false, same = true;
-	for (uint32_t i = 1; i < x->ncells || i < y->ncells; i++) {
-		Size a = bound_of_part(s, x, i), b = bound_of_part(s, y, i);
-		any_x |= !size_is_bad(a);
-		any_y |= !size_is_bad(b);
-		same &= size_same(a, b);
-	}
-	return any_x && any_y && !same;
-}
-
-/* The unknown parts of one way to write an axis, less those that the other way has too. */
-typedef struct Parts {
-	CellId at[ROW_LIMIT];
-	uint32_t n;
-	bool some; /* are known */
-	Size known;
-} Parts;
-
-static bool takes_part(Solver *s, const Con *con, CellId part)
-{
-	for (uint32_t i = 1; i < con->ncells; i++) {
-		if (cell_root(s, con->cells[i]) == cell_root(s, part))
-			return true;
-	}
-	return false;
-}
-
-static bool parts_of(Solver *s, const Con *con, const Con *other, Parts *parts)
-{
-	*parts = (Parts){.known = size_const(s->sizes, con->number)};
-	for (uint32_t i = 1; i < con->ncells; i++) {
-		CellId part = con->cells[i];
-		if (cell_known(s, part)) {
-			parts->some = true;
-			parts->known = size_add(s->sizes, parts->known, cell_value(s, part));
-		} else if (parts->n == ROW_LIMIT) {
-			return false;
-		} else if (!takes_part(s, other, part)) {
-			parts->at[parts->n++] = part;
-		}
-	}
-	return true;
-}
-
-/* Two ways to write one axis as parts: the unknown parts are paired in order. The next part has
- * what the other side knows more, and what remains is empty; unless uses tell the parts apart, or
- * the axis is known, where known parts say nothing of another operation's. Common parts cancel.
- * True when that decided something. */
-bool concat_pair(Solver *s, ConId a, ConId b)
-{
-	const Con *x = &s->cons.at[a], *y = &s->cons.at[b];
-	Parts p, q;
-	if (bounds_disagree(s, x, y) || !parts_of(s, x, y, &p) || !parts_of(s, y, x, &q))
-		return false;
-	Parts *more = p.n >= q.n ? &p : &q, *less = more == &p ? &q : &p;
-	Size rest = size_sub(s->sizes, less->known, more->known);
-	bool none = size_is(s->sizes, rest, 0);
-	bool told = cell_known(s, x->cells[0]) && (p.some || q.some || !none);
-	if (told || negative(s, rest) || (more->n == less->n && !none))
-		return false;
-	for (uint32_t i = 0; i < less->n; i++)
-		cells_equal(s, more->at[i], less->at[i], a);
-	Why why = {
-		.kind = WHY_RULE, .con = a, .from = NONE, .rule = "parts paired: what is left"};
-	for (uint32_t i = less->n; i < more->n; i++)
-		cell_set(s, more->at[i], i == less->n ? rest : size_const(s->sizes, 0), why);
-	return more->n > 0;
 }
 
 /* ---- products of two, least sizes ---- */

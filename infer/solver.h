@@ -375,9 +375,6 @@ void relation_spells(Solver *s, ConId con);
 void product_run(Solver *s, ConId con);
 /* When all else is known: the error for a total that is a power of one axis only for some dims. */
 void product_last(Solver *s, ConId con);
-/* One axis as two concatenations: pairs unknown parts in order. True when that decided
- * something. */
-bool concat_pair(Solver *s, ConId a, ConId b);
 /* The formulas of an affine axis; SIZE_BAD where the mark leaves the answer open. k is SIZE_BAD
  * without a kernel letter. */
 Size affine_in(Sizes *sizes, const SpecAxis *axis, Size over, Size k);
@@ -446,6 +443,10 @@ void blame_operands(Solver *s, NodeId node);
 void blame_origin(Solver *s, ConId con);
 /* The letters that stand in a result alone, and whose open sizes leave this one open. */
 void blame_letters(Solver *s, CellId cell);
+/* The other ways to write the open axis of which this size is a part. */
+void blame_splits(Solver *s, CellId cell);
+/* The operations that made the two one size. */
+void blame_equal(Solver *s, CellId a, CellId b);
 /* The error for two sizes that meet at `con` and can never be equal, with the origin of both. */
 void blame_sizes(Solver *s, CellId a, CellId b, ConId con);
 /* A note for each function whose application made the node. */
