@@ -15,6 +15,37 @@ typedef struct Collector {
 
 static int64_t gcd(int64_t a, int64_t b) { return b == 0 ? a : gcd(b, a % b); }
 
+/* The product of the numbers that a divides by; 0: by something that is no number, or too large. */
+static int64_t denominator(Collector *c, Size a, bool *quotient)
+{
+	SizeOp *ops;
+	int64_t by = 1;
+	size_t n = size_program(c->s->arena, c->s->sizes, a, &ops);
+	for (size_t i = 0; i < n; i++) {
+		if (ops[i].code != SIZE_DIV)
+			continue;
+		*quotient = true;
+		if (ops[i - 1].code != SIZE_CONST ||
+		    __builtin_mul_overflow(by, ops[i - 1].arg, &by))
+			by = 0;
+	}
+	return by;
+}
+
+/* 2 | n/8 is 16 | n: that the quotient is exact has a guard of its own, which follows from this. */
+static void clear_quotient(Collector *c, Guard *g, int64_t *by)
+{
+	bool quotient = false, again = false;
+	int64_t of = denominator(c, g->a, &quotient), product;
+	if (!quotient || of == 0 || __builtin_mul_overflow(*by, of, &product))
+		return;
+	Size whole = size_scale(c->s->sizes, g->a, of);
+	if (size_is_bad(whole) || (denominator(c, whole, &again), again))
+		return;
+	g->a = whole;
+	*by = product;
+}
+
 /* b | a for a constant b, in least terms: 2*n - 4 by 4 is n by 2, as is 3*n by 2. */
 static void simplify_divides(Collector *c, Guard *g)
 {
@@ -22,6 +53,7 @@ static void simplify_divides(Collector *c, Guard *g)
 	int64_t by, rest;
 	if (!size_is_const(sizes, g->b, &by) || by < 2)
 		return;
+	clear_quotient(c, g, &by);
 	if (size_eval(sizes, g->a, c->zeros, &rest)) /* its constant: as a remainder */
 		g->a = size_plus(sizes, g->a, (rest % by + by) % by - rest);
 	for (int64_t p = 2; p <= 64; p++) {
@@ -197,23 +229,6 @@ static void ask_sum(Collector *c, const Con *con)
 		ask_repeated(c, con, con->cells[i]);
 	}
 	add_con(c, GUARD_EQ, cell_value(s, con->cells[0]), sum, con);
-}
-
-/* The product of the numbers that a divides by; 0: by something that is no number, or too large. */
-static int64_t denominator(Collector *c, Size a, bool *quotient)
-{
-	SizeOp *ops;
-	int64_t by = 1;
-	size_t n = size_program(c->s->arena, c->s->sizes, a, &ops);
-	for (size_t i = 0; i < n; i++) {
-		if (ops[i].code != SIZE_DIV)
-			continue;
-		*quotient = true;
-		if (ops[i - 1].code != SIZE_CONST ||
-		    __builtin_mul_overflow(by, ops[i - 1].arg, &by))
-			by = 0;
-	}
-	return by;
 }
 
 /* Was part = total / others? Then it must divide: where what is left after cancelling divides by a
