@@ -1,7 +1,8 @@
 /* Facts about one dim that leave it finitely many values: do all of these fail some fact?
  *
- * Finite sets are the divisors of a number, where a linear size must divide it, and the values
- * between two bounds. They are tried one by one; a fact that cannot be evaluated counts as one that
+ * Finite sets are the divisors of a number, where a linear size must divide it, the values between
+ * two bounds, and what the roots of a polynomial must be among: 0, and the divisors of its last
+ * coefficient. They are tried one by one; a fact that cannot be evaluated counts as one that
  * holds. The work of all questions to one system is bounded: beyond it nothing is proved.
  */
 #include "base/size_finite.h"
@@ -148,6 +149,35 @@ static bool divisors_fail(Question *q, const SizeFact *fact)
 	return *q->work >= 0;
 }
 
+/* Is the size a polynomial in the dim alone? */
+static bool is_polynomial(const Question *q, const Poly *poly)
+{
+	for (uint32_t i = 0; i < poly->n; i++) {
+		const Mono *mono = mono_at(q->sizes, poly->terms[i].mono);
+		if (mono->n > 1 ||
+		    (mono->n == 1 && atom_at(q->sizes, mono->factors[0].atom)->kind != ATOM_DIM))
+			return false;
+	}
+	return poly->n > 0;
+}
+
+/* a = b: are there no values among the roots that a - b could have? */
+static bool roots_fail(Question *q, const SizeFact *fact)
+{
+	Size difference = size_sub(q->sizes, fact->a, fact->b);
+	const Poly *poly = poly_at(q->sizes, difference);
+	if (fact->kind != FACT_EQ || size_is_bad(difference) || !is_polynomial(q, poly) ||
+	    fits(q, 0))
+		return false;
+	int64_t last = poly->terms[poly->n - 1].coef;
+	last = last < 0 ? -last : last;
+	for (int64_t p = 1; p <= last / p; p++) {
+		if (--*q->work < 0 || (last % p == 0 && (fits(q, p) || fits(q, last / p))))
+			return false;
+	}
+	return true;
+}
+
 bool size_finite_excludes(Sizes *sizes, const SizeFact *facts, size_t n, SizeFact goal, bool *used,
 			  FiniteWork *work)
 {
@@ -169,6 +199,6 @@ bool size_finite_excludes(Sizes *sizes, const SizeFact *facts, size_t n, SizeFac
 	}
 	bool excluded = range_is_empty(&q);
 	for (uint32_t i = 0; i < q.n && !excluded; i++)
-		excluded = divisors_fail(&q, &q.facts[i]);
+		excluded = divisors_fail(&q, &q.facts[i]) || roots_fail(&q, &q.facts[i]);
 	return excluded;
 }

@@ -153,6 +153,25 @@ static void test_integers(void **state)
 	assert_true(size_system_implies(w->system, &six, 1, half));
 }
 
+/* What a power of a dim equals, and lower powers: the roots are among the divisors of the last number. */
+static void test_roots(void **state)
+{
+	World *w = *state;
+	Sizes *sizes = w->sizes;
+	for (int64_t b = -6; b <= 6; b++) {
+		for (int64_t c = -40; c <= 40; c++) {
+			Size square = size_mul(sizes, w->n, w->n);
+			Size left = size_add(sizes, square, size_scale(sizes, w->n, b));
+			bool has_root = false;
+			for (int64_t n = 0; n <= 50; n++)
+				has_root |= n * n + b * n == c;
+			w->system = size_system_new(sizes, w->arena);
+			assert_int_equal(has_root, !size_system_excludes(w->system, NULL, 0,
+									  (SizeFact){FACT_EQ, left, number(w, c)}, NULL));
+		}
+	}
+}
+
 /* Divisors of a number and values between bounds are tried one by one. */
 static void test_finite(void **state)
 {
@@ -215,6 +234,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_random, make_world, world_teardown),
 		cmocka_unit_test_setup_teardown(test_chains, make_world, world_teardown),
 		cmocka_unit_test_setup_teardown(test_integers, make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(test_roots, make_world, world_teardown),
 		cmocka_unit_test_setup_teardown(test_finite, make_world, world_teardown),
 		cmocka_unit_test_setup_teardown(test_quotients, make_world, world_teardown),
 		cmocka_unit_test_setup_teardown(test_sizes_divide, make_world, world_teardown),
