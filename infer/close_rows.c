@@ -289,8 +289,9 @@ void close_reshaped(Solver *s, const char *rule)
 	ConId *total = ARENA_ARRAY(s->arena, ConId, s->graph->nodes.n + 1);
 	bool *sources = reshape_sources(s);
 	for (ConId id = 0; id < s->cons.n; id++) {
-		if (s->cons.at[id].kind == CON_PRODUCT && s->cons.at[id].arg < 0)
-			total[s->cons.at[id].node] = id;
+		const Con *con = &s->cons.at[id];
+		if (con->kind == CON_PRODUCT && con->arg < 0 && con->node != NODE_NONE)
+			total[con->node] = id;
 	}
 	for (NodeId id = 0; id < s->graph->nodes.n && s->nerrors == 0; id++) {
 		bool reshape = node_width(s->graph->nodes.at[id].kind) > 0;

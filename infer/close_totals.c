@@ -53,6 +53,13 @@ static bool product_may_be(Solver *s, const Con *con, Size size)
 	return true;
 }
 
+static bool total_may_be(Solver *s, ConId id, Size size)
+{
+	Side side;
+	return !read_side(s, id, &side) || size_is(s->sizes, side.known, 0) ||
+	       size_divides(s->sizes, side.known, size);
+}
+
 bool axis_may_be(Solver *s, CellId axis, Size size)
 {
 	const Cell *c = cell_at(s, axis);
@@ -69,6 +76,8 @@ bool axis_may_be(Solver *s, CellId axis, Size size)
 		if ((con->kind == CON_CONCAT || con->kind == CON_ADD) && !sum_may_be(s, con, size))
 			return false;
 		if (con->kind == CON_MUL && !product_may_be(s, con, size))
+			return false;
+		if (con_is_written_product(con) && !total_may_be(s, o->id, size))
 			return false;
 		if (con->kind == CON_AT_LEAST &&
 		    !size_ge(s->sizes, size, size_const(s->sizes, con->number)))
@@ -297,6 +306,12 @@ static void close_open(Solver *s, const char *rule, ConId id, const ConId *made_
 	cell_set(s, spot.cell, total, (Why){WHY_RULE, id, NONE, SPAN_NONE, rule});
 }
 
+static bool is_reshape(const Solver *s, ConId id)
+{
+	NodeId node = s->cons.at[id].node;
+	return node != NODE_NONE && s->graph->nodes.at[node].kind == NODE_RESHAPE;
+}
+
 static void close_products(Solver *s, const char *rule, const ConId *made_of, bool patient)
 {
 	for (ConId id = (ConId)s->cons.n; id-- > 0 && s->nerrors == 0;) {
@@ -305,8 +320,7 @@ static void close_products(Solver *s, const char *rule, const ConId *made_of, bo
 		bool known = cell_known(s, s->cons.at[id].cells[0]);
 		if (known)
 			close_given(s, rule, id, patient);
-		else if (s->graph->nodes.at[s->cons.at[id].node].kind == NODE_RESHAPE &&
-			 s->cons.at[id].arg < 0)
+		else if (is_reshape(s, id) && s->cons.at[id].arg < 0)
 			close_open(s, rule, id, made_of, patient);
 		propagate(s);
 		if (known && !patient && s->nerrors == 0)

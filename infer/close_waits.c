@@ -96,6 +96,16 @@ bool gets_size_above(Solver *s, CellId cell)
 
 /* ---- what it is made of ---- */
 
+static void walk_to_factors(Solver *s, Walk *walk, const Con *con)
+{
+	FlatRow f;
+	for (uint32_t r = 0; r < con->nrows; r++) {
+		row_flatten(s, &con->rows[r], &f);
+		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++)
+			walk_to(s, walk, flat_at(&f, i));
+	}
+}
+
 bool is_of_param(Solver *s, CellId cell)
 {
 	Walk walk = {0};
@@ -108,10 +118,13 @@ bool is_of_param(Solver *s, CellId cell)
 			const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
 			const Edge *edge = con ? NULL : &s->edges.at[o->id];
 			uint32_t n = con ? con->ncells : 1;
-			if (con ? con->kind < CON_AFFINE || con->kind == CON_PRODUCT ||
+			bool axes = con && con->kind == CON_PRODUCT && !con_is_written_product(con);
+			if (con ? con->kind < CON_AFFINE || axes ||
 					    cell_root(s, con->cells[0]) != walk.at[i]
 				: cell_root(s, edge->res) != walk.at[i])
 				continue;
+			if (con)
+				walk_to_factors(s, &walk, con);
 			for (uint32_t k = 0; k < n; k++)
 				walk_to(s, &walk, con ? con->cells[k] : edge->opnd);
 		}
@@ -119,20 +132,15 @@ bool is_of_param(Solver *s, CellId cell)
 	return false;
 }
 
-/* The sizes from which that of an axis of a reshape follows: those of its operand. */
+/* The sizes from which a total follows: those of a reshape's operand, or the factors as written. */
 static void walk_total(Solver *s, Walk *walk, CellId total)
 {
-	FlatRow f;
 	for (const Occ *o = cell_at(s, total)->occs.first; o; o = o->next) {
 		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
-		if (!con || con->kind != CON_PRODUCT || con->arg < 0 ||
-		    cell_root(s, con->cells[0]) != cell_root(s, total))
-			continue;
-		for (uint32_t r = 0; r < con->nrows; r++) {
-			row_flatten(s, &con->rows[r], &f);
-			for (uint32_t i = 0; i < f.nlead + f.ntrail; i++)
-				walk_to(s, walk, flat_at(&f, i));
-		}
+		if (con && con->kind == CON_PRODUCT &&
+		    (con->arg >= 0 || con_is_written_product(con)) &&
+		    cell_root(s, con->cells[0]) == cell_root(s, total))
+			walk_to_factors(s, walk, con);
 	}
 }
 

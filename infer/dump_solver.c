@@ -51,6 +51,15 @@ static const char *named_text(Solver *s, CellId cell)
 	return name ? name : cell_size_text(s, cell);
 }
 
+static void print_factors(FILE *out, Solver *s, const Con *con)
+{
+	FlatRow f;
+	row_flatten(s, &con->rows[0], &f);
+	fprintf(out, "%s = ", cell_size_text(s, con->cells[0]));
+	for (uint32_t i = 0; i < f.nlead + f.ntrail; i++)
+		fprintf(out, "%s%s", i > 0 ? " * " : "", cell_size_text(s, flat_at(&f, i)));
+}
+
 static void print_con(FILE *out, Solver *s, const Con *con)
 {
 	switch (con->kind) {
@@ -76,6 +85,10 @@ static void print_con(FILE *out, Solver *s, const Con *con)
 	case CON_ADD:
 	case CON_MUL: print_relation(out, s, con); break;
 	case CON_PRODUCT:
+		if (con_is_written_product(con)) {
+			print_factors(out, s, con);
+			break;
+		}
 		fprintf(out, "%s = ", cell_size_text(s, con->cells[0]));
 		if (con->number != 1)
 			fprintf(out, "%" PRId64 " * ", con->number);

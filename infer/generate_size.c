@@ -99,7 +99,65 @@ static CellId relation(Solver *s, ConKind kind, CellId result, CellId a, CellId 
 	return result;
 }
 
-/* A tree with captured sizes: one cell a step. */
+static CellId tree_cell(Solver *s, const SizeExpr *e);
+
+static bool has_capture(const SizeExpr *e)
+{
+	return e->kind == SX_CAPTURE || (e->a && (has_capture(e->a) || has_capture(e->b)));
+}
+
+typedef struct Factors {
+	CellId at[ROW_LIMIT];
+	uint32_t n, captured;
+	bool fails; /* too many */
+} Factors;
+
+static void count_factors(const SizeExpr *e, Factors *f)
+{
+	if (e->kind == SX_MUL) {
+		count_factors(e->a, f);
+		count_factors(e->b, f);
+		return;
+	}
+	f->captured += has_capture(e);
+	f->fails |= f->n++ == ROW_LIMIT;
+}
+
+static void add_factors(Solver *s, const SizeExpr *e, Factors *f)
+{
+	if (e->kind != SX_MUL) {
+		f->at[f->n++] = tree_cell(s, e);
+		return;
+	}
+	add_factors(s, e->a, f);
+	add_factors(s, e->b, f);
+}
+
+/* A product of several captured sizes is a total like that of a reshape; NONE: it is none. */
+static CellId total_cell(Solver *s, const SizeExpr *e)
+{
+	Factors factors = {0};
+	count_factors(e, &factors);
+	if (factors.captured < 2 || factors.fails)
+		return NONE;
+	factors.n = 0;
+	add_factors(s, e, &factors);
+	Con con = {.kind = CON_PRODUCT,
+		   .node = NODE_NONE,
+		   .arg = -1,
+		   .span = e->span,
+		   .ncells = 1,
+		   .number = 1,
+		   .nrows = 1};
+	con.cells = ARENA_ARRAY(s->arena, CellId, 1);
+	con.rows = ARENA_ARRAY(s->arena, RowTerm, 1);
+	con.cells[0] = cell_new(s, NULL, e->span);
+	con.rows[0] = row_cells(s, factors.at, factors.n);
+	con_new(s, con);
+	return con.cells[0];
+}
+
+/* A tree with captured sizes: one cell a step, or a product. */
 static CellId tree_cell(Solver *s, const SizeExpr *e)
 {
 	if (e->kind == SX_CAPTURE) {
@@ -111,6 +169,9 @@ static CellId tree_cell(Solver *s, const SizeExpr *e)
 	}
 	if (!e->a)
 		return size_cell(s, e);
+	CellId total = e->kind == SX_MUL ? total_cell(s, e) : NONE;
+	if (total != NONE)
+		return total;
 	CellId a = tree_cell(s, e->a), b = tree_cell(s, e->b);
 	CellId cell = cell_new(s, NULL, e->span);
 	switch (e->kind) {

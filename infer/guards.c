@@ -285,7 +285,9 @@ static void ask_product(Collector *c, const Con *con)
 			       .a = total,
 			       .b = product,
 			       .span = con->span,
-			       .product = (uint32_t)(con - s->cons.at) + 1});
+			       .product = con_is_written_product(con)
+						  ? 0
+						  : (uint32_t)(con - s->cons.at) + 1});
 }
 
 /* A size that several relations give together: its quotient is one, and it is not negative. */
@@ -413,8 +415,7 @@ static void ask_slices(Collector *c)
 
 void guards_collect(Solver *s, Inference *inference)
 {
-	Collector c = {.s = s,
-		       .zeros = ARENA_ARRAY(s->arena, int64_t, sizes_ndims(s->sizes) + 1)};
+	Collector c = {.s = s, .zeros = ARENA_ARRAY(s->arena, int64_t, sizes_ndims(s->sizes) + 1)};
 	ask_slices(&c);
 	ask_integers(s);
 	size_t asked = s->asked.n;

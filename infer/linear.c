@@ -38,18 +38,42 @@ static bool is_from(const Equation *row, uint32_t relation)
 	return row->from[relation / 64] >> relation % 64 & 1;
 }
 
+/* The factors of a written product less `*open`, the only one that is not known, or NONE; false
+ * where their product is no number, or several are not known. */
+static bool read_factors(Solver *s, const Con *con, int64_t *factor, CellId *open)
+{
+	FlatRow f = {0};
+	Size known = size_const(s->sizes, 1);
+	uint32_t nopen = 0;
+	*open = NONE;
+	if (con->kind == CON_PRODUCT)
+		row_flatten(s, &con->rows[0], &f);
+	uint32_t n = con->kind == CON_PRODUCT ? f.nlead + f.ntrail : 2;
+	for (uint32_t i = 0; i < n; i++) {
+		CellId cell = con->kind == CON_PRODUCT ? flat_at(&f, i) : con->cells[1 + i];
+		bool given = cell_known(s, cell);
+		known = given ? size_mul(s->sizes, known, cell_value(s, cell)) : known;
+		*open = given ? *open : cell_root(s, cell);
+		nopen += !given;
+	}
+	return nopen < 2 && size_is_const(s->sizes, known, factor);
+}
+
+static bool is_product(const Con *con)
+{
+	return con->kind == CON_MUL || con_is_written_product(con);
+}
+
 static bool is_linear(Solver *s, const Con *con)
 {
 	int64_t factor;
+	CellId open;
 	switch (con->kind) {
 	case CON_AFFINE:
 		return con->axis->mark != MARK_VALID_FLOOR && con->axis->mark != MARK_PADDED_CEIL;
 	case CON_CONCAT:
 	case CON_ADD: return true;
-	case CON_MUL:
-		return size_is_const(s->sizes, cell_value(s, con->cells[1]), &factor) ||
-		       size_is_const(s->sizes, cell_value(s, con->cells[2]), &factor);
-	default: return false;
+	default: return is_product(con) && read_factors(s, con, &factor, &open);
 	}
 }
 
@@ -57,11 +81,12 @@ void linear_touch(Solver *s, ConId id)
 {
 	Con *con = &s->cons.at[id];
 	uint32_t open = 0;
-	if (con->done || con->stale || con->kind < CON_AFFINE || con->kind == CON_PRODUCT)
+	if (con->done || con->stale || con->kind < CON_AFFINE ||
+	    (con->kind == CON_PRODUCT && !con_is_written_product(con)))
 		return;
 	for (uint32_t i = 0; i < con->ncells; i++)
 		open += con->cells[i] != NONE && !cell_known(s, con->cells[i]);
-	if (open < 2)
+	if (open < 2 && con->kind != CON_PRODUCT)
 		return;
 	con->stale = true;
 	PUSH(s->arena, s->stale, id);
@@ -130,15 +155,16 @@ static void add_row(System *y, Equation *row, uint32_t i)
 	Solver *s = y->s;
 	const Con *con = &s->cons.at[y->cons[i]];
 	int64_t factor;
+	CellId open;
 	row->right = size_const(s->sizes, con->number);
 	row->from[i / 64] |= (uint64_t)1 << i % 64;
 	if (con->kind == CON_AFFINE) {
 		add_affine(y, row, con);
-	} else if (con->kind == CON_MUL) {
-		uint32_t known =
-			size_is_const(s->sizes, cell_value(s, con->cells[1]), &factor) ? 1 : 2;
-		size_is_const(s->sizes, cell_value(s, con->cells[known]), &factor);
-		add_term(y, row, con->cells[3 - known], -factor);
+	} else if (is_product(con)) {
+		read_factors(s, con, &factor, &open);
+		row->right = size_const(s->sizes, open == NONE ? factor : 0);
+		if (open != NONE)
+			add_term(y, row, open, -factor);
 	} else {
 		for (uint32_t part = 1; part < con->ncells; part++)
 			add_term(y, row, con->cells[part], -1);

@@ -136,6 +136,16 @@ static void note_shapeless(Solver *s, NodeId id)
 			  "element");
 }
 
+/* "12 elements do", "1 element does", "12 does" of a product as written */
+static const char *total_text(Solver *s, const Con *con, Size total, const char *they,
+			      const char *it)
+{
+	bool one = con_is_written_product(con) || size_is(s->sizes, total, 1);
+	const char *what = con_is_written_product(con) ? "" : one ? " element" : " elements";
+	return arena_printf(s->arena, "%s%s%s", size_text(s->arena, s->sizes, total), what,
+			    one ? it : they);
+}
+
 static void total_blame(Solver *s, ConId id, Size total, Size known)
 {
 	Con *con = &s->cons.at[id];
@@ -155,10 +165,13 @@ static void total_blame(Solver *s, ConId id, Size total, Size known)
 		      size_text(s->arena, s->sizes,
 				size_div(s->sizes, known, size_const(s->sizes, con->number))));
 	else if (never || (!fits && size_is_const(s->sizes, known, &by) && by != 0))
-		blame(s, E0345, id, "%s element%s not divide by %s%s",
-		      size_text(s->arena, s->sizes, total),
-		      size_is(s->sizes, total, 1) ? " does" : "s do",
+		blame(s, E0345, id, "%s not divide by %s%s",
+		      total_text(s, con, total, " do", " does"),
 		      size_text(s->arena, s->sizes, known), letters);
+	else if (con_is_written_product(con))
+		blame(s, E0345, id, "the product is %s, and not %s%s",
+		      size_text(s->arena, s->sizes, known), size_text(s->arena, s->sizes, total),
+		      letters);
 	else
 		blame(s, E0345, id, "%s elements do not fit axes of %s together%s",
 		      size_text(s->arena, s->sizes, total), size_text(s->arena, s->sizes, known),
@@ -201,10 +214,11 @@ static void note_powers(Solver *s, ConId id, const Total *t, int64_t total, cons
 		if (__builtin_mul_overflow(more, low + 1, &more))
 			return;
 	}
-	diag_note(s->diags, s->cons.at[id].span,
-		  "%" PRId64 " elements would be, with %s = %" PRId64 ", or %" PRId64
-		  ", with %s = %" PRId64,
-		  less, name, low, more, name, low + 1);
+	const Con *con = &s->cons.at[id];
+	diag_note(s->diags, con->span,
+		  "%s would be, with %s = %" PRId64 ", or %" PRId64 ", with %s = %" PRId64,
+		  total_text(s, con, size_const(s->sizes, less), "", ""), name, low, more, name,
+		  low + 1);
 }
 
 static bool is_dim_name(Solver *s, Sym name)
@@ -242,9 +256,9 @@ static void blame_root(Solver *s, ConId id, const Total *t, Size total)
 				     power);
 	bool constant = size_is_const(s->sizes, total, &elements);
 	blame(s, E0345, id,
-	      constant ? "%s elements are no %s with a whole %s"
-		       : "%s elements are %s only for some sizes, and nothing else says %s",
-	      size_text(s->arena, s->sizes, total), power, name);
+	      constant ? "%s no %s with a whole %s"
+		       : "%s %s only for some sizes, and nothing else says %s",
+	      total_text(s, &s->cons.at[id], total, " are", " is"), power, name);
 	if (s->diags && constant)
 		note_powers(s, id, t, elements, name);
 	else if (s->diags)

@@ -140,7 +140,8 @@ typedef enum ConKind {
 	CON_CONCAT,   /* cells: whole, parts...; number: elements of skipped parts */
 	CON_ADD,      /* cell 0 = cell 1 + cell 2 */
 	CON_MUL,      /* cell 0 = cell 1 * cell 2 */
-	CON_PRODUCT   /* cell 0 = number * product of all axes of rows */
+	CON_PRODUCT   /* cell 0 = number * product of all axes of rows; node NODE_NONE: of one row, the
+		       * factors of a size as written */
 } ConKind;
 
 typedef struct Con {
@@ -163,6 +164,12 @@ typedef struct Con {
 	RowTerm *rows;
 	uint32_t nrows;
 } Con;
+
+/* Is it the product of a size as it is written, not of the axes of a tensor? */
+static inline bool con_is_written_product(const Con *con)
+{
+	return con->kind == CON_PRODUCT && con->node == NODE_NONE;
+}
 
 /* res refines opnd, of one axis. */
 typedef struct Edge {

@@ -1,10 +1,10 @@
 """Reshapes that meet against a search of all sizes: SEED COUNT ORDERS.
 
 Two or three reshapes of known totals, whose axes a specification counts and partly says. They meet in sums, where an
-axis of 1 broadcasts, and in specifications that give two of them one letter. What follows is solved first; an axis that
-meets a known size takes it; of all sizes that remain, those with the fewest axes that broadcast count, and of these the
-least, in the order of the program. Under every order of the constraints the shapes are those, and where there are no such
-sizes there is an error.
+axis of 1 broadcasts, and in specifications that give two of them one letter; products of some of their axes are required
+to be a number. What follows is solved first; an axis that meets a known size takes it; of all sizes that remain, those
+with the fewest axes that broadcast count, and of these the least, in the order of the program. Under every order of the
+constraints the shapes are those, and where there are no such sizes there is an error.
 """
 import math
 import random
@@ -32,6 +32,9 @@ class Program:
                 self.totals[a] *= self.sizes[axis]
             if rng.random() < 0.1:
                 self.totals[a] *= rng.choice([2, 3, 7])  # now and then no sizes are left
+        self.factors = {a: self.axes[a] for a in self.names}  # by total
+        for i in range(rng.choice([0, 0, 1, 2])):
+            self.require("q%d" % i)
         self.said = {axis: size for axis, size in self.sizes.items() if rng.random() < 0.2}
         self.order = list(range(len(self.links) + len(self.names)))
         rng.shuffle(self.order)
@@ -54,15 +57,32 @@ class Program:
         rows = "; ".join(", ".join(self.axes[side]).replace(b, a) for side in (left, right))
         self.links.append('output z%d = einsum("%s => %s,", %s, %s)' % (len(self.links), rows, a, left, right))
 
+    def require(self, name):
+        """The product of some axes, of whatever tensors; one may stand there twice."""
+        axes = self.rng.choices([axis for a in self.names for axis in self.axes[a]], k=self.rng.choice([2, 2, 3]))
+        self.factors[name] = axes
+        self.totals[name] = math.prod(self.sizes[axis] for axis in axes) * self.rng.choice([1] * 9 + [2])
+
     def text(self):
         text = "".join("input x_%s : [%d]\nlet %s = reshape(x_%s)\n" % (a, self.totals[a], a, a) for a in self.names)
         lines = []
         for a in self.names:
             said = ["%s = %d" % (axis, self.said[axis]) for axis in self.axes[a] if axis in self.said]
+            said += [axis for axis in self.axes[a] if axis not in self.said and axis in self.captured()]
             said = " with (%s)" % ", ".join(said) if said else ""
             lines.append('output y_%s = sum("%s => %s,", %s)%s' % (a, ", ".join(self.axes[a]), self.axes[a][0], a, said))
         lines += self.links
-        return text + "\n".join(lines[i] for i in self.order) + "\n"
+        text += "\n".join(lines[i] for i in self.order) + "\n"
+        for name in self.required():
+            sizes = [str(self.said.get(axis, axis)) for axis in self.factors[name]]
+            text += "require %s == %d\n" % ("*".join(sizes), self.totals[name])
+        return text
+
+    def required(self):
+        return [name for name in self.factors if name not in self.names]
+
+    def captured(self):
+        return {axis for name in self.required() for axis in self.factors[name]}
 
     # ---- the reference ----
 
@@ -90,16 +110,20 @@ class Program:
         """What follows from the known sizes; False: a contradiction."""
         while True:
             before = dict(known)
-            for a in self.names:
-                rest, open_ = self.totals[a], [of[axis] for axis in self.axes[a] if of[axis] not in known]
-                for axis in self.axes[a]:
+            for a, axes in self.factors.items():
+                rest, open_ = self.totals[a], [of[axis] for axis in axes if of[axis] not in known]
+                for axis in axes:
                     size = known.get(of[axis], 1)
                     if rest % size:
                         return False
                     rest //= size
                 if not open_ and rest != 1:
                     return False
-                if len(open_) == 1 or rest == 1:  # nothing is left for the open ones
+                if len(set(open_)) == 1:
+                    rest = next((n for n in range(1, rest + 1) if n ** len(open_) >= rest), rest)
+                    if math.prod(known.get(of[axis], rest) for axis in axes) != self.totals[a]:
+                        return False
+                if len(set(open_)) == 1 or rest == 1:  # nothing is left for the open ones
                     known.update(dict.fromkeys(open_, rest))
             if known == before:
                 return True
@@ -138,7 +162,7 @@ class Program:
 
     def solutions(self, known, order, i, of):
         if i == len(order):
-            if all(self.totals[a] == math.prod(known[of[axis]] for axis in self.axes[a]) for a in self.names):
+            if all(self.totals[a] == math.prod(known[of[axis]] for axis in axes) for a, axes in self.factors.items()):
                 yield known
             return
         if order[i] in known:
