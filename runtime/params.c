@@ -1,7 +1,7 @@
 /* Parameters from a file of arrays, by dotted name or through a map (params_map.h).
  *
- * Parameters take what the map has for them, then what the file has under their own names. What is
- * set already stays. An array keeps its file's axes, or is arranged for the parameter's
+ * Parameters take what the map has for them, then what the file has under their own names. What
+ * tsr_set_param has set stays, what an earlier file has set does not. An array keeps its file's axes, or is arranged for the parameter's
  * (arrange.h).
  */
 #include <stdio.h>
@@ -102,7 +102,14 @@ static int load_one(tsr_session *s, Slot *slot, ArrayFile *file, size_t index, c
 	slot->loaded = array;
 	slot->array = view(&array);
 	slot->set = true;
+	slot->load = s->nloads;
 	return TSR_OK;
+}
+
+/* Does it keep what it has, from the file at hand or from tsr_set_param? */
+static bool keeps(const tsr_session *s, const Slot *slot)
+{
+	return slot->set && (slot->load == 0 || slot->load == s->nloads);
 }
 
 /* ---- through a map ---- */
@@ -224,7 +231,7 @@ static int load_map(tsr_session *s, ArrayFile *file, const char *path, tsr_error
 	if (code == TSR_OK)
 		code = check_ours(s, path, &map, error);
 	for (int32_t i = 0; i < s->module->nparams && code == TSR_OK; i++)
-		if (!s->params[i].set)
+		if (!keeps(s, &s->params[i]))
 			code = load_mapped(s, &s->params[i], file, path, &map, error);
 	params_map_free(&map);
 	return code;
@@ -236,7 +243,7 @@ static int load_file(tsr_session *s, ArrayFile *file, const char *map, tsr_error
 	for (int32_t i = 0; i < s->module->nparams && code == TSR_OK; i++) {
 		Slot *slot = &s->params[i];
 		ptrdiff_t index = array_file_find(file, slot->tensor->name);
-		if (!slot->set && index >= 0)
+		if (!keeps(s, slot) && index >= 0)
 			code = load_one(s, slot, file, (size_t)index, NULL, error);
 	}
 	return code;
@@ -247,7 +254,7 @@ static int check_taken(const tsr_session *s, const ArrayFile *file, tsr_error *e
 {
 	bool taken = s->module->nparams == 0;
 	for (int32_t i = 0; i < s->module->nparams; i++)
-		taken |= s->params[i].set;
+		taken |= keeps(s, &s->params[i]);
 	if (taken)
 		return TSR_OK;
 	if (array_file_find(file, "") == 0)
@@ -275,6 +282,7 @@ int tsr_load_params(tsr_session *s, const char *path, const char *map, tsr_error
 	ArrayFile *file = array_file_open(path, &why);
 	if (!file)
 		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why.text);
+	s->nloads++;
 	code = load_file(s, file, map, &inner);
 	if (code == TSR_OK)
 		code = check_taken(s, file, &inner);

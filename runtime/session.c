@@ -243,6 +243,7 @@ static int set_slot(Slot *slot, const tsr_array *array, tsr_error *error)
 		return code;
 	slot->array = *array;
 	slot->set = true;
+	slot->load = 0;
 	array_free(&slot->loaded);
 	return TSR_OK;
 }

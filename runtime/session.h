@@ -29,7 +29,8 @@ typedef struct Slot {
 	const char *role; /* "input", "parameter", "output" */
 	bool set;
 	tsr_array array;
-	Array loaded; /* owned: an array from a file of parameters */
+	Array loaded; /* owned: an array from a file of parameters, */
+	uint32_t load; /* the how-many-th file; 0: it is not from one */
 } Slot;
 
 struct tsr_session {
@@ -42,6 +43,7 @@ struct tsr_session {
 	Slot *params;     /* module->nparams */
 	int64_t *scalars; /* cells of 8 bytes; the value stands in the first bytes */
 	bool *scalar_set;
+	uint32_t nloads; /* files of parameters */
 	uint64_t seed;
 	struct Image *image; /* of a state file, until it is read; NULL: none */
 	bool prepared;

@@ -197,7 +197,8 @@ int tsr_set_scalar(tsr_session *session, const char *name, double value, tsr_err
 void tsr_set_seed(tsr_session *session, uint64_t seed);
 /* The parameters of a .safetensors or .npz, by dotted name or, with a map, by `ours = theirs
  * [axes]`, one a line: axes are an order (axis i of ours is axis axes[i] of theirs), or `a (b c) =>
- * b c a`; docs/embedding.md has all of it. Parameters that the file lacks are left as they are. */
+ * b c a`; docs/embedding.md has all of it. Parameters that the file lacks, and those of
+ * tsr_set_param, are left as they are; what an earlier file had gives way. */
 int tsr_load_params(tsr_session *session, const char *path, const char *map, tsr_error *error);
 /* The state as tsr_save_state wrote it. The file is opened here; tsr_prepare compares it with the
  * module and reads it. */

@@ -249,6 +249,56 @@ static void state_is_saved_and_shared(void **state)
 	finish(&f);
 }
 
+/* A file of parameters: b of three floats. */
+static void write_params(const char *path, const float *b)
+{
+	static const char header[] =
+		"{\"b\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]}}";
+	uint64_t length = sizeof header - 1;
+	FILE *file = fopen(path, "wb");
+	assert_non_null(file);
+	fwrite(&length, sizeof length, 1, file);
+	fwrite(header, 1, sizeof header - 1, file);
+	fwrite(b, sizeof *b, 3, file);
+	fclose(file);
+}
+
+static void holds(Fixture *f, const float *b)
+{
+	tsr_array got;
+	set(f, "x", f32(x_data, 2, 2, 4));
+	set(f, "y", f32(y_data, 1, 9, 0));
+	assert_int_equal(tsr_prepare(f->s, &f->error), TSR_OK);
+	assert_int_equal(tsr_param(f->s, "b", &got, &f->error), TSR_OK);
+	assert_memory_equal(got.data, b, 3 * sizeof *b);
+	finish(f);
+}
+
+/* The last file counts, and what is set by name before any. */
+static void files_of_parameters_replace_each_other(void **state)
+{
+	(void)state;
+	char first[] = "/tmp/tsr_first_XXXXXX", second[] = "/tmp/tsr_second_XXXXXX";
+	float one[3] = {1, 2, 3}, two[3] = {4, 5, 6}, own[3] = {7, 8, 9};
+	close(mkstemp(first));
+	close(mkstemp(second));
+	write_params(first, one);
+	write_params(second, two);
+	for (int order = 0; order < 3; order++) {
+		Fixture f = start("forward");
+		tsr_array b = f32(own, 1, 3, 0);
+		if (order == 1)
+			assert_int_equal(tsr_set_param(f.s, "b", &b, &f.error), TSR_OK);
+		assert_int_equal(tsr_load_params(f.s, first, NULL, &f.error), TSR_OK);
+		assert_int_equal(tsr_load_params(f.s, second, NULL, &f.error), TSR_OK);
+		if (order == 2)
+			assert_int_equal(tsr_set_param(f.s, "b", &b, &f.error), TSR_OK);
+		holds(&f, order ? own : two);
+	}
+	unlink(first);
+	unlink(second);
+}
+
 /* One session makes the state, without its inputs; another uses it and makes none. */
 static void state_is_made_alone_and_shared_early(void **state)
 {
@@ -391,6 +441,7 @@ int main(void)
 		cmocka_unit_test(guards_and_great_sizes_are_told),
 		cmocka_unit_test(sizes_are_evaluated),
 		cmocka_unit_test(state_is_saved_and_shared),
+		cmocka_unit_test(files_of_parameters_replace_each_other),
 		cmocka_unit_test(state_is_made_alone_and_shared_early),
 		cmocka_unit_test(written_parameters_count_once_packed),
 		cmocka_unit_test(a_model_is_shared_between_threads),
