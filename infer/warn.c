@@ -133,13 +133,28 @@ static void warn_taken(Solver *s, const Node *node, Diags *diags)
 		  "here; was '.*' meant for '*' in that use? A written shape takes no axes");
 }
 
+/* Does a step repeat what it reads along a tensor that it does not give its axes: one number, or
+ * one that an earlier step has given axes? */
+static bool fills_target(Solver *s, const Node *node, bool *given)
+{
+	uint32_t most = 0;
+	if (node->target == NODE_NONE)
+		return false;
+	for (int k = 0; k < ROW_KINDS; k++)
+		most += most_axes(s, node, k);
+	bool fills = most == 0 || given[node->target];
+	given[node->target] |= most > 0;
+	return fills;
+}
+
 /* Axes that a use gives to a result beyond those of its operands. */
 static void warn_repeated(Solver *s, Diags *diags)
 {
 	FlatRow f;
+	bool *given = ARENA_ARRAY(s->arena, bool, s->graph->nodes.n + 1);
 	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
 		const Node *node = &s->graph->nodes.at[id];
-		if (node->like != NODE_NONE)
+		if (node->like != NODE_NONE || fills_target(s, node, given))
 			continue;
 		for (int k = 0; k < ROW_KINDS && node->kind == NODE_POINTWISE; k++) {
 			row_flatten(s, &s->rows[id][k], &f);
