@@ -7,6 +7,8 @@ typedef struct OneIndex {
 	BufferId buffer;
 	const Ix *at; /* NULL: not seen yet */
 	bool differs;
+	uint32_t nloads, nstores;
+	bool behind; /* a load is behind a store */
 } OneIndex;
 
 static void see_index(OneIndex *one, const Ix *ix)
@@ -19,8 +21,11 @@ static void see_index(OneIndex *one, const Ix *ix)
 static void see_value(void *of, const Value *value)
 {
 	OneIndex *one = of;
-	if (value->kind == VALUE_LOAD && value->buffer == one->buffer)
-		see_index(one, value->ix);
+	if (value->kind != VALUE_LOAD || value->buffer != one->buffer)
+		return;
+	see_index(one, value->ix);
+	one->nloads++;
+	one->behind |= one->nstores > 0;
 }
 
 static void see_block(OneIndex *one, const Block *block)
@@ -37,8 +42,10 @@ static void see_block(OneIndex *one, const Block *block)
 		}
 		if (stmt->value)
 			value_each(stmt->value, see_value, one);
-		if (stmt->kind == LOOP_STORE && stmt->buffer == one->buffer)
+		if (stmt->kind == LOOP_STORE && stmt->buffer == one->buffer) {
 			see_index(one, stmt->ix);
+			one->nstores++;
+		}
 		see_block(one, &stmt->body);
 	}
 }
@@ -48,6 +55,13 @@ bool block_has_one_index(const Block *block, BufferId buffer)
 	OneIndex one = {.buffer = buffer};
 	see_block(&one, block);
 	return !one.differs;
+}
+
+bool block_updates_in_place(const Block *block, BufferId buffer)
+{
+	OneIndex one = {.buffer = buffer};
+	see_block(&one, block);
+	return !one.differs && (one.nloads == 0 || (one.nstores == 1 && !one.behind));
 }
 
 bool block_stores_apart(const Block *block, BufferId buffer)

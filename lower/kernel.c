@@ -94,6 +94,19 @@ void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *body)
 		PUSH(gen->arena, gen->top.stmts, body->stmts.at[i]);
 }
 
+const Stmt *gen_store(Gen *gen, StoreTarget to, const Ix *at, const Value *value)
+{
+	Dtype dtype = gen->program->buffers.at[to.buffer].dtype, wide = dtype_wide(dtype);
+	if (to.acc != OP_NONE && dtype != wide) {
+		const Value *old = value_load(gen->program, to.buffer, at);
+		const Value *args[] = {value_cast(gen->arena, wide, old),
+				       value_cast(gen->arena, wide, value)};
+		value = value_op(gen->arena, to.acc, wide, args, 2);
+		to.acc = OP_NONE;
+	}
+	return stmt_store(gen->arena, to.buffer, at, to.acc, value_cast(gen->arena, dtype, value));
+}
+
 /* to[i] (acc)= the node's value, over its own shape. */
 static void emit_over_shape(Gen *gen, NodeId node, StoreTarget to)
 {
@@ -103,9 +116,7 @@ static void emit_over_shape(Gen *gen, NodeId node, StoreTarget to)
 	const Ix **axes = shape_indices(gen, shape, vars);
 	gen_enter(gen, &body);
 	const Value *value = node_value(gen, node, axes);
-	value = value_cast(gen->arena, gen->program->buffers.at[to.buffer].dtype, value);
-	PUSH(gen->arena, body.stmts,
-	     stmt_store(gen->arena, to.buffer, flat_index(gen, node, axes), to.acc, value));
+	PUSH(gen->arena, body.stmts, gen_store(gen, to, flat_index(gen, node, axes), value));
 	wrap_shape(gen, shape, vars, &body);
 }
 
@@ -115,10 +126,8 @@ static void emit_flat_copy(Gen *gen, BufferId from, StoreTarget to)
 	Program *program = gen->program;
 	IterVar e = gen_iter(gen, sym_cstr(program->symbols, "e"));
 	const Ix *at = ix_iter(gen->arena, e);
-	const Value *value = value_cast(gen->arena, program->buffers.at[to.buffer].dtype,
-					value_load(program, from, at));
 	Body body = {0};
-	PUSH(gen->arena, body.stmts, stmt_store(gen->arena, to.buffer, at, to.acc, value));
+	PUSH(gen->arena, body.stmts, gen_store(gen, to, at, value_load(program, from, at)));
 	const Ix *n = ix_size(gen->arena, program->buffers.at[to.buffer].elements);
 	PUSH(gen->arena, gen->top.stmts,
 	     stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
@@ -145,8 +154,7 @@ static void emit_reshaped_leaf(Gen *gen, NodeId from, StoreTarget to)
 	gen_enter(gen, &body);
 	const Value *value =
 		node_value(gen, from, unflatten(gen, lower_shape(gen->lower, from), at));
-	value = value_cast(gen->arena, gen->program->buffers.at[to.buffer].dtype, value);
-	PUSH(gen->arena, body.stmts, stmt_store(gen->arena, to.buffer, at, to.acc, value));
+	PUSH(gen->arena, body.stmts, gen_store(gen, to, at, value));
 	const Ix *n = ix_size(gen->arena, gen->program->buffers.at[to.buffer].elements);
 	PUSH(gen->arena, gen->top.stmts,
 	     stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
@@ -218,64 +226,94 @@ static bool reads_target(const Lower *lower, NodeId id)
 static void clear_target(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
-	Op acc = node->acc == OP_NONE ? OP_ADD : node->acc;
-	kernel_emit_fill(lower, lower->plan[node->target].buffer, op_neutral(acc, node->dtype),
+	Dtype dtype = lower_node(lower, node->target)->dtype;
+	kernel_emit_fill(lower, lower->plan[node->target].buffer, op_neutral(node->acc, dtype),
 			 node->span);
 }
 
-/* target ACC= node. Directly where each cell is met once and read at its own place or nowhere; else
- * by way of a temporary that holds the right side, over what the target has where only a part is
- * set. A target that is cleared first is read before. */
-static void emit_assignment(Lower *lower, NodeId id)
+/* Is each cell that it reaches computed in one place, so that it may be stored there? A sum is, in
+ * the type that it is computed in. */
+static bool is_direct(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
+	if (!proj || proj->linear || node->kind == NODE_ARGMAX)
+		return true;
+	Dtype dtype = lower_node(lower, node->target)->dtype;
+	bool sums = proj_reduces(proj) || lower->plan[id].reduction != NODE_NONE;
+	bool plain = node->dtype == dtype && (node->acc == OP_NONE || dtype_wide(dtype) == dtype);
+	return nest_is_direct(lower, id) && (plain || !sums);
+}
+
+/* The kernel that computes and stores at once. False: it would read cells that it has stored;
+ * nothing was made. */
+static bool emit_directly(Lower *lower, NodeId id, StoreTarget to)
+{
+	BufferId nbuffers = (BufferId)lower->program->buffers.n;
+	Gen gen = gen_new(lower, lower_name(lower, id), lower_node(lower, id)->span);
+	emit_node(&gen, id, to);
+	Block body = body_block(&gen.top);
+	bool good =
+		block_updates_in_place(&body, to.buffer) || block_stores_apart(&body, to.buffer);
+	if (good)
+		kernel_finish(&gen);
+	else
+		lower_forget_from(lower, nbuffers);
+	return good;
+}
+
+/* The right side in a tensor of the target's shape, the neutral element where it reaches no
+ * cell. */
+static BufferId emit_aside(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	Sym name = lower_unique(lower, "value");
+	BufferId aside = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
+						      .name = name,
+						      .dtype = node->dtype,
+						      .elements = node_elements(lower, id)});
+	Gen gen = gen_new(lower, name, node->span);
+	fill_first(&gen, id, aside);
+	emit_node(&gen, id, (StoreTarget){aside, OP_NONE});
+	kernel_finish(&gen);
+	return aside;
+}
+
+/* Does every number stay as it is that meets the neutral element, in every type? 3 && 1 is 1, and
+ * the least integer is more than -inf. */
+static bool keeps_numbers(Op acc)
+{
+	return acc == OP_ADD || acc == OP_SUB || acc == OP_MUL || acc == OP_DIV || acc == OP_POW;
+}
+
+/* May all cells of the target meet what is aside, those that the right side does not reach its
+ * neutral element? */
+static bool meets_all(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	return !proj || proj->surjective || node->clear || keeps_numbers(node->acc);
+}
+
+/* target ACC= node. Directly where each cell is met once and read at its own place or nowhere; else
+ * the right side is computed aside. A target that is cleared first is read before. */
+static void emit_assignment(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
 	StoreTarget to = {lower->plan[node->target].buffer, node->acc};
 	bool late = node->clear && reads_target(lower, id);
 	if (node->clear && !late)
 		clear_target(lower, id);
-	Gen gen = gen_new(lower, lower_name(lower, id), node->span);
-	bool direct =
-		!proj || proj->linear || node->kind == NODE_ARGMAX || nest_is_direct(lower, id);
-	BufferId nbuffers = (BufferId)lower->program->buffers.n;
-	if (direct && !late) {
-		emit_node(&gen, id, to);
-		Block body = body_block(&gen.top);
-		if (block_has_one_index(&body, to.buffer) || block_stores_apart(&body, to.buffer)) {
-			kernel_finish(&gen);
-			return;
-		}
-		lower_forget_from(lower, nbuffers);
-	}
-	bool keeps = node->acc == OP_NONE && !node->clear && !proj->surjective;
-	if (keeps && !direct) {
-		diag(lower->diags, E0921, node->span,
-		     "an assignment that adds up several values into a part of its target, without an "
-		     "accumulation, is not supported yet");
-		diag_note(
-			lower->diags, node->span,
-			"write the right side into a tensor of its own with '=:+', then that into the part");
+	if (!late && is_direct(lower, id) && emit_directly(lower, id, to))
 		return;
-	}
-	Sym name = lower_unique(lower, "value");
-	BufferId temp = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
-						     .name = name,
-						     .dtype = node->dtype,
-						     .elements = node_elements(lower, id)});
-	if (keeps) {
-		gen = gen_new(lower, lower_unique(lower, "kept"), node->span);
-		emit_flat_copy(&gen, to.buffer, (StoreTarget){temp, OP_NONE});
-		kernel_finish(&gen);
-	}
-	gen = gen_new(lower, name, node->span);
-	if (!keeps)
-		fill_first(&gen, id, temp);
-	emit_node(&gen, id, (StoreTarget){temp, OP_NONE});
-	kernel_finish(&gen);
+	BufferId aside = emit_aside(lower, id);
 	if (late)
 		clear_target(lower, id);
-	gen = gen_new(lower, lower_name(lower, id), node->span);
-	emit_flat_copy(&gen, temp, to);
+	Gen gen = gen_new(lower, lower_name(lower, id), node->span);
+	if (meets_all(lower, id))
+		emit_flat_copy(&gen, aside, to);
+	else
+		nest_emit_reached(&gen, id, aside, to);
 	kernel_finish(&gen);
 }
 

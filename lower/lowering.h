@@ -308,6 +308,9 @@ typedef struct StoreTarget {
 	Op acc; /* OP_NONE: set */
 } StoreTarget;
 
+/* to[at] (acc)= value, converted to the buffer's dtype; to a type of storage the wide type adds. */
+const Stmt *gen_store(Gen *gen, StoreTarget to, const Ix *at, const Value *value);
+
 /* What is asked of the nest at hand; NULL: nothing. */
 ScheduleClause *gen_asked(const Gen *gen, Choice choice);
 /* Writes down what was chosen for it. */
@@ -362,6 +365,8 @@ bool pad_joins_rows(const Lower *lower, Dtype dtype, int64_t rows, int64_t cols)
 void nest_emit(Gen *gen, NodeId root, StoreTarget target);
 /* buffer[i] = constant for every element. */
 void nest_fill(Gen *gen, BufferId buffer, Scalar value);
+/* to[i] (acc)= from[i] at the cells that the node's projection reaches, perhaps more than once. */
+void nest_emit_reached(Gen *gen, NodeId node, BufferId from, StoreTarget to);
 /* Must the target be filled with the neutral element first? */
 bool nest_needs_fill(const Lower *lower, NodeId node);
 /* Can the node be accumulated into a target cell by cell, each once? */
@@ -424,6 +429,9 @@ Size lower_size(const Lower *lower, const SizeExpr *expr);
 
 /* Does every access of the block to the buffer have the same index? ... the index `at`? */
 bool block_has_one_index(const Block *block, BufferId buffer);
+/* The same, and does the one store stand behind every load, so that these read what was there
+ * before? */
+bool block_updates_in_place(const Block *block, BufferId buffer);
 /* Do tiles store it, each cell once, and read none of it? */
 bool block_stores_apart(const Block *block, BufferId buffer);
 bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at);

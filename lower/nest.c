@@ -120,8 +120,8 @@ static bool finishes(const Nest *nest) { return nest->root != nest->node; }
 static void emit_stores(Nest *nest, Op acc)
 {
 	Gen *gen = nest->gen;
-	PUSH(gen->arena, nest->inner.stmts,
-	     stmt_store(gen->arena, nest->target.buffer, nest->at, acc, nest->value));
+	StoreTarget to = {nest->target.buffer, acc};
+	PUSH(gen->arena, nest->inner.stmts, gen_store(gen, to, nest->at, nest->value));
 	Block body = nest_guarded_block(nest, 0, body_block(&nest->inner));
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nloops, 0, body));
 }
@@ -306,6 +306,18 @@ void nest_emit(Gen *gen, NodeId root, StoreTarget target)
 		Block block = {gen->top.stmts.at + first, (uint32_t)(gen->top.stmts.n - first)};
 		place_block(block, lower_node(gen->lower, node)->span,
 			    lower_node(gen->lower, root)->span);
+	}
+}
+
+void nest_emit_reached(Gen *gen, NodeId node, BufferId from, StoreTarget to)
+{
+	const Proj *proj = lower_proj(gen->lower, node);
+	for (uint32_t i = 0; i < proj->npieces; i++) {
+		Nest nest = {.gen = gen, .node = node, .root = node, .target = to, .proj = proj};
+		nest.piece = &proj->pieces[i];
+		nest_set_up_result(&nest);
+		nest.value = value_load(gen->program, from, nest.at);
+		emit_stores(&nest, to.acc);
 	}
 }
 

@@ -56,6 +56,8 @@ typedef struct Nest {
 /* Loops, guards and values of a nest whose node, root, target, projection and piece are filled
  * in. */
 void nest_set_up(Nest *nest);
+/* The same for the loops of the result alone, and without a value. */
+void nest_set_up_result(Nest *nest);
 /* The result's index, the operands' value and its shared locals over the iterators as by_iter has
  * them. */
 void nest_values(Nest *nest);

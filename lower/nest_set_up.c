@@ -93,16 +93,21 @@ void nest_values(Nest *nest)
 	gen->in_line = false;
 }
 
+static void number_loops(Nest *nest)
+{
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		Loop *loop = &nest->loops[i];
+		loop->var = gen_iter(nest->gen, nest->proj->iters[loop->iter].name);
+		nest->by_iter[loop->iter] = ix_iter(nest->gen->arena, loop->var);
+	}
+}
+
 /* Indices and values over the loops as they are now. The epilogue is built from a sum that does
  * not exist yet, for those who ask what it reads; its locals go again. */
 static void build_values(Nest *nest)
 {
 	Gen *gen = nest->gen;
-	for (uint32_t i = 0; i < nest->nloops; i++) {
-		Loop *loop = &nest->loops[i];
-		loop->var = gen_iter(gen, nest->proj->iters[loop->iter].name);
-		nest->by_iter[loop->iter] = ix_iter(gen->arena, loop->var);
-	}
+	number_loops(nest);
 	nest_values(nest);
 	size_t nlocals = gen->locals.n;
 	nest->epilogue = (Body){0};
@@ -121,15 +126,30 @@ void nest_rebuild(Nest *nest)
 	} while (nest_collapse(nest));
 }
 
-void nest_set_up(Nest *nest)
+static void add_result(Nest *nest)
 {
-	Gen *gen = nest->gen;
-	nest->first_local = gen->locals.n;
-	nest->loops = ARENA_ARRAY(gen->arena, Loop, nest->piece->niters + 1);
-	nest->by_iter = ARENA_ARRAY(gen->arena, const Ix *, nest->proj->niters + 1);
-	nest->batched = lower_shape(gen->lower, nest->node)->rows[ROW_BATCH].n > 0;
+	Arena *arena = nest->gen->arena;
+	nest->loops = ARENA_ARRAY(arena, Loop, nest->piece->niters + 1);
+	nest->by_iter = ARENA_ARRAY(arena, const Ix *, nest->proj->niters + 1);
 	add_loops(nest, false);
 	nest->nresult = nest->nloops;
+}
+
+void nest_set_up_result(Nest *nest)
+{
+	const Access *result = &nest->piece->result;
+	add_result(nest);
+	guards_of(nest, result, nest->node);
+	number_loops(nest);
+	nest->at = flat_index(nest->gen, nest->node,
+			      access_indices(nest->gen, nest->node, nest->piece, result, nest->by_iter));
+}
+
+void nest_set_up(Nest *nest)
+{
+	nest->first_local = nest->gen->locals.n;
+	nest->batched = lower_shape(nest->gen->lower, nest->node)->rows[ROW_BATCH].n > 0;
+	add_result(nest);
 	add_loops(nest, true);
 	collect_guards(nest);
 	nest_rebuild(nest);

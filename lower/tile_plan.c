@@ -130,7 +130,8 @@ static bool may_be_tiled(Planner *p)
 	if (!reduces || !(dtype_is_float(dtype) || dtype == DTYPE_I32) || nest->inner.stmts.n > 0 ||
 	    is_small(p))
 		return false;
-	if (nest->target.acc != OP_NONE && !has_lanes(nest->target.acc, dtype))
+	Dtype stored = p->program->buffers.at[nest->target.buffer].dtype;
+	if (nest->target.acc != OP_NONE && !has_lanes(nest->target.acc, stored))
 		return false;
 	for (size_t g = 0; g < nest->guards.n; g++)
 		if (!nest_bounds_loop(nest, &nest->guards.at[g], nest->nresult))
