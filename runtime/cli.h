@@ -82,6 +82,7 @@ void print_array(FILE *out, const tsr_array *array);
 int cmd_run(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
-extern const struct argp cmd_run_argp, cmd_info_argp, cmd_bench_argp;
+int cmd_map(int argc, char **argv);
+extern const struct argp cmd_run_argp, cmd_info_argp, cmd_bench_argp, cmd_map_argp;
 
 #endif

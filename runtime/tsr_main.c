@@ -19,6 +19,7 @@ static const Command commands[] = {
 	{"run", "run a routine on arrays and print or write its results", cmd_run, &cmd_run_argp},
 	{"info", "routines, tensors, parameters, sizes, target", cmd_info, &cmd_info_argp},
 	{"bench", "measure a routine", cmd_bench, &cmd_bench_argp},
+	{"map", "guess which array of a file is which parameter", cmd_map, &cmd_map_argp},
 };
 enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -57,7 +58,7 @@ static int usage(const char *what, const char *word)
 static int dispatch(int argc, char **argv)
 {
 	if (argc < 2)
-		return usage("a command is missing: run, info or bench", "");
+		return usage("a command is missing: run, info, bench or map", "");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
 		return help(stdout);
