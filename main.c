@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/completion.h"
+#include "base/stack.h"
 #include "base/temporary.h"
 #include "main.h"
 
@@ -330,6 +331,7 @@ static void compiler_init(Compiler *c, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	Compiler compiler = {.start = now_ms()}, *c = &compiler;
+	stack_require("tsrc");
 	temporary_guard();
 	compiler_init(c, argc, argv);
 	if (c->options.completion) {

@@ -6,6 +6,7 @@
 
 #include "base/completion.h"
 #include "base/response.h"
+#include "base/stack.h"
 #include "base/temporary.h"
 #include "runtime/cli.h"
 
@@ -82,6 +83,7 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	ResponseError why;
+	stack_require("tsr");
 	temporary_guard();
 	char **words = response_expand(&argc, argv, &why);
 	argp_err_exit_status = STATUS_USAGE;

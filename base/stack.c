@@ -1,0 +1,22 @@
+/* The limit counts when the stack grows, so what is set here holds at once. */
+#include "base/stack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+/* LEAST: twice what expressions that nest 1000 deep take. */
+enum { USUAL = 8 << 20, LEAST = 2 << 20 };
+
+void stack_require(const char *program)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= USUAL)
+		return;
+	limit.rlim_cur = limit.rlim_max < USUAL ? limit.rlim_max : USUAL;
+	if (setrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur >= LEAST)
+		return;
+	fprintf(stderr, "%s: error: the stack may have %llu KiB, and %d are needed: 'ulimit -s'\n",
+		program, (unsigned long long)limit.rlim_cur >> 10, LEAST >> 10);
+	exit(1);
+}

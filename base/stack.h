@@ -1,0 +1,10 @@
+/* The stack that a program needs for whatever nests in its input. */
+#ifndef TSR_BASE_STACK_H
+#define TSR_BASE_STACK_H
+
+/* To be called by a program that starts, under its name: lets the stack grow to what is usual, where
+ * the limit may be raised. Ends the process, with a message and status 1, where the deepest input
+ * that is accepted would not fit. */
+void stack_require(const char *program);
+
+#endif
