@@ -54,6 +54,21 @@ static bool to_stdout(const Assignment *output)
 	return strcmp(output->text, "-") == 0;
 }
 
+/* Of two files of one name the second would replace the first. */
+static int check_path(const Request *request, size_t i)
+{
+	const Assignment *output = &request->outputs[i];
+	const char *other = request->save_state && strcmp(request->save_state, output->text) == 0
+				    ? "--save-state"
+				    : NULL;
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(request->outputs[k].text, output->text) == 0)
+			other = request->outputs[k].name;
+	return !other || to_stdout(output)
+		       ? STATUS_OK
+		       : report("-o %s=%s: %s goes to that file", output->name, output->text, other);
+}
+
 static int check_outputs(const Request *request, const tsr_routine *r)
 {
 	for (size_t i = 0; i < request->noutputs; i++) {
@@ -75,6 +90,8 @@ static int check_outputs(const Request *request, const tsr_routine *r)
 			return report("-o %s=-: the other results would be printed there too: "
 				      "give each its -o",
 				      request->outputs[i].name);
+		if (check_path(request, i) != STATUS_OK)
+			return STATUS_ERROR;
 	}
 	return STATUS_OK;
 }

@@ -179,7 +179,8 @@ static int check_minimum(const tsr_session *s, tsr_error *error)
 	return TSR_OK;
 }
 
-int session_resolve(tsr_session *s, tsr_error *error)
+/* `files`: arrays of files count too. */
+static int resolve(tsr_session *s, bool files, tsr_error *error)
 {
 	const Slot *slot;
 	int code = TSR_OK;
@@ -187,14 +188,19 @@ int session_resolve(tsr_session *s, tsr_error *error)
 		if (!s->dims[d].given)
 			s->values[d] = -1;
 	for (int32_t k = 0; code == TSR_OK && (slot = given(s, k)) != NULL; k++)
-		code = slot->set ? bind_plain(s, slot, error) : TSR_OK;
+		if (slot->set && (files || slot->load == 0))
+			code = bind_plain(s, slot, error);
 	for (bool changed = code == TSR_OK; changed && code == TSR_OK;) {
 		changed = false;
 		for (int32_t k = 0; code == TSR_OK && (slot = given(s, k)) != NULL; k++)
-			code = slot->set ? bind_linear(s, slot, &changed, error) : TSR_OK;
+			if (slot->set && (files || slot->load == 0))
+				code = bind_linear(s, slot, &changed, error);
 	}
 	return code == TSR_OK ? check_minimum(s, error) : code;
 }
+
+int session_resolve(tsr_session *s, tsr_error *error) { return resolve(s, true, error); }
+int session_resolve_given(tsr_session *s, tsr_error *error) { return resolve(s, false, error); }
 
 /* " (n is 4 by axis 0 of input 'x')" for the first dim in the size; "" when it has none. */
 static void because(const tsr_session *s, const tsr_size *size, char *text, size_t room)

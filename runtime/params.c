@@ -1,8 +1,8 @@
 /* Parameters from a file of arrays, by dotted name or through a map (params_map.h).
  *
  * Parameters take what the map has for them, then what the file has under their own names. What
- * tsr_set_param has set stays, what an earlier file has set does not. An array keeps its file's axes, or is arranged for the parameter's
- * (arrange.h).
+ * tsr_set_param has set stays, what an earlier file has set does not. An array keeps its file's
+ * axes, or is arranged for the parameter's (arrange.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -276,7 +276,7 @@ int tsr_load_params(tsr_session *s, const char *path, const char *map, tsr_error
 	if (code == TSR_OK)
 		code = session_check_pointer(path, "path", error);
 	if (code == TSR_OK)
-		code = session_resolve(s, error);
+		code = session_resolve_given(s, error);
 	if (code != TSR_OK)
 		return code;
 	ArrayFile *file = array_file_open(path, &why);

@@ -354,15 +354,15 @@ int tsr_share_state(tsr_session *s, tsr_session *other, tsr_error *error)
 		code = session_check_state(other, error);
 	if (code != TSR_OK)
 		return code;
+	if (s->state == other->state)
+		return TSR_OK;
 	if (s->module != other->module)
 		return session_fail(error, TSR_FAIL_TYPE, "the sessions are of different models");
 	if (s->prepared && (s->state_bytes != other->state_bytes ||
 			    session_layout_hash(s) != session_layout_hash(other)))
 		return session_fail(error, TSR_FAIL_TYPE,
 				    "the sessions have states of different layouts");
-	free(s->own_state);
-	s->own_state = NULL;
-	s->state = other->state;
+	s->state = other->state; /* its own stays, as others may have it */
 	s->state_bytes = other->state_bytes;
 	s->lender = other;
 	if (!s->prepared)

@@ -92,6 +92,8 @@ int slot_check_known(const tsr_session *session, const Slot *slot, const tsr_arr
 int session_check_array(const tsr_session *session, const char *name, const tsr_array *array,
 			tsr_error *error);
 int session_resolve(tsr_session *session, tsr_error *error);
+/* The same without arrays of files, which another file may replace. */
+int session_resolve_given(tsr_session *session, tsr_error *error);
 /* Every extent of every set array against the table, the dims being known. */
 int session_check_extents(const tsr_session *session, tsr_error *error);
 /* Those of the set parameters alone. */

@@ -196,9 +196,59 @@ static void only_equal_states_are_shared(void **state)
 	tsr_session *s = prepared(model, 4), *same = prepared(model, 4), *other = prepared(model, 5);
 	assert_int_equal(tsr_share_state(s, same, &error), TSR_OK);
 	assert_int_equal(tsr_share_state(s, other, &error), TSR_FAIL_TYPE);
+	assert_int_equal(tsr_share_state(same, same, &error), TSR_OK); /* it has it */
+	assert_int_equal(tsr_share_state(same, s, &error), TSR_OK);
+	tsr_session *last = prepared(model, 4);
+	assert_int_equal(tsr_share_state(same, last, &error), TSR_OK);
+	assert_int_equal(tsr_execute(same, &error), TSR_OK);
+	assert_int_equal(tsr_execute(s, &error), TSR_OK); /* on the state that `same` made */
 	tsr_session_free(s);
 	tsr_session_free(same);
+	tsr_session_free(last);
 	finish(other, model);
+}
+
+/* w : [3, columns] and b : [3], of zeros. */
+static void write_params(const char *path, int columns)
+{
+	char header[300];
+	int bytes = 12 * columns;
+	snprintf(header, sizeof header,
+		 "{\"w\":{\"dtype\":\"F32\",\"shape\":[3,%d],\"data_offsets\":[0,%d]},"
+		 "\"b\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[%d,%d]}}",
+		 columns, bytes, bytes, bytes + 12);
+	uint64_t len = strlen(header);
+	FILE *out = fopen(path, "wb");
+	fwrite(&len, sizeof len, 1, out);
+	fputs(header, out);
+	for (int i = 0; i < bytes + 12; i++)
+		fputc(0, out);
+	fclose(out);
+}
+
+/* The sizes of the file before say nothing. */
+static void another_file_may_have_other_sizes(void **state)
+{
+	(void)state;
+	tsr_error error;
+	tsr_model *model;
+	char path[] = "/tmp/tsr_params_XXXXXX";
+	close(mkstemp(path));
+	tsr_session *s = start(&model, "forward");
+	tsr_array x = f32(x_data, 2, 2, 5), y = f32(y_data, 1, 11, 0);
+	for (int columns = 3; columns <= 5; columns++) {
+		write_params(path, columns);
+		assert_int_equal(tsr_load_params(s, path, NULL, &error), TSR_OK);
+		assert_int_equal(tsr_resolve(s, &error), TSR_OK);
+		assert_int_equal(tsr_dim_value(s, "m"), columns);
+	}
+	tsr_set_input(s, "x", &x, NULL);
+	write_params(path, 4);
+	assert_int_equal(tsr_load_params(s, path, NULL, &error), TSR_FAIL_DIM);
+	tsr_set_input(s, "y", &y, NULL);
+	assert_int_equal(tsr_prepare(s, &error), TSR_OK);
+	unlink(path);
+	finish(s, model);
 }
 
 /* A state that cannot be read is never replaced by the initialisers. */
@@ -239,6 +289,7 @@ int main(void)
 		cmocka_unit_test(arrays_are_what_they_say),
 		cmocka_unit_test(arrays_may_be_set_anew),
 		cmocka_unit_test(only_equal_states_are_shared),
+		cmocka_unit_test(another_file_may_have_other_sizes),
 		cmocka_unit_test(a_damaged_state_stays_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
