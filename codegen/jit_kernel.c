@@ -150,6 +150,7 @@ static void for_code(KernelJit *k, const Stmt *stmt)
 	JitLoop loop =
 		jit_loop(&k->f, k->iters[stmt->iter], lo, jit_kernel_ix(k, stmt->hi), stmt->step);
 	jit_kernel_forget(k);
+	jit_keep_scalar(k, stmt);
 	block_code(k, stmt->body);
 	jit_kernel_forget(k);
 	jit_end_loop(&k->f, &loop);

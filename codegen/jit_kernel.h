@@ -88,6 +88,11 @@ bool jit_is_near(const Value *value);
 /* A plain loop of functions as explicit vectors; false: it is none, and nothing was done. */
 bool jit_wide_loop(KernelJit *k, const Stmt *loop);
 
+/* jit_gaps.c */
+/* In the body of the loop, before anything else: GCC makes no vectors of it if they could read
+ * behind a buffer. */
+void jit_keep_scalar(KernelJit *k, const Stmt *loop);
+
 /* jit_turn.c */
 /* Can a local of rows by lanes be turned in registers? */
 bool jit_turn_fits(const Jit *jit, Dtype dtype, uint32_t rows, uint32_t lanes);

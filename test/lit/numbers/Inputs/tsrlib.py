@@ -1,5 +1,6 @@
 """Compiles a program with tsrc and calls its `forward` through ctypes, as a Python user would. With THREADS=N in the
-environment every loop that can be is cut into chunks, which a pool of N threads runs."""
+environment every loop that can be is cut into chunks, which a pool of N threads runs. Every array ends where the next
+page is closed, so that a touch of what lies behind one ends the process."""
 import ctypes
 import os
 import re
@@ -8,6 +9,8 @@ import sys
 import tempfile
 
 import numpy as np
+
+from guard import guarded, placed
 
 TSRC = os.environ.get("TSRC", "tsrc")
 THREADS = int(os.environ.get("THREADS", "0"))
@@ -61,12 +64,12 @@ class Model:
 
     def forward(self, dims, inputs, outputs, state=None, routine="forward"):
         """outputs: list of (shape, dtype). Returns the arrays; raises on a code other than 0."""
-        results = [np.full(shape, 77, dtype) for shape, dtype in outputs]
+        results = [placed(np.full(shape, 77, dtype)) for shape, dtype in outputs]
         dims = [ctypes.c_int64(d) for d in dims]
         size = getattr(self.library, "m_%s_workspace" % routine)
         size.restype = ctypes.c_size_t
         workspace = aligned(size(*dims))
-        keep = [np.ascontiguousarray(a) for a in inputs]
+        keep = [placed(a) for a in inputs]
         pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in keep]
         pointers += [a.ctypes.data_as(ctypes.c_void_p) for a in results]
         code = getattr(self.library, "m_" + routine)(
@@ -99,10 +102,9 @@ def from_bf16(bits):
 
 
 def aligned(nbytes):
-    nbytes = max(nbytes, 1)  # the address of an empty slice is not the one asked for
-    raw = np.zeros(nbytes + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start:start + nbytes]
+    """Of a state or a workspace, whose sizes are multiples of 64."""
+    assert nbytes % 64 == 0
+    return guarded(nbytes)
 
 
 def check(name, got, want, tolerance=1e-5):

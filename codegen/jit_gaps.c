@@ -1,0 +1,95 @@
+/* Loops that GCC's vectoriser does not get, since it would read behind a buffer.
+ *
+ *   for c in 0..n: acc_0 += y[c*4]; .. acc_7 += y[c*4]
+ *     GCC: 8 lanes = y[c*4] .. y[c*4 + 7], of which the first is spread; the last iteration alone
+ *
+ * Statements that do the same side by side in a loop become the lanes of a vector, and elements
+ * with gaps between them (here 3) are read as whole vectors. One iteration is left to scalar code,
+ * so that a vector may reach into what that reads; but here it reaches beyond, into what no
+ * iteration reads: 3 elements behind y. GCC 12 does so wherever lanes share elements, or a vector
+ * has more elements than the iterations it is made for.
+ *
+ * Without a second accumulator, or a second store to a buffer, each lane is an iteration, and reads
+ * stay inside; a loop that holds vectors, or another loop, is left alone anyway.
+ */
+#include "codegen/jit_segments.h"
+
+enum { MANY = 2, UNROLLED_O2 = 4, UNROLLED_O3 = 16 }; /* iterations that GCC writes out, at most */
+
+typedef struct Gaps {
+	const KernelJit *k;
+	const Stmt *loop;
+	bool *own;	  /* by LocalId: declared in the loop */
+	uint64_t sets;	  /* statements of one iteration that change another local */
+	uint64_t *stores; /* by position of the buffer */
+	bool beside;	  /* are there two of a kind? */
+	bool apart;	  /* is there a load that moves by more than one element? */
+	bool alone;	  /* it holds vectors, or a loop that stays one */
+} Gaps;
+
+static void see_load(void *of, const Value *value)
+{
+	Gaps *g = of;
+	Program *program = (Program *)g->k->program;
+	int64_t stride;
+	if (value->kind == VALUE_LOAD && ix_uses(value->ix, g->loop->iter) &&
+	    size_is_const(program->sizes, ix_stride(program, value->ix, g->loop->iter), &stride))
+		g->apart |= stride * g->loop->step > 1 || stride * g->loop->step < -1;
+}
+
+static void see_block(Gaps *g, Block block, uint64_t copies);
+
+/* `copies`: how often the block is written out in an iteration, up to MANY. */
+static void see_loop(Gaps *g, const Stmt *loop, uint64_t copies)
+{
+	int64_t trips = jit_trips(g->k, loop), most = UNROLLED_O2;
+	if (g->k->f.jit->module->emit->target->opt_level > 2)
+		most = UNROLLED_O3;
+	if (loop->loop == LOOP_VECTOR)
+		for (uint32_t i = 0; i < loop->body.n; i++)
+			g->alone |= jit_segment_log(g->k, loop->body.stmts[i]->value->dtype, 0,
+						    trips) > 0;
+	else if (loop->loop == LOOP_SERIAL)
+		g->alone |= trips < 0 || trips > most;
+	see_block(g, loop->body, copies * (trips < MANY ? (uint64_t)(trips > 0) : MANY));
+}
+
+static void see_stmt(Gaps *g, const Stmt *stmt, uint64_t copies)
+{
+	if (stmt->value)
+		value_each(stmt->value, see_load, g);
+	if (stmt->ix)
+		ix_each_value(stmt->ix, see_load, g);
+	for (uint32_t i = 0; i < stmt->nconds; i++) {
+		ix_each_value(stmt->conds[i].a, see_load, g);
+		ix_each_value(stmt->conds[i].b, see_load, g);
+	}
+	if (stmt->kind == LOOP_LOCAL)
+		g->own[stmt->local] = true;
+	if (stmt->kind == LOOP_SET && !g->own[stmt->local])
+		g->beside |= (g->sets += copies) >= MANY;
+	if (stmt->kind == LOOP_STORE)
+		g->beside |=
+			(g->stores[kernel_use_buffer(g->k->use, stmt->buffer)] += copies) >= MANY;
+	if (stmt->kind == LOOP_FOR)
+		see_loop(g, stmt, copies);
+	else
+		see_block(g, stmt->body, copies);
+}
+
+static void see_block(Gaps *g, Block block, uint64_t copies)
+{
+	for (uint32_t i = 0; i < block.n; i++)
+		see_stmt(g, block.stmts[i], copies);
+}
+
+void jit_keep_scalar(KernelJit *k, const Stmt *loop)
+{
+	Gaps g = {.k = k, .loop = loop};
+	g.own = ARENA_ARRAY(k->f.jit->arena, bool, k->kernel->nlocals + 1);
+	g.stores = ARENA_ARRAY(k->f.jit->arena, uint64_t, k->use->buffers.n + 1);
+	see_block(&g, loop->body, 1);
+	/* the vectoriser takes no loop with a statement of the assembler */
+	if (g.beside && g.apart && !g.alone)
+		gcc_jit_block_add_extended_asm(k->f.block, k->f.location, "");
+}
