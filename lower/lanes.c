@@ -131,7 +131,8 @@ bool lanes_are_vectors(const Lanes *l)
 	for (size_t i = 0; i < nest->inner.stmts.n; i++)
 		if (!is_vector(nest->inner.stmts.at[i]->value))
 			return false;
-	return l->ncells == 1 && !l->far && is_vector(nest->value);
+	return l->ncells == 1 && !l->far && is_vector(nest->value) &&
+	       tile_has_lanes(l->reduce, nest->value->dtype);
 }
 
 /* ---- how ---- */

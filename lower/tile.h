@@ -115,6 +115,8 @@ bool tile_reads_same(const Loads *loads, size_t a, size_t b);
 bool tile_is_widening(const Value *value);
 /* Is it a load that lanes convert: as its wide type, or as another (widen_in_lanes)? */
 bool tile_is_converting(const Value *value);
+/* Is there a vector instruction for the operation? */
+bool tile_has_lanes(Op op, Dtype dtype);
 bool tile_is_const(const Planner *p, Size size, int64_t *n);
 int64_t tile_extent(const Planner *p, const Loop *loop, int64_t otherwise); /* 1 of no loop */
 /* Steps of the sum, `most` or more where they are as many or an extent is not known. */

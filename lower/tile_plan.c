@@ -12,7 +12,7 @@ enum { LEAST_WORK = 512, WINDOW_STEPS = 64, ROW_VECTORS = 16, LEAST_ROWS = 4 };
 
 /* ---- what is read ---- */
 
-static bool has_lanes(Op op, Dtype dtype)
+bool tile_has_lanes(Op op, Dtype dtype)
 {
 	if (dtype_is_float(dtype))
 		return op_is_simple(op);
@@ -55,7 +55,8 @@ static bool is_arithmetic(const Value *value, Dtype dtype)
 	if (value->dtype == dtype && tile_is_converting(value))
 		return true;
 	if (value->dtype != dtype || value->kind == VALUE_CAST || value->kind == VALUE_INDEX ||
-	    value->kind == VALUE_LOCAL || (value->kind == VALUE_OP && !has_lanes(value->op, dtype)))
+	    value->kind == VALUE_LOCAL ||
+	    (value->kind == VALUE_OP && !tile_has_lanes(value->op, dtype)))
 		return false;
 	for (uint32_t i = 0; i < value->nargs; i++)
 		if (!is_arithmetic(value->args[i], dtype))
@@ -131,7 +132,7 @@ static bool may_be_tiled(Planner *p)
 	    is_small(p))
 		return false;
 	Dtype stored = p->program->buffers.at[nest->target.buffer].dtype;
-	if (nest->target.acc != OP_NONE && !has_lanes(nest->target.acc, stored))
+	if (nest->target.acc != OP_NONE && !tile_has_lanes(nest->target.acc, stored))
 		return false;
 	for (size_t g = 0; g < nest->guards.n; g++)
 		if (!nest_bounds_loop(nest, &nest->guards.at[g], nest->nresult))
