@@ -191,6 +191,7 @@ static bool total_solves(Solver *s, const Con *con, Size total)
 				open = cell;
 		}
 	}
+	total = required_multiple(s, total, rest);
 	return open != NONE && !hangs_on_total(s, open) && size_divides(s->sizes, rest, total) &&
 	       axis_may_be(s, open, size_div(s->sizes, total, rest));
 }
@@ -238,7 +239,7 @@ static bool close_total(Solver *s, const char *rule, ConId id)
 	}
 	if (spot.var == NONE || !cell_known(s, con->cells[0]))
 		return false;
-	Size total = cell_value(s, con->cells[0]);
+	Size total = required_multiple(s, cell_value(s, con->cells[0]), known);
 	bool fits = unknown || size_same(known, total) || !fills_an_axis(s, total, known);
 	give_axes(s, rule, &spot, 0, fits ? 0 : 1, false);
 	propagate(s);

@@ -82,6 +82,7 @@ static bool follow_total(Meet *m, const Con *con)
 		return p.nopen > 0 || p.row || give(m, con->cells[0], p.known);
 	if (size_is(sizes, total, 0))
 		return true;
+	total = required_multiple(m->s, total, p.known);
 	if (!size_divides(sizes, p.known, total))
 		return false;
 	if (p.several || (p.row && p.nopen == 0))

@@ -196,6 +196,7 @@ static bool share(Solver *s, Side *side, uint32_t i, Size rest, int *tries)
 
 static bool fills(Solver *s, Side *side, Size total, int *tries)
 {
+	total = required_multiple(s, total, side->known);
 	return !size_is_bad(total) && size_divides(s->sizes, side->known, total) &&
 	       share(s, side, 0, size_div(s->sizes, total, side->known), tries);
 }

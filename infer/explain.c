@@ -98,6 +98,11 @@ static void explain_relation(Explainer *e, CellId cell, ConId id, int depth)
 				explain_cell(e, flat_at(&f, i), depth + 1);
 		}
 	}
+	ConId required = NONE;
+	if (con->kind == CON_PRODUCT)
+		required_name(s, product_value(s, con), &required);
+	if (required != NONE)
+		print_line(e, depth + 1, con_text(s, required), s->cons.at[required].span);
 }
 
 static void explain_why(Explainer *e, CellId cell, int depth)

@@ -369,17 +369,20 @@ static void generate_requires(Solver *s)
 		bool spelled = false, a = false, b = false;
 		size_of_expr(s, r->a, &spelled, &a);
 		size_of_expr(s, r->b, &spelled, &b);
-		if (r->op != REQUIRE_EQ || (!a && !b))
+		if (r->op != REQUIRE_EQ || s->nerrors > 0)
 			continue; /* a guard, when all captured sizes are known */
 		CellId *cells = ARENA_ARRAY(s->arena, CellId, 2);
 		cells[0] = size_cell(s, r->a);
 		cells[1] = size_cell(s, r->b);
-		con_new(s, (Con){.kind = CON_CELL_EQ,
-				 .node = NODE_NONE,
-				 .arg = -1,
-				 .span = r->span,
-				 .cells = cells,
-				 .ncells = 2});
+		ConId con = con_new(s, (Con){.kind = CON_CELL_EQ,
+					     .node = NODE_NONE,
+					     .arg = -1,
+					     .span = r->span,
+					     .cells = cells,
+					     .ncells = 2,
+					     .done = !a && !b});
+		if (!a && !b)
+			required_add(s, cell_value(s, cells[0]), cell_value(s, cells[1]), con);
 	}
 }
 

@@ -188,15 +188,9 @@ static void note_replaced(const Reducer *r, const Guard *g, const bool *used)
 static void blame_product(Solver *s, const Guard *g)
 {
 	const Con *con = &s->cons.at[g->product - 1];
-	Size elements = size_const(s->sizes, con->number);
 	FlatRow f;
-	for (uint32_t r = 0; r < con->nrows; r++) {
-		row_flatten(s, &con->rows[r], &f);
-		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++)
-			elements = size_mul(s->sizes, elements, cell_value(s, flat_at(&f, i)));
-	}
 	blame_at(s, E0401, g->span, "%s elements can never be %s",
-		 size_text(s->arena, s->sizes, elements),
+		 size_text(s->arena, s->sizes, product_value(s, con)),
 		 size_text(s->arena, s->sizes, cell_value(s, con->cells[0])));
 	blame_born(s, con->cells[0]);
 	for (uint32_t r = 0; r < con->nrows; r++) {

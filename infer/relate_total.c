@@ -42,6 +42,12 @@ static Total total_of(Solver *s, const Con *con, bool watch, ConId id)
 	return t;
 }
 
+Size product_value(Solver *s, const Con *con)
+{
+	Total t = total_of(s, con, false, NONE);
+	return t.nopen > 0 || t.var != NONE ? SIZE_BAD : t.known;
+}
+
 static void watch_axes(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
@@ -359,11 +365,22 @@ static bool solve_ones(Solver *s, ConId id, const Total *t, Size total)
 	return true;
 }
 
+/* The total, and its better name where a require gives one. */
+static void set_total(Solver *s, ConId id, Size total)
+{
+	ConId con = NONE;
+	CellId cell = s->cons.at[id].cells[0];
+	cell_set(s, cell, total, why_total(s, id));
+	Size name = required_name(s, total, &con);
+	if (con != NONE)
+		cell_set(s, cell, name, why_total(s, con));
+}
+
 void product_run(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
 	Total t = total_of(s, con, true, id);
-	Size total = cell_value(s, con->cells[0]);
+	Size total = required_multiple(s, cell_value(s, con->cells[0]), t.known);
 	if (solve_ones(s, id, &t, total) || t.var != NONE)
 		return;
 	if (!con->ndone_lead)
@@ -377,7 +394,7 @@ void product_run(Solver *s, ConId id)
 			else {
 				if (!size_is_bad(total))
 					solve_known(s, id, &t, total);
-				cell_set(s, con->cells[0], t.known, why_total(s, id));
+				set_total(s, id, t.known);
 			}
 		}
 	} else if (t.nopen == 1 && !size_is_bad(total)) {

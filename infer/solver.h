@@ -185,6 +185,12 @@ typedef struct Leaf {
 	Span span;
 } Leaf;
 
+/* Two sizes of dims that a require says are equal; `name` is the better name. */
+typedef struct Required {
+	Size size, name;
+	ConId con; /* of the require */
+} Required;
+
 typedef struct LetterCell {
 	NodeId node;
 	Sym letter;
@@ -237,6 +243,7 @@ typedef struct Solver {
 	VEC(Con) cons;
 	VEC(Edge) edges;
 	VEC(Leaf) leaves;
+	VEC(Required) required;
 	VEC(LetterCell) letters;
 	VEC(ResultRow) result_rows;
 	VEC(Event) events;
@@ -285,6 +292,15 @@ static inline RowTerm row_closed(void)
 {
 	return (RowTerm){.var = NONE};
 }
+
+/* ---- required.c ---- */
+
+void required_add(Solver *s, Size a, Size b, ConId con);
+/* The best name for a size of which factors have another by a require, then with *con of that
+ * require; else the size. */
+Size required_name(Solver *s, Size size, ConId *con);
+/* A name for the size that `by` divides, where a require gives one; else the size. */
+Size required_multiple(Solver *s, Size size, Size by);
 
 /* ---- dims.c ---- */
 
@@ -380,6 +396,8 @@ bool linear_run(Solver *s);
 void relation_spells(Solver *s, ConId con);
 /* A reshape: the total of one side is that of the other. */
 void product_run(Solver *s, ConId con);
+/* The product of all axes, and the number; SIZE_BAD where one is open. */
+Size product_value(Solver *s, const Con *con);
 /* When all else is known: the error for a total that is a power of one axis only for some dims. */
 void product_last(Solver *s, ConId con);
 /* The formulas of an affine axis; SIZE_BAD where the mark leaves the answer open. k is SIZE_BAD

@@ -3,7 +3,8 @@
 What is reshaped goes through pointwise operations into the next reshape. Each has a use of its own: a specification
 with some sizes given, or a tensor that it meets. A specification's open factors are as small as they can be from the
 left, and the last follows; what meets a tensor gets one axis of the rest. Nothing that a later reshape asks for changes an
-earlier one. Where a dim occurs, it stands for a prime that no other size divides.
+earlier one. Where a dim occurs, it stands for a prime that no other size divides; but where a product of two dims is
+required to be a number, the total is one.
 """
 import random
 import sys
@@ -82,6 +83,7 @@ class Program:
         self.axes = [rng.choice([2, 3, 4, 6, 8, 12]) for _ in range(rng.randint(1, 3))]
         if self.symbolic:
             self.axes[0] *= DIM
+        self.required = not self.symbolic and len(self.axes) > 1 and rng.random() < 0.3
         self.total = 1
         for a in self.axes:
             self.total *= a
@@ -91,8 +93,12 @@ class Program:
         rng.shuffle(self.order)
 
     def text(self):
-        sizes = ", ".join("%d*n" % (a // DIM) if a % DIM == 0 else str(a) for a in self.axes)
-        text = ("dim n\n" if self.symbolic else "") + "input x : [%s]\n" % sizes
+        sizes = ["%d*n" % (a // DIM) if a % DIM == 0 else str(a) for a in self.axes]
+        text = "dim n\n" if self.symbolic else ""
+        if self.required:
+            sizes[:2] = "p", "q"
+            text = "dim p\ndim q\nrequire p*q == %d\n" % (self.axes[0] * self.axes[1])
+        text += "input x : [%s]\n" % ", ".join(sizes)
         value = "x"
         for use, between in zip(self.uses, self.between):
             text += "let %s = reshape(%s)\n" % (use.name, value)
@@ -108,7 +114,7 @@ def main():
         text, expected = program.text(), [use.shape(program.total) for use in program.uses]
         whole = None not in expected
         for order in range(orders + 1):
-            got = shown(text, order)
+            got = shown(text, order, dims=dict(zip("pq", program.axes)) if program.required else {})
             fine = isinstance(got, dict) if whole else program.symbolic or isinstance(got, list)  # else by a guard
             if fine and whole:
                 fine = all(got[use.name] == shape for use, shape in zip(program.uses, expected))

@@ -128,15 +128,15 @@ class Program:
         return None
 
 
-def value(text):
-    return eval(text.replace("/", "//"), {"n": DIM})
+def value(text, dims):
+    return eval(text.replace("/", "//"), {"n": DIM, **dims})
 
 
-def shown(text, order):
+def shown(text, order, dims={}):
     run = tsrc(text, "--dump=shapes", "-Wno-defaulted-dim", *(["--shuffle=%d" % order] if order else []))
     if run.returncode:
         return re.findall(r"\[(E\d+)\]", run.stderr)[:1] or run.stderr
-    return {name: [value(a) for a in axes.split(",") if a.strip()]
+    return {name: [value(a, dims) for a in axes.split(",") if a.strip()]
             for name, axes in re.findall(r"^(\w+) : \w+ \[(.*)\]$", run.stdout, re.M)}
 
 
