@@ -381,10 +381,10 @@ void product_run(Solver *s, ConId id)
 	const Con *con = &s->cons.at[id];
 	Total t = total_of(s, con, true, id);
 	Size total = required_multiple(s, cell_value(s, con->cells[0]), t.known);
+	if (t.var == NONE && !con->ndone_lead)
+		watch_axes(s, id);
 	if (solve_ones(s, id, &t, total) || t.var != NONE)
 		return;
-	if (!con->ndone_lead)
-		watch_axes(s, id);
 	con = &s->cons.at[id];
 	if (t.nopen == 0) {
 		if (size_is_bad(total) || !size_same(total, t.known)) {
