@@ -336,13 +336,20 @@ static void concat_run(Solver *s, ConId id)
 
 /* ---- products of two, least sizes ---- */
 
+Size factor_of(Sizes *sizes, Size total, Size other)
+{
+	bool less = !size_is(sizes, total, 0) && size_divides(sizes, total, other) &&
+		    !size_divides(sizes, other, total);
+	return less ? size_const(sizes, 1) : size_div(sizes, total, other);
+}
+
 static void factor_from(Solver *s, ConId id, Size p, Size other, CellId cell)
 {
 	int64_t by;
 	if (size_is_bad(p) || size_is_bad(other) || size_is(s->sizes, other, 0))
 		return;
 	if (!size_is_const(s->sizes, other, &by) || !indivisible(s, p, by))
-		derive(s, id, cell, size_div(s->sizes, p, other));
+		derive(s, id, cell, factor_of(s->sizes, p, other));
 	else if (may_blame(s, id))
 		blame(s, E0341, id, "%s is not a multiple of %" PRId64,
 		      size_text(s->arena, s->sizes, p), by);

@@ -316,8 +316,7 @@ static void solve_axis(Solver *s, ConId id, const Total *t, Size total)
 		total_blame(s, id, total, t->known);
 		return;
 	}
-	Size value = size_div(s->sizes, total, t->known);
-	cell_set(s, t->open, value, why_total(s, id));
+	cell_set(s, t->open, factor_of(s->sizes, total, t->known), why_total(s, id));
 	s->cons.at[id].derived = true;
 }
 

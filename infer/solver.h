@@ -400,6 +400,9 @@ void product_run(Solver *s, ConId con);
 Size product_value(Solver *s, const Con *con);
 /* When all else is known: the error for a total that is a power of one axis only for some dims. */
 void product_last(Solver *s, ConId con);
+/* The factor of a total beside the other; 1 where that is a multiple of the total, and can only be
+ * the total itself: never 1/n. */
+Size factor_of(Sizes *sizes, Size total, Size other);
 /* The formulas of an affine axis; SIZE_BAD where the mark leaves the answer open. k is SIZE_BAD
  * without a kernel letter. */
 Size affine_in(Sizes *sizes, const SpecAxis *axis, Size over, Size k);
