@@ -20,7 +20,7 @@ LIBS_C   = -lgccjit -ldl -lm
 LIBS_RT  = -ldl -lm -lpthread
 LIBS_B   = -lxxhash -lutf8proc -ljansson -lzip -lm
 
-FOLDERS  = base lexer grammar frontend infer lower codegen
+FOLDERS  = base lexer grammar frontend infer reference lower codegen verify
 GENERATED_LEXER   = $(B)/gen/lexer.o
 GENERATED_GRAMMAR = $(B)/gen/grammar.o
 
@@ -31,8 +31,10 @@ OBJ_lexer    := $(call objs,lexer) $(patsubst lexer/%.re,$(B)/gen/%.o,$(wildcard
 OBJ_grammar  := $(call objs,grammar) $(patsubst grammar/%.y,$(B)/gen/%.o,$(wildcard grammar/*.y))
 OBJ_frontend := $(call objs,frontend)
 OBJ_infer    := $(call objs,infer)
+OBJ_reference := $(call objs,reference)
 OBJ_lower    := $(call objs,lower)
 OBJ_codegen  := $(call objs,codegen)
+OBJ_verify   := $(call objs,verify)
 OBJ_tsr      := $(patsubst %.c,$(B)/%.o,$(wildcard runtime/tsr_main.c runtime/cmd_*.c runtime/cli_*.c))
 OBJ_runtime  := $(filter-out $(OBJ_tsr),$(call objs,runtime))
 OBJ_all      := $(foreach f,$(FOLDERS),$(OBJ_$(f)))

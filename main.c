@@ -11,6 +11,7 @@
 #include "base/stack.h"
 #include "base/temporary.h"
 #include "main.h"
+#include "verify/verify.h"
 
 typedef struct Stage {
 	const char *name, *phase, *makes;
@@ -225,7 +226,7 @@ static void run_stages(Compiler *c, int last)
 static void verify_backends(Compiler *c)
 {
 	Emit emit = jobs_emit(c);
-	verify_run(&emit, stdout, 1);
+	verify_run(&emit, c->inference, stdout, 1);
 }
 
 /* ---- lists, from the tables ---- */

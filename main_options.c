@@ -88,7 +88,7 @@ static const struct argp_option option_table[] = {
 	{"explain-closed", KEY_EXPLAIN_CLOSED, NULL, 0,
 	 "Print the sizes that were chosen, not forced", 5},
 	{"verify", KEY_VERIFY, "run", OPTION_ARG_OPTIONAL,
-	 "Print the checker's report; =run: compare every back end with the interpreter", 6},
+	 "Print the checker's report; =run: compare back ends with a reference", 6},
 	{"shuffle", KEY_SHUFFLE, "SEED", 0, "Take the constraints in another order", 6},
 	{"time-report", KEY_TIME_REPORT, NULL, 0, "Print the time of every phase and output", 6},
 	{"verbose", 'v', NULL, 0, "Say what is being done", 6},

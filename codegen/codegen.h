@@ -74,14 +74,12 @@ bool target_known(const char *march);
 Machine target_machine(const char *march);
 void target_list(FILE *out);
 
-/* codegen/verify_run.c: runs every routine on random inputs through the interpreter and every back
- * end that this machine can run, one line of report each, and a diagnostic where they disagree. */
-void verify_run(const Emit *emit, FILE *report, uint64_t seed);
-
 /* codegen/interp.c: the oracle. Runs a routine of the program directly.
  * dims: by DimId, all symbolic dims of the program. inputs, outputs: in the routine's order. state:
  * laid out by the params' offsets, and packed. Returns 0 or a code as the compiled routine would;
- * -1 when out of memory. */
+ * INTERP_NO_MEMORY; INTERP_TOO_MUCH where it would take more statements, or bytes of temporaries,
+ * than it may. */
+enum { INTERP_NO_MEMORY = -1, INTERP_TOO_MUCH = -2 };
 typedef struct InterpArgs {
 	const int64_t *dims;
 	const Scalar *scalars;
@@ -89,6 +87,7 @@ typedef struct InterpArgs {
 	void *const *outputs;
 	void *state;
 	const char **message;
+	int64_t most_steps, most_bytes; /* 0: any */
 } InterpArgs;
 int interp_run(const Program *program, uint32_t routine, const InterpArgs *args);
 /* Runs the initialisers of the parameters, and packs. */

@@ -100,6 +100,10 @@ static void run_block(Interp *in, const Block *block)
 {
 	for (uint32_t i = 0; i < block->n && !in->code; i++) {
 		const Stmt *stmt = block->stmts[i];
+		if (in->steps-- <= 0) {
+			in->code = INTERP_TOO_MUCH;
+			return;
+		}
 		switch (stmt->kind) {
 		case LOOP_FOR: run_for(in, stmt); break;
 		case LOOP_IF: run_if(in, stmt); break;
@@ -177,9 +181,10 @@ static void *temp_bytes(Interp *in, const Buffer *buffer)
 {
 	size_t bytes =
 		(size_t)interp_size(in, buffer->elements) * (size_t)dtype_bytes(buffer->dtype);
-	void *memory = malloc(bytes + 1);
+	void *memory = bytes <= (size_t)in->bytes ? malloc(bytes + 1) : NULL;
+	in->bytes -= memory ? (int64_t)bytes : 0;
 	if (!memory)
-		in->code = -1;
+		in->code = bytes > (size_t)in->bytes ? INTERP_TOO_MUCH : INTERP_NO_MEMORY;
 	else
 		memset(memory, 0xa5, bytes); /* what is not written first shows */
 	return memory;
@@ -234,6 +239,8 @@ int interp_run(const Program *program, uint32_t routine, const InterpArgs *args)
 {
 	enum { SIZES_CACHED = 1 << 16 };
 	Interp in = {.program = program, .scalars = args->scalars, .dims = args->dims};
+	in.steps = args->most_steps ? args->most_steps : INT64_MAX;
+	in.bytes = args->most_bytes ? args->most_bytes : INT64_MAX;
 	in.arena = arena_new();
 	in.nsizes = SIZES_CACHED;
 	in.sizes = ARENA_ARRAY(in.arena, int64_t, in.nsizes);

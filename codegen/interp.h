@@ -26,6 +26,7 @@ typedef struct Interp {
 	int64_t *iters;        /* by IterVar */
 	Scalar **locals;       /* by LocalId */
 	Race *race;            /* of the parallel loop that runs; NULL: none */
+	int64_t steps, bytes;  /* that it may still take */
 	int code;              /* not 0: a check failed */
 } Interp;
 

@@ -103,7 +103,7 @@ void compare_run(SmallProgram *s, Run *run)
 		run->expected[i] = calloc(1, run->bytes[i]);
 	const char *message = NULL;
 	InterpArgs args = {run->dims,	  run->scalars, run->inputs,
-			   run->expected, run->state,	&message};
+			   run->expected, run->state,	&message,     0,  0};
 	int expected = interp_run(&s->program, 0, &args);
 	Loaded c = load_c(s), so = load_so(s);
 	compare_module(s, &c, run, expected);

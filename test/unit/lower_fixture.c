@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/element.h"
 #include "lower/lower.h"
 
 /* ---- graphs ---- */
@@ -72,10 +73,9 @@ const Program *small_lower(Small *s, uint32_t noutputs, const NodeId *outputs)
 		const Node *node = graph_node(&s->graph, id);
 		if (node->kind == NODE_INPUT)
 			r.inputs[r.ninputs++] = id;
-		else if (node->nargs > 0) {
+		else if (node->nargs > 0)
 			assert_non_null(small_derive(s, id));
-			r.order[r.norder++] = id;
-		}
+		r.order[r.norder++] = id;
 	}
 	PUSH(s->arena, s->graph.routines, r);
 	static const Machine machine = {.vector_bytes = 64, .registers = 32};
@@ -107,58 +107,45 @@ void expect_kernel(Small *s, const Program *program, const char *text)
 
 /* ---- running ---- */
 
-static void write_elements(Dtype dtype, void *to, const double *from, int64_t n)
+static int64_t value_of(const Run *run, Size size)
 {
-	for (int64_t i = 0; i < n; i++)
-		if (dtype == DTYPE_I32)
-			((int32_t *)to)[i] = (int32_t)from[i];
-		else
-			((float *)to)[i] = (float)from[i];
+	int64_t value;
+	assert_true(size_eval(run->program->sizes, size, run->dims, &value));
+	return value;
 }
 
-static double read_element(Dtype dtype, const void *from, int64_t i)
+static int64_t elements_of(const Run *run, NodeId id)
 {
-	return dtype == DTYPE_I32 ? (double)((const int32_t *)from)[i]
-				  : (double)((const float *)from)[i];
+	return value_of(run, shape_elements(run->s->inference.sizes, &run->s->shapes[id]));
 }
 
-static double *random_values(Small *s, int64_t n, Dtype dtype)
+static void draw(void *to, Dtype dtype, int64_t n)
 {
-	double *values = ARENA_ARRAY(s->arena, double, (size_t)n + 1);
 	for (int64_t i = 0; i < n; i++)
-		values[i] = dtype == DTYPE_I32 ? (double)(rand() % 3) : (double)(rand() % 7 - 3);
-	return values;
+		scalar_write(dtype, to, i,
+			     dtype == DTYPE_I32 ? (Scalar){.i = rand() % 3}
+						: (Scalar){.f = rand() % 7 - 3});
 }
 
 void run_set_up(Run *run)
 {
 	Small *s = run->s;
 	const ProgramRoutine *routine = &run->program->routines.at[0];
-	run->eval = (GraphEval){&s->inference, s->arena, run->dims, run->scalars,
-				ARENA_ARRAY(s->arena, double *, s->graph.nodes.n)};
-	uint32_t input = 0;
-	for (NodeId id = 0; id < s->graph.nodes.n; id++) {
-		const Node *node = graph_node(&s->graph, id);
-		int64_t n = graph_eval_elements(&run->eval, id);
-		if (node->kind != NODE_INPUT && node->kind != NODE_PARAM)
-			continue;
-		run->eval.values[id] = random_values(s, n, node->dtype);
-		if (node->kind == NODE_INPUT) {
-			void *bytes = arena_alloc(s->arena, (size_t)n * 8 + 8);
-			write_elements(node->dtype, bytes, run->eval.values[id], n);
-			run->inputs[input++] = bytes;
-		}
+	for (uint32_t i = 0; i < routine->ninputs; i++) {
+		NodeId id = s->graph.routines.at[0].inputs[i];
+		int64_t n = elements_of(run, id);
+		void *bytes = arena_alloc(s->arena, (size_t)n * 8 + 8);
+		draw(bytes, graph_node(&s->graph, id)->dtype, n);
+		run->inputs[i] = bytes;
 	}
-	run->state =
-		arena_alloc(s->arena, (size_t)graph_eval_size(&run->eval, run->program->state) + 8);
+	run->state = arena_alloc(s->arena, (size_t)value_of(run, run->program->state) + 8);
 	for (size_t i = 0; i < s->graph.params.n; i++) {
-		NodeId id = s->graph.params.at[i];
-		int64_t offset = graph_eval_size(&run->eval, run->program->params.at[i].offset);
-		write_elements(DTYPE_F32, run->state + offset / 4, run->eval.values[id],
-			       graph_eval_elements(&run->eval, id));
+		char *bytes = run->state + value_of(run, run->program->params.at[i].offset);
+		draw(bytes, DTYPE_F32, elements_of(run, s->graph.params.at[i]));
+		run->params[i] = bytes;
 	}
 	for (uint32_t i = 0; i < routine->noutputs; i++) {
-		int64_t n = graph_eval_elements(&run->eval, s->graph.routines.at[0].outputs[i]);
+		int64_t n = elements_of(run, s->graph.routines.at[0].outputs[i]);
 		run->outputs[i] = arena_alloc(s->arena, (size_t)n * 8 + 8);
 		memset(run->outputs[i], 0xee, (size_t)n * 8 + 8);
 	}
@@ -174,19 +161,29 @@ int run_interpret(Run *run)
 	return interp_run(run->program, 0, &args);
 }
 
-static void compare(Run *run)
+RefResult *run_reference(Run *run)
 {
-	const Routine *routine = &run->s->graph.routines.at[0];
-	for (uint32_t i = 0; i < routine->noutputs; i++) {
-		NodeId id = routine->outputs[i];
-		Dtype dtype = graph_node(&run->s->graph, id)->dtype;
-		for (int64_t k = 0; k < graph_eval_elements(&run->eval, id); k++)
-			if (read_element(dtype, run->outputs[i], k) != run->eval.values[id][k])
-				fail_msg("output %u, element %d: %g, expected %g\n%s", i, (int)k,
-					 read_element(dtype, run->outputs[i], k),
-					 run->eval.values[id][k],
-					 lowered_dump(run->s, run->program));
-	}
+	RefCall call = {.inference = &run->s->inference,
+			.dims = run->dims,
+			.scalars = run->scalars,
+			.inputs = run->inputs,
+			.params = run->params,
+			.most_cells = 1 << 20};
+	return reference_run(&call, 0);
+}
+
+static void compare(const Run *run, const RefResult *right)
+{
+	assert_int_equal(right->outcome, REF_DONE);
+	for (uint32_t i = 0; i < right->noutputs; i++)
+		for (int64_t k = 0; k < right->outputs[i].n; k++) {
+			const RefCell *cell = &right->outputs[i].cells[k];
+			Dtype dtype = right->outputs[i].dtype;
+			Scalar got = scalar_read(dtype, run->outputs[i], k);
+			if (!ref_allows(cell, dtype, got))
+				fail_msg("output %u, element %d: expected %g\n%s", i, (int)k,
+					 (double)cell->x, lowered_dump(run->s, run->program));
+		}
 }
 
 void expect_right(Small *s, const Program *program)
@@ -198,8 +195,9 @@ void expect_right(Small *s, const Program *program)
 		for (int d = 0; d < 8; d++)
 			run.dims[d] = extents[i];
 		run_set_up(&run);
-		assert_true(graph_eval(&run.eval, (NodeId)s->graph.nodes.n));
+		RefResult *right = run_reference(&run);
 		assert_int_equal(run_interpret(&run), 0);
-		compare(&run);
+		compare(&run, right);
+		reference_free(right);
 	}
 }

@@ -1,10 +1,10 @@
 /* Hand-made graphs through lowering, for test_lower.c: the text of the loops, and the interpreter
- * against graph_eval on small integers, where sums are exact in any order. */
+ * against the reference on small integers, where sums are exact in any order. */
 #ifndef TSR_TEST_LOWER_FIXTURE_H
 #define TSR_TEST_LOWER_FIXTURE_H
 
 #include "codegen/codegen.h"
-#include "test/unit/graph_eval.h"
+#include "reference/reference.h"
 #include "test/unit/small_graph.h"
 
 enum { MAX_ARGS = 16 };
@@ -30,10 +30,9 @@ void expect_right(Small *s, const Program *program);
 typedef struct Run {
 	Small *s;
 	const Program *program;
-	GraphEval eval;
-	const void *inputs[MAX_ARGS];
+	const void *inputs[MAX_ARGS], *params[MAX_ARGS];
 	void *outputs[MAX_ARGS];
-	float *state;
+	char *state;
 	int64_t dims[8];
 	Scalar scalars[4];
 } Run;
@@ -42,5 +41,7 @@ typedef struct Run {
 void run_set_up(Run *run);
 /* What the interpreter returns. */
 int run_interpret(Run *run);
+/* What the reference has, of the arguments before the routine runs; the caller frees it. */
+RefResult *run_reference(Run *run);
 
 #endif

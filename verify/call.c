@@ -1,62 +1,16 @@
-/* Dims are searched in a fixed order, small and unlike values first, so that wrong strides show. */
-#include "codegen/verify_data.h"
+/* Random arguments: memory for them, and what is in it. */
+#include "verify/call.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/threefry.h"
 #include "codegen/interp.h"
 
-enum { TRIES_MAX = 50000, ELEMENTS_MAX = 1 << 22 };
-
-static const int64_t small[] = {3,  2,	5,  4,	6,  8,	7,  1,	9,  12,
-				10, 16, 11, 13, 14, 15, 24, 28, 32, 64};
-enum { NSMALL = sizeof small / sizeof *small };
-
-/* Do the dims hold what the entry checks? An index is checked while the routine runs. */
-static bool dims_fit(const VerifyCall *call)
-{
-	const ProgramRoutine *r = call->routine;
-	for (uint32_t i = 0; i < r->nguards; i++)
-		if (!interp_guard_holds(call->program, r->guards[i], call->dims))
-			return false;
-	int64_t bytes;
-	Size memory = verify_call_is_init(call) ? call->program->state : r->workspace;
-	return size_eval(call->program->sizes, memory, call->dims, &bytes) && bytes >= 0;
-}
-
-/* A mixed-radix count: the combination number `at` of small values, largest digits last. */
-static void choose_dims(VerifyCall *call, uint64_t at)
-{
-	const Sizes *sizes = call->program->sizes;
-	for (uint32_t i = 0; i < call->routine->ndims; i++) {
-		DimId d = call->routine->dims[i];
-		int64_t least = sizes_dim(sizes, d)->at_least, value = small[(at + i) % NSMALL];
-		call->dims[d] = value < least ? least + value - 1 : value;
-		at /= NSMALL;
-	}
-}
-
-static bool find_dims(VerifyCall *call)
-{
-	uint64_t combinations = 1;
-	for (uint32_t i = 0; i < call->routine->ndims && combinations < TRIES_MAX; i++)
-		combinations *= NSMALL;
-	for (uint64_t at = 0; at < combinations && at < TRIES_MAX; at++) {
-		choose_dims(call, at);
-		if (dims_fit(call))
-			return true;
-	}
-	return false;
-}
-
 /* Filled with a pattern, so that what is read before it is written gives no zeros by luck; a
  * multiple of the alignment long, as aligned_alloc asks for. */
 static bool block_new(VerifyBlock *block, Dtype dtype, int64_t n)
 {
-	if (n < 0 || n > ELEMENTS_MAX)
-		return false;
 	block->dtype = dtype;
 	block->n = n;
 	block->size = ((size_t)n * dtype_bytes(dtype) + 63) / 64 * 64;
@@ -70,15 +24,38 @@ static bool array_new(const VerifyCall *call, VerifyBlock *block, BufferId id)
 {
 	const Buffer *buffer = &call->program->buffers.at[id];
 	int64_t n;
-	return size_eval(call->program->sizes, buffer->elements, call->dims, &n) &&
+	return size_eval(call->program->sizes, buffer->elements, call->dims, &n) && n >= 0 &&
 	       block_new(block, buffer->dtype, n);
 }
 
 static bool bytes_new(const VerifyCall *call, VerifyBlock *block, Size size)
 {
 	int64_t n;
-	return size_eval(call->program->sizes, size, call->dims, &n) &&
-	       n <= 8 * (int64_t)ELEMENTS_MAX && block_new(block, DTYPE_F64, (n + 7) / 8);
+	return size_eval(call->program->sizes, size, call->dims, &n) && n >= 0 &&
+	       block_new(block, DTYPE_F64, (n + 7) / 8);
+}
+
+static void count_bytes(const VerifyCall *call, Size elements, size_t each, int64_t *bytes)
+{
+	int64_t n;
+	if (!size_eval(call->program->sizes, elements, call->dims, &n) || n < 0 ||
+	    __builtin_mul_overflow(n, (int64_t)each, &n) || __builtin_add_overflow(*bytes, n, bytes))
+		*bytes = INT64_MAX;
+}
+
+/* Of all that the call has. */
+static int64_t bytes_of(const VerifyCall *call)
+{
+	const ProgramRoutine *r = call->routine;
+	int64_t bytes = 0;
+	count_bytes(call, call->program->state, 1, &bytes);
+	count_bytes(call, r->workspace, 1, &bytes);
+	for (uint32_t i = 0; i < r->ninputs + r->noutputs; i++) {
+		const TensorArg *arg = i < r->ninputs ? &r->inputs[i] : &r->outputs[i - r->ninputs];
+		const Buffer *buffer = &call->program->buffers.at[arg->buffer];
+		count_bytes(call, buffer->elements, dtype_bytes(buffer->dtype), &bytes);
+	}
+	return bytes;
 }
 
 static bool blocks_new(VerifyCall *call)
@@ -156,8 +133,10 @@ static float draw(uint64_t seed, uint64_t stream, int64_t at)
 
 /* Floats of both signs, small, so that long sums stay finite; integers that are often equal and, as
  * indices, often inside. */
-static Scalar draw_scalar(Dtype dtype, float u, int64_t limit)
+static Scalar draw_scalar(const VerifyDraw *how, Dtype dtype, float u, int64_t limit)
 {
+	if (dtype_is_float(dtype) && how->coarse)
+		return (Scalar){.f = ((int)(u * 128) - 64) / 64.0};
 	if (dtype_is_float(dtype))
 		return scalar_of(dtype, 2 * (double)u - 1);
 	if (limit == VERIFY_INTEGERS && dtype_wide(dtype) != dtype) /* all of i8 or u8 */
@@ -167,61 +146,74 @@ static Scalar draw_scalar(Dtype dtype, float u, int64_t limit)
 	return (Scalar){.i = (int64_t)(u * (float)limit)};
 }
 
-void verify_call_fill(VerifyCall *call, uint64_t seed, int64_t limit)
+void verify_call_fill(VerifyCall *call, int64_t limit)
 {
 	const ProgramRoutine *r = call->routine;
+	const VerifyDraw *how = &call->draw;
 	for (uint32_t i = 0; i < r->nscalars; i++)
-		call->scalars[i] = draw_scalar(r->scalars[i].dtype, draw(seed, 0, i), limit);
-	for (uint32_t i = 0; i < r->ninputs; i++)
-		for (int64_t at = 0; at < call->inputs[i].n; at++)
-			scalar_write(
-				call->inputs[i].dtype, call->inputs[i].bytes, at,
-				draw_scalar(call->inputs[i].dtype, draw(seed, i + 1, at), limit));
+		call->scalars[i] =
+			draw_scalar(how, r->scalars[i].dtype, draw(how->seed, 0, i), limit);
+	for (uint32_t i = 0; i < r->ninputs; i++) {
+		const VerifyBlock *input = &call->inputs[i];
+		for (int64_t at = 0; at < input->n; at++)
+			scalar_write(input->dtype, input->bytes, at,
+				     draw_scalar(how, input->dtype, draw(how->seed, i + 1, at),
+						 limit));
+	}
 }
 
-/* Parameters of integers, which begin with one number, are drawn too. */
-static void fill_integers(VerifyCall *call, uint64_t seed)
+/* An element of a parameter: near the number that it begins with, or near 0. */
+static Scalar draw_param(const VerifyCall *call, const ProgramParam *param, int64_t at)
+{
+	Dtype dtype = param->type.dtype;
+	double first = param->init == PARAM_CONSTANT ? param->value : 0;
+	Scalar value = draw_scalar(&call->draw, dtype, draw(call->draw.seed, param->key, at),
+				   VERIFY_INTEGERS);
+	return dtype_is_float(dtype) ? scalar_of(dtype, first + value.f / 8) : value;
+}
+
+/* Parameters that begin with one number, which biases and integers do, are drawn too; coarse ones
+ * all. */
+static void fill_params(VerifyCall *call)
 {
 	const Program *program = call->program;
 	for (size_t i = 0; i < program->params.n; i++) {
 		const ProgramParam *param = &program->params.at[i];
-		int64_t n, offset;
-		if (dtype_is_float(param->type.dtype) ||
-		    !size_eval(program->sizes, program->buffers.at[param->buffer].elements,
-			       call->dims, &n) ||
-		    !size_eval(program->sizes, param->offset, call->dims, &offset))
-			continue;
-		for (int64_t at = 0; at < n; at++)
-			scalar_write(param->type.dtype, (char *)call->state.bytes + offset, at,
-				     draw_scalar(param->type.dtype, draw(seed, param->key, at),
-						 VERIFY_INTEGERS));
+		VerifyBlock block = verify_call_param(call, i);
+		bool drawn = param->init == PARAM_CONSTANT || call->draw.coarse;
+		for (int64_t at = 0; block.bytes && drawn && at < block.n; at++)
+			scalar_write(block.dtype, block.bytes, at, draw_param(call, param, at));
 	}
 	interp_pack(program, call->dims, call->state.bytes);
 }
 
-VerifyCall *verify_call_new(const Program *program, uint32_t routine, uint64_t seed,
+VerifyCall *verify_call_new(const Program *program, uint32_t routine, const VerifyDraw *how,
 			    const char **why)
 {
 	*why = "memory is short";
 	VerifyCall *call = call_alloc(program, routine);
 	if (!call)
 		return NULL;
+	call->draw = *how;
 	for (DimId d = 0; d < sizes_ndims(program->sizes); d++) {
 		int64_t least = sizes_dim(program->sizes, d)->at_least;
 		call->dims[d] = least > 1 ? least : 1;
 	}
-	bool found = find_dims(call);
-	*why = found ? "its arrays are too large to interpret" : "no small dims satisfy its guards";
-	if (!found || !blocks_new(call)) {
+	bool found = verify_dims_find(call), small = found && bytes_of(call) <= how->most_bytes;
+	if (!small)
+		*why = found			     ? "its arrays are too large"
+		       : how->dims == VERIFY_SMALL ? "no small dims satisfy its guards"
+						     : NULL;
+	if (!small || !blocks_new(call)) {
 		verify_call_free(call);
 		return NULL;
 	}
 	if (!verify_call_is_init(call)) {
 		memset(call->state.bytes, 0, call->state.size);
-		interp_init(program, call->dims, call->state.bytes, seed);
-		fill_integers(call, seed);
+		interp_init(program, call->dims, call->state.bytes, how->seed);
+		fill_params(call);
 	}
-	verify_call_fill(call, seed, VERIFY_INTEGERS);
+	verify_call_fill(call, VERIFY_INTEGERS);
 	return call;
 }
 
@@ -239,6 +231,7 @@ VerifyCall *verify_call_copy(const VerifyCall *from)
 	VerifyCall *call = call_alloc(from->program, from->index);
 	if (!call)
 		return NULL;
+	call->draw = from->draw;
 	memcpy(call->dims, from->dims, sizes_ndims(from->program->sizes) * sizeof *call->dims);
 	memcpy(call->scalars, from->scalars, from->routine->nscalars * sizeof *call->scalars);
 	if (!blocks_new(call)) {
@@ -264,72 +257,15 @@ const char *verify_call_dims(Arena *arena, const VerifyCall *call)
 	return text;
 }
 
-/* ---- comparison ---- */
-
-static double magnitude(const VerifyBlock *block)
+VerifyBlock verify_call_param(const VerifyCall *call, size_t i)
 {
-	double most = 0;
-	for (int64_t i = 0; i < block->n; i++) {
-		double x = fabs(scalar_read(block->dtype, block->bytes, i).f);
-		if (isfinite(x) && x > most)
-			most = x;
-	}
-	return most;
-}
-
-/* 0 for equal numbers and for two NaNs, infinite where only one is finite. */
-static double difference(double a, double b, double scale)
-{
-	if (a == b || (isnan(a) && isnan(b)))
-		return 0;
-	if (!isfinite(a) || !isfinite(b))
-		return INFINITY;
-	return fabs(a - b) / scale;
-}
-
-static void compare_block(VerifyDifference *d, const VerifyBlock *a, const VerifyBlock *b,
-			  const char *name)
-{
-	bool real = dtype_is_float(a->dtype);
-	double scale = real ? magnitude(a) : 1;
-	for (int64_t i = 0; i < a->n; i++) {
-		Scalar x = scalar_read(a->dtype, a->bytes, i),
-		       y = scalar_read(b->dtype, b->bytes, i);
-		if (x.i == y.i || (real && isnan(x.f) && isnan(y.f)))
-			continue;
-		d->bits = false;
-		double by = real ? difference(x.f, y.f, scale > 0 ? scale : 1) : INFINITY;
-		if (!d->where || by > d->largest) {
-			d->largest = by;
-			d->where = name;
-		}
-	}
-	d->values += a->n;
-}
-
-/* The parameters that the routine may have changed: compared as what they are. */
-static void compare_params(VerifyDifference *d, const VerifyCall *expected, const VerifyCall *got)
-{
-	const Program *p = expected->program;
-	for (size_t i = 0; i < p->params.n; i++) {
-		const ProgramParam *param = &p->params.at[i];
-		int64_t n, offset;
-		if (!size_eval(p->sizes, p->buffers.at[param->buffer].elements, expected->dims,
-			       &n) ||
-		    !size_eval(p->sizes, param->offset, expected->dims, &offset))
-			continue;
-		VerifyBlock a = {(char *)expected->state.bytes + offset, 0, param->type.dtype, n};
-		VerifyBlock b = {(char *)got->state.bytes + offset, 0, param->type.dtype, n};
-		compare_block(d, &a, &b, param->name);
-	}
-}
-
-VerifyDifference verify_compare(const VerifyCall *expected, const VerifyCall *got)
-{
-	VerifyDifference d = {.bits = true};
-	for (uint32_t i = 0; i < expected->routine->noutputs; i++)
-		compare_block(&d, &expected->outputs[i], &got->outputs[i],
-			      expected->routine->outputs[i].name);
-	compare_params(&d, expected, got);
-	return d;
+	const Program *program = call->program;
+	const ProgramParam *param = &program->params.at[i];
+	VerifyBlock block = {.dtype = param->type.dtype};
+	int64_t offset;
+	if (size_eval(program->sizes, program->buffers.at[param->buffer].elements, call->dims,
+		      &block.n) &&
+	    size_eval(program->sizes, param->offset, call->dims, &offset))
+		block.bytes = (char *)call->state.bytes + offset;
+	return block;
 }

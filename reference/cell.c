@@ -1,0 +1,530 @@
+/* One operation on cells.
+ *
+ * Functions that rise or fall in each operand are computed at the ends of the operands' intervals:
+ * the result's interval is between the least and the greatest. Steps (floor, a cast to an integer)
+ * are among them, so what rounding decides shows as a wide interval. The others are treated one by
+ * one. Integers without errors are base/ops.h's.
+ */
+#include "reference/cell.h"
+
+#include <float.h>
+#include <tgmath.h>
+
+#include "base/element.h"
+
+typedef long double Wide;
+
+RefCell cell_unknown(void)
+{
+	return (RefCell){.error = (double)INFINITY, .jumps = true};
+}
+
+RefCell cell_neutral(Op op, Dtype dtype)
+{
+	Scalar neutral = op_neutral(op, dtype);
+	return cell_exact(dtype_is_float(dtype) ? (Wide)neutral.f : (Wide)neutral.i);
+}
+
+bool cell_is_unknown(const RefCell *cell) { return isinf(cell->error); }
+
+/* ---- the types ---- */
+
+int cell_digits(Dtype dtype)
+{
+	switch (dtype) {
+	case DTYPE_F64: return DBL_MANT_DIG;
+	case DTYPE_BF16: return 8;
+	case DTYPE_F16: return 11;
+	default: return FLT_MANT_DIG;
+	}
+}
+
+double cell_unit(Dtype dtype)
+{
+	switch (dtype) {
+	case DTYPE_F64: return DBL_EPSILON / 2 + (double)LDBL_EPSILON;
+	case DTYPE_BF16: return 0x1p-8;
+	case DTYPE_F16: return 0x1p-11;
+	default: return (double)FLT_EPSILON / 2 + (double)LDBL_EPSILON;
+	}
+}
+
+double cell_least(Dtype dtype)
+{
+	switch (dtype) {
+	case DTYPE_F64: return 0x1p-1074;
+	case DTYPE_BF16: return 0x1p-133;
+	case DTYPE_F16: return 0x1p-24;
+	default: return 0x1p-149;
+	}
+}
+
+double cell_most(Dtype dtype)
+{
+	switch (dtype) {
+	case DTYPE_F64: return DBL_MAX;
+	case DTYPE_BF16: return 0x1.fep127;
+	case DTYPE_F16: return 65504;
+	default: return (double)FLT_MAX;
+	}
+}
+
+/* The least of the normal numbers. */
+static double normal(Dtype dtype)
+{
+	return dtype == DTYPE_F64 ? DBL_MIN : dtype == DTYPE_F16 ? 0x1p-14 : (double)FLT_MIN;
+}
+
+long double cell_round(Dtype dtype, long double x)
+{
+	switch (dtype) {
+	case DTYPE_F64: return (double)x;
+	case DTYPE_F32: return (float)x;
+	case DTYPE_BF16: return bf16_value(bf16_bits((float)x));
+	case DTYPE_F16: return f16_value(f16_bits((float)x));
+	default: return x;
+	}
+}
+
+/* Infinite where all of it overflows, unknown where a part does. */
+static bool overflows(Dtype dtype, Wide x, double spread, RefCell *out)
+{
+	Wide most = cell_most(dtype);
+	if (fabs(x) + spread <= most)
+		return false;
+	if (!isfinite(x) || fabs(x) - spread > most * (1 + cell_unit(dtype))) {
+		*out = cell_exact(isfinite(x) ? copysign((Wide)INFINITY, x) : x);
+		return true;
+	}
+	*out = cell_unknown();
+	return true;
+}
+
+RefCell cell_rounded(Dtype dtype, long double x, double spread)
+{
+	RefCell cell;
+	if (!dtype_is_float(dtype))
+		return (RefCell){.x = x, .error = spread};
+	if (overflows(dtype, x, spread, &cell))
+		return cell;
+	Wide rounded = cell_round(dtype, x);
+	cell = cell_exact(x);
+	if (spread > 0)
+		cell.error = spread + cell_unit(dtype) * ((double)fabs(x) + spread) +
+			     cell_least(dtype);
+	else if (rounded != x)
+		cell.error = (double)(fabs(rounded - x) + fabs(x) * LDBL_EPSILON) + DBL_TRUE_MIN;
+	return cell;
+}
+
+/* ---- functions at the ends of intervals ---- */
+
+static Wide real(Op op, Wide x, Wide y, Wide z)
+{
+	const Wide half_root = 0.707106781186547524400844362104849039L;
+	switch (op) {
+#define REAL(name, expression)                                                                     \
+	case OP_##name: return expression;
+#include "base/ops_real.def"
+#undef REAL
+	case OP_MOD: x = fmod(x, y); return x != 0 && (x < 0) != (y < 0) ? x + y : x;
+	case OP_THREEFRY:
+	case OP_ZIP:
+	case OP_TURN:
+	case OP_NONE: break;
+	}
+	return 0;
+}
+
+/* Of numbers of the same class: how far they are apart; else infinite. */
+static double apart(Wide a, Wide b)
+{
+	if ((isnan(a) && isnan(b)) || a == b)
+		return 0;
+	return isfinite(a) && isfinite(b) ? (double)fabs(a - b) : (double)INFINITY;
+}
+
+/* The value, and how far it is from what the ends of the intervals give. */
+static RefCell over_ends(Op op, const RefCell *args)
+{
+	int n = op_arity(op);
+	Wide x[3] = {0};
+	for (int i = 0; i < n; i++)
+		x[i] = args[i].x;
+	RefCell out = cell_exact(real(op, x[0], x[1], x[2]));
+	if (args[0].error == 0 && args[n / 2].error == 0 && args[n - 1].error == 0)
+		return out;
+	for (int ends = 0; ends < 1 << n; ends++) {
+		for (int i = 0; i < n; i++)
+			x[i] = args[i].x + (ends >> i & 1 ? args[i].error : -args[i].error);
+		double by = apart(out.x, real(op, x[0], x[1], x[2]));
+		out.error = by > out.error ? by : out.error;
+	}
+	return out;
+}
+
+static bool holds_zero(const RefCell *cell) { return fabs(cell->x) <= cell->error; }
+
+/* Does the function jump, or have no value, somewhere inside the operands' intervals? */
+static bool breaks(Op op, const RefCell *args)
+{
+	const Wide quarter = 1.57079632679489661923132169163975144L;
+	const RefCell *x = &args[0], *y = &args[op_arity(op) - 1];
+	switch (op) {
+	case OP_RECIP:
+	case OP_RSQRT: return holds_zero(x); /* the sign of a 0 may differ too */
+	case OP_DIV: return holds_zero(y);
+	case OP_TAN:
+		return floor((x->x - x->error) / quarter / 2 + 0.5L) !=
+		       floor((x->x + x->error) / quarter / 2 + 0.5L);
+	case OP_POW:
+		if (x->x > x->error)
+			return false;
+		if (y->error == 0 && (x->error == 0 || y->x == floor(y->x)))
+			return holds_zero(x) && y->x < 0;
+		return x->x - x->error < 0 || y->x - y->error <= 0;
+	default: return false;
+	}
+}
+
+/* The error in units of the last place, 1/2 where the result is rounded once. */
+static double last_places(const Rules *rules, Op op, Dtype dtype)
+{
+	bool fast = rules->fast && dtype == DTYPE_F32;
+	switch (op) {
+	case OP_EXP: return fast ? 3 : 1;
+	case OP_EXP2: return fast ? 3 : 1.5;
+	case OP_LOG: return fast ? 4 : 1;
+	case OP_SIGMOID: return fast ? 4 : 2.5;
+	case OP_LOG2:
+	case OP_TANH: return fast ? 6 : 2.5;
+	case OP_ERF: return fast ? 6 : 1.5;
+	case OP_RSQRT:
+	case OP_POW: return 1.5;
+	case OP_TAN: return 2.5;
+	case OP_SIN:
+	case OP_COS: return 2.75;
+	default: return 0.5;
+	}
+}
+
+/* What a function that is no single rounding adds; numbers below the normal ones may be lost. */
+static RefCell with_places(const Rules *rules, Op op, Dtype dtype, RefCell cell)
+{
+	double places = last_places(rules, op, dtype), most = (double)fabs(cell.x) + cell.error;
+	bool fast = rules->fast && (op == OP_EXP || op == OP_EXP2);
+	RefCell over;
+	if (overflows(dtype, cell.x, cell.error, &over))
+		return over;
+	if (fast && most > 0x1p127)
+		return cell_unknown();
+	cell.error += (2 * places + 1) * cell_unit(dtype) * most;
+	if (cell.x == 0 && cell.error == 0)
+		return cell;
+	if ((fast || op == OP_SIGMOID) && cell.x < 2 * normal(dtype))
+		cell.error += normal(dtype);
+	else
+		cell.error += (places + 1) * cell_least(dtype);
+	return cell;
+}
+
+/* ---- functions that neither rise nor fall, or are exact ---- */
+
+static RefCell smooth(Op op, Dtype dtype, const RefCell *args)
+{
+	const RefCell *x = &args[0];
+	RefCell out = cell_exact(real(op, x->x, 0, 0));
+	double unit = cell_unit(dtype);
+	if (isnan(out.x))
+		return x->error > 0 ? cell_unknown() : out;
+	if (op == OP_GELU && isfinite(x->x)) /* in units of the argument */
+		out.error = 1.13 * x->error + 4.5 * unit * (double)fabs(x->x) + 4 * cell_least(dtype);
+	else
+		out.error = op == OP_ABS || x->error < 2 ? x->error : 2;
+	return out;
+}
+
+/* An even power falls and rises. */
+static RefCell power(const RefCell *args)
+{
+	RefCell out = over_ends(OP_POW, args);
+	bool turns = args[0].error > 0 && holds_zero(&args[0]) && args[1].x != 0;
+	if (turns && out.error < (double)fabs(out.x))
+		out.error = (double)fabs(out.x);
+	return out;
+}
+
+static RefCell remainder_of(Dtype dtype, const RefCell *args)
+{
+	const RefCell *x = &args[0], *y = &args[1];
+	Wide value = real(OP_MOD, x->x, y->x, 0);
+	if (x->error == 0 && y->error == 0)
+		return cell_rounded(dtype, value, 0);
+	if (holds_zero(y) || !isfinite(value))
+		return cell_unknown();
+	RefCell times = over_ends(OP_DIV, args);
+	Wide whole = floor(times.x), by = times.error * (1 + 0x1p-30L);
+	if (floor(times.x - by) == whole && floor(times.x + by) == whole)
+		return cell_rounded(dtype, value, x->error + (double)fabs(whole) * y->error);
+	return (RefCell){.x = value, .error = (double)fabs(y->x) + y->error, .jumps = true};
+}
+
+typedef struct Truth {
+	bool no, yes; /* what it may be */
+} Truth;
+
+static RefCell truth_cell(Truth truth)
+{
+	bool open = truth.no && truth.yes;
+	return (RefCell){.x = !truth.no, .error = open, .jumps = open};
+}
+
+/* Is it other than 0? NaN is. */
+static Truth is_true(const RefCell *x)
+{
+	if (cell_is_unknown(x))
+		return (Truth){true, true};
+	return (Truth){holds_zero(x), x->x != 0 || x->error > 0};
+}
+
+static Truth is_less(const RefCell *a, const RefCell *b, bool or_equal)
+{
+	Wide most = b->x + b->error - (a->x - a->error), least = b->x - b->error - (a->x + a->error);
+	if (cell_is_unknown(a) || cell_is_unknown(b))
+		return (Truth){true, true};
+	if (isinf(a->x) || isinf(b->x) || isnan(a->x) || isnan(b->x)) {
+		bool less = or_equal ? a->x <= b->x : a->x < b->x;
+		return (Truth){!less, less};
+	}
+	return or_equal ? (Truth){least < 0, most >= 0} : (Truth){least <= 0, most > 0};
+}
+
+static Truth is_equal(const RefCell *a, const RefCell *b)
+{
+	Truth below = is_less(a, b, true), above = is_less(b, a, true);
+	if (cell_is_unknown(a) || cell_is_unknown(b))
+		return (Truth){true, true};
+	bool same = a->x == b->x && a->error == 0 && b->error == 0;
+	return (Truth){!same, below.yes && above.yes};
+}
+
+static Truth compare(Op op, const RefCell *a, const RefCell *b)
+{
+	Truth x, y;
+	switch (op) {
+	case OP_LT: return is_less(a, b, false);
+	case OP_LE: return is_less(a, b, true);
+	case OP_GT: return is_less(b, a, false);
+	case OP_GE: return is_less(b, a, true);
+	case OP_EQ: return is_equal(a, b);
+	case OP_NE: x = is_equal(a, b); return (Truth){x.yes, x.no};
+	case OP_NOT: x = is_true(a); return (Truth){x.yes, x.no};
+	default: break;
+	}
+	x = is_true(a);
+	y = is_true(b);
+	return op == OP_AND ? (Truth){x.no || y.no, x.yes && y.yes}
+			    : (Truth){x.no && y.no, x.yes || y.yes};
+}
+
+/* One of two, or what covers both. */
+static RefCell choose(Truth truth, RefCell yes, RefCell no)
+{
+	if (!truth.no)
+		return yes;
+	if (!truth.yes)
+		return no;
+	double by = apart(yes.x, no.x) + no.error;
+	yes.error = by > yes.error ? by : yes.error;
+	yes.jumps = true;
+	return isfinite(yes.x) ? yes : cell_unknown();
+}
+
+static RefCell gate(Op op, const RefCell *args)
+{
+	RefCell zero = cell_exact(0), one = cell_exact(1);
+	Truth open = is_less(&zero, &args[0], false);
+	RefCell out = choose(open, args[1], zero);
+	return op == OP_RELU_GATE ? out : choose(is_less(&args[0], &one, false), out, zero);
+}
+
+/* ---- operations ---- */
+
+static bool is_comparison(Op op) { return (op >= OP_LT && op <= OP_OR) || op == OP_NOT; }
+
+/* Is the result an operand, or a whole number of the type? */
+static bool needs_no_rounding(Op op)
+{
+	switch (op) {
+	case OP_MAX:
+	case OP_MIN:
+	case OP_ID:
+	case OP_NEG:
+	case OP_ABS:
+	case OP_RELU:
+	case OP_SAT01:
+	case OP_SIGN:
+	case OP_FLOOR:
+	case OP_CEIL:
+	case OP_ROUND: return true;
+	default: return false;
+	}
+}
+
+static bool is_step(Op op)
+{
+	return op == OP_SIGN || op == OP_FLOOR || op == OP_CEIL || op == OP_ROUND;
+}
+
+static bool is_rounded_once(Op op)
+{
+	return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV || op == OP_SQRT ||
+	       op == OP_RECIP || op == OP_FMA;
+}
+
+static RefCell float_op(const Rules *rules, Op op, Dtype dtype, const RefCell *args)
+{
+	if (op <= OP_MUL && args[0].error == 0 && args[1].error == 0)
+		return cell_rounded(dtype, real(op, args[0].x, args[1].x, 0), 0);
+	if (is_comparison(op))
+		return truth_cell(compare(op, &args[0], &args[op_arity(op) - 1]));
+	if (op == OP_WHERE)
+		return choose(is_true(&args[0]), args[1], args[2]);
+	if (op == OP_RELU_GATE || op == OP_SAT01_GATE)
+		return gate(op, args);
+	for (int i = 0; i < op_arity(op); i++)
+		if (cell_is_unknown(&args[i]))
+			return cell_unknown();
+	if (breaks(op, args))
+		return cell_unknown();
+	if (op == OP_MOD)
+		return remainder_of(dtype, args);
+	if (op == OP_ABS || op == OP_GELU)
+		return smooth(op, dtype, args);
+	RefCell out = op == OP_SIN || op == OP_COS ? smooth(op, dtype, args)
+		      : op == OP_POW		   ? power(args)
+						   : over_ends(op, args);
+	out.jumps = is_step(op);
+	if (needs_no_rounding(op) || cell_is_unknown(&out))
+		return out;
+	return is_rounded_once(op) ? cell_rounded(dtype, out.x, out.error)
+				   : with_places(rules, op, dtype, out);
+}
+
+static bool fits(Dtype dtype, const RefCell *cell)
+{
+	Wide least = op_neutral(OP_MAX, dtype).i, most = op_neutral(OP_MIN, dtype).i;
+	return cell->x - cell->error >= least && cell->x + cell->error <= most;
+}
+
+/* Integers that rounding has a say in, as if they were real; unknown where they may wrap, or where
+ * a quotient is cut off. */
+static RefCell inexact_op(const Rules *rules, Op op, Dtype dtype, const RefCell *args)
+{
+	bool wraps_less = op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_FMA;
+	if (!wraps_less && !needs_no_rounding(op) && !is_comparison(op) && op != OP_WHERE)
+		return cell_unknown();
+	RefCell out = float_op(rules, op, DTYPE_F64, args);
+	if (is_comparison(op) || cell_is_unknown(&out))
+		return out;
+	return fits(dtype, &out) ? out : cell_unknown();
+}
+
+static RefCell words_op(Op op, const RefCell *args)
+{
+	Scalar words[2];
+	for (int i = 0; i < op_arity(op); i++) {
+		if (cell_is_unknown(&args[i]))
+			return cell_unknown();
+		for (int k = 0; k < 4; k++)
+			words[i].w[k] = args[i].w[k];
+	}
+	Scalar out = op_eval(op, DTYPE_U4X32, words);
+	return (RefCell){.w = {out.w[0], out.w[1], out.w[2], out.w[3]}};
+}
+
+static RefCell any_op(const Rules *rules, Op op, Dtype dtype, const RefCell *args)
+{
+	Scalar exact[3] = {{0}};
+	if (dtype == DTYPE_U4X32)
+		return op == OP_ID ? args[0] : words_op(op, args);
+	if (dtype_is_float(dtype))
+		return float_op(rules, op, dtype, args);
+	for (int i = 0; i < op_arity(op); i++) {
+		if (args[i].error > 0)
+			return inexact_op(rules, op, dtype, args);
+		exact[i].i = (int64_t)args[i].x;
+	}
+	return cell_exact((Wide)op_eval(op, dtype, exact).i);
+}
+
+RefCell cell_op(const Rules *rules, Op op, Dtype dtype, const RefCell *args)
+{
+	RefCell out = any_op(rules, op, dtype, args);
+	for (int i = 0; i < op_arity(op); i++)
+		out.jumps |= args[i].jumps;
+	out.jumps &= out.error > 0;
+	return out;
+}
+
+/* ---- conversions ---- */
+
+static Wide converted(Wide x, Dtype from, Dtype to)
+{
+	Scalar s = {0};
+	if (dtype_is_float(to)) /* f64 and integers to bf16 and f16 by way of f32, as cell_round does */
+		return cell_round(to, x);
+	if (dtype_is_float(from))
+		s.f = (double)x;
+	else
+		s.i = (int64_t)x;
+	return (Wide)scalar_convert(s, from, to).i;
+}
+
+RefCell cell_convert(RefCell cell, Dtype from, Dtype to)
+{
+	if (from == to)
+		return cell;
+	if (to == DTYPE_U4X32) {
+		if (cell.error > 0)
+			return cell_unknown();
+		Scalar s = scalar_convert((Scalar){.i = (int64_t)cell.x}, from, to);
+		return (RefCell){.w = {s.w[0], s.w[1], s.w[2], s.w[3]}};
+	}
+	if (from == DTYPE_U4X32) {
+		Scalar words = {.w = {cell.w[0], cell.w[1], cell.w[2], cell.w[3]}};
+		return cell_is_unknown(&cell) ? (RefCell){.x = 0.5, .error = 0.5, .jumps = true}
+					      : cell_exact(scalar_convert(words, from, to).f);
+	}
+	bool holds_all = dtype_wide(from) == to || (to == DTYPE_F64 && from != DTYPE_I64);
+	if (holds_all || cell_is_unknown(&cell))
+		return cell;
+	if (!dtype_is_float(from) && !dtype_is_float(to) && cell.error > 0)
+		return fits(to, &cell) ? cell : cell_unknown();
+	RefCell out = cell_exact(converted(cell.x, from, to));
+	double below = apart(out.x, converted(cell.x - cell.error, from, to)),
+	       above = apart(out.x, converted(cell.x + cell.error, from, to));
+	out.error = below > above ? below : above;
+	out.jumps = out.error > 0 && to != DTYPE_F32;
+	return out;
+}
+
+/* ---- comparison ---- */
+
+bool ref_says_something(const RefCell *cell, Dtype dtype)
+{
+	return dtype_is_float(dtype) ? !cell_is_unknown(cell) : cell->error < 0x1p31;
+}
+
+bool ref_allows(const RefCell *cell, Dtype dtype, Scalar got)
+{
+	if (!ref_says_something(cell, dtype))
+		return true;
+	if (!dtype_is_float(dtype))
+		return fabs((Wide)got.i - cell->x) <= cell->error;
+	if (isnan(cell->x) || isnan(got.f))
+		return isnan(cell->x) && isnan(got.f);
+	if (isinf(cell->x) || isinf(got.f))
+		return cell->x == got.f;
+	return fabs((Wide)got.f - cell->x) <= cell->error * (1 + 0x1p-20);
+}

@@ -1,0 +1,381 @@
+/* Operations: what each point of the product space makes of the operands' cells, and what meets in
+ * a cell of the result. A step of a routine computes the right side whole before the target takes
+ * it in, so that it reads what the target held before.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "reference/run.h"
+
+/* ---- one point ---- */
+
+typedef struct Filling {
+	RefTensor *out;
+	Fold *folds; /* by cell; NULL: each is written once */
+	Op reduce;
+	Dtype wide;  /* in which it is computed */
+	bool minus;  /* terms are taken away */
+	bool narrow; /* at most two operands: their products are exact where the type holds them */
+	bool pairs;  /* products of two bf16, which may take subnormal numbers for 0 */
+} Filling;
+
+static bool is_comparison(Op op) { return (op >= OP_LT && op <= OP_OR) || op == OP_NOT; }
+
+static Op op_of(const Node *node)
+{
+	switch (node->kind) {
+	case NODE_COMPOSE: return OP_MUL;
+	case NODE_POINTWISE:
+	case NODE_SPEC: return node->op == OP_NONE ? OP_ID : node->op;
+	default: return OP_ID;
+	}
+}
+
+/* Operands of one point: those that it has, but indices. */
+typedef struct Operands {
+	RefCell cells[3];
+	Dtype dtypes[3];
+	uint32_t n;
+} Operands;
+
+static RefCell apply(const Walk *walk, Op op, Operands *x)
+{
+	static const RefCell zero;
+	Dtype dtype = walk->node->dtype;
+	if (is_comparison(op)) {
+		dtype = DTYPE_NONE;
+		for (uint32_t i = 0; i < x->n; i++)
+			dtype = dtype_join(dtype, x->dtypes[i]);
+	}
+	for (uint32_t i = 0; i < x->n; i++)
+		x->cells[i] = op == OP_WHERE && i == 0
+				      ? cell_op(&walk->run->rules, OP_NE, dtype_wide(x->dtypes[0]),
+						(const RefCell[]){x->cells[0], zero})
+				      : cell_convert(x->cells[i], x->dtypes[i], dtype);
+	return cell_op(&walk->run->rules, op, dtype, x->cells);
+}
+
+/* Of more operands than the operation takes, the first two, then that and the third. */
+static RefCell combined(const Walk *walk, Operands *x)
+{
+	Op op = op_of(walk->node);
+	Dtype dtype = walk->node->dtype;
+	uint32_t n = x->n;
+	if (op == OP_ID || (n == 1 && op_arity(op) != 1))
+		return cell_convert(x->cells[0], x->dtypes[0], dtype);
+	if ((uint32_t)op_arity(op) == n)
+		return apply(walk, op, x);
+	REQUIRE(op_arity(op) == 2 && n == 3);
+	Operands first = {{x->cells[0], x->cells[1]}, {x->dtypes[0], x->dtypes[1]}, 2};
+	RefCell value = apply(walk, op, &first);
+	Operands second = {{value, x->cells[2]}, {dtype, x->dtypes[2]}, 2};
+	return apply(walk, op, &second);
+}
+
+/* A product of which an operand is a subnormal bf16. */
+static void lose_subnormal(const Operands *x, RefCell *product)
+{
+	for (uint32_t i = 0; i < x->n; i++)
+		if (fabsl(x->cells[i].x) < 0x1p-126L)
+			product->error += (double)fabsl(product->x);
+	product->error += fabsl(product->x) < 0x1p-100L ? 0x1p-126 : 0;
+}
+
+/* A padded read that is skipped may be a 0 that is multiplied, which shows beside what is no
+ * finite number. */
+static bool shows_padding(const Walk *walk, const Filling *f, const Operands *x)
+{
+	bool shows = false;
+	for (uint32_t i = 0; i < x->n; i++)
+		shows |= cell_is_unknown(&x->cells[i]) || !isfinite(x->cells[i].x);
+	return shows && op_of(walk->node) == OP_MUL && f->reduce == OP_ADD;
+}
+
+/* false: a padded read is outside. */
+static bool read_operands(const Walk *walk, Operands *x)
+{
+	const Node *node = walk->node;
+	bool inside = true;
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		bool index = (node->kind == NODE_GATHER || node->kind == NODE_SLICE) && i == 1;
+		if (!walk->piece->args[i].present || index)
+			continue;
+		int64_t at = walk_position(walk, &walk->args[i]);
+		inside &= at >= 0;
+		if (at < 0)
+			continue;
+		REQUIRE(x->n < 3);
+		x->cells[x->n] = walk->args[i].tensor->cells[at];
+		x->dtypes[x->n++] = walk->args[i].tensor->dtype;
+	}
+	return inside;
+}
+
+static void visit(Walk *walk, void *of)
+{
+	Filling *f = of;
+	Operands x = {.n = 0};
+	int64_t to = walk_position(walk, &walk->result);
+	if (to < 0)
+		return;
+	if (!read_operands(walk, &x)) {
+		if (f->folds && shows_padding(walk, f, &x))
+			f->folds[to].unknown = true;
+		return;
+	}
+	RefCell value = combined(walk, &x);
+	if (f->pairs)
+		lose_subnormal(&x, &value);
+	if (f->folds) {
+		f->folds[to].exact &= f->narrow;
+		value.x = f->minus ? -value.x : value.x;
+		fold_add(&f->folds[to], f->reduce, f->wide, &value);
+	} else {
+		f->out->cells[to] = value;
+	}
+}
+
+/* ---- all of them ---- */
+
+static bool is_bf16(const Run *run, NodeId id)
+{
+	const Node *node = run_node(run, id);
+	return node->dtype == DTYPE_BF16 ||
+	       (node->kind == NODE_CAST && run_node(run, node->args[0])->dtype == DTYPE_BF16);
+}
+
+static Filling filling_of(const Run *run, NodeId id, RefTensor *out)
+{
+	const Node *node = run_node(run, id);
+	bool spec = node->kind == NODE_SPEC || node->kind == NODE_BLOCK;
+	Filling f = {.out = out,
+		     .reduce = spec && node->reduce != OP_NONE ? node->reduce : OP_ADD,
+		     .wide = dtype_wide(node->dtype),
+		     .narrow = node->nargs < 3};
+	f.pairs = run->rules.pairs && op_of(node) == OP_MUL && node->nargs == 2 &&
+		  is_bf16(run, node->args[0]) && is_bf16(run, node->args[1]);
+	return f;
+}
+
+/* What a step's target holds before, with which the terms meet in any order; else NULL. */
+static const RefTensor *held_before(Run *run, NodeId id, Op reduce)
+{
+	const Node *node = run_node(run, id);
+	bool adds = (node->acc == OP_ADD || node->acc == OP_SUB) && reduce == OP_ADD,
+	     multiplies = node->acc == OP_MUL && reduce == OP_MUL;
+	bool meets = node->target != NODE_NONE && !run->inference->projs[id]->linear &&
+		     !run->inference->projs[id]->injective && (adds || multiplies);
+	return meets ? run_tensor(run, id) : NULL;
+}
+
+static bool folds_new(Run *run, NodeId id, Filling *f)
+{
+	const RefTensor *before = held_before(run, id, f->reduce);
+	f->folds = malloc(((size_t)f->out->n + 1) * sizeof *f->folds);
+	f->minus = before && run_node(run, id)->acc == OP_SUB;
+	for (int64_t i = 0; f->folds && i < f->out->n; i++) {
+		RefCell first = before && !run_node(run, id)->clear ? before->cells[i] : cell_exact(0);
+		fold_start(&f->folds[i], f->reduce, f->wide);
+		if (before && !run_node(run, id)->clear)
+			fold_add(&f->folds[i], f->reduce, f->wide, &first);
+	}
+	return f->folds != NULL;
+}
+
+/* Element k of the operand is elements k*width .. of the result. */
+static void fill_linear(Run *run, NodeId id, RefTensor *out)
+{
+	const Node *node = run_node(run, id);
+	const RefTensor *from = run_tensor(run, node->args[0]);
+	int64_t width = run->inference->projs[id]->width;
+	for (int64_t i = 0; i < out->n; i++) {
+		RefCell cell = from->cells[i / width];
+		if (width > 1)
+			cell.w[0] = cell.w[i % width];
+		out->cells[i] = cell_convert(cell, from->dtype, out->dtype);
+	}
+}
+
+static bool fill_points(Run *run, NodeId id, RefTensor *out)
+{
+	Filling f = filling_of(run, id, out);
+	RefCell none = cell_neutral(f.reduce, out->dtype);
+	bool meet = !run->inference->projs[id]->injective && out->dtype != DTYPE_U4X32;
+	if (meet && !folds_new(run, id, &f)) {
+		run->result->outcome = REF_TOO_MUCH;
+		return false;
+	}
+	for (int64_t i = 0; i < out->n; i++)
+		out->cells[i] = none;
+	walk_points(run, id, visit, &f);
+	for (int64_t i = 0; f.folds && i < out->n; i++)
+		out->cells[i] = cell_convert(fold_end(&f.folds[i], f.reduce, f.wide), f.wide,
+					     out->dtype);
+	free(f.folds);
+	return true;
+}
+
+/* ---- the greatest ---- */
+
+/* Of one cell: the index that is found, and the first and the last that might be. */
+typedef struct Best {
+	long double value, surely; /* the greatest, and what is at least reached */
+	int64_t at, first, last;
+	bool exact;  /* the greatest has no error */
+	bool second; /* walk: now for the candidates */
+} Best;
+
+static void find_best(Walk *walk, void *of)
+{
+	Best *best = &((Best *)of)[walk_position(walk, &walk->result)];
+	const RefCell *cell = &walk->args[0].tensor->cells[walk_position(walk, &walk->args[0])];
+	int64_t along = 0;
+	for (uint32_t i = 0; i < walk->piece->niters; i++)
+		if (walk->proj->iters[walk->piece->iters[i]].reduced)
+			along = walk->at[walk->piece->iters[i]];
+	if (best->second) {
+		bool equal = best->exact && along > best->at && cell->error == 0 &&
+			     cell->x == best->value;
+		bool may = !equal && cell->x + cell->error >= best->surely;
+		best->first = may && along < best->first ? along : best->first;
+		best->last = may && along > best->last ? along : best->last;
+		return;
+	}
+	if (cell->x > best->value) {
+		best->value = cell->x;
+		best->exact = cell->error == 0;
+		best->at = along;
+	}
+	if (cell->x - cell->error > best->surely)
+		best->surely = cell->x - cell->error;
+}
+
+static bool fill_argmax(Run *run, NodeId id, RefTensor *out)
+{
+	Best *best = malloc(((size_t)out->n + 1) * sizeof *best);
+	if (!best) {
+		run->result->outcome = REF_TOO_MUCH;
+		return false;
+	}
+	for (int64_t i = 0; i < out->n; i++)
+		best[i] = (Best){.value = -(long double)INFINITY,
+				 .surely = -(long double)INFINITY,
+				 .exact = true};
+	walk_points(run, id, find_best, best);
+	for (int64_t i = 0; i < out->n; i++) {
+		best[i].first = best[i].last = best[i].at;
+		best[i].second = true;
+	}
+	walk_points(run, id, find_best, best);
+	for (int64_t i = 0; i < out->n; i++) {
+		int64_t below = best[i].at - best[i].first, above = best[i].last - best[i].at;
+		out->cells[i] = (RefCell){.x = best[i].at,
+					  .error = (double)(below > above ? below : above),
+					  .jumps = below + above > 0};
+	}
+	free(best);
+	return true;
+}
+
+/* ---- indices that are read ---- */
+
+static Size gathered_size(const Run *run, NodeId id)
+{
+	const Access *access = &run->inference->projs[id]->pieces[0].args[0];
+	for (uint32_t i = 0; access->present && i < access->naxes; i++)
+		if (access->axes[i].gather >= 0)
+			return shape_axis(&run->inference->shapes[run_node(run, id)->args[0]], i)->size;
+	BUG("nothing is read at an index");
+}
+
+/* All of them, whether or not something is read there. */
+static bool indices_fit(Run *run, NodeId id)
+{
+	const Node *node = run_node(run, id);
+	if (node->kind != NODE_GATHER && (node->kind != NODE_SLICE || node->nargs < 2))
+		return true;
+	const RefTensor *ids = run_tensor(run, node->args[1]);
+	int64_t size = run_size(run, gathered_size(run, id));
+	for (int64_t i = 0; i < ids->n; i++) {
+		RefCell at = ids->cells[i];
+		if (!dtype_is_integer(ids->dtype))
+			at = cell_convert(at, ids->dtype, DTYPE_I32);
+		if (at.error == 0 && at.x >= 0 && at.x < size)
+			continue;
+		run->result->outcome = at.error > 0 ? REF_UNDECIDED : REF_OUTSIDE;
+		run->result->span = node->span;
+		return false;
+	}
+	return true;
+}
+
+bool operation_fill(Run *run, NodeId id, RefTensor *out)
+{
+	const Node *node = run_node(run, id);
+	const Proj *proj = run->inference->projs[id];
+	if (!indices_fit(run, id))
+		return false;
+	if (node->kind == NODE_RANDOM)
+		stream_fill(run, id, out);
+	else if (proj->linear)
+		fill_linear(run, id, out);
+	else if (node->kind == NODE_ARGMAX)
+		return fill_argmax(run, id, out);
+	else
+		return fill_points(run, id, out);
+	return true;
+}
+
+/* ---- steps ---- */
+
+static void mark(Walk *walk, void *of)
+{
+	int64_t to = walk_position(walk, &walk->result);
+	if (to >= 0)
+		((bool *)of)[to] = true;
+}
+
+/* All cells that a step writes, whether or not it adds anything up there. */
+static bool *written(Run *run, NodeId id, int64_t n)
+{
+	bool *cells = calloc((size_t)n + 1, sizeof *cells);
+	if (!cells)
+		run->result->outcome = REF_TOO_MUCH;
+	else if (run->inference->projs[id]->linear)
+		memset(cells, true, (size_t)n);
+	else
+		walk_cells(run, id, mark, cells);
+	return cells;
+}
+
+/* In the wide type, rounded once. Quotients by many may be taken one after another. */
+static RefCell taken(const Run *run, NodeId id, RefCell old, RefCell value)
+{
+	const Node *node = run_node(run, id);
+	Dtype dtype = node->dtype, wide = dtype_wide(dtype);
+	const RefCell args[] = {cell_convert(old, dtype, wide), cell_convert(value, dtype, wide)};
+	RefCell out = cell_op(&run->rules, node->acc, wide, args);
+	if (node->acc == OP_DIV && dtype_is_float(wide) && !run->inference->projs[id]->injective)
+		out.error += (double)walk_count(run, id) * cell_unit(wide) * (double)fabsl(out.x);
+	return cell_convert(out, wide, dtype);
+}
+
+bool operation_assign(Run *run, NodeId id)
+{
+	const Node *node = run_node(run, id);
+	RefTensor *target = run_tensor(run, id), value = {.n = target->n, .dtype = node->dtype};
+	RefCell neutral = cell_neutral(node->acc == OP_NONE ? OP_ADD : node->acc, node->dtype);
+	bool *writes = NULL;
+	bool good = run_reserve(run, &value, id) && operation_fill(run, id, &value) &&
+		    (writes = written(run, id, target->n));
+	bool met = good && held_before(run, id, filling_of(run, id, &value).reduce);
+	for (int64_t i = 0; good && i < target->n; i++) {
+		RefCell old = node->clear ? neutral : target->cells[i];
+		target->cells[i] = !writes[i]			 ? old
+				   : met || node->acc == OP_NONE ? value.cells[i]
+								 : taken(run, id, old, value.cells[i]);
+	}
+	run_release(run, &value);
+	free(writes);
+	return good;
+}

@@ -1,0 +1,225 @@
+/* A routine from its first node to its last: what each needs is held until the last that reads it
+ * is done. Parameters and a routine's own tensors change in place, step by step. */
+#include "reference/reference.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "reference/run.h"
+
+int64_t run_size(const Run *run, Size size)
+{
+	int64_t value;
+	if (!size_eval(run->inference->sizes, size, run->call->dims, &value))
+		BUG("a size has no value where the guards hold");
+	return value;
+}
+
+int64_t run_elements(const Run *run, NodeId id)
+{
+	const Shape *shape = &run->inference->shapes[id];
+	int64_t n = 1;
+	for (uint32_t i = 0; i < shape_naxes(shape); i++)
+		if (__builtin_mul_overflow(n, run_size(run, shape_axis(shape, i)->size), &n))
+			n = INT64_MAX;
+	return n;
+}
+
+static NodeId held_in(const Run *run, NodeId id)
+{
+	NodeId target = run_node(run, id)->target;
+	return target == NODE_NONE ? id : target;
+}
+
+RefTensor *run_tensor(Run *run, NodeId id) { return &run->tensors[held_in(run, id)]; }
+
+bool run_reserve(Run *run, RefTensor *tensor, NodeId id)
+{
+	int64_t n = run_elements(run, id);
+	bool fits = n <= run->call->most_cells - run->cells;
+	*tensor = (RefTensor){.n = n, .dtype = run_node(run, id)->dtype};
+	tensor->cells = fits ? malloc(((size_t)n + 1) * sizeof *tensor->cells) : NULL;
+	if (tensor->cells)
+		run->cells += n;
+	else
+		run->result->outcome = REF_TOO_MUCH;
+	return tensor->cells != NULL;
+}
+
+void run_release(Run *run, RefTensor *tensor)
+{
+	run->cells -= tensor->cells ? tensor->n : 0;
+	free(tensor->cells);
+	tensor->cells = NULL;
+}
+
+/* ---- nodes ---- */
+
+static bool compute(Run *run, NodeId id)
+{
+	const Node *node = run_node(run, id);
+	RefTensor *out = &run->tensors[id];
+	if (node->kind == NODE_INPUT || node->kind == NODE_PARAM)
+		return true;
+	if (node->target != NODE_NONE)
+		return operation_assign(run, id);
+	if (!run_reserve(run, out, id))
+		return false;
+	if (run->inference->projs[id])
+		return operation_fill(run, id, out);
+	leaf_fill(run, id, out);
+	return true;
+}
+
+static void forget_operands(Run *run, NodeId id)
+{
+	const Node *node = run_node(run, id);
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		NodeId from = held_in(run, node->args[i]);
+		if (--run->readers[from] == 0)
+			run_release(run, &run->tensors[from]);
+	}
+}
+
+static void count_readers(Run *run)
+{
+	const Routine *r = run->routine;
+	for (uint32_t i = 0; i < r->norder; i++) {
+		const Node *node = run_node(run, r->order[i]);
+		for (uint32_t k = 0; k < node->nargs; k++)
+			run->readers[held_in(run, node->args[k])]++;
+		if (node->target != NODE_NONE)
+			run->readers[node->target]++;
+	}
+	for (uint32_t i = 0; i < r->noutputs; i++)
+		run->readers[held_in(run, r->outputs[i])]++;
+	for (size_t i = 0; i < run->graph->params.n; i++)
+		run->readers[run->graph->params.at[i]]++;
+}
+
+static void compute_all(Run *run)
+{
+	const Routine *r = run->routine;
+	for (uint32_t i = 0; i < r->ninputs && run->result->outcome == REF_DONE; i++)
+		if (run_reserve(run, &run->tensors[r->inputs[i]], r->inputs[i]))
+			leaf_fill(run, r->inputs[i], &run->tensors[r->inputs[i]]);
+	for (uint32_t i = 0; i < r->norder && run->result->outcome == REF_DONE; i++)
+		if (compute(run, r->order[i]))
+			forget_operands(run, r->order[i]);
+}
+
+/* ---- calls ---- */
+
+static Run *run_new(const RefCall *call, const Routine *routine)
+{
+	Run *run = calloc(1, sizeof *run);
+	REQUIRE(run);
+	run->call = call;
+	run->inference = call->inference;
+	run->graph = call->inference->graph;
+	run->routine = routine;
+	run->rules = (Rules){call->fast, call->pairs};
+	run->tensors = calloc(run->graph->nodes.n + 1, sizeof *run->tensors);
+	run->readers = calloc(run->graph->nodes.n + 1, sizeof *run->readers);
+	run->result = calloc(1, sizeof *run->result);
+	REQUIRE(run->tensors && run->readers && run->result);
+	count_readers(run);
+	return run;
+}
+
+int64_t reference_steps(const RefCall *call, uint32_t routine)
+{
+	const Graph *graph = call->inference->graph;
+	const Routine *r = routine < graph->routines.n ? &graph->routines.at[routine] : &graph->init;
+	Run run = {.call = call, .inference = call->inference, .graph = graph};
+	int64_t steps = 0;
+	for (uint32_t i = 0; i < r->norder; i++)
+		if (__builtin_add_overflow(steps, walk_count(&run, r->order[i]), &steps) ||
+		    __builtin_add_overflow(steps, run_elements(&run, r->order[i]), &steps))
+			return INT64_MAX;
+	return steps;
+}
+
+static RefTensor copied(const RefTensor *from)
+{
+	RefTensor to = *from;
+	to.cells = malloc(((size_t)from->n + 1) * sizeof *to.cells);
+	REQUIRE(to.cells);
+	memcpy(to.cells, from->cells, (size_t)from->n * sizeof *to.cells);
+	return to;
+}
+
+/* A tensor may be several results, and a parameter one. */
+static void take_results(Run *run)
+{
+	const Routine *r = run->routine;
+	RefResult *result = run->result;
+	size_t nparams = run->graph->params.n;
+	result->noutputs = r->noutputs;
+	result->nparams = (uint32_t)nparams;
+	result->outputs = calloc(r->noutputs + 1, sizeof *result->outputs);
+	result->params = calloc(nparams + 1, sizeof *result->params);
+	REQUIRE(result->outputs && result->params);
+	for (uint32_t i = 0; i < r->noutputs && result->outcome == REF_DONE; i++)
+		result->outputs[i] = copied(run_tensor(run, r->outputs[i]));
+	for (size_t i = 0; i < nparams && result->outcome == REF_DONE; i++)
+		if (run->tensors[run->graph->params.at[i]].cells)
+			result->params[i] = copied(&run->tensors[run->graph->params.at[i]]);
+}
+
+static RefResult *run_end(Run *run)
+{
+	RefResult *result = run->result;
+	take_results(run);
+	for (size_t i = 0; i < run->graph->nodes.n; i++)
+		free(run->tensors[i].cells);
+	free(run->tensors);
+	free(run->readers);
+	free(run);
+	return result;
+}
+
+RefResult *reference_run(const RefCall *call, uint32_t routine)
+{
+	const Graph *graph = call->inference->graph;
+	Run *run = run_new(call, &graph->routines.at[routine]);
+	for (size_t i = 0; i < graph->params.n && run->result->outcome == REF_DONE; i++) {
+		NodeId id = graph->params.at[i];
+		if (call->params[i] && run_reserve(run, &run->tensors[id], id))
+			leaf_fill(run, id, &run->tensors[id]);
+	}
+	if (run->result->outcome == REF_DONE)
+		compute_all(run);
+	return run_end(run);
+}
+
+RefResult *reference_init(const RefCall *call, uint64_t seed)
+{
+	const Graph *graph = call->inference->graph;
+	Run *run = run_new(call, &graph->init);
+	run->seed = seed;
+	for (size_t i = 0; i < graph->params.n && run->result->outcome == REF_DONE; i++) {
+		NodeId id = graph->params.at[i];
+		if (run_node(run, id)->used && run_reserve(run, &run->tensors[id], id))
+			param_fill(run, id, &run->tensors[id]);
+	}
+	if (run->result->outcome == REF_DONE)
+		compute_all(run);
+	return run_end(run);
+}
+
+static void free_tensors(RefTensor *tensors, uint32_t n)
+{
+	for (uint32_t i = 0; tensors && i < n; i++)
+		free(tensors[i].cells);
+	free(tensors);
+}
+
+void reference_free(RefResult *result)
+{
+	if (!result)
+		return;
+	free_tensors(result->outputs, result->noutputs);
+	free_tensors(result->params, result->nparams);
+	free(result);
+}

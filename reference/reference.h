@@ -1,0 +1,77 @@
+/* What a program means, straight from what inference found: every node whole, one point of its
+ * product space after another, in the widest floating type. It shares nothing with lower/ and
+ * codegen/, which are compared with it.
+ *
+ *   cell := a value and how far a back end may be from it
+ *
+ * A back end may add in any order, round a*b + c once or twice, and compute functions within the
+ * errors of docs/language.md. The error of a cell follows from the types, the number of terms and
+ * the errors of what it is made from; 0 where the arithmetic is exact in every order, as in sums of
+ * small multiples of one power of two. Where rounding decides (a comparison of what is nearly
+ * equal) or an overflow may happen on the way, the error covers what may come of it, and is
+ * infinite where anything may.
+ */
+#ifndef TSR_REFERENCE_REFERENCE_H
+#define TSR_REFERENCE_REFERENCE_H
+
+#include "base/ops.h"
+#include "base/size.h"
+
+typedef struct Inference Inference;
+
+typedef struct RefCell {
+	union {
+		long double x; /* a number of any type; integers are whole */
+		uint32_t w[4]; /* of u4x32 */
+	};
+	double error; /* INFINITY: anything */
+	bool jumps;   /* rounding has decided: back ends may differ by much */
+} RefCell;
+
+typedef struct RefTensor {
+	RefCell *cells; /* in storage order; NULL: no routine uses the parameter */
+	int64_t n;
+	Dtype dtype;
+} RefTensor;
+
+typedef struct RefCall {
+	const Inference *inference;
+	const int64_t *dims;	   /* by DimId; the guards of the routine hold */
+	const Scalar *scalars;	   /* in the routine's order */
+	const void *const *inputs; /* likewise: elements in storage order, in their own types */
+	const void *const *params; /* by place in graph->params; NULL: not used */
+	int64_t most_cells;	   /* that it may hold at a time */
+	bool fast;		   /* --fp=fast: functions may have larger errors */
+	bool pairs;		   /* products of bf16 may take subnormal numbers for 0 */
+} RefCall;
+
+typedef enum RefOutcome {
+	REF_DONE,
+	REF_OUTSIDE,   /* an index that is read is outside its axis: nothing is written */
+	REF_UNDECIDED, /* rounding decides where something is read */
+	REF_TOO_MUCH   /* more cells than the call allows */
+} RefOutcome;
+
+typedef struct RefResult {
+	RefOutcome outcome;
+	Span span;	    /* OUTSIDE: of the operation that reads */
+	RefTensor *outputs; /* DONE: in the routine's order */
+	uint32_t noutputs;
+	RefTensor *params; /* DONE: what they are then, by place in graph->params */
+	uint32_t nparams;
+} RefResult;
+
+/* Points and cells that the routine of a number visits; past the last routine: `init`. */
+int64_t reference_steps(const RefCall *call, uint32_t routine);
+/* The routine of a number. The result belongs to the caller. */
+RefResult *reference_run(const RefCall *call, uint32_t routine);
+/* What parameters start with under a seed. Of the call, inputs, params and scalars are not read. */
+RefResult *reference_init(const RefCall *call, uint64_t seed);
+void reference_free(RefResult *result);
+
+/* May a back end give that number? `got` is of the type. */
+bool ref_allows(const RefCell *cell, Dtype dtype, Scalar got);
+/* Is there a number that it may not give? */
+bool ref_says_something(const RefCell *cell, Dtype dtype);
+
+#endif

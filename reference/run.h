@@ -1,0 +1,78 @@
+/* Private to reference/: a routine that runs. */
+#ifndef TSR_REFERENCE_RUN_H
+#define TSR_REFERENCE_RUN_H
+
+#include "infer/infer.h"
+#include "reference/cell.h"
+
+typedef struct Run {
+	const RefCall *call;
+	const Inference *inference;
+	const Graph *graph;
+	const Routine *routine;
+	Rules rules;
+	uint64_t seed;	    /* of `init` */
+	RefTensor *tensors; /* by NodeId; without cells: not computed, or not needed any more */
+	uint32_t *readers;  /* by NodeId: operations that are still to read it */
+	int64_t cells;	    /* that are held */
+	RefResult *result;
+} Run;
+
+static inline const Node *run_node(const Run *run, NodeId id)
+{
+	return graph_node(run->graph, id);
+}
+
+/* The tensor of a node; an assignment's is that of its target. */
+RefTensor *run_tensor(Run *run, NodeId id);
+int64_t run_size(const Run *run, Size size);
+int64_t run_elements(const Run *run, NodeId id);
+/* false: it would be too much, and the result says so. */
+bool run_reserve(Run *run, RefTensor *tensor, NodeId id);
+void run_release(Run *run, RefTensor *tensor);
+
+/* ---- walk.c: the points of a projection ---- */
+
+/* Where an operand is read, or the result written. */
+typedef struct Position {
+	const RefTensor *tensor;
+	int64_t base, *steps; /* cells, and those of one step of each iterator */
+	struct PositionGuard *guards;
+	uint32_t nguards;
+	int64_t gathered; /* cells of one step of the index that is read; 0: there is none */
+	uint32_t ids;	  /* ... from this operand */
+} Position;
+
+typedef struct Walk {
+	Run *run;
+	NodeId id;
+	const Node *node;
+	const Proj *proj;
+	const Piece *piece;
+	int64_t *extents, *at; /* by IterId */
+	Position result;
+	Position *args; /* of those that are present */
+	Arena *arena;
+} Walk;
+
+typedef void (*Visit)(Walk *walk, void *of);
+/* Every point of every piece in order. Of the result's iterators alone: as if nothing were
+ * reduced. */
+void walk_points(Run *run, NodeId id, Visit visit, void *of);
+void walk_cells(Run *run, NodeId id, Visit visit, void *of);
+/* The cell; -1: a guarded index is outside. */
+int64_t walk_position(const Walk *walk, const Position *position);
+/* How many points there are: INT64_MAX where that is more. */
+int64_t walk_count(const Run *run, NodeId id);
+
+/* ---- leaf.c, operation.c ---- */
+
+void leaf_fill(Run *run, NodeId id, RefTensor *out);
+void stream_fill(Run *run, NodeId id, RefTensor *out);
+void param_fill(Run *run, NodeId id, RefTensor *out);
+/* The operation's result into cells of its own; false after a failed check. */
+bool operation_fill(Run *run, NodeId id, RefTensor *out);
+/* The target takes the operation in: see docs/language.md, section 8. */
+bool operation_assign(Run *run, NodeId id);
+
+#endif
