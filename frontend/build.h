@@ -225,6 +225,8 @@ bool scope_declare(Build *b, Scope *scope, Name name, Value value);
 Binding *scope_here(Scope *scope, Sym name);
 /* The innermost visible binding, or NULL. */
 Binding *scope_find(Scope *scope, Sym name);
+/* Does a statement further down in the same file declare it? */
+bool scope_declares_later(const Build *b, Name name);
 /* Reports that `name` is unknown, defined only later, or recursive. */
 void scope_report_unknown(Build *b, Name name);
 /* What the unknown name of the last diagnostic is called here: a word of other languages, or an

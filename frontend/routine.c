@@ -8,10 +8,15 @@
 
 #include "frontend/build.h"
 
+typedef struct Written { /* a target outside the routine, and the first step that writes it */
+	NodeId target;
+	Span span;
+} Written;
+
 struct RoutineBuild {
 	NodeId start;        /* nodes below belong to the file */
 	VEC(NodeId) writes;  /* assignment nodes */
-	VEC(NodeId) written; /* their targets outside the routine */
+	VEC(Written) written;
 	VEC(NodeId) forward; /* evaluated before anything was written */
 	VEC(NodeId) roots;
 };
@@ -27,31 +32,44 @@ static bool contains(const NodeId *ids, size_t n, NodeId id)
 	return false;
 }
 
-/* The written parameter that a tensor of the file depends on, NODE_NONE if there is none. */
-static NodeId stale_on(Build *b, NodeId id)
+/* The first step that wrote a parameter that a tensor of the file depends on; NULL: there is
+ * none. */
+static const Written *stale_by(Build *b, NodeId id)
 {
 	RoutineBuild *r = b->routine;
 	if (id >= r->start || r->written.n == 0 || contains(r->forward.at, r->forward.n, id) ||
 	    graph_node(b->graph, id)->nargs == 0)
-		return NODE_NONE;
+		return NULL;
 	Reach reach = reach_from(b, &id, 1);
 	for (size_t i = 0; i < r->written.n; i++) {
-		if (reach.seen[r->written.at[i]])
-			return r->written.at[i];
+		if (reach.seen[r->written.at[i].target])
+			return &r->written.at[i];
 	}
-	return NODE_NONE;
+	return NULL;
+}
+
+/* `forward` takes the names of the file. */
+static void suggest_forward(Build *b, NodeId id, Span written)
+{
+	Sym name = graph_node(b->graph, id)->name;
+	const Binding *binding = name ? scope_find(b->at.scope, name) : NULL;
+	written.end = written.start;
+	if (binding && binding->value.kind == VALUE_TENSOR && binding->value.node == id)
+		diag_fix(b->diags, written, arena_printf(b->arena, "forward %s; ", name),
+			 "'forward %s' before that keeps what it was", name);
 }
 
 static bool check_fresh(Build *b, NodeId id, Span span)
 {
-	NodeId written = stale_on(b, id);
-	if (written == NODE_NONE)
+	const Written *written = stale_by(b, id);
+	if (!written)
 		return true;
+	const char *name = graph_node(b->graph, written->target)->name;
 	diag(b->diags, E0917, span,
 	     "this depends on '%s', which an earlier step has written: computing it again is not "
-	     "supported yet", graph_node(b->graph, written)->name);
-	diag_note(b->diags, graph_node(b->graph, written)->name_span, "'%s' is declared here",
-		  graph_node(b->graph, written)->name);
+	     "supported yet", name);
+	diag_note(b->diags, written->span, "'%s' is written here", name);
+	suggest_forward(b, id, written->span);
 	return false;
 }
 
@@ -152,7 +170,8 @@ static NodeId own_tensor(Build *b, const AstStep *step, Dtype dtype)
 static NodeId find_target(Build *b, const AstStep *step, bool *fresh)
 {
 	const AstExpr *target = step->target;
-	*fresh = target->kind == AST_NAME && !scope_find(b->at.scope, target->name.sym);
+	bool known = target->kind != AST_NAME || scope_find(b->at.scope, target->name.sym);
+	*fresh = !known && !scope_declares_later(b, target->name);
 	if (*fresh)
 		return NODE_NONE;
 	NodeId id = target->kind == AST_NAME || target->kind == AST_MEMBER ? eval_node(b, target)
@@ -206,6 +225,18 @@ static bool check_target_dtype(Build *b, const AstStep *step, NodeId id, NodeId 
 	return false;
 }
 
+static void add_write(Build *b, NodeId id, Span span)
+{
+	RoutineBuild *r = b->routine;
+	NodeId target = graph_node(b->graph, id)->target;
+	bool known = target >= r->start;
+	PUSH(b->arena, r->writes, id);
+	for (size_t i = 0; i < r->written.n; i++)
+		known = known || r->written.at[i].target == target;
+	if (!known)
+		PUSH(b->arena, r->written, ((Written){target, span}));
+}
+
 static void eval_assign(Build *b, const AstStep *step)
 {
 	bool fresh;
@@ -242,10 +273,7 @@ static void eval_assign(Build *b, const AstStep *step)
 	node->target = target;
 	node->acc = acc;
 	node->clear = step->clear && acc == step->acc;
-	PUSH(b->arena, b->routine->writes, id);
-	if (target < b->routine->start &&
-	    !contains(b->routine->written.at, b->routine->written.n, target))
-		PUSH(b->arena, b->routine->written, target);
+	add_write(b, id, step->span);
 }
 
 /* ---- other steps ---- */
@@ -272,12 +300,21 @@ static void eval_forward(Build *b, const AstStep *step)
 	PUSH(b->arena, b->routine->roots, id);
 }
 
+/* The place and the target, as it is written. */
+static Sym target_place(Build *b, Sym place, const AstExpr *target)
+{
+	if (target->kind == AST_MEMBER)
+		place = target_place(b, place, target->args[0]);
+	else if (target->kind != AST_NAME)
+		return place;
+	return sym_printf(b->symbols, "%s.%s", place, target->name.sym);
+}
+
 /* The place of a step is its routine and its target. */
 static void eval_placed(Build *b, const AstStep *step)
 {
 	Sym place = b->place;
-	if (step->target->kind == AST_NAME)
-		b->place = sym_printf(b->symbols, "%s.%s", place, step->target->name.sym);
+	b->place = target_place(b, place, step->target);
 	eval_assign(b, step);
 	b->place = place;
 }

@@ -166,6 +166,11 @@ static const Name *declared_later(const Build *b, Name name)
 	return NULL;
 }
 
+bool scope_declares_later(const Build *b, Name name)
+{
+	return declared_later(b, name) != NULL;
+}
+
 void scope_report_unknown(Build *b, Name name)
 {
 	Binding *hidden = find_hidden(b->at.scope, name.sym);
