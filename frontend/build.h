@@ -468,8 +468,18 @@ bool library_has(Build *b, Sym name);
 /* A file's name as written, beside the file that is evaluated. */
 const char *import_path(Build *b, const char *name, size_t len);
 
+/* ---- assign.c ---- */
+
+/* The step of the routine at hand as a node that writes its target; nothing after an error. */
+void eval_assign(Build *b, const AstStep *step);
+
 /* ---- routine.c ---- */
 
+/* Do the nodes made since `first` read only what is as it was when the routine began? False after
+ * the error. */
+bool routine_check_step(Build *b, NodeId first, Span span);
+/* Adds a node with a target to what the routine writes. */
+void routine_add_write(Build *b, NodeId id, Span span);
 void eval_routine(Build *b, const AstStmt *stmt);
 /* False after an error: the file has a routine of that name. */
 bool routine_name_is_free(Build *b, Name name);

@@ -207,7 +207,7 @@ typedef struct Node {
 	NodeId like;
 	NodeId target;         /* NODE_NONE, or the tensor that this assignment writes */
 	/* SPEC with a target: `reduce` folds the axes that the target omits before `acc` meets the
-	 * target. */
+	 * target. That happens in the target's wide type; the dtype above is the right side's. */
 	Op acc;                /* OP_NONE: set */
 	bool clear;
 	bool used;             /* reached from an output or a routine */

@@ -1,11 +1,9 @@
-/* Routines: steps to assignment nodes.
+/* Routines: their scalars, their steps in order (assign.c), their results.
  *
- * An assignment is a node with a target. Nodes of a routine run in the order of their ids, so what
- * a routine reads of the file's own tensors is computed before its steps; reading anew what depends
- * on a parameter that a step has written would need it computed again, and is refused.
+ * Nodes of a routine run in the order of their ids, so what a routine reads of the file's own
+ * tensors is computed before its steps; reading anew what depends on a parameter that a step has
+ * written would need it computed again, and is refused.
  */
-#include <string.h>
-
 #include "frontend/build.h"
 
 typedef struct Written { /* a target outside the routine, and the first step that writes it */
@@ -73,8 +71,7 @@ static bool check_fresh(Build *b, NodeId id, Span span)
 	return false;
 }
 
-/* Nodes made since `first` read only what is fresh. */
-static bool check_step(Build *b, NodeId first, Span span)
+bool routine_check_step(Build *b, NodeId first, Span span)
 {
 	for (NodeId id = first; id < b->graph->nodes.n && b->routine->written.n; id++) {
 		const Node *node = graph_node(b->graph, id);
@@ -86,146 +83,7 @@ static bool check_step(Build *b, NodeId first, Span span)
 	return true;
 }
 
-/* ---- assignments ---- */
-
-/* The operation and the operands of `f(a, b) via "..."`; any other expression is one operand. */
-static Op split_operation(Build *b, const AstExpr *expr, AstExpr *const **args, uint32_t *nargs)
-{
-	Op op = OP_NONE;
-	*args = expr->args;
-	*nargs = expr->nargs;
-	if (expr->kind == AST_BINARY || expr->kind == AST_UNARY)
-		op = expr->op;
-	else if (expr->kind == AST_COMPOSE)
-		op = OP_MUL;
-	else if (expr->kind == AST_CALL && expr->args[0]->kind == AST_NAME &&
-		 !scope_find(b->at.scope, expr->args[0]->name.sym)) {
-		const char *name = expr->args[0]->name.sym;
-		op = op_from_name(name, strlen(name));
-		*args = expr->args + 1;
-		*nargs = expr->nargs - 1;
-	}
-	return op != OP_NONE && (uint32_t)op_arity(op) == *nargs ? op : OP_NONE;
-}
-
-static Op reduce_of(Op acc)
-{
-	switch (acc) {
-	case OP_MUL:
-	case OP_DIV: return OP_MUL;
-	case OP_MAX:
-	case OP_MIN:
-	case OP_AND:
-	case OP_OR: return acc;
-	default: return OP_ADD;
-	}
-}
-
-static NodeId eval_via(Build *b, const AstStep *step)
-{
-	AstExpr *const *args;
-	uint32_t nargs;
-	NodeId nodes[3];
-	Span spans[3];
-	Op op = split_operation(b, step->expr, &args, &nargs);
-	if (op == OP_NONE) {
-		op = OP_ID;
-		args = (AstExpr *const *)&step->expr;
-		nargs = 1;
-	}
-	SpecParts parts = {.op = op, .reduce = reduce_of(step->acc), .args = nodes, .spans = spans,
-			   .nargs = nargs, .span = step->span, .op_span = step->op_span};
-	bool good = true;
-	for (uint32_t i = 0; i < nargs; i++) {
-		nodes[i] = eval_node(b, args[i]);
-		spans[i] = args[i]->span;
-		good = good && nodes[i] != NODE_NONE;
-	}
-	parts.spec = step->via->kind == AST_STRING ? spec_resolve(b, step->via) : NULL;
-	if (!good || !parts.spec || !spec_check_count(b, parts.spec, nargs, step->expr->span))
-		return NODE_NONE;
-	NodeId id = form_spec_node(b, &parts);
-	if (id == NODE_NONE)
-		return id;
-	if (nargs == 1 && op != OP_ID)
-		graph_node(b->graph, id)->op = op;
-	node_settle(b, id, DTYPE_NONE);
-	return id;
-}
-
-static NodeId own_tensor(Build *b, const AstStep *step, Dtype dtype)
-{
-	Name name = step->target->name;
-	name.span = step->target->span;
-	NodeId id = node_new(b, NODE_ZEROS, name.span, name.span);
-	graph_node(b->graph, id)->dtype = dtype;
-	node_name(b, id, name.sym, name.span);
-	if (!scope_declare(b, b->at.scope, name, value_node(id, name.span)))
-		return NODE_NONE;
-	scope_here(b->at.scope, name.sym)->kind = BINDING_OWN;
-	return id;
-}
-
-/* The tensor on the left: a parameter, or the routine's own. Made on its first assignment. */
-static NodeId find_target(Build *b, const AstStep *step, bool *fresh)
-{
-	const AstExpr *target = step->target;
-	bool known = target->kind != AST_NAME || scope_find(b->at.scope, target->name.sym);
-	*fresh = !known && !scope_declares_later(b, target->name);
-	if (*fresh)
-		return NODE_NONE;
-	NodeId id = target->kind == AST_NAME || target->kind == AST_MEMBER ? eval_node(b, target)
-									   : NODE_NONE;
-	const Node *node = id == NODE_NONE ? NULL : graph_node(b->graph, id);
-	if (node && (node->kind == NODE_PARAM || node->kind == NODE_ZEROS))
-		return id;
-	if (!node && (target->kind == AST_NAME || target->kind == AST_MEMBER))
-		return NODE_NONE;
-	diag(b->diags, E0234, target->span,
-	     "only parameters and a routine's own tensors can be assigned");
-	if (node && node->name)
-		diag_note(b->diags, node->name_span, "'%s' is declared here", node->name);
-	return NODE_NONE;
-}
-
-/* Without `via` the operation's default applies, and its result is copied. */
-static NodeId copy_node(Build *b, const AstStep *step, NodeId value, Dtype dtype)
-{
-	value = node_cast(b, value, dtype, step->expr->span);
-	return node_pointwise(b, OP_ID, &value, &step->expr->span, 1, step->span, step->op_span);
-}
-
-/* A target of storage: what is added to it is added to its widened value, and rounded once. */
-static NodeId accumulated(Build *b, const AstStep *step, NodeId target, NodeId value)
-{
-	NodeId args[2] = {target, value};
-	Span spans[2] = {step->target->span, step->expr->span};
-	if (step->clear) {
-		Dtype dtype = dtype_wide(node_dtype(b, target));
-		Scalar neutral = op_neutral(step->acc, dtype);
-		args[0] = node_new(b, NODE_NUMBER, spans[0], spans[0]);
-		Node *number = graph_node(b->graph, args[0]);
-		number->is_integer = dtype_is_integer(dtype);
-		number->integer = number->is_integer ? neutral.i : 0;
-		number->number = number->is_integer ? (double)neutral.i : neutral.f;
-	}
-	return node_pointwise(b, step->acc, args, spans, 2, step->span, step->op_span);
-}
-
-static bool check_target_dtype(Build *b, const AstStep *step, NodeId id, NodeId target)
-{
-	Dtype left = node_dtype(b, target), right = node_dtype(b, id);
-	if (left == right)
-		return true;
-	diag(b->diags, E0231, step->span,
-	     "the left side is %s and the right side %s: write a cast %s(...)", dtype_name(left),
-	     dtype_name(right), dtype_name(left));
-	diag_note(b->diags, graph_node(b->graph, target)->name_span,
-		  "the left side is declared here");
-	return false;
-}
-
-static void add_write(Build *b, NodeId id, Span span)
+void routine_add_write(Build *b, NodeId id, Span span)
 {
 	RoutineBuild *r = b->routine;
 	NodeId target = graph_node(b->graph, id)->target;
@@ -237,46 +95,7 @@ static void add_write(Build *b, NodeId id, Span span)
 		PUSH(b->arena, r->written, ((Written){target, span}));
 }
 
-static void eval_assign(Build *b, const AstStep *step)
-{
-	bool fresh;
-	NodeId first = (NodeId)b->graph->nodes.n;
-	NodeId target = find_target(b, step, &fresh);
-	if (target == NODE_NONE && !fresh)
-		return;
-	/* The value is made before a new target, so that it cannot read it. */
-	NodeId value = step->via ? NODE_NONE : eval_node(b, step->expr);
-	if (!step->via && (value == NODE_NONE || refuses_words(b, &value, &step->expr->span, 1)))
-		return;
-	NodeId id = step->via ? eval_via(b, step) : NODE_NONE;
-	if (step->via && id == NODE_NONE)
-		return;
-	if (fresh) {
-		node_settle(b, step->via ? id : value, DTYPE_NONE);
-		target = own_tensor(b, step, node_dtype(b, step->via ? id : value));
-	}
-	if (target == NODE_NONE)
-		return;
-	if (step->via && fresh)
-		id = node_move_last(b, id);
-	Op acc = step->acc;
-	Dtype dtype = node_dtype(b, target);
-	if (!step->via && acc != OP_NONE && dtype_wide(dtype) != dtype) {
-		value = accumulated(b, step, target, value);
-		acc = OP_NONE;
-	}
-	if (!step->via)
-		id = copy_node(b, step, value, dtype);
-	if (!check_target_dtype(b, step, id, target) || !check_step(b, first, step->span))
-		return;
-	Node *node = graph_node(b->graph, id);
-	node->target = target;
-	node->acc = acc;
-	node->clear = step->clear && acc == step->acc;
-	add_write(b, id, step->span);
-}
-
-/* ---- other steps ---- */
+/* ---- steps ---- */
 
 static void eval_forward(Build *b, const AstStep *step)
 {

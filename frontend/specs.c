@@ -323,17 +323,49 @@ static bool result_has_window(const Spec *spec)
 	return false;
 }
 
+/* Does the other tensor have the letters that count along the axis? One part of a concatenation
+ * is enough: where another one is active, the result has no place. */
+static bool axis_moves(const SpecAxis *axis, const SpecTensor *other)
+{
+	bool has = false;
+	for (uint32_t i = 0; i < axis->nparts; i++)
+		has = has || (axis->parts[i].letter && occurrences(other, axis->parts[i].letter));
+	switch (axis->kind) {
+	case SPEC_INDEX: return true;
+	case SPEC_LETTER: return occurrences(other, axis->letter) > 0;
+	case SPEC_AFFINE:
+		return occurrences(other, axis->letter) &&
+		       (!axis->kernel || occurrences(other, axis->kernel));
+	case SPEC_CONCAT: return has;
+	default: return false;
+	}
+}
+
+static bool tensor_moves(const SpecTensor *tensor, const SpecTensor *other)
+{
+	bool moves = true;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		const SpecRow *row = &tensor->rows[kind];
+		moves = moves && (row->var_at < 0 || occurrences(other, row->var));
+		for (uint32_t i = 0; i < row->naxes; i++)
+			moves = moves && axis_moves(&row->axes[i], other);
+	}
+	return moves;
+}
+
 bool spec_only_moves(const Spec *spec)
 {
 	bool moves = !result_has_window(spec);
 	for (uint32_t i = 0; i < spec->noperands; i++)
-		moves = moves && is_kept(&spec->operands[i], &spec->result);
+		moves = moves && tensor_moves(&spec->operands[i], &spec->result);
 	return moves;
 }
 
 bool spec_keeps_axes(const Spec *spec)
 {
-	bool keeps = spec_only_moves(spec);
+	bool keeps = !result_has_window(spec);
+	for (uint32_t i = 0; i < spec->noperands; i++)
+		keeps = keeps && is_kept(&spec->operands[i], &spec->result);
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
 		const SpecRow *row = &spec->result.rows[kind];
 		keeps = keeps && (row->var_at < 0 || occurrences(&spec->result, row->var) == 1);

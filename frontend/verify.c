@@ -1,7 +1,7 @@
 /* The checker of the tensor graph: the invariants that graph.h states, and those that infer and
  * lower rely on. A failure is a compiler bug, never the user's error.
  */
-#include "frontend/graph.h"
+#include "frontend/build.h"
 
 #define CHECK(id, cond)                                                                            \
 	((cond) ? (void)0 : BUG("graph: node %%%u (%s): %s", (unsigned)(id),                       \
@@ -43,6 +43,7 @@ static void check_contents(const Graph *graph, NodeId id)
 			node->kind == NODE_ARGMAX;
 	CHECK(id, (node->spec != NULL) == has_spec);
 	CHECK(id, !has_spec || node->spec->noperands == node->nargs);
+	CHECK(id, node->kind != NODE_SPEC || node->nargs > 1 || node->op == OP_ID);
 	CHECK(id, node->kind != NODE_INPUT || (node->shape && node->name));
 	CHECK(id, node->kind != NODE_PARAM || (node->shape && node->name));
 	CHECK(id, node->kind != NODE_RANDOM || node->place);
@@ -63,6 +64,7 @@ static void check_dtypes(const Graph *graph, NodeId id)
 	CHECK(id, node->dtype < DTYPE_COUNT && dtype_supported(node->dtype));
 	bool moved = node->kind == NODE_BLOCK || node->kind == NODE_STACK || node->permutes ||
 		     (node->kind == NODE_POINTWISE && node->op == OP_ID);
+	bool moves = node->kind == NODE_SPEC && node->nargs == 1 && spec_only_moves(node->spec);
 	bool computed = node->kind == NODE_POINTWISE || node->kind == NODE_SPEC ||
 			node->kind == NODE_COMPOSE;
 	for (uint32_t i = 0; i < node->nargs; i++) {
@@ -70,12 +72,15 @@ static void check_dtypes(const Graph *graph, NodeId id)
 		Dtype first = graph_node(graph, node->args[0])->dtype;
 		CHECK(id, !moved || dtype == node->dtype);
 		CHECK(id, !computed || dtype_wide(dtype) == dtype_wide(first));
-		CHECK(id, !computed || moved || node->dtype == dtype_wide(node->dtype));
+		CHECK(id, !computed || moved || node->dtype == dtype_wide(node->dtype) ||
+				  (moves && dtype == node->dtype));
 	}
 	if (node->kind == NODE_GATHER || (node->kind == NODE_SLICE && node->nargs == 2))
 		CHECK(id, dtype_is_integer(graph_node(graph, node->args[1])->dtype));
-	if (node->target != NODE_NONE)
-		CHECK(id, graph_node(graph, node->target)->dtype == node->dtype);
+	if (node->target == NODE_NONE)
+		return;
+	Dtype target = graph_node(graph, node->target)->dtype;
+	CHECK(id, node->dtype == target || dtype_join(node->dtype, target) == dtype_wide(target));
 }
 
 static void check_use(const Graph *graph, NodeId id)

@@ -1,0 +1,239 @@
+/* Assignments: a step of a routine to a node with a target.
+ *
+ *   lhs =ACC rhs                      the right side, copied
+ *   lhs =ACC f(a, b) via "a; b => l"  a specification whose result is the left side
+ *
+ * The node's dtype is that of the right side; what it adds to the left side is computed in the wide
+ * type of both, and stored in the left side's. Only a cast makes a number less than it is, so the
+ * right side may have to be one. A tensor that the routine itself makes takes its dtype from its
+ * first right side, which is made before it and cannot read it.
+ */
+#include <string.h>
+
+#include "frontend/build.h"
+
+/* ---- the right side ---- */
+
+/* The operation and the operands of `f(a, b) via "..."`. OP_ID where the right side as a whole is
+ * the one operand: a function of one operand is applied to it first. */
+static Op split_operation(Build *b, AstExpr *const *expr, AstExpr *const **args, uint32_t *nargs)
+{
+	const AstExpr *from = *expr;
+	Op op = OP_NONE;
+	*args = from->args;
+	*nargs = from->nargs;
+	if (from->kind == AST_BINARY)
+		op = from->op;
+	else if (from->kind == AST_COMPOSE)
+		op = OP_MUL;
+	else if (from->kind == AST_CALL && from->args[0]->kind == AST_NAME &&
+		 !scope_find(b->at.scope, from->args[0]->name.sym)) {
+		const char *name = from->args[0]->name.sym;
+		op = op_from_name(name, strlen(name));
+		*args = from->args + 1;
+		*nargs = from->nargs - 1;
+	}
+	if (op != OP_NONE && (uint32_t)op_arity(op) == *nargs && (*nargs > 1 || op == OP_ID))
+		return op;
+	*args = expr;
+	*nargs = 1;
+	return OP_ID;
+}
+
+/* What folds the values that meet in one cell, before they meet what the cell holds. */
+static Op reduce_of(Op acc)
+{
+	switch (acc) {
+	case OP_MUL:
+	case OP_DIV:
+	case OP_POW: return OP_MUL;
+	case OP_MAX:
+	case OP_MIN:
+	case OP_AND:
+	case OP_OR: return acc;
+	default: return OP_ADD;
+	}
+}
+
+/* Each part of a concatenated result comes from one operand: there is nothing to combine. */
+static bool check_combines(Build *b, const AstStep *step, const SpecParts *parts)
+{
+	if (parts->nargs == 1 || !spec_result_concatenates(parts->spec))
+		return true;
+	diag(b->diags, E0221, parts->span, "concatenated operands are not combined");
+	diag_note(b->diags, parts->spec->span,
+		  "a part of '^' comes from one operand: a step for each, or %s =: concat(...)",
+		  source_text(b->sources, b->arena, step->target->span));
+	return false;
+}
+
+/* Gives numbers the dtype of what they are assigned to, which they must be of; what is computed from
+ * numbers alone the wide one. DTYPE_NONE: they have no neighbour. */
+static void settle_right(Build *b, NodeId value, Dtype dtype)
+{
+	const Node *node = graph_node(b->graph, value);
+	bool plain = node->kind == NODE_NUMBER || node->kind == NODE_CONST;
+	node_settle(b, value, plain || dtype == DTYPE_NONE ? dtype : dtype_wide(dtype));
+}
+
+/* The right side of a step without `via`. */
+static NodeId eval_right(Build *b, const AstStep *step, Dtype dtype)
+{
+	NodeId value = eval_node(b, step->expr);
+	if (value == NODE_NONE || refuses_words(b, &value, &step->expr->span, 1))
+		return NODE_NONE;
+	settle_right(b, value, dtype);
+	return value;
+}
+
+static NodeId eval_via(Build *b, const AstStep *step, Dtype dtype)
+{
+	AstExpr *const *args;
+	uint32_t nargs;
+	NodeId nodes[3];
+	Span spans[3];
+	Op op = split_operation(b, (AstExpr *const *)&step->expr, &args, &nargs);
+	SpecParts parts = {.op = op, .reduce = reduce_of(step->acc), .args = nodes, .spans = spans,
+			   .nargs = nargs, .span = step->span, .op_span = step->op_span};
+	bool good = true;
+	for (uint32_t i = 0; i < nargs; i++) {
+		nodes[i] = eval_node(b, args[i]);
+		spans[i] = args[i]->span;
+		good = good && nodes[i] != NODE_NONE;
+	}
+	parts.spec = step->via->kind == AST_STRING ? spec_resolve(b, step->via) : NULL;
+	if (!good || !parts.spec || !spec_check_count(b, parts.spec, nargs, step->expr->span) ||
+	    !check_combines(b, step, &parts) || refuses_words(b, nodes, spans, nargs))
+		return NODE_NONE;
+	if (nargs == 1)
+		settle_right(b, nodes[0], dtype);
+	NodeId id = form_spec_node(b, &parts);
+	if (id == NODE_NONE)
+		return id;
+	if (nargs == 1 && spec_only_moves(parts.spec))
+		graph_node(b->graph, id)->dtype = node_dtype(b, nodes[0]);
+	node_settle(b, id, DTYPE_NONE);
+	return id;
+}
+
+/* ---- the left side ---- */
+
+static NodeId own_tensor(Build *b, const AstStep *step, Dtype dtype)
+{
+	Name name = step->target->name;
+	name.span = step->target->span;
+	NodeId id = node_new(b, NODE_ZEROS, name.span, name.span);
+	graph_node(b->graph, id)->dtype = dtype;
+	node_name(b, id, name.sym, name.span);
+	if (!scope_declare(b, b->at.scope, name, value_node(id, name.span)))
+		return NODE_NONE;
+	scope_here(b->at.scope, name.sym)->kind = BINDING_OWN;
+	return id;
+}
+
+/* The tensor on the left: a parameter, or the routine's own. Made on its first assignment. */
+static NodeId find_target(Build *b, const AstStep *step, bool *fresh)
+{
+	const AstExpr *target = step->target;
+	bool known = target->kind != AST_NAME || scope_find(b->at.scope, target->name.sym);
+	*fresh = !known && !scope_declares_later(b, target->name);
+	if (*fresh)
+		return NODE_NONE;
+	NodeId id = target->kind == AST_NAME || target->kind == AST_MEMBER ? eval_node(b, target)
+									   : NODE_NONE;
+	const Node *node = id == NODE_NONE ? NULL : graph_node(b->graph, id);
+	if (node && (node->kind == NODE_PARAM || node->kind == NODE_ZEROS))
+		return id;
+	if (!node && (target->kind == AST_NAME || target->kind == AST_MEMBER))
+		return NODE_NONE;
+	diag(b->diags, E0234, target->span,
+	     "only parameters and a routine's own tensors can be assigned");
+	if (node && node->name)
+		diag_note(b->diags, node->name_span, "'%s' is declared here", node->name);
+	return NODE_NONE;
+}
+
+/* ---- types ---- */
+
+/* The dtype that a step computes in: its target's, widened where it adds to what that holds. */
+static Dtype step_dtype(const AstStep *step, Dtype target)
+{
+	return step->acc == OP_NONE ? target : dtype_wide(target);
+}
+
+/* Without `via` the operation's default applies, and its result is copied. */
+static NodeId copy_node(Build *b, const AstStep *step, NodeId value)
+{
+	return node_pointwise(b, OP_ID, &value, &step->expr->span, 1, step->span, step->op_span);
+}
+
+/* Is the dtype made from the other without a cast: integers from floats never, nor narrow from wide? */
+static bool is_implied(Dtype dtype, Dtype from)
+{
+	return from == dtype || (dtype_wide(dtype) == dtype && dtype_join(dtype, from) == dtype);
+}
+
+static void suggest_cast(Build *b, const AstStep *step, NodeId id, Dtype dtype)
+{
+	const Node *node = graph_node(b->graph, id);
+	bool narrow = dtype_wide(dtype) != dtype;
+	bool inside = step->via && node->nargs == 1 && (!narrow || spec_only_moves(node->spec));
+	Span span = inside ? node->arg_spans[0] : step->expr->span;
+	if (step->via && !inside)
+		diag_note(b->diags, step->via->span,
+			  "set a tensor of the routine by this step, then this one from %s(...) of it",
+			  dtype_name(dtype));
+	else if (step->expr->kind != AST_NUMBER) /* i32(0.5) is 0 */
+		diag_fix(b->diags, span,
+			 arena_printf(b->arena, "%s(%s)", dtype_name(dtype),
+				      source_text(b->sources, b->arena, span)),
+			 "%s(...) says so", dtype_name(dtype));
+}
+
+/* Nothing but a cast makes a number less than it is. */
+static bool check_target_dtype(Build *b, const AstStep *step, NodeId id, NodeId target)
+{
+	Dtype left = node_dtype(b, target), right = node_dtype(b, id);
+	Dtype dtype = step_dtype(step, left);
+	if (is_implied(dtype, right))
+		return true;
+	diag(b->diags, E0231, step->span,
+	     "the left side is %s and the right side %s: write a cast %s(...)", dtype_name(left),
+	     dtype_name(right), dtype_name(dtype));
+	diag_note(b->diags, graph_node(b->graph, target)->name_span,
+		  "the left side is declared here");
+	suggest_cast(b, step, id, dtype);
+	return false;
+}
+
+void eval_assign(Build *b, const AstStep *step)
+{
+	bool fresh;
+	NodeId first = (NodeId)b->graph->nodes.n;
+	NodeId target = find_target(b, step, &fresh);
+	if (target == NODE_NONE && !fresh)
+		return;
+	Dtype dtype = fresh ? DTYPE_NONE : step_dtype(step, node_dtype(b, target));
+	NodeId id = step->via ? eval_via(b, step, dtype) : eval_right(b, step, dtype);
+	if (id == NODE_NONE)
+		return;
+	if (fresh) {
+		dtype = step_dtype(step, node_dtype(b, id));
+		target = own_tensor(b, step, dtype);
+		if (target == NODE_NONE)
+			return;
+		if (step->via)
+			id = node_move_last(b, id);
+	}
+	if (!check_target_dtype(b, step, id, target))
+		return;
+	if (!step->via)
+		id = copy_node(b, step, node_cast(b, id, dtype, step->expr->span));
+	if (!routine_check_step(b, first, step->span))
+		return;
+	Node *node = graph_node(b->graph, id);
+	node->target = target;
+	node->acc = step->acc;
+	node->clear = step->clear;
+	routine_add_write(b, id, step->span);
+}
