@@ -194,6 +194,10 @@ typedef struct Build {
 	VEC(Span) output_spans;
 	bool *define_used;
 	VEC(Sym) define_names; /* every dim, for -D */
+	NameIndex routines;    /* places among the graph's */
+	uint32_t *reached;     /* by NodeId: the mark of the last Reach that it is in */
+	size_t nreached;
+	uint32_t nreaches;
 	uint32_t nimports;
 	int noted_errors;  /* the error that was last told where its function was applied, */
 	uint32_t nnotes;   /* and how often */
@@ -488,10 +492,12 @@ bool routine_name_is_free(Build *b, Name name);
 
 /* All that some nodes need, themselves included. */
 typedef struct Reach {
-	char *seen; /* by NodeId */
+	uint32_t mark;
 	VEC(NodeId) nodes;
 } Reach;
 Reach reach_from(Build *b, const NodeId *roots, size_t nroots);
+/* Is the node among them? Of the last one found alone. */
+bool reach_has(const Build *b, const Reach *reach, NodeId id);
 /* Adds a routine with what its roots reach: its nodes in order, its inputs and parameters. */
 void routine_add(Build *b, Routine routine, const NodeId *roots, size_t nroots);
 /* Adds `forward`, marks what is used, warns of unused inputs. */

@@ -8,15 +8,24 @@
 
 static void reach_add(Build *b, Reach *reach, NodeId id)
 {
-	if (reach->seen[id])
+	if (b->reached[id] == reach->mark)
 		return;
-	reach->seen[id] = 1;
+	b->reached[id] = reach->mark;
 	PUSH(b->arena, reach->nodes, id);
+}
+
+bool reach_has(const Build *b, const Reach *reach, NodeId id)
+{
+	return id < b->nreached && b->reached[id] == reach->mark;
 }
 
 Reach reach_from(Build *b, const NodeId *roots, size_t nroots)
 {
-	Reach reach = {.seen = arena_alloc(b->arena, b->graph->nodes.n + 1)};
+	Reach reach = {.mark = ++b->nreaches};
+	if (b->nreached < b->graph->nodes.n) {
+		b->nreached = 2 * b->graph->nodes.n;
+		b->reached = ARENA_ARRAY(b->arena, uint32_t, b->nreached);
+	}
 	for (size_t i = 0; i < nroots; i++)
 		reach_add(b, &reach, roots[i]);
 	for (size_t next = 0; next < reach.nodes.n; next++) {
@@ -79,6 +88,7 @@ void routine_add(Build *b, Routine routine, const NodeId *roots, size_t nroots)
 	for (uint32_t i = 0; i < routine.noutputs; i++)
 		refuse_words_out(b, &routine, i);
 	fill_routine(b, &routine, roots, nroots);
+	name_index_set(b->arena, &b->routines, routine.name, (uint32_t)b->graph->routines.n);
 	PUSH(b->arena, b->graph->routines, routine);
 }
 

@@ -40,7 +40,7 @@ static const Written *stale_by(Build *b, NodeId id)
 		return NULL;
 	Reach reach = reach_from(b, &id, 1);
 	for (size_t i = 0; i < r->written.n; i++) {
-		if (reach.seen[r->written.at[i].target])
+		if (reach_has(b, &reach, r->written.at[i].target))
 			return &r->written.at[i];
 	}
 	return NULL;
@@ -162,15 +162,13 @@ static void eval_step(Build *b, const AstStep *step)
 
 bool routine_name_is_free(Build *b, Name name)
 {
-	for (size_t i = 0; i < b->graph->routines.n; i++) {
-		const Routine *old = &b->graph->routines.at[i];
-		if (old->name != name.sym)
-			continue;
-		diag(b->diags, E0202, name.span, "the routine '%s' is declared twice", name.sym);
-		diag_note(b->diags, old->span, "'%s' is declared here first", name.sym);
-		return false;
-	}
-	return true;
+	uint32_t had = name_index_get(&b->routines, name.sym);
+	if (had == UINT32_MAX)
+		return true;
+	diag(b->diags, E0202, name.span, "the routine '%s' is declared twice", name.sym);
+	diag_note(b->diags, b->graph->routines.at[had].span, "'%s' is declared here first",
+		  name.sym);
+	return false;
 }
 
 static Dtype scalar_dtype(Build *b, const AstParam *param)

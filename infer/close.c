@@ -88,6 +88,8 @@ Spots open_rows(Solver *s)
 {
 	Spots spots = {0};
 	FlatRow f;
+	if (s->rows_closed)
+		return spots;
 	bool *seen = ARENA_ARRAY(s->arena, bool, s->vars.n + 1);
 	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
 		for (int k = 0; k < ROW_KINDS; k++) {
@@ -98,6 +100,7 @@ Spots open_rows(Solver *s)
 			PUSH(s->arena, spots, ((Spot){id, (RowKind)k, 0, NONE, f.var}));
 		}
 	}
+	s->rows_closed = spots.n == 0;
 	return spots;
 }
 
@@ -122,6 +125,8 @@ Spots open_cells(Solver *s)
 {
 	Spots spots = {0};
 	FlatRow f;
+	if (s->cells_closed)
+		return spots;
 	uint32_t *seen = ARENA_ARRAY(s->arena, uint32_t, s->cells.n + 1);
 	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
 		for (int k = 0; k < ROW_KINDS; k++) {
@@ -133,5 +138,6 @@ Spots open_cells(Solver *s)
 	}
 	for (CellId c = 0; c < s->ngenerated; c++)
 		add_open(s, &spots, seen, (Spot){NODE_NONE, ROW_OUTPUT, 0, c, NONE});
+	s->cells_closed = s->rows_closed && spots.n == 0;
 	return spots;
 }

@@ -23,11 +23,12 @@ static void give_axes(Solver *s, const char *rule, const Spot *spot, uint32_t le
 /* x * g, where x takes in nothing: the input axes of g go into the result, and no further. */
 static void note_composed(Solver *s, const Spot *spot)
 {
-	for (NodeId id = spot->node + 1; s->diags && id < s->graph->nodes.n; id++) {
+	if (!s->diags || spot->row != ROW_INPUT)
+		return;
+	for (NodeId id = spot->node + 1; id < s->graph->nodes.n; id++) {
 		const Node *node = &s->graph->nodes.at[id];
 		FlatRow in;
-		if (node->kind != NODE_COMPOSE || node->args[1] != spot->node ||
-		    spot->row != ROW_INPUT)
+		if (node->kind != NODE_COMPOSE || node->args[1] != spot->node)
 			continue;
 		row_flatten(s, &s->rows[node->args[0]][ROW_INPUT], &in);
 		bool none = in.var == NONE && in.nlead + in.ntrail == 0;
@@ -55,14 +56,30 @@ static void blame_row(Solver *s, const Spot *spot)
 
 /* ---- the rules ---- */
 
-void close_leaf_rows(Solver *s, const char *rule)
+static bool is_shaped(const RowVar *var) { return var->shaped; }
+
+/* Those that a rule is about: without any it needs no bounds, which take passes over the program. */
+static Spots open_rows_of(Solver *s, bool (*holds)(const RowVar *var))
 {
 	Spots open = open_rows(s);
+	size_t n = 0;
+	for (size_t i = 0; i < open.n; i++) {
+		if (holds(&s->vars.at[open.at[i].var]))
+			open.at[n++] = open.at[i];
+	}
+	open.n = n;
+	return open;
+}
+
+void close_leaf_rows(Solver *s, const char *rule)
+{
+	Spots open = open_rows_of(s, rowvar_is_leaf);
+	if (open.n == 0)
+		return;
 	RowBounds bounds = row_bounds(s);
 	for (size_t i = 0; i < open.n; i++) {
 		const RowBound *b = &bounds.direct[open.at[i].var];
-		const RowVar *var = &s->vars.at[open.at[i].var];
-		if (rowvar_is_leaf(var) && b->any && (b->lead + b->trail > 0 || !b->open))
+		if (b->any && (b->lead + b->trail > 0 || !b->open))
 			give_axes(s, rule, &open.at[i], b->lead, b->trail, b->open);
 	}
 }
@@ -86,13 +103,14 @@ static bool *shifted_vars(Solver *s)
 
 void close_total_rows(Solver *s, const char *rule)
 {
-	Spots open = open_rows(s);
+	Spots open = open_rows_of(s, is_shaped);
+	if (open.n == 0)
+		return;
 	RowBounds bounds = row_bounds(s);
 	const bool *shifted = shifted_vars(s);
 	for (size_t i = 0; i < open.n; i++) {
 		const Spot *spot = &open.at[i];
-		if (s->vars.at[spot->var].shaped && spot->row != ROW_OUTPUT &&
-		    !bounds.direct[spot->var].any && !shifted[spot->var])
+		if (spot->row != ROW_OUTPUT && !bounds.direct[spot->var].any && !shifted[spot->var])
 			give_axes(s, rule, spot, 0, 0, false);
 	}
 }
@@ -117,14 +135,15 @@ static bool *given_vars(Solver *s)
 
 void close_unused_rows(Solver *s, const char *rule)
 {
-	Spots open = open_rows(s);
+	Spots open = open_rows_of(s, rowvar_is_leaf);
+	if (open.n == 0)
+		return;
 	RowBounds bounds = row_bounds(s);
 	const bool *shifted = shifted_vars(s), *given = given_vars(s);
 	const bool *above = rows_above_reshapes(s), *growing = rows_above_bounded(s, &bounds);
 	for (size_t i = 0; i < open.n; i++) {
 		const RowVar *var = &s->vars.at[open.at[i].var];
-		if (!rowvar_is_leaf(var) || var->shaped || bounds.direct[open.at[i].var].any ||
-		    given[open.at[i].var])
+		if (var->shaped || bounds.direct[open.at[i].var].any || given[open.at[i].var])
 			continue;
 		if (var->param && var->must)
 			blame_row(s, &open.at[i]);

@@ -249,6 +249,7 @@ typedef struct Solver {
 	VEC(Event) events;
 	VEC(Guard) asked;	    /* guards of written sizes and requires, before reduction */
 	RowTerm (*rows)[ROW_KINDS]; /* by NodeId */
+	bool rows_closed, cells_closed; /* of all nodes; none opens again */
 	uint32_t ngenerated;	    /* cells that generation made: their order is the program's */
 	CellId *totals;	  /* by NodeId: of a reshape; one that is reshaped again has the same */
 	CellId *captures; /* by CaptureId; NONE: not captured */

@@ -221,7 +221,7 @@ static bool join(Finder *f, NodeId id)
 
 static bool is_read_inside(const Lower *lower, const Band *band, NodeId node)
 {
-	for (uint32_t i = lower->first_use[node]; i < lower->first_use[node + 1]; i++) {
+	for (uint32_t i = lower->first_use[node]; i < uses_end(lower, node); i++) {
 		NodeId user = lower->uses[i].user;
 		NodeId root = lower->plan[user].root;
 		bool inside = root == NODE_NONE ? is_read_inside(lower, band, user)
@@ -279,7 +279,8 @@ static bool grow(Finder *f, bool wide)
 {
 	Lower *lower = f->lower;
 	Band *band = f->band;
-	for (NodeId id = band->roots[0].root + 1; id < lower->graph->nodes.n; id++) {
+	for (uint32_t k = needed_from(lower, band->roots[0].root + 1); k < lower->nneeded; k++) {
+		NodeId id = lower->needed[k];
 		lower->plan[id].reads_band = depends(lower, band, id);
 		if (!lower_has_kernel(lower, id) || lower->plan[id].early)
 			continue;

@@ -140,7 +140,7 @@ static Reader reader_of(const Lower *lower, Use use)
 /* All readers as one: their root where it is the same, their frame where it is. */
 static Reader readers_of(const Lower *lower, NodeId id)
 {
-	uint32_t from = lower->first_use[id], to = lower->first_use[id + 1];
+	uint32_t from = lower->first_use[id], to = uses_end(lower, id);
 	Size elements = node_elements(lower, id);
 	Reader all = {.never = from == to};
 	for (uint32_t i = from; i < to; i++) {
@@ -168,7 +168,7 @@ static bool is_in_time(const Lower *lower, NodeId id, NodeId last)
 {
 	if (last == NODE_NONE)
 		return true;
-	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
+	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
 		NodeId root = lower->plan[lower->uses[i].user].root;
 		bool at_once = root == last && !lower_node(lower, root)->clear;
 		if (root == NODE_NONE || (root >= last && !at_once))
@@ -179,7 +179,7 @@ static bool is_in_time(const Lower *lower, NodeId id, NodeId last)
 
 static bool has_room(const Lower *lower, NodeId id)
 {
-	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
+	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
 		NodeId root = lower->plan[lower->uses[i].user].root;
 		if (root != NODE_NONE && lower->plan[root].nfused >= FUSED_LIMIT)
 			return false;
@@ -293,7 +293,7 @@ static bool is_told(const Lower *lower, NodeId id)
 	if (!is_exact(lower_node(lower, id)) || lower->plan[id].cost > TOLD_COST ||
 	    !reads_nothing(lower, id, TOLD_DEPTH))
 		return false;
-	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
+	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
 		Reader reader = reader_of(lower, lower->uses[i]);
 		const NodePlan *user = &lower->plan[lower->uses[i].user];
 		if (user->told && user->fused)
@@ -357,7 +357,7 @@ static void fuse_into(Lower *lower, NodeId id, const Reader *reader)
 	plan->root = reader->root;
 	plan->frame = reader->frame;
 	plan->space = reader->space;
-	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
+	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
 		NodePlan *user = &lower->plan[lower->uses[i].user];
 		if (user->root != NODE_NONE)
 			lower->plan[user->root].nfused++;
@@ -432,7 +432,8 @@ void fuse_describe(Lower *lower)
 {
 	Program *program = lower->program;
 	bool only = lower->graph->routines.n == 1;
-	for (NodeId id = 0; id < lower->graph->nodes.n; id++) {
+	for (uint32_t k = 0; k < lower->nneeded; k++) {
+		NodeId id = lower->needed[k];
 		const NodePlan *plan = &lower->plan[id];
 		if (!plan->first || !(plan->apart || plan->fused) || !lower_proj(lower, id))
 			continue;
@@ -449,24 +450,13 @@ void fuse_describe(Lower *lower)
 
 void fuse_plan(Lower *lower)
 {
-	uint32_t n = (uint32_t)lower->graph->nodes.n;
-	lower->plan = ARENA_ARRAY(lower->scratch, NodePlan, n + 1);
-	for (NodeId id = 0; id < n; id++)
-		lower->plan[id] = (NodePlan){.root = id,
-					     .reduction = NODE_NONE,
-					     .buffer = BUFFER_NONE,
-					     .padded = BUFFER_NONE,
-					     .last = NODE_NONE};
 	uses_find(lower);
 	prepack_find(lower);
 	widen_find_panels(lower);
-	for (NodeId id = 0; id < n; id++)
-		if (lower->plan[id].needed)
-			lower->plan[id].cost = node_cost(lower, id);
-	for (NodeId id = n; id-- > 0;) { /* falls: nodes that are not decided */
-		if (!lower->plan[id].needed)
-			continue;
-		widen_find_products(lower, id);
-		decide(lower, id);
+	for (uint32_t k = 0; k < lower->nneeded; k++)
+		lower->plan[lower->needed[k]].cost = node_cost(lower, lower->needed[k]);
+	for (uint32_t k = lower->nneeded; k-- > 0;) {
+		widen_find_products(lower, lower->needed[k]);
+		decide(lower, lower->needed[k]);
 	}
 }

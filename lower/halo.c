@@ -59,7 +59,7 @@ bool margin_is_none(const Lower *lower, const Margin *margin)
 /* Does an operation walk through the elements as they are stored? */
 static bool is_read_in_line(const Lower *lower, NodeId id)
 {
-	for (uint32_t u = lower->first_use[id]; u < lower->first_use[id + 1]; u++) {
+	for (uint32_t u = lower->first_use[id]; u < uses_end(lower, id); u++) {
 		const Proj *proj = lower_proj(lower, lower->uses[u].user);
 		if (!proj || proj->linear)
 			return true;
@@ -140,7 +140,8 @@ static void give_margins(Lower *lower, NodeId id)
 
 void halo_plan(Lower *lower)
 {
-	for (NodeId id = (NodeId)lower->graph->nodes.n; id-- > 0;) {
+	for (uint32_t k = lower->nneeded; k-- > 0;) {
+		NodeId id = lower->needed[k];
 		if (!lower_has_kernel(lower, id) || !lower_proj(lower, id))
 			continue;
 		NodeId operand = copied_operand(lower, id);

@@ -28,7 +28,7 @@ static void plan_node(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	NodePlan *plan = &lower->plan[id];
-	plan->needed = true;
+	plans_need(lower, id);
 	if (node->kind == NODE_PARAM)
 		plan->buffer = lower_param_buffer(lower, id);
 	else if (node->kind == NODE_CONST && node->data->count != 1)
@@ -45,11 +45,6 @@ static void plan_node(Lower *lower, NodeId id)
 static void plan_all(Lower *lower)
 {
 	const Routine *init = lower->routine;
-	size_t n = lower->graph->nodes.n;
-	lower->plan = ARENA_ARRAY(lower->scratch, NodePlan, n + 1);
-	for (size_t id = 0; id < n; id++)
-		lower->plan[id] = (NodePlan){
-			.root = (NodeId)id, .reduction = NODE_NONE, .buffer = BUFFER_NONE};
 	for (uint32_t i = 0; i < init->norder; i++)
 		plan_node(lower, init->order[i]);
 }

@@ -130,9 +130,9 @@ void lower_forget_from(Lower *lower, BufferId first)
 	for (BufferId b = first; b < lower->program->buffers.n; b++)
 		if (lower->program->buffers.at[b].kind == BUFFER_TEMP)
 			lower_forget(lower, b);
-	for (NodeId id = 0; id < lower->graph->nodes.n; id++)
-		if (lower->plan[id].padded >= first)
-			lower->plan[id].padded = BUFFER_NONE;
+	for (uint32_t k = 0; k < lower->nneeded; k++)
+		if (lower->plan[lower->needed[k]].padded >= first)
+			lower->plan[lower->needed[k]].padded = BUFFER_NONE;
 }
 
 TensorType lower_type(Lower *lower, NodeId id)
@@ -364,7 +364,7 @@ static void make_tables(Lower *lower)
 	size_t n = lower->graph->nodes.n + 1;
 	lower->shared = ARENA_ARRAY(lower->arena, BufferId, n);
 	lower->checks = ARENA_ARRAY(lower->arena, CheckId, n);
-	lower->names = ARENA_ARRAY(lower->arena, Sym, n);
+	plans_new(lower);
 	for (size_t i = 0; i < n; i++) {
 		lower->shared[i] = BUFFER_NONE;
 		lower->checks[i] = CHECK_NONE;
@@ -386,12 +386,12 @@ static void lower_all(Lower *lower)
 	for (uint32_t i = 0; i < graph->routines.n; i++)
 		PUSH(lower->arena, lower->program->routines, (ProgramRoutine){0});
 	for (uint32_t i = 0; i < graph->routines.n; i++) {
-		memset(lower->names, 0, graph->nodes.n * sizeof *lower->names);
+		plans_clear(lower);
 		lower_routine(lower, i);
 		arena_reset(lower->scratch);
 	}
 	lower_pack(lower);
-	memset(lower->names, 0, graph->nodes.n * sizeof *lower->names);
+	plans_clear(lower);
 	lower_init(lower);
 	if (lower->packed_consts.n)
 		drop_constants(lower);

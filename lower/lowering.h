@@ -171,7 +171,9 @@ typedef struct Lower {
 	const Routine *routine;
 	uint32_t routine_id;
 	NodePlan *plan;  /* by NodeId */
-	uint32_t *first_use; /* by NodeId, one more at the end: into uses */
+	NodeId *needed;	 /* the nodes that it needs, ascending */
+	uint32_t nneeded;
+	uint32_t *first_use; /* by NodeId, of those: into uses */
 	Use *uses;
 	VEC(KernelId) kernels;
 	VEC(NodeId) produced; /* what copies of the kernel at hand compute */
@@ -222,6 +224,17 @@ void flip_windows(Lower *lower);
 void lower_common(Lower *lower);
 /* uses.c: what is needed, who uses it, names and assignments. */
 void uses_find(Lower *lower);
+static inline uint32_t uses_end(const Lower *lower, NodeId id)
+{
+	return lower->first_use[id] + lower->plan[id].nuses;
+}
+/* Tables by node, for all routines; what a routine has filled in goes. */
+void plans_new(Lower *lower);
+void plans_clear(Lower *lower);
+/* The routine needs the node. */
+void plans_need(Lower *lower, NodeId id);
+/* The place among lower.needed of the first node that is not before id. */
+uint32_t needed_from(const Lower *lower, NodeId id);
 /* About how many instructions a cell of the node's own operation takes. */
 uint32_t lower_op_cost(const Node *node);
 /* ... at most, where one cell may be computed several times. */

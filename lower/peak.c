@@ -110,9 +110,9 @@ static const char *named(const Lower *lower, Sym name, Span span, Span at)
 /* The application that the kernel of this name comes from; 0: none. */
 static uint32_t site_of(const Lower *lower, Sym name)
 {
-	for (NodeId id = 0; id < lower->graph->nodes.n; id++)
-		if (lower->names[id] == name)
-			return lower_node(lower, id)->site;
+	for (uint32_t k = 0; k < lower->nneeded; k++)
+		if (lower->names[lower->needed[k]] == name)
+			return lower_node(lower, lower->needed[k])->site;
 	return 0;
 }
 

@@ -115,9 +115,8 @@ static bool has_state(const Lower *lower, NodeId id)
 
 void prepack_find(Lower *lower)
 {
-	for (NodeId id = 0; id < lower->graph->nodes.n; id++)
-		if (lower->plan[id].needed)
-			find(lower, id);
+	for (uint32_t k = 0; k < lower->nneeded; k++)
+		find(lower, lower->needed[k]);
 }
 
 NodeId prepack_kept(const Lower *lower)
@@ -160,7 +159,7 @@ bool prepack_may_compute(const Lower *lower, NodeId id)
  * what they read. */
 static bool is_read_ahead(const Lower *lower, NodeId id, bool all)
 {
-	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
+	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
 		NodeId user = lower->uses[i].user, root = lower->plan[user].root;
 		bool ahead = root == NODE_NONE ? is_read_ahead(lower, user, all)
 					       : lower->plan[root].ahead;
@@ -225,7 +224,8 @@ static void keep_temporaries(Lower *lower, BufferId first, uint32_t param)
 void prepack_emit_values(Lower *lower)
 {
 	Program *program = lower->program;
-	for (NodeId id = 0; id < lower->graph->nodes.n; id++) {
+	for (uint32_t k = 0; k < lower->nneeded; k++) {
+		NodeId id = lower->needed[k];
 		BufferId buffer = lower->plan[id].ahead ? lower->shared[id] : BUFFER_NONE;
 		if (buffer == BUFFER_NONE ||
 		    program->buffers.at[buffer].routine != lower->routine_id)

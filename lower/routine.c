@@ -28,10 +28,9 @@ static bool gathers(const Lower *lower, NodeId id)
  * depends on. */
 static void mark_early(Lower *lower)
 {
-	for (NodeId id = (NodeId)lower->graph->nodes.n; id-- > 0;) {
+	for (uint32_t k = lower->nneeded; k-- > 0;) {
+		NodeId id = lower->needed[k];
 		const Node *node = lower_node(lower, id);
-		if (!lower->plan[id].needed)
-			continue;
 		if (gathers(lower, id))
 			lower->plan[node->args[1]].early = true;
 		for (uint32_t i = 0; lower->plan[id].early && i < node->nargs; i++)
@@ -42,9 +41,10 @@ static void mark_early(Lower *lower)
 static bool check_early(Lower *lower)
 {
 	bool good = true;
-	for (NodeId id = 0; id < lower->graph->nodes.n; id++) {
+	for (uint32_t k = 0; k < lower->nneeded; k++) {
+		NodeId id = lower->needed[k];
 		const NodePlan *plan = &lower->plan[id];
-		if (!plan->needed || !plan->early || !plan->mutated)
+		if (!plan->early || !plan->mutated)
 			continue;
 		diag(lower->diags, E0922, lower_node(lower, id)->span,
 		     "an index depends on this tensor, which the routine '%s' assigns to: not supported yet",
@@ -139,7 +139,8 @@ bool lower_has_kernel(const Lower *lower, NodeId id)
  * it need not be cleared where it begins. */
 static bool is_set_first(const Lower *lower, NodeId own)
 {
-	for (NodeId id = own + 1; id < lower->graph->nodes.n; id++) {
+	for (uint32_t k = needed_from(lower, own + 1); k < lower->nneeded; k++) {
+		NodeId id = lower->needed[k];
 		const Node *node = lower_node(lower, id);
 		bool reads = false;
 		for (uint32_t i = 0; i < node->nargs; i++)
@@ -191,18 +192,19 @@ static NodeId emit_band(Lower *lower, NodeId id)
 
 static void emit_all(Lower *lower)
 {
-	NodeId n = (NodeId)lower->graph->nodes.n;
-	for (NodeId id = 0; id < n; id++) {
-		if (!lower->plan[id].needed)
-			continue;
+	for (uint32_t k = 0; k < lower->nneeded; k++) {
+		NodeId id = lower->needed[k];
 		if (gathers(lower, id))
 			kernel_emit_check(lower, id);
 		if (lower->plan[id].early)
 			lower_emit_node(lower, id);
 	}
-	for (NodeId id = 0; id < n; id++)
-		if (lower->plan[id].needed && !lower->plan[id].early)
-			id = emit_band(lower, id);
+	NodeId done = 0; /* those before it are */
+	for (uint32_t k = 0; k < lower->nneeded; k++) {
+		NodeId id = lower->needed[k];
+		if (id >= done && !lower->plan[id].early)
+			done = emit_band(lower, id) + 1;
+	}
 	const ProgramRoutine *routine = &lower->program->routines.at[lower->routine_id];
 	for (uint32_t i = 0; i < routine->noutputs; i++) {
 		NodeId id = lower->routine->outputs[i];
@@ -345,9 +347,9 @@ void lower_routine(Lower *lower, uint32_t id)
 	if (!check_early(lower))
 		return;
 	open_routine(lower, id);
-	for (NodeId node = 0; node < lower->graph->nodes.n; node++)
-		if (lower->plan[node].needed && !lower->plan[node].fused)
-			bind_buffer(lower, node);
+	for (uint32_t k = 0; k < lower->nneeded; k++)
+		if (!lower->plan[lower->needed[k]].fused)
+			bind_buffer(lower, lower->needed[k]);
 	halo_plan(lower);
 	prepack_emit_values(lower);
 	emit_all(lower);

@@ -73,7 +73,7 @@ static bool is_paired(const Lower *lower, NodeId product, uint32_t arg)
 /* Is each reader a product of two operands that goes in pairs? */
 static bool is_read_in_pairs(const Lower *lower, NodeId id)
 {
-	uint32_t from = lower->first_use[id], to = lower->first_use[id + 1];
+	uint32_t from = lower->first_use[id], to = uses_end(lower, id);
 	for (uint32_t i = from; i < to; i++) {
 		NodeId user = lower->uses[i].user;
 		const Proj *proj = lower_proj(lower, user);
@@ -129,7 +129,7 @@ static bool is_product(const Lower *lower, NodeId id)
 void widen_find_products(Lower *lower, NodeId id)
 {
 	NodePlan *plan = &lower->plan[id];
-	for (uint32_t i = lower->first_use[id]; i < lower->first_use[id + 1]; i++) {
+	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
 		NodeId reader = lower->uses[i].user;
 		const NodePlan *user = &lower->plan[reader];
 		bool product = is_product(lower, reader);
@@ -179,9 +179,8 @@ static uint32_t panel_cost(const Lower *lower, NodeId id)
 
 void widen_find_panels(Lower *lower)
 {
-	for (NodeId id = 0; id < lower->graph->nodes.n; id++)
-		if (lower->plan[id].needed)
-			lower->plan[id].panel_cost = panel_cost(lower, id);
+	for (uint32_t k = 0; k < lower->nneeded; k++)
+		lower->plan[lower->needed[k]].panel_cost = panel_cost(lower, lower->needed[k]);
 }
 
 bool widen_from_panels(const Lower *lower, NodeId id)
