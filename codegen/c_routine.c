@@ -162,18 +162,28 @@ static Size buffer_bytes(const Module *m, BufferId id)
 	return size_scale(m->program->sizes, buffer->elements, (int64_t)dtype_bytes(buffer->dtype));
 }
 
-typedef struct Pointer {
-	const char *c, *name; /* in C, and for people */
-	size_t alignment;
-} Pointer;
-
-static void put_aligned_check(FILE *out, const Module *m, Pointer pointer)
+static void put_elements_aligned(FILE *out, const Module *m, uint32_t index, size_t bytes)
 {
-	if (pointer.alignment == 1)
-		return;
-	fprintf(out, "\tif (tsr_misaligned(%s, %zu))\n", pointer.c, pointer.alignment);
+	const ProgramRoutine *r = program_routine(m->program, index);
+	const ModuleRoutine *names = &m->routines[index];
+	ModuleAligned group = module_aligned(m, r, bytes);
+	for (size_t i = 0; i < group.args.n; i++) {
+		uint32_t arg = group.args.at[i];
+		fprintf(out, "%stsr_misaligned(%s, %zu)", i ? " ||\n\t    " : "\tif (",
+			arg < r->ninputs ? names->inputs[arg] : names->outputs[arg - r->ninputs],
+			bytes);
+	}
+	if (group.args.n) {
+		fprintf(out, ")\n");
+		put_fail(out, m, TSR_BAD_POINTER, group.message);
+	}
+}
+
+static void put_aligned_check(FILE *out, const Module *m, const char *pointer)
+{
+	fprintf(out, "\tif (tsr_misaligned(%s, %d))\n", pointer, STATE_ALIGN);
 	put_fail(out, m, TSR_BAD_POINTER,
-		 module_alignment_message(m, pointer.name, pointer.alignment));
+		 arena_printf(m->arena, "%s is not aligned to %d bytes", pointer, STATE_ALIGN));
 }
 
 static void put_array_checks(FILE *out, const Module *m, const TensorArg *args, uint32_t n,
@@ -184,9 +194,6 @@ static void put_array_checks(FILE *out, const Module *m, const TensorArg *args, 
 		put_bytes_check(out, m, bytes, args[i].name);
 		put_pointer_check(out, m, bytes, names[i],
 				  arena_printf(m->arena, "%s is NULL", args[i].name));
-		Dtype dtype = m->program->buffers.at[args[i].buffer].dtype;
-		put_aligned_check(out, m,
-				  (Pointer){names[i], args[i].name, dtype_alignment(dtype)});
 	}
 }
 
@@ -212,7 +219,7 @@ static void put_memory_checks(FILE *out, const Module *m, uint32_t index)
 		uses_state = true;
 	}
 	if (uses_state)
-		put_aligned_check(out, m, (Pointer){"state", "state", STATE_ALIGN});
+		put_aligned_check(out, m, "state");
 	if (index >= p->routines.n)
 		return;
 	if (m->routines[index].packed) {
@@ -225,7 +232,7 @@ static void put_memory_checks(FILE *out, const Module *m, uint32_t index)
 	if (size_is(p->sizes, r->workspace, 0))
 		return;
 	put_pointer_check(out, m, r->workspace, "workspace", "workspace is NULL");
-	put_aligned_check(out, m, (Pointer){"workspace", "workspace", STATE_ALIGN});
+	put_aligned_check(out, m, "workspace");
 }
 
 /* ---- calls ---- */
@@ -306,6 +313,8 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 		put_guard(out, m, r->guards[i]);
 	put_array_checks(out, m, r->inputs, r->ninputs, names->inputs);
 	put_array_checks(out, m, r->outputs, r->noutputs, names->outputs);
+	for (size_t bytes = 2; bytes <= ALIGNMENT_MOST; bytes *= 2)
+		put_elements_aligned(out, m, index, bytes);
 	put_memory_checks(out, m, index);
 	for (uint32_t i = 0; i < r->nkernels; i++)
 		put_call(out, m, index, r->kernels[i]);

@@ -164,17 +164,36 @@ static void check_pointer(Entry *e, Rvalue *pointer, Rvalue *bytes, const char *
 		    text);
 }
 
-static void check_aligned(Entry *e, Rvalue *pointer, size_t alignment, const char *name)
+static Rvalue *address(Entry *e, Rvalue *pointer)
+{
+	return gcc_jit_context_new_bitcast(e->f.jit->ctxt, NULL, pointer, e->f.jit->u64);
+}
+
+/* `addresses`: one, or several joined by or. */
+static void check_aligned(Entry *e, Rvalue *addresses, size_t bytes, const char *text)
 {
 	JitFunction *f = &e->f;
 	Jit *jit = f->jit;
-	if (alignment == 1)
-		return;
-	Rvalue *address = gcc_jit_context_new_bitcast(jit->ctxt, NULL, pointer, jit->u64);
-	Rvalue *low = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_AND, address,
-				 jit_long(jit, jit->u64, (int64_t)alignment - 1));
+	Rvalue *low = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_AND, addresses,
+				 jit_long(jit, jit->u64, (int64_t)bytes - 1));
 	jit_fail_if(e, jit_compare(f, GCC_JIT_COMPARISON_NE, low, jit_long(jit, jit->u64, 0)),
-		    TSR_BAD_POINTER, module_alignment_message(jit->module, name, alignment));
+		    TSR_BAD_POINTER, text);
+}
+
+/* A check of each would take a routine of a thousand arrays seconds to compile. */
+static void check_elements_aligned(Entry *e, size_t bytes)
+{
+	ModuleAligned group = module_aligned(e->f.jit->module, e->routine, bytes);
+	Rvalue *all = NULL;
+	for (size_t i = 0; i < group.args.n; i++) {
+		uint32_t arg = group.args.at[i], n = e->routine->ninputs;
+		Rvalue *one = address(e, arg < n ? e->inputs[arg] : e->outputs[arg - n]);
+		all = jit_keep(&e->f, all ? jit_binary(&e->f, GCC_JIT_BINARY_OP_BITWISE_OR, all,
+						       one)
+					  : one);
+	}
+	if (all)
+		check_aligned(e, all, bytes, group.message);
 }
 
 static void check_arrays(Entry *e, const TensorArg *args, uint32_t n, Rvalue *const *pointers)
@@ -186,7 +205,6 @@ static void check_arrays(Entry *e, const TensorArg *args, uint32_t n, Rvalue *co
 					      args[i].name);
 		check_pointer(e, pointers[i], bytes,
 			      arena_printf(arena, "%s is NULL", args[i].name));
-		check_aligned(e, pointers[i], dtype_alignment(buffer->dtype), args[i].name);
 	}
 }
 
@@ -218,7 +236,8 @@ static void check_state(Entry *e)
 		if (params[i])
 			checked_bytes(e, p->params.at[i].offset, 1, "the state");
 	if (used)
-		check_aligned(e, e->state, STATE_ALIGN, "state");
+		check_aligned(e, address(e, e->state), STATE_ALIGN,
+			      "state is not aligned to 64 bytes");
 }
 
 Lvalue *jit_stamp_place(Entry *e)
@@ -253,7 +272,8 @@ static void check_memory(Entry *e)
 	if (size_is(p->sizes, e->routine->workspace, 0))
 		return;
 	check_pointer(e, e->workspace, bytes, "workspace is NULL");
-	check_aligned(e, e->workspace, STATE_ALIGN, "workspace");
+	check_aligned(e, address(e, e->workspace), STATE_ALIGN,
+		      "workspace is not aligned to 64 bytes");
 }
 
 void jit_guards(Entry *e, bool cpu)
@@ -267,5 +287,7 @@ void jit_guards(Entry *e, bool cpu)
 		check_guard(e, r->guards[i]);
 	check_arrays(e, r->inputs, r->ninputs, e->inputs);
 	check_arrays(e, r->outputs, r->noutputs, e->outputs);
+	for (size_t bytes = 2; bytes <= ALIGNMENT_MOST; bytes *= 2)
+		check_elements_aligned(e, bytes);
 	check_memory(e);
 }

@@ -395,9 +395,35 @@ const char *module_dim_message(const Module *m, DimId dim)
 			    (long long)(d->at_least > 0 ? d->at_least : 0), (long long)DIM_MOST);
 }
 
-const char *module_alignment_message(const Module *m, const char *name, size_t bytes)
+/* "x, z or y", where they are few. */
+static const char *list_names(const Module *m, const ProgramRoutine *r, const ModuleAligned *group)
 {
-	return arena_printf(m->arena, "%s is not aligned to %zu bytes", name, bytes);
+	enum { FEW = 8 };
+	const char *text = "";
+	if (group->args.n > FEW)
+		return "an input or a result";
+	for (size_t i = 0; i < group->args.n; i++) {
+		uint32_t arg = group->args.at[i];
+		const char *name = arg < r->ninputs ? r->inputs[arg].name
+						    : r->outputs[arg - r->ninputs].name;
+		const char *before = i == 0 ? "" : i + 1 < group->args.n ? ", " : " or ";
+		text = arena_printf(m->arena, "%s%s%s", text, before, name);
+	}
+	return text;
+}
+
+ModuleAligned module_aligned(const Module *m, const ProgramRoutine *r, size_t bytes)
+{
+	ModuleAligned group = {.message = ""};
+	for (uint32_t arg = 0; arg < r->ninputs + r->noutputs; arg++) {
+		const TensorArg *tensor =
+			arg < r->ninputs ? &r->inputs[arg] : &r->outputs[arg - r->ninputs];
+		if (dtype_alignment(m->program->buffers.at[tensor->buffer].dtype) == bytes)
+			PUSH(m->arena, group.args, arg);
+	}
+	group.message = arena_printf(m->arena, "%s is not aligned to %zu bytes",
+				     list_names(m, r, &group), bytes);
+	return group;
 }
 
 Module *module_new(const Emit *emit)

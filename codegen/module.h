@@ -93,8 +93,14 @@ bool module_has_fetches(const Module *module);
 int module_check_code(CheckId check);
 /* The message for a dim out of its range. */
 const char *module_dim_message(const Module *module, DimId dim);
-/* The message for a pointer that is not aligned to so many bytes. */
-const char *module_alignment_message(const Module *module, const char *name, size_t bytes);
+/* Inputs and results of a routine whose elements are aligned to so many bytes, which one check looks
+ * at together: each has an argument below ninputs, or ninputs + that of a result. */
+typedef struct ModuleAligned {
+	VEC(uint32_t) args;
+	const char *message; /* where one is not aligned */
+} ModuleAligned;
+ModuleAligned module_aligned(const Module *module, const ProgramRoutine *routine, size_t bytes);
+enum { ALIGNMENT_MOST = 8 };
 
 enum { STATE_ALIGN = 64 };
 

@@ -328,10 +328,10 @@ static void check_pointers(Loaded l)
 		float *misaligned = (float *)(void *)((char *)y + off);
 		assert_int_equal(forward(&call, 1, misaligned, y, memory, workspace),
 				 TSR_BAD_POINTER);
-		assert_string_equal(message, "x is not aligned to 4 bytes");
+		assert_string_equal(message, "x or y is not aligned to 4 bytes");
 		assert_int_equal(forward(&call, 1, x, misaligned, memory, workspace),
 				 TSR_BAD_POINTER);
-		assert_string_equal(message, "y is not aligned to 4 bytes");
+		assert_string_equal(message, "x or y is not aligned to 4 bytes");
 	}
 	assert_int_equal(forward(&call, 1, x + 1, y + 1, memory, workspace), 0);
 	assert_int_equal(forward(&call, 0, x, y, memory, workspace), TSR_BAD_DIM);
