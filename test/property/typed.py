@@ -166,7 +166,8 @@ def apply(op, *args, dtype=None):
         value = UNARY[op](*x) if len(x) == 1 else np.power(*x) if op == "**" else BINARY[op](*x)
         err = error_of(op, args, value)
         if is_float(compute):
-            err = err + np.where(np.asarray(err) >= 0, inexact(op, value, args), 0)
+            err = err + inexact(op, value, args)
+        err = np.where(np.isnan(err), np.inf, err)  # 0 times what may be anything
         result = "f32" if op in TRUTHS and not dtype else compute
         value = np.asarray(value, float if is_float(result) else np.int64)
         return settle(value, result, np.broadcast_to(err, value.shape))
