@@ -43,9 +43,12 @@ class Generator:
         return axis_of(self.rng.choice(SYMBOLIC if self.symbolic and self.rng.random() < 0.35 else LITERALS))
 
     def random_rows(self):
-        counts = self.rng.choice([(0, 0, 1), (0, 0, 2), (1, 0, 1), (1, 0, 2), (0, 1, 1), (1, 1, 1), (2, 0, 1),
-                                  (0, 0, 3), (0, 2, 1), (1, 0, 0), (0, 0, 0), (0, 1, 0)])
-        return [[self.axis() for _ in range(n)] for n in counts]
+        """Up to three axes in any rows, batch, input, output."""
+        naxes = self.rng.choice([0, 1, 1, 2, 2, 2, 3, 3])
+        rows = [[], [], []]
+        for _ in range(naxes):
+            rows[self.rng.choice([BATCH, INPUT, OUTPUT, OUTPUT])].append(self.axis())
+        return rows
 
     def add_input(self, rows, integers=None):
         """A new input; integers: i32 values below this."""
@@ -366,6 +369,6 @@ def form_constant(g):
 
 FORMS = ([form_unary, form_binary, form_binary, form_compare, form_several, form_scaled, form_transpose, form_slice,
           form_compose, form_compose, form_layer, form_bias, form_function, form_iterate, form_stack, form_reshape,
-          form_left_over, form_gather, form_range, form_constant] + [specs.form_einsum] * 5 + [specs.form_affine] * 3 +
+          form_left_over, form_gather, form_range, form_constant] + [specs.form_einsum] * 5 + [specs.form_reduce] * 3 + [specs.form_affine] * 3 +
          [specs.form_concat] * 2 + [specs.form_part, specs.form_argmax, specs.form_mean] +
          forms.FORMS)

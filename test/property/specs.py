@@ -158,6 +158,33 @@ def second_operand(g, spec):
     return g.add_input(rows)
 
 
+def form_reduce(g):
+    """Axes of one operand, in any rows, are added up or compared; of neighbours in memory rather one of two. The others
+    keep their rows, or change them."""
+    spec, rng = Specification(g), g.rng
+    axes = [g.axis() if rng.random() < 0.3 else axis_of(rng.choice(("2", "3", "4", "8", "9", "17")))
+            for _ in range(rng.randint(2, 5))]
+    cuts = sorted(rng.randint(0, len(axes)) for _ in range(2))
+    rows = [axes[:cuts[0]], axes[cuts[1]:], axes[cuts[0]:cuts[1]]]
+    if any(product_size([a.size for a in axes], k) > MOST for k in range(len(RUNS))):
+        return None
+    operand = g.add_input(rows)
+    spec.covers(operand, repeat=0.0)
+    kept, kept_axes, keep = [[], [], []], [[], [], []], rng.random() < 0.5
+    for kind in STORAGE:
+        for cell in spec.operands[0][1][kind]:
+            keep = not keep if rng.random() < 0.8 else keep
+            if keep and cell[0] in spec.sizes:
+                to = kind if rng.random() < 0.7 else rng.choice([BATCH, INPUT, OUTPUT])
+                kept[to].append(cell)
+                kept_axes[to].append(spec.sizes[cell[0]])
+    fold = rng.choice(["sum", "sum", "max", "min"])
+    values = spec.values(kept, kept_axes, fold=fold)
+    if any(np.isinf(v).any() for v in values):
+        return None
+    return Tensor('reduce(%s, "%s", %s)' % (fold, spec.text(kept), operand.text), kept_axes, values)
+
+
 def random_result(g, spec, hidden):
     """Rows of cells and of axes. What is kept lands in any row, in any order."""
     result, axes = [[], [], []], [[], [], []]

@@ -1,5 +1,5 @@
 """Cases with known results, a group per program: run through libgccjit and compared number by number, and every
-back end compared with the interpreter (--verify=run). An input written `x = 2|3->4` counts 0, 1, 2, ... in
+back end compared with the projections (--verify=run). An input written `x = 2|3->4` counts 0, 1, 2, ... in
 storage order; given numbers stand as they are, others are computed by NumPy."""
 import os
 import subprocess

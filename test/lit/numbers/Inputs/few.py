@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from tsrlib import Model, check, pool_call
+from tsrlib import Model, check, draw_cuts, in_rows, pool_call
 
 random.seed(5)
 RNG = np.random.default_rng(5)
@@ -25,10 +25,11 @@ SUMS = [
 
 
 def program(text, dtype, cells):
-    over = '"i, j => j"' if cells else '"i => "'
-    axes = "[n, %d]" % cells if cells else "[n]"
-    t = "input t : %s [%s]\n" % (dtype, cells or "") if "t)" in text else ""
-    return "input x : %s %s\n%soutput y = %s\n" % (dtype, axes, t, text.replace("OVER", over))
+    axes, letters = (["n", cells], "ij") if cells else (["n"], "i")
+    cuts = draw_cuts(random.randrange, len(axes))
+    over = '"%s => %s"' % (in_rows(letters, cuts), letters[1:])
+    t = "input t : %s [%s]\n" % (dtype, in_rows(axes[1:], [max(c - 1, 0) for c in cuts])) if "t)" in text else ""
+    return "input x : %s [%s]\n%soutput y = %s\n" % (dtype, in_rows(axes, cuts), t, text.replace("OVER", over))
 
 
 def run(count):

@@ -1,10 +1,10 @@
-"""Random strided, dilated and padded accesses against a brute-force reference written over indices."""
+"""Random strided, dilated and padded accesses against a brute-force reference written over indices, in each row."""
 import itertools
 import sys
 
 import numpy as np
 
-from tsrlib import Model, check
+from tsrlib import Model, check, draw_cuts, in_rows
 
 seed, count = int(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(seed)
@@ -44,9 +44,11 @@ for trial in range(count):
     affine = "%d*o %s %s%d*k" % (stride, mark, "%d + " % offset if offset else "", dilation)
     x = rng.standard_normal(n).astype(np.float32)
     w = rng.standard_normal(kernel).astype(np.float32)
-    program = ("dim n\n" if symbolic else "") + "input x : [%s]\ninput w : [%d]\n" % (
-        "n" if symbolic else n, kernel)
-    program += 'output y = einsum("%s; k => o,", x, w, reduce=%s)\n' % (affine, reduce)
+    rows = [draw_cuts(rng.integers, 1) for _ in range(3)]
+    program = ("dim n\n" if symbolic else "") + "input x : [%s]\ninput w : [%s]\n" % (
+        in_rows(["n" if symbolic else n], rows[0]), in_rows([kernel], rows[1]))
+    spec = [in_rows([a], cuts) for a, cuts in zip((affine, "k", "o"), rows)]
+    program += 'output y = einsum("%s; %s => %s", x, w, reduce=%s)\n' % (*spec, reduce)
     want = reference(x.astype(float), w.astype(float), stride, dilation, offset, left, out, reduce)
     got, = Model(program).forward([n] if symbolic else [], [x, w], [(want.shape, np.float32)])
     check("seed %d trial %d\n%s" % (seed, trial, program), got, want, 1e-4)

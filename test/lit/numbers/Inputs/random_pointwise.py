@@ -1,9 +1,9 @@
-"""Random elementwise programs with broadcasting, against NumPy in double precision."""
+"""Random elementwise programs with broadcasting in all rows, against NumPy in double precision."""
 import sys
 
 import numpy as np
 
-from tsrlib import Model, check
+from tsrlib import Model, check, draw_cuts, in_rows
 
 seed, count = int(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(seed)
@@ -55,7 +55,7 @@ def build(depth, leaves):
 for trial in range(count):
     rank = int(rng.integers(0, 4))
     full = [int(v) for v in rng.integers(1, 20, rank)]
-    leaves, program = [], ""
+    leaves, program, cuts = [], "", draw_cuts(rng.integers, rank)
     symbolic = rank > 0 and rng.random() < 0.4
     if symbolic:
         program += "dim n\n"
@@ -70,7 +70,7 @@ for trial in range(count):
         if symbolic and len(shape) == rank and texts[0] == "1" and i == 0:
             texts[0] = "n"
         leaves.append(rng.standard_normal(shape).astype(np.float32))
-        program += "input x%d : [%s]\n" % (i, ", ".join(texts))
+        program += "input x%d : [%s]\n" % (i, in_rows(texts, [max(c - rank + len(texts), 0) for c in cuts]))
     with np.errstate(all="ignore"):
         text, value = build(4, leaves)
         want = value + leaves[0] + leaves[1] * 0 + leaves[2] * 0

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from tsrlib import Model, check
+from tsrlib import Model, check, in_rows
 
 seed, count = int(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(seed)
@@ -17,17 +17,12 @@ def pick(*choices):
     return choices[rng.integers(len(choices))]
 
 
-def rows(axes, cut, inputs):
-    """Axes in storage order as a shape: batch before `cut`, input from `inputs`."""
-    return "%s | %s -> %s" % tuple(", ".join(a) for a in (axes[:cut], axes[inputs:], axes[cut:inputs]))
-
-
 def spec(axes, cut, inputs, kept):
     """What is kept stays in its row, or inputs become outputs."""
     result = [a for a in axes if a in kept]
     before = lambda i: sum(a in kept for a in axes[:i])
-    return "%s => %s" % (rows(axes, cut, inputs),
-                         rows(result, before(cut), before(pick(inputs, len(axes)))))
+    return "%s => %s" % (in_rows(axes, (cut, inputs)),
+                         in_rows(result, (before(cut), before(pick(inputs, len(axes))))))
 
 
 def program():
@@ -45,7 +40,7 @@ def program():
     dtype, fold, inner = pick("f32", "f32", "f64", "i32"), pick("sum", "sum", "max", "min", "prod"), pick("x", "x .* x")
     shape = ["n" + a if a in symbolic else str(size[a]) for a in letters]
     text = "".join("dim n%s\n" % a for a in sorted(symbolic))
-    text += "input x : %s [%s]\n" % (dtype, rows(shape, cut, inputs))
+    text += "input x : %s [%s]\n" % (dtype, in_rows(shape, (cut, inputs)))
     what = "sum(" if fold == "sum" else "reduce(%s, " % fold
     text += 'output y = %s"%s", %s)\n' % (what, spec(letters, cut, inputs, kept), inner)
     return letters, cut, size, kept, symbolic, dtype, fold, inner, text

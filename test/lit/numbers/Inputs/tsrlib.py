@@ -90,6 +90,17 @@ class Model:
         return state
 
 
+def draw_cuts(below, naxes):
+    """Where rows of so many axes begin, in storage order: the output row, the input row. below(n): an integer."""
+    return sorted(int(below(naxes + 1)) for _ in range(2))
+
+
+def in_rows(axes, cuts):
+    """Axes in storage order as a shape or a specification has them, with the rows cut there."""
+    rows = (axes[:cuts[0]], axes[cuts[1]:], axes[cuts[0]:cuts[1]])
+    return "%s | %s -> %s" % tuple(", ".join(map(str, row)) for row in rows)
+
+
 def to_bf16(x):
     """The bits of f32 numbers rounded to bf16: to the nearest, ties to even; NaN stays."""
     bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
