@@ -348,12 +348,13 @@ static bool *written(Run *run, NodeId id, int64_t n)
 	return cells;
 }
 
-/* In the wide type, rounded once. Quotients by many may be taken one after another. */
-static RefCell taken(const Run *run, NodeId id, RefCell old, RefCell value)
+/* In the wide type, rounded once to the target's. Quotients by many may be taken one after another. */
+static RefCell taken(const Run *run, NodeId id, Dtype dtype, RefCell old, RefCell value)
 {
 	const Node *node = run_node(run, id);
-	Dtype dtype = node->dtype, wide = dtype_wide(dtype);
-	const RefCell args[] = {cell_convert(old, dtype, wide), cell_convert(value, dtype, wide)};
+	Dtype wide = dtype_wide(dtype);
+	const RefCell args[] = {cell_convert(old, dtype, wide),
+				cell_convert(value, node->dtype, wide)};
 	RefCell out = cell_op(&run->rules, node->acc, wide, args);
 	if (node->acc == OP_DIV && dtype_is_float(wide) && !run->inference->projs[id]->injective)
 		out.error += (double)walk_count(run, id) * cell_unit(wide) * (double)fabsl(out.x);
@@ -364,16 +365,19 @@ bool operation_assign(Run *run, NodeId id)
 {
 	const Node *node = run_node(run, id);
 	RefTensor *target = run_tensor(run, id), value = {.n = target->n, .dtype = node->dtype};
-	RefCell neutral = cell_neutral(node->acc == OP_NONE ? OP_ADD : node->acc, node->dtype);
+	RefCell neutral = cell_neutral(node->acc == OP_NONE ? OP_ADD : node->acc, target->dtype);
 	bool *writes = NULL;
 	bool good = run_reserve(run, &value, id) && operation_fill(run, id, &value) &&
 		    (writes = written(run, id, target->n));
 	bool met = good && held_before(run, id, filling_of(run, id, &value).reduce);
 	for (int64_t i = 0; good && i < target->n; i++) {
 		RefCell old = node->clear ? neutral : target->cells[i];
-		target->cells[i] = !writes[i]			 ? old
-				   : met || node->acc == OP_NONE ? value.cells[i]
-								 : taken(run, id, old, value.cells[i]);
+		RefCell new = value.cells[i];
+		target->cells[i] =
+			!writes[i] ? old
+			: met || node->acc == OP_NONE
+				? cell_convert(new, node->dtype, target->dtype)
+				: taken(run, id, target->dtype, old, new);
 	}
 	run_release(run, &value);
 	free(writes);
