@@ -292,7 +292,9 @@ static bool meets_all(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
-	return !proj || proj->surjective || node->clear || keeps_numbers(node->acc);
+	Dtype dtype = lower_node(lower, node->target)->dtype;
+	bool cleared = node->clear && dtype_is_float(dtype) == dtype_is_float(node->dtype);
+	return !proj || proj->surjective || cleared || keeps_numbers(node->acc);
 }
 
 /* target ACC= node. Directly where each cell is met once and read at its own place or nowhere; else

@@ -157,15 +157,18 @@ static Filling filling_of(const Run *run, NodeId id, RefTensor *out)
 	return f;
 }
 
-/* What a step's target holds before, with which the terms meet in any order; else NULL. */
+/* What a step's target holds before, with which the terms meet in any order, where it has the type
+ * that they are folded in; else NULL. */
 static const RefTensor *held_before(Run *run, NodeId id, Op reduce)
 {
 	const Node *node = run_node(run, id);
+	const RefTensor *target = node->target == NODE_NONE ? NULL : run_tensor(run, id);
+	bool same = target && target->dtype == node->dtype && dtype_wide(node->dtype) == node->dtype;
 	bool adds = (node->acc == OP_ADD || node->acc == OP_SUB) && reduce == OP_ADD,
 	     multiplies = node->acc == OP_MUL && reduce == OP_MUL;
-	bool meets = node->target != NODE_NONE && !run->inference->projs[id]->linear &&
+	bool meets = same && !run->inference->projs[id]->linear &&
 		     !run->inference->projs[id]->injective && (adds || multiplies);
-	return meets ? run_tensor(run, id) : NULL;
+	return meets ? target : NULL;
 }
 
 static bool folds_new(Run *run, NodeId id, Filling *f)
@@ -348,11 +351,13 @@ static bool *written(Run *run, NodeId id, int64_t n)
 	return cells;
 }
 
-/* In the wide type, rounded once to the target's. Quotients by many may be taken one after another. */
-static RefCell taken(const Run *run, NodeId id, Dtype dtype, RefCell old, RefCell value)
+/* In the target's wide type, rounded once. Quotients by many may be taken one after another. */
+static RefCell taken(const Run *run, NodeId id, RefCell old, RefCell value)
 {
 	const Node *node = run_node(run, id);
-	Dtype wide = dtype_wide(dtype);
+	Dtype dtype = run_node(run, node->target)->dtype, wide = dtype_wide(dtype);
+	if (node->acc == OP_NONE)
+		return cell_convert(value, node->dtype, dtype);
 	const RefCell args[] = {cell_convert(old, dtype, wide),
 				cell_convert(value, node->dtype, wide)};
 	RefCell out = cell_op(&run->rules, node->acc, wide, args);
@@ -365,19 +370,16 @@ bool operation_assign(Run *run, NodeId id)
 {
 	const Node *node = run_node(run, id);
 	RefTensor *target = run_tensor(run, id), value = {.n = target->n, .dtype = node->dtype};
-	RefCell neutral = cell_neutral(node->acc == OP_NONE ? OP_ADD : node->acc, target->dtype);
+	RefCell neutral = cell_neutral(node->acc, target->dtype);
 	bool *writes = NULL;
 	bool good = run_reserve(run, &value, id) && operation_fill(run, id, &value) &&
 		    (writes = written(run, id, target->n));
 	bool met = good && held_before(run, id, filling_of(run, id, &value).reduce);
 	for (int64_t i = 0; good && i < target->n; i++) {
 		RefCell old = node->clear ? neutral : target->cells[i];
-		RefCell new = value.cells[i];
-		target->cells[i] =
-			!writes[i] ? old
-			: met || node->acc == OP_NONE
-				? cell_convert(new, node->dtype, target->dtype)
-				: taken(run, id, target->dtype, old, new);
+		target->cells[i] = !writes[i] ? old
+				   : met      ? cell_convert(value.cells[i], node->dtype, target->dtype)
+					      : taken(run, id, old, value.cells[i]);
 	}
 	run_release(run, &value);
 	free(writes);

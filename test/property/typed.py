@@ -129,7 +129,7 @@ def error_of(op, args, value):
     if len(args) == 1:
         return ex * np.abs(derivative(op, x)) * 2 if op in UNARY else ex
     if op == ".*":
-        return np.where(ey > 0, np.abs(x) * ey, 0) + np.where(ex > 0, np.abs(y) * ex, 0)
+        return np.where(ey > 0, np.abs(x) * ey, 0) + np.where(ex > 0, (np.abs(y) + ey) * ex, 0)
     if op == "/":
         return np.where(ex + ey > 0, 2 * (ex + np.abs(value) * ey) / np.maximum(np.abs(y) - ey, 0), 0)
     return ex + ey
@@ -162,7 +162,7 @@ def apply(op, *args, dtype=None):
     x = [a.values for a in args]
     with np.errstate(all="ignore"):
         if compute == "i32" and op in ("/", "**"):
-            return settle((quotient if op == "/" else power)(*x), "i32", 0)
+            return settle((quotient if op == "/" else power)(*x), "i32", sum(a.err for a in args))
         value = UNARY[op](*x) if len(x) == 1 else np.power(*x) if op == "**" else BINARY[op](*x)
         err = error_of(op, args, value)
         if is_float(compute):
