@@ -86,7 +86,8 @@ static void sign_for_comma(SpecEdits *s, const Item *a, const Item *b)
 		add(s, COST_SIGN, gap, " | ", "it would fit with '|' between the axes");
 	if (a->tensor < s->spec->noperands)
 		add(s, COST_SIGN, gap, "; ", "';' stands between operands");
-	else if (s->spec->noperands > 1 && !s->spec->single_letters)
+	else if (s->spec->noperands > 1 && !s->spec->single_letters &&
+		 a->axis->kind != SPEC_INDEX && b->axis->kind != SPEC_INDEX)
 		add(s, COST_LETTER, gap, "^", "'^' joins two axes in one");
 }
 
@@ -244,7 +245,8 @@ static void insert_letter(SpecEdits *s, uint32_t tensor, RowKind row, Sym letter
 	for (uint32_t i = 0; i < axes->naxes; i++) {
 		Span axis = axes->axes[i].span;
 		insert(s, cost, axis.start, letter, true);
-		if (tensor == s->spec->noperands && !s->spec->single_letters)
+		if (tensor == s->spec->noperands && !s->spec->single_letters &&
+		    axes->axes[i].kind != SPEC_INDEX)
 			add(s, COST_LETTER + 1, (Span){axis.file, axis.end, axis.end},
 			    arena_printf(s->e->arena, "^%s", letter), "'^' joins two axes in one");
 	}

@@ -138,6 +138,13 @@ static bool check_concat(Checker *c, const Expect *expect)
 			  size_text(c->arena, c->sizes, sum));
 }
 
+/* Is it a 0 alone in a result that is no assignment: one element? */
+static bool keeps_a_place(const Checker *c, const Expect *expect)
+{
+	bool of_result = expect >= c->result.axes && expect < c->result.axes + c->result.n;
+	return of_result && expect->spec && expect->index == 0 && c->node->target == NODE_NONE;
+}
+
 static bool check_axis(Checker *c, const Expect *expect)
 {
 	const Axis *axis = expect->axis;
@@ -154,6 +161,9 @@ static bool check_axis(Checker *c, const Expect *expect)
 		       check_fail(c, "a stack of %u has size %s", c->node->nargs,
 				  size_text(c->arena, c->sizes, axis->size));
 	case EXPECT_INDEX:
+		if (keeps_a_place(c, expect) && !size_is(c->sizes, axis->size, 1))
+			return check_fail(c, "a 0 of the result is an axis of size %s",
+					  size_text(c->arena, c->sizes, axis->size));
 		return expect->stretched ||
 		       (expect->index >= 0 &&
 			holds_ge(c, axis->size, size_const(c->sizes, expect->index + 1))) ||

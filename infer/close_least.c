@@ -1,8 +1,9 @@
 /* Closing rules for sizes that are as small as reads and writes let them be: axes read in rounded
  * steps, axes with fixed indices, and axes that are written as parts in several ways.
  *
- * Of a whole and its parts with fixed indices the parts come first: `=> 0` is one element, and an
- * axis into which it is concatenated follows, however small the index is that is read of it there.
+ * Of a whole and its parts with fixed indices the parts come first: `=> 2` is three elements, and
+ * an axis into which it is concatenated follows, however small the index is that is read of it
+ * there.
  */
 #include "infer/close.h"
 

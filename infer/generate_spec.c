@@ -98,6 +98,13 @@ static CellId concat_axis(Generator *g, const SpecAxis *axis)
 	return cells[0];
 }
 
+/* `=> 0`: one element, the broadcasting 1. An assignment writes into the axis of its target. */
+static bool is_kept_place(const Generator *g, const SpecAxis *axis)
+{
+	return axis->kind == SPEC_INDEX && axis->index == 0 && g->in_result &&
+	       g->s->graph->nodes.at[g->id].target == NODE_NONE;
+}
+
 static CellId spec_axis(Generator *g, const SpecAxis *axis)
 {
 	switch (axis->kind) {
@@ -106,6 +113,8 @@ static CellId spec_axis(Generator *g, const SpecAxis *axis)
 	case SPEC_CONCAT: return concat_axis(g, axis);
 	default: break;
 	}
+	if (is_kept_place(g, axis))
+		return cell_written(g->s, size_const(g->s->sizes, 1), false, axis->span);
 	CellId cell = cell_new(g->s, NULL, axis->span);
 	if (axis->kind == SPEC_INDEX) {
 		CellId *cells = ARENA_ARRAY(g->s->arena, CellId, 1);

@@ -134,6 +134,11 @@ static void arg_axis_7(Small *s, NodeId id)
 	axis_of(s, s->graph.nodes.at[id].args[0], 0)->size = number(s, 7);
 }
 static void result_axis_7(Small *s, NodeId id) { axis_of(s, id, 0)->size = number(s, 7); }
+static void result_axis_2(Small *s, NodeId id)
+{
+	axis_of(s, id, 0)->size = number(s, 2);
+	axis_of(s, id, 0)->stretch = false;
+}
 static void result_axis_bad(Small *s, NodeId id) { axis_of(s, id, 0)->size = SIZE_BAD; }
 static void rank_less(Small *s, NodeId id) { s->shapes[s->graph.nodes.at[id].args[0]].rows[ROW_OUTPUT].n--; }
 static void stretch_lost(Small *s, NodeId id)
@@ -233,6 +238,13 @@ static const Wrong table[] = {
 	{"no pieces", NODE_SPEC, COPY, no_pieces, "a choice of parts has no piece"},
 	{"piece without its last iterator", NODE_SPEC, SUM, piece_runs_less,
 	 "runs over 1 iterators"},
+	{"0 in the result, longer",
+	 NODE_SPEC,
+	 "i, j => 0, i",
+	 {"3, 4"},
+	 "~1, 3",
+	 result_axis_2,
+	 "a 0 of the result is an axis of size 2"},
 	{"reduced first", NODE_SPEC, SUM, piece_order, "out of order"},
 	{"iterator twice", NODE_SPEC, SUM, piece_repeats, "twice"},
 	{"iterator in no factor", NODE_SPEC, COPY, factor_missing, "in no factor"},

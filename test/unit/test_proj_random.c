@@ -112,6 +112,9 @@ static Program random_program(Random *r)
 		strcat(p.spec, i + 1 < p.nargs ? "; " : " => ");
 	}
 	p.result = random_tensor(r, &p);
+	for (uint32_t i = 0; i < p.result.n; i++) /* a 0 of a result is one element */
+		if (p.result.axes[i].over < 0 && p.result.axes[i].offset == 0)
+			p.result.axes[i].size = 1;
 	write_tensor(&p.result, p.spec, p.shapes[2]);
 	return p;
 }

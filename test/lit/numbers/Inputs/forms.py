@@ -108,6 +108,8 @@ FORMS = [
     ('sum("i->i => i", w * w.T)', lambda d: (d.w * d.w).sum(1)),
     ('sum("i->i => ", w * w.T) - sum(w .* w)', lambda d: np.float32(0)),
     ('sum("1, i => 0, i", table)', lambda d: d.table[1:2]),
+    ('let m = sum("i | j => i | 0", a) in a - m + 3 .* sum("i | j => i | j", m)',
+     lambda d: d.a + 2 * d.a.sum(1, keepdims=True)),
     ('sum("_ | 2, i => i | 0", c)', lambda d: d.c[:, 2].sum(0)[None]),
     ('einsum("i; j => j, 0, i", x, y)', lambda d: E("i,j->ji", d.x, d.y)[:, None]),
     ('sum("..b.. | ..o.. => ..o.. | ..b..", t)', lambda d: d.t.transpose(2, 0, 1)),
