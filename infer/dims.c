@@ -79,12 +79,19 @@ bool sizes_differ(const Sizes *sizes, Size a, Size b)
 	       size_ge(sizes, b, size_plus(table, a, 1));
 }
 
+/* By magnitude, so that no number has endlessly many before it. */
+static bool number_before(int64_t x, int64_t y)
+{
+	uint64_t a = x < 0 ? -(uint64_t)x : (uint64_t)x, b = y < 0 ? -(uint64_t)y : (uint64_t)y;
+	return a != b ? a < b : x > y;
+}
+
 bool size_before(Solver *s, Size a, Size b)
 {
 	int64_t x, y;
 	bool ca = size_is_const(s->sizes, a, &x), cb = size_is_const(s->sizes, b, &y);
 	if (ca || cb)
-		return ca && (!cb || x < y);
+		return ca && (!cb || number_before(x, y));
 	SizeOp *pa, *pb;
 	size_t na = size_program(s->arena, s->sizes, a, &pa);
 	size_t nb = size_program(s->arena, s->sizes, b, &pb);
@@ -94,7 +101,7 @@ bool size_before(Solver *s, Size a, Size b)
 		if (pa[i].code != pb[i].code)
 			return pa[i].code < pb[i].code;
 		if (pa[i].arg != pb[i].arg)
-			return pa[i].arg < pb[i].arg;
+			return number_before(pa[i].arg, pb[i].arg);
 	}
 	return false;
 }

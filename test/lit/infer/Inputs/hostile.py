@@ -193,9 +193,17 @@ def products(n):
     yield "output y = x .* (%s)" % " + ".join("a%d" % i for i in range(50))
 
 
+def inside(n):
+    """An axis of three parts meets one of them: only dims of 0 fit."""
+    yield "dim n"
+    for name in "xyz":
+        yield "input %s : [%d*n]" % (name, n)
+    yield 'output w = concat("a; b; c => a^b^c", x, y, z) + x'
+
+
 KINDS = [shifted_rows, parts, many_parts, letters, dims, guards, divisors, nesting, chain, circle, captures, broadcasts,
          equations, systems, rank, polynomial, powers, halves, names, blocks, copies, mistakes,
-         products]
+         products, inside]
 
 
 def bound_memory():
