@@ -428,3 +428,19 @@ void blame_sizes(Solver *s, CellId a, CellId b, ConId con)
 	suggest_operand(s, con);
 	suggest_compose(s, con);
 }
+
+void blame_stretched(Solver *s, CellId res, CellId opnd, ConId con)
+{
+	ConId use = settling_use(s, &s->cons.at[con]);
+	ConId at = use == NONE ? con : use;
+	const Con *c = &s->cons.at[at];
+	blame(s, E0301, at,
+	      "%s is %s, and %s is computed from 1 there, which broadcasts in pointwise forms "
+	      "alone",
+	      axis_text(s, at, res), cell_size_text(s, res),
+	      tensor_text(s, c->node, at == con ? -1 : c->arg));
+	blame_born(s, res);
+	if (s->diags && at != con)
+		diag_note(s->diags, s->cons.at[con].span, "this is 1 there");
+	blame_born(s, opnd);
+}

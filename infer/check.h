@@ -38,6 +38,7 @@ typedef struct Key {
 	Sym letter;    /* NULL: none */
 	Sym label;     /* of its axes; NULL: none */
 	Size size;     /* SIZE_BAD: no axis says */
+	bool met, wide; /* operands' axes meet it; one of them is not the broadcasting 1 */
 	bool bound;
 	IterId iter;   /* once bound; UINT32_MAX: always at 0 */
 } Key;

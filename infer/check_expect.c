@@ -59,12 +59,15 @@ static bool meet(Checker *c, Expect *axes, const Row *row, uint32_t skip, KeyRow
 	uint32_t left = row->lead < skip ? 0 : row->lead - skip;
 	for (uint32_t i = 0; i < n; i++) {
 		Expect *axis = &axes[skip + i];
+		uint32_t key = keys.first + (i < left ? i : keys.n - n + i);
+		c->keys.at[key].met = true;
 		if (row->axes[skip + i].stretch) {
 			axis->stretched = true;
 			continue;
 		}
+		c->keys.at[key].wide = true;
 		axis->kind = EXPECT_KEY;
-		axis->key = keys.first + (i < left ? i : keys.n - n + i);
+		axis->key = key;
 	}
 	return true;
 }
@@ -96,13 +99,29 @@ static bool meet_all(Checker *c, uint32_t arg, const OwnRows *own)
 	return true;
 }
 
+/* Nothing but 1 broadcasts into an axis of a result that is 1 itself. An assignment has its
+ * target's axes, an initialiser its parameter's. */
+static bool check_ones(Checker *c)
+{
+	bool own = c->node->target == NODE_NONE && c->node->like == NODE_NONE;
+	for (uint32_t i = 0; own && i < c->result.n; i++) {
+		const Expect *expect = &c->result.axes[i];
+		const Key *key = expect->kind == EXPECT_KEY ? &c->keys.at[expect->key] : NULL;
+		if (key && key->met && !key->wide &&
+		    !holds_equal(c, expect->axis->size, size_const(c->sizes, 1)))
+			return check_fail(c, "an axis of %s is made of broadcasting axes alone",
+					  size_text(c->arena, c->sizes, expect->axis->size));
+	}
+	return true;
+}
+
 static bool expect_pointwise(Checker *c)
 {
 	OwnRows own = own_rows(c);
 	for (uint32_t i = 0; i < c->node->nargs; i++)
 		if (!meet_all(c, i, &own))
 			return false;
-	return true;
+	return check_ones(c);
 }
 
 static bool expect_compose(Checker *c)
@@ -114,7 +133,7 @@ static bool expect_compose(Checker *c)
 	       meet_row(c, 0, ROW_OUTPUT, 0, own.rows[ROW_OUTPUT]) &&
 	       meet_row(c, 1, ROW_BATCH, 0, own.rows[ROW_BATCH]) &&
 	       meet_row(c, 1, ROW_INPUT, 0, own.rows[ROW_INPUT]) &&
-	       meet_row(c, 1, ROW_OUTPUT, 0, inner);
+	       meet_row(c, 1, ROW_OUTPUT, 0, inner) && check_ones(c);
 }
 
 static bool expect_transpose(Checker *c)

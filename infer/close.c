@@ -56,6 +56,8 @@ static const Rule rules[] = {
 	{7, "longest", close_longest,
 	 "an axis that is written as parts in several ways is as long as the longest of them"},
 	{7, "one", close_ones, "every other size is 1; parts that may be empty go first and are 0"},
+	{7, "only-ones", close_only_ones,
+	 "an axis of a result into which nothing but 1 broadcasts is 1, whatever reads it"},
 };
 
 enum { NRULES = sizeof rules / sizeof *rules };

@@ -117,5 +117,6 @@ void close_at_least(Solver *s, const char *rule);
 void close_longest(Solver *s, const char *rule);
 void close_undetermined(Solver *s, const char *rule);
 void close_ones(Solver *s, const char *rule);
+void close_only_ones(Solver *s, const char *rule);
 
 #endif

@@ -81,9 +81,7 @@ static bool is_repeated(const Node *node, int32_t arg)
 	return repeated;
 }
 
-/* The specification that says how many axes the result of a constraint has, if it is a later use of
- * that result; NONE: what says so is the operation itself. */
-static ConId settling_use(const Solver *s, const Con *con)
+ConId settling_use(const Solver *s, const Con *con)
 {
 	for (RowVarId id = con->a.var; id != NONE;) {
 		const RowVar *var = &s->vars.at[id];

@@ -373,6 +373,9 @@ void row_refine_run(Solver *s, ConId con);
 /* A deferred equation between shifted rows, one of which has `least` axes or more: the variable of
  * the longer gets none. */
 bool row_equal_close(Solver *s, ConId con, uint32_t least);
+/* The specification that says how many axes the result of a constraint has, if it is a later use of
+ * that result; NONE: what says so is the operation itself. */
+ConId settling_use(const Solver *s, const Con *con);
 /* The constraint wakes when the variable is solved. */
 void rowvar_watch(Solver *s, RowVarId var, ConId con);
 
@@ -478,6 +481,9 @@ void blame_splits(Solver *s, CellId cell);
 void blame_equal(Solver *s, CellId a, CellId b);
 /* The error for two sizes that meet at `con` and can never be equal, with the origin of both. */
 void blame_sizes(Solver *s, CellId a, CellId b, ConId con);
+/* The error for the axis of a result that a use has made longer, while all operands, opnd of
+ * constraint `con` among them, have the broadcasting 1 there. */
+void blame_stretched(Solver *s, CellId res, CellId opnd, ConId con);
 /* A note for each function whose application made the node. */
 void blame_sites(Solver *s, NodeId node);
 /* The repair of a pointwise operand of this constraint, where one is known; the axes that it

@@ -1,0 +1,60 @@
+/* The last closing rule: an axis of a result into which nothing but 1 broadcasts is 1, whatever reads
+ * it. All sizes are known here, so one that a use has given to such an axis is an error, or a guard
+ * where it is a dim.
+ */
+#include "infer/close.h"
+
+/* What broadcasts into one axis of a result. */
+typedef struct Met {
+	ConId con; /* of the first operand that has a 1 there, or NONE */
+	CellId opnd;
+	bool wide; /* an operand has another size */
+} Met;
+
+static void meet_axes(Solver *s, ConId id, uint32_t nres, Met *met)
+{
+	FlatRow opnd;
+	row_flatten(s, &s->cons.at[id].b, &opnd);
+	uint32_t n = opnd.nlead + opnd.ntrail;
+	for (uint32_t i = 0; i < n && n <= nres; i++) {
+		Met *at = &met[i < opnd.npinned ? i : nres - n + i];
+		CellId cell = flat_at(&opnd, i);
+		at->wide |= !cell_stretches(s, cell);
+		if (at->con == NONE)
+			*at = (Met){id, cell, at->wide};
+	}
+}
+
+static void close_only_one(Solver *s, const char *rule, CellId cell, const Met *met)
+{
+	Size one = size_const(s->sizes, 1), value = cell_value(s, cell);
+	if (met->con == NONE || met->wide || size_same(value, one))
+		return;
+	if (sizes_differ(s->sizes, value, one))
+		blame_stretched(s, cell, met->opnd, met->con);
+	else
+		cell_set(s, cell, one, (Why){WHY_RULE, met->con, met->opnd, SPAN_NONE, rule});
+}
+
+void close_only_ones(Solver *s, const char *rule)
+{
+	FlatRow res;
+	Met met[ROW_LIMIT];
+	for (ConId id = 0, end; id < s->cons.n; id = end) {
+		const Con *con = &s->cons.at[id];
+		end = id + 1;
+		if (!con->makes)
+			continue;
+		row_flatten(s, &con->a, &res);
+		uint32_t n = res.overflow ? 0 : res.nlead + res.ntrail;
+		for (uint32_t i = 0; i < n; i++)
+			met[i] = (Met){NONE, NONE, false};
+		/* the operands of one row stand one after the other (generate.c) */
+		for (end = id; end < s->cons.n && s->cons.at[end].makes &&
+			       s->cons.at[end].node == con->node && s->cons.at[end].row == con->row;
+		     end++)
+			meet_axes(s, end, n, met);
+		for (uint32_t i = 0; i < n; i++)
+			close_only_one(s, rule, flat_at(&res, i), &met[i]);
+	}
+}
