@@ -21,7 +21,7 @@ static const Rule rules[] = {
 	{3, "total-rows", close_total_rows,
 	 "of several open rows of a reshape only the output row stays open"},
 	{3, "leaf-row", close_leaf_rows,
-	 "an open row of a leaf takes the axes that all of its uses have"},
+	 "an open row of a leaf takes the axes that all of its uses have, of those that have some besides it"},
 	{4, "leaf-size", close_leaf_bounds,
 	 "a size of a leaf is what its uses have, or 1 where they differ"},
 	{4, "leaf-row-unused", close_unused_rows,

@@ -6,30 +6,23 @@
 
 /* ---- bounds.c ---- */
 
-/* How many axes an open row may have, by the rows of the results that refine it. */
+/* How many axes an open row may have beyond those that it has, by the results that refine it. */
 typedef struct RowBound {
-	bool any;  /* some use bounds it */
-	bool open; /* some use may still grow */
+	bool any;   /* some use bounds it, or may yet */
+	bool known; /* some use does: lead and trail are the least that one has */
+	bool open;  /* some use may still grow */
 	uint32_t lead, trail;
 } RowBound;
 
-/* Of all open rows, by RowVarId. closed: from closed results alone, through results that are
- * themselves bounded; known: from all results that nothing bounds, with the axes that they have so
- * far; direct: what can be said now. */
-typedef struct RowBounds {
-	RowBound *closed;
-	RowBound *known;
-	RowBound *direct;
-} RowBounds;
-
-RowBounds row_bounds(Solver *s);
+/* Of all open rows, by RowVarId. */
+RowBound *row_bounds(Solver *s);
 /* By RowVarId: the rows that have at least the axes of the open row of a reshape, which gets them
  * later; the open rows that are leaves', or are made of such. */
 bool *rows_above_reshapes(Solver *s);
 bool *rows_of_leaves(Solver *s);
 /* By RowVarId: the rows that have at least the axes of an open row to which other uses give
  * some. */
-bool *rows_above_bounded(Solver *s, const RowBounds *bounds);
+bool *rows_above_bounded(Solver *s, const RowBound *bounds);
 
 /* ---- close_waits.c: what an open size waits for ---- */
 

@@ -317,7 +317,7 @@ void close_words(Solver *s, const char *rule)
 		row_flatten(s, &con->rows[1], &words); /* the output rows, in storage order */
 		row_flatten(s, &s->cons.at[id + 1].rows[1], &numbers);
 		if (words.var != NONE || words.nlead + words.ntrail != 1 || numbers.var == NONE ||
-		    row_bounds(s).direct[numbers.var].any)
+		    row_bounds(s)[numbers.var].any)
 			continue;
 		Spot spot = {s->graph->nodes.at[con->node].args[0], ROW_OUTPUT, 0,
 			     cell_root(s, flat_at(&words, 0)), NONE};

@@ -71,17 +71,39 @@ static Spots open_rows_of(Solver *s, bool (*holds)(const RowVar *var))
 	return open;
 }
 
-void close_leaf_rows(Solver *s, const char *rule)
+/* Gives all leaves their axes whose uses have some; false where none is left that waits for what
+ * others get. Rows from `first` on are what is left of rows that took some already. */
+static bool take_axes(Solver *s, const char *rule, RowVarId first)
 {
 	Spots open = open_rows_of(s, rowvar_is_leaf);
 	if (open.n == 0)
-		return;
-	RowBounds bounds = row_bounds(s);
+		return false;
+	const RowBound *bounds = row_bounds(s);
+	bool any = false, wait = false;
 	for (size_t i = 0; i < open.n; i++) {
-		const RowBound *b = &bounds.direct[open.at[i].var];
-		if (b->any && (b->lead + b->trail > 0 || !b->open))
-			give_axes(s, rule, &open.at[i], b->lead, b->trail, b->open);
+		const Spot *spot = &open.at[i];
+		const RowBound *b = &bounds[spot->var];
+		if (spot->var >= first)
+			continue;
+		wait |= b->any && !b->known;
+		if (!b->known || (b->lead + b->trail == 0 && b->open))
+			continue;
+		give_axes(s, rule, spot, b->lead, b->trail, b->open);
+		any = true;
 	}
+	propagate(s);
+	return any && wait;
+}
+
+/* A leaf that meets none but leaves takes the axes of these: so many of them in a row. */
+enum { LEAVES_IN_A_ROW = 64 };
+
+void close_leaf_rows(Solver *s, const char *rule)
+{
+	RowVarId first = (RowVarId)s->vars.n;
+	for (int i = 0; i < LEAVES_IN_A_ROW && s->nerrors == 0; i++)
+		if (!take_axes(s, rule, first))
+			return;
 }
 
 /* The variables in equations between shifted rows, which decide them: by RowVarId. */
@@ -106,11 +128,11 @@ void close_total_rows(Solver *s, const char *rule)
 	Spots open = open_rows_of(s, is_shaped);
 	if (open.n == 0)
 		return;
-	RowBounds bounds = row_bounds(s);
+	const RowBound *bounds = row_bounds(s);
 	const bool *shifted = shifted_vars(s);
 	for (size_t i = 0; i < open.n; i++) {
 		const Spot *spot = &open.at[i];
-		if (spot->row != ROW_OUTPUT && !bounds.direct[spot->var].any && !shifted[spot->var])
+		if (spot->row != ROW_OUTPUT && !bounds[spot->var].any && !shifted[spot->var])
 			give_axes(s, rule, spot, 0, 0, false);
 	}
 }
@@ -138,12 +160,12 @@ void close_unused_rows(Solver *s, const char *rule)
 	Spots open = open_rows_of(s, rowvar_is_leaf);
 	if (open.n == 0)
 		return;
-	RowBounds bounds = row_bounds(s);
+	const RowBound *bounds = row_bounds(s);
 	const bool *shifted = shifted_vars(s), *given = given_vars(s);
-	const bool *above = rows_above_reshapes(s), *growing = rows_above_bounded(s, &bounds);
+	const bool *above = rows_above_reshapes(s), *growing = rows_above_bounded(s, bounds);
 	for (size_t i = 0; i < open.n; i++) {
 		const RowVar *var = &s->vars.at[open.at[i].var];
-		if (var->shaped || bounds.direct[open.at[i].var].any || given[open.at[i].var])
+		if (var->shaped || bounds[open.at[i].var].any || given[open.at[i].var])
 			continue;
 		if (var->param && var->must)
 			blame_row(s, &open.at[i]);
@@ -357,7 +379,6 @@ static void close_settled_rows(Solver *s, const char *rule)
 		}
 		propagate(s);
 		close_leaf_rows(s, "leaf-row");
-		propagate(s);
 	}
 }
 
@@ -369,11 +390,12 @@ void close_result_rows(Solver *s, const char *rule)
 	for (bool any = true; any && s->nerrors == 0;) {
 		any = false;
 		Spots open = open_rows(s);
+		const RowBound *bounds = row_bounds(s);
 		for (size_t i = 0; i < open.n; i++) {
 			const RowVar *var = &s->vars.at[open.at[i].var];
 			if (var->solved || var->parent != open.at[i].var)
 				continue;
-			if (var->param && var->must && !var->made)
+			if (var->param && var->must && !var->made && !bounds[open.at[i].var].known)
 				blame_row(s, &open.at[i]);
 			if (rowvar_is_leaf(var))
 				continue;
@@ -387,9 +409,9 @@ void close_result_rows(Solver *s, const char *rule)
 void close_last_rows(Solver *s, const char *rule)
 {
 	for (Spots open = open_rows(s); open.n > 0 && s->nerrors == 0; open = open_rows(s)) {
-		RowBounds bounds = row_bounds(s);
+		const RowBound *bounds = row_bounds(s);
 		for (size_t i = 0; i < open.n; i++) {
-			const RowBound *b = &bounds.direct[open.at[i].var];
+			const RowBound *b = &bounds[open.at[i].var];
 			if (!s->vars.at[open.at[i].var].solved)
 				give_axes(s, rule, &open.at[i], b->lead, b->trail, false);
 		}

@@ -332,12 +332,34 @@ static void generate_reshape(Solver *s, NodeId id)
 	product_of(s, id, -1, total, 1, s->rows[id]);
 }
 
+static uint32_t mentions(const SpecTensor *tensor, Sym var)
+{
+	uint32_t n = 0;
+	for (int k = 0; k < ROW_KINDS; k++)
+		n += tensor->rows[k].var_at >= 0 && tensor->rows[k].var == var;
+	return n;
+}
+
+/* Does the specification say nothing of the row? A row variable is all of it, and stands nowhere
+ * else. */
+static bool asks_nothing(const Solver *s, NodeId id, const SpecRow *row)
+{
+	const Spec *spec = s->graph->nodes.at[id].spec;
+	if (row->var_at < 0 || row->naxes > 0 || s->first_bind[id] != NONE)
+		return false;
+	uint32_t n = mentions(&spec->result, row->var);
+	for (uint32_t i = 0; i < spec->noperands; i++)
+		n += mentions(&spec->operands[i], row->var);
+	return n == 1;
+}
+
 static void generate_spec_node(Solver *s, NodeId id)
 {
 	const Node *node = &s->graph->nodes.at[id];
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		for (int k = 0; k < ROW_KINDS; k++)
-			must_know(s, &arg_rows(s, id, i)[k]);
+			if (!asks_nothing(s, id, &node->spec->operands[i].rows[k]))
+				must_know(s, &arg_rows(s, id, i)[k]);
 	}
 	generate_spec(s, id);
 }

@@ -254,14 +254,16 @@ def form_layer(g):
 
 
 def form_bias(g):
-    """`x + {b}`: the parameter has the input and output axes of x, and no batch."""
+    """`x + {b}`: the parameter has the input and output axes of x, and no batch. Where x has none, a wider use of the
+    sum would give it some, so its declaration ends the row."""
     x = g.operand(lambda t: all(a.literal and not a.one for r in (INPUT, OUTPUT) for a in t.rows[r]))
     if x is None:
         return None
     name = g.fresh("b")
     rows = [[], x.rows[INPUT], x.rows[OUTPUT]]
     shape = [a.size[0] for r in (OUTPUT, INPUT) for a in rows[r]]
-    b = Tensor("{%s = 0.5}" % name, rows, [np.full(shape, 0.5)] * len(RUNS))
+    ends = "" if all(rows[1:]) else " : [%s%s]" % ("... -> " * bool(rows[INPUT]), "..." * bool(rows[OUTPUT]))
+    b = Tensor("{%s%s = 0.5}" % (name, ends), rows, [np.full(shape, 0.5)] * len(RUNS))
     g.shapes[name] = tuples(rows)
     return pointwise("%s + %s" % (x.text, b.text), [x, b], np.add)
 
@@ -308,7 +310,8 @@ def form_stack(g):
 
 
 def form_reshape(g):
-    """The same elements in the axes of an input that they are added to."""
+    """The same elements in the axes of an input that they are added to. A row that is empty there is open to what uses
+    the sum: a specification closes it."""
     a = g.operand(lambda t: all(x.literal for x in flat(t.rows)) and t.values[0].size > 1)
     if a is None:
         return None
@@ -322,7 +325,11 @@ def form_reshape(g):
     cut = sorted(g.rng.randint(0, len(extents)) for _ in range(2))
     other = g.add_input([extents[:cut[0]], extents[cut[1]:], extents[cut[0]:cut[1]]])
     values = [v.reshape(o.shape) + o for v, o in zip(a.values, other.values)]
-    return Tensor("reshape(%s) + %s" % (a.text, other.text), other.rows, values)
+    text = "reshape(%s) + %s" % (a.text, other.text)
+    if not all(other.rows):
+        letters = ["".join("%s%d, " % (kind, i) for i in range(len(row))) for kind, row in zip("bio", other.rows)]
+        text = 'sum("%s | %s -> %s => %s | %s -> %s", %s)' % (*letters, *letters, text)
+    return Tensor(text, other.rows, values)
 
 
 def form_left_over(g):
