@@ -201,33 +201,40 @@ static void find_sources(Bounder *b)
 
 /* ---- what uses ask ---- */
 
-/* Where a result has no more axes than the operand: those of its other operands. */
-static Ask ask_of_others(const Bounder *b, const Con *con, const FlatRow *opnd)
+/* Of the operand of an open result: what the other operands have, or a use of the result gives. An
+ * operand that comes from the same row is no shorter or longer for what that row gets. */
+static Ask ask_of_result(const Bounder *b, const Con *con, const FlatRow *res, const FlatRow *opnd)
 {
 	FlatRow f;
-	Ask most = ASK_NOTHING;
+	uint32_t longest = 0;
+	bool later = b->source[res->var] == res->var; /* it may get axes from elsewhere */
 	const Node *node = &b->s->graph->nodes.at[con->node];
-	for (uint32_t i = 0; i < node->nargs && most < ASK_AXES; i++) {
+	for (uint32_t i = 0; i < node->nargs; i++) {
 		row_flatten(b->s, &b->s->rows[node->args[i]][con->row], &f);
 		RowVarId from = source_of(b, &f);
+		uint32_t n = f.nlead + f.ntrail;
+		longest = n > longest ? n : longest;
 		if (from == NONE || f.var == opnd->var || from == opnd->var ||
 		    from == b->source[opnd->var])
 			continue;
-		most = f.nlead + f.ntrail > 0 ? ASK_AXES : ASK_LATER;
+		later = true;
+		if (n > 0)
+			return ASK_AXES;
 	}
-	return most;
+	if (res->nlead + res->ntrail > longest)
+		return ASK_AXES;
+	return later ? ASK_LATER : ASK_NOTHING;
 }
 
 static Ask ask_of(const Bounder *b, const Con *con, const FlatRow *res, const FlatRow *opnd)
 {
-	RowBound more = residue(b->s, res, opnd);
-	if (res->var == NONE || more.lead + more.trail > 0)
+	if (res->var == NONE)
 		return ASK_AXES;
-	if (con->makes) {
-		Ask others = ask_of_others(b, con, opnd);
-		bool more_to_come = b->source[res->var] == res->var;
-		return others == ASK_NOTHING && more_to_come ? ASK_LATER : others;
-	}
+	if (con->makes)
+		return ask_of_result(b, con, res, opnd);
+	RowBound more = residue(b->s, res, opnd);
+	if (more.lead + more.trail > 0)
+		return ASK_AXES;
 	if (rowvar_is_leaf(&b->s->vars.at[res->var])) /* `{w} * a` takes the axes of a */
 		return ASK_NOTHING;
 	return res->nlead + res->ntrail > 0 ? ASK_AXES : ASK_LATER;
