@@ -164,8 +164,7 @@ static void start_sources(Bounder *b)
 	}
 }
 
-/* The constraints of the operands that make one row of a result, from `id` on; returns the next. */
-static ConId made_by(const Solver *s, ConId id)
+ConId row_makers_end(const Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
 	for (id++; con->makes && id < s->cons.n; id++) { /* as generate.c lays them down */
@@ -183,7 +182,7 @@ static void find_sources(Bounder *b)
 	const bool *given = rows_given_axes(s);
 	start_sources(b);
 	for (ConId id = 0, end; id < s->cons.n; id = end) { /* operands before results */
-		end = made_by(s, id);
+		end = row_makers_end(s, id);
 		if (!s->cons.at[id].makes)
 			continue;
 		row_flatten(s, &s->cons.at[id].a, &f);

@@ -16,6 +16,9 @@ typedef struct RowBound {
 
 /* Of all open rows, by RowVarId. */
 RowBound *row_bounds(Solver *s);
+/* Behind the constraints of all operands that make one row of a result, of which `id` is the
+ * first; behind `id`, where it is another constraint. */
+ConId row_makers_end(const Solver *s, ConId id);
 /* By RowVarId: the rows that have at least the axes of the open row of a reshape, which gets them
  * later; the open rows that are leaves', or are made of such. */
 bool *rows_above_reshapes(Solver *s);

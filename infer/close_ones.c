@@ -41,19 +41,15 @@ void close_only_ones(Solver *s, const char *rule)
 	FlatRow res;
 	Met met[ROW_LIMIT];
 	for (ConId id = 0, end; id < s->cons.n; id = end) {
-		const Con *con = &s->cons.at[id];
-		end = id + 1;
-		if (!con->makes)
+		end = row_makers_end(s, id);
+		if (!s->cons.at[id].makes)
 			continue;
-		row_flatten(s, &con->a, &res);
+		row_flatten(s, &s->cons.at[id].a, &res);
 		uint32_t n = res.overflow ? 0 : res.nlead + res.ntrail;
 		for (uint32_t i = 0; i < n; i++)
 			met[i] = (Met){NONE, NONE, false};
-		/* the operands of one row stand one after the other (generate.c) */
-		for (end = id; end < s->cons.n && s->cons.at[end].makes &&
-			       s->cons.at[end].node == con->node && s->cons.at[end].row == con->row;
-		     end++)
-			meet_axes(s, end, n, met);
+		for (ConId con = id; con < end; con++)
+			meet_axes(s, con, n, met);
 		for (uint32_t i = 0; i < n; i++)
 			close_only_one(s, rule, flat_at(&res, i), &met[i]);
 	}

@@ -382,6 +382,18 @@ static void close_settled_rows(Solver *s, const char *rule)
 	}
 }
 
+static bool is_needed(const RowVar *var) { return var->param && var->must && !var->made; }
+
+/* Those of parameters of which no use knows where they end. */
+static void blame_rows(Solver *s)
+{
+	Spots open = open_rows_of(s, is_needed);
+	const RowBound *bounds = open.n > 0 ? row_bounds(s) : NULL;
+	for (size_t i = 0; i < open.n; i++)
+		if (!bounds[open.at[i].var].known)
+			blame_row(s, &open.at[i]);
+}
+
 /* Falls: each round closes all open rows of results; new ones only come from rows that had to
  * grow. */
 void close_result_rows(Solver *s, const char *rule)
@@ -390,13 +402,11 @@ void close_result_rows(Solver *s, const char *rule)
 	for (bool any = true; any && s->nerrors == 0;) {
 		any = false;
 		Spots open = open_rows(s);
-		const RowBound *bounds = row_bounds(s);
+		blame_rows(s);
 		for (size_t i = 0; i < open.n; i++) {
 			const RowVar *var = &s->vars.at[open.at[i].var];
 			if (var->solved || var->parent != open.at[i].var)
 				continue;
-			if (var->param && var->must && !var->made && !bounds[open.at[i].var].known)
-				blame_row(s, &open.at[i]);
 			if (rowvar_is_leaf(var))
 				continue;
 			give_axes(s, rule, &open.at[i], 0, 0, false);
