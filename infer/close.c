@@ -26,6 +26,8 @@ static const Rule rules[] = {
 	 "a size of a leaf is what its uses have, or 1 where they differ"},
 	{4, "leaf-row-unused", close_unused_rows,
 	 "an open row of a leaf that no use, no given product and no reshape bounds gets no axes"},
+	{4, "only-ones", close_only_ones,
+	 "an axis of a result into which nothing but 1 broadcasts is 1, whatever reads it"},
 	{4, "parts", close_parts,
 	 "of one axis that is written as parts in several ways these are paired by place, where they line up"},
 	{5, "shifted-rows", close_shifted_rows,

@@ -1,6 +1,6 @@
-/* The last closing rule: an axis of a result into which nothing but 1 broadcasts is 1, whatever reads
- * it. All sizes are known here, so one that a use has given to such an axis is an error, or a guard
- * where it is a dim.
+/* An axis of a result into which nothing but 1 broadcasts is 1, whatever reads it; one that a use has
+ * given another size is an error, or a guard where it is a dim. The rule runs before parts are
+ * paired, for what is known then, and last of all, when every size is.
  */
 #include "infer/close.h"
 

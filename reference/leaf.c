@@ -155,7 +155,7 @@ static RefCell uniform(const Run *run, NodeId id, int64_t i)
 	Dtype wide = dtype_wide(node->dtype);
 	float u = threefry_uniform(threefry_word(run->seed, hash_of(node->name), (uint64_t)i));
 	RefCell bound = cell_exact(1 / sqrtl((long double)fan_in(run, id)));
-	bound.error = (double)fabsl(bound.x) * cell_unit(wide);
+	bound.error = (double)fabsl(bound.x) * 2 * cell_unit(wide); /* a root and a quotient */
 	bound = cell_rounded(wide, (2 * (long double)u - 1) * bound.x, bound.error);
 	return cell_convert(bound, wide, node->dtype);
 }

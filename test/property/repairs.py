@@ -36,9 +36,10 @@ def messages(text):
 
 
 def is_mended(message, before, after):
-    """There are fewer such messages on that line, or none."""
-    same = [sum((m["code"], m["line"], m["message"]) == (message["code"], message["line"], message["message"])
-                for m in messages) for messages in (before, after)]
+    """There are fewer such messages on that line, or none. Of a name that is not known the first use is told, and
+    mended: the next one on the line may be told then."""
+    keys = ["code", "line", "message"] + ["column"] * (message["code"] == "E0201")
+    same = [sum(all(m[key] == message[key] for key in keys) for m in messages) for messages in (before, after)]
     return same[1] < same[0]
 
 
