@@ -126,12 +126,12 @@ def written_axes():
     inputs = given(five="5", four="4", g="3,4")
     five = inputs["five"][1]
     sparse = np.zeros((4, 3), np.float32)
-    sparse[:, 0] = range(4)
+    sparse[:, 1] = range(4)
     fixed = np.zeros((3, 2, 4), np.float32)
     fixed[:, 1] = counting(3, 4)
     return inputs, [
         ("c1", 'sum("i=>ii", five)', np.diag(five)),
-        ("c3", 'let sparse = sum("i=>i0", four)\nsum("i2=>i", sparse)', sparse[:, 2]),
+        ("c3", 'let sparse = sum("i=>i1", four)\nsum("i2=>i", sparse)', sparse[:, 2]),
         ("c3b", "id(sparse)", sparse),
         ("c4", 'sum("ij=>i1j", g)', fixed),
         ("c6", 'sum("i=>i0j", four)', counting(4)[:, None, None]),
