@@ -67,7 +67,7 @@ static bool check_combines(Build *b, const AstStep *step, const SpecParts *parts
 	return false;
 }
 
-/* Gives numbers the dtype of what they are assigned to, which they must be of; what is computed from
+/* Gives a number the dtype that it is assigned to, which it must be of; what is computed from
  * numbers alone the wide one. DTYPE_NONE: they have no neighbour. */
 static void settle_right(Build *b, NodeId value, Dtype dtype)
 {
@@ -167,7 +167,8 @@ static NodeId copy_node(Build *b, const AstStep *step, NodeId value)
 	return node_pointwise(b, OP_ID, &value, &step->expr->span, 1, step->span, step->op_span);
 }
 
-/* Is the dtype made from the other without a cast: integers from floats never, nor narrow from wide? */
+/* Is the dtype made from the other without a cast? Not integers from floats, nor narrow from
+ * wide. */
 static bool is_implied(Dtype dtype, Dtype from)
 {
 	return from == dtype || (dtype_wide(dtype) == dtype && dtype_join(dtype, from) == dtype);

@@ -141,8 +141,8 @@ void nest_set_up_result(Nest *nest)
 	add_result(nest);
 	guards_of(nest, result, nest->node);
 	number_loops(nest);
-	nest->at = flat_index(nest->gen, nest->node,
-			      access_indices(nest->gen, nest->node, nest->piece, result, nest->by_iter));
+	nest->cell = access_indices(nest->gen, nest->node, nest->piece, result, nest->by_iter);
+	nest->at = flat_index(nest->gen, nest->node, nest->cell);
 }
 
 void nest_set_up(Nest *nest)

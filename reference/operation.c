@@ -163,7 +163,8 @@ static const RefTensor *held_before(Run *run, NodeId id, Op reduce)
 {
 	const Node *node = run_node(run, id);
 	const RefTensor *target = node->target == NODE_NONE ? NULL : run_tensor(run, id);
-	bool same = target && target->dtype == node->dtype && dtype_wide(node->dtype) == node->dtype;
+	Dtype dtype = node->dtype;
+	bool same = target && target->dtype == dtype && dtype_wide(dtype) == dtype;
 	bool adds = (node->acc == OP_ADD || node->acc == OP_SUB) && reduce == OP_ADD,
 	     multiplies = node->acc == OP_MUL && reduce == OP_MUL;
 	bool meets = same && !run->inference->projs[id]->linear &&
