@@ -150,8 +150,10 @@ class Spec(indexed.Program):
         kept = {name for row in self.result for item in row for axis in item.axes for index in axis.indices
                 for name in index[0]}
         windows = any(len(index[0]) > 1 for axis in axes(self.result) for index in axis.indices)
-        return not windows and all(keeps(axis, item, kept) for rows in self.operands for row in rows for item in row
-                                   for axis in item.axes)
+        placed = {item.text for row in self.result for item in row}  # row variables, however many axes they are
+        return not windows and all(
+            all(keeps(axis, item, kept) for axis in item.axes) and (item.text in placed or not item.text.startswith(".."))
+            for rows in self.operands for row in rows for item in row)
 
     def determined(self, known_result):
         """Do the sizes of the operands, and of the result where it has some, give every letter one?"""
