@@ -48,10 +48,11 @@ static RefCell apply(const Walk *walk, Op op, Operands *x)
 			dtype = dtype_join(dtype, x->dtypes[i]);
 	}
 	for (uint32_t i = 0; i < x->n; i++)
-		x->cells[i] = op == OP_WHERE && i == 0
-				      ? cell_op(&walk->run->rules, OP_NE, dtype_wide(x->dtypes[0]),
-						(const RefCell[]){x->cells[0], zero})
-				      : cell_convert(x->cells[i], x->dtypes[i], dtype);
+		if (op == OP_WHERE && i == 0)
+			x->cells[i] = cell_op(&walk->run->rules, OP_NE, dtype_wide(x->dtypes[0]),
+					      (const RefCell[]){x->cells[0], zero});
+		else if (x->dtypes[i] != dtype)
+			x->cells[i] = cell_convert(x->cells[i], x->dtypes[i], dtype);
 	return cell_op(&walk->run->rules, op, dtype, x->cells);
 }
 
@@ -96,6 +97,7 @@ static bool read_operands(const Walk *walk, Operands *x)
 {
 	const Node *node = walk->node;
 	bool inside = true;
+	x->n = 0;
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		bool index = (node->kind == NODE_GATHER || node->kind == NODE_SLICE) && i == 1;
 		if (!walk->piece->args[i].present || index)
@@ -114,7 +116,7 @@ static bool read_operands(const Walk *walk, Operands *x)
 static void visit(Walk *walk, void *of)
 {
 	Filling *f = of;
-	Operands x = {.n = 0};
+	Operands x;
 	int64_t to = walk_position(walk, &walk->result);
 	if (to < 0)
 		return;

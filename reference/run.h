@@ -36,7 +36,7 @@ void run_release(Run *run, RefTensor *tensor);
 /* Where an operand is read, or the result written. */
 typedef struct Position {
 	const RefTensor *tensor;
-	int64_t base, *steps; /* cells, and those of one step of each iterator */
+	int64_t cell, *steps; /* at this point, and cells of one step of each iterator */
 	struct PositionGuard *guards;
 	uint32_t nguards;
 	int64_t gathered; /* cells of one step of the index that is read; 0: there is none */

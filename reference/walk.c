@@ -1,8 +1,10 @@
 /* The points of a projection: all combinations of a piece's iterators, and the cells that its
  * accesses have there.
  *
- *   cell = base + sum over iterators of steps[iterator] * value
+ *   cell = offset + sum over iterators of steps[iterator] * value
  *   + gathered * (the integer that another operand has at this point)
+ *
+ * The sum goes along with the iterators.
  *
  * An index that is not guarded stays inside its axis: its ends are looked at before a piece begins.
  */
@@ -41,7 +43,7 @@ static void add_axis(const Walk *walk, Position *position, const Index *index, i
 		position->guards[position->nguards++] = (PositionGuard){index, offset, size};
 	else
 		check_inside(walk, index, offset, size);
-	position->base += offset * stride;
+	position->cell += offset * stride;
 	for (uint32_t t = 0; t < index->nterms; t++)
 		position->steps[index->terms[t].iter] += index->terms[t].coef * stride;
 }
@@ -72,17 +74,14 @@ static bool is_inside(const Walk *walk, const PositionGuard *guard)
 
 int64_t walk_position(const Walk *walk, const Position *position)
 {
-	int64_t cell = position->base;
 	for (uint32_t i = 0; i < position->nguards; i++)
 		if (!is_inside(walk, &position->guards[i]))
 			return -1;
-	for (uint32_t i = 0; i < walk->piece->niters; i++)
-		cell += position->steps[walk->piece->iters[i]] * walk->at[walk->piece->iters[i]];
-	if (position->gathered) {
-		const Position *ids = &walk->args[position->ids];
-		cell += position->gathered * (int64_t)ids->tensor->cells[walk_position(walk, ids)].x;
-	}
-	return cell;
+	if (!position->gathered)
+		return position->cell;
+	const Position *ids = &walk->args[position->ids];
+	int64_t index = (int64_t)ids->tensor->cells[walk_position(walk, ids)].x;
+	return position->cell + position->gathered * index;
 }
 
 /* ---- points ---- */
@@ -104,6 +103,15 @@ static bool set_up(Walk *walk, const Piece *piece)
 	return true;
 }
 
+static void move(Walk *walk, IterId iter, int64_t by)
+{
+	walk->at[iter] += by;
+	walk->result.cell += walk->result.steps[iter] * by;
+	for (uint32_t i = 0; i < walk->node->nargs; i++)
+		if (walk->piece->args[i].present)
+			walk->args[i].cell += walk->args[i].steps[iter] * by;
+}
+
 static void visit_from(Walk *walk, uint32_t depth, Visit visit, void *of)
 {
 	if (depth == walk->piece->niters) {
@@ -111,8 +119,11 @@ static void visit_from(Walk *walk, uint32_t depth, Visit visit, void *of)
 		return;
 	}
 	IterId iter = walk->piece->iters[depth];
-	for (walk->at[iter] = 0; walk->at[iter] < walk->extents[iter]; walk->at[iter]++)
+	for (int64_t i = 0; i < walk->extents[iter]; i++) {
 		visit_from(walk, depth + 1, visit, of);
+		move(walk, iter, 1);
+	}
+	move(walk, iter, -walk->extents[iter]);
 }
 
 static Walk walk_new(Run *run, NodeId id)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/threefry.h"
 #include "codegen/interp.h"
@@ -128,7 +129,8 @@ void verify_call_free(VerifyCall *call)
 /* Number `at` of stream `stream`, in [0, 1). */
 static float draw(uint64_t seed, uint64_t stream, int64_t at)
 {
-	return threefry_uniform(threefry_word(seed, stream, (uint64_t)at));
+	const uint64_t key[] = {stream, (uint64_t)at};
+	return threefry_uniform((uint32_t)XXH64(key, sizeof key, seed));
 }
 
 /* Floats of both signs, small, so that long sums stay finite; integers that are often equal and, as
@@ -199,22 +201,26 @@ VerifyCall *verify_call_new(const Program *program, uint32_t routine, const Veri
 		int64_t least = sizes_dim(program->sizes, d)->at_least;
 		call->dims[d] = least > 1 ? least : 1;
 	}
-	bool found = verify_dims_find(call), small = found && bytes_of(call) <= how->most_bytes;
-	if (!small)
-		*why = found			     ? "its arrays are too large"
-		       : how->dims == VERIFY_SMALL ? "no small dims satisfy its guards"
-						     : NULL;
-	if (!small || !blocks_new(call)) {
-		verify_call_free(call);
-		return NULL;
-	}
-	if (!verify_call_is_init(call)) {
-		memset(call->state.bytes, 0, call->state.size);
-		interp_init(program, call->dims, call->state.bytes, how->seed);
-		fill_params(call);
-	}
-	verify_call_fill(call, VERIFY_INTEGERS);
-	return call;
+	bool found = verify_dims_find(call);
+	if (found && bytes_of(call) <= how->most_bytes)
+		return call;
+	*why = found			   ? "its arrays are too large"
+	       : how->dims == VERIFY_SMALL ? "no small dims satisfy its guards"
+					   : NULL;
+	verify_call_free(call);
+	return NULL;
+}
+
+bool verify_call_set_up(VerifyCall *call)
+{
+	if (!blocks_new(call))
+		return false;
+	if (verify_call_is_init(call))
+		return true;
+	memset(call->state.bytes, 0, call->state.size);
+	interp_init(call->program, call->dims, call->state.bytes, call->draw.seed);
+	fill_params(call);
+	return true;
 }
 
 /* Copies of parameters are made anew by whoever is compared. */
@@ -263,7 +269,8 @@ VerifyBlock verify_call_param(const VerifyCall *call, size_t i)
 	const ProgramParam *param = &program->params.at[i];
 	VerifyBlock block = {.dtype = param->type.dtype};
 	int64_t offset;
-	if (size_eval(program->sizes, program->buffers.at[param->buffer].elements, call->dims,
+	if (call->state.bytes &&
+	    size_eval(program->sizes, program->buffers.at[param->buffer].elements, call->dims,
 		      &block.n) &&
 	    size_eval(program->sizes, param->offset, call->dims, &offset))
 		block.bytes = (char *)call->state.bytes + offset;

@@ -44,12 +44,15 @@ typedef struct VerifyCall {
 	VerifyBlock state, workspace;
 } VerifyCall;
 
-/* Inputs are filled for the seed, with integers below `limit`; with VERIFY_INTEGERS those of i8 and
- * u8 are any. NULL with a reason: the arrays are too large, or no dims satisfy the guards (none,
- * where these were not SMALL). */
-enum { VERIFY_INTEGERS = 4 };
+/* A call with dims alone. NULL with a reason: its arrays would be too large, or no dims satisfy the
+ * guards (none, where these were not SMALL). */
 VerifyCall *verify_call_new(const Program *program, uint32_t routine, const VerifyDraw *draw,
 			    const char **why);
+/* Makes its arrays and draws the parameters; false: there is no memory. */
+bool verify_call_set_up(VerifyCall *call);
+/* Draws scalars and inputs, with integers below `limit`; with VERIFY_INTEGERS those of i8 and u8 are
+ * any. */
+enum { VERIFY_INTEGERS = 4 };
 void verify_call_fill(VerifyCall *call, int64_t limit);
 bool verify_call_is_init(const VerifyCall *call);
 /* A call with the same inputs and state, and outputs of its own. */
