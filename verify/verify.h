@@ -10,4 +10,21 @@
  * takes more steps or memory than it may is left out, and the report says so. */
 void verify_run(const Emit *emit, const Inference *inference, FILE *report, uint64_t seed);
 
+/* What a program is held against, and how much may be done for that. */
+typedef struct VerifyTask {
+	const Program *program;
+	const Inference *inference; /* that it was made from */
+	Arena *arena;
+	FILE *report;
+	uint64_t seed;
+	bool fast; /* --fp=fast */
+	/* points of the reference, and as many statements of the interpreter for each as
+	 * case.c says: of the first call of a routine, of others */
+	int64_t steps_first, steps_more;
+	int64_t bytes, cells; /* of arrays; of the reference, 32 bytes each */
+} VerifyTask;
+
+/* The interpreter alone; false where it disagrees. */
+bool verify_interpreter(const VerifyTask *task);
+
 #endif
