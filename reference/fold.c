@@ -52,11 +52,12 @@ static void multiply_term(Fold *fold, const RefCell *term)
 	int bits;
 	double size = (double)fabs(term->x), most = size + term->error;
 	fold->value.x *= term->x;
+	fold->value.error += term->error; /* of a single term */
 	fold->value.jumps |= term->jumps;
 	fold->upper *= most;
 	fold->magnitude *= most > 1 ? most : 1;
 	fold->least *= size < 1 && size > 0 ? size : 1;
-	if (!fold->exact)
+	if (!fold->exact || !isfinite(term->x))
 		return;
 	last_bit(term->x, &bits);
 	fold->bits += bits;

@@ -157,6 +157,20 @@ static void sums_of_small_multiples_are_exact(void **state)
 	assert_true(cell.error > 0 && cell.error < 1e-3);
 }
 
+static void a_single_term_is_as_it_is(void **state)
+{
+	(void)state;
+	static const Op ops[] = {OP_ADD, OP_MUL, OP_MAX};
+	for (int i = 0; i < 3; i++) {
+		Fold fold;
+		RefCell term = {.x = 0.3L, .error = 1e-7};
+		fold_start(&fold, ops[i], DTYPE_F32);
+		fold_add(&fold, ops[i], DTYPE_F32, &term);
+		RefCell same = fold_end(&fold, ops[i], DTYPE_F32);
+		assert_true(same.x == term.x && same.error >= term.error && same.error < 1.1e-7);
+	}
+}
+
 /* ---- what rounding decides ---- */
 
 static void rounding_that_decides_shows(void **state)
@@ -210,6 +224,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(exact_arithmetic_has_no_error),
 		cmocka_unit_test(folds_are_within_their_bounds_in_any_order),
 		cmocka_unit_test(sums_of_small_multiples_are_exact),
+		cmocka_unit_test(a_single_term_is_as_it_is),
 		cmocka_unit_test(rounding_that_decides_shows),
 		cmocka_unit_test(conversions_are_those_of_the_types),
 	};
