@@ -129,16 +129,30 @@ coverage:
 	$(PYTHON) tools/coverage.py $(B)/coverage > $(B)/coverage/report.txt
 	@grep -v '^never' $(B)/coverage/report.txt
 
-# From bytes to shapes; FUZZ_SECONDS of new inputs after the kept corpus.
+# Bytes to shapes, and programs to loops, C and numbers: each half of FUZZ_SECONDS, from the kept corpus on.
 FUZZ_SECONDS = 60
-FUZZ_SRC  = $(wildcard base/*.c lexer/*.c grammar/*.c frontend/*.c infer/*.c) \
-            $(patsubst lexer/%.re,$(B)/gen/%.c,$(wildcard lexer/*.re)) $(patsubst grammar/%.y,$(B)/gen/%.c,$(wildcard grammar/*.y))
-$(B)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZ_SRC)
-	$(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -w -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $< $(FUZZ_SRC) $(LIBS_B)
-fuzz: $(B)/fuzz_shapes
-	@mkdir -p $(B)/corpus
-	$(B)/fuzz_shapes -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=0 \
-	  -artifact_prefix=$(B)/ $(B)/corpus test/fuzz/corpus
+FUZZ_SAN     = address,undefined -fno-sanitize-recover=undefined
+FUZZ_SHAPES  = $(OBJ_base) $(OBJ_lexer) $(OBJ_grammar) $(OBJ_frontend) $(OBJ_infer)
+# All but what needs libgccjit, or other processes.
+FUZZ_LOOPS   = $(FUZZ_SHAPES) $(OBJ_reference) $(OBJ_lower) $(filter-out $(B)/verify/run.o,$(OBJ_verify)) \
+  $(filter-out $(B)/codegen/jit_% $(addprefix $(B)/codegen/,asm_text.o backends.o cache.o gccjit.o subprocess.o),$(OBJ_codegen)) \
+  $(B)/test/fuzz/programs.o
+fuzz_objs    = $(patsubst $(B)/%,$(B)/fuzz/%,$(1))
+$(B)/fuzz/gen/%.o: $(B)/gen/%.c | $(GEN_H)
+	@mkdir -p $(@D)
+	$(call say,CLANG)$(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -w -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -MMD -MP -c -o $@ $<
+$(B)/fuzz/%.o: %.c | $(GEN_H)
+	@mkdir -p $(@D)
+	$(call say,CLANG)$(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -w -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -MMD -MP -c -o $@ $<
+$(B)/fuzz_shapes: $(call fuzz_objs,$(B)/test/fuzz/fuzz_shapes.o $(FUZZ_SHAPES))
+$(B)/fuzz_loops: $(call fuzz_objs,$(B)/test/fuzz/fuzz_loops.o $(FUZZ_LOOPS))
+$(B)/fuzz_%:
+	$(call say,LINK)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SAN) -o $@ $^ $(LIBS_B)
+FUZZ_OPTIONS = -max_total_time=$$(($(FUZZ_SECONDS) / 2)) -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=0
+fuzz: $(B)/fuzz_shapes $(B)/fuzz_loops
+	@mkdir -p $(B)/corpus $(B)/corpus-loops
+	$(B)/fuzz_shapes $(FUZZ_OPTIONS) -artifact_prefix=$(B)/shapes- $(B)/corpus test/fuzz/corpus
+	$(B)/fuzz_loops $(FUZZ_OPTIONS) -entropic=0 -artifact_prefix=$(B)/loops- $(B)/corpus-loops test/fuzz/corpus
 
 bench: all
 	$(PYTHON) bench/inference.py $(B)/tsrc
@@ -212,7 +226,7 @@ help:
 	@echo 'make check-bare  both commands of the README on a bare system, as root'
 	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
 	@echo 'make coverage   lines that the tests run, by folder, and functions that none calls'
-	@echo 'make fuzz       random programs from bytes to shapes (FUZZ_SECONDS=60)'
+	@echo 'make fuzz       random programs to shapes, and to loops, C and numbers (FUZZ_SECONDS=60)'
 	@echo 'make bench      what is emitted against its peers (bench/README.md); make bench-peers installs them'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
 	@echo 'make check-python  the tests of the Python package; make wheel builds it with the binaries'
