@@ -108,6 +108,49 @@ static void compute_all(Run *run)
 			forget_operands(run, r->order[i]);
 }
 
+/* ---- guards ---- */
+
+static bool takes_dims_of(const RefCall *call, Size size)
+{
+	const Sizes *sizes = call->inference->sizes;
+	for (DimId d = 0; d < sizes_ndims(sizes); d++) {
+		bool takes = !size_uses_dim(sizes, size, d);
+		for (uint32_t i = 0; i < call->nroutine_dims; i++)
+			takes |= call->routine_dims[i] == d;
+		if (!takes)
+			return false;
+	}
+	return true;
+}
+
+static bool holds(const RefCall *call, const Guard *guard)
+{
+	int64_t a, b;
+	if (!size_eval(call->inference->sizes, guard->a, call->dims, &a) ||
+	    !size_eval(call->inference->sizes, guard->b, call->dims, &b))
+		return false;
+	switch (guard->kind) {
+	case GUARD_EQ: return a == b;
+	case GUARD_GE: return a >= b;
+	case GUARD_DIVIDES: return b != 0 && a % b == 0;
+	}
+	BUG("a guard of kind %d", (int)guard->kind);
+}
+
+static void check_guards(Run *run)
+{
+	const RefCall *call = run->call;
+	for (uint32_t i = 0; i < run->inference->guards.n; i++) {
+		const Guard *guard = &run->inference->guards.at[i];
+		if (!takes_dims_of(call, guard->a) || !takes_dims_of(call, guard->b) ||
+		    holds(call, guard))
+			continue;
+		run->result->outcome = REF_GUARD;
+		run->result->guard = i;
+		return;
+	}
+}
+
 /* ---- calls ---- */
 
 static Run *run_new(const RefCall *call, const Routine *routine)
@@ -183,6 +226,7 @@ RefResult *reference_run(const RefCall *call, uint32_t routine)
 {
 	const Graph *graph = call->inference->graph;
 	Run *run = run_new(call, &graph->routines.at[routine]);
+	check_guards(run);
 	for (size_t i = 0; i < graph->params.n && run->result->outcome == REF_DONE; i++) {
 		NodeId id = graph->params.at[i];
 		if (call->params[i] && run_reserve(run, &run->tensors[id], id))

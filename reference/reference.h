@@ -36,7 +36,9 @@ typedef struct RefTensor {
 
 typedef struct RefCall {
 	const Inference *inference;
-	const int64_t *dims;	   /* by DimId; the guards of the routine hold */
+	const int64_t *dims;	   /* by DimId */
+	const DimId *routine_dims; /* that the routine takes: guards of these alone are checked */
+	uint32_t nroutine_dims;
 	const Scalar *scalars;	   /* in the routine's order */
 	const void *const *inputs; /* likewise: elements in storage order, in their own types */
 	const void *const *params; /* by place in graph->params; NULL: not used */
@@ -47,6 +49,7 @@ typedef struct RefCall {
 
 typedef enum RefOutcome {
 	REF_DONE,
+	REF_GUARD,     /* a guard does not hold: nothing is written */
 	REF_OUTSIDE,   /* an index that is read is outside its axis: nothing is written */
 	REF_UNDECIDED, /* rounding decides where something is read */
 	REF_TOO_MUCH   /* more cells than the call allows */
@@ -55,13 +58,15 @@ typedef enum RefOutcome {
 typedef struct RefResult {
 	RefOutcome outcome;
 	Span span;	    /* OUTSIDE: of the operation that reads */
+	uint32_t guard;	    /* GUARD: the first one, by place in inference->guards */
 	RefTensor *outputs; /* DONE: in the routine's order */
 	uint32_t noutputs;
 	RefTensor *params; /* DONE: what they are then, by place in graph->params */
 	uint32_t nparams;
 } RefResult;
 
-/* Points and cells that the routine of a number visits; past the last routine: `init`. */
+/* Points and cells that the routine of a number visits; past the last routine: `init`. Requires
+ * that its guards hold. */
 int64_t reference_steps(const RefCall *call, uint32_t routine);
 /* The routine of a number. The result belongs to the caller. */
 RefResult *reference_run(const RefCall *call, uint32_t routine);

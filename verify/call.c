@@ -21,10 +21,14 @@ static bool block_new(VerifyBlock *block, Dtype dtype, int64_t n)
 	return block->bytes != NULL;
 }
 
+enum { BROKEN_ELEMENTS = 16 }; /* of arrays that have no size */
+
 static bool array_new(const VerifyCall *call, VerifyBlock *block, BufferId id)
 {
 	const Buffer *buffer = &call->program->buffers.at[id];
 	int64_t n;
+	if (call->draw.dims == VERIFY_BROKEN)
+		return block_new(block, buffer->dtype, BROKEN_ELEMENTS);
 	return size_eval(call->program->sizes, buffer->elements, call->dims, &n) && n >= 0 &&
 	       block_new(block, buffer->dtype, n);
 }
@@ -32,6 +36,8 @@ static bool array_new(const VerifyCall *call, VerifyBlock *block, BufferId id)
 static bool bytes_new(const VerifyCall *call, VerifyBlock *block, Size size)
 {
 	int64_t n;
+	if (call->draw.dims == VERIFY_BROKEN)
+		return block_new(block, DTYPE_F64, BROKEN_ELEMENTS);
 	return size_eval(call->program->sizes, size, call->dims, &n) && n >= 0 &&
 	       block_new(block, DTYPE_F64, (n + 7) / 8);
 }
@@ -202,7 +208,7 @@ VerifyCall *verify_call_new(const Program *program, uint32_t routine, const Veri
 		call->dims[d] = least > 1 ? least : 1;
 	}
 	bool found = verify_dims_find(call);
-	if (found && bytes_of(call) <= how->most_bytes)
+	if (found && (how->dims == VERIFY_BROKEN || bytes_of(call) <= how->most_bytes))
 		return call;
 	*why = found			   ? "its arrays are too large"
 	       : how->dims == VERIFY_SMALL ? "no small dims satisfy its guards"
@@ -215,7 +221,7 @@ bool verify_call_set_up(VerifyCall *call)
 {
 	if (!blocks_new(call))
 		return false;
-	if (verify_call_is_init(call))
+	if (verify_call_is_init(call) || call->draw.dims == VERIFY_BROKEN)
 		return true;
 	memset(call->state.bytes, 0, call->state.size);
 	interp_init(call->program, call->dims, call->state.bytes, call->draw.seed);
@@ -269,7 +275,7 @@ VerifyBlock verify_call_param(const VerifyCall *call, size_t i)
 	const ProgramParam *param = &program->params.at[i];
 	VerifyBlock block = {.dtype = param->type.dtype};
 	int64_t offset;
-	if (call->state.bytes &&
+	if (call->state.bytes && call->draw.dims != VERIFY_BROKEN &&
 	    size_eval(program->sizes, program->buffers.at[param->buffer].elements, call->dims,
 		      &block.n) &&
 	    size_eval(program->sizes, param->offset, call->dims, &offset))

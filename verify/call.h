@@ -14,13 +14,14 @@ typedef struct VerifyBlock {
 } VerifyBlock;
 
 /* What is drawn. Dims: SMALL ones that are unlike, 0 or 1 or WIDE and odd ones where the guards let
- * them, MIXED at random. */
+ * them, MIXED at random; BROKEN ones that a guard refuses: their arrays are never read. */
 typedef enum VerifyDims {
 	VERIFY_SMALL,
 	VERIFY_ZERO,
 	VERIFY_ONE,
 	VERIFY_WIDE,
-	VERIFY_MIXED
+	VERIFY_MIXED,
+	VERIFY_BROKEN
 } VerifyDims;
 
 typedef struct VerifyDraw {

@@ -14,13 +14,15 @@ static const int64_t lists[][NVALUES] = {
 	[VERIFY_MIXED] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16, 17, 19, 31, 32, 33, 37, 65},
 };
 
-/* Do the dims hold what the entry checks? An index is checked while the routine runs. */
+/* Do the dims hold what the entry checks, or not where they are to be refused? An index is checked while the routine runs. */
 static bool dims_fit(const VerifyCall *call)
 {
 	const ProgramRoutine *r = call->routine;
 	for (uint32_t i = 0; i < r->nguards; i++)
 		if (!interp_guard_holds(call->program, r->guards[i], call->dims))
-			return false;
+			return call->draw.dims == VERIFY_BROKEN;
+	if (call->draw.dims == VERIFY_BROKEN)
+		return false;
 	int64_t bytes;
 	Size memory = verify_call_is_init(call) ? call->program->state : r->workspace;
 	return size_eval(call->program->sizes, memory, call->dims, &bytes) && bytes >= 0;
@@ -55,7 +57,7 @@ bool verify_dims_find(VerifyCall *call)
 	for (uint32_t i = 0; i < call->routine->ndims && combinations < TRIES_MAX; i++)
 		combinations *= NVALUES;
 	for (uint64_t at = 0; at < combinations && at < TRIES_MAX; at++) {
-		if (call->draw.dims == VERIFY_MIXED)
+		if (call->draw.dims >= VERIFY_MIXED)
 			draw(call, at);
 		else
 			choose(call, at);
