@@ -13,12 +13,12 @@ typedef struct LanesMath {
 	Rvalue **values; /* by step: of the vector at hand */
 } LanesMath;
 
-/* With SCALE, one instruction of AVX-512, which is the reason for asking for that. */
+/* With SCALE, two instructions of AVX-512, which is the reason for asking for that. */
 static MathFunction function_of(Jit *jit, Op op, Dtype dtype)
 {
-	MathForm form = {.fast = jit->module->emit->target->fast_fp,
-			 .fused = jit_fuses(jit, dtype),
-			 .scales = true};
+	bool fuses = jit_fuses(jit, dtype);
+	MathForm form = {
+		.fast = jit->module->emit->target->fast_fp, .fused = fuses, .scales = fuses};
 	return math_function(jit->arena, op, dtype, form);
 }
 
@@ -60,13 +60,30 @@ static bool is_constant(const LanesMath *m, uint32_t step)
 	return m->fn->steps.at[step].code == MATH_CONST;
 }
 
+static Rvalue *spread(const LanesMath *m, double number)
+{
+	Rvalue *element = jit_double(m->f->jit, m->f->jit->types[DTYPE_F32], number);
+	return jit_keep(m->f, simd_spread(m->f, type_of(m, DTYPE_F32), element));
+}
+
+/* Where SCALE follows, the lanes in which it does not give 0: in the others its argument is 0. */
+static Rvalue *scaled_lanes(const LanesMath *m, const MathStep *step)
+{
+	const MathStep *next = step + 1;
+	if (next == m->fn->steps.at + m->fn->steps.n || next->code != MATH_SCALE)
+		return NULL;
+	return simd_not_less(m->f, type_of(m, DTYPE_F32), m->values[next->arg[1]],
+			     spread(m, next->number));
+}
+
 /* A polynomial's steps are p*x + constant: the instruction overwrites p there, which nothing else
  * reads, so that the constant stays in its register for the next vector. */
-static Rvalue *fused_code(const LanesMath *m, const FusedStep *fused)
+static Rvalue *fused_code(const LanesMath *m, const FusedStep *fused, const MathStep *step)
 {
 	bool turned = is_constant(m, fused->a);
 	Rvalue *args[] = {m->values[turned ? fused->b : fused->a],
-			  m->values[turned ? fused->a : fused->b], m->values[fused->rest]};
+			  m->values[turned ? fused->a : fused->b], m->values[fused->rest],
+			  scaled_lanes(m, step)};
 	SimdType type = type_of(m, DTYPE_F32);
 	if (is_constant(m, fused->rest))
 		return simd_fused_over(m->f, type, fused->signs, args);
@@ -85,7 +102,7 @@ static Rvalue *sum(const LanesMath *m, const MathStep *step)
 {
 	FusedStep fused;
 	if (jit_fused_step(m->f->jit, m->fn, step, &fused))
-		return fused_code(m, &fused);
+		return fused_code(m, &fused, step);
 	return arithmetic(
 		m, step, step->code == MATH_ADD ? GCC_JIT_BINARY_OP_PLUS : GCC_JIT_BINARY_OP_MINUS);
 }

@@ -78,28 +78,32 @@ Rvalue *simd_root(JitFunction *f, SimdType type, Rvalue *a)
 }
 
 /* `form`: 231 overwrites the sum's other term, 213 a factor. What is overwritten comes first, what
- * may be read from memory last: the compiler copies a register that is still needed, and loads. */
+ * may be read from memory last: the compiler copies a register that is still needed, and loads. The
+ * fourth input is a mask or NULL. */
 static Rvalue *fused(JitFunction *f, SimdType type, const char *form, FusedSigns signs,
-		     Rvalue *const inputs[3])
+		     Rvalue *const inputs[4])
 {
 	Lvalue *result = jit_temp(f, vector_type(f, type));
-	const char *code = arena_printf(f->jit->arena, "vf%sm%s%s%s %%3, %%2, %%0",
-					signs.minus_product ? "n" : "",
-					signs.minus_rest ? "sub" : "add", form, suffix(type));
+	const char *code =
+		arena_printf(f->jit->arena, "vf%sm%s%s%s %%3, %%2, %%0%s",
+			     signs.minus_product ? "n" : "", signs.minus_rest ? "sub" : "add", form,
+			     suffix(type), inputs[3] ? "%{%4%}%{z%}" : "");
 	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
 	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
 	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "0", inputs[0]);
 	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "v", inputs[1]);
 	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "vm", inputs[2]);
+	if (inputs[3])
+		gcc_jit_extended_asm_add_input_operand(asm_, NULL, "Yk", inputs[3]);
 	return gcc_jit_lvalue_as_rvalue(result);
 }
 
 Rvalue *simd_fused(JitFunction *f, SimdType type, FusedSigns signs, Rvalue *const args[3])
 {
-	return fused(f, type, "231", signs, (Rvalue *[]){args[2], args[0], args[1]});
+	return fused(f, type, "231", signs, (Rvalue *[]){args[2], args[0], args[1], NULL});
 }
 
-Rvalue *simd_fused_over(JitFunction *f, SimdType type, FusedSigns signs, Rvalue *const args[3])
+Rvalue *simd_fused_over(JitFunction *f, SimdType type, FusedSigns signs, Rvalue *const args[4])
 {
 	return fused(f, type, "213", signs, args);
 }
@@ -153,6 +157,12 @@ Rvalue *simd_compare(JitFunction *f, SimdType type, enum gcc_jit_comparison op, 
 		return assembled(f, f->jit->u32, code, "=Yk", false, (Rvalue *[]){x, y}, 2);
 	}
 	return jit_keep(f, as_type(f, of_two(f, type, name, x, y), bits_type(f, type)));
+}
+
+Rvalue *simd_not_less(JitFunction *f, SimdType type, Rvalue *a, Rvalue *b)
+{
+	const char *code = arena_printf(f->jit->arena, "vcmpnlt%s %%2, %%1, %%0", suffix(type));
+	return assembled(f, f->jit->u32, code, "=Yk", false, (Rvalue *[]){a, b}, 2);
 }
 
 Rvalue *simd_choose(JitFunction *f, SimdType type, Rvalue *mask, Rvalue *a, Rvalue *b)

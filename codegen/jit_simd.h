@@ -15,6 +15,8 @@ typedef struct SimdType {
  * holds. Masks may be combined by bitwise operations. */
 Rvalue *simd_compare(JitFunction *f, SimdType type, enum gcc_jit_comparison op, Rvalue *a,
 		     Rvalue *b);
+/* Where a < b does not hold, also where either is no number. Requires CPU_AVX512. */
+Rvalue *simd_not_less(JitFunction *f, SimdType type, Rvalue *a, Rvalue *b);
 /* mask ? a : b */
 Rvalue *simd_choose(JitFunction *f, SimdType type, Rvalue *mask, Rvalue *a, Rvalue *b);
 /* a > b ? a : b, with `less` a < b ? a : b: b also where either is no number. */
@@ -24,8 +26,9 @@ typedef struct FusedSigns {
 	bool minus_product, minus_rest;
 } FusedSigns;
 Rvalue *simd_fused(JitFunction *f, SimdType type, FusedSigns signs, Rvalue *const args[3]);
-/* The same where a is used no more and the rest is a constant, which it does not overwrite. */
-Rvalue *simd_fused_over(JitFunction *f, SimdType type, FusedSigns signs, Rvalue *const args[3]);
+/* The same where a is used no more and the rest is a constant, which it does not overwrite. The
+ * fourth argument: a mask of AVX-512, beyond which the result is 0, or NULL. */
+Rvalue *simd_fused_over(JitFunction *f, SimdType type, FusedSigns signs, Rvalue *const args[4]);
 Rvalue *simd_root(JitFunction *f, SimdType type, Rvalue *a);
 /* a 2^n of whole numbers n, rounded once. Requires CPU_AVX512. */
 Rvalue *simd_scale(JitFunction *f, SimdType type, Rvalue *a, Rvalue *n);

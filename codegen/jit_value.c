@@ -181,6 +181,30 @@ static Rvalue *float_extreme(const OpJit *o, enum gcc_jit_comparison op)
 	return choose(o, cmp(o, NE, o->x, o->x), o->x, extreme);
 }
 
+/* The least argument whose power is not 0 when rounded: the next after the logarithms of 2^-150 and
+ * 2^-1075, halfway to the least numbers. */
+static double tiny_argument(Op op, bool wide)
+{
+	if (op == OP_EXP)
+		return wide ? -0x1.74910d52d3051p+9 : -0x1.9fe368p+6;
+	return wide ? -0x1.0cbffffffffffp+10 : -0x1.2bfffep+7;
+}
+
+/* The library's power of x, which does not ask for what underflows to 0 (math.c says why). */
+static Rvalue *libm_power(const OpJit *o, Op op, Rvalue *x)
+{
+	JitFunction *f = o->f;
+	Lvalue *result = jit_temp(f, o->type);
+	jit_set(f, result, o->zero);
+	Rvalue *below = cmp(o, LT, x, number(o, tiny_argument(op, o->dtype == DTYPE_F64)));
+	JitBlock *after = jit_if(f, gcc_jit_context_new_unary_op(f->jit->ctxt, NULL,
+								 GCC_JIT_UNARY_OP_LOGICAL_NEGATE,
+								 f->jit->bool_, below));
+	jit_set(f, result, libm1(o, op == OP_EXP ? "exp" : "exp2", x));
+	jit_end_if(f, after);
+	return gcc_jit_lvalue_as_rvalue(result);
+}
+
 static Rvalue *float_op(const OpJit *o, Op op)
 {
 	Rvalue *x = o->x, *y = o->y, *zero = o->zero, *one = o->one, *all[] = {x, y, o->z};
@@ -203,15 +227,16 @@ static Rvalue *float_op(const OpJit *o, Op op)
 		return choose(o, cmp(o, LT, x, zero), zero, x);
 	case OP_SAT01:
 		return choose(o, cmp(o, LT, x, zero), zero, choose(o, cmp(o, GT, x, one), one, x));
-	case OP_EXP: return libm1(o, "exp", x);
+	case OP_EXP:
+	case OP_EXP2: return libm_power(o, op, x);
 	case OP_LOG: return libm1(o, "log", x);
-	case OP_EXP2: return libm1(o, "exp2", x);
 	case OP_LOG2: return libm1(o, "log2", x);
 	case OP_SIN: return libm1(o, "sin", x);
 	case OP_COS: return libm1(o, "cos", x);
 	case OP_TAN: return libm1(o, "tan", x);
 	case OP_TANH: return libm1(o, "tanh", x);
-	case OP_SIGMOID: return bin(o, OVER, one, bin(o, PLUS, one, libm1(o, "exp", minus(o, x))));
+	case OP_SIGMOID:
+		return bin(o, OVER, one, bin(o, PLUS, one, libm_power(o, OP_EXP, minus(o, x))));
 	case OP_ERF: return libm1(o, "erf", x);
 	case OP_GELU: return float_gelu(o);
 	case OP_SQRT: return root(o, x);

@@ -15,10 +15,12 @@
 
 enum { ONE = 127 }; /* the exponent of 1 */
 
-/* -2 ONE ln2: from here on both factors of the power of two are 0. A product with one that is not
- * would be subnormal before it is rounded to 0, which takes processors a hundred cycles; masks make
- * many such. */
-#define EXP_LEAST -176
+/* Results that underflow, to 0 too, take processors of Intel a microcode assist of some 150 cycles,
+ * overflow and operations on 0, infinities and NaN none (Optimization Reference Manual,
+ * Floating-point Exceptions in SSE/SSE2/SSE3 Code). Masks make many zeros. So a power with n < LEAST,
+ * less than 2^-149.5, is a product with an exact 0. */
+enum { LEAST = -149, BELOW = LEAST - 2, UNIT_LOG = 2 * ONE + BELOW };
+#define POW_LEAST 0x1.0000000000001p-150 /* the least double that does not become an f32 of 0 */
 
 /* ---- powers ---- */
 
@@ -52,53 +54,67 @@ static V power_of_two(Make *m, V n)
 	return bits(m, shift(m, MATH_SHL, n, 23), DTYPE_F32);
 }
 
-/* a 2^n in two factors, so that results that overflow or are subnormal are rounded once. The low
- * bits of `rounded` hold n + 2 ONE. */
+/* x, for whose power both factors of `scale` are numbers */
+static V at_least_scaled(Make *m, V x, double least)
+{
+	return m->form.scales ? x : at_least(m, x, least);
+}
+
+/* What `scale` takes as 1: the product of its two factors is 2^(n - UNIT_LOG). */
+static double unit_of(const Make *m) { return m->form.scales ? 1 : ldexp(1, UNIT_LOG); }
+
+/* a 2^n, in two factors, so that results that overflow or are subnormal are rounded once, of which
+ * one is 0 for n in BELOW..LEAST - 1. The low bits of `rounded` hold n - BELOW. */
 static V scale(Make *m, V a, V rounded, V n)
 {
 	if (m->form.scales)
-		return binary(m, MATH_SCALE, a, n);
+		return push(m, (MathStep){.code = MATH_SCALE,
+					  .dtype = DTYPE_F32,
+					  .arg = {a, n},
+					  .number = LEAST});
 	V both = bits(m, rounded, DTYPE_I32);
 	V half = shift(m, MATH_SHR, both, 1);
 	return mul(m, mul(m, a, power_of_two(m, half)), power_of_two(m, sub(m, both, half)));
 }
 
-/* exp(r) = 1 + r (1 + r P(r)) where products are not rounded, else 1 + (r + r^2 P(r)): a rounded
- * r (1 + ..) would be an ulp off. */
-static V reduced_exp(Make *m, V r)
+/* exp(r) unit = unit + r (unit + r unit P(r)) where products are not rounded, else
+ * (1 + (r + r^2 P(r))) unit: a rounded r (1 + ..) would be an ulp off. */
+static V reduced_exp(Make *m, V r, double unit)
 {
+	if (m->form.fused) {
+		V poly = SCALED(m, r, poly_exp, unit);
+		return plus(m, mul(m, plus(m, mul(m, poly, r), unit), r), unit);
+	}
 	V poly = POLYNOMIAL(m, r, poly_exp);
-	if (m->form.fused)
-		return plus(m, mul(m, plus(m, mul(m, poly, r), 1), r), 1);
-	return plus(m, add(m, mul(m, mul(m, r, r), poly), r), 1);
+	V value = plus(m, add(m, mul(m, mul(m, r, r), poly), r), 1);
+	return unit == 1 ? value : times(m, value, unit);
 }
 
-/* exp(x) for x in [EXP_LEAST, 89] */
-static V exp_between(Make *m, V x)
+/* exp(x) for x <= 89 */
+static V exp_below(Make *m, V x)
 {
-	Reduced r = reduce_ln2(m, x, 2 * ONE);
-	return scale(m, reduced_exp(m, r.rest), r.rounded, r.n);
+	Reduced r = reduce_ln2(m, at_least_scaled(m, x, -104.5), -BELOW);
+	return scale(m, reduced_exp(m, r.rest, unit_of(m)), r.rounded, r.n);
 }
 
-static V exp_of(Make *m, V x)
-{
-	return exp_between(m, at_least(m, at_most(m, x, 89), EXP_LEAST));
-}
+static V exp_of(Make *m, V x) { return exp_below(m, at_most(m, x, 89)); }
 
 /* ... for x in [-87, 88] */
 static V exp_within(Make *m, V x)
 {
 	Reduced r = reduce_ln2(m, x, ONE);
-	return mul(m, reduced_exp(m, r.rest), power_of_two(m, bits(m, r.rounded, DTYPE_I32)));
+	return mul(m, reduced_exp(m, r.rest, 1), power_of_two(m, bits(m, r.rounded, DTYPE_I32)));
 }
 
 static V exp2_of(Make *m, V x)
 {
-	x = at_least(m, at_most(m, x, 129), -2 * ONE);
-	V rounded = plus(m, x, ROUND32 + 2 * ONE);
-	V n = plus(m, rounded, -(ROUND32 + 2 * ONE));
+	x = at_least_scaled(m, at_most(m, x, 129), BELOW);
+	V rounded = plus(m, x, ROUND32 - BELOW);
+	V n = plus(m, rounded, -(ROUND32 - BELOW));
 	V r = sub(m, x, n);
-	return scale(m, plus(m, mul(m, r, POLYNOMIAL(m, r, poly_exp2)), 1), rounded, n);
+	double unit = unit_of(m);
+	V value = plus(m, mul(m, r, SCALED(m, r, poly_exp2, unit)), unit);
+	return scale(m, value, rounded, n);
 }
 
 static V tanh_of(Make *m, V x)
@@ -115,7 +131,7 @@ static V tanh_of(Make *m, V x)
 static V sigmoid_of(Make *m, V x)
 {
 	V sign = binary(m, MATH_OR, bits(m, x, DTYPE_I32), integer(m, DTYPE_I32, SIGN32));
-	V e = exp_between(m, at_least(m, bits(m, sign, DTYPE_F32), EXP_LEAST));
+	V e = exp_below(m, bits(m, sign, DTYPE_F32));
 	V top = less(m, x, number(m, DTYPE_F32, 0), e, number(m, DTYPE_F32, 1));
 	return binary(m, MATH_DIV, top, plus(m, e, 1));
 }
@@ -225,7 +241,8 @@ static V pow_of(Make *m, V base, V exponent)
 	V size = bits(m, mask(m, bits(m, x, DTYPE_I64), INT64_MAX), DTYPE_F64);
 	V finite = at_least(m, at_most(m, y, 0x1p60), -0x1p60); /* an even integer, large enough */
 	V product = mul(m, finite, log2_double(m, size));
-	V result = exp2_double(m, equal(m, y, zero, zero, product));
+	V power = exp2_double(m, equal(m, y, zero, zero, product));
+	V result = less(m, power, number(m, DTYPE_F64, POW_LEAST), zero, power);
 	V rounded = plus(m, at_least(m, at_most(m, y, 0x1p40), -0x1p40), ROUND64);
 	V is_whole_if_zero =
 		sub(m, plus(m, rounded, -ROUND64), at_least(m, at_most(m, y, 0x1p40), -0x1p40));

@@ -7,7 +7,8 @@
  *             | CONVERT a                   f32 to f64, f64 to f32, i32 to f32, i64 to i32
  *             | LOOKUP a                    the table's element at an i64 inside it
  *             | LESS a b c d | EQUAL a b c d        a < b ? c : d, a == b ? c : d
- *             | SCALE a n                   f32: a 2^n, rounded once; n is a whole number
+ *             | SCALE a n number            f32: a 2^n, rounded once, or 0 where n < number; n is a whole
+ *                                           number, a the step before, p*r + constant
  *
  * There are no branches, so a loop around the steps becomes vector code. The formulas
  * hold with or without contraction of a*b+c, but those that are made for it (MathForm). Integers
@@ -50,7 +51,7 @@ typedef struct MathStep {
 	MathCode code;
 	Dtype dtype;	 /* F32, F64, I32 or I64 */
 	uint32_t arg[4]; /* steps; SHL, SHR, USHR: arg[1] is the number of bits */
-	double number;	 /* CONST of a float */
+	double number;	 /* CONST of a float; SCALE */
 	int64_t integer; /* CONST of an integer */
 	const MathTable *table;
 } MathStep;
@@ -63,14 +64,15 @@ typedef struct MathFunction {
 typedef struct MathForm {
 	bool fast;   /* --fp=fast, where there is such a form */
 	bool fused;  /* every a*b + c is rounded once */
-	bool scales; /* SCALE, which gives the same bits; no other form has it */
+	bool scales; /* SCALE, which gives the same bits; with `fused` alone */
 } MathForm;
 
 /* Is there an inline form of the operation?
  * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid, tan: 2.5; sin, cos: 2.75;
  * gelu: 2 ulp of its argument. Of f64 the same. Infinities, NaN, zeros of either sign and
  * subnormal numbers as the C library has them; docs/language.md has the bounds of the fast
- * forms. */
+ * forms. Where the result is 0, infinite or NaN nothing underflows (math.c says why), but for a
+ * power of a negative number that is none. */
 bool math_has(Op op, Dtype dtype);
 /* Is it slower than the C library's where there is no fused multiply-add? */
 bool math_wants_fma(Op op, Dtype dtype);

@@ -123,30 +123,48 @@ static inline V at_least(Make *m, V a, double value)
 	return less(m, a, bottom, bottom, a);
 }
 
+/* The coefficients of a polynomial, each times a power of two. */
+typedef struct Series {
+	const double *coefs;
+	size_t n;
+	double unit;
+} Series;
+
+static inline V coefficient(Make *m, V x, const Series *s, size_t i)
+{
+	return number(m, type_of(m, x), s->coefs[i] * s->unit);
+}
+
 /* Even and odd powers side by side: half the steps that wait for each other. */
-static inline V halved(Make *m, V x, const double *coefs, size_t n)
+static inline V halved(Make *m, V x, const Series *s)
 {
 	V square = mul(m, x, x), sums[2];
 	for (size_t i = 0; i < 2; i++) {
-		size_t at = n - 1 - (n - 1 - i) % 2;
-		sums[i] = number(m, type_of(m, x), coefs[at]);
-		for (; at > i; at -= 2)
-			sums[i] = plus(m, mul(m, sums[i], square), coefs[at - 2]);
+		size_t at = s->n - 1 - (s->n - 1 - i) % 2;
+		sums[i] = coefficient(m, x, s, at);
+		for (; at > i; at -= 2) {
+			V product = mul(m, sums[i], square);
+			sums[i] = add(m, product, coefficient(m, x, s, at - 2));
+		}
 	}
 	return add(m, mul(m, sums[1], x), sums[0]);
 }
 
 /* Vectors of f32 are several at a time where there is AVX-512, so that latency does not matter. */
-static inline V polynomial(Make *m, V x, const double *coefs, size_t n)
+static inline V polynomial(Make *m, V x, Series s)
 {
-	if (type_of(m, x) == DTYPE_F64 && n > 5)
-		return halved(m, x, coefs, n);
-	V sum = number(m, type_of(m, x), coefs[n - 1]);
-	for (size_t i = n - 1; i-- > 0;)
-		sum = plus(m, mul(m, sum, x), coefs[i]);
+	if (type_of(m, x) == DTYPE_F64 && s.n > 5)
+		return halved(m, x, &s);
+	V sum = coefficient(m, x, &s, s.n - 1);
+	for (size_t i = s.n - 1; i-- > 0;) {
+		V product = mul(m, sum, x);
+		sum = add(m, product, coefficient(m, x, &s, i));
+	}
 	return sum;
 }
-#define POLYNOMIAL(m, x, coefs) polynomial(m, x, coefs, sizeof(coefs) / sizeof *(coefs))
+#define SCALED(m, x, coefs, unit) \
+	polynomial(m, x, (Series){coefs, sizeof(coefs) / sizeof *(coefs), unit})
+#define POLYNOMIAL(m, x, coefs) SCALED(m, x, coefs, 1)
 
 static inline V magnitude(Make *m, V x)
 {
@@ -164,6 +182,34 @@ static inline V with_sign(Make *m, V a, V x)
 	return bits(m, binary(m, MATH_OR, bits(m, a, same), sign), type_of(m, x));
 }
 
+static inline V infinity(Make *m, V a) { return number(m, type_of(m, a), (double)INFINITY); }
+
+/* i32: 0 where a < b, else 1 */
+static inline V not_less(Make *m, V a, V b)
+{
+	return less(m, a, b, integer(m, DTYPE_I32, 0), integer(m, DTYPE_I32, 1));
+}
+
+/* i32: c where a < b, else 0 */
+static inline V only_less(Make *m, V a, V b, V c)
+{
+	return less(m, a, b, c, integer(m, DTYPE_I32, 0));
+}
+
+/* Of an angle's size: is it finite and not below `least`? The short forms give NaN for infinities. */
+static inline V far_angle(Make *m, V size, double least)
+{
+	V far = not_less(m, size, number(m, type_of(m, size), least));
+	return only_less(m, size, infinity(m, size), far);
+}
+
+/* `far` where size % divisor is a number. The short forms give NaN elsewhere. */
+static inline V far_remainder(Make *m, V size, V divisor, V far)
+{
+	far = only_less(m, size, infinity(m, size), far);
+	return only_less(m, number(m, type_of(m, divisor), 0), divisor, far);
+}
+
 /* The formula of an operation; NULL: there is none. */
 typedef V (*Formula)(Make *m, V x);
 Formula math_fast_formula(Op op);   /* f32, --fp=fast */
@@ -173,7 +219,10 @@ V math_cos(Make *m, V x);
 V math_near_double(Make *m, Op op, V x, V y); /* of f64, and of f32 for tan */
 V math_far_double(Make *m, Op op, V x, V y);
 V math_pow_double(Make *m, V x, V y);
-V math_scale_double(Make *m, V a, V n);	 /* a 2^n, rounded once; n is an i64 */
+/* a 2^n for SCALE_LEAST <= n <= 1025, an i64, rounded once: 0 for SCALE_LEAST, by a product with 0
+ * (math.c says why) */
+V math_scale_double(Make *m, V a, V n);
+enum { SCALE_LEAST = -1075 };
 V math_split_double(Make *m, V x, V *n); /* x = 2^n of what is returned, in [sqrt(1/2), sqrt(2)) */
 
 #endif

@@ -39,19 +39,21 @@ static V power_of_two(Make *m, V n)
 
 V math_scale_double(Make *m, V a, V n)
 {
-	V half = plus_int(m, shift(m, MATH_USHR, plus_int(m, n, 2048), 1), -1024);
-	return mul(m, mul(m, a, power_of_two(m, half)), power_of_two(m, sub(m, n, half)));
+	V both = plus_int(m, n, -SCALE_LEAST), half = shift(m, MATH_USHR, both, 1);
+	V one = shift(m, MATH_SHL, plus_int(m, half, 2046 + SCALE_LEAST), 52);
+	V other = shift(m, MATH_SHL, sub(m, both, half), 52); /* of 0 for SCALE_LEAST */
+	return mul(m, mul(m, a, bits(m, one, DTYPE_F64)), bits(m, other, DTYPE_F64));
 }
 
 static V exp_of(Make *m, V x)
 {
-	Power p = reduced(m, at_least(m, at_most(m, x, 710), -746));
+	Power p = reduced(m, at_least(m, at_most(m, x, 710), -745.2));
 	return math_scale_double(m, plus(m, p.less_one, 1), p.n);
 }
 
 static V exp2_of(Make *m, V x)
 {
-	x = at_least(m, at_most(m, x, 1025), -1076);
+	x = at_least(m, at_most(m, x, 1025), SCALE_LEAST);
 	V rounded = plus(m, x, ROUND64);
 	V r = sub(m, x, plus(m, rounded, -ROUND64));
 	V n = plus_int(m, bits(m, rounded, DTYPE_I64), -ROUND_BITS);

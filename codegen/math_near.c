@@ -82,16 +82,24 @@ static V far_sine(Make *m, V argument, int64_t quarter)
 	return bits(m, add(m, bits(m, even, DTYPE_I32), sign), DTYPE_F32);
 }
 
+/* Infinities and NaN are near: either form gives NaN. */
+static V near_or_far(Make *m, V x, V near, V far)
+{
+	V size = magnitude(m, x);
+	far = less(m, size, infinity(m, size), far, near);
+	return less(m, size, number(m, DTYPE_F32, NEAR_SINE), near, far);
+}
+
 V math_sin(Make *m, V x)
 {
 	V near = near_sine(m, x, false), far = far_sine(m, x, 0);
-	return less(m, magnitude(m, x), number(m, DTYPE_F32, NEAR_SINE), near, far);
+	return near_or_far(m, x, near, far);
 }
 
 V math_cos(Make *m, V x)
 {
 	V near = near_sine(m, x, true), far = far_sine(m, x, 1);
-	return less(m, magnitude(m, x), number(m, DTYPE_F32, NEAR_SINE), near, far);
+	return near_or_far(m, x, near, far);
 }
 
 /* ---- remainders ---- */
@@ -113,16 +121,12 @@ static V near_mod(Make *m, V a, V b)
 
 /* ---- which arguments are near ---- */
 
-static V is_less(Make *m, V a, V b)
-{
-	return less(m, a, b, integer(m, DTYPE_I32, 0), integer(m, DTYPE_I32, 1));
-}
-
 static V far_quotient(Make *m, V a, V b)
 {
-	V size = magnitude(m, b);
-	V far = is_less(m, magnitude(m, a), times(m, size, NEAR_QUOTIENT));
-	return binary(m, MATH_OR, far, is_less(m, size, number(m, DTYPE_F32, (double)INFINITY)));
+	V size = magnitude(m, a), divisor = magnitude(m, b);
+	V far = not_less(m, size, times(m, divisor, NEAR_QUOTIENT));
+	far = binary(m, MATH_OR, far, not_less(m, divisor, infinity(m, divisor)));
+	return far_remainder(m, size, divisor, far);
 }
 
 bool math_has_near(Op op, Dtype dtype)
@@ -164,6 +168,6 @@ MathFunction math_is_far(Arena *arena, Op op, Dtype dtype)
 	else if (op == OP_MOD)
 		far_quotient(&m, x, y);
 	else
-		is_less(&m, magnitude(&m, x), number(&m, DTYPE_F32, NEAR_SINE));
+		far_angle(&m, magnitude(&m, x), NEAR_SINE);
 	return m.fn;
 }

@@ -141,19 +141,14 @@ V math_near_double(Make *m, Op op, V x, V y)
 	}
 }
 
-/* i32: 0 where a < b */
-static V not_less(Make *m, V a, V b)
-{
-	return less(m, a, b, integer(m, DTYPE_I32, 0), integer(m, DTYPE_I32, 1));
-}
-
 V math_far_double(Make *m, Op op, V x, V y)
 {
 	V size = magnitude(m, x);
 	if (op != OP_MOD)
-		return not_less(m, size, number(m, type_of(m, x), NEAR_ANGLE));
+		return far_angle(m, size, NEAR_ANGLE);
 	V divisor = magnitude(m, y);
 	V far = not_less(m, size, times(m, divisor, NEAR_QUOTIENT));
 	far = binary(m, MATH_OR, far, not_less(m, divisor, number(m, DTYPE_F64, MOST_DIVISOR)));
-	return binary(m, MATH_OR, far, not_less(m, number(m, DTYPE_F64, LEAST_DIVISOR), divisor));
+	far = binary(m, MATH_OR, far, not_less(m, number(m, DTYPE_F64, LEAST_DIVISOR), divisor));
+	return far_remainder(m, size, divisor, far);
 }

@@ -66,10 +66,10 @@ static Pair log2_pair(Make *m, V size)
 /* 2^(top + rest), for any top */
 static V exp2_pair(Make *m, V top, V rest)
 {
-	V most = number(m, DTYPE_F64, 1100), least = number(m, DTYPE_F64, -1100),
+	V most = number(m, DTYPE_F64, 1025), least = number(m, DTYPE_F64, SCALE_LEAST),
 	  zero = number(m, DTYPE_F64, 0);
 	rest = less(m, most, top, zero, less(m, top, least, zero, rest));
-	top = at_least(m, at_most(m, top, 1100), -1100);
+	top = at_least(m, at_most(m, top, 1025), SCALE_LEAST);
 	V rounded = plus(m, add(m, top, rest), ROUND64);
 	top = sub(m, top, plus(m, rounded, -ROUND64));
 	Pair p = sum_of(m, top, rest);
@@ -105,7 +105,9 @@ V math_pow_double(Make *m, V x, V y)
 	  infinite = number(m, DTYPE_F64, (double)INFINITY);
 	V size = magnitude(m, x);
 	V finite = at_least(m, at_most(m, y, 0x1p70), -0x1p70); /* even, large enough */
-	Pair log = log2_pair(m, size);
+	/* others have results of their own, below: no product for them may underflow */
+	V usual = less(m, zero, size, less(m, size, infinite, size, one), one);
+	Pair log = log2_pair(m, usual);
 	V head = truncated(m, finite), product = mul(m, head, log.top);
 	V rest = add(m, mul(m, sub(m, finite, head), log.top), mul(m, finite, log.rest));
 	V result = exp2_pair(m, product, rest);
