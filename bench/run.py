@@ -19,12 +19,14 @@ import time
 
 import compile as compilation
 import contestants
+import ends
 import machine
 import models
 import suites
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SUITES = {**suites.OPERATIONS, **models.SUITES, "compilation": compilation.rows}
+ALONE = {"ends": ends.rows, "compilation": compilation.rows}  # without peers
+SUITES = {**suites.OPERATIONS, **models.SUITES, **ALONE}
 
 options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 options.add_argument("--suite", default=",".join(SUITES), help="of " + ", ".join(SUITES))
@@ -147,8 +149,8 @@ def rows(suite, say):
 def table(say):
     head(say)
     for suite in options.suite.split(","):
-        if suite == "compilation":
-            for name, unit, value in compilation.rows(BUILD):
+        if suite in ALONE:
+            for name, unit, value in ALONE[suite](BUILD):
                 say(line([name, unit, value, *[""] * (4 * len(COUNTS) - 1)]))
             continue
         ratios = rows(suite, say)
