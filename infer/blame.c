@@ -8,14 +8,7 @@
 
 #include "infer/trace.h"
 
-enum {
-	SITES_SHOWN = 8,
-	STEPS_SHOWN = 6,
-	ORIGINS_SHOWN = 6,
-	LETTERS_SHOWN = 3,
-	SPLITS_SHOWN = 3,
-	ERRORS_TRACED = 200
-};
+enum { SITES_SHOWN = 8, STEPS_SHOWN = 6, ORIGINS_SHOWN = 6 };
 
 /* File and line of the statement of the program that an error belongs to: where a function is
  * applied, for what stands in the function. */
@@ -258,77 +251,6 @@ void blame_origin(Solver *s, ConId id)
 		at = from;
 	if (at.node != shown)
 		note_declared(s, at.node, "that row is the one of '%s'");
-}
-
-/* The open sizes that would be known if this one were, or it if they were: by root. */
-static bool *tied_to(Solver *s, CellId start)
-{
-	bool *tied = ARENA_ARRAY(s->arena, bool, s->cells.n + 1);
-	VEC(CellId) work = {0};
-	tied[cell_root(s, start)] = true;
-	PUSH(s->arena, work, cell_root(s, start));
-	for (size_t i = 0; i < work.n; i++) { /* falls: cells not marked yet */
-		for (const Occ *o = s->cells.at[work.at[i]].occs.first; o; o = o->next) {
-			const Edge *e = o->kind == OCC_EDGE ? &s->edges.at[o->id] : NULL;
-			const Con *con = e ? NULL : &s->cons.at[o->id];
-			CellId ends[2] = {e ? e->res : NONE, e ? e->opnd : NONE};
-			const CellId *cells = e ? ends : con->cells;
-			for (uint32_t k = 0; k < (e ? 2 : con->ncells); k++) {
-				CellId to = cells[k] == NONE ? NONE : cell_root(s, cells[k]);
-				if (to == NONE || tied[to] || cell_known(s, to))
-					continue;
-				tied[to] = true;
-				PUSH(s->arena, work, to);
-			}
-		}
-	}
-	return tied;
-}
-
-void blame_letters(Solver *s, CellId cell)
-{
-	const bool *tied = s->diags && s->nerrors < ERRORS_TRACED ? tied_to(s, cell) : NULL;
-	for (size_t i = 0, shown = 0; tied && i < s->letters.n && shown < LETTERS_SHOWN; i++) {
-		const LetterCell *l = &s->letters.at[i];
-		if (!l->only_result || !tied[cell_root(s, l->cell)])
-			continue;
-		shown++;
-		diag_note(s->diags, l->span, "it is open because only the result has '%s' here",
-			  l->letter);
-	}
-}
-
-static bool is_part(Solver *s, const Con *con, CellId cell)
-{
-	bool part = false;
-	for (uint32_t i = 1; con->kind == CON_CONCAT && i < con->ncells; i++)
-		part |= cell_root(s, con->cells[i]) == cell_root(s, cell);
-	return part;
-}
-
-static void note_splits(Solver *s, CellId whole, CellId part)
-{
-	uint32_t shown = 0;
-	for (const Occ *o = cell_at(s, whole)->occs.first; o && shown < SPLITS_SHOWN; o = o->next) {
-		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
-		if (!con || con->kind != CON_CONCAT || is_part(s, con, part) ||
-		    cell_root(s, con->cells[0]) != cell_root(s, whole))
-			continue;
-		shown++;
-		diag_note(s->diags, con->span, "the axis that it is a part of is %s here",
-			  con_text(s, o->id));
-	}
-}
-
-void blame_splits(Solver *s, CellId cell)
-{
-	for (const Occ *o = cell_at(s, cell)->occs.first; s->diags && o; o = o->next) {
-		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
-		if (!con || !is_part(s, con, cell))
-			continue;
-		note_splits(s, con->cells[0], cell);
-		return;
-	}
 }
 
 void blame_equal(Solver *s, CellId a, CellId b)

@@ -35,6 +35,14 @@ bool is_read_by_open(Solver *s, CellId cell);
 bool gets_size_above(Solver *s, CellId cell);
 /* Would choosing the size choose one of a parameter, which nothing else determines? */
 bool is_of_param(Solver *s, CellId cell);
+/* Would choosing the size choose one of a leaf? */
+bool is_of_leaf(Solver *s, CellId cell);
+/* Is the total of the product known, or has its reshape axes already, and is an open factor the size
+ * of a parameter? It follows from the total, or nothing says what it is, also where it meets a
+ * literal 1. */
+bool total_says_params(Solver *s, ConId product);
+/* The factors of such products that are sizes of leaves, and what broadcasts into them: by root. */
+bool *said_by_totals(Solver *s);
 /* Does it follow from the axes of a reshape whose total is known? */
 bool hangs_on_total(Solver *s, CellId cell);
 
@@ -102,8 +110,9 @@ void close_refused(Solver *s, const char *rule);
 /* Shares out one known total, where nothing else may give its factors sizes. */
 void close_given_total(Solver *s, const char *rule, ConId id);
 /* An open size of the node is 1 where something broadcasts into it and all that does is 1; it holds
- * the fixed indices of its axis. */
-void close_least_of(Solver *s, const char *rule, NodeId node);
+ * the fixed indices of its axis. Not where it is that of a leaf, and the total of the product says
+ * it. */
+void close_least_of(Solver *s, const char *rule, NodeId node, ConId total);
 /* The greatest fixed index of the open axis, and one more; 0: none is read or written. */
 int64_t least_index(const Solver *s, CellId cell);
 void close_result_ones(Solver *s, const char *rule);

@@ -198,16 +198,17 @@ static bool only_ones(Solver *s, CellId cell)
 void close_result_ones(Solver *s, const char *rule)
 {
 	Spots open = open_cells(s);
+	const bool *said = said_by_totals(s);
 	for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
 		CellId cell = cell_root(s, open.at[i].cell);
-		if (cell_known(s, cell) || !only_ones(s, cell))
+		if (cell_known(s, cell) || said[open.at[i].cell] || !only_ones(s, cell))
 			continue;
 		close_choose(s, rule, &open.at[i], size_const(s->sizes, 1), NONE, NONE);
 		propagate(s);
 	}
 }
 
-void close_least_of(Solver *s, const char *rule, NodeId node)
+void close_least_of(Solver *s, const char *rule, NodeId node, ConId total)
 {
 	FlatRow f;
 	for (int k = 0; k < ROW_KINDS; k++) {
@@ -219,7 +220,7 @@ void close_least_of(Solver *s, const char *rule, NodeId node)
 			int64_t least = only_ones(s, spot.cell)	       ? 1
 					: cell_at(s, spot.cell)->param ? 0
 								       : least_index(s, spot.cell);
-			if (least == 0)
+			if (least == 0 || (is_of_leaf(s, spot.cell) && total_says_params(s, total)))
 				continue;
 			close_choose(s, rule, &spot, size_const(s->sizes, least), NONE, NONE);
 			propagate(s);
@@ -269,14 +270,17 @@ static bool *held_back(Solver *s)
 }
 
 /* Open sizes that meet a literal 1, themselves or through other open sizes: none of them meets
- * anything else (it would have a bound), so 1 is what is meant. By root. */
+ * anything else (it would have a bound, or be a factor of a total), so 1 is what is meant. By
+ * root. */
 static bool *meeting_ones(Solver *s)
 {
 	bool *meets = ARENA_ARRAY(s->arena, bool, s->cells.n + 1);
+	const bool *said = said_by_totals(s);
 	VEC(CellId) work = {0};
 	for (size_t i = 0; i < s->edges.n; i++) {
 		CellId res = cell_root(s, s->edges.at[i].res);
-		if (cell_known(s, res) || meets[res] || !cell_stretches(s, s->edges.at[i].opnd))
+		if (cell_known(s, res) || meets[res] || !cell_stretches(s, s->edges.at[i].opnd) ||
+		    said[res])
 			continue;
 		meets[res] = true;
 		PUSH(s->arena, work, res);
@@ -288,7 +292,7 @@ static bool *meeting_ones(Solver *s)
 			CellId ends[2] = {cell_root(s, s->edges.at[o->id].res),
 					  cell_root(s, s->edges.at[o->id].opnd)};
 			for (int k = 0; k < 2; k++) {
-				if (meets[ends[k]] || cell_known(s, ends[k]))
+				if (meets[ends[k]] || cell_known(s, ends[k]) || said[ends[k]])
 					continue;
 				meets[ends[k]] = true;
 				PUSH(s->arena, work, ends[k]);
@@ -382,8 +386,7 @@ static void blame_axis(Solver *s, const Spot *spot)
 		 tensor_text(s, spot->node, -1));
 	if (s->diags)
 		diag_note(s->diags, node->span, "a written size would, or a use that has one");
-	blame_letters(s, spot->cell);
-	blame_splits(s, spot->cell);
+	blame_open(s, spot->cell);
 	blame_sites(s, spot->node);
 }
 

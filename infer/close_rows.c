@@ -295,23 +295,23 @@ void close_total_row(Solver *s, const char *rule)
 	}
 }
 
-/* The results from which a reshape's total follows. */
-static bool *reshape_sources(const Solver *s)
+/* The results from which a reshape's total follows: by NodeId the last such reshape, or 0. */
+static NodeId *reshape_sources(const Solver *s)
 {
 	const Graph *graph = s->graph;
-	bool *sources = ARENA_ARRAY(s->arena, bool, graph->nodes.n + 1);
+	NodeId *sources = ARENA_ARRAY(s->arena, NodeId, graph->nodes.n + 1);
 	for (NodeId id = (NodeId)graph->nodes.n;
 	     id-- > 0;) { /* operands stand before their results */
 		const Node *node = &graph->nodes.at[id];
-		if (!sources[id] && !node_width(node->kind))
-			continue;
-		for (uint32_t i = 0; i < node->nargs; i++)
-			sources[node->args[i]] = true;
+		NodeId of = node_width(node->kind) ? id : sources[id];
+		for (uint32_t i = 0; of && i < node->nargs; i++)
+			sources[node->args[i]] = sources[node->args[i]] ? sources[node->args[i]] : of;
 	}
 	return sources;
 }
 
-static void close_source(Solver *s, const char *rule, NodeId id)
+/* given: the product of the reshape's operand. */
+static void close_source(Solver *s, const char *rule, NodeId id, ConId given)
 {
 	FlatRow f;
 	for (int k = 0; k < ROW_KINDS; k++) {
@@ -321,15 +321,16 @@ static void close_source(Solver *s, const char *rule, NodeId id)
 			give_axes(s, rule, &spot, 0, 0, false);
 	}
 	propagate(s);
-	close_least_of(s, rule, id);
+	close_least_of(s, rule, id, given);
 }
 
 /* In the order of the program, so a reshape has its axes before what is computed from it is
  * closed. */
 void close_reshaped(Solver *s, const char *rule)
 {
+	/* by NodeId: the product of a reshape's own axes; its operand's stands before it */
 	ConId *total = ARENA_ARRAY(s->arena, ConId, s->graph->nodes.n + 1);
-	bool *sources = reshape_sources(s);
+	NodeId *sources = reshape_sources(s);
 	for (ConId id = 0; id < s->cons.n; id++) {
 		const Con *con = &s->cons.at[id];
 		if (con->kind == CON_PRODUCT && con->arg < 0 && con->node != NODE_NONE)
@@ -342,7 +343,7 @@ void close_reshaped(Solver *s, const char *rule)
 		if (reshape)
 			close_given_total(s, "factors", total[id]);
 		if (sources[id])
-			close_source(s, rule, id);
+			close_source(s, rule, id, total[sources[id]] - 1);
 	}
 }
 

@@ -106,13 +106,14 @@ static void walk_to_factors(Solver *s, Walk *walk, const Con *con)
 	}
 }
 
-bool is_of_param(Solver *s, CellId cell)
+/* Is it, or what it is made of, a size of a parameter, or of any leaf? */
+static bool is_of(Solver *s, CellId cell, bool param)
 {
 	Walk walk = {0};
 	walk_start(s, &walk, cell);
 	for (size_t i = 0; i < walk.n; i++) { /* falls: cells not seen yet */
 		const Cell *c = &s->cells.at[walk.at[i]];
-		if (c->param)
+		if (c->param || (!param && cell_is_leaf(c)))
 			return true;
 		for (const Occ *o = c->occs.first; o; o = o->next) {
 			const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
@@ -130,6 +131,75 @@ bool is_of_param(Solver *s, CellId cell)
 		}
 	}
 	return false;
+}
+
+bool is_of_param(Solver *s, CellId cell) { return is_of(s, cell, true); }
+
+bool is_of_leaf(Solver *s, CellId cell) { return is_of(s, cell, false); }
+
+/* Is the total known, or is it that of a reshape that has axes already? */
+static bool total_is_given(Solver *s, ConId id)
+{
+	Side made;
+	const Con *con = &s->cons.at[id];
+	if (cell_known(s, con->cells[0]) || con->arg < 0)
+		return cell_known(s, con->cells[0]);
+	return read_side(s, id + 1, &made) && !size_is(s->sizes, made.known, 1);
+}
+
+/* The open factors of the product that are sizes of leaves: 0 where none is a parameter's. */
+static uint32_t factors_said(Solver *s, ConId product, CellId *cells)
+{
+	Side side;
+	uint32_t nparams = 0, n = 0;
+	if (!total_is_given(s, product) || !read_side(s, product, &side))
+		return 0;
+	for (uint32_t i = 0; i < side.n; i++) {
+		nparams += is_of_param(s, side.open[i].cell);
+		if (is_of_leaf(s, side.open[i].cell))
+			cells[n++] = side.open[i].cell;
+	}
+	return nparams > 0 ? n : 0;
+}
+
+bool total_says_params(Solver *s, ConId product)
+{
+	CellId cells[MOST_FACTORS];
+	return factors_said(s, product, cells) > 0;
+}
+
+/* To the open sizes that broadcast into those of the walk. */
+static void walk_down(Solver *s, Walk *walk)
+{
+	for (size_t i = 0; i < walk->n; i++) { /* falls: cells not seen yet */
+		for (const Occ *o = s->cells.at[walk->at[i]].occs.first; o; o = o->next) {
+			if (o->kind == OCC_EDGE && !s->edges.at[o->id].dead &&
+			    cell_root(s, s->edges.at[o->id].res) == walk->at[i])
+				walk_to(s, walk, s->edges.at[o->id].opnd);
+		}
+	}
+}
+
+bool *said_by_totals(Solver *s)
+{
+	Walk walk = {0};
+	VEC(CellId) factors = {0};
+	CellId cells[MOST_FACTORS];
+	bool *said = ARENA_ARRAY(s->arena, bool, s->cells.n + 1);
+	for (ConId id = 0; id < s->cons.n; id++) {
+		const Con *con = &s->cons.at[id];
+		bool open = con->kind == CON_PRODUCT && !con->done;
+		uint32_t n = open ? factors_said(s, id, cells) : 0;
+		for (uint32_t i = 0; i < n; i++)
+			PUSH(s->arena, factors, cells[i]);
+	}
+	s->walks++;
+	for (size_t i = 0; i < factors.n; i++)
+		walk_to(s, &walk, factors.at[i]);
+	walk_down(s, &walk);
+	for (size_t i = 0; i < walk.n; i++)
+		said[walk.at[i]] = true;
+	return said;
 }
 
 /* The sizes from which a total follows: those of a reshape's operand, or the factors as written. */

@@ -473,10 +473,9 @@ void blame_settled(Solver *s, const RowTerm *row);
 void blame_operands(Solver *s, NodeId node);
 /* Where the row of the operand of this constraint comes from, through what passes it on. */
 void blame_origin(Solver *s, ConId con);
-/* The letters that stand in a result alone, and whose open sizes leave this one open. */
-void blame_letters(Solver *s, CellId cell);
-/* The other ways to write the open axis of which this size is a part. */
-void blame_splits(Solver *s, CellId cell);
+/* What leaves the size open: letters that stand in a result alone, totals of which it is one of
+ * several factors, and other ways to write an axis of which it is a part. */
+void blame_open(Solver *s, CellId cell);
 /* The operations that made the two one size. */
 void blame_equal(Solver *s, CellId a, CellId b);
 /* The error for two sizes that meet at `con` and can never be equal, with the origin of both. */

@@ -44,9 +44,9 @@ static void warn_axes(Solver *s, Diags *diags)
 			continue;
 		const Cell *c = cell_at(s, spot->cell);
 		const Node *node = &s->graph->nodes.at[spot->node];
-		if (node->kind == NODE_POINTWISE ||
-		    node->kind == NODE_COMPOSE) /* of operands that are all 1 */
-			continue;
+		bool result = node->kind == NODE_POINTWISE || node->kind == NODE_COMPOSE;
+		if (result && strcmp(s->events.at[i].rule, "factors") != 0)
+			continue; /* of operands that are all 1 */
 		if (is_default(s, c) && !c->is_index && !c->param && !c->name)
 			diag(diags, W0301, node->span,
 			     "%s axis %u of %s is %s because nothing determines it",

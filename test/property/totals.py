@@ -3,8 +3,11 @@
 What is reshaped has axes of open sizes, plain, strided, shifted or read through a window; so may the use of the reshape
 have. The least total that both sides can have is searched for by brute force, then the least sizes of all factors
 but the last, from the left. Where a dim occurs, it stands for a prime that no other size divides. Under every order of the
-constraints the shapes are those, and where there are no such sizes there is an error.
+constraints the shapes are those, and where there are no such sizes there is an error. Where parameters are reshaped and
+several sizes of what they make together fill the total, there is an error, or a warning; where one does, it is found.
 """
+import itertools
+import math
 import random
 import re
 import sys
@@ -150,6 +153,48 @@ def is_right(trial, text, expected, orders, fine):
     return True
 
 
+class Parameters:
+    """Parameters of which some axes are open, and offsets, added up and reshaped into a known total."""
+
+    def __init__(self, seed):
+        rng = random.Random(seed)
+        self.total, rank = rng.choice([4, 6, 9, 12, 25]), rng.choice([1, 2, 2, 3])
+        ranks = [rank] + [rng.randint(1, rank) for _ in range(rng.choice([0, 1, 1, 2]))]
+        self.axes = [[rng.choice(["_", "_", "_", "1", "2", "3"]) for _ in range(n)] for n in ranks]
+        self.offsets = [i > 0 and rng.random() < 0.3 for i in range(len(ranks))]
+        self.axes = [["_"] * len(axes) if offsets else axes for axes, offsets in zip(self.axes, self.offsets)]
+
+    def text(self):
+        names = "pqr"[: len(self.axes)]
+        text = "input x : [%d]\n" % self.total
+        for name, axes, offsets in zip(names, self.axes, self.offsets):
+            letters = ", ".join("abc"[: len(axes)])
+            of = 'let %s = offsets()\noutput y%s = sum("%s => a,", %s)\n' % (name, name, letters, name)
+            text += of if offsets else "param %s : [%s]\n" % (name, ", ".join(axes))
+        return text + "output y = x + reshape(%s)\n" % " + ".join(names)
+
+    def solutions(self):
+        """All sizes of the sum that fill the total: of each axis, counted from the last, what meets there."""
+        met = [[axes[-i] for axes in self.axes if len(axes) >= i] for i in range(1, len(self.axes[0]) + 1)]
+        divisors = [d for d in range(1, self.total + 1) if self.total % d == 0]
+        said = [{int(a) for a in axes if a not in "_1"} for axes in met]
+        if any(len(sizes) > 1 for sizes in said):
+            return []
+        may = [list(sizes) or (divisors if "_" in axes else [1]) for sizes, axes in zip(said, met)]
+        return [sizes for sizes in itertools.product(*may) if math.prod(sizes) == self.total]
+
+
+def is_told(seed):
+    """Are the sizes of parameters found where there is no choice, and is it said where there is one?"""
+    program = Parameters(seed)
+    run, sizes = tsrc(program.text(), "-fsyntax-only"), program.solutions()
+    told = run.returncode == 1 or "[W0301]" in run.stderr
+    if len(sizes) == 0 or told == (len(sizes) > 1) or (any(program.offsets) and told):
+        return True
+    print("seed %d\n%s%s: %s\n%s" % (seed, program.text(), "told" if told else "not told", sizes, run.stderr))
+    return False
+
+
 def main():
     seed, count, orders = (int(a) for a in sys.argv[1:4])
     solved, none, bad = 0, 0, 0
@@ -168,6 +213,7 @@ def main():
         bad += not is_right(trial, text, expected, orders, fine)
         solved += expected is not None
         none += expected is None
+    bad += sum(not is_told(trial) for trial in range(seed, seed + count))
     print("%d totals with sizes, %d without, %d are wrong" % (solved, none, bad))
 
 
