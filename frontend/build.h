@@ -396,6 +396,8 @@ bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call);
 /* Is it what permute and argmax need? False after the error. `word` is `permute` in the source. */
 bool spec_check_permute(Build *b, const Spec *spec, Span word);
 bool spec_check_argmax(Build *b, const Spec *spec);
+/* Notes letters of the result alone that are also names of sizes or scalars, for a warning. */
+void spec_note_namesakes(Build *b, NodeId node);
 /* Lets the `with`s around know of a node's specification. */
 void spec_report_to_withs(Build *b, NodeId node);
 
@@ -458,6 +460,11 @@ NodeId const_fold(Build *b, NodeId node);
 
 /* Reports unknown names in the body of a function that nothing has applied. */
 void resolve_unapplied(Build *b, const Function *fn);
+
+/* ---- unused.c ---- */
+
+/* Warns of dims, lets, parameters and scalars that nothing in the file mentions. */
+void warn_unused(Build *b, const AstFile *file);
 
 /* ---- stmt.c ---- */
 

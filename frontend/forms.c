@@ -137,6 +137,7 @@ NodeId form_spec_node(Build *b, const SpecParts *parts)
 	node->spec = parts->spec;
 	node->dtype = block ? joined : op_result_dtype(op, dtypes, op_arity(op));
 	spec_report_to_withs(b, id);
+	spec_note_namesakes(b, id);
 	return id;
 }
 
@@ -236,7 +237,10 @@ static Value run_concat(Build *b, const AstExpr *call)
 		     "concat needs a concatenated axis in the result, such as \"x; y => x^y\"");
 		return value_error();
 	}
-	return finish_spec(b, call, 2, &parts);
+	Value value = finish_spec(b, call, 2, &parts);
+	if (value.kind != VALUE_ERROR)
+		graph_node(b->graph, value.node)->joins = true;
+	return value;
 }
 
 static Value run_argmax(Build *b, const AstExpr *call)

@@ -86,5 +86,7 @@ Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast,
 	settle_all(b);
 	if (b->diags->nerrors == 0)
 		routines_finish(b);
+	if (b->diags->nerrors == 0 && b->graph->routines.n > 0)
+		warn_unused(b, ast);
 	return b->graph;
 }

@@ -199,6 +199,7 @@ typedef struct Node {
 	InitKind init;
 	double init_value;     /* INIT_CONSTANT */
 	NodeId initial;	       /* INIT_EXPRESSION: the assignment that sets the parameter */
+	bool joins;	       /* BLOCK from concat(): operands are only put one after another */
 	bool permutes;         /* SPEC from permute(): no letter may be reduced, repeated or dropped */
 	Sym place;	       /* RANDOM: the name that keys its stream, with the seed */
 	bool normal;	       /* RANDOM: of mean 0 and variance 1; else uniform in [0, 1) */
@@ -222,6 +223,14 @@ typedef struct Bind {
 	const SizeExpr *size; /* set: letter = size; of a row variable: the product */
 	CaptureId capture;    /* or captured as this size; CAPTURE_NONE otherwise */
 } Bind;
+
+/* A letter of a specification's result alone that is also the name of a size or a scalar. */
+typedef struct Namesake {
+	NodeId node;
+	Sym letter;
+	const SizeExpr *size; /* NULL: a scalar */
+	Span span;	      /* where that is declared */
+} Namesake;
 
 typedef struct Capture {
 	Sym name;
@@ -278,6 +287,7 @@ typedef struct Graph {
 	VEC(Node) nodes;
 	VEC(Capture) captures;
 	VEC(Bind) binds;
+	VEC(Namesake) namesakes;
 	VEC(Require) requires;
 	VEC(Site) sites;
 	VEC(Routine) routines; /* `forward` first where there is one */

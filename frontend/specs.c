@@ -227,6 +227,34 @@ Sym spec_nearest_letter(Build *b, const With *with, Sym letter)
 	return name_nearest(letter, list.names.at, (uint32_t)list.names.n);
 }
 
+static bool operands_have(const Spec *spec, Sym letter)
+{
+	LetterCount count = {.letter = letter};
+	for (uint32_t i = 0; i < spec->noperands; i++)
+		visit_tensor(&spec->operands[i], count_letter, &count);
+	return count.n > 0;
+}
+
+void spec_note_namesakes(Build *b, NodeId node)
+{
+	const Spec *spec = graph_node(b->graph, node)->spec;
+	LetterList list = {.arena = b->arena};
+	visit_tensor(&spec->result, list_letter, &list);
+	for (size_t i = 0; i < list.names.n; i++) {
+		Sym letter = list.names.at[i];
+		const Binding *binding = list.rows.at[i] || operands_have(spec, letter)
+						 ? NULL
+						 : scope_find(b->at.scope, letter);
+		const Value *value = binding ? &binding->value : NULL;
+		bool scalar = value && value->kind == VALUE_TENSOR &&
+			      graph_node(b->graph, value->node)->kind == NODE_SCALAR;
+		if (scalar || (value && value->kind == VALUE_SIZE))
+			PUSH(b->arena, b->graph->namesakes,
+			     ((Namesake){node, letter, scalar ? NULL : value->size,
+					 binding->span}));
+	}
+}
+
 void spec_report_to_withs(Build *b, NodeId node)
 {
 	for (With *with = b->at.withs; with; with = with->outer)

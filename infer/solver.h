@@ -454,6 +454,13 @@ void guards_reduce(Solver *s, Inference *inference, const Guards *found);
 
 /* ---- warn.c ---- */
 
+/* A row variable as it is written: `...` has the name of its row's kind. */
+const char *row_name(Solver *s, Sym name);
+/* Warns of specifications (warn_spec.c). */
+void warn_specs(Solver *s, Diags *diags);
+/* Warns of a letter that only a result has; `chosen`: nothing gives it a size. False: that is still
+ * to be told. */
+bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diags);
 void warn_chosen(const Inference *inference, Diags *diags);
 
 /* ---- blame*.c, repair*.c, dump_solver.c: nothing is said where s->diags is NULL ---- */

@@ -22,8 +22,12 @@ static void warn_letters(Solver *s, Diags *diags)
 	for (size_t i = 0; i < s->letters.n; i++) {
 		const LetterCell *l = &s->letters.at[i];
 		const Cell *c = cell_at(s, l->cell);
-		bool *once = &warned[cell_root(s, l->cell)];
-		if (!is_default(s, c) || *once)
+		bool *once = &warned[cell_root(s, l->cell)], chosen = is_default(s, c);
+		if (*once)
+			continue;
+		if (l->only_result && s->graph->nodes.at[l->node].used)
+			*once = warn_result_letter(s, l, chosen, diags);
+		if (*once || !chosen)
 			continue;
 		*once = l->only_result || c->may_be_empty || cell_is_leaf(c);
 		if (l->only_result)
@@ -55,8 +59,7 @@ static void warn_axes(Solver *s, Diags *diags)
 	}
 }
 
-/* As it is written: `...` has the name of its row's kind. */
-static const char *row_name(Solver *s, Sym name)
+const char *row_name(Solver *s, Sym name)
 {
 	for (int k = 0; k < ROW_KINDS; k++) {
 		if (strcmp(name, row_kind_text((RowKind)k)) == 0)
@@ -235,27 +238,124 @@ static void warn_number(const Inference *inference, Diags *diags, const Guard *g
 	diag_note(diags, g->span, "'require %s == %" PRId64 "' says that it is meant", d->name, n);
 }
 
-/* A dim that an operation wants to be equal to another, or to a number: a slip as often as an
- * intention. */
-static void warn_dims(const Inference *inference, Diags *diags)
+/* Does an operation want a dim to be equal to another, or to a number? */
+static bool is_meeting(const Inference *inference, const Guard *g)
 {
 	const Sizes *sizes = inference->sizes;
+	DimId dim;
+	int64_t n;
+	bool left = size_is_dim(sizes, g->a, &dim), right = size_is_dim(sizes, g->b, &dim);
+	return g->kind == GUARD_EQ && !is_required(inference->graph, g->span) &&
+	       ((left && right) || (left && size_is_const(sizes, g->b, &n)) ||
+		(right && size_is_const(sizes, g->a, &n)));
+}
+
+static void warn_meeting(const Inference *inference, Diags *diags, const Guard *g)
+{
+	const Sizes *sizes = inference->sizes;
+	DimId a, b;
+	int64_t n;
+	bool left = size_is_dim(sizes, g->a, &a), right = size_is_dim(sizes, g->b, &b);
+	if (left && right)
+		warn_two_dims(inference, diags, g, a, b);
+	else if (left && size_is_const(sizes, g->b, &n))
+		warn_number(inference, diags, g, a, n);
+	else if (right && size_is_const(sizes, g->a, &n))
+		warn_number(inference, diags, g, b, n);
+	explain_meeting(inference->trace->solver, g);
+}
+
+static bool same_place(const Guard *g, const Guard *h)
+{
+	return g->span.file == h->span.file && g->span.start == h->span.start &&
+	       g->span.end == h->span.end;
+}
+
+/* A slip as often as an intention. Of several at one place the first is the warning. */
+static void warn_dims(const Inference *inference, Diags *diags)
+{
+	const Guard *all = inference->guards.at;
+	size_t n = inference->guards.n;
+	for (size_t i = 0; i < n; i++) {
+		bool told = !is_meeting(inference, &all[i]);
+		for (size_t k = 0; k < i && !told; k++)
+			told = same_place(&all[k], &all[i]) && is_meeting(inference, &all[k]);
+		if (told)
+			continue;
+		warn_meeting(inference, diags, &all[i]);
+		for (size_t k = i + 1; k < n; k++) {
+			if (same_place(&all[k], &all[i]) && is_meeting(inference, &all[k]))
+				diag_note(diags, all[k].span, "%s and %s meet here too",
+					  size_text(diags->arena, inference->sizes, all[k].a),
+					  size_text(diags->arena, inference->sizes, all[k].b));
+		}
+	}
+}
+
+/* ---- checks that leave a dim one value ---- */
+
+enum { TRIED_DIMS = 3 };
+static const int64_t tried[] = {1, 2, 3, 4, 6, 12};
+enum { TRIED = sizeof tried / sizeof *tried };
+
+static bool guard_is_met(const Sizes *sizes, const Guard *g, const int64_t *values)
+{
+	int64_t a, b;
+	if (!size_eval(sizes, g->a, values, &a) || !size_eval(sizes, g->b, values, &b))
+		return false;
+	switch (g->kind) {
+	case GUARD_EQ: return a == b;
+	case GUARD_GE: return a >= b;
+	case GUARD_DIVIDES: return b != 0 && a % b == 0;
+	}
+	return false;
+}
+
+/* The dim that is 1 wherever the guard holds, of dims that are not 0; NONE: there is none. `values`
+ * is by DimId. */
+static DimId dim_of_one(const Solver *s, const Guard *g, int64_t *values)
+{
+	DimId dims[TRIED_DIMS];
+	uint32_t n = 0, cases = 1, met = 0, ones[TRIED_DIMS] = {0};
+	for (DimId d = 0; d < sizes_ndims(s->sizes); d++) {
+		if (!size_uses_dim(s->sizes, g->a, d) && !size_uses_dim(s->sizes, g->b, d))
+			continue;
+		if (n == TRIED_DIMS)
+			return NONE;
+		dims[n++] = d;
+		cases *= TRIED;
+	}
+	for (uint32_t at = 0; at < cases; at++) {
+		for (uint32_t i = 0, rest = at; i < n; i++, rest /= TRIED)
+			values[dims[i]] = tried[rest % TRIED];
+		if (!guard_is_met(s->sizes, g, values))
+			continue;
+		met++;
+		for (uint32_t i = 0; i < n; i++)
+			ones[i] += values[dims[i]] == 1;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (met > 0 && ones[i] == met)
+			return dims[i];
+	}
+	return NONE;
+}
+
+static void warn_ones(Solver *s, const Inference *inference, Diags *diags)
+{
+	int64_t *values = ARENA_ARRAY(s->arena, int64_t, sizes_ndims(s->sizes) + 1);
 	for (size_t i = 0; i < inference->guards.n; i++) {
 		const Guard *g = &inference->guards.at[i];
-		DimId a, b;
-		int64_t n;
-		if (g->kind != GUARD_EQ || is_required(inference->graph, g->span))
+		DimId d = dim_of_one(s, g, values);
+		bool told = g->kind == GUARD_EQ &&
+			    (size_is(s->sizes, g->a, 1) || size_is(s->sizes, g->b, 1));
+		if (d == NONE || told || is_required(inference->graph, g->span))
 			continue;
-		bool left = size_is_dim(sizes, g->a, &a), right = size_is_dim(sizes, g->b, &b);
-		if (left && right)
-			warn_two_dims(inference, diags, g, a, b);
-		else if (left && size_is_const(sizes, g->b, &n))
-			warn_number(inference, diags, g, a, n);
-		else if (right && size_is_const(sizes, g->a, &n))
-			warn_number(inference, diags, g, b, n);
-		else
-			continue;
-		explain_meeting(inference->trace->solver, g);
+		const Dim *dim = sizes_dim(s->sizes, d);
+		diag(diags, W0402, g->span, "this holds only where '%s' is 1: %s", dim->name,
+		     g->text);
+		diag_note(diags, dim->span, "'%s' is declared here", dim->name);
+		diag_note(diags, g->span, "'require %s == 1' says that it is meant", dim->name);
 	}
 }
 
@@ -267,5 +367,7 @@ void warn_chosen(const Inference *inference, Diags *diags)
 	warn_axes(s, diags);
 	warn_repeated(s, diags);
 	warn_summed(s, diags);
+	warn_specs(s, diags);
 	warn_dims(inference, diags);
+	warn_ones(s, inference, diags);
 }
