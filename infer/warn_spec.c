@@ -192,6 +192,7 @@ static bool has_row(const SpecTensor *tensor, Sym var)
 	return false;
 }
 
+/* An operand that lacks the batch's `...` is one for all members, as a class token is. */
 static void warn_repeated_row(const SpecWarner *w, uint32_t operand, int k)
 {
 	FlatRow f;
@@ -199,7 +200,7 @@ static void warn_repeated_row(const SpecWarner *w, uint32_t operand, int k)
 	const SpecRow *row = &w->spec->result.rows[k];
 	row_flatten(w->s, &w->s->rows[w->id][k], &f);
 	uint32_t n = f.nlead + f.ntrail;
-	if (row->var_at >= 0 && n > row->naxes && !has_row(tensor, row->var))
+	if (k != ROW_BATCH && row->var_at >= 0 && n > row->naxes && !has_row(tensor, row->var))
 		tell_repeated(w, operand, row_name(w->s, row->var), row->span);
 	for (uint32_t i = 0; i < row->naxes && n >= row->naxes; i++) {
 		const SpecAxis *axis = &row->axes[i];
