@@ -245,6 +245,7 @@ int interp_run(const Program *program, uint32_t routine, const InterpArgs *args)
 	in.nsizes = SIZES_CACHED;
 	in.sizes = ARENA_ARRAY(in.arena, int64_t, in.nsizes);
 	in.known = ARENA_ARRAY(in.arena, bool, in.nsizes);
+	in.indexes = interp_indexes_new(in.arena);
 	in.buffers = ARENA_ARRAY(in.arena, InterpBuffer, program->buffers.n + 1);
 	run_routine(&in, program_routine(program, routine), args);
 	if (in.code > 0 && args->message)

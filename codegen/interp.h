@@ -11,7 +11,8 @@ typedef struct InterpBuffer {
 	int64_t elements;
 } InterpBuffer;
 
-typedef struct Race Race; /* interp_race.h */
+typedef struct Race Race;                   /* interp_race.h */
+typedef struct InterpIndexes InterpIndexes; /* interp_index.c */
 
 typedef struct Interp {
 	const Program *program;
@@ -22,6 +23,7 @@ typedef struct Interp {
 	int64_t *sizes; /* by Size.id: its value, once known */
 	bool *known;
 	uint32_t nsizes;
+	InterpIndexes *indexes;
 	InterpBuffer *buffers; /* by BufferId */
 	int64_t *iters;        /* by IterVar */
 	Scalar **locals;       /* by LocalId */
@@ -35,6 +37,7 @@ enum { INTERP_BAD_DIM = 2, INTERP_CHECK_FIRST = 16 }; /* as in runtime/tsr.h */
 /* Does the relation of sizes hold, which no routine runs without? False too where a size has no
  * value. */
 bool interp_guard_holds(const Program *program, CheckId guard, const int64_t *dims);
+InterpIndexes *interp_indexes_new(Arena *arena);
 int64_t interp_size(Interp *in, Size size);
 int64_t interp_ix(Interp *in, const Ix *ix);
 Scalar interp_value(Interp *in, const Value *value);

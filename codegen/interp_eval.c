@@ -1,4 +1,4 @@
-/* The value of an index, of an expression and of an element: the leaves of the interpreter. Every
+/* The value of a size, of an expression and of an element: the leaves of the interpreter. Every
  * load and store is checked against the buffer's elements; leaving them is a bug of the compiler.
  */
 #include <inttypes.h>
@@ -18,34 +18,6 @@ int64_t interp_size(Interp *in, Size size)
 		in->sizes[size.id] = value;
 	}
 	return value;
-}
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-	if (b <= 0)
-		BUG("an index is divided by %" PRId64, b);
-	int64_t q = a / b;
-	return q * b > a ? q - 1 : q;
-}
-
-int64_t interp_ix(Interp *in, const Ix *ix)
-{
-	if (ix->kind == IX_SIZE)
-		return interp_size(in, ix->size);
-	if (ix->kind == IX_ITER)
-		return in->iters[ix->iter];
-	if (ix->kind == IX_VALUE)
-		return interp_value(in, ix->value).i;
-	int64_t a = interp_ix(in, ix->a), b = interp_ix(in, ix->b);
-	switch (ix->kind) {
-	case IX_ADD: return a + b;
-	case IX_MUL: return a * b;
-	case IX_DIV: return floor_div(a, b);
-	case IX_MOD: return a - floor_div(a, b) * b;
-	case IX_MIN: return a < b ? a : b;
-	case IX_MAX: return a > b ? a : b;
-	default: BUG("an index of kind %d", (int)ix->kind);
-	}
 }
 
 Scalar *interp_local(Interp *in, LocalId local, const Ix *const *ixs, uint32_t nixs)

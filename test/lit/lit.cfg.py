@@ -40,6 +40,8 @@ plain = not any(word in os.path.basename(build) for word in ("asan", "coverage")
 if plain:
     config.available_features.add("plain-build")
 # How many random programs a test makes: %few{A,B} is A, or B where the compiler itself is slow.
+# Before a command that takes long and that the plain build alone runs.
+config.substitutions.append(("%plain", "" if plain else "true ||"))
 config.substitutions.append((r"%few\{(\d+),(\d+)\}", r"\1" if plain else r"\2"))
 if shutil.which("as", path=environment["PATH"]):
     config.available_features.add("assembler")
