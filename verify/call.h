@@ -29,6 +29,8 @@ typedef struct VerifyDraw {
 	bool coarse; /* floats are multiples of 1/64, of which sums are exact in any order */
 	uint64_t seed;
 	int64_t most_bytes; /* of all arrays together */
+	size_t nguards;	    /* the program's first ones, which BROKEN dims break: later ones are
+				* limits of its code, such as that of --max-workspace */
 } VerifyDraw;
 
 /* Everything that a routine reads and writes. */

@@ -14,13 +14,15 @@ static const int64_t lists[][NVALUES] = {
 	[VERIFY_MIXED] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16, 17, 19, 31, 32, 33, 37, 65},
 };
 
-/* Do the dims hold what the entry checks, or not where they are to be refused? An index is checked while the routine runs. */
+/* Do the dims satisfy what the entry checks, or not where they are to be refused? An index is
+ * checked while the routine runs. */
 static bool dims_fit(const VerifyCall *call)
 {
 	const ProgramRoutine *r = call->routine;
 	for (uint32_t i = 0; i < r->nguards; i++)
 		if (!interp_guard_holds(call->program, r->guards[i], call->dims))
-			return call->draw.dims == VERIFY_BROKEN;
+			return call->draw.dims == VERIFY_BROKEN &&
+			       r->guards[i] < call->draw.nguards;
 	if (call->draw.dims == VERIFY_BROKEN)
 		return false;
 	int64_t bytes;
