@@ -29,6 +29,10 @@ static void run_infer(Compiler *c)
 {
 	c->inference = infer_run(c->graph, c->perm, &c->diags, &c->options.infer);
 }
+static void run_split(Compiler *c) { c->tensors[0] = tensor_run(tensor_program(c->inference, c->perm), 0); }
+static void run_gather(Compiler *c) { c->tensors[1] = tensor_run(c->tensors[0], 1); }
+static void run_common(Compiler *c) { c->tensors[2] = tensor_run(c->tensors[1], 2); }
+
 static void run_loops(Compiler *c)
 {
 	Machine machine = target_machine(c->options.target.march);
@@ -44,7 +48,7 @@ static void run_loops(Compiler *c)
 		diag(&c->diags, E0601, SPAN_NONE, "cannot read '%s': %s", path, why);
 	Schedule *asked = file ? schedule_parse(&c->sources, c->symbols, &c->diags, file, c->file, c->perm) : NULL;
 	if (c->diags.nerrors == 0)
-		c->program = lower_program(c->inference, &c->sources, c->perm, &c->diags, &machine, asked);
+		c->program = lower_program(c->tensors[TENSOR_PASSES - 1], &c->sources, c->perm, &c->diags, &machine, asked);
 	schedule_free(asked);
 }
 
@@ -53,6 +57,8 @@ static void verify_infer(const Compiler *c)
 {
 	infer_verify(c->inference, c->options.verify ? stdout : NULL);
 }
+static void verify_split(const Compiler *c) { tensor_verify(c->tensors[0]); }
+static void verify_gather(const Compiler *c) { tensor_verify(c->tensors[1]); }
 static void verify_loops(const Compiler *c) { loops_verify(c->program); }
 
 static void dump_tokens(FILE *out, Compiler *c) { tokens_dump(out, &c->parse, c->file); }
@@ -62,6 +68,9 @@ static void dump_constraints(FILE *out, Compiler *c) { infer_dump_constraints(ou
 static void dump_shapes(FILE *out, Compiler *c) { infer_dump_shapes(out, c->inference); }
 static void dump_guards(FILE *out, Compiler *c) { infer_dump_guards(out, c->inference); }
 static void dump_proj(FILE *out, Compiler *c) { infer_dump_proj(out, c->inference); }
+static void dump_split(FILE *out, Compiler *c) { tensor_dump(out, c->tensors[0]); }
+static void dump_gather(FILE *out, Compiler *c) { tensor_dump(out, c->tensors[1]); }
+static void dump_common(FILE *out, Compiler *c) { tensor_dump(out, c->tensors[2]); }
 static void dump_schedule(FILE *out, Compiler *c) { schedule_dump(out, c->program); }
 static void dump_loops(FILE *out, Compiler *c) { loops_dump(out, c->program); }
 
@@ -75,6 +84,10 @@ static const Stage pipeline[] = {
 	{"shapes", "infer", "a size for every axis", NULL, NULL, dump_shapes},
 	{"guards", "infer", "what is checked when it runs", NULL, NULL, dump_guards},
 	{"proj", "infer", "an index map for every operand", NULL, NULL, dump_proj},
+	{"split", "tensor", "sums in two stages, products in pairs, operands written out", run_split, verify_split,
+	 dump_split},
+	{"gather", "tensor", "windows that are written as windows that are read", run_gather, verify_gather, dump_gather},
+	{"common", "tensor", "equal tensors as one", run_common, NULL, dump_common},
 	{"schedule", "lower", "how each operation is computed", run_loops, verify_loops,
 	 dump_schedule},
 	{"loops", "lower", "loop nests, buffers and routines", NULL, NULL, dump_loops},
@@ -203,8 +216,10 @@ static void report_phase(const char *phase, double ms)
 /* Runs the stages up to `last`; ends the process after errors. */
 static void run_stages(Compiler *c, int last)
 {
+	double phase_ms = 0;
 	for (int i = 0; i <= last; i++) {
 		const Stage *stage = &pipeline[i];
+		bool ends = i == last || strcmp(pipeline[i + 1].phase, stage->phase) != 0;
 		double start = now_ms();
 		if (stage->run) {
 			stage->run(c);
@@ -214,9 +229,11 @@ static void run_stages(Compiler *c, int last)
 				finish(c);
 			if (stage->verify)
 				stage->verify(c);
-			if (c->options.time_report)
-				report_phase(stage->phase, now_ms() - start);
+			phase_ms += now_ms() - start;
 		}
+		if (ends && c->options.time_report)
+			report_phase(stage->phase, phase_ms);
+		phase_ms = ends ? 0 : phase_ms;
 		dump_after(c, stage);
 		if (strcmp(stage->name, "shapes") == 0)
 			explain(c);

@@ -20,6 +20,7 @@ typedef struct Compiler {
 	AstFile *ast;
 	Graph *graph;
 	Inference *inference;
+	const TensorProgram *tensors[TENSOR_PASSES]; /* after each pass */
 	Program *program;
 	struct Module *module; /* what back ends share; NULL: none has run */
 } Compiler;

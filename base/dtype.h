@@ -32,4 +32,6 @@ Dtype dtype_wide(Dtype dtype);
  * that float; of two integers the wider; DTYPE_NONE yields to the other. */
 Dtype dtype_join(Dtype a, Dtype b);
 
+enum { CACHE_LINE = 64 }; /* bytes, on every processor that there is code for */
+
 #endif

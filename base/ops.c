@@ -335,3 +335,23 @@ Scalar scalar_convert(Scalar value, Dtype from, Dtype to)
 		return (Scalar){.f = (double)value.i};
 	return (Scalar){.f = round_float(to, (double)(float)value.i)}; /* not by way of double */
 }
+
+uint32_t op_instructions(Op op)
+{
+	if (op >= OP_EXP && op <= OP_GELU)
+		return 16;
+	switch (op) {
+	case OP_THREEFRY: return 150;
+	case OP_ZIP:
+	case OP_TURN: return 0;
+	case OP_POW:
+	case OP_MOD: return 16;
+	case OP_DIV:
+	case OP_SQRT:
+	case OP_RSQRT:
+	case OP_RECIP: return 4;
+	case OP_ID:
+	case OP_NONE: return 0;
+	default: return 1;
+	}
+}

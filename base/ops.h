@@ -67,4 +67,7 @@ Scalar op_eval(Op op, Dtype dtype, const Scalar *args);
  * first, and two words 0; words become the f32 in [0, 1) that the upper 24 bits of word 0 make. */
 Scalar scalar_convert(Scalar value, Dtype from, Dtype to);
 
+/* About how many instructions an element takes. */
+uint32_t op_instructions(Op op);
+
 #endif

@@ -201,3 +201,46 @@ void infer_verify(const Inference *inference, FILE *report)
 			c.nproved, c.ntested);
 	arena_free(lasting);
 }
+
+/* ---- projections alone ---- */
+
+static ExpectTensor axes_of(Checker *c, NodeId id)
+{
+	const Shape *shape = &c->inference->shapes[id];
+	ExpectTensor tensor = {.n = shape_naxes(shape)};
+	tensor.axes = ARENA_ARRAY(c->arena, Expect, tensor.n + 1);
+	for (uint32_t i = 0; i < tensor.n; i++)
+		tensor.axes[i].axis = shape_axis(shape, i);
+	return tensor;
+}
+
+const char *check_projection(Checker *c, NodeId id)
+{
+	c->why = NULL;
+	c->id = id;
+	c->node = graph_node(c->inference->graph, id);
+	c->proj = c->inference->projs[id];
+	c->result = axes_of(c, id);
+	c->args = ARENA_ARRAY(c->arena, ExpectTensor, c->node->nargs + 1);
+	for (uint32_t i = 0; i < c->node->nargs; i++)
+		c->args[i] = axes_of(c, c->node->args[i]);
+	if (!c->proj)
+		check_fail(c, "the operation has no projection");
+	else if (check_structure(c) && check_bounds(c))
+		check_writes(c);
+	return c->why;
+}
+
+void infer_verify_projections(const Inference *inference, const NodeId *nodes, size_t n)
+{
+	Arena *lasting = arena_new();
+	Checker c;
+	checker_init(&c, inference, lasting);
+	for (size_t i = 0; i < n; i++) {
+		const char *why = check_projection(&c, nodes[i]);
+		if (why)
+			BUG("%%%" PRIu32 " (%s %s): %s", nodes[i], node_kind_name(c.node->kind),
+			    shape_text(lasting, c.sizes, &inference->shapes[nodes[i]]), why);
+	}
+	arena_free(lasting);
+}

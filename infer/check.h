@@ -64,6 +64,8 @@ typedef struct Checker {
 void checker_init(Checker *c, const Inference *inference, Arena *arena);
 /* NULL: the node's shape and projection hold; else what does not (in the arena). */
 const char *check_node(Checker *c, NodeId id);
+/* The same of the projection alone, whatever operation it belongs to. */
+const char *check_projection(Checker *c, NodeId id);
 /* The same for the `with` clauses, captures and requirements of the whole program. */
 const char *check_program(Checker *c);
 

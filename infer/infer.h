@@ -171,6 +171,9 @@ Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferO
  * the result. Aborts with BUG on the first thing that does not hold; with a report, writes one line
  * an item. */
 void infer_verify(const Inference *inference, FILE *report);
+/* The part of it that asks nothing of specifications, over some nodes, whose projections passes
+ * have made: well formed, inside all axes, and as many writes as they say. */
+void infer_verify_projections(const Inference *inference, const NodeId *nodes, size_t n);
 
 /* Dumps: as docs/ir.md says. */
 void infer_dump_shapes(FILE *out, const Inference *inference); /* NAME : DTYPE SHAPE */

@@ -12,7 +12,7 @@
  * reduction is fused into an elementwise root that reads each of its cells once, at the same index:
  * the root is its epilogue; so is a function that would else be fused into a small window. A cast
  * that widens an operand of a product is free, and yet stands alone where widen.c says so; so does
- * what expand.c writes out.
+ * what tensor/materialize.c writes out.
  */
 #include "lower/lowering.h"
 
@@ -34,50 +34,24 @@ static bool is_leaf_value(const Node *node)
 	}
 }
 
-static uint32_t op_cost(Op op)
-{
-	if (op >= OP_EXP && op <= OP_GELU)
-		return 16;
-	switch (op) {
-	case OP_THREEFRY: return 150;
-	case OP_ZIP:
-	case OP_TURN: return 0;
-	case OP_POW:
-	case OP_MOD: return 16;
-	case OP_DIV:
-	case OP_SQRT:
-	case OP_RSQRT:
-	case OP_RECIP: return 4;
-	case OP_ID:
-	case OP_NONE: return 0;
-	default: return 1;
-	}
-}
-
 static bool can_be_fused(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
 	if (!proj || proj->linear || node->target != NODE_NONE || node->kind == NODE_ARGMAX ||
-	    node->kind == NODE_RANDOM || expand_is_stored(node))
+	    node->kind == NODE_RANDOM || node_is_copy(node))
 		return false;
 	return proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj);
 }
 
-uint32_t lower_op_cost(const Node *node)
-{
-	bool computes = node->kind == NODE_POINTWISE || node->kind == NODE_SPEC;
-	return computes ? op_cost(node->op) : node->kind == NODE_COMPOSE;
-}
-
 /* The operation itself, and those of operands that are likely fused into it (read once). */
-static uint32_t node_cost(const Lower *lower, NodeId id)
+static uint32_t cost_with_operands(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	if (is_leaf_value(node) || !can_be_fused(lower, id) ||
 	    (node->kind == NODE_CAST && prepack_may_compute(lower, node->args[0])))
 		return 0;
-	uint32_t cost = lower_op_cost(node);
+	uint32_t cost = node_cost(node);
 	bool constant = true;
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		const NodePlan *arg = &lower->plan[node->args[i]];
@@ -207,7 +181,7 @@ static bool is_worth_repeating(const Lower *lower, NodeId id, const Reader *read
 	Size elements = node_elements(lower, id);
 	uint32_t large = 0;
 	if (reader->often || plan->nuses > REPEATED_USES || node->kind != NODE_POINTWISE ||
-	    op_cost(node->op) > COST_CHEAP)
+	    op_instructions(node->op) > COST_CHEAP)
 		return false;
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		if (!size_same(node_elements(lower, node->args[i]), elements))
@@ -454,7 +428,7 @@ void fuse_plan(Lower *lower)
 	prepack_find(lower);
 	widen_find_panels(lower);
 	for (uint32_t k = 0; k < lower->nneeded; k++)
-		lower->plan[lower->needed[k]].cost = node_cost(lower, lower->needed[k]);
+		lower->plan[lower->needed[k]].cost = cost_with_operands(lower, lower->needed[k]);
 	for (uint32_t k = lower->nneeded; k-- > 0;) {
 		widen_find_products(lower, lower->needed[k]);
 		decide(lower, lower->needed[k]);

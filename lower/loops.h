@@ -289,7 +289,6 @@ typedef struct ProgramRoutine {
 
 enum { GRAIN_DEFAULT = 1 << 17, PACK_STAMP = 0x70735254 };
 
-enum { CACHE_LINE = 64 }; /* bytes, on every processor that there is code for */
 
 /* What schedules are chosen for. */
 typedef struct Machine {

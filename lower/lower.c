@@ -339,22 +339,21 @@ static void check_all_sizes(Lower *lower)
 	}
 }
 
-static Lower lower_new(const Inference *inference, const Sources *sources, Arena *perm,
+static Lower lower_new(const TensorProgram *tensors, const Sources *sources, Arena *perm,
 		       Diags *diags)
 {
-	const Graph *graph = inference->graph;
-	Lower lower = {.inference = inference,
-		       .graph = graph,
-		       .sizes = inference->sizes,
+	Lower lower = {.inference = tensors->inference,
+		       .graph = tensors->graph,
+		       .sizes = tensors->sizes,
 		       .arena = perm,
 		       .diags = diags,
 		       .scratch = arena_new()};
 	lower.program = ARENA_NEW(perm, Program);
 	*lower.program = (Program){.arena = perm,
-				   .symbols = graph->symbols,
-				   .sizes = inference->sizes,
+				   .symbols = tensors->graph->symbols,
+				   .sizes = tensors->sizes,
 				   .sources = sources,
-				   .state = size_const(inference->sizes, 0)};
+				   .state = size_const(tensors->sizes, 0)};
 	return lower;
 }
 
@@ -398,20 +397,31 @@ static void lower_all(Lower *lower)
 	list_state_dims(lower);
 }
 
-Program *lower_program(const Inference *inference, const Sources *sources, Arena *perm,
+/* For messages: a schedule may name what is not computed. */
+static void note_equals(Lower *lower, const TensorProgram *tensors)
+{
+	for (size_t i = 0; i < tensors->equals.n; i++) {
+		const TensorEqual *equal = &tensors->equals.at[i];
+		ScheduleEqual note = {
+			lower_identifier(lower, equal->name),
+			equal->instead ? lower_identifier(lower, equal->instead) : NULL,
+			equal->span};
+		PUSH(lower->arena, lower->program->made->equals, note);
+	}
+}
+
+Program *lower_program(const TensorProgram *tensors, const Sources *sources, Arena *perm,
 		       Diags *diags, const Machine *machine, const Schedule *asked)
 {
-	Lower lower = lower_new(inference, sources, perm, diags);
+	Lower lower = lower_new(tensors, sources, perm, diags);
 	lower.machine = machine;
 	lower.asked = asked;
 	lower.program->machine = *machine;
 	lower.program->made = ARENA_NEW(perm, Schedule);
 	lower.program->made->arena = perm;
 	int before = diags->nerrors;
-	lower_grow(&lower);
+	note_equals(&lower, tensors);
 	make_tables(&lower);
-	flip_windows(&lower);
-	lower_common(&lower);
 	lower_all(&lower);
 	if (diags->nerrors == before)
 		schedule_compare(asked, lower.program, diags);

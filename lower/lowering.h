@@ -1,16 +1,10 @@
 /* The private parts of lower/: what is decided about each node of a routine, and a kernel under
  * construction.
  *
- *   grow.c     nodes that become two: triple.c products of three operands, which two are first,
- *              triple_split.c as two products; steps.c reductions over a short last axis;
- *              expand.c operands that are spread over one
- *   common.c   equal tensors are one
  *   uses.c     what a routine needs of the graph, and who uses it
  *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's;
  *              shared.c those that members of a batch share; widen.c operands of products that are
  *              stored narrow
- *   proj.c     what is asked of a projection; flip.c windows that are written as windows that are
- *              read
  *   value.c    a node's value at given indices, through everything that is fused into it
  *   nest.c     loops around a value: where sums are kept; nest_set_up.c which loops, nest_bounds.c
  *              their bounds, nest_order.c the order that is asked for, nest_names.c what can be
@@ -62,9 +56,9 @@
 #define TSR_LOWER_LOWERING_H
 
 #include "base/diag.h"
-#include "infer/infer.h"
 #include "lower/loops.h"
 #include "lower/schedule.h"
+#include "tensor/tensor.h"
 
 #define BUFFER_NONE UINT32_MAX
 
@@ -197,31 +191,6 @@ static inline const Proj *lower_proj(const Lower *lower, NodeId id)
 	return lower->inference->projs[id];
 }
 
-/* ---- facts about projections (proj.c) ---- */
-
-/* One piece, every result axis is one iterator of its own or index 0, and every iterator of the
- * result is there: the result's index gives the iterators. */
-bool proj_is_plain(const Proj *proj);
-/* The same, or pieces that go over all cells in steps, each over cells of its own (flip.c)? */
-bool proj_computes_cells(const Proj *proj);
-/* Is an iterator reduced? */
-bool proj_reduces(const Proj *proj);
-/* Has an axis bounds that an index may leave: of any tensor, of the result? */
-bool proj_is_guarded(const Proj *proj);
-bool proj_writes_guarded(const Proj *proj);
-bool proj_same_access(const Access *a, const Access *b);
-/* Does operand `arg` have the result's own index? */
-bool proj_is_identity(const Piece *piece, uint32_t arg);
-/* How often operand `arg` is evaluated: the iterations of the pieces that it is in. */
-Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg);
-/* grow.c: products of three operands as two of two, reductions in two steps. */
-void lower_grow(Lower *lower);
-/* expand.c: is it an operand that is written out, for what reads it many times? */
-bool expand_is_stored(const Node *node);
-/* flip.c: transposed convolutions as convolutions. */
-void flip_windows(Lower *lower);
-/* common.c: what reads a tensor that is written twice reads the first. Keys are in scratch. */
-void lower_common(Lower *lower);
 /* uses.c: what is needed, who uses it, names and assignments. */
 void uses_find(Lower *lower);
 static inline uint32_t uses_end(const Lower *lower, NodeId id)
@@ -235,8 +204,6 @@ void plans_clear(Lower *lower);
 void plans_need(Lower *lower, NodeId id);
 /* The place among lower.needed of the first node that is not before id. */
 uint32_t needed_from(const Lower *lower, NodeId id);
-/* About how many instructions a cell of the node's own operation takes. */
-uint32_t lower_op_cost(const Node *node);
 /* ... at most, where one cell may be computed several times. */
 enum { COST_CHEAP = 2 };
 /* Decides for every node of the routine. */
@@ -351,7 +318,6 @@ const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Acces
 /* The index into the row-major array of a tensor. */
 const Ix *flat_index(Gen *gen, NodeId node, const Ix *const *axes);
 const Ix *zero_ix(Gen *gen);
-Op node_reduce_op(const Node *node);
 
 /* ---- margins (halo.c) ---- */
 
@@ -438,7 +404,6 @@ Sym lower_unique(Lower *lower, const char *text);
 Sym lower_identifier(const Lower *lower, const char *text);
 Size node_elements(const Lower *lower, NodeId node);
 /* The size that is written, once inference is done. */
-Size lower_size(const Lower *lower, const SizeExpr *expr);
 
 /* Does every access of the block to the buffer have the same index? ... the index `at`? */
 bool block_has_one_index(const Block *block, BufferId buffer);

@@ -19,17 +19,11 @@
 
 enum { SHORT_ROW = 4 };
 
-Op node_reduce_op(const Node *node)
-{
-	bool reduces = node->kind == NODE_SPEC || node->kind == NODE_BLOCK;
-	return reduces && node->reduce != OP_NONE ? node->reduce : OP_ADD;
-}
-
 /* Are parts of an axis, which run one after another, reduced? Then several pieces write the same
- * cells. */
+ * cells, unless each has its own. */
 static bool reduces_parts(const Proj *proj)
 {
-	for (uint32_t f = 0; f < proj->nfactors; f++) {
+	for (uint32_t f = 0; f < proj->nfactors && !proj->apart; f++) {
 		const Factor *factor = &proj->factors[f];
 		if (factor->niters > 1 && proj->iters[factor->iters[0]].reduced)
 			return true;

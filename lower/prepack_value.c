@@ -25,7 +25,7 @@ enum { STAMP_BYTES = 64, TABLE_MOST = 1 << 22 };
 static bool is_known_size(const Lower *lower, const Node *node)
 {
 	int64_t n;
-	return size_is_const(lower->sizes, lower_size(lower, node->size_expr), &n);
+	return size_is_const(lower->sizes, tensor_size(lower->inference, node->size_expr), &n);
 }
 
 /* Is it computed from operands at known places, or are its cells those of its operand? */
@@ -139,7 +139,7 @@ static bool computes(const Lower *lower, NodeId id)
 	const Node *node = lower_node(lower, id);
 	if (node->kind == NODE_CAST)
 		return !widen_in_lanes(lower_node(lower, node->args[0])->dtype, node->dtype);
-	return stands_alone(lower, id) || lower_op_cost(node) > 0;
+	return stands_alone(lower, id) || node_cost(node) > 0;
 }
 
 /* Is it large, or small behind a large sum? */

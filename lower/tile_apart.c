@@ -1,5 +1,5 @@
 /* Tiles whose lanes store cells that are steps apart, as those of one kind of a transposed
- * convolution are with the channels first (flip.c):
+ * convolution are with the channels first (tensor/gather_windows.c):
  *
  *   vector lane in 0..32: y[o*4096 + 2*(x + lane)] = relu(acc[r, lane] + b[o])
  *

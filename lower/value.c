@@ -232,29 +232,10 @@ static const Value *number_value(Gen *gen, const Node *node)
 	return value_const(gen->arena, dtype, value);
 }
 
-Size lower_size(const Lower *lower, const SizeExpr *expr)
-{
-	Sizes *sizes = lower->sizes;
-	switch (expr->kind) {
-	case SX_NUMBER:
-	case SX_FIXED: return size_const(sizes, expr->number);
-	case SX_DIM: return size_dim(sizes, expr->dim);
-	case SX_CAPTURE: return lower->inference->captures[expr->capture];
-	default: break;
-	}
-	Size a = lower_size(lower, expr->a), b = lower_size(lower, expr->b);
-	switch (expr->kind) {
-	case SX_ADD: return size_add(sizes, a, b);
-	case SX_SUB: return size_sub(sizes, a, b);
-	case SX_MUL: return size_mul(sizes, a, b);
-	default: return size_div(sizes, a, b);
-	}
-}
-
 static const Value *size_value(Gen *gen, const Node *node)
 {
 	Dtype dtype = node->dtype == DTYPE_NONE ? DTYPE_F32 : node->dtype;
-	Size size = lower_size(gen->lower, node->size_expr);
+	Size size = tensor_size(gen->lower->inference, node->size_expr);
 	int64_t constant = 0;
 	if (size_is_bad(size))
 		diag(gen->lower->diags, E0347, node->span,

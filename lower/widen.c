@@ -173,7 +173,7 @@ static uint32_t panel_cost(const Lower *lower, NodeId id)
 	}
 	if (node->kind != NODE_POINTWISE)
 		return UINT32_MAX;
-	uint32_t cost = operands_cost(lower, node), own = lower_op_cost(node);
+	uint32_t cost = operands_cost(lower, node), own = node_cost(node);
 	return cost < UINT32_MAX - own ? cost + own : UINT32_MAX;
 }
 

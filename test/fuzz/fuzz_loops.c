@@ -164,7 +164,8 @@ static void check_numbers(Fuzz *f, const Program *program)
 static Program *lower(Fuzz *f, const Schedule *asked)
 {
 	Program *program =
-		lower_program(f->inference, &f->sources, f->arena, &f->diags, &f->machine, asked);
+		lower_program(tensor_run_all(f->inference, f->arena), &f->sources, f->arena,
+			      &f->diags, &f->machine, asked);
 	REQUIRE((program != NULL) == (f->diags.nerrors == 0));
 	if (!program)
 		return NULL;

@@ -80,7 +80,8 @@ const Program *small_lower(Small *s, uint32_t noutputs, const NodeId *outputs)
 	PUSH(s->arena, s->graph.routines, r);
 	static const Machine machine = {.vector_bytes = 64, .registers = 32};
 	const Program *program =
-		lower_program(&s->inference, &s->sources, s->arena, &s->diags, &machine, NULL);
+		lower_program(tensor_run_all(&s->inference, s->arena), &s->sources, s->arena,
+			      &s->diags, &machine, NULL);
 	if (program)
 		loops_verify(program);
 	return program;

@@ -1,9 +1,9 @@
-/* Which two of three operands are multiplied first (triple.c), for those that rewrite the graph so
- * (triple_split.c). */
-#ifndef TSR_LOWER_TRIPLE_H
-#define TSR_LOWER_TRIPLE_H
+/* Which two of three operands are multiplied first (reassociate.c), for those that rewrite the graph so
+ * (reassociate_split.c). */
+#ifndef TSR_TENSOR_REASSOCIATE_H
+#define TSR_TENSOR_REASSOCIATE_H
 
-#include "lower/lowering.h"
+#include "tensor/tensor.h"
 
 enum { LETTERS_MOST = 64 };
 
@@ -15,8 +15,8 @@ typedef struct Letter {
 	uint32_t axis; /* of the result's batch row; UINT32_MAX: none */
 } Letter;
 
-typedef struct Triple {
-	Lower *lower;
+typedef struct Reassociation {
+	TensorProgram *program;
 	NodeId id;
 	const Node *node;
 	const Proj *old;
@@ -26,12 +26,12 @@ typedef struct Triple {
 	Letters has[3], result;
 	uint32_t p, q, other; /* operands: the pair's, and the third */
 	Letters between;
-} Triple;
+} Reassociation;
 
 static inline Letters letter_bit(uint32_t letter) { return (Letters)1 << letter; }
 
 /* Of an einsum of three operands: is it cheaper in pairs? Fills in the rest. Requires lower, id,
  * node and old. */
-bool triple_choose(Triple *triple);
+bool reassociation_choose(Reassociation *triple);
 
 #endif

@@ -5,7 +5,7 @@
  * where each result axis is one iterator of its own, or a fixed index that is the axis's only one
  * (surjective), and no axis is computed, read or bounded.
  */
-#include "lower/lowering.h"
+#include "tensor/tensor.h"
 
 bool proj_is_plain(const Proj *proj)
 {

@@ -3,7 +3,8 @@
  * Nodes are inserted, so all get new numbers (routines, projections and shapes; what lowering does
  * not read stays as it is: other lists, a parameter's `initial`, letters).
  */
-#include "lower/grow.h"
+#include "tensor/split.h"
+#include "tensor/passes.h"
 
 #include <string.h>
 
@@ -15,7 +16,7 @@ typedef struct Renaming {
 	const Proj *old;
 	Proj *proj;
 	Piece *piece;
-	IterId now[GROW_ITERS]; /* by old iterator; UINT32_MAX: none */
+	IterId now[SPLIT_ITERS]; /* by old iterator; UINT32_MAX: none */
 } Renaming;
 
 static Access renamed_access(Renaming *r, Arena *arena, const Access *old)
@@ -39,14 +40,25 @@ static Access renamed_access(Renaming *r, Arena *arena, const Access *old)
 	return access;
 }
 
-Proj *grow_proj(const Lower *lower, const Proj *old, const Access *result,
+/* Every iterator runs by itself. */
+static void add_factors(Arena *arena, Proj *proj)
+{
+	proj->nfactors = proj->niters;
+	proj->factors = ARENA_ARRAY(arena, Factor, proj->niters + 1);
+	for (IterId i = 0; i < proj->niters; i++) {
+		proj->factors[i] = (Factor){ARENA_NEW(arena, IterId), 1};
+		proj->factors[i].iters[0] = i;
+	}
+}
+
+Proj *split_proj(const TensorProgram *program, const Proj *old, const Access *result,
 		const Access *const *args, uint32_t nargs)
 {
-	Arena *arena = lower->arena;
+	Arena *arena = program->arena;
 	Renaming r = {.old = old, .proj = ARENA_NEW(arena, Proj), .piece = ARENA_NEW(arena, Piece)};
 	memset(r.now, 0xff, sizeof r.now);
-	r.proj->iters = ARENA_ARRAY(arena, Iter, GROW_ITERS);
-	r.piece->iters = ARENA_ARRAY(arena, IterId, GROW_ITERS);
+	r.proj->iters = ARENA_ARRAY(arena, Iter, SPLIT_ITERS);
+	r.piece->iters = ARENA_ARRAY(arena, IterId, SPLIT_ITERS);
 	r.piece->args = ARENA_ARRAY(arena, Access, nargs);
 	r.piece->result = renamed_access(&r, arena, result);
 	uint32_t nresult = r.proj->niters;
@@ -54,6 +66,7 @@ Proj *grow_proj(const Lower *lower, const Proj *old, const Access *result,
 		r.piece->args[i] = renamed_access(&r, arena, args[i]);
 	for (IterId i = 0; i < r.proj->niters; i++)
 		r.proj->iters[i].reduced = i >= nresult;
+	add_factors(arena, r.proj);
 	r.proj->pieces = r.piece;
 	r.proj->npieces = 1;
 	r.proj->nargs = nargs;
@@ -62,7 +75,7 @@ Proj *grow_proj(const Lower *lower, const Proj *old, const Access *result,
 
 /* ---- nodes ---- */
 
-static NodeId add_node(Growing *g, Node node, Shape shape, Proj *proj, Margins *margins)
+static NodeId add_node(Split *g, Node node, Shape shape, Proj *proj, Margins *margins)
 {
 	NodeId id = (NodeId)g->graph->nodes.n++;
 	g->graph->nodes.at[id] = node;
@@ -72,10 +85,16 @@ static NodeId add_node(Growing *g, Node node, Shape shape, Proj *proj, Margins *
 	return id;
 }
 
-static Node with_args(const Growing *g, const Node *of, const NodeId *args, uint32_t nargs)
+static NodeId made(Split *g, NodeId id)
+{
+	PUSH(g->program->arena, g->program->made, id);
+	return id;
+}
+
+static Node with_args(const Split *g, const Node *of, const NodeId *args, uint32_t nargs)
 {
 	Node node = *of;
-	node.args = ARENA_ARRAY(g->lower->arena, NodeId, nargs);
+	node.args = ARENA_ARRAY(g->program->arena, NodeId, nargs);
 	memcpy(node.args, args, nargs * sizeof *args);
 	node.nargs = nargs;
 	node.arg_spans = NULL;
@@ -83,7 +102,7 @@ static Node with_args(const Growing *g, const Node *of, const NodeId *args, uint
 	return node;
 }
 
-NodeId grow_first(Growing *g, const Node *node, const char *prefix, const NodeId *args,
+NodeId split_first(Split *g, const Node *node, const char *prefix, const NodeId *args,
 		  uint32_t nargs, Shape shape, Proj *proj)
 {
 	Node first = with_args(g, node, args, nargs);
@@ -92,28 +111,28 @@ NodeId grow_first(Growing *g, const Node *node, const char *prefix, const NodeId
 	first.target = NODE_NONE;
 	first.acc = OP_NONE;
 	first.clear = false;
-	return add_node(g, first, shape, proj, NULL);
+	return made(g, add_node(g, first, shape, proj, NULL));
 }
 
-void grow_last(Growing *g, NodeId id, const Node *node, const NodeId *args, uint32_t nargs,
+void split_last(Split *g, NodeId id, const Node *node, const NodeId *args, uint32_t nargs,
 	       Proj *proj)
 {
-	g->now[id] =
-		add_node(g, with_args(g, node, args, nargs), *lower_shape(g->lower, id), proj,
-			 g->lower->inference->margins[id]);
+	g->now[id] = made(g, add_node(g, with_args(g, node, args, nargs),
+				      *tensor_shape(g->program, id), proj,
+				      g->program->inference->margins[id]));
 }
 
-static NodeId now(const Growing *g, NodeId old) { return old == NODE_NONE ? old : g->now[old]; }
+static NodeId now(const Split *g, NodeId old) { return old == NODE_NONE ? old : g->now[old]; }
 
-static NodeId *all_now(const Growing *g, const NodeId *old, uint32_t n)
+static NodeId *all_now(const Split *g, const NodeId *old, uint32_t n)
 {
-	NodeId *ids = ARENA_ARRAY(g->lower->arena, NodeId, n + 1);
+	NodeId *ids = ARENA_ARRAY(g->program->arena, NodeId, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		ids[i] = now(g, old[i]);
 	return ids;
 }
 
-static Node renumbered(const Growing *g, const Node *old)
+static Node renumbered(const Split *g, const Node *old)
 {
 	Node node = *old;
 	node.args = all_now(g, old->args, old->nargs);
@@ -122,20 +141,22 @@ static Node renumbered(const Growing *g, const Node *old)
 	return node;
 }
 
-static void add_old(Growing *g, NodeId id)
+static void add_old(Split *g, NodeId id)
 {
-	const Inference *inference = g->lower->inference;
-	Node node = renumbered(g, lower_node(g->lower, id));
+	const Inference *inference = g->program->inference;
+	Node node = renumbered(g, tensor_node(g->program, id));
 	bool stays = g->initial[id];
-	if (!stays && (triple_add(g, id, &node) || steps_add(g, id, &node)))
+	if (!stays && (reassociate_add(g, id, &node) || two_stage_add(g, id, &node)))
 		return;
-	Proj *proj = stays ? inference->projs[id] : expand_args(g, id, &node);
+	Proj *proj = stays ? inference->projs[id] : materialize_args(g, id, &node);
 	g->now[id] = add_node(g, node, inference->shapes[id], proj, inference->margins[id]);
+	if (proj != inference->projs[id])
+		made(g, g->now[id]);
 }
 
 /* ---- the graph ---- */
 
-static Routine routine_now(const Growing *g, const Routine *old)
+static Routine routine_now(const Split *g, const Routine *old)
 {
 	Routine routine = *old;
 	routine.inputs = all_now(g, old->inputs, old->ninputs);
@@ -145,29 +166,29 @@ static Routine routine_now(const Growing *g, const Routine *old)
 	return routine;
 }
 
-static Growing grow(Lower *lower)
+static Split split_new(TensorProgram *program)
 {
-	size_t n = (1 + ARGS_MOST) * lower->graph->nodes.n + 1;
-	Growing g = {.lower = lower,
-		     .graph = ARENA_NEW(lower->arena, Graph),
-		     .inference = ARENA_NEW(lower->arena, Inference)};
-	*g.graph = *lower->graph;
-	*g.inference = *lower->inference;
-	g.graph->nodes.at = ARENA_ARRAY(lower->arena, Node, n);
+	size_t n = (1 + ARGS_MOST) * program->graph->nodes.n + 1;
+	Split g = {.program = program,
+		     .graph = ARENA_NEW(program->arena, Graph),
+		     .inference = ARENA_NEW(program->arena, Inference)};
+	*g.graph = *program->graph;
+	*g.inference = *program->inference;
+	g.graph->nodes.at = ARENA_ARRAY(program->arena, Node, n);
 	g.graph->nodes.n = 0;
 	g.inference->graph = g.graph;
-	g.inference->shapes = ARENA_ARRAY(lower->arena, Shape, n);
-	g.inference->projs = ARENA_ARRAY(lower->arena, Proj *, n);
-	g.inference->margins = ARENA_ARRAY(lower->arena, Margins *, n);
-	g.now = ARENA_ARRAY(lower->scratch, NodeId, n);
-	g.initial = ARENA_ARRAY(lower->scratch, bool, n);
-	for (uint32_t i = 0; i < lower->graph->init.norder; i++)
-		g.initial[lower->graph->init.order[i]] = true;
+	g.inference->shapes = ARENA_ARRAY(program->arena, Shape, n);
+	g.inference->projs = ARENA_ARRAY(program->arena, Proj *, n);
+	g.inference->margins = ARENA_ARRAY(program->arena, Margins *, n);
+	g.now = ARENA_ARRAY(program->scratch, NodeId, n);
+	g.initial = ARENA_ARRAY(program->scratch, bool, n);
+	for (uint32_t i = 0; i < program->graph->init.norder; i++)
+		g.initial[program->graph->init.order[i]] = true;
 	return g;
 }
 
 /* Is there a node that may be two? */
-static bool may_grow(const Graph *graph)
+static bool may_split(const Graph *graph)
 {
 	for (NodeId id = 0; id < graph->nodes.n; id++) {
 		const Node *node = &graph->nodes.at[id];
@@ -178,19 +199,22 @@ static bool may_grow(const Graph *graph)
 	return false;
 }
 
-void lower_grow(Lower *lower)
+bool split_nodes(TensorProgram *program)
 {
-	const Graph *old = lower->graph;
-	if (!may_grow(old))
-		return;
-	Growing g = grow(lower);
+	const Graph *old = program->graph;
+	if (!may_split(old))
+		return false;
+	Split g = split_new(program);
 	for (NodeId id = 0; id < old->nodes.n; id++)
 		add_old(&g, id);
-	g.graph->routines.at = ARENA_ARRAY(lower->arena, Routine, old->routines.n + 1);
+	if (program->made.n == 0)
+		return false;
+	g.graph->routines.at = ARENA_ARRAY(program->arena, Routine, old->routines.n + 1);
 	for (size_t i = 0; i < old->routines.n; i++)
 		g.graph->routines.at[i] = routine_now(&g, &old->routines.at[i]);
 	g.graph->init = routine_now(&g, &old->init);
 	g.graph->params.at = all_now(&g, old->params.at, (uint32_t)old->params.n);
-	lower->graph = g.graph;
-	lower->inference = g.inference;
+	program->graph = g.graph;
+	program->inference = g.inference;
+	return true;
 }

@@ -7,12 +7,12 @@
  *
  * Whether it does depends on no extent of a batch: an axis of another kind stays between.
  */
-#include "lower/grow.h"
+#include "tensor/split.h"
 
 enum { OUTER_LEAST = 8 }; /* steps, where they are known */
 
 typedef struct Steps {
-	const Lower *lower;
+	const TensorProgram *program;
 	NodeId id;
 	const Proj *old;
 	const Access *arg, *result;
@@ -34,7 +34,7 @@ static bool is_reduced(const Steps *s, uint32_t axis)
 /* Is every axis an iterator of its own, as it is? */
 static bool is_plain(const Steps *s)
 {
-	const Sizes *sizes = s->lower->sizes;
+	const Sizes *sizes = s->program->sizes;
 	uint64_t seen = 0;
 	for (uint32_t axis = 0; axis < s->arg->naxes; axis++) {
 		const Index *index = &s->arg->axes[axis];
@@ -53,7 +53,7 @@ static bool is_plain(const Steps *s)
 /* Is the iterator an axis of the result, and none of a batch? */
 static bool is_kept(const Steps *s, int64_t iter)
 {
-	uint32_t nbatch = lower_shape(s->lower, s->id)->rows[ROW_BATCH].n;
+	uint32_t nbatch = tensor_shape(s->program, s->id)->rows[ROW_BATCH].n;
 	for (uint32_t axis = nbatch; axis < s->result->naxes; axis++) {
 		const Index *index = &s->result->axes[axis];
 		if (index->nterms == 1 && index->terms[0].iter == iter)
@@ -65,7 +65,7 @@ static bool is_kept(const Steps *s, int64_t iter)
 /* The elements of some axes that are reduced; -1: not known. */
 static int64_t steps_of(const Steps *s, uint32_t from, uint32_t to)
 {
-	Sizes *sizes = s->lower->sizes;
+	Sizes *sizes = s->program->sizes;
 	Size steps = size_const(sizes, 1);
 	int64_t n;
 	for (uint32_t axis = from; axis < to; axis++)
@@ -81,7 +81,7 @@ static bool ends_short(Steps *s)
 	while (axis > 0 && (iter_of(s, axis - 1) < 0 || is_reduced(s, axis - 1)))
 		axis--;
 	s->short_from = axis;
-	int64_t lanes = CACHE_LINE / (int64_t)dtype_bytes(lower_node(s->lower, s->id)->dtype),
+	int64_t lanes = CACHE_LINE / (int64_t)dtype_bytes(tensor_node(s->program, s->id)->dtype),
 		n = steps_of(s, axis, s->arg->naxes);
 	return n > 1 && n < lanes;
 }
@@ -99,9 +99,9 @@ static bool is_interrupted(const Steps *s)
 
 static bool choose(Steps *s)
 {
-	const Node *node = lower_node(s->lower, s->id);
+	const Node *node = tensor_node(s->program, s->id);
 	if (!node->used || node->kind != NODE_SPEC || node->nargs != 1 || !s->old ||
-	    s->old->linear || s->old->npieces != 1 || s->old->niters > GROW_ITERS ||
+	    s->old->linear || s->old->npieces != 1 || s->old->niters > SPLIT_ITERS ||
 	    !proj_reduces(s->old) || !proj_is_plain(s->old))
 		return false;
 	s->arg = &s->old->pieces[0].args[0];
@@ -113,8 +113,8 @@ static bool choose(Steps *s)
  * the result. */
 static Shape shape_between(const Steps *s, Access *access)
 {
-	Arena *arena = s->lower->arena;
-	const Shape *arg = lower_shape(s->lower, lower_node(s->lower, s->id)->args[0]);
+	Arena *arena = s->program->arena;
+	const Shape *arg = tensor_shape(s->program, tensor_node(s->program, s->id)->args[0]);
 	Shape shape = {0};
 	uint32_t axis = 0;
 	*access = (Access){true, ARENA_ARRAY(arena, Index, s->arg->naxes + 1), 0};
@@ -131,21 +131,21 @@ static Shape shape_between(const Steps *s, Access *access)
 	return shape;
 }
 
-bool steps_add(Growing *g, NodeId id, const Node *node)
+bool two_stage_add(Split *g, NodeId id, const Node *node)
 {
-	Steps s = {.lower = g->lower, .id = id, .old = lower_proj(g->lower, id)};
+	Steps s = {.program = g->program, .id = id, .old = tensor_proj(g->program, id)};
 	Access between;
 	if (!choose(&s))
 		return false;
 	Shape shape = shape_between(&s, &between);
 	const Access *arg = s.arg, *from = &between;
-	Proj *first = grow_proj(g->lower, s.old, &between, &arg, 1);
-	Proj *last = grow_proj(g->lower, s.old, s.result, &from, 1);
+	Proj *first = split_proj(g->program, s.old, &between, &arg, 1);
+	Proj *last = split_proj(g->program, s.old, s.result, &from, 1);
 	first->surjective = true;
 	first->clear = true;
 	last->surjective = s.old->surjective;
 	last->clear = true;
-	NodeId steps = grow_first(g, node, "steps", node->args, 1, shape, first);
-	grow_last(g, id, node, &steps, 1, last);
+	NodeId steps = split_first(g, node, "steps", node->args, 1, shape, first);
+	split_last(g, id, node, &steps, 1, last);
 	return true;
 }

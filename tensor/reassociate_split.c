@@ -5,13 +5,13 @@
  *   pair_y[i, k] = sum over j of a[i, j] * b[j, k]
  *   y[i, l]      = sum over k of pair_y[i, k] * c[k, l]
  *
- * Any two of the three may be multiplied first (triple.c). Iterators that they alone have, and the
+ * Any two of the three may be multiplied first (reassociate.c). Iterators that they alone have, and the
  * result has not, are summed with them; the others are the axes of what is between, those of batch
  * axes of the result as batch axes. Accesses stay as they are: one that reads 2*i + k keeps both
  * iterators where anything else has them.
  */
-#include "lower/grow.h"
-#include "lower/triple.h"
+#include "tensor/split.h"
+#include "tensor/reassociate.h"
 
 /* ---- what is between ---- */
 
@@ -20,14 +20,14 @@ typedef struct Between {
 	Access access; /* of all its axes, by old iterators */
 } Between;
 
-static void add_axis(const Triple *s, Between *b, RowKind kind, uint32_t letter)
+static void add_axis(const Reassociation *s, Between *b, RowKind kind, uint32_t letter)
 {
-	Sizes *sizes = s->lower->sizes;
+	Sizes *sizes = s->program->sizes;
 	Row *row = &b->shape.rows[kind];
 	Index *index = &b->access.axes[b->access.naxes++];
 	bool runs = letter < s->old->niters;
 	*index = (Index){.gather = -1, .offset = size_const(sizes, 0), .nterms = runs};
-	index->terms = ARENA_ARRAY(s->lower->arena, IndexTerm, 1);
+	index->terms = ARENA_ARRAY(s->program->arena, IndexTerm, 1);
 	if (runs)
 		index->terms[0] = (IndexTerm){letter, 1};
 	row->axes[row->n++] =
@@ -35,16 +35,16 @@ static void add_axis(const Triple *s, Between *b, RowKind kind, uint32_t letter)
 }
 
 /* Those of a batch, in the order of the result's axes. */
-static void add_batch(const Triple *s, Between *b)
+static void add_batch(const Reassociation *s, Between *b)
 {
-	for (uint32_t axis = 0; axis < lower_shape(s->lower, s->id)->rows[ROW_BATCH].n; axis++)
+	for (uint32_t axis = 0; axis < tensor_shape(s->program, s->id)->rows[ROW_BATCH].n; axis++)
 		for (uint32_t i = 0; i < s->nletters; i++)
 			if ((s->between & letter_bit(i)) && s->letters[i].axis == axis)
 				add_axis(s, b, ROW_BATCH, i);
 }
 
 /* The letters in the order in which an access mentions them. */
-static void add_as_in(const Triple *s, Between *b, const Access *order, Letters which,
+static void add_as_in(const Reassociation *s, Between *b, const Access *order, Letters which,
 		      Letters *done)
 {
 	for (uint32_t a = 0; a < order->naxes; a++)
@@ -59,13 +59,13 @@ static void add_as_in(const Triple *s, Between *b, const Access *order, Letters 
 
 /* Axes of the result as the result has them, with those of the sum as the third operand has them
  * behind; in front where the result's last are columns of what is between. */
-static Between make_between(const Triple *s)
+static Between make_between(const Reassociation *s)
 {
 	const Access *result = &s->piece->result;
 	Between b = {0};
-	b.access = (Access){true, ARENA_ARRAY(s->lower->arena, Index, LETTERS_MOST), 0};
+	b.access = (Access){true, ARENA_ARRAY(s->program->arena, Index, LETTERS_MOST), 0};
 	for (int kind = 0; kind < ROW_KINDS; kind++)
-		b.shape.rows[kind].axes = ARENA_ARRAY(s->lower->arena, Axis, LETTERS_MOST);
+		b.shape.rows[kind].axes = ARENA_ARRAY(s->program->arena, Axis, LETTERS_MOST);
 	Letters done = 0, own = s->between & s->result, sum = s->between & ~s->result;
 	add_batch(s, &b);
 	for (uint32_t i = 0; i < s->nletters; i++)
@@ -83,10 +83,10 @@ static Between make_between(const Triple *s)
 
 /* ---- the graph ---- */
 
-static Proj *first_proj(const Triple *s, const Between *b)
+static Proj *first_proj(const Reassociation *s, const Between *b)
 {
 	const Access *args[] = {&s->piece->args[s->p], &s->piece->args[s->q]};
-	Proj *proj = grow_proj(s->lower, s->old, &b->access, args, 2);
+	Proj *proj = split_proj(s->program, s->old, &b->access, args, 2);
 	proj->injective = !proj_reduces(proj);
 	proj->surjective = true;
 	proj->clear = !proj->injective;
@@ -94,31 +94,31 @@ static Proj *first_proj(const Triple *s, const Between *b)
 }
 
 /* What is between stands where the first of the two stood. */
-static Proj *second_proj(const Triple *s, const Between *b)
+static Proj *second_proj(const Reassociation *s, const Between *b)
 {
 	const Access *other = &s->piece->args[s->other];
 	const Access *args[] = {s->other == 0 ? other : &b->access,
 				s->other == 0 ? &b->access : other};
-	Proj *proj = grow_proj(s->lower, s->old, &s->piece->result, args, 2);
+	Proj *proj = split_proj(s->program, s->old, &s->piece->result, args, 2);
 	proj->surjective = s->old->surjective;
 	proj->injective = !proj_reduces(proj) && proj_is_plain(proj);
 	proj->clear = !proj->injective;
 	return proj;
 }
 
-bool triple_add(Growing *g, NodeId id, const Node *node)
+bool reassociate_add(Split *g, NodeId id, const Node *node)
 {
-	Triple s = {.lower = g->lower,
+	Reassociation s = {.program = g->program,
 		    .id = id,
-		    .node = lower_node(g->lower, id),
-		    .old = lower_proj(g->lower, id)};
-	if (!triple_choose(&s))
+		    .node = tensor_node(g->program, id),
+		    .old = tensor_proj(g->program, id)};
+	if (!reassociation_choose(&s))
 		return false;
 	Between b = make_between(&s);
 	NodeId both[] = {node->args[s.p], node->args[s.q]};
-	NodeId first = grow_first(g, node, "pair", both, 2, b.shape, first_proj(&s, &b));
+	NodeId first = split_first(g, node, "pair", both, 2, b.shape, first_proj(&s, &b));
 	NodeId other = node->args[s.other];
 	NodeId args[] = {s.other == 0 ? other : first, s.other == 0 ? first : other};
-	grow_last(g, id, node, args, 2, second_proj(&s, &b));
+	split_last(g, id, node, args, 2, second_proj(&s, &b));
 	return true;
 }

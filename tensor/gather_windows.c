@@ -14,13 +14,13 @@
  * and every = s / gcd(d, s). Each kind is a piece; cells that meet none are in no piece, and
  * cleared before. So are those outside of the picture where a kind meets a single step.
  *
- * The projection is replaced before anything is decided. In every piece each axis of the result has
+ * The projection is replaced before lowering. In every piece each axis of the result has
  * an iterator of its own, or nothing is changed. What is a copy, each cell from one place, stays as
  * it is.
  */
 #include <string.h>
 
-#include "lower/lowering.h"
+#include "tensor/passes.h"
 
 enum { KERNEL_MOST = 32, PHASES_MOST = 16, WINDOWS_MOST = 8 };
 
@@ -44,15 +44,15 @@ typedef struct Window {
 	bool covers; /* is every cell in one of them? */
 } Window;
 
-typedef struct Flip {
-	Lower *lower;
+typedef struct Gather {
+	TensorProgram *program;
 	const Node *node;
 	const Shape *shape;
 	const Proj *old;
 	Proj *proj;
 	Window windows[WINDOWS_MOST];
 	uint32_t nwindows;
-} Flip;
+} Gather;
 
 /* ---- whether ---- */
 
@@ -67,19 +67,19 @@ static uint32_t mentions(const Access *access, IterId iter)
 
 /* Is the iterator, wherever operands mention it, a whole axis, and somewhere? Then its bounds are
  * that axis's. */
-static bool is_whole_axis(const Flip *f, IterId iter)
+static bool is_whole_axis(const Gather *f, IterId iter)
 {
 	const Piece *piece = &f->old->pieces[0];
 	uint32_t whole = 0, all = 0;
 	for (uint32_t arg = 0; arg < f->node->nargs; arg++) {
 		const Access *access = &piece->args[arg];
-		const Shape *shape = lower_shape(f->lower, f->node->args[arg]);
+		const Shape *shape = tensor_shape(f->program, f->node->args[arg]);
 		all += mentions(access, iter);
 		for (uint32_t a = 0; access->present && a < access->naxes; a++) {
 			const Index *index = &access->axes[a];
 			whole += index->nterms == 1 && index->terms[0].iter == iter &&
 				 index->terms[0].coef == 1 && !index->guarded &&
-				 size_is(f->lower->sizes, index->offset, 0) &&
+				 size_is(f->program->sizes, index->offset, 0) &&
 				 size_same(f->old->iters[iter].extent, shape_axis(shape, a)->size);
 		}
 	}
@@ -87,9 +87,9 @@ static bool is_whole_axis(const Flip *f, IterId iter)
 }
 
 /* Can the phases be told apart where the program is compiled? */
-static bool may_have_phases(const Flip *f, const Window *w)
+static bool may_have_phases(const Gather *f, const Window *w)
 {
-	const Sizes *sizes = f->lower->sizes;
+	const Sizes *sizes = f->program->sizes;
 	int64_t steps, first;
 	return size_is_const(sizes, f->old->iters[w->kernel].extent, &steps) && steps > 0 &&
 	       steps <= KERNEL_MOST && w->stride <= PHASES_MOST &&
@@ -99,9 +99,9 @@ static bool may_have_phases(const Flip *f, const Window *w)
 static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
 /* Leaves the cells outside of the picture away, where the phase has one step and they are known. */
-static bool narrow(const Flip *f, const Window *w, Phase *phase)
+static bool narrow(const Gather *f, const Window *w, Phase *phase)
 {
-	Sizes *sizes = f->lower->sizes;
+	Sizes *sizes = f->program->sizes;
 	Size zero = size_const(sizes, 0);
 	int64_t ahead, lo;
 	if (!size_is_const(sizes, phase->ahead, &ahead) || !size_is(sizes, phase->steps, 1))
@@ -121,11 +121,11 @@ static bool narrow(const Flip *f, const Window *w, Phase *phase)
 }
 
 /* The first step of the kernel that cells p + q*stride meet; -1: they meet none. */
-static int64_t first_step(const Flip *f, const Window *w, int64_t p, int64_t every)
+static int64_t first_step(const Gather *f, const Window *w, int64_t p, int64_t every)
 {
 	int64_t first = 0, steps = 0;
-	size_is_const(f->lower->sizes, w->first, &first);
-	size_is_const(f->lower->sizes, f->old->iters[w->kernel].extent, &steps);
+	size_is_const(f->program->sizes, w->first, &first);
+	size_is_const(f->program->sizes, f->old->iters[w->kernel].extent, &steps);
 	for (int64_t k = 0; k < every && k < steps; k++)
 		if (w->stride == 1 || (p - first - w->dilation * k) % w->stride == 0)
 			return k;
@@ -133,9 +133,9 @@ static int64_t first_step(const Flip *f, const Window *w, int64_t p, int64_t eve
 }
 
 /* Of the cells p + q*stride; false: they meet no step. */
-static bool phase_of(const Flip *f, const Window *w, int64_t p, Phase *phase)
+static bool phase_of(const Gather *f, const Window *w, int64_t p, Phase *phase)
 {
-	Sizes *sizes = f->lower->sizes;
+	Sizes *sizes = f->program->sizes;
 	Size cells = shape_axis(f->shape, w->axis)->size;
 	int64_t s = w->stride, common = gcd(w->dilation, s), steps = 0, first = 0;
 	int64_t k0 = first_step(f, w, p, s / common);
@@ -153,16 +153,16 @@ static bool phase_of(const Flip *f, const Window *w, int64_t p, Phase *phase)
 }
 
 /* Of the picture's first and last, counted from a cell's place. */
-static bool leaves_picture(const Flip *f, const Window *w, const Phase *phase)
+static bool leaves_picture(const Gather *f, const Window *w, const Phase *phase)
 {
-	Sizes *sizes = f->lower->sizes;
+	Sizes *sizes = f->program->sizes;
 	Size reach = size_scale(sizes, size_plus(sizes, phase->steps, -1), phase->apart);
 	Size last = size_add(sizes, phase->ahead, phase->cells);
 	return !size_ge(sizes, size_sub(sizes, phase->ahead, reach), size_const(sizes, 0)) ||
 	       !size_ge(sizes, f->old->iters[w->place].extent, last);
 }
 
-static void find_phases(const Flip *f, Window *w)
+static void find_phases(const Gather *f, Window *w)
 {
 	w->covers = true;
 	for (int64_t p = 0; p < w->stride; p++) {
@@ -177,7 +177,7 @@ static void find_phases(const Flip *f, Window *w)
 	}
 }
 
-static bool add_window(Flip *f, uint32_t axis)
+static bool add_window(Gather *f, uint32_t axis)
 {
 	const Access *result = &f->old->pieces[0].result;
 	const Index *index = &result->axes[axis];
@@ -199,20 +199,20 @@ static bool add_window(Flip *f, uint32_t axis)
 }
 
 /* Is it an axis as it is, by an iterator that no other axis has? */
-static bool is_plain(const Flip *f, uint32_t axis)
+static bool is_plain(const Gather *f, uint32_t axis)
 {
 	const Access *result = &f->old->pieces[0].result;
 	const Index *index = &result->axes[axis];
 	Size size = shape_axis(f->shape, axis)->size;
 	if (index->nterms == 0)
-		return !index->guarded && index->gather < 0 && size_is(f->lower->sizes, size, 1);
+		return !index->guarded && index->gather < 0 && size_is(f->program->sizes, size, 1);
 	return index->nterms == 1 && !index->guarded && index->terms[0].coef == 1 &&
 	       mentions(result, index->terms[0].iter) == 1 &&
-	       size_is(f->lower->sizes, index->offset, 0) &&
+	       size_is(f->program->sizes, index->offset, 0) &&
 	       size_same(f->old->iters[index->terms[0].iter].extent, size);
 }
 
-static bool finds_windows(Flip *f)
+static bool finds_windows(Gather *f)
 {
 	int64_t phases = 1;
 	bool plain = f->old && !f->old->linear && f->old->npieces == 1 &&
@@ -227,7 +227,7 @@ static bool finds_windows(Flip *f)
 
 /* ---- how ---- */
 
-static const Window *window_of(const Flip *f, IterId iter)
+static const Window *window_of(const Gather *f, IterId iter)
 {
 	for (uint32_t w = 0; w < f->nwindows; w++)
 		if (f->windows[w].place == iter || f->windows[w].kernel == iter)
@@ -235,7 +235,7 @@ static const Window *window_of(const Flip *f, IterId iter)
 	return NULL;
 }
 
-static IterId add_iter(Flip *f, IterId like, Size extent, bool reduced)
+static IterId add_iter(Gather *f, IterId like, Size extent, bool reduced)
 {
 	Iter iter = f->old->iters[like];
 	iter.extent = extent;
@@ -244,7 +244,7 @@ static IterId add_iter(Flip *f, IterId like, Size extent, bool reduced)
 	return f->proj->niters++;
 }
 
-static void add_iters(Flip *f)
+static void add_iters(Gather *f)
 {
 	for (uint32_t i = 0; i < f->nwindows; i++)
 		for (uint32_t p = 0; p < f->windows[i].nphases; p++) {
@@ -255,13 +255,39 @@ static void add_iters(Flip *f)
 		}
 }
 
-/* The places of the picture that a cell of the phase is written from. */
-static Index picture_index(const Flip *f, const Phase *phase)
+static void add_factor(const Gather *f, const IterId *iters, uint32_t n)
 {
-	Sizes *sizes = f->lower->sizes;
+	Factor *factor = &f->proj->factors[f->proj->nfactors++];
+	*factor = (Factor){ARENA_ARRAY(f->program->arena, IterId, n), n};
+	memcpy(factor->iters, iters, n * sizeof *iters);
+}
+
+/* Phases of a window run one after another. */
+static void add_factors(const Gather *f)
+{
+	IterId places[PHASES_MOST], kernels[PHASES_MOST];
+	f->proj->factors = ARENA_ARRAY(f->program->arena, Factor, f->proj->niters + 1);
+	f->proj->nfactors = 0;
+	for (IterId i = 0; i < f->old->niters; i++)
+		add_factor(f, &i, 1);
+	for (uint32_t i = 0; i < f->nwindows; i++) {
+		const Window *w = &f->windows[i];
+		for (uint32_t p = 0; p < w->nphases; p++) {
+			places[p] = w->phases[p].place;
+			kernels[p] = w->phases[p].kernel;
+		}
+		add_factor(f, places, w->nphases);
+		add_factor(f, kernels, w->nphases);
+	}
+}
+
+/* The places of the picture that a cell of the phase is written from. */
+static Index picture_index(const Gather *f, const Phase *phase)
+{
+	Sizes *sizes = f->program->sizes;
 	Size reach = size_scale(sizes, size_plus(sizes, phase->steps, -1), phase->apart);
 	Index index = {.gather = -1,
-		       .terms = ARENA_ARRAY(f->lower->arena, IndexTerm, 2),
+		       .terms = ARENA_ARRAY(f->program->arena, IndexTerm, 2),
 		       .nterms = 2,
 		       .offset = size_sub(sizes, phase->ahead, reach),
 		       .guarded = phase->guarded};
@@ -271,9 +297,9 @@ static Index picture_index(const Flip *f, const Phase *phase)
 }
 
 /* Turns a term of the kernel around: its steps of the phase from the last to the first. */
-static void turn_term(const Flip *f, const Phase *phase, Index *index, uint32_t t)
+static void turn_term(const Gather *f, const Phase *phase, Index *index, uint32_t t)
 {
-	Sizes *sizes = f->lower->sizes;
+	Sizes *sizes = f->program->sizes;
 	int64_t coef = index->terms[t].coef;
 	Size more = size_scale(sizes, size_plus(sizes, phase->steps, -1), phase->every);
 	Size last = size_plus(sizes, more, phase->k0);
@@ -282,10 +308,10 @@ static void turn_term(const Flip *f, const Phase *phase, Index *index, uint32_t 
 }
 
 /* The index of an operand's axis in the piece of these phases, one a window. */
-static Index flipped(const Flip *f, const Index *old, const uint32_t *phases)
+static Index gathered_index(const Gather *f, const Index *old, const uint32_t *phases)
 {
 	Index index = *old;
-	index.terms = ARENA_ARRAY(f->lower->arena, IndexTerm, old->nterms + 1);
+	index.terms = ARENA_ARRAY(f->program->arena, IndexTerm, old->nterms + 1);
 	for (uint32_t t = 0; t < old->nterms; t++) {
 		const Window *w = window_of(f, old->terms[t].iter);
 		const Phase *phase = w ? &w->phases[phases[w - f->windows]] : NULL;
@@ -298,20 +324,20 @@ static Index flipped(const Flip *f, const Index *old, const uint32_t *phases)
 	return index;
 }
 
-static Access flipped_access(const Flip *f, const Access *old, const uint32_t *phases)
+static Access gathered_access(const Gather *f, const Access *old, const uint32_t *phases)
 {
 	Access access = *old;
-	access.axes = ARENA_ARRAY(f->lower->arena, Index, old->naxes + 1);
+	access.axes = ARENA_ARRAY(f->program->arena, Index, old->naxes + 1);
 	for (uint32_t a = 0; old->present && a < old->naxes; a++)
-		access.axes[a] = flipped(f, &old->axes[a], phases);
+		access.axes[a] = gathered_index(f, &old->axes[a], phases);
 	return access;
 }
 
-static Access written(const Flip *f, const uint32_t *phases)
+static Access written(const Gather *f, const uint32_t *phases)
 {
 	const Access *old = &f->old->pieces[0].result;
 	Access access = *old;
-	access.axes = ARENA_ARRAY(f->lower->arena, Index, old->naxes + 1);
+	access.axes = ARENA_ARRAY(f->program->arena, Index, old->naxes + 1);
 	for (uint32_t a = 0; a < old->naxes; a++)
 		access.axes[a] = old->axes[a];
 	for (uint32_t i = 0; i < f->nwindows; i++) {
@@ -320,14 +346,14 @@ static Access written(const Flip *f, const uint32_t *phases)
 		Index *index = &access.axes[w->axis];
 		*index = (Index){.gather = -1,
 				 .nterms = 1,
-				 .terms = ARENA_ARRAY(f->lower->arena, IndexTerm, 1),
+				 .terms = ARENA_ARRAY(f->program->arena, IndexTerm, 1),
 				 .offset = phase->at};
 		index->terms[0] = (IndexTerm){phase->place, w->stride};
 	}
 	return access;
 }
 
-static void list_iter(const Flip *f, Piece *piece, IterId iter, bool reduced)
+static void list_iter(const Gather *f, Piece *piece, IterId iter, bool reduced)
 {
 	if (f->proj->iters[iter].reduced != reduced)
 		return;
@@ -337,7 +363,7 @@ static void list_iter(const Flip *f, Piece *piece, IterId iter, bool reduced)
 	piece->iters[piece->niters++] = iter;
 }
 
-static void list_iters_of(const Flip *f, Piece *piece, const Access *access, bool reduced)
+static void list_iters_of(const Gather *f, Piece *piece, const Access *access, bool reduced)
 {
 	for (uint32_t a = 0; access->present && a < access->naxes; a++)
 		for (uint32_t t = 0; t < access->axes[a].nterms; t++)
@@ -346,9 +372,9 @@ static void list_iters_of(const Flip *f, Piece *piece, const Access *access, boo
 
 /* The result's, as its axes are; then the sum's, as those of the picture are, with the kernel where
  * the picture goes by. */
-static void list_iters(const Flip *f, Piece *piece)
+static void list_iters(const Gather *f, Piece *piece)
 {
-	piece->iters = ARENA_ARRAY(f->lower->arena, IterId, f->proj->niters + 1);
+	piece->iters = ARENA_ARRAY(f->program->arena, IterId, f->proj->niters + 1);
 	list_iters_of(f, piece, &piece->result, false);
 	for (int pictures = 1; pictures >= 0; pictures--)
 		for (uint32_t arg = 0; arg < f->node->nargs; arg++)
@@ -357,18 +383,18 @@ static void list_iters(const Flip *f, Piece *piece)
 				list_iters_of(f, piece, &piece->args[arg], true);
 }
 
-static void add_piece(Flip *f, const uint32_t *phases)
+static void add_piece(Gather *f, const uint32_t *phases)
 {
 	Piece *piece = &f->proj->pieces[f->proj->npieces++];
 	*piece = (Piece){.result = written(f, phases),
-			 .args = ARENA_ARRAY(f->lower->arena, Access, f->node->nargs + 1)};
+			 .args = ARENA_ARRAY(f->program->arena, Access, f->node->nargs + 1)};
 	for (uint32_t arg = 0; arg < f->node->nargs; arg++)
-		piece->args[arg] = flipped_access(f, &f->old->pieces[0].args[arg], phases);
+		piece->args[arg] = gathered_access(f, &f->old->pieces[0].args[arg], phases);
 	list_iters(f, piece);
 }
 
 /* The pieces of all combinations of phases, the last window's fastest. */
-static void add_pieces(Flip *f)
+static void add_pieces(Gather *f)
 {
 	uint32_t phases[WINDOWS_MOST] = {0};
 	uint32_t w = 0;
@@ -379,9 +405,9 @@ static void add_pieces(Flip *f)
 	} while (w > 0);
 }
 
-static Proj *flip(Flip *f)
+static Proj *gathered(Gather *f)
 {
-	Arena *arena = f->lower->arena;
+	Arena *arena = f->program->arena;
 	uint32_t niters = f->old->niters, npieces = 1;
 	for (uint32_t w = 0; w < f->nwindows; w++) {
 		niters += 2 * f->windows[w].nphases;
@@ -392,53 +418,64 @@ static Proj *flip(Flip *f)
 	proj->iters = ARENA_ARRAY(arena, Iter, niters);
 	memcpy(proj->iters, f->old->iters, f->old->niters * sizeof *proj->iters);
 	proj->pieces = ARENA_ARRAY(arena, Piece, npieces);
-	proj->npieces = proj->nfactors = 0;
+	proj->npieces = 0;
 	proj->injective = false;
 	proj->surjective = proj->apart = true;
 	for (uint32_t w = 0; w < f->nwindows; w++)
 		proj->surjective &= f->windows[w].covers;
 	add_iters(f);
+	add_factors(f);
 	add_pieces(f);
 	return proj;
 }
 
 /* ---- the program ---- */
 
-/* A list of its own, which may grow. */
-static Margins *margins_copied(const Lower *lower, NodeId node)
+/* A list of its own, which margins_add makes longer. */
+static Margins *margins_copied(const TensorProgram *program, NodeId node)
 {
-	uint32_t n = shape_naxes(lower_shape(lower, node));
+	uint32_t n = shape_naxes(tensor_shape(program, node));
 	Margins *copies = NULL, **end = &copies;
-	for (const Margins *m = lower->inference->margins[node]; m; m = m->next) {
-		Margins *copy = *end = ARENA_NEW(lower->arena, Margins);
+	for (const Margins *m = program->inference->margins[node]; m; m = m->next) {
+		Margins *copy = *end = ARENA_NEW(program->arena, Margins);
 		*copy = (Margins){.reduce = m->reduce,
-				  .axes = ARENA_ARRAY(lower->arena, Margin, n + 1)};
+				  .axes = ARENA_ARRAY(program->arena, Margin, n + 1)};
 		memcpy(copy->axes, m->axes, n * sizeof *copy->axes);
 		end = &copy->next;
 	}
 	return copies;
 }
 
-void flip_windows(Lower *lower)
+static Inference *copied(const TensorProgram *program)
 {
-	uint32_t n = (uint32_t)lower->graph->nodes.n;
-	Inference *flipped = ARENA_NEW(lower->arena, Inference);
-	*flipped = *lower->inference;
-	flipped->projs = ARENA_ARRAY(lower->arena, Proj *, n + 1);
-	flipped->margins = ARENA_ARRAY(lower->arena, Margins *, n + 1);
+	uint32_t n = (uint32_t)program->graph->nodes.n;
+	Inference *copy = ARENA_NEW(program->arena, Inference);
+	*copy = *program->inference;
+	copy->projs = ARENA_ARRAY(program->arena, Proj *, n + 1);
+	copy->margins = ARENA_ARRAY(program->arena, Margins *, n + 1);
 	for (NodeId id = 0; id < n; id++) {
-		flipped->projs[id] = lower->inference->projs[id];
-		flipped->margins[id] = margins_copied(lower, id);
+		copy->projs[id] = program->inference->projs[id];
+		copy->margins[id] = margins_copied(program, id);
 	}
-	for (NodeId id = 0; id < n; id++) {
-		Flip f = {.lower = lower,
-			  .node = lower_node(lower, id),
-			  .shape = lower_shape(lower, id),
-			  .old = lower_proj(lower, id)};
+	return copy;
+}
+
+bool gather_windows(TensorProgram *program)
+{
+	Inference *inference = NULL;
+	for (NodeId id = 0; id < program->graph->nodes.n; id++) {
+		Gather f = {.program = program,
+			    .node = tensor_node(program, id),
+			    .shape = tensor_shape(program, id),
+			    .old = tensor_proj(program, id)};
 		if (!finds_windows(&f))
 			continue;
-		flipped->projs[id] = flip(&f);
-		margins_add(flipped, id, lower->arena);
+		inference = inference ? inference : copied(program);
+		inference->projs[id] = gathered(&f);
+		margins_add(inference, id, program->arena);
+		PUSH(program->arena, program->made, id);
 	}
-	lower->inference = flipped;
+	if (inference)
+		program->inference = inference;
+	return inference != NULL;
 }

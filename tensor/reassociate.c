@@ -8,7 +8,7 @@
  * batch axis, whatever is known of it, also where it is one and has no iterator: a member of a
  * batch has the same bits in any.
  */
-#include "lower/triple.h"
+#include "tensor/reassociate.h"
 
 enum { DIM_GUESS = 32 };
 /* In steps: a cell between, stored and read, where it stays in a cache and where it may not; a
@@ -18,15 +18,15 @@ enum { BETWEEN_BITS = 40 }; /* no more than 2^40 cells between */
 
 /* ---- letters ---- */
 
-static double guess(const Lower *lower, Size size)
+static double guess(const TensorProgram *program, Size size)
 {
-	uint32_t n = sizes_ndims(lower->sizes);
-	int64_t *dims = ARENA_ARRAY(lower->scratch, int64_t, n + 1), value;
+	uint32_t n = sizes_ndims(program->sizes);
+	int64_t *dims = ARENA_ARRAY(program->scratch, int64_t, n + 1), value;
 	for (DimId d = 0; d < n; d++) {
-		int64_t least = sizes_dim(lower->sizes, d)->at_least;
+		int64_t least = sizes_dim(program->sizes, d)->at_least;
 		dims[d] = least > DIM_GUESS ? least : DIM_GUESS;
 	}
-	return size_eval(lower->sizes, size, dims, &value) && value >= 0 ? (double)value
+	return size_eval(program->sizes, size, dims, &value) && value >= 0 ? (double)value
 									 : DIM_GUESS;
 }
 
@@ -55,9 +55,9 @@ static Called called(const SpecRow *row, uint32_t n, uint32_t i)
 	return (Called){axis->kind == SPEC_LETTER ? axis->letter : NULL, -1};
 }
 
-static bool has_called(const Triple *s, uint32_t arg, Called letter)
+static bool has_called(const Reassociation *s, uint32_t arg, Called letter)
 {
-	const Shape *shape = lower_shape(s->lower, s->node->args[arg]);
+	const Shape *shape = tensor_shape(s->program, s->node->args[arg]);
 	for (int kind = 0; kind < ROW_KINDS; kind++)
 		for (uint32_t i = 0; i < shape->rows[kind].n; i++) {
 			Called own = called(&s->node->spec->operands[arg].rows[kind],
@@ -69,7 +69,7 @@ static bool has_called(const Triple *s, uint32_t arg, Called letter)
 }
 
 /* A batch axis of the result, whose iterators are letters of a batch. */
-static bool add_batch_axis(Triple *s, uint32_t axis, uint32_t naxes)
+static bool add_batch_axis(Reassociation *s, uint32_t axis, uint32_t naxes)
 {
 	const Index *index = &s->piece->result.axes[axis];
 	for (uint32_t t = 0; t < index->nterms; t++)
@@ -90,17 +90,17 @@ static bool add_batch_axis(Triple *s, uint32_t axis, uint32_t naxes)
 	return true;
 }
 
-static bool find_letters(Triple *s)
+static bool find_letters(Reassociation *s)
 {
 	if (s->old->niters > LETTERS_MOST)
 		return false;
 	s->nletters = s->old->niters;
 	for (uint32_t i = 0; i < s->nletters; i++)
-		s->letters[i] = (Letter){guess(s->lower, s->old->iters[i].extent), UINT32_MAX};
+		s->letters[i] = (Letter){guess(s->program, s->old->iters[i].extent), UINT32_MAX};
 	s->result = letters_of(&s->piece->result);
 	for (uint32_t arg = 0; arg < 3; arg++)
 		s->has[arg] = letters_of(&s->piece->args[arg]);
-	uint32_t nbatch = lower_shape(s->lower, s->id)->rows[ROW_BATCH].n;
+	uint32_t nbatch = tensor_shape(s->program, s->id)->rows[ROW_BATCH].n;
 	for (uint32_t axis = 0; axis < nbatch; axis++)
 		if (!add_batch_axis(s, axis, nbatch))
 			return false;
@@ -119,7 +119,7 @@ static bool is_guarded(const Access *access)
 
 /* Is a step that is skipped as good as one that adds a product with 0? For sums alone: the least
  * float is not what a greatest sum skips, beside an infinity. */
-static bool distributes(const Triple *s)
+static bool distributes(const Reassociation *s)
 {
 	const Node *node = s->node;
 	Op reduce = node_reduce_op(node);
@@ -134,13 +134,13 @@ static bool distributes(const Triple *s)
 				  : node->op == (reduce == OP_MAX ? OP_MIN : OP_MAX);
 }
 
-static bool suits(const Triple *s)
+static bool suits(const Reassociation *s)
 {
 	return s->old && s->node->used && s->node->kind == NODE_SPEC && s->node->nargs == 3 &&
 	       s->node->spec && s->old->npieces == 1 && !s->old->linear && proj_reduces(s->old);
 }
 
-static double steps(const Triple *s, Letters letters)
+static double steps(const Reassociation *s, Letters letters)
 {
 	double n = 1;
 	for (uint32_t i = 0; i < s->nletters; i++)
@@ -149,14 +149,14 @@ static double steps(const Triple *s, Letters letters)
 	return n;
 }
 
-static Letters letters_between(const Triple *s, uint32_t other)
+static Letters letters_between(const Reassociation *s, uint32_t other)
 {
 	Letters pair = s->has[(other + 1) % 3] | s->has[(other + 2) % 3];
 	return pair & (s->result | s->has[other]);
 }
 
 /* Of the order that takes operand `other` last. */
-static double cost_of(const Triple *s, uint32_t other)
+static double cost_of(const Reassociation *s, uint32_t other)
 {
 	Letters pair = s->has[(other + 1) % 3] | s->has[(other + 2) % 3];
 	Letters between = letters_between(s, other);
@@ -166,9 +166,9 @@ static double cost_of(const Triple *s, uint32_t other)
 }
 
 /* Is what is between of a size that may be? */
-static bool has_room(const Triple *s, uint32_t other)
+static bool has_room(const Reassociation *s, uint32_t other)
 {
-	Sizes *sizes = s->lower->sizes;
+	Sizes *sizes = s->program->sizes;
 	Letters between = letters_between(s, other);
 	Size cells = size_const(sizes, (int64_t)1 << (62 - BETWEEN_BITS));
 	int64_t n;
@@ -179,7 +179,7 @@ static bool has_room(const Triple *s, uint32_t other)
 }
 
 /* Does a pair sum along the last axis of its larger operand, which is read in line then? */
-static bool sums_last(const Triple *s, uint32_t other)
+static bool sums_last(const Reassociation *s, uint32_t other)
 {
 	uint32_t a = (other + 1) % 3, b = (other + 2) % 3;
 	uint32_t large = steps(s, s->has[a]) < steps(s, s->has[b]) ? b : a;
@@ -191,7 +191,7 @@ static bool sums_last(const Triple *s, uint32_t other)
 
 /* The cheapest order, of equals one that sums along a last axis, else the first; false: the one
  * nest is cheaper. */
-static bool choose_order(Triple *s)
+static bool choose_order(Reassociation *s)
 {
 	double least = 2 * steps(s, s->has[0] | s->has[1] | s->has[2] | s->result);
 	bool found = false, in_line = false;
@@ -212,7 +212,7 @@ static bool choose_order(Triple *s)
 	return found;
 }
 
-bool triple_choose(Triple *s)
+bool reassociation_choose(Reassociation *s)
 {
 	s->piece = s->old ? s->old->pieces : NULL;
 	return suits(s) && distributes(s) && find_letters(s) && choose_order(s);

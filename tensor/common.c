@@ -14,7 +14,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "lower/lowering.h"
+#include "tensor/passes.h"
 
 enum { WORTH = 16, CONST_BYTES = 1024 };
 
@@ -29,7 +29,7 @@ typedef struct Key {
 } Key;
 
 typedef struct Common {
-	Lower *lower;
+	TensorProgram *program;
 	NodeId *same;  /* by NodeId: the first that is equal */
 	uint32_t *cost; /* of its cells, from tensors that are computed anyway */
 	bool *alone;   /* equal to nothing else */
@@ -40,7 +40,7 @@ typedef struct Common {
 
 static void put(Common *common, Key *key, uint64_t word)
 {
-	PUSH(common->lower->scratch, *key, word);
+	PUSH(common->program->scratch, *key, word);
 }
 
 /* ---- keys ---- */
@@ -120,7 +120,7 @@ static void put_leaf(Common *common, Key *key, const Node *node)
 		put_bytes(common, key, &node->number, sizeof node->number);
 		break;
 	case NODE_SIZE:
-		put(common, key, lower_size(common->lower, node->size_expr).id);
+		put(common, key, tensor_size(common->program->inference, node->size_expr).id);
 		break;
 	case NODE_SCALAR: put(common, key, node->scalar_index); break;
 	case NODE_CONST: put_data(common, key, node); break;
@@ -130,8 +130,8 @@ static void put_leaf(Common *common, Key *key, const Node *node)
 
 static Key key_of(Common *common, NodeId id)
 {
-	const Node *node = lower_node(common->lower, id);
-	const Proj *proj = lower_proj(common->lower, id);
+	const Node *node = tensor_node(common->program, id);
+	const Proj *proj = tensor_proj(common->program, id);
 	Key key = {0};
 	put(common, &key, node->kind);
 	put(common, &key, node->op);
@@ -140,7 +140,7 @@ static Key key_of(Common *common, NodeId id)
 	put(common, &key, node->nargs);
 	for (uint32_t i = 0; i < node->nargs; i++)
 		put(common, &key, common->same[node->args[i]]);
-	put_shape(common, &key, lower_shape(common->lower, id));
+	put_shape(common, &key, tensor_shape(common->program, id));
 	put_leaf(common, &key, node);
 	if (proj)
 		put_proj(common, &key, proj);
@@ -151,7 +151,7 @@ static Key key_of(Common *common, NodeId id)
 
 static bool is_alone(const Common *common, NodeId id)
 {
-	const Node *node = lower_node(common->lower, id);
+	const Node *node = tensor_node(common->program, id);
 	switch (node->kind) {
 	case NODE_INPUT:
 	case NODE_PARAM:
@@ -160,14 +160,14 @@ static bool is_alone(const Common *common, NodeId id)
 	default: break;
 	}
 	return !node->used || node->target != NODE_NONE || node->like != NODE_NONE ||
-	       common->lower->inference->margins[id];
+	       common->program->inference->margins[id];
 }
 
 /* Also nodes of an initialiser, and what follows from a tensor that a routine assigns to: it is not
  * the same before and after. */
 static void mark_alone(Common *common, bool *changes)
 {
-	const Graph *graph = common->lower->graph;
+	const Graph *graph = common->program->graph;
 	for (uint32_t i = 0; i < graph->init.norder; i++)
 		common->alone[graph->init.order[i]] = true;
 	for (NodeId id = 0; id < graph->nodes.n; id++)
@@ -198,21 +198,21 @@ static NodeId first_of(Common *common, NodeId id)
 
 static bool is_as_large(const Common *common, NodeId a, NodeId b)
 {
-	return size_same(node_elements(common->lower, a), node_elements(common->lower, b));
+	return size_same(shape_elements(common->program->sizes, tensor_shape(common->program, a)), shape_elements(common->program->sizes, tensor_shape(common->program, b)));
 }
 
 /* Of a node that others could read instead of computing it again. */
 static uint32_t cost_of(const Common *common, NodeId id)
 {
-	const Node *node = lower_node(common->lower, id);
-	const Proj *proj = lower_proj(common->lower, id);
+	const Node *node = tensor_node(common->program, id);
+	const Proj *proj = tensor_proj(common->program, id);
 	if (!proj)
 		return 0;
-	bool stored = proj_reduces(proj) || expand_is_stored(node);
-	uint32_t cost = stored ? WORTH : lower_op_cost(node);
+	bool stored = proj_reduces(proj) || node_is_copy(node);
+	uint32_t cost = stored ? WORTH : node_cost(node);
 	for (uint32_t i = 0; i < node->nargs && cost < WORTH; i++) {
-		const Proj *arg = lower_proj(common->lower, node->args[i]);
-		if (expand_is_stored(lower_node(common->lower, node->args[i])))
+		const Proj *arg = tensor_proj(common->program, node->args[i]);
+		if (node_is_copy(tensor_node(common->program, node->args[i])))
 			continue; /* its readers stay where they are */
 		if (arg && (!proj_reduces(arg) || is_as_large(common, node->args[i], id)))
 			cost += common->cost[node->args[i]];
@@ -229,55 +229,56 @@ static bool is_read_instead(const Common *common, NodeId id)
 
 static NodeId *read_instead(const Common *common, const NodeId *nodes, uint32_t n)
 {
-	NodeId *read = ARENA_ARRAY(common->lower->arena, NodeId, n + 1);
+	NodeId *read = ARENA_ARRAY(common->program->arena, NodeId, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		read[i] = is_read_instead(common, nodes[i]) ? common->same[nodes[i]] : nodes[i];
 	return read;
 }
 
-static const Graph *rewire(const Common *common)
+static void rewire(const Common *common)
 {
-	const Lower *lower = common->lower;
-	Graph *graph = ARENA_NEW(lower->arena, Graph);
-	*graph = *lower->graph;
-	graph->nodes.at = ARENA_ARRAY(lower->arena, Node, graph->nodes.n + 1);
-	graph->routines.at = ARENA_ARRAY(lower->arena, Routine, graph->routines.n + 1);
+	TensorProgram *program = common->program;
+	Graph *graph = ARENA_NEW(program->arena, Graph);
+	*graph = *program->graph;
+	graph->nodes.at = ARENA_ARRAY(program->arena, Node, graph->nodes.n + 1);
+	graph->routines.at = ARENA_ARRAY(program->arena, Routine, graph->routines.n + 1);
 	for (NodeId id = 0; id < graph->nodes.n; id++) {
 		Node *node = &graph->nodes.at[id];
-		*node = lower->graph->nodes.at[id];
+		*node = program->graph->nodes.at[id];
 		node->args = read_instead(common, node->args, node->nargs);
 	}
 	for (size_t i = 0; i < graph->routines.n; i++) {
 		Routine *routine = &graph->routines.at[i];
-		*routine = lower->graph->routines.at[i];
+		*routine = program->graph->routines.at[i];
 		routine->outputs = read_instead(common, routine->outputs, routine->noutputs);
 	}
-	return graph;
+	Inference *inference = ARENA_NEW(program->arena, Inference);
+	*inference = *program->inference;
+	inference->graph = program->graph = graph;
+	program->inference = inference;
 }
 
 /* For messages: a schedule may name what is not computed. */
 static void describe(const Common *common, NodeId id)
 {
-	Lower *lower = common->lower;
-	const Node *node = lower_node(lower, id), *to = lower_node(lower, common->same[id]);
+	TensorProgram *program = common->program;
+	const Node *node = tensor_node(program, id), *to = tensor_node(program, common->same[id]);
 	if (!node->name)
 		return;
-	ScheduleEqual equal = {lower_identifier(lower, node->name),
-			       to->name ? lower_identifier(lower, to->name) : NULL, to->span};
-	PUSH(lower->arena, lower->program->made->equals, equal);
+	PUSH(program->arena, program->equals, ((TensorEqual){node->name, to->name, to->span}));
 }
 
-void lower_common(Lower *lower)
+bool common_tensors(TensorProgram *program)
 {
-	size_t n = lower->graph->nodes.n;
+	size_t n = program->graph->nodes.n;
 	bool any = false;
-	Common common = {.lower = lower};
-	common.same = ARENA_ARRAY(lower->scratch, NodeId, n + 1);
-	common.cost = ARENA_ARRAY(lower->scratch, uint32_t, n + 1);
-	common.alone = ARENA_ARRAY(lower->scratch, bool, n + 1);
-	common.keys = ARENA_ARRAY(lower->scratch, Key, n + 1);
-	common.next = ARENA_ARRAY(lower->scratch, NodeId, n + 1);
-	mark_alone(&common, ARENA_ARRAY(lower->scratch, bool, n + 1));
+	Common common = {.program = program};
+	common.same = ARENA_ARRAY(program->scratch, NodeId, n + 1);
+	common.cost = ARENA_ARRAY(program->scratch, uint32_t, n + 1);
+	common.alone = ARENA_ARRAY(program->scratch, bool, n + 1);
+	common.keys = ARENA_ARRAY(program->scratch, Key, n + 1);
+	common.next = ARENA_ARRAY(program->scratch, NodeId, n + 1);
+	mark_alone(&common, ARENA_ARRAY(program->scratch, bool, n + 1));
 	for (NodeId id = 0; id < n; id++) {
 		common.same[id] = common.alone[id] ? id : first_of(&common, id);
 		common.cost[id] = cost_of(&common, id);
@@ -288,5 +289,6 @@ void lower_common(Lower *lower)
 	}
 	hmfree(common.first);
 	if (any)
-		lower->graph = rewire(&common);
+		rewire(&common);
+	return any;
 }

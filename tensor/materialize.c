@@ -8,13 +8,13 @@
  * lanes run along both axes. It pays where what is written out is read for many i, and no epilogue
  * of a contraction reads it, whose lanes are others.
  */
-#include "lower/grow.h"
+#include "tensor/split.h"
 
 enum { ROUNDS_LEAST = 8 }; /* that read it again, where they are known */
 enum { CHAIN_MOST = 8 };   /* operations behind a contraction */
 
 typedef struct Expand {
-	const Lower *lower;
+	const TensorProgram *program;
 	const Proj *proj; /* of the operation */
 	const Access *arg, *result;
 	int64_t before, last; /* iterators of the result's last two axes */
@@ -28,7 +28,7 @@ static int64_t axis_iter(const Expand *e, const Access *access, uint32_t axis)
 {
 	const Index *index = &access->axes[axis];
 	bool plain = index->nterms == 1 && index->gather < 0 && !index->guarded &&
-		     index->terms[0].coef == 1 && size_is(e->lower->sizes, index->offset, 0);
+		     index->terms[0].coef == 1 && size_is(e->program->sizes, index->offset, 0);
 	return plain ? (int64_t)index->terms[0].iter : -1;
 }
 
@@ -51,7 +51,7 @@ static int64_t last_iter(const Expand *e)
 		if (iter >= 0)
 			last = iter;
 		else if (index->nterms > 0 || index->gather >= 0 ||
-			 !size_is(e->lower->sizes, index->offset, 0))
+			 !size_is(e->program->sizes, index->offset, 0))
 			return -1;
 	}
 	return last;
@@ -61,7 +61,7 @@ static int64_t last_iter(const Expand *e)
 static bool is_short(const Expand *e, int64_t iter, int64_t lanes)
 {
 	int64_t n;
-	return size_is_const(e->lower->sizes, e->proj->iters[iter].extent, &n) && n > 1 &&
+	return size_is_const(e->program->sizes, e->proj->iters[iter].extent, &n) && n > 1 &&
 	       n < lanes;
 }
 
@@ -75,7 +75,7 @@ static bool is_read_again(const Expand *e, int64_t lanes)
 		int64_t iter = axis_iter(e, e->result, axis);
 		if (iter < 0 || has_iter(e, iter))
 			continue;
-		if (!size_is_const(e->lower->sizes, e->proj->iters[iter].extent, &n))
+		if (!size_is_const(e->program->sizes, e->proj->iters[iter].extent, &n))
 			dims = true;
 		else
 			rounds = n < ROUNDS_LEAST ? rounds * n : ROUNDS_LEAST;
@@ -87,7 +87,7 @@ static bool suits(Expand *e, Dtype dtype)
 {
 	uint32_t n = e->result->naxes;
 	int64_t lanes = CACHE_LINE / (int64_t)dtype_bytes(dtype);
-	if (!e->arg->present || n < 2 || e->proj->niters > GROW_ITERS)
+	if (!e->arg->present || n < 2 || e->proj->niters > SPLIT_ITERS)
 		return false;
 	e->last = axis_iter(e, e->result, n - 1);
 	e->before = axis_iter(e, e->result, n - 2);
@@ -101,15 +101,15 @@ static bool suits(Expand *e, Dtype dtype)
 }
 
 /* Is it a contraction, or what follows one cell by cell? */
-static bool follows_contraction(const Lower *lower, NodeId id, uint32_t depth)
+static bool follows_contraction(const TensorProgram *program, NodeId id, uint32_t depth)
 {
-	const Node *node = lower_node(lower, id);
-	const Proj *proj = lower_proj(lower, id);
+	const Node *node = tensor_node(program, id);
+	const Proj *proj = tensor_proj(program, id);
 	if (!proj || depth == 0 || proj_reduces(proj))
 		return proj && proj_reduces(proj) && node->nargs > 1;
 	bool follows = false;
 	for (uint32_t i = 0; i < node->nargs && node->kind != NODE_SPEC; i++)
-		follows |= follows_contraction(lower, node->args[i], depth - 1);
+		follows |= follows_contraction(program, node->args[i], depth - 1);
 	return follows;
 }
 
@@ -118,7 +118,7 @@ static bool follows_contraction(const Lower *lower, NodeId id, uint32_t depth)
 /* Its axes: the operand's, without those of one element, and the one that it does not have. */
 static Access expanded(const Expand *e)
 {
-	Access access = {true, ARENA_ARRAY(e->lower->arena, Index, e->arg->naxes + 1), 0};
+	Access access = {true, ARENA_ARRAY(e->program->arena, Index, e->arg->naxes + 1), 0};
 	uint32_t n = e->result->naxes;
 	for (uint32_t axis = 0; axis < e->arg->naxes; axis++) {
 		int64_t iter = axis_iter(e, e->arg, axis);
@@ -136,18 +136,18 @@ static Shape shape_of(const Expand *e, const Access *access)
 {
 	Shape shape = {0};
 	Row *row = &shape.rows[ROW_OUTPUT];
-	row->axes = ARENA_ARRAY(e->lower->arena, Axis, access->naxes);
+	row->axes = ARENA_ARRAY(e->program->arena, Axis, access->naxes);
 	for (; row->n < access->naxes; row->n++)
 		row->axes[row->n] = (Axis){
 			.size = e->proj->iters[access->axes[row->n].terms[0].iter].extent};
 	return shape;
 }
 
-static NodeId add_expanded(Growing *g, const Expand *e, const Access *access, const Node *node,
+static NodeId add_expanded(Split *g, const Expand *e, const Access *access, const Node *node,
 			   uint32_t arg)
 {
 	const Node *operand = &g->graph->nodes.at[node->args[arg]];
-	Proj *proj = grow_proj(e->lower, e->proj, access, &e->arg, 1);
+	Proj *proj = split_proj(e->program, e->proj, access, &e->arg, 1);
 	Node wide = *node;
 	proj->surjective = true;
 	proj->injective = true;
@@ -156,39 +156,34 @@ static NodeId add_expanded(Growing *g, const Expand *e, const Access *access, co
 	wide.reduce = OP_NONE;
 	wide.dtype = operand->dtype;
 	wide.name = operand->name;
-	return grow_first(g, &wide, "wide", &node->args[arg], 1, shape_of(e, access), proj);
-}
-
-bool expand_is_stored(const Node *node)
-{
-	return node->kind == NODE_SPEC && node->op == OP_ID && node->reduce == OP_NONE;
+	return split_first(g, &wide, "wide", &node->args[arg], 1, shape_of(e, access), proj);
 }
 
 /* ---- operations ---- */
 
 /* The projection with another access of one operand. */
-static Proj *with_access(const Lower *lower, const Proj *old, uint32_t arg, Access access)
+static Proj *with_access(const TensorProgram *program, const Proj *old, uint32_t arg, Access access)
 {
-	Proj *proj = ARENA_NEW(lower->arena, Proj);
-	Piece *piece = ARENA_NEW(lower->arena, Piece);
+	Proj *proj = ARENA_NEW(program->arena, Proj);
+	Piece *piece = ARENA_NEW(program->arena, Piece);
 	*proj = *old;
 	*piece = old->pieces[0];
 	proj->pieces = piece;
-	piece->args = ARENA_ARRAY(lower->arena, Access, proj->nargs);
+	piece->args = ARENA_ARRAY(program->arena, Access, proj->nargs);
 	for (uint32_t i = 0; i < proj->nargs; i++)
 		piece->args[i] = i == arg ? access : old->pieces[0].args[i];
 	return proj;
 }
 
-Proj *expand_args(Growing *g, NodeId id, Node *node)
+Proj *materialize_args(Split *g, NodeId id, Node *node)
 {
-	const Lower *lower = g->lower;
-	Proj *proj = lower->inference->projs[id];
+	const TensorProgram *program = g->program;
+	Proj *proj = program->inference->projs[id];
 	if (node->kind != NODE_POINTWISE || !node->used || node->target != NODE_NONE || !proj ||
-	    proj->linear || proj->npieces != 1 || follows_contraction(lower, id, CHAIN_MOST))
+	    proj->linear || proj->npieces != 1 || follows_contraction(program, id, CHAIN_MOST))
 		return proj;
 	for (uint32_t arg = 0; arg < node->nargs; arg++) {
-		Expand e = {.lower = lower,
+		Expand e = {.program = program,
 			    .proj = proj,
 			    .arg = &proj->pieces[0].args[arg],
 			    .result = &proj->pieces[0].result};
@@ -196,7 +191,7 @@ Proj *expand_args(Growing *g, NodeId id, Node *node)
 			continue;
 		Access access = expanded(&e);
 		node->args[arg] = add_expanded(g, &e, &access, node, arg);
-		proj = with_access(lower, proj, arg, access);
+		proj = with_access(program, proj, arg, access);
 	}
 	return proj;
 }

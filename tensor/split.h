@@ -1,0 +1,36 @@
+/* Nodes that become two: reductions in steps, before anything is decided (split.c). */
+#ifndef TSR_TENSOR_SPLIT_H
+#define TSR_TENSOR_SPLIT_H
+
+#include "tensor/tensor.h"
+
+enum { SPLIT_ITERS = 64 }; /* at most, in a projection */
+
+typedef struct Split {
+	TensorProgram *program;
+	Graph *graph;
+	Inference *inference;
+	NodeId *now; /* by old number: the new one */
+	bool *initial; /* by old number: of an initialiser, which stays as it is */
+} Split;
+
+/* A projection of one piece: iterators of `old`, of at most SPLIT_ITERS, as the accesses mention
+ * them; those that the result does not have are reduced. What else it says is the caller's. */
+Proj *split_proj(const TensorProgram *program, const Proj *old, const Access *result,
+		const Access *const *args, uint32_t nargs);
+/* A node like one of new numbers, called PREFIX_name, that is no assignment: its number. */
+NodeId split_first(Split *g, const Node *node, const char *prefix, const NodeId *args,
+		  uint32_t nargs, Shape shape, Proj *proj);
+/* What stands for the old node `id`: the same with other operands. */
+void split_last(Split *g, NodeId id, const Node *node, const NodeId *args, uint32_t nargs,
+	       Proj *proj);
+
+/* reassociate_split.c, two_stage.c: the node, whose own references are new numbers, as two; false: it stays
+ * one. */
+bool reassociate_add(Split *g, NodeId id, const Node *node);
+bool two_stage_add(Split *g, NodeId id, const Node *node);
+/* materialize.c: of an elementwise operation, operands that are better written out are; its projection.
+ */
+Proj *materialize_args(Split *g, NodeId id, Node *node);
+
+#endif

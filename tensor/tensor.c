@@ -1,0 +1,91 @@
+/* The passes over the tensor program, and what they share. */
+#include "tensor/passes.h"
+
+#include <string.h>
+
+const TensorPass tensor_passes[TENSOR_PASSES] = {
+	{"split", "reductions in two stages, products in pairs, operands written out", split_nodes},
+	{"gather", "windows that are written as windows that are read", gather_windows},
+	{"common", "equal tensors as one", common_tensors},
+};
+
+const TensorProgram *tensor_program(const Inference *inference, Arena *arena)
+{
+	TensorProgram *program = ARENA_NEW(arena, TensorProgram);
+	*program = (TensorProgram){.graph = inference->graph,
+				   .inference = inference,
+				   .sizes = inference->sizes,
+				   .arena = arena};
+	return program;
+}
+
+const TensorProgram *tensor_run(const TensorProgram *program, int pass)
+{
+	TensorProgram *next = ARENA_NEW(program->arena, TensorProgram);
+	*next = *program;
+	next->scratch = arena_new();
+	memset(&next->made, 0, sizeof next->made);
+	next->changed = tensor_passes[pass].run(next);
+	arena_free(next->scratch);
+	next->scratch = NULL;
+	return next;
+}
+
+const TensorProgram *tensor_run_all(const Inference *inference, Arena *arena)
+{
+	const TensorProgram *program = tensor_program(inference, arena);
+	for (int pass = 0; pass < TENSOR_PASSES; pass++) {
+		program = tensor_run(program, pass);
+		tensor_verify(program);
+	}
+	return program;
+}
+
+void tensor_verify(const TensorProgram *program)
+{
+	infer_verify_projections(program->inference, program->made.at, program->made.n);
+}
+
+void tensor_dump(FILE *out, const TensorProgram *program)
+{
+	if (program->changed)
+		infer_dump_proj(out, program->inference);
+	else
+		fputs("(unchanged)\n", out);
+}
+
+Size tensor_size(const Inference *inference, const SizeExpr *expr)
+{
+	Sizes *sizes = inference->sizes;
+	switch (expr->kind) {
+	case SX_NUMBER:
+	case SX_FIXED: return size_const(sizes, expr->number);
+	case SX_DIM: return size_dim(sizes, expr->dim);
+	case SX_CAPTURE: return inference->captures[expr->capture];
+	default: break;
+	}
+	Size a = tensor_size(inference, expr->a), b = tensor_size(inference, expr->b);
+	switch (expr->kind) {
+	case SX_ADD: return size_add(sizes, a, b);
+	case SX_SUB: return size_sub(sizes, a, b);
+	case SX_MUL: return size_mul(sizes, a, b);
+	default: return size_div(sizes, a, b);
+	}
+}
+
+uint32_t node_cost(const Node *node)
+{
+	bool computes = node->kind == NODE_POINTWISE || node->kind == NODE_SPEC;
+	return computes ? op_instructions(node->op) : node->kind == NODE_COMPOSE;
+}
+
+bool node_is_copy(const Node *node)
+{
+	return node->kind == NODE_SPEC && node->op == OP_ID && node->reduce == OP_NONE;
+}
+
+Op node_reduce_op(const Node *node)
+{
+	bool reduces = node->kind == NODE_SPEC || node->kind == NODE_BLOCK;
+	return reduces && node->reduce != OP_NONE ? node->reduce : OP_ADD;
+}

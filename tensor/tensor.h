@@ -1,0 +1,95 @@
+/* The typed tensor program: the graph with its shapes and projections, between inference and
+ * lowering, and the passes that make another one from it.
+ *
+ *   program := graph: Graph, inference: Inference        shapes, projections and margins by node
+ *
+ * Invariant: inference->graph is the graph, args come before the nodes that read them, and every
+ * projection that a pass has made is well formed, stays inside its axes and writes each cell as
+ * often as it says (tensor_verify). A pass makes new tables; it changes none that it was given.
+ */
+#ifndef TSR_TENSOR_TENSOR_H
+#define TSR_TENSOR_TENSOR_H
+
+#include "infer/infer.h"
+
+/* A tensor that is not computed, since what reads it reads an equal one. */
+typedef struct TensorEqual {
+	Sym name, instead; /* instead: NULL: it has no name */
+	Span span;	   /* of the other */
+} TensorEqual;
+
+typedef struct TensorProgram {
+	const Graph *graph;
+	const Inference *inference;
+	Sizes *sizes;
+	Arena *arena;	      /* what passes make lives as long as it */
+	Arena *scratch;	      /* as long as a pass */
+	bool changed;	      /* the last pass has changed something */
+	VEC(NodeId) made;     /* by the last pass: nodes that it gave a projection */
+	VEC(TensorEqual) equals;
+} TensorProgram;
+
+/* The program as inference has left it; it belongs to `arena`. */
+const TensorProgram *tensor_program(const Inference *inference, Arena *arena);
+
+/* A pass: each says at its file's head what it makes of what. */
+typedef struct TensorPass {
+	const char *name, *makes;
+	bool (*run)(TensorProgram *program); /* false: it has changed nothing */
+} TensorPass;
+
+/* In the order in which they run. */
+enum { TENSOR_PASSES = 3 };
+extern const TensorPass tensor_passes[TENSOR_PASSES];
+
+/* What pass number `pass` makes of a program, which stays as it is. */
+const TensorProgram *tensor_run(const TensorProgram *program, int pass);
+/* All of them, verified. */
+const TensorProgram *tensor_run_all(const Inference *inference, Arena *arena);
+/* A checker that shares no code with the passes, over the nodes that the last pass made: a
+ * violation is a BUG. */
+void tensor_verify(const TensorProgram *program);
+/* The index maps of all operations, or `(unchanged)`. */
+void tensor_dump(FILE *out, const TensorProgram *program);
+
+static inline const Node *tensor_node(const TensorProgram *program, NodeId id)
+{
+	return &program->graph->nodes.at[id];
+}
+static inline const Shape *tensor_shape(const TensorProgram *program, NodeId id)
+{
+	return &program->inference->shapes[id];
+}
+static inline const Proj *tensor_proj(const TensorProgram *program, NodeId id)
+{
+	return program->inference->projs[id];
+}
+
+/* The size that an expression of sizes has. */
+Size tensor_size(const Inference *inference, const SizeExpr *expr);
+/* About how many instructions an element of the node's own operation takes. */
+uint32_t node_cost(const Node *node);
+/* What the node's elements are added up with; the sum, where it reduces nothing. */
+Op node_reduce_op(const Node *node);
+/* Is it a copy of an operand, as materialize.c makes them? */
+bool node_is_copy(const Node *node);
+
+/* ---- facts about projections (proj.c) ---- */
+
+/* One piece, every result axis is one iterator of its own or index 0, and every iterator of the
+ * result is there: the result's index gives the iterators. */
+bool proj_is_plain(const Proj *proj);
+/* The same, or pieces that go over all cells in steps, each over cells of its own (gather_windows.c)? */
+bool proj_computes_cells(const Proj *proj);
+/* Is an iterator reduced? */
+bool proj_reduces(const Proj *proj);
+/* Has an axis bounds that an index may leave: of any tensor, of the result? */
+bool proj_is_guarded(const Proj *proj);
+bool proj_writes_guarded(const Proj *proj);
+bool proj_same_access(const Access *a, const Access *b);
+/* Does operand `arg` have the result's own index? */
+bool proj_is_identity(const Piece *piece, uint32_t arg);
+/* How often operand `arg` is evaluated: the iterations of the pieces that it is in. */
+Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg);
+
+#endif

@@ -1,0 +1,133 @@
+/* The passes over the tensor program: what they make, and that the checker sees what is wrong with
+ * a projection that a pass has made. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "infer/check.h"
+#include "tensor/tensor.h"
+#include "test/unit/lower_fixture.h"
+
+enum { SPLIT, GATHER, COMMON };
+
+/* A program on which each pass has something to do. */
+static const TensorProgram *small_program(Small *s)
+{
+	NodeId a = small_leaf(s, "40, 60"), b = small_leaf(s, "60, 50"), c = small_leaf(s, "50, 30");
+	NodeId x = small_leaf(s, "n, 8, 32, 4"), g = small_leaf(s, "m, n"), w = small_leaf(s, "3, n");
+	NodeId chain = small_einsum(s, "i, j; j, k; k, l => i, l", "40, 30", 3, (NodeId[]){a, b, c});
+	NodeId sums = small_einsum(s, "n, h, g, c => n, g", "n, 32", 1, (NodeId[]){x});
+	NodeId window = small_einsum(s, "y, i; k, i => 2*y=+k", "2*m", 2, (NodeId[]){g, w});
+	NodeId first = small_pointwise(s, OP_EXP, "2*m", 1, (NodeId[]){window});
+	NodeId second = small_pointwise(s, OP_EXP, "2*m", 1, (NodeId[]){window});
+	NodeId both = small_pointwise(s, OP_ADD, "2*m", 2, (NodeId[]){first, second});
+	for (NodeId id = 0; id < s->graph.nodes.n; id++)
+		if (graph_node(&s->graph, id)->nargs > 0)
+			assert_non_null(small_derive(s, id));
+	(void)chain, (void)sums, (void)both;
+	s->graph.symbols = s->symbols;
+	s->graph.sizes = s->inference.sizes;
+	return tensor_program(&s->inference, s->arena);
+}
+
+static void each_pass_makes_something(void **state)
+{
+	const TensorProgram *program = small_program(*state);
+	static const size_t made[] = {[SPLIT] = 4, [GATHER] = 1, [COMMON] = 0};
+	for (int pass = 0; pass < TENSOR_PASSES; pass++) {
+		const TensorProgram *next = tensor_run(program, pass);
+		assert_true(next->changed);
+		assert_int_equal(next->made.n, made[pass]);
+		assert_ptr_equal(next->inference->graph, next->graph);
+		tensor_verify(next);
+		/* what it was made from is as it was */
+		assert_true(tensor_run(program, pass)->changed);
+		/* what nobody reads any more is still there, and found equal again */
+		assert_int_equal(tensor_run(next, pass)->changed, pass == COMMON);
+		program = next;
+	}
+}
+
+/* ---- damage ---- */
+
+static const char *answer(const TensorProgram *program, NodeId id)
+{
+	Checker c;
+	checker_init(&c, program->inference, program->arena);
+	return check_projection(&c, id);
+}
+
+static void expect_refused(const TensorProgram *program, NodeId id, const char *what)
+{
+	if (!answer(program, id))
+		fail_msg("%%%u with %s is accepted", id, what);
+}
+
+static void damage_extents(const TensorProgram *program, NodeId id)
+{
+	Proj *proj = program->inference->projs[id];
+	bool *runs = ARENA_ARRAY(program->arena, bool, proj->niters + 1);
+	for (uint32_t p = 0; p < proj->npieces; p++)
+		for (uint32_t i = 0; i < proj->pieces[p].niters; i++)
+			runs[proj->pieces[p].iters[i]] = true;
+	for (IterId i = 0; i < proj->niters; i++) {
+		Size *extent = &proj->iters[i].extent, was = *extent;
+		*extent = size_plus(program->sizes, was, 1);
+		if (runs[i])
+			expect_refused(program, id, "an iterator that runs on");
+		*extent = size_plus(program->sizes, was, -1);
+		if (runs[i] && !proj->iters[i].reduced && proj->surjective)
+			expect_refused(program, id, "an iterator that ends before");
+		*extent = was;
+	}
+}
+
+static void damage_pieces(const TensorProgram *program, NodeId id)
+{
+	Proj *proj = program->inference->projs[id];
+	Index *index = &proj->pieces[0].result.axes[0];
+	Size was = index->offset;
+	index->offset = size_plus(program->sizes, was, 1);
+	expect_refused(program, id, "a result that is shifted");
+	index->offset = was;
+	proj->clear = !proj->clear;
+	expect_refused(program, id, "a result that is cleared for nothing, or is not");
+	proj->clear = !proj->clear;
+	proj->npieces--;
+	expect_refused(program, id, "a piece that is missing");
+	proj->npieces++;
+	for (uint32_t p = 1; p < proj->npieces; p++) {
+		Access access = proj->pieces[p].result;
+		proj->pieces[p].result = proj->pieces[p - 1].result;
+		expect_refused(program, id, "a piece that is written to another's place");
+		proj->pieces[p].result = access;
+	}
+}
+
+static void what_a_pass_gets_wrong_is_seen(void **state)
+{
+	const TensorProgram *program = small_program(*state);
+	for (int pass = 0; pass < TENSOR_PASSES; pass++) {
+		program = tensor_run(program, pass);
+		for (size_t i = 0; i < program->made.n; i++) {
+			damage_extents(program, program->made.at[i]);
+			damage_pieces(program, program->made.at[i]);
+			assert_null(answer(program, program->made.at[i]));
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(each_pass_makes_something, small_setup,
+						small_teardown),
+		cmocka_unit_test_setup_teardown(what_a_pass_gets_wrong_is_seen, small_setup,
+						small_teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
