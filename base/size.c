@@ -2,10 +2,14 @@
  * arithmetic. See base/size_poly.h for the representation. */
 #include "base/size.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/size_poly.h"
+
+/* MERGED_TERMS: so many are not added one by one. FREE_TERMS: shorter sizes do not count in all. */
+enum { MERGED_TERMS = 8, FREE_TERMS = 16 };
 
 static int compare_sizes(const Sizes *sizes, Size a, Size b);
 
@@ -144,6 +148,39 @@ static uint32_t intern_mono(Sizes *sizes, const Factor *factors, uint32_t n)
 	return (uint32_t)sizes->monos.n - 1;
 }
 
+Size size_beyond(Sizes *sizes, SizeLimit limit)
+{
+	if (limit != LIMIT_EARLIER)
+		sizes->limit = limit;
+	sizes->nbeyond++;
+	return SIZE_BAD;
+}
+
+bool sizes_limit_is_number(const Sizes *sizes)
+{
+	return sizes->limit == LIMIT_NUMBER;
+}
+
+size_t sizes_nbeyond(const Sizes *sizes)
+{
+	return sizes->nbeyond;
+}
+
+const char *sizes_limit_text(const Sizes *sizes)
+{
+	static const char *const texts[] = {
+		[LIMIT_NUMBER] = "a number in it is beyond 2^62",
+		[LIMIT_TERMS] = "it has more than 16384 terms",
+		[LIMIT_ALL_TERMS] = "all sizes of the program have more than 8388608 terms together",
+		[LIMIT_DEGREE] = "a term of it is a product of more than 16 dims",
+		[LIMIT_DEPTH] = "quotients in it are nested more than 32 deep",
+		[LIMIT_WEIGHT] = "written out it has more than 262144 dims and numbers"};
+	_Static_assert(TERM_CAP == 16384 && ALL_TERMS_CAP == 8388608 && DEGREE_CAP == 16 &&
+			       DEPTH_CAP == 32 && WEIGHT_CAP == 262144,
+		       "the texts name the bounds");
+	return texts[sizes->limit];
+}
+
 Size size_intern(Sizes *sizes, const Term *terms, uint32_t n)
 {
 	uint64_t hash = XXH3_64bits(terms, n * sizeof *terms);
@@ -161,8 +198,13 @@ Size size_intern(Sizes *sizes, const Term *terms, uint32_t n)
 		if (mono->depth > poly.depth)
 			poly.depth = mono->depth;
 	}
-	if (n > TERM_CAP || poly.weight > WEIGHT_CAP || poly.depth > DEPTH_CAP)
-		return SIZE_BAD;
+	if (n > TERM_CAP)
+		return size_beyond(sizes, LIMIT_TERMS);
+	if (poly.weight > WEIGHT_CAP || poly.depth > DEPTH_CAP)
+		return size_beyond(sizes, poly.depth > DEPTH_CAP ? LIMIT_DEPTH : LIMIT_WEIGHT);
+	if (n > FREE_TERMS && sizes->nterms + n > ALL_TERMS_CAP)
+		return size_beyond(sizes, LIMIT_ALL_TERMS);
+	sizes->nterms += n;
 	Term *copy = ARENA_ARRAY(sizes->arena, Term, n);
 	if (n)
 		memcpy(copy, terms, n * sizeof *terms);
@@ -215,9 +257,10 @@ Size size_of_quotient(Sizes *sizes, AtomKind kind, Size num, Size den)
 	const Poly *n = poly_at(sizes, num), *d = poly_at(sizes, den);
 	Atom atom = {.kind = kind, .num = num, .den = den, .weight = n->weight + d->weight + 1};
 	atom.depth = 1 + (n->depth > d->depth ? n->depth : d->depth);
-	if (size_is_bad(num) || size_is_bad(den) || atom.weight > WEIGHT_CAP ||
-	    atom.depth > DEPTH_CAP)
+	if (size_is_bad(num) || size_is_bad(den))
 		return SIZE_BAD;
+	if (atom.weight > WEIGHT_CAP || atom.depth > DEPTH_CAP)
+		return size_beyond(sizes, atom.depth > DEPTH_CAP ? LIMIT_DEPTH : LIMIT_WEIGHT);
 	Term term = {1, mono_of_atom(sizes, intern_atom(sizes, atom)), 0};
 	return size_intern(sizes, &term, 1);
 }
@@ -262,12 +305,46 @@ bool mono_div(Sizes *sizes, uint32_t ia, uint32_t ib, uint32_t *quotient)
 	return true;
 }
 
-void work_add(const Sizes *sizes, Work *work, int64_t coef, uint32_t mono)
+/* ---- polynomials under construction ---- */
+
+void work_free(Work *work)
+{
+	if (work->at != work->few)
+		free(work->at);
+}
+
+void work_reserve(Work *work, uint32_t n)
+{
+	if (n <= work->cap)
+		return;
+	uint32_t cap = 2 * work->cap > n ? 2 * work->cap : n;
+	Term *at = work->at == work->few ? NULL : work->at;
+	at = realloc(at, cap * sizeof *at);
+	if (!at)
+		arena_out_of_memory("sizes");
+	if (work->at == work->few)
+		memcpy(at, work->few, work->n * sizeof *at);
+	work->at = at;
+	work->cap = cap;
+}
+
+static void work_fail(Work *work, SizeLimit limit)
+{
+	work->bad = true;
+	work->limit = limit;
+}
+
+static bool is_beyond(int64_t coef)
+{
+	return coef > COEF_CAP || coef < -COEF_CAP;
+}
+
+/* The place of the monomial in the order of terms. Most are added in that order. */
+static uint32_t find_place(const Sizes *sizes, const Work *work, uint32_t mono)
 {
 	uint32_t low = 0, high = work->n;
-	work->bad |= mono == UINT32_MAX;
-	if (coef == 0 || work->bad)
-		return;
+	if (high && compare_monos(sizes, work->at[high - 1].mono, mono) < 0)
+		return high;
 	while (low < high) {
 		uint32_t mid = (low + high) / 2;
 		if (compare_monos(sizes, work->at[mid].mono, mono) < 0)
@@ -275,45 +352,106 @@ void work_add(const Sizes *sizes, Work *work, int64_t coef, uint32_t mono)
 		else
 			high = mid;
 	}
-	Term *at = &work->at[low];
-	if (low < work->n && at->mono == mono) {
-		work->bad = __builtin_add_overflow(at->coef, coef, &at->coef) ||
-			    at->coef > COEF_CAP || at->coef < -COEF_CAP;
+	return low;
+}
+
+void work_add(const Sizes *sizes, Work *work, int64_t coef, uint32_t mono)
+{
+	if (mono == UINT32_MAX && !work->bad)
+		work_fail(work, LIMIT_DEGREE);
+	if (coef == 0 || work->bad)
+		return;
+	uint32_t place = find_place(sizes, work, mono);
+	Term *at = &work->at[place];
+	if (place < work->n && at->mono == mono) {
+		if (__builtin_add_overflow(at->coef, coef, &at->coef) || is_beyond(at->coef))
+			work_fail(work, LIMIT_NUMBER);
 		if (at->coef == 0)
-			memmove(at, at + 1, (--work->n - low) * sizeof *at);
-	} else if (work->n == WORK_CAP || coef > COEF_CAP || coef < -COEF_CAP) {
-		work->bad = true;
+			memmove(at, at + 1, (--work->n - place) * sizeof *at);
+	} else if (work->n == WORK_CAP || is_beyond(coef)) {
+		work_fail(work, is_beyond(coef) ? LIMIT_NUMBER : LIMIT_TERMS);
 	} else {
-		memmove(at + 1, at, (work->n++ - low) * sizeof *at);
+		work_reserve(work, work->n + 1);
+		at = &work->at[place];
+		memmove(at + 1, at, (work->n++ - place) * sizeof *at);
 		*at = (Term){coef, mono, 0};
+	}
+}
+
+/* Adds terms that stand in order, from the last to the first, in the room behind the work's own. */
+static void merge(const Sizes *sizes, Work *work, const Term *terms, uint32_t n)
+{
+	uint32_t own = work->n, end = own + n, to = end;
+	if (end > WORK_CAP) {
+		work_fail(work, LIMIT_TERMS);
+		return;
+	}
+	work_reserve(work, end);
+	while (n > 0) {
+		int order = own ? compare_monos(sizes, work->at[own - 1].mono, terms[n - 1].mono)
+				: -1;
+		if (order > 0) {
+			work->at[--to] = work->at[--own];
+			continue;
+		}
+		Term term = terms[--n];
+		if (order == 0 && own)
+			term.coef += work->at[--own].coef; /* each at most 2^62 */
+		if (is_beyond(term.coef))
+			work_fail(work, LIMIT_NUMBER);
+		if (term.coef)
+			work->at[--to] = term;
+	}
+	memmove(&work->at[own], &work->at[to], (end - to) * sizeof *work->at);
+	work->n = own + (end - to);
+}
+
+/* Adds the terms, which stand in order: one by one where that moves less. */
+static void work_add_terms(const Sizes *sizes, Work *work, const Work *terms)
+{
+	if (terms->bad && !work->bad)
+		work_fail(work, terms->limit);
+	if (work->bad)
+		return;
+	if (terms->n > MERGED_TERMS)
+		merge(sizes, work, terms->at, terms->n);
+	else
+		for (uint32_t i = 0; i < terms->n; i++)
+			work_add(sizes, work, terms->at[i].coef, terms->at[i].mono);
+}
+
+/* terms = factor * a; mono is that of the factor, or that of 1 */
+static void scale_terms(const Sizes *sizes, Work *terms, Size a, int64_t factor)
+{
+	const Poly *poly = poly_at(sizes, a);
+	if (size_is_bad(a))
+		work_fail(terms, LIMIT_EARLIER);
+	work_reserve(terms, poly->n);
+	for (uint32_t i = 0; i < poly->n && factor && !terms->bad; i++) {
+		Term term = poly->terms[i];
+		if (__builtin_mul_overflow(term.coef, factor, &term.coef) || is_beyond(term.coef))
+			work_fail(terms, LIMIT_NUMBER);
+		terms->at[terms->n++] = term;
 	}
 }
 
 void work_add_size(Sizes *sizes, Work *work, Size a, Term factor)
 {
-	Poly poly = *poly_at(sizes, a);
-	work->bad |= size_is_bad(a);
-	for (uint32_t i = 0; i < poly.n && !work->bad; i++) {
-		int64_t coef;
-		if (__builtin_mul_overflow(poly.terms[i].coef, factor.coef, &coef))
-			work->bad = true;
-		else
-			work_add(sizes, work, coef,
-				 mono_mul(sizes, poly.terms[i].mono, factor.mono));
+	WORK(terms);
+	scale_terms(sizes, &terms, a, factor.coef);
+	for (uint32_t i = 0; i < terms.n && factor.mono && !terms.bad; i++) {
+		terms.at[i].mono = mono_mul(sizes, terms.at[i].mono, factor.mono);
+		if (terms.at[i].mono == UINT32_MAX)
+			work_fail(&terms, LIMIT_DEGREE);
 	}
+	work_add_terms(sizes, work, &terms);
 }
 
 void work_add_scaled(const Sizes *sizes, Work *work, Size a, int64_t factor)
 {
-	const Poly *poly = poly_at(sizes, a);
-	work->bad |= size_is_bad(a);
-	for (uint32_t i = 0; i < poly->n && !work->bad; i++) {
-		int64_t coef;
-		if (__builtin_mul_overflow(poly->terms[i].coef, factor, &coef))
-			work->bad = true;
-		else
-			work_add(sizes, work, coef, poly->terms[i].mono);
-	}
+	WORK(terms);
+	scale_terms(sizes, &terms, a, factor);
+	work_add_terms(sizes, work, &terms);
 }
 
 Size work_intern(Sizes *sizes, Work *work)
@@ -321,14 +459,15 @@ Size work_intern(Sizes *sizes, Work *work)
 	for (uint32_t i = 0; i < work->n && !work->bad; i++)
 		if (mono_at(sizes, work->at[i].mono)->depth > 0)
 			return work_intern_over(sizes, work, 1);
-	return work->bad ? SIZE_BAD : size_intern(sizes, work->at, work->n);
+	return work->bad ? size_beyond(sizes, work->limit)
+			 : size_intern(sizes, work->at, work->n);
 }
 
 Size size_const(Sizes *sizes, int64_t value)
 {
 	Term term = {value, 0, 0};
-	if (value > COEF_CAP || value < -COEF_CAP)
-		return SIZE_BAD;
+	if (is_beyond(value))
+		return size_beyond(sizes, LIMIT_NUMBER);
 	if (value < 0 || value >= FEW_CONSTANTS)
 		return size_intern(sizes, &term, 1);
 	if (size_is_bad(sizes->constants[value]))
@@ -348,12 +487,11 @@ Size size_dim(Sizes *sizes, DimId dim)
 /* a + factor * b */
 static Size combine(Sizes *sizes, Size a, Size b, int64_t factor)
 {
-	Work work;
 	int64_t x, y;
 	if (size_is_const(sizes, a, &x) && size_is_const(sizes, b, &y))
 		if (!__builtin_mul_overflow(y, factor, &y) && !__builtin_add_overflow(x, y, &x))
 			return size_const(sizes, x);
-	work_clear(&work);
+	WORK(work);
 	work_add_scaled(sizes, &work, a, 1);
 	work_add_scaled(sizes, &work, b, factor);
 	return work_intern(sizes, &work);
@@ -362,6 +500,17 @@ static Size combine(Sizes *sizes, Size a, Size b, int64_t factor)
 Size size_add(Sizes *sizes, Size a, Size b)
 {
 	return combine(sizes, a, b, 1);
+}
+
+Size size_total(Sizes *sizes, Size before, Size added)
+{
+	uint32_t known = (uint32_t)sizes->polys.n;
+	Size total = size_add(sizes, before, added);
+	if (total.id >= known && poly_at(sizes, total)->n > LONG_TOTAL) {
+		sizes->polys.at[total.id].before = before;
+		sizes->polys.at[total.id].added = added;
+	}
+	return total;
 }
 
 Size size_sub(Sizes *sizes, Size a, Size b)
@@ -381,14 +530,16 @@ Size size_scale(Sizes *sizes, Size a, int64_t factor)
 
 Size size_mul(Sizes *sizes, Size a, Size b)
 {
-	Work work;
-	Poly poly = *poly_at(sizes, b);
 	int64_t x, y;
 	if (size_is_const(sizes, a, &x) && size_is_const(sizes, b, &y))
-		return __builtin_mul_overflow(x, y, &x) ? SIZE_BAD : size_const(sizes, x);
-	work_clear(&work);
-	work.bad = size_is_bad(a) || size_is_bad(b);
-	for (uint32_t i = 0; i < poly.n && !work.bad; i++)
-		work_add_size(sizes, &work, a, poly.terms[i]);
+		return __builtin_mul_overflow(x, y, &x) ? size_beyond(sizes, LIMIT_NUMBER)
+							: size_const(sizes, x);
+	if (size_is_bad(a) || size_is_bad(b))
+		return SIZE_BAD;
+	bool shorter = poly_at(sizes, a)->n < poly_at(sizes, b)->n;
+	Poly by = *poly_at(sizes, shorter ? a : b);
+	WORK(work);
+	for (uint32_t i = 0; i < by.n && !work.bad; i++)
+		work_add_size(sizes, &work, shorter ? b : a, by.terms[i]);
 	return work_intern(sizes, &work);
 }

@@ -44,6 +44,12 @@ typedef struct Sizes Sizes;
 #define SIZE_BAD ((Size){0})
 
 Sizes *sizes_new(Arena *arena);
+/* Why the last size that became SIZE_BAD did, for a message: "it has more than 16384 terms". */
+const char *sizes_limit_text(const Sizes *sizes);
+/* Was it a number that was too large, and not the form of the size? */
+bool sizes_limit_is_number(const Sizes *sizes);
+/* How many sizes have become SIZE_BAD so far because they passed a bound. */
+size_t sizes_nbeyond(const Sizes *sizes);
 DimId sizes_add_dim(Sizes *sizes, Dim dim);
 uint32_t sizes_ndims(const Sizes *sizes);
 const Dim *sizes_dim(const Sizes *sizes, DimId dim);
@@ -52,6 +58,11 @@ Size size_const(Sizes *sizes, int64_t value);
 Size size_dim(Sizes *sizes, DimId dim);
 Size size_add(Sizes *sizes, Size a, Size b);
 Size size_sub(Sizes *sizes, Size a, Size b);
+/* before + added, one of many running totals: what emits it may take it from `before`, so that n
+ * totals take n additions. */
+Size size_total(Sizes *sizes, Size before, Size added);
+/* Is a such a total, and long? */
+bool size_is_total(const Sizes *sizes, Size a, Size *before, Size *added);
 Size size_mul(Sizes *sizes, Size a, Size b);
 Size size_scale(Sizes *sizes, Size a, int64_t factor);
 Size size_plus(Sizes *sizes, Size a, int64_t value);
@@ -77,6 +88,8 @@ bool size_is_fraction(const Sizes *sizes, Size a);
 /* Is a a single symbolic dim? */
 bool size_is_dim(const Sizes *sizes, Size a, DimId *dim);
 bool size_uses_dim(const Sizes *sizes, Size a, DimId dim);
+/* Sets uses[d] for every dim that a uses. */
+void size_note_dims(const Sizes *sizes, Size a, bool *uses);
 /* Does b divide a for all values of the dims? (false: not known) */
 bool size_divides(const Sizes *sizes, Size b, Size a);
 /* Is a >= b for all admissible values (dims >= their at_least >= 0)? (false: not known) */
@@ -110,6 +123,9 @@ typedef struct SizeOp {
 	SizeCode code;
 	int64_t arg;
 } SizeOp;
+/* Values that wait while a program runs: no size needs more. Sums are halved down to 64 terms, which
+ * leaves up to eight, and each of at most 32 nested quotients has three operands of its own. */
+enum { SIZE_STACK = 512 };
 /* Appends the program of a; returns the number of operations. Deterministic. */
 size_t size_program(Arena *arena, const Sizes *sizes, Size a, SizeOp **ops);
 

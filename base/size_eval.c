@@ -45,6 +45,30 @@ bool size_uses_dim(const Sizes *sizes, Size a, DimId dim)
 	return false;
 }
 
+void size_note_dims(const Sizes *sizes, Size a, bool *uses)
+{
+	const Poly *poly = poly_at(sizes, a);
+	for (uint32_t i = 0; i < poly->n; i++) {
+		const Mono *mono = mono_at(sizes, poly->terms[i].mono);
+		for (uint32_t k = 0; k < mono->n; k++) {
+			const Atom *atom = atom_at(sizes, mono->factors[k].atom);
+			if (atom->kind == ATOM_DIM) {
+				uses[atom->dim] = true;
+				continue;
+			}
+			size_note_dims(sizes, atom->num, uses);
+			size_note_dims(sizes, atom->den, uses);
+		}
+	}
+}
+
+bool size_is_total(const Sizes *sizes, Size a, Size *before, Size *added)
+{
+	*before = poly_at(sizes, a)->before;
+	*added = poly_at(sizes, a)->added;
+	return !size_is_bad(*before);
+}
+
 typedef enum Evaluated { EVAL_VALUE, EVAL_REST, EVAL_OVERFLOW } Evaluated;
 
 static Evaluated evaluate(const Sizes *sizes, Size a, const int64_t *values, int64_t *out);
@@ -132,7 +156,9 @@ static Size substitute_atom(Sizes *sizes, Atom atom, const Size *by_dim)
 Size size_substitute(Sizes *sizes, Size a, const Size *by_dim)
 {
 	Poly poly = *poly_at(sizes, a);
-	Size sum = size_is_bad(a) ? SIZE_BAD : size_const(sizes, 0);
+	WORK(sum);
+	if (size_is_bad(a))
+		return SIZE_BAD;
 	for (uint32_t i = 0; i < poly.n; i++) {
 		Mono mono = *mono_at(sizes, poly.terms[i].mono);
 		Size product = size_const(sizes, poly.terms[i].coef);
@@ -142,7 +168,7 @@ Size size_substitute(Sizes *sizes, Size a, const Size *by_dim)
 			for (uint32_t power = 0; power < mono.factors[k].power; power++)
 				product = size_mul(sizes, product, by);
 		}
-		sum = size_add(sizes, sum, product);
+		work_add_scaled(sizes, &sum, product, 1);
 	}
-	return sum;
+	return work_intern(sizes, &sum);
 }

@@ -9,7 +9,7 @@
  */
 #include "base/size_poly.h"
 
-enum { STEP_LIMIT = 100000, ELIMINATION_LIMIT = 16 };
+enum { STEP_LIMIT = 100000, ELIMINATION_LIMIT = 16, SHIFTED_LIMIT = 256 };
 
 typedef struct Prover {
 	Sizes *sizes;
@@ -26,8 +26,7 @@ static int64_t ceil_div(int64_t a, int64_t b)
 
 static bool size_bound(Prover *p, Size a, int64_t *bound)
 {
-	Work work;
-	work_clear(&work);
+	WORK(work);
 	work_add_scaled(p->sizes, &work, a, 1);
 	return work_bound(p, &work, bound);
 }
@@ -56,7 +55,7 @@ static bool atom_bound(Prover *p, uint32_t id, int64_t *bound)
 /* product *= atom + bound */
 static void multiply_shifted(Prover *p, Work *product, uint32_t atom, int64_t bound)
 {
-	Work old;
+	WORK(old);
 	work_copy(&old, product);
 	uint32_t mono = mono_of_atom(p->sizes, atom);
 	work_clear(product);
@@ -69,15 +68,14 @@ static void multiply_shifted(Prover *p, Work *product, uint32_t atom, int64_t bo
 		else
 			work_add(p->sizes, product, coef, old.at[i].mono);
 	}
-	product->bad |= old.bad || p->steps < 0;
+	product->bad |= old.bad || p->steps < 0 || product->n > SHIFTED_LIMIT;
 }
 
 /* sum += the term with every atom written as its bound plus a remainder. */
 static bool add_shifted(Prover *p, Work *sum, Term term)
 {
 	Mono mono = *mono_at(p->sizes, term.mono);
-	Work product;
-	work_clear(&product);
+	WORK(product);
 	work_add(p->sizes, &product, term.coef, 0);
 	for (uint32_t i = 0; i < mono.n; i++) {
 		int64_t bound;
@@ -104,7 +102,7 @@ static bool eliminate(Prover *p, Work *work, int64_t *m)
 		bool least = atom.kind == ATOM_FLOOR && term.coef > 0;
 		if (!atom_divisor(p->sizes, &atom, m) || (least && !p->floors))
 			continue;
-		Work old;
+		WORK(old);
 		work_copy(&old, work);
 		work_clear(work);
 		for (uint32_t k = 0; k < old.n; k++) {
@@ -128,12 +126,11 @@ static bool eliminate(Prover *p, Work *work, int64_t *m)
 /* A lower bound of the polynomial (which is changed on the way). */
 static bool work_bound(Prover *p, Work *work, int64_t *bound)
 {
-	Work sum;
+	WORK(sum);
 	int64_t m, scale = 1;
 	for (int i = 0; i < ELIMINATION_LIMIT && eliminate(p, work, &m); i++)
 		if (__builtin_mul_overflow(scale, m, &scale))
 			return false;
-	work_clear(&sum);
 	*bound = 0;
 	for (uint32_t i = 0; i < work->n; i++)
 		if (work->bad || p->steps-- < 0 || !add_shifted(p, &sum, work->at[i]))
@@ -163,9 +160,8 @@ bool size_least(const Sizes *sizes, Size a, int64_t *least)
 static bool differ_by(const Sizes *sizes, Size a, Size b, bool floors)
 {
 	Prover prover = {tables_of(sizes), STEP_LIMIT, floors};
-	Work difference;
+	WORK(difference);
 	int64_t bound;
-	work_clear(&difference);
 	work_add_scaled(sizes, &difference, a, 1);
 	work_add_scaled(sizes, &difference, b, -1);
 	return work_bound(&prover, &difference, &bound) && bound >= 0;

@@ -12,8 +12,8 @@
  * positive.
  *
  * Bounds, so that hostile input costs little: TERM_CAP terms, DEGREE_CAP, DEPTH_CAP nested
- * quotients, and WEIGHT_CAP nodes when everything shared is written out; beyond any of them a
- * size is SIZE_BAD.
+ * quotients, WEIGHT_CAP nodes when everything shared is written out, and ALL_TERMS_CAP terms in all
+ * sizes together; beyond any of them a size is SIZE_BAD, and Sizes.limit says which it was.
  */
 #ifndef TSR_BASE_SIZE_POLY_H
 #define TSR_BASE_SIZE_POLY_H
@@ -23,12 +23,16 @@
 #include "base/size.h"
 
 enum {
-	TERM_CAP = 256,
-	WORK_CAP = 512,
+	TERM_CAP = 1 << 14,
+	ALL_TERMS_CAP = 1 << 23,
+	WORK_CAP = 2 * TERM_CAP,
+	WORK_FEW = 64,
+	LONG_TOTAL = 16,
+	LONG_SUM = 64, /* terms: shorter sums are printed whole, and emitted as they are printed */
 	FEW_CONSTANTS = 128,
 	DEGREE_CAP = 16,
 	DEPTH_CAP = 32,
-	WEIGHT_CAP = 16384,
+	WEIGHT_CAP = 1 << 18,
 };
 #define COEF_CAP ((int64_t)1 << 62)
 
@@ -61,6 +65,7 @@ typedef struct Term {
 typedef struct Poly {
 	const Term *terms;
 	uint32_t n, weight, depth;
+	Size before, added; /* of a long sum that size_total made; else SIZE_BAD */
 } Poly;
 
 /* Which ids have a hash: chains, one a bucket, through links that stand in the order of ids. */
@@ -75,8 +80,22 @@ typedef struct Table {
 	VEC(Link) links;
 } Table;
 
+/* LIMIT_EARLIER: the one that an operand passed. */
+typedef enum SizeLimit {
+	LIMIT_NUMBER,
+	LIMIT_TERMS,
+	LIMIT_ALL_TERMS,
+	LIMIT_DEGREE,
+	LIMIT_DEPTH,
+	LIMIT_WEIGHT,
+	LIMIT_EARLIER
+} SizeLimit;
+
 struct Sizes {
 	Arena *arena;
+	SizeLimit limit; /* that the last bad size passed */
+	size_t nbeyond;	 /* how many did */
+	size_t nterms;	 /* of all sizes */
 	VEC(Dim) dims;
 	VEC(Atom) atoms;
 	VEC(Mono) monos;
@@ -86,24 +105,47 @@ struct Sizes {
 };
 
 /* A polynomial under construction: sorted, without zero terms, not interned, its quotients not in
- * normal form. bad: a bound was passed. */
+ * normal form. bad: the bound `limit` was passed. Terms beyond the first few lie on the heap: declare
+ * one with WORK(name), which starts at 0 and is freed at the end of its scope. */
 typedef struct Work {
-	uint32_t n;
+	uint32_t n, cap;
 	bool bad;
-	Term at[WORK_CAP];
+	SizeLimit limit;
+	Term *at; /* few, or cap terms */
+	Term few[WORK_FEW];
 } Work;
+
+#define WORK(name)                                                                                 \
+	__attribute__((cleanup(work_free))) Work name;                                             \
+	work_init(&name)
+
+static inline void work_init(Work *work)
+{
+	work->n = 0;
+	work->cap = WORK_FEW;
+	work->bad = false;
+	work->limit = LIMIT_NUMBER;
+	work->at = work->few;
+}
+
+void work_free(Work *work);
+/* Room for so many terms. */
+void work_reserve(Work *work, uint32_t n);
 
 static inline void work_clear(Work *work)
 {
 	work->n = 0;
 	work->bad = false;
+	work->limit = LIMIT_NUMBER;
 }
 
 /* Of the terms that there are alone: most have few. */
 static inline void work_copy(Work *to, const Work *from)
 {
+	work_reserve(to, from->n);
 	to->n = from->n;
 	to->bad = from->bad;
+	to->limit = from->limit;
 	memcpy(to->at, from->at, from->n * sizeof *to->at);
 }
 
@@ -118,6 +160,9 @@ Size work_intern(Sizes *sizes, Work *work);
 Size work_intern_over(Sizes *sizes, Work *work, int64_t k);
 /* Terms that are in normal form already. */
 Size size_intern(Sizes *sizes, const Term *terms, uint32_t n);
+
+/* SIZE_BAD, for the reason. */
+Size size_beyond(Sizes *sizes, SizeLimit limit);
 
 /* UINT32_MAX where the degree is beyond its cap. */
 uint32_t mono_mul(Sizes *sizes, uint32_t a, uint32_t b);

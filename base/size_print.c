@@ -107,9 +107,9 @@ static bool has_mono(const Poly *poly, uint32_t mono)
 
 /* Moves the terms of the sum that go under the bar of a floor by m into its numerator; the others
  * go to kept. */
-static bool fold(const Sizes *sizes, Poly sum, const Poly *numerator, int64_t m, Work parts[2])
+static bool fold(const Sizes *sizes, Poly sum, const Poly *numerator, int64_t m, Work *num,
+		 Work *kept)
 {
-	Work *num = &parts[0], *kept = &parts[1];
 	for (uint32_t i = 0; i < numerator->n; i++)
 		work_add(sizes, num, numerator->terms[i].coef, numerator->terms[i].mono);
 	for (uint32_t i = 0; i < sum.n; i++) {
@@ -124,27 +124,44 @@ static bool fold(const Sizes *sizes, Poly sum, const Poly *numerator, int64_t m,
 	return !num->bad && !kept->bad && num->n > 0;
 }
 
+/* "d0 + d1 + ... + d31 + (936 terms) + d968 + ... + d999" */
+static void print_long(FILE *out, const Sizes *sizes, const Term *terms, uint32_t n)
+{
+	const uint32_t shown = LONG_SUM / 2;
+	for (uint32_t i = 0; i < n; i++) {
+		if (i == shown) {
+			fprintf(out, " + (%" PRIu32 " terms)", n - 2 * shown);
+			i = n - shown;
+		}
+		print_sign(out, terms[i].coef < 0, i == 0);
+		print_term(out, sizes, terms[i]);
+	}
+}
+
 static void print_terms(FILE *out, const Sizes *sizes, const Term *terms, uint32_t n)
 {
 	int64_t m = 1;
+	if (n > 2 * LONG_SUM) {
+		print_long(out, sizes, terms, n);
+		return;
+	}
 	uint32_t at = find_floor(sizes, terms, n, &m);
-	Work parts[2];
 	const Atom *atom = NULL;
-	work_clear(&parts[0]);
-	work_clear(&parts[1]);
+	WORK(num);
+	WORK(kept);
 	if (at < n) {
 		const Poly sum = {.terms = terms, .n = n};
 		atom = atom_at(sizes, mono_at(sizes, terms[at].mono)->factors[0].atom);
-		if (!fold(sizes, sum, poly_at(sizes, atom->num), m, parts))
+		if (!fold(sizes, sum, poly_at(sizes, atom->num), m, &num, &kept))
 			atom = NULL;
 	}
-	const Term *shown = atom ? parts[1].at : terms;
-	uint32_t nshown = atom ? parts[1].n : n;
+	const Term *shown = atom ? kept.at : terms;
+	uint32_t nshown = atom ? kept.n : n;
 	for (uint32_t i = 0; i < nshown; i++) {
 		print_sign(out, shown[i].coef < 0, i == 0);
 		if (atom && shown[i].mono == terms[at].mono)
 			print_fraction(out, sizes, atom,
-				       (Poly){.terms = parts[0].at, .n = parts[0].n});
+				       (Poly){.terms = num.at, .n = num.n});
 		else
 			print_term(out, sizes, shown[i]);
 	}
@@ -214,18 +231,30 @@ static void emit_term(Program *p, int64_t coef, const Mono *mono)
 	}
 }
 
+/* Long sums as balanced trees, so that no emitter's operands nest as deep as the sum is long. */
+static void emit_terms(Program *p, const Term *terms, uint32_t n)
+{
+	if (n > LONG_SUM) {
+		emit_terms(p, terms, n / 2);
+		emit_terms(p, terms + n / 2, n - n / 2);
+		emit(p, SIZE_ADD, 0);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t coef = terms[i].coef;
+		bool subtract = i > 0 && coef < 0;
+		emit_term(p, subtract ? -coef : coef, mono_at(p->sizes, terms[i].mono));
+		if (i > 0)
+			emit(p, subtract ? SIZE_SUB : SIZE_ADD, 0);
+	}
+}
+
 static void emit_size(Program *p, Size a)
 {
 	const Poly *poly = poly_at(p->sizes, a);
 	if (poly->n == 0)
 		emit(p, SIZE_CONST, 0);
-	for (uint32_t i = 0; i < poly->n; i++) {
-		int64_t coef = poly->terms[i].coef;
-		bool subtract = i > 0 && coef < 0;
-		emit_term(p, subtract ? -coef : coef, mono_at(p->sizes, poly->terms[i].mono));
-		if (i > 0)
-			emit(p, subtract ? SIZE_SUB : SIZE_ADD, 0);
-	}
+	emit_terms(p, poly->terms, poly->n);
 }
 
 size_t size_program(Arena *arena, const Sizes *sizes, Size a, SizeOp **ops)

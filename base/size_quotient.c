@@ -74,7 +74,7 @@ static bool find_fraction(const Sizes *sizes, const Work *work, uint32_t *atom, 
 /* work *= m, where one factor P/m of a term becomes P. */
 static void clear_fraction(Sizes *sizes, Work *work, uint32_t atom, int64_t m)
 {
-	Work old;
+	WORK(old);
 	work_copy(&old, work);
 	uint32_t fraction = mono_of_atom(sizes, atom);
 	work_clear(work);
@@ -137,7 +137,7 @@ static bool simplify(Sizes *sizes, Work *work)
 {
 	bool changed = false;
 	for (uint32_t i = 0; i < work->n && !work->bad;) {
-		Work simpler;
+		WORK(simpler);
 		Term term = work->at[i++];
 		if (!simplify_term(sizes, term, &simpler))
 			continue;
@@ -153,17 +153,16 @@ static bool simplify(Sizes *sizes, Work *work)
 
 Size work_intern_over(Sizes *sizes, Work *work, int64_t k)
 {
-	Work whole, rest;
+	WORK(whole);
+	WORK(rest);
 	do
 		clear_fractions(sizes, work, &k);
 	while (simplify(sizes, work));
 	if (work->bad)
-		return SIZE_BAD;
+		return size_beyond(sizes, work->limit);
 	int64_t g = shared_divisor(work->at, work->n, k, false);
 	divide_terms(work, g);
 	k /= g;
-	work_clear(&whole);
-	work_clear(&rest);
 	for (uint32_t i = 0; i < work->n; i++) {
 		Term term = work->at[i];
 		if (term.coef % k == 0)
@@ -178,13 +177,13 @@ Size work_intern_over(Sizes *sizes, Work *work, int64_t k)
 		Size atom = size_of_quotient(sizes, ATOM_QUOTIENT, num, size_const(sizes, k));
 		work_add_scaled(sizes, &whole, atom, sign);
 	}
-	return whole.bad ? SIZE_BAD : size_intern(sizes, whole.at, whole.n);
+	return whole.bad ? size_beyond(sizes, whole.limit)
+			 : size_intern(sizes, whole.at, whole.n);
 }
 
 static Size divide_constant(Sizes *sizes, Size a, int64_t k)
 {
-	Work work;
-	work_clear(&work);
+	WORK(work);
 	work_add_scaled(sizes, &work, a, 1);
 	return work_intern_over(sizes, &work, k);
 }
@@ -202,7 +201,7 @@ static bool join_floor(Sizes *sizes, Work *work, int64_t *k)
 		Atom atom = *atom_at(sizes, mono->factors[0].atom);
 		if (atom.kind != ATOM_FLOOR || !atom_divisor(sizes, &atom, &m))
 			continue;
-		Work old;
+		WORK(old);
 		work_copy(&old, work);
 		work_clear(work);
 		for (uint32_t t = 0; t < old.n; t++) {
@@ -226,12 +225,11 @@ static bool is_constant(const Work *work)
 /* floor(work / k), k > 0. */
 static Size floor_work(Sizes *sizes, Work *work, int64_t k)
 {
-	Work whole, rest;
+	WORK(whole);
+	WORK(rest);
 	do
 		clear_fractions(sizes, work, &k);
 	while (join_floor(sizes, work, &k));
-	work_clear(&whole);
-	work_clear(&rest);
 	for (uint32_t i = 0; i < work->n && !work->bad; i++) {
 		int64_t q = floor_div(work->at[i].coef, k);
 		work_add(sizes, &whole, q, work->at[i].mono);
@@ -244,15 +242,14 @@ static Size floor_work(Sizes *sizes, Work *work, int64_t k)
 		Size den = size_const(sizes, k / g);
 		work_add_scaled(sizes, &whole, size_of_quotient(sizes, ATOM_FLOOR, num, den), 1);
 	}
-	return work->bad || whole.bad ? SIZE_BAD : work_intern(sizes, &whole);
+	return work->bad ? size_beyond(sizes, work->limit) : work_intern(sizes, &whole);
 }
 
 Size size_floor(Sizes *sizes, Size a, int64_t b)
 {
-	Work work;
 	if (b <= 0 || b > COEF_CAP)
-		return SIZE_BAD;
-	work_clear(&work);
+		return size_beyond(sizes, LIMIT_NUMBER);
+	WORK(work);
 	work_add_scaled(sizes, &work, a, 1);
 	return floor_work(sizes, &work, b);
 }
@@ -264,15 +261,14 @@ Size size_ceil(Sizes *sizes, Size a, int64_t b)
 
 bool size_div_exact(Sizes *sizes, Size a, Size b, Size *q)
 {
-	Work rest, quotient;
 	Poly by = *poly_at(sizes, b);
 	if (size_is_bad(a) || by.n == 0)
 		return false;
 	Term lead = by.terms[0];
-	work_clear(&rest);
-	work_clear(&quotient);
+	WORK(rest);
+	WORK(quotient);
 	work_add_scaled(sizes, &rest, a, 1);
-	for (int steps = 0; rest.n && !rest.bad && steps < WORK_CAP; steps++) {
+	for (int steps = 0; rest.n && !rest.bad && steps < TERM_CAP; steps++) {
 		Term t = {rest.at[0].coef / lead.coef, 0, 0};
 		if (rest.at[0].coef % lead.coef ||
 		    !mono_div(sizes, rest.at[0].mono, lead.mono, &t.mono))
@@ -313,9 +309,8 @@ static uint32_t common_mono(Sizes *sizes, Poly a, Poly b)
 /* a divided by a term that divides all of its terms. */
 static Size cancel(Sizes *sizes, Size a, Term by)
 {
-	Work work;
 	Poly poly = *poly_at(sizes, a);
-	work_clear(&work);
+	WORK(work);
 	for (uint32_t i = 0; i < poly.n; i++) {
 		uint32_t mono = 0;
 		mono_div(sizes, poly.terms[i].mono, by.mono, &mono);
@@ -341,9 +336,8 @@ static Size divide_symbolic(Sizes *sizes, Size a, Size b)
 /* Multiplies both by the constant that clears the fractions of a. */
 static void clear_both(Sizes *sizes, Size *a, Size *b)
 {
-	Work work;
 	int64_t k = 1;
-	work_clear(&work);
+	WORK(work);
 	work_add_scaled(sizes, &work, *a, 1);
 	clear_fractions(sizes, &work, &k);
 	*a = work_intern(sizes, &work);

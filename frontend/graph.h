@@ -47,10 +47,11 @@ struct SizeExpr {
 	CaptureId capture;
 	const SizeExpr *a, *b;
 	bool divides;     /* a quotient stands in it: as a tensor it is one of numbers, a float */
-	uint32_t nleaves; /* bounded by SIZE_LEAVES_LIMIT: every walk may recurse */
+	uint32_t nleaves; /* bounded by SIZE_LEAVES_LIMIT */
+	uint32_t depth;   /* bounded by SIZE_DEPTH_LIMIT: every walk may recurse */
 };
 
-enum { SIZE_LEAVES_LIMIT = 500 };
+enum { SIZE_LEAVES_LIMIT = 65536, SIZE_DEPTH_LIMIT = 1000 };
 
 /* ---- declared shapes ---- */
 

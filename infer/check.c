@@ -63,6 +63,7 @@ const char *check_node(Checker *c, NodeId id)
 	c->node = graph_node(c->inference->graph, id);
 	c->proj = c->inference->projs[id];
 	c->why = NULL;
+	c->nbeyond = sizes_nbeyond(c->sizes);
 	if (!is_leaf(c->node->kind))
 		check_operation(c);
 	else if (c->proj)
@@ -152,6 +153,7 @@ const char *check_program(Checker *c)
 {
 	const Graph *graph = c->inference->graph;
 	c->why = NULL;
+	c->nbeyond = sizes_nbeyond(c->sizes);
 	for (uint32_t i = 0; i < graph->requires.n && !c->why; i++)
 		if (!check_require(c, &graph->requires.at[i]))
 			check_fail(c, "requirement %" PRIu32 " is neither met nor guarded", i + 1);

@@ -52,6 +52,7 @@ typedef struct Checker {
 	uint32_t nsamples;
 	bool sampled;
 	uint64_t nproved, ntested;
+	size_t nbeyond; /* sizes that were too large before this check */
 	/* of the node that is being checked */
 	NodeId id;
 	const Node *node;

@@ -3,7 +3,7 @@
  * An example is a value for every dim under which all guards hold. Candidates are small and spread
  * out, then bent towards the guards that name a dim by itself. A statement that the normal form
  * does not decide is false when an example contradicts it; one whose numbers do not fit says
- * nothing, since a routine refuses such dims.
+ * nothing, since a routine refuses such dims; nor does one of sizes that are too large themselves.
  */
 #include "infer/check.h"
 
@@ -108,11 +108,17 @@ static bool relation_fails(Relation relation, int64_t a, int64_t b)
 	return true;
 }
 
+/* May a size be bad because what the check computes passes a bound? That says nothing. */
+static bool is_beyond(const Checker *c)
+{
+	return sizes_nbeyond(c->sizes) > c->nbeyond;
+}
+
 static bool holds_on_samples(Checker *c, Relation relation, Size a, Size b, const Size *positive,
 			     uint32_t n)
 {
 	if (size_is_bad(a) || size_is_bad(b))
-		return false;
+		return is_beyond(c);
 	if (!c->sampled)
 		make_samples(c);
 	c->ntested++;
@@ -153,7 +159,7 @@ bool holds_size(Checker *c, Size a)
 {
 	int64_t value;
 	if (size_is_bad(a))
-		return false;
+		return is_beyond(c);
 	if (size_is_const(c->sizes, a, &value))
 		return value >= 0;
 	if (!c->sampled)

@@ -112,7 +112,8 @@ static void too_large(Solver *s, CellId cell, ConId con)
 {
 	Cell *c = cell_at(s, cell);
 	if (!c->broken)
-		blame(s, E0347, con, "%s is larger than a size may be", axis_text(s, con, cell));
+		blame(s, E0347, con, "%s is larger than a size may be: %s",
+		      axis_text(s, con, cell), sizes_limit_text(s->sizes));
 	cell_at(s, cell)->broken = true;
 }
 

@@ -63,7 +63,8 @@ Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured
 	if (*captured || s->nerrors > errors)
 		return SIZE_BAD;
 	if (size_is_bad(size)) {
-		blame_at(s, E0347, expr->span, "this size is too large, or has too many terms");
+		blame_at(s, E0347, expr->span, "this size is too large: %s",
+			 sizes_limit_text(s->sizes));
 	} else if (size_is_const(s->sizes, size, &value) && value < 0) {
 		blame_at(s, E0346, expr->span,
 			 "this size is %" PRId64 ", and a size cannot be negative", value);
@@ -82,7 +83,8 @@ Size size_as_number(Solver *s, const SizeExpr *expr)
 	if (captured)
 		BUG("a captured size is not known after inference");
 	if (size_is_bad(size) && s->nerrors == errors)
-		blame_at(s, E0347, expr->span, "this size is too large, or has too many terms");
+		blame_at(s, E0347, expr->span, "this size is too large: %s",
+			 sizes_limit_text(s->sizes));
 	return size;
 }
 

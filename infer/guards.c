@@ -144,7 +144,8 @@ static void add(Collector *c, Guard g)
 		add(c, (Guard){GUARD_GE, g.b, size_const(c->s->sizes, 1), g.span, g.other, NULL, 0,
 			       0});
 	if (size_is_bad(g.a) || size_is_bad(g.b)) {
-		blame_at(c->s, E0347, g.span, "a size here is too large, or has too many terms");
+		blame_at(c->s, E0347, g.span, "a size here is too large: %s",
+			 sizes_limit_text(c->s->sizes));
 		return;
 	}
 	if (!guard_holds(c->s->sizes, &g))

@@ -239,7 +239,7 @@ static const Value *size_value(Gen *gen, const Node *node)
 	int64_t constant = 0;
 	if (size_is_bad(size))
 		diag(gen->lower->diags, E0347, node->span,
-		     "this size is too large, or has too many terms");
+		     "this size is too large: %s", sizes_limit_text(gen->program->sizes));
 	if (size_is_bad(size) || size_is_const(gen->program->sizes, size, &constant))
 		return value_const(gen->arena, dtype,
 				   scalar_convert((Scalar){.i = constant}, DTYPE_I64, dtype));

@@ -167,7 +167,7 @@ static bool apply(int64_t code, int64_t a, int64_t b, int64_t *out)
 int tsr_size_value(const tsr_size *size, const tsr_module *module, const int64_t *dims,
 		   int64_t *out)
 {
-	int64_t stack[64];
+	int64_t stack[SIZE_STACK];
 	int depth = 0;
 	if (!size || !module || !dims || !out)
 		return TSR_FAIL_ARGUMENT;
@@ -175,7 +175,7 @@ int tsr_size_value(const tsr_size *size, const tsr_module *module, const int64_t
 		int64_t code = size->code[2 * i], arg = size->code[2 * i + 1];
 		if (code == TSR_SIZE_CONST || code == TSR_SIZE_DIM) {
 			bool dim = code == TSR_SIZE_DIM;
-			if (depth == 64 ||
+			if (depth == SIZE_STACK ||
 			    (dim && (arg < 0 || arg >= module->ndims || dims[arg] < 0)))
 				return TSR_FAIL_DIM;
 			stack[depth++] = dim ? dims[arg] : arg;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array_file.h"
+#include "base/size.h"
 #include "runtime/tsr.h"
 
 struct tsr_model {

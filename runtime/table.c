@@ -9,7 +9,7 @@
 #include "runtime/session.h"
 
 /* Calls refuse tensors of more than TSR_RANK_MAX axes; other routines of their module run. */
-enum { SIZE_DEPTH = 64, MOST_AXES = 1024 };
+enum { MOST_AXES = 1024 };
 
 /* One value is left in the end; each operator finds two. */
 static bool size_fits(const tsr_size *size, int32_t ndims)
@@ -21,7 +21,7 @@ static bool size_fits(const tsr_size *size, int32_t ndims)
 		bool leaf = code == TSR_SIZE_CONST || code == TSR_SIZE_DIM;
 		depth += leaf ? 1 : -1;
 		fits = code >= TSR_SIZE_CONST && code <= TSR_SIZE_FLOOR && depth >= 1 &&
-		       depth <= SIZE_DEPTH && (code != TSR_SIZE_DIM || (arg >= 0 && arg < ndims));
+		       depth <= SIZE_STACK && (code != TSR_SIZE_DIM || (arg >= 0 && arg < ndims));
 	}
 	return fits && depth == 1;
 }
