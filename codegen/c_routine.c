@@ -1,6 +1,4 @@
-/* Entry functions as C: the same guards in the same order as jit_guards.c. A checked size is
- * computed with helpers that answer TSR_NONE on overflow or a remainder, and pass it on.
- */
+/* Entry functions as C: the same guards in the same order as jit_guards.c. */
 #include "codegen/c_text.h"
 #include "runtime/tsr.h"
 
@@ -43,32 +41,6 @@ static const char uniform_fill[] =
 
 /* ---- sizes ---- */
 
-static const char *checked_size(const Module *m, Size size)
-{
-	static const char *const names[] = {[SIZE_ADD] = "add",
-					    [SIZE_SUB] = "sub",
-					    [SIZE_MUL] = "mul",
-					    [SIZE_DIV] = "div",
-					    [SIZE_FLOOR] = "floor"};
-	SizeOp *ops = NULL;
-	size_t n = size_program(m->arena, m->program->sizes, size, &ops), top = 0;
-	const char **stack = ARENA_ARRAY(m->arena, const char *, n);
-	for (size_t i = 0; i < n; i++)
-		if (ops[i].code == SIZE_CONST) {
-			stack[top++] =
-				arena_printf(m->arena, "INT64_C(%lld)", (long long)ops[i].arg);
-		} else if (ops[i].code == SIZE_DIM) {
-			stack[top++] = m->dims[ops[i].arg];
-		} else {
-			top--;
-			stack[top - 1] =
-				arena_printf(m->arena, "tsr_%s_checked(%s, %s)", names[ops[i].code],
-					     stack[top - 1], stack[top]);
-		}
-	REQUIRE(top == 1);
-	return stack[0];
-}
-
 static bool is_constant(const Module *m, Size size)
 {
 	int64_t value;
@@ -96,7 +68,9 @@ static void put_size_function(FILE *out, const Module *m, const char *signature,
 {
 	fprintf(out, "%s\n{\n", signature);
 	put_dim_checks(out, m, dims, ndims, "SIZE_MAX");
-	fprintf(out, "\tconst int64_t tsr_bytes = %s;\n", checked_size(m, size));
+	c_begin_totals(m);
+	c_put_totals(out, m, size);
+	fprintf(out, "\tconst int64_t tsr_bytes = %s;\n", c_checked_size(m, size));
 	fprintf(out, "\treturn tsr_bytes < 0 ? SIZE_MAX : (size_t)tsr_bytes;\n}\n\n");
 }
 
@@ -118,7 +92,7 @@ static void put_fail(FILE *out, const Module *m, int code, const char *text)
 static void put_guard(FILE *out, const Module *m, CheckId id)
 {
 	const Check *check = &m->program->checks.at[id];
-	const char *a = checked_size(m, check->a), *b = checked_size(m, check->b);
+	const char *a = c_checked_size(m, check->a), *b = c_checked_size(m, check->b);
 	if (!is_constant(m, check->a))
 		fprintf(out, "\tif (%s == TSR_NONE)\n", a),
 			put_fail(out, m, module_check_code(id), check->text);
@@ -139,7 +113,7 @@ static void put_bytes_check(FILE *out, const Module *m, Size bytes, const char *
 {
 	if (is_constant(m, bytes))
 		return;
-	fprintf(out, "\tif (%s == TSR_NONE)\n", checked_size(m, bytes));
+	fprintf(out, "\tif (%s == TSR_NONE)\n", c_checked_size(m, bytes));
 	put_fail(out, m, TSR_BAD_DIM,
 		 arena_printf(m->arena, "the size of %s is out of range for these dims", name));
 }
@@ -152,7 +126,7 @@ static void put_pointer_check(FILE *out, const Module *m, Size bytes, const char
 		fprintf(out, constant > 0 ? "\tif (%s == NULL)\n" : "\tif (0 && %s == NULL)\n",
 			pointer);
 	else
-		fprintf(out, "\tif (%s > 0 && %s == NULL)\n", checked_size(m, bytes), pointer);
+		fprintf(out, "\tif (%s > 0 && %s == NULL)\n", c_checked_size(m, bytes), pointer);
 	put_fail(out, m, TSR_BAD_POINTER, text);
 }
 
@@ -291,6 +265,29 @@ static bool has_checks(const Module *m, const ProgramRoutine *r)
 	return false;
 }
 
+/* Of all places that the routine has use for. */
+static void put_totals(FILE *out, const Module *m, uint32_t index)
+{
+	const Program *p = m->program;
+	const ProgramRoutine *r = program_routine(p, index);
+	c_begin_totals(m);
+	for (size_t i = 0; i < p->params.n; i++)
+		if (m->routines[index].params[i])
+			c_put_totals(out, m, p->params.at[i].offset);
+	for (uint32_t k = 0; k < r->nkernels; k++) {
+		const KernelUse *use = m->kernels[r->kernels[k]].use;
+		for (size_t i = 0; i < use->buffers.n; i++) {
+			const Buffer *buffer = &p->buffers.at[use->buffers.at[i].buffer];
+			if (buffer->kind == BUFFER_TEMP || buffer->kind == BUFFER_PACKED)
+				c_put_totals(out, m, buffer->offset);
+		}
+	}
+	if (index < p->routines.n)
+		c_put_totals(out, m, r->workspace);
+	if (module_is_pack(m, index) || m->routines[index].packed)
+		c_put_totals(out, m, p->stamp);
+}
+
 static void put_routine(FILE *out, const Module *m, uint32_t index)
 {
 	const ProgramRoutine *r = program_routine(m->program, index);
@@ -315,6 +312,7 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 	put_array_checks(out, m, r->outputs, r->noutputs, names->outputs);
 	for (size_t bytes = 2; bytes <= ALIGNMENT_MOST; bytes *= 2)
 		put_elements_aligned(out, m, index, bytes);
+	put_totals(out, m, index);
 	put_memory_checks(out, m, index);
 	for (uint32_t i = 0; i < r->nkernels; i++)
 		put_call(out, m, index, r->kernels[i]);
@@ -403,7 +401,9 @@ static void put_init(FILE *out, const Module *m)
 	fprintf(out, "%s\n{\n", module_init_signature(m));
 	fprintf(out, "\t(void)seed;\n");
 	put_dim_checks(out, m, p->state_dims, p->nstate_dims, "TSR_BAD_DIM");
-	fprintf(out, "\tconst int64_t tsr_bytes = %s;\n", checked_size(m, p->state));
+	c_begin_totals(m);
+	c_put_totals(out, m, p->state);
+	fprintf(out, "\tconst int64_t tsr_bytes = %s;\n", c_checked_size(m, p->state));
 	fprintf(out, "\tif (tsr_bytes == TSR_NONE)\n\t\treturn TSR_BAD_DIM;\n");
 	fprintf(out, "\tif (tsr_bytes > 0 && (state == NULL || tsr_misaligned(state, %d)))\n\t\treturn "
 		     "TSR_BAD_POINTER;\n",

@@ -30,7 +30,23 @@ void c_put_routines(FILE *out, const Module *module);
 const char *c_op(Arena *arena, Op op, Dtype dtype, const char *const *args);
 const char *c_cast(Arena *arena, Dtype from, Dtype to, const char *value);
 const char *c_constant(Arena *arena, Dtype dtype, Scalar constant);
-/* A size as an expression over the dims' names, unchecked. */
+/* What c_size.c keeps while a file is written. */
+typedef VEC(Size) CSizeList;
+struct CSizes {
+	CSizeList functions; /* tsr_size_N */
+	CSizeList totals;    /* tsr_total_N, of the function that is being written */
+};
+
+/* c_size.c: a size as an expression over the dims' names: unchecked; or TSR_NONE where a result does
+ * not fit or a quotient leaves a remainder. Running totals must have been declared. */
 const char *c_size(const Module *module, Size size);
+const char *c_checked_size(const Module *module, Size size);
+/* A function begins, in which no total is declared. */
+void c_begin_totals(const Module *module);
+/* Declares the total, and those that it is made of, unless the function has them. */
+void c_put_totals(FILE *out, const Module *module, Size size);
+/* The functions of long sums, once all that calls them is written. */
+void c_put_size_declarations(FILE *out, const Module *module);
+void c_put_sizes(FILE *out, const Module *module);
 
 #endif

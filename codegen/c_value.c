@@ -336,33 +336,3 @@ const char *c_constant(Arena *arena, Dtype dtype, Scalar constant)
 		   *suffix = dtype == DTYPE_F32 ? "f" : "";
 	return arena_printf(arena, signbit(x) ? "(%s%s%s)" : "%s%s%s", text, point, suffix);
 }
-
-/* ---- sizes ---- */
-
-const char *c_size(const Module *m, Size size)
-{
-	static const char *const formats[] = {
-		[SIZE_ADD] = "(%s + %s)",
-		[SIZE_SUB] = "(%s - %s)",
-		[SIZE_MUL] = "%s * %s",
-		[SIZE_DIV] = "tsr_floor_div(%s, %s)",
-		[SIZE_FLOOR] = "tsr_floor_div(%s, %s)",
-	};
-	SizeOp *ops = NULL;
-	size_t n = size_program(m->arena, m->program->sizes, size, &ops), top = 0;
-	const char **stack = ARENA_ARRAY(m->arena, const char *, n);
-	for (size_t i = 0; i < n; i++) {
-		if (ops[i].code == SIZE_CONST) {
-			const char *format = ops[i].arg < 0 ? "(%lld)" : "%lld";
-			stack[top++] = arena_printf(m->arena, format, (long long)ops[i].arg);
-		} else if (ops[i].code == SIZE_DIM) {
-			stack[top++] = m->dims[ops[i].arg];
-		} else {
-			top--;
-			stack[top - 1] = arena_printf(m->arena, formats[ops[i].code],
-						      stack[top - 1], stack[top]);
-		}
-	}
-	REQUIRE(top == 1);
-	return stack[0];
-}

@@ -1,5 +1,7 @@
 /* A module as readable C99: the same entry points, table and numbers as the compiled one (bit for
  * bit under -ffp-contract=off). One file that needs nothing but the C library. */
+#include <stdlib.h>
+
 #include "codegen/c_text.h"
 #include "codegen/interp.h"
 #include "codegen/table.h"
@@ -30,6 +32,24 @@ static void put_constant(FILE *out, const Module *m, size_t index)
 	fprintf(out, "%s\n};\n\n", c->count ? "" : "0");
 }
 
+/* Written apart first: the long sizes that they mention are declared before them. */
+static void put_functions(FILE *out, const Module *m)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *functions = open_memstream(&text, &len);
+	if (!functions)
+		arena_out_of_memory("the text of C");
+	c_put_kernels(functions, m);
+	c_put_routines(functions, m);
+	c_put_sizes(functions, m);
+	if (ferror(functions) || fclose(functions) != 0)
+		arena_out_of_memory("the text of C");
+	c_put_size_declarations(out, m);
+	fwrite(text, 1, len, out);
+	free(text);
+}
+
 static void put_module(FILE *out, const Module *m)
 {
 	fprintf(out, "/* %s: made from %s by tsrc %s. Do not edit. */\n", m->prefix,
@@ -46,13 +66,14 @@ static void put_module(FILE *out, const Module *m)
 	for (size_t i = 0; i < m->program->consts.n; i++)
 		put_constant(out, m, i);
 	c_put_helpers(out, m);
-	c_put_kernels(out, m);
-	c_put_routines(out, m);
+	put_functions(out, m);
 	table_c(out, table_new(m, false));
 }
 
 bool c_emit(const Emit *emit)
 {
 	Module *m = module_new(emit);
+	if (m)
+		m->c_sizes = ARENA_NEW(m->arena, struct CSizes);
 	return m && c_write(m, put_module);
 }

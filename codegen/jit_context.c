@@ -1,10 +1,8 @@
-/* The wrapper of jit_context.h: types, values, blocks, and sizes as statements.
+/* The wrapper of jit_context.h: types, values and blocks.
  *
  * Blocks: jit_if and jit_loop end the open block with a branch and open the one inside;
  * jit_end_if and jit_end_loop end that one, unless a return has, and open the one behind. So
- * every block is ended exactly once, which libgccjit demands. Sizes: the postfix program of a
- * size runs on a stack of values at compile time, each step one statement; checked steps call
- * the body that the caller gives for an overflow or a remainder.
+ * every block is ended exactly once, which libgccjit demands.
  */
 #include "codegen/jit_context.h"
 
@@ -305,105 +303,4 @@ void jit_end_loop(JitFunction *f, const JitLoop *loop)
 					loop->step);
 	gcc_jit_block_end_with_jump(f->block, f->location, loop->head);
 	f->block = loop->after;
-}
-
-/* ---- sizes ---- */
-
-/* Leaves the function by the caller's way where `bad` holds. */
-static void require(const JitSizes *s, Rvalue *bad)
-{
-	JitBlock *after = jit_if(s->f, bad);
-	s->bad(s->f, s->arg);
-	jit_end_if(s->f, after);
-}
-
-static Rvalue *checked(const JitSizes *s, const char *builtin, Rvalue *a, Rvalue *b)
-{
-	JitFunction *f = s->f;
-	Lvalue *result = jit_local(f, f->jit->i64, "size");
-	Rvalue *args[] = {a, b, gcc_jit_lvalue_get_address(result, NULL)};
-	require(s, jit_call(f, jit_builtin(f->jit, builtin), args, 3));
-	return jit_keep(f, gcc_jit_lvalue_as_rvalue(result));
-}
-
-static Rvalue *arithmetic(const JitSizes *s, SizeCode code, Rvalue *a, Rvalue *b)
-{
-	static const char *const builtins[] = {"saddl_overflow", "ssubl_overflow",
-					       "smull_overflow"};
-	static const enum gcc_jit_binary_op ops[] = {
-		GCC_JIT_BINARY_OP_PLUS, GCC_JIT_BINARY_OP_MINUS, GCC_JIT_BINARY_OP_MULT};
-	int i = code - SIZE_ADD;
-	return s->bad ? checked(s, builtins[i], a, b)
-		      : jit_keep(s->f, jit_binary(s->f, ops[i], a, b));
-}
-
-/* Exact: a remainder is bad; unchecked, a zero divisor gives 0 so that nothing traps. */
-static Rvalue *quotient(const JitSizes *s, Rvalue *a, Rvalue *b)
-{
-	JitFunction *f = s->f;
-	Rvalue *zero = jit_long(f->jit, f->jit->i64, 0), *one = jit_long(f->jit, f->jit->i64, 1);
-	Rvalue *no = jit_compare(f, GCC_JIT_COMPARISON_EQ, b, zero);
-	if (!s->bad) {
-		Rvalue *safe = jit_select(f, no, one, b);
-		Rvalue *result = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_DIVIDE, a, safe));
-		return jit_select(f, no, zero, result);
-	}
-	require(s, no);
-	Rvalue *rest = jit_binary(f, GCC_JIT_BINARY_OP_MODULO, a, b);
-	require(s, jit_compare(f, GCC_JIT_COMPARISON_NE, rest, zero));
-	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_DIVIDE, a, b));
-}
-
-/* floor(a / b) = a / b, less one where the remainder is negative; b is a constant above 1. */
-static Rvalue *floor_quotient(const JitSizes *s, Rvalue *a, Rvalue *b)
-{
-	JitFunction *f = s->f;
-	Rvalue *zero = jit_long(f->jit, f->jit->i64, 0);
-	Rvalue *rest = jit_binary(f, GCC_JIT_BINARY_OP_MODULO, a, b);
-	Rvalue *below =
-		jit_cast(f->jit, jit_compare(f, GCC_JIT_COMPARISON_LT, rest, zero), f->jit->i64);
-	Rvalue *result = jit_binary(f, GCC_JIT_BINARY_OP_DIVIDE, a, b);
-	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_MINUS, result, below));
-}
-
-/* The size's postfix program, its stack of values being here and not in the emitted code. */
-static Rvalue *compute(const JitSizes *s, Size size)
-{
-	Jit *jit = s->f->jit;
-	SizeOp *ops = NULL;
-	size_t n = size_program(jit->arena, jit->module->program->sizes, size, &ops), top = 0;
-	Rvalue **stack = ARENA_ARRAY(jit->arena, Rvalue *, n);
-	for (size_t i = 0; i < n; i++)
-		switch (ops[i].code) {
-		case SIZE_CONST: stack[top++] = jit_long(jit, jit->i64, ops[i].arg); break;
-		case SIZE_DIM:
-			REQUIRE(s->dims[ops[i].arg]);
-			stack[top++] = s->dims[ops[i].arg];
-			break;
-		case SIZE_FLOOR:
-			top--;
-			stack[top - 1] = floor_quotient(s, stack[top - 1], stack[top]);
-			break;
-		case SIZE_DIV:
-			top--;
-			stack[top - 1] = quotient(s, stack[top - 1], stack[top]);
-			break;
-		default:
-			top--;
-			stack[top - 1] = arithmetic(s, ops[i].code, stack[top - 1], stack[top]);
-		}
-	REQUIRE(top == 1);
-	return stack[0];
-}
-
-Rvalue *jit_size(const JitSizes *s, Size size)
-{
-	JitFunction *f = s->f;
-	bool checked = s->bad != NULL;
-	for (size_t i = 0; i < f->known.n; i++)
-		if (size_same(f->known.at[i].size, size) && f->known.at[i].checked >= checked)
-			return f->known.at[i].value;
-	Rvalue *value = compute(s, size);
-	PUSH(f->jit->arena, f->known, ((JitKnown){size, checked, value}));
-	return value;
 }

@@ -45,6 +45,8 @@ typedef struct Jit {
 	int vector_bytes; /* of the widest vectors that the code may use */
 	gcc_jit_function *pack;	 /* PREFIX_pack, once it is made */
 	uint32_t nparts; /* functions of jit_part.c so far */
+	gcc_jit_function *size_runner; /* jit_size.c, once it is made */
+	uint32_t nsums;		       /* programs that it has as data */
 	gcc_jit_function *first; /* sets parameters, once it is made; NULL: nothing to do */
 	CpuSimd simd;
 	unsigned extras; /* of cpu_extras */
@@ -86,6 +88,7 @@ typedef struct JitFunction {
 	JitBlock *entry, *start; /* see jit_entry; NULL: none */
 	VEC(JitBound) bounds;
 	VEC(JitKnown) known;
+	Lvalue *dims; /* an array of the dims, for jit_size; NULL: none */
 	bool near; /* in a loop whose arguments of functions are near (jit_near.c) */
 } JitFunction;
 

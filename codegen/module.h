@@ -35,6 +35,7 @@ typedef struct Module {
 	ModuleKernel *kernels;	 /* as in program->kernels */
 	const char **dims;	 /* a C name for every symbolic dim */
 	const char **consts;	 /* symbols of the constants */
+	struct CSizes *c_sizes;	 /* of written C: c_text.h */
 } Module;
 
 /* NULL after a diagnostic: two routines want one C name. */

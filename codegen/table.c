@@ -14,6 +14,8 @@ typedef struct Builder {
 	Arena *arena;
 	Table *table;
 	VEC(Size) sizes; /* those that have an object: PREFIX__size_N */
+	Size total;	      /* the last running total, whose program `running` holds */
+	TableObject *running; /* NULL: none yet */
 	VEC(TableObject *) shapes; /* lists of sizes and of labels, no two equal */
 } Builder;
 
@@ -66,24 +68,63 @@ static const char *internal(Builder *b, const char *what, const char *of)
 }
 
 /* The postfix code; DIM counts as in the module's dims, which are the program's. */
+static size_t put_program(Builder *b, TableObject *to, Size size)
+{
+	SizeOp *ops = NULL;
+	size_t n = size_program(b->arena, b->program->sizes, size, &ops);
+	for (size_t i = 0; i < n; i++) {
+		put(b, to, CELL_I64, (int64_t)ops[i].code);
+		put(b, to, CELL_I64, ops[i].arg);
+	}
+	return n;
+}
+
+static const char *size_name(Builder *b, size_t number)
+{
+	return arena_printf(b->arena, "%s__size_%zu", b->module->prefix, number);
+}
+
+/* The program of a running total begins with that of the one before it: one object holds all. */
+static const char *total_object(Builder *b, Size total, size_t *n)
+{
+	Size before, added;
+	size_is_total(b->program->sizes, total, &before, &added);
+	if (!b->running || (!size_same(b->total, before) && !size_same(b->total, total))) {
+		b->running = object_new(b, "int64_t", size_name(b, b->sizes.n));
+		PUSH(b->arena, b->sizes, SIZE_BAD); /* the number is taken */
+		put_program(b, b->running, before);
+		b->total = before;
+		finish(b, b->running);
+	}
+	if (!size_same(b->total, total)) {
+		put_program(b, b->running, added);
+		put(b, b->running, CELL_I64, SIZE_ADD);
+		put(b, b->running, CELL_I64, 0);
+		b->total = total;
+	}
+	*n = b->running->cells.n / 2;
+	return b->running->name;
+}
+
+/* Its name, and how many operations it has. */
 static const char *size_object(Builder *b, Size size, size_t *n)
 {
 	SizeOp *ops = NULL;
-	*n = size_program(b->arena, b->program->sizes, size, &ops);
+	Size before, added;
+	if (size_is_total(b->program->sizes, size, &before, &added))
+		return total_object(b, size, n);
 	size_t known = 0;
 	while (known < b->sizes.n && !size_same(b->sizes.at[known], size))
 		known++;
-	const char *name = arena_printf(b->arena, "%s__size_%zu", b->module->prefix, known);
-	if (known < b->sizes.n)
-		return name;
-	PUSH(b->arena, b->sizes, size);
-	TableObject *object = object_new(b, "int64_t", name);
-	for (size_t i = 0; i < *n; i++) {
-		put(b, object, CELL_I64, (int64_t)ops[i].code);
-		put(b, object, CELL_I64, ops[i].arg);
+	if (known < b->sizes.n) {
+		*n = size_program(b->arena, b->program->sizes, size, &ops);
+		return size_name(b, known);
 	}
+	PUSH(b->arena, b->sizes, size);
+	TableObject *object = object_new(b, "int64_t", size_name(b, known));
+	*n = put_program(b, object, size);
 	finish(b, object);
-	return name;
+	return object->name;
 }
 
 /* A tsr_size. */

@@ -260,7 +260,7 @@ static Size fix_places(Plan *p)
 	Size *starts = ARENA_ARRAY(p->arena, Size, p->slots.n + 1);
 	for (size_t i = 0; i < p->slots.n; i++) {
 		starts[i] = total;
-		total = size_add(sizes, total, p->slots.at[i].bytes);
+		total = size_total(sizes, total, p->slots.at[i].bytes);
 	}
 	for (size_t i = 0; i < p->lives.n; i++)
 		p->program->buffers.at[p->lives.at[i].buffer].offset =

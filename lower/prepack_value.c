@@ -293,14 +293,15 @@ void prepack_place(Lower *lower)
 	if (lower->packs.n == 0)
 		return;
 	program->stamp = program->state;
-	program->state = size_plus(lower->sizes, program->state, STAMP_BYTES);
+	program->state = size_total(lower->sizes, program->state,
+				    size_const(lower->sizes, STAMP_BYTES));
 	for (size_t i = 0; i < program->buffers.n; i++) {
 		Buffer *buffer = &program->buffers.at[i];
 		if (buffer->kind != BUFFER_PACKED)
 			continue;
 		buffer->offset = program->state;
 		program->state =
-			size_add(lower->sizes, program->state,
+			size_total(lower->sizes, program->state,
 				 bytes_aligned(lower->sizes, buffer->elements, buffer->dtype));
 	}
 }
