@@ -99,14 +99,34 @@ static void tell_large(Lower *lower, NodeId id, const char *before, const char *
 	     unit);
 }
 
+/* "the number of bytes of the tensor x, f32 [n, n]" */
+static const char *bytes_text(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	return arena_printf(lower->arena, "the number of bytes of the tensor%s%s, %s,",
+			    node->name ? " " : "", node->name ? node->name : "",
+			    shape_text(lower->arena, lower->sizes, lower_shape(lower, id)));
+}
+
+bool lower_size_fits(Lower *lower, Size size, Span span, const char *what)
+{
+	if (size_is_bad(size))
+		diag(lower->diags, E0511, span, "%s cannot be computed as one size: %s", what,
+		     sizes_limit_text(lower->sizes));
+	return !size_is_bad(size);
+}
+
 /* Refuses sizes that are known to be too large; symbolic ones are checked when a routine is
  * called. */
 static void check_bytes(Lower *lower, Size elements, Dtype dtype, NodeId node)
 {
 	int64_t n;
 	Size bytes = size_scale(lower->sizes, elements, (int64_t)dtype_bytes(dtype));
-	if (size_is_bad(bytes) ||
-	    (size_is_const(lower->sizes, bytes, &n) && n >= (int64_t)1 << BYTES_BITS))
+	if (size_is_bad(bytes) && !sizes_limit_is_number(lower->sizes))
+		lower_size_fits(lower, bytes, lower_node(lower, node)->span,
+				bytes_text(lower, node));
+	else if (size_is_bad(bytes) ||
+		 (size_is_const(lower->sizes, bytes, &n) && n >= (int64_t)1 << BYTES_BITS))
 		tell_large(lower, node, "", " bytes");
 }
 
@@ -239,8 +259,16 @@ static void add_param(Lower *lower, NodeId id)
 						    .arg = arg});
 	lower->shared[id] = param.buffer;
 	Size bytes = bytes_aligned(lower->sizes, elements, node->dtype);
-	program->state = size_add(lower->sizes, program->state, bytes);
-	check_bytes(lower, program->state, DTYPE_U8, id);
+	if (size_is_bad(program->state))
+		return; /* which has been told */
+	program->state = size_total(lower->sizes, program->state, bytes);
+	if (size_is_bad(program->state) && !sizes_limit_is_number(lower->sizes))
+		lower_size_fits(lower, program->state, node->span,
+				arena_printf(lower->arena,
+					     "the number of bytes of all parameters up to %s",
+					     node->name));
+	else
+		check_bytes(lower, program->state, DTYPE_U8, id);
 	PUSH(program->arena, program->params, param);
 }
 
@@ -261,37 +289,25 @@ static void mark_changes(Lower *lower)
 				    lower_node(lower, graph->routines.at[r].order[i])->target);
 }
 
-static bool param_uses_dim(const Lower *lower, const ProgramParam *param, DimId dim)
-{
-	const TensorType *type = &param->type;
-	for (uint32_t axis = 0; axis < type->nbatch + type->noutput + type->ninput; axis++)
-		if (size_uses_dim(lower->sizes, type->sizes[axis], dim))
-			return true;
-	return false;
-}
-
-static bool init_has_dim(const Program *program, DimId dim)
-{
-	for (uint32_t i = 0; i < program->init.ndims; i++)
-		if (program->init.dims[i] == dim)
-			return true;
-	return false;
-}
-
 /* The dims of the parameters' axes, also of those without elements, whose bytes need none, and of
  * the expressions that they start with: their initial values depend on them. PREFIX_state_size and
  * PREFIX_init take them. */
 static void list_state_dims(Lower *lower)
 {
 	Program *program = lower->program;
-	program->state_dims = ARENA_ARRAY(lower->arena, DimId, sizes_ndims(lower->sizes) + 1);
-	for (DimId d = 0; d < sizes_ndims(lower->sizes); d++) {
-		bool used = init_has_dim(program, d);
-		for (size_t i = 0; i < program->params.n && !used; i++)
-			used = param_uses_dim(lower, &program->params.at[i], d);
-		if (used)
-			program->state_dims[program->nstate_dims++] = d;
+	uint32_t ndims = sizes_ndims(lower->sizes);
+	bool *uses = ARENA_ARRAY(lower->scratch, bool, ndims + 1);
+	for (uint32_t i = 0; i < program->init.ndims; i++)
+		uses[program->init.dims[i]] = true;
+	for (size_t i = 0; i < program->params.n; i++) {
+		const TensorType *type = &program->params.at[i].type;
+		for (uint32_t axis = 0; axis < type->nbatch + type->noutput + type->ninput; axis++)
+			size_note_dims(lower->sizes, type->sizes[axis], uses);
 	}
+	program->state_dims = ARENA_ARRAY(lower->arena, DimId, ndims + 1);
+	for (DimId d = 0; d < ndims; d++)
+		if (uses[d])
+			program->state_dims[program->nstate_dims++] = d;
 }
 
 /* ---- the program ---- */
@@ -306,6 +322,15 @@ static void add_guards(Lower *lower)
 		PUSH(lower->arena, lower->program->checks,
 		     ((Check){kinds[guard->kind], guard->a, guard->b, guard->span, guard->text}));
 	}
+}
+
+static void tell_product(Lower *lower, NodeId id)
+{
+	if (sizes_limit_is_number(lower->sizes))
+		tell_large(lower, id, "numbers of ", "");
+	else
+		lower_size_fits(lower, SIZE_BAD, lower_node(lower, id)->span,
+				bytes_text(lower, id));
 }
 
 /* Do the numbers in products of axes that are neighbours in memory, strides among them, leave room
@@ -335,7 +360,7 @@ static void check_all_sizes(Lower *lower)
 		check_bytes(lower, node_elements(lower, id), node->dtype, id);
 		if (lower->diags->nerrors == before &&
 		    !products_have_room(lower->sizes, lower_shape(lower, id)))
-			tell_large(lower, id, "numbers of ", "");
+			tell_product(lower, id);
 	}
 }
 
@@ -390,6 +415,8 @@ static void lower_all(Lower *lower)
 		arena_reset(lower->scratch);
 	}
 	lower_pack(lower);
+	lower_size_fits(lower, lower->program->state, SPAN_NONE,
+			"the number of bytes of the state, parameters and their packed copies,");
 	plans_clear(lower);
 	lower_init(lower);
 	if (lower->packed_consts.n)

@@ -398,6 +398,8 @@ BufferId lower_buffer(Lower *lower, Buffer buffer);
  * are dropped. */
 void lower_forget(Lower *lower, BufferId buffer);
 void lower_forget_from(Lower *lower, BufferId first);
+/* Is the size one? Else tells which bound was passed: "WHAT cannot be computed as one size: ...". */
+bool lower_size_fits(Lower *lower, Size size, Span span, const char *what);
 Sym lower_name(Lower *lower, NodeId node);
 Sym lower_unique(Lower *lower, const char *text);
 /* as it is, or _ for what C does not know */

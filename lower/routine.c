@@ -236,8 +236,7 @@ static TensorArg *make_args(Lower *lower, const NodeId *nodes, const Sym *names,
 
 static void note_dims(const Lower *lower, Size size, bool *dims)
 {
-	for (DimId d = 0; d < sizes_ndims(lower->sizes); d++)
-		dims[d] = dims[d] || size_uses_dim(lower->sizes, size, d);
+	size_note_dims(lower->sizes, size, dims);
 }
 
 static void note_type_dims(const Lower *lower, const TensorArg *args, uint32_t n, bool *dims)
@@ -266,6 +265,29 @@ static void note_kernel_dims(const Lower *lower, const Kernel *kernel, bool *dim
 	}
 }
 
+/* Sizes that lowering made and that passed a bound on the way: none of them reaches a back end. */
+static bool kernel_sizes_fit(Lower *lower, const Kernel *kernel)
+{
+	SizeList sizes = kernel_sizes(lower->scratch, kernel);
+	bool fit = true;
+	for (size_t i = 0; i < sizes.n && fit; i++)
+		fit = lower_size_fits(lower, sizes.at[i], kernel->span,
+				      arena_printf(lower->arena, "an index of the kernel %s",
+						   kernel->name));
+	return fit;
+}
+
+static void check_sizes(Lower *lower, const ProgramRoutine *routine)
+{
+	bool fit = lower_size_fits(
+		lower, routine->workspace, routine->span,
+		arena_printf(lower->arena,
+			     "the number of bytes of the workspace of %s, all its temporaries,",
+			     routine->name));
+	for (uint32_t i = 0; i < routine->nkernels && fit; i++)
+		fit = kernel_sizes_fit(lower, &lower->program->kernels.at[routine->kernels[i]]);
+}
+
 static void list_dims(Lower *lower, ProgramRoutine *routine)
 {
 	bool *dims = ARENA_ARRAY(lower->scratch, bool, sizes_ndims(lower->sizes) + 1);
@@ -280,26 +302,23 @@ static void list_dims(Lower *lower, ProgramRoutine *routine)
 			routine->dims[routine->ndims++] = d;
 }
 
-static bool has_dim(const ProgramRoutine *routine, DimId dim)
-{
-	for (uint32_t i = 0; i < routine->ndims; i++)
-		if (routine->dims[i] == dim)
-			return true;
-	return false;
-}
-
 /* The guards of sizes whose dims the routine has. They are the program's first checks. */
 static void list_guards(Lower *lower, ProgramRoutine *routine)
 {
-	uint32_t nguards = (uint32_t)lower->inference->guards.n;
+	uint32_t nguards = (uint32_t)lower->inference->guards.n, ndims = sizes_ndims(lower->sizes);
+	bool *has = ARENA_ARRAY(lower->scratch, bool, ndims + 1);
+	bool *uses = ARENA_ARRAY(lower->scratch, bool, ndims + 1);
+	for (uint32_t i = 0; i < routine->ndims; i++)
+		has[routine->dims[i]] = true;
 	routine->guards = ARENA_ARRAY(lower->arena, CheckId, nguards + 2);
 	for (CheckId i = 0; i < nguards; i++) {
 		const Check *check = &lower->program->checks.at[i];
 		bool knows = true;
-		for (DimId d = 0; d < sizes_ndims(lower->sizes); d++)
-			if (size_uses_dim(lower->sizes, check->a, d) ||
-			    size_uses_dim(lower->sizes, check->b, d))
-				knows = knows && has_dim(routine, d);
+		memset(uses, 0, ndims);
+		note_dims(lower, check->a, uses);
+		note_dims(lower, check->b, uses);
+		for (DimId d = 0; d < ndims; d++)
+			knows = knows && (has[d] || !uses[d]);
 		if (knows)
 			routine->guards[routine->nguards++] = i;
 	}
@@ -369,6 +388,7 @@ void lower_routine(Lower *lower, uint32_t id)
 		kernel_parallel(lower->program, kernel, lower->asked, lower->machine->grain);
 	}
 	routine->workspace = plan_workspace(lower, routine->kernels, routine->nkernels);
+	check_sizes(lower, routine);
 	list_dims(lower, routine);
 	limit_arguments(lower, routine);
 	list_guards(lower, routine);
