@@ -137,6 +137,7 @@ static uint32_t intern_mono(Sizes *sizes, const Factor *factors, uint32_t n)
 		copy[i] = factors[i];
 		mono.degree += factors[i].power;
 		mono.weight += factors[i].power * atom->weight;
+		mono.quotient |= atom->kind == ATOM_QUOTIENT;
 		mono.fractional |=
 			atom_divisor(sizes, atom, &divisor) && atom->kind == ATOM_QUOTIENT;
 		if (atom->depth > mono.depth)
@@ -447,6 +448,17 @@ void work_add_size(Sizes *sizes, Work *work, Size a, Term factor)
 	work_add_terms(sizes, work, &terms);
 }
 
+void work_set(const Sizes *sizes, Work *work, Size a)
+{
+	const Poly *poly = poly_at(sizes, a);
+	if (size_is_bad(a))
+		work_fail(work, LIMIT_EARLIER);
+	work_reserve(work, poly->n);
+	work->n = poly->n;
+	if (poly->n)
+		memcpy(work->at, poly->terms, poly->n * sizeof *work->at);
+}
+
 void work_add_scaled(const Sizes *sizes, Work *work, Size a, int64_t factor)
 {
 	WORK(terms);
@@ -457,7 +469,7 @@ void work_add_scaled(const Sizes *sizes, Work *work, Size a, int64_t factor)
 Size work_intern(Sizes *sizes, Work *work)
 {
 	for (uint32_t i = 0; i < work->n && !work->bad; i++)
-		if (mono_at(sizes, work->at[i].mono)->depth > 0)
+		if (mono_at(sizes, work->at[i].mono)->quotient)
 			return work_intern_over(sizes, work, 1);
 	return work->bad ? size_beyond(sizes, work->limit)
 			 : size_intern(sizes, work->at, work->n);
@@ -484,23 +496,19 @@ Size size_dim(Sizes *sizes, DimId dim)
 	return size_intern(sizes, &term, 1);
 }
 
-/* a + factor * b */
-static Size combine(Sizes *sizes, Size a, Size b, int64_t factor)
+Size size_add_scaled(Sizes *sizes, Size a, Size b, int64_t factor)
 {
 	int64_t x, y;
 	if (size_is_const(sizes, a, &x) && size_is_const(sizes, b, &y))
 		if (!__builtin_mul_overflow(y, factor, &y) && !__builtin_add_overflow(x, y, &x))
 			return size_const(sizes, x);
 	WORK(work);
-	work_add_scaled(sizes, &work, a, 1);
+	work_set(sizes, &work, a);
 	work_add_scaled(sizes, &work, b, factor);
 	return work_intern(sizes, &work);
 }
 
-Size size_add(Sizes *sizes, Size a, Size b)
-{
-	return combine(sizes, a, b, 1);
-}
+Size size_add(Sizes *sizes, Size a, Size b) { return size_add_scaled(sizes, a, b, 1); }
 
 Size size_total(Sizes *sizes, Size before, Size added)
 {
@@ -513,19 +521,16 @@ Size size_total(Sizes *sizes, Size before, Size added)
 	return total;
 }
 
-Size size_sub(Sizes *sizes, Size a, Size b)
-{
-	return combine(sizes, a, b, -1);
-}
+Size size_sub(Sizes *sizes, Size a, Size b) { return size_add_scaled(sizes, a, b, -1); }
 
 Size size_plus(Sizes *sizes, Size a, int64_t value)
 {
-	return combine(sizes, a, size_const(sizes, value), 1);
+	return size_add_scaled(sizes, a, size_const(sizes, value), 1);
 }
 
 Size size_scale(Sizes *sizes, Size a, int64_t factor)
 {
-	return size_is_bad(a) ? SIZE_BAD : combine(sizes, size_const(sizes, 0), a, factor);
+	return size_is_bad(a) ? SIZE_BAD : size_add_scaled(sizes, size_const(sizes, 0), a, factor);
 }
 
 Size size_mul(Sizes *sizes, Size a, Size b)

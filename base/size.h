@@ -66,6 +66,8 @@ bool size_is_total(const Sizes *sizes, Size a, Size *before, Size *added);
 Size size_mul(Sizes *sizes, Size a, Size b);
 Size size_scale(Sizes *sizes, Size a, int64_t factor);
 Size size_plus(Sizes *sizes, Size a, int64_t value);
+/* a + factor * b */
+Size size_add_scaled(Sizes *sizes, Size a, Size b, int64_t factor);
 /* Exact: the caller collects the guard that b divides a (unless size_divides says so). b may be
  * symbolic. */
 Size size_div(Sizes *sizes, Size a, Size b);
@@ -90,10 +92,38 @@ bool size_is_dim(const Sizes *sizes, Size a, DimId *dim);
 bool size_uses_dim(const Sizes *sizes, Size a, DimId dim);
 /* Sets uses[d] for every dim that a uses. */
 void size_note_dims(const Sizes *sizes, Size a, bool *uses);
+/* The dim of a that was declared last; false: there is none. */
+bool size_last_dim(const Sizes *sizes, Size a, DimId *dim);
+/* a as coef * atom + rest, neither of them with the atom, which is a dim or a floor; false: it is no
+ * such sum. */
+bool size_split(Sizes *sizes, Size a, Size atom, Size *coef, Size *rest);
+/* The floors in a, each once, at most so many. */
+size_t size_floors(Sizes *sizes, Size a, Size *floors, size_t most);
 /* Does b divide a for all values of the dims? (false: not known) */
 bool size_divides(const Sizes *sizes, Size b, Size a);
 /* Is a >= b for all admissible values (dims >= their at_least >= 0)? (false: not known) */
 bool size_ge(const Sizes *sizes, Size a, Size b);
+
+/* How a floor(P/m) is got rid of: with what else is a multiple of its coefficient, by a bound of that
+ * sum (SHARED); where it takes away, by a floor of the same with a divisor of m that is there too
+ * (FINER), or by P/m (MOST); where it adds, by a number (NUMBER) or by (P - m + 1)/m (LEAST). */
+typedef enum FloorWay {
+	FLOOR_SHARED,
+	FLOOR_FINER,
+	FLOOR_NUMBER,
+	FLOOR_MOST,
+	FLOOR_LEAST,
+	FLOOR_WAYS
+} FloorWay;
+/* A size that is at least 0 only where a is, without the floor; false: none is known. */
+bool size_without_floor(Sizes *sizes, Size a, Size floor, FloorWay way, Size *less);
+/* The greatest number that divides all coefficients; 0 of 0. */
+int64_t size_content(const Sizes *sizes, Size a);
+
+/* Is no coefficient below 0? */
+bool size_only_adds(const Sizes *sizes, Size a);
+/* A number that a never exceeds; false: none is known. */
+bool size_most(Sizes *sizes, Size a, int64_t *most);
 
 /* The value under values[ndims]; false on overflow or when a quotient does not divide. */
 bool size_eval(const Sizes *sizes, Size a, const int64_t *values, int64_t *out);

@@ -69,6 +69,28 @@ bool size_is_total(const Sizes *sizes, Size a, Size *before, Size *added)
 	return !size_is_bad(*before);
 }
 
+bool size_last_dim(const Sizes *sizes, Size a, DimId *dim)
+{
+	const Poly *poly = poly_at(sizes, a);
+	bool found = false;
+	for (uint32_t i = 0; i < poly->n; i++) {
+		const Mono *mono = mono_at(sizes, poly->terms[i].mono);
+		for (uint32_t k = 0; k < mono->n; k++) {
+			const Atom *atom = atom_at(sizes, mono->factors[k].atom);
+			DimId last = atom->dim, den;
+			bool has = atom->kind == ATOM_DIM || size_last_dim(sizes, atom->num, &last);
+			if (atom->kind != ATOM_DIM && size_last_dim(sizes, atom->den, &den)) {
+				last = has && last > den ? last : den;
+				has = true;
+			}
+			if (has && (!found || last > *dim))
+				*dim = last;
+			found |= has;
+		}
+	}
+	return found;
+}
+
 typedef enum Evaluated { EVAL_VALUE, EVAL_REST, EVAL_OVERFLOW } Evaluated;
 
 static Evaluated evaluate(const Sizes *sizes, Size a, const int64_t *values, int64_t *out);

@@ -27,7 +27,7 @@ static int64_t ceil_div(int64_t a, int64_t b)
 static bool size_bound(Prover *p, Size a, int64_t *bound)
 {
 	WORK(work);
-	work_add_scaled(p->sizes, &work, a, 1);
+	work_set(p->sizes, &work, a);
 	return work_bound(p, &work, bound);
 }
 
@@ -156,13 +156,34 @@ bool size_least(const Sizes *sizes, Size a, int64_t *least)
 	return size_bound(&prover, a, least);
 }
 
+bool size_only_adds(const Sizes *sizes, Size a)
+{
+	const Poly *poly = poly_at(sizes, a);
+	for (uint32_t i = 0; i < poly->n; i++)
+		if (poly->terms[i].coef < 0)
+			return false;
+	return !size_is_bad(a);
+}
+
+bool size_most(Sizes *sizes, Size a, int64_t *most)
+{
+	if (size_is_const(sizes, a, most) || size_only_adds(sizes, a))
+		return size_is_const(sizes, a, most);
+	Prover prover = {sizes, STEP_LIMIT, true};
+	int64_t least, content = size_content(sizes, a);
+	if (size_is_bad(a) || content == 0 ||
+	    !size_bound(&prover, size_div(sizes, a, size_const(sizes, -content)), &least))
+		return false;
+	return !__builtin_mul_overflow(-least, content, most);
+}
+
 /* Is a - b shown to be 0 or more? */
 static bool differ_by(const Sizes *sizes, Size a, Size b, bool floors)
 {
 	Prover prover = {tables_of(sizes), STEP_LIMIT, floors};
 	WORK(difference);
 	int64_t bound;
-	work_add_scaled(sizes, &difference, a, 1);
+	work_set(sizes, &difference, a);
 	work_add_scaled(sizes, &difference, b, -1);
 	return work_bound(&prover, &difference, &bound) && bound >= 0;
 }
@@ -188,8 +209,174 @@ bool size_ge(const Sizes *sizes, Size a, Size b)
 		return true;
 	if (size_is_const(sizes, a, &x) && size_is_const(sizes, b, &y))
 		return x >= y;
+	if (size_is(sizes, b, 0) && poly_at(sizes, a)->depth == 0 && size_only_adds(sizes, a))
+		return true;
 	return differ_by(sizes, a, b, false) ||
 	       (has_floor(sizes, a) && differ_by(sizes, a, b, true));
+}
+
+static bool has_atom(const Sizes *sizes, uint32_t id, uint32_t atom)
+{
+	const Mono *mono = mono_at(sizes, id);
+	for (uint32_t k = 0; k < mono->n; k++)
+		if (mono->factors[k].atom == atom)
+			return true;
+	return false;
+}
+
+/* a as coef * atom + rest; false: it has another power of the atom. */
+static bool split_atom(Sizes *sizes, Size a, uint32_t atom, Size *coef, Size *rest)
+{
+	Poly poly = *poly_at(sizes, a);
+	Work with, without;
+	uint32_t factor = mono_of_atom(sizes, atom), quotient = 0;
+	bool sum = true;
+	work_clear(&with);
+	work_clear(&without);
+	for (uint32_t i = 0; i < poly.n; i++) {
+		Term term = poly.terms[i];
+		if (!has_atom(sizes, term.mono, atom)) {
+			without.at[without.n++] = term;
+			continue;
+		}
+		sum &= mono_div(sizes, term.mono, factor, &quotient) &&
+		       !has_atom(sizes, quotient, atom);
+		work_add(sizes, &with, term.coef, quotient);
+	}
+	*coef = work_intern(sizes, &with);
+	*rest = work_intern(sizes, &without);
+	return sum && !size_is_bad(*coef) && !size_is_bad(*rest);
+}
+
+/* The atom that the size is. */
+static uint32_t atom_of(const Sizes *sizes, Size a)
+{
+	return mono_at(sizes, poly_at(sizes, a)->terms[0].mono)->factors[0].atom;
+}
+
+bool size_split(Sizes *sizes, Size a, Size atom, Size *coef, Size *rest)
+{
+	DimId dim;
+	bool sum = split_atom(sizes, a, atom_of(sizes, atom), coef, rest);
+	if (!sum || poly_at(sizes, a)->depth == 0 || !size_is_dim(sizes, atom, &dim))
+		return sum;
+	return !size_uses_dim(sizes, *coef, dim) && !size_uses_dim(sizes, *rest, dim);
+}
+
+size_t size_floors(Sizes *sizes, Size a, Size *floors, size_t most)
+{
+	Poly poly = *poly_at(sizes, a);
+	size_t n = 0;
+	for (uint32_t i = 0; i < poly.n; i++) {
+		Mono mono = *mono_at(sizes, poly.terms[i].mono);
+		for (uint32_t k = 0; mono.depth && k < mono.n && n < most; k++) {
+			Atom atom = *atom_at(sizes, mono.factors[k].atom);
+			Size floor = atom.kind != ATOM_FLOOR ? SIZE_BAD
+							     : size_of_quotient(sizes, ATOM_FLOOR,
+										atom.num, atom.den);
+			size_t known = 0;
+			while (known < n && !size_same(floors[known], floor))
+				known++;
+			if (known == n && !size_is_bad(floor))
+				floors[n++] = floor;
+		}
+	}
+	return n;
+}
+
+/* A finer floor of the size: floor((P + a)/m) is floor(floor((P + a)/d)/(m/d)), and for a whole
+ * (a - b)/d that inside is floor((P + b)/d) + (a - b)/d. *inside: that; *by: m/d. */
+static bool finer_floor(Sizes *sizes, Size a, Atom floor, Size *inside, int64_t *by)
+{
+	Poly poly = *poly_at(sizes, a);
+	int64_t m, d, off;
+	atom_divisor(sizes, &floor, &m);
+	for (uint32_t i = 0; i < poly.n; i++) {
+		Mono mono = *mono_at(sizes, poly.terms[i].mono);
+		for (uint32_t k = 0; mono.depth && k < mono.n; k++) {
+			Atom atom = *atom_at(sizes, mono.factors[k].atom);
+			if (atom.kind != ATOM_FLOOR || !atom_divisor(sizes, &atom, &d) || d >= m ||
+			    m % d ||
+			    !size_is_const(sizes, size_sub(sizes, floor.num, atom.num), &off) ||
+			    off % d)
+				continue;
+			*inside = size_plus(sizes,
+					    size_of_quotient(sizes, ATOM_FLOOR, atom.num, atom.den),
+					    off / d);
+			*by = m / d;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What of `rest` is a multiple of coef, divided by it: the rest of a = coef * (atom + k) + ... */
+static Size multiples_of(Sizes *sizes, Size rest, int64_t coef)
+{
+	Poly poly = *poly_at(sizes, rest);
+	WORK(work);
+	for (uint32_t i = 0; i < poly.n; i++)
+		if (poly.terms[i].mono != 0 && poly.terms[i].coef % coef == 0)
+			work_add(sizes, &work, poly.terms[i].coef / coef, poly.terms[i].mono);
+	return work_intern(sizes, &work);
+}
+
+/* floor(P/m) + k is floor((P + m*k)/m), which has a bound of its own. */
+static bool with_multiples(Sizes *sizes, Size coef, Size rest, Atom atom, Size *less)
+{
+	int64_t m, c, bound;
+	atom_divisor(sizes, &atom, &m);
+	if (!size_is_const(sizes, coef, &c))
+		return false;
+	Size k = multiples_of(sizes, rest, c);
+	Size num = size_add(sizes, atom.num, size_scale(sizes, k, m));
+	if (size_is(sizes, k, 0))
+		return false;
+	Size sign = c < 0 ? num : size_scale(sizes, num, -1);
+	if (!size_most(sizes, sign, &bound))
+		return false;
+	bound = c < 0 ? bound : -bound;
+	bound = bound / m - (bound % m < 0);
+	*less = size_add(sizes, size_sub(sizes, rest, size_scale(sizes, k, c)),
+			 size_scale(sizes, coef, bound));
+	return !size_is_bad(*less);
+}
+
+bool size_without_floor(Sizes *sizes, Size a, Size floor, FloorWay way, Size *less)
+{
+	Atom atom = *atom_at(sizes, atom_of(sizes, floor));
+	Size coef, rest, num = atom.num, zero = size_const(sizes, 0);
+	int64_t m, least = 0;
+	bool adds = way == FLOOR_NUMBER || way == FLOOR_LEAST;
+	if (!atom_divisor(sizes, &atom, &m) || !size_split(sizes, a, floor, &coef, &rest))
+		return false;
+	if (way == FLOOR_SHARED)
+		return with_multiples(sizes, coef, rest, atom, less);
+	if (!(adds ? size_ge(sizes, coef, zero) : size_ge(sizes, zero, coef)) ||
+	    (way == FLOOR_FINER && !finer_floor(sizes, a, atom, &num, &m)) ||
+	    (way == FLOOR_NUMBER && !size_least(sizes, floor, &least)))
+		return false;
+	if (way == FLOOR_LEAST)
+		num = size_plus(sizes, num, 1 - m);
+	if (way == FLOOR_NUMBER) {
+		num = size_const(sizes, least);
+		m = 1;
+	}
+	*less = size_add(sizes, size_scale(sizes, rest, m), size_mul(sizes, coef, num));
+	return !size_is_bad(*less);
+}
+
+int64_t size_content(const Sizes *sizes, Size a)
+{
+	const Poly *poly = poly_at(sizes, a);
+	int64_t content = 0;
+	for (uint32_t i = 0; i < poly->n; i++)
+		for (int64_t b = poly->terms[i].coef; b;) {
+			int64_t left = content % b;
+			content = b;
+			b = left;
+		}
+	return content < 0 ? -content : content;
 }
 
 bool size_divides(const Sizes *sizes, Size b, Size a)

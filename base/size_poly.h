@@ -53,6 +53,7 @@ typedef struct Factor {
 typedef struct Mono {
 	const Factor *factors;
 	uint32_t n, degree, weight, depth;
+	bool quotient;	 /* a factor is a quotient */
 	bool fractional; /* a factor is a quotient by a constant */
 } Mono;
 
@@ -153,6 +154,8 @@ static inline void work_copy(Work *to, const Work *from)
 void work_add(const Sizes *sizes, Work *work, int64_t coef, uint32_t mono);
 /* work += factor * mono * a */
 void work_add_size(Sizes *sizes, Work *work, Size a, Term factor);
+/* work = a */
+void work_set(const Sizes *sizes, Work *work, Size a);
 /* work += factor * a: needs no new monomials */
 void work_add_scaled(const Sizes *sizes, Work *work, Size a, int64_t factor);
 /* The size in normal form: work, and work / k for k > 0. */

@@ -489,6 +489,84 @@ static void bounds_of_floors_are_no_greater_than_these(void **state)
 	assert_true(exact > 1000);
 }
 
+/* Sums and products of dims and floors; the parts of a sum and the bounds that are told of it. */
+static void parts_and_bounds_are_true(void **state)
+{
+	World *w = *state;
+	Sizes *s = w->sizes;
+	int64_t values[SAMPLES][NDIMS], found = 0, most, value;
+	for (int round = 0; round < 20000; round++) {
+		for (int i = 0; i < SAMPLES; i++)
+			draw(w, values[i]);
+		Size a = random_size(w, (int)world_below(w, 4), values).size, b, c;
+		Size atom = size_dim(s, (DimId)world_below(w, NDIMS)), floors[8];
+		if (size_is_bad(a))
+			continue;
+		size_t n = size_floors(s, a, floors, 8);
+		if (n)
+			atom = floors[world_below(w, (int64_t)n)];
+		if (size_split(s, a, atom, &b, &c)) {
+			assert_true(size_same(size_add(s, size_mul(s, b, atom), c), a));
+			found++;
+		}
+		DimId last = 0, dim;
+		bool any = size_last_dim(s, a, &last);
+		for (dim = 0; dim < NDIMS; dim++)
+			assert_true(!size_uses_dim(s, a, dim) || (any && dim <= last));
+		assert_true(!any || size_uses_dim(s, a, last));
+		bool bounded = size_most(s, a, &most);
+		for (int i = 0; i < SAMPLES; i++)
+			if (bounded && size_eval(s, a, values[i], &value))
+				assert_true(value <= most);
+		found += bounded;
+	}
+	assert_true(found > 4000);
+}
+
+/* Floors of one sum by a number and by a multiple of it. */
+static Size nested_floors(World *w, int64_t *least)
+{
+	Sizes *s = w->sizes;
+	int64_t by = 2 + world_below(w, 3), of = world_below(w, 4);
+	Size fine = size_floor(s, size_plus(s, w->n, of), by);
+	of += by * world_below(w, 3);
+	Size coarse = size_floor(s, size_plus(s, w->n, of), by * (2 + world_below(w, 3)));
+	*least = 0;
+	return size_sub(s, size_scale(s, fine, 1 + world_below(w, 8)),
+			size_scale(s, coarse, 1 + world_below(w, 20)));
+}
+
+static void what_is_left_without_a_floor_is_no_greater_claim(void **state)
+{
+	enum { MOST = 24 };
+	World *w = *state;
+	Sizes *s = w->sizes;
+	int used[FLOOR_WAYS] = {0};
+	for (int round = 0; round < 4000; round++) {
+		int64_t least, x, y, values[NDIMS] = {0, 0, 1, 3};
+		Size a = world_below(w, 2) ? random_floors(w, &least) : nested_floors(w, &least);
+		Size floors[4], less;
+		size_t n = size_floors(s, a, floors, 4);
+		FloorWay way = (FloorWay)world_below(w, FLOOR_WAYS);
+		if (world_below(w, 2))
+			a = size_plus(s, a, -least);
+		if (n == 0 ||
+		    !size_without_floor(s, a, floors[world_below(w, (int64_t)n)], way, &less))
+			continue;
+		bool holds = false;
+		for (int64_t at = 0; at < MOST * MOST; at++) {
+			values[0] = at / MOST;
+			values[1] = at % MOST;
+			assert_true(size_eval(s, a, values, &x) && size_eval(s, less, values, &y));
+			assert_true(x >= 0 || y < 0);
+			holds |= y >= 0;
+		}
+		used[way] += holds;
+	}
+	for (FloorWay way = 0; way < FLOOR_WAYS; way++)
+		assert_true(used[way] > 20);
+}
+
 static void what_should_be_known_is_known(void **state)
 {
 	World *w = *state;
@@ -501,6 +579,14 @@ static void what_should_be_known_is_known(void **state)
 	assert_false(size_ge(s, size_mul(s, w->n, w->m), w->n));
 	assert_true(size_ge(s, size_plus(s, wide, -2), w->one));
 	assert_true(size_ge(s, w->n, size_floor(s, w->n, 2)));
+	int64_t most;
+	assert_true(
+		size_most(s, size_sub(s, w->n, size_scale(s, size_floor(s, w->n, 64), 64)), &most));
+	assert_int_equal(most, 63);
+	assert_false(size_most(s, w->n, &most));
+	assert_int_equal(size_content(s, affine(w, -6, 4)), 2);
+	assert_int_equal(size_content(s, zero), 0);
+	assert_true(size_only_adds(s, affine(w, 2, 3)) && !size_only_adds(s, affine(w, 2, -3)));
 	assert_true(size_ge(s, w->k, size_ceil(s, w->k, 2)));
 	Size whole = size_scale(s, size_ceil(s, w->n, 32), 32);
 	assert_true(size_ge(s, whole, w->n));
@@ -576,6 +662,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(claims_for_all_values_are_true, make_world,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(bounds_of_floors_are_no_greater_than_these,
+						make_world, world_teardown),
+		cmocka_unit_test_setup_teardown(parts_and_bounds_are_true, make_world,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(what_is_left_without_a_floor_is_no_greater_claim,
 						make_world, world_teardown),
 		cmocka_unit_test_setup_teardown(what_should_be_known_is_known, make_world,
 						world_teardown),
