@@ -38,6 +38,8 @@ static void run_loops(Compiler *c)
 	Machine machine = target_machine(c->options.target.march);
 	if (c->options.grain >= 0)
 		machine.grain = c->options.grain;
+	if (c->options.checked)
+		machine.grain = 0;
 	machine.prepack = !c->options.no_prepack;
 	machine.pairs &= !c->options.target.strict_fp;
 	const char *why = NULL, *path = c->options.schedule;
@@ -50,6 +52,8 @@ static void run_loops(Compiler *c)
 	if (c->diags.nerrors == 0)
 		c->program = lower_program(c->tensors[TENSOR_PASSES - 1], &c->sources, c->perm, &c->diags, &machine, asked);
 	schedule_free(asked);
+	if (c->options.checked && c->program)
+		bounds_insert_checks(c->program);
 }
 
 static void verify_graph(const Compiler *c) { graph_verify(c->graph); }
@@ -59,7 +63,23 @@ static void verify_infer(const Compiler *c)
 }
 static void verify_split(const Compiler *c) { tensor_verify(c->tensors[0]); }
 static void verify_gather(const Compiler *c) { tensor_verify(c->tensors[1]); }
-static void verify_loops(const Compiler *c) { loops_verify(c->program); }
+
+/* The indices that may be outside, as far as can be shown. */
+static void list_unshown(const Compiler *c)
+{
+	IndexUses uses = bounds_unshown(c->perm, c->program);
+	fprintf(stderr, "tsrc: %zu of %zu indices are not shown to stay inside\n", uses.n,
+		uses.total);
+	for (size_t i = 0; i < uses.n; i++)
+		bounds_print(stderr, c->program, &uses.at[i]);
+}
+
+static void verify_loops(const Compiler *c)
+{
+	loops_verify(c->program);
+	if (c->options.verbose)
+		list_unshown(c);
+}
 
 static void dump_tokens(FILE *out, Compiler *c) { tokens_dump(out, &c->parse, c->file); }
 static void dump_ast(FILE *out, Compiler *c) { ast_dump(out, c->ast); }

@@ -35,6 +35,7 @@ enum {
 	KEY_MAX_WORKSPACE,
 	KEY_SCHEDULE,
 	KEY_NO_PREPACK,
+	KEY_CHECKED,
 	KEY_NO_CACHE,
 	KEY_CACHE_DIR,
 	KEY_COMPLETION
@@ -66,6 +67,8 @@ static const struct argp_option option_table[] = {
 	 "Compute kernels as FILE says; --dump=schedule prints such a file", 2},
 	{"max-workspace", KEY_MAX_WORKSPACE, "N[K|M|G]", 0,
 	 "Fail where a routine needs more bytes of workspace", 2},
+	{"checked", KEY_CHECKED, NULL, 0,
+	 "Check every index that is not shown to stay inside; one thread", 2},
 	{"no-prepack", KEY_NO_PREPACK, NULL, 0,
 	 "Hold no copies of parameters in the state for faster products", 2},
 	{"no-cache", KEY_NO_CACHE, NULL, 0, "Compile every kernel anew", 2},
@@ -311,6 +314,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		o->grain = number_arg(state, "--grain", arg);
 		o->grain = o->grain < GRAIN_MOST ? o->grain : GRAIN_MOST;
 		break;
+	case KEY_CHECKED: o->checked = true; break;
 	case KEY_NO_PREPACK: o->no_prepack = true; break;
 	case KEY_NO_CACHE: o->no_cache = true; break;
 	case KEY_CACHE_DIR: o->cache_dir = arg; break;

@@ -25,6 +25,7 @@ typedef struct Options {
 	const char *schedule;   /* --schedule */
 	int64_t max_workspace;  /* --max-workspace; -1: any */
 	int64_t grain;          /* --grain; -1: the machine's */
+	bool checked;		/* --checked */
 	bool no_prepack;
 	bool no_cache;
 	const char *cache_dir;  /* NULL: none */

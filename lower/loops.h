@@ -396,7 +396,7 @@ const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near
 const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check);
 
 /* Aborts (BUG) on a program that breaks the grammar above: dtypes, scopes of iterators and locals,
- * ids, ranks, accumulations. */
+ * ids, ranks, accumulations; and on an index that is shown to leave its buffer (inside.h). */
 void loops_verify(const Program *program);
 /* The buffers that a kernel touches, in the order of first use. */
 typedef struct BufferUse {
@@ -414,6 +414,8 @@ typedef struct SizeList {
 	size_t n, cap;
 } SizeList;
 SizeList kernel_sizes(Arena *arena, const Kernel *kernel);
+/* An index as in that text. */
+void ix_print(FILE *out, const Program *program, const Kernel *kernel, const Ix *ix);
 /* One line a kernel: its schedule. */
 void schedule_dump(FILE *out, const Program *program);
 /* The text of docs/ir.md: pseudo-code, one statement a line. */

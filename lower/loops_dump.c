@@ -366,6 +366,13 @@ static uint32_t kernel_routine(const Program *program, KernelId kernel)
 	return 0;
 }
 
+void ix_print(FILE *out, const Program *program, const Kernel *kernel, const Ix *ix)
+{
+	Dump d = {.out = out, .program = program, .kernel = kernel};
+	d.routine = kernel_routine(program, (KernelId)(kernel - program->kernels.at));
+	dump_ix(&d, ix, 0);
+}
+
 void loops_dump(FILE *out, const Program *program)
 {
 	Dump d = {.out = out, .program = program};

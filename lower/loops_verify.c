@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "lower/loops.h"
+#include "lower/bounds.h"
 
 enum { UNROLL_LIMIT = 1024 };
 enum { DEPTH_LIMIT = 1000 }; /* of a value or an index: back ends walk them recursively */
@@ -440,5 +440,6 @@ void loops_verify(const Program *program)
 	check_tables(program);
 	check_kernels(arena, program);
 	check_names(arena, program);
+	bounds_unshown(arena, program);
 	arena_free(arena);
 }

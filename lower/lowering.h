@@ -50,7 +50,8 @@
  *   lower.c    the program's tables
  *
  * The loop IR itself (loops.h) is in loops.c and index.c, loops_walk.c, loops_dump.c and
- * loops_verify.c.
+ * loops_verify.c. That no index leaves its buffer is shown by bounds.c (bounds.h says how its
+ * parts go together).
  */
 #ifndef TSR_LOWER_LOWERING_H
 #define TSR_LOWER_LOWERING_H

@@ -133,7 +133,7 @@ class Program:
             if fits and tsrc("dim n\ndim m\n" + statement.text(), "-fsyntax-only").returncode == 0:
                 self.statements.append(statement)
         self.options = ["-march=" + rng.choice(known), rng.choice(["-O2", "-O2", "-O3"]),
-                        *rng.choice([[], ["--fp=strict"], ["--grain=1"]])]
+                        *rng.choice([[], ["--fp=strict"], ["--grain=1"], ["--checked"]])]
         self.text = "dim n\ndim m\n" + "".join(s.text() for s in self.statements)
         self.routines = {"r%d" % s.number: [s] for s in self.statements if s.step}
         if len(self.routines) < TOGETHER:

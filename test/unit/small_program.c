@@ -2,6 +2,8 @@
 #include "test/unit/small_program.h"
 
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 static Arena *arena(SmallProgram *s)
@@ -304,4 +306,18 @@ Emit sp_emit(SmallProgram *s, const char *output)
 		      .source = "small.tsr",
 		      .output = output,
 		      .name = "small.so"};
+}
+
+int status_in_child(int (*check)(const Program *program), const Program *program)
+{
+	fflush(NULL);
+	pid_t child = fork();
+	if (child == 0) {
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(99);
+		_exit(check(program));
+	}
+	int status = 0;
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }

@@ -55,6 +55,11 @@ const Value *sp_op(SmallProgram *s, Op op, const Value *a, const Value *b, const
 const Value *sp_number(SmallProgram *s, Dtype dtype, double value);
 void sp_store(SmallProgram *s, BufferId buffer, const Ix *ix, Op acc, const Value *value);
 
+/* What the function returns, from a child process without messages; the status of a child that ended
+ * otherwise: 3 at a BUG. */
+int status_in_child(int (*check)(const Program *program), const Program *program);
+enum { BUG_STATUS = 3 };
+
 /* What main.c would pass; output is the path to write. */
 Emit sp_emit(SmallProgram *s, const char *output);
 

@@ -153,7 +153,6 @@ static void test_leaving_a_buffer_is_a_bug(void **state)
 	const Ix *i = sp_for(s, "i", sp_ix(s, 4));
 	sp_store(s, y, i, OP_NONE, sp_number(s, DTYPE_F32, 1));
 	sp_end(s);
-	loops_verify(&s->program);
 	fflush(NULL);
 	pid_t child = fork();
 	if (child == 0) {

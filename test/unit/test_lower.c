@@ -11,6 +11,7 @@
 
 #include "lower/lower.h"
 #include "test/unit/lower_fixture.h"
+#include "test/unit/small_program.h"
 
 /* ---- the form of the loops ---- */
 
@@ -122,6 +123,45 @@ static void test_softmax(void **state)
 	const Program *program = small_lower(s, 1, &y);
 	assert_int_equal(program->kernels.n, 4);
 	expect_kernel(s, program, "= exp(t0[i0*5 + i1] - max[i0])\n");
+}
+
+static int verifies(const Program *program)
+{
+	loops_verify(program);
+	return 0;
+}
+
+/* Each store of the block at an index that is one greater, then one less: refused. */
+static int break_stores(const Program *program, Block block)
+{
+	int broken = 0;
+	for (uint32_t i = 0; i < block.n; i++) {
+		Stmt *stmt = (Stmt *)block.stmts[i];
+		broken += break_stores(program, stmt->body);
+		for (int by = -1; by <= 1 && stmt->kind == LOOP_STORE; by += 2, broken++) {
+			const Ix *right = stmt->ix,
+				 *off = ix_const(program->arena, program->sizes, by);
+			stmt->ix = ix_add((Program *)program, right, off);
+			assert_int_equal(status_in_child(verifies, program), BUG_STATUS);
+			stmt->ix = right;
+		}
+	}
+	return broken;
+}
+
+static void test_broken_indices_are_refused(void **state)
+{
+	Small *s = *state;
+	NodeId x = small_leaf(s, "n | 5"), m = small_einsum(s, "b | v => b | 0", "n | ~1", 1, &x);
+	NodeId d = small_pointwise(s, OP_SUB, "n | 5", 2, (NodeId[]){x, m});
+	NodeId t = small_einsum(s, "b | v => b | 0", "n | ~1", 1, &d);
+	NodeId y = small_pointwise(s, OP_DIV, "n | 5", 2, (NodeId[]){d, t});
+	const Program *program = small_lower(s, 1, &y);
+	int broken = 0;
+	assert_int_equal(status_in_child(verifies, program), 0);
+	for (size_t k = 0; k < program->kernels.n; k++)
+		broken += break_stores(program, program->kernels.at[k].body);
+	assert_true(broken >= 6);
 }
 
 static void test_padded_bounds(void **state)
@@ -372,25 +412,39 @@ static void test_random_graphs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_matrix_product_over_inputs, small_setup, small_teardown),
-		cmocka_unit_test_setup_teardown(test_long_sums_run_in_lanes, small_setup, small_teardown),
-		cmocka_unit_test_setup_teardown(test_matrix_product_over_outputs, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_matrix_product_over_inputs, small_setup,
+						small_teardown),
+		cmocka_unit_test_setup_teardown(test_long_sums_run_in_lanes, small_setup,
+						small_teardown),
+		cmocka_unit_test_setup_teardown(test_matrix_product_over_outputs, small_setup,
+						small_teardown),
 		cmocka_unit_test_setup_teardown(test_epilogue, small_setup, small_teardown),
 		cmocka_unit_test_setup_teardown(test_softmax, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_broken_indices_are_refused, small_setup,
+						small_teardown),
 		cmocka_unit_test_setup_teardown(test_padded_bounds, small_setup, small_teardown),
 		cmocka_unit_test_setup_teardown(test_shared_value, small_setup, small_teardown),
-		cmocka_unit_test_setup_teardown(test_long_chain_is_cut, small_setup, small_teardown),
-		cmocka_unit_test_setup_teardown(test_temporaries_share_places, small_setup, small_teardown),
-		cmocka_unit_test_setup_teardown(test_symbolic_workspace, small_setup, small_teardown),
-		cmocka_unit_test_setup_teardown(test_stack_concat_slice, small_setup, small_teardown),
-		cmocka_unit_test_setup_teardown(test_transposes_and_reshape, small_setup, small_teardown),
-		cmocka_unit_test_setup_teardown(test_leaves_as_outputs, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_long_chain_is_cut, small_setup,
+						small_teardown),
+		cmocka_unit_test_setup_teardown(test_temporaries_share_places, small_setup,
+						small_teardown),
+		cmocka_unit_test_setup_teardown(test_symbolic_workspace, small_setup,
+						small_teardown),
+		cmocka_unit_test_setup_teardown(test_stack_concat_slice, small_setup,
+						small_teardown),
+		cmocka_unit_test_setup_teardown(test_transposes_and_reshape, small_setup,
+						small_teardown),
+		cmocka_unit_test_setup_teardown(test_leaves_as_outputs, small_setup,
+						small_teardown),
 		cmocka_unit_test_setup_teardown(test_argmax, small_setup, small_teardown),
-		cmocka_unit_test_setup_teardown(test_diagonal_is_cleared, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_diagonal_is_cleared, small_setup,
+						small_teardown),
 		cmocka_unit_test_setup_teardown(test_gather, small_setup, small_teardown),
-		cmocka_unit_test_setup_teardown(test_gather_out_of_range, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_gather_out_of_range, small_setup,
+						small_teardown),
 		cmocka_unit_test_setup_teardown(test_assignments, small_setup, small_teardown),
-		cmocka_unit_test_setup_teardown(test_transposed_self_assignment, small_setup, small_teardown),
+		cmocka_unit_test_setup_teardown(test_transposed_self_assignment, small_setup,
+						small_teardown),
 		cmocka_unit_test_setup_teardown(test_random_graphs, small_setup, small_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
