@@ -228,14 +228,14 @@ static bool has_atom(const Sizes *sizes, uint32_t id, uint32_t atom)
 static bool split_atom(Sizes *sizes, Size a, uint32_t atom, Size *coef, Size *rest)
 {
 	Poly poly = *poly_at(sizes, a);
-	Work with, without;
+	WORK(with);
+	WORK(without);
 	uint32_t factor = mono_of_atom(sizes, atom), quotient = 0;
 	bool sum = true;
-	work_clear(&with);
-	work_clear(&without);
 	for (uint32_t i = 0; i < poly.n; i++) {
 		Term term = poly.terms[i];
 		if (!has_atom(sizes, term.mono, atom)) {
+			work_reserve(&without, without.n + 1);
 			without.at[without.n++] = term;
 			continue;
 		}

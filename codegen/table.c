@@ -341,7 +341,8 @@ static void put_target(Builder *b, TableObject *to, bool compiled)
 Table *table_new(const Module *module, bool features)
 {
 	const Program *p = module->program;
-	Builder b = {module, p, module->arena, ARENA_NEW(module->arena, Table), {0}, {0}};
+	Builder b = {.module = module, .program = p, .arena = module->arena};
+	b.table = ARENA_NEW(module->arena, Table);
 	b.table->arena = module->arena;
 	TableObject *dims = dims_object(&b), *params = params_object(&b);
 	TableObject *routines = routines_object(&b), *checks = checks_object(&b);
