@@ -1,0 +1,42 @@
+; Later patterns win in Neovim and in `tree-sitter highlight`.
+
+(name) @variable
+(member name: (name) @property)
+(named_argument name: (name) @variable.parameter)
+(formal name: (name) @variable.parameter)
+(setting name: (name) @variable.parameter)
+(labelled label: (name) @label)
+(axis label: (name) @label)
+
+(call function: (name) @function)
+(call_step function: (name) @function)
+(fn_statement name: (name) @function)
+(routine_statement name: (name) @function)
+((name) @function.builtin
+  (#any-of? @function.builtin
+    "max" "min" "relu_gate" "sat01_gate" "id" "neg" "not" "relu" "sat01" "exp" "log" "exp2" "log2" "sin" "cos" "tan"
+    "tanh" "sigmoid" "erf" "gelu" "sqrt" "rsqrt" "recip" "abs" "sign" "floor" "ceil" "round" "where" "fma" "einsum"
+    "sum" "reduce" "argmax" "permute" "concat" "stack" "gather" "reshape" "range" "offsets" "file" "uniform" "normal"
+    "self_id" "threefry4x32" "uint4x32_to_uniform" "uint4x32_to_uniforms"))
+((name) @type.builtin
+  (#any-of? @type.builtin "f64" "f32" "bf16" "f16" "i64" "i32" "i8" "u8" "u32" "u4x32"))
+
+[
+  "dim" "require" "input" "param" "const" "let" "fn" "output" "routine" "import" "in" "then" "else" "for" "if"
+  "iterate" "with" "as" "divides" "via" "forward" "backward" "init" "params"
+] @keyword
+
+(comment) @comment
+(string) @string
+(specification_operator) @operator
+(number) @number
+(constant) @constant.builtin
+(row_variable) @variable.builtin
+(placeholder) @variable.builtin
+
+(accumulation) @operator
+(binary operator: _ @operator)
+(unary operator: _ @operator)
+["=" "==" ">=" "->"] @operator
+["(" ")" "[" "]" "[|" "|]" "{" "}"] @punctuation.bracket
+["," ";" ":" "." "|"] @punctuation.delimiter
