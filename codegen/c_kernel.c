@@ -1,7 +1,9 @@
 /* Kernels as C functions, one statement a line. Values that a statement uses more than once become
  * constants in front of it; indices are written as they are. */
 #include "codegen/c_text.h"
+
 #include "base/pointer_map.h"
+#include "codegen/gaps.h"
 
 typedef struct KernelText {
 	FILE *out;
@@ -166,6 +168,22 @@ static void put_for(KernelText *k, const Stmt *stmt)
 		fprintf(k->out, "%s += %lld) {\n", i, (long long)stmt->step);
 }
 
+/* At the start of the loop's body. GCC may get any options: it writes out what it does at -O3. */
+static void put_scalar(KernelText *k, const Stmt *loop)
+{
+	GapsRule rule = {.program = (Program *)k->m->program,
+			 .kernel = k->kernel,
+			 .use = k->use,
+			 .arena = k->arena,
+			 .unrolled = UNROLLED_O3};
+	if (!gaps_are_read(&rule, loop))
+		return;
+	k->indent++;
+	put_indent(k);
+	fprintf(k->out, "TSR_SCALAR;\n");
+	k->indent--;
+}
+
 static void put_if(KernelText *k, const Stmt *stmt)
 {
 	static const char *const symbols[] = {[COND_LT] = "<", [COND_LE] = "<=", [COND_EQ] = "=="};
@@ -188,7 +206,7 @@ static void put_local(KernelText *k, const Stmt *stmt)
 		return;
 	}
 	int64_t n = 1;
-	fprintf(k->out, "%s %s", c_type(local->dtype), name);
+	fprintf(k->out, "TSR_LANES %s %s", c_type(local->dtype), name);
 	for (uint32_t i = 0; i < local->rank; i++) {
 		fprintf(k->out, "[%u]", local->extent[i]);
 		n *= local->extent[i];
@@ -247,7 +265,10 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 		return;
 	}
 	switch (stmt->kind) {
-	case LOOP_FOR: put_for(k, stmt); break;
+	case LOOP_FOR:
+		put_for(k, stmt);
+		put_scalar(k, stmt);
+		break;
 	case LOOP_IF: put_if(k, stmt); break;
 	case LOOP_LOCAL: put_local(k, stmt); return;
 	case LOOP_SET:
@@ -445,8 +466,17 @@ static const char fetch_text[] =
 	"#ifdef __GNUC__\n#define TSR_PREFETCH(address, kept) __builtin_prefetch((const void *)(address), 0, kept)\n"
 	"#else\n#define TSR_PREFETCH(address, kept) ((void)(address))\n#endif\n\n";
 
+static const char gcc_text[] =
+	"/* Against faults of GCC 12. Of a loop with TSR_SCALAR it makes vectors that read behind an array; it makes\n"
+	" * none of a statement of the assembler. Without TSR_LANES it stores aligned vectors of AVX-512 to arrays on\n"
+	" * a stack that it does not align. */\n"
+	"#ifdef __GNUC__\n"
+	"#define TSR_SCALAR __asm__(\"\")\n#define TSR_LANES __attribute__((aligned(64)))\n"
+	"#else\n#define TSR_SCALAR ((void)0)\n#define TSR_LANES\n#endif\n\n";
+
 void c_put_kernels(FILE *out, const Module *m)
 {
+	fputs(gcc_text, out);
 	if (module_has_fetches(m))
 		fputs(fetch_text, out);
 	if (module_has_slots(m))

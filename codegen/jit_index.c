@@ -28,14 +28,6 @@ static bool is_constant(const KernelJit *k, const Ix *ix, int64_t *value)
 	return ix->kind == IX_SIZE && size_is_const(k->program->sizes, ix->size, value);
 }
 
-int64_t jit_trips(const KernelJit *k, const Stmt *loop)
-{
-	int64_t lo, hi;
-	if (!is_constant(k, loop->lo, &lo) || !is_constant(k, loop->hi, &hi))
-		return -1;
-	return hi > lo ? (hi - lo + loop->step - 1) / loop->step : 0;
-}
-
 /* Floor division or its remainder. A divisor that is no constant is kept from trapping: loops over
  * empty extents never use the result. */
 static Rvalue *divide(KernelJit *k, const Ix *ix, Rvalue *a, Rvalue *b)

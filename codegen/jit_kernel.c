@@ -8,6 +8,7 @@
  */
 #include "codegen/jit_kernel.h"
 
+#include "codegen/gaps.h"
 #include "codegen/jit_fused.h"
 #include "codegen/jit_segments.h"
 
@@ -128,6 +129,19 @@ static void unrolled_code(KernelJit *k, const Stmt *stmt)
 	k->fixed[stmt->iter] = false;
 }
 
+/* In the body of the loop, before anything else. */
+static void keep_scalar(KernelJit *k, const Stmt *loop)
+{
+	GapsRule rule = {.program = (Program *)k->program,
+			 .kernel = k->kernel,
+			 .use = k->use,
+			 .arena = k->f.jit->arena,
+			 .written_out = true};
+	rule.unrolled = k->f.jit->module->emit->target->opt_level > 2 ? UNROLLED_O3 : UNROLLED_O2;
+	if (gaps_are_read(&rule, loop)) /* GCC makes no vectors of statements of the assembler */
+		gcc_jit_block_add_extended_asm(k->f.block, k->f.location, "");
+}
+
 static void for_code(KernelJit *k, const Stmt *stmt)
 {
 	if (stmt->loop == LOOP_UNROLL) {
@@ -150,7 +164,7 @@ static void for_code(KernelJit *k, const Stmt *stmt)
 	JitLoop loop =
 		jit_loop(&k->f, k->iters[stmt->iter], lo, jit_kernel_ix(k, stmt->hi), stmt->step);
 	jit_kernel_forget(k);
-	jit_keep_scalar(k, stmt);
+	keep_scalar(k, stmt);
 	block_code(k, stmt->body);
 	jit_kernel_forget(k);
 	jit_end_loop(&k->f, &loop);

@@ -55,8 +55,6 @@ void jit_kernel_forget(KernelJit *k);
 Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix);
 /* The cell of a local, which is an array in memory, in registers or one variable. */
 Lvalue *jit_kernel_element(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
-/* How often the loop runs; -1: not known here. */
-int64_t jit_trips(const KernelJit *k, const Stmt *loop);
 /* buffer[ix]; the address is shared with other cells of the straight code at hand. */
 Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix);
 
@@ -87,11 +85,6 @@ bool jit_is_near(const Value *value);
 /* jit_wide.c */
 /* A plain loop of functions as explicit vectors; false: it is none, and nothing was done. */
 bool jit_wide_loop(KernelJit *k, const Stmt *loop);
-
-/* jit_gaps.c */
-/* In the body of the loop, before anything else: GCC makes no vectors of it if they could read
- * behind a buffer. */
-void jit_keep_scalar(KernelJit *k, const Stmt *loop);
 
 /* jit_turn.c */
 /* Can a local of rows by lanes be turned in registers? */

@@ -12,6 +12,7 @@
  */
 #include <math.h>
 
+#include "codegen/gaps.h"
 #include "codegen/jit_kernel.h"
 #include "codegen/jit_math.h"
 
@@ -68,7 +69,7 @@ static bool fits(KernelJit *k, const Stmt *loop)
 {
 	Block body = loop->body;
 	Near n = {.k = k, .fits = true};
-	int64_t trips = jit_trips(k, loop);
+	int64_t trips = constant_trips(k->program, loop);
 	if (loop->step != 1 || (trips >= 0 && trips < LEAST_TRIPS) ||
 	    body.stmts[body.n - 1]->kind != LOOP_STORE)
 		return false;

@@ -8,6 +8,7 @@
  * computed as it is alone, so the bits are the same wherever it stands. Only with masks: AVX-512.
  */
 #include "codegen/jit_segments.h"
+#include "codegen/gaps.h"
 #include "codegen/jit_lanes.h"
 
 enum { LEAST_TRIPS = 4 };
@@ -193,7 +194,7 @@ bool jit_wide_loop(KernelJit *k, const Stmt *loop)
 {
 	Arena *arena = k->f.jit->arena;
 	Wide w = {.lanes = jit_lanes_new(k, loop), .body = loop->body};
-	int64_t trips = jit_trips(k, loop);
+	int64_t trips = constant_trips(k->program, loop);
 	if (k->f.jit->simd != CPU_AVX512 || loop->step != 1 || (trips >= 0 && trips < LEAST_TRIPS))
 		return false;
 	w.lanes.own = ARENA_ARRAY(arena, bool, k->kernel->nlocals + 1);

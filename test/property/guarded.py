@@ -1,4 +1,4 @@
-"""Random programs whose arrays end at a guard page, or begin at one: SEED COUNT [MARCH...].
+"""Random programs whose arrays end at a guard page, or begin at one: SEED COUNT [--c] [MARCH...].
 
 A program has a few statements over inputs and parameters of all dtypes, each an output or an accumulating step of a routine:
 specifications of every kind of axis (indexed.py), sizes up to some vectors. Every input, output, state and workspace lies in
@@ -6,15 +6,17 @@ pages of its own, once right in front of a page that may be neither read nor wri
 values of the dims. A child process calls the routines: a touch of such a page ends it. Results must have the same bits in both
 places, so what lies beside an array takes no part. All processors are tried that this one can run the code for.
 
-Without codegen/jit_gaps.c it fails: GCC reads behind an operand where the lanes of a vector share one of every few of its
-elements, so such pairs of operands are among the statements.
+With --c the programs go through readable C and gcc. Without codegen/gaps.c it fails: GCC reads behind an operand where the
+lanes of a vector share one of every few of its elements, so such pairs of operands are among the statements.
 """
 import ctypes
 import os
 import random
 import re
 import signal
+import subprocess
 import sys
+import tempfile
 
 import numpy as np
 
@@ -22,7 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lit", "numbers
 import indexed  # noqa: E402
 from guard import guarded, placed  # noqa: E402
 from runner import tsrc  # noqa: E402
-from tsrlib import DTYPES, compile_text, to_bf16  # noqa: E402
+from tsrlib import DTYPES, SCRATCH, compile_text, to_bf16  # noqa: E402
 
 DIMS = ((1, 1), (2, 3), (5, 2), (16, 9), (33, 17))
 MOST = 1 << 20  # points of a product space, elements of a tensor
@@ -134,10 +136,23 @@ class Program:
                 self.statements.append(statement)
         self.options = ["-march=" + rng.choice(known), rng.choice(["-O2", "-O2", "-O3"]),
                         *rng.choice([[], ["--fp=strict"], ["--grain=1"], ["--checked"]])]
+        self.gcc = rng.choice(["-O2", "-O3", "-O3"])
         self.text = "dim n\ndim m\n" + "".join(s.text() for s in self.statements)
         self.routines = {"r%d" % s.number: [s] for s in self.statements if s.step}
         if len(self.routines) < TOGETHER:
             self.routines["forward"] = [s for s in self.statements if not s.step]
+
+
+def compile_c(program):
+    """As compile_text of tsrlib.py, by way of C."""
+    directory = tempfile.mkdtemp(dir=SCRATCH.name)
+    text, library = os.path.join(directory, "m.c"), os.path.join(directory, "m.so")
+    said = tsrc(program.text, "-o", text, "--prefix=m", *program.options)
+    if said.returncode != 0:
+        raise RuntimeError(said.stderr)
+    subprocess.run(["gcc", "-shared", "-fPIC", program.gcc, program.options[0], "-o", library, text, "-lm"], check=True)
+    with open(os.path.join(directory, "m.h"), encoding="utf8") as header:
+        return library, header.read()
 
 
 class Module:
@@ -223,14 +238,16 @@ def marches():
 
 
 def main():
-    seed, count, known = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] or marches()
-    bad = 0
+    arguments = [argument for argument in sys.argv[1:] if argument != "--c"]
+    seed, count, known = int(arguments[0]), int(arguments[1]), arguments[2:] or marches()
+    bad, by_c = 0, "--c" in sys.argv
     for trial in range(seed, seed + count):
         program = Program(trial, known)
-        said = wrong(*compile_text(program.text, program.options), program)
+        said = wrong(*(compile_c(program) if by_c else compile_text(program.text, program.options)), program)
         if said:
             bad += 1
-            print("seed %d: %s\n%s%s\n" % (trial, " ".join(program.options), program.text, said), flush=True)
+            options = program.options + ["by gcc", program.gcc] * by_c
+            print("seed %d: %s\n%s%s\n" % (trial, " ".join(options), program.text, said), flush=True)
     print("%d of %d programs touch what lies beside their arrays" % (bad, count))
 
 

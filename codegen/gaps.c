@@ -12,12 +12,12 @@
  * Without a second accumulator, or a second store to a buffer, each lane is an iteration, and reads
  * stay inside; a loop that holds vectors, or another loop, is left alone anyway.
  */
-#include "codegen/jit_segments.h"
+#include "codegen/gaps.h"
 
-enum { MANY = 2, UNROLLED_O2 = 4, UNROLLED_O3 = 16 }; /* iterations that GCC writes out, at most */
+enum { MANY = 2, LEAST_VECTOR = 16 /* bytes */ };
 
 typedef struct Gaps {
-	const KernelJit *k;
+	const GapsRule *rule;
 	const Stmt *loop;
 	bool *own;	  /* by LocalId: declared in the loop */
 	uint64_t sets;	  /* statements of one iteration that change another local */
@@ -30,7 +30,7 @@ typedef struct Gaps {
 static void see_load(void *of, const Value *value)
 {
 	Gaps *g = of;
-	Program *program = (Program *)g->k->program;
+	Program *program = g->rule->program;
 	int64_t stride;
 	if (value->kind == VALUE_LOAD && ix_uses(value->ix, g->loop->iter) &&
 	    size_is_const(program->sizes, ix_stride(program, value->ix, g->loop->iter), &stride))
@@ -39,18 +39,18 @@ static void see_load(void *of, const Value *value)
 
 static void see_block(Gaps *g, Block block, uint64_t copies);
 
+static int lane_bytes(const Stmt *stmt) { return dtype_bytes(dtype_wide(stmt->value->dtype)); }
+
 /* `copies`: how often the block is written out in an iteration, up to MANY. */
 static void see_loop(Gaps *g, const Stmt *loop, uint64_t copies)
 {
-	int64_t trips = jit_trips(g->k, loop), most = UNROLLED_O2;
-	if (g->k->f.jit->module->emit->target->opt_level > 2)
-		most = UNROLLED_O3;
-	if (loop->loop == LOOP_VECTOR)
+	const GapsRule *rule = g->rule;
+	int64_t trips = constant_trips(rule->program, loop);
+	if (!rule->written_out || loop->loop == LOOP_SERIAL)
+		g->alone |= trips < 0 || trips > rule->unrolled;
+	else if (loop->loop == LOOP_VECTOR)
 		for (uint32_t i = 0; i < loop->body.n; i++)
-			g->alone |= jit_segment_log(g->k, loop->body.stmts[i]->value->dtype, 0,
-						    trips) > 0;
-	else if (loop->loop == LOOP_SERIAL)
-		g->alone |= trips < 0 || trips > most;
+			g->alone |= trips * lane_bytes(loop->body.stmts[i]) >= LEAST_VECTOR;
 	see_block(g, loop->body, copies * (trips < MANY ? (uint64_t)(trips > 0) : MANY));
 }
 
@@ -69,8 +69,8 @@ static void see_stmt(Gaps *g, const Stmt *stmt, uint64_t copies)
 	if (stmt->kind == LOOP_SET && !g->own[stmt->local])
 		g->beside |= (g->sets += copies) >= MANY;
 	if (stmt->kind == LOOP_STORE)
-		g->beside |=
-			(g->stores[kernel_use_buffer(g->k->use, stmt->buffer)] += copies) >= MANY;
+		g->beside |= (g->stores[kernel_use_buffer(g->rule->use, stmt->buffer)] += copies) >=
+			     MANY;
 	if (stmt->kind == LOOP_FOR)
 		see_loop(g, stmt, copies);
 	else
@@ -83,13 +83,24 @@ static void see_block(Gaps *g, Block block, uint64_t copies)
 		see_stmt(g, block.stmts[i], copies);
 }
 
-void jit_keep_scalar(KernelJit *k, const Stmt *loop)
+bool gaps_are_read(const GapsRule *rule, const Stmt *loop)
 {
-	Gaps g = {.k = k, .loop = loop};
-	g.own = ARENA_ARRAY(k->f.jit->arena, bool, k->kernel->nlocals + 1);
-	g.stores = ARENA_ARRAY(k->f.jit->arena, uint64_t, k->use->buffers.n + 1);
+	Gaps g = {.rule = rule, .loop = loop};
+	g.own = ARENA_ARRAY(rule->arena, bool, rule->kernel->nlocals + 1);
+	g.stores = ARENA_ARRAY(rule->arena, uint64_t, rule->use->buffers.n + 1);
 	see_block(&g, loop->body, 1);
-	/* the vectoriser takes no loop with a statement of the assembler */
-	if (g.beside && g.apart && !g.alone)
-		gcc_jit_block_add_extended_asm(k->f.block, k->f.location, "");
+	return g.beside && g.apart && !g.alone;
+}
+
+static bool is_constant(const Program *program, const Ix *ix, int64_t *value)
+{
+	return ix->kind == IX_SIZE && size_is_const(program->sizes, ix->size, value);
+}
+
+int64_t constant_trips(const Program *program, const Stmt *loop)
+{
+	int64_t lo, hi;
+	if (!is_constant(program, loop->lo, &lo) || !is_constant(program, loop->hi, &hi))
+		return -1;
+	return hi > lo ? (hi - lo + loop->step - 1) / loop->step : 0;
 }

@@ -1,0 +1,26 @@
+/* Loops that GCC's vectoriser must not get, since it would read behind a buffer: see gaps.c. */
+#ifndef TSR_CODEGEN_GAPS_H
+#define TSR_CODEGEN_GAPS_H
+
+#include "codegen/kernel_use.h"
+
+enum {
+	UNROLLED_O2 = 4,
+	UNROLLED_O3 = 16
+}; /* iterations of the loops that GCC writes out, at most */
+
+typedef struct GapsRule {
+	Program *program;
+	const Kernel *kernel;
+	const KernelUse *use;
+	Arena *arena;
+	int64_t unrolled; /* UNROLLED_... */
+	bool written_out; /* loops of lanes are vectors, those to unroll are no loops; else all are loops */
+} GapsRule;
+
+/* May GCC make vectors of this serial loop that read what no iteration reads? */
+bool gaps_are_read(const GapsRule *rule, const Stmt *loop);
+/* How often a loop runs; -1: that is not a constant. */
+int64_t constant_trips(const Program *program, const Stmt *loop);
+
+#endif
