@@ -34,6 +34,8 @@ typedef struct Assignment {
 	uint64_t seed;
 	Array array; /* owned: what it came to */
 	char *bytes; /* owned: standard input */
+	ArrayFile *file; /* owned: open from when its header is read until its elements are */
+	size_t index;	 /* of the array in it */
 } Assignment;
 
 typedef struct Request {

@@ -96,6 +96,7 @@ void request_free(Request *request)
 		free(request->values[i].path);
 		free(request->values[i].key);
 		free(request->values[i].bytes);
+		array_file_close(request->values[i].file);
 		array_free(&request->values[i].array);
 	}
 	free(request->values);
@@ -169,35 +170,34 @@ static int unreadable(const Assignment *a, const ArrayError *why)
 		      a->name, a->tensor->type);
 }
 
-/* Type and extents are looked at before the elements are read. */
-static int read_array(const tsr_session *s, Assignment *a, ArrayFile *file)
+static Dtype wanted_dtype(const Assignment *a)
 {
-	ArrayError why;
-	tsr_error error;
-	Dtype want = dtype_from_name(a->tensor->dtype, strlen(a->tensor->dtype));
-	ptrdiff_t index = array_file_pick(file, a->key, &why);
-	if (index < 0 || !array_file_measure(file, (size_t)index, want, &a->array, &why))
-		return unreadable(a, &why);
-	tsr_array seen = view(&a->array);
-	if (session_check_array(s, a->name, &seen, &error) != TSR_OK)
-		return report_error(a->text, &error);
-	return array_file_read(file, (size_t)index, want, &a->array, &why) ? STATUS_OK
-									    : unreadable(a, &why);
+	return dtype_from_name(a->tensor->dtype, strlen(a->tensor->dtype));
 }
 
-/* What the array says of the dims holds for the next file. */
-static int set_file(tsr_session *s, Assignment *a)
+/* Type and extents of all files are looked at before the elements of any are read. */
+static int see_file(tsr_session *s, Assignment *a)
 {
 	ArrayError why;
 	tsr_error error;
-	ArrayFile *file = assignment_open(a, &why);
-	int status = file ? read_array(s, a, file) : unreadable(a, &why);
-	array_file_close(file);
-	if (status == STATUS_OK)
-		status = set_tensor(s, a);
-	if (status == STATUS_OK && tsr_resolve(s, &error) != TSR_OK)
-		status = report_error(NULL, &error);
-	return status;
+	Array array;
+	a->file = assignment_open(a, &why);
+	ptrdiff_t index = a->file ? array_file_pick(a->file, a->key, &why) : -1;
+	if (index < 0 || !array_file_measure(a->file, (size_t)index, wanted_dtype(a), &array, &why))
+		return unreadable(a, &why);
+	a->index = (size_t)index;
+	tsr_array seen = view(&array);
+	return session_see_array(s, a->name, &seen, &error) == TSR_OK ? STATUS_OK
+								       : report_error(a->text, &error);
+}
+
+static int read_file(tsr_session *s, Assignment *a)
+{
+	ArrayError why;
+	bool read = array_file_read(a->file, a->index, wanted_dtype(a), &a->array, &why);
+	array_file_close(a->file);
+	a->file = NULL;
+	return read ? set_tensor(s, a) : unreadable(a, &why);
 }
 
 static int set_number(tsr_session *s, Assignment *a)
@@ -317,9 +317,11 @@ static int prepare(Request *request, bool fill, tsr_session *s, const tsr_module
 	if (status == STATUS_OK)
 		status = set_all(request, s, is_number, set_number);
 	if (status == STATUS_OK)
-		status = set_all(request, s, is_file, set_file);
+		status = set_all(request, s, is_file, see_file);
 	if (status == STATUS_OK)
 		status = load_parameters(request, s);
+	if (status == STATUS_OK)
+		status = set_all(request, s, is_file, read_file);
 	if (status == STATUS_OK)
 		status = set_all(request, s, is_generated, generate);
 	if (status != STATUS_OK)

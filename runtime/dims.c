@@ -179,8 +179,13 @@ static int check_minimum(const tsr_session *s, tsr_error *error)
 	return TSR_OK;
 }
 
-/* `files`: arrays of files count too. */
-static int resolve(tsr_session *s, bool files, tsr_error *error)
+/* `all`: arrays of earlier files count too. */
+static bool counts(const tsr_session *s, const Slot *slot, bool all)
+{
+	return slot->set && (all || slot->load == 0 || slot->load == s->nloads);
+}
+
+static int resolve(tsr_session *s, bool all, tsr_error *error)
 {
 	const Slot *slot;
 	int code = TSR_OK;
@@ -188,19 +193,19 @@ static int resolve(tsr_session *s, bool files, tsr_error *error)
 		if (!s->dims[d].given)
 			s->values[d] = -1;
 	for (int32_t k = 0; code == TSR_OK && (slot = given(s, k)) != NULL; k++)
-		if (slot->set && (files || slot->load == 0))
+		if (counts(s, slot, all))
 			code = bind_plain(s, slot, error);
 	for (bool changed = code == TSR_OK; changed && code == TSR_OK;) {
 		changed = false;
 		for (int32_t k = 0; code == TSR_OK && (slot = given(s, k)) != NULL; k++)
-			if (slot->set && (files || slot->load == 0))
+			if (counts(s, slot, all))
 				code = bind_linear(s, slot, &changed, error);
 	}
 	return code == TSR_OK ? check_minimum(s, error) : code;
 }
 
 int session_resolve(tsr_session *s, tsr_error *error) { return resolve(s, true, error); }
-int session_resolve_given(tsr_session *s, tsr_error *error) { return resolve(s, false, error); }
+int session_resolve_file(tsr_session *s, tsr_error *error) { return resolve(s, false, error); }
 
 /* " (n is 4 by axis 0 of input 'x')" for the first dim in the size; "" when it has none. */
 static void because(const tsr_session *s, const tsr_size *size, char *text, size_t room)

@@ -3,6 +3,9 @@
  * Parameters take what the map has for them, then what the file has under their own names. What
  * tsr_set_param has set stays, what an earlier file has set does not. An array keeps its file's
  * axes, or is arranged for the parameter's (arrange.h).
+ *
+ * Files may hold far more than they have bytes, so what they say of all arrays is compared with the
+ * parameters, and through the dims with each other, before the elements of any are read.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +16,22 @@
 #include "runtime/session.h"
 
 enum { LONGEST_NAME = MAP_NAME_BYTES + 1024 };
+
+/* What a parameter takes from the file. */
+typedef struct Choice {
+	bool made, read;
+	size_t index;
+	const MapLine *line; /* NULL: none, it has the parameter's name */
+	Slot before;	     /* the slot as it was; its array is owned until another is read */
+} Choice;
+
+typedef struct Loading {
+	tsr_session *s;
+	ArrayFile *file;
+	const char *path; /* of the map */
+	ParamsMap map;
+	Choice *choices; /* by parameter */
+} Loading;
 
 /* The array as libtsr passes it; `data` stays the Array's. */
 static tsr_array view(const Array *array)
@@ -74,35 +93,51 @@ static int unreadable(const Slot *slot, const ArrayError *why, tsr_error *error)
 			    why->text, expected);
 }
 
-/* The array is compared with the parameter before its elements are read. `line`: NULL without a
- * map. */
-static int load_one(tsr_session *s, Slot *slot, ArrayFile *file, size_t index, const MapLine *line,
-		    tsr_error *error)
+static Dtype dtype_of(const Slot *slot)
+{
+	return dtype_from_name(slot->tensor->dtype, strlen(slot->tensor->dtype));
+}
+
+/* The slot has the array's extents then, without data. `line`: NULL without a map. */
+static int choose(Loading *l, Slot *slot, size_t index, const MapLine *line, tsr_error *error)
 {
 	Array array;
 	ArrayError why;
-	const char *type = slot->tensor->dtype;
-	Dtype dtype = dtype_from_name(type, strlen(type));
-	if (!array_file_measure(file, index, dtype, &array, &why))
+	if (!array_file_measure(l->file, index, dtype_of(slot), &array, &why))
 		return unreadable(slot, &why, error);
-	int code = line ? arrange(s, slot->tensor, line, &array, error) : TSR_OK;
+	int code = line ? arrange(l->s, slot->tensor, line, &array, error) : TSR_OK;
 	tsr_array seen = view(&array);
 	if (code == TSR_OK)
-		code = slot_check_known(s, slot, &seen, error);
+		code = slot_check_known(l->s, slot, &seen, error);
 	if (code != TSR_OK)
 		return code;
-	if (!array_file_read(file, index, dtype, &array, &why))
+	l->choices[slot - l->s->params] =
+		(Choice){.made = true, .index = index, .line = line, .before = *slot};
+	slot->loaded = (Array){0};
+	slot->array = seen;
+	slot->set = true;
+	slot->load = l->s->nloads;
+	return TSR_OK;
+}
+
+static int read_elements(Loading *l, Slot *slot, Choice *choice, tsr_error *error)
+{
+	Array array;
+	ArrayError why;
+	int code = slot_check_known(l->s, slot, &slot->array, error);
+	if (code != TSR_OK)
+		return code;
+	if (!array_file_read(l->file, choice->index, dtype_of(slot), &array, &why))
 		return unreadable(slot, &why, error);
-	code = line ? arrange(s, slot->tensor, line, &array, error) : TSR_OK;
+	code = choice->line ? arrange(l->s, slot->tensor, choice->line, &array, error) : TSR_OK;
 	if (code != TSR_OK) {
 		array_free(&array);
 		return code;
 	}
-	array_free(&slot->loaded);
+	array_free(&choice->before.loaded);
 	slot->loaded = array;
 	slot->array = view(&array);
-	slot->set = true;
-	slot->load = s->nloads;
+	choice->read = true;
 	return TSR_OK;
 }
 
@@ -163,33 +198,38 @@ static int lacks(const ArrayFile *file, const char *path, int line, const char *
 			    path, line, ours, theirs, instead);
 }
 
+static int at_line(const Loading *l, const Slot *slot, const MapLine *line, const tsr_error *why,
+		   tsr_error *error)
+{
+	char theirs[MAP_NAME_BYTES];
+	map_line_matches(line, slot->tensor->name, theirs);
+	return session_fail(error, why->code, "%s:%d: '%s' from '%s': %.600s", l->path,
+			    line->number, slot->tensor->name, theirs, why->text);
+}
+
 /* The first line for the parameter whose array the file has; a parameter with lines has such a
  * one. */
-static int load_mapped(tsr_session *s, Slot *slot, ArrayFile *file, const char *path,
-		       const ParamsMap *map, tsr_error *error)
+static int choose_mapped(Loading *l, Slot *slot, tsr_error *error)
 {
 	const char *ours = slot->tensor->name;
 	char theirs[MAP_NAME_BYTES], first[MAP_NAME_BYTES];
 	int lacking = 0;
 	tsr_error why;
-	for (int i = 0; i < map->n; i++) {
-		const MapLine *line = &map->lines[i];
+	for (int i = 0; i < l->map.n; i++) {
+		const MapLine *line = &l->map.lines[i];
 		if (!line->ours || !map_line_matches(line, ours, theirs))
 			continue;
-		ptrdiff_t index = find_theirs(file, line, theirs);
-		if (index >= 0) {
-			int code = load_one(s, slot, file, (size_t)index, line, &why);
-			return code == TSR_OK
-				       ? code
-				       : session_fail(error, code, "%s:%d: '%s' from '%s': %.600s",
-						      path, line->number, ours, theirs, why.text);
-		}
+		ptrdiff_t index = find_theirs(l->file, line, theirs);
+		if (index >= 0)
+			return choose(l, slot, (size_t)index, line, &why) == TSR_OK
+				       ? TSR_OK
+				       : at_line(l, slot, line, &why, error);
 		if (lacking == 0) {
 			lacking = line->number;
 			memcpy(first, theirs, sizeof first);
 		}
 	}
-	return lacking == 0 ? TSR_OK : lacks(file, path, lacking, ours, first, error);
+	return lacking == 0 ? TSR_OK : lacks(l->file, l->path, lacking, ours, first, error);
 }
 
 static int no_parameter(const tsr_session *s, const char *path, const MapLine *line,
@@ -224,28 +264,69 @@ static int check_ours(const tsr_session *s, const char *path, const ParamsMap *m
 	return TSR_OK;
 }
 
-static int load_map(tsr_session *s, ArrayFile *file, const char *path, tsr_error *error)
+static int choose_by_map(Loading *l, tsr_error *error)
 {
-	ParamsMap map;
-	int code = params_map_read(path, &map, error);
-	if (code == TSR_OK)
-		code = check_ours(s, path, &map, error);
+	tsr_session *s = l->s;
+	int code = check_ours(s, l->path, &l->map, error);
 	for (int32_t i = 0; i < s->module->nparams && code == TSR_OK; i++)
 		if (!keeps(s, &s->params[i]))
-			code = load_mapped(s, &s->params[i], file, path, &map, error);
-	params_map_free(&map);
+			code = choose_mapped(l, &s->params[i], error);
 	return code;
+}
+
+static int choose_all(Loading *l, tsr_error *error)
+{
+	tsr_session *s = l->s;
+	int code = l->path ? choose_by_map(l, error) : TSR_OK;
+	for (int32_t i = 0; i < s->module->nparams && code == TSR_OK; i++) {
+		Slot *slot = &s->params[i];
+		ptrdiff_t index = array_file_find(l->file, slot->tensor->name);
+		if (!keeps(s, slot) && index >= 0)
+			code = choose(l, slot, (size_t)index, NULL, error);
+	}
+	return code;
+}
+
+static int read_all(Loading *l, tsr_error *error)
+{
+	tsr_error why;
+	int code = TSR_OK;
+	for (int32_t i = 0; i < l->s->module->nparams && code == TSR_OK; i++) {
+		Choice *choice = &l->choices[i];
+		Slot *slot = &l->s->params[i];
+		code = choice->made ? read_elements(l, slot, choice, &why) : TSR_OK;
+		if (code != TSR_OK && choice->line)
+			at_line(l, slot, choice->line, &why, error);
+		else if (code != TSR_OK)
+			session_fail(error, code, "%s", why.text);
+	}
+	return code;
+}
+
+/* What was not read is as it was before. */
+static void give_up(Loading *l)
+{
+	for (int32_t i = 0; i < l->s->module->nparams; i++)
+		if (l->choices[i].made && !l->choices[i].read)
+			l->s->params[i] = l->choices[i].before;
 }
 
 static int load_file(tsr_session *s, ArrayFile *file, const char *map, tsr_error *error)
 {
-	int code = map ? load_map(s, file, map, error) : TSR_OK;
-	for (int32_t i = 0; i < s->module->nparams && code == TSR_OK; i++) {
-		Slot *slot = &s->params[i];
-		ptrdiff_t index = array_file_find(file, slot->tensor->name);
-		if (!keeps(s, slot) && index >= 0)
-			code = load_one(s, slot, file, (size_t)index, NULL, error);
-	}
+	Loading l = {.s = s, .file = file, .path = map};
+	l.choices = calloc((size_t)s->module->nparams + 1, sizeof *l.choices);
+	if (!l.choices)
+		return session_fail(error, TSR_FAIL_MEMORY, "out of memory");
+	int code = map ? params_map_read(map, &l.map, error) : TSR_OK;
+	if (code == TSR_OK)
+		code = choose_all(&l, error);
+	if (code == TSR_OK)
+		code = session_resolve_file(s, error);
+	if (code == TSR_OK)
+		code = read_all(&l, error);
+	give_up(&l);
+	free(l.choices);
+	params_map_free(&l.map);
 	return code;
 }
 
@@ -275,14 +356,15 @@ int tsr_load_params(tsr_session *s, const char *path, const char *map, tsr_error
 	int code = session_check_stateless(s, error);
 	if (code == TSR_OK)
 		code = session_check_pointer(path, "path", error);
-	if (code == TSR_OK)
-		code = session_resolve_given(s, error);
+	if (code != TSR_OK)
+		return code;
+	s->nloads++;
+	code = session_resolve_file(s, error);
 	if (code != TSR_OK)
 		return code;
 	ArrayFile *file = array_file_open(path, &why);
 	if (!file)
 		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why.text);
-	s->nloads++;
 	code = load_file(s, file, map, &inner);
 	if (code == TSR_OK)
 		code = check_taken(s, file, &inner);

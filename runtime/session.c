@@ -205,10 +205,16 @@ int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error)
 			    slot->tensor->name, expected, array->dtype, came);
 }
 
-int session_check_array(const tsr_session *s, const char *name, const tsr_array *array,
-			tsr_error *error)
+int session_see_array(tsr_session *s, const char *name, const tsr_array *array, tsr_error *error)
 {
-	return slot_check_known(s, slot_named(s, name), array, error);
+	Slot *slot = slot_named(s, name);
+	int code = slot_check_known(s, slot, array, error);
+	if (code != TSR_OK)
+		return code;
+	slot->array = *array;
+	slot->set = true;
+	slot->load = 0;
+	return session_resolve(s, error);
 }
 
 static int check_data(const Slot *slot, const tsr_array *array, tsr_error *error)

@@ -89,12 +89,14 @@ int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error);
  * looked at. */
 int slot_check_known(const tsr_session *session, const Slot *slot, const tsr_array *array,
 		     tsr_error *error);
-/* For an input or a parameter by its name. */
-int session_check_array(const tsr_session *session, const char *name, const tsr_array *array,
-			tsr_error *error);
+/* Of an input or a parameter by its name: takes the extents, which count for the dims from then on,
+ * after they have been checked as above. The array itself must be set before the session is
+ * prepared. */
+int session_see_array(tsr_session *session, const char *name, const tsr_array *array,
+		      tsr_error *error);
 int session_resolve(tsr_session *session, tsr_error *error);
-/* The same without arrays of files, which another file may replace. */
-int session_resolve_given(tsr_session *session, tsr_error *error);
+/* The same without arrays of earlier files, which those of the file at hand may replace. */
+int session_resolve_file(tsr_session *session, tsr_error *error);
 /* Every extent of every set array against the table, the dims being known. */
 int session_check_extents(const tsr_session *session, tsr_error *error);
 /* Those of the set parameters alone. */

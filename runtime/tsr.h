@@ -198,7 +198,8 @@ void tsr_set_seed(tsr_session *session, uint64_t seed);
 /* The parameters of a .safetensors or .npz, by dotted name or, with a map, by `ours = theirs
  * [axes]`, one a line: axes are an order (axis i of ours is axis axes[i] of theirs), or `a (b c) =>
  * b c a`; docs/embedding.md has all of it. Parameters that the file lacks, and those of
- * tsr_set_param, are left as they are; what an earlier file had gives way. */
+ * tsr_set_param, are left as they are; what an earlier file had gives way. Of a file with an array
+ * that does not fit, alone or beside the others, nothing is taken. */
 int tsr_load_params(tsr_session *session, const char *path, const char *map, tsr_error *error);
 /* The state as tsr_save_state wrote it. The file is opened here; tsr_prepare compares it with the
  * module and reads it. */

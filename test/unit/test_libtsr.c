@@ -249,18 +249,21 @@ static void state_is_saved_and_shared(void **state)
 	finish(&f);
 }
 
-/* A file of parameters: b of three floats. */
-static void write_params(const char *path, const float *b)
+static void write_tensors(const char *path, const char *header, const float *data, size_t n)
 {
-	static const char header[] =
-		"{\"b\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]}}";
-	uint64_t length = sizeof header - 1;
+	uint64_t length = strlen(header);
 	FILE *file = fopen(path, "wb");
 	assert_non_null(file);
 	fwrite(&length, sizeof length, 1, file);
-	fwrite(header, 1, sizeof header - 1, file);
-	fwrite(b, sizeof *b, 3, file);
+	fwrite(header, 1, length, file);
+	fwrite(data, sizeof *data, n, file);
 	fclose(file);
+}
+
+/* A file of parameters: b of three floats. */
+static void write_params(const char *path, const float *b)
+{
+	write_tensors(path, "{\"b\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]}}", b, 3);
 }
 
 static void holds(Fixture *f, const float *b)
@@ -297,6 +300,28 @@ static void files_of_parameters_replace_each_other(void **state)
 	}
 	unlink(first);
 	unlink(second);
+}
+
+/* Of a file with one array that does not fit none is taken: what was there before stays. */
+static void a_file_that_is_refused_changes_nothing(void **state)
+{
+	(void)state;
+	char good[] = "/tmp/tsr_good_XXXXXX", bad[] = "/tmp/tsr_bad_XXXXXX";
+	float one[3] = {1, 2, 3}, many[10] = {0};
+	close(mkstemp(good));
+	close(mkstemp(bad));
+	write_params(good, one);
+	write_tensors(bad,
+		      "{\"w\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]},"
+		      "\"b\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[24,40]}}",
+		      many, 10);
+	Fixture f = start("forward");
+	assert_int_equal(tsr_load_params(f.s, good, NULL, &f.error), TSR_OK);
+	fails(&f, tsr_load_params(f.s, bad, NULL, &f.error), TSR_FAIL_TYPE, "axis 0 must be 3, not 4");
+	assert_false(tsr_has_param(f.s, "w"));
+	holds(&f, one);
+	unlink(good);
+	unlink(bad);
 }
 
 /* One session makes the state, without its inputs; another uses it and makes none. */
@@ -442,6 +467,7 @@ int main(void)
 		cmocka_unit_test(sizes_are_evaluated),
 		cmocka_unit_test(state_is_saved_and_shared),
 		cmocka_unit_test(files_of_parameters_replace_each_other),
+		cmocka_unit_test(a_file_that_is_refused_changes_nothing),
 		cmocka_unit_test(state_is_made_alone_and_shared_early),
 		cmocka_unit_test(written_parameters_count_once_packed),
 		cmocka_unit_test(a_model_is_shared_between_threads),

@@ -41,6 +41,14 @@ tell("dim m is 4 by m=4, but axis 1 of input 'x' is 30720", *run, "m=4", "x=larg
 tell("came f32 array 1024 x 30720", "run", MODULE, "x=zeros", "n=1", "y=large.npz:x")
 tell("axis 1 of parameter 'w' is 10485760", *run, "x=zeros", "n=1", "m=4", "--params=large.npz")
 tell("not enough memory", *run, "x=large.npz:x")
+# Where nothing is known before, the headers of all arrays are compared first.
+np.save("nine.npy", np.zeros(9, "f4"))
+np.savez_compressed("four.npz", w=np.zeros((3, 10 << 20), "f4"), b=np.zeros(4, "f4"))
+np.savez("small.npz", w=np.zeros((3, 4), "f4"))
+tell("axis 0 must be 61441 (m is 30720 by axis 1 of input 'x'), not 9", "run", MODULE, "x=large.npz:x", "y=nine.npy")
+tell("parameter 'b': axis 0 must be 3, not 4", *run, "x=zeros", "n=1", "--params=four.npz")
+tell("dim m is 30720 by axis 1 of input 'x', but axis 1 of parameter 'w' is 4", *run, "x=large.npz:x",
+     "--params=small.npz")
 # Headers of a hundred thousand descriptions, or of one text.
 write_tensors("many.safetensors", described(100000).encode())
 tell("it has no array 'x'", *run, "x=many.safetensors:x")
