@@ -1,4 +1,5 @@
-/* Integers that are made of sizes: sizes as tensors, and indices of axes and elements.
+/* Integers that are made of sizes: sizes as tensors, and indices of axes and elements, also those
+ * that argmax finds.
  *
  * A size is wider than the dtypes of integers, so each asks for the guard that its values fit:
  * nothing wraps. Where they cannot fit, that is an error.
@@ -52,6 +53,26 @@ static Size elements_of(Solver *s, NodeId id)
 	return elements;
 }
 
+/* How many elements the axis has that an argmax goes along. */
+static Size searched(Solver *s, const Node *node)
+{
+	const Spec *spec = node->spec;
+	FlatRow f;
+	for (int k = 0; k < ROW_KINDS; k++) {
+		const SpecRow *row = &spec->operands[0].rows[k];
+		row_flatten(s, &s->rows[node->args[0]][k], &f);
+		uint32_t middle = f.nlead + f.ntrail - row->naxes;
+		for (uint32_t i = 0; i < row->naxes; i++) {
+			const SpecAxis *axis = &row->axes[i];
+			bool before = row->var_at < 0 || i < (uint32_t)row->var_at;
+			if (axis->kind == SPEC_PLACEHOLDER ||
+			    (axis->kind == SPEC_LETTER && !spec_tensor_has(&spec->result, axis->letter)))
+				return cell_value(s, flat_at(&f, before ? i : i + middle));
+		}
+	}
+	return SIZE_BAD;
+}
+
 /* `a @ n` takes n as it is. */
 static bool *indices_of_slices(Solver *s)
 {
@@ -76,6 +97,7 @@ void ask_integers(Solver *s)
 		case NODE_SIZE: ask_size(s, node); break;
 		case NODE_RANGE: ask_indices(s, node, size_as_number(s, node->size_expr)); break;
 		case NODE_OFFSETS: ask_indices(s, node, elements_of(s, id)); break;
+		case NODE_ARGMAX: ask_indices(s, node, searched(s, node)); break;
 		default: break;
 		}
 	}

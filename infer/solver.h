@@ -458,6 +458,8 @@ void guards_reduce(Solver *s, Inference *inference, const Guards *found);
 const char *row_name(Solver *s, Sym name);
 /* Warns of specifications (warn_spec.c). */
 void warn_specs(Solver *s, Diags *diags);
+/* Does the letter stand in the tensor, alone or as a part of an axis? */
+bool spec_tensor_has(const SpecTensor *tensor, Sym letter);
 /* Warns of a letter that only a result has; `chosen`: nothing gives it a size. False: that is still
  * to be told. */
 bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diags);

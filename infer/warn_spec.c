@@ -47,7 +47,7 @@ static const SpecAxis *axis_of(const SpecTensor *tensor, Sym letter)
 	return NULL;
 }
 
-static bool tensor_has(const SpecTensor *tensor, Sym letter)
+bool spec_tensor_has(const SpecTensor *tensor, Sym letter)
 {
 	return axis_of(tensor, letter) != NULL;
 }
@@ -124,10 +124,10 @@ bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diag
 static bool is_elsewhere(const SpecWarner *w, uint32_t operand, Sym letter)
 {
 	for (uint32_t i = 0; i < w->spec->noperands && !w->node->joins; i++) {
-		if (i != operand && tensor_has(&w->spec->operands[i], letter))
+		if (i != operand && spec_tensor_has(&w->spec->operands[i], letter))
 			return true;
 	}
-	return tensor_has(&w->spec->result, letter);
+	return spec_tensor_has(&w->spec->result, letter);
 }
 
 static CellId axis_cell(const SpecWarner *w, uint32_t operand, int k, uint32_t axis)
@@ -206,7 +206,7 @@ static void warn_repeated_row(const SpecWarner *w, uint32_t operand, int k)
 		const SpecAxis *axis = &row->axes[i];
 		bool before = row->var_at < 0 || i < (uint32_t)row->var_at;
 		CellId cell = flat_at(&f, before ? i : i + n - row->naxes);
-		if (axis->kind == SPEC_LETTER && !tensor_has(tensor, axis->letter) &&
+		if (axis->kind == SPEC_LETTER && !spec_tensor_has(tensor, axis->letter) &&
 		    !is_bound(w->s, w->id, axis->letter) && is_several(w->s, cell))
 			tell_repeated(w, operand, axis->letter, axis->span);
 	}
