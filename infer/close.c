@@ -41,7 +41,7 @@ static const Rule rules[] = {
 	{5, "factors", close_factors,
 	 "a total with several open factors is the least that both sides can have"},
 	{5, "leaf-one", close_leaf_ones,
-	 "a size of a leaf without a bound is 1, or 0 for a part that may be empty; one that has no place yet in an open result waits"},
+	 "a size of a leaf without a bound is 1, or 0 for a part that may be empty; one waits that has no place yet in an open result, or into which an open size broadcasts"},
 	{6, "result-row", close_result_rows,
 	 "an open row of a result gets no more axes, one made of open rows of leaves last"},
 	{6, "last-rows", close_last_rows,

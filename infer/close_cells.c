@@ -348,11 +348,22 @@ static void hold_unplaced(Solver *s, bool *held)
 	}
 }
 
+/* A tensor of a routine is as long as what it is set to, however late that is known. */
+static void hold_targets(Solver *s, bool *held)
+{
+	for (size_t i = 0; i < s->edges.n; i++) {
+		CellId res = cell_root(s, s->edges.at[i].res);
+		CellId opnd = cell_root(s, s->edges.at[i].opnd);
+		held[res] |= res != opnd && !cell_known(s, opnd);
+	}
+}
+
 void close_leaf_ones(Solver *s, const char *rule)
 {
 	Spots open = open_cells(s);
 	bool *held = held_back(s), *meets = meeting_ones(s);
 	hold_unplaced(s, held);
+	hold_targets(s, held);
 	for (ConId id = 0; id < s->cons.n; id++) { /* what is indexed has a rule of its own */
 		const Con *con = &s->cons.at[id];
 		if (con->kind == CON_AT_LEAST && con->number > 1)

@@ -203,14 +203,20 @@ static void emit_node(Gen *gen, NodeId id, StoreTarget to)
 		nest_emit(gen, id, to);
 }
 
+static Scalar neutral_of(const Gen *gen, NodeId id)
+{
+	const Node *node = lower_node(gen->lower, id);
+	return op_neutral(node_reduce_op(node), node->dtype);
+}
+
 /* Cells that no iteration reaches, or that are added to, begin with the neutral element. */
-static void fill_first(Gen *gen, NodeId id, BufferId to)
+static void fill_first(Gen *gen, NodeId id, BufferId to, Scalar neutral)
 {
 	const Node *node = lower_node(gen->lower, id);
 	const Proj *proj = lower_proj(gen->lower, id);
 	if (!proj || proj->linear || node->kind == NODE_ARGMAX || !nest_needs_fill(gen->lower, id))
 		return;
-	nest_fill(gen, to, op_neutral(node_reduce_op(node), node->dtype));
+	nest_fill(gen, to, neutral);
 }
 
 /* Does an operand stand in the target's own buffer? */
@@ -273,7 +279,9 @@ static BufferId emit_aside(Lower *lower, NodeId id)
 						      .dtype = node->dtype,
 						      .elements = node_elements(lower, id)});
 	Gen gen = gen_new(lower, name, node->span);
-	fill_first(&gen, id, aside);
+	bool adds = node->acc == OP_ADD && dtype_is_float(node->dtype) &&
+		    node_reduce_op(node) == OP_ADD; /* -0 + 0 is 0, -0 + -0 is -0 */
+	fill_first(&gen, id, aside, adds ? (Scalar){.f = -0.0} : neutral_of(&gen, id));
 	emit_node(&gen, id, (StoreTarget){aside, OP_NONE});
 	kernel_finish(&gen);
 	return aside;
@@ -339,7 +347,7 @@ void kernel_emit(Lower *lower, NodeId id)
 		   : root ? root->name
 			  : kernel_name(lower, id);
 	Gen gen = gen_new(lower, name, node->span);
-	fill_first(&gen, id, to);
+	fill_first(&gen, id, to, neutral_of(&gen, id));
 	emit_node(&gen, id, (StoreTarget){to, OP_NONE});
 	if (!place)
 		halo_describe(&gen, id);
