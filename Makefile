@@ -97,7 +97,9 @@ $(B)/gen/tsr_table.inc: runtime/tsr.h
 UNITS    := $(patsubst %.c,$(B)/%,$(wildcard test/unit/test_*.c))
 LIT       = $(firstword $(wildcard /usr/lib/llvm-*/build/utils/lit/lit.py) $(wildcard /usr/bin/lit /usr/bin/lit-*))
 LITFLAGS  = -s --no-progress-bar --timeout=300
-LIT_DIRS  = test/lit test/unit
+# make check T=infer/rows: the tests of that folder or name, of test/lit or test/ (unit/test_pool).
+LIT_DIRS  = $(if $(T),$(or $(wildcard test/lit/$(T) test/lit/$(T).t* test/$(T) test/$(T).c),$(error no test is called $(T))),test/lit test/unit)
+FAST_DIRS = test/unit $(addprefix test/lit/,lexer grammar frontend infer proj docs editors verify runtime driver)
 
 units: $(UNITS)
 $(B)/test/unit/%: $(B)/test/unit/%.o $(B)/unit_support.a $(OBJ_all) $(OBJ_runtime)
@@ -113,12 +115,17 @@ check: all units deps
 	@TSR_BUILD=$(abspath $(B)) $(PYTHON) $(LIT) $(LITFLAGS) -o $(B)/lit.json $(LIT_DIRS); \
 	 $(PYTHON) tools/summary.py $(B)/lit.json
 
+# Without what runs emitted code at length: what to run while working.
+check-fast:
+	@$(MAKE) check LIT_DIRS='$(FAST_DIRS)'
+
 # Both commands of the README on a bare Debian, as root.
 check-bare:
 	@tools/check_bare.sh
 
 deps:
 	@$(PYTHON) tools/check_deps.py docs/ARCHITECTURE.md
+	@$(PYTHON) tools/check_circles.py .
 
 SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 asan:
@@ -225,13 +232,15 @@ help:
 	@echo 'make run        compile and run the examples on real input'
 	@echo 'make check      all tests; the last line is "N passed, N failed, N skipped"'
 	@echo 'make check-bare  both commands of the README on a bare system, as root'
+	@echo 'make check T=infer/rows   one folder, or the tests of a name'
+	@echo 'make check-fast  what takes two minutes: all but long runs of emitted code'
 	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
 	@echo 'make coverage   lines that the tests run, by folder, and functions that none calls'
 	@echo 'make fuzz       random programs to shapes, and to loops, C and numbers (FUZZ_SECONDS=60)'
 	@echo 'make bench      what is emitted against its peers (bench/README.md); make bench-peers installs them'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
 	@echo 'make check-python  the tests of the Python package; make wheel builds it with the binaries'
-	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md'
+	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md, and circles of files'
 	@echo 'make fmt        format the lines of C that you changed and have not committed'
 	@echo 'make install    DESTDIR= PREFIX=/usr/local; make uninstall removes what it puts there'
 	@echo 'make clean      remove build/'
@@ -240,4 +249,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check check-bare check-models check-python wheel deps asan coverage fuzz bench bench-peers run fmt install uninstall help clean
+.PHONY: all units check check-fast check-bare check-models check-python wheel deps asan coverage fuzz bench bench-peers run fmt install uninstall help clean
