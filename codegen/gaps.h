@@ -4,10 +4,8 @@
 
 #include "codegen/kernel_use.h"
 
-enum {
-	UNROLLED_O2 = 4,
-	UNROLLED_O3 = 16
-}; /* iterations of the loops that GCC writes out, at most */
+/* Iterations of the loops that GCC writes out at -O2 and at -O3, at most. */
+enum { UNROLLED_O2 = 4, UNROLLED_O3 = 16 };
 
 typedef struct GapsRule {
 	Program *program;
@@ -15,7 +13,8 @@ typedef struct GapsRule {
 	const KernelUse *use;
 	Arena *arena;
 	int64_t unrolled; /* UNROLLED_... */
-	bool written_out; /* loops of lanes are vectors, those to unroll are no loops; else all are loops */
+	/* Loops of lanes are vectors, those to unroll are no loops; else all are loops. */
+	bool written_out;
 } GapsRule;
 
 /* May GCC make vectors of this serial loop that read what no iteration reads? */
