@@ -4,7 +4,7 @@
 #define TSR_MAIN_H
 
 #include "grammar/parse.h"
-#include "lower/bounds.h"
+#include "loops/bounds.h"
 #include "lower/lower.h"
 #include "main_options.h"
 

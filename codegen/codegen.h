@@ -3,7 +3,7 @@
 #define TSR_CODEGEN_CODEGEN_H
 
 #include "base/diag.h"
-#include "lower/loops.h"
+#include "loops/loops.h"
 
 typedef struct Target {
 	const char *march;    /* "native", "x86-64", "x86-64-v3", ... */

@@ -1,4 +1,4 @@
-/* The oracle: runs the loops of a routine directly, one element at a time, exactly as lower/loops.h
+/* The oracle: runs the loops of a routine directly, one element at a time, exactly as loops/loops.h
  * defines them. Every temporary has memory of its own: places in the workspace are the compiler's
  * claim, which is tested. Every other back end is compared with this one; read it to learn the loop
  * IR.

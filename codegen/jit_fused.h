@@ -7,7 +7,7 @@
 #define TSR_CODEGEN_JIT_FUSED_H
 
 #include "codegen/jit_simd.h"
-#include "lower/loops.h"
+#include "loops/loops.h"
 
 typedef struct Fused {
 	const Value *a, *b;

@@ -4,7 +4,7 @@
 #ifndef TSR_CODEGEN_KERNEL_USE_H
 #define TSR_CODEGEN_KERNEL_USE_H
 
-#include "lower/loops.h"
+#include "loops/loops.h"
 
 typedef struct KernelBuffer {
 	BufferId buffer;

@@ -15,7 +15,7 @@
  */
 #include "base/diag.h"
 #include "lower/band.h"
-#include "lower/rewrite.h"
+#include "loops/rewrite.h"
 #include "lower/rows.h"
 
 /* More blocks than there are. */

@@ -3,7 +3,7 @@
 #define TSR_LOWER_LOWER_H
 
 #include "base/diag.h"
-#include "lower/loops.h"
+#include "loops/loops.h"
 #include "lower/schedule.h"
 #include "tensor/tensor.h"
 

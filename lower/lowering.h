@@ -48,16 +48,12 @@
  *              buffers that each thread has for itself
  *   routine.c  one routine: kernels in order, checks first
  *   lower.c    the program's tables
- *
- * The loop IR itself (loops.h) is in loops.c and index.c, loops_walk.c, loops_dump.c and
- * loops_verify.c. That no index leaves its buffer is shown by bounds.c (bounds.h says how its
- * parts go together).
  */
 #ifndef TSR_LOWER_LOWERING_H
 #define TSR_LOWER_LOWERING_H
 
 #include "base/diag.h"
-#include "lower/loops.h"
+#include "loops/loops.h"
 #include "lower/schedule.h"
 #include "tensor/tensor.h"
 

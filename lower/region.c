@@ -13,7 +13,7 @@
  */
 #include "lower/parallel.h"
 #include "lower/region.h"
-#include "lower/rewrite.h"
+#include "loops/rewrite.h"
 
 /* LARGE: parts of work a kernel, from which on the threads meet seldom enough; pieces that are too
  * few for many threads; a loop's body that GCC need not see as a whole. */

@@ -18,7 +18,7 @@
 
 #include <stb/stb_ds.h>
 
-#include "lower/rewrite.h"
+#include "loops/rewrite.h"
 #include "lower/rows_touch.h"
 
 enum { LEAST_SPLIT = 64, MOST_STMTS = 128, MOST_BUFFERS = 16 };

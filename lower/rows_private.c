@@ -6,7 +6,7 @@
  */
 #include <stb/stb_ds.h>
 
-#include "lower/rewrite.h"
+#include "loops/rewrite.h"
 #include "lower/rows_touch.h"
 
 /* Which kernels touch a buffer, beside those that are joined: some before them, some behind. */

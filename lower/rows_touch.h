@@ -4,7 +4,7 @@
 #define TSR_LOWER_ROWS_TOUCH_H
 
 #include "lower/lowering.h"
-#include "lower/rewrite.h"
+#include "loops/rewrite.h"
 
 /* The loops around a statement, innermost first. */
 typedef struct Around {

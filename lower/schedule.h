@@ -18,7 +18,7 @@
 #define TSR_LOWER_SCHEDULE_H
 
 #include "base/diag.h"
-#include "lower/loops.h"
+#include "loops/loops.h"
 
 typedef enum Choice {
 #define CHOICE(id, word, names, example, meaning, needs) CHOICE_##id,

@@ -9,7 +9,7 @@
  */
 #include "base/diag.h"
 #include "lower/parallel.h"
-#include "lower/rewrite.h"
+#include "loops/rewrite.h"
 
 enum { SLOTS = 16 };
 

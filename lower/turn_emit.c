@@ -2,7 +2,7 @@
  * of the loop around. Every cell is stored once.
  */
 #include "base/diag.h"
-#include "lower/rewrite.h"
+#include "loops/rewrite.h"
 #include "lower/turn.h"
 
 /* u or v with the loop over its tiles, of n each. */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "lower/bounds.h"
+#include "loops/bounds.h"
 #include "test/unit/codegen_fixture.h"
 
 static int verifies(const Program *program)

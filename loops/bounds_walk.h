@@ -1,11 +1,11 @@
 /* Where bounds.c stands in a kernel, for bounds_index.c: what iterators, locals and what is read are,
  * as sizes of the prover.
  */
-#ifndef TSR_LOWER_BOUNDS_WALK_H
-#define TSR_LOWER_BOUNDS_WALK_H
+#ifndef TSR_LOOPS_BOUNDS_WALK_H
+#define TSR_LOOPS_BOUNDS_WALK_H
 
-#include "lower/bounds.h"
-#include "lower/bounds_prove.h"
+#include "loops/bounds.h"
+#include "loops/bounds_prove.h"
 
 /* An integer that is read here: the same wherever it stands in the scope. */
 typedef struct Read {

@@ -1,10 +1,10 @@
 /* Copies of statements in another kernel's terms. */
-#ifndef TSR_LOWER_REWRITE_H
-#define TSR_LOWER_REWRITE_H
+#ifndef TSR_LOOPS_REWRITE_H
+#define TSR_LOOPS_REWRITE_H
 
 #include "base/diag.h"
 #include "base/pointer_map.h"
-#include "lower/loops.h"
+#include "loops/loops.h"
 
 typedef enum TwinKind { TWIN_NONE, TWIN_BUFFER, TWIN_LOCAL } TwinKind;
 

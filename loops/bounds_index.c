@@ -4,7 +4,7 @@
  * value while nothing changes it. What is read from a buffer of integers is within the axis that a check
  * of an earlier kernel compared all of it with. Indices of numbers alone need no prover.
  */
-#include "lower/bounds_walk.h"
+#include "loops/bounds_walk.h"
 
 WalkScope walk_open(const Walk *w) { return (WalkScope){prover_open(w->prover), w->reads.n}; }
 

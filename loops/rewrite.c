@@ -1,6 +1,6 @@
 /* Copies of statements in which iterators, locals and buffers stand for others. Shared values stay
  * shared. */
-#include "lower/rewrite.h"
+#include "loops/rewrite.h"
 
 #include <string.h>
 

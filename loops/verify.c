@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "lower/bounds.h"
+#include "loops/bounds.h"
 
 enum { UNROLL_LIMIT = 1024 };
 enum { DEPTH_LIMIT = 1000 }; /* of a value or an index: back ends walk them recursively */

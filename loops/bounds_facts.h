@@ -1,10 +1,10 @@
 /* What is known where bounds.c stands, for bounds_facts.c, which keeps it, bounds_symbols.c and
  * bounds_prove.c.
  */
-#ifndef TSR_LOWER_BOUNDS_FACTS_H
-#define TSR_LOWER_BOUNDS_FACTS_H
+#ifndef TSR_LOOPS_BOUNDS_FACTS_H
+#define TSR_LOOPS_BOUNDS_FACTS_H
 
-#include "lower/bounds_prove.h"
+#include "loops/bounds_prove.h"
 
 /* POSITIVE: max(0, a); QUOTIENT: floor(a / b); REST: a less b times that. */
 typedef enum SymbolKind { PLAIN, POSITIVE, QUOTIENT, REST } SymbolKind;

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lower/loops.h"
+#include "loops/loops.h"
 
 typedef struct Dump {
 	FILE *out;

@@ -10,7 +10,7 @@
  * of the program alone are left, facts about these and bounds of floors take one part away and may
  * add others: to a depth. The number of steps is bounded; what takes more is not shown.
  */
-#include "lower/bounds_facts.h"
+#include "loops/bounds_facts.h"
 
 #include <stb/stb_ds.h>
 

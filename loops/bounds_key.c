@@ -4,7 +4,7 @@
  * counts where an index reads it.
  */
 #include "base/hash.h"
-#include "lower/bounds.h"
+#include "loops/bounds.h"
 
 typedef struct Hasher {
 	const Program *program;

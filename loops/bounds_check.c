@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "lower/bounds.h"
+#include "loops/bounds.h"
 
 typedef struct Inserter {
 	Program *program;

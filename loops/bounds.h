@@ -11,10 +11,10 @@
  *   bounds_refute.c   is an index outside at some sizes?
  *   bounds_check.c    checks before the statements whose indices are not shown
  */
-#ifndef TSR_LOWER_BOUNDS_H
-#define TSR_LOWER_BOUNDS_H
+#ifndef TSR_LOOPS_BOUNDS_H
+#define TSR_LOOPS_BOUNDS_H
 
-#include "lower/loops.h"
+#include "loops/loops.h"
 
 #define LOCAL_NONE UINT32_MAX
 

@@ -39,8 +39,8 @@
  *
  * Trees are immutable once built: passes rebuild. Sub-trees may be shared.
  */
-#ifndef TSR_LOWER_LOOPS_H
-#define TSR_LOWER_LOOPS_H
+#ifndef TSR_LOOPS_LOOPS_H
+#define TSR_LOOPS_LOOPS_H
 
 #include <stdbool.h>
 #include <stdint.h>

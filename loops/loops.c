@@ -3,7 +3,7 @@
  * last bit may be another.
  */
 #include "base/diag.h"
-#include "lower/loops.h"
+#include "loops/loops.h"
 
 #include <string.h>
 

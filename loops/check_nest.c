@@ -4,7 +4,7 @@
  *   check 0 <= int(scalar) < hi                   so is the scalar
  *   for i in 0..n: check 0 <= i < hi              n is at most hi
  */
-#include "lower/bounds.h"
+#include "loops/bounds.h"
 
 /* Does the nest go over all indices in order, `for i in 0..a: for j in 0..b: i*b + j`? */
 static bool covers(Program *program, const Stmt *nest, const Ix *ix, Size elements)

@@ -4,10 +4,10 @@
  * known of them are facts, sizes that are never below 0 either. Both belong to the scope in which
  * they are made.
  */
-#ifndef TSR_LOWER_BOUNDS_PROVE_H
-#define TSR_LOWER_BOUNDS_PROVE_H
+#ifndef TSR_LOOPS_BOUNDS_PROVE_H
+#define TSR_LOOPS_BOUNDS_PROVE_H
 
-#include "lower/loops.h"
+#include "loops/loops.h"
 
 typedef struct Prover Prover;
 

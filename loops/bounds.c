@@ -10,13 +10,13 @@
  * that index. A statement that is like one whose indices are all shown, in a scope of which the
  * same is known, is passed over: hashes say so (bounds_key.c, prover_state).
  */
-#include "lower/bounds.h"
+#include "loops/bounds.h"
 
 #include <stb/stb_ds.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "lower/bounds_walk.h"
+#include "loops/bounds_walk.h"
 
 /* How many indices a statement has, all shown, by the hash of it and its scope. */
 typedef struct ShownStmt {
