@@ -192,19 +192,22 @@ static gcc_jit_function *runner(Jit *jit)
 	return jit->size_runner = r.f.function;
 }
 
-/* The program as a constant of the unit. */
+/* The program as a constant of the unit. A constructor makes it: what is given as bytes
+ * (gcc_jit_global_set_initializer) libgccjit 12 leaves out, and the array is zeros. */
 static Rvalue *program_data(Jit *jit, const SizeOp *ops, size_t n)
 {
-	int64_t *numbers = ARENA_ARRAY(jit->arena, int64_t, 2 * n);
+	Rvalue **numbers = ARENA_ARRAY(jit->arena, Rvalue *, 2 * n);
 	for (size_t i = 0; i < n; i++) {
-		numbers[2 * i] = ops[i].code;
-		numbers[2 * i + 1] = ops[i].arg;
+		numbers[2 * i] = jit_long(jit, jit->i64, ops[i].code);
+		numbers[2 * i + 1] = jit_long(jit, jit->i64, ops[i].arg);
 	}
 	Type *type = gcc_jit_context_new_array_type(jit->ctxt, NULL, jit->i64, (int)(2 * n));
 	Lvalue *global = gcc_jit_context_new_global(
 		jit->ctxt, NULL, GCC_JIT_GLOBAL_INTERNAL, type,
 		arena_printf(jit->arena, "%s__t_sum_%u", jit->module->prefix, jit->nsums++));
-	gcc_jit_global_set_initializer(global, numbers, 2 * n * sizeof *numbers);
+	gcc_jit_global_set_initializer_rvalue(
+		global,
+		gcc_jit_context_new_array_constructor(jit->ctxt, NULL, type, 2 * n, numbers));
 	return gcc_jit_lvalue_get_address(
 		gcc_jit_context_new_array_access(jit->ctxt, NULL, gcc_jit_lvalue_as_rvalue(global),
 						 jit_long(jit, jit->int_, 0)),
