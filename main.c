@@ -243,6 +243,7 @@ static void run_stages(Compiler *c, int last)
 		double start = now_ms();
 		if (stage->run) {
 			stage->run(c);
+			diags_to_file(&c->diags, c->file);
 			if (c->diags.nerrors && c->ast && !c->inference)
 				repairs_offer(c);
 			if (c->diags.nerrors)

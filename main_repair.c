@@ -16,7 +16,7 @@
 #include "grammar/edits.h"
 #include "main.h"
 
-enum { ERRORS_MENDED = 3, REPAIRS = 3, SIZES = 6, PLACES = 16 };
+enum { ERRORS_MENDED = 3, REPAIRS = 4, GUESSES = 3, SIZES = 6, PLACES = 16 };
 enum {
 	TRIALS = 400,
 	SEARCH_TRIALS = 32,
@@ -53,13 +53,13 @@ static const char *edited(const Repairs *r, Arena *arena, Span span, const char 
 			    source->text + span.end);
 }
 
-static bool says_same(const Repairs *r, const Diags *diags)
+static size_t count_same(const Repairs *r, const Diags *diags)
 {
+	size_t n = 0;
 	for (size_t i = 0; i < diags->list.n; i++)
-		if (diags->list.at[i].code == r->d->code &&
-		    strcmp(diags->list.at[i].text, r->d->text) == 0)
-			return true;
-	return false;
+		n += diags->list.at[i].code == r->d->code &&
+		     strcmp(diags->list.at[i].text, r->d->text) == 0;
+	return n;
 }
 
 /* Text, names, sizes: a stage that finds errors is the last one. */
@@ -109,7 +109,7 @@ static Left left_of(const Repairs *r, const Diags *diags, const Edit *edit)
 {
 	if (diags->nerrors == 0)
 		return diags->nwarnings > r->nwarnings ? LEFT_WARNINGS : LEFT_NOTHING;
-	if (says_same(r, diags))
+	if (count_same(r, diags) >= count_same(r, &r->c->diags))
 		return LEFT_SAME;
 	return diags->nerrors < r->nerrors && comes_as_far(r, diags) && !says_more(r, diags, edit)
 		       ? LEFT_OTHERS
@@ -135,6 +135,7 @@ static Left try_edit(Repairs *r, const Edit *edit)
 		t.graph = frontend_build(&t.parse, &t.sources, t.ast, &t.frontend);
 	if (t.diags.nerrors == 0)
 		infer_run(t.graph, t.perm, &t.diags, NULL);
+	diags_to_file(&t.diags, t.file);
 	Left left = left_of(r, &t.diags, edit);
 	r->nleft = t.diags.nerrors;
 	size_t held = arena_held(t.perm);
@@ -310,14 +311,15 @@ static void keep(const Repairs *r, Found *found, const Edit *edit, Left left)
 	if (left == LEFT_MORE && edit->offered)
 		left = LEFT_OTHERS;
 	Found *of = &found[left];
-	if (left > LEFT_OTHERS || (left == LEFT_OTHERS && !edit->offered &&
-				   (r->nerrors == 1 || (of->n > 0 && of->at[0]->offered))))
+	bool guessed = left == LEFT_OTHERS && !edit->offered;
+	if (left > LEFT_OTHERS || (guessed && (r->nerrors == 1 || stage_of(r->d->code) < 2 ||
+					       (of->n > 0 && of->at[0]->offered))))
 		return;
 	if (of->n > 0 && !edit->offered && r->nleft < of->nerrors)
 		of->n = 0;
 	if (of->n == 0)
 		of->nerrors = r->nleft;
-	else if (of->n == REPAIRS || edit->cost > of->at[0]->cost + COST_SPREAD ||
+	else if (of->n == (edit->offered ? REPAIRS : GUESSES) || edit->cost > of->at[0]->cost + COST_SPREAD ||
 		 (r->nleft > of->nerrors && !edit->offered))
 		return;
 	of->at[of->n++] = edit;
@@ -333,7 +335,7 @@ static void search(Repairs *r, const Edits *e, Found *found)
 		const Edit *edit = &e->list.at[i];
 		if (edit->cost > limit)
 			break;
-		if (found[LEFT_NOTHING].n >= (edit->offered ? REPAIRS : REPAIRS - 1))
+		if (found[LEFT_NOTHING].n >= (edit->offered ? REPAIRS : GUESSES - 1))
 			continue;
 		if ((r->trials == 0 && !edit->offered) || was_tried(r, edit))
 			continue;
@@ -348,8 +350,10 @@ static void search(Repairs *r, const Edits *e, Found *found)
  * latter is far to seek: then it goes first. */
 static void choose(Found *shown, const Found *found, bool second)
 {
-	for (uint32_t i = 0; i < found->n && shown->n < REPAIRS; i++) {
+	for (uint32_t i = 0; i < found->n; i++) {
 		const Edit *edit = found->at[i];
+		if (shown->n >= (edit->offered ? REPAIRS : GUESSES))
+			continue;
 		if (!second) {
 			shown->at[shown->n++] = edit;
 		} else if (edit->offered && edit->cost + COST_SPREAD <= shown->at[0]->cost) {
@@ -369,13 +373,37 @@ static void attach(Repairs *r, const Found *found)
 	while (i < n && !r->d->notes.at[i].replacement)
 		PUSH(arena, notes, r->d->notes.at[i++]);
 	for (uint32_t k = 0; k < found->n; k++)
-		PUSH(arena, notes, ((DiagNote){found->at[k]->span, found->at[k]->why, found->at[k]->text}));
+		PUSH(arena, notes,
+		     ((DiagNote){.span = found->at[k]->span,
+				 .text = found->at[k]->why,
+				 .replacement = found->at[k]->text}));
 	for (; i < n; i++)
 		if (!r->d->notes.at[i].replacement || r->d->notes.at[i].span.file != r->c->file)
 			PUSH(arena, notes, r->d->notes.at[i]);
 	r->d->notes.at = notes.at;
 	r->d->notes.n = notes.n;
 	r->d->notes.cap = notes.cap;
+}
+
+static void list_edits(const Repairs *r, Edits *e)
+{
+	int stage = stage_of(r->d->code);
+	if (r->d->code == E0309) { /* a number in place of a dim is not meant */
+		edits_of_inputs(e);
+		e->nsizes = 0;
+	}
+	if (r->c->graph)
+		edits_near(e);
+	else
+		edits_of_text(e);
+	if (stage == 0)
+		edits_of_tokens(e);
+	if (stage == 1) {
+		edits_of_arguments(e);
+		edits_of_dtypes(e);
+	}
+	if (stage < 2)
+		edits_of_word(e);
 }
 
 /* Does a repair of it make the whole program compile? */
@@ -386,12 +414,8 @@ static bool mend(Repairs *r)
 	e.counts = r->d->code == E0302 || r->d->code == E0303;
 	e.differs = r->d->code == E0301;
 	collect(r, &e);
-	if (r->d->code == E0309)
-		edits_of_inputs(&e);
-	else if (r->c->graph)
-		edits_near(&e);
-	else
-		edits_of_text(&e);
+	e.unknown = r->d->code == E0201;
+	list_edits(r, &e);
 	join_offered(r, &e);
 	edits_sort(&e);
 	search(r, &e, found);
@@ -403,21 +427,25 @@ static bool mend(Repairs *r)
 	return mended;
 }
 
-static bool has_repair(const Diag *d)
+/* One edit mends all of them: the others are its consequences. Those of a text that does not parse,
+ * or of the same statement, are not told. */
+static void be_brief(const Repairs *r)
 {
-	for (size_t i = 0; i < d->notes.n; i++)
-		if (d->notes.at[i].replacement)
-			return true;
-	return false;
-}
-
-/* One edit mends all of them: the others are its consequences. */
-static void be_brief(Compiler *c, const Diag *but)
-{
-	for (size_t i = 0; i < c->diags.list.n; i++)
-		c->diags.list.at[i].brief =
-			&c->diags.list.at[i] != but &&
-			diag_code_severity(c->diags.list.at[i].code) == SEVERITY_ERROR;
+	Diags *diags = &r->c->diags;
+	Span all = statement_of(r);
+	const Diag mended = *r->d;
+	size_t n = 0;
+	for (size_t i = 0; i < diags->list.n; i++) {
+		Diag d = diags->list.at[i];
+		bool is_other = &diags->list.at[i] != r->d &&
+				diag_code_severity(d.code) == SEVERITY_ERROR;
+		d.brief = is_other;
+		if (is_other && (stage_of(mended.code) == 0 || is_inside(d.span, all)))
+			diags->nerrors--;
+		else
+			diags->list.at[n++] = d;
+	}
+	diags->list.n = n;
 }
 
 /* Errors and warnings as a trial counts them, which knows no warnings as errors. A search for whole
@@ -439,8 +467,7 @@ static Repairs repairs_new(Compiler *c)
 	return r;
 }
 
-/* What the front end offers is about one word and stays as it is; no edit mends a limit, and a
- * number in place of a dim (E0309) is not meant. Trials are C strings. */
+/* No edit mends a limit. Trials are C strings. */
 void repairs_offer(Compiler *c)
 {
 	const Source *source = source_at(&c->sources, c->file);
@@ -450,12 +477,11 @@ void repairs_offer(Compiler *c)
 	for (size_t i = 0, n = 0; i < c->diags.list.n && n < ERRORS_MENDED; i++) {
 		r.d = &c->diags.list.at[i];
 		if (diag_code_severity(r.d->code) != SEVERITY_ERROR || r.d->span.file != c->file ||
-		    (r.d->code < E0301 && has_repair(r.d)) || r.d->code == E0305 ||
-		    r.d->code == E0349)
+		    r.d->code == E0305 || r.d->code == E0349)
 			continue;
 		n++;
 		if (mend(&r)) {
-			be_brief(c, r.d);
+			be_brief(&r);
 			break;
 		}
 	}

@@ -147,6 +147,48 @@ void diag_fix(Diags *ds, Span span, const char *replacement, const char *fmt, ..
 	va_end(args);
 }
 
+void diag_applied(Diags *ds, Span span, const char *function)
+{
+	diag_note(ds, span, "in '%s', applied here", function);
+	if (!ds->silent && ds->list.n > 0) {
+		Diag *last = &ds->list.at[ds->list.n - 1];
+		last->notes.at[last->notes.n - 1].applied = function;
+	}
+}
+
+/* The place where the file applies a function, and the one inside it, are exchanged. What notes said
+ * of the former is left out. */
+static void to_file(Diags *ds, Diag *d, uint32_t file)
+{
+	const DiagNote *at = NULL;
+	for (size_t i = 0; i < d->notes.n && !at; i++)
+		if (d->notes.at[i].applied && d->notes.at[i].span.file == file)
+			at = &d->notes.at[i];
+	if (!at || d->span.file == 0 || d->span.file == file)
+		return;
+	Span inside = d->span, outside = at->span;
+	VEC(DiagNote) notes = {0};
+	const char *text = arena_printf(ds->arena, "it is here inside '%s'", at->applied);
+	PUSH(ds->arena, notes, ((DiagNote){.span = inside, .text = text}));
+	for (size_t i = 0; i < d->notes.n; i++) {
+		const DiagNote *note = &d->notes.at[i];
+		if (note->replacement || memcmp(&note->span, &outside, sizeof outside) != 0)
+			PUSH(ds->arena, notes, *note);
+	}
+	d->span = outside;
+	d->notes.at = notes.at;
+	d->notes.n = notes.n;
+	d->notes.cap = notes.cap;
+}
+
+void diags_to_file(Diags *ds, uint32_t file)
+{
+	for (size_t i = 0; i < ds->list.n; i++)
+		to_file(ds, &ds->list.at[i], file);
+	if (ds->nseen > 0)
+		index_seen(ds, ds->nseen);
+}
+
 void diag_rank(Diags *ds, uint64_t rank)
 {
 	if (!ds->silent && ds->list.n > 0)

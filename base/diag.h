@@ -31,6 +31,7 @@ typedef struct DiagNote {
 	Span span;
 	const char *text;
 	const char *replacement; /* not NULL: a repair */
+	const char *applied;	 /* not NULL: where the function of that name is applied */
 } DiagNote;
 
 typedef struct Diag {
@@ -70,6 +71,10 @@ void diag(Diags *ds, DiagCode code, Span span, const char *fmt, ...)
 void diag_note(Diags *ds, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void diag_fix(Diags *ds, Span span, const char *replacement, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+/* A note that the function whose body has the main place is applied there; the innermost first. */
+void diag_applied(Diags *ds, Span span, const char *function);
+/* What is in a function of another file is told where `file` applies it; its own place is a note. */
+void diags_to_file(Diags *ds, uint32_t file);
 /* The rank of the diagnostic before it (0 without). */
 void diag_rank(Diags *ds, uint64_t rank);
 /* Puts the diagnostics from `first` on in the order of their ranks, and of discovery where these

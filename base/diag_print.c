@@ -207,7 +207,8 @@ static Excerpt excerpt_of(const Printer *p, Span span)
 	return e;
 }
 
-/* The line as it would be with the replacement, up to the first newline in it. */
+/* The line as it would be with the replacement, up to the first newline in it. A whole line is
+ * shown as one. */
 static void print_repair(const Printer *p, const DiagNote *note)
 {
 	Excerpt e = cut_bytes(excerpt_of(p, note->span));
@@ -223,7 +224,8 @@ static void print_repair(const Printer *p, const DiagNote *note)
 	e.text = text;
 	e.to = e.from + len;
 	e.len = e.to + rest;
-	e.cut_right = !whole || end.cut_right;
+	bool line = e.from == 0 && !whole && !note->replacement[len + 1];
+	e.cut_right = (!whole && !line) || end.cut_right;
 	e.mark = len ? '+' : 0;
 	e.tail = '+';
 	print_excerpt(p, e);
@@ -286,7 +288,8 @@ static void leave_out(const Diag *d, const char *words, bool *out, size_t *left)
  * and the other formats have all. */
 static void print_notes(const Printer *p, const Diag *d)
 {
-	static const char *const least[] = {" here too", " comes from here", ""};
+	static const char *const least[] = {" here too", " comes through here", " comes from here",
+					    ""};
 	bool *out = ARENA_ARRAY(p->ds->arena, bool, d->notes.n + 1);
 	size_t left = 0;
 	for (size_t i = 0; i < sizeof least / sizeof least[0]; i++)

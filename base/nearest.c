@@ -35,7 +35,7 @@ static uint32_t distance(const char *a, const char *b)
 /* Small is near: the same letters in upper or lower case first, then fewer edits, then letters
  * added, then letters left out. UINT32_MAX: not near. In a name of one or two letters another
  * letter is another name, and one letter is near to nothing longer. */
-static uint32_t nearness(const char *name, const char *candidate)
+uint32_t name_nearness(const char *name, const char *candidate)
 {
 	uint32_t n = (uint32_t)strlen(name), m = (uint32_t)strlen(candidate);
 	uint32_t d = strcasecmp(name, candidate) == 0 ? 0 : distance(name, candidate);
@@ -50,7 +50,7 @@ const char *name_nearest(const char *name, const char *const *candidates, size_t
 	uint32_t best = UINT32_MAX;
 	const char *found = NULL;
 	for (size_t i = 0; i < n; i++) {
-		uint32_t score = nearness(name, candidates[i]);
+		uint32_t score = name_nearness(name, candidates[i]);
 		if (score < best) {
 			best = score;
 			found = candidates[i];

@@ -169,7 +169,7 @@ static void note_application(Build *b, const Function *fn, int errors_before, Sp
 		b->nnotes = 0;
 	b->noted_errors = b->diags->nerrors;
 	if (b->nnotes++ < NOTES_MAX)
-		diag_note(b->diags, call, "in '%s', applied here", fn->stmt->name.sym);
+		diag_applied(b->diags, call, fn->stmt->name.sym);
 }
 
 /* The arguments in the caller's activation, the body in one of its own. */

@@ -14,7 +14,7 @@ static void report_chain(Build *b)
 	uint32_t shown = 0;
 	for (uint32_t site = b->at.site; site && shown < 8; shown++) {
 		const Site *at = &b->graph->sites.at[site];
-		diag_note(b->diags, at->span, "in '%s', applied here", at->name);
+		diag_applied(b->diags, at->span, at->name);
 		site = at->parent;
 	}
 }

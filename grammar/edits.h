@@ -31,6 +31,7 @@ typedef struct Edits {
 	const char *with; /* what a missing 'with' would say, or NULL */
 	bool counts;	  /* it is about how many axes there are */
 	bool differs;	  /* it is about two sizes that are not equal */
+	bool unknown;	  /* it is about a name that nothing declares */
 	VEC(Edit) list;
 } Edits;
 
@@ -40,6 +41,14 @@ void edits_near(Edits *e);
 void edits_of_inputs(Edits *e);
 /* Likewise, for a text at the main place that is no specification. */
 void edits_of_text(Edits *e);
+/* Likewise, for a text that does not parse there. */
+void edits_of_tokens(Edits *e);
+/* Likewise, of the name at the main place. */
+void edits_of_word(Edits *e);
+/* Likewise, of the arguments of the call around the main place. */
+void edits_of_arguments(Edits *e);
+/* Likewise, of the element types that declarations have. */
+void edits_of_dtypes(Edits *e);
 /* In the order of the costs, then of the text. */
 void edits_sort(Edits *e);
 /* NULL: it is not in the list. */
@@ -60,6 +69,14 @@ void edit_sizes(Edits *e, Span span, uint32_t far);
 /* Internal to grammar/: the letters that a `with` sets, the axis that parts are joined along. */
 void edits_of_binds(Edits *e, const AstExpr *with, uint32_t far);
 void edits_of_joins(Edits *e, const AstSpec *spec, uint32_t far);
+
+/* Internal to grammar/: the names that are seen at the main place, the nearest first. */
+typedef struct Seen {
+	Name *at;
+	uint32_t n, room;
+} Seen;
+Seen edit_words(const Edits *e);
+bool edit_is_word(const char *text);
 
 /* Internal to grammar/: what stands there; between the two. */
 const char *edit_text(const Edits *e, Span span);

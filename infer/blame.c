@@ -61,8 +61,7 @@ void blame_sites(Solver *s, NodeId node)
 	uint32_t site = s->graph->nodes.at[node].site;
 	for (int i = 0; site && i < SITES_SHOWN; i++) {
 		const Site *at = &s->graph->sites.at[site];
-		diag_note(s->diags, at->span, "in %s, applied here",
-			  at->name ? at->name : "a function");
+		diag_applied(s->diags, at->span, at->name);
 		site = at->parent;
 	}
 }
@@ -127,6 +126,19 @@ static void note_relation(Solver *s, CellId cell, Origins *o)
 	}
 }
 
+/* Where the program's own file has what the constraint is of: where it applies the function, for
+ * one of another file. */
+static Span place_of(const Solver *s, const Con *con)
+{
+	uint32_t site = con->node == NODE_NONE ? 0 : s->graph->nodes.at[con->node].site;
+	Span outer = con->span, place = con->span;
+	for (uint32_t i = site; i; i = s->graph->sites.at[i].parent) /* falls: as in rank_of */
+		outer = s->graph->sites.at[i].span;
+	for (; site && place.file != outer.file; site = s->graph->sites.at[site].parent)
+		place = s->graph->sites.at[site].span;
+	return place;
+}
+
 /* The operations that the size comes through, the nearest first. */
 static void note_steps(Solver *s, CellId cell)
 {
@@ -135,12 +147,16 @@ static void note_steps(Solver *s, CellId cell)
 	Span last = s->blamed;
 	for (size_t i = 0, shown = 0; i < path.n && shown < STEPS_SHOWN; i++) {
 		const Con *con = path.at[i].con == NONE ? NULL : &s->cons.at[path.at[i].con];
-		if (!con || same_span(con->span, last) || same_span(con->span, s->blamed))
+		Span place = con ? place_of(s, con) : last;
+		if (!con || same_span(place, last) || same_span(place, s->blamed))
 			continue;
 		shown++;
-		last = con->span;
-		diag_note(s->diags, con->span, "%s is %s here too",
-			  axis_text(s, path.at[i].con, path.at[i].to), size);
+		last = place;
+		if (same_span(place, con->span))
+			diag_note(s->diags, place, "%s is %s here too",
+				  axis_text(s, path.at[i].con, path.at[i].to), size);
+		else
+			diag_note(s->diags, place, "%s comes through here", size);
 	}
 }
 
