@@ -22,7 +22,8 @@ enum {
 	SEARCH_TRIALS = 32,
 	TRIAL_BYTES = 96 << 20,
 	COST_SPREAD = 3,
-	COST_OFFERED = 5
+	COST_OFFERED = 5,
+	COST_SURE = 10
 };
 
 /* What a trial leaves, the better the less. */
@@ -39,6 +40,7 @@ typedef struct Repairs {
 	Diag *d;
 	int nerrors, nwarnings; /* before */
 	int nleft;		/* errors that the last trial left */
+	uint32_t cost;		/* of the first repair found */
 	size_t trials, bytes;	/* that may still be made, and taken by them */
 	Arena *scratch;
 	VEC(uint64_t) tried; /* hashes of texts */
@@ -179,30 +181,50 @@ static bool counts(const char *before, const char *after)
 	return false;
 }
 
-/* The numbers in a text, as sizes that something may have been meant to have. */
+static bool is_operator(char c) { return c != '\0' && strchr("+-", c) != NULL; }
+
+/* Is what ends, or starts, there a part of a size such as `n + 5`? */
+static bool is_part(const char *text, const char *start, const char *end)
+{
+	while (start > text && start[-1] == ' ')
+		start--;
+	return (start > text && is_operator(start[-1])) || is_operator(end[strspn(end, " ")]);
+}
+
+static void add_size(Edits *e, const char **sizes, const char *size)
+{
+	if (*size && !said(e, size) && e->nsizes < SIZES)
+		sizes[e->nsizes++] = size;
+}
+
+/* The numbers in a text, as sizes that something may have been meant to have; those in larger sizes
+ * are differences. */
 static void collect_sizes(Edits *e, const char **sizes, const char *text)
 {
-	const char *before = "";
-	while (*text && e->nsizes < SIZES) {
-		size_t n = strspn(text, letters);
-		const char *word = arena_strndup(e->arena, text, n);
-		text += n;
-		if (n > 0 && isdigit((unsigned char)*word) && !said(e, word) &&
-		    !counts(before, text + strspn(text, " ")))
-			sizes[e->nsizes++] = word;
+	const char *before = "", *at = text;
+	while (*at) {
+		size_t n = strspn(at, letters);
+		const char *word = arena_strndup(e->arena, at, n), *end = at + n;
+		if (n > 0 && isdigit((unsigned char)*word)) {
+			if (is_part(text, at, end))
+				e->differences |= n == 1 ? 1U << (*word - '0') : 0;
+			else if (!counts(before, end + strspn(end, " ")))
+				add_size(e, sizes, word);
+		}
 		before = n > 0 ? word : before;
-		text += n == 0;
+		at = end + (n == 0);
 	}
 }
 
-/* A size that is a name stands at the place that it comes from. */
-static void collect_name(Edits *e, const char **sizes, const char *text, Span place)
+/* A size that comes from a place: as it is said, and the name that stands there. */
+static void collect_origin(Edits *e, const char **sizes, const char *text, Span place)
 {
-	const char *word = edit_text(e, place);
-	size_t n = strlen(word);
-	if (strstr(text, " comes from here") && n > 0 && strspn(word, letters) == n &&
-	    !said(e, word) && e->nsizes < SIZES)
-		sizes[e->nsizes++] = word;
+	const char *word = edit_text(e, place), *end = strstr(text, " comes from here");
+	if (!end)
+		return;
+	add_size(e, sizes, arena_strndup(e->arena, text, (size_t)(end - text)));
+	if (strspn(word, letters) == strlen(word))
+		add_size(e, sizes, word);
 }
 
 /* The names in quotes, of letters. */
@@ -266,7 +288,7 @@ static void collect(const Repairs *r, Edits *e)
 	for (size_t i = 0; i < r->d->notes.n; i++)
 		if (!r->d->notes.at[i].replacement) {
 			collect_sizes(e, sizes, r->d->notes.at[i].text);
-			collect_name(e, sizes, r->d->notes.at[i].text, r->d->notes.at[i].span);
+			collect_origin(e, sizes, r->d->notes.at[i].text, r->d->notes.at[i].span);
 		}
 }
 
@@ -423,29 +445,62 @@ static bool mend(Repairs *r)
 	bool mended = found[LEFT_NOTHING].n + found[LEFT_WARNINGS].n > 0;
 	for (Left left = LEFT_NOTHING; left <= LEFT_OTHERS; left++)
 		choose(&shown, &found[left], left == LEFT_OTHERS && mended);
+	r->cost = shown.n > 0 ? shown.at[0]->cost : 0;
 	attach(r, &shown);
 	return mended;
 }
 
 /* One edit mends all of them: the others are its consequences. Those of a text that does not parse,
  * or of the same statement, are not told. */
-static void be_brief(const Repairs *r)
+static void be_brief(Repairs *r)
 {
 	Diags *diags = &r->c->diags;
 	Span all = statement_of(r);
-	const Diag mended = *r->d;
-	size_t n = 0;
+	bool text = stage_of(r->d->code) == 0;
+	size_t n = 0, mended = (size_t)(r->d - diags->list.at);
 	for (size_t i = 0; i < diags->list.n; i++) {
 		Diag d = diags->list.at[i];
-		bool is_other = &diags->list.at[i] != r->d &&
-				diag_code_severity(d.code) == SEVERITY_ERROR;
-		d.brief = is_other;
-		if (is_other && (stage_of(mended.code) == 0 || is_inside(d.span, all)))
+		d.brief = i != mended && diag_code_severity(d.code) == SEVERITY_ERROR;
+		if (i == mended)
+			r->d = &diags->list.at[n];
+		if (d.brief && (text || is_inside(d.span, all)))
 			diags->nerrors--;
 		else
 			diags->list.at[n++] = d;
 	}
 	diags->list.n = n;
+}
+
+static uint32_t line_of(const Repairs *r, Span span)
+{
+	return source_place(&r->c->sources, span.file, span.start).line;
+}
+
+/* Where all that mends the program stands in one other line, and is likely, the mistake is there: it
+ * is the main place, and where it was found is the first note. An index outside its axis, and what is
+ * not supported, stay where they are. */
+static void move_to_repair(Repairs *r)
+{
+	const Span found = r->d->span;
+	Span to = SPAN_NONE;
+	if (r->d->code == E0306 || r->d->code >= E0901 || r->cost > COST_SURE)
+		return;
+	for (size_t i = 0; i < r->d->notes.n; i++) {
+		const DiagNote *note = &r->d->notes.at[i];
+		if (!note->replacement)
+			continue;
+		if (!span_is_none(to) && line_of(r, note->span) != line_of(r, to))
+			return;
+		to = span_is_none(to) ? note->span : to;
+	}
+	if (span_is_none(to) || line_of(r, to) == line_of(r, found))
+		return;
+	r->d->span = to;
+	r->d->text = arena_printf(r->c->perm, "%s (line %u)", r->d->text, line_of(r, found));
+	PUSH(r->c->perm, r->d->notes, ((DiagNote){.span = found}));
+	memmove(&r->d->notes.at[1], &r->d->notes.at[0],
+		(r->d->notes.n - 1) * sizeof r->d->notes.at[0]);
+	r->d->notes.at[0] = (DiagNote){.span = found, .text = "it is found here"};
 }
 
 /* Errors and warnings as a trial counts them, which knows no warnings as errors. A search for whole
@@ -482,6 +537,7 @@ void repairs_offer(Compiler *c)
 		n++;
 		if (mend(&r)) {
 			be_brief(&r);
+			move_to_repair(&r);
 			break;
 		}
 	}

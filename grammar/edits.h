@@ -26,6 +26,7 @@ typedef struct Edits {
 	uint32_t nplaces;
 	const char *const *sizes; /* numbers that the message says */
 	uint32_t nsizes, nmain;	  /* these are in the message itself, the others in its notes */
+	uint32_t differences;	  /* bit i: a size that it says is another one and i */
 	const char *const *names; /* that it says in quotes */
 	uint32_t nnames;
 	const char *with; /* what a missing 'with' would say, or NULL */

@@ -2,10 +2,9 @@
  * missing or too many, another mark, at one window or at each. */
 #include "grammar/edits.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum { COST_SIGN = 5, COST_LETTER = 6, COST_OTHER = 8, UNLIKE = 4, ITEMS = 24, LETTERS = 12 };
+enum { COST_SIGN = 5, COST_LETTER = 6, COST_OTHER = 8, UNLIKE = 4, ITEMS = 24, LETTERS = 12, SKIPPED = 10 };
 
 /* An axis as written, and where. */
 typedef struct Item {
@@ -288,35 +287,31 @@ static void renames(SpecEdits *s, Name name, const Sym *letters, uint32_t n)
 	}
 }
 
-/* Is the number the difference of two sizes that were told? */
-static bool is_difference(const Edits *e, long n)
+static bool has_parts(const SpecEdits *s)
 {
-	bool is = false;
-	for (uint32_t i = 0; i < e->nsizes; i++)
-		for (uint32_t k = 0; k < e->nsizes; k++)
-			is |= strtol(e->sizes[i], NULL, 10) - strtol(e->sizes[k], NULL, 10) == n;
-	return is;
+	bool has = false;
+	for (uint32_t i = 0; i < s->n; i++)
+		has |= s->items[i].axis->kind == SPEC_CONCAT;
+	return has;
 }
 
-/* Elements at an end that are left out: the sizes of differences from one to the next. */
+static void skip(SpecEdits *s, Span axis, uint32_t n)
+{
+	const char *letter = edit_text(s->e, axis);
+	add(s, COST_SIGN, axis, arena_printf(s->e->arena, "%s^%u", letter, n),
+	    arena_printf(s->e->arena, "it would fit without the last %u of '%s'", n, letter));
+	add(s, COST_SIGN, axis, arena_printf(s->e->arena, "%u^%s", n, letter),
+	    arena_printf(s->e->arena, "it would fit without the first %u of '%s'", n, letter));
+}
+
+/* Elements at an end that are left out, as a size of the message or another axis does. */
 static void skips(SpecEdits *s, const Item *item)
 {
-	Span axis = item->axis->span;
-	const char *letter = edit_text(s->e, axis);
 	if (!s->e->differs || item->axis->kind != SPEC_LETTER || item->tensor == s->spec->noperands)
 		return;
-	for (uint32_t i = 0; i < s->e->nsizes; i++) {
-		const char *n = s->e->sizes[i];
-		if (n[0] < '1' || n[0] > '9' || n[1] != '\0' ||
-		    !is_difference(s->e, strtol(n, NULL, 10)))
-			continue;
-		add(s, COST_SIGN, axis, arena_printf(s->e->arena, "%s^%s", letter, n),
-		    arena_printf(s->e->arena, "it would fit without the last %s of '%s'", n,
-				 letter));
-		add(s, COST_SIGN, axis, arena_printf(s->e->arena, "%s^%s", n, letter),
-		    arena_printf(s->e->arena, "it would fit without the first %s of '%s'", n,
-				 letter));
-	}
+	for (uint32_t n = 1; n < SKIPPED; n++)
+		if (s->e->differences >> n & 1 || (n == 1 && has_parts(s)))
+			skip(s, item->axis->span, n);
 }
 
 static void others(SpecEdits *s, const Item *item, const Sym *letters, uint32_t n)
