@@ -227,13 +227,27 @@ static void collect_origin(Edits *e, const char **sizes, const char *text, Span 
 		add_size(e, sizes, word);
 }
 
+/* Is it the name of something that the file declares? */
+static bool is_declared(const Edits *e, const char *name)
+{
+	for (uint32_t i = 0; i < e->file->nstmts; i++)
+		for (uint32_t k = 0; k < e->file->stmts[i].nnames + 1; k++) {
+			const AstStmt *stmt = &e->file->stmts[i];
+			Sym sym = k < stmt->nnames ? stmt->names[k].sym : stmt->name.sym;
+			if (sym && strcmp(sym, name) == 0)
+				return true;
+		}
+	return false;
+}
+
 /* The names in quotes, of letters. */
 static void collect_names(Edits *e, const char **names, const char *text)
 {
 	for (const char *at = strchr(text, '\''); at && e->nnames < SIZES; at = strchr(at, '\'')) {
 		size_t n = strspn(++at, letters);
-		if (n > 0 && at[n] == '\'' && !isdigit((unsigned char)*at))
-			names[e->nnames++] = arena_strndup(e->arena, at, n);
+		const char *name = arena_strndup(e->arena, at, n);
+		if (n > 0 && at[n] == '\'' && !isdigit((unsigned char)*at) && !is_declared(e, name))
+			names[e->nnames++] = name;
 		at += n + (at[n] == '\'');
 	}
 }

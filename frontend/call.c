@@ -112,7 +112,10 @@ static void bind_configs(Build *b, Instance *instance, const Args *args, const V
 	b->at = (Activation){
 		.scope = instance->configs, .params = instance->params, .site = outer.site};
 	for (uint32_t i = 0; i < args->nparams; i++) {
-		Value value = args->exprs[i] ? given[i] : eval(b, args->params[i].value);
+		const AstExpr *expr = args->exprs[i] ? args->exprs[i] : args->params[i].value;
+		Value value = args->exprs[i] ? given[i] : eval(b, expr);
+		if (span_is_none(value.given))
+			value.given = expr->span;
 		scope_declare(b, instance->configs, args->params[i].name, value);
 	}
 	b->at = outer;

@@ -40,7 +40,8 @@ typedef enum SizeExprKind { SX_NUMBER, SX_DIM, SX_FIXED, SX_CAPTURE, SX_ADD, SX_
 typedef struct SizeExpr SizeExpr;
 struct SizeExpr {
 	SizeExprKind kind;
-	Span span;
+	Span span; /* where it is used or, of a configuration, given */
+	Span also; /* the dim, or where the configuration's name is used; SPAN_NONE: neither */
 	int64_t number;  /* NUMBER, FIXED */
 	Sym name;        /* FIXED: the dim's name */
 	DimId dim;       /* DIM */

@@ -76,6 +76,28 @@ bool size_expr_value(const SizeExpr *expr, int64_t *out)
 	return expr->kind == SX_NUMBER || expr->kind == SX_FIXED;
 }
 
+/* A size that has a name, at the place where the name is used or was given to a function. */
+static const SizeExpr *size_at(Build *b, const Value *value)
+{
+	const SizeExpr *size = value->size;
+	if (size->kind != SX_FIXED && size->kind != SX_DIM)
+		return size;
+	SizeExpr used = *size;
+	used.also = size->span;
+	used.span = span_is_none(value->given) ? value->span : value->given;
+	return size_expr_new(b, used);
+}
+
+static const SizeExpr *number_at(Build *b, const Value *value, int64_t number)
+{
+	SizeExpr used = {.kind = SX_NUMBER, .span = value->span, .number = number};
+	if (!span_is_none(value->given)) {
+		used.also = value->span;
+		used.span = value->given;
+	}
+	return size_expr_new(b, used);
+}
+
 /* NULL after an error (E0210). */
 static const SizeExpr *value_to_size(Build *b, const Value *value, const char *what)
 {
@@ -83,7 +105,7 @@ static const SizeExpr *value_to_size(Build *b, const Value *value, const char *w
 	if (value->kind == VALUE_ERROR)
 		return NULL;
 	if (value->kind == VALUE_SIZE && !value_is_known(value))
-		return value->size;
+		return size_at(b, value);
 	if (!value_get_integer(value, &integer)) {
 		if (value->kind == VALUE_NUMBER)
 			diag(b->diags, E0210, value->span,
@@ -98,7 +120,7 @@ static const SizeExpr *value_to_size(Build *b, const Value *value, const char *w
 		     what, integer);
 		return NULL;
 	}
-	return value->kind == VALUE_SIZE ? value->size : size_expr_number(b, integer, value->span);
+	return value->kind == VALUE_SIZE ? size_at(b, value) : number_at(b, value, integer);
 }
 
 Value eval_wanting_size(Build *b, const AstExpr *expr)

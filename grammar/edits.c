@@ -117,8 +117,19 @@ static uint32_t far_of_operator(const Edits *e, const AstExpr *expr)
 
 /* ---- sizes ---- */
 
+/* A number in its place would make the function one for that size alone. */
+static bool is_configured(const Edits *e, const char *text)
+{
+	for (uint32_t i = 0; e->stmt && i < e->stmt->nconfigs; i++)
+		if (strcmp(e->stmt->configs[i].name.sym, text) == 0)
+			return true;
+	return false;
+}
+
 void edit_sizes(Edits *e, Span span, uint32_t far)
 {
+	if (is_configured(e, edit_text(e, span)))
+		return;
 	for (uint32_t i = 0; i < e->nsizes; i++)
 		edit_add(e, COST_SIZE + far + (i >= e->nmain), span, e->sizes[i],
 			 arena_printf(e->arena, "it would fit with %s for %s", e->sizes[i],
@@ -263,6 +274,7 @@ static void edits_of_with(Edits *e, const AstExpr *expr, uint32_t far)
 
 static void walk_stmt(Edits *e, const AstStmt *stmt, uint32_t least)
 {
+	e->stmt = stmt;
 	if (stmt->shape)
 		edits_of_shape(e, stmt->shape, holds_place(e, stmt->name.span) ? NOTED : least,
 			       stmt->kind == STMT_INPUT);

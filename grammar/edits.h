@@ -30,6 +30,7 @@ typedef struct Edits {
 	const char *const *names; /* that it says in quotes */
 	uint32_t nnames;
 	const char *with; /* what a missing 'with' would say, or NULL */
+	const AstStmt *stmt; /* that is looked through */
 	bool counts;	  /* it is about how many axes there are */
 	bool differs;	  /* it is about two sizes that are not equal */
 	bool unknown;	  /* it is about a name that nothing declares */

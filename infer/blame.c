@@ -8,6 +8,8 @@
 
 #include "infer/trace.h"
 
+#include <string.h>
+
 enum { SITES_SHOWN = 8, STEPS_SHOWN = 6, ORIGINS_SHOWN = 6 };
 
 /* File and line of the statement of the program that an error belongs to: where a function is
@@ -89,6 +91,17 @@ static bool origin_new(Origins *o, Span span)
 	return true;
 }
 
+/* Where the size is written, and the dim or the configuration that it has its name from. */
+static void note_written(Solver *s, CellId cell)
+{
+	Origin origin = origin_near(s, cell);
+	const char *size = cell_size_text(s, cell);
+	const char *name = source_text(s->diags->sources, s->arena, origin.also);
+	diag_note(s->diags, origin.span, "%s comes from here", size);
+	if (*name && strcmp(name, size) != 0)
+		diag_note(s->diags, origin.also, "'%s' is %s", name, size);
+}
+
 static void note_relation(Solver *s, CellId cell, Origins *o);
 
 static void note_origin(Solver *s, CellId cell, CellId result, Origins *o)
@@ -101,7 +114,7 @@ static void note_origin(Solver *s, CellId cell, CellId result, Origins *o)
 	} else if (c->why.kind == WHY_WRITTEN) {
 		Span span = origin_near(s, cell).span;
 		if (origin_new(o, span))
-			diag_note(s->diags, span, "%s comes from here", cell_size_text(s, cell));
+			note_written(s, cell);
 	}
 }
 
@@ -139,6 +152,44 @@ static Span place_of(const Solver *s, const Con *con)
 	return place;
 }
 
+static NodeId tensor_of(const Solver *s, const Con *con)
+{
+	if (con->kind != CON_ROW_EQ || con->node == NODE_NONE)
+		return NODE_NONE;
+	return con->arg < 0 ? con->node : s->graph->nodes.at[con->node].args[con->arg];
+}
+
+/* Does one letter of the constraint's specification stand for two axes, which are of this class? */
+static bool ties(Solver *s, const Con *con, CellId root)
+{
+	FlatRow spec;
+	uint32_t n = 0;
+	if (!s->graph->nodes.at[con->node].spec)
+		return false;
+	row_flatten(s, &con->b, &spec);
+	for (uint32_t i = 0; i < spec.nlead + spec.ntrail; i++)
+		n += cell_root(s, flat_at(&spec, i)) == root;
+	return n > 1;
+}
+
+/* The letters that make two axes of a tensor on the way one size. */
+static void note_ties(Solver *s, CellId cell, const Path *path)
+{
+	for (ConId id = 0; id < s->cons.n; id++) {
+		const Con *con = &s->cons.at[id];
+		NodeId tensor = tensor_of(s, con);
+		bool met = false;
+		for (size_t i = 0; i < path->n && tensor != NODE_NONE && !met; i++)
+			met = path->at[i].con != NONE && path->at[i].con != id &&
+			      tensor_of(s, &s->cons.at[path->at[i].con]) == tensor;
+		if (!met || same_span(con->span, s->blamed) || !ties(s, con, cell_root(s, cell)))
+			continue;
+		diag_note(s->diags, con->span, "two axes of %s are equal because of this",
+			  tensor_text(s, tensor, -1));
+		return;
+	}
+}
+
 /* The operations that the size comes through, the nearest first. */
 static void note_steps(Solver *s, CellId cell)
 {
@@ -158,6 +209,7 @@ static void note_steps(Solver *s, CellId cell)
 		else
 			diag_note(s->diags, place, "%s comes through here", size);
 	}
+	note_ties(s, cell, &path);
 }
 
 bool blame_computed(Solver *s, CellId cell, Span span)
@@ -185,9 +237,7 @@ void blame_born(Solver *s, CellId cell)
 	note_steps(s, cell);
 	const Cell *c = cell_at(s, cell);
 	switch (c->why.kind) {
-	case WHY_WRITTEN:
-		diag_note(s->diags, origin_near(s, cell).span, "%s comes from here", size);
-		break;
+	case WHY_WRITTEN: note_written(s, cell); break;
 	case WHY_RELATION:
 	case WHY_SYSTEM: note_relation(s, cell, &(Origins){0}); break;
 	case WHY_JOIN:

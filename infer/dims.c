@@ -46,7 +46,7 @@ CellId cell_written(Solver *s, Size size, bool spelled, Span span)
 	s->cells.at[cell].spelled = spelled;
 	cell_set(s, cell, size,
 		 (Why){.kind = WHY_WRITTEN, .con = NONE, .from = NONE, .span = span});
-	PUSH(s->arena, s->leaves, ((Leaf){cell, size, span}));
+	PUSH(s->arena, s->leaves, ((Leaf){.cell = cell, .size = size, .span = span}));
 	return cell;
 }
 

@@ -196,5 +196,7 @@ CellId size_cell(Solver *s, const SizeExpr *expr)
 		cell_at(s, cell)->broken = true;
 		return cell;
 	}
-	return cell_written(s, size, spelled, expr->span);
+	CellId cell = cell_written(s, size, spelled, expr->span);
+	s->leaves.at[s->leaves.n - 1].also = expr->also;
+	return cell;
 }

@@ -183,6 +183,7 @@ typedef struct Leaf {
 	CellId cell;
 	Size size;
 	Span span;
+	Span also; /* as of SizeExpr */
 } Leaf;
 
 /* Two sizes of dims that a require says are equal; `name` is the better name. */

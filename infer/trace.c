@@ -62,7 +62,7 @@ static uint32_t distance(const Solver *s, CellId a, CellId b)
 Origin origin_near(Solver *s, CellId cell)
 {
 	const Cell *class = cell_at(s, cell);
-	Origin found = {class->born == NONE ? cell : class->born, class->why.span};
+	Origin found = {class->born == NONE ? cell : class->born, class->why.span, SPAN_NONE};
 	if (class->why.kind != WHY_WRITTEN)
 		return found;
 	uint32_t least = UINT32_MAX, tried = 0;
@@ -73,7 +73,7 @@ Origin origin_near(Solver *s, CellId cell)
 			continue;
 		uint32_t steps = distance(s, cell, leaf->cell);
 		if (steps < least)
-			found = (Origin){leaf->cell, leaf->span};
+			found = (Origin){leaf->cell, leaf->span, leaf->also};
 		least = steps < least ? steps : least;
 		tried++;
 	}

@@ -32,6 +32,7 @@ Path proof_path(Solver *s, CellId a, CellId b);
 typedef struct Origin {
 	CellId cell;
 	Span span; /* of a size that is written */
+	Span also; /* as of SizeExpr */
 } Origin;
 Origin origin_near(Solver *s, CellId cell);
 /* The closing rules that fired in a stage. */
