@@ -491,13 +491,13 @@ static uint32_t line_of(const Repairs *r, Span span)
 }
 
 /* Where all that mends the program stands in one other line, and is likely, the mistake is there: it
- * is the main place, and where it was found is the first note. An index outside its axis, and what is
- * not supported, stay where they are. */
+ * is the main place, and where it was found is the first note. An index outside its axis, relations
+ * that never hold and what is not supported stay where they are. */
 static void move_to_repair(Repairs *r)
 {
 	const Span found = r->d->span;
 	Span to = SPAN_NONE;
-	if (r->d->code == E0306 || r->d->code >= E0901 || r->cost > COST_SURE)
+	if (r->d->code == E0306 || r->d->code >= E0401 || r->cost > COST_SURE)
 		return;
 	for (size_t i = 0; i < r->d->notes.n; i++) {
 		const DiagNote *note = &r->d->notes.at[i];

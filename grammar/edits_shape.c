@@ -134,6 +134,16 @@ static void batch_insertions(Edits *e, const AstShape *shape, uint32_t far)
 	}
 }
 
+/* The input axes of a weight, which its use knows. */
+static void rest_insertion(Edits *e, const AstShape *shape, uint32_t far)
+{
+	const AstShapeRow *row = &shape->rows[ROW_OUTPUT];
+	if (shape->rows[ROW_INPUT].written || row->naxes == 0 || row->var_at >= 0)
+		return;
+	Span at = {shape->span.file, row->axes[0].span.start, row->axes[0].span.start};
+	edit_add(e, COST_SIGN + far, at, "... -> ", "it would fit with input axes: '... ->' stands for any");
+}
+
 void edits_of_shape(Edits *e, const AstShape *shape, uint32_t least, bool given)
 {
 	uint32_t far = edit_far(e, shape->span);
@@ -141,6 +151,8 @@ void edits_of_shape(Edits *e, const AstShape *shape, uint32_t least, bool given)
 	bool batch = shape->rows[ROW_BATCH].written, input = shape->rows[ROW_INPUT].written;
 	if (given && e->counts)
 		batch_insertions(e, shape, far);
+	if (!given && e->counts)
+		rest_insertion(e, shape, far);
 	for (RowKind k = 0; k < ROW_KINDS; k++) {
 		shape_commas(e, shape, k, far, given);
 		shape_insertions(e, &shape->rows[k], far + given);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { COST_SIGN = 5, COST_LETTER = 6, COST_OTHER = 8, UNLIKE = 4, ITEMS = 24, LETTERS = 12, SKIPPED = 10 };
+enum { COST_SIGN = 5, COST_LETTER = 6, COST_OTHER = 8, UNLIKE = 4, ITEMS = 24, LETTERS = 12, SKIPPED = 10, STEPS = 4 };
 
 /* An axis as written, and where. */
 typedef struct Item {
@@ -90,6 +90,14 @@ static void sign_for_comma(SpecEdits *s, const Item *a, const Item *b)
 		add(s, COST_LETTER, gap, "^", "'^' joins two axes in one");
 }
 
+static bool has_batch(const SpecEdits *s)
+{
+	bool has = false;
+	for (uint32_t t = 0; t <= s->spec->noperands; t++)
+		has |= tensor_at(s->spec, t)->rows[ROW_BATCH].written;
+	return has;
+}
+
 /* A sign between two rows, or operands, is a comma; '|' is '->' and the other way round. */
 static void comma_for_sign(SpecEdits *s, const Item *a, const Item *b)
 {
@@ -103,7 +111,8 @@ static void comma_for_sign(SpecEdits *s, const Item *a, const Item *b)
 	if (a->tensor != b->tensor)
 		return;
 	if (strstr(text, "->") && !tensor_at(s->spec, a->tensor)->rows[ROW_BATCH].written)
-		add(s, COST_OTHER, gap, " | ", "it would fit with '|' for '->'");
+		add(s, has_batch(s) ? COST_SIGN - 1 : COST_OTHER, gap, " | ",
+		    "it would fit with '|' for '->'");
 	if (strstr(text, "|") && !tensor_at(s->spec, a->tensor)->rows[ROW_INPUT].written)
 		add(s, COST_OTHER, gap, " -> ", "it would fit with '->' for '|'");
 }
@@ -343,14 +352,57 @@ static bool has_mark(const AstSpecAxis *axis)
 	return axis->kind == SPEC_AFFINE && axis->mark != MARK_NONE;
 }
 
+/* A window without a mark has that of the others. */
+static void mark_as_others(SpecEdits *s, const AstSpecAxis *axis)
+{
+	for (uint32_t i = 0; i < s->n && axis->kernel.sym; i++)
+		if (has_mark(s->items[i].axis)) {
+			const char *mark = mark_text[s->items[i].axis->mark];
+			add(s, COST_SIGN - 1, axis->mark_span, mark,
+			    arena_printf(s->e->arena, "it would fit with '%s', as the others", mark));
+		}
+}
+
 static void marks(SpecEdits *s, const AstSpecAxis *axis)
 {
+	if (axis->kind == SPEC_AFFINE && axis->mark == MARK_NONE)
+		mark_as_others(s, axis);
 	if (!has_mark(axis))
 		return;
 	add(s, COST_SIGN, axis->mark_span, mark_text[rounding[axis->mark]],
 	    arena_printf(s->e->arena, "it would fit with '%s'", mark_text[rounding[axis->mark]]));
 	add(s, COST_OTHER, axis->mark_span, mark_text[padding[axis->mark]],
 	    arena_printf(s->e->arena, "it would fit with '%s'", mark_text[padding[axis->mark]]));
+}
+
+/* ---- strides ---- */
+
+static void stride(SpecEdits *s, const AstSpecAxis *axis, uint32_t cost, const char *text)
+{
+	bool written = axis->stride.written;
+	Span at = written ? axis->stride.span : (Span){axis->span.file, axis->span.start, axis->span.start};
+	add(s, cost, at, written ? text : arena_printf(s->e->arena, "%s*", text),
+	    arena_printf(s->e->arena, "it would fit with steps of %s", text));
+}
+
+/* Steps as those along other axes, of another number, and none. */
+static void strides(SpecEdits *s, const Item *item)
+{
+	const AstSpecAxis *axis = item->axis;
+	if (axis->kind != SPEC_AFFINE && axis->kind != SPEC_LETTER)
+		return;
+	uint32_t cost = axis->stride.written ? COST_SIGN : COST_LETTER;
+	for (uint32_t i = 0; i < s->n; i++) {
+		const AstSpecAxis *other = s->items[i].axis;
+		if (i > 0 && other != axis && other->stride.written)
+			stride(s, axis, cost, edit_text(s->e, other->stride.span));
+	}
+	for (int n = 2; n <= STEPS; n++)
+		if (axis->kind == SPEC_AFFINE)
+			stride(s, axis, cost + 1, arena_printf(s->e->arena, "%d", n));
+	if (axis->stride.written)
+		add(s, COST_LETTER + 1, (Span){axis->span.file, axis->stride.span.start, axis->name.span.start},
+		    "", "it would fit with steps of 1");
 }
 
 /* Windows along several axes have one mark as a rule. */
@@ -394,6 +446,7 @@ void edits_of_spec(Edits *e, const AstSpec *spec, uint32_t far)
 	for (uint32_t i = 0; i < s.n; i++) {
 		others(&s, &s.items[i], letters, n);
 		marks(&s, s.items[i].axis);
+		strides(&s, &s.items[i]);
 		skips(&s, &s.items[i]);
 	}
 }

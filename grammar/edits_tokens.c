@@ -51,7 +51,8 @@ static void edits_at(Edits *e, const Token *before, const Token *token, uint32_t
 			k >= SPACED ? arena_printf(e->arena, " %s ", signs[k]) : signs[k];
 		const char *why = arena_printf(e->arena, "it would fit with '%s' here", signs[k]);
 		uint32_t rare = (k >= RARE) + (k >= RARER);
-		edit_add(e, cost + rare, at, text, why);
+		if (signs[k][0] != '-' || k >= SPACED)
+			edit_add(e, cost + rare, at, text, why);
 		if (!is_word(token) && token->kind != TOKEN_END)
 			edit_add(e, cost + 1 + rare, span, signs[k], why);
 	}
