@@ -382,8 +382,11 @@ int main(int argc, char **argv)
 		finish(c);
 	}
 	if (c->options.explain) {
-		if (!diag_explain(stdout, c->options.explain))
-			usage("diagnostic", c->options.explain);
+		if (!diag_explain(stdout, c->options.explain)) {
+			fprintf(stderr, "tsrc: unknown diagnostic '%s'; there are\n", c->options.explain);
+			diag_list(stderr);
+			exit(2);
+		}
 		finish(c);
 	}
 	Jobs jobs = jobs_plan(c);

@@ -428,7 +428,9 @@ static void list_edits(const Repairs *r, Edits *e)
 		edits_of_inputs(e);
 		e->nsizes = 0;
 	}
-	if (r->c->graph)
+	if (r->d->code == E0203) /* no other size makes it declared */
+		;
+	else if (r->c->graph)
 		edits_near(e);
 	else
 		edits_of_text(e);

@@ -333,6 +333,12 @@ bool diag_explain(FILE *out, const char *code)
 	return false;
 }
 
+void diag_list(FILE *out)
+{
+	for (int i = 0; i < DIAG_COUNT; i++)
+		fprintf(out, "%s  %s\n", rows[i].code, rows[i].title);
+}
+
 void bug_at(const char *file, int line, const char *fmt, ...)
 {
 	va_list args;

@@ -91,6 +91,8 @@ bool diag_set_warning(DiagOptions *options, const char *word);
 void diag_options_init(DiagOptions *options);
 /* The long text for --explain=CODE; false when there is no such code. */
 bool diag_explain(FILE *out, const char *code);
+/* All codes with their titles, a line each. */
+void diag_list(FILE *out);
 
 /* Compiler bugs: message with file:line on stderr, exit status 3, in all builds. */
 _Noreturn void bug_at(const char *file, int line, const char *fmt, ...)

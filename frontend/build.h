@@ -140,6 +140,7 @@ typedef VEC(NodeId) NodeIds;
 typedef struct With {
 	struct With *outer;
 	VEC(NodeId) nodes;
+	size_t first; /* bind of the graph that was made in it */
 	bool partial; /* a branch of an `if` in it was left out */
 } With;
 

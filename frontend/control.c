@@ -118,6 +118,18 @@ static void list_letters(Build *b, const With *with)
 			  "those of the functions that it calls are not reached by 'with'");
 }
 
+/* Has a `with` inside this one set the letter of that specification? */
+static bool is_set_inside(const Build *b, const With *with, const Bind *bind)
+{
+	for (size_t i = with->first; i < b->graph->binds.n && bind->size; i++) {
+		const Bind *inner = &b->graph->binds.at[i];
+		if (inner->node == bind->node && inner->letter == bind->letter && inner->size &&
+		    inner->span.start != bind->span.start)
+			return true;
+	}
+	return false;
+}
+
 static void apply_bind(Build *b, const With *with, Bind bind)
 {
 	bool found = false;
@@ -125,7 +137,8 @@ static void apply_bind(Build *b, const With *with, Bind bind)
 		bind.node = with->nodes.at[i];
 		if (!spec_has_letter(graph_node(b->graph, bind.node)->spec, bind.letter))
 			continue;
-		PUSH(b->arena, b->graph->binds, bind);
+		if (!is_set_inside(b, with, &bind))
+			PUSH(b->arena, b->graph->binds, bind);
 		found = true;
 	}
 	if (found || with->partial || b->stopped)
@@ -152,7 +165,7 @@ CaptureId declare_capture(Build *b, Name name)
  * set are evaluated, then the expression, whose specifications report to `with`. */
 Value eval_with(Build *b, const AstExpr *expr)
 {
-	With with = {.outer = b->at.withs};
+	With with = {.outer = b->at.withs, .first = b->graph->binds.n};
 	Bind *binds = ARENA_ARRAY(b->arena, Bind, expr->nbinds);
 	for (uint32_t i = 0; i < expr->nbinds; i++) {
 		Name name = expr->binds[i].names[0];

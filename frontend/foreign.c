@@ -44,6 +44,12 @@ static const ForeignName foreign_names[] = {
 	{"pad", NULL, "a number joins zeros to an axis: concat(\"x => 1^x^1\", a)"},
 	{"eye", NULL, "1 where indices are equal: where(sum(\"i => i, 0\", range(n)) == range(n), 1, 0)"},
 	{"identity", NULL, "1 where indices are equal: where(sum(\"i => i, 0\", range(n)) == range(n), 1, 0)"},
+	{"sort", NULL, "nothing sorts; argmax(\"i, j => i\", x) has the place of the greatest"},
+	{"argsort", NULL, "nothing sorts; argmax(\"i, j => i\", x) has the place of the greatest"},
+	{"topk", NULL, "nothing sorts; argmax(\"i, j => i\", x) has the place of the greatest"},
+	{"norm", NULL, "the length is sqrt(sum(\"i, d => i\", x ** 2))"},
+	{"std", NULL, "it is sqrt of the mean of (x - mean) ** 2; nn.mean is there after 'import nn'"},
+	{"var", NULL, "it is the mean of (x - mean) ** 2; nn.mean is there after 'import nn'"},
 	{"cumsum", NULL, "a sum up to each place is a product with a triangle of ones: "
 	                 "where(sum(\"i => i, 0\", range(n)) >= range(n), 1, 0)"},
 	{"flatten", "reshape", "reshape(x) takes the axes that its use has"},

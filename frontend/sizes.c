@@ -133,10 +133,29 @@ Value eval_wanting_size(Build *b, const AstExpr *expr)
 	return value;
 }
 
+/* A tensor argument that stands where a size is needed: functions take sizes in another list. */
+static void note_argument(Build *b, const AstExpr *expr, const Value *value)
+{
+	const Binding *binding =
+		expr->kind == AST_NAME ? scope_find(b->at.scope, expr->name.sym) : NULL;
+	const AstStmt *fn = b->at.site ? b->at.params->plain : NULL;
+	if (value->kind != VALUE_TENSOR || !binding)
+		return;
+	for (uint32_t i = 0; fn && i < fn->nparams; i++)
+		if (fn->params[i].name.sym == expr->name.sym)
+			diag_note(b->diags, fn->params[i].name.span,
+				  "this is an argument for a tensor; sizes go into a list before: "
+				  "fn %s(%s)(...)",
+				  fn->name.sym, expr->name.sym);
+}
+
 const SizeExpr *eval_size(Build *b, const AstExpr *expr)
 {
 	Value value = eval_wanting_size(b, expr);
-	return value_to_size(b, &value, "a size");
+	const SizeExpr *size = value_to_size(b, &value, "a size");
+	if (!size)
+		note_argument(b, expr, &value);
+	return size;
 }
 
 bool eval_integer(Build *b, const AstExpr *expr, const char *what, int64_t *out)

@@ -168,6 +168,10 @@ static void eval_let_literal(Build *b, const AstStmt *stmt, Name name)
 static void eval_let(Build *b, const AstStmt *stmt)
 {
 	Name one[1] = {stmt->nnames ? stmt->names[0] : stmt->name};
+	if (stmt->nnames <= 1 && scope_here(b->at.scope, one[0].sym)) {
+		scope_declare(b, b->at.scope, one[0], value_error()); /* says so: nothing else of it is told */
+		return;
+	}
 	if (stmt->nnames <= 1 && stmt->expr->kind == AST_TUPLE) {
 		eval_let_literal(b, stmt, one[0]);
 		return;

@@ -6,6 +6,8 @@
 
 enum { COST_SIGN = 5, COST_LETTER = 6, COST_OTHER = 8, UNLIKE = 4, ITEMS = 24, LETTERS = 12, SKIPPED = 10, STEPS = 4 };
 
+#define WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
+
 /* An axis as written, and where. */
 typedef struct Item {
 	const AstSpecAxis *axis;
@@ -66,6 +68,42 @@ static void swaps(SpecEdits *s)
 			    arena_printf(s->e->arena, "it would fit with '%s' and '%s' swapped",
 					 first, last));
 		}
+}
+
+static const char *other_of(const char *text, Sym a, Sym b)
+{
+	return strcmp(text, a) == 0 ? b : strcmp(text, b) == 0 ? a : NULL;
+}
+
+/* The tensor's text with each of the two letters for the other. */
+static const char *exchanged(const SpecEdits *s, Span span, Sym a, Sym b)
+{
+	const char *from = edit_text(s->e, span), *text = "";
+	while (*from) {
+		size_t n = strspn(from, WORD), gap = strcspn(from, WORD);
+		n = n && s->spec->single_letters ? 1 : n;
+		const char *word = arena_strndup(s->e->arena, from, n ? n : gap);
+		const char *to = n ? other_of(word, a, b) : NULL;
+		text = arena_printf(s->e->arena, "%s%s", text, to ? to : word);
+		from += n ? n : gap;
+	}
+	return text;
+}
+
+/* Letters that stand several times in a tensor, or in windows, are exchanged everywhere in it. */
+static void exchanges(SpecEdits *s, const Sym *letters, uint32_t n)
+{
+	for (uint32_t t = 0; t <= s->spec->noperands; t++)
+		for (uint32_t i = 0; i < n; i++)
+			for (uint32_t k = i + 1; k < n; k++) {
+				Span span = tensor_at(s->spec, t)->span;
+				if (!span_is_none(span))
+					add(s, COST_LETTER + 1, span,
+					    exchanged(s, span, letters[i], letters[k]),
+					    arena_printf(s->e->arena,
+							 "it would fit with '%s' and '%s' swapped",
+							 letters[i], letters[k]));
+			}
 }
 
 /* ---- signs ---- */
@@ -438,6 +476,7 @@ void edits_of_spec(Edits *e, const AstSpec *spec, uint32_t far)
 	collect_items(&s);
 	uint32_t n = letters_of(&s, letters);
 	swaps(&s);
+	exchanges(&s, letters, n);
 	signs(&s);
 	rests(&s);
 	insertions(&s);
