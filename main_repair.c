@@ -442,6 +442,8 @@ static void list_edits(const Repairs *r, Edits *e)
 	}
 	if (stage < 2)
 		edits_of_word(e);
+	else
+		edits_of_operands(e);
 }
 
 /* Does a repair of it make the whole program compile? */
@@ -505,6 +507,8 @@ static void move_to_repair(Repairs *r)
 		const DiagNote *note = &r->d->notes.at[i];
 		if (!note->replacement)
 			continue;
+		if (strchr(note->replacement, '\n')) /* a line that is missing */
+			return;
 		if (!span_is_none(to) && line_of(r, note->span) != line_of(r, to))
 			return;
 		to = span_is_none(to) ? note->span : to;

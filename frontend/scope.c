@@ -171,6 +171,33 @@ bool scope_declares_later(const Build *b, Name name)
 	return declared_later(b, name) != NULL;
 }
 
+/* `{w}` in the file, or NULL. */
+static const AstExpr *inline_param(const AstExpr *expr, Sym name)
+{
+	const AstExpr *found = expr && expr->kind == AST_PARAM && expr->name.sym == name ? expr : NULL;
+	for (uint32_t i = 0; expr && i < expr->nargs && !found; i++)
+		found = inline_param(expr->args[i], name);
+	for (uint32_t i = 0; expr && i < expr->nbinds && !found; i++)
+		found = inline_param(expr->binds[i].value, name);
+	return found;
+}
+
+static bool note_inline(const Build *b, Name name)
+{
+	for (size_t i = 0; i < b->parsed.n; i++) {
+		const AstFile *file = b->parsed.at[i].ast;
+		for (uint32_t k = 0; file->file == name.span.file && k < file->nstmts; k++) {
+			const AstExpr *param = inline_param(file->stmts[k].expr, name.sym);
+			if (!param)
+				continue;
+			diag_note(b->diags, param->span,
+				  "inline parameters are no names: declare 'param %s'", name.sym);
+			return true;
+		}
+	}
+	return false;
+}
+
 void scope_report_unknown(Build *b, Name name)
 {
 	Binding *hidden = find_hidden(b->at.scope, name.sym);
@@ -198,6 +225,8 @@ void scope_report_unknown(Build *b, Name name)
 			  "the library has one: write 'nn.%s', after 'import nn'", name.sym);
 		return;
 	}
+	if (!b->diags->overflow && note_inline(b, name))
+		return;
 	Sym nearest = foreign_explain(b, name) ? NULL : nearest_visible(b, name.sym);
 	if (!nearest)
 		return;

@@ -47,6 +47,8 @@ void edits_of_text(Edits *e);
 void edits_of_tokens(Edits *e);
 /* Likewise, of the name at the main place. */
 void edits_of_word(Edits *e);
+/* Likewise, of the tensors that the statement of the main place names. */
+void edits_of_operands(Edits *e);
 /* Likewise, of the arguments of the call around the main place. */
 void edits_of_arguments(Edits *e);
 /* Likewise, of the element types that declarations have. */

@@ -432,8 +432,8 @@ static void strides(SpecEdits *s, const Item *item)
 	uint32_t cost = axis->stride.written ? COST_SIGN : COST_LETTER;
 	for (uint32_t i = 0; i < s->n; i++) {
 		const AstSpecAxis *other = s->items[i].axis;
-		if (i > 0 && other != axis && other->stride.written)
-			stride(s, axis, cost, edit_text(s->e, other->stride.span));
+		if (other != axis && other->stride.written)
+			stride(s, axis, cost - 1, edit_text(s->e, other->stride.span));
 	}
 	for (int n = 2; n <= STEPS; n++)
 		if (axis->kind == SPEC_AFFINE)

@@ -12,7 +12,7 @@
 #include "base/nearest.h"
 #include "grammar/edits.h"
 
-enum { COST_NEAR = 4, COST_DECLARED = 5, COST_LACKS = 8, COST_FAR = 9, WORDS = 64 };
+enum { COST_NEAR = 4, COST_DECLARED = 5, COST_LACKS = 8, COST_FAR = 9, WORDS = 64, OPERANDS = 12 };
 
 static bool in_word(char c) { return c == '_' || isalnum((unsigned char)c); }
 
@@ -105,6 +105,14 @@ static Line line_of(const Edits *e, Span place)
 	return line;
 }
 
+static bool is_declaration(const Edits *e, uint32_t at)
+{
+	for (uint32_t i = 0; i < e->file->nstmts; i++)
+		if (e->file->stmts[i].name.sym && e->file->stmts[i].name.span.start == at)
+			return true;
+	return false;
+}
+
 /* From the first to the last use of the word on the line, outside of strings and comments. */
 static Edit everywhere(const Edits *e, const char *word, const char *to)
 {
@@ -117,7 +125,7 @@ static Edit everywhere(const Edits *e, const char *word, const char *to)
 		while (in_word(line.text[i]) && i + n < line.end && in_word(line.text[i + n]))
 			n++;
 		if (quoted || n != strlen(word) || strncmp(line.text + i, word, n) != 0 ||
-		    (i > line.start && line.text[i - 1] == '.'))
+		    (i > line.start && line.text[i - 1] == '.') || is_declaration(e, i))
 			continue;
 		if (edit.span.end == 0)
 			edit.span.start = edit.span.end = i;
@@ -128,9 +136,16 @@ static Edit everywhere(const Edits *e, const char *word, const char *to)
 	return edit;
 }
 
+/* A letter is near to nothing longer but a second stroke of it. */
+static uint32_t nearness(const char *word, const char *to)
+{
+	bool twice = strlen(to) == 1 && strlen(word) == 2 && word[0] == to[0];
+	return twice ? 1 : name_nearness(word, to);
+}
+
 static void replace(Edits *e, const char *word, bool known, const char *to)
 {
-	uint32_t near = name_nearness(word, to);
+	uint32_t near = nearness(word, to);
 	uint32_t cost = near == UINT32_MAX ? COST_FAR : COST_NEAR + near / 3;
 	const char *why = near == UINT32_MAX
 				  ? arena_printf(e->arena, "it would fit with '%s' for '%s'", to, word)
@@ -143,7 +158,7 @@ static void replace(Edits *e, const char *word, bool known, const char *to)
 }
 
 /* What an imported file may have. */
-static void members(Edits *e, const char *word)
+static void members(Edits *e)
 {
 	for (uint32_t i = 0; i < e->file->nstmts; i++) {
 		const AstStmt *stmt = &e->file->stmts[i];
@@ -154,7 +169,56 @@ static void members(Edits *e, const char *word)
 				 arena_printf(e->arena, "did you mean that of '%s'?",
 					      stmt->import_name.sym));
 	}
-	(void)word;
+}
+
+/* ---- tensors ---- */
+
+/* Tensors of the file that are declared before the main place, the nearest first. */
+static Seen tensors_before(const Edits *e)
+{
+	Seen seen = {.at = ARENA_ARRAY(e->arena, Name, OPERANDS), .room = OPERANDS};
+	for (uint32_t i = e->file->nstmts; i-- > 0;) {
+		const AstStmt *stmt = &e->file->stmts[i];
+		bool tensor = stmt->kind == STMT_INPUT || stmt->kind == STMT_PARAM ||
+			      stmt->kind == STMT_CONST || stmt->kind == STMT_LET;
+		if (tensor && stmt->span.end <= e->places[0].start)
+			add_declared(&seen, stmt);
+	}
+	return seen;
+}
+
+static bool is_operand(const AstExpr *expr, Sym name)
+{
+	bool is = false;
+	for (uint32_t i = 0; i < expr->nargs; i++)
+		is |= expr->args[i]->kind == AST_NAME && expr->args[i]->name.sym == name;
+	return is;
+}
+
+/* Each operand as another tensor, but not as one that stands beside it. */
+static void replace_operands(Edits *e, const AstExpr *expr, const Seen *seen)
+{
+	for (uint32_t i = expr->kind == AST_CALL; i < expr->nargs; i++) {
+		const AstExpr *arg = expr->args[i];
+		for (uint32_t k = 0; k < seen->n && arg->kind == AST_NAME; k++)
+			if (!is_operand(expr, seen->at[k].sym))
+				edit_add(e, COST_FAR + edit_far(e, arg->span), arg->span,
+					 seen->at[k].sym,
+					 arena_printf(e->arena, "it would fit with '%s' for '%s'",
+						      seen->at[k].sym, arg->name.sym));
+		replace_operands(e, arg, seen);
+	}
+	for (uint32_t i = 0; i < expr->nbinds && expr->kind != AST_WITH; i++)
+		if (expr->binds[i].value)
+			replace_operands(e, expr->binds[i].value, seen);
+}
+
+void edits_of_operands(Edits *e)
+{
+	Seen seen = tensors_before(e);
+	for (uint32_t i = 0; i < e->file->nstmts; i++)
+		if (holds(e->file->stmts[i].span, e->places[0]) && e->file->stmts[i].expr)
+			replace_operands(e, e->file->stmts[i].expr, &seen);
 }
 
 /* ---- declarations ---- */
@@ -167,6 +231,38 @@ static void rename_declared(Edits *e, const Seen *words, const char *word)
 			edit_add(e, COST_DECLARED + near / 3, words->at[i].span, word,
 				 arena_printf(e->arena, "it would fit with '%s' declared as '%s'",
 					      words->at[i].sym, word));
+	}
+}
+
+static const AstExpr *inline_param(const AstExpr *expr, const char *word)
+{
+	const AstExpr *found = NULL;
+	if (expr->kind == AST_PARAM && strcmp(expr->name.sym, word) == 0)
+		return expr;
+	for (uint32_t i = 0; i < expr->nargs && !found; i++)
+		found = inline_param(expr->args[i], word);
+	for (uint32_t i = 0; i < expr->nbinds && !found; i++)
+		found = expr->binds[i].value ? inline_param(expr->binds[i].value, word) : NULL;
+	return found;
+}
+
+/* `param w : [4]` before the statement that has {w : [4]}, which is `w` there then. */
+static void declare_inline(Edits *e, const char *word)
+{
+	for (uint32_t i = 0; i < e->file->nstmts; i++) {
+		const AstStmt *stmt = &e->file->stmts[i];
+		const AstExpr *param = stmt->expr && stmt->kind != STMT_FN
+					       ? inline_param(stmt->expr, word)
+					       : NULL;
+		if (!param)
+			continue;
+		Span inside = {param->span.file, param->span.start + 1, param->span.end - 1};
+		Span before = {param->span.file, stmt->span.start, param->span.start};
+		edit_add(e, COST_NEAR, span_join(before, param->span),
+			 arena_printf(e->arena, "param %s\n%s%s", edit_text(e, inside),
+				      edit_text(e, before), word),
+			 arena_printf(e->arena, "it would fit with 'param %s' declared before", word));
+		return;
 	}
 }
 
@@ -222,8 +318,9 @@ void edits_of_word(Edits *e)
 		replace(e, word, known, words.at[i].sym);
 	if (known || !e->unknown)
 		return;
-	members(e, word);
+	members(e);
 	rename_declared(e, &words, word);
 	declare(e, word);
+	declare_inline(e, word);
 	declare_argument(e, word);
 }

@@ -177,7 +177,8 @@ def lost_line(rng, text):
 
 def dtype(rng, text):
     return one(rng, text, spots(r"(?<=: )(?:i32|u8|i8|f32) (?=\[)", text),
-               lambda old: rng.choice(["", "", "i32 ", "f32 ", "int32 ", "float "]))
+               lambda old: rng.choice([""] + {"i32 ": ["int32 ", "int ", "f32 "], "f32 ": ["float ", "float32 "],
+                                              "u8 ": ["uint8 ", "i8 "], "i8 ": ["int8 ", "u8 "]}[old]))
 
 
 def configuration(rng, text):
