@@ -7,16 +7,14 @@
  * of a trial is freed with it. How many trials there are is bounded by the memory that they take,
  * not by time, so the same program has the same messages whatever the machine.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/diag_print.h"
-#include "grammar/edits.h"
-#include "main.h"
+#include "main_repair.h"
 
-enum { ERRORS_MENDED = 3, REPAIRS = 4, GUESSES = 3, SIZES = 6, PLACES = 16 };
+enum { ERRORS_MENDED = 3, REPAIRS = 4, GUESSES = 3 };
 enum {
 	TRIALS = 400,
 	SEARCH_TRIALS = 32,
@@ -146,164 +144,6 @@ static Left try_edit(Repairs *r, const Edit *edit)
 	symbols_free(t.symbols);
 	arena_free(t.perm);
 	return left;
-}
-
-/* ---- what is known of the message ---- */
-
-static void collect_places(const Repairs *r, Edits *e)
-{
-	Span *places = ARENA_ARRAY(e->arena, Span, PLACES);
-	e->places = places;
-	places[e->nplaces++] = r->d->span;
-	for (size_t i = 0; i < r->d->notes.n && e->nplaces < PLACES; i++)
-		if (!r->d->notes.at[i].replacement && r->d->notes.at[i].span.file == r->c->file)
-			places[e->nplaces++] = r->d->notes.at[i].span;
-}
-
-static bool said(const Edits *e, const char *size)
-{
-	for (uint32_t i = 0; i < e->nsizes; i++)
-		if (strcmp(e->sizes[i], size) == 0)
-			return true;
-	return false;
-}
-
-static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-
-/* "input axis 1", "2 output axes" count; they are no sizes. */
-static bool counts(const char *before, const char *after)
-{
-	static const char *const words[] = {"axis",	 "axes",  "input",	 "output",
-					    "batch", "operand", "broadcasting"};
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		if (strcmp(before, words[i]) == 0 || strncmp(after, words[i], strlen(words[i])) == 0)
-			return true;
-	return false;
-}
-
-static bool is_operator(char c) { return c != '\0' && strchr("+-", c) != NULL; }
-
-/* Is what ends, or starts, there a part of a size such as `n + 5`? */
-static bool is_part(const char *text, const char *start, const char *end)
-{
-	while (start > text && start[-1] == ' ')
-		start--;
-	return (start > text && is_operator(start[-1])) || is_operator(end[strspn(end, " ")]);
-}
-
-static void add_size(Edits *e, const char **sizes, const char *size)
-{
-	if (*size && !said(e, size) && e->nsizes < SIZES)
-		sizes[e->nsizes++] = size;
-}
-
-/* The numbers in a text, as sizes that something may have been meant to have; those in larger sizes
- * are differences. */
-static void collect_sizes(Edits *e, const char **sizes, const char *text)
-{
-	const char *before = "", *at = text;
-	while (*at) {
-		size_t n = strspn(at, letters);
-		const char *word = arena_strndup(e->arena, at, n), *end = at + n;
-		if (n > 0 && isdigit((unsigned char)*word)) {
-			if (is_part(text, at, end))
-				e->differences |= n == 1 ? 1U << (*word - '0') : 0;
-			else if (!counts(before, end + strspn(end, " ")))
-				add_size(e, sizes, word);
-		}
-		before = n > 0 ? word : before;
-		at = end + (n == 0);
-	}
-}
-
-/* A size that comes from a place: as it is said, and the name that stands there. */
-static void collect_origin(Edits *e, const char **sizes, const char *text, Span place)
-{
-	const char *word = edit_text(e, place), *end = strstr(text, " comes from here");
-	if (!end)
-		return;
-	add_size(e, sizes, arena_strndup(e->arena, text, (size_t)(end - text)));
-	if (strspn(word, letters) == strlen(word))
-		add_size(e, sizes, word);
-}
-
-/* Is it the name of something that the file declares? */
-static bool is_declared(const Edits *e, const char *name)
-{
-	for (uint32_t i = 0; i < e->file->nstmts; i++)
-		for (uint32_t k = 0; k < e->file->stmts[i].nnames + 1; k++) {
-			const AstStmt *stmt = &e->file->stmts[i];
-			Sym sym = k < stmt->nnames ? stmt->names[k].sym : stmt->name.sym;
-			if (sym && strcmp(sym, name) == 0)
-				return true;
-		}
-	return false;
-}
-
-/* The names in quotes, of letters. */
-static void collect_names(Edits *e, const char **names, const char *text)
-{
-	for (const char *at = strchr(text, '\''); at && e->nnames < SIZES; at = strchr(at, '\'')) {
-		size_t n = strspn(++at, letters);
-		const char *name = arena_strndup(e->arena, at, n);
-		if (n > 0 && at[n] == '\'' && !isdigit((unsigned char)*at) && !is_declared(e, name))
-			names[e->nnames++] = name;
-		at += n + (at[n] == '\'');
-	}
-}
-
-static bool is_inside(Span span, Span all)
-{
-	return span.file == all.file && all.start <= span.start && span.end <= all.end;
-}
-
-/* The statement that the message is about. */
-static Span statement_of(const Repairs *r)
-{
-	for (uint32_t i = 0; i < r->c->ast->nstmts; i++) {
-		Span all = r->c->ast->stmts[i].span;
-		if (is_inside(r->d->span, all))
-			return all;
-	}
-	return r->d->span;
-}
-
-/* A name that is an axis of a specification alone; window letters of the statement without a
- * size. */
-static void collect_with(const Repairs *r, Edits *e)
-{
-	bool window = r->d->code == E0308;
-	Span all = statement_of(r);
-	bool axis = r->d->code == E0201 && r->d->notes.n > 0 &&
-		    strstr(r->d->notes.at[0].text, "'with (");
-	if (axis && e->nnames > 0)
-		e->with = e->names[0];
-	for (size_t i = 0; window && i < r->c->diags.list.n; i++) {
-		const Diag *d = &r->c->diags.list.at[i];
-		const char *from = strchr(d->text, '\''),
-			   *to = from ? strchr(from + 1, '\'') : NULL;
-		if (d->code == E0308 && to && is_inside(d->span, all))
-			e->with = arena_printf(e->arena, "%s%s%.*s = 3", e->with ? e->with : "",
-					       e->with ? ", " : "", (int)(to - from - 1), from + 1);
-	}
-}
-
-static void collect(const Repairs *r, Edits *e)
-{
-	const char **sizes = ARENA_ARRAY(e->arena, const char *, SIZES);
-	const char **names = ARENA_ARRAY(e->arena, const char *, SIZES);
-	e->sizes = sizes;
-	e->names = names;
-	collect_places(r, e);
-	collect_sizes(e, sizes, r->d->text);
-	e->nmain = e->nsizes;
-	collect_names(e, names, r->d->text);
-	collect_with(r, e);
-	for (size_t i = 0; i < r->d->notes.n; i++)
-		if (!r->d->notes.at[i].replacement) {
-			collect_sizes(e, sizes, r->d->notes.at[i].text);
-			collect_origin(e, sizes, r->d->notes.at[i].text, r->d->notes.at[i].span);
-		}
 }
 
 /* ---- one message ---- */
@@ -453,7 +293,7 @@ static bool mend(Repairs *r)
 	Found found[LEFT_SAME] = {0};
 	e.counts = r->d->code == E0302 || r->d->code == E0303;
 	e.differs = r->d->code == E0301;
-	collect(r, &e);
+	repair_facts(r->c, r->d, &e);
 	e.unknown = r->d->code == E0201;
 	list_edits(r, &e);
 	join_offered(r, &e);
@@ -473,7 +313,7 @@ static bool mend(Repairs *r)
 static void be_brief(Repairs *r)
 {
 	Diags *diags = &r->c->diags;
-	Span all = statement_of(r);
+	Span all = repair_statement(r->c, r->d);
 	bool text = stage_of(r->d->code) == 0;
 	size_t n = 0, mended = (size_t)(r->d - diags->list.at);
 	for (size_t i = 0; i < diags->list.n; i++) {
@@ -481,7 +321,7 @@ static void be_brief(Repairs *r)
 		d.brief = i != mended && diag_code_severity(d.code) == SEVERITY_ERROR;
 		if (i == mended)
 			r->d = &diags->list.at[n];
-		if (d.brief && (text || is_inside(d.span, all)))
+		if (d.brief && (text || repair_is_inside(d.span, all)))
 			diags->nerrors--;
 		else
 			diags->list.at[n++] = d;
