@@ -149,12 +149,26 @@ static void note_argument(Build *b, const AstExpr *expr, const Value *value)
 				  fn->name.sym, expr->name.sym);
 }
 
+/* The dims whose values make a size that is none. */
+static void note_dims(Build *b, const AstExpr *expr)
+{
+	const Binding *binding =
+		expr->kind == AST_NAME ? scope_find(b->at.scope, expr->name.sym) : NULL;
+	if (binding && binding->value.kind == VALUE_SIZE && binding->value.size->kind == SX_FIXED)
+		diag_note(b->diags, binding->value.size->span, "'%s' is %" PRId64,
+			  binding->value.size->name, binding->value.size->number);
+	for (uint32_t i = 0; i < expr->nargs; i++)
+		note_dims(b, expr->args[i]);
+}
+
 const SizeExpr *eval_size(Build *b, const AstExpr *expr)
 {
 	Value value = eval_wanting_size(b, expr);
 	const SizeExpr *size = value_to_size(b, &value, "a size");
 	if (!size)
 		note_argument(b, expr, &value);
+	if (!size && value.kind == VALUE_NUMBER)
+		note_dims(b, expr);
 	return size;
 }
 

@@ -223,14 +223,27 @@ void edits_of_operands(Edits *e)
 
 /* ---- declarations ---- */
 
+/* Does the name stand once in the file? */
+static bool is_unused(const Edits *e, Name name)
+{
+	const Source *source = source_at(e->sources, name.span.file);
+	size_t n = strlen(name.sym), found = 0;
+	for (const char *at = source->text; (at = strstr(at, name.sym)) != NULL; at += n)
+		found += (at == source->text || !in_word(at[-1])) && !in_word(at[n]);
+	return found == 1;
+}
+
+/* A name like it, or one that nothing uses. */
 static void rename_declared(Edits *e, const Seen *words, const char *word)
 {
 	for (uint32_t i = 0; i < words->n; i++) {
 		uint32_t near = name_nearness(word, words->at[i].sym);
-		if (near != UINT32_MAX)
-			edit_add(e, COST_DECLARED + near / 3, words->at[i].span, word,
-				 arena_printf(e->arena, "it would fit with '%s' declared as '%s'",
-					      words->at[i].sym, word));
+		if (near == UINT32_MAX && !is_unused(e, words->at[i]))
+			continue;
+		edit_add(e, near == UINT32_MAX ? COST_LACKS - 1 : COST_DECLARED + near / 3,
+			 words->at[i].span, word,
+			 arena_printf(e->arena, "it would fit with '%s' declared as '%s'",
+				      words->at[i].sym, word));
 	}
 }
 

@@ -1,7 +1,7 @@
 """What messages do for single mistakes that people make: SEED COUNT [--floors SHOWN MAIN MENDED FIRST] [--verbose KIND].
 
 Each correct program of bases.py is edited in one place. Where the compiler refuses it, four things are asked: do the
-messages show the edited line, is it the main place of the first one, does one of the repairs that they offer give the
+messages show the edited line, in a repair too, is it the main place of the first one, does one of the repairs that they offer give the
 program back, does the first of them. A repair gives it back where the text is the old one, or compiles to the same
 shapes. The rates are printed for each kind of mistake.
 """
@@ -243,7 +243,7 @@ def ask(text, lines, base, base_shapes):
     if run.returncode != 1:
         return None
     messages = [m for m in json.loads(run.stderr) if m["severity"] == "error"]
-    shown = any(covers(p, lines) for m in messages for p in places_of(m))
+    shown = any(covers(p, lines) for m in messages for p in places_of(m) + m["fixes"])
     main = any(covers(p, lines) for p in places_of(messages[0])[:1])
     mended = []
     for fix in [f for m in messages for f in m["fixes"] if f["file"] in ("<stdin>", "-")]:
