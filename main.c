@@ -383,7 +383,8 @@ int main(int argc, char **argv)
 	}
 	if (c->options.explain) {
 		if (!diag_explain(stdout, c->options.explain)) {
-			fprintf(stderr, "tsrc: unknown diagnostic '%s'; there are\n", c->options.explain);
+			fprintf(stderr, "tsrc: unknown diagnostic '%s'; there are\n",
+				c->options.explain);
 			diag_list(stderr);
 			exit(2);
 		}

@@ -195,7 +195,8 @@ static void keep(const Repairs *r, Found *found, const Edit *edit, Left left)
 		of->n = 0;
 	if (of->n == 0)
 		of->nerrors = r->nleft;
-	else if (of->n == (edit->offered ? REPAIRS : GUESSES) || edit->cost > of->at[0]->cost + COST_SPREAD ||
+	else if (of->n == (edit->offered ? REPAIRS : GUESSES) ||
+		 edit->cost > of->at[0]->cost + COST_SPREAD ||
 		 (r->nleft > of->nerrors && !edit->offered))
 		return;
 	of->at[of->n++] = edit;

@@ -31,10 +31,11 @@ static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW
 /* "input axis 1", "2 output axes" count; they are no sizes. */
 static bool counts(const char *before, const char *after)
 {
-	static const char *const words[] = {"axis",	 "axes",  "input",	 "output",
+	static const char *const words[] = {"axis",  "axes",	"input",       "output",
 					    "batch", "operand", "broadcasting"};
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		if (strcmp(before, words[i]) == 0 || strncmp(after, words[i], strlen(words[i])) == 0)
+		if (strcmp(before, words[i]) == 0 ||
+		    strncmp(after, words[i], strlen(words[i])) == 0)
 			return true;
 	return false;
 }
@@ -131,8 +132,7 @@ static void collect_with(const Compiler *c, const Diag *d, Edits *e)
 {
 	bool window = d->code == E0308;
 	Span all = repair_statement(c, d);
-	bool axis = d->code == E0201 && d->notes.n > 0 &&
-		    strstr(d->notes.at[0].text, "'with (");
+	bool axis = d->code == E0201 && d->notes.n > 0 && strstr(d->notes.at[0].text, "'with (");
 	if (axis && e->nnames > 0)
 		e->with = e->names[0];
 	for (size_t i = 0; window && i < c->diags.list.n; i++) {

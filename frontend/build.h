@@ -53,7 +53,7 @@ struct Value {
 	bool is_integer; /* NUMBER: `integer` holds it too */
 	uint32_t nitems; /* TUPLE */
 	Span span;       /* where the value was written */
-	Span given;      /* the argument of a configuration that gave it; SPAN_NONE: none */
+	Span given;	 /* the argument of a configuration that gave it; SPAN_NONE: none */
 	union {
 		double number;
 		const SizeExpr *size;

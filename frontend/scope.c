@@ -174,7 +174,8 @@ bool scope_declares_later(const Build *b, Name name)
 /* `{w}` in the file, or NULL. */
 static const AstExpr *inline_param(const AstExpr *expr, Sym name)
 {
-	const AstExpr *found = expr && expr->kind == AST_PARAM && expr->name.sym == name ? expr : NULL;
+	const AstExpr *found =
+		expr && expr->kind == AST_PARAM && expr->name.sym == name ? expr : NULL;
 	for (uint32_t i = 0; expr && i < expr->nargs && !found; i++)
 		found = inline_param(expr->args[i], name);
 	for (uint32_t i = 0; expr && i < expr->nbinds && !found; i++)

@@ -169,7 +169,8 @@ static void eval_let(Build *b, const AstStmt *stmt)
 {
 	Name one[1] = {stmt->nnames ? stmt->names[0] : stmt->name};
 	if (stmt->nnames <= 1 && scope_here(b->at.scope, one[0].sym)) {
-		scope_declare(b, b->at.scope, one[0], value_error()); /* says so: nothing else of it is told */
+		scope_declare(b, b->at.scope, one[0],
+			      value_error()); /* says so: nothing else of it is told */
 		return;
 	}
 	if (stmt->nnames <= 1 && stmt->expr->kind == AST_TUPLE) {

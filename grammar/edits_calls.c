@@ -28,7 +28,9 @@ static const AstExpr *call_around(const Edits *e, const AstExpr *expr)
 		found = call_around(e, expr->args[i]);
 	for (uint32_t i = 0; i < expr->nbinds && !found; i++)
 		found = call_around(e, expr->binds[i].value);
-	return found ? found : expr->kind == AST_CALL && holds(expr->span, e->places[0]) ? expr : NULL;
+	return found							   ? found
+	       : expr->kind == AST_CALL && holds(expr->span, e->places[0]) ? expr
+									   : NULL;
 }
 
 typedef struct Texts {
@@ -50,8 +52,9 @@ static void add_like(const Edits *e, const AstExpr *call, const AstExpr *expr, T
 {
 	if (!expr)
 		return;
-	bool same = expr->kind == AST_CALL && expr != call &&
-		    strcmp(edit_text(e, expr->args[0]->span), edit_text(e, call->args[0]->span)) == 0;
+	bool same =
+		expr->kind == AST_CALL && expr != call &&
+		strcmp(edit_text(e, expr->args[0]->span), edit_text(e, call->args[0]->span)) == 0;
 	for (uint32_t i = 0; i < expr->nargs; i++) {
 		if (same && i > 0 && expr->args[i]->kind != AST_STRING)
 			add_text(t, edit_text(e, expr->args[i]->span));
@@ -68,9 +71,12 @@ static void insert(Edits *e, const AstExpr *call, const char *text, uint32_t cos
 	Span end = {call->span.file, call->span.end - 1, call->span.end - 1};
 	for (uint32_t i = 1; i < call->nargs; i++)
 		if (call->args[i]->kind != AST_STRING)
-			edit_add(e, cost, (Span){end.file, call->args[i]->span.start, call->args[i]->span.start},
+			edit_add(e, cost,
+				 (Span){end.file, call->args[i]->span.start,
+					call->args[i]->span.start},
 				 arena_printf(e->arena, "%s, ", text), why);
-	edit_add(e, cost, end, arena_printf(e->arena, "%s%s", call->nargs > 1 ? ", " : "", text), why);
+	edit_add(e, cost, end, arena_printf(e->arena, "%s%s", call->nargs > 1 ? ", " : "", text),
+		 why);
 }
 
 void edits_of_arguments(Edits *e)
@@ -108,9 +114,11 @@ void edits_of_dtypes(Edits *e)
 			const char *text = arena_printf(e->arena, "%s ", dtypes[k]);
 			Span span = at;
 			if (stmt->dtype != DTYPE_NONE)
-				span.start = stmt->name.span.end + (uint32_t)(strrchr(gap, ':') - gap) + 2;
+				span.start = stmt->name.span.end +
+					     (uint32_t)(strrchr(gap, ':') - gap) + 2;
 			edit_add(e, COST_DTYPE + far + k, span, text,
-				 arena_printf(e->arena, "it would fit with elements of %s", dtypes[k]));
+				 arena_printf(e->arena, "it would fit with elements of %s",
+					      dtypes[k]));
 		}
 	}
 }

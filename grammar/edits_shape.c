@@ -141,7 +141,8 @@ static void rest_insertion(Edits *e, const AstShape *shape, uint32_t far)
 	if (shape->rows[ROW_INPUT].written || row->naxes == 0 || row->var_at >= 0)
 		return;
 	Span at = {shape->span.file, row->axes[0].span.start, row->axes[0].span.start};
-	edit_add(e, COST_SIGN + far, at, "... -> ", "it would fit with input axes: '... ->' stands for any");
+	edit_add(e, COST_SIGN + far, at, "... -> ",
+		 "it would fit with input axes: '... ->' stands for any");
 }
 
 void edits_of_shape(Edits *e, const AstShape *shape, uint32_t least, bool given)

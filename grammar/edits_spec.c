@@ -4,7 +4,16 @@
 
 #include <string.h>
 
-enum { COST_SIGN = 5, COST_LETTER = 6, COST_OTHER = 8, UNLIKE = 4, ITEMS = 24, LETTERS = 12, SKIPPED = 10, STEPS = 4 };
+enum {
+	COST_SIGN = 5,
+	COST_LETTER = 6,
+	COST_OTHER = 8,
+	UNLIKE = 4,
+	ITEMS = 24,
+	LETTERS = 12,
+	SKIPPED = 10,
+	STEPS = 4
+};
 
 #define WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
 
@@ -397,7 +406,8 @@ static void mark_as_others(SpecEdits *s, const AstSpecAxis *axis)
 		if (has_mark(s->items[i].axis)) {
 			const char *mark = mark_text[s->items[i].axis->mark];
 			add(s, COST_SIGN - 1, axis->mark_span, mark,
-			    arena_printf(s->e->arena, "it would fit with '%s', as the others", mark));
+			    arena_printf(s->e->arena, "it would fit with '%s', as the others",
+					 mark));
 		}
 }
 
@@ -418,7 +428,8 @@ static void marks(SpecEdits *s, const AstSpecAxis *axis)
 static void stride(SpecEdits *s, const AstSpecAxis *axis, uint32_t cost, const char *text)
 {
 	bool written = axis->stride.written;
-	Span at = written ? axis->stride.span : (Span){axis->span.file, axis->span.start, axis->span.start};
+	Span at = written ? axis->stride.span
+			  : (Span){axis->span.file, axis->span.start, axis->span.start};
 	add(s, cost, at, written ? text : arena_printf(s->e->arena, "%s*", text),
 	    arena_printf(s->e->arena, "it would fit with steps of %s", text));
 }
@@ -439,8 +450,9 @@ static void strides(SpecEdits *s, const Item *item)
 		if (axis->kind == SPEC_AFFINE)
 			stride(s, axis, cost + 1, arena_printf(s->e->arena, "%d", n));
 	if (axis->stride.written)
-		add(s, COST_LETTER + 1, (Span){axis->span.file, axis->stride.span.start, axis->name.span.start},
-		    "", "it would fit with steps of 1");
+		add(s, COST_LETTER + 1,
+		    (Span){axis->span.file, axis->stride.span.start, axis->name.span.start}, "",
+		    "it would fit with steps of 1");
 }
 
 /* Windows along several axes have one mark as a rule. */

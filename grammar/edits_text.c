@@ -28,7 +28,8 @@ static uint32_t distance(Span place, uint32_t at)
 /* Before what stands at the place. */
 static void missing(Edits *e, Span text)
 {
-	static const char *const signs[] = {"<+?", "<+", "=+?", "=+", "|", "->", ";", "=>", ",", "^"};
+	static const char *const signs[] = {"<+?", "<+", "=+?", "=+", "|",
+					    "->",  ";",	 "=>",	",",  "^"};
 	const char *all = edit_text(e, text);
 	uint32_t at = e->places[0].start;
 	bool has[sizeof signs / sizeof signs[0]];

@@ -43,7 +43,8 @@ static void add_bound(Seen *w, const AstExpr *expr)
 		add_name(w, expr->name);
 	for (uint32_t i = 0; i < expr->nbinds; i++) {
 		const AstBind *bind = &expr->binds[i];
-		for (uint32_t k = 0; k < bind->nnames && (expr->kind != AST_WITH || !bind->value); k++)
+		for (uint32_t k = 0; k < bind->nnames && (expr->kind != AST_WITH || !bind->value);
+		     k++)
 			add_name(w, bind->names[k]);
 		add_bound(w, bind->value);
 	}
@@ -119,7 +120,8 @@ static Edit everywhere(const Edits *e, const char *word, const char *to)
 	Line line = line_of(e, e->places[0]);
 	Edit edit = {.span = {e->places[0].file, 0, 0}, .text = ""};
 	bool quoted = false;
-	for (uint32_t i = line.start, n = 1; i < line.end && (quoted || line.text[i] != '#'); i += n) {
+	for (uint32_t i = line.start, n = 1; i < line.end && (quoted || line.text[i] != '#');
+	     i += n) {
 		n = 1;
 		quoted ^= line.text[i] == '"';
 		while (in_word(line.text[i]) && i + n < line.end && in_word(line.text[i + n]))
@@ -147,9 +149,10 @@ static void replace(Edits *e, const char *word, bool known, const char *to)
 {
 	uint32_t near = nearness(word, to);
 	uint32_t cost = near == UINT32_MAX ? COST_FAR : COST_NEAR + near / 3;
-	const char *why = near == UINT32_MAX
-				  ? arena_printf(e->arena, "it would fit with '%s' for '%s'", to, word)
-				  : arena_printf(e->arena, "did you mean '%s'?", to);
+	const char *why =
+		near == UINT32_MAX
+			? arena_printf(e->arena, "it would fit with '%s' for '%s'", to, word)
+			: arena_printf(e->arena, "did you mean '%s'?", to);
 	Edit edit = {.span = e->places[0], .text = to};
 	if (!known)
 		edit = everywhere(e, word, to);
@@ -264,9 +267,8 @@ static void declare_inline(Edits *e, const char *word)
 {
 	for (uint32_t i = 0; i < e->file->nstmts; i++) {
 		const AstStmt *stmt = &e->file->stmts[i];
-		const AstExpr *param = stmt->expr && stmt->kind != STMT_FN
-					       ? inline_param(stmt->expr, word)
-					       : NULL;
+		const AstExpr *param =
+			stmt->expr && stmt->kind != STMT_FN ? inline_param(stmt->expr, word) : NULL;
 		if (!param)
 			continue;
 		Span inside = {param->span.file, param->span.start + 1, param->span.end - 1};
@@ -274,7 +276,8 @@ static void declare_inline(Edits *e, const char *word)
 		edit_add(e, COST_NEAR, span_join(before, param->span),
 			 arena_printf(e->arena, "param %s\n%s%s", edit_text(e, inside),
 				      edit_text(e, before), word),
-			 arena_printf(e->arena, "it would fit with 'param %s' declared before", word));
+			 arena_printf(e->arena, "it would fit with 'param %s' declared before",
+				      word));
 		return;
 	}
 }
@@ -293,8 +296,8 @@ static void declare(Edits *e, const char *word)
 		if (holds(e->file->stmts[i].span, e->places[0]))
 			at.end = at.start = e->file->stmts[i].span.start;
 	for (uint32_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
-		edit_add(e, COST_LACKS + (i > 1), at, arena_printf(e->arena, "%s %s\n", forms[i][0], word),
-			 forms[i][1]);
+		edit_add(e, COST_LACKS + (i > 1), at,
+			 arena_printf(e->arena, "%s %s\n", forms[i][0], word), forms[i][1]);
 }
 
 /* An argument of the function that uses the word. */
@@ -310,7 +313,8 @@ static void declare_argument(Edits *e, const char *word)
 			bool empty = text[at] == ')' && text[at - 1] == '(';
 			if (text[at] == ')')
 				edit_add(e, COST_LACKS, (Span){stmt->span.file, at, at},
-					 arena_printf(e->arena, "%s%s", empty ? "" : ", ", word), why);
+					 arena_printf(e->arena, "%s%s", empty ? "" : ", ", word),
+					 why);
 			if (text[at] == '(' && text[at + 1] != ')')
 				edit_add(e, COST_LACKS, (Span){stmt->span.file, at + 1, at + 1},
 					 arena_printf(e->arena, "%s, ", word), why);

@@ -362,8 +362,9 @@ static void note_one(Solver *s, CellId cell)
 	const Cell *c = cell_at(s, cell);
 	if (s->diags && size_is(s->sizes, c->value, 1) && !cell_stretches(s, cell))
 		diag_note(s->diags, s->blamed, "a 1 %s",
-			  c->label ? "with a label does not broadcast"
-				   : "that a dim spells does not broadcast: sizes of dims never do");
+			  c->label
+				  ? "with a label does not broadcast"
+				  : "that a dim spells does not broadcast: sizes of dims never do");
 }
 
 /* Operands that have fewer axes than the result, and some of them on the left: these were written
