@@ -89,7 +89,7 @@ static Proj *first_proj(const Reassociation *s, const Between *b)
 	Proj *proj = split_proj(s->program, s->old, &b->access, args, 2);
 	proj->injective = !proj_reduces(proj);
 	proj->surjective = true;
-	proj->clear = !proj->injective;
+	proj->clear = !proj->injective || !proj->surjective || proj_is_guarded(proj);
 	return proj;
 }
 
@@ -102,7 +102,7 @@ static Proj *second_proj(const Reassociation *s, const Between *b)
 	Proj *proj = split_proj(s->program, s->old, &s->piece->result, args, 2);
 	proj->surjective = s->old->surjective;
 	proj->injective = !proj_reduces(proj) && proj_is_plain(proj);
-	proj->clear = !proj->injective;
+	proj->clear = !proj->injective || !proj->surjective || proj_is_guarded(proj);
 	return proj;
 }
 
