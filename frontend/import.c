@@ -168,6 +168,8 @@ void eval_import(Build *b, const AstStmt *stmt)
 	const char *path = find_file(b, written, strlen(written));
 	if (!path) {
 		report_missing(b, stmt, written);
+		if (!stmt->import_is_path || stmt->import_name.sym) /* its uses are no news */
+			scope_declare(b, b->at.scope, module_name(b, stmt, written), value_error());
 		return;
 	}
 	const char *real = real_path(b, path);

@@ -7,6 +7,7 @@
  * `iterate` adds `.i`.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "frontend/build.h"
 
@@ -150,6 +151,9 @@ static NodeId param_find_or_create(Build *b, const ParamDecl *decl)
 	Member *old = param_member(b->at.params, decl->name.sym);
 	if (old && old->site == decl->site)
 		return old->param;
+	const Binding *twice = old ? scope_here(b->at.scope, decl->name.sym) : NULL;
+	if (twice && memcmp(&twice->span, &old->span, sizeof old->span) == 0)
+		return NODE_NONE; /* the scope tells it */
 	if (old) {
 		diag(b->diags, E0213, decl->name.span, "'%s' names two things in one instance",
 		     decl->name.sym);

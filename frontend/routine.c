@@ -13,6 +13,7 @@ typedef struct Written { /* a target outside the routine, and the first step tha
 
 struct RoutineBuild {
 	NodeId start;        /* nodes below belong to the file */
+	int nerrors;	     /* before its first step */
 	VEC(NodeId) writes;  /* assignment nodes */
 	VEC(Written) written;
 	VEC(NodeId) forward; /* evaluated before anything was written */
@@ -217,6 +218,8 @@ static bool find_results(Build *b, const AstStmt *stmt, Routine *routine)
 	for (uint32_t i = 0; i < stmt->nnames; i++) {
 		Name name = stmt->names[i];
 		Binding *binding = scope_find(b->at.scope, name.sym);
+		if (!binding && b->diags->nerrors > b->routine->nerrors)
+			return false; /* the step that would make it may be the one that failed */
 		if (!binding) {
 			diag(b->diags, E0235, name.span,
 			     "the result '%s' is neither assigned in the routine nor declared",
@@ -241,7 +244,7 @@ void eval_routine(Build *b, const AstStmt *stmt)
 	if (!routine_name_is_free(b, stmt->name))
 		return;
 	Activation outer = b->at;
-	RoutineBuild state = {.start = (NodeId)b->graph->nodes.n};
+	RoutineBuild state = {.start = (NodeId)b->graph->nodes.n, .nerrors = b->diags->nerrors};
 	Routine routine = {
 		.name = stmt->name.sym, .span = stmt->name.span, .nscalars = stmt->nconfigs};
 	b->routine = &state;

@@ -98,6 +98,18 @@ static const SizeExpr *number_at(Build *b, const Value *value, int64_t number)
 	return size_expr_new(b, used);
 }
 
+/* A configuration's value is told where it was given, with the place that needs a size. */
+static void no_size(Build *b, const Value *value, const char *text)
+{
+	bool given = !span_is_none(value->given);
+	diag(b->diags, E0210, given ? value->given : value->span, "%s", text);
+	if (given && value->kind == VALUE_TENSOR)
+		diag_note(b->diags, value->given,
+			  "sizes go into a function's first parentheses, tensors into the last");
+	if (given)
+		diag_note(b->diags, value->span, "it is a size here");
+}
+
 /* NULL after an error (E0210). */
 static const SizeExpr *value_to_size(Build *b, const Value *value, const char *what)
 {
@@ -108,16 +120,18 @@ static const SizeExpr *value_to_size(Build *b, const Value *value, const char *w
 		return size_at(b, value);
 	if (!value_get_integer(value, &integer)) {
 		if (value->kind == VALUE_NUMBER)
-			diag(b->diags, E0210, value->span,
-			     "%s must be a whole number, and this is %.9g", what, value->number);
+			no_size(b, value,
+				arena_printf(b->arena, "%s must be a whole number, and this is %.9g",
+					     what, value->number));
 		else
-			diag(b->diags, E0210, value->span, "%s is needed here, and this is %s",
-			     what, value_describe(value));
+			no_size(b, value, arena_printf(b->arena, "%s is needed here, and this is %s",
+						       what, value_describe(value)));
 		return NULL;
 	}
 	if (integer < 0) {
-		diag(b->diags, E0210, value->span, "%s cannot be negative, and this is %" PRId64,
-		     what, integer);
+		no_size(b, value,
+			arena_printf(b->arena, "%s cannot be negative, and this is %" PRId64, what,
+				     integer));
 		return NULL;
 	}
 	return value->kind == VALUE_SIZE ? size_at(b, value) : number_at(b, value, integer);
