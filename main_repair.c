@@ -383,6 +383,27 @@ static Repairs repairs_new(Compiler *c)
 	return r;
 }
 
+static bool is_of_sizes(const Diag *d) { return d->code == E0301 || d->code == E0348; }
+
+/* Sizes that disagree at one place in several ways are told once: whoever has mended the first sees
+ * what is left. */
+static void tell_places_once(Diags *diags)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < diags->list.n; i++) {
+		const Diag d = diags->list.at[i];
+		bool again = false;
+		for (size_t k = 0; k < kept && is_of_sizes(&d); k++)
+			again |= is_of_sizes(&diags->list.at[k]) &&
+				 memcmp(&diags->list.at[k].span, &d.span, sizeof d.span) == 0;
+		if (again)
+			diags->nerrors--;
+		else
+			diags->list.at[kept++] = d;
+	}
+	diags->list.n = kept;
+}
+
 /* No edit mends a limit. Trials are C strings. */
 void repairs_offer(Compiler *c)
 {
@@ -402,5 +423,6 @@ void repairs_offer(Compiler *c)
 			break;
 		}
 	}
+	tell_places_once(&c->diags);
 	arena_free(r.scratch);
 }
