@@ -128,22 +128,6 @@ static void run_kernel(Interp *in, const Kernel *kernel)
 
 /* ---- the frame of a routine ---- */
 
-bool interp_guard_holds(const Program *program, CheckId guard, const int64_t *dims)
-{
-	const Check *check = &program->checks.at[guard];
-	int64_t a, b;
-	if (!size_eval(program->sizes, check->a, dims, &a) ||
-	    !size_eval(program->sizes, check->b, dims, &b))
-		return false;
-	switch (check->kind) {
-	case CHECK_EQ: return a == b;
-	case CHECK_GE: return a >= b;
-	case CHECK_DIVIDES: return b != 0 && a % b == 0;
-	case CHECK_INDEX: break;
-	}
-	BUG("a guard that is no relation of sizes");
-}
-
 static void run_guards(Interp *in, const ProgramRoutine *routine)
 {
 	for (uint32_t i = 0; i < routine->ndims && !in->code; i++) {
@@ -153,7 +137,7 @@ static void run_guards(Interp *in, const ProgramRoutine *routine)
 			in->code = INTERP_BAD_DIM;
 	}
 	for (uint32_t i = 0; i < routine->nguards && !in->code; i++)
-		if (!interp_guard_holds(in->program, routine->guards[i], in->dims))
+		if (!program_guard_holds(in->program, routine->guards[i], in->dims))
 			in->code = INTERP_CHECK_FIRST + (int)routine->guards[i];
 }
 

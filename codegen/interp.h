@@ -34,9 +34,6 @@ typedef struct Interp {
 
 enum { INTERP_BAD_DIM = 2, INTERP_CHECK_FIRST = 16 }; /* as in runtime/tsr.h */
 
-/* Does the relation of sizes hold, which no routine runs without? False too where a size has no
- * value. */
-bool interp_guard_holds(const Program *program, CheckId guard, const int64_t *dims);
 InterpIndexes *interp_indexes_new(Arena *arena);
 int64_t interp_size(Interp *in, Size size);
 int64_t interp_ix(Interp *in, const Ix *ix);

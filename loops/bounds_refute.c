@@ -197,20 +197,6 @@ static void run_block(Run *r, Block block)
 	}
 }
 
-static bool holds(const Program *program, const Check *check, const int64_t *dims)
-{
-	int64_t a, b;
-	if (!size_eval(program->sizes, check->a, dims, &a) ||
-	    !size_eval(program->sizes, check->b, dims, &b))
-		return false;
-	switch (check->kind) {
-	case CHECK_EQ: return a == b;
-	case CHECK_GE: return a >= b;
-	case CHECK_DIVIDES: return b != 0 && a % b == 0;
-	default: return true;
-	}
-}
-
 /* All alike first, then mixed. */
 static bool choose_dims(const Program *program, const ProgramRoutine *routine, int trial,
 			int64_t *dims)
@@ -224,7 +210,7 @@ static bool choose_dims(const Program *program, const ProgramRoutine *routine, i
 			dims[d] = least;
 	}
 	for (uint32_t i = 0; i < routine->nguards; i++)
-		if (!holds(program, &program->checks.at[routine->guards[i]], dims))
+		if (!program_guard_holds(program, routine->guards[i], dims))
 			return false;
 	return true;
 }

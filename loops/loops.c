@@ -284,3 +284,19 @@ const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId che
 	stmt->check = check;
 	return stmt;
 }
+
+bool program_guard_holds(const Program *program, CheckId guard, const int64_t *dims)
+{
+	const Check *check = &program->checks.at[guard];
+	int64_t a, b;
+	if (!size_eval(program->sizes, check->a, dims, &a) ||
+	    !size_eval(program->sizes, check->b, dims, &b))
+		return false;
+	switch (check->kind) {
+	case CHECK_EQ: return a == b;
+	case CHECK_GE: return a >= b;
+	case CHECK_DIVIDES: return b != 0 && a % b == 0;
+	case CHECK_INDEX: break;
+	}
+	BUG("a guard that is no relation of sizes");
+}

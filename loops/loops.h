@@ -421,4 +421,8 @@ void schedule_dump(FILE *out, const Program *program);
 /* The text of docs/ir.md: pseudo-code, one statement a line. */
 void loops_dump(FILE *out, const Program *program);
 
+/* Does the relation of sizes hold, which no routine runs without? False too where a size has no
+ * value. Requires that it is no check of indices. */
+bool program_guard_holds(const Program *program, CheckId guard, const int64_t *dims);
+
 #endif

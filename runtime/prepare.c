@@ -282,7 +282,7 @@ static int64_t other_dim(const tsr_session *s)
 	return -1;
 }
 
-/* Is the state that is shared one for the dims of this session? */
+/* Is the state that is shared one for the dims that are set? */
 static int check_shared(const tsr_session *s, tsr_error *error)
 {
 	int64_t bytes, dim = other_dim(s);

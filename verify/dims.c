@@ -20,7 +20,7 @@ static bool dims_fit(const VerifyCall *call)
 {
 	const ProgramRoutine *r = call->routine;
 	for (uint32_t i = 0; i < r->nguards; i++)
-		if (!interp_guard_holds(call->program, r->guards[i], call->dims))
+		if (!program_guard_holds(call->program, r->guards[i], call->dims))
 			return call->draw.dims == VERIFY_BROKEN &&
 			       r->guards[i] < call->draw.nguards;
 	if (call->draw.dims == VERIFY_BROKEN)

@@ -1,4 +1,11 @@
 /* One world at a time. The numbers are Marsaglia's xorshift64. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include "test/unit/size_world.h"
 
 int world_setup(void **state, const int64_t *at_least, int ndims)
@@ -36,4 +43,34 @@ uint64_t world_next(World *world)
 int64_t world_below(World *world, int64_t bound)
 {
 	return (int64_t)(world_next(world) % (uint64_t)bound);
+}
+
+static int64_t floor_quotient(int64_t a, int64_t b)
+{
+	return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+int64_t run_program(const SizeOp *ops, size_t n, const int64_t *values)
+{
+	int64_t stack[SIZE_STACK];
+	int top = 0;
+	for (size_t i = 0; i < n; i++) {
+		assert_true(top < SIZE_STACK);
+		if (ops[i].code == SIZE_CONST || ops[i].code == SIZE_DIM) {
+			stack[top++] = ops[i].code == SIZE_CONST ? ops[i].arg : values[ops[i].arg];
+			continue;
+		}
+		assert_true(top >= 2);
+		int64_t b = stack[--top], a = stack[--top];
+		switch (ops[i].code) {
+		case SIZE_ADD: a += b; break;
+		case SIZE_SUB: a -= b; break;
+		case SIZE_MUL: a *= b; break;
+		case SIZE_DIV: a /= b; break;
+		default: a = floor_quotient(a, b); break;
+		}
+		stack[top++] = a;
+	}
+	assert_int_equal(top, 1);
+	return stack[0];
 }

@@ -19,4 +19,7 @@ int world_teardown(void **state);
 uint64_t world_next(World *world);
 int64_t world_below(World *world, int64_t bound);
 
+/* The value of a postfix program of a size (size_program). */
+int64_t run_program(const SizeOp *ops, size_t n, const int64_t *values);
+
 #endif
