@@ -46,6 +46,12 @@ GEN_H        += $(B)/gen/tsr_call.inc $(B)/gen/tsr_table.inc
 
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@;)
 
+# The interpreter and the reference only compute what artefacts are compared with, most of a test's time: with
+# sanitizers they are built as without.
+ORACLE = $(B)/codegen/interp_eval.o $(B)/codegen/interp_index.o $(B)/reference/%.o
+$(ORACLE): override OPT := -O2 -g
+$(ORACLE): override SAN :=
+
 all: $(B)/tsrc $(B)/tsr $(B)/libtsr.a $(B)/libtsr.so
 
 $(foreach f,$(FOLDERS),$(eval $(B)/lib$(f).a: $(OBJ_$(f))))
