@@ -235,6 +235,26 @@ static bool operands_have(const Spec *spec, Sym letter)
 	return count.n > 0;
 }
 
+/* The size that a value is; NULL: it is none. */
+static const SizeExpr *size_of(Build *b, const Value *value, Span span)
+{
+	int64_t number;
+	if (value->kind == VALUE_SIZE)
+		return value->size;
+	bool whole = value->kind == VALUE_NUMBER && value_get_integer(value, &number);
+	return whole && number >= 0 ? size_expr_number(b, number, span) : NULL;
+}
+
+static void note_namesake(Build *b, NodeId node, Sym letter, const Binding *binding)
+{
+	const Value *value = &binding->value;
+	const SizeExpr *size = size_of(b, value, binding->span);
+	bool scalar = value->kind == VALUE_TENSOR &&
+		      graph_node(b->graph, value->node)->kind == NODE_SCALAR;
+	if (size || scalar)
+		PUSH(b->arena, b->graph->namesakes, ((Namesake){node, letter, size, binding->span}));
+}
+
 void spec_note_namesakes(Build *b, NodeId node)
 {
 	const Spec *spec = graph_node(b->graph, node)->spec;
@@ -245,13 +265,8 @@ void spec_note_namesakes(Build *b, NodeId node)
 		const Binding *binding = list.rows.at[i] || operands_have(spec, letter)
 						 ? NULL
 						 : scope_find(b->at.scope, letter);
-		const Value *value = binding ? &binding->value : NULL;
-		bool scalar = value && value->kind == VALUE_TENSOR &&
-			      graph_node(b->graph, value->node)->kind == NODE_SCALAR;
-		if (scalar || (value && value->kind == VALUE_SIZE))
-			PUSH(b->arena, b->graph->namesakes,
-			     ((Namesake){node, letter, scalar ? NULL : value->size,
-					 binding->span}));
+		if (binding)
+			note_namesake(b, node, letter, binding);
 	}
 }
 

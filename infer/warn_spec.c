@@ -98,7 +98,7 @@ bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diag
 {
 	const Node *node = &s->graph->nodes.at[l->node];
 	const Namesake *same = namesake_of(s, l);
-	if (!l->only_result || is_bound(s, l->node, l->letter) || node->target != NODE_NONE)
+	if (!l->only_result || is_bound(s, l->node, l->letter))
 		return false;
 	if (same && same->size && size_same(size_as_number(s, same->size), cell_value(s, l->cell)))
 		return true;
@@ -110,6 +110,8 @@ bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diag
 		note_size(s, l, node, diags);
 		return true;
 	}
+	if (node->target != NODE_NONE)
+		return false; /* a step repeats along what it assigns to */
 	if (!chosen && is_several(s, l->cell)) {
 		diag(diags, W0306, l->span,
 		     "only the result has '%s': it is the same all along it, as far as a use asks for",
