@@ -20,7 +20,7 @@ LIBS_C   = -lgccjit -ldl -lm
 LIBS_RT  = -ldl -lm -lpthread
 LIBS_B   = -lxxhash -lutf8proc -ljansson -lzip -lm
 
-FOLDERS  = base lexer grammar frontend infer reference tensor loops lower codegen verify
+FOLDERS  = base lexer grammar frontend infer reference tensor loops schedule transform lower codegen verify
 GENERATED_LEXER   = $(B)/gen/lexer.o
 GENERATED_GRAMMAR = $(B)/gen/grammar.o
 
@@ -34,6 +34,8 @@ OBJ_infer    := $(call objs,infer)
 OBJ_reference := $(call objs,reference)
 OBJ_tensor   := $(call objs,tensor)
 OBJ_loops    := $(call objs,loops)
+OBJ_schedule := $(call objs,schedule)
+OBJ_transform := $(call objs,transform)
 OBJ_lower    := $(call objs,lower)
 OBJ_codegen  := $(call objs,codegen)
 OBJ_verify   := $(call objs,verify)
@@ -149,7 +151,7 @@ FUZZ_SECONDS = 60
 FUZZ_SAN     = address,undefined -fno-sanitize-recover=undefined
 FUZZ_SHAPES  = $(OBJ_base) $(OBJ_lexer) $(OBJ_grammar) $(OBJ_frontend) $(OBJ_infer)
 # All but what needs libgccjit, or other processes.
-FUZZ_LOOPS   = $(FUZZ_SHAPES) $(OBJ_reference) $(OBJ_tensor) $(OBJ_loops) $(OBJ_lower) $(filter-out $(B)/verify/run.o,$(OBJ_verify)) \
+FUZZ_LOOPS   = $(FUZZ_SHAPES) $(OBJ_reference) $(OBJ_tensor) $(OBJ_loops) $(OBJ_schedule) $(OBJ_transform) $(OBJ_lower) $(filter-out $(B)/verify/run.o,$(OBJ_verify)) \
   $(filter-out $(B)/codegen/jit_% $(addprefix $(B)/codegen/,asm_text.o backends.o cache.o gccjit.o subprocess.o),$(OBJ_codegen)) \
   $(B)/test/fuzz/programs.o
 fuzz_objs    = $(patsubst $(B)/%,$(B)/fuzz/%,$(1))

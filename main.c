@@ -33,26 +33,49 @@ static void run_split(Compiler *c) { c->tensors[0] = tensor_run(tensor_program(c
 static void run_gather(Compiler *c) { c->tensors[1] = tensor_run(c->tensors[0], 1); }
 static void run_common(Compiler *c) { c->tensors[2] = tensor_run(c->tensors[1], 2); }
 
-static void run_loops(Compiler *c)
+static Machine machine_of(const Options *options)
 {
-	Machine machine = target_machine(c->options.target.march);
-	if (c->options.grain >= 0)
-		machine.grain = c->options.grain;
-	if (c->options.checked)
+	Machine machine = target_machine(options->target.march);
+	if (options->grain >= 0)
+		machine.grain = options->grain;
+	if (options->checked)
 		machine.grain = 0;
-	machine.prepack = !c->options.no_prepack;
-	machine.pairs &= !c->options.target.strict_fp;
+	machine.prepack = !options->no_prepack;
+	machine.pairs &= !options->target.strict_fp;
+	if (options->max_workspace >= 0)
+		machine.max_workspace = &options->max_workspace;
+	return machine;
+}
+
+static void run_kernels(Compiler *c)
+{
+	Machine machine = machine_of(&c->options);
 	const char *why = NULL, *path = c->options.schedule;
-	if (c->options.max_workspace >= 0)
-		machine.max_workspace = &c->options.max_workspace;
 	uint32_t file = path ? source_read(&c->sources, path, &why) : 0;
 	if (path && !file)
 		diag(&c->diags, E0601, SPAN_NONE, "cannot read '%s': %s", path, why);
-	Schedule *asked = file ? schedule_parse(&c->sources, c->symbols, &c->diags, file, c->file, c->perm) : NULL;
+	c->asked = file ? schedule_parse(&c->sources, c->symbols, &c->diags, file, c->file, c->perm) : NULL;
 	if (c->diags.nerrors == 0)
-		c->program = lower_program(c->tensors[TENSOR_PASSES - 1], &c->sources, c->perm, &c->diags, &machine, asked);
-	schedule_free(asked);
-	if (c->options.checked && c->program)
+		c->program = lower_kernels(c->tensors[TENSOR_PASSES - 1], &c->sources, c->perm, &c->diags, &machine, c->asked);
+}
+
+static void transform(Compiler *c, uint32_t pass)
+{
+	c->changed[pass] = transform_run(pass, c->program, c->asked, &c->diags);
+}
+static void run_fusion(Compiler *c) { transform(c, 0); }
+static void run_transpose(Compiler *c) { transform(c, 1); }
+static void run_horizontal(Compiler *c) { transform(c, 2); }
+static void run_parallel(Compiler *c)
+{
+	transform(c, 3);
+	lower_finish(c->program, c->asked, &c->diags);
+}
+
+static void run_memory(Compiler *c)
+{
+	transform(c, 4);
+	if (c->options.checked && c->diags.nerrors == 0)
 		bounds_insert_checks(c->program);
 }
 
@@ -74,6 +97,9 @@ static void list_unshown(const Compiler *c)
 		bounds_print(stderr, c->program, &uses.at[i]);
 }
 
+/* That indices stay inside is shown once, of the finished loops. */
+static void verify_program(const Compiler *c) { loops_verify_grammar(c->program); }
+
 static void verify_loops(const Compiler *c)
 {
 	loops_verify(c->program);
@@ -91,6 +117,18 @@ static void dump_proj(FILE *out, Compiler *c) { infer_dump_proj(out, c->inferenc
 static void dump_split(FILE *out, Compiler *c) { tensor_dump(out, c->tensors[0]); }
 static void dump_gather(FILE *out, Compiler *c) { tensor_dump(out, c->tensors[1]); }
 static void dump_common(FILE *out, Compiler *c) { tensor_dump(out, c->tensors[2]); }
+static void dump_kernels(FILE *out, Compiler *c) { loops_dump(out, c->program); }
+static void dump_pass(FILE *out, Compiler *c, uint32_t pass)
+{
+	if (c->changed[pass])
+		loops_dump(out, c->program);
+	else
+		fputs("(unchanged)\n", out);
+}
+static void dump_fusion(FILE *out, Compiler *c) { dump_pass(out, c, 0); }
+static void dump_transpose(FILE *out, Compiler *c) { dump_pass(out, c, 1); }
+static void dump_horizontal(FILE *out, Compiler *c) { dump_pass(out, c, 2); }
+static void dump_parallel(FILE *out, Compiler *c) { dump_pass(out, c, 3); }
 static void dump_schedule(FILE *out, Compiler *c) { schedule_dump(out, c->program); }
 static void dump_loops(FILE *out, Compiler *c) { loops_dump(out, c->program); }
 
@@ -108,9 +146,15 @@ static const Stage pipeline[] = {
 	 dump_split},
 	{"gather", "tensor", "windows that are written as windows that are read", run_gather, verify_gather, dump_gather},
 	{"common", "tensor", "equal tensors as one", run_common, NULL, dump_common},
-	{"schedule", "lower", "how each operation is computed", run_loops, verify_loops,
-	 dump_schedule},
-	{"loops", "lower", "loop nests, buffers and routines", NULL, NULL, dump_loops},
+	{"kernels", "lower", "loops for each operation, or for several", run_kernels, verify_program, dump_kernels},
+	{"fusion", "transform", "kernels over the same rows as one", run_fusion, verify_program, dump_fusion},
+	{"transpose", "transform", "copies across memory in tiles", run_transpose, verify_program, dump_transpose},
+	{"horizontal", "transform", "small kernels as one loop for threads", run_horizontal, verify_program,
+	 dump_horizontal},
+	{"parallel", "transform", "loops cut for threads", run_parallel, verify_program, dump_parallel},
+	{"schedule", "transform", "how each operation is computed", NULL, NULL, dump_schedule},
+	{"loops", "transform", "temporaries placed: loop nests, buffers and routines", run_memory, verify_loops,
+	 dump_loops},
 };
 enum { NSTAGES = sizeof pipeline / sizeof pipeline[0] };
 

@@ -6,6 +6,7 @@
 #include "grammar/parse.h"
 #include "loops/bounds.h"
 #include "lower/lower.h"
+#include "transform/transform.h"
 #include "main_options.h"
 
 typedef struct Compiler {
@@ -22,7 +23,9 @@ typedef struct Compiler {
 	Graph *graph;
 	Inference *inference;
 	const TensorProgram *tensors[TENSOR_PASSES]; /* after each pass */
+	Schedule *asked; /* NULL: nothing is */
 	Program *program;
+	bool changed[TRANSFORM_PASSES]; /* by each pass */
 	struct Module *module; /* what back ends share; NULL: none has run */
 } Compiler;
 

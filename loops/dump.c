@@ -311,12 +311,13 @@ static void dump_buffer(const Dump *d, const Buffer *buffer)
 	fprintf(d->out, "buffer %s : %s [", buffer->name, dtype_name(buffer->dtype));
 	size_print(d->out, d->program->sizes, buffer->elements);
 	fprintf(d->out, "] %s", kind_names[buffer->kind]);
-	if (buffer->kind == BUFFER_TEMP) {
-		fprintf(d->out, " at ");
-		size_print(d->out, d->program->sizes, buffer->offset);
-	} else if (buffer->kind == BUFFER_PACKED) {
-		fprintf(d->out, " of %s at ", d->program->params.at[buffer->arg].name);
-		size_print(d->out, d->program->sizes, buffer->offset);
+	if (buffer->kind == BUFFER_PACKED)
+		fprintf(d->out, " of %s", d->program->params.at[buffer->arg].name);
+	if (buffer->kind == BUFFER_TEMP || buffer->kind == BUFFER_PACKED) {
+		if (d->program->placed) {
+			fprintf(d->out, " at ");
+			size_print(d->out, d->program->sizes, buffer->offset);
+		}
 	} else if (buffer->kind == BUFFER_PARAM) {
 		fprintf(d->out, " at ");
 		size_print(d->out, d->program->sizes, d->program->params.at[buffer->arg].offset);
@@ -347,9 +348,12 @@ static void dump_routine(const Dump *d, const ProgramRoutine *routine)
 	dump_args(d, routine->inputs, routine->ninputs, comma ? ", " : "");
 	fprintf(d->out, ")");
 	dump_args(d, routine->outputs, routine->noutputs, " -> ");
-	fprintf(d->out, "\n  workspace ");
-	size_print(d->out, program->sizes, routine->workspace);
-	fprintf(d->out, " bytes\n");
+	fprintf(d->out, "\n");
+	if (program->placed) {
+		fprintf(d->out, "  workspace ");
+		size_print(d->out, program->sizes, routine->workspace);
+		fprintf(d->out, " bytes\n");
+	}
 	for (uint32_t i = 0; i < routine->nguards; i++)
 		fprintf(d->out, "  guard %" PRIu32 "\n", routine->guards[i]);
 	for (uint32_t i = 0; i < routine->nkernels; i++)

@@ -15,6 +15,18 @@ static Value *value_new(Arena *arena, ValueKind kind, Dtype dtype)
 	return value;
 }
 
+Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype)
+{
+	Size bytes = size_scale(sizes, elements, (int64_t)dtype_bytes(dtype));
+	return size_scale(sizes, size_ceil(sizes, bytes, CACHE_LINE), CACHE_LINE);
+}
+
+void buffer_forget(Program *program, BufferId buffer)
+{
+	Buffer *b = &program->buffers.at[buffer];
+	b->elements = b->offset = size_const(program->sizes, 0);
+}
+
 const ProgramRoutine *program_routine(const Program *program, uint32_t index)
 {
 	if (index < program->routines.n)

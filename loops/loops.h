@@ -185,8 +185,11 @@ typedef struct Kernel {
 	KernelLocal *locals;
 	uint32_t nlocals;
 	Block body;
-	bool alone; /* is not to be joined with others over the same rows (rows.c) */
+	uint32_t site; /* the application that it comes from, among Program.sites */
+	bool alone; /* is not to be fused with others over the same rows */
 } Kernel;
+
+#define BUFFER_NONE UINT32_MAX
 
 /* PACKED: a copy or a function of parameters and constants in the state, stored by Program.pack
  * alone. */
@@ -204,7 +207,7 @@ typedef struct Buffer {
 	Sym name;       /* as in messages and dumps */
 	Span span;	/* TEMP: of the tensor; SPAN_NONE: the span of the kernel that stores it */
 	uint32_t site;	/* of the tensor, for its place in the program's own file */
-	BufferId home;	/* itself, or the one that took what it held (rows.c) */
+	BufferId home;	/* itself, or the one that took what it held */
 	Dtype dtype;
 	Size elements;
 	uint32_t routine; /* INPUT, OUTPUT, TEMP: whose it is */
@@ -266,6 +269,8 @@ typedef struct Check {
 	const char *text;
 } Check;
 
+#define CHECK_NONE UINT32_MAX
+
 typedef struct ScalarParam {
 	Sym name;
 	Dtype dtype;
@@ -303,14 +308,23 @@ typedef struct Machine {
 
 typedef struct Schedule Schedule; /* schedule.h */
 
+/* Where a function is applied; the first is the file itself. */
+typedef struct ProgramSite {
+	Span span;
+	uint32_t parent; /* the application that this one is in; 0: none */
+} ProgramSite;
+
 typedef struct Program {
 	Arena *arena;
 	Symbols *symbols;
 	Sizes *sizes;
 	const Sources *sources;
+	const char *path; /* of the program's own file */
+	const ProgramSite *sites;
 	VEC(Buffer) buffers;
 	VEC(Kernel) kernels;
 	VEC(Check) checks;
+	uint32_t nguards; /* the first checks: of sizes, as inference found them */
 	VEC(ProgramParam) params;
 	VEC(ProgramConst) consts;
 	VEC(ProgramRoutine) routines;
@@ -323,10 +337,17 @@ typedef struct Program {
 	Size stamp;        /* with copies: where the 4 bytes PACK_STAMP stand once they are made */
 	DimId *state_dims; /* dims that the state's size and its first contents need */
 	uint32_t nstate_dims;
+	/* Have temporaries and copies in the state their places, routines their workspaces, dims and
+	 * guards? All after the last pass, none before. */
+	bool placed;
 	Machine machine;
 	Schedule *made; /* what was chosen for the kernels */
 } Program;
 
+/* Bytes of the elements, in whole cache lines. */
+Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype);
+/* Nothing touches the temporary any more: it has no elements. */
+void buffer_forget(Program *program, BufferId buffer);
 /* The routine of a number; past the last: `pack`, then `init`. */
 const ProgramRoutine *program_routine(const Program *program, uint32_t index);
 
@@ -396,7 +417,9 @@ const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near
 const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check);
 
 /* Aborts (BUG) on a program that breaks the grammar above: dtypes, scopes of iterators and locals,
- * ids, ranks, accumulations; and on an index that is shown to leave its buffer (inside.h). */
+ * ids, ranks, accumulations. */
+void loops_verify_grammar(const Program *program);
+/* ... and on an index that is shown to leave its buffer (bounds.h). */
 void loops_verify(const Program *program);
 /* The buffers that a kernel touches, in the order of first use. */
 typedef struct BufferUse {
@@ -416,8 +439,6 @@ typedef struct SizeList {
 SizeList kernel_sizes(Arena *arena, const Kernel *kernel);
 /* An index as in that text. */
 void ix_print(FILE *out, const Program *program, const Kernel *kernel, const Ix *ix);
-/* One line a kernel: its schedule. */
-void schedule_dump(FILE *out, const Program *program);
 /* The text of docs/ir.md: pseudo-code, one statement a line. */
 void loops_dump(FILE *out, const Program *program);
 

@@ -16,7 +16,6 @@
 #include "base/diag.h"
 #include "lower/band.h"
 #include "loops/rewrite.h"
-#include "lower/rows.h"
 
 /* More blocks than there are. */
 enum { BLOCKS_MOST = 1 << 30 };
@@ -238,7 +237,8 @@ static void put_together(Emit *e)
 	Program *program = e->program;
 	Arena *arena = program->arena;
 	const BandRoot *last = last_root(e);
-	Kernel whole = {.name = last->name, .span = lower_node(lower, last->root)->span};
+	const Node *node = lower_node(lower, last->root);
+	Kernel whole = {.name = last->name, .span = node->span, .site = node->site};
 	Body turned = {0}, rows = {0};
 	for (size_t i = e->first; i < lower->kernels.n; i++)
 		take(e, &whole, &program->kernels.at[lower->kernels.at[i]],
@@ -268,6 +268,19 @@ static void mark_scratch(Emit *e, size_t from)
 		e->program->buffers.at[b].scratch = e->program->buffers.at[b].kind == BUFFER_TEMP;
 	for (uint32_t i = 0; i < ncopies(band) && band->ndims == 1; i++)
 		e->program->buffers.at[band->places[i].buffer].scratch = false;
+}
+
+/* The kernels of the routine from number `first` on, which are the program's last, row by row. */
+static void fuse_block(Emit *e, size_t first)
+{
+	Lower *lower = e->lower;
+	Program *program = e->program;
+	uint32_t n = (uint32_t)(lower->kernels.n - first);
+	Transform t = lower_transform(lower);
+	uint32_t left = kernels_fuse(&t, program->kernels.at + program->kernels.n - n, n,
+				     e->band->ndims);
+	program->kernels.n -= n - left;
+	lower->kernels.n -= n - left;
 }
 
 /* Blocks of `height` rows, from lo on. */
@@ -300,7 +313,7 @@ static void emit_blocks(Emit *e, Size lo, Size hi, Size height)
 	if (band->failed)
 		return;
 	mark_scratch(e, nbuffers);
-	rows_fuse(lower, first, band->ndims);
+	fuse_block(e, first);
 	put_together(e);
 }
 
@@ -366,7 +379,7 @@ bool band_emit(Lower *lower, Band *band)
 	}
 	for (uint32_t i = 0; i + 1 < band->nroots; i++)
 		if (!band->roots[i].kept)
-			lower_forget(lower, lower->plan[band->roots[i].root].buffer);
+			buffer_forget(lower->program, lower->plan[band->roots[i].root].buffer);
 	band_describe_passed(lower, band);
 	return true;
 }

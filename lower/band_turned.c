@@ -143,5 +143,6 @@ void band_emit_turned(Lower *lower, const BandTurned *turned, const BandPlace *p
 	fill_room(&gen, turned, place);
 	kernel_finish(&gen);
 	KernelId id = lower->kernels.at[lower->kernels.n - 1];
-	kernel_turn(lower->program, &lower->program->kernels.at[id], lower->asked, lower->machine);
+	Transform t = lower_transform(lower);
+	kernel_transpose(&t, &lower->program->kernels.at[id]);
 }

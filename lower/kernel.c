@@ -1,4 +1,5 @@
 /* One node's kernel, by its kind; kernels that fill, copy and check. */
+#include "loops/dependence.h"
 #include "lower/band.h"
 
 /* ---- a kernel's frame ---- */
@@ -51,7 +52,9 @@ ScheduleClause *gen_make(Gen *gen, Choice choice, bool off)
 void kernel_finish(Gen *gen)
 {
 	Program *program = gen->program;
-	Kernel kernel = {.name = gen->name, .span = gen->span};
+	Kernel kernel = {.name = gen->name,
+			 .span = gen->span,
+			 .site = lower_site(gen->lower, gen->name)};
 	kernel.iters = gen->iters.at;
 	kernel.niters = (uint32_t)gen->iters.n;
 	kernel.locals = gen->locals.at;

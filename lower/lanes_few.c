@@ -3,7 +3,7 @@
  *
  *   y[v] = sum of x[w*4 + v] over w, for v in 0..4, becomes
  *
- *   for part in 0..P                                      chunks of work (parallel.c)
+ *   for part in 0..P                                      chunks of work (transform/parallel.c)
  *     local acc : f32 [64] = 0
  *     for w in 0..min(R, whole - part*R) step 16          rows of a part, as many as fill the lanes
  *       vector lane in 0..64

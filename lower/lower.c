@@ -6,6 +6,7 @@
  * the state comes last, as it does what they asked for. Names of kernels and buffers are C
  * identifiers, unique within the program, and depend on the program alone.
  */
+#include "base/size_fits.h"
 #include "lower/lower.h"
 
 #include <inttypes.h>
@@ -54,7 +55,7 @@ Sym lower_unique(Lower *lower, const char *text)
 		shput(lower->taken, sym_cstr(symbols, base), n);
 		name = sym_printf(symbols, "%s_%" PRIu32, base, n);
 	}
-	shput(lower->taken, name, 0);
+	shputs(lower->taken, ((NameCount){.key = (char *)name}));
 	return name;
 }
 
@@ -84,7 +85,15 @@ Sym lower_name(Lower *lower, NodeId id)
 	if (!name && plan->reduction != NODE_NONE)
 		name = lower_node(lower, plan->reduction)->name;
 	lower->names[id] = lower_unique(lower, name ? name : op_text(lower, id));
+	shgetp(lower->taken, lower->names[id])->site = node->site;
 	return lower->names[id];
+}
+
+uint32_t lower_site(const Lower *lower, Sym name)
+{
+	NameCount *taken = lower->taken;
+	ptrdiff_t i = shgeti(taken, name);
+	return i < 0 ? 0 : taken[i].site;
 }
 
 /* ---- buffers and types ---- */
@@ -108,12 +117,9 @@ static const char *bytes_text(const Lower *lower, NodeId id)
 			    shape_text(lower->arena, lower->sizes, lower_shape(lower, id)));
 }
 
-bool lower_size_fits(Lower *lower, Size size, Span span, const char *what)
+static bool fits(Lower *lower, Size size, Span span, const char *what)
 {
-	if (size_is_bad(size))
-		diag(lower->diags, E0511, span, "%s cannot be computed as one size: %s", what,
-		     sizes_limit_text(lower->sizes));
-	return !size_is_bad(size);
+	return size_fits(lower->diags, lower->sizes, size, span, what);
 }
 
 /* Refuses sizes that are known to be too large; symbolic ones are checked when a routine is
@@ -123,7 +129,7 @@ static void check_bytes(Lower *lower, Size elements, Dtype dtype, NodeId node)
 	int64_t n;
 	Size bytes = size_scale(lower->sizes, elements, (int64_t)dtype_bytes(dtype));
 	if (size_is_bad(bytes) && !sizes_limit_is_number(lower->sizes))
-		lower_size_fits(lower, bytes, lower_node(lower, node)->span,
+		fits(lower, bytes, lower_node(lower, node)->span,
 				bytes_text(lower, node));
 	else if (size_is_bad(bytes) ||
 		 (size_is_const(lower->sizes, bytes, &n) && n >= (int64_t)1 << BYTES_BITS))
@@ -138,18 +144,12 @@ BufferId lower_buffer(Lower *lower, Buffer buffer)
 	return (BufferId)lower->program->buffers.n - 1;
 }
 
-void lower_forget(Lower *lower, BufferId buffer)
-{
-	Buffer *b = &lower->program->buffers.at[buffer];
-	b->elements = b->offset = size_const(lower->sizes, 0);
-}
-
 /* Copies of parameters in the state have kernels elsewhere. */
 void lower_forget_from(Lower *lower, BufferId first)
 {
 	for (BufferId b = first; b < lower->program->buffers.n; b++)
 		if (lower->program->buffers.at[b].kind == BUFFER_TEMP)
-			lower_forget(lower, b);
+			buffer_forget(lower->program, b);
 	for (uint32_t k = 0; k < lower->nneeded; k++)
 		if (lower->plan[lower->needed[k]].padded >= first)
 			lower->plan[lower->needed[k]].padded = BUFFER_NONE;
@@ -219,7 +219,7 @@ static void drop_constants(Lower *lower)
 			program->consts.at[n++] = *from;
 		} else {
 			buffer->kind = BUFFER_TEMP;
-			lower_forget(lower, from->buffer);
+			buffer_forget(lower->program, from->buffer);
 		}
 	}
 	program->consts.n = n;
@@ -263,7 +263,7 @@ static void add_param(Lower *lower, NodeId id)
 		return; /* which has been told */
 	program->state = size_total(lower->sizes, program->state, bytes);
 	if (size_is_bad(program->state) && !sizes_limit_is_number(lower->sizes))
-		lower_size_fits(lower, program->state, node->span,
+		fits(lower, program->state, node->span,
 				arena_printf(lower->arena,
 					     "the number of bytes of all parameters up to %s",
 					     node->name));
@@ -289,31 +289,11 @@ static void mark_changes(Lower *lower)
 				    lower_node(lower, graph->routines.at[r].order[i])->target);
 }
 
-/* The dims of the parameters' axes, also of those without elements, whose bytes need none, and of
- * the expressions that they start with: their initial values depend on them. PREFIX_state_size and
- * PREFIX_init take them. */
-static void list_state_dims(Lower *lower)
-{
-	Program *program = lower->program;
-	uint32_t ndims = sizes_ndims(lower->sizes);
-	bool *uses = ARENA_ARRAY(lower->scratch, bool, ndims + 1);
-	for (uint32_t i = 0; i < program->init.ndims; i++)
-		uses[program->init.dims[i]] = true;
-	for (size_t i = 0; i < program->params.n; i++) {
-		const TensorType *type = &program->params.at[i].type;
-		for (uint32_t axis = 0; axis < type->nbatch + type->noutput + type->ninput; axis++)
-			size_note_dims(lower->sizes, type->sizes[axis], uses);
-	}
-	program->state_dims = ARENA_ARRAY(lower->arena, DimId, ndims + 1);
-	for (DimId d = 0; d < ndims; d++)
-		if (uses[d])
-			program->state_dims[program->nstate_dims++] = d;
-}
-
 /* ---- the program ---- */
 
 static void add_guards(Lower *lower)
 {
+	lower->program->nguards = (uint32_t)lower->inference->guards.n;
 	static const CheckKind kinds[] = {
 		[GUARD_EQ] = CHECK_EQ, [GUARD_GE] = CHECK_GE, [GUARD_DIVIDES] = CHECK_DIVIDES};
 	const Inference *inference = lower->inference;
@@ -329,7 +309,7 @@ static void tell_product(Lower *lower, NodeId id)
 	if (sizes_limit_is_number(lower->sizes))
 		tell_large(lower, id, "numbers of ", "");
 	else
-		lower_size_fits(lower, SIZE_BAD, lower_node(lower, id)->span,
+		fits(lower, SIZE_BAD, lower_node(lower, id)->span,
 				bytes_text(lower, id));
 }
 
@@ -364,6 +344,14 @@ static void check_all_sizes(Lower *lower)
 	}
 }
 
+static const ProgramSite *program_sites(const Graph *graph, Arena *arena)
+{
+	ProgramSite *sites = ARENA_ARRAY(arena, ProgramSite, graph->sites.n + 1);
+	for (size_t i = 0; i < graph->sites.n; i++)
+		sites[i] = (ProgramSite){graph->sites.at[i].span, graph->sites.at[i].parent};
+	return sites;
+}
+
 static Lower lower_new(const TensorProgram *tensors, const Sources *sources, Arena *perm,
 		       Diags *diags)
 {
@@ -378,7 +366,9 @@ static Lower lower_new(const TensorProgram *tensors, const Sources *sources, Are
 				   .symbols = tensors->graph->symbols,
 				   .sizes = tensors->sizes,
 				   .sources = sources,
-				   .state = size_const(tensors->sizes, 0)};
+				   .state = size_const(tensors->sizes, 0),
+				   .path = tensors->graph->files.at[0],
+				   .sites = program_sites(tensors->graph, perm)};
 	return lower;
 }
 
@@ -415,13 +405,10 @@ static void lower_all(Lower *lower)
 		arena_reset(lower->scratch);
 	}
 	lower_pack(lower);
-	lower_size_fits(lower, lower->program->state, SPAN_NONE,
-			"the number of bytes of the state, parameters and their packed copies,");
 	plans_clear(lower);
 	lower_init(lower);
 	if (lower->packed_consts.n)
 		drop_constants(lower);
-	list_state_dims(lower);
 }
 
 /* For messages: a schedule may name what is not computed. */
@@ -437,7 +424,7 @@ static void note_equals(Lower *lower, const TensorProgram *tensors)
 	}
 }
 
-Program *lower_program(const TensorProgram *tensors, const Sources *sources, Arena *perm,
+Program *lower_kernels(const TensorProgram *tensors, const Sources *sources, Arena *perm,
 		       Diags *diags, const Machine *machine, const Schedule *asked)
 {
 	Lower lower = lower_new(tensors, sources, perm, diags);
@@ -450,10 +437,31 @@ Program *lower_program(const TensorProgram *tensors, const Sources *sources, Are
 	note_equals(&lower, tensors);
 	make_tables(&lower);
 	lower_all(&lower);
-	if (diags->nerrors == before)
-		schedule_compare(asked, lower.program, diags);
-	schedule_free(lower.program->made);
 	shfree(lower.taken);
 	arena_free(lower.scratch);
-	return diags->nerrors > before ? NULL : lower.program;
+	if (diags->nerrors == before)
+		return lower.program;
+	schedule_free(lower.program->made);
+	return NULL;
+}
+
+void lower_finish(Program *program, const Schedule *asked, Diags *diags)
+{
+	schedule_compare(asked, program, diags);
+	schedule_free(program->made);
+}
+
+Program *lower_program(const TensorProgram *tensors, const Sources *sources, Arena *perm,
+		       Diags *diags, const Machine *machine, const Schedule *asked)
+{
+	int before = diags->nerrors;
+	Program *program = lower_kernels(tensors, sources, perm, diags, machine, asked);
+	if (!program)
+		return NULL;
+	for (uint32_t i = 0; i + 1 < TRANSFORM_PASSES; i++)
+		transform_run(i, program, asked, diags);
+	lower_finish(program, asked, diags);
+	if (diags->nerrors == before)
+		transform_run(TRANSFORM_PASSES - 1, program, asked, diags);
+	return diags->nerrors > before ? NULL : program;
 }

@@ -4,12 +4,18 @@
 
 #include "base/diag.h"
 #include "loops/loops.h"
-#include "lower/schedule.h"
+#include "schedule/schedule.h"
 #include "tensor/tensor.h"
 
-/* Builds the program: elementwise producers fused into their consumers, temporaries placed in one
- * workspace by lifetime; `asked` (NULL: nothing) restricts what is chosen. NULL after errors (in
- * diags). Ensures: loops_verify passes; what is asked was made. */
+/* A kernel for each operation that is not computed inside another's: elementwise producers are fused
+ * into their consumers. `asked` (NULL: nothing) restricts what is chosen; `machine`'s strings live as
+ * long as the program. NULL after errors (in diags). Ensures: loops_verify passes. */
+Program *lower_kernels(const TensorProgram *tensors, const Sources *sources, Arena *perm,
+		       Diags *diags, const Machine *machine, const Schedule *asked);
+/* Tells what was asked of the schedule and not made. Requires: the passes of transform/ that choose,
+ * all but the last, have run; none of them runs afterwards. */
+void lower_finish(Program *program, const Schedule *asked, Diags *diags);
+/* All of it: kernels, the passes of transform/, lower_finish. NULL after errors. */
 Program *lower_program(const TensorProgram *tensors, const Sources *sources, Arena *perm,
 		       Diags *diags, const Machine *machine, const Schedule *asked);
 

@@ -34,18 +34,7 @@
  *   kernel.c   one node's kernel, by its kind
  *   band.c     kernels that share rows, a block at a time; band_choose.c of how many rows,
  *              band_turn.c what is copied, band_emit.c their code, band_turned.c the copies
- *   rows.c     kernels over the same rows as one; rows_touch.c what they touch,
- *              rows_private.c what no other kernel sees, rewrite.c copies statements into another
- *              kernel
- *   alias.c    where a kernel touches a buffer
  *   order.c    which loop is innermost
- *   schedule.c what was chosen, and what is asked; schedule_parse.c reads that,
- *              schedule_why.c says why it was not made
- *   plan.c     places of temporaries; peak.c what is alive where they need most
- *   turn.c     finished loops that turn an operand, in tiles; turn_emit.c their loops
- *   region.c   small kernels in one loop for threads
- *   parallel.c finished loops in chunks for threads; independent.c which loops may be cut, scratch.c
- *              buffers that each thread has for itself
  *   routine.c  one routine: kernels in order, checks first
  *   lower.c    the program's tables
  */
@@ -54,10 +43,10 @@
 
 #include "base/diag.h"
 #include "loops/loops.h"
-#include "lower/schedule.h"
+#include "schedule/schedule.h"
 #include "tensor/tensor.h"
+#include "transform/transform.h"
 
-#define BUFFER_NONE UINT32_MAX
 
 /* Where a fused node is read from: every use goes through operand `arg` of `owner` at the same
  * index. */
@@ -131,6 +120,7 @@ typedef struct Use {
 typedef struct NameCount {
 	char *key;
 	uint32_t value;
+	uint32_t site; /* of the tensor that has the name */
 } NameCount;
 
 /* Kernels that may be a band, and are none since it does not pay. */
@@ -168,13 +158,16 @@ typedef struct Lower {
 	Use *uses;
 	VEC(KernelId) kernels;
 	VEC(NodeId) produced; /* what copies of the kernel at hand compute */
-	CheckId workspace_check; /* CHECK_NONE: there is none */
 	VEC(BandPassed) passed;
 	struct Band *band; /* of the kernel at hand (band.h); NULL: it is for itself */
 } Lower;
 
-#define CHECK_NONE UINT32_MAX
-
+/* For passes that run on a part of what is emitted. */
+static inline Transform lower_transform(const Lower *lower)
+{
+	return (Transform){lower->program, lower->asked, lower->machine, lower->diags,
+			   lower->scratch};
+}
 static inline const Node *lower_node(const Lower *lower, NodeId id)
 {
 	return &lower->graph->nodes.at[id];
@@ -228,7 +221,6 @@ bool prepack_is_read(const Lower *lower, NodeId id);
 BufferId prepack_value_buffer(Lower *lower, NodeId id);
 void prepack_emit_values(Lower *lower);
 void prepack_drop_unread(Lower *lower);
-void prepack_place(Lower *lower);
 /* produce.c: drops the kernels of what copies of the kernel at hand computed, and nothing reads. */
 void produce_drop(Lower *lower);
 /* widen.c: fills in what the plan has of products and panels: of all nodes, and of one whose users
@@ -384,6 +376,8 @@ void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *body);
 void argmax_emit(Gen *gen, NodeId node, StoreTarget to);
 /* Kernels of one node, appended to the routine. */
 void kernel_emit(Lower *lower, NodeId node);
+/* Where the tensor whose name the kernel has comes from, among Program.sites. */
+uint32_t lower_site(const Lower *lower, Sym name);
 bool lower_has_kernel(const Lower *lower, NodeId node);
 /* ... where it has one. */
 void lower_emit_node(Lower *lower, NodeId node);
@@ -393,40 +387,13 @@ void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);
 BufferId lower_buffer(Lower *lower, Buffer buffer);
 /* Nothing touches the temporary; ... nor those from `first` on, as the kernels that would fill them
  * are dropped. */
-void lower_forget(Lower *lower, BufferId buffer);
 void lower_forget_from(Lower *lower, BufferId first);
-/* Is the size one? Else tells which bound was passed: "WHAT cannot be computed as one size: ...". */
-bool lower_size_fits(Lower *lower, Size size, Span span, const char *what);
 Sym lower_name(Lower *lower, NodeId node);
 Sym lower_unique(Lower *lower, const char *text);
 /* as it is, or _ for what C does not know */
 Sym lower_identifier(const Lower *lower, const char *text);
 Size node_elements(const Lower *lower, NodeId node);
 /* The size that is written, once inference is done. */
-
-/* Does every access of the block to the buffer have the same index? ... the index `at`? */
-bool block_has_one_index(const Block *block, BufferId buffer);
-/* The same, and does the one store stand behind every load, so that these read what was there
- * before? */
-bool block_updates_in_place(const Block *block, BufferId buffer);
-/* Do tiles store it, each cell once, and read none of it? */
-bool block_stores_apart(const Block *block, BufferId buffer);
-bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at);
-/* Does any statement of the block that stands behind this one touch the buffer? */
-bool block_touches_behind(const Block *block, const Stmt *stmt, BufferId buffer);
-
-/* Would kernel_turn change it? */
-bool kernel_turns(Program *program, const Kernel *kernel, const Schedule *asked);
-/* Copies and elementwise loops whose operands run along other axes than the result, in tiles
- * (turn.c). */
-void kernel_turn(Program *program, Kernel *kernel, const Schedule *asked, const Machine *machine);
-/* Cuts what may run at the same time into chunks of about `grain` operations (parallel.c); 0:
- * nothing. */
-void kernel_parallel(Program *program, Kernel *kernel, const Schedule *asked, int64_t grain);
-
-/* Gives every temporary of the routine its place; the routine's workspace. */
-Size plan_workspace(Lower *lower, const KernelId *kernels, uint32_t nkernels);
-Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype);
 
 /* Buffers of the whole program, made on first use. */
 BufferId lower_param_buffer(Lower *lower, NodeId node);

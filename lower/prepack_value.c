@@ -18,7 +18,7 @@
 
 /* TABLE_MOST: elements of a function of constants, for which the state would not be expected to
  * grow. */
-enum { STAMP_BYTES = 64, TABLE_MOST = 1 << 22 };
+enum { TABLE_MOST = 1 << 22 };
 
 /* ---- which ---- */
 
@@ -283,25 +283,6 @@ void prepack_drop_unread(Lower *lower)
 		if (of[buffer] != UNREAD)
 			continue;
 		program->buffers.at[buffer].kind = BUFFER_TEMP;
-		lower_forget(lower, buffer);
-	}
-}
-
-void prepack_place(Lower *lower)
-{
-	Program *program = lower->program;
-	if (lower->packs.n == 0)
-		return;
-	program->stamp = program->state;
-	program->state = size_total(lower->sizes, program->state,
-				    size_const(lower->sizes, STAMP_BYTES));
-	for (size_t i = 0; i < program->buffers.n; i++) {
-		Buffer *buffer = &program->buffers.at[i];
-		if (buffer->kind != BUFFER_PACKED)
-			continue;
-		buffer->offset = program->state;
-		program->state =
-			size_total(lower->sizes, program->state,
-				 bytes_aligned(lower->sizes, buffer->elements, buffer->dtype));
+		buffer_forget(lower->program, buffer);
 	}
 }

@@ -174,7 +174,7 @@ void produce_drop(Lower *lower)
 		lower->plan[id].own = false;
 		drop_kernel(lower, kernel);
 		describe(lower, name);
-		lower_forget(lower, lower->plan[id].buffer);
+		buffer_forget(lower->program, lower->plan[id].buffer);
 	}
 	lower->produced.n = 0;
 }

@@ -7,10 +7,6 @@
 #include <string.h>
 
 #include "lower/band.h"
-#include "lower/region.h"
-#include "lower/rows.h"
-
-enum { ROUTINE_ARGS = 1000 };
 
 /* Does it read where indices say that only the run knows? (That a size lies inside is a guard.) */
 static bool gathers(const Lower *lower, NodeId id)
@@ -234,109 +230,6 @@ static TensorArg *make_args(Lower *lower, const NodeId *nodes, const Sym *names,
 	return args;
 }
 
-static void note_dims(const Lower *lower, Size size, bool *dims)
-{
-	size_note_dims(lower->sizes, size, dims);
-}
-
-static void note_type_dims(const Lower *lower, const TensorArg *args, uint32_t n, bool *dims)
-{
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t axis = 0;
-		     axis < args[i].type.nbatch + args[i].type.noutput + args[i].type.ninput;
-		     axis++)
-			note_dims(lower, args[i].type.sizes[axis], dims);
-}
-
-static void note_kernel_dims(const Lower *lower, const Kernel *kernel, bool *dims)
-{
-	const Program *program = lower->program;
-	SizeList sizes = kernel_sizes(lower->scratch, kernel);
-	for (size_t i = 0; i < sizes.n; i++)
-		note_dims(lower, sizes.at[i], dims);
-	BufferUses uses = kernel_buffers(lower->scratch, kernel);
-	for (size_t i = 0; i < uses.n; i++) {
-		const Buffer *buffer = &program->buffers.at[uses.at[i].buffer];
-		note_dims(lower, buffer->elements, dims);
-		if (buffer->kind == BUFFER_PARAM)
-			note_dims(lower, program->params.at[buffer->arg].offset, dims);
-		if (buffer->kind == BUFFER_PACKED)
-			note_dims(lower, buffer->offset, dims);
-	}
-}
-
-/* Sizes that lowering made and that passed a bound on the way: none of them reaches a back end. */
-static bool kernel_sizes_fit(Lower *lower, const Kernel *kernel)
-{
-	SizeList sizes = kernel_sizes(lower->scratch, kernel);
-	bool fit = true;
-	for (size_t i = 0; i < sizes.n && fit; i++)
-		fit = lower_size_fits(lower, sizes.at[i], kernel->span,
-				      arena_printf(lower->arena, "an index of the kernel %s",
-						   kernel->name));
-	return fit;
-}
-
-static void check_sizes(Lower *lower, const ProgramRoutine *routine)
-{
-	bool fit = lower_size_fits(
-		lower, routine->workspace, routine->span,
-		arena_printf(lower->arena,
-			     "the number of bytes of the workspace of %s, all its temporaries,",
-			     routine->name));
-	for (uint32_t i = 0; i < routine->nkernels && fit; i++)
-		fit = kernel_sizes_fit(lower, &lower->program->kernels.at[routine->kernels[i]]);
-}
-
-static void list_dims(Lower *lower, ProgramRoutine *routine)
-{
-	bool *dims = ARENA_ARRAY(lower->scratch, bool, sizes_ndims(lower->sizes) + 1);
-	note_type_dims(lower, routine->inputs, routine->ninputs, dims);
-	note_type_dims(lower, routine->outputs, routine->noutputs, dims);
-	for (uint32_t i = 0; i < routine->nkernels; i++)
-		note_kernel_dims(lower, &lower->program->kernels.at[routine->kernels[i]], dims);
-	note_dims(lower, routine->workspace, dims);
-	routine->dims = ARENA_ARRAY(lower->arena, DimId, sizes_ndims(lower->sizes) + 1);
-	for (DimId d = 0; d < sizes_ndims(lower->sizes); d++)
-		if (dims[d])
-			routine->dims[routine->ndims++] = d;
-}
-
-/* The guards of sizes whose dims the routine has. They are the program's first checks. */
-static void list_guards(Lower *lower, ProgramRoutine *routine)
-{
-	uint32_t nguards = (uint32_t)lower->inference->guards.n, ndims = sizes_ndims(lower->sizes);
-	bool *has = ARENA_ARRAY(lower->scratch, bool, ndims + 1);
-	bool *uses = ARENA_ARRAY(lower->scratch, bool, ndims + 1);
-	for (uint32_t i = 0; i < routine->ndims; i++)
-		has[routine->dims[i]] = true;
-	routine->guards = ARENA_ARRAY(lower->arena, CheckId, nguards + 2);
-	for (CheckId i = 0; i < nguards; i++) {
-		const Check *check = &lower->program->checks.at[i];
-		bool knows = true;
-		memset(uses, 0, ndims);
-		note_dims(lower, check->a, uses);
-		note_dims(lower, check->b, uses);
-		for (DimId d = 0; d < ndims; d++)
-			knows = knows && (has[d] || !uses[d]);
-		if (knows)
-			routine->guards[routine->nguards++] = i;
-	}
-	if (lower->workspace_check != CHECK_NONE)
-		routine->guards[routine->nguards++] = lower->workspace_check;
-}
-
-/* Compilers of C, GCC behind us among them, take long over many. */
-static void limit_arguments(Lower *lower, const ProgramRoutine *routine)
-{
-	uint32_t n = routine->ndims + routine->nscalars + routine->ninputs + routine->noutputs;
-	if (n > ROUTINE_ARGS)
-		diag(lower->diags, E0236, routine->span,
-		     "a routine has at most %d arguments, and %s has %u: %u dims, %u scalars, %u inputs and %u results",
-		     ROUTINE_ARGS, routine->name, n, routine->ndims, routine->nscalars,
-		     routine->ninputs, routine->noutputs);
-}
-
 static void open_routine(Lower *lower, uint32_t id)
 {
 	const Routine *from = lower->routine;
@@ -353,6 +246,14 @@ static void open_routine(Lower *lower, uint32_t id)
 	lower->program->routines.at[id] = routine;
 }
 
+static void list_kernels(Lower *lower, ProgramRoutine *routine)
+{
+	routine->nkernels = (uint32_t)lower->kernels.n;
+	routine->kernels = ARENA_ARRAY(lower->arena, KernelId, routine->nkernels + 1);
+	for (uint32_t i = 0; i < routine->nkernels; i++)
+		routine->kernels[i] = lower->kernels.at[i];
+}
+
 void lower_routine(Lower *lower, uint32_t id)
 {
 	lower->routine = &lower->graph->routines.at[id];
@@ -360,7 +261,6 @@ void lower_routine(Lower *lower, uint32_t id)
 	memset(&lower->kernels, 0, sizeof lower->kernels);
 	memset(&lower->produced, 0, sizeof lower->produced);
 	memset(&lower->passed, 0, sizeof lower->passed);
-	lower->workspace_check = CHECK_NONE;
 	fuse_plan(lower);
 	mark_early(lower);
 	if (!check_early(lower))
@@ -373,25 +273,7 @@ void lower_routine(Lower *lower, uint32_t id)
 	prepack_emit_values(lower);
 	emit_all(lower);
 	fuse_describe(lower);
-	rows_fuse(lower, 0, 0);
-	for (size_t i = 0; i < lower->kernels.n; i++)
-		kernel_turn(lower->program, &lower->program->kernels.at[lower->kernels.at[i]],
-			    lower->asked, lower->machine);
-	regions_join(lower);
-	ProgramRoutine *routine = &lower->program->routines.at[id];
-	routine->nkernels = (uint32_t)lower->kernels.n;
-	routine->kernels = ARENA_ARRAY(lower->arena, KernelId, routine->nkernels + 1);
-	for (uint32_t i = 0; i < routine->nkernels; i++)
-		routine->kernels[i] = lower->kernels.at[i];
-	for (uint32_t i = 0; i < routine->nkernels; i++) {
-		Kernel *kernel = &lower->program->kernels.at[routine->kernels[i]];
-		kernel_parallel(lower->program, kernel, lower->asked, lower->machine->grain);
-	}
-	routine->workspace = plan_workspace(lower, routine->kernels, routine->nkernels);
-	check_sizes(lower, routine);
-	list_dims(lower, routine);
-	limit_arguments(lower, routine);
-	list_guards(lower, routine);
+	list_kernels(lower, &lower->program->routines.at[id]);
 }
 
 /* Kernels in the order of the parameters, each for itself: none reads what another stores. */
@@ -402,20 +284,15 @@ void lower_init(Lower *lower)
 	lower->routine = from;
 	lower->routine_id = (uint32_t)lower->program->routines.n + 1;
 	memset(&lower->kernels, 0, sizeof lower->kernels);
-	lower->workspace_check = CHECK_NONE;
 	init->name = from->name;
 	init->workspace = size_const(lower->sizes, 0);
 	initial_emit(lower);
-	init->nkernels = (uint32_t)lower->kernels.n;
+	list_kernels(lower, init);
 	if (!init->nkernels)
 		return;
 	init->nscalars = from->nscalars;
 	init->scalars = ARENA_NEW(lower->arena, ScalarParam);
 	*init->scalars = (ScalarParam){from->scalars->name, from->scalars->dtype};
-	init->kernels = ARENA_ARRAY(lower->arena, KernelId, init->nkernels);
-	memcpy(init->kernels, lower->kernels.at, init->nkernels * sizeof *init->kernels);
-	list_dims(lower, init);
-	list_guards(lower, init);
 }
 
 void lower_pack(Lower *lower)
@@ -428,14 +305,11 @@ void lower_pack(Lower *lower)
 	pack->kernels = ARENA_ARRAY(lower->arena, KernelId, pack->nkernels + 1);
 	pack->workspace = size_const(lower->sizes, 0);
 	for (uint32_t i = 0; i < pack->nkernels; i++) {
-		Kernel *kernel = &lower->packs.at[i];
+		const Kernel *kernel = &lower->packs.at[i];
 		if (!schedule_entry(program->made, kernel->name))
 			PUSH(lower->arena, program->made->entries,
 			     ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
-		kernel_parallel(program, kernel, lower->asked, lower->machine->grain);
 		pack->kernels[i] = (KernelId)program->kernels.n;
 		PUSH(lower->arena, program->kernels, *kernel);
 	}
-	prepack_place(lower);
-	list_dims(lower, pack);
 }

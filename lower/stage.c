@@ -10,7 +10,7 @@
  * the last axes of the result that move one operand alone, w here; its copy has the other loops of
  * the result first, then the sum, where columns are no whole vectors another loop of theirs
  * (tile_join.c), then the columns. The copy of the other operand has the sum last.
- * Copies are transposes (turn.c). The rows' operand alone is copied where its rows and the steps of
+ * Copies are transposes (transform/transpose.c). The rows' operand alone is copied where its rows and the steps of
  * the sum are in a line each: x[d, e, g, a] for y[a, b, c, d, e, f]. They pay where many cells use
  * what is copied; windows of a picture (x[i + k]) are read where they are, as a copy would hold
  * each element many times. Cells add up their products in the order of the sum's loops, as without

@@ -56,7 +56,7 @@ NodeId small_named(Small *s, NodeId id, const char *text)
 	return id;
 }
 
-const Program *small_lower(Small *s, uint32_t noutputs, const NodeId *outputs)
+void small_routine(Small *s, uint32_t noutputs, const NodeId *outputs)
 {
 	Routine r = {.name = sym_cstr(s->symbols, "forward"), .noutputs = noutputs};
 	r.inputs = ARENA_ARRAY(s->arena, NodeId, SMALL_NODES);
@@ -78,6 +78,13 @@ const Program *small_lower(Small *s, uint32_t noutputs, const NodeId *outputs)
 		r.order[r.norder++] = id;
 	}
 	PUSH(s->arena, s->graph.routines, r);
+	const char *path = "small.tsr";
+	PUSH(s->arena, s->graph.files, path);
+}
+
+const Program *small_lower(Small *s, uint32_t noutputs, const NodeId *outputs)
+{
+	small_routine(s, noutputs, outputs);
 	static const Machine machine = {.vector_bytes = 64, .registers = 32};
 	const Program *program =
 		lower_program(tensor_run_all(&s->inference, s->arena), &s->sources, s->arena,

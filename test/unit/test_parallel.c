@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-#include "lower/parallel.h"
+#include "loops/dependence.h"
+#include "transform/transform.h"
 #include "test/unit/small_program.h"
 
 /* for i in 0..ni: for j in 0..nj: y[coef_i*i + coef_j*j + offset] = 1, and where `second` is not
@@ -130,7 +131,9 @@ static void test_work_decides(void **state)
 		Schedule made = {.arena = s.program.arena};
 		PUSH(made.arena, made.entries, ((ScheduleEntry){.name = kernel->name}));
 		s.program.made = &made;
-		kernel_parallel(&s.program, kernel, NULL, grain == 2 ? 1 << 20 : grain);
+		const Machine machine = {.grain = grain == 2 ? 1 << 20 : grain};
+		const Transform t = {.program = &s.program, .machine = &machine};
+		assert_int_equal(kernel_parallel(&t, kernel), grain == 1);
 		assert_int_equal(kernel->body.stmts[0]->loop, grain == 1 ? LOOP_PARALLEL : LOOP_SERIAL);
 		assert_int_equal(verdict(&s, true), 0);
 		schedule_free(&made);

@@ -8,7 +8,7 @@
  * greatest index is below c. Anything else (an index that is read, a coefficient of unknown sign)
  * counts as leaving the row: kernels that might see each other's other rows are never joined.
  */
-#include "lower/rows_touch.h"
+#include "transform/fusion.h"
 
 enum { SHORT_LOOP = 64 }; /* constant rounds: such a loop does not make a row a matrix */
 
@@ -80,7 +80,7 @@ RowKernel row_kernel(Rows *rows, const Kernel *kernel)
 	const Stmt *only = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
 	if (!only || kernel->alone || !is_row_loop(only) ||
 	    !size_is(rows->program->sizes, only->lo->size, 0) ||
-	    kernel_turns(rows->program, kernel, rows->lower->asked))
+	    kernel_transposes(rows->transform, kernel))
 		return row;
 	row.loop = only;
 	see_block(rows, &row, only->body, 0);

@@ -7,7 +7,7 @@
 #include <stb/stb_ds.h>
 
 #include "loops/rewrite.h"
-#include "lower/rows_touch.h"
+#include "transform/fusion.h"
 
 /* Which kernels touch a buffer, beside those that are joined: some before them, some behind. */
 typedef struct Others {
@@ -172,7 +172,7 @@ void rows_make_private(Rows *rows, RowKernel *row)
 			move_before(rows, &twin);
 		if (twin.kind == TWIN_BUFFER)
 			rows->program->buffers.at[buffer].home = twin.id;
-		lower_forget(rows->lower, buffer);
+		buffer_forget(rows->program, buffer);
 		*row = row_kernel(rows, &row->kernel);
 		i = (size_t)-1;
 	}

@@ -20,7 +20,9 @@
  * often, the rest is a part's, the last one's or, where it is as long as some, one of its own.
  */
 #include "base/diag.h"
-#include "lower/parallel.h"
+#include "loops/dependence.h"
+#include "loops/work.h"
+#include "transform/transform.h"
 
 /* Parts of a loop from which on the next one is not cut where other tiles stand beside it, half
  * of those where one of two threads would have one more, and of what both have then; the rest is
@@ -436,14 +438,17 @@ static const Stmt *in_chunks(Chunks *p, Block root)
 	return loop;
 }
 
-void kernel_parallel(Program *program, Kernel *kernel, const Schedule *asked, int64_t grain)
+bool kernel_parallel(const Transform *t, Kernel *kernel)
 {
+	Program *program = t->program;
+	int64_t grain = t->machine->grain;
+	bool changed = false;
 	Chunks p = {.program = program, .arena = program->arena, .kernel = kernel, .grain = grain};
-	p.asked = schedule_asked(asked, program, kernel->name, kernel->span, CHOICE_PARALLEL);
+	p.asked = schedule_asked(t->asked, program, kernel->name, kernel->span, CHOICE_PARALLEL);
 	if (asks_off(p.asked)) {
 		entry_make(p.arena, schedule_entry(program->made, kernel->name), CHOICE_PARALLEL,
 			   true);
-		return;
+		return false;
 	}
 	Body body = {0};
 	for (uint32_t i = 0; i < kernel->body.n; i++)
@@ -457,7 +462,21 @@ void kernel_parallel(Program *program, Kernel *kernel, const Schedule *asked, in
 			loop = in_chunks(&p, (Block){stmts, n});
 		}
 		n = loop ? n : 1;
+		changed |= loop != NULL;
 		PUSH(p.arena, body.stmts, loop ? loop : stmts[0]);
 	}
 	kernel->body = body_block(&body);
+	return changed;
+}
+
+bool transform_parallel(const Transform *t)
+{
+	bool changed = false;
+	Program *program = t->program;
+	for (uint32_t r = 0; r < program->routines.n + 1; r++) { /* the last is `pack` */
+		const ProgramRoutine *routine = program_routine(program, r);
+		for (uint32_t i = 0; i < routine->nkernels; i++)
+			changed |= kernel_parallel(t, &program->kernels.at[routine->kernels[i]]);
+	}
+	return changed;
 }

@@ -1,7 +1,7 @@
 /* How much work loops are, in operations: a size where it fits, else an index that is capped. An
  * extent that is not known counts as what bounds it.
  */
-#include "lower/parallel.h"
+#include "loops/work.h"
 
 /* SHORT: numbers, dims and operations of a formula. */
 enum { TRIPS_GUESS = 8, DIM_GUESS = 32, SHORT = 16 };

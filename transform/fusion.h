@@ -1,10 +1,10 @@
-/* Kernels as loops over rows, and what they touch: shared by rows_touch.c, rows.c and
- * rows_private.c. */
-#ifndef TSR_LOWER_ROWS_TOUCH_H
-#define TSR_LOWER_ROWS_TOUCH_H
+/* Kernels as loops over rows, and what they touch: shared by fusion.c, fusion_touch.c and
+ * fusion_private.c. */
+#ifndef TSR_TRANSFORM_FUSION_H
+#define TSR_TRANSFORM_FUSION_H
 
-#include "lower/lowering.h"
 #include "loops/rewrite.h"
+#include "transform/transform.h"
 
 /* The loops around a statement, innermost first. */
 typedef struct Around {
@@ -40,13 +40,15 @@ typedef struct BufferSpan {
 } BufferSpan;
 
 typedef struct Rows {
-	Lower *lower;
+	const Transform *transform;
 	Program *program;
 	Arena *arena;
-	RowKernel *all;	       /* the routine's kernels as they were */
+	RowKernel *all;	       /* the kernels as they were */
+	Kernel *kernels;       /* those that are made, from the first on */
+	uint32_t nmade;
 	BufferUses *uses;      /* the buffers that each of them touches */
 	BufferSpan *spans;     /* stb_ds table */
-	uint32_t *places;      /* of those that are done: the number in the program */
+	uint32_t *places;      /* of those that are done: the number of what they are part of */
 	VEC(BufferTwin) moves; /* of buffers that kernels before those at hand store, in order */
 	uint32_t n;
 	uint32_t from, to; /* those that are joined at hand, of `all` */
@@ -65,7 +67,7 @@ bool row_buffer_stays(const Rows *rows, const RowKernel *row, BufferId buffer, S
 /* Does the kernel read or write the buffer; `stored`: write it? */
 bool row_touches(const RowKernel *row, BufferId buffer, bool stored);
 
-/* rows.c: iterators of a kernel as numbers from `first` on; a loop like one with another body;
+/* fusion.c: iterators of a kernel as numbers from `first` on; a loop like one with another body;
  * blocks; a block with twins in the place of buffers. */
 const Ix **rows_same_iters(const Rows *rows, const Kernel *kernel, IterVar first);
 Stmt *rows_loop_over(const Rows *rows, const Stmt *like, Block body);
@@ -74,7 +76,7 @@ Block rows_both(const Rows *rows, Block a, Block b);
 Block rows_with_twins(const Rows *rows, const Kernel *kernel, Block block, BufferTwin *twins,
 		      uint32_t ntwins);
 
-/* rows_private.c: replaces temporaries that no other kernel sees. */
+/* fusion_private.c: replaces temporaries that no other kernel sees. */
 void rows_make_private(Rows *rows, RowKernel *row);
 
 #endif

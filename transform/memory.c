@@ -10,9 +10,10 @@
  */
 #include <stdlib.h>
 
-#include "lower/plan.h"
-
-enum { ALIGN = 64 };
+#include "base/size_fits.h"
+#include "loops/dependence.h"
+#include "transform/entry.h"
+#include "transform/memory.h"
 
 typedef struct Gap {
 	int64_t at, bytes;
@@ -27,8 +28,8 @@ typedef struct Slot {
 typedef VEC(uint32_t) LifeIds;
 
 typedef struct Plan {
-	Lower *lower;
 	Program *program;
+	Sizes *sizes;
 	Arena *arena;
 	BufferUses *uses; /* by kernel of the routine */
 	Lives lives;
@@ -39,12 +40,6 @@ typedef struct Plan {
 	uint32_t *slot_of; /* by life: its slot + 1, or 0 for a constant one */
 	int64_t *place_of; /* by life: bytes in the constant area */
 } Plan;
-
-Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype)
-{
-	Size bytes = size_scale(sizes, elements, (int64_t)dtype_bytes(dtype));
-	return size_scale(sizes, size_ceil(sizes, bytes, ALIGN), ALIGN);
-}
 
 /* ---- lifetimes ---- */
 
@@ -63,7 +58,7 @@ static void find_lives(Plan *p, const KernelId *kernels, uint32_t nkernels)
 				     ((Life){.buffer = uses.at[i].buffer,
 					     .first = k,
 					     .over = BUFFER_NONE,
-					     .bytes = bytes_aligned(p->lower->sizes,
+					     .bytes = bytes_aligned(p->sizes,
 								    buffer->elements,
 								    buffer->dtype)}));
 				*life = (uint32_t)p->lives.n;
@@ -183,14 +178,14 @@ static uint32_t slot_take(Plan *p, Size bytes)
 {
 	uint32_t best = UINT32_MAX;
 	for (uint32_t i = 0; i < p->slots.n; i++) {
-		if (p->slots.at[i].busy || !size_ge(p->lower->sizes, p->slots.at[i].bytes, bytes))
+		if (p->slots.at[i].busy || !size_ge(p->sizes, p->slots.at[i].bytes, bytes))
 			continue;
 		if (best == UINT32_MAX ||
-		    !size_ge(p->lower->sizes, p->slots.at[i].bytes, p->slots.at[best].bytes))
+		    !size_ge(p->sizes, p->slots.at[i].bytes, p->slots.at[best].bytes))
 			best = i;
 	}
 	for (uint32_t i = 0; i < p->slots.n && best == UINT32_MAX; i++)
-		if (!p->slots.at[i].busy && size_ge(p->lower->sizes, bytes, p->slots.at[i].bytes)) {
+		if (!p->slots.at[i].busy && size_ge(p->sizes, bytes, p->slots.at[i].bytes)) {
 			best = i; /* it grows: its place is only fixed at the end */
 			p->slots.at[i].bytes = bytes;
 		}
@@ -212,7 +207,7 @@ static void begin(Plan *p, uint32_t life)
 		uint32_t other = p->life_of[l->over] - 1;
 		p->slot_of[life] = p->slot_of[other];
 		p->place_of[life] = p->place_of[other];
-	} else if (size_is_const(p->lower->sizes, l->bytes, &bytes)) {
+	} else if (size_is_const(p->sizes, l->bytes, &bytes)) {
 		p->place_of[life] = gap_take(p, bytes);
 	} else {
 		p->slot_of[life] = slot_take(p, l->bytes) + 1;
@@ -225,7 +220,7 @@ static void end(Plan *p, uint32_t life)
 	int64_t bytes;
 	if (p->slot_of[life])
 		p->slots.at[p->slot_of[life] - 1].busy = false;
-	else if (size_is_const(p->lower->sizes, l->bytes, &bytes) && bytes > 0)
+	else if (size_is_const(p->sizes, l->bytes, &bytes) && bytes > 0)
 		gap_give(p, p->place_of[life], bytes);
 }
 
@@ -255,7 +250,7 @@ static void walk(Plan *p, uint32_t nkernels)
 
 static Size fix_places(Plan *p)
 {
-	Sizes *sizes = p->lower->sizes;
+	Sizes *sizes = p->sizes;
 	Size total = size_const(sizes, p->top);
 	Size *starts = ARENA_ARRAY(p->arena, Size, p->slots.n + 1);
 	for (size_t i = 0; i < p->slots.n; i++) {
@@ -269,19 +264,57 @@ static Size fix_places(Plan *p)
 	return total;
 }
 
-Size plan_workspace(Lower *lower, const KernelId *kernels, uint32_t nkernels)
+/* Gives every temporary of the routine its place; its workspace. */
+static void plan_routine(const Transform *t, ProgramRoutine *routine)
 {
-	Plan p = {.lower = lower, .program = lower->program, .arena = lower->scratch};
+	Plan p = {.program = t->program, .sizes = t->program->sizes, .arena = t->scratch};
 	p.life_of = ARENA_ARRAY(p.arena, uint32_t, p.program->buffers.n + 1);
-	p.uses = ARENA_ARRAY(p.arena, BufferUses, nkernels + 1);
-	find_lives(&p, kernels, nkernels);
+	p.uses = ARENA_ARRAY(p.arena, BufferUses, routine->nkernels + 1);
+	find_lives(&p, routine->kernels, routine->nkernels);
 	p.slot_of = ARENA_ARRAY(p.arena, uint32_t, p.lives.n + 1);
 	p.place_of = ARENA_ARRAY(p.arena, int64_t, p.lives.n + 1);
 	PUSH(p.arena, p.gaps, ((Gap){0, INT64_MAX / 2}));
-	find_overwrites(&p, kernels);
-	walk(&p, nkernels);
-	Size workspace = fix_places(&p);
-	if (lower->machine->max_workspace)
-		workspace_check(lower, &p.lives, kernels, nkernels, workspace);
-	return workspace;
+	find_overwrites(&p, routine->kernels);
+	walk(&p, routine->nkernels);
+	routine->workspace = fix_places(&p);
+	CheckId check = t->machine->max_workspace ? memory_check(t, &p.lives, routine) : CHECK_NONE;
+	entry_check_sizes(t, routine);
+	entry_list_dims(t, routine);
+	entry_check_arguments(t, routine);
+	entry_list_guards(t, routine, check);
+}
+
+/* Copies and functions of parameters stand behind these in the state, behind a line for the stamp. */
+static void place_copies(const Transform *t)
+{
+	Program *program = t->program;
+	Sizes *sizes = program->sizes;
+	if (program->pack.nkernels == 0)
+		return;
+	program->stamp = program->state;
+	program->state = size_total(sizes, program->state, size_const(sizes, CACHE_LINE));
+	for (size_t i = 0; i < program->buffers.n; i++) {
+		Buffer *buffer = &program->buffers.at[i];
+		if (buffer->kind != BUFFER_PACKED)
+			continue;
+		buffer->offset = program->state;
+		program->state = size_total(sizes, program->state,
+					    bytes_aligned(sizes, buffer->elements, buffer->dtype));
+	}
+	size_fits(t->diags, sizes, program->state, SPAN_NONE,
+		  "the number of bytes of the state, parameters and their packed copies,");
+}
+
+bool transform_memory(const Transform *t)
+{
+	Program *program = t->program;
+	for (size_t r = 0; r < program->routines.n; r++)
+		plan_routine(t, &program->routines.at[r]);
+	place_copies(t);
+	entry_list_dims(t, &program->pack);
+	entry_list_dims(t, &program->init);
+	entry_list_guards(t, &program->init, CHECK_NONE);
+	entry_list_state_dims(t);
+	program->placed = true;
+	return true;
 }

@@ -1,4 +1,5 @@
-/* Regions: neighbouring kernels that are small for threads as one loop, so that threads meet once.
+/* Horizontal fusion: neighbouring kernels that are small for threads as one loop, so that threads
+ * meet once.
  *
  *   for d in 0..768 step 64: q[d, ...] = ...        for piece in 0..12
  *   for d in 0..768 step 64: k[d, ...] = ...   ->     d = piece*64: q[d, ...] = ...
@@ -11,20 +12,25 @@
  * kernel that has nothing to do with those that are open may stand between; it goes before them.
  * parallel.c cuts the joint loop by the work of all.
  */
-#include "lower/parallel.h"
-#include "lower/region.h"
+#include "loops/dependence.h"
 #include "loops/rewrite.h"
+#include "loops/work.h"
+#include "transform/transform.h"
+
+#include <string.h>
 
 /* LARGE: parts of work a kernel, from which on the threads meet seldom enough; pieces that are too
  * few for many threads; a loop's body that GCC need not see as a whole. */
 enum { LARGE = 64, FEW_PIECES = 8, MOST_STMTS = 512, BETWEEN_MOST = 2 };
 
 typedef struct Regions {
-	Lower *lower;
+	const Transform *transform;
 	Program *program;
 	Kernel *all; /* the routine's, as they were */
 	bool *done;
 	uint32_t n;
+	Kernel *made;
+	uint32_t nmade;
 } Regions;
 
 /* ---- one kernel ---- */
@@ -80,8 +86,8 @@ static Size pieces_of(const Regions *r, const Stmt *loop)
 /* Does neither store what the other touches? */
 static bool are_strangers(const Regions *r, const Kernel *a, const Kernel *b)
 {
-	BufferUses mine = kernel_buffers(r->lower->scratch, a),
-		   theirs = kernel_buffers(r->lower->scratch, b);
+	BufferUses mine = kernel_buffers(r->transform->scratch, a),
+		   theirs = kernel_buffers(r->transform->scratch, b);
 	for (size_t i = 0; i < mine.n; i++)
 		for (size_t k = 0; k < theirs.n; k++)
 			if (mine.at[i].buffer == theirs.at[k].buffer &&
@@ -95,7 +101,7 @@ static bool are_strangers(const Regions *r, const Kernel *a, const Kernel *b)
 static bool pieces_suffice(const Regions *r, Kernel *kernel)
 {
 	const Stmt *loop = piece_loop(r, kernel);
-	int64_t pieces, wanted = typical_work(r->program, kernel) / r->lower->machine->grain;
+	int64_t pieces, wanted = typical_work(r->program, kernel) / r->transform->machine->grain;
 	if (!loop)
 		return false;
 	if (!size_is_const(r->program->sizes, pieces_of(r, loop), &pieces))
@@ -108,7 +114,7 @@ static bool pieces_suffice(const Regions *r, Kernel *kernel)
  * stays serial. */
 static bool is_worth(const Regions *r, const Kernel *a, Kernel *b)
 {
-	int64_t grain = r->lower->machine->grain;
+	int64_t grain = r->transform->machine->grain;
 	int64_t mine = typical_work(r->program, a), theirs = typical_work(r->program, b);
 	return mine / grain < LARGE && theirs / grain < LARGE && (mine + theirs) / grain >= 2 &&
 	       count_stmts(&a->body) + count_stmts(&b->body) <= MOST_STMTS && pieces_suffice(r, b);
@@ -158,13 +164,14 @@ static Kernel joint_kernel(const Regions *r, const Kernel *a, const Kernel *b)
 	only[0] = loop;
 	joint.name = b->name;
 	joint.span = b->span;
+	joint.site = b->site;
 	joint.body = (Block){only, 1};
 	return joint;
 }
 
 static ScheduleClause *asked_of(const Regions *r, const Kernel *kernel, Choice choice)
 {
-	return schedule_asked(r->lower->asked, r->program, kernel->name, kernel->span, choice);
+	return schedule_asked(r->transform->asked, r->program, kernel->name, kernel->span, choice);
 }
 
 static bool refuse(ScheduleClause *asked, const char *why)
@@ -200,15 +207,14 @@ static bool join(Regions *r, Kernel *open, Kernel *b, bool suffice)
 
 static void emit(Regions *r, const Kernel *kernel)
 {
-	PUSH(r->program->arena, r->program->kernels, *kernel);
-	PUSH(r->lower->scratch, r->lower->kernels, (KernelId)r->program->kernels.n - 1);
+	r->made[r->nmade++] = *kernel;
 }
 
 /* May the kernel stand before `open`, which was before it? */
 static bool may_go_before(const Regions *r, const Kernel *kernel, const Kernel *open)
 {
 	return is_plain(r, &kernel->body) && are_strangers(r, kernel, open) &&
-	       typical_work(r->program, kernel) / r->lower->machine->grain < 2;
+	       typical_work(r->program, kernel) / r->transform->machine->grain < 2;
 }
 
 /* The kernel and those after it that join it. */
@@ -241,23 +247,24 @@ static void describe_off(const Regions *r, const Kernel *kernel)
 			   CHOICE_REGION, true);
 }
 
-void regions_join(Lower *lower)
+static uint32_t join_routine(const Transform *t, Kernel *kernels, uint32_t n)
 {
-	Program *program = lower->program;
-	Regions r = {.lower = lower, .program = program, .n = (uint32_t)lower->kernels.n};
-	if (r.n < 2 || lower->machine->grain == 0)
-		return;
-	r.all = ARENA_ARRAY(lower->scratch, Kernel, r.n);
-	r.done = ARENA_ARRAY(lower->scratch, bool, r.n);
-	for (uint32_t i = 0; i < r.n; i++) {
-		KernelId id = lower->kernels.at[i];
-		REQUIRE(id == program->kernels.n - r.n + i);
-		r.all[i] = program->kernels.at[id];
-		describe_off(&r, &r.all[i]);
-	}
-	program->kernels.n -= r.n;
-	lower->kernels.n = 0;
-	for (uint32_t i = 0; i < r.n; i++)
+	Regions r = {.transform = t, .program = t->program, .n = n, .made = kernels};
+	if (n < 2)
+		return n;
+	Kernel *all = ARENA_ARRAY(t->scratch, Kernel, n);
+	memcpy(all, kernels, n * sizeof *all);
+	r.all = all;
+	r.done = ARENA_ARRAY(t->scratch, bool, n);
+	for (uint32_t i = 0; i < n; i++)
+		describe_off(&r, &all[i]);
+	for (uint32_t i = 0; i < n; i++)
 		if (!r.done[i])
 			emit_region(&r, i);
+	return r.nmade;
+}
+
+bool transform_horizontal(const Transform *t)
+{
+	return t->machine->grain > 0 && routines_change(t, join_routine);
 }

@@ -22,7 +22,7 @@
 
 typedef enum Choice {
 #define CHOICE(id, word, names, example, meaning, needs) CHOICE_##id,
-#include "lower/schedule.def"
+#include "schedule/schedule.def"
 #undef CHOICE
 	CHOICE_COUNT
 } Choice;

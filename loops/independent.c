@@ -12,7 +12,8 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "lower/parallel.h"
+#include "loops/dependence.h"
+#include "loops/work.h"
 
 /* first <= iterator <= first + span */
 typedef struct IterRange {

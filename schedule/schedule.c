@@ -1,5 +1,5 @@
 /* Schedules as tables: what is asked, what was made, and whether the two agree. */
-#include "lower/schedule.h"
+#include "schedule/schedule.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static const char *const words[] = {
 #define CHOICE(id, word, names, example, meaning, needs) word,
-#include "lower/schedule.def"
+#include "schedule/schedule.def"
 #undef CHOICE
 };
 

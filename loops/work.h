@@ -1,14 +1,8 @@
-/* Loops whose iterations may run at the same time, private to parallel.c, independent.c, work.c,
- * work_rough.c, scratch.c and region.c. */
-#ifndef TSR_LOWER_PARALLEL_H
-#define TSR_LOWER_PARALLEL_H
+/* How often loops run, and how many operations that is. */
+#ifndef TSR_LOOPS_WORK_H
+#define TSR_LOOPS_WORK_H
 
-#include "lower/lowering.h"
-
-/* Do different iterations of `loop`, a loop in the statement `root`, never touch the same cell of a
- * buffer that `root` stores into, and share no local? (false: not known) */
-bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root,
-			 const Stmt *loop);
+#include "loops/loops.h"
 
 /* A size that the bound of a loop never passes: none is less (IX_MAX, of a beginning), none more
  * (IX_MIN, of an end). Of what is taken with that extreme any operand will do, of the other extreme
@@ -36,10 +30,5 @@ const Ix *rough_work(Program *program, Block block, int64_t cap);
 /* The kernel's operations, every dim taken as 32; are they the same for all? */
 int64_t typical_work(Program *program, const Kernel *kernel);
 bool work_is_known(Program *program, const Kernel *kernel);
-/* How many loops of the statement would be cut, however much work there is? At most two. */
-uint32_t loops_to_cut(Program *program, Kernel *kernel, const Stmt *root);
-
-/* Gives each iteration that runs at a time its own part of the kernel's scratch buffers. */
-void kernel_scratch(Program *program, Kernel *kernel, Stmt *loop);
 
 #endif

@@ -1,9 +1,9 @@
-/* The loops over the tiles that turn.c chose: whole tiles, what is left beside them, what is left
+/* The loops over the tiles that transpose.c chose: whole tiles, what is left beside them, what is left
  * of the loop around. Every cell is stored once.
  */
 #include "base/diag.h"
 #include "loops/rewrite.h"
-#include "lower/turn.h"
+#include "transform/transpose.h"
 
 /* u or v with the loop over its tiles, of n each. */
 typedef struct TileLoop {

@@ -1,4 +1,4 @@
-/* Row kernels: neighbouring kernels that walk over the same rows become one, a row at a time.
+/* Loop fusion: neighbouring kernels that walk over the same rows become one, a row at a time.
  *
  *   for i: for j: e[i*v + j] = exp(x[i*v + j] - m[i])        for i
  *   for i: { acc = 0                                           for j: y[i*v + j] = exp(x[i*v + j] - m)
@@ -11,15 +11,12 @@
  * i only. A flat loop over rows*c cells is taken as rows of c; two flat loops of arithmetic over
  * the same cells join cell by cell, so that what one stores the other has at hand. A row holds
  * vectors only (one loop deep, not counting short constant loops): matrices that every row reads
- * would push each other out of the cache. (What kernels touch is read off in rows_touch.c.) Then
- * temporaries that no other kernel sees become locals, or take a result's place (rows_private.c).
+ * would push each other out of the cache. (What kernels touch is read off in fusion_touch.c.) Then
+ * temporaries that no other kernel sees become locals, or take a result's place (fusion_private.c).
  */
-#include "lower/rows.h"
+#include "transform/fusion.h"
 
 #include <stb/stb_ds.h>
-
-#include "loops/rewrite.h"
-#include "lower/rows_touch.h"
 
 enum { LEAST_SPLIT = 64, MOST_STMTS = 128, MOST_BUFFERS = 16 };
 
@@ -165,6 +162,7 @@ static RowKernel join(Rows *rows, const RowKernel *a, const RowKernel *b)
 		   NULL, 0);
 	kernel.name = b->kernel.name;
 	kernel.span = b->kernel.span;
+	kernel.site = b->kernel.site;
 	Stmt *loop = rows_loop_over(rows, a->loop, body);
 	loop->apart = a->loop->apart && b->loop->apart;
 	kernel.body = rows_one_stmt(rows, loop);
@@ -208,7 +206,7 @@ static RowKernel split(Rows *rows, const RowKernel *flat, const RowKernel *like)
 	return no;
 }
 
-/* ---- the routine ---- */
+/* ---- all of them ---- */
 
 /* The last place of what was moved, perhaps several times: a place is moved after it was taken. */
 static void find_places(Rows *rows)
@@ -236,7 +234,7 @@ static void move_all(Rows *rows)
 						   .buffer = span->key,
 						   .id = span->place}));
 		}
-		Kernel *kernel = &rows->program->kernels.at[rows->places[k]];
+		Kernel *kernel = &rows->kernels[rows->places[k]];
 		if (twins.n)
 			kernel->body = rows_with_twins(rows, kernel, kernel->body, twins.at,
 						       (uint32_t)twins.n);
@@ -246,13 +244,12 @@ static void move_all(Rows *rows)
 static void finish(Rows *rows, RowKernel *row, uint32_t from, uint32_t to)
 {
 	for (uint32_t k = from; k < to; k++)
-		rows->places[k] = (uint32_t)rows->program->kernels.n;
+		rows->places[k] = rows->nmade;
 	rows->from = from;
 	rows->to = to;
 	if (to - from > 1)
 		rows_make_private(rows, row);
-	PUSH(rows->program->arena, rows->program->kernels, row->kernel);
-	PUSH(rows->lower->scratch, rows->lower->kernels, (KernelId)rows->program->kernels.n - 1);
+	rows->kernels[rows->nmade++] = row->kernel;
 }
 
 /* Joins `next` to `open`, one of them split into rows where that helps; false: they stay apart. */
@@ -260,7 +257,7 @@ static bool take(Rows *rows, RowKernel *open, const RowKernel *next)
 {
 	RowKernel left = *open, right = *next;
 	const Kernel *kernel = &next->kernel;
-	if (asks_off(schedule_asked(rows->lower->asked, rows->program, kernel->name, kernel->span,
+	if (asks_off(schedule_asked(rows->transform->asked, rows->program, kernel->name, kernel->span,
 				    CHOICE_JOIN))) {
 		entry_make(rows->program->arena, schedule_entry(rows->program->made, kernel->name),
 			   CHOICE_JOIN, true);
@@ -289,37 +286,41 @@ static void note_spans(Rows *rows, uint32_t k)
 	}
 }
 
-void rows_fuse(Lower *lower, size_t first, uint32_t nshared)
+uint32_t kernels_fuse(const Transform *t, Kernel *kernels, uint32_t n, uint32_t nshared)
 {
-	Program *program = lower->program;
-	Rows rows = {.lower = lower,
-		     .program = program,
-		     .arena = lower->scratch,
-		     .n = (uint32_t)(lower->kernels.n - first),
+	Rows rows = {.transform = t,
+		     .program = t->program,
+		     .arena = t->scratch,
+		     .kernels = kernels,
+		     .n = n,
 		     .nshared = nshared};
-	if (rows.n < 2)
-		return;
-	rows.all = ARENA_ARRAY(lower->scratch, RowKernel, rows.n);
-	rows.uses = ARENA_ARRAY(lower->scratch, BufferUses, rows.n);
-	rows.places = ARENA_ARRAY(lower->scratch, uint32_t, rows.n);
-	for (uint32_t k = 0; k < rows.n; k++) {
-		KernelId id = lower->kernels.at[first + k];
-		REQUIRE(id == program->kernels.n - rows.n + k);
-		rows.all[k] = row_kernel(&rows, &program->kernels.at[id]);
-		rows.uses[k] = kernel_buffers(lower->scratch, &rows.all[k].kernel);
+	if (n < 2)
+		return n;
+	rows.all = ARENA_ARRAY(t->scratch, RowKernel, n);
+	rows.uses = ARENA_ARRAY(t->scratch, BufferUses, n);
+	rows.places = ARENA_ARRAY(t->scratch, uint32_t, n);
+	for (uint32_t k = 0; k < n; k++) {
+		rows.all[k] = row_kernel(&rows, &kernels[k]);
+		rows.uses[k] = kernel_buffers(t->scratch, &rows.all[k].kernel);
 		note_spans(&rows, k);
 	}
-	program->kernels.n -= rows.n;
-	lower->kernels.n = first;
 	RowKernel open = rows.all[0];
 	uint32_t from = 0;
-	for (uint32_t k = 1; k < rows.n; k++)
+	for (uint32_t k = 1; k < n; k++)
 		if (!take(&rows, &open, &rows.all[k])) {
 			finish(&rows, &open, from, k);
 			open = rows.all[k];
 			from = k;
 		}
-	finish(&rows, &open, from, rows.n);
+	finish(&rows, &open, from, n);
 	move_all(&rows);
 	hmfree(rows.spans);
+	return rows.nmade;
 }
+
+static uint32_t fuse_routine(const Transform *t, Kernel *kernels, uint32_t n)
+{
+	return kernels_fuse(t, kernels, n, 0);
+}
+
+bool transform_fusion(const Transform *t) { return routines_change(t, fuse_routine); }

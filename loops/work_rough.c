@@ -15,7 +15,7 @@
  */
 #include <math.h>
 
-#include "lower/parallel.h"
+#include "loops/work.h"
 
 enum { DEGREE = 6, TERMS = 12, STACK = 32, LIKELY = 32 };
 

@@ -1,8 +1,9 @@
-/* A copy in tiles that are turned, shared by turn.c (which tiles) and turn_emit.c (their loops). */
-#ifndef TSR_LOWER_TURN_H
-#define TSR_LOWER_TURN_H
+/* A copy in tiles that are turned, shared by transpose.c (which tiles) and
+ * transpose_emit.c (their loops). */
+#ifndef TSR_TRANSFORM_TRANSPOSE_H
+#define TSR_TRANSFORM_TRANSPOSE_H
 
-#include "lower/lowering.h"
+#include "transform/transform.h"
 
 enum { NEST_MAX = 16, LOADS_MAX = 4 };
 

@@ -1,7 +1,7 @@
 /* Where a kernel touches a buffer: what makes it safe to write over an operand, or to assign to a
  * tensor that the right side reads.
  */
-#include "lower/lowering.h"
+#include "loops/dependence.h"
 
 typedef struct OneIndex {
 	BufferId buffer;

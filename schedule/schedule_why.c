@@ -1,6 +1,6 @@
 /* Why a clause of a schedule could not be made: a name that nothing has, what a pass has found, or
  * else what such a choice needs (schedule.def). */
-#include "lower/schedule.h"
+#include "schedule/schedule.h"
 
 typedef enum Named { NAMED_LOOP, NAMED_OPERAND, NAMED_KERNEL } Named;
 typedef VEC(Sym) Names;
@@ -12,7 +12,7 @@ static const struct {
 	const char *needs;
 } choices[] = {
 #define CHOICE(id, word, names, example, meaning, needs) {NAMED_##names, needs},
-#include "lower/schedule.def"
+#include "schedule/schedule.def"
 #undef CHOICE
 };
 

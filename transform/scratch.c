@@ -8,8 +8,8 @@
  * threads. A scratch buffer is used in one loop at the top of one kernel.
  */
 #include "base/diag.h"
-#include "lower/parallel.h"
 #include "loops/rewrite.h"
+#include "transform/transform.h"
 
 enum { SLOTS = 16 };
 

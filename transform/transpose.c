@@ -19,7 +19,8 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "lower/turn.h"
+#include "loops/dependence.h"
+#include "transform/transpose.h"
 
 enum { TILE_MOST = 16, TILE_LEAST = 4, CELLS_LEAST = 256, DIRECT_NODES = 8 };
 
@@ -311,39 +312,39 @@ static bool turn_stmt(Turn *t, const Stmt *stmt)
 	return true;
 }
 
-static const ScheduleClause *asked_turn(const Program *program, const Kernel *kernel,
-					const Schedule *asked)
+static const ScheduleClause *asked_turn(const Transform *t, const Kernel *kernel)
 {
-	return schedule_asked(asked, program, kernel->name, kernel->span, CHOICE_TURN);
+	return schedule_asked(t->asked, t->program, kernel->name, kernel->span, CHOICE_TURN);
 }
 
-bool kernel_turns(Program *program, const Kernel *kernel, const Schedule *asked)
+bool kernel_transposes(const Transform *transform, const Kernel *kernel)
 {
 	bool turns = false;
-	if (asks_off(asked_turn(program, kernel, asked)))
+	if (asks_off(asked_turn(transform, kernel)))
 		return false;
 	for (uint32_t i = 0; i < kernel->body.n && !turns; i++) {
-		Turn t = {.program = program, .arena = program->arena};
+		Turn t = {.program = transform->program, .arena = transform->program->arena};
 		turns = is_turned(&t, kernel->body.stmts[i]);
 	}
 	return turns;
 }
 
-void kernel_turn(Program *program, Kernel *kernel, const Schedule *asked, const Machine *machine)
+bool kernel_transpose(const Transform *transform, Kernel *kernel)
 {
+	Program *program = transform->program;
 	Body body = {0};
 	bool changed = false;
-	const ScheduleClause *clause = asked_turn(program, kernel, asked);
+	const ScheduleClause *clause = asked_turn(transform, kernel);
 	if (asks_off(clause)) {
 		entry_make(program->arena, schedule_entry(program->made, kernel->name), CHOICE_TURN,
 			   true);
-		return;
+		return false;
 	}
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
 		Turn t = {.program = program,
 			  .arena = program->arena,
 			  .kernel = kernel,
-			  .machine = machine,
+			  .machine = transform->machine,
 			  .asked = clause};
 		Block block = {kernel->body.stmts + i, 1};
 		if (turn_stmt(&t, kernel->body.stmts[i])) {
@@ -353,7 +354,19 @@ void kernel_turn(Program *program, Kernel *kernel, const Schedule *asked, const 
 		for (uint32_t s = 0; s < block.n; s++)
 			PUSH(program->arena, body.stmts, block.stmts[s]);
 	}
-	if (!changed)
-		return;
-	kernel->body = body_block(&body);
+	if (changed)
+		kernel->body = body_block(&body);
+	return changed;
+}
+
+bool transform_transpose(const Transform *t)
+{
+	bool changed = false;
+	Program *program = t->program;
+	for (size_t r = 0; r < program->routines.n; r++) {
+		const ProgramRoutine *routine = &program->routines.at[r];
+		for (uint32_t i = 0; i < routine->nkernels; i++)
+			changed |= kernel_transpose(t, &program->kernels.at[routine->kernels[i]]);
+	}
+	return changed;
 }

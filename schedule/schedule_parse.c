@@ -4,7 +4,7 @@
 #include <stb/stb_ds.h>
 #include <string.h>
 
-#include "lower/schedule.h"
+#include "schedule/schedule.h"
 
 enum { ITEMS_MAX = 64, NUMBER_MAX = 1 << 30 };
 
@@ -117,7 +117,7 @@ static bool find_choice(const char *word, Choice *choice)
 {
 	static const char *const words[] = {
 #define CHOICE(id, text, names, example, meaning, needs) text,
-#include "lower/schedule.def"
+#include "schedule/schedule.def"
 #undef CHOICE
 	};
 	for (*choice = 0; *choice < CHOICE_COUNT; (*choice)++)
@@ -130,7 +130,7 @@ static bool take_clause(Reader *r, ScheduleEntry *entry)
 {
 	static const char wanted[] = "one of"
 #define CHOICE(id, word, names, example, meaning, needs) " '" word "'"
-#include "lower/schedule.def"
+#include "schedule/schedule.def"
 #undef CHOICE
 		;
 	ScheduleClause clause = {0};

@@ -1,0 +1,24 @@
+/* What of a kernel touches what: where it touches a buffer (alias.c), and which iterations of a loop
+ * may run at the same time (independent.c). */
+#ifndef TSR_LOOPS_DEPENDENCE_H
+#define TSR_LOOPS_DEPENDENCE_H
+
+#include "loops/loops.h"
+
+/* Do different iterations of `loop`, a loop in the statement `root`, never touch the same cell of a
+ * buffer that `root` stores into, and share no local? (false: not known) */
+bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root,
+			 const Stmt *loop);
+
+/* Does every access of the block to the buffer have the same index? ... the index `at`? */
+bool block_has_one_index(const Block *block, BufferId buffer);
+/* The same, and does the one store stand behind every load, so that these read what was there
+ * before? */
+bool block_updates_in_place(const Block *block, BufferId buffer);
+/* Do tiles store it, each cell once, and read none of it? */
+bool block_stores_apart(const Block *block, BufferId buffer);
+bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at);
+/* Does any statement of the block that stands behind this one touch the buffer? */
+bool block_touches_behind(const Block *block, const Stmt *stmt, BufferId buffer);
+
+#endif

@@ -1,0 +1,81 @@
+/* The passes from loops to loops: each alone, and any of them together, keep the program's numbers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lower/lower.h"
+#include "test/unit/lower_fixture.h"
+#include "transform/transform.h"
+
+enum { FUSION, TRANSPOSE, HORIZONTAL, PARALLEL, MEMORY };
+
+/* A program on which each pass has something to do: rows that are normalised, a copy with its axes
+ * exchanged, two small products of the same number of rows. */
+static Program *small_program(Small *s)
+{
+	NodeId x = small_leaf(s, "48, 80"), y = small_leaf(s, "48, 8"), w = small_leaf(s, "8, 80");
+	NodeId most = small_einsum(s, "i, j => i", "48", 1, (NodeId[]){x});
+	NodeId less = small_einsum(s, "i, j; i => i, j", "48, 80", 2, (NodeId[]){x, most});
+	NodeId rows = small_einsum(s, "i, j => i", "48", 1, (NodeId[]){less});
+	NodeId whole = small_einsum(s, "i, j; i => i, j", "48, 80", 2, (NodeId[]){less, rows});
+	NodeId turned = small_einsum(s, "i, j => j, i", "80, 48", 1, (NodeId[]){x});
+	NodeId first = small_einsum(s, "i, k; k, j => i, j", "48, 80", 2, (NodeId[]){y, w});
+	NodeId second = small_einsum(s, "i, k; k, j => i, j", "48, 80", 2, (NodeId[]){y, w});
+	NodeId third = small_pointwise(s, OP_ADD, "48, 80", 2, (NodeId[]){second, x});
+	small_routine(s, 4, (NodeId[]){whole, turned, first, third});
+	static const Machine machine = {.vector_bytes = 64, .registers = 32, .grain = 1000};
+	return lower_kernels(tensor_run_all(&s->inference, s->arena), &s->sources, s->arena,
+			     &s->diags, &machine, NULL);
+}
+
+/* Each has something to do by itself, on what is emitted, and nothing to do a second time. */
+static void each_pass_runs_alone(void **state)
+{
+	(void)state;
+	for (uint32_t pass = FUSION; pass <= PARALLEL; pass++) {
+		Small s;
+		small_init(&s);
+		Program *program = small_program(&s);
+		assert_non_null(program);
+		assert_false(program->placed);
+		loops_verify(program);
+		if (!transform_run(pass, program, NULL, &s.diags))
+			fail_msg("%s changes nothing", transform_passes[pass].name);
+		loops_verify(program);
+		if (transform_run(pass, program, NULL, &s.diags))
+			fail_msg("%s changes it again", transform_passes[pass].name);
+		lower_finish(program, NULL, &s.diags);
+		small_free(&s);
+	}
+}
+
+static void any_passes_keep_the_numbers(void **state)
+{
+	(void)state;
+	for (uint32_t some = 0; some < 1u << MEMORY; some++) {
+		Small s;
+		small_init(&s);
+		Program *program = small_program(&s);
+		for (uint32_t pass = FUSION; pass <= PARALLEL; pass++)
+			if (some >> pass & 1)
+				transform_run(pass, program, NULL, &s.diags);
+		lower_finish(program, NULL, &s.diags);
+		transform_run(MEMORY, program, NULL, &s.diags);
+		assert_true(program->placed);
+		loops_verify(program);
+		expect_right(&s, program);
+		small_free(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_pass_runs_alone),
+		cmocka_unit_test(any_passes_keep_the_numbers),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

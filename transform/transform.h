@@ -1,0 +1,70 @@
+/* Passes from loops to loops: kernels become one, go in tiles, are cut for threads, and get their
+ * memory. Each changes the program in place, keeps its meaning, and may run by itself.
+ *
+ *   fusion      fusion.c       kernels over the same rows as one (fusion_touch.c reads off what they
+ *                              touch, fusion_private.c removes what no other kernel sees)
+ *   transpose   transpose.c    copies that run along other axes than they store, in tiles
+ *                              (transpose_emit.c)
+ *   horizontal  horizontal.c   small kernels as one loop for threads
+ *   parallel    parallel.c     loops in chunks for threads; scratch.c buffers that each has for itself
+ *   memory      memory.c       places of temporaries; memory_peak.c the most that is alive at a time;
+ *                              entry.c what routines take, and check first
+ */
+#ifndef TSR_TRANSFORM_TRANSFORM_H
+#define TSR_TRANSFORM_TRANSFORM_H
+
+#include "base/diag.h"
+#include "loops/loops.h"
+#include "schedule/schedule.h"
+
+typedef struct Transform {
+	Program *program;	/* what was chosen is written into its schedule */
+	const Schedule *asked;	/* NULL: nothing is */
+	const Machine *machine; /* the program's */
+	Diags *diags;
+	Arena *scratch; /* for what goes when the pass ends */
+} Transform;
+
+typedef struct TransformPass {
+	const char *name, *makes;
+	bool (*run)(const Transform *t); /* Did it change anything? */
+} TransformPass;
+
+enum { TRANSFORM_PASSES = 5 };
+extern const TransformPass transform_passes[TRANSFORM_PASSES];
+
+/* Runs one pass. Errors are in diags: sizes that pass a bound, memory that passes --max-workspace.
+ * Requires: loops_verify_grammar passes, and the passes before it, as far as they run, have run. Ensures:
+ * loops_verify passes, if there was no error. */
+bool transform_run(uint32_t pass, Program *program, const Schedule *asked, Diags *diags);
+
+bool transform_fusion(const Transform *t);
+bool transform_transpose(const Transform *t);
+bool transform_horizontal(const Transform *t);
+bool transform_parallel(const Transform *t);
+bool transform_memory(const Transform *t);
+
+/* ---- on parts of a program, for those who emit it ---- */
+
+/* Joins neighbours among n kernels over the same rows, in place; how many are left. The first
+ * `nshared` iterators of each are bound outside of them. */
+uint32_t kernels_fuse(const Transform *t, Kernel *kernels, uint32_t n, uint32_t nshared);
+/* Would kernel_transpose change it? */
+bool kernel_transposes(const Transform *t, const Kernel *kernel);
+/* Copies and elementwise loops whose operands run along other axes than the result, in tiles. */
+bool kernel_transpose(const Transform *t, Kernel *kernel);
+/* Cuts what may run at the same time into chunks of about `machine->grain` operations; 0: nothing. */
+bool kernel_parallel(const Transform *t, Kernel *kernel);
+/* Gives each iteration that runs at a time its own part of the kernel's scratch buffers. */
+void kernel_scratch(Program *program, Kernel *kernel, Stmt *loop);
+/* How many loops of the statement would be cut, however much work there is? At most two. */
+uint32_t loops_to_cut(Program *program, Kernel *kernel, const Stmt *root);
+
+/* ---- on each routine ---- */
+
+/* What becomes of a routine's n kernels, in place: how many are left. */
+typedef uint32_t (*KernelsChange)(const Transform *t, Kernel *kernels, uint32_t n);
+/* Changes the kernels of each routine, those of `pack` and `init` aside; are there fewer? */
+bool routines_change(const Transform *t, KernelsChange change);
+
+#endif
