@@ -53,6 +53,8 @@ say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@;)
 ORACLE = $(B)/codegen/interp_eval.o $(B)/codegen/interp_index.o $(B)/reference/%.o
 $(ORACLE): override OPT := -O2 -g
 $(ORACLE): override SAN :=
+# base/stb_ds.c says what for; nothing of its library is linked.
+$(B)/base/stb_ds.o: override CFLAGS += -fopenmp
 
 all: $(B)/tsrc $(B)/tsr $(B)/libtsr.a $(B)/libtsr.so
 

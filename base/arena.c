@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/trap.h"
+
 /* PAGE: what the system hands out at once, where it may; a page fault each 4 KiB costs a model a
  * sixth of its lowering. */
 enum { ALIGN = 16, FIRST_BLOCK = 64 << 10, LARGEST_BLOCK = 16 << 20, PAGE = 2 << 20 };
@@ -21,16 +23,12 @@ struct Block {
 };
 
 struct Arena {
+	Held held_by;
 	Block *blocks;
 	size_t held, limit, next_size;
 };
 
-_Noreturn void arena_out_of_memory(const char *what)
-{
-	fflush(stdout);
-	fprintf(stderr, "tsrc: error: %s\n", what);
-	exit(1);
-}
+void arena_out_of_memory(const char *what) { trap_fail(FAILURE_MEMORY, "%s", what); }
 
 static size_t round_up(size_t bytes)
 {
@@ -70,15 +68,6 @@ static void add_block(Arena *arena, size_t bytes)
 		arena->next_size *= 2;
 }
 
-Arena *arena_new(void)
-{
-	Arena *arena = calloc(1, sizeof *arena);
-	if (!arena)
-		arena_out_of_memory("out of memory");
-	arena->next_size = FIRST_BLOCK;
-	return arena;
-}
-
 static void free_blocks(Block *block)
 {
 	while (block) {
@@ -88,12 +77,29 @@ static void free_blocks(Block *block)
 	}
 }
 
+static void end(Held *held)
+{
+	Arena *arena = (Arena *)held;
+	free_blocks(arena->blocks);
+	free(arena);
+}
+
+Arena *arena_new(void)
+{
+	Arena *arena = calloc(1, sizeof *arena);
+	if (!arena)
+		arena_out_of_memory("out of memory");
+	arena->next_size = FIRST_BLOCK;
+	held_list(&arena->held_by, end);
+	return arena;
+}
+
 void arena_free(Arena *arena)
 {
 	if (!arena)
 		return;
-	free_blocks(arena->blocks);
-	free(arena);
+	held_unlist(&arena->held_by);
+	end(&arena->held_by);
 }
 
 void arena_reset(Arena *arena)

@@ -1,8 +1,9 @@
 /* Memory by lifetime: bump allocation, freed all at once.
  *
  * The compiler holds two arenas: `perm` lives as long as the compilation, `scratch` as long as one
- * pass. Nothing is freed singly. Running out of memory ends the process with a message and status 1
- * (the runtime library does not use arenas: it returns codes).
+ * pass. Nothing is freed singly. Running out of memory is a failure (base/trap.h): of the work of the
+ * thread's trap, else of the process, with a message and status 1 (the runtime library does not use
+ * arenas: it returns codes).
  */
 #ifndef TSR_BASE_ARENA_H
 #define TSR_BASE_ARENA_H
@@ -16,12 +17,12 @@ Arena *arena_new(void);
 void arena_free(Arena *arena);
 /* Frees everything that was allocated, keeps the arena. */
 void arena_reset(Arena *arena);
-/* Ends the process with a message once more than `bytes` are held (0: no limit). */
+/* Fails once more than `bytes` are held (0: no limit). */
 void arena_limit(Arena *arena, size_t bytes);
 /* Bytes that it has taken from the system. */
 size_t arena_held(const Arena *arena);
 
-/* Ends the process as an arena does that cannot grow. */
+/* Fails as an arena does that cannot grow. */
 _Noreturn void arena_out_of_memory(const char *what);
 
 /* Zeroed, aligned to 16 bytes, never NULL. */

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "base/diag_print.h"
+#include "base/trap.h"
 
 typedef struct Row {
 	const char *code;
@@ -341,13 +342,10 @@ void diag_list(FILE *out)
 
 void bug_at(const char *file, int line, const char *fmt, ...)
 {
+	char text[sizeof((Failure *)0)->text];
 	va_list args;
-	fflush(stdout);
-	fprintf(stderr, "tsrc: bug: %s:%d: ", file, line);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	fputs("\nThis is a fault of the compiler, not of your program: please report it.\n",
-	      stderr);
-	exit(3);
+	trap_fail(FAILURE_BUG, "%s:%d: %s", file, line, text);
 }

@@ -94,7 +94,8 @@ bool diag_explain(FILE *out, const char *code);
 /* All codes with their titles, a line each. */
 void diag_list(FILE *out);
 
-/* Compiler bugs: message with file:line on stderr, exit status 3, in all builds. */
+/* Compiler bugs, in all builds: a failure (base/trap.h), without a trap a message with file:line on
+ * stderr and exit status 3. */
 _Noreturn void bug_at(const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 #define BUG(...)      bug_at(__FILE__, __LINE__, __VA_ARGS__)

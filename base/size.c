@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/held.h"
 #include "base/size_poly.h"
 
 /* MERGED_TERMS: so many are not added one by one. FREE_TERMS: shorter sizes do not count in all. */
@@ -311,7 +312,7 @@ bool mono_div(Sizes *sizes, uint32_t ia, uint32_t ib, uint32_t *quotient)
 void work_free(Work *work)
 {
 	if (work->at != work->few)
-		free(work->at);
+		held_free(work->at);
 }
 
 void work_reserve(Work *work, uint32_t n)
@@ -320,7 +321,7 @@ void work_reserve(Work *work, uint32_t n)
 		return;
 	uint32_t cap = 2 * work->cap > n ? 2 * work->cap : n;
 	Term *at = work->at == work->few ? NULL : work->at;
-	at = realloc(at, cap * sizeof *at);
+	at = held_realloc(at, cap * sizeof *at);
 	if (!at)
 		arena_out_of_memory("sizes");
 	if (work->at == work->few)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/held.h"
 #include "base/size_poly.h"
 
 static void print_terms(FILE *out, const Sizes *sizes, const Term *terms, uint32_t n);
@@ -179,16 +180,9 @@ void size_print(FILE *out, const Sizes *sizes, Size a)
 
 const char *size_text(Arena *arena, const Sizes *sizes, Size a)
 {
-	char *buffer = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&buffer, &len);
-	if (!out)
-		return "?";
-	size_print(out, sizes, a);
-	fclose(out);
-	const char *text = arena_strndup(arena, buffer, len);
-	free(buffer);
-	return text;
+	Text text = text_new();
+	size_print(text.out, sizes, a);
+	return text_take(text, arena, NULL);
 }
 
 typedef struct Program {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/held.h"
 
 void sources_init(Sources *sources, Arena *arena)
 {
@@ -56,21 +57,21 @@ uint32_t source_add(Sources *sources, const char *path, const char *text, size_t
 static char *read_all(FILE *in, size_t *len)
 {
 	size_t cap = 16 << 10, n = 0;
-	char *text = malloc(cap);
+	char *text = held_alloc(cap, 1);
 	while (text) {
 		size_t got = fread(text + n, 1, cap - n, in);
 		n += got;
 		if (got == 0 || n > SOURCE_LIMIT)
 			break;
 		if (n == cap) {
-			char *more = realloc(text, cap *= 2);
+			char *more = held_realloc(text, cap *= 2);
 			if (!more)
-				free(text);
+				held_free(text);
 			text = more;
 		}
 	}
 	if (text && ferror(in)) {
-		free(text);
+		held_free(text);
 		return NULL;
 	}
 	*len = n;
@@ -80,7 +81,7 @@ static char *read_all(FILE *in, size_t *len)
 uint32_t source_read(Sources *sources, const char *path, const char **why)
 {
 	*why = NULL;
-	FILE *in = strcmp(path, "-") == 0 ? stdin : file_open(path, why);
+	FILE *in = strcmp(path, "-") == 0 ? stdin : held_file(file_open(path, why));
 	if (!in) {
 		*why = arena_strndup(sources->arena, *why, strlen(*why));
 		return 0;
@@ -95,9 +96,9 @@ uint32_t source_read(Sources *sources, const char *path, const char **why)
 		*why = "it is larger than 64 MiB";
 	}
 	uint32_t file = *why ? 0 : source_add(sources, in == stdin ? "<stdin>" : path, text, len);
-	free(text);
+	held_free(text);
 	if (in != stdin)
-		fclose(in);
+		held_close(in);
 	return file;
 }
 

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "base/arena.h"
+#include "base/held.h"
 
 typedef struct Entry {
 	uint64_t hash;
@@ -88,14 +89,21 @@ Sym sym_cstr(Symbols *symbols, const char *text)
 
 Sym sym_printf(Symbols *symbols, const char *fmt, ...)
 {
-	va_list args;
+	char few[256];
+	va_list args, again;
 	va_start(args, fmt);
-	char *text = NULL;
-	int len = vasprintf(&text, fmt, args);
+	va_copy(again, args);
+	int n = vsnprintf(few, sizeof few, fmt, args);
+	size_t len = n < 0 ? 0 : (size_t)n;
+	char *text = len < sizeof few ? few : held_alloc(len + 1, 1);
+	if (!text)
+		arena_out_of_memory("out of memory");
+	if (text != few)
+		vsnprintf(text, len + 1, fmt, again);
+	va_end(again);
 	va_end(args);
-	if (len < 0)
-		return sym_intern(symbols, "", 0);
-	Sym sym = sym_intern(symbols, text, (size_t)len);
-	free(text);
+	Sym sym = sym_intern(symbols, text, len);
+	if (text != few)
+		held_free(text);
 	return sym;
 }

@@ -3,13 +3,17 @@
  * The list is changed with the signals held back, so the handler never sees half a change, and a
  * thing is made and listed in one step. The handler calls only what POSIX calls async-signal-safe,
  * and the system call that reads a directory. Children are ended before files are removed, so that
- * none appears afterwards. A fork inherits the list and is not its owner: it removes nothing.
+ * none appears afterwards. A fork inherits the list and is not its owner: it removes nothing. Several
+ * threads may have things on the list: a lock is held while it changes. Whoever holds the lock holds
+ * the signals back too, so a handler that waits for it waits for another thread.
  */
 #include "base/temporary.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,8 +22,10 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/trap.h"
 
 typedef struct Temporary {
+	Held held; /* ends it after a failure */
 	struct Temporary *next;
 	pid_t child; /* 0: a file or a directory */
 	char *name;  /* owned */
@@ -27,7 +33,8 @@ typedef struct Temporary {
 
 /* The one mutable global: a handler has no argument. */
 static struct {
-	pid_t owner; /* 0: nobody */
+	atomic_flag lock; /* of the list */
+	pid_t owner;	  /* 0: nobody */
 	sigset_t signals;
 	void (*file_size)(int); /* what SIGXFSZ did */
 	Temporary *first;
@@ -76,16 +83,24 @@ static void end_child(pid_t child)
 		;
 }
 
+static void lock(void)
+{
+	while (atomic_flag_test_and_set(&kept.lock))
+		sched_yield();
+}
+
 static void remove_all(void)
 {
 	if (getpid() != kept.owner)
 		return;
+	lock();
 	for (const Temporary *t = kept.first; t; t = t->next)
 		if (t->child)
 			end_child(t->child);
 	for (const Temporary *t = kept.first; t; t = t->next)
 		if (!t->child)
 			remove_tree(AT_FDCWD, t->name);
+	atomic_flag_clear(&kept.lock);
 }
 
 /* The signal is blocked here, and ends the process as soon as this returns. */
@@ -98,22 +113,18 @@ static void on_signal(int number)
 
 /* ---- the list ---- */
 
-static void hold(sigset_t *before) { sigprocmask(SIG_BLOCK, &kept.signals, before); }
+static void hold(sigset_t *before)
+{
+	pthread_sigmask(SIG_BLOCK, &kept.signals, before);
+	lock();
+}
+
 static void release(const sigset_t *before)
 {
 	int error = errno;
-	sigprocmask(SIG_SETMASK, before, NULL);
+	atomic_flag_clear(&kept.lock);
+	pthread_sigmask(SIG_SETMASK, before, NULL);
 	errno = error;
-}
-
-static Temporary *add(char *name, pid_t child)
-{
-	Temporary *t = malloc(sizeof *t);
-	if (t) {
-		*t = (Temporary){kept.first, child, name};
-		kept.first = t;
-	}
-	return t;
 }
 
 static void drop(const char *name, pid_t child)
@@ -123,10 +134,35 @@ static void drop(const char *name, pid_t child)
 		if (t->name != name || t->child != child)
 			continue;
 		*at = t->next;
+		held_unlist(&t->held);
 		free(t->name);
 		free(t);
 		return;
 	}
+}
+
+static void end(Held *held)
+{
+	const Temporary *t = (const Temporary *)held;
+	sigset_t before;
+	hold(&before);
+	if (t->child)
+		end_child(t->child);
+	else
+		remove_tree(AT_FDCWD, t->name);
+	drop(t->name, t->child);
+	release(&before);
+}
+
+static Temporary *add(char *name, pid_t child)
+{
+	Temporary *t = malloc(sizeof *t);
+	if (t) {
+		*t = (Temporary){.next = kept.first, .child = child, .name = name};
+		kept.first = t;
+		held_list(&t->held, end);
+	}
+	return t;
 }
 
 void temporary_guard(void)
@@ -227,7 +263,8 @@ static void begin_child(pid_t parent, const sigset_t *before)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	sigprocmask(SIG_SETMASK, before, NULL);
+	atomic_flag_clear(&kept.lock);
+	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 pid_t temporary_fork(void)

@@ -2,8 +2,9 @@
  * whatever ends it: an exit, or a signal that it does not ignore (SIGINT, SIGTERM, SIGHUP, SIGQUIT,
  * SIGPIPE, SIGXCPU), by which it then dies. Only SIGKILL leaves files.
  *
- * For the main thread of a program. A library has no business with signals: without
- * temporary_guard nothing is removed at the end, and all else is the same.
+ * temporary_guard is for the main thread of a program. A library has no business with signals: without
+ * the guard nothing is removed at the end of the process, and all else is the same. What is made under
+ * a trap is gone too after a failure (base/trap.h).
  */
 #ifndef TSR_BASE_TEMPORARY_H
 #define TSR_BASE_TEMPORARY_H

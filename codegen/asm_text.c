@@ -8,9 +8,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/held.h"
 #include "codegen/cpu.h"
 #include "codegen/table.h"
 
@@ -213,20 +215,32 @@ static void put_line(Writer *w, const char *line, const Naming *naming)
 		fputs(line, w->out);
 }
 
+/* As getline keeps it. */
+typedef struct Line {
+	char *text;
+	size_t cap;
+} Line;
+
+static void end_line(void *line) { free(((Line *)line)->text); }
+
 static bool copy_unit(Writer *w, const char *path, const Naming *naming)
 {
-	FILE *in = fopen(path, "r");
+	FILE *in = held_file(fopen(path, "r"));
 	if (!in)
 		return false;
-	char *line = NULL;
-	size_t cap = 0;
+	Line *line = held_alloc(1, sizeof *line);
+	if (!line)
+		arena_out_of_memory("out of memory");
+	held_add(end_line, line);
 	DebugStrings strings = {0};
-	while (getline(&line, &cap, in) > 0)
-		if (!is_dropped(line) && !take_string(w, &strings, line))
-			put_line(w, line, naming);
+	while (getline(&line->text, &line->cap, in) > 0)
+		if (!is_dropped(line->text) && !take_string(w, &strings, line->text))
+			put_line(w, line->text, naming);
 	flush_strings(w, &strings);
-	free(line);
-	fclose(in);
+	held_drop(end_line, line);
+	end_line(line);
+	held_free(line);
+	held_close(in);
 	return true;
 }
 
@@ -321,13 +335,12 @@ static bool put_all(Writer *w)
 
 bool asm_text_write(const Module *module, const AsmParts *parts, const char *path)
 {
-	char *cwd = realpath(".", NULL);
+	char room[PATH_MAX], *cwd = realpath(".", room);
 	const char *quoted = arena_printf(module->arena, "\"%s\"", cwd ? cwd : ".");
-	free(cwd);
-	Writer w = {module, parts, fopen(path, "w"), quoted};
+	Writer w = {module, parts, held_file(fopen(path, "w")), quoted};
 	bool good = w.out && put_all(&w);
 	int error = errno;
-	if (w.out && fclose(w.out) != 0) {
+	if (w.out && held_close(w.out) != 0) {
 		error = errno;
 		good = false;
 	}

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/held.h"
 #include "codegen/c_text.h"
 
 enum { MANY_OPS = 64 }; /* of one size */
@@ -107,18 +108,12 @@ static uint32_t put_dims(FILE *out, const Module *m, Size size, const char *befo
 static const char *call_text(const Module *m, Size size)
 {
 	bool is_new;
-	char *text = NULL;
-	size_t len, number = number_of(m, &m->c_sizes->functions, size, &is_new);
-	FILE *out = open_memstream(&text, &len);
-	if (!out)
-		arena_out_of_memory("a size");
-	fprintf(out, "tsr_size_%zu(", number);
-	put_dims(out, m, size, "");
-	fputc(')', out);
-	fclose(out);
-	const char *call = arena_strndup(m->arena, text, len);
-	free(text);
-	return call;
+	size_t number = number_of(m, &m->c_sizes->functions, size, &is_new);
+	Text text = text_new();
+	fprintf(text.out, "tsr_size_%zu(", number);
+	put_dims(text.out, m, size, "");
+	fputc(')', text.out);
+	return text_take(text, m->arena, NULL);
 }
 
 void c_put_size_declarations(FILE *out, const Module *m)

@@ -9,6 +9,7 @@
 #include "codegen/cache.h"
 
 #include "base/diag.h"
+#include "base/held.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -45,7 +46,7 @@ static bool same(Digest a, Digest b) { return a.low == b.low && a.high == b.high
 /* A whole file, or NULL: missing, not to be read, no plain file, longer than ENTRY_MAX. */
 static char *read_file(Arena *arena, const char *path, size_t *n)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int fd = held_fd(open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 	struct stat st;
 	if (fd < 0)
 		return NULL;
@@ -59,7 +60,7 @@ static char *read_file(Arena *arena, const char *path, size_t *n)
 		if (*n < (size_t)st.st_size)
 			bytes = NULL;
 	}
-	close(fd);
+	held_fd_close(fd);
 	return bytes;
 }
 
@@ -150,12 +151,13 @@ void cache_put(Cache *cache, Digest key, const char *path)
 	Header header = {.key = key, .text = digest_of(text, n), .length = n};
 	memcpy(header.magic, magic, sizeof magic);
 	char *temp = arena_printf(cache->arena, "%s/new-XXXXXX", cache->dir);
+	const char *entry = entry_path(cache, key);
 	int fd = mkstemp(temp);
 	if (fd < 0)
 		return;
 	bool good = write_all(fd, &header, sizeof header) && write_all(fd, text, n);
 	good = close(fd) == 0 && good;
-	if (!good || rename(temp, entry_path(cache, key)) != 0)
+	if (!good || rename(temp, entry) != 0)
 		unlink(temp);
 	cache->stored = true;
 }
@@ -183,11 +185,14 @@ static bool is_entry(const char *name)
 	       (strlen(name) == KEY_DIGITS && strspn(name, "0123456789abcdef") == KEY_DIGITS);
 }
 
+static void end_dir(void *dir) { closedir(dir); }
+
 void cache_close(Cache *cache)
 {
 	DIR *dir = cache->stored ? opendir(cache->dir) : NULL;
 	if (!dir)
 		return;
+	held_add(end_dir, dir);
 	VEC(Aged) list = {0};
 	uint64_t total = 0;
 	for (const struct dirent *at; (at = readdir(dir)) != NULL;) {
@@ -199,6 +204,7 @@ void cache_close(Cache *cache)
 		PUSH(cache->arena, list, ((Aged){path, st.st_mtim, (uint64_t)st.st_size}));
 		total += (uint64_t)st.st_size;
 	}
+	held_drop(end_dir, dir);
 	closedir(dir);
 	if (total <= cache->most)
 		return;

@@ -2,6 +2,7 @@
  * bit under -ffp-contract=off). One file that needs nothing but the C library. */
 #include <stdlib.h>
 
+#include "base/held.h"
 #include "codegen/c_text.h"
 #include "codegen/interp.h"
 #include "codegen/table.h"
@@ -35,19 +36,14 @@ static void put_constant(FILE *out, const Module *m, size_t index)
 /* Written apart first: the long sizes that they mention are declared before them. */
 static void put_functions(FILE *out, const Module *m)
 {
-	char *text = NULL;
 	size_t len;
-	FILE *functions = open_memstream(&text, &len);
-	if (!functions)
-		arena_out_of_memory("the text of C");
-	c_put_kernels(functions, m);
-	c_put_routines(functions, m);
-	c_put_sizes(functions, m);
-	if (ferror(functions) || fclose(functions) != 0)
-		arena_out_of_memory("the text of C");
+	Text functions = text_new();
+	c_put_kernels(functions.out, m);
+	c_put_routines(functions.out, m);
+	c_put_sizes(functions.out, m);
+	const char *text = text_take(functions, m->arena, &len);
 	c_put_size_declarations(out, m);
 	fwrite(text, 1, len, out);
-	free(text);
 }
 
 static void put_module(FILE *out, const Module *m)

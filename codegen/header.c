@@ -1,5 +1,6 @@
 /* The C header of a module: C99 and C++, self-contained, with what a caller must know beside each
  * name. */
+#include "base/held.h"
 #include "codegen/c_text.h"
 
 #include <errno.h>
@@ -132,12 +133,12 @@ static void put_header(FILE *out, const Module *m)
 bool c_write(const Module *m, void (*put)(FILE *out, const Module *m))
 {
 	const Emit *emit = m->emit;
-	FILE *out = fopen(emit->output, "w");
+	FILE *out = held_file(fopen(emit->output, "w"));
 	if (out)
 		put(out, m);
 	bool good = out && !ferror(out);
 	int error = errno;
-	if (out && fclose(out) != 0) {
+	if (out && held_close(out) != 0) {
 		good = false;
 		error = errno;
 	}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/held.h"
 #include "codegen/interp_race.h"
 
 static void run_block(Interp *in, const Block *block);
@@ -165,7 +166,7 @@ static void *temp_bytes(Interp *in, const Buffer *buffer)
 {
 	size_t bytes =
 		(size_t)interp_size(in, buffer->elements) * (size_t)dtype_bytes(buffer->dtype);
-	void *memory = bytes <= (size_t)in->bytes ? malloc(bytes + 1) : NULL;
+	void *memory = bytes <= (size_t)in->bytes ? held_alloc(bytes + 1, 1) : NULL;
 	in->bytes -= memory ? (int64_t)bytes : 0;
 	if (!memory)
 		in->code = bytes > (size_t)in->bytes ? INTERP_TOO_MUCH : INTERP_NO_MEMORY;
@@ -198,7 +199,7 @@ static void free_temps(Interp *in)
 {
 	for (size_t i = 0; i < in->program->buffers.n; i++)
 		if (in->program->buffers.at[i].kind == BUFFER_TEMP)
-			free(in->buffers[i].bytes);
+			held_free(in->buffers[i].bytes);
 }
 
 static const char *code_text(const Program *program, int code)

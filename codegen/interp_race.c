@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/diag.h"
+#include "base/held.h"
 
 enum { NOBODY = 0, MANY = -1 }; /* else: an iteration + 1 */
 
@@ -23,11 +24,11 @@ struct Race {
 
 Race *race_start(Interp *in, const Kernel *kernel)
 {
-	Race *race = calloc(1, sizeof *race);
-	Cell **cells = calloc(in->program->buffers.n + 1, sizeof *cells);
+	Race *race = held_alloc(1, sizeof *race);
+	Cell **cells = held_alloc(in->program->buffers.n + 1, sizeof *cells);
 	if (!race || !cells) {
-		free(race);
-		free(cells);
+		held_free(race);
+		held_free(cells);
 		return NULL;
 	}
 	*race = (Race){in->program, kernel, 0, cells, in->program->buffers.n};
@@ -37,7 +38,7 @@ Race *race_start(Interp *in, const Kernel *kernel)
 		if (!uses.at[i].stored)
 			continue;
 		size_t n = (size_t)in->buffers[uses.at[i].buffer].elements;
-		cells[uses.at[i].buffer] = calloc(n + 1, sizeof(Cell));
+		cells[uses.at[i].buffer] = held_alloc(n + 1, sizeof(Cell));
 	}
 	arena_free(arena);
 	return race;
@@ -52,10 +53,10 @@ void race_iteration(Race *race, int64_t i)
 void race_end(Race *race)
 {
 	for (size_t i = 0; race && i < race->nbuffers; i++)
-		free(race->cells[i]);
+		held_free(race->cells[i]);
 	if (race)
-		free(race->cells);
-	free(race);
+		held_free(race->cells);
+	held_free(race);
 }
 
 void race_touch(Race *race, BufferId buffer, int64_t at, bool stores)

@@ -8,13 +8,16 @@
 #include "codegen/subprocess.h"
 
 #include "base/diag.h"
+#include "base/held.h"
 #include "base/temporary.h"
+#include "base/trap.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -42,7 +45,7 @@ static const char *read_all(Arena *arena, int fd)
 		if (got == 0 || (got < 0 && errno != EINTR))
 			break;
 	}
-	close(fd);
+	held_fd_close(fd);
 	while (n && text[n - 1] == '\n')
 		n--;
 	text[n] = 0;
@@ -109,7 +112,20 @@ static void save_counts(void) { __gcov_dump(); }
 static void save_counts(void) {}
 #endif
 
-/* Buffers of the parent were flushed before the fork: what is flushed here is the child's own. */
+typedef struct Work {
+	int (*run)(void *arg);
+	void *arg;
+	int status;
+} Work;
+
+static void run_work(void *of)
+{
+	Work *work = of;
+	work->status = work->run(work->arg);
+}
+
+/* Files that the parent, and other threads of it, are writing are theirs to flush: the child writes to its standard
+ * streams alone, and leaves without exit handlers. A failure is its own too. */
 static _Noreturn void child_side(int out, int (*work)(void *arg), void *arg)
 {
 	int null = open("/dev/null", O_RDONLY);
@@ -120,10 +136,17 @@ static _Noreturn void child_side(int out, int (*work)(void *arg), void *arg)
 	close(out);
 	limit(RLIMIT_CORE, 0);
 	limit_seconds(CPU_SECONDS);
-	int status = work(arg);
-	fflush(NULL);
+	Holder holder = {0};
+	Failure failure;
+	Work all = {work, arg, 0};
+	__fpurge(stdout);
+	if (!trap_run(&holder, run_work, &all, &failure)) {
+		failure_print(stderr, &failure);
+		all.status = failure_status(&failure);
+	}
+	fflush(stdout);
 	save_counts();
-	_exit(status);
+	_exit(all.status);
 }
 
 Child child_start(Arena *arena, int (*work)(void *arg), void *arg)
@@ -131,7 +154,6 @@ Child child_start(Arena *arena, int (*work)(void *arg), void *arg)
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return (Child){.why = arena_printf(arena, "pipe: %s", strerror(errno))};
-	fflush(NULL);
 	pid_t pid = temporary_fork();
 	if (pid < 0) {
 		int error = errno;
@@ -142,7 +164,7 @@ Child child_start(Arena *arena, int (*work)(void *arg), void *arg)
 	if (pid == 0)
 		child_side(ends[1], work, arg);
 	close(ends[1]);
-	return (Child){.pid = pid, .words = ends[0]};
+	return (Child){.pid = pid, .words = held_fd(ends[0])};
 }
 
 ChildResult child_end(Arena *arena, const Child *child)
@@ -200,13 +222,15 @@ ChildResult child_run(Arena *arena, const char *const *argv, const char *dir)
 	int ends[2], error = 0;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return (ChildResult){.text = arena_printf(arena, "pipe: %s", strerror(errno))};
+	held_fd(ends[0]);
+	held_fd(ends[1]);
 	Exec exec = {argv, dir, ends[1]};
 	ChildResult result = child_fork(arena, exec_child, &exec);
-	close(ends[1]);
+	held_fd_close(ends[1]);
 	if (read(ends[0], &error, sizeof error) == sizeof error) {
 		result.ran = false;
 		result.text = arena_printf(arena, "%s", strerror(error));
 	}
-	close(ends[0]);
+	held_fd_close(ends[0]);
 	return result;
 }

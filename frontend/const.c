@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array_file.h"
+#include "base/held.h"
 #include "frontend/build.h"
 
 /* ---- shapes ---- */
@@ -252,6 +253,8 @@ static NodeId const_from_held(Build *b, const AstStmt *stmt, const ShapeDecl *de
 	return id;
 }
 
+static void end_file(void *file) { array_file_close(file); }
+
 static NodeId const_from_file(Build *b, const AstStmt *stmt, const ShapeDecl *declared,
 			      const AstExpr *name)
 {
@@ -267,7 +270,9 @@ static NodeId const_from_file(Build *b, const AstStmt *stmt, const ShapeDecl *de
 		diag(b->diags, E0240, name->span, "%s: %s", held.path, error.text);
 		return NODE_NONE;
 	}
+	held_add(end_file, held.file);
 	NodeId id = const_from_held(b, stmt, declared, &held);
+	held_drop(end_file, held.file);
 	array_file_close(held.file);
 	return id;
 }

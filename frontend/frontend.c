@@ -1,4 +1,5 @@
 /* Syntax tree to tensor graph: sets the state up, evaluates the main file, settles what waits. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,12 +69,11 @@ Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast,
 	Sym none = sym_cstr(b->symbols, "");
 	b->graph = graph_new(b);
 	const char *path = main_path(b, ast);
-	char *real = realpath(path, NULL);
+	char room[PATH_MAX], *real = realpath(path, room);
 	FileState file = {.path = path,
 			  .prefix = none,
 			  .real_path = arena_strndup(b->arena, real ? real : path,
 						     strlen(real ? real : path))};
-	free(real);
 	b->file = &file;
 	PUSH(b->arena, b->parsed, ((ParsedFile){file.real_path, ast}));
 	b->define_used = ARENA_ARRAY(b->arena, bool, options->ndefines + 1);

@@ -19,8 +19,14 @@
 #define NDEBUG 1 /* the template's traces and its checks of its own tables */
 #include <stdlib.h>
 
+#include "base/held.h"
 #include "grammar/parsers.h"
 #include "grammar/tree.h"
+
+/* the parser and its stack, which the template takes and frees */
+#define malloc  held_malloc
+#define realloc held_realloc
+#define free    held_free
 
 #define YYNOERRORRECOVERY 1
 #define NO_NAME ((Name){0})

@@ -1,4 +1,5 @@
 /* How messages call what the solver speaks of: tensors, axes, sizes, rows. */
+#include "base/held.h"
 #include "infer/solver.h"
 
 #include <stdlib.h>
@@ -119,11 +120,8 @@ const char *axis_text(Solver *s, ConId id, CellId cell)
 
 const char *flat_text(Solver *s, const FlatRow *f)
 {
-	char *buffer = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&buffer, &len);
-	if (!out)
-		BUG("no memory for a row's text");
+	Text text = text_new();
+	FILE *out = text.out;
 	uint32_t n = f->nlead + f->ntrail;
 	fputc('[', out);
 	for (uint32_t i = 0; i <= n; i++) {
@@ -139,8 +137,5 @@ const char *flat_text(Solver *s, const FlatRow *f)
 		}
 	}
 	fputc(']', out);
-	fclose(out);
-	const char *text = arena_strndup(s->arena, buffer, len);
-	free(buffer);
-	return text;
+	return text_take(text, s->arena, NULL);
 }

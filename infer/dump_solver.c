@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/held.h"
 #include "infer/close.h"
 #include "infer/trace.h"
 
@@ -101,16 +102,9 @@ static void print_con(FILE *out, Solver *s, const Con *con)
 
 const char *con_text(Solver *s, ConId id)
 {
-	char *buffer = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&buffer, &len);
-	if (!out)
-		BUG("no memory for a constraint's text");
-	print_con(out, s, &s->cons.at[id]);
-	fclose(out);
-	const char *text = arena_strndup(s->arena, buffer, len);
-	free(buffer);
-	return text;
+	Text text = text_new();
+	print_con(text.out, s, &s->cons.at[id]);
+	return text_take(text, s->arena, NULL);
 }
 
 /* ---- dumps: the solver runs again, in an arena of the dump's own, as far as is asked ---- */

@@ -13,6 +13,7 @@
  *
  * A claim that is made holds for all admissible sizes; what is not known is not claimed.
  */
+#include "base/held.h"
 #include "infer/project.h"
 
 #include <stdlib.h>
@@ -293,8 +294,8 @@ static Count count_cells(const Facts *f)
 			return (Count){0};
 	}
 	Walk w = {.f = f,
-		  .values = calloc(f->proj->niters + 1, sizeof *w.values),
-		  .cells = calloc((size_t)cells + 1, 1)};
+		  .values = held_alloc(f->proj->niters + 1, sizeof *w.values),
+		  .cells = held_alloc((size_t)cells + 1, 1)};
 	for (uint32_t i = 0; w.values && w.cells && i < f->proj->npieces; i++) {
 		w.piece = &f->proj->pieces[i];
 		small_points(f, w.piece, &points);
@@ -303,8 +304,8 @@ static Count count_cells(const Facts *f)
 	Count count = {.known = w.values && w.cells, .injective = !w.twice, .surjective = true};
 	for (int64_t c = 0; w.cells && c < cells; c++)
 		count.surjective &= w.cells[c] > 0;
-	free(w.values);
-	free(w.cells);
+	held_free(w.values);
+	held_free(w.cells);
 	return count;
 }
 
@@ -329,7 +330,7 @@ static bool writes_each_once(const Facts *f, bool *scratch)
 void project_facts(Sizes *sizes, const Shape *result, Proj *proj)
 {
 	Facts f = {.sizes = sizes, .shape = result, .proj = proj};
-	bool *scratch = calloc(proj->niters + 1, sizeof *scratch);
+	bool *scratch = held_alloc(proj->niters + 1, sizeof *scratch);
 	REQUIRE(scratch);
 	bool reduced = false, skips_reads = false, skips_writes = false;
 	for (uint32_t i = 0; i < proj->niters; i++)
@@ -351,5 +352,5 @@ void project_facts(Sizes *sizes, const Shape *result, Proj *proj)
 	proj->injective = once && !reduced;
 	proj->surjective = all;
 	proj->clear = !proj->injective || !proj->surjective || skips_reads || skips_writes;
-	free(scratch);
+	held_free(scratch);
 }

@@ -1,4 +1,5 @@
 /* Shapes as text and as lists of axes in storage order (batch, output, input). */
+#include "base/held.h"
 #include "infer/infer.h"
 
 #include <stdlib.h>
@@ -60,14 +61,7 @@ void shape_print(FILE *out, const Sizes *sizes, const Shape *shape)
 
 const char *shape_text(Arena *arena, const Sizes *sizes, const Shape *shape)
 {
-	char *buffer = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&buffer, &len);
-	if (!out)
-		BUG("no memory for a shape's text");
-	shape_print(out, sizes, shape);
-	fclose(out);
-	const char *text = arena_strndup(arena, buffer, len);
-	free(buffer);
-	return text;
+	Text text = text_new();
+	shape_print(text.out, sizes, shape);
+	return text_take(text, arena, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/held.h"
 #include "reference/run.h"
 
 /* ---- one point ---- */
@@ -177,7 +178,7 @@ static const RefTensor *held_before(Run *run, NodeId id, Op reduce)
 static bool folds_new(Run *run, NodeId id, Filling *f)
 {
 	const RefTensor *before = held_before(run, id, f->reduce);
-	f->folds = malloc(((size_t)f->out->n + 1) * sizeof *f->folds);
+	f->folds = held_alloc((size_t)f->out->n + 1, sizeof *f->folds);
 	f->minus = before && run_node(run, id)->acc == OP_SUB;
 	for (int64_t i = 0; f->folds && i < f->out->n; i++) {
 		RefCell first = before && !run_node(run, id)->clear ? before->cells[i] : cell_exact(0);
@@ -217,7 +218,7 @@ static bool fill_points(Run *run, NodeId id, RefTensor *out)
 	for (int64_t i = 0; f.folds && i < out->n; i++)
 		out->cells[i] = cell_convert(fold_end(&f.folds[i], f.reduce, f.wide), f.wide,
 					     out->dtype);
-	free(f.folds);
+	held_free(f.folds);
 	return true;
 }
 
@@ -258,7 +259,7 @@ static void find_best(Walk *walk, void *of)
 
 static bool fill_argmax(Run *run, NodeId id, RefTensor *out)
 {
-	Best *best = malloc(((size_t)out->n + 1) * sizeof *best);
+	Best *best = held_alloc((size_t)out->n + 1, sizeof *best);
 	if (!best) {
 		run->result->outcome = REF_TOO_MUCH;
 		return false;
@@ -279,7 +280,7 @@ static bool fill_argmax(Run *run, NodeId id, RefTensor *out)
 					  .error = (double)(below > above ? below : above),
 					  .jumps = below + above > 0};
 	}
-	free(best);
+	held_free(best);
 	return true;
 }
 
@@ -344,7 +345,7 @@ static void mark(Walk *walk, void *of)
 /* All cells that a step writes, whether or not it adds anything up there. */
 static bool *written(Run *run, NodeId id, int64_t n)
 {
-	bool *cells = calloc((size_t)n + 1, sizeof *cells);
+	bool *cells = held_alloc((size_t)n + 1, sizeof *cells);
 	if (!cells)
 		run->result->outcome = REF_TOO_MUCH;
 	else if (run->inference->projs[id]->linear)
@@ -385,6 +386,6 @@ bool operation_assign(Run *run, NodeId id)
 					      : taken(run, id, old, value.cells[i]);
 	}
 	run_release(run, &value);
-	free(writes);
+	held_free(writes);
 	return good;
 }

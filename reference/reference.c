@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/held.h"
 #include "reference/run.h"
 
 int64_t run_size(const Run *run, Size size)
@@ -38,7 +39,7 @@ bool run_reserve(Run *run, RefTensor *tensor, NodeId id)
 	int64_t n = run_elements(run, id);
 	bool fits = n <= run->call->most_cells - run->cells;
 	*tensor = (RefTensor){.n = n, .dtype = run_node(run, id)->dtype};
-	tensor->cells = fits ? malloc(((size_t)n + 1) * sizeof *tensor->cells) : NULL;
+	tensor->cells = fits ? held_alloc((size_t)n + 1, sizeof *tensor->cells) : NULL;
 	if (tensor->cells)
 		run->cells += n;
 	else
@@ -49,7 +50,7 @@ bool run_reserve(Run *run, RefTensor *tensor, NodeId id)
 void run_release(Run *run, RefTensor *tensor)
 {
 	run->cells -= tensor->cells ? tensor->n : 0;
-	free(tensor->cells);
+	held_free(tensor->cells);
 	tensor->cells = NULL;
 }
 
@@ -155,16 +156,16 @@ static void check_guards(Run *run)
 
 static Run *run_new(const RefCall *call, const Routine *routine)
 {
-	Run *run = calloc(1, sizeof *run);
+	Run *run = held_alloc(1, sizeof *run);
 	REQUIRE(run);
 	run->call = call;
 	run->inference = call->inference;
 	run->graph = call->inference->graph;
 	run->routine = routine;
 	run->rules = (Rules){call->fast, call->pairs};
-	run->tensors = calloc(run->graph->nodes.n + 1, sizeof *run->tensors);
-	run->readers = calloc(run->graph->nodes.n + 1, sizeof *run->readers);
-	run->result = calloc(1, sizeof *run->result);
+	run->tensors = held_alloc(run->graph->nodes.n + 1, sizeof *run->tensors);
+	run->readers = held_alloc(run->graph->nodes.n + 1, sizeof *run->readers);
+	run->result = held_alloc(1, sizeof *run->result);
 	REQUIRE(run->tensors && run->readers && run->result);
 	count_readers(run);
 	return run;
@@ -186,7 +187,7 @@ int64_t reference_steps(const RefCall *call, uint32_t routine)
 static RefTensor copied(const RefTensor *from)
 {
 	RefTensor to = *from;
-	to.cells = malloc(((size_t)from->n + 1) * sizeof *to.cells);
+	to.cells = held_alloc((size_t)from->n + 1, sizeof *to.cells);
 	REQUIRE(to.cells);
 	memcpy(to.cells, from->cells, (size_t)from->n * sizeof *to.cells);
 	return to;
@@ -200,8 +201,8 @@ static void take_results(Run *run)
 	size_t nparams = run->graph->params.n;
 	result->noutputs = r->noutputs;
 	result->nparams = (uint32_t)nparams;
-	result->outputs = calloc(r->noutputs + 1, sizeof *result->outputs);
-	result->params = calloc(nparams + 1, sizeof *result->params);
+	result->outputs = held_alloc(r->noutputs + 1, sizeof *result->outputs);
+	result->params = held_alloc(nparams + 1, sizeof *result->params);
 	REQUIRE(result->outputs && result->params);
 	for (uint32_t i = 0; i < r->noutputs && result->outcome == REF_DONE; i++)
 		result->outputs[i] = copied(run_tensor(run, r->outputs[i]));
@@ -215,10 +216,10 @@ static RefResult *run_end(Run *run)
 	RefResult *result = run->result;
 	take_results(run);
 	for (size_t i = 0; i < run->graph->nodes.n; i++)
-		free(run->tensors[i].cells);
-	free(run->tensors);
-	free(run->readers);
-	free(run);
+		held_free(run->tensors[i].cells);
+	held_free(run->tensors);
+	held_free(run->readers);
+	held_free(run);
 	return result;
 }
 
@@ -255,8 +256,8 @@ RefResult *reference_init(const RefCall *call, uint64_t seed)
 static void free_tensors(RefTensor *tensors, uint32_t n)
 {
 	for (uint32_t i = 0; tensors && i < n; i++)
-		free(tensors[i].cells);
-	free(tensors);
+		held_free(tensors[i].cells);
+	held_free(tensors);
 }
 
 void reference_free(RefResult *result)
@@ -265,5 +266,5 @@ void reference_free(RefResult *result)
 		return;
 	free_tensors(result->outputs, result->noutputs);
 	free_tensors(result->params, result->nparams);
-	free(result);
+	held_free(result);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/held.h"
 #include "base/threefry.h"
 #include "codegen/interp.h"
 
@@ -16,9 +17,17 @@ static bool block_new(VerifyBlock *block, Dtype dtype, int64_t n)
 	block->n = n;
 	block->size = ((size_t)n * dtype_bytes(dtype) + 63) / 64 * 64;
 	block->bytes = aligned_alloc(64, block->size ? block->size : 64);
-	if (block->bytes)
-		memset(block->bytes, 0xa5, block->size);
-	return block->bytes != NULL;
+	if (!block->bytes)
+		return false;
+	held_add(free, block->bytes);
+	memset(block->bytes, 0xa5, block->size);
+	return true;
+}
+
+static void block_free(const VerifyBlock *block)
+{
+	held_drop(free, block->bytes);
+	free(block->bytes);
 }
 
 enum { BROKEN_ELEMENTS = 16 }; /* of arrays that have no size */
@@ -95,7 +104,7 @@ static void describe_init(VerifyCall *call)
 
 static VerifyCall *call_alloc(const Program *program, uint32_t index)
 {
-	VerifyCall *call = calloc(1, sizeof *call);
+	VerifyCall *call = held_alloc(1, sizeof *call);
 	if (!call)
 		return NULL;
 	call->program = program;
@@ -105,10 +114,10 @@ static VerifyCall *call_alloc(const Program *program, uint32_t index)
 	else
 		call->routine = program_routine(program, index);
 	const ProgramRoutine *r = call->routine;
-	call->dims = calloc(sizes_ndims(program->sizes) + 1, sizeof *call->dims);
-	call->scalars = calloc(r->nscalars + 1, sizeof *call->scalars);
-	call->inputs = calloc(r->ninputs + 1, sizeof *call->inputs);
-	call->outputs = calloc(r->noutputs + 1, sizeof *call->outputs);
+	call->dims = held_alloc(sizes_ndims(program->sizes) + 1, sizeof *call->dims);
+	call->scalars = held_alloc(r->nscalars + 1, sizeof *call->scalars);
+	call->inputs = held_alloc(r->ninputs + 1, sizeof *call->inputs);
+	call->outputs = held_alloc(r->noutputs + 1, sizeof *call->outputs);
 	if (call->dims && call->scalars && call->inputs && call->outputs)
 		return call;
 	verify_call_free(call);
@@ -120,16 +129,16 @@ void verify_call_free(VerifyCall *call)
 	if (!call)
 		return;
 	for (uint32_t i = 0; call->inputs && i < call->routine->ninputs; i++)
-		free(call->inputs[i].bytes);
+		block_free(&call->inputs[i]);
 	for (uint32_t i = 0; call->outputs && i < call->routine->noutputs; i++)
-		free(call->outputs[i].bytes);
-	free(call->state.bytes);
-	free(call->workspace.bytes);
-	free(call->inputs);
-	free(call->outputs);
-	free(call->dims);
-	free(call->scalars);
-	free(call);
+		block_free(&call->outputs[i]);
+	block_free(&call->state);
+	block_free(&call->workspace);
+	held_free(call->inputs);
+	held_free(call->outputs);
+	held_free(call->dims);
+	held_free(call->scalars);
+	held_free(call);
 }
 
 /* Number `at` of stream `stream`, in [0, 1). */

@@ -6,6 +6,7 @@
  * Beside what the reference asks compiled code must be near the interpreter, whose loops it has,
  * and have its bits under --fp=strict.
  */
+#include "base/held.h"
 #include "verify/verify.h"
 
 #include <dlfcn.h>
@@ -35,9 +36,21 @@ typedef struct Verify {
 	Contestant so, c;
 } Verify;
 
+static void unload(void *handle) { dlclose(handle); }
+
+static void close_module(const Contestant *c)
+{
+	if (!c->handle)
+		return;
+	held_drop(unload, c->handle);
+	dlclose(c->handle);
+}
+
 static bool open_module(Verify *v, Contestant *to, const char *path)
 {
 	to->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (to->handle)
+		held_add(unload, to->handle);
 	if (to->handle)
 		to->module = dlsym(to->handle,
 				   arena_printf(v->emit->arena, "%s_module", v->emit->prefix));
@@ -220,9 +233,7 @@ void verify_run(const Emit *emit, const Inference *inference, FILE *report, uint
 	}
 	if (make_so(&v) && make_c(&v))
 		verify_cases(&task, judge_all, &v);
-	if (v.so.handle)
-		dlclose(v.so.handle);
-	if (v.c.handle)
-		dlclose(v.c.handle);
+	close_module(&v.so);
+	close_module(&v.c);
 	temporary_remove(v.dir);
 }
