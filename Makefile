@@ -20,7 +20,7 @@ LIBS_C   = -lgccjit -ldl -lm
 LIBS_RT  = -ldl -lm -lpthread
 LIBS_B   = -lxxhash -lutf8proc -ljansson -lzip -lm
 
-FOLDERS  = base lexer grammar frontend infer reference tensor loops schedule transform lower codegen verify
+FOLDERS  = base lexer grammar frontend infer reference tensor loops schedule transform lower codegen verify driver
 GENERATED_LEXER   = $(B)/gen/lexer.o
 GENERATED_GRAMMAR = $(B)/gen/grammar.o
 
@@ -39,6 +39,7 @@ OBJ_transform := $(call objs,transform)
 OBJ_lower    := $(call objs,lower)
 OBJ_codegen  := $(call objs,codegen)
 OBJ_verify   := $(call objs,verify)
+OBJ_driver   := $(call objs,driver)
 OBJ_tsr      := $(patsubst %.c,$(B)/%.o,$(wildcard runtime/tsr_main.c runtime/cmd_*.c runtime/cli_*.c))
 OBJ_runtime  := $(filter-out $(OBJ_tsr),$(call objs,runtime))
 OBJ_all      := $(foreach f,$(FOLDERS),$(OBJ_$(f)))
@@ -63,8 +64,7 @@ $(foreach f,$(FOLDERS),$(B)/lib$(f).a):
 	@rm -f $@
 	@$(AR) rcsD $@ $^
 
-OBJ_main     := $(patsubst %.c,$(B)/%.o,$(wildcard main*.c))
-$(B)/tsrc: $(OBJ_main) $(OBJ_all)
+$(B)/tsrc: $(B)/main.o $(OBJ_all)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_C) $(LIBS_B)
 
 $(B)/tsr: $(OBJ_tsr) $(OBJ_runtime) $(OBJ_base)
@@ -134,9 +134,11 @@ check-fast:
 check-bare:
 	@tools/check_bare.sh
 
-deps:
+# Sanitizers and coverage add data of their own.
+deps: $(if $(SAN),,$(OBJ_all) $(OBJ_runtime))
 	@$(PYTHON) tools/check_deps.py docs/ARCHITECTURE.md
 	@$(PYTHON) tools/check_circles.py .
+	$(if $(SAN),,@$(PYTHON) tools/check_globals.py $(B))
 
 SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 asan:
@@ -251,7 +253,7 @@ help:
 	@echo 'make bench      what is emitted against its peers (bench/README.md); make bench-peers installs them'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
 	@echo 'make check-python  the tests of the Python package; make wheel builds it with the binaries'
-	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md, and circles of files'
+	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md, circles of files, static data that can change'
 	@echo 'make fmt        format the lines of C that you changed and have not committed'
 	@echo 'make install    DESTDIR= PREFIX=/usr/local; make uninstall removes what it puts there'
 	@echo 'make clean      remove build/'

@@ -1,12 +1,14 @@
 /* The limit counts when the stack grows, so what is set here holds at once. */
 #include "base/stack.h"
 
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
 /* LEAST: twice what expressions that nest 1000 deep take. */
-enum { USUAL = 8 << 20, LEAST = 2 << 20 };
+enum { USUAL = 8 << 20, LEAST = 2 * STACK_NEEDED };
 
 void stack_require(const char *program)
 {
@@ -19,4 +21,16 @@ void stack_require(const char *program)
 	fprintf(stderr, "%s: error: the stack may have %llu KiB, and %d are needed: 'ulimit -s'\n",
 		program, (unsigned long long)limit.rlim_cur >> 10, LEAST >> 10);
 	exit(1);
+}
+
+bool stack_enough(void)
+{
+	pthread_attr_t attr;
+	void *lowest = NULL;
+	size_t size;
+	if (pthread_getattr_np(pthread_self(), &attr) != 0)
+		return true;
+	bool known = pthread_attr_getstack(&attr, &lowest, &size) == 0;
+	pthread_attr_destroy(&attr);
+	return !known || (uintptr_t)__builtin_frame_address(0) - (uintptr_t)lowest >= STACK_NEEDED;
 }

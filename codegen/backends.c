@@ -1,6 +1,8 @@
 /* What can be written, and by whom. */
 #include "codegen/codegen.h"
 
+#include <string.h>
+
 const Backend backends[OUTPUT_KINDS] = {
 	[OUTPUT_SO] = {"so", ".so", OUTPUT_SO, gccjit_emit_so},
 	[OUTPUT_OBJ] = {"obj", ".o", OUTPUT_OBJ, gccjit_emit_obj},
@@ -8,3 +10,11 @@ const Backend backends[OUTPUT_KINDS] = {
 	[OUTPUT_C] = {"c", ".c", OUTPUT_C, c_emit},
 	[OUTPUT_HEADER] = {"header", ".h", OUTPUT_HEADER, header_emit},
 };
+
+const Backend *backend_named(const char *name)
+{
+	for (int i = 0; i < OUTPUT_KINDS; i++)
+		if (strcmp(backends[i].name, name) == 0)
+			return &backends[i];
+	return NULL;
+}

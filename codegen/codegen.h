@@ -59,6 +59,8 @@ typedef struct Backend {
 } Backend;
 
 extern const Backend backends[OUTPUT_KINDS];
+/* NULL: there is none of that name. */
+const Backend *backend_named(const char *name);
 
 /* codegen/gccjit.c: .so, .o, .s through libgccjit, in a forked child. */
 bool gccjit_emit_so(const Emit *emit);

@@ -8,7 +8,6 @@
  * made. */
 #include "grammar/parse.h"
 
-#include <stb/stb_ds.h>
 #include <string.h>
 
 #include "grammar/feed.h"
@@ -101,11 +100,8 @@ static AstFile *finish(Driver *d)
 {
 	AstFile *ast = ARENA_NEW(d->parse->perm, AstFile);
 	ast->file = d->tree.file;
-	ast->nstmts = (uint32_t)arrlen(d->tree.stmts);
-	ast->stmts = ARENA_ARRAY(d->parse->perm, AstStmt, ast->nstmts);
-	if (ast->nstmts)
-		memcpy(ast->stmts, d->tree.stmts, ast->nstmts * sizeof *ast->stmts);
-	arrfree(d->tree.stmts);
+	ast->nstmts = (uint32_t)d->tree.stmts.n;
+	ast->stmts = d->tree.stmts.at;
 	return ast;
 }
 

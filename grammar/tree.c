@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stb/stb_ds.h>
 
 Span tree_span(const Tree *tree, Span start)
 {

@@ -15,7 +15,7 @@ typedef struct Tree {
 	Token last;     /* the last token consumed */
 	bool failed;    /* the statement is left out: an error was reported in it */
 	bool too_deep;  /* ... that it is nested too deeply */
-	AstStmt *stmts; /* stb_ds */
+	VEC(AstStmt) stmts;
 } Tree;
 
 typedef struct Exprs {

@@ -2,7 +2,6 @@
  * reported is left out. */
 #include <stdlib.h>
 #include <string.h>
-#include <stb/stb_ds.h>
 
 #include "grammar/tree.h"
 
@@ -99,7 +98,7 @@ void tree_stmt(Tree *tree, Token start, AstStmt stmt)
 	if (stmt.kind != STMT_INPUT && stmt.kind != STMT_PARAM && stmt.kind != STMT_CONST)
 		stmt.dtype = DTYPE_NONE;
 	if (!tree->failed)
-		arrput(tree->stmts, stmt);
+		PUSH(tree->parse->perm, tree->stmts, stmt);
 	tree->failed = tree->too_deep = false;
 }
 

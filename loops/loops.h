@@ -340,6 +340,7 @@ typedef struct Program {
 	/* Have temporaries and copies in the state their places, routines their workspaces, dims and
 	 * guards? All after the last pass, none before. */
 	bool placed;
+	bool changed; /* Did the pass that made it change anything? */
 	Machine machine;
 	Schedule *made; /* what was chosen for the kernels */
 } Program;

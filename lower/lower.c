@@ -459,9 +459,9 @@ Program *lower_program(const TensorProgram *tensors, const Sources *sources, Are
 	if (!program)
 		return NULL;
 	for (uint32_t i = 0; i + 1 < TRANSFORM_PASSES; i++)
-		transform_run(i, program, asked, diags);
+		program = transform_run(i, program, asked, diags);
 	lower_finish(program, asked, diags);
 	if (diags->nerrors == before)
-		transform_run(TRANSFORM_PASSES - 1, program, asked, diags);
+		program = transform_run(TRANSFORM_PASSES - 1, program, asked, diags);
 	return diags->nerrors > before ? NULL : program;
 }

@@ -10,7 +10,7 @@ import sys
 
 MOST = {"codegen": 11, "frontend": 23, "infer": 30, "lower": 63}
 ELSEWHERE, LONG = 8, 60
-FOLDERS = ["."] + "base lexer grammar frontend infer reference tensor loops schedule transform lower codegen verify runtime".split()
+FOLDERS = ["."] + "base lexer grammar frontend infer reference tensor loops schedule transform lower codegen verify driver runtime".split()
 function = re.compile(r"^(static )?(?!typedef|struct|enum|union|extern)[A-Za-z_][\w\s*]*?\b(\w+)\(", re.M)
 word = re.compile(r"\b([a-z_]\w+)\(")
 

@@ -6,7 +6,7 @@ import sys
 
 table = {}
 for line in open(sys.argv[1]):
-    row = re.match(r"^(base|lexer|grammar|frontend|infer|reference|tensor|loops|schedule|transform|lower|codegen|verify|runtime):\s*([a-z ]*)$", line)
+    row = re.match(r"^(base|lexer|grammar|frontend|infer|reference|tensor|loops|schedule|transform|lower|codegen|verify|driver|runtime):\s*([a-z ]*)$", line)
     if row:
         table[row.group(1)] = set(row.group(2).split()) | {row.group(1)}
 

@@ -11,16 +11,38 @@ const TransformPass transform_passes[TRANSFORM_PASSES] = {
 	{"memory", "places of temporaries, and what routines take and check", transform_memory},
 };
 
-bool transform_run(uint32_t pass, Program *program, const Schedule *asked, Diags *diags)
+/* With tables of its own; loops are shared, since nothing changes them once they are there. */
+static Program *program_copy(const Program *program)
 {
-	Transform t = {.program = program,
+	Arena *arena = program->arena;
+	Program *copy = ARENA_NEW(arena, Program);
+	*copy = *program;
+	memset(&copy->buffers, 0, sizeof copy->buffers);
+	memset(&copy->kernels, 0, sizeof copy->kernels);
+	memset(&copy->checks, 0, sizeof copy->checks);
+	memset(&copy->routines, 0, sizeof copy->routines);
+	for (size_t i = 0; i < program->buffers.n; i++)
+		PUSH(arena, copy->buffers, program->buffers.at[i]);
+	for (size_t i = 0; i < program->kernels.n; i++)
+		PUSH(arena, copy->kernels, program->kernels.at[i]);
+	for (size_t i = 0; i < program->checks.n; i++)
+		PUSH(arena, copy->checks, program->checks.at[i]);
+	for (size_t i = 0; i < program->routines.n; i++)
+		PUSH(arena, copy->routines, program->routines.at[i]);
+	return copy;
+}
+
+Program *transform_run(uint32_t pass, const Program *program, const Schedule *asked, Diags *diags)
+{
+	Program *next = program_copy(program);
+	Transform t = {.program = next,
 		       .asked = asked,
-		       .machine = &program->machine,
+		       .machine = &next->machine,
 		       .diags = diags,
 		       .scratch = arena_new()};
-	bool changed = transform_passes[pass].run(&t);
+	next->changed = transform_passes[pass].run(&t);
 	arena_free(t.scratch);
-	return changed;
+	return next;
 }
 
 static ProgramRoutine *routine_at(Program *program, size_t index)
@@ -42,6 +64,7 @@ bool routines_change(const Transform *t, KernelsChange change)
 			kernels[i] = before[routine->kernels[i]];
 		if (r < program->routines.n)
 			routine->nkernels = change(t, kernels, routine->nkernels);
+		routine->kernels = ARENA_ARRAY(program->arena, KernelId, routine->nkernels + 1);
 		for (uint32_t i = 0; i < routine->nkernels; i++) {
 			routine->kernels[i] = (KernelId)program->kernels.n;
 			PUSH(program->arena, program->kernels, kernels[i]);

@@ -1,5 +1,5 @@
 /* Passes from loops to loops: kernels become one, go in tiles, are cut for threads, and get their
- * memory. Each changes the program in place, keeps its meaning, and may run by itself.
+ * memory. Each makes a program of the same meaning, and may run by itself.
  *
  *   fusion      fusion.c       kernels over the same rows as one (fusion_touch.c reads off what they
  *                              touch, fusion_private.c removes what no other kernel sees)
@@ -18,7 +18,7 @@
 #include "schedule/schedule.h"
 
 typedef struct Transform {
-	Program *program;	/* what was chosen is written into its schedule */
+	Program *program;	/* changed in place; what was chosen is written into its schedule */
 	const Schedule *asked;	/* NULL: nothing is */
 	const Machine *machine; /* the program's */
 	Diags *diags;
@@ -33,10 +33,11 @@ typedef struct TransformPass {
 enum { TRANSFORM_PASSES = 5 };
 extern const TransformPass transform_passes[TRANSFORM_PASSES];
 
-/* Runs one pass. Errors are in diags: sizes that pass a bound, memory that passes --max-workspace.
+/* The program that a pass makes of another, which stays as it is, but for the schedule of what was
+ * chosen, which is one for both; `changed` says whether it differs. Errors are in diags: sizes that pass a bound, memory that passes --max-workspace.
  * Requires: loops_verify_grammar passes, and the passes before it, as far as they run, have run. Ensures:
  * loops_verify passes, if there was no error. */
-bool transform_run(uint32_t pass, Program *program, const Schedule *asked, Diags *diags);
+Program *transform_run(uint32_t pass, const Program *program, const Schedule *asked, Diags *diags);
 
 bool transform_fusion(const Transform *t);
 bool transform_transpose(const Transform *t);

@@ -4,17 +4,17 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "main_repair.h"
+#include "driver/repair.h"
 
 enum { SIZES = 6, PLACES = 16 };
 
-static void collect_places(const Compiler *c, const Diag *d, Edits *e)
+static void collect_places(const Session *s, const Diag *d, Edits *e)
 {
 	Span *places = ARENA_ARRAY(e->arena, Span, PLACES);
 	e->places = places;
 	places[e->nplaces++] = d->span;
 	for (size_t i = 0; i < d->notes.n && e->nplaces < PLACES; i++)
-		if (!d->notes.at[i].replacement && d->notes.at[i].span.file == c->file)
+		if (!d->notes.at[i].replacement && d->notes.at[i].span.file == s->file)
 			places[e->nplaces++] = d->notes.at[i].span;
 }
 
@@ -116,10 +116,10 @@ bool repair_is_inside(Span span, Span all)
 	return span.file == all.file && all.start <= span.start && span.end <= all.end;
 }
 
-Span repair_statement(const Compiler *c, const Diag *d)
+Span repair_statement(const Session *s, const Diag *d)
 {
-	for (uint32_t i = 0; i < c->ast->nstmts; i++) {
-		Span all = c->ast->stmts[i].span;
+	for (uint32_t i = 0; i < s->ast->nstmts; i++) {
+		Span all = s->ast->stmts[i].span;
 		if (repair_is_inside(d->span, all))
 			return all;
 	}
@@ -128,15 +128,15 @@ Span repair_statement(const Compiler *c, const Diag *d)
 
 /* A name that is an axis of a specification alone; window letters of the statement without a
  * size. */
-static void collect_with(const Compiler *c, const Diag *d, Edits *e)
+static void collect_with(const Session *s, const Diag *d, Edits *e)
 {
 	bool window = d->code == E0308;
-	Span all = repair_statement(c, d);
+	Span all = repair_statement(s, d);
 	bool axis = d->code == E0201 && d->notes.n > 0 && strstr(d->notes.at[0].text, "'with (");
 	if (axis && e->nnames > 0)
 		e->with = e->names[0];
-	for (size_t i = 0; window && i < c->diags.list.n; i++) {
-		const Diag *other = &c->diags.list.at[i];
+	for (size_t i = 0; window && i < s->diags.list.n; i++) {
+		const Diag *other = &s->diags.list.at[i];
 		const char *from = strchr(other->text, '\''),
 			   *to = from ? strchr(from + 1, '\'') : NULL;
 		if (other->code == E0308 && to && repair_is_inside(other->span, all))
@@ -145,17 +145,17 @@ static void collect_with(const Compiler *c, const Diag *d, Edits *e)
 	}
 }
 
-void repair_facts(const Compiler *c, const Diag *d, Edits *e)
+void repair_facts(const Session *s, const Diag *d, Edits *e)
 {
 	const char **sizes = ARENA_ARRAY(e->arena, const char *, SIZES);
 	const char **names = ARENA_ARRAY(e->arena, const char *, SIZES);
 	e->sizes = sizes;
 	e->names = names;
-	collect_places(c, d, e);
+	collect_places(s, d, e);
 	collect_sizes(e, sizes, d->text);
 	e->nmain = e->nsizes;
 	collect_names(e, names, d->text);
-	collect_with(c, d, e);
+	collect_with(s, d, e);
 	for (size_t i = 0; i < d->notes.n; i++)
 		if (!d->notes.at[i].replacement) {
 			collect_sizes(e, sizes, d->notes.at[i].text);

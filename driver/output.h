@@ -1,8 +1,8 @@
 /* Files that tsrc leaves: written to a temporary name beside the final one, renamed only when the
  * whole compilation has succeeded; after an error there is no new file and every old one is
  * untouched. */
-#ifndef TSR_MAIN_OUTPUT_H
-#define TSR_MAIN_OUTPUT_H
+#ifndef TSR_DRIVER_OUTPUT_H
+#define TSR_DRIVER_OUTPUT_H
 
 #include "base/arena.h"
 #include "base/diag.h"

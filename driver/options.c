@@ -1,9 +1,10 @@
 /* The command line: response files are expanded, the options that compilers traditionally spell
  * with one dash and several letters (-MF, -###) become long options, and argp does the rest. */
-#include "main_options.h"
+#include "driver/options.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,6 +111,13 @@ static const struct argp_option option_table[] = {
 	{"dry-run", KEY_DRY_RUN, NULL, OPTION_HIDDEN, NULL, 0},
 	{0}};
 
+_Noreturn void usage(const char *what, const char *word)
+{
+	const char *list = strncmp(what, "stage", 5) == 0 ? "tsrc --dump=help" : "tsrc --help";
+	fprintf(stderr, "tsrc: unknown %s '%s'\nTry '%s' for the list.\n", what, word, list);
+	exit(2);
+}
+
 static const char doc_text[] =
 	"Compile a tensor program to a shared object and a C header.\v"
 	"@FILE reads options from FILE; FILE - is standard input.\n"
@@ -176,11 +184,11 @@ static void set_color(Options *o, struct argp_state *state, const char *when)
 	const char *term = getenv("TERM");
 	bool plain = getenv("NO_COLOR") || (term && strcmp(term, "dumb") == 0);
 	if (strcmp(when, "always") == 0)
-		o->diag.color = true;
+		o->session.diag.color = true;
 	else if (strcmp(when, "never") == 0)
-		o->diag.color = false;
+		o->session.diag.color = false;
 	else if (strcmp(when, "auto") == 0)
-		o->diag.color = !plain && isatty(STDERR_FILENO);
+		o->session.diag.color = !plain && isatty(STDERR_FILENO);
 	else
 		argp_error(state, "-fdiagnostics-color wants auto, always or never, not '%s'", when);
 }
@@ -188,11 +196,11 @@ static void set_color(Options *o, struct argp_state *state, const char *when)
 static void set_format(Options *o, struct argp_state *state, const char *format)
 {
 	if (strcmp(format, "text") == 0)
-		o->diag.format = DIAG_TEXT;
+		o->session.diag.format = DIAG_TEXT;
 	else if (strcmp(format, "json") == 0)
-		o->diag.format = DIAG_JSON;
+		o->session.diag.format = DIAG_JSON;
 	else if (strcmp(format, "sarif") == 0)
-		o->diag.format = DIAG_SARIF;
+		o->session.diag.format = DIAG_SARIF;
 	else
 		argp_error(state, "-fdiagnostics-format wants text, json or sarif, not '%s'", format);
 }
@@ -213,7 +221,7 @@ static void set_f(Options *o, struct argp_state *state, const char *arg)
 	else if ((value = after(arg, "diagnostics-format=")))
 		set_format(o, state, value);
 	else if ((value = after(arg, "error-limit=")))
-		o->diag.error_limit = (int)number_arg(state, "-ferror-limit", value);
+		o->session.diag.error_limit = (int)number_arg(state, "-ferror-limit", value);
 	else
 		argp_error(state, "unknown option -f%s", arg);
 }
@@ -228,14 +236,14 @@ static void set_machine(Options *o, struct argp_state *state, const char *arg)
 		target_list(stderr);
 		exit(2);
 	}
-	o->target.march = cpu;
+	o->session.target.march = cpu;
 }
 
 static void set_opt_level(Options *o, struct argp_state *state, const char *arg)
 {
 	if (strlen(arg) != 1 || arg[0] < '0' || arg[0] > '3')
 		argp_error(state, "-O wants 0, 1, 2 or 3, not '%s'", arg);
-	o->target.opt_level = arg[0] - '0';
+	o->session.target.opt_level = arg[0] - '0';
 }
 
 static void set_target(struct argp_state *state, const char *arg)
@@ -250,8 +258,8 @@ static void set_fp(Options *o, struct argp_state *state, const char *arg)
 {
 	if (strcmp(arg, "strict") != 0 && strcmp(arg, "default") != 0 && strcmp(arg, "fast") != 0)
 		argp_error(state, "--fp wants strict, default or fast, not '%s'", arg);
-	o->target.strict_fp = arg[0] == 's';
-	o->target.fast_fp = arg[0] == 'f';
+	o->session.target.strict_fp = arg[0] == 's';
+	o->session.target.fast_fp = arg[0] == 'f';
 }
 
 static void set_input(Options *o, struct argp_state *state, const char *arg)
@@ -269,7 +277,7 @@ static void set_prefix(Options *o, struct argp_state *state, const char *arg)
 		good = good && (isalnum((unsigned char)*c) || *c == '_');
 	if (!good || strcmp(arg, "tsr") == 0)
 		argp_error(state, "--prefix wants a C identifier other than tsr, not '%s'", arg);
-	o->prefix = arg;
+	o->session.prefix = arg;
 }
 
 static void set_verify(Options *o, struct argp_state *state, const char *arg)
@@ -306,20 +314,20 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case 'f': set_f(o, state, arg); break;
 	case KEY_PREFIX: set_prefix(o, state, arg); break;
 	case 'O': set_opt_level(o, state, arg); break;
-	case 'g': o->target.debug = true; break;
+	case 'g': o->session.target.debug = true; break;
 	case 'm': set_machine(o, state, arg); break;
 	case KEY_TARGET: set_target(state, arg); break;
 	case KEY_FP: set_fp(o, state, arg); break;
 	case KEY_GRAIN:
-		o->grain = number_arg(state, "--grain", arg);
-		o->grain = o->grain < GRAIN_MOST ? o->grain : GRAIN_MOST;
+		o->session.grain = number_arg(state, "--grain", arg);
+		o->session.grain = o->session.grain < GRAIN_MOST ? o->session.grain : GRAIN_MOST;
 		break;
-	case KEY_CHECKED: o->checked = true; break;
-	case KEY_NO_PREPACK: o->no_prepack = true; break;
+	case KEY_CHECKED: o->session.checked = true; break;
+	case KEY_NO_PREPACK: o->session.no_prepack = true; break;
 	case KEY_NO_CACHE: o->no_cache = true; break;
-	case KEY_CACHE_DIR: o->cache_dir = arg; break;
-	case KEY_MAX_WORKSPACE: o->max_workspace = bytes_arg(state, arg); break;
-	case KEY_SCHEDULE: o->schedule = arg; break;
+	case KEY_CACHE_DIR: o->session.cache_dir = arg; break;
+	case KEY_MAX_WORKSPACE: o->session.max_workspace = bytes_arg(state, arg); break;
+	case KEY_SCHEDULE: o->session.schedule = arg; break;
 	case 'I': PUSH(o->arena, o->include_dirs, arg); break;
 	case 'D': set_define(o, state, arg); break;
 	case KEY_MD: o->deps = true; break;
@@ -328,14 +336,14 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_MT: PUSH(o->arena, o->deps_targets, arg); break;
 	case KEY_MP: o->deps_phony = true; break;
 	case 'W':
-		if (!diag_set_warning(&o->diag, arg))
+		if (!diag_set_warning(&o->session.diag, arg))
 			argp_error(state, "unknown warning -W%s", arg);
 		break;
 	case KEY_EXPLAIN: o->explain = arg; break;
 	case KEY_EXPLAIN_SHAPE: PUSH(o->arena, o->explain_shapes, arg); break;
 	case KEY_EXPLAIN_CLOSED: o->explain_closed = true; break;
 	case KEY_VERIFY: set_verify(o, state, arg); break;
-	case KEY_SHUFFLE: o->infer.shuffle = (uint64_t)number_arg(state, "--shuffle", arg); break;
+	case KEY_SHUFFLE: o->session.infer.shuffle = (uint64_t)number_arg(state, "--shuffle", arg); break;
 	case KEY_TIME_REPORT: o->time_report = true; break;
 	case KEY_COMPLETION:
 		if (!word_among(arg, completion_shells))
@@ -396,13 +404,32 @@ static const char *default_cache(Arena *arena)
 	return home && home[0] == '/' ? arena_printf(arena, "%s/.cache/tsr", home) : NULL;
 }
 
+/* The library stands beside the compiler: share/tsr/lib where installed, lib/ of the source tree
+ * above a build folder. */
+static const char *library_dir(Arena *arena)
+{
+	static const char *const places[] = {"../share/tsr/lib", "../lib", "../../lib"};
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+	exe[n > 0 ? n : 0] = 0;
+	char *slash = strrchr(exe, '/');
+	if (slash)
+		*slash = 0;
+	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+		char path[PATH_MAX];
+		if (!realpath(arena_printf(arena, "%s/%s", exe, places[i]), path))
+			continue;
+		if (access(arena_printf(arena, "%s/nn.tsr", path), R_OK) == 0)
+			return arena_strndup(arena, path, strlen(path));
+	}
+	return "/usr/share/tsr/lib";
+}
+
 void options_parse(Options *options, Arena *arena, int argc, char **argv)
 {
 	memset(options, 0, sizeof *options);
 	options->arena = arena;
-	options->target = (Target){.march = "native", .opt_level = 2};
-	options->grain = options->max_workspace = -1;
-	diag_options_init(&options->diag);
+	session_options_init(&options->session);
 	Words words = words_of(arena, argc, argv);
 	argp_err_exit_status = 2;
 	argp_program_version = "tsrc " TSR_VERSION;
@@ -410,9 +437,15 @@ void options_parse(Options *options, Arena *arena, int argc, char **argv)
 	set_color(options, &plain, "auto");
 	argp_parse(&options_argp, (int)words.n - 1, (char **)words.at, ARGP_NO_HELP, NULL, options);
 	if (options->no_cache)
-		options->cache_dir = NULL;
-	else if (!options->cache_dir)
-		options->cache_dir = default_cache(arena);
+		options->session.cache_dir = NULL;
+	else if (!options->session.cache_dir)
+		options->session.cache_dir = default_cache(arena);
+	FrontendOptions *frontend = &options->session.frontend;
+	frontend->include_dirs = options->include_dirs.at;
+	frontend->ninclude_dirs = (uint32_t)options->include_dirs.n;
+	frontend->defines = options->defines.at;
+	frontend->ndefines = (uint32_t)options->defines.n;
+	options->session.library = library_dir(arena);
 	bool prints = options->dump.n || options->explain_shapes.n || options->explain_closed ||
 		      options->verify || options->verify_run;
 	options->stdout_only = prints && !options->output && !options->emit.n;

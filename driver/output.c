@@ -1,5 +1,5 @@
 /* Output files of a compilation: temporary names, renamed together; dependency rules for make. */
-#include "main_output.h"
+#include "driver/output.h"
 
 #include <ctype.h>
 #include <errno.h>

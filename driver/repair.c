@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #include "base/diag_print.h"
-#include "main_repair.h"
+#include "driver/repair.h"
 
 enum { ERRORS_MENDED = 3, REPAIRS = 4, GUESSES = 3 };
 enum {
@@ -34,7 +34,7 @@ typedef struct Found {
 } Found;
 
 typedef struct Repairs {
-	Compiler *c;
+	Session *s;
 	Diag *d;
 	int nerrors, nwarnings; /* before */
 	int nleft;		/* errors that the last trial left */
@@ -48,7 +48,7 @@ typedef struct Repairs {
 
 static const char *edited(const Repairs *r, Arena *arena, Span span, const char *text)
 {
-	const Source *source = source_at(&r->c->sources, r->c->file);
+	const Source *source = source_at(&r->s->sources, r->s->file);
 	return arena_printf(arena, "%.*s%s%s", (int)span.start, source->text, text,
 			    source->text + span.end);
 }
@@ -77,7 +77,7 @@ static bool hides(DiagCode error, DiagCode other)
  * wrong at the same place tells that the edit has not mended it. */
 static bool says_more(const Repairs *r, const Diags *diags, const Edit *edit)
 {
-	const Diags *before = &r->c->diags;
+	const Diags *before = &r->s->diags;
 	Span at = r->d->span;
 	if (edit->span.end <= at.start)
 		at.start += (uint32_t)strlen(edit->text) - (edit->span.end - edit->span.start);
@@ -109,40 +109,49 @@ static Left left_of(const Repairs *r, const Diags *diags, const Edit *edit)
 {
 	if (diags->nerrors == 0)
 		return diags->nwarnings > r->nwarnings ? LEFT_WARNINGS : LEFT_NOTHING;
-	if (count_same(r, diags) >= count_same(r, &r->c->diags))
+	if (count_same(r, diags) >= count_same(r, &r->s->diags))
 		return LEFT_SAME;
 	return diags->nerrors < r->nerrors && comes_as_far(r, diags) && !says_more(r, diags, edit)
 		       ? LEFT_OTHERS
 		       : LEFT_MORE;
 }
 
-/* The program with the edit, up to its shapes and index maps. */
+/* The diagnostics of a text, compiled up to its shapes and index maps. */
+static Diags compile(const Session *s, Arena *arena, Symbols *symbols, const char *text)
+{
+	Sources *sources = ARENA_NEW(arena, Sources);
+	Diags diags;
+	sources_init(sources, arena);
+	diags_init(&diags, arena, sources);
+	diags.options = s->diags.options;
+	diags.options.warnings_are_errors = false;
+	for (int code = 0; code < DIAG_COUNT; code++)
+		if (diags.options.on[code] == 2)
+			diags.options.on[code] = 1;
+	Parse parse = {arena, symbols, sources, &diags};
+	uint32_t file = source_add(sources, source_at(&s->sources, s->file)->path, text, strlen(text));
+	const AstFile *ast = parse_file(&parse, file);
+	const Graph *graph = NULL;
+	if (diags.nerrors == 0)
+		graph = frontend_build(&parse, sources, ast, &s->options.frontend);
+	if (graph && diags.nerrors == 0)
+		infer_run(graph, arena, &diags, NULL);
+	diags_to_file(&diags, file);
+	return diags;
+}
+
 static Left try_edit(Repairs *r, const Edit *edit)
 {
-	Compiler t = {.perm = arena_new(), .symbols = symbols_new(), .frontend = r->c->frontend};
-	sources_init(&t.sources, t.perm);
-	diags_init(&t.diags, t.perm, &t.sources);
-	t.diags.options = r->c->diags.options;
-	t.diags.options.warnings_are_errors = false;
-	for (int code = 0; code < DIAG_COUNT; code++)
-		if (t.diags.options.on[code] == 2)
-			t.diags.options.on[code] = 1;
-	t.parse = (Parse){t.perm, t.symbols, &t.sources, &t.diags};
-	const char *all = edited(r, t.perm, edit->span, edit->text);
-	t.file = source_add(&t.sources, source_at(&r->c->sources, r->c->file)->path, all, strlen(all));
-	t.ast = parse_file(&t.parse, t.file);
-	if (t.diags.nerrors == 0)
-		t.graph = frontend_build(&t.parse, &t.sources, t.ast, &t.frontend);
-	if (t.diags.nerrors == 0)
-		infer_run(t.graph, t.perm, &t.diags, NULL);
-	diags_to_file(&t.diags, t.file);
-	Left left = left_of(r, &t.diags, edit);
-	r->nleft = t.diags.nerrors;
-	size_t held = arena_held(t.perm);
+	Arena *arena = arena_new();
+	Symbols *symbols = symbols_new();
+	Diags diags = compile(r->s, arena, symbols, edited(r, arena, edit->span, edit->text));
+	Left left = left_of(r, &diags, edit);
+	r->nleft = diags.nerrors;
+	size_t held = arena_held(arena);
 	r->trials = held >= r->bytes ? 0 : r->trials - 1;
 	r->bytes -= held < r->bytes ? held : r->bytes;
-	symbols_free(t.symbols);
-	arena_free(t.perm);
+	symbols_free(symbols);
+	arena_free(arena);
 	return left;
 }
 
@@ -154,7 +163,7 @@ static void join_offered(const Repairs *r, Edits *e)
 	uint32_t n = 0;
 	for (size_t i = 0; i < r->d->notes.n; i++) {
 		const DiagNote *note = &r->d->notes.at[i];
-		if (!note->replacement || note->span.file != r->c->file)
+		if (!note->replacement || note->span.file != r->s->file)
 			continue;
 		Edit *same = edit_find(e, note->span, note->replacement);
 		bool own = same && (same->cost < COST_OFFERED || strcmp(same->text, ".*") == 0);
@@ -176,7 +185,7 @@ static bool was_tried(Repairs *r, const Edit *edit)
 	for (size_t i = 0; i < r->tried.n; i++)
 		if (r->tried.at[i] == hash)
 			return true;
-	PUSH(r->c->perm, r->tried, hash);
+	PUSH(r->s->perm, r->tried, hash);
 	return false;
 }
 
@@ -244,7 +253,7 @@ static void choose(Found *shown, const Found *found, bool second)
 /* The repairs found stand where the first one stood, or behind the notes. */
 static void attach(Repairs *r, const Found *found)
 {
-	Arena *arena = r->c->perm;
+	Arena *arena = r->s->perm;
 	VEC(DiagNote) notes = {0};
 	size_t i = 0, n = r->d->notes.n;
 	while (i < n && !r->d->notes.at[i].replacement)
@@ -255,7 +264,7 @@ static void attach(Repairs *r, const Found *found)
 				 .text = found->at[k]->why,
 				 .replacement = found->at[k]->text}));
 	for (; i < n; i++)
-		if (!r->d->notes.at[i].replacement || r->d->notes.at[i].span.file != r->c->file)
+		if (!r->d->notes.at[i].replacement || r->d->notes.at[i].span.file != r->s->file)
 			PUSH(arena, notes, r->d->notes.at[i]);
 	r->d->notes.at = notes.at;
 	r->d->notes.n = notes.n;
@@ -271,7 +280,7 @@ static void list_edits(const Repairs *r, Edits *e)
 		e->nsizes = 0;
 	if (r->d->code == E0203) /* no other size makes it declared */
 		;
-	else if (r->c->graph)
+	else if (r->s->graph)
 		edits_near(e);
 	else
 		edits_of_text(e);
@@ -290,11 +299,11 @@ static void list_edits(const Repairs *r, Edits *e)
 /* Does a repair of it make the whole program compile? */
 static bool mend(Repairs *r)
 {
-	Edits e = {.arena = r->c->perm, .sources = &r->c->sources, .file = r->c->ast};
+	Edits e = {.arena = r->s->perm, .sources = &r->s->sources, .file = r->s->ast};
 	Found found[LEFT_SAME] = {0};
 	e.counts = r->d->code == E0302 || r->d->code == E0303;
 	e.differs = r->d->code == E0301;
-	repair_facts(r->c, r->d, &e);
+	repair_facts(r->s, r->d, &e);
 	e.unknown = r->d->code == E0201;
 	list_edits(r, &e);
 	join_offered(r, &e);
@@ -313,8 +322,8 @@ static bool mend(Repairs *r)
  * or of the same statement, are not told. */
 static void be_brief(Repairs *r)
 {
-	Diags *diags = &r->c->diags;
-	Span all = repair_statement(r->c, r->d);
+	Diags *diags = &r->s->diags;
+	Span all = repair_statement(r->s, r->d);
 	bool text = stage_of(r->d->code) == 0;
 	size_t n = 0, mended = (size_t)(r->d - diags->list.at);
 	for (size_t i = 0; i < diags->list.n; i++) {
@@ -332,7 +341,7 @@ static void be_brief(Repairs *r)
 
 static uint32_t line_of(const Repairs *r, Span span)
 {
-	return source_place(&r->c->sources, span.file, span.start).line;
+	return source_place(&r->s->sources, span.file, span.start).line;
 }
 
 /* Where all that mends the program stands in one other line, and is likely, the mistake is there: it
@@ -357,8 +366,8 @@ static void move_to_repair(Repairs *r)
 	if (span_is_none(to) || line_of(r, to) == line_of(r, found))
 		return;
 	r->d->span = to;
-	r->d->text = arena_printf(r->c->perm, "%s (line %u)", r->d->text, line_of(r, found));
-	PUSH(r->c->perm, r->d->notes, ((DiagNote){.span = found}));
+	r->d->text = arena_printf(r->s->perm, "%s (line %u)", r->d->text, line_of(r, found));
+	PUSH(r->s->perm, r->d->notes, ((DiagNote){.span = found}));
 	memmove(&r->d->notes.at[1], &r->d->notes.at[0],
 		(r->d->notes.n - 1) * sizeof r->d->notes.at[0]);
 	r->d->notes.at[0] = (DiagNote){.span = found, .text = "it is found here"};
@@ -366,13 +375,13 @@ static void move_to_repair(Repairs *r)
 
 /* Errors and warnings as a trial counts them, which knows no warnings as errors. A search for whole
  * sizes may take long: few of them. */
-static Repairs repairs_new(Compiler *c)
+static Repairs repairs_new(Session *s)
 {
-	Repairs r = {.c = c, .trials = TRIALS, .bytes = TRIAL_BYTES, .scratch = arena_new()};
-	r.nerrors = c->diags.nerrors;
-	r.nwarnings = c->diags.nwarnings;
-	for (size_t i = 0; i < c->diags.list.n; i++) {
-		const Diag *d = &c->diags.list.at[i];
+	Repairs r = {.s = s, .trials = TRIALS, .bytes = TRIAL_BYTES, .scratch = arena_new()};
+	r.nerrors = s->diags.nerrors;
+	r.nwarnings = s->diags.nwarnings;
+	for (size_t i = 0; i < s->diags.list.n; i++) {
+		const Diag *d = &s->diags.list.at[i];
 		bool raised = d->severity == SEVERITY_ERROR &&
 			      diag_code_severity(d->code) == SEVERITY_WARNING;
 		r.nerrors -= raised;
@@ -405,15 +414,15 @@ static void tell_places_once(Diags *diags)
 }
 
 /* No edit mends a limit. Trials are C strings. */
-void repairs_offer(Compiler *c)
+void repairs_offer(Session *s)
 {
-	const Source *source = source_at(&c->sources, c->file);
+	const Source *source = source_at(&s->sources, s->file);
 	if (strlen(source->text) < source->len)
 		return;
-	Repairs r = repairs_new(c);
-	for (size_t i = 0, n = 0; i < c->diags.list.n && n < ERRORS_MENDED; i++) {
-		r.d = &c->diags.list.at[i];
-		if (diag_code_severity(r.d->code) != SEVERITY_ERROR || r.d->span.file != c->file ||
+	Repairs r = repairs_new(s);
+	for (size_t i = 0, n = 0; i < s->diags.list.n && n < ERRORS_MENDED; i++) {
+		r.d = &s->diags.list.at[i];
+		if (diag_code_severity(r.d->code) != SEVERITY_ERROR || r.d->span.file != s->file ||
 		    r.d->code == E0305 || r.d->code == E0349)
 			continue;
 		n++;
@@ -423,6 +432,6 @@ void repairs_offer(Compiler *c)
 			break;
 		}
 	}
-	tell_places_once(&c->diags);
+	tell_places_once(&s->diags);
 	arena_free(r.scratch);
 }

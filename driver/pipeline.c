@@ -1,0 +1,159 @@
+/* The pipeline on one screen: a stage is its functions and a row. */
+#include "driver/pipeline.h"
+
+#include <string.h>
+
+#include "driver/state.h"
+#include "loops/bounds.h"
+#include "lower/lower.h"
+
+static void run_ast(Session *s) { s->ast = parse_file(&s->parse, s->file); }
+static void run_graph(Session *s)
+{
+	s->graph = frontend_build(&s->parse, &s->sources, s->ast, &s->options.frontend);
+}
+static void run_infer(Session *s) { s->inference = infer_run(s->graph, s->perm, &s->diags, &s->options.infer); }
+static void run_split(Session *s) { s->tensors[0] = tensor_run(tensor_program(s->inference, s->perm), 0); }
+static void run_gather(Session *s) { s->tensors[1] = tensor_run(s->tensors[0], 1); }
+static void run_common(Session *s) { s->tensors[2] = tensor_run(s->tensors[1], 2); }
+
+static Machine machine_of(Session *s)
+{
+	const SessionOptions *o = &s->options;
+	Machine machine = target_machine(o->target.march);
+	if (o->grain >= 0)
+		machine.grain = o->grain;
+	if (o->checked)
+		machine.grain = 0;
+	machine.prepack = !o->no_prepack;
+	machine.pairs &= !o->target.strict_fp;
+	if (o->max_workspace >= 0)
+		machine.max_workspace = &o->max_workspace;
+	return machine;
+}
+
+/* What is asked of schedules; NULL: nothing, or it cannot be read. */
+static Schedule *read_schedule(Session *s)
+{
+	const char *why = NULL, *path = s->options.schedule, *text = s->options.schedule_text;
+	uint32_t file = 0;
+	if (text)
+		file = source_add(&s->sources, path ? path : "schedule", text, strlen(text));
+	else if (path)
+		file = source_read(&s->sources, path, &why);
+	if (why)
+		diag(&s->diags, E0601, SPAN_NONE, "cannot read '%s': %s", path, why);
+	return file ? schedule_parse(&s->sources, s->symbols, &s->diags, file, s->file, s->perm) : NULL;
+}
+
+static void run_kernels(Session *s)
+{
+	Machine machine = machine_of(s);
+	s->asked = read_schedule(s);
+	if (s->diags.nerrors == 0)
+		s->program = s->loops[0] = lower_kernels(s->tensors[TENSOR_PASSES - 1], &s->sources, s->perm,
+							 &s->diags, &machine, s->asked);
+}
+
+static void transform(Session *s, uint32_t pass)
+{
+	s->program = s->loops[1 + pass] = transform_run(pass, s->program, s->asked, &s->diags);
+}
+static void run_fusion(Session *s) { transform(s, 0); }
+static void run_transpose(Session *s) { transform(s, 1); }
+static void run_horizontal(Session *s) { transform(s, 2); }
+
+static void run_parallel(Session *s)
+{
+	transform(s, 3);
+	lower_finish(s->program, s->asked, &s->diags);
+	schedule_free(s->asked);
+}
+
+static void run_memory(Session *s)
+{
+	transform(s, 4);
+	if (s->options.checked && s->diags.nerrors == 0)
+		bounds_insert_checks(s->program);
+}
+
+static void verify_graph(const Session *s) { graph_verify(s->graph); }
+static void verify_infer(const Session *s) { infer_verify(s->inference, NULL); }
+static void verify_split(const Session *s) { tensor_verify(s->tensors[0]); }
+static void verify_gather(const Session *s) { tensor_verify(s->tensors[1]); }
+/* That indices stay inside is shown once, of the finished loops. */
+static void verify_program(const Session *s) { loops_verify_grammar(s->program); }
+static void verify_loops(const Session *s) { loops_verify(s->program); }
+
+static void dump_tokens(FILE *out, Session *s) { tokens_dump(out, &s->parse, s->file); }
+static void dump_ast(FILE *out, Session *s) { ast_dump(out, s->ast); }
+static void dump_graph(FILE *out, Session *s) { graph_dump(out, s->graph); }
+static void dump_constraints(FILE *out, Session *s) { infer_dump_constraints(out, s->inference); }
+static void dump_shapes(FILE *out, Session *s) { infer_dump_shapes(out, s->inference); }
+static void dump_guards(FILE *out, Session *s) { infer_dump_guards(out, s->inference); }
+static void dump_proj(FILE *out, Session *s) { infer_dump_proj(out, s->inference); }
+static void dump_split(FILE *out, Session *s) { tensor_dump(out, s->tensors[0]); }
+static void dump_gather(FILE *out, Session *s) { tensor_dump(out, s->tensors[1]); }
+static void dump_common(FILE *out, Session *s) { tensor_dump(out, s->tensors[2]); }
+static void dump_kernels(FILE *out, Session *s) { loops_dump(out, s->loops[0]); }
+static void dump_pass(FILE *out, const Program *program)
+{
+	if (program->changed)
+		loops_dump(out, program);
+	else
+		fputs("(unchanged)\n", out);
+}
+static void dump_fusion(FILE *out, Session *s) { dump_pass(out, s->loops[1]); }
+static void dump_transpose(FILE *out, Session *s) { dump_pass(out, s->loops[2]); }
+static void dump_horizontal(FILE *out, Session *s) { dump_pass(out, s->loops[3]); }
+static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[4]); }
+static void dump_schedule(FILE *out, Session *s) { schedule_dump(out, s->program); }
+static void dump_loops(FILE *out, Session *s) { loops_dump(out, s->program); }
+
+/* What is written of it in the end are the rows of backends[] (codegen/backends.c): so, obj, asm, c, header. */
+const Stage pipeline[] = {
+	{"tokens", "grammar", "tokens", NULL, NULL, dump_tokens},
+	{"ast", "grammar", "syntax tree", run_ast, NULL, dump_ast},
+	{"graph", "frontend", "tensor graph, names resolved", run_graph, verify_graph, dump_graph},
+	{"constraints", "infer", "what the operations say about sizes", run_infer, verify_infer, dump_constraints},
+	{"shapes", "infer", "a size for every axis", NULL, NULL, dump_shapes},
+	{"guards", "infer", "what is checked when it runs", NULL, NULL, dump_guards},
+	{"proj", "infer", "an index map for every operand", NULL, NULL, dump_proj},
+	{"split", "tensor", "sums in two stages, products in pairs, operands written out", run_split, verify_split,
+	 dump_split},
+	{"gather", "tensor", "windows that are written as windows that are read", run_gather, verify_gather, dump_gather},
+	{"common", "tensor", "equal tensors as one", run_common, NULL, dump_common},
+	{"kernels", "lower", "loops for each operation, or for several", run_kernels, verify_program, dump_kernels},
+	{"fusion", "transform", "kernels over the same rows as one", run_fusion, verify_program, dump_fusion},
+	{"transpose", "transform", "copies across memory in tiles", run_transpose, verify_program, dump_transpose},
+	{"horizontal", "transform", "small kernels as one loop for threads", run_horizontal, verify_program,
+	 dump_horizontal},
+	{"parallel", "transform", "loops cut for threads", run_parallel, verify_program, dump_parallel},
+	{"schedule", "transform", "how each operation is computed", NULL, NULL, dump_schedule},
+	{"loops", "transform", "temporaries placed: loop nests, buffers and routines", run_memory, verify_loops,
+	 dump_loops},
+};
+const int pipeline_length = sizeof pipeline / sizeof pipeline[0];
+
+int stage_step(const char *name)
+{
+	if (strncmp(name, "shapes:", 7) != 0 || name[7] < '1' || name[7] > '7' || name[8])
+		return 0;
+	return name[7] - '0';
+}
+
+int stage_index(const char *name)
+{
+	for (int i = 0; i < pipeline_length; i++)
+		if (strcmp(pipeline[i].name, name) == 0)
+			return i;
+	return stage_step(name) ? stage_index("shapes") : -1;
+}
+
+void stage_dump(FILE *out, Session *s, const char *name)
+{
+	if (stage_step(name))
+		infer_dump_stage(out, s->inference, stage_step(name));
+	else
+		pipeline[stage_index(name)].dump(out, s);
+}

@@ -1,0 +1,124 @@
+/* A compilation that belongs to its caller: tsrc, tests and tools that stay, such as a language server.
+ *
+ *   SessionOptions options;
+ *   session_options_init(&options);
+ *   Session *s = session_open(&options);
+ *   session_text(s, "net.tsr", text, strlen(text));      or session_read(s, "net.tsr")
+ *   if (session_run(s, "loops") == SESSION_DONE)         each stage once, in order
+ *           session_dump(s, "shapes", stdout);
+ *   diags_print(session_diags(s), stderr);               as data: session_diags(s)->list
+ *   session_close(s);
+ *
+ * A session never ends the process, prints nothing but what it is asked for and leaves nothing behind. Several may
+ * be open at once; one thread at a time may use each of them. What a session returns it owns, until it is closed.
+ * What its caller's options point to must live as long.
+ *
+ * Two kinds of failure: errors in the source are diagnostics, after which no further stage runs and what was made
+ * before them can still be asked for. Where memory ends, or the compiler has a fault, the session itself has failed:
+ * session_failure says why, and there is nothing left to do but to read its diagnostics and to close it.
+ */
+#ifndef TSR_DRIVER_SESSION_H
+#define TSR_DRIVER_SESSION_H
+
+#include "base/trap.h"
+#include "codegen/codegen.h"
+#include "driver/pipeline.h"
+#include "frontend/frontend.h"
+#include "infer/infer.h"
+#include "tensor/tensor.h"
+
+typedef enum SessionStatus {
+	SESSION_DONE,
+	SESSION_ERRORS, /* among the diagnostics */
+	SESSION_FAILED	/* session_failure says why */
+} SessionStatus;
+
+typedef struct SessionOptions {
+	FrontendOptions frontend; /* imports are looked for in its folders, then in `library` */
+	const char *library;	  /* NULL: none */
+	InferOptions infer;
+	DiagOptions diag;
+	bool repairs; /* offers repairs of errors that were tried: costs up to some hundred compilations to shapes */
+	Target target;
+	const char *prefix;	      /* of C names; NULL: the stem of the source's path */
+	const char *schedule;	      /* path of what is asked of schedules; NULL: nothing */
+	const char *schedule_text;    /* not NULL: what is asked, as text; `schedule` is its name in messages */
+	int64_t grain, max_workspace; /* -1: the machine's; any */
+	bool checked, no_prepack;
+	const char *cache_dir; /* of compiled kernels; NULL: none */
+	size_t memory;	       /* bytes that the compilation may hold; 0: any */
+} SessionOptions;
+
+/* What tsrc does without options: warnings by default, -O2 for this machine, 4 GiB, repairs; no library, no
+ * cache. */
+void session_options_init(SessionOptions *options);
+
+/* ---- from source to a stage ---- */
+
+/* NULL: there is no memory. */
+Session *session_open(const SessionOptions *options);
+/* Discards what is not committed, frees everything. NULL does nothing. */
+void session_close(Session *session);
+
+/* The program, from a file ("-": standard input) or from memory (copied; `path` is its name, and imports beside it
+ * are found there). A file that cannot be read is a diagnostic. Requires: the session has no program yet. */
+SessionStatus session_read(Session *session, const char *path);
+SessionStatus session_text(Session *session, const char *path, const char *text, size_t len);
+
+/* Runs the stages up to this one that have not run, each with its verifier. Errors end it after the stage that found
+ * them. Requires: stage_index(stage) >= 0; the session has a program. */
+SessionStatus session_run(Session *session, const char *stage);
+/* Has the stage run, and found no error? */
+bool session_has(const Session *session, const char *stage);
+
+/* ---- questions ---- */
+
+/* Never NULL. Callers may add diagnostics of their own. */
+Diags *session_diags(Session *session);
+/* kind is FAILURE_NONE unless the session has failed. */
+const Failure *session_failure(const Session *session);
+/* What stages have made so far; NULL: not yet, or errors prevented it. A tree or a graph that errors were found in is
+ * there, for tools that look at incomplete programs: only its dump may be trusted. */
+const Source *session_source(const Session *session);
+const AstFile *session_ast(const Session *session);
+const Graph *session_graph(const Session *session);
+const Inference *session_inference(const Session *session);
+const TensorProgram *session_tensors(const Session *session); /* after the last pass that has run */
+const Program *session_program(const Session *session);
+
+/* Prints a stage (stage_index), `dot`, the graph for Graphviz, or what session_has a stage of. False, and nothing is
+ * printed, where it has not run; also after a failure. */
+bool session_dump(Session *session, const char *stage, FILE *out);
+/* The same as a string; NULL instead of false. *len, where not NULL, is its length. */
+const char *session_dump_text(Session *session, const char *stage, size_t *len);
+
+/* Those below need stage `shapes`, or `loops`, and return false where it has not run, or after a failure. */
+/* How a size was derived. A name that there is not is a diagnostic. */
+bool session_explain_shape(Session *session, const char *name, FILE *out);
+bool session_explain_closed(Session *session, FILE *out);
+/* The report of the checker of index maps. */
+bool session_report(Session *session, FILE *out);
+/* The indices that are not shown to stay inside. */
+bool session_unshown(Session *session, FILE *out);
+
+/* ---- outputs: all of them appear when they are committed, or none ---- */
+
+/* Makes a file of a kind: a back end's name, a stage or `dot`; "-" is standard output. The report, where not NULL, is
+ * filled in by back ends. Requires: the stages that it shows have run, for back ends all. */
+SessionStatus session_write(Session *session, const char *kind, const char *path, EmitReport *report);
+
+/* The rule of dependencies, for make. */
+typedef struct SessionDeps {
+	const char *const *targets;
+	size_t ntargets;
+	bool user_only; /* without the library's files */
+	bool phony;	/* a target for every dependency */
+} SessionDeps;
+SessionStatus session_write_deps(Session *session, const char *path, const SessionDeps *deps);
+/* Gives all that was written its names; nothing after errors. */
+SessionStatus session_commit(Session *session);
+/* Compares the back ends with the reference on random inputs: a line of report each, and a diagnostic where they
+ * disagree. Requires: all stages have run. */
+SessionStatus session_compare(Session *session, FILE *report);
+
+#endif

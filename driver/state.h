@@ -1,0 +1,37 @@
+/* What a session holds; for driver/ alone. */
+#ifndef TSR_DRIVER_STATE_H
+#define TSR_DRIVER_STATE_H
+
+#include "driver/output.h"
+#include "driver/session.h"
+#include "transform/transform.h"
+
+struct Session {
+	Holder holder; /* of all below */
+	Failure failure;
+	SessionOptions options;
+	int ran; /* stages that ran without errors */
+	Arena *perm;
+	Symbols *symbols;
+	Sources sources;
+	Diags diags;
+	Parse parse;
+	uint32_t file; /* 0: no program yet */
+	const char *input;
+	AstFile *ast;
+	Graph *graph;
+	Inference *inference;
+	const TensorProgram *tensors[TENSOR_PASSES]; /* after each pass */
+	Schedule *asked;			     /* NULL: nothing is */
+	Program *loops[1 + TRANSFORM_PASSES];	     /* kernels, then what each pass makes */
+	Program *program;			     /* the last of them */
+	struct Module *module; /* what back ends share; NULL: none has run */
+	Outputs outputs;
+};
+
+/* Runs work(arg) under the session's trap, unless the session has failed. */
+SessionStatus session_guard(Session *session, void (*work)(void *arg), void *arg);
+/* Offers repairs of the errors that stop a stage before lowering: each was tried. */
+void repairs_offer(Session *session);
+
+#endif

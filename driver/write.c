@@ -1,0 +1,127 @@
+/* What a session leaves: temporary files that back ends and dumps write, committed together. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/held.h"
+#include "driver/state.h"
+#include "verify/verify.h"
+
+typedef struct Writing {
+	Session *s;
+	const char *kind, *path;
+	EmitReport *report;
+	const SessionDeps *deps;
+	FILE *out;
+} Writing;
+
+static Emit emit_of(Session *s)
+{
+	const SessionOptions *o = &s->options;
+	return (Emit){.program = s->program,
+		      .arena = s->perm,
+		      .diags = &s->diags,
+		      .target = &o->target,
+		      .prefix = o->prefix ? o->prefix : path_identifier(s->perm, s->input),
+		      .source = s->input,
+		      .shared = &s->module};
+}
+
+static bool write_view(const Writing *w, const char *temp)
+{
+	Session *s = w->s;
+	FILE *out = held_file(fopen(temp, "w"));
+	if (!out)
+		return false;
+	if (strcmp(w->kind, "dot") == 0)
+		infer_dump_dot(out, s->inference);
+	else
+		stage_dump(out, s, w->kind);
+	if (held_close(out) == 0)
+		return true;
+	diag(&s->diags, E0602, SPAN_NONE, "cannot write '%s': %s", w->path, strerror(errno));
+	return false;
+}
+
+static bool write_backend(const Writing *w, const Backend *backend, const char *temp)
+{
+	Emit emit = emit_of(w->s);
+	emit.output = temp;
+	emit.name = w->path;
+	emit.cache = w->s->options.cache_dir;
+	emit.report = w->report;
+	return backend->emit(&emit);
+}
+
+/* Whoever fails without a diagnostic gets one. */
+static void written(Session *s, bool good)
+{
+	if (!good && !s->diags.nerrors)
+		diag(&s->diags, E0602, SPAN_NONE, "cannot write the output");
+}
+
+static void write_kind(void *of)
+{
+	const Writing *w = of;
+	const Backend *backend = backend_named(w->kind);
+	const char *temp = outputs_add(&w->s->outputs, w->path);
+	written(w->s, temp && (backend ? write_backend(w, backend, temp) : write_view(w, temp)));
+}
+
+SessionStatus session_write(Session *s, const char *kind, const char *path, EmitReport *report)
+{
+	Writing w = {.s = s, .kind = kind, .path = path, .report = report};
+	return session_guard(s, write_kind, &w);
+}
+
+static void write_deps(void *of)
+{
+	const Writing *w = of;
+	Session *s = w->s;
+	DepRule rule = {w->deps->targets, w->deps->ntargets, NULL, 0, w->deps->phony};
+	const char *library = s->options.library;
+	VEC(const char *) files = {0};
+	if (s->options.schedule)
+		PUSH(s->perm, files, s->options.schedule);
+	for (size_t i = 0; i < s->graph->files.n; i++) {
+		const char *file = s->graph->files.at[i];
+		bool from_library = library && strncmp(file, library, strlen(library)) == 0;
+		if (!(w->deps->user_only && from_library))
+			PUSH(s->perm, files, file);
+	}
+	rule.files = files.at;
+	rule.nfiles = files.n;
+	const char *temp = outputs_add(&s->outputs, w->path);
+	FILE *out = temp ? held_file(fopen(temp, "w")) : NULL;
+	if (out)
+		deps_print(out, &rule);
+	written(s, out && held_close(out) == 0);
+}
+
+SessionStatus session_write_deps(Session *s, const char *path, const SessionDeps *deps)
+{
+	Writing w = {.s = s, .path = path, .deps = deps};
+	return session_guard(s, write_deps, &w);
+}
+
+static void commit(void *of)
+{
+	Session *s = of;
+	if (!s->diags.nerrors)
+		outputs_commit(&s->outputs);
+	outputs_end(&s->outputs);
+}
+
+SessionStatus session_commit(Session *s) { return session_guard(s, commit, s); }
+
+static void compare(void *of)
+{
+	const Writing *w = of;
+	Emit emit = emit_of(w->s);
+	verify_run(&emit, w->s->inference, w->out, 1);
+}
+
+SessionStatus session_compare(Session *s, FILE *report)
+{
+	Writing w = {.s = s, .out = report};
+	return session_guard(s, compare, &w);
+}
