@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,8 +13,9 @@
 
 static void cannot_write(Outputs *outputs, const char *path)
 {
+	const char *why = errno == ENXIO ? "nobody reads from it" : strerror(errno);
 	diag(outputs->diags, E0602, SPAN_NONE, "cannot write '%s': %s",
-	     strcmp(path, "-") == 0 ? "standard output" : path, strerror(errno));
+	     strcmp(path, "-") == 0 ? "standard output" : path, why);
 }
 
 const char *outputs_add(Outputs *outputs, const char *path)
@@ -30,10 +32,21 @@ const char *outputs_add(Outputs *outputs, const char *path)
 	return temp;
 }
 
+/* A device, or a pipe or socket that somebody reads from, else ENXIO: a compiler waits for nobody. What is written
+ * waits as usual. */
+static FILE *open_stream(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+	FILE *out = fd >= 0 && fcntl(fd, F_SETFL, O_WRONLY) == 0 ? fdopen(fd, "wb") : NULL;
+	if (!out && fd >= 0)
+		close(fd);
+	return out;
+}
+
 static bool copy_to(const OutputFile *file)
 {
 	FILE *in = fopen(file->temp, "rb");
-	FILE *out = strcmp(file->path, "-") == 0 ? stdout : fopen(file->path, "wb");
+	FILE *out = strcmp(file->path, "-") == 0 ? stdout : open_stream(file->path);
 	bool good = in && out;
 	char buffer[1 << 14];
 	for (size_t n; good && (n = fread(buffer, 1, sizeof buffer, in)) > 0;)
