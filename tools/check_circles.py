@@ -1,15 +1,17 @@
 """Files of a folder that call each other in a circle: check_circles.py ROOT
 
 For each folder with C sources: files, lines, the largest circle, that is the most files of which each reaches all others
-through calls, and functions of more than 60 lines. A header counts with the .c file of its name; calls are found by name.
-A circle may have 8 files, in a folder below as many as it had when it was counted last: a smaller one lowers the number."""
+through calls, functions of more than 60 lines, and the most declarations of a header. A header counts with the .c file of
+its name; calls are found by name. A circle may have 8 files and a header 40 declarations, in a folder below as many as
+were counted last: a smaller number lowers it."""
 import glob
 import os
 import re
 import sys
 
 MOST = {"codegen": 11, "frontend": 23, "infer": 30, "lower": 63}
-ELSEWHERE, LONG = 8, 60
+DECLARATIONS = {"base": 51, "codegen": 55, "frontend": 147, "grammar": 47, "infer": 129, "loops": 90, "lower": 145}
+ELSEWHERE, LONG, MOST_DECLARATIONS = 8, 60, 40
 FOLDERS = ["."] + "base lexer grammar frontend infer reference tensor loops schedule transform lower codegen verify driver runtime".split()
 function = re.compile(r"^(static )?(?!typedef|struct|enum|union|extern)[A-Za-z_][\w\s*]*?\b(\w+)\(", re.M)
 word = re.compile(r"\b([a-z_]\w+)\(")
@@ -29,6 +31,16 @@ def functions(text):
         if 0 <= brace and (end < 0 or brace < end):
             found.append((m.group(2), bool(m.group(1)), text.count("\n", m.start(), text.find("\n}", brace))))
     return found
+
+
+def declarations(path):
+    """Of types, constants, variables and functions, inline ones too, at the top of a header."""
+    text = re.sub(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*$", "", code(path), flags=re.M)
+    while "{" in text:
+        text, before = re.sub(r"\{[^{}]*\}", "@", text), text
+        if text == before:
+            break
+    return sum(1 for part in re.split(r";|@(?!\s*[\w;])", text) if part.strip())
 
 
 def largest_circle(nodes, calls):
@@ -63,12 +75,17 @@ owner = {name: path for path, found in defined.items() for name, static, _ in fo
 own = {path: {name for name, _, _ in found} for path, found in defined.items()}
 calls = {path: {owner[w] for w in word.findall(text) if w in owner and w not in own[path]} for path, text in texts.items()}
 bad = 0
-print("%-10s %6s %7s %15s %8s" % ("folder", "files", "lines", "largest circle", "over %d" % LONG))
+print("%-10s %6s %7s %15s %8s %15s" % ("folder", "files", "lines", "largest circle", "over %d" % LONG, "largest header"))
 for folder, group in files.items():
     circle = largest_circle(group, calls)
     n, most = len(circle) if len(circle) > 1 else 0, MOST.get(folder, ELSEWHERE)
     lengthy = [name for path in sorted(group) for name, _, lines in defined[path] if lines > LONG]
-    print("%-10s %6d %7d %15d %8d" % (folder, len(group), sum(texts[p].count("\n") for p in group), n, len(lengthy)))
+    headers = {path: declarations(path) for path in sorted(glob.glob(folder + "/*.h"))}
+    declared, most_declared = max(headers.values(), default=0), DECLARATIONS.get(folder, MOST_DECLARATIONS)
+    print("%-10s %6d %7d %15d %8d %15d" % (folder, len(group), sum(texts[p].count("\n") for p in group), n, len(lengthy), declared))
+    if declared > most_declared or (folder in DECLARATIONS and MOST_DECLARATIONS < declared < most_declared):
+        print("%s: %d declarations, %d are counted" % (max(headers, key=headers.get), declared, most_declared))
+        bad += declared > most_declared
     if n > most or (folder in MOST and ELSEWHERE < n < most):
         print("%s: the largest circle has %d files, %d are counted: %s" % (folder, n, most, " ".join(sorted(circle))))
         bad += n > most
