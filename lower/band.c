@@ -27,7 +27,7 @@ static bool is_band_root(const Lower *lower, NodeId id)
 	       node->target == NODE_NONE && node->kind != NODE_ARGMAX && node->kind != NODE_ZEROS &&
 	       node->kind != NODE_RANDOM && proj && !proj->linear && proj_is_plain(proj) &&
 	       !proj_is_guarded(proj) &&
-	       lower->program->buffers.at[plan->buffer].routine == lower->routine_id;
+	       lower->program->buffers.at[plan->buffer].routine == lower->tables.routine_id;
 }
 
 static NodeId nest_of(const Lower *lower, NodeId root)

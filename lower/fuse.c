@@ -346,7 +346,8 @@ ScheduleClause *fuse_asked(const Lower *lower, NodeId id, Choice choice)
 	if (!lower->asked || !node->name || !lower->plan[id].first)
 		return NULL;
 	Sym name = lower_identifier(lower, node->name);
-	Sym longer = sym_printf(lower->program->symbols, "%s.%s", lower->routine->name, name);
+	Sym longer =
+		sym_printf(lower->program->symbols, "%s.%s", lower->tables.routine->name, name);
 	ScheduleClause *clause =
 		schedule_asked(lower->asked, lower->program, longer, SPAN_NONE, choice);
 	return clause ? clause
@@ -413,7 +414,8 @@ void fuse_describe(Lower *lower)
 			continue;
 		Sym name = lower_identifier(lower, lower_node(lower, id)->name);
 		if (!only)
-			name = sym_printf(program->symbols, "%s.%s", lower->routine->name, name);
+			name = sym_printf(program->symbols, "%s.%s", lower->tables.routine->name,
+					  name);
 		ScheduleEntry entry = {.name = name, .span = lower_node(lower, id)->span};
 		ScheduleClause *made = entry_make(program->arena, &entry, CHOICE_FUSE, plan->apart);
 		if (plan->fused && plan->root != NODE_NONE)

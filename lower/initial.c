@@ -30,9 +30,9 @@ static void plan_node(Lower *lower, NodeId id)
 	NodePlan *plan = &lower->plan[id];
 	plans_need(lower, id);
 	if (node->kind == NODE_PARAM)
-		plan->buffer = lower_param_buffer(lower, id);
+		plan->buffer = tables_param(&lower->tables, id);
 	else if (node->kind == NODE_CONST && node->data->count != 1)
-		plan->buffer = lower_const_buffer(lower, id);
+		plan->buffer = tables_const(&lower->tables, id);
 	else
 		plan->fused = true;
 	/* what is computed more than once becomes a local; so does a number of a stream */
@@ -44,7 +44,7 @@ static void plan_node(Lower *lower, NodeId id)
 
 static void plan_all(Lower *lower)
 {
-	const Routine *init = lower->routine;
+	const Routine *init = lower->tables.routine;
 	for (uint32_t i = 0; i < init->norder; i++)
 		plan_node(lower, init->order[i]);
 }
@@ -166,7 +166,7 @@ static void emit(Lower *lower, NodeId id)
 
 void initial_emit(Lower *lower)
 {
-	const Routine *init = lower->routine;
+	const Routine *init = lower->tables.routine;
 	plan_all(lower);
 	for (uint32_t i = 0; i < init->norder; i++)
 		if (lower_node(lower, init->order[i])->target != NODE_NONE)

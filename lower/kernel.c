@@ -54,7 +54,7 @@ void kernel_finish(Gen *gen)
 	Program *program = gen->program;
 	Kernel kernel = {.name = gen->name,
 			 .span = gen->span,
-			 .site = lower_site(gen->lower, gen->name)};
+			 .site = tables_site(&gen->lower->tables, gen->name)};
 	kernel.iters = gen->iters.at;
 	kernel.niters = (uint32_t)gen->iters.n;
 	kernel.locals = gen->locals.at;
@@ -359,35 +359,12 @@ void kernel_emit(Lower *lower, NodeId id)
 
 /* ---- checks of gathered indices ---- */
 
-static int32_t gathered_axis(const Proj *proj, uint32_t arg)
-{
-	const Access *access = &proj->pieces[0].args[arg];
-	for (uint32_t i = 0; access->present && i < access->naxes; i++)
-		if (access->axes[i].gather >= 0)
-			return (int32_t)i;
-	return -1;
-}
-
 void kernel_emit_check(Lower *lower, NodeId id)
 {
 	Program *program = lower->program;
 	const Node *node = lower_node(lower, id);
-	int32_t axis = gathered_axis(lower_proj(lower, id), 0);
-	REQUIRE(axis >= 0 && node->nargs > 1);
-	Size size = shape_axis(lower_shape(lower, node->args[0]), (uint32_t)axis)->size;
-	if (lower->checks[id] == CHECK_NONE) {
-		const Node *ids = lower_node(lower, node->args[1]);
-		const char *text = arena_printf(lower->arena, "an index%s%s is outside [0, %s)",
-						ids->name ? " in " : "", ids->name ? ids->name : "",
-						size_text(lower->arena, lower->sizes, size));
-		lower->checks[id] = (CheckId)program->checks.n;
-		PUSH(program->arena, program->checks,
-		     ((Check){.kind = CHECK_INDEX,
-			      .a = size,
-			      .b = size,
-			      .span = node->span,
-			      .text = text}));
-	}
+	Size size;
+	CheckId check = tables_index_check(&lower->tables, id, &size);
 	Sym name = lower_unique(
 		lower, sym_printf(program->symbols, "check_%s", node->name ? node->name : "index"));
 	Gen gen = gen_new(lower, name, node->span);
@@ -400,8 +377,7 @@ void kernel_emit_check(Lower *lower, NodeId id)
 	if (!dtype_is_integer(value->dtype))
 		value = value_cast(gen.arena, DTYPE_I32, value);
 	PUSH(gen.arena, body.stmts,
-	     stmt_check(program, ix_value(gen.arena, value), ix_size(gen.arena, size),
-			lower->checks[id]));
+	     stmt_check(program, ix_value(gen.arena, value), ix_size(gen.arena, size), check));
 	wrap_shape(&gen, shape, vars, &body);
 	kernel_finish(&gen);
 }

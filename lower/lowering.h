@@ -36,17 +36,14 @@
  *              band_turn.c what is copied, band_emit.c their code, band_turned.c the copies
  *   order.c    which loop is innermost
  *   routine.c  one routine: kernels in order, checks first
- *   lower.c    the program's tables
+ *   lower.c    the program
  */
 #ifndef TSR_LOWER_LOWERING_H
 #define TSR_LOWER_LOWERING_H
 
-#include "base/diag.h"
-#include "loops/loops.h"
+#include "lower/tables.h"
 #include "schedule/schedule.h"
-#include "tensor/tensor.h"
 #include "transform/transform.h"
-
 
 /* Where a fused node is read from: every use goes through operand `arg` of `owner` at the same
  * index. */
@@ -117,18 +114,14 @@ typedef struct Use {
 	uint32_t arg;
 } Use;
 
-typedef struct NameCount {
-	char *key;
-	uint32_t value;
-	uint32_t site; /* of the tensor that has the name */
-} NameCount;
-
 /* Kernels that may be a band, and are none since it does not pay. */
 typedef struct BandPassed {
 	NodeId first, last;
 } BandPassed;
 
 typedef struct Lower {
+	Tables tables;
+	/* the tables' own, for short */
 	const Inference *inference;
 	const Graph *graph;
 	Program *program;
@@ -137,20 +130,14 @@ typedef struct Lower {
 	Arena *scratch; /* as long as one routine */
 	Diags *diags;
 	const Machine *machine;
-	const Schedule *asked; /* NULL: nothing is */
-	BufferId *shared; /* by NodeId: parameters, constants, functions of parameters */
-	CheckId *checks;  /* by NodeId: of its gathered index; CHECK_NONE */
+	const Schedule *asked;	 /* NULL: nothing is */
 	VEC(PackedParam) packed; /* copies of parameters in the state */
 	VEC(PackedParam) packed_consts; /* ... of constants, among the constants */
 	VEC(BufferId) values; /* functions of parameters in the state */
 	bool packing;	      /* the kernel at hand makes one of them: it runs once */
 	NodeId kept;	      /* prepack_kept */
-	VEC(Kernel) packs; /* that make them; the program's once all routines are there */
-	Sym *names;       /* by NodeId: for kernels and buffers; made on demand */
-	NameCount *taken; /* stb_ds table of the C identifiers in use, with the last suffix given */
+	VEC(Kernel) packs;    /* that make them; the program's once all routines are there */
 	/* the routine at hand */
-	const Routine *routine;
-	uint32_t routine_id;
 	NodePlan *plan;  /* by NodeId */
 	NodeId *needed;	 /* the nodes that it needs, ascending */
 	uint32_t nneeded;
@@ -179,6 +166,24 @@ static inline const Shape *lower_shape(const Lower *lower, NodeId id)
 static inline const Proj *lower_proj(const Lower *lower, NodeId id)
 {
 	return lower->inference->projs[id];
+}
+
+/* Of the tables (tables.h). */
+static inline BufferId lower_buffer(Lower *lower, Buffer buffer)
+{
+	return tables_buffer(&lower->tables, buffer);
+}
+static inline Sym lower_unique(Lower *lower, const char *text)
+{
+	return tables_unique(&lower->tables, text);
+}
+static inline Sym lower_identifier(const Lower *lower, const char *text)
+{
+	return tables_identifier(&lower->tables, text);
+}
+static inline Size node_elements(const Lower *lower, NodeId node)
+{
+	return tables_elements(&lower->tables, node);
 }
 
 /* uses.c: what is needed, who uses it, names and assignments. */
@@ -376,28 +381,17 @@ void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *body);
 void argmax_emit(Gen *gen, NodeId node, StoreTarget to);
 /* Kernels of one node, appended to the routine. */
 void kernel_emit(Lower *lower, NodeId node);
-/* Where the tensor whose name the kernel has comes from, among Program.sites. */
-uint32_t lower_site(const Lower *lower, Sym name);
 bool lower_has_kernel(const Lower *lower, NodeId node);
 /* ... where it has one. */
 void lower_emit_node(Lower *lower, NodeId node);
 void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);
 void kernel_emit_check(Lower *lower, NodeId node);
 void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);
-BufferId lower_buffer(Lower *lower, Buffer buffer);
 /* Nothing touches the temporary; ... nor those from `first` on, as the kernels that would fill them
  * are dropped. */
 void lower_forget_from(Lower *lower, BufferId first);
 Sym lower_name(Lower *lower, NodeId node);
-Sym lower_unique(Lower *lower, const char *text);
-/* as it is, or _ for what C does not know */
-Sym lower_identifier(const Lower *lower, const char *text);
-Size node_elements(const Lower *lower, NodeId node);
-/* The size that is written, once inference is done. */
 
-/* Buffers of the whole program, made on first use. */
-BufferId lower_param_buffer(Lower *lower, NodeId node);
-BufferId lower_const_buffer(Lower *lower, NodeId node);
 void lower_routine(Lower *lower, uint32_t routine);
 /* The routine that sets the parameters that start with an expression. */
 void lower_init(Lower *lower);
@@ -405,6 +399,5 @@ void lower_init(Lower *lower);
 void initial_emit(Lower *lower);
 /* The routine that packs the state, from the kernels that the others asked for. */
 void lower_pack(Lower *lower);
-TensorType lower_type(Lower *lower, NodeId node);
 
 #endif

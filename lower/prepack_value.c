@@ -55,7 +55,8 @@ static bool is_constant(const Lower *lower, NodeId id)
 		return false;
 	switch (node->kind) {
 	case NODE_PARAM:
-		return !lower->program->params.at[lower->program->buffers.at[lower->shared[id]].arg]
+		return !lower->program->params
+				.at[lower->program->buffers.at[lower->tables.shared[id]].arg]
 				.changes;
 	case NODE_CONST:
 	case NODE_NUMBER:
@@ -123,7 +124,7 @@ NodeId prepack_kept(const Lower *lower)
 {
 	const Graph *graph = lower->graph;
 	for (size_t i = 0; i < graph->params.n; i++) {
-		BufferId id = lower->shared[graph->params.at[i]];
+		BufferId id = lower->tables.shared[graph->params.at[i]];
 		const Buffer *buffer = id == BUFFER_NONE ? NULL : &lower->program->buffers.at[id];
 		int64_t n;
 		if (buffer && !lower->program->params.at[buffer->arg].changes &&
@@ -194,9 +195,9 @@ bool prepack_is_read(const Lower *lower, NodeId id)
 BufferId prepack_value_buffer(Lower *lower, NodeId id)
 {
 	Program *program = lower->program;
-	if (lower->shared[id] != BUFFER_NONE)
-		return lower->shared[id];
-	const Buffer *param = &program->buffers.at[lower->shared[owner_of(lower, id)]];
+	if (lower->tables.shared[id] != BUFFER_NONE)
+		return lower->tables.shared[id];
+	const Buffer *param = &program->buffers.at[lower->tables.shared[owner_of(lower, id)]];
 	Buffer buffer = {.kind = BUFFER_PACKED,
 			 .name = lower_name(lower, id),
 			 .span = lower_node(lower, id)->span,
@@ -204,9 +205,9 @@ BufferId prepack_value_buffer(Lower *lower, NodeId id)
 			 .elements = node_elements(lower, id),
 			 .arg = param->arg,
 			 .offset = program->state};
-	lower->shared[id] = lower_buffer(lower, buffer);
-	PUSH(lower->arena, lower->values, lower->shared[id]);
-	return lower->shared[id];
+	lower->tables.shared[id] = lower_buffer(lower, buffer);
+	PUSH(lower->arena, lower->values, lower->tables.shared[id]);
+	return lower->tables.shared[id];
 }
 
 /* Packing has no workspace: what a kernel stores on its way is in the state as well. */
@@ -226,9 +227,9 @@ void prepack_emit_values(Lower *lower)
 	Program *program = lower->program;
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
 		NodeId id = lower->needed[k];
-		BufferId buffer = lower->plan[id].ahead ? lower->shared[id] : BUFFER_NONE;
+		BufferId buffer = lower->plan[id].ahead ? lower->tables.shared[id] : BUFFER_NONE;
 		if (buffer == BUFFER_NONE ||
-		    program->buffers.at[buffer].routine != lower->routine_id)
+		    program->buffers.at[buffer].routine != lower->tables.routine_id)
 			continue;
 		BufferId first = (BufferId)program->buffers.n;
 		lower->packing = true;

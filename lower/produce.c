@@ -34,7 +34,7 @@ static bool may_produce(const Lower *lower, NodeId id, bool again)
 	if (plan->reduction != NODE_NONE)
 		return false;
 	if (plan->ahead)
-		return !again && lower->shared[id] == plan->buffer && is_by_cells(lower, id);
+		return !again && lower->tables.shared[id] == plan->buffer && is_by_cells(lower, id);
 	return plan->late && plan->own && !plan->early && !plan->halo && !lower->band &&
 	       !(again && plan->cost > COST_CHEAP);
 }

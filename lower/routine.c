@@ -8,48 +8,6 @@
 
 #include "lower/band.h"
 
-/* Does it read where indices say that only the run knows? (That a size lies inside is a guard.) */
-static bool gathers(const Lower *lower, NodeId id)
-{
-	const Node *node = lower_node(lower, id);
-	if (node->kind == NODE_GATHER)
-		return true;
-	return node->kind == NODE_SLICE && node->nargs > 1 &&
-	       lower_node(lower, node->args[1])->kind != NODE_SIZE;
-}
-
-/* ---- what comes first ---- */
-
-/* Backwards, as operands come before what reads them: one pass finds everything that an index
- * depends on. */
-static void mark_early(Lower *lower)
-{
-	for (uint32_t k = lower->nneeded; k-- > 0;) {
-		NodeId id = lower->needed[k];
-		const Node *node = lower_node(lower, id);
-		if (gathers(lower, id))
-			lower->plan[node->args[1]].early = true;
-		for (uint32_t i = 0; lower->plan[id].early && i < node->nargs; i++)
-			lower->plan[node->args[i]].early = true;
-	}
-}
-
-static bool check_early(Lower *lower)
-{
-	bool good = true;
-	for (uint32_t k = 0; k < lower->nneeded; k++) {
-		NodeId id = lower->needed[k];
-		const NodePlan *plan = &lower->plan[id];
-		if (!plan->early || !plan->mutated)
-			continue;
-		diag(lower->diags, E0922, lower_node(lower, id)->span,
-		     "an index depends on this tensor, which the routine '%s' assigns to: not supported yet",
-		     lower->routine->name);
-		good = false;
-	}
-	return good;
-}
-
 /* ---- buffers ---- */
 
 static bool is_caller_data(const Node *node)
@@ -70,25 +28,11 @@ static bool is_alias(const Lower *lower, NodeId id)
 	       node->dtype == lower_node(lower, node->args[0])->dtype && !plan->output;
 }
 
-static BufferId input_buffer(const Lower *lower, NodeId id)
-{
-	const ProgramRoutine *routine = &lower->program->routines.at[lower->routine_id];
-	for (uint32_t i = 0; i < routine->ninputs; i++)
-		if (lower->routine->inputs[i] == id)
-			return routine->inputs[i].buffer;
-	BUG("routine %s reads an input that it does not take", lower->routine->name);
-}
-
-/* The first output that is this node, where the node can be computed right into it. */
+/* Where the node can be computed right into an output: that. */
 static BufferId output_buffer(const Lower *lower, NodeId id)
 {
-	const ProgramRoutine *routine = &lower->program->routines.at[lower->routine_id];
-	if (!lower->plan[id].output || lower->plan[id].early)
-		return BUFFER_NONE;
-	for (uint32_t i = 0; i < routine->noutputs; i++)
-		if (lower->routine->outputs[i] == id)
-			return routine->outputs[i].buffer;
-	return BUFFER_NONE;
+	const NodePlan *plan = &lower->plan[id];
+	return plan->output && !plan->early ? tables_output(&lower->tables, id) : BUFFER_NONE;
 }
 
 /* An assignment has the place of its target, a reshape that of its operand; what is a result is
@@ -98,11 +42,11 @@ static void bind_buffer(Lower *lower, NodeId id)
 	const Node *node = lower_node(lower, id);
 	NodePlan *plan = &lower->plan[id];
 	if (node->kind == NODE_INPUT) {
-		plan->buffer = input_buffer(lower, id);
+		plan->buffer = tables_input(&lower->tables, id);
 	} else if (node->kind == NODE_PARAM) {
-		plan->buffer = lower_param_buffer(lower, id);
+		plan->buffer = tables_param(&lower->tables, id);
 	} else if (node->kind == NODE_CONST) {
-		plan->buffer = lower_const_buffer(lower, id);
+		plan->buffer = tables_const(&lower->tables, id);
 	} else if (node->target != NODE_NONE) {
 		plan->buffer = lower->plan[node->target].buffer;
 	} else if (is_alias(lower, id)) {
@@ -190,7 +134,7 @@ static void emit_all(Lower *lower)
 {
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
 		NodeId id = lower->needed[k];
-		if (gathers(lower, id))
+		if (node_gathers(&lower->tables, id))
 			kernel_emit_check(lower, id);
 		if (lower->plan[id].early)
 			lower_emit_node(lower, id);
@@ -201,71 +145,39 @@ static void emit_all(Lower *lower)
 		if (id >= done && !lower->plan[id].early)
 			done = emit_band(lower, id) + 1;
 	}
-	const ProgramRoutine *routine = &lower->program->routines.at[lower->routine_id];
+	const ProgramRoutine *routine = &lower->program->routines.at[lower->tables.routine_id];
 	for (uint32_t i = 0; i < routine->noutputs; i++) {
-		NodeId id = lower->routine->outputs[i];
+		NodeId id = lower->tables.routine->outputs[i];
 		if (lower->plan[id].buffer != routine->outputs[i].buffer)
 			kernel_emit_copy(lower, id, routine->outputs[i].buffer,
 					 lower_unique(lower, routine->outputs[i].name));
 	}
 }
 
-/* ---- the routine's row ---- */
-
-static TensorArg *make_args(Lower *lower, const NodeId *nodes, const Sym *names, uint32_t n,
-			    BufferKind kind)
+static void begin_kernels(Lower *lower)
 {
-	TensorArg *args = ARENA_ARRAY(lower->arena, TensorArg, n + 1);
-	for (uint32_t i = 0; i < n; i++) {
-		const Node *node = lower_node(lower, nodes[i]);
-		args[i].name = names ? names[i] : node->name;
-		args[i].type = lower_type(lower, nodes[i]);
-		args[i].buffer =
-			lower_buffer(lower, (Buffer){.kind = kind,
-						     .name = args[i].name,
-						     .dtype = node->dtype,
-						     .arg = i,
-						     .elements = node_elements(lower, nodes[i])});
-	}
-	return args;
+	memset(&lower->kernels, 0, sizeof lower->kernels);
+	memset(&lower->produced, 0, sizeof lower->produced);
+	memset(&lower->passed, 0, sizeof lower->passed);
 }
 
-static void open_routine(Lower *lower, uint32_t id)
+static bool find_early(Lower *lower)
 {
-	const Routine *from = lower->routine;
-	ProgramRoutine routine = {
-		.name = from->name, .span = from->span, .nscalars = from->nscalars};
-	routine.scalars = ARENA_ARRAY(lower->arena, ScalarParam, from->nscalars + 1);
-	for (uint32_t i = 0; i < from->nscalars; i++)
-		routine.scalars[i] = (ScalarParam){from->scalars[i].name, from->scalars[i].dtype};
-	routine.ninputs = from->ninputs;
-	routine.noutputs = from->noutputs;
-	routine.inputs = make_args(lower, from->inputs, NULL, from->ninputs, BUFFER_INPUT);
-	routine.outputs =
-		make_args(lower, from->outputs, from->output_names, from->noutputs, BUFFER_OUTPUT);
-	lower->program->routines.at[id] = routine;
-}
-
-static void list_kernels(Lower *lower, ProgramRoutine *routine)
-{
-	routine->nkernels = (uint32_t)lower->kernels.n;
-	routine->kernels = ARENA_ARRAY(lower->arena, KernelId, routine->nkernels + 1);
-	for (uint32_t i = 0; i < routine->nkernels; i++)
-		routine->kernels[i] = lower->kernels.at[i];
+	if (!tables_find_early(&lower->tables, lower->needed, lower->nneeded))
+		return false;
+	for (uint32_t k = 0; k < lower->nneeded; k++)
+		lower->plan[lower->needed[k]].early = lower->tables.early[lower->needed[k]];
+	return true;
 }
 
 void lower_routine(Lower *lower, uint32_t id)
 {
-	lower->routine = &lower->graph->routines.at[id];
-	lower->routine_id = id;
-	memset(&lower->kernels, 0, sizeof lower->kernels);
-	memset(&lower->produced, 0, sizeof lower->produced);
-	memset(&lower->passed, 0, sizeof lower->passed);
+	begin_kernels(lower);
+	tables_begin(&lower->tables, id);
 	fuse_plan(lower);
-	mark_early(lower);
-	if (!check_early(lower))
+	if (!find_early(lower))
 		return;
-	open_routine(lower, id);
+	tables_open(&lower->tables);
 	for (uint32_t k = 0; k < lower->nneeded; k++)
 		if (!lower->plan[lower->needed[k]].fused)
 			bind_buffer(lower, lower->needed[k]);
@@ -273,26 +185,16 @@ void lower_routine(Lower *lower, uint32_t id)
 	prepack_emit_values(lower);
 	emit_all(lower);
 	fuse_describe(lower);
-	list_kernels(lower, &lower->program->routines.at[id]);
+	tables_close(&lower->tables, lower->kernels.at, (uint32_t)lower->kernels.n);
 }
 
 /* Kernels in the order of the parameters, each for itself: none reads what another stores. */
 void lower_init(Lower *lower)
 {
-	const Routine *from = &lower->graph->init;
-	ProgramRoutine *init = &lower->program->init;
-	lower->routine = from;
-	lower->routine_id = (uint32_t)lower->program->routines.n + 1;
-	memset(&lower->kernels, 0, sizeof lower->kernels);
-	init->name = from->name;
-	init->workspace = size_const(lower->sizes, 0);
+	begin_kernels(lower);
+	tables_begin_init(&lower->tables);
 	initial_emit(lower);
-	list_kernels(lower, init);
-	if (!init->nkernels)
-		return;
-	init->nscalars = from->nscalars;
-	init->scalars = ARENA_NEW(lower->arena, ScalarParam);
-	*init->scalars = (ScalarParam){from->scalars->name, from->scalars->dtype};
+	tables_close_init(&lower->tables, lower->kernels.at, (uint32_t)lower->kernels.n);
 }
 
 void lower_pack(Lower *lower)

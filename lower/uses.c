@@ -14,7 +14,6 @@
 void plans_new(Lower *lower)
 {
 	uint32_t n = (uint32_t)lower->graph->nodes.n;
-	lower->names = ARENA_ARRAY(lower->arena, Sym, n + 1);
 	lower->plan = ARENA_ARRAY(lower->arena, NodePlan, n + 1);
 	lower->first_use = ARENA_ARRAY(lower->arena, uint32_t, n + 1);
 	lower->needed = ARENA_ARRAY(lower->arena, NodeId, n + 1);
@@ -28,7 +27,7 @@ void plans_clear(Lower *lower)
 {
 	for (uint32_t i = 0; i < lower->nneeded; i++) {
 		NodeId id = lower->needed[i];
-		lower->names[id] = NULL;
+		lower->tables.names[id] = NULL;
 		lower->plan[id] = (NodePlan){.root = id,
 					     .reduction = NODE_NONE,
 					     .buffer = BUFFER_NONE,
@@ -66,7 +65,7 @@ uint32_t needed_from(const Lower *lower, NodeId id)
 
 static void find_needed(Lower *lower)
 {
-	const Routine *routine = lower->routine;
+	const Routine *routine = lower->tables.routine;
 	for (uint32_t i = 0; i < routine->noutputs; i++) {
 		plans_need(lower, routine->outputs[i]);
 		lower->plan[routine->outputs[i]].output = true;
@@ -135,7 +134,7 @@ typedef struct NextStep {
  * steps. */
 static void find_assignments(Lower *lower)
 {
-	const Routine *routine = lower->routine;
+	const Routine *routine = lower->tables.routine;
 	NextStep *next = NULL;
 	uint32_t step = routine->norder;
 	for (uint32_t k = lower->nneeded; k-- > 0;) {

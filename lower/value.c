@@ -268,7 +268,7 @@ const Value *node_compute(Gen *gen, NodeId id, const Ix *const *axes)
 		return value_cast(
 			gen->arena, node->dtype,
 			value_scalar(gen->arena,
-				     gen->lower->routine->scalars[node->scalar_index].dtype,
+				     gen->lower->tables.routine->scalars[node->scalar_index].dtype,
 				     node->scalar_index));
 	case NODE_RANGE: return value_index(gen->arena, node->dtype, axes[0]);
 	case NODE_OFFSETS: return value_index(gen->arena, node->dtype, flat_index(gen, id, axes));

@@ -97,7 +97,7 @@ static bool is_stored(const Lower *lower, NodeId id)
 {
 	NodeKind kind = lower_node(lower, id)->kind;
 	return kind == NODE_PARAM
-		       ? prepack_suits(lower, lower->shared[id])
+		       ? prepack_suits(lower, lower->tables.shared[id])
 		       : kind == NODE_CONST && prepack_suits_size(lower, node_elements(lower, id));
 }
 

@@ -1,0 +1,106 @@
+/* The tables of a program under construction: what any way of making loops fills in, whatever the
+ * loops are.
+ *
+ *   tables.c           names, buffers and types; sizes that are addressable, parameters with their
+ *                      places in the state, guards as checks
+ *   tables_routine.c   what a routine takes, and what it must compute before it writes
+ *
+ * Names of kernels and buffers are C identifiers, unique within the program, and depend on the
+ * program alone.
+ */
+#ifndef TSR_LOWER_TABLES_H
+#define TSR_LOWER_TABLES_H
+
+#include "base/diag.h"
+#include "loops/loops.h"
+#include "tensor/tensor.h"
+
+typedef struct NameCount {
+	char *key;
+	uint32_t value;
+	uint32_t site; /* of the tensor that has the name */
+} NameCount;
+
+typedef struct Tables {
+	const Inference *inference;
+	const Graph *graph;
+	Sizes *sizes;
+	Program *program;
+	Arena *arena;	/* lives as long as the program */
+	Arena *scratch; /* as long as one routine */
+	Diags *diags;
+	BufferId *shared; /* by NodeId: parameters, constants, functions of parameters */
+	CheckId *checks;  /* by NodeId: of its gathered index; CHECK_NONE */
+	/* by NodeId: a gathered index depends on it, so that it is computed before anything is
+	 * written that the caller can see */
+	bool *early;
+	Sym *names;	  /* by NodeId: NULL: it has none yet; cleared where a routine begins */
+	NameCount *taken; /* stb_ds table of the C identifiers in use, with the last suffix given */
+	/* the routine at hand */
+	const Routine *routine;
+	uint32_t routine_id;
+} Tables;
+
+static inline const Node *tables_node(const Tables *t, NodeId id)
+{
+	return &t->graph->nodes.at[id];
+}
+static inline const Shape *tables_shape(const Tables *t, NodeId id)
+{
+	return &t->inference->shapes[id];
+}
+static inline const Proj *tables_proj(const Tables *t, NodeId id)
+{
+	return t->inference->projs[id];
+}
+
+/* An empty program, in `perm`; ended by tables_free, which leaves the program. */
+Tables tables_new(const TensorProgram *tensors, const Sources *sources, Arena *perm, Diags *diags,
+		  const Machine *machine);
+void tables_free(Tables *t);
+/* Parameters, guards and a row for each routine; false after errors (in diags). */
+bool tables_fill(Tables *t);
+
+Size tables_elements(const Tables *t, NodeId node);
+/* As it is, or _ for what C does not know; ... and that nothing else has: NAME, NAME_2, ... */
+Sym tables_identifier(const Tables *t, const char *text);
+Sym tables_unique(Tables *t, const char *text);
+/* What a tensor without a name is called. */
+const char *tables_op_text(const Tables *t, NodeId id);
+/* The name of a node in the routine at hand, for kernels and buffers; ... which it has from a text if
+ * it has none yet. */
+Sym tables_name(Tables *t, NodeId id);
+Sym tables_name_as(Tables *t, NodeId id, const char *text);
+/* The application that the node of this name comes from, among Program.sites; 0: none. */
+uint32_t tables_site(const Tables *t, Sym name);
+/* Of the routine at hand. */
+BufferId tables_buffer(Tables *t, Buffer buffer);
+/* Buffers of the whole program; of constants made on first use. */
+BufferId tables_param(Tables *t, NodeId node);
+BufferId tables_const(Tables *t, NodeId node);
+TensorType tables_type(Tables *t, NodeId node);
+/* The check that the node's gathered index is inside its axis, made on first use. Requires that it
+ * has one (node_gathers); `size`: that of the axis. */
+CheckId tables_index_check(Tables *t, NodeId node, Size *size);
+
+/* ---- one routine (tables_routine.c) ---- */
+
+/* Does it read where indices say that only the run knows? (That a size lies inside is a guard.) */
+bool node_gathers(const Tables *t, NodeId node);
+/* Finds which of the nodes, ascending and all that the routine needs, a gathered index depends on.
+ * False after an error: the routine assigns to one. */
+bool tables_find_early(Tables *t, const NodeId *nodes, uint32_t n);
+/* Begins the routine of a number; then, its row has arguments, and they have buffers; ends it, with
+ * its kernels in order. Memory, dims and guards are a pass of transform/. */
+void tables_begin(Tables *t, uint32_t routine);
+void tables_open(Tables *t);
+void tables_close(Tables *t, const KernelId *kernels, uint32_t nkernels);
+BufferId tables_input(const Tables *t, NodeId node);
+/* The first output that is this node; BUFFER_NONE: none is. */
+BufferId tables_output(const Tables *t, NodeId node);
+/* The same for the routine that sets the parameters that start with an expression; without kernels
+ * there is none. */
+void tables_begin_init(Tables *t);
+void tables_close_init(Tables *t, const KernelId *kernels, uint32_t nkernels);
+
+#endif

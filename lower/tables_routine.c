@@ -1,0 +1,172 @@
+/* One routine's frame: what it takes and gives, and what it must compute before anything that the
+ * caller can see is written.
+ */
+#include "lower/tables.h"
+
+/* ---- what comes first ---- */
+
+bool node_gathers(const Tables *t, NodeId id)
+{
+	const Node *node = tables_node(t, id);
+	if (node->kind == NODE_GATHER)
+		return true;
+	return node->kind == NODE_SLICE && node->nargs > 1 &&
+	       tables_node(t, node->args[1])->kind != NODE_SIZE;
+}
+
+/* An index on a tensor that the routine assigns to would have to be computed where it stands. */
+static bool early_hold(Tables *t)
+{
+	bool good = true;
+	for (uint32_t i = 0; i < t->routine->norder; i++) {
+		NodeId target = tables_node(t, t->routine->order[i])->target;
+		if (target == NODE_NONE || !t->early[target])
+			continue;
+		diag(t->diags, E0922, tables_node(t, target)->span,
+		     "an index depends on this tensor, which the routine '%s' assigns to: not supported yet",
+		     t->routine->name);
+		t->early[target] = good = false; /* once */
+	}
+	return good;
+}
+
+/* Backwards, as operands come before what reads them: one pass finds everything that an index
+ * depends on. */
+bool tables_find_early(Tables *t, const NodeId *nodes, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++)
+		t->early[nodes[k]] = false;
+	for (uint32_t k = n; k-- > 0;) {
+		NodeId id = nodes[k];
+		const Node *node = tables_node(t, id);
+		if (node_gathers(t, id))
+			t->early[node->args[1]] = true;
+		for (uint32_t i = 0; t->early[id] && i < node->nargs; i++)
+			t->early[node->args[i]] = true;
+	}
+	return early_hold(t);
+}
+
+/* The axis of an operand that is read at an index; -1: none is. */
+static int32_t gathered_axis(const Proj *proj, uint32_t arg)
+{
+	const Access *access = &proj->pieces[0].args[arg];
+	for (uint32_t i = 0; access->present && i < access->naxes; i++)
+		if (access->axes[i].gather >= 0)
+			return (int32_t)i;
+	return -1;
+}
+
+CheckId tables_index_check(Tables *t, NodeId id, Size *size)
+{
+	const Node *node = tables_node(t, id), *ids = tables_node(t, node->args[1]);
+	int32_t axis = gathered_axis(tables_proj(t, id), 0);
+	REQUIRE(axis >= 0 && node->nargs > 1);
+	*size = shape_axis(tables_shape(t, node->args[0]), (uint32_t)axis)->size;
+	if (t->checks[id] != CHECK_NONE)
+		return t->checks[id];
+	const char *text = arena_printf(t->arena, "an index%s%s is outside [0, %s)",
+					ids->name ? " in " : "", ids->name ? ids->name : "",
+					size_text(t->arena, t->sizes, *size));
+	t->checks[id] = (CheckId)t->program->checks.n;
+	PUSH(t->arena, t->program->checks,
+	     ((Check){.kind = CHECK_INDEX, .a = *size, .b = *size, .span = node->span, .text = text}));
+	return t->checks[id];
+}
+
+/* ---- the routine's row ---- */
+
+static TensorArg *make_args(Tables *t, const NodeId *nodes, const Sym *names, uint32_t n,
+			    BufferKind kind)
+{
+	TensorArg *args = ARENA_ARRAY(t->arena, TensorArg, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		const Node *node = tables_node(t, nodes[i]);
+		args[i].name = names ? names[i] : node->name;
+		args[i].type = tables_type(t, nodes[i]);
+		args[i].buffer =
+			tables_buffer(t, (Buffer){.kind = kind,
+						     .name = args[i].name,
+						     .dtype = node->dtype,
+						     .arg = i,
+						     .elements = tables_elements(t, nodes[i])});
+	}
+	return args;
+}
+
+void tables_open(Tables *t)
+{
+	const Routine *from = t->routine;
+	ProgramRoutine routine = {
+		.name = from->name, .span = from->span, .nscalars = from->nscalars};
+	routine.scalars = ARENA_ARRAY(t->arena, ScalarParam, from->nscalars + 1);
+	for (uint32_t i = 0; i < from->nscalars; i++)
+		routine.scalars[i] = (ScalarParam){from->scalars[i].name, from->scalars[i].dtype};
+	routine.ninputs = from->ninputs;
+	routine.noutputs = from->noutputs;
+	routine.inputs = make_args(t, from->inputs, NULL, from->ninputs, BUFFER_INPUT);
+	routine.outputs =
+		make_args(t, from->outputs, from->output_names, from->noutputs, BUFFER_OUTPUT);
+	t->program->routines.at[t->routine_id] = routine;
+}
+
+BufferId tables_input(const Tables *t, NodeId id)
+{
+	const ProgramRoutine *routine = &t->program->routines.at[t->routine_id];
+	for (uint32_t i = 0; i < routine->ninputs; i++)
+		if (t->routine->inputs[i] == id)
+			return routine->inputs[i].buffer;
+	BUG("routine %s reads an input that it does not take", t->routine->name);
+}
+
+BufferId tables_output(const Tables *t, NodeId id)
+{
+	const ProgramRoutine *routine = &t->program->routines.at[t->routine_id];
+	for (uint32_t i = 0; i < routine->noutputs; i++)
+		if (t->routine->outputs[i] == id)
+			return routine->outputs[i].buffer;
+	return BUFFER_NONE;
+}
+
+/* ---- from the first to the last ---- */
+
+void tables_begin(Tables *t, uint32_t id)
+{
+	t->routine = &t->graph->routines.at[id];
+	t->routine_id = id;
+}
+
+static void take_kernels(const Tables *t, ProgramRoutine *routine, const KernelId *kernels,
+			 uint32_t n)
+{
+	routine->nkernels = n;
+	routine->kernels = ARENA_ARRAY(t->arena, KernelId, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		routine->kernels[i] = kernels[i];
+}
+
+void tables_close(Tables *t, const KernelId *kernels, uint32_t nkernels)
+{
+	take_kernels(t, &t->program->routines.at[t->routine_id], kernels, nkernels);
+}
+
+void tables_begin_init(Tables *t)
+{
+	ProgramRoutine *init = &t->program->init;
+	t->routine = &t->graph->init;
+	t->routine_id = (uint32_t)t->program->routines.n + 1;
+	init->name = t->routine->name;
+	init->workspace = size_const(t->sizes, 0);
+}
+
+void tables_close_init(Tables *t, const KernelId *kernels, uint32_t nkernels)
+{
+	ProgramRoutine *init = &t->program->init;
+	const ScalarArg *seed = t->routine->scalars;
+	take_kernels(t, init, kernels, nkernels);
+	if (!nkernels)
+		return;
+	init->nscalars = t->routine->nscalars;
+	init->scalars = ARENA_NEW(t->arena, ScalarParam);
+	*init->scalars = (ScalarParam){seed->name, seed->dtype};
+}
