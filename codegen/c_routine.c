@@ -1,5 +1,6 @@
 /* Entry functions as C: the same guards in the same order as jit_guards.c. */
 #include "codegen/c_text.h"
+#include "loops/build.h"
 #include "runtime/tsr.h"
 
 static const char helpers[] =

@@ -13,6 +13,7 @@
  * stay inside; a loop that holds vectors, or another loop, is left alone anyway.
  */
 #include "codegen/gaps.h"
+#include "loops/build.h"
 
 enum { MANY = 2, LEAST_VECTOR = 16 /* bytes */ };
 

@@ -8,6 +8,7 @@
 
 #include "base/held.h"
 #include "codegen/interp_race.h"
+#include "loops/build.h"
 
 static void run_block(Interp *in, const Block *block);
 

@@ -7,6 +7,7 @@
 
 #include "base/threefry.h"
 #include "codegen/interp.h"
+#include "loops/build.h"
 
 static int64_t size_value(const Program *program, Size size, const int64_t *dims)
 {

@@ -7,6 +7,7 @@
 
 #include "base/diag.h"
 #include "base/held.h"
+#include "loops/build.h"
 
 enum { NOBODY = 0, MANY = -1 }; /* else: an iteration + 1 */
 

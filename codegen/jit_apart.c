@@ -8,6 +8,7 @@
  */
 #include "codegen/jit_lanes.h"
 #include "codegen/jit_simd.h"
+#include "loops/build.h"
 
 enum { LANES_MOST = 1 << VECTOR_LOGS };
 

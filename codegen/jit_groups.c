@@ -17,6 +17,7 @@
  */
 #include "codegen/jit_kernel.h"
 #include "codegen/jit_simd.h"
+#include "loops/build.h"
 
 enum { QUAD = 4 };
 

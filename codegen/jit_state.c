@@ -3,6 +3,7 @@
  */
 #include "codegen/jit_uniform.h"
 #include "codegen/jit_value.h"
+#include "loops/build.h"
 #include "runtime/tsr.h"
 
 /* ---- sizes ---- */

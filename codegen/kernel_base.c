@@ -9,6 +9,7 @@
 #include "codegen/kernel_use.h"
 
 #include "base/pointer_map.h"
+#include "loops/build.h"
 
 typedef struct Moved {
 	Size base;

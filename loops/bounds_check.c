@@ -12,6 +12,7 @@
 
 #include "base/diag.h"
 #include "loops/bounds.h"
+#include "loops/build.h"
 
 typedef struct Inserter {
 	Program *program;

@@ -3,7 +3,7 @@
 #ifndef TSR_LOOPS_DEPENDENCE_H
 #define TSR_LOOPS_DEPENDENCE_H
 
-#include "loops/loops.h"
+#include "loops/build.h"
 
 /* Do different iterations of `loop`, a loop in the statement `root`, never touch the same cell of a
  * buffer that `root` stores into, and share no local? (false: not known) */

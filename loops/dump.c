@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "loops/loops.h"
+#include "loops/build.h"
 
 typedef struct Dump {
 	FILE *out;

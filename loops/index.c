@@ -4,7 +4,7 @@
  * minimum, a maximum or a value.
  */
 #include "base/diag.h"
-#include "loops/loops.h"
+#include "loops/build.h"
 
 static Ix *ix_new(Arena *arena, IxKind kind)
 {

@@ -3,7 +3,7 @@
  * last bit may be another.
  */
 #include "base/diag.h"
-#include "loops/loops.h"
+#include "loops/build.h"
 
 #include <string.h>
 

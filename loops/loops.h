@@ -352,92 +352,11 @@ void buffer_forget(Program *program, BufferId buffer);
 /* The routine of a number; past the last: `pack`, then `init`. */
 const ProgramRoutine *program_routine(const Program *program, uint32_t index);
 
-/* Constructors. Indices are folded and kept as sums in one form (ix_linear), constant values are
- * folded by op_eval, neutral terms go. Arguments of an op have its dtype. `args` are copied; `ixs`
- * must live as long as the value. */
-const Ix *ix_size(Arena *arena, Size size);
-const Ix *ix_const(Arena *arena, Sizes *sizes, int64_t value);
-const Ix *ix_iter(Arena *arena, IterVar iter);
-const Ix *ix_add(Program *program, const Ix *a, const Ix *b);
-const Ix *ix_mul(Program *program, const Ix *a, const Ix *b);
-const Ix *ix_binary(Program *program, IxKind kind, const Ix *a, const Ix *b);
-const Ix *ix_value(Arena *arena, const Value *value);
-const Value *value_load(Program *program, BufferId buffer, const Ix *ix);
-const Value *value_const(Arena *arena, Dtype dtype, Scalar constant);
-bool value_is_zero(const Value *value); /* a constant 0 */
-const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args, uint32_t nargs);
-const Value *value_cast(Arena *arena, Dtype dtype, const Value *value);
-const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, const Ix *const *ixs,
-			 uint32_t nixs);
-const Value *value_index(Arena *arena, Dtype dtype, const Ix *ix);
-const Value *value_scalar(Arena *arena, Dtype dtype, uint32_t scalar);
-Scalar scalar_of(Dtype dtype, double number); /* a number as a scalar of the type */
-
-/* An index as a sum: coefficient * atom + ... + offset, where an atom is no sum and no product with
- * a size. ix_add and ix_mul keep every index in this form, terms in the order of first mention. */
-typedef struct LinearTerm {
-	const Ix *atom;
-	Size coef;
-} LinearTerm;
-
-typedef struct Linear {
-	VEC(LinearTerm) terms;
-	Size offset;
-} Linear;
-Linear ix_linear(Program *program, const Ix *ix);
-/* Equal as trees; two that differ here may still have the same value. */
-bool ix_same(const Ix *a, const Ix *b);
-bool value_same(const Value *a, const Value *b);
-bool ix_uses(const Ix *ix, IterVar iter);
-/* Has the sum or product a quotient or a remainder in it? */
-bool ix_divides(const Ix *ix);
-/* Every value of a tree, of its indices too; a value comes before what it is made from. */
-typedef void (*SeeValue)(void *of, const Value *value);
-void ix_each_value(const Ix *ix, SeeValue see, void *of);
-void value_each(const Value *value, SeeValue see, void *of);
-/* How far the index moves when the iterator moves by one, where that is a size; SIZE_BAD: it is
- * not. */
-Size ix_stride(Program *program, const Ix *ix, IterVar iter);
-
-/* A block under construction. */
-typedef struct Body {
-	VEC(const Stmt *) stmts;
-} Body;
-Block body_block(const Body *body);
-const Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Block body);
-const Stmt *stmt_loop(Program *program, LoopKind kind, IterVar iter, int64_t extent, Block body);
-const Stmt *stmt_step(Arena *arena, const Stmt *loop, int64_t step); /* the same loop with a step */
-const Stmt *stmt_if(Arena *arena, const Cond *conds, uint32_t nconds, Block body);
-const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value);
-const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
-/* a VALUE_LOCAL */
-const Stmt *stmt_set_at(Arena *arena, const Value *cell, Op acc, const Value *value);
-const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
-const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near);
-/* 0 <= ix < hi */
-const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check);
-
 /* Aborts (BUG) on a program that breaks the grammar above: dtypes, scopes of iterators and locals,
  * ids, ranks, accumulations. */
 void loops_verify_grammar(const Program *program);
 /* ... and on an index that is shown to leave its buffer (bounds.h). */
 void loops_verify(const Program *program);
-/* The buffers that a kernel touches, in the order of first use. */
-typedef struct BufferUse {
-	BufferId buffer;
-	bool loaded, stored; /* an accumulating store loads too */
-} BufferUse;
-typedef struct BufferUses {
-	BufferUse *at;
-	size_t n, cap;
-} BufferUses;
-BufferUses kernel_buffers(Arena *arena, const Kernel *kernel);
-/* Every size that the kernel mentions, each once, in the order of first use. */
-typedef struct SizeList {
-	Size *at;
-	size_t n, cap;
-} SizeList;
-SizeList kernel_sizes(Arena *arena, const Kernel *kernel);
 /* An index as in that text. */
 void ix_print(FILE *out, const Program *program, const Kernel *kernel, const Ix *ix);
 /* The text of docs/ir.md: pseudo-code, one statement a line. */

@@ -4,7 +4,7 @@
 
 #include "base/diag.h"
 #include "base/pointer_map.h"
-#include "loops/loops.h"
+#include "loops/build.h"
 
 typedef enum TwinKind { TWIN_NONE, TWIN_BUFFER, TWIN_LOCAL } TwinKind;
 

@@ -2,7 +2,7 @@
 #ifndef TSR_LOOPS_WORK_H
 #define TSR_LOOPS_WORK_H
 
-#include "loops/loops.h"
+#include "loops/build.h"
 
 /* A size that the bound of a loop never passes: none is less (IX_MAX, of a beginning), none more
  * (IX_MIN, of an end). Of what is taken with that extreme any operand will do, of the other extreme

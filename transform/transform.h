@@ -14,7 +14,7 @@
 #define TSR_TRANSFORM_TRANSFORM_H
 
 #include "base/diag.h"
-#include "loops/loops.h"
+#include "loops/build.h"
 #include "schedule/schedule.h"
 
 typedef struct Transform {

@@ -8,6 +8,7 @@
 #include "base/held.h"
 #include "base/threefry.h"
 #include "codegen/interp.h"
+#include "loops/build.h"
 
 /* Filled with a pattern, so that what is read before it is written gives no zeros by luck; a
  * multiple of the alignment long, as aligned_alloc asks for. */

@@ -4,7 +4,7 @@
 #define TSR_TEST_SMALL_PROGRAM_H
 
 #include "codegen/codegen.h"
-#include "loops/loops.h"
+#include "loops/build.h"
 
 enum { LOOPS_MAX = 8 };
 
