@@ -144,6 +144,13 @@ SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 asan:
 	$(MAKE) B=$(B)/asan OPT='-O1 -g' SAN='$(SAN_FLAGS)' check
 
+# What threads share, under ThreadSanitizer: sessions at once, and the pool of libtsr.
+TSAN_UNITS = test_session test_base_trap test_pool
+tsan:
+	$(MAKE) B=$(B)/tsan OPT='-O1 -g1' SAN=-fsanitize=thread tsan-run
+tsan-run: $(addprefix $(B)/test/unit/,$(TSAN_UNITS))
+	@for test in $^; do TSAN_OPTIONS=die_after_fork=0 $$test || exit 1; done
+
 # The lines that the tests run, and the functions that none calls: build/coverage/report.txt.
 coverage:
 	-$(MAKE) B=$(B)/coverage OPT='-O0 -g' SAN='--coverage -DTSR_COVERAGE' check
@@ -153,10 +160,9 @@ coverage:
 # Bytes to shapes, and programs to loops, C and numbers: each half of FUZZ_SECONDS, from the kept corpus on.
 FUZZ_SECONDS = 60
 FUZZ_SAN     = address,undefined -fno-sanitize-recover=undefined
-FUZZ_SHAPES  = $(OBJ_base) $(OBJ_lexer) $(OBJ_grammar) $(OBJ_frontend) $(OBJ_infer)
 # All but what needs libgccjit, or other processes.
-FUZZ_LOOPS   = $(FUZZ_SHAPES) $(OBJ_reference) $(OBJ_tensor) $(OBJ_loops) $(OBJ_schedule) $(OBJ_transform) $(OBJ_lower) $(filter-out $(B)/verify/run.o,$(OBJ_verify)) \
-  $(filter-out $(B)/codegen/jit_% $(addprefix $(B)/codegen/,asm_text.o backends.o cache.o gccjit.o subprocess.o),$(OBJ_codegen)) \
+FUZZ_OBJ     = $(filter-out $(B)/verify/run.o $(B)/codegen/jit_% $(B)/driver/write.o $(B)/driver/jobs.o $(B)/driver/lists.o \
+  $(B)/driver/options.o $(addprefix $(B)/codegen/,asm_text.o backends.o cache.o gccjit.o subprocess.o),$(OBJ_all)) \
   $(B)/test/fuzz/programs.o
 fuzz_objs    = $(patsubst $(B)/%,$(B)/fuzz/%,$(1))
 $(B)/fuzz/gen/%.o: $(B)/gen/%.c | $(GEN_H)
@@ -165,8 +171,8 @@ $(B)/fuzz/gen/%.o: $(B)/gen/%.c | $(GEN_H)
 $(B)/fuzz/%.o: %.c | $(GEN_H)
 	@mkdir -p $(@D)
 	$(call say,CLANG)$(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -w -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -MMD -MP -c -o $@ $<
-$(B)/fuzz_shapes: $(call fuzz_objs,$(B)/test/fuzz/fuzz_shapes.o $(FUZZ_SHAPES))
-$(B)/fuzz_loops: $(call fuzz_objs,$(B)/test/fuzz/fuzz_loops.o $(FUZZ_LOOPS))
+$(B)/fuzz_shapes: $(call fuzz_objs,$(B)/test/fuzz/fuzz_shapes.o $(FUZZ_OBJ))
+$(B)/fuzz_loops: $(call fuzz_objs,$(B)/test/fuzz/fuzz_loops.o $(FUZZ_OBJ))
 $(B)/fuzz_%:
 	$(call say,LINK)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SAN) -o $@ $^ $(LIBS_B)
 FUZZ_OPTIONS = -max_total_time=$$(($(FUZZ_SECONDS) / 2)) -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=0
@@ -248,6 +254,7 @@ help:
 	@echo 'make check T=infer/rows   one folder, or the tests of a name'
 	@echo 'make check-fast  what takes two minutes: all but long runs of emitted code'
 	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
+	@echo 'make tsan       sessions on threads, and the thread pool, under ThreadSanitizer'
 	@echo 'make coverage   lines that the tests run, by folder, and functions that none calls'
 	@echo 'make fuzz       random programs to shapes, and to loops, C and numbers (FUZZ_SECONDS=60)'
 	@echo 'make bench      what is emitted against its peers (bench/README.md); make bench-peers installs them'
@@ -262,4 +269,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check check-fast check-bare check-models check-python wheel deps asan coverage fuzz bench bench-peers run fmt install uninstall help clean
+.PHONY: all units check check-fast check-bare check-models check-python wheel deps asan tsan tsan-run coverage fuzz bench bench-peers run fmt install uninstall help clean

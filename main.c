@@ -47,27 +47,23 @@ static void report(Client *c, const char *stage)
 }
 
 /* Runs the stages up to `last`, or to one with errors. */
-static SessionStatus run_stages(Client *c, int last)
+static void run_stages(Client *c, int last)
 {
-	SessionStatus status = SESSION_DONE;
 	double phase_ms = 0;
-	for (int i = 0; status == SESSION_DONE && i <= last; i++) {
+	for (int i = 0; i <= last; i++) {
 		const Stage *stage = &pipeline[i];
 		bool ends = i == last || strcmp(pipeline[i + 1].phase, stage->phase) != 0;
 		double start = now_ms();
-		status = session_run(c->session, stage->name);
-		if (status != SESSION_DONE)
-			break;
+		session_run(c->session, stage->name);
+		if (!session_has(c->session, stage->name) || session_failure(c->session)->kind)
+			return;
 		report(c, stage->name);
 		phase_ms += now_ms() - start;
 		if (ends && c->options.time_report)
 			list_phase(stderr, stage->phase, phase_ms);
 		phase_ms = ends ? 0 : phase_ms;
 		show(c, stage->name);
-		if (session_failure(c->session)->kind)
-			status = SESSION_FAILED;
 	}
-	return status;
 }
 
 static void compile(Client *c)
@@ -76,9 +72,10 @@ static void compile(Client *c)
 	Session *s = c->session;
 	Jobs jobs = jobs_plan(o, session_diags(s));
 	int last = jobs_last_stage(o, &jobs);
-	if (session_read(s, o->input) != SESSION_DONE || run_stages(c, last) != SESSION_DONE)
+	if (session_read(s, o->input) != SESSION_DONE)
 		return;
-	if (o->verify_run && last == pipeline_length - 1)
+	run_stages(c, last);
+	if (!session_diags(s)->nerrors && o->verify_run && last == pipeline_length - 1)
 		session_compare(s, stdout);
 	if (session_diags(s)->nerrors || session_failure(s)->kind || o->stop)
 		return;

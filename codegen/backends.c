@@ -4,11 +4,11 @@
 #include <string.h>
 
 const Backend backends[OUTPUT_KINDS] = {
-	[OUTPUT_SO] = {"so", ".so", OUTPUT_SO, gccjit_emit_so},
-	[OUTPUT_OBJ] = {"obj", ".o", OUTPUT_OBJ, gccjit_emit_obj},
-	[OUTPUT_ASM] = {"asm", ".s", OUTPUT_ASM, gccjit_emit_asm},
-	[OUTPUT_C] = {"c", ".c", OUTPUT_C, c_emit},
-	[OUTPUT_HEADER] = {"header", ".h", OUTPUT_HEADER, header_emit},
+	[OUTPUT_SO] = {"so", ".so", "shared object", OUTPUT_SO, gccjit_emit_so},
+	[OUTPUT_OBJ] = {"obj", ".o", "object file", OUTPUT_OBJ, gccjit_emit_obj},
+	[OUTPUT_ASM] = {"asm", ".s", "assembler text", OUTPUT_ASM, gccjit_emit_asm},
+	[OUTPUT_C] = {"c", ".c", "readable C", OUTPUT_C, c_emit},
+	[OUTPUT_HEADER] = {"header", ".h", "C header", OUTPUT_HEADER, header_emit},
 };
 
 const Backend *backend_named(const char *name)

@@ -54,6 +54,7 @@ typedef enum OutputKind {
 typedef struct Backend {
 	const char *name;   /* --emit=NAME */
 	const char *suffix; /* ".so" */
+	const char *makes;
 	OutputKind kind;
 	bool (*emit)(const Emit *emit); /* false after an error (in diags) */
 } Backend;

@@ -12,6 +12,10 @@ void list_stages(FILE *out)
 		fprintf(out, "%-12s %s\n", pipeline[i].name, pipeline[i].makes);
 	fprintf(out, "%-12s %s\n", "shapes:N", "the solution after stage N, 1 to 7");
 	fprintf(out, "%-12s %s\n", "all", "every stage");
+	fputs("\n--emit writes these too:\n", out);
+	for (int i = 0; i < OUTPUT_KINDS; i++)
+		fprintf(out, "%-12s %s\n", backends[i].name, backends[i].makes);
+	fprintf(out, "%-12s %s\n", "dot", "the tensor graph, for Graphviz");
 }
 
 void list_completion(FILE *out, Arena *arena, const char *shell)

@@ -145,25 +145,28 @@ typedef struct Question {
 	size_t len;
 } Question;
 
-static void run_stage(Session *s, const Stage *stage)
+/* A view is there whatever errors questions have added since its phase has run. */
+static bool run_stage(Session *s, const Stage *stage)
 {
-	if (!stage->run)
-		return;
+	if (!stage->run || s->stopped)
+		return !s->stopped;
 	stage->run(s);
 	diags_to_file(&s->diags, s->file);
 	if (s->diags.nerrors && s->options.repairs && s->ast && !s->tensors[0])
 		repairs_offer(s);
-	if (!s->diags.nerrors && stage->verify)
+	s->stopped = s->diags.nerrors > 0;
+	if (!s->stopped && stage->verify)
 		stage->verify(s);
+	return !s->stopped;
 }
 
 static void run_to(void *of)
 {
 	const Question *q = of;
 	int last = stage_index(q->name);
-	REQUIRE(last >= 0 && q->s->file);
-	for (; q->s->ran <= last && !q->s->diags.nerrors; q->s->ran += !q->s->diags.nerrors)
-		run_stage(q->s, &pipeline[q->s->ran]);
+	REQUIRE(last >= 0 && (q->s->file || q->s->diags.nerrors));
+	while (q->s->file && q->s->ran <= last && run_stage(q->s, &pipeline[q->s->ran]))
+		q->s->ran++;
 }
 
 SessionStatus session_run(Session *s, const char *stage)
@@ -195,10 +198,29 @@ const TensorProgram *session_tensors(const Session *s)
 	return last;
 }
 
+/* Has a later stage changed in place what this one has made? */
+static bool is_changed(const Session *s, int stage)
+{
+	if (stage < 0 || !pipeline[stage].passing)
+		return false;
+	int next = stage + 1;
+	while (!pipeline[next].run)
+		next++;
+	return s->ran > next;
+}
+
+/* Tokens and tree stand for any text, the rest for what is right. */
+static bool is_there(const Session *s, const char *stage)
+{
+	if (session_has(s, stage))
+		return !is_changed(s, stage_index(stage));
+	return (s->file && strcmp(stage, "tokens") == 0) || (s->ast && strcmp(stage, "ast") == 0);
+}
+
 /* Answers where the stage has run. */
 static bool ask(Question *q, const char *stage, void (*answer)(void *of))
 {
-	return session_has(q->s, stage) && session_guard(q->s, answer, q) != SESSION_FAILED;
+	return is_there(q->s, stage) && session_guard(q->s, answer, q) != SESSION_FAILED;
 }
 
 static void dump(void *of)

@@ -65,8 +65,8 @@ void session_close(Session *session);
 SessionStatus session_read(Session *session, const char *path);
 SessionStatus session_text(Session *session, const char *path, const char *text, size_t len);
 
-/* Runs the stages up to this one that have not run, each with its verifier. Errors end it after the stage that found
- * them. Requires: stage_index(stage) >= 0; the session has a program. */
+/* Runs the stages up to this one that have not run, each with its verifier. After a stage with errors none runs.
+ * Requires: stage_index(stage) >= 0; a program was given. */
 SessionStatus session_run(Session *session, const char *stage);
 /* Has the stage run, and found no error? */
 bool session_has(const Session *session, const char *stage);
@@ -77,8 +77,8 @@ bool session_has(const Session *session, const char *stage);
 Diags *session_diags(Session *session);
 /* kind is FAILURE_NONE unless the session has failed. */
 const Failure *session_failure(const Session *session);
-/* What stages have made so far; NULL: not yet, or errors prevented it. A tree or a graph that errors were found in is
- * there, for tools that look at incomplete programs: only its dump may be trusted. */
+/* What stages have made so far; NULL: not yet, or errors prevented it. Where errors were found in a tree or a graph it
+ * is there without what they concern, for tools that look at incomplete programs. */
 const Source *session_source(const Session *session);
 const AstFile *session_ast(const Session *session);
 const Graph *session_graph(const Session *session);
@@ -86,8 +86,9 @@ const Inference *session_inference(const Session *session);
 const TensorProgram *session_tensors(const Session *session); /* after the last pass that has run */
 const Program *session_program(const Session *session);
 
-/* Prints a stage (stage_index), `dot`, the graph for Graphviz, or what session_has a stage of. False, and nothing is
- * printed, where it has not run; also after a failure. */
+/* Prints a stage, `shapes:N` or `dot`, the graph for Graphviz. False, and nothing is printed, where it has not run
+ * without errors, which tokens and tree need not, or where a later stage has changed it in place; also after a
+ * failure. */
 bool session_dump(Session *session, const char *stage, FILE *out);
 /* The same as a string; NULL instead of false. *len, where not NULL, is its length. */
 const char *session_dump_text(Session *session, const char *stage, size_t *len);

@@ -10,7 +10,8 @@ struct Session {
 	Holder holder; /* of all below */
 	Failure failure;
 	SessionOptions options;
-	int ran; /* stages that ran without errors */
+	int ran;      /* stages that ran without errors */
+	bool stopped; /* the next one ran, and there were errors */
 	Arena *perm;
 	Symbols *symbols;
 	Sources sources;

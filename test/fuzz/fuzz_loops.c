@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/frontend.h"
-#include "infer/infer.h"
-#include "lower/lower.h"
+#include "base/held.h"
+#include "driver/session.h"
 #include "test/fuzz/programs.h"
 #include "verify/verify.h"
 
@@ -24,16 +23,10 @@ enum {
 
 typedef struct Fuzz {
 	Arena *arena;
-	Symbols *symbols;
-	Sources sources;
-	Diags diags;
-	uint32_t file;
 	const char *text;
-	Inference *inference;
+	size_t size;
+	SessionOptions options;
 	Choices choices;
-	Machine machine;
-	int64_t workspace;
-	Target target;
 	FILE *sink; /* what is printed is read by nobody */
 } Fuzz;
 
@@ -45,41 +38,27 @@ static uint64_t hash_of(const uint8_t *data, size_t size)
 	return hash;
 }
 
-/* ---- to shapes ---- */
-
-static bool infer_all(Fuzz *f, size_t size)
-{
-	static const Define fixed[] = {{"n", 5}, {"m", 16}};
-	FrontendOptions options = {.no_files = true, .defines = fixed};
-	options.ndefines = choose(&f->choices, 3);
-	Parse parse = {f->arena, f->symbols, &f->sources, &f->diags};
-	f->file = source_add(&f->sources, "program", f->text, size);
-	AstFile *ast = parse_file(&parse, f->file);
-	if (f->diags.nerrors)
-		return false;
-	Graph *graph = frontend_build(&parse, &f->sources, ast, &options);
-	if (f->diags.nerrors || graph->nodes.n > NODES_MOST)
-		return false;
-	f->inference = infer_run(graph, f->arena, &f->diags, NULL);
-	return f->inference != NULL;
-}
-
 /* ---- options ---- */
 
 static void choose_options(Fuzz *f)
 {
 	static const char *const processors[] = {"x86-64", "x86-64-v3", "x86-64-v4", "znver4"};
 	static const int64_t grains[] = {0, 1, 1, 100, GRAIN_DEFAULT};
-	f->target = (Target){.march = processors[choose(&f->choices, 4)],
+	static const Define fixed[] = {{"n", 5}, {"m", 16}};
+	SessionOptions *o = &f->options;
+	session_options_init(o);
+	o->frontend = (FrontendOptions){.no_files = true, .defines = fixed};
+	o->frontend.ndefines = choose(&f->choices, 3);
+	o->repairs = false;
+	o->memory = 0;
+	o->target = (Target){.march = processors[choose(&f->choices, 4)],
 			     .strict_fp = chance(&f->choices, 4),
 			     .fast_fp = chance(&f->choices, 4)};
-	f->machine = target_machine(f->target.march);
-	f->machine.grain = grains[choose(&f->choices, 5)];
-	f->machine.prepack = !chance(&f->choices, 4);
-	f->machine.pairs &= !f->target.strict_fp;
-	f->workspace = 256 << choose(&f->choices, 12);
+	o->grain = grains[choose(&f->choices, 5)];
+	o->no_prepack = chance(&f->choices, 4);
+	int64_t workspace = 256 << choose(&f->choices, 12);
 	if (chance(&f->choices, 8))
-		f->machine.max_workspace = &f->workspace;
+		o->max_workspace = workspace;
 }
 
 /* ---- schedules ---- */
@@ -105,28 +84,14 @@ static const char *changed(Fuzz *f, const char *schedule)
 	return text;
 }
 
-static Schedule *ask(Fuzz *f, const Program *program)
-{
-	char *dump = NULL;
-	size_t n = 0;
-	FILE *out = open_memstream(&dump, &n);
-	REQUIRE(out);
-	schedule_dump(out, program);
-	fclose(out);
-	const char *text = changed(f, dump);
-	free(dump);
-	uint32_t file = source_add(&f->sources, "schedule", text, strlen(text));
-	return schedule_parse(&f->sources, f->symbols, &f->diags, file, f->file, f->arena);
-}
-
 /* ---- programs ---- */
 
-static void write_c(Fuzz *f, const Program *program)
+static void write_c(Fuzz *f, Session *s)
 {
-	Emit emit = {.program = program,
+	Emit emit = {.program = session_program(s),
 		     .arena = f->arena,
-		     .diags = &f->diags,
-		     .target = &f->target,
+		     .diags = session_diags(s),
+		     .target = &f->options.target,
 		     .prefix = "m",
 		     .source = "program",
 		     .output = "/dev/null"};
@@ -134,60 +99,53 @@ static void write_c(Fuzz *f, const Program *program)
 	header_emit(&emit);
 }
 
-static void check_numbers(Fuzz *f, const Program *program)
+static void check_numbers(Fuzz *f, Session *s)
 {
-	char *report = NULL;
-	size_t n = 0;
-	FILE *out = open_memstream(&report, &n);
-	REQUIRE(out);
-	VerifyTask task = {.program = program,
-			   .inference = f->inference,
+	Text report = text_new();
+	VerifyTask task = {.program = session_program(s),
+			   .inference = session_inference(s),
 			   .arena = f->arena,
-			   .report = out,
+			   .report = report.out,
 			   .seed = 1,
-			   .fast = f->target.fast_fp,
+			   .fast = f->options.target.fast_fp,
 			   .steps_first = STEPS_FIRST,
 			   .steps_more = STEPS_MORE,
 			   .bytes = BYTES,
 			   .cells = CELLS};
 	bool right = verify_interpreter(&task);
-	fclose(out);
-	if (!right) {
-		fprintf(stderr, "%s\n-march=%s --grain=%lld\n%s", f->text, f->target.march,
-			(long long)f->machine.grain, report);
-		schedule_dump(stderr, program);
+	const char *text = text_take(report, f->arena, NULL);
+	if (right)
+		return;
+	fprintf(stderr, "%s\n-march=%s --grain=%lld\n%s", f->text, f->options.target.march,
+		(long long)f->options.grain, text);
+	session_dump(s, "schedule", stderr);
+	abort();
+}
+
+/* Compiles it; the schedule, changed, in f->arena, or NULL where there is none. */
+static const char *compile(Fuzz *f)
+{
+	const char *schedule = NULL;
+	Session *s = session_open(&f->options);
+	REQUIRE(s);
+	session_text(s, "program", f->text, f->size);
+	SessionStatus status = session_run(s, "graph");
+	if (status == SESSION_DONE && session_graph(s)->nodes.n <= NODES_MOST)
+		status = session_run(s, "loops");
+	if (session_has(s, "loops")) {
+		REQUIRE(session_dump(s, "loops", f->sink));
+		write_c(f, s);
+		if (session_diags(s)->nerrors == 0)
+			check_numbers(f, s);
+		if (session_diags(s)->nerrors == 0)
+			schedule = changed(f, session_dump_text(s, "schedule", NULL));
+	}
+	if (session_failure(s)->kind) {
+		failure_print(stderr, session_failure(s));
 		abort();
 	}
-	free(report);
-}
-
-static Program *lower(Fuzz *f, const Schedule *asked)
-{
-	Program *program =
-		lower_program(tensor_run_all(f->inference, f->arena), &f->sources, f->arena,
-			      &f->diags, &f->machine, asked);
-	REQUIRE((program != NULL) == (f->diags.nerrors == 0));
-	if (!program)
-		return NULL;
-	loops_verify(program);
-	loops_dump(f->sink, program);
-	write_c(f, program);
-	if (f->diags.nerrors == 0)
-		check_numbers(f, program);
-	return program;
-}
-
-static void lower_twice(Fuzz *f)
-{
-	infer_verify(f->inference, NULL);
-	choose_options(f);
-	Program *program = lower(f, NULL);
-	if (!program || f->diags.nerrors)
-		return;
-	Schedule *asked = ask(f, program);
-	if (f->diags.nerrors == 0)
-		lower(f, asked);
-	schedule_free(asked);
+	session_close(s);
+	return schedule;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -196,14 +154,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static FILE *sink;
 	if (!sink)
 		sink = fopen("/dev/null", "w");
-	Fuzz f = {.arena = arena_new(), .sink = sink, .choices = {hash_of(data, size)}};
+	Fuzz f = {.arena = arena_new(), .sink = sink, .choices = {hash_of(data, size)}, .size = size};
 	f.text = arena_strndup(f.arena, (const char *)data, size);
-	f.symbols = symbols_new();
-	sources_init(&f.sources, f.arena);
-	diags_init(&f.diags, f.arena, &f.sources);
-	if (infer_all(&f, size))
-		lower_twice(&f);
-	symbols_free(f.symbols);
+	choose_options(&f);
+	f.options.schedule_text = compile(&f);
+	if (f.options.schedule_text)
+		compile(&f);
 	arena_free(f.arena);
 	return 0;
 }
