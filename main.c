@@ -75,11 +75,12 @@ static void compile(Client *c)
 	if (session_read(s, o->input) != SESSION_DONE)
 		return;
 	run_stages(c, last);
-	if (!session_diags(s)->nerrors && o->verify_run && last == pipeline_length - 1)
+	if (!session_diags(s)->nerrors && o->verify_run && last == pipeline_length - 1) {
+		fflush(stdout);
 		session_compare(s, stdout);
+	}
 	if (session_diags(s)->nerrors || session_failure(s)->kind || o->stop)
 		return;
-	fflush(stdout);
 	jobs_run(o, s, &jobs);
 }
 
@@ -117,7 +118,8 @@ static int finish(const Client *c)
 	fflush(stderr);
 	int status = diags->nerrors > 0;
 	if ((fflush(stdout) != 0 || ferror(stdout)) && !status) {
-		fprintf(stderr, "tsrc: error: cannot write to standard output: %s\n", strerror(errno));
+		fprintf(stderr, "tsrc: error: cannot write to standard output: %s\n",
+			strerror(errno));
 		status = 1;
 	}
 	return status;

@@ -1,5 +1,5 @@
-/* Blocks carry their place in the list before them; for the rest there is a record each. Records are few and
- * short-lived: one is found from the newest on. */
+/* Blocks carry their place in the list before them; for the rest there is a record each. Records
+ * are few and short-lived: one is found from the newest on. */
 #include "base/held.h"
 
 #include <errno.h>

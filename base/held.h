@@ -1,5 +1,6 @@
-/* What is held beside arenas: blocks that grow, files, texts under construction, descriptors. Each is freed by its
- * own call as usual, and after a failure by the trap under which it was taken (base/trap.h). */
+/* What is held beside arenas: blocks that grow, files, texts under construction, descriptors. Each
+ * is freed by its own call as usual, and after a failure by the trap under which it was taken
+ * (base/trap.h). */
 #ifndef TSR_BASE_HELD_H
 #define TSR_BASE_HELD_H
 
@@ -19,11 +20,12 @@ FILE *held_file(FILE *file);
 /* As fclose. */
 int held_close(FILE *file);
 
-/* After a failure end(thing) is called, until held_drop has taken it back; that of two equal ones which was added
- * last. */
+/* After a failure end(thing) is called, until held_drop has taken it back; that of two equal ones
+ * which was added last. */
 void held_add(void (*end)(void *thing), void *thing);
 void held_drop(void (*end)(void *thing), void *thing);
-/* The same for a descriptor: held_fd returns it (below 0: nothing happens), held_fd_close is close. */
+/* The same for a descriptor: held_fd returns it (below 0: nothing happens), held_fd_close is
+ * close. */
 int held_fd(int fd);
 int held_fd_close(int fd);
 
@@ -34,7 +36,8 @@ typedef struct Text {
 } Text;
 
 Text text_new(void);
-/* What was printed, with a NUL behind it, in the arena; *len, where not NULL, is its length. The text is gone. */
+/* What was printed, with a NUL behind it, in the arena; *len, where not NULL, is its length. The
+ * text is gone. */
 char *text_take(Text text, Arena *arena, size_t *len);
 
 #endif

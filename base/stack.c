@@ -2,7 +2,6 @@
 #include "base/stack.h"
 
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -23,14 +22,15 @@ void stack_require(const char *program)
 	exit(1);
 }
 
-bool stack_enough(void)
+const char *stack_lowest(void)
 {
 	pthread_attr_t attr;
 	void *lowest = NULL;
 	size_t size;
 	if (pthread_getattr_np(pthread_self(), &attr) != 0)
-		return true;
-	bool known = pthread_attr_getstack(&attr, &lowest, &size) == 0;
+		return NULL;
+	if (pthread_attr_getstack(&attr, &lowest, &size) != 0)
+		lowest = NULL;
 	pthread_attr_destroy(&attr);
-	return !known || (uintptr_t)__builtin_frame_address(0) - (uintptr_t)lowest >= STACK_NEEDED;
+	return lowest;
 }

@@ -1,6 +1,6 @@
-/* The one instance of the hash tables of <stb/stb_ds.h>, which a trap frees; its arrays are not for use, because
- * arrfree frees what it does not own. The hash shifts bytes into the sign bit, which is meant: the declarations
- * keep the sanitizers from calling it a fault. */
+/* The one instance of the hash tables of <stb/stb_ds.h>, which a trap frees; its arrays are not
+ * for use, because arrfree frees what it does not own. The hash shifts bytes into the sign bit,
+ * which is meant: the declarations keep the sanitizers from calling it a fault. */
 #include <stddef.h>
 
 #include "base/arena.h"

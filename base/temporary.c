@@ -3,9 +3,9 @@
  * The list is changed with the signals held back, so the handler never sees half a change, and a
  * thing is made and listed in one step. The handler calls only what POSIX calls async-signal-safe,
  * and the system call that reads a directory. Children are ended before files are removed, so that
- * none appears afterwards. A fork inherits the list and is not its owner: it removes nothing. Several
- * threads may have things on the list: a lock is held while it changes. Whoever holds the lock holds
- * the signals back too, so a handler that waits for it waits for another thread.
+ * none appears afterwards. A fork inherits the list and is not its owner: it removes nothing.
+ * Several threads may have things on the list: a lock is held while it changes. Whoever holds the
+ * lock holds the signals back too, so a handler that waits for it waits for another thread.
  */
 #include "base/temporary.h"
 

@@ -1,5 +1,5 @@
-/* A trap is a place on its thread's stack to return to, and a mark in the holder's list: what was listed after the
- * mark belongs to the work. */
+/* A trap is a place on its thread's stack to return to, and a mark in the holder's list: what was
+ * listed after the mark belongs to the work. */
 #include "base/trap.h"
 
 #include <setjmp.h>
@@ -115,7 +115,8 @@ void failure_print(FILE *out, const Failure *failure)
 	bool bug = failure->kind == FAILURE_BUG;
 	fprintf(out, "tsrc: %s: %s\n", bug ? "bug" : "error", failure->text);
 	if (bug)
-		fputs("This is a fault of the compiler, not of your program: please report it.\n", out);
+		fputs("This is a fault of the compiler, not of your program: please report it.\n",
+		      out);
 }
 
 int failure_status(const Failure *failure) { return failure->kind == FAILURE_BUG ? 3 : 1; }

@@ -124,8 +124,9 @@ static void run_work(void *of)
 	work->status = work->run(work->arg);
 }
 
-/* Files that the parent, and other threads of it, are writing are theirs to flush: the child writes to its standard
- * streams alone, and leaves without exit handlers. A failure is its own too. */
+/* Files that the parent, and other threads of it, are writing are theirs to flush: the child
+ * writes to its standard streams alone, and leaves without exit handlers. A failure is its own
+ * too. */
 static _Noreturn void child_side(int out, int (*work)(void *arg), void *arg)
 {
 	int null = open("/dev/null", O_RDONLY);

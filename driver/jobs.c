@@ -93,10 +93,12 @@ Jobs jobs_plan(const Options *o, Diags *diags)
 /* The last of what the options want to see. */
 static int shown_stage(const Options *o)
 {
-	bool sizes = o->syntax_only || o->explain_shapes.n || o->explain_closed || o->verify || o->verbose;
+	bool sizes = o->syntax_only || o->explain_shapes.n || o->explain_closed || o->verify ||
+		     o->verbose;
 	int last = stage_index(sizes ? "proj" : "ast");
 	for (size_t i = 0; i < o->dump.n; i++) {
-		int stage = strcmp(o->dump.at[i], "all") == 0 ? pipeline_length - 1 : stage_index(o->dump.at[i]);
+		int stage = strcmp(o->dump.at[i], "all") == 0 ? pipeline_length - 1
+							      : stage_index(o->dump.at[i]);
 		if (stage < 0)
 			usage("stage for --dump", o->dump.at[i]);
 		last = stage > last ? stage : last;
@@ -108,7 +110,8 @@ int jobs_last_stage(const Options *o, const Jobs *jobs)
 {
 	int last = shown_stage(o);
 	for (size_t i = 0; i < jobs->n; i++) {
-		int stage = stage_index(strcmp(jobs->at[i].kind, "dot") == 0 ? "proj" : jobs->at[i].kind);
+		int stage = stage_index(strcmp(jobs->at[i].kind, "dot") == 0 ? "proj"
+									     : jobs->at[i].kind);
 		stage = stage < 0 ? pipeline_length - 1 : stage;
 		last = stage > last ? stage : last;
 	}
@@ -140,12 +143,16 @@ static bool write_job(const Options *o, Session *s, const Job *job)
 		return true;
 	double start = now_ms();
 	EmitReport report = {0};
+	const Backend *backend = backend_named(job->kind);
+	if (backend && backend->kind <= OUTPUT_ASM) /* stages were printed before it takes its time */
+		fflush(stdout);
 	SessionStatus status = session_write(s, job->kind, job->path, &report);
 	if (status == SESSION_FAILED)
 		return false;
 	if (o->verbose && report.cache_refused)
-		fprintf(stderr, "tsrc: the cache %s is not used: %s\n", o->session.cache_dir, report.cache_refused);
-	if (o->time_report && backend_named(job->kind)) {
+		fprintf(stderr, "tsrc: the cache %s is not used: %s\n", o->session.cache_dir,
+			report.cache_refused);
+	if (o->time_report && backend) {
 		fprintf(stderr, "%-12s %9.2f ms  %s\n", job->kind, now_ms() - start, job->path);
 		print_report(&report);
 	}
@@ -156,7 +163,8 @@ static bool write_deps(const Options *o, Session *s, const Jobs *jobs)
 {
 	const char *first = jobs->n ? jobs->at[0].path : default_output(o, ".so");
 	const char *path = o->deps_file ? o->deps_file : path_with_suffix(o->arena, first, ".d");
-	SessionDeps deps = {o->deps_targets.at, o->deps_targets.n, o->deps_user_only, o->deps_phony};
+	SessionDeps deps = {o->deps_targets.at, o->deps_targets.n, o->deps_user_only,
+			    o->deps_phony};
 	if (!deps.ntargets) {
 		deps.targets = &first;
 		deps.ntargets = 1;

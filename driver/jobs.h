@@ -9,12 +9,13 @@ typedef struct Job {
 } Job;
 typedef VEC(Job) Jobs;
 
-/* so, obj and c bring their header. Reports kinds that there are not yet; ends the process where a word is none. */
+/* so, obj and c bring their header. Reports kinds that there are not yet; ends the process where a
+ * word is none. */
 Jobs jobs_plan(const Options *options, Diags *diags);
 /* The last stage that the options and jobs need; ends the process where a word is no stage. */
 int jobs_last_stage(const Options *options, const Jobs *jobs);
-/* Writes all of them, or none after an error; says on stderr what -v, -### and --time-report ask for. Requires: the
- * stages that they show have run. */
+/* Writes all of them, or none after an error; says on stderr what -v, -### and --time-report ask
+ * for. Requires: the stages that they show have run. */
 void jobs_run(const Options *options, Session *session, const Jobs *jobs);
 
 double now_ms(void);

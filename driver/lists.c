@@ -25,17 +25,19 @@ void list_completion(FILE *out, Arena *arena, const char *shell)
 		stages = arena_printf(arena, "%s%s ", stages, pipeline[i].name);
 	for (int i = 0; i < OUTPUT_KINDS; i++)
 		kinds = arena_printf(arena, "%s%s ", kinds, backends[i].name);
-	const CompletionChoice choices[] = {{"--dump", arena_printf(arena, "%sall", stages)},
-					    {"--stop", stages},
-					    {"--emit", arena_printf(arena, "%sdot %s", kinds, stages)},
-					    {"--fp", "strict default fast"},
-					    {"--target", "cpu"},
-					    {"--verify", "run"},
-					    {"--completion", completion_shells},
-					    {"-fdiagnostics-color", "auto always never"},
-					    {"-fdiagnostics-format", "text json sarif"}};
+	const CompletionChoice choices[] = {
+		{"--dump", arena_printf(arena, "%sall", stages)},
+		{"--stop", stages},
+		{"--emit", arena_printf(arena, "%sdot %s", kinds, stages)},
+		{"--fp", "strict default fast"},
+		{"--target", "cpu"},
+		{"--verify", "run"},
+		{"--completion", completion_shells},
+		{"-fdiagnostics-color", "auto always never"},
+		{"-fdiagnostics-format", "text json sarif"}};
 	const CompletionCommand tsrc = {"", "", &options_argp};
-	const Completion whole = {"tsrc", "tsr", &tsrc, 1, choices, sizeof choices / sizeof choices[0]};
+	const Completion whole = {"tsrc", "tsr",   &tsrc,
+				  1,	  choices, sizeof choices / sizeof choices[0]};
 	completion_print(out, &whole, shell);
 }
 

@@ -190,7 +190,8 @@ static void set_color(Options *o, struct argp_state *state, const char *when)
 	else if (strcmp(when, "auto") == 0)
 		o->session.diag.color = !plain && isatty(STDERR_FILENO);
 	else
-		argp_error(state, "-fdiagnostics-color wants auto, always or never, not '%s'", when);
+		argp_error(state, "-fdiagnostics-color wants auto, always or never, not '%s'",
+			   when);
 }
 
 static void set_format(Options *o, struct argp_state *state, const char *format)
@@ -202,7 +203,8 @@ static void set_format(Options *o, struct argp_state *state, const char *format)
 	else if (strcmp(format, "sarif") == 0)
 		o->session.diag.format = DIAG_SARIF;
 	else
-		argp_error(state, "-fdiagnostics-format wants text, json or sarif, not '%s'", format);
+		argp_error(state, "-fdiagnostics-format wants text, json or sarif, not '%s'",
+			   format);
 }
 
 static const char *after(const char *text, const char *prefix)
@@ -343,11 +345,14 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_EXPLAIN_SHAPE: PUSH(o->arena, o->explain_shapes, arg); break;
 	case KEY_EXPLAIN_CLOSED: o->explain_closed = true; break;
 	case KEY_VERIFY: set_verify(o, state, arg); break;
-	case KEY_SHUFFLE: o->session.infer.shuffle = (uint64_t)number_arg(state, "--shuffle", arg); break;
+	case KEY_SHUFFLE:
+		o->session.infer.shuffle = (uint64_t)number_arg(state, "--shuffle", arg);
+		break;
 	case KEY_TIME_REPORT: o->time_report = true; break;
 	case KEY_COMPLETION:
 		if (!word_among(arg, completion_shells))
-			argp_error(state, "--completion knows %s, not '%s'", completion_shells, arg);
+			argp_error(state, "--completion knows %s, not '%s'", completion_shells,
+				   arg);
 		o->completion = arg;
 		break;
 	case 'v': o->verbose = true; break;
@@ -363,15 +368,17 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {{&cli_help_argp, 0, NULL, 0}, {0}};
-const struct argp options_argp = {option_table, parse_one, "FILE.tsr", doc_text, children, NULL, NULL};
+const struct argp options_argp = {option_table, parse_one, "FILE.tsr", doc_text,
+				  children,	NULL,	   NULL};
 
 /* ---- the words ---- */
 
 /* The options with one dash and several letters, as argp reads them. */
 static const char *as_long_option(const char *word)
 {
-	static const char *const spelled[][2] = {{"-MD", "--MD"},   {"-MMD", "--MMD"}, {"-MF", "--MF"},
-						 {"-MT", "--MT"},   {"-MP", "--MP"},   {"-###", "--dry-run"}};
+	static const char *const spelled[][2] = {{"-MD", "--MD"}, {"-MMD", "--MMD"},
+						 {"-MF", "--MF"}, {"-MT", "--MT"},
+						 {"-MP", "--MP"}, {"-###", "--dry-run"}};
 	for (size_t i = 0; i < sizeof spelled / sizeof spelled[0]; i++)
 		if (strcmp(word, spelled[i][0]) == 0)
 			return spelled[i][1];
@@ -389,7 +396,8 @@ static Words words_of(Arena *arena, int argc, char **argv)
 		exit(2);
 	}
 	for (int i = 0; i < argc; i++)
-		PUSH(arena, words, as_long_option(arena_strndup(arena, expanded[i], strlen(expanded[i]))));
+		PUSH(arena, words,
+		     as_long_option(arena_strndup(arena, expanded[i], strlen(expanded[i]))));
 	response_free(expanded);
 	PUSH(arena, words, NULL);
 	return words;

@@ -31,8 +31,8 @@ typedef struct Options {
 	bool list_stages;       /* --dump=help */
 } Options;
 
-/* Parses; on bad usage prints a message and ends the process with status 2; --help and --version end it with
- * 0. */
+/* Parses; on bad usage prints a message and ends the process with status 2; --help and --version
+ * end it with 0. */
 void options_parse(Options *options, Arena *arena, int argc, char **argv);
 /* What the command line may hold, for completion. */
 extern const struct argp options_argp;

@@ -32,8 +32,8 @@ const char *outputs_add(Outputs *outputs, const char *path)
 	return temp;
 }
 
-/* A device, or a pipe or socket that somebody reads from, else ENXIO: a compiler waits for nobody. What is written
- * waits as usual. */
+/* A device, or a pipe or socket that somebody reads from, else ENXIO: a compiler waits for nobody.
+ * What is written waits as usual. */
 static FILE *open_stream(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);

@@ -12,8 +12,14 @@ static void run_graph(Session *s)
 {
 	s->graph = frontend_build(&s->parse, &s->sources, s->ast, &s->options.frontend);
 }
-static void run_infer(Session *s) { s->inference = infer_run(s->graph, s->perm, &s->diags, &s->options.infer); }
-static void run_split(Session *s) { s->tensors[0] = tensor_run(tensor_program(s->inference, s->perm), 0); }
+static void run_infer(Session *s)
+{
+	s->inference = infer_run(s->graph, s->perm, &s->diags, &s->options.infer);
+}
+static void run_split(Session *s)
+{
+	s->tensors[0] = tensor_run(tensor_program(s->inference, s->perm), 0);
+}
 static void run_gather(Session *s) { s->tensors[1] = tensor_run(s->tensors[0], 1); }
 static void run_common(Session *s) { s->tensors[2] = tensor_run(s->tensors[1], 2); }
 
@@ -43,7 +49,8 @@ static Schedule *read_schedule(Session *s)
 		file = source_read(&s->sources, path, &why);
 	if (why)
 		diag(&s->diags, E0601, SPAN_NONE, "cannot read '%s': %s", path, why);
-	return file ? schedule_parse(&s->sources, s->symbols, &s->diags, file, s->file, s->perm) : NULL;
+	return file ? schedule_parse(&s->sources, s->symbols, &s->diags, file, s->file, s->perm)
+		    : NULL;
 }
 
 static void run_kernels(Session *s)
@@ -51,8 +58,8 @@ static void run_kernels(Session *s)
 	Machine machine = machine_of(s);
 	s->asked = read_schedule(s);
 	if (s->diags.nerrors == 0)
-		s->program = s->loops[0] = lower_kernels(s->tensors[TENSOR_PASSES - 1], &s->sources, s->perm,
-							 &s->diags, &machine, s->asked);
+		s->program = s->loops[0] = lower_kernels(s->tensors[TENSOR_PASSES - 1], &s->sources,
+							 s->perm, &s->diags, &machine, s->asked);
 }
 
 static void transform(Session *s, uint32_t pass)
@@ -110,30 +117,35 @@ static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[4]); 
 static void dump_schedule(FILE *out, Session *s) { schedule_dump(out, s->program); }
 static void dump_loops(FILE *out, Session *s) { loops_dump(out, s->program); }
 
-/* What is written of it in the end are the rows of backends[] (codegen/backends.c): so, obj, asm, c, header. */
+/* What is written of it in the end are the rows of backends[] (codegen/backends.c): so, obj, asm,
+ * c, header. */
 const Stage pipeline[] = {
-	{"tokens", "grammar", "tokens", NULL, NULL, dump_tokens, false},
-	{"ast", "grammar", "syntax tree", run_ast, NULL, dump_ast, false},
-	{"graph", "frontend", "tensor graph, names resolved", run_graph, verify_graph, dump_graph, false},
+	{"tokens", "grammar", "tokens", NULL, NULL, dump_tokens},
+	{"ast", "grammar", "syntax tree", run_ast, NULL, dump_ast},
+	{"graph", "frontend", "tensor graph, names resolved", run_graph, verify_graph, dump_graph},
 	{"constraints", "infer", "what the operations say about sizes", run_infer, verify_infer,
-	 dump_constraints, false},
-	{"shapes", "infer", "a size for every axis", NULL, NULL, dump_shapes, false},
-	{"guards", "infer", "what is checked when it runs", NULL, NULL, dump_guards, false},
-	{"proj", "infer", "an index map for every operand", NULL, NULL, dump_proj, false},
-	{"split", "tensor", "sums in two stages, products in pairs, operands written out", run_split, verify_split,
-	 dump_split, false},
-	{"gather", "tensor", "windows that are written as windows that are read", run_gather, verify_gather,
-	 dump_gather, false},
-	{"common", "tensor", "equal tensors as one", run_common, NULL, dump_common, false},
-	{"kernels", "lower", "loops for each operation, or for several", run_kernels, verify_program, dump_kernels, true},
-	{"fusion", "transform", "kernels over the same rows as one", run_fusion, verify_program, dump_fusion, true},
-	{"transpose", "transform", "copies across memory in tiles", run_transpose, verify_program, dump_transpose, true},
-	{"horizontal", "transform", "small kernels as one loop for threads", run_horizontal, verify_program,
-	 dump_horizontal, true},
-	{"parallel", "transform", "loops cut for threads", run_parallel, verify_program, dump_parallel, true},
-	{"schedule", "transform", "how each operation is computed", NULL, NULL, dump_schedule, false},
-	{"loops", "transform", "temporaries placed: loop nests, buffers and routines", run_memory, verify_loops,
-	 dump_loops, false},
+	 dump_constraints},
+	{"shapes", "infer", "a size for every axis", NULL, NULL, dump_shapes},
+	{"guards", "infer", "what is checked when it runs", NULL, NULL, dump_guards},
+	{"proj", "infer", "an index map for every operand", NULL, NULL, dump_proj},
+	{"split", "tensor", "sums in two stages, products in pairs, operands written out",
+	 run_split, verify_split, dump_split},
+	{"gather", "tensor", "windows that are written as windows that are read", run_gather,
+	 verify_gather, dump_gather},
+	{"common", "tensor", "equal tensors as one", run_common, NULL, dump_common},
+	{"kernels", "lower", "loops for each operation, or for several", run_kernels,
+	 verify_program, dump_kernels},
+	{"fusion", "transform", "kernels over the same rows as one", run_fusion, verify_program,
+	 dump_fusion},
+	{"transpose", "transform", "copies across memory in tiles", run_transpose, verify_program,
+	 dump_transpose},
+	{"horizontal", "transform", "small kernels as one loop for threads", run_horizontal,
+	 verify_program, dump_horizontal},
+	{"parallel", "transform", "loops cut for threads", run_parallel, verify_program,
+	 dump_parallel},
+	{"schedule", "transform", "how each operation is computed", NULL, NULL, dump_schedule},
+	{"loops", "transform", "temporaries placed: loop nests, buffers and routines", run_memory,
+	 verify_loops, dump_loops},
 };
 const int pipeline_length = sizeof pipeline / sizeof pipeline[0];
 

@@ -1,20 +1,18 @@
-/* The stages of a compilation, from text to loops, as a table. Each makes one data structure from the one before;
- * each can be verified and printed. `--dump`, `--stop`, `--emit`, `--time-report` and the completion know no other
- * list. */
+/* The stages of a compilation, from text to loops, as a table. Each makes one data structure from
+ * the one before; each can be verified and printed. `--dump`, `--stop`, `--emit`, `--time-report`
+ * and the completion know no other list. */
 #ifndef TSR_DRIVER_PIPELINE_H
 #define TSR_DRIVER_PIPELINE_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 typedef struct Session Session;
 
 typedef struct Stage {
 	const char *name, *phase, *makes;
-	void (*run)(Session *session);	     /* NULL: another view of what its phase makes */
+	void (*run)(Session *session);		/* NULL: another view of what its phase makes */
 	void (*verify)(const Session *session); /* a violation is a BUG; NULL: none */
 	void (*dump)(FILE *out, Session *session);
-	bool passing; /* the next stage changes it in place: it can be shown until then */
 } Stage;
 
 extern const Stage pipeline[];

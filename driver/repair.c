@@ -129,7 +129,8 @@ static Diags compile(const Session *s, Arena *arena, Symbols *symbols, const cha
 		if (diags.options.on[code] == 2)
 			diags.options.on[code] = 1;
 	Parse parse = {arena, symbols, sources, &diags};
-	uint32_t file = source_add(sources, source_at(&s->sources, s->file)->path, text, strlen(text));
+	uint32_t file =
+		source_add(sources, source_at(&s->sources, s->file)->path, text, strlen(text));
 	const AstFile *ast = parse_file(&parse, file);
 	const Graph *graph = NULL;
 	if (diags.nerrors == 0)
@@ -344,9 +345,9 @@ static uint32_t line_of(const Repairs *r, Span span)
 	return source_place(&r->s->sources, span.file, span.start).line;
 }
 
-/* Where all that mends the program stands in one other line, and is likely, the mistake is there: it
- * is the main place, and where it was found is the first note. An index outside its axis, relations
- * that never hold and what is not supported stay where they are. */
+/* Where all that mends the program stands in one other line, and is likely, the mistake is there:
+ * it is the main place, and where it was found is the first note. An index outside its axis,
+ * relations that never hold and what is not supported stay where they are. */
 static void move_to_repair(Repairs *r)
 {
 	const Span found = r->d->span;

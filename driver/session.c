@@ -1,7 +1,7 @@
 /* Sessions: every call that computes does so under a trap, whose holder is the session's.
  *
- * Invariant: the first `ran` stages have run without errors; `ran` is the whole pipeline at most. What a failed call
- * has taken is freed; pointers that it has not yet set are still NULL.
+ * Invariant: the first `ran` stages have run without errors; `ran` is the whole pipeline at most.
+ * What a failed call has taken is freed; pointers that it has not yet set are still NULL.
  */
 #include "driver/session.h"
 
@@ -26,14 +26,26 @@ void session_options_init(SessionOptions *options)
 	diag_options_init(&options->diag);
 }
 
+/* Is there as much left of this thread's stack as the deepest source takes? */
+static bool stack_fits(Session *s)
+{
+	if (s->thread != gettid()) {
+		s->thread = gettid();
+		s->stack_lowest = stack_lowest();
+	}
+	return !s->stack_lowest ||
+	       (const char *)__builtin_frame_address(0) - s->stack_lowest >= STACK_NEEDED;
+}
+
 SessionStatus session_guard(Session *s, void (*work)(void *arg), void *arg)
 {
 	if (s->failure.kind)
 		return SESSION_FAILED;
-	if (!stack_enough()) {
+	if (!stack_fits(s)) {
 		s->failure.kind = FAILURE_STACK;
 		snprintf(s->failure.text, sizeof s->failure.text,
-			 "the stack of this thread is too small: %d KiB are needed", STACK_NEEDED >> 10);
+			 "the stack of this thread is too small: %d KiB are needed",
+			 STACK_NEEDED >> 10);
 		return SESSION_FAILED;
 	}
 	if (!trap_run(&s->holder, work, arg, &s->failure))
@@ -177,7 +189,8 @@ SessionStatus session_run(Session *s, const char *stage)
 
 bool session_has(const Session *s, const char *stage)
 {
-	return strcmp(stage, "dot") == 0 ? session_has(s, "proj") : stage_index(stage) >= 0 && stage_index(stage) < s->ran;
+	return strcmp(stage, "dot") == 0 ? session_has(s, "proj")
+					 : stage_index(stage) >= 0 && stage_index(stage) < s->ran;
 }
 
 /* ---- questions ---- */
@@ -198,23 +211,11 @@ const TensorProgram *session_tensors(const Session *s)
 	return last;
 }
 
-/* Has a later stage changed in place what this one has made? */
-static bool is_changed(const Session *s, int stage)
-{
-	if (stage < 0 || !pipeline[stage].passing)
-		return false;
-	int next = stage + 1;
-	while (!pipeline[next].run)
-		next++;
-	return s->ran > next;
-}
-
 /* Tokens and tree stand for any text, the rest for what is right. */
 static bool is_there(const Session *s, const char *stage)
 {
-	if (session_has(s, stage))
-		return !is_changed(s, stage_index(stage));
-	return (s->file && strcmp(stage, "tokens") == 0) || (s->ast && strcmp(stage, "ast") == 0);
+	return session_has(s, stage) || (s->file && strcmp(stage, "tokens") == 0) ||
+	       (s->ast && strcmp(stage, "ast") == 0);
 }
 
 /* Answers where the stage has run. */
@@ -311,7 +312,8 @@ static void list_unshown(void *of)
 {
 	const Question *q = of;
 	IndexUses uses = bounds_unshown(q->s->perm, q->s->program);
-	fprintf(q->out, "tsrc: %zu of %zu indices are not shown to stay inside\n", uses.n, uses.total);
+	fprintf(q->out, "tsrc: %zu of %zu indices are not shown to stay inside\n", uses.n,
+		uses.total);
 	for (size_t i = 0; i < uses.n; i++)
 		bounds_print(q->out, q->s->program, &uses.at[i]);
 }

@@ -1,4 +1,5 @@
-/* A compilation that belongs to its caller: tsrc, tests and tools that stay, such as a language server.
+/* A compilation that belongs to its caller: tsrc, tests and tools that stay, such as a language
+ * server.
  *
  *   SessionOptions options;
  *   session_options_init(&options);
@@ -9,13 +10,15 @@
  *   diags_print(session_diags(s), stderr);               as data: session_diags(s)->list
  *   session_close(s);
  *
- * A session never ends the process, prints nothing but what it is asked for and leaves nothing behind. Several may
- * be open at once; one thread at a time may use each of them. What a session returns it owns, until it is closed.
- * What its caller's options point to must live as long.
+ * A session never ends the process, prints nothing but what it is asked for and leaves nothing
+ * behind. (Signals are the process's: one that writes into a pipe that its reader has left gets
+ * SIGPIPE.) Several may be open at once; one thread at a time may use each of them. What a session
+ * returns it owns, until it is closed. What its caller's options point to must live as long.
  *
- * Two kinds of failure: errors in the source are diagnostics, after which no further stage runs and what was made
- * before them can still be asked for. Where memory ends, or the compiler has a fault, the session itself has failed:
- * session_failure says why, and there is nothing left to do but to read its diagnostics and to close it.
+ * Two kinds of failure: errors in the source are diagnostics, after which no further stage runs
+ * and what was made before them can still be asked for. Where memory ends, or the compiler has a
+ * fault, the session itself has failed: session_failure says why, and there is nothing left to do
+ * but to read its diagnostics and to close it.
  */
 #ifndef TSR_DRIVER_SESSION_H
 #define TSR_DRIVER_SESSION_H
@@ -38,19 +41,19 @@ typedef struct SessionOptions {
 	const char *library;	  /* NULL: none */
 	InferOptions infer;
 	DiagOptions diag;
-	bool repairs; /* offers repairs of errors that were tried: costs up to some hundred compilations to shapes */
+	bool repairs; /* of errors, each tried: up to some hundred compilations to shapes */
 	Target target;
 	const char *prefix;	      /* of C names; NULL: the stem of the source's path */
 	const char *schedule;	      /* path of what is asked of schedules; NULL: nothing */
-	const char *schedule_text;    /* not NULL: what is asked, as text; `schedule` is its name in messages */
+	const char *schedule_text;    /* not NULL: that as text, `schedule` its name in messages */
 	int64_t grain, max_workspace; /* -1: the machine's; any */
 	bool checked, no_prepack;
 	const char *cache_dir; /* of compiled kernels; NULL: none */
 	size_t memory;	       /* bytes that the compilation may hold; 0: any */
 } SessionOptions;
 
-/* What tsrc does without options: warnings by default, -O2 for this machine, 4 GiB, repairs; no library, no
- * cache. */
+/* What tsrc does without options: warnings by default, -O2 for this machine, 4 GiB, repairs; no
+ * library, no cache. */
 void session_options_init(SessionOptions *options);
 
 /* ---- from source to a stage ---- */
@@ -60,13 +63,14 @@ Session *session_open(const SessionOptions *options);
 /* Discards what is not committed, frees everything. NULL does nothing. */
 void session_close(Session *session);
 
-/* The program, from a file ("-": standard input) or from memory (copied; `path` is its name, and imports beside it
- * are found there). A file that cannot be read is a diagnostic. Requires: the session has no program yet. */
+/* The program, from a file ("-": standard input) or from memory (copied; `path` is its name, and
+ * imports beside it are found there). A file that cannot be read is a diagnostic. Requires: the
+ * session has no program yet. */
 SessionStatus session_read(Session *session, const char *path);
 SessionStatus session_text(Session *session, const char *path, const char *text, size_t len);
 
-/* Runs the stages up to this one that have not run, each with its verifier. After a stage with errors none runs.
- * Requires: stage_index(stage) >= 0; a program was given. */
+/* Runs the stages up to this one that have not run, each with its verifier. After a stage with
+ * errors none runs. Requires: stage_index(stage) >= 0; a program was given. */
 SessionStatus session_run(Session *session, const char *stage);
 /* Has the stage run, and found no error? */
 bool session_has(const Session *session, const char *stage);
@@ -77,8 +81,9 @@ bool session_has(const Session *session, const char *stage);
 Diags *session_diags(Session *session);
 /* kind is FAILURE_NONE unless the session has failed. */
 const Failure *session_failure(const Session *session);
-/* What stages have made so far; NULL: not yet, or errors prevented it. Where errors were found in a tree or a graph it
- * is there without what they concern, for tools that look at incomplete programs. */
+/* What stages have made so far; NULL: not yet, or errors prevented it. Where errors were found in
+ * a tree or a graph it is there without what they concern, for tools that look at incomplete
+ * programs. */
 const Source *session_source(const Session *session);
 const AstFile *session_ast(const Session *session);
 const Graph *session_graph(const Session *session);
@@ -86,14 +91,14 @@ const Inference *session_inference(const Session *session);
 const TensorProgram *session_tensors(const Session *session); /* after the last pass that has run */
 const Program *session_program(const Session *session);
 
-/* Prints a stage, `shapes:N` or `dot`, the graph for Graphviz. False, and nothing is printed, where it has not run
- * without errors, which tokens and tree need not, or where a later stage has changed it in place; also after a
- * failure. */
+/* Prints a stage, `shapes:N` or `dot`, the graph for Graphviz. False, and nothing is printed, where
+ * it has not run without errors, which tokens and tree need not; also after a failure. */
 bool session_dump(Session *session, const char *stage, FILE *out);
 /* The same as a string; NULL instead of false. *len, where not NULL, is its length. */
 const char *session_dump_text(Session *session, const char *stage, size_t *len);
 
-/* Those below need stage `shapes`, or `loops`, and return false where it has not run, or after a failure. */
+/* Those below need stage `shapes`, or `loops`, and return false where it has not run, or after a
+ * failure. */
 /* How a size was derived. A name that there is not is a diagnostic. */
 bool session_explain_shape(Session *session, const char *name, FILE *out);
 bool session_explain_closed(Session *session, FILE *out);
@@ -104,9 +109,11 @@ bool session_unshown(Session *session, FILE *out);
 
 /* ---- outputs: all of them appear when they are committed, or none ---- */
 
-/* Makes a file of a kind: a back end's name, a stage or `dot`; "-" is standard output. The report, where not NULL, is
- * filled in by back ends. Requires: the stages that it shows have run, for back ends all. */
-SessionStatus session_write(Session *session, const char *kind, const char *path, EmitReport *report);
+/* Makes a file of a kind: a back end's name, a stage or `dot`; "-" is standard output. The report,
+ * where not NULL, is filled in by back ends. Requires: the stages that it shows have run, for back
+ * ends all. */
+SessionStatus session_write(Session *session, const char *kind, const char *path,
+			    EmitReport *report);
 
 /* The rule of dependencies, for make. */
 typedef struct SessionDeps {
@@ -118,8 +125,8 @@ typedef struct SessionDeps {
 SessionStatus session_write_deps(Session *session, const char *path, const SessionDeps *deps);
 /* Gives all that was written its names; nothing after errors. */
 SessionStatus session_commit(Session *session);
-/* Compares the back ends with the reference on random inputs: a line of report each, and a diagnostic where they
- * disagree. Requires: all stages have run. */
+/* Compares the back ends with the reference on random inputs: a line of report each, and a
+ * diagnostic where they disagree. Requires: all stages have run. */
 SessionStatus session_compare(Session *session, FILE *report);
 
 #endif

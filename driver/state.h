@@ -2,6 +2,8 @@
 #ifndef TSR_DRIVER_STATE_H
 #define TSR_DRIVER_STATE_H
 
+#include <sys/types.h>
+
 #include "driver/output.h"
 #include "driver/session.h"
 #include "transform/transform.h"
@@ -9,6 +11,8 @@
 struct Session {
 	Holder holder; /* of all below */
 	Failure failure;
+	pid_t thread;		  /* that the last call came from; 0: none */
+	const char *stack_lowest; /* of it */
 	SessionOptions options;
 	int ran;      /* stages that ran without errors */
 	bool stopped; /* the next one ran, and there were errors */
@@ -26,7 +30,7 @@ struct Session {
 	Schedule *asked;			     /* NULL: nothing is */
 	Program *loops[1 + TRANSFORM_PASSES];	     /* kernels, then what each pass makes */
 	Program *program;			     /* the last of them */
-	struct Module *module; /* what back ends share; NULL: none has run */
+	struct Module *module;			     /* what back ends share; NULL: none has run */
 	Outputs outputs;
 };
 

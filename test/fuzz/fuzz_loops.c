@@ -154,7 +154,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static FILE *sink;
 	if (!sink)
 		sink = fopen("/dev/null", "w");
-	Fuzz f = {.arena = arena_new(), .sink = sink, .choices = {hash_of(data, size)}, .size = size};
+	Fuzz f = {
+		.arena = arena_new(), .sink = sink, .choices = {hash_of(data, size)}, .size = size};
 	f.text = arena_strndup(f.arena, (const char *)data, size);
 	choose_options(&f);
 	f.options.schedule_text = compile(&f);

@@ -15,7 +15,8 @@ static uint64_t order_of(const uint8_t *data, size_t size)
 	return hash | 1;
 }
 
-/* As far as it goes; all that there is then is printed. A fault of the compiler is what is looked for. */
+/* As far as it goes; all that there is then is printed. A fault of the compiler is what is looked
+ * for. */
 static void run_to(const char *stage, uint64_t order, const char *text, size_t len, FILE *out)
 {
 	SessionOptions options;
@@ -23,13 +24,14 @@ static void run_to(const char *stage, uint64_t order, const char *text, size_t l
 	options.frontend.no_files = true;
 	options.repairs = false;
 	options.memory = 0;
-	options.infer.shuffle = order; /* with an order given, infer_run itself holds the two results against each other */
+	options.infer.shuffle = order; /* given one, infer_run compares the two results */
 	Session *s = session_open(&options);
 	REQUIRE(s);
 	session_text(s, "program", text, len);
 	SessionStatus status = session_run(s, stage);
 	for (int i = 0; i < pipeline_length; i++)
-		REQUIRE(!session_has(s, pipeline[i].name) || session_dump(s, pipeline[i].name, out));
+		REQUIRE(!session_has(s, pipeline[i].name) ||
+			session_dump(s, pipeline[i].name, out));
 	session_dump(s, "ast", out);
 	session_explain_closed(s, out);
 	diags_print(session_diags(s), out);

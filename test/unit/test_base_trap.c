@@ -167,8 +167,9 @@ static void each_thread_has_its_own(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_failure_frees_what_was_taken), cmocka_unit_test(what_is_left_is_the_holders),
-		cmocka_unit_test(traps_nest), cmocka_unit_test(each_thread_has_its_own)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(a_failure_frees_what_was_taken),
+					   cmocka_unit_test(what_is_left_is_the_holders),
+					   cmocka_unit_test(traps_nest),
+					   cmocka_unit_test(each_thread_has_its_own)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
