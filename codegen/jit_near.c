@@ -15,6 +15,7 @@
 #include "codegen/gaps.h"
 #include "codegen/jit_kernel.h"
 #include "codegen/jit_math.h"
+#include "loops/build.h"
 
 enum { STRIP = 512, LEAST_TRIPS = 32 };
 

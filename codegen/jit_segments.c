@@ -6,6 +6,7 @@
  * Such a local gets a variable for each row and segment; any other is an array in memory.
  */
 #include "codegen/jit_segments.h"
+#include "loops/build.h"
 
 enum { SEGMENTS_MAX = 1024 };
 

@@ -16,6 +16,7 @@
 #include "codegen/jit_fused.h"
 #include "codegen/jit_lanes.h"
 #include "codegen/jit_simd.h"
+#include "loops/build.h"
 
 /* ---- variables ---- */
 

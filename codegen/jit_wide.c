@@ -10,6 +10,7 @@
 #include "codegen/jit_segments.h"
 #include "codegen/gaps.h"
 #include "codegen/jit_lanes.h"
+#include "loops/build.h"
 
 enum { LEAST_TRIPS = 4 };
 

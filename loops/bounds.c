@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 #include "loops/bounds_walk.h"
+#include "loops/build.h"
 
 /* How many indices a statement has, all shown, by the hash of it and its scope. */
 typedef struct ShownStmt {
