@@ -302,6 +302,27 @@ static void set_output(Options *o, struct argp_state *state, const char *arg)
 	o->output = arg;
 }
 
+static void set_completion(Options *o, struct argp_state *state, const char *arg)
+{
+	if (!word_among(arg, completion_shells))
+		argp_error(state, "--completion knows %s, not '%s'", completion_shells, arg);
+	o->completion = arg;
+}
+
+/* Options of the rule of dependencies. */
+static error_t parse_deps(Options *o, int key, const char *arg)
+{
+	switch (key) {
+	case KEY_MD: o->deps = true; break;
+	case KEY_MMD: o->deps = o->deps_user_only = true; break;
+	case KEY_MF: o->deps_file = arg; break;
+	case KEY_MT: PUSH(o->arena, o->deps_targets, arg); break;
+	case KEY_MP: o->deps_phony = true; break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	Options *o = state->input;
@@ -332,11 +353,6 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_SCHEDULE: o->session.schedule = arg; break;
 	case 'I': PUSH(o->arena, o->include_dirs, arg); break;
 	case 'D': set_define(o, state, arg); break;
-	case KEY_MD: o->deps = true; break;
-	case KEY_MMD: o->deps = o->deps_user_only = true; break;
-	case KEY_MF: o->deps_file = arg; break;
-	case KEY_MT: PUSH(o->arena, o->deps_targets, arg); break;
-	case KEY_MP: o->deps_phony = true; break;
 	case 'W':
 		if (!diag_set_warning(&o->session.diag, arg))
 			argp_error(state, "unknown warning -W%s", arg);
@@ -349,12 +365,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		o->session.infer.shuffle = (uint64_t)number_arg(state, "--shuffle", arg);
 		break;
 	case KEY_TIME_REPORT: o->time_report = true; break;
-	case KEY_COMPLETION:
-		if (!word_among(arg, completion_shells))
-			argp_error(state, "--completion knows %s, not '%s'", completion_shells,
-				   arg);
-		o->completion = arg;
-		break;
+	case KEY_COMPLETION: set_completion(o, state, arg); break;
 	case 'v': o->verbose = true; break;
 	case KEY_DRY_RUN: o->dry_run = true; break;
 	case ARGP_KEY_ARG: set_input(o, state, arg); break;
@@ -362,7 +373,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		if (!o->input && !o->explain && !o->completion && !o->list_stages)
 			argp_error(state, "no source file");
 		break;
-	default: return ARGP_ERR_UNKNOWN;
+	default: return parse_deps(o, key, arg);
 	}
 	return 0;
 }
