@@ -24,7 +24,8 @@ FOLDERS  = base lexer grammar frontend infer reference tensor loops schedule tra
 GENERATED_LEXER   = $(B)/gen/lexer.o
 GENERATED_GRAMMAR = $(B)/gen/grammar.o
 
-srcs     = $(wildcard $(1)/*.c)
+# of a folder and of the folders in it
+srcs     = $(wildcard $(1)/*.c $(1)/*/*.c)
 objs     = $(patsubst %.c,$(B)/%.o,$(call srcs,$(1)))
 OBJ_base     := $(call objs,base)
 OBJ_lexer    := $(call objs,lexer) $(patsubst lexer/%.re,$(B)/gen/%.o,$(wildcard lexer/*.re))

@@ -30,6 +30,7 @@ void list_completion(FILE *out, Arena *arena, const char *shell)
 		{"--stop", stages},
 		{"--emit", arena_printf(arena, "%sdot %s", kinds, stages)},
 		{"--fp", "strict default fast"},
+		{"--policy", "default none"},
 		{"--target", "cpu"},
 		{"--verify", "run"},
 		{"--completion", completion_shells},

@@ -35,6 +35,7 @@ enum {
 	KEY_GRAIN,
 	KEY_MAX_WORKSPACE,
 	KEY_SCHEDULE,
+	KEY_POLICY,
 	KEY_NO_PREPACK,
 	KEY_CHECKED,
 	KEY_NO_CACHE,
@@ -66,6 +67,8 @@ static const struct argp_option option_table[] = {
 	 "Operations worth a thread's while (default 131072; 0: one thread only)", 2},
 	{"schedule", KEY_SCHEDULE, "FILE.sched", 0,
 	 "Compute kernels as FILE says; --dump=schedule prints such a file", 2},
+	{"policy", KEY_POLICY, "default|none", 0,
+	 "none: compile the loops of --dump=naive as they are, correct and slow", 2},
 	{"max-workspace", KEY_MAX_WORKSPACE, "N[K|M|G]", 0,
 	 "Fail where a routine needs more bytes of workspace", 2},
 	{"checked", KEY_CHECKED, NULL, 0,
@@ -264,6 +267,13 @@ static void set_fp(Options *o, struct argp_state *state, const char *arg)
 	o->session.target.fast_fp = arg[0] == 'f';
 }
 
+static void set_policy(Options *o, struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "default") != 0 && strcmp(arg, "none") != 0)
+		argp_error(state, "--policy wants default or none, not '%s'", arg);
+	o->session.no_policy = arg[0] == 'n';
+}
+
 static void set_input(Options *o, struct argp_state *state, const char *arg)
 {
 	if (o->input)
@@ -351,6 +361,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_CACHE_DIR: o->session.cache_dir = arg; break;
 	case KEY_MAX_WORKSPACE: o->session.max_workspace = bytes_arg(state, arg); break;
 	case KEY_SCHEDULE: o->session.schedule = arg; break;
+	case KEY_POLICY: set_policy(o, state, arg); break;
 	case 'I': PUSH(o->arena, o->include_dirs, arg); break;
 	case 'D': set_define(o, state, arg); break;
 	case 'W':

@@ -6,6 +6,7 @@
 #include "driver/state.h"
 #include "loops/bounds.h"
 #include "lower/lower.h"
+#include "lower/naive/naive.h"
 
 static void run_ast(Session *s) { s->ast = parse_file(&s->parse, s->file); }
 static void run_graph(Session *s)
@@ -53,18 +54,50 @@ static Schedule *read_schedule(Session *s)
 		    : NULL;
 }
 
+const Program *session_naive(Session *s)
+{
+	Machine machine = machine_of(s);
+	if (!s->naive) {
+		s->naive = naive_kernels(s->tensors[TENSOR_PASSES - 1], &s->sources, s->perm,
+					 &s->diags, &machine);
+		if (s->naive)
+			loops_verify_grammar(s->naive);
+	}
+	return s->naive;
+}
+
+/* Else they are made where somebody asks for them. */
+static void run_naive(Session *s)
+{
+	if (s->options.no_policy && (s->options.schedule || s->options.schedule_text))
+		diag(&s->diags, E0608, SPAN_NONE,
+		     "--policy=none does not take a schedule yet: '%s'",
+		     s->options.schedule ? s->options.schedule : "schedule");
+	else if (s->options.no_policy)
+		session_naive(s);
+}
+
 static void run_kernels(Session *s)
 {
 	Machine machine = machine_of(s);
+	if (s->options.no_policy) {
+		s->program = s->loops[0] = s->naive;
+		return;
+	}
 	s->asked = read_schedule(s);
 	if (s->diags.nerrors == 0)
 		s->program = s->loops[0] = lower_kernels(s->tensors[TENSOR_PASSES - 1], &s->sources,
 							 s->perm, &s->diags, &machine, s->asked);
 }
 
+/* Without a policy memory is all that is chosen. */
 static void transform(Session *s, uint32_t pass)
 {
-	s->program = s->loops[1 + pass] = transform_run(pass, s->program, s->asked, &s->diags);
+	if (s->options.no_policy && pass + 1 < TRANSFORM_PASSES)
+		s->loops[1 + pass] = s->program;
+	else
+		s->program = s->loops[1 + pass] =
+			transform_run(pass, s->program, s->asked, &s->diags);
 }
 static void run_fusion(Session *s) { transform(s, 0); }
 static void run_transpose(Session *s) { transform(s, 1); }
@@ -73,6 +106,8 @@ static void run_horizontal(Session *s) { transform(s, 2); }
 static void run_parallel(Session *s)
 {
 	transform(s, 3);
+	if (s->options.no_policy)
+		return;
 	lower_finish(s->program, s->asked, &s->diags);
 	schedule_free(s->asked);
 }
@@ -102,6 +137,12 @@ static void dump_proj(FILE *out, Session *s) { infer_dump_proj(out, s->inference
 static void dump_split(FILE *out, Session *s) { tensor_dump(out, s->tensors[0]); }
 static void dump_gather(FILE *out, Session *s) { tensor_dump(out, s->tensors[1]); }
 static void dump_common(FILE *out, Session *s) { tensor_dump(out, s->tensors[2]); }
+static void dump_naive(FILE *out, Session *s)
+{
+	const Program *naive = session_naive(s);
+	if (naive)
+		loops_dump(out, naive);
+}
 static void dump_kernels(FILE *out, Session *s) { loops_dump(out, s->loops[0]); }
 static void dump_pass(FILE *out, const Program *program)
 {
@@ -133,6 +174,7 @@ const Stage pipeline[] = {
 	{"gather", "tensor", "windows that are written as windows that are read", run_gather,
 	 verify_gather, dump_gather},
 	{"common", "tensor", "equal tensors as one", run_common, NULL, dump_common},
+	{"naive", "lower", "unscheduled loops of each operation", run_naive, NULL, dump_naive},
 	{"kernels", "lower", "loops for each operation, or for several", run_kernels,
 	 verify_program, dump_kernels},
 	{"fusion", "transform", "kernels over the same rows as one", run_fusion, verify_program,

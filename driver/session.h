@@ -46,6 +46,7 @@ typedef struct SessionOptions {
 	const char *prefix;	      /* of C names; NULL: the stem of the source's path */
 	const char *schedule;	      /* path of what is asked of schedules; NULL: nothing */
 	const char *schedule_text;    /* not NULL: that as text, `schedule` its name in messages */
+	bool no_policy; /* compiles the loops of stage `naive` as they are; takes no schedule */
 	int64_t grain, max_workspace; /* -1: the machine's; any */
 	bool checked, no_prepack;
 	const char *cache_dir; /* of compiled kernels; NULL: none */

@@ -116,8 +116,16 @@ SessionStatus session_commit(Session *s) { return session_guard(s, commit, s); }
 static void compare(void *of)
 {
 	const Writing *w = of;
-	Emit emit = emit_of(w->s);
-	verify_run(&emit, w->s->inference, w->out, 1);
+	Session *s = w->s;
+	Emit emit = emit_of(s);
+	const Program *naive = s->options.no_policy ? NULL : session_naive(s);
+	if (naive) {
+		Program any = *naive;
+		any.machine.max_workspace = NULL;
+		naive = transform_run(TRANSFORM_PASSES - 1, &any, NULL, &s->diags);
+		loops_verify(naive);
+	}
+	verify_run(&emit, naive, s->inference, w->out, 1);
 }
 
 SessionStatus session_compare(Session *s, FILE *report)

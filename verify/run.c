@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/temporary.h"
@@ -18,6 +19,8 @@
 #include "codegen/subprocess.h"
 #include "runtime/tsr.h"
 #include "verify/case.h"
+
+enum { NAIVE_STEPS = 1 << 16 }; /* of the reference, for a call */
 
 static const char no_memory[] = "there is not enough memory";
 
@@ -194,6 +197,45 @@ static void judge_all(const VerifyCase *c, void *of)
 	judge(&call, &call.v->c);
 }
 
+/* ---- unscheduled loops ---- */
+
+typedef struct NaiveCalls {
+	const Emit *emit;
+	uint32_t ncalls; /* compared with the reference */
+	bool wrong;
+} NaiveCalls;
+
+static void count_naive(const VerifyCase *c, void *of)
+{
+	NaiveCalls *calls = of;
+	calls->ncalls += c->expected && c->result;
+	calls->wrong |= c->wrong;
+	if (c->wrong)
+		diag(calls->emit->diags, E0521, SPAN_NONE,
+		     "the unscheduled loops of %s disagree with the reference",
+		     c->before->routine->name);
+}
+
+/* The calls of few steps, in the interpreter; what is said of them is shown where one is wrong. */
+static void verify_naive(const VerifyTask *like, const Program *naive, const Emit *emit)
+{
+	VerifyTask task = *like;
+	NaiveCalls calls = {.emit = emit};
+	char *text = NULL;
+	size_t n = 0;
+	task.program = naive;
+	task.steps_first = task.steps_more = NAIVE_STEPS;
+	task.report = open_memstream(&text, &n);
+	REQUIRE(task.report);
+	verify_cases(&task, count_naive, &calls);
+	fclose(task.report);
+	if (calls.wrong)
+		fputs(text, like->report);
+	fprintf(like->report, "unscheduled loops: %s the reference in %u calls\n",
+		calls.wrong ? "DIFFER from" : "agree with", calls.ncalls);
+	free(text);
+}
+
 /* ---- the whole ---- */
 
 /* Sums in another order differ by 1e-5; where they are rounded to bf16 or f16, by a few of its
@@ -212,7 +254,8 @@ static double tolerance(const Emit *emit)
 	return most;
 }
 
-void verify_run(const Emit *emit, const Inference *inference, FILE *report, uint64_t seed)
+void verify_run(const Emit *emit, const Program *naive, const Inference *inference, FILE *report,
+		uint64_t seed)
 {
 	Verify v = {.emit = emit, .report = report, .tolerance = tolerance(emit)};
 	VerifyTask task = {.program = emit->program,
@@ -225,6 +268,8 @@ void verify_run(const Emit *emit, const Inference *inference, FILE *report, uint
 			   .steps_more = 1 << 19,
 			   .bytes = 1 << 29,
 			   .cells = 1 << 24};
+	if (naive)
+		verify_naive(&task, naive, emit);
 	v.dir = temporary_dir();
 	if (!v.dir) {
 		diag(emit->diags, E0501, SPAN_NONE, "cannot make a temporary directory: %s",

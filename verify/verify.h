@@ -7,8 +7,12 @@
 
 /* Runs every routine on random inputs through the reference, the interpreter and every back end
  * that this machine can run: one line of report each, and a diagnostic where they disagree. What
- * takes more steps or memory than it may is left out, and the report says so. */
-void verify_run(const Emit *emit, const Inference *inference, FILE *report, uint64_t seed);
+ * takes more steps or memory than it may is left out, and the report says so. `naive`: the
+ * unscheduled loops of the same tensor program, of which small calls are interpreted and held
+ * against the reference too; one line, and what is wrong. NULL: they are the program, or there are
+ * none. */
+void verify_run(const Emit *emit, const Program *naive, const Inference *inference, FILE *report,
+		uint64_t seed);
 
 /* What a program is held against, and how much may be done for that. */
 typedef struct VerifyTask {

@@ -158,6 +158,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.arena = arena_new(), .sink = sink, .choices = {hash_of(data, size)}, .size = size};
 	f.text = arena_strndup(f.arena, (const char *)data, size);
 	choose_options(&f);
+	/* Unscheduled, as the compiler chooses, and as it is asked to. */
+	f.options.no_policy = true;
+	compile(&f);
+	f.options.no_policy = false;
 	f.options.schedule_text = compile(&f);
 	if (f.options.schedule_text)
 		compile(&f);

@@ -255,7 +255,7 @@ def wrong_way(model, way, rng, folder):
     source, path = os.path.join(folder, "m.tsr"), os.path.join(folder, way + ".so")
     runs = range(RUNS if model.dims else 1)
     options = ["-O1", "-march=" + rng.choice(CPUS), "--grain=%d" % rng.choice([1, 1, 200, 20000])]
-    options += [rng.choice(["--no-prepack", "--fp=strict"])] if rng.random() < 0.25 else []
+    options += [rng.choice(["--no-prepack", "--fp=strict", "--policy=none"])] if rng.random() < 0.25 else []
     if way == "fixed":
         runs = [rng.choice(runs)]
         options += ["-D%s=%d" % (name, axis.sizes[runs[0]]) for name, axis in model.dims.items()]

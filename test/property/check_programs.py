@@ -13,6 +13,8 @@ from runner import tsrc
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lit", "numbers", "Inputs"))
 from tsrlib import DTYPES, CompileError, Model  # noqa: E402
 
+UNSCHEDULED = 4  # of so many programs one is compiled without a schedule too
+
 
 def shown_shapes(program, *options):
     """The shapes by name, and what is wrong with the run."""
@@ -52,9 +54,9 @@ def wrong_fixed(program):
     return None
 
 
-def wrong_numbers(program):
+def wrong_numbers(program, *options):
     try:
-        model = Model(program.text, ["-O1"])
+        model = Model(program.text, ["-O1", *options])
     except CompileError as error:
         return str(error)
     taken = re.findall(r"\w+(?=[,)])", re.search(r"int m_forward\(.*", model.header).group())
@@ -89,7 +91,8 @@ def main():
         program = Generator(trial).program()
         verify = tsrc(program.text, "--verify")
         wrong = (wrong_shapes(program) or wrong_fixed(program) or (verify.returncode and verify.stderr)
-                 or (numbers and wrong_numbers(program)))
+                 or (numbers and wrong_numbers(program))
+                 or (numbers and trial % UNSCHEDULED == 0 and wrong_numbers(program, "--policy=none")))
         if wrong:
             failures += 1
             print("seed %d\n%s%s\n" % (trial, program.text, wrong))

@@ -12,6 +12,8 @@
 
 #include "base/element.h"
 #include "lower/lower.h"
+#include "lower/naive/naive.h"
+#include "transform/transform.h"
 
 /* ---- graphs ---- */
 
@@ -82,15 +84,27 @@ void small_routine(Small *s, uint32_t noutputs, const NodeId *outputs)
 	PUSH(s->arena, s->graph.files, path);
 }
 
+static const Machine machine = {.vector_bytes = 64, .registers = 32};
+
 const Program *small_lower(Small *s, uint32_t noutputs, const NodeId *outputs)
 {
 	small_routine(s, noutputs, outputs);
-	static const Machine machine = {.vector_bytes = 64, .registers = 32};
 	const Program *program =
 		lower_program(tensor_run_all(&s->inference, s->arena), &s->sources, s->arena,
 			      &s->diags, &machine, NULL);
 	if (program)
 		loops_verify(program);
+	return program;
+}
+
+const Program *small_naive(Small *s, uint32_t noutputs, const NodeId *outputs)
+{
+	small_routine(s, noutputs, outputs);
+	const Program *program = naive_kernels(tensor_run_all(&s->inference, s->arena), &s->sources,
+					       s->arena, &s->diags, &machine);
+	assert_non_null(program);
+	program = transform_run(TRANSFORM_PASSES - 1, program, NULL, &s->diags);
+	loops_verify(program);
 	return program;
 }
 

@@ -21,6 +21,8 @@ NodeId small_named(Small *s, NodeId id, const char *text);
 void small_routine(Small *s, uint32_t noutputs, const NodeId *outputs);
 /* `forward` with every input leaf, these outputs, and every node in order; NULL after an error. */
 const Program *small_lower(Small *s, uint32_t noutputs, const NodeId *outputs);
+/* The same as unscheduled loops. */
+const Program *small_naive(Small *s, uint32_t noutputs, const NodeId *outputs);
 
 const char *lowered_dump(Small *s, const Program *program);
 /* The text of one kernel, from its head. */

@@ -8,7 +8,7 @@ import tempfile
 
 import numpy as np
 
-from tsrlib import TSRC, Model, check
+from tsrlib import OPTIONS, TSRC, Model, check
 
 
 def rows_of(text):
@@ -56,7 +56,7 @@ def run_group(group, inputs, cases):
         source = os.path.join(directory, "m.tsr")
         with open(source, "w", encoding="utf8") as out:
             out.write(text)
-        run = subprocess.run([TSRC, "--verify=run", source], capture_output=True, text=True)
+        run = subprocess.run([TSRC, "--verify=run", *OPTIONS, source], capture_output=True, text=True)
         if run.returncode != 0:
             print("%s: %s%s" % (group, run.stdout, run.stderr))
             sys.exit(1)

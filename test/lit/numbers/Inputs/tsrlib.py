@@ -1,5 +1,6 @@
 """Compiles a program with tsrc and calls its `forward` through ctypes, as a Python user would. With THREADS=N in the
-environment every loop that can be is cut into chunks, which a pool of N threads runs. Every array ends where the next
+environment every loop that can be is cut into chunks, which a pool of N threads runs; with OPTIONS=... all programs have
+those. Every array ends where the next
 page is closed, so that a touch of what lies behind one ends the process."""
 import ctypes
 import os
@@ -13,6 +14,7 @@ import numpy as np
 from guard import guarded, placed
 
 TSRC = os.environ.get("TSRC", "tsrc")
+OPTIONS = os.environ.get("OPTIONS", "").split()
 THREADS = int(os.environ.get("THREADS", "0"))
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "f16": np.float16, "bf16": np.uint16, "i8": np.int8,
           "u8": np.uint8}
@@ -41,7 +43,7 @@ def pool_call(threads):
 
 def compile_text(text, options=()):
     """Returns (path of the .so, text of the header)."""
-    options = [*options, "--grain=1"] if THREADS else options
+    options = [*options, *OPTIONS, *["--grain=1"] * (THREADS > 0)]
     directory = tempfile.mkdtemp(dir=SCRATCH.name)
     source = os.path.join(directory, "m.tsr")
     with open(source, "w", encoding="utf8") as out:

@@ -1,0 +1,79 @@
+/* A step of a routine, `target ACC= right side`: kernels in this order.
+ *
+ *   value = right side             whole, aside, so that it reads what the target held before
+ *   target = neutral of ACC        where the target is cleared
+ *   target ACC= value              in all cells, or in those that the right side reaches
+ *
+ * A cell that the right side does not reach keeps what it holds: it meets the neutral element of
+ * the right side where every number stays as it is by that, else nothing.
+ */
+#include "lower/naive/builder.h"
+
+/* Does every number stay as it is that meets the neutral element, in every type? 3 && 1 is 1, and
+ * the least integer is more than -inf. */
+static bool keeps_numbers(Op acc)
+{
+	return acc == OP_ADD || acc == OP_SUB || acc == OP_MUL || acc == OP_DIV || acc == OP_POW;
+}
+
+/* -0 + 0 is 0, -0 + -0 is -0. */
+static Scalar neutral_of(const Node *node)
+{
+	bool adds = node->acc == OP_ADD && dtype_is_float(node->dtype) &&
+		    node_reduce_op(node) == OP_ADD;
+	return adds ? (Scalar){.f = -0.0} : operation_neutral(node);
+}
+
+static BufferId emit_aside(Naive *naive, NodeId id)
+{
+	Tables *t = &naive->tables;
+	const Node *node = tables_node(t, id);
+	Sym name = tables_unique(t, "value");
+	BufferId aside = tables_buffer(t, (Buffer){.kind = BUFFER_TEMP,
+						   .name = name,
+						   .span = node->span,
+						   .site = node->site,
+						   .dtype = node->dtype,
+						   .elements = tables_elements(t, id)});
+	Builder b = build_new(naive, name, node->span);
+	operation_emit(&b, id, aside, neutral_of(node));
+	build_end(&b);
+	return aside;
+}
+
+static void emit_clear(Naive *naive, NodeId id)
+{
+	Tables *t = &naive->tables;
+	const Node *node = tables_node(t, id);
+	BufferId to = naive->buffers[node->target];
+	const Buffer *buffer = &t->program->buffers.at[to];
+	Sym name = sym_printf(t->program->symbols, "clear_%s", buffer->name);
+	Builder b = build_new(naive, tables_unique(t, name), node->span);
+	build_fill(&b, to, op_neutral(node->acc, buffer->dtype));
+	build_end(&b);
+}
+
+static void emit_all_cells(Builder *b, BufferId from, BufferId to, Op acc)
+{
+	IterVar e;
+	Body body = {0};
+	const Ix *at = build_flat(b, &e);
+	build_add(b, &body, build_store(b, to, at, acc, value_load(b->program, from, at)));
+	build_wrap_flat(b, e, b->program->buffers.at[to].elements, &body);
+}
+
+void assignment_emit(Naive *naive, NodeId id)
+{
+	Tables *t = &naive->tables;
+	const Node *node = tables_node(t, id);
+	const Proj *proj = tables_proj(t, id);
+	BufferId to = naive->buffers[node->target], from = emit_aside(naive, id);
+	if (node->clear)
+		emit_clear(naive, id);
+	Builder b = build_new(naive, tables_name(t, id), node->span);
+	if (!proj || proj->surjective || keeps_numbers(node->acc))
+		emit_all_cells(&b, from, to, node->acc);
+	else
+		reached_emit(&b, id, from, to, node->acc);
+	build_end(&b);
+}

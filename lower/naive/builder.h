@@ -1,0 +1,110 @@
+/* Private to lower/naive/: a program and a kernel under construction.
+ *
+ *   program.c    the routines: what each needs, where it is, in which order it is computed
+ *   builder.c    a kernel's frame: iterators, locals, loops around a body
+ *   value.c      what a node is at an index: a load, or an expression
+ *   operation.c  the loops of an operation: stores, sums, scattered sums; reshape, argmax
+ *   assign.c     steps of a routine: the right side, then the target takes it in
+ *   random.c     streams of random numbers
+ */
+#ifndef TSR_LOWER_NAIVE_BUILDER_H
+#define TSR_LOWER_NAIVE_BUILDER_H
+
+#include "loops/build.h"
+#include "lower/naive/naive.h"
+#include "lower/tables.h"
+
+typedef VEC(KernelId) KernelIds;
+
+typedef struct Naive {
+	Tables tables;
+	/* by NodeId: where its elements are in the routine at hand; BUFFER_NONE: nowhere, an
+	 * element is an expression of its index */
+	BufferId *buffers;
+	bool *needed;  /* by NodeId */
+	NodeId *nodes; /* those, ascending */
+	uint32_t nnodes;
+	KernelIds kernels; /* of the routine */
+} Naive;
+
+/* An element that a local of the kernel at hand holds. */
+typedef struct Held {
+	NodeId node;
+	const Ix *const *axes;
+	const Value *value;
+} Held;
+
+/* A kernel under construction. */
+typedef struct Builder {
+	Naive *naive;
+	Tables *t;
+	Program *program;
+	Arena *arena;
+	Sym name;
+	Span span;
+	VEC(KernelIter) iters;
+	VEC(KernelLocal) locals;
+	Body top;
+	Body *holds;	/* initialisers: takes a local for each node that is an expression */
+	VEC(Held) held; /* ... those that it has */
+} Builder;
+
+/* ---- kernel.c ---- */
+
+Builder build_new(Naive *naive, Sym name, Span span);
+/* Appends the kernel to the routine. */
+void build_end(Builder *b);
+/* `name` with a number behind it where a dim or another iterator has it. */
+IterVar build_iter(Builder *b, Sym name);
+LocalId build_local(Builder *b, const char *name, Dtype dtype);
+const Value *build_read(const Builder *b, LocalId local);
+const Ix *build_const(const Builder *b, int64_t value);
+void build_add(const Builder *b, Body *body, const Stmt *stmt);
+/* The body in a loop over [0, extent). */
+void build_wrap(const Builder *b, Body *body, IterVar iter, Size extent);
+/* to[at] ACC= value, in the buffer's wide type, rounded to its type once. */
+const Stmt *build_store(const Builder *b, BufferId to, const Ix *at, Op acc, const Value *value);
+/* Appends `for e in 0..n` around what the caller puts into the body, whose index it is. */
+const Ix *build_flat(Builder *b, IterVar *e);
+void build_wrap_flat(Builder *b, IterVar e, Size n, Body *body);
+/* to[e] = constant for every element. */
+void build_fill(Builder *b, BufferId to, Scalar constant);
+
+/* ---- value.c ---- */
+
+/* The element at an index an axis: a load, or the expression; `element_flat` by its place in
+ * storage order; `element_expression` even of one that has a buffer. */
+const Value *element_at(Builder *b, NodeId node, const Ix *const *axes);
+const Value *element_flat(Builder *b, NodeId node, const Ix *at);
+const Value *element_expression(Builder *b, NodeId node, const Ix *const *axes);
+/* What the operation makes of its operands at one point of the piece; `iters`: by IterId. */
+const Value *step_value(Builder *b, NodeId node, const Piece *piece, const Ix *const *iters);
+/* An index an axis of what the piece accesses. */
+const Ix **step_indices(Builder *b, NodeId node, const Piece *piece, const Access *access,
+			const Ix *const *iters);
+/* The place in storage order, and back. */
+const Ix *storage_index(const Builder *b, NodeId node, const Ix *const *axes);
+const Ix **axes_of(const Builder *b, NodeId node, const Ix *at);
+/* The integer that an index is read from, as an index. */
+const Ix *index_of(const Builder *b, const Value *value);
+
+/* ---- operation.c ---- */
+
+/* Is it nowhere in memory: a number, a size, a scalar, a range, each element's own offset? */
+bool node_is_expression(const Node *node);
+/* to[...] = the node, whole: cells that no point reaches are `neutral`. */
+void operation_emit(Builder *b, NodeId node, BufferId to, Scalar neutral);
+/* Where the projection writes, and nowhere else: to[i] ACC= from[i]. */
+void reached_emit(Builder *b, NodeId node, BufferId from, BufferId to, Op acc);
+Scalar operation_neutral(const Node *node);
+
+/* ---- assign.c, random.c ---- */
+
+/* The kernels of a step. */
+void assignment_emit(Naive *naive, NodeId node);
+/* Element `at` of a stream. */
+const Value *stream_number(Builder *b, NodeId stream, const Ix *at, Body *body);
+/* to[4*e + 0 .. 3] = the numbers of the words that operand 0 holds. */
+void uniforms_emit(Builder *b, NodeId node, BufferId to);
+
+#endif

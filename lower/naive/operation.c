@@ -1,0 +1,279 @@
+/* The loops of one operation, from its projection: piece by piece, the result's iterators in the
+ * order of the projection and the reduced ones, K, inside them.
+ *
+ *   each cell once      for R: y[R] = value
+ *   sum of a cell       for R: { acc = neutral; for K: acc += value; y[R] = acc }
+ *   sums that scatter   for all cells: y = neutral; for R, K: y[index] += value
+ *   greatest            for R: { best, at = -inf, 0; for k: best, at = value, k where greater }
+ *   reshape             for e: y[e] = x[e]
+ *
+ * Terms are added one after another, in the order of the loops, so the last reduced iterator goes
+ * fastest; in the node's type, which is wide where anything is added up. An index that may leave
+ * its tensor is a condition around the step, which is skipped where it does.
+ */
+#include "lower/naive/builder.h"
+
+typedef struct Guarded {
+	const Index *index;
+	Size size; /* of the axis */
+} Guarded;
+
+/* A piece of the projection over loops. */
+typedef struct Loops {
+	Builder *b;
+	NodeId id;
+	const Proj *proj;
+	const Piece *piece;
+	const Ix **iters; /* by IterId: the loop's iterator, or 0 where one iteration is all */
+	IterVar *vars;	  /* by IterId */
+	const Ix *at;	  /* of the result's cell, in storage order */
+	VEC(Guarded) guards;
+} Loops;
+
+static bool has_loop(const Loops *l, IterId iter)
+{
+	return !size_is(l->b->program->sizes, l->proj->iters[iter].extent, 1);
+}
+
+static void add_guards(Loops *l, const Access *access, NodeId tensor)
+{
+	const Shape *shape = tables_shape(l->b->t, tensor);
+	for (uint32_t i = 0; access->present && i < access->naxes; i++)
+		if (access->axes[i].guarded)
+			PUSH(l->b->arena, l->guards,
+			     ((Guarded){&access->axes[i], shape_axis(shape, i)->size}));
+}
+
+static Loops loops_of(Builder *b, NodeId id, const Piece *piece)
+{
+	const Proj *proj = tables_proj(b->t, id);
+	Loops l = {.b = b, .id = id, .proj = proj, .piece = piece};
+	l.iters = ARENA_ARRAY(b->arena, const Ix *, proj->niters + 1);
+	l.vars = ARENA_ARRAY(b->arena, IterVar, proj->niters + 1);
+	for (uint32_t i = 0; i < piece->niters; i++) {
+		IterId iter = piece->iters[i];
+		l.iters[iter] = build_const(b, 0);
+		if (!has_loop(&l, iter))
+			continue;
+		l.vars[iter] = build_iter(b, proj->iters[iter].name);
+		l.iters[iter] = ix_iter(b->arena, l.vars[iter]);
+	}
+	l.at = storage_index(b, id, step_indices(b, id, piece, &piece->result, l.iters));
+	add_guards(&l, &piece->result, id);
+	return l;
+}
+
+/* The same, and the conditions under which the operands are inside. */
+static Loops steps_of(Builder *b, NodeId id, const Piece *piece)
+{
+	Loops l = loops_of(b, id, piece);
+	const Node *node = tables_node(b->t, id);
+	for (uint32_t i = 0; i < node->nargs; i++)
+		add_guards(&l, &piece->args[i], node->args[i]);
+	return l;
+}
+
+/* The index with its terms; a guarded one is never gathered. */
+static const Ix *guarded_index(const Loops *l, const Index *index)
+{
+	Program *program = l->b->program;
+	const Ix *sum = ix_size(l->b->arena, index->offset);
+	for (uint32_t i = 0; i < index->nterms; i++) {
+		const Ix *coef = build_const(l->b, index->terms[i].coef);
+		sum = ix_add(program, sum, ix_mul(program, l->iters[index->terms[i].iter], coef));
+	}
+	return sum;
+}
+
+/* The body where all indices are inside. */
+static void guard_body(const Loops *l, Body *body)
+{
+	Arena *arena = l->b->arena;
+	if (l->guards.n == 0)
+		return;
+	Cond *conds = ARENA_ARRAY(arena, Cond, 2 * l->guards.n);
+	for (size_t i = 0; i < l->guards.n; i++) {
+		const Ix *index = guarded_index(l, l->guards.at[i].index);
+		const Ix *size = ix_size(arena, l->guards.at[i].size);
+		conds[2 * i] = (Cond){COND_LE, build_const(l->b, 0), index};
+		conds[2 * i + 1] = (Cond){COND_LT, index, size};
+	}
+	Block inner = body_block(body);
+	*body = (Body){0};
+	build_add(l->b, body, stmt_if(arena, conds, 2 * (uint32_t)l->guards.n, inner));
+}
+
+/* The body in the loops of the iterators that are reduced, or are not. */
+static void wrap(const Loops *l, Body *body, bool reduced)
+{
+	for (uint32_t i = l->piece->niters; i-- > 0;) {
+		IterId iter = l->piece->iters[i];
+		if (has_loop(l, iter) && l->proj->iters[iter].reduced == reduced)
+			build_wrap(l->b, body, l->vars[iter], l->proj->iters[iter].extent);
+	}
+}
+
+static void append(Builder *b, const Body *body)
+{
+	for (size_t i = 0; i < body->stmts.n; i++)
+		build_add(b, &b->top, body->stmts.at[i]);
+}
+
+/* ---- which form ---- */
+
+/* Do steps meet in a cell? Words are only moved. */
+static bool adds_up(const Node *node, const Proj *proj)
+{
+	return !proj->injective && node->dtype != DTYPE_U4X32;
+}
+
+Scalar operation_neutral(const Node *node) { return op_neutral(node_reduce_op(node), node->dtype); }
+
+/* Does a step store each cell, or a sum that starts with what it stores? */
+static bool needs_fill(const Node *node, const Proj *proj)
+{
+	if (!proj || proj->linear || node->kind == NODE_ARGMAX || node->kind == NODE_RANDOM)
+		return false;
+	return adds_up(node, proj) ? !proj_computes_cells(proj)
+				   : !proj->surjective || proj_is_guarded(proj);
+}
+
+/* ---- the forms ---- */
+
+/* acc NONE: each cell once; else sums that scatter. */
+static void emit_stores(Builder *b, NodeId id, const Piece *piece, BufferId to, Op acc)
+{
+	Loops l = steps_of(b, id, piece);
+	Body body = {0};
+	const Value *value = step_value(b, id, piece, l.iters);
+	build_add(b, &body, build_store(b, to, l.at, acc, value));
+	guard_body(&l, &body);
+	wrap(&l, &body, true);
+	wrap(&l, &body, false);
+	append(b, &body);
+}
+
+static void emit_sum(Builder *b, NodeId id, const Piece *piece, BufferId to)
+{
+	const Node *node = tables_node(b->t, id);
+	Loops l = steps_of(b, id, piece);
+	LocalId acc = build_local(b, "acc", node->dtype);
+	Body step = {0}, cell = {0};
+	const Value *value = step_value(b, id, piece, l.iters);
+	const Value *neutral = value_const(b->arena, node->dtype, operation_neutral(node));
+	build_add(b, &step, stmt_set(b->arena, acc, node_reduce_op(node), value));
+	guard_body(&l, &step);
+	wrap(&l, &step, true);
+	build_add(b, &cell, stmt_local(b->arena, acc, neutral));
+	for (size_t i = 0; i < step.stmts.n; i++)
+		build_add(b, &cell, step.stmts.at[i]);
+	build_add(b, &cell, build_store(b, to, l.at, OP_NONE, build_read(b, acc)));
+	wrap(&l, &cell, false);
+	append(b, &cell);
+}
+
+static const Value *chosen(const Builder *b, const Value *is, const Value *yes, const Value *no)
+{
+	const Value *args[] = {value_cast(b->arena, yes->dtype, is), yes, no};
+	return value_op(b->arena, OP_WHERE, yes->dtype, args, 3);
+}
+
+/* The reduced iterator's value; an axis of size 1 has index 0. */
+static const Ix *place_along(const Loops *l)
+{
+	for (uint32_t i = 0; i < l->piece->niters; i++)
+		if (l->proj->iters[l->piece->iters[i]].reduced)
+			return l->iters[l->piece->iters[i]];
+	return build_const(l->b, 0);
+}
+
+/* A later index only where its value is greater: the first of equals, and never NaN. */
+static void emit_argmax(Builder *b, NodeId id, const Piece *piece, BufferId to)
+{
+	const Node *node = tables_node(b->t, id), *from = tables_node(b->t, node->args[0]);
+	Arena *arena = b->arena;
+	Dtype dtype = dtype_wide(from->dtype);
+	Loops l = steps_of(b, id, piece);
+	LocalId best = build_local(b, "best", dtype), at = build_local(b, "at", node->dtype);
+	Body step = {0}, cell = {0};
+	const Ix **axes = step_indices(b, id, piece, &piece->args[0], l.iters);
+	const Value *value = value_cast(arena, dtype, element_at(b, node->args[0], axes));
+	const Value *here = value_index(arena, node->dtype, place_along(&l));
+	const Value *greater =
+		value_op(arena, OP_GT, dtype, (const Value *[]){value, build_read(b, best)}, 2);
+	build_add(b, &step,
+		  stmt_set(arena, at, OP_NONE, chosen(b, greater, here, build_read(b, at))));
+	build_add(b, &step,
+		  stmt_set(arena, best, OP_NONE, chosen(b, greater, value, build_read(b, best))));
+	wrap(&l, &step, true);
+	build_add(b, &cell,
+		  stmt_local(arena, best, value_const(arena, dtype, op_neutral(OP_MAX, dtype))));
+	build_add(
+		b, &cell,
+		stmt_local(arena, at, value_const(arena, node->dtype, scalar_of(node->dtype, 0))));
+	for (size_t i = 0; i < step.stmts.n; i++)
+		build_add(b, &cell, step.stmts.at[i]);
+	build_add(b, &cell, build_store(b, to, l.at, OP_NONE, build_read(b, at)));
+	wrap(&l, &cell, false);
+	append(b, &cell);
+}
+
+static void emit_pieces(Builder *b, NodeId id, BufferId to)
+{
+	const Node *node = tables_node(b->t, id);
+	const Proj *proj = tables_proj(b->t, id);
+	for (uint32_t i = 0; i < proj->npieces; i++) {
+		const Piece *piece = &proj->pieces[i];
+		if (node->kind == NODE_ARGMAX)
+			emit_argmax(b, id, piece, to);
+		else if (!adds_up(node, proj))
+			emit_stores(b, id, piece, to, OP_NONE);
+		else if (proj_computes_cells(proj))
+			emit_sum(b, id, piece, to);
+		else
+			emit_stores(b, id, piece, to, node_reduce_op(node));
+	}
+}
+
+/* to[e] = element e: of the operand of a reshape, of an expression, of a stream. */
+static void emit_flat(Builder *b, NodeId id, BufferId to)
+{
+	const Node *node = tables_node(b->t, id);
+	const Proj *proj = tables_proj(b->t, id);
+	IterVar e;
+	Body body = {0};
+	const Ix *at = build_flat(b, &e);
+	const Value *value = node->kind == NODE_RANDOM ? stream_number(b, id, at, &body)
+			     : proj		       ? element_flat(b, node->args[0], at)
+				    : element_expression(b, id, axes_of(b, id, at));
+	build_add(b, &body, build_store(b, to, at, OP_NONE, value));
+	build_wrap_flat(b, e, b->program->buffers.at[to].elements, &body);
+}
+
+void operation_emit(Builder *b, NodeId id, BufferId to, Scalar neutral)
+{
+	const Node *node = tables_node(b->t, id);
+	const Proj *proj = tables_proj(b->t, id);
+	if (needs_fill(node, proj))
+		build_fill(b, to, neutral);
+	if (proj && proj->linear && proj->width > 1)
+		uniforms_emit(b, id, to);
+	else if (!proj || proj->linear || node->kind == NODE_RANDOM)
+		emit_flat(b, id, to);
+	else
+		emit_pieces(b, id, to);
+}
+
+void reached_emit(Builder *b, NodeId id, BufferId from, BufferId to, Op acc)
+{
+	const Proj *proj = tables_proj(b->t, id);
+	for (uint32_t i = 0; i < proj->npieces; i++) {
+		Loops l = loops_of(b, id, &proj->pieces[i]);
+		Body body = {0};
+		const Value *value = value_load(b->program, from, l.at);
+		build_add(b, &body, build_store(b, to, l.at, acc, value));
+		guard_body(&l, &body);
+		wrap(&l, &body, false);
+		append(b, &body);
+	}
+}

@@ -1,0 +1,282 @@
+/* A tensor program to unscheduled loops.
+ *
+ *   routine := for each node that is needed, in the order of the graph:
+ *                a check of each index that is gathered, what it is computed from before that
+ *                a kernel for each operation, into a buffer of its own
+ *              copies of results that have another home
+ *   init    := for each parameter that starts with an expression, a kernel over its cells; all that
+ *              the expression is made of is a local there, as initialisers have no workspace
+ *
+ * Numbers, sizes, scalars, ranges and offsets have no buffer: they are expressions where they are
+ * read. A result is computed where the caller wants it; an assignment has its target's place.
+ *
+ * Invariant: a node's kernels stand behind those of its operands, and nothing that the caller can
+ * see is written before every gathered index is checked.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lower/naive/builder.h"
+
+/* ---- what a routine needs ---- */
+
+static void need(Naive *naive, NodeId id)
+{
+	if (!naive->needed[id])
+		naive->nodes[naive->nnodes++] = id;
+	naive->needed[id] = true;
+	naive->tables.names[id] = NULL;
+	naive->buffers[id] = BUFFER_NONE;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	NodeId x = *(const NodeId *)a, y = *(const NodeId *)b;
+	return (x > y) - (x < y);
+}
+
+/* What its results and assignments reach. Tables by node serve one routine after the other, so what
+ * a routine has needed is taken back. */
+static void find_needed(Naive *naive)
+{
+	const Tables *t = &naive->tables;
+	const Routine *routine = t->routine;
+	for (uint32_t i = 0; i < naive->nnodes; i++)
+		naive->needed[naive->nodes[i]] = false;
+	naive->nnodes = 0;
+	for (uint32_t i = 0; i < routine->noutputs; i++)
+		need(naive, routine->outputs[i]);
+	for (uint32_t i = 0; i < routine->norder; i++) {
+		const Node *node = tables_node(t, routine->order[i]);
+		if (node->target == NODE_NONE)
+			continue;
+		need(naive, routine->order[i]);
+		need(naive, node->target);
+	}
+	for (uint32_t i = 0; i < naive->nnodes; i++) {
+		const Node *node = tables_node(t, naive->nodes[i]);
+		for (uint32_t k = 0; k < node->nargs; k++)
+			need(naive, node->args[k]);
+	}
+	qsort(naive->nodes, naive->nnodes, sizeof *naive->nodes, compare_ids);
+}
+
+/* ---- where a node is ---- */
+
+bool node_is_expression(const Node *node)
+{
+	return node->target == NODE_NONE &&
+	       (node->kind == NODE_NUMBER || node->kind == NODE_SIZE || node->kind == NODE_SCALAR ||
+		node->kind == NODE_RANGE || node->kind == NODE_OFFSETS);
+}
+
+static bool is_caller_data(const Node *node)
+{
+	return node->kind == NODE_INPUT || node->kind == NODE_PARAM || node->kind == NODE_CONST;
+}
+
+static BufferId temporary(Tables *t, NodeId id)
+{
+	const Node *node = tables_node(t, id);
+	return tables_buffer(t, (Buffer){.kind = BUFFER_TEMP,
+					 .name = tables_name(t, id),
+					 .span = node->span,
+					 .site = node->site,
+					 .dtype = node->dtype,
+					 .elements = tables_elements(t, id)});
+}
+
+/* Nothing that is computed early may go into an output. */
+static BufferId buffer_of(Naive *naive, NodeId id)
+{
+	Tables *t = &naive->tables;
+	const Node *node = tables_node(t, id);
+	if (node->target != NODE_NONE)
+		return naive->buffers[node->target];
+	if (node->kind == NODE_INPUT)
+		return tables_input(t, id);
+	if (node->kind == NODE_PARAM)
+		return tables_param(t, id);
+	if (node->kind == NODE_CONST)
+		return tables_const(t, id);
+	if (node_is_expression(node))
+		return BUFFER_NONE;
+	BufferId output = t->early[id] ? BUFFER_NONE : tables_output(t, id);
+	return output == BUFFER_NONE ? temporary(t, id) : output;
+}
+
+/* ---- kernels ---- */
+
+static void emit_check(Naive *naive, NodeId id)
+{
+	Tables *t = &naive->tables;
+	const Node *node = tables_node(t, id);
+	Size size;
+	CheckId check = tables_index_check(t, id, &size);
+	Sym name = sym_printf(t->program->symbols, "check_%s", node->name ? node->name : "index");
+	Builder b = build_new(naive, tables_unique(t, name), node->span);
+	Size n = tables_elements(t, node->args[1]);
+	bool one = size_is(t->sizes, n, 1);
+	IterVar e = 0;
+	Body body = {0};
+	const Ix *at = one ? build_const(&b, 0) : build_flat(&b, &e);
+	const Ix *index = index_of(&b, element_flat(&b, node->args[1], at));
+	build_add(&b, &body, stmt_check(t->program, index, ix_size(b.arena, size), check));
+	if (!one)
+		build_wrap(&b, &body, e, n);
+	build_add(&b, &b.top, body.stmts.at[0]);
+	build_end(&b);
+}
+
+static void emit_node(Naive *naive, NodeId id)
+{
+	Tables *t = &naive->tables;
+	const Node *node = tables_node(t, id);
+	BufferId to = naive->buffers[id];
+	if (is_caller_data(node) || to == BUFFER_NONE)
+		return;
+	if (node->target != NODE_NONE) {
+		assignment_emit(naive, id);
+		return;
+	}
+	const Buffer *buffer = &t->program->buffers.at[to];
+	Builder b = build_new(
+		naive, buffer->kind == BUFFER_TEMP ? buffer->name : tables_name(t, id), node->span);
+	if (node->kind == NODE_ZEROS)
+		build_fill(&b, to, scalar_of(node->dtype, 0));
+	else
+		operation_emit(&b, id, to, operation_neutral(node));
+	build_end(&b);
+}
+
+static void emit_copy(Naive *naive, NodeId id, const TensorArg *output)
+{
+	Tables *t = &naive->tables;
+	Builder b = build_new(naive, tables_unique(t, output->name), tables_node(t, id)->span);
+	IterVar e;
+	Body body = {0};
+	const Ix *at = build_flat(&b, &e);
+	build_add(&b, &body,
+		  build_store(&b, output->buffer, at, OP_NONE, element_flat(&b, id, at)));
+	build_wrap_flat(&b, e, tables_elements(t, id), &body);
+	build_end(&b);
+}
+
+/* What indices are computed from comes first, each check right behind it. */
+static void emit_all(Naive *naive)
+{
+	Tables *t = &naive->tables;
+	for (uint32_t i = 0; i < naive->nnodes; i++) {
+		NodeId id = naive->nodes[i];
+		if (node_gathers(t, id))
+			emit_check(naive, id);
+		if (t->early[id])
+			emit_node(naive, id);
+	}
+	for (uint32_t i = 0; i < naive->nnodes; i++)
+		if (!t->early[naive->nodes[i]])
+			emit_node(naive, naive->nodes[i]);
+	for (uint32_t i = 0; i < t->routine->noutputs; i++) {
+		NodeId id = t->routine->outputs[i];
+		const TensorArg *output = &t->program->routines.at[t->routine_id].outputs[i];
+		if (naive->buffers[id] != output->buffer)
+			emit_copy(naive, id, output);
+	}
+}
+
+static void emit_routine(Naive *naive, uint32_t routine)
+{
+	Tables *t = &naive->tables;
+	memset(&naive->kernels, 0, sizeof naive->kernels);
+	tables_begin(t, routine);
+	find_needed(naive);
+	if (!tables_find_early(t, naive->nodes, naive->nnodes))
+		return;
+	tables_open(t);
+	for (uint32_t i = 0; i < naive->nnodes; i++)
+		naive->buffers[naive->nodes[i]] = buffer_of(naive, naive->nodes[i]);
+	emit_all(naive);
+	tables_close(t, naive->kernels.at, (uint32_t)naive->kernels.n);
+	arena_reset(t->scratch);
+}
+
+/* ---- what parameters start with ---- */
+
+/* for i, j, ...: w[i, j, ...] = the expression, at the cell's own index */
+static void emit_initial(Naive *naive, NodeId id)
+{
+	Tables *t = &naive->tables;
+	NodeId param = tables_node(t, id)->target;
+	const Shape *shape = tables_shape(t, id);
+	Sym name = sym_printf(t->program->symbols, "init_%s", tables_node(t, param)->name);
+	Builder b = build_new(naive, tables_unique(t, name), tables_node(t, id)->span);
+	uint32_t naxes = shape_naxes(shape);
+	const Ix **axes = ARENA_ARRAY(b.arena, const Ix *, naxes + 1);
+	IterVar *vars = ARENA_ARRAY(b.arena, IterVar, naxes + 1);
+	Body body = {0};
+	b.holds = &body;
+	for (uint32_t i = 0; i < naxes; i++) {
+		vars[i] = build_iter(&b, sym_cstr(t->program->symbols, "i"));
+		axes[i] = size_is(t->sizes, shape_axis(shape, i)->size, 1)
+				  ? build_const(&b, 0)
+				  : ix_iter(b.arena, vars[i]);
+	}
+	const Value *value = element_expression(&b, id, axes);
+	build_add(&b, &body,
+		  build_store(&b, naive->buffers[param], storage_index(&b, id, axes), OP_NONE,
+			      value));
+	for (uint32_t i = naxes; i-- > 0;)
+		if (axes[i]->kind == IX_ITER)
+			build_wrap(&b, &body, vars[i], shape_axis(shape, i)->size);
+	b.top = body;
+	build_end(&b);
+}
+
+static void emit_init(Naive *naive)
+{
+	Tables *t = &naive->tables;
+	memset(&naive->kernels, 0, sizeof naive->kernels);
+	tables_begin_init(t);
+	for (uint32_t i = 0; i < t->routine->norder; i++) {
+		NodeId id = t->routine->order[i];
+		const Node *node = tables_node(t, id);
+		naive->buffers[id] = node->kind == NODE_PARAM	? tables_param(t, id)
+				     : node->kind == NODE_CONST ? tables_const(t, id)
+								: BUFFER_NONE;
+	}
+	for (uint32_t i = 0; i < t->routine->norder; i++)
+		if (tables_node(t, t->routine->order[i])->target != NODE_NONE)
+			emit_initial(naive, t->routine->order[i]);
+	tables_close_init(t, naive->kernels.at, (uint32_t)naive->kernels.n);
+}
+
+/* ---- the whole ---- */
+
+static void emit_program(Naive *naive)
+{
+	Tables *t = &naive->tables;
+	if (!tables_fill(t))
+		return;
+	for (uint32_t i = 0; i < t->graph->routines.n; i++)
+		emit_routine(naive, i);
+	t->program->pack.name = sym_cstr(t->program->symbols, "pack");
+	t->program->pack.workspace = size_const(t->sizes, 0);
+	emit_init(naive);
+}
+
+Program *naive_kernels(const TensorProgram *tensors, const Sources *sources, Arena *perm,
+		       Diags *diags, const Machine *machine)
+{
+	size_t n = tensors->graph->nodes.n + 1;
+	int before = diags->nerrors;
+	Naive naive = {.tables = tables_new(tensors, sources, perm, diags, machine),
+		       .buffers = ARENA_ARRAY(perm, BufferId, n),
+		       .needed = ARENA_ARRAY(perm, bool, n),
+		       .nodes = ARENA_ARRAY(perm, NodeId, n)};
+	Program *program = naive.tables.program;
+	program->machine.grain = 0;
+	program->machine.prepack = program->machine.pairs = false;
+	emit_program(&naive);
+	tables_free(&naive.tables);
+	return diags->nerrors > before ? NULL : program;
+}
