@@ -20,7 +20,7 @@ LIBS_C   = -lgccjit -ldl -lm
 LIBS_RT  = -ldl -lm -lpthread
 LIBS_B   = -lxxhash -lutf8proc -ljansson -lzip -lm
 
-FOLDERS  = base lexer grammar frontend infer reference tensor loops schedule transform lower codegen verify driver
+FOLDERS  = base lexer grammar frontend infer reference tensor target loops schedule transform lower codegen verify driver
 GENERATED_LEXER   = $(B)/gen/lexer.o
 GENERATED_GRAMMAR = $(B)/gen/grammar.o
 
@@ -34,6 +34,7 @@ OBJ_frontend := $(call objs,frontend)
 OBJ_infer    := $(call objs,infer)
 OBJ_reference := $(call objs,reference)
 OBJ_tensor   := $(call objs,tensor)
+OBJ_target   := $(call objs,target)
 OBJ_loops    := $(call objs,loops)
 OBJ_schedule := $(call objs,schedule)
 OBJ_transform := $(call objs,transform)
@@ -111,7 +112,7 @@ LIT       = $(firstword $(wildcard /usr/lib/llvm-*/build/utils/lit/lit.py) $(wil
 LITFLAGS  = -s --no-progress-bar --timeout=300
 # make check T=infer/rows: the tests of that folder or name, of test/lit or test/ (unit/test_pool).
 LIT_DIRS  = $(if $(T),$(or $(wildcard test/lit/$(T) test/lit/$(T).t* test/$(T) test/$(T).c),$(error no test is called $(T))),test/lit test/unit)
-FAST_DIRS = test/unit $(addprefix test/lit/,lexer grammar frontend infer proj docs editors verify runtime driver)
+FAST_DIRS = test/unit $(addprefix test/lit/,lexer grammar frontend infer proj target docs editors verify runtime driver)
 
 units: $(UNITS)
 $(B)/test/unit/%: $(B)/test/unit/%.o $(B)/unit_support.a $(OBJ_all) $(OBJ_runtime)
@@ -261,7 +262,7 @@ help:
 	@echo 'make bench      what is emitted against its peers (bench/README.md); make bench-peers installs them'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
 	@echo 'make check-python  the tests of the Python package; make wheel builds it with the binaries'
-	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md, circles of files, static data that can change'
+	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md, circles of files, numbers about hardware, static data that can change'
 	@echo 'make fmt        format the lines of C that you changed and have not committed'
 	@echo 'make install    DESTDIR= PREFIX=/usr/local; make uninstall removes what it puts there'
 	@echo 'make clean      remove build/'

@@ -135,8 +135,11 @@ int main(int argc, char **argv)
 	client.session = session_open(&client.options.session);
 	if (!client.session)
 		arena_out_of_memory("out of memory");
-	if (!answer(&client.options))
+	bool answered = answer(&client.options);
+	if (!answered && client.options.input)
 		compile(&client);
+	else if (!answered)
+		session_dump_target(client.session, stdout);
 	int status = finish(&client);
 	session_close(client.session);
 	arena_free(arena);

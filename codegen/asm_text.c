@@ -209,7 +209,7 @@ static void put_line(Writer *w, const char *line, const Naming *naming)
 {
 	if (naming->tag)
 		put_renamed(w, line, naming);
-	else if (w->module->emit->target->debug && strchr(line, '"'))
+	else if (w->module->emit->options->debug && strchr(line, '"'))
 		put_debug_line(w, line);
 	else
 		fputs(line, w->out);
@@ -314,12 +314,12 @@ static bool put_all(Writer *w)
 	hide_symbols(w);
 	if (!copy_unit(w, w->parts->entries, &(Naming){.tag = "E"}))
 		return false;
-	Cpu cpu;
-	if (cpu_find(m->emit->target->march, &cpu) && cpu.features)
-		cpu_check_asm(w->out, &cpu, arena_printf(m->arena, "%s__cpu_ok", m->prefix));
+	const Target *target = m->program->options.target;
+	if (target->features)
+		cpu_check_asm(w->out, target, arena_printf(m->arena, "%s__cpu_ok", m->prefix));
 	for (uint32_t i = 0; i < w->parts->units->n; i++) {
 		Naming naming = {.index = i};
-		if (!m->emit->target->debug) {
+		if (!m->emit->options->debug) {
 			naming.tag = arena_printf(m->arena, "K%u_", i);
 			naming.unit = &w->parts->units->at[i];
 		}

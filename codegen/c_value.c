@@ -105,16 +105,15 @@ static void put_real_body(FILE *out, Op op, Dtype dtype)
 /* Is the function written out, or libm's? */
 static bool is_inline(const Module *m, Op op, Dtype dtype)
 {
-	Cpu cpu;
-	bool fma = cpu_find(m->emit->target->march, &cpu) && cpu_extras(&cpu) & CPU_FMA;
-	return math_has(op, dtype) && !m->emit->target->strict_fp &&
+	bool fma = cpu_extras(m->program->options.target) & CPU_FMA;
+	return math_has(op, dtype) && !m->emit->options->strict_fp &&
 	       (fma || !math_wants_fma(op, dtype));
 }
 
 /* Is it the short form, and the library's where an argument is far? */
 static bool ends_in_library(const Module *m, Op op, Dtype dtype)
 {
-	return math_ends_in_library(op, dtype) && !m->emit->target->strict_fp;
+	return math_ends_in_library(op, dtype) && !m->emit->options->strict_fp;
 }
 
 static bool is_written_out(const Module *m, Op op, Dtype dtype)
@@ -153,7 +152,7 @@ static void put_op(FILE *out, const Module *m, Op op, Dtype dtype)
 	if (is_unsigned(dtype) && int_text[op].unsigned_body)
 		body = int_text[op].unsigned_body;
 	if (is_inline(m, op, dtype)) {
-		MathForm form = {.fast = m->emit->target->fast_fp};
+		MathForm form = {.fast = m->emit->options->fast_fp};
 		MathFunction fn = math_function(m->arena, op, dtype, form);
 		c_put_math(out, m->arena, &fn);
 	} else if (ends_in_library(m, op, dtype)) {

@@ -5,13 +5,13 @@
 #include "base/diag.h"
 #include "loops/loops.h"
 
-typedef struct Target {
-	const char *march;    /* "native", "x86-64", "x86-64-v3", ... */
+/* What is asked for of the code, beside what it is made for (Target, of the program). */
+typedef struct CodeOptions {
 	int opt_level;        /* 0 to 3 */
 	bool debug;           /* line information of the .tsr */
 	bool strict_fp;       /* no contraction of a*b+c */
 	bool fast_fp;         /* functions with larger errors */
-} Target;
+} CodeOptions;
 
 /* What a back end did, for --time-report and -v. */
 typedef struct EmitReport {
@@ -25,7 +25,7 @@ typedef struct Emit {
 	const Program *program;
 	Arena *arena;
 	Diags *diags;
-	const Target *target;
+	const CodeOptions *options;
 	const char *prefix;   /* of C names */
 	const char *source;   /* path of the .tsr as given */
 	const char *output;   /* path to write (a temporary name; the driver renames it) */
@@ -71,12 +71,6 @@ bool gccjit_emit_asm(const Emit *emit);
 bool c_emit(const Emit *emit);
 /* codegen/header.c: the C header. */
 bool header_emit(const Emit *emit);
-/* codegen/cpu.c: checks -march=NAME; false when unknown. `native` is what cpuid says. */
-bool target_known(const char *march);
-/* What schedules for -march=NAME may use. */
-Machine target_machine(const char *march);
-void target_list(FILE *out);
-
 /* codegen/interp.c: the oracle. Runs a routine of the program directly.
  * dims: by DimId, all symbolic dims of the program. inputs, outputs: in the routine's order. state:
  * laid out by the params' offsets, and packed. Returns 0 or a code as the compiled routine would;

@@ -36,7 +36,7 @@ typedef struct Build {
 	const char **kernels; /* files, by unit */
 	JitUnits units;
 	Cache cache;
-	Cpu cpu;
+	const Target *target;
 } Build;
 
 /* What one fork compiles. */
@@ -111,13 +111,13 @@ static int compile_entries(const Work *work)
 {
 	const Build *b = work->build;
 	Jit *jit = jit_new(b->module, b->module->arena);
-	const Target *target = b->emit->target;
-	set_options(jit, target->opt_level > 1 ? 1 : target->opt_level);
+	const CodeOptions *options = b->emit->options;
+	set_options(jit, options->opt_level > 1 ? 1 : options->opt_level);
 	/* calls and checks, once a call: more takes time and gains none */
-	if (target->opt_level)
+	if (options->opt_level)
 		jit_option(jit, "-Og");
 	jit_option(jit, "-march=x86-64");
-	jit_routines(jit, b->cpu.features != 0);
+	jit_routines(jit, b->target->features != 0);
 	jit_state(jit);
 	return compile(jit, b->entries);
 }
@@ -152,7 +152,7 @@ static void set_vector_options(Jit *jit, bool plain)
 /* The module with the names of asm_text.h for the kernels of the unit. */
 static const Module *unit_module(const Module *m, const JitUnit *unit)
 {
-	if (m->emit->target->debug)
+	if (m->emit->options->debug)
 		return m;
 	Module *copy = ARENA_NEW(m->arena, Module);
 	*copy = *m;
@@ -171,21 +171,22 @@ static int compile_kernels(const Work *work)
 {
 	const Build *b = work->build;
 	const JitUnit *unit = &b->units.at[work->unit];
-	const Target *target = b->emit->target;
+	const CodeOptions *options = b->emit->options;
 	Jit *jit = jit_new(unit_module(b->module, unit), b->module->arena);
-	set_options(jit, target->opt_level);
+	set_options(jit, options->opt_level);
 	const char **flags;
-	size_t n = cpu_flags(b->module->arena, &b->cpu, &flags);
+	size_t n = cpu_flags(b->module->arena, b->target, &flags);
 	for (size_t i = 0; i < n; i++)
 		jit_option(jit, flags[i]);
 	jit_option(jit, "-fno-inline-functions-called-once"); /* parts stay apart (jit_part.c) */
-	if (target->opt_level >= 2)
+	if (options->opt_level >= 2)
 		set_vector_options(jit, unit->plain);
-	if (target->debug)
+	if (options->debug)
 		gcc_jit_context_set_bool_option(jit->ctxt, GCC_JIT_BOOL_OPTION_DEBUGINFO, 1);
-	jit->vector_bytes = cpu_vector_bits(&b->cpu) / 8;
-	jit->simd = cpu_simd(&b->cpu);
-	jit->extras = cpu_extras(&b->cpu);
+	jit->target = b->target;
+	jit->vector_bytes = (int)b->target->vector_bytes;
+	jit->simd = cpu_simd(b->target);
+	jit->extras = cpu_extras(b->target);
 	jit_kernels(jit, unit->kernels.at, unit->kernels.n);
 	for (Dtype d = 0; d < DTYPE_COUNT; d++)
 		if (unit->uniform >> d & 1)
@@ -317,13 +318,14 @@ static bool constants_fit(const Emit *emit)
 static Digest unit_key(const Build *b, Digest version, const JitUnit *unit)
 {
 	Arena *arena = b->module->arena;
-	const Target *target = b->emit->target;
+	const CodeOptions *options = b->emit->options;
 	const char **flags;
-	size_t n = cpu_flags(arena, &b->cpu, &flags);
-	char *text = arena_printf(arena, "%016llx%016llx O%d strict%d fast%d v%d",
+	size_t n = cpu_flags(arena, b->target, &flags);
+	char *text = arena_printf(arena, "%016llx%016llx O%d strict%d fast%d v%d n%d,%d w%d",
 				  (unsigned long long)version.high, (unsigned long long)version.low,
-				  target->opt_level, target->strict_fp, target->fast_fp,
-				  cpu_vector_bits(&b->cpu));
+				  options->opt_level, options->strict_fp, options->fast_fp,
+				  cpu_vector_bits(b->target), (int)b->target->near_strip,
+				  (int)b->target->near_trips, (int)b->target->wide_trips);
 	for (size_t i = 0; i < n; i++)
 		text = arena_printf(arena, "%s %s", text, flags[i]);
 	text = arena_printf(arena, "%s u%x", text, unit->uniform);
@@ -492,7 +494,7 @@ static bool build_in(Build *b, OutputKind kind)
 	const Emit *emit = b->emit;
 	Arena *arena = b->module->arena;
 	EmitReport unasked = {0}, *report = emit->report ? emit->report : &unasked;
-	b->units = jit_units(b->module, emit->target->debug);
+	b->units = jit_units(b->module, emit->options->debug);
 	name_files(b);
 	count_parts(b, report);
 	double start = now_ms();
@@ -520,11 +522,7 @@ static bool build_in(Build *b, OutputKind kind)
 
 static bool build(const Emit *emit, OutputKind kind)
 {
-	Build b = {.emit = emit};
-	if (!cpu_find(emit->target->march, &b.cpu)) {
-		diag(emit->diags, E0506, SPAN_NONE, "unknown processor '%s'", emit->target->march);
-		return false;
-	}
+	Build b = {.emit = emit, .target = emit->program->options.target};
 	if (kind == OUTPUT_ASM && !constants_fit(emit))
 		return false;
 	b.module = module_new(emit);
@@ -537,7 +535,7 @@ static bool build(const Emit *emit, OutputKind kind)
 		return false;
 	}
 	/* debug information names the source and its lines */
-	b.cache = cache_open(emit->arena, emit->target->debug ? NULL : emit->cache);
+	b.cache = cache_open(emit->arena, emit->options->debug ? NULL : emit->cache);
 	if (emit->report)
 		emit->report->cache_refused = b.cache.refused;
 	bool good = build_in(&b, kind);

@@ -48,6 +48,7 @@ typedef struct Jit {
 	gcc_jit_function *size_runner; /* jit_size.c, once it is made */
 	uint32_t nsums;		       /* programs that it has as data */
 	gcc_jit_function *first; /* sets parameters, once it is made; NULL: nothing to do */
+	const Target *target;
 	CpuSimd simd;
 	unsigned extras; /* of cpu_extras */
 	Type *i16, *short_vectors[VECTOR_LOGS];

@@ -7,7 +7,7 @@
 bool jit_fuses(const Jit *jit, Dtype dtype)
 {
 	return (jit->extras & CPU_FMA) && dtype_is_float(dtype) &&
-	       !jit->module->emit->target->strict_fp;
+	       !jit->module->emit->options->strict_fp;
 }
 
 static bool is_product(const Value *value)

@@ -77,7 +77,7 @@ static Rvalue *fresh_value(KernelJit *k, const Value *value)
 gcc_jit_location *jit_place(KernelJit *k, Span span)
 {
 	gcc_jit_location *outer = k->f.location;
-	if (k->f.jit->module->emit->target->debug && !span_is_none(span))
+	if (k->f.jit->module->emit->options->debug && !span_is_none(span))
 		k->f.location = jit_location(k->f.jit, span);
 	return outer;
 }
@@ -137,7 +137,7 @@ static void keep_scalar(KernelJit *k, const Stmt *loop)
 			 .use = k->use,
 			 .arena = k->f.jit->arena,
 			 .written_out = true};
-	rule.unrolled = k->f.jit->module->emit->target->opt_level > 2 ? UNROLLED_O3 : UNROLLED_O2;
+	rule.unrolled = k->f.jit->module->emit->options->opt_level > 2 ? UNROLLED_O3 : UNROLLED_O2;
 	if (gaps_are_read(&rule, loop)) /* GCC makes no vectors of statements of the assembler */
 		gcc_jit_block_add_extended_asm(k->f.block, k->f.location, "");
 }

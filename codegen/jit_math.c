@@ -165,7 +165,7 @@ Rvalue *jit_math_steps(JitFunction *f, const MathFunction *fn, Rvalue *const *ar
 
 Rvalue *jit_math(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 {
-	MathForm form = {.fast = f->jit->module->emit->target->fast_fp,
+	MathForm form = {.fast = f->jit->module->emit->options->fast_fp,
 			 .fused = jit_fuses(f->jit, dtype)};
 	MathFunction fn = math_function(f->jit->arena, op, dtype, form);
 	return jit_math_steps(f, &fn, args);

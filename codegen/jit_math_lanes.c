@@ -18,7 +18,7 @@ static MathFunction function_of(Jit *jit, Op op, Dtype dtype)
 {
 	bool fuses = jit_fuses(jit, dtype);
 	MathForm form = {
-		.fast = jit->module->emit->target->fast_fp, .fused = fuses, .scales = fuses};
+		.fast = jit->module->emit->options->fast_fp, .fused = fuses, .scales = fuses};
 	return math_function(jit->arena, op, dtype, form);
 }
 
@@ -34,8 +34,8 @@ static bool step_fits(const MathFunction *fn, const MathStep *step)
 
 bool jit_math_has_lanes(Jit *jit, Op op, Dtype dtype)
 {
-	if (jit->simd != CPU_AVX512 || jit->module->emit->target->strict_fp || dtype != DTYPE_F32 ||
-	    !math_has(op, dtype))
+	if (jit->simd != CPU_AVX512 || jit->module->emit->options->strict_fp ||
+	    dtype != DTYPE_F32 || !math_has(op, dtype))
 		return false;
 	MathFunction fn = function_of(jit, op, dtype);
 	bool fits = true;

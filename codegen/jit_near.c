@@ -17,8 +17,6 @@
 #include "codegen/jit_math.h"
 #include "loops/build.h"
 
-enum { STRIP = 512, LEAST_TRIPS = 32 };
-
 typedef struct Near {
 	KernelJit *k;
 	const Stmt *store; /* of the body; NULL: not met yet */
@@ -71,7 +69,7 @@ static bool fits(KernelJit *k, const Stmt *loop)
 	Block body = loop->body;
 	Near n = {.k = k, .fits = true};
 	int64_t trips = constant_trips(k->program, loop);
-	if (loop->step != 1 || (trips >= 0 && trips < LEAST_TRIPS) ||
+	if (loop->step != 1 || (trips >= 0 && trips < k->f.jit->target->near_trips) ||
 	    body.stmts[body.n - 1]->kind != LOOP_STORE)
 		return false;
 	n.store = body.stmts[body.n - 1];
@@ -161,15 +159,16 @@ bool jit_near_loop(KernelJit *k, const Stmt *loop)
 {
 	JitFunction *f = &k->f;
 	Jit *jit = f->jit;
-	if (jit->module->emit->target->strict_fp || loop->body.n == 0 || !fits(k, loop))
+	if (jit->module->emit->options->strict_fp || loop->body.n == 0 || !fits(k, loop))
 		return false;
 	Rvalue *lo = jit_keep(f, jit_kernel_ix(k, loop->lo)),
 	       *hi = jit_keep(f, jit_kernel_ix(k, loop->hi));
 	Lvalue *at = jit_local(f, jit->i64, "strip");
-	JitLoop strips = jit_loop(f, at, lo, hi, STRIP);
+	int64_t step = jit->target->near_strip;
+	JitLoop strips = jit_loop(f, at, lo, hi, step);
 	Rvalue *first = jit_keep(f, gcc_jit_lvalue_as_rvalue(at));
 	Rvalue *last = jit_keep(
-		f, jit_binary(f, GCC_JIT_BINARY_OP_PLUS, first, jit_long(jit, jit->i64, STRIP)));
+		f, jit_binary(f, GCC_JIT_BINARY_OP_PLUS, first, jit_long(jit, jit->i64, step)));
 	last = jit_select(f, jit_compare(f, GCC_JIT_COMPARISON_LT, last, hi), last, hi);
 	strip_code(k, (Strip){.loop = loop, .first = first, .last = last});
 	jit_end_loop(f, &strips);

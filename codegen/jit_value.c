@@ -402,7 +402,7 @@ Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 	Rvalue *result = common_op(&o, op);
 	if (result)
 		return result;
-	bool strict = f->jit->module->emit->target->strict_fp;
+	bool strict = f->jit->module->emit->options->strict_fp;
 	if (f->near && !strict && math_has_near(op, dtype)) {
 		MathFunction fn = math_near(f->jit->arena, op, dtype);
 		return jit_math_steps(f, &fn, args);

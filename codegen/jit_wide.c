@@ -12,8 +12,6 @@
 #include "codegen/jit_lanes.h"
 #include "loops/build.h"
 
-enum { LEAST_TRIPS = 4 };
-
 /* ---- which loops ---- */
 
 typedef struct Wide {
@@ -196,7 +194,8 @@ bool jit_wide_loop(KernelJit *k, const Stmt *loop)
 	Arena *arena = k->f.jit->arena;
 	Wide w = {.lanes = jit_lanes_new(k, loop), .body = loop->body};
 	int64_t trips = constant_trips(k->program, loop);
-	if (k->f.jit->simd != CPU_AVX512 || loop->step != 1 || (trips >= 0 && trips < LEAST_TRIPS))
+	if (k->f.jit->simd != CPU_AVX512 || loop->step != 1 ||
+	    (trips >= 0 && trips < k->f.jit->target->wide_trips))
 		return false;
 	w.lanes.own = ARENA_ARRAY(arena, bool, k->kernel->nlocals + 1);
 	if (!body_fits(&w))

@@ -327,15 +327,13 @@ static TableObject *routines_object(Builder *b)
 /* What the module asks of the processor, for `tsr info`; text of C asks nothing. */
 static void put_target(Builder *b, TableObject *to, bool compiled)
 {
-	Cpu cpu = {0};
 	if (!compiled) {
 		put_text(b, to, "C");
 		put_text(b, to, "");
 		return;
 	}
-	bool known = cpu_find(b->module->emit->target->march, &cpu);
 	put_text(b, to, "x86-64");
-	put_text(b, to, known ? cpu_feature_names(b->arena, &cpu) : "");
+	put_text(b, to, cpu_feature_names(b->arena, b->program->options.target));
 }
 
 Table *table_new(const Module *module, bool features)

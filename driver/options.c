@@ -19,6 +19,7 @@ enum {
 	KEY_STOP,
 	KEY_PREFIX,
 	KEY_TARGET,
+	KEY_TARGET_FILE,
 	KEY_MD,
 	KEY_MMD,
 	KEY_MF,
@@ -60,6 +61,8 @@ static const struct argp_option option_table[] = {
 	SHOWN("-O0 ... -O3", "Optimisation (default -O2)", 2),
 	{NULL, 'g', NULL, 0, "Line information of the .tsr, for debuggers and profilers", 2},
 	SHOWN("-march=CPU", "CPU to compile for: native (default), x86-64, x86-64-v3, ...", 2),
+	{"target-file", KEY_TARGET_FILE, "FILE", 0,
+	 "Numbers of the CPU as FILE says; --dump=target prints such a file", 2},
 	{"target", KEY_TARGET, "cpu", 0, "Kind of machine", 2},
 	{"fp", KEY_FP, "strict|default|fast", 0,
 	 "strict: no contraction of a*b + c; fast: functions with larger errors", 2},
@@ -172,6 +175,12 @@ static int64_t bytes_arg(struct argp_state *state, const char *text)
 	return value << shift;
 }
 
+static void set_grain(Options *o, struct argp_state *state, const char *arg)
+{
+	int64_t grain = number_arg(state, "--grain", arg);
+	o->session.grain = grain < GRAIN_MOST ? grain : GRAIN_MOST;
+}
+
 static void set_define(Options *o, struct argp_state *state, const char *arg)
 {
 	const char *equals = strchr(arg, '=');
@@ -236,19 +245,19 @@ static void set_machine(Options *o, struct argp_state *state, const char *arg)
 	const char *cpu = after(arg, "arch=");
 	if (!cpu)
 		argp_error(state, "unknown option -m%s", arg);
-	if (!target_known(cpu)) {
+	if (!target_find(cpu, &(Target){0})) {
 		fprintf(stderr, "tsrc: unknown CPU '%s'; known are:\n", cpu);
 		target_list(stderr);
 		exit(2);
 	}
-	o->session.target.march = cpu;
+	o->session.march = cpu;
 }
 
 static void set_opt_level(Options *o, struct argp_state *state, const char *arg)
 {
 	if (strlen(arg) != 1 || arg[0] < '0' || arg[0] > '3')
 		argp_error(state, "-O wants 0, 1, 2 or 3, not '%s'", arg);
-	o->session.target.opt_level = arg[0] - '0';
+	o->session.code.opt_level = arg[0] - '0';
 }
 
 static void set_target(struct argp_state *state, const char *arg)
@@ -263,8 +272,8 @@ static void set_fp(Options *o, struct argp_state *state, const char *arg)
 {
 	if (strcmp(arg, "strict") != 0 && strcmp(arg, "default") != 0 && strcmp(arg, "fast") != 0)
 		argp_error(state, "--fp wants strict, default or fast, not '%s'", arg);
-	o->session.target.strict_fp = arg[0] == 's';
-	o->session.target.fast_fp = arg[0] == 'f';
+	o->session.code.strict_fp = arg[0] == 's';
+	o->session.code.fast_fp = arg[0] == 'f';
 }
 
 static void set_policy(Options *o, struct argp_state *state, const char *arg)
@@ -333,6 +342,12 @@ static error_t parse_deps(Options *o, int key, const char *arg)
 	return 0;
 }
 
+/* Is the target all that is asked for? It needs no program. */
+static bool prints_target(const Options *o)
+{
+	return o->dump.n == 1 && strcmp(o->dump.at[0], "target") == 0;
+}
+
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	Options *o = state->input;
@@ -347,14 +362,12 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case 'f': set_f(o, state, arg); break;
 	case KEY_PREFIX: set_prefix(o, state, arg); break;
 	case 'O': set_opt_level(o, state, arg); break;
-	case 'g': o->session.target.debug = true; break;
+	case 'g': o->session.code.debug = true; break;
 	case 'm': set_machine(o, state, arg); break;
 	case KEY_TARGET: set_target(state, arg); break;
+	case KEY_TARGET_FILE: o->session.target_file = arg; break;
 	case KEY_FP: set_fp(o, state, arg); break;
-	case KEY_GRAIN:
-		o->session.grain = number_arg(state, "--grain", arg);
-		o->session.grain = o->session.grain < GRAIN_MOST ? o->session.grain : GRAIN_MOST;
-		break;
+	case KEY_GRAIN: set_grain(o, state, arg); break;
 	case KEY_CHECKED: o->session.checked = true; break;
 	case KEY_NO_PREPACK: o->session.no_prepack = true; break;
 	case KEY_NO_CACHE: o->no_cache = true; break;
@@ -381,7 +394,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_DRY_RUN: o->dry_run = true; break;
 	case ARGP_KEY_ARG: set_input(o, state, arg); break;
 	case ARGP_KEY_END:
-		if (!o->input && !o->explain && !o->completion && !o->list_stages)
+		if (!o->input && !o->explain && !o->completion && !o->list_stages &&
+		    !prints_target(o))
 			argp_error(state, "no source file");
 		break;
 	default: return parse_deps(o, key, arg);

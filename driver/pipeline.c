@@ -24,19 +24,15 @@ static void run_split(Session *s)
 static void run_gather(Session *s) { s->tensors[1] = tensor_run(s->tensors[0], 1); }
 static void run_common(Session *s) { s->tensors[2] = tensor_run(s->tensors[1], 2); }
 
-static Machine machine_of(Session *s)
+static LowerOptions lower_options(const Session *s)
 {
 	const SessionOptions *o = &s->options;
-	Machine machine = target_machine(o->target.march);
-	if (o->grain >= 0)
-		machine.grain = o->grain;
-	if (o->checked)
-		machine.grain = 0;
-	machine.prepack = !o->no_prepack;
-	machine.pairs &= !o->target.strict_fp;
-	if (o->max_workspace >= 0)
-		machine.max_workspace = &o->max_workspace;
-	return machine;
+	int64_t grain = o->grain >= 0 ? o->grain : s->target.grain;
+	return (LowerOptions){.target = &s->target,
+			      .grain = o->checked ? 0 : grain,
+			      .prepack = !o->no_prepack,
+			      .pairs = s->target.bf16_pairs && !o->code.strict_fp,
+			      .max_workspace = o->max_workspace >= 0 ? &o->max_workspace : NULL};
 }
 
 /* What is asked of schedules; NULL: nothing, or it cannot be read. */
@@ -56,10 +52,10 @@ static Schedule *read_schedule(Session *s)
 
 const Program *session_naive(Session *s)
 {
-	Machine machine = machine_of(s);
+	LowerOptions options = lower_options(s);
 	if (!s->naive) {
 		s->naive = naive_kernels(s->tensors[TENSOR_PASSES - 1], &s->sources, s->perm,
-					 &s->diags, &machine);
+					 &s->diags, &options);
 		if (s->naive)
 			loops_verify_grammar(s->naive);
 	}
@@ -70,7 +66,7 @@ const Program *session_naive(Session *s)
 static void run_naive(Session *s)
 {
 	if (s->options.no_policy && (s->options.schedule || s->options.schedule_text))
-		diag(&s->diags, E0608, SPAN_NONE,
+		diag(&s->diags, E0609, SPAN_NONE,
 		     "--policy=none does not take a schedule yet: '%s'",
 		     s->options.schedule ? s->options.schedule : "schedule");
 	else if (s->options.no_policy)
@@ -79,7 +75,7 @@ static void run_naive(Session *s)
 
 static void run_kernels(Session *s)
 {
-	Machine machine = machine_of(s);
+	LowerOptions options = lower_options(s);
 	if (s->options.no_policy) {
 		s->program = s->loops[0] = s->naive;
 		return;
@@ -87,7 +83,7 @@ static void run_kernels(Session *s)
 	s->asked = read_schedule(s);
 	if (s->diags.nerrors == 0)
 		s->program = s->loops[0] = lower_kernels(s->tensors[TENSOR_PASSES - 1], &s->sources,
-							 s->perm, &s->diags, &machine, s->asked);
+							 s->perm, &s->diags, &options, s->asked);
 }
 
 /* Without a policy memory is all that is chosen. */
@@ -123,6 +119,7 @@ static void verify_graph(const Session *s) { graph_verify(s->graph); }
 static void verify_infer(const Session *s) { infer_verify(s->inference, NULL); }
 static void verify_split(const Session *s) { tensor_verify(s->tensors[0]); }
 static void verify_gather(const Session *s) { tensor_verify(s->tensors[1]); }
+static void verify_target(const Session *s) { target_verify(&s->target); }
 /* That indices stay inside is shown once, of the finished loops. */
 static void verify_program(const Session *s) { loops_verify_grammar(s->program); }
 static void verify_loops(const Session *s) { loops_verify(s->program); }
@@ -137,6 +134,7 @@ static void dump_proj(FILE *out, Session *s) { infer_dump_proj(out, s->inference
 static void dump_split(FILE *out, Session *s) { tensor_dump(out, s->tensors[0]); }
 static void dump_gather(FILE *out, Session *s) { tensor_dump(out, s->tensors[1]); }
 static void dump_common(FILE *out, Session *s) { tensor_dump(out, s->tensors[2]); }
+static void dump_target(FILE *out, Session *s) { target_dump(out, &s->target); }
 static void dump_naive(FILE *out, Session *s)
 {
 	const Program *naive = session_naive(s);
@@ -174,6 +172,8 @@ const Stage pipeline[] = {
 	{"gather", "tensor", "windows that are written as windows that are read", run_gather,
 	 verify_gather, dump_gather},
 	{"common", "tensor", "equal tensors as one", run_common, NULL, dump_common},
+	{"target", "lower", "the processor that code is made for", session_find_target,
+	 verify_target, dump_target},
 	{"naive", "lower", "unscheduled loops of each operation", run_naive, NULL, dump_naive},
 	{"kernels", "lower", "loops for each operation, or for several", run_kernels,
 	 verify_program, dump_kernels},

@@ -18,7 +18,8 @@
 
 void session_options_init(SessionOptions *options)
 {
-	*options = (SessionOptions){.target = {.march = "native", .opt_level = 2},
+	*options = (SessionOptions){.march = "native",
+				    .code = {.opt_level = 2},
 				    .repairs = true,
 				    .grain = -1,
 				    .max_workspace = -1,
@@ -191,6 +192,36 @@ bool session_has(const Session *s, const char *stage)
 {
 	return strcmp(stage, "dot") == 0 ? session_has(s, "proj")
 					 : stage_index(stage) >= 0 && stage_index(stage) < s->ran;
+}
+
+/* ---- what code is made for ---- */
+
+void session_find_target(Session *s)
+{
+	const char *why = NULL, *path = s->options.target_file;
+	if (!target_find(s->options.march, &s->target)) {
+		diag(&s->diags, E0506, SPAN_NONE, "unknown processor '%s'", s->options.march);
+		return;
+	}
+	uint32_t file = path ? source_read(&s->sources, path, &why) : 0;
+	if (path && !file)
+		diag(&s->diags, E0601, SPAN_NONE, "cannot read '%s': %s", path, why);
+	if (file)
+		target_read(&s->target, &s->sources, file, s->perm, &s->diags);
+}
+
+static void dump_target(void *of)
+{
+	const Question *q = of;
+	session_find_target(q->s);
+	if (!q->s->diags.nerrors)
+		target_dump(q->out, &q->s->target);
+}
+
+SessionStatus session_dump_target(Session *s, FILE *out)
+{
+	Question q = {.s = s, .out = out};
+	return session_guard(s, dump_target, &q);
 }
 
 /* ---- questions ---- */

@@ -42,12 +42,14 @@ typedef struct SessionOptions {
 	InferOptions infer;
 	DiagOptions diag;
 	bool repairs; /* of errors, each tried: up to some hundred compilations to shapes */
-	Target target;
+	const char *march;	 /* what target_find takes */
+	const char *target_file; /* path of changes of it (target/target.h); NULL: none */
+	CodeOptions code;
 	const char *prefix;	      /* of C names; NULL: the stem of the source's path */
 	const char *schedule;	      /* path of what is asked of schedules; NULL: nothing */
 	const char *schedule_text;    /* not NULL: that as text, `schedule` its name in messages */
 	bool no_policy; /* compiles the loops of stage `naive` as they are; takes no schedule */
-	int64_t grain, max_workspace; /* -1: the machine's; any */
+	int64_t grain, max_workspace; /* -1: the target's; any */
 	bool checked, no_prepack;
 	const char *cache_dir; /* of compiled kernels; NULL: none */
 	size_t memory;	       /* bytes that the compilation may hold; 0: any */
@@ -97,6 +99,9 @@ const Program *session_program(const Session *session);
 bool session_dump(Session *session, const char *stage, FILE *out);
 /* The same as a string; NULL instead of false. *len, where not NULL, is its length. */
 const char *session_dump_text(Session *session, const char *stage, size_t *len);
+
+/* Prints what code is made for, as stage `target` does; that needs no program. */
+SessionStatus session_dump_target(Session *session, FILE *out);
 
 /* Those below need stage `shapes`, or `loops`, and return false where it has not run, or after a
  * failure. */

@@ -28,6 +28,7 @@ struct Session {
 	Inference *inference;
 	const TensorProgram *tensors[TENSOR_PASSES]; /* after each pass */
 	Program *naive; /* unscheduled loops; NULL: nobody has asked for them */
+	Target target;
 	Schedule *asked;			     /* NULL: nothing is */
 	Program *loops[1 + TRANSFORM_PASSES];	     /* kernels, then what each pass makes */
 	Program *program;			     /* the last of them */
@@ -40,6 +41,8 @@ SessionStatus session_guard(Session *session, void (*work)(void *arg), void *arg
 /* The unscheduled loops, without memory, verified; made where they are asked for first. NULL after errors. Requires:
  * the tensor program is there. */
 const Program *session_naive(Session *session);
+/* Stage `target`, which needs none before. */
+void session_find_target(Session *session);
 /* Offers repairs of the errors that stop a stage before lowering: each was tried. */
 void repairs_offer(Session *session);
 

@@ -20,7 +20,7 @@ static Emit emit_of(Session *s)
 	return (Emit){.program = s->program,
 		      .arena = s->perm,
 		      .diags = &s->diags,
-		      .target = &o->target,
+		      .options = &o->code,
 		      .prefix = o->prefix ? o->prefix : path_identifier(s->perm, s->input),
 		      .source = s->input,
 		      .shared = &s->module};
@@ -121,7 +121,7 @@ static void compare(void *of)
 	const Program *naive = s->options.no_policy ? NULL : session_naive(s);
 	if (naive) {
 		Program any = *naive;
-		any.machine.max_workspace = NULL;
+		any.options.max_workspace = NULL;
 		naive = transform_run(TRANSFORM_PASSES - 1, &any, NULL, &s->diags);
 		loops_verify(naive);
 	}

@@ -52,6 +52,7 @@
 #include "base/size.h"
 #include "base/source.h"
 #include "base/symbol.h"
+#include "target/target.h"
 
 typedef uint32_t IterVar;   /* index into kernel.iters */
 typedef uint32_t LocalId;   /* index into kernel.locals */
@@ -292,19 +293,16 @@ typedef struct ProgramRoutine {
 	Size workspace;      /* bytes */
 } ProgramRoutine;
 
-enum { GRAIN_DEFAULT = 1 << 17, PACK_STAMP = 0x70735254 };
+enum { PACK_STAMP = 0x70735254 };
 
-
-/* What schedules are chosen for. */
-typedef struct Machine {
-	int vector_bytes; /* of the widest vector, a power of two >= 16 */
-	int registers;    /* for vectors */
-	int64_t grain;    /* operations worth a thread's while; 0: one thread */
-	bool prepack;     /* may the state hold copies of parameters? */
-	/* is there an instruction that adds two products of bf16 a lane, at twice the rate? */
-	bool pairs;
+/* What is asked of the loops, beside a schedule. */
+typedef struct LowerOptions {
+	const Target *target;
+	int64_t grain; /* operations worth a thread's while; 0: one thread */
+	bool prepack;  /* may the state hold copies of parameters? */
+	bool pairs; /* may sums of bf16 be of pairs? Where the target has them and --fp allows it */
 	const int64_t *max_workspace; /* bytes that a routine may ask for; NULL: any */
-} Machine;
+} LowerOptions;
 
 typedef struct Schedule Schedule; /* schedule.h */
 
@@ -341,7 +339,7 @@ typedef struct Program {
 	 * guards? All after the last pass, none before. */
 	bool placed;
 	bool changed; /* Did the pass that made it change anything? */
-	Machine machine;
+	LowerOptions options;
 	Schedule *made; /* what was chosen for the kernels */
 } Program;
 

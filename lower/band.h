@@ -18,7 +18,6 @@ enum {
 	BAND_ROOTS = 16,
 	BAND_BEFORE = 16,
 	BAND_ENDS = 4,
-	BAND_FEW = 16, /* rows that are worth copies */
 	BAND_FIXED = -2, /* instead of a dim: an axis that is read at one index */
 	BAND_PLACES = BAND_ROOTS + BAND_ENDS
 };
@@ -138,7 +137,7 @@ const Ix *band_index(Gen *gen, const BandPlace *place, const Ix *const *axes);
 BandPlace *band_add_place(Lower *lower, NodeId node, Sym name, const int *dims);
 /* band_turned.c: elements from one row of a place to the next, an odd number of cache lines where
  * rows are long, since rows a power of two apart would meet in few sets of the first cache. */
-Size band_row_stride(Sizes *sizes, Size row, Dtype dtype);
+Size band_row_stride(const Lower *lower, Size row, Dtype dtype);
 /* The place of a copy; the kernel that fills it. */
 void band_place_turned(Lower *lower, const BandTurned *turned);
 void band_emit_turned(Lower *lower, const BandTurned *turned, const BandPlace *place);

@@ -10,18 +10,15 @@
 #include "base/diag.h"
 #include "lower/band.h"
 
-/* Bytes of a block, of what each block reads again, of tensors that may stay whole; rows. */
-enum { BLOCK_BYTES = 1 << 19, AGAIN_BYTES = 1 << 20, FAR_BYTES = 1 << 24, WHOLE_BYTES = 1 << 18 };
-enum { BLOCK_ROWS = 64, ROWS_LEAST = 16, ROWS_AGAIN = 32, ROWS_FAR = 128, BLOCK_MOST = 4096 };
-/* Bytes of a long row; that a step of the sum which makes it has at least. */
-enum { LONG_ROW = 1 << 14, LONG_STEP = 64 };
+enum { BLOCK_MOST = 4096 };
 /* Rows that are assumed; how often what is between is what each block reads again. */
 enum { ROWS_LIKELY = 2048, AGAIN_TIMES = 4 };
 
 bool band_has_few(const Lower *lower, const Band *band)
 {
 	int64_t rows;
-	return size_is_const(lower->sizes, band->dims[band->rows].extent, &rows) && rows < BAND_FEW;
+	return size_is_const(lower->sizes, band->dims[band->rows].extent, &rows) &&
+	       rows < lower->target->band_few;
 }
 
 bool band_is_batch(const Lower *lower, const Band *band)
@@ -251,8 +248,11 @@ static int64_t bytes_whole(const Chooser *c)
 /* From farther away, elements are read for more rows at a time. */
 static int64_t rows_least(const Chooser *c)
 {
+	const Target *target = c->lower->target;
 	int64_t again = most_again(c);
-	return again > FAR_BYTES ? ROWS_FAR : again > AGAIN_BYTES ? ROWS_AGAIN : ROWS_LEAST;
+	return again > target->l3_bytes	  ? target->band_rows_memory
+	       : again > target->l2_bytes ? target->band_rows_far
+					  : target->band_rows_least;
 }
 
 /* Does what each block reads again stay in a cache, or is it small beside all rows, of which many
@@ -260,7 +260,8 @@ static int64_t rows_least(const Chooser *c)
 static bool again_is_little(const Chooser *c)
 {
 	int64_t again = most_again(c), row = bytes_row(c);
-	return again <= AGAIN_BYTES || (row > 0 && ROWS_LIKELY >= AGAIN_TIMES * again / row);
+	return again <= c->lower->target->l2_bytes ||
+	       (row > 0 && ROWS_LIKELY >= AGAIN_TIMES * again / row);
 }
 
 /* Steps of the first contraction's sum; -1: not known. */
@@ -286,7 +287,8 @@ static bool grows(const Chooser *c)
 		     size_is_const(c->lower->sizes, c->band->dims[c->band->rows].extent, &rows);
 	if (row < 0)
 		return steps >= 0 && (!known || rows >= AGAIN_TIMES * steps);
-	return steps >= 0 && row >= LONG_ROW && row > LONG_STEP * steps;
+	const Target *target = c->lower->target;
+	return steps >= 0 && row >= target->band_long && row > target->band_long_step * steps;
 }
 
 /* Is what is between large, or of a batch? How many members that has is nothing that the order of
@@ -294,7 +296,7 @@ static bool grows(const Chooser *c)
 static bool is_large(const Chooser *c)
 {
 	int64_t whole = bytes_whole(c);
-	return whole < 0 || whole > WHOLE_BYTES ||
+	return whole < 0 || whole > c->lower->target->l2_between ||
 	       lower_shape(c->lower, c->band->roots[0].root)->rows[ROW_BATCH].n > 0;
 }
 
@@ -326,9 +328,9 @@ static void choose_block(Chooser *c)
 {
 	Band *band = c->band;
 	int64_t row = bytes_row(c), rows, least = rows_least(c);
-	band->block = least > BLOCK_ROWS ? least : BLOCK_ROWS;
+	band->block = least > c->lower->target->band_rows ? least : c->lower->target->band_rows;
 	for (; row > 0 && band->block > least; band->block /= 2)
-		if (band->block * row <= BLOCK_BYTES)
+		if (band->block * row <= c->lower->target->l2_rows)
 			break;
 	bool known = size_is_const(c->lower->sizes, band->dims[band->rows].extent, &rows);
 	if (known && rows > 0) {

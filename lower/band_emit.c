@@ -135,8 +135,7 @@ static void place_block(Emit *e, const BandRoot *root)
 		bool rows = root->dims[axis] == (int)e->band->rows;
 		Size row = stride;
 		if (rows)
-			stride = band_row_stride(lower->sizes, row,
-						 lower_node(lower, root->root)->dtype);
+			stride = band_row_stride(lower, row, lower_node(lower, root->root)->dtype);
 		padded |= !size_same(row, stride);
 		place->strides[axis] = stride;
 		if (root->dims[axis] < 0)

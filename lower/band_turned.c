@@ -11,8 +11,6 @@
 #include "base/diag.h"
 #include "lower/band.h"
 
-enum { LONG_ROW = 8 }; /* lines */
-
 BandPlace *band_add_place(Lower *lower, NodeId node, Sym name, const int *dims)
 {
 	BandPlace *place = &lower->band->places[lower->band->nplaces++];
@@ -31,10 +29,11 @@ BandPlace *band_add_place(Lower *lower, NodeId node, Sym name, const int *dims)
 	return place;
 }
 
-Size band_row_stride(Sizes *sizes, Size row, Dtype dtype)
+Size band_row_stride(const Lower *lower, Size row, Dtype dtype)
 {
+	Sizes *sizes = lower->sizes;
 	int64_t line = CACHE_LINE / (int64_t)dtype_bytes(dtype), n;
-	if (size_is_const(sizes, row, &n) && n < LONG_ROW * line)
+	if (size_is_const(sizes, row, &n) && n < lower->target->band_turned * line)
 		return row;
 	Size most = size_add(sizes, row, size_const(sizes, line - 1));
 	Size pairs = size_scale(sizes, size_floor(sizes, most, 2 * line), 2 * line);
@@ -73,7 +72,7 @@ void band_place_turned(Lower *lower, const BandTurned *turned)
 	for (int at = turned->naxes; at-- > 0;) {
 		uint32_t axis = axis_at(turned, at);
 		if (at + 1 == turned->nsums)
-			stride = band_row_stride(sizes, stride,
+			stride = band_row_stride(lower, stride,
 						 lower_node(lower, turned->node)->dtype);
 		place->strides[axis] = stride;
 		stride = size_mul(sizes, stride,

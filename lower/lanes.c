@@ -21,7 +21,7 @@
  */
 #include "lower/lanes.h"
 
-enum { LANES = 16, WIDE = 64, CELLS = 8, LEAST_SUM = 64, LEAST_BYTES = 16 };
+enum { LANES = 16, WIDE = 64, LEAST_SUM = 64, LEAST_BYTES = 16 };
 
 /* ---- whether ---- */
 
@@ -109,7 +109,7 @@ bool lanes_fit(const Nest *nest, Op reduce)
 /* As many cells of the innermost loop of the result as divide it, where they share a load. */
 static int64_t cells_at_a_time(const Nest *nest)
 {
-	int64_t extent, n = CELLS;
+	int64_t extent, n = nest_target(nest)->sum_cells;
 	if (nest->nresult == 0)
 		return 1;
 	const Loop *loop = &nest->loops[nest->nresult - 1];

@@ -97,11 +97,12 @@ static void note_equals(Lower *lower, const TensorProgram *tensors)
 }
 
 Program *lower_kernels(const TensorProgram *tensors, const Sources *sources, Arena *perm,
-		       Diags *diags, const Machine *machine, const Schedule *asked)
+		       Diags *diags, const LowerOptions *options, const Schedule *asked)
 {
-	Tables tables = tables_new(tensors, sources, perm, diags, machine);
+	Tables tables = tables_new(tensors, sources, perm, diags, options);
 	Lower lower = lower_new(&tables);
-	lower.machine = machine;
+	lower.options = options;
+	lower.target = options->target;
 	lower.asked = asked;
 	int before = diags->nerrors;
 	note_equals(&lower, tensors);
@@ -121,10 +122,10 @@ void lower_finish(Program *program, const Schedule *asked, Diags *diags)
 }
 
 Program *lower_program(const TensorProgram *tensors, const Sources *sources, Arena *perm,
-		       Diags *diags, const Machine *machine, const Schedule *asked)
+		       Diags *diags, const LowerOptions *options, const Schedule *asked)
 {
 	int before = diags->nerrors;
-	Program *program = lower_kernels(tensors, sources, perm, diags, machine, asked);
+	Program *program = lower_kernels(tensors, sources, perm, diags, options, asked);
 	if (!program)
 		return NULL;
 	for (uint32_t i = 0; i + 1 < TRANSFORM_PASSES; i++)

@@ -129,7 +129,8 @@ typedef struct Lower {
 	Arena *arena;   /* lives as long as the program */
 	Arena *scratch; /* as long as one routine */
 	Diags *diags;
-	const Machine *machine;
+	const LowerOptions *options;
+	const Target *target; /* the options' */
 	const Schedule *asked;	 /* NULL: nothing is */
 	VEC(PackedParam) packed; /* copies of parameters in the state */
 	VEC(PackedParam) packed_consts; /* ... of constants, among the constants */
@@ -152,7 +153,7 @@ typedef struct Lower {
 /* For passes that run on a part of what is emitted. */
 static inline Transform lower_transform(const Lower *lower)
 {
-	return (Transform){lower->program, lower->asked, lower->machine, lower->diags,
+	return (Transform){lower->program, lower->asked, lower->options, lower->diags,
 			   lower->scratch};
 }
 static inline const Node *lower_node(const Lower *lower, NodeId id)

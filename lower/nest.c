@@ -17,8 +17,6 @@
  */
 #include "lower/nest.h"
 
-enum { SHORT_ROW = 4 };
-
 /* Are parts of an axis, which run one after another, reduced? Then several pieces write the same
  * cells, unless each has its own. */
 static bool reduces_parts(const Proj *proj)
@@ -180,7 +178,8 @@ static bool has_short_rows(const Nest *nest)
 {
 	const Sizes *sizes = nest->gen->program->sizes;
 	return nest->nresult > 0 && nest_short_steps(nest) > 0 &&
-	       loop_of_member(sizes, &nest->loops[nest->nresult - 1], SHORT_ROW) < SHORT_ROW;
+	       loop_of_member(sizes, &nest->loops[nest->nresult - 1],
+			      nest_target(nest)->short_row) < nest_target(nest)->short_row;
 }
 
 /* An order that is asked for means lanes only where it says so. */

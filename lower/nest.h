@@ -53,6 +53,8 @@ typedef struct Nest {
 	StagedLoad staged[2]; /* by the load's place in the value */
 } Nest;
 
+static inline const Target *nest_target(const Nest *nest) { return nest->gen->lower->target; }
+
 /* Loops, guards and values of a nest whose node, root, target, projection and piece are filled
  * in. */
 void nest_set_up(Nest *nest);
@@ -126,9 +128,6 @@ int nest_wants_margins(Nest *nest);
 /* The value that reads the copies. */
 const Value *nest_staged_value(const Nest *nest, const Value *value);
 
-/* Functions that are computed in rows shorter than this would not fill vectors: those have a
- * kernel. */
-enum { PRODUCED_ROW = 16 };
 /* What a load of the nest's value is where it is copied: what computes it, or the load (produce.c).
  * `again`: it is copied several times. */
 const Value *nest_produced(Nest *nest, const Value *load, bool again);

@@ -6,8 +6,6 @@
  */
 #include "lower/nest.h"
 
-enum { SHORT_STEPS = 16 };
-
 typedef VEC(const Value *) Values;
 
 static bool is_among(const Value *load, const Values *loads)
@@ -41,11 +39,11 @@ int64_t nest_short_steps(const Nest *nest)
 		     nest->inner.stmts.n == 0;
 	for (uint32_t i = nest->nresult; i < nest->nloops && plain; i++) {
 		plain = size_is_const(nest->gen->program->sizes, nest->loops[i].extent, &extent) &&
-			extent <= SHORT_STEPS;
+			extent <= nest_target(nest)->short_steps;
 		steps *= plain ? extent : 0;
-		plain = plain && steps <= SHORT_STEPS;
+		plain = plain && steps <= nest_target(nest)->short_steps;
 	}
-	return plain && count_elements(nest) * steps <= SHORT_STEPS ? steps : 0;
+	return plain && count_elements(nest) * steps <= nest_target(nest)->short_steps ? steps : 0;
 }
 
 /* The value of a step, counted through the loops of the sum as they are nested. */

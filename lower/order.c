@@ -12,24 +12,16 @@
  */
 #include "lower/lowering.h"
 
-enum {
-	COST_NEXT = 1,
-	COST_FAR = 4,
-	COST_UNKNOWN = 8,
-	COST_STORE_NEXT = 2,
-	COST_STORE_FAR = 8,
-	COST_SUM = 1,
-	COST_AGAIN = 1,
-	VECTOR = 8
-};
+enum { COST_SUM = 1, COST_AGAIN = 1 };
 
 typedef struct Order {
 	Gen *gen;
+	const Target *target;
 	IterVar iter;
 	uint64_t cost;
 } Order;
 
-static uint64_t stride_cost(const Order *o, const Ix *ix, uint64_t next, uint64_t far)
+static uint64_t stride_cost(const Order *o, const Ix *ix, int64_t next, int64_t far)
 {
 	Sizes *sizes = o->gen->program->sizes;
 	Linear linear = ix_linear(o->gen->program, ix);
@@ -39,8 +31,8 @@ static uint64_t stride_cost(const Order *o, const Ix *ix, uint64_t next, uint64_
 		if (!ix_uses(term->atom, o->iter) || size_is(sizes, term->coef, 0))
 			continue;
 		if (term->atom->kind != IX_ITER)
-			return COST_UNKNOWN;
-		cost = size_is(sizes, term->coef, 1) ? next : far;
+			return (uint64_t)o->target->order_unknown;
+		cost = (uint64_t)(size_is(sizes, term->coef, 1) ? next : far);
 	}
 	return cost;
 }
@@ -48,7 +40,7 @@ static uint64_t stride_cost(const Order *o, const Ix *ix, uint64_t next, uint64_
 static void count_value(Order *o, const Value *value)
 {
 	if (value->kind == VALUE_LOAD)
-		o->cost += stride_cost(o, value->ix, COST_NEXT, COST_FAR);
+		o->cost += stride_cost(o, value->ix, o->target->order_next, o->target->order_far);
 	for (uint32_t i = 0; i < value->nargs; i++)
 		count_value(o, value->args[i]);
 }
@@ -57,16 +49,16 @@ static void count_value(Order *o, const Value *value)
 static uint64_t scaled(const Order *o, const Loop *loop, bool of_sum)
 {
 	const Sizes *sizes = o->gen->program->sizes;
-	int64_t n = loop_of_member(sizes, loop, VECTOR);
-	if ((!of_sum && !size_is_const(sizes, loop->extent, &n)) || n >= VECTOR)
-		return o->cost * VECTOR;
-	return o->cost * VECTOR * VECTOR / (uint64_t)(n > 0 ? n : 1);
+	int64_t lanes = o->target->order_lanes, n = loop_of_member(sizes, loop, lanes);
+	if ((!of_sum && !size_is_const(sizes, loop->extent, &n)) || n >= lanes)
+		return o->cost * (uint64_t)lanes;
+	return o->cost * (uint64_t)(lanes * lanes) / (uint64_t)(n > 0 ? n : 1);
 }
 
 static uint64_t loop_cost(Gen *gen, const Loop *loop, const Body *body, const Value *value,
 			  const Ix *store, bool of_sum)
 {
-	Order o = {.gen = gen, .iter = loop->var};
+	Order o = {.gen = gen, .target = gen->lower->target, .iter = loop->var};
 	for (size_t i = 0; i < body->stmts.n; i++)
 		count_value(&o, body->stmts.at[i]->value);
 	count_value(&o, value);
@@ -75,7 +67,7 @@ static uint64_t loop_cost(Gen *gen, const Loop *loop, const Body *body, const Va
 	if (loop->reduced)
 		o.cost += COST_SUM;
 	else if (ix_uses(store, loop->var))
-		o.cost += stride_cost(&o, store, COST_STORE_NEXT, COST_STORE_FAR);
+		o.cost += stride_cost(&o, store, o.target->order_store, o.target->order_store_far);
 	return scaled(&o, loop, of_sum);
 }
 

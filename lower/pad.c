@@ -20,18 +20,6 @@
  */
 #include "lower/pad.h"
 
-/* Cells that use an element of a copy of joined rows; steps of the sum; elements that are far
- * apart; elements of both margins of an axis, or times its size. */
-enum {
-	USES_LEAST = 16,
-	STEPS_LEAST = 4,
-	LANES_LEAST = 4,
-	FAR = 16,
-	MARGIN_MOST = 1024,
-	COPIES_MOST = 16,
-	MARGIN_TIMES = 4
-};
-
 /* ---- what is there ---- */
 
 static const IndexTerm *term_of(const Index *index, IterId iter)
@@ -146,7 +134,7 @@ static bool is_picture(Pad *p, uint32_t arg)
 		if (!term || index->nterms < 2 || is_joined_batch(p, index))
 			continue;
 		p->apart = index->guarded || step != (p->inner ? known(p, p->inner->extent, 0) : 1);
-		return step > 0 && step < FAR * term->coef;
+		return step > 0 && step < nest_target(p->nest)->pad_far * term->coef;
 	}
 	return false;
 }
@@ -157,7 +145,7 @@ static bool is_inner(const Pad *p, uint32_t arg, const Loop *loop)
 {
 	const Value *load = p->nest->value->args[arg], *other = p->nest->value->args[1 - arg];
 	int64_t extent = known(p, loop->extent, 0);
-	return extent > 0 && extent < FAR && load->kind == VALUE_LOAD &&
+	return extent > 0 && extent < nest_target(p->nest)->pad_far && load->kind == VALUE_LOAD &&
 	       other->kind == VALUE_LOAD && step_of(p, load->ix, loop) == 1 &&
 	       !ix_uses(other->ix, loop->var) && !nest_is_guarded(p->nest, loop) &&
 	       is_whole(p, loop->iter);
@@ -191,7 +179,8 @@ static bool finds_picture(Pad *p)
 	const Value *value = nest->value;
 	if (node->nargs != 2 || value->kind != VALUE_OP || value->op != OP_MUL ||
 	    !dtype_is_float(value->dtype) || !finds_loops(p) ||
-	    known(p, p->col->extent, LANES_LEAST) < LANES_LEAST)
+	    known(p, p->col->extent, nest_target(p->nest)->least_lanes) <
+		    nest_target(p->nest)->least_lanes)
 		return false;
 	const Value *other = value->args[1 - p->arg];
 	const Ix **axes =
@@ -217,8 +206,8 @@ static int64_t product(const Pad *p, bool reduced, bool moves)
 /* Vectors, whole, half or of four, and single elements, that n lanes take. */
 static int64_t vectors_of(const Lower *lower, Dtype dtype, int64_t n)
 {
-	int64_t lanes = lower->machine->vector_bytes / dtype_bytes(dtype), count = 0;
-	for (; lanes >= LANES_LEAST; lanes /= 2) {
+	int64_t lanes = lower->target->vector_bytes / dtype_bytes(dtype), count = 0;
+	for (; lanes >= lower->target->least_lanes; lanes /= 2) {
 		count += n / lanes;
 		n %= lanes;
 	}
@@ -243,7 +232,7 @@ static const Loop *joined_rows(const Pad *p)
 	Size step = ix_stride(p->program, nest->at, outer->var);
 	bool neighbours = !size_is_bad(step) && size_same(step, p->col->extent);
 	bool joins = neighbours && ix_uses(p->load->ix, outer->var) &&
-		     product(p, false, false) >= USES_LEAST &&
+		     product(p, false, false) >= nest_target(p->nest)->pad_uses &&
 		     pad_joins_rows(nest->gen->lower, p->load->dtype, rows, cols);
 	return joins ? outer : NULL;
 }
@@ -414,7 +403,7 @@ static bool copies_are_few(const Pad *p, const CopyAxis *dim)
 	for (uint32_t t = 0; t < index->nterms; t++)
 		if (!iter_of(p, index->terms[t].iter)->reduced)
 			step = index->terms[t].coef;
-	return known(p, dim->extent, INT32_MAX) <= COPIES_MOST * step;
+	return known(p, dim->extent, INT32_MAX) <= nest_target(p->nest)->pad_copies * step;
 }
 
 /* Are the margins about as long as the picture at most, so that the copy is mostly picture? A
@@ -433,7 +422,8 @@ static bool copy_is_short(const Pad *p)
 			return false;
 		if (dim->term || !size_is_const(sizes, size_sub(sizes, dim->extent, size), &margin))
 			continue;
-		if (margin > MARGIN_MOST && margin > MARGIN_TIMES * known(p, size, 0))
+		if (margin > nest_target(p->nest)->pad_margin &&
+		    margin > nest_target(p->nest)->pad_margin_times * known(p, size, 0))
 			return false;
 	}
 	return !size_is_bad(elements);
@@ -445,7 +435,7 @@ bool pad_find_axes(Pad *p)
 	bool plain = !nest->gen->lower->band && nest->inner.stmts.n == 0 && nest->nresult > 0 &&
 		     nest->nloops > nest->nresult && proj_computes_cells(nest->proj) &&
 		     !nest->staged[0].strides && !nest->staged[1].strides;
-	if (!plain || !finds_picture(p) || product(p, true, true) < STEPS_LEAST)
+	if (!plain || !finds_picture(p) || product(p, true, true) < nest_target(p->nest)->pad_steps)
 		return false;
 	p->joined = joined_rows(p);
 	if (!p->apart && !p->joined)

@@ -5,9 +5,6 @@
  */
 #include "lower/pad.h"
 
-/* Eighths of cycles for an element of a copy: rows as they are, or elements that are apart. */
-enum { DENSE = 4, SPREAD = 8 };
-
 static int64_t known(const Pad *p, Size size)
 {
 	int64_t n;
@@ -26,7 +23,11 @@ static uint64_t copy_cycles(const Pad *p)
 		elements *= known(p, loop ? loop->own : p->dims[d].extent);
 		dense &= !term || term->coef == 1;
 	}
-	return p->margins ? 0 : (uint64_t)elements * (dense ? DENSE : SPREAD) / 8;
+	return p->margins ? 0
+			  : (uint64_t)elements *
+				    (dense ? nest_target(p->nest)->copy_cost
+					   : nest_target(p->nest)->copy_cost_apart) /
+				    8;
 }
 
 /* The same nest once more, for what is tried only; nothing of it stays. Its loops have the names

@@ -61,7 +61,8 @@ static bool goes_by_rows(const Pad *p, const Ix *const *axes)
 	Size by = ix_stride(p->program, flat_index(p->nest->gen, pad_picture(p), axes), last->var);
 	int64_t extent;
 	return size_is(p->program->sizes, by, 1) &&
-	       (!size_is_const(p->program->sizes, last->extent, &extent) || extent >= PRODUCED_ROW);
+	       (!size_is_const(p->program->sizes, last->extent, &extent) ||
+		extent >= nest_target(p->nest)->produced_row);
 }
 
 static const Value *picture_value(const Pad *p)

@@ -14,8 +14,7 @@
 #include "base/diag.h"
 #include "lower/tile.h"
 
-/* FEW_ELEMENTS: of sums of few steps, where lanes along the sum would have little to do. */
-enum { LEAST_ELEMENTS = 2048, MOST_ELEMENTS = 1 << 30, FEW_STEPS = 16, FEW_ELEMENTS = 64 };
+enum { MOST_ELEMENTS = 1 << 30 };
 
 /* ---- whether ---- */
 
@@ -75,15 +74,17 @@ static bool stays(const Program *program, const Buffer *buffer)
 
 static int64_t least_elements(const Planner *p)
 {
-	return tile_known_steps(p, FEW_STEPS) < FEW_STEPS ? FEW_ELEMENTS : LEAST_ELEMENTS;
+	return tile_known_steps(p, p->target->prepack_steps) < p->target->prepack_steps
+		       ? p->target->prepack_few
+		       : p->target->prepack_elements;
 }
 
 /* Can there be a copy? Each of its elements is another one of the parameter. */
 static bool may_stay(const Planner *p, const Ix *at, const Buffer *buffer)
 {
 	int64_t elements, all;
-	if (!p->machine->prepack || p->tile->nest->nloops > PACKED_LOOPS || !is_of_loops(p, at) ||
-	    !stays(p->program, buffer))
+	if (!p->program->options.prepack || p->tile->nest->nloops > PACKED_LOOPS ||
+	    !is_of_loops(p, at) || !stays(p->program, buffer))
 		return false;
 	elements = elements_of(p, at);
 	return elements > 0 && tile_is_const(p, buffer->elements, &all) && elements <= all &&
@@ -99,8 +100,8 @@ bool prepack_suits(const Lower *lower, BufferId id)
 bool prepack_suits_size(const Lower *lower, Size size)
 {
 	int64_t elements;
-	return lower->machine->prepack && size_is_const(lower->sizes, size, &elements) &&
-	       elements >= LEAST_ELEMENTS && elements <= MOST_ELEMENTS;
+	return lower->options->prepack && size_is_const(lower->sizes, size, &elements) &&
+	       elements >= lower->target->prepack_elements && elements <= MOST_ELEMENTS;
 }
 
 bool tile_may_prepack(const Planner *p, int load)

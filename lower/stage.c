@@ -22,15 +22,13 @@
 #include "base/diag.h"
 #include "lower/tile.h"
 
-enum { USES_LEAST = 8, STEPS_LEAST = 8, WORK_LEAST = 1 << 14 };
-/* How often tiles go past rows whose elements are in lines of their own. */
-enum { SPREAD_PASSES = 8 };
-/* Where there are no tiles without copies: uses that pay, and what a symbolic extent counts as. */
-enum { FORCED_USES = 4, FORCED_EXTENT = 32 };
+/* What a symbolic extent counts as where there are no tiles without copies. */
+enum { FORCED_EXTENT = 32 };
 
 typedef struct Stage {
 	Nest *nest;
 	Program *program;
+	const Target *target;
 	const Value *loads[2];
 	uint32_t nloads;
 	uint32_t moved[64]; /* by loop: the loads that it moves, as bits */
@@ -91,18 +89,18 @@ static int64_t known(const Stage *s, Size extent, int64_t otherwise)
 static int64_t extent_of(const Stage *s, uint32_t moved, int64_t otherwise)
 {
 	int64_t n = 1;
-	for (uint32_t i = 0; i < s->nest->nloops && n < WORK_LEAST; i++)
+	for (uint32_t i = 0; i < s->nest->nloops && n < s->target->stage_work; i++)
 		if (s->moved[i] == moved)
 			n *= known(s, s->nest->loops[i].own, otherwise);
-	return n < WORK_LEAST ? n : WORK_LEAST;
+	return n < s->target->stage_work ? n : s->target->stage_work;
 }
 
 static int64_t steps(const Stage *s, int64_t otherwise)
 {
 	int64_t n = 1;
-	for (uint32_t i = s->nest->nresult; i < s->nest->nloops && n < WORK_LEAST; i++)
+	for (uint32_t i = s->nest->nresult; i < s->nest->nloops && n < s->target->stage_work; i++)
 		n *= known(s, s->nest->loops[i].extent, otherwise);
-	return n < WORK_LEAST ? n : WORK_LEAST;
+	return n < s->target->stage_work ? n : s->target->stage_work;
 }
 
 /* Do the sum's loops walk through the load without a gap, the last one by one element? */
@@ -120,12 +118,13 @@ static bool sums_in_line(const Stage *s, uint32_t load)
 
 static bool pays(const Stage *s, bool forced)
 {
-	int64_t least = forced ? FORCED_USES : USES_LEAST, otherwise = forced ? FORCED_EXTENT : 1;
+	int64_t least = forced ? s->target->stage_forced : s->target->stage_uses,
+		otherwise = forced ? FORCED_EXTENT : 1;
 	int64_t columns = extent_of(s, 1u << s->cols, otherwise);
 	int64_t others = extent_of(s, 2u >> s->cols, otherwise);
-	int64_t n = steps(s, forced ? FORCED_EXTENT : STEPS_LEAST);
-	return others >= least && columns >= USES_LEAST && n >= STEPS_LEAST &&
-	       columns * others * n >= WORK_LEAST;
+	int64_t n = steps(s, forced ? FORCED_EXTENT : s->target->stage_steps);
+	return others >= least && columns >= s->target->stage_uses && n >= s->target->stage_steps &&
+	       columns * others * n >= s->target->stage_work;
 }
 
 /* The longest loop before the columns that moves the load alone, as rows of tiles are, and is no
@@ -146,7 +145,7 @@ static uint32_t longest_rows(const Stage *s, uint32_t load)
 static int64_t passes(const Stage *s)
 {
 	int64_t n = 1;
-	for (uint32_t i = 0; i < s->first_col && n < SPREAD_PASSES; i++)
+	for (uint32_t i = 0; i < s->first_col && n < s->target->stage_passes; i++)
 		if (s->moved[i] == 1u << s->cols)
 			n *= known(s, s->nest->loops[i].own, 1);
 	return n;
@@ -159,7 +158,7 @@ static bool rows_are_spread(const Stage *s)
 	const Nest *nest = s->nest;
 	uint32_t load = 1 - s->cols, row = longest_rows(s, load);
 	int64_t line = CACHE_LINE / dtype_bytes(s->loads[load]->dtype);
-	bool spread = row < s->first_col && passes(s) >= SPREAD_PASSES &&
+	bool spread = row < s->first_col && passes(s) >= s->target->stage_passes &&
 		      known(s, stride(s, load, row), 0) >= line;
 	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
 		spread = spread && known(s, stride(s, load, i), 0) * 2 >= line;
@@ -174,7 +173,7 @@ static uint32_t find_beside(const Stage *s)
 	int64_t columns = 1;
 	for (uint32_t i = s->first_col; i < nest->nresult; i++)
 		columns *= known(s, nest->loops[i].own, 0);
-	if (!tile_wants_join(nest, columns, steps(s, WORK_LEAST), true))
+	if (!tile_wants_join(nest, columns, steps(s, s->target->stage_work), true))
 		return s->first_col;
 	for (uint32_t i = s->first_col; i-- > 0;)
 		if (s->moved[i] == 1u << s->cols && known(s, nest->loops[i].own, 0) > 1)
@@ -267,7 +266,8 @@ static bool goes_by_rows(const Stage *s, uint32_t load, const Order *order)
 {
 	uint32_t last = order->loops[order->n - 1];
 	return size_is(s->program->sizes, stride(s, load, last), 1) &&
-	       known(s, s->nest->loops[last].extent, PRODUCED_ROW) >= PRODUCED_ROW;
+	       known(s, s->nest->loops[last].extent, s->target->produced_row) >=
+		       s->target->produced_row;
 }
 
 /* The cell of the copy, over the iterators as by_iter has them. */
@@ -339,13 +339,14 @@ static bool fits(Stage *s, bool forced)
 
 bool nest_may_stage(Nest *nest)
 {
-	Stage s = {.nest = nest, .program = nest->gen->program};
+	Stage s = {.nest = nest, .program = nest->gen->program, .target = nest_target(nest)};
 	return fits(&s, false);
 }
 
 bool nest_stage(Nest *nest, bool forced)
 {
-	const Stage none = {.nest = nest, .program = nest->gen->program};
+	const Stage none = {
+		.nest = nest, .program = nest->gen->program, .target = nest_target(nest)};
 	Stage s = none;
 	bool columns = fits(&s, forced);
 	if (columns)

@@ -317,7 +317,7 @@ static const ProgramSite *program_sites(const Graph *graph, Arena *arena)
 /* ---- the program ---- */
 
 Tables tables_new(const TensorProgram *tensors, const Sources *sources, Arena *perm, Diags *diags,
-		  const Machine *machine)
+		  const LowerOptions *options)
 {
 	size_t n = tensors->graph->nodes.n + 1;
 	Tables t = {.inference = tensors->inference,
@@ -338,7 +338,7 @@ Tables tables_new(const TensorProgram *tensors, const Sources *sources, Arena *p
 			       .state = size_const(tensors->sizes, 0),
 			       .path = tensors->graph->files.at[0],
 			       .sites = program_sites(tensors->graph, perm),
-			       .machine = *machine};
+			       .options = *options};
 	t.program->made = ARENA_NEW(perm, Schedule); /* nothing yet */
 	t.program->made->arena = perm;
 	for (size_t i = 0; i < n; i++) {

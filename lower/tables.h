@@ -56,7 +56,7 @@ static inline const Proj *tables_proj(const Tables *t, NodeId id)
 
 /* An empty program, in `perm`; ended by tables_free, which leaves the program. */
 Tables tables_new(const TensorProgram *tensors, const Sources *sources, Arena *perm, Diags *diags,
-		  const Machine *machine);
+		  const LowerOptions *options);
 void tables_free(Tables *t);
 /* Parameters, guards and a row for each routine; false after errors (in diags). */
 bool tables_fill(Tables *t);

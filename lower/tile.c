@@ -299,7 +299,7 @@ static void share_in_line(Nest *nest, bool in_line)
 }
 
 /* Where shared locals are few they are in line in tiles, which compute them once all the same. */
-static bool plan_in_line(Tile *tile, const Machine *machine)
+static bool plan_in_line(Tile *tile)
 {
 	Nest *nest = tile->nest;
 	size_t shared = nest->inner.stmts.n;
@@ -307,7 +307,7 @@ static bool plan_in_line(Tile *tile, const Machine *machine)
 		return false;
 	if (shared > 0)
 		share_in_line(nest, true);
-	bool planned = tile_plan(tile, machine);
+	bool planned = tile_plan(tile);
 	if (shared > 0 && !planned)
 		share_in_line(nest, false);
 	return planned;
@@ -327,9 +327,8 @@ Tile tile_new(Nest *nest, Op reduce)
 bool tile_emit(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
-	const Machine *machine = gen->lower->machine;
 	Tile tile = tile_new(nest, reduce);
-	if (!plan_in_line(&tile, machine))
+	if (!plan_in_line(&tile))
 		return false;
 	Symbols *symbols = gen->program->symbols;
 	uint32_t outer = order_loops(&tile);

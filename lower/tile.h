@@ -87,6 +87,8 @@ typedef struct Tile {
 	IterVar panel;				  /* of columns, while they are packed */
 } Tile;
 
+static inline const Target *tile_target(const Tile *tile) { return nest_target(tile->nest); }
+
 typedef struct Loads {
 	VEC(const Ix *) at;
 	VEC(BufferId) from;
@@ -95,7 +97,7 @@ typedef struct Loads {
 
 typedef struct Planner {
 	Tile *tile;
-	const Machine *machine;
+	const Target *target;
 	Program *program;
 	Loads sum, store; /* what is read in a step of the sum, and where it is finished */
 	int64_t native;	  /* lanes of a vector of the machine */
@@ -186,7 +188,7 @@ void tile_choose_blocks(Planner *p);
 /* May rows go along the loop: are all its padded reads inside somewhere? */
 bool tile_may_be_rows(const Planner *p, const Loop *loop);
 /* Fills in form, loops and parts; false: the nest is no contraction that tiles fit. */
-bool tile_plan(Tile *tile, const Machine *machine);
+bool tile_plan(Tile *tile);
 /* Writes the choices down (tile_describe.c). */
 void tile_describe(const Planner *p);
 /* prepack.c: may the operand, by its place among those of the sum, be read from a copy in the

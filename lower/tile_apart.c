@@ -10,7 +10,7 @@
 #include "lower/tile.h"
 
 /* Eighths of cycles for a line; steps among which a line costs nothing. */
-enum { NEW_LINE = 8, STEPS_ENOUGH = 1 << 16 };
+enum { STEPS_ENOUGH = 1 << 16 };
 
 int64_t tile_near_stride(const Planner *p, const Ix *at, const Loop *loop)
 {
@@ -83,7 +83,8 @@ uint64_t tile_apart_cycles(const Planner *p, int64_t rows)
 		return 0;
 	for (size_t i = 0; i < p->sum.at.n; i++)
 		if (!ix_uses(p->sum.at.at[i], tile->col->var))
-			cycles += (uint64_t)(NEW_LINE * rows * bytes_by(p, i, tile->row) /
-					     CACHE_LINE / steps_of_line(p, i));
+			cycles += (uint64_t)(p->target->line_cost_row * rows *
+					     bytes_by(p, i, tile->row) / CACHE_LINE /
+					     steps_of_line(p, i));
 	return cycles;
 }

@@ -20,9 +20,6 @@
 
 #include "base/diag.h"
 
-/* Steps that read beyond for one that does not, at least. */
-enum { STEPS_LEAST = 8 };
-
 static const Loop *last_sum(const Nest *nest)
 {
 	return &nest->loops[nest->nloops - 1];
@@ -51,7 +48,7 @@ int64_t tile_step_apart(const Planner *p, int load)
 	if (size_is_bad(stride) || !tile_is_const(p, stride, &apart) || apart < 1 ||
 	    !tile_is_const(p, last_sum(nest)->extent, &steps))
 		return 0;
-	return steps / STEPS_LEAST >= last_steps(p->native - 1, apart) ? apart : 0;
+	return steps / p->target->tile_beyond >= last_steps(p->native - 1, apart) ? apart : 0;
 }
 
 /* acc[r, lane] += value, over the tile. */

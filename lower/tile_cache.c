@@ -14,26 +14,6 @@
 
 #include "base/diag.h"
 
-/* Bytes that stay in the second cache; rows of a block, the fewest that pay. */
-enum { BLOCK_BYTES = 3 << 18, BLOCK_ROWS = 192, BLOCK_LEAST = 32 };
-/* Rows of a block past packed columns; BLOCK_COST tiles of columns cost what one more block of them
- * does. */
-enum { PANEL_ROWS = 1024, BLOCK_COST = 32 };
-/* Rows that wait for the copy of their panels more than they work on it, and bytes of a block then,
- * which is read while it is near. */
-enum { FEW_ROWS = 48, FEW_BYTES = 1 << 17 };
-/* Bytes of an operand from which on it is streamed, rows that it is streamed past at most; columns
- * of a block at most, and its cells, whose sums wait; steps of a block for each row, at most, and
- * past a single row. */
-enum { STREAM_BYTES = 1 << 20, STREAM_ROWS = 192, STREAM_COLS = 1024, STREAM_CELLS = 1 << 15 };
-enum { ROW_STEPS = 32, STEPS_MOST = 256, SINGLE_STEPS = 8 };
-/* The first cache keeps WAYS lines whose addresses are a multiple of WAY_BYTES apart. */
-enum { WAYS = 8, WAY_BYTES = 4096 };
-/* Rows from which on a sum is one block, while they and the present and the next columns of a
- * tile are so many bytes; bytes between two steps of which multiples meet in too few sets of the
- * second cache. */
-enum { WHOLE_ROWS = 48, WHOLE_BYTES = 1 << 19, FAR_BYTES = 1 << 14 };
-
 /* Bytes of the elements that some loops go through; -1: not known, or very many. */
 static int64_t bytes_over(const Planner *p, uint32_t from, uint32_t to, const Loop *and)
 {
@@ -137,8 +117,10 @@ static void choose_rows(Planner *p)
 	    !tile_is_const(p, tile->col->extent, &cols))
 		return;
 	int64_t step = tile->rows.at[0].step, tiles = rows / step;
-	int64_t most = BLOCK_BYTES / bytes < BLOCK_ROWS ? BLOCK_BYTES / bytes : BLOCK_ROWS;
-	if (most < BLOCK_LEAST || rows <= BLOCK_BYTES / bytes ||
+	int64_t most = p->target->l2_panels / bytes < p->target->block_rows
+			       ? p->target->l2_panels / bytes
+			       : p->target->block_rows;
+	if (most < p->target->block_rows_least || rows <= p->target->l2_panels / bytes ||
 	    cols <= 2 * tile->cols.at[0].step)
 		return;
 	int64_t blocks = (tiles * step + most - 1) / most;
@@ -158,11 +140,11 @@ static int64_t left_over(int64_t whole, int64_t all, int64_t block)
 static int64_t panel_rows(const Planner *p)
 {
 	const Tile *tile = p->tile;
-	int64_t step = tile->rows.at[0].step, rows, block = PANEL_ROWS;
+	int64_t step = tile->rows.at[0].step, rows, block = p->target->panel_rows;
 	if (!tile->row)
 		return 0;
 	if (tile_is_const(p, tile->row->extent, &rows)) {
-		int64_t blocks = rows / PANEL_ROWS;
+		int64_t blocks = rows / p->target->panel_rows;
 		if (blocks < 2)
 			return 0;
 		block = (rows + blocks - 1) / blocks;
@@ -176,7 +158,8 @@ static int64_t block_cost(const Planner *p, const TileParts *cols, int64_t block
 {
 	int64_t all = tile_extent(p, p->tile->col, 0), whole;
 	REQUIRE(tile_is_const(p, cols->at[0].hi, &whole));
-	return left_over(whole, all, block) + all * cols->at[0].step / (BLOCK_COST * block);
+	return left_over(whole, all, block) +
+	       all * cols->at[0].step / (p->target->panel_block * block);
 }
 
 /* Columns of a block of least cost, `most` at most. */
@@ -198,8 +181,8 @@ static int64_t panel_columns(const Planner *p, const TileParts *cols)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL);
-	bool few = tile_extent(p, p->tile->row, FEW_ROWS) < FEW_ROWS;
-	int64_t most = few ? FEW_BYTES : BLOCK_BYTES;
+	bool few = tile_extent(p, p->tile->row, p->target->panel_few) < p->target->panel_few;
+	int64_t most = few ? p->target->l2_soon : p->target->l2_panels;
 	if (bytes < 0 || bytes * tile_extent(p, p->tile->col, 0) <= most)
 		return 0;
 	return cheapest_block(p, cols, most / bytes);
@@ -218,13 +201,13 @@ static bool is_whole(const Planner *p, int64_t rows)
 	const Nest *nest = p->tile->nest;
 	const Loop *sum = &nest->loops[nest->nresult];
 	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL), apart;
-	if (rows < WHOLE_ROWS || nest->nloops != nest->nresult + 1 || bytes < 0 ||
-	    bytes > WHOLE_BYTES / (rows + 2 * p->tile->cols.at[0].step))
+	if (rows < p->target->stream_whole || nest->nloops != nest->nresult + 1 || bytes < 0 ||
+	    bytes > p->target->l2_rows / (rows + 2 * p->tile->cols.at[0].step))
 		return false;
 	for (size_t i = 0; i < p->sum.at.n; i++) {
 		Size by = ix_stride(p->program, p->sum.at.at[i], sum->var);
 		if (size_is_bad(by) || !tile_is_const(p, by, &apart) ||
-		    (apart && apart * dtype_bytes(nest->value->dtype) % FAR_BYTES == 0))
+		    (apart && apart * dtype_bytes(nest->value->dtype) % p->target->l2_far == 0))
 			return false;
 	}
 	return true;
@@ -236,14 +219,18 @@ static bool is_whole(const Planner *p, int64_t rows)
 static void choose_stream(Planner *p)
 {
 	TileBlocks *blocks = &p->tile->blocks;
-	int64_t rows = tile_extent(p, p->tile->row, TILE_ASSUMED), cells = STREAM_CELLS / rows;
-	int64_t steps = ROW_STEPS * rows < STEPS_MOST ? ROW_STEPS * rows : STEPS_MOST;
+	int64_t rows = tile_extent(p, p->tile->row, TILE_ASSUMED),
+		cells = p->target->stream_cells / rows;
+	int64_t steps = p->target->stream_steps_row * rows < p->target->stream_steps
+				? p->target->stream_steps_row * rows
+				: p->target->stream_steps;
 	if (tile_extent(p, p->tile->row, 0) == 0)
-		blocks->rows = rounded(STREAM_ROWS, p->tile->rows.at[0].step);
-	blocks->cols = cheapest_block(p, &p->tile->cols, cells < STREAM_COLS ? cells : STREAM_COLS);
+		blocks->rows = rounded(p->target->stream_rows, p->tile->rows.at[0].step);
+	blocks->cols = cheapest_block(
+		p, &p->tile->cols, cells < p->target->stream_cols ? cells : p->target->stream_cols);
 	if (is_whole(p, rows))
 		steps = tile_extent(p, &p->tile->nest->loops[p->tile->nest->nresult], steps);
-	blocks->steps = rows == 1 ? SINGLE_STEPS : steps;
+	blocks->steps = rows == 1 ? p->target->stream_steps_single : steps;
 }
 
 static void choose_panels(Planner *p)
@@ -261,8 +248,8 @@ bool tile_streams(const Planner *p)
 	if (asks_off(p->blocks) || tile->form != TILE_ACROSS || tile->pack >= 0 || !may_block(p) ||
 	    !may_wait(p))
 		return false;
-	return tile_extent(p, tile->row, TILE_ASSUMED) <= STREAM_ROWS &&
-	       bytes_over(p, nest->nresult, nest->nloops, tile->col) > STREAM_BYTES;
+	return tile_extent(p, tile->row, TILE_ASSUMED) <= p->target->stream_rows &&
+	       bytes_over(p, nest->nresult, nest->nloops, tile->col) > p->target->l2_bytes;
 }
 
 void tile_choose_blocks(Planner *p)
@@ -289,7 +276,9 @@ bool tile_rows_meet(const Planner *p, int64_t rows)
 			continue;
 		apart *= dtype_bytes(p->program->buffers.at[p->sum.from.at[i]].dtype);
 		int64_t shared = apart & -apart;
-		if (rows > WAYS * WAY_BYTES / (shared < WAY_BYTES ? shared : WAY_BYTES))
+		if (rows >
+		    p->target->l1_ways * p->target->l1_way_bytes /
+			    (shared < p->target->l1_way_bytes ? shared : p->target->l1_way_bytes))
 			return true;
 	}
 	return false;

@@ -11,12 +11,8 @@
  */
 #include "lower/tile.h"
 
-/* Products of bytes in a lane, and the steps that pay for lanes along the sum; rows that pay for a
- * copy in groups, of bytes and of bf16. */
-enum { QUAD = 4, QUAD_STEPS = 64, WORD_USES = 8, PAIR_USES = 16 };
-/* What other copies ask for: rows that use a panel, its columns, steps of the sum; bytes of an
- * operand that is spread. */
-enum { PACK_USES = 48, PACK_COLUMNS = 4, PACK_STEPS = 8, PACK_SPREAD = 2 << 20 };
+/* Products of bytes in a lane. */
+enum { QUAD = 4 };
 /* Lanes of a vector whose squares are turned. */
 enum { LEAST_SIDE = 4 };
 
@@ -43,7 +39,7 @@ static int64_t uses_of(const Planner *p, int load, bool any, int64_t assumed)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t uses = 1;
-	for (uint32_t i = 0; i < nest->nresult && uses < PACK_USES; i++) {
+	for (uint32_t i = 0; i < nest->nresult && uses < p->target->pack_uses; i++) {
 		const Loop *loop = &nest->loops[i];
 		int64_t n = assumed;
 		if (tile_stride(p, p->sum.at.at[load], loop) != 0)
@@ -83,7 +79,7 @@ static bool asks_pack(const Planner *p, int load)
 static bool pays_packed(const Planner *p, int load, bool any)
 {
 	return asks_pack(p, load) &&
-	       (asks_on(p->packs) || uses_of(p, load, any, TILE_ASSUMED) >= PACK_USES);
+	       (asks_on(p->packs) || uses_of(p, load, any, TILE_ASSUMED) >= p->target->pack_uses);
 }
 
 static void pack(Planner *p, Loop *col, int load, LoopKind kind)
@@ -108,7 +104,7 @@ static bool has_quads(const Planner *p)
 	const Value *value = p->tile->nest->value;
 	const Loop *along = p->tile->along;
 	if (p->tile->form != TILE_ALONG || value->kind != VALUE_OP || value->op != OP_MUL ||
-	    tile_extent(p, along, QUAD_STEPS) < QUAD_STEPS)
+	    tile_extent(p, along, p->target->group_steps) < p->target->group_steps)
 		return false;
 	for (int i = 0; i < 2; i++)
 		if (!tile_is_widening(value->args[i]) ||
@@ -128,7 +124,7 @@ static int64_t group_of(const Planner *p)
 	Dtype a = value->args[0]->args[0]->dtype, b = value->args[1]->args[0]->dtype;
 	if (dtype_bytes(a) == 1 && dtype_bytes(b) == 1)
 		return QUAD;
-	return a == DTYPE_BF16 && b == DTYPE_BF16 && p->machine->pairs ? 2 : 1;
+	return a == DTYPE_BF16 && b == DTYPE_BF16 && p->program->options.pairs ? 2 : 1;
 }
 
 /* The innermost loop, where the rows' operand has groups along it, and no read of a group is partly
@@ -148,7 +144,9 @@ static bool groups_pay(const Planner *p, int load, const Loop *along)
 {
 	bool exact = !dtype_is_float(p->tile->nest->value->dtype);
 	bool turns = tile_stride(p, p->sum.at.at[load], along) == 1;
-	int64_t least = turns ? PACK_USES : exact ? WORD_USES : PAIR_USES;
+	int64_t least = turns	? p->target->pack_uses
+			: exact ? p->target->group_uses
+				: p->target->pair_uses;
 	return asks_pack(p, load) &&
 	       (asks_on(p->packs) || uses_of(p, load, exact, exact ? TILE_ASSUMED : 1) >= least);
 }
@@ -212,10 +210,10 @@ static void pack_turned(Planner *p)
 		    !tile_is_asked(p, p->lanes, 0, col) || tile_stride(p, nest->at, col) != 1 ||
 		    tile_is_guarded(nest, col) || !tile_moves_by_one(p, &p->store, col, false) ||
 		    tile_extent(p, col, 0) == 0 ||
-		    loop_of_member(p->program->sizes, col, 1) < PACK_COLUMNS)
+		    loop_of_member(p->program->sizes, col, 1) < p->target->pack_columns)
 			continue;
 		bool ahead = tile_may_prepack(p, load);
-		if (pack_steps(p, load) < (ahead ? 1 : PACK_STEPS) ||
+		if (pack_steps(p, load) < (ahead ? 1 : p->target->pack_steps) ||
 		    (!ahead && !pays_packed(p, load, false)))
 			continue;
 		pack(p, col, load, LOOP_UNROLL);
@@ -239,7 +237,7 @@ static Loop *turned_columns(const Planner *p, const Loop *row)
 		    !tile_is_asked(p, p->lanes, 0, col) || tile_is_guarded(nest, col) ||
 		    tile_extent(p, col, 0) == 0 ||
 		    loop_of_member(p->program->sizes, col, 1) < p->native ||
-		    pack_steps(p, load) < PACK_STEPS ||
+		    pack_steps(p, load) < p->target->pack_steps ||
 		    size_is_bad(ix_stride(p->program, nest->at, col->var)))
 			continue;
 		if (!best || tile_extent(p, col, 0) > tile_extent(p, best, 0))
@@ -312,7 +310,7 @@ static void pack_spread(Planner *p)
 	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
 	int bytes = dtype_bytes(tile->nest->value->dtype);
 	int64_t cut = cut_vectors(p, cols), whole = whole_vectors(p, cols);
-	bool spread = cols > 0 && steps * bytes >= PACK_SPREAD / cols,
+	bool spread = cols > 0 && steps * bytes >= p->target->spread_bytes / cols,
 	     ragged = cut * 4 >= whole * 5;
 	bool asked = asks_on(ahead ? p->prepacks : p->packs);
 	if (cut > whole && !ahead && !asked && !(packs && spread) && !tile_streams(p))

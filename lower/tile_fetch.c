@@ -34,15 +34,6 @@
  */
 #include "lower/tile.h"
 
-/* Rows past a panel from which on it is not fetched; bytes of a copy from which on it is; the
- * fewest rows of a tile that has time for it. */
-enum { FETCH_ROWS = 4096, FETCH_BYTES = 1 << 16, FETCH_HEIGHT = 4 };
-/* Bytes that tiles of fewer rows fetch ahead: 4 to 16 KiB are alike. */
-enum { NEAR_BYTES = 8 << 10 };
-/* Bytes of all rows from which on they do not stay in the second cache beside the panels, and of
- * one row: memory delivers shorter ones by itself, behind their tile's other rows. */
-enum { ROWS_BYTES = 1 << 20, ROW_BYTES = 3 << 10 };
-
 /* Does the loop of the result bring further tiles past a panel? */
 static bool is_of_rows(const Tile *tile, const Loop *loop)
 {
@@ -55,7 +46,7 @@ static int64_t rows_past(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t rows = 1;
-	for (uint32_t i = 0; i < nest->nresult && rows < FETCH_ROWS; i++) {
+	for (uint32_t i = 0; i < nest->nresult && rows < p->target->fetch_rows; i++) {
 		const Loop *loop = &nest->loops[i];
 		if (is_of_rows(p->tile, loop))
 			rows *= tile_extent(p, loop, loop == p->tile->row ? TILE_ASSUMED : 1);
@@ -69,7 +60,7 @@ static int64_t panel_bytes(const Planner *p)
 	const Nest *nest = p->tile->nest;
 	int64_t bytes =
 		dtype_bytes(nest->value->dtype) / p->tile->group * tile_extent(p, p->tile->col, 1);
-	for (uint32_t i = nest->nresult; i < nest->nloops && bytes < FETCH_BYTES; i++)
+	for (uint32_t i = nest->nresult; i < nest->nloops && bytes < p->target->fetch_bytes; i++)
 		bytes *= tile_extent(p, &nest->loops[i], 1);
 	return bytes;
 }
@@ -84,9 +75,11 @@ static bool is_narrow(const Tile *tile, BufferId from)
 
 static bool panels_pay(const Planner *p)
 {
-	int64_t rows = rows_past(p),
-		least = is_narrow(p->tile, p->sum.from.at[p->tile->pack]) ? 1 : FETCH_HEIGHT;
-	return rows >= least && rows < FETCH_ROWS && panel_bytes(p) >= FETCH_BYTES;
+	int64_t rows = rows_past(p), least = is_narrow(p->tile, p->sum.from.at[p->tile->pack])
+						     ? 1
+						     : p->target->fetch_height;
+	return rows >= least && rows < p->target->fetch_rows &&
+	       panel_bytes(p) >= p->target->fetch_bytes;
 }
 
 /* The operand that columns move and rows do not, of blocks of columns and steps past a known number
@@ -147,7 +140,8 @@ static bool rows_pay(const Planner *p, int load)
 {
 	int64_t row = row_elements(p, p->sum.at.at[load]);
 	row *= dtype_bytes(p->program->buffers.at[p->sum.from.at[load]].dtype);
-	return row >= ROW_BYTES && tile_extent(p, p->tile->row, INT32_MAX) > ROWS_BYTES / row;
+	return row >= p->target->fetch_row &&
+	       tile_extent(p, p->tile->row, INT32_MAX) > p->target->l2_bytes / row;
 }
 
 /* Memory is ahead of a single row by itself, which reads few rows of the operand from end to
@@ -160,7 +154,7 @@ static int columns_operand(const Planner *p)
 	const Tile *tile = p->tile;
 	if (!tile->prepacked)
 		return streamed(p);
-	bool has_time = (tile->row && tile->rows.at[0].step >= FETCH_HEIGHT) ||
+	bool has_time = (tile->row && tile->rows.at[0].step >= tile_target(tile)->fetch_height) ||
 			is_narrow(tile, p->sum.from.at[tile->pack]);
 	return has_time && !tile->blocks.steps ? tile->pack : -1;
 }
@@ -300,7 +294,9 @@ static Block fetch_near(const Tile *tile, const TilePart *col)
 	at = ix_add(program, tile_panel_start(tile, col), at);
 	Body fetches = {0};
 	for (int64_t i = 0; i < width * tile->group * bytes; i += CACHE_LINE) {
-		const Ix *line = ix_add(program, at, tile_const(tile, (NEAR_BYTES + i) / bytes));
+		const Ix *line =
+			ix_add(program, at,
+			       tile_const(tile, (tile_target(tile)->fetch_ahead + i) / bytes));
 		PUSH(gen->arena, fetches.stmts,
 		     stmt_prefetch(gen->arena, tile->packed, line, true));
 	}
@@ -313,9 +309,10 @@ static Block fetch_panel(const Tile *tile, const TilePart *row, const TilePart *
 	Program *program = gen->program;
 	int64_t width = tile_width(tile, col->step);
 	Size rows;
-	if (row->step == 1 || (row->step < FETCH_HEIGHT && is_narrow(tile, tile->packed)))
+	if (row->step == 1 ||
+	    (row->step < tile_target(tile)->fetch_height && is_narrow(tile, tile->packed)))
 		return fetch_near(tile, col);
-	if (row->step < FETCH_HEIGHT)
+	if (row->step < tile_target(tile)->fetch_height)
 		return (Block){0};
 	const Ix *number = row_number(tile, row, &rows), *all = ix_size(gen->arena, rows);
 	const Ix *first =

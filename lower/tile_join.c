@@ -19,20 +19,15 @@
  */
 #include "lower/tile.h"
 
-/* Vectors of columns that are enough alone; steps of the sum behind which cells in short pieces,
- * and panels whose steps are apart, do not count: fewer wait for memory. */
-enum { JOIN_VECTORS = 4, JOIN_STEPS = 64 };
-/* Vectors of which some lanes are stored. */
-enum { MASKED_BYTES = 64 };
-
 bool tile_wants_join(const Nest *nest, int64_t columns, int64_t steps, bool copied)
 {
-	int64_t bytes = nest->gen->lower->machine->vector_bytes;
+	int64_t bytes = nest_target(nest)->vector_bytes;
 	int64_t lanes = bytes / dtype_bytes(nest->value->dtype);
 	int64_t whole = (columns + lanes - 1) / lanes * lanes;
-	bool few = steps < JOIN_STEPS && (copied || columns < lanes);
-	return bytes == MASKED_BYTES && dtype_is_float(nest->value->dtype) && columns > 1 && !few &&
-	       columns < JOIN_VECTORS * lanes && whole * 7 > columns * 8;
+	bool few = steps < nest_target(nest)->tile_joined_steps && (copied || columns < lanes);
+	return bytes == nest_target(nest)->masked_bytes && dtype_is_float(nest->value->dtype) &&
+	       columns > 1 && !few && columns < nest_target(nest)->tile_joined * lanes &&
+	       whole * 7 > columns * 8;
 }
 
 /* Does every operand of the sum go past both loops as past one? */
@@ -88,8 +83,8 @@ bool tile_join(Planner *p, Nest *nest)
 	const Loop *inner = &nest->loops[nest->nresult - 1];
 	if (nest->nresult < 2 || nest->gen->lower->band || nest->guards.n > 0 ||
 	    nest->epilogue.stmts.n > 0 || !tile_is_simple(nest->finished) ||
-	    !tile_wants_join(nest, tile_extent(p, inner, 0), tile_known_steps(p, JOIN_STEPS),
-			     false) ||
+	    !tile_wants_join(nest, tile_extent(p, inner, 0),
+			     tile_known_steps(p, nest_target(nest)->tile_joined_steps), false) ||
 	    !size_same(inner->own, inner->extent) || tile_stride(p, nest->at, inner) != 1)
 		return false;
 	const Loop *outer = outer_of(p, inner);

@@ -83,6 +83,6 @@ const Value *tile_kept(Tile *tile, const Value *value, Body *body)
 	if (tile->height < 2 || value->kind != VALUE_OP || !tile_is_in_vectors(tile, value))
 		return value;
 	k.vectors = tile_vectors(tile, tile->width);
-	k.left = tile->nest->gen->lower->machine->registers - tile->height * k.vectors - 2;
+	k.left = tile->nest->gen->lower->target->registers - tile->height * k.vectors - 2;
 	return with_kept(&k, value, false);
 }

@@ -8,8 +8,6 @@
 #include "base/diag.h"
 #include "lower/tile.h"
 
-enum { LEAST_LANES = 4, LEAST_ROWS = 4 };
-
 static bool moves_guard(const Guarded *guard, const Loop *loop)
 {
 	for (uint32_t t = 0; t < guard->index->nterms; t++)
@@ -120,14 +118,14 @@ static bool runs_across(const Planner *p, const Loop *loop)
 {
 	const Nest *nest = p->tile->nest;
 	return keeps_order(p, loop) &&
-	       loop_of_member(p->program->sizes, loop, TILE_ASSUMED) >= LEAST_LANES &&
+	       loop_of_member(p->program->sizes, loop, TILE_ASSUMED) >= p->target->least_lanes &&
 	       !tile_is_guarded(nest, loop) && tile_stores_along(p, loop) &&
 	       tile_moves_by_one(p, &p->sum, loop, true);
 }
 
 static bool runs_along(const Planner *p, const Loop *loop)
 {
-	return tile_extent(p, loop, TILE_ASSUMED) >= LEAST_LANES &&
+	return tile_extent(p, loop, TILE_ASSUMED) >= p->target->least_lanes &&
 	       !tile_is_guarded(p->tile->nest, loop) && tile_moves_by_one(p, &p->sum, loop, true);
 }
 
@@ -165,7 +163,7 @@ Loop *tile_reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32
 static Loop *rows_across(const Planner *p)
 {
 	Loop *sharing = tile_reusing_loop(p, p->tile->col, tile_stays(p, p->tile->col), TILE_ROWS);
-	bool enough = sharing && tile_extent(p, sharing, TILE_ASSUMED) >= LEAST_ROWS;
+	bool enough = sharing && tile_extent(p, sharing, TILE_ASSUMED) >= p->target->least_rows;
 	return enough ? sharing : tile_reusing_loop(p, p->tile->col, 0, TILE_ROWS);
 }
 
@@ -179,7 +177,7 @@ static Loop *columns_along(const Planner *p)
 		if (loop != longest && tile_stays(p, loop) && keeps_order(p, loop) &&
 		    tile_is_asked(p, p->tiles, TILE_COLUMNS, loop) &&
 		    !tile_is_guarded(p->tile->nest, loop) &&
-		    tile_extent(p, loop, TILE_ASSUMED) >= LEAST_LANES &&
+		    tile_extent(p, loop, TILE_ASSUMED) >= p->target->least_lanes &&
 		    tile_may_be_rows(p, longest) &&
 		    tile_is_asked(p, p->tiles, TILE_ROWS, longest) &&
 		    tile_stride(p, p->tile->nest->at, loop) == 1 &&

@@ -7,7 +7,6 @@
 #include "base/diag.h"
 #include "lower/tile.h"
 
-enum { LEAST_WORK = 512, WINDOW_STEPS = 64, ROW_VECTORS = 16, LEAST_ROWS = 4 };
 #define CYCLES_MOST ((uint64_t)1 << 62)
 
 /* ---- what is read ---- */
@@ -79,10 +78,10 @@ static bool is_small(const Planner *p)
 			return true;
 		if (!tile_is_const(p, loop->own, &n))
 			n = TILE_ASSUMED;
-		work *= n < LEAST_WORK ? n : LEAST_WORK;
-		work = work < LEAST_WORK ? work : LEAST_WORK;
+		work *= n < p->target->tile_work ? n : p->target->tile_work;
+		work = work < p->target->tile_work ? work : p->target->tile_work;
 	}
-	return work < LEAST_WORK;
+	return work < p->target->tile_work;
 }
 
 /* Few steps: the cells' sums stay in registers while a window is read. */
@@ -92,7 +91,7 @@ static bool is_window(const Planner *p)
 	int64_t steps = 1, extent;
 	for (uint32_t i = nest->nresult; i < nest->nloops; i++) {
 		if (!tile_is_const(p, nest->loops[i].extent, &extent) ||
-		    extent > WINDOW_STEPS / steps)
+		    extent > p->target->tile_window / steps)
 			return false;
 		steps *= extent;
 	}
@@ -109,9 +108,10 @@ static bool keeps_row(const Planner *p)
 	bool rows = nest->batched;
 	for (uint32_t i = 0; i < nest->nresult; i++)
 		rows |= &nest->loops[i] != tile->col &&
-			tile_extent(p, &nest->loops[i], LEAST_ROWS) >= LEAST_ROWS;
+			tile_extent(p, &nest->loops[i], p->target->least_rows) >=
+				p->target->least_rows;
 	return rows && tile->form == TILE_ACROSS && tile->pack < 0 &&
-	       tile_extent(p, tile->col, INT32_MAX) <= ROW_VECTORS * p->native;
+	       tile_extent(p, tile->col, INT32_MAX) <= p->target->tile_row_vectors * p->native;
 }
 
 /* Other sums than of products: lanes run across the result only. */
@@ -146,15 +146,15 @@ static bool may_be_tiled(Planner *p)
 	       is_arithmetic(nest->value, dtype) && !nest->at->reads;
 }
 
-static Planner planner_new(Tile *tile, const Machine *machine)
+static Planner planner_new(Tile *tile)
 {
 	Gen *gen = tile->nest->gen;
 	int bytes = (int)dtype_bytes(tile->nest->value->dtype);
 	return (Planner){
 		.tile = tile,
-		.machine = machine,
+		.target = tile_target(tile),
 		.program = gen->program,
-		.native = machine->vector_bytes / bytes,
+		.native = tile_target(tile)->vector_bytes / bytes,
 		.tiles = gen_asked(gen, CHOICE_TILE),
 		.lanes = gen_asked(gen, CHOICE_VECTOR),
 		.packs = gen_asked(gen, CHOICE_PACK),
@@ -252,7 +252,7 @@ static uint64_t all_cycles(const Planner *p)
 uint64_t tile_estimate(Nest *nest, bool turned)
 {
 	Tile tile = tile_new(nest, OP_ADD);
-	Planner p = planner_new(&tile, nest->gen->lower->machine);
+	Planner p = planner_new(&tile);
 	if (!may_be_tiled(&p) || asks_off(p.tiles))
 		return 0;
 	tile.apart = tile_stores_apart(&p);
@@ -302,9 +302,9 @@ static bool goes_by_rows(const Planner *p)
 	return by_rows;
 }
 
-bool tile_plan(Tile *tile, const Machine *machine)
+bool tile_plan(Tile *tile)
 {
-	Planner p = planner_new(tile, machine);
+	Planner p = planner_new(tile);
 	const Nest *nest = tile->nest;
 	if (!may_be_tiled(&p))
 		return false;

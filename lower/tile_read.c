@@ -11,8 +11,6 @@
 #include "base/diag.h"
 #include "lower/tile.h"
 
-enum { READS = 2, READS_LARGE = 8, LARGE = 1 << 20 };
-
 static uint32_t count(const Value *value, bool loads)
 {
 	uint32_t n = value->kind == (loads ? VALUE_LOAD : VALUE_OP);
@@ -68,8 +66,10 @@ static bool pays(const Tile *tile, const Value *load, uint32_t operations)
 	const Buffer *buffer = &program->buffers.at[load->buffer];
 	int64_t elements;
 	bool known = size_is_const(program->sizes, buffer->elements, &elements);
-	bool large = known && elements >= LARGE / (int64_t)dtype_bytes(buffer->dtype);
-	int64_t most = (large ? READS_LARGE : READS) / (operations ? operations : 1);
+	bool large = known &&
+		     elements >= tile_target(tile)->l2_bytes / (int64_t)dtype_bytes(buffer->dtype);
+	int64_t most = (large ? tile_target(tile)->read_cost_large : tile_target(tile)->read_cost) /
+		       (operations ? operations : 1);
 	return reads_of(tile, load, most) <= most;
 }
 

@@ -16,19 +16,16 @@
 
 #include "base/diag.h"
 
-/* Eighths of cycles: of a shuffle; of a row of a square that is stored as a whole, of a masked
- * store and of one of a cell. */
-enum { SHUFFLE = 6, STORE = 24, STORE_MASKED = 16, STORE_CELL = 8 };
-
 /* Of a row of a square. */
 static uint64_t store_cycles(const Planner *p, int64_t rows)
 {
 	int64_t apart = tile_near_stride(p, p->tile->nest->at, p->tile->row);
 	if (apart <= 1)
-		return STORE;
-	return STORE + (uint64_t)(apart <= LANES_MASKED
-					  ? STORE_MASKED * (apart - 1)
-					  : STORE_CELL * (rows < p->native ? rows : p->native));
+		return p->target->row_store_cost;
+	return p->target->row_store_cost +
+	       (uint64_t)(apart <= LANES_MASKED ? p->target->row_store_masked * (apart - 1)
+						: p->target->row_store_cell *
+							  (rows < p->native ? rows : p->native));
 }
 
 uint64_t tile_turned_cycles(const Planner *p, int64_t rows, int64_t cols)
@@ -36,7 +33,7 @@ uint64_t tile_turned_cycles(const Planner *p, int64_t rows, int64_t cols)
 	uint64_t side = (uint64_t)p->native, rounds = (uint64_t)__builtin_ctzll(side);
 	uint64_t down = ((uint64_t)rows + side - 1) / side,
 		 across = ((uint64_t)cols + side - 1) / side;
-	return down * across * side * rounds * SHUFFLE +
+	return down * across * side * rounds * p->target->shuffle_cost +
 	       down * (uint64_t)cols * store_cycles(p, rows);
 }
 

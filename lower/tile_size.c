@@ -1,31 +1,19 @@
 /* How large a register tile is: of the sizes that fit the registers the cheapest, in cycles of
  *
  *   one step of the sum = the most of
- *     vectors * rows / 2        two multiply-adds a cycle
- *     loads / 2                 two loads a cycle
- *     4                         the latency of an addition to the same cell
- *     lines * 2                 from the second cache; of a parameter's panel * 2.5
+ *     vectors * rows / fma_ports
+ *     loads / load_ports
+ *     fma_latency               of an addition to the same cell
+ *     lines * line_cost         from the second cache
  *
  * and of what blocks of columns cost (tile_cache.c); squares of rows that are turned for few
- * columns (tile_tail.c) cost their shuffles as well.
+ * columns (tile_tail.c) cost their shuffles as well. The numbers are those of target.def.
  */
 #include "lower/tile.h"
 
 #include "base/diag.h"
 
-/* Bytes, loops, half cycles. MOVE, PANEL_MOVE: a line from the second cache, one of a parameter's
- * panel; MOVE_FEW, in eighths of a cycle: what it costs besides, where one tile may hold all
- * rows. */
-enum { ROWS_MAX = 14, ASSUMED = TILE_ASSUMED };
-/* Panels of parameters: rows of the tiles that their columns are chosen for, where panels divide
- * the columns and else; in eighths of a cycle what a line of theirs costs besides. */
-enum { PANEL_EVEN = 8, PANEL_HEIGHT = 6, PANEL_LINE = 2 };
-/* Vectors: of the columns of an operand that is streamed; of cells that share nothing, since with
- * more the next tile begins later. */
-enum { STREAM_VECTORS = 8, OWN_CELLS = 21 };
-/* Rows that share a square that is turned; squares whose sums go side by side. */
-enum { SQUARE_ROWS = 8, SQUARES_BESIDE = 2 };
-enum { FIRST_CACHE = 32768, LATENCY = 4, MOVE = 4, PANEL_MOVE = 5, MOVE_FEW = 2 };
+enum { ASSUMED = TILE_ASSUMED };
 
 /* Vectors that one column of a tile takes in each row. */
 static int64_t column_vectors(const Planner *p, int64_t cols)
@@ -54,7 +42,7 @@ static bool fits_registers(const Planner *p, int64_t rows, int64_t cols)
 		operands += p->native;
 	if (p->tile->reduce != OP_ADD)
 		operands += 2; /* what is added, and which cells are no numbers */
-	return rows * vectors + operands <= p->machine->registers;
+	return rows * vectors + operands <= p->target->registers;
 }
 
 /* Steps of the sum, as many as are known. */
@@ -85,8 +73,16 @@ static bool is_too_large(const Planner *p, int64_t rows, int64_t cols)
 	bool own = !p->tiles && p->tile->form == TILE_ACROSS && cell_operands(p) > 0;
 	for (size_t i = 0; own && i < p->sum.at.n; i++)
 		own = ix_uses(p->sum.at.at[i], p->tile->col->var);
-	return (p->streams && cols > STREAM_VECTORS * p->native) ||
-	       (own && rows * column_vectors(p, cols) > OWN_CELLS);
+	return (p->streams && cols > p->target->tile_stream * p->native) ||
+	       (own && rows * column_vectors(p, cols) > p->target->tile_own);
+}
+
+/* What the units need for multiply-adds and loads of vectors, which go side by side. */
+static uint64_t busy_half_cycles(const Target *target, uint64_t adds, uint64_t loads)
+{
+	uint64_t adding = 2 * adds / (uint64_t)target->fma_ports,
+		 loading = 2 * loads / (uint64_t)target->load_ports;
+	return adding > loading ? adding : loading;
 }
 
 /* Eighths of a cycle of one step of the sum in one tile; each load costs a little, or tiles of
@@ -102,19 +98,21 @@ static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64
 	if (of_cells)
 		row_vectors = of_cells * adds;
 	uint64_t loads = row_vectors + col_vectors;
-	uint64_t bytes = (uint64_t)p->machine->vector_bytes;
+	uint64_t bytes = (uint64_t)p->target->vector_bytes;
 	uint64_t moved = across ? 0 : row_vectors * bytes;
-	if (col_vectors * bytes * steps > FIRST_CACHE)
+	if (col_vectors * bytes * steps > (uint64_t)p->target->l1_bytes)
 		moved += col_vectors * bytes;
 	if (p->streams && tile_extent(p, p->tile->row, 0) > 0)
 		loads += col_vectors;
-	uint64_t most = adds > row_vectors + col_vectors ? adds : row_vectors + col_vectors;
-	uint64_t move = p->tile->prepacked ? PANEL_MOVE : MOVE;
+	uint64_t most = busy_half_cycles(p->target, adds, row_vectors + col_vectors);
+	uint64_t move =
+		(uint64_t)(p->tile->prepacked ? p->target->line_cost_panel : p->target->line_cost);
 	if (moved * move > most * CACHE_LINE)
 		most = moved * move / CACHE_LINE;
-	if (p->tile->pack < 0 && tile_extent(p, p->tile->row, INT32_MAX) <= ROWS_MAX)
-		loads += moved * MOVE_FEW / CACHE_LINE;
-	return 4 * (most > 2 * LATENCY ? most : 2 * LATENCY) + loads + tile_apart_cycles(p, rows);
+	if (p->tile->pack < 0 && tile_extent(p, p->tile->row, INT32_MAX) <= p->target->tile_rows)
+		loads += moved * (uint64_t)p->target->line_cost_few / CACHE_LINE;
+	uint64_t waits = 2 * (uint64_t)p->target->fma_latency;
+	return 4 * (most > waits ? most : waits) + loads + tile_apart_cycles(p, rows);
 }
 
 /* Rows of the last part of the columns where lanes run along them: squares, then tiles of what is
@@ -151,7 +149,7 @@ static uint64_t turned_cycles(const Planner *p, int64_t cols, uint64_t steps)
 static uint64_t squares_cycles(const Planner *p, int64_t rows, int64_t cols, uint64_t steps)
 {
 	uint64_t turned = turned_cycles(p, rows, steps) * (uint64_t)cols / (uint64_t)p->native;
-	uint64_t waits = 8 * LATENCY * steps;
+	uint64_t waits = 8 * (uint64_t)p->target->fma_latency * steps;
 	return turned > waits ? turned : waits;
 }
 
@@ -160,19 +158,22 @@ static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePar
 {
 	uint64_t steps = steps_of(p);
 	int64_t nr = row->step, nc = col->step;
-	uint64_t cell = nc % (16 / dtype_bytes(p->tile->nest->value->dtype)) ? 48 : 20;
+	const Target *target = p->target;
+	bool odd = nc % (16 / dtype_bytes(p->tile->nest->value->dtype)) != 0;
+	int64_t cell = odd ? target->sum_cost_odd : target->sum_cost;
 	if (p->tile->form == TILE_ALONG && tile_may_fold(p->tile, nr, nc))
-		cell = 10;
+		cell = target->sum_cost_folded;
 	int64_t stores = p->tile->round ? tile_pieces(p->tile, nc) : column_vectors(p, nc);
-	uint64_t finish = p->tile->form == TILE_ALONG ? cell * (uint64_t)(nr * nc)
-						      : 12 * (uint64_t)(nr * stores);
+	uint64_t finish =
+		(uint64_t)(p->tile->form == TILE_ALONG ? cell * nr * nc
+						       : target->store_cost * nr * stores);
 	if (row->turned)
 		return turned_cycles(p, nc, steps);
 	if (p->tile->squared >= 0 && nc > 1)
 		return squares_cycles(p, nr, nc, steps);
 	if (p->tile->stores_rows)
 		finish = tile_turned_cycles(p, nr, nc);
-	return steps * step_cycles(p, nr, nc, steps) + finish + 64;
+	return steps * step_cycles(p, nr, nc, steps) + finish + (uint64_t)target->tile_start;
 }
 
 static uint64_t cycles_of(const Planner *p, const TileParts *rows, const TileParts *cols,
@@ -199,13 +200,14 @@ static uint64_t panel_lines(const Planner *p, const TileParts *rows, const TileP
 		return 0;
 	for (uint32_t j = 0; j < cols->n; j++) {
 		int64_t vectors = column_vectors(p, cols->at[j].step);
-		uint64_t bytes = (uint64_t)(vectors * p->machine->vector_bytes);
-		for (uint32_t i = 0; i < rows->n && bytes * steps > FIRST_CACHE; i++)
+		uint64_t bytes = (uint64_t)(vectors * p->target->vector_bytes);
+		for (uint32_t i = 0; i < rows->n && bytes * steps > (uint64_t)p->target->l1_bytes;
+		     i++)
 			lines += (uint64_t)(tile_part_count(p, rows, i, p->tile->row) *
 					    tile_part_count(p, cols, j, p->tile->col)) *
 				 (bytes / CACHE_LINE);
 	}
-	return lines * steps * PANEL_LINE / 8;
+	return lines * steps * (uint64_t)p->target->line_cost_again / 8;
 }
 
 static bool parts_are_asked(const Planner *p, uint32_t item, const TileParts *parts)
@@ -284,7 +286,9 @@ static bool is_width(const Planner *p, int64_t cols)
 static int64_t panel_height(const Planner *p, int64_t cols)
 {
 	bool even = tile_extent(p, p->tile->col, 1) % cols == 0;
-	return even && fits_registers(p, PANEL_EVEN, cols) ? PANEL_EVEN : PANEL_HEIGHT;
+	return even && fits_registers(p, p->target->tile_panel_even, cols)
+		       ? p->target->tile_panel_even
+		       : p->target->tile_panel;
 }
 
 /* Eighths of cycles of a step past all panels of such columns, for as many rows as all heights
@@ -293,16 +297,18 @@ static uint64_t panel_cycles(const Planner *p, int64_t cols, bool join)
 {
 	TileParts parts = tile_parts_of(p, p->tile->col, cols, join);
 	uint64_t cycles = 0, steps = steps_of(p);
-	int64_t height = panel_height(p, cols), bytes = p->machine->vector_bytes;
+	int64_t height = panel_height(p, cols), bytes = p->target->vector_bytes;
 	for (uint32_t i = 0; i < parts.n; i++) {
 		int64_t width = parts.at[i].step, vectors = column_vectors(p, width);
 		if (!fits_registers(p, height, width))
 			return 0;
-		uint64_t lines = (uint64_t)(vectors * bytes * PANEL_LINE / CACHE_LINE);
+		uint64_t lines =
+			(uint64_t)(vectors * bytes * p->target->line_cost_again / CACHE_LINE);
 		cycles += (uint64_t)tile_part_count(p, &parts, i, p->tile->col) *
 			  (step_cycles(p, height, width, steps) + lines);
 	}
-	return cycles * (PANEL_EVEN * PANEL_HEIGHT) / (uint64_t)height;
+	return cycles * (uint64_t)(p->target->tile_panel_even * p->target->tile_panel) /
+	       (uint64_t)height;
 }
 
 /* Does a window go along the rows: does a step of the sum read what other rows read? */
@@ -336,7 +342,7 @@ static void consider_across(Planner *p, bool even)
 	int64_t extent = tile_extent(p, p->tile->col, 1);
 	int64_t by = p->tile->round ? p->tile->round : p->native;
 	even = even && extent % p->native == 0;
-	for (int64_t rows = 1; rows <= ROWS_MAX; rows++)
+	for (int64_t rows = 1; rows <= p->target->tile_rows; rows++)
 		for (int64_t cols = by;
 		     is_step(p, p->tile->row, rows) && fits_registers(p, rows, cols); cols += by) {
 			if (even && (extent % cols != 0 || tile_rows_meet(p, rows)))
@@ -366,7 +372,7 @@ static void consider_panels(Planner *p)
 			cols = n;
 			joined = join;
 		}
-	for (int64_t rows = 1; rows <= ROWS_MAX; rows++)
+	for (int64_t rows = 1; rows <= p->target->tile_rows; rows++)
 		if (is_step(p, p->tile->row, rows))
 			consider(p, rows, cols, joined);
 }
@@ -389,14 +395,14 @@ static void consider_asked(Planner *p)
 		p->tiles->refused = arena_printf(
 			p->program->arena,
 			"tiles of these sizes do not fit the loops, the panels or %d registers",
-			p->machine->registers);
+			(int)p->target->registers);
 }
 
 /* A vector of columns or two, whose sums are in squares that are turned. */
 static void consider_squares(Planner *p)
 {
-	for (int64_t rows = 1; rows <= SQUARE_ROWS; rows++)
-		for (int64_t vectors = 1; vectors <= SQUARES_BESIDE; vectors++)
+	for (int64_t rows = 1; rows <= p->target->tile_squares_rows; rows++)
+		for (int64_t vectors = 1; vectors <= p->target->tile_squares; vectors++)
 			if (is_step(p, p->tile->row, rows))
 				consider(p, rows, vectors * p->native, false);
 }
@@ -415,7 +421,7 @@ void tile_choose_sizes(Planner *p)
 		return;
 	if (tile->form == TILE_ACROSS)
 		consider_across(p, false);
-	for (int64_t rows = 1; rows <= ROWS_MAX; rows++) {
+	for (int64_t rows = 1; rows <= p->target->tile_rows; rows++) {
 		if (!is_step(p, tile->row, rows))
 			continue;
 		if (tile->form == TILE_ACROSS) {

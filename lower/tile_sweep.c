@@ -15,10 +15,6 @@
 
 #include "base/diag.h"
 
-/* Parts of work to be left for threads: tiles of columns, or blocks; rows of a block, and of a
- * picture that is not near anyway. */
-enum { PARTS_LEAST = 6, BLOCKS_LEAST = 8, BLOCK_LEAST = 4, BLOCK_MOST = 8, ROWS_LEAST = 9 };
-
 /* Does a loop of the sum move the element by less than the loop does in as many steps as it has,
  * so that neighbours of the loop share some of what they read? */
 static bool overlaps(const Planner *p, const Ix *ix, const Loop *down)
@@ -58,13 +54,14 @@ static bool goes_down(const Planner *p, const Loop *down)
 static int64_t block_of_rows(const Planner *p, int64_t extent)
 {
 	const TileParts *cols = &p->tile->cols;
-	for (int64_t block = BLOCK_MOST; block >= BLOCK_LEAST; block--) {
+	for (int64_t block = p->target->sweep_block; block >= p->target->sweep_block_least;
+	     block--) {
 		int64_t blocks = (extent + block - 1) / block;
-		if (blocks >= BLOCKS_LEAST && blocks % 2 == 0)
+		if (blocks >= p->target->sweep_blocks && blocks % 2 == 0)
 			return block;
 	}
-	bool columns =
-		cols->n == 1 && tile_extent(p, p->tile->col, 0) >= PARTS_LEAST * cols->at[0].step;
+	bool columns = cols->n == 1 &&
+		       tile_extent(p, p->tile->col, 0) >= p->target->sweep_parts * cols->at[0].step;
 	return columns ? 0 : -1;
 }
 
@@ -81,7 +78,7 @@ static bool take(Planner *p, const Loop *down, int64_t extent)
 	int64_t block = block_of_rows(p, extent), asked = asks_number(p->sweeps, name);
 	if (!asks_name(p->sweeps, 0, name))
 		return false;
-	if (extent < ROWS_LEAST)
+	if (extent < p->target->sweep_rows)
 		block = -1;
 	if (asks_on(p->sweeps))
 		block = asked > 0 && asked < extent ? asked : 0;

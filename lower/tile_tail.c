@@ -19,10 +19,6 @@
 
 #include "base/diag.h"
 
-/* Lanes for each column, steps of the sum for each lane, at least; vectors of columns that make up
- * for reading the rows once more. */
-enum { LANES_LEAST = 4, SQUARES_LEAST = 2, VECTORS_LEAST = 2 };
-
 const Loop *tile_last_sum(const Nest *nest)
 {
 	return nest->nloops > nest->nresult ? &nest->loops[nest->nloops - 1] : NULL;
@@ -61,8 +57,9 @@ bool tile_may_turn_rows(const Planner *p)
 	    !dtype_is_float(nest->value->dtype))
 		return false;
 	return tile_is_const(p, tile->row->extent, &rows) && rows >= p->native &&
-	       tile_extent(p, tile->col, 0) >= VECTORS_LEAST * p->native &&
-	       tile_is_const(p, along->extent, &steps) && steps >= SQUARES_LEAST * p->native &&
+	       tile_extent(p, tile->col, 0) >= p->target->tile_tail_vectors * p->native &&
+	       tile_is_const(p, along->extent, &steps) &&
+	       steps >= p->target->tile_tail_squares * p->native &&
 	       asks_name(p->tails, 0, nest->gen->iters.at[tile->row->var].name) &&
 	       rows_operand(p, along) >= 0;
 }
@@ -71,7 +68,7 @@ bool tile_is_tail(const Planner *p, const TileParts *cols)
 {
 	int64_t extent;
 	return p->turns_rows && tile_is_const(p, p->tile->col->extent, &extent) &&
-	       cols->at[cols->n - 1].step * LANES_LEAST <= p->native;
+	       cols->at[cols->n - 1].step * p->target->tile_tail_lanes <= p->native;
 }
 
 /* ---- its code ---- */

@@ -13,8 +13,8 @@
 #include "base/diag.h"
 #include "lower/tile.h"
 
-/* Steps of the window; products of a step of its inner loops, which those pay for. */
-enum { STEPS_MAX = 24, PRODUCTS_LEAST = 9 };
+/* Steps of the window. */
+enum { STEPS_MAX = 24 };
 
 /* Is each load that lanes run along moved alike by the row and the loop? */
 static bool walks_alike(const Tile *tile, const Value *value, const Loop *loop, bool *any)
@@ -59,7 +59,7 @@ void tile_choose_window(Planner *p)
 		Loop *loop = &nest->loops[i];
 		if (!asks_off(p->windows) && is_window(tile, loop, &extent) &&
 		    asks_name(p->windows, 0, nest->gen->iters.at[loop->var].name) &&
-		    (extent * vectors >= PRODUCTS_LEAST || asks_on(p->windows))) {
+		    (extent * vectors >= p->target->tile_window_products || asks_on(p->windows))) {
 			tile->window = loop;
 			return;
 		}

@@ -14,14 +14,6 @@
  */
 #include "lower/lowering.h"
 
-/* Elements of an operand that is small, and uses from which on widening it pays; the uses of a
- * larger one. */
-enum { WIDENED_FEW = 1 << 18, WIDENED_USES = 64, WIDENED_OFTEN = 512, PAIRED_USES = 16 };
-/* Uses from which on a copy of what tiles cannot read pays. */
-enum { GATHERED_USES = 4 };
-/* Instructions on an element of panels, at most: each tile takes them again. */
-enum { PANEL_COST = 2 };
-
 static bool mentions(const Access *access, uint32_t axes, IterId iter)
 {
 	for (uint32_t axis = 0; axis < access->naxes && axis < axes; axis++)
@@ -48,16 +40,16 @@ static bool is_used(const Lower *lower, NodeId product, uint32_t arg)
 	uint32_t batch = lower_shape(lower, product)->rows[ROW_BATCH].n;
 	bool by_columns = !has_columns(piece, arg) && has_columns(piece, !arg);
 	int64_t uses = 1;
-	for (uint32_t i = 0; i < piece->niters && uses < PAIRED_USES; i++) {
+	for (uint32_t i = 0; i < piece->niters && uses < lower->target->pair_uses; i++) {
 		IterId iter = piece->iters[i];
 		int64_t n;
 		if (!size_is_const(lower->sizes, proj->iters[iter].extent, &n))
-			n = by_columns ? PAIRED_USES : 1;
+			n = by_columns ? lower->target->pair_uses : 1;
 		if (!proj->iters[iter].reduced && !mentions(&piece->result, batch, iter) &&
 		    !mentions(&piece->args[arg], UINT32_MAX, iter))
 			uses *= n;
 	}
-	return uses >= PAIRED_USES;
+	return uses >= lower->target->pair_uses;
 }
 
 static bool is_paired(const Lower *lower, NodeId product, uint32_t arg)
@@ -66,7 +58,7 @@ static bool is_paired(const Lower *lower, NodeId product, uint32_t arg)
 	if (cast->kind != NODE_CAST || lower_node(lower, cast->args[0])->dtype != DTYPE_BF16)
 		return false;
 	NodeKind kind = lower_node(lower, cast->args[0])->kind;
-	bool packed = lower->machine->prepack && (kind == NODE_PARAM || kind == NODE_CONST);
+	bool packed = lower->options->prepack && (kind == NODE_PARAM || kind == NODE_CONST);
 	return packed || prepack_may_compute(lower, cast->args[0]) || is_used(lower, product, arg);
 }
 
@@ -82,7 +74,7 @@ static bool is_read_in_pairs(const Lower *lower, NodeId id)
 		    !is_paired(lower, user, 1))
 			return false;
 	}
-	return from < to && lower->machine->pairs;
+	return from < to && lower->options->pairs;
 }
 
 bool widen_in_lanes(Dtype from, Dtype to)
@@ -186,7 +178,7 @@ void widen_find_panels(Lower *lower)
 bool widen_from_panels(const Lower *lower, NodeId id)
 {
 	return lower_node(lower, id)->kind == NODE_POINTWISE && lower->plan[id].in_product &&
-	       lower->plan[id].panel_cost <= PANEL_COST;
+	       lower->plan[id].panel_cost <= lower->target->widen_cost;
 }
 
 bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses)
@@ -194,7 +186,8 @@ bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses)
 	const NodePlan *plan = &lower->plan[id];
 	return is_beyond_tiles(lower, id) && plan->in_product &&
 	       (plan->in_batch ||
-		size_ge(lower->sizes, uses, size_scale(lower->sizes, elements, GATHERED_USES)));
+		size_ge(lower->sizes, uses,
+			size_scale(lower->sizes, elements, lower->target->widen_gathered)));
 }
 
 /* Is it a floating type of storage as its wide type, or any other cast that products use, unless
@@ -224,7 +217,9 @@ bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses)
 	int64_t n;
 	if (!widen_as_used(lower, id))
 		return false;
-	bool few = size_is_const(lower->sizes, elements, &n) && n <= WIDENED_FEW;
-	return size_ge(lower->sizes, uses,
-		       size_scale(lower->sizes, elements, few ? WIDENED_USES : WIDENED_OFTEN));
+	bool few = size_is_const(lower->sizes, elements, &n) && n <= lower->target->widen_few;
+	return size_ge(
+		lower->sizes, uses,
+		size_scale(lower->sizes, elements,
+			   few ? lower->target->widen_uses : lower->target->widen_uses_large));
 }

@@ -288,9 +288,10 @@ void schedule_compare(const Schedule *asked, const Program *program, Diags *diag
 
 void schedule_dump(FILE *out, const Program *program)
 {
-	const Machine *machine = &program->machine;
-	fprintf(out, "# for %d vector registers of %d bytes, grain %lld\n", machine->registers,
-		machine->vector_bytes, (long long)machine->grain);
+	const Target *target = program->options.target;
+	fprintf(out, "# for %lld vector registers of %lld bytes, grain %lld\n",
+		(long long)target->registers, (long long)target->vector_bytes,
+		(long long)program->options.grain);
 	for (size_t i = 0; i < program->made->entries.n; i++) {
 		const ScheduleEntry *entry = &program->made->entries.at[i];
 		fprintf(out, "%s:", entry->name);

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-FOLDERS = ("base lexer grammar frontend infer reference tensor loops schedule transform lower codegen verify driver "
+FOLDERS = ("base lexer grammar frontend infer reference tensor target loops schedule transform lower codegen verify driver "
            "runtime").split()
 table = {}
 for line in open(sys.argv[1]):

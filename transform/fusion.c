@@ -18,7 +18,7 @@
 
 #include <stb/stb_ds.h>
 
-enum { LEAST_SPLIT = 64, MOST_STMTS = 128, MOST_BUFFERS = 16 };
+enum { MOST_STMTS = 128, MOST_BUFFERS = 16 };
 
 /* ---- joining two ---- */
 
@@ -181,7 +181,9 @@ static RowKernel split(Rows *rows, const RowKernel *flat, const RowKernel *like)
 		return no;
 	for (size_t i = 0; i < flat->touches.n; i++) {
 		Size c = row_cells_of(rows, like, flat->touches.at[i].buffer);
-		if (size_is_bad(c) || (size_is_const(sizes, c, &cells) && cells < LEAST_SPLIT) ||
+		if (size_is_bad(c) ||
+		    (size_is_const(sizes, c, &cells) &&
+		     cells < rows->program->options.target->split_cells) ||
 		    !size_same(size_mul(sizes, like->loop->hi->size, c), flat->loop->hi->size))
 			continue;
 		Arena *arena = rows->program->arena;

@@ -19,9 +19,8 @@
 
 #include <string.h>
 
-/* LARGE: parts of work a kernel, from which on the threads meet seldom enough; pieces that are too
- * few for many threads; a loop's body that GCC need not see as a whole. */
-enum { LARGE = 64, FEW_PIECES = 8, MOST_STMTS = 512, BETWEEN_MOST = 2 };
+/* Statements of a loop's body that GCC sees as a whole; kernels between two that are joined. */
+enum { MOST_STMTS = 512, BETWEEN_MOST = 2 };
 
 typedef struct Regions {
 	const Transform *transform;
@@ -101,12 +100,14 @@ static bool are_strangers(const Regions *r, const Kernel *a, const Kernel *b)
 static bool pieces_suffice(const Regions *r, Kernel *kernel)
 {
 	const Stmt *loop = piece_loop(r, kernel);
-	int64_t pieces, wanted = typical_work(r->program, kernel) / r->transform->machine->grain;
+	int64_t pieces, wanted = typical_work(r->program, kernel) / r->transform->options->grain;
 	if (!loop)
 		return false;
 	if (!size_is_const(r->program->sizes, pieces_of(r, loop), &pieces))
 		return loops_to_cut(r->program, kernel, loop) < 2;
-	return pieces >= (wanted < FEW_PIECES ? wanted : FEW_PIECES) &&
+	return pieces >= (wanted < r->program->options.target->thread_parts
+				  ? wanted
+				  : r->program->options.target->thread_parts) &&
 	       (work_is_known(r->program, kernel) || loops_to_cut(r->program, kernel, loop) < 2);
 }
 
@@ -114,9 +115,11 @@ static bool pieces_suffice(const Regions *r, Kernel *kernel)
  * stays serial. */
 static bool is_worth(const Regions *r, const Kernel *a, Kernel *b)
 {
-	int64_t grain = r->transform->machine->grain;
+	int64_t grain = r->transform->options->grain;
 	int64_t mine = typical_work(r->program, a), theirs = typical_work(r->program, b);
-	return mine / grain < LARGE && theirs / grain < LARGE && (mine + theirs) / grain >= 2 &&
+	return mine / grain < r->program->options.target->thread_meet &&
+	       theirs / grain < r->program->options.target->thread_meet &&
+	       (mine + theirs) / grain >= 2 &&
 	       count_stmts(&a->body) + count_stmts(&b->body) <= MOST_STMTS && pieces_suffice(r, b);
 }
 
@@ -214,7 +217,7 @@ static void emit(Regions *r, const Kernel *kernel)
 static bool may_go_before(const Regions *r, const Kernel *kernel, const Kernel *open)
 {
 	return is_plain(r, &kernel->body) && are_strangers(r, kernel, open) &&
-	       typical_work(r->program, kernel) / r->transform->machine->grain < 2;
+	       typical_work(r->program, kernel) / r->transform->options->grain < 2;
 }
 
 /* The kernel and those after it that join it. */
@@ -266,5 +269,5 @@ static uint32_t join_routine(const Transform *t, Kernel *kernels, uint32_t n)
 
 bool transform_horizontal(const Transform *t)
 {
-	return t->machine->grain > 0 && routines_change(t, join_routine);
+	return t->options->grain > 0 && routines_change(t, join_routine);
 }

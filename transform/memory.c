@@ -277,7 +277,7 @@ static void plan_routine(const Transform *t, ProgramRoutine *routine)
 	find_overwrites(&p, routine->kernels);
 	walk(&p, routine->nkernels);
 	routine->workspace = fix_places(&p);
-	CheckId check = t->machine->max_workspace ? memory_check(t, &p.lives, routine) : CHECK_NONE;
+	CheckId check = t->options->max_workspace ? memory_check(t, &p.lives, routine) : CHECK_NONE;
 	entry_check_sizes(t, routine);
 	entry_list_dims(t, routine);
 	entry_check_arguments(t, routine);

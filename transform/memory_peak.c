@@ -144,7 +144,7 @@ static CheckId add_guard(const Transform *t, const ProgramRoutine *routine, int6
 
 CheckId memory_check(const Transform *t, const Lives *lives, const ProgramRoutine *routine)
 {
-	int64_t limit = *t->machine->max_workspace;
+	int64_t limit = *t->options->max_workspace;
 	Size most = size_const(t->program->sizes, limit);
 	Size workspace = routine->workspace;
 	if (size_ge(t->program->sizes, most, workspace))

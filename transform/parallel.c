@@ -24,18 +24,8 @@
 #include "loops/work.h"
 #include "transform/transform.h"
 
-/* Parts of a loop from which on the next one is not cut where other tiles stand beside it, half
- * of those where one of two threads would have one more, and of what both have then; the rest is
- * a chunk from a REST_SHARE-th of another one's work on. */
-enum {
-	DEPTH_MAX = 8,
-	CHUNKS_MAX = 64,
-	PARTS_MAX = 1024,
-	BLOCK = 64,
-	FEW_PARTS = 8,
-	REST_SHARE = 4,
-	COPY = 8
-};
+/* Loops, chunks, and parts that are asked for, at most. */
+enum { DEPTH_MAX = 8, CHUNKS_MAX = 64, PARTS_MAX = 1024 };
 
 typedef struct Chunks {
 	Program *program;
@@ -127,8 +117,8 @@ static Cut cut_of(const Chunks *p, const Stmt *loop)
 	int64_t constant;
 	const Ix *n = ix_size(p->arena, loop_trips(p->program, loop));
 	bool fixed = size_is_const(p->program->sizes, n->size, &constant);
-	Cut cut = {.loop = loop,
-		   .block = fixed && loop->step == 1 && !holds_loops(loop) ? BLOCK : 1};
+	bool in_blocks = fixed && loop->step == 1 && !holds_loops(loop);
+	Cut cut = {.loop = loop, .block = in_blocks ? p->program->options.target->thread_block : 1};
 	cut.blocks = ix_binary(p->program, IX_DIV, plus(p, n, cut.block - 1), number(p, cut.block));
 	return cut;
 }
@@ -154,7 +144,7 @@ static bool is_short(const Chunks *p, const Cut *cut)
  * step by step reads again where it is cut. */
 static bool suffices(const Chunks *p, const Cut *cut, const Cut *next)
 {
-	int64_t n = known_blocks(p, cut), least = FEW_PARTS;
+	int64_t n = known_blocks(p, cut), least = p->program->options.target->thread_parts;
 	if (n % 2 && next->loop->step > 1)
 		least *= 2;
 	bool tiles = n == 0 || n >= least || known_blocks(p, next) == 0;
@@ -322,7 +312,8 @@ static const Ix *share_out(Chunks *p, Cut *cuts, uint32_t n, const Ix *wanted)
 	if (n == 1)
 		return cuts[0].parts;
 	if (cuts[1].beside)
-		wanted = ix_least(program, wanted, number(p, 2 * FEW_PARTS));
+		wanted = ix_least(program, wanted,
+				  number(p, 2 * p->program->options.target->thread_parts));
 	const Ix *rest = ix_add(program, wanted, plus(p, cuts[0].parts, -1));
 	rest = ix_binary(program, IX_DIV, rest, cuts[0].parts);
 	cuts[1].parts = parts_of(p, &cuts[1], rest);
@@ -371,8 +362,9 @@ static bool is_copy(Block block)
 /* The operations of a chunk of the loops. */
 static int64_t grain_of(const Chunks *p, Block root)
 {
-	bool copies = p->nroots > 1 && p->grain >= COPY && is_copy(root);
-	return copies ? p->grain / COPY : p->grain;
+	bool copies = p->nroots > 1 && p->grain >= p->program->options.target->grain_copies &&
+		      is_copy(root);
+	return copies ? p->grain / p->program->options.target->grain_copies : p->grain;
 }
 
 /* Does the schedule ask for a number of parts of some loop? */
@@ -399,7 +391,7 @@ static bool is_own_chunk(const Chunks *p, Block root, const Ix *count)
 				return false;
 			rest += work;
 		}
-	return rest > all / parts / REST_SHARE;
+	return rest > all / parts / p->program->options.target->thread_rest;
 }
 
 /* A loop, with what stands beside it, as a parallel one; NULL: it stays as it is. */
@@ -441,7 +433,7 @@ static const Stmt *in_chunks(Chunks *p, Block root)
 bool kernel_parallel(const Transform *t, Kernel *kernel)
 {
 	Program *program = t->program;
-	int64_t grain = t->machine->grain;
+	int64_t grain = t->options->grain;
 	bool changed = false;
 	Chunks p = {.program = program, .arena = program->arena, .kernel = kernel, .grain = grain};
 	p.asked = schedule_asked(t->asked, program, kernel->name, kernel->span, CHOICE_PARALLEL);

@@ -11,14 +11,12 @@
 #include "loops/rewrite.h"
 #include "transform/transform.h"
 
-enum { SLOTS = 16 };
-
 static int64_t slots_of(const Program *program, const Stmt *loop)
 {
 	int64_t n;
 	bool few = loop->hi->kind == IX_SIZE && size_is_const(program->sizes, loop->hi->size, &n) &&
-		   n < SLOTS;
-	return few ? n : SLOTS;
+		   n < program->options.target->thread_slots;
+	return few ? n : program->options.target->thread_slots;
 }
 
 /* The elements of a part: whole cache lines. */

@@ -37,7 +37,7 @@ Program *transform_run(uint32_t pass, const Program *program, const Schedule *as
 	Program *next = program_copy(program);
 	Transform t = {.program = next,
 		       .asked = asked,
-		       .machine = &next->machine,
+		       .options = &next->options,
 		       .diags = diags,
 		       .scratch = arena_new()};
 	next->changed = transform_passes[pass].run(&t);

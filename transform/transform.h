@@ -20,7 +20,7 @@
 typedef struct Transform {
 	Program *program;	/* changed in place; what was chosen is written into its schedule */
 	const Schedule *asked;	/* NULL: nothing is */
-	const Machine *machine; /* the program's */
+	const LowerOptions *options; /* the program's */
 	Diags *diags;
 	Arena *scratch; /* for what goes when the pass ends */
 } Transform;
@@ -54,7 +54,7 @@ uint32_t kernels_fuse(const Transform *t, Kernel *kernels, uint32_t n, uint32_t 
 bool kernel_transposes(const Transform *t, const Kernel *kernel);
 /* Copies and elementwise loops whose operands run along other axes than the result, in tiles. */
 bool kernel_transpose(const Transform *t, Kernel *kernel);
-/* Cuts what may run at the same time into chunks of about `machine->grain` operations; 0: nothing. */
+/* Cuts what may run at the same time into chunks of about `options->grain` operations; 0: nothing. */
 bool kernel_parallel(const Transform *t, Kernel *kernel);
 /* Gives each iteration that runs at a time its own part of the kernel's scratch buffers. */
 void kernel_scratch(Program *program, Kernel *kernel, Stmt *loop);

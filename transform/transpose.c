@@ -22,7 +22,7 @@
 #include "loops/dependence.h"
 #include "transform/transpose.h"
 
-enum { TILE_MOST = 16, TILE_LEAST = 4, CELLS_LEAST = 256, DIRECT_NODES = 8 };
+enum { TILE_MOST = 16, TILE_LEAST = 4 };
 
 /* ---- whether ---- */
 
@@ -75,9 +75,9 @@ static int64_t extent_of(const Turn *t, const Stmt *loop, int64_t guess)
 static bool is_small(const Turn *t)
 {
 	int64_t cells = 1;
-	for (uint32_t i = 0; i < t->nloops && cells < CELLS_LEAST; i++)
-		cells *= extent_of(t, t->loops[i], CELLS_LEAST);
-	return cells < CELLS_LEAST;
+	for (uint32_t i = 0; i < t->nloops && cells < turn_target(t)->turn_cells; i++)
+		cells *= extent_of(t, t->loops[i], turn_target(t)->turn_cells);
+	return cells < turn_target(t)->turn_cells;
 }
 
 static bool find_v(Turn *t)
@@ -139,9 +139,10 @@ static uint32_t count_nodes(const Turn *t, const Value *value)
 		value->kind == VALUE_OP && dtype_is_float(value->dtype) && op_is_simple(value->op);
 	bool turned = value->kind == VALUE_LOAD && is_known(t, value);
 	bool plain = value->kind == VALUE_LOAD && (step_of(t, value->ix, t->v) <= STEP_ONE);
-	uint32_t n =
-		arithmetic || turned || plain || value->kind == VALUE_CONST ? 1 : DIRECT_NODES + 1;
-	for (uint32_t i = 0; i < value->nargs && n <= DIRECT_NODES; i++)
+	uint32_t n = arithmetic || turned || plain || value->kind == VALUE_CONST
+			     ? 1
+			     : turn_target(t)->turn_nodes + 1;
+	for (uint32_t i = 0; i < value->nargs && n <= turn_target(t)->turn_nodes; i++)
 		n += count_nodes(t, value->args[i]);
 	return n;
 }
@@ -155,9 +156,9 @@ static bool is_turned(Turn *t, const Stmt *stmt)
  * and what is left goes cell by cell. */
 static int64_t cost_of(const Turn *t, const Stmt *loop, int64_t n)
 {
-	enum { TILED = 10, LEFT = 60 };
 	int64_t extent = extent_of(t, loop, TILE_MOST), whole = extent / n * n;
-	return whole * (TILED + 2 * (TILE_MOST / n - 1)) + (extent - whole) * LEFT;
+	return whole * (turn_target(t)->turn_cost + 2 * (TILE_MOST / n - 1)) +
+	       (extent - whole) * turn_target(t)->turn_cost_cell;
 }
 
 /* The side of the square: of least cost for both extents together. */
@@ -202,16 +203,15 @@ static int64_t side_of(const Turn *t, const ScheduleClause *clause, const Stmt *
 	return extent < n ? extent : n;
 }
 
-/* Do the lines that a tile stores meet in an eighth of the first cache's sets, which are a page
- * apart, or in fewer? A store waits for its line alone, where several loads wait at once. */
+/* Do the lines that a tile stores meet in an eighth of the first cache's sets, or in fewer? A store
+ * waits for its line alone, where several loads wait at once. */
 static bool stores_collide(const Turn *t)
 {
-	enum { PAGE = 4096, PART = PAGE / 8 };
-	int64_t stride;
+	int64_t stride, part = turn_target(t)->l1_way_bytes / 8;
 	int bytes = dtype_bytes(t->program->buffers.at[t->store->buffer].dtype);
 	return size_is_const(t->program->sizes, ix_stride(t->program, t->store->ix, t->u->iter),
 			     &stride) &&
-	       stride * bytes % PART == 0;
+	       stride * bytes % part == 0;
 }
 
 /* The loop that is named first runs inside. */
@@ -232,14 +232,14 @@ static void choose_tile(Turn *t, const ScheduleClause *asked)
 		/* the lanes of a vector: types of storage have as many as the types they widen
 		 * to */
 		Dtype wide = dtype_wide(t->loads[i].load->dtype);
-		int64_t fits = t->machine->vector_bytes / dtype_bytes(wide);
+		int64_t fits = turn_target(t)->vector_bytes / dtype_bytes(wide);
 		most = fits < most ? fits : most;
 	}
 	int64_t n = best_side(t, most);
 	t->nu = side_of(t, &clause, t->u, most, n);
 	t->nv = side_of(t, &clause, t->v, most, n);
 	t->along = runs_along(t, &clause);
-	t->direct = t->body.n == 1 && count_nodes(t, t->store->value) <= DIRECT_NODES;
+	t->direct = t->body.n == 1 && count_nodes(t, t->store->value) <= turn_target(t)->turn_nodes;
 }
 
 static IterVar add_iter(Turn *t, const char *name)
@@ -344,7 +344,6 @@ bool kernel_transpose(const Transform *transform, Kernel *kernel)
 		Turn t = {.program = program,
 			  .arena = program->arena,
 			  .kernel = kernel,
-			  .machine = transform->machine,
 			  .asked = clause};
 		Block block = {kernel->body.stmts + i, 1};
 		if (turn_stmt(&t, kernel->body.stmts[i])) {

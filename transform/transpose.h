@@ -16,7 +16,6 @@ typedef struct Turn {
 	Program *program;
 	Arena *arena;
 	Kernel *kernel;
-	const Machine *machine;
 	const ScheduleClause *asked; /* NULL: nothing */
 	const Stmt *loops[NEST_MAX]; /* outermost first */
 	uint32_t nloops;
@@ -30,6 +29,8 @@ typedef struct Turn {
 	bool direct; /* the store reads the registers */
 	bool along;  /* vs runs inside us */
 } Turn;
+
+static inline const Target *turn_target(const Turn *t) { return t->program->options.target; }
 
 /* The nest in tiles; requires the tile's sides and locals. */
 Block turn_emit(const Turn *t);

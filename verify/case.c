@@ -76,7 +76,7 @@ static RefCall reference_call(const VerifyCase *c)
 			 .params = params,
 			 .most_cells = c->task->cells,
 			 .fast = c->task->fast,
-			 .pairs = call->program->machine.pairs};
+			 .pairs = call->program->options.pairs};
 }
 
 static void run_reference(VerifyCase *c)

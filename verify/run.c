@@ -157,7 +157,7 @@ static void compare(const Call *call, const char *name, const VerifyCall *got, i
 	VerifyDifference d = verify_compare(c->expected, got, &c->right);
 	double rounding = 16 * c->own.largest;
 	bool near = d.largest <= (rounding > v->tolerance ? rounding : v->tolerance);
-	bool good = v->emit->target->strict_fp ? d.bits : near;
+	bool good = v->emit->options->strict_fp ? d.bits : near;
 	if (code != c->code)
 		fprintf(v->report, "%s: %s: returns %d, the interpreter %d\n", c->head, name, code,
 			c->code);
@@ -263,7 +263,7 @@ void verify_run(const Emit *emit, const Program *naive, const Inference *inferen
 			   .arena = emit->arena,
 			   .report = report,
 			   .seed = seed,
-			   .fast = emit->target->fast_fp,
+			   .fast = emit->options->fast_fp,
 			   .steps_first = 1 << 25,
 			   .steps_more = 1 << 19,
 			   .bytes = 1 << 29,

@@ -13,6 +13,6 @@
  * Ensures: loops_verify_grammar passes. A reduction adds one term after another, the last reduced iterator
  * fastest, in the wide type of the elements; terms of several pieces piece by piece. */
 Program *naive_kernels(const TensorProgram *tensors, const Sources *sources, Arena *perm,
-		       Diags *diags, const Machine *machine);
+		       Diags *diags, const LowerOptions *options);
 
 #endif

@@ -265,17 +265,17 @@ static void emit_program(Naive *naive)
 }
 
 Program *naive_kernels(const TensorProgram *tensors, const Sources *sources, Arena *perm,
-		       Diags *diags, const Machine *machine)
+		       Diags *diags, const LowerOptions *options)
 {
 	size_t n = tensors->graph->nodes.n + 1;
 	int before = diags->nerrors;
-	Naive naive = {.tables = tables_new(tensors, sources, perm, diags, machine),
+	Naive naive = {.tables = tables_new(tensors, sources, perm, diags, options),
 		       .buffers = ARENA_ARRAY(perm, BufferId, n),
 		       .needed = ARENA_ARRAY(perm, bool, n),
 		       .nodes = ARENA_ARRAY(perm, NodeId, n)};
 	Program *program = naive.tables.program;
-	program->machine.grain = 0;
-	program->machine.prepack = program->machine.pairs = false;
+	program->options.grain = 0;
+	program->options.prepack = program->options.pairs = false;
 	emit_program(&naive);
 	tables_free(&naive.tables);
 	return diags->nerrors > before ? NULL : program;

@@ -43,7 +43,7 @@ static uint64_t hash_of(const uint8_t *data, size_t size)
 static void choose_options(Fuzz *f)
 {
 	static const char *const processors[] = {"x86-64", "x86-64-v3", "x86-64-v4", "znver4"};
-	static const int64_t grains[] = {0, 1, 1, 100, GRAIN_DEFAULT};
+	static const int64_t grains[] = {0, 1, 1, 100, 1 << 17};
 	static const Define fixed[] = {{"n", 5}, {"m", 16}};
 	SessionOptions *o = &f->options;
 	session_options_init(o);
@@ -51,9 +51,9 @@ static void choose_options(Fuzz *f)
 	o->frontend.ndefines = choose(&f->choices, 3);
 	o->repairs = false;
 	o->memory = 0;
-	o->target = (Target){.march = processors[choose(&f->choices, 4)],
-			     .strict_fp = chance(&f->choices, 4),
-			     .fast_fp = chance(&f->choices, 4)};
+	o->march = processors[choose(&f->choices, 4)];
+	o->code = (CodeOptions){.strict_fp = chance(&f->choices, 4),
+				.fast_fp = chance(&f->choices, 4)};
 	o->grain = grains[choose(&f->choices, 5)];
 	o->no_prepack = chance(&f->choices, 4);
 	int64_t workspace = 256 << choose(&f->choices, 12);
@@ -91,7 +91,7 @@ static void write_c(Fuzz *f, Session *s)
 	Emit emit = {.program = session_program(s),
 		     .arena = f->arena,
 		     .diags = session_diags(s),
-		     .target = &f->options.target,
+		     .options = &f->options.code,
 		     .prefix = "m",
 		     .source = "program",
 		     .output = "/dev/null"};
@@ -107,7 +107,7 @@ static void check_numbers(Fuzz *f, Session *s)
 			   .arena = f->arena,
 			   .report = report.out,
 			   .seed = 1,
-			   .fast = f->options.target.fast_fp,
+			   .fast = f->options.code.fast_fp,
 			   .steps_first = STEPS_FIRST,
 			   .steps_more = STEPS_MORE,
 			   .bytes = BYTES,
@@ -116,7 +116,7 @@ static void check_numbers(Fuzz *f, Session *s)
 	const char *text = text_take(report, f->arena, NULL);
 	if (right)
 		return;
-	fprintf(stderr, "%s\n-march=%s --grain=%lld\n%s", f->text, f->options.target.march,
+	fprintf(stderr, "%s\n-march=%s --grain=%lld\n%s", f->text, f->options.march,
 		(long long)f->options.grain, text);
 	session_dump(s, "schedule", stderr);
 	abort();

@@ -84,14 +84,19 @@ void small_routine(Small *s, uint32_t noutputs, const NodeId *outputs)
 	PUSH(s->arena, s->graph.files, path);
 }
 
-static const Machine machine = {.vector_bytes = 64, .registers = 32};
+const Target *small_target(Small *s)
+{
+	Target *target = ARENA_NEW(s->arena, Target);
+	assert_true(target_find("x86-64-v4", target));
+	return target;
+}
 
 const Program *small_lower(Small *s, uint32_t noutputs, const NodeId *outputs)
 {
 	small_routine(s, noutputs, outputs);
-	const Program *program =
-		lower_program(tensor_run_all(&s->inference, s->arena), &s->sources, s->arena,
-			      &s->diags, &machine, NULL);
+	const LowerOptions options = {.target = small_target(s)};
+	const Program *program = lower_program(tensor_run_all(&s->inference, s->arena), &s->sources,
+					       s->arena, &s->diags, &options, NULL);
 	if (program)
 		loops_verify(program);
 	return program;
@@ -100,8 +105,9 @@ const Program *small_lower(Small *s, uint32_t noutputs, const NodeId *outputs)
 const Program *small_naive(Small *s, uint32_t noutputs, const NodeId *outputs)
 {
 	small_routine(s, noutputs, outputs);
+	const LowerOptions options = {.target = small_target(s)};
 	const Program *program = naive_kernels(tensor_run_all(&s->inference, s->arena), &s->sources,
-					       s->arena, &s->diags, &machine);
+					       s->arena, &s->diags, &options);
 	assert_non_null(program);
 	program = transform_run(TRANSFORM_PASSES - 1, program, NULL, &s->diags);
 	loops_verify(program);

@@ -24,6 +24,8 @@ const Program *small_lower(Small *s, uint32_t noutputs, const NodeId *outputs);
 /* The same as unscheduled loops. */
 const Program *small_naive(Small *s, uint32_t noutputs, const NodeId *outputs);
 
+/* What small_lower lowers for: 32 registers of 64 bytes. */
+const Target *small_target(Small *s);
 const char *lowered_dump(Small *s, const Program *program);
 /* The text of one kernel, from its head. */
 void expect_kernel(Small *s, const Program *program, const char *text);

@@ -12,7 +12,7 @@ typedef struct SmallProgram {
 	Program program;
 	Sources sources;
 	Diags diags;
-	Target target;
+	CodeOptions options;
 	Kernel kernel; /* under construction */
 	Body bodies[LOOPS_MAX];
 	struct {
@@ -24,6 +24,8 @@ typedef struct SmallProgram {
 
 void sp_init(SmallProgram *s);
 void sp_free(SmallProgram *s);
+/* For the processor that -march names; sp_init says native. */
+void sp_target(SmallProgram *s, const char *march);
 /* The same as the setup and teardown of a cmocka test, with one SmallProgram as its state. */
 int sp_setup(void **state);
 int sp_teardown(void **state);

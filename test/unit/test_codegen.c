@@ -387,7 +387,7 @@ static void foreign_cpu(void **state)
 	for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
 		SmallProgram s;
 		matmul_program(&s);
-		s.target.march = foreign[i];
+		sp_target(&s, foreign[i]);
 		Loaded l = load_so(&s);
 		static float x[19], y[37];
 		_Alignas(64) static char memory[8192];
@@ -414,8 +414,8 @@ static void levels(void **state)
 	for (int level = 0; level <= 3; level++) {
 		SmallProgram s;
 		matmul_program(&s);
-		s.target.opt_level = level;
-		s.target.march = marches[level];
+		s.options.opt_level = level;
+		sp_target(&s, marches[level]);
 		Run run = {.dims = {5}, .inputs = {x}, .bytes = {5 * 37 * 4}, .state = memory};
 		assert_int_equal(interp_init(&s.program, run.dims, memory, 1), 0);
 		compare_run(&s, &run);

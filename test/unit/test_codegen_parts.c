@@ -21,18 +21,18 @@
 static void processors(void **state)
 {
 	Arena *arena = *state;
-	Cpu cpu;
-	assert_true(cpu_find("x86-64", &cpu));
+	Target cpu;
+	assert_true(target_find("x86-64", &cpu));
 	assert_string_equal(cpu_feature_names(arena, &cpu), "");
-	assert_true(cpu_find("x86-64-v2", &cpu));
+	assert_true(target_find("x86-64-v2", &cpu));
 	assert_string_equal(cpu_feature_names(arena, &cpu), "sse3 ssse3 sse4.1 sse4.2 popcnt");
-	assert_true(cpu_find("haswell+avx512f", &cpu));
+	assert_true(target_find("haswell+avx512f", &cpu));
 	assert_non_null(strstr(cpu_feature_names(arena, &cpu), "avx2 avx512f"));
-	assert_true(cpu_find("native", &cpu));
+	assert_true(target_find("native", &cpu));
 	static const char *const unknown[] = {"",	 "+",		"pentium",	"x86-64-v5",
 					      "x86-64+", "x86-64+sse9", "native+avx2+", "x86-64 "};
 	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-		assert_false(target_known(unknown[i]));
+		assert_false(target_find(unknown[i], &cpu));
 }
 
 static void widths_of_vectors(void **state)
@@ -58,9 +58,10 @@ static void widths_of_vectors(void **state)
 		{"znver5", 64, 32},
 	};
 	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-		Machine machine = target_machine(of[i].march);
-		assert_int_equal(machine.vector_bytes, of[i].bytes);
-		assert_int_equal(machine.registers, of[i].registers);
+		Target target;
+		assert_true(target_find(of[i].march, &target));
+		assert_int_equal(target.vector_bytes, of[i].bytes);
+		assert_int_equal(target.registers, of[i].registers);
 	}
 }
 

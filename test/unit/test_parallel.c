@@ -131,8 +131,9 @@ static void test_work_decides(void **state)
 		Schedule made = {.arena = s.program.arena};
 		PUSH(made.arena, made.entries, ((ScheduleEntry){.name = kernel->name}));
 		s.program.made = &made;
-		const Machine machine = {.grain = grain == 2 ? 1 << 20 : grain};
-		const Transform t = {.program = &s.program, .machine = &machine};
+		const LowerOptions options = {.target = s.program.options.target,
+					      .grain = grain == 2 ? 1 << 20 : grain};
+		const Transform t = {.program = &s.program, .options = &options};
 		assert_int_equal(kernel_parallel(&t, kernel), grain == 1);
 		assert_int_equal(kernel->body.stmts[0]->loop, grain == 1 ? LOOP_PARALLEL : LOOP_SERIAL);
 		assert_int_equal(verdict(&s, true), 0);

@@ -40,7 +40,7 @@ static SessionOptions options_of(void)
 {
 	SessionOptions options;
 	session_options_init(&options);
-	options.target.march = "x86-64-v3";
+	options.march = "x86-64-v3";
 	return options;
 }
 

@@ -26,9 +26,9 @@ static Program *small_program(Small *s)
 	NodeId second = small_einsum(s, "i, k; k, j => i, j", "48, 80", 2, (NodeId[]){y, w});
 	NodeId third = small_pointwise(s, OP_ADD, "48, 80", 2, (NodeId[]){second, x});
 	small_routine(s, 4, (NodeId[]){whole, turned, first, third});
-	static const Machine machine = {.vector_bytes = 64, .registers = 32, .grain = 1000};
+	const LowerOptions options = {.target = small_target(s), .grain = 1000};
 	return lower_kernels(tensor_run_all(&s->inference, s->arena), &s->sources, s->arena,
-			     &s->diags, &machine, NULL);
+			     &s->diags, &options, NULL);
 }
 
 /* Each has something to do by itself, on what is emitted, and nothing to do a second time. */

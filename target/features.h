@@ -1,0 +1,46 @@
+/* The instructions that a processor has, as bits, and where cpuid tells of them. The same table
+ * serves -march=native and the check in the modules that are made. */
+#ifndef TSR_TARGET_FEATURES_H
+#define TSR_TARGET_FEATURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum Feature {
+#define FEATURE(id, name, leaf, reg, bit, state) FEATURE_##id,
+#include "target/features.def"
+#undef FEATURE
+	FEATURE_COUNT
+} Feature;
+
+#define FEATURE_BIT(id) ((uint64_t)1 << FEATURE_##id)
+
+typedef enum CpuidRegister { EAX, EBX, ECX, EDX } CpuidRegister;
+typedef enum CpuidLeaf { LEAF_1, LEAF_7, LEAF_7_1, LEAF_EXT, LEAF_COUNT } CpuidLeaf;
+/* Bits of xgetbv(0), the registers that the system saves; that it has xgetbv, in LEAF_1's ECX. */
+enum { XCR0_NONE = 0, XCR0_YMM = 0x6, XCR0_ZMM = 0xE6, XCR0_TILE = 0x60000, OSXSAVE = 1 << 27 };
+
+typedef struct FeatureRow {
+	const char *name; /* as -m takes it */
+	CpuidLeaf leaf;
+	CpuidRegister reg;
+	int bit;
+	uint32_t state; /* of XCR0: without these a feature of the processor is of no use */
+} FeatureRow;
+extern const FeatureRow feature_rows[FEATURE_COUNT];
+
+typedef struct CpuidInput {
+	uint32_t leaf, sub; /* eax and ecx */
+} CpuidInput;
+extern const CpuidInput cpuid_leaves[LEAF_COUNT];
+
+/* Adds the feature of that name; false: there is none. */
+bool features_add(uint64_t *features, const char *name, size_t len);
+/* Those of this machine that code can use: AMX is left out, since the system gives it on request
+ * only. */
+uint64_t features_here(void);
+/* Is this machine's processor of that maker ("AuthenticAMD")? */
+bool cpu_made_by(const char *maker);
+
+#endif

@@ -1,0 +1,163 @@
+/* The processors that code can be made for by name, and this machine's. A processor is a level of
+ * instructions with additions, and a model for gcc; the numbers are those of target.def. */
+#include "target/target.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+
+#define BIT FEATURE_BIT
+#define LEVEL1 ((uint64_t)0)
+#define LEVEL2 (BIT(SSE3) | BIT(SSSE3) | BIT(SSE41) | BIT(SSE42) | BIT(POPCNT))
+#define LEVEL_AVX (LEVEL2 | BIT(AVX))
+#define LEVEL3                                                                               \
+	(LEVEL_AVX | BIT(F16C) | BIT(FMA) | BIT(MOVBE) | BIT(LZCNT) | BIT(BMI) | BIT(BMI2) | \
+	 BIT(AVX2))
+#define LEVEL4 \
+	(LEVEL3 | BIT(AVX512F) | BIT(AVX512CD) | BIT(AVX512DQ) | BIT(AVX512BW) | BIT(AVX512VL))
+#define LEVEL_ICE                                                                          \
+	(LEVEL4 | BIT(AVX512IFMA) | BIT(AVX512VBMI) | BIT(AVX512VBMI2) | BIT(AVX512VNNI) | \
+	 BIT(AVX512BITALG) | BIT(AVX512POPCNT))
+
+/* On Sapphire Rapids vdpbf16ps takes as long as two multiply-adds. gcc 12 knows no tuning for Zen 4
+ * and 5; that for Zen 3 loads a vector again in each of up to four multiply-adds, where loads are
+ * as scarce as these. */
+static const struct {
+	const char *name;
+	uint64_t features;
+	const char *tune;
+	bool bf16_pairs;
+} processors[] = {
+	{"x86-64", LEVEL1, "generic", false},
+	{"x86-64-v2", LEVEL2, "generic", false},
+	{"x86-64-v3", LEVEL3, "generic", false},
+	{"x86-64-v4", LEVEL4, "generic", false},
+	{"nehalem", LEVEL2, "nehalem", false},
+	{"westmere", LEVEL2, "westmere", false},
+	{"sandybridge", LEVEL_AVX, "sandybridge", false},
+	{"ivybridge", LEVEL_AVX | BIT(F16C), "ivybridge", false},
+	{"haswell", LEVEL3, "haswell", false},
+	{"broadwell", LEVEL3, "broadwell", false},
+	{"skylake", LEVEL3, "skylake", false},
+	{"alderlake", LEVEL3 | BIT(AVXVNNI), "alderlake", false},
+	{"skylake-avx512", LEVEL4, "skylake-avx512", false},
+	{"cascadelake", LEVEL4 | BIT(AVX512VNNI), "cascadelake", false},
+	{"icelake-client", LEVEL_ICE, "icelake-client", false},
+	{"icelake-server", LEVEL_ICE, "icelake-server", false},
+	{"tigerlake", LEVEL_ICE, "tigerlake", false},
+	{"sapphirerapids",
+	 LEVEL_ICE | BIT(AVX512BF16) | BIT(AVX512FP16) | BIT(AVXVNNI) | BIT(AMXTILE) |
+		 BIT(AMXBF16) | BIT(AMXINT8),
+	 "sapphirerapids", false},
+	{"znver1", LEVEL3, "znver1", false},
+	{"znver2", LEVEL3, "znver2", false},
+	{"znver3", LEVEL3, "znver3", false},
+	{"znver4", LEVEL_ICE | BIT(AVX512BF16), "generic", true},
+	{"znver5", LEVEL_ICE | BIT(AVX512BF16) | BIT(AVXVNNI), "generic", true},
+};
+enum { NPROCESSORS = sizeof processors / sizeof *processors };
+
+static const Target common = {
+#define GROUP(text)
+#define NUMBER(name, value, least, most, unit, meaning) .name = value,
+#include "target/target.def"
+#undef GROUP
+#undef NUMBER
+};
+
+static void here(Target *target)
+{
+	uint64_t set = features_here();
+	bool amd = cpu_made_by("AuthenticAMD");
+	bool wide = set & BIT(AVX512F), paired = wide && set & BIT(AVX512BF16);
+	target->features = set;
+	target->tune = !(set & BIT(AVX2)) ? "generic"
+		       : amd		  ? wide ? "generic" : "znver3"
+		       : paired		  ? "sapphirerapids"
+		       : wide		  ? "skylake-avx512"
+					  : "haswell";
+	target->bf16_pairs = amd && paired;
+}
+
+static bool base_target(const char *name, size_t len, Target *target)
+{
+	if (len == strlen("native") && memcmp(name, "native", len) == 0) {
+		here(target);
+		return true;
+	}
+	for (int i = 0; i < NPROCESSORS; i++)
+		if (strlen(processors[i].name) == len &&
+		    memcmp(processors[i].name, name, len) == 0) {
+			target->features = processors[i].features;
+			target->tune = processors[i].tune;
+			target->bf16_pairs = processors[i].bf16_pairs;
+			return true;
+		}
+	return false;
+}
+
+bool target_find(const char *march, Target *target)
+{
+	size_t len = strcspn(march, "+");
+	Target found = common;
+	found.name = march;
+	if (!base_target(march, len, &found))
+		return false;
+	for (march += len; *march == '+'; march += len) {
+		march++;
+		len = strcspn(march, "+");
+		if (!features_add(&found.features, march, len))
+			return false;
+	}
+	found.vector_bytes = features_vector_bytes(found.features);
+	found.registers = features_registers(found.features);
+	found.bf16_pairs &= features_have_pairs(found.features);
+	*target = found;
+	return true;
+}
+
+int64_t features_vector_bytes(uint64_t features)
+{
+	uint64_t masks = BIT(AVX512F) | BIT(AVX512DQ) | BIT(AVX512BW) | BIT(AVX512VL);
+	if ((features & masks) == masks)
+		return 64;
+	return features & BIT(AVX) ? 32 : 16;
+}
+
+int64_t features_registers(uint64_t features) { return features & BIT(AVX512VL) ? 32 : 16; }
+
+bool features_have_pairs(uint64_t features)
+{
+	uint64_t bf16 = BIT(AVX512BF16) | BIT(AVX512VL);
+	return (features & bf16) == bf16;
+}
+
+size_t target_names(Arena *arena, const char ***names)
+{
+	*names = ARENA_ARRAY(arena, const char *, NPROCESSORS + 1);
+	for (int i = 0; i < NPROCESSORS; i++)
+		(*names)[i] = processors[i].name;
+	(*names)[NPROCESSORS] = "native";
+	return NPROCESSORS + 1;
+}
+
+size_t target_tunes(Arena *arena, const char ***names)
+{
+	*names = ARENA_ARRAY(arena, const char *, NPROCESSORS);
+	for (int i = 0; i < NPROCESSORS; i++)
+		(*names)[i] = processors[i].tune;
+	return NPROCESSORS;
+}
+
+void target_list(FILE *out)
+{
+	fprintf(out, "native");
+	for (int i = 0; i < NPROCESSORS; i++)
+		fprintf(out, " %s", processors[i].name);
+	fprintf(out, "\nFeatures to add with '+':");
+	for (int f = 0; f < FEATURE_COUNT; f++)
+		fprintf(out, " %s", feature_rows[f].name);
+	fprintf(out,
+		"\nVectors are of 64 bytes with avx512f, avx512dq, avx512bw and avx512vl, of 32 with "
+		"avx, else of 16.\n");
+}
