@@ -140,6 +140,7 @@ check-bare:
 deps: $(if $(SAN),,$(OBJ_all) $(OBJ_runtime))
 	@$(PYTHON) tools/check_deps.py docs/ARCHITECTURE.md
 	@$(PYTHON) tools/check_circles.py .
+	@$(PYTHON) tools/check_target.py .
 	$(if $(SAN),,@$(PYTHON) tools/check_globals.py $(B))
 
 SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
