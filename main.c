@@ -7,6 +7,7 @@
 #include "base/temporary.h"
 #include "driver/jobs.h"
 #include "driver/lists.h"
+#include "target/measure.h"
 
 typedef struct Client {
 	double start; /* in ms */
@@ -84,11 +85,25 @@ static void compile(Client *c)
 	jobs_run(o, s, &jobs);
 }
 
+/* A target file of this machine, and how it differs from what native is without it. */
+static void measure(void)
+{
+	Target usual = {0}, here;
+	target_find("native", &usual);
+	here = usual;
+	target_measure(&here);
+	target_dump(stdout, &here);
+	fflush(stdout);
+	target_compare(stderr, &here, &usual);
+}
+
 /* What is asked for without a program; false: a program is. */
 static bool answer(const Options *o)
 {
 	if (o->completion)
 		list_completion(stdout, o->arena, o->completion);
+	else if (o->measure_target)
+		measure();
 	else if (o->list_stages)
 		list_stages(stdout);
 	else if (!o->explain)

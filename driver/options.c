@@ -20,6 +20,7 @@ enum {
 	KEY_PREFIX,
 	KEY_TARGET,
 	KEY_TARGET_FILE,
+	KEY_MEASURE_TARGET,
 	KEY_MD,
 	KEY_MMD,
 	KEY_MF,
@@ -63,6 +64,8 @@ static const struct argp_option option_table[] = {
 	SHOWN("-march=CPU", "CPU to compile for: native (default), x86-64, x86-64-v3, ...", 2),
 	{"target-file", KEY_TARGET_FILE, "FILE", 0,
 	 "Numbers of the CPU as FILE says; --dump=target prints such a file", 2},
+	{"measure-target", KEY_MEASURE_TARGET, NULL, 0,
+	 "Print such a file of this machine, as it is measured", 2},
 	{"target", KEY_TARGET, "cpu", 0, "Kind of machine", 2},
 	{"fp", KEY_FP, "strict|default|fast", 0,
 	 "strict: no contraction of a*b + c; fast: functions with larger errors", 2},
@@ -345,7 +348,7 @@ static error_t parse_deps(Options *o, int key, const char *arg)
 /* Is the target all that is asked for? It needs no program. */
 static bool prints_target(const Options *o)
 {
-	return o->dump.n == 1 && strcmp(o->dump.at[0], "target") == 0;
+	return o->measure_target || (o->dump.n == 1 && strcmp(o->dump.at[0], "target") == 0);
 }
 
 static error_t parse_one(int key, char *arg, struct argp_state *state)
@@ -365,6 +368,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case 'g': o->session.code.debug = true; break;
 	case 'm': set_machine(o, state, arg); break;
 	case KEY_TARGET: set_target(state, arg); break;
+	case KEY_MEASURE_TARGET: o->measure_target = true; break;
 	case KEY_TARGET_FILE: o->session.target_file = arg; break;
 	case KEY_FP: set_fp(o, state, arg); break;
 	case KEY_GRAIN: set_grain(o, state, arg); break;

@@ -29,6 +29,7 @@ typedef struct Options {
 	bool explain_closed;
 	const char *completion; /* --completion: the shell */
 	bool list_stages;       /* --dump=help */
+	bool measure_target;	/* --measure-target */
 } Options;
 
 /* Parses; on bad usage prints a message and ends the process with status 2; --help and --version

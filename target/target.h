@@ -44,6 +44,10 @@ size_t target_tunes(Arena *arena, const char ***names);
 void target_read(Target *target, const Sources *sources, uint32_t file, Arena *arena, Diags *diags);
 /* The text that target_read takes, all of it. */
 void target_dump(FILE *out, const Target *target);
+/* A line for each number that `given` has otherwise than `usual`. */
+void target_compare(FILE *out, const Target *given, const Target *usual);
+/* Brings numbers that are out of their ranges to the nearest end. */
+void target_limit(Target *target);
 /* Aborts (BUG) where a number is out of its range. */
 void target_verify(const Target *target);
 

@@ -44,17 +44,27 @@ static int64_t value_of(const Target *target, const NumberRow *row)
 
 /* ---- printing ---- */
 
-/* "48 K" of bytes; other numbers as they are. */
-static void put_number(FILE *out, const NumberRow *row, int64_t value)
+typedef struct NumberText {
+	char text[32];
+} NumberText;
+
+/* "48K" of bytes; other numbers as they are. */
+static NumberText text_of(const NumberRow *row, int64_t value)
 {
+	NumberText to;
 	bool bytes = strcmp(row->unit, "bytes") == 0 && value > 0;
 	int shift = !bytes ? 0 : value % (1 << 20) == 0 ? 20 : value % (1 << 10) == 0 ? 10 : 0;
-	char text[32];
-	snprintf(text, sizeof text, "%" PRId64 "%s", value >> shift,
+	snprintf(to.text, sizeof to.text, "%" PRId64 "%s", value >> shift,
 		 shift == 20   ? "M"
 		 : shift == 10 ? "K"
 			       : "");
-	fprintf(out, "%-21s %7s  # %s %s\n", row->name, text, row->unit, row->meaning);
+	return to;
+}
+
+static void put_number(FILE *out, const NumberRow *row, int64_t value)
+{
+	fprintf(out, "%-21s %7s  # [%s] %s\n", row->name, text_of(row, value).text, row->unit,
+		row->meaning);
 }
 
 void target_dump(FILE *out, const Target *target)
@@ -71,7 +81,29 @@ void target_dump(FILE *out, const Target *target)
 			put_number(out, &rows[i], value_of(target, &rows[i]));
 }
 
+void target_compare(FILE *out, const Target *given, const Target *usual)
+{
+	for (int i = 0; i < NROWS; i++) {
+		if (rows[i].group || value_of(given, &rows[i]) == value_of(usual, &rows[i]))
+			continue;
+		fprintf(out, "%s is %s here, %s as shipped\n", rows[i].name,
+			text_of(&rows[i], value_of(given, &rows[i])).text,
+			text_of(&rows[i], value_of(usual, &rows[i])).text);
+	}
+}
+
 /* ---- checks ---- */
+
+void target_limit(Target *target)
+{
+	for (int i = 0; i < NROWS; i++) {
+		int64_t *value = rows[i].name ? number_of(target, &rows[i]) : NULL;
+		if (value && *value < rows[i].least)
+			*value = rows[i].least;
+		if (value && *value > rows[i].most)
+			*value = rows[i].most;
+	}
+}
 
 static bool is_power_of_two(int64_t n) { return (n & (n - 1)) == 0; }
 
