@@ -73,13 +73,19 @@ static const char *cell_text(KernelText *k, BufferId buffer, const Ix *ix)
 static const char *fresh_text(KernelText *k, const Value *value)
 {
 	const char *args[3];
-	for (uint32_t i = 0; value->kind == VALUE_OP && i < value->nargs; i++)
+	bool op = value->kind == VALUE_OP || value->kind == VALUE_FAR;
+	for (uint32_t i = 0; op && i < value->nargs; i++)
 		args[i] = value_text(k, value->args[i]);
 	switch (value->kind) {
 	case VALUE_LOAD: return cell_text(k, value->buffer, value->ix);
 	case VALUE_LOCAL: return local_text(k, value->local, value->ixs, value->nixs);
 	case VALUE_CONST: return c_constant(k->arena, value->dtype, value->constant);
-	case VALUE_OP: return c_op(k->arena, value->op, value->dtype, args);
+	case VALUE_OP:
+		if (!value->near)
+			return c_op(k->arena, value->op, value->dtype, args);
+		return c_call(k->arena, "near_", value->op, value->dtype, args);
+	case VALUE_FAR:
+		return c_call(k->arena, "far_", value->op, value->args[0]->dtype, args);
 	case VALUE_CAST:
 		return c_cast(k->arena, value->args[0]->dtype, value->dtype,
 			      value_text(k, value->args[0]));

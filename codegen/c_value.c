@@ -121,12 +121,15 @@ static bool is_written_out(const Module *m, Op op, Dtype dtype)
 	return is_inline(m, op, dtype) || ends_in_library(m, op, dtype);
 }
 
-static void put_is_far(FILE *out, const Module *m, Op op, Dtype dtype)
+/* A function of one form, `fn`, in place of the whole operation. */
+static void put_form(FILE *out, const Module *m, const char *form, Op op, Dtype dtype)
 {
-	MathFunction far = math_is_far(m->arena, op, dtype);
-	fprintf(out, "static inline int32_t tsr_far_%s_%s(%s x)\n{\n\t", op_name(op),
-		dtype_name(dtype), c_type(dtype));
-	c_put_math(out, m->arena, &far);
+	bool far = *form == 'f';
+	MathFunction fn = far ? math_is_far(m->arena, op, dtype) : math_near(m->arena, op, dtype);
+	fprintf(out, "static inline %s tsr_%s%s_%s(%s x", far ? "int32_t" : c_type(dtype), form,
+		op_name(op), dtype_name(dtype), c_type(dtype));
+	fprintf(out, op_arity(op) > 1 ? ", %s y)\n{\n\t" : ")\n{\n\t", c_type(dtype));
+	c_put_math(out, m->arena, &fn);
 	fprintf(out, "\n}\n\n");
 }
 
@@ -142,8 +145,6 @@ static void put_op(FILE *out, const Module *m, Op op, Dtype dtype)
 {
 	static const char *const names[] = {"x", "y", "z"};
 	const char *type = c_type(dtype);
-	if (ends_in_library(m, op, dtype))
-		put_is_far(out, m, op, dtype);
 	fprintf(out, "static inline %s tsr_%s_%s(", type, op_name(op), dtype_name(dtype));
 	for (int i = 0; i < op_arity(op); i++)
 		fprintf(out, "%s%s %s", i ? ", " : "", type, names[i]);
@@ -238,7 +239,8 @@ static void put_half(FILE *out, const Module *m, Dtype from, Dtype to)
 static void put_math_helpers(FILE *out, const Module *m, const KernelUse *all, bool needed)
 {
 	for (Op op = 0; op < OP_COUNT; op++)
-		needed |= (all->ops[op][DTYPE_F32] && is_written_out(m, op, DTYPE_F32)) ||
+		needed |= all->near[op][DTYPE_F32] || all->near[op][DTYPE_F64] ||
+			  (all->ops[op][DTYPE_F32] && is_written_out(m, op, DTYPE_F32)) ||
 			  (all->ops[op][DTYPE_F64] && is_written_out(m, op, DTYPE_F64));
 	if (needed)
 		c_put_math_helpers(out);
@@ -247,14 +249,26 @@ static void put_math_helpers(FILE *out, const Module *m, const KernelUse *all, b
 		c_put_math_tables(out, m->arena, OP_SIN, DTYPE_F32);
 }
 
+/* The operation's own function calls what tells far arguments, too. */
+static void put_forms(FILE *out, const Module *m, const KernelUse *all, Op op, Dtype d)
+{
+	if (all->far[op][d] || (all->ops[op][d] && ends_in_library(m, op, d)))
+		put_form(out, m, "far_", op, d);
+	if (all->near[op][d])
+		put_form(out, m, "near_", op, d);
+}
+
 void c_put_helpers(FILE *out, const Module *m)
 {
 	KernelUse *all = ARENA_NEW(m->arena, KernelUse);
 	for (KernelId k = 0; k < m->program->kernels.n; k++) {
 		const KernelUse *use = m->kernels[k].use;
 		for (Op op = 0; op < OP_COUNT; op++)
-			for (Dtype d = 0; d < DTYPE_COUNT; d++)
+			for (Dtype d = 0; d < DTYPE_COUNT; d++) {
 				all->ops[op][d] |= use->ops[op][d];
+				all->near[op][d] |= use->near[op][d];
+				all->far[op][d] |= use->far[op][d];
+			}
 		for (Dtype from = 0; from < DTYPE_COUNT; from++)
 			for (Dtype to = 0; to < DTYPE_COUNT; to++)
 				all->casts[from][to] |= use->casts[from][to];
@@ -263,6 +277,9 @@ void c_put_helpers(FILE *out, const Module *m)
 	put_index_helpers(out);
 	put_math_helpers(out, m, all, halves);
 	c_put_words(out, m, all);
+	for (Op op = 0; op < OP_COUNT; op++)
+		for (Dtype d = 0; d < DTYPE_COUNT; d++)
+			put_forms(out, m, all, op, d);
 	for (Op op = 0; op < OP_COUNT; op++)
 		for (Dtype d = 0; d < DTYPE_COUNT; d++)
 			if (all->ops[op][d] && !is_infix(op, d) && d != DTYPE_U4X32)
@@ -286,8 +303,13 @@ const char *c_op(Arena *arena, Op op, Dtype dtype, const char *const *args)
 		const char *symbol = op == OP_MUL ? "*" : op_symbol(op);
 		return arena_printf(arena, "(%s %s %s)", args[0], symbol, args[1]);
 	}
-	const char *text =
-		arena_printf(arena, "tsr_%s_%s(%s", op_name(op), dtype_name(dtype), args[0]);
+	return c_call(arena, "", op, dtype, args);
+}
+
+const char *c_call(Arena *arena, const char *form, Op op, Dtype dtype, const char *const *args)
+{
+	const char *text = arena_printf(arena, "tsr_%s%s_%s(%s", form, op_name(op),
+					dtype_name(dtype), args[0]);
 	for (int i = 1; i < op_arity(op); i++)
 		text = arena_printf(arena, "%s, %s", text, args[i]);
 	return arena_printf(arena, "%s)", text);

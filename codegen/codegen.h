@@ -3,7 +3,7 @@
 #define TSR_CODEGEN_CODEGEN_H
 
 #include "base/diag.h"
-#include "loops/loops.h"
+#include "loops/vector/vector.h"
 
 /* What is asked for of the code, beside what it is made for (Target, of the program). */
 typedef struct CodeOptions {
@@ -71,6 +71,9 @@ bool gccjit_emit_asm(const Emit *emit);
 bool c_emit(const Emit *emit);
 /* codegen/header.c: the C header. */
 bool header_emit(const Emit *emit);
+/* codegen/target_vectors.c: what transformations of loops may use. */
+VectorTarget target_vectors(const Target *target, const CodeOptions *options);
+
 /* codegen/interp.c: the oracle. Runs a routine of the program directly.
  * dims: by DimId, all symbolic dims of the program. inputs, outputs: in the routine's order. state:
  * laid out by the params' offsets, and packed. Returns 0 or a code as the compiled routine would;

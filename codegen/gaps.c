@@ -46,7 +46,8 @@ static int lane_bytes(const Stmt *stmt) { return dtype_bytes(dtype_wide(stmt->va
 static void see_loop(Gaps *g, const Stmt *loop, uint64_t copies)
 {
 	const GapsRule *rule = g->rule;
-	int64_t trips = constant_trips(rule->program, loop);
+	int64_t trips = loop->loop == LOOP_VECTOR ? vector_lanes(rule->program, loop)
+						  : constant_trips(rule->program, loop);
 	if (!rule->written_out || loop->loop == LOOP_SERIAL)
 		g->alone |= trips < 0 || trips > rule->unrolled;
 	else if (loop->loop == LOOP_VECTOR)
@@ -91,17 +92,4 @@ bool gaps_are_read(const GapsRule *rule, const Stmt *loop)
 	g.stores = ARENA_ARRAY(rule->arena, uint64_t, rule->use->buffers.n + 1);
 	see_block(&g, loop->body, 1);
 	return g.beside && g.apart && !g.alone;
-}
-
-static bool is_constant(const Program *program, const Ix *ix, int64_t *value)
-{
-	return ix->kind == IX_SIZE && size_is_const(program->sizes, ix->size, value);
-}
-
-int64_t constant_trips(const Program *program, const Stmt *loop)
-{
-	int64_t lo, hi;
-	if (!is_constant(program, loop->lo, &lo) || !is_constant(program, loop->hi, &hi))
-		return -1;
-	return hi > lo ? (hi - lo + loop->step - 1) / loop->step : 0;
 }

@@ -19,7 +19,5 @@ typedef struct GapsRule {
 
 /* May GCC make vectors of this serial loop that read what no iteration reads? */
 bool gaps_are_read(const GapsRule *rule, const Stmt *loop);
-/* How often a loop runs; -1: that is not a constant. */
-int64_t constant_trips(const Program *program, const Stmt *loop);
 
 #endif

@@ -178,7 +178,7 @@ static int compile_kernels(const Work *work)
 	size_t n = cpu_flags(b->module->arena, b->target, &flags);
 	for (size_t i = 0; i < n; i++)
 		jit_option(jit, flags[i]);
-	jit_option(jit, "-fno-inline-functions-called-once"); /* parts stay apart (jit_part.c) */
+	jit_option(jit, "-fno-inline-functions-called-once"); /* loops that are outlined stay so */
 	if (options->opt_level >= 2)
 		set_vector_options(jit, unit->plain);
 	if (options->debug)
@@ -365,8 +365,8 @@ static const Kernel *heaviest(const Build *b, const JitUnit *unit)
 	const Kernel *most = &kernels[unit->kernels.at[0]].kernel;
 	for (size_t i = 1; i < unit->kernels.n; i++) {
 		const Kernel *kernel = &kernels[unit->kernels.at[i]].kernel;
-		if (jit_block_weight(b->module, kernel->body) >
-		    jit_block_weight(b->module, most->body))
+		if (block_weight(b->module->program, kernel->body) >
+		    block_weight(b->module->program, most->body))
 			most = kernel;
 	}
 	return most;

@@ -52,6 +52,7 @@ Scalar interp_value(Interp *in, const Value *value)
 		for (uint32_t i = 0; i < value->nargs; i++)
 			args[i] = interp_value(in, value->args[i]);
 		return op_eval(value->op, value->dtype, args);
+	case VALUE_FAR: return (Scalar){.i = 0};
 	case VALUE_CAST:
 		return scalar_convert(interp_value(in, value->args[0]), value->args[0]->dtype,
 				      value->dtype);

@@ -44,7 +44,7 @@ typedef struct Jit {
 	VEC(JitTable) tables;
 	int vector_bytes; /* of the widest vectors that the code may use */
 	gcc_jit_function *pack;	 /* PREFIX_pack, once it is made */
-	uint32_t nparts; /* functions of jit_part.c so far */
+	VEC(struct JitOutlined) outlined;     /* of the kernels so far */
 	gcc_jit_function *size_runner; /* jit_size.c, once it is made */
 	uint32_t nsums;		       /* programs that it has as data */
 	gcc_jit_function *first; /* sets parameters, once it is made; NULL: nothing to do */
@@ -90,7 +90,7 @@ typedef struct JitFunction {
 	VEC(JitBound) bounds;
 	VEC(JitKnown) known;
 	Lvalue *dims; /* an array of the dims, for jit_size; NULL: none */
-	bool near; /* in a loop whose arguments of functions are near (jit_near.c) */
+	bool near; /* the arguments of the function at hand are near (loops/vector/near_range.c) */
 } JitFunction;
 
 typedef struct JitParam {
@@ -161,9 +161,9 @@ Rvalue *jit_size(const JitSizes *sizes, Size size);
 
 /* ---- the parts of a module ---- */
 
-/* jit_kernel.c: the functions of some kernels. */
+/* jit_functions.c: the functions of some kernels. */
 void jit_kernels(Jit *jit, const KernelId *kernels, size_t n);
-/* The parameter list of a kernel's function. */
+/* jit_kernel.c: the parameter list of a kernel's function. */
 size_t jit_kernel_params(Jit *jit, const KernelUse *use, JitParam **params);
 /* jit_routine.c: entry, workspace and invoke functions, in baseline instructions. */
 void jit_routines(Jit *jit, bool check_cpu_features);

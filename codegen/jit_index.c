@@ -28,6 +28,19 @@ static bool is_constant(const KernelJit *k, const Ix *ix, int64_t *value)
 	return ix->kind == IX_SIZE && size_is_const(k->program->sizes, ix->size, value);
 }
 
+/* ... by a power of two: a shift rounds down. */
+static Rvalue *power_divide(KernelJit *k, IxKind kind, Rvalue *a, int64_t by)
+{
+	Type *i64 = k->f.jit->i64;
+	bool rest = kind == IX_MOD;
+	return jit_keep(&k->f, jit_binary(&k->f,
+					  rest ? GCC_JIT_BINARY_OP_BITWISE_AND
+					       : GCC_JIT_BINARY_OP_RSHIFT,
+					  a,
+					  jit_long(k->f.jit, i64,
+						   rest ? by - 1 : __builtin_ctzll((uint64_t)by))));
+}
+
 /* Floor division or its remainder. A divisor that is no constant is kept from trapping: loops over
  * empty extents never use the result. */
 static Rvalue *divide(KernelJit *k, const Ix *ix, Rvalue *a, Rvalue *b)
@@ -36,6 +49,8 @@ static Rvalue *divide(KernelJit *k, const Ix *ix, Rvalue *a, Rvalue *b)
 	Rvalue *zero = jit_long(f->jit, f->jit->i64, 0), *one = jit_long(f->jit, f->jit->i64, 1);
 	int64_t by = 0;
 	bool constant = is_constant(k, ix->b, &by) && by > 0;
+	if (constant && (by & (by - 1)) == 0)
+		return power_divide(k, ix->kind, a, by);
 	if (!constant)
 		b = jit_select(f, jit_compare(f, GCC_JIT_COMPARISON_EQ, b, zero), one, b);
 	Rvalue *rest = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_MODULO, a, b));
@@ -61,10 +76,6 @@ Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix)
 	switch (ix->kind) {
 	case IX_SIZE: return size_value(k, ix->size);
 	case IX_ITER:
-		if (k->moves[ix->iter])
-			return jit_binary(f, GCC_JIT_BINARY_OP_PLUS,
-					  gcc_jit_lvalue_as_rvalue(k->iters[ix->iter]),
-					  jit_long(f->jit, f->jit->i64, k->at[ix->iter]));
 		if (k->fixed[ix->iter])
 			return jit_long(f->jit, f->jit->i64, k->at[ix->iter]);
 		return gcc_jit_lvalue_as_rvalue(k->iters[ix->iter]);
@@ -142,10 +153,8 @@ static Address address_of(KernelJit *k, const Ix *ix)
 	int64_t constant;
 	if (is_constant(k, ix, &constant))
 		return (Address){NULL, constant};
-	if (ix->kind == IX_ITER && k->fixed[ix->iter]) {
-		Lvalue *first = k->moves[ix->iter] ? k->iters[ix->iter] : NULL;
-		return (Address){first ? gcc_jit_lvalue_as_rvalue(first) : NULL, k->at[ix->iter]};
-	}
+	if (ix->kind == IX_ITER && k->fixed[ix->iter])
+		return (Address){NULL, k->at[ix->iter]};
 	if (ix->kind == IX_MUL)
 		return scaled_address(k, ix);
 	if (ix->kind != IX_ADD)

@@ -10,6 +10,7 @@
 
 #include "codegen/gaps.h"
 #include "codegen/jit_fused.h"
+#include "codegen/jit_math.h"
 #include "codegen/jit_segments.h"
 
 static void block_code(KernelJit *k, Block block);
@@ -28,10 +29,9 @@ static Rvalue *fused_value(KernelJit *k, Op op, const Value *x, const Value *y, 
 
 static Rvalue *op_value(KernelJit *k, const Value *value, Rvalue *const *args)
 {
-	bool outer = k->f.near;
-	k->f.near = outer || jit_is_near(value);
+	k->f.near = value->near;
 	Rvalue *result = jit_op(&k->f, value->op, value->dtype, args);
-	k->f.near = outer;
+	k->f.near = false;
 	return result;
 }
 
@@ -46,8 +46,8 @@ static Rvalue *fresh_value(KernelJit *k, const Value *value)
 	if (fused)
 		return fused;
 	Rvalue *args[3];
-	uint32_t nargs = value->kind == VALUE_OP ? value->nargs : 0;
-	for (uint32_t i = 0; i < nargs; i++)
+	bool op = value->kind == VALUE_OP || value->kind == VALUE_FAR;
+	for (uint32_t i = 0; op && i < value->nargs; i++)
 		args[i] = jit_kernel_value(k, value->args[i]);
 	switch (value->kind) {
 	case VALUE_LOAD:
@@ -63,6 +63,10 @@ static Rvalue *fresh_value(KernelJit *k, const Value *value)
 		return value->dtype == DTYPE_U4X32 ? jit_keep(f, constant) : constant;
 	}
 	case VALUE_OP: return op_value(k, value, args);
+	case VALUE_FAR: {
+		MathFunction fn = math_is_far(f->jit->arena, value->op, value->args[0]->dtype);
+		return jit_math_steps(f, &fn, args);
+	}
 	case VALUE_CAST:
 		return jit_convert(f, jit_kernel_value(k, value->args[0]), value->args[0]->dtype,
 				   value->dtype);
@@ -142,6 +146,32 @@ static void keep_scalar(KernelJit *k, const Stmt *loop)
 		gcc_jit_block_add_extended_asm(k->f.block, k->f.location, "");
 }
 
+/* NULL: its function is the one at hand. */
+static const JitOutlined *jit_outlined(const Jit *jit, const Stmt *loop)
+{
+	for (size_t i = 0; i < jit->outlined.n; i++)
+		if (jit->outlined.at[i].loop == loop)
+			return &jit->outlined.at[i];
+	return NULL;
+}
+
+static void call_outlined(KernelJit *k, const JitOutlined *outlined)
+{
+	VEC(Rvalue *) args = {0};
+	const KernelUse *use = outlined->use;
+	Arena *arena = k->f.jit->arena;
+	for (size_t i = 0; i < use->dims.n; i++)
+		PUSH(arena, args, k->dims[use->dims.at[i]]);
+	for (size_t i = 0; i < use->scalars.n; i++)
+		PUSH(arena, args, k->scalars[kernel_use_scalar(k->use, use->scalars.at[i].scalar)]);
+	for (size_t i = 0; i < use->buffers.n; i++)
+		PUSH(arena, args, k->buffers[kernel_use_buffer(k->use, use->buffers.at[i].buffer)]);
+	for (size_t i = 0; i < use->iters.n; i++)
+		PUSH(arena, args, gcc_jit_lvalue_as_rvalue(k->iters[use->iters.at[i]]));
+	gcc_jit_block_add_eval(k->f.block, k->f.location,
+			       jit_call(&k->f, outlined->function, args.at, args.n));
+}
+
 static void for_code(KernelJit *k, const Stmt *stmt)
 {
 	if (stmt->loop == LOOP_UNROLL) {
@@ -156,10 +186,10 @@ static void for_code(KernelJit *k, const Stmt *stmt)
 		jit_parallel_loop(k, stmt);
 		return;
 	}
-	if (k->parted && jit_part(k, stmt))
+	if (stmt->outlined && jit_outlined(k->f.jit, stmt)) {
+		call_outlined(k, jit_outlined(k->f.jit, stmt));
 		return;
-	if (jit_near_loop(k, stmt) || jit_wide_loop(k, stmt))
-		return;
+	}
 	Rvalue *lo = jit_keep(&k->f, jit_kernel_ix(k, stmt->lo));
 	JitLoop loop =
 		jit_loop(&k->f, k->iters[stmt->iter], lo, jit_kernel_ix(k, stmt->hi), stmt->step);
@@ -328,7 +358,6 @@ static void declare_locals(KernelJit *k)
 	const Kernel *kernel = k->kernel;
 	k->iters = ARENA_ARRAY(jit->arena, Lvalue *, kernel->niters);
 	k->fixed = ARENA_ARRAY(jit->arena, bool, kernel->niters + 1);
-	k->moves = ARENA_ARRAY(jit->arena, bool, kernel->niters + 1);
 	k->at = ARENA_ARRAY(jit->arena, int64_t, kernel->niters + 1);
 	for (uint32_t i = 0; i < kernel->niters; i++)
 		k->iters[i] = jit_local(&k->f, jit->i64, kernel->iters[i].name);
@@ -356,7 +385,6 @@ KernelJit jit_kernel_new(Jit *jit, KernelId id)
 	KernelJit k = {.program = m->program, .kernel = &m->kernels[id].kernel};
 	k.use = m->kernels[id].use;
 	k.values.arena = jit->arena;
-	k.parted = jit_is_parted(m, k.kernel);
 	return k;
 }
 
@@ -370,29 +398,3 @@ void jit_kernel_open(KernelJit *k, JitFunction function, Rvalue *const *params)
 }
 
 void jit_kernel_block(KernelJit *k, Block block) { block_code(k, block); }
-
-static void kernel_code(Jit *jit, KernelId id)
-{
-	KernelJit k = jit_kernel_new(jit, id);
-	JitParam *params;
-	/* the call is for the runner of chunks; everything else is bound */
-	size_t n = jit_kernel_params(jit, k.use, &params), first = k.use->parallel;
-	bool checks = k.use->checks.n > 0;
-	k.tasks = k.use->parallel ? jit_parallel_tasks(jit, id) : NULL;
-	JitFunction f =
-		jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, checks ? jit->int_ : jit->void_,
-			     jit->module->kernels[id].function, params, n);
-	Rvalue **values = ARENA_ARRAY(jit->arena, Rvalue *, n + 1);
-	for (size_t i = first; i < n; i++)
-		values[i - first] = jit_param(&f, i);
-	jit_kernel_open(&k, f, values);
-	block_code(&k, k.kernel->body);
-	jit_return(&k.f, checks ? jit_long(jit, jit->int_, 0) : NULL);
-	jit_entry_end(&k.f);
-}
-
-void jit_kernels(Jit *jit, const KernelId *kernels, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		kernel_code(jit, kernels[i]);
-}

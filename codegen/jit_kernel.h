@@ -6,6 +6,13 @@
 #include "codegen/jit_value.h"
 #include "base/pointer_map.h"
 
+/* A loop that is a function. */
+typedef struct JitOutlined {
+	const Stmt *loop;
+	const KernelUse *use;
+	gcc_jit_function *function;
+} JitOutlined;
+
 /* A local that lives in variables of its own, `nsegments` for each combination of its axes but the
  * last. */
 typedef struct Registers {
@@ -32,11 +39,9 @@ typedef struct KernelJit {
 	PointerMap *addresses;
 	bool scheduled;	   /* it has loops that are unrolled or run in lanes */
 	bool *fixed;	   /* by IterVar: at the constant `at` in the code being made */
-	bool *moves;	   /* by IterVar: `at` is counted from the iterator's variable */
 	int64_t *at;
 	Registers *registers; /* by LocalId */
 	struct Tasks *tasks;  /* of its parallel loops; NULL: none */
-	bool parted;	      /* heavy loops become functions of their own (jit_part.c) */
 } KernelJit;
 
 /* jit_kernel.c */
@@ -75,28 +80,11 @@ Rvalue *jit_vector_groups(KernelJit *k, const Stmt *stmt, IterVar lane, int log,
 Rvalue *jit_vector_element(KernelJit *k, const Value *value);
 Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
 
-/* jit_near.c */
-/* A plain loop of functions that have a short form, in strips; false: it is none, and nothing was
- * done. */
-bool jit_near_loop(KernelJit *k, const Stmt *loop);
-/* Is it sin, cos or tan of an argument that is near whatever it is computed from? */
-bool jit_is_near(const Value *value);
-
-/* jit_wide.c */
-/* A plain loop of functions as explicit vectors; false: it is none, and nothing was done. */
-bool jit_wide_loop(KernelJit *k, const Stmt *loop);
-
 /* jit_turn.c */
 /* Can a local of rows by lanes be turned in registers? */
 bool jit_turn_fits(const Jit *jit, Dtype dtype, uint32_t rows, uint32_t lanes);
 /* local[0 .. n, row] of a local in registers, as a vector. */
 Rvalue *jit_turned_row(KernelJit *k, LocalId local, int64_t row);
-
-/* jit_part.c */
-/* Is the kernel more than one function should hold? */
-bool jit_is_parted(const Module *module, const Kernel *kernel);
-/* A loop as a call of a function of its own; false: it is to be here, and nothing was done. */
-bool jit_part(KernelJit *k, const Stmt *loop);
 
 /* jit_parallel.c */
 /* A function for each parallel loop of the kernel: void task(void *arg, int32_t chunk). */

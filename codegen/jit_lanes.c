@@ -30,7 +30,9 @@ Rvalue *jit_lane_by_lane(Lanes *l, const Value *value)
 	} else if (value->kind == VALUE_CAST) {
 		element = jit_convert(f, elements[0], value->args[0]->dtype, value->dtype);
 	} else {
+		f->near = value->near;
 		element = jit_op(f, value->op, value->dtype, elements);
+		f->near = false;
 	}
 	jit_set(f, jit_lane_cell(k, result, here), element);
 	jit_end_loop(f, &loop);
@@ -55,8 +57,7 @@ bool jit_is_lane_number(const Lanes *l, const Value *value)
 {
 	bool wide = dtype_is_float(value->dtype) && dtype_wide(value->dtype) == value->dtype;
 	return value->kind == VALUE_INDEX && value->ix->kind == IX_ITER && wide &&
-	       value->ix->iter == l->loop->iter && l->k->fixed[value->ix->iter] &&
-	       !l->k->moves[value->ix->iter];
+	       value->ix->iter == l->loop->iter && l->k->fixed[value->ix->iter];
 }
 
 /* Is the value the same whether lanes behind the last one are there or not? Registers must have

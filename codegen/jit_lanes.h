@@ -1,5 +1,4 @@
-/* A loop of lanes under construction, shared by jit_vector.c (loops that lower/ made) and
- * jit_wide.c (plain loops of functions). */
+/* A loop of lanes under construction. */
 #ifndef TSR_CODEGEN_JIT_LANES_H
 #define TSR_CODEGEN_JIT_LANES_H
 
@@ -11,7 +10,6 @@ enum { PARTS_MAX = 4 };
 typedef struct LanesPart {
 	int64_t at;	  /* its first lane */
 	PointerMap known; /* Value to Rvalue: of this statement */
-	Rvalue **locals;  /* by LocalId, of `own` */
 } LanesPart;
 
 typedef struct Lanes {
@@ -22,8 +20,7 @@ typedef struct Lanes {
 	int64_t at;	 /* its first lane */
 	int log;	 /* its lanes: 1 << log */
 	Rvalue *mask;	 /* of the lanes that are there; NULL: all are */
-	int64_t count;	 /* of these, in a loop that lower/ made */
-	bool *own;	 /* by LocalId: declared by the loop, without a variable; NULL: none is */
+	int64_t count;	 /* of these */
 	PointerMap
 		spread[VECTOR_LOGS]; /* Value that is the same in all lanes to its vector, by log */
 } Lanes;

@@ -14,34 +14,18 @@ typedef struct LanesMath {
 } LanesMath;
 
 /* With SCALE, two instructions of AVX-512, which is the reason for asking for that. */
-static MathFunction function_of(Jit *jit, Op op, Dtype dtype)
+static MathForm form_of(Jit *jit, Dtype dtype)
 {
 	bool fuses = jit_fuses(jit, dtype);
-	MathForm form = {
+	return (MathForm){
 		.fast = jit->module->emit->options->fast_fp, .fused = fuses, .scales = fuses};
-	return math_function(jit->arena, op, dtype, form);
-}
-
-/* Vectors here are of f32 and i32, which have equally many lanes: no step changes their width. */
-static bool step_fits(const MathFunction *fn, const MathStep *step)
-{
-	bool choice = step->code == MATH_LESS || step->code == MATH_EQUAL;
-	Dtype from = fn->steps.at[step->arg[0]].dtype;
-	return (step->dtype == DTYPE_F32 || step->dtype == DTYPE_I32) &&
-	       step->code != MATH_LOOKUP && (step->code != MATH_CONVERT || from == DTYPE_I32) &&
-	       (!choice || (step->dtype == DTYPE_F32 && from == DTYPE_F32));
 }
 
 bool jit_math_has_lanes(Jit *jit, Op op, Dtype dtype)
 {
-	if (jit->simd != CPU_AVX512 || jit->module->emit->options->strict_fp ||
-	    dtype != DTYPE_F32 || !math_has(op, dtype))
-		return false;
-	MathFunction fn = function_of(jit, op, dtype);
-	bool fits = true;
-	for (size_t i = 0; i < fn.steps.n && fits; i++)
-		fits = step_fits(&fn, &fn.steps.at[i]);
-	return fits;
+	return jit->simd == CPU_AVX512 && !jit->module->emit->options->strict_fp &&
+	       dtype == DTYPE_F32 && math_has(op, dtype) &&
+	       math_fits_lanes(jit->arena, op, form_of(jit, dtype));
 }
 
 static SimdType type_of(const LanesMath *m, Dtype dtype) { return (SimdType){dtype, m->log}; }
@@ -166,7 +150,7 @@ static Rvalue *step_code(const LanesMath *m, const MathStep *step)
 void jit_math_lanes(JitFunction *f, Op op, int log, uint32_t n, Rvalue *const *args,
 		    Rvalue **results)
 {
-	MathFunction fn = function_of(f->jit, op, DTYPE_F32);
+	MathFunction fn = math_function(f->jit->arena, op, DTYPE_F32, form_of(f->jit, DTYPE_F32));
 	size_t nsteps = fn.steps.n;
 	LanesMath m = {.f = f, .fn = &fn, .log = log};
 	Rvalue **values = ARENA_ARRAY(f->jit->arena, Rvalue *, n * nsteps);

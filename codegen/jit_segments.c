@@ -89,7 +89,7 @@ bool jit_is_gathered(const Stmt *vector, const Ix *const *ixs, uint32_t nixs)
 static bool turns_whole(const Plan *p, LocalId id, const Ix *const *ixs)
 {
 	const KernelLocal *local = &p->k->kernel->locals[id];
-	int64_t lanes = jit_constant_ix(p->k, p->vector->hi) - jit_constant_ix(p->k, p->vector->lo);
+	int64_t lanes = vector_lanes(p->k->program, p->vector);
 	return ixs[0]->kind == IX_ITER && lanes == local->extent[0] &&
 	       jit_turn_fits(p->k->f.jit, local->dtype, local->extent[0], local->extent[1]);
 }
@@ -130,8 +130,7 @@ static void plan_local(Plan *p, const Stmt *stmt)
 	r->extent = local->rank ? local->extent[local->rank - 1] : 1;
 	if (p->vector) {
 		r->lanes = true;
-		r->extent = (uint32_t)(jit_constant_ix(p->k, p->vector->hi) -
-				       jit_constant_ix(p->k, p->vector->lo));
+		r->extent = (uint32_t)vector_lanes(p->k->program, p->vector);
 	}
 }
 

@@ -6,36 +6,7 @@
  */
 #include "codegen/jit_units.h"
 
-enum { HEAVY = 150, SHARED_WEIGHT = 400, KERNEL_WEIGHT = 20, LANES = 8 };
-
-static uint64_t extent_of(const Module *m, const Stmt *loop)
-{
-	int64_t lo, hi;
-	const Sizes *sizes = m->program->sizes;
-	REQUIRE(size_is_const(sizes, loop->lo->size, &lo) &&
-		size_is_const(sizes, loop->hi->size, &hi));
-	return hi > lo ? (uint64_t)(hi - lo) : 0;
-}
-
-static uint64_t stmt_weight(const Module *m, const Stmt *stmt)
-{
-	uint64_t inside = jit_block_weight(m, stmt->body);
-	if (stmt->kind != LOOP_FOR)
-		return 1 + inside;
-	if (stmt->loop == LOOP_UNROLL)
-		return extent_of(m, stmt) * inside;
-	if (stmt->loop == LOOP_VECTOR)
-		return (extent_of(m, stmt) + LANES - 1) / LANES * inside;
-	return 2 + inside;
-}
-
-uint64_t jit_block_weight(const Module *m, Block block)
-{
-	uint64_t weight = 0;
-	for (uint32_t i = 0; i < block.n; i++)
-		weight += stmt_weight(m, block.stmts[i]);
-	return weight;
-}
+enum { HEAVY = 150, SHARED_WEIGHT = 400, KERNEL_WEIGHT = 20 };
 
 static bool has_loop(Block block)
 {
@@ -61,7 +32,7 @@ static bool has_plain_loop(Block block)
 
 static uint64_t kernel_weight(const Module *m, KernelId id)
 {
-	return KERNEL_WEIGHT + jit_block_weight(m, m->kernels[id].kernel.body);
+	return KERNEL_WEIGHT + block_weight(m->program, m->kernels[id].kernel.body);
 }
 
 static uint64_t count_shared(uint64_t weight)

@@ -14,8 +14,6 @@ typedef struct JitUnit {
 
 typedef VEC(JitUnit) JitUnits; /* none: the module has no kernels and no random numbers */
 
-/* The number of statements that a block unrolls to; a vector counts as one. */
-uint64_t jit_block_weight(const Module *module, Block block);
 /* `together`: one unit whatever its size. Depends on the program alone, not on the machine. */
 JitUnits jit_units(const Module *module, bool together);
 

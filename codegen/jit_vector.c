@@ -186,7 +186,7 @@ static bool ix_varies(const Lanes *l, const Ix *ix) { return ix_uses(ix, l->loop
 bool jit_lanes_vary(const Lanes *l, const Value *value)
 {
 	if (value->kind == VALUE_LOCAL && value->nixs == 0)
-		return l->k->registers[value->local].used || (l->own && l->own[value->local]);
+		return l->k->registers[value->local].used;
 	bool differs = value->ix && ix_varies(l, value->ix);
 	for (uint32_t i = 0; i < value->nixs && !differs; i++)
 		differs = ix_varies(l, value->ixs[i]);
@@ -218,8 +218,6 @@ static Rvalue *turned_lanes(Lanes *l, const Value *value)
 static Rvalue *lanes_of_local(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
-	if (l->own && value->nixs == 0 && l->own[value->local])
-		return l->part->locals[value->local];
 	if (jit_is_turned(l->loop, value->ixs, value->nixs))
 		return turned_lanes(l, value);
 	if (jit_is_gathered(l->loop, value->ixs, value->nixs))
@@ -427,7 +425,7 @@ void jit_lanes_stmt(Lanes *l, const Stmt *stmt)
 					  (bool[]){false, is_number(stmt->value)})
 			       : jit_op(&l->k->f, stmt->acc, dtype, args);
 	}
-	if (l->mask)
+	if (l->mask && stmt->kind == LOOP_STORE)
 		simd_store_some(&l->k->f, (SimdType){dtype, l->log}, l->mask, target, value);
 	else
 		jit_set(&l->k->f, target, value);
@@ -452,12 +450,40 @@ static uint32_t find_parts(Lanes *l, Dtype dtype, int64_t at, int64_t extent)
 	return n;
 }
 
+/* Bits for the lanes before hi. */
+static Rvalue *mask_before(KernelJit *k, const Ix *hi)
+{
+	JitFunction *f = &k->f;
+	Type *u32 = f->jit->u32;
+	int64_t there;
+	if (hi->kind == IX_SIZE && size_is_const(k->program->sizes, hi->size, &there))
+		return jit_keep(f, jit_long(f->jit, u32, ((int64_t)1 << there) - 1));
+	Rvalue *one = jit_long(f->jit, u32, 1), *n = jit_keep(f, jit_kernel_ix(k, hi));
+	Rvalue *bit = jit_binary(f, GCC_JIT_BINARY_OP_LSHIFT, one, jit_cast(f->jit, n, u32));
+	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_MINUS, bit, one));
+}
+
+/* One vector, of which `mask` says what is there. */
+static void masked_stmt(Lanes *l, const Stmt *stmt, Rvalue *mask)
+{
+	int64_t lanes = vector_lanes(l->k->program, l->loop);
+	l->log = jit_segment_log(l->k, stmt->value->dtype, 0, lanes);
+	REQUIRE((int64_t)1 << l->log == lanes);
+	jit_lanes_begin(l);
+	l->mask = mask;
+	l->parts[0].at = 0;
+	jit_lanes_calls(l, stmt->value, 1);
+	jit_lanes_enter(l, 0);
+	jit_lanes_stmt(l, stmt);
+	l->mask = NULL;
+}
+
 /* All lanes of a statement before the next one: a later statement may read what an earlier one
  * stored for another lane. */
 static void stmt_lanes(Lanes *l, const Stmt *stmt)
 {
 	KernelJit *k = l->k;
-	int64_t lo = jit_constant_ix(k, l->loop->lo), extent = jit_constant_ix(k, l->loop->hi) - lo;
+	int64_t lo = jit_constant_ix(k, l->loop->lo), extent = vector_lanes(k->program, l->loop);
 	jit_lanes_begin(l);
 	for (int64_t at = 0; at < extent;) {
 		uint32_t n = jit_lanes_mask(l, stmt, at, extent)
@@ -488,8 +514,12 @@ Lanes jit_lanes_new(KernelJit *k, const Stmt *loop)
 void jit_vector_loop(KernelJit *k, const Stmt *loop)
 {
 	Lanes l = jit_lanes_new(k, loop);
+	Rvalue *mask = loop->lanes ? mask_before(k, loop->hi) : NULL;
 	k->fixed[loop->iter] = true;
 	for (uint32_t i = 0; i < loop->body.n; i++)
-		stmt_lanes(&l, loop->body.stmts[i]);
+		if (mask)
+			masked_stmt(&l, loop->body.stmts[i], mask);
+		else
+			stmt_lanes(&l, loop->body.stmts[i]);
 	k->fixed[loop->iter] = false;
 }

@@ -92,7 +92,8 @@ static uint64_t value_detail(const Writer *w, const Value *value)
 	switch (value->kind) {
 	case VALUE_LOCAL: return value->local;
 	case VALUE_CONST: return (uint64_t)value->constant.i;
-	case VALUE_OP: return (uint64_t)value->op;
+	case VALUE_OP:
+	case VALUE_FAR: return (uint64_t)value->op | (uint64_t)value->near << 32;
 	case VALUE_SCALAR: return kernel_use_scalar(w->use, value->scalar);
 	default: return 0;
 	}
@@ -125,7 +126,8 @@ static void put_stmt(Writer *w, const Stmt *stmt)
 	put(w, MARK_STMT + (uint64_t)stmt->kind);
 	if (stmt->kind == LOOP_FOR) {
 		put(w, stmt->iter);
-		put(w, (uint64_t)stmt->loop);
+		put(w, (uint64_t)stmt->loop | (uint64_t)stmt->lanes << 8 |
+			       (uint64_t)stmt->outlined << 32);
 		put(w, (uint64_t)stmt->step);
 		put(w, stmt->apart);
 		put(w, (uint64_t)stmt->nslots);

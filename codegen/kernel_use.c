@@ -81,8 +81,7 @@ static void walk_value(Walk *w, const Value *value)
 {
 	if (!value || seen_before(w, value))
 		return;
-	uint32_t nargs = value->kind == VALUE_OP ? value->nargs : value->kind == VALUE_CAST;
-	for (uint32_t i = 0; i < nargs; i++)
+	for (uint32_t i = 0; i < value->nargs; i++)
 		walk_value(w, value->args[i]);
 	switch (value->kind) {
 	case VALUE_LOAD:
@@ -98,7 +97,10 @@ static void walk_value(Walk *w, const Value *value)
 		w->use->casts[DTYPE_I64][value->dtype] = true;
 		break;
 	case VALUE_SCALAR: use_scalar(w, value); break;
-	case VALUE_OP: w->use->ops[value->op][value->dtype] = true; break;
+	case VALUE_OP:
+		(value->near ? w->use->near : w->use->ops)[value->op][value->dtype] = true;
+		break;
+	case VALUE_FAR: w->use->far[value->op][value->args[0]->dtype] = true; break;
 	case VALUE_CAST: w->use->casts[value->args[0]->dtype][value->dtype] = true; break;
 	case VALUE_CONST: break;
 	}

@@ -4,7 +4,7 @@
 #ifndef TSR_CODEGEN_KERNEL_USE_H
 #define TSR_CODEGEN_KERNEL_USE_H
 
-#include "loops/loops.h"
+#include "loops/work.h"
 
 typedef struct KernelBuffer {
 	BufferId buffer;
@@ -41,6 +41,7 @@ typedef struct KernelUse {
 	bool fetches;  /* it has a prefetch */
 	bool slots;    /* some of those have slots */
 	bool ops[OP_COUNT][DTYPE_COUNT];
+	bool near[OP_COUNT][DTYPE_COUNT], far[OP_COUNT][DTYPE_COUNT]; /* by that of the argument */
 	bool casts[DTYPE_COUNT][DTYPE_COUNT]; /* [from][to] */
 	bool indices[IX_VALUE + 1];	      /* kinds of index arithmetic */
 	/* of a part of a kernel: iterators of loops around it */

@@ -76,6 +76,8 @@ typedef struct MathForm {
 bool math_has(Op op, Dtype dtype);
 /* Is it slower than the C library's where there is no fused multiply-add? */
 bool math_wants_fma(Op op, Dtype dtype);
+/* Can lanes of vectors take the steps of the operation of f32, which has an inline form? */
+bool math_fits_lanes(Arena *arena, Op op, MathForm form);
 MathFunction math_function(Arena *arena, Op op, Dtype dtype, MathForm form);
 /* Has the operation a short form for most arguments (math_near.c)? `%` has it too. */
 bool math_has_near(Op op, Dtype dtype);

@@ -115,6 +115,12 @@ static void run_memory(Session *s)
 		bounds_insert_checks(s->program);
 }
 
+static void run_vector(Session *s)
+{
+	VectorTarget target = target_vectors(&s->target, &s->options.code);
+	s->vectors = vector_program(s->program, &target);
+}
+
 static void verify_graph(const Session *s) { graph_verify(s->graph); }
 static void verify_infer(const Session *s) { infer_verify(s->inference, NULL); }
 static void verify_split(const Session *s) { tensor_verify(s->tensors[0]); }
@@ -123,6 +129,7 @@ static void verify_target(const Session *s) { target_verify(&s->target); }
 /* That indices stay inside is shown once, of the finished loops. */
 static void verify_program(const Session *s) { loops_verify_grammar(s->program); }
 static void verify_loops(const Session *s) { loops_verify(s->program); }
+static void verify_vector(const Session *s) { loops_verify(s->vectors); }
 
 static void dump_tokens(FILE *out, Session *s) { tokens_dump(out, &s->parse, s->file); }
 static void dump_ast(FILE *out, Session *s) { ast_dump(out, s->ast); }
@@ -155,6 +162,7 @@ static void dump_horizontal(FILE *out, Session *s) { dump_pass(out, s->loops[3])
 static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[4]); }
 static void dump_schedule(FILE *out, Session *s) { schedule_dump(out, s->program); }
 static void dump_loops(FILE *out, Session *s) { loops_dump(out, s->program); }
+static void dump_vector(FILE *out, Session *s) { vector_dump(out, s->program, s->vectors); }
 
 /* What is written of it in the end are the rows of backends[] (codegen/backends.c): so, obj, asm,
  * c, header. */
@@ -188,6 +196,8 @@ const Stage pipeline[] = {
 	{"schedule", "transform", "how each operation is computed", NULL, NULL, dump_schedule},
 	{"loops", "transform", "temporaries placed: loop nests, buffers and routines", run_memory,
 	 verify_loops, dump_loops},
+	{"vector", "loops", "loops in lanes and strips, functions cut out", run_vector,
+	 verify_vector, dump_vector},
 };
 const int pipeline_length = sizeof pipeline / sizeof pipeline[0];
 

@@ -32,6 +32,7 @@ struct Session {
 	Schedule *asked;			     /* NULL: nothing is */
 	Program *loops[1 + TRANSFORM_PASSES];	     /* kernels, then what each pass makes */
 	Program *program;			     /* the last of them */
+	Program *vectors;			     /* it in lanes: what back ends see */
 	struct Module *module;			     /* what back ends share; NULL: none has run */
 	Outputs outputs;
 };

@@ -17,7 +17,7 @@ typedef struct Writing {
 static Emit emit_of(Session *s)
 {
 	const SessionOptions *o = &s->options;
-	return (Emit){.program = s->program,
+	return (Emit){.program = s->vectors,
 		      .arena = s->perm,
 		      .diags = &s->diags,
 		      .options = &o->code,

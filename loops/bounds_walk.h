@@ -6,6 +6,7 @@
 
 #include "loops/bounds.h"
 #include "loops/bounds_prove.h"
+#include "loops/build.h"
 
 /* An integer that is read here: the same wherever it stands in the scope. */
 typedef struct Read {

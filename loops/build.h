@@ -18,6 +18,8 @@ const Value *value_load(Program *program, BufferId buffer, const Ix *ix);
 const Value *value_const(Arena *arena, Dtype dtype, Scalar constant);
 bool value_is_zero(const Value *value); /* a constant 0 */
 const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args, uint32_t nargs);
+/* i32: 0 where the short form of an operation is the same; `call` is the operation. */
+const Value *value_far(Arena *arena, const Value *call);
 const Value *value_cast(Arena *arena, Dtype dtype, const Value *value);
 const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, const Ix *const *ixs,
 			 uint32_t nixs);
@@ -68,6 +70,9 @@ const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, cons
 const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near);
 /* 0 <= ix < hi */
 const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check);
+
+/* The kernel as in loops_dump, behind an empty line. */
+void kernel_dump(FILE *out, const Program *program, KernelId kernel);
 
 /* The buffers that a kernel touches, in the order of first use. */
 typedef struct BufferUse {

@@ -130,7 +130,10 @@ static const char *infix(Op op)
 
 static void dump_op(const Dump *d, const Value *value, int level)
 {
-	const char *symbol = infix(value->op);
+	bool far = value->kind == VALUE_FAR;
+	const char *symbol = far || value->near ? NULL : infix(value->op);
+	if (far || value->near)
+		fprintf(d->out, far ? "far_" : "near_");
 	if (!symbol)
 		fprintf(d->out, "%s", op_name(value->op));
 	fprintf(d->out, "%s", symbol && !level ? "" : "(");
@@ -170,7 +173,8 @@ static void dump_value(const Dump *d, const Value *value, int level)
 		dump_ixs(d, value->ixs, value->nixs);
 		break;
 	case VALUE_CONST: dump_const(d, value); break;
-	case VALUE_OP: dump_op(d, value, level); break;
+	case VALUE_OP:
+	case VALUE_FAR: dump_op(d, value, level); break;
 	case VALUE_CAST:
 		fprintf(d->out, "%s(",
 			value->args[0]->dtype == DTYPE_U4X32 ? "uniform"
@@ -211,6 +215,10 @@ static void dump_for(const Dump *d, const Stmt *stmt)
 		fprintf(d->out, " step %" PRId64, stmt->step);
 	if (stmt->nslots)
 		fprintf(d->out, " %s of %" PRId64, d->kernel->iters[stmt->slot].name, stmt->nslots);
+	if (stmt->outlined)
+		fprintf(d->out, " outlined");
+	if (stmt->lanes)
+		fprintf(d->out, " of %" PRId64, stmt->lanes);
 }
 
 static void dump_acc(const Dump *d, Op acc)
@@ -377,6 +385,13 @@ void ix_print(FILE *out, const Program *program, const Kernel *kernel, const Ix 
 	dump_ix(&d, ix, 0);
 }
 
+void kernel_dump(FILE *out, const Program *program, KernelId kernel)
+{
+	Dump d = {.out = out, .program = program, .kernel = &program->kernels.at[kernel]};
+	d.routine = kernel_routine(program, kernel);
+	dump_kernel(&d);
+}
+
 void loops_dump(FILE *out, const Program *program)
 {
 	Dump d = {.out = out, .program = program};
@@ -390,11 +405,8 @@ void loops_dump(FILE *out, const Program *program)
 	}
 	for (size_t i = 0; i < program->checks.n; i++)
 		fprintf(out, "check %zu: %s\n", i, program->checks.at[i].text);
-	for (size_t i = 0; i < program->kernels.n; i++) {
-		d.kernel = &program->kernels.at[i];
-		d.routine = kernel_routine(program, (KernelId)i);
-		dump_kernel(&d);
-	}
+	for (size_t i = 0; i < program->kernels.n; i++)
+		kernel_dump(out, program, (KernelId)i);
 	if (program->pack.nkernels)
 		dump_routine(&d, &program->pack);
 	if (program->init.nkernels)

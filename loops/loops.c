@@ -123,6 +123,16 @@ const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args
 	return value;
 }
 
+const Value *value_far(Arena *arena, const Value *call)
+{
+	REQUIRE(call->kind == VALUE_OP);
+	Value *value = value_new(arena, VALUE_FAR, DTYPE_I32);
+	value->op = call->op;
+	value->nargs = call->nargs;
+	memcpy(value->args, call->args, call->nargs * sizeof *call->args);
+	return value;
+}
+
 const Value *value_cast(Arena *arena, Dtype dtype, const Value *from)
 {
 	if (from->dtype == dtype)
@@ -184,7 +194,8 @@ bool value_same(const Value *a, const Value *b)
 	case VALUE_LOAD: return a->buffer == b->buffer;
 	case VALUE_LOCAL: return a->local == b->local;
 	case VALUE_CONST: return a->constant.i == b->constant.i;
-	case VALUE_OP: return a->op == b->op;
+	case VALUE_OP:
+	case VALUE_FAR: return a->op == b->op && a->near == b->near;
 	case VALUE_SCALAR: return a->scalar == b->scalar;
 	default: return true;
 	}

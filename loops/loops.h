@@ -6,13 +6,15 @@
  *   kernel  := name, iterators, locals, stmt
  *   stmt    := KIND ITER in [lo, hi) step stmt*    hi <= lo: no iteration; KIND: for, unroll, vector, parallel
  *            | parallel ITER in [0, hi) slot SLOT of n stmt*
+ *            | for ITER in [lo, hi) step outlined stmt*  a function of its own
+ *            | vector ITER in [0, hi) of n stmt*          lanes from hi <= n on do nothing
  *            | if COND && ... stmt*
  *            | local L : DTYPE [d, ...] = value    every element is set to value
  *            | L[ix, ...] (ACC)= value
  *            | BUF[ix] (ACC)= value
  *            | check lo <= ix < hi, CHECK          else the routine returns that check's code
  *            | prefetch [near] BUF[ix]             a hint: ix may be outside BUF; near: to the first cache
- *   value   := BUF[ix] | L[ix, ...] | constant | op(value, ...) | cast(value) | index(ix) | scalar S
+ *   value   := BUF[ix] | L[ix, ...] | constant | op(value, ...) | near op(value, ...) | far op(value, ...) | cast(value) | index(ix) | scalar S
  *   ix      := size | ITER | ix + ix | ix * ix | ix / ix (floor) | ix % ix (floored) | min | max | int(value)
  *   cond    := ix < ix | ix <= ix | ix == ix
  *
@@ -20,6 +22,9 @@
  * accumulation `x ACC= v` is x = ACC(x, v) in x's dtype. bf16, f16, i8 and u8 are loaded, cast and
  * stored; ops are wide. A constant of u4x32 is an integer's: its upper two words are 0. Iterators
  * and index arithmetic are int64. Sizes are expressions over the routine's dims.
+ *
+ * `near op` is op of arguments that `far op`, i32, is 0 of: then its short form, if it has one, gives the
+ * same bits. To the interpreter none is far.
  *
  * A schedule is data here: the kind of a loop says how a back end runs it, and every kind means the
  * same as LOOP_SERIAL to the interpreter. The bounds of UNROLL and VECTOR are constants.
@@ -30,6 +35,12 @@
  * with / and % of the lane: each lane one of its own. Those of buffers, where nothing is added to
  * them, move by up to LANES_APART (of AVX-512, stores of up to LANES_MASKED are masked vectors);
  * loads of 4 bytes and of 2 bf16 a lane by as many.
+ *
+ * With `of n` a VECTOR loop has n lanes, and hi is any index: the lanes behind it are masked. Its body
+ * is locals and stores of floats.
+ *
+ * What is OUTLINED takes no local from outside, has no check, and is in no loop that is unrolled or
+ * outlined.
  *
  * A PARALLEL loop stands at the top of a kernel, from 0, with at most 2^30 iterations, without
  * checks or locals from outside; no two iterations touch one cell that either stores. The
@@ -92,6 +103,7 @@ typedef enum ValueKind {
 	VALUE_LOCAL,
 	VALUE_CONST,
 	VALUE_OP,
+	VALUE_FAR,
 	VALUE_CAST,
 	VALUE_INDEX,
 	VALUE_SCALAR
@@ -100,8 +112,9 @@ typedef enum ValueKind {
 struct Value {
 	ValueKind kind;
 	Dtype dtype;
-	Op op;                 /* OP */
-	const Value *args[3];  /* OP; CAST: args[0] */
+	Op op;		      /* OP, FAR */
+	bool near;	      /* OP: no argument is far */
+	const Value *args[3]; /* OP, FAR; CAST: args[0] */
 	uint32_t nargs;
 	BufferId buffer;       /* LOAD, at ix */
 	LocalId local;         /* LOCAL, at ixs */
@@ -132,7 +145,7 @@ typedef enum LoopStmtKind {
 	LOOP_PREFETCH
 } LoopStmtKind;
 
-enum { SLOTS_MAX = 64, LANES_APART = 16, LANES_MASKED = 4 };
+enum { SLOTS_MAX = 64, LANES_APART = 16, LANES_MASKED = 4, LANES_OF = 64 };
 
 typedef struct Block {
 	const Stmt *const *stmts;
@@ -153,6 +166,8 @@ struct Stmt {
 	bool beside;
 	IterVar slot;          /* FOR, PARALLEL, where nslots > 0 */
 	int64_t nslots;        /* at most SLOTS_MAX; 0: there are none */
+	bool outlined;	       /* FOR, SERIAL: back ends may make a function of it */
+	int64_t lanes;	       /* FOR, VECTOR: of which those from hi on are masked; 0: none is */
 	const Cond *conds;     /* IF: all must hold */
 	uint32_t nconds;
 	Block body;            /* FOR, IF */

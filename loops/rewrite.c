@@ -55,6 +55,11 @@ static BufferTwin *twin_of(const Rewrite *r, BufferId buffer)
 	return NULL;
 }
 
+static LocalId new_local(const Rewrite *r, LocalId local)
+{
+	return r->locals ? r->locals[local] : local + r->first_local;
+}
+
 static const Value *rewrite_value(Rewrite *r, const Value *value)
 {
 	uint64_t known = *pointer_map_at(&r->known, value);
@@ -68,7 +73,7 @@ static const Value *rewrite_value(Rewrite *r, const Value *value)
 		copy->ix = value->kind == VALUE_LOAD ? new_place(r, value->buffer, value->ix)
 						     : new_ix(r, value->ix);
 	if (value->kind == VALUE_LOCAL) {
-		copy->local += r->first_local;
+		copy->local = new_local(r, value->local);
 		copy->ixs = new_ixs(r, value->ixs, value->nixs);
 	}
 	if (value->kind == VALUE_LOAD) {
@@ -127,7 +132,7 @@ static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 		copy->iter = r->iters[stmt->iter]->iter;
 	}
 	if (stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET) {
-		copy->local += r->first_local;
+		copy->local = new_local(r, stmt->local);
 		copy->ixs = new_ixs(r, stmt->ixs, stmt->nixs);
 	}
 	bool touches = stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH;

@@ -31,6 +31,7 @@ typedef struct Rewrite {
 	Program *program;
 	const Ix *const *iters; /* by IterVar; an iterator for each that a loop runs */
 	bool renames;		/* they are iterators, each another one */
+	const LocalId *locals;	/* by LocalId, what stands for it; NULL: see first_local */
 	LocalId first_local;	/* added to the locals' ids */
 	BufferTwin *twins;	/* few; of other buffers nothing stands in the place */
 	uint32_t ntwins;

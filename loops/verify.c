@@ -18,6 +18,9 @@ typedef struct Verify {
 	const Stmt *vector; /* the LOOP_VECTOR around; NULL: none */
 	bool parallel;      /* inside a LOOP_PARALLEL */
 	bool *outside;      /* by LocalId: declared in front of it */
+	uint32_t unrolled;  /* loops around that are written out */
+	bool outlined;	    /* inside a loop that is a function */
+	bool *around;	    /* by LocalId: declared in front of it */
 	bool *local_open; /* by LocalId: after its declaration, in its block */
 	int depth;
 } Verify;
@@ -93,6 +96,7 @@ static void check_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint
 	FAIL_UNLESS(v, local < v->kernel->nlocals, "an unknown local");
 	FAIL_UNLESS(v, v->local_open[local], "a local outside its block");
 	FAIL_UNLESS(v, !v->parallel || !v->outside[local], "a local of another thread");
+	FAIL_UNLESS(v, !v->outlined || !v->around[local], "a local of another function");
 	FAIL_UNLESS(v, v->kernel->locals[local].rank == nixs, "a local with a wrong rank");
 	for (uint32_t i = 0; i < nixs; i++) {
 		check_ix(v, ixs[i]);
@@ -125,6 +129,18 @@ static void check_op(const Verify *v, const Value *value)
 			    "an operation over mixed types");
 }
 
+static void check_far(const Verify *v, const Value *value)
+{
+	FAIL_UNLESS(v, value->op < OP_NONE && (int)value->nargs == op_arity(value->op),
+		    "an operation with a wrong number of arguments");
+	FAIL_UNLESS(v, value->dtype == DTYPE_I32, "an answer of another type");
+	for (uint32_t i = 0; i < value->nargs; i++)
+		FAIL_UNLESS(v,
+			    value->args[i] && dtype_is_float(value->args[i]->dtype) &&
+				    value->args[i]->dtype == value->args[0]->dtype,
+			    "far arguments of no float");
+}
+
 /* Words are made of integers, and become f32. */
 static void check_cast(const Verify *v, const Value *value)
 {
@@ -154,6 +170,7 @@ static void check_value(Verify *v, const Value *value)
 		break;
 	case VALUE_CONST: break;
 	case VALUE_OP: check_op(v, value); break;
+	case VALUE_FAR: check_far(v, value); break;
 	case VALUE_CAST: check_cast(v, value); break;
 	case VALUE_INDEX: check_ix(v, value->ix); break;
 	case VALUE_SCALAR:
@@ -195,6 +212,35 @@ static void check_parallel(Verify *v, const Stmt *stmt)
 	v->iter_open[stmt->slot] = true;
 }
 
+/* Lanes of which some are masked: what they compute is seen in memory alone. */
+static void check_masked(const Verify *v, const Stmt *stmt)
+{
+	FAIL_UNLESS(v, stmt->loop == LOOP_VECTOR && stmt->lanes > 0 && stmt->lanes <= LANES_OF,
+		    "masked lanes of another loop");
+	FAIL_UNLESS(v,
+		    stmt->lo->kind == IX_SIZE && size_is(v->program->sizes, stmt->lo->size, 0) &&
+			    stmt->step == 1,
+		    "masked lanes that do not count from 0");
+	for (uint32_t i = 0; i < stmt->body.n; i++) {
+		const Stmt *inner = stmt->body.stmts[i];
+		FAIL_UNLESS(v, inner->kind == LOOP_LOCAL || inner->kind == LOOP_STORE,
+			    "masked lanes that change a local");
+		FAIL_UNLESS(v,
+			    dtype_is_float(inner->value->dtype) &&
+				    dtype_wide(inner->value->dtype) == inner->value->dtype,
+			    "masked lanes of no wide float");
+	}
+}
+
+static void check_outlined(Verify *v, const Stmt *stmt)
+{
+	FAIL_UNLESS(v, stmt->loop == LOOP_SERIAL, "a function of another loop");
+	FAIL_UNLESS(v, !v->outlined && v->unrolled == 0, "a function that would be written out");
+	for (uint32_t i = 0; i < v->kernel->nlocals; i++)
+		v->around[i] = v->local_open[i];
+	v->outlined = true;
+}
+
 static void check_for(Verify *v, const Stmt *stmt)
 {
 	FAIL_UNLESS(v, stmt->iter < v->kernel->niters, "a loop over an unknown iterator");
@@ -209,13 +255,20 @@ static void check_for(Verify *v, const Stmt *stmt)
 			size_is_const(v->program->sizes, stmt->hi->size, &hi) &&
 			hi - lo <= UNROLL_LIMIT;
 	bool lanes = stmt->loop == LOOP_UNROLL || stmt->loop == LOOP_VECTOR;
-	FAIL_UNLESS(v, !lanes || constant, "lanes that are no small constant");
+	if (stmt->lanes)
+		check_masked(v, stmt);
+	if (stmt->outlined)
+		check_outlined(v, stmt);
+	v->unrolled += stmt->loop == LOOP_UNROLL;
+	FAIL_UNLESS(v, !lanes || constant || stmt->lanes, "lanes that are no small constant");
 	if (stmt->loop == LOOP_PARALLEL)
 		check_parallel(v, stmt);
 	v->iter_open[stmt->iter] = true;
 	v->vector = stmt->loop == LOOP_VECTOR ? stmt : NULL;
 	check_block(v, &stmt->body);
 	v->vector = NULL;
+	v->unrolled -= stmt->loop == LOOP_UNROLL;
+	v->outlined = v->outlined && !stmt->outlined;
 	v->parallel = v->parallel && stmt->loop != LOOP_PARALLEL;
 	v->iter_open[stmt->iter] = false;
 	if (stmt->nslots)
@@ -292,7 +345,8 @@ static void check_stmt(Verify *v, const Stmt *stmt)
 		break;
 	case LOOP_STORE: check_store(v, stmt); break;
 	case LOOP_CHECK:
-		FAIL_UNLESS(v, !v->vector && !v->parallel, "a check inside lanes or chunks");
+		FAIL_UNLESS(v, !v->vector && !v->parallel && !v->outlined,
+			    "a check inside lanes, chunks or a function");
 		FAIL_UNLESS(v, stmt->check < v->program->checks.n, "an unknown check");
 		check_ix(v, stmt->lo);
 		check_ix(v, stmt->ix);
@@ -323,6 +377,7 @@ static void check_kernel(Arena *arena, const Program *program, const ProgramRout
 	Verify v = {.program = program, .kernel = kernel, .routine = routine};
 	v.iter_open = ARENA_ARRAY(arena, bool, kernel->niters + 1);
 	v.local_open = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
+	v.around = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
 	v.outside = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
 	FAIL_UNLESS(&v, kernel->name, "no name");
 	check_block(&v, &kernel->body);

@@ -3,6 +3,8 @@
  */
 #include "loops/work.h"
 
+#include "base/diag.h"
+
 /* SHORT: numbers, dims and operations of a formula. */
 enum { TRIPS_GUESS = 8, DIM_GUESS = 32, SHORT = 16 };
 #define WORK_CAP ((int64_t)1 << 30)
@@ -135,4 +137,24 @@ const Ix *block_work(Program *program, Block block)
 		return rough;
 	return fits ? ix_size(program->arena, size)
 		    : ix_const(program->arena, program->sizes, WORK_CAP);
+}
+
+static bool is_constant(const Program *program, const Ix *ix, int64_t *value)
+{
+	return ix->kind == IX_SIZE && size_is_const(program->sizes, ix->size, value);
+}
+
+int64_t constant_trips(const Program *program, const Stmt *loop)
+{
+	int64_t lo, hi;
+	if (!is_constant(program, loop->lo, &lo) || !is_constant(program, loop->hi, &hi))
+		return -1;
+	return hi > lo ? (hi - lo + loop->step - 1) / loop->step : 0;
+}
+
+int64_t vector_lanes(const Program *program, const Stmt *loop)
+{
+	int64_t lanes = loop->lanes ? loop->lanes : constant_trips(program, loop);
+	REQUIRE(loop->loop == LOOP_VECTOR && lanes >= 0);
+	return lanes;
 }

@@ -13,6 +13,10 @@ bool ix_bounding_size(const Sizes *sizes, const Ix *ix, IxKind extreme, Size *si
  * a loop, by such sizes. */
 bool ix_known_size(const Ix *ix, Size *size);
 Size loop_trips(Program *program, const Stmt *loop);
+/* How often a loop runs; -1: that is not a constant. */
+int64_t constant_trips(const Program *program, const Stmt *loop);
+/* The lanes of a VECTOR loop, those that are masked too. */
+int64_t vector_lanes(const Program *program, const Stmt *loop);
 /* The sizes between which a loop runs, about; false: they are not known. */
 bool loop_bounds(Program *program, const Stmt *loop, Size *lo, Size *hi);
 /* Is it one round at most, over what is left behind blocks: step*floor(hi/step)..hi? */

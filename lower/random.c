@@ -93,7 +93,7 @@ static void normals_of(Gen *gen, Body *body, const Value *numbers[WORDS])
 			apply(gen, OP_MUL, apply(gen, OP_LOG, rest, NULL), f32(gen, -2));
 		const Value *radius =
 			local_of(gen, body, "radius", apply(gen, OP_SQRT, square, NULL));
-		/* no local: that it is near 0 is seen at the functions (codegen/jit_near.c) */
+		/* no local: that it is near 0 is seen at the functions (loops/vector/near_range.c) */
 		const Value *angle = apply(gen, OP_MUL, numbers[i + 1], turn);
 		numbers[i] = apply(gen, OP_MUL, radius, apply(gen, OP_COS, angle, NULL));
 		numbers[i + 1] = apply(gen, OP_MUL, radius, apply(gen, OP_SIN, angle, NULL));

@@ -214,6 +214,57 @@ static void loop_in_lanes(Broken *b)
 	sp_stmt(b->s, stmt_loop(program, LOOP_VECTOR, outer, 2, body_block(&body)));
 }
 
+/* vector i in 0..i of n: y[i] = x[i], or another body */
+static void masked(Broken *b, const Stmt *inner, int64_t n)
+{
+	Program *program = &b->s->program;
+	Body body = {0};
+	const Ix *lane = ix_iter(program->arena, b->i->iter + 1);
+	if (!inner)
+		inner = stmt_store(program->arena, b->y, lane, OP_NONE,
+				   value_load(program, b->x, lane));
+	PUSH(program->arena, body.stmts, inner);
+	sp_for(b->s, "lane", sp_ix(b->s, 1));
+	sp_close(b->s);
+	Stmt *loop = ARENA_NEW(program->arena, Stmt);
+	*loop = *stmt_for(program->arena, b->i->iter + 1, sp_ix(b->s, 0), b->i, body_block(&body));
+	loop->loop = LOOP_VECTOR;
+	loop->lanes = n;
+	sp_stmt(b->s, loop);
+}
+static void some_lanes(Broken *b) { masked(b, NULL, 4); }
+static void many_masks(Broken *b) { masked(b, NULL, 1 << 10); }
+static void masked_prefetch(Broken *b)
+{
+	masked(b, stmt_prefetch(b->s->program.arena, b->x, b->i, true), 4);
+}
+static void masked_loop_of_one(Broken *b)
+{
+	some_lanes(b);
+	((Stmt *)b->s->bodies[b->s->depth].stmts.at[1])->loop = LOOP_SERIAL;
+}
+
+/* for j in 0..2 outlined: y[j] = t, a local in front of it */
+static Stmt *outlined(Broken *b)
+{
+	LocalId t = sp_local(b->s, "t", sp_number(b->s, DTYPE_F32, 1));
+	const Ix *j = sp_for(b->s, "j", sp_ix(b->s, 2));
+	sp_store(b->s, b->y, j, OP_NONE, sp_get(b->s, t));
+	sp_close(b->s);
+	Body *body = &b->s->bodies[b->s->depth];
+	Stmt *loop = (Stmt *)body->stmts.at[body->stmts.n - 1];
+	loop->outlined = true;
+	return loop;
+}
+static void outlined_takes_local(Broken *b) { outlined(b); }
+static void outlined_unrolls(Broken *b)
+{
+	Stmt *loop = outlined(b);
+	const Value *one = sp_number(b->s, DTYPE_F32, 1);
+	((Stmt *)loop->body.stmts[0])->value = one;
+	loop->loop = LOOP_UNROLL;
+}
+
 /* Verifies in a child: 0 where the program is accepted, 3 where it is refused as a bug. */
 static int verdict(const Program *program)
 {
@@ -233,10 +284,16 @@ static int verdict(const Program *program)
 static void test_verifier_refuses(void **state)
 {
 	static void (*const breaks[])(Broken *) = {
-		store_unknown_buffer, store_into_input,	  store_another_type, accumulate_unary, index_by_float,
-		iterator_outside,     unknown_iterator,	  loop_in_itself,     mixed_types,	bad_size,
-		missing_value,	      unknown_check,	  unknown_scalar,     local_outside,	local_of_another_type,
-		no_step,	      no_condition,
+		store_unknown_buffer,  store_into_input,
+		store_another_type,    accumulate_unary,
+		index_by_float,	       iterator_outside,
+		unknown_iterator,      loop_in_itself,
+		mixed_types,	       bad_size,
+		missing_value,	       unknown_check,
+		unknown_scalar,	       local_outside,
+		local_of_another_type, no_step,
+		no_condition,	       outlined_takes_local,
+		outlined_unrolls,
 	};
 	for (size_t k = 0; k <= sizeof breaks / sizeof breaks[0]; k++) {
 		sp_teardown(state);
@@ -258,8 +315,9 @@ static void test_verifier_refuses(void **state)
 static void test_verifier_knows_lanes(void **state)
 {
 	static void (*const makes[])(Broken *) = {
-		lanes_spread,	     lanes_alike,    lanes_apart,  lanes_far_apart,
-		lanes_into_one_cell, too_many_lanes, loop_in_lanes};
+		lanes_spread,	 lanes_alike,	      lanes_apart,	 some_lanes,
+		lanes_far_apart, lanes_into_one_cell, too_many_lanes,	 loop_in_lanes,
+		many_masks,	 masked_prefetch,     masked_loop_of_one};
 	for (size_t k = 0; k < sizeof makes / sizeof makes[0]; k++) {
 		sp_teardown(state);
 		sp_setup(state);
@@ -270,7 +328,7 @@ static void test_verifier_knows_lanes(void **state)
 		b.i = sp_for(s, "i", ix_size(s->program.arena, n));
 		makes[k](&b);
 		sp_end(s);
-		if (verdict(&s->program) != (k < 3 ? 0 : 3))
+		if (verdict(&s->program) != (k < 4 ? 0 : 3))
 			fail_msg("lanes %zu", k);
 	}
 }

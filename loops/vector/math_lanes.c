@@ -1,0 +1,268 @@
+/* Plain loops of functions such as exp as vectors, several side by side (here 4 of 16 lanes):
+ *
+ *   for i in lo..hi                 for i in lo..hi - 63 step 64
+ *     y[i] = exp(x[i])       ->       vector lane in 0..64
+ *                                       y[i + lane] = exp(x[i + lane])
+ *                                   for i in lo + ((hi - lo)/64)*64..hi step 16
+ *                                     vector lane in 0..min(16, hi - i) of 16
+ *                                       y[i + lane] = exp(x[i + lane])
+ *
+ * Where the number of iterations is a constant, whole vectors and one with a constant mask stand in the
+ * place of the second loop. A function is a long chain of instructions: one vector after another would wait
+ * for each of them.
+ *
+ * Legal where cells are read at their own place, or where nothing is written: each is computed as it
+ * is alone, so the bits are the same wherever it stands. Only where the target can mask lanes.
+ */
+#include "loops/rewrite.h"
+#include "loops/vector/vector.h"
+
+/* ---- which loops ---- */
+
+typedef struct Search {
+	const Vectoring *t;
+	const Stmt *loop;
+	bool *own;  /* by LocalId: declared in the body */
+	bool found; /* a function */
+} Search;
+
+static bool moves_by_one(const Ix *ix, IterVar iter)
+{
+	if (ix->kind == IX_ITER)
+		return ix->iter == iter;
+	if (ix->kind != IX_ADD || ix_uses(ix->a, iter) == ix_uses(ix->b, iter))
+		return false;
+	return moves_by_one(ix_uses(ix->a, iter) ? ix->a : ix->b, iter);
+}
+
+/* Is what the body stores to the buffer, if it does, stored at this index? */
+static bool is_own_cell(const Search *s, BufferId buffer, const Ix *ix)
+{
+	for (uint32_t i = 0; i < s->loop->body.n; i++) {
+		const Stmt *stmt = s->loop->body.stmts[i];
+		if (stmt->kind == LOOP_STORE && stmt->buffer == buffer && !ix_same(stmt->ix, ix))
+			return false;
+	}
+	return true;
+}
+
+/* Does the value differ between lanes? */
+static bool varies(const Search *s, const Value *value)
+{
+	if (value->kind == VALUE_LOCAL && value->nixs == 0)
+		return s->own[value->local];
+	bool differs = value->ix && ix_uses(value->ix, s->loop->iter);
+	for (uint32_t i = 0; i < value->nixs && !differs; i++)
+		differs = ix_uses(value->ixs[i], s->loop->iter);
+	for (uint32_t i = 0; i < value->nargs && !differs; i++)
+		differs = varies(s, value->args[i]);
+	return differs;
+}
+
+static const char *value_refused(Search *s, const Value *value)
+{
+	bool same = !varies(s, value);
+	bool call = !same && value->kind == VALUE_OP && value->dtype == DTYPE_F32 &&
+		    s->t->target->in_lanes[value->op];
+	if (value->ix && value->ix->reads)
+		return "an index is read from memory";
+	if (value->kind == VALUE_LOAD && !is_own_cell(s, value->buffer, value->ix))
+		return "a cell is read that another iteration stores";
+	s->found |= call;
+	for (uint32_t i = 0; i < value->nargs; i++) {
+		const char *why = value_refused(s, value->args[i]);
+		if (why)
+			return why;
+	}
+	if (same)
+		return NULL;
+	if (value->dtype != DTYPE_F32)
+		return "a value is no f32";
+	if (value->kind == VALUE_OP)
+		return call || op_is_simple(value->op) ? NULL : "an operation has no vectors";
+	if (value->kind == VALUE_LOAD)
+		return moves_by_one(value->ix, s->loop->iter) ? NULL : "a load is not contiguous";
+	if (value->kind == VALUE_LOCAL && value->nixs == 0)
+		return NULL;
+	return "a value has no vectors";
+}
+
+static const char *stmt_refused(Search *s, const Stmt *stmt)
+{
+	if (stmt->kind != LOOP_LOCAL && stmt->kind != LOOP_STORE)
+		return "the body is more than locals and stores";
+	if (stmt->value->dtype != DTYPE_F32)
+		return "a value is no f32";
+	if (stmt->kind == LOOP_LOCAL) {
+		const char *why = value_refused(s, stmt->value);
+		s->own[stmt->local] = true;
+		return s->t->kernel->locals[stmt->local].rank ? "a local has axes" : why;
+	}
+	if (stmt->ix->reads)
+		return "an index is read from memory";
+	if (stmt->acc != OP_NONE && !op_is_simple(stmt->acc))
+		return "an operation has no vectors";
+	if (!is_own_cell(s, stmt->buffer, stmt->ix))
+		return "a cell is stored that another iteration stores";
+	if (!moves_by_one(stmt->ix, s->loop->iter))
+		return "a store is not contiguous";
+	return value_refused(s, stmt->value);
+}
+
+const char *math_lanes_refused(const Vectoring *t, const Stmt *loop)
+{
+	int64_t trips = constant_trips(t->program, loop);
+	Search s = {.t = t, .loop = loop};
+	if (t->target->lanes == 0)
+		return "the target has no masks";
+	if (loop->loop != LOOP_SERIAL || loop->step != 1)
+		return "the loop is no plain one";
+	if (trips >= 0 && trips < t->target->lanes_trips)
+		return "there are few iterations";
+	s.own = ARENA_ARRAY(t->program->arena, bool, t->kernel->nlocals + 1);
+	for (uint32_t i = 0; i < loop->body.n; i++) {
+		const char *why = stmt_refused(&s, loop->body.stmts[i]);
+		if (why)
+			return why;
+	}
+	return s.found ? NULL : "there is no function";
+}
+
+/* ---- their vectors ---- */
+
+typedef struct Vectors {
+	Vectoring *t;
+	const Stmt *loop;
+	IterVar lane;
+	const Ix **iters; /* by IterVar: what stands for it in the bodies */
+} Vectors;
+
+/* The locals of the body, once more: a local belongs to one loop of lanes. */
+static const LocalId *new_locals(Vectors *v)
+{
+	uint32_t n = v->t->kernel->nlocals;
+	LocalId *locals = ARENA_ARRAY(v->t->program->arena, LocalId, n + 1);
+	for (LocalId id = 0; id < n; id++)
+		locals[id] = id;
+	for (uint32_t i = 0; i < v->loop->body.n; i++) {
+		const Stmt *stmt = v->loop->body.stmts[i];
+		if (stmt->kind == LOOP_LOCAL)
+			locals[stmt->local] =
+				vector_local(v->t, v->t->kernel->locals[stmt->local]);
+	}
+	return locals;
+}
+
+/* vector lane in 0..hi: the body at `first` + lane; `lanes`: of which those behind hi are masked. */
+static const Stmt *vectors_at(Vectors *v, const Ix *first, const Ix *hi, int64_t lanes)
+{
+	Program *program = v->t->program;
+	Arena *arena = program->arena;
+	v->iters[v->loop->iter] = ix_add(program, first, ix_iter(arena, v->lane));
+	Rewrite rewrite = {.program = program, .iters = v->iters, .locals = new_locals(v)};
+	Stmt *vector = ARENA_NEW(arena, Stmt);
+	*vector = *stmt_for(arena, v->lane, ix_const(arena, program->sizes, 0), hi,
+			    rewrite_block(&rewrite, v->loop->body));
+	vector->loop = LOOP_VECTOR;
+	vector->lanes = lanes;
+	vector->span = v->loop->span;
+	return vector;
+}
+
+static const Ix *number(const Vectors *v, int64_t value)
+{
+	return ix_const(v->t->program->arena, v->t->program->sizes, value);
+}
+
+static const Ix *plus(const Vectors *v, const Ix *ix, int64_t by)
+{
+	return ix_add(v->t->program, ix, number(v, by));
+}
+
+/* for i in lo..hi step `step`: inner */
+static const Stmt *around(const Vectors *v, const Ix *lo, const Ix *hi, int64_t step,
+			  const Stmt *inner)
+{
+	Arena *arena = v->t->program->arena;
+	Body body = {0};
+	PUSH(arena, body.stmts, inner);
+	Stmt *loop = ARENA_NEW(arena, Stmt);
+	*loop = *v->loop;
+	loop->lo = lo;
+	loop->hi = hi;
+	loop->step = step;
+	loop->body = body_block(&body);
+	return loop;
+}
+
+/* hi - lo iterations, of which as many as fill whole vectors are done: lo + ((hi - lo)/step)*step. */
+static const Ix *first_left(const Vectors *v, int64_t step)
+{
+	Program *program = v->t->program;
+	const Ix *lo = v->loop->lo, *hi = v->loop->hi;
+	const Ix *extent = ix_add(program, hi, ix_mul(program, lo, number(v, -1)));
+	const Ix *whole = ix_mul(program, ix_binary(program, IX_DIV, extent, number(v, step)),
+				 number(v, step));
+	bool never_negative = extent->kind == IX_SIZE &&
+			      size_ge(program->sizes, extent->size, size_const(program->sizes, 0));
+	if (!never_negative)
+		whole = ix_binary(program, IX_MAX, whole, number(v, 0));
+	return ix_add(program, lo, whole);
+}
+
+static void unknown_rest(Vectors *v, int64_t step, Body *to)
+{
+	Program *program = v->t->program;
+	int64_t lanes = v->t->target->lanes;
+	const Ix *i = ix_iter(program->arena, v->loop->iter), *hi = v->loop->hi;
+	const Ix *left = ix_add(program, hi, ix_mul(program, i, number(v, -1)));
+	const Stmt *masked =
+		vectors_at(v, i, ix_binary(program, IX_MIN, number(v, lanes), left), lanes);
+	PUSH(program->arena, to->stmts, around(v, first_left(v, step), hi, lanes, masked));
+}
+
+/* `rest` iterations from `first` on, less than a step. */
+static void known_rest(Vectors *v, const Ix *first, int64_t rest, Body *to)
+{
+	Arena *arena = v->t->program->arena;
+	int64_t lanes = v->t->target->lanes, whole = rest / lanes * lanes;
+	if (whole)
+		PUSH(arena, to->stmts, vectors_at(v, first, number(v, whole), 0));
+	if (rest > whole)
+		PUSH(arena, to->stmts,
+		     vectors_at(v, plus(v, first, whole), number(v, rest - whole), lanes));
+}
+
+/* Bounds are read several times. */
+static Stmt short_bounds(Vectoring *t, const Stmt *loop, Body *to)
+{
+	Stmt copy = *loop;
+	copy.lo = vector_short(t, "first", loop->lo, to);
+	copy.hi = vector_short(t, "last", loop->hi, to);
+	return copy;
+}
+
+void math_lanes(Vectoring *t, const Stmt *of, Body *to)
+{
+	Arena *arena = t->program->arena;
+	const Stmt short_loop = short_bounds(t, of, to), *loop = &short_loop;
+	Vectors v = {.t = t, .loop = loop, .lane = vector_iter(t, "lane")};
+	int64_t step = (int64_t)t->target->side_by_side * t->target->lanes,
+		trips = constant_trips(t->program, loop);
+	v.iters = ARENA_ARRAY(arena, const Ix *, t->kernel->niters);
+	for (IterVar i = 0; i < t->kernel->niters; i++)
+		v.iters[i] = ix_iter(arena, i);
+	const Ix *i = ix_iter(arena, loop->iter);
+	bool once = trips >= step && trips < 2 * step;
+	const Stmt *whole = trips >= 0 && trips < step
+				    ? NULL
+				    : vectors_at(&v, once ? loop->lo : i, number(&v, step), 0);
+	if (whole)
+		PUSH(arena, to->stmts,
+		     once ? whole
+			  : around(&v, loop->lo, plus(&v, loop->hi, 1 - step), step, whole));
+	if (trips < 0)
+		unknown_rest(&v, step, to);
+	else
+		known_rest(&v, plus(&v, loop->lo, trips / step * step), trips % step, to);
+}

@@ -1,0 +1,262 @@
+/* Functions that have a short form for arguments near 0, which has no branches where the long one
+ * looks into tables or calls the C library. Loops of them run in strips:
+ *
+ *   for i in lo..hi             for strip in lo..hi step 512
+ *     y[i] = sin(x[i])   ->       local far : i32 = 0
+ *                                 for i in strip..min(strip + 512, hi)
+ *                                   far max= far_sin(x[i])
+ *                                 if int(far) == 0
+ *                                   for i in strip..min(strip + 512, hi)
+ *                                     y[i] = near_sin(x[i])
+ *                                 if 0 < int(far)
+ *                                   for i in strip..min(strip + 512, hi)
+ *                                     y[i] = sin(x[i])
+ *
+ * Both forms give the same bits, so it does not matter which other arguments an argument meets in
+ * its strip. Of a number of random words, which is below 1, times a constant the short form is taken
+ * wherever it stands.
+ *
+ * Legal where the arguments can be computed before the body runs: it is locals and one store, and no
+ * argument reads what the body stores for another iteration, or a local that is made of such a
+ * function.
+ */
+#include <math.h>
+
+#include "base/pointer_map.h"
+#include "loops/vector/vector.h"
+
+enum { NEAR_LIMIT = 1024 };
+
+/* A number of random words times a constant? */
+static bool is_random_angle(const Value *value)
+{
+	if (value->kind != VALUE_OP || value->op != OP_MUL)
+		return false;
+	const Value *number = value->args[0], *factor = value->args[1];
+	return number->kind == VALUE_CAST && number->args[0]->dtype == DTYPE_U4X32 &&
+	       factor->kind == VALUE_CONST && fabs(factor->constant.f) < NEAR_LIMIT;
+}
+
+static bool has_short_form(const Vectoring *t, const Value *value)
+{
+	return value->kind == VALUE_OP && !value->near && t->target->near[value->op][value->dtype];
+}
+
+/* ... and are its arguments near whatever they are computed from? */
+static bool is_near(const Vectoring *t, const Value *value)
+{
+	return has_short_form(t, value) && value->nargs == 1 && is_random_angle(value->args[0]);
+}
+
+/* ... or is that to be asked? */
+static bool has_near(const Vectoring *t, const Value *value)
+{
+	return has_short_form(t, value) && !is_near(t, value);
+}
+
+/* ---- calls in the short form ---- */
+
+typedef struct Shorter {
+	const Vectoring *t;
+	bool all; /* or those whose arguments are near whatever they are computed from */
+	PointerMap known;
+} Shorter;
+
+static const Value *shorter_value(Shorter *s, const Value *value)
+{
+	uint64_t known = *pointer_map_at(&s->known, value);
+	if (known)
+		return (const Value *)(uintptr_t)known;
+	Value next = *value;
+	bool same = true;
+	for (uint32_t i = 0; i < value->nargs; i++) {
+		next.args[i] = shorter_value(s, value->args[i]);
+		same = same && next.args[i] == value->args[i];
+	}
+	bool call = is_near(s->t, value) || (s->all && has_near(s->t, value));
+	next.near |= call;
+	const Value *result = value;
+	if (call || !same) {
+		Value *copy = ARENA_NEW(s->t->program->arena, Value);
+		*copy = next;
+		result = copy;
+	}
+	*pointer_map_at(&s->known, value) = (uint64_t)(uintptr_t)result;
+	return result;
+}
+
+static const Stmt *shorter_stmt(const Vectoring *t, const Stmt *stmt, bool all)
+{
+	Shorter s = {.t = t, .all = all, .known.arena = t->program->arena};
+	const Value *value = stmt->value ? shorter_value(&s, stmt->value) : NULL;
+	if (value == stmt->value)
+		return stmt;
+	Stmt *copy = ARENA_NEW(t->program->arena, Stmt);
+	*copy = *stmt;
+	copy->value = value;
+	return copy;
+}
+
+const Stmt *near_values(const Vectoring *t, const Stmt *stmt)
+{
+	return shorter_stmt(t, stmt, false);
+}
+
+/* ---- which loops ---- */
+
+typedef struct Search {
+	const Vectoring *t;
+	const Stmt *store; /* of the body */
+	bool *late;	   /* by LocalId: of the body, and computed from such functions */
+	bool found;
+} Search;
+
+/* May the arguments of calls be computed before the body runs? */
+static const char *value_refused(Search *s, const Value *value, bool argument)
+{
+	bool call = has_near(s->t, value);
+	if (argument && call)
+		return "an argument is made of such a function";
+	if (argument && value->kind == VALUE_LOAD && value->buffer == s->store->buffer &&
+	    !ix_same(value->ix, s->store->ix))
+		return "an argument is what another iteration may store";
+	if (argument && value->kind == VALUE_LOCAL && (value->nixs || s->late[value->local]))
+		return "an argument is made of such a function";
+	s->found |= call;
+	const char *why = NULL;
+	for (uint32_t i = 0; i < value->nargs && !why; i++)
+		why = value_refused(s, value->args[i], argument || call);
+	return why;
+}
+
+static bool has_call(const Vectoring *t, const Value *value)
+{
+	bool has = has_near(t, value);
+	for (uint32_t i = 0; i < value->nargs && !has; i++)
+		has = has_call(t, value->args[i]);
+	return has;
+}
+
+const char *near_strips_refused(const Vectoring *t, const Stmt *loop)
+{
+	Block body = loop->body;
+	int64_t trips = constant_trips(t->program, loop);
+	Search s = {.t = t};
+	if (loop->loop != LOOP_SERIAL || loop->step != 1)
+		return "the loop is no plain one";
+	if (trips >= 0 && trips < t->target->near_trips)
+		return "there are few iterations";
+	if (body.n == 0 || body.stmts[body.n - 1]->kind != LOOP_STORE)
+		return "the body does not end with a store";
+	s.store = body.stmts[body.n - 1];
+	s.late = ARENA_ARRAY(t->program->arena, bool, t->kernel->nlocals + 1);
+	for (uint32_t i = 0; i < body.n; i++) {
+		const Stmt *stmt = body.stmts[i];
+		bool local = stmt->kind == LOOP_LOCAL && t->kernel->locals[stmt->local].rank == 0;
+		if (!local && stmt != s.store)
+			return "the body is more than locals and a store";
+		const char *why = value_refused(&s, stmt->value, false);
+		if (why)
+			return why;
+		if (local)
+			s.late[stmt->local] = has_call(t, stmt->value);
+	}
+	return s.found ? NULL : "there is no function with a short form";
+}
+
+/* ---- strips ---- */
+
+typedef struct Strips {
+	Vectoring *t;
+	const Stmt *loop;
+	LocalId far;
+	const Ix *first, *last;
+} Strips;
+
+/* for i in first..last: body */
+static const Stmt *strip_loop(const Strips *s, Block body)
+{
+	Arena *arena = s->t->program->arena;
+	Stmt *loop = ARENA_NEW(arena, Stmt);
+	*loop = *s->loop;
+	loop->lo = s->first;
+	loop->hi = s->last;
+	loop->body = body;
+	loop->beside = false;
+	return loop;
+}
+
+/* far max= whether an argument of a call in the value is */
+static void scan_value(const Strips *s, const Value *value, Body *to)
+{
+	Arena *arena = s->t->program->arena;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		scan_value(s, value->args[i], to);
+	if (has_near(s->t, value))
+		PUSH(arena, to->stmts,
+		     stmt_set(arena, s->far, OP_MAX, value_far(arena, value)));
+}
+
+static Block scan_body(const Strips *s)
+{
+	Arena *arena = s->t->program->arena;
+	Body body = {0};
+	for (uint32_t i = 0; i < s->loop->body.n; i++) {
+		const Stmt *stmt = s->loop->body.stmts[i];
+		if (has_call(s->t, stmt->value))
+			scan_value(s, stmt->value, &body);
+		else if (stmt->kind == LOOP_LOCAL)
+			PUSH(arena, body.stmts, stmt);
+	}
+	return body_block(&body);
+}
+
+/* The body with calls in the short form: all of them, or those that are near anyway. */
+static Block shorter_body(const Strips *s, bool all)
+{
+	Arena *arena = s->t->program->arena;
+	Body body = {0};
+	for (uint32_t i = 0; i < s->loop->body.n; i++)
+		PUSH(arena, body.stmts, shorter_stmt(s->t, s->loop->body.stmts[i], all));
+	return body_block(&body);
+}
+
+static const Stmt *where(const Strips *s, Cond cond, Block body)
+{
+	Arena *arena = s->t->program->arena;
+	Body inside = {0};
+	Cond *kept = ARENA_NEW(arena, Cond);
+	*kept = cond;
+	PUSH(arena, inside.stmts, strip_loop(s, body));
+	return stmt_if(arena, kept, 1, body_block(&inside));
+}
+
+void near_strips(Vectoring *t, const Stmt *loop, Body *to)
+{
+	Program *program = t->program;
+	Arena *arena = program->arena;
+	const Ix *lo = vector_short(t, "first", loop->lo, to),
+		 *hi = vector_short(t, "last", loop->hi, to);
+	IterVar strip = vector_iter(t, "strip");
+	Strips s = {.t = t, .loop = loop, .first = ix_iter(arena, strip)};
+	const Ix *length = ix_const(arena, program->sizes, t->target->near_strip);
+	s.last = ix_binary(program, IX_MIN, ix_add(program, s.first, length), hi);
+	s.far = vector_local(
+		t, (KernelLocal){.name = sym_cstr(program->symbols, "far"), .dtype = DTYPE_I32});
+	const Ix *zero = ix_const(arena, program->sizes, 0),
+		 *far = ix_value(arena, value_local(arena, t->kernel, s.far, NULL, 0));
+	Body body = {0};
+	PUSH(arena, body.stmts,
+	     stmt_local(arena, s.far, value_const(arena, DTYPE_I32, scalar_of(DTYPE_I32, 0))));
+	PUSH(arena, body.stmts, strip_loop(&s, scan_body(&s)));
+	PUSH(arena, body.stmts, where(&s, (Cond){COND_EQ, far, zero}, shorter_body(&s, true)));
+	PUSH(arena, body.stmts, where(&s, (Cond){COND_LT, zero, far}, shorter_body(&s, false)));
+	Stmt *strips = ARENA_NEW(arena, Stmt);
+	*strips = *loop;
+	strips->iter = strip;
+	strips->lo = lo;
+	strips->hi = hi;
+	strips->step = t->target->near_strip;
+	strips->body = body_block(&body);
+	PUSH(arena, to->stmts, strips);
+}

@@ -1,0 +1,118 @@
+/* The order of the transformations: loops of a heavy kernel become functions by what they weigh as
+ * they are; then every loop is offered to the others in turn, the outer one first, and the first that
+ * is legal takes it.
+ */
+#include "loops/vector/vector.h"
+
+#include <string.h>
+
+static Block vector_block(Vectoring *t, Block block, bool *changed);
+
+static bool vector_loop(Vectoring *t, const Stmt *loop, Body *to)
+{
+	if (!near_strips_refused(t, loop))
+		near_strips(t, loop, to);
+	else if (!math_lanes_refused(t, loop))
+		math_lanes(t, loop, to);
+	else
+		return false;
+	return true;
+}
+
+static void vector_stmt(Vectoring *t, const Stmt *stmt, Body *to, bool *changed)
+{
+	if (stmt->kind == LOOP_FOR && vector_loop(t, stmt, to)) {
+		*changed = true;
+		return;
+	}
+	bool inside = false;
+	const Stmt *shorter = near_values(t, stmt);
+	*changed |= shorter != stmt;
+	stmt = shorter;
+	Block body = vector_block(t, stmt->body, &inside);
+	if (inside) {
+		Stmt *copy = ARENA_NEW(t->program->arena, Stmt);
+		*copy = *stmt;
+		copy->body = body;
+		stmt = copy;
+		*changed = true;
+	}
+	PUSH(t->program->arena, to->stmts, stmt);
+}
+
+static Block vector_block(Vectoring *t, Block block, bool *changed)
+{
+	Body body = {0};
+	bool inside = false;
+	for (uint32_t i = 0; i < block.n; i++)
+		vector_stmt(t, block.stmts[i], &body, &inside);
+	*changed |= inside;
+	return inside ? body_block(&body) : block;
+}
+
+Program *vector_program(const Program *program, const VectorTarget *target)
+{
+	Arena *arena = program->arena;
+	Program *copy = ARENA_NEW(arena, Program);
+	*copy = *program;
+	copy->kernels.at = ARENA_ARRAY(arena, Kernel, program->kernels.n + 1);
+	copy->kernels.cap = program->kernels.n + 1;
+	for (size_t i = 0; i < program->kernels.n; i++) {
+		Kernel *kernel = &copy->kernels.at[i];
+		bool changed = false;
+		*kernel = program->kernels.at[i];
+		Vectoring t = {.program = copy, .kernel = kernel, .target = target};
+		kernel->body = outline_loops(&t);
+		kernel->body = vector_block(&t, kernel->body, &changed);
+	}
+	return copy;
+}
+
+void vector_dump(FILE *out, const Program *before, const Program *after)
+{
+	bool changed = false;
+	for (size_t i = 0; i < after->kernels.n; i++) {
+		if (after->kernels.at[i].body.stmts == before->kernels.at[i].body.stmts)
+			continue;
+		kernel_dump(out, after, (KernelId)i);
+		changed = true;
+	}
+	if (!changed)
+		fprintf(out, "(unchanged)\n");
+}
+
+/* ---- what transformations share ---- */
+
+IterVar vector_iter(Vectoring *t, const char *name)
+{
+	Kernel *k = t->kernel;
+	KernelIter *iters = ARENA_ARRAY(t->program->arena, KernelIter, k->niters + 1);
+	if (k->niters)
+		memcpy(iters, k->iters, k->niters * sizeof *iters);
+	iters[k->niters].name = sym_cstr(t->program->symbols, name);
+	k->iters = iters;
+	return k->niters++;
+}
+
+LocalId vector_local(Vectoring *t, KernelLocal local)
+{
+	Kernel *k = t->kernel;
+	KernelLocal *locals = ARENA_ARRAY(t->program->arena, KernelLocal, k->nlocals + 1);
+	if (k->nlocals)
+		memcpy(locals, k->locals, k->nlocals * sizeof *locals);
+	locals[k->nlocals] = local;
+	k->locals = locals;
+	return k->nlocals++;
+}
+
+const Ix *vector_short(Vectoring *t, const char *name, const Ix *ix, Body *to)
+{
+	Program *program = t->program;
+	if (ix->kind == IX_SIZE || ix->kind == IX_ITER)
+		return ix;
+	LocalId local = vector_local(
+		t, (KernelLocal){.name = sym_cstr(program->symbols, name), .dtype = DTYPE_I64});
+	PUSH(program->arena, to->stmts,
+	     stmt_local(program->arena, local, value_index(program->arena, DTYPE_I64, ix)));
+	return ix_value(program->arena, value_local(program->arena, t->kernel, local, NULL, 0));
+}

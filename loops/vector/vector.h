@@ -1,0 +1,58 @@
+/* Transformations of kernels after lowering: each makes from a loop other loops that compute the
+ * same, bit for bit. They know nothing of models; what the target has is given.
+ *
+ * Each has a test of legality, which returns NULL or, as a text for people, why the loop stays as
+ * it is, and a rewrite, which requires that it is legal.
+ */
+#ifndef TSR_LOOPS_VECTOR_H
+#define TSR_LOOPS_VECTOR_H
+
+#include "loops/work.h"
+
+/* What transformations ask of the target. */
+typedef struct VectorTarget {
+	int lanes;		 /* of f32 that it can mask one by one; 0: it has no masks */
+	int side_by_side;	 /* vectors whose chains of instructions it runs at once */
+	int64_t lanes_trips;	 /* of a loop of functions for which lanes pay */
+	int64_t near_strip;	 /* elements whose arguments are looked at together */
+	int64_t near_trips;	 /* of a loop for which this pays */
+	bool in_lanes[OP_COUNT]; /* functions of f32 that have a form for vectors */
+	/* functions with a short form for most arguments */
+	bool near[OP_COUNT][DTYPE_COUNT];
+} VectorTarget;
+
+typedef struct Vectoring {
+	Program *program; /* whose kernel it is; constructors allocate in its arena */
+	Kernel *kernel;	  /* gets iterators and locals */
+	const VectorTarget *target;
+} Vectoring;
+
+/* A program of transformed kernels; the given one stays, and both share all that did not change. */
+Program *vector_program(const Program *program, const VectorTarget *target);
+/* The kernels that differ from those of `before`, as in loops_dump; "(unchanged)" where none does. */
+void vector_dump(FILE *out, const Program *before, const Program *after);
+
+/* math_lanes.c */
+const char *math_lanes_refused(const Vectoring *t, const Stmt *loop);
+void math_lanes(Vectoring *t, const Stmt *loop, Body *to);
+
+/* outline.c */
+const char *outline_refused(const Vectoring *t, const Stmt *loop);
+/* The kernel's body, in which loops are marked if it is heavy; the same where none is. */
+Block outline_loops(const Vectoring *t);
+/* The number of statements that a block is written out to; a vector counts as one. */
+uint64_t block_weight(const Program *program, Block block);
+
+/* near_range.c */
+const char *near_strips_refused(const Vectoring *t, const Stmt *loop);
+void near_strips(Vectoring *t, const Stmt *loop, Body *to);
+/* The statement in the short forms that its own values allow; the same where there are none. */
+const Stmt *near_values(const Vectoring *t, const Stmt *stmt);
+
+/* A new iterator or local of the kernel. */
+IterVar vector_iter(Vectoring *t, const char *name);
+LocalId vector_local(Vectoring *t, KernelLocal local);
+/* The index, by way of a local that `to` gets where it is more than a size or an iterator. */
+const Ix *vector_short(Vectoring *t, const char *name, const Ix *ix, Body *to);
+
+#endif
