@@ -4,11 +4,11 @@
 #include <string.h>
 
 const Backend backends[OUTPUT_KINDS] = {
-	[OUTPUT_SO] = {"so", ".so", "shared object", OUTPUT_SO, gccjit_emit_so},
-	[OUTPUT_OBJ] = {"obj", ".o", "object file", OUTPUT_OBJ, gccjit_emit_obj},
-	[OUTPUT_ASM] = {"asm", ".s", "assembler text", OUTPUT_ASM, gccjit_emit_asm},
-	[OUTPUT_C] = {"c", ".c", "readable C", OUTPUT_C, c_emit},
-	[OUTPUT_HEADER] = {"header", ".h", "C header", OUTPUT_HEADER, header_emit},
+	[OUTPUT_SO] = {"so", ".so", "shared object", OUTPUT_SO, gccjit_emit_so, LOAD_SHARED},
+	[OUTPUT_OBJ] = {"obj", ".o", "object file", OUTPUT_OBJ, gccjit_emit_obj, LOAD_NONE},
+	[OUTPUT_ASM] = {"asm", ".s", "assembler text", OUTPUT_ASM, gccjit_emit_asm, LOAD_NONE},
+	[OUTPUT_C] = {"c", ".c", "readable C", OUTPUT_C, c_emit, LOAD_C},
+	[OUTPUT_HEADER] = {"header", ".h", "C header", OUTPUT_HEADER, header_emit, LOAD_NONE},
 };
 
 const Backend *backend_named(const char *name)

@@ -51,12 +51,17 @@ typedef enum OutputKind {
 	OUTPUT_KINDS
 } OutputKind;
 
+/* How a process loads what a back end writes: not at all, as a shared object, or as what cc makes of
+ * the C that it is. */
+typedef enum BackendLoad { LOAD_NONE, LOAD_SHARED, LOAD_C } BackendLoad;
+
 typedef struct Backend {
 	const char *name;   /* --emit=NAME */
 	const char *suffix; /* ".so" */
 	const char *makes;
 	OutputKind kind;
 	bool (*emit)(const Emit *emit); /* false after an error (in diags) */
+	BackendLoad load;
 } Backend;
 
 extern const Backend backends[OUTPUT_KINDS];

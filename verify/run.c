@@ -1,7 +1,7 @@
 /* --verify=run: the interpreter and the compiled code against the reference, on every routine, and
  * on PREFIX_init where there are parameters.
  *
- * The shared object and the C back end's text, as cc compiles it, are loaded into this process and
+ * What back ends write that can be loaded, such as C as cc compiles it, is loaded into this process and
  * called as the interpreter is (case.c), the chunks of their parallel loops in the opposite order.
  * Beside what the reference asks compiled code must be near the interpreter, whose loops it has,
  * and have its bits under --fp=strict.
@@ -36,7 +36,7 @@ typedef struct Verify {
 	const char *dir;
 	FILE *report;
 	double tolerance; /* of numbers of compiled code and interpreter */
-	Contestant so, c;
+	Contestant made[OUTPUT_KINDS]; /* of the back ends whose output can be loaded */
 } Verify;
 
 static void unload(void *handle) { dlclose(handle); }
@@ -62,38 +62,47 @@ static bool open_module(Verify *v, Contestant *to, const char *path)
 	return to->module != NULL;
 }
 
-static bool make_so(Verify *v)
+/* The C of a file as a shared object; false after a diagnostic. */
+static bool compile_c(Verify *v, Contestant *to, const char *from, const char *path)
 {
-	Emit emit = *v->emit;
-	emit.output = arena_printf(emit.arena, "%s/so.so", v->dir);
-	emit.name = "so.so";
-	v->so.name = "so";
-	return gccjit_emit_so(&emit) && open_module(v, &v->so, emit.output);
-}
-
-static bool make_c(Verify *v)
-{
-	Emit emit = *v->emit;
-	emit.output = arena_printf(emit.arena, "%s/c.c", v->dir);
-	v->c.name = "c";
-	if (!c_emit(&emit))
-		return false;
-	const char *path = arena_printf(emit.arena, "%s/c.so", v->dir);
 	const char *const argv[] = {"cc",      "-std=c99", "-O1",     "-ffp-contract=off",
 				    "-Wall",   "-Wextra",  "-Werror", "-fPIC",
-				    "-shared", "-o",	   path,      emit.output,
+				    "-shared", "-o",	   path,      from,
 				    "-lm",     NULL};
-	ChildResult result = child_run(emit.arena, argv, v->dir);
-	if (!result.ran) {
-		v->c.missing = "there is no cc";
-		return true;
-	}
-	if (result.status != 0) {
-		diag(emit.diags, E0520, SPAN_NONE, "cc refuses the C that was written: %s",
+	ChildResult result = child_run(v->emit->arena, argv, v->dir);
+	if (!result.ran)
+		to->missing = "there is no cc";
+	else if (result.status != 0)
+		diag(v->emit->diags, E0520, SPAN_NONE, "cc refuses the C that was written: %s",
 		     result.text);
+	return !result.ran || result.status == 0;
+}
+
+static bool make(Verify *v, const Backend *backend, Contestant *to)
+{
+	Emit emit = *v->emit;
+	const char *name = arena_printf(emit.arena, "%s%s", backend->name, backend->suffix);
+	const char *path = arena_printf(emit.arena, "%s/%s", v->dir, name);
+	to->name = backend->name;
+	emit.output = path;
+	emit.name = name;
+	if (!backend->emit(&emit))
 		return false;
+	if (backend->load == LOAD_C) {
+		path = arena_printf(emit.arena, "%s/%s.so", v->dir, backend->name);
+		if (!compile_c(v, to, emit.output, path))
+			return false;
 	}
-	return open_module(v, &v->c, path);
+	return to->missing || open_module(v, to, path);
+}
+
+static bool make_all(Verify *v)
+{
+	for (int i = 0; i < OUTPUT_KINDS; i++)
+		if (backends[i].load != LOAD_NONE &&
+		    !make(v, &backends[i], &v->made[backends[i].kind]))
+			return false;
+	return true;
 }
 
 /* ---- one call ---- */
@@ -193,8 +202,9 @@ static void judge_all(const VerifyCase *c, void *of)
 	Call call = {of, c};
 	if (c->wrong)
 		disagree(&call, "interpreter", "reference");
-	judge(&call, &call.v->so);
-	judge(&call, &call.v->c);
+	for (int i = 0; i < OUTPUT_KINDS; i++)
+		if (call.v->made[i].name)
+			judge(&call, &call.v->made[i]);
 }
 
 /* ---- unscheduled loops ---- */
@@ -276,9 +286,9 @@ void verify_run(const Emit *emit, const Program *naive, const Inference *inferen
 		     strerror(errno));
 		return;
 	}
-	if (make_so(&v) && make_c(&v))
+	if (make_all(&v))
 		verify_cases(&task, judge_all, &v);
-	close_module(&v.so);
-	close_module(&v.c);
+	for (int i = 0; i < OUTPUT_KINDS; i++)
+		close_module(&v.made[i]);
 	temporary_remove(v.dir);
 }
