@@ -1,27 +1,10 @@
 /* Kernels as C functions, one statement a line. Values that a statement uses more than once become
  * constants in front of it; indices are written as they are. */
-#include "codegen/c_text.h"
+#include "codegen/c_kernel.h"
 
-#include "base/pointer_map.h"
 #include "codegen/gaps.h"
 
-typedef struct KernelText {
-	FILE *out;
-	const Module *m;
-	const Kernel *kernel;
-	const KernelUse *use;
-	Arena *arena;
-	const char **iters, **locals, **buffers, **scalars;
-	PointerMap uses;  /* Value to the number of its readers in this statement */
-	PointerMap names; /* Value to its name (const char *) */
-	uint32_t ntemps;
-	int indent;
-} KernelText;
-
-static const char *value_text(KernelText *k, const Value *value);
-static void put_block(KernelText *k, Block block);
-
-static void put_indent(KernelText *k)
+void c_kernel_indent(KernelText *k)
 {
 	for (int i = 0; i < k->indent; i++)
 		putc('\t', k->out);
@@ -41,33 +24,32 @@ static const char *ix_text(KernelText *k, const Ix *ix)
 	case IX_SIZE: return c_size(k->m, ix->size);
 	case IX_ITER: return k->iters[ix->iter];
 	case IX_VALUE:
-		return c_cast(k->arena, ix->value->dtype, DTYPE_I64, value_text(k, ix->value));
+		return c_cast(k->arena, ix->value->dtype, DTYPE_I64, c_kernel_value(k, ix->value));
 	default:
 		return arena_printf(k->arena, formats[ix->kind], ix_text(k, ix->a),
 				    ix_text(k, ix->b));
 	}
 }
 
-/* An index where no parentheses are needed around a sum. */
-static const char *bare_ix(KernelText *k, const Ix *ix)
+const char *c_kernel_ix(KernelText *k, const Ix *ix)
 {
 	if (ix->kind != IX_ADD)
 		return ix_text(k, ix);
-	return arena_printf(k->arena, "%s + %s", bare_ix(k, ix->a), ix_text(k, ix->b));
+	return arena_printf(k->arena, "%s + %s", c_kernel_ix(k, ix->a), ix_text(k, ix->b));
 }
 
-static const char *local_text(KernelText *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
+const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
 {
 	const char *text = k->locals[local];
 	for (uint32_t i = 0; i < nixs; i++)
-		text = arena_printf(k->arena, "%s[%s]", text, bare_ix(k, ixs[i]));
+		text = arena_printf(k->arena, "%s[%s]", text, c_kernel_ix(k, ixs[i]));
 	return text;
 }
 
-static const char *cell_text(KernelText *k, BufferId buffer, const Ix *ix)
+const char *c_kernel_cell(KernelText *k, BufferId buffer, const Ix *ix)
 {
 	return arena_printf(k->arena, "%s[%s]", k->buffers[kernel_use_buffer(k->use, buffer)],
-			    bare_ix(k, ix));
+			    c_kernel_ix(k, ix));
 }
 
 static const char *fresh_text(KernelText *k, const Value *value)
@@ -75,27 +57,27 @@ static const char *fresh_text(KernelText *k, const Value *value)
 	const char *args[3];
 	bool op = value->kind == VALUE_OP || value->kind == VALUE_FAR;
 	for (uint32_t i = 0; op && i < value->nargs; i++)
-		args[i] = value_text(k, value->args[i]);
+		args[i] = c_kernel_value(k, value->args[i]);
 	switch (value->kind) {
-	case VALUE_LOAD: return cell_text(k, value->buffer, value->ix);
-	case VALUE_LOCAL: return local_text(k, value->local, value->ixs, value->nixs);
+	case VALUE_LOAD: return c_kernel_cell(k, value->buffer, value->ix);
+	case VALUE_LOCAL: return c_kernel_local(k, value->local, value->ixs, value->nixs);
 	case VALUE_CONST: return c_constant(k->arena, value->dtype, value->constant);
 	case VALUE_OP:
 		if (!value->near)
 			return c_op(k->arena, value->op, value->dtype, args);
 		return c_call(k->arena, "near_", value->op, value->dtype, args);
-	case VALUE_FAR:
-		return c_call(k->arena, "far_", value->op, value->args[0]->dtype, args);
+	case VALUE_FAR: return c_call(k->arena, "far_", value->op, value->args[0]->dtype, args);
 	case VALUE_CAST:
 		return c_cast(k->arena, value->args[0]->dtype, value->dtype,
-			      value_text(k, value->args[0]));
-	case VALUE_INDEX: return c_cast(k->arena, DTYPE_I64, value->dtype, bare_ix(k, value->ix));
+			      c_kernel_value(k, value->args[0]));
+	case VALUE_INDEX:
+		return c_cast(k->arena, DTYPE_I64, value->dtype, c_kernel_ix(k, value->ix));
 	case VALUE_SCALAR: return k->scalars[kernel_use_scalar(k->use, value->scalar)];
 	}
 	BUG("value kind %d", value->kind);
 }
 
-static const char *value_text(KernelText *k, const Value *value)
+const char *c_kernel_value(KernelText *k, const Value *value)
 {
 	uint64_t name = *pointer_map_at(&k->names, value);
 	return name ? (const char *)(uintptr_t)name : fresh_text(k, value);
@@ -128,19 +110,19 @@ static void count_value(KernelText *k, const Value *value)
 }
 
 /* Names, in the order of evaluation, the values that have several readers. */
-static void put_shared(KernelText *k, const Value *value)
+void c_kernel_shared(KernelText *k, const Value *value)
 {
 	if (*pointer_map_at(&k->names, value))
 		return;
 	for (uint32_t i = 0; i < 3; i++)
 		if (value->args[i])
-			put_shared(k, value->args[i]);
+			c_kernel_shared(k, value->args[i]);
 	bool trivial = value->kind == VALUE_CONST || value->kind == VALUE_SCALAR;
 	if (trivial || *pointer_map_at(&k->uses, value) < 2)
 		return;
 	const char *text = fresh_text(k, value);
 	char *name = arena_printf(k->arena, "tsr_t%u", k->ntemps++);
-	put_indent(k);
+	c_kernel_indent(k);
 	fprintf(k->out, "const %s %s = %s;\n", c_type(value->dtype), name, text);
 	*pointer_map_at(&k->names, value) = (uint64_t)(uintptr_t)name;
 }
@@ -153,16 +135,16 @@ static void put_chunks(KernelText *k, const Stmt *stmt)
 	uint32_t index = 0;
 	while (k->kernel->body.stmts[index] != stmt)
 		index++;
-	put_indent(k);
-	fprintf(k->out, "tsr_chunks(call, %s, %s__p_%s_%u, &tsr_args);\n", bare_ix(k, stmt->hi),
+	c_kernel_indent(k);
+	fprintf(k->out, "tsr_chunks(call, %s, %s__p_%s_%u, &tsr_args);\n", c_kernel_ix(k, stmt->hi),
 		k->m->prefix, k->kernel->name, index);
 }
 
 static void put_for(KernelText *k, const Stmt *stmt)
 {
-	const char *i = k->iters[stmt->iter], *lo = bare_ix(k, stmt->lo),
-		   *hi = bare_ix(k, stmt->hi);
-	put_indent(k);
+	const char *i = k->iters[stmt->iter], *lo = c_kernel_ix(k, stmt->lo),
+		   *hi = c_kernel_ix(k, stmt->hi);
+	c_kernel_indent(k);
 	if (stmt->hi->kind == IX_SIZE)
 		fprintf(k->out, "for (int64_t %s = %s; %s < %s; ", i, lo, i, hi);
 	else
@@ -185,7 +167,7 @@ static void put_scalar(KernelText *k, const Stmt *loop)
 	if (!gaps_are_read(&rule, loop))
 		return;
 	k->indent++;
-	put_indent(k);
+	c_kernel_indent(k);
 	fprintf(k->out, "TSR_SCALAR;\n");
 	k->indent--;
 }
@@ -193,11 +175,11 @@ static void put_scalar(KernelText *k, const Stmt *loop)
 static void put_if(KernelText *k, const Stmt *stmt)
 {
 	static const char *const symbols[] = {[COND_LT] = "<", [COND_LE] = "<=", [COND_EQ] = "=="};
-	put_indent(k);
+	c_kernel_indent(k);
 	fprintf(k->out, "if (");
 	for (uint32_t i = 0; i < stmt->nconds; i++)
-		fprintf(k->out, "%s%s %s %s", i ? " && " : "", bare_ix(k, stmt->conds[i].a),
-			symbols[stmt->conds[i].kind], bare_ix(k, stmt->conds[i].b));
+		fprintf(k->out, "%s%s %s %s", i ? " && " : "", c_kernel_ix(k, stmt->conds[i].a),
+			symbols[stmt->conds[i].kind], c_kernel_ix(k, stmt->conds[i].b));
 	fprintf(k->out, "%s) {\n", stmt->nconds ? "" : "1");
 }
 
@@ -205,34 +187,25 @@ static void put_if(KernelText *k, const Stmt *stmt)
 static void put_local(KernelText *k, const Stmt *stmt)
 {
 	const KernelLocal *local = &k->kernel->locals[stmt->local];
-	const char *name = k->locals[stmt->local], *value = value_text(k, stmt->value);
-	put_indent(k);
+	const char *name = k->locals[stmt->local], *value = c_kernel_value(k, stmt->value);
+	c_kernel_indent(k);
 	if (local->rank == 0) {
 		fprintf(k->out, "%s %s = %s;\n", c_type(local->dtype), name, value);
 		return;
 	}
-	int64_t n = 1;
 	fprintf(k->out, "TSR_LANES %s %s", c_type(local->dtype), name);
-	for (uint32_t i = 0; i < local->rank; i++) {
-		fprintf(k->out, "[%u]", local->extent[i]);
-		n *= local->extent[i];
-	}
-	fprintf(k->out, ";\n");
-	put_indent(k);
-	fprintf(k->out, "for (int64_t tsr_i = 0; tsr_i < %lld; tsr_i++)\n", (long long)n);
-	put_indent(k);
-	fprintf(k->out, "\t(&%s", name);
 	for (uint32_t i = 0; i < local->rank; i++)
-		fprintf(k->out, "[0]");
-	fprintf(k->out, ")[tsr_i] = %s;\n", value);
+		fprintf(k->out, "[%u]", local->extent[i]);
+	fprintf(k->out, ";\n");
+	c_lanes_fill(k, stmt->local, value);
 }
 
 static void put_assign(KernelText *k, const char *cell, const Stmt *stmt)
 {
-	const char *args[] = {cell, value_text(k, stmt->value), NULL};
+	const char *args[] = {cell, c_kernel_value(k, stmt->value), NULL};
 	Dtype dtype = stmt->value->dtype;
 	bool sum = dtype_is_float(dtype) && stmt->acc == OP_ADD;
-	put_indent(k);
+	c_kernel_indent(k);
 	if (stmt->acc == OP_NONE || sum)
 		fprintf(k->out, "%s %s %s;\n", cell, sum ? "+=" : "=", args[1]);
 	else
@@ -241,11 +214,11 @@ static void put_assign(KernelText *k, const char *cell, const Stmt *stmt)
 
 static void put_check(KernelText *k, const Stmt *stmt)
 {
-	const char *ix = bare_ix(k, stmt->ix);
-	put_indent(k);
-	fprintf(k->out, "if (%s < %s || %s >= %s)\n", ix, bare_ix(k, stmt->lo), ix,
-		bare_ix(k, stmt->hi));
-	put_indent(k);
+	const char *ix = c_kernel_ix(k, stmt->ix);
+	c_kernel_indent(k);
+	fprintf(k->out, "if (%s < %s || %s >= %s)\n", ix, c_kernel_ix(k, stmt->lo), ix,
+		c_kernel_ix(k, stmt->hi));
+	c_kernel_indent(k);
 	fprintf(k->out, "\treturn TSR_CHECK_FIRST + %u;\n", stmt->check);
 }
 
@@ -253,18 +226,27 @@ static void put_check(KernelText *k, const Stmt *stmt)
 static void put_prefetch(KernelText *k, const Stmt *stmt)
 {
 	const char *array = k->buffers[kernel_use_buffer(k->use, stmt->buffer)];
-	put_indent(k);
+	c_kernel_indent(k);
 	fprintf(k->out, "TSR_PREFETCH((uintptr_t)%s + (uintptr_t)(%s) * sizeof *%s, %d);\n", array,
-		bare_ix(k, stmt->ix), array, stmt->near ? 3 : 2);
+		c_kernel_ix(k, stmt->ix), array, stmt->near ? 3 : 2);
+}
+
+void c_kernel_count(KernelText *k, const Value *value)
+{
+	pointer_map_clear(&k->uses);
+	pointer_map_clear(&k->names);
+	if (value)
+		count_value(k, value);
 }
 
 static void put_stmt(KernelText *k, const Stmt *stmt)
 {
-	pointer_map_clear(&k->uses);
-	pointer_map_clear(&k->names);
-	if (stmt->value && stmt->kind != LOOP_CHECK) {
-		count_value(k, stmt->value);
-		put_shared(k, stmt->value);
+	c_kernel_count(k, stmt->value);
+	if (stmt->value)
+		c_kernel_shared(k, stmt->value);
+	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR && c_lanes_fit(k, stmt)) {
+		c_lanes_loop(k, stmt);
+		return;
 	}
 	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_PARALLEL) {
 		put_chunks(k, stmt);
@@ -272,26 +254,28 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 	}
 	switch (stmt->kind) {
 	case LOOP_FOR:
+		if (stmt->loop == LOOP_UNROLL)
+			c_put_unroll(k, constant_trips(k->m->program, stmt));
 		put_for(k, stmt);
 		put_scalar(k, stmt);
 		break;
 	case LOOP_IF: put_if(k, stmt); break;
 	case LOOP_LOCAL: put_local(k, stmt); return;
 	case LOOP_SET:
-		put_assign(k, local_text(k, stmt->local, stmt->ixs, stmt->nixs), stmt);
+		put_assign(k, c_kernel_local(k, stmt->local, stmt->ixs, stmt->nixs), stmt);
 		return;
-	case LOOP_STORE: put_assign(k, cell_text(k, stmt->buffer, stmt->ix), stmt); return;
+	case LOOP_STORE: put_assign(k, c_kernel_cell(k, stmt->buffer, stmt->ix), stmt); return;
 	case LOOP_CHECK: put_check(k, stmt); return;
 	case LOOP_PREFETCH: put_prefetch(k, stmt); return;
 	}
 	k->indent++;
-	put_block(k, stmt->body);
+	c_kernel_block(k, stmt->body);
 	k->indent--;
-	put_indent(k);
+	c_kernel_indent(k);
 	fprintf(k->out, "}\n");
 }
 
-static void put_block(KernelText *k, Block block)
+void c_kernel_block(KernelText *k, Block block)
 {
 	for (uint32_t i = 0; i < block.n; i++)
 		put_stmt(k, block.stmts[i]);
@@ -395,7 +379,7 @@ static void put_task(KernelText *k, const ArgTexts *args, uint32_t index)
 	if (loop->nslots)
 		fprintf(k->out, "\tconst int64_t %s = tsr_take_slot(&tsr_args->tsr_busy, %lld);\n",
 			k->iters[loop->slot], (long long)loop->nslots);
-	put_block(k, loop->body);
+	c_kernel_block(k, loop->body);
 	if (loop->nslots)
 		fprintf(k->out, "\ttsr_give_slot(&tsr_args->tsr_busy, %s);\n",
 			k->iters[loop->slot]);
@@ -440,7 +424,7 @@ static void put_kernel(FILE *out, const Module *m, KernelId id)
 	fprintf(out, ")\n{\n");
 	if (k.use->parallel)
 		put_packed_args(&k);
-	put_block(&k, k.kernel->body);
+	c_kernel_block(&k, k.kernel->body);
 	fprintf(out, "%s}\n\n", checks ? "\treturn TSR_OK;\n" : "");
 }
 

@@ -39,6 +39,19 @@ struct CSizes {
 	CSizeList totals;    /* tsr_total_N, of the function that is being written */
 };
 
+/* What c_lanes.c keeps: which vectors there are, of f32 and of f64, bit by number of lanes. */
+struct CVectors {
+	uint64_t used[2];
+	uint64_t masked;	 /* of f32, of which some lanes are loaded and stored */
+	uint64_t math[OP_COUNT]; /* functions of f32 */
+};
+/* Their types, once all that uses them is written. */
+void c_put_vectors(FILE *out, const Module *module);
+/* c_math_lanes.c: has the function of f32 a form for vectors of C? */
+bool c_has_lanes(const Module *module, Op op);
+/* Those that are used. */
+void c_put_lanes_math(FILE *out, const Module *module);
+
 /* c_size.c: a size as an expression over the dims' names: unchecked; or TSR_NONE where a result does
  * not fit or a quotient leaves a remainder. Running totals must have been declared. */
 const char *c_size(const Module *module, Size size);

@@ -42,6 +42,7 @@ static void put_functions(FILE *out, const Module *m)
 	c_put_routines(functions.out, m);
 	c_put_sizes(functions.out, m);
 	const char *text = text_take(functions, m->arena, &len);
+	c_put_vectors(out, m);
 	c_put_size_declarations(out, m);
 	fwrite(text, 1, len, out);
 }
@@ -69,7 +70,9 @@ static void put_module(FILE *out, const Module *m)
 bool c_emit(const Emit *emit)
 {
 	Module *m = module_new(emit);
-	if (m)
+	if (m) {
 		m->c_sizes = ARENA_NEW(m->arena, struct CSizes);
+		m->c_vectors = ARENA_NEW(m->arena, struct CVectors);
+	}
 	return m && c_write(m, put_module);
 }

@@ -36,6 +36,7 @@ typedef struct Module {
 	const char **dims;	 /* a C name for every symbolic dim */
 	const char **consts;	 /* symbols of the constants */
 	struct CSizes *c_sizes;	 /* of written C: c_text.h */
+	struct CVectors *c_vectors;
 } Module;
 
 /* NULL after a diagnostic: two routines want one C name. */

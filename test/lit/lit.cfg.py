@@ -45,7 +45,7 @@ config.substitutions.append(("%plain", "" if plain else "true ||"))
 config.substitutions.append((r"%few\{(\d+),(\d+)\}", r"\1" if plain else r"\2"))
 if shutil.which("as", path=environment["PATH"]):
     config.available_features.add("assembler")
-for tool in ("gcc", "g++", "gdb", "readelf", "objdump", "pkg-config", "cmake", "vim", "zsh", "fish"):
+for tool in ("gcc", "clang", "g++", "gdb", "readelf", "objdump", "pkg-config", "cmake", "vim", "zsh", "fish"):
     if shutil.which(tool, path=environment["PATH"]):
         config.available_features.add(tool)
 if "gcc" in config.available_features:

@@ -1,0 +1,236 @@
+/* The steps of math.h as a C function of vectors, in place: a constant for each step, the bits of a
+ * lane those of c_math.c's function. SCALE is one instruction of AVX-512, elsewhere two products.
+ *
+ *   static inline void tsr_exp_f32x16(tsr_f32x16 *y)
+ *
+ * By address: how vectors are passed depends on the processor that the text is compiled for.
+ */
+#include "codegen/c_text.h"
+
+enum { WIDEST = 16 }; /* lanes of f32 in AVX-512 */
+
+typedef struct LanesFunction {
+	Arena *arena;
+	const MathFunction *fn;
+	int lanes;
+	const char *type, *integer, *natural; /* of f32, i32, u32 */
+} LanesFunction;
+
+static const char *type_of(const LanesFunction *l, Dtype dtype)
+{
+	return dtype == DTYPE_F32 ? l->type : l->integer;
+}
+
+static const char *constant(const LanesFunction *l, const MathStep *step)
+{
+	bool real = step->dtype == DTYPE_F32;
+	Scalar value = real ? (Scalar){.f = (double)(float)step->number}
+			    : (Scalar){.i = step->integer};
+	return arena_printf(l->arena, real ? "%s - (%s){0}" : "%s + (%s){0}",
+			    c_constant(l->arena, step->dtype, value), type_of(l, step->dtype));
+}
+
+/* Is it a product in a sum of floats? */
+static bool stands_inside(const LanesFunction *l, const MathStep *step, int i)
+{
+	return step->dtype == DTYPE_F32 && (step->code == MATH_ADD || step->code == MATH_SUB) &&
+	       l->fn->steps.at[step->arg[i]].code == MATH_MUL;
+}
+
+/* By step: does another one read it by its name? */
+static const bool *steps_read(const LanesFunction *l)
+{
+	static const int arity[] = {[MATH_ADD] = 2,   [MATH_SUB] = 2,  [MATH_MUL] = 2,
+				    [MATH_DIV] = 2,   [MATH_AND] = 2,  [MATH_OR] = 2,
+				    [MATH_SHL] = 1,   [MATH_SHR] = 1,  [MATH_USHR] = 1,
+				    [MATH_BITS] = 1,  [MATH_LESS] = 4, [MATH_EQUAL] = 4,
+				    [MATH_SCALE] = 2, [MATH_CONVERT] = 1};
+	bool *read = ARENA_ARRAY(l->arena, bool, l->fn->steps.n);
+	for (size_t i = 0; i < l->fn->steps.n; i++) {
+		const MathStep *step = &l->fn->steps.at[i];
+		for (int a = 0; a < arity[step->code]; a++)
+			if (!stands_inside(l, step, a))
+				read[step->arg[a]] = true;
+			else
+				for (int b = 0; b < 2; b++)
+					read[l->fn->steps.at[step->arg[a]].arg[b]] = true;
+	}
+	return read;
+}
+
+/* A product in a sum stands there, where compilers may contract it. */
+static const char *operand(const LanesFunction *l, const MathStep *step, int i)
+{
+	const MathStep *of = &l->fn->steps.at[step->arg[i]];
+	if (stands_inside(l, step, i))
+		return arena_printf(l->arena, "(t%u * t%u)", of->arg[0], of->arg[1]);
+	return arena_printf(l->arena, "t%u", step->arg[i]);
+}
+
+/* Integers are computed in their unsigned types, where they wrap. */
+static const char *infix(const LanesFunction *l, const MathStep *step, const char *symbol)
+{
+	const uint32_t *arg = step->arg;
+	bool shift = step->code == MATH_SHL || step->code == MATH_USHR;
+	if (step->dtype == DTYPE_F32)
+		return arena_printf(l->arena, "%s %s %s", operand(l, step, 0), symbol,
+				    operand(l, step, 1));
+	if (shift)
+		return arena_printf(l->arena, "(%s)((%s)t%u %s %u)", l->integer, l->natural, arg[0],
+				    symbol, arg[1]);
+	return arena_printf(l->arena, "(%s)((%s)t%u %s (%s)t%u)", l->integer, l->natural, arg[0],
+			    symbol, l->natural, arg[1]);
+}
+
+/* Both choices are of the step's type; the condition's lanes have its width. */
+static const char *chosen(const LanesFunction *l, const MathStep *step)
+{
+	const uint32_t *arg = step->arg;
+	bool less = step->code == MATH_LESS && step->dtype == DTYPE_F32;
+	if (less && arg[0] == arg[2] && arg[1] == arg[3])
+		return arena_printf(l->arena, "TSR_LESSER_%d(t%u, t%u)", l->lanes, arg[0], arg[1]);
+	if (less && arg[0] == arg[3] && arg[1] == arg[2])
+		return arena_printf(l->arena, "TSR_GREATER_%d(t%u, t%u)", l->lanes, arg[1], arg[0]);
+	return arena_printf(l->arena, "TSR_CHOOSE(%s, %s, t%u %s t%u, t%u, t%u)",
+			    type_of(l, step->dtype), l->integer, arg[0],
+			    step->code == MATH_LESS ? "<" : "==", arg[1], arg[2], arg[3]);
+}
+
+static const char *step_text(const LanesFunction *l, const MathStep *step)
+{
+	static const char *const symbols[] = {
+		[MATH_ADD] = "+", [MATH_SUB] = "-", [MATH_MUL] = "*",  [MATH_DIV] = "/",
+		[MATH_AND] = "&", [MATH_OR] = "|",  [MATH_SHL] = "<<", [MATH_USHR] = ">>",
+	};
+	const uint32_t *arg = step->arg;
+	const char *type = type_of(l, step->dtype);
+	switch (step->code) {
+	case MATH_ARG: return "*y";
+	case MATH_CONST: return constant(l, step);
+	case MATH_SHR: return arena_printf(l->arena, "t%u >> %u", arg[0], arg[1]);
+	case MATH_BITS: return arena_printf(l->arena, "(%s)t%u", type, arg[0]);
+	case MATH_CONVERT:
+		return arena_printf(l->arena, "__builtin_convertvector(t%u, %s)", arg[0], type);
+	case MATH_LESS:
+	case MATH_EQUAL: return chosen(l, step);
+	case MATH_SCALE:
+		return arena_printf(l->arena, "TSR_SCALE_%d(t%u, t%u, %s)", l->lanes, arg[0], arg[1],
+				    c_constant(l->arena, DTYPE_F32, (Scalar){.f = step->number}));
+	default: return infix(l, step, symbols[step->code]);
+	}
+}
+
+/* What vectors of C cannot say in as few instructions: AVX-512 says it. */
+static void put_helpers(FILE *out, int lanes)
+{
+	fprintf(out, "/* a < b ? a : b, a > b ? a : b; a 2^n, rounded once, or 0 where n < least, for whole numbers n. */\n");
+	if (lanes == WIDEST)
+		fprintf(out, "#ifdef __AVX512F__\n"
+			     "#define TSR_LESSER_16(a, b) ((tsr_f32x16)_mm512_min_ps((__m512)(a), (__m512)(b)))\n"
+			     "#define TSR_GREATER_16(a, b) ((tsr_f32x16)_mm512_max_ps((__m512)(a), (__m512)(b)))\n"
+			     "#define TSR_SCALE_16(a, n, least) \\\n"
+			     "\t((tsr_f32x16)_mm512_maskz_scalef_ps( \\\n"
+			     "\t\t_mm512_cmp_ps_mask((__m512)(n), _mm512_set1_ps(least), _CMP_NLT_UQ), \\\n"
+			     "\t\t(__m512)(a), (__m512)(n)))\n#else\n");
+	fprintf(out,
+		"#define TSR_LESSER_%d(a, b) TSR_CHOOSE(tsr_f32x%d, tsr_i32x%d, (a) < (b), a, b)\n"
+		"#define TSR_GREATER_%d(a, b) TSR_CHOOSE(tsr_f32x%d, tsr_i32x%d, (a) > (b), a, b)\n",
+		lanes, lanes, lanes, lanes, lanes, lanes);
+	fprintf(out,
+		"#define TSR_POWER_%d(n) ((tsr_f32x%d)(((n) + 127) << 23))\n"
+		"#define TSR_HALF_%d(n) \\\n\t(__builtin_convertvector( \\\n"
+		"\t\tTSR_CHOOSE(tsr_f32x%d, tsr_i32x%d, (n) < -200, -200.0f - (tsr_f32x%d){0}, n), \\\n"
+		"\t\ttsr_i32x%d))\n"
+		"#define TSR_SCALE_%d(a, n, least) \\\n"
+		"\t((tsr_f32x%d)(~((n) < (least)) & \\\n"
+		"\t\t(tsr_i32x%d)((a) * TSR_POWER_%d(TSR_HALF_%d(n) >> 1) * \\\n"
+		"\t\t\tTSR_POWER_%d(TSR_HALF_%d(n) - (TSR_HALF_%d(n) >> 1)))))\n",
+		lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes,
+		lanes, lanes, lanes);
+	fprintf(out, "%s\n", lanes == WIDEST ? "#endif\n" : "");
+}
+
+static MathFunction function_of(const Module *m, Op op)
+{
+	MathForm form = {.fast = m->emit->target->fast_fp, .scales = true};
+	return math_function(m->arena, op, DTYPE_F32, form);
+}
+
+static void put_function(FILE *out, const Module *m, Op op, int lanes)
+{
+	MathFunction fn = function_of(m, op);
+	Arena *arena = m->arena;
+	LanesFunction l = {.arena = arena, .fn = &fn, .lanes = lanes};
+	l.type = arena_printf(arena, "tsr_f32x%d", lanes);
+	l.integer = arena_printf(arena, "tsr_i32x%d", lanes);
+	l.natural = arena_printf(arena, "tsr_u32x%d", lanes);
+	fprintf(out, "static inline void tsr_%s_f32x%d(tsr_f32x%d *y)\n{\n", op_name(op), lanes,
+		lanes);
+	const bool *read = steps_read(&l);
+	for (uint32_t i = 0; i < fn.steps.n; i++) {
+		const MathStep *step = &fn.steps.at[i];
+		if (i + 1 < fn.steps.n && !read[i])
+			continue;
+		if (i + 1 < fn.steps.n)
+			fprintf(out, "\tconst %s t%u = %s;\n", type_of(&l, step->dtype), i,
+				step_text(&l, step));
+		else
+			fprintf(out, "\t*y = %s;\n}\n\n", step_text(&l, step));
+	}
+}
+
+bool c_has_lanes(const Module *m, Op op)
+{
+	return !m->emit->target->strict_fp && math_has(op, DTYPE_F32) &&
+	       math_fits_lanes(m->arena, op,
+			       (MathForm){.fast = m->emit->target->fast_fp, .scales = true});
+}
+
+/* The first n lanes; the others are 0, or stay. */
+static const char some_text[] =
+	"/* The first n elements: the others are 0, or stay what they were. */\n"
+	"static inline void tsr_load_%d(tsr_f32x%d *to, const float *from, int64_t n)\n{\n%s"
+	"\tfor (int64_t i = 0; i < %d; i++)\n\t\t(*to)[i] = i < n ? from[i] : 0;\n%s}\n\n"
+	"static inline void tsr_store_%d(float *to, const tsr_f32x%d *from, int64_t n)\n{\n%s"
+	"\tfor (int64_t i = 0; i < %d && i < n; i++)\n\t\tto[i] = (*from)[i];\n%s}\n\n";
+
+static void put_some(FILE *out, int lanes)
+{
+	bool masks = lanes == WIDEST;
+	const char *load =
+		"#ifdef __AVX512F__\n"
+		"\t*to = (tsr_f32x16)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), from);\n#else\n";
+	const char *store = "#ifdef __AVX512F__\n"
+			    "\t_mm512_mask_storeu_ps(to, (__mmask16)((1u << n) - 1), (__m512)*from);\n#else\n";
+	const char *end = masks ? "#endif\n" : "";
+	fprintf(out, some_text, lanes, lanes, masks ? load : "", lanes, end, lanes, lanes,
+		masks ? store : "", lanes, end);
+}
+
+/* Are there vectors for which it does? */
+static bool uses_masks(const Module *m)
+{
+	uint64_t lanes = m->c_vectors->masked;
+	for (Op op = 0; op < OP_COUNT; op++)
+		lanes |= m->c_vectors->math[op];
+	return lanes >> WIDEST & 1;
+}
+
+void c_put_lanes_math(FILE *out, const Module *m)
+{
+	if (uses_masks(m))
+		fprintf(out, "#ifdef __AVX512F__\n#include <immintrin.h>\n#endif\n\n");
+	for (int lanes = 2; lanes < 64; lanes *= 2)
+		if (m->c_vectors->masked >> lanes & 1)
+			put_some(out, lanes);
+	uint64_t helped = 0;
+	for (Op op = 0; op < OP_COUNT; op++)
+		for (int lanes = 2; lanes < 64; lanes *= 2) {
+			if (!(m->c_vectors->math[op] >> lanes & 1))
+				continue;
+			if (!(helped >> lanes & 1))
+				put_helpers(out, lanes);
+			helped |= (uint64_t)1 << lanes;
+			put_function(out, m, op, lanes);
+		}
+}
