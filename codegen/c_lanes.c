@@ -129,7 +129,7 @@ bool c_lanes_fit(const KernelText *k, const Stmt *loop)
 	if (l.dtype != DTYPE_F32 && (l.dtype != DTYPE_F64 || loop->lanes))
 		return false;
 	int64_t bytes = vector_lanes(k->m->program, loop) * dtype_bytes(l.dtype);
-	if (bytes < LEAST_BYTES || k->m->program->machine.vector_bytes < LEAST_BYTES)
+	if (bytes < LEAST_BYTES || k->m->program->options.target->vector_bytes < LEAST_BYTES)
 		return false;
 	for (uint32_t i = 0; i < loop->body.n; i++)
 		if (!stmt_fits(&l, loop->body.stmts[i]))
@@ -429,7 +429,7 @@ void c_lanes_loop(KernelText *k, const Stmt *loop)
 	for (uint32_t i = 0; i < loop->body.n; i++)
 		if (loop->body.stmts[i]->kind == LOOP_LOCAL)
 			l.own[loop->body.stmts[i]->local] = true;
-	int most = k->m->program->machine.vector_bytes / dtype_bytes(l.dtype);
+	int most = (int)k->m->program->options.target->vector_bytes / dtype_bytes(l.dtype);
 	if (loop->lanes) {
 		masked_lanes(&l);
 		return;
@@ -461,7 +461,7 @@ void c_lanes_fill(KernelText *k, LocalId id, const char *value)
 		first = arena_printf(k->arena, "%s[0]", first);
 	}
 	bool floats = l.dtype == DTYPE_F32 || l.dtype == DTYPE_F64;
-	int lanes = floats ? k->m->program->machine.vector_bytes / dtype_bytes(l.dtype) : 0;
+	int lanes = floats ? (int)k->m->program->options.target->vector_bytes / dtype_bytes(l.dtype) : 0;
 	while (lanes && last % lanes)
 		lanes /= 2;
 	bool vectors = lanes * dtype_bytes(l.dtype) >= LEAST_BYTES;

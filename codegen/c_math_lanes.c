@@ -152,7 +152,7 @@ static void put_helpers(FILE *out, int lanes)
 
 static MathFunction function_of(const Module *m, Op op)
 {
-	MathForm form = {.fast = m->emit->target->fast_fp, .scales = true};
+	MathForm form = {.fast = m->emit->options->fast_fp, .scales = true};
 	return math_function(m->arena, op, DTYPE_F32, form);
 }
 
@@ -181,9 +181,9 @@ static void put_function(FILE *out, const Module *m, Op op, int lanes)
 
 bool c_has_lanes(const Module *m, Op op)
 {
-	return !m->emit->target->strict_fp && math_has(op, DTYPE_F32) &&
+	return !m->emit->options->strict_fp && math_has(op, DTYPE_F32) &&
 	       math_fits_lanes(m->arena, op,
-			       (MathForm){.fast = m->emit->target->fast_fp, .scales = true});
+			       (MathForm){.fast = m->emit->options->fast_fp, .scales = true});
 }
 
 /* The first n lanes; the others are 0, or stay. */

@@ -16,10 +16,16 @@ static ProgramRoutine *routine(SmallProgram *s)
 	return &s->program.routines.at[0];
 }
 
+void sp_target(SmallProgram *s, const char *march)
+{
+	Target *target = ARENA_NEW(arena(s), Target);
+	REQUIRE(target_find(march, target));
+	s->program.options.target = target;
+}
+
 void sp_init(SmallProgram *s)
 {
-	*s = (SmallProgram){.target = {.march = "native", .opt_level = 2, .strict_fp = true}};
-	s->program.machine.vector_bytes = 32;
+	*s = (SmallProgram){.options = {.opt_level = 2, .strict_fp = true}};
 	s->program.arena = arena_new();
 	s->program.symbols = symbols_new();
 	s->program.sizes = sizes_new(arena(s));
@@ -27,6 +33,7 @@ void sp_init(SmallProgram *s)
 	s->program.sources = &s->sources;
 	diags_init(&s->diags, arena(s), &s->sources);
 	s->program.state = sp_const(s, 0);
+	sp_target(s, "native");
 	ProgramRoutine r = {.name = sym_cstr(s->program.symbols, "forward"),
 			    .workspace = sp_const(s, 0)};
 	PUSH(arena(s), s->program.routines, r);
@@ -302,7 +309,7 @@ Emit sp_emit(SmallProgram *s, const char *output)
 	return (Emit){.program = &s->program,
 		      .arena = arena(s),
 		      .diags = &s->diags,
-		      .target = &s->target,
+		      .options = &s->options,
 		      .prefix = "small",
 		      .source = "small.tsr",
 		      .output = output,
