@@ -1,5 +1,8 @@
 /* Why a size is open, beside the message that nothing determines it. */
-#include "infer/solver.h"
+#include "infer/blame.h"
+#include "infer/text.h"
+
+#include <inttypes.h>
 
 enum { NOTES_SHOWN = 3, ERRORS_TRACED = 200 }; /* NOTES_SHOWN: of each kind */
 
@@ -28,21 +31,23 @@ static bool *tied_to(Solver *s, CellId start)
 	return tied;
 }
 
-static void note_letters(Solver *s, const bool *tied)
+static void note_letters(Blame *b, const bool *tied)
 {
+	Solver *s = b->s;
 	for (size_t i = 0, shown = 0; i < s->letters.n && shown < NOTES_SHOWN; i++) {
 		const LetterCell *l = &s->letters.at[i];
 		if (!l->only_result || !tied[cell_root(s, l->cell)])
 			continue;
 		shown++;
-		diag_note(s->diags, l->span, "it is open because only the result has '%s' here",
+		diag_note(b->diags, l->span, "it is open because only the result has '%s' here",
 			  l->letter);
 	}
 }
 
 /* Known totals with several open factors, of which one would give the size. */
-static void note_totals(Solver *s, const bool *tied)
+static void note_totals(Blame *b, const bool *tied)
 {
+	Solver *s = b->s;
 	FlatRow f;
 	uint32_t shown = 0;
 	for (ConId id = 0; id < s->cons.n && shown < NOTES_SHOWN; id++) {
@@ -59,7 +64,7 @@ static void note_totals(Solver *s, const bool *tied)
 		if (!factor)
 			continue;
 		shown++;
-		diag_note(s->diags, con->span, "this total leaves it open: %s", con_text(s, id));
+		diag_note(b->diags, con->span, "this total leaves it open: %s", con_text(s, id));
 	}
 }
 
@@ -71,8 +76,9 @@ static bool is_part(Solver *s, const Con *con, CellId cell)
 	return part;
 }
 
-static void note_splits(Solver *s, CellId whole, CellId part)
+static void note_splits(Blame *b, CellId whole, CellId part)
 {
+	Solver *s = b->s;
 	uint32_t shown = 0;
 	for (const Occ *o = cell_at(s, whole)->occs.first; o && shown < NOTES_SHOWN; o = o->next) {
 		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
@@ -80,28 +86,102 @@ static void note_splits(Solver *s, CellId whole, CellId part)
 		    cell_root(s, con->cells[0]) != cell_root(s, whole))
 			continue;
 		shown++;
-		diag_note(s->diags, con->span, "the axis that it is a part of is %s here",
+		diag_note(b->diags, con->span, "the axis that it is a part of is %s here",
 			  con_text(s, o->id));
 	}
 }
 
-static void note_parts(Solver *s, CellId cell)
+static void note_parts(Blame *b, CellId cell)
 {
+	Solver *s = b->s;
 	for (const Occ *o = cell_at(s, cell)->occs.first; o; o = o->next) {
 		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
 		if (!con || !is_part(s, con, cell))
 			continue;
-		note_splits(s, con->cells[0], cell);
+		note_splits(b, con->cells[0], cell);
 		return;
 	}
 }
 
-void blame_open(Solver *s, CellId cell)
+static void note_open(Blame *b, CellId cell)
 {
-	if (!s->diags || s->nerrors >= ERRORS_TRACED)
+	Solver *s = b->s;
+	if (b->ntold >= ERRORS_TRACED)
 		return;
 	const bool *tied = tied_to(s, cell);
-	note_letters(s, tied);
-	note_totals(s, tied);
-	note_parts(s, cell);
+	note_letters(b, tied);
+	note_totals(b, tied);
+	note_parts(b, cell);
+}
+
+static Span name_of(const Node *node)
+{
+	return span_is_none(node->name_span) ? node->span : node->name_span;
+}
+
+void tell_open_kernel(Blame *b, const Conflict *c)
+{
+	blame_at(b, c->span, "nothing determines the size of '%s'", c->letter);
+	diag_note(b->diags, c->span, "say it: 'with (%s = 3)'", c->letter);
+	blame_sites(b, c->node);
+}
+
+void tell_open_size(Blame *b, const Conflict *c)
+{
+	const Node *node = &b->s->graph->nodes.at[c->node];
+	blame_at(b, name_of(node), "nothing determines %s axis %" PRId64 " of %s",
+		 row_kind_text(c->row), c->number, tensor_text(b->s, c->node, -1));
+	diag_note(b->diags, node->span, "a written size would, or a use that has one");
+	note_open(b, c->cells[0]);
+	blame_sites(b, c->node);
+}
+
+/* x * g, where x takes in nothing: the input axes of g go into the result, and no further. */
+static void note_composed(Blame *b, const Conflict *c)
+{
+	Solver *s = b->s;
+	if (c->row != ROW_INPUT)
+		return;
+	for (NodeId id = c->node + 1; id < s->graph->nodes.n; id++) {
+		const Node *node = &s->graph->nodes.at[id];
+		FlatRow in;
+		if (node->kind != NODE_COMPOSE || node->args[1] != c->node)
+			continue;
+		row_flatten(s, &s->rows[node->args[0]][ROW_INPUT], &in);
+		bool none = in.var == NONE && in.nlead + in.ntrail == 0;
+		diag_note(b->diags, node->op_span,
+			  "'*' composes %s with it%s: its input axes are those of the result",
+			  tensor_text(s, id, 0), none ? ", which takes in no axes" : "");
+		return;
+	}
+}
+
+void tell_open_row(Blame *b, const Conflict *c)
+{
+	static const char *const shapes[ROW_KINDS] = {"[3 | ... -> ...]", "[3 -> ...]",
+						      "[... -> 3]"};
+	const Node *node = &b->s->graph->nodes.at[c->node];
+	blame_at(b, name_of(node), "nothing determines the %s axes of %s", row_kind_text(c->row),
+		 tensor_text(b->s, c->node, -1));
+	diag_note(b->diags, node->span, "a shape that says them would, such as '%s : %s'",
+		  node->name ? node->name : "it", shapes[c->row]);
+	note_composed(b, c);
+	blame_sites(b, c->node);
+}
+
+void tell_param_size(Blame *b, const Conflict *c)
+{
+	Solver *s = b->s;
+	const Node *node = &s->graph->nodes.at[c->node];
+	blame_at(b, name_of(node),
+		 "%s axis %" PRId64 " of parameter '%s' would be %s, known only when the program "
+		 "runs",
+		 row_kind_text(c->row), c->number, node->name ? node->name : "?",
+		 size_text(s->arena, s->sizes, c->sizes[0]));
+	if (node->name) /* what its declaration may say */
+		diag_note(b->diags, node->span, "a shape that says so lets it: '%s : %s'",
+			  node->name,
+			  shape_text(s->arena, s->sizes, &b->inference->shapes[c->node]));
+	blame_born(b, c->cells[0]);
+	blame_sites(b, c->node);
 }

@@ -10,22 +10,6 @@
 
 #include <inttypes.h>
 
-void checker_init(Checker *c, const Inference *inference, Arena *arena)
-{
-	*c = (Checker){.inference = inference, .sizes = inference->sizes, .arena = arena};
-}
-
-bool check_fail(Checker *c, const char *fmt, ...)
-{
-	if (c->why)
-		return false;
-	va_list args;
-	va_start(args, fmt);
-	c->why = arena_vprintf(c->arena, fmt, args);
-	va_end(args);
-	return false;
-}
-
 static bool is_leaf(NodeKind kind) { return kind < NODE_POINTWISE; }
 
 static bool check_operation(Checker *c)

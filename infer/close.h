@@ -79,6 +79,8 @@ bool close_meeting(Solver *s, const char *rule, ConId id, bool patient);
 
 /* The rules of a stage in order, each run on a fixed point. */
 void close_stage(Solver *s, int stage);
+/* After conflicts: those rules of all stages that guess nothing. */
+void close_rest(Solver *s);
 void dump_rules(FILE *out);
 /* Records what a rule decided, for shapes:N and --explain-closed. */
 void close_note(Solver *s, const char *rule, const Spot *spot);

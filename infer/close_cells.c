@@ -129,7 +129,7 @@ void close_leaf_bounds(Solver *s, const char *rule)
 	bounds_refresh(s);
 	close_refused(s, rule);
 	Spots open = open_cells(s);
-	for (size_t before = SIZE_MAX; before != s->events.n && s->nerrors == 0;) {
+	for (size_t before = SIZE_MAX; before != s->events.n && !solver_stops(s);) {
 		before = s->events.n; /* falls: open cells */
 		for (size_t i = 0; i < open.n; i++) {
 			if (cell_is_leaf(cell_at(s, open.at[i].cell)))
@@ -199,7 +199,7 @@ void close_result_ones(Solver *s, const char *rule)
 {
 	Spots open = open_cells(s);
 	const bool *said = said_by_totals(s);
-	for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
+	for (size_t i = 0; i < open.n && !solver_stops(s); i++) {
 		CellId cell = cell_root(s, open.at[i].cell);
 		if (cell_known(s, cell) || said[open.at[i].cell] || !only_ones(s, cell))
 			continue;
@@ -213,7 +213,7 @@ void close_least_of(Solver *s, const char *rule, NodeId node, ConId total)
 	FlatRow f;
 	for (int k = 0; k < ROW_KINDS; k++) {
 		row_flatten(s, &s->rows[node][k], &f);
-		for (uint32_t i = 0; i < f.nlead + f.ntrail && s->nerrors == 0; i++) {
+		for (uint32_t i = 0; i < f.nlead + f.ntrail && !solver_stops(s); i++) {
 			Spot spot = {node, (RowKind)k, i, cell_root(s, flat_at(&f, i)), NONE};
 			if (cell_known(s, spot.cell))
 				continue;
@@ -314,7 +314,7 @@ static void guess(Solver *s, const char *rule, const Spot *spot)
 void close_words(Solver *s, const char *rule)
 {
 	FlatRow words, numbers;
-	for (ConId id = 0; id + 1 < s->cons.n && s->nerrors == 0; id++) {
+	for (ConId id = 0; id + 1 < s->cons.n && !solver_stops(s); id++) {
 		const Con *con = &s->cons.at[id];
 		if (con->kind != CON_PRODUCT || con->number == 1 || cell_known(s, con->cells[0]))
 			continue;
@@ -369,7 +369,7 @@ void close_leaf_ones(Solver *s, const char *rule)
 		if (con->kind == CON_AT_LEAST && con->number > 1)
 			held[cell_root(s, con->cells[0])] = true;
 	}
-	for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
+	for (size_t i = 0; i < open.n && !solver_stops(s); i++) {
 		CellId cell = open.at[i].cell;
 		const Cell *c = cell_at(s, cell);
 		if (!size_is_bad(c->value) || !cell_is_leaf(c) || held[cell])
@@ -381,26 +381,6 @@ void close_leaf_ones(Solver *s, const char *rule)
 	}
 }
 
-static void blame_kernel(Solver *s, const LetterCell *letter)
-{
-	blame_at(s, E0308, letter->span, "nothing determines the size of '%s'", letter->letter);
-	if (s->diags)
-		diag_note(s->diags, letter->span, "say it: 'with (%s = 3)'", letter->letter);
-	blame_sites(s, letter->node);
-}
-
-static void blame_axis(Solver *s, const Spot *spot)
-{
-	const Node *node = &s->graph->nodes.at[spot->node];
-	blame_at(s, E0307, span_is_none(node->name_span) ? node->span : node->name_span,
-		 "nothing determines %s axis %u of %s", row_kind_text(spot->row), spot->axis + 1,
-		 tensor_text(s, spot->node, -1));
-	if (s->diags)
-		diag_note(s->diags, node->span, "a written size would, or a use that has one");
-	blame_open(s, spot->cell);
-	blame_sites(s, spot->node);
-}
-
 void close_undetermined(Solver *s, const char *rule)
 {
 	(void)rule;
@@ -409,7 +389,10 @@ void close_undetermined(Solver *s, const char *rule)
 	for (size_t i = 0; i < s->letters.n; i++) {
 		const LetterCell *l = &s->letters.at[i];
 		if (l->kernel && !cell_known(s, l->cell) && !cell_at(s, l->cell)->broken) {
-			blame_kernel(s, l);
+			Conflict *c = conflict_new(s, CONFLICT_OPEN_KERNEL, NONE);
+			c->node = l->node;
+			c->span = l->span;
+			c->letter = l->letter;
 			cell_at(s, l->cell)->broken = true;
 		}
 	}
@@ -419,7 +402,11 @@ void close_undetermined(Solver *s, const char *rule)
 			continue;
 		if (meets[open.at[i].cell])
 			continue;
-		blame_axis(s, &open.at[i]);
+		Conflict *conflict = conflict_new(s, CONFLICT_OPEN_SIZE, NONE);
+		conflict->node = open.at[i].node;
+		conflict->row = open.at[i].row;
+		conflict->number = open.at[i].axis + 1;
+		conflict->cells[0] = open.at[i].cell;
 	}
 }
 
@@ -429,7 +416,7 @@ void close_ones(Solver *s, const char *rule)
 	for (int round = 0; round < 3; round++) {
 		Spots open = open_cells(s);
 		bool *held = held_back(s);
-		for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
+		for (size_t i = 0; i < open.n && !solver_stops(s); i++) {
 			CellId cell = open.at[i].cell;
 			bool now = round == 2 ||
 				   (!held[cell] && (round == 1 || cell_at(s, cell)->may_be_empty));

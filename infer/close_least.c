@@ -7,9 +7,11 @@
  */
 #include "infer/close.h"
 
+#include "infer/affine.h"
+
 void close_rounded(Solver *s, const char *rule)
 {
-	for (ConId id = 0; id < s->cons.n && s->nerrors == 0; id++) {
+	for (ConId id = 0; id < s->cons.n && !solver_stops(s); id++) {
 		const Con *con = &s->cons.at[id];
 		if (con->kind != CON_AFFINE || con->done || cell_known(s, con->cells[0]) ||
 		    !cell_known(s, con->cells[1]))
@@ -85,7 +87,7 @@ void close_at_least(Solver *s, const char *rule)
 {
 	for (int round = 0; round < 2; round++) {
 		Spots open = open_cells(s);
-		for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
+		for (size_t i = 0; i < open.n && !solver_stops(s); i++) {
 			CellId cell = cell_root(s, open.at[i].cell);
 			ConId con = cell_known(s, cell) ? NONE : greatest_index(s, cell);
 			if (con == NONE || s->cells.at[cell].param)
@@ -138,7 +140,7 @@ static Size longest_sum(Solver *s, CellId cell)
 void close_longest(Solver *s, const char *rule)
 {
 	Spots open = open_cells(s);
-	for (size_t i = 0; i < open.n && s->nerrors == 0; i++) {
+	for (size_t i = 0; i < open.n && !solver_stops(s); i++) {
 		CellId cell = cell_root(s, open.at[i].cell);
 		Size longest = cell_known(s, cell) ? SIZE_BAD : longest_sum(s, cell);
 		if (size_is_bad(longest))

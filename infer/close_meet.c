@@ -126,7 +126,7 @@ static void take(Meet *m, const char *rule)
 	Size sizes[MOST_OPEN];
 	for (uint32_t i = 0; i < m->nopen; i++)
 		sizes[i] = m->open[i].size;
-	for (size_t i = 0; i < m->choices.n && s->nerrors == 0; i++) {
+	for (size_t i = 0; i < m->choices.n && !solver_stops(s); i++) {
 		const Choice *c = &m->choices.at[i];
 		if (cell_known(s, c->spot.cell))
 			continue;
@@ -157,33 +157,22 @@ static void find_small(Meet *m)
 	}
 }
 
-static void blame_totals(Meet *m, DiagCode code, const char *what)
+static void totals_conflict(Meet *m, ConflictKind kind)
 {
 	Solver *s = m->s;
-	ConId last = 0;
+	Conflict *c = conflict_new(s, kind, NONE);
+	c->con = 0;
 	for (size_t i = 0; i < m->totals.n; i++) {
-		if (!s->cons.at[m->totals.at[i]].done && is_given(m, m->totals.at[i]))
-			last = m->totals.at[i];
-	}
-	blame(s, code, last, "%s", what);
-	for (size_t i = 0; s->diags && i < m->totals.n; i++) {
 		ConId id = m->totals.at[i];
 		if (s->cons.at[id].done || !is_given(m, id))
 			continue;
-		diag_note(s->diags, s->cons.at[id].span, "%s", con_text(s, id));
-		blame_born(s, s->cons.at[id].cells[0]);
+		c->con = id;
+		PUSH(s->arena, c->cons, id);
 	}
-	for (size_t i = 0; s->diags && i < m->ties.n; i++)
-		diag_note(s->diags, s->cons.at[m->ties.at[i]].span, "%s",
-			  con_text(s, m->ties.at[i]));
-	NodeId met = NODE_NONE;
-	for (size_t i = 0; s->diags && i < m->edges.n; i++) {
-		const Edge *edge = &s->edges.at[m->edges.at[i]];
-		const Con *con = edge->con == NONE ? NULL : &s->cons.at[edge->con];
-		if (con && con->node != met)
-			diag_note(s->diags, con->span, "they meet here");
-		met = con ? con->node : met;
-	}
+	for (size_t i = 0; i < m->ties.n; i++)
+		PUSH(s->arena, c->ties, m->ties.at[i]);
+	for (size_t i = 0; i < m->edges.n; i++)
+		PUSH(s->arena, c->meets, s->edges.at[m->edges.at[i]].con);
 	for (uint32_t i = 0; i < m->nopen; i++)
 		cell_at(s, m->open[i].cell)->broken = true;
 }
@@ -205,11 +194,10 @@ bool close_meeting(Solver *s, const char *rule, ConId id, bool patient)
 	if (m.nknown < 2 || ((m.cut || m.symbolic) && !spent))
 		return false;
 	if (spent) {
-		blame_totals(&m, E0349,
-			     "the axes of these totals are too many to try: write sizes of some");
+		totals_conflict(&m, CONFLICT_TOTALS_UNTRIED);
 		return true;
 	}
 	find_small(&m);
-	blame_totals(&m, E0348, "no sizes fill these totals together");
+	totals_conflict(&m, CONFLICT_TOTALS);
 	return true;
 }

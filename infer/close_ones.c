@@ -30,10 +30,13 @@ static void close_only_one(Solver *s, const char *rule, CellId cell, const Met *
 	Size one = size_const(s->sizes, 1), value = cell_value(s, cell);
 	if (met->con == NONE || met->wide || size_same(value, one))
 		return;
-	if (sizes_differ(s->sizes, value, one))
-		blame_stretched(s, cell, met->opnd, met->con);
-	else
+	if (!sizes_differ(s->sizes, value, one)) {
 		cell_set(s, cell, one, (Why){WHY_RULE, met->con, met->opnd, SPAN_NONE, rule});
+		return;
+	}
+	Conflict *c = conflict_new(s, CONFLICT_STRETCHED, met->con);
+	c->use = settling_use(s, &s->cons.at[met->con]);
+	c->cells[0] = cell, c->cells[1] = met->opnd;
 }
 
 void close_only_ones(Solver *s, const char *rule)

@@ -117,7 +117,7 @@ static void pair_splits(Whole *whole, const char *rule, uint32_t i, uint32_t k)
 	bool new = false;
 	whole->splits[i] = read_split(s, whole->splits[i].con);
 	whole->splits[k] = read_split(s, whole->splits[k].con);
-	if (s->nerrors > 0 || !line_up(whole, i, k, &pairs))
+	if (solver_stops(s) || !line_up(whole, i, k, &pairs))
 		return;
 	for (uint32_t at = 0; at < pairs.n; at++) {
 		const Part *p = pairs.of_x[at] == NONE ? NULL : &pairs.x->at[pairs.of_x[at]];
@@ -372,7 +372,7 @@ static void close_wholes(Solver *s, const char *rule)
 			PUSH(s->arena, firsts, id);
 		last[whole] = id + 1;
 	}
-	for (size_t i = 0; i < firsts.n && s->nerrors == 0; i++) {
+	for (size_t i = 0; i < firsts.n && !solver_stops(s); i++) {
 		if (next[firsts.at[i]] != NONE)
 			close_whole(s, rule, firsts.at[i], next);
 	}
@@ -380,7 +380,7 @@ static void close_wholes(Solver *s, const char *rule)
 
 void close_parts(Solver *s, const char *rule)
 {
-	for (size_t before = SIZE_MAX; before != s->events.n && s->nerrors == 0;) {
+	for (size_t before = SIZE_MAX; before != s->events.n && !solver_stops(s);) {
 		before = s->events.n; /* falls: open sizes */
 		close_wholes(s, rule);
 	}

@@ -20,38 +20,11 @@ static void give_axes(Solver *s, const char *rule, const Spot *spot, uint32_t le
 	rowvar_solve(s, spot->var, term, NONE, rule);
 }
 
-/* x * g, where x takes in nothing: the input axes of g go into the result, and no further. */
-static void note_composed(Solver *s, const Spot *spot)
+static void open_conflict(Solver *s, const Spot *spot)
 {
-	if (!s->diags || spot->row != ROW_INPUT)
-		return;
-	for (NodeId id = spot->node + 1; id < s->graph->nodes.n; id++) {
-		const Node *node = &s->graph->nodes.at[id];
-		FlatRow in;
-		if (node->kind != NODE_COMPOSE || node->args[1] != spot->node)
-			continue;
-		row_flatten(s, &s->rows[node->args[0]][ROW_INPUT], &in);
-		bool none = in.var == NONE && in.nlead + in.ntrail == 0;
-		diag_note(s->diags, node->op_span,
-			  "'*' composes %s with it%s: its input axes are those of the result",
-			  tensor_text(s, id, 0), none ? ", which takes in no axes" : "");
-		return;
-	}
-}
-
-static void blame_row(Solver *s, const Spot *spot)
-{
-	static const char *const shapes[ROW_KINDS] = {"[3 | ... -> ...]", "[3 -> ...]",
-						      "[... -> 3]"};
-	const Node *node = &s->graph->nodes.at[spot->node];
-	blame_at(s, E0307, span_is_none(node->name_span) ? node->span : node->name_span,
-		 "nothing determines the %s axes of %s", row_kind_text(spot->row),
-		 tensor_text(s, spot->node, -1));
-	if (s->diags)
-		diag_note(s->diags, node->span, "a shape that says them would, such as '%s : %s'",
-			  node->name ? node->name : "it", shapes[spot->row]);
-	note_composed(s, spot);
-	blame_sites(s, spot->node);
+	Conflict *c = conflict_new(s, CONFLICT_OPEN_ROW, NONE);
+	c->node = spot->node;
+	c->row = spot->row;
 }
 
 /* ---- the rules ---- */
@@ -101,7 +74,7 @@ enum { LEAVES_IN_A_ROW = 64 };
 void close_leaf_rows(Solver *s, const char *rule)
 {
 	RowVarId first = (RowVarId)s->vars.n;
-	for (int i = 0; i < LEAVES_IN_A_ROW && s->nerrors == 0; i++)
+	for (int i = 0; i < LEAVES_IN_A_ROW && !solver_stops(s); i++)
 		if (!take_axes(s, rule, first))
 			return;
 }
@@ -168,7 +141,7 @@ void close_unused_rows(Solver *s, const char *rule)
 		if (var->shaped || bounds[open.at[i].var].any || given[open.at[i].var])
 			continue;
 		if (var->param && var->must)
-			blame_row(s, &open.at[i]);
+			open_conflict(s, &open.at[i]);
 		else if (!shifted[open.at[i].var] && !above[open.at[i].var] &&
 			 !growing[open.at[i].var]) {
 			s->vars.at[open.at[i].var].guessed = true;
@@ -276,7 +249,7 @@ static bool close_total(Solver *s, const char *rule, ConId id)
 		give_axes(s, rule, &spot, 0, 0, false);
 		propagate(s);
 		close_total(s, rule, id); /* falls: open rows */
-		return s->nerrors == 0;
+		return !solver_stops(s);
 	}
 	if (spot.var == NONE || !cell_known(s, con->cells[0]))
 		return false;
@@ -284,7 +257,7 @@ static bool close_total(Solver *s, const char *rule, ConId id)
 	bool fits = unknown || size_same(known, total) || !fills_an_axis(s, total, known);
 	give_axes(s, rule, &spot, 0, fits ? 0 : 1, false);
 	propagate(s);
-	return s->nerrors == 0;
+	return !solver_stops(s);
 }
 
 void close_total_row(Solver *s, const char *rule)
@@ -336,7 +309,7 @@ void close_reshaped(Solver *s, const char *rule)
 		if (con->kind == CON_PRODUCT && con->arg < 0 && con->node != NODE_NONE)
 			total[con->node] = id;
 	}
-	for (NodeId id = 0; id < s->graph->nodes.n && s->nerrors == 0; id++) {
+	for (NodeId id = 0; id < s->graph->nodes.n && !solver_stops(s); id++) {
 		bool reshape = node_width(s->graph->nodes.at[id].kind) > 0;
 		while (reshape && close_total(s, rule, total[id]))
 			; /* falls: open rows of the reshape */
@@ -357,7 +330,7 @@ void close_shifted_rows(Solver *s, const char *rule)
 			PUSH(s->arena, waiting, id);
 	}
 	for (uint32_t least = waiting.n > 0 ? ROW_LIMIT + 1 : 0; least-- > 0;) {
-		for (size_t i = 0; i < waiting.n && s->nerrors == 0; i++) {
+		for (size_t i = 0; i < waiting.n && !solver_stops(s); i++) {
 			if (row_equal_close(s, waiting.at[i], least))
 				propagate(s);
 		}
@@ -368,7 +341,7 @@ void close_shifted_rows(Solver *s, const char *rule)
  * rows of results; new ones only come from rows that had to grow, and rows stop at ROW_LIMIT. */
 static void close_settled_rows(Solver *s, const char *rule)
 {
-	for (bool any = true; any && s->nerrors == 0;) {
+	for (bool any = true; any && !solver_stops(s);) {
 		any = false;
 		Spots open = open_rows(s);
 		const bool *leaves = rows_of_leaves(s);
@@ -386,13 +359,13 @@ static void close_settled_rows(Solver *s, const char *rule)
 static bool is_needed(const RowVar *var) { return var->param && var->must && !var->made; }
 
 /* Those of parameters of which no use knows where they end. */
-static void blame_rows(Solver *s)
+static void open_conflicts(Solver *s)
 {
 	Spots open = open_rows_of(s, is_needed);
 	const RowBound *bounds = open.n > 0 ? row_bounds(s) : NULL;
 	for (size_t i = 0; i < open.n; i++)
 		if (!bounds[open.at[i].var].known)
-			blame_row(s, &open.at[i]);
+			open_conflict(s, &open.at[i]);
 }
 
 /* Falls: each round closes all open rows of results; new ones only come from rows that had to
@@ -400,10 +373,10 @@ static void blame_rows(Solver *s)
 void close_result_rows(Solver *s, const char *rule)
 {
 	close_settled_rows(s, rule);
-	for (bool any = true; any && s->nerrors == 0;) {
+	for (bool any = true; any && !solver_stops(s);) {
 		any = false;
 		Spots open = open_rows(s);
-		blame_rows(s);
+		open_conflicts(s);
 		for (size_t i = 0; i < open.n; i++) {
 			const RowVar *var = &s->vars.at[open.at[i].var];
 			if (var->solved || var->parent != open.at[i].var)
@@ -419,7 +392,7 @@ void close_result_rows(Solver *s, const char *rule)
 
 void close_last_rows(Solver *s, const char *rule)
 {
-	for (Spots open = open_rows(s); open.n > 0 && s->nerrors == 0; open = open_rows(s)) {
+	for (Spots open = open_rows(s); open.n > 0 && !solver_stops(s); open = open_rows(s)) {
 		const RowBound *bounds = row_bounds(s);
 		for (size_t i = 0; i < open.n; i++) {
 			const RowBound *b = &bounds[open.at[i].var];

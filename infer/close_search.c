@@ -5,6 +5,8 @@
  * budget of the program. */
 #include "infer/close_meet.h"
 
+#include "infer/affine.h"
+
 enum { MOST_TIMES = 64, MOST_DIVISOR = 1 << 20 };
 
 /* ---- what follows ---- */

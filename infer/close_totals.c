@@ -14,6 +14,8 @@
  * close_meet.c. */
 #include "infer/close.h"
 
+#include "infer/affine.h"
+
 enum { MOST_TIMES = 64, MOST_TRIES = 4096 };
 
 /* ---- what a size can be ---- */
@@ -315,7 +317,7 @@ static bool is_reshape(const Solver *s, ConId id)
 
 static void close_products(Solver *s, const char *rule, const ConId *made_of, bool patient)
 {
-	for (ConId id = (ConId)s->cons.n; id-- > 0 && s->nerrors == 0;) {
+	for (ConId id = (ConId)s->cons.n; id-- > 0 && !solver_stops(s);) {
 		if (s->cons.at[id].kind != CON_PRODUCT || s->cons.at[id].done)
 			continue;
 		bool known = cell_known(s, s->cons.at[id].cells[0]);
@@ -324,7 +326,7 @@ static void close_products(Solver *s, const char *rule, const ConId *made_of, bo
 		else if (is_reshape(s, id) && s->cons.at[id].arg < 0)
 			close_open(s, rule, id, made_of, patient);
 		propagate(s);
-		if (known && !patient && s->nerrors == 0)
+		if (known && !patient && !solver_stops(s))
 			product_last(s, id);
 	}
 }

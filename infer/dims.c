@@ -33,8 +33,10 @@ CellId cell_new(Solver *s, Sym name, Span span)
 CellId cell_root(Solver *s, CellId cell)
 {
 	Cell *cells = s->cells.at;
+	bool shorten = !solver_failed(s);    /* what the trail takes back must not be skipped */
 	while (cells[cell].parent != cell) { /* falls: distance to the root */
-		cells[cell].parent = cells[cells[cell].parent].parent;
+		if (shorten)
+			cells[cell].parent = cells[cells[cell].parent].parent;
 		cell = cells[cell].parent;
 	}
 	return cell;
@@ -111,10 +113,12 @@ bool size_before(Solver *s, Size a, Size b)
 static void too_large(Solver *s, CellId cell, ConId con)
 {
 	Cell *c = cell_at(s, cell);
-	if (!c->broken)
-		blame(s, E0347, con, "%s is larger than a size may be: %s",
-		      axis_text(s, con, cell), sizes_limit_text(s->sizes));
-	cell_at(s, cell)->broken = true;
+	if (!c->broken) {
+		Conflict *large = conflict_new(s, CONFLICT_TOO_LARGE, con);
+		large->cells[0] = cell;
+		large->limit = sizes_limit_text(s->sizes);
+	}
+	c->broken = true;
 }
 
 void cell_spell(Solver *s, CellId cell, bool follows)
@@ -123,6 +127,7 @@ void cell_spell(Solver *s, CellId cell, bool follows)
 	bool *spells = follows ? &c->follows : &c->spelled;
 	if (*spells)
 		return;
+	trail_cell(s, cell_root(s, cell));
 	*spells = true;
 	occs_wake(s, &c->occs);
 }
@@ -132,6 +137,7 @@ void cell_exceeds_one(Solver *s, CellId cell)
 	Cell *c = cell_at(s, cell);
 	if (c->large)
 		return;
+	trail_cell(s, cell_root(s, cell));
 	c->large = true;
 	occs_wake(s, &c->occs);
 }
@@ -144,6 +150,7 @@ void cell_set(Solver *s, CellId cell, Size value, Why why)
 	}
 	Cell *c = cell_at(s, cell);
 	if (size_is_bad(c->value)) {
+		trail_cell(s, cell_root(s, cell));
 		c->value = value;
 		c->born = cell;
 		c->why = why;
@@ -161,6 +168,7 @@ void cell_label(Solver *s, CellId cell, Sym label)
 	Cell *c = cell_at(s, cell);
 	if (!label || c->label)
 		return;
+	trail_cell(s, cell_root(s, cell));
 	c->label = label;
 	c->label_born = cell;
 	occs_wake(s, &c->occs);
@@ -176,6 +184,7 @@ void proof_reroot(Solver *s, CellId cell)
 		Cell *c = &s->cells.at[cell];
 		CellId next = c->proof;
 		ConId next_con = c->proof_con;
+		trail_cell(s, cell);
 		c->proof = to;
 		c->proof_con = con;
 		to = cell;
@@ -184,11 +193,13 @@ void proof_reroot(Solver *s, CellId cell)
 	}
 }
 
-static void note_label(Solver *s, const Cell *c)
+void conflict_labels(Solver *s, ConflictKind kind, ConId con, CellId a, CellId b)
 {
-	if (s->diags)
-		diag_note(s->diags, s->cells.at[c->label_born].span, "labelled '%s' here",
-			  c->label);
+	const Cell *x = cell_at(s, a), *y = cell_at(s, b);
+	Conflict *c = conflict_new(s, kind, con);
+	c->cells[0] = a, c->cells[1] = b;
+	c->labels[0] = x->label, c->labels[1] = y->label;
+	c->born[0] = x->label_born, c->born[1] = y->label_born;
 }
 
 static bool clash(Solver *s, CellId a, CellId b, ConId con)
@@ -196,16 +207,14 @@ static bool clash(Solver *s, CellId a, CellId b, ConId con)
 	Cell *x = cell_at(s, a), *y = cell_at(s, b);
 	bool broken = x->broken || y->broken;
 	if (x->label && y->label && x->label != y->label) {
-		if (!broken) {
-			blame(s, E0304, con, "%s is labelled '%s' and '%s'", axis_text(s, con, a),
-			      x->label, y->label);
-			note_label(s, x);
-			note_label(s, y);
-		}
+		if (!broken)
+			conflict_labels(s, CONFLICT_LABELS, con, a, b);
 	} else if (!size_is_bad(x->value) && !size_is_bad(y->value) &&
 		   sizes_differ(s->sizes, x->value, y->value)) {
-		if (!broken)
-			blame_sizes(s, a, b, con);
+		if (!broken) {
+			Conflict *c = conflict_sizes(s, CONFLICT_SIZES, con, x->value, y->value);
+			c->cells[0] = a, c->cells[1] = b;
+		}
 	} else {
 		return false;
 	}
@@ -290,8 +299,11 @@ void cells_equal(Solver *s, CellId a, CellId b, ConId con)
 		t = a, a = b, b = t;
 	}
 	proof_reroot(s, b);
+	trail_cell(s, b);
 	s->cells.at[b].proof = a;
 	s->cells.at[b].proof_con = con;
+	trail_cell(s, x);
+	trail_cell(s, y);
 	merge_into(s, x, y);
 }
 
@@ -310,6 +322,7 @@ static void add_bound(Solver *s, CellId opnd, Size bound, CellId from, BoundKind
 	}
 	if (c->bound_kind == BOUND_MIXED && !sizes_differ(s->sizes, c->bound, bound))
 		return;
+	trail_cell(s, cell_root(s, opnd));
 	BoundKind was = c->bound_kind;
 	Cell other = {.bound = bound, .bound_from = from, .bound_con = con, .bound_kind = kind};
 	bool known = !size_is_bad(c->value);
@@ -318,15 +331,6 @@ static void add_bound(Solver *s, CellId opnd, Size bound, CellId from, BoundKind
 		c->bound_kind = BOUND_MIXED;
 	if (c->bound_kind != was || known != !size_is_bad(c->value))
 		occs_wake(s, &c->occs);
-}
-
-void bounds_refresh(Solver *s)
-{
-	for (size_t i = 0; i < s->cells.n; i++)
-		s->cells.at[i].bound_kind = BOUND_NONE;
-	for (uint32_t i = 0; i < s->edges.n; i++)
-		edge_wake(s, i);
-	propagate(s);
 }
 
 void cell_refines(Solver *s, CellId res, CellId opnd, ConId con)

@@ -3,6 +3,7 @@
  * A derivation goes along the merges from a cell to the one that its class had its value from
  * (trace.c), then on through what gave that value.
  */
+#include "infer/text.h"
 #include "infer/trace.h"
 
 #include <string.h>

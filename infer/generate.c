@@ -15,34 +15,9 @@
  *
  * Nodes without operands: generate_leaf.c; specifications: generate_spec.c.
  */
-#include "infer/solver.h"
+#include "infer/generate.h"
 
 #include <string.h>
-
-ConId con_new(Solver *s, Con con)
-{
-	ConId id = (ConId)s->cons.n;
-	PUSH(s->arena, s->cons, con);
-	for (uint32_t i = 0; i < con.ncells; i++) {
-		if (con.cells[i] != NONE)
-			occs_add(s, &cell_at(s, con.cells[i])->occs, OCC_CON, id);
-	}
-	return id;
-}
-
-RowTerm row_open(Solver *s, Sym name, Span span)
-{
-	return (RowTerm){.var = rowvar_new(s, name, span), .pinned = true};
-}
-
-RowTerm row_cells(Solver *s, const CellId *cells, uint32_t n)
-{
-	RowTerm row = {.var = NONE, .ntrail = n};
-	row.trail = ARENA_ARRAY(s->arena, CellId, n + 1);
-	if (n > 0)
-		memcpy(row.trail, cells, n * sizeof *cells);
-	return row;
-}
 
 static Span arg_span(const Solver *s, NodeId id, int32_t arg)
 {
@@ -391,7 +366,7 @@ static void generate_requires(Solver *s)
 		bool spelled = false, a = false, b = false;
 		size_of_expr(s, r->a, &spelled, &a);
 		size_of_expr(s, r->b, &spelled, &b);
-		if (r->op != REQUIRE_EQ || s->nerrors > 0)
+		if (r->op != REQUIRE_EQ || solver_stops(s))
 			continue; /* a guard, when all captured sizes are known */
 		CellId *cells = ARENA_ARRAY(s->arena, CellId, 2);
 		cells[0] = size_cell(s, r->a);
@@ -408,23 +383,10 @@ static void generate_requires(Solver *s)
 	}
 }
 
-void check_ranks(Solver *s, NodeId id)
-{
-	const Node *node = &s->graph->nodes.at[id];
-	FlatRow f;
-	for (int k = 0; k < ROW_KINDS; k++) {
-		row_flatten(s, &s->rows[id][k], &f);
-		if (!f.overflow)
-			continue;
-		blame_at(s, E0305, node->span, "the %s row of %s has more than %d axes",
-			 row_kind_text((RowKind)k), tensor_text(s, id, -1), ROW_LIMIT);
-		blame_sites(s, id);
-	}
-}
-
 void generate(Solver *s)
 {
-	for (NodeId id = 0; id < s->graph->nodes.n && s->nerrors == 0; id++) {
+	for (; s->nnodes < s->graph->nodes.n && !solver_stops(s); s->nnodes++) {
+		NodeId id = s->nnodes;
 		const Node *node = &s->graph->nodes.at[id];
 		generate_node(s, id);
 		check_ranks(s, id);

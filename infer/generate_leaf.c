@@ -2,7 +2,7 @@
  * nothing is. What only uses say of an input, a parameter or a buffer is marked as terminal: it
  * closes to its bound.
  */
-#include "infer/solver.h"
+#include "infer/generate.h"
 
 typedef struct RowNames { /* the row variables of one declaration */
 	Sym names[ROW_KINDS];

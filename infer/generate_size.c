@@ -1,13 +1,18 @@
 /* Sizes as written: to a size where all is written, to cells and relations where a captured size
  * occurs. Quotients and differences ask for guards: that they divide, that they are not negative.
  */
-#include "infer/solver.h"
-
-#include <inttypes.h>
+#include "infer/generate.h"
 
 static void ask(Solver *s, GuardKind kind, Size a, Size b, Span span)
 {
 	PUSH(s->arena, s->asked, ((Guard){kind, a, b, span, SPAN_NONE, NULL, 0, 0}));
+}
+
+static Conflict *written_conflict(Solver *s, ConflictKind kind, Span span)
+{
+	Conflict *c = conflict_new(s, kind, NONE);
+	c->span = span;
+	return c;
 }
 
 static Size quotient(Solver *s, Size a, Size b, Span span)
@@ -15,11 +20,13 @@ static Size quotient(Solver *s, Size a, Size b, Span span)
 	int64_t x, y;
 	bool cb = size_is_const(s->sizes, b, &y);
 	if (cb && y == 0) {
-		blame_at(s, E0346, span, "this size is divided by 0");
+		written_conflict(s, CONFLICT_BY_ZERO, span);
 		return SIZE_BAD;
 	}
 	if (cb && size_is_const(s->sizes, a, &x) && x % y != 0) {
-		blame_at(s, E0341, span, "%" PRId64 " is not a multiple of %" PRId64, x, y);
+		Conflict *c = written_conflict(s, CONFLICT_NO_MULTIPLE, span);
+		c->number = x;
+		c->divisor = y;
 		return SIZE_BAD;
 	}
 	ask(s, GUARD_DIVIDES, a, b, span);
@@ -57,17 +64,15 @@ static Size evaluate(Solver *s, const SizeExpr *e, bool *spelled, bool *captured
 
 Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured)
 {
-	int errors = s->nerrors;
+	size_t conflicts = s->conflicts.n;
 	int64_t value;
 	Size size = evaluate(s, expr, spelled, captured);
-	if (*captured || s->nerrors > errors)
+	if (*captured || s->conflicts.n > conflicts)
 		return SIZE_BAD;
 	if (size_is_bad(size)) {
-		blame_at(s, E0347, expr->span, "this size is too large: %s",
-			 sizes_limit_text(s->sizes));
+		written_conflict(s, CONFLICT_LARGE, expr->span)->limit = sizes_limit_text(s->sizes);
 	} else if (size_is_const(s->sizes, size, &value) && value < 0) {
-		blame_at(s, E0346, expr->span,
-			 "this size is %" PRId64 ", and a size cannot be negative", value);
+		written_conflict(s, CONFLICT_NEGATIVE, expr->span)->number = value;
 		return SIZE_BAD;
 	} else if (!size_ge(s->sizes, size, size_const(s->sizes, 0))) {
 		ask(s, GUARD_GE, size, size_const(s->sizes, 0), expr->span);
@@ -78,13 +83,12 @@ Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured
 Size size_as_number(Solver *s, const SizeExpr *expr)
 {
 	bool spelled = false, captured = false;
-	int errors = s->nerrors;
+	size_t conflicts = s->conflicts.n;
 	Size size = evaluate(s, expr, &spelled, &captured);
 	if (captured)
 		BUG("a captured size is not known after inference");
-	if (size_is_bad(size) && s->nerrors == errors)
-		blame_at(s, E0347, expr->span, "this size is too large: %s",
-			 sizes_limit_text(s->sizes));
+	if (size_is_bad(size) && s->conflicts.n == conflicts)
+		written_conflict(s, CONFLICT_LARGE, expr->span)->limit = sizes_limit_text(s->sizes);
 	return size;
 }
 
@@ -187,11 +191,11 @@ static CellId tree_cell(Solver *s, const SizeExpr *e)
 CellId size_cell(Solver *s, const SizeExpr *expr)
 {
 	bool spelled = false, captured = false;
-	int errors = s->nerrors;
+	size_t conflicts = s->conflicts.n;
 	Size size = size_of_expr(s, expr, &spelled, &captured);
 	if (captured)
 		return tree_cell(s, expr);
-	if (s->nerrors > errors) {
+	if (s->conflicts.n > conflicts) {
 		CellId cell = cell_new(s, NULL, expr->span);
 		cell_at(s, cell)->broken = true;
 		return cell;

@@ -2,7 +2,7 @@
  * the result are the written ones themselves. Letters are cells, row variables are row variables,
  * shared by all tensors of the specification; `with` binds or captures them.
  */
-#include "infer/solver.h"
+#include "infer/generate.h"
 
 #include <stb/stb_ds.h>
 #include <string.h>

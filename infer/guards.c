@@ -5,7 +5,11 @@
  * require must hold. What holds for all values is no guard. guards_reduce.c keeps those that others
  * do not imply.
  */
-#include "infer/solver.h"
+#include "infer/guards.h"
+
+#include "infer/affine.h"
+#include "infer/generate.h"
+#include "infer/trace.h"
 
 typedef struct Collector {
 	Solver *s;
@@ -144,8 +148,9 @@ static void add(Collector *c, Guard g)
 		add(c, (Guard){GUARD_GE, g.b, size_const(c->s->sizes, 1), g.span, g.other, NULL, 0,
 			       0});
 	if (size_is_bad(g.a) || size_is_bad(g.b)) {
-		blame_at(c->s, E0347, g.span, "a size here is too large: %s",
-			 sizes_limit_text(c->s->sizes));
+		Conflict *large = conflict_new(c->s, CONFLICT_LARGE_GUARD, NONE);
+		large->span = g.span;
+		large->limit = sizes_limit_text(c->s->sizes);
 		return;
 	}
 	if (!guard_holds(c->s->sizes, &g))
@@ -326,24 +331,6 @@ static void ask_con(Collector *c, ConId id)
 	}
 }
 
-enum { MERGES_WALKED = 1000 };
-
-ConId meeting_of(const Solver *s, CellId cell)
-{
-	const Con *before = NULL;
-	ConId first = s->cells.at[cell].proof == NONE ? NONE : s->cells.at[cell].proof_con;
-	for (uint32_t i = 0; i < MERGES_WALKED && s->cells.at[cell].proof != NONE; i++) {
-		ConId id = s->cells.at[cell].proof_con;
-		const Con *con = id == NONE ? NULL : &s->cons.at[id];
-		if (con && before && con->node != NODE_NONE && con->node == before->node &&
-		    con->arg >= 0 && before->arg >= 0 && con->arg != before->arg)
-			return (ConId)(before - s->cons.at);
-		before = con;
-		cell = s->cells.at[cell].proof;
-	}
-	return first;
-}
-
 /* A written size that has another name. */
 static void ask_leaf(Collector *c, const Leaf *leaf)
 {
@@ -398,9 +385,9 @@ static void ask_slice(Collector *c, const Node *node)
 			       SPAN_NONE, NULL, 0, 0});
 		return;
 	}
-	blame_at(s, E0306, node->arg_spans[1], "index %s is outside an axis of %s",
-		 size_text(s->arena, s->sizes, index), cell_size_text(s, axis));
-	blame_born(s, axis);
+	Conflict *outside = conflict_sizes(s, CONFLICT_SLICE, NONE, index, size);
+	outside->span = node->arg_spans[1];
+	outside->cells[0] = axis;
 }
 
 static void ask_slices(Collector *c)

@@ -5,12 +5,9 @@
  * that follows from those that are kept (base/size_system.h). A guard that holds for no value is an
  * error, and so are guards that exclude each other, however many it takes.
  */
+#include "infer/guards.h"
 #include "infer/replaced.h"
-#include "infer/solver.h"
 #include "infer/trace.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 typedef struct Reducer {
 	Solver *s;
@@ -29,24 +26,6 @@ typedef struct Reducer {
 } Reducer;
 
 /* ---- one guard ---- */
-
-/* Is a a number that the dim b is never larger than? */
-static bool above_dims(const Sizes *sizes, Size a, Size b)
-{
-	DimId dim;
-	int64_t most;
-	return size_is_dim(sizes, b, &dim) && size_is_const(sizes, a, &most) && most >= DIM_MOST;
-}
-
-bool guard_holds(const Sizes *sizes, const Guard *g)
-{
-	switch (g->kind) {
-	case GUARD_EQ: return size_same(g->a, g->b);
-	case GUARD_GE: return size_ge(sizes, g->a, g->b) || above_dims(sizes, g->a, g->b);
-	case GUARD_DIVIDES: return size_divides(sizes, g->b, g->a);
-	}
-	return false;
-}
 
 /* Has a the same remainder by p for all values, and which? */
 static bool remainder_of(const Reducer *r, Size a, int64_t p, int64_t *rest)
@@ -105,14 +84,6 @@ static bool never_holds(const Reducer *r, const Guard *g)
 
 /* ---- several guards ---- */
 
-SizeFact guard_fact(const Guard *g)
-{
-	static const FactKind kinds[] = {[GUARD_EQ] = FACT_EQ,
-					 [GUARD_GE] = FACT_GE,
-					 [GUARD_DIVIDES] = FACT_DIVIDES};
-	return (SizeFact){kinds[g->kind], g->a, g->b};
-}
-
 /* As few as possible of the facts in `used` that exclude g. */
 static void shrink(Reducer *r, const Guard *g, bool *used)
 {
@@ -130,31 +101,9 @@ static void shrink(Reducer *r, const Guard *g, bool *used)
 	}
 }
 
-/* ---- texts ---- */
-
-static const char *claim_text(Arena *arena, Sizes *sizes, const Guard *g)
-{
-	const char *a = size_text(arena, sizes, g->a), *b = size_text(arena, sizes, g->b);
-	int64_t most;
-	if (g->kind == GUARD_EQ && size_is_const(sizes, g->a, &most))
-		return arena_printf(arena, "%s must equal %s", b, a);
-	if (g->kind == GUARD_GE && size_is_const(sizes, g->a, &most))
-		return arena_printf(arena, "%s must be at most %s", b, a);
-	if (g->kind == GUARD_GE && size_is_const(sizes, g->b, &most) && a[0] == '-' &&
-	    !strchr(a, '+')) /* -n is at least -2 */
-		return arena_printf(arena, "%s must be at most %" PRId64,
-				    size_text(arena, sizes, size_scale(sizes, g->a, -1)), -most);
-	switch (g->kind) {
-	case GUARD_EQ: return arena_printf(arena, "%s must equal %s", a, b);
-	case GUARD_GE: return arena_printf(arena, "%s must be at least %s", a, b);
-	case GUARD_DIVIDES: return arena_printf(arena, "%s must be a multiple of %s", a, b);
-	}
-	return "";
-}
-
 static const char *guard_text(const Reducer *r, Arena *arena, const Guard *g)
 {
-	const char *text = claim_text(arena, r->s->sizes, g);
+	const char *text = guard_claim_text(arena, r->s->sizes, g);
 	if (span_is_none(g->span) || !r->sources)
 		return text;
 	Place place = source_place(r->sources, g->span.file, g->span.start);
@@ -166,8 +115,10 @@ static bool guard_uses(const Solver *s, const Guard *g, DimId d)
 	return size_uses_dim(s->sizes, g->a, d) || size_uses_dim(s->sizes, g->b, d);
 }
 
+/* ---- guards that cannot hold ---- */
+
 /* The equations that replaced dims of g, and of the others in `used`. */
-static void note_replaced(const Reducer *r, const Guard *g, const bool *used)
+static void add_settled(const Reducer *r, Conflict *c, const Guard *g, const bool *used)
 {
 	Solver *s = r->s;
 	for (DimId d = 0; d < r->ndims; d++) {
@@ -177,81 +128,37 @@ static void note_replaced(const Reducer *r, const Guard *g, const bool *used)
 				guard_uses(s, &r->found->at[r->index.at[i]], d);
 		if (!r->from[d] || !uses)
 			continue;
-		diag_note(s->diags, r->found->at[r->from[d] - 1].span,
-			  "%s must equal %s because of this", sizes_dim(s->sizes, d)->name,
-			  size_text(s->arena, s->sizes,
-				    replaced_now(r->replaced, size_dim(s->sizes, d))));
+		SettledDim settled = {d, replaced_now(r->replaced, size_dim(s->sizes, d)),
+				      r->found->at[r->from[d] - 1].span};
+		PUSH(s->arena, c->settled, settled);
 	}
 }
 
-/* As many elements as axes can never have, and where these come from. */
-static void blame_product(Solver *s, const Guard *g)
+static void never_conflict(const Reducer *r, const Guard *g)
 {
-	const Con *con = &s->cons.at[g->product - 1];
-	FlatRow f;
-	blame_at(s, E0401, g->span, "%s elements can never be %s",
-		 size_text(s->arena, s->sizes, product_value(s, con)),
-		 size_text(s->arena, s->sizes, cell_value(s, con->cells[0])));
-	blame_born(s, con->cells[0]);
-	for (uint32_t r = 0; r < con->nrows; r++) {
-		row_flatten(s, &con->rows[r], &f);
-		for (uint32_t i = 0; i < f.nlead + f.ntrail; i++)
-			blame_born(s, flat_at(&f, i));
-	}
-}
-
-static void blame_never(const Reducer *r, const Guard *g)
-{
-	static const char *const verbs[] = {[GUARD_EQ] = "can never equal",
-					    [GUARD_GE] = "is never at least",
-					    [GUARD_DIVIDES] = "is never a multiple of"};
-	Solver *s = r->s;
-	if (g->product)
-		blame_product(s, g);
-	else
-		blame_at(s, E0401, g->span, "%s %s %s", size_text(s->arena, s->sizes, g->a),
-			 verbs[g->kind], size_text(s->arena, s->sizes, g->b));
-	if (!s->diags)
-		return;
-	if (!span_is_none(g->other))
-		diag_note(s->diags, g->other, "the other size is written here");
-	note_replaced(r, g, NULL);
-	explain_meeting(s, g);
+	Conflict *c = conflict_new(r->s, CONFLICT_NEVER, NONE);
+	c->span = g->span;
+	c->guard = *g;
+	add_settled(r, c, g, NULL);
 }
 
 /* g, and the others that it cannot hold together with. */
-static void blame_several(Reducer *r, const Guard *g, const Guard *simple, bool *used)
+static void several_conflict(Reducer *r, const Guard *g, const Guard *simple, bool *used)
 {
 	Solver *s = r->s;
-	size_t n = 0;
-	const Guard *one = NULL;
+	Conflict *c = conflict_new(s, CONFLICT_NEVER_ALL, NONE);
+	c->span = g->span;
+	c->guard = *g;
 	shrink(r, simple, used);
 	for (size_t i = 0; i < r->simple.n; i++) {
-		if (!used[i])
-			continue;
-		one = r->index.at[i] == NONE ? &r->simple.at[i] : &r->found->at[r->index.at[i]];
-		n++;
+		uint32_t index = r->index.at[i];
+		if (used[i])
+			PUSH(s->arena, c->others,
+			     index == NONE ? r->simple.at[i] : r->found->at[index]);
 	}
-	if (n == 0) {
-		blame_never(r, g);
-		return;
-	}
-	if (n == 1)
-		blame_at(s, E0401, g->span, "%s here, and %s: never both",
-			 claim_text(s->arena, s->sizes, g), claim_text(s->arena, s->sizes, one));
-	else
-		blame_at(s, E0401, g->span,
-			 "%s here, and that with the %zu relations below: never all",
-			 claim_text(s->arena, s->sizes, g), n);
-	for (size_t i = 0; s->diags && i < r->simple.n; i++) {
-		if (!used[i])
-			continue;
-		one = r->index.at[i] == NONE ? &r->simple.at[i] : &r->found->at[r->index.at[i]];
-		diag_note(s->diags, one->span, "%s because of this",
-			  claim_text(s->arena, s->sizes, one));
-	}
-	if (s->diags)
-		note_replaced(r, g, used);
+	if (c->others.n == 0)
+		c->kind = CONFLICT_NEVER;
+	add_settled(r, c, g, c->others.n == 0 ? NULL : used);
 }
 
 /* ---- reduction ---- */
@@ -281,7 +188,7 @@ static void consider(Reducer *r, uint32_t index, bool only_solvable)
 		return;
 	Guard simple = replaced(r, g);
 	if (never_holds(r, &simple)) {
-		blame_never(r, g);
+		never_conflict(r, g);
 		return;
 	}
 	if (guard_holds(r->s->sizes, &simple))
@@ -298,7 +205,7 @@ static void consider(Reducer *r, uint32_t index, bool only_solvable)
 	if (size_system_implies(r->system, r->facts.at, r->facts.n, fact))
 		return;
 	if (size_system_excludes(r->system, r->facts.at, r->facts.n, fact, r->used))
-		blame_several(r, g, &simple, r->used);
+		several_conflict(r, g, &simple, r->used);
 	else
 		put(r, simple, index);
 }
@@ -317,7 +224,7 @@ static void consider_dims(Reducer *r)
 		const Guard *g = &r->found->at[r->from[d] - 1];
 		Guard floor = {GUARD_GE, now, least, g->span, SPAN_NONE, NULL, 0, 0};
 		if (never_holds(r, &floor))
-			blame_never(r, g);
+			never_conflict(r, g);
 		else
 			put(r, floor, NONE);
 	}
@@ -351,21 +258,21 @@ void guards_reduce(Solver *s, Inference *inference, const Guards *found)
 	r.from = ARENA_ARRAY(s->arena, uint32_t, r.ndims + 1);
 	r.zeros = ARENA_ARRAY(s->arena, int64_t, r.ndims + 1);
 	r.used = ARENA_ARRAY(s->arena, bool, found->n + r.ndims + 1);
-	for (uint32_t i = 0; i < found->n && s->nerrors == 0; i++) {
+	for (uint32_t i = 0; i < found->n && !solver_failed(s); i++) {
 		if (found->at[i].kind == GUARD_EQ)
 			consider(&r, i, true);
 	}
-	if (s->nerrors == 0)
+	if (!solver_failed(s))
 		consider_dims(&r);
 	for (int equations = 1; equations >= 0; equations--) {
-		for (uint32_t i = 0; i < found->n && s->nerrors == 0; i++) {
+		for (uint32_t i = 0; i < found->n && !solver_failed(s); i++) {
 			if ((found->at[i].kind == GUARD_EQ) == (equations == 1))
 				consider(&r, i, false);
 		}
 	}
 	drop_weaker(&r);
 	Arena *arena = inference->graph->arena;
-	for (uint32_t i = 0; i < found->n && s->nerrors == 0; i++) {
+	for (uint32_t i = 0; i < found->n && !solver_failed(s); i++) {
 		if (!r.kept[i])
 			continue;
 		Guard g = found->at[i];

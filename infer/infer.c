@@ -5,13 +5,17 @@
  * guards, or both fail; a size may be named otherwise where the guards say that it is the same.
  * Messages and places are those of the order of the program.
  */
+#include "infer/blame.h"
+#include "infer/generate.h"
+#include "infer/guards.h"
 #include "infer/trace.h"
+#include "infer/warn.h"
 
-static Solver *solve(const Graph *graph, Arena *perm, Diags *diags, uint64_t shuffle)
+static Solver *solve(const Graph *graph, Arena *perm, uint64_t shuffle)
 {
-	Solver *s = solver_new(graph, perm, diags);
+	Solver *s = solver_new(graph, perm);
 	generate(s);
-	if (s->nerrors == 0)
+	if (!solver_failed(s))
 		solver_run(s, STAGES, shuffle);
 	return s;
 }
@@ -23,14 +27,15 @@ static void read_row(Solver *s, const RowTerm *term, const Size *written, Row *r
 {
 	FlatRow f;
 	row_flatten(s, term, &f);
-	if (f.var != NONE)
+	if (f.var != NONE && !solver_failed(s))
 		BUG("a row is open after the last stage");
+	row->gap = f.var != NONE ? f.nlead + 1 : 0;
 	row->n = f.nlead + f.ntrail;
 	row->lead = f.npinned;
 	row->axes = ARENA_ARRAY(s->arena, Axis, row->n + 1);
 	for (uint32_t i = 0; i < row->n; i++) {
 		const Cell *c = cell_at(s, flat_at(&f, i));
-		if (size_is_bad(c->value))
+		if (size_is_bad(c->value) && !solver_failed(s))
 			BUG("a size is open after the last stage");
 		Size as_written = written ? written[flat_at(&f, i)] : SIZE_BAD;
 		Size size = size_is_bad(as_written) ? c->value : as_written;
@@ -80,15 +85,6 @@ static bool written_symbolic(const DeclRow *row, uint32_t i, uint32_t n)
 	return axis && axis->size;
 }
 
-/* What its declaration may say. */
-static void note_declared(Solver *s, const Inference *inference, NodeId id)
-{
-	const Node *node = &s->graph->nodes.at[id];
-	if (s->diags && node->name)
-		diag_note(s->diags, node->span, "a shape that says so lets it: '%s : %s'",
-			  node->name, shape_text(s->arena, s->sizes, &inference->shapes[id]));
-}
-
 /* A parameter depends on a symbolic size only where its declaration says so. */
 static void check_param(Solver *s, const Inference *inference, NodeId id)
 {
@@ -100,17 +96,14 @@ static void check_param(Solver *s, const Inference *inference, NodeId id)
 			if (size_is_const(s->sizes, row->axes[i].size, &value) ||
 			    written_symbolic(&node->shape->rows[k], i, row->n))
 				continue;
-			blame_at(s, E0309,
-				 span_is_none(node->name_span) ? node->span : node->name_span,
-				 "%s axis %u of parameter '%s' would be %s, known only when the "
-				 "program runs",
-				 row_kind_text((RowKind)k), i + 1, node->name ? node->name : "?",
-				 size_text(s->arena, s->sizes, row->axes[i].size));
-			note_declared(s, inference, id);
 			FlatRow f;
 			row_flatten(s, &s->rows[id][k], &f);
-			blame_born(s, flat_at(&f, i));
-			blame_sites(s, id);
+			Conflict *c = conflict_sizes(s, CONFLICT_PARAM_SIZE, NONE,
+						     row->axes[i].size, SIZE_BAD);
+			c->node = id;
+			c->row = (RowKind)k;
+			c->number = i + 1;
+			c->cells[0] = flat_at(&f, i);
 		}
 	}
 }
@@ -120,32 +113,53 @@ static bool is_operation(NodeKind kind)
 	return kind >= NODE_POINTWISE;
 }
 
-/* Everything but projections; NULL after errors. */
-static Inference *infer_sizes(const Graph *graph, Arena *perm, Diags *diags, const Sources *sources,
-			      uint64_t shuffle)
+/* After conflicts: what can be known without them. */
+static void solve_rest(Solver *s)
 {
-	Solver *s = solve(graph, perm, diags, shuffle);
-	if (s->nerrors > 0)
-		return NULL;
+	size_t found = s->conflicts.n;
+	s->tolerated = SIZE_MAX;
+	if (s->nnodes < s->graph->nodes.n)
+		generate(s);
+	s->conflicts.n = found;
+	solver_complete(s);
+}
+
+/* Everything but projections; no shapes after errors, unless `partial`. diags NULL: nothing is
+ * told. */
+static Inference *infer_sizes(const Graph *graph, Arena *perm, Diags *diags, const Sources *sources,
+			      uint64_t shuffle, bool partial)
+{
+	Solver *s = solve(graph, perm, shuffle);
+	bool solved = !solver_failed(s);
 	size_t n = graph->nodes.n;
 	Inference *inference = ARENA_NEW(perm, Inference);
 	inference->graph = graph;
 	inference->sizes = graph->sizes;
+	inference->trace = ARENA_NEW(perm, Trace);
+	*inference->trace = (Trace){s, sources};
+	if (!solved && diags)
+		blame_conflicts(s, inference, diags);
+	if (!solved && !partial)
+		return inference;
+	if (!solved)
+		solve_rest(s);
 	inference->shapes = ARENA_ARRAY(perm, Shape, n + 1);
 	inference->projs = ARENA_ARRAY(perm, Proj *, n + 1);
 	inference->margins = ARENA_ARRAY(perm, Margins *, n + 1);
 	inference->letters = ARENA_ARRAY(perm, LetterSizes, n + 1);
 	inference->captures = ARENA_ARRAY(perm, Size, graph->captures.n + 1);
-	inference->trace = ARENA_NEW(perm, Trace);
-	*inference->trace = (Trace){s, sources};
 	read_shapes(s, inference);
 	read_letters(s, inference);
-	for (NodeId id = 0; id < n; id++) {
+	for (NodeId id = 0; id < n && solved; id++) {
 		if (graph->nodes.at[id].kind == NODE_PARAM)
 			check_param(s, inference, id);
 	}
-	guards_collect(s, inference);
-	return s->nerrors > 0 ? NULL : inference;
+	if (solved)
+		guards_collect(s, inference);
+	inference->complete = !solver_failed(s);
+	if (solved && diags)
+		blame_conflicts(s, inference, diags);
+	return inference;
 }
 
 typedef struct Guarded {
@@ -199,19 +213,27 @@ static bool same_result(const Inference *a, const Inference *b, Arena *arena)
 	return same_guards(a, b);
 }
 
-Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferOptions *options)
+/* Another order of the constraints finds the same. */
+static void check_order(const Inference *inference, Arena *perm, const Sources *sources,
+			uint64_t shuffle)
+{
+	const Inference *other = infer_sizes(inference->graph, perm, NULL, sources, shuffle, false);
+	if (inference->complete != other->complete ||
+	    (inference->complete && !same_result(inference, other, perm)))
+		BUG("the result of inference depends on the order of the constraints");
+}
+
+static Inference *infer(const Graph *graph, Arena *perm, Diags *diags, const InferOptions *options,
+			bool partial)
 {
 	int errors = diags->nerrors;
 	size_t first = diags->list.n;
-	Inference *inference = infer_sizes(graph, perm, diags, diags->sources, 0);
+	Inference *inference = infer_sizes(graph, perm, diags, diags->sources, 0, partial);
 	diags_sort(diags, first);
-	if (options && options->shuffle) {
-		Inference *other = infer_sizes(graph, perm, NULL, diags->sources, options->shuffle);
-		if (!inference != !other || (inference && !same_result(inference, other, perm)))
-			BUG("the result of inference depends on the order of the constraints");
-	}
-	if (!inference)
-		return NULL;
+	if (options && options->shuffle)
+		check_order(inference, perm, diags->sources, options->shuffle);
+	if (!inference->complete)
+		return inference;
 	warn_chosen(inference, diags);
 	for (NodeId id = 0; id < graph->nodes.n; id++) {
 		if (!graph->nodes.at[id].used || !is_operation(graph->nodes.at[id].kind))
@@ -219,7 +241,19 @@ Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferO
 		inference->projs[id] = proj_derive(inference, id, perm, diags);
 		margins_add(inference, id, perm);
 	}
-	return diags->nerrors > errors ? NULL : inference;
+	inference->complete = diags->nerrors == errors;
+	return inference;
+}
+
+Inference *infer_partial(const Graph *graph, Arena *perm, Diags *diags, const InferOptions *options)
+{
+	return infer(graph, perm, diags, options, true);
+}
+
+Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferOptions *options)
+{
+	Inference *inference = infer(graph, perm, diags, options, false);
+	return inference->complete ? inference : NULL;
 }
 
 void infer_dump_shapes(FILE *out, const Inference *inference)

@@ -30,6 +30,7 @@ typedef struct Row {
 	Axis *axes;
 	uint32_t n;
 	uint32_t lead;
+	uint32_t gap; /* after errors: axes that are not known stand before axis gap - 1 */
 } Row;
 
 typedef struct Shape {
@@ -161,11 +162,18 @@ typedef struct Inference {
 	Size *captures;  /* by CaptureId */
 	VEC(Guard) guards;
 	Trace *trace;
+	bool complete; /* false: after errors, see infer_partial */
 } Inference;
 
 /* Solves sizes, derives projections, collects guards. NULL after errors (in diags).
  * Ensures: every used node has a closed shape, every used operation a projection. */
 Inference *infer_run(const Graph *graph, Arena *perm, Diags *diags, const InferOptions *options);
+
+/* As infer_run, but never NULL. After errors it is not complete and has what was solved until then:
+ * shapes in which sizes may be SIZE_BAD and rows may have a gap, captures and letters likewise; no
+ * guards, and projections of some operations at most. Of dumps only shapes may be asked of it. */
+Inference *infer_partial(const Graph *graph, Arena *perm, Diags *diags,
+			 const InferOptions *options);
 
 /* The independent checker: shares no code with the solver (infer/check.c). Reads only the graph and
  * the result. Aborts with BUG on the first thing that does not hold; with a report, writes one line

@@ -4,9 +4,8 @@
  * A size is wider than the dtypes of integers, so each asks for the guard that its values fit:
  * nothing wraps. Where they cannot fit, that is an error.
  */
-#include "infer/solver.h"
-
-#include <inttypes.h>
+#include "infer/generate.h"
+#include "infer/guards.h"
 
 static bool fits(Solver *s, const Node *node, Size value)
 {
@@ -14,8 +13,10 @@ static bool fits(Solver *s, const Node *node, Size value)
 	if (!size_is_const(s->sizes, value, &known) ||
 	    (known >= op_neutral(OP_MAX, node->dtype).i && known <= op_neutral(OP_MIN, node->dtype).i))
 		return true;
-	blame_at(s, E0232, node->span, "%" PRId64 " is outside the range of %s", known,
-		 dtype_name(node->dtype));
+	Conflict *c = conflict_new(s, CONFLICT_INTEGER, NONE);
+	c->node = (NodeId)(node - s->graph->nodes.at);
+	c->span = node->span;
+	c->number = known;
 	return false;
 }
 

@@ -11,6 +11,7 @@
  * of. Systems of more than MOST cells are left as they are, and so are those for which nothing is
  * left of the program's MOST_WORK: an elimination costs the cube of the cells, and each relation
  * that changes asks for one. */
+#include "infer/affine.h"
 #include "infer/solver.h"
 
 #include <string.h>
@@ -227,37 +228,7 @@ static void eliminate(System *y)
 
 /* ---- what rows say ---- */
 
-/* What the relation says its unnamed result is: the text behind "? = ", or NULL. */
-static const char *side_of(const System *y, uint32_t i)
-{
-	Solver *s = y->s;
-	const Con *con = &s->cons.at[y->cons[i]];
-	if (con->node != NODE_NONE || cell_known(s, con->cells[0]) || letter_of(s, con->cells[0]))
-		return NULL;
-	const char *text = con_text(s, y->cons[i]), *side = strstr(text, " = ");
-	return side ? side + 3 : NULL;
-}
-
-/* Two relations with one result that has no name are the two sides of a require: one note with the
- * second. */
-static bool note_sides(const System *y, const Equation *row, uint32_t i)
-{
-	Solver *s = y->s;
-	const char *side = side_of(y, i);
-	for (uint32_t k = 0; side && k < y->ncons; k++) {
-		const Con *other = &s->cons.at[y->cons[k]];
-		if (k == i || !is_from(row, k) || !side_of(y, k) ||
-		    cell_root(s, other->cells[0]) != cell_root(s, s->cons.at[y->cons[i]].cells[0]))
-			continue;
-		if (k < i)
-			diag_note(s->diags, s->cons.at[y->cons[i]].span, "%s = %s", side_of(y, k),
-				  side);
-		return true;
-	}
-	return false;
-}
-
-static void blame_system(System *y, const Equation *row, const char *what)
+static Conflict *system_conflict(System *y, const Equation *row)
 {
 	Solver *s = y->s;
 	ConId last = 0;
@@ -266,17 +237,14 @@ static void blame_system(System *y, const Equation *row, const char *what)
 		if (is_from(row, i) && y->cons[i] > last)
 			last = y->cons[i];
 	}
-	blame(s, E0348, last, "%s", what);
-	for (uint32_t i = 0; s->diags && i < y->ncons; i++) {
-		const Con *con = &s->cons.at[y->cons[i]];
-		if (!is_from(row, i) || note_sides(y, row, i))
-			continue;
-		diag_note(s->diags, con->span, "%s", con_text(s, y->cons[i]));
-		if (con->node != NODE_NONE && cell_known(s, con->cells[0]))
-			blame_born(s, con->cells[0]);
-	}
 	for (uint32_t i = 0; i < y->ncells; i++)
 		cell_at(s, y->cells[i])->broken = true;
+	Conflict *c = conflict_new(s, CONFLICT_SYSTEM, last);
+	for (uint32_t i = 0; i < y->ncons; i++) {
+		if (is_from(row, i))
+			PUSH(s->arena, c->cons, y->cons[i]);
+	}
+	return c;
 }
 
 /* The first relation of the program that has the cell. */
@@ -300,17 +268,13 @@ static bool solve_for(System *y, const Equation *row, CellId cell, int64_t facto
 	Size right = factor < 0 ? size_scale(s->sizes, row->right, -1) : row->right;
 	int64_t by = factor < 0 ? -factor : factor, value;
 	ConId con = con_of(y, cell);
-	const char *name = axis_text(s, con, cell);
 	if (size_is_const(s->sizes, right, &value) && (value < 0 || value % by != 0)) {
 		int64_t common = common_divisor(value, by);
-		value /= common, by /= common;
-		const char *quotient =
-			by == 1 ? "" : arena_printf(s->arena, "/%lld", (long long)by);
-		blame_system(y, row,
-			     arena_printf(s->arena,
-					  by == 1 ? "%s would have to be %lld%s"
-						  : "%s would have to be %lld%s, which is no size",
-					  name, (long long)value, quotient));
+		Conflict *c = system_conflict(y, row);
+		c->cells[0] = cell;
+		c->use = con;
+		c->number = value / common;
+		c->divisor = by / common;
 		return false;
 	}
 	cell_set(s, cell, size_div(s->sizes, right, size_const(s->sizes, by)),
@@ -332,7 +296,7 @@ static bool read_row(System *y, const Equation *row)
 		return !cell_at(s, y->cells[column])->broken &&
 		       solve_for(y, row, y->cells[column], row->at[column]);
 	if (n == 0 && sizes_differ(s->sizes, row->right, size_const(s->sizes, 0)))
-		blame_system(y, row, "no sizes solve the relations below together");
+		system_conflict(y, row);
 	return false;
 }
 
@@ -377,8 +341,8 @@ static bool solve_with(Solver *s, ConId id, Arena *rows)
 	}
 	eliminate(y);
 	bool any = false;
-	int errors = s->nerrors;
-	for (uint32_t i = 0; i < y->ncons && !y->fails && s->nerrors == errors; i++)
+	size_t conflicts = s->conflicts.n;
+	for (uint32_t i = 0; i < y->ncons && !y->fails && s->conflicts.n == conflicts; i++)
 		any |= read_row(y, &y->rows[i]);
 	return any;
 }

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { ROUNDS = 256, CIRCLE_SHOWN = 8 };
+enum { ROUNDS = 256 };
 
 typedef struct RankEdge { /* rank(more) >= rank(less) + k */
 	RowVarId more, less;
@@ -113,58 +113,23 @@ static RowVarId search(Ranks *r)
 	return NONE;
 }
 
-/* A row as it was written. */
-static const char *written_text(Solver *s, const RowTerm *row)
-{
-	FlatRow f = {.nlead = row->nlead, .ntrail = row->ntrail, .var = row->var};
-	if (row->nlead > 0)
-		memcpy(f.lead, row->lead, row->nlead * sizeof *f.lead);
-	if (row->ntrail > 0)
-		memcpy(f.back + ROW_LIMIT + 1 - row->ntrail, row->trail,
-		       row->ntrail * sizeof *f.back);
-	return flat_text(s, &f);
-}
-
-static const char *edge_text(Solver *s, ConId id)
-{
-	const Con *con = &s->cons.at[id];
-	bool meets = s->graph->nodes.at[con->node].kind == NODE_COMPOSE && con->row == ROW_INPUT &&
-		     con->arg == 1;
-	const char *kind = row_kind_text(con->row);
-	const char *right = tensor_text(s, con->node, con->arg);
-	if (con->kind == CON_ROW_EQ)
-		return arena_printf(s->arena, "the %s row of %s, %s, is %s", kind, right,
-				    written_text(s, &con->a), written_text(s, &con->b));
-	return arena_printf(s->arena,
-			    "the %s row of %s has at least the axes of the %s row of %s, %s", kind,
-			    tensor_text(s, con->node, meets ? 0 : -1), meets ? "output" : kind,
-			    right, written_text(s, &con->b));
-}
-
-static void blame_circle(Ranks *r, RowVarId on)
+static void note_circle(Ranks *r, RowVarId on)
 {
 	Solver *s = r->s;
-	VEC(uint32_t) circle = {0};
+	VEC(ConId) circle = {0};
 	RowVarId v = on;
 	do {
-		PUSH(s->arena, circle, r->because[v]);
+		PUSH(s->arena, circle, r->edges.at[r->because[v]].con);
 		v = r->edges.at[r->because[v]].less;
 	} while (v != on); /* falls: the circle */
 	size_t first = 0; /* the constraint that comes first in the program leads */
 	for (size_t i = 1; i < circle.n; i++) {
-		if (r->edges.at[circle.at[i]].con < r->edges.at[circle.at[first]].con)
+		if (circle.at[i] < circle.at[first])
 			first = i;
 	}
-	ConId con = r->edges.at[circle.at[first]].con;
-	if (!blame(s, E0305, con,
-		   circle.n == 1 ? "the %s row here would have to be longer than itself"
-				 : "these %s rows would each have to be longer than the next",
-		   row_kind_text(s->cons.at[con].row)))
-		return;
-	for (size_t i = 0; i < circle.n && i < CIRCLE_SHOWN; i++) {
-		const RankEdge *e = &r->edges.at[circle.at[(first + i) % circle.n]];
-		diag_note(s->diags, s->cons.at[e->con].span, "%s", edge_text(s, e->con));
-	}
+	Conflict *c = conflict_new(s, CONFLICT_RANK_CIRCLE, circle.at[first]);
+	for (size_t i = 0; i < circle.n; i++)
+		PUSH(s->arena, c->cons, circle.at[(first + i) % circle.n]);
 }
 
 void check_circles(Solver *s)
@@ -173,12 +138,18 @@ void check_circles(Solver *s)
 	collect(&r);
 	RowVarId on = search(&r);
 	if (on != NONE)
-		blame_circle(&r, on);
+		note_circle(&r, on);
 }
 
-void blame_endless(Solver *s, ConId id)
+void check_ranks(Solver *s, NodeId id)
 {
-	const Con *con = &s->cons.at[id];
-	blame(s, E0305, id, "the %s row of %s would have more than %d axes",
-	      row_kind_text(con->row), tensor_text(s, con->node, con->arg), ROW_LIMIT);
+	FlatRow f;
+	for (RowKind k = 0; k < ROW_KINDS; k++) {
+		row_flatten(s, &s->rows[id][k], &f);
+		if (!f.overflow)
+			continue;
+		Conflict *c = conflict_new(s, CONFLICT_MANY_AXES, NONE);
+		c->node = id;
+		c->row = k;
+	}
 }

@@ -2,71 +2,14 @@
  *
  * Each is solved for any one unknown as soon as the others are known. A constant that does not
  * divide or fit is an error here; a symbolic one is asked for as a guard when all is solved
- * (guards.c).
- *
- * An affine axis (language: specifications; o is `over`):
- *   valid          in = stride*(o - 1) + 1 + (k - 1)*dilation + offset
- *   padded         in = stride*o
- *   no kernel      in = stride*o, or stride*(o - 1) + offset + 1 where offset >= stride
- * With the marks `<+?` and `=+?` in does not follow from o: the closing rules choose the least one.
+ * (guards.c). The formulas of affine axes stand in affine.c.
  *
  * No size of out but a negative one is refused: an axis that is up to one stride shorter than its
  * window has out = 0. Only an axis that the program writes as a number must hold its window, which
  * is known when all is solved (affine_fits).
  */
+#include "infer/affine.h"
 #include "infer/solver.h"
-
-#include <inttypes.h>
-
-/* ---- the formulas ---- */
-
-Size affine_window(Sizes *sizes, const SpecAxis *axis, Size k)
-{
-	if (axis->kernel && (axis->mark == MARK_VALID || axis->mark == MARK_VALID_FLOOR)) {
-		Size span = size_scale(sizes, size_plus(sizes, k, -1), axis->dilation);
-		return size_plus(sizes, size_plus(sizes, span, 1), axis->offset);
-	}
-	if (!axis->kernel && axis->offset >= axis->stride)
-		return size_plus(sizes, size_const(sizes, axis->offset), 1);
-	return SIZE_BAD;
-}
-
-Size affine_in(Sizes *sizes, const SpecAxis *axis, Size over, Size k)
-{
-	Size window = affine_window(sizes, axis, k);
-	if (size_is_bad(window))
-		return size_scale(sizes, over, axis->stride);
-	return size_add(sizes, size_scale(sizes, size_plus(sizes, over, -1), axis->stride), window);
-}
-
-Size affine_dividend(Sizes *sizes, const SpecAxis *axis, Size in, Size k)
-{
-	if (axis->mark == MARK_VALID_FLOOR || axis->mark == MARK_PADDED_CEIL)
-		return SIZE_BAD;
-	Size window = affine_window(sizes, axis, k);
-	return size_is_bad(window) ? in : size_sub(sizes, in, window);
-}
-
-Size affine_over(Sizes *sizes, const SpecAxis *axis, Size in, Size k)
-{
-	Size window = affine_window(sizes, axis, k);
-	if (axis->mark == MARK_PADDED_CEIL)
-		return size_ceil(sizes, in, axis->stride);
-	if (size_is_bad(window))
-		return size_div(sizes, in, size_const(sizes, axis->stride));
-	Size rest = size_sub(sizes, in, window);
-	Size steps = axis->mark == MARK_VALID_FLOOR
-			     ? size_floor(sizes, rest, axis->stride)
-			     : size_div(sizes, rest, size_const(sizes, axis->stride));
-	return size_plus(sizes, steps, 1);
-}
-
-Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over)
-{
-	Size last = size_scale(sizes, size_plus(sizes, over, -1), axis->stride);
-	Size span = size_plus(sizes, size_sub(sizes, in, last), -1 - axis->offset);
-	return size_plus(sizes, size_div(sizes, span, size_const(sizes, axis->dilation)), 1);
-}
 
 /* ---- deriving ---- */
 
@@ -79,8 +22,8 @@ static bool broken(Solver *s, const Con *con)
 	return false;
 }
 
-/* Gives the error once: what follows from a broken class is not reported. */
-static bool may_blame(Solver *s, ConId id)
+/* One conflict of each relation: what follows from a broken class is none. */
+static bool may_conflict(Solver *s, ConId id)
 {
 	Con *con = &s->cons.at[id];
 	if (broken(s, con) || con->done)
@@ -93,22 +36,6 @@ static bool may_blame(Solver *s, ConId id)
 	return true;
 }
 
-/* What the relation says, with the sizes in it, and where these come from. */
-static void fraction_blame(Solver *s, ConId id, CellId cell, Size value)
-{
-	if (!may_blame(s, id))
-		return;
-	blame(s, E0341, id, "%s would have to be %s, which is no size", axis_text(s, id, cell),
-	      size_text(s->arena, s->sizes, value));
-	const Con *con = &s->cons.at[id];
-	if (s->diags)
-		diag_note(s->diags, con->span, "%s", con_text(s, id));
-	for (uint32_t i = 0; i < con->ncells; i++) {
-		if (con->cells[i] != NONE && cell_known(s, con->cells[i]))
-			blame_born(s, con->cells[i]);
-	}
-}
-
 static void derive(Solver *s, ConId id, CellId cell, Size value)
 {
 	const Con *con = &s->cons.at[id];
@@ -117,7 +44,8 @@ static void derive(Solver *s, ConId id, CellId cell, Size value)
 	if (!size_is_bad(value) && size_same(cell_value(s, cell), value))
 		return;
 	if (size_is_fraction(s->sizes, value)) {
-		fraction_blame(s, id, cell, value);
+		if (may_conflict(s, id))
+			conflict_sizes(s, CONFLICT_FRACTION, id, value, SIZE_BAD)->cells[0] = cell;
 		return;
 	}
 	s->cons.at[id].derived = true;
@@ -139,44 +67,10 @@ static bool indivisible(Solver *s, Size a, int64_t by)
 
 /* ---- affine axes ---- */
 
-static void affine_blame_fit(Solver *s, ConId id, Size in, Size window)
+static void window_conflict(Solver *s, ConId id, Size in, Size window)
 {
-	if (!may_blame(s, id))
-		return;
-	const Con *con = &s->cons.at[id];
-	blame(s, E0342, id, "the window spans %s elements, and the axis has only %s",
-	      size_text(s->arena, s->sizes, window), size_text(s->arena, s->sizes, in));
-	blame_born(s, con->cells[0]);
-	if (con->cells[2] != NONE)
-		blame_born(s, con->cells[2]);
-}
-
-static void affine_blame_divide(Solver *s, ConId id, Size in, Size dividend)
-{
-	if (!may_blame(s, id))
-		return;
-	const Con *con = &s->cons.at[id];
-	const SpecAxis *axis = con->axis;
-	int64_t rest = 0, size = 0;
-	size_is_const(s->sizes, dividend, &rest);
-	size_is_const(s->sizes, in, &size);
-	int64_t over = ((rest % axis->stride) + axis->stride) % axis->stride;
-	blame(s, E0341, id,
-	      "an axis of %" PRId64 " does not divide into steps of %" PRId64 ": %" PRId64
-	      " left over",
-	      size, axis->stride, over);
-	blame_born(s, con->cells[0]);
-	if (con->cells[2] != NONE && axis->mark == MARK_VALID)
-		blame_born(s, con->cells[2]);
-	if (!s->diags)
-		return;
-	diag_note(s->diags, con->span, "%" PRId64 " or %" PRId64 " elements would divide",
-		  size - over, size - over + axis->stride);
-	if (axis->mark == MARK_VALID)
-		diag_note(s->diags, con->span, "'<+?' instead of '<+' leaves the rest unread");
-	if (axis->mark == MARK_PADDED)
-		diag_note(s->diags, con->span,
-			  "'=+?' instead of '=+' takes one more, partial step");
+	if (may_conflict(s, id))
+		conflict_sizes(s, CONFLICT_WINDOW, id, in, window);
 }
 
 bool affine_fits(Solver *s, ConId id)
@@ -188,7 +82,7 @@ bool affine_fits(Solver *s, ConId id)
 	if (size_is_bad(window) || cell_spelled(s, con->cells[0]) ||
 	    !negative(s, size_sub(s->sizes, in, window)))
 		return true;
-	affine_blame_fit(s, id, in, window);
+	window_conflict(s, id, in, window);
 	return false;
 }
 
@@ -201,11 +95,11 @@ static void affine_from_in(Solver *s, ConId id, Size in, Size k)
 	bool divides = size_is_bad(dividend) || !indivisible(s, dividend, con->axis->stride);
 	bool positive = !negative(s, size_plus(s->sizes, rest, con->axis->stride));
 	if (!size_is_bad(window) && negative(s, rest) && !(divides && positive))
-		affine_blame_fit(s, id, in, window);
-	else if (!divides)
-		affine_blame_divide(s, id, in, dividend);
-	else
+		window_conflict(s, id, in, window);
+	else if (divides)
 		derive(s, id, con->cells[1], affine_over(s->sizes, con->axis, in, k));
+	else if (may_conflict(s, id))
+		conflict_sizes(s, CONFLICT_STEPS, id, in, dividend);
 }
 
 static void affine_kernel_from(Solver *s, ConId id, Size in, Size over)
@@ -216,12 +110,8 @@ static void affine_kernel_from(Solver *s, ConId id, Size in, Size over)
 	if (!negative(s, size_plus(s->sizes, span, con->axis->dilation)) &&
 	    !indivisible(s, span, con->axis->dilation)) {
 		derive(s, id, con->cells[2], affine_kernel(s->sizes, con->axis, in, over));
-	} else if (may_blame(s, id)) {
-		blame(s, E0343, id, "no size of '%s' fits: %s elements in %s steps of %" PRId64,
-		      con->axis->kernel, size_text(s->arena, s->sizes, in),
-		      size_text(s->arena, s->sizes, over), con->axis->stride);
-		blame_born(s, con->cells[0]);
-		blame_born(s, con->cells[1]);
+	} else if (may_conflict(s, id)) {
+		conflict_sizes(s, CONFLICT_KERNEL, id, in, over);
 	}
 }
 
@@ -246,38 +136,6 @@ static void affine_run(Solver *s, ConId id)
 }
 
 /* ---- sums ---- */
-
-static void concat_blame(Solver *s, ConId id, Size whole, Size sum)
-{
-	if (!may_blame(s, id))
-		return;
-	blame(s, E0344, id, "the parts have %s elements together, more than the %s of the axis",
-	      size_text(s->arena, s->sizes, sum), size_text(s->arena, s->sizes, whole));
-	const Con *con = &s->cons.at[id];
-	for (uint32_t i = 0; i < con->ncells; i++) {
-		if (cell_known(s, con->cells[i]))
-			blame_born(s, con->cells[i]);
-	}
-}
-
-/* What is left for parts that are one size is no multiple of their number. */
-static void equal_blame(Solver *s, ConId id, CellId part, Size rest, int64_t times)
-{
-	if (!may_blame(s, id))
-		return;
-	const Con *con = &s->cons.at[id];
-	blame(s, E0341, id, "%s elements do not divide into %" PRId64 " equal parts",
-	      size_text(s->arena, s->sizes, rest), times);
-	CellId last = NONE;
-	for (uint32_t i = 1; i < con->ncells; i++) {
-		if (cell_root(s, con->cells[i]) != part)
-			continue;
-		if (last != NONE)
-			blame_equal(s, last, con->cells[i]);
-		last = con->cells[i];
-	}
-	blame_born(s, con->cells[0]);
-}
 
 /* Each part from the whole and the other parts, when all are known. */
 static void concat_parts(Solver *s, ConId id, Size rest)
@@ -317,7 +175,8 @@ static void concat_run(Solver *s, ConId id)
 	if (size_is_bad(whole) && size_ge(s->sizes, sum, size_const(s->sizes, 2)))
 		cell_exceeds_one(s, con->cells[0]);
 	if (known && negative(s, rest)) {
-		concat_blame(s, id, whole, sum);
+		if (may_conflict(s, id))
+			conflict_sizes(s, CONFLICT_PARTS, id, whole, sum);
 	} else if (open == NONE) {
 		if (known && !size_is(s->sizes, rest, 0))
 			concat_parts(s, id, rest);
@@ -329,19 +188,14 @@ static void concat_run(Solver *s, ConId id)
 		}
 	} else if (known && !several && !indivisible(s, rest, times)) {
 		derive(s, id, open, size_div(s->sizes, rest, size_const(s->sizes, times)));
-	} else if (known && !several) {
-		equal_blame(s, id, open, rest, times);
+	} else if (known && !several && may_conflict(s, id)) {
+		Conflict *c = conflict_sizes(s, CONFLICT_EQUAL_PARTS, id, rest, SIZE_BAD);
+		c->cells[0] = open;
+		c->number = times;
 	}
 }
 
 /* ---- products of two, least sizes ---- */
-
-Size factor_of(Sizes *sizes, Size total, Size other)
-{
-	bool less = !size_is(sizes, total, 0) && size_divides(sizes, total, other) &&
-		    !size_divides(sizes, other, total);
-	return less ? size_const(sizes, 1) : size_div(sizes, total, other);
-}
 
 static void factor_from(Solver *s, ConId id, Size p, Size other, CellId cell)
 {
@@ -350,9 +204,8 @@ static void factor_from(Solver *s, ConId id, Size p, Size other, CellId cell)
 		return;
 	if (!size_is_const(s->sizes, other, &by) || !indivisible(s, p, by))
 		derive(s, id, cell, factor_of(s->sizes, p, other));
-	else if (may_blame(s, id))
-		blame(s, E0341, id, "%s is not a multiple of %" PRId64,
-		      size_text(s->arena, s->sizes, p), by);
+	else if (may_conflict(s, id))
+		conflict_sizes(s, CONFLICT_MULTIPLE, id, p, SIZE_BAD)->number = by;
 }
 
 static void mul_run(Solver *s, ConId id)
@@ -372,11 +225,9 @@ static void at_least_run(Solver *s, ConId id)
 	int64_t size;
 	if (!size_is_const(s->sizes, cell_value(s, con->cells[0]), &size) || size >= con->number)
 		return;
-	if (!may_blame(s, id))
-		return;
-	blame(s, E0306, id, "index %" PRId64 " is outside an axis of %" PRId64, con->number - 1,
-	      size);
-	blame_born(s, con->cells[0]);
+	if (may_conflict(s, id))
+		conflict_sizes(s, CONFLICT_INDEX, id, cell_value(s, con->cells[0]), SIZE_BAD)
+			->number = con->number - 1;
 }
 
 void relation_run(Solver *s, ConId id)

@@ -20,13 +20,7 @@ static void spread(Solver *s, ConId id, CellId from, CellId to)
 		cell_label(s, to, a->label);
 		return;
 	}
-	blame(s, E0304, id, "parts of this axis are labelled '%s' and '%s'", b->label, a->label);
-	if (s->diags) {
-		diag_note(s->diags, s->cells.at[b->label_born].span, "labelled '%s' here",
-			  b->label);
-		diag_note(s->diags, s->cells.at[a->label_born].span, "labelled '%s' here",
-			  a->label);
-	}
+	conflict_labels(s, CONFLICT_PART_LABELS, id, to, from);
 	cell_at(s, from)->broken = cell_at(s, to)->broken = true;
 }
 

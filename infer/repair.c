@@ -4,7 +4,8 @@
  * input row are those that the output row should have and the other way round; two axes of one row,
  * as a `permute` that is written out; the 0 of a sum (repair_kept.c); `*` for `.*`.
  */
-#include "infer/solver.h"
+#include "infer/blame.h"
+#include "infer/text.h"
 
 enum { LETTERS = 26 };
 
@@ -31,15 +32,6 @@ static bool same_sizes(Solver *s, const FlatRow *a, const FlatRow *b)
 	return same;
 }
 
-/* What the repair mends is not reported axis by axis. */
-static void break_row(Solver *s, NodeId node, RowKind row)
-{
-	FlatRow f;
-	row_flatten(s, &s->rows[node][row], &f);
-	for (uint32_t i = 0; i < naxes(&f); i++)
-		cell_at(s, flat_at(&f, i))->broken = true;
-}
-
 /* The tensor whose rows the operand should have: the other one of two, else the result. */
 static NodeId wanted_of(Solver *s, const Con *con)
 {
@@ -47,8 +39,9 @@ static NodeId wanted_of(Solver *s, const Con *con)
 	return node->nargs == 2 ? node->args[con->arg == 0] : con->node;
 }
 
-static bool suggest_transpose(Solver *s, const Con *con, const Node *operand)
+static bool suggest_transpose(Blame *b, const Con *con, const Node *operand)
 {
+	Solver *s = b->s;
 	FlatRow in, out, own_in, own_out;
 	NodeId wanted = wanted_of(s, con);
 	bool turned = operand->kind == NODE_TRANSPOSE && !operand->name;
@@ -60,12 +53,12 @@ static bool suggest_transpose(Solver *s, const Con *con, const Node *operand)
 	    !same_sizes(s, &in, &own_out) || !same_sizes(s, &out, &own_in))
 		return false;
 	if (turned)
-		diag_fix(s->diags, con->span, name, "the sizes would fit without '.T'");
+		diag_fix(b->diags, con->span, name, "the sizes would fit without '.T'");
 	else
-		diag_fix(s->diags, con->span, arena_printf(s->arena, "%s.T", name),
+		diag_fix(b->diags, con->span, arena_printf(s->arena, "%s.T", name),
 			 "the sizes would fit with the rows of '%s' changing places", name);
-	break_row(s, con->node, ROW_INPUT);
-	break_row(s, con->node, ROW_OUTPUT);
+	mend_row(b, con->node, ROW_INPUT);
+	mend_row(b, con->node, ROW_OUTPUT);
 	return true;
 }
 
@@ -86,8 +79,9 @@ static void letters(char *to, uint32_t n, uint32_t i, uint32_t j)
 	to[n] = '\0';
 }
 
-static void suggest_permute(Solver *s, const Con *con, const Node *operand, uint32_t i, uint32_t j)
+static void suggest_permute(Blame *b, const Con *con, const Node *operand, uint32_t i, uint32_t j)
 {
+	Solver *s = b->s;
 	NodeId id = s->graph->nodes.at[con->node].args[con->arg];
 	char before[LETTERS + 1], after[LETTERS + 1];
 	FlatRow f;
@@ -95,7 +89,7 @@ static void suggest_permute(Solver *s, const Con *con, const Node *operand, uint
 	letters(before, naxes(&f), 0, 0);
 	letters(after, naxes(&f), i, j);
 	const char *batch = rest_text(s, id, ROW_BATCH), *in = rest_text(s, id, ROW_INPUT);
-	diag_fix(s->diags, con->span,
+	diag_fix(b->diags, con->span,
 		 arena_printf(s->arena, "permute(\"%s%s%s => %s%s%s\", %s)", batch, in, before,
 			      batch, in, after, operand->name),
 		 "the sizes would fit with output axes %u and %u of '%s' changing places", i + 1,
@@ -103,8 +97,9 @@ static void suggest_permute(Solver *s, const Con *con, const Node *operand, uint
 }
 
 /* Two axes of the operand that would each fit in the other's place, the rest fitting as it is. */
-static bool suggest_axes(Solver *s, const Con *con, const Node *operand)
+static bool suggest_axes(Blame *b, const Con *con, const Node *operand)
 {
+	Solver *s = b->s;
 	FlatRow res, own;
 	uint32_t at[2], n = 0;
 	row_flatten(s, &s->rows[con->node][con->row], &res);
@@ -123,14 +118,15 @@ static bool suggest_axes(Solver *s, const Con *con, const Node *operand)
 	    !size_same(cell_value(s, flat_at(&res, at[0])), cell_value(s, flat_at(&own, at[1]))) ||
 	    !size_same(cell_value(s, flat_at(&res, at[1])), cell_value(s, flat_at(&own, at[0]))))
 		return false;
-	suggest_permute(s, con, operand, at[0], at[1]);
-	break_row(s, con->node, con->row);
+	suggest_permute(b, con, operand, at[0], at[1]);
+	mend_row(b, con->node, con->row);
 	return true;
 }
 
 /* w .* x where the input axes of w are the output axes of x: `*` would compose them. */
-static void suggest_product(Solver *s, const Con *con)
+static void suggest_product(Blame *b, const Con *con)
 {
+	Solver *s = b->s;
 	const Node *node = &s->graph->nodes.at[con->node];
 	FlatRow in, out;
 	if (node->op != OP_MUL || node->nargs != 2)
@@ -139,8 +135,8 @@ static void suggest_product(Solver *s, const Con *con)
 	row_flatten(s, &s->rows[node->args[1]][ROW_OUTPUT], &out);
 	if (in.var != NONE || out.var != NONE || naxes(&in) == 0 || !same_sizes(s, &in, &out))
 		return;
-	diag_fix(s->diags, node->op_span, "*", "'.*' multiplies pointwise; write '*' to compose");
-	break_row(s, con->node, con->row);
+	diag_fix(b->diags, node->op_span, "*", "'.*' multiplies pointwise; write '*' to compose");
+	mend_row(b, con->node, con->row);
 }
 
 bool is_pointwise_operand(const Solver *s, ConId id)
@@ -150,14 +146,15 @@ bool is_pointwise_operand(const Solver *s, ConId id)
 	       s->graph->nodes.at[con->node].kind == NODE_POINTWISE;
 }
 
-void suggest_operand(Solver *s, ConId id)
+void suggest_operand(Blame *b, ConId id)
 {
-	if (!s->diags || !is_pointwise_operand(s, id))
+	Solver *s = b->s;
+	if (!is_pointwise_operand(s, id))
 		return;
 	const Con *con = &s->cons.at[id];
 	const Node *operand =
 		&s->graph->nodes.at[s->graph->nodes.at[con->node].args[con->arg]];
-	if (!suggest_transpose(s, con, operand) && !suggest_axes(s, con, operand) &&
-	    !suggest_kept(s, con, NULL))
-		suggest_product(s, con);
+	if (!suggest_transpose(b, con, operand) && !suggest_axes(b, con, operand) &&
+	    !suggest_kept(b, con, NULL))
+		suggest_product(b, con);
 }

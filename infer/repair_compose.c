@@ -4,7 +4,8 @@
  * known, so that the axes meet afterwards. In the order in which they are offered: `->` in a
  * declaration that has none, `.T` at an operand, the operands the other way round; and `.*`.
  */
-#include "infer/solver.h"
+#include "infer/blame.h"
+#include "infer/text.h"
 
 #include <string.h>
 
@@ -52,93 +53,100 @@ static bool rows_equal(Solver *s, const FlatRow *a, const FlatRow *b)
 	return naxes(a) == naxes(b) && part_equals(s, a, 0, b);
 }
 
-static const char *text_of(Solver *s, Span span)
+static const char *text_of(Blame *b, Span span)
 {
-	return source_text(s->diags->sources, s->arena, span);
+	Solver *s = b->s;
+	return source_text(b->diags->sources, s->arena, span);
 }
 
 /* The operand's name where nothing but the name is written there, else NULL. */
-static const char *plain_name(Solver *s, const Compose *c, int arg)
+static const char *plain_name(Blame *b, const Compose *c, int arg)
 {
+	Solver *s = b->s;
 	Span span = c->node->arg_spans[arg];
 	Sym name = s->graph->nodes.at[c->node->args[arg]].name;
-	const char *written = span_is_none(span) || !name ? NULL : text_of(s, span);
+	const char *written = span_is_none(span) || !name ? NULL : text_of(b, span);
 	return written && strcmp(written, name) == 0 ? written : NULL;
 }
 
 /* "[784, 10]" or "[10, 784]" for "[784 -> 10]": the axes that b has go before a '->'. */
-static bool suggest_arrow(Solver *s, const Compose *c)
+static bool suggest_arrow(Blame *b, const Compose *c)
 {
+	Solver *s = b->s;
 	const Node *a = &s->graph->nodes.at[c->node->args[0]];
 	const FlatRow *out = &c->rows[0][ROW_OUTPUT], *met = &c->rows[1][ROW_OUTPUT];
 	const DeclRow *row = a->shape ? &a->shape->rows[ROW_OUTPUT] : NULL;
 	uint32_t m = naxes(met), n = naxes(out);
 	if ((a->kind != NODE_PARAM && a->kind != NODE_INPUT) || !row || row->var_at >= 0 ||
-	    m >= n || row->naxes != n || strstr(text_of(s, a->shape->span), "->"))
+	    m >= n || row->naxes != n || strstr(text_of(b, a->shape->span), "->"))
 		return false;
 	const DeclAxis *axes = row->axes;
 	Span all = {axes[0].span.file, axes[0].span.start, axes[n - 1].span.end};
 	uint32_t cut = part_equals(s, out, 0, met) ? m : n - m;
 	if (cut != m && !part_equals(s, out, cut, met))
 		return false;
-	const char *head = text_of(s, (Span){all.file, all.start, axes[cut - 1].span.end});
-	const char *tail = text_of(s, (Span){all.file, axes[cut].span.start, all.end});
+	const char *head = text_of(b, (Span){all.file, all.start, axes[cut - 1].span.end});
+	const char *tail = text_of(b, (Span){all.file, axes[cut].span.start, all.end});
 	bool leads = part_equals(s, out, 0, met);
-	diag_fix(s->diags, all,
+	diag_fix(b->diags, all,
 		 arena_printf(s->arena, "%s -> %s", leads ? head : tail, leads ? tail : head),
 		 "the axes would meet with '->' behind those that '%s' takes in", a->name);
 	return true;
 }
 
-static bool suggest_pointwise(Solver *s, const Compose *c)
+static bool suggest_pointwise(Blame *b, const Compose *c)
 {
+	Solver *s = b->s;
 	for (int k = 0; k < ROW_KINDS; k++) {
 		if (!rows_meet(s, &c->rows[0][k], &c->rows[1][k]))
 			return false;
 	}
-	diag_fix(s->diags, c->node->op_span, ".*",
+	diag_fix(b->diags, c->node->op_span, ".*",
 		 "'*' composes; write '.*' to multiply pointwise");
 	return true;
 }
 
 /* `.T` at operand `arg`, whose other row has what the other operand wants. */
-static bool suggest_turn(Solver *s, const Compose *c, int arg)
+static bool suggest_turn(Blame *b, const Compose *c, int arg)
 {
+	Solver *s = b->s;
 	const FlatRow *turned = &c->rows[arg][arg ? ROW_INPUT : ROW_OUTPUT];
 	const FlatRow *wanted = &c->rows[!arg][arg ? ROW_INPUT : ROW_OUTPUT];
-	const char *name = plain_name(s, c, arg);
+	const char *name = plain_name(b, c, arg);
 	if (!name || !rows_equal(s, turned, wanted))
 		return false;
-	diag_fix(s->diags, c->node->arg_spans[arg], arena_printf(s->arena, "%s.T", name),
+	diag_fix(b->diags, c->node->arg_spans[arg], arena_printf(s->arena, "%s.T", name),
 		 "the axes would meet with the rows of '%s' changing places", name);
 	return true;
 }
 
-static bool suggest_exchange(Solver *s, const Compose *c)
+static bool suggest_exchange(Blame *b, const Compose *c)
 {
-	const char *a = plain_name(s, c, 0), *b = plain_name(s, c, 1);
+	Solver *s = b->s;
+	const char *first = plain_name(b, c, 0), *last = plain_name(b, c, 1);
 	Span x = c->node->arg_spans[0], y = c->node->arg_spans[1];
-	if (!a || !b || x.file != y.file || x.end > y.start ||
+	if (!first || !last || x.file != y.file || x.end > y.start ||
 	    !rows_equal(s, &c->rows[1][ROW_INPUT], &c->rows[0][ROW_OUTPUT]))
 		return false;
-	diag_fix(s->diags, span_join(x, y), arena_printf(s->arena, "%s * %s", b, a),
+	diag_fix(b->diags, span_join(x, y), arena_printf(s->arena, "%s * %s", last, first),
 		 "the axes would meet with the operands the other way round");
 	return true;
 }
 
-void suggest_compose(Solver *s, ConId id)
+void suggest_compose(Blame *b, ConId id)
 {
+	Solver *s = b->s;
 	Compose c = {.con = id == NONE ? NULL : &s->cons.at[id]};
-	if (!s->diags || !c.con || c.con->kind != CON_ROW_LE || c.con->row != ROW_INPUT ||
-	    c.con->arg != 1 || s->graph->nodes.at[c.con->node].kind != NODE_COMPOSE)
+	if (!c.con || c.con->kind != CON_ROW_LE || c.con->row != ROW_INPUT || c.con->arg != 1 ||
+	    s->graph->nodes.at[c.con->node].kind != NODE_COMPOSE)
 		return;
 	c.node = &s->graph->nodes.at[c.con->node];
 	for (int arg = 0; arg < 2; arg++) {
 		for (int k = 0; k < ROW_KINDS; k++)
 			row_flatten(s, &s->rows[c.node->args[arg]][k], &c.rows[arg][k]);
 	}
-	bool found = suggest_arrow(s, &c) || suggest_turn(s, &c, 0) || suggest_turn(s, &c, 1) ||
-		     suggest_exchange(s, &c);
-	if (suggest_pointwise(s, &c) || found)
-		mend(s, c.con, -1);
+	bool found = suggest_arrow(b, &c) || suggest_turn(b, &c, 0) || suggest_turn(b, &c, 1) ||
+		     suggest_exchange(b, &c);
+	if (suggest_pointwise(b, &c) || found)
+		mend(b, c.con, -1);
 }

@@ -5,6 +5,8 @@
  * operand would then meet one of its size, through operations on the sum and numbers alone. A
  * tensor whose axes are the first ones of the other's gets such zeros by a sum of its own.
  */
+#include "infer/blame.h"
+#include "infer/text.h"
 #include "infer/trace.h"
 
 #include <string.h>
@@ -44,20 +46,12 @@ static Size written(Solver *s, CellId cell, const Leaf *leaf)
 	return same ? leaf->size : cell_value(s, cell);
 }
 
-/* As it is written: `...` has the name of its row's kind. */
-static const char *var_text(Solver *s, Sym var)
-{
-	for (RowKind k = 0; k < ROW_KINDS; k++)
-		if (strcmp(var, row_kind_text(k)) == 0)
-			return "...";
-	return arena_printf(s->arena, "..%s..", var);
-}
-
 /* The axes as they are written, with a 0 for each axis of `wanted` that none of them fits, from the
  * left; NULL where some fit nowhere, or a 0 would stand inside a row variable. */
-static const char *row_text(Solver *s, const Spec *spec, const SpecRow *row, const FlatRow *axes,
+static const char *row_text(Blame *b, const Spec *spec, const SpecRow *row, const FlatRow *axes,
 			    const FlatRow *wanted, const Leaf *leaf)
 {
+	Solver *s = b->s;
 	uint32_t n = axes->nlead + axes->ntrail, nwanted = wanted->nlead + wanted->ntrail, i = 0;
 	uint32_t var = row->var_at < 0 ? n : (uint32_t)row->var_at, nvar = n - row->naxes;
 	const char *text = "", *between = spec->single_letters ? "" : ", ";
@@ -71,8 +65,8 @@ static const char *row_text(Solver *s, const Spec *spec, const SpecRow *row, con
 		const SpecAxis *axis = i < var ? &row->axes[i] : &row->axes[i - nvar];
 		const char *piece = !fits ? "0"
 				    : i < var || i >= var + nvar
-					    ? source_text(s->diags->sources, s->arena, axis->span)
-					    : var_text(s, row->var);
+					    ? source_text(b->diags->sources, s->arena, axis->span)
+					    : row_name(s, row->var);
 		if (!(fits && inside))
 			text = arena_printf(s->arena, "%s%s%s", text, *text ? between : "", piece);
 		zero = !fits;
@@ -112,8 +106,9 @@ static const char *zeros(Solver *s, const char *text, uint32_t n)
 }
 
 /* x / sum("n | i => n", x): batch axes that became output axes. */
-static bool suggest_bar(Solver *s, NodeId sum, NodeId other, const Leaf *leaf)
+static bool suggest_bar(Blame *b, NodeId sum, NodeId other, const Leaf *leaf)
 {
+	Solver *s = b->s;
 	const Spec *spec = s->graph->nodes.at[sum].spec;
 	FlatRow axes, batch, out;
 	row_flatten(s, &s->rows[sum][ROW_OUTPUT], &axes);
@@ -123,16 +118,17 @@ static bool suggest_bar(Solver *s, NodeId sum, NodeId other, const Leaf *leaf)
 	    naxes(&axes) != naxes(&batch) || !begins(s, &axes, &batch, leaf) || !is_closed(&out) ||
 	    (spec->single_letters && naxes(&out) > 1))
 		return false;
-	const char *text = source_text(s->diags->sources, s->arena, spec->result.span);
+	const char *text = source_text(b->diags->sources, s->arena, spec->result.span);
 	text = arena_printf(s->arena, "%s |%s", text, naxes(&out) ? " 0" : "");
-	diag_fix(s->diags, spec->result.span, zeros(s, text, naxes(&out) ? naxes(&out) - 1 : 0),
+	diag_fix(b->diags, spec->result.span, zeros(s, text, naxes(&out) ? naxes(&out) - 1 : 0),
 		 "'|' stands behind batch axes; 0 keeps the place of an axis that is reduced");
 	return true;
 }
 
 /* g .* e where the axes of g are the first ones of e. */
-static bool suggest_lead(Solver *s, const Con *con, int32_t arg, NodeId other, const Leaf *leaf)
+static bool suggest_lead(Blame *b, const Con *con, int32_t arg, NodeId other, const Leaf *leaf)
 {
+	Solver *s = b->s;
 	const Node *node = &s->graph->nodes.at[con->node];
 	const Node *operand = &s->graph->nodes.at[node->args[arg]];
 	FlatRow own, wanted, batch, in;
@@ -146,17 +142,18 @@ static bool suggest_lead(Solver *s, const Con *con, int32_t arg, NodeId other, c
 	const char *letters = first_letters(s, naxes(&own));
 	const char *rows = arena_printf(s->arena, "%s%s", naxes(&batch) ? "... | " : "",
 					naxes(&in) ? "... -> " : "");
-	diag_fix(s->diags, node->arg_spans[arg],
+	diag_fix(b->diags, node->arg_spans[arg],
 		 arena_printf(s->arena, "sum(\"%s%s => %s%s\", %s)", rows, letters, rows,
 			      zeros(s, letters, naxes(&wanted) - naxes(&own)),
-			      source_text(s->diags->sources, s->arena, node->arg_spans[arg])),
+			      source_text(b->diags->sources, s->arena, node->arg_spans[arg])),
 		 "axes meet from the right: a 0 behind those of '%s' lets them meet the first ones",
 		 operand->name);
 	return true;
 }
 
-static bool suggest_for(Solver *s, const Con *con, NodeId operand, NodeId other, const Leaf *leaf)
+static bool suggest_for(Blame *b, const Con *con, NodeId operand, NodeId other, const Leaf *leaf)
 {
+	Solver *s = b->s;
 	NodeId sum = sum_below(s, operand);
 	if (sum == NODE_NONE)
 		return false;
@@ -166,32 +163,34 @@ static bool suggest_for(Solver *s, const Con *con, NodeId operand, NodeId other,
 	row_flatten(s, &s->rows[sum][con->row], &axes);
 	row_flatten(s, &s->rows[other][con->row], &wanted);
 	uint32_t n = axes.nlead + axes.ntrail;
-	if (con->row == ROW_OUTPUT && suggest_bar(s, sum, other, leaf))
+	if (con->row == ROW_OUTPUT && suggest_bar(b, sum, other, leaf))
 		return true;
 	if (axes.var != NONE || wanted.var != NONE || n == 0 || !row->written || n < row->naxes ||
 	    n >= wanted.nlead + wanted.ntrail)
 		return false;
-	const char *text = row_text(s, spec, row, &axes, &wanted, leaf);
+	const char *text = row_text(b, spec, row, &axes, &wanted, leaf);
 	if (text)
-		diag_fix(s->diags, row->span, text,
+		diag_fix(b->diags, row->span, text,
 			 "axes meet from the right: 0 keeps the place of an axis that is reduced");
 	return text != NULL;
 }
 
-bool suggest_kept(Solver *s, const Con *con, const Leaf *leaf)
+bool suggest_kept(Blame *b, const Con *con, const Leaf *leaf)
 {
+	Solver *s = b->s;
 	const Node *node = &s->graph->nodes.at[con->node];
 	NodeId own = node->args[con->arg];
 	NodeId other = node->nargs == 2 ? node->args[con->arg == 0] : con->node;
-	return suggest_for(s, con, own, other, leaf) ||
-	       (node->nargs == 2 && suggest_for(s, con, other, own, leaf)) ||
-	       (node->nargs == 2 && (suggest_lead(s, con, con->arg, other, leaf) ||
-				     suggest_lead(s, con, con->arg == 0, own, leaf)));
+	return suggest_for(b, con, own, other, leaf) ||
+	       (node->nargs == 2 && suggest_for(b, con, other, own, leaf)) ||
+	       (node->nargs == 2 && (suggest_lead(b, con, con->arg, other, leaf) ||
+				     suggest_lead(b, con, con->arg == 0, own, leaf)));
 }
 
 /* w * reshape(x), whose batch axes would have to be 1: a specification has one more. */
-static void suggest_batch(Solver *s, CellId cell)
+void suggest_batch(Blame *b, CellId cell)
 {
+	Solver *s = b->s;
 	const Why *why = &cell_at(s, cell)->why;
 	const Con *con = why->kind == WHY_RELATION ? &s->cons.at[why->con] : NULL;
 	FlatRow batch, out, in;
@@ -206,24 +205,9 @@ static void suggest_batch(Solver *s, CellId cell)
 		return;
 	const char *letters = first_letters(s, naxes(&out));
 	Span span = s->graph->nodes.at[con->node].span;
-	const char *text = source_text(s->diags->sources, s->arena, span);
+	const char *text = source_text(b->diags->sources, s->arena, span);
 	diag_fix(
-		s->diags, span,
+		b->diags, span,
 		arena_printf(s->arena, "sum(\"n | %s => n | %s\", %s)", letters, letters, text),
 		"'reshape' has the axes that its use asks for: a specification asks for a batch axis");
-}
-
-void explain_meeting(Solver *s, const Guard *g)
-{
-	if (!s->diags || g->leaf == 0)
-		return;
-	const Leaf *leaf = &s->leaves.at[g->leaf - 1];
-	ConId con = meeting_of(s, leaf->cell);
-	Origin origin = origin_near(s, leaf->cell);
-	if (!blame_computed(s, leaf->cell, g->span) && !span_is_none(origin.span))
-		diag_note(s->diags, origin.span, "%s comes from here",
-			  size_text(s->arena, s->sizes, cell_value(s, leaf->cell)));
-	if (is_pointwise_operand(s, con))
-		suggest_kept(s, &s->cons.at[con], leaf);
-	suggest_batch(s, leaf->cell);
 }

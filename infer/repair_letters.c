@@ -6,8 +6,8 @@
  * In the order in which they are tried: a letter of the same row of the operand, of another row of
  * it (across `->` or `|`), of a row of the other operand that has both.
  */
-#include "infer/solver.h"
-
+#include "infer/blame.h"
+#include "infer/text.h"
 #include "infer/trace.h"
 
 enum { NEAR_CONS = 24 /* of one operation lie this near */ };
@@ -79,26 +79,28 @@ static const SpecAxis *letter_axis(const SpecRow *row, Sym letter)
 	return found;
 }
 
-static bool swap_letters(Solver *s, const SpecRow *of_a, Sym a, const SpecRow *of_b, Sym b)
+static bool swap_letters(Blame *b, const SpecRow *of_x, Sym x_name, const SpecRow *of_y, Sym y_name)
 {
-	const SpecAxis *x = letter_axis(of_a, a), *y = letter_axis(of_b, b);
+	Solver *s = b->s;
+	const SpecAxis *x = letter_axis(of_x, x_name), *y = letter_axis(of_y, y_name);
 	if (!x || !y)
 		return false;
 	bool before = x->span.start < y->span.start;
 	Span first = before ? x->span : y->span, last = before ? y->span : x->span;
 	Span gap = {first.file, first.end, last.start};
-	const Sources *sources = s->diags->sources;
-	diag_fix(s->diags, span_join(first, last),
+	const Sources *sources = b->diags->sources;
+	diag_fix(b->diags, span_join(first, last),
 		 arena_printf(s->arena, "%s%s%s", source_text(sources, s->arena, last),
 			      source_text(sources, s->arena, gap),
 			      source_text(sources, s->arena, first)),
-		 "the sizes would fit with '%s' and '%s' swapped", a, b);
+		 "the sizes would fit with '%s' and '%s' swapped", x_name, y_name);
 	return true;
 }
 
 /* A letter of the same operand whose axis has the size, and which the axis of the misfit suits. */
-static bool swap_within(Solver *s, const Misfit *m, const Written *w)
+static bool swap_within(Blame *b, const Misfit *m, const Written *w)
 {
+	Solver *s = b->s;
 	for (uint32_t i = 0; i < w->n; i++) {
 		CellId letter = flat_at(&w->spec, i);
 		Sym other = letter_at(s, w, i);
@@ -107,7 +109,7 @@ static bool swap_within(Solver *s, const Misfit *m, const Written *w)
 		    size_same(cell_value(s, flat_at(&w->tensor, i)), m->want) &&
 		    (size_is_bad(theirs) || size_same(theirs, m->have) ||
 		     known_from(s, letter, w->id)))
-			return swap_letters(s, row_of(s, &m->row), m->letter, row_of(s, w), other);
+			return swap_letters(b, row_of(s, &m->row), m->letter, row_of(s, w), other);
 	}
 	return false;
 }
@@ -128,42 +130,45 @@ static bool stands_elsewhere(const Solver *s, const Written *w, Sym letter)
 
 /* In a row of the other operand that has the letter: one whose axis has the size that it should
  * have. */
-static bool swap_there(Solver *s, const Misfit *m, const Written *w)
+static bool swap_there(Blame *b, const Misfit *m, const Written *w)
 {
+	Solver *s = b->s;
 	for (uint32_t i = 0; i < w->n && has_letter(s, w, m->letter); i++) {
 		Sym other = letter_at(s, w, i);
 		if (other && other != m->letter && !stands_elsewhere(s, w, other) &&
 		    size_same(cell_value(s, flat_at(&w->tensor, i)), m->have))
-			return swap_letters(s, row_of(s, w), m->letter, row_of(s, w), other);
+			return swap_letters(b, row_of(s, w), m->letter, row_of(s, w), other);
 	}
 	return false;
 }
 
-typedef bool Swap(Solver *s, const Misfit *m, const Written *w);
+typedef bool Swap(Blame *b, const Misfit *m, const Written *w);
 
 /* The rows of the node that are near, of the operand itself or of others. */
-static bool try_rows(Solver *s, const Misfit *m, bool own, Swap *swap)
+static bool try_rows(Blame *b, const Misfit *m, bool own, Swap *swap)
 {
+	Solver *s = b->s;
 	ConId id = m->row.id, first = id > NEAR_CONS ? id - NEAR_CONS : 0;
 	Written w;
 	for (ConId near = first; near < s->cons.n && near < id + NEAR_CONS; near++)
 		if (near != id && written_of(s, near, m->row.con->node, &w) &&
-		    (w.con->arg == m->row.con->arg) == own && swap(s, m, &w))
+		    (w.con->arg == m->row.con->arg) == own && swap(b, m, &w))
 			return true;
 	return false;
 }
 
-void suggest_swap(Solver *s, ConId id, uint32_t at)
+void suggest_swap(Blame *b, ConId id, uint32_t at)
 {
+	Solver *s = b->s;
 	NodeId node = s->cons.at[id].node;
 	Misfit m;
-	if (!s->diags || !written_of(s, id, node, &m.row))
+	if (!written_of(s, id, node, &m.row))
 		return;
 	m.letter = letter_at(s, &m.row, at);
 	m.want = cell_value(s, flat_at(&m.row.spec, at));
 	m.have = cell_value(s, flat_at(&m.row.tensor, at));
-	if (!m.letter || swap_within(s, &m, &m.row) || try_rows(s, &m, true, swap_within))
+	if (!m.letter || swap_within(b, &m, &m.row) || try_rows(b, &m, true, swap_within))
 		return;
 	if (s->graph->nodes.at[node].spec->noperands <= 2)
-		try_rows(s, &m, false, swap_there);
+		try_rows(b, &m, false, swap_there);
 }

@@ -27,8 +27,10 @@ RowVarId rowvar_new(Solver *s, Sym name, Span span)
 RowVarId rowvar_root(Solver *s, RowVarId var)
 {
 	RowVar *vars = s->vars.at;
+	bool shorten = !solver_failed(s); /* as in cell_root */
 	while (vars[var].parent != var) { /* falls: distance to the root */
-		vars[var].parent = vars[vars[var].parent].parent;
+		if (shorten)
+			vars[var].parent = vars[vars[var].parent].parent;
 		var = vars[var].parent;
 	}
 	return var;
@@ -102,6 +104,7 @@ void rowvar_solve(Solver *s, RowVarId id, RowTerm value, ConId why, const char *
 	RowVar *var = &s->vars.at[id];
 	if (var->solved)
 		BUG("a row variable is solved twice");
+	trail_var(s, id);
 	inherit(s, var, &value);
 	var->why = why;
 	var->rule = rule;
@@ -111,8 +114,10 @@ void rowvar_solve(Solver *s, RowVarId id, RowTerm value, ConId why, const char *
 		if (to == id)
 			BUG("a row variable is solved to itself");
 		var->parent = to;
-		if (!s->vars.at[to].name)
+		if (!s->vars.at[to].name) {
+			trail_var(s, to);
 			s->vars.at[to].name = var->name;
+		}
 		return;
 	}
 	var->solved = true;
@@ -149,56 +154,6 @@ static void pair_outer(Solver *s, const FlatRow *a, const FlatRow *b, uint32_t l
 		cells_equal(s, flat_at(a, na - i), flat_at(b, nb - i), con);
 }
 
-/* What `@` and gather want of their operands. */
-static void explain_row(Solver *s, const Con *con)
-{
-	const Node *node = &s->graph->nodes.at[con->node];
-	if (!s->diags)
-		return;
-	if (node->kind == NODE_SLICE && con->row == ROW_BATCH)
-		diag_note(
-			s->diags, node->op_span,
-			"'@' takes the leftmost batch axis: [n | ...], or a literal '[| a, b |]'");
-	else if (node->kind == NODE_GATHER && con->arg == 1)
-		diag_note(s->diags, node->op_span,
-			  "the indices of 'gather' have batch axes alone: [n |]");
-}
-
-static const char *axes_text(Solver *s, const FlatRow *f, const char *kind)
-{
-	uint32_t n = f->nlead + f->ntrail;
-	const char *least = f->var == NONE ? "" : "at least ";
-	return n == 0 && f->var == NONE ? arena_printf(s->arena, "no %s axes", kind)
-					: arena_printf(s->arena, "%s%u %s ax%s, %s,", least, n,
-						       kind, n == 1 ? "is" : "es", flat_text(s, f));
-}
-
-static void rank_error(Solver *s, ConId id, const FlatRow *a, const FlatRow *b)
-{
-	if (is_mended(s, id))
-		return;
-	const Con *con = &s->cons.at[id];
-	const char *kind = row_kind_text(con->row);
-	const char *who =
-		s->graph->nodes.at[con->node].spec ? "the specification" : "the operation";
-	blame(s, E0303, id, "%s has %s and %s says %s", tensor_text(s, con->node, con->arg),
-	      axes_text(s, a, kind), who,
-	      b->nlead + b->ntrail || b->var != NONE ? flat_text(s, b) : "none");
-	suggest_rows(s, id, a->nlead + a->ntrail);
-	explain_row(s, &s->cons.at[id]);
-	blame_settled(s, &s->cons.at[id].a);
-	blame_settled(s, &s->cons.at[id].b);
-	blame_operands(s, s->cons.at[id].node);
-	blame_origin(s, id);
-}
-
-static void contains_itself(Solver *s, ConId id)
-{
-	const Con *con = &s->cons.at[id];
-	blame(s, E0305, id, "the %s row of %s would have to contain itself and more axes",
-	      row_kind_text(con->row), tensor_text(s, con->node, con->arg));
-}
-
 static void equal_closed(Solver *s, ConId id, const FlatRow *closed, const FlatRow *open)
 {
 	uint32_t n = closed->nlead + closed->ntrail;
@@ -218,7 +173,7 @@ static void equal_open(Solver *s, ConId id, const FlatRow *a, const FlatRow *b)
 	pair_outer(s, a, b, lead, trail, id);
 	if (a->var == b->var) {
 		if (a->nlead + a->ntrail != b->nlead + b->ntrail) {
-			contains_itself(s, id);
+			conflict_new(s, CONFLICT_INSIDE_ITSELF, id);
 			s->cons.at[id].done = true;
 		} else if (a_inside) {
 			s->cons.at[id].done = true;
@@ -245,11 +200,11 @@ void row_equal_run(Solver *s, ConId id)
 	uint32_t na = a.nlead + a.ntrail, nb = b.nlead + b.ntrail;
 	bool a_closed = a.var == NONE, b_closed = b.var == NONE;
 	if (a.overflow || b.overflow) {
-		blame_endless(s, id);
+		conflict_new(s, CONFLICT_ENDLESS, id);
 		s->cons.at[id].done = true;
 	} else if ((a_closed && b_closed && na != nb) || (a_closed && nb > na) ||
 		   (b_closed && na > nb)) {
-		rank_error(s, id, &a, &b);
+		conflict_new(s, CONFLICT_RANKS, id);
 		s->cons.at[id].done = true;
 	} else if (a_closed && b_closed) {
 		pair_outer(s, &a, &b, na, 0, id);

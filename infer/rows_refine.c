@@ -72,15 +72,6 @@ static RowTerm template(Solver *s, const FlatRow *res, uint32_t lead, uint32_t t
 	return term;
 }
 
-/* Is the operand one of those before it too, which has the same fault? */
-static bool is_repeated(const Node *node, int32_t arg)
-{
-	bool repeated = false;
-	for (int32_t i = 0; i < arg && node->kind == NODE_POINTWISE; i++)
-		repeated |= node->args[i] == node->args[arg];
-	return repeated;
-}
-
 ConId settling_use(const Solver *s, const Con *con)
 {
 	for (RowVarId id = con->a.var; id != NONE;) {
@@ -94,66 +85,6 @@ ConId settling_use(const Solver *s, const Con *con)
 	return NONE;
 }
 
-/* x + b has the axes of x at least: where a specification allows it fewer, that is the place. */
-static void blame_use(Solver *s, ConId id, ConId use, const FlatRow *res, const FlatRow *opnd)
-{
-	const Con *con = &s->cons.at[use];
-	uint32_t n = opnd->nlead + opnd->ntrail;
-	blame(s, E0303, use, "%s has at least %u %s %s%s, and the specification says %s",
-	      tensor_text(s, con->node, con->arg), n, row_kind_text(con->row),
-	      n == 1 ? "axis" : "axes",
-	      opnd->var == NONE ? arena_printf(s->arena, ", %s", flat_text(s, opnd)) : "",
-	      res->nlead + res->ntrail ? flat_text(s, res) : "none");
-	suggest_rows(s, use, n);
-	con = &s->cons.at[id];
-	if (s->diags)
-		diag_note(s->diags, con->span, "%s has %s%u", tensor_text(s, con->node, con->arg),
-			  opnd->var == NONE ? "" : "at least ", n);
-	blame_settled(s, &con->b);
-	blame_operands(s, s->cons.at[use].node);
-	blame_origin(s, use);
-}
-
-/* What the left side of `*` takes in, which is too little. */
-static const char *takes_text(Solver *s, const Con *con, const FlatRow *in)
-{
-	const char *who = tensor_text(s, con->node, 0);
-	uint32_t n = in->nlead + in->ntrail;
-	return n == 0 ? arena_printf(s->arena, "%s has no input axis to meet", who)
-		      : arena_printf(s->arena, "%s has only %u input ax%s to meet: %s", who, n,
-				     n == 1 ? "is" : "es", flat_text(s, in));
-}
-
-static const char *room_text(Solver *s, const FlatRow *res)
-{
-	uint32_t n = res->nlead + res->ntrail;
-	return n == 0 ? "the result has none"
-		      : arena_printf(s->arena, "the result has only %u: %s", n, flat_text(s, res));
-}
-
-static void too_many(Solver *s, ConId id, const FlatRow *res, const FlatRow *opnd)
-{
-	const Con *con = &s->cons.at[id];
-	const Node *node = &s->graph->nodes.at[con->node];
-	if (is_repeated(node, con->arg) || is_mended(s, id))
-		return;
-	ConId use = settling_use(s, con);
-	if (use != NONE) {
-		blame_use(s, id, use, res, opnd);
-		return;
-	}
-	bool meets = node->kind == NODE_COMPOSE && con->row == ROW_INPUT && con->arg == 1;
-	uint32_t n = opnd->nlead + opnd->ntrail;
-	blame(s, E0302, id, "%s has %u %s ax%s, %s, and %s", tensor_text(s, con->node, con->arg), n,
-	      row_kind_text(meets ? ROW_OUTPUT : con->row), n == 1 ? "is" : "es",
-	      flat_text(s, opnd), meets ? takes_text(s, con, res) : room_text(s, res));
-	suggest_compose(s, id);
-	blame_settled(s, &s->cons.at[id].a);
-	blame_settled(s, &s->cons.at[id].b);
-	blame_operands(s, s->cons.at[id].node);
-	blame_origin(s, id);
-}
-
 void row_refine_run(Solver *s, ConId id)
 {
 	FlatRow res, opnd;
@@ -161,12 +92,14 @@ void row_refine_run(Solver *s, ConId id)
 	row_flatten(s, &s->cons.at[id].b, &opnd);
 	uint32_t nres = res.nlead + res.ntrail, nopnd = opnd.nlead + opnd.ntrail;
 	if (res.overflow || opnd.overflow || (res.var != NONE && nopnd > ROW_LIMIT)) {
-		blame_endless(s, id);
+		conflict_new(s, CONFLICT_ENDLESS, id);
 		s->cons.at[id].done = true;
 		return;
 	}
 	if (res.var == NONE && nopnd > nres) {
-		too_many(s, id, &res, &opnd);
+		ConId use = settling_use(s, &s->cons.at[id]);
+		ConflictKind kind = use == NONE ? CONFLICT_MORE_AXES : CONFLICT_USE_AXES;
+		conflict_new(s, kind, id)->use = use;
 		s->cons.at[id].done = true;
 		return;
 	}

@@ -31,14 +31,23 @@ Size shape_elements(Sizes *sizes, const Shape *shape)
 	return product;
 }
 
+static bool row_is_empty(const Row *row) { return row->n == 0 && row->gap == 0; }
+
 static void row_print(FILE *out, const Sizes *sizes, const Row *row)
 {
-	for (uint32_t i = 0; i < row->n; i++) {
-		if (i > 0)
+	for (uint32_t i = 0; i <= row->n; i++) {
+		if (row->gap == i + 1)
+			fputs(i > 0 ? ", ..." : "...", out);
+		if (i == row->n)
+			return;
+		if (i > 0 || row->gap == 1)
 			fputs(", ", out);
 		if (row->axes[i].label)
 			fprintf(out, "%s:", row->axes[i].label);
-		size_print(out, sizes, row->axes[i].size);
+		if (size_is_bad(row->axes[i].size))
+			fputc('?', out);
+		else
+			size_print(out, sizes, row->axes[i].size);
 	}
 }
 
@@ -50,11 +59,11 @@ void shape_print(FILE *out, const Sizes *sizes, const Shape *shape)
 
 	fputc('[', out);
 	row_print(out, sizes, batch);
-	if (batch->n)
-		fputs(input->n || output->n ? " | " : " |", out);
+	if (!row_is_empty(batch))
+		fputs(row_is_empty(input) && row_is_empty(output) ? " |" : " | ", out);
 	row_print(out, sizes, input);
-	if (input->n)
-		fputs(output->n ? " -> " : " ->", out);
+	if (!row_is_empty(input))
+		fputs(row_is_empty(output) ? " ->" : " -> ", out);
 	row_print(out, sizes, output);
 	fputc(']', out);
 }

@@ -20,12 +20,7 @@
 #define TSR_INFER_SOLVER_H
 
 #include "base/size_system.h"
-#include "infer/infer.h"
-
-typedef uint32_t CellId;
-typedef uint32_t RowVarId;
-typedef uint32_t ConId;
-#define NONE UINT32_MAX
+#include "infer/conflict.h"
 
 enum { ROW_LIMIT = 64, STAGES = 7 };
 
@@ -92,6 +87,7 @@ typedef struct Cell {
 	uint32_t walk; /* the last walk that came here */
 	uint32_t slot; /* its place among open sizes that are searched together */
 	int refused;   /* the stage in which it was found not to be 1 */
+	uint32_t kept; /* conflicts that there were when it was put on the trail */
 	OccList occs;
 } Cell;
 
@@ -224,18 +220,24 @@ typedef struct Event { /* a closing rule that fired */
 
 typedef VEC(Spot) Spots;
 
+typedef struct TrailEntry { /* trail.c: one of them is NULL */
+	uint32_t id;
+	Cell *cell;
+	RowVar *var;
+} TrailEntry;
+
 typedef struct Solver {
 	const Graph *graph;
 	Sizes *sizes;
 	Arena *arena;
-	Diags *diags; /* NULL: count errors silently */
 	uint64_t shuffle;
-	int nerrors;
-	Span blamed; /* the place of the last error */
-	/* By NodeId: bit arg + 1, a repair of that operand was offered; bit 0, of the result. */
-	uint64_t *mended;
-	VEC(Span) mended_at;
+	VEC(Conflict) conflicts;
+	size_t tolerated;      /* conflicts that do not stop it (solver_complete) */
+	VEC(TrailEntry) trail; /* since the first conflict */
+	size_t trail_at;       /* where the tables stand in it: at its end while solving */
 	int stage;
+	NodeId nnodes; /* of which there are constraints */
+	bool started;  /* the constraints have been queued */
 	uint32_t walks;
 	uint64_t eliminated; /* terms of equations between sizes */
 	uint32_t tries;	     /* constraints that searches for sizes have looked at */
@@ -264,27 +266,37 @@ typedef struct Solver {
 	size_t equations_at, inequalities_at;
 } Solver;
 
-/* ---- generate.c, generate_leaf.c, generate_spec.c, generate_size.c ---- */
+/* ---- conflict.c ---- */
 
-/* The constraints of a graph, in the order of the program; stops at the first node with an
- * error. */
-void generate(Solver *s);
-/* An error for a row of more than ROW_LIMIT axes. */
-void check_ranks(Solver *s, NodeId node);
-/* Of a node without operands: its rows. What only uses say of a row, a parameter's or another's. */
-void generate_leaf(Solver *s, NodeId id);
-void mark_terminal(Solver *s, const RowTerm *row, bool param);
-/* Of a node with a specification: an equation for each row of each operand, the rows of its result,
- * the relations of its affine and concatenated axes, and its binds. */
-void generate_spec(Solver *s, NodeId id);
-/* A new cell that holds the size, or is tied to the captures that stand in it; broken after an
- * error. */
-CellId size_cell(Solver *s, const SizeExpr *expr);
-/* The size of an expression without captures; asks for the guards of its quotients. */
-Size size_of_expr(Solver *s, const SizeExpr *expr, bool *spelled, bool *captured);
-/* The value of one that stands for a number, which may be negative, once captures are known; asks
- * likewise. SIZE_BAD after an error. */
-Size size_as_number(Solver *s, const SizeExpr *expr);
+/* Records one; the caller fills in the rest before the next. con: its place, or NONE. */
+Conflict *conflict_new(Solver *s, ConflictKind kind, ConId con);
+Conflict *conflict_sizes(Solver *s, ConflictKind kind, ConId con, Size x, Size y);
+static inline bool solver_failed(const Solver *s) { return s->conflicts.n > 0; }
+static inline bool solver_stops(const Solver *s) { return s->conflicts.n > s->tolerated; }
+
+/* ---- trail.c ---- */
+
+/* To be called before the cell, or the row variable, changes in what messages ask of it. */
+void trail_cell(Solver *s, CellId cell);
+void trail_var(Solver *s, RowVarId var);
+/* Requires: solving has stopped. Makes all as it was known at Conflict.known; trail.n: at last. */
+void trail_go(Solver *s, size_t to);
+
+/* ---- queue.c ---- */
+
+/* Into its queue, unless it is there or done. */
+void con_wake(Solver *s, ConId con);
+void edge_wake(Solver *s, uint32_t edge);
+/* Who mentions a class or a variable: all of them are woken when it changes. */
+void occs_wake(Solver *s, const OccList *list);
+void occs_add(Solver *s, OccList *list, OccKind kind, uint32_t id);
+void occs_append(OccList *to, const OccList *from); /* `from` must not be used again */
+/* The next constraint, or edge where the id has EDGE_BIT; false: both queues are empty. */
+bool queue_take(Solver *s, uint32_t *id);
+#define EDGE_BIT 0x80000000u
+
+/* ---- cons.c ---- */
+
 /* Adds a constraint and lets its cells wake it; it is not queued. */
 ConId con_new(Solver *s, Con con);
 /* An open row, with a variable of its own; a closed row of these cells (copied). */
@@ -294,6 +306,13 @@ static inline RowTerm row_closed(void)
 {
 	return (RowTerm){.var = NONE};
 }
+
+/* ---- spec_letters.c ---- */
+
+/* The first axis that has the letter; NULL: none has. */
+const SpecAxis *spec_axis_of(const SpecTensor *tensor, Sym letter);
+/* Does the letter stand in the tensor, alone or as a part of an axis? */
+bool spec_tensor_has(const SpecTensor *tensor, Sym letter);
 
 /* ---- required.c ---- */
 
@@ -340,6 +359,8 @@ void cell_exceeds_one(Solver *s, CellId cell);
 bool cell_spelled(Solver *s, CellId cell);
 /* The first label stays. */
 void cell_label(Solver *s, CellId cell, Sym label);
+/* The conflict of two classes with different labels. */
+void conflict_labels(Solver *s, ConflictKind kind, ConId con, CellId a, CellId b);
 /* Merges two classes because of `con`, or reports why they cannot be one. */
 void cells_equal(Solver *s, CellId a, CellId b, ConId con);
 /* Makes `cell` the root of its tree of merges: only parent links on its path turn round. */
@@ -348,8 +369,6 @@ void proof_reroot(Solver *s, CellId cell);
  * broadcasting 1, and keeps a bound of opnd as long as it is unknown. */
 void cell_refines(Solver *s, CellId res, CellId opnd, ConId con);
 void edge_run(Solver *s, uint32_t edge);
-/* Finds all bounds again: sizes have got other names since, and classes have merged. */
-void bounds_refresh(Solver *s);
 /* Can the two never be equal? */
 bool sizes_differ(const Sizes *sizes, Size a, Size b);
 /* Is a the better name for a size that both stand for: a constant, else the shorter, else the
@@ -382,10 +401,10 @@ void rowvar_watch(Solver *s, RowVarId var, ConId con);
 
 /* ---- ranks.c ---- */
 
-/* The error for rows that would each have to be longer than the next, if there are such */
+/* The conflict of rows that would each have to be longer than the next, if there are such */
 void check_circles(Solver *s);
-/* The error for a row that has reached ROW_LIMIT at this constraint. */
-void blame_endless(Solver *s, ConId con);
+/* The conflict of a row of more than ROW_LIMIT axes. */
+void check_ranks(Solver *s, NodeId node);
 
 /* ---- relate.c, relate_labels.c, relate_total.c ---- */
 
@@ -405,130 +424,22 @@ void product_run(Solver *s, ConId con);
 Size product_value(Solver *s, const Con *con);
 /* When all else is known: the error for a total that is a power of one axis only for some dims. */
 void product_last(Solver *s, ConId con);
-/* The factor of a total beside the other; 1 where that is a multiple of the total, and can only be
- * the total itself: never 1/n. */
-Size factor_of(Sizes *sizes, Size total, Size other);
-/* The formulas of an affine axis; SIZE_BAD where the mark leaves the answer open. k is SIZE_BAD
- * without a kernel letter. */
-Size affine_in(Sizes *sizes, const SpecAxis *axis, Size over, Size k);
-Size affine_over(Sizes *sizes, const SpecAxis *axis, Size in, Size k);
-Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over);
-/* What affine_over divides (SIZE_BAD: nothing), and the window that `in` must hold (SIZE_BAD:
- * none). */
-Size affine_dividend(Sizes *sizes, const SpecAxis *axis, Size in, Size k);
-Size affine_window(Sizes *sizes, const SpecAxis *axis, Size k);
 /* After the last stage: does an axis that is a number hold its window? False after the error. */
 bool affine_fits(Solver *s, ConId con);
 
 /* ---- solve.c ---- */
 
-Solver *solver_new(const Graph *graph, Arena *arena, Diags *diags);
+Solver *solver_new(const Graph *graph, Arena *arena);
 /* Propagates, then closes the stages 2 to `last_stage`, until an error. shuffle: as in
  * InferOptions. */
 void solver_run(Solver *s, int last_stage, uint64_t shuffle);
-/* Into its queue, unless it is there or done. */
-void con_wake(Solver *s, ConId con);
-void edge_wake(Solver *s, uint32_t edge);
-/* Who mentions a class or a variable: all of them are woken when it changes. */
-void occs_wake(Solver *s, const OccList *list);
-void occs_add(Solver *s, OccList *list, OccKind kind, uint32_t id);
-void occs_append(OccList *to, const OccList *from); /* `from` must not be used again */
+/* After conflicts: goes on with what does not depend on them, and guesses nothing. More conflicts
+ * are forgotten.
+ * Requires: the messages have been made. */
+void solver_complete(Solver *s);
 /* Until both queues are empty. */
 void propagate(Solver *s);
-
-/* ---- guards.c, guards_reduce.c ---- */
-
-typedef VEC(Guard) Guards;
-/* Where the size of a cell meets one that is written otherwise: on its way to the cell that gives
- * the class its name (the root of the tree of merges), the first operation of which it passes two
- * operands; else its first merge. That is the operand, or the axis, on its side; NONE: nowhere. */
-ConId meeting_of(const Solver *s, CellId cell);
-/* Asks that sizes, and indices below sizes, fit the dtypes of integers (integers.c). */
-void ask_integers(Solver *s);
-/* The guards of the solution into inference->guards; errors for those that can never hold. */
-void guards_collect(Solver *s, Inference *inference);
-/* Does it hold by itself, whatever the dims are? (false: not known) */
-bool guard_holds(const Sizes *sizes, const Guard *g);
-SizeFact guard_fact(const Guard *g);
-/* Those of `found` that do not follow from others, each with its text. */
-void guards_reduce(Solver *s, Inference *inference, const Guards *found);
-
-/* ---- warn.c ---- */
-
-/* A row variable as it is written: `...` has the name of its row's kind. */
-const char *row_name(Solver *s, Sym name);
-/* Warns of specifications (warn_spec.c). */
-void warn_specs(Solver *s, Diags *diags);
-/* Does the letter stand in the tensor, alone or as a part of an axis? */
-bool spec_tensor_has(const SpecTensor *tensor, Sym letter);
-/* Warns of a letter that only a result has; `chosen`: nothing gives it a size. False: that is still
- * to be told. */
-bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diags);
-void warn_chosen(const Inference *inference, Diags *diags);
-
-/* ---- blame*.c, repair*.c, dump_solver.c: nothing is said where s->diags is NULL ---- */
-
-/* Reports an error of this constraint; false (and counted) when the solver is silent. */
-bool blame(Solver *s, DiagCode code, ConId con, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-void blame_at(Solver *s, DiagCode code, Span span, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-/* A note for each place that the size passed, then for the place where it came from. */
-void blame_born(Solver *s, CellId cell);
-/* Where a size that is computed is, and what the sizes that it is computed from passed, beside the
- * message at `span`; false: it is not computed. */
-bool blame_computed(Solver *s, CellId cell, Span span);
-/* Where the row got its axes, and where the operands of the operation are declared. */
-void blame_settled(Solver *s, const RowTerm *row);
-void blame_operands(Solver *s, NodeId node);
-/* Where the row of the operand of this constraint comes from, through what passes it on. */
-void blame_origin(Solver *s, ConId con);
-/* What leaves the size open: letters that stand in a result alone, totals of which it is one of
- * several factors, and other ways to write an axis of which it is a part. */
-void blame_open(Solver *s, CellId cell);
-/* The operations that made the two one size. */
-void blame_equal(Solver *s, CellId a, CellId b);
-/* The error for two sizes that meet at `con` and can never be equal, with the origin of both. */
-void blame_sizes(Solver *s, CellId a, CellId b, ConId con);
-/* The error for the axis of a result that a use has made longer, while all operands, opnd of
- * constraint `con` among them, have the broadcasting 1 there. */
-void blame_stretched(Solver *s, CellId res, CellId opnd, ConId con);
-/* A note for each function whose application made the node. */
-void blame_sites(Solver *s, NodeId node);
-/* The repair of a pointwise operand of this constraint, where one is known; the axes that it
- * mends are not reported again. */
-void suggest_operand(Solver *s, ConId con);
-/* Is the constraint that of an operand of a pointwise operation? */
-bool is_pointwise_operand(const Solver *s, ConId con);
-/* The repair of a pointwise operand, or of the other one, that is a sum without the place of the
- * axis that it reduces; `leaf`: a size that counts as it is written, or NULL. False where there is
- * none. */
-bool suggest_kept(Solver *s, const Con *con, const Leaf *leaf);
-/* Where the other size of the guard comes from, and that repair. */
-void explain_meeting(Solver *s, const Guard *g);
-/* The repairs of `a * b` whose axes do not meet at this constraint. */
-void suggest_compose(Solver *s, ConId con);
-/* The repairs of an operand that has n axes, or more, in the row of this constraint, and other axes
- * than its specification, or gather, says. */
-void suggest_rows(Solver *s, ConId con, uint32_t n);
-/* ... another letter of the specification in the place of the one whose size is not that of the
- * operand's axis `at` (infer/repair_letters.c). */
-void suggest_swap(Solver *s, ConId con, uint32_t at);
-/* Remembers that a repair was offered here for operand `arg` of the node; -1: for the whole
- * operation. */
-void mend(Solver *s, const Con *con, int32_t arg);
-/* Does a repair that was offered mend this constraint too: one at the same place, of the same
- * operand, of the operation that makes it, or of the use that settled its row? Such an error
- * counts, and nothing is said. */
-bool is_mended(Solver *s, ConId con);
-/* Names for messages, in the solver's arena. arg: operand number, or -1 for the result. */
-const char *axis_text(Solver *s, ConId con, CellId cell);
-/* A letter that stands for the size, or NULL. */
-Sym letter_of(Solver *s, CellId cell);
-const char *tensor_text(Solver *s, NodeId node, int32_t arg);
-const char *cell_size_text(Solver *s, CellId cell);
-const char *row_kind_text(RowKind row);
-const char *con_text(Solver *s, ConId con);
-const char *flat_text(Solver *s, const FlatRow *flat);
+/* Finds all bounds again: sizes have got other names since, and classes have merged. */
+void bounds_refresh(Solver *s);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include "infer/trace.h"
 
-enum { ORIGINS_TRIED = 200 };
+enum { ORIGINS_TRIED = 200, MERGES_WALKED = 1000 };
 
 /* ---- paths in the tree of merges ---- */
 
@@ -78,6 +78,22 @@ Origin origin_near(Solver *s, CellId cell)
 		tried++;
 	}
 	return found;
+}
+
+ConId meeting_of(const Solver *s, CellId cell)
+{
+	const Con *before = NULL;
+	ConId first = s->cells.at[cell].proof == NONE ? NONE : s->cells.at[cell].proof_con;
+	for (uint32_t i = 0; i < MERGES_WALKED && s->cells.at[cell].proof != NONE; i++) {
+		ConId id = s->cells.at[cell].proof_con;
+		const Con *con = id == NONE ? NULL : &s->cons.at[id];
+		if (con && before && con->node != NODE_NONE && con->node == before->node &&
+		    con->arg >= 0 && before->arg >= 0 && con->arg != before->arg)
+			return (ConId)(before - s->cons.at);
+		before = con;
+		cell = s->cells.at[cell].proof;
+	}
+	return first;
 }
 
 /* ---- rows that an operation shares with an operand: no constraint says so ---- */

@@ -1,9 +1,11 @@
 /* Warnings of a finished solution: sizes and rows that nothing determines, and dims that meet. */
-#include "infer/solver.h"
+#include "infer/warn.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "infer/blame.h"
+#include "infer/text.h"
 #include "infer/trace.h"
 
 /* Was the size taken from nowhere? A fixed index of what is computed says it: `=> 0` is one
@@ -57,15 +59,6 @@ static void warn_axes(Solver *s, Diags *diags)
 			     row_kind_text(spot->row), spot->axis + 1,
 			     tensor_text(s, spot->node, -1), cell_size_text(s, spot->cell));
 	}
-}
-
-const char *row_name(Solver *s, Sym name)
-{
-	for (int k = 0; k < ROW_KINDS; k++) {
-		if (strcmp(name, row_kind_text((RowKind)k)) == 0)
-			return "...";
-	}
-	return arena_printf(s->arena, "..%s..", name);
 }
 
 /* A row variable of a result alone that nothing gave an axis. */
@@ -262,7 +255,7 @@ static void warn_meeting(const Inference *inference, Diags *diags, const Guard *
 		warn_number(inference, diags, g, a, n);
 	else if (right && size_is_const(sizes, g->a, &n))
 		warn_number(inference, diags, g, b, n);
-	explain_meeting(inference->trace->solver, g);
+	explain_meeting(blame_new(inference->trace->solver, inference, diags), g);
 }
 
 static bool same_place(const Guard *g, const Guard *h)

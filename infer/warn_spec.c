@@ -6,7 +6,9 @@
  * is of one element, or none, repeats nothing and adds nothing up; a letter that `with` gives a
  * size is meant.
  */
-#include "infer/solver.h"
+#include "infer/generate.h"
+#include "infer/text.h"
+#include "infer/warn.h"
 
 #include <stb/stb_ds.h>
 #include <string.h>
@@ -25,32 +27,6 @@ typedef struct SeenSpan {
 } SeenSpan;
 
 /* ---- letters ---- */
-
-static bool axis_has(const SpecAxis *axis, Sym letter)
-{
-	for (uint32_t i = 0; i < axis->nparts; i++) {
-		if (axis->parts[i].letter == letter)
-			return true;
-	}
-	return axis->letter == letter || axis->kernel == letter;
-}
-
-/* The first axis that has the letter; NULL: none has. */
-static const SpecAxis *axis_of(const SpecTensor *tensor, Sym letter)
-{
-	for (int k = 0; k < ROW_KINDS; k++) {
-		for (uint32_t i = 0; i < tensor->rows[k].naxes; i++) {
-			if (axis_has(&tensor->rows[k].axes[i], letter))
-				return &tensor->rows[k].axes[i];
-		}
-	}
-	return NULL;
-}
-
-bool spec_tensor_has(const SpecTensor *tensor, Sym letter)
-{
-	return axis_of(tensor, letter) != NULL;
-}
 
 static bool is_bound(const Solver *s, NodeId id, Sym letter)
 {
@@ -168,7 +144,8 @@ static void warn_added(const SpecWarner *w, uint32_t operand)
 	for (int k = 0; k < ROW_KINDS; k++) {
 		for (uint32_t i = 0; i < tensor->rows[k].naxes; i++) {
 			const SpecAxis *axis = &tensor->rows[k].axes[i];
-			if (axis->kind == SPEC_LETTER && axis_of(tensor, axis->letter) == axis &&
+			if (axis->kind == SPEC_LETTER &&
+			    spec_axis_of(tensor, axis->letter) == axis &&
 			    !is_elsewhere(w, operand, axis->letter) &&
 			    !is_bound(w->s, w->id, axis->letter) && adds_axis(w, operand, k, i))
 				tell_added(w, operand, axis);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "infer/solver.h"
+#include "infer/text.h"
 
 enum { TENSORS = 8, RESULT = 0, LEAF = 1, PARAMETER = 2 };
 

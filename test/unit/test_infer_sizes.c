@@ -103,7 +103,7 @@ static void affine_axes_solve_for_any_unknown(void **state)
 		set_tensor(t, cases[i].letter, RESULT);
 		set_relation(t, CON_AFFINE, cases[i].words, &axis);
 		set_solve(t);
-		assert_int_equal(t->s->nerrors, 0);
+		assert_int_equal(t->s->conflicts.n, 0);
 		expect_size(t, cases[i].letter, cases[i].want);
 		set_free(t);
 	}
@@ -207,7 +207,7 @@ static void numerators_wait_for_what_divides_them(void **state)
 	set_relation(t, CON_MUL, "v a b", NULL);
 	set_refines(t, "4", "a");
 	set_solve(t);
-	assert_int_equal(t->s->nerrors, 0);
+	assert_int_equal(t->s->conflicts.n, 0);
 	expect_size(t, "a", "4");
 	expect_size(t, "b", "1");
 	expect_size(t, "v", "4");
@@ -256,10 +256,10 @@ static void symbols_are_sizes(void **state)
 				  SPAN_NONE);
 	CellId three = set_cell(t, "3");
 	cells_equal(t->s, cn, three, NONE);
-	assert_int_equal(t->s->nerrors, 0);
+	assert_int_equal(t->s->conflicts.n, 0);
 	assert_string_equal(cell_size_text(t->s, cn), "3");
 	cells_equal(t->s, cn1, set_cell(t, "7"), NONE);
-	assert_int_equal(t->s->nerrors, 0);
+	assert_int_equal(t->s->conflicts.n, 0);
 	assert_true(sizes_differ(t->s->sizes, size_dim(t->s->sizes, n),
 				 size_plus(t->s->sizes, size_dim(t->s->sizes, n), 1)));
 	set_free(t);

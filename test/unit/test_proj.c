@@ -376,7 +376,7 @@ static void test_too_many_blocks(void **state)
 	Shape result = {0};
 	Small *s = *state;
 	NodeId id = small_spec(s, NODE_BLOCK, "0 => 0", "1", 1, (NodeId[]){small_leaf(s, "1")});
-	result.rows[ROW_OUTPUT] = (Row){ARENA_ARRAY(s->arena, Axis, 24), 24, 0};
+	result.rows[ROW_OUTPUT] = (Row){ARENA_ARRAY(s->arena, Axis, 24), 24, 0, 0};
 	for (uint32_t i = 0; i < 24; i++) {
 		snprintf(part, sizeof part, "x%u^y%u, ", i, i);
 		strcat(spec, part);

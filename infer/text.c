@@ -1,15 +1,12 @@
 /* How messages call what the solver speaks of: tensors, axes, sizes, rows. */
 #include "base/held.h"
-#include "infer/solver.h"
+#include "infer/text.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 static const char *const row_names[ROW_KINDS] = {"batch", "input", "output"};
 
-const char *row_kind_text(RowKind row)
-{
-	return row_names[row];
-}
+const char *row_kind_text(RowKind row) { return row_names[row]; }
 
 const char *tensor_text(Solver *s, NodeId id, int32_t arg)
 {
@@ -138,4 +135,13 @@ const char *flat_text(Solver *s, const FlatRow *f)
 	}
 	fputc(']', out);
 	return text_take(text, s->arena, NULL);
+}
+
+const char *row_name(Solver *s, Sym name)
+{
+	for (int k = 0; k < ROW_KINDS; k++) {
+		if (strcmp(name, row_kind_text((RowKind)k)) == 0)
+			return "...";
+	}
+	return arena_printf(s->arena, "..%s..", name);
 }

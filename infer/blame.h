@@ -1,0 +1,108 @@
+/* Messages of conflicts, made when solving has stopped: what disagrees, both places, where the
+ * sizes come from, and what would mend it.
+ *
+ * Conflicts are told in the order in which they were found, each as things were known then. What a
+ * repair that was offered mends is not told again (mended.c). */
+#ifndef TSR_INFER_BLAME_H
+#define TSR_INFER_BLAME_H
+
+#include "infer/solver.h"
+
+typedef struct Blame {
+	Solver *s; /* has stopped; it is read alone */
+	const Inference *inference;
+	Diags *diags;
+	const Conflict *conflict; /* that is told now */
+	size_t ntold;
+	Span blamed; /* the place of the last message */
+	/* By NodeId: bit arg + 1, a repair of that operand was offered; bit 0, of the result. */
+	uint64_t *mended;
+	VEC(Span) mended_at;
+	VEC(CellId) mended_cells;
+} Blame;
+
+/* inference: what the solver has found, maybe not all. */
+Blame *blame_new(Solver *s, const Inference *inference, Diags *diags);
+/* Tells all conflicts of a solver into `diags`. */
+void blame_conflicts(Solver *s, const Inference *inference, Diags *diags);
+
+/* ---- blame_report.c ---- */
+
+/* The message of the conflict that is told now, at the constraint (NONE: nowhere) or a place. */
+void blame(Blame *b, ConId con, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void blame_at(Blame *b, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* A note for each function whose application made the node. */
+void blame_sites(Blame *b, NodeId node);
+bool span_same(Span a, Span b);
+
+/* ---- blame_origin.c: notes ---- */
+
+/* A note for each place that the size passed, then for the place where it came from. */
+void blame_born(Blame *b, CellId cell);
+/* The same of the axes of the rows of a product. */
+void blame_axes_born(Blame *b, const Con *con);
+/* Where a size that is computed is, and what the sizes that it is computed from passed, beside the
+ * message at `span`; false: it is not computed. */
+bool blame_computed(Blame *b, CellId cell, Span span);
+/* Where the row got its axes, and where the operands of the operation are declared. */
+void blame_settled(Blame *b, const RowTerm *row);
+void blame_operands(Blame *b, NodeId node);
+/* Where the row of the operand of this constraint comes from, through what passes it on. */
+void blame_origin(Blame *b, ConId con);
+/* The operations that made the two one size. */
+void blame_equal(Blame *b, CellId x, CellId y);
+
+/* ---- blame_*.c: a function for each kind of conflict ---- */
+
+typedef void Tell(Blame *b, const Conflict *c);
+Tell tell_sizes, tell_stretched, tell_labels, tell_part_labels, tell_too_large; /* blame_sizes.c */
+Tell tell_ranks, tell_more_axes, tell_use_axes, tell_endless, tell_inside_itself, tell_rank_circle,
+	tell_many_axes; /* blame_rows.c */
+Tell tell_fraction, tell_window, tell_steps, tell_kernel, tell_parts, tell_equal_parts,
+	tell_multiple, tell_index, tell_system, tell_totals;	       /* blame_relation.c */
+Tell tell_total, tell_root;					       /* blame_total.c */
+Tell tell_open_kernel, tell_open_size, tell_open_row, tell_param_size; /* blame_open.c */
+Tell tell_by_zero, tell_no_multiple, tell_negative, tell_large, tell_large_guard, tell_integer,
+	tell_slice, tell_never, tell_never_all; /* blame_guard.c */
+
+/* ---- mended.c ---- */
+
+/* Remembers that a repair was offered here for operand `arg` of the node; -1: for the whole
+ * operation. */
+void mend(Blame *b, const Con *con, int32_t arg);
+/* Remembers that a repair mends all axes of the row. */
+void mend_row(Blame *b, NodeId node, RowKind row);
+/* Does a repair that was offered mend this constraint too: one at the same place, of the same
+ * operand, of the operation that makes it, or of the use that settled its row? */
+bool is_mended(Blame *b, ConId con);
+/* Is it about a size that such a repair mends, or that follows from one? */
+bool is_follow_on(Blame *b, const Conflict *c);
+
+/* ---- repair*.c ---- */
+
+/* The repair of a pointwise operand of this constraint, where one is known; the axes that it
+ * mends are not reported again. */
+void suggest_operand(Blame *b, ConId con);
+/* Is the constraint that of an operand of a pointwise operation? */
+bool is_pointwise_operand(const Solver *s, ConId con);
+/* The repair of a pointwise operand, or of the other one, that is a sum without the place of the
+ * axis that it reduces; `leaf`: a size that counts as it is written, or NULL. False where there is
+ * none. */
+bool suggest_kept(Blame *b, const Con *con, const Leaf *leaf);
+/* The repair of `w * reshape(x)` whose batch axes would have to be 1, where the cell is that. */
+void suggest_batch(Blame *b, CellId cell);
+/* The repairs of `a * b` whose axes do not meet at this constraint. */
+void suggest_compose(Blame *b, ConId con);
+/* The repairs of an operand that has n axes, or more, in the row of this constraint, and other axes
+ * than its specification, or gather, says. */
+void suggest_rows(Blame *b, ConId con, uint32_t n);
+/* ... another letter of the specification in the place of the one whose size is not that of the
+ * operand's axis `at` (infer/repair_letters.c). */
+void suggest_swap(Blame *b, ConId con, uint32_t at);
+
+/* ---- blame_guard.c ---- */
+
+/* Where the other size of the guard comes from, and its repair. */
+void explain_meeting(Blame *b, const Guard *g);
+
+#endif

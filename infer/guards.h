@@ -1,0 +1,21 @@
+/* What must hold of the sizes of dims: collected from a finished solution, and reduced. */
+#ifndef TSR_INFER_GUARDS_H
+#define TSR_INFER_GUARDS_H
+
+#include "infer/solver.h"
+
+typedef VEC(Guard) Guards;
+
+/* Asks that sizes, and indices below sizes, fit the dtypes of integers (integers.c). */
+void ask_integers(Solver *s);
+/* The guards of the solution into inference->guards; conflicts for those that can never hold. */
+void guards_collect(Solver *s, Inference *inference);
+/* Does it hold by itself, whatever the dims are? (false: not known) */
+bool guard_holds(const Sizes *sizes, const Guard *g);
+SizeFact guard_fact(const Guard *g);
+/* "n must be a multiple of 2" */
+const char *guard_claim_text(Arena *arena, Sizes *sizes, const Guard *g);
+/* Those of `found` that do not follow from others, each with its text. */
+void guards_reduce(Solver *s, Inference *inference, const Guards *found);
+
+#endif

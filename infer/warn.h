@@ -1,0 +1,14 @@
+/* Warnings of a finished solution. */
+#ifndef TSR_INFER_WARN_H
+#define TSR_INFER_WARN_H
+
+#include "infer/solver.h"
+
+/* Warns of specifications (warn_spec.c). */
+void warn_specs(Solver *s, Diags *diags);
+/* Warns of a letter that only a result has; `chosen`: nothing gives it a size. False: that is still
+ * to be told. */
+bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diags);
+void warn_chosen(const Inference *inference, Diags *diags);
+
+#endif
