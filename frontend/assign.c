@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/random.h"
+#include "frontend/specs.h"
 
 /* ---- the right side ---- */
 

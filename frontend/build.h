@@ -267,12 +267,15 @@ void function_note_lists(Build *b, const AstStmt *fn);
 /* Does `*` scale by it? */
 bool value_scales(const Value *value);
 
-/* ---- sizes.c ---- */
+/* ---- size_expr.c ---- */
 
 const SizeExpr *size_expr_number(Build *b, int64_t number, Span span);
 const SizeExpr *size_expr_new(Build *b, SizeExpr expr);
 /* Is it known now? Then *out is it. */
 bool size_expr_value(const SizeExpr *expr, int64_t *out);
+
+/* ---- sizes.c ---- */
+
 /* Where an unknown name can only be meant for a size, none but sizes are offered. */
 Value eval_wanting_size(Build *b, const AstExpr *expr);
 /* NULL after an error (E0210). */
@@ -280,15 +283,11 @@ const SizeExpr *eval_size(Build *b, const AstExpr *expr);
 /* An expression that must be an integer now. */
 bool eval_integer(Build *b, const AstExpr *expr, const char *what, int64_t *out);
 
-/* ---- shapes.c ---- */
-
 typedef enum ShapeUse { SHAPE_INPUT, SHAPE_PARAM, SHAPE_CONST } ShapeUse;
 /* NULL after an error. */
 const ShapeDecl *shape_decl(Build *b, const AstShape *shape, ShapeUse use);
 /* Of a parameter without a written shape: no batch axes, the other rows open. */
 const ShapeDecl *shape_decl_open_param(Build *b, Span span);
-/* The dtype that is written, f32 where none is; one that is not supported yet is reported. */
-Dtype written_dtype(Build *b, Dtype dtype, Span span);
 
 /* ---- nodes.c ---- */
 
@@ -316,6 +315,8 @@ NodeId node_stack(Build *b, RowKind row, NodeId *args, const Span *spans, uint32
 void nodes_widen(Build *b, NodeId *args, uint32_t nargs);
 /* Brings parts of one array to one dtype, which is kept where all have it. */
 Dtype nodes_unite(Build *b, NodeId *args, uint32_t nargs);
+/* The dtype that is written, f32 where none is; one that is not supported yet is reported. */
+Dtype written_dtype(Build *b, Dtype dtype, Span span);
 Dtype node_dtype(const Build *b, NodeId id);
 /* The same node behind all others, so that its id follows theirs; the old one is left unused. */
 NodeId node_move_last(Build *b, NodeId id);
@@ -323,6 +324,11 @@ NodeId node_move_last(Build *b, NodeId id);
 void node_name(Build *b, NodeId id, Sym name, Span span);
 /* What --dump=shapes lists, in order. */
 void listing_add(Build *b, Sym name, NodeId node, Span span);
+
+/* ---- limits.c ---- */
+
+/* Counts one step of work. False once a limit is passed; the error is reported once. */
+bool limits_hold(Build *b, Span span);
 
 /* ---- expr.c ---- */
 
@@ -334,8 +340,6 @@ Value eval_named(Build *b, const AstExpr *expr, Sym name);
 /* The same as a tensor; NODE_NONE after an error. */
 NodeId eval_node(Build *b, const AstExpr *expr);
 Value eval_pointwise(Build *b, Op op, const Value *args, uint32_t nargs, const AstExpr *expr);
-/* Counts one step of work. False once a limit is passed; the error is reported once. */
-bool limits_hold(Build *b, Span span);
 
 /* ---- control.c ---- */
 
@@ -375,39 +379,14 @@ Instance *param_instance(Build *b, const AstExpr *site, Function *fn, bool *fres
 /* Gives the parameter what it starts with. */
 void initial_set(Build *b, NodeId param, Sym name, const AstExpr *init);
 
-/* ---- specs.c ---- */
-
-/* The specification in a string, coefficients resolved; NULL after an error. */
-const Spec *spec_resolve(Build *b, AstExpr *string);
-/* `...|...->... => ` without operands axes kept: the reduction of everything. */
-const Spec *spec_reduce_all(Build *b, Span span);
-/* "'i', 'j' and 'k'", for messages. */
-const char *spec_letters(Build *b, const Spec *spec);
-/* For an axis of a `with` that no specification has: the letter that is nearest, or NULL. */
-Sym spec_nearest_letter(Build *b, const With *with, Sym letter);
-bool spec_has_letter(const Spec *spec, Sym letter);
-bool spec_result_concatenates(const Spec *spec);
-/* Is every element of the result one of an operand, so that nothing is added up? False: perhaps
- * not. */
-bool spec_only_moves(const Spec *spec);
-/* Does every cell of the result come from one cell of each operand, at letters that stand once in
- * it? */
-bool spec_keeps_axes(const Spec *spec);
-/* Operand count against the call; reports with both places. */
-bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call);
-/* Is it what permute and argmax need? False after the error. `word` is `permute` in the source. */
-bool spec_check_permute(Build *b, const Spec *spec, Span word);
-bool spec_check_argmax(Build *b, const Spec *spec);
-/* Notes letters of the result alone that are also names of sizes or scalars, for a warning. */
-void spec_note_namesakes(Build *b, NodeId node);
-/* Lets the `with`s around know of a node's specification. */
-void spec_report_to_withs(Build *b, NodeId node);
-
-/* ---- forms.c ---- */
+/* ---- form_names.c ---- */
 
 bool form_exists(const char *name);
 /* Candidates for did-you-mean: the i-th name, NULL past the end. */
 const char *form_name(uint32_t i);
+
+/* ---- forms.c ---- */
+
 Value eval_form(Build *b, Sym name, const AstExpr *call);
 /* A specification's operation from parts (SPEC, or BLOCK where the result concatenates). */
 typedef struct SpecParts {
@@ -421,31 +400,6 @@ typedef struct SpecParts {
 } SpecParts;
 /* NODE_NONE after an error. */
 NodeId form_spec_node(Build *b, const SpecParts *parts);
-
-/* ---- random.c ---- */
-
-/* Are there random words among operands that are computed with? That is an error then. */
-bool refuses_words(Build *b, const NodeId *args, const Span *spans, uint32_t nargs);
-/* The same for operands that are moved into one tensor: words among others. */
-bool refuses_mixed_words(Build *b, const NodeId *args, const Span *spans, uint32_t nargs);
-Value random_words(Build *b, const AstExpr *call);
-Value random_threefry(Build *b, const AstExpr *call);
-Value random_to_uniform(Build *b, const AstExpr *call);
-Value random_to_uniforms(Build *b, const AstExpr *call);
-Value random_self_id(Build *b, const AstExpr *call);
-Value random_uniform(Build *b, const AstExpr *call);
-Value random_normal(Build *b, const AstExpr *call);
-
-/* ---- literal.c ---- */
-
-/* `[...]`, `[|...|]`, or `(...)` as input axes: data when all elements are numbers, else a
- * stack. */
-NodeId eval_literal(Build *b, const AstExpr *expr);
-NodeId literal_from_tuple(Build *b, const Value *tuple);
-/* Converts what waited as doubles to the dtype that was settled; checks the range of integers. */
-void literal_finish(Build *b, NodeId node);
-bool literal_is(const AstExpr *expr);
-NodeId literal_node(Build *b, Span span, const ShapeDecl *shape, ConstData data);
 
 /* ---- const.c ---- */
 
@@ -473,13 +427,18 @@ void warn_unused(Build *b, const AstFile *file);
 /* The statements in order, until a limit stops it; then the functions that nothing has applied. */
 void eval_file(Build *b, const AstFile *file);
 
-/* ---- import.c ---- */
+/* ---- library.c ---- */
 
-void eval_import(Build *b, const AstStmt *stmt);
 /* Does the library file nn.tsr declare a function of this name? */
 bool library_has(Build *b, Sym name);
 /* A file's name as written, beside the file that is evaluated. */
 const char *import_path(Build *b, const char *name, size_t len);
+/* The path of the file that is imported under a name; NULL: there is none. */
+const char *import_find(Build *b, const char *name, size_t len);
+
+/* ---- import.c ---- */
+
+void eval_import(Build *b, const AstStmt *stmt);
 
 /* ---- assign.c ---- */
 

@@ -9,6 +9,7 @@
 #include "base/array_file.h"
 #include "base/held.h"
 #include "frontend/build.h"
+#include "frontend/literal.h"
 
 /* ---- shapes ---- */
 

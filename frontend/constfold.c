@@ -9,6 +9,7 @@
 
 #include "base/element.h"
 #include "frontend/build.h"
+#include "frontend/literal.h"
 
 enum { FOLD_ELEMENTS_LIMIT = 1 << 24 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/specs.h"
 
 /* ---- if ---- */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/specs.h"
 
 enum { ERRORS_EXPLAINED = 20 }; /* looking for a letter goes through the graph */
 

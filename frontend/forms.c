@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/random.h"
+#include "frontend/specs.h"
 
 typedef Value FormRun(Build *b, const AstExpr *call);
 
@@ -354,25 +356,9 @@ static Value refuse_file(Build *b, const AstExpr *call)
 }
 
 static const Form forms[] = {
-	{"einsum", 2, UINT32_MAX, run_einsum, "einsum(\"i, j; j => i\", a, b)"},
-	{"sum", 1, 2, run_sum, "sum(\"i, j => i\", a) or sum(a)"},
-	{"reduce", 2, 3, run_reduce, "reduce(max, \"i, j => i\", a) or reduce(max, a)"},
-	{"argmax", 2, 2, run_argmax, "argmax(\"i, j => i\", a)"},
-	{"permute", 2, 2, run_permute, "permute(\"i, j => j, i\", a)"},
-	{"concat", 2, UINT32_MAX, run_concat, "concat(\"x; y => x^y\", a, b)"},
-	{"stack", 2, UINT32_MAX, run_stack, "stack(batch, a, b)"},
-	{"gather", 2, 2, run_gather, "gather(table, ids)"},
-	{"reshape", 1, 1, run_reshape, "reshape(a)"},
-	{"range", 1, 1, run_range, "range(n)"},
-	{"offsets", 0, 0, run_offsets, "offsets()"},
-	{"file", 1, 1, refuse_file, "file(\"x.npy\")"},
-	{"uniform", 0, 1, random_uniform, "uniform() or uniform(seed)"},
-	{"normal", 0, 1, random_normal, "normal() or normal(seed)"},
-	{"self_id", 0, 0, random_self_id, "self_id()"},
-	{"u4x32", 1, 4, random_words, "u4x32(a) of an integer, or u4x32(a, b, c, d) word by word"},
-	{"threefry4x32", 2, 2, random_threefry, "threefry4x32(key, counter)"},
-	{"uint4x32_to_uniform", 1, 1, random_to_uniform, "uint4x32_to_uniform(x)"},
-	{"uint4x32_to_uniforms", 1, 1, random_to_uniforms, "uint4x32_to_uniforms(x)"},
+#define FORM(name, least, most, run, usage) {#name, least, most, run, usage},
+#include "frontend/forms.def"
+#undef FORM
 };
 enum { NFORMS = sizeof forms / sizeof *forms };
 
@@ -384,15 +370,6 @@ static const Form *find_form(const char *name)
 	}
 	return NULL;
 }
-
-bool form_exists(const char *name)
-{
-	size_t len = strlen(name);
-	return find_form(name) || op_from_name(name, len) != OP_NONE ||
-	       dtype_from_name(name, len) != DTYPE_NONE;
-}
-
-const char *form_name(uint32_t i) { return i < NFORMS ? forms[i].name : NULL; }
 
 static Value run_cast(Build *b, Dtype dtype, const AstExpr *call)
 {
@@ -418,7 +395,7 @@ static Value run_pointwise(Build *b, Op op, const AstExpr *call)
 	return good ? eval_pointwise(b, op, args, call->nargs - 1, call) : value_error();
 }
 
-static bool check_count(Build *b, Sym name, const AstExpr *call, uint32_t least, uint32_t most)
+static bool check_arguments(Build *b, Sym name, const AstExpr *call, uint32_t least, uint32_t most)
 {
 	uint32_t n = count_positional(call);
 	for (uint32_t i = 1; i < call->nargs && strcmp(name, "einsum") != 0; i++) {
@@ -469,7 +446,7 @@ Value eval_form(Build *b, Sym name, const AstExpr *call)
 	Op op = form ? OP_NONE : op_from_name(name, len);
 	uint32_t arity = op == OP_NONE ? 1 : (uint32_t)op_arity(op);
 	if (refuse_reduction(b, name, call) ||
-	    !check_count(b, name, call, form ? form->least : arity, form ? form->most : arity))
+	    !check_arguments(b, name, call, form ? form->least : arity, form ? form->most : arity))
 		return value_error();
 	if (form)
 		return form->run(b, call);

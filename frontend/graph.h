@@ -20,10 +20,10 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/dtype.h"
+#include "base/notation.h"
 #include "base/ops.h"
 #include "base/size.h"
 #include "base/symbol.h"
-#include "grammar/ast.h" /* RowKind, SpecMark, SpecAxisKind: the notation's enumerations only */
 
 typedef uint32_t NodeId;
 typedef uint32_t CaptureId;

@@ -10,37 +10,6 @@
 
 #include "frontend/build.h"
 
-/* ---- paths ---- */
-
-static const char *beside(Build *b, const char *path, const char *name, size_t len)
-{
-	const char *slash = strrchr(path, '/');
-	if (!slash || (len && name[0] == '/'))
-		return arena_strndup(b->arena, name, len);
-	return arena_printf(b->arena, "%.*s/%.*s", (int)(slash - path), path, (int)len, name);
-}
-
-const char *import_path(Build *b, const char *name, size_t len)
-{
-	return beside(b, b->file->path, name, len);
-}
-
-static const char *find_file(Build *b, const char *name, size_t len)
-{
-	if (b->options->no_files)
-		return NULL;
-	const char *path = import_path(b, name, len);
-	if (access(path, F_OK) == 0 || (len && name[0] == '/'))
-		return path;
-	for (uint32_t i = 0; i < b->options->ninclude_dirs; i++) {
-		const char *dir = b->options->include_dirs[i];
-		const char *candidate = arena_printf(b->arena, "%s/%.*s", dir, (int)len, name);
-		if (access(candidate, F_OK) == 0)
-			return candidate;
-	}
-	return NULL;
-}
-
 static const char *real_path(Build *b, const char *path)
 {
 	char buffer[PATH_MAX];
@@ -97,14 +66,6 @@ static const AstFile *parse_once(Build *b, const AstStmt *stmt, const char *path
 	AstFile *ast = parse_file(b->parse, file);
 	PUSH(b->arena, b->parsed, ((ParsedFile){real, ast}));
 	return ast;
-}
-
-bool library_has(Build *b, Sym name)
-{
-	const char *why, *path = find_file(b, "nn.tsr", strlen("nn.tsr"));
-	uint32_t file = path ? source_read(b->sources, path, &why) : 0;
-	const char *head = arena_printf(b->arena, "\nfn %s(", name);
-	return file && strstr(source_at(b->sources, file)->text, head);
 }
 
 /* ---- names ---- */
@@ -165,7 +126,7 @@ void eval_import(Build *b, const AstStmt *stmt)
 {
 	const char *written =
 		stmt->import_is_path ? stmt->text : arena_printf(b->arena, "%s.tsr", stmt->text);
-	const char *path = find_file(b, written, strlen(written));
+	const char *path = import_find(b, written, strlen(written));
 	if (!path) {
 		report_missing(b, stmt, written);
 		if (!stmt->import_is_path || stmt->import_name.sym) /* its uses are no news */

@@ -16,6 +16,8 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/random.h"
+#include "frontend/specs.h"
 
 /* ---- numbers ---- */
 

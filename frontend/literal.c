@@ -11,19 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/element.h"
-#include "frontend/build.h"
-
-enum { LEVELS_MAX = 32 };
-
-typedef struct Nest {
-	uint32_t n;
-	RowKind rows[LEVELS_MAX];
-	int64_t extents[LEVELS_MAX], strides[LEVELS_MAX];
-	Sym labels[LEVELS_MAX];
-	Span spans[LEVELS_MAX];
-	int64_t count;
-} Nest;
+#include "frontend/literal.h"
 
 typedef struct Fill {
 	const Nest *nest;
@@ -73,7 +61,7 @@ static bool is_numeric(Build *b, const AstExpr *expr)
 
 /* ---- nests of numbers ---- */
 
-static bool measure(Build *b, const AstExpr *expr, Nest *nest)
+static bool measure_nest(Build *b, const AstExpr *expr, Nest *nest)
 {
 	for (; is_container(expr); expr = expr->args[0]) {
 		if (expr->nargs == 0) {
@@ -144,39 +132,10 @@ static bool fill(Build *b, const AstExpr *expr, Fill *state, uint32_t level, int
 	return value_get_number(&value, &state->out[at]);
 }
 
-static const ShapeDecl *nest_shape(Build *b, const Nest *nest, Span span)
-{
-	ShapeDecl *decl = ARENA_NEW(b->arena, ShapeDecl);
-	decl->span = span;
-	for (RowKind row = 0; row < ROW_KINDS; row++) {
-		DeclRow *to = &decl->rows[row];
-		to->var_at = -1;
-		to->axes = ARENA_ARRAY(b->arena, DeclAxis, nest->n);
-		for (uint32_t level = 0; level < nest->n; level++) {
-			if (nest->rows[level] == row)
-				to->axes[to->naxes++] =
-					(DeclAxis){nest->spans[level], nest->labels[level],
-						   size_expr_number(b, nest->extents[level],
-								    nest->spans[level])};
-		}
-	}
-	return decl;
-}
-
-NodeId literal_node(Build *b, Span span, const ShapeDecl *shape, ConstData data)
-{
-	NodeId id = node_new(b, NODE_CONST, span, span);
-	ConstData *copy = ARENA_NEW(b->arena, ConstData);
-	*copy = data;
-	graph_node(b->graph, id)->shape = shape;
-	graph_node(b->graph, id)->data = copy;
-	return id;
-}
-
 static NodeId numeric_literal(Build *b, const AstExpr *expr)
 {
 	Nest nest = {0};
-	if (!measure(b, expr, &nest))
+	if (!measure_nest(b, expr, &nest))
 		return NODE_NONE;
 	/* A ragged literal may measure as far larger than its text. */
 	if (nest.count > (int64_t)(expr->span.end - expr->span.start)) {
@@ -187,8 +146,8 @@ static NodeId numeric_literal(Build *b, const AstExpr *expr)
 	Fill state = {&nest, ARENA_ARRAY(b->arena, double, (size_t)nest.count), true, false};
 	if (!fill(b, expr, &state, 0, 0))
 		return NODE_NONE;
-	NodeId id = literal_node(b, expr->span, nest_shape(b, &nest, expr->span),
-			       (ConstData){state.out, nest.count, NULL});
+	NodeId id = literal_node(b, expr->span, literal_shape(b, &nest, expr->span),
+				 (ConstData){state.out, nest.count, NULL});
 	graph_node(b->graph, id)->is_integer = state.integers;
 	graph_node(b->graph, id)->has_sizes = state.sizes;
 	return id;
@@ -213,63 +172,4 @@ static NodeId stacked_literal(Build *b, const AstExpr *expr)
 NodeId eval_literal(Build *b, const AstExpr *expr)
 {
 	return is_numeric(b, expr) ? numeric_literal(b, expr) : stacked_literal(b, expr);
-}
-
-NodeId literal_from_tuple(Build *b, const Value *tuple)
-{
-	NodeId *args = ARENA_ARRAY(b->arena, NodeId, tuple->nitems);
-	Span *spans = ARENA_ARRAY(b->arena, Span, tuple->nitems);
-	double *numbers = ARENA_ARRAY(b->arena, double, tuple->nitems);
-	Nest nest = {
-		.n = 1, .rows = {ROW_INPUT}, .extents = {tuple->nitems}, .spans = {tuple->span}};
-	bool integers = true, sizes = false, known = true;
-	for (uint32_t i = 0; i < tuple->nitems && known; i++) {
-		known = value_get_number(&tuple->items[i], &numbers[i]);
-		integers = integers && value_is_whole(&tuple->items[i]);
-		sizes = sizes || tuple->items[i].kind == VALUE_SIZE;
-	}
-	if (known) {
-		NodeId id = literal_node(b, tuple->span, nest_shape(b, &nest, tuple->span),
-				       (ConstData){numbers, tuple->nitems, NULL});
-		graph_node(b->graph, id)->is_integer = integers;
-		graph_node(b->graph, id)->has_sizes = sizes;
-		return id;
-	}
-	for (uint32_t i = 0; i < tuple->nitems; i++) {
-		args[i] = value_to_node(b, tuple->items[i]);
-		spans[i] = tuple->items[i].span;
-	}
-	return node_stack(b, ROW_INPUT, args, spans, tuple->nitems, tuple->span);
-}
-
-/* ---- doubles to the dtype ---- */
-
-static bool in_range(Build *b, const Node *node, double value)
-{
-	Scalar least = op_neutral(OP_MAX, node->dtype), greatest = op_neutral(OP_MIN, node->dtype);
-	if (!dtype_is_integer(node->dtype) ||
-	    (value >= (double)least.i && value <= (double)greatest.i))
-		return true;
-	diag(b->diags, E0232, node->span, "%.17g is outside the range of %s", value,
-	     dtype_name(node->dtype));
-	return false;
-}
-
-void literal_finish(Build *b, NodeId id)
-{
-	Node *node = graph_node(b->graph, id);
-	if (node->kind == NODE_NUMBER && node->is_integer)
-		in_range(b, node, (double)node->integer);
-	if (node->kind != NODE_CONST || node->dtype == DTYPE_F64)
-		return;
-	const double *from = node->data->bytes;
-	int64_t n = node->data->count;
-	ConstData *data = ARENA_NEW(b->arena, ConstData);
-	*data = *node->data;
-	void *to = arena_alloc_n(b->arena, (size_t)n, dtype_bytes(node->dtype));
-	for (int64_t i = 0; i < n && in_range(b, node, from[i]); i++)
-		scalar_write(node->dtype, to, i,
-			     scalar_convert((Scalar){.f = from[i]}, DTYPE_F64, node->dtype));
-	data->bytes = to;
-	node->data = data;
 }

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/element.h"
 #include "frontend/build.h"
+#include "frontend/random.h"
 
 NodeId node_new(Build *b, NodeKind kind, Span span, Span op_span)
 {
@@ -67,6 +69,25 @@ void listing_add(Build *b, Sym name, NodeId node, Span span)
 
 /* ---- dtypes ---- */
 
+Dtype written_dtype(Build *b, Dtype dtype, Span span)
+{
+	if (dtype == DTYPE_NONE)
+		return DTYPE_F32;
+	if (dtype == DTYPE_U4X32) {
+		diag(b->diags, E0242, span,
+		     "u4x32 stands inside expressions alone: u4x32(...) makes "
+		     "random words of integers there");
+		return DTYPE_I32;
+	}
+	if (dtype_supported(dtype))
+		return dtype;
+	diag(b->diags, E0911, span,
+	     "the dtype %s is not supported yet; f64, f32, bf16, f16, i32, i8 "
+	     "and u8 are",
+	     dtype_name(dtype));
+	return dtype_is_integer(dtype) ? DTYPE_I32 : DTYPE_F32;
+}
+
 static bool gives_truth(Op op) { return (op >= OP_LT && op <= OP_OR) || op == OP_NOT; }
 
 /* An operation on integers that computes in f32. */
@@ -108,6 +129,41 @@ static int compare_ids(const void *a, const void *b)
 	NodeId x = *(const NodeId *)a, y = *(const NodeId *)b;
 	return (x > y) - (x < y);
 }
+
+/* ---- literals: doubles to the dtype ---- */
+
+static bool in_range(Build *b, const Node *node, double value)
+{
+	Scalar least = op_neutral(OP_MAX, node->dtype), greatest = op_neutral(OP_MIN, node->dtype);
+	if (!dtype_is_integer(node->dtype) ||
+	    (value >= (double)least.i && value <= (double)greatest.i))
+		return true;
+	diag(b->diags, E0232, node->span, "%.17g is outside the range of %s", value,
+	     dtype_name(node->dtype));
+	return false;
+}
+
+/* Converts what waited as doubles to the dtype that was settled; checks the range of integers. */
+static void literal_finish(Build *b, NodeId id)
+{
+	Node *node = graph_node(b->graph, id);
+	if (node->kind == NODE_NUMBER && node->is_integer)
+		in_range(b, node, (double)node->integer);
+	if (node->kind != NODE_CONST || node->dtype == DTYPE_F64)
+		return;
+	const double *from = node->data->bytes;
+	int64_t n = node->data->count;
+	ConstData *data = ARENA_NEW(b->arena, ConstData);
+	*data = *node->data;
+	void *to = arena_alloc_n(b->arena, (size_t)n, dtype_bytes(node->dtype));
+	for (int64_t i = 0; i < n && in_range(b, node, from[i]); i++)
+		scalar_write(node->dtype, to, i,
+			     scalar_convert((Scalar){.f = from[i]}, DTYPE_F64, node->dtype));
+	data->bytes = to;
+	node->data = data;
+}
+
+/* ---- waiting nodes ---- */
 
 /* Those of some nodes that wait, and all that waits below them, get one dtype. */
 static void settle(Build *b, const NodeId *ids, uint32_t n, Dtype dtype)

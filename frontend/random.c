@@ -18,29 +18,7 @@
 #include <xxhash.h>
 
 #include "frontend/build.h"
-
-static bool are_words(const Build *b, NodeId id) { return node_dtype(b, id) == DTYPE_U4X32; }
-
-bool refuses_words(Build *b, const NodeId *args, const Span *spans, uint32_t nargs)
-{
-	for (uint32_t i = 0; i < nargs; i++) {
-		if (args[i] == NODE_NONE || !are_words(b, args[i]))
-			continue;
-		diag(b->diags, E0241, spans[i],
-		     "these are random words, and numbers are needed: uint4x32_to_uniform(...) makes "
-		     "numbers of them");
-		return true;
-	}
-	return false;
-}
-
-bool refuses_mixed_words(Build *b, const NodeId *args, const Span *spans, uint32_t nargs)
-{
-	for (uint32_t i = 0; i < nargs; i++)
-		if (!are_words(b, args[i]))
-			return refuses_words(b, args, spans, nargs);
-	return false;
-}
+#include "frontend/random.h"
 
 /* The operand as words; NODE_NONE after an error. */
 static NodeId words_node(Build *b, const AstExpr *arg, bool *scales)

@@ -1,80 +1,8 @@
-/* Sizes as written: expressions over numbers, dims and captured sizes.
- *
- * A known size is one leaf; a tree has at most SIZE_LEAVES_LIMIT leaves, so that doubling a size by
- * name again and again cannot grow without bound, and is at most SIZE_DEPTH_LIMIT deep, so that walks
- * may recurse. Sums that get deep are built again as balanced trees.
- */
+/* Written sizes to expressions, and written shapes to declarations: rows of axes with their labels,
+ * sizes evaluated. */
 #include <inttypes.h>
 
 #include "frontend/build.h"
-
-enum { SUM_DEPTH = 64 }; /* of a sum that is left as it was written */
-
-typedef VEC(const SizeExpr *) Addends;
-
-static void list_addends(Build *b, const SizeExpr *sum, Addends *addends)
-{
-	if (sum->kind != SX_ADD) {
-		PUSH(b->arena, *addends, sum);
-		return;
-	}
-	list_addends(b, sum->a, addends);
-	list_addends(b, sum->b, addends);
-}
-
-static SizeExpr *expr_copy(Build *b, SizeExpr expr)
-{
-	SizeExpr *copy = ARENA_NEW(b->arena, SizeExpr);
-	*copy = expr;
-	copy->nleaves = expr.a ? expr.a->nleaves + expr.b->nleaves : 1;
-	copy->depth = expr.a ? 1 + (expr.a->depth > expr.b->depth ? expr.a->depth : expr.b->depth)
-			     : 0;
-	copy->divides |= expr.kind == SX_DIV || (expr.a && (expr.a->divides || expr.b->divides));
-	return copy;
-}
-
-/* The sum of n addends, which keep their order. */
-static const SizeExpr *balanced(Build *b, const SizeExpr *const *addends, size_t n, Span span)
-{
-	if (n == 1)
-		return addends[0];
-	return expr_copy(b, (SizeExpr){.kind = SX_ADD,
-				       .span = span,
-				       .a = balanced(b, addends, n / 2, span),
-				       .b = balanced(b, addends + n / 2, n - n / 2, span)});
-}
-
-const SizeExpr *size_expr_new(Build *b, SizeExpr expr)
-{
-	const SizeExpr *size = expr_copy(b, expr);
-	if (size->nleaves > SIZE_LEAVES_LIMIT) {
-		diag(b->diags, E0236, expr.span, "this size is written with more than %d dims and numbers",
-		     SIZE_LEAVES_LIMIT);
-		return size_expr_number(b, 1, expr.span);
-	}
-	if (size->depth > SUM_DEPTH && size->kind == SX_ADD) {
-		Addends addends = {0};
-		list_addends(b, size, &addends);
-		size = balanced(b, addends.at, addends.n, expr.span);
-	}
-	if (size->depth > SIZE_DEPTH_LIMIT) {
-		diag(b->diags, E0236, expr.span, "this size is nested more than %d deep",
-		     SIZE_DEPTH_LIMIT);
-		return size_expr_number(b, 1, expr.span);
-	}
-	return size;
-}
-
-const SizeExpr *size_expr_number(Build *b, int64_t number, Span span)
-{
-	return size_expr_new(b, (SizeExpr){.kind = SX_NUMBER, .span = span, .number = number});
-}
-
-bool size_expr_value(const SizeExpr *expr, int64_t *out)
-{
-	*out = expr->number;
-	return expr->kind == SX_NUMBER || expr->kind == SX_FIXED;
-}
 
 /* A size that has a name, at the place where the name is used or was given to a function. */
 static const SizeExpr *size_at(Build *b, const Value *value)
@@ -200,4 +128,86 @@ bool eval_integer(Build *b, const AstExpr *expr, const char *what, int64_t *out)
 	else
 		diag(b->diags, E0210, expr->span, "%s must be a whole number", what);
 	return false;
+}
+
+/* ---- shapes ---- */
+
+static bool has_capture(const SizeExpr *size)
+{
+	return size->kind == SX_CAPTURE ||
+	       (size->a && (has_capture(size->a) || has_capture(size->b)));
+}
+
+/* The sizes of inputs and constants are what the caller, or the data, must agree with. */
+static bool check_exact(Build *b, const AstShapeAxis *axis, const SizeExpr *size, ShapeUse use)
+{
+	if (use == SHAPE_PARAM || (use == SHAPE_CONST && !axis->size))
+		return true;
+	if (!axis->size)
+		diag(b->diags, E0229, axis->span,
+		     "every size of an input is written: a number, a dim, "
+		     "or an expression of them");
+	else if (has_capture(size))
+		diag(b->diags, E0229, axis->span, "a size that is only inferred cannot stand here");
+	else
+		return true;
+	return false;
+}
+
+/* A size with a name that nothing has is most likely a dim that was forgotten. */
+static const SizeExpr *axis_size(Build *b, const AstExpr *expr)
+{
+	int before = b->diags->nerrors;
+	const SizeExpr *size = eval_size(b, expr);
+	if (expr->kind == AST_NAME && b->diags->nerrors > before &&
+	    !scope_find(b->at.scope, expr->name.sym))
+		diag_note(b->diags, expr->span,
+			  "a size is declared before its use: 'dim %s' is known when "
+			  "the program runs",
+			  expr->name.sym);
+	return size;
+}
+
+static bool evaluate_axis(Build *b, const AstShapeAxis *axis, ShapeUse use, DeclAxis *out)
+{
+	*out = (DeclAxis){.span = axis->span, .label = axis->label.sym};
+	if (axis->size && !(out->size = axis_size(b, axis->size)))
+		return false;
+	return check_exact(b, axis, out->size, use);
+}
+
+static bool evaluate_row(Build *b, const AstShapeRow *row, ShapeUse use, DeclRow *out)
+{
+	*out = (DeclRow){.naxes = row->naxes,
+			 .var_at = row->written ? row->var_at : -1,
+			 .var = row->var.sym};
+	out->axes = ARENA_ARRAY(b->arena, DeclAxis, row->naxes);
+	bool good = true;
+	for (uint32_t i = 0; i < row->naxes; i++)
+		good = evaluate_axis(b, &row->axes[i], use, &out->axes[i]) && good;
+	if (out->var_at >= 0 && use != SHAPE_PARAM) {
+		diag(b->diags, E0229, row->var.span,
+		     "the shape of an input or constant is written out, without row variables");
+		return false;
+	}
+	return good;
+}
+
+const ShapeDecl *shape_decl(Build *b, const AstShape *shape, ShapeUse use)
+{
+	ShapeDecl *decl = ARENA_NEW(b->arena, ShapeDecl);
+	decl->span = shape->span;
+	bool good = true;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		good = evaluate_row(b, &shape->rows[kind], use, &decl->rows[kind]) && good;
+	return good ? decl : NULL;
+}
+
+const ShapeDecl *shape_decl_open_param(Build *b, Span span)
+{
+	ShapeDecl *decl = ARENA_NEW(b->arena, ShapeDecl);
+	decl->span = span;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		decl->rows[kind] = (DeclRow){.var_at = -1, .open = kind != ROW_BATCH};
+	return decl;
 }

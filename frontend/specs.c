@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/specs.h"
 
 /* ---- coefficients ---- */
 
@@ -132,108 +133,7 @@ const Spec *spec_reduce_all(Build *b, Span span)
 	return spec;
 }
 
-/* ---- letters ---- */
-
-typedef void VisitLetter(void *state, Sym letter, bool row);
-
-static void visit_axis(const SpecAxis *axis, VisitLetter *visit, void *state)
-{
-	if (axis->kind == SPEC_LETTER || axis->kind == SPEC_AFFINE)
-		visit(state, axis->letter, false);
-	if (axis->kind == SPEC_AFFINE && axis->kernel)
-		visit(state, axis->kernel, false);
-	for (uint32_t i = 0; i < axis->nparts; i++) {
-		if (axis->parts[i].letter)
-			visit(state, axis->parts[i].letter, false);
-	}
-}
-
-static void visit_tensor(const SpecTensor *tensor, VisitLetter *visit, void *state)
-{
-	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
-		const SpecRow *row = &tensor->rows[kind];
-		if (row->var_at >= 0)
-			visit(state, row->var, true);
-		for (uint32_t i = 0; i < row->naxes; i++)
-			visit_axis(&row->axes[i], visit, state);
-	}
-}
-
-static void visit_spec(const Spec *spec, VisitLetter *visit, void *state)
-{
-	for (uint32_t i = 0; i < spec->noperands; i++)
-		visit_tensor(&spec->operands[i], visit, state);
-	visit_tensor(&spec->result, visit, state);
-}
-
-typedef struct LetterCount {
-	Sym letter;
-	uint32_t n;
-} LetterCount;
-
-static void count_letter(void *state, Sym letter, bool row)
-{
-	LetterCount *count = state;
-	(void)row;
-	count->n += letter == count->letter;
-}
-
-bool spec_has_letter(const Spec *spec, Sym letter)
-{
-	LetterCount count = {.letter = letter};
-	visit_spec(spec, count_letter, &count);
-	return count.n > 0;
-}
-
-typedef struct LetterList {
-	Arena *arena;
-	VEC(Sym) names;
-	VEC(bool) rows;
-} LetterList;
-
-enum { LETTERS_SHOWN = 24 };
-
-static void list_letter(void *state, Sym letter, bool row)
-{
-	LetterList *list = state;
-	for (size_t i = 0; i < list->names.n; i++) {
-		if (list->names.at[i] == letter)
-			return;
-	}
-	if (list->names.n == LETTERS_SHOWN)
-		return;
-	PUSH(list->arena, list->names, letter);
-	PUSH(list->arena, list->rows, row);
-}
-
-const char *spec_letters(Build *b, const Spec *spec)
-{
-	LetterList list = {.arena = b->arena};
-	const char *text = "";
-	visit_spec(spec, list_letter, &list);
-	for (size_t i = 0; i < list.names.n; i++) {
-		const char *before = i == 0 ? "" : i + 1 == list.names.n ? " and " : ", ";
-		text = arena_printf(b->arena, list.rows.at[i] ? "%s%s..%s.." : "%s%s'%s'", text,
-				    before, list.names.at[i]);
-	}
-	return text;
-}
-
-Sym spec_nearest_letter(Build *b, const With *with, Sym letter)
-{
-	LetterList list = {.arena = b->arena};
-	for (size_t i = 0; i < with->nodes.n && i < 4; i++)
-		visit_spec(graph_node(b->graph, with->nodes.at[i])->spec, list_letter, &list);
-	return name_nearest(letter, list.names.at, (uint32_t)list.names.n);
-}
-
-static bool operands_have(const Spec *spec, Sym letter)
-{
-	LetterCount count = {.letter = letter};
-	for (uint32_t i = 0; i < spec->noperands; i++)
-		visit_tensor(&spec->operands[i], count_letter, &count);
-	return count.n > 0;
-}
+/* ---- letters of results alone ---- */
 
 /* The size that a value is; NULL: it is none. */
 static const SizeExpr *size_of(Build *b, const Value *value, Span span)
@@ -258,11 +158,10 @@ static void note_namesake(Build *b, NodeId node, Sym letter, const Binding *bind
 void spec_note_namesakes(Build *b, NodeId node)
 {
 	const Spec *spec = graph_node(b->graph, node)->spec;
-	LetterList list = {.arena = b->arena};
-	visit_tensor(&spec->result, list_letter, &list);
+	SpecLetters list = spec_tensor_letters(b->arena, &spec->result);
 	for (size_t i = 0; i < list.names.n; i++) {
 		Sym letter = list.names.at[i];
-		const Binding *binding = list.rows.at[i] || operands_have(spec, letter)
+		const Binding *binding = list.rows.at[i] || spec_operands_have(spec, letter)
 						 ? NULL
 						 : scope_find(b->at.scope, letter);
 		if (binding)
@@ -302,20 +201,13 @@ bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call)
 	return false;
 }
 
-static uint32_t occurrences(const SpecTensor *tensor, Sym letter)
-{
-	LetterCount count = {.letter = letter};
-	visit_tensor(tensor, count_letter, &count);
-	return count.n;
-}
-
 /* Every axis of `tensor` is a letter that stands once in it and once in `other`. */
 static bool check_one_to_one(Build *b, const SpecTensor *tensor, const SpecTensor *other)
 {
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
 		const SpecRow *row = &tensor->rows[kind];
-		if (row->var_at >= 0 &&
-		    (occurrences(tensor, row->var) != 1 || occurrences(other, row->var) != 1)) {
+		if (row->var_at >= 0 && (spec_tensor_count(tensor, row->var) != 1 ||
+					 spec_tensor_count(other, row->var) != 1)) {
 			diag(b->diags, E0219, row->span,
 			     "permute keeps every row variable, and ..%s.. "
 			     "does not stand once on either side",
@@ -325,8 +217,9 @@ static bool check_one_to_one(Build *b, const SpecTensor *tensor, const SpecTenso
 		}
 		for (uint32_t i = 0; i < row->naxes; i++) {
 			const SpecAxis *axis = &row->axes[i];
-			if (axis->kind == SPEC_LETTER && occurrences(tensor, axis->letter) == 1 &&
-			    occurrences(other, axis->letter) == 1)
+			if (axis->kind == SPEC_LETTER &&
+			    spec_tensor_count(tensor, axis->letter) == 1 &&
+			    spec_tensor_count(other, axis->letter) == 1)
 				continue;
 			diag(b->diags, E0219, axis->span,
 			     "permute only reorders axes: every one is a "
@@ -343,13 +236,13 @@ static bool is_kept(const SpecTensor *tensor, const SpecTensor *other)
 {
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
 		const SpecRow *row = &tensor->rows[kind];
-		if (row->var_at >= 0 && !occurrences(other, row->var))
+		if (row->var_at >= 0 && !spec_tensor_count(other, row->var))
 			return false;
 		for (uint32_t i = 0; i < row->naxes; i++) {
 			const SpecAxis *axis = &row->axes[i];
 			bool fixed = axis->kind == SPEC_INDEX;
 			if (!fixed &&
-			    (axis->kind != SPEC_LETTER || !occurrences(other, axis->letter)))
+			    (axis->kind != SPEC_LETTER || !spec_tensor_count(other, axis->letter)))
 				return false;
 		}
 	}
@@ -372,13 +265,14 @@ static bool axis_moves(const SpecAxis *axis, const SpecTensor *other)
 {
 	bool has = false;
 	for (uint32_t i = 0; i < axis->nparts; i++)
-		has = has || (axis->parts[i].letter && occurrences(other, axis->parts[i].letter));
+		has = has ||
+		      (axis->parts[i].letter && spec_tensor_count(other, axis->parts[i].letter));
 	switch (axis->kind) {
 	case SPEC_INDEX: return true;
-	case SPEC_LETTER: return occurrences(other, axis->letter) > 0;
+	case SPEC_LETTER: return spec_tensor_count(other, axis->letter) > 0;
 	case SPEC_AFFINE:
-		return occurrences(other, axis->letter) &&
-		       (!axis->kernel || occurrences(other, axis->kernel));
+		return spec_tensor_count(other, axis->letter) &&
+		       (!axis->kernel || spec_tensor_count(other, axis->kernel));
 	case SPEC_CONCAT: return has;
 	default: return false;
 	}
@@ -389,7 +283,7 @@ static bool tensor_moves(const SpecTensor *tensor, const SpecTensor *other)
 	bool moves = true;
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
 		const SpecRow *row = &tensor->rows[kind];
-		moves = moves && (row->var_at < 0 || occurrences(other, row->var));
+		moves = moves && (row->var_at < 0 || spec_tensor_count(other, row->var));
 		for (uint32_t i = 0; i < row->naxes; i++)
 			moves = moves && axis_moves(&row->axes[i], other);
 	}
@@ -411,11 +305,12 @@ bool spec_keeps_axes(const Spec *spec)
 		keeps = keeps && is_kept(&spec->operands[i], &spec->result);
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
 		const SpecRow *row = &spec->result.rows[kind];
-		keeps = keeps && (row->var_at < 0 || occurrences(&spec->result, row->var) == 1);
+		keeps = keeps &&
+			(row->var_at < 0 || spec_tensor_count(&spec->result, row->var) == 1);
 		for (uint32_t i = 0; i < row->naxes && keeps; i++) {
 			const SpecAxis *axis = &row->axes[i];
 			keeps = axis->kind == SPEC_LETTER
-					? occurrences(&spec->result, axis->letter) == 1
+					? spec_tensor_count(&spec->result, axis->letter) == 1
 					: axis->kind == SPEC_INDEX && axis->index == 0;
 		}
 	}
@@ -440,13 +335,14 @@ bool spec_check_argmax(Build *b, const Spec *spec)
 	bool plain = !spec_result_concatenates(spec) && !result_has_window(spec);
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
 		const SpecRow *row = &operand->rows[kind];
-		plain = plain && (row->var_at < 0 || occurrences(&spec->result, row->var) > 0);
+		plain = plain &&
+			(row->var_at < 0 || spec_tensor_count(&spec->result, row->var) > 0);
 		for (uint32_t i = 0; i < row->naxes; i++) {
 			const SpecAxis *axis = &row->axes[i];
 			plain = plain && axis->kind != SPEC_AFFINE && axis->kind != SPEC_CONCAT;
 			reduced += axis->kind == SPEC_PLACEHOLDER ||
 				   (axis->kind == SPEC_LETTER &&
-				    !occurrences(&spec->result, axis->letter));
+				    !spec_tensor_count(&spec->result, axis->letter));
 		}
 	}
 	if (plain && reduced == 1)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/literal.h"
 
 static Sym full_name(Build *b, Sym name)
 {

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "frontend/build.h"
+#include "frontend/literal.h"
 
 Value value_error(void) { return (Value){.kind = VALUE_ERROR}; }
 

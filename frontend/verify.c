@@ -2,6 +2,7 @@
  * lower rely on. A failure is a compiler bug, never the user's error.
  */
 #include "frontend/build.h"
+#include "frontend/specs.h"
 
 #define CHECK(id, cond)                                                                            \
 	((cond) ? (void)0 : BUG("graph: node %%%u (%s): %s", (unsigned)(id),                       \

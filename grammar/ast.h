@@ -17,6 +17,7 @@
 
 #include "base/arena.h"
 #include "base/dtype.h"
+#include "base/notation.h"
 #include "base/ops.h"
 #include "base/source.h"
 #include "base/symbol.h"
@@ -25,8 +26,6 @@ typedef struct Name {
 	Sym sym; /* NULL: absent */
 	Span span;
 } Name;
-
-typedef enum RowKind { ROW_BATCH, ROW_INPUT, ROW_OUTPUT, ROW_KINDS } RowKind;
 
 typedef struct AstExpr AstExpr;
 
@@ -59,16 +58,6 @@ typedef struct AstCoef { /* an integer or the name of one */
 	int64_t value;
 	Span span;
 } AstCoef;
-
-typedef enum SpecMark { MARK_NONE, MARK_VALID, MARK_VALID_FLOOR, MARK_PADDED, MARK_PADDED_CEIL } SpecMark;
-
-typedef enum SpecAxisKind {
-	SPEC_LETTER,      /* i               name = letter */
-	SPEC_INDEX,       /* 3               number */
-	SPEC_PLACEHOLDER, /* _ */
-	SPEC_AFFINE,      /* stride*over MARK offset + dilation*kernel */
-	SPEC_CONCAT       /* a^b^3           parts */
-} SpecAxisKind;
 
 typedef struct AstSpecPart {
 	Name letter;    /* sym NULL: a skipped part of `number` elements */
@@ -185,8 +174,6 @@ typedef enum AstStmtKind {
 	STMT_IMPORT,  /* text (path or name), import_name (`as`), import_is_path */
 	STMT_ERROR
 } AstStmtKind;
-
-typedef enum RequireOp { REQUIRE_EQ, REQUIRE_GE, REQUIRE_DIVIDES } RequireOp;
 
 typedef struct AstParam { /* of functions: a configuration or a tensor argument */
 	Name name;

@@ -33,7 +33,7 @@ def read(*path):
 def compiler_words():
     types = set(re.findall(r'^DTYPE\(\w+,\s*"(\w+)"', read("base/dtype.def"), re.M))
     functions = set(re.findall(r'^OP\(\w+,\s*"(\w+)",\s*\d,\s*F', read("base/ops.def"), re.M))
-    functions |= set(re.findall(r'^\t\{"(\w+)", \d+, \w+, \w+, "\1\(', read("frontend/forms.c"), re.M))
+    functions |= set(re.findall(r'^FORM\((\w+), \d+, \w+, \w+, "\1\(', read("frontend/forms.def"), re.M))
     keywords = set(re.findall(r"^TOKEN\(\w+,\s*\"'([a-z]+)'\"", read("lexer/tokens.def"), re.M))
     return {"keyword": keywords, "type": types, "function": functions - types, "constant": CONSTANTS}
 

@@ -1,0 +1,25 @@
+/* Random words, and the forms that make them and numbers of them. */
+#ifndef TSR_FRONTEND_RANDOM_H
+#define TSR_FRONTEND_RANDOM_H
+
+#include "frontend/build.h"
+
+/* ---- words.c ---- */
+
+bool node_is_words(const Build *b, NodeId id);
+/* Are there random words among operands that are computed with? That is an error then. */
+bool refuses_words(Build *b, const NodeId *args, const Span *spans, uint32_t nargs);
+/* The same for operands that are moved into one tensor: words among others. */
+bool refuses_mixed_words(Build *b, const NodeId *args, const Span *spans, uint32_t nargs);
+
+/* ---- random.c ---- */
+
+Value random_words(Build *b, const AstExpr *call);
+Value random_threefry(Build *b, const AstExpr *call);
+Value random_to_uniform(Build *b, const AstExpr *call);
+Value random_to_uniforms(Build *b, const AstExpr *call);
+Value random_self_id(Build *b, const AstExpr *call);
+Value random_uniform(Build *b, const AstExpr *call);
+Value random_normal(Build *b, const AstExpr *call);
+
+#endif
