@@ -46,7 +46,7 @@ static Tell *const tells[CONFLICT_KINDS] = {
 void blame_conflicts(Solver *s, const Inference *inference, Diags *diags)
 {
 	Blame *b = blame_new(s, inference, diags);
-	for (size_t i = 0; i < s->conflicts.n; i++) {
+	for (size_t i = 0; i < s->conflicts.n && !diags->overflow; i++) {
 		b->conflict = &s->conflicts.at[i];
 		trail_go(s, b->conflict->known);
 		if (is_follow_on(b, b->conflict))

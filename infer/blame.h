@@ -34,6 +34,8 @@ void blame_at(Blame *b, Span span, const char *fmt, ...) __attribute__((format(p
 /* A note for each function whose application made the node. */
 void blame_sites(Blame *b, NodeId node);
 bool span_same(Span a, Span b);
+/* A size as messages write it. */
+const char *blame_size(const Blame *b, Size size);
 
 /* ---- blame_origin.c: notes ---- */
 

@@ -6,11 +6,6 @@
 
 #include <inttypes.h>
 
-static const char *size_of(const Blame *b, Size size)
-{
-	return size_text(b->s->arena, b->s->sizes, size);
-}
-
 /* ---- as written ---- */
 
 void tell_by_zero(Blame *b, const Conflict *c)
@@ -46,8 +41,8 @@ void tell_integer(Blame *b, const Conflict *c)
 
 void tell_slice(Blame *b, const Conflict *c)
 {
-	blame_at(b, c->span, "index %s is outside an axis of %s", size_of(b, c->sizes[0]),
-		 size_of(b, c->sizes[1]));
+	blame_at(b, c->span, "index %s is outside an axis of %s", blame_size(b, c->sizes[0]),
+		 blame_size(b, c->sizes[1]));
 	blame_born(b, c->cells[0]);
 }
 
@@ -59,7 +54,8 @@ static void note_settled(Blame *b, const Conflict *c)
 	for (size_t i = 0; i < c->settled.n; i++) {
 		const SettledDim *settled = &c->settled.at[i];
 		diag_note(b->diags, settled->span, "%s must equal %s because of this",
-			  sizes_dim(b->s->sizes, settled->dim)->name, size_of(b, settled->value));
+			  sizes_dim(b->s->sizes, settled->dim)->name,
+			  blame_size(b, settled->value));
 	}
 }
 
@@ -73,7 +69,7 @@ void explain_meeting(Blame *b, const Guard *g)
 	Origin origin = origin_near(s, leaf->cell);
 	if (!blame_computed(b, leaf->cell, g->span) && !span_is_none(origin.span))
 		diag_note(b->diags, origin.span, "%s comes from here",
-			  size_of(b, cell_value(s, leaf->cell)));
+			  blame_size(b, cell_value(s, leaf->cell)));
 	if (is_pointwise_operand(s, con))
 		suggest_kept(b, &s->cons.at[con], leaf);
 	suggest_batch(b, leaf->cell);
@@ -84,8 +80,8 @@ static void tell_product(Blame *b, const Guard *g)
 {
 	Solver *s = b->s;
 	const Con *con = &s->cons.at[g->product - 1];
-	blame_at(b, g->span, "%s elements can never be %s", size_of(b, product_value(s, con)),
-		 size_of(b, cell_value(s, con->cells[0])));
+	blame_at(b, g->span, "%s elements can never be %s", blame_size(b, product_value(s, con)),
+		 blame_size(b, cell_value(s, con->cells[0])));
 	blame_born(b, con->cells[0]);
 	blame_axes_born(b, con);
 }
@@ -99,8 +95,8 @@ void tell_never(Blame *b, const Conflict *c)
 	if (g->product)
 		tell_product(b, g);
 	else
-		blame_at(b, g->span, "%s %s %s", size_of(b, g->a), verbs[g->kind],
-			 size_of(b, g->b));
+		blame_at(b, g->span, "%s %s %s", blame_size(b, g->a), verbs[g->kind],
+			 blame_size(b, g->b));
 	if (!span_is_none(g->other))
 		diag_note(b->diags, g->other, "the other size is written here");
 	note_settled(b, c);

@@ -68,7 +68,7 @@ static void note_totals(Blame *b, const bool *tied)
 	}
 }
 
-static bool is_part(Solver *s, const Con *con, CellId cell)
+static bool is_part_of_concat(Solver *s, const Con *con, CellId cell)
 {
 	bool part = false;
 	for (uint32_t i = 1; con->kind == CON_CONCAT && i < con->ncells; i++)
@@ -82,7 +82,7 @@ static void note_splits(Blame *b, CellId whole, CellId part)
 	uint32_t shown = 0;
 	for (const Occ *o = cell_at(s, whole)->occs.first; o && shown < NOTES_SHOWN; o = o->next) {
 		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
-		if (!con || con->kind != CON_CONCAT || is_part(s, con, part) ||
+		if (!con || con->kind != CON_CONCAT || is_part_of_concat(s, con, part) ||
 		    cell_root(s, con->cells[0]) != cell_root(s, whole))
 			continue;
 		shown++;
@@ -96,7 +96,7 @@ static void note_parts(Blame *b, CellId cell)
 	Solver *s = b->s;
 	for (const Occ *o = cell_at(s, cell)->occs.first; o; o = o->next) {
 		const Con *con = o->kind == OCC_CON ? &s->cons.at[o->id] : NULL;
-		if (!con || !is_part(s, con, cell))
+		if (!con || !is_part_of_concat(s, con, cell))
 			continue;
 		note_splits(b, con->cells[0], cell);
 		return;

@@ -80,7 +80,7 @@ static void note_relation(Blame *b, CellId cell, Origins *o)
 
 /* Where the program's own file has what the constraint is of: where it applies the function, for
  * one of another file. */
-static Span place_of(const Solver *s, const Con *con)
+static Span place_of_con(const Solver *s, const Con *con)
 {
 	uint32_t site = con->node == NODE_NONE ? 0 : s->graph->nodes.at[con->node].site;
 	Span outer = con->span, place = con->span;
@@ -139,7 +139,7 @@ static void note_steps(Blame *b, CellId cell)
 	Span last = b->blamed;
 	for (size_t i = 0, shown = 0; i < path.n && shown < STEPS_SHOWN; i++) {
 		const Con *con = path.at[i].con == NONE ? NULL : &s->cons.at[path.at[i].con];
-		Span place = con ? place_of(s, con) : last;
+		Span place = con ? place_of_con(s, con) : last;
 		if (!con || span_same(place, last) || span_same(place, b->blamed))
 			continue;
 		shown++;

@@ -5,11 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *size_of(const Blame *b, Size size)
-{
-	return size_text(b->s->arena, b->s->sizes, size);
-}
-
 /* Where the sizes that the relation knows come from. */
 static void note_known(Blame *b, const Con *con)
 {
@@ -24,7 +19,7 @@ void tell_fraction(Blame *b, const Conflict *c)
 {
 	const Con *con = &b->s->cons.at[c->con];
 	blame(b, c->con, "%s would have to be %s, which is no size",
-	      axis_text(b->s, c->con, c->cells[0]), size_of(b, c->sizes[0]));
+	      axis_text(b->s, c->con, c->cells[0]), blame_size(b, c->sizes[0]));
 	diag_note(b->diags, con->span, "%s", con_text(b->s, c->con));
 	note_known(b, con);
 }
@@ -33,7 +28,7 @@ void tell_window(Blame *b, const Conflict *c)
 {
 	const Con *con = &b->s->cons.at[c->con];
 	blame(b, c->con, "the window spans %s elements, and the axis has only %s",
-	      size_of(b, c->sizes[1]), size_of(b, c->sizes[0]));
+	      blame_size(b, c->sizes[1]), blame_size(b, c->sizes[0]));
 	blame_born(b, con->cells[0]);
 	if (con->cells[2] != NONE)
 		blame_born(b, con->cells[2]);
@@ -68,7 +63,7 @@ void tell_kernel(Blame *b, const Conflict *c)
 {
 	const Con *con = &b->s->cons.at[c->con];
 	blame(b, c->con, "no size of '%s' fits: %s elements in %s steps of %" PRId64,
-	      con->axis->kernel, size_of(b, c->sizes[0]), size_of(b, c->sizes[1]),
+	      con->axis->kernel, blame_size(b, c->sizes[0]), blame_size(b, c->sizes[1]),
 	      con->axis->stride);
 	blame_born(b, con->cells[0]);
 	blame_born(b, con->cells[1]);
@@ -77,7 +72,7 @@ void tell_kernel(Blame *b, const Conflict *c)
 void tell_parts(Blame *b, const Conflict *c)
 {
 	blame(b, c->con, "the parts have %s elements together, more than the %s of the axis",
-	      size_of(b, c->sizes[1]), size_of(b, c->sizes[0]));
+	      blame_size(b, c->sizes[1]), blame_size(b, c->sizes[0]));
 	note_known(b, &b->s->cons.at[c->con]);
 }
 
@@ -87,7 +82,7 @@ void tell_equal_parts(Blame *b, const Conflict *c)
 	Solver *s = b->s;
 	const Con *con = &s->cons.at[c->con];
 	blame(b, c->con, "%s elements do not divide into %" PRId64 " equal parts",
-	      size_of(b, c->sizes[0]), c->number);
+	      blame_size(b, c->sizes[0]), c->number);
 	CellId last = NONE;
 	for (uint32_t i = 1; i < con->ncells; i++) {
 		if (cell_root(s, con->cells[i]) != cell_root(s, c->cells[0]))
@@ -101,20 +96,20 @@ void tell_equal_parts(Blame *b, const Conflict *c)
 
 void tell_multiple(Blame *b, const Conflict *c)
 {
-	blame(b, c->con, "%s is not a multiple of %" PRId64, size_of(b, c->sizes[0]), c->number);
+	blame(b, c->con, "%s is not a multiple of %" PRId64, blame_size(b, c->sizes[0]), c->number);
 }
 
 void tell_index(Blame *b, const Conflict *c)
 {
 	blame(b, c->con, "index %" PRId64 " is outside an axis of %s", c->number,
-	      size_of(b, c->sizes[0]));
+	      blame_size(b, c->sizes[0]));
 	blame_born(b, b->s->cons.at[c->con].cells[0]);
 }
 
 /* ---- several together ---- */
 
 /* What the relation says its unnamed result is: the text behind "? = ", or NULL. */
-static const char *side_of(Solver *s, ConId id)
+static const char *require_side(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
 	if (con->node != NODE_NONE || cell_known(s, con->cells[0]) || letter_of(s, con->cells[0]))
@@ -129,15 +124,15 @@ static bool note_require(Blame *b, const Conflict *c, size_t i)
 {
 	Solver *s = b->s;
 	ConId id = c->cons.at[i];
-	const char *side = side_of(s, id);
+	const char *side = require_side(s, id);
 	for (size_t k = 0; side && k < c->cons.n; k++) {
 		ConId other = c->cons.at[k];
-		if (k == i || !side_of(s, other) ||
+		if (k == i || !require_side(s, other) ||
 		    cell_root(s, s->cons.at[other].cells[0]) !=
 			    cell_root(s, s->cons.at[id].cells[0]))
 			continue;
 		if (k < i)
-			diag_note(b->diags, s->cons.at[id].span, "%s = %s", side_of(s, other),
+			diag_note(b->diags, s->cons.at[id].span, "%s = %s", require_side(s, other),
 				  side);
 		return true;
 	}

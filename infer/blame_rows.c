@@ -9,7 +9,7 @@ enum { CIRCLE_SHOWN = 8 };
 /* ---- rows that do not have as many axes as are said ---- */
 
 /* What `@` and gather want of their operands. */
-static void explain_row(Blame *b, const Con *con)
+static void note_form(Blame *b, const Con *con)
 {
 	Solver *s = b->s;
 	const Node *node = &s->graph->nodes.at[con->node];
@@ -56,14 +56,14 @@ void tell_ranks(Blame *b, const Conflict *c)
 	      axes_text(s, &has, row_kind_text(con->row)), who,
 	      said.nlead + said.ntrail || said.var != NONE ? flat_text(s, &said) : "none");
 	suggest_rows(b, c->con, has.nlead + has.ntrail);
-	explain_row(b, con);
+	note_form(b, con);
 	note_rows(b, c->con);
 }
 
 /* ---- operands with more axes than their results ---- */
 
 /* Is the operand one of those before it too, which has the same fault? */
-static bool is_repeated(const Solver *s, const Con *con)
+static bool is_repeated_operand(const Solver *s, const Con *con)
 {
 	const Node *node = &s->graph->nodes.at[con->node];
 	bool repeated = false;
@@ -78,7 +78,7 @@ void tell_use_axes(Blame *b, const Conflict *c)
 	Solver *s = b->s;
 	FlatRow res, opnd;
 	const Con *con = &s->cons.at[c->con], *use = &s->cons.at[c->use];
-	if (is_repeated(s, con) || is_mended(b, c->con))
+	if (is_repeated_operand(s, con) || is_mended(b, c->con))
 		return;
 	row_flatten(s, &con->a, &res);
 	row_flatten(s, &con->b, &opnd);
@@ -118,7 +118,7 @@ void tell_more_axes(Blame *b, const Conflict *c)
 	Solver *s = b->s;
 	FlatRow res, opnd;
 	const Con *con = &s->cons.at[c->con];
-	if (is_repeated(s, con) || is_mended(b, c->con))
+	if (is_repeated_operand(s, con) || is_mended(b, c->con))
 		return;
 	row_flatten(s, &con->a, &res);
 	row_flatten(s, &con->b, &opnd);

@@ -2,11 +2,6 @@
 #include "infer/blame.h"
 #include "infer/text.h"
 
-static const char *size_of(const Blame *b, Size size)
-{
-	return size_text(b->s->arena, b->s->sizes, size);
-}
-
 /* An operand and what the specification says of it, where they meet in sizes a and b: axis `at`. */
 typedef struct Meeting {
 	FlatRow tensor, spec;
@@ -79,17 +74,17 @@ void tell_sizes(Blame *b, const Conflict *c)
 		x = flat_at(&m.spec, m.at);
 		y = flat_at(&m.tensor, m.at);
 		blame(b, con, "%s is %s, and %s has %s there", axis_text(s, con, x),
-		      size_of(b, c->sizes[turned]), tensor_text(s, c->node, s->cons.at[con].arg),
-		      size_of(b, c->sizes[!turned]));
+		      blame_size(b, c->sizes[turned]), tensor_text(s, c->node, s->cons.at[con].arg),
+		      blame_size(b, c->sizes[!turned]));
 	} else if (con != NONE && s->cons.at[con].kind == CON_ROW_LE) {
 		blame(b, con, "%s is %s, and this has %s: neither is the broadcasting 1",
-		      axis_text(s, con, x), size_of(b, c->sizes[0]), size_of(b, c->sizes[1]));
+		      axis_text(s, con, x), blame_size(b, c->sizes[0]), blame_size(b, c->sizes[1]));
 		note_one(b, x);
 		note_one(b, y);
 		note_sides(b, con);
 	} else {
 		blame(b, con, "%s is %s, and here it is %s", axis_text(s, con, x),
-		      size_of(b, c->sizes[0]), size_of(b, c->sizes[1]));
+		      blame_size(b, c->sizes[0]), blame_size(b, c->sizes[1]));
 	}
 	blame_born(b, x);
 	blame_born(b, y);

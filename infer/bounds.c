@@ -49,7 +49,7 @@ static RowBound residue(Solver *s, const FlatRow *res, const FlatRow *opnd)
 }
 
 /* Is the bound another one now? */
-static bool join(RowBound *to, RowBound b)
+static bool join_bound(RowBound *to, RowBound b)
 {
 	RowBound was = *to;
 	to->lead = was.known && was.lead < b.lead ? was.lead : b.lead;
@@ -115,7 +115,7 @@ typedef struct Given {
 	NodeId *maker; /* whose row it is, and one more */
 } Given;
 
-static void give(Solver *s, Given *g, const RowTerm *row, NodeId maker)
+static void give_bound(Solver *s, Given *g, const RowTerm *row, NodeId maker)
 {
 	FlatRow f;
 	row_flatten(s, row, &f);
@@ -138,11 +138,11 @@ static bool *rows_given_axes(Solver *s)
 		const Con *con = &s->cons.at[id];
 		bool waits = con->kind == CON_ROW_EQ && !con->done;
 		if (waits || (con->kind == CON_ROW_LE && !con->done))
-			give(s, &g, &con->a, con->makes ? con->node + 1 : 0);
+			give_bound(s, &g, &con->a, con->makes ? con->node + 1 : 0);
 		if (waits)
-			give(s, &g, &con->b, 0);
+			give_bound(s, &g, &con->b, 0);
 		for (uint32_t r = 0; con->kind == CON_PRODUCT && con->arg < 0 && r < con->nrows; r++)
-			give(s, &g, &con->rows[r], 0);
+			give_bound(s, &g, &con->rows[r], 0);
 	}
 	return g.given;
 }
@@ -291,7 +291,7 @@ static void start_bounds(Bounder *b, RowVars *work)
 		bound->any = b->asks[opnd.var] != ASK_NOTHING;
 		bound->open |= b->uses[id] == ASK_LATER || above == ASK_LATER;
 		if (b->uses[id] == ASK_AXES && above != ASK_AXES &&
-		    join(bound, residue(s, &res, &opnd)))
+		    join_bound(bound, residue(s, &res, &opnd)))
 			PUSH(s->arena, *work, opnd.var);
 	}
 }
@@ -313,7 +313,7 @@ RowBound *row_bounds(Solver *s)
 			if (o->kind != OCC_CON || !con_rows(s, o->id, &res, &opnd) ||
 			    res.var != var)
 				continue;
-			if (join(&b.bounds[opnd.var], beyond(s, &res, &opnd, &b.bounds[var])))
+			if (join_bound(&b.bounds[opnd.var], beyond(s, &res, &opnd, &b.bounds[var])))
 				PUSH(s->arena, work, opnd.var);
 		}
 	}

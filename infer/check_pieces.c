@@ -20,7 +20,7 @@ typedef struct Choices {
 
 /* ---- groups ---- */
 
-static void join(Choices *h, uint32_t a, uint32_t b)
+static void join_factors(Choices *h, uint32_t a, uint32_t b)
 {
 	uint32_t to = h->first[a] < h->first[b] ? h->first[a] : h->first[b];
 	uint32_t from = h->first[a] < h->first[b] ? h->first[b] : h->first[a];
@@ -41,7 +41,7 @@ static void join_parts(Choices *h, const ExpectTensor *tensor)
 			if (h->first[key] == KEY_NONE)
 				h->first[key] = key;
 			if (one != KEY_NONE)
-				join(h, one, key);
+				join_factors(h, one, key);
 			one = key;
 		}
 	}

@@ -60,7 +60,7 @@ static void add_total(Meet *m, ConId id)
 	PUSH(s->arena, m->totals, id);
 }
 
-static void add_con(Meet *m, ConId id)
+static void meet_add(Meet *m, ConId id)
 {
 	Solver *s = m->s;
 	Con *con = &s->cons.at[id];
@@ -100,13 +100,13 @@ static void gather(Meet *m, ConId id)
 {
 	Solver *s = m->s;
 	s->rounds++;
-	add_con(m, id);
+	meet_add(m, id);
 	for (uint32_t i = 0; i < m->nopen && !m->fails; i++) { /* falls: cells not looked at */
 		CellId cell = m->open[i].cell;
 		for (const Occ *o = s->cells.at[cell].occs.first; o && !m->fails; o = o->next) {
 			m->fails |= ++m->looked > MOST_LOOKED_AT;
 			if (o->kind == OCC_CON)
-				add_con(m, o->id);
+				meet_add(m, o->id);
 			else
 				add_edge(m, cell, o->id);
 		}
@@ -120,7 +120,7 @@ static void gather(Meet *m, ConId id)
 
 /* ---- what becomes of it ---- */
 
-static void take(Meet *m, const char *rule)
+static void take_sizes(Meet *m, const char *rule)
 {
 	Solver *s = m->s;
 	Size sizes[MOST_OPEN];
@@ -187,7 +187,7 @@ bool close_meeting(Solver *s, const char *rule, ConId id, bool patient)
 		return m.nknown > 1;
 	meet_list_choices(&m);
 	if (meet_solve(&m)) {
-		take(&m, rule);
+		take_sizes(&m, rule);
 		return true;
 	}
 	bool spent = s->tries >= MOST_TRIES;

@@ -243,7 +243,7 @@ static uint32_t first_of(const Uses *uses, uint32_t i)
 	return i;
 }
 
-static void join(Uses *uses, uint32_t i, uint32_t k)
+static void join_parts(Uses *uses, uint32_t i, uint32_t k)
 {
 	i = first_of(uses, i), k = first_of(uses, k);
 	if (i > k)
@@ -260,7 +260,7 @@ static void come_to(Uses *uses, CellId cell, uint32_t i, ConId by)
 	if (!size_is_bad(c->value))
 		return;
 	if (c->walk == s->walks) {
-		join(uses, i, c->slot);
+		join_parts(uses, i, c->slot);
 		uses->at.at[i].where = by;
 		return;
 	}

@@ -11,7 +11,7 @@ enum { MOST_TIMES = 64, MOST_DIVISOR = 1 << 20 };
 
 /* ---- what follows ---- */
 
-static Size size_of(const Meet *m, CellId cell)
+static Size size_tried(const Meet *m, CellId cell)
 {
 	CellId root = cell == NONE ? NONE : cell_root(m->s, cell);
 	if (root == NONE || cell_known(m->s, root))
@@ -21,10 +21,10 @@ static Size size_of(const Meet *m, CellId cell)
 }
 
 /* The cell has this size; false where it cannot. */
-static bool give(Meet *m, CellId cell, Size size)
+static bool give_size(Meet *m, CellId cell, Size size)
 {
 	Solver *s = m->s;
-	Size had = size_of(m, cell);
+	Size had = size_tried(m, cell);
 	int64_t n;
 	if (size_is_bad(size) || size_is_fraction(s->sizes, size) ||
 	    (size_is_const(s->sizes, size, &n) && n < 0))
@@ -50,7 +50,7 @@ typedef struct Product {
 
 static void count_axis(Meet *m, Product *p, CellId cell)
 {
-	Size size = size_of(m, cell);
+	Size size = size_tried(m, cell);
 	if (!size_is_bad(size)) {
 		p->known = size_mul(m->s->sizes, p->known, size);
 		return;
@@ -61,7 +61,7 @@ static void count_axis(Meet *m, Product *p, CellId cell)
 	p->nopen++;
 }
 
-static Product product_of(Meet *m, const Con *con)
+static Product product_tried(Meet *m, const Con *con)
 {
 	Solver *s = m->s;
 	Product p = {.known = size_const(s->sizes, con->number), .open = NONE};
@@ -78,10 +78,10 @@ static Product product_of(Meet *m, const Con *con)
 static bool follow_total(Meet *m, const Con *con)
 {
 	Sizes *sizes = m->s->sizes;
-	Size total = size_of(m, con->cells[0]);
-	Product p = product_of(m, con);
+	Size total = size_tried(m, con->cells[0]);
+	Product p = product_tried(m, con);
 	if (size_is_bad(total))
-		return p.nopen > 0 || p.row || give(m, con->cells[0], p.known);
+		return p.nopen > 0 || p.row || give_size(m, con->cells[0], p.known);
 	if (size_is(sizes, total, 0))
 		return true;
 	total = required_multiple(m->s, total, p.known);
@@ -90,8 +90,8 @@ static bool follow_total(Meet *m, const Con *con)
 	if (p.several || (p.row && p.nopen == 0))
 		return true;
 	return p.nopen == 0 ? size_same(p.known, total)
-			    : give(m, p.open,
-				   size_root(sizes, size_div(sizes, total, p.known), p.nopen));
+			    : give_size(m, p.open,
+					size_root(sizes, size_div(sizes, total, p.known), p.nopen));
 }
 
 static bool follow_affine(Meet *m, const Con *con)
@@ -100,31 +100,31 @@ static bool follow_affine(Meet *m, const Con *con)
 	const SpecAxis *axis = con->axis;
 	bool valid = axis->kernel && (axis->mark == MARK_VALID || axis->mark == MARK_VALID_FLOOR);
 	bool rounds = axis->mark == MARK_VALID_FLOOR || axis->mark == MARK_PADDED_CEIL;
-	Size in = size_of(m, con->cells[0]), over = size_of(m, con->cells[1]);
-	Size k = size_of(m, con->cells[2]);
+	Size in = size_tried(m, con->cells[0]), over = size_tried(m, con->cells[1]);
+	Size k = size_tried(m, con->cells[2]);
 	if (valid && size_is_bad(k)) {
 		int64_t n;
 		if (rounds || size_is_bad(in) || size_is_bad(over))
 			return true; /* found too late */
 		k = affine_kernel(sizes, axis, in, over);
-		return !(size_is_const(sizes, k, &n) && n < 1) && give(m, con->cells[2], k);
+		return !(size_is_const(sizes, k, &n) && n < 1) && give_size(m, con->cells[2], k);
 	}
 	if (!size_is_bad(in))
 		return affine_may_be(m->s, axis, in, k) &&
-		       give(m, con->cells[1], affine_over(sizes, axis, in, k));
+		       give_size(m, con->cells[1], affine_over(sizes, axis, in, k));
 	return size_is_bad(over) || rounds ||
-	       give(m, con->cells[0], affine_in(sizes, axis, over, k));
+	       give_size(m, con->cells[0], affine_in(sizes, axis, over, k));
 }
 
 static bool follow_sum(Meet *m, const Con *con)
 {
 	Sizes *sizes = m->s->sizes;
-	Size whole = size_of(m, con->cells[0]), sum = size_const(sizes, con->number);
+	Size whole = size_tried(m, con->cells[0]), sum = size_const(sizes, con->number);
 	CellId open = NONE;
 	int64_t times = 0, rest;
 	for (uint32_t i = 1; i < con->ncells; i++) {
 		CellId part = cell_root(m->s, con->cells[i]);
-		Size size = size_of(m, part);
+		Size size = size_tried(m, part);
 		if (!size_is_bad(size))
 			sum = size_add(sizes, sum, size);
 		else if (open != NONE && open != part)
@@ -133,12 +133,12 @@ static bool follow_sum(Meet *m, const Con *con)
 			times++;
 	}
 	if (open == NONE)
-		return give(m, con->cells[0], sum);
+		return give_size(m, con->cells[0], sum);
 	Size left = size_is_bad(whole) ? SIZE_BAD : size_sub(sizes, whole, sum);
 	if (size_is_const(sizes, left, &rest) && rest < 0)
 		return false;
 	return size_is_bad(left) || times < 0 ||
-	       give(m, open, size_div(sizes, left, size_const(sizes, times)));
+	       give_size(m, open, size_div(sizes, left, size_const(sizes, times)));
 }
 
 static bool follow_factor(Meet *m, Size product, Size factor, CellId other)
@@ -146,15 +146,15 @@ static bool follow_factor(Meet *m, Size product, Size factor, CellId other)
 	if (size_is_bad(product) || size_is_bad(factor) || size_is(m->s->sizes, factor, 0))
 		return true;
 	return size_divides(m->s->sizes, factor, product) &&
-	       give(m, other, size_div(m->s->sizes, product, factor));
+	       give_size(m, other, size_div(m->s->sizes, product, factor));
 }
 
 static bool follow_product(Meet *m, const Con *con)
 {
-	Size p = size_of(m, con->cells[0]);
-	Size a = size_of(m, con->cells[1]), b = size_of(m, con->cells[2]);
+	Size p = size_tried(m, con->cells[0]);
+	Size a = size_tried(m, con->cells[1]), b = size_tried(m, con->cells[2]);
 	if (!size_is_bad(a) && !size_is_bad(b))
-		return give(m, con->cells[0], size_mul(m->s->sizes, a, b));
+		return give_size(m, con->cells[0], size_mul(m->s->sizes, a, b));
 	return follow_factor(m, p, a, con->cells[2]) && follow_factor(m, p, b, con->cells[1]);
 }
 
@@ -171,7 +171,7 @@ static bool follow_con(Meet *m, ConId id)
 	case CON_ADD: return follow_sum(m, con);
 	case CON_MUL: return follow_product(m, con);
 	case CON_AT_LEAST:
-		size = size_of(m, con->cells[0]);
+		size = size_tried(m, con->cells[0]);
 		return size_is_bad(size) ||
 		       size_ge(m->s->sizes, size, size_const(m->s->sizes, con->number));
 	default: return true;
@@ -188,13 +188,13 @@ static bool stretches(const Meet *m, CellId cell, Size size)
 static bool is_of_ones(const Meet *m, CellId res)
 {
 	Solver *s = m->s;
-	if (!size_is_bad(size_of(m, res)))
+	if (!size_is_bad(size_tried(m, res)))
 		return false;
 	for (const Occ *o = cell_at(s, res)->occs.first; o; o = o->next) {
 		const Edge *edge = o->kind == OCC_EDGE ? &s->edges.at[o->id] : NULL;
 		s->tries++;
 		if (!edge || (cell_root(s, edge->res) == cell_root(s, res) &&
-			      !size_is(s->sizes, size_of(m, edge->opnd), 1)))
+			      !size_is(s->sizes, size_tried(m, edge->opnd), 1)))
 			return false;
 	}
 	return true;
@@ -202,12 +202,12 @@ static bool is_of_ones(const Meet *m, CellId res)
 
 static bool follow_edge(Meet *m, const Edge *edge)
 {
-	Size opnd = size_of(m, edge->opnd);
+	Size opnd = size_tried(m, edge->opnd);
 	if (edge->dead || size_is_bad(opnd))
 		return true;
 	return stretches(m, edge->opnd, opnd)
-		       ? !is_of_ones(m, edge->res) || give(m, edge->res, opnd)
-		       : give(m, edge->res, opnd);
+		       ? !is_of_ones(m, edge->res) || give_size(m, edge->res, opnd)
+		       : give_size(m, edge->res, opnd);
 }
 
 /* Axes that would broadcast: no more than may. */
@@ -218,8 +218,8 @@ static bool count_ones(Meet *m)
 	s->tries += (uint32_t)(m->edges.n / 8);
 	for (size_t i = 0; i < m->edges.n; i++) {
 		const Edge *edge = &s->edges.at[m->edges.at[i]];
-		Size res = size_of(m, edge->res);
-		n += size_is(s->sizes, size_of(m, edge->opnd), 1) && !size_is_bad(res) &&
+		Size res = size_tried(m, edge->res);
+		n += size_is(s->sizes, size_tried(m, edge->opnd), 1) && !size_is_bad(res) &&
 		     !size_is(s->sizes, res, 1);
 	}
 	m->too_many |= n > m->ones;
@@ -330,7 +330,7 @@ void meet_list_choices(Meet *m)
 }
 
 /* Sizes for the choices from the i-th on. */
-static bool search(Meet *m, size_t i)
+static bool search_choices(Meet *m, size_t i)
 {
 	while (i < m->choices.n && (!size_is_bad(m->open[m->choices.at[i].open].size) ||
 				    m->s->cons.at[m->choices.at[i].con].done))
@@ -342,7 +342,8 @@ static bool search(Meet *m, size_t i)
 	for (size_t k = 0; k < c->sizes.n && m->s->tries < MOST_TRIES; k++) { /* falls: sizes */
 		Size size = size_const(m->s->sizes, c->sizes.at[k]);
 		m->s->tries++;
-		if (give(m, c->spot.cell, size) && follow(m, before) && search(m, i + 1))
+		if (give_size(m, c->spot.cell, size) && follow(m, before) &&
+		    search_choices(m, i + 1))
 			return true;
 		meet_take_back(m, before);
 	}
@@ -353,7 +354,7 @@ bool meet_solve(Meet *m)
 {
 	for (m->ones = 0;; m->ones++) { /* falls: axes that meet, less `ones` */
 		m->too_many = false;
-		if (search(m, 0))
+		if (search_choices(m, 0))
 			return true;
 		if (!m->too_many || m->s->tries >= MOST_TRIES)
 			return false;

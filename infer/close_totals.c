@@ -203,7 +203,7 @@ static bool fills(Solver *s, Side *side, Size total, int *tries)
 	       share(s, side, 0, size_div(s->sizes, total, side->known), tries);
 }
 
-static void take(Solver *s, const char *rule, const Side *side, ConId con)
+static void take_factor(Solver *s, const char *rule, const Side *side, ConId con)
 {
 	for (uint32_t i = 0; i + 1 < side->n; i++) {
 		if (cell_known(s, side->open[i].cell))
@@ -242,7 +242,7 @@ static void close_given(Solver *s, const char *rule, ConId id, bool patient)
 		return;
 	if (side_of(s, id, patient, &side) && side.n > 1 &&
 	    (fills(s, &side, total, &tries) || fills_where_it_divides(s, &side, total)))
-		take(s, rule, &side, id);
+		take_factor(s, rule, &side, id);
 }
 
 void close_given_total(Solver *s, const char *rule, ConId id)
@@ -302,8 +302,8 @@ static void close_open(Solver *s, const char *rule, ConId id, const ConId *made_
 	    (patient && (waits_for_total(s, &made) || waits_for_total(s, &given))) ||
 	    !least_total(s, &made, &given, &total))
 		return;
-	take(s, rule, &made, id);
-	take(s, rule, &given, id);
+	take_factor(s, rule, &made, id);
+	take_factor(s, rule, &given, id);
 	Spot spot = {.node = NODE_NONE, .cell = s->cons.at[id].cells[0], .var = NONE};
 	close_note(s, rule, &spot);
 	cell_set(s, spot.cell, total, (Why){WHY_RULE, id, NONE, SPAN_NONE, rule});

@@ -24,7 +24,7 @@ void infer_dump_constraints(FILE *out, const Inference *inference)
 	arena_free(arena);
 }
 
-static const char *row_text(Solver *s, const RowTerm *row)
+static const char *known_row_text(Solver *s, const RowTerm *row)
 {
 	FlatRow f;
 	row_flatten(s, row, &f);
@@ -33,9 +33,9 @@ static const char *row_text(Solver *s, const RowTerm *row)
 
 static void print_rows(FILE *out, Solver *s, NodeId id)
 {
-	fprintf(out, "%s | ", row_text(s, &s->rows[id][ROW_BATCH]));
-	fprintf(out, "%s -> ", row_text(s, &s->rows[id][ROW_INPUT]));
-	fprintf(out, "%s\n", row_text(s, &s->rows[id][ROW_OUTPUT]));
+	fprintf(out, "%s | ", known_row_text(s, &s->rows[id][ROW_BATCH]));
+	fprintf(out, "%s -> ", known_row_text(s, &s->rows[id][ROW_INPUT]));
+	fprintf(out, "%s\n", known_row_text(s, &s->rows[id][ROW_OUTPUT]));
 }
 
 void infer_dump_stage(FILE *out, const Inference *inference, int stage)

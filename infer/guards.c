@@ -135,7 +135,7 @@ static void simplify_eq(Sizes *sizes, Guard *g)
 	}
 }
 
-static void add(Collector *c, Guard g)
+static void guard_add(Collector *c, Guard g)
 {
 	if (g.kind == GUARD_EQ && !size_is_bad(g.a) && !size_is_bad(g.b))
 		simplify_eq(c->s->sizes, &g);
@@ -145,8 +145,8 @@ static void add(Collector *c, Guard g)
 		simplify_divides(c, &g);
 	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.b) &&
 	    !size_ge(c->s->sizes, g.b, size_const(c->s->sizes, 1)))
-		add(c, (Guard){GUARD_GE, g.b, size_const(c->s->sizes, 1), g.span, g.other, NULL, 0,
-			       0});
+		guard_add(c, (Guard){GUARD_GE, g.b, size_const(c->s->sizes, 1), g.span, g.other,
+				     NULL, 0, 0});
 	if (size_is_bad(g.a) || size_is_bad(g.b)) {
 		Conflict *large = conflict_new(c->s, CONFLICT_LARGE_GUARD, NONE);
 		large->span = g.span;
@@ -157,14 +157,14 @@ static void add(Collector *c, Guard g)
 		PUSH(c->s->arena, c->found, g);
 }
 
-static void add_con(Collector *c, GuardKind kind, Size a, Size b, const Con *con)
+static void ask_of_con(Collector *c, GuardKind kind, Size a, Size b, const Con *con)
 {
-	add(c, (Guard){kind, a, b, con->span, SPAN_NONE, NULL, 0, 0});
+	guard_add(c, (Guard){kind, a, b, con->span, SPAN_NONE, NULL, 0, 0});
 }
 
 static void not_negative(Collector *c, Size a, const Con *con)
 {
-	add_con(c, GUARD_GE, a, size_const(c->s->sizes, 0), con);
+	ask_of_con(c, GUARD_GE, a, size_const(c->s->sizes, 0), con);
 }
 
 /* ---- what the constraints ask for ---- */
@@ -193,15 +193,15 @@ static void ask_affine(Collector *c, ConId id)
 		Size last = size_scale(s->sizes, size_plus(s->sizes, over, -1), axis->stride);
 		Size span = size_plus(s->sizes, size_sub(s->sizes, in, last), -1 - axis->offset);
 		not_negative(c, size_plus(s->sizes, span, axis->dilation), con);
-		add_con(c, GUARD_DIVIDES, span, size_const(s->sizes, axis->dilation), con);
+		ask_of_con(c, GUARD_DIVIDES, span, size_const(s->sizes, axis->dilation), con);
 		return;
 	}
 	if (!size_is_bad(window))
-		add_con(c, GUARD_GE, in, size_plus(s->sizes, window, -axis->stride), con);
+		ask_of_con(c, GUARD_GE, in, size_plus(s->sizes, window, -axis->stride), con);
 	if (!rounds)
-		add_con(c, GUARD_DIVIDES, affine_dividend(s->sizes, axis, in, k),
-			size_const(s->sizes, axis->stride), con);
-	add_con(c, GUARD_EQ, over, affine_over(s->sizes, axis, in, k), con);
+		ask_of_con(c, GUARD_DIVIDES, affine_dividend(s->sizes, axis, in, k),
+			   size_const(s->sizes, axis->stride), con);
+	ask_of_con(c, GUARD_EQ, over, affine_over(s->sizes, axis, in, k), con);
 }
 
 /* A part that stands several times, found from the rest: that divides. */
@@ -222,7 +222,7 @@ static void ask_repeated(Collector *c, const Con *con, CellId part)
 			rest = size_sub(s->sizes, rest, cell_value(s, con->cells[i]));
 	}
 	if (times > 1)
-		add_con(c, GUARD_DIVIDES, rest, size_const(s->sizes, times), con);
+		ask_of_con(c, GUARD_DIVIDES, rest, size_const(s->sizes, times), con);
 }
 
 static void ask_sum(Collector *c, const Con *con)
@@ -234,7 +234,7 @@ static void ask_sum(Collector *c, const Con *con)
 		not_negative(c, cell_value(s, con->cells[i]), con);
 		ask_repeated(c, con, con->cells[i]);
 	}
-	add_con(c, GUARD_EQ, cell_value(s, con->cells[0]), sum, con);
+	ask_of_con(c, GUARD_EQ, cell_value(s, con->cells[0]), sum, con);
 }
 
 /* Was part = total / others? Then it must divide: where what is left after cancelling divides by a
@@ -249,9 +249,9 @@ static bool ask_quotient(Collector *c, Size total, Size part, Size others, const
 		return false;
 	Size whole = size_scale(sizes, part, by);
 	if (by != 0 && !size_is_bad(whole) && denominator(c, whole, &again) == 1)
-		add_con(c, GUARD_DIVIDES, whole, size_const(sizes, by), con);
+		ask_of_con(c, GUARD_DIVIDES, whole, size_const(sizes, by), con);
 	else
-		add_con(c, GUARD_DIVIDES, total, others, con);
+		ask_of_con(c, GUARD_DIVIDES, total, others, con);
 	return true;
 }
 
@@ -263,7 +263,7 @@ static void ask_mul(Collector *c, const Con *con)
 	Size product = size_mul(s->sizes, a, b);
 	bool quotient = ask_quotient(c, p, a, b, con) || ask_quotient(c, p, b, a, con);
 	if (!quotient && !size_same(product, p))
-		add_con(c, GUARD_EQ, p, product, con);
+		ask_of_con(c, GUARD_EQ, p, product, con);
 }
 
 static void ask_product(Collector *c, const Con *con)
@@ -287,13 +287,13 @@ static void ask_product(Collector *c, const Con *con)
 		quotient |= !size_is_bad(others) && ask_quotient(c, total, axes.at[i], others, con);
 	}
 	if (!quotient && !size_same(product, total))
-		add(c, (Guard){.kind = GUARD_EQ,
-			       .a = total,
-			       .b = product,
-			       .span = con->span,
-			       .product = con_is_written_product(con)
-						  ? 0
-						  : (uint32_t)(con - s->cons.at) + 1});
+		guard_add(c, (Guard){.kind = GUARD_EQ,
+				     .a = total,
+				     .b = product,
+				     .span = con->span,
+				     .product = con_is_written_product(con)
+							? 0
+							: (uint32_t)(con - s->cons.at) + 1});
 }
 
 /* A size that several relations give together: its quotient is one, and it is not negative. */
@@ -308,8 +308,8 @@ static void ask_together(Collector *c, const Con *con)
 		int64_t by = denominator(c, cell->value, &quotient);
 		not_negative(c, cell->value, con);
 		if (quotient && by != 0)
-			add_con(c, GUARD_DIVIDES, size_scale(sizes, cell->value, by),
-				size_const(sizes, by), con);
+			ask_of_con(c, GUARD_DIVIDES, size_scale(sizes, cell->value, by),
+				   size_const(sizes, by), con);
 	}
 }
 
@@ -324,8 +324,8 @@ static void ask_con(Collector *c, ConId id)
 	case CON_MUL: ask_mul(c, con); break;
 	case CON_PRODUCT: ask_product(c, con); break;
 	case CON_AT_LEAST:
-		add_con(c, GUARD_GE, cell_value(c->s, con->cells[0]),
-			size_const(c->s->sizes, con->number), con);
+		ask_of_con(c, GUARD_GE, cell_value(c->s, con->cells[0]),
+			   size_const(c->s->sizes, con->number), con);
 		break;
 	default: break;
 	}
@@ -345,8 +345,8 @@ static void ask_leaf(Collector *c, const Leaf *leaf)
 		other = leaf->span;
 	}
 	bool swap = size_before(s, leaf->size, value);
-	add(c, (Guard){GUARD_EQ, swap ? value : leaf->size, swap ? leaf->size : value, span, other,
-		       NULL, (uint32_t)(leaf - s->leaves.at) + 1, 0});
+	guard_add(c, (Guard){GUARD_EQ, swap ? value : leaf->size, swap ? leaf->size : value, span,
+			     other, NULL, (uint32_t)(leaf - s->leaves.at) + 1, 0});
 }
 
 static void ask_require(Collector *c, const Require *r)
@@ -362,9 +362,9 @@ static void ask_require(Collector *c, const Require *r)
 	if (size_is_bad(a) || size_is_bad(b))
 		return;
 	if (r->op == REQUIRE_DIVIDES) /* a divides b */
-		add(c, (Guard){GUARD_DIVIDES, b, a, r->span, SPAN_NONE, NULL, 0, 0});
+		guard_add(c, (Guard){GUARD_DIVIDES, b, a, r->span, SPAN_NONE, NULL, 0, 0});
 	else
-		add(c, (Guard){kinds[r->op], a, b, r->span, SPAN_NONE, NULL, 0, 0});
+		guard_add(c, (Guard){kinds[r->op], a, b, r->span, SPAN_NONE, NULL, 0, 0});
 }
 
 /* `a @ i` with a size for i: it lies inside its axis. */
@@ -381,8 +381,8 @@ static void ask_slice(Collector *c, const Node *node)
 	CellId axis = flat_at(&batch, 0);
 	Size size = cell_value(s, axis);
 	if (!size_ge(s->sizes, index, size)) {
-		add(c, (Guard){GUARD_GE, size, size_plus(s->sizes, index, 1), node->arg_spans[1],
-			       SPAN_NONE, NULL, 0, 0});
+		guard_add(c, (Guard){GUARD_GE, size, size_plus(s->sizes, index, 1),
+				     node->arg_spans[1], SPAN_NONE, NULL, 0, 0});
 		return;
 	}
 	Conflict *outside = conflict_sizes(s, CONFLICT_SLICE, NONE, index, size);
@@ -410,7 +410,7 @@ void guards_collect(Solver *s, Inference *inference)
 	for (size_t i = 0; i < s->graph->requires.n; i++)
 		ask_require(&c, &s->graph->requires.at[i]);
 	for (size_t i = 0; i < asked; i++)
-		add(&c, s->asked.at[i]);
+		guard_add(&c, s->asked.at[i]);
 	for (CellId cell = 0; cell < s->cells.n; cell++) {
 		if (cell_root(s, cell) == cell && s->cells.at[cell].born != NONE)
 			proof_reroot(s, s->cells.at[cell].born);

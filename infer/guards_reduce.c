@@ -163,7 +163,7 @@ static void several_conflict(Reducer *r, const Guard *g, const Guard *simple, bo
 
 /* ---- reduction ---- */
 
-static Guard replaced(const Reducer *r, const Guard *g)
+static Guard guard_replaced(const Reducer *r, const Guard *g)
 {
 	Guard simple = *g;
 	simple.a = replaced_now(r->replaced, g->a);
@@ -186,7 +186,7 @@ static void consider(Reducer *r, uint32_t index, bool only_solvable)
 	const Guard *g = &r->found->at[index];
 	if (r->kept[index])
 		return;
-	Guard simple = replaced(r, g);
+	Guard simple = guard_replaced(r, g);
 	if (never_holds(r, &simple)) {
 		never_conflict(r, g);
 		return;

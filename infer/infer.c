@@ -23,7 +23,7 @@ static Solver *solve(const Graph *graph, Arena *perm, uint64_t shuffle)
 /* ---- the result ---- */
 
 /* What is declared keeps its size as written; elsewhere a class has one name. */
-static void read_row(Solver *s, const RowTerm *term, const Size *written, Row *row)
+static void read_shape_row(Solver *s, const RowTerm *term, const Size *written, Row *row)
 {
 	FlatRow f;
 	row_flatten(s, term, &f);
@@ -51,8 +51,8 @@ static void read_shapes(Solver *s, Inference *inference)
 	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
 		bool leaf = s->graph->nodes.at[id].shape != NULL;
 		for (int k = 0; k < ROW_KINDS; k++)
-			read_row(s, &s->rows[id][k], leaf ? written : NULL,
-				 &inference->shapes[id].rows[k]);
+			read_shape_row(s, &s->rows[id][k], leaf ? written : NULL,
+				       &inference->shapes[id].rows[k]);
 	}
 	for (size_t i = 0; i < s->graph->captures.n; i++) {
 		if (s->captures[i] != NONE)

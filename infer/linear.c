@@ -95,7 +95,7 @@ void linear_touch(Solver *s, ConId id)
 
 /* ---- what belongs together ---- */
 
-static void add_con(System *y, ConId id)
+static void system_add(System *y, ConId id)
 {
 	Con *con = &y->s->cons.at[id];
 	if (con->done || con->round == y->s->rounds || !is_linear(y->s, con))
@@ -121,7 +121,7 @@ static uint32_t column_of(System *y, CellId cell)
 	for (const Occ *o = y->s->cells.at[cell].occs.first; o && !y->fails; o = o->next) {
 		y->fails = ++y->looked > MOST_LOOKED_AT || ++y->s->eliminated > MOST_WORK;
 		if (o->kind == OCC_CON)
-			add_con(y, o->id);
+			system_add(y, o->id);
 	}
 	return y->ncells++;
 }
@@ -262,7 +262,7 @@ static ConId con_of(const System *y, CellId cell)
 }
 
 /* factor * cell = right. True where that gave a size. */
-static bool solve_for(System *y, const Equation *row, CellId cell, int64_t factor)
+static bool solve_equation(System *y, const Equation *row, CellId cell, int64_t factor)
 {
 	Solver *s = y->s;
 	Size right = factor < 0 ? size_scale(s->sizes, row->right, -1) : row->right;
@@ -282,7 +282,7 @@ static bool solve_for(System *y, const Equation *row, CellId cell, int64_t facto
 	return true;
 }
 
-static bool read_row(System *y, const Equation *row)
+static bool read_equation(System *y, const Equation *row)
 {
 	Solver *s = y->s;
 	uint32_t column = 0, n = 0;
@@ -294,7 +294,7 @@ static bool read_row(System *y, const Equation *row)
 	}
 	if (n == 1)
 		return !cell_at(s, y->cells[column])->broken &&
-		       solve_for(y, row, y->cells[column], row->at[column]);
+		       solve_equation(y, row, y->cells[column], row->at[column]);
 	if (n == 0 && sizes_differ(s->sizes, row->right, size_const(s->sizes, 0)))
 		system_conflict(y, row);
 	return false;
@@ -314,9 +314,9 @@ static void sort_cons(System *y)
 }
 
 /* What belongs to the relation: its system has `ncells` columns then. */
-static bool collect(System *y, ConId id)
+static bool system_collect(System *y, ConId id)
 {
-	add_con(y, id);
+	system_add(y, id);
 	for (uint32_t i = 0; i < y->ncons && !y->fails; i++) { /* falls: relations not taken */
 		int64_t columns[MOST] = {0};
 		Equation row = {.at = columns};
@@ -330,7 +330,7 @@ static bool solve_with(Solver *s, ConId id, Arena *rows)
 {
 	System *y = ARENA_NEW(rows, System);
 	y->s = s;
-	if (!collect(y, id))
+	if (!system_collect(y, id))
 		return false;
 	uint32_t width = y->ncells;
 	y->rows = ARENA_ARRAY(rows, Equation, y->ncons);
@@ -343,7 +343,7 @@ static bool solve_with(Solver *s, ConId id, Arena *rows)
 	bool any = false;
 	size_t conflicts = s->conflicts.n;
 	for (uint32_t i = 0; i < y->ncons && !y->fails && s->conflicts.n == conflicts; i++)
-		any |= read_row(y, &y->rows[i]);
+		any |= read_equation(y, &y->rows[i]);
 	return any;
 }
 

@@ -42,7 +42,7 @@ static RowVarId variable_of(Solver *s, const RowTerm *row, int64_t *axes)
 	return NONE;
 }
 
-static void collect(Ranks *r)
+static void collect_edges(Ranks *r)
 {
 	Solver *s = r->s;
 	for (ConId id = 0; id < s->cons.n; id++) {
@@ -88,7 +88,7 @@ static bool relax(Ranks *r, uint32_t edge)
 }
 
 /* Measure: at most ROUNDS rounds, each over all edges twice. */
-static RowVarId search(Ranks *r)
+static RowVarId longest_paths(Ranks *r)
 {
 	Solver *s = r->s;
 	size_t n = s->vars.n;
@@ -135,8 +135,8 @@ static void note_circle(Ranks *r, RowVarId on)
 void check_circles(Solver *s)
 {
 	Ranks r = {.s = s};
-	collect(&r);
-	RowVarId on = search(&r);
+	collect_edges(&r);
+	RowVarId on = longest_paths(&r);
 	if (on != NONE)
 		note_circle(&r, on);
 }

@@ -10,22 +10,17 @@
 enum { LETTERS = 26 };
 
 /* A row of the operand; false unless it is closed. */
-static bool row_of(Solver *s, const Con *con, RowKind row, FlatRow *opnd)
+static bool closed_row(Solver *s, const Con *con, RowKind row, FlatRow *opnd)
 {
 	NodeId operand = s->graph->nodes.at[con->node].args[con->arg];
 	row_flatten(s, &s->rows[operand][row], opnd);
 	return opnd->var == NONE;
 }
 
-static uint32_t naxes(const FlatRow *f)
-{
-	return f->nlead + f->ntrail;
-}
-
 static bool same_sizes(Solver *s, const FlatRow *a, const FlatRow *b)
 {
-	bool same = naxes(a) == naxes(b);
-	for (uint32_t i = 0; same && i < naxes(a); i++) {
+	bool same = flat_naxes(a) == flat_naxes(b);
+	for (uint32_t i = 0; same && i < flat_naxes(a); i++) {
 		Size x = cell_value(s, flat_at(a, i));
 		same = !size_is_bad(x) && size_same(x, cell_value(s, flat_at(b, i)));
 	}
@@ -48,8 +43,8 @@ static bool suggest_transpose(Blame *b, const Con *con, const Node *operand)
 	Sym name = turned ? s->graph->nodes.at[operand->args[0]].name : operand->name;
 	row_flatten(s, &s->rows[wanted][ROW_INPUT], &in);
 	row_flatten(s, &s->rows[wanted][ROW_OUTPUT], &out);
-	if (!name || !row_of(s, con, ROW_INPUT, &own_in) ||
-	    !row_of(s, con, ROW_OUTPUT, &own_out) || naxes(&own_in) == 0 ||
+	if (!name || !closed_row(s, con, ROW_INPUT, &own_in) ||
+	    !closed_row(s, con, ROW_OUTPUT, &own_out) || flat_naxes(&own_in) == 0 ||
 	    !same_sizes(s, &in, &own_out) || !same_sizes(s, &out, &own_in))
 		return false;
 	if (turned)
@@ -67,7 +62,7 @@ static const char *rest_text(Solver *s, NodeId operand, RowKind row)
 {
 	FlatRow f;
 	row_flatten(s, &s->rows[operand][row], &f);
-	if (naxes(&f) == 0)
+	if (flat_naxes(&f) == 0)
 		return "";
 	return row == ROW_BATCH ? "... | " : "... -> ";
 }
@@ -86,8 +81,8 @@ static void suggest_permute(Blame *b, const Con *con, const Node *operand, uint3
 	char before[LETTERS + 1], after[LETTERS + 1];
 	FlatRow f;
 	row_flatten(s, &s->rows[id][con->row], &f);
-	letters(before, naxes(&f), 0, 0);
-	letters(after, naxes(&f), i, j);
+	letters(before, flat_naxes(&f), 0, 0);
+	letters(after, flat_naxes(&f), i, j);
 	const char *batch = rest_text(s, id, ROW_BATCH), *in = rest_text(s, id, ROW_INPUT);
 	diag_fix(b->diags, con->span,
 		 arena_printf(s->arena, "permute(\"%s%s%s => %s%s%s\", %s)", batch, in, before,
@@ -103,10 +98,10 @@ static bool suggest_axes(Blame *b, const Con *con, const Node *operand)
 	FlatRow res, own;
 	uint32_t at[2], n = 0;
 	row_flatten(s, &s->rows[con->node][con->row], &res);
-	if (con->row != ROW_OUTPUT || !operand->name || !row_of(s, con, con->row, &own) ||
-	    naxes(&res) != naxes(&own) || naxes(&own) > LETTERS)
+	if (con->row != ROW_OUTPUT || !operand->name || !closed_row(s, con, con->row, &own) ||
+	    flat_naxes(&res) != flat_naxes(&own) || flat_naxes(&own) > LETTERS)
 		return false;
-	for (uint32_t i = 0; i < naxes(&own); i++) {
+	for (uint32_t i = 0; i < flat_naxes(&own); i++) {
 		Size want = cell_value(s, flat_at(&res, i)), have = cell_value(s, flat_at(&own, i));
 		if (size_same(want, have) || cell_stretches(s, flat_at(&own, i)))
 			continue;
@@ -133,7 +128,7 @@ static void suggest_product(Blame *b, const Con *con)
 		return;
 	row_flatten(s, &s->rows[node->args[0]][ROW_INPUT], &in);
 	row_flatten(s, &s->rows[node->args[1]][ROW_OUTPUT], &out);
-	if (in.var != NONE || out.var != NONE || naxes(&in) == 0 || !same_sizes(s, &in, &out))
+	if (in.var != NONE || out.var != NONE || flat_naxes(&in) == 0 || !same_sizes(s, &in, &out))
 		return;
 	diag_fix(b->diags, node->op_span, "*", "'.*' multiplies pointwise; write '*' to compose");
 	mend_row(b, con->node, con->row);

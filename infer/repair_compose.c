@@ -15,11 +15,6 @@ typedef struct Compose {
 	FlatRow rows[2][ROW_KINDS];
 } Compose;
 
-static uint32_t naxes(const FlatRow *f)
-{
-	return f->nlead + f->ntrail;
-}
-
 static bool axes_meet(Solver *s, CellId a, CellId b)
 {
 	Size x = cell_value(s, a), y = cell_value(s, b);
@@ -30,7 +25,7 @@ static bool axes_meet(Solver *s, CellId a, CellId b)
 /* Do both broadcast to one row? */
 static bool rows_meet(Solver *s, const FlatRow *a, const FlatRow *b)
 {
-	uint32_t na = naxes(a), nb = naxes(b);
+	uint32_t na = flat_naxes(a), nb = flat_naxes(b);
 	bool meet = a->var == NONE && b->var == NONE;
 	for (uint32_t i = 1; meet && i <= na && i <= nb; i++)
 		meet = axes_meet(s, flat_at(a, na - i), flat_at(b, nb - i));
@@ -40,17 +35,18 @@ static bool rows_meet(Solver *s, const FlatRow *a, const FlatRow *b)
 /* Are the axes of `a` from axis `at` on those of `b`, which has some? */
 static bool part_equals(Solver *s, const FlatRow *a, uint32_t at, const FlatRow *b)
 {
-	bool same = a->var == NONE && b->var == NONE && naxes(b) > 0 && at + naxes(b) <= naxes(a);
-	for (uint32_t i = 0; same && i < naxes(b); i++) {
+	bool same = a->var == NONE && b->var == NONE && flat_naxes(b) > 0 &&
+		    at + flat_naxes(b) <= flat_naxes(a);
+	for (uint32_t i = 0; same && i < flat_naxes(b); i++) {
 		Size want = cell_value(s, flat_at(b, i));
 		same = !size_is_bad(want) && size_same(want, cell_value(s, flat_at(a, at + i)));
 	}
 	return same;
 }
 
-static bool rows_equal(Solver *s, const FlatRow *a, const FlatRow *b)
+static bool sizes_equal(Solver *s, const FlatRow *a, const FlatRow *b)
 {
-	return naxes(a) == naxes(b) && part_equals(s, a, 0, b);
+	return flat_naxes(a) == flat_naxes(b) && part_equals(s, a, 0, b);
 }
 
 static const char *text_of(Blame *b, Span span)
@@ -76,7 +72,7 @@ static bool suggest_arrow(Blame *b, const Compose *c)
 	const Node *a = &s->graph->nodes.at[c->node->args[0]];
 	const FlatRow *out = &c->rows[0][ROW_OUTPUT], *met = &c->rows[1][ROW_OUTPUT];
 	const DeclRow *row = a->shape ? &a->shape->rows[ROW_OUTPUT] : NULL;
-	uint32_t m = naxes(met), n = naxes(out);
+	uint32_t m = flat_naxes(met), n = flat_naxes(out);
 	if ((a->kind != NODE_PARAM && a->kind != NODE_INPUT) || !row || row->var_at >= 0 ||
 	    m >= n || row->naxes != n || strstr(text_of(b, a->shape->span), "->"))
 		return false;
@@ -113,20 +109,20 @@ static bool suggest_turn(Blame *b, const Compose *c, int arg)
 	const FlatRow *turned = &c->rows[arg][arg ? ROW_INPUT : ROW_OUTPUT];
 	const FlatRow *wanted = &c->rows[!arg][arg ? ROW_INPUT : ROW_OUTPUT];
 	const char *name = plain_name(b, c, arg);
-	if (!name || !rows_equal(s, turned, wanted))
+	if (!name || !sizes_equal(s, turned, wanted))
 		return false;
 	diag_fix(b->diags, c->node->arg_spans[arg], arena_printf(s->arena, "%s.T", name),
 		 "the axes would meet with the rows of '%s' changing places", name);
 	return true;
 }
 
-static bool suggest_exchange(Blame *b, const Compose *c)
+static bool suggest_other_order(Blame *b, const Compose *c)
 {
 	Solver *s = b->s;
 	const char *first = plain_name(b, c, 0), *last = plain_name(b, c, 1);
 	Span x = c->node->arg_spans[0], y = c->node->arg_spans[1];
 	if (!first || !last || x.file != y.file || x.end > y.start ||
-	    !rows_equal(s, &c->rows[1][ROW_INPUT], &c->rows[0][ROW_OUTPUT]))
+	    !sizes_equal(s, &c->rows[1][ROW_INPUT], &c->rows[0][ROW_OUTPUT]))
 		return false;
 	diag_fix(b->diags, span_join(x, y), arena_printf(s->arena, "%s * %s", last, first),
 		 "the axes would meet with the operands the other way round");
@@ -146,7 +142,7 @@ void suggest_compose(Blame *b, ConId id)
 			row_flatten(s, &s->rows[c.node->args[arg]][k], &c.rows[arg][k]);
 	}
 	bool found = suggest_arrow(b, &c) || suggest_turn(b, &c, 0) || suggest_turn(b, &c, 1) ||
-		     suggest_exchange(b, &c);
+		     suggest_other_order(b, &c);
 	if (suggest_pointwise(b, &c) || found)
 		mend(b, c.con, -1);
 }

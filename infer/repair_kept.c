@@ -48,8 +48,8 @@ static Size written(Solver *s, CellId cell, const Leaf *leaf)
 
 /* The axes as they are written, with a 0 for each axis of `wanted` that none of them fits, from the
  * left; NULL where some fit nowhere, or a 0 would stand inside a row variable. */
-static const char *row_text(Blame *b, const Spec *spec, const SpecRow *row, const FlatRow *axes,
-			    const FlatRow *wanted, const Leaf *leaf)
+static const char *kept_text(Blame *b, const Spec *spec, const SpecRow *row, const FlatRow *axes,
+			     const FlatRow *wanted, const Leaf *leaf)
 {
 	Solver *s = b->s;
 	uint32_t n = axes->nlead + axes->ntrail, nwanted = wanted->nlead + wanted->ntrail, i = 0;
@@ -77,13 +77,12 @@ static const char *row_text(Blame *b, const Spec *spec, const SpecRow *row, cons
 
 static bool is_closed(const FlatRow *f) { return f->var == NONE; }
 
-static uint32_t naxes(const FlatRow *f) { return f->nlead + f->ntrail; }
-
 /* Are the first axes of `b` those of `a`? */
 static bool begins(Solver *s, const FlatRow *a, const FlatRow *b, const Leaf *leaf)
 {
-	bool same = is_closed(a) && is_closed(b) && naxes(a) > 0 && naxes(a) <= naxes(b);
-	for (uint32_t i = 0; same && i < naxes(a); i++)
+	bool same =
+		is_closed(a) && is_closed(b) && flat_naxes(a) > 0 && flat_naxes(a) <= flat_naxes(b);
+	for (uint32_t i = 0; same && i < flat_naxes(a); i++)
 		same = !size_is_bad(cell_value(s, flat_at(b, i))) &&
 		       size_same(written(s, flat_at(a, i), leaf), written(s, flat_at(b, i), leaf));
 	return same;
@@ -115,12 +114,13 @@ static bool suggest_bar(Blame *b, NodeId sum, NodeId other, const Leaf *leaf)
 	row_flatten(s, &s->rows[other][ROW_BATCH], &batch);
 	row_flatten(s, &s->rows[other][ROW_OUTPUT], &out);
 	if (spec->result.rows[ROW_BATCH].written || spec->result.rows[ROW_INPUT].written ||
-	    naxes(&axes) != naxes(&batch) || !begins(s, &axes, &batch, leaf) || !is_closed(&out) ||
-	    (spec->single_letters && naxes(&out) > 1))
+	    flat_naxes(&axes) != flat_naxes(&batch) || !begins(s, &axes, &batch, leaf) ||
+	    !is_closed(&out) || (spec->single_letters && flat_naxes(&out) > 1))
 		return false;
 	const char *text = source_text(b->diags->sources, s->arena, spec->result.span);
-	text = arena_printf(s->arena, "%s |%s", text, naxes(&out) ? " 0" : "");
-	diag_fix(b->diags, spec->result.span, zeros(s, text, naxes(&out) ? naxes(&out) - 1 : 0),
+	text = arena_printf(s->arena, "%s |%s", text, flat_naxes(&out) ? " 0" : "");
+	diag_fix(b->diags, spec->result.span,
+		 zeros(s, text, flat_naxes(&out) ? flat_naxes(&out) - 1 : 0),
 		 "'|' stands behind batch axes; 0 keeps the place of an axis that is reduced");
 	return true;
 }
@@ -136,15 +136,15 @@ static bool suggest_lead(Blame *b, const Con *con, int32_t arg, NodeId other, co
 	row_flatten(s, &s->rows[other][ROW_OUTPUT], &wanted);
 	row_flatten(s, &s->rows[node->args[arg]][ROW_BATCH], &batch);
 	row_flatten(s, &s->rows[node->args[arg]][ROW_INPUT], &in);
-	if (con->row != ROW_OUTPUT || !operand->name || naxes(&own) == naxes(&wanted) ||
-	    naxes(&own) > LETTERS || !begins(s, &own, &wanted, leaf))
+	if (con->row != ROW_OUTPUT || !operand->name || flat_naxes(&own) == flat_naxes(&wanted) ||
+	    flat_naxes(&own) > LETTERS || !begins(s, &own, &wanted, leaf))
 		return false;
-	const char *letters = first_letters(s, naxes(&own));
-	const char *rows = arena_printf(s->arena, "%s%s", naxes(&batch) ? "... | " : "",
-					naxes(&in) ? "... -> " : "");
+	const char *letters = first_letters(s, flat_naxes(&own));
+	const char *rows = arena_printf(s->arena, "%s%s", flat_naxes(&batch) ? "... | " : "",
+					flat_naxes(&in) ? "... -> " : "");
 	diag_fix(b->diags, node->arg_spans[arg],
 		 arena_printf(s->arena, "sum(\"%s%s => %s%s\", %s)", rows, letters, rows,
-			      zeros(s, letters, naxes(&wanted) - naxes(&own)),
+			      zeros(s, letters, flat_naxes(&wanted) - flat_naxes(&own)),
 			      source_text(b->diags->sources, s->arena, node->arg_spans[arg])),
 		 "axes meet from the right: a 0 behind those of '%s' lets them meet the first ones",
 		 operand->name);
@@ -168,7 +168,7 @@ static bool suggest_for(Blame *b, const Con *con, NodeId operand, NodeId other, 
 	if (axes.var != NONE || wanted.var != NONE || n == 0 || !row->written || n < row->naxes ||
 	    n >= wanted.nlead + wanted.ntrail)
 		return false;
-	const char *text = row_text(b, spec, row, &axes, &wanted, leaf);
+	const char *text = kept_text(b, spec, row, &axes, &wanted, leaf);
 	if (text)
 		diag_fix(b->diags, row->span, text,
 			 "axes meet from the right: 0 keeps the place of an axis that is reduced");
@@ -201,9 +201,10 @@ void suggest_batch(Blame *b, CellId cell)
 	row_flatten(s, &s->rows[con->node][ROW_BATCH], &batch);
 	row_flatten(s, &s->rows[con->node][ROW_OUTPUT], &out);
 	row_flatten(s, &s->rows[con->node][ROW_INPUT], &in);
-	if (naxes(&batch) + naxes(&in) > 0 || naxes(&out) == 0 || naxes(&out) > LETTERS)
+	if (flat_naxes(&batch) + flat_naxes(&in) > 0 || flat_naxes(&out) == 0 ||
+	    flat_naxes(&out) > LETTERS)
 		return;
-	const char *letters = first_letters(s, naxes(&out));
+	const char *letters = first_letters(s, flat_naxes(&out));
 	Span span = s->graph->nodes.at[con->node].span;
 	const char *text = source_text(b->diags->sources, s->arena, span);
 	diag_fix(

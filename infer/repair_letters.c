@@ -52,7 +52,7 @@ static bool has_letter(const Solver *s, const Written *w, Sym letter)
 	return false;
 }
 
-static const SpecRow *row_of(const Solver *s, const Written *w)
+static const SpecRow *spec_row(const Solver *s, const Written *w)
 {
 	return &s->graph->nodes.at[w->con->node].spec->operands[w->con->arg].rows[w->con->row];
 }
@@ -109,7 +109,8 @@ static bool swap_within(Blame *b, const Misfit *m, const Written *w)
 		    size_same(cell_value(s, flat_at(&w->tensor, i)), m->want) &&
 		    (size_is_bad(theirs) || size_same(theirs, m->have) ||
 		     known_from(s, letter, w->id)))
-			return swap_letters(b, row_of(s, &m->row), m->letter, row_of(s, w), other);
+			return swap_letters(b, spec_row(s, &m->row), m->letter, spec_row(s, w),
+					    other);
 	}
 	return false;
 }
@@ -121,7 +122,7 @@ static bool stands_elsewhere(const Solver *s, const Written *w, Sym letter)
 	for (uint32_t i = 0; i < spec->noperands; i++)
 		for (int k = 0; k < ROW_KINDS; k++) {
 			const SpecRow *row = &spec->operands[i].rows[k];
-			for (uint32_t a = 0; a < row->naxes && row != row_of(s, w); a++)
+			for (uint32_t a = 0; a < row->naxes && row != spec_row(s, w); a++)
 				if (row->axes[a].letter == letter)
 					return true;
 		}
@@ -137,7 +138,7 @@ static bool swap_there(Blame *b, const Misfit *m, const Written *w)
 		Sym other = letter_at(s, w, i);
 		if (other && other != m->letter && !stands_elsewhere(s, w, other) &&
 		    size_same(cell_value(s, flat_at(&w->tensor, i)), m->have))
-			return swap_letters(b, row_of(s, w), m->letter, row_of(s, w), other);
+			return swap_letters(b, spec_row(s, w), m->letter, spec_row(s, w), other);
 	}
 	return false;
 }

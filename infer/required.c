@@ -19,7 +19,7 @@ void required_add(Solver *s, Size a, Size b, ConId con)
 }
 
 /* The size with `to` in the place of the factor `from`; SIZE_BAD: it has none. */
-static Size replaced(Solver *s, Size size, Size from, Size to)
+static Size with_factor(Solver *s, Size size, Size from, Size to)
 {
 	if (size_is(s->sizes, from, 0) || !size_divides(s->sizes, from, size))
 		return SIZE_BAD;
@@ -32,12 +32,12 @@ Size required_name(Solver *s, Size size, ConId *con)
 		return size;
 	for (size_t i = 0; i < s->required.n; i++) {
 		const Required *r = &s->required.at[i];
-		Size name = replaced(s, size, r->size, r->name);
+		Size name = with_factor(s, size, r->size, r->name);
 		/* falls: the order of names */
 		while (!size_is_bad(name) && size_before(s, name, size)) {
 			size = name;
 			*con = r->con;
-			name = replaced(s, size, r->size, r->name);
+			name = with_factor(s, size, r->size, r->name);
 		}
 	}
 	return size;
@@ -49,10 +49,10 @@ Size required_multiple(Solver *s, Size size, Size by)
 		return size;
 	for (size_t i = 0; i < s->required.n; i++) {
 		const Required *r = &s->required.at[i];
-		Size other = replaced(s, size, r->name, r->size);
+		Size other = with_factor(s, size, r->name, r->size);
 		if (!size_is_bad(other) && size_divides(s->sizes, by, other))
 			return other;
-		other = replaced(s, size, r->size, r->name);
+		other = with_factor(s, size, r->size, r->name);
 		if (!size_is_bad(other) && size_divides(s->sizes, by, other))
 			return other;
 	}

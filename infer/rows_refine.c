@@ -19,7 +19,7 @@ typedef struct Operand {
 	uint32_t lead, floating, trail;
 } Operand;
 
-static Operand operand_of(const FlatRow *f)
+static Operand operand_places(const FlatRow *f)
 {
 	Operand o = {.lead = f->npinned, .trail = f->ntrail};
 	if (f->var == NONE)
@@ -38,7 +38,7 @@ static void pair(Solver *s, bool makes, CellId res, CellId opnd, ConId con)
 static void refine_pairs(Solver *s, ConId id, const FlatRow *res, const FlatRow *opnd)
 {
 	Con *con = &s->cons.at[id];
-	Operand o = operand_of(opnd);
+	Operand o = operand_places(opnd);
 	uint32_t nres = res->nlead + res->ntrail, nopnd = opnd->nlead + opnd->ntrail;
 	uint32_t lead = res->var == NONE || o.lead < res->nlead ? o.lead : res->nlead;
 	uint32_t trail = res->var == NONE || o.trail < res->ntrail ? o.trail : res->ntrail;
@@ -104,7 +104,7 @@ void row_refine_run(Solver *s, ConId id)
 		return;
 	}
 	if (res.var != NONE && nopnd > nres) {
-		Operand o = operand_of(&opnd);
+		Operand o = operand_places(&opnd);
 		uint32_t missing = nopnd - nres;
 		uint32_t lead = o.lead > res.nlead ? o.lead - res.nlead : 0;
 		if (lead > missing)

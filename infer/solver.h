@@ -122,6 +122,8 @@ typedef struct FlatRow {
 	bool overflow;
 } FlatRow;
 
+static inline uint32_t flat_naxes(const FlatRow *f) { return f->nlead + f->ntrail; }
+
 static inline CellId flat_at(const FlatRow *f, uint32_t i) /* i < nlead + ntrail, from the left */
 {
 	return i < f->nlead ? f->lead[i] : f->back[ROW_LIMIT + 1 - f->ntrail + (i - f->nlead)];

@@ -7,7 +7,7 @@
  * again. Nothing is kept as long as there is no conflict. */
 #include "infer/solver.h"
 
-static void add(Solver *s, TrailEntry entry)
+static void trail_push(Solver *s, TrailEntry entry)
 {
 	PUSH(s->arena, s->trail, entry);
 	s->trail_at = s->trail.n;
@@ -21,7 +21,7 @@ void trail_cell(Solver *s, CellId id)
 	Cell *copy = ARENA_NEW(s->arena, Cell);
 	*copy = *now;
 	now->kept = (uint32_t)s->conflicts.n;
-	add(s, (TrailEntry){.id = id, .cell = copy});
+	trail_push(s, (TrailEntry){.id = id, .cell = copy});
 }
 
 void trail_var(Solver *s, RowVarId id)
@@ -30,7 +30,7 @@ void trail_var(Solver *s, RowVarId id)
 		return;
 	RowVar *copy = ARENA_NEW(s->arena, RowVar);
 	*copy = s->vars.at[id];
-	add(s, (TrailEntry){.id = id, .var = copy});
+	trail_push(s, (TrailEntry){.id = id, .var = copy});
 }
 
 static void exchange(Solver *s, const TrailEntry *entry)

@@ -99,7 +99,7 @@ bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diag
 
 /* ---- letters of one operand alone ---- */
 
-static bool is_elsewhere(const SpecWarner *w, uint32_t operand, Sym letter)
+static bool is_in_another(const SpecWarner *w, uint32_t operand, Sym letter)
 {
 	for (uint32_t i = 0; i < w->spec->noperands && !w->node->joins; i++) {
 		if (i != operand && spec_tensor_has(&w->spec->operands[i], letter))
@@ -146,7 +146,7 @@ static void warn_added(const SpecWarner *w, uint32_t operand)
 			const SpecAxis *axis = &tensor->rows[k].axes[i];
 			if (axis->kind == SPEC_LETTER &&
 			    spec_axis_of(tensor, axis->letter) == axis &&
-			    !is_elsewhere(w, operand, axis->letter) &&
+			    !is_in_another(w, operand, axis->letter) &&
 			    !is_bound(w->s, w->id, axis->letter) && adds_axis(w, operand, k, i))
 				tell_added(w, operand, axis);
 		}
