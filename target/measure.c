@@ -10,9 +10,10 @@
 
 enum { ROUNDS = 200, REPEATS = 2000, STEPS = 12 };
 
-#define EACH_OF_12(step) \
-	step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7) step(8) step(9) step(10) step(11)
-#define CLOBBERS                                                                                \
+#define EACH_OF_12(step)                                                                         \
+	step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7) step(8) step(9) step(10) \
+		step(11)
+#define CLOBBERS                                                                                 \
 	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
 		"xmm11", "xmm12"
 
