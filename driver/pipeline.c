@@ -15,7 +15,7 @@ static void run_graph(Session *s)
 }
 static void run_infer(Session *s)
 {
-	s->inference = infer_run(s->graph, s->perm, &s->diags, &s->options.infer);
+	s->inference = infer_partial(s->graph, s->perm, &s->diags, &s->options.infer);
 }
 static void run_split(Session *s)
 {

@@ -188,6 +188,11 @@ SessionStatus session_run(Session *s, const char *stage)
 	return session_guard(s, run_to, &q);
 }
 
+SessionStatus session_run_all(Session *s)
+{
+	return session_run(s, pipeline[pipeline_length - 1].name);
+}
+
 bool session_has(const Session *s, const char *stage)
 {
 	return strcmp(stage, "dot") == 0 ? session_has(s, "proj")
@@ -232,7 +237,7 @@ const Source *session_source(const Session *s) { return source_at(&s->sources, s
 const AstFile *session_ast(const Session *s) { return s->ast; }
 const Graph *session_graph(const Session *s) { return s->graph; }
 const Inference *session_inference(const Session *s) { return s->inference; }
-const Program *session_program(const Session *s) { return s->program; }
+const Program *session_program(const Session *s) { return s->vectors ? s->vectors : s->program; }
 
 const TensorProgram *session_tensors(const Session *s)
 {
@@ -242,11 +247,12 @@ const TensorProgram *session_tensors(const Session *s)
 	return last;
 }
 
-/* Tokens and tree stand for any text, the rest for what is right. */
+/* Tokens and tree stand for any text, shapes as far as they were found, the rest for what is right. */
 static bool is_there(const Session *s, const char *stage)
 {
 	return session_has(s, stage) || (s->file && strcmp(stage, "tokens") == 0) ||
-	       (s->ast && strcmp(stage, "ast") == 0);
+	       (s->ast && strcmp(stage, "ast") == 0) ||
+	       (s->inference && strcmp(stage, "shapes") == 0);
 }
 
 /* Answers where the stage has run. */

@@ -75,6 +75,8 @@ SessionStatus session_text(Session *session, const char *path, const char *text,
 /* Runs the stages up to this one that have not run, each with its verifier. After a stage with
  * errors none runs. Requires: stage_index(stage) >= 0; a program was given. */
 SessionStatus session_run(Session *session, const char *stage);
+/* ... and all of them. */
+SessionStatus session_run_all(Session *session);
 /* Has the stage run, and found no error? */
 bool session_has(const Session *session, const char *stage);
 
@@ -95,7 +97,7 @@ const TensorProgram *session_tensors(const Session *session); /* after the last 
 const Program *session_program(const Session *session);
 
 /* Prints a stage, `shapes:N` or `dot`, the graph for Graphviz. False, and nothing is printed, where
- * it has not run without errors, which tokens and tree need not; also after a failure. */
+ * it has not run without errors, which tokens and tree need not, nor shapes, where `?` and `...` are unknown; also after a failure. */
 bool session_dump(Session *session, const char *stage, FILE *out);
 /* The same as a string; NULL instead of false. *len, where not NULL, is its length. */
 const char *session_dump_text(Session *session, const char *stage, size_t *len);
@@ -116,8 +118,8 @@ bool session_unshown(Session *session, FILE *out);
 /* ---- outputs: all of them appear when they are committed, or none ---- */
 
 /* Makes a file of a kind: a back end's name, a stage or `dot`; "-" is standard output. The report,
- * where not NULL, is filled in by back ends. Requires: the stages that it shows have run, for back
- * ends all. */
+ * where not NULL, is filled in by back ends, which run the stages that have not run. Requires: the
+ * stage that it shows has run. */
 SessionStatus session_write(Session *session, const char *kind, const char *path,
 			    EmitReport *report);
 
@@ -132,7 +134,7 @@ SessionStatus session_write_deps(Session *session, const char *path, const Sessi
 /* Gives all that was written its names; nothing after errors. */
 SessionStatus session_commit(Session *session);
 /* Compares the back ends with the reference on random inputs: a line of report each, and a
- * diagnostic where they disagree. Requires: all stages have run. */
+ * diagnostic where they disagree. Runs the stages that have not run. */
 SessionStatus session_compare(Session *session, FILE *report);
 
 #endif

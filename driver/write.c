@@ -70,7 +70,8 @@ static void write_kind(void *of)
 SessionStatus session_write(Session *s, const char *kind, const char *path, EmitReport *report)
 {
 	Writing w = {.s = s, .kind = kind, .path = path, .report = report};
-	return session_guard(s, write_kind, &w);
+	SessionStatus status = backend_named(kind) ? session_run_all(s) : SESSION_DONE;
+	return status == SESSION_DONE ? session_guard(s, write_kind, &w) : status;
 }
 
 static void write_deps(void *of)
@@ -131,5 +132,6 @@ static void compare(void *of)
 SessionStatus session_compare(Session *s, FILE *report)
 {
 	Writing w = {.s = s, .out = report};
-	return session_guard(s, compare, &w);
+	SessionStatus status = session_run_all(s);
+	return status == SESSION_DONE ? session_guard(s, compare, &w) : status;
 }

@@ -131,8 +131,8 @@ static const char *compile(Fuzz *f)
 	session_text(s, "program", f->text, f->size);
 	SessionStatus status = session_run(s, "graph");
 	if (status == SESSION_DONE && session_graph(s)->nodes.n <= NODES_MOST)
-		status = session_run(s, "loops");
-	if (session_has(s, "loops")) {
+		status = session_run_all(s);
+	if (status == SESSION_DONE && session_has(s, "loops")) {
 		REQUIRE(session_dump(s, "loops", f->sink));
 		write_c(f, s);
 		if (session_diags(s)->nerrors == 0)
