@@ -129,7 +129,7 @@ static void put_stmt(Writer *w, const Stmt *stmt)
 		put(w, (uint64_t)stmt->loop | (uint64_t)stmt->lanes << 8 |
 			       (uint64_t)stmt->outlined << 32);
 		put(w, (uint64_t)stmt->step);
-		put(w, stmt->apart);
+		put(w, stmt->independent);
 		put(w, (uint64_t)stmt->nslots);
 		put(w, stmt->nslots ? stmt->slot : 0);
 	}

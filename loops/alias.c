@@ -71,7 +71,7 @@ bool block_stores_apart(const Block *block, BufferId buffer)
 		OneIndex one = {.buffer = buffer};
 		const Stmt *stmt = block->stmts[i];
 		see_block(&one, &(Block){&stmt, 1});
-		if (one.at && !(first ? stmt->kind == LOOP_FOR && stmt->apart : stmt->beside))
+		if (one.at && !(first ? stmt->kind == LOOP_FOR && stmt->independent : stmt->disjoint))
 			return false;
 		first = first && !one.at;
 	}

@@ -289,7 +289,7 @@ static bool buffer_is_apart(const Proof *p, BufferId buffer)
 
 bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop)
 {
-	if (loop->apart)
+	if (loop->independent)
 		return true;
 	Arena *arena = arena_new();
 	Proof p = {.program = program, .arena = arena, .kernel = kernel, .loop = loop};

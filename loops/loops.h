@@ -65,10 +65,10 @@
 #include "base/symbol.h"
 #include "target/target.h"
 
-typedef uint32_t IterVar;   /* index into kernel.iters */
-typedef uint32_t LocalId;   /* index into kernel.locals */
-typedef uint32_t BufferId;  /* index into program.buffers */
-typedef uint32_t CheckId;   /* index into program.checks */
+typedef uint32_t IterVar;  /* index into kernel.iters */
+typedef uint32_t LocalId;  /* index into kernel.locals */
+typedef uint32_t BufferId; /* index into program.buffers */
+typedef uint32_t CheckId;  /* index into program.checks */
 typedef uint32_t KernelId;
 
 typedef struct Value Value;
@@ -116,14 +116,14 @@ struct Value {
 	bool near;	      /* OP: no argument is far */
 	const Value *args[3]; /* OP, FAR; CAST: args[0] */
 	uint32_t nargs;
-	BufferId buffer;       /* LOAD, at ix */
-	LocalId local;         /* LOCAL, at ixs */
-	const Ix *ix;          /* LOAD, INDEX (converted to dtype) */
-	const Ix *const *ixs;  /* LOCAL */
+	BufferId buffer;      /* LOAD, at ix */
+	LocalId local;	      /* LOCAL, at ixs */
+	const Ix *ix;	      /* LOAD, INDEX (converted to dtype) */
+	const Ix *const *ixs; /* LOCAL */
 	uint32_t nixs;
-	Scalar constant;       /* CONST */
-	Span span;             /* OP: the source that asked for it, as far as it is known */
-	uint32_t scalar;       /* SCALAR: the routine's argument */
+	Scalar constant; /* CONST */
+	Span span;	 /* OP: the source that asked for it, as far as it is known */
+	uint32_t scalar; /* SCALAR: the routine's argument */
 };
 
 typedef enum CondKind { COND_LT, COND_LE, COND_EQ } CondKind;
@@ -154,32 +154,32 @@ typedef struct Block {
 
 struct Stmt {
 	LoopStmtKind kind;
-	Span span;             /* the source that asked for it: debug lines */
-	IterVar iter;          /* FOR */
+	Span span;    /* the source that asked for it: debug lines */
+	IterVar iter; /* FOR */
 	LoopKind loop;
-	const Ix *lo, *hi;     /* FOR, CHECK */
-	int64_t step;          /* FOR, > 0 */
+	const Ix *lo, *hi; /* FOR, CHECK */
+	int64_t step;	   /* FOR, > 0 */
 	/* FOR: no iteration stores a cell that another touches, but in scratch buffers */
-	bool apart;
+	bool independent;
 	/* stores other cells than the statements before it in its block, from the last one that is
-	 * not beside on, and neither reads what the others store */
-	bool beside;
-	IterVar slot;          /* FOR, PARALLEL, where nslots > 0 */
-	int64_t nslots;        /* at most SLOTS_MAX; 0: there are none */
-	bool outlined;	       /* FOR, SERIAL: back ends may make a function of it */
-	int64_t lanes;	       /* FOR, VECTOR: of which those from hi on are masked; 0: none is */
-	const Cond *conds;     /* IF: all must hold */
+	 * not disjoint on, and neither reads what the others store */
+	bool disjoint;
+	IterVar slot;	   /* FOR, PARALLEL, where nslots > 0 */
+	int64_t nslots;	   /* at most SLOTS_MAX; 0: there are none */
+	bool outlined;	   /* FOR, SERIAL: back ends may make a function of it */
+	int64_t lanes;	   /* FOR, VECTOR: of which those from hi on are masked; 0: none is */
+	const Cond *conds; /* IF: all must hold */
 	uint32_t nconds;
-	Block body;            /* FOR, IF */
-	LocalId local;         /* LOCAL, SET */
-	const Ix *const *ixs;  /* SET */
+	Block body;	      /* FOR, IF */
+	LocalId local;	      /* LOCAL, SET */
+	const Ix *const *ixs; /* SET */
 	uint32_t nixs;
-	BufferId buffer;       /* STORE, PREFETCH */
-	const Ix *ix;          /* STORE, CHECK, PREFETCH */
-	bool near;	       /* PREFETCH: to the first cache, not to the second */
-	Op acc;                /* SET, STORE: OP_NONE or an operation */
-	const Value *value;    /* LOCAL, SET, STORE */
-	CheckId check;         /* CHECK */
+	BufferId buffer;    /* STORE, PREFETCH */
+	const Ix *ix;	    /* STORE, CHECK, PREFETCH */
+	bool near;	    /* PREFETCH: to the first cache, not to the second */
+	Op acc;		    /* SET, STORE: OP_NONE or an operation */
+	const Value *value; /* LOCAL, SET, STORE */
+	CheckId check;	    /* CHECK */
 };
 
 typedef struct KernelIter {
@@ -189,7 +189,7 @@ typedef struct KernelIter {
 typedef struct KernelLocal {
 	Sym name;
 	Dtype dtype;
-	uint32_t rank;      /* 0: one scalar */
+	uint32_t rank;	    /* 0: one scalar */
 	uint32_t extent[4]; /* constants: registers, not memory */
 } KernelLocal;
 
@@ -202,7 +202,7 @@ typedef struct Kernel {
 	uint32_t nlocals;
 	Block body;
 	uint32_t site; /* the application that it comes from, among Program.sites */
-	bool alone; /* is not to be fused with others over the same rows */
+	bool alone;    /* is not to be fused with others over the same rows */
 } Kernel;
 
 #define BUFFER_NONE UINT32_MAX
@@ -220,10 +220,10 @@ typedef enum BufferKind {
 
 typedef struct Buffer {
 	BufferKind kind;
-	Sym name;       /* as in messages and dumps */
-	Span span;	/* TEMP: of the tensor; SPAN_NONE: the span of the kernel that stores it */
-	uint32_t site;	/* of the tensor, for its place in the program's own file */
-	BufferId home;	/* itself, or the one that took what it held */
+	Sym name;      /* as in messages and dumps */
+	Span span;     /* TEMP: of the tensor; SPAN_NONE: the span of the kernel that stores it */
+	uint32_t site; /* of the tensor, for its place in the program's own file */
+	BufferId home; /* itself, or the one that took what it held */
 	Dtype dtype;
 	Size elements;
 	uint32_t routine; /* INPUT, OUTPUT, TEMP: whose it is */
@@ -240,8 +240,8 @@ typedef struct Buffer {
 typedef struct TensorType {
 	Dtype dtype;
 	uint32_t nbatch, noutput, ninput;
-	Size *sizes; /* nbatch + noutput + ninput */
-	Sym *labels; /* likewise; NULL entries: none */
+	Size *sizes;	  /* nbatch + noutput + ninput */
+	Sym *labels;	  /* likewise; NULL entries: none */
 	const char *text; /* "f32 [n | 28, 28, 1]" */
 } TensorType;
 
@@ -259,11 +259,11 @@ typedef struct ProgramParam {
 	TensorType type;
 	Size offset; /* bytes from the state's start, a multiple of 64 */
 	ParamInit init;
-	double value;   /* CONSTANT */
-	Size fan_in;    /* UNIFORM in +-1/sqrt(fan_in) */
-	uint64_t key;   /* XXH64 of the name, seed 0 */
+	double value; /* CONSTANT */
+	Size fan_in;  /* UNIFORM in +-1/sqrt(fan_in) */
+	uint64_t key; /* XXH64 of the name, seed 0 */
 	BufferId buffer;
-	bool changes;   /* a routine assigns to it */
+	bool changes; /* a routine assigns to it */
 } ProgramParam;
 
 typedef struct ProgramConst {
@@ -295,17 +295,17 @@ typedef struct ScalarParam {
 typedef struct ProgramRoutine {
 	Sym name;
 	Span span;
-	DimId *dims;         /* the symbolic dims that it takes, in order of declaration */
+	DimId *dims; /* the symbolic dims that it takes, in order of declaration */
 	uint32_t ndims;
 	ScalarParam *scalars;
 	uint32_t nscalars;
 	TensorArg *inputs, *outputs;
 	uint32_t ninputs, noutputs;
-	CheckId *guards;     /* of sizes, checked first, in order */
+	CheckId *guards; /* of sizes, checked first, in order */
 	uint32_t nguards;
 	KernelId *kernels;
 	uint32_t nkernels;
-	Size workspace;      /* bytes */
+	Size workspace; /* bytes */
 } ProgramRoutine;
 
 enum { PACK_STAMP = 0x70735254 };
@@ -346,8 +346,8 @@ typedef struct Program {
 	/* stores the parameters that are COMPUTED, from one scalar, the seed; without kernels:
 	 * there are none */
 	ProgramRoutine init;
-	Size state;        /* bytes */
-	Size stamp;        /* with copies: where the 4 bytes PACK_STAMP stand once they are made */
+	Size state;	   /* bytes */
+	Size stamp;	   /* with copies: where the 4 bytes PACK_STAMP stand once they are made */
 	DimId *state_dims; /* dims that the state's size and its first contents need */
 	uint32_t nstate_dims;
 	/* Have temporaries and copies in the state their places, routines their workspaces, dims and

@@ -276,8 +276,9 @@ static Block search_columns(Argmax *a, IterId col)
 	append(gen, &all, single(gen, stmt_step(gen->arena, columns, COLUMNS)));
 	a->by_iter[col] = first;
 	if (!size_same(whole, extent))
-		append(gen, &all, single(gen, loop(a, first->iter, ix_size(gen->arena, whole),
-						   ix_size(gen->arena, extent), search(a))));
+		append(gen, &all,
+		       single(gen, loop(a, first->iter, ix_size(gen->arena, whole),
+					ix_size(gen->arena, extent), search(a))));
 	return body_block(&all);
 }
 
@@ -288,7 +289,7 @@ static bool has_parts(Argmax *a)
 	int64_t n;
 	bool known = a->along != UINT32_MAX &&
 		     size_is_const(a->gen->program->sizes, a->proj->iters[a->along].extent, &n);
-	return a->along != UINT32_MAX && a->piece->niters == 1 && !a->gen->lower->band &&
+	return a->along != UINT32_MAX && a->piece->niters == 1 && !a->gen->lower->row_block &&
 	       (!known || n >= 2 * PART) && lanes_help(a, a->along);
 }
 

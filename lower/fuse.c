@@ -7,12 +7,12 @@
  *   - the root's kernel stays small (FUSED_LIMIT), so that a long chain becomes many kernels;
  *   - nothing assigns to what it reads before the root runs.
  * A free node (only indices change) may be fused into many roots, and so may one cheap operation on
- * one buffer of its size (x - mean): computed again wherever it is read, it needs no buffer. So does
- * a mask that is told by indices (key <= row), also where heads repeat it behind their sums. A
+ * one buffer of its size (x - mean): computed again wherever it is read, it needs no buffer. So
+ * does a mask that is told by indices (key <= row), also where heads repeat it behind their sums. A
  * reduction is fused into an elementwise root that reads each of its cells once, at the same index:
  * the root is its epilogue; so is a function that would else be fused into a small window. A cast
- * that widens an operand of a product is free, and yet stands alone where widen.c says so; so does
- * what tensor/materialize.c writes out.
+ * that widens an operand of a product is free, and yet stands alone where conversions.c says so; so
+ * does what tensor/materialize.c writes out.
  */
 #include "lower/lowering.h"
 
@@ -261,7 +261,7 @@ static bool is_exact(const Node *node)
 
 /* A cheap one that all roots compute once for each of their cells, and no sum does: to compare
  * indices costs less than to load what came of it, and tells which tiles need no sum
- * (tile_hidden.c). */
+ * (tile_masked.c). */
 static bool is_told(const Lower *lower, NodeId id)
 {
 	if (!is_exact(lower_node(lower, id)) || lower->plan[id].cost > TOLD_COST ||
@@ -270,7 +270,7 @@ static bool is_told(const Lower *lower, NodeId id)
 	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
 		Reader reader = reader_of(lower, lower->uses[i]);
 		const NodePlan *user = &lower->plan[lower->uses[i].user];
-		if (user->told && user->fused)
+		if (user->index_only && user->fused)
 			continue;
 		if (reader.never || reader.only_free)
 			return false;
@@ -285,7 +285,7 @@ static bool is_told(const Lower *lower, NodeId id)
 static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 {
 	const NodePlan *plan = &lower->plan[id];
-	if (plan->cost == COST_FREE || plan->told)
+	if (plan->cost == COST_FREE || plan->index_only)
 		return true;
 	if (reader->only_free)
 		return false;
@@ -359,10 +359,10 @@ static void fuse(Lower *lower, NodeId id)
 	NodePlan *plan = &lower->plan[id];
 	Reader reader = readers_of(lower, id);
 	const ScheduleClause *asked = fuse_asked(lower, id, CHOICE_FUSE);
-	plan->apart = asks_off(asked);
-	plan->told = is_told(lower, id);
+	plan->separate = asks_off(asked);
+	plan->index_only = is_told(lower, id);
 	if (reader.never || !has_room(lower, id) || !is_in_time(lower, id, plan->last) ||
-	    plan->apart)
+	    plan->separate)
 		return;
 	bool may = reader.root != NODE_NONE && !reader.only_free && asks_on(asked);
 	if (can_be_fused(lower, id) &&
@@ -370,15 +370,16 @@ static void fuse(Lower *lower, NodeId id)
 	    !widen_gathered(lower, id, node_elements(lower, id), reader.space) &&
 	    (may || is_worth_it(lower, id, &reader))) {
 		fuse_into(lower, id, &reader);
-		if (plan->told)
+		if (plan->index_only)
 			plan->cost = COST_FREE; /* in line, wherever it is read */
 	} else if (is_epilogue(lower, id, &reader)) {
 		lower->plan[reader.root].reduction = id;
 		fuse_into(lower, id, &reader);
 	}
-	plan->late = !plan->fused && can_be_fused(lower, id) && !plan->mutated &&
-		     plan->nuses == 1 && reader.root != NODE_NONE && reader.root != plan->last &&
-		     !reader.only_free && !asks_off(fuse_asked(lower, id, CHOICE_PACK));
+	plan->sinkable = !plan->fused && can_be_fused(lower, id) && !plan->mutated &&
+			 plan->nuses == 1 && reader.root != NODE_NONE &&
+			 reader.root != plan->last && !reader.only_free &&
+			 !asks_off(fuse_asked(lower, id, CHOICE_PACK));
 }
 
 static void decide(Lower *lower, NodeId id)
@@ -396,11 +397,11 @@ static void decide(Lower *lower, NodeId id)
 		return;
 	if (!lower_proj(lower, id))
 		return; /* a buffer of the caller's, of the state or of constants */
-	plan->ahead = prepack_computes(lower, id);
-	if (!plan->ahead)
+	plan->hoisted = prepack_computes(lower, id);
+	if (!plan->hoisted)
 		fuse(lower, id);
 	if (!plan->fused && prepack_is_read(lower, id))
-		plan->ahead = true;
+		plan->hoisted = true;
 }
 
 void fuse_describe(Lower *lower)
@@ -410,14 +411,15 @@ void fuse_describe(Lower *lower)
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
 		NodeId id = lower->needed[k];
 		const NodePlan *plan = &lower->plan[id];
-		if (!plan->first || !(plan->apart || plan->fused) || !lower_proj(lower, id))
+		if (!plan->first || !(plan->separate || plan->fused) || !lower_proj(lower, id))
 			continue;
 		Sym name = lower_identifier(lower, lower_node(lower, id)->name);
 		if (!only)
 			name = sym_printf(program->symbols, "%s.%s", lower->tables.routine->name,
 					  name);
 		ScheduleEntry entry = {.name = name, .span = lower_node(lower, id)->span};
-		ScheduleClause *made = entry_make(program->arena, &entry, CHOICE_FUSE, plan->apart);
+		ScheduleClause *made =
+			entry_make(program->arena, &entry, CHOICE_FUSE, plan->separate);
 		if (plan->fused && plan->root != NODE_NONE)
 			clause_add(program->arena, made, lower_name(lower, plan->root), NULL, 0);
 		PUSH(program->arena, program->made->entries, entry);

@@ -1,11 +1,11 @@
 /* One node's kernel, by its kind; kernels that fill, copy and check. */
 #include "loops/dependence.h"
-#include "lower/band.h"
+#include "lower/row_block.h"
 
 /* ---- a kernel's frame ---- */
 
-/* In a band the first iterators are those that its kernels share, so that they have one number in
- * all of them. */
+/* In a row block the first iterators are those that its kernels share, so that they have one number
+ * in all of them. */
 Gen gen_new(Lower *lower, Sym name, Span span)
 {
 	Gen gen = {.lower = lower,
@@ -16,17 +16,14 @@ Gen gen_new(Lower *lower, Sym name, Span span)
 	gen.name = name;
 	gen.span = span;
 	PUSH(gen.arena, gen.made, ((ScheduleEntry){.name = name, .span = span}));
-	const Band *band = lower->band;
-	for (uint32_t dim = 0; band && dim < band->ndims; dim++)
-		gen_iter(&gen, dim == band->rows ? sym_cstr(gen.program->symbols, "first")
-						 : band->dims[dim].name);
+	const RowBlock *row_block = lower->row_block;
+	for (uint32_t dim = 0; row_block && dim < row_block->ndims; dim++)
+		gen_iter(&gen, dim == row_block->rows ? sym_cstr(gen.program->symbols, "first")
+						      : row_block->dims[dim].name);
 	return gen;
 }
 
-static ScheduleEntry *made_entry(const Gen *gen)
-{
-	return &gen->made.at[gen->made.n - 1];
-}
+static ScheduleEntry *made_entry(const Gen *gen) { return &gen->made.at[gen->made.n - 1]; }
 
 /* A kernel of several nests has an entry of the schedule for each that chose something: NAME,
  * NAME.2, ... */
@@ -314,13 +311,13 @@ static void emit_assignment(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	StoreTarget to = {lower->plan[node->target].buffer, node->acc};
-	bool late = node->clear && reads_target(lower, id);
-	if (node->clear && !late)
+	bool sinkable = node->clear && reads_target(lower, id);
+	if (node->clear && !sinkable)
 		clear_target(lower, id);
-	if (!late && is_direct(lower, id) && emit_directly(lower, id, to))
+	if (!sinkable && is_direct(lower, id) && emit_directly(lower, id, to))
 		return;
 	BufferId aside = emit_aside(lower, id);
-	if (late)
+	if (sinkable)
 		clear_target(lower, id);
 	Gen gen = gen_new(lower, lower_name(lower, id), node->span);
 	if (meets_all(lower, id))
@@ -343,9 +340,9 @@ void kernel_emit(Lower *lower, NodeId id)
 		emit_assignment(lower, id);
 		return;
 	}
-	const BandPlace *place = band_place(lower, id, NULL);
+	const RowBlockPlace *place = row_block_place(lower, id, NULL);
 	BufferId to = place ? place->buffer : lower->plan[id].buffer;
-	const BandRoot *root = lower->band ? band_root(lower->band, id) : NULL;
+	const RowBlockRoot *root = lower->row_block ? row_block_root(lower->row_block, id) : NULL;
 	Sym name = place  ? lower->program->buffers.at[to].name
 		   : root ? root->name
 			  : kernel_name(lower, id);

@@ -236,7 +236,7 @@ const Value *lanes_pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t 
 }
 
 /* Lanes of a local in one of n lanes. */
-static LocalId fold(const Lanes *l, Body *body, LocalId from, int64_t lanes, int64_t n)
+static LocalId lane_tree(const Lanes *l, Body *body, LocalId from, int64_t lanes, int64_t n)
 {
 	Gen *gen = l->nest->gen;
 	const Ix *lane = ix_iter(gen->arena, l->lane);
@@ -255,11 +255,11 @@ static Block finish_cell(Lanes *l)
 	Nest *nest = l->nest;
 	Gen *gen = nest->gen;
 	Body cell = {0};
-	LocalId folded = l->wide ? fold(l, &cell, l->acc, WIDE, LANES) : l->acc;
+	LocalId lane_sum = l->wide ? lane_tree(l, &cell, l->acc, WIDE, LANES) : l->acc;
 	int64_t n = LANES;
 	for (; n * dtype_bytes(nest->value->dtype) > LEAST_BYTES; n /= 2)
-		folded = fold(l, &cell, folded, n, n / 2);
-	const Value *value = lanes_pairs(l, folded, NULL, 0, n, 1);
+		lane_sum = lane_tree(l, &cell, lane_sum, n, n / 2);
+	const Value *value = lanes_pairs(l, lane_sum, NULL, 0, n, 1);
 	if (l->has_rest)
 		value = lanes_combined(l, value, lanes_element(l, l->rest, NULL));
 	LocalId sum = gen_local(gen, "sum", value->dtype);

@@ -1,4 +1,4 @@
-/* What sums in lanes share, private to lanes.c and lanes_few.c. */
+/* What sums in lanes share, private to lanes.c and lanes_parts.c. */
 #ifndef TSR_LOWER_LANES_H
 #define TSR_LOWER_LANES_H
 
@@ -8,8 +8,8 @@ typedef struct Lanes {
 	Nest *nest;
 	Op reduce;
 	const Loop *along; /* the innermost, reduced loop */
-	Size whole;        /* its extent, rounded down to lanes */
-	int64_t ncells;    /* of the innermost loop of the result at a time; 1: no loop of cells */
+	Size whole;	   /* its extent, rounded down to lanes */
+	int64_t ncells;	   /* of the innermost loop of the result at a time; 1: no loop of cells */
 	bool wide;	   /* lanes of vector instructions, one cell */
 	bool far;	   /* elements that are not neighbours, read one by one; one cell */
 	IterVar lane, cell;

@@ -88,10 +88,10 @@ static void note_equals(Lower *lower, const TensorProgram *tensors)
 {
 	for (size_t i = 0; i < tensors->equals.n; i++) {
 		const TensorEqual *equal = &tensors->equals.at[i];
-		ScheduleEqual note = {
-			lower_identifier(lower, equal->name),
-			equal->instead ? lower_identifier(lower, equal->instead) : NULL,
-			equal->span};
+		ScheduleEqual note = {lower_identifier(lower, equal->name),
+				      equal->instead ? lower_identifier(lower, equal->instead)
+						     : NULL,
+				      equal->span};
 		PUSH(lower->arena, lower->program->made->equals, note);
 	}
 }

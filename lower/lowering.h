@@ -3,7 +3,7 @@
  *
  *   uses.c     what a routine needs of the graph, and who uses it
  *   fuse.c     which nodes get a kernel of their own, and which are computed inside another's;
- *              shared.c those that members of a batch share; widen.c operands of products that are
+ *              shared.c those that members of a batch share; conversions.c operands of products that are
  *              stored narrow
  *   value.c    a node's value at given indices, through everything that is fused into it
  *   nest.c     loops around a value: where sums are kept; nest_set_up.c which loops, nest_bounds.c
@@ -14,26 +14,26 @@
  *              tile_choose_pack.c which operand is copied, tile_size.c which sizes, tile_parts.c
  *              what is left of extents, tile_cache.c which blocks,
  *              tile_block.c loops over them, tile_edge.c padded rows, tile_window.c rows that overlap,
- *              tile_sweep.c the way down a picture, tile_kept.c what rows share,
- *              tile_square.c squares that are turned, tile_dot.c lanes along a sum,
- *              tile_fold.c of several cells added up at a time,
- *              tile_hidden.c tiles behind masks, tile_index.c masks in lanes,
+ *              tile_traversal.c the way down a picture, tile_invariant.c what rows share,
+ *              tile_transpose_square.c squares that are turned, tile_dot.c lanes along a sum,
+ *              tile_lane_tree.c of several cells added up at a time,
+ *              tile_masked.c tiles behind masks, tile_index.c masks in lanes,
  *              tile_read.c operands that are computed as they are read,
  *              tile_pack.c operands copied into panels, tile_panel.c block by block,
- *              tile_groups.c bytes in words of four steps, bf16 of two, tile_turn.c in squares that
+ *              tile_groups.c bytes in words of four steps, bf16 of two, tile_transpose.c in squares that
  *              are turned, prepack.c when the state is packed, prepack_const.c while compiling,
  *              prepack_value.c functions of parameters,
  *              tile_describe.c what was chosen
- *   produce.c  operands that are computed where they are copied
- *   stage.c    operands of a contraction copied into the order of a matrix product
+ *   inline_producer.c  operands that are computed where they are copied
+ *   pack_operand.c    operands of a contraction copied into the order of a matrix product
  *   pad.c      the picture of a convolution copied with its margins (pad_copy.c); halo.c pictures
  *              that are made with them
- *   lanes.c    long sums side by side in vector lanes; lanes_few.c those of few cells, in parts
+ *   lanes.c    long sums side by side in vector lanes; lanes_parts.c those of few cells, in parts
  *   argmax.c   the place of the greatest element
  *   random.c   streams of random numbers, four numbers a hash; initial.c what parameters start with
  *   kernel.c   one node's kernel, by its kind
- *   band.c     kernels that share rows, a block at a time; band_choose.c of how many rows,
- *              band_turn.c what is copied, band_emit.c their code, band_turned.c the copies
+ *   row_block.c     kernels that share rows, a block at a time; row_block_choose.c of how many rows,
+ *              row_block_transpose.c what is copied, row_block_emit.c their code, row_block_copies.c the copies
  *   order.c    which loop is innermost
  *   routine.c  one routine: kernels in order, checks first
  *   lower.c    the program
@@ -67,7 +67,7 @@ typedef struct PackedParam {
 	BufferId param, buffer;
 	Dtype dtype;
 	int64_t group; /* steps of the sum that lie beside each other in a lane */
-	Size first; /* the parameter's element that is the copy's first */
+	Size first;    /* the parameter's element that is the copy's first */
 	PackedLoop loops[PACKED_LOOPS];
 	uint32_t nloops;
 	int64_t widths[PACKED_WIDTHS]; /* of panels, by part of the columns */
@@ -77,30 +77,30 @@ typedef struct PackedParam {
 /* What is decided about one node in the present routine. */
 typedef struct NodePlan {
 	bool needed, output;
-	bool fused;       /* computed inside other kernels: it has no buffer */
-	bool mutated;     /* the routine assigns to it */
-	bool first;       /* of its name: what a schedule asks of the name */
-	bool apart;       /* a schedule asks for a kernel of its own */
-	bool constant;    /* a function of parameters and constants alone, of known size */
-	bool ahead;	  /* ... which is computed when the state is packed (prepack_value.c) */
-	bool summed;	  /* ... behind a sum of many steps */
-	NodeId param;	  /* ... a parameter that it is a function of; NODE_NONE: of none */
-	bool told;	  /* from indices alone, cheaply, wherever it is read */
-	bool late; /* may be computed where the one kernel that reads it copies or reads it (produce.c) */
-	bool own;	  /* its kernel is emitted, and makes nothing else */
-	bool early;       /* a gathered index depends on it: computed before anything is written */
+	bool fused;	 /* computed inside other kernels: it has no buffer */
+	bool mutated;	 /* the routine assigns to it */
+	bool first;	 /* of its name: what a schedule asks of the name */
+	bool separate;	 /* a schedule asks for a kernel of its own */
+	bool constant;	 /* a function of parameters and constants alone, of known size */
+	bool hoisted;	 /* ... which is computed when the state is packed (prepack_value.c) */
+	bool summed;	 /* ... behind a sum of many steps */
+	NodeId param;	 /* ... a parameter that it is a function of; NODE_NONE: of none */
+	bool index_only; /* from indices alone, cheaply, wherever it is read */
+	bool sinkable; /* may be computed where the one kernel that reads it copies or reads it (inline_producer.c) */
+	bool own;	/* its kernel is emitted, and makes nothing else */
+	bool pre_check; /* a gathered index depends on it: computed before anything is written */
 	/* a product reads it, through what is fused between; one with a batch */
 	bool in_product, in_batch;
-	bool reads_band; /* that is looked for, through nodes without a kernel (band.c) */
-	bool no_band;	 /* begins none: more rows have it beside one (band_choose.c) */
+	bool reads_row_block; /* that is looked for, through nodes without a kernel (row_block.c) */
+	bool no_row_block;    /* begins none: more rows have it beside one (row_block_choose.c) */
 	/* the kernel that computes it: itself, its only reader's, or NODE_NONE: any */
 	NodeId root;
 	NodeId reduction; /* of a root: the reduction that its kernel finishes, or NODE_NONE */
 	Frame frame;
 	uint32_t nuses, cost;
 	uint32_t panel_cost; /* of it on elements of panels; UINT32_MAX: it reads none, or more */
-	uint32_t nfused;  /* of a root: nodes computed inside it */
-	Size space;       /* how often its operands are evaluated */
+	uint32_t nfused;     /* of a root: nodes computed inside it */
+	Size space;	     /* how often its operands are evaluated */
 	/* the first assignment to what it reads, after it: its root must come before */
 	NodeId last;
 	BufferId buffer;
@@ -114,10 +114,10 @@ typedef struct Use {
 	uint32_t arg;
 } Use;
 
-/* Kernels that may be a band, and are none since it does not pay. */
-typedef struct BandPassed {
+/* Kernels that may be a row block, and are none since it does not pay. */
+typedef struct RowBlockPassed {
 	NodeId first, last;
-} BandPassed;
+} RowBlockPassed;
 
 typedef struct Lower {
 	Tables tables;
@@ -126,28 +126,29 @@ typedef struct Lower {
 	const Graph *graph;
 	Program *program;
 	Sizes *sizes;
-	Arena *arena;   /* lives as long as the program */
+	Arena *arena;	/* lives as long as the program */
 	Arena *scratch; /* as long as one routine */
 	Diags *diags;
 	const LowerOptions *options;
-	const Target *target; /* the options' */
-	const Schedule *asked;	 /* NULL: nothing is */
-	VEC(PackedParam) packed; /* copies of parameters in the state */
+	const Target *target;		/* the options' */
+	const Schedule *asked;		/* NULL: nothing is */
+	VEC(PackedParam) packed;	/* copies of parameters in the state */
 	VEC(PackedParam) packed_consts; /* ... of constants, among the constants */
-	VEC(BufferId) values; /* functions of parameters in the state */
-	bool packing;	      /* the kernel at hand makes one of them: it runs once */
-	NodeId kept;	      /* prepack_kept */
-	VEC(Kernel) packs;    /* that make them; the program's once all routines are there */
+	VEC(BufferId) values;		/* functions of parameters in the state */
+	bool packing;			/* the kernel at hand makes one of them: it runs once */
+	NodeId kept;			/* prepack_kept */
+	VEC(Kernel) packs; /* that make them; the program's once all routines are there */
 	/* the routine at hand */
-	NodePlan *plan;  /* by NodeId */
-	NodeId *needed;	 /* the nodes that it needs, ascending */
+	NodePlan *plan; /* by NodeId */
+	NodeId *needed; /* the nodes that it needs, ascending */
 	uint32_t nneeded;
 	uint32_t *first_use; /* by NodeId, of those: into uses */
 	Use *uses;
 	VEC(KernelId) kernels;
 	VEC(NodeId) produced; /* what copies of the kernel at hand compute */
-	VEC(BandPassed) passed;
-	struct Band *band; /* of the kernel at hand (band.h); NULL: it is for itself */
+	VEC(RowBlockPassed) passed;
+	struct RowBlock
+		*row_block; /* of the kernel at hand (row_block.h); NULL: it is for itself */
 } Lower;
 
 /* For passes that run on a part of what is emitted. */
@@ -215,8 +216,8 @@ bool prepack_suits_size(const Lower *lower, Size elements);
 /* prepack_value.c: the first parameter of known size, not 0, that no routine assigns to; NODE_NONE:
  * there is none. */
 NodeId prepack_kept(const Lower *lower);
-/* Fills in which nodes are functions of parameters. May the state hold one? Does it, once what reads
- * it is decided? Does a kernel that computes such a function read the node? */
+/* Fills in which nodes are functions of parameters. May the state hold one? Does it, once what
+ * reads it is decided? Does a kernel that computes such a function read the node? */
 void prepack_find(Lower *lower);
 bool prepack_may_compute(const Lower *lower, NodeId id);
 bool prepack_computes(const Lower *lower, NodeId id);
@@ -227,10 +228,11 @@ bool prepack_is_read(const Lower *lower, NodeId id);
 BufferId prepack_value_buffer(Lower *lower, NodeId id);
 void prepack_emit_values(Lower *lower);
 void prepack_drop_unread(Lower *lower);
-/* produce.c: drops the kernels of what copies of the kernel at hand computed, and nothing reads. */
-void produce_drop(Lower *lower);
-/* widen.c: fills in what the plan has of products and panels: of all nodes, and of one whose users
- * are decided. */
+/* inline_producer.c: drops the kernels of what copies of the kernel at hand computed, and nothing
+ * reads. */
+void inline_producer_drop(Lower *lower);
+/* conversions.c: fills in what the plan has of products and panels: of all nodes, and of one whose
+ * users are decided. */
 void widen_find_panels(Lower *lower);
 void widen_find_products(Lower *lower, NodeId id);
 /* Do lanes convert what they load of one type to the other? */
@@ -265,17 +267,17 @@ typedef struct Gen {
 	VEC(KernelIter) iters;
 	VEC(KernelLocal) locals;
 	Body top;
-	Body *body;                /* where values that are used more than once become locals */
-	VEC(SharedValue) shared;   /* those of the present body */
-	bool in_line;		   /* they are no locals */
-	Sym name;                  /* the kernel's */
+	Body *body;		 /* where values that are used more than once become locals */
+	VEC(SharedValue) shared; /* those of the present body */
+	bool in_line;		 /* they are no locals */
+	Sym name;		 /* the kernel's */
 	Span span;
-	VEC(ScheduleEntry) made;   /* what was chosen, a nest each; the last is at hand */
-	NodeId bound;              /* a reduction whose value is at hand */
+	VEC(ScheduleEntry) made; /* what was chosen, a nest each; the last is at hand */
+	NodeId bound;		 /* a reduction whose value is at hand */
 	const Value *bound_value;
-	NodeId inside;		   /* is computed where the nest reads it, not loaded (produce.c) */
-	const Ix *row;             /* of the present cell, counted from the band's block on */
-	struct SeenList *seen;     /* collects what is read; NULL: nothing does */
+	NodeId inside; /* is computed where the nest reads it, not loaded (inline_producer.c) */
+	const Ix *row; /* of the present cell, counted from the row block's block on */
+	struct SeenList *seen; /* collects what is read; NULL: nothing does */
 } Gen;
 
 typedef struct StoreTarget {

@@ -204,24 +204,26 @@ static bool emit_few(Nest *nest, Op reduce)
 	const ScheduleClause *asked = gen_asked(gen, CHOICE_VECTOR);
 	bool off = asks_off(asked) || asks_on(gen_asked(gen, CHOICE_TILE)) ||
 		   (!asked && gen_asked(gen, CHOICE_ORDER));
-	if (off || !lanes_few_fit(nest, reduce))
+	if (off || !lanes_parts_fit(nest, reduce))
 		return false;
 	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
 	if (!asks_name(asked, 0, along))
 		return false;
 	nest_describe_order(nest);
 	clause_add(gen->arena, gen_make(gen, CHOICE_VECTOR, false), along, NULL, 0);
-	lanes_few_emit(nest, reduce);
+	lanes_parts_emit(nest, reduce);
 	return true;
 }
 
 /* In tiles, operands copied before where that makes fewer and better loops. */
 static bool emit_tiles(Nest *nest, Op reduce)
 {
-	bool staged = reduce == OP_ADD && (nest_pad(nest) || nest_stage(nest, false));
+	bool packed_operand =
+		reduce == OP_ADD && (nest_pad(nest) || nest_pack_operands(nest, false));
 	if (tile_emit(nest, reduce))
 		return true;
-	return !staged && reduce == OP_ADD && nest_stage(nest, true) && tile_emit(nest, reduce);
+	return !packed_operand && reduce == OP_ADD && nest_pack_operands(nest, true) &&
+	       tile_emit(nest, reduce);
 }
 
 /* Every tile adds its sums to cells that others add to as well. */

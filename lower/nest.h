@@ -1,5 +1,5 @@
-/* A loop nest under construction, private to nest*.c, collapse.c, lanes.c, lanes_few.c, stage.c,
- * pad.c and tile*.c. All memory is the program's arena. */
+/* A loop nest under construction, private to nest*.c, collapse.c, lanes.c, lanes_parts.c,
+ * pack_operand.c, pad.c and tile*.c. All memory is the program's arena. */
 #ifndef TSR_LOWER_NEST_H
 #define TSR_LOWER_NEST_H
 
@@ -14,12 +14,12 @@ typedef struct Guarded {
 
 typedef VEC(Guarded) GuardedList;
 
-/* An operand that is read from a copy (stage.c, pad.c). */
-typedef struct StagedLoad {
+/* An operand that is read from a copy (pack_operand.c, pad.c). */
+typedef struct PackedOperandLoad {
 	BufferId buffer;
 	Size *strides; /* by IterId; NULL: it is read where it is */
 	Size offset;   /* of the element at iterators of 0 */
-} StagedLoad;
+} PackedOperandLoad;
 
 /* Loops that are one: `step` iterations of the inner iterator are one of the outer, which is 0. */
 typedef struct Merged {
@@ -36,21 +36,21 @@ typedef struct Nest {
 	const Piece *piece;
 	Loop *loops; /* outermost first */
 	uint32_t nloops;
-	uint32_t nresult; /* the first ones, of the result */
-	bool apart;	  /* these loops store no cell twice, and read none of them */
-	bool batched;	  /* the result has batch axes, of whatever extents */
+	uint32_t nresult;   /* the first ones, of the result */
+	bool apart;	    /* these loops store no cell twice, and read none of them */
+	bool batched;	    /* the result has batch axes, of whatever extents */
 	const Ix **by_iter; /* by IterId: the iterator's value; 0 where the extent is 1 */
 	VEC(Merged) merged; /* (collapse.c) */
 	GuardedList guards;
 	const Ix **cell; /* the result's index, an axis each */
-	const Ix *at;    /* the same as an element of the target */
-	Body inner;      /* locals that the value shares */
+	const Ix *at;	 /* the same as an element of the target */
+	Body inner;	 /* locals that the value shares */
 	bool in_line;	 /* what it shares is part of it instead, as one value in several places */
 	const Value *value; /* of the operands: what is stored or added */
 	size_t first_local; /* locals of the kernel before this nest's */
-	Body epilogue; /* only looked at: what the root computes from the finished sum */
+	Body epilogue;	    /* only looked at: what the root computes from the finished sum */
 	const Value *finished;
-	StagedLoad staged[2]; /* by the load's place in the value */
+	PackedOperandLoad packed_operand[2]; /* by the load's place in the value */
 } Nest;
 
 static inline const Target *nest_target(const Nest *nest) { return nest->gen->lower->target; }
@@ -72,7 +72,7 @@ int nest_guard_position(const Nest *nest, const Guarded *guard);
 /* Does a guarded index mention the loop? */
 bool nest_is_guarded(const Nest *nest, const Loop *loop);
 /* Does the loop go over the result's last axis in steps of 2 to LANES_APART cells, and set them
- * (tile_apart.c)? */
+ * (tile_strided.c)? */
 bool nest_stores_apart(const Nest *nest, const Loop *loop);
 /* Is it the bounds of that loop that keep the index inside, where loops from first_cut on may be
  * cut? */
@@ -107,9 +107,9 @@ void gen_append(Gen *gen, Body *body, Block block);
 /* A long sum whose innermost loop is reduced, in lanes; the loops are in their final order. */
 bool lanes_fit(const Nest *nest, Op reduce);
 void lanes_emit(Nest *nest, Op reduce);
-/* A long sum of one cell or of few neighbours (lanes_few.c), where its value is read in line. */
-bool lanes_few_fit(Nest *nest, Op reduce);
-void lanes_few_emit(Nest *nest, Op reduce);
+/* A long sum of one cell or of few neighbours (lanes_parts.c), where its value is read in line. */
+bool lanes_parts_fit(Nest *nest, Op reduce);
+void lanes_parts_emit(Nest *nest, Op reduce);
 
 /* Builds indices and values again for the loops as they are, after neighbours are merged, where
  * what the value reads has changed. */
@@ -117,19 +117,19 @@ void nest_rebuild(Nest *nest);
 
 /* Copies operands of a contraction where that makes it a matrix product of fewer loops, `forced` or
  * of loops that are contiguous; false: nothing was done. */
-bool nest_stage(Nest *nest, bool forced);
+bool nest_pack_operands(Nest *nest, bool forced);
 /* Would it, where that is not forced? */
-bool nest_may_stage(Nest *nest);
+bool nest_may_pack_operands(Nest *nest);
 /* Copies the picture of a convolution, with its margins, where lanes along the last loop of the
  * result read no vector of it or outside it (pad.c); false: nothing was done. */
 bool nest_pad(Nest *nest);
 /* The operand that nest_pad would copy with its axes as they are and its margins; -1: none. */
 int nest_wants_margins(Nest *nest);
 /* The value that reads the copies. */
-const Value *nest_staged_value(const Nest *nest, const Value *value);
+const Value *nest_packed_operand_value(const Nest *nest, const Value *value);
 
-/* What a load of the nest's value is where it is copied: what computes it, or the load (produce.c).
- * `again`: it is copied several times. */
+/* What a load of the nest's value is where it is copied: what computes it, or the load
+ * (inline_producer.c). `again`: it is copied several times. */
 const Value *nest_produced(Nest *nest, const Value *load, bool again);
 /* The same at other indices than the nest's, an axis each. */
 const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *axes, bool again);
@@ -141,7 +141,7 @@ void nest_produce_inside(Nest *nest, const Value *load);
 bool tile_emit(Nest *nest, Op reduce);
 /* The estimated cycles of a sum in tiles as its loops are, `turned`: with lanes across another loop
  * than the last of the result; 0: no such tiles fit. */
-uint64_t tile_estimate(Nest *nest, bool turned);
+uint64_t tile_estimate(Nest *nest, bool transposed);
 
 /* Merges two neighbouring loops that every access walks through as one; false: there are none. The
  * nest's loops change, and its values are to be built again. */

@@ -47,7 +47,7 @@ static const Ix *guard_rest(const Nest *nest, const Guarded *guard, const Loop *
 }
 
 /* ceil((size - rest) / coef) */
-static const Ix *first_beyond(const Nest *nest, Size size, const Ix *rest, int64_t coef)
+static const Ix *first_over_read(const Nest *nest, Size size, const Ix *rest, int64_t coef)
 {
 	Program *program = nest->gen->program;
 	const Ix *minus = ix_mul(program, rest, ix_const(program->arena, program->sizes, -1));
@@ -76,11 +76,11 @@ static const Stmt *loop_stmt(const Nest *nest, uint32_t position, uint32_t first
 		int64_t coef = guard_coef(nest, guard, position);
 		const Ix *rest = guard_rest(nest, guard, loop);
 		Size zero = size_const(program->sizes, 0);
-		lo = ix_binary(program, IX_MAX, lo, first_beyond(nest, zero, rest, coef));
-		hi = ix_binary(program, IX_MIN, hi, first_beyond(nest, guard->size, rest, coef));
+		lo = ix_binary(program, IX_MAX, lo, first_over_read(nest, zero, rest, coef));
+		hi = ix_binary(program, IX_MIN, hi, first_over_read(nest, guard->size, rest, coef));
 	}
 	Stmt *stmt = (Stmt *)stmt_for(program->arena, loop->var, lo, hi, body);
-	stmt->apart = nest->apart && !loop->reduced;
+	stmt->independent = nest->apart && !loop->reduced;
 	return stmt;
 }
 

@@ -40,8 +40,8 @@ void nest_copy_for_order(Nest *nest)
 	bool here = true;
 	for (size_t i = 0; asks_on(asked) && i < asked->items.n; i++)
 		here &= nest_loop_named(nest, asked->items.at[i].name) != NULL;
-	if (!here && !nest_pad(nest) && !nest_stage(nest, false))
-		nest_stage(nest, true);
+	if (!here && !nest_pad(nest) && !nest_pack_operands(nest, false))
+		nest_pack_operands(nest, true);
 }
 
 bool nest_take_order(Nest *nest, bool scattered, bool local)

@@ -1,10 +1,10 @@
-/* What a nest starts with: its loops, a piece's iterators but those that a band runs and those of
- * one iteration; the guards of indices that may leave their tensors; indices and values over the
+/* What a nest starts with: its loops, a piece's iterators but those that a row block runs and those
+ * of one iteration; the guards of indices that may leave their tensors; indices and values over the
  * loops.
  */
 #include "lower/nest.h"
 
-#include "lower/band.h"
+#include "lower/row_block.h"
 
 /* Is it an iterator of a batch axis of the result? */
 static bool is_batch(const Nest *nest, IterId iter)
@@ -24,9 +24,9 @@ int64_t loop_of_member(const Sizes *sizes, const Loop *loop, int64_t otherwise)
 	return size_is_const(sizes, loop->own, &n) && n != 1 ? n : otherwise;
 }
 
-/* Appends the loops of the piece that are reduced, or are not. What the kernels of a band share
- * is no loop of this nest: the band's own loops run it (by_iter is theirs), but for its rows, of
- * which a block is one. */
+/* Appends the loops of the piece that are reduced, or are not. What the kernels of a row block
+ * share is no loop of this nest: the row block's own loops run it (by_iter is theirs), but for its
+ * rows, of which a block is one. */
 static void add_loops(Nest *nest, bool reduced)
 {
 	for (uint32_t i = 0; i < nest->piece->niters; i++) {
@@ -34,10 +34,10 @@ static void add_loops(Nest *nest, bool reduced)
 		const Iter *iter = &nest->proj->iters[id];
 		if (iter->reduced != reduced)
 			continue;
-		const Band *band = nest->gen->lower->band;
-		int dim = band_dim_of(nest, id);
-		bool blocked = dim >= 0 && (uint32_t)dim == band->rows;
-		Size extent = blocked ? band->height : iter->extent;
+		const RowBlock *row_block = nest->gen->lower->row_block;
+		int dim = row_block_dim_of(nest, id);
+		bool blocked = dim >= 0 && (uint32_t)dim == row_block->rows;
+		Size extent = blocked ? row_block->height : iter->extent;
 		Size own = is_batch(nest, id) ? size_const(nest->gen->program->sizes, 1) : extent;
 		nest->by_iter[id] = dim >= 0 && !blocked ? ix_iter(nest->gen->arena, (IterVar)dim)
 							 : zero_ix(nest->gen);
@@ -81,15 +81,16 @@ const Value *nest_finished(Nest *nest, const Value *sum, Body *body)
 void nest_values(Nest *nest)
 {
 	Gen *gen = nest->gen;
-	const Ix *const *whole = band_whole(nest);
+	const Ix *const *whole = row_block_whole(nest);
 	nest->cell = access_indices(gen, nest->node, nest->piece, &nest->piece->result, whole);
-	const BandPlace *place = band_place(gen->lower, nest->root, nest->cell);
-	nest->at = place ? band_index(gen, place, nest->cell)
+	const RowBlockPlace *place = row_block_place(gen->lower, nest->root, nest->cell);
+	nest->at = place ? row_block_index(gen, place, nest->cell)
 			 : flat_index(gen, nest->root, nest->cell);
 	nest->inner = (Body){0};
 	gen_enter(gen, &nest->inner);
 	gen->in_line = nest->in_line;
-	nest->value = nest_staged_value(nest, piece_value(gen, nest->node, nest->piece, whole));
+	nest->value =
+		nest_packed_operand_value(nest, piece_value(gen, nest->node, nest->piece, whole));
 	gen->in_line = false;
 }
 

@@ -341,27 +341,27 @@ Size pad_first(const Pad *p, uint32_t axis)
 			  : p->access->axes[axis].offset;
 }
 
-Size pad_lay_out(Pad *p, StagedLoad *staged)
+Size pad_lay_out(Pad *p, PackedOperandLoad *packed_operand)
 {
 	Sizes *sizes = p->program->sizes;
 	const Nest *nest = p->nest;
 	Size elements = size_const(sizes, 1);
-	staged->offset = size_const(sizes, 0);
-	staged->strides = ARENA_ARRAY(nest->gen->arena, Size, nest->proj->niters);
+	packed_operand->offset = size_const(sizes, 0);
+	packed_operand->strides = ARENA_ARRAY(nest->gen->arena, Size, nest->proj->niters);
 	for (uint32_t i = 0; i < nest->proj->niters; i++)
-		staged->strides[i] = size_const(sizes, 0);
+		packed_operand->strides[i] = size_const(sizes, 0);
 	for (uint32_t d = p->ndims; d-- > 0;) {
 		CopyAxis *dim = &p->dims[d];
 		const Index *index = &p->access->axes[dim->axis];
 		Size skipped = size_sub(sizes, index->offset, pad_first(p, dim->axis));
 		dim->stride = elements;
-		staged->offset =
-			size_add(sizes, staged->offset, size_mul(sizes, skipped, elements));
+		packed_operand->offset =
+			size_add(sizes, packed_operand->offset, size_mul(sizes, skipped, elements));
 		for (uint32_t t = 0; t < index->nterms && !dim->term; t++)
-			staged->strides[index->terms[t].iter] =
+			packed_operand->strides[index->terms[t].iter] =
 				size_scale(sizes, elements, index->terms[t].coef);
 		if (dim->term)
-			staged->strides[dim->term->iter] = elements;
+			packed_operand->strides[dim->term->iter] = elements;
 		elements = size_mul(sizes, elements, dim->extent);
 	}
 	return elements;
@@ -432,9 +432,10 @@ static bool copy_is_short(const Pad *p)
 bool pad_find_axes(Pad *p)
 {
 	const Nest *nest = p->nest;
-	bool plain = !nest->gen->lower->band && nest->inner.stmts.n == 0 && nest->nresult > 0 &&
-		     nest->nloops > nest->nresult && proj_computes_cells(nest->proj) &&
-		     !nest->staged[0].strides && !nest->staged[1].strides;
+	bool plain = !nest->gen->lower->row_block && nest->inner.stmts.n == 0 &&
+		     nest->nresult > 0 && nest->nloops > nest->nresult &&
+		     proj_computes_cells(nest->proj) && !nest->packed_operand[0].strides &&
+		     !nest->packed_operand[1].strides;
 	if (!plain || !finds_picture(p) || product(p, true, true) < nest_target(p->nest)->pad_steps)
 		return false;
 	p->joined = joined_rows(p);
@@ -459,11 +460,11 @@ bool nest_pad(Nest *nest)
 	if (!finds_copy(&p))
 		return false;
 	NodePlan *plan = &nest->gen->lower->plan[pad_picture(&p)];
-	StagedLoad *staged = &nest->staged[p.arg];
+	PackedOperandLoad *packed_operand = &nest->packed_operand[p.arg];
 	if (!p.margins || !plan->halo) {
-		Size elements = pad_lay_out(&p, staged);
+		Size elements = pad_lay_out(&p, packed_operand);
 		bool made = p.margins && plan->padded != BUFFER_NONE;
-		staged->buffer = p.buffer = made ? plan->padded : make_buffer(&p, elements);
+		packed_operand->buffer = p.buffer = made ? plan->padded : make_buffer(&p, elements);
 		if (!made)
 			gen_append(nest->gen, &nest->gen->top, pad_copy(&p));
 		if (p.margins)

@@ -43,7 +43,7 @@ const Loop *pad_loop(const Nest *nest, IterId iter);
 /* Is there a picture that may be copied? Finds the copy's axes. */
 bool pad_find_axes(Pad *p);
 /* What the copy's axes and each iterator move it by; its elements. */
-Size pad_lay_out(Pad *p, StagedLoad *staged);
+Size pad_lay_out(Pad *p, PackedOperandLoad *packed_operand);
 /* No guard of the picture's is left. */
 void pad_drop_guards(Pad *p);
 /* Do lanes across another loop of the result, past the picture where it is, take fewer cycles

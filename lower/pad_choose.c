@@ -57,9 +57,9 @@ static bool is_better_in_place(const Pad *p)
 	if (in_place == 0)
 		return false;
 	REQUIRE(pad_find_axes(&copy));
-	StagedLoad *staged = &nest.staged[copy.arg];
-	staged->buffer = copy.load->buffer;
-	pad_lay_out(&copy, staged);
+	PackedOperandLoad *packed_operand = &nest.packed_operand[copy.arg];
+	packed_operand->buffer = copy.load->buffer;
+	pad_lay_out(&copy, packed_operand);
 	pad_drop_guards(&copy);
 	nest_rebuild(&nest);
 	uint64_t copied = tile_estimate(&nest, false);
@@ -85,7 +85,7 @@ bool pad_is_better_in_place(const Pad *p)
 		return tile_estimate(&nest, true) > 0 ||
 		       (asks_on(gen_asked(&gen, CHOICE_PACK)) && tile_estimate(&nest, false) > 0);
 	lower->asked = NULL;
-	bool staged = nest_may_stage(&nest) && is_better_in_place(p);
+	bool packed_operand = nest_may_pack_operands(&nest) && is_better_in_place(p);
 	lower->asked = asked;
-	return staged;
+	return packed_operand;
 }

@@ -1,7 +1,7 @@
 /* The loops that fill the copy of a picture: along each axis what is in front of the picture, the
  * picture, and what is behind it, between bounds that are computed where several axes of the copy
  * make one of the picture. A picture that is read nowhere else is computed as it is copied
- * (produce.c), what is not cheap where each element is copied once and rows stay rows.
+ * (inline_producer.c), what is not cheap where each element is copied once and rows stay rows.
  */
 #include "lower/pad.h"
 

@@ -9,9 +9,10 @@
  * and so a state. It pays where a product reads it, which would compute it again for each tile or
  * wait for a copy at every call, and where it is more than a cheap operation wherever it is read. A
  * parameter that is stored narrower, or that others read too, stays as it is under one or two cheap
- * operations: these are computed as its panels are loaded (widen.c).
+ * operations: these are computed as its panels are loaded (conversions.c).
  *
- * What the kernel of such a function reads is a parameter, a constant, another one, or what it stored on its way.
+ * What the kernel of such a function reads is a parameter, a constant, another one, or what it
+ * stored on its way.
  */
 #include "base/diag.h"
 #include "lower/lowering.h"
@@ -162,10 +163,10 @@ static bool is_read_ahead(const Lower *lower, NodeId id, bool all)
 {
 	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
 		NodeId user = lower->uses[i].user, root = lower->plan[user].root;
-		bool ahead = root == NODE_NONE ? is_read_ahead(lower, user, all)
-					       : lower->plan[root].ahead;
-		if (ahead != all)
-			return ahead;
+		bool hoisted = root == NODE_NONE ? is_read_ahead(lower, user, all)
+						 : lower->plan[root].hoisted;
+		if (hoisted != all)
+			return hoisted;
 	}
 	return all;
 }
@@ -227,7 +228,7 @@ void prepack_emit_values(Lower *lower)
 	Program *program = lower->program;
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
 		NodeId id = lower->needed[k];
-		BufferId buffer = lower->plan[id].ahead ? lower->tables.shared[id] : BUFFER_NONE;
+		BufferId buffer = lower->plan[id].hoisted ? lower->tables.shared[id] : BUFFER_NONE;
 		if (buffer == BUFFER_NONE ||
 		    program->buffers.at[buffer].routine != lower->tables.routine_id)
 			continue;

@@ -22,7 +22,7 @@ static const Ix *number_ix(Gen *gen, int64_t value)
 	return ix_const(gen->arena, gen->program->sizes, value);
 }
 
-static const Value *turned(Gen *gen, const Value *words)
+static const Value *transposed(Gen *gen, const Value *words)
 {
 	return value_op(gen->arena, OP_TURN, DTYPE_U4X32, &words, 1);
 }
@@ -44,7 +44,7 @@ static void uniforms_of(Gen *gen, const Value *words, const Value *numbers[WORDS
 {
 	for (int i = 0; i < WORDS; i++) {
 		numbers[i] = value_cast(gen->arena, DTYPE_F32, words);
-		words = turned(gen, words);
+		words = transposed(gen, words);
 	}
 }
 
@@ -86,7 +86,7 @@ static const Value *apply(Gen *gen, Op op, const Value *a, const Value *b)
 
 static void normals_of(Gen *gen, Body *body, const Value *numbers[WORDS])
 {
-	const Value *turn = f32(gen, 6.28318530717958647692);
+	const Value *transpose = f32(gen, 6.28318530717958647692);
 	for (int i = 0; i < WORDS; i += 2) {
 		const Value *rest = apply(gen, OP_SUB, f32(gen, 1), numbers[i]);
 		const Value *square =
@@ -94,7 +94,7 @@ static void normals_of(Gen *gen, Body *body, const Value *numbers[WORDS])
 		const Value *radius =
 			local_of(gen, body, "radius", apply(gen, OP_SQRT, square, NULL));
 		/* no local: that it is near 0 is seen at the functions (loops/vector/near_range.c) */
-		const Value *angle = apply(gen, OP_MUL, numbers[i + 1], turn);
+		const Value *angle = apply(gen, OP_MUL, numbers[i + 1], transpose);
 		numbers[i] = apply(gen, OP_MUL, radius, apply(gen, OP_COS, angle, NULL));
 		numbers[i + 1] = apply(gen, OP_MUL, radius, apply(gen, OP_SIN, angle, NULL));
 	}
@@ -109,7 +109,7 @@ static const Value *stream_key(Gen *gen, const Node *node)
 	const Ix *none = NULL;
 	const Value *seed = node_value(gen, node->args[0], &none);
 	const Value *low = zipped(gen, seed, name);
-	return zipped(gen, low, zipped(gen, turned(gen, seed), turned(gen, name)));
+	return zipped(gen, low, zipped(gen, transposed(gen, seed), transposed(gen, name)));
 }
 
 const Stmt *stmt_below(Gen *gen, const Ix *ix, Size n, Body *body)

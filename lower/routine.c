@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "lower/band.h"
+#include "lower/row_block.h"
 
 /* ---- buffers ---- */
 
@@ -32,7 +32,7 @@ static bool is_alias(const Lower *lower, NodeId id)
 static BufferId output_buffer(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
-	return plan->output && !plan->early ? tables_output(&lower->tables, id) : BUFFER_NONE;
+	return plan->output && !plan->pre_check ? tables_output(&lower->tables, id) : BUFFER_NONE;
 }
 
 /* An assignment has the place of its target, a reshape that of its operand; what is a result is
@@ -51,7 +51,7 @@ static void bind_buffer(Lower *lower, NodeId id)
 		plan->buffer = lower->plan[node->target].buffer;
 	} else if (is_alias(lower, id)) {
 		plan->buffer = lower->plan[node->args[0]].buffer;
-	} else if (plan->ahead) {
+	} else if (plan->hoisted) {
 		plan->buffer = prepack_value_buffer(lower, id);
 	} else {
 		plan->buffer = output_buffer(lower, id);
@@ -69,7 +69,7 @@ static void bind_buffer(Lower *lower, NodeId id)
 bool lower_has_kernel(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
-	return plan->needed && !plan->fused && !plan->ahead &&
+	return plan->needed && !plan->fused && !plan->hoisted &&
 	       !is_caller_data(lower_node(lower, id)) && !is_alias(lower, id);
 }
 
@@ -110,23 +110,24 @@ void lower_emit_node(Lower *lower, NodeId id)
 	halo_emit_frame(lower, id);
 }
 
-/* The node's kernel, or that of the band that it begins; the last node that is done then. */
-static NodeId emit_band(Lower *lower, NodeId id)
+/* The node's kernel, or that of the row block that it begins; the last node that is done then. */
+static NodeId emit_row_block(Lower *lower, NodeId id)
 {
-	Band band;
-	if (lower_has_kernel(lower, id) && band_find(lower, id, &band) && band_emit(lower, &band)) {
-		for (uint32_t i = 0; i < band.nroots; i++)
-			if (band.roots[i].kept || i + 1 == band.nroots)
-				halo_emit_frame(lower, band.roots[i].root);
-		produce_drop(lower);
-		return band.roots[band.nroots - 1].root;
+	RowBlock row_block;
+	if (lower_has_kernel(lower, id) && row_block_find(lower, id, &row_block) &&
+	    row_block_emit(lower, &row_block)) {
+		for (uint32_t i = 0; i < row_block.nroots; i++)
+			if (row_block.roots[i].kept || i + 1 == row_block.nroots)
+				halo_emit_frame(lower, row_block.roots[i].root);
+		inline_producer_drop(lower);
+		return row_block.roots[row_block.nroots - 1].root;
 	}
 	size_t nmade = lower->program->made->entries.n, nkernels = lower->kernels.n;
 	lower_emit_node(lower, id);
 	lower->plan[id].own = lower->kernels.n == nkernels + 1;
 	if (lower->program->made->entries.n > nmade)
-		band_describe_off(lower, id);
-	produce_drop(lower);
+		row_block_describe_off(lower, id);
+	inline_producer_drop(lower);
 	return id;
 }
 
@@ -136,14 +137,14 @@ static void emit_all(Lower *lower)
 		NodeId id = lower->needed[k];
 		if (node_gathers(&lower->tables, id))
 			kernel_emit_check(lower, id);
-		if (lower->plan[id].early)
+		if (lower->plan[id].pre_check)
 			lower_emit_node(lower, id);
 	}
 	NodeId done = 0; /* those before it are */
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
 		NodeId id = lower->needed[k];
-		if (id >= done && !lower->plan[id].early)
-			done = emit_band(lower, id) + 1;
+		if (id >= done && !lower->plan[id].pre_check)
+			done = emit_row_block(lower, id) + 1;
 	}
 	const ProgramRoutine *routine = &lower->program->routines.at[lower->tables.routine_id];
 	for (uint32_t i = 0; i < routine->noutputs; i++) {
@@ -166,7 +167,7 @@ static bool find_early(Lower *lower)
 	if (!tables_find_early(&lower->tables, lower->needed, lower->nneeded))
 		return false;
 	for (uint32_t k = 0; k < lower->nneeded; k++)
-		lower->plan[lower->needed[k]].early = lower->tables.early[lower->needed[k]];
+		lower->plan[lower->needed[k]].pre_check = lower->tables.pre_check[lower->needed[k]];
 	return true;
 }
 

@@ -39,6 +39,5 @@ bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root)
 	bool reduces = fuse_root_reduces(lower, root);
 	if (reduces && hides_sum(lower, node, own, batch))
 		return true;
-	return own->n < batch->n && count_ones(lower, batch) > 0 &&
-	       (node->op == OP_MUL || reduces);
+	return own->n < batch->n && count_ones(lower, batch) > 0 && (node->op == OP_MUL || reduces);
 }

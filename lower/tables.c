@@ -63,8 +63,7 @@ const char *tables_op_text(const Tables *t, NodeId id)
 	const Node *node = tables_node(t, id);
 	const Proj *proj = tables_proj(t, id);
 	if (node->target != NODE_NONE && tables_node(t, node->target)->name)
-		return arena_printf(t->scratch, "set_%s",
-				    tables_node(t, node->target)->name);
+		return arena_printf(t->scratch, "set_%s", tables_node(t, node->target)->name);
 	if (node->kind == NODE_POINTWISE)
 		return op_name(node->op);
 	if (node->kind == NODE_SPEC && proj && proj_reduces(proj))
@@ -85,8 +84,9 @@ Sym tables_name_as(Tables *t, NodeId id, const char *text)
 Sym tables_name(Tables *t, NodeId id)
 {
 	const Node *node = tables_node(t, id);
-	return t->names[id] ? t->names[id]
-			    : tables_name_as(t, id, node->name ? node->name : tables_op_text(t, id));
+	return t->names[id]
+		       ? t->names[id]
+		       : tables_name_as(t, id, node->name ? node->name : tables_op_text(t, id));
 }
 
 uint32_t tables_site(const Tables *t, Sym name)
@@ -101,11 +101,9 @@ uint32_t tables_site(const Tables *t, Sym name)
 static void tell_large(Tables *t, NodeId id, const char *before, const char *unit)
 {
 	const Node *node = tables_node(t, id);
-	diag(t->diags, E0508, node->span,
-	     "the tensor%s%s is too large: %s has %s2^%d%s or more", node->name ? " " : "",
-	     node->name ? node->name : "",
-	     shape_text(t->arena, t->sizes, tables_shape(t, id)), before, BYTES_BITS,
-	     unit);
+	diag(t->diags, E0508, node->span, "the tensor%s%s is too large: %s has %s2^%d%s or more",
+	     node->name ? " " : "", node->name ? node->name : "",
+	     shape_text(t->arena, t->sizes, tables_shape(t, id)), before, BYTES_BITS, unit);
 }
 
 /* "the number of bytes of the tensor x, f32 [n, n]" */
@@ -129,8 +127,7 @@ static void check_bytes(Tables *t, Size elements, Dtype dtype, NodeId node)
 	int64_t n;
 	Size bytes = size_scale(t->sizes, elements, (int64_t)dtype_bytes(dtype));
 	if (size_is_bad(bytes) && !sizes_limit_is_number(t->sizes))
-		fits(t, bytes, tables_node(t, node)->span,
-				bytes_text(t, node));
+		fits(t, bytes, tables_node(t, node)->span, bytes_text(t, node));
 	else if (size_is_bad(bytes) ||
 		 (size_is_const(t->sizes, bytes, &n) && n >= (int64_t)1 << BYTES_BITS))
 		tell_large(t, node, "", " bytes");
@@ -179,10 +176,10 @@ BufferId tables_const(Tables *t, NodeId id)
 	Sym name = node->name ? node->name : tables_name(t, id);
 	uint32_t arg = (uint32_t)program->consts.n;
 	BufferId buffer = tables_buffer(t, (Buffer){.kind = BUFFER_CONST,
-						       .name = name,
-						       .dtype = node->dtype,
-						       .elements = tables_elements(t, id),
-						       .arg = arg});
+						    .name = name,
+						    .dtype = node->dtype,
+						    .elements = tables_elements(t, id),
+						    .arg = arg});
 	PUSH(program->arena, program->consts,
 	     ((ProgramConst){name, tables_type(t, id), node->data->bytes, node->data->count,
 			     buffer}));
@@ -217,10 +214,10 @@ static void add_param(Tables *t, NodeId id)
 	uint32_t arg = (uint32_t)program->params.n;
 	Size elements = tables_elements(t, id);
 	param.buffer = tables_buffer(t, (Buffer){.kind = BUFFER_PARAM,
-						    .name = node->name,
-						    .dtype = node->dtype,
-						    .elements = elements,
-						    .arg = arg});
+						 .name = node->name,
+						 .dtype = node->dtype,
+						 .elements = elements,
+						 .arg = arg});
 	t->shared[id] = param.buffer;
 	Size bytes = bytes_aligned(t->sizes, elements, node->dtype);
 	if (size_is_bad(program->state))
@@ -228,9 +225,8 @@ static void add_param(Tables *t, NodeId id)
 	program->state = size_total(t->sizes, program->state, bytes);
 	if (size_is_bad(program->state) && !sizes_limit_is_number(t->sizes))
 		fits(t, program->state, node->span,
-				arena_printf(t->arena,
-					     "the number of bytes of all parameters up to %s",
-					     node->name));
+		     arena_printf(t->arena, "the number of bytes of all parameters up to %s",
+				  node->name));
 	else
 		check_bytes(t, program->state, DTYPE_U8, id);
 	PUSH(program->arena, program->params, param);
@@ -249,8 +245,7 @@ static void mark_changes(Tables *t)
 	const Graph *graph = t->graph;
 	for (size_t r = 0; r < graph->routines.n; r++)
 		for (uint32_t i = 0; i < graph->routines.at[r].norder; i++)
-			note_change(t,
-				    tables_node(t, graph->routines.at[r].order[i])->target);
+			note_change(t, tables_node(t, graph->routines.at[r].order[i])->target);
 }
 
 static void add_guards(Tables *t)
@@ -271,8 +266,7 @@ static void tell_product(Tables *t, NodeId id)
 	if (sizes_limit_is_number(t->sizes))
 		tell_large(t, id, "numbers of ", "");
 	else
-		fits(t, SIZE_BAD, tables_node(t, id)->span,
-				bytes_text(t, id));
+		fits(t, SIZE_BAD, tables_node(t, id)->span, bytes_text(t, id));
 }
 
 /* Do the numbers in products of axes that are neighbours in memory, strides among them, leave room
@@ -328,7 +322,7 @@ Tables tables_new(const TensorProgram *tensors, const Sources *sources, Arena *p
 		    .diags = diags,
 		    .shared = ARENA_ARRAY(perm, BufferId, n),
 		    .checks = ARENA_ARRAY(perm, CheckId, n),
-		    .early = ARENA_ARRAY(perm, bool, n),
+		    .pre_check = ARENA_ARRAY(perm, bool, n),
 		    .names = ARENA_ARRAY(perm, Sym, n)};
 	t.program = ARENA_NEW(perm, Program);
 	*t.program = (Program){.arena = perm,

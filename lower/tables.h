@@ -33,7 +33,7 @@ typedef struct Tables {
 	CheckId *checks;  /* by NodeId: of its gathered index; CHECK_NONE */
 	/* by NodeId: a gathered index depends on it, so that it is computed before anything is
 	 * written that the caller can see */
-	bool *early;
+	bool *pre_check;
 	Sym *names;	  /* by NodeId: NULL: it has none yet; cleared where a routine begins */
 	NameCount *taken; /* stb_ds table of the C identifiers in use, with the last suffix given */
 	/* the routine at hand */
@@ -67,8 +67,8 @@ Sym tables_identifier(const Tables *t, const char *text);
 Sym tables_unique(Tables *t, const char *text);
 /* What a tensor without a name is called. */
 const char *tables_op_text(const Tables *t, NodeId id);
-/* The name of a node in the routine at hand, for kernels and buffers; ... which it has from a text if
- * it has none yet. */
+/* The name of a node in the routine at hand, for kernels and buffers; ... which it has from a text
+ * if it has none yet. */
 Sym tables_name(Tables *t, NodeId id);
 Sym tables_name_as(Tables *t, NodeId id, const char *text);
 /* The application that the node of this name comes from, among Program.sites; 0: none. */

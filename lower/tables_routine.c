@@ -20,12 +20,12 @@ static bool early_hold(Tables *t)
 	bool good = true;
 	for (uint32_t i = 0; i < t->routine->norder; i++) {
 		NodeId target = tables_node(t, t->routine->order[i])->target;
-		if (target == NODE_NONE || !t->early[target])
+		if (target == NODE_NONE || !t->pre_check[target])
 			continue;
 		diag(t->diags, E0922, tables_node(t, target)->span,
 		     "an index depends on this tensor, which the routine '%s' assigns to: not supported yet",
 		     t->routine->name);
-		t->early[target] = good = false; /* once */
+		t->pre_check[target] = good = false; /* once */
 	}
 	return good;
 }
@@ -35,14 +35,14 @@ static bool early_hold(Tables *t)
 bool tables_find_early(Tables *t, const NodeId *nodes, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++)
-		t->early[nodes[k]] = false;
+		t->pre_check[nodes[k]] = false;
 	for (uint32_t k = n; k-- > 0;) {
 		NodeId id = nodes[k];
 		const Node *node = tables_node(t, id);
 		if (node_gathers(t, id))
-			t->early[node->args[1]] = true;
-		for (uint32_t i = 0; t->early[id] && i < node->nargs; i++)
-			t->early[node->args[i]] = true;
+			t->pre_check[node->args[1]] = true;
+		for (uint32_t i = 0; t->pre_check[id] && i < node->nargs; i++)
+			t->pre_check[node->args[i]] = true;
 	}
 	return early_hold(t);
 }
@@ -65,12 +65,16 @@ CheckId tables_index_check(Tables *t, NodeId id, Size *size)
 	*size = shape_axis(tables_shape(t, node->args[0]), (uint32_t)axis)->size;
 	if (t->checks[id] != CHECK_NONE)
 		return t->checks[id];
-	const char *text = arena_printf(t->arena, "an index%s%s is outside [0, %s)",
-					ids->name ? " in " : "", ids->name ? ids->name : "",
-					size_text(t->arena, t->sizes, *size));
+	const char *text =
+		arena_printf(t->arena, "an index%s%s is outside [0, %s)", ids->name ? " in " : "",
+			     ids->name ? ids->name : "", size_text(t->arena, t->sizes, *size));
 	t->checks[id] = (CheckId)t->program->checks.n;
 	PUSH(t->arena, t->program->checks,
-	     ((Check){.kind = CHECK_INDEX, .a = *size, .b = *size, .span = node->span, .text = text}));
+	     ((Check){.kind = CHECK_INDEX,
+		      .a = *size,
+		      .b = *size,
+		      .span = node->span,
+		      .text = text}));
 	return t->checks[id];
 }
 
@@ -86,10 +90,10 @@ static TensorArg *make_args(Tables *t, const NodeId *nodes, const Sym *names, ui
 		args[i].type = tables_type(t, nodes[i]);
 		args[i].buffer =
 			tables_buffer(t, (Buffer){.kind = kind,
-						     .name = args[i].name,
-						     .dtype = node->dtype,
-						     .arg = i,
-						     .elements = tables_elements(t, nodes[i])});
+						  .name = args[i].name,
+						  .dtype = node->dtype,
+						  .arg = i,
+						  .elements = tables_elements(t, nodes[i])});
 	}
 	return args;
 }

@@ -13,7 +13,7 @@
  * goes through them in blocks where operands do not stay in the caches. Sums of one cell are added
  * in the order of the loops, whatever tile the cell is in.
  */
-#include "lower/band.h"
+#include "lower/row_block.h"
 #include "lower/tile.h"
 
 #include "base/diag.h"
@@ -116,7 +116,7 @@ static Block store_cells(Tile *tile, const Value *sum, Body *body)
 	nest_values(nest);
 	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &cell));
 	if (cell.stmts.n == 0)
-		value = tile_kept(tile, value, body);
+		value = tile_invariant(tile, value, body);
 	PUSH(gen->arena, cell.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
 	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, body_block(&cell));
@@ -126,7 +126,7 @@ static Block store_cells(Tile *tile, const Value *sum, Body *body)
 Block tile_finish(Tile *tile, const Value *cell)
 {
 	Body body = {0};
-	if (tile_finish_in_passes(tile, cell, &body))
+	if (tile_finish_in_fission(tile, cell, &body))
 		return body_block(&body);
 	gen_append(tile->nest->gen, &body, store_cells(tile, cell, &body));
 	return body_block(&body);
@@ -149,32 +149,33 @@ static Block store_sums(const Tile *tile, const Value *cell)
 		tile, stmt_store(nest->gen->arena, nest->target.buffer, nest->at, OP_NONE, cell));
 }
 
-/* The loops over the sum, with what is fetched in each step. */
-static Block whole_steps(Tile *tile, const Value *cell, Block fetch)
+/* The loops over the sum, with what is prefetched in each step. */
+static Block whole_steps(Tile *tile, const Value *cell, Block prefetch)
 {
 	Body step = {0};
 	gen_append(tile->nest->gen, &step, tile_over_cells(tile, tile_add(tile, cell)));
 	if (tile->copies)
 		gen_append(tile->nest->gen, &step, tile_pack_columns(tile));
-	gen_append(tile->nest->gen, &step, fetch);
+	gen_append(tile->nest->gen, &step, prefetch);
 	return tile_steps(tile, body_block(&step));
 }
 
 /* The loops over the sum, in the form that the tile at hand has. */
-static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell, Block fetch)
+static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell,
+		       Block prefetch)
 {
 	const TilePart *col = tile->at_col;
 	if (tile->squared >= 0)
 		return tile_square_steps(tile, row, acc, cell);
 	if (tile->cuts && row->edge && row->single)
-		return tile_cut_steps(tile, row, acc, fetch);
+		return tile_cut_steps(tile, row, acc, prefetch);
 	if (tile->group > 1)
-		return tile_group_steps(tile, cell, fetch);
-	if (tile->beyond >= 0 && tile_width(tile, col->step) > col->step)
-		return tile_beyond_steps(tile, cell);
+		return tile_group_steps(tile, cell, prefetch);
+	if (tile->over_read >= 0 && tile_width(tile, col->step) > col->step)
+		return tile_over_read_steps(tile, cell);
 	if (tile->window && row->step > 1)
 		return tile_window_steps(tile, row, acc);
-	return whole_steps(tile, cell, fetch);
+	return whole_steps(tile, cell, prefetch);
 }
 
 static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
@@ -197,10 +198,10 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 			gen, stmt_set_at(gen->arena, cell, OP_NONE, tile_group_begin(tile)));
 		gen_append(gen, &body, tile_over_cells(tile, begin));
 	}
-	Block fetch = tile_fetch(tile, row, col, &body);
-	Block steps = sum_steps(tile, row, acc, cell, fetch);
-	gen_append(gen, &body, tile_unless_hidden(tile, steps));
-	Block finish = tile->stores_rows ? tile_finish_turned(tile, row, col, acc)
+	Block prefetch = tile_prefetch(tile, row, col, &body);
+	Block steps = sum_steps(tile, row, acc, cell, prefetch);
+	gen_append(gen, &body, tile_unless_masked(tile, steps));
+	Block finish = tile->stores_rows ? tile_finish_transposed(tile, row, col, acc)
 		       : tile->round	 ? tile_finish_pieces(tile, col, cell)
 					 : tile_finish(tile, cell);
 	if (tile->blocks.steps) {
@@ -229,8 +230,8 @@ Block tile_one(Tile *tile, const TilePart *row, const TilePart *col)
 	tile->nest->guards = row->edge ? tile->guards : tile->inner;
 	set_iter(tile, tile->row, row, tile->r);
 	set_iter(tile, tile->col, col, across ? tile->lane : tile->c);
-	if (row->turned)
-		return tile_tail(tile, col);
+	if (row->transposed)
+		return tile_remainder(tile, col);
 	return across ? tile_across(tile, row, col) : tile_along(tile, row->step, col->step);
 }
 
@@ -238,7 +239,7 @@ Block tile_one(Tile *tile, const TilePart *row, const TilePart *col)
  * the one that lanes run along. Without packing all but rows stand before the columns. */
 static int rank_of(const Tile *tile, const Loop *loop)
 {
-	if (loop == tile->sweep)
+	if (loop == tile->traversal)
 		return 1;
 	if (loop == tile->col)
 		return 2;
@@ -255,7 +256,7 @@ static uint32_t order_loops(Tile *tile)
 	Nest *nest = tile->nest;
 	Loop *sorted = ARENA_ARRAY(nest->gen->arena, Loop, nest->nloops + 1);
 	uint32_t n = 0, before = 0;
-	Loop *row = NULL, *col = NULL, *along = NULL, *window = NULL, *sweep = NULL;
+	Loop *row = NULL, *col = NULL, *along = NULL, *window = NULL, *traversal = NULL;
 	for (int rank = 0; rank <= 6; rank++)
 		for (uint32_t i = 0; i < nest->nloops; i++) {
 			Loop *loop = &nest->loops[i];
@@ -264,7 +265,7 @@ static uint32_t order_loops(Tile *tile)
 			before += rank == 0;
 			if (loop == tile->window)
 				window = &sorted[n];
-			*(rank == 1   ? &sweep
+			*(rank == 1   ? &traversal
 			  : rank == 2 ? &col
 			  : rank == 4 ? &row
 				      : &along) = &sorted[n];
@@ -275,7 +276,7 @@ static uint32_t order_loops(Tile *tile)
 	tile->col = tile->col ? col : NULL;
 	tile->along = tile->along ? along : NULL;
 	tile->window = window;
-	tile->sweep = sweep;
+	tile->traversal = traversal;
 	return before;
 }
 
@@ -320,8 +321,8 @@ Tile tile_new(Nest *nest, Op reduce)
 		      .group = 1,
 		      .pack = -1,
 		      .squared = -1,
-		      .beyond = -1,
-		      .fetched = -1};
+		      .over_read = -1,
+		      .prefetched = -1};
 }
 
 bool tile_emit(Nest *nest, Op reduce)
@@ -347,12 +348,12 @@ bool tile_emit(Nest *nest, Op reduce)
 		emit_copy(&tile, nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(&tile)));
 	if (tile.has_sums)
 		gen_append(gen, &gen->top, tile_group_fill_sums(&tile));
-	uint32_t inner = outer + (tile.sweep != NULL) + (tile.col != NULL);
+	uint32_t inner = outer + (tile.traversal != NULL) + (tile.col != NULL);
 	nest->apart = tile.apart;
 	if (tile.squared >= 0)
-		gen->lower->band->nsquared++;
+		gen->lower->row_block->nsquared++;
 	gen_append(gen, &gen->top,
 		   nest_wrap(nest, 0, outer, nest->nloops,
-			     tile_sweep_blocks(&tile, tile_all(&tile, inner))));
+			     tile_traversal_blocks(&tile, tile_all(&tile, inner))));
 	return true;
 }

@@ -19,8 +19,8 @@ typedef struct TilePart {
 	Size lo, hi;
 	int64_t step;
 	bool single;
-	bool edge;   /* where padded reads may fall outside: loops of the sum are cut there */
-	bool turned; /* lanes run along the rows (tile_tail.c) */
+	bool edge;	 /* where padded reads may fall outside: loops of the sum are cut there */
+	bool transposed; /* lanes run along the rows (tile_remainder.c) */
 	const Ix *from, *to; /* instead of lo and hi, which are all rows then; NULL: they hold */
 } TilePart;
 
@@ -43,32 +43,32 @@ typedef struct Tile {
 	/* products that a lane adds at once: 4 of bytes, 2 of bf16; ACROSS: of a packed operand,
 	 * along `along` */
 	int64_t group;
-	int64_t lanes; /* ALONG: steps at a time; ACROSS: of one vector of the machine */
+	int64_t lanes;	/* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	int64_t native; /* of one vector of the machine */
 	TileParts rows, cols;
 	TileParts
-		tail; /* rows of the last part of the columns, where the first is turned; n 0: `rows` */
-	int turned;	 /* then: the operand that rows move, by its place in the value */
+		remainder; /* rows of the last part of the columns, where the first is turned; n 0: `rows` */
+	int transposed;	 /* then: the operand that rows move, by its place in the value */
 	uint64_t cycles; /* estimated, with 32 for every symbolic extent */
 	int pack;	 /* the operand that is copied, by its place in the value; -1: none */
-	int beyond;	 /* the operand that is read beyond its columns (tile_beyond.c); -1: none */
-	int64_t step_apart; /* its elements between two steps of the innermost sum */
-	LoopKind pack_kind; /* how its lanes are copied */
+	int over_read; /* the operand that is read beyond its columns (tile_over_read.c); -1: none */
+	int64_t step_strided; /* its elements between two steps of the innermost sum */
+	LoopKind pack_kind;   /* how its lanes are copied */
 	BufferId packed;
 	/* ACROSS: the result lies along the rows, so that sums are turned before they are stored */
 	bool stores_rows;
-	/* ACROSS: of columns of two loops (tile_join.c) the extent of the inner one and the outer
-	 * one's iterator; 0: the columns are one loop */
+	/* ACROSS: of columns of two loops (tile_collapse.c) the extent of the inner one and the
+	 * outer one's iterator; 0: the columns are one loop */
 	int64_t round;
-	IterId rounds;
-	int squared;   /* ACROSS: the operand that is turned in squares (tile_square.c); -1: none */
+	IterId collapsed;
+	int squared; /* ACROSS: the operand that is turned in squares (tile_transpose_square.c); -1: none */
 	bool has_sums; /* groups: cells begin with what is in `sums`, one for each row */
 	BufferId sums;
-	bool prepacked;	 /* when the state is packed: the operand is a parameter */
-	bool apart;	 /* every cell of the result is stored once and read nowhere else */
-	int fetched;	 /* the operand whose next panel or columns are fetched ahead; -1: none */
-	bool by_blocks;	 /* the copy is of one block of columns, made where its tiles begin */
-	bool copies;	 /* the tile at hand reads the operand where it lies, and copies it */
+	bool prepacked; /* when the state is packed: the operand is a parameter */
+	bool apart;	/* every cell of the result is stored once and read nowhere else */
+	int prefetched; /* the operand whose next panel or columns are prefetched ahead; -1: none */
+	bool by_blocks; /* the copy is of one block of columns, made where its tiles begin */
+	bool copies;	/* the tile at hand reads the operand where it lies, and copies it */
 	uint64_t movers; /* by IterId: loops that move it */
 	TileBlocks blocks;
 	int64_t height, width;	/* rows and columns of the tile at hand */
@@ -79,9 +79,9 @@ typedef struct Tile {
 	GuardedList guards, inner; /* all, and those that rows do not move */
 	const Loop *window; /* of the sum: rows share reads that it moves as they do; NULL: none */
 	bool by_rows;	    /* tiles go along a row first: nothing of a column is read again */
-	const Loop *sweep;  /* of the result: tiles go along it first; NULL: none */
-	int64_t sweep_rows; /* in blocks of so many; 0: all at once */
-	bool beside;	    /* ALONG: what columns store and load there lies beside each other */
+	const Loop *traversal;	/* of the result: tiles go along it first; NULL: none */
+	int64_t traversal_rows; /* in blocks of so many; 0: all at once */
+	bool beside; /* ALONG: what columns store and load there lies beside each other */
 	IterVar r, c, q, lane;
 	IterVar first_row, first_col, first_step; /* of the block */
 	IterVar panel;				  /* of columns, while they are packed */
@@ -99,14 +99,14 @@ typedef struct Planner {
 	Tile *tile;
 	const Target *target;
 	Program *program;
-	Loads sum, store; /* what is read in a step of the sum, and where it is finished */
-	int64_t native;	  /* lanes of a vector of the machine */
-	bool streams;	  /* the columns' operand goes by once, past few rows */
-	bool turns_rows;  /* tiles of few columns may have lanes along the rows */
-	uint64_t cost;	  /* of the cheapest sizes so far: cycles, and lines of panels */
+	Loads sum, store;     /* what is read in a step of the sum, and where it is finished */
+	int64_t native;	      /* lanes of a vector of the machine */
+	bool streams;	      /* the columns' operand goes by once, past few rows */
+	bool transposes_rows; /* tiles of few columns may have lanes along the rows */
+	uint64_t cost;	      /* of the cheapest sizes so far: cycles, and lines of panels */
 	/* asked; NULL: nothing */
-	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *fetches, *windows, *tails,
-		*sweeps;
+	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *prefetches, *windows,
+		*remainders, *traversals;
 } Planner;
 
 enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
@@ -146,12 +146,12 @@ bool tile_is_guarded(const Nest *nest, const Loop *loop);
 int tile_stride(const Planner *p, const Ix *ix, const Loop *loop);
 /* Does the loop move each by one element or not at all, and, of `some`, at least one? */
 bool tile_moves_by_one(const Planner *p, const Loads *loads, const Loop *loop, bool some);
-/* tile_apart.c: how far a loop moves an index, where its places are in few lines; -1: they are not.
- * May lanes along the loop store a tile's cells, one beside the other or steps apart? Eighths of
- * cycles a step that rows take more where they are apart. */
+/* tile_strided.c: how far a loop moves an index, where its places are in few lines; -1: they are
+ * not. May lanes along the loop store a tile's cells, one beside the other or steps apart? Eighths
+ * of cycles a step that rows take more where they are apart. */
 int64_t tile_near_stride(const Planner *p, const Ix *at, const Loop *loop);
 bool tile_stores_along(const Planner *p, const Loop *loop);
-uint64_t tile_apart_cycles(const Planner *p, int64_t rows);
+uint64_t tile_strided_cycles(const Planner *p, int64_t rows);
 /* The best loop of the result that leaves some operand in place, other than those in `but`, for the
  * rows or the columns; NULL: there is none. */
 Loop *tile_reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32_t item);
@@ -159,17 +159,17 @@ Loop *tile_reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32
 void tile_choose_pack(Planner *p, bool found);
 /* Finds rows along which the result lies, and columns of an operand that can be packed, for lanes
  * across these; false: there are none. */
-bool tile_choose_turned(Planner *p);
+bool tile_choose_transposed(Planner *p);
 /* tile_result.c: eighths of cycles of turning and storing a tile's sums; its code. */
-uint64_t tile_turned_cycles(const Planner *p, int64_t rows, int64_t cols);
-Block tile_finish_turned(Tile *tile, const TilePart *row, const TilePart *col, LocalId acc);
-/* tile_join.c: may so many columns be more with those of another loop? Makes the last loop of the
- * result and another one the columns of tiles, in a nest of the planner's own, of which the values
- * are built again; false: there is none. Do all parts hold whole rounds? Stores that a row of so
- * many columns takes; the tile's code behind its sums. */
-bool tile_wants_join(const Nest *nest, int64_t columns, int64_t steps, bool copied);
-bool tile_join(Planner *p, Nest *nest);
-bool tile_has_rounds(const Planner *p, const TileParts *cols);
+uint64_t tile_transposed_cycles(const Planner *p, int64_t rows, int64_t cols);
+Block tile_finish_transposed(Tile *tile, const TilePart *row, const TilePart *col, LocalId acc);
+/* tile_collapse.c: may so many columns be more with those of another loop? Makes the last loop of
+ * the result and another one the columns of tiles, in a nest of the planner's own, of which the
+ * values are built again; false: there is none. Do all parts hold whole rounds? Stores that a row
+ * of so many columns takes; the tile's code behind its sums. */
+bool tile_wants_collapse(const Nest *nest, int64_t columns, int64_t steps, bool copied);
+bool tile_collapse(Planner *p, Nest *nest);
+bool tile_has_collapsed(const Planner *p, const TileParts *cols);
 int64_t tile_pieces(const Tile *tile, int64_t cols);
 Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *cell);
 /* Fills in rows, columns and cycles; leaves rows empty where nothing fits. */
@@ -220,20 +220,20 @@ const Ix *tile_pack_ix(const Tile *tile, const TilePart *col);
  * another in its place, wherever it reads the same; what it shares stays shared. */
 const Value *tile_load(const Value *value, uint32_t n);
 const Value *tile_replaced(Arena *arena, const Value *value, const Value *old, const Value *new);
-/* tile_beyond.c: elements between two steps of the innermost sum of an operand that may be read
+/* tile_over_read.c: elements between two steps of the innermost sum of an operand that may be read
  * beyond its columns; 0: it may not. The loops over the sum that do so. */
-int64_t tile_step_apart(const Planner *p, int load);
-Block tile_beyond_steps(Tile *tile, const Value *cell);
-/* Where the panel of a part of the columns begins and ends in the copy; which step of the sum it is at the
- * loops at hand. */
+int64_t tile_step_strided(const Planner *p, int load);
+Block tile_over_read_steps(Tile *tile, const Value *cell);
+/* Where the panel of a part of the columns begins and ends in the copy; which step of the sum it is
+ * at the loops at hand. */
 const Ix *tile_panel_start(const Tile *tile, const TilePart *col);
 const Ix *tile_panel_end(const Tile *tile, const TilePart *col);
 const Ix *tile_step_number(const Tile *tile);
 Size tile_panel_elements(const Tile *tile, int64_t width);
-/* tile_fetch.c: whether the next panel or columns are fetched; what a tile does for it in a step of
- * the sum (nothing: an empty block), with what that needs in `before`. */
-void tile_choose_fetch(Planner *p);
-Block tile_fetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before);
+/* tile_prefetch.c: whether the next panel or columns are prefetched; what a tile does for it in a
+ * step of the sum (nothing: an empty block), with what that needs in `before`. */
+void tile_choose_prefetch(Planner *p);
+Block tile_prefetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before);
 /* Vectors that a row of lanes takes, narrow ones and single elements counted. */
 int64_t tile_vectors(const Tile *tile, int64_t lanes);
 /* Lanes of a tile of some columns: packed ones are filled up to whole vectors where that saves
@@ -245,10 +245,10 @@ const Value *tile_group_copied(const Tile *tile, const Value *element);
 Block tile_group_fill(Tile *tile, const TilePart *part);
 /* Steps of a loop of the sum in the copy. */
 Size tile_group_extent(const Tile *tile, const Loop *loop);
-/* The loops over the sum, which add to the cells of a tile, `fetch` in each. */
-Block tile_group_steps(Tile *tile, const Value *cell, Block fetch);
+/* The loops over the sum, which add to the cells of a tile, `prefetch` in each. */
+Block tile_group_steps(Tile *tile, const Value *cell, Block prefetch);
 /* ... along the loop of the groups alone, for the first rows of the cell's. */
-Block tile_group_along(Tile *tile, const Value *cell, int64_t rows, Block fetch);
+Block tile_group_along(Tile *tile, const Value *cell, int64_t rows, Block prefetch);
 /* What cells begin with: the buffer, its code, what those of the present row begin with. Where the
  * tile has sums. */
 void tile_group_declare_sums(Tile *tile);
@@ -262,12 +262,12 @@ BufferId tile_read_buffer(Tile *tile, BufferId operand);
 /* Do the loops of the sum and those of the result whose iterators are `movers` meet an element of
  * the buffer several times, as those of a window do? */
 bool tile_reads_again(const Tile *tile, BufferId buffer, uint64_t movers);
-/* tile_turn.c: does the last loop of the sum move all that a value of the column `lane` reads by
- * one element, or leave it where it is? The copy of `cols` columns, over the last loop of the sum,
- * of an operand that this loop moves by one; false: it moves it otherwise. `value` and `to` are
- * those of one element, at the loop's iterator and the column `lane`. */
-bool tile_turns(Tile *tile, const Value *value);
-bool tile_turn_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, Block *copy);
+/* tile_transpose.c: does the last loop of the sum move all that a value of the column `lane` reads
+ * by one element, or leave it where it is? The copy of `cols` columns, over the last loop of the
+ * sum, of an operand that this loop moves by one; false: it moves it otherwise. `value` and `to`
+ * are those of one element, at the loop's iterator and the column `lane`. */
+bool tile_transposes(Tile *tile, const Value *value);
+bool tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, Block *copy);
 /* tile_edge.c: finds the loop that decides which rows read inside; the parts of rows around it,
  * none where there would be too many; the sum of a tile at the edge, added to its cells. */
 void tile_find_cut(Planner *p);
@@ -278,34 +278,34 @@ bool tile_find_inside(const Planner *p, const Loop *row, TilePart *inside);
 TileParts tile_inside_parts(const Planner *p, int64_t step);
 int64_t tile_smaller_step(int64_t step); /* a divisor; 0 after 1 */
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step);
-Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch);
-/* tile_square.c: the sums of `cells` cells a lane, added to acc[c, lane], in squares of an operand
- * that are turned: lanes go along `across`, which stands at r. */
+Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block prefetch);
+/* tile_transpose_square.c: the sums of `cells` cells a lane, added to acc[c, lane], in squares of
+ * an operand that are turned: lanes go along `across`, which stands at r. */
 Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t cells, LocalId acc);
-/* Where a band has few rows: the operand of which others read a turned copy, and loops that go with
- * it; false: there is none. Those of the parts of columns that there are; a tile's sums. */
+/* Where a row block has few rows: the operand of which others read a turned copy, and loops that go
+ * with it; false: there is none. Those of the parts of columns that there are; a tile's sums. */
 bool tile_choose_squares(Planner *p);
 TileParts tile_square_parts(TileParts halved);
 Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell);
-/* tile_tail.c: the innermost loop of the sum; NULL: there is none. May lanes run along the rows
- * where columns are few, and are the last of these such? What was chosen; one tile of them. */
+/* tile_remainder.c: the innermost loop of the sum; NULL: there is none. May lanes run along the
+ * rows where columns are few, and are the last of these such? What was chosen; one tile of them. */
 const Loop *tile_last_sum(const Nest *nest);
-bool tile_may_turn_rows(const Planner *p);
-bool tile_is_tail(const Planner *p, const TileParts *cols);
-void tile_choose_tail(Planner *p);
-Block tile_tail(Tile *tile, const TilePart *col);
+bool tile_may_transpose_rows(const Planner *p);
+bool tile_is_remainder(const Planner *p, const TileParts *cols);
+void tile_choose_remainder(Planner *p);
+Block tile_remainder(Tile *tile, const TilePart *col);
 /* tile_window.c: whether the rows of a tile share what they read of a picture. The sum of a tile
  * then, a place of the picture after the other. */
 void tile_choose_window(Planner *p);
 Block tile_window_steps(Tile *tile, const TilePart *row, LocalId acc);
-/* tile_sweep.c: whether tiles go along another loop of the result before they go on. That loop
+/* tile_traversal.c: whether tiles go along another loop of the result before they go on. That loop
  * around a tile; its blocks around all tiles. */
-void tile_choose_sweep(Planner *p);
-Block tile_sweep(const Tile *tile, Block one);
-Block tile_sweep_blocks(const Tile *tile, Block all);
-/* tile_kept.c: the value that is stored of a cell, with what rows share in locals that `body`
+void tile_choose_traversal(Planner *p);
+Block tile_traversal(const Tile *tile, Block one);
+Block tile_traversal_blocks(const Tile *tile, Block all);
+/* tile_invariant.c: the value that is stored of a cell, with what rows share in locals that `body`
  * sets. */
-const Value *tile_kept(Tile *tile, const Value *value, Body *body);
+const Value *tile_invariant(Tile *tile, const Value *value, Body *body);
 /* tile_block.c: all tiles, in blocks or not. `inner`: loops of the result from there on run inside
  * the columns. */
 Block tile_all(Tile *tile, uint32_t inner);
@@ -336,13 +336,13 @@ Tile tile_new(Nest *nest, Op reduce);
 Block tile_one(Tile *tile, const TilePart *row, const TilePart *col);
 /* The code of one tile of rows x cols cells whose first one is at by_iter. */
 Block tile_along(Tile *tile, int64_t rows, int64_t cols);
-/* tile_fold.c: can lanes of so many cells be added up several cells at a time? */
-bool tile_may_fold(const Tile *tile, int64_t rows, int64_t cols);
+/* tile_lane_tree.c: can lanes of so many cells be added up several cells at a time? */
+bool tile_may_lane_tree(const Tile *tile, int64_t rows, int64_t cols);
 /* The sums over all lanes of acc[r, c, lane], for as many cells as a vector has lanes, the first of
  * which is `base`, row by row of `cols`: a local of one vector. */
-LocalId tile_fold(Tile *tile, Body *body, LocalId acc, int64_t cols, int64_t base);
-/* A number as an index; an index plus an iterator; an element of a local. A local of the sums' type;
- * a loop of a kind. */
+LocalId tile_lane_tree(Tile *tile, Body *body, LocalId acc, int64_t cols, int64_t base);
+/* A number as an index; an index plus an iterator; an element of a local. A local of the sums'
+ * type; a loop of a kind. */
 const Ix *tile_const(const Tile *tile, int64_t value);
 const Ix *tile_plus(const Tile *tile, const Ix *ix, IterVar iter);
 const Value *tile_local(const Tile *tile, LocalId local, const Ix *const *ixs, uint32_t nixs);
@@ -367,13 +367,13 @@ bool tile_index_fits(const Tile *tile, const Ix *ix, bool below);
  * value what these compare? */
 const Value *tile_numbers(const Tile *tile, const Value *value);
 bool tile_is_number(const Tile *tile, const Value *value);
-/* tile_hidden.c: the loops over the sum of the tile at hand, where any of its cells is seen. */
-Block tile_unless_hidden(const Tile *tile, Block steps);
-/* tile_passes.c: do vector instructions compute what is stored of a cell? */
+/* tile_masked.c: the loops over the sum of the tile at hand, where any of its cells is seen. */
+Block tile_unless_masked(const Tile *tile, Block steps);
+/* tile_fission.c: do vector instructions compute what is stored of a cell? */
 bool tile_is_in_vectors(const Tile *tile, const Value *value);
-/* tile_passes.c: what follows from its sums, stored in several passes; false: vectors do it all,
+/* tile_fission.c: what follows from its sums, stored in several passes; false: vectors do it all,
  * and nothing was done. */
-bool tile_finish_in_passes(Tile *tile, const Value *sum, Body *body);
+bool tile_finish_in_fission(Tile *tile, const Value *sum, Body *body);
 /* What follows from the finished sum, stored; from all sums of `height` x `width` cells, in
  * lanes. */
 Block tile_store(Tile *tile, const Value *sum);

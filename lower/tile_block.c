@@ -53,7 +53,7 @@ Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, B
 	const Ix *hi = part->to ? part->to : ix_size(gen->arena, part->hi);
 	Stmt *stmt = (Stmt *)stmt_step(gen->arena, stmt_for(gen->arena, loop->var, lo, hi, body),
 				       part->step);
-	stmt->apart = tile->nest->apart;
+	stmt->independent = tile->nest->apart;
 	return block_of(gen, stmt);
 }
 
@@ -82,15 +82,12 @@ Block tile_over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t b
 	Gen *gen = tile->nest->gen;
 	Stmt *loop = (Stmt *)stmt_step(
 		gen->arena, stmt_for(gen->arena, first, tile_const(tile, 0), end, body), block);
-	loop->apart = tile->apart && first != tile->first_step;
+	loop->independent = tile->apart && first != tile->first_step;
 	return block_of(gen, loop);
 }
 
 /* The outermost loop of the sum. */
-static const Loop *blocked_sum(const Tile *tile)
-{
-	return &tile->nest->loops[tile->nest->nresult];
-}
+static const Loop *blocked_sum(const Tile *tile) { return &tile->nest->loops[tile->nest->nresult]; }
 
 static Block over_steps(const Tile *tile, Block body)
 {
@@ -152,7 +149,7 @@ static Block in_blocks(Tile *tile)
 static Block beside(const Tile *tile, Block tiles)
 {
 	for (uint32_t i = 0; i < tiles.n && tile->apart; i++)
-		((Stmt *)tiles.stmts[i])->beside = true;
+		((Stmt *)tiles.stmts[i])->disjoint = true;
 	return tiles;
 }
 
@@ -163,10 +160,10 @@ static Block column_tiles(Tile *tile, const TilePart *col, uint32_t inner)
 	Gen *gen = nest->gen;
 	Body rows = {0};
 	uint32_t end = nest->nresult - (tile->row != NULL);
-	bool tail = tile->tail.n && col == &tile->cols.at[tile->cols.n - 1];
-	const TileParts *parts = tail ? &tile->tail : &tile->rows;
+	bool remainder = tile->remainder.n && col == &tile->cols.at[tile->cols.n - 1];
+	const TileParts *parts = remainder ? &tile->remainder : &tile->rows;
 	for (uint32_t i = 0; i < parts->n; i++) {
-		Block one = tile_sweep(tile, tile_one(tile, &parts->at[i], col));
+		Block one = tile_traversal(tile, tile_one(tile, &parts->at[i], col));
 		one = tile_part_loop(tile, tile->row, &parts->at[i], one);
 		gen_append(gen, &rows, i > 0 ? beside(tile, one) : one);
 	}
@@ -180,7 +177,7 @@ static Block row_tiles(Tile *tile, const TilePart *row)
 	Body cols = {0};
 	for (uint32_t j = 0; j < tile->cols.n; j++) {
 		const TilePart *col = &tile->cols.at[j];
-		Block one = tile_sweep(tile, tile_one(tile, row, col));
+		Block one = tile_traversal(tile, tile_one(tile, row, col));
 		one = tile_part_loop(tile, tile->col, col, one);
 		gen_append(tile->nest->gen, &cols, j > 0 ? beside(tile, one) : one);
 	}
@@ -222,8 +219,8 @@ Block tile_steps(const Tile *tile, Block body)
 		return nest_wrap(nest, nest->nresult, nest->nloops, nest->nresult, body);
 	const Loop *sum = blocked_sum(tile);
 	body = nest_wrap(nest, nest->nresult + 1, nest->nloops, nest->nresult, body);
-	const Ix *end = ix_binary(gen->program, IX_MIN, ix_size(gen->arena, sum->extent),
-				  block_end(tile));
+	const Ix *end =
+		ix_binary(gen->program, IX_MIN, ix_size(gen->arena, sum->extent), block_end(tile));
 	return block_of(gen, stmt_for(gen->arena, sum->var, ix_iter(gen->arena, tile->first_step),
 				      end, body));
 }

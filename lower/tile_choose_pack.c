@@ -143,10 +143,10 @@ static Loop *group_loop(const Planner *p, int rows, int64_t group)
 static bool groups_pay(const Planner *p, int load, const Loop *along)
 {
 	bool exact = !dtype_is_float(p->tile->nest->value->dtype);
-	bool turns = tile_stride(p, p->sum.at.at[load], along) == 1;
-	int64_t least = turns	? p->target->pack_uses
-			: exact ? p->target->group_uses
-				: p->target->pair_uses;
+	bool transposes = tile_stride(p, p->sum.at.at[load], along) == 1;
+	int64_t least = transposes ? p->target->pack_uses
+			: exact	   ? p->target->group_uses
+				   : p->target->pair_uses;
 	return asks_pack(p, load) &&
 	       (asks_on(p->packs) || uses_of(p, load, exact, exact ? TILE_ASSUMED : 1) >= least);
 }
@@ -188,11 +188,11 @@ static bool pack_groups(Planner *p)
 	    !tile_moves_by_one(p, &p->store, col, false) || !has_columns(p, col) ||
 	    !has_steps(p, load, along))
 		return false;
-	bool ahead = tile_may_prepack(p, load);
-	if (!ahead && !groups_pay(p, load, along))
+	bool hoisted = tile_may_prepack(p, load);
+	if (!hoisted && !groups_pay(p, load, along))
 		return false;
 	pack(p, col, load, LOOP_SERIAL);
-	p->tile->prepacked = ahead;
+	p->tile->prepacked = hoisted;
 	p->tile->along = along;
 	p->tile->group = group;
 	return true;
@@ -200,7 +200,7 @@ static bool pack_groups(Planner *p)
 
 /* Lanes along a sum become lanes across the result where its operand can be turned once for many
  * rows. */
-static void pack_turned(Planner *p)
+static void pack_transposed(Planner *p)
 {
 	const Nest *nest = p->tile->nest;
 	for (uint32_t i = nest->nresult; i-- > 0;) {
@@ -212,19 +212,19 @@ static void pack_turned(Planner *p)
 		    tile_extent(p, col, 0) == 0 ||
 		    loop_of_member(p->program->sizes, col, 1) < p->target->pack_columns)
 			continue;
-		bool ahead = tile_may_prepack(p, load);
-		if (pack_steps(p, load) < (ahead ? 1 : p->target->pack_steps) ||
-		    (!ahead && !pays_packed(p, load, false)))
+		bool hoisted = tile_may_prepack(p, load);
+		if (pack_steps(p, load) < (hoisted ? 1 : p->target->pack_steps) ||
+		    (!hoisted && !pays_packed(p, load, false)))
 			continue;
 		pack(p, col, load, LOOP_UNROLL);
-		p->tile->prepacked = ahead;
+		p->tile->prepacked = hoisted;
 		return;
 	}
 }
 
 /* The columns that rows turn for: the longest loop that moves one operand alone, which can be
  * packed and which the rows leave in place; no batch's. */
-static Loop *turned_columns(const Planner *p, const Loop *row)
+static Loop *transposed_columns(const Planner *p, const Loop *row)
 {
 	Nest *nest = p->tile->nest;
 	Loop *best = NULL;
@@ -246,28 +246,28 @@ static Loop *turned_columns(const Planner *p, const Loop *row)
 	return best;
 }
 
-bool tile_choose_turned(Planner *p)
+bool tile_choose_transposed(Planner *p)
 {
 	Tile *tile = p->tile;
 	Nest *nest = tile->nest;
-	if (nest->gen->lower->band || nest->nresult < 2 || nest->proj->niters >= 64 ||
+	if (nest->gen->lower->row_block || nest->nresult < 2 || nest->proj->niters >= 64 ||
 	    !tile->apart || tile->reduce != OP_ADD || !dtype_is_float(nest->value->dtype) ||
 	    group_of(p) > 1 || p->native < LEAST_SIDE || p->sum.at.n != 2)
 		return false;
 	Loop *row = &nest->loops[nest->nresult - 1];
-	Loop *col = turned_columns(p, row);
+	Loop *col = transposed_columns(p, row);
 	if (!col || tile_extent(p, row, 0) < 2 || !tile_may_be_rows(p, row) ||
 	    !tile_is_asked(p, p->tiles, TILE_ROWS, row) || !tile_stores_along(p, row))
 		return false;
 	int load = only_moved(p, col);
-	bool ahead = tile_may_prepack(p, load),
+	bool hoisted = tile_may_prepack(p, load),
 	     along = tile_stride(p, p->sum.at.at[load], col) != 1;
-	if ((!ahead && !pays_packed(p, load, false)) ||
+	if ((!hoisted && !pays_packed(p, load, false)) ||
 	    tile_near_stride(p, p->sum.at.at[!load], row) <= 0)
 		return false;
 	pack(p, col, load, along ? LOOP_UNROLL : LOOP_VECTOR);
 	tile->row = row;
-	tile->prepacked = ahead;
+	tile->prepacked = hoisted;
 	tile->stores_rows = true;
 	return true;
 }
@@ -306,20 +306,20 @@ static void pack_spread(Planner *p)
 	int load = only_moved(p, tile->col);
 	if (load < 0)
 		return;
-	bool ahead = tile_may_prepack(p, load), packs = ahead || pays_packed(p, load, true);
+	bool hoisted = tile_may_prepack(p, load), packs = hoisted || pays_packed(p, load, true);
 	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
 	int bytes = dtype_bytes(tile->nest->value->dtype);
 	int64_t cut = cut_vectors(p, cols), whole = whole_vectors(p, cols);
 	bool spread = cols > 0 && steps * bytes >= p->target->spread_bytes / cols,
 	     ragged = cut * 4 >= whole * 5;
-	bool asked = asks_on(ahead ? p->prepacks : p->packs);
-	if (cut > whole && !ahead && !asked && !(packs && spread) && !tile_streams(p))
-		tile->step_apart = tile_step_apart(p, load);
-	if (tile->step_apart > 0)
-		tile->beyond = load;
+	bool asked = asks_on(hoisted ? p->prepacks : p->packs);
+	if (cut > whole && !hoisted && !asked && !(packs && spread) && !tile_streams(p))
+		tile->step_strided = tile_step_strided(p, load);
+	if (tile->step_strided > 0)
+		tile->over_read = load;
 	else if (packs && steps > 0 &&
-		 (ragged || asked || (spread && (ahead || !streams_once(p, load))))) {
-		tile->prepacked = ahead;
+		 (ragged || asked || (spread && (hoisted || !streams_once(p, load))))) {
+		tile->prepacked = hoisted;
 		pack(p, tile->col, load, LOOP_VECTOR);
 	}
 }
@@ -342,5 +342,5 @@ void tile_choose_pack(Planner *p, bool found)
 	if (found && has_quads(p))
 		tile->group = QUAD;
 	if (few && has_operands(&p->sum) && (tile->group == 1 || asks_on(p->packs)))
-		tile->form == TILE_ALONG ? pack_turned(p) : pack_spread(p);
+		tile->form == TILE_ALONG ? pack_transposed(p) : pack_spread(p);
 }

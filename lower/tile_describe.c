@@ -94,30 +94,30 @@ void tile_describe(const Planner *p)
 		made = gen_make(gen, tile->prepacked ? CHOICE_PREPACK : CHOICE_PACK, false);
 		clause_add(gen->arena, made, operand_name(p, tile->pack), NULL, 0);
 	}
-	if (tile->fetched >= 0) {
+	if (tile->prefetched >= 0) {
 		made = gen_make(gen, CHOICE_FETCH, false);
-		clause_add(gen->arena, made, operand_name(p, tile->fetched), NULL, 0);
+		clause_add(gen->arena, made, operand_name(p, tile->prefetched), NULL, 0);
 	}
 	if (tile->window) {
 		made = gen_make(gen, CHOICE_WINDOW, false);
 		clause_add(gen->arena, made, name_of(p, tile->window), NULL, 0);
 	}
-	if (tile->sweep) {
+	if (tile->traversal) {
 		made = gen_make(gen, CHOICE_SWEEP, false);
-		clause_add(gen->arena, made, name_of(p, tile->sweep), &tile->sweep_rows,
-			   tile->sweep_rows > 0);
+		clause_add(gen->arena, made, name_of(p, tile->traversal), &tile->traversal_rows,
+			   tile->traversal_rows > 0);
 	}
-	if (tile->tail.n) {
+	if (tile->remainder.n) {
 		made = gen_make(gen, CHOICE_TAIL, false);
-		make_parts(p, made, tile->row, &tile->tail);
+		make_parts(p, made, tile->row, &tile->remainder);
 	}
-	if (asks_off(p->tails))
+	if (asks_off(p->remainders))
 		gen_make(gen, CHOICE_TAIL, true);
-	if (asks_off(p->sweeps))
+	if (asks_off(p->traversals))
 		gen_make(gen, CHOICE_SWEEP, true);
 	if (asks_off(p->windows))
 		gen_make(gen, CHOICE_WINDOW, true);
-	if (asks_off(p->fetches))
+	if (asks_off(p->prefetches))
 		gen_make(gen, CHOICE_FETCH, true);
 	if (asks_off(p->packs))
 		gen_make(gen, CHOICE_PACK, true);

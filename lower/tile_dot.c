@@ -32,11 +32,11 @@ typedef struct Dot {
 	LocalId part[HALVES_MAX]; /* by the logarithm of its lanes: steps that are left of a known
 				     extent */
 	bool has_part[HALVES_MAX];
-	Size grouped; /* steps in `acc` in groups of four a lane */
-	Size whole; /* steps in `acc` */
-	Size left;  /* where single steps begin */
+	Size grouped;	  /* steps in `acc` in groups of four a lane */
+	Size whole;	  /* steps in `acc` */
+	Size left;	  /* where single steps begin */
 	const Ix *column; /* of a cell; NULL: c */
-	Body loops; /* over the steps, inside other sums */
+	Body loops;	  /* over the steps, inside other sums */
 	Body top;
 } Dot;
 
@@ -180,7 +180,7 @@ static void add_rest(Dot *dot)
 
 /* Two halves of the lanes at hand, and the part of that many lanes: a new local of half the lanes.
  */
-static LocalId fold(Dot *dot, Body *cell, const LocalId *from, int64_t lanes, bool cells)
+static LocalId lane_tree(Dot *dot, Body *cell, const LocalId *from, int64_t lanes, bool cells)
 {
 	Tile *tile = dot->tile;
 	Gen *gen = tile->nest->gen;
@@ -216,15 +216,15 @@ static const Value *pairs(const Dot *dot, LocalId local, int64_t from, int64_t n
 }
 
 /* The lanes of one cell folded down to the fewest, in `folded`; false: there are none. */
-static bool fold_cell(Dot *dot, Body *cell, LocalId *folded)
+static bool lane_tree_cell(Dot *dot, Body *cell, LocalId *lane_sum)
 {
 	const LocalId *from = dot->has_acc ? &dot->acc : NULL;
 	bool cells = true;
 	for (int64_t lanes = dot->tile->lanes / 2; lanes >= least_lanes(dot); lanes /= 2) {
 		if (!from && !dot->has_part[__builtin_ctzll((unsigned long long)lanes)])
 			continue;
-		*folded = fold(dot, cell, from, lanes, cells);
-		from = folded;
+		*lane_sum = lane_tree(dot, cell, from, lanes, cells);
+		from = lane_sum;
 		cells = false;
 	}
 	return from != NULL;
@@ -241,12 +241,11 @@ static Block sum_cells(Dot *dot, const Value *sum)
 	Tile *tile = dot->tile;
 	Gen *gen = tile->nest->gen;
 	Body cell = {0};
-	LocalId folded;
-	const Value *value = fold_cell(dot, &cell, &folded)
-				     ? pairs(dot, folded, 0, least_lanes(dot), NULL)
+	LocalId lane_sum;
+	const Value *value = lane_tree_cell(dot, &cell, &lane_sum)
+				     ? pairs(dot, lane_sum, 0, least_lanes(dot), NULL)
 				     : NULL;
-	PUSH(gen->arena, cell.stmts,
-	     stmt_set_at(gen->arena, sum, OP_NONE, with_rest(dot, value)));
+	PUSH(gen->arena, cell.stmts, stmt_set_at(gen->arena, sum, OP_NONE, with_rest(dot, value)));
 	return over_cells(dot, LOOP_UNROLL, body_block(&cell));
 }
 
@@ -262,14 +261,14 @@ static Block sum_squares(Dot *dot, LocalId sums)
 	int64_t n = least_lanes(dot);
 	Body columns = {0}, cell = {0};
 	const Ix *lane = ix_iter(gen->arena, tile->lane), *q = ix_iter(gen->arena, tile->q);
-	LocalId square = tile_declare(tile, "square", (int64_t[]){n, n}, 2), folded;
+	LocalId square = tile_declare(tile, "square", (int64_t[]){n, n}, 2), lane_sum;
 	PUSH(gen->arena, columns.stmts, stmt_local(gen->arena, square, nest_neutral(tile->nest)));
 	dot->column =
 		ix_add(gen->program,
 		       ix_mul(gen->program, ix_iter(gen->arena, tile->c), tile_const(tile, n)), q);
-	REQUIRE(fold_cell(dot, &cell, &folded));
+	REQUIRE(lane_tree_cell(dot, &cell, &lane_sum));
 	const Value *to = tile_local(tile, square, (const Ix *[]){q, lane}, 2);
-	const Value *from = tile_local(tile, folded, &lane, 1);
+	const Value *from = tile_local(tile, lane_sum, &lane, 1);
 	Block set = block_of(gen, stmt_set_at(gen->arena, to, OP_NONE, from));
 	gen_append(gen, &cell, tile_unroll(tile, LOOP_VECTOR, tile->lane, n, set));
 	gen_append(gen, &columns, tile_unroll(tile, LOOP_UNROLL, tile->q, n, body_block(&cell)));
@@ -285,14 +284,14 @@ static Block sum_squares(Dot *dot, LocalId sums)
  *
  *   vector q in 0..4: sum[0, q] = folded1[0, q]       and of further parts of 16 bytes
  */
-static Block sum_folded(Dot *dot, LocalId sums)
+static Block sum_lane_sum(Dot *dot, LocalId sums)
 {
 	Tile *tile = dot->tile;
 	Gen *gen = tile->nest->gen;
 	int64_t n = least_lanes(dot);
 	Body all = {0};
 	for (int64_t base = 0; base < dot->rows * dot->cols; base += tile->native) {
-		LocalId folded = tile_fold(tile, &all, dot->acc, dot->cols, base);
+		LocalId lane_sum = tile_lane_tree(tile, &all, dot->acc, dot->cols, base);
 		for (int64_t at = 0; at < tile->native; at += n) {
 			const Ix *q = ix_iter(gen->arena, tile->q);
 			const Ix *from[] = {tile_const(tile, 0),
@@ -300,7 +299,7 @@ static Block sum_folded(Dot *dot, LocalId sums)
 			const Ix *to[] = {
 				tile_const(tile, (base + at) / dot->cols),
 				ix_add(gen->program, q, tile_const(tile, (base + at) % dot->cols))};
-			const Value *value = tile_local(tile, folded, from, 2);
+			const Value *value = tile_local(tile, lane_sum, from, 2);
 			if (dot->has_rest)
 				value = plus(dot, value, tile_local(tile, dot->rest, to, 2));
 			const Stmt *set = stmt_set_at(gen->arena, tile_local(tile, sums, to, 2),
@@ -338,8 +337,8 @@ static bool has_squares(const Dot *dot)
 
 static Block add_up(Dot *dot, LocalId sums)
 {
-	if (tile_may_fold(dot->tile, dot->rows, dot->cols))
-		return sum_folded(dot, sums);
+	if (tile_may_lane_tree(dot->tile, dot->rows, dot->cols))
+		return sum_lane_sum(dot, sums);
 	return has_squares(dot) ? sum_squares(dot, sums) : sum_cells(dot, element(dot, sums, NULL));
 }
 
@@ -382,7 +381,7 @@ Block tile_along(Tile *tile, int64_t rows, int64_t cols)
 	Body inner = {0};
 	gen_append(gen, &inner, steps);
 	gen_append(gen, &inner, add_up(&dot, sums));
-	gen_append(gen, &dot.top, tile_unless_hidden(&across, body_block(&inner)));
+	gen_append(gen, &dot.top, tile_unless_masked(&across, body_block(&inner)));
 	gen_append(gen, &dot.top, finish(&dot, sums));
 	return body_block(&dot.top);
 }

@@ -201,7 +201,7 @@ static Range rows_inside(const Tile *tile, const TilePart *part, int64_t k)
 }
 
 /* One step of the sum for some rows; all steps of the innermost loop, where they go in groups. */
-static Block add_rows(Tile *tile, const TilePart *part, LocalId acc, Range rows, Block fetch)
+static Block add_rows(Tile *tile, const TilePart *part, LocalId acc, Range rows, Block prefetch)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -210,16 +210,16 @@ static Block add_rows(Tile *tile, const TilePart *part, LocalId acc, Range rows,
 	nest->by_iter[tile->row->iter] = ix_add(gen->program, ix_size(gen->arena, part->lo), r);
 	const Value *cell = tile_local(tile, acc, place, 2);
 	if (tile->group > 1)
-		return tile_group_along(tile, cell, rows.hi - rows.lo, fetch);
+		return tile_group_along(tile, cell, rows.hi - rows.lo, prefetch);
 	Block add = tile_add(tile, cell);
 	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->width), add);
 	Body all = {0};
 	gen_append(gen, &all, tile_unroll(tile, LOOP_UNROLL, tile->r, rows.hi - rows.lo, add));
-	gen_append(gen, &all, fetch);
+	gen_append(gen, &all, prefetch);
 	return body_block(&all);
 }
 
-Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch)
+Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block prefetch)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -241,7 +241,7 @@ Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block fetch)
 		if (rows.lo >= rows.hi)
 			continue;
 		Block add = nest_wrap(nest, at + 1, nest->nloops - (tile->group > 1), nest->nresult,
-				      add_rows(tile, part, acc, rows, fetch));
+				      add_rows(tile, part, acc, rows, prefetch));
 		PUSH(gen->arena, parts.stmts,
 		     stmt_for(gen->arena, nest->loops[at].var, tile_const(tile, k),
 			      tile_const(tile, end), add));

@@ -362,7 +362,7 @@ static Block add_left(Tile *tile, const Value *cell, int64_t rows)
 	return body_block(&body);
 }
 
-Block tile_group_along(Tile *tile, const Value *cell, int64_t rows, Block fetch)
+Block tile_group_along(Tile *tile, const Value *cell, int64_t rows, Block prefetch)
 {
 	Gen *gen = tile->nest->gen;
 	Body whole = {0}, all = {0};
@@ -370,7 +370,7 @@ Block tile_group_along(Tile *tile, const Value *cell, int64_t rows, Block fetch)
 	Block rest = add_left(tile, cell, rows);
 	gen_append(gen, &whole, add_group(tile, cell, rows, along_at(tile, 0), tile->group));
 	tile->nest->by_iter[tile->along->iter] = along_at(tile, 0);
-	gen_append(gen, &whole, fetch);
+	gen_append(gen, &whole, prefetch);
 	gen_append(gen, &all,
 		   over_steps(tile, size_const(gen->program->sizes, 0), end, tile->group,
 			      body_block(&whole)));
@@ -378,8 +378,8 @@ Block tile_group_along(Tile *tile, const Value *cell, int64_t rows, Block fetch)
 	return body_block(&all);
 }
 
-Block tile_group_steps(Tile *tile, const Value *cell, Block fetch)
+Block tile_group_steps(Tile *tile, const Value *cell, Block prefetch)
 {
 	return over_sums(tile, tile->nest->nresult,
-			 tile_group_along(tile, cell, tile->height, fetch));
+			 tile_group_along(tile, cell, tile->height, prefetch));
 }

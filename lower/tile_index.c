@@ -8,7 +8,7 @@
  * of iterators where they fit, which is shown from the extents. The side that has lanes must fit;
  * the other one is else the number that it wraps to.
  */
-#include "lower/band.h"
+#include "lower/row_block.h"
 #include "lower/tile.h"
 
 const Ix *tile_index_of(const Tile *tile, const Value *value)
@@ -76,17 +76,17 @@ static bool take_index(const Tile *tile, Bound *bound, const Ix *index, Size ext
 	return true;
 }
 
-/* The loop's index in the whole tensor: in a band its rows begin with a block's. */
+/* The loop's index in the whole tensor: in a row block its rows begin with a block's. */
 static bool take_loop(const Tile *tile, Bound *bound, const Loop *loop)
 {
 	const Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	const Band *band = gen->lower->band;
+	const RowBlock *row_block = gen->lower->row_block;
 	const Ix *index = nest->by_iter[loop->iter];
-	if (!band || band_dim_of(nest, loop->iter) != (int)band->rows)
+	if (!row_block || row_block_dim_of(nest, loop->iter) != (int)row_block->rows)
 		return take_index(tile, bound, index, loop->extent);
-	index = ix_add(gen->program, ix_iter(gen->arena, band->rows), index);
-	return take_index(tile, bound, index, band->dims[band->rows].extent);
+	index = ix_add(gen->program, ix_iter(gen->arena, row_block->rows), index);
+	return take_index(tile, bound, index, row_block->dims[row_block->rows].extent);
 }
 
 /* Is the index at most INT32_MAX for every cell of the result? */

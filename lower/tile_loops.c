@@ -47,11 +47,11 @@ static bool inside_of(const Planner *p, const Guarded *guard, const Loop *row, T
 		*(reach < 0 ? &least : &most) += reach;
 	}
 	int64_t first = coef > 0 ? (coef - 1 - offset - least) / coef : 0;
-	int64_t beyond = coef > 0 ? (size - offset - most + coef - 1) / coef : 0;
+	int64_t over_read = coef > 0 ? (size - offset - most + coef - 1) / coef : 0;
 	int64_t lo, hi;
 	REQUIRE(tile_is_const(p, inside->lo, &lo) && tile_is_const(p, inside->hi, &hi));
 	inside->lo = size_const(p->program->sizes, first > lo ? first : lo);
-	inside->hi = size_const(p->program->sizes, beyond < hi ? beyond : hi);
+	inside->hi = size_const(p->program->sizes, over_read < hi ? over_read : hi);
 	return coef > 0 && size - offset - most > 0;
 }
 

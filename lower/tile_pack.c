@@ -83,7 +83,7 @@ static const Value *source(Tile *tile)
 		     tile_reads_again(tile, load->buffer, tile->movers);
 	const Value *value = nest_produced(tile->nest, load, again);
 	bool fast = tile->pack_kind == LOOP_VECTOR ? reads_by_lanes(tile, value)
-						   : tile_turns(tile, value);
+						   : tile_transposes(tile, value);
 	if (value == load || (!tile->prepacked && !fast))
 		return packed;
 	return packed->nargs ? value_cast(nest->gen->arena, packed->dtype, value) : value;
@@ -122,7 +122,7 @@ static bool tile_is_open(const Tile *tile)
 int64_t tile_width(const Tile *tile, int64_t cols)
 {
 	int64_t vectors = (cols + tile->lanes - 1) / tile->lanes;
-	bool fills = tile->pack >= 0 || tile->beyond >= 0;
+	bool fills = tile->pack >= 0 || tile->over_read >= 0;
 	bool filled = fills && !tile->blocks.steps && !tile_is_open(tile) &&
 		      (tile->stores_rows || tile_vectors(tile, cols) > vectors);
 	return filled ? vectors * tile->lanes : cols;
@@ -306,12 +306,13 @@ static Block fill_part(Tile *tile, const TilePart *part)
 	if (tile->group > 1)
 		return over_panels(tile, part, tile_group_fill(tile, part));
 	const Value *load = source(tile);
-	Block turned;
+	Block transposed;
 	Body body = {0};
 	bool along = tile->pack_kind == LOOP_UNROLL;
-	if (along && tile_turn_copy(tile, load, to, part->step, &turned)) {
-		gen_append(gen, &body,
-			   nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, turned));
+	if (along && tile_transpose_copy(tile, load, to, part->step, &transposed)) {
+		gen_append(
+			gen, &body,
+			nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, transposed));
 	} else {
 		Block copy = set_lanes(tile, to, copy_kind(tile, load), 0, part->step, load);
 		gen_append(gen, &body, along ? over_steps(tile, copy) : copy);

@@ -160,10 +160,10 @@ static Planner planner_new(Tile *tile)
 		.packs = gen_asked(gen, CHOICE_PACK),
 		.prepacks = gen_asked(gen, CHOICE_PREPACK),
 		.blocks = gen_asked(gen, CHOICE_BLOCK),
-		.fetches = gen_asked(gen, CHOICE_FETCH),
+		.prefetches = gen_asked(gen, CHOICE_FETCH),
 		.windows = gen_asked(gen, CHOICE_WINDOW),
-		.tails = gen_asked(gen, CHOICE_TAIL),
-		.sweeps = gen_asked(gen, CHOICE_SWEEP),
+		.remainders = gen_asked(gen, CHOICE_TAIL),
+		.traversals = gen_asked(gen, CHOICE_SWEEP),
 	};
 }
 
@@ -192,16 +192,16 @@ static bool choose_rest(Planner *p)
 		       tile_stride(p, tile->nest->at, tile->col) == 1 &&
 		       tile_moves_by_one(p, &p->store, tile->col, false);
 	p->streams = tile_streams(p);
-	p->turns_rows = tile_may_turn_rows(p);
+	p->transposes_rows = tile_may_transpose_rows(p);
 	tile_choose_sizes(p);
 	if (tile->rows.n == 0)
 		return false;
 	if (tile->squared >= 0)
 		return true;
 	tile_choose_blocks(p);
-	tile_choose_fetch(p);
+	tile_choose_prefetch(p);
 	tile_choose_window(p);
-	tile_choose_tail(p);
+	tile_choose_remainder(p);
 	return true;
 }
 
@@ -221,7 +221,7 @@ static bool choose_straight(Planner *p)
 	return choose_rest(p);
 }
 
-static bool choose_turned(Planner *p) { return tile_choose_turned(p) && choose_rest(p); }
+static bool choose_transposed(Planner *p) { return tile_choose_transposed(p) && choose_rest(p); }
 
 static uint64_t times(uint64_t a, uint64_t b)
 {
@@ -249,29 +249,29 @@ static uint64_t all_cycles(const Planner *p)
 	return cycles + copied;
 }
 
-uint64_t tile_estimate(Nest *nest, bool turned)
+uint64_t tile_estimate(Nest *nest, bool transposed)
 {
 	Tile tile = tile_new(nest, OP_ADD);
 	Planner p = planner_new(&tile);
 	if (!may_be_tiled(&p) || asks_off(p.tiles))
 		return 0;
 	tile.apart = tile_stores_apart(&p);
-	return (turned ? choose_turned(&p) : choose_straight(&p)) ? all_cycles(&p) : 0;
+	return (transposed ? choose_transposed(&p) : choose_straight(&p)) ? all_cycles(&p) : 0;
 }
 
 /* Do turned rows take fewer cycles? Past lanes along a sum they always do, which add in another
  * order: it must not depend on how many members a batch has. */
-static bool is_better_turned(const Planner *straight, const Planner *turned)
+static bool is_better_transposed(const Planner *straight, const Planner *transposed)
 {
 	uint64_t cycles = all_cycles(straight);
-	return straight->tile->form == TILE_ALONG || all_cycles(turned) < cycles - cycles / 16;
+	return straight->tile->form == TILE_ALONG || all_cycles(transposed) < cycles - cycles / 16;
 }
 
 /* Columns of two loops, in a nest of their own. */
 static bool choose_joined(Planner *p)
 {
 	Nest *nest = p->tile->nest;
-	if (!tile_join(p, nest))
+	if (!tile_collapse(p, nest))
 		return false;
 	memset(&p->sum, 0, sizeof p->sum);
 	memset(&p->store, 0, sizeof p->store);
@@ -294,7 +294,7 @@ static bool goes_by_rows(const Planner *p)
 {
 	const Tile *tile = p->tile;
 	bool by_rows = tile->form == TILE_ACROSS && tile->row && tile->col && tile->pack < 0 &&
-		       !tile->tail.n && !tile->blocks.rows && !tile->blocks.cols &&
+		       !tile->remainder.n && !tile->blocks.rows && !tile->blocks.cols &&
 		       !tile->blocks.steps;
 	for (size_t i = 0; by_rows && i < p->sum.at.n; i++)
 		by_rows = !ix_uses(p->sum.at.at[i], tile->col->var) ||
@@ -313,23 +313,24 @@ bool tile_plan(Tile *tile)
 		return false;
 	}
 	tile->apart = tile_stores_apart(&p);
-	Tile turned = *tile, joined = *tile;
+	Tile transposed = *tile, joined = *tile;
 	Nest both = *nest;
 	Planner other = p, third = p;
-	other.tile = &turned;
+	other.tile = &transposed;
 	third.tile = &joined;
 	joined.nest = &both;
-	bool copied = nest->staged[0].strides || nest->staged[1].strides;
-	bool turns = !copied && choose_turned(&other), straight = choose_straight(&p);
+	bool copied = nest->packed_operand[0].strides || nest->packed_operand[1].strides;
+	bool transposes = !copied && choose_transposed(&other), straight = choose_straight(&p);
 	bool joins = choose_joined(&third) && (!straight || is_better_joined(&p, &third));
-	if (!turns && !straight && !joins)
+	if (!transposes && !straight && !joins)
 		return false;
 	if (tile->squared >= 0) {
 		tile_describe(&p);
 		return straight;
 	}
-	if (turns && (!(straight || joins) || is_better_turned(joins ? &third : &p, &other))) {
-		*tile = turned;
+	if (transposes &&
+	    (!(straight || joins) || is_better_transposed(joins ? &third : &p, &other))) {
+		*tile = transposed;
 	} else if (joins) {
 		*tile->nest = both;
 		joined.nest = tile->nest;
@@ -337,7 +338,7 @@ bool tile_plan(Tile *tile)
 		p = third;
 		p.tile = tile;
 	}
-	tile_choose_sweep(&p);
+	tile_choose_traversal(&p);
 	tile->by_rows = goes_by_rows(&p);
 	if (tile_choose_read(tile)) {
 		memset(&p.sum, 0, sizeof p.sum);

@@ -91,7 +91,7 @@ static bool moves_alike(const Tile *tile, const Value *value, const Value *load)
 	Program *program = nest->gen->program;
 	const Loop *lanes = tile->form == TILE_ACROSS ? tile->col : tile->along;
 	const Loop *sum = &nest->loops[nest->nloops - 1];
-	bool by_steps = tile->beyond >= 0 || tile->tail.n > 0, alike = true;
+	bool by_steps = tile->over_read >= 0 || tile->remainder.n > 0, alike = true;
 	if (value->kind == VALUE_LOAD) {
 		Size by = ix_stride(program, value->ix, lanes->var);
 		alike = is_affine(tile, value) &&
@@ -109,8 +109,9 @@ static bool moves_alike(const Tile *tile, const Value *value, const Value *load)
 static bool has_places(const Tile *tile)
 {
 	const Nest *nest = tile->nest;
-	return tile->pack >= 0 || tile->beyond >= 0 || tile->fetched >= 0 || tile->tail.n > 0 ||
-	       nest->staged[0].strides || nest->staged[1].strides;
+	return tile->pack >= 0 || tile->over_read >= 0 || tile->prefetched >= 0 ||
+	       tile->remainder.n > 0 || nest->packed_operand[0].strides ||
+	       nest->packed_operand[1].strides;
 }
 
 static const Value *first_load(const Value *value)

@@ -28,12 +28,12 @@ static uint64_t store_cycles(const Planner *p, int64_t rows)
 							  (rows < p->native ? rows : p->native));
 }
 
-uint64_t tile_turned_cycles(const Planner *p, int64_t rows, int64_t cols)
+uint64_t tile_transposed_cycles(const Planner *p, int64_t rows, int64_t cols)
 {
-	uint64_t side = (uint64_t)p->native, rounds = (uint64_t)__builtin_ctzll(side);
+	uint64_t side = (uint64_t)p->native, collapsed = (uint64_t)__builtin_ctzll(side);
 	uint64_t down = ((uint64_t)rows + side - 1) / side,
 		 across = ((uint64_t)cols + side - 1) / side;
-	return down * across * side * rounds * p->target->shuffle_cost +
+	return down * across * side * collapsed * p->target->shuffle_cost +
 	       down * (uint64_t)cols * store_cycles(p, rows);
 }
 
@@ -85,11 +85,11 @@ static Block square(const Result *t, int64_t r, int64_t c)
 	const Ix *at_r = iter(t, tile->r), *at_lane = iter(t, tile->lane);
 	const Ix *cell[] = {plus(t, at_r, tile_const(tile, r)),
 			    plus(t, at_lane, tile_const(tile, c))};
-	const Ix *turn[] = {at_lane, at_r}, *place[] = {at_r, at_lane};
-	LocalId turned = declare_square(t, "turned", &body);
-	set_rows(t, turned, rows, tile_local(tile, t->acc, cell, 2), &body);
+	const Ix *transpose[] = {at_lane, at_r}, *place[] = {at_r, at_lane};
+	LocalId transposed = declare_square(t, "turned", &body);
+	set_rows(t, transposed, rows, tile_local(tile, t->acc, cell, 2), &body);
 	LocalId cells = declare_square(t, "cells", &body);
-	set_rows(t, cells, cols, tile_local(tile, turned, turn, 2), &body);
+	set_rows(t, cells, cols, tile_local(tile, transposed, transpose, 2), &body);
 	nest->by_iter[tile->row->iter] = plus(t, plus(t, t->row, tile_const(tile, r)), at_lane);
 	nest->by_iter[tile->col->iter] = plus(t, plus(t, t->col, tile_const(tile, c)), at_r);
 	tile->height = cols;
@@ -100,7 +100,7 @@ static Block square(const Result *t, int64_t r, int64_t c)
 	return body_block(&body);
 }
 
-Block tile_finish_turned(Tile *tile, const TilePart *row, const TilePart *col, LocalId acc)
+Block tile_finish_transposed(Tile *tile, const TilePart *row, const TilePart *col, LocalId acc)
 {
 	Nest *nest = tile->nest;
 	const Ix *at_row = nest->by_iter[tile->row->iter], *at_col = nest->by_iter[tile->col->iter];

@@ -7,7 +7,7 @@
  *     lines * line_cost         from the second cache
  *
  * and of what blocks of columns cost (tile_cache.c); squares of rows that are turned for few
- * columns (tile_tail.c) cost their shuffles as well. The numbers are those of target.def.
+ * columns (tile_remainder.c) cost their shuffles as well. The numbers are those of target.def.
  */
 #include "lower/tile.h"
 
@@ -112,20 +112,20 @@ static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64
 	if (p->tile->pack < 0 && tile_extent(p, p->tile->row, INT32_MAX) <= p->target->tile_rows)
 		loads += moved * (uint64_t)p->target->line_cost_few / CACHE_LINE;
 	uint64_t waits = 2 * (uint64_t)p->target->fma_latency;
-	return 4 * (most > waits ? most : waits) + loads + tile_apart_cycles(p, rows);
+	return 4 * (most > waits ? most : waits) + loads + tile_strided_cycles(p, rows);
 }
 
 /* Rows of the last part of the columns where lanes run along them: squares, then tiles of what is
  * left; none where they do not. */
-static TileParts tail_rows(const Planner *p, const TileParts *cols)
+static TileParts remainder_rows(const Planner *p, const TileParts *cols)
 {
 	TileParts parts = {0};
 	int64_t rows = tile_extent(p, p->tile->row, 0), whole = rows / p->native * p->native;
 	int64_t width = cols->at[cols->n - 1].step;
-	if (!tile_is_tail(p, cols))
+	if (!tile_is_remainder(p, cols))
 		return parts;
 	tile_add_part(p, &parts, 0, whole, p->native);
-	parts.at[0].turned = true;
+	parts.at[0].transposed = true;
 	while (whole < rows) {
 		int64_t step = rows - whole;
 		while (!fits_registers(p, step, width))
@@ -138,19 +138,20 @@ static TileParts tail_rows(const Planner *p, const TileParts *cols)
 
 /* Eighths of cycles of squares that are turned, and of their cells, which are stored row by row: a
  * shuffle a cycle, three multiply-adds in two. */
-static uint64_t turned_cycles(const Planner *p, int64_t cols, uint64_t steps)
+static uint64_t transposed_cycles(const Planner *p, int64_t cols, uint64_t steps)
 {
-	uint64_t side = (uint64_t)p->native, rounds = (uint64_t)__builtin_ctzll(side);
+	uint64_t side = (uint64_t)p->native, collapsed = (uint64_t)__builtin_ctzll(side);
 	uint64_t squares = (steps + side - 1) / side;
-	return squares * side * (3 * rounds + 2 * (uint64_t)cols) * 4 / 3 + 32 * side;
+	return squares * side * (3 * collapsed + 2 * (uint64_t)cols) * 4 / 3 + 32 * side;
 }
 
 /* The same of squares of columns, whose sums wait for each other where they are few. */
 static uint64_t squares_cycles(const Planner *p, int64_t rows, int64_t cols, uint64_t steps)
 {
-	uint64_t turned = turned_cycles(p, rows, steps) * (uint64_t)cols / (uint64_t)p->native;
+	uint64_t transposed =
+		transposed_cycles(p, rows, steps) * (uint64_t)cols / (uint64_t)p->native;
 	uint64_t waits = 8 * (uint64_t)p->target->fma_latency * steps;
-	return turned > waits ? turned : waits;
+	return transposed > waits ? transposed : waits;
 }
 
 /* Eighths of cycles of one tile. */
@@ -161,27 +162,27 @@ static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePar
 	const Target *target = p->target;
 	bool odd = nc % (16 / dtype_bytes(p->tile->nest->value->dtype)) != 0;
 	int64_t cell = odd ? target->sum_cost_odd : target->sum_cost;
-	if (p->tile->form == TILE_ALONG && tile_may_fold(p->tile, nr, nc))
-		cell = target->sum_cost_folded;
+	if (p->tile->form == TILE_ALONG && tile_may_lane_tree(p->tile, nr, nc))
+		cell = target->sum_cost_lane_sum;
 	int64_t stores = p->tile->round ? tile_pieces(p->tile, nc) : column_vectors(p, nc);
 	uint64_t finish =
 		(uint64_t)(p->tile->form == TILE_ALONG ? cell * nr * nc
 						       : target->store_cost * nr * stores);
-	if (row->turned)
-		return turned_cycles(p, nc, steps);
+	if (row->transposed)
+		return transposed_cycles(p, nc, steps);
 	if (p->tile->squared >= 0 && nc > 1)
 		return squares_cycles(p, nr, nc, steps);
 	if (p->tile->stores_rows)
-		finish = tile_turned_cycles(p, nr, nc);
+		finish = tile_transposed_cycles(p, nr, nc);
 	return steps * step_cycles(p, nr, nc, steps) + finish + (uint64_t)target->tile_start;
 }
 
 static uint64_t cycles_of(const Planner *p, const TileParts *rows, const TileParts *cols,
-			  const TileParts *tail)
+			  const TileParts *remainder)
 {
 	uint64_t total = 0;
 	for (uint32_t j = 0; j < cols->n; j++) {
-		const TileParts *of = tail->n && j + 1 == cols->n ? tail : rows;
+		const TileParts *of = remainder->n && j + 1 == cols->n ? remainder : rows;
 		for (uint32_t i = 0; i < of->n; i++) {
 			uint64_t count = (uint64_t)(tile_part_count(p, of, i, p->tile->row) *
 						    tile_part_count(p, cols, j, p->tile->col));
@@ -236,7 +237,7 @@ static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 	Tile *tile = p->tile;
 	TileParts r = tile_parts_of(p, tile->row, rows, false),
 		  c = tile_parts_of(p, tile->col, cols, join);
-	if (panels_overlap(tile, &c) || is_too_large(p, rows, cols) || !tile_has_rounds(p, &c))
+	if (panels_overlap(tile, &c) || is_too_large(p, rows, cols) || !tile_has_collapsed(p, &c))
 		return;
 	for (uint32_t i = 0; i < r.n; i++)
 		for (uint32_t j = 0; j < c.n; j++)
@@ -244,8 +245,8 @@ static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 				return;
 	if (!parts_are_asked(p, 0, &r) || !parts_are_asked(p, 1, &c))
 		return;
-	TileParts tail = tail_rows(p, &c);
-	uint64_t cycles = cycles_of(p, &r, &c, &tail);
+	TileParts remainder = remainder_rows(p, &c);
+	uint64_t cycles = cycles_of(p, &r, &c, &remainder);
 	cycles +=
 		cycles / (uint64_t)tile_extent(p, tile->col, 1) * (uint64_t)tile_block_cost(p, &c);
 	uint64_t cost = cycles + panel_lines(p, &r, &c);
@@ -254,7 +255,7 @@ static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 	p->cost = cost;
 	tile->rows = r;
 	tile->cols = c;
-	tile->tail = tail;
+	tile->remainder = remainder;
 	tile->cycles = cycles;
 }
 

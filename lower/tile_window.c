@@ -38,7 +38,7 @@ static bool walks_alike(const Tile *tile, const Value *value, const Loop *loop, 
 static bool is_plain(const Tile *tile)
 {
 	return tile->form == TILE_ACROSS && tile->row && tile->rows.at[0].step > 1 &&
-	       tile->pack < 0 && tile->beyond < 0 && tile->fetched < 0 && tile->group == 1 &&
+	       tile->pack < 0 && tile->over_read < 0 && tile->prefetched < 0 && tile->group == 1 &&
 	       tile->guards.n == 0 && !tile->blocks.steps;
 }
 
@@ -88,7 +88,8 @@ Block tile_window_steps(Tile *tile, const TilePart *row, LocalId acc)
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	const Ix *first = tile_first(tile, tile->row, row);
-	const Ix *at_row = nest->by_iter[tile->row->iter], *at_window = nest->by_iter[tile->window->iter];
+	const Ix *at_row = nest->by_iter[tile->row->iter],
+		 *at_window = nest->by_iter[tile->window->iter];
 	uint32_t at = (uint32_t)(tile->window - nest->loops);
 	Body places = {0};
 	int64_t extent = 0;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/element.h"
-#include "lower/band.h"
+#include "lower/row_block.h"
 
 static bool iter_is_taken(const Gen *gen, Sym name)
 {
@@ -59,10 +59,7 @@ void gen_enter(Gen *gen, Body *body)
 	gen->shared.n = 0;
 }
 
-const Ix *zero_ix(Gen *gen)
-{
-	return ix_const(gen->arena, gen->program->sizes, 0);
-}
+const Ix *zero_ix(Gen *gen) { return ix_const(gen->arena, gen->program->sizes, 0); }
 
 const Ix *flat_index(Gen *gen, NodeId node, const Ix *const *axes)
 {
@@ -122,10 +119,7 @@ const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Acces
 
 /* ---- operations ---- */
 
-static bool is_comparison(Op op)
-{
-	return (op >= OP_LT && op <= OP_OR) || op == OP_NOT;
-}
+static bool is_comparison(Op op) { return (op >= OP_LT && op <= OP_OR) || op == OP_NOT; }
 
 /* The type in which an operation computes: that of its result, except that comparisons join their
  * operands'. */
@@ -238,8 +232,8 @@ static const Value *size_value(Gen *gen, const Node *node)
 	Size size = tensor_size(gen->lower->inference, node->size_expr);
 	int64_t constant = 0;
 	if (size_is_bad(size))
-		diag(gen->lower->diags, E0347, node->span,
-		     "this size is too large: %s", sizes_limit_text(gen->program->sizes));
+		diag(gen->lower->diags, E0347, node->span, "this size is too large: %s",
+		     sizes_limit_text(gen->program->sizes));
 	if (size_is_bad(size) || size_is_const(gen->program->sizes, size, &constant))
 		return value_const(gen->arena, dtype,
 				   scalar_convert((Scalar){.i = constant}, DTYPE_I64, dtype));
@@ -314,13 +308,13 @@ const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
 		return value_cast(gen->arena, lower_node(gen->lower, id)->dtype,
 				  node_compute(gen, id, axes));
 	if (!plan->fused) {
-		const BandPlace *place = band_place(gen->lower, id, axes);
+		const RowBlockPlace *place = row_block_place(gen->lower, id, axes);
 		REQUIRE(plan->buffer != BUFFER_NONE);
 		if (gen->seen)
 			PUSH(gen->arena, *gen->seen, ((Seen){id, axes}));
 		if (place)
 			return value_load(gen->program, place->buffer,
-					  band_index(gen, place, axes));
+					  row_block_index(gen, place, axes));
 		return value_load(gen->program, plan->buffer, flat_index(gen, id, axes));
 	}
 	if (plan->nuses < 2 || plan->cost == 0)

@@ -164,7 +164,7 @@ static RowKernel join(Rows *rows, const RowKernel *a, const RowKernel *b)
 	kernel.span = b->kernel.span;
 	kernel.site = b->kernel.site;
 	Stmt *loop = rows_loop_over(rows, a->loop, body);
-	loop->apart = a->loop->apart && b->loop->apart;
+	loop->independent = a->loop->independent && b->loop->independent;
 	kernel.body = rows_one_stmt(rows, loop);
 	RowKernel row = row_kernel(rows, &kernel);
 	row.joined = true;

@@ -79,14 +79,14 @@ static bool depends(const Stmt *loop, const Stmt *const *outer, uint32_t n)
 static uint32_t count_beside(const Stmt *const *stmts, uint32_t n)
 {
 	uint32_t i = 0;
-	while (i < n && stmts[i]->beside)
+	while (i < n && stmts[i]->disjoint)
 		i++;
 	return i;
 }
 
 static bool is_first_of_tiles(const Block *block)
 {
-	return block->stmts[0]->apart &&
+	return block->stmts[0]->independent &&
 	       count_beside(block->stmts + 1, block->n - 1) == block->n - 1;
 }
 
@@ -200,7 +200,7 @@ static const Stmt *cut_loop(const Chunks *p, const Stmt *loop, const Cut *cut)
 
 static bool is_rest_loop(const Chunks *p, const Stmt *stmt)
 {
-	if (stmt->kind != LOOP_FOR || stmt->loop != LOOP_SERIAL || !stmt->apart ||
+	if (stmt->kind != LOOP_FOR || stmt->loop != LOOP_SERIAL || !stmt->independent ||
 	    depends(stmt, NULL, 0))
 		return false;
 	Cut cut = cut_of(p, stmt);
@@ -445,12 +445,12 @@ bool kernel_parallel(const Transform *t, Kernel *kernel)
 	Body body = {0};
 	for (uint32_t i = 0; i < kernel->body.n; i++)
 		p.nroots +=
-			kernel->body.stmts[i]->kind == LOOP_FOR && !kernel->body.stmts[i]->beside;
+			kernel->body.stmts[i]->kind == LOOP_FOR && !kernel->body.stmts[i]->disjoint;
 	for (uint32_t i = 0, n; i < kernel->body.n; i += n) {
 		const Stmt *const *stmts = kernel->body.stmts + i, *loop = NULL;
 		n = 1;
 		if (stmts[0]->kind == LOOP_FOR && grain > 0) {
-			n += stmts[0]->apart ? count_beside(stmts + 1, kernel->body.n - i - 1) : 0;
+			n += stmts[0]->independent ? count_beside(stmts + 1, kernel->body.n - i - 1) : 0;
 			loop = in_chunks(&p, (Block){stmts, n});
 		}
 		n = loop ? n : 1;

@@ -26,12 +26,12 @@ enum { TILE_MOST = 16, TILE_LEAST = 4 };
 
 /* ---- whether ---- */
 
-static bool is_zero(const Turn *t, const Ix *ix)
+static bool is_zero(const Transpose *t, const Ix *ix)
 {
 	return ix->kind == IX_SIZE && size_is(t->program->sizes, ix->size, 0);
 }
 
-static bool find_nest(Turn *t, const Stmt *stmt)
+static bool find_nest(Transpose *t, const Stmt *stmt)
 {
 	for (t->nloops = 0; stmt->kind == LOOP_FOR; stmt = stmt->body.stmts[0]) {
 		bool whole = stmt->loop == LOOP_SERIAL && stmt->step == 1 && is_zero(t, stmt->lo) &&
@@ -55,7 +55,7 @@ static bool find_nest(Turn *t, const Stmt *stmt)
 
 typedef enum Step { STEP_NONE, STEP_ONE, STEP_FAR, STEP_UNKNOWN } Step;
 
-static Step step_of(const Turn *t, const Ix *ix, const Stmt *loop)
+static Step step_of(const Transpose *t, const Ix *ix, const Stmt *loop)
 {
 	Size size = ix_stride(t->program, ix, loop->iter);
 	if (size_is_bad(size))
@@ -66,21 +66,21 @@ static Step step_of(const Turn *t, const Ix *ix, const Stmt *loop)
 }
 
 /* The extent, or `guess` where it is symbolic. */
-static int64_t extent_of(const Turn *t, const Stmt *loop, int64_t guess)
+static int64_t extent_of(const Transpose *t, const Stmt *loop, int64_t guess)
 {
 	int64_t extent;
 	return size_is_const(t->program->sizes, loop->hi->size, &extent) ? extent : guess;
 }
 
-static bool is_small(const Turn *t)
+static bool is_small(const Transpose *t)
 {
 	int64_t cells = 1;
-	for (uint32_t i = 0; i < t->nloops && cells < turn_target(t)->turn_cells; i++)
-		cells *= extent_of(t, t->loops[i], turn_target(t)->turn_cells);
-	return cells < turn_target(t)->turn_cells;
+	for (uint32_t i = 0; i < t->nloops && cells < transpose_target(t)->transpose_cells; i++)
+		cells *= extent_of(t, t->loops[i], transpose_target(t)->transpose_cells);
+	return cells < transpose_target(t)->transpose_cells;
 }
 
-static bool find_v(Turn *t)
+static bool find_v(Transpose *t)
 {
 	for (uint32_t i = 0; i < t->nloops; i++) {
 		Step step = step_of(t, t->store->ix, t->loops[i]);
@@ -92,7 +92,7 @@ static bool find_v(Turn *t)
 	return t->v != NULL;
 }
 
-static bool is_known(const Turn *t, const Value *load)
+static bool is_known(const Transpose *t, const Value *load)
 {
 	for (uint32_t i = 0; i < t->nloads; i++)
 		if (t->loads[i].load->buffer == load->buffer)
@@ -101,7 +101,7 @@ static bool is_known(const Turn *t, const Value *load)
 }
 
 /* Adds the loads that u moves by one and v by more. */
-static void find_loads(Turn *t, const Value *value)
+static void find_loads(Transpose *t, const Value *value)
 {
 	if (value->kind == VALUE_LOAD && value->dtype != DTYPE_U4X32 &&
 	    step_of(t, value->ix, t->u) == STEP_ONE && step_of(t, value->ix, t->v) == STEP_FAR &&
@@ -113,7 +113,7 @@ static void find_loads(Turn *t, const Value *value)
 }
 
 /* The loop that serves most loads. */
-static bool find_u(Turn *t)
+static bool find_u(Transpose *t)
 {
 	const Stmt *best = NULL;
 	uint32_t most = 0;
@@ -133,36 +133,36 @@ static bool find_u(Turn *t)
 }
 
 /* Nodes of a value that lanes compute at once; more than DIRECT_NODES: they cannot. */
-static uint32_t count_nodes(const Turn *t, const Value *value)
+static uint32_t count_nodes(const Transpose *t, const Value *value)
 {
 	bool arithmetic =
 		value->kind == VALUE_OP && dtype_is_float(value->dtype) && op_is_simple(value->op);
-	bool turned = value->kind == VALUE_LOAD && is_known(t, value);
+	bool transposed = value->kind == VALUE_LOAD && is_known(t, value);
 	bool plain = value->kind == VALUE_LOAD && (step_of(t, value->ix, t->v) <= STEP_ONE);
-	uint32_t n = arithmetic || turned || plain || value->kind == VALUE_CONST
+	uint32_t n = arithmetic || transposed || plain || value->kind == VALUE_CONST
 			     ? 1
-			     : turn_target(t)->turn_nodes + 1;
-	for (uint32_t i = 0; i < value->nargs && n <= turn_target(t)->turn_nodes; i++)
+			     : transpose_target(t)->transpose_nodes + 1;
+	for (uint32_t i = 0; i < value->nargs && n <= transpose_target(t)->transpose_nodes; i++)
 		n += count_nodes(t, value->args[i]);
 	return n;
 }
 
-static bool is_turned(Turn *t, const Stmt *stmt)
+static bool is_transposed(Transpose *t, const Stmt *stmt)
 {
 	return find_nest(t, stmt) && !is_small(t) && find_v(t) && find_u(t);
 }
 
 /* The cost of an extent in tiles of n, in tenths of a cell: small tiles move fewer bytes at once,
  * and what is left goes cell by cell. */
-static int64_t cost_of(const Turn *t, const Stmt *loop, int64_t n)
+static int64_t cost_of(const Transpose *t, const Stmt *loop, int64_t n)
 {
 	int64_t extent = extent_of(t, loop, TILE_MOST), whole = extent / n * n;
-	return whole * (turn_target(t)->turn_cost + 2 * (TILE_MOST / n - 1)) +
-	       (extent - whole) * turn_target(t)->turn_cost_cell;
+	return whole * (transpose_target(t)->transpose_cost + 2 * (TILE_MOST / n - 1)) +
+	       (extent - whole) * transpose_target(t)->transpose_cost_cell;
 }
 
 /* The side of the square: of least cost for both extents together. */
-static int64_t best_side(const Turn *t, int64_t most)
+static int64_t best_side(const Transpose *t, int64_t most)
 {
 	int64_t best = most;
 	for (int64_t n = most / 2; n >= TILE_LEAST; n /= 2) {
@@ -174,10 +174,13 @@ static int64_t best_side(const Turn *t, int64_t most)
 	return best;
 }
 
-static Sym loop_name(const Turn *t, const Stmt *loop) { return t->kernel->iters[loop->iter].name; }
+static Sym loop_name(const Transpose *t, const Stmt *loop)
+{
+	return t->kernel->iters[loop->iter].name;
+}
 
 /* The items of a clause that are about the copy: those with both its loops, or else all. */
-static ScheduleClause items_of(const Turn *t, const ScheduleClause *clause)
+static ScheduleClause items_of(const Transpose *t, const ScheduleClause *clause)
 {
 	Sym u = loop_name(t, t->u), v = loop_name(t, t->v);
 	ScheduleClause own = *clause;
@@ -193,8 +196,8 @@ static ScheduleClause items_of(const Turn *t, const ScheduleClause *clause)
 }
 
 /* What is asked of the loop's side, where it fits; else n. */
-static int64_t side_of(const Turn *t, const ScheduleClause *clause, const Stmt *loop, int64_t most,
-		       int64_t n)
+static int64_t side_of(const Transpose *t, const ScheduleClause *clause, const Stmt *loop,
+		       int64_t most, int64_t n)
 {
 	int64_t extent = extent_of(t, loop, most);
 	int64_t asked = asks_number(clause, loop_name(t, loop));
@@ -205,9 +208,9 @@ static int64_t side_of(const Turn *t, const ScheduleClause *clause, const Stmt *
 
 /* Do the lines that a tile stores meet in an eighth of the first cache's sets, or in fewer? A store
  * waits for its line alone, where several loads wait at once. */
-static bool stores_collide(const Turn *t)
+static bool stores_collide(const Transpose *t)
 {
-	int64_t stride, part = turn_target(t)->l1_way_bytes / 8;
+	int64_t stride, part = transpose_target(t)->l1_way_bytes / 8;
 	int bytes = dtype_bytes(t->program->buffers.at[t->store->buffer].dtype);
 	return size_is_const(t->program->sizes, ix_stride(t->program, t->store->ix, t->u->iter),
 			     &stride) &&
@@ -215,7 +218,7 @@ static bool stores_collide(const Turn *t)
 }
 
 /* The loop that is named first runs inside. */
-static bool runs_along(const Turn *t, const ScheduleClause *clause)
+static bool runs_along(const Transpose *t, const ScheduleClause *clause)
 {
 	Sym u = loop_name(t, t->u), v = loop_name(t, t->v);
 	for (size_t i = 0; u != v && i < clause->items.n; i++)
@@ -224,7 +227,7 @@ static bool runs_along(const Turn *t, const ScheduleClause *clause)
 	return stores_collide(t);
 }
 
-static void choose_tile(Turn *t, const ScheduleClause *asked)
+static void choose_tile(Transpose *t, const ScheduleClause *asked)
 {
 	ScheduleClause clause = items_of(t, asked ? asked : &(ScheduleClause){0});
 	int64_t most = TILE_MOST;
@@ -232,17 +235,18 @@ static void choose_tile(Turn *t, const ScheduleClause *asked)
 		/* the lanes of a vector: types of storage have as many as the types they widen
 		 * to */
 		Dtype wide = dtype_wide(t->loads[i].load->dtype);
-		int64_t fits = turn_target(t)->vector_bytes / dtype_bytes(wide);
+		int64_t fits = transpose_target(t)->vector_bytes / dtype_bytes(wide);
 		most = fits < most ? fits : most;
 	}
 	int64_t n = best_side(t, most);
 	t->nu = side_of(t, &clause, t->u, most, n);
 	t->nv = side_of(t, &clause, t->v, most, n);
 	t->along = runs_along(t, &clause);
-	t->direct = t->body.n == 1 && count_nodes(t, t->store->value) <= turn_target(t)->turn_nodes;
+	t->direct = t->body.n == 1 &&
+		    count_nodes(t, t->store->value) <= transpose_target(t)->transpose_nodes;
 }
 
-static IterVar add_iter(Turn *t, const char *name)
+static IterVar add_iter(Transpose *t, const char *name)
 {
 	Kernel *kernel = t->kernel;
 	KernelIter *iters = ARENA_ARRAY(t->arena, KernelIter, kernel->niters + 1);
@@ -252,7 +256,7 @@ static IterVar add_iter(Turn *t, const char *name)
 	return kernel->niters++;
 }
 
-static LocalId add_tile(Turn *t, const char *name, Dtype dtype, int64_t rows, int64_t lanes)
+static LocalId add_tile(Transpose *t, const char *name, Dtype dtype, int64_t rows, int64_t lanes)
 {
 	Kernel *kernel = t->kernel;
 	KernelLocal *locals = ARENA_ARRAY(t->arena, KernelLocal, kernel->nlocals + 1);
@@ -266,14 +270,14 @@ static LocalId add_tile(Turn *t, const char *name, Dtype dtype, int64_t rows, in
 	return kernel->nlocals++;
 }
 
-static void add_names(Turn *t)
+static void add_names(Transpose *t)
 {
 	t->us = add_iter(t, "us");
 	t->vs = add_iter(t, "vs");
 	t->row = add_iter(t, "row");
 	t->lane = add_iter(t, "lane");
 	for (uint32_t i = 0; i < t->nloads; i++) {
-		TurnedLoad *load = &t->loads[i];
+		TransposedLoad *load = &t->loads[i];
 		load->tile = add_tile(t, "turned", load->load->dtype, t->nv, t->nu);
 		if (!t->direct)
 			load->wide = add_tile(t, "wide", load->load->dtype, t->nu, t->nv);
@@ -281,14 +285,14 @@ static void add_names(Turn *t)
 }
 
 /* Would the clause have the copy turned so? */
-static bool says_all(const Turn *t, const ScheduleClause *clause)
+static bool says_all(const Transpose *t, const ScheduleClause *clause)
 {
-	Turn again = *t;
+	Transpose again = *t;
 	choose_tile(&again, clause);
 	return again.nu == t->nu && again.nv == t->nv && again.along == t->along;
 }
 
-static void describe(const Turn *t)
+static void describe(const Transpose *t)
 {
 	ScheduleEntry *entry = schedule_entry(t->program->made, t->kernel->name);
 	ScheduleClause *made = entry_clause(entry, CHOICE_TURN);
@@ -302,9 +306,9 @@ static void describe(const Turn *t)
 	}
 }
 
-static bool turn_stmt(Turn *t, const Stmt *stmt)
+static bool transpose_stmt(Transpose *t, const Stmt *stmt)
 {
-	if (!is_turned(t, stmt))
+	if (!is_transposed(t, stmt))
 		return false;
 	choose_tile(t, t->asked);
 	add_names(t);
@@ -312,21 +316,21 @@ static bool turn_stmt(Turn *t, const Stmt *stmt)
 	return true;
 }
 
-static const ScheduleClause *asked_turn(const Transform *t, const Kernel *kernel)
+static const ScheduleClause *asked_transpose(const Transform *t, const Kernel *kernel)
 {
 	return schedule_asked(t->asked, t->program, kernel->name, kernel->span, CHOICE_TURN);
 }
 
 bool kernel_transposes(const Transform *transform, const Kernel *kernel)
 {
-	bool turns = false;
-	if (asks_off(asked_turn(transform, kernel)))
+	bool transposes = false;
+	if (asks_off(asked_transpose(transform, kernel)))
 		return false;
-	for (uint32_t i = 0; i < kernel->body.n && !turns; i++) {
-		Turn t = {.program = transform->program, .arena = transform->program->arena};
-		turns = is_turned(&t, kernel->body.stmts[i]);
+	for (uint32_t i = 0; i < kernel->body.n && !transposes; i++) {
+		Transpose t = {.program = transform->program, .arena = transform->program->arena};
+		transposes = is_transposed(&t, kernel->body.stmts[i]);
 	}
-	return turns;
+	return transposes;
 }
 
 bool kernel_transpose(const Transform *transform, Kernel *kernel)
@@ -334,20 +338,20 @@ bool kernel_transpose(const Transform *transform, Kernel *kernel)
 	Program *program = transform->program;
 	Body body = {0};
 	bool changed = false;
-	const ScheduleClause *clause = asked_turn(transform, kernel);
+	const ScheduleClause *clause = asked_transpose(transform, kernel);
 	if (asks_off(clause)) {
 		entry_make(program->arena, schedule_entry(program->made, kernel->name), CHOICE_TURN,
 			   true);
 		return false;
 	}
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
-		Turn t = {.program = program,
-			  .arena = program->arena,
-			  .kernel = kernel,
-			  .asked = clause};
+		Transpose t = {.program = program,
+			       .arena = program->arena,
+			       .kernel = kernel,
+			       .asked = clause};
 		Block block = {kernel->body.stmts + i, 1};
-		if (turn_stmt(&t, kernel->body.stmts[i])) {
-			block = turn_emit(&t);
+		if (transpose_stmt(&t, kernel->body.stmts[i])) {
+			block = transpose_emit(&t);
 			changed = true;
 		}
 		for (uint32_t s = 0; s < block.n; s++)

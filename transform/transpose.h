@@ -7,12 +7,12 @@
 
 enum { NEST_MAX = 16, LOADS_MAX = 4 };
 
-typedef struct TurnedLoad {
+typedef struct TransposedLoad {
 	const Value *load;
 	LocalId tile, wide; /* as it is read; turned, where that is in memory */
-} TurnedLoad;
+} TransposedLoad;
 
-typedef struct Turn {
+typedef struct Transpose {
 	Program *program;
 	Arena *arena;
 	Kernel *kernel;
@@ -22,17 +22,20 @@ typedef struct Turn {
 	Block body; /* of the innermost: locals, then one store */
 	const Stmt *store;
 	const Stmt *u, *v;
-	TurnedLoad loads[LOADS_MAX];
+	TransposedLoad loads[LOADS_MAX];
 	uint32_t nloads;
 	int64_t nu, nv; /* the tile */
 	IterVar us, vs, row, lane;
 	bool direct; /* the store reads the registers */
 	bool along;  /* vs runs inside us */
-} Turn;
+} Transpose;
 
-static inline const Target *turn_target(const Turn *t) { return t->program->options.target; }
+static inline const Target *transpose_target(const Transpose *t)
+{
+	return t->program->options.target;
+}
 
 /* The nest in tiles; requires the tile's sides and locals. */
-Block turn_emit(const Turn *t);
+Block transpose_emit(const Transpose *t);
 
 #endif

@@ -12,20 +12,20 @@ typedef struct TileLoop {
 	int64_t n;
 } TileLoop;
 
-static const Ix *iter_ix(const Turn *t, IterVar iter) { return ix_iter(t->arena, iter); }
+static const Ix *iter_ix(const Transpose *t, IterVar iter) { return ix_iter(t->arena, iter); }
 
-static const Ix *number(const Turn *t, int64_t value)
+static const Ix *number(const Transpose *t, int64_t value)
 {
 	return ix_const(t->arena, t->program->sizes, value);
 }
 
 /* block*n + within */
-static const Ix *in_block(const Turn *t, IterVar block, int64_t n, const Ix *within)
+static const Ix *in_block(const Transpose *t, IterVar block, int64_t n, const Ix *within)
 {
 	return ix_add(t->program, ix_mul(t->program, iter_ix(t, block), number(t, n)), within);
 }
 
-static Block one(const Turn *t, const Stmt *stmt)
+static Block one(const Transpose *t, const Stmt *stmt)
 {
 	const Stmt **stmts = ARENA_ARRAY(t->arena, const Stmt *, 1);
 	stmts[0] = stmt;
@@ -33,7 +33,7 @@ static Block one(const Turn *t, const Stmt *stmt)
 }
 
 /* Statements in terms of other iterators: u and v as given, the rest as they are. */
-static Rewrite rewrite_at(const Turn *t, const Ix *u, const Ix *v)
+static Rewrite rewrite_at(const Transpose *t, const Ix *u, const Ix *v)
 {
 	const Ix **iters = ARENA_ARRAY(t->arena, const Ix *, t->kernel->niters);
 	for (IterVar i = 0; i < t->kernel->niters; i++)
@@ -43,7 +43,7 @@ static Rewrite rewrite_at(const Turn *t, const Ix *u, const Ix *v)
 	return (Rewrite){.program = t->program, .iters = iters, .span = t->kernel->span};
 }
 
-static const Ix *const *place(const Turn *t, IterVar a, IterVar b)
+static const Ix *const *place(const Transpose *t, IterVar a, IterVar b)
 {
 	const Ix **ixs = ARENA_ARRAY(t->arena, const Ix *, 2);
 	ixs[0] = iter_ix(t, a);
@@ -51,21 +51,21 @@ static const Ix *const *place(const Turn *t, IterVar a, IterVar b)
 	return ixs;
 }
 
-static const Stmt *over_tile(const Turn *t, int64_t rows, int64_t lanes, LoopKind outer,
+static const Stmt *over_tile(const Transpose *t, int64_t rows, int64_t lanes, LoopKind outer,
 			     LoopKind inner, Block body)
 {
 	const Stmt *loop = stmt_loop(t->program, inner, t->lane, lanes, body);
 	return stmt_loop(t->program, outer, t->row, rows, one(t, loop));
 }
 
-static void declare(const Turn *t, LocalId tile, Dtype dtype, Body *to)
+static void declare(const Transpose *t, LocalId tile, Dtype dtype, Body *to)
 {
 	const Value *zero = value_const(t->arena, dtype, scalar_of(dtype, 0));
 	PUSH(t->arena, to->stmts, stmt_local(t->arena, tile, zero));
 }
 
 /* tile[row, lane] = the operand */
-static void read_tile(const Turn *t, const TurnedLoad *load, Body *to)
+static void read_tile(const Transpose *t, const TransposedLoad *load, Body *to)
 {
 	Dtype dtype = load->load->dtype;
 	Rewrite r = rewrite_at(t, in_block(t, t->us, t->nu, iter_ix(t, t->lane)),
@@ -79,7 +79,7 @@ static void read_tile(const Turn *t, const TurnedLoad *load, Body *to)
 }
 
 /* wide[row, lane] = tile[lane, row] */
-static void turn_tile(const Turn *t, const TurnedLoad *load, Body *to)
+static void transpose_tile(const Transpose *t, const TransposedLoad *load, Body *to)
 {
 	const Value *from =
 		value_local(t->arena, t->kernel, load->tile, place(t, t->lane, t->row), 2);
@@ -91,14 +91,14 @@ static void turn_tile(const Turn *t, const TurnedLoad *load, Body *to)
 }
 
 /* The statements of the nest, operands from their tiles. */
-static void write_tile(const Turn *t, Body *to)
+static void write_tile(const Transpose *t, Body *to)
 {
 	Rewrite r = rewrite_at(t, in_block(t, t->us, t->nu, iter_ix(t, t->row)),
 			       in_block(t, t->vs, t->nv, iter_ix(t, t->lane)));
 	r.twins = ARENA_ARRAY(t->arena, BufferTwin, t->nloads + 1);
 	r.ntwins = t->nloads;
 	for (uint32_t i = 0; i < t->nloads; i++) {
-		const TurnedLoad *load = &t->loads[i];
+		const TransposedLoad *load = &t->loads[i];
 		BufferTwin *twin = &r.twins[i];
 		*twin = (BufferTwin){.kind = TWIN_LOCAL,
 				     .buffer = load->load->buffer,
@@ -112,13 +112,13 @@ static void write_tile(const Turn *t, Body *to)
 		       t->direct ? LOOP_VECTOR : LOOP_SERIAL, body));
 }
 
-static const Ix *blocks(const Turn *t, const Stmt *loop, int64_t n)
+static const Ix *blocks(const Transpose *t, const Stmt *loop, int64_t n)
 {
 	return ix_size(t->arena, size_floor(t->program->sizes, loop->hi->size, n));
 }
 
 /* loop in whole blocks .. its end */
-static const Stmt *rest_of(const Turn *t, const Stmt *loop, int64_t n, Block body)
+static const Stmt *rest_of(const Transpose *t, const Stmt *loop, int64_t n, Block body)
 {
 	Sizes *sizes = t->program->sizes;
 	Size whole = size_scale(sizes, size_floor(sizes, loop->hi->size, n), n);
@@ -127,20 +127,20 @@ static const Stmt *rest_of(const Turn *t, const Stmt *loop, int64_t n, Block bod
 	return stmt_for(t->arena, loop->iter, ix_size(t->arena, whole), loop->hi, body);
 }
 
-static Block tile_block(const Turn *t)
+static Block tile_block(const Transpose *t)
 {
 	Body tile = {0};
 	for (uint32_t i = 0; i < t->nloads; i++) {
 		read_tile(t, &t->loads[i], &tile);
 		if (!t->direct)
-			turn_tile(t, &t->loads[i], &tile);
+			transpose_tile(t, &t->loads[i], &tile);
 	}
 	write_tile(t, &tile);
 	return body_block(&tile);
 }
 
 /* For the tiles of `outer`: those along `inner`, then what is left of that. */
-static Block whole_blocks(const Turn *t, const TileLoop *outer, const TileLoop *inner)
+static Block whole_blocks(const Transpose *t, const TileLoop *outer, const TileLoop *inner)
 {
 	Body body = {0};
 	const Ix *cell = in_block(t, outer->tiles, outer->n, iter_ix(t, t->lane));
@@ -158,7 +158,7 @@ static Block whole_blocks(const Turn *t, const TileLoop *outer, const TileLoop *
 }
 
 /* How far the loop moves either side at least; 0: not known. */
-static int64_t least_step(const Turn *t, const Stmt *loop)
+static int64_t least_step(const Transpose *t, const Stmt *loop)
 {
 	Sizes *sizes = t->program->sizes;
 	int64_t read, stored;
@@ -170,7 +170,7 @@ static int64_t least_step(const Turn *t, const Stmt *loop)
 
 /* The loops around the tiles, outermost first: those that move by little inside, so that the lines
  * next to those of a tile come next. */
-static uint32_t order_outer(const Turn *t, const Stmt **outer)
+static uint32_t order_outer(const Transpose *t, const Stmt **outer)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < t->nloops; i++) {
@@ -186,7 +186,7 @@ static uint32_t order_outer(const Turn *t, const Stmt **outer)
 	return n;
 }
 
-Block turn_emit(const Turn *t)
+Block transpose_emit(const Transpose *t)
 {
 	Body body = {0};
 	const Stmt *around[NEST_MAX];

@@ -182,7 +182,7 @@ static const Stmt *strip_loop(const Strips *s, Block body)
 	loop->lo = s->first;
 	loop->hi = s->last;
 	loop->body = body;
-	loop->beside = false;
+	loop->disjoint = false;
 	return loop;
 }
 

@@ -101,7 +101,7 @@ static BufferId buffer_of(Naive *naive, NodeId id)
 		return tables_const(t, id);
 	if (node_is_expression(node))
 		return BUFFER_NONE;
-	BufferId output = t->early[id] ? BUFFER_NONE : tables_output(t, id);
+	BufferId output = t->pre_check[id] ? BUFFER_NONE : tables_output(t, id);
 	return output == BUFFER_NONE ? temporary(t, id) : output;
 }
 
@@ -170,11 +170,11 @@ static void emit_all(Naive *naive)
 		NodeId id = naive->nodes[i];
 		if (node_gathers(t, id))
 			emit_check(naive, id);
-		if (t->early[id])
+		if (t->pre_check[id])
 			emit_node(naive, id);
 	}
 	for (uint32_t i = 0; i < naive->nnodes; i++)
-		if (!t->early[naive->nodes[i]])
+		if (!t->pre_check[naive->nodes[i]])
 			emit_node(naive, naive->nodes[i]);
 	for (uint32_t i = 0; i < t->routine->noutputs; i++) {
 		NodeId id = t->routine->outputs[i];

@@ -54,46 +54,48 @@ static bool goes_down(const Planner *p, const Loop *down)
 static int64_t block_of_rows(const Planner *p, int64_t extent)
 {
 	const TileParts *cols = &p->tile->cols;
-	for (int64_t block = p->target->sweep_block; block >= p->target->sweep_block_least;
+	for (int64_t block = p->target->traversal_block; block >= p->target->traversal_block_least;
 	     block--) {
 		int64_t blocks = (extent + block - 1) / block;
-		if (blocks >= p->target->sweep_blocks && blocks % 2 == 0)
+		if (blocks >= p->target->traversal_blocks && blocks % 2 == 0)
 			return block;
 	}
-	bool columns = cols->n == 1 &&
-		       tile_extent(p, p->tile->col, 0) >= p->target->sweep_parts * cols->at[0].step;
+	bool columns = cols->n == 1 && tile_extent(p, p->tile->col, 0) >=
+					       p->target->traversal_parts * cols->at[0].step;
 	return columns ? 0 : -1;
 }
 
-static bool may_sweep(const Tile *tile)
+static bool may_traversal(const Tile *tile)
 {
 	return tile->form == TILE_ACROSS && tile->row && tile->col && tile->apart &&
-	       tile->pack < 0 && tile->beyond < 0 && tile->fetched < 0 && !tile->tail.n &&
-	       !tile->blocks.rows && !tile->blocks.cols && !tile->blocks.steps;
+	       tile->pack < 0 && tile->over_read < 0 && tile->prefetched < 0 &&
+	       !tile->remainder.n && !tile->blocks.rows && !tile->blocks.cols &&
+	       !tile->blocks.steps;
 }
 
 static bool take(Planner *p, const Loop *down, int64_t extent)
 {
 	Sym name = p->tile->nest->gen->iters.at[down->var].name;
-	int64_t block = block_of_rows(p, extent), asked = asks_number(p->sweeps, name);
-	if (!asks_name(p->sweeps, 0, name))
+	int64_t block = block_of_rows(p, extent), asked = asks_number(p->traversals, name);
+	if (!asks_name(p->traversals, 0, name))
 		return false;
-	if (extent < p->target->sweep_rows)
+	if (extent < p->target->traversal_rows)
 		block = -1;
-	if (asks_on(p->sweeps))
+	if (asks_on(p->traversals))
 		block = asked > 0 && asked < extent ? asked : 0;
 	if (block < 0)
 		return false;
-	p->tile->sweep = down;
-	p->tile->sweep_rows = block;
+	p->tile->traversal = down;
+	p->tile->traversal_rows = block;
 	return true;
 }
 
-void tile_choose_sweep(Planner *p)
+void tile_choose_traversal(Planner *p)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t extent;
-	for (uint32_t i = nest->nresult; may_sweep(p->tile) && !asks_off(p->sweeps) && i-- > 0;) {
+	for (uint32_t i = nest->nresult;
+	     may_traversal(p->tile) && !asks_off(p->traversals) && i-- > 0;) {
 		const Loop *loop = &nest->loops[i];
 		if (loop != p->tile->row && loop != p->tile->col &&
 		    tile_is_const(p, loop->extent, &extent) && extent > 1 && goes_down(p, loop) &&
@@ -106,7 +108,7 @@ void tile_choose_sweep(Planner *p)
 
 static const Ix *extent_of(const Tile *tile)
 {
-	return ix_size(tile->nest->gen->arena, tile->sweep->extent);
+	return ix_size(tile->nest->gen->arena, tile->traversal->extent);
 }
 
 static Block loop_of(const Tile *tile, IterVar iter, const Ix *lo, const Ix *hi, int64_t step,
@@ -114,28 +116,29 @@ static Block loop_of(const Tile *tile, IterVar iter, const Ix *lo, const Ix *hi,
 {
 	Gen *gen = tile->nest->gen;
 	Stmt *loop = (Stmt *)stmt_step(gen->arena, stmt_for(gen->arena, iter, lo, hi, body), step);
-	loop->apart = tile->apart;
+	loop->independent = tile->apart;
 	return block_of(gen, loop);
 }
 
-Block tile_sweep(const Tile *tile, Block one)
+Block tile_traversal(const Tile *tile, Block one)
 {
 	Gen *gen = tile->nest->gen;
-	if (!tile->sweep)
+	if (!tile->traversal)
 		return one;
 	const Ix *first = tile_const(tile, 0), *end = extent_of(tile);
-	if (tile->sweep_rows) {
+	if (tile->traversal_rows) {
 		first = ix_iter(gen->arena, tile->first_row);
-		end = ix_binary(gen->program, IX_MIN, end,
-				ix_add(gen->program, first, tile_const(tile, tile->sweep_rows)));
+		end = ix_binary(
+			gen->program, IX_MIN, end,
+			ix_add(gen->program, first, tile_const(tile, tile->traversal_rows)));
 	}
-	return loop_of(tile, tile->sweep->var, first, end, 1, one);
+	return loop_of(tile, tile->traversal->var, first, end, 1, one);
 }
 
-Block tile_sweep_blocks(const Tile *tile, Block all)
+Block tile_traversal_blocks(const Tile *tile, Block all)
 {
-	if (!tile->sweep || !tile->sweep_rows)
+	if (!tile->traversal || !tile->traversal_rows)
 		return all;
 	return loop_of(tile, tile->first_row, tile_const(tile, 0), extent_of(tile),
-		       tile->sweep_rows, all);
+		       tile->traversal_rows, all);
 }

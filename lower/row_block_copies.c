@@ -1,5 +1,5 @@
-/* Operands of a band that are copied with the columns as their last axes, so that lanes run across
- * the result:
+/* Operands of a row block that are copied with the columns as their last axes, so that lanes run
+ * across the result:
  *
  *   turned[d, t] = k[h, t, d]                     each round of the dims that are no rows
  *
@@ -9,15 +9,15 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "lower/band.h"
+#include "lower/row_block.h"
 
-BandPlace *band_add_place(Lower *lower, NodeId node, Sym name, const int *dims)
+RowBlockPlace *row_block_add_place(Lower *lower, NodeId node, Sym name, const int *dims)
 {
-	BandPlace *place = &lower->band->places[lower->band->nplaces++];
+	RowBlockPlace *place = &lower->row_block->places[lower->row_block->nplaces++];
 	uint32_t naxes = shape_naxes(lower_shape(lower, node));
-	*place = (BandPlace){.node = node,
-			     .dims = ARENA_ARRAY(lower->arena, int, naxes + 1),
-			     .strides = ARENA_ARRAY(lower->arena, Size, naxes + 1)};
+	*place = (RowBlockPlace){.node = node,
+				 .dims = ARENA_ARRAY(lower->arena, int, naxes + 1),
+				 .strides = ARENA_ARRAY(lower->arena, Size, naxes + 1)};
 	if (naxes)
 		memcpy(place->dims, dims, naxes * sizeof *dims);
 	place->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
@@ -29,11 +29,11 @@ BandPlace *band_add_place(Lower *lower, NodeId node, Sym name, const int *dims)
 	return place;
 }
 
-Size band_row_stride(const Lower *lower, Size row, Dtype dtype)
+Size row_block_row_stride(const Lower *lower, Size row, Dtype dtype)
 {
 	Sizes *sizes = lower->sizes;
 	int64_t line = CACHE_LINE / (int64_t)dtype_bytes(dtype), n;
-	if (size_is_const(sizes, row, &n) && n < lower->target->band_turned * line)
+	if (size_is_const(sizes, row, &n) && n < lower->target->row_block_transposed * line)
 		return row;
 	Size most = size_add(sizes, row, size_const(sizes, line - 1));
 	Size pairs = size_scale(sizes, size_floor(sizes, most, 2 * line), 2 * line);
@@ -41,57 +41,59 @@ Size band_row_stride(const Lower *lower, Size row, Dtype dtype)
 }
 
 /* The axis of an operand that its copy has at a position. */
-static uint32_t axis_at(const BandTurned *turned, int at)
+static uint32_t axis_at(const RowBlockTransposed *transposed, int at)
 {
 	uint32_t axis = 0;
-	while (turned->order[axis] != at) /* falls: there is one */
+	while (transposed->order[axis] != at) /* falls: there is one */
 		axis++;
 	return axis;
 }
 
 /* Cells of the axes that a copy has from one position to another. */
-static Size cells_between(const Lower *lower, const BandTurned *turned, int first, int end)
+static Size cells_between(const Lower *lower, const RowBlockTransposed *transposed, int first,
+			  int end)
 {
-	const Shape *shape = lower_shape(lower, turned->node);
+	const Shape *shape = lower_shape(lower, transposed->node);
 	Size cells = size_const(lower->sizes, 1);
 	for (int at = first; at < end; at++)
-		cells = size_mul(lower->sizes, cells, shape_axis(shape, axis_at(turned, at))->size);
+		cells = size_mul(lower->sizes, cells,
+				 shape_axis(shape, axis_at(transposed, at))->size);
 	return cells;
 }
 
 /* An operand with its axes in another order; those that are dims are gone. */
-void band_place_turned(Lower *lower, const BandTurned *turned)
+void row_block_place_transposed(Lower *lower, const RowBlockTransposed *transposed)
 {
 	Sizes *sizes = lower->sizes;
-	Sym name =
-		sym_printf(lower->program->symbols, "turned_%s", lower_name(lower, turned->node));
-	BandPlace *place =
-		band_add_place(lower, turned->node, lower_unique(lower, name), turned->dims);
+	Sym name = sym_printf(lower->program->symbols, "turned_%s",
+			      lower_name(lower, transposed->node));
+	RowBlockPlace *place = row_block_add_place(lower, transposed->node,
+						   lower_unique(lower, name), transposed->dims);
 	Size stride = size_const(sizes, 1);
-	place->fixed = turned->axes;
-	for (int at = turned->naxes; at-- > 0;) {
-		uint32_t axis = axis_at(turned, at);
-		if (at + 1 == turned->nsums)
-			stride = band_row_stride(lower, stride,
-						 lower_node(lower, turned->node)->dtype);
+	place->fixed = transposed->axes;
+	for (int at = transposed->naxes; at-- > 0;) {
+		uint32_t axis = axis_at(transposed, at);
+		if (at + 1 == transposed->nsums)
+			stride = row_block_row_stride(lower, stride,
+						      lower_node(lower, transposed->node)->dtype);
 		place->strides[axis] = stride;
 		stride = size_mul(sizes, stride,
-				  shape_axis(lower_shape(lower, turned->node), axis)->size);
+				  shape_axis(lower_shape(lower, transposed->node), axis)->size);
 	}
 	lower->program->buffers.at[place->buffer].elements = stride;
 }
 
 /* Zeros from the end of each row to the next one, where that is known: tiles read whole vectors
- * past a row's end then (tile_beyond.c), and add lanes up that they drop. */
-static void fill_room(Gen *gen, const BandTurned *turned, const BandPlace *place)
+ * past a row's end then (tile_over_read.c), and add lanes up that they drop. */
+static void fill_room(Gen *gen, const RowBlockTransposed *transposed, const RowBlockPlace *place)
 {
 	Program *program = gen->program;
 	Dtype dtype = program->buffers.at[place->buffer].dtype;
 	int64_t n;
-	if (turned->nsums == 0)
+	if (transposed->nsums == 0)
 		return;
-	Size columns = cells_between(gen->lower, turned, turned->nsums, turned->naxes);
-	Size stride = place->strides[axis_at(turned, turned->nsums - 1)];
+	Size columns = cells_between(gen->lower, transposed, transposed->nsums, transposed->naxes);
+	Size stride = place->strides[axis_at(transposed, transposed->nsums - 1)];
 	if (size_same(stride, columns) || !size_is_const(program->sizes, stride, &n))
 		return;
 	const Ix *row = ix_iter(gen->arena, gen_iter(gen, sym_cstr(program->symbols, "row")));
@@ -101,45 +103,46 @@ static void fill_room(Gen *gen, const BandTurned *turned, const BandPlace *place
 					      value_const(gen->arena, dtype, scalar_of(dtype, 0))));
 	body = block_of(gen, stmt_for(gen->arena, room->iter, ix_size(gen->arena, columns),
 				      ix_size(gen->arena, stride), body));
-	Size rows = cells_between(gen->lower, turned, 0, turned->nsums);
+	Size rows = cells_between(gen->lower, transposed, 0, transposed->nsums);
 	gen_append(gen, &gen->top,
 		   block_of(gen, stmt_for(gen->arena, row->iter, zero_ix(gen),
 					  ix_size(gen->arena, rows), body)));
 }
 
 /* The indices that a copy is filled at: dims, an iterator for each of its own axes. */
-static const Ix **copy_indices(Gen *gen, const BandTurned *turned, uint32_t naxes)
+static const Ix **copy_indices(Gen *gen, const RowBlockTransposed *transposed, uint32_t naxes)
 {
 	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, naxes + 1);
 	for (uint32_t axis = 0; axis < naxes; axis++)
-		axes[axis] = turned->dims[axis] == BAND_FIXED ? turned->axes[axis]
-			     : turned->dims[axis] >= 0
-				     ? ix_iter(gen->arena, (IterVar)turned->dims[axis])
+		axes[axis] = transposed->dims[axis] == ROW_BLOCK_FIXED ? transposed->axes[axis]
+			     : transposed->dims[axis] >= 0
+				     ? ix_iter(gen->arena, (IterVar)transposed->dims[axis])
 				     : ix_iter(gen->arena,
 					       gen_iter(gen, sym_cstr(gen->program->symbols, "i")));
 	return axes;
 }
 
 /* turned[..] = operand[..], over the axes that are no dims, in the order of the copy. */
-void band_emit_turned(Lower *lower, const BandTurned *turned, const BandPlace *place)
+void row_block_emit_transposed(Lower *lower, const RowBlockTransposed *transposed,
+			       const RowBlockPlace *place)
 {
-	NodeId node = turned->node;
+	NodeId node = transposed->node;
 	const Shape *shape = lower_shape(lower, node);
 	Gen gen = gen_new(lower, lower->program->buffers.at[place->buffer].name,
 			  lower_node(lower, node)->span);
-	const Ix **axes = copy_indices(&gen, turned, shape_naxes(shape));
+	const Ix **axes = copy_indices(&gen, transposed, shape_naxes(shape));
 	const Value *value =
 		value_load(gen.program, lower->plan[node].buffer, flat_index(&gen, node, axes));
 	Block body = block_of(&gen, stmt_store(gen.arena, place->buffer,
-					       band_index(&gen, place, axes), OP_NONE, value));
-	for (int at = turned->naxes; at-- > 0;) {
-		uint32_t axis = axis_at(turned, at);
+					       row_block_index(&gen, place, axes), OP_NONE, value));
+	for (int at = transposed->naxes; at-- > 0;) {
+		uint32_t axis = axis_at(transposed, at);
 		body = block_of(&gen,
 				stmt_for(gen.arena, axes[axis]->iter, zero_ix(&gen),
 					 ix_size(gen.arena, shape_axis(shape, axis)->size), body));
 	}
 	gen_append(&gen, &gen.top, body);
-	fill_room(&gen, turned, place);
+	fill_room(&gen, transposed, place);
 	kernel_finish(&gen);
 	KernelId id = lower->kernels.at[lower->kernels.n - 1];
 	Transform t = lower_transform(lower);

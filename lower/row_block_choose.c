@@ -1,4 +1,4 @@
-/* What of a band goes in blocks, and of how many rows.
+/* What of a row block goes in blocks, and of how many rows.
  *
  * Of the dims that are left, the last one that leaves an operand of each contraction where it is
  * goes in blocks.
@@ -8,32 +8,32 @@
  * what comes from farther away is used as often.
  */
 #include "base/diag.h"
-#include "lower/band.h"
+#include "lower/row_block.h"
 
 enum { BLOCK_MOST = 4096 };
 /* Rows that are assumed; how often what is between is what each block reads again. */
 enum { ROWS_LIKELY = 2048, AGAIN_TIMES = 4 };
 
-bool band_has_few(const Lower *lower, const Band *band)
+bool row_block_has_few(const Lower *lower, const RowBlock *row_block)
 {
 	int64_t rows;
-	return size_is_const(lower->sizes, band->dims[band->rows].extent, &rows) &&
-	       rows < lower->target->band_few;
+	return size_is_const(lower->sizes, row_block->dims[row_block->rows].extent, &rows) &&
+	       rows < lower->target->row_block_few;
 }
 
-bool band_is_batch(const Lower *lower, const Band *band)
+bool row_block_is_batch(const Lower *lower, const RowBlock *row_block)
 {
-	const BandRoot *root = &band->roots[0];
+	const RowBlockRoot *root = &row_block->roots[0];
 	uint32_t n = lower_shape(lower, root->root)->rows[ROW_BATCH].n;
-	bool batch = band->single && n > 0;
+	bool batch = row_block->single && n > 0;
 	for (uint32_t axis = 0; axis < n; axis++)
-		batch |= root->dims[axis] == (int)band->rows;
+		batch |= root->dims[axis] == (int)row_block->rows;
 	return batch;
 }
 
 typedef struct Chooser {
 	Lower *lower;
-	Band *band;
+	RowBlock *row_block;
 	const ScheduleClause *asked; /* of the last kernel; NULL: nothing is */
 } Chooser;
 
@@ -47,14 +47,14 @@ static int64_t bytes_of(const Chooser *c, Size elements, Dtype dtype)
 }
 
 /* Does the operand have columns, axes of the result that are no dims? */
-static bool has_columns(const Chooser *c, const BandEnd *end, const Seen *seen)
+static bool has_columns(const Chooser *c, const RowBlockEnd *end, const Seen *seen)
 {
 	const Proj *proj = lower_proj(c->lower, end->nest);
 	uint32_t naxes = shape_naxes(lower_shape(c->lower, seen->node));
 	for (uint32_t axis = 0; axis < naxes; axis++) {
 		const Ix *ix = seen->axes[axis];
 		if (ix->kind == IX_ITER && !proj->iters[ix->iter].reduced &&
-		    (end->dims[ix->iter] < 0 || c->band->dims[end->dims[ix->iter]].dropped))
+		    (end->dims[ix->iter] < 0 || c->row_block->dims[end->dims[ix->iter]].dropped))
 			return true;
 	}
 	return false;
@@ -69,22 +69,22 @@ static uint32_t count_ones(const Chooser *c, NodeId node)
 	return n;
 }
 
-/* Has the operand columns, which the first contraction's alone must, and fewer axes of one element than
- * the result? The single row is one of these, which no iterator shows. */
-static bool may_rest(const Chooser *c, const BandEnd *end, const Seen *seen)
+/* Has the operand columns, which the first contraction's alone must, and fewer axes of one element
+ * than the result? The single row is one of these, which no iterator shows. */
+static bool may_rest(const Chooser *c, const RowBlockEnd *end, const Seen *seen)
 {
-	return (end != &c->band->ends[0] || has_columns(c, end, seen)) &&
+	return (end != &c->row_block->ends[0] || has_columns(c, end, seen)) &&
 	       count_ones(c, seen->node) < count_ones(c, end->nest);
 }
 
 /* The operand of a contraction that a dim leaves where it is; NULL: none. */
-static const Seen *resting(const Chooser *c, const BandEnd *end, uint32_t dim)
+static const Seen *resting(const Chooser *c, const RowBlockEnd *end, uint32_t dim)
 {
 	const SeenList *seen = &end->seen;
 	for (size_t i = 0; i < seen->n; i++) {
 		uint32_t naxes = shape_naxes(lower_shape(c->lower, seen->at[i].node));
-		bool moves = band_root(c->band, seen->at[i].node) != NULL ||
-			     (c->band->single && !may_rest(c, end, &seen->at[i]));
+		bool moves = row_block_root(c->row_block, seen->at[i].node) != NULL ||
+			     (c->row_block->single && !may_rest(c, end, &seen->at[i]));
 		for (uint32_t axis = 0; axis < naxes && !moves; axis++) {
 			const Ix *ix = seen->at[i].axes[axis];
 			moves = ix->kind != IX_SIZE &&
@@ -98,8 +98,8 @@ static const Seen *resting(const Chooser *c, const BandEnd *end, uint32_t dim)
 
 static bool all_rest(const Chooser *c, uint32_t dim)
 {
-	for (uint32_t i = 0; i < c->band->nends; i++)
-		if (!resting(c, &c->band->ends[i], dim))
+	for (uint32_t i = 0; i < c->row_block->nends; i++)
+		if (!resting(c, &c->row_block->ends[i], dim))
 			return false;
 	return true;
 }
@@ -109,13 +109,13 @@ static bool all_rest(const Chooser *c, uint32_t dim)
  * may have other readers. */
 static bool has_beside(const Chooser *c)
 {
-	const Band *band = c->band;
-	const BandEnd *first = &band->ends[0];
+	const RowBlock *row_block = c->row_block;
+	const RowBlockEnd *first = &row_block->ends[0];
 	const SeenList *seen = &first->seen;
-	for (uint32_t i = 0; i < band->nbefore; i++) {
-		NodeId reduction = c->lower->plan[band->before[i]].reduction;
-		const Node *node =
-			lower_node(c->lower, reduction != NODE_NONE ? reduction : band->before[i]);
+	for (uint32_t i = 0; i < row_block->nbefore; i++) {
+		NodeId reduction = c->lower->plan[row_block->before[i]].reduction;
+		const Node *node = lower_node(
+			c->lower, reduction != NODE_NONE ? reduction : row_block->before[i]);
 		for (uint32_t k = 0; k < node->nargs; k++)
 			for (size_t j = 0; j < seen->n && node->nargs > 1; j++)
 				if (seen->at[j].node == node->args[k] &&
@@ -128,25 +128,27 @@ static bool has_beside(const Chooser *c)
 /* One row as a number: an axis that no iterator runs along. */
 static bool choose_single(Chooser *c)
 {
-	Band *band = c->band;
+	RowBlock *row_block = c->row_block;
 	Sym row = sym_cstr(c->lower->program->symbols, "row");
-	band->single = asks_name(c->asked, 0, row) && count_ones(c, band->roots[0].root) > 0;
-	if (!band->single || band->ndims == BAND_DIMS || has_beside(c))
+	row_block->single =
+		asks_name(c->asked, 0, row) && count_ones(c, row_block->roots[0].root) > 0;
+	if (!row_block->single || row_block->ndims == ROW_BLOCK_DIMS || has_beside(c))
 		return false;
-	band->rows = band->ndims++;
-	band->dims[band->rows] = (BandDim){row, size_const(c->lower->sizes, 1), false};
-	return all_rest(c, band->rows);
+	row_block->rows = row_block->ndims++;
+	row_block->dims[row_block->rows] =
+		(RowBlockDim){row, size_const(c->lower->sizes, 1), false};
+	return all_rest(c, row_block->rows);
 }
 
 static bool choose_rows(Chooser *c)
 {
-	Band *band = c->band;
-	for (uint32_t dim = band->ndims; dim-- > 0;) {
-		bool none = size_is(c->lower->sizes, band->dims[dim].extent, 0);
-		if (band->dims[dim].dropped || none ||
-		    !asks_name(c->asked, 0, band->dims[dim].name) || !all_rest(c, dim))
+	RowBlock *row_block = c->row_block;
+	for (uint32_t dim = row_block->ndims; dim-- > 0;) {
+		bool none = size_is(c->lower->sizes, row_block->dims[dim].extent, 0);
+		if (row_block->dims[dim].dropped || none ||
+		    !asks_name(c->asked, 0, row_block->dims[dim].name) || !all_rest(c, dim))
 			continue;
-		band->rows = dim;
+		row_block->rows = dim;
 		return true;
 	}
 	return choose_single(c);
@@ -158,30 +160,30 @@ static Size elements_inside(const Chooser *c, NodeId node, const int *dims)
 	const Shape *shape = lower_shape(c->lower, node);
 	Size elements = size_const(c->lower->sizes, 1);
 	for (uint32_t axis = 0; axis < shape_naxes(shape); axis++)
-		if (dims[axis] == -1 || (dims[axis] >= 0 && c->band->dims[dims[axis]].dropped))
+		if (dims[axis] == -1 || (dims[axis] >= 0 && c->row_block->dims[dims[axis]].dropped))
 			elements =
 				size_mul(c->lower->sizes, elements, shape_axis(shape, axis)->size);
 	return elements;
 }
 
 /* By axis of an operand: a dim, BAND_FIXED, or -1. */
-static int *dims_of(const Chooser *c, const BandEnd *end, const Seen *seen)
+static int *dims_of(const Chooser *c, const RowBlockEnd *end, const Seen *seen)
 {
 	uint32_t naxes = shape_naxes(lower_shape(c->lower, seen->node));
 	int *dims = ARENA_ARRAY(c->lower->arena, int, naxes + 1);
 	for (uint32_t axis = 0; axis < naxes; axis++) {
 		const Ix *ix = seen->axes[axis];
 		int dim = ix->kind == IX_ITER ? end->dims[ix->iter] : -1;
-		bool left = dim >= 0 && !c->band->dims[dim].dropped;
-		dims[axis] = ix->kind == IX_SIZE ? BAND_FIXED : left ? dim : -1;
+		bool left = dim >= 0 && !c->row_block->dims[dim].dropped;
+		dims[axis] = ix->kind == IX_SIZE ? ROW_BLOCK_FIXED : left ? dim : -1;
 	}
 	return dims;
 }
 
 /* Bytes of an operand that each block reads. */
-static int64_t bytes_again(const Chooser *c, const BandEnd *end)
+static int64_t bytes_again(const Chooser *c, const RowBlockEnd *end)
 {
-	const Seen *seen = resting(c, end, c->band->rows);
+	const Seen *seen = resting(c, end, c->row_block->rows);
 	return bytes_of(c, elements_inside(c, seen->node, dims_of(c, end, seen)),
 			lower_node(c->lower, seen->node)->dtype);
 }
@@ -190,17 +192,17 @@ static int64_t bytes_again(const Chooser *c, const BandEnd *end)
 static int64_t most_again(const Chooser *c)
 {
 	int64_t most = 0;
-	for (uint32_t i = 0; i < c->band->nends; i++) {
-		int64_t again = bytes_again(c, &c->band->ends[i]);
+	for (uint32_t i = 0; i < c->row_block->nends; i++) {
+		int64_t again = bytes_again(c, &c->row_block->ends[i]);
 		most = most < again ? again : most;
 	}
 	return most;
 }
 
-static bool is_end(const Band *band, const BandRoot *root)
+static bool is_end(const RowBlock *row_block, const RowBlockRoot *root)
 {
-	for (uint32_t i = 0; i < band->nends; i++)
-		if (band->ends[i].nest == root->nest)
+	for (uint32_t i = 0; i < row_block->nends; i++)
+		if (row_block->ends[i].nest == root->nest)
 			return true;
 	return false;
 }
@@ -208,9 +210,9 @@ static bool is_end(const Band *band, const BandRoot *root)
 /* Is there a sum, or another reduction, between the contractions? Else a block saves one pass. */
 static bool has_row_sums(const Chooser *c)
 {
-	for (uint32_t i = 1; i + 1 < c->band->nroots; i++)
-		if (proj_reduces(lower_proj(c->lower, c->band->roots[i].nest)) &&
-		    !is_end(c->band, &c->band->roots[i]))
+	for (uint32_t i = 1; i + 1 < c->row_block->nroots; i++)
+		if (proj_reduces(lower_proj(c->lower, c->row_block->roots[i].nest)) &&
+		    !is_end(c->row_block, &c->row_block->roots[i]))
 			return true;
 	return false;
 }
@@ -219,8 +221,8 @@ static bool has_row_sums(const Chooser *c)
 static int64_t bytes_row(const Chooser *c)
 {
 	int64_t most = 0;
-	for (uint32_t i = 0; i + 1 < c->band->nroots; i++) {
-		const BandRoot *root = &c->band->roots[i];
+	for (uint32_t i = 0; i + 1 < c->row_block->nroots; i++) {
+		const RowBlockRoot *root = &c->row_block->roots[i];
 		int64_t row = bytes_of(c, elements_inside(c, root->root, root->dims),
 				       lower_node(c->lower, root->root)->dtype);
 		if (row < 0)
@@ -234,8 +236,8 @@ static int64_t bytes_row(const Chooser *c)
 static int64_t bytes_whole(const Chooser *c)
 {
 	int64_t most = 0;
-	for (uint32_t i = 0; i + 1 < c->band->nroots; i++) {
-		NodeId root = c->band->roots[i].root;
+	for (uint32_t i = 0; i + 1 < c->row_block->nroots; i++) {
+		NodeId root = c->row_block->roots[i].root;
 		int64_t whole = bytes_of(c, node_elements(c->lower, root),
 					 lower_node(c->lower, root)->dtype);
 		if (whole < 0)
@@ -250,9 +252,9 @@ static int64_t rows_least(const Chooser *c)
 {
 	const Target *target = c->lower->target;
 	int64_t again = most_again(c);
-	return again > target->l3_bytes	  ? target->band_rows_memory
-	       : again > target->l2_bytes ? target->band_rows_far
-					  : target->band_rows_least;
+	return again > target->l3_bytes	  ? target->row_block_rows_memory
+	       : again > target->l2_bytes ? target->row_block_rows_far
+					  : target->row_block_rows_least;
 }
 
 /* Does what each block reads again stay in a cache, or is it small beside all rows, of which many
@@ -267,7 +269,7 @@ static bool again_is_little(const Chooser *c)
 /* Steps of the first contraction's sum; -1: not known. */
 static int64_t first_steps(const Chooser *c)
 {
-	const Proj *proj = lower_proj(c->lower, c->band->ends[0].nest);
+	const Proj *proj = lower_proj(c->lower, c->row_block->ends[0].nest);
 	Size steps = size_const(c->lower->sizes, 1);
 	int64_t n;
 	for (IterId i = 0; i < proj->niters; i++)
@@ -283,12 +285,14 @@ static int64_t first_steps(const Chooser *c)
 static bool grows(const Chooser *c)
 {
 	int64_t steps = first_steps(c), row = bytes_row(c), rows;
-	bool known = !band_is_batch(c->lower, c->band) &&
-		     size_is_const(c->lower->sizes, c->band->dims[c->band->rows].extent, &rows);
+	bool known = !row_block_is_batch(c->lower, c->row_block) &&
+		     size_is_const(c->lower->sizes, c->row_block->dims[c->row_block->rows].extent,
+				   &rows);
 	if (row < 0)
 		return steps >= 0 && (!known || rows >= AGAIN_TIMES * steps);
 	const Target *target = c->lower->target;
-	return steps >= 0 && row >= target->band_long && row > target->band_long_step * steps;
+	return steps >= 0 && row >= target->row_block_long &&
+	       row > target->row_block_long_step * steps;
 }
 
 /* Is what is between large, or of a batch? How many members that has is nothing that the order of
@@ -297,22 +301,22 @@ static bool is_large(const Chooser *c)
 {
 	int64_t whole = bytes_whole(c);
 	return whole < 0 || whole > c->lower->target->l2_between ||
-	       lower_shape(c->lower, c->band->roots[0].root)->rows[ROW_BATCH].n > 0;
+	       lower_shape(c->lower, c->row_block->roots[0].root)->rows[ROW_BATCH].n > 0;
 }
 
 /* Do operands of several contractions go past few rows, as a number? Each contraction stays alone
  * then. */
 static bool has_rows(const Chooser *c)
 {
-	return c->band->nends == 2 || !band_has_few(c->lower, c->band);
+	return c->row_block->nends == 2 || !row_block_has_few(c->lower, c->row_block);
 }
 
 static bool hides_panels(const Chooser *c)
 {
-	for (uint32_t i = 0; i < c->band->nends; i++) {
-		const BandEnd *end = &c->band->ends[i];
-		const Seen *seen = resting(c, end, c->band->rows);
-		if (band_hides_panels(c->lower, end, seen, dims_of(c, end, seen)))
+	for (uint32_t i = 0; i < c->row_block->nends; i++) {
+		const RowBlockEnd *end = &c->row_block->ends[i];
+		const Seen *seen = resting(c, end, c->row_block->rows);
+		if (row_block_hides_panels(c->lower, end, seen, dims_of(c, end, seen)))
 			return true;
 	}
 	return false;
@@ -326,20 +330,21 @@ static bool pays(const Chooser *c)
 
 static void choose_block(Chooser *c)
 {
-	Band *band = c->band;
+	RowBlock *row_block = c->row_block;
 	int64_t row = bytes_row(c), rows, least = rows_least(c);
-	band->block = least > c->lower->target->band_rows ? least : c->lower->target->band_rows;
-	for (; row > 0 && band->block > least; band->block /= 2)
-		if (band->block * row <= c->lower->target->l2_rows)
+	row_block->block =
+		least > c->lower->target->row_block_rows ? least : c->lower->target->row_block_rows;
+	for (; row > 0 && row_block->block > least; row_block->block /= 2)
+		if (row_block->block * row <= c->lower->target->l2_rows)
 			break;
-	bool known = size_is_const(c->lower->sizes, band->dims[band->rows].extent, &rows);
+	bool known = size_is_const(c->lower->sizes, row_block->dims[row_block->rows].extent, &rows);
 	if (known && rows > 0) {
-		int64_t blocks = (rows + band->block - 1) / band->block;
-		band->block = (rows + blocks - 1) / blocks;
+		int64_t blocks = (rows + row_block->block - 1) / row_block->block;
+		row_block->block = (rows + blocks - 1) / blocks;
 	}
 	const ScheduleItem *item = c->asked && c->asked->items.n ? &c->asked->items.at[0] : NULL;
 	if (item && item->n && item->numbers[0] > 0 && item->numbers[0] <= BLOCK_MOST)
-		band->block = item->numbers[0];
+		row_block->block = item->numbers[0];
 }
 
 /* ---- all of it ---- */
@@ -353,55 +358,58 @@ static void renumber_of(const Lower *lower, NodeId node, int *dims, const int *n
 }
 
 /* Gives the dims that are left new numbers. */
-static void renumber(const Lower *lower, Band *band)
+static void renumber(const Lower *lower, RowBlock *row_block)
 {
-	int number[BAND_DIMS];
+	int number[ROW_BLOCK_DIMS];
 	uint32_t n = 0;
-	for (uint32_t dim = 0; dim < band->ndims; dim++) {
-		number[dim] = band->dims[dim].dropped ? -1 : (int)n;
-		if (dim == band->rows)
-			band->rows = n;
-		if (!band->dims[dim].dropped)
-			band->dims[n++] = band->dims[dim];
+	for (uint32_t dim = 0; dim < row_block->ndims; dim++) {
+		number[dim] = row_block->dims[dim].dropped ? -1 : (int)n;
+		if (dim == row_block->rows)
+			row_block->rows = n;
+		if (!row_block->dims[dim].dropped)
+			row_block->dims[n++] = row_block->dims[dim];
 	}
-	band->ndims = n;
-	for (uint32_t i = 0; i < band->nturned; i++)
-		renumber_of(lower, band->turned[i].node, band->turned[i].dims, number);
-	for (uint32_t i = 0; i < band->nroots; i++)
-		renumber_of(lower, band->roots[i].root, band->roots[i].dims, number);
+	row_block->ndims = n;
+	for (uint32_t i = 0; i < row_block->ntransposed; i++)
+		renumber_of(lower, row_block->transposed[i].node, row_block->transposed[i].dims,
+			    number);
+	for (uint32_t i = 0; i < row_block->nroots; i++)
+		renumber_of(lower, row_block->roots[i].root, row_block->roots[i].dims, number);
 }
 
-/* What more rows would have computed before the band begins none of its own for few rows either. */
-static void leave_alone(Lower *lower, const Band *band)
+/* What more rows would have computed before the row block begins none of its own for few rows
+ * either. */
+static void leave_alone(Lower *lower, const RowBlock *row_block)
 {
-	for (uint32_t i = 0; i < band->nbefore; i++)
-		lower->plan[band->before[i]].no_band = true;
+	for (uint32_t i = 0; i < row_block->nbefore; i++)
+		lower->plan[row_block->before[i]].no_row_block = true;
 }
 
-static bool pass(Lower *lower, const Band *band)
+static bool pass(Lower *lower, const RowBlock *row_block)
 {
 	PUSH(lower->scratch, lower->passed,
-	     ((BandPassed){band->roots[0].root, band->roots[band->nroots - 1].root}));
+	     ((RowBlockPassed){row_block->roots[0].root,
+			       row_block->roots[row_block->nroots - 1].root}));
 	return false;
 }
 
-bool band_choose(Lower *lower, Band *band, const ScheduleClause *asked)
+bool row_block_choose(Lower *lower, RowBlock *row_block, const ScheduleClause *asked)
 {
-	Chooser c = {lower, band, asked};
+	Chooser c = {lower, row_block, asked};
 	if (!choose_rows(&c))
 		return false;
-	if (!asks_on(asked) && (lower->plan[band->roots[0].root].no_band || !pays(&c)))
-		return pass(lower, band);
+	if (!asks_on(asked) && (lower->plan[row_block->roots[0].root].no_row_block || !pays(&c)))
+		return pass(lower, row_block);
 	choose_block(&c);
-	for (uint32_t i = 0; i < band->nends; i++) {
-		const Seen *seen = resting(&c, &band->ends[i], band->rows);
-		band_choose_turned(lower, band, &band->ends[i], seen,
-				   dims_of(&c, &band->ends[i], seen));
+	for (uint32_t i = 0; i < row_block->nends; i++) {
+		const Seen *seen = resting(&c, &row_block->ends[i], row_block->rows);
+		row_block_choose_transposed(lower, row_block, &row_block->ends[i], seen,
+					    dims_of(&c, &row_block->ends[i], seen));
 	}
-	if (band->nturned == 0 && !asks_on(asked) && band_has_few(lower, band)) {
-		leave_alone(lower, band);
-		return pass(lower, band);
+	if (row_block->ntransposed == 0 && !asks_on(asked) && row_block_has_few(lower, row_block)) {
+		leave_alone(lower, row_block);
+		return pass(lower, row_block);
 	}
-	renumber(lower, band);
+	renumber(lower, row_block);
 	return true;
 }

@@ -1,8 +1,8 @@
 /* Columns that end in a narrow vector, read as whole vectors.
  *
  * What lies behind the last column of an operand's row is its next row (or zeros before that:
- * band_turned.c), so all steps of the sum but the last few may read beyond the columns; lanes without
- * a column are added to and never stored:
+ * row_block_copies.c), so all steps of the sum but the last few may read beyond the columns; lanes
+ * without a column are added to and never stored:
  *
  *   local acc : f32 [13, 16] = 0
  *   for k in 0..783
@@ -20,19 +20,13 @@
 
 #include "base/diag.h"
 
-static const Loop *last_sum(const Nest *nest)
-{
-	return &nest->loops[nest->nloops - 1];
-}
+static const Loop *last_sum(const Nest *nest) { return &nest->loops[nest->nloops - 1]; }
 
 /* How many of the innermost sum's steps, `apart` elements each, have fewer than `more` elements
  * behind them. */
-static int64_t last_steps(int64_t more, int64_t apart)
-{
-	return (more + apart - 1) / apart;
-}
+static int64_t last_steps(int64_t more, int64_t apart) { return (more + apart - 1) / apart; }
 
-int64_t tile_step_apart(const Planner *p, int load)
+int64_t tile_step_strided(const Planner *p, int load)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t steps, apart;
@@ -48,7 +42,7 @@ int64_t tile_step_apart(const Planner *p, int load)
 	if (size_is_bad(stride) || !tile_is_const(p, stride, &apart) || apart < 1 ||
 	    !tile_is_const(p, last_sum(nest)->extent, &steps))
 		return 0;
-	return steps / p->target->tile_beyond >= last_steps(p->native - 1, apart) ? apart : 0;
+	return steps / p->target->tile_over_read >= last_steps(p->native - 1, apart) ? apart : 0;
 }
 
 /* acc[r, lane] += value, over the tile. */
@@ -66,7 +60,7 @@ static Block last_step(Tile *tile, const Value *cell)
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	Body body = {0};
-	const Value *load = tile_load(nest->value, (uint32_t)tile->beyond);
+	const Value *load = tile_load(nest->value, (uint32_t)tile->over_read);
 	LocalId id = tile_declare(tile, "last", (int64_t[]){tile_width(tile, tile->width)}, 1);
 	const Ix *lane = ix_iter(gen->arena, tile->lane);
 	const Value *last = tile_local(tile, id, &lane, 1);
@@ -78,7 +72,7 @@ static Block last_step(Tile *tile, const Value *cell)
 	return body_block(&body);
 }
 
-Block tile_beyond_steps(Tile *tile, const Value *cell)
+Block tile_over_read_steps(Tile *tile, const Value *cell)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -87,7 +81,7 @@ Block tile_beyond_steps(Tile *tile, const Value *cell)
 	REQUIRE(size_is_const(gen->program->sizes, sum->extent, &steps));
 	nest_values(nest);
 	int64_t whole =
-		steps - last_steps(tile_width(tile, tile->width) - tile->width, tile->step_apart);
+		steps - last_steps(tile_width(tile, tile->width) - tile->width, tile->step_strided);
 	Body body = {0};
 	Block add = add_cells(tile, cell, nest->value), last = last_step(tile, cell);
 	PUSH(gen->arena, body.stmts,

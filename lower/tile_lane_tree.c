@@ -19,12 +19,12 @@
 
 enum { PART_BYTES = 16 };
 
-typedef struct Fold {
+typedef struct LaneTree {
 	Tile *tile;
 	LocalId from;	    /* that the round at hand reads */
 	int64_t cols, base; /* of the cells; -1: vectors of an earlier round */
 	int64_t part;	    /* E */
-} Fold;
+} LaneTree;
 
 static int64_t part_lanes(const Tile *tile)
 {
@@ -39,7 +39,7 @@ static bool has_plain_lanes(const Tile *tile)
 	       (extent >= tile->lanes && extent % tile->lanes < part_lanes(tile));
 }
 
-bool tile_may_fold(const Tile *tile, int64_t rows, int64_t cols)
+bool tile_may_lane_tree(const Tile *tile, int64_t rows, int64_t cols)
 {
 	int64_t part = part_lanes(tile);
 	return tile->native >= part && tile->native <= tile->lanes &&
@@ -48,27 +48,27 @@ bool tile_may_fold(const Tile *tile, int64_t rows, int64_t cols)
 
 /* ---- indices ---- */
 
-static const Ix *over(const Fold *f, const Ix *ix, int64_t by)
+static const Ix *over(const LaneTree *f, const Ix *ix, int64_t by)
 {
 	return ix_binary(f->tile->nest->gen->program, IX_DIV, ix, tile_const(f->tile, by));
 }
 
-static const Ix *rest(const Fold *f, const Ix *ix, int64_t by)
+static const Ix *rest(const LaneTree *f, const Ix *ix, int64_t by)
 {
 	return ix_binary(f->tile->nest->gen->program, IX_MOD, ix, tile_const(f->tile, by));
 }
 
-static const Ix *times(const Fold *f, const Ix *ix, int64_t by)
+static const Ix *times(const LaneTree *f, const Ix *ix, int64_t by)
 {
 	return ix_mul(f->tile->nest->gen->program, ix, tile_const(f->tile, by));
 }
 
-static const Ix *sum_of(const Fold *f, const Ix *a, const Ix *b)
+static const Ix *sum_of(const LaneTree *f, const Ix *a, const Ix *b)
 {
 	return ix_add(f->tile->nest->gen->program, a, b);
 }
 
-static const Value *plus(const Fold *f, const Value *a, const Value *b)
+static const Value *plus(const LaneTree *f, const Value *a, const Value *b)
 {
 	const Value *both[] = {a, b};
 	return value_op(f->tile->nest->gen->arena, OP_ADD, a->dtype, both, 2);
@@ -78,7 +78,7 @@ static const Value *plus(const Fold *f, const Value *a, const Value *b)
 
 /* A lane of the nth cell's vector as the steps leave it; with `lanes` fewer than that, of its
  * halves, quarters added up. */
-static const Value *of_cell(const Fold *f, const Ix *n, const Ix *at, int64_t lanes)
+static const Value *of_cell(const LaneTree *f, const Ix *n, const Ix *at, int64_t lanes)
 {
 	const Tile *tile = f->tile;
 	int64_t parts = tile->native / f->part, parts_of_row = f->cols / f->part;
@@ -92,7 +92,7 @@ static const Value *of_cell(const Fold *f, const Ix *n, const Ix *at, int64_t la
 	return tile_local(tile, f->from, place, 3);
 }
 
-static const Value *partial(const Fold *f, const Ix *vector, const Ix *at)
+static const Value *partial(const LaneTree *f, const Ix *vector, const Ix *at)
 {
 	const Ix *place[] = {vector, at};
 	return f->base < 0 ? tile_local(f->tile, f->from, place, 2)
@@ -100,12 +100,12 @@ static const Value *partial(const Fold *f, const Ix *vector, const Ix *at)
 }
 
 /* A lane of a round that leaves half of w partial sums, in its uth vector. */
-static const Value *added(const Fold *f, const Ix *u, const Ix *lane, int64_t w)
+static const Value *added(const LaneTree *f, const Ix *u, const Ix *lane, int64_t w)
 {
 	int64_t native = f->tile->native, half = w / 2;
 	bool parts = w > f->part;
-	const Ix *which = parts ? over(f, lane, native / 2)
-				: over(f, rest(f, lane, f->part), f->part / 2);
+	const Ix *which =
+		parts ? over(f, lane, native / 2) : over(f, rest(f, lane, f->part), f->part / 2);
 	const Ix *vector = sum_of(f, times(f, u, 2), which);
 	int64_t lanes = parts ? native / 2 : f->part / 2; /* that come from one vector */
 	const Ix *at = tile_const(f->tile, 0);
@@ -124,7 +124,7 @@ static const Value *added(const Fold *f, const Ix *u, const Ix *lane, int64_t w)
 /* ---- all rounds ---- */
 
 /* A round of which vector u, of w partial sums a cell, is `value`. */
-static void add_round(Fold *f, Body *body, int64_t w, const Value *value)
+static void add_round(LaneTree *f, Body *body, int64_t w, const Value *value)
 {
 	Tile *tile = f->tile;
 	Gen *gen = tile->nest->gen;
@@ -140,15 +140,12 @@ static void add_round(Fold *f, Body *body, int64_t w, const Value *value)
 	f->base = -1;
 }
 
-LocalId tile_fold(Tile *tile, Body *body, LocalId acc, int64_t cols, int64_t base)
+LocalId tile_lane_tree(Tile *tile, Body *body, LocalId acc, int64_t cols, int64_t base)
 {
 	Arena *arena = tile->nest->gen->arena;
 	const Ix *u = ix_iter(arena, tile->q), *lane = ix_iter(arena, tile->lane);
-	Fold f = {.tile = tile,
-		  .from = acc,
-		  .cols = cols,
-		  .base = base,
-		  .part = part_lanes(tile)};
+	LaneTree f = {
+		.tile = tile, .from = acc, .cols = cols, .base = base, .part = part_lanes(tile)};
 	if (tile->native < tile->lanes)
 		add_round(&f, body, tile->native, of_cell(&f, u, lane, tile->native));
 	for (int64_t w = tile->native; w > 1; w /= 2)

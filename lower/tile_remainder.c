@@ -45,7 +45,7 @@ static int rows_operand(const Planner *p, const Loop *along)
 	return -1;
 }
 
-bool tile_may_turn_rows(const Planner *p)
+bool tile_may_transpose_rows(const Planner *p)
 {
 	const Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
@@ -53,34 +53,34 @@ bool tile_may_turn_rows(const Planner *p)
 	int64_t steps, rows;
 	if (tile->form != TILE_ACROSS || !tile->row || !tile->col || !along || tile->pack >= 0 ||
 	    tile->group > 1 || tile->round || tile->reduce != OP_ADD || nest->guards.n > 0 ||
-	    p->streams || asks_on(p->blocks) || asks_off(p->tails) ||
+	    p->streams || asks_on(p->blocks) || asks_off(p->remainders) ||
 	    !dtype_is_float(nest->value->dtype))
 		return false;
 	return tile_is_const(p, tile->row->extent, &rows) && rows >= p->native &&
-	       tile_extent(p, tile->col, 0) >= p->target->tile_tail_vectors * p->native &&
+	       tile_extent(p, tile->col, 0) >= p->target->tile_remainder_vectors * p->native &&
 	       tile_is_const(p, along->extent, &steps) &&
-	       steps >= p->target->tile_tail_squares * p->native &&
-	       asks_name(p->tails, 0, nest->gen->iters.at[tile->row->var].name) &&
+	       steps >= p->target->tile_remainder_squares * p->native &&
+	       asks_name(p->remainders, 0, nest->gen->iters.at[tile->row->var].name) &&
 	       rows_operand(p, along) >= 0;
 }
 
-bool tile_is_tail(const Planner *p, const TileParts *cols)
+bool tile_is_remainder(const Planner *p, const TileParts *cols)
 {
 	int64_t extent;
-	return p->turns_rows && tile_is_const(p, p->tile->col->extent, &extent) &&
-	       cols->at[cols->n - 1].step * p->target->tile_tail_lanes <= p->native;
+	return p->transposes_rows && tile_is_const(p, p->tile->col->extent, &extent) &&
+	       cols->at[cols->n - 1].step * p->target->tile_remainder_lanes <= p->native;
 }
 
 /* ---- its code ---- */
 
-typedef struct Tail {
+typedef struct Remainder {
 	Tile *tile;
 	int64_t side, cols;
 	LocalId acc;
-} Tail;
+} Remainder;
 
 /* Row by row, from cells in memory. */
-static Block finish(const Tail *t)
+static Block finish(const Remainder *t)
 {
 	Tile *tile = t->tile;
 	Gen *gen = tile->nest->gen;
@@ -100,11 +100,11 @@ static Block finish(const Tail *t)
 	return body_block(&body);
 }
 
-Block tile_tail(Tile *tile, const TilePart *col)
+Block tile_remainder(Tile *tile, const TilePart *col)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	Tail t = {.tile = tile, .side = tile->lanes, .cols = col->step};
+	Remainder t = {.tile = tile, .side = tile->lanes, .cols = col->step};
 	const Ix *at_col = nest->by_iter[tile->col->iter];
 	Body body = {0};
 	tile->height = t.side;
@@ -113,27 +113,27 @@ Block tile_tail(Tile *tile, const TilePart *col)
 	t.acc = tile_declare(tile, "acc", (int64_t[]){t.cols, t.side}, 2);
 	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, t.acc, nest_neutral(nest)));
 	nest->by_iter[tile->col->iter] = tile_plus(tile, tile_first(tile, tile->col, col), tile->c);
-	gen_append(gen, &body, tile_squares(tile, tile->row, tile->turned, t.cols, t.acc));
+	gen_append(gen, &body, tile_squares(tile, tile->row, tile->transposed, t.cols, t.acc));
 	nest->by_iter[tile->col->iter] = at_col;
 	gen_append(gen, &body, finish(&t));
 	return body_block(&body);
 }
 
-static bool is_asked(const Planner *p, const TileParts *tail)
+static bool is_asked(const Planner *p, const TileParts *remainder)
 {
 	int64_t steps[ITEM_NUMBERS];
-	for (uint32_t i = 0; i < tail->n; i++)
-		steps[i] = tail->at[i].step;
-	return asks_numbers(p->tails, 0, steps, tail->n);
+	for (uint32_t i = 0; i < remainder->n; i++)
+		steps[i] = remainder->at[i].step;
+	return asks_numbers(p->remainders, 0, steps, remainder->n);
 }
 
-void tile_choose_tail(Planner *p)
+void tile_choose_remainder(Planner *p)
 {
 	Tile *tile = p->tile;
 	bool blocked = tile->blocks.rows || tile->blocks.cols || tile->blocks.steps;
-	if (tile->tail.n > 0 && !blocked && is_asked(p, &tile->tail)) {
-		tile->turned = rows_operand(p, tile_last_sum(tile->nest));
+	if (tile->remainder.n > 0 && !blocked && is_asked(p, &tile->remainder)) {
+		tile->transposed = rows_operand(p, tile_last_sum(tile->nest));
 		return;
 	}
-	tile->tail = (TileParts){0};
+	tile->remainder = (TileParts){0};
 }

@@ -45,10 +45,7 @@ typedef struct Few {
 	int64_t part_rows;
 } Few;
 
-static Program *program_of(const Few *f)
-{
-	return f->lanes.nest->gen->program;
-}
+static Program *program_of(const Few *f) { return f->lanes.nest->gen->program; }
 
 /* ---- whether ---- */
 
@@ -161,7 +158,7 @@ static bool find_few(Few *f, Nest *nest, Op reduce)
 		   .members = nest->batched ? nest->nresult : 0,
 		   .n = 1};
 	if (nest->nloops != nest->nresult + 1 || !op_accumulates(reduce) || nest->guards.n > 0 ||
-	    nest->gen->lower->band)
+	    nest->gen->lower->row_block)
 		return false;
 	f->lanes.along = &nest->loops[nest->nloops - 1];
 	if (nest->batched ? !has_long_members(f) : nest->nresult > 1)
@@ -172,7 +169,7 @@ static bool find_few(Few *f, Nest *nest, Op reduce)
 	return f->n > 0 && f->n <= FEW_CELLS && choose_width(f) && choose_parts(f) && values_fit(f);
 }
 
-bool lanes_few_fit(Nest *nest, Op reduce)
+bool lanes_parts_fit(Nest *nest, Op reduce)
 {
 	Few f;
 	return find_few(&f, nest, reduce);
@@ -341,7 +338,7 @@ static void finish(Few *f, LocalId acc, LocalId rest)
 	gen_append(gen, &gen->top, over_cells(f, body_block(&cell)));
 }
 
-void lanes_few_emit(Nest *nest, Op reduce)
+void lanes_parts_emit(Nest *nest, Op reduce)
 {
 	Few f;
 	REQUIRE(find_few(&f, nest, reduce));

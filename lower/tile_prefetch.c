@@ -1,7 +1,8 @@
-/* What tiles read next, fetched while they work on what they have: the panel of a parameter behind
- * the present one, the next columns of an operand that is streamed, or the rows of the next tile.
- * The first two come from memory once a call, rows that do not stay in the second cache from behind
- * it once a panel or block; without this the first tile past them waits for all of their lines.
+/* What tiles read next, prefetched while they work on what they have: the panel of a parameter
+ * behind the present one, the next columns of an operand that is streamed, or the rows of the next
+ * tile. The first two come from memory once a call, rows that do not stay in the second cache from
+ * behind it once a panel or block; without this the first tile past them waits for all of their
+ * lines.
  *
  *   for i0 in 0..6*floor(s/6) step 6
  *     local ahead : i64 = (j + 64)*768 + i0*64*768/s     this tile's share of the next panel begins here,
@@ -14,7 +15,7 @@
  * many go past a panel, it is waited for seldom. The rows of one picture are few enough, whatever
  * its size. Tiles of fewer rows have no time for a share of a panel; a single row waits for lines
  * from behind the second cache, and lines of narrow elements take them so many instructions that
- * too few are under way at once, so they fetch what is near:
+ * too few are under way at once, so they prefetch what is near:
  *
  *   for k in 0..768
  *     ... the tile of one row, which reads f32(packed_w[j*768 + k*64 + lane]), w of bf16
@@ -28,7 +29,7 @@
  *
  *   for i in 0..1536 step 6: for j in 0..128 step 64     a block of 128 packed columns
  *     local ahead : i64 = (i + 6)*1536 + j*6*1536/128    the next six rows lie behind these, and
- *     for k in 0..1536                                   each tile of the block fetches its share
+ *     for k in 0..1536                                   each tile of the block prefetches its share
  *       ... the tile, which reads packed_b[j*1536 + k*64 + lane]
  *       prefetch a[int(ahead) + k*3]
  */
@@ -46,7 +47,7 @@ static int64_t rows_past(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t rows = 1;
-	for (uint32_t i = 0; i < nest->nresult && rows < p->target->fetch_rows; i++) {
+	for (uint32_t i = 0; i < nest->nresult && rows < p->target->prefetch_rows; i++) {
 		const Loop *loop = &nest->loops[i];
 		if (is_of_rows(p->tile, loop))
 			rows *= tile_extent(p, loop, loop == p->tile->row ? TILE_ASSUMED : 1);
@@ -60,7 +61,7 @@ static int64_t panel_bytes(const Planner *p)
 	const Nest *nest = p->tile->nest;
 	int64_t bytes =
 		dtype_bytes(nest->value->dtype) / p->tile->group * tile_extent(p, p->tile->col, 1);
-	for (uint32_t i = nest->nresult; i < nest->nloops && bytes < p->target->fetch_bytes; i++)
+	for (uint32_t i = nest->nresult; i < nest->nloops && bytes < p->target->prefetch_bytes; i++)
 		bytes *= tile_extent(p, &nest->loops[i], 1);
 	return bytes;
 }
@@ -77,9 +78,9 @@ static bool panels_pay(const Planner *p)
 {
 	int64_t rows = rows_past(p), least = is_narrow(p->tile, p->sum.from.at[p->tile->pack])
 						     ? 1
-						     : p->target->fetch_height;
-	return rows >= least && rows < p->target->fetch_rows &&
-	       panel_bytes(p) >= p->target->fetch_bytes;
+						     : p->target->prefetch_height;
+	return rows >= least && rows < p->target->prefetch_rows &&
+	       panel_bytes(p) >= p->target->prefetch_bytes;
 }
 
 /* The operand that columns move and rows do not, of blocks of columns and steps past a known number
@@ -126,7 +127,7 @@ static int rows_operand(const Planner *p)
 {
 	const Tile *tile = p->tile;
 	int found = -1, n = 0;
-	if (tile->form != TILE_ACROSS || tile->blocks.steps || tile->beyond >= 0)
+	if (tile->form != TILE_ACROSS || tile->blocks.steps || tile->over_read >= 0)
 		return -1;
 	for (size_t i = 0; tile->row && i < p->sum.at.n; i++)
 		if ((int)i != tile->pack && ix_uses(p->sum.at.at[i], tile->row->var)) {
@@ -140,7 +141,7 @@ static bool rows_pay(const Planner *p, int load)
 {
 	int64_t row = row_elements(p, p->sum.at.at[load]);
 	row *= dtype_bytes(p->program->buffers.at[p->sum.from.at[load]].dtype);
-	return row >= p->target->fetch_row &&
+	return row >= p->target->prefetch_row &&
 	       tile_extent(p, p->tile->row, INT32_MAX) > p->target->l2_bytes / row;
 }
 
@@ -148,14 +149,15 @@ static bool rows_pay(const Planner *p, int load)
  * end. */
 static bool stream_pays(const Planner *p) { return tile_extent(p, p->tile->row, 0) > 1; }
 
-/* The operand of the columns that may be fetched; -1: none. */
+/* The operand of the columns that may be prefetched; -1: none. */
 static int columns_operand(const Planner *p)
 {
 	const Tile *tile = p->tile;
 	if (!tile->prepacked)
 		return streamed(p);
-	bool has_time = (tile->row && tile->rows.at[0].step >= tile_target(tile)->fetch_height) ||
-			is_narrow(tile, p->sum.from.at[tile->pack]);
+	bool has_time =
+		(tile->row && tile->rows.at[0].step >= tile_target(tile)->prefetch_height) ||
+		is_narrow(tile, p->sum.from.at[tile->pack]);
 	return has_time && !tile->blocks.steps ? tile->pack : -1;
 }
 
@@ -168,26 +170,26 @@ static bool columns_pay(const Planner *p)
 static bool is_named(const Planner *p, BufferId buffer)
 {
 	Sym name = p->program->buffers.at[buffer].name;
-	return asks_name(p->fetches, 0, lower_identifier(p->tile->nest->gen->lower, name));
+	return asks_name(p->prefetches, 0, lower_identifier(p->tile->nest->gen->lower, name));
 }
 
 /* Is the operand one that is asked for, also as what tiles read to compute it, or one that pays
  * where nothing is? */
-static bool is_fetched(const Planner *p, int load, bool pays)
+static bool is_prefetched(const Planner *p, int load, bool pays)
 {
-	if (load < 0 || asks_off(p->fetches))
+	if (load < 0 || asks_off(p->prefetches))
 		return false;
 	BufferId buffer = p->sum.from.at[load];
 	return (is_named(p, buffer) || is_named(p, tile_read_buffer(p->tile, buffer))) &&
-	       (pays || asks_on(p->fetches));
+	       (pays || asks_on(p->prefetches));
 }
 
-void tile_choose_fetch(Planner *p)
+void tile_choose_prefetch(Planner *p)
 {
 	int cols = columns_operand(p), rows = rows_operand(p);
-	p->tile->fetched = is_fetched(p, cols, cols >= 0 && columns_pay(p))	 ? cols
-			   : is_fetched(p, rows, rows >= 0 && rows_pay(p, rows)) ? rows
-										 : -1;
+	p->tile->prefetched = is_prefetched(p, cols, cols >= 0 && columns_pay(p))      ? cols
+			      : is_prefetched(p, rows, rows >= 0 && rows_pay(p, rows)) ? rows
+										       : -1;
 }
 
 /* A number that does not change in the tile. */
@@ -247,7 +249,7 @@ static const Value *next_load(Tile *tile, const TilePart *col, Body *before)
 	move_on(tile, tile->col->iter, next, -tile->blocks.cols);
 	move_on(tile, sum, next, tile->blocks.steps);
 	nest_values(nest);
-	const Value *load = tile_load(nest->value, (uint32_t)tile->fetched);
+	const Value *load = tile_load(nest->value, (uint32_t)tile->prefetched);
 	nest->by_iter[tile->col->iter] = at_col;
 	nest->by_iter[sum] = at_sum;
 	return load->nargs ? load->args[0] : load;
@@ -256,7 +258,7 @@ static const Value *next_load(Tile *tile, const TilePart *col, Body *before)
 /* Of the lines of the next columns in this step those that fall to these rows, by the last element
  * of each sixteen: columns that begin in the middle of a line, in which the present ones end, end
  * in one line more. */
-static Block fetch_columns(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
+static Block prefetch_columns(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
 {
 	Gen *gen = tile->nest->gen;
 	Program *program = gen->program;
@@ -272,19 +274,19 @@ static Block fetch_columns(Tile *tile, const TilePart *row, const TilePart *col,
 		first = ix_mul(program, tile_first(tile, tile->row, row), tile_const(tile, lines));
 	first = kept(tile, "line", ix_binary(program, IX_DIV, first, tile_const(tile, rows)),
 		     before);
-	Body fetches = {0};
+	Body prefetches = {0};
 	for (int64_t i = 0; i < (row->step * lines + rows - 1) / rows; i++) {
 		const Ix *line = ix_mul(program, first, tile_const(tile, elements));
 		line = ix_add(program, line, tile_const(tile, i * elements + elements - 1));
-		PUSH(gen->arena, fetches.stmts,
+		PUSH(gen->arena, prefetches.stmts,
 		     stmt_prefetch(gen->arena, load->buffer, ix_add(program, load->ix, line),
 				   false));
 	}
-	return body_block(&fetches);
+	return body_block(&prefetches);
 }
 
 /* The lines that tiles of these columns read NEAR_BYTES after those of the present step. */
-static Block fetch_near(const Tile *tile, const TilePart *col)
+static Block prefetch_near(const Tile *tile, const TilePart *col)
 {
 	Gen *gen = tile->nest->gen;
 	Program *program = gen->program;
@@ -292,27 +294,28 @@ static Block fetch_near(const Tile *tile, const TilePart *col)
 		bytes = dtype_bytes(program->buffers.at[tile->packed].dtype);
 	const Ix *at = ix_mul(program, tile_step_number(tile), tile_const(tile, width));
 	at = ix_add(program, tile_panel_start(tile, col), at);
-	Body fetches = {0};
+	Body prefetches = {0};
 	for (int64_t i = 0; i < width * tile->group * bytes; i += CACHE_LINE) {
 		const Ix *line =
 			ix_add(program, at,
-			       tile_const(tile, (tile_target(tile)->fetch_ahead + i) / bytes));
-		PUSH(gen->arena, fetches.stmts,
+			       tile_const(tile, (tile_target(tile)->prefetch_ahead + i) / bytes));
+		PUSH(gen->arena, prefetches.stmts,
 		     stmt_prefetch(gen->arena, tile->packed, line, true));
 	}
-	return body_block(&fetches);
+	return body_block(&prefetches);
 }
 
-static Block fetch_panel(const Tile *tile, const TilePart *row, const TilePart *col, Body *before)
+static Block prefetch_panel(const Tile *tile, const TilePart *row, const TilePart *col,
+			    Body *before)
 {
 	Gen *gen = tile->nest->gen;
 	Program *program = gen->program;
 	int64_t width = tile_width(tile, col->step);
 	Size rows;
 	if (row->step == 1 ||
-	    (row->step < tile_target(tile)->fetch_height && is_narrow(tile, tile->packed)))
-		return fetch_near(tile, col);
-	if (row->step < tile_target(tile)->fetch_height)
+	    (row->step < tile_target(tile)->prefetch_height && is_narrow(tile, tile->packed)))
+		return prefetch_near(tile, col);
+	if (row->step < tile_target(tile)->prefetch_height)
 		return (Block){0};
 	const Ix *number = row_number(tile, row, &rows), *all = ix_size(gen->arena, rows);
 	const Ix *first =
@@ -342,13 +345,13 @@ static const Value *next_rows(Tile *tile, const TilePart *row)
 	nest->by_iter[tile->row->iter] =
 		ix_add(gen->program, tile_first(tile, tile->row, row), tile_const(tile, row->step));
 	nest_values(nest);
-	const Value *load = tile_load(nest->value, (uint32_t)tile->fetched);
+	const Value *load = tile_load(nest->value, (uint32_t)tile->prefetched);
 	for (uint32_t i = 0; i < nest->nloops; i++)
 		nest->by_iter[nest->loops[i].iter] = at[i];
 	return load->nargs ? load->args[0] : load;
 }
 
-static Block fetch_rows(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
+static Block prefetch_rows(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
 {
 	Gen *gen = tile->nest->gen;
 	Program *program = gen->program;
@@ -372,12 +375,12 @@ static Block fetch_rows(Tile *tile, const TilePart *row, const TilePart *col, Bo
 		gen, stmt_prefetch(gen->arena, load->buffer, ix_add(program, first, step), false));
 }
 
-Block tile_fetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
+Block tile_prefetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
 {
-	if (tile->fetched < 0)
+	if (tile->prefetched < 0)
 		return (Block){0};
-	if (!tile->blocks.steps && tile->fetched != (tile->prepacked ? tile->pack : -1))
-		return fetch_rows(tile, row, col, before);
-	return tile->prepacked ? fetch_panel(tile, row, col, before)
-			       : fetch_columns(tile, row, col, before);
+	if (!tile->blocks.steps && tile->prefetched != (tile->prepacked ? tile->pack : -1))
+		return prefetch_rows(tile, row, col, before);
+	return tile->prepacked ? prefetch_panel(tile, row, col, before)
+			       : prefetch_columns(tile, row, col, before);
 }

@@ -11,16 +11,16 @@
  */
 #include "lower/tile.h"
 
-typedef struct Kept {
+typedef struct Invariants {
 	Tile *tile;
 	Body *body;
 	int64_t vectors; /* of a row of lanes */
 	int64_t left;	 /* registers */
 	VEC(const Value *) values, locals;
-} Kept;
+} Invariants;
 
 /* Is it the same for all rows, and read before they are stored? */
-static bool is_shared(const Kept *k, const Value *value)
+static bool is_shared(const Invariants *k, const Value *value)
 {
 	const Tile *tile = k->tile;
 	bool moves = (value->kind == VALUE_LOAD || value->kind == VALUE_INDEX) &&
@@ -34,12 +34,12 @@ static bool is_shared(const Kept *k, const Value *value)
 	return true;
 }
 
-static bool is_worth(const Kept *k, const Value *value)
+static bool is_worth(const Invariants *k, const Value *value)
 {
 	return value->kind == VALUE_OP || (value->kind == VALUE_LOAD && k->left >= k->vectors);
 }
 
-static const Value *keep(Kept *k, const Value *value)
+static const Value *keep(Invariants *k, const Value *value)
 {
 	Gen *gen = k->tile->nest->gen;
 	for (size_t i = 0; i < k->values.n; i++)
@@ -62,7 +62,7 @@ static const Value *keep(Kept *k, const Value *value)
 }
 
 /* The value with the largest parts that rows share replaced. */
-static const Value *with_kept(Kept *k, const Value *value, bool in_sum)
+static const Value *with_invariants(Invariants *k, const Value *value, bool in_sum)
 {
 	bool product = in_sum && value->kind == VALUE_OP && value->op == OP_MUL;
 	if (!product && is_shared(k, value) && tile_is_simple(value) && is_worth(k, value))
@@ -73,16 +73,16 @@ static const Value *with_kept(Kept *k, const Value *value, bool in_sum)
 	Value *copy = ARENA_NEW(k->tile->nest->gen->arena, Value);
 	*copy = *value;
 	for (uint32_t i = 0; i < value->nargs; i++)
-		copy->args[i] = with_kept(k, value->args[i], sum);
+		copy->args[i] = with_invariants(k, value->args[i], sum);
 	return copy;
 }
 
-const Value *tile_kept(Tile *tile, const Value *value, Body *body)
+const Value *tile_invariant(Tile *tile, const Value *value, Body *body)
 {
-	Kept k = {.tile = tile, .body = body};
+	Invariants k = {.tile = tile, .body = body};
 	if (tile->height < 2 || value->kind != VALUE_OP || !tile_is_in_vectors(tile, value))
 		return value;
 	k.vectors = tile_vectors(tile, tile->width);
 	k.left = tile->nest->gen->lower->target->registers - tile->height * k.vectors - 2;
-	return with_kept(&k, value, false);
+	return with_invariants(&k, value, false);
 }

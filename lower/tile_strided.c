@@ -74,7 +74,7 @@ static int64_t steps_of_line(const Planner *p, size_t load)
 	return steps > 0 ? steps : 1;
 }
 
-uint64_t tile_apart_cycles(const Planner *p, int64_t rows)
+uint64_t tile_strided_cycles(const Planner *p, int64_t rows)
 {
 	const Tile *tile = p->tile;
 	uint64_t cycles = 0;

@@ -7,14 +7,14 @@
  *       unroll r, vector lane: packed[(k + r)*64 + c + lane] = turned[lane, r]
  *
  * What is left of either goes element by element. An operand that is computed where it is copied
- * (produce.c) is computed as it is read: exp(w[(o + c + r)*512 + k + lane]), in loops where that
- * takes many instructions.
+ * (inline_producer.c) is computed as it is read: exp(w[(o + c + r)*512 + k + lane]), in loops where
+ * that takes many instructions.
  */
 #include "lower/tile.h"
 
 #include "base/diag.h"
 
-typedef struct Turning {
+typedef struct Transposing {
 	Tile *tile;
 	Program *program;
 	const Loop *along;  /* the sum that moves the operand by one */
@@ -22,17 +22,18 @@ typedef struct Turning {
 	const Ix *to;
 	int64_t side; /* of a square */
 	Size step;    /* how far a step moves the copy */
-} Turning;
+} Transposing;
 
-static const Ix *iter(const Turning *t, IterVar var) { return ix_iter(t->program->arena, var); }
+static const Ix *iter(const Transposing *t, IterVar var) { return ix_iter(t->program->arena, var); }
 
-static const Ix *scaled(const Turning *t, const Ix *ix, Size by)
+static const Ix *scaled(const Transposing *t, const Ix *ix, Size by)
 {
 	return ix_mul(t->program, ix, ix_size(t->program->arena, by));
 }
 
 /* The value so many columns and steps further. */
-static const Value *moved(const Turning *t, const Value *value, const Ix *columns, const Ix *steps)
+static const Value *moved(const Transposing *t, const Value *value, const Ix *columns,
+			  const Ix *steps)
 {
 	Program *program = t->program;
 	if (value->kind == VALUE_LOAD) {
@@ -52,7 +53,7 @@ static const Value *moved(const Turning *t, const Value *value, const Ix *column
 }
 
 /* One element of every column from `from` on. */
-static Block plain_copy(const Turning *t, int64_t from, int64_t to)
+static Block plain_copy(const Transposing *t, int64_t from, int64_t to)
 {
 	Program *program = t->program;
 	const Ix *more = tile_const(t->tile, from);
@@ -63,7 +64,7 @@ static Block plain_copy(const Turning *t, int64_t from, int64_t to)
 			   t->tile->lane, to - from, block_of(t->tile->nest->gen, store));
 }
 
-static Block over_square(const Turning *t, bool vectors, const Stmt *stmt)
+static Block over_square(const Transposing *t, bool vectors, const Stmt *stmt)
 {
 	Tile *tile = t->tile;
 	Block body = tile_unroll(tile, vectors ? LOOP_VECTOR : LOOP_SERIAL, tile->lane, t->side,
@@ -71,32 +72,33 @@ static Block over_square(const Turning *t, bool vectors, const Stmt *stmt)
 	return tile_unroll(tile, vectors ? LOOP_UNROLL : LOOP_SERIAL, tile->r, t->side, body);
 }
 
-static Block square(const Turning *t)
+static Block square(const Transposing *t)
 {
 	Tile *tile = t->tile;
 	Program *program = t->program;
 	Gen *gen = tile->nest->gen;
 	Body body = {0};
-	LocalId turned = tile_declare(tile, "turned", (int64_t[]){t->side, t->side}, 2);
-	gen->locals.at[turned].dtype = t->value->dtype;
+	LocalId transposed = tile_declare(tile, "turned", (int64_t[]){t->side, t->side}, 2);
+	gen->locals.at[transposed].dtype = t->value->dtype;
 	const Ix *r = iter(t, tile->r), *c = iter(t, tile->c), *lane = iter(t, tile->lane);
 	const Ix *column = ix_add(program, c, r);
 	const Ix *back = ix_mul(program, lane, tile_const(tile, -1));
 	const Value *value = moved(t, t->value, ix_add(program, column, back), lane);
 	const Ix *to = ix_add(program, ix_add(program, t->to, c), scaled(t, r, t->step));
-	const Ix *row[] = {r, lane}, *turn[] = {lane, r};
+	const Ix *row[] = {r, lane}, *transpose[] = {lane, r};
 	const Value *zero =
 		value_const(program->arena, t->value->dtype, scalar_of(t->value->dtype, 0));
-	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, turned, zero));
-	const Stmt *set = stmt_set_at(gen->arena, tile_local(tile, turned, row, 2), OP_NONE, value);
+	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, transposed, zero));
+	const Stmt *set =
+		stmt_set_at(gen->arena, tile_local(tile, transposed, row, 2), OP_NONE, value);
 	gen_append(gen, &body, over_square(t, tile_in_vectors(value), set));
 	const Stmt *store = stmt_store(gen->arena, tile->packed, to, OP_NONE,
-				       tile_local(tile, turned, turn, 2));
+				       tile_local(tile, transposed, transpose, 2));
 	gen_append(gen, &body, over_square(t, true, store));
 	return body_block(&body);
 }
 
-static Block along_loop(const Turning *t, int64_t lo, int64_t hi, int64_t step, Block body)
+static Block along_loop(const Transposing *t, int64_t lo, int64_t hi, int64_t step, Block body)
 {
 	Gen *gen = t->tile->nest->gen;
 	const Stmt *loop = stmt_for(gen->arena, t->along->var, tile_const(t->tile, lo),
@@ -106,7 +108,7 @@ static Block along_loop(const Turning *t, int64_t lo, int64_t hi, int64_t step, 
 
 /* Does the sum move everything that is read by one element, or (*moves: not all of it) leave it
  * where it is, and columns by a number that is known? */
-static bool is_along(const Turning *t, const Value *value, bool *moves)
+static bool is_along(const Transposing *t, const Value *value, bool *moves)
 {
 	Sizes *sizes = t->program->sizes;
 	bool along = value->kind != VALUE_INDEX;
@@ -123,20 +125,20 @@ static bool is_along(const Turning *t, const Value *value, bool *moves)
 	return along;
 }
 
-bool tile_turns(Tile *tile, const Value *value)
+bool tile_transposes(Tile *tile, const Value *value)
 {
 	const Nest *nest = tile->nest;
-	Turning t = {.tile = tile, .program = nest->gen->program};
+	Transposing t = {.tile = tile, .program = nest->gen->program};
 	bool moves = false;
 	t.along = nest->nloops > nest->nresult ? &nest->loops[nest->nloops - 1] : NULL;
 	return t.along && is_along(&t, value, &moves) && moves;
 }
 
-static bool set_up(Turning *t, int64_t *extent, int64_t cols)
+static bool set_up(Transposing *t, int64_t *extent, int64_t cols)
 {
 	const Nest *nest = t->tile->nest;
 	Sizes *sizes = t->program->sizes;
-	if (!tile_turns(t->tile, t->value))
+	if (!tile_transposes(t->tile, t->value))
 		return false;
 	t->along = &nest->loops[nest->nloops - 1];
 	t->side = t->tile->lanes;
@@ -145,10 +147,10 @@ static bool set_up(Turning *t, int64_t *extent, int64_t cols)
 	       *extent >= t->side && cols >= t->side && t->side > 1;
 }
 
-bool tile_turn_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, Block *copy)
+bool tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, Block *copy)
 {
 	Gen *gen = tile->nest->gen;
-	Turning t = {.tile = tile, .program = gen->program, .value = value, .to = to};
+	Transposing t = {.tile = tile, .program = gen->program, .value = value, .to = to};
 	int64_t extent;
 	if (!set_up(&t, &extent, cols))
 		return false;

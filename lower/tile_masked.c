@@ -17,14 +17,14 @@
 
 enum { CONDS_MAX = 4 };
 
-typedef struct Hidden {
+typedef struct Masked {
 	const Tile *tile;
 	const Value *sum;
 	Cond conds[CONDS_MAX]; /* each holds where any cell is seen */
 	uint32_t n;
-} Hidden;
+} Masked;
 
-static bool reads_sum(const Hidden *h, const Value *value)
+static bool reads_sum(const Masked *h, const Value *value)
 {
 	if (value == h->sum)
 		return true;
@@ -37,7 +37,7 @@ static bool reads_sum(const Hidden *h, const Value *value)
 /* ---- a comparison ---- */
 
 /* An index at the cell of the tile where `more` is greatest; NULL: that is none of its corners. */
-static const Ix *at_corner(const Hidden *h, const Ix *ix, const Ix *more)
+static const Ix *at_corner(const Masked *h, const Ix *ix, const Ix *more)
 {
 	const Tile *tile = h->tile;
 	Gen *gen = tile->nest->gen;
@@ -59,21 +59,21 @@ static const Ix *at_corner(const Hidden *h, const Ix *ix, const Ix *more)
 }
 
 /* `least`, or less than any i32 where the greatest of the tile's indices is above all i32. */
-static const Ix *unless_beyond(const Hidden *h, const Ix *least, const Ix *greatest)
+static const Ix *unless_over_read(const Masked *h, const Ix *least, const Ix *greatest)
 {
 	const Tile *tile = h->tile;
 	Program *program = tile->nest->gen->program;
 	const int64_t above = (int64_t)1 << 31;
-	const Ix *beyond = ix_binary(program, IX_DIV, greatest, tile_const(tile, above));
-	beyond = ix_binary(program, IX_MAX, beyond, tile_const(tile, 0));
-	beyond = ix_binary(program, IX_MIN, beyond, tile_const(tile, 1));
-	const Ix *most = ix_mul(program, beyond, tile_const(tile, -4 * above));
+	const Ix *over_read = ix_binary(program, IX_DIV, greatest, tile_const(tile, above));
+	over_read = ix_binary(program, IX_MAX, over_read, tile_const(tile, 0));
+	over_read = ix_binary(program, IX_MIN, over_read, tile_const(tile, 1));
+	const Ix *most = ix_mul(program, over_read, tile_const(tile, -4 * above));
 	most = ix_add(program, most, tile_const(tile, above));
 	return ix_binary(program, IX_MIN, least, most);
 }
 
 /* Cells are seen where less <= more; `strict`: where less < more. */
-static void add_condition(Hidden *h, const Value *less, const Value *more, bool strict)
+static void add_condition(Masked *h, const Value *less, const Value *more, bool strict)
 {
 	const Tile *tile = h->tile;
 	Program *program = tile->nest->gen->program;
@@ -91,7 +91,7 @@ static void add_condition(Hidden *h, const Value *less, const Value *more, bool 
 		if (!greatest)
 			return;
 		if (!tile_index_fits(tile, a, false))
-			least = unless_beyond(h, least, greatest);
+			least = unless_over_read(h, least, greatest);
 	}
 	h->conds[h->n++] = (Cond){strict ? COND_LT : COND_LE, least, most};
 }
@@ -99,7 +99,7 @@ static void add_condition(Hidden *h, const Value *less, const Value *more, bool 
 /* ---- where the sum is read ---- */
 
 /* The sum is read where the value is true, or is not. */
-static void read_if(Hidden *h, const Value *value, bool is_true)
+static void read_if(Masked *h, const Value *value, bool is_true)
 {
 	const Value *a = value->args[0], *b = value->args[1];
 	if (value->kind == VALUE_CAST && dtype_is_integer(a->dtype))
@@ -128,7 +128,7 @@ static void read_if(Hidden *h, const Value *value, bool is_true)
 }
 
 /* From the value that is stored down to where parts of it read the sum apart. */
-static void find_masks(Hidden *h, const Value *value)
+static void find_masks(Masked *h, const Value *value)
 {
 	while (value->nargs > 0) { /* falls: an operand is smaller than what it is in */
 		uint32_t n = 0, at = 0;
@@ -145,12 +145,12 @@ static void find_masks(Hidden *h, const Value *value)
 	}
 }
 
-Block tile_unless_hidden(const Tile *tile, Block steps)
+Block tile_unless_masked(const Tile *tile, Block steps)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	const Value sum = {.kind = VALUE_LOCAL, .dtype = nest_neutral(nest)->dtype};
-	Hidden h = {.tile = tile, .sum = &sum};
+	Masked h = {.tile = tile, .sum = &sum};
 	Body shared = {0};
 	size_t nlocals = gen->locals.n;
 	if (tile->copies || nest->root == nest->node)

@@ -9,15 +9,15 @@
  * since loops that every operand walks through alike are one (collapse.c). Columns are the loops of
  * the last axes of the result that move one operand alone, w here; its copy has the other loops of
  * the result first, then the sum, where columns are no whole vectors another loop of theirs
- * (tile_join.c), then the columns. The copy of the other operand has the sum last.
- * Copies are transposes (transform/transpose.c). The rows' operand alone is copied where its rows and the steps of
- * the sum are in a line each: x[d, e, g, a] for y[a, b, c, d, e, f]. They pay where many cells use
- * what is copied; windows of a picture (x[i + k]) are read where they are, as a copy would hold
- * each element many times. Cells add up their products in the order of the sum's loops, as without
- * copies; whether there are copies depends on no batch axis.
+ * (tile_collapse.c), then the columns. The copy of the other operand has the sum last. Copies are
+ * transposes (transform/transpose.c). The rows' operand alone is copied where its rows and the
+ * steps of the sum are in a line each: x[d, e, g, a] for y[a, b, c, d, e, f]. They pay where many
+ * cells use what is copied; windows of a picture (x[i + k]) are read where they are, as a copy
+ * would hold each element many times. Cells add up their products in the order of the sum's loops,
+ * as without copies; whether there are copies depends on no batch axis.
  *
- * What is read nowhere else is computed as it is copied (produce.c): what is cheap, and functions
- * where rows stay rows, as they take vectors along these.
+ * What is read nowhere else is computed as it is copied (inline_producer.c): what is cheap, and
+ * functions where rows stay rows, as they take vectors along these.
  */
 #include "base/diag.h"
 #include "lower/tile.h"
@@ -25,7 +25,7 @@
 /* What a symbolic extent counts as where there are no tiles without copies. */
 enum { FORCED_EXTENT = 32 };
 
-typedef struct Stage {
+typedef struct PackedOperand {
 	Nest *nest;
 	Program *program;
 	const Target *target;
@@ -35,11 +35,11 @@ typedef struct Stage {
 	uint32_t cols;	    /* the load that columns move */
 	uint32_t first_col; /* the loop from which on the result's are columns */
 	uint32_t beside;    /* another one whose columns are beside them; first_col: none */
-} Stage;
+} PackedOperand;
 
 /* ---- what is there ---- */
 
-static bool is_product(Stage *s, const Value *value)
+static bool is_product(PackedOperand *s, const Value *value)
 {
 	if (value->kind == VALUE_LOAD) {
 		if (s->nloads == 2)
@@ -54,12 +54,12 @@ static bool is_product(Stage *s, const Value *value)
 	return product && dtype_is_float(value->dtype);
 }
 
-static Size stride(const Stage *s, uint32_t load, uint32_t loop)
+static Size stride(const PackedOperand *s, uint32_t load, uint32_t loop)
 {
 	return ix_stride(s->program, s->loads[load]->ix, s->nest->loops[loop].var);
 }
 
-static bool find_moved(Stage *s)
+static bool find_moved(PackedOperand *s)
 {
 	const Nest *nest = s->nest;
 	for (uint32_t i = 0; i < nest->nloops; i++) {
@@ -78,7 +78,7 @@ static bool find_moved(Stage *s)
 
 /* ---- whether ---- */
 
-static int64_t known(const Stage *s, Size extent, int64_t otherwise)
+static int64_t known(const PackedOperand *s, Size extent, int64_t otherwise)
 {
 	int64_t n;
 	return size_is_const(s->program->sizes, extent, &n) ? n : otherwise;
@@ -86,7 +86,7 @@ static int64_t known(const Stage *s, Size extent, int64_t otherwise)
 
 /* The product of the extents of the loops that move these loads alone, but for batch axes; at most
  * WORK_LEAST, so that products of such fit. */
-static int64_t extent_of(const Stage *s, uint32_t moved, int64_t otherwise)
+static int64_t extent_of(const PackedOperand *s, uint32_t moved, int64_t otherwise)
 {
 	int64_t n = 1;
 	for (uint32_t i = 0; i < s->nest->nloops && n < s->target->stage_work; i++)
@@ -95,7 +95,7 @@ static int64_t extent_of(const Stage *s, uint32_t moved, int64_t otherwise)
 	return n < s->target->stage_work ? n : s->target->stage_work;
 }
 
-static int64_t steps(const Stage *s, int64_t otherwise)
+static int64_t steps(const PackedOperand *s, int64_t otherwise)
 {
 	int64_t n = 1;
 	for (uint32_t i = s->nest->nresult; i < s->nest->nloops && n < s->target->stage_work; i++)
@@ -104,7 +104,7 @@ static int64_t steps(const Stage *s, int64_t otherwise)
 }
 
 /* Do the sum's loops walk through the load without a gap, the last one by one element? */
-static bool sums_in_line(const Stage *s, uint32_t load)
+static bool sums_in_line(const PackedOperand *s, uint32_t load)
 {
 	Sizes *sizes = s->program->sizes;
 	Size next = size_const(sizes, 1);
@@ -116,7 +116,7 @@ static bool sums_in_line(const Stage *s, uint32_t load)
 	return true;
 }
 
-static bool pays(const Stage *s, bool forced)
+static bool pays(const PackedOperand *s, bool forced)
 {
 	int64_t least = forced ? s->target->stage_forced : s->target->stage_uses,
 		otherwise = forced ? FORCED_EXTENT : 1;
@@ -129,7 +129,7 @@ static bool pays(const Stage *s, bool forced)
 
 /* The longest loop before the columns that moves the load alone, as rows of tiles are, and is no
  * batch's; first_col: there is none. */
-static uint32_t longest_rows(const Stage *s, uint32_t load)
+static uint32_t longest_rows(const PackedOperand *s, uint32_t load)
 {
 	const Loop *loops = s->nest->loops;
 	uint32_t best = s->first_col;
@@ -142,7 +142,7 @@ static uint32_t longest_rows(const Stage *s, uint32_t load)
 }
 
 /* How often tiles go past the rows at least: for the columns' loops before the last axes. */
-static int64_t passes(const Stage *s)
+static int64_t passes(const PackedOperand *s)
 {
 	int64_t n = 1;
 	for (uint32_t i = 0; i < s->first_col && n < s->target->stage_passes; i++)
@@ -153,7 +153,7 @@ static int64_t passes(const Stage *s)
 
 /* Do rows of the other operand share no line, where each step of the sum is in a line of its
  * own? */
-static bool rows_are_spread(const Stage *s)
+static bool rows_are_spread(const PackedOperand *s)
 {
 	const Nest *nest = s->nest;
 	uint32_t load = 1 - s->cols, row = longest_rows(s, load);
@@ -167,13 +167,13 @@ static bool rows_are_spread(const Stage *s)
 
 /* Where the columns are no whole vectors: the loop before them that moves their operand too, and is
  * no batch's. */
-static uint32_t find_beside(const Stage *s)
+static uint32_t find_beside(const PackedOperand *s)
 {
 	const Nest *nest = s->nest;
 	int64_t columns = 1;
 	for (uint32_t i = s->first_col; i < nest->nresult; i++)
 		columns *= known(s, nest->loops[i].own, 0);
-	if (!tile_wants_join(nest, columns, steps(s, s->target->stage_work), true))
+	if (!tile_wants_collapse(nest, columns, steps(s, s->target->stage_work), true))
 		return s->first_col;
 	for (uint32_t i = s->first_col; i-- > 0;)
 		if (s->moved[i] == 1u << s->cols && known(s, nest->loops[i].own, 0) > 1)
@@ -181,7 +181,7 @@ static uint32_t find_beside(const Stage *s)
 	return s->first_col;
 }
 
-static bool find_columns(Stage *s)
+static bool find_columns(PackedOperand *s)
 {
 	const Nest *nest = s->nest;
 	uint32_t last = nest->nresult - 1;
@@ -196,14 +196,14 @@ static bool find_columns(Stage *s)
 }
 
 /* Would the copy join loops that are apart? */
-static bool joins(const Stage *s)
+static bool joins(const PackedOperand *s)
 {
 	return s->first_col + 1 < s->nest->nresult || s->nest->nresult + 1 < s->nest->nloops ||
 	       s->beside < s->first_col;
 }
 
 /* Do loops step over elements of an axis that other loops reach as well? */
-static bool overlaps(const Stage *s, const Index *index)
+static bool overlaps(const PackedOperand *s, const Index *index)
 {
 	for (uint32_t t = 0; t < index->nterms; t++) {
 		int64_t coef = index->terms[t].coef, reach = 0;
@@ -220,7 +220,7 @@ static bool overlaps(const Stage *s, const Index *index)
 }
 
 /* Does an operand go by in windows, which its copy would hold one by one? */
-static bool has_windows(const Stage *s)
+static bool has_windows(const PackedOperand *s)
 {
 	const Piece *piece = s->nest->piece;
 	uint32_t nargs = lower_node(s->nest->gen->lower, s->nest->node)->nargs;
@@ -237,7 +237,8 @@ typedef struct Order {
 	uint32_t loops[64], n;
 } Order;
 
-static void add_loops(const Stage *s, Order *order, uint32_t load, uint32_t from, uint32_t to)
+static void add_loops(const PackedOperand *s, Order *order, uint32_t load, uint32_t from,
+		      uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++)
 		if (s->moved[i] >> load & 1)
@@ -245,7 +246,7 @@ static void add_loops(const Stage *s, Order *order, uint32_t load, uint32_t from
 }
 
 /* The new order of the loops that move the load, outermost first. */
-static Order order_of(const Stage *s, uint32_t load)
+static Order order_of(const PackedOperand *s, uint32_t load)
 {
 	const Nest *nest = s->nest;
 	uint32_t columns = load == s->cols ? s->first_col : nest->nresult;
@@ -262,7 +263,7 @@ static Order order_of(const Stage *s, uint32_t load)
 }
 
 /* Are neighbours in the copy neighbours where it is read, as many as a vector has? */
-static bool goes_by_rows(const Stage *s, uint32_t load, const Order *order)
+static bool goes_by_rows(const PackedOperand *s, uint32_t load, const Order *order)
 {
 	uint32_t last = order->loops[order->n - 1];
 	return size_is(s->program->sizes, stride(s, load, last), 1) &&
@@ -271,47 +272,48 @@ static bool goes_by_rows(const Stage *s, uint32_t load, const Order *order)
 }
 
 /* The cell of the copy, over the iterators as by_iter has them. */
-static const Ix *staged_ix(const Nest *nest, const StagedLoad *staged)
+static const Ix *packed_operand_ix(const Nest *nest, const PackedOperandLoad *packed_operand)
 {
 	Program *program = nest->gen->program;
-	const Ix *at = ix_size(program->arena, staged->offset);
+	const Ix *at = ix_size(program->arena, packed_operand->offset);
 	for (IterId i = 0; i < nest->proj->niters; i++) {
-		if (size_is(program->sizes, staged->strides[i], 0))
+		if (size_is(program->sizes, packed_operand->strides[i], 0))
 			continue;
-		const Ix *step = ix_size(program->arena, staged->strides[i]);
+		const Ix *step = ix_size(program->arena, packed_operand->strides[i]);
 		at = ix_add(program, at, ix_mul(program, nest->by_iter[i], step));
 	}
 	return at;
 }
 
-static void copy(Stage *s, uint32_t load)
+static void copy(PackedOperand *s, uint32_t load)
 {
 	Nest *nest = s->nest;
 	Gen *gen = nest->gen;
 	Sizes *sizes = s->program->sizes;
 	Order order = order_of(s, load);
-	StagedLoad *staged = &nest->staged[load];
+	PackedOperandLoad *packed_operand = &nest->packed_operand[load];
 	const Buffer *from = &s->program->buffers.at[s->loads[load]->buffer];
 	Size elements = size_const(sizes, 1);
-	staged->strides = ARENA_ARRAY(gen->arena, Size, nest->proj->niters);
-	staged->offset = size_const(sizes, 0);
+	packed_operand->strides = ARENA_ARRAY(gen->arena, Size, nest->proj->niters);
+	packed_operand->offset = size_const(sizes, 0);
 	for (uint32_t i = 0; i < nest->proj->niters; i++)
-		staged->strides[i] = size_const(sizes, 0);
+		packed_operand->strides[i] = size_const(sizes, 0);
 	for (uint32_t i = order.n; i-- > 0;) {
-		staged->strides[nest->loops[order.loops[i]].iter] = elements;
+		packed_operand->strides[nest->loops[order.loops[i]].iter] = elements;
 		elements = size_mul(sizes, elements, nest->loops[order.loops[i]].extent);
 	}
 	Sym name =
 		lower_unique(gen->lower, sym_printf(s->program->symbols, "staged_%s", from->name));
-	staged->buffer = lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
-							   .name = name,
-							   .dtype = from->dtype,
-							   .elements = elements});
-	const Ix *to = staged_ix(nest, staged);
+	packed_operand->buffer = lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
+								   .name = name,
+								   .dtype = from->dtype,
+								   .elements = elements});
+	const Ix *to = packed_operand_ix(nest, packed_operand);
 	bool again = from->kind == BUFFER_PACKED || !size_ge(sizes, from->elements, elements);
 	const Value *value =
 		nest_produced(nest, s->loads[load], again || !goes_by_rows(s, load, &order));
-	Block body = block_of(gen, stmt_store(gen->arena, staged->buffer, to, OP_NONE, value));
+	Block body =
+		block_of(gen, stmt_store(gen->arena, packed_operand->buffer, to, OP_NONE, value));
 	for (uint32_t i = order.n; i-- > 0;) {
 		const Loop *loop = &nest->loops[order.loops[i]];
 		const Ix *extent = ix_size(gen->arena, loop->extent);
@@ -321,33 +323,35 @@ static void copy(Stage *s, uint32_t load)
 }
 
 /* Is there a product whose columns are one operand's? */
-static bool finds_product(Stage *s, bool forced)
+static bool finds_product(PackedOperand *s, bool forced)
 {
 	const Nest *nest = s->nest;
-	bool plain = !nest->gen->lower->band && nest->guards.n == 0 && nest->inner.stmts.n == 0 &&
-		     nest->nresult > 0 && nest->nloops <= 64 && nest->nloops > nest->nresult &&
-		     !nest->staged[0].strides && !nest->staged[1].strides;
+	bool plain = !nest->gen->lower->row_block && nest->guards.n == 0 &&
+		     nest->inner.stmts.n == 0 && nest->nresult > 0 && nest->nloops <= 64 &&
+		     nest->nloops > nest->nresult && !nest->packed_operand[0].strides &&
+		     !nest->packed_operand[1].strides;
 	return plain && is_product(s, nest->value) && s->nloads == 2 && find_moved(s) &&
 	       find_columns(s) && pays(s, forced);
 }
 
-static bool fits(Stage *s, bool forced)
+static bool fits(PackedOperand *s, bool forced)
 {
 	return finds_product(s, forced) && (forced || (joins(s) && !has_windows(s))) &&
 	       !size_is(s->program->sizes, stride(s, s->cols, s->nest->nresult - 1), 1);
 }
 
-bool nest_may_stage(Nest *nest)
+bool nest_may_pack_operands(Nest *nest)
 {
-	Stage s = {.nest = nest, .program = nest->gen->program, .target = nest_target(nest)};
+	PackedOperand s = {
+		.nest = nest, .program = nest->gen->program, .target = nest_target(nest)};
 	return fits(&s, false);
 }
 
-bool nest_stage(Nest *nest, bool forced)
+bool nest_pack_operands(Nest *nest, bool forced)
 {
-	const Stage none = {
+	const PackedOperand none = {
 		.nest = nest, .program = nest->gen->program, .target = nest_target(nest)};
-	Stage s = none;
+	PackedOperand s = none;
 	bool columns = fits(&s, forced);
 	if (columns)
 		copy(&s, s.cols);
@@ -367,10 +371,10 @@ static const Value *replaced(const Nest *nest, const Value *value, uint32_t *loa
 {
 	Program *program = nest->gen->program;
 	if (value->kind == VALUE_LOAD) {
-		const StagedLoad *staged = &nest->staged[(*load)++];
-		return staged->strides
-			       ? value_load(program, staged->buffer, staged_ix(nest, staged))
-			       : value;
+		const PackedOperandLoad *packed_operand = &nest->packed_operand[(*load)++];
+		return packed_operand->strides ? value_load(program, packed_operand->buffer,
+							    packed_operand_ix(nest, packed_operand))
+					       : value;
 	}
 	Value *copied = ARENA_NEW(program->arena, Value);
 	*copied = *value;
@@ -379,9 +383,9 @@ static const Value *replaced(const Nest *nest, const Value *value, uint32_t *loa
 	return copied;
 }
 
-const Value *nest_staged_value(const Nest *nest, const Value *value)
+const Value *nest_packed_operand_value(const Nest *nest, const Value *value)
 {
 	uint32_t load = 0;
-	bool any = nest->staged[0].strides || nest->staged[1].strides;
+	bool any = nest->packed_operand[0].strides || nest->packed_operand[1].strides;
 	return any ? replaced(nest, value, &load) : value;
 }

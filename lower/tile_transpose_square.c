@@ -9,10 +9,10 @@
  * The last square ends with the sum, and adds the steps that are left. A cell adds its products in
  * the order of the loops, as if lanes went along a copy of the operand.
  *
- * Tiles of columns are so where a band has few rows (band_emit.c): the operand of which other rows
- * read a turned copy is read where it is.
+ * Tiles of columns are so where a row block has few rows (row_block_emit.c): the operand of which
+ * other rows read a turned copy is read where it is.
  */
-#include "lower/band.h"
+#include "lower/row_block.h"
 #include "lower/tile.h"
 
 #include "base/diag.h"
@@ -28,34 +28,35 @@ typedef struct Squares {
 } Squares;
 
 /* turned[r, lane] = the operand from the step `at` on */
-static Block turn_rows(const Squares *s, LocalId turned, const Ix *at)
+static Block transpose_rows(const Squares *s, LocalId transposed, const Ix *at)
 {
 	Nest *nest = s->tile->nest;
 	Gen *gen = nest->gen;
 	const Ix *place[] = {ix_iter(gen->arena, s->tile->r), ix_iter(gen->arena, s->tile->lane)};
 	nest->by_iter[s->along->iter] = tile_plus(s->tile, at, s->tile->lane);
 	nest_values(nest);
-	const Stmt *set = stmt_set_at(gen->arena, tile_local(s->tile, turned, place, 2), OP_NONE,
-				      tile_load(nest->value, (uint32_t)s->operand));
+	const Stmt *set = stmt_set_at(gen->arena, tile_local(s->tile, transposed, place, 2),
+				      OP_NONE, tile_load(nest->value, (uint32_t)s->operand));
 	return tile_unroll(s->tile, LOOP_UNROLL, s->tile->r, s->side,
 			   tile_in_lanes(s->tile, s->side, set));
 }
 
 /* acc[c, lane] += turned[lane, q] * the other's element, for the steps at + q from `skip` on, with
  * the lanes from `first` on */
-static Block add_steps(const Squares *s, LocalId turned, const Ix *at, int64_t skip, int64_t first)
+static Block add_steps(const Squares *s, LocalId transposed, const Ix *at, int64_t skip,
+		       int64_t first)
 {
 	Nest *nest = s->tile->nest;
 	Gen *gen = nest->gen;
 	const Ix *lane = ix_iter(gen->arena, s->tile->lane);
 	const Ix *q = tile_plus(s->tile, tile_const(s->tile, skip), s->tile->q);
 	const Ix *to = ix_add(gen->program, lane, tile_const(s->tile, first));
-	const Ix *turn[] = {lane, q}, *place[] = {ix_iter(gen->arena, s->tile->c), to};
+	const Ix *transpose[] = {lane, q}, *place[] = {ix_iter(gen->arena, s->tile->c), to};
 	nest->by_iter[s->along->iter] = ix_add(gen->program, at, q);
 	nest_values(nest);
 	const Value *row = tile_load(nest->value, (uint32_t)s->operand);
-	const Value *value =
-		tile_replaced(gen->arena, nest->value, row, tile_local(s->tile, turned, turn, 2));
+	const Value *value = tile_replaced(gen->arena, nest->value, row,
+					   tile_local(s->tile, transposed, transpose, 2));
 	const Stmt *add =
 		stmt_set_at(gen->arena, tile_local(s->tile, s->acc, place, 2), OP_ADD, value);
 	Block cells = tile_unroll(s->tile, LOOP_UNROLL, s->tile->c, s->cells,
@@ -73,11 +74,13 @@ static Block squares_at(const Squares *s, const Ix *at, int64_t skip)
 	const Ix *step = nest->by_iter[s->along->iter];
 	Body body = {0};
 	for (int64_t first = 0; first < s->width; first += s->side) {
-		LocalId turned = tile_declare(s->tile, "turned", (int64_t[]){s->side, s->side}, 2);
+		LocalId transposed =
+			tile_declare(s->tile, "turned", (int64_t[]){s->side, s->side}, 2);
 		*across = ix_add(gen->program, was, tile_const(s->tile, first));
-		PUSH(gen->arena, body.stmts, stmt_local(gen->arena, turned, nest_neutral(nest)));
-		gen_append(gen, &body, turn_rows(s, turned, at));
-		gen_append(gen, &body, add_steps(s, turned, at, skip, first));
+		PUSH(gen->arena, body.stmts,
+		     stmt_local(gen->arena, transposed, nest_neutral(nest)));
+		gen_append(gen, &body, transpose_rows(s, transposed, at));
+		gen_append(gen, &body, add_steps(s, transposed, at, skip, first));
 	}
 	*across = was;
 	nest->by_iter[s->along->iter] = step;
@@ -112,12 +115,13 @@ Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t cells, L
 
 /* ---- tiles of columns ---- */
 
-/* Does the band at hand turn the operand for other rows? */
-static bool band_turns(const Planner *p, int load)
+/* Does the row block at hand turn the operand for other rows? */
+static bool row_block_transposes(const Planner *p, int load)
 {
 	const Lower *lower = p->tile->nest->gen->lower;
-	for (uint32_t i = 0; lower->band && i < lower->band->nturned; i++)
-		if (lower->plan[lower->band->turned[i].node].buffer == p->sum.from.at[load])
+	for (uint32_t i = 0; lower->row_block && i < lower->row_block->ntransposed; i++)
+		if (lower->plan[lower->row_block->transposed[i].node].buffer ==
+		    p->sum.from.at[load])
 			return true;
 	return false;
 }
@@ -128,7 +132,7 @@ static int moved_by(const Planner *p, const Loop *col, const Loop *along)
 	for (int i = 0; i < 2; i++)
 		if (ix_uses(p->sum.at.at[i], col->var) && !ix_uses(p->sum.at.at[!i], col->var) &&
 		    !size_is_bad(ix_stride(p->program, p->sum.at.at[i], col->var)) &&
-		    tile_stride(p, p->sum.at.at[i], along) == 1 && band_turns(p, i))
+		    tile_stride(p, p->sum.at.at[i], along) == 1 && row_block_transposes(p, i))
 			return i;
 	return -1;
 }
@@ -148,9 +152,9 @@ bool tile_choose_squares(Planner *p)
 {
 	Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
-	const Band *band = nest->gen->lower->band;
+	const RowBlock *row_block = nest->gen->lower->row_block;
 	const Loop *along = tile_last_sum(nest);
-	if (!band || !band->in_place || !is_plain_product(p, along))
+	if (!row_block || !row_block->in_place || !is_plain_product(p, along))
 		return false;
 	for (uint32_t i = nest->nresult; i-- > 0 && tile->squared < 0;) {
 		tile->col = &nest->loops[i];

@@ -19,7 +19,7 @@
  */
 #include "lower/tile.h"
 
-bool tile_wants_join(const Nest *nest, int64_t columns, int64_t steps, bool copied)
+bool tile_wants_collapse(const Nest *nest, int64_t columns, int64_t steps, bool copied)
 {
 	int64_t bytes = nest_target(nest)->vector_bytes;
 	int64_t lanes = bytes / dtype_bytes(nest->value->dtype);
@@ -77,28 +77,29 @@ static void join(Nest *nest, const Loop *outer)
 	nest->nresult--;
 }
 
-bool tile_join(Planner *p, Nest *nest)
+bool tile_collapse(Planner *p, Nest *nest)
 {
 	Tile *tile = p->tile;
 	const Loop *inner = &nest->loops[nest->nresult - 1];
-	if (nest->nresult < 2 || nest->gen->lower->band || nest->guards.n > 0 ||
+	if (nest->nresult < 2 || nest->gen->lower->row_block || nest->guards.n > 0 ||
 	    nest->epilogue.stmts.n > 0 || !tile_is_simple(nest->finished) ||
-	    !tile_wants_join(nest, tile_extent(p, inner, 0),
-			     tile_known_steps(p, nest_target(nest)->tile_joined_steps), false) ||
+	    !tile_wants_collapse(nest, tile_extent(p, inner, 0),
+				 tile_known_steps(p, nest_target(nest)->tile_joined_steps),
+				 false) ||
 	    !size_same(inner->own, inner->extent) || tile_stride(p, nest->at, inner) != 1)
 		return false;
 	const Loop *outer = outer_of(p, inner);
 	if (!outer)
 		return false;
 	tile->round = tile_extent(p, inner, 0);
-	tile->rounds = outer->iter;
+	tile->collapsed = outer->iter;
 	join(nest, outer);
 	nest_values(nest);
 	nest->finished = nest_finished(nest, nest_neutral(nest), &nest->epilogue);
 	return true;
 }
 
-bool tile_has_rounds(const Planner *p, const TileParts *cols)
+bool tile_has_collapsed(const Planner *p, const TileParts *cols)
 {
 	int64_t lo;
 	if (p->tile->round && p->tile->round < p->native && cols->at[0].step % p->native != 0)
@@ -141,7 +142,8 @@ Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *cell)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	const Ix **outer = &nest->by_iter[tile->rounds], **inner = &nest->by_iter[tile->col->iter];
+	const Ix **outer = &nest->by_iter[tile->collapsed],
+		 **inner = &nest->by_iter[tile->col->iter];
 	const Ix *outer_was = *outer, *inner_was = *inner, *lane = ix_iter(gen->arena, tile->lane);
 	const Ix *first = ix_binary(gen->program, IX_DIV, tile_first(tile, tile->col, col),
 				    tile_const(tile, tile->round));

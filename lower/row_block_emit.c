@@ -1,4 +1,4 @@
-/* The code of a band (band.h): its kernels over a block of rows, one after another.
+/* The code of a row block (row_block.h): its kernels over a block of rows, one after another.
  *
  *   for h                                              the dims but the rows
  *     turned[d, t] = k[h, t, d]                          operands with another order of axes
@@ -7,14 +7,14 @@
  *   for h ... for first in S/64*64..S step 64          the rows that are left, another kernel
  *
  * Each kernel is emitted as always, over fewer loops: dims are iterators from outside, rows run to
- * the height of the block, and tensors of the band are found at their places. Every access checks
- * that it stays in the row at hand; where one does not, the band is given up. What is left has code
- * of its own with the order of additions of whole blocks: contractions have the same form in both.
- * So have few rows, as a number, but nothing is copied for them: tiles turn squares of the operands
- * as they read them (tile_square.c).
+ * the height of the block, and tensors of the row block are found at their places. Every access
+ * checks that it stays in the row at hand; where one does not, the row block is given up. What is
+ * left has code of its own with the order of additions of whole blocks: contractions have the same
+ * form in both. So have few rows, as a number, but nothing is copied for them: tiles turn squares
+ * of the operands as they read them (tile_transpose_square.c).
  */
 #include "base/diag.h"
-#include "lower/band.h"
+#include "lower/row_block.h"
 #include "loops/rewrite.h"
 
 /* More blocks than there are. */
@@ -23,49 +23,58 @@ enum { BLOCKS_MOST = 1 << 30 };
 typedef struct Emit {
 	Lower *lower;
 	Program *program;
-	Band *band;
+	RowBlock *row_block;
 	Size lo, hi;	   /* rows of the blocks at hand */
 	size_t first;	   /* of lower.kernels: the first kernel of a block */
 	uint32_t nkernels; /* that are done */
 } Emit;
 
 /* Of operands that are turned for all rows of the blocks at hand. */
-static uint32_t ncopies(const Band *band) { return band->in_place ? 0 : band->nturned; }
+static uint32_t ncopies(const RowBlock *row_block)
+{
+	return row_block->in_place ? 0 : row_block->ntransposed;
+}
 
-static const BandRoot *last_root(const Emit *e) { return &e->band->roots[e->band->nroots - 1]; }
+static const RowBlockRoot *last_root(const Emit *e)
+{
+	return &e->row_block->roots[e->row_block->nroots - 1];
+}
 
 /* ---- places ---- */
 
-static const Ix *rows_first(const Gen *gen) { return ix_iter(gen->arena, gen->lower->band->rows); }
+static const Ix *rows_first(const Gen *gen)
+{
+	return ix_iter(gen->arena, gen->lower->row_block->rows);
+}
 
 static int axis_dim(const Nest *nest, IterId iter)
 {
-	const Band *band = nest->gen->lower->band;
+	const RowBlock *row_block = nest->gen->lower->row_block;
 	const Access *result = &nest->piece->result;
-	for (uint32_t i = 0; i < band->nroots; i++)
-		for (uint32_t axis = 0; band->roots[i].nest == nest->node && axis < result->naxes;
-		     axis++)
+	for (uint32_t i = 0; i < row_block->nroots; i++)
+		for (uint32_t axis = 0;
+		     row_block->roots[i].nest == nest->node && axis < result->naxes; axis++)
 			if (result->axes[axis].nterms == 1 &&
 			    result->axes[axis].terms[0].iter == iter)
-				return band->roots[i].dims[axis];
+				return row_block->roots[i].dims[axis];
 	return -1;
 }
 
-int band_dim_of(const Nest *nest, IterId iter)
+int row_block_dim_of(const Nest *nest, IterId iter)
 {
-	return nest->gen->lower->band ? axis_dim(nest, iter) : -1;
+	return nest->gen->lower->row_block ? axis_dim(nest, iter) : -1;
 }
 
-const Ix *const *band_whole(const Nest *nest)
+const Ix *const *row_block_whole(const Nest *nest)
 {
 	Gen *gen = nest->gen;
-	const Band *band = gen->lower->band;
-	if (!band)
+	const RowBlock *row_block = gen->lower->row_block;
+	if (!row_block)
 		return nest->by_iter;
 	const Ix **whole = ARENA_ARRAY(gen->arena, const Ix *, nest->proj->niters + 1);
 	for (IterId i = 0; i < nest->proj->niters; i++) {
 		whole[i] = nest->by_iter[i];
-		if (!whole[i] || axis_dim(nest, i) != (int)band->rows)
+		if (!whole[i] || axis_dim(nest, i) != (int)row_block->rows)
 			continue;
 		gen->row = nest->by_iter[i];
 		whole[i] = ix_add(gen->program, rows_first(gen), nest->by_iter[i]);
@@ -74,40 +83,42 @@ const Ix *const *band_whole(const Nest *nest)
 }
 
 /* Are the indices of a place those that were copied? */
-static bool is_there(const Lower *lower, const BandPlace *place, const Ix *const *axes)
+static bool is_there(const Lower *lower, const RowBlockPlace *place, const Ix *const *axes)
 {
 	uint32_t naxes = place->fixed ? shape_naxes(lower_shape(lower, place->node)) : 0;
 	for (uint32_t axis = 0; axis < naxes; axis++)
-		if (place->dims[axis] == BAND_FIXED && !ix_same(axes[axis], place->fixed[axis]))
+		if (place->dims[axis] == ROW_BLOCK_FIXED &&
+		    !ix_same(axes[axis], place->fixed[axis]))
 			return false;
 	return true;
 }
 
-const BandPlace *band_place(const Lower *lower, NodeId node, const Ix *const *axes)
+const RowBlockPlace *row_block_place(const Lower *lower, NodeId node, const Ix *const *axes)
 {
-	const Band *band = lower->band;
-	for (uint32_t i = 0; band && i < band->nplaces; i++)
-		if (band->places[i].node == node && is_there(lower, &band->places[i], axes))
-			return &band->places[i];
+	const RowBlock *row_block = lower->row_block;
+	for (uint32_t i = 0; row_block && i < row_block->nplaces; i++)
+		if (row_block->places[i].node == node &&
+		    is_there(lower, &row_block->places[i], axes))
+			return &row_block->places[i];
 	return NULL;
 }
 
-const Ix *band_index(Gen *gen, const BandPlace *place, const Ix *const *axes)
+const Ix *row_block_index(Gen *gen, const RowBlockPlace *place, const Ix *const *axes)
 {
 	Program *program = gen->program;
-	Band *band = gen->lower->band;
+	RowBlock *row_block = gen->lower->row_block;
 	uint32_t naxes = shape_naxes(lower_shape(gen->lower, place->node));
 	const Ix *at = zero_ix(gen), *minus = ix_const(gen->arena, program->sizes, -1);
 	for (uint32_t axis = 0; axis < naxes; axis++) {
 		int dim = place->dims[axis];
 		const Ix *ix = axes[axis];
-		if (dim == BAND_FIXED)
+		if (dim == ROW_BLOCK_FIXED)
 			continue;
-		if (dim == (int)band->rows) {
+		if (dim == (int)row_block->rows) {
 			ix = ix_add(program, ix, ix_mul(program, rows_first(gen), minus));
-			band->failed |= !gen->row || !ix_same(ix, gen->row);
+			row_block->failed |= !gen->row || !ix_same(ix, gen->row);
 		} else if (dim >= 0) {
-			band->failed |= ix->kind != IX_ITER || ix->iter != (IterVar)dim;
+			row_block->failed |= ix->kind != IX_ITER || ix->iter != (IterVar)dim;
 			continue;
 		}
 		at = ix_add(program, at,
@@ -123,25 +134,26 @@ static Sym name_of(Emit *e, Sym name)
 }
 
 /* A block of rows of a tensor between kernels. */
-static void place_block(Emit *e, const BandRoot *root)
+static void place_block(Emit *e, const RowBlockRoot *root)
 {
 	Lower *lower = e->lower;
 	const Shape *shape = lower_shape(lower, root->root);
-	BandPlace *place = band_add_place(lower, root->root,
-					  name_of(e, lower_name(lower, root->root)), root->dims);
+	RowBlockPlace *place = row_block_add_place(
+		lower, root->root, name_of(e, lower_name(lower, root->root)), root->dims);
 	Size stride = size_const(lower->sizes, 1);
 	bool padded = false;
 	for (uint32_t axis = shape_naxes(shape); axis-- > 0;) {
-		bool rows = root->dims[axis] == (int)e->band->rows;
+		bool rows = root->dims[axis] == (int)e->row_block->rows;
 		Size row = stride;
 		if (rows)
-			stride = band_row_stride(lower, row, lower_node(lower, root->root)->dtype);
+			stride = row_block_row_stride(lower, row,
+						      lower_node(lower, root->root)->dtype);
 		padded |= !size_same(row, stride);
 		place->strides[axis] = stride;
 		if (root->dims[axis] < 0)
 			stride = size_mul(lower->sizes, stride, shape_axis(shape, axis)->size);
 		else if (rows)
-			stride = size_scale(lower->sizes, stride, e->band->block);
+			stride = size_scale(lower->sizes, stride, e->row_block->block);
 	}
 	e->program->buffers.at[place->buffer].elements = stride;
 	e->program->buffers.at[place->buffer].padded = padded;
@@ -156,7 +168,7 @@ static void take(Emit *e, Kernel *whole, const Kernel *part, Body *body)
 	const Ix **iters = ARENA_ARRAY(arena, const Ix *, part->niters + 1);
 	IterVar offset = whole->niters;
 	for (IterVar i = 0; i < part->niters; i++)
-		iters[i] = ix_iter(arena, i < e->band->ndims ? i : offset + i);
+		iters[i] = ix_iter(arena, i < e->row_block->ndims ? i : offset + i);
 	Rewrite rewrite = {.program = e->program,
 			   .iters = iters,
 			   .renames = true,
@@ -173,7 +185,7 @@ static const Stmt *apart(Arena *arena, const Stmt *loop)
 {
 	Stmt *copy = ARENA_NEW(arena, Stmt);
 	*copy = *loop;
-	copy->apart = true;
+	copy->independent = true;
 	return copy;
 }
 
@@ -181,13 +193,13 @@ static Block over_dims(Emit *e, Block body)
 {
 	Arena *arena = e->program->arena;
 	const Ix *zero = ix_const(arena, e->program->sizes, 0);
-	for (uint32_t dim = e->band->ndims; dim-- > 0;)
-		if (dim != e->band->rows) {
+	for (uint32_t dim = e->row_block->ndims; dim-- > 0;)
+		if (dim != e->row_block->rows) {
 			Body one = {0};
 			PUSH(arena, one.stmts,
 			     apart(arena,
 				   stmt_for(arena, dim, zero,
-					    ix_size(arena, e->band->dims[dim].extent), body)));
+					    ix_size(arena, e->row_block->dims[dim].extent), body)));
 			body = body_block(&one);
 		}
 	return body;
@@ -195,18 +207,18 @@ static Block over_dims(Emit *e, Block body)
 
 static void describe(Emit *e)
 {
-	Band *band = e->band;
+	RowBlock *row_block = e->row_block;
 	Arena *arena = e->program->arena;
 	ScheduleEntry *entry = schedule_entry(e->program->made, last_root(e)->name);
 	ScheduleClause *clause = entry_make(arena, entry, CHOICE_BAND, false);
-	clause_add(arena, clause, band->dims[band->rows].name, &band->block, 1);
+	clause_add(arena, clause, row_block->dims[row_block->rows].name, &row_block->block, 1);
 }
 
 /* 1 where there are blocks, else 0. */
 static Size any_blocks(const Emit *e)
 {
 	Sizes *sizes = e->lower->sizes;
-	int64_t block = e->band->block;
+	int64_t block = e->row_block->block;
 	bool whole = size_is(sizes, e->lo, 0);
 	return whole ? size_ceil(sizes, size_floor(sizes, e->hi, block), BLOCKS_MOST)
 		     : size_ceil(sizes, size_sub(sizes, e->hi, e->lo), block);
@@ -217,7 +229,7 @@ static Block where_needed(Emit *e, Kernel *whole, Block copies)
 {
 	Arena *arena = e->program->arena;
 	Size once = any_blocks(e);
-	if (copies.n == 0 || e->band->ndims == 1 || size_is(e->lower->sizes, once, 1))
+	if (copies.n == 0 || e->row_block->ndims == 1 || size_is(e->lower->sizes, once, 1))
 		return copies;
 	KernelIter iter = {sym_cstr(e->program->symbols, "once")};
 	Kernel more = {.iters = &iter, .niters = 1};
@@ -235,20 +247,20 @@ static void put_together(Emit *e)
 	Lower *lower = e->lower;
 	Program *program = e->program;
 	Arena *arena = program->arena;
-	const BandRoot *last = last_root(e);
+	const RowBlockRoot *last = last_root(e);
 	const Node *node = lower_node(lower, last->root);
 	Kernel whole = {.name = last->name, .span = node->span, .site = node->site};
-	Body turned = {0}, rows = {0};
+	Body transposed = {0}, rows = {0};
 	for (size_t i = e->first; i < lower->kernels.n; i++)
 		take(e, &whole, &program->kernels.at[lower->kernels.at[i]],
-		     i < e->first + ncopies(e->band) ? &turned : &rows);
-	const Stmt *blocks = stmt_for(arena, e->band->rows, ix_size(arena, e->lo),
+		     i < e->first + ncopies(e->row_block) ? &transposed : &rows);
+	const Stmt *blocks = stmt_for(arena, e->row_block->rows, ix_size(arena, e->lo),
 				      ix_size(arena, e->hi), body_block(&rows));
-	Block copies = where_needed(e, &whole, body_block(&turned));
+	Block copies = where_needed(e, &whole, body_block(&transposed));
 	Body all = {0};
 	for (uint32_t i = 0; i < copies.n; i++)
 		PUSH(arena, all.stmts, copies.stmts[i]);
-	PUSH(arena, all.stmts, apart(arena, stmt_step(arena, blocks, e->band->block)));
+	PUSH(arena, all.stmts, apart(arena, stmt_step(arena, blocks, e->row_block->block)));
 	whole.body = over_dims(e, body_block(&all));
 	program->kernels.n -= lower->kernels.n - e->first;
 	lower->kernels.n = e->first;
@@ -262,11 +274,11 @@ static void put_together(Emit *e)
  * state are filled before. */
 static void mark_scratch(Emit *e, size_t from)
 {
-	const Band *band = e->band;
+	const RowBlock *row_block = e->row_block;
 	for (BufferId b = (BufferId)from; b < e->program->buffers.n; b++)
 		e->program->buffers.at[b].scratch = e->program->buffers.at[b].kind == BUFFER_TEMP;
-	for (uint32_t i = 0; i < ncopies(band) && band->ndims == 1; i++)
-		e->program->buffers.at[band->places[i].buffer].scratch = false;
+	for (uint32_t i = 0; i < ncopies(row_block) && row_block->ndims == 1; i++)
+		e->program->buffers.at[row_block->places[i].buffer].scratch = false;
 }
 
 /* The kernels of the routine from number `first` on, which are the program's last, row by row. */
@@ -277,7 +289,7 @@ static void fuse_block(Emit *e, size_t first)
 	uint32_t n = (uint32_t)(lower->kernels.n - first);
 	Transform t = lower_transform(lower);
 	uint32_t left = kernels_fuse(&t, program->kernels.at + program->kernels.n - n, n,
-				     e->band->ndims);
+				     e->row_block->ndims);
 	program->kernels.n -= n - left;
 	lower->kernels.n -= n - left;
 }
@@ -286,30 +298,30 @@ static void fuse_block(Emit *e, size_t first)
 static void emit_blocks(Emit *e, Size lo, Size hi, Size height)
 {
 	Lower *lower = e->lower;
-	Band *band = e->band;
+	RowBlock *row_block = e->row_block;
 	e->lo = lo;
 	e->hi = hi;
 	e->first = lower->kernels.n;
 	size_t nbuffers = e->program->buffers.n;
-	band->height = height;
-	band->nplaces = 0;
-	band->nsquared = 0;
-	for (uint32_t i = 0; i < ncopies(band); i++)
-		band_place_turned(lower, &band->turned[i]);
-	for (uint32_t i = 0; i < band->nroots; i++) {
-		BandRoot *root = &band->roots[i];
-		if (root->kept || i + 1 == band->nroots)
+	row_block->height = height;
+	row_block->nplaces = 0;
+	row_block->nsquared = 0;
+	for (uint32_t i = 0; i < ncopies(row_block); i++)
+		row_block_place_transposed(lower, &row_block->transposed[i]);
+	for (uint32_t i = 0; i < row_block->nroots; i++) {
+		RowBlockRoot *root = &row_block->roots[i];
+		if (root->kept || i + 1 == row_block->nroots)
 			root->name = name_of(e, kernel_name(lower, root->root));
 		else
 			place_block(e, root);
 	}
-	for (uint32_t i = 0; i < ncopies(band); i++)
-		band_emit_turned(lower, &band->turned[i], &band->places[i]);
+	for (uint32_t i = 0; i < ncopies(row_block); i++)
+		row_block_emit_transposed(lower, &row_block->transposed[i], &row_block->places[i]);
 	size_t first = lower->kernels.n;
-	for (uint32_t i = 0; i < band->nroots; i++)
-		kernel_emit(lower, band->roots[i].root);
-	band->failed |= band->in_place && band->nsquared < band->nturns;
-	if (band->failed)
+	for (uint32_t i = 0; i < row_block->nroots; i++)
+		kernel_emit(lower, row_block->roots[i].root);
+	row_block->failed |= row_block->in_place && row_block->nsquared < row_block->ntransposes;
+	if (row_block->failed)
 		return;
 	mark_scratch(e, nbuffers);
 	fuse_block(e, first);
@@ -320,12 +332,13 @@ static void emit_blocks(Emit *e, Size lo, Size hi, Size height)
 static void emit_rows(Emit *e)
 {
 	Sizes *sizes = e->lower->sizes;
-	Band *band = e->band;
-	Size extent = band->dims[band->rows].extent, zero = size_const(sizes, 0);
-	Size whole = size_scale(sizes, size_floor(sizes, extent, band->block), band->block);
+	RowBlock *row_block = e->row_block;
+	Size extent = row_block->dims[row_block->rows].extent, zero = size_const(sizes, 0);
+	Size whole =
+		size_scale(sizes, size_floor(sizes, extent, row_block->block), row_block->block);
 	if (!size_same(whole, zero))
-		emit_blocks(e, zero, whole, size_const(sizes, band->block));
-	if (!band->failed && !size_same(whole, extent))
+		emit_blocks(e, zero, whole, size_const(sizes, row_block->block));
+	if (!row_block->failed && !size_same(whole, extent))
 		emit_blocks(e, whole, extent, size_sub(sizes, extent, whole));
 }
 
@@ -355,30 +368,30 @@ static bool try_rows(Emit *e, bool in_place)
 {
 	Mark before = mark(e);
 	e->nkernels = 0;
-	e->band->failed = false;
-	e->band->in_place = in_place;
-	e->lower->band = e->band;
+	e->row_block->failed = false;
+	e->row_block->in_place = in_place;
+	e->lower->row_block = e->row_block;
 	emit_rows(e);
-	e->lower->band = NULL;
-	if (e->band->failed)
+	e->lower->row_block = NULL;
+	if (e->row_block->failed)
 		rewind_to(e, before);
-	return !e->band->failed;
+	return !e->row_block->failed;
 }
 
-bool band_emit(Lower *lower, Band *band)
+bool row_block_emit(Lower *lower, RowBlock *row_block)
 {
-	Emit e = {.lower = lower, .program = lower->program, .band = band};
+	Emit e = {.lower = lower, .program = lower->program, .row_block = row_block};
 	Mark before = mark(&e);
-	for (uint32_t i = 0; i < band->nbefore; i++)
-		lower_emit_node(lower, band->before[i]);
-	bool in_place = band->nturned > 0 && band_has_few(lower, band);
+	for (uint32_t i = 0; i < row_block->nbefore; i++)
+		lower_emit_node(lower, row_block->before[i]);
+	bool in_place = row_block->ntransposed > 0 && row_block_has_few(lower, row_block);
 	if (!(in_place && try_rows(&e, true)) && !try_rows(&e, false)) {
 		rewind_to(&e, before);
 		return false;
 	}
-	for (uint32_t i = 0; i + 1 < band->nroots; i++)
-		if (!band->roots[i].kept)
-			buffer_forget(lower->program, lower->plan[band->roots[i].root].buffer);
-	band_describe_passed(lower, band);
+	for (uint32_t i = 0; i + 1 < row_block->nroots; i++)
+		if (!row_block->roots[i].kept)
+			buffer_forget(lower->program, lower->plan[row_block->roots[i].root].buffer);
+	row_block_describe_passed(lower, row_block);
 	return true;
 }

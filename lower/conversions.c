@@ -100,7 +100,7 @@ static bool is_in_panels(const Lower *lower, NodeId id)
 }
 
 /* Is it read through an index that is read, or cast to what no lanes convert it to? */
-static bool is_beyond_tiles(const Lower *lower, NodeId id)
+static bool is_over_read_tiles(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	if (node->kind == NODE_GATHER)
@@ -184,7 +184,7 @@ bool widen_from_panels(const Lower *lower, NodeId id)
 bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses)
 {
 	const NodePlan *plan = &lower->plan[id];
-	return is_beyond_tiles(lower, id) && plan->in_product &&
+	return is_over_read_tiles(lower, id) && plan->in_product &&
 	       (plan->in_batch ||
 		size_ge(lower->sizes, uses,
 			size_scale(lower->sizes, elements, lower->target->widen_gathered)));
@@ -207,7 +207,7 @@ bool widen_as_used(const Lower *lower, NodeId id)
 	if (node->kind != NODE_CAST || !dtype_is_float(node->dtype))
 		return false;
 	Dtype from = lower_node(lower, node->args[0])->dtype;
-	bool always = is_beyond_tiles(lower, id) && plan->in_product && plan->in_batch;
+	bool always = is_over_read_tiles(lower, id) && plan->in_product && plan->in_batch;
 	return from != node->dtype && widen_in_lanes(from, node->dtype) && !always &&
 	       may_be_first(lower, id, from) && !is_read_in_pairs(lower, id);
 }

@@ -37,16 +37,16 @@ typedef struct Part {
 	LocalId done;
 } Part;
 
-typedef struct Passes {
+typedef struct Fission {
 	Tile *tile;
 	Body *body;
 	VEC(Part) parts;
 	bool flat; /* one loop over the cells, whose rows are no whole vectors */
 	/* from own to before end: locals of one cell, in the loop over the cells */
 	LocalId own, end;
-} Passes;
+} Fission;
 
-static LocalId declare_done(Passes *p, Dtype dtype)
+static LocalId declare_done(Fission *p, Dtype dtype)
 {
 	const Tile *tile = p->tile;
 	Gen *gen = tile->nest->gen;
@@ -59,7 +59,7 @@ static LocalId declare_done(Passes *p, Dtype dtype)
 }
 
 /* The cell at hand: of the loops over rows and lanes, or of the one loop over cells. */
-static const Value *done_at(const Passes *p, LocalId id, bool by_cells)
+static const Value *done_at(const Fission *p, LocalId id, bool by_cells)
 {
 	const Tile *tile = p->tile;
 	Gen *gen = tile->nest->gen;
@@ -72,7 +72,7 @@ static const Value *done_at(const Passes *p, LocalId id, bool by_cells)
 }
 
 /* A local for every cell of the tile, set to the value in vectors. */
-static const Value *done_part(Passes *p, const Value *value)
+static const Value *done_part(Fission *p, const Value *value)
 {
 	Gen *gen = p->tile->nest->gen;
 	for (size_t i = 0; i < p->parts.n; i++)
@@ -85,7 +85,7 @@ static const Value *done_part(Passes *p, const Value *value)
 	return done_at(p, id, true);
 }
 
-static bool reads_own(const Passes *p, const Value *value)
+static bool reads_own(const Fission *p, const Value *value)
 {
 	if (value->kind == VALUE_LOCAL)
 		return value->local >= p->own && value->local < p->end;
@@ -96,7 +96,7 @@ static bool reads_own(const Passes *p, const Value *value)
 }
 
 /* The value with its largest simple parts replaced by locals. */
-static const Value *with_parts(Passes *p, const Value *value)
+static const Value *with_parts(Fission *p, const Value *value)
 {
 	if (value->kind == VALUE_CONST)
 		return value;
@@ -122,7 +122,7 @@ static bool stays_in_vectors(const Tile *tile, const Body *cell, const Value *va
 }
 
 /* Is the value of a cell one of parts and of locals alone, wherever the cell is? */
-static bool is_of_parts(const Passes *p, const Value *value)
+static bool is_of_parts(const Fission *p, const Value *value)
 {
 	if (value->kind == VALUE_CONST || value->kind == VALUE_LOCAL ||
 	    (tile_in_vectors(value) && !reads_own(p, value)))
@@ -133,7 +133,7 @@ static bool is_of_parts(const Passes *p, const Value *value)
 	return value->nargs > 0;
 }
 
-static bool is_flat(const Passes *p, const Body *cell, const Value *value)
+static bool is_flat(const Fission *p, const Body *cell, const Value *value)
 {
 	bool flat = p->tile->width % p->tile->lanes != 0 && is_of_parts(p, value);
 	for (size_t i = 0; i < cell->stmts.n; i++)
@@ -141,7 +141,7 @@ static bool is_flat(const Passes *p, const Body *cell, const Value *value)
 	return flat;
 }
 
-static Block over_cells_of(const Passes *p, Block body)
+static Block over_cells_of(const Fission *p, Block body)
 {
 	const Tile *tile = p->tile;
 	if (p->flat)
@@ -150,7 +150,7 @@ static Block over_cells_of(const Passes *p, Block body)
 }
 
 /* A local of every cell, set in one loop over them; its value in loops over rows and lanes. */
-static const Value *done_cells(Passes *p, const Body *cell, const Value *value)
+static const Value *done_cells(Fission *p, const Body *cell, const Value *value)
 {
 	Gen *gen = p->tile->nest->gen;
 	Body each = {0};
@@ -167,12 +167,12 @@ static const Value *done_cells(Passes *p, const Body *cell, const Value *value)
 	return done_at(p, id, false);
 }
 
-bool tile_finish_in_passes(Tile *tile, const Value *sum, Body *body)
+bool tile_finish_in_fission(Tile *tile, const Value *sum, Body *body)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	Body cell = {0};
-	Passes passes = {.tile = tile, .body = body, .own = (LocalId)gen->locals.n};
+	Fission passes = {.tile = tile, .body = body, .own = (LocalId)gen->locals.n};
 	nest_values(nest);
 	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &cell));
 	if (stays_in_vectors(tile, &cell, value)) {

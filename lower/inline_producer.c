@@ -8,7 +8,7 @@
  * computed so where it is cheap. An operand of a routine has its kernel before, which is dropped
  * once all that reads it are such copies; one of the state is dropped in prepack_value.c.
  */
-#include "lower/band.h"
+#include "lower/row_block.h"
 
 enum { PRODUCED_LIMIT = 64 };
 
@@ -33,10 +33,10 @@ static bool may_produce(const Lower *lower, NodeId id, bool again)
 	const NodePlan *plan = &lower->plan[id];
 	if (plan->reduction != NODE_NONE)
 		return false;
-	if (plan->ahead)
+	if (plan->hoisted)
 		return !again && lower->tables.shared[id] == plan->buffer && is_by_cells(lower, id);
-	return plan->late && plan->own && !plan->early && !plan->halo && !lower->band &&
-	       !(again && plan->cost > COST_CHEAP);
+	return plan->sinkable && plan->own && !plan->pre_check && !plan->halo &&
+	       !lower->row_block && !(again && plan->cost > COST_CHEAP);
 }
 
 /* Where the nest's value reads the buffer: the node that is there, and its index. */
@@ -57,7 +57,7 @@ static SeenList reads_of(Nest *nest)
 	SeenList seen = {0}, *outer = gen->seen;
 	gen->seen = &seen;
 	gen_enter(gen, gen->body);
-	piece_value(gen, nest->node, nest->piece, band_whole(nest));
+	piece_value(gen, nest->node, nest->piece, row_block_whole(nest));
 	gen->seen = outer;
 	return seen;
 }
@@ -102,7 +102,7 @@ const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *ax
 	    (value != load && !walks_alike(nest, (size_t)(read - seen.at))))
 		value = load;
 	gen->in_line = in_line;
-	if (value != load && gen->lower->plan[read->node].late)
+	if (value != load && gen->lower->plan[read->node].sinkable)
 		PUSH(gen->lower->scratch, gen->lower->produced, read->node);
 	return value;
 }
@@ -161,7 +161,7 @@ static void describe(Lower *lower, Sym name)
 	entry_make(lower->program->arena, entry, CHOICE_PACK, false);
 }
 
-void produce_drop(Lower *lower)
+void inline_producer_drop(Lower *lower)
 {
 	for (size_t i = 0; i < lower->produced.n; i++) {
 		NodeId id = lower->produced.at[i];

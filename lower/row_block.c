@@ -1,29 +1,30 @@
-/* Which kernels make a band.
+/* Which kernels make a row block.
  *
- * A band begins with a contraction and ends with one that sums over what the first one made.
- * Between them are kernels that read nothing of the band but the cells of their own rows; those
- * that read nothing of the band at all are computed before it. Each kernel's operands are looked at
- * as they are read, through everything that is fused into it: an axis of a tensor of the band
- * remains a dim where every reader has one iterator of its result for it, which is the index
- * itself. Where that ends at what others read as well, other contractions of the first one's rows
- * are taken in, and the band goes on: attention to past keys and new ones, whose softmax is one. */
-#include "lower/band.h"
+ * A row block begins with a contraction and ends with one that sums over what the first one made.
+ * Between them are kernels that read nothing of the row block but the cells of their own rows;
+ * those that read nothing of the row block at all are computed before it. Each kernel's operands
+ * are looked at as they are read, through everything that is fused into it: an axis of a tensor of
+ * the row block remains a dim where every reader has one iterator of its result for it, which is
+ * the index itself. Where that ends at what others read as well, other contractions of the first
+ * one's rows are taken in, and the row block goes on: attention to past keys and new ones, whose
+ * softmax is one. */
+#include "lower/row_block.h"
 
 typedef struct Finder {
 	Lower *lower;
-	Band *band;
+	RowBlock *row_block;
 	SeenList sum, rest; /* of the root at hand: operands of the sum, and of what follows it */
 	const Proj *proj;
 	int *dim_of; /* by IterId */
 } Finder;
 
-static bool is_band_root(const Lower *lower, NodeId id)
+static bool is_row_block_root(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
 	const Node *node = lower_node(lower, id);
 	NodeId nest = plan->reduction != NODE_NONE ? plan->reduction : id;
 	const Proj *proj = lower_proj(lower, nest);
-	return plan->needed && !plan->fused && !plan->early && !plan->mutated &&
+	return plan->needed && !plan->fused && !plan->pre_check && !plan->mutated &&
 	       node->target == NODE_NONE && node->kind != NODE_ARGMAX && node->kind != NODE_ZEROS &&
 	       node->kind != NODE_RANDOM && proj && !proj->linear && proj_is_plain(proj) &&
 	       !proj_is_guarded(proj) &&
@@ -77,11 +78,11 @@ static void look(Finder *f, NodeId root)
 		access_indices(&gen, nest, &proj->pieces[0], &proj->pieces[0].result, by_iter));
 }
 
-const BandRoot *band_root(const Band *band, NodeId node)
+const RowBlockRoot *row_block_root(const RowBlock *row_block, NodeId node)
 {
-	for (uint32_t i = 0; i < band->nroots; i++)
-		if (band->roots[i].root == node)
-			return &band->roots[i];
+	for (uint32_t i = 0; i < row_block->nroots; i++)
+		if (row_block->roots[i].root == node)
+			return &row_block->roots[i];
 	return NULL;
 }
 
@@ -89,7 +90,7 @@ const BandRoot *band_root(const Band *band, NodeId node)
 static bool may_be(const Finder *f, const Ix *ix, int dim)
 {
 	if (ix->kind != IX_ITER || f->proj->iters[ix->iter].reduced ||
-	    !size_same(f->proj->iters[ix->iter].extent, f->band->dims[dim].extent) ||
+	    !size_same(f->proj->iters[ix->iter].extent, f->row_block->dims[dim].extent) ||
 	    (f->dim_of[ix->iter] >= 0 && f->dim_of[ix->iter] != dim))
 		return false;
 	for (IterId other = 0; other < f->proj->niters; other++)
@@ -98,14 +99,14 @@ static bool may_be(const Finder *f, const Ix *ix, int dim)
 	return true;
 }
 
-/* Keeps those dims that the root has an iterator of its own for; are any of the band's tensors
+/* Keeps those dims that the root has an iterator of its own for; are any of the row block's tensors
  * read? */
 static bool match(Finder *f, const SeenList *seen)
 {
-	Band *band = f->band;
+	RowBlock *row_block = f->row_block;
 	bool reads = false;
 	for (size_t i = 0; i < seen->n; i++) {
-		const BandRoot *from = band_root(band, seen->at[i].node);
+		const RowBlockRoot *from = row_block_root(row_block, seen->at[i].node);
 		uint32_t naxes = shape_naxes(lower_shape(f->lower, seen->at[i].node));
 		for (uint32_t axis = 0; from && axis < naxes; axis++) {
 			int dim = from->dims[axis];
@@ -115,7 +116,7 @@ static bool match(Finder *f, const SeenList *seen)
 			if (may_be(f, ix, dim))
 				f->dim_of[ix->iter] = dim;
 			else
-				band->dims[dim].dropped = true;
+				row_block->dims[dim].dropped = true;
 		}
 		reads |= from != NULL;
 	}
@@ -125,21 +126,21 @@ static bool match(Finder *f, const SeenList *seen)
 static void add_root(Finder *f, NodeId root)
 {
 	Lower *lower = f->lower;
-	Band *band = f->band;
-	BandRoot *added = &band->roots[band->nroots++];
+	RowBlock *row_block = f->row_block;
+	RowBlockRoot *added = &row_block->roots[row_block->nroots++];
 	const Access *result = &f->proj->pieces[0].result;
-	*added = (BandRoot){.root = root,
-			    .nest = nest_of(lower, root),
-			    .dims = ARENA_ARRAY(lower->arena, int, result->naxes + 1)};
+	*added = (RowBlockRoot){.root = root,
+				.nest = nest_of(lower, root),
+				.dims = ARENA_ARRAY(lower->arena, int, result->naxes + 1)};
 	for (uint32_t axis = 0; axis < result->naxes; axis++)
 		added->dims[axis] = result->axes[axis].nterms == 1
 					    ? f->dim_of[result->axes[axis].terms[0].iter]
 					    : -1;
-	for (uint32_t dim = 0; dim < band->ndims; dim++) {
+	for (uint32_t dim = 0; dim < row_block->ndims; dim++) {
 		bool has = false;
 		for (uint32_t axis = 0; axis < result->naxes; axis++)
 			has |= added->dims[axis] == (int)dim;
-		band->dims[dim].dropped |= !has;
+		row_block->dims[dim].dropped |= !has;
 	}
 }
 
@@ -153,13 +154,14 @@ static int *no_dims(const Finder *f)
 
 static void keep_end(Finder *f, NodeId root)
 {
-	f->band->ends[f->band->nends++] = (BandEnd){nest_of(f->lower, root), f->sum, f->dim_of};
+	f->row_block->ends[f->row_block->nends++] =
+		(RowBlockEnd){nest_of(f->lower, root), f->sum, f->dim_of};
 }
 
 /* The first contraction: each axis of its result may be a dim. */
 static bool start(Finder *f, NodeId root)
 {
-	Band *band = f->band;
+	RowBlock *row_block = f->row_block;
 	const Access *result;
 	look(f, root);
 	result = &f->proj->pieces[0].result;
@@ -167,11 +169,12 @@ static bool start(Finder *f, NodeId root)
 	for (uint32_t axis = 0; axis < result->naxes; axis++) {
 		if (result->axes[axis].nterms != 1)
 			continue;
-		if (band->ndims == BAND_DIMS)
+		if (row_block->ndims == ROW_BLOCK_DIMS)
 			return false;
 		const Iter *iter = &f->proj->iters[result->axes[axis].terms[0].iter];
-		f->dim_of[result->axes[axis].terms[0].iter] = (int)band->ndims;
-		band->dims[band->ndims++] = (BandDim){iter->name, iter->extent, false};
+		f->dim_of[result->axes[axis].terms[0].iter] = (int)row_block->ndims;
+		row_block->dims[row_block->ndims++] =
+			(RowBlockDim){iter->name, iter->extent, false};
 	}
 	keep_end(f, root);
 	add_root(f, root);
@@ -181,7 +184,7 @@ static bool start(Finder *f, NodeId root)
 /* The iterators of the root at hand that read an operand where the first contraction has a dim. */
 static bool share(Finder *f, const Seen *first, const Seen *here)
 {
-	const BandEnd *end = &f->band->ends[0];
+	const RowBlockEnd *end = &f->row_block->ends[0];
 	uint32_t naxes = shape_naxes(lower_shape(f->lower, here->node));
 	bool any = false;
 	for (uint32_t axis = 0; axis < naxes && first->node == here->node; axis++) {
@@ -195,15 +198,15 @@ static bool share(Finder *f, const Seen *first, const Seen *here)
 	return any;
 }
 
-/* A contraction that reads nothing of the band, but an operand of the first one at the same rows:
- * scores of other keys for the same queries. */
+/* A contraction that reads nothing of the row block, but an operand of the first one at the same
+ * rows: scores of other keys for the same queries. */
 static bool join(Finder *f, NodeId id)
 {
-	Band *band = f->band;
-	const SeenList *first = &band->ends[0].seen;
+	RowBlock *row_block = f->row_block;
+	const SeenList *first = &row_block->ends[0].seen;
 	bool any = false;
-	if (!is_band_root(f->lower, id) || !is_contraction(f->lower, id) ||
-	    band->nends == BAND_ENDS || band->nroots == BAND_ROOTS)
+	if (!is_row_block_root(f->lower, id) || !is_contraction(f->lower, id) ||
+	    row_block->nends == ROW_BLOCK_ENDS || row_block->nroots == ROW_BLOCK_ROOTS)
 		return false;
 	look(f, id);
 	f->dim_of = no_dims(f);
@@ -217,15 +220,15 @@ static bool join(Finder *f, NodeId id)
 	return true;
 }
 
-/* ---- whether what is between is the band's own ---- */
+/* ---- whether what is between is the row block's own ---- */
 
-static bool is_read_inside(const Lower *lower, const Band *band, NodeId node)
+static bool is_read_inside(const Lower *lower, const RowBlock *row_block, NodeId node)
 {
 	for (uint32_t i = lower->first_use[node]; i < uses_end(lower, node); i++) {
 		NodeId user = lower->uses[i].user;
 		NodeId root = lower->plan[user].root;
-		bool inside = root == NODE_NONE ? is_read_inside(lower, band, user)
-						: band_root(band, root) != NULL;
+		bool inside = root == NODE_NONE ? is_read_inside(lower, row_block, user)
+						: row_block_root(row_block, root) != NULL;
 		if (!inside)
 			return false;
 	}
@@ -233,24 +236,24 @@ static bool is_read_inside(const Lower *lower, const Band *band, NodeId node)
 }
 
 /* Has each cell of the dims that are left one element of the root? */
-static bool is_narrow(const Lower *lower, const Band *band, const BandRoot *root)
+static bool is_narrow(const Lower *lower, const RowBlock *row_block, const RowBlockRoot *root)
 {
 	const Shape *shape = lower_shape(lower, root->root);
 	for (uint32_t axis = 0; axis < shape_naxes(shape); axis++)
-		if ((root->dims[axis] < 0 || band->dims[root->dims[axis]].dropped) &&
+		if ((root->dims[axis] < 0 || row_block->dims[root->dims[axis]].dropped) &&
 		    !size_is(lower->sizes, shape_axis(shape, axis)->size, 1))
 			return false;
 	return true;
 }
 
-/* Is what is between read by the band alone, but for totals of rows, which are kept? */
-static bool is_private(const Lower *lower, Band *band)
+/* Is what is between read by the row block alone, but for totals of rows, which are kept? */
+static bool is_private(const Lower *lower, RowBlock *row_block)
 {
-	for (uint32_t i = 0; i + 1 < band->nroots; i++) {
-		BandRoot *root = &band->roots[i];
-		root->kept =
-			lower->plan[root->root].output || !is_read_inside(lower, band, root->root);
-		if (root->kept && !is_narrow(lower, band, root))
+	for (uint32_t i = 0; i + 1 < row_block->nroots; i++) {
+		RowBlockRoot *root = &row_block->roots[i];
+		root->kept = lower->plan[root->root].output ||
+			     !is_read_inside(lower, row_block, root->root);
+		if (root->kept && !is_narrow(lower, row_block, root))
 			return false;
 	}
 	return true;
@@ -258,44 +261,46 @@ static bool is_private(const Lower *lower, Band *band)
 
 /* ---- all of it ---- */
 
-/* Does the node read a tensor of the band, through nodes that have no kernel of their own? Those
- * behind the band's first root were asked before. */
-static bool depends(const Lower *lower, const Band *band, NodeId id)
+/* Does the node read a tensor of the row block, through nodes that have no kernel of their own?
+ * Those behind the row block's first root were asked before. */
+static bool depends(const Lower *lower, const RowBlock *row_block, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		NodeId arg = node->args[i];
-		if (band_root(band, arg) ||
-		    (arg > band->roots[0].root && !lower_has_kernel(lower, arg) &&
-		     lower->plan[arg].reads_band))
+		if (row_block_root(row_block, arg) ||
+		    (arg > row_block->roots[0].root && !lower_has_kernel(lower, arg) &&
+		     lower->plan[arg].reads_row_block))
 			return true;
 	}
 	return false;
 }
 
 /* Takes roots one after another up to a contraction behind which nothing reads what is between.
- * `wide`: contractions beside the first one join, and the band may go on behind another one. */
+ * `wide`: contractions beside the first one join, and the row block may go on behind another
+ * one. */
 static bool grow(Finder *f, bool wide)
 {
 	Lower *lower = f->lower;
-	Band *band = f->band;
-	for (uint32_t k = needed_from(lower, band->roots[0].root + 1); k < lower->nneeded; k++) {
+	RowBlock *row_block = f->row_block;
+	for (uint32_t k = needed_from(lower, row_block->roots[0].root + 1); k < lower->nneeded;
+	     k++) {
 		NodeId id = lower->needed[k];
-		lower->plan[id].reads_band = depends(lower, band, id);
-		if (!lower_has_kernel(lower, id) || lower->plan[id].early)
+		lower->plan[id].reads_row_block = depends(lower, row_block, id);
+		if (!lower_has_kernel(lower, id) || lower->plan[id].pre_check)
 			continue;
 		if (lower_node(lower, id)->target != NODE_NONE)
 			return false;
-		if (!lower->plan[id].reads_band) {
+		if (!lower->plan[id].reads_row_block) {
 			if (wide && join(f, id))
 				continue;
-			if (band->nbefore == BAND_BEFORE)
+			if (row_block->nbefore == ROW_BLOCK_BEFORE)
 				return false;
-			band->before[band->nbefore++] = id;
+			row_block->before[row_block->nbefore++] = id;
 			continue;
 		}
-		if (!is_band_root(lower, id) || band->nroots == BAND_ROOTS ||
-		    band->nends == BAND_ENDS)
+		if (!is_row_block_root(lower, id) || row_block->nroots == ROW_BLOCK_ROOTS ||
+		    row_block->nends == ROW_BLOCK_ENDS)
 			return false;
 		look(f, id);
 		f->dim_of = no_dims(f);
@@ -305,7 +310,7 @@ static bool grow(Finder *f, bool wide)
 		add_root(f, id);
 		if (by_sum && is_contraction(lower, id)) {
 			keep_end(f, id);
-			bool private = is_private(lower, band);
+			bool private = is_private(lower, row_block);
 			if (private || !wide)
 				return private;
 		}
@@ -322,36 +327,37 @@ static const ScheduleClause *asked_of(Lower *lower, NodeId root)
 			      lower_node(lower, root)->span, CHOICE_BAND);
 }
 
-void band_describe_off(Lower *lower, NodeId root)
+void row_block_describe_off(Lower *lower, NodeId root)
 {
 	ScheduleEntry *entry = schedule_entry(lower->program->made, kernel_name(lower, root));
 	if (entry && lower->asked && asks_off(asked_of(lower, root)))
 		entry_make(lower->arena, entry, CHOICE_BAND, true);
 }
 
-static bool find(Lower *lower, NodeId root, Band *band, bool wide)
+static bool find(Lower *lower, NodeId root, RowBlock *row_block, bool wide)
 {
-	*band = (Band){0};
-	Finder f = {.lower = lower, .band = band};
+	*row_block = (RowBlock){0};
+	Finder f = {.lower = lower, .row_block = row_block};
 	return start(&f, root) && grow(&f, wide);
 }
 
 static bool would_end_at(Lower *lower, NodeId first, NodeId last, bool wide,
 			 const ScheduleClause *asked)
 {
-	Band band;
-	return find(lower, first, &band, wide) && band.roots[band.nroots - 1].root == last &&
-	       band_choose(lower, &band, asked);
+	RowBlock row_block;
+	return find(lower, first, &row_block, wide) &&
+	       row_block.roots[row_block.nroots - 1].root == last &&
+	       row_block_choose(lower, &row_block, asked);
 }
 
-void band_describe_passed(Lower *lower, const Band *band)
+void row_block_describe_passed(Lower *lower, const RowBlock *row_block)
 {
 	Schedule *made = lower->program->made;
-	NodeId last = band->roots[band->nroots - 1].root;
+	NodeId last = row_block->roots[row_block->nroots - 1].root;
 	const ScheduleClause *asked =
 		entry_clause(schedule_entry(made, kernel_name(lower, last)), CHOICE_BAND);
 	for (size_t i = 0; i < lower->passed.n; i++) {
-		const BandPassed *passed = &lower->passed.at[i];
+		const RowBlockPassed *passed = &lower->passed.at[i];
 		if (passed->last != last)
 			continue;
 		ScheduleEntry *first = schedule_entry(made, kernel_name(lower, passed->first));
@@ -362,19 +368,20 @@ void band_describe_passed(Lower *lower, const Band *band)
 	}
 }
 
-static bool find_choice(Lower *lower, NodeId root, Band *band, bool wide)
+static bool find_choice(Lower *lower, NodeId root, RowBlock *row_block, bool wide)
 {
-	if (!find(lower, root, band, wide))
+	if (!find(lower, root, row_block, wide))
 		return false;
-	const ScheduleClause *asked = asked_of(lower, band->roots[band->nroots - 1].root);
-	return !asks_off(asked) && band_choose(lower, band, asked);
+	const ScheduleClause *asked = asked_of(lower, row_block->roots[row_block->nroots - 1].root);
+	return !asks_off(asked) && row_block_choose(lower, row_block, asked);
 }
 
-bool band_find(Lower *lower, NodeId root, Band *band)
+bool row_block_find(Lower *lower, NodeId root, RowBlock *row_block)
 {
-	if (!is_band_root(lower, root) || !is_contraction(lower, root) ||
+	if (!is_row_block_root(lower, root) || !is_contraction(lower, root) ||
 	    asks_off(asked_of(lower, root)) ||
 	    lower->program->buffers.at[lower->plan[root].buffer].kind != BUFFER_TEMP)
 		return false;
-	return find_choice(lower, root, band, false) || find_choice(lower, root, band, true);
+	return find_choice(lower, root, row_block, false) ||
+	       find_choice(lower, root, row_block, true);
 }

@@ -1,0 +1,151 @@
+/* A row block: kernels that share rows, computed a block of rows at a time, so that what goes
+ * between them is as small as a block. Private to row block*.c, tile.c, tile_transpose_square.c,
+ * value.c, nest_set_up.c, kernel.c, inline_producer.c and routine.c.
+ *
+ *   scores[h, s, t] = sum of q[h, s, d] * k[h, t, d]   for h
+ *   p[h, s, t] = softmax of scores over t                turned[d, t] = k[h, t, d]
+ *   y[h, s, d] = sum of p[h, s, t] * v[h, t, d]          for first in 0..S step 64
+ *                                                          scores[s, t], p[s, t] of 64 rows
+ *                                                          y[h, first + s, d]
+ */
+#ifndef TSR_LOWER_ROW_BLOCK_H
+#define TSR_LOWER_ROW_BLOCK_H
+
+#include "lower/nest.h"
+
+enum {
+	ROW_BLOCK_DIMS = 8,
+	ROW_BLOCK_ROOTS = 16,
+	ROW_BLOCK_BEFORE = 16,
+	ROW_BLOCK_ENDS = 4,
+	ROW_BLOCK_FIXED = -2, /* instead of a dim: an axis that is read at one index */
+	ROW_BLOCK_PLACES = ROW_BLOCK_ROOTS + ROW_BLOCK_ENDS
+};
+
+/* An axis that every kernel of the row block walks along in the same way. In each kernel of the row
+ * block the iterator of dim i has number i; that of the rows is the block's first row. */
+typedef struct RowBlockDim {
+	Sym name;
+	Size extent;
+	bool dropped; /* it was none */
+} RowBlockDim;
+
+/* A kernel of the row block. */
+typedef struct RowBlockRoot {
+	NodeId root, nest; /* what it computes; the node whose projection its loops follow */
+	int *dims;	   /* by axis of the result: a dim, or -1 */
+	bool kept; /* others read it too: a cell a row, which is stored where it always is */
+	Sym name;  /* of the kernel at hand, where it is stored there */
+} RowBlockRoot;
+
+/* An operand that is read, with an index an axis. */
+typedef struct Seen {
+	NodeId node;
+	const Ix *const *axes;
+} Seen;
+
+typedef struct SeenList {
+	Seen *at;
+	size_t n, cap;
+} SeenList;
+
+/* A contraction that reads an operand from outside, of which every block reads all of its rows'
+ * dims. */
+typedef struct RowBlockEnd {
+	NodeId nest;
+	SeenList seen; /* operands of the sum */
+	int *dims;     /* by IterId: a dim, or -1 */
+} RowBlockEnd;
+
+/* An operand that is copied with the columns as its last axes. */
+typedef struct RowBlockTransposed {
+	NodeId node;
+	const Ix *const *axes; /* as it is read */
+	int *dims;	       /* by axis: a dim, BAND_FIXED, or -1 */
+	int *order;	       /* by axis: its position in the copy; -1: it has none */
+	int nsums, naxes;      /* positions: those of sums, which are the first ones; all */
+} RowBlockTransposed;
+
+/* Where a tensor is within the row block: a block of its rows, or a copy with its axes in another
+ * order.
+ */
+typedef struct RowBlockPlace {
+	NodeId node;
+	BufferId buffer;
+	int *dims;		/* by axis: a dim, BAND_FIXED, or -1 */
+	Size *strides;		/* by axis */
+	const Ix *const *fixed; /* by axis: the index of those that are BAND_FIXED */
+} RowBlockPlace;
+
+typedef struct RowBlock {
+	RowBlockDim dims[ROW_BLOCK_DIMS];
+	uint32_t ndims;
+	bool single;   /* no kernel has a loop over the rows: there is one */
+	uint32_t rows; /* the dim that goes in blocks; the others have one cell at a time */
+	int64_t block; /* rows of a block */
+	Size height;   /* rows of the blocks at hand */
+	RowBlockRoot roots[ROW_BLOCK_ROOTS];
+	uint32_t nroots;
+	NodeId before
+		[ROW_BLOCK_BEFORE]; /* between the roots, but of no concern to them: computed first
+				     */
+	uint32_t nbefore;
+	RowBlockEnd ends[ROW_BLOCK_ENDS];
+	uint32_t nends;
+	RowBlockTransposed transposed[ROW_BLOCK_ENDS];
+	uint32_t ntransposed, ntransposes; /* contractions that read these */
+	bool in_place; /* the blocks at hand have few rows: tiles turn what others read a copy of */
+	uint32_t nsquared; /* contractions of theirs that do so */
+	RowBlockPlace places[ROW_BLOCK_PLACES];
+	uint32_t nplaces;
+	bool failed; /* an access did not fit a place: what was emitted is of no use */
+} RowBlock;
+
+/* The longest row block that begins with a root; false: none. */
+bool row_block_find(Lower *lower, NodeId root, RowBlock *row_block);
+/* What goes in blocks of how many rows, and what is copied; false: it does not pay. */
+bool row_block_choose(Lower *lower, RowBlock *row_block, const ScheduleClause *asked);
+/* row_block_transpose.c: adds the operand of a contraction that rows leave where it is to those
+ * that are turned, where that pays; its axes are `dims` of the row block, as in BandTurned. */
+void row_block_choose_transposed(Lower *lower, RowBlock *row_block, const RowBlockEnd *end,
+				 const Seen *seen, int *dims);
+/* Is the operand a parameter along the sum that a dim moves? Its panels are for tiles of no row
+ * block, which add up in another order than those that read the parameter. */
+bool row_block_hides_panels(const Lower *lower, const RowBlockEnd *end, const Seen *seen,
+			    const int *dims);
+/* Are rows so few, as a number, that they wait for no copies? */
+bool row_block_has_few(const Lower *lower, const RowBlock *row_block);
+/* Are the rows a batch axis of the first contraction's result? */
+bool row_block_is_batch(const Lower *lower, const RowBlock *row_block);
+/* The root of the row block that a node is; NULL: it is none. */
+const RowBlockRoot *row_block_root(const RowBlock *row_block, NodeId node);
+/* Its kernels, appended to the routine in place of those of its roots; false: nothing was done. */
+bool row_block_emit(Lower *lower, RowBlock *row_block);
+
+/* Writes down that the kernel of a root is asked to be in no row block, where it is. */
+void row_block_describe_off(Lower *lower, NodeId root);
+/* Writes `row block off` down for those that could have begun the row block and did not: a schedule
+ * that asks for the row block would begin it there. */
+void row_block_describe_passed(Lower *lower, const RowBlock *row_block);
+
+/* ---- while a kernel of the row block at hand (lower.row block) is emitted ---- */
+
+/* The dim that an iterator of the nest runs along; -1: none. */
+int row_block_dim_of(const Nest *nest, IterId iter);
+/* The iterators where they are in the whole tensors. */
+const Ix *const *row_block_whole(const Nest *nest);
+/* Where the tensor is, read or stored at these indices; NULL: where it always is. */
+const RowBlockPlace *row_block_place(const Lower *lower, NodeId node, const Ix *const *axes);
+const Ix *row_block_index(Gen *gen, const RowBlockPlace *place, const Ix *const *axes);
+/* A place of that name for a node. */
+RowBlockPlace *row_block_add_place(Lower *lower, NodeId node, Sym name, const int *dims);
+/* row_block_copies.c: elements from one row of a place to the next, an odd number of cache lines
+ * where rows are long, since rows a power of two apart would meet in few sets of the first
+ * cache. */
+Size row_block_row_stride(const Lower *lower, Size row, Dtype dtype);
+/* The place of a copy; the kernel that fills it. */
+void row_block_place_transposed(Lower *lower, const RowBlockTransposed *transposed);
+void row_block_emit_transposed(Lower *lower, const RowBlockTransposed *transposed,
+			       const RowBlockPlace *place);
+
+#endif
