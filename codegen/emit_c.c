@@ -52,7 +52,10 @@ static void put_module(FILE *out, const Module *m)
 	fprintf(out, "/* %s: made from %s by tsrc %s. Do not edit. */\n", m->prefix,
 		c_comment(m->arena, module_source(m)), TSR_VERSION);
 	fprintf(out, "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n"
-		     "#include <string.h>\n#include <tgmath.h>\n\n");
+		     "#include <string.h>\n#include <tgmath.h>\n\n"
+		     "#ifdef __clang__\n"
+		     "#pragma clang diagnostic ignored \"-Wunused-function\"\n"
+		     "#endif\n\n");
 	fprintf(out, "%s\n%s\n", tsr_call_text, table_text);
 	for (uint32_t i = 0; i < m->program->routines.n; i++)
 		fprintf(out, "%s;\n%s;\n", module_signature(m, i),
