@@ -73,8 +73,8 @@ static bool compile_c(Verify *v, Contestant *to, const char *from, const char *p
 	if (!result.ran)
 		to->missing = "there is no cc";
 	else if (result.status != 0)
-		diag(v->emit->diags, E0520, SPAN_NONE, "cc refuses the C that was written: %s",
-		     result.text);
+		diag(v->emit->diags, E0520, SPAN_NONE, "cc refuses the C that was written: %.*s",
+		     (int)strcspn(result.text, "\n"), result.text);
 	return !result.ran || result.status == 0;
 }
 
@@ -188,6 +188,12 @@ static void judge(const Call *call, const Contestant *who)
 		return;
 	}
 	int code = invoke(who, copy);
+	if (code == TSR_BAD_CPU) {
+		verify_left_out(c, arena_printf(call->v->emit->arena, "%s: ", who->name),
+				"this machine lacks instructions of the target");
+		verify_call_free(copy);
+		return;
+	}
 	if (c->expected)
 		compare(call, who->name, copy, code);
 	if (c->result && !c->wrong && !verify_is_right(c, who->name, copy, code))
