@@ -1,4 +1,4 @@
-/* Scalar operations: base/ops.def is the list. Their exact meaning is ops_eval's, which the
+/* Scalar operations: base/ops.def is the list. Their exact meaning is op_eval's, which the
  * interpreter runs and every back end is compared with. */
 #ifndef TSR_BASE_OPS_H
 #define TSR_BASE_OPS_H

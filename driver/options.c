@@ -12,6 +12,7 @@
 #include "base/cli_help.h"
 #include "base/completion.h"
 #include "base/response.h"
+#include "driver/pipeline.h"
 
 enum {
 	KEY_EMIT = 256,
@@ -351,6 +352,20 @@ static bool prints_target(const Options *o)
 	return o->measure_target || (o->dump.n == 1 && strcmp(o->dump.at[0], "target") == 0);
 }
 
+/* Options that one run cannot have at once. */
+static void check_together(const Options *o, struct argp_state *state)
+{
+	const char *target = o->session.target_file;
+	if (o->measure_target && (o->input || o->output))
+		argp_error(state, "--measure-target prints a target: it takes no program, and no -o");
+	if (target && o->input && strcmp(target, "-") == 0 && strcmp(o->input, "-") == 0)
+		argp_error(state, "the program and the target file cannot both be standard input");
+	int stop = o->stop ? stage_index(o->stop) : -1;
+	if (o->verify_run && stop >= 0 && stop < pipeline_length - 1)
+		argp_error(state, "--verify=run needs all stages, and --stop=%s ends before them",
+			   o->stop);
+}
+
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	Options *o = state->input;
@@ -359,6 +374,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_EMIT: words_split(o->arena, &o->emit, arg); break;
 	case KEY_DUMP:
 		words_split(o->arena, &o->dump, arg);
+		if (o->dump.n == 0)
+			argp_error(state, "--dump names a stage, or 'all', or 'help' for the list");
 		o->list_stages |= strcmp(arg, "help") == 0;
 		break;
 	case KEY_STOP: o->stop = arg; break;
@@ -398,6 +415,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_DRY_RUN: o->dry_run = true; break;
 	case ARGP_KEY_ARG: set_input(o, state, arg); break;
 	case ARGP_KEY_END:
+		check_together(o, state);
 		if (!o->input && !o->explain && !o->completion && !o->list_stages &&
 		    !prints_target(o))
 			argp_error(state, "no source file");

@@ -134,6 +134,8 @@ static void take(void *of)
 			      : source_read(&s->sources, given->path, &why);
 	if (!s->file)
 		unreadable(s, given->path, why);
+	else
+		session_find_target(s); /* mistakes of options are told first */
 }
 
 SessionStatus session_read(Session *s, const char *path)
@@ -204,6 +206,8 @@ bool session_has(const Session *s, const char *stage)
 void session_find_target(Session *s)
 {
 	const char *why = NULL, *path = s->options.target_file;
+	if (s->target.name)
+		return;
 	if (!target_find(s->options.march, &s->target)) {
 		diag(&s->diags, E0506, SPAN_NONE, "unknown processor '%s'", s->options.march);
 		return;

@@ -83,6 +83,8 @@ static void write_deps(void *of)
 	VEC(const char *) files = {0};
 	if (s->options.schedule)
 		PUSH(s->perm, files, s->options.schedule);
+	if (s->options.target_file && strcmp(s->options.target_file, "-") != 0)
+		PUSH(s->perm, files, s->options.target_file);
 	for (size_t i = 0; i < s->graph->files.n; i++) {
 		const char *file = s->graph->files.at[i];
 		bool from_library = library && strncmp(file, library, strlen(library)) == 0;

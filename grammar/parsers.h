@@ -1,4 +1,4 @@
-/* The two generated parsers, as parse.c and spec.c drive them. Private to grammar/. */
+/* The two generated parsers, as parse.c and parse_spec.c drive them. Private to grammar/. */
 #ifndef TSR_GRAMMAR_PARSERS_H
 #define TSR_GRAMMAR_PARSERS_H
 
