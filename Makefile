@@ -144,8 +144,12 @@ deps: $(if $(SAN),,$(OBJ_all) $(OBJ_runtime))
 	$(if $(SAN),,@$(PYTHON) tools/check_globals.py $(B))
 
 SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# What reads, infers, lowers and runs; not what tests the numbers of emitted code, which has no sanitizers.
+# make asan ASAN_DIRS='test/unit test/lit' takes all.
+ASAN_DIRS = test/unit test/lit/property/damaged.test \
+  $(addprefix test/lit/,lexer grammar frontend infer proj loops lower codegen runtime verify driver target)
 asan:
-	$(MAKE) B=$(B)/asan OPT='-O1 -g' SAN='$(SAN_FLAGS)' check
+	$(MAKE) B=$(B)/asan OPT='-O1 -g' SAN='$(SAN_FLAGS)' LIT_DIRS='$(ASAN_DIRS)' check
 
 # What threads share, under ThreadSanitizer: sessions at once, and the pool of libtsr.
 TSAN_UNITS = test_session test_base_trap test_pool
@@ -161,7 +165,7 @@ coverage:
 	@grep -v '^never' $(B)/coverage/report.txt
 
 # Bytes to shapes, and programs to loops, C and numbers: each half of FUZZ_SECONDS, from the kept corpus on.
-FUZZ_SECONDS = 60
+FUZZ_SECONDS = 40
 FUZZ_SAN     = address,undefined -fno-sanitize-recover=undefined
 # All but what needs libgccjit, or other processes.
 FUZZ_OBJ     = $(filter-out $(B)/verify/run.o $(B)/codegen/jit_% $(B)/driver/write.o $(B)/driver/jobs.o $(B)/driver/lists.o \
@@ -259,7 +263,7 @@ help:
 	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
 	@echo 'make tsan       sessions on threads, and the thread pool, under ThreadSanitizer'
 	@echo 'make coverage   lines that the tests run, by folder, and functions that none calls'
-	@echo 'make fuzz       random programs to shapes, and to loops, C and numbers (FUZZ_SECONDS=60)'
+	@echo 'make fuzz       random programs to shapes, and to loops, C and numbers (FUZZ_SECONDS=40)'
 	@echo 'make bench      what is emitted against its peers (bench/README.md); make bench-peers installs them'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
 	@echo 'make check-python  the tests of the Python package; make wheel builds it with the binaries'
