@@ -3,6 +3,7 @@
  * last bit may be another.
  */
 #include "base/diag.h"
+#include "loops/rewrite.h"
 #include "loops/build.h"
 
 #include <string.h>
@@ -322,4 +323,41 @@ bool program_guard_holds(const Program *program, CheckId guard, const int64_t *d
 	case CHECK_INDEX: break;
 	}
 	BUG("a guard that is no relation of sizes");
+}
+
+/* ---- names ---- */
+
+static bool iter_is_taken(const Program *program, const KernelIter *iters, size_t n, Sym name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (iters[i].name == name)
+			return true;
+	for (DimId d = 0; d < sizes_ndims(program->sizes); d++)
+		if (sizes_dim(program->sizes, d)->name == name)
+			return true;
+	return false;
+}
+
+Sym iter_unique(const Program *program, const KernelIter *iters, size_t n, Sym name)
+{
+	Sym unique = name;
+	for (uint32_t same = 1; iter_is_taken(program, iters, n, unique); same++)
+		unique = sym_printf(program->symbols, "%s%u", name, same);
+	return unique;
+}
+
+static bool local_is_taken(const KernelLocal *locals, size_t n, Sym name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (locals[i].name == name)
+			return true;
+	return false;
+}
+
+Sym local_unique(const Program *program, const KernelLocal *locals, size_t n, const char *name)
+{
+	Sym unique = sym_cstr(program->symbols, name);
+	for (uint32_t same = 1; local_is_taken(locals, n, unique); same++)
+		unique = sym_printf(program->symbols, "%s%u", name, same);
+	return unique;
 }

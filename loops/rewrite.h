@@ -45,4 +45,9 @@ typedef struct Rewrite {
 void kernel_append_tables(Arena *arena, Kernel *to, const Kernel *from);
 Block rewrite_block(Rewrite *rewrite, Block block);
 
+/* NAME, NAME1, NAME2, ...: the first that none of the iterators, and no dim, has; none of the
+ * locals. */
+Sym iter_unique(const Program *program, const KernelIter *iters, size_t n, Sym name);
+Sym local_unique(const Program *program, const KernelLocal *locals, size_t n, const char *name);
+
 #endif

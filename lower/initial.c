@@ -101,7 +101,7 @@ static void share_number(Initial *in, NodeId stream, const Ix *const *axes, cons
 static const Ix **axes_at(Initial *in, const Ix *at)
 {
 	Gen *gen = in->gen;
-	const Ix **axes = unflatten(gen, in->shape, at);
+	const Ix **axes = tables_unflatten(gen->program, in->shape, at);
 	for (uint32_t i = 0; i < shape_naxes(in->shape); i++)
 		if (size_is(gen->program->sizes, shape_axis(in->shape, i)->size, 1))
 			axes[i] = zero_ix(gen);

@@ -133,18 +133,6 @@ static void emit_flat_copy(Gen *gen, BufferId from, StoreTarget to)
 	     stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
 }
 
-const Ix **unflatten(Gen *gen, const Shape *shape, const Ix *at)
-{
-	uint32_t naxes = shape_naxes(shape);
-	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, naxes + 1);
-	for (uint32_t i = naxes; i-- > 0;) {
-		const Ix *size = ix_size(gen->arena, shape_axis(shape, i)->size);
-		axes[i] = i > 0 ? ix_binary(gen->program, IX_MOD, at, size) : at;
-		at = ix_binary(gen->program, IX_DIV, at, size);
-	}
-	return axes;
-}
-
 /* A reshape of a node without a buffer (a number, a range): to[e] = its element number e. */
 static void emit_reshaped_leaf(Gen *gen, NodeId from, StoreTarget to)
 {
@@ -152,8 +140,8 @@ static void emit_reshaped_leaf(Gen *gen, NodeId from, StoreTarget to)
 	const Ix *at = ix_iter(gen->arena, e);
 	Body body = {0};
 	gen_enter(gen, &body);
-	const Value *value =
-		node_value(gen, from, unflatten(gen, lower_shape(gen->lower, from), at));
+	const Value *value = node_value(
+		gen, from, tables_unflatten(gen->program, lower_shape(gen->lower, from), at));
 	PUSH(gen->arena, body.stmts, gen_store(gen, to, at, value));
 	const Ix *n = ix_size(gen->arena, gen->program->buffers.at[to.buffer].elements);
 	PUSH(gen->arena, gen->top.stmts,

@@ -373,8 +373,6 @@ void random_numbers(Gen *gen, NodeId stream, const Ix *block, Body *body, const 
 const Value *random_value(Gen *gen, NodeId stream, const Ix *at);
 /* The statement where ix < n. */
 const Stmt *stmt_below(Gen *gen, const Ix *ix, Size n, Body *body);
-/* The index an axis of an element's place in storage order. */
-const Ix **unflatten(Gen *gen, const Shape *shape, const Ix *at);
 /* Loops over the axes of a shape; returns the index an axis. Axes of size 1 have no loop. */
 const Ix **shape_indices(Gen *gen, const Shape *shape, IterVar *vars);
 /* The body in these loops, at the kernel's end. */

@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "base/size_fits.h"
+#include "loops/build.h"
 #include "schedule/schedule.h"
 
 enum { BYTES_BITS = 46 }; /* a tensor holds less than 2^46 bytes */
@@ -362,4 +363,16 @@ bool tables_fill(Tables *t)
 	for (uint32_t i = 0; i < graph->routines.n; i++)
 		PUSH(t->arena, t->program->routines, (ProgramRoutine){0});
 	return true;
+}
+
+const Ix **tables_unflatten(Program *program, const Shape *shape, const Ix *at)
+{
+	uint32_t naxes = shape_naxes(shape);
+	const Ix **axes = ARENA_ARRAY(program->arena, const Ix *, naxes + 1);
+	for (uint32_t i = naxes; i-- > 0;) {
+		const Ix *size = ix_size(program->arena, shape_axis(shape, i)->size);
+		axes[i] = i > 0 ? ix_binary(program, IX_MOD, at, size) : at;
+		at = ix_binary(program, IX_DIV, at, size);
+	}
+	return axes;
 }

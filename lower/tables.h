@@ -54,6 +54,9 @@ static inline const Proj *tables_proj(const Tables *t, NodeId id)
 	return t->inference->projs[id];
 }
 
+/* The index an axis of the element's place in storage order. */
+const Ix **tables_unflatten(Program *program, const Shape *shape, const Ix *at);
+
 /* An empty program, in `perm`; ended by tables_free, which leaves the program. */
 Tables tables_new(const TensorProgram *tensors, const Sources *sources, Arena *perm, Diags *diags,
 		  const LowerOptions *options);

@@ -8,41 +8,19 @@
 #include <string.h>
 
 #include "base/element.h"
+#include "loops/rewrite.h"
 #include "lower/row_block.h"
-
-static bool iter_is_taken(const Gen *gen, Sym name)
-{
-	for (size_t i = 0; i < gen->iters.n; i++)
-		if (gen->iters.at[i].name == name)
-			return true;
-	for (DimId d = 0; d < sizes_ndims(gen->program->sizes); d++)
-		if (sizes_dim(gen->program->sizes, d)->name == name)
-			return true;
-	return false;
-}
 
 IterVar gen_iter(Gen *gen, Sym name)
 {
-	Sym unique = name;
-	for (uint32_t same = 1; iter_is_taken(gen, unique); same++)
-		unique = sym_printf(gen->program->symbols, "%s%u", name, same);
+	Sym unique = iter_unique(gen->program, gen->iters.at, gen->iters.n, name);
 	PUSH(gen->arena, gen->iters, ((KernelIter){unique}));
 	return (IterVar)gen->iters.n - 1;
 }
 
-static bool local_is_taken(const Gen *gen, Sym name)
-{
-	for (size_t i = 0; i < gen->locals.n; i++)
-		if (gen->locals.at[i].name == name)
-			return true;
-	return false;
-}
-
 LocalId gen_local(Gen *gen, const char *name, Dtype dtype)
 {
-	Sym unique = sym_cstr(gen->program->symbols, name);
-	for (uint32_t same = 1; local_is_taken(gen, unique); same++)
-		unique = sym_printf(gen->program->symbols, "%s%u", name, same);
+	Sym unique = local_unique(gen->program, gen->locals.at, gen->locals.n, name);
 	PUSH(gen->arena, gen->locals, ((KernelLocal){.name = unique, .dtype = dtype}));
 	return (LocalId)gen->locals.n - 1;
 }

@@ -1,5 +1,6 @@
 /* A kernel's frame: unique names, loops around a body, stores that convert. */
 #include "lower/naive/builder.h"
+#include "loops/rewrite.h"
 
 Builder build_new(Naive *naive, Sym name, Span span)
 {
@@ -26,39 +27,16 @@ void build_end(Builder *b)
 	PUSH(b->t->scratch, b->naive->kernels, (KernelId)b->program->kernels.n - 1);
 }
 
-static bool iter_is_taken(const Builder *b, Sym name)
-{
-	const Sizes *sizes = b->program->sizes;
-	bool taken = false;
-	for (size_t i = 0; i < b->iters.n; i++)
-		taken |= b->iters.at[i].name == name;
-	for (DimId d = 0; d < sizes_ndims(sizes); d++)
-		taken |= sizes_dim(sizes, d)->name == name;
-	return taken;
-}
-
 IterVar build_iter(Builder *b, Sym name)
 {
-	Sym unique = name;
-	for (uint32_t n = 1; iter_is_taken(b, unique); n++)
-		unique = sym_printf(b->program->symbols, "%s%u", name, n);
+	Sym unique = iter_unique(b->program, b->iters.at, b->iters.n, name);
 	PUSH(b->arena, b->iters, ((KernelIter){unique}));
 	return (IterVar)b->iters.n - 1;
 }
 
-static bool local_is_taken(const Builder *b, Sym name)
-{
-	bool taken = false;
-	for (size_t i = 0; i < b->locals.n; i++)
-		taken |= b->locals.at[i].name == name;
-	return taken;
-}
-
 LocalId build_local(Builder *b, const char *name, Dtype dtype)
 {
-	Sym unique = sym_cstr(b->program->symbols, name);
-	for (uint32_t n = 1; local_is_taken(b, unique); n++)
-		unique = sym_printf(b->program->symbols, "%s%u", name, n);
+	Sym unique = local_unique(b->program, b->locals.at, b->locals.n, name);
 	PUSH(b->arena, b->locals, ((KernelLocal){.name = unique, .dtype = dtype}));
 	return (LocalId)b->locals.n - 1;
 }

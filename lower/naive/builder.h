@@ -82,9 +82,8 @@ const Value *step_value(Builder *b, NodeId node, const Piece *piece, const Ix *c
 /* An index an axis of what the piece accesses. */
 const Ix **step_indices(Builder *b, NodeId node, const Piece *piece, const Access *access,
 			const Ix *const *iters);
-/* The place in storage order, and back. */
+/* The place in storage order. */
 const Ix *storage_index(const Builder *b, NodeId node, const Ix *const *axes);
-const Ix **axes_of(const Builder *b, NodeId node, const Ix *at);
 /* The integer that an index is read from, as an index. */
 const Ix *index_of(const Builder *b, const Value *value);
 

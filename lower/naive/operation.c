@@ -243,9 +243,11 @@ static void emit_flat(Builder *b, NodeId id, BufferId to)
 	IterVar e;
 	Body body = {0};
 	const Ix *at = build_flat(b, &e);
-	const Value *value = node->kind == NODE_RANDOM ? stream_number(b, id, at, &body)
-			     : proj		       ? element_flat(b, node->args[0], at)
-				    : element_expression(b, id, axes_of(b, id, at));
+	const Value *value =
+		node->kind == NODE_RANDOM ? stream_number(b, id, at, &body)
+		: proj			  ? element_flat(b, node->args[0], at)
+					  : element_expression(
+						    b, id, tables_unflatten(b->program, tables_shape(b->t, id), at));
 	build_add(b, &body, build_store(b, to, at, OP_NONE, value));
 	build_wrap_flat(b, e, b->program->buffers.at[to].elements, &body);
 }

@@ -24,19 +24,6 @@ const Ix *storage_index(const Builder *b, NodeId node, const Ix *const *axes)
 	return at;
 }
 
-const Ix **axes_of(const Builder *b, NodeId node, const Ix *at)
-{
-	const Shape *shape = tables_shape(b->t, node);
-	uint32_t naxes = shape_naxes(shape);
-	const Ix **axes = ARENA_ARRAY(b->arena, const Ix *, naxes + 1);
-	for (uint32_t i = naxes; i-- > 0;) {
-		const Ix *size = ix_size(b->arena, shape_axis(shape, i)->size);
-		axes[i] = i > 0 ? ix_binary(b->program, IX_MOD, at, size) : at;
-		at = ix_binary(b->program, IX_DIV, at, size);
-	}
-	return axes;
-}
-
 const Ix *index_of(const Builder *b, const Value *value)
 {
 	if (!dtype_is_integer(value->dtype))
@@ -234,5 +221,5 @@ const Value *element_flat(Builder *b, NodeId id, const Ix *at)
 	BufferId buffer = b->naive->buffers[id];
 	if (buffer != BUFFER_NONE)
 		return value_load(b->program, buffer, at);
-	return element_expression(b, id, axes_of(b, id, at));
+	return element_expression(b, id, tables_unflatten(b->program, tables_shape(b->t, id), at));
 }

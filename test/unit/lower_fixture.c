@@ -58,6 +58,15 @@ NodeId small_named(Small *s, NodeId id, const char *text)
 	return id;
 }
 
+NodeId small_assign(Small *s, NodeId id, NodeId target, Op acc, bool clear)
+{
+	Node *node = graph_node(&s->graph, id);
+	node->target = target;
+	node->acc = acc;
+	node->clear = clear;
+	return id;
+}
+
 void small_routine(Small *s, uint32_t noutputs, const NodeId *outputs)
 {
 	Routine r = {.name = sym_cstr(s->symbols, "forward"), .noutputs = noutputs};

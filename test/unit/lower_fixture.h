@@ -17,6 +17,8 @@ NodeId small_number(Small *s, double value);
 NodeId small_param(Small *s, const char *name, const char *shape);
 /* The same node with a name. */
 NodeId small_named(Small *s, NodeId id, const char *text);
+/* The same node as a step that assigns to the target. */
+NodeId small_assign(Small *s, NodeId id, NodeId target, Op acc, bool clear);
 /* The graph's routine: `forward` with every input leaf, these outputs, and every node in order. */
 void small_routine(Small *s, uint32_t noutputs, const NodeId *outputs);
 /* `forward` with every input leaf, these outputs, and every node in order; NULL after an error. */

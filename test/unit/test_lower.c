@@ -326,26 +326,17 @@ static void test_gather_out_of_range(void **state)
 		assert_int_equal(*(unsigned char *)run.outputs[i], 0xee);
 }
 
-static NodeId assign(Small *s, NodeId id, NodeId target, Op acc, bool clear)
-{
-	Node *node = graph_node(&s->graph, id);
-	node->target = target;
-	node->acc = acc;
-	node->clear = clear;
-	return id;
-}
-
 static void test_assignments(void **state)
 {
 	Small *s = *state;
 	NodeId x = small_leaf(s, "n | 3"), t = small_leaf(s, "n | 6"), p = small_param(s, "p", "3");
 	graph_node(&s->graph, t)->kind = NODE_ZEROS;
 	graph_node(&s->graph, t)->name = sym_cstr(s->symbols, "t");
-	assign(s, small_einsum(s, "b | i => b | 2*i", "n | 6", 1, &x), t, OP_ADD, true);
-	assign(s, small_einsum(s, "b | i => b | 2*i+1", "n | 6", 1, &x), t, OP_ADD, false);
-	assign(s, small_einsum(s, "b | i => i", "3", 1, &x), p, OP_SUB, false);
+	small_assign(s, small_einsum(s, "b | i => b | 2*i", "n | 6", 1, &x), t, OP_ADD, true);
+	small_assign(s, small_einsum(s, "b | i => b | 2*i+1", "n | 6", 1, &x), t, OP_ADD, false);
+	small_assign(s, small_einsum(s, "b | i => i", "3", 1, &x), p, OP_SUB, false);
 	NodeId q = small_pointwise(s, OP_ADD, "3", 2, (NodeId[]){p, small_number(s, 1)});
-	assign(s, small_pointwise(s, OP_MUL, "3", 2, (NodeId[]){q, p}), p, OP_NONE, false);
+	small_assign(s, small_pointwise(s, OP_MUL, "3", 2, (NodeId[]){q, p}), p, OP_NONE, false);
 	NodeId u = small_pointwise(s, OP_ADD, "n | 6", 2, (NodeId[]){t, t});
 	NodeId out[] = {t, p, u, q};
 	expect_right(s, small_lower(s, 4, out));
@@ -355,7 +346,7 @@ static void test_transposed_self_assignment(void **state)
 {
 	Small *s = *state;
 	NodeId p = small_param(s, "p", "4, 4");
-	assign(s, small_einsum(s, "i, j => j, i", "4, 4", 1, &p), p, OP_ADD, false);
+	small_assign(s, small_einsum(s, "i, j => j, i", "4, 4", 1, &p), p, OP_ADD, false);
 	NodeId y = small_pointwise(s, OP_NEG, "4, 4", 1, &p);
 	expect_right(s, small_lower(s, 1, &y));
 }

@@ -125,20 +125,11 @@ static void the_greatest_is_the_first_of_equals(void **state)
 		     "    out0[b] = at\n\n");
 }
 
-static NodeId assigned(Small *s, NodeId id, NodeId target, Op acc, bool clear)
-{
-	Node *node = graph_node(&s->graph, id);
-	node->target = target;
-	node->acc = acc;
-	node->clear = clear;
-	return id;
-}
-
 static void a_step_is_computed_whole_before_its_target_takes_it_in(void **state)
 {
 	Small *s = *state;
 	NodeId p = small_param(s, "p", "4, 4");
-	assigned(s, small_einsum(s, "i, j => j, i", "4, 4", 1, &p), p, OP_ADD, true);
+	small_assign(s, small_einsum(s, "i, j => j, i", "4, 4", 1, &p), p, OP_ADD, true);
 	NodeId y = small_pointwise(s, OP_NEG, "4, 4", 1, &p);
 	const Program *program = small_naive(s, 1, &y);
 	expect_kernel(s, program, "kernel value(p f32 param -> value f32 temp)\n");
@@ -157,7 +148,7 @@ static void only_cells_that_a_step_reaches_meet_its_value(void **state)
 {
 	Small *s = *state;
 	NodeId x = small_leaf(s, "3"), t = small_param(s, "t", "6");
-	assigned(s, small_einsum(s, "i => 2*i", "6", 1, &x), t, OP_MAX, false);
+	small_assign(s, small_einsum(s, "i => 2*i", "6", 1, &x), t, OP_MAX, false);
 	NodeId y = small_pointwise(s, OP_NEG, "6", 1, &t);
 	const Program *program = small_naive(s, 1, &y);
 	expect_kernel(s, program,
