@@ -71,8 +71,9 @@ const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near
 /* 0 <= ix < hi */
 const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check);
 
-/* The kernel as in loops_dump, behind an empty line. */
-void kernel_dump(FILE *out, const Program *program, KernelId kernel);
+/* Fills the dims of the parameters' axes, also of those without elements, whose bytes need none, and
+ * those of `init`, which its initial values depend on: PREFIX_state_size and PREFIX_init take them. */
+void program_list_state_dims(Program *program);
 
 /* The buffers that a kernel touches, in the order of first use. */
 typedef struct BufferUse {

@@ -1,20 +1,11 @@
-/* The loop IR as pseudo-code: the tables of buffers and checks, every kernel with one statement a
- * line, every routine with its kernels in order. Nothing here depends on addresses: two runs print
- * the same.
+/* The loop IR as pseudo-code: every kernel with one statement a line. dump_tables.c prints what
+ * stands around the kernels, parse.c reads it all back. Nothing here depends on addresses: two runs
+ * print the same.
  */
 #include <inttypes.h>
 #include <string.h>
 
-#include "loops/build.h"
-
-typedef struct Dump {
-	FILE *out;
-	const Program *program;
-	const Kernel *kernel;
-	uint32_t routine; /* one that runs the kernel: names of scalars */
-} Dump;
-
-static const char *const kind_names[] = {"in", "out", "param", "const", "temp", "packed"};
+#include "loops/dump.h"
 
 static void dump_ix(const Dump *d, const Ix *ix, int level);
 static void dump_value(const Dump *d, const Value *value, int level);
@@ -80,6 +71,15 @@ static void dump_ix_infix(const Dump *d, const Ix *ix, const char *symbol)
 	dump_ix(d, ix->b, 3);
 }
 
+/* a/b of sizes is exact: where it rounds down that is said. */
+static void dump_quotient(const Dump *d, const Ix *ix)
+{
+	bool sizes = ix->a->kind == IX_SIZE && ix->b->kind == IX_SIZE;
+	fprintf(d->out, "%s", sizes ? "floor(" : "");
+	dump_ix_infix(d, ix, "/");
+	fprintf(d->out, "%s", sizes ? ")" : "");
+}
+
 static void dump_ix_call(const Dump *d, const Ix *ix, const char *name)
 {
 	fprintf(d->out, "%s(", name);
@@ -98,10 +98,10 @@ static void dump_ix(const Dump *d, const Ix *ix, int level)
 	fprintf(d->out, "%s", parens ? "(" : "");
 	switch (ix->kind) {
 	case IX_SIZE: dump_size(d, ix->size, level >= 2 ? level : 0); break;
-	case IX_ITER: fprintf(d->out, "%s", d->kernel->iters[ix->iter].name); break;
+	case IX_ITER: fprintf(d->out, "%s", dump_iter(d, ix->iter)); break;
 	case IX_ADD: dump_sum(d, ix); break;
 	case IX_MUL: dump_ix_infix(d, ix, "*"); break;
-	case IX_DIV: dump_ix_infix(d, ix, "/"); break;
+	case IX_DIV: dump_quotient(d, ix); break;
 	case IX_MOD: dump_ix_infix(d, ix, "%"); break;
 	case IX_MIN: dump_ix_call(d, ix, "min"); break;
 	case IX_MAX: dump_ix_call(d, ix, "max"); break;
@@ -145,12 +145,12 @@ static void dump_op(const Dump *d, const Value *value, int level)
 	fprintf(d->out, "%s", symbol && !level ? "" : ")");
 }
 
-static void dump_const(const Dump *d, const Value *value)
+void dump_scalar(const Dump *d, Dtype dtype, Scalar scalar)
 {
-	if (dtype_is_float(value->dtype))
-		fprintf(d->out, "%.*g", value->dtype == DTYPE_F64 ? 17 : 9, value->constant.f);
+	if (dtype_is_float(dtype))
+		fprintf(d->out, "%.*g", dtype == DTYPE_F64 ? 17 : 9, scalar.f);
 	else
-		fprintf(d->out, "%" PRId64, value->constant.i);
+		fprintf(d->out, "%" PRId64, scalar.i);
 }
 
 static void dump_scalar_name(const Dump *d, uint32_t scalar)
@@ -164,15 +164,15 @@ static void dump_value(const Dump *d, const Value *value, int level)
 {
 	switch (value->kind) {
 	case VALUE_LOAD:
-		fprintf(d->out, "%s[", d->program->buffers.at[value->buffer].name);
+		fprintf(d->out, "%s[", dump_buffer_name(d, value->buffer));
 		dump_ix(d, value->ix, 0);
 		fprintf(d->out, "]");
 		break;
 	case VALUE_LOCAL:
-		fprintf(d->out, "%s", d->kernel->locals[value->local].name);
+		fprintf(d->out, "%s", dump_local_name(d, value->local));
 		dump_ixs(d, value->ixs, value->nixs);
 		break;
-	case VALUE_CONST: dump_const(d, value); break;
+	case VALUE_CONST: dump_scalar(d, value->dtype, value->constant); break;
 	case VALUE_OP:
 	case VALUE_FAR: dump_op(d, value, level); break;
 	case VALUE_CAST:
@@ -191,7 +191,7 @@ static void dump_value(const Dump *d, const Value *value, int level)
 	}
 }
 
-static void dump_block(const Dump *d, const Block *block, int depth);
+static void dump_block(Dump *d, const Block *block, int depth);
 
 static void dump_conds(const Dump *d, const Stmt *stmt)
 {
@@ -207,18 +207,20 @@ static void dump_conds(const Dump *d, const Stmt *stmt)
 static void dump_for(const Dump *d, const Stmt *stmt)
 {
 	static const char *const kinds[] = {"for", "unroll", "vector", "parallel"};
-	fprintf(d->out, "%s %s in ", kinds[stmt->loop], d->kernel->iters[stmt->iter].name);
+	fprintf(d->out, "%s %s in ", kinds[stmt->loop], dump_iter(d, stmt->iter));
 	dump_ix(d, stmt->lo, 2);
 	fprintf(d->out, "..");
 	dump_ix(d, stmt->hi, 2);
 	if (stmt->step != 1)
 		fprintf(d->out, " step %" PRId64, stmt->step);
 	if (stmt->nslots)
-		fprintf(d->out, " %s of %" PRId64, d->kernel->iters[stmt->slot].name, stmt->nslots);
+		fprintf(d->out, " %s of %" PRId64, dump_iter(d, stmt->slot), stmt->nslots);
 	if (stmt->outlined)
 		fprintf(d->out, " outlined");
 	if (stmt->lanes)
 		fprintf(d->out, " of %" PRId64, stmt->lanes);
+	if (stmt->independent)
+		fprintf(d->out, " independent");
 }
 
 static void dump_acc(const Dump *d, Op acc)
@@ -232,7 +234,7 @@ static void dump_acc(const Dump *d, Op acc)
 static void dump_local(const Dump *d, const Stmt *stmt)
 {
 	const KernelLocal *local = &d->kernel->locals[stmt->local];
-	fprintf(d->out, "local %s : %s", local->name, dtype_name(local->dtype));
+	fprintf(d->out, "local %s : %s", dump_local_name(d, stmt->local), dtype_name(local->dtype));
 	for (uint32_t i = 0; i < local->rank; i++)
 		fprintf(d->out, "%s%" PRIu32, i ? ", " : " [", local->extent[i]);
 	fprintf(d->out, "%s = ", local->rank ? "]" : "");
@@ -250,8 +252,22 @@ static void dump_check(const Dump *d, const Stmt *stmt)
 	fprintf(d->out, ", check %" PRIu32, stmt->check);
 }
 
-static void dump_stmt(const Dump *d, const Stmt *stmt, int depth)
+/* The statement's names are seen in its body, a local's from there on. */
+static void name_stmt(Dump *d, const Stmt *stmt)
 {
+	if (stmt->kind == LOOP_FOR) {
+		dump_name_iter(d, stmt->iter);
+		if (stmt->nslots)
+			dump_name_iter(d, stmt->slot);
+	} else if (stmt->kind == LOOP_LOCAL) {
+		dump_name_local(d, stmt->local);
+	}
+}
+
+static void dump_stmt(Dump *d, const Stmt *stmt, int depth)
+{
+	size_t visible = d->visible.n;
+	name_stmt(d, stmt);
 	fprintf(d->out, "%*s", 2 * depth, "");
 	switch (stmt->kind) {
 	case LOOP_FOR: dump_for(d, stmt); break;
@@ -261,13 +277,13 @@ static void dump_stmt(const Dump *d, const Stmt *stmt, int depth)
 		break;
 	case LOOP_LOCAL: dump_local(d, stmt); break;
 	case LOOP_SET:
-		fprintf(d->out, "%s", d->kernel->locals[stmt->local].name);
+		fprintf(d->out, "%s", dump_local_name(d, stmt->local));
 		dump_ixs(d, stmt->ixs, stmt->nixs);
 		dump_acc(d, stmt->acc);
 		dump_value(d, stmt->value, 0);
 		break;
 	case LOOP_STORE:
-		fprintf(d->out, "%s[", d->program->buffers.at[stmt->buffer].name);
+		fprintf(d->out, "%s[", dump_buffer_name(d, stmt->buffer));
 		dump_ix(d, stmt->ix, 0);
 		fprintf(d->out, "]");
 		dump_acc(d, stmt->acc);
@@ -276,24 +292,28 @@ static void dump_stmt(const Dump *d, const Stmt *stmt, int depth)
 	case LOOP_CHECK: dump_check(d, stmt); break;
 	case LOOP_PREFETCH:
 		fprintf(d->out, "prefetch %s%s[", stmt->near ? "near " : "",
-			d->program->buffers.at[stmt->buffer].name);
+			dump_buffer_name(d, stmt->buffer));
 		dump_ix(d, stmt->ix, 0);
 		fprintf(d->out, "]");
 		break;
 	}
-	fprintf(d->out, "\n");
+	fprintf(d->out, "%s\n", stmt->disjoint ? " disjoint" : "");
 	dump_block(d, &stmt->body, depth + 1);
+	if (stmt->kind == LOOP_FOR)
+		d->visible.n = visible;
 }
 
-static void dump_block(const Dump *d, const Block *block, int depth)
+static void dump_block(Dump *d, const Block *block, int depth)
 {
+	size_t visible = d->visible.n;
 	for (uint32_t i = 0; i < block->n; i++)
 		dump_stmt(d, block->stmts[i], depth);
+	d->visible.n = visible;
 }
 
-static void dump_kernel(const Dump *d)
+static void dump_kernel(Dump *d)
 {
-	BufferUses uses = kernel_buffers(d->program->arena, d->kernel);
+	BufferUses uses = dump_open_kernel(d);
 	fprintf(d->out, "\nkernel %s(", d->kernel->name);
 	bool stored = false, first = true;
 	for (int pass = 0; pass < 2; pass++)
@@ -305,77 +325,13 @@ static void dump_kernel(const Dump *d)
 			const char *between = use->stored && !stored ? (first ? "-> " : " -> ")
 					      : first		     ? ""
 								     : ", ";
-			fprintf(d->out, "%s%s %s %s", between, buffer->name,
-				dtype_name(buffer->dtype), kind_names[buffer->kind]);
+			fprintf(d->out, "%s%s %s %s", between, dump_buffer_name(d, use->buffer),
+				dtype_name(buffer->dtype), buffer_kind_names[buffer->kind]);
 			stored = stored || use->stored;
 			first = false;
 		}
-	fprintf(d->out, ")\n");
+	fprintf(d->out, ")%s\n", d->kernel->alone ? " alone" : "");
 	dump_block(d, &d->kernel->body, 1);
-}
-
-static void dump_buffer(const Dump *d, const Buffer *buffer)
-{
-	fprintf(d->out, "buffer %s : %s [", buffer->name, dtype_name(buffer->dtype));
-	size_print(d->out, d->program->sizes, buffer->elements);
-	fprintf(d->out, "] %s", kind_names[buffer->kind]);
-	if (buffer->kind == BUFFER_PACKED)
-		fprintf(d->out, " of %s", d->program->params.at[buffer->arg].name);
-	if (buffer->kind == BUFFER_TEMP || buffer->kind == BUFFER_PACKED) {
-		if (d->program->placed) {
-			fprintf(d->out, " at ");
-			size_print(d->out, d->program->sizes, buffer->offset);
-		}
-	} else if (buffer->kind == BUFFER_PARAM) {
-		fprintf(d->out, " at ");
-		size_print(d->out, d->program->sizes, d->program->params.at[buffer->arg].offset);
-	}
-	if (buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST &&
-	    buffer->kind != BUFFER_PACKED)
-		fprintf(d->out, " of %s", d->program->routines.at[buffer->routine].name);
-	fprintf(d->out, "\n");
-}
-
-static void dump_args(const Dump *d, const TensorArg *args, uint32_t n, const char *first)
-{
-	for (uint32_t i = 0; i < n; i++)
-		fprintf(d->out, "%s%s : %s", i ? ", " : first, args[i].name, args[i].type.text);
-}
-
-static void dump_routine(const Dump *d, const ProgramRoutine *routine)
-{
-	const Program *program = d->program;
-	fprintf(d->out, "\nroutine %s(", routine->name);
-	for (uint32_t i = 0; i < routine->ndims; i++)
-		fprintf(d->out, "%s%s", i ? ", " : "",
-			sizes_dim(program->sizes, routine->dims[i])->name);
-	for (uint32_t i = 0; i < routine->nscalars; i++)
-		fprintf(d->out, "%s%s : %s", i || routine->ndims ? ", " : "",
-			routine->scalars[i].name, dtype_name(routine->scalars[i].dtype));
-	bool comma = routine->ndims + routine->nscalars > 0;
-	dump_args(d, routine->inputs, routine->ninputs, comma ? ", " : "");
-	fprintf(d->out, ")");
-	dump_args(d, routine->outputs, routine->noutputs, " -> ");
-	fprintf(d->out, "\n");
-	if (program->placed) {
-		fprintf(d->out, "  workspace ");
-		size_print(d->out, program->sizes, routine->workspace);
-		fprintf(d->out, " bytes\n");
-	}
-	for (uint32_t i = 0; i < routine->nguards; i++)
-		fprintf(d->out, "  guard %" PRIu32 "\n", routine->guards[i]);
-	for (uint32_t i = 0; i < routine->nkernels; i++)
-		fprintf(d->out, "  run %s\n", program->kernels.at[routine->kernels[i]].name);
-}
-
-/* A routine that runs the kernel (0 where none does). */
-static uint32_t kernel_routine(const Program *program, KernelId kernel)
-{
-	for (uint32_t r = 0; r < program->routines.n + 2; r++)
-		for (uint32_t i = 0; i < program_routine(program, r)->nkernels; i++)
-			if (program_routine(program, r)->kernels[i] == kernel)
-				return r;
-	return 0;
 }
 
 void ix_print(FILE *out, const Program *program, const Kernel *kernel, const Ix *ix)
@@ -390,27 +346,4 @@ void kernel_dump(FILE *out, const Program *program, KernelId kernel)
 	Dump d = {.out = out, .program = program, .kernel = &program->kernels.at[kernel]};
 	d.routine = kernel_routine(program, kernel);
 	dump_kernel(&d);
-}
-
-void loops_dump(FILE *out, const Program *program)
-{
-	Dump d = {.out = out, .program = program};
-	fprintf(out, "state ");
-	size_print(out, program->sizes, program->state);
-	fprintf(out, " bytes\n");
-	for (size_t i = 0; i < program->buffers.n; i++) {
-		const Buffer *buffer = &program->buffers.at[i];
-		if (buffer->kind != BUFFER_TEMP || !size_is(program->sizes, buffer->elements, 0))
-			dump_buffer(&d, buffer);
-	}
-	for (size_t i = 0; i < program->checks.n; i++)
-		fprintf(out, "check %zu: %s\n", i, program->checks.at[i].text);
-	for (size_t i = 0; i < program->kernels.n; i++)
-		kernel_dump(out, program, (KernelId)i);
-	if (program->pack.nkernels)
-		dump_routine(&d, &program->pack);
-	if (program->init.nkernels)
-		dump_routine(&d, &program->init);
-	for (size_t i = 0; i < program->routines.n; i++)
-		dump_routine(&d, &program->routines.at[i]);
 }

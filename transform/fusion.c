@@ -187,8 +187,10 @@ static RowKernel split(Rows *rows, const RowKernel *flat, const RowKernel *like)
 		    !size_same(size_mul(sizes, like->loop->hi->size, c), flat->loop->hi->size))
 			continue;
 		Arena *arena = rows->program->arena;
-		Kernel kernel = flat->kernel,
-		       more = {.iters = flat->kernel.iters + flat->loop->iter, .niters = 1};
+		Kernel kernel = flat->kernel;
+		KernelIter cell = {iter_unique(rows->program, kernel.iters, kernel.niters,
+					       kernel.iters[flat->loop->iter].name)};
+		Kernel more = {.iters = &cell, .niters = 1};
 		kernel_append_tables(rows->program->arena, &kernel, &more);
 		const Ix **iters = rows_same_iters(rows, &flat->kernel, 0);
 		IterVar inner = flat->kernel.niters;

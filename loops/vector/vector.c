@@ -2,6 +2,7 @@
  * they are; then every loop is offered to the others in turn, the outer one first, and the first that
  * is legal takes it.
  */
+#include "loops/dump.h"
 #include "loops/vector/vector.h"
 
 #include <string.h>
