@@ -352,7 +352,7 @@ bool session_report(Session *s, FILE *out)
 static void list_unshown(void *of)
 {
 	const Question *q = of;
-	IndexUses uses = bounds_unshown(q->s->perm, q->s->program);
+	IndexUses uses = bounds_unshown(q->s->perm, q->s->program, NULL);
 	fprintf(q->out, "tsrc: %zu of %zu indices are not shown to stay inside\n", uses.n,
 		uses.total);
 	for (size_t i = 0; i < uses.n; i++)

@@ -341,7 +341,7 @@ static void walk_kernel(Bounds *b, KernelId id)
 	note_kernel(b);
 }
 
-static void walk_routine(Bounds *b, const ProgramRoutine *routine)
+static void walk_routine(Bounds *b, const ProgramRoutine *routine, LoopsFault *fault)
 {
 	Walk *w = &b->walk;
 	for (size_t i = 0; i < b->checked.n; i++)
@@ -349,17 +349,18 @@ static void walk_routine(Bounds *b, const ProgramRoutine *routine)
 	b->checked.n = 0;
 	w->known.scalars = ARENA_ARRAY(b->arena, Size, routine->nscalars + 1);
 	prover_enter(w->prover, routine);
-	for (uint32_t i = 0; i < routine->nkernels; i++) {
+	for (uint32_t i = 0; i < routine->nkernels && !fault->rule; i++) {
 		size_t before = b->unshown->n;
 		walk_kernel(b, routine->kernels[i]);
 		if (b->unshown->n > before)
-			bounds_refute(w->program, routine, b->unshown, routine->kernels[i]);
+			bounds_refute(w->program, routine, b->unshown, routine->kernels[i], fault);
 	}
 }
 
-IndexUses bounds_unshown(Arena *list, const Program *program)
+IndexUses bounds_unshown(Arena *list, const Program *program, LoopsFault *fault)
 {
 	IndexUses unshown = {0};
+	LoopsFault none = {0}, *found = fault ? fault : &none;
 	Arena *arena = arena_new(), *of_kernel = arena_new();
 	Bounds b = {.arena = arena, .list = list, .unshown = &unshown};
 	b.walk = (Walk){
@@ -367,11 +368,13 @@ IndexUses bounds_unshown(Arena *list, const Program *program)
 	b.walk.known.stored = ARENA_ARRAY(arena, bool, program->buffers.n + 1);
 	b.walk.known.checked = ARENA_ARRAY(arena, Size, program->buffers.n + 1);
 	for (uint32_t r = 0; r < program->routines.n + 2; r++)
-		walk_routine(&b, program_routine(program, r));
+		walk_routine(&b, program_routine(program, r), found);
 	hmfree(b.shown);
 	prover_free(b.walk.prover);
 	arena_free(of_kernel);
 	arena_free(arena);
+	if (none.rule)
+		BUG("kernel %s: %s", none.kernel->name, none.rule);
 	return unshown;
 }
 

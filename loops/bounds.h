@@ -15,6 +15,7 @@
 #define TSR_LOOPS_BOUNDS_H
 
 #include "loops/loops.h"
+#include "loops/verify.h"
 
 #define LOCAL_NONE UINT32_MAX
 
@@ -35,9 +36,9 @@ typedef struct IndexUses {
 	size_t total; /* of all indices, shown or not */
 } IndexUses;
 
-/* Those that are not shown to be inside, each once, in the order of routines and kernels. Aborts
- * (BUG) on one that is outside at some sizes that the guards let through. */
-IndexUses bounds_unshown(Arena *arena, const Program *program);
+/* Those that are not shown to be inside, each once, in the order of routines and kernels. One that is
+ * outside at some sizes that the guards let through is told in *fault; NULL: is a BUG. */
+IndexUses bounds_unshown(Arena *arena, const Program *program, LoopsFault *fault);
 /* One line: tsrc: kernel K: BUFFER[INDEX] of EXTENT. */
 void bounds_print(FILE *out, const Program *program, const IndexUse *use);
 
@@ -84,9 +85,9 @@ typedef struct CheckNest {
 /* check_nest.c: false: it checks no such thing. */
 bool check_nest(const Program *program, const Stmt *nest, CheckNest *found);
 
-/* Aborts where running the kernel at some sizes, each loop at its first and last iterations, puts
- * one of its uses outside. */
+/* Tells in *fault where running the kernel at some sizes, each loop at its first and last iterations,
+ * puts one of its uses outside. */
 void bounds_refute(const Program *program, const ProgramRoutine *routine, const IndexUses *uses,
-		   KernelId kernel);
+		   KernelId kernel, LoopsFault *fault);
 
 #endif

@@ -128,7 +128,7 @@ static Block checked_block(Inserter *in, Block block)
 void bounds_insert_checks(Program *program)
 {
 	Arena *arena = arena_new();
-	IndexUses uses = bounds_unshown(arena, program);
+	IndexUses uses = bounds_unshown(arena, program, NULL);
 	Inserter in = {.program = program, .uses = &uses};
 	for (size_t i = 0; i < uses.n; i++) {
 		if (i && uses.at[i].kernel == uses.at[i - 1].kernel)

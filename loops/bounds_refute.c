@@ -2,8 +2,8 @@
  *
  * What is not shown to be inside may be outside: the kernel's loops are run at some sizes that the
  * guards let through, each at its first and last iterations alone, and the indices compared with
- * their extents. What depends on elements that are read is left out. One that is outside is a bug
- * of a pass.
+ * their extents. What depends on elements that are read is left out. One that is outside is a fault of
+ * who made the loops.
  */
 #include <inttypes.h>
 
@@ -28,7 +28,8 @@ typedef struct Run {
 	bool *known; /* by LocalId: its value is */
 	bool *set;   /* by LocalId: a statement changes it, so that it is never known */
 	int steps;
-	bool refused; /* a check has failed */
+	bool refused;	   /* a check has failed, or an index is outside */
+	LoopsFault *fault; /* where, and how */
 } Run;
 
 static bool value_of(const Run *r, const Ix *ix, int64_t *out);
@@ -78,7 +79,7 @@ static bool value_of(const Run *r, const Ix *ix, int64_t *out)
 	return true;
 }
 
-static _Noreturn void tell(const Run *r, const IndexUse *use, int64_t at, int64_t extent)
+static void tell(Run *r, const IndexUse *use, int64_t at, int64_t extent)
 {
 	Arena *arena = r->program->arena;
 	const Sizes *sizes = r->program->sizes;
@@ -88,11 +89,15 @@ static _Noreturn void tell(const Run *r, const IndexUse *use, int64_t at, int64_
 	for (DimId d = 0; d < sizes_ndims(sizes); d++)
 		where = arena_printf(arena, "%s, %s = %" PRId64, where, sizes_dim(sizes, d)->name,
 				     r->dims[d]);
-	BUG("kernel %s: an index of %s is %" PRId64 ", outside [0, %" PRId64 ")%s", r->kernel->name,
-	    name, at, extent, where);
+	const char *rule = arena_printf(arena,
+					"an index of %s is %" PRId64 ", outside [0, %" PRId64 ")%s",
+					name, at, extent, where);
+	if (!r->fault->rule)
+		*r->fault = (LoopsFault){r->kernel, use->stmt, rule};
+	r->refused = true;
 }
 
-static void see_stmt(const Run *r, const Stmt *stmt)
+static void see_stmt(Run *r, const Stmt *stmt)
 {
 	for (size_t i = 0; i < r->uses->n; i++) {
 		const IndexUse *use = &r->uses->at[i];
@@ -244,7 +249,7 @@ static bool has_check(Block block)
 }
 
 void bounds_refute(const Program *program, const ProgramRoutine *routine, const IndexUses *uses,
-		   KernelId id)
+		   KernelId id, LoopsFault *fault)
 {
 	Arena *arena = arena_new();
 	int64_t *dims = ARENA_ARRAY(arena, int64_t, sizes_ndims(program->sizes) + 1);
@@ -253,8 +258,8 @@ void bounds_refute(const Program *program, const ProgramRoutine *routine, const 
 	for (uint32_t i = 0; routine->kernels[i] != id; i++)
 		if (has_check(program->kernels.at[routine->kernels[i]].body))
 			PUSH(arena, checking, routine->kernels[i]);
-	for (int trial = 0; trial < tries; trial++) {
-		Run r = {.program = program, .dims = dims};
+	for (int trial = 0; trial < tries && !fault->rule; trial++) {
+		Run r = {.program = program, .dims = dims, .fault = fault};
 		if (!choose_dims(program, routine, trial, dims))
 			continue;
 		for (size_t i = 0; i < checking.n && !r.refused; i++)

@@ -35,6 +35,24 @@ const ProgramRoutine *program_routine(const Program *program, uint32_t index)
 	return index == program->routines.n ? &program->pack : &program->init;
 }
 
+void program_list_state_dims(Program *program)
+{
+	uint32_t ndims = sizes_ndims(program->sizes);
+	bool *uses = ARENA_ARRAY(program->arena, bool, ndims + 1);
+	for (uint32_t i = 0; i < program->init.ndims; i++)
+		uses[program->init.dims[i]] = true;
+	for (size_t i = 0; i < program->params.n; i++) {
+		const TensorType *type = &program->params.at[i].type;
+		for (uint32_t axis = 0; axis < type->nbatch + type->noutput + type->ninput; axis++)
+			size_note_dims(program->sizes, type->sizes[axis], uses);
+	}
+	program->state_dims = ARENA_ARRAY(program->arena, DimId, ndims + 1);
+	program->nstate_dims = 0;
+	for (DimId d = 0; d < ndims; d++)
+		if (uses[d])
+			program->state_dims[program->nstate_dims++] = d;
+}
+
 Scalar scalar_of(Dtype dtype, double number)
 {
 	return scalar_convert((Scalar){.f = number}, DTYPE_F64, dtype);

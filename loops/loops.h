@@ -365,14 +365,14 @@ void buffer_forget(Program *program, BufferId buffer);
 /* The routine of a number; past the last: `pack`, then `init`. */
 const ProgramRoutine *program_routine(const Program *program, uint32_t index);
 
-/* Aborts (BUG) on a program that breaks the grammar above: dtypes, scopes of iterators and locals,
- * ids, ranks, accumulations. */
+/* Aborts (BUG) on a program that breaks the grammar above: dtypes, scopes of iterators and locals, ids,
+ * ranks, accumulations; verify.h tells instead. */
 void loops_verify_grammar(const Program *program);
 /* ... and on an index that is shown to leave its buffer (bounds.h). */
 void loops_verify(const Program *program);
 /* An index as in that text. */
 void ix_print(FILE *out, const Program *program, const Kernel *kernel, const Ix *ix);
-/* The text of docs/ir.md: pseudo-code, one statement a line. */
+/* The text of docs/ir.md: pseudo-code, one statement a line; loops/parse.h has its grammar. */
 void loops_dump(FILE *out, const Program *program);
 
 /* Does the relation of sizes hold, which no routine runs without? False too where a size has no

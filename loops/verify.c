@@ -12,7 +12,9 @@ enum { DEPTH_LIMIT = 1000 }; /* of a value or an index: back ends walk them recu
 
 typedef struct Verify {
 	const Program *program;
+	LoopsFault *fault; /* the first that was found */
 	const Kernel *kernel;
+	const Stmt *stmt; /* at hand */
 	const ProgramRoutine *routine;
 	bool *iter_open;  /* by IterVar: inside its loop */
 	const Stmt *vector; /* the LOOP_VECTOR around; NULL: none */
@@ -25,10 +27,21 @@ typedef struct Verify {
 	int depth;
 } Verify;
 
-#define FAIL_UNLESS(v, cond, ...)                                                                  \
+static void note_fault(const Verify *v, const char *rule)
+{
+	if (!v->fault->rule)
+		*v->fault = (LoopsFault){v->kernel, v->stmt, rule};
+}
+
+/* Leaves the function at a fault, or after one: what comes behind may not be there. */
+#define FAIL_UNLESS(v, cond, text)                                                                 \
 	do {                                                                                       \
-		if (!(cond))                                                                       \
-			BUG("kernel %s: %s", (v)->kernel->name, __VA_ARGS__);                      \
+		if ((v)->fault->rule)                                                              \
+			return;                                                                    \
+		if (!(cond)) {                                                                     \
+			note_fault(v, text);                                                       \
+			return;                                                                    \
+		}                                                                                  \
 	} while (0)
 
 static void check_value(Verify *v, const Value *value);
@@ -71,7 +84,7 @@ static void check_lanes(const Verify *v, const Ix *ix, int64_t most)
 {
 	Program *program = (Program *)v->program;
 	int64_t step = 0;
-	if (!v->vector || !ix_uses(ix, v->vector->iter))
+	if (v->fault->rule || !v->vector || !ix_uses(ix, v->vector->iter))
 		return;
 	Size stride = ix_stride(program, ix, v->vector->iter);
 	bool known = size_is_const(program->sizes, stride, &step);
@@ -105,16 +118,22 @@ static void check_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint
 	}
 }
 
-static const Buffer *check_buffer(const Verify *v, BufferId id)
+static bool is_own(const Buffer *buffer)
 {
-	FAIL_UNLESS(v, id < v->program->buffers.n, "an unknown buffer");
-	const Buffer *buffer = &v->program->buffers.at[id];
-	bool own = buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST &&
-		   buffer->kind != BUFFER_PACKED;
-	if (own && v->routine)
-		FAIL_UNLESS(v, &v->program->routines.at[buffer->routine] == v->routine,
-			    "a buffer of another routine");
-	return buffer;
+	return buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST &&
+	       buffer->kind != BUFFER_PACKED;
+}
+
+/* Does the routine see the buffer? */
+static bool check_buffer(const Verify *v, BufferId id)
+{
+	bool known = id < v->program->buffers.n;
+	const Buffer *buffer = known ? &v->program->buffers.at[id] : NULL;
+	bool other = known && v->routine && is_own(buffer) &&
+		     &v->program->routines.at[buffer->routine] != v->routine;
+	if (!known || other)
+		note_fault(v, known ? "a buffer of another routine" : "an unknown buffer");
+	return known && !other;
 }
 
 static void check_op(const Verify *v, const Value *value)
@@ -157,10 +176,12 @@ static void check_value(Verify *v, const Value *value)
 	FAIL_UNLESS(v, ++v->depth < DEPTH_LIMIT, "an expression is too deep");
 	switch (value->kind) {
 	case VALUE_LOAD:
-		FAIL_UNLESS(v, check_buffer(v, value->buffer)->dtype == value->dtype,
+		if (!check_buffer(v, value->buffer))
+			return;
+		FAIL_UNLESS(v, v->program->buffers.at[value->buffer].dtype == value->dtype,
 			    "a load of another type");
 		check_ix(v, value->ix);
-		if (!is_group_step(v, value))
+		if (!v->fault->rule && !is_group_step(v, value))
 			check_lanes(v, value->ix, LANES_APART);
 		break;
 	case VALUE_LOCAL:
@@ -181,7 +202,7 @@ static void check_value(Verify *v, const Value *value)
 		}
 		break;
 	}
-	for (uint32_t i = 0; i < value->nargs; i++)
+	for (uint32_t i = 0; i < value->nargs && !v->fault->rule; i++)
 		check_value(v, value->args[i]);
 	v->depth--;
 }
@@ -308,7 +329,9 @@ static void check_acc(Verify *v, Op acc)
 
 static void check_store(Verify *v, const Stmt *stmt)
 {
-	const Buffer *buffer = check_buffer(v, stmt->buffer);
+	if (!check_buffer(v, stmt->buffer))
+		return;
+	const Buffer *buffer = &v->program->buffers.at[stmt->buffer];
 	FAIL_UNLESS(v, buffer->kind != BUFFER_INPUT && buffer->kind != BUFFER_CONST,
 		    "a store into what is read only");
 	FAIL_UNLESS(v,
@@ -332,6 +355,7 @@ static void check_store(Verify *v, const Stmt *stmt)
 
 static void check_stmt(Verify *v, const Stmt *stmt)
 {
+	v->stmt = stmt;
 	switch (stmt->kind) {
 	case LOOP_FOR: check_for(v, stmt); break;
 	case LOOP_IF: check_if(v, stmt); break;
@@ -366,20 +390,21 @@ static void check_block(Verify *v, const Block *block)
 		FAIL_UNLESS(v, block->stmts[i], "a statement is missing");
 		check_stmt(v, block->stmts[i]);
 	}
-	for (uint32_t i = 0; i < block->n; i++)
+	for (uint32_t i = 0; i < block->n && !v->fault->rule; i++)
 		if (block->stmts[i]->kind == LOOP_LOCAL)
 			v->local_open[block->stmts[i]->local] = false;
 }
 
 static void check_kernel(Arena *arena, const Program *program, const ProgramRoutine *routine,
-			 const Kernel *kernel)
+			 const Kernel *kernel, LoopsFault *fault)
 {
-	Verify v = {.program = program, .kernel = kernel, .routine = routine};
+	Verify v = {.program = program, .fault = fault, .kernel = kernel, .routine = routine};
 	v.iter_open = ARENA_ARRAY(arena, bool, kernel->niters + 1);
 	v.local_open = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
 	v.around = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
 	v.outside = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
-	FAIL_UNLESS(&v, kernel->name, "no name");
+	if (!kernel->name)
+		note_fault(&v, "no name");
 	check_block(&v, &kernel->body);
 	arena_reset(arena);
 }
@@ -396,7 +421,8 @@ static void check_args(const Program *program, const TensorArg *args, uint32_t n
 
 /* A temporary that a kernel loads is stored by a kernel before it, or by itself, but for one
  * without elements. */
-static void check_order(Arena *arena, const Program *program, const ProgramRoutine *routine)
+static void check_order(Arena *arena, const Program *program, const ProgramRoutine *routine,
+			LoopsFault *fault)
 {
 	bool *stored = ARENA_ARRAY(arena, bool, program->buffers.n + 1);
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
@@ -406,14 +432,18 @@ static void check_order(Arena *arena, const Program *program, const ProgramRouti
 			stored[uses.at[u].buffer] |= uses.at[u].stored;
 		for (size_t u = 0; u < uses.n; u++) {
 			const Buffer *buffer = &program->buffers.at[uses.at[u].buffer];
-			REQUIRE(buffer->kind != BUFFER_TEMP || stored[uses.at[u].buffer] ||
-				size_is(program->sizes, buffer->elements, 0));
+			if (buffer->kind == BUFFER_TEMP && !stored[uses.at[u].buffer] &&
+			    !size_is(program->sizes, buffer->elements, 0) && !fault->rule)
+				*fault = (LoopsFault){
+					kernel, NULL,
+					"a temporary is read that no kernel has stored yet"};
 		}
 	}
 	arena_reset(arena);
 }
 
-static void check_routine(Arena *arena, const Program *program, const ProgramRoutine *routine)
+static void check_routine(Arena *arena, const Program *program, const ProgramRoutine *routine,
+			  LoopsFault *fault)
 {
 	check_args(program, routine->inputs, routine->ninputs, BUFFER_INPUT);
 	check_args(program, routine->outputs, routine->noutputs, BUFFER_OUTPUT);
@@ -421,9 +451,11 @@ static void check_routine(Arena *arena, const Program *program, const ProgramRou
 		REQUIRE(routine->guards[i] < program->checks.n);
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
 		REQUIRE(routine->kernels[i] < program->kernels.n);
-		check_kernel(arena, program, routine, &program->kernels.at[routine->kernels[i]]);
+		check_kernel(arena, program, routine, &program->kernels.at[routine->kernels[i]],
+			     fault);
 	}
-	check_order(arena, program, routine);
+	if (!fault->rule)
+		check_order(arena, program, routine, fault);
 	REQUIRE(!program->placed || !size_is_bad(routine->workspace));
 }
 
@@ -473,7 +505,7 @@ static void check_names(Arena *arena, const Program *program)
 }
 
 /* Every kernel as one of each routine that runs it; those that none does for themselves. */
-static void check_kernels(Arena *arena, const Program *program)
+static void check_kernels(Arena *arena, const Program *program, LoopsFault *fault)
 {
 	bool *seen = ARENA_ARRAY(arena, bool, program->kernels.n + 1);
 	Arena *scratch = arena_new();
@@ -481,29 +513,42 @@ static void check_kernels(Arena *arena, const Program *program)
 		const ProgramRoutine *routine = program_routine(program, r);
 		if (r >= program->routines.n && routine->nkernels == 0)
 			continue;
-		check_routine(scratch, program, routine);
+		check_routine(scratch, program, routine, fault);
 		for (uint32_t i = 0; i < routine->nkernels; i++)
 			seen[routine->kernels[i]] = true;
 	}
 	for (size_t i = 0; i < program->kernels.n; i++)
 		if (!seen[i])
-			check_kernel(scratch, program, NULL, &program->kernels.at[i]);
+			check_kernel(scratch, program, NULL, &program->kernels.at[i], fault);
 	arena_free(scratch);
 }
 
-void loops_verify_grammar(const Program *program)
+LoopsFault loops_grammar_fault(const Program *program)
 {
+	LoopsFault fault = {0};
 	Arena *arena = arena_new();
 	check_tables(program);
-	check_kernels(arena, program);
+	check_kernels(arena, program, &fault);
 	check_names(arena, program);
 	arena_free(arena);
+	return fault;
 }
 
-void loops_verify(const Program *program)
+LoopsFault loops_fault(const Program *program)
 {
+	LoopsFault fault = loops_grammar_fault(program);
 	Arena *arena = arena_new();
-	loops_verify_grammar(program);
-	bounds_unshown(arena, program);
+	if (!fault.rule)
+		bounds_unshown(arena, program, &fault);
 	arena_free(arena);
+	return fault;
 }
+
+static void fail_at(LoopsFault fault)
+{
+	if (fault.rule)
+		BUG("kernel %s: %s", fault.kernel->name, fault.rule);
+}
+
+void loops_verify_grammar(const Program *program) { fail_at(loops_grammar_fault(program)); }
+void loops_verify(const Program *program) { fail_at(loops_fault(program)); }

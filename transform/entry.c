@@ -110,24 +110,3 @@ void entry_check_arguments(const Transform *t, const ProgramRoutine *routine)
 		     ROUTINE_ARGS, routine->name, n, routine->ndims, routine->nscalars,
 		     routine->ninputs, routine->noutputs);
 }
-
-/* The dims of the parameters' axes, also of those without elements, whose bytes need none, and of
- * the expressions that they start with: their initial values depend on them. PREFIX_state_size and
- * PREFIX_init take them. */
-void entry_list_state_dims(const Transform *t)
-{
-	Program *program = t->program;
-	uint32_t ndims = sizes_ndims(t->program->sizes);
-	bool *uses = ARENA_ARRAY(t->scratch, bool, ndims + 1);
-	for (uint32_t i = 0; i < program->init.ndims; i++)
-		uses[program->init.dims[i]] = true;
-	for (size_t i = 0; i < program->params.n; i++) {
-		const TensorType *type = &program->params.at[i].type;
-		for (uint32_t axis = 0; axis < type->nbatch + type->noutput + type->ninput; axis++)
-			size_note_dims(t->program->sizes, type->sizes[axis], uses);
-	}
-	program->state_dims = ARENA_ARRAY(t->program->arena, DimId, ndims + 1);
-	for (DimId d = 0; d < ndims; d++)
-		if (uses[d])
-			program->state_dims[program->nstate_dims++] = d;
-}

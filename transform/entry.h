@@ -14,8 +14,5 @@ void entry_list_guards(const Transform *t, ProgramRoutine *routine, CheckId more
  * C take in a reasonable time, which requires entry_list_dims. */
 void entry_check_sizes(const Transform *t, const ProgramRoutine *routine);
 void entry_check_arguments(const Transform *t, const ProgramRoutine *routine);
-/* Fills in the dims that the state's size and first contents depend on. Requires entry_list_dims of
- * `init`. */
-void entry_list_state_dims(const Transform *t);
 
 #endif

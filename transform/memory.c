@@ -314,7 +314,7 @@ bool transform_memory(const Transform *t)
 	entry_list_dims(t, &program->pack);
 	entry_list_dims(t, &program->init);
 	entry_list_guards(t, &program->init, CHECK_NONE);
-	entry_list_state_dims(t);
+	program_list_state_dims(program);
 	program->placed = true;
 	return true;
 }

@@ -22,7 +22,7 @@ static int verifies(const Program *program)
 /* 0 where loops_verify takes the program. */
 static int verdict(const Program *program) { return status_in_child(verifies, program); }
 
-static size_t unshown(SmallProgram *s) { return bounds_unshown(s->program.arena, &s->program).n; }
+static size_t unshown(SmallProgram *s) { return bounds_unshown(s->program.arena, &s->program, NULL).n; }
 
 /* temp of n*m, written at i*stride + j + off for i < n, j < m, and read so */
 static void through_temporary(SmallProgram *s, bool swapped, int64_t off)
@@ -141,7 +141,7 @@ static void listed_and_checked(SmallProgram *s, ScalarUse use)
 	size_t n, bytes = (use == WRITE ? 8 : 4) * sizeof(float);
 	at_scalar(s, use);
 	assert_int_equal(verdict(&s->program), 0);
-	IndexUses uses = bounds_unshown(s->program.arena, &s->program);
+	IndexUses uses = bounds_unshown(s->program.arena, &s->program, NULL);
 	assert_int_equal(uses.n, 1);
 	FILE *out = open_memstream(&text, &n);
 	bounds_print(out, &s->program, &uses.at[0]);
@@ -195,7 +195,7 @@ static void test_what_a_check_says_ends_with_a_store(void **state)
 		sp_end(s);
 	}
 	assert_int_equal(verdict(p), 0);
-	IndexUses uses = bounds_unshown(arena, p);
+	IndexUses uses = bounds_unshown(arena, p, NULL);
 	assert_int_equal(uses.n, 1);
 	assert_int_equal(uses.at[0].kernel, 4);
 }
@@ -360,7 +360,7 @@ static void run_at_all(Nest *nest, int64_t values)
 }
 
 /* 0: shown; 1: not shown; BUG_STATUS: refused. */
-static int opinion(const Program *program) { return bounds_unshown(program->arena, program).n > 0; }
+static int opinion(const Program *program) { return bounds_unshown(program->arena, program, NULL).n > 0; }
 
 static void test_random_nests_are_judged_rightly(void **state)
 {
