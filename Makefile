@@ -164,7 +164,8 @@ coverage:
 	$(PYTHON) tools/coverage.py $(B)/coverage > $(B)/coverage/report.txt
 	@grep -v '^never' $(B)/coverage/report.txt
 
-# Bytes to shapes, and programs to loops, C and numbers: each half of FUZZ_SECONDS, from the kept corpus on.
+# Bytes to shapes, programs to loops, C and numbers: each 2/5 of FUZZ_SECONDS, from the kept corpus on. Bytes to loops:
+# the rest.
 FUZZ_SECONDS = 40
 FUZZ_SAN     = address,undefined -fno-sanitize-recover=undefined
 # All but what needs libgccjit, or other processes.
@@ -180,13 +181,15 @@ $(B)/fuzz/%.o: %.c | $(GEN_H)
 	$(call say,CLANG)$(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -w -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -MMD -MP -c -o $@ $<
 $(B)/fuzz_shapes: $(call fuzz_objs,$(B)/test/fuzz/fuzz_shapes.o $(FUZZ_OBJ))
 $(B)/fuzz_loops: $(call fuzz_objs,$(B)/test/fuzz/fuzz_loops.o $(FUZZ_OBJ))
+$(B)/fuzz_read: $(call fuzz_objs,$(B)/test/fuzz/fuzz_read.o $(FUZZ_OBJ))
 $(B)/fuzz_%:
 	$(call say,LINK)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SAN) -o $@ $^ $(LIBS_B)
-FUZZ_OPTIONS = -max_total_time=$$(($(FUZZ_SECONDS) / 2)) -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=0
-fuzz: $(B)/fuzz_shapes $(B)/fuzz_loops
-	@mkdir -p $(B)/corpus $(B)/corpus-loops
-	$(B)/fuzz_shapes $(FUZZ_OPTIONS) -artifact_prefix=$(B)/shapes- $(B)/corpus test/fuzz/corpus
-	$(B)/fuzz_loops $(FUZZ_OPTIONS) -entropic=0 -artifact_prefix=$(B)/loops- $(B)/corpus-loops test/fuzz/corpus
+FUZZ_OPTIONS = -max_total_time=$$(($(FUZZ_SECONDS) * $(1) / 5)) -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=0
+fuzz: $(B)/fuzz_shapes $(B)/fuzz_loops $(B)/fuzz_read
+	@mkdir -p $(B)/corpus $(B)/corpus-loops $(B)/corpus-read
+	$(B)/fuzz_shapes $(call FUZZ_OPTIONS,2) -artifact_prefix=$(B)/shapes- $(B)/corpus test/fuzz/corpus
+	$(B)/fuzz_read $(call FUZZ_OPTIONS,1) -artifact_prefix=$(B)/read- $(B)/corpus-read test/fuzz/corpus-read
+	$(B)/fuzz_loops $(call FUZZ_OPTIONS,2) -entropic=0 -artifact_prefix=$(B)/loops- $(B)/corpus-loops test/fuzz/corpus
 
 bench: all
 	$(PYTHON) bench/inference.py $(B)/tsrc
@@ -204,6 +207,10 @@ bench-peers:
 # PyTorch; 1 GB below build/.
 check-models: all
 	$(PYTHON) tools/check_models.py $(B) $(B)/models full
+
+# Every dump of loops, of every program that compiles, prints itself when it is read; the quick part is a test.
+check-loops: all
+	$(PYTHON) test/lit/loops/Inputs/read_back.py $(B)/tsrc . 0
 
 # The Python package: its tests, and a wheel with the binaries in build/wheel.
 check-python: all
@@ -263,7 +270,8 @@ help:
 	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
 	@echo 'make tsan       sessions on threads, and the thread pool, under ThreadSanitizer'
 	@echo 'make coverage   lines that the tests run, by folder, and functions that none calls'
-	@echo 'make fuzz       random programs to shapes, and to loops, C and numbers (FUZZ_SECONDS=40)'
+	@echo 'make fuzz       random programs to shapes, and to loops, C and numbers; random loops (FUZZ_SECONDS=40)'
+	@echo 'make check-loops  dumps of loops of all programs are read back, and make the same'
 	@echo 'make bench      what is emitted against its peers (bench/README.md); make bench-peers installs them'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
 	@echo 'make check-python  the tests of the Python package; make wheel builds it with the binaries'
@@ -276,4 +284,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check check-fast check-bare check-models check-python wheel deps asan tsan tsan-run coverage fuzz bench bench-peers run fmt install uninstall help clean
+.PHONY: all units check check-fast check-bare check-loops check-models check-python wheel deps asan tsan tsan-run coverage fuzz bench bench-peers run fmt install uninstall help clean

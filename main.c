@@ -51,7 +51,8 @@ static void report(Client *c, const char *stage)
 static void run_stages(Client *c, int last)
 {
 	double phase_ms = 0;
-	for (int i = 0; i <= last; i++) {
+	const char *from = c->options.session.from;
+	for (int i = from ? stage_index(from) : 0; i <= last; i++) {
 		const Stage *stage = &pipeline[i];
 		bool ends = i == last || strcmp(pipeline[i + 1].phase, stage->phase) != 0;
 		double start = now_ms();

@@ -14,6 +14,7 @@
  * division where that comes out; else common factors are cancelled and the quotient is an atom.
  */
 #include "base/size_poly.h"
+#include "base/size_text.h"
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
@@ -223,13 +224,13 @@ static bool is_constant(const Work *work)
 }
 
 /* floor(work / k), k > 0. */
-static Size floor_work(Sizes *sizes, Work *work, int64_t k)
+static Size floor_work(Sizes *sizes, Work *work, int64_t k, bool joins)
 {
 	WORK(whole);
 	WORK(rest);
 	do
 		clear_fractions(sizes, work, &k);
-	while (join_floor(sizes, work, &k));
+	while (joins && join_floor(sizes, work, &k));
 	for (uint32_t i = 0; i < work->n && !work->bad; i++) {
 		int64_t q = floor_div(work->at[i].coef, k);
 		work_add(sizes, &whole, q, work->at[i].mono);
@@ -245,14 +246,17 @@ static Size floor_work(Sizes *sizes, Work *work, int64_t k)
 	return work->bad ? size_beyond(sizes, work->limit) : work_intern(sizes, &whole);
 }
 
-Size size_floor(Sizes *sizes, Size a, int64_t b)
+static Size floor_of(Sizes *sizes, Size a, int64_t b, bool joins)
 {
 	if (b <= 0 || b > COEF_CAP)
 		return size_beyond(sizes, LIMIT_NUMBER);
 	WORK(work);
 	work_add_scaled(sizes, &work, a, 1);
-	return floor_work(sizes, &work, b);
+	return floor_work(sizes, &work, b, joins);
 }
+
+Size size_floor(Sizes *sizes, Size a, int64_t b) { return floor_of(sizes, a, b, true); }
+Size size_floor_written(Sizes *sizes, Size a, int64_t b) { return floor_of(sizes, a, b, false); }
 
 Size size_ceil(Sizes *sizes, Size a, int64_t b)
 {

@@ -108,7 +108,8 @@ static int shown_stage(const Options *o)
 
 int jobs_last_stage(const Options *o, const Jobs *jobs)
 {
-	int last = shown_stage(o);
+	int last = shown_stage(o), first = o->session.from ? stage_index(o->session.from) : 0;
+	last = last > first ? last : first;
 	for (size_t i = 0; i < jobs->n; i++) {
 		int stage = stage_index(strcmp(jobs->at[i].kind, "dot") == 0 ? "proj"
 									     : jobs->at[i].kind);

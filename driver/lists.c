@@ -20,14 +20,18 @@ void list_stages(FILE *out)
 
 void list_completion(FILE *out, Arena *arena, const char *shell)
 {
-	const char *stages = "", *kinds = "";
+	const char *stages = "", *kinds = "", *reads = "";
 	for (int i = 0; i < pipeline_length; i++)
 		stages = arena_printf(arena, "%s%s ", stages, pipeline[i].name);
+	for (int i = 0; i < pipeline_length; i++)
+		if (session_reads(pipeline[i].name))
+			reads = arena_printf(arena, "%s%s ", reads, pipeline[i].name);
 	for (int i = 0; i < OUTPUT_KINDS; i++)
 		kinds = arena_printf(arena, "%s%s ", kinds, backends[i].name);
 	const CompletionChoice choices[] = {
 		{"--dump", arena_printf(arena, "%sall", stages)},
 		{"--stop", stages},
+		{"--from", reads},
 		{"--emit", arena_printf(arena, "%sdot %s", kinds, stages)},
 		{"--fp", "strict default fast"},
 		{"--policy", "default none"},

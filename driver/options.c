@@ -18,6 +18,7 @@ enum {
 	KEY_EMIT = 256,
 	KEY_DUMP,
 	KEY_STOP,
+	KEY_FROM,
 	KEY_PREFIX,
 	KEY_TARGET,
 	KEY_TARGET_FILE,
@@ -58,6 +59,8 @@ static const struct argp_option option_table[] = {
 	{"dump", KEY_DUMP, "STAGE[,STAGE]", 0, "Print these stages, or all; --dump=help lists them",
 	 1},
 	{"stop", KEY_STOP, "STAGE", 0, "End after STAGE", 1},
+	{"from", KEY_FROM, "STAGE", 0,
+	 "FILE is what --dump=STAGE prints, of naive, kernels or a later one: start after it", 1},
 	SHOWN("-fsyntax-only", "Parse and infer, write nothing", 1),
 	{"prefix", KEY_PREFIX, "NAME", 0, "Prefix of the C names (default: the source's stem)", 1},
 	SHOWN("-O0 ... -O3", "Optimisation (default -O2)", 2),
@@ -352,6 +355,46 @@ static bool prints_target(const Options *o)
 	return o->measure_target || (o->dump.n == 1 && strcmp(o->dump.at[0], "target") == 0);
 }
 
+/* What a text of loops has no answer to: what stages before it make, and what is asked of lowering. */
+static const char *needs_program(const Options *o)
+{
+	const struct {
+		bool asked;
+		const char *option;
+	} rows[] = {{o->verify_run, "--verify=run"},
+		    {o->verify, "--verify"},
+		    {o->syntax_only, "-fsyntax-only"},
+		    {o->explain_shapes.n > 0, "--explain-shape"},
+		    {o->explain_closed, "--explain-closed"},
+		    {o->session.schedule, "--schedule"},
+		    {o->session.checked, "--checked"},
+		    {o->defines.n > 0, "-D"},
+		    {o->deps, "-MD"}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].asked)
+			return rows[i].option;
+	return NULL;
+}
+
+static void check_from(const Options *o, struct argp_state *state)
+{
+	const char *from = o->session.from, *option = needs_program(o);
+	if (!session_reads(from))
+		argp_error(state, "--from reads naive, kernels, fusion, transpose, horizontal, "
+				  "parallel, loops and vector, not '%s'",
+			   from);
+	if (option)
+		argp_error(state, "%s needs a program, and --from=%s reads loops", option, from);
+	for (size_t i = 0; i < o->dump.n + o->emit.n; i++) {
+		const char *stage = i < o->dump.n ? o->dump.at[i] : o->emit.at[i - o->dump.n];
+		int index = strcmp(stage, "dot") == 0 ? 0 : stage_index(stage);
+		if (index >= 0 && index < stage_index(from))
+			argp_error(state, "%s comes before what --from=%s reads", stage, from);
+	}
+	if (o->stop && stage_index(o->stop) >= 0 && stage_index(o->stop) < stage_index(from))
+		argp_error(state, "--stop=%s comes before what --from=%s reads", o->stop, from);
+}
+
 /* Options that one run cannot have at once. */
 static void check_together(const Options *o, struct argp_state *state)
 {
@@ -360,6 +403,8 @@ static void check_together(const Options *o, struct argp_state *state)
 		argp_error(state, "--measure-target prints a target: it takes no program, and no -o");
 	if (target && o->input && strcmp(target, "-") == 0 && strcmp(o->input, "-") == 0)
 		argp_error(state, "the program and the target file cannot both be standard input");
+	if (o->session.from)
+		check_from(o, state);
 	int stop = o->stop ? stage_index(o->stop) : -1;
 	if (o->verify_run && stop >= 0 && stop < pipeline_length - 1)
 		argp_error(state, "--verify=run needs all stages, and --stop=%s ends before them",
@@ -379,6 +424,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		o->list_stages |= strcmp(arg, "help") == 0;
 		break;
 	case KEY_STOP: o->stop = arg; break;
+	case KEY_FROM: o->session.from = arg; break;
 	case 'f': set_f(o, state, arg); break;
 	case KEY_PREFIX: set_prefix(o, state, arg); break;
 	case 'O': set_opt_level(o, state, arg); break;

@@ -5,6 +5,7 @@
 
 #include "driver/state.h"
 #include "loops/bounds.h"
+#include "loops/parse.h"
 #include "lower/lower.h"
 #include "lower/naive/naive.h"
 
@@ -24,7 +25,7 @@ static void run_split(Session *s)
 static void run_gather(Session *s) { s->tensors[1] = tensor_run(s->tensors[0], 1); }
 static void run_common(Session *s) { s->tensors[2] = tensor_run(s->tensors[1], 2); }
 
-static LowerOptions lower_options(const Session *s)
+LowerOptions session_lower_options(const Session *s)
 {
 	const SessionOptions *o = &s->options;
 	int64_t grain = o->grain >= 0 ? o->grain : s->target.grain;
@@ -52,7 +53,7 @@ static Schedule *read_schedule(Session *s)
 
 const Program *session_naive(Session *s)
 {
-	LowerOptions options = lower_options(s);
+	LowerOptions options = session_lower_options(s);
 	if (!s->naive) {
 		s->naive = naive_kernels(s->tensors[TENSOR_PASSES - 1], &s->sources, s->perm,
 					 &s->diags, &options);
@@ -75,8 +76,8 @@ static void run_naive(Session *s)
 
 static void run_kernels(Session *s)
 {
-	LowerOptions options = lower_options(s);
-	if (s->options.no_policy) {
+	LowerOptions options = session_lower_options(s);
+	if (s->options.no_policy || s->first) {
 		s->program = s->loops[0] = s->naive;
 		return;
 	}
@@ -113,6 +114,8 @@ static void run_memory(Session *s)
 	transform(s, 4);
 	if (s->options.checked && s->diags.nerrors == 0)
 		bounds_insert_checks(s->program);
+	if (s->first && s->diags.nerrors == 0)
+		loops_tell_fault(&s->diags, s->program);
 }
 
 static void run_vector(Session *s)

@@ -22,6 +22,8 @@ extern const int pipeline_length;
 int stage_index(const char *name);
 /* "shapes:3", the solution after step 3 of the solver: 3; 0: it is something else. */
 int stage_step(const char *name);
+/* Makes what the stage `from` of the session's options makes, from its text. */
+void stage_read(Session *session);
 /* Prints it, `shapes:N` too. Requires: the stage has run. */
 void stage_dump(FILE *out, Session *session, const char *name);
 

@@ -129,6 +129,7 @@ static void take(void *of)
 	Session *s = given->s;
 	const char *why = NULL;
 	REQUIRE(!s->file);
+	s->first = s->ran = s->options.from ? stage_index(s->options.from) : 0;
 	s->input = arena_strndup(s->perm, given->path, strlen(given->path));
 	s->file = given->text ? source_add(&s->sources, given->path, given->text, given->len)
 			      : source_read(&s->sources, given->path, &why);
@@ -165,7 +166,10 @@ static bool run_stage(Session *s, const Stage *stage)
 {
 	if (!stage->run || s->stopped)
 		return !s->stopped;
-	stage->run(s);
+	if (s->first && stage == &pipeline[s->first])
+		stage_read(s);
+	else
+		stage->run(s);
 	diags_to_file(&s->diags, s->file);
 	if (s->diags.nerrors && s->options.repairs && s->ast && !s->tensors[0])
 		repairs_offer(s);
@@ -197,8 +201,9 @@ SessionStatus session_run_all(Session *s)
 
 bool session_has(const Session *s, const char *stage)
 {
-	return strcmp(stage, "dot") == 0 ? session_has(s, "proj")
-					 : stage_index(stage) >= 0 && stage_index(stage) < s->ran;
+	const char *shows = strcmp(stage, "dot") == 0 ? "proj" : stage;
+	int index = stage_index(shows);
+	return index >= 0 && index >= s->first && index < s->ran;
 }
 
 /* ---- what code is made for ---- */
@@ -254,7 +259,7 @@ const TensorProgram *session_tensors(const Session *s)
 /* Tokens and tree stand for any text, shapes as far as they were found, the rest for what is right. */
 static bool is_there(const Session *s, const char *stage)
 {
-	return session_has(s, stage) || (s->file && strcmp(stage, "tokens") == 0) ||
+	return session_has(s, stage) || (s->file && !s->first && strcmp(stage, "tokens") == 0) ||
 	       (s->ast && strcmp(stage, "ast") == 0) ||
 	       (s->inference && strcmp(stage, "shapes") == 0);
 }

@@ -48,6 +48,7 @@ typedef struct SessionOptions {
 	const char *prefix;	      /* of C names; NULL: the stem of the source's path */
 	const char *schedule;	      /* path of what is asked of schedules; NULL: nothing */
 	const char *schedule_text;    /* not NULL: that as text, `schedule` its name in messages */
+	const char *from; /* the source is what --dump prints of this stage (session_reads); NULL: a program */
 	bool no_policy; /* compiles the loops of stage `naive` as they are; takes no schedule */
 	int64_t grain, max_workspace; /* -1: the target's; any */
 	bool checked, no_prepack;
@@ -72,6 +73,8 @@ void session_close(Session *session);
 SessionStatus session_read(Session *session, const char *path);
 SessionStatus session_text(Session *session, const char *path, const char *text, size_t len);
 
+/* Is it a stage whose dump is read back, with SessionOptions.from? Stages before it are not there then. */
+bool session_reads(const char *stage);
 /* Runs the stages up to this one that have not run, each with its verifier. After a stage with
  * errors none runs. Requires: stage_index(stage) >= 0; a program was given. */
 SessionStatus session_run(Session *session, const char *stage);

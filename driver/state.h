@@ -15,6 +15,7 @@ struct Session {
 	const char *stack_lowest; /* of it */
 	SessionOptions options;
 	int ran;      /* stages that ran without errors */
+	int first;    /* the stage that the source is text of; 0: it is a program */
 	bool stopped; /* the next one ran, and there were errors */
 	Arena *perm;
 	Symbols *symbols;
@@ -42,6 +43,8 @@ SessionStatus session_guard(Session *session, void (*work)(void *arg), void *arg
 /* The unscheduled loops, without memory, verified; made where they are asked for first. NULL after errors. Requires:
  * the tensor program is there. */
 const Program *session_naive(Session *session);
+/* What is asked of loops. Requires: the target is there. */
+LowerOptions session_lower_options(const Session *session);
 /* Stage `target`, which needs none before. */
 void session_find_target(Session *session);
 /* Offers repairs of the errors that stop a stage before lowering: each was tried. */

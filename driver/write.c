@@ -4,6 +4,7 @@
 
 #include "base/held.h"
 #include "driver/state.h"
+#include "loops/parse.h"
 #include "verify/verify.h"
 
 typedef struct Writing {
@@ -59,10 +60,22 @@ static void written(Session *s, bool good)
 		diag(&s->diags, E0602, SPAN_NONE, "cannot write the output");
 }
 
+/* A text of loops has no elements of large constants. */
+static bool is_whole(Session *s)
+{
+	if (!s->first || program_is_whole(s->program))
+		return true;
+	diag(&s->diags, E0612, (Span){s->file, 0, 0},
+	     "the elements of a large constant are left out of this text: no code can be made of it");
+	return false;
+}
+
 static void write_kind(void *of)
 {
 	const Writing *w = of;
 	const Backend *backend = backend_named(w->kind);
+	if (backend && !is_whole(w->s))
+		return;
 	const char *temp = outputs_add(&w->s->outputs, w->path);
 	written(w->s, temp && (backend ? write_backend(w, backend, temp) : write_view(w, temp)));
 }

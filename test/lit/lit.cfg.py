@@ -8,7 +8,7 @@ import lit.formats
 
 config.name = "tsr"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".tsr", ".test"]
+config.suffixes = [".tsr", ".test", ".loops"]
 config.excludes = ["Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 

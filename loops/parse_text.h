@@ -1,0 +1,103 @@
+/* What parse.c, parse_kernel.c and parse_value.c share: a list of tokens, and where in it they are. */
+#ifndef TSR_LOOPS_PARSE_TEXT_H
+#define TSR_LOOPS_PARSE_TEXT_H
+
+#include "loops/build.h"
+#include "loops/parse.h"
+
+typedef enum LexKind { LEX_END, LEX_NAME, LEX_NUMBER, LEX_SYMBOL } LexKind;
+
+typedef struct Lex {
+	LexKind kind;
+	uint32_t start, len;
+	int32_t indent; /* of the first in a line; -1: another */
+} Lex;
+typedef VEC(Lex) LexList;
+
+/* What a name means in a kernel; the last one counts. */
+typedef struct ScopeName {
+	Sym name;
+	bool local;
+	uint32_t id; /* IterVar or LocalId */
+} ScopeName;
+
+/* Things of one name, in order: `next` is 1 + the number of the next one. */
+typedef struct NameIndex {
+	Sym key;
+	uint32_t value;
+} NameIndex;
+
+typedef struct LoopsParser {
+	Arena *arena;
+	Diags *diags;
+	const Source *source;
+	uint32_t file;
+	LexList tokens; /* LEX_END last */
+	uint32_t at;
+	bool failed; /* after the first error `at` is the end */
+	int depth;
+	Program *program;
+	NameIndex *dims, *buffers, *kernels; /* stb_ds tables */
+	VEC(uint32_t) next_buffer;	     /* by BufferId: 1 + the next one of its name */
+	VEC(uint32_t) routine_of;	     /* by KernelId: a routine that runs it; ROUTINE_NONE */
+	/* the kernel at hand */
+	Kernel kernel;
+	uint32_t routine; /* ROUTINE_NONE: no routine runs it */
+	VEC(KernelIter) iters;
+	VEC(KernelLocal) locals;
+	VEC(ScopeName) scope;
+	Span line; /* of the statement */
+} LoopsParser;
+
+enum { ROUTINE_NONE = UINT32_MAX, NEST_MOST = 900 };
+
+/* ---- parse_lex.c ---- */
+
+LexList loops_lex(Arena *arena, const Source *source);
+const Lex *lex_now(const LoopsParser *p);
+/* The one behind it; the end behind the end. */
+const Lex *lex_next(const LoopsParser *p);
+bool lex_is(const LoopsParser *p, const Lex *lex, const char *text);
+/* Is it the first of a line? */
+bool lex_first(const Lex *lex);
+/* Does a parenthesis follow, as behind a function? */
+bool lex_calls(const LoopsParser *p, const Lex *lex);
+Span lex_span(const LoopsParser *p, const Lex *lex);
+Span lex_line(const LoopsParser *p);
+/* Tells an error at the token at hand, if it is the first, and goes to the end. */
+void lex_fail(LoopsParser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void lex_fail_at(LoopsParser *p, Span span, const char *text);
+/* Takes the token if it is that one. */
+bool lex_take(LoopsParser *p, const char *text);
+void lex_want(LoopsParser *p, const char *text);
+Sym lex_name(LoopsParser *p, const char *what); /* never NULL */
+int64_t lex_number(LoopsParser *p);		/* a whole one, with a sign */
+Dtype lex_dtype(LoopsParser *p);
+/* Enters a level of nesting. False: there are too many. */
+bool lex_deeper(LoopsParser *p);
+
+/* ---- parse_value.c ---- */
+
+const Ix *parse_ix(LoopsParser *p);
+Size parse_size(LoopsParser *p);
+const Value *parse_value(LoopsParser *p, Dtype dtype);
+/* A number of the type. */
+Scalar parse_scalar(LoopsParser *p, Dtype dtype);
+/* Of two arguments, by its symbol or name: OP_NONE, and nothing is taken. */
+Op parse_infix(LoopsParser *p);
+const ScopeName *parse_scope(const LoopsParser *p, Sym name);
+/* The buffer that the kernel's routine sees; BUFFER_NONE: there is none. */
+BufferId buffer_find(const LoopsParser *p, Sym name);
+/* "[ix, ...]" of a local of so many axes. */
+const Ix **parse_ixs(LoopsParser *p, uint32_t rank);
+
+/* ---- parse_kernel.c ---- */
+
+/* Statements further right than `indent`, to the first that is not. */
+Block parse_block(LoopsParser *p, int32_t indent);
+/* The kernel whose name is at hand. */
+Kernel parse_kernel(LoopsParser *p, uint32_t routine);
+/* Does a line further right follow? */
+bool lex_inside(const LoopsParser *p, int32_t indent);
+
+#endif
