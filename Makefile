@@ -20,7 +20,7 @@ LIBS_C   = -lgccjit -ldl -lm
 LIBS_RT  = -ldl -lm -lpthread
 LIBS_B   = -lxxhash -lutf8proc -ljansson -lzip -lm
 
-FOLDERS  = base lexer grammar frontend infer reference tensor target loops schedule transform lower codegen verify driver
+FOLDERS  = base lexer grammar frontend infer reference tensor target sums loops schedule transform lower codegen verify driver
 GENERATED_LEXER   = $(B)/gen/lexer.o
 GENERATED_GRAMMAR = $(B)/gen/grammar.o
 
@@ -35,6 +35,7 @@ OBJ_infer    := $(call objs,infer)
 OBJ_reference := $(call objs,reference)
 OBJ_tensor   := $(call objs,tensor)
 OBJ_target   := $(call objs,target)
+OBJ_sums     := $(call objs,sums)
 OBJ_loops    := $(call objs,loops)
 OBJ_schedule := $(call objs,schedule)
 OBJ_transform := $(call objs,transform)

@@ -152,6 +152,13 @@ static void dump_naive(FILE *out, Session *s)
 		loops_dump(out, naive);
 }
 static void dump_kernels(FILE *out, Session *s) { loops_dump(out, s->loops[0]); }
+static void dump_sums(FILE *out, Session *s)
+{
+	if (s->options.no_policy)
+		fputs("(as in naive)\n", out);
+	else
+		schedule_dump_sums(out, s->loops[0]);
+}
 static void dump_pass(FILE *out, const Program *program)
 {
 	if (program->changed)
@@ -188,6 +195,7 @@ const Stage pipeline[] = {
 	{"naive", "lower", "unscheduled loops of each operation", run_naive, NULL, dump_naive},
 	{"kernels", "lower", "loops for each operation, or for several", run_kernels,
 	 verify_program, dump_kernels},
+	{"sums", "lower", "in which order each reduction adds", NULL, NULL, dump_sums},
 	{"fusion", "transform", "kernels over the same rows as one", run_fusion, verify_program,
 	 dump_fusion},
 	{"transpose", "transform", "copies across memory in tiles", run_transpose, verify_program,

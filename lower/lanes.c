@@ -21,122 +21,6 @@
  */
 #include "lower/lanes.h"
 
-enum { LANES = 16, WIDE = 64, LEAST_SUM = 64, LEAST_BYTES = 16 };
-
-/* ---- whether ---- */
-
-typedef struct Steps {
-	Gen *gen;
-	IterVar iter;
-	/* loads that step to the next element, to one further on, stay, do else */
-	uint32_t next, far, fixed, other;
-} Steps;
-
-static void count_steps(Steps *s, const Value *value)
-{
-	if (value->kind == VALUE_LOAD) {
-		Linear linear = ix_linear(s->gen->program, value->ix);
-		uint32_t *kind = &s->fixed;
-		for (size_t i = 0; i < linear.terms.n; i++) {
-			const LinearTerm *term = &linear.terms.at[i];
-			if (!ix_uses(term->atom, s->iter))
-				continue;
-			bool next = size_is(s->gen->program->sizes, term->coef, 1);
-			kind = term->atom->kind != IX_ITER ? &s->other : next ? &s->next : &s->far;
-		}
-		++*kind;
-	}
-	for (uint32_t i = 0; i < value->nargs; i++)
-		count_steps(s, value->args[i]);
-}
-
-static Steps steps_of(const Nest *nest, const Loop *loop)
-{
-	Steps s = {.gen = nest->gen, .iter = loop->var};
-	for (size_t i = 0; i < nest->inner.stmts.n; i++)
-		count_steps(&s, nest->inner.stmts.at[i]->value);
-	count_steps(&s, nest->value);
-	return s;
-}
-
-static bool at_least(const Nest *nest, Size size, int64_t n)
-{
-	int64_t constant;
-	return !size_is_const(nest->gen->program->sizes, size, &constant) || constant >= n;
-}
-
-/* Do vector instructions compute it from what is read? */
-static bool is_vector(const Value *value)
-{
-	if (value->kind == VALUE_CAST)
-		return tile_is_converting(value);
-	if (value->kind == VALUE_INDEX || (value->kind == VALUE_OP && !op_is_simple(value->op)) ||
-	    (value->kind == VALUE_LOCAL && value->nixs))
-		return false;
-	for (uint32_t i = 0; i < value->nargs; i++)
-		if (!is_vector(value->args[i]))
-			return false;
-	return dtype_is_float(value->dtype);
-}
-
-static bool is_arithmetic(const Nest *nest)
-{
-	return nest->inner.stmts.n == 0 && is_vector(nest->value);
-}
-
-bool lanes_fit(const Nest *nest, Op reduce)
-{
-	const Loop *along = &nest->loops[nest->nloops - 1];
-	Sizes *sizes = nest->gen->program->sizes;
-	if (nest->nloops == nest->nresult || !op_accumulates(reduce))
-		return false;
-	Size total = size_const(sizes, 1);
-	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
-		total = size_mul(sizes, total, nest->loops[i].extent);
-	if (!at_least(nest, along->extent, LANES) || !at_least(nest, total, LEAST_SUM))
-		return false;
-	for (size_t g = 0; g < nest->guards.n; g++) {
-		const Guarded *guard = &nest->guards.at[g];
-		if (!nest_bounds_loop(nest, guard, nest->nresult) ||
-		    nest_guard_position(nest, guard) == (int)nest->nloops - 1)
-			return false;
-	}
-	Steps steps = steps_of(nest, along);
-	return steps.next + steps.far > 0 && steps.other == 0 &&
-	       (steps.far == 0 || is_arithmetic(nest));
-}
-
-/* As many cells of the innermost loop of the result as divide it, where they share a load. */
-static int64_t cells_at_a_time(const Nest *nest)
-{
-	int64_t extent, n = nest_target(nest)->sum_cells;
-	if (nest->nresult == 0)
-		return 1;
-	const Loop *loop = &nest->loops[nest->nresult - 1];
-	if (nest_is_guarded(nest, loop))
-		return 1;
-	extent = loop_of_member(nest->gen->program->sizes, loop, 1);
-	if (extent < 2)
-		return 1;
-	if (steps_of(nest, loop).fixed == 0)
-		return 1;
-	while (extent % n)
-		n--;
-	return n;
-}
-
-bool lanes_are_vectors(const Lanes *l)
-{
-	const Nest *nest = l->nest;
-	for (size_t i = 0; i < nest->inner.stmts.n; i++)
-		if (!is_vector(nest->inner.stmts.at[i]->value))
-			return false;
-	return l->ncells == 1 && !l->far && is_vector(nest->value) &&
-	       tile_has_lanes(l->reduce, nest->value->dtype);
-}
-
-/* ---- how ---- */
-
 const Ix *lanes_constant(const Lanes *l, int64_t value)
 {
 	return ix_const(l->nest->gen->arena, l->nest->gen->program->sizes, value);
@@ -166,7 +50,7 @@ static Block over_cells(const Lanes *l, Block body)
 
 Block lanes_over(const Lanes *l, int64_t lanes, Block body)
 {
-	LoopKind kind = l->wide ? LOOP_VECTOR : l->far ? LOOP_UNROLL : LOOP_SERIAL;
+	LoopKind kind = l->wide ? LOOP_VECTOR : l->order.far ? LOOP_UNROLL : LOOP_SERIAL;
 	return block_of(l->nest->gen, stmt_loop(l->nest->gen->program, kind, l->lane, lanes, body));
 }
 
@@ -197,8 +81,9 @@ static Block single_steps(Lanes *l)
 	Gen *gen = l->nest->gen;
 	Block body =
 		lanes_add(l, ix_iter(gen->arena, l->along->var), lanes_element(l, l->rest, NULL));
-	return block_of(gen, stmt_for(gen->arena, l->along->var, ix_size(gen->arena, l->whole),
-				      ix_size(gen->arena, l->along->extent), over_cells(l, body)));
+	return block_of(gen,
+			stmt_for(gen->arena, l->along->var, ix_size(gen->arena, l->order.whole),
+				 ix_size(gen->arena, l->along->extent), over_cells(l, body)));
 }
 
 static Block steps(Lanes *l)
@@ -208,11 +93,11 @@ static Block steps(Lanes *l)
 	Body body = {0};
 	Size none = size_const(sizes, 0), wide = none;
 	if (l->wide)
-		wide = size_scale(sizes, size_floor(sizes, l->along->extent, WIDE), WIDE);
+		wide = sums_whole(sizes, l->along->extent, l->order.wide);
 	if (!size_same(wide, none))
-		gen_append(gen, &body, lane_steps(l, none, wide, WIDE));
-	if (!size_same(wide, l->whole))
-		gen_append(gen, &body, lane_steps(l, wide, l->whole, LANES));
+		gen_append(gen, &body, lane_steps(l, none, wide, l->order.wide));
+	if (!size_same(wide, l->order.whole))
+		gen_append(gen, &body, lane_steps(l, wide, l->order.whole, l->order.lanes));
 	if (l->has_rest)
 		gen_append(gen, &body, single_steps(l));
 	return body_block(&body);
@@ -255,9 +140,9 @@ static Block finish_cell(Lanes *l)
 	Nest *nest = l->nest;
 	Gen *gen = nest->gen;
 	Body cell = {0};
-	LocalId lane_sum = l->wide ? lane_tree(l, &cell, l->acc, WIDE, LANES) : l->acc;
-	int64_t n = LANES;
-	for (; n * dtype_bytes(nest->value->dtype) > LEAST_BYTES; n /= 2)
+	int64_t n = l->order.lanes;
+	LocalId lane_sum = l->wide ? lane_tree(l, &cell, l->acc, l->order.wide, n) : l->acc;
+	for (; n > l->order.least; n /= 2)
 		lane_sum = lane_tree(l, &cell, lane_sum, n, n / 2);
 	const Value *value = lanes_pairs(l, lane_sum, NULL, 0, n, 1);
 	if (l->has_rest)
@@ -288,7 +173,7 @@ static void declare(Lanes *l, Body *body)
 	Nest *nest = l->nest;
 	Gen *gen = nest->gen;
 	gen->locals.n = nest->first_local; /* those of the value as it was */
-	l->acc = lanes_declare(l, body, "acc", l->wide ? WIDE : LANES);
+	l->acc = lanes_declare(l, body, "acc", l->wide ? l->order.wide : l->order.lanes);
 	l->rest = l->has_rest ? lanes_declare(l, body, "rest", 0) : l->acc;
 	l->lane = gen_iter(gen, sym_cstr(gen->program->symbols, "lane"));
 	if (l->ncells == 1)
@@ -299,17 +184,17 @@ static void declare(Lanes *l, Body *body)
 		ix_add(gen->program, ix_iter(gen->arena, tiled->var), ix_iter(gen->arena, l->cell));
 }
 
-void lanes_emit(Nest *nest, Op reduce)
+void lanes_emit(Nest *nest, Op reduce, SumOrder order)
 {
 	Gen *gen = nest->gen;
-	Sizes *sizes = gen->program->sizes;
 	uint32_t n = nest->nresult;
-	Lanes l = {.nest = nest, .reduce = reduce, .along = &nest->loops[nest->nloops - 1]};
-	l.whole = size_scale(sizes, size_floor(sizes, l.along->extent, LANES), LANES);
-	l.has_rest = !size_same(l.whole, l.along->extent);
-	l.far = steps_of(nest, l.along).far > 0;
-	l.ncells = l.far ? 1 : cells_at_a_time(nest);
-	l.wide = lanes_are_vectors(&l);
+	Lanes l = {.nest = nest,
+		   .reduce = reduce,
+		   .order = order,
+		   .along = &nest->loops[nest->nloops - 1],
+		   .ncells = order.together,
+		   .wide = order.wide > 0};
+	l.has_rest = !size_same(order.whole, l.along->extent);
 	Body cells = {0};
 	declare(&l, &cells);
 	gen_append(gen, &cells, nest_wrap(nest, n, nest->nloops - 1, n, steps(&l)));

@@ -7,11 +7,10 @@
 typedef struct Lanes {
 	Nest *nest;
 	Op reduce;
+	SumOrder order;
 	const Loop *along; /* the innermost, reduced loop */
-	Size whole;	   /* its extent, rounded down to lanes */
 	int64_t ncells;	   /* of the innermost loop of the result at a time; 1: no loop of cells */
 	bool wide;	   /* lanes of vector instructions, one cell */
-	bool far;	   /* elements that are not neighbours, read one by one; one cell */
 	IterVar lane, cell;
 	LocalId acc, rest;
 	bool has_rest;
@@ -30,7 +29,5 @@ const Value *lanes_pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t 
 			 int64_t n);
 /* A local of neutral elements for each cell, of so many lanes; 0: of one. */
 LocalId lanes_declare(const Lanes *l, Body *body, const char *name, int64_t lanes);
-/* Do vector instructions compute the value from what is read? */
-bool lanes_are_vectors(const Lanes *l);
 
 #endif

@@ -17,9 +17,9 @@
  *   for w in whole..n: for v in 0..4: rest[v] += x[w*4 + v]
  *   for v in 0..4: y[v] = sum[v] + sum[v + 4] + ... + rest[v]      as a fixed tree
  *
- * How many parts there are, and where they end, follows from the extents alone. A sum that fills no
- * two parts has none: acc is the sum. What members of a batch sum follows from one of them alone:
- * they have parts where one is so long that it leaves the second cache, so that nothing is lost
+ * How many parts there are, and where they end, follows from the extents alone (sums/order.c). A sum
+ * that fills no two parts has none: acc is the sum. What members of a batch sum follows from one of
+ * them alone: they have parts where one is so long that it leaves the second cache, so that nothing is lost
  * where other kernels over the same rows go row by row with it,
  *
  *   for m in 0..n: for part in 0..P: ...  parts[(m*P + part)*64 + lane] = acc[lane]
@@ -27,155 +27,15 @@
  *
  * and no others, or their bits would depend on how few they are.
  */
-#include "base/diag.h"
 #include "lower/lanes.h"
-
-enum { PART = 1 << 16, FEW_CELLS = 128, FEW_LANES = 128, WHOLE_LANES = 64, LEAST_STEPS = 4 };
-enum { MEMBER_STEPS = 1 << 19 }; /* of a member's sum that has parts: 2 MiB of f32 */
 
 typedef struct Few {
 	Lanes lanes;
 	const Loop *cells; /* NULL: one cell, of each member of a batch */
 	uint32_t members;  /* loops over these */
-	int64_t n;	   /* cells */
-	int64_t width;	   /* lanes, a multiple of n */
-	int64_t rows;	   /* that fill the lanes */
-	Size whole;	   /* rows that fill lanes, of all */
-	Size nparts;	   /* SIZE_BAD: none */
-	int64_t part_rows;
 } Few;
 
 static Program *program_of(const Few *f) { return f->lanes.nest->gen->program; }
-
-/* ---- whether ---- */
-
-static bool is_step(const Few *f, Size size, int64_t n)
-{
-	return !size_is_bad(size) && size_is(program_of(f)->sizes, size, n);
-}
-
-/* Are the elements that lanes need neighbours, or all the same? */
-static bool load_fits(const Few *f, const Ix *ix, bool *moves)
-{
-	Size row = ix_stride(program_of(f), ix, f->lanes.along->var);
-	Size cell = f->cells ? ix_stride(program_of(f), ix, f->cells->var)
-			     : size_const(program_of(f)->sizes, 1);
-	bool stays = is_step(f, row, 0) && (!f->cells || is_step(f, cell, 0));
-	*moves |= !stays;
-	if (stays || (is_step(f, row, f->n) && is_step(f, cell, 1)))
-		return true;
-	return f->rows == 1 && !size_is_bad(row) && (is_step(f, cell, 0) || is_step(f, cell, 1));
-}
-
-static bool value_fits(const Few *f, const Value *value, bool *moves)
-{
-	if ((value->kind == VALUE_INDEX && f->cells) || value->dtype == DTYPE_U4X32)
-		return false;
-	if (value->kind == VALUE_LOAD && !load_fits(f, value->ix, moves))
-		return false;
-	for (uint32_t i = 0; i < value->nargs; i++)
-		if (!value_fits(f, value->args[i], moves))
-			return false;
-	return true;
-}
-
-static bool values_fit(const Few *f)
-{
-	const Nest *nest = f->lanes.nest;
-	bool moves = false, fit = value_fits(f, nest->value, &moves);
-	for (size_t i = 0; i < nest->inner.stmts.n && fit; i++)
-		fit = value_fits(f, nest->inner.stmts.at[i]->value, &moves);
-	return fit && moves;
-}
-
-/* The least multiple of the cells and of whole vectors, and of at least four vectors where that
- * takes few. */
-static bool choose_width(Few *f)
-{
-	f->width = f->n;
-	while (f->width % (WHOLE_LANES / 4))
-		f->width += f->n;
-	while (f->width < WHOLE_LANES)
-		f->width *= 2;
-	f->rows = f->width / f->n;
-	return f->width <= FEW_LANES;
-}
-
-static bool choose_parts(Few *f)
-{
-	Sizes *sizes = program_of(f)->sizes;
-	Size extent = f->lanes.along->extent;
-	int64_t n, step = f->rows;
-	f->whole = size_scale(sizes, size_floor(sizes, extent, step), step);
-	f->nparts = SIZE_BAD;
-	if (!size_is_const(sizes, extent, &n)) {
-		f->part_rows = PART / f->width * step;
-		f->nparts = size_ceil(sizes, extent, f->part_rows);
-		return !size_is_bad(f->nparts);
-	}
-	if (n > INT64_MAX / FEW_CELLS || n < LEAST_STEPS * step)
-		return false;
-	int64_t pairs = (n * f->n + 2 * PART - 1) / (2 * PART), steps = n / step;
-	if (n * f->n < 2 * PART)
-		return f->cells != NULL;
-	f->part_rows = (steps + 2 * pairs - 1) / (2 * pairs) * step;
-	f->nparts = size_const(sizes, (steps * step + f->part_rows - 1) / f->part_rows);
-	return true;
-}
-
-/* Do all loads read one element? */
-static bool reads_one(const Value *value, const Value **load)
-{
-	bool one = true;
-	if (value->kind == VALUE_LOAD) {
-		one = !*load ||
-		      ((*load)->buffer == value->buffer && ix_same((*load)->ix, value->ix));
-		*load = value;
-	}
-	for (uint32_t i = 0; i < value->nargs && one; i++)
-		one = reads_one(value->args[i], load);
-	return one;
-}
-
-/* Is each sum that of one member, which shares nothing with others, and long? */
-static bool has_long_members(const Few *f)
-{
-	const Nest *nest = f->lanes.nest;
-	const Sizes *sizes = program_of(f)->sizes;
-	const Value *load = NULL;
-	bool alone = reads_one(nest->value, &load);
-	int64_t n;
-	for (size_t i = 0; i < nest->inner.stmts.n && alone; i++)
-		alone = reads_one(nest->inner.stmts.at[i]->value, &load);
-	for (uint32_t i = 0; i < f->members && alone; i++)
-		alone = size_is(sizes, nest->loops[i].own, 1);
-	return alone && size_is_const(sizes, f->lanes.along->extent, &n) && n >= MEMBER_STEPS;
-}
-
-static bool find_few(Few *f, Nest *nest, Op reduce)
-{
-	*f = (Few){.lanes = {.nest = nest, .reduce = reduce, .ncells = 1},
-		   .members = nest->batched ? nest->nresult : 0,
-		   .n = 1};
-	if (nest->nloops != nest->nresult + 1 || !op_accumulates(reduce) || nest->guards.n > 0 ||
-	    nest->gen->lower->row_block)
-		return false;
-	f->lanes.along = &nest->loops[nest->nloops - 1];
-	if (nest->batched ? !has_long_members(f) : nest->nresult > 1)
-		return false;
-	f->cells = nest->nresult > f->members ? &nest->loops[0] : NULL;
-	if (f->cells && !size_is_const(nest->gen->program->sizes, f->cells->extent, &f->n))
-		return false;
-	return f->n > 0 && f->n <= FEW_CELLS && choose_width(f) && choose_parts(f) && values_fit(f);
-}
-
-bool lanes_parts_fit(Nest *nest, Op reduce)
-{
-	Few f;
-	return find_few(&f, nest, reduce);
-}
-
-/* ---- how ---- */
 
 /* acc[lane] += value, from the row on that `row` says. */
 static Block add_rows(Few *f, const Ix *row, LocalId acc)
@@ -187,7 +47,7 @@ static Block add_rows(Few *f, const Ix *row, LocalId acc)
 		l->nest->by_iter[f->cells->iter] = lane;
 	else
 		row = ix_add(gen->program, row, lane);
-	return lanes_over(l, f->width, lanes_add(l, row, lanes_element(l, acc, lane)));
+	return lanes_over(l, f->lanes.order.lanes, lanes_add(l, row, lanes_element(l, acc, lane)));
 }
 
 /* local[lane] = value in all lanes */
@@ -196,7 +56,8 @@ static Block set_lanes(const Few *f, LocalId local, Op acc, const Value *value)
 	const Lanes *l = &f->lanes;
 	Gen *gen = l->nest->gen;
 	const Value *cell = lanes_element(l, local, ix_iter(gen->arena, l->lane));
-	return lanes_over(l, f->width, block_of(gen, stmt_set_at(gen->arena, cell, acc, value)));
+	return lanes_over(l, f->lanes.order.lanes,
+			  block_of(gen, stmt_set_at(gen->arena, cell, acc, value)));
 }
 
 /* for w in 0..hi step rows: acc += the row `first` + w */
@@ -206,7 +67,8 @@ static const Stmt *row_loop(Few *f, const Ix *first, const Ix *hi, LocalId acc)
 	IterVar w = f->lanes.along->var;
 	const Ix *row = ix_add(gen->program, first, ix_iter(gen->arena, w));
 	Block body = add_rows(f, row, acc);
-	return stmt_step(gen->arena, stmt_for(gen->arena, w, zero_ix(gen), hi, body), f->rows);
+	return stmt_step(gen->arena, stmt_for(gen->arena, w, zero_ix(gen), hi, body),
+			 f->lanes.order.rows);
 }
 
 static BufferId parts_buffer(const Few *f)
@@ -214,7 +76,7 @@ static BufferId parts_buffer(const Few *f)
 	const Nest *nest = f->lanes.nest;
 	Gen *gen = nest->gen;
 	Sizes *sizes = gen->program->sizes;
-	Size elements = size_scale(sizes, f->nparts, f->width);
+	Size elements = size_scale(sizes, f->lanes.order.nparts, f->lanes.order.lanes);
 	Sym name =
 		lower_unique(gen->lower, sym_printf(gen->program->symbols, "parts_%s", gen->name));
 	for (uint32_t i = 0; i < f->members; i++)
@@ -235,7 +97,7 @@ static const Ix *part_number(const Few *f, IterVar part)
 		number = ix_mul(program, number, ix_size(program->arena, nest->loops[i].extent));
 		number = ix_add(program, number, ix_iter(program->arena, nest->loops[i].var));
 	}
-	number = ix_mul(program, number, ix_size(program->arena, f->nparts));
+	number = ix_mul(program, number, ix_size(program->arena, f->lanes.order.nparts));
 	return ix_add(program, number, ix_iter(program->arena, part));
 }
 
@@ -256,20 +118,22 @@ static LocalId sum_parts(Few *f, Body *before)
 	BufferId parts = parts_buffer(f);
 	IterVar part = gen_iter(gen, sym_cstr(program->symbols, "part"));
 	const Ix *number = ix_iter(gen->arena, part), *lane = ix_iter(gen->arena, l->lane);
-	const Ix *first = ix_mul(program, number, lanes_constant(l, f->part_rows));
+	const Ix *first = ix_mul(program, number, lanes_constant(l, f->lanes.order.part_rows));
 	const Ix *rest = ix_mul(program, first, lanes_constant(l, -1));
-	rest = ix_add(program, ix_size(gen->arena, f->whole), rest);
-	const Ix *at = ix_mul(program, part_number(f, part), lanes_constant(l, f->width));
+	rest = ix_add(program, ix_size(gen->arena, f->lanes.order.whole), rest);
+	const Ix *at =
+		ix_mul(program, part_number(f, part), lanes_constant(l, f->lanes.order.lanes));
 	at = ix_add(program, at, lane);
-	const Ix *end = ix_size(gen->arena, f->nparts);
-	LocalId acc = lanes_declare(l, &body, "acc", f->width);
-	const Ix *hi = ix_binary(program, IX_MIN, lanes_constant(l, f->part_rows), rest);
+	const Ix *end = ix_size(gen->arena, f->lanes.order.nparts);
+	LocalId acc = lanes_declare(l, &body, "acc", f->lanes.order.lanes);
+	const Ix *hi =
+		ix_binary(program, IX_MIN, lanes_constant(l, f->lanes.order.part_rows), rest);
 	PUSH(gen->arena, body.stmts, row_loop(f, first, hi, acc));
 	const Stmt *store = stmt_store(gen->arena, parts, at, OP_NONE, lanes_element(l, acc, lane));
-	gen_append(gen, &body, lanes_over(l, f->width, block_of(gen, store)));
+	gen_append(gen, &body, lanes_over(l, f->lanes.order.lanes, block_of(gen, store)));
 	const Stmt *loop = stmt_for(gen->arena, part, zero_ix(gen), end, body_block(&body));
 	gen_append(gen, before, over_members(f, block_of(gen, loop)));
-	LocalId sum = lanes_declare(l, &gen->top, "sum", f->width);
+	LocalId sum = lanes_declare(l, &gen->top, "sum", f->lanes.order.lanes);
 	Block add = set_lanes(f, sum, l->reduce, value_load(program, parts, at));
 	PUSH(gen->arena, gen->top.stmts, stmt_for(gen->arena, part, zero_ix(gen), end, add));
 	return sum;
@@ -279,9 +143,9 @@ static LocalId sum_at_once(Few *f)
 {
 	Lanes *l = &f->lanes;
 	Gen *gen = l->nest->gen;
-	LocalId acc = lanes_declare(l, &gen->top, "acc", f->width);
+	LocalId acc = lanes_declare(l, &gen->top, "acc", f->lanes.order.lanes);
 	PUSH(gen->arena, gen->top.stmts,
-	     row_loop(f, zero_ix(gen), ix_size(gen->arena, f->whole), acc));
+	     row_loop(f, zero_ix(gen), ix_size(gen->arena, f->lanes.order.whole), acc));
 	return acc;
 }
 
@@ -303,13 +167,13 @@ static LocalId sum_rest(Few *f)
 {
 	Lanes *l = &f->lanes;
 	Gen *gen = l->nest->gen;
-	LocalId rest = lanes_declare(l, &gen->top, "rest", f->n);
+	LocalId rest = lanes_declare(l, &gen->top, "rest", f->lanes.order.cells);
 	enter_cells(f);
 	const Ix *row = ix_iter(gen->arena, l->along->var);
 	const Ix *cell = f->cells ? ix_iter(gen->arena, f->cells->var) : zero_ix(gen);
 	Block body = over_cells(f, lanes_add(l, row, lanes_element(l, rest, cell)));
 	PUSH(gen->arena, gen->top.stmts,
-	     stmt_for(gen->arena, l->along->var, ix_size(gen->arena, f->whole),
+	     stmt_for(gen->arena, l->along->var, ix_size(gen->arena, f->lanes.order.whole),
 		      ix_size(gen->arena, l->along->extent), body));
 	return rest;
 }
@@ -321,13 +185,14 @@ static void finish(Few *f, LocalId acc, LocalId rest)
 	Nest *nest = l->nest;
 	Gen *gen = nest->gen;
 	Body cell = {0};
-	LocalId total = lanes_declare(l, &gen->top, "total", f->width);
+	LocalId total = lanes_declare(l, &gen->top, "total", f->lanes.order.lanes);
 	const Value *lanes = lanes_element(l, acc, ix_iter(gen->arena, l->lane));
 	gen_append(gen, &gen->top, set_lanes(f, total, OP_NONE, lanes));
 	enter_cells(f);
 	nest_values(nest);
 	const Ix *at = f->cells ? ix_iter(gen->arena, f->cells->var) : zero_ix(gen);
-	const Value *value = lanes_pairs(l, total, at, 0, f->rows, f->n);
+	const Value *value =
+		lanes_pairs(l, total, at, 0, f->lanes.order.rows, f->lanes.order.cells);
 	if (rest != acc)
 		value = lanes_combined(l, value, lanes_element(l, rest, at));
 	LocalId sum = gen_local(gen, "cell", value->dtype);
@@ -338,19 +203,21 @@ static void finish(Few *f, LocalId acc, LocalId rest)
 	gen_append(gen, &gen->top, over_cells(f, body_block(&cell)));
 }
 
-void lanes_parts_emit(Nest *nest, Op reduce)
+void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order)
 {
-	Few f;
-	REQUIRE(find_few(&f, nest, reduce));
+	Few f = {.lanes = {.nest = nest, .reduce = reduce, .order = order, .ncells = 1},
+		 .members = nest->batched ? nest->nresult : 0};
+	f.lanes.along = &nest->loops[nest->nloops - 1];
+	f.cells = nest->nresult > f.members ? &nest->loops[0] : NULL;
 	Lanes *l = &f.lanes;
 	Gen *gen = nest->gen;
 	gen->locals.n = nest->first_local; /* those of the value as it was */
 	l->lane = gen_iter(gen, sym_cstr(gen->program->symbols, "lane"));
-	l->wide = lanes_are_vectors(l);
+	l->wide = order.vectors;
 	Body all = gen->top;
 	gen->top = (Body){0};
-	LocalId acc = size_is_bad(f.nparts) ? sum_at_once(&f) : sum_parts(&f, &all);
-	LocalId rest = size_same(f.whole, l->along->extent) ? acc : sum_rest(&f);
+	LocalId acc = size_is_bad(f.lanes.order.nparts) ? sum_at_once(&f) : sum_parts(&f, &all);
+	LocalId rest = size_same(f.lanes.order.whole, l->along->extent) ? acc : sum_rest(&f);
 	finish(&f, acc, rest);
 	gen_append(gen, &all, over_members(&f, body_block(&gen->top)));
 	gen->top = all;

@@ -34,7 +34,7 @@
  *   kernel.c   one node's kernel, by its kind
  *   row_block.c     kernels that share rows, a block at a time; row_block_choose.c of how many rows,
  *              row_block_transpose.c what is copied, row_block_emit.c their code, row_block_copies.c the copies
- *   order.c    which loop is innermost
+ *   nest_facts.c   what sums/ decides the order of additions and the innermost loop from
  *   routine.c  one routine: kernels in order, checks first
  *   lower.c    the program
  */
@@ -355,13 +355,6 @@ typedef struct Loop {
 	Size own; /* the part of the extent that is of no batch axis of the result */
 	bool reduced;
 } Loop;
-/* The extent for one member of a batch, `otherwise` where it is not known or all of it is the
- * batch's: what the order of additions may depend on. */
-int64_t loop_of_member(const Sizes *sizes, const Loop *loop, int64_t otherwise);
-/* The best innermost loop, by the strides of all accesses; `keep_local`: reduced loops only, where
- * there are any. Requires nloops > 0. */
-uint32_t order_innermost(Gen *gen, const Loop *loops, uint32_t nloops, const Body *body,
-			 const Value *value, const Ix *store, bool keep_local);
 
 /* random.c: to[i] (acc)= element i of a random stream; four numbers of each cell of random
  * words. */

@@ -124,11 +124,6 @@ static void emit_local_sum(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
 	uint32_t n = nest->nresult;
-	int64_t steps = nest_short_steps(nest);
-	if (steps > 0) {
-		nest_emit_short(nest, reduce, steps);
-		return;
-	}
 	LocalId acc = gen_local(gen, "acc", nest->value->dtype);
 	PUSH(gen->arena, nest->inner.stmts, stmt_set(gen->arena, acc, reduce, nest->value));
 	Block inner = nest_guarded_block(nest, n, body_block(&nest->inner));
@@ -173,28 +168,39 @@ static void emit_row_sum(Nest *nest, Op reduce)
 
 /* ---- which form ---- */
 
-/* Few steps, and rows too short for lanes: sums that grow in place would wait for each other. */
-static bool has_short_rows(const Nest *nest)
-{
-	const Sizes *sizes = nest->gen->program->sizes;
-	return nest->nresult > 0 && nest_short_steps(nest) > 0 &&
-	       loop_of_member(sizes, &nest->loops[nest->nresult - 1],
-			      nest_target(nest)->short_row) < nest_target(nest)->short_row;
-}
-
 /* An order that is asked for means lanes only where it says so. */
-static bool runs_in_lanes(Nest *nest, Op reduce)
+static bool runs_in_lanes(Nest *nest, SumOrder order)
 {
 	Gen *gen = nest->gen;
 	const ScheduleClause *asked = gen_asked(gen, CHOICE_VECTOR);
 	bool off = asks_off(asked) || (!asked && gen_asked(gen, CHOICE_ORDER));
-	if (off || !lanes_fit(nest, reduce))
+	if (off || order.form == SUM_NONE)
 		return false;
 	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
 	if (!asks_name(asked, 0, along))
 		return false;
 	clause_add(gen->arena, gen_make(gen, CHOICE_VECTOR, false), along, NULL, 0);
 	return true;
+}
+
+/* Sums of which each is complete before the next begins: in lanes, written out or in turn. */
+static void emit_cells(Nest *nest, Op reduce)
+{
+	SumFacts facts = nest_facts(nest, reduce);
+	SumOrder order = sums_order(&facts, SUM_WAY_LANES, 0);
+	bool in_lanes = runs_in_lanes(nest, order);
+	if (!in_lanes)
+		order = sums_order(&facts, SUM_WAY_SHORT, 0);
+	bool is_short = !in_lanes && order.form != SUM_NONE;
+	if (!in_lanes && !is_short)
+		order = sums_order(&facts, SUM_WAY_LOOPS, 0);
+	nest_note_sum(nest, reduce, order);
+	if (in_lanes)
+		lanes_emit(nest, reduce, order);
+	else if (is_short)
+		nest_emit_short(nest, reduce, sums_short_steps(&facts));
+	else
+		emit_local_sum(nest, reduce);
 }
 
 /* A long sum of few cells runs in lanes and parts, rather than in tiles that reuse nothing. */
@@ -204,14 +210,17 @@ static bool emit_few(Nest *nest, Op reduce)
 	const ScheduleClause *asked = gen_asked(gen, CHOICE_VECTOR);
 	bool off = asks_off(asked) || asks_on(gen_asked(gen, CHOICE_TILE)) ||
 		   (!asked && gen_asked(gen, CHOICE_ORDER));
-	if (off || !lanes_parts_fit(nest, reduce))
+	SumFacts facts = nest_facts(nest, reduce);
+	SumOrder order = sums_order(&facts, SUM_WAY_PARTS, 0);
+	if (off || order.form == SUM_NONE)
 		return false;
 	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
 	if (!asks_name(asked, 0, along))
 		return false;
 	nest_describe_order(nest);
 	clause_add(gen->arena, gen_make(gen, CHOICE_VECTOR, false), along, NULL, 0);
-	lanes_parts_emit(nest, reduce);
+	nest_note_sum(nest, reduce, order);
+	lanes_parts_emit(nest, reduce, order);
 	return true;
 }
 
@@ -242,7 +251,8 @@ static void emit_piece(Nest *nest)
 	Lower *lower = nest->gen->lower;
 	nest->gen->inside = NODE_NONE;
 	nest_set_up(nest);
-	bool scattered = scatters(lower, nest->node), reduces = nest->nloops > nest->nresult;
+	bool scattered = nest->scattered = scatters(lower, nest->node);
+	bool reduces = nest->nloops > nest->nresult;
 	Op reduce = node_reduce_op(lower_node(lower, nest->node));
 	gen_nest(nest->gen);
 	if (reduces && !scattered && emit_few(nest, reduce))
@@ -252,20 +262,22 @@ static void emit_piece(Nest *nest)
 		return;
 	if (reduces && reduce == OP_ADD && !scattered)
 		nest_copy_for_order(nest);
-	bool local = !scattered && reduces && (!nest_sums_in_place(nest) || has_short_rows(nest));
+	SumFacts facts = nest_facts(nest, reduce);
+	bool local =
+		!scattered && reduces && (!nest_sums_in_place(nest) || sums_short_rows(&facts));
 	if (nest->nloops > 0) {
-		uint32_t last = order_innermost(nest->gen, nest->loops, nest->nloops, &nest->inner,
-						nest->value, nest->at, local);
+		uint32_t last = sums_innermost(&facts, local);
 		local = local || (reduces && nest->loops[last].reduced);
 		move_loop(nest, last, nest->nloops - 1);
 		local = nest_take_order(nest, scattered, local);
 		nest_describe_order(nest);
 	}
+	if (reduces && (scattered || !local))
+		nest_note_sum(nest, reduce, sums_order(&facts, SUM_WAY_LOOPS, 0));
 	if (scattered)
 		emit_stores(nest, reduce);
 	else if (proj_reduces(nest->proj) && (!reduces || local))
-		runs_in_lanes(nest, reduce) ? lanes_emit(nest, reduce)
-					    : emit_local_sum(nest, reduce);
+		emit_cells(nest, reduce);
 	else if (reduces)
 		emit_row_sum(nest, reduce);
 	else

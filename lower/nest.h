@@ -4,6 +4,7 @@
 #define TSR_LOWER_NEST_H
 
 #include "lower/lowering.h"
+#include "sums/sums.h"
 
 /* An index that may leave its axis: nothing is read or written, and nothing added, unless 0 <=
  * index < size. */
@@ -38,6 +39,7 @@ typedef struct Nest {
 	uint32_t nloops;
 	uint32_t nresult;   /* the first ones, of the result */
 	bool apart;	    /* these loops store no cell twice, and read none of them */
+	bool scattered;	    /* cells of a sum are met from several places of the loops */
 	bool batched;	    /* the result has batch axes, of whatever extents */
 	const Ix **by_iter; /* by IterId: the iterator's value; 0 where the extent is 1 */
 	VEC(Merged) merged; /* (collapse.c) */
@@ -77,9 +79,8 @@ bool nest_stores_apart(const Nest *nest, const Loop *loop);
 /* Is it the bounds of that loop that keep the index inside, where loops from first_cut on may be
  * cut? */
 bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut);
-/* Steps of a sum of few elements, which are read in one expression (nest_short.c); else 0. */
-int64_t nest_short_steps(const Nest *nest);
-/* The loops of the result around such a sum. */
+/* The loops of the result around a sum of few elements, which are read in one expression
+ * (nest_short.c). */
 void nest_emit_short(Nest *nest, Op reduce, int64_t steps);
 /* May the sum be kept in the target itself while it grows? It must have the type that is summed
  * in. */
@@ -104,12 +105,14 @@ Block nest_guarded_block(const Nest *nest, uint32_t first_cut, Block body);
 Block block_of(Gen *gen, const Stmt *stmt);
 void gen_append(Gen *gen, Body *body, Block block);
 
+/* nest_facts.c: what the order of additions is decided from; memory is the routine's. */
+SumFacts nest_facts(const Nest *nest, Op reduce);
+/* Writes down in which order the reduction adds, the loops being nested as they are. */
+void nest_note_sum(const Nest *nest, Op reduce, SumOrder order);
 /* A long sum whose innermost loop is reduced, in lanes; the loops are in their final order. */
-bool lanes_fit(const Nest *nest, Op reduce);
-void lanes_emit(Nest *nest, Op reduce);
-/* A long sum of one cell or of few neighbours (lanes_parts.c), where its value is read in line. */
-bool lanes_parts_fit(Nest *nest, Op reduce);
-void lanes_parts_emit(Nest *nest, Op reduce);
+void lanes_emit(Nest *nest, Op reduce, SumOrder order);
+/* A long sum of one cell or of few neighbours (lanes_parts.c). */
+void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order);
 
 /* Builds indices and values again for the loops as they are, after neighbours are merged, where
  * what the value reads has changed. */

@@ -18,12 +18,6 @@ static bool is_batch(const Nest *nest, IterId iter)
 	return false;
 }
 
-int64_t loop_of_member(const Sizes *sizes, const Loop *loop, int64_t otherwise)
-{
-	int64_t n;
-	return size_is_const(sizes, loop->own, &n) && n != 1 ? n : otherwise;
-}
-
 /* Appends the loops of the piece that are reduced, or are not. What the kernels of a row block
  * share is no loop of this nest: the row block's own loops run it (by_iter is theirs), but for its
  * rows, of which a block is one. */

@@ -6,46 +6,6 @@
  */
 #include "lower/nest.h"
 
-typedef VEC(const Value *) Values;
-
-static bool is_among(const Value *load, const Values *loads)
-{
-	bool is = false;
-	for (size_t i = 0; i < loads->n && !is; i++)
-		is = loads->at[i]->buffer == load->buffer && ix_same(loads->at[i]->ix, load->ix);
-	return is;
-}
-
-/* Elements that a value reads, each once. */
-static void collect_elements(Arena *arena, const Value *value, Values *loads)
-{
-	if (value->kind == VALUE_LOAD && !is_among(value, loads))
-		PUSH(arena, *loads, value);
-	for (uint32_t i = 0; i < value->nargs; i++)
-		collect_elements(arena, value->args[i], loads);
-}
-
-static int64_t count_elements(const Nest *nest)
-{
-	Values loads = {0};
-	collect_elements(nest->gen->lower->scratch, nest->value, &loads);
-	return (int64_t)loads.n;
-}
-
-int64_t nest_short_steps(const Nest *nest)
-{
-	int64_t steps = 1, extent;
-	bool plain = (nest->nresult > 0 || nest->batched) && nest->guards.n == 0 &&
-		     nest->inner.stmts.n == 0;
-	for (uint32_t i = nest->nresult; i < nest->nloops && plain; i++) {
-		plain = size_is_const(nest->gen->program->sizes, nest->loops[i].extent, &extent) &&
-			extent <= nest_target(nest)->short_steps;
-		steps *= plain ? extent : 0;
-		plain = plain && steps <= nest_target(nest)->short_steps;
-	}
-	return plain && count_elements(nest) * steps <= nest_target(nest)->short_steps ? steps : 0;
-}
-
 /* The value of a step, counted through the loops of the sum as they are nested. */
 static const Value *value_of_step(Nest *nest, int64_t step)
 {

@@ -352,6 +352,7 @@ bool tile_emit(Nest *nest, Op reduce)
 	nest->apart = tile.apart;
 	if (tile.squared >= 0)
 		gen->lower->row_block->nsquared++;
+	nest_note_sum(nest, reduce, tile.order);
 	gen_append(gen, &gen->top,
 		   nest_wrap(nest, 0, outer, nest->nloops,
 			     tile_traversal_blocks(&tile, tile_all(&tile, inner))));

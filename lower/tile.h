@@ -43,6 +43,7 @@ typedef struct Tile {
 	/* products that a lane adds at once: 4 of bytes, 2 of bf16; ACROSS: of a packed operand,
 	 * along `along` */
 	int64_t group;
+	SumOrder order; /* in which a cell adds */
 	int64_t lanes;	/* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	int64_t native; /* of one vector of the machine */
 	TileParts rows, cols;
@@ -99,6 +100,7 @@ typedef struct Planner {
 	Tile *tile;
 	const Target *target;
 	Program *program;
+	SumFacts facts;	      /* of the nest as it is */
 	Loads sum, store;     /* what is read in a step of the sum, and where it is finished */
 	int64_t native;	      /* lanes of a vector of the machine */
 	bool streams;	      /* the columns' operand goes by once, past few rows */
@@ -109,7 +111,7 @@ typedef struct Planner {
 		*remainders, *traversals;
 } Planner;
 
-enum { TILE_ASSUMED = 32 }; /* of an extent that is not known */
+enum { TILE_ASSUMED = SUM_ASSUMED }; /* of an extent that is not known */
 
 /* Are two of the loads of one element, wherever the loops are? */
 bool tile_reads_same(const Loads *loads, size_t a, size_t b);
@@ -130,6 +132,11 @@ TileParts tile_parts_of(const Planner *p, const Loop *loop, int64_t step, bool j
 void tile_add_part(const Planner *p, TileParts *parts, int64_t lo, int64_t hi, int64_t step);
 /* How many tiles; of a symbolic extent only the first part counts. */
 int64_t tile_part_count(const Planner *p, const TileParts *parts, uint32_t i, const Loop *loop);
+/* The loop's place in the nest, and in what is known of its sum. */
+static inline uint32_t tile_place(const Planner *p, const Loop *loop)
+{
+	return (uint32_t)(loop - p->tile->nest->loops);
+}
 /* tile_loops.c: finds lanes along the last loop of the result or along a sum, rows and columns;
  * false: there are none. */
 bool tile_find_loops(Planner *p);

@@ -33,18 +33,20 @@ static int only_moved(const Planner *p, const Loop *loop)
 	return moved;
 }
 
-/* How often a panel is used at least: the extents of the result that do not move the operand, and
- * that are no batch axes where the order of additions depends on the choice. */
+/* How often a panel is used at least: the extents of the result that do not move the operand;
+ * `any`: those of batch axes too, where the order of additions does not depend on the choice. */
 static int64_t uses_of(const Planner *p, int load, bool any, int64_t assumed)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t uses = 1;
+	if (!any)
+		return sums_uses(&p->facts, (uint32_t)load, assumed);
 	for (uint32_t i = 0; i < nest->nresult && uses < p->target->pack_uses; i++) {
 		const Loop *loop = &nest->loops[i];
 		int64_t n = assumed;
 		if (tile_stride(p, p->sum.at.at[load], loop) != 0)
 			continue;
-		if (!(any && tile_is_const(p, loop->extent, &n)))
+		if (!tile_is_const(p, loop->extent, &n))
 			tile_is_const(p, loop->own, &n);
 		uses *= n;
 	}
@@ -167,7 +169,7 @@ static bool has_columns(const Planner *p, const Loop *col)
 {
 	int64_t n;
 	if (tile_is_const(p, col->extent, &n))
-		return loop_of_member(p->program->sizes, col, 1) >= p->native;
+		return sums_extent(&p->facts, tile_place(p, col), 1) >= p->native;
 	return !dtype_is_float(p->tile->nest->value->dtype) || !tile_is_const(p, col->own, &n);
 }
 
@@ -209,11 +211,10 @@ static void pack_transposed(Planner *p)
 		if (load < 0 || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
 		    !tile_is_asked(p, p->lanes, 0, col) || tile_stride(p, nest->at, col) != 1 ||
 		    tile_is_guarded(nest, col) || !tile_moves_by_one(p, &p->store, col, false) ||
-		    tile_extent(p, col, 0) == 0 ||
-		    loop_of_member(p->program->sizes, col, 1) < p->target->pack_columns)
+		    tile_extent(p, col, 0) == 0)
 			continue;
 		bool hoisted = tile_may_prepack(p, load);
-		if (pack_steps(p, load) < (hoisted ? 1 : p->target->pack_steps) ||
+		if (!sums_turns(&p->facts, tile_place(p, col), pack_steps(p, load), !hoisted) ||
 		    (!hoisted && !pays_packed(p, load, false)))
 			continue;
 		pack(p, col, load, LOOP_UNROLL);
@@ -236,7 +237,7 @@ static Loop *transposed_columns(const Planner *p, const Loop *row)
 		    !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
 		    !tile_is_asked(p, p->lanes, 0, col) || tile_is_guarded(nest, col) ||
 		    tile_extent(p, col, 0) == 0 ||
-		    loop_of_member(p->program->sizes, col, 1) < p->native ||
+		    sums_extent(&p->facts, tile_place(p, col), 1) < p->native ||
 		    pack_steps(p, load) < p->target->pack_steps ||
 		    size_is_bad(ix_stride(p->program, nest->at, col->var)))
 			continue;

@@ -15,14 +15,14 @@
  *   for k in 0..192 step 64
  *     unroll r, c: vector lane in 0..16: acc[r, c, lane] += a[.., k + 4*lane]*b[..] + ... + a[.., k + 4*lane + 3]*b[..]
  *
- * Lanes are a cache line whatever the machine's vectors are, so the order of additions depends on
- * the extent of the sum alone.
+ * Lanes are those of sums_order, whatever the machine's vectors are, so the order of additions
+ * depends on the extent of the sum alone.
  */
 #include "lower/tile.h"
 
 #include "base/diag.h"
 
-enum { LEAST_VECTOR = 16, HALVES_MAX = 6, QUAD = 4 };
+enum { HALVES_MAX = 6, QUAD = 4 };
 
 typedef struct Dot {
 	Tile *tile;
@@ -40,10 +40,7 @@ typedef struct Dot {
 	Body top;
 } Dot;
 
-static int64_t least_lanes(const Dot *dot)
-{
-	return LEAST_VECTOR / dtype_bytes(nest_neutral(dot->tile->nest)->dtype);
-}
+static int64_t least_lanes(const Dot *dot) { return dot->tile->order.least; }
 
 static Block over_cells(const Dot *dot, LoopKind kind, Block body)
 {
@@ -364,13 +361,12 @@ Block tile_along(Tile *tile, int64_t rows, int64_t cols)
 	Dot dot = {.tile = tile, .rows = rows, .cols = cols};
 	int64_t extent;
 	bool known = size_is_const(sizes, tile->along->extent, &extent);
-	dot.whole =
-		size_scale(sizes, size_floor(sizes, tile->along->extent, tile->lanes), tile->lanes);
+	dot.whole = tile->order.whole;
 	dot.left = dot.whole;
 	dot.grouped = size_const(sizes, 0);
 	if (!known || extent >= tile->lanes)
 		add_whole(&dot);
-	if (known)
+	if (known && tile->order.halves)
 		add_parts(&dot, extent);
 	if (!known || !size_same(dot.left, tile->along->extent))
 		add_rest(&dot);

@@ -17,8 +17,6 @@
  */
 #include "lower/tile.h"
 
-enum { PART_BYTES = 16 };
-
 typedef struct LaneTree {
 	Tile *tile;
 	LocalId from;	    /* that the round at hand reads */
@@ -26,10 +24,7 @@ typedef struct LaneTree {
 	int64_t part;	    /* E */
 } LaneTree;
 
-static int64_t part_lanes(const Tile *tile)
-{
-	return PART_BYTES / dtype_bytes(nest_neutral(tile->nest)->dtype);
-}
+static int64_t part_lanes(const Tile *tile) { return tile->order.least; }
 
 /* Are there whole lanes, and none of half as many behind them? */
 static bool has_plain_lanes(const Tile *tile)

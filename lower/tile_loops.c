@@ -107,26 +107,19 @@ uint64_t tile_stays(const Planner *p, const Loop *loop)
 	return set;
 }
 
-/* Cells that several tiles add to take these in an order that is every member's of a batch: no tile
- * goes over members. */
 static bool keeps_order(const Planner *p, const Loop *loop)
 {
-	return p->tile->apart || !size_is(p->program->sizes, loop->own, 1);
+	return sums_keeps(&p->facts, tile_place(p, loop));
+}
+
+static bool runs(const Planner *p, SumWay way, const Loop *loop)
+{
+	return sums_runs(&p->facts, way, tile_place(p, loop));
 }
 
 static bool runs_across(const Planner *p, const Loop *loop)
 {
-	const Nest *nest = p->tile->nest;
-	return keeps_order(p, loop) &&
-	       loop_of_member(p->program->sizes, loop, TILE_ASSUMED) >= p->target->least_lanes &&
-	       !tile_is_guarded(nest, loop) && tile_stores_along(p, loop) &&
-	       tile_moves_by_one(p, &p->sum, loop, true);
-}
-
-static bool runs_along(const Planner *p, const Loop *loop)
-{
-	return tile_extent(p, loop, TILE_ASSUMED) >= p->target->least_lanes &&
-	       !tile_is_guarded(p->tile->nest, loop) && tile_moves_by_one(p, &p->sum, loop, true);
+	return runs(p, SUM_WAY_ACROSS, loop) && tile_stores_along(p, loop);
 }
 
 bool tile_is_asked(const Planner *p, const ScheduleClause *asked, uint32_t item, const Loop *loop)
@@ -204,7 +197,7 @@ bool tile_find_loops(Planner *p)
 	tile->form = TILE_ALONG;
 	for (uint32_t i = nest->nloops; i-- > nest->nresult && !tile->along;)
 		if ((asks_on(p->packs) || tile_is_asked(p, p->lanes, 0, &nest->loops[i])) &&
-		    runs_along(p, &nest->loops[i]))
+		    runs(p, SUM_WAY_ALONG, &nest->loops[i]))
 			tile->along = &nest->loops[i];
 	if (!tile->along)
 		return false;

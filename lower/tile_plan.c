@@ -142,8 +142,12 @@ static bool may_be_tiled(Planner *p)
 	for (size_t i = 0; i < nest->epilogue.stmts.n; i++)
 		collect_loads(arena, &p->store, nest->epilogue.stmts.at[i]->value);
 	collect_loads(arena, &p->store, nest->finished);
-	return p->sum.at.n > 0 && p->sum.plain && p->store.plain &&
-	       is_arithmetic(nest->value, dtype) && !nest->at->reads;
+	if (p->sum.at.n == 0 || !p->sum.plain || !p->store.plain ||
+	    !is_arithmetic(nest->value, dtype) || nest->at->reads)
+		return false;
+	p->facts = nest_facts(nest, tile->reduce);
+	p->facts.apart = tile->apart = tile_stores_apart(p);
+	return true;
 }
 
 static Planner planner_new(Tile *tile)
@@ -179,13 +183,24 @@ static bool reuses(const Planner *p)
 	return shares;
 }
 
+/* The order of additions of the tiles at hand; false: there is none. */
+static bool takes_order(Planner *p)
+{
+	Tile *tile = p->tile;
+	bool along = tile->form == TILE_ALONG;
+	tile->order = sums_order(&p->facts, along ? SUM_WAY_ALONG : SUM_WAY_ACROSS,
+				 along ? tile_place(p, tile->along) : 0);
+	tile->order.group = tile->group;
+	return tile->order.form != SUM_NONE;
+}
+
 /* The sizes and what else is chosen for loops that are found; false: no tiles fit. */
 static bool choose_rest(Planner *p)
 {
 	Tile *tile = p->tile;
-	tile->lanes = tile->form == TILE_ALONG
-			      ? CACHE_LINE / (int)dtype_bytes(tile->nest->value->dtype)
-			      : p->native;
+	if (!takes_order(p))
+		return false;
+	tile->lanes = tile->form == TILE_ALONG ? tile->order.lanes : p->native;
 	tile->native = p->native;
 	tile_find_guards(p);
 	tile->beside = tile->form == TILE_ALONG && tile->col &&
@@ -214,8 +229,7 @@ static bool choose_straight(Planner *p)
 	bool found = tile_find_loops(p);
 	tile_choose_pack(p, found);
 	if ((!found && tile->pack < 0) ||
-	    (tile->form == TILE_ALONG && (tile->reduce != OP_ADD || p->sum.at.n < 2)) ||
-	    (!reuses(p) && (tile->nest->in_line || nest_short_steps(tile->nest) > 0)) ||
+	    (!reuses(p) && (tile->nest->in_line || sums_short_steps(&p->facts) > 0)) ||
 	    (p->sum.at.n < 2 && !is_window(p) && !keeps_row(p)))
 		return false;
 	return choose_rest(p);
@@ -255,7 +269,6 @@ uint64_t tile_estimate(Nest *nest, bool transposed)
 	Planner p = planner_new(&tile);
 	if (!may_be_tiled(&p) || asks_off(p.tiles))
 		return 0;
-	tile.apart = tile_stores_apart(&p);
 	return (transposed ? choose_transposed(&p) : choose_straight(&p)) ? all_cycles(&p) : 0;
 }
 
@@ -312,7 +325,6 @@ bool tile_plan(Tile *tile)
 		gen_make(nest->gen, CHOICE_TILE, true);
 		return false;
 	}
-	tile->apart = tile_stores_apart(&p);
 	Tile transposed = *tile, joined = *tile;
 	Nest both = *nest;
 	Planner other = p, third = p;

@@ -303,3 +303,32 @@ void schedule_dump(FILE *out, const Program *program)
 		fprintf(out, "\n");
 	}
 }
+
+/* Has a nest before it made the same sum in the same order, for other rows? */
+static bool is_said(const Program *program, size_t entry, const SumMade *sum, const char *text)
+{
+	const Schedule *made = program->made;
+	for (size_t i = 0; i <= entry; i++)
+		for (size_t k = 0; k < made->entries.at[i].sums.n; k++) {
+			const SumMade *other = &made->entries.at[i].sums.at[k];
+			if (other == sum)
+				return false;
+			if (other->node == sum->node && other->piece == sum->piece &&
+			    strcmp(sum_text(program->arena, program->sizes, other), text) == 0)
+				return true;
+		}
+	return false;
+}
+
+void schedule_dump_sums(FILE *out, const Program *program)
+{
+	for (size_t i = 0; program->made && i < program->made->entries.n; i++) {
+		const ScheduleEntry *entry = &program->made->entries.at[i];
+		for (size_t k = 0; k < entry->sums.n; k++) {
+			const SumMade *sum = &entry->sums.at[k];
+			const char *text = sum_text(program->arena, program->sizes, sum);
+			if (!is_said(program, i, sum, text))
+				fprintf(out, "%s: %s %s\n", sum->name, op_name(sum->reduce), text);
+		}
+	}
+}

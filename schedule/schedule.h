@@ -19,6 +19,7 @@
 
 #include "base/diag.h"
 #include "loops/loops.h"
+#include "sums/sums.h"
 
 typedef enum Choice {
 #define CHOICE(id, word, names, example, meaning, needs) CHOICE_##id,
@@ -48,6 +49,7 @@ typedef struct ScheduleEntry {
 	Span span; /* asked: in the .sched; made: of the operation */
 	VEC(ScheduleClause) clauses;
 	const char *facts; /* made: what the cost was estimated from; NULL: nothing */
+	VEC(SumMade) sums; /* made: in which order its reductions add */
 	VEC(Sym) loops, operands; /* made: what clauses can name; empty: not known */
 	uint32_t earlier; /* made: the entry of the same name before it, + 1; 0: there is none */
 } ScheduleEntry;
@@ -107,6 +109,8 @@ const char *schedule_why(const Program *program, const ScheduleClause *asked,
 			 const ScheduleEntry *near, Arena *arena);
 /* Compares what was asked with what was made. */
 void schedule_compare(const Schedule *asked, const Program *program, Diags *diags);
+/* A line for each reduction and order, in that of the nests. */
+void schedule_dump_sums(FILE *out, const Program *program);
 /* The made schedule as a .sched file. */
 void schedule_dump(FILE *out, const Program *program);
 

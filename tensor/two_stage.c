@@ -7,9 +7,8 @@
  *
  * Whether it does depends on no extent of a batch: an axis of another kind stays between.
  */
+#include "sums/sums.h"
 #include "tensor/split.h"
-
-enum { OUTER_LEAST = 8 }; /* steps, where they are known */
 
 typedef struct Steps {
 	const TensorProgram *program;
@@ -74,27 +73,27 @@ static int64_t steps_of(const Steps *s, uint32_t from, uint32_t to)
 	return size_is_const(sizes, steps, &n) ? n : -1;
 }
 
-/* Finds the short last axes; are they too few for lanes? */
-static bool ends_short(Steps *s)
+/* Finds the last axes, which are reduced; steps over them. */
+static int64_t find_last(Steps *s)
 {
 	uint32_t axis = s->arg->naxes;
 	while (axis > 0 && (iter_of(s, axis - 1) < 0 || is_reduced(s, axis - 1)))
 		axis--;
 	s->short_from = axis;
-	int64_t lanes = CACHE_LINE / (int64_t)dtype_bytes(tensor_node(s->program, s->id)->dtype),
-		n = steps_of(s, axis, s->arg->naxes);
-	return n > 1 && n < lanes;
+	return steps_of(s, axis, s->arg->naxes);
 }
 
-/* Is there an axis that stays in front of them, and one that is reduced before that? */
-static bool is_interrupted(const Steps *s)
+/* Is there an axis that stays in front of them, and one that is reduced before that, in few enough
+ * and many enough steps? */
+static bool has_stages(Steps *s)
 {
+	int64_t last = find_last(s);
 	uint32_t axis = s->short_from;
 	bool kept = false;
 	for (; axis > 0 && !is_reduced(s, axis - 1); axis--)
 		kept |= is_kept(s, iter_of(s, axis - 1));
 	int64_t outer = axis > 0 ? steps_of(s, 0, axis) : 0;
-	return kept && (outer < 0 || outer >= OUTER_LEAST);
+	return kept && sums_in_stages(tensor_node(s->program, s->id)->dtype, last, outer);
 }
 
 static bool choose(Steps *s)
@@ -106,7 +105,7 @@ static bool choose(Steps *s)
 		return false;
 	s->arg = &s->old->pieces[0].args[0];
 	s->result = &s->old->pieces[0].result;
-	return s->arg->present && is_plain(s) && ends_short(s) && is_interrupted(s);
+	return s->arg->present && is_plain(s) && has_stages(s);
 }
 
 /* What is between: the operand without what the first step reduces, in its order, with the batch of

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-FOLDERS = ("base lexer grammar frontend infer reference tensor target loops schedule transform lower codegen verify driver "
+FOLDERS = ("base lexer grammar frontend infer reference tensor target sums loops schedule transform lower codegen verify driver "
            "runtime").split()
 table = {}
 for line in open(sys.argv[1]):
@@ -16,7 +16,7 @@ for line in open(sys.argv[1]):
 
 
 def row_of(folder):
-    while folder not in table:
+    while folder and folder not in table:
         folder = os.path.dirname(folder)
     return folder
 
@@ -26,6 +26,8 @@ for path in sorted(p for folder in FOLDERS for p in glob.glob(folder + "/**/*.*"
     if not path.endswith((".c", ".h", ".re", ".y")):
         continue
     row = row_of(os.path.dirname(path))
+    if not row:
+        sys.exit("%s: its folder has no row" % path)
     for number, line in enumerate(open(path, encoding="utf8"), 1):
         include = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
         if not include:

@@ -1,0 +1,172 @@
+/* What a nest tells of its reduction to those who decide in which order it adds (sums/sums.h). */
+#include "lower/tile.h"
+
+enum { FEW_ELEMENTS = 64 };
+
+typedef struct Facts {
+	const Nest *nest;
+	Arena *arena;
+	VEC(const Value *) loads;
+	SumFacts of;
+	const Value *first; /* that is read; NULL: nothing yet */
+} Facts;
+
+/* Do vector instructions compute it from what is read? */
+static bool is_vector(const Value *value)
+{
+	if (value->kind == VALUE_CAST)
+		return tile_is_converting(value);
+	if (value->kind == VALUE_INDEX || (value->kind == VALUE_OP && !op_is_simple(value->op)) ||
+	    (value->kind == VALUE_LOCAL && value->nixs))
+		return false;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		if (!is_vector(value->args[i]))
+			return false;
+	return dtype_is_float(value->dtype);
+}
+
+static void see_value(Facts *f, const Value *value)
+{
+	f->of.counts |= value->kind == VALUE_INDEX;
+	f->of.words |= value->dtype == DTYPE_U4X32;
+	if (value->kind == VALUE_LOAD) {
+		f->of.reads_one &= !f->first || (f->first->buffer == value->buffer &&
+						 ix_same(f->first->ix, value->ix));
+		f->first = value;
+		PUSH(f->arena, f->loads, value);
+	}
+	for (uint32_t i = 0; i < value->nargs; i++)
+		see_value(f, value->args[i]);
+}
+
+/* Different elements from a load on, as far as a few can be told from more. */
+static uint32_t count_elements(const Facts *f, size_t from)
+{
+	const Value *seen[FEW_ELEMENTS];
+	uint32_t n = 0;
+	for (size_t i = from; i < f->loads.n && n < FEW_ELEMENTS; i++) {
+		const Value *load = f->loads.at[i];
+		bool is = false;
+		for (uint32_t k = 0; k < n && !is; k++)
+			is = seen[k]->buffer == load->buffer && ix_same(seen[k]->ix, load->ix);
+		if (!is)
+			seen[n++] = load;
+	}
+	return n;
+}
+
+static SumRead read_of(const Facts *f, const Ix *ix)
+{
+	const Nest *nest = f->nest;
+	Size *by = ARENA_ARRAY(f->arena, Size, nest->nloops + 1);
+	for (uint32_t i = 0; i < nest->nloops; i++)
+		by[i] = ix_stride(nest->gen->program, ix, nest->loops[i].var);
+	return (SumRead){by};
+}
+
+/* Without a reduction there is no order, and extents are as they are. */
+static const SumLoop *loops_of(Facts *f, bool reduces)
+{
+	const Nest *nest = f->nest;
+	SumLoop *loops = ARENA_ARRAY(f->arena, SumLoop, nest->nloops + 1);
+	int64_t n;
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		const Loop *loop = &nest->loops[i];
+		bool whole = !reduces && size_is_const(f->of.sizes, loop->extent, &n);
+		loops[i] = (SumLoop){.extent = whole ? loop->extent : loop->own,
+				     .reduced = loop->reduced,
+				     .guarded = nest_is_guarded(nest, loop)};
+	}
+	f->of.guards_stay = true;
+	for (size_t g = 0; g < nest->guards.n; g++) {
+		int last = nest_guard_position(nest, &nest->guards.at[g]);
+		f->of.guards_stay &= nest_bounds_loop(nest, &nest->guards.at[g], nest->nresult);
+		if (last >= 0)
+			loops[last].bounded = true;
+	}
+	return loops;
+}
+
+SumFacts nest_facts(const Nest *nest, Op reduce)
+{
+	Facts f = {.nest = nest, .arena = nest->gen->lower->scratch};
+	Dtype dtype = nest->value->dtype;
+	f.of = (SumFacts){.sizes = nest->gen->program->sizes,
+			  .target = nest_target(nest),
+			  .reduce = reduce,
+			  .dtype = dtype,
+			  .batched = nest->batched,
+			  .nloops = nest->nloops,
+			  .nresult = nest->nresult,
+			  .nguards = (uint32_t)nest->guards.n,
+			  .shares = nest->inner.stmts.n > 0,
+			  .in_vectors = is_vector(nest->value),
+			  .has_lanes = tile_has_lanes(reduce, dtype),
+			  .reads_one = true,
+			  .row_block = nest->gen->lower->row_block != NULL,
+			  .apart = nest->apart};
+	for (size_t i = 0; i < nest->inner.stmts.n; i++) {
+		const Value *shared = nest->inner.stmts.at[i]->value;
+		f.of.in_vectors &= is_vector(shared);
+		see_value(&f, shared);
+	}
+	size_t nshared = f.loads.n;
+	see_value(&f, nest->value);
+	f.of.loops = loops_of(&f, nest->nloops > nest->nresult);
+	SumRead *reads = ARENA_ARRAY(f.arena, SumRead, f.loads.n + 1);
+	for (size_t i = 0; i < f.loads.n; i++)
+		reads[i] = read_of(&f, f.loads.at[i]->ix);
+	f.of.reads = reads;
+	f.of.nreads = (uint32_t)f.loads.n;
+	f.of.store = read_of(&f, nest->at);
+	f.of.nelements = count_elements(&f, nshared);
+	return f.of;
+}
+
+/* ---- what was made ---- */
+
+typedef struct Iters {
+	const Nest *nest;
+	uint32_t *at;
+	Sym *names;
+	uint32_t n;
+} Iters;
+
+/* The iterators that are one in the loop of this one, outermost first. */
+static void add_iter(Iters *iters, IterId iter)
+{
+	const Nest *nest = iters->nest;
+	for (size_t i = nest->merged.n; i-- > 0;)
+		if (nest->merged.at[i].inner == iter)
+			add_iter(iters, nest->merged.at[i].outer);
+	iters->names[iters->n] = nest->proj->iters[iter].name;
+	iters->at[iters->n++] = iter;
+}
+
+void nest_note_sum(const Nest *nest, Op reduce, SumOrder order)
+{
+	Gen *gen = nest->gen;
+	Iters iters = {.nest = nest};
+	const Node *node = lower_node(gen->lower, nest->node);
+	iters.at = ARENA_ARRAY(gen->arena, uint32_t, nest->proj->niters + 1);
+	iters.names = ARENA_ARRAY(gen->arena, Sym, nest->proj->niters + 1);
+	SumMade made = {.node = nest->node,
+			.piece = (uint32_t)(nest->piece - nest->proj->pieces),
+			.name = node->name ? node->name : gen->name,
+			.reduce = reduce,
+			.order = order};
+	made.order.scattered = nest->scattered;
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		uint32_t before = iters.n;
+		if (!nest->loops[i].reduced)
+			continue;
+		add_iter(&iters, nest->loops[i].iter);
+		made.last = iters.n - before;
+		made.extent = nest->loops[i].extent;
+	}
+	made.iters = iters.at;
+	made.names = iters.names;
+	made.niters = iters.n;
+	if (made.niters)
+		PUSH(gen->arena, gen->made.at[gen->made.n - 1].sums, made);
+}

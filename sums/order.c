@@ -1,0 +1,292 @@
+/* The order of a reduction's additions, for each way of making its loops. */
+#include "sums/sums.h"
+
+/* Lanes of partial sums are a cache line or four, whatever vectors a machine has, and halves of
+ * them are added down to 16 bytes, which every machine's vectors have. */
+enum { LANES = 16, WIDE = 64, LEAST_BYTES = 16, LEAST_SUM = 64 };
+/* In parts: elements of a part; of a sum of one member that has parts (2 MiB of f32); cells and
+ * lanes at most, lanes and steps of them at least. */
+enum { PART = 1 << 16, MEMBER_STEPS = 1 << 19, FEW_CELLS = 128, FEW_LANES = 128, WHOLE_LANES = 64 };
+/* Steps of a reduction's first stage, where they are known. */
+enum { LEAST_STEPS = 4, OUTER_LEAST = 8 };
+
+static const SumOrder in_turn = {.form = SUM_IN_TURN, .group = 1, .nparts = SIZE_BAD};
+
+/* ---- what the facts say ---- */
+
+static bool is_known(const SumFacts *f, Size size, int64_t *n)
+{
+	return size_is_const(f->sizes, size, n);
+}
+
+static bool at_least(const SumFacts *f, Size size, int64_t least)
+{
+	int64_t n;
+	return !is_known(f, size, &n) || n >= least;
+}
+
+static bool moves_by(const SumFacts *f, Size by, int64_t n)
+{
+	return !size_is_bad(by) && size_is(f->sizes, by, n);
+}
+
+int64_t sums_extent(const SumFacts *facts, uint32_t loop, int64_t otherwise)
+{
+	int64_t n;
+	return is_known(facts, facts->loops[loop].extent, &n) && n != 1 ? n : otherwise;
+}
+
+Size sums_whole(Sizes *sizes, Size extent, int64_t by)
+{
+	return size_scale(sizes, size_floor(sizes, extent, by), by);
+}
+
+/* Does the loop move each element by one or not at all, and one of them by one? */
+static bool goes_on(const SumFacts *f, uint32_t loop)
+{
+	bool moves = false;
+	for (uint32_t i = 0; i < f->nreads; i++) {
+		Size by = f->reads[i].by[loop];
+		if (moves_by(f, by, 1))
+			moves = true;
+		else if (!moves_by(f, by, 0))
+			return false;
+	}
+	return moves;
+}
+
+/* ---- in parts ---- */
+
+/* Is each sum that of one member, which shares nothing with others, and long? */
+static bool has_long_members(const SumFacts *f)
+{
+	bool alone = f->reads_one;
+	int64_t n;
+	for (uint32_t i = 0; i < f->nresult && alone; i++)
+		alone = size_is(f->sizes, f->loops[i].extent, 1);
+	return alone && is_known(f, f->loops[f->nresult].extent, &n) && n >= MEMBER_STEPS;
+}
+
+/* The least multiple of the cells and of whole vectors, and of at least four vectors where that
+ * takes few. */
+static bool choose_width(SumOrder *o)
+{
+	o->lanes = o->cells;
+	while (o->lanes % (WHOLE_LANES / 4))
+		o->lanes += o->cells;
+	while (o->lanes < WHOLE_LANES)
+		o->lanes *= 2;
+	o->rows = o->lanes / o->cells;
+	return o->lanes <= FEW_LANES;
+}
+
+static bool choose_parts(const SumFacts *f, bool has_cells, SumOrder *o)
+{
+	Size extent = f->loops[f->nresult].extent;
+	int64_t n;
+	o->whole = sums_whole(f->sizes, extent, o->rows);
+	if (!is_known(f, extent, &n)) {
+		o->part_rows = PART / o->lanes * o->rows;
+		o->nparts = size_ceil(f->sizes, extent, o->part_rows);
+		return !size_is_bad(o->nparts);
+	}
+	if (n > INT64_MAX / FEW_CELLS || n < LEAST_STEPS * o->rows)
+		return false;
+	int64_t pairs = (n * o->cells + 2 * PART - 1) / (2 * PART), steps = n / o->rows;
+	if (n * o->cells < 2 * PART)
+		return has_cells;
+	o->part_rows = (steps + 2 * pairs - 1) / (2 * pairs) * o->rows;
+	o->nparts = size_const(f->sizes, (steps * o->rows + o->part_rows - 1) / o->part_rows);
+	return true;
+}
+
+/* Are the elements that lanes need neighbours, or all the same? */
+static bool read_fits(const SumFacts *f, const SumRead *read, bool has_cells, const SumOrder *o,
+		      bool *moves)
+{
+	Size row = read->by[f->nresult];
+	Size cell = has_cells ? read->by[0] : size_const(f->sizes, 1);
+	bool stays = moves_by(f, row, 0) && (!has_cells || moves_by(f, cell, 0));
+	*moves |= !stays;
+	if (stays || (moves_by(f, row, o->cells) && moves_by(f, cell, 1)))
+		return true;
+	return o->rows == 1 && !size_is_bad(row) && (moves_by(f, cell, 0) || moves_by(f, cell, 1));
+}
+
+static bool reads_fit(const SumFacts *f, bool has_cells, const SumOrder *o)
+{
+	bool moves = false, fit = !(f->counts && has_cells) && !f->words;
+	for (uint32_t i = 0; i < f->nreads && fit; i++)
+		fit = read_fits(f, &f->reads[i], has_cells, o, &moves);
+	return fit && moves;
+}
+
+static SumOrder in_parts(const SumFacts *f)
+{
+	SumOrder o = {.form = SUM_IN_PARTS, .group = 1, .cells = 1, .nparts = SIZE_BAD};
+	o.vectors = f->in_vectors && f->has_lanes;
+	static const SumOrder none = {0};
+	bool has_cells = f->nresult > 0 && !f->batched;
+	if (f->nloops != f->nresult + 1 || !op_accumulates(f->reduce) || f->nguards > 0 ||
+	    f->row_block || (f->batched ? !has_long_members(f) : f->nresult > 1))
+		return none;
+	if (has_cells && !is_known(f, f->loops[0].extent, &o.cells))
+		return none;
+	bool few = o.cells > 0 && o.cells <= FEW_CELLS;
+	return few && choose_width(&o) && choose_parts(f, has_cells, &o) &&
+			       reads_fit(f, has_cells, &o)
+		       ? o
+		       : none;
+}
+
+/* ---- in lanes, cell by cell ---- */
+
+/* Reads that the loop moves to the next element, to one further on, not at all, and otherwise. */
+typedef struct Moves {
+	uint32_t next, far, fixed, other;
+} Moves;
+
+static Moves moves_of(const SumFacts *f, uint32_t loop)
+{
+	Moves m = {0};
+	for (uint32_t i = 0; i < f->nreads; i++) {
+		Size by = f->reads[i].by[loop];
+		++*(size_is_bad(by)	 ? &m.other
+		    : moves_by(f, by, 0) ? &m.fixed
+		    : moves_by(f, by, 1) ? &m.next
+					 : &m.far);
+	}
+	return m;
+}
+
+/* As many cells of the innermost loop of the result as divide it, where they share an element. */
+static int64_t cells_together(const SumFacts *f)
+{
+	uint32_t loop = f->nresult - 1;
+	int64_t n = f->target->sum_cells;
+	if (f->nresult == 0 || f->loops[loop].guarded)
+		return 1;
+	int64_t extent = sums_extent(f, loop, 1);
+	if (extent < 2 || moves_of(f, loop).fixed == 0)
+		return 1;
+	while (extent % n)
+		n--;
+	return n;
+}
+
+static SumOrder in_lanes(const SumFacts *f)
+{
+	static const SumOrder none = {0};
+	if (f->nloops == f->nresult || !op_accumulates(f->reduce))
+		return none;
+	uint32_t last = f->nloops - 1;
+	Size extent = f->loops[last].extent, total = size_const(f->sizes, 1);
+	for (uint32_t i = f->nresult; i < f->nloops; i++)
+		total = size_mul(f->sizes, total, f->loops[i].extent);
+	Moves moves = moves_of(f, last);
+	if (!at_least(f, extent, LANES) || !at_least(f, total, LEAST_SUM) || !f->guards_stay ||
+	    f->loops[last].bounded || moves.next + moves.far == 0 || moves.other > 0 ||
+	    (moves.far > 0 && (f->shares || !f->in_vectors)))
+		return none;
+	SumOrder o = {.form = SUM_IN_LANES, .group = 1, .lanes = LANES, .nparts = SIZE_BAD};
+	o.least = LEAST_BYTES / dtype_bytes(f->dtype);
+	o.far = moves.far > 0;
+	o.together = o.far ? 1 : cells_together(f);
+	o.wide = o.together == 1 && !o.far && f->in_vectors && f->has_lanes ? WIDE : 0;
+	o.whole = sums_whole(f->sizes, extent, LANES);
+	return o;
+}
+
+/* ---- tiles ---- */
+
+bool sums_keeps(const SumFacts *facts, uint32_t loop)
+{
+	return facts->apart || !size_is(facts->sizes, facts->loops[loop].extent, 1);
+}
+
+bool sums_runs(const SumFacts *facts, SumWay way, uint32_t loop)
+{
+	const SumLoop *at = &facts->loops[loop];
+	int64_t least = facts->target->least_lanes, n = SUM_ASSUMED;
+	if (at->guarded || !goes_on(facts, loop))
+		return false;
+	if (way == SUM_WAY_ALONG)
+		return (is_known(facts, at->extent, &n) ? n : SUM_ASSUMED) >= least;
+	return sums_keeps(facts, loop) && sums_extent(facts, loop, SUM_ASSUMED) >= least;
+}
+
+int64_t sums_uses(const SumFacts *facts, uint32_t read, int64_t assumed)
+{
+	int64_t uses = 1, n;
+	for (uint32_t i = 0; i < facts->nresult && uses < facts->target->pack_uses; i++)
+		if (moves_by(facts, facts->reads[read].by[i], 0))
+			uses *= is_known(facts, facts->loops[i].extent, &n) ? n : assumed;
+	return uses;
+}
+
+bool sums_turns(const SumFacts *facts, uint32_t col, int64_t steps, bool at_call)
+{
+	return sums_extent(facts, col, 1) >= facts->target->pack_columns &&
+	       steps >= (at_call ? facts->target->pack_steps : 1);
+}
+
+/* Lanes along a sum of products, in the same order whether the loop has whole lanes or not. */
+static SumOrder along_loop(const SumFacts *f, uint32_t along)
+{
+	static const SumOrder none = {0};
+	int bytes = dtype_bytes(f->dtype);
+	if (f->reduce != OP_ADD || f->nreads < 2)
+		return none;
+	SumOrder o = {.form = SUM_IN_LANES, .group = 1, .halves = true, .nparts = SIZE_BAD};
+	o.lanes = CACHE_LINE / bytes;
+	o.least = LEAST_BYTES / bytes;
+	o.together = 1;
+	o.whole = sums_whole(f->sizes, f->loops[along].extent, o.lanes);
+	return o;
+}
+
+bool sums_in_stages(Dtype dtype, int64_t last, int64_t outer)
+{
+	int64_t lanes = CACHE_LINE / (int64_t)dtype_bytes(dtype);
+	return last > 1 && last < lanes && (outer < 0 || outer >= OUTER_LEAST);
+}
+
+/* ---- in turn ---- */
+
+int64_t sums_short_steps(const SumFacts *facts)
+{
+	int64_t steps = 1, n, most = facts->target->short_steps;
+	if ((facts->nresult == 0 && !facts->batched) || facts->nguards > 0 || facts->shares)
+		return 0;
+	for (uint32_t i = facts->nresult; i < facts->nloops; i++) {
+		if (!is_known(facts, facts->loops[i].extent, &n) || n > most)
+			return 0;
+		steps *= n;
+		if (steps > most)
+			return 0;
+	}
+	return facts->nelements * steps <= most ? steps : 0;
+}
+
+bool sums_short_rows(const SumFacts *facts)
+{
+	int64_t least = facts->target->short_row;
+	return facts->nresult > 0 && sums_short_steps(facts) > 0 &&
+	       sums_extent(facts, facts->nresult - 1, least) < least;
+}
+
+SumOrder sums_order(const SumFacts *facts, SumWay way, uint32_t along)
+{
+	SumOrder order = in_turn;
+	switch (way) {
+	case SUM_WAY_PARTS: return in_parts(facts);
+	case SUM_WAY_LANES: return in_lanes(facts);
+	case SUM_WAY_ALONG: return along_loop(facts, along);
+	case SUM_WAY_SHORT:
+		order.form = sums_short_steps(facts) ? SUM_IN_TURN : SUM_NONE;
+		order.from_first = true;
+		break;
+	default: break;
+	}
+	return order;
+}
