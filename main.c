@@ -79,7 +79,7 @@ static void compile(Client *c)
 	run_stages(c, last);
 	if (!session_diags(s)->nerrors && o->verify_run && last == pipeline_length - 1) {
 		fflush(stdout);
-		session_compare(s, stdout);
+		session_compare(s, stdout, o->verify_sums);
 	}
 	if (session_diags(s)->nerrors || session_failure(s)->kind || o->stop)
 		return;

@@ -36,7 +36,7 @@ void list_completion(FILE *out, Arena *arena, const char *shell)
 		{"--fp", "strict default fast"},
 		{"--policy", "default none"},
 		{"--target", "cpu"},
-		{"--verify", "run"},
+		{"--verify", "run sums"},
 		{"--completion", completion_shells},
 		{"-fdiagnostics-color", "auto always never"},
 		{"-fdiagnostics-format", "text json sarif"}};

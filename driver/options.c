@@ -104,8 +104,10 @@ static const struct argp_option option_table[] = {
 	{"explain-shape", KEY_EXPLAIN_SHAPE, "NAME[.AXIS]", 0, "Print how a size was derived", 5},
 	{"explain-closed", KEY_EXPLAIN_CLOSED, NULL, 0,
 	 "Print the sizes that were chosen, not forced", 5},
-	{"verify", KEY_VERIFY, "run", OPTION_ARG_OPTIONAL,
-	 "Print the checker's report; =run: compare back ends with a reference", 6},
+	{"verify", KEY_VERIFY, "run|sums", OPTION_ARG_OPTIONAL,
+	 "Print the checker's report; =run: compare back ends with a reference; =sums: sums bit "
+	 "for bit",
+	 6},
 	{"shuffle", KEY_SHUFFLE, "SEED", 0, "Take the constraints in another order", 6},
 	{"time-report", KEY_TIME_REPORT, NULL, 0, "Print the time of every phase and output", 6},
 	{"verbose", 'v', NULL, 0, "Say what is being done", 6},
@@ -310,8 +312,10 @@ static void set_prefix(Options *o, struct argp_state *state, const char *arg)
 
 static void set_verify(Options *o, struct argp_state *state, const char *arg)
 {
-	if (arg && strcmp(arg, "run") != 0)
-		argp_error(state, "--verify takes nothing or 'run', not '%s'", arg);
+	bool sums = arg && strcmp(arg, "sums") == 0;
+	if (arg && !sums && strcmp(arg, "run") != 0)
+		argp_error(state, "--verify takes nothing, 'run' or 'sums', not '%s'", arg);
+	o->verify_sums |= sums;
 	if (arg)
 		o->verify_run = true;
 	else

@@ -16,7 +16,7 @@ typedef struct Options {
 	const char *output;     /* -o */
 	Words emit, dump;       /* kinds and stages, as written */
 	const char *stop;
-	bool syntax_only, verify, verify_run, time_report, verbose, dry_run;
+	bool syntax_only, verify, verify_run, verify_sums, time_report, verbose, dry_run;
 	bool stdout_only;       /* --dump or --explain-* without -o or --emit: no file is written */
 	bool no_cache;
 	Words include_dirs;

@@ -137,7 +137,8 @@ SessionStatus session_write_deps(Session *session, const char *path, const Sessi
 /* Gives all that was written its names; nothing after errors. */
 SessionStatus session_commit(Session *session);
 /* Compares the back ends with the reference on random inputs: a line of report each, and a
- * diagnostic where they disagree. Runs the stages that have not run. */
-SessionStatus session_compare(Session *session, FILE *report);
+ * diagnostic where they disagree. `sums`: the bits of sums follow from the order that `sums` prints
+ * (verify_sums). Runs the stages that have not run. */
+SessionStatus session_compare(Session *session, FILE *report, bool sums);
 
 #endif

@@ -207,6 +207,8 @@ static bool fill_points(Run *run, NodeId id, RefTensor *out)
 {
 	Filling f = filling_of(run, id, out);
 	RefCell none = cell_neutral(f.reduce, out->dtype);
+	if (operation_add_in_order(run, id, out))
+		return true;
 	bool meet = !run->inference->projs[id]->injective && out->dtype != DTYPE_U4X32;
 	if (meet && !folds_new(run, id, &f)) {
 		run->result->outcome = REF_TOO_MUCH;

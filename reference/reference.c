@@ -82,11 +82,35 @@ static void forget_operands(Run *run, NodeId id)
 	}
 }
 
+/* The routine's operations, and those that passes over the tensor program have put before them. */
+static void add_operation(Run *run, bool *seen, NodeId id)
+{
+	const Node *node = run_node(run, id);
+	if (seen[id])
+		return;
+	seen[id] = true;
+	for (uint32_t i = 0; i < node->nargs; i++)
+		if (run->inference->projs[node->args[i]])
+			add_operation(run, seen, node->args[i]);
+	run->order[run->norder++] = id;
+}
+
+static void find_order(Run *run)
+{
+	const Routine *r = run->routine;
+	bool *seen = held_alloc(run->graph->nodes.n + 1, sizeof *seen);
+	run->order = held_alloc(run->graph->nodes.n + 1, sizeof *run->order);
+	REQUIRE(seen && run->order);
+	for (uint32_t i = 0; i < r->norder; i++)
+		add_operation(run, seen, r->order[i]);
+	held_free(seen);
+}
+
 static void count_readers(Run *run)
 {
 	const Routine *r = run->routine;
-	for (uint32_t i = 0; i < r->norder; i++) {
-		const Node *node = run_node(run, r->order[i]);
+	for (uint32_t i = 0; i < run->norder; i++) {
+		const Node *node = run_node(run, run->order[i]);
 		for (uint32_t k = 0; k < node->nargs; k++)
 			run->readers[held_in(run, node->args[k])]++;
 		if (node->target != NODE_NONE)
@@ -104,9 +128,9 @@ static void compute_all(Run *run)
 	for (uint32_t i = 0; i < r->ninputs && run->result->outcome == REF_DONE; i++)
 		if (run_reserve(run, &run->tensors[r->inputs[i]], r->inputs[i]))
 			leaf_fill(run, r->inputs[i], &run->tensors[r->inputs[i]]);
-	for (uint32_t i = 0; i < r->norder && run->result->outcome == REF_DONE; i++)
-		if (compute(run, r->order[i]))
-			forget_operands(run, r->order[i]);
+	for (uint32_t i = 0; i < run->norder && run->result->outcome == REF_DONE; i++)
+		if (compute(run, run->order[i]))
+			forget_operands(run, run->order[i]);
 }
 
 /* ---- guards ---- */
@@ -167,6 +191,7 @@ static Run *run_new(const RefCall *call, const Routine *routine)
 	run->readers = held_alloc(run->graph->nodes.n + 1, sizeof *run->readers);
 	run->result = held_alloc(1, sizeof *run->result);
 	REQUIRE(run->tensors && run->readers && run->result);
+	find_order(run);
 	count_readers(run);
 	return run;
 }
@@ -219,6 +244,7 @@ static RefResult *run_end(Run *run)
 		held_free(run->tensors[i].cells);
 	held_free(run->tensors);
 	held_free(run->readers);
+	held_free(run->order);
 	held_free(run);
 	return result;
 }

@@ -16,6 +16,7 @@
 
 #include "base/ops.h"
 #include "base/size.h"
+#include "sums/sums.h"
 
 typedef struct Inference Inference;
 
@@ -45,6 +46,11 @@ typedef struct RefCall {
 	int64_t most_cells;	   /* that it may hold at a time */
 	bool fast;		   /* --fp=fast: functions may have larger errors */
 	bool pairs;		   /* products of bf16 may take subnormal numbers for 0 */
+	/* by NodeId: the order in which an operation adds, where its cells are to have exactly the
+	 * bits that follow from it; NULL entries, and NULL: any order. Products are added with one
+	 * rounding where `fused`. */
+	const SumMade *const *sums;
+	bool fused;
 } RefCall;
 
 typedef enum RefOutcome {

@@ -13,6 +13,8 @@ typedef struct Run {
 	Rules rules;
 	uint64_t seed;	    /* of `init` */
 	RefTensor *tensors; /* by NodeId; without cells: not computed, or not needed any more */
+	NodeId *order;	    /* operations, as they run */
+	uint32_t norder;
 	uint32_t *readers;  /* by NodeId: operations that are still to read it */
 	int64_t cells;	    /* that are held */
 	RefResult *result;
@@ -60,6 +62,8 @@ typedef void (*Visit)(Walk *walk, void *of);
  * reduced. */
 void walk_points(Run *run, NodeId id, Visit visit, void *of);
 void walk_cells(Run *run, NodeId id, Visit visit, void *of);
+/* The points of the only piece, cell by cell, some reduced iterators innermost in the order given. */
+void walk_in_order(Run *run, NodeId id, const uint32_t *last, uint32_t n, Visit visit, void *of);
 /* The cell; -1: a guarded index is outside. */
 int64_t walk_position(const Walk *walk, const Position *position);
 /* How many points there are: INT64_MAX where that is more. */
@@ -72,6 +76,9 @@ void stream_fill(Run *run, NodeId id, RefTensor *out);
 void param_fill(Run *run, NodeId id, RefTensor *out);
 /* The operation's result into cells of its own; false after a failed check. */
 bool operation_fill(Run *run, NodeId id, RefTensor *out);
+/* in_order.c: bit for bit, where the order of the operation's additions is known, and so are the bits
+ * of what is added; false: nothing is done. */
+bool operation_add_in_order(Run *run, NodeId id, RefTensor *out);
 /* The target takes the operation in: see docs/language.md, section 8. */
 bool operation_assign(Run *run, NodeId id);
 

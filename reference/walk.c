@@ -170,6 +170,34 @@ void walk_cells(Run *run, NodeId id, Visit visit, void *of)
 	arena_free(walk.arena);
 }
 
+static bool is_among(const uint32_t *iters, uint32_t n, IterId iter)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (iters[i] == iter)
+			return true;
+	return false;
+}
+
+void walk_in_order(Run *run, NodeId id, const uint32_t *last, uint32_t n, Visit visit, void *of)
+{
+	Walk walk = walk_new(run, id);
+	Piece piece = walk.proj->pieces[0];
+	IterId *iters = ARENA_ARRAY(walk.arena, IterId, piece.niters + 1);
+	uint32_t at = 0;
+	for (int reduced = 0; reduced < 2; reduced++)
+		for (uint32_t i = 0; i < piece.niters; i++)
+			if (walk.proj->iters[piece.iters[i]].reduced == reduced &&
+			    !is_among(last, n, piece.iters[i]))
+				iters[at++] = piece.iters[i];
+	for (uint32_t i = 0; i < n; i++)
+		iters[at++] = last[i];
+	REQUIRE(at == piece.niters);
+	piece.iters = iters;
+	if (set_up(&walk, &piece))
+		visit_from(&walk, 0, visit, of);
+	arena_free(walk.arena);
+}
+
 int64_t walk_count(const Run *run, NodeId id)
 {
 	const Proj *proj = run->inference->projs[id];

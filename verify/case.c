@@ -76,6 +76,7 @@ static RefCall reference_call(const VerifyCase *c)
 			 .params = params,
 			 .most_cells = c->task->cells,
 			 .fast = c->task->fast,
+			 .sums = c->task->sums,
 			 .pairs = call->program->options.pairs};
 }
 
@@ -87,6 +88,9 @@ static void run_reference(VerifyCase *c)
 					      : reference_run(&ref, call->index);
 	c->right = (VerifyRight){c->result->outcome == REF_DONE ? c->result : NULL, c->params,
 				 c->task->arena};
+	ref.fused = c->task->sums && c->task->fuses;
+	if (ref.fused && c->result->outcome == REF_DONE && !verify_call_is_init(call))
+		c->fused = reference_run(&ref, call->index);
 	if (c->result->outcome <= REF_OUTSIDE)
 		return;
 	verify_left_out(c, "reference: ",
@@ -137,6 +141,8 @@ static void judge_interpreter(VerifyCase *c)
 	fprintf(c->task->report, "%s: interpreter: agrees with the reference", c->head);
 	if (c->right.result)
 		fprintf(c->task->report, ", %lld values", (long long)c->own.values);
+	if (c->right.result && c->task->sums)
+		fprintf(c->task->report, ", %lld bit for bit", (long long)c->own.exact);
 	if (c->own.open)
 		fprintf(c->task->report, ", %lld of which may be any", (long long)c->own.open);
 	fputc('\n', c->task->report);
@@ -161,7 +167,8 @@ static void run_interpreter(VerifyCase *c, bool reference)
 		c->wrong |= c->result && !verify_is_right(c, "interpreter", c->expected, c->code);
 		verify_call_free(c->expected);
 		reference_free(c->result);
-		c->result = NULL;
+		reference_free(c->fused);
+		c->result = c->fused = NULL;
 	}
 	if (c->code >= 0)
 		return;
@@ -199,6 +206,7 @@ static void run_case(VerifyCase *c, VerifyJudge judge, void *of)
 	}
 	verify_call_free(c->expected);
 	reference_free(c->result);
+	reference_free(c->fused);
 }
 
 static bool same_dims(const VerifyCall *a, const VerifyCall *b)

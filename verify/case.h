@@ -15,6 +15,7 @@ typedef struct VerifyCase {
 	VerifyCall *expected; /* what the interpreter made of it; NULL: it was left out */
 	int code;	      /* ... and returned */
 	RefResult *result;    /* of the reference; NULL: it was left out */
+	RefResult *fused; /* ... with products that are rounded once in sums; NULL: as `result` */
 	VerifyRight right;    /* ... where it has numbers */
 	VerifyDifference own; /* of the interpreter and the reference, where both ran */
 	bool wrong;	      /* the reference has something against the interpreter's */

@@ -101,6 +101,7 @@ static void hold_against(VerifyDifference *d, const VerifyRight *right, const Ar
 		const RefCell *cell = &both->right->cells[i];
 		Scalar x = scalar_read(got->dtype, got->bytes, i);
 		double by = real && !cell->jumps ? difference(x.f, (double)cell->x, scale) : 0;
+		d->exact += real && cell->error == 0;
 		d->open += !ref_says_something(cell, got->dtype);
 		d->largest = isfinite(by) && by > d->largest ? by : d->largest;
 		if (d->wrong || ref_allows(cell, got->dtype, x))

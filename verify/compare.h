@@ -8,6 +8,7 @@
 typedef struct VerifyDifference {
 	int64_t values;	   /* compared */
 	int64_t open;	   /* ... of which the reference allows any */
+	int64_t exact;	   /* ... floats of which it allows one number alone */
 	double largest;	   /* difference relative to the largest magnitude of its array */
 	bool bits;	   /* all bits equal, NaNs aside */
 	const char *where; /* the array with the largest difference */

@@ -13,6 +13,11 @@
  * none. */
 void verify_run(const Emit *emit, const Program *naive, const Inference *inference, FILE *report,
 		uint64_t seed);
+/* The same of the tensor program that the loops were made from, and sums whose terms have known
+ * bits must have those of the order that was written down when the loops were made: in the
+ * interpreter and in C with two roundings for a product and its sum, in machine code as the
+ * processor has them. */
+void verify_sums(const Emit *emit, const Inference *inference, FILE *report, uint64_t seed);
 
 /* What a program is held against, and how much may be done for that. */
 typedef struct VerifyTask {
@@ -22,6 +27,10 @@ typedef struct VerifyTask {
 	FILE *report;
 	uint64_t seed;
 	bool fast; /* --fp=fast */
+	/* by node: the orders in which sums must add; NULL: any. Does machine code round a product
+	 * and its sum once? */
+	const SumMade *const *sums;
+	bool fuses;
 	/* points of the reference, and as many statements of the interpreter for each as
 	 * case.c says: of the first call of a routine, of others */
 	int64_t steps_first, steps_more;
