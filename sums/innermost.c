@@ -46,12 +46,26 @@ static uint64_t loop_cost(const SumFacts *f, uint32_t loop)
 	return scaled(f, loop, cost);
 }
 
+/* Does the loop go over members of a batch alone, which lie beside each other in nothing that is
+ * added up? A member alone as a number has no such loop, and its sum the same order. */
+static bool goes_over_members(const SumFacts *f, uint32_t loop)
+{
+	bool beside = f->nloops == f->nresult || f->loops[loop].reduced ||
+		      !size_is(f->sizes, f->loops[loop].extent, 1);
+	for (uint32_t i = 0; i < f->nreads && !beside; i++)
+		beside = !size_is_bad(f->reads[i].by[loop]) &&
+			 size_is(f->sizes, f->reads[i].by[loop], 1);
+	return !beside;
+}
+
 uint32_t sums_innermost(const SumFacts *facts, bool reduced)
 {
 	uint32_t best = 0;
 	uint64_t best_cost = UINT64_MAX;
 	for (uint32_t i = 0; i < facts->nloops; i++) {
 		if (reduced && facts->nloops > facts->nresult && !facts->loops[i].reduced)
+			continue;
+		if (goes_over_members(facts, i))
 			continue;
 		uint64_t cost = loop_cost(facts, i);
 		if (cost < best_cost || (cost == best_cost && !facts->loops[i].reduced)) {
