@@ -97,7 +97,7 @@ static bool rows_are_short(const Lower *lower, NodeId id, const Margins *margins
 }
 
 /* The operand that the kernel of the root would copy with margins, could it not have them;
- * NODE_NONE: there is none. Nothing of what is built here stays. */
+ * NODE_NONE: there is none. */
 static NodeId copied_operand(Lower *lower, NodeId root)
 {
 	NodeId reduction = lower->plan[root].reduction;
@@ -112,16 +112,11 @@ static NodeId copied_operand(Lower *lower, NodeId root)
 			     may_have_margins(lower, node->args[i]);
 	if (!candidate)
 		return NODE_NONE;
-	Gen gen = gen_new(lower, lower->program->buffers.at[lower->plan[root].buffer].name,
-			  node->span);
-	Nest nest = {.gen = &gen,
-		     .node = id,
-		     .root = root,
-		     .target = {lower->plan[root].buffer, OP_NONE},
-		     .proj = proj,
-		     .piece = proj->pieces};
-	nest_set_up(&nest);
-	int arg = nest_wants_margins(&nest);
+	BufferId buffer = lower->plan[root].buffer;
+	NestLook look;
+	nest_look_at(&look, lower, root, 0, lower->program->buffers.at[buffer].name,
+		     (StoreTarget){buffer, OP_NONE});
+	int arg = nest_wants_margins(&look.nest);
 	return arg < 0 ? NODE_NONE : node->args[arg];
 }
 

@@ -6,11 +6,12 @@
 
 /* In a row block the first iterators are those that its kernels share, so that they have one number
  * in all of them. */
-Gen gen_new(Lower *lower, Sym name, Span span)
+Gen gen_new_in(Lower *lower, Program *program, Sym name, Span span)
 {
 	Gen gen = {.lower = lower,
-		   .program = lower->program,
-		   .arena = lower->arena,
+		   .program = program,
+		   .arena = program->arena,
+		   .asked = lower->asked,
 		   .bound = NODE_NONE,
 		   .inside = NODE_NONE};
 	gen.name = name;
@@ -21,6 +22,11 @@ Gen gen_new(Lower *lower, Sym name, Span span)
 		gen_iter(&gen, dim == row_block->rows ? sym_cstr(gen.program->symbols, "first")
 						      : row_block->dims[dim].name);
 	return gen;
+}
+
+Gen gen_new(Lower *lower, Sym name, Span span)
+{
+	return gen_new_in(lower, lower->program, name, span);
 }
 
 static ScheduleEntry *made_entry(const Gen *gen) { return &gen->made.at[gen->made.n - 1]; }
@@ -38,7 +44,7 @@ void gen_nest(Gen *gen)
 ScheduleClause *gen_asked(const Gen *gen, Choice choice)
 {
 	const ScheduleEntry *entry = made_entry(gen);
-	return schedule_asked(gen->lower->asked, gen->program, entry->name, entry->span, choice);
+	return schedule_asked(gen->asked, gen->program, entry->name, entry->span, choice);
 }
 
 ScheduleClause *gen_make(Gen *gen, Choice choice, bool off)

@@ -270,6 +270,8 @@ typedef struct Gen {
 	Body *body;		 /* where values that are used more than once become locals */
 	VEC(SharedValue) shared; /* those of the present body */
 	bool in_line;		 /* they are no locals */
+	bool looks;		 /* nothing of it stays (NestLook): no tensor gets its name */
+	const Schedule *asked;	 /* the lower's; NULL: nothing is */
 	Sym name;		 /* the kernel's */
 	Span span;
 	VEC(ScheduleEntry) made; /* what was chosen, a nest each; the last is at hand */
@@ -294,8 +296,10 @@ ScheduleClause *gen_asked(const Gen *gen, Choice choice);
 ScheduleClause *gen_make(Gen *gen, Choice choice, bool off);
 /* Begins the next nest of the kernel. */
 void gen_nest(Gen *gen);
-/* A kernel's beginning and end. */
+/* A kernel's beginning and end; the beginning in the memory of `program`, which is the lower's
+ * or a copy of it. */
 Gen gen_new(Lower *lower, Sym name, Span span);
+Gen gen_new_in(Lower *lower, Program *program, Sym name, Span span);
 void kernel_finish(Gen *gen);
 /* The name of the kernel that computes a node into its buffer. */
 Sym kernel_name(Lower *lower, NodeId node);

@@ -55,6 +55,22 @@ typedef struct Nest {
 	PackedOperandLoad packed_operand[2]; /* by the load's place in the value */
 } Nest;
 
+/* The loops of a node as nothing has changed them, for a decision that is made before its kernel:
+ * no kernel, buffer, name or entry of the schedule comes of them. They last as long as the
+ * routine. */
+typedef struct NestLook {
+	Program program; /* a copy, with the memory of the routine */
+	Gen gen;
+	Nest nest;
+} NestLook;
+
+/* Looks at what the node's kernel `name` would compute into the target for a piece of the
+ * projection of its nest (plan.reduction or itself). Requires that the projection has the piece. */
+void nest_look_at(NestLook *look, Lower *lower, NodeId root, uint32_t piece, Sym name,
+		  StoreTarget target);
+/* The same nest once more as it began, under the same names. */
+void nest_look_again(NestLook *look, const Nest *nest);
+
 static inline const Target *nest_target(const Nest *nest) { return nest->gen->lower->target; }
 
 /* Loops, guards and values of a nest whose node, root, target, projection and piece are filled

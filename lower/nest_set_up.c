@@ -1,7 +1,12 @@
 /* What a nest starts with: its loops, a piece's iterators but those that a row block runs and those
  * of one iteration; the guards of indices that may leave their tensors; indices and values over the
  * loops.
+ *
+ * The same loops are built for whoever decides what becomes of them before there is a kernel
+ * (NestLook). Iterators are numbered as in a kernel, so that names that a schedule asks for are
+ * found.
  */
+#include "base/diag.h"
 #include "lower/nest.h"
 
 #include "lower/row_block.h"
@@ -148,4 +153,48 @@ void nest_set_up(Nest *nest)
 	add_loops(nest, true);
 	collect_guards(nest);
 	nest_rebuild(nest);
+}
+
+/* ---- loops to look at ---- */
+
+static void begin_look(NestLook *look, Lower *lower, Sym name, Span span)
+{
+	look->program = *lower->program;
+	look->program.arena = lower->scratch;
+	look->gen = gen_new_in(lower, &look->program, name, span);
+	look->gen.looks = true;
+}
+
+void nest_look_at(NestLook *look, Lower *lower, NodeId root, uint32_t piece, Sym name,
+		  StoreTarget target)
+{
+	NodeId reduction = lower->plan[root].reduction;
+	NodeId node = reduction != NODE_NONE ? reduction : root;
+	const Proj *proj = lower_proj(lower, node);
+	REQUIRE(proj && piece < proj->npieces);
+	begin_look(look, lower, name, lower_node(lower, root)->span);
+	look->nest = (Nest){.gen = &look->gen,
+			    .node = node,
+			    .root = root,
+			    .target = target,
+			    .proj = proj,
+			    .piece = &proj->pieces[piece]};
+	nest_set_up(&look->nest);
+}
+
+void nest_look_again(NestLook *look, const Nest *nest)
+{
+	const Gen *gen = nest->gen;
+	begin_look(look, gen->lower, gen->name, gen->span);
+	look->gen.asked = gen->asked;
+	look->gen.made = gen->made;
+	for (size_t i = look->gen.iters.n; i < nest->loops[0].var; i++)
+		PUSH(look->gen.arena, look->gen.iters, gen->iters.at[i]);
+	look->nest = (Nest){.gen = &look->gen,
+			    .node = nest->node,
+			    .root = nest->root,
+			    .target = nest->target,
+			    .proj = nest->proj,
+			    .piece = nest->piece};
+	nest_set_up(&look->nest);
 }

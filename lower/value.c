@@ -303,8 +303,9 @@ const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
 	value = node_compute(gen, id, axes);
 	if (!is_simple(value) && !gen->in_line) {
 		const Node *node = lower_node(gen->lower, id);
+		bool names = node->name && !gen->looks;
 		LocalId local =
-			gen_local(gen, node->name ? lower_name(gen->lower, id) : "t", value->dtype);
+			gen_local(gen, names ? lower_name(gen->lower, id) : "t", value->dtype);
 		Stmt *stmt = (Stmt *)stmt_local(gen->arena, local, value);
 		stmt->span = node->span;
 		PUSH(gen->arena, gen->body->stmts, stmt);
