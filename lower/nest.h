@@ -161,6 +161,9 @@ bool tile_emit(Nest *nest, Op reduce);
 /* The estimated cycles of a sum in tiles as its loops are, `turned`: with lanes across another loop
  * than the last of the result; 0: no such tiles fit. */
 uint64_t tile_estimate(Nest *nest, bool transposed);
+/* Would tiles turn squares of an operand as they read it, in a row block of few rows? The nest is
+ * one to look at. */
+bool tile_turns_squares(Nest *nest);
 
 /* Merges two neighbouring loops that every access walks through as one; false: there are none. The
  * nest's loops change, and its values are to be built again. */

@@ -114,8 +114,8 @@ void lower_emit_node(Lower *lower, NodeId id)
 static NodeId emit_row_block(Lower *lower, NodeId id)
 {
 	RowBlock row_block;
-	if (lower_has_kernel(lower, id) && row_block_find(lower, id, &row_block) &&
-	    row_block_emit(lower, &row_block)) {
+	if (lower_has_kernel(lower, id) && row_block_find(lower, id, &row_block)) {
+		row_block_emit(lower, &row_block);
 		for (uint32_t i = 0; i < row_block.nroots; i++)
 			if (row_block.roots[i].kept || i + 1 == row_block.nroots)
 				halo_emit_frame(lower, row_block.roots[i].root);

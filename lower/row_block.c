@@ -7,7 +7,9 @@
  * the row block remains a dim where every reader has one iterator of its result for it, which is
  * the index itself. Where that ends at what others read as well, other contractions of the first
  * one's rows are taken in, and the row block goes on: attention to past keys and new ones, whose
- * softmax is one. */
+ * softmax is one. There is none where a copy that is made in each round of the dims would be read in
+ * another one: keys of all heads that each head adds up.
+ */
 #include "lower/row_block.h"
 
 typedef struct Finder {
@@ -376,12 +378,66 @@ static bool find_choice(Lower *lower, NodeId root, RowBlock *row_block, bool wid
 	return !asks_off(asked) && row_block_choose(lower, row_block, asked);
 }
 
+/* ---- whether copies serve all that read them ---- */
+
+/* The dim that an iterator of the root at hand runs along; -1: none. */
+static int dim_along(const Finder *f, const RowBlockRoot *root, const Ix *ix)
+{
+	const Access *result = &f->proj->pieces[0].result;
+	for (uint32_t axis = 0; axis < result->naxes && ix->kind == IX_ITER; axis++)
+		if (result->axes[axis].nterms == 1 && result->axes[axis].terms[0].iter == ix->iter)
+			return root->dims[axis];
+	return -1;
+}
+
+/* Is an operand read in the round of the dims that its copy is made for, or at another index than
+ * the copy's? */
+static bool is_in_round(const Finder *f, const RowBlockRoot *root, const Seen *seen,
+			const RowBlockTransposed *copy)
+{
+	uint32_t naxes = shape_naxes(lower_shape(f->lower, seen->node));
+	bool there = true, same = true;
+	for (uint32_t axis = 0; axis < naxes; axis++) {
+		if (copy->dims[axis] == ROW_BLOCK_FIXED)
+			there &= ix_same(seen->axes[axis], copy->axes[axis]);
+		else if (copy->dims[axis] >= 0)
+			same &= dim_along(f, root, seen->axes[axis]) == copy->dims[axis];
+	}
+	return same || !there;
+}
+
+static bool copies_serve(const Finder *f, const RowBlockRoot *root, const SeenList *seen)
+{
+	const RowBlock *row_block = f->row_block;
+	for (size_t i = 0; i < seen->n; i++)
+		for (uint32_t k = 0; k < row_block->ntransposed; k++)
+			if (row_block->transposed[k].node == seen->at[i].node &&
+			    !is_in_round(f, root, &seen->at[i], &row_block->transposed[k]))
+				return false;
+	return true;
+}
+
+static bool copies_serve_all(Lower *lower, RowBlock *row_block)
+{
+	Finder f = {.lower = lower, .row_block = row_block};
+	for (uint32_t i = 0; i < row_block->nroots; i++) {
+		const RowBlockRoot *root = &row_block->roots[i];
+		look(&f, root->root);
+		if (!copies_serve(&f, root, &f.sum) || !copies_serve(&f, root, &f.rest))
+			return false;
+	}
+	return true;
+}
+
 bool row_block_find(Lower *lower, NodeId root, RowBlock *row_block)
 {
 	if (!is_row_block_root(lower, root) || !is_contraction(lower, root) ||
 	    asks_off(asked_of(lower, root)) ||
 	    lower->program->buffers.at[lower->plan[root].buffer].kind != BUFFER_TEMP)
 		return false;
-	return find_choice(lower, root, row_block, false) ||
-	       find_choice(lower, root, row_block, true);
+	if (!find_choice(lower, root, row_block, false) &&
+	    !find_choice(lower, root, row_block, true))
+		return false;
+	row_block_choose_in_place(lower, row_block);
+	return row_block->in_place || copies_serve_all(lower, row_block);
 }

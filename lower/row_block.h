@@ -72,10 +72,17 @@ typedef struct RowBlockTransposed {
 typedef struct RowBlockPlace {
 	NodeId node;
 	BufferId buffer;
+	Size elements;		/* of the buffer */
+	bool padded;		/* rows are farther apart than they are long */
 	int *dims;		/* by axis: a dim, BAND_FIXED, or -1 */
 	Size *strides;		/* by axis */
 	const Ix *const *fixed; /* by axis: the index of those that are BAND_FIXED */
 } RowBlockPlace;
+
+/* Rows that go in blocks of one height. */
+typedef struct RowBlockRows {
+	Size lo, hi, height;
+} RowBlockRows;
 
 typedef struct RowBlock {
 	RowBlockDim dims[ROW_BLOCK_DIMS];
@@ -94,11 +101,9 @@ typedef struct RowBlock {
 	uint32_t nends;
 	RowBlockTransposed transposed[ROW_BLOCK_ENDS];
 	uint32_t ntransposed, ntransposes; /* contractions that read these */
-	bool in_place; /* the blocks at hand have few rows: tiles turn what others read a copy of */
-	uint32_t nsquared; /* contractions of theirs that do so */
+	bool in_place; /* there are few rows: tiles turn what others read a copy of */
 	RowBlockPlace places[ROW_BLOCK_PLACES];
 	uint32_t nplaces;
-	bool failed; /* an access did not fit a place: what was emitted is of no use */
 } RowBlock;
 
 /* The longest row block that begins with a root; false: none. */
@@ -115,12 +120,18 @@ bool row_block_hides_panels(const Lower *lower, const RowBlockEnd *end, const Se
 			    const int *dims);
 /* Are rows so few, as a number, that they wait for no copies? */
 bool row_block_has_few(const Lower *lower, const RowBlock *row_block);
+/* Fills in whether tiles turn squares of all that is to be turned as they read it, so that few rows
+ * wait for no copy. Looks at the contractions of blocks of each height. */
+void row_block_choose_in_place(Lower *lower, RowBlock *row_block);
+/* Whole blocks, then the rows that are left; how many of the two there are. */
+uint32_t row_block_rows(const Lower *lower, const RowBlock *row_block, RowBlockRows rows[2]);
 /* Are the rows a batch axis of the first contraction's result? */
 bool row_block_is_batch(const Lower *lower, const RowBlock *row_block);
 /* The root of the row block that a node is; NULL: it is none. */
 const RowBlockRoot *row_block_root(const RowBlock *row_block, NodeId node);
-/* Its kernels, appended to the routine in place of those of its roots; false: nothing was done. */
-bool row_block_emit(Lower *lower, RowBlock *row_block);
+/* Its kernels, appended to the routine in place of those of its roots. Requires that
+ * row_block_find found it. */
+void row_block_emit(Lower *lower, RowBlock *row_block);
 
 /* Writes down that the kernel of a root is asked to be in no row block, where it is. */
 void row_block_describe_off(Lower *lower, NodeId root);
@@ -134,11 +145,16 @@ void row_block_describe_passed(Lower *lower, const RowBlock *row_block);
 int row_block_dim_of(const Nest *nest, IterId iter);
 /* The iterators where they are in the whole tensors. */
 const Ix *const *row_block_whole(const Nest *nest);
-/* Where the tensor is, read or stored at these indices; NULL: where it always is. */
+/* Where the tensor is, read or stored at these indices; NULL: where it always is, as it is for
+ * reads of an operand that its copy does not hold. */
 const RowBlockPlace *row_block_place(const Lower *lower, NodeId node, const Ix *const *axes);
+/* Requires: the place is there for these indices, in the block's row at hand. */
 const Ix *row_block_index(Gen *gen, const RowBlockPlace *place, const Ix *const *axes);
-/* A place of that name for a node. */
-RowBlockPlace *row_block_add_place(Lower *lower, NodeId node, Sym name, const int *dims);
+/* A place for a node, as yet without a layout or a buffer; one for a block of rows of a root, laid
+ * out; its buffer. */
+RowBlockPlace *row_block_add_place(Lower *lower, NodeId node, const int *dims);
+RowBlockPlace *row_block_lay_out(Lower *lower, const RowBlockRoot *root);
+void row_block_declare(Lower *lower, RowBlockPlace *place, Sym name);
 /* row_block_copies.c: elements from one row of a place to the next, an odd number of cache lines
  * where rows are long, since rows a power of two apart would meet in few sets of the first
  * cache. */

@@ -11,22 +11,52 @@
 #include "base/diag.h"
 #include "lower/row_block.h"
 
-RowBlockPlace *row_block_add_place(Lower *lower, NodeId node, Sym name, const int *dims)
+RowBlockPlace *row_block_add_place(Lower *lower, NodeId node, const int *dims)
 {
 	RowBlockPlace *place = &lower->row_block->places[lower->row_block->nplaces++];
 	uint32_t naxes = shape_naxes(lower_shape(lower, node));
 	*place = (RowBlockPlace){.node = node,
-				 .dims = ARENA_ARRAY(lower->arena, int, naxes + 1),
-				 .strides = ARENA_ARRAY(lower->arena, Size, naxes + 1)};
+				 .buffer = BUFFER_NONE,
+				 .dims = ARENA_ARRAY(lower->scratch, int, naxes + 1),
+				 .strides = ARENA_ARRAY(lower->scratch, Size, naxes + 1)};
 	if (naxes)
 		memcpy(place->dims, dims, naxes * sizeof *dims);
+	return place;
+}
+
+RowBlockPlace *row_block_lay_out(Lower *lower, const RowBlockRoot *root)
+{
+	const RowBlock *row_block = lower->row_block;
+	const Shape *shape = lower_shape(lower, root->root);
+	RowBlockPlace *place = row_block_add_place(lower, root->root, root->dims);
+	Size stride = size_const(lower->sizes, 1);
+	for (uint32_t axis = shape_naxes(shape); axis-- > 0;) {
+		bool rows = root->dims[axis] == (int)row_block->rows;
+		Size row = stride;
+		if (rows)
+			stride = row_block_row_stride(lower, row,
+						      lower_node(lower, root->root)->dtype);
+		place->padded |= !size_same(row, stride);
+		place->strides[axis] = stride;
+		if (root->dims[axis] < 0)
+			stride = size_mul(lower->sizes, stride, shape_axis(shape, axis)->size);
+		else if (rows)
+			stride = size_scale(lower->sizes, stride, row_block->block);
+	}
+	place->elements = stride;
+	return place;
+}
+
+void row_block_declare(Lower *lower, RowBlockPlace *place, Sym name)
+{
+	const Node *node = lower_node(lower, place->node);
 	place->buffer = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
 						     .name = name,
-						     .span = lower_node(lower, node)->span,
-						     .site = lower_node(lower, node)->site,
-						     .dtype = lower_node(lower, node)->dtype,
-						     .elements = size_const(lower->sizes, 0)});
-	return place;
+						     .span = node->span,
+						     .site = node->site,
+						     .dtype = node->dtype,
+						     .elements = place->elements,
+						     .padded = place->padded});
 }
 
 Size row_block_row_stride(const Lower *lower, Size row, Dtype dtype)
@@ -67,8 +97,7 @@ void row_block_place_transposed(Lower *lower, const RowBlockTransposed *transpos
 	Sizes *sizes = lower->sizes;
 	Sym name = sym_printf(lower->program->symbols, "turned_%s",
 			      lower_name(lower, transposed->node));
-	RowBlockPlace *place = row_block_add_place(lower, transposed->node,
-						   lower_unique(lower, name), transposed->dims);
+	RowBlockPlace *place = row_block_add_place(lower, transposed->node, transposed->dims);
 	Size stride = size_const(sizes, 1);
 	place->fixed = transposed->axes;
 	for (int at = transposed->naxes; at-- > 0;) {
@@ -80,7 +109,8 @@ void row_block_place_transposed(Lower *lower, const RowBlockTransposed *transpos
 		stride = size_mul(sizes, stride,
 				  shape_axis(lower_shape(lower, transposed->node), axis)->size);
 	}
-	lower->program->buffers.at[place->buffer].elements = stride;
+	place->elements = stride;
+	row_block_declare(lower, place, lower_unique(lower, name));
 }
 
 /* Zeros from the end of each row to the next one, where that is known: tiles read whole vectors

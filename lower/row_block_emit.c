@@ -8,10 +8,10 @@
  *
  * Each kernel is emitted as always, over fewer loops: dims are iterators from outside, rows run to
  * the height of the block, and tensors of the row block are found at their places. Every access
- * checks that it stays in the row at hand; where one does not, the row block is given up. What is
- * left has code of its own with the order of additions of whole blocks: contractions have the same
- * form in both. So have few rows, as a number, but nothing is copied for them: tiles turn squares
- * of the operands as they read them (tile_transpose_square.c).
+ * stays in the row at hand, as row_block.c has seen. What is left has code of its own with the order
+ * of additions of whole blocks: contractions have the same form in both. So have few rows, as a
+ * number, but nothing is copied for them where tiles turn squares of the operands as they read them
+ * (row_block_transpose.c decides, tile_transpose_square.c does).
  */
 #include "base/diag.h"
 #include "lower/row_block.h"
@@ -82,14 +82,22 @@ const Ix *const *row_block_whole(const Nest *nest)
 	return whole;
 }
 
-/* Are the indices of a place those that were copied? */
+static bool is_dim(const Ix *ix, int dim)
+{
+	return ix->kind == IX_ITER && ix->iter == (IterVar)dim;
+}
+
+/* Does a place hold what is read at these indices? A block of rows does, as each of its readers
+ * goes along its dims (row_block.c); a copy holds the present round of the dims. */
 static bool is_there(const Lower *lower, const RowBlockPlace *place, const Ix *const *axes)
 {
 	uint32_t naxes = place->fixed ? shape_naxes(lower_shape(lower, place->node)) : 0;
-	for (uint32_t axis = 0; axis < naxes; axis++)
-		if (place->dims[axis] == ROW_BLOCK_FIXED &&
-		    !ix_same(axes[axis], place->fixed[axis]))
+	for (uint32_t axis = 0; axis < naxes; axis++) {
+		int dim = place->dims[axis];
+		if (dim == ROW_BLOCK_FIXED ? !ix_same(axes[axis], place->fixed[axis])
+					   : dim >= 0 && !is_dim(axes[axis], dim))
 			return false;
+	}
 	return true;
 }
 
@@ -106,7 +114,7 @@ const RowBlockPlace *row_block_place(const Lower *lower, NodeId node, const Ix *
 const Ix *row_block_index(Gen *gen, const RowBlockPlace *place, const Ix *const *axes)
 {
 	Program *program = gen->program;
-	RowBlock *row_block = gen->lower->row_block;
+	const RowBlock *row_block = gen->lower->row_block;
 	uint32_t naxes = shape_naxes(lower_shape(gen->lower, place->node));
 	const Ix *at = zero_ix(gen), *minus = ix_const(gen->arena, program->sizes, -1);
 	for (uint32_t axis = 0; axis < naxes; axis++) {
@@ -116,9 +124,9 @@ const Ix *row_block_index(Gen *gen, const RowBlockPlace *place, const Ix *const 
 			continue;
 		if (dim == (int)row_block->rows) {
 			ix = ix_add(program, ix, ix_mul(program, rows_first(gen), minus));
-			row_block->failed |= !gen->row || !ix_same(ix, gen->row);
+			REQUIRE(gen->row && ix_same(ix, gen->row));
 		} else if (dim >= 0) {
-			row_block->failed |= ix->kind != IX_ITER || ix->iter != (IterVar)dim;
+			REQUIRE(is_dim(ix, dim));
 			continue;
 		}
 		at = ix_add(program, at,
@@ -131,32 +139,6 @@ const Ix *row_block_index(Gen *gen, const RowBlockPlace *place, const Ix *const 
 static Sym name_of(Emit *e, Sym name)
 {
 	return e->nkernels == 0 ? name : lower_unique(e->lower, name);
-}
-
-/* A block of rows of a tensor between kernels. */
-static void place_block(Emit *e, const RowBlockRoot *root)
-{
-	Lower *lower = e->lower;
-	const Shape *shape = lower_shape(lower, root->root);
-	RowBlockPlace *place = row_block_add_place(
-		lower, root->root, name_of(e, lower_name(lower, root->root)), root->dims);
-	Size stride = size_const(lower->sizes, 1);
-	bool padded = false;
-	for (uint32_t axis = shape_naxes(shape); axis-- > 0;) {
-		bool rows = root->dims[axis] == (int)e->row_block->rows;
-		Size row = stride;
-		if (rows)
-			stride = row_block_row_stride(lower, row,
-						      lower_node(lower, root->root)->dtype);
-		padded |= !size_same(row, stride);
-		place->strides[axis] = stride;
-		if (root->dims[axis] < 0)
-			stride = size_mul(lower->sizes, stride, shape_axis(shape, axis)->size);
-		else if (rows)
-			stride = size_scale(lower->sizes, stride, e->row_block->block);
-	}
-	e->program->buffers.at[place->buffer].elements = stride;
-	e->program->buffers.at[place->buffer].padded = padded;
 }
 
 /* ---- putting together ---- */
@@ -294,18 +276,17 @@ static void fuse_block(Emit *e, size_t first)
 	lower->kernels.n -= n - left;
 }
 
-/* Blocks of `height` rows, from lo on. */
-static void emit_blocks(Emit *e, Size lo, Size hi, Size height)
+/* All blocks of one height. */
+static void emit_blocks(Emit *e, const RowBlockRows *rows)
 {
 	Lower *lower = e->lower;
 	RowBlock *row_block = e->row_block;
-	e->lo = lo;
-	e->hi = hi;
+	e->lo = rows->lo;
+	e->hi = rows->hi;
 	e->first = lower->kernels.n;
 	size_t nbuffers = e->program->buffers.n;
-	row_block->height = height;
+	row_block->height = rows->height;
 	row_block->nplaces = 0;
-	row_block->nsquared = 0;
 	for (uint32_t i = 0; i < ncopies(row_block); i++)
 		row_block_place_transposed(lower, &row_block->transposed[i]);
 	for (uint32_t i = 0; i < row_block->nroots; i++) {
@@ -313,85 +294,32 @@ static void emit_blocks(Emit *e, Size lo, Size hi, Size height)
 		if (root->kept || i + 1 == row_block->nroots)
 			root->name = name_of(e, kernel_name(lower, root->root));
 		else
-			place_block(e, root);
+			row_block_declare(lower, row_block_lay_out(lower, root),
+					  name_of(e, lower_name(lower, root->root)));
 	}
 	for (uint32_t i = 0; i < ncopies(row_block); i++)
 		row_block_emit_transposed(lower, &row_block->transposed[i], &row_block->places[i]);
 	size_t first = lower->kernels.n;
 	for (uint32_t i = 0; i < row_block->nroots; i++)
 		kernel_emit(lower, row_block->roots[i].root);
-	row_block->failed |= row_block->in_place && row_block->nsquared < row_block->ntransposes;
-	if (row_block->failed)
-		return;
 	mark_scratch(e, nbuffers);
 	fuse_block(e, first);
 	put_together(e);
 }
 
-/* Whole blocks, then the rows that are left. */
-static void emit_rows(Emit *e)
-{
-	Sizes *sizes = e->lower->sizes;
-	RowBlock *row_block = e->row_block;
-	Size extent = row_block->dims[row_block->rows].extent, zero = size_const(sizes, 0);
-	Size whole =
-		size_scale(sizes, size_floor(sizes, extent, row_block->block), row_block->block);
-	if (!size_same(whole, zero))
-		emit_blocks(e, zero, whole, size_const(sizes, row_block->block));
-	if (!row_block->failed && !size_same(whole, extent))
-		emit_blocks(e, whole, extent, size_sub(sizes, extent, whole));
-}
-
-/* What there was before kernels were emitted that may go again. */
-typedef struct Mark {
-	size_t kernels, of_routine, buffers, made, produced;
-} Mark;
-
-static Mark mark(const Emit *e)
-{
-	return (Mark){e->program->kernels.n, e->lower->kernels.n, e->program->buffers.n,
-		      e->program->made->entries.n, e->lower->produced.n};
-}
-
-static void rewind_to(Emit *e, Mark to)
-{
-	lower_forget_from(e->lower, (BufferId)to.buffers);
-	e->program->kernels.n = to.kernels;
-	e->lower->kernels.n = to.of_routine;
-	schedule_forget(e->program->made, to.made);
-	e->program->made->entries.n = to.made;
-	e->lower->produced.n = to.produced; /* the others by kernels that are gone */
-}
-
-/* Emits all, or nothing. */
-static bool try_rows(Emit *e, bool in_place)
-{
-	Mark before = mark(e);
-	e->nkernels = 0;
-	e->row_block->failed = false;
-	e->row_block->in_place = in_place;
-	e->lower->row_block = e->row_block;
-	emit_rows(e);
-	e->lower->row_block = NULL;
-	if (e->row_block->failed)
-		rewind_to(e, before);
-	return !e->row_block->failed;
-}
-
-bool row_block_emit(Lower *lower, RowBlock *row_block)
+void row_block_emit(Lower *lower, RowBlock *row_block)
 {
 	Emit e = {.lower = lower, .program = lower->program, .row_block = row_block};
-	Mark before = mark(&e);
+	RowBlockRows rows[2];
+	uint32_t n = row_block_rows(lower, row_block, rows);
 	for (uint32_t i = 0; i < row_block->nbefore; i++)
 		lower_emit_node(lower, row_block->before[i]);
-	bool in_place = row_block->ntransposed > 0 && row_block_has_few(lower, row_block);
-	if (!(in_place && try_rows(&e, true)) && !try_rows(&e, false)) {
-		rewind_to(&e, before);
-		return false;
-	}
+	lower->row_block = row_block;
+	for (uint32_t i = 0; i < n; i++)
+		emit_blocks(&e, &rows[i]);
+	lower->row_block = NULL;
 	for (uint32_t i = 0; i + 1 < row_block->nroots; i++)
 		if (!row_block->roots[i].kept)
 			buffer_forget(lower->program, lower->plan[row_block->roots[i].root].buffer);
 	row_block_describe_passed(lower, row_block);
-	return true;
 }

@@ -3,6 +3,8 @@
  * Those are that lie along the sum, where tiles of many rows would like lanes along the columns.
  * Few rows would wait for a copy, and how many there are is nothing that the order of additions may
  * depend on: so operands stay as they are where tiles with lanes along the sum are nearly as fast.
+ * Where few rows, as a number, need what is copied, tiles turn it as they read it if all
+ * contractions that read it can.
  */
 #include "lower/row_block.h"
 
@@ -158,4 +160,58 @@ void row_block_choose_transposed(Lower *lower, RowBlock *row_block, const RowBlo
 	    transpose(lower, end, seen, dims, &row_block->transposed[row_block->ntransposed]))
 		row_block->ntransposed++;
 	row_block->ntransposes += is_transposed(row_block, seen->node);
+}
+
+/* ---- few rows ---- */
+
+uint32_t row_block_rows(const Lower *lower, const RowBlock *row_block, RowBlockRows rows[2])
+{
+	Sizes *sizes = lower->sizes;
+	Size extent = row_block->dims[row_block->rows].extent, zero = size_const(sizes, 0);
+	Size whole =
+		size_scale(sizes, size_floor(sizes, extent, row_block->block), row_block->block);
+	uint32_t n = 0;
+	if (!size_same(whole, zero))
+		rows[n++] = (RowBlockRows){zero, whole, size_const(sizes, row_block->block)};
+	if (!size_same(whole, extent))
+		rows[n++] = (RowBlockRows){whole, extent, size_sub(sizes, extent, whole)};
+	return n;
+}
+
+/* Would tiles of a root turn what they read? */
+static bool turns_squares(Lower *lower, NodeId root)
+{
+	NestLook look;
+	nest_look_at(&look, lower, root, 0, kernel_name(lower, root),
+		     (StoreTarget){lower->plan[root].buffer, OP_NONE});
+	return tile_turns_squares(&look.nest);
+}
+
+/* Contractions of blocks of a height that turn what they read. Tensors between kernels are looked
+ * at as they will lie, in the buffers of all of their rows. */
+static uint32_t count_squares(Lower *lower, RowBlock *row_block, Size height)
+{
+	uint32_t n = 0;
+	row_block->height = height;
+	row_block->nplaces = 0;
+	lower->row_block = row_block;
+	for (uint32_t i = 0; i + 1 < row_block->nroots; i++) {
+		const RowBlockRoot *root = &row_block->roots[i];
+		if (!root->kept)
+			row_block_lay_out(lower, root)->buffer = lower->plan[root->root].buffer;
+	}
+	for (uint32_t i = 0; i < row_block->nroots; i++)
+		n += turns_squares(lower, row_block->roots[i].root);
+	lower->row_block = NULL;
+	return n;
+}
+
+void row_block_choose_in_place(Lower *lower, RowBlock *row_block)
+{
+	RowBlockRows rows[2];
+	uint32_t n = row_block_rows(lower, row_block, rows);
+	row_block->in_place = row_block->ntransposed > 0 && row_block_has_few(lower, row_block);
+	for (uint32_t i = 0; i < n && row_block->in_place; i++)
+		row_block->in_place =
+			count_squares(lower, row_block, rows[i].height) >= row_block->ntransposes;
 }

@@ -13,7 +13,6 @@
  * goes through them in blocks where operands do not stay in the caches. Sums of one cell are added
  * in the order of the loops, whatever tile the cell is in.
  */
-#include "lower/row_block.h"
 #include "lower/tile.h"
 
 #include "base/diag.h"
@@ -325,6 +324,13 @@ Tile tile_new(Nest *nest, Op reduce)
 		      .prefetched = -1};
 }
 
+bool tile_turns_squares(Nest *nest)
+{
+	Tile tile = tile_new(nest, node_reduce_op(lower_node(nest->gen->lower, nest->node)));
+	return nest->nloops > nest->nresult && !gen_asked(nest->gen, CHOICE_ORDER) &&
+	       plan_in_line(&tile) && tile.squared >= 0;
+}
+
 bool tile_emit(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
@@ -350,8 +356,6 @@ bool tile_emit(Nest *nest, Op reduce)
 		gen_append(gen, &gen->top, tile_group_fill_sums(&tile));
 	uint32_t inner = outer + (tile.traversal != NULL) + (tile.col != NULL);
 	nest->apart = tile.apart;
-	if (tile.squared >= 0)
-		gen->lower->row_block->nsquared++;
 	nest_note_sum(nest, reduce, tile.order);
 	gen_append(gen, &gen->top,
 		   nest_wrap(nest, 0, outer, nest->nloops,

@@ -114,17 +114,6 @@ ScheduleEntry *schedule_entry(Schedule *made, Sym name)
 	return i < 0 ? NULL : &made->entries.at[made->index[i].value];
 }
 
-void schedule_forget(Schedule *made, size_t from)
-{
-	while (made->nindexed > from) {
-		const ScheduleEntry *entry = &made->entries.at[--made->nindexed];
-		if (entry->earlier)
-			hmput(made->index, entry->name, entry->earlier - 1);
-		else
-			(void)hmdel(made->index, entry->name);
-	}
-}
-
 ScheduleClause *entry_make(Arena *arena, ScheduleEntry *entry, Choice choice, bool off)
 {
 	PUSH(arena, entry->clauses, ((ScheduleClause){.choice = choice, .off = off}));

@@ -84,8 +84,6 @@ ScheduleClause *schedule_asked(const Schedule *asked, const Program *program, Sy
 			       Choice choice);
 /* The last entry of a name among those made; NULL: there is none. */
 ScheduleEntry *schedule_entry(Schedule *made, Sym name);
-/* The entries from a number on are about to go, or to move. */
-void schedule_forget(Schedule *made, size_t from);
 ScheduleClause *entry_clause(const ScheduleEntry *entry, Choice choice);
 /* Writes down what was made; `off` is worth a word only where it was asked for. */
 ScheduleClause *entry_make(Arena *arena, ScheduleEntry *entry, Choice choice, bool off);
