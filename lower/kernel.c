@@ -245,8 +245,40 @@ static bool is_direct(const Lower *lower, NodeId id)
 	return nest_is_direct(lower, id) && (plain || !sums);
 }
 
-/* The kernel that computes and stores at once. False: it would read cells that it has stored;
- * nothing was made. */
+/* Does a piece of an assignment read its own target at no other cell than the one that it stores? */
+static bool reads_own_cell(Lower *lower, NodeId id, uint32_t piece, StoreTarget to)
+{
+	NestLook look;
+	nest_look_at(&look, lower, id, piece, lower_name(lower, id), to);
+	Nest *nest = &look.nest;
+	Body body = {0};
+	gen_append(&look.gen, &body, body_block(&nest->inner));
+	PUSH(look.gen.arena, body.stmts,
+	     stmt_store(look.gen.arena, BUFFER_NONE, nest->at, OP_NONE, nest->value));
+	gen_append(&look.gen, &body, body_block(&nest->epilogue));
+	PUSH(look.gen.arena, body.stmts,
+	     stmt_store(look.gen.arena, to.buffer, nest->at, OP_NONE, nest->finished));
+	Block block = body_block(&body);
+	return block_updates_in_place(&block, to.buffer);
+}
+
+/* Does an assignment read its own target at other cells than those that it stores? It is never
+ * begun in the target then. */
+static bool reads_elsewhere(Lower *lower, NodeId id, StoreTarget to)
+{
+	NodeId reduction = lower->plan[id].reduction;
+	const Proj *proj = lower_proj(lower, reduction != NODE_NONE ? reduction : id);
+	NodeKind kind = lower_node(lower, id)->kind;
+	bool nests = lower_proj(lower, id) && !lower_proj(lower, id)->linear &&
+		     kind != NODE_ARGMAX && kind != NODE_RANDOM;
+	for (uint32_t i = 0; nests && i < proj->npieces; i++)
+		if (!reads_own_cell(lower, id, i, to))
+			return true;
+	return false;
+}
+
+/* The kernel that computes and stores at once. False: it would read cells that it has stored, since
+ * tiles store a sum in parts or compute what they read; nothing was made. */
 static bool emit_directly(Lower *lower, NodeId id, StoreTarget to)
 {
 	BufferId nbuffers = (BufferId)lower->program->buffers.n;
@@ -308,7 +340,8 @@ static void emit_assignment(Lower *lower, NodeId id)
 	bool sinkable = node->clear && reads_target(lower, id);
 	if (node->clear && !sinkable)
 		clear_target(lower, id);
-	if (!sinkable && is_direct(lower, id) && emit_directly(lower, id, to))
+	if (!sinkable && is_direct(lower, id) && !reads_elsewhere(lower, id, to) &&
+	    emit_directly(lower, id, to))
 		return;
 	BufferId aside = emit_aside(lower, id);
 	if (sinkable)
