@@ -78,7 +78,7 @@ static const struct argp_option option_table[] = {
 	{"schedule", KEY_SCHEDULE, "FILE.sched", 0,
 	 "Compute kernels as FILE says; --dump=schedule prints such a file", 2},
 	{"policy", KEY_POLICY, "default|none", 0,
-	 "none: compile the loops of --dump=naive as they are, correct and slow", 2},
+	 "none: choose nothing beside what --schedule says; alone: --dump=naive as it is", 2},
 	{"max-workspace", KEY_MAX_WORKSPACE, "N[K|M|G]", 0,
 	 "Fail where a routine needs more bytes of workspace", 2},
 	{"checked", KEY_CHECKED, NULL, 0,

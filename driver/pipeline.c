@@ -51,6 +51,11 @@ static Schedule *read_schedule(Session *s)
 		    : NULL;
 }
 
+static bool unscheduled(const Session *s)
+{
+	return s->options.no_policy && !s->options.schedule && !s->options.schedule_text;
+}
+
 const Program *session_naive(Session *s)
 {
 	LowerOptions options = session_lower_options(s);
@@ -66,22 +71,20 @@ const Program *session_naive(Session *s)
 /* Else they are made where somebody asks for them. */
 static void run_naive(Session *s)
 {
-	if (s->options.no_policy && (s->options.schedule || s->options.schedule_text))
-		diag(&s->diags, E0609, SPAN_NONE,
-		     "--policy=none does not take a schedule yet: '%s'",
-		     s->options.schedule ? s->options.schedule : "schedule");
-	else if (s->options.no_policy)
+	if (unscheduled(s))
 		session_naive(s);
 }
 
 static void run_kernels(Session *s)
 {
 	LowerOptions options = session_lower_options(s);
-	if (s->options.no_policy || s->first) {
+	if (unscheduled(s) || s->first) {
 		s->program = s->loops[0] = s->naive;
 		return;
 	}
 	s->asked = read_schedule(s);
+	if (s->asked && s->options.no_policy)
+		schedule_complete(s->asked);
 	if (s->diags.nerrors == 0)
 		s->program = s->loops[0] = lower_kernels(s->tensors[TENSOR_PASSES - 1], &s->sources,
 							 s->perm, &s->diags, &options, s->asked);
@@ -90,7 +93,7 @@ static void run_kernels(Session *s)
 /* Without a policy memory is all that is chosen. */
 static void transform(Session *s, uint32_t pass)
 {
-	if (s->options.no_policy && pass + 1 < TRANSFORM_PASSES)
+	if (unscheduled(s) && pass + 1 < TRANSFORM_PASSES)
 		s->loops[1 + pass] = s->program;
 	else
 		s->program = s->loops[1 + pass] =
@@ -103,7 +106,7 @@ static void run_horizontal(Session *s) { transform(s, 2); }
 static void run_parallel(Session *s)
 {
 	transform(s, 3);
-	if (s->options.no_policy)
+	if (unscheduled(s))
 		return;
 	lower_finish(s->program, s->asked, &s->diags);
 	schedule_free(s->asked);

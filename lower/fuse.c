@@ -340,18 +340,57 @@ static void fuse_into(Lower *lower, NodeId id, const Reader *reader)
 	}
 }
 
+/* Does a schedule call the node by its name? */
+static bool has_own_name(const Lower *lower, NodeId id)
+{
+	return lower_node(lower, id)->name && lower->plan[id].first;
+}
+
+/* What a complete schedule asks of a node without a name of its own. */
+static ScheduleClause *node_asked(const Lower *lower, NodeId id, Choice choice)
+{
+	const ScheduleEntry *entry = schedule_node(lower->asked, lower->tables.routine_id + 1, id);
+	ScheduleClause *clause = entry ? entry_clause(entry, choice) : NULL;
+	return clause ? clause : (ScheduleClause *)&lower->asked->none;
+}
+
 ScheduleClause *fuse_asked(const Lower *lower, NodeId id, Choice choice)
 {
 	const Node *node = lower_node(lower, id);
-	if (!lower->asked || !node->name || !lower->plan[id].first)
+	if (!lower->asked)
 		return NULL;
+	if (!has_own_name(lower, id))
+		return lower_replays(lower) ? node_asked(lower, id, choice) : NULL;
 	Sym name = lower_identifier(lower, node->name);
 	Sym longer =
 		sym_printf(lower->program->symbols, "%s.%s", lower->tables.routine->name, name);
 	ScheduleClause *clause =
 		schedule_asked(lower->asked, lower->program, longer, SPAN_NONE, choice);
-	return clause ? clause
-		      : schedule_asked(lower->asked, lower->program, name, SPAN_NONE, choice);
+	return clause && !clause->implied
+		       ? clause
+		       : schedule_asked(lower->asked, lower->program, name, SPAN_NONE, choice);
+}
+
+/* Has a complete schedule the node inside others? One without a name of its own is where no kernel
+ * is its. */
+static bool is_asked_inside(const Lower *lower, NodeId id, const ScheduleClause *asked)
+{
+	return has_own_name(lower, id)
+		       ? asks_on(asked)
+		       : !schedule_node(lower->asked, lower->tables.routine_id + 1, id);
+}
+
+/* Is it computed inside its readers, as is asked for or as it pays? */
+static bool is_chosen(const Lower *lower, NodeId id, const Reader *reader,
+		      const ScheduleClause *asked)
+{
+	Size elements = node_elements(lower, id);
+	if (lower_replays(lower))
+		return is_asked_inside(lower, id, asked);
+	bool may = reader->root != NODE_NONE && !reader->only_free && asks_on(asked);
+	return !widen_first(lower, id, elements, reader->space) &&
+	       !widen_gathered(lower, id, elements, reader->space) &&
+	       (may || is_worth_it(lower, id, reader));
 }
 
 static void fuse(Lower *lower, NodeId id)
@@ -359,27 +398,25 @@ static void fuse(Lower *lower, NodeId id)
 	NodePlan *plan = &lower->plan[id];
 	Reader reader = readers_of(lower, id);
 	const ScheduleClause *asked = fuse_asked(lower, id, CHOICE_FUSE);
-	plan->separate = asks_off(asked);
+	plan->separate = says_off(asked);
 	plan->index_only = is_told(lower, id);
 	if (reader.never || !has_room(lower, id) || !is_in_time(lower, id, plan->last) ||
 	    plan->separate)
 		return;
-	bool may = reader.root != NODE_NONE && !reader.only_free && asks_on(asked);
-	if (can_be_fused(lower, id) &&
-	    !widen_first(lower, id, node_elements(lower, id), reader.space) &&
-	    !widen_gathered(lower, id, node_elements(lower, id), reader.space) &&
-	    (may || is_worth_it(lower, id, &reader))) {
+	if (can_be_fused(lower, id) && is_chosen(lower, id, &reader, asked)) {
 		fuse_into(lower, id, &reader);
 		if (plan->index_only)
 			plan->cost = COST_FREE; /* in line, wherever it is read */
-	} else if (is_epilogue(lower, id, &reader)) {
+	} else if (is_epilogue(lower, id, &reader) &&
+		   (!lower_replays(lower) || is_asked_inside(lower, id, asked))) {
 		lower->plan[reader.root].reduction = id;
 		fuse_into(lower, id, &reader);
 	}
 	plan->sinkable = !plan->fused && can_be_fused(lower, id) && !plan->mutated &&
 			 plan->nuses == 1 && reader.root != NODE_NONE &&
 			 reader.root != plan->last && !reader.only_free &&
-			 !asks_off(fuse_asked(lower, id, CHOICE_PACK));
+			 !says_off(fuse_asked(lower, id, CHOICE_PACK));
+	plan->optional = !plan->fused && can_be_fused(lower, id);
 }
 
 static void decide(Lower *lower, NodeId id)
@@ -402,6 +439,18 @@ static void decide(Lower *lower, NodeId id)
 		fuse(lower, id);
 	if (!plan->fused && prepack_is_read(lower, id))
 		plan->hoisted = true;
+}
+
+void fuse_describe_node(Gen *gen, NodeId id)
+{
+	const Lower *lower = gen->lower;
+	const NodePlan *plan = &lower->plan[id];
+	if ((!plan->optional && !plan->hoisted) || has_own_name(lower, id))
+		return;
+	bool any = plan->hoisted || lower->graph->routines.n == 1;
+	int64_t numbers[] = {id, lower->tables.routine_id + 1};
+	ScheduleClause *made = entry_make(gen->arena, &gen->made.at[0], CHOICE_NODE, false);
+	clause_add(gen->arena, made, NULL, numbers, any ? 1 : 2);
 }
 
 void fuse_describe(Lower *lower)

@@ -133,8 +133,23 @@ static void give_margins(Lower *lower, NodeId id)
 	buffer->elements = margins_elements(lower, id, plan->halo);
 }
 
+/* Margins as a complete schedule has them. */
+static void give_asked(Lower *lower)
+{
+	for (uint32_t k = 0; k < lower->nneeded; k++) {
+		NodeId id = lower->needed[k];
+		if (lower_has_kernel(lower, id) && lower_proj(lower, id) &&
+		    margins_known(lower, id) && may_have_margins(lower, id))
+			give_margins(lower, id);
+	}
+}
+
 void halo_plan(Lower *lower)
 {
+	if (lower_replays(lower)) {
+		give_asked(lower);
+		return;
+	}
 	for (uint32_t k = lower->nneeded; k-- > 0;) {
 		NodeId id = lower->needed[k];
 		if (!lower_has_kernel(lower, id) || !lower_proj(lower, id))
@@ -163,7 +178,7 @@ void halo_describe(Gen *gen, NodeId id)
 	const Margins *margins = gen->lower->plan[id].halo;
 	const Proj *proj = lower_proj(gen->lower, id);
 	ScheduleEntry *entry = &gen->made.at[0];
-	bool off = asks_off(schedule_asked(gen->lower->asked, gen->program, entry->name,
+	bool off = says_off(schedule_asked(gen->lower->asked, gen->program, entry->name,
 					   entry->span, CHOICE_HALO));
 	if (!margins && !off)
 		return;

@@ -28,15 +28,19 @@ static bool is_by_cells(const Lower *lower, NodeId id)
 	return proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj);
 }
 
-static bool may_produce(const Lower *lower, NodeId id, bool again)
+static bool may_produce(const Gen *gen, NodeId id, bool again)
 {
+	const Lower *lower = gen->lower;
 	const NodePlan *plan = &lower->plan[id];
+	const ScheduleClause *asked = gen_asked(gen, CHOICE_INLINE);
+	if (asked && !gen_asks_operand(gen, CHOICE_INLINE, plan->buffer))
+		return false;
 	if (plan->reduction != NODE_NONE)
 		return false;
 	if (plan->hoisted)
 		return !again && lower->tables.shared[id] == plan->buffer && is_by_cells(lower, id);
 	return plan->sinkable && plan->own && !plan->pre_check && !plan->halo &&
-	       !lower->row_block && !(again && plan->cost > COST_CHEAP);
+	       !lower->row_block && (asked || !(again && plan->cost > COST_CHEAP));
 }
 
 /* Where the nest's value reads the buffer: the node that is there, and its index. */
@@ -95,7 +99,7 @@ const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *ax
 	SeenList seen = reads_of(nest);
 	const Seen *read = find_read(gen, &seen, load);
 	uint32_t left = PRODUCED_LIMIT;
-	const Value *value = read && may_produce(gen->lower, read->node, again)
+	const Value *value = read && may_produce(gen, read->node, again)
 				     ? node_compute(gen, read->node, axes ? axes : read->axes)
 				     : load;
 	if (!is_small(value, &left) ||
@@ -112,8 +116,15 @@ const Value *nest_produced(Nest *nest, const Value *load, bool again)
 	return nest_produced_at(nest, load, NULL, again);
 }
 
+void nest_note_produced(Nest *nest, const Value *load, const Value *value)
+{
+	if (value != load)
+		gen_make_operand(nest->gen, CHOICE_INLINE, load->buffer);
+}
+
 void nest_produce_inside(Nest *nest, const Value *load)
 {
+	gen_make_operand(nest->gen, CHOICE_INLINE, load->buffer);
 	SeenList seen = reads_of(nest);
 	nest->gen->inside = find_read(nest->gen, &seen, load)->node;
 	nest->in_line = true;
@@ -157,8 +168,12 @@ static void drop_kernel(Lower *lower, size_t at)
 static void describe(Lower *lower, Sym name)
 {
 	ScheduleEntry *entry = schedule_entry(lower->program->made, name);
+	const ScheduleClause *node = entry_clause(entry, CHOICE_NODE);
+	ScheduleClause kept = node ? *node : (ScheduleClause){0};
 	entry->clauses.n = 0;
 	entry_make(lower->program->arena, entry, CHOICE_PACK, false);
+	if (node)
+		PUSH(lower->program->arena, entry->clauses, kept);
 }
 
 void inline_producer_drop(Lower *lower)

@@ -52,6 +52,27 @@ ScheduleClause *gen_make(Gen *gen, Choice choice, bool off)
 	return entry_make(gen->arena, made_entry(gen), choice, off);
 }
 
+static Sym operand_name(const Gen *gen, BufferId operand)
+{
+	return lower_identifier(gen->lower, gen->program->buffers.at[operand].name);
+}
+
+void gen_make_operand(Gen *gen, Choice choice, BufferId operand)
+{
+	ScheduleClause *made = entry_clause(made_entry(gen), choice);
+	Sym name = operand_name(gen, operand);
+	if (!made)
+		made = gen_make(gen, choice, false);
+	if (!clause_item(made, name))
+		clause_add(gen->arena, made, name, NULL, 0);
+}
+
+bool gen_asks_operand(const Gen *gen, Choice choice, BufferId operand)
+{
+	const ScheduleClause *asked = gen_asked(gen, choice);
+	return asks_on(asked) && asks_any(asked, operand_name(gen, operand));
+}
+
 void kernel_finish(Gen *gen)
 {
 	Program *program = gen->program;
@@ -331,6 +352,13 @@ static bool meets_all(const Lower *lower, NodeId id)
 	return !proj || proj->surjective || cleared || keeps_numbers(node->acc);
 }
 
+static bool is_asked_apart(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	return asks_on(schedule_asked(lower->asked, lower->program, lower_name(lower, id),
+				      node->span, CHOICE_TEMPORARY));
+}
+
 /* target ACC= node. Directly where each cell is met once and read at its own place or nowhere; else
  * the right side is computed aside. A target that is cleared first is read before. */
 static void emit_assignment(Lower *lower, NodeId id)
@@ -340,13 +368,15 @@ static void emit_assignment(Lower *lower, NodeId id)
 	bool sinkable = node->clear && reads_target(lower, id);
 	if (node->clear && !sinkable)
 		clear_target(lower, id);
-	if (!sinkable && is_direct(lower, id) && !reads_elsewhere(lower, id, to) &&
+	if (!sinkable && is_direct(lower, id) && !is_asked_apart(lower, id) &&
+	    !reads_elsewhere(lower, id, to) &&
 	    emit_directly(lower, id, to))
 		return;
 	BufferId aside = emit_aside(lower, id);
 	if (sinkable)
 		clear_target(lower, id);
 	Gen gen = gen_new(lower, lower_name(lower, id), node->span);
+	gen_make_operand(&gen, CHOICE_TEMPORARY, aside);
 	if (meets_all(lower, id))
 		emit_flat_copy(&gen, aside, to);
 	else
@@ -378,6 +408,7 @@ void kernel_emit(Lower *lower, NodeId id)
 	emit_node(&gen, id, (StoreTarget){to, OP_NONE});
 	if (!place)
 		halo_describe(&gen, id);
+	fuse_describe_node(&gen, id);
 	kernel_finish(&gen);
 }
 

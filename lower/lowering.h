@@ -88,6 +88,7 @@ typedef struct NodePlan {
 	bool index_only; /* from indices alone, cheaply, wherever it is read */
 	bool sinkable; /* may be computed where the one kernel that reads it copies or reads it (inline_producer.c) */
 	bool own;	/* its kernel is emitted, and makes nothing else */
+	bool optional;	/* it has a kernel, and could be computed inside others */
 	bool pre_check; /* a gathered index depends on it: computed before anything is written */
 	/* a product reads it, through what is fused between; one with a batch */
 	bool in_product, in_batch;
@@ -157,6 +158,8 @@ static inline Transform lower_transform(const Lower *lower)
 	return (Transform){lower->program, lower->asked, lower->options, lower->diags,
 			   lower->scratch};
 }
+/* Is all that is chosen asked for (schedule_complete)? Then nothing is chosen by cost. */
+static inline bool lower_replays(const Lower *lower) { return schedule_is_complete(lower->asked); }
 static inline const Node *lower_node(const Lower *lower, NodeId id)
 {
 	return &lower->graph->nodes.at[id];
@@ -249,6 +252,10 @@ bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses);
 bool widen_from_panels(const Lower *lower, NodeId id);
 /* What is asked of a tensor with a name, the first of that name in the routine; NULL: nothing. */
 ScheduleClause *fuse_asked(const Lower *lower, NodeId id, Choice choice);
+/* Writes down which node the kernel computes, where its name does not say so and it could be computed
+ * inside others. */
+struct Gen;
+void fuse_describe_node(struct Gen *gen, NodeId id);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */
 void fuse_describe(Lower *lower);
 
@@ -294,6 +301,10 @@ const Stmt *gen_store(Gen *gen, StoreTarget to, const Ix *at, const Value *value
 ScheduleClause *gen_asked(const Gen *gen, Choice choice);
 /* Writes down what was chosen for it. */
 ScheduleClause *gen_make(Gen *gen, Choice choice, bool off);
+/* Adds an operand to what was chosen for it, once. */
+void gen_make_operand(Gen *gen, Choice choice, BufferId operand);
+/* Is the operand among those that are asked for, or are all? */
+bool gen_asks_operand(const Gen *gen, Choice choice, BufferId operand);
 /* Begins the next nest of the kernel. */
 void gen_nest(Gen *gen);
 /* A kernel's beginning and end; the beginning in the memory of `program`, which is the lower's

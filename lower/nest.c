@@ -173,7 +173,7 @@ static bool runs_in_lanes(Nest *nest, SumOrder order)
 {
 	Gen *gen = nest->gen;
 	const ScheduleClause *asked = gen_asked(gen, CHOICE_VECTOR);
-	bool off = asks_off(asked) || (!asked && gen_asked(gen, CHOICE_ORDER));
+	bool off = asks_off(asked) || (!asked && asks_on(gen_asked(gen, CHOICE_ORDER)));
 	if (off || order.form == SUM_NONE)
 		return false;
 	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
@@ -209,7 +209,7 @@ static bool emit_few(Nest *nest, Op reduce)
 	Gen *gen = nest->gen;
 	const ScheduleClause *asked = gen_asked(gen, CHOICE_VECTOR);
 	bool off = asks_off(asked) || asks_on(gen_asked(gen, CHOICE_TILE)) ||
-		   (!asked && gen_asked(gen, CHOICE_ORDER));
+		   (!asked && asks_on(gen_asked(gen, CHOICE_ORDER)));
 	SumFacts facts = nest_facts(nest, reduce);
 	SumOrder order = sums_order(&facts, SUM_WAY_PARTS, 0);
 	if (off || order.form == SUM_NONE)
@@ -227,11 +227,12 @@ static bool emit_few(Nest *nest, Op reduce)
 /* In tiles, operands copied before where that makes fewer and better loops. */
 static bool emit_tiles(Nest *nest, Op reduce)
 {
+	bool replays = lower_replays(nest->gen->lower);
 	bool packed_operand =
-		reduce == OP_ADD && (nest_pad(nest) || nest_pack_operands(nest, false));
+		!replays && reduce == OP_ADD && (nest_pad(nest) || nest_pack_operands(nest, false));
 	if (tile_emit(nest, reduce))
 		return true;
-	return !packed_operand && reduce == OP_ADD && nest_pack_operands(nest, true) &&
+	return !replays && !packed_operand && reduce == OP_ADD && nest_pack_operands(nest, true) &&
 	       tile_emit(nest, reduce);
 }
 
@@ -257,16 +258,20 @@ static void emit_piece(Nest *nest)
 	gen_nest(nest->gen);
 	if (reduces && !scattered && emit_few(nest, reduce))
 		return;
-	if (reduces && !gen_asked(nest->gen, CHOICE_ORDER) && !proj_writes_guarded(nest->proj) &&
+	if (reduces && reduce == OP_ADD && lower_replays(lower) && !nest_pad(nest))
+		nest_pack_operands(nest, false);
+	if (reduces && !asks_on(gen_asked(nest->gen, CHOICE_ORDER)) &&
+	    !proj_writes_guarded(nest->proj) &&
 	    (scattered ? emit_scattered_tiles(nest, reduce) : emit_tiles(nest, reduce)))
 		return;
-	if (reduces && reduce == OP_ADD && !scattered)
+	if (reduces && reduce == OP_ADD && !scattered && !lower_replays(lower))
 		nest_copy_for_order(nest);
 	SumFacts facts = nest_facts(nest, reduce);
 	bool local =
 		!scattered && reduces && (!nest_sums_in_place(nest) || sums_short_rows(&facts));
 	if (nest->nloops > 0) {
-		uint32_t last = sums_innermost(&facts, local);
+		uint32_t last = lower_replays(lower) ? nest->nloops - 1
+						     : sums_innermost(&facts, local);
 		local = local || (reduces && nest->loops[last].reduced);
 		move_loop(nest, last, nest->nloops - 1);
 		local = nest_take_order(nest, scattered, local);

@@ -87,6 +87,17 @@ static const SumLoop *loops_of(Facts *f, bool reduces)
 	return loops;
 }
 
+/* As many as are asked for, or as pay. */
+static int64_t cells_together(const Nest *nest)
+{
+	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_CELLS);
+	if (!asked)
+		return nest_target(nest)->sum_cells;
+	return asks_on(asked) && asked->items.n && asked->items.at[0].n
+		       ? asked->items.at[0].numbers[0]
+		       : 1;
+}
+
 SumFacts nest_facts(const Nest *nest, Op reduce)
 {
 	Facts f = {.nest = nest, .arena = nest->gen->lower->scratch};
@@ -104,6 +115,8 @@ SumFacts nest_facts(const Nest *nest, Op reduce)
 			  .has_lanes = tile_has_lanes(reduce, dtype),
 			  .reads_one = true,
 			  .row_block = nest->gen->lower->row_block != NULL,
+			  .together = cells_together(nest),
+			  .asked = lower_replays(nest->gen->lower),
 			  .apart = nest->apart};
 	for (size_t i = 0; i < nest->inner.stmts.n; i++) {
 		const Value *shared = nest->inner.stmts.at[i]->value;

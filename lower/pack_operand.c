@@ -116,8 +116,23 @@ static bool sums_in_line(const PackedOperand *s, uint32_t load)
 	return true;
 }
 
+static Gen *gen_of(const PackedOperand *s) { return s->nest->gen; }
+
+/* Are copies asked for? Then they need not pay. */
+static bool has_asked(const PackedOperand *s)
+{
+	return asks_on(gen_asked(gen_of(s), CHOICE_STAGE));
+}
+
+static bool is_asked(const PackedOperand *s, uint32_t load)
+{
+	return gen_asks_operand(gen_of(s), CHOICE_STAGE, s->loads[load]->buffer);
+}
+
 static bool pays(const PackedOperand *s, bool forced)
 {
+	if (has_asked(s))
+		return true;
 	int64_t least = forced ? s->target->stage_forced : s->target->stage_uses,
 		otherwise = forced ? FORCED_EXTENT : 1;
 	int64_t columns = extent_of(s, 1u << s->cols, otherwise);
@@ -165,6 +180,11 @@ static bool rows_are_spread(const PackedOperand *s)
 	return spread;
 }
 
+static Sym loop_name(const PackedOperand *s, uint32_t loop)
+{
+	return gen_of(s)->iters.at[s->nest->loops[loop].var].name;
+}
+
 /* Where the columns are no whole vectors: the loop before them that moves their operand too, and is
  * no batch's. */
 static uint32_t find_beside(const PackedOperand *s)
@@ -173,10 +193,15 @@ static uint32_t find_beside(const PackedOperand *s)
 	int64_t columns = 1;
 	for (uint32_t i = s->first_col; i < nest->nresult; i++)
 		columns *= known(s, nest->loops[i].own, 0);
-	if (!tile_wants_collapse(nest, columns, steps(s, s->target->stage_work), true))
+	const ScheduleClause *asked = gen_asked(gen_of(s), CHOICE_BESIDE);
+	bool wanted =
+		asked ? asks_on(asked)
+		      : tile_wants_collapse(nest, columns, steps(s, s->target->stage_work), true);
+	if (!wanted)
 		return s->first_col;
 	for (uint32_t i = s->first_col; i-- > 0;)
-		if (s->moved[i] == 1u << s->cols && known(s, nest->loops[i].own, 0) > 1)
+		if (asks_name(asked, 0, loop_name(s, i)) && s->moved[i] == 1u << s->cols &&
+		    known(s, nest->loops[i].own, 0) > 1)
 			return i;
 	return s->first_col;
 }
@@ -310,8 +335,10 @@ static void copy(PackedOperand *s, uint32_t load)
 								   .elements = elements});
 	const Ix *to = packed_operand_ix(nest, packed_operand);
 	bool again = from->kind == BUFFER_PACKED || !size_ge(sizes, from->elements, elements);
+	gen_make_operand(gen, CHOICE_STAGE, s->loads[load]->buffer);
 	const Value *value =
 		nest_produced(nest, s->loads[load], again || !goes_by_rows(s, load, &order));
+	nest_note_produced(nest, s->loads[load], value);
 	Block body =
 		block_of(gen, stmt_store(gen->arena, packed_operand->buffer, to, OP_NONE, value));
 	for (uint32_t i = order.n; i-- > 0;) {
@@ -326,7 +353,8 @@ static void copy(PackedOperand *s, uint32_t load)
 static bool finds_product(PackedOperand *s, bool forced)
 {
 	const Nest *nest = s->nest;
-	bool plain = !nest->gen->lower->row_block && nest->guards.n == 0 &&
+	bool plain = !asks_off(gen_asked(nest->gen, CHOICE_STAGE)) &&
+		     !nest->gen->lower->row_block && nest->guards.n == 0 &&
 		     nest->inner.stmts.n == 0 && nest->nresult > 0 && nest->nloops <= 64 &&
 		     nest->nloops > nest->nresult && !nest->packed_operand[0].strides &&
 		     !nest->packed_operand[1].strides;
@@ -336,6 +364,8 @@ static bool finds_product(PackedOperand *s, bool forced)
 
 static bool fits(PackedOperand *s, bool forced)
 {
+	if (has_asked(s))
+		return finds_product(s, forced) && is_asked(s, s->cols);
 	return finds_product(s, forced) && (forced || (joins(s) && !has_windows(s))) &&
 	       !size_is(s->program->sizes, stride(s, s->cols, s->nest->nresult - 1), 1);
 }
@@ -345,6 +375,12 @@ bool nest_may_pack_operands(Nest *nest)
 	PackedOperand s = {
 		.nest = nest, .program = nest->gen->program, .target = nest_target(nest)};
 	return fits(&s, false);
+}
+
+/* Is the rows' operand copied alone? */
+static bool wants_rows(const PackedOperand *s)
+{
+	return has_asked(s) ? is_asked(s, 1 - s->cols) : rows_are_spread(s) && !has_windows(s);
 }
 
 bool nest_pack_operands(Nest *nest, bool forced)
@@ -357,10 +393,13 @@ bool nest_pack_operands(Nest *nest, bool forced)
 		copy(&s, s.cols);
 	else
 		s = none;
-	if (!columns && !(finds_product(&s, false) && rows_are_spread(&s) && !has_windows(&s)))
+	if (!columns && !(finds_product(&s, false) && wants_rows(&s)))
 		return false;
-	if (!sums_in_line(&s, 1 - s.cols))
+	if (has_asked(&s) ? is_asked(&s, 1 - s.cols) : !sums_in_line(&s, 1 - s.cols))
 		copy(&s, 1 - s.cols);
+	if (columns && s.beside < s.first_col)
+		clause_add(nest->gen->arena, gen_make(nest->gen, CHOICE_BESIDE, false),
+			   loop_name(&s, s.beside), NULL, 0);
 	nest_rebuild(nest);
 	return true;
 }

@@ -46,6 +46,9 @@ const Loop *pad_loop(const Nest *nest, IterId iter)
 	return NULL;
 }
 
+/* Is the copy asked for? Then it need not pay. */
+static bool is_asked(const Pad *p) { return asks_on(gen_asked(p->nest->gen, CHOICE_PAD)); }
+
 /* Does a loop of its own, or none, go through the iterator? */
 static bool is_whole(const Pad *p, IterId iter)
 {
@@ -134,7 +137,8 @@ static bool is_picture(Pad *p, uint32_t arg)
 		if (!term || index->nterms < 2 || is_joined_batch(p, index))
 			continue;
 		p->apart = index->guarded || step != (p->inner ? known(p, p->inner->extent, 0) : 1);
-		return step > 0 && step < nest_target(p->nest)->pad_far * term->coef;
+		return step > 0 &&
+		       (is_asked(p) || step < nest_target(p->nest)->pad_far * term->coef);
 	}
 	return false;
 }
@@ -145,10 +149,10 @@ static bool is_inner(const Pad *p, uint32_t arg, const Loop *loop)
 {
 	const Value *load = p->nest->value->args[arg], *other = p->nest->value->args[1 - arg];
 	int64_t extent = known(p, loop->extent, 0);
-	return extent > 0 && extent < nest_target(p->nest)->pad_far && load->kind == VALUE_LOAD &&
-	       other->kind == VALUE_LOAD && step_of(p, load->ix, loop) == 1 &&
-	       !ix_uses(other->ix, loop->var) && !nest_is_guarded(p->nest, loop) &&
-	       is_whole(p, loop->iter);
+	return extent > 0 && (is_asked(p) || extent < nest_target(p->nest)->pad_far) &&
+	       load->kind == VALUE_LOAD && other->kind == VALUE_LOAD &&
+	       step_of(p, load->ix, loop) == 1 && !ix_uses(other->ix, loop->var) &&
+	       !nest_is_guarded(p->nest, loop) && is_whole(p, loop->iter);
 }
 
 static bool finds_loops(Pad *p)
@@ -179,8 +183,8 @@ static bool finds_picture(Pad *p)
 	const Value *value = nest->value;
 	if (node->nargs != 2 || value->kind != VALUE_OP || value->op != OP_MUL ||
 	    !dtype_is_float(value->dtype) || !finds_loops(p) ||
-	    known(p, p->col->extent, nest_target(p->nest)->least_lanes) <
-		    nest_target(p->nest)->least_lanes)
+	    (!is_asked(p) && known(p, p->col->extent, nest_target(p->nest)->least_lanes) <
+				     nest_target(p->nest)->least_lanes))
 		return false;
 	const Value *other = value->args[1 - p->arg];
 	const Ix **axes =
@@ -235,6 +239,17 @@ static const Loop *joined_rows(const Pad *p)
 		     product(p, false, false) >= nest_target(p->nest)->pad_uses &&
 		     pad_joins_rows(nest->gen->lower, p->load->dtype, rows, cols);
 	return joins ? outer : NULL;
+}
+
+/* ... as it is asked for. */
+static const Loop *asked_rows(const Pad *p)
+{
+	const Nest *nest = p->nest;
+	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_ROWS);
+	if (!asks_on(asked) || nest->nresult < 2 || p->inner)
+		return NULL;
+	const Loop *outer = &nest->loops[nest->nresult - 2];
+	return asks_name(asked, 0, nest->gen->iters.at[outer->var].name) ? outer : NULL;
 }
 
 static void add_dim(Pad *p, CopyRank rank, uint32_t axis, const IndexTerm *term, Size extent)
@@ -436,17 +451,34 @@ bool pad_find_axes(Pad *p)
 		     nest->nresult > 0 && nest->nloops > nest->nresult &&
 		     proj_computes_cells(nest->proj) && !nest->packed_operand[0].strides &&
 		     !nest->packed_operand[1].strides;
-	if (!plain || !finds_picture(p) || product(p, true, true) < nest_target(p->nest)->pad_steps)
+	if (!plain || !finds_picture(p) ||
+	    (!is_asked(p) && product(p, true, true) < nest_target(p->nest)->pad_steps))
 		return false;
-	p->joined = joined_rows(p);
-	if (!p->apart && !p->joined)
+	p->joined = gen_asked(nest->gen, CHOICE_ROWS) ? asked_rows(p) : joined_rows(p);
+	if (!is_asked(p) && !p->apart && !p->joined)
 		return false;
 	find_axes(p);
-	return copy_is_short(p);
+	return is_asked(p) || copy_is_short(p);
 }
 
 /* Is there a picture that is better copied? Finds the copy's axes. */
-static bool finds_copy(Pad *p) { return pad_find_axes(p) && !pad_is_better_in_place(p); }
+static bool finds_copy(Pad *p)
+{
+	const Gen *gen = p->nest->gen;
+	if (asks_off(gen_asked(gen, CHOICE_PAD)) || !pad_find_axes(p))
+		return false;
+	return is_asked(p) ? gen_asks_operand(gen, CHOICE_PAD, p->load->buffer)
+			   : !pad_is_better_in_place(p);
+}
+
+static void describe(const Pad *p)
+{
+	Gen *gen = p->nest->gen;
+	gen_make_operand(gen, CHOICE_PAD, p->load->buffer);
+	if (p->joined)
+		clause_add(gen->arena, gen_make(gen, CHOICE_ROWS, false),
+			   gen->iters.at[p->joined->var].name, NULL, 0);
+}
 
 int nest_wants_margins(Nest *nest)
 {
@@ -459,6 +491,7 @@ bool nest_pad(Nest *nest)
 	Pad p = {.nest = nest, .program = nest->gen->program};
 	if (!finds_copy(&p))
 		return false;
+	describe(&p);
 	NodePlan *plan = &nest->gen->lower->plan[pad_picture(&p)];
 	PackedOperandLoad *packed_operand = &nest->packed_operand[p.arg];
 	if (!p.margins || !plan->halo) {

@@ -73,6 +73,7 @@ static const Value *picture_value(const Pad *p)
 		axes[a] = index_at(p, a, NULL);
 	bool again = reads_again(p) || !goes_by_rows(p, axes);
 	const Value *value = nest_produced_at(p->nest, p->load, axes, again);
+	nest_note_produced(p->nest, p->load, value);
 	return value == p->load ? node_value(gen, pad_picture(p), axes) : value;
 }
 

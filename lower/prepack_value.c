@@ -174,6 +174,9 @@ static bool is_read_ahead(const Lower *lower, NodeId id, bool all)
 bool prepack_computes(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
+	if (lower_replays(lower))
+		return plan->constant && plan->param != id && has_state(lower, id) &&
+		       asks_on(fuse_asked(lower, id, CHOICE_PREPACK));
 	if (!prepack_may_compute(lower, id) || is_read_ahead(lower, id, true) ||
 	    asks_off(fuse_asked(lower, id, CHOICE_PREPACK)))
 		return false;
@@ -188,7 +191,7 @@ bool prepack_computes(const Lower *lower, NodeId id)
 
 bool prepack_is_read(const Lower *lower, NodeId id)
 {
-	return lower->plan[id].constant && is_read_ahead(lower, id, false);
+	return !lower_replays(lower) && lower->plan[id].constant && is_read_ahead(lower, id, false);
 }
 
 /* ---- their kernels ---- */

@@ -332,7 +332,7 @@ static const ScheduleClause *asked_of(Lower *lower, NodeId root)
 void row_block_describe_off(Lower *lower, NodeId root)
 {
 	ScheduleEntry *entry = schedule_entry(lower->program->made, kernel_name(lower, root));
-	if (entry && lower->asked && asks_off(asked_of(lower, root)))
+	if (entry && lower->asked && says_off(asked_of(lower, root)))
 		entry_make(lower->arena, entry, CHOICE_BAND, true);
 }
 
@@ -375,7 +375,12 @@ static bool find_choice(Lower *lower, NodeId root, RowBlock *row_block, bool wid
 	if (!find(lower, root, row_block, wide))
 		return false;
 	const ScheduleClause *asked = asked_of(lower, row_block->roots[row_block->nroots - 1].root);
-	return !asks_off(asked) && row_block_choose(lower, row_block, asked);
+	bool off = lower_replays(lower) ? !asks_on(asked) : asks_off(asked);
+	row_block->copies =
+		schedule_asked(lower->asked, lower->program,
+			       kernel_name(lower, row_block->roots[row_block->nroots - 1].root),
+			       SPAN_NONE, CHOICE_TRANSPOSE);
+	return !off && row_block_choose(lower, row_block, asked);
 }
 
 /* ---- whether copies serve all that read them ---- */
@@ -432,7 +437,7 @@ static bool copies_serve_all(Lower *lower, RowBlock *row_block)
 bool row_block_find(Lower *lower, NodeId root, RowBlock *row_block)
 {
 	if (!is_row_block_root(lower, root) || !is_contraction(lower, root) ||
-	    asks_off(asked_of(lower, root)) ||
+	    says_off(asked_of(lower, root)) ||
 	    lower->program->buffers.at[lower->plan[root].buffer].kind != BUFFER_TEMP)
 		return false;
 	if (!find_choice(lower, root, row_block, false) &&

@@ -101,6 +101,7 @@ typedef struct RowBlock {
 	uint32_t nends;
 	RowBlockTransposed transposed[ROW_BLOCK_ENDS];
 	uint32_t ntransposed, ntransposes; /* contractions that read these */
+	const ScheduleClause *copies;	   /* that are asked for; NULL: nothing is */
 	bool in_place; /* there are few rows: tiles turn what others read a copy of */
 	RowBlockPlace places[ROW_BLOCK_PLACES];
 	uint32_t nplaces;
@@ -114,6 +115,9 @@ bool row_block_choose(Lower *lower, RowBlock *row_block, const ScheduleClause *a
  * that are turned, where that pays; its axes are `dims` of the row block, as in BandTurned. */
 void row_block_choose_transposed(Lower *lower, RowBlock *row_block, const RowBlockEnd *end,
 				 const Seen *seen, int *dims);
+/* Writes down which copies there are. */
+void row_block_describe_transposed(const Lower *lower, const RowBlock *row_block,
+				   ScheduleEntry *entry);
 /* Is the operand a parameter along the sum that a dim moves? Its panels are for tiles of no row
  * block, which add up in another order than those that read the parameter. */
 bool row_block_hides_panels(const Lower *lower, const RowBlockEnd *end, const Seen *seen,

@@ -194,6 +194,7 @@ static void describe(Emit *e)
 	ScheduleEntry *entry = schedule_entry(e->program->made, last_root(e)->name);
 	ScheduleClause *clause = entry_make(arena, entry, CHOICE_BAND, false);
 	clause_add(arena, clause, row_block->dims[row_block->rows].name, &row_block->block, 1);
+	row_block_describe_transposed(e->lower, row_block, entry);
 }
 
 /* 1 where there are blocks, else 0. */

@@ -44,6 +44,11 @@ static bool transpose(const Lower *lower, const RowBlockEnd *end, const Seen *se
 	       !is_column(proj, seen->axes[naxes - 1]);
 }
 
+static Sym operand_name(const Lower *lower, NodeId node)
+{
+	return lower_identifier(lower, lower->program->buffers.at[lower->plan[node].buffer].name);
+}
+
 static bool is_transposed(const RowBlock *row_block, NodeId node)
 {
 	for (uint32_t i = 0; i < row_block->ntransposed; i++)
@@ -149,12 +154,34 @@ static bool is_converted(const Lower *lower, const RowBlockEnd *end, const Seen 
 	       widen_as_used(lower, seen->node);
 }
 
+/* Is there a copy of it, as the clause has it or as it pays? */
+static bool is_chosen(const Lower *lower, const RowBlock *row_block, const RowBlockEnd *end,
+		      const Seen *seen)
+{
+	if (row_block->copies)
+		return asks_on(row_block->copies) &&
+		       asks_any(row_block->copies, operand_name(lower, seen->node));
+	return !is_converted(lower, end, seen) && !stays_as_is(lower, row_block, end, seen);
+}
+
+void row_block_describe_transposed(const Lower *lower, const RowBlock *row_block,
+				   ScheduleEntry *entry)
+{
+	int64_t squares = 1;
+	ScheduleClause *made = NULL;
+	for (uint32_t i = 0; i < row_block->ntransposed; i++) {
+		made = made ? made : entry_make(lower->arena, entry, CHOICE_TRANSPOSE, false);
+		clause_add(lower->arena, made, operand_name(lower, row_block->transposed[i].node),
+			   &squares, row_block->in_place);
+	}
+}
+
 void row_block_choose_transposed(Lower *lower, RowBlock *row_block, const RowBlockEnd *end,
 				 const Seen *seen, int *dims)
 {
-	if (is_converted(lower, end, seen) || stays_as_is(lower, row_block, end, seen))
+	if (!is_chosen(lower, row_block, end, seen))
 		return;
-	if (prepack_suits(lower, lower->plan[seen->node].buffer))
+	if (!row_block->copies && prepack_suits(lower, lower->plan[seen->node].buffer))
 		return; /* tiles read its panels: nothing is copied at a call */
 	if (!is_transposed(row_block, seen->node) &&
 	    transpose(lower, end, seen, dims, &row_block->transposed[row_block->ntransposed]))
@@ -210,7 +237,10 @@ void row_block_choose_in_place(Lower *lower, RowBlock *row_block)
 {
 	RowBlockRows rows[2];
 	uint32_t n = row_block_rows(lower, row_block, rows);
-	row_block->in_place = row_block->ntransposed > 0 && row_block_has_few(lower, row_block);
+	const ScheduleClause *asked = row_block->copies;
+	bool few = asks_on(asked) && asked->items.n ? asked->items.at[0].n > 0
+						    : row_block_has_few(lower, row_block);
+	row_block->in_place = row_block->ntransposed > 0 && few;
 	for (uint32_t i = 0; i < n && row_block->in_place; i++)
 		row_block->in_place =
 			count_squares(lower, row_block, rows[i].height) >= row_block->ntransposes;

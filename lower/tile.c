@@ -327,7 +327,8 @@ Tile tile_new(Nest *nest, Op reduce)
 bool tile_turns_squares(Nest *nest)
 {
 	Tile tile = tile_new(nest, node_reduce_op(lower_node(nest->gen->lower, nest->node)));
-	return nest->nloops > nest->nresult && !gen_asked(nest->gen, CHOICE_ORDER) &&
+	return nest->nloops > nest->nresult &&
+	       !asks_on(gen_asked(nest->gen, CHOICE_ORDER)) &&
 	       plan_in_line(&tile) && tile.squared >= 0;
 }
 

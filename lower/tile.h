@@ -62,6 +62,7 @@ typedef struct Tile {
 	 * outer one's iterator; 0: the columns are one loop */
 	int64_t round;
 	IterId collapsed;
+	Sym merged;  /* the outer one's name */
 	int squared; /* ACROSS: the operand that is turned in squares (tile_transpose_square.c); -1: none */
 	bool has_sums; /* groups: cells begin with what is in `sums`, one for each row */
 	BufferId sums;
@@ -103,12 +104,13 @@ typedef struct Planner {
 	SumFacts facts;	      /* of the nest as it is */
 	Loads sum, store;     /* what is read in a step of the sum, and where it is finished */
 	int64_t native;	      /* lanes of a vector of the machine */
+	bool replays;	      /* all that is chosen is asked for: nothing is by cost */
 	bool streams;	      /* the columns' operand goes by once, past few rows */
 	bool transposes_rows; /* tiles of few columns may have lanes along the rows */
 	uint64_t cost;	      /* of the cheapest sizes so far: cycles, and lines of panels */
 	/* asked; NULL: nothing */
 	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *prefetches, *windows,
-		*remainders, *traversals;
+		*remainders, *traversals, *groups, *stores, *collapses;
 } Planner;
 
 enum { TILE_ASSUMED = SUM_ASSUMED }; /* of an extent that is not known */

@@ -190,7 +190,7 @@ static int64_t panel_columns(const Planner *p, const TileParts *cols)
 
 int64_t tile_block_cost(const Planner *p, const TileParts *cols)
 {
-	int64_t block = may_pack_blocks(p, cols) ? panel_columns(p, cols) : 0;
+	int64_t block = !p->replays && may_pack_blocks(p, cols) ? panel_columns(p, cols) : 0;
 	return block ? block_cost(p, cols, block) : 0;
 }
 
@@ -245,8 +245,8 @@ bool tile_streams(const Planner *p)
 {
 	const Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
-	if (asks_off(p->blocks) || tile->form != TILE_ACROSS || tile->pack >= 0 || !may_block(p) ||
-	    !may_wait(p))
+	if (p->replays || asks_off(p->blocks) || tile->form != TILE_ACROSS || tile->pack >= 0 ||
+	    !may_block(p) || !may_wait(p))
 		return false;
 	return tile_extent(p, tile->row, TILE_ASSUMED) <= p->target->stream_rows &&
 	       bytes_over(p, nest->nresult, nest->nloops, tile->col) > p->target->l2_bytes;

@@ -73,7 +73,7 @@ static int64_t pack_steps(const Planner *p, int load)
 static bool asks_pack(const Planner *p, int load)
 {
 	Sym name = p->program->buffers.at[p->sum.from.at[load]].name;
-	return !asks_off(p->packs) &&
+	return (p->replays ? asks_on(p->packs) : !asks_off(p->packs)) &&
 	       asks_name(p->packs, 0, lower_identifier(p->tile->nest->gen->lower, name));
 }
 
@@ -106,7 +106,7 @@ static bool has_quads(const Planner *p)
 	const Value *value = p->tile->nest->value;
 	const Loop *along = p->tile->along;
 	if (p->tile->form != TILE_ALONG || value->kind != VALUE_OP || value->op != OP_MUL ||
-	    tile_extent(p, along, p->target->group_steps) < p->target->group_steps)
+	    (!p->replays && tile_extent(p, along, p->target->group_steps) < p->target->group_steps))
 		return false;
 	for (int i = 0; i < 2; i++)
 		if (!tile_is_widening(value->args[i]) ||
@@ -149,8 +149,8 @@ static bool groups_pay(const Planner *p, int load, const Loop *along)
 	int64_t least = transposes ? p->target->pack_uses
 			: exact	   ? p->target->group_uses
 				   : p->target->pair_uses;
-	return asks_pack(p, load) &&
-	       (asks_on(p->packs) || uses_of(p, load, exact, exact ? TILE_ASSUMED : 1) >= least);
+	return asks_pack(p, load) && (asks_on(p->packs) || asks_on(p->groups) ||
+				      uses_of(p, load, exact, exact ? TILE_ASSUMED : 1) >= least);
 }
 
 /* Are the steps of the sum known, or those alone that groups go along? */
@@ -179,7 +179,7 @@ static bool pack_groups(Planner *p)
 {
 	Nest *nest = p->tile->nest;
 	int64_t group = group_of(p);
-	if (group == 1 || nest->nresult == 0)
+	if (group == 1 || nest->nresult == 0 || asks_off(p->groups))
 		return false;
 	Loop *col = &nest->loops[nest->nresult - 1];
 	int load = only_moved(p, col);
@@ -238,7 +238,7 @@ static Loop *transposed_columns(const Planner *p, const Loop *row)
 		    !tile_is_asked(p, p->lanes, 0, col) || tile_is_guarded(nest, col) ||
 		    tile_extent(p, col, 0) == 0 ||
 		    sums_extent(&p->facts, tile_place(p, col), 1) < p->native ||
-		    pack_steps(p, load) < p->target->pack_steps ||
+		    pack_steps(p, load) < (p->replays ? 1 : p->target->pack_steps) ||
 		    size_is_bad(ix_stride(p->program, nest->at, col->var)))
 			continue;
 		if (!best || tile_extent(p, col, 0) > tile_extent(p, best, 0))
@@ -298,6 +298,11 @@ static bool streams_once(const Planner *p, int load)
 	       tile_streams(p);
 }
 
+static bool asks_over_read(const Planner *p, int load)
+{
+	return gen_asks_operand(p->tile->nest->gen, CHOICE_OVER_READ, p->sum.from.at[load]);
+}
+
 /* A panel that would be spread over too many lines is gathered, unless the operand goes by once.
  * Where elements are left behind its last vector, that one is read whole, or the panel is gathered
  * and filled up. */
@@ -314,12 +319,15 @@ static void pack_spread(Planner *p)
 	bool spread = cols > 0 && steps * bytes >= p->target->spread_bytes / cols,
 	     ragged = cut * 4 >= whole * 5;
 	bool asked = asks_on(hoisted ? p->prepacks : p->packs);
-	if (cut > whole && !hoisted && !asked && !(packs && spread) && !tile_streams(p))
+	if (gen_asked(tile->nest->gen, CHOICE_OVER_READ))
+		tile->step_strided = asks_over_read(p, load) ? tile_step_strided(p, load) : 0;
+	else if (cut > whole && !hoisted && !asked && !(packs && spread) && !tile_streams(p))
 		tile->step_strided = tile_step_strided(p, load);
 	if (tile->step_strided > 0)
 		tile->over_read = load;
 	else if (packs && steps > 0 &&
-		 (ragged || asked || (spread && (hoisted || !streams_once(p, load))))) {
+		 (asked || (!p->replays && ragged) ||
+		  (spread && (hoisted || !streams_once(p, load))))) {
 		tile->prepacked = hoisted;
 		pack(p, tile->col, load, LOOP_VECTOR);
 	}
@@ -340,7 +348,7 @@ void tile_choose_pack(Planner *p, bool found)
 	bool few = tile->nest->proj->niters < 64;
 	if (few && pack_groups(p))
 		return;
-	if (found && has_quads(p))
+	if (found && !asks_off(p->groups) && has_quads(p))
 		tile->group = QUAD;
 	if (few && has_operands(&p->sum) && (tile->group == 1 || asks_on(p->packs)))
 		tile->form == TILE_ALONG ? pack_transposed(p) : pack_spread(p);

@@ -50,7 +50,7 @@ static const Loop *outer_of(const Planner *p, const Loop *inner)
 	const Nest *nest = p->tile->nest;
 	for (const Loop *loop = inner; loop-- > nest->loops;)
 		if (tile_extent(p, loop, 0) > 1 && size_same(loop->own, loop->extent) &&
-		    walk_as_one(p, loop, inner))
+		    tile_is_asked(p, p->collapses, 0, loop) && walk_as_one(p, loop, inner))
 			return loop;
 	return NULL;
 }
@@ -83,14 +83,16 @@ bool tile_collapse(Planner *p, Nest *nest)
 	const Loop *inner = &nest->loops[nest->nresult - 1];
 	if (nest->nresult < 2 || nest->gen->lower->row_block || nest->guards.n > 0 ||
 	    nest->epilogue.stmts.n > 0 || !tile_is_simple(nest->finished) ||
-	    !tile_wants_collapse(nest, tile_extent(p, inner, 0),
-				 tile_known_steps(p, nest_target(nest)->tile_joined_steps),
-				 false) ||
+	    !(asks_on(p->collapses) ||
+	      tile_wants_collapse(nest, tile_extent(p, inner, 0),
+				  tile_known_steps(p, nest_target(nest)->tile_joined_steps),
+				  false)) ||
 	    !size_same(inner->own, inner->extent) || tile_stride(p, nest->at, inner) != 1)
 		return false;
 	const Loop *outer = outer_of(p, inner);
 	if (!outer)
 		return false;
+	tile->merged = nest->gen->iters.at[outer->var].name;
 	tile->round = tile_extent(p, inner, 0);
 	tile->collapsed = outer->iter;
 	join(nest, outer);

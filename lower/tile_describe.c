@@ -70,7 +70,7 @@ static void describe_blocks(const Planner *p)
 		made = made ? made : gen_make(gen, CHOICE_BLOCK, false);
 		clause_add(gen->arena, made, name_of(p, loops[i]), &blocks[i], 1);
 	}
-	if (!made && asks_off(p->blocks))
+	if (!made && says_off(p->blocks))
 		gen_make(gen, CHOICE_BLOCK, true);
 }
 
@@ -94,6 +94,20 @@ void tile_describe(const Planner *p)
 		made = gen_make(gen, tile->prepacked ? CHOICE_PREPACK : CHOICE_PACK, false);
 		clause_add(gen->arena, made, operand_name(p, tile->pack), NULL, 0);
 	}
+	if (tile->group > 1) {
+		made = gen_make(gen, CHOICE_GROUP, false);
+		clause_add(gen->arena, made, name_of(p, tile->along), &tile->group, 1);
+	}
+	if (tile->over_read >= 0)
+		gen_make_operand(gen, CHOICE_OVER_READ, p->sum.from.at[tile->over_read]);
+	if (tile->stores_rows) {
+		made = gen_make(gen, CHOICE_STORE, false);
+		clause_add(gen->arena, made, name_of(p, tile->row), NULL, 0);
+	}
+	if (tile->merged) {
+		made = gen_make(gen, CHOICE_COLLAPSE, false);
+		clause_add(gen->arena, made, tile->merged, NULL, 0);
+	}
 	if (tile->prefetched >= 0) {
 		made = gen_make(gen, CHOICE_FETCH, false);
 		clause_add(gen->arena, made, operand_name(p, tile->prefetched), NULL, 0);
@@ -111,17 +125,17 @@ void tile_describe(const Planner *p)
 		made = gen_make(gen, CHOICE_TAIL, false);
 		make_parts(p, made, tile->row, &tile->remainder);
 	}
-	if (asks_off(p->remainders))
+	if (says_off(p->remainders))
 		gen_make(gen, CHOICE_TAIL, true);
-	if (asks_off(p->traversals))
+	if (says_off(p->traversals))
 		gen_make(gen, CHOICE_SWEEP, true);
-	if (asks_off(p->windows))
+	if (says_off(p->windows))
 		gen_make(gen, CHOICE_WINDOW, true);
-	if (asks_off(p->prefetches))
+	if (says_off(p->prefetches))
 		gen_make(gen, CHOICE_FETCH, true);
-	if (asks_off(p->packs))
+	if (says_off(p->packs))
 		gen_make(gen, CHOICE_PACK, true);
-	if (asks_off(p->prepacks))
+	if (says_off(p->prepacks))
 		gen_make(gen, CHOICE_PREPACK, true);
 	describe_blocks(p);
 	gen->made.at[gen->made.n - 1].facts = facts_of(p);

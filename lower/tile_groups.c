@@ -223,6 +223,7 @@ static Block word_of(Tile *tile, const TilePart *part, const Ix *along, int64_t 
 			    *value = tile_group_copied(tile, element),
 			    *none = value_const(gen->arena, value->dtype,
 						scalar_of(value->dtype, 0));
+		nest_note_produced(nest, load, element);
 		const Ix *at = ix_add(gen->program, word, tile_const(tile, q));
 		const Stmt *set = stmt_store(gen->arena, tile->packed, at, OP_NONE, value),
 			   *zero = stmt_store(gen->arena, tile->packed, at, OP_NONE, none);

@@ -156,7 +156,8 @@ Loop *tile_reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32
 static Loop *rows_across(const Planner *p)
 {
 	Loop *sharing = tile_reusing_loop(p, p->tile->col, tile_stays(p, p->tile->col), TILE_ROWS);
-	bool enough = sharing && tile_extent(p, sharing, TILE_ASSUMED) >= p->target->least_rows;
+	bool enough = sharing && !p->replays &&
+		      tile_extent(p, sharing, TILE_ASSUMED) >= p->target->least_rows;
 	return enough ? sharing : tile_reusing_loop(p, p->tile->col, 0, TILE_ROWS);
 }
 
@@ -170,7 +171,7 @@ static Loop *columns_along(const Planner *p)
 		if (loop != longest && tile_stays(p, loop) && keeps_order(p, loop) &&
 		    tile_is_asked(p, p->tiles, TILE_COLUMNS, loop) &&
 		    !tile_is_guarded(p->tile->nest, loop) &&
-		    tile_extent(p, loop, TILE_ASSUMED) >= p->target->least_lanes &&
+		    (p->replays || tile_extent(p, loop, TILE_ASSUMED) >= p->target->least_lanes) &&
 		    tile_may_be_rows(p, longest) &&
 		    tile_is_asked(p, p->tiles, TILE_ROWS, longest) &&
 		    tile_stride(p, p->tile->nest->at, loop) == 1 &&

@@ -42,7 +42,10 @@ int64_t tile_step_strided(const Planner *p, int load)
 	if (size_is_bad(stride) || !tile_is_const(p, stride, &apart) || apart < 1 ||
 	    !tile_is_const(p, last_sum(nest)->extent, &steps))
 		return 0;
-	return steps / p->target->tile_over_read >= last_steps(p->native - 1, apart) ? apart : 0;
+	int64_t least = gen_asks_operand(nest->gen, CHOICE_OVER_READ, p->sum.from.at[load])
+				? 1
+				: p->target->tile_over_read;
+	return steps / least >= last_steps(p->native - 1, apart) ? apart : 0;
 }
 
 /* acc[r, lane] += value, over the tile. */

@@ -86,6 +86,7 @@ static const Value *source(Tile *tile)
 						   : tile_transposes(tile, value);
 	if (value == load || (!tile->prepacked && !fast))
 		return packed;
+	nest_note_produced(tile->nest, load, value);
 	return packed->nargs ? value_cast(nest->gen->arena, packed->dtype, value) : value;
 }
 

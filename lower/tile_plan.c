@@ -81,7 +81,7 @@ static bool is_small(const Planner *p)
 		work *= n < p->target->tile_work ? n : p->target->tile_work;
 		work = work < p->target->tile_work ? work : p->target->tile_work;
 	}
-	return work < p->target->tile_work;
+	return !p->replays && work < p->target->tile_work;
 }
 
 /* Few steps: the cells' sums stay in registers while a window is read. */
@@ -168,6 +168,10 @@ static Planner planner_new(Tile *tile)
 		.windows = gen_asked(gen, CHOICE_WINDOW),
 		.remainders = gen_asked(gen, CHOICE_TAIL),
 		.traversals = gen_asked(gen, CHOICE_SWEEP),
+		.groups = gen_asked(gen, CHOICE_GROUP),
+		.stores = gen_asked(gen, CHOICE_STORE),
+		.collapses = gen_asked(gen, CHOICE_COLLAPSE),
+		.replays = lower_replays(gen->lower),
 	};
 }
 
@@ -220,6 +224,14 @@ static bool choose_rest(Planner *p)
 	return true;
 }
 
+/* Do tiles serve the sum, other than that of few steps or of what is read once? */
+static bool suits(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	return (reuses(p) || (!nest->in_line && sums_short_steps(&p->facts) == 0)) &&
+	       (p->sum.at.n >= 2 || is_window(p) || keeps_row(p));
+}
+
 /* Lanes along the last loop of the result, or along a sum. */
 static bool choose_straight(Planner *p)
 {
@@ -228,11 +240,9 @@ static bool choose_straight(Planner *p)
 		return choose_rest(p);
 	bool found = tile_find_loops(p);
 	tile_choose_pack(p, found);
-	if ((!found && tile->pack < 0) ||
-	    (!reuses(p) && (tile->nest->in_line || sums_short_steps(&p->facts) > 0)) ||
-	    (p->sum.at.n < 2 && !is_window(p) && !keeps_row(p)))
+	if (!found && tile->pack < 0)
 		return false;
-	return choose_rest(p);
+	return (p->replays || suits(p)) && choose_rest(p);
 }
 
 static bool choose_transposed(Planner *p) { return tile_choose_transposed(p) && choose_rest(p); }
@@ -322,7 +332,8 @@ bool tile_plan(Tile *tile)
 	if (!may_be_tiled(&p))
 		return false;
 	if (asks_off(p.tiles)) {
-		gen_make(nest->gen, CHOICE_TILE, true);
+		if (says_off(p.tiles))
+			gen_make(nest->gen, CHOICE_TILE, true);
 		return false;
 	}
 	Tile transposed = *tile, joined = *tile;
@@ -332,8 +343,10 @@ bool tile_plan(Tile *tile)
 	third.tile = &joined;
 	joined.nest = &both;
 	bool copied = nest->packed_operand[0].strides || nest->packed_operand[1].strides;
-	bool transposes = !copied && choose_transposed(&other), straight = choose_straight(&p);
-	bool joins = choose_joined(&third) && (!straight || is_better_joined(&p, &third));
+	bool transposes = !copied && !asks_off(p.stores) && choose_transposed(&other);
+	bool straight = !asks_on(p.stores) && !asks_on(p.collapses) && choose_straight(&p);
+	bool joins = !asks_off(p.collapses) && !asks_on(p.stores) && choose_joined(&third) &&
+		     (!straight || is_better_joined(&p, &third));
 	if (!transposes && !straight && !joins)
 		return false;
 	if (tile->squared >= 0) {

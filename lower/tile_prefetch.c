@@ -156,6 +156,7 @@ static int columns_operand(const Planner *p)
 	if (!tile->prepacked)
 		return streamed(p);
 	bool has_time =
+		p->replays ||
 		(tile->row && tile->rows.at[0].step >= tile_target(tile)->prefetch_height) ||
 		is_narrow(tile, p->sum.from.at[tile->pack]);
 	return has_time && !tile->blocks.steps ? tile->pack : -1;

@@ -62,6 +62,9 @@ static int64_t reads_of(const Tile *tile, const Value *load, int64_t most)
 
 static bool pays(const Tile *tile, const Value *load, uint32_t operations)
 {
+	const Gen *gen = tile->nest->gen;
+	if (gen_asked(gen, CHOICE_INLINE))
+		return gen_asks_operand(gen, CHOICE_INLINE, load->buffer);
 	Program *program = tile->nest->gen->program;
 	const Buffer *buffer = &program->buffers.at[load->buffer];
 	int64_t elements;

@@ -56,10 +56,11 @@ bool tile_may_transpose_rows(const Planner *p)
 	    p->streams || asks_on(p->blocks) || asks_off(p->remainders) ||
 	    !dtype_is_float(nest->value->dtype))
 		return false;
+	int64_t columns = p->replays ? 1 : p->target->tile_remainder_vectors;
+	int64_t squares = p->replays ? 1 : p->target->tile_remainder_squares;
 	return tile_is_const(p, tile->row->extent, &rows) && rows >= p->native &&
-	       tile_extent(p, tile->col, 0) >= p->target->tile_remainder_vectors * p->native &&
-	       tile_is_const(p, along->extent, &steps) &&
-	       steps >= p->target->tile_remainder_squares * p->native &&
+	       tile_extent(p, tile->col, 0) >= columns * p->native &&
+	       tile_is_const(p, along->extent, &steps) && steps >= squares * p->native &&
 	       asks_name(p->remainders, 0, nest->gen->iters.at[tile->row->var].name) &&
 	       rows_operand(p, along) >= 0;
 }
@@ -68,7 +69,9 @@ bool tile_is_remainder(const Planner *p, const TileParts *cols)
 {
 	int64_t extent;
 	return p->transposes_rows && tile_is_const(p, p->tile->col->extent, &extent) &&
-	       cols->at[cols->n - 1].step * p->target->tile_remainder_lanes <= p->native;
+	       (p->replays ? cols->at[cols->n - 1].step < p->native
+			   : cols->at[cols->n - 1].step * p->target->tile_remainder_lanes <=
+				     p->native);
 }
 
 /* ---- its code ---- */

@@ -70,6 +70,8 @@ static uint64_t cell_operands(const Planner *p)
 /* Too many columns of a stream, or cells of which columns move all that they read? */
 static bool is_too_large(const Planner *p, int64_t rows, int64_t cols)
 {
+	if (p->replays)
+		return false;
 	bool own = !p->tiles && p->tile->form == TILE_ACROSS && cell_operands(p) > 0;
 	for (size_t i = 0; own && i < p->sum.at.n; i++)
 		own = ix_uses(p->sum.at.at[i], p->tile->col->var);
@@ -216,7 +218,9 @@ static bool parts_are_asked(const Planner *p, uint32_t item, const TileParts *pa
 	int64_t steps[ITEM_NUMBERS];
 	for (uint32_t i = 0; i < parts->n; i++)
 		steps[i] = parts->at[i].step;
-	return asks_numbers(p->tiles, item, steps, parts->n);
+	bool all = !p->replays || (asks_on(p->tiles) && item < p->tiles->items.n &&
+				   p->tiles->items.at[item].n == parts->n);
+	return all && asks_numbers(p->tiles, item, steps, parts->n);
 }
 
 /* A packed panel that is filled up with zeros is wider than its columns: no other lies behind
@@ -402,8 +406,11 @@ static void consider_asked(Planner *p)
 /* A vector of columns or two, whose sums are in squares that are turned. */
 static void consider_squares(Planner *p)
 {
-	for (int64_t rows = 1; rows <= p->target->tile_squares_rows; rows++)
-		for (int64_t vectors = 1; vectors <= p->target->tile_squares; vectors++)
+	/* of those that are asked for the registers are the limit */
+	int64_t rows_most = p->replays ? p->target->registers : p->target->tile_squares_rows;
+	int64_t vectors_most = p->replays ? p->target->registers : p->target->tile_squares;
+	for (int64_t rows = 1; rows <= rows_most; rows++)
+		for (int64_t vectors = 1; vectors <= vectors_most; vectors++)
 			if (is_step(p, p->tile->row, rows))
 				consider(p, rows, vectors * p->native, false);
 }
@@ -412,10 +419,10 @@ void tile_choose_sizes(Planner *p)
 {
 	Tile *tile = p->tile;
 	consider_asked(p);
-	if (tile->rows.n == 0 && tile->squared >= 0) {
+	if (tile->rows.n == 0 && tile->squared >= 0)
 		consider_squares(p);
+	if (p->replays || tile->squared >= 0)
 		return;
-	}
 	if (tile->rows.n == 0 && tile->prepacked)
 		consider_panels(p);
 	if (tile->rows.n > 0)

@@ -16,8 +16,10 @@ static const char *const words[] = {
 
 void schedule_free(Schedule *schedule)
 {
-	if (schedule)
+	if (schedule) {
 		hmfree(schedule->index);
+		hmfree(schedule->nodes);
+	}
 }
 
 /* ---- what is asked ---- */
@@ -48,14 +50,42 @@ static Sym line_name(const Schedule *asked, const Program *program, Span span)
 ScheduleClause *schedule_asked(const Schedule *asked, const Program *program, Sym name, Span span,
 			       Choice choice)
 {
-	if (!asked || asked->entries.n == 0)
+	if (!asked)
 		return NULL;
 	ScheduleClause *clause = find_clause(asked, name, choice);
 	Sym line = clause ? NULL : line_name(asked, program, span);
-	return line ? find_clause(asked, line, choice) : clause;
+	if (line)
+		clause = find_clause(asked, line, choice);
+	return clause || !asked->complete ? clause : (ScheduleClause *)&asked->none;
+}
+
+static uint64_t node_key(uint32_t routine, uint32_t node) { return (uint64_t)routine << 32 | node; }
+
+void schedule_complete(Schedule *asked)
+{
+	asked->complete = true;
+	asked->none = (ScheduleClause){.off = true, .implied = true};
+	for (size_t i = 0; i < asked->entries.n; i++) {
+		const ScheduleClause *clause = entry_clause(&asked->entries.at[i], CHOICE_NODE);
+		if (!asks_on(clause) || clause->items.n != 1 || clause->items.at[0].n == 0)
+			continue;
+		const ScheduleItem *item = &clause->items.at[0];
+		uint32_t routine = item->n > 1 ? (uint32_t)item->numbers[1] : 0;
+		hmput(asked->nodes, node_key(routine, (uint32_t)item->numbers[0]), (uint32_t)i);
+	}
+}
+
+const ScheduleEntry *schedule_node(const Schedule *asked, uint32_t routine, uint32_t node)
+{
+	ScheduleNode *nodes = asked->nodes;
+	ptrdiff_t i = hmgeti(nodes, node_key(routine, node));
+	if (i < 0)
+		i = hmgeti(nodes, node_key(0, node));
+	return i < 0 ? NULL : &asked->entries.at[nodes[i].value];
 }
 
 bool asks_off(const ScheduleClause *asked) { return asked && asked->off; }
+bool says_off(const ScheduleClause *asked) { return asked && asked->off && !asked->implied; }
 bool asks_on(const ScheduleClause *asked) { return asked && !asked->off; }
 
 bool asks_name(const ScheduleClause *asked, uint32_t item, Sym name)
@@ -275,6 +305,20 @@ void schedule_compare(const Schedule *asked, const Program *program, Diags *diag
 
 /* ---- the dump ---- */
 
+/* The clauses that say how a kernel runs, as they were made, or those that complete them. */
+static const char *print_clauses(FILE *out, Arena *arena, const ScheduleEntry *entry,
+				 bool completing, const char *between)
+{
+	for (size_t i = 0; i < entry->clauses.n; i++) {
+		const ScheduleClause *clause = &entry->clauses.at[i];
+		if ((clause->choice >= CHOICE_STAGE) != completing)
+			continue;
+		fprintf(out, "%s%s", between, clause_text(arena, clause));
+		between = "; ";
+	}
+	return between;
+}
+
 void schedule_dump(FILE *out, const Program *program)
 {
 	const Target *target = program->options.target;
@@ -284,9 +328,8 @@ void schedule_dump(FILE *out, const Program *program)
 	for (size_t i = 0; i < program->made->entries.n; i++) {
 		const ScheduleEntry *entry = &program->made->entries.at[i];
 		fprintf(out, "%s:", entry->name);
-		for (size_t k = 0; k < entry->clauses.n; k++)
-			fprintf(out, "%s%s", k ? "; " : " ",
-				clause_text(program->arena, &entry->clauses.at[k]));
+		const char *between = print_clauses(out, program->arena, entry, false, " ");
+		print_clauses(out, program->arena, entry, true, between);
 		if (entry->facts)
 			fprintf(out, "\n\t# %s", entry->facts);
 		fprintf(out, "\n");

@@ -39,7 +39,7 @@ typedef struct ScheduleItem {
 typedef struct ScheduleClause {
 	Choice choice;
 	Span span; /* in the .sched */
-	bool off;
+	bool off, implied; /* implied: a complete schedule asks for nothing, which is off */
 	VEC(ScheduleItem) items;
 	const char *refused; /* asked: why it could not be made, as far as a pass knows */
 } ScheduleClause;
@@ -59,6 +59,12 @@ typedef struct ScheduleName {
 	uint32_t value; /* of its entry */
 } ScheduleName;
 
+/* The entry of the kernel of a node without a name of its own. */
+typedef struct ScheduleNode {
+	uint64_t key; /* routine, counted from 1, or 0: any; node */
+	uint32_t value;
+} ScheduleNode;
+
 /* A tensor that is not computed, since it is equal to another one. */
 typedef struct ScheduleEqual {
 	Sym name, to; /* NULL: it has no name */
@@ -72,6 +78,9 @@ struct Schedule {
 	ScheduleName *index; /* stb_ds table: of each name the last entry */
 	uint32_t nindexed;   /* made: the first entries, which the table has */
 	uint32_t file;	     /* asked: the program's source, which @LINE means */
+	bool complete;	     /* asked: what it does not ask for is off */
+	ScheduleClause none; /* ... and this clause */
+	ScheduleNode *nodes; /* ... stb_ds table of its `node` clauses */
 };
 
 /* Reads a .sched file for the program in source `program`; errors are in diags. Ended by
@@ -79,6 +88,13 @@ struct Schedule {
 Schedule *schedule_parse(Sources *sources, Symbols *symbols, Diags *diags, uint32_t file,
 			 uint32_t program, Arena *arena);
 void schedule_free(Schedule *schedule);
+/* From here on the schedule says all that is chosen, and no policy chooses: what it does not ask for
+ * is off. */
+void schedule_complete(Schedule *asked);
+static inline bool schedule_is_complete(const Schedule *asked) { return asked && asked->complete; }
+/* What a complete schedule asks of the kernel of a node, by `node`; NULL: it has none. Routines are
+ * counted from 1. */
+const ScheduleEntry *schedule_node(const Schedule *asked, uint32_t routine, uint32_t node);
 /* What is asked of a kernel by its name, else by its line; NULL: nothing. `asked` may be NULL. */
 ScheduleClause *schedule_asked(const Schedule *asked, const Program *program, Sym name, Span span,
 			       Choice choice);
@@ -91,6 +107,8 @@ void clause_add(Arena *arena, ScheduleClause *clause, Sym name, const int64_t *n
 /* Does the clause (NULL: nothing is asked) leave it open, or want it off, or allow the n-th
  * item? */
 bool asks_off(const ScheduleClause *asked);
+/* Is it off in a clause of its own, which is worth a word where it is made? */
+bool says_off(const ScheduleClause *asked);
 bool asks_on(const ScheduleClause *asked);
 bool asks_name(const ScheduleClause *asked, uint32_t item, Sym name);
 bool asks_numbers(const ScheduleClause *asked, uint32_t item, const int64_t *numbers, uint32_t n);

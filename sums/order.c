@@ -163,7 +163,7 @@ static Moves moves_of(const SumFacts *f, uint32_t loop)
 static int64_t cells_together(const SumFacts *f)
 {
 	uint32_t loop = f->nresult - 1;
-	int64_t n = f->target->sum_cells;
+	int64_t n = f->together;
 	if (f->nresult == 0 || f->loops[loop].guarded)
 		return 1;
 	int64_t extent = sums_extent(f, loop, 1);
@@ -207,7 +207,7 @@ bool sums_keeps(const SumFacts *facts, uint32_t loop)
 bool sums_runs(const SumFacts *facts, SumWay way, uint32_t loop)
 {
 	const SumLoop *at = &facts->loops[loop];
-	int64_t least = facts->target->least_lanes, n = SUM_ASSUMED;
+	int64_t least = facts->asked ? 1 : facts->target->least_lanes, n = SUM_ASSUMED;
 	if (at->guarded || !goes_on(facts, loop))
 		return false;
 	if (way == SUM_WAY_ALONG)
@@ -226,8 +226,9 @@ int64_t sums_uses(const SumFacts *facts, uint32_t read, int64_t assumed)
 
 bool sums_turns(const SumFacts *facts, uint32_t col, int64_t steps, bool at_call)
 {
-	return sums_extent(facts, col, 1) >= facts->target->pack_columns &&
-	       steps >= (at_call ? facts->target->pack_steps : 1);
+	int64_t columns = facts->asked ? 1 : facts->target->pack_columns;
+	int64_t least = facts->asked || !at_call ? 1 : facts->target->pack_steps;
+	return sums_extent(facts, col, 1) >= columns && steps >= least;
 }
 
 /* Lanes along a sum of products, in the same order whether the loop has whole lanes or not. */

@@ -60,6 +60,8 @@ typedef struct SumFacts {
 	 * once; it reads one element, however often; the loops' numbers are in it; random words
 	 * are */
 	bool in_vectors, shares, reads_one, counts, words;
+	int64_t together;   /* cells in lanes that are computed together, as far as they divide */
+	bool asked;	    /* who makes it is asked for, and need not pay */
 	uint32_t nelements; /* that a term reads, each once */
 	bool row_block;	    /* the loops are part of a block of rows */
 	bool apart;	    /* no cell is added to from two places of the loops of the result */

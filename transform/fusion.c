@@ -183,6 +183,7 @@ static RowKernel split(Rows *rows, const RowKernel *flat, const RowKernel *like)
 		Size c = row_cells_of(rows, like, flat->touches.at[i].buffer);
 		if (size_is_bad(c) ||
 		    (size_is_const(sizes, c, &cells) &&
+		     !schedule_is_complete(rows->transform->asked) &&
 		     cells < rows->program->options.target->split_cells) ||
 		    !size_same(size_mul(sizes, like->loop->hi->size, c), flat->loop->hi->size))
 			continue;
@@ -261,12 +262,13 @@ static bool take(Rows *rows, RowKernel *open, const RowKernel *next)
 {
 	RowKernel left = *open, right = *next;
 	const Kernel *kernel = &next->kernel;
-	if (asks_off(schedule_asked(rows->transform->asked, rows->program, kernel->name, kernel->span,
-				    CHOICE_JOIN))) {
+	const ScheduleClause *asked = schedule_asked(rows->transform->asked, rows->program,
+						     kernel->name, kernel->span, CHOICE_JOIN);
+	if (says_off(asked))
 		entry_make(rows->program->arena, schedule_entry(rows->program->made, kernel->name),
 			   CHOICE_JOIN, true);
+	if (asks_off(asked))
 		return false;
-	}
 	if (!may_join(rows, &left, &right)) {
 		right = split(rows, next, open);
 		if (!may_join(rows, &left, &right)) {

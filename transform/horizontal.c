@@ -245,7 +245,7 @@ static void emit_region(Regions *r, uint32_t first)
 
 static void describe_off(const Regions *r, const Kernel *kernel)
 {
-	if (asks_off(asked_of(r, kernel, CHOICE_REGION)))
+	if (says_off(asked_of(r, kernel, CHOICE_REGION)))
 		entry_make(r->program->arena, schedule_entry(r->program->made, kernel->name),
 			   CHOICE_REGION, true);
 }

@@ -437,11 +437,11 @@ bool kernel_parallel(const Transform *t, Kernel *kernel)
 	bool changed = false;
 	Chunks p = {.program = program, .arena = program->arena, .kernel = kernel, .grain = grain};
 	p.asked = schedule_asked(t->asked, program, kernel->name, kernel->span, CHOICE_PARALLEL);
-	if (asks_off(p.asked)) {
+	if (says_off(p.asked))
 		entry_make(p.arena, schedule_entry(program->made, kernel->name), CHOICE_PARALLEL,
 			   true);
+	if (asks_off(p.asked))
 		return false;
-	}
 	Body body = {0};
 	for (uint32_t i = 0; i < kernel->body.n; i++)
 		p.nroots +=

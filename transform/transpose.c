@@ -149,7 +149,7 @@ static uint32_t count_nodes(const Transpose *t, const Value *value)
 
 static bool is_transposed(Transpose *t, const Stmt *stmt)
 {
-	return find_nest(t, stmt) && !is_small(t) && find_v(t) && find_u(t);
+	return find_nest(t, stmt) && (t->replays || !is_small(t)) && find_v(t) && find_u(t);
 }
 
 /* The cost of an extent in tiles of n, in tenths of a cell: small tiles move fewer bytes at once,
@@ -284,12 +284,15 @@ static void add_names(Transpose *t)
 	}
 }
 
-/* Would the clause have the copy turned so? */
+/* Does the clause name both loops, and would it have the copy turned so? */
 static bool says_all(const Transpose *t, const ScheduleClause *clause)
 {
 	Transpose again = *t;
+	ScheduleClause own = items_of(t, clause);
+	Sym u = loop_name(t, t->u), v = loop_name(t, t->v);
 	choose_tile(&again, clause);
-	return again.nu == t->nu && again.nv == t->nv && again.along == t->along;
+	return clause_item(&own, u) && clause_item(&own, v) && again.nu == t->nu &&
+	       again.nv == t->nv && again.along == t->along;
 }
 
 static void describe(const Transpose *t)
@@ -327,7 +330,9 @@ bool kernel_transposes(const Transform *transform, const Kernel *kernel)
 	if (asks_off(asked_transpose(transform, kernel)))
 		return false;
 	for (uint32_t i = 0; i < kernel->body.n && !transposes; i++) {
-		Transpose t = {.program = transform->program, .arena = transform->program->arena};
+		Transpose t = {.program = transform->program,
+			       .arena = transform->program->arena,
+			       .replays = schedule_is_complete(transform->asked)};
 		transposes = is_transposed(&t, kernel->body.stmts[i]);
 	}
 	return transposes;
@@ -339,16 +344,17 @@ bool kernel_transpose(const Transform *transform, Kernel *kernel)
 	Body body = {0};
 	bool changed = false;
 	const ScheduleClause *clause = asked_transpose(transform, kernel);
-	if (asks_off(clause)) {
+	if (says_off(clause))
 		entry_make(program->arena, schedule_entry(program->made, kernel->name), CHOICE_TURN,
 			   true);
+	if (asks_off(clause))
 		return false;
-	}
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
 		Transpose t = {.program = program,
 			       .arena = program->arena,
 			       .kernel = kernel,
-			       .asked = clause};
+			       .asked = clause,
+			       .replays = schedule_is_complete(transform->asked)};
 		Block block = {kernel->body.stmts + i, 1};
 		if (transpose_stmt(&t, kernel->body.stmts[i])) {
 			block = transpose_emit(&t);

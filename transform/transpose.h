@@ -17,6 +17,7 @@ typedef struct Transpose {
 	Arena *arena;
 	Kernel *kernel;
 	const ScheduleClause *asked; /* NULL: nothing */
+	bool replays;		     /* what is asked for is all that is chosen */
 	const Stmt *loops[NEST_MAX]; /* outermost first */
 	uint32_t nloops;
 	Block body; /* of the innermost: locals, then one store */

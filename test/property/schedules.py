@@ -1,6 +1,7 @@
 """Schedules of programs: SEED COUNT [FILE...], or `corpus`.
 
-The dump of a schedule is a schedule that gives the same loops: of every FILE, of the programs below, of random
+The dump of a schedule is a schedule that gives the same loops, under --policy=none too, where it says all that is
+chosen, and for a processor of which every cost is another one, so that nothing is chosen by cost: of every FILE, of the programs below, of random
 attention and of random convolutions with steps, whose picture is copied, staged or read where it is; or of all programs
 of the repository, for one machine or another. A dump that is changed in one to three places compiles and computes the
 same numbers, or fails with status 1 and one of the three codes of schedules; COUNT changes of each program. Bytes
@@ -21,8 +22,10 @@ from tsrlib import CompileError, Model  # noqa: E402
 import corpus  # noqa: E402
 
 TSRC = os.environ.get("TSRC", "tsrc")
+ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 CODES = {"E0605", "E0606", "E0607"}
-OFF = ["tile", "vector", "pack", "block", "order", "turn", "join", "parallel", "fuse"]
+OFF = ["tile", "vector", "pack", "block", "order", "turn", "join", "parallel", "fuse", "stage", "pad", "group", "over_read",
+       "store", "inline", "transpose", "cells", "band", "halo", "region"]
 
 # Program, shapes of the inputs, shapes of the outputs; n is 5.
 PROGRAMS = [
@@ -44,6 +47,10 @@ PROGRAMS = [
      " x, w))\n", [(4, 13, 34), (16, 4, 3, 3)], [(16, 7, 17)]),
 ]
 MACHINES = ["x86-64-v4", "x86-64-v3", "x86-64"]
+# Numbers of a target that are no cost: what instructions there are, and how the code of a choice is made.
+FACTS = {"vector_bytes", "registers", "bf16_pairs", "masked_bytes", "grain", "grain_copies", "prefetch_ahead",
+         "prefetch_height", "near_strip", "near_trips", "wide_trips", "short_steps", "transpose_nodes",
+         "row_block_transposed", "thread_block", "thread_parts", "thread_rest", "thread_slots"}
 
 
 def strided(rng):
@@ -97,15 +104,46 @@ def write(directory, name, text):
     return path
 
 
-def round_trip(directory, source, machine="native"):
-    """Does the dump ask for itself? None where the program does not compile."""
-    words = ["-march=" + machine, "--dump=schedule,loops", "--stop=loops", source]
-    status, both, _ = want = dump(words)
+def costs_changed(directory, machine, factor):
+    """A target file with each cost so many times as large, as far as its range goes."""
+    path = os.path.join(directory, "%s-%s.target" % (machine, factor))
+    if os.path.exists(path):
+        return path
+    ranges = {}
+    with open(os.path.join(ROOT, "target", "target.def")) as rows:
+        for row in re.finditer(r"^NUMBER\((\w+), [^,]+, ([^,]+), ([^,]+),", rows.read(), re.M):
+            ranges[row[1]] = [eval(number) for number in row.groups()[1:]]
+    source = write(directory, "target.tsr", "input x : [2]\noutput y = x\n")
+    text = dump(["-march=" + machine, "--dump=target", "--stop=target", source])[1]
+    lines = ["like " + machine]
+    for name, digits, unit in re.findall(r"^(\w+) +(\d+)([KM]?)\b", text, re.M):
+        if name not in FACTS:
+            number = int(int(digits) * {"": 1, "K": 1 << 10, "M": 1 << 20}[unit] * factor)
+            lines.append("%s %d" % (name, min(max(number, ranges[name][0]), ranges[name][1])))
+    write(directory, os.path.basename(path) + ".new", "\n".join(lines) + "\n")
+    os.replace(path + ".new", path)
+    return path
+
+
+def choices(both):
+    """The schedule and the loops of a dump without what stands behind #."""
+    return re.sub(r"\n?\s*#.*", "", both)
+
+
+def round_trip(directory, source, machine="native", factor=None):
+    """Does the dump ask for itself? With a factor: also alone, where costs are so many times as large? None where the
+    program does not compile."""
+    words = ["--dump=schedule,loops", "--stop=loops", source]
+    status, both, errors = dump(["-march=" + machine, *words])
     if status:
         return None
-    schedule = both[:re.search(r"^state .* bytes$", both, re.M).start()]
-    got = dump([*words, "--schedule=" + write(directory, os.path.basename(source) + ".sched", schedule)])
-    if got == want:
+    schedule = both[:re.search(r"^(dims .*|state .* bytes)$", both, re.M).start()]
+    path = "--schedule=" + write(directory, os.path.basename(source) + ".sched", schedule)
+    if factor is None:
+        got = dump(["-march=" + machine, path, *words])
+    else:
+        got = dump(["--policy=none", path, "--target-file=" + costs_changed(directory, machine, factor), *words])
+    if got[0] == 0 and got[2] == errors and choices(got[1]) == choices(both):
         return True
     print("%s: its schedule gives other loops\n%s%s%s" % (source, schedule, got[1][:len(schedule)], got[2]))
     return False
@@ -115,7 +153,9 @@ def all_programs():
     """Does every dump ask for itself?"""
     with tempfile.TemporaryDirectory() as directory, concurrent.futures.ThreadPoolExecutor(2) as pool:
         paths = corpus.all_files(directory)
-        trips = list(pool.map(lambda i: round_trip(directory, paths[i], MACHINES[i % len(MACHINES)]),
+        factors = [0.25, None, 4]
+        trips = list(pool.map(lambda i: round_trip(directory, paths[i], MACHINES[i % len(MACHINES)],
+                                                   factors[(i // len(MACHINES)) % len(factors)]),
                               range(len(paths))))
     print("%d dumps ask for themselves, %d do not" % (trips.count(True), trips.count(False)))
     return False not in trips
@@ -184,7 +224,8 @@ def check_program(rng, directory, case, count):
         other = changed(choose, schedule)
         path = write(directory, "m.sched", other)
         try:
-            got = run_one(text, ["--schedule=" + path], outs, inputs)
+            alone = ["--policy=none"] if choose.random() < 0.5 else []
+            got = run_one(text, ["--schedule=" + path, *alone], outs, inputs)
         except CompileError as error:
             refused += 1
             if not refuses(str(error)):
@@ -214,7 +255,7 @@ def main():
         choose = random.Random(seed)
         for i in range(6 * count):
             source = write(directory, "s%d.tsr" % i, (attention if i % 3 == 2 else strided)(choose))
-            trips.append(round_trip(directory, source, choose.choice(MACHINES)))
+            trips.append(round_trip(directory, source, choose.choice(MACHINES), choose.choice([None, 0.25, 4])))
         for case in PROGRAMS:
             total += check_program(rng, directory, case, count)
     print("%d dumps ask for themselves, %d do not" % (trips.count(True), trips.count(False)))
