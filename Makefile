@@ -129,6 +129,10 @@ check: all units deps
 	@TSR_BUILD=$(abspath $(B)) $(PYTHON) $(LIT) $(LITFLAGS) -o $(B)/lit.json $(LIT_DIRS); \
 	 $(PYTHON) tools/summary.py $(B)/lit.json
 
+# What is chosen for many programs, test/schedules; a test compares. `git diff test/schedules` shows what changed.
+record-schedules: $(B)/tsrc
+	@$(PYTHON) tools/record_schedules.py $(B)/tsrc
+
 # Without what runs emitted code at length: what to run while working.
 check-fast:
 	@$(MAKE) check LIT_DIRS='$(FAST_DIRS)'
@@ -268,6 +272,7 @@ help:
 	@echo 'make check-bare  both commands of the README on a bare system, as root'
 	@echo 'make check T=infer/rows   one folder, or the tests of a name'
 	@echo 'make check-fast  what takes two minutes: all but long runs of emitted code'
+	@echo 'make record-schedules  write test/schedules anew: what is chosen for many programs, which a test compares'
 	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
 	@echo 'make tsan       sessions on threads, and the thread pool, under ThreadSanitizer'
 	@echo 'make coverage   lines that the tests run, by folder, and functions that none calls'
@@ -285,4 +290,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check check-fast check-bare check-loops check-models check-python wheel deps asan tsan tsan-run coverage fuzz bench bench-peers run fmt install uninstall help clean
+.PHONY: all units check check-fast record-schedules check-bare check-loops check-models check-python wheel deps asan tsan tsan-run coverage fuzz bench bench-peers run fmt install uninstall help clean

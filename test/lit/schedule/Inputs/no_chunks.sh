@@ -1,0 +1,2 @@
+#!/bin/sh
+exec "$TSR_BUILD/tsrc" --grain=0 "$@"
