@@ -70,7 +70,7 @@ static void run_local(Interp *in, const Stmt *stmt)
 
 static Scalar accumulated(Op acc, Dtype dtype, Scalar before, Scalar value)
 {
-	return acc == OP_NONE ? value : op_eval(acc, dtype, (Scalar[]){before, value});
+	return acc == OP_NONE ? value : interp_op(acc, dtype, (Scalar[]){before, value});
 }
 
 static void run_set(Interp *in, const Stmt *stmt)

@@ -38,6 +38,18 @@ InterpIndexes *interp_indexes_new(Arena *arena);
 int64_t interp_size(Interp *in, Size size);
 int64_t interp_ix(Interp *in, const Ix *ix);
 Scalar interp_value(Interp *in, const Value *value);
+/* op_eval; the commonest operations, of f32, on the way. */
+static inline Scalar interp_op(Op op, Dtype dtype, const Scalar *x)
+{
+	if (dtype == DTYPE_F32)
+		switch (op) {
+		case OP_ADD: return (Scalar){.f = (double)((float)x[0].f + (float)x[1].f)};
+		case OP_SUB: return (Scalar){.f = (double)((float)x[0].f - (float)x[1].f)};
+		case OP_MUL: return (Scalar){.f = (double)((float)x[0].f * (float)x[1].f)};
+		default: break;
+		}
+	return op_eval(op, dtype, x);
+}
 /* The element of a buffer, in range or a BUG. */
 Scalar interp_load(const Interp *in, BufferId buffer, int64_t at);
 void interp_store(const Interp *in, BufferId buffer, int64_t at, Scalar value);

@@ -37,7 +37,8 @@ Scalar *interp_local(Interp *in, LocalId local, const Ix *const *ixs, uint32_t n
 static Scalar load(Interp *in, BufferId buffer, int64_t at)
 {
 	Scalar value = interp_load(in, buffer, at);
-	race_touch(in->race, buffer, at, false);
+	if (in->race)
+		race_touch(in->race, buffer, at, false);
 	return value;
 }
 
@@ -51,7 +52,7 @@ Scalar interp_value(Interp *in, const Value *value)
 	case VALUE_OP:
 		for (uint32_t i = 0; i < value->nargs; i++)
 			args[i] = interp_value(in, value->args[i]);
-		return op_eval(value->op, value->dtype, args);
+		return interp_op(value->op, value->dtype, args);
 	case VALUE_FAR: return (Scalar){.i = 0};
 	case VALUE_CAST:
 		return scalar_convert(interp_value(in, value->args[0]), value->args[0]->dtype,
@@ -77,8 +78,11 @@ static const InterpBuffer *element(const Interp *in, BufferId buffer, int64_t at
 
 Scalar interp_load(const Interp *in, BufferId buffer, int64_t at)
 {
-	return scalar_read(in->program->buffers.at[buffer].dtype, element(in, buffer, at)->bytes,
-			   at);
+	Dtype dtype = in->program->buffers.at[buffer].dtype;
+	const void *bytes = element(in, buffer, at)->bytes;
+	if (dtype == DTYPE_F32) /* as scalar_read; most elements are */
+		return (Scalar){.f = (double)((const float *)bytes)[at]};
+	return scalar_read(dtype, bytes, at);
 }
 
 void interp_store(const Interp *in, BufferId buffer, int64_t at, Scalar value)
