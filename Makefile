@@ -112,8 +112,11 @@ UNITS    := $(patsubst %.c,$(B)/%,$(wildcard test/unit/test_*.c))
 LIT       = $(firstword $(wildcard /usr/lib/llvm-*/build/utils/lit/lit.py) $(wildcard /usr/bin/lit /usr/bin/lit-*))
 LITFLAGS  = -s --no-progress-bar --timeout=300
 # make check T=infer/rows: the tests of that folder or name, of test/lit or test/ (unit/test_pool).
-LIT_DIRS  = $(if $(T),$(or $(wildcard test/lit/$(T) test/lit/$(T).t* test/$(T) test/$(T).c),$(error no test is called $(T))),test/lit test/unit)
-FAST_DIRS = test/unit $(addprefix test/lit/,lexer grammar frontend infer proj target docs editors verify runtime driver)
+LIT_DIRS := $(if $(T),$(or $(wildcard test/lit/$(T) test/lit/$(T).t* test/$(T) test/$(T).c),$(error no test is called $(T): a folder \
+  of test/lit, a test in one, unit, or a test of that)),test/lit test/unit)
+# What takes under two minutes on two cores: units, all up to shapes and projections, and what lowering chooses for
+# processors by name (test/schedules), without running much emitted code.
+FAST_DIRS = test/unit $(addprefix test/lit/,lexer grammar frontend infer proj target loops schedule docs editors verify runtime driver)
 
 units: $(UNITS)
 $(B)/test/unit/%: $(B)/test/unit/%.o $(B)/unit_support.a $(OBJ_all) $(OBJ_runtime)
@@ -124,7 +127,9 @@ $(B)/unit_support.a: $(UNIT_SUPPORT)
 	@$(AR) rcsD $@ $^
 .PRECIOUS: $(B)/%.o
 
-check: all units deps
+# The unit tests that T names, or all.
+UNITS_OF_T = $(if $(T),$(patsubst %.c,$(B)/%,$(filter test/unit/test_%.c,$(wildcard test/$(T).c test/$(T)/*.c))),$(UNITS))
+check: all $(UNITS_OF_T) $(if $(T),,deps)
 	@rm -f $(B)/lit.json
 	@TSR_BUILD=$(abspath $(B)) $(PYTHON) $(LIT) $(LITFLAGS) -o $(B)/lit.json $(LIT_DIRS); \
 	 $(PYTHON) tools/summary.py $(B)/lit.json
