@@ -158,7 +158,7 @@ SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 # What reads, infers, lowers and runs; not what tests the numbers of emitted code, which has no sanitizers.
 # make asan ASAN_DIRS='test/unit test/lit' takes all.
 ASAN_DIRS = test/unit test/lit/property/damaged.test \
-  $(addprefix test/lit/,lexer grammar frontend infer proj loops lower codegen runtime verify driver target)
+  $(addprefix test/lit/,lexer grammar frontend infer proj loops schedule lower codegen runtime verify driver target)
 asan:
 	$(MAKE) B=$(B)/asan OPT='-O1 -g' SAN='$(SAN_FLAGS)' LIT_DIRS='$(ASAN_DIRS)' check
 
