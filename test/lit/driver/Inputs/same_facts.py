@@ -13,7 +13,7 @@ os.environ["TSRC"] = tsrc
 sys.path.insert(0, properties)
 from mutate import mutated  # noqa: E402
 
-MUTATIONS, SHOWN = 20, 100  # the columns that text shows of a line
+MUTATIONS, SHOWN = 12, 100  # the columns that text shows of a line
 STRING = r'"(?:[^"\\]|\\.)*"'
 FIELD = r"((?:%s\s*)+|NULL)" % STRING
 ROW = re.compile(r"DIAG\((\w+),\s*(\w+),\s*%s,\s*%s,\s*%s,\s*%s,\s*%s\)" % ((FIELD,) * 5))
@@ -25,7 +25,7 @@ def value(field):
 
 
 def messages(path, form, name):
-    options = ["-Wall"] + (["-W" + name] if name else []) + ["-ferror-limit=0"]
+    options = ["-Wall", "-O0"] + (["-W" + name] if name else []) + ["-ferror-limit=0"]
     run = subprocess.run([tsrc, *options, "-fdiagnostics-format=" + form, "-o", path + ".so", path],
                          capture_output=True, cwd=os.path.dirname(path))
     return run.stderr.decode("utf8", "replace")
@@ -174,7 +174,7 @@ def compare(label, name, program):
 
 
 programs = [(code, value(name), value(bad)) for code, _, name, _, _, bad, _ in ROW.findall(
-    re.sub(r"/\*.*?\*/", "", open(table, encoding="utf8").read(), flags=re.S)) if value(bad) is not None]
+    re.sub(r"/\*.*?\*/", "", open(table, encoding="utf8").read(), flags=re.S)) if value(bad) is not None and code != "E0236"]  # whose program takes seconds to unfold
 examples = len(programs)
 programs += [("edit %d" % i, None, edit[1]) for i in range(MUTATIONS) for edit in [mutated(i)] if edit]
 found = [compare(*program) for program in programs]

@@ -137,9 +137,9 @@ def known_rows(program, n, march, symbolic, dtype):
 def run():
     compared = 0
     for number, program in enumerate(PROGRAMS):
-        for dtype in ("f32", "f64"):
+        for dtype in ("f64",) if number % 3 == 2 else ("f32",):
             numpy_type = {"f32": np.float32, "f64": np.float64}[dtype]
-            march = "-march=" + MARCHES[(number + compared) % 3]
+            march = "-march=" + MARCHES[(number + number // 3) % 3]
             models = [model_of(program, dtype, None, None, march, "--grain=%d" % g) for g in (0, 1000)]
             for n in ROWS:
                 m = random.choice(KEYS)

@@ -45,7 +45,7 @@ def differing_rows(models, axes, result, f):
             yield "with the batch written"
     for row in range(BATCH):
         mine = [x[row:row + 1] if a[0] == "n" else x for x, a in zip(inputs, axes)]
-        for n in {None, 1} & set(models):
+        for n in {None, 1} & set(models) if row % 4 == 0 else ():  # 9 rows are a tile of 8 and one of 1
             alone, = models[n].forward([1, f] if n is None else [f], mine, [((1, *wide[1:]), np.float32)])
             if alone[0].tobytes() != whole[row].tobytes():
                 yield "row %d alone%s" % (row, " with the batch written" if n else "")

@@ -62,7 +62,7 @@ def checked(dtype):
         lines.append("routine of_%s() -> y_%s { y_%s =: %s }\n" % (name, name, name, form))
     model = Model("".join(lines), OPTIONS)
     few, count = with_signs(SPECIAL, dtype), 0
-    many = with_signs(SPECIAL + powers(dtype, 1 if f32 else 12), dtype)
+    many = with_signs(SPECIAL + powers(dtype, 3 if f32 else 24), dtype)
     for name in names + pairs + ["remainder"]:
         out = {"f16": np.float16, "bf16": np.uint16}.get(name, dtype)
         for v in [(v,) for v in many] if name in names else [(a, b) for a in few for b in few]:
