@@ -188,7 +188,7 @@ static void describe_cells(const Nest *nest, int64_t cells)
 {
 	Gen *gen = nest->gen;
 	if (cells > 1)
-		clause_add(gen->arena, gen_make(gen, CHOICE_CELLS, false),
+		clause_add(gen->arena, gen_make(gen, CHOICE_INTERLEAVE, false),
 			   gen->iters.at[nest->loops[nest->nresult - 1].var].name, &cells, 1);
 }
 

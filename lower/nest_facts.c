@@ -90,7 +90,7 @@ static const SumLoop *loops_of(Facts *f, bool reduces)
 /* As many as are asked for, or as pay. */
 static int64_t cells_together(const Nest *nest)
 {
-	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_CELLS);
+	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_INTERLEAVE);
 	if (!asked)
 		return nest_target(nest)->sum_cells;
 	return asks_on(asked) && asked->items.n && asked->items.at[0].n

@@ -245,7 +245,7 @@ static const Loop *joined_rows(const Pad *p)
 static const Loop *asked_rows(const Pad *p)
 {
 	const Nest *nest = p->nest;
-	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_ROWS);
+	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_FLATTEN);
 	if (!asks_on(asked) || nest->nresult < 2 || p->inner)
 		return NULL;
 	const Loop *outer = &nest->loops[nest->nresult - 2];
@@ -454,7 +454,7 @@ bool pad_find_axes(Pad *p)
 	if (!plain || !finds_picture(p) ||
 	    (!is_asked(p) && product(p, true, true) < nest_target(p->nest)->pad_steps))
 		return false;
-	p->joined = gen_asked(nest->gen, CHOICE_ROWS) ? asked_rows(p) : joined_rows(p);
+	p->joined = gen_asked(nest->gen, CHOICE_FLATTEN) ? asked_rows(p) : joined_rows(p);
 	if (!is_asked(p) && !p->apart && !p->joined)
 		return false;
 	find_axes(p);
@@ -476,7 +476,7 @@ static void describe(const Pad *p)
 	Gen *gen = p->nest->gen;
 	gen_make_operand(gen, CHOICE_PAD, p->load->buffer);
 	if (p->joined)
-		clause_add(gen->arena, gen_make(gen, CHOICE_ROWS, false),
+		clause_add(gen->arena, gen_make(gen, CHOICE_FLATTEN, false),
 			   gen->iters.at[p->joined->var].name, NULL, 0);
 }
 

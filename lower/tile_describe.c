@@ -101,7 +101,7 @@ void tile_describe(const Planner *p)
 	if (tile->over_read >= 0)
 		gen_make_operand(gen, CHOICE_OVER_READ, p->sum.from.at[tile->over_read]);
 	if (tile->stores_rows) {
-		made = gen_make(gen, CHOICE_STORE, false);
+		made = gen_make(gen, CHOICE_STORE_ALONG, false);
 		clause_add(gen->arena, made, name_of(p, tile->row), NULL, 0);
 	}
 	if (tile->merged) {

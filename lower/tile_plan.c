@@ -169,7 +169,7 @@ static Planner planner_new(Tile *tile)
 		.remainders = gen_asked(gen, CHOICE_TAIL),
 		.traversals = gen_asked(gen, CHOICE_SWEEP),
 		.groups = gen_asked(gen, CHOICE_GROUP),
-		.stores = gen_asked(gen, CHOICE_STORE),
+		.stores = gen_asked(gen, CHOICE_STORE_ALONG),
 		.collapses = gen_asked(gen, CHOICE_COLLAPSE),
 		.replays = lower_replays(gen->lower),
 	};

@@ -25,7 +25,7 @@ TSRC = os.environ.get("TSRC", "tsrc")
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 CODES = {"E0605", "E0606", "E0607"}
 OFF = ["tile", "vector", "pack", "block", "order", "turn", "join", "parallel", "fuse", "stage", "pad", "group", "over_read",
-       "store", "inline", "transpose", "cells", "band", "halo", "region"]
+       "store_along", "inline", "transpose", "interleave", "band", "halo", "region"]
 
 # Program, shapes of the inputs, shapes of the outputs; n is 5.
 PROGRAMS = [

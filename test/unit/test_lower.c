@@ -45,7 +45,7 @@ static void test_long_sums_run_in_lanes(void **state)
 	       u = small_einsum(s, "b | i => i", "6", 1, &z);
 	NodeId out[] = {z, m, t, u};
 	const Program *program = small_lower(s, 4, out);
-	expect_kernel(s, program, "  for i0 in 0..4*floor(n/4) step 4\n"
+	expect_kernel(s, program, "  for i0 in 0..4*floor(n/4) step 4 independent\n"
 				  "    local acc : f32 [4, 4, 16] = 0\n"
 				  "    local rest4 : f32 [4, 4, 4] = 0\n"
 				  "    local rest : f32 [4, 4] = 0\n"
