@@ -385,8 +385,9 @@ static bool is_chosen(const Lower *lower, NodeId id, const Reader *reader,
 		      const ScheduleClause *asked)
 {
 	Size elements = node_elements(lower, id);
+	bool free = lower->plan[id].cost == COST_FREE || lower->plan[id].index_only;
 	if (lower_replays(lower))
-		return is_asked_inside(lower, id, asked);
+		return (free || !reader->only_free) && is_asked_inside(lower, id, asked);
 	bool may = reader->root != NODE_NONE && !reader->only_free && asks_on(asked);
 	return !widen_first(lower, id, elements, reader->space) &&
 	       !widen_gathered(lower, id, elements, reader->space) &&

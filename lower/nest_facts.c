@@ -87,15 +87,15 @@ static const SumLoop *loops_of(Facts *f, bool reduces)
 	return loops;
 }
 
-/* As many as are asked for, or as pay. */
+/* As many as are asked for, if that is no more than there are registers, or as pay. */
 static int64_t cells_together(const Nest *nest)
 {
 	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_INTERLEAVE);
 	if (!asked)
 		return nest_target(nest)->sum_cells;
-	return asks_on(asked) && asked->items.n && asked->items.at[0].n
-		       ? asked->items.at[0].numbers[0]
-		       : 1;
+	bool some = asks_on(asked) && asked->items.n && asked->items.at[0].n;
+	int64_t n = some ? asked->items.at[0].numbers[0] : 1;
+	return n <= nest_target(nest)->registers ? n : 1;
 }
 
 SumFacts nest_facts(const Nest *nest, Op reduce)

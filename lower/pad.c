@@ -421,18 +421,24 @@ static bool copies_are_few(const Pad *p, const CopyAxis *dim)
 	return known(p, dim->extent, INT32_MAX) <= nest_target(p->nest)->pad_copies * step;
 }
 
+static Size copy_elements(const Pad *p)
+{
+	Size elements = size_const(p->program->sizes, 1);
+	for (uint32_t d = 0; d < p->ndims; d++)
+		elements = size_mul(p->program->sizes, elements, p->dims[d].extent);
+	return elements;
+}
+
 /* Are the margins about as long as the picture at most, so that the copy is mostly picture? A
  * window that reaches far outside reads little there. */
 static bool copy_is_short(const Pad *p)
 {
 	Sizes *sizes = p->program->sizes;
-	Size elements = size_const(sizes, 1);
 	for (uint32_t d = 0; d < p->ndims; d++) {
 		const CopyAxis *dim = &p->dims[d];
 		Size size = shape_axis(lower_shape(p->nest->gen->lower, pad_picture(p)), dim->axis)
 				    ->size;
 		int64_t margin;
-		elements = size_mul(sizes, elements, dim->extent);
 		if (!copies_are_few(p, dim))
 			return false;
 		if (dim->term || !size_is_const(sizes, size_sub(sizes, dim->extent, size), &margin))
@@ -441,7 +447,7 @@ static bool copy_is_short(const Pad *p)
 		    margin > nest_target(p->nest)->pad_margin_times * known(p, size, 0))
 			return false;
 	}
-	return !size_is_bad(elements);
+	return !size_is_bad(copy_elements(p));
 }
 
 bool pad_find_axes(Pad *p)
@@ -458,7 +464,7 @@ bool pad_find_axes(Pad *p)
 	if (!is_asked(p) && !p->apart && !p->joined)
 		return false;
 	find_axes(p);
-	return is_asked(p) || copy_is_short(p);
+	return is_asked(p) ? !size_is_bad(copy_elements(p)) : copy_is_short(p);
 }
 
 /* Is there a picture that is better copied? Finds the copy's axes. */

@@ -186,7 +186,8 @@ def changed(rng, schedule):
             clauses = [c for c in clauses if c.startswith(("order", "parallel"))]
             clauses.append("%s %s" % (rng.choice(OFF), rng.choice(words)))
         else:
-            clauses = [rng.choice(["tile", "pack", "vector", "parallel", "fuse", "order"])]
+            clauses = [rng.choice(["tile", "pack", "vector", "parallel", "fuse", "order", "stage", "pad", "group", "inline",
+                                   "over_read", "store_along", "collapse", "band", "halo"])]
         lines[at] = "%s: %s" % (name, "; ".join(clauses))
     return "\n".join(lines) + "\n"
 
