@@ -246,40 +246,58 @@ static bool emit_scattered_tiles(Nest *nest, Op reduce)
 	return done;
 }
 
+/* In tiles, behind the copies of operands that are asked for or that pay. False: there are none; an
+ * order that is asked for may name the loops behind copies. */
+static bool emit_contraction(Nest *nest, Op reduce)
+{
+	bool replays = lower_replays(nest->gen->lower), adds = reduce == OP_ADD;
+	bool tiled =
+		!asks_on(gen_asked(nest->gen, CHOICE_ORDER)) && !proj_writes_guarded(nest->proj);
+	if (adds && replays && !nest_pad(nest))
+		nest_pack_operands(nest, false);
+	if (tiled &&
+	    (nest->scattered ? emit_scattered_tiles(nest, reduce) : emit_tiles(nest, reduce)))
+		return true;
+	if (adds && !replays && !nest->scattered)
+		nest_copy_for_order(nest);
+	return false;
+}
+
+/* Puts the loops in the order that is asked for, or the cheapest; is the sum kept in a local? */
+static bool choose_order(Nest *nest, const SumFacts *facts, bool reduces)
+{
+	bool local = !nest->scattered && reduces &&
+		     (!nest_sums_in_place(nest) || sums_short_rows(facts));
+	if (nest->nloops == 0)
+		return local;
+	uint32_t last =
+		lower_replays(nest->gen->lower) ? nest->nloops - 1 : sums_innermost(facts, local);
+	local = local || (reduces && nest->loops[last].reduced);
+	move_loop(nest, last, nest->nloops - 1);
+	local = nest_take_order(nest, nest->scattered, local);
+	nest_describe_order(nest);
+	return local;
+}
+
 /* The first form that fits: lanes for few cells, tiles, then plain loops in the cheapest order. */
 static void emit_piece(Nest *nest)
 {
 	Lower *lower = nest->gen->lower;
 	nest->gen->inside = NODE_NONE;
 	nest_set_up(nest);
-	bool scattered = nest->scattered = scatters(lower, nest->node);
+	nest->scattered = scatters(lower, nest->node);
 	bool reduces = nest->nloops > nest->nresult;
 	Op reduce = node_reduce_op(lower_node(lower, nest->node));
 	gen_nest(nest->gen);
-	if (reduces && !scattered && emit_few(nest, reduce))
+	if (reduces && !nest->scattered && emit_few(nest, reduce))
 		return;
-	if (reduces && reduce == OP_ADD && lower_replays(lower) && !nest_pad(nest))
-		nest_pack_operands(nest, false);
-	if (reduces && !asks_on(gen_asked(nest->gen, CHOICE_ORDER)) &&
-	    !proj_writes_guarded(nest->proj) &&
-	    (scattered ? emit_scattered_tiles(nest, reduce) : emit_tiles(nest, reduce)))
+	if (reduces && emit_contraction(nest, reduce))
 		return;
-	if (reduces && reduce == OP_ADD && !scattered && !lower_replays(lower))
-		nest_copy_for_order(nest);
 	SumFacts facts = nest_facts(nest, reduce);
-	bool local =
-		!scattered && reduces && (!nest_sums_in_place(nest) || sums_short_rows(&facts));
-	if (nest->nloops > 0) {
-		uint32_t last = lower_replays(lower) ? nest->nloops - 1
-						     : sums_innermost(&facts, local);
-		local = local || (reduces && nest->loops[last].reduced);
-		move_loop(nest, last, nest->nloops - 1);
-		local = nest_take_order(nest, scattered, local);
-		nest_describe_order(nest);
-	}
-	if (reduces && (scattered || !local))
+	bool local = choose_order(nest, &facts, reduces);
+	if (reduces && (nest->scattered || !local))
 		nest_note_sum(nest, reduce, sums_order(&facts, SUM_WAY_LOOPS, 0));
-	if (scattered)
+	if (nest->scattered)
 		emit_stores(nest, reduce);
 	else if (proj_reduces(nest->proj) && (!reduces || local))
 		emit_cells(nest, reduce);
