@@ -352,7 +352,7 @@ static bool meets_all(const Lower *lower, NodeId id)
 	return !proj || proj->surjective || cleared || keeps_numbers(node->acc);
 }
 
-static bool is_asked_apart(Lower *lower, NodeId id)
+static bool asks_temporary(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	return asks_on(schedule_asked(lower->asked, lower->program, lower_name(lower, id),
@@ -368,9 +368,8 @@ static void emit_assignment(Lower *lower, NodeId id)
 	bool sinkable = node->clear && reads_target(lower, id);
 	if (node->clear && !sinkable)
 		clear_target(lower, id);
-	if (!sinkable && is_direct(lower, id) && !is_asked_apart(lower, id) &&
-	    !reads_elsewhere(lower, id, to) &&
-	    emit_directly(lower, id, to))
+	if (!sinkable && is_direct(lower, id) && !asks_temporary(lower, id) &&
+	    !reads_elsewhere(lower, id, to) && emit_directly(lower, id, to))
 		return;
 	BufferId aside = emit_aside(lower, id);
 	if (sinkable)

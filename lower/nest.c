@@ -224,25 +224,20 @@ static bool emit_few(Nest *nest, Op reduce)
 	return true;
 }
 
-/* In tiles, operands copied before where that makes fewer and better loops. */
+/* In tiles, operands copied before where that makes fewer and better loops. Where several places
+ * meet a cell, every tile adds its sums to it. */
 static bool emit_tiles(Nest *nest, Op reduce)
 {
-	bool replays = lower_replays(nest->gen->lower);
-	bool packed_operand =
-		!replays && reduce == OP_ADD && (nest_pad(nest) || nest_pack_operands(nest, false));
-	if (tile_emit(nest, reduce))
-		return true;
-	return !replays && !packed_operand && reduce == OP_ADD && nest_pack_operands(nest, true) &&
-	       tile_emit(nest, reduce);
-}
-
-/* Every tile adds its sums to cells that others add to as well. */
-static bool emit_scattered_tiles(Nest *nest, Op reduce)
-{
 	Op acc = nest->target.acc;
-	nest->target.acc = reduce;
-	bool done = emit_tiles(nest, reduce);
-	nest->target.acc = done ? reduce : acc;
+	bool chooses = !lower_replays(nest->gen->lower) && reduce == OP_ADD;
+	if (nest->scattered)
+		nest->target.acc = reduce;
+	bool copied = chooses && (nest_pad(nest) || nest_pack_operands(nest, false));
+	bool done = tile_emit(nest, reduce);
+	if (!done && chooses && !copied && nest_pack_operands(nest, true))
+		done = tile_emit(nest, reduce);
+	if (!done)
+		nest->target.acc = acc;
 	return done;
 }
 
@@ -255,8 +250,7 @@ static bool emit_contraction(Nest *nest, Op reduce)
 		!asks_on(gen_asked(nest->gen, CHOICE_ORDER)) && !proj_writes_guarded(nest->proj);
 	if (adds && replays && !nest_pad(nest))
 		nest_pack_operands(nest, false);
-	if (tiled &&
-	    (nest->scattered ? emit_scattered_tiles(nest, reduce) : emit_tiles(nest, reduce)))
+	if (tiled && emit_tiles(nest, reduce))
 		return true;
 	if (adds && !replays && !nest->scattered)
 		nest_copy_for_order(nest);
