@@ -1,4 +1,4 @@
-/* What parse.c, parse_kernel.c and parse_value.c share: a list of tokens, and where in it they are. */
+/* What the files of parse*.c share: a list of tokens, and where in it they are. */
 #ifndef TSR_LOOPS_PARSE_TEXT_H
 #define TSR_LOOPS_PARSE_TEXT_H
 
@@ -13,6 +13,7 @@ typedef struct Lex {
 	int32_t indent; /* of the first in a line; -1: another */
 } Lex;
 typedef VEC(Lex) LexList;
+typedef VEC(uint32_t) TokenList;
 
 /* What a name means in a kernel; the last one counts. */
 typedef struct ScopeName {
@@ -75,6 +76,20 @@ int64_t lex_number(LoopsParser *p);		/* a whole one, with a sign */
 Dtype lex_dtype(LoopsParser *p);
 /* Enters a level of nesting. False: there are too many. */
 bool lex_deeper(LoopsParser *p);
+
+/* ---- parse_buffer.c: behind the first word of a line ---- */
+
+void parse_buffer(LoopsParser *p);
+/* "[axes]" of elements of a type. */
+TensorType parse_type(LoopsParser *p, Dtype dtype);
+/* Fails at the span where the type has not as many elements as the buffer. */
+void fit_type(LoopsParser *p, const Buffer *buffer, const TensorType *type, Span span);
+
+/* ---- parse_routine.c: likewise ---- */
+
+void parse_check_line(LoopsParser *p);
+/* The routine of a number; those of the state have the numbers behind the others. */
+void parse_routine(LoopsParser *p, ProgramRoutine *routine, uint32_t r);
 
 /* ---- parse_value.c ---- */
 

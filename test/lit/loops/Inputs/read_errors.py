@@ -59,7 +59,8 @@ WRONG = [
     (12, "  run z", "12:7: error: no kernel is named so [E0610]"),
     (12, "  guard 0", "12:9: error: no check of sizes has this number [E0610]"),
     (12, "  walk y", "12:3: error: 'run' is expected here, not 'walk' [E0610]"),
-    (12, "  run y\nloops", "13:1: error: '(' is expected here, not 'loops' [E0610]"),
+    (12, "  run y\nloops", "13:1: error: a dump of loops is expected here, whose lines begin with dims, state, buffer, check, kernel or "
+     "routine [E0610]"),
     (12, "  workspace 0 bytes\n  run y", "1:1: error: a routine has its workspace here, as in what --dump=loops prints, "
      "not --dump=kernels [E0610]"),
 ]

@@ -1,0 +1,240 @@
+/* Lines of checks and of routines in a text of loops (parse.c): what is checked where a routine begins,
+ * what it takes and gives, and which kernels it runs. */
+#include <stb/stb_ds.h>
+#include <string.h>
+
+#include "loops/dump.h"
+#include "loops/parse_text.h"
+
+/* ---- checks ---- */
+
+static void take_line(LoopsParser *p)
+{
+	while (!lex_first(lex_now(p)) && lex_now(p)->kind != LEX_END)
+		p->at++;
+}
+
+/* "[0, SIZE)" */
+static void parse_index_claim(LoopsParser *p, Check *check)
+{
+	check->kind = CHECK_INDEX;
+	check->a = check->b = size_const(p->program->sizes, 0);
+	while (!lex_first(lex_now(p)) && lex_now(p)->kind != LEX_END)
+		if (lex_take(p, "[") && lex_take(p, "0") && lex_take(p, ",")) {
+			check->a = check->b = parse_size(p);
+			return;
+		} else if (!p->failed) {
+			p->at += lex_now(p)->kind != LEX_END;
+		}
+}
+
+/* Which of two sizes came first where one of them is a number, infer/guard.c says. */
+static void parse_relation(LoopsParser *p, Check *check)
+{
+	static const char *const multiple[] = {"a", "multiple", "of"};
+	int64_t number;
+	Size a = parse_size(p);
+	lex_want(p, "must");
+	bool equal = lex_take(p, "equal"), least = false, most = false;
+	if (!equal) {
+		lex_want(p, "be");
+		bool at = lex_take(p, "at");
+		least = at && lex_take(p, "least");
+		most = at && !least;
+		if (most)
+			lex_want(p, "most");
+		for (int i = 0; i < 3 && !at; i++)
+			lex_want(p, multiple[i]);
+	}
+	Size b = parse_size(p);
+	check->kind = equal ? CHECK_EQ : least || most ? CHECK_GE : CHECK_DIVIDES;
+	bool swapped = most || (equal && size_is_const(p->program->sizes, b, &number));
+	check->a = swapped ? b : a;
+	check->b = swapped ? a : b;
+}
+
+static void parse_claim(LoopsParser *p, Check *check)
+{
+	bool workspace = lex_is(p, lex_now(p), "the") && lex_is(p, lex_next(p), "workspace");
+	if (lex_is(p, lex_now(p), "an") && lex_is(p, lex_next(p), "index")) {
+		parse_index_claim(p, check);
+	} else if (workspace) {
+		p->at += 2;
+		lex_want(p, ",");
+		check->kind = CHECK_GE;
+		check->b = parse_size(p);
+		lex_want(p, "bytes");
+		lex_want(p, ",");
+		lex_want(p, "must");
+		lex_want(p, "be");
+		lex_want(p, "at");
+		lex_want(p, "most");
+		check->a = parse_size(p);
+	} else {
+		parse_relation(p, check);
+	}
+}
+
+void parse_check_line(LoopsParser *p)
+{
+	Program *program = p->program;
+	const Lex *lex = lex_now(p);
+	int64_t number = lex_number(p);
+	if (!p->failed && number != (int64_t)program->checks.n)
+		lex_fail_at(p, lex_span(p, lex), "checks are numbered from 0, in order");
+	lex_want(p, ":");
+	Span span = lex_span(p, lex_now(p));
+	Check check = {.kind = CHECK_INDEX, .span = span};
+	parse_claim(p, &check);
+	take_line(p);
+	if (p->failed)
+		return;
+	const Lex *last = &p->tokens.at[p->at - 1];
+	uint32_t end = last->start + last->len;
+	check.text = arena_strndup(p->arena, p->source->text + span.start, end - span.start);
+	PUSH(p->arena, program->checks, check);
+}
+
+/* ---- routines ---- */
+
+static void parse_tensor_arg(LoopsParser *p, TensorArg *arg, BufferKind kind, uint32_t r, uint32_t i)
+{
+	Program *program = p->program;
+	for (BufferId b = 0; b < program->buffers.n; b++) {
+		const Buffer *buffer = &program->buffers.at[b];
+		if (buffer->kind != kind || buffer->routine != r || buffer->arg != i)
+			continue;
+		arg->buffer = b;
+		return;
+	}
+	lex_fail(p, "the routine has fewer buffers that are '%s'", buffer_kind_names[kind]);
+}
+
+typedef VEC(TensorArg) ArgList;
+
+/* NAME ":" DTYPE axes, whose first two are taken. */
+static void add_tensor(LoopsParser *p, ArgList *args, Sym name, Dtype dtype, BufferKind kind, uint32_t r)
+{
+	TensorArg arg = {.name = name};
+	Span span = lex_span(p, lex_now(p));
+	arg.type = parse_type(p, dtype);
+	if (r >= p->program->routines.n && !p->failed)
+		lex_fail_at(p, span, "a routine of the state takes no tensors");
+	if (p->failed)
+		return;
+	parse_tensor_arg(p, &arg, kind, r, (uint32_t)args->n);
+	if (!p->failed)
+		fit_type(p, &p->program->buffers.at[arg.buffer], &arg.type, span);
+	PUSH(p->arena, *args, arg);
+}
+
+/* Dims, scalars and inputs. */
+static void parse_takes(LoopsParser *p, ProgramRoutine *routine, uint32_t r)
+{
+	VEC(DimId) dims = {0};
+	VEC(ScalarParam) scalars = {0};
+	ArgList inputs = {0};
+	lex_want(p, "(");
+	while (!p->failed && !lex_is(p, lex_now(p), ")")) {
+		const Lex *lex = lex_now(p);
+		Sym name = lex_name(p, "an argument");
+		if (!lex_take(p, ":")) {
+			ptrdiff_t dim = hmgeti(p->dims, name);
+			if (!p->failed && dim < 0)
+				lex_fail_at(p, lex_span(p, lex), "no dim is named so");
+			else if (!p->failed)
+				PUSH(p->arena, dims, p->dims[dim].value);
+		} else {
+			Dtype dtype = lex_dtype(p);
+			if (lex_is(p, lex_now(p), "["))
+				add_tensor(p, &inputs, name, dtype, BUFFER_INPUT, r);
+			else
+				PUSH(p->arena, scalars, ((ScalarParam){name, dtype}));
+		}
+		if (!lex_take(p, ","))
+			break;
+	}
+	lex_want(p, ")");
+	routine->dims = dims.at;
+	routine->ndims = (uint32_t)dims.n;
+	routine->scalars = scalars.at;
+	routine->nscalars = (uint32_t)scalars.n;
+	routine->inputs = inputs.at;
+	routine->ninputs = (uint32_t)inputs.n;
+}
+
+static void parse_gives(LoopsParser *p, ProgramRoutine *routine, uint32_t r)
+{
+	ArgList outputs = {0};
+	if (lex_take(p, "->"))
+		do {
+			Sym name = lex_name(p, "a result");
+			lex_want(p, ":");
+			Dtype dtype = lex_dtype(p);
+			add_tensor(p, &outputs, name, dtype, BUFFER_OUTPUT, r);
+		} while (!p->failed && lex_take(p, ","));
+	routine->outputs = outputs.at;
+	routine->noutputs = (uint32_t)outputs.n;
+}
+
+/* Are all its inputs and results listed? */
+static void fit_buffers(LoopsParser *p, const ProgramRoutine *routine, uint32_t r)
+{
+	uint32_t n = 0;
+	for (size_t i = 0; i < p->program->buffers.n; i++) {
+		const Buffer *buffer = &p->program->buffers.at[i];
+		n += buffer->routine == r &&
+		     (buffer->kind == BUFFER_INPUT || buffer->kind == BUFFER_OUTPUT);
+	}
+	if (!p->failed && n != routine->ninputs + routine->noutputs)
+		lex_fail_at(p, routine->span, "the routine has buffers that it neither takes nor gives");
+}
+
+static void parse_run(LoopsParser *p, uint32_t r, TokenList *runs)
+{
+	const Lex *lex = lex_now(p);
+	Sym name = lex_name(p, "a kernel");
+	ptrdiff_t found = p->failed ? -1 : hmgeti(p->kernels, name);
+	if (found < 0) {
+		lex_fail_at(p, lex_span(p, lex), "no kernel is named so");
+		return;
+	}
+	uint32_t kernel = p->kernels[found].value;
+	if (p->routine_of.at[kernel] == ROUTINE_NONE)
+		p->routine_of.at[kernel] = r;
+	PUSH(p->arena, *runs, kernel);
+}
+
+void parse_routine(LoopsParser *p, ProgramRoutine *routine, uint32_t r)
+{
+	TokenList guards = {0}, runs = {0};
+	routine->span = lex_span(p, lex_now(p));
+	routine->name = lex_name(p, "a routine");
+	parse_takes(p, routine, r);
+	parse_gives(p, routine, r);
+	if (lex_take(p, "of"))
+		lex_want(p, "state");
+	while (lex_inside(p, 0)) {
+		if (lex_take(p, "workspace")) {
+			routine->workspace = parse_size(p);
+			p->program->placed = true;
+			lex_want(p, "bytes");
+		} else if (lex_take(p, "guard")) {
+			const Lex *lex = lex_now(p);
+			int64_t guard = lex_number(p);
+			if (!p->failed && (guard < 0 || (size_t)guard >= p->program->checks.n ||
+					   p->program->checks.at[guard].kind == CHECK_INDEX))
+				lex_fail_at(p, lex_span(p, lex), "no check of sizes has this number");
+			PUSH(p->arena, guards, (uint32_t)guard);
+		} else {
+			lex_want(p, "run");
+			parse_run(p, r, &runs);
+		}
+	}
+	routine->guards = guards.at;
+	routine->nguards = (uint32_t)guards.n;
+	routine->kernels = runs.at;
+	routine->nkernels = (uint32_t)runs.n;
+	if (r < p->program->routines.n)
+		fit_buffers(p, routine, r);
+}
