@@ -51,7 +51,7 @@ static Schedule *read_schedule(Session *s)
 		    : NULL;
 }
 
-static bool unscheduled(const Session *s)
+bool session_unscheduled(const Session *s)
 {
 	return s->options.no_policy && !s->options.schedule && !s->options.schedule_text;
 }
@@ -71,14 +71,14 @@ const Program *session_naive(Session *s)
 /* Else they are made where somebody asks for them. */
 static void run_naive(Session *s)
 {
-	if (unscheduled(s))
+	if (session_unscheduled(s))
 		session_naive(s);
 }
 
 static void run_kernels(Session *s)
 {
 	LowerOptions options = session_lower_options(s);
-	if (unscheduled(s) || s->first) {
+	if (session_unscheduled(s) || s->first) {
 		s->program = s->loops[0] = s->naive;
 		return;
 	}
@@ -93,7 +93,7 @@ static void run_kernels(Session *s)
 /* Without a policy memory is all that is chosen. */
 static void transform(Session *s, uint32_t pass)
 {
-	if (unscheduled(s) && pass + 1 < TRANSFORM_PASSES)
+	if (session_unscheduled(s) && pass + 1 < TRANSFORM_PASSES)
 		s->loops[1 + pass] = s->program;
 	else
 		s->program = s->loops[1 + pass] =
@@ -106,7 +106,7 @@ static void run_horizontal(Session *s) { transform(s, 2); }
 static void run_parallel(Session *s)
 {
 	transform(s, 3);
-	if (unscheduled(s))
+	if (session_unscheduled(s))
 		return;
 	lower_finish(s->program, s->asked, &s->diags);
 	schedule_free(s->asked);
@@ -157,7 +157,7 @@ static void dump_naive(FILE *out, Session *s)
 static void dump_kernels(FILE *out, Session *s) { loops_dump(out, s->loops[0]); }
 static void dump_sums(FILE *out, Session *s)
 {
-	if (s->options.no_policy)
+	if (session_unscheduled(s))
 		fputs("(as in naive)\n", out);
 	else
 		schedule_dump_sums(out, s->loops[0]);

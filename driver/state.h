@@ -43,6 +43,8 @@ SessionStatus session_guard(Session *session, void (*work)(void *arg), void *arg
 /* The unscheduled loops, without memory, verified; made where they are asked for first. NULL after errors. Requires:
  * the tensor program is there. */
 const Program *session_naive(Session *session);
+/* Are the loops those of `naive`: no policy chooses, and no schedule is given? */
+bool session_unscheduled(const Session *session);
 /* What is asked of loops. Requires: the target is there. */
 LowerOptions session_lower_options(const Session *session);
 /* Stage `target`, which needs none before. */

@@ -135,7 +135,7 @@ static void compare(void *of)
 	const Writing *w = of;
 	Session *s = w->s;
 	Emit emit = emit_of(s);
-	const Program *naive = s->options.no_policy || w->sums ? NULL : session_naive(s);
+	const Program *naive = session_unscheduled(s) || w->sums ? NULL : session_naive(s);
 	if (naive) {
 		Program any = *naive;
 		any.options.max_workspace = NULL;

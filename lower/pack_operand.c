@@ -124,11 +124,6 @@ static bool has_asked(const PackedOperand *s)
 	return asks_on(gen_asked(gen_of(s), CHOICE_STAGE));
 }
 
-static bool is_asked(const PackedOperand *s, uint32_t load)
-{
-	return gen_asks_operand(gen_of(s), CHOICE_STAGE, s->loads[load]->buffer);
-}
-
 /* Can the elements of its copy be counted? */
 static bool has_room(const PackedOperand *s, uint32_t load)
 {
@@ -137,6 +132,12 @@ static bool has_room(const PackedOperand *s, uint32_t load)
 		if (s->moved[i] >> load & 1)
 			elements = size_mul(s->program->sizes, elements, s->nest->loops[i].extent);
 	return !size_is_bad(elements);
+}
+
+static bool is_asked(const PackedOperand *s, uint32_t load)
+{
+	return gen_asks_operand(gen_of(s), CHOICE_STAGE, s->loads[load]->buffer) &&
+	       has_room(s, load);
 }
 
 static bool pays(const PackedOperand *s, bool forced)
@@ -375,7 +376,7 @@ static bool finds_product(PackedOperand *s, bool forced)
 static bool fits(PackedOperand *s, bool forced)
 {
 	if (has_asked(s))
-		return finds_product(s, forced) && is_asked(s, s->cols) && has_room(s, s->cols);
+		return finds_product(s, forced) && is_asked(s, s->cols);
 	return finds_product(s, forced) && (forced || (joins(s) && !has_windows(s))) &&
 	       !size_is(s->program->sizes, stride(s, s->cols, s->nest->nresult - 1), 1);
 }
@@ -390,8 +391,7 @@ bool nest_may_pack_operands(Nest *nest)
 /* Is the rows' operand copied alone? */
 static bool wants_rows(const PackedOperand *s)
 {
-	return has_asked(s) ? is_asked(s, 1 - s->cols) && has_room(s, 1 - s->cols)
-			    : rows_are_spread(s) && !has_windows(s);
+	return has_asked(s) ? is_asked(s, 1 - s->cols) : rows_are_spread(s) && !has_windows(s);
 }
 
 bool nest_pack_operands(Nest *nest, bool forced)
@@ -406,8 +406,7 @@ bool nest_pack_operands(Nest *nest, bool forced)
 		s = none;
 	if (!columns && !(finds_product(&s, false) && wants_rows(&s)))
 		return false;
-	if (has_asked(&s) ? is_asked(&s, 1 - s.cols) && has_room(&s, 1 - s.cols)
-			  : !sums_in_line(&s, 1 - s.cols))
+	if (has_asked(&s) ? is_asked(&s, 1 - s.cols) : !sums_in_line(&s, 1 - s.cols))
 		copy(&s, 1 - s.cols);
 	if (columns && s.beside < s.first_col)
 		clause_add(nest->gen->arena, gen_make(nest->gen, CHOICE_BESIDE, false),
