@@ -21,6 +21,12 @@ typedef struct ForeignName {
 #define FILL "a number fits any shape, and [0, 0, 0] is a literal"
 #define JOIN "tensors are joined by concat(\"x; y => x^y\", a, b) or stack(batch, a, b)"
 #define MEET "'a * b' composes: input axes of a meet output axes of b; einsum says any other"
+#define COUNT \
+	"sizes never depend on data: a mask of 0 and 1 in the same shape, multiplied or in where(mask, a, b), says which elements count"
+#define PAIRS                                                                                 \
+	"there are no complex numbers: keep the real and the imaginary part in two tensors; " \
+	"(a + ib)(c + id) has the parts a .* c - b .* d and a .* d + b .* c"
+#define WAVES PAIRS ", and a Fourier transform is a product with cosines and one with sines"
 #define ADDS "an axis more is a number in the result: sum(\"i => i, 0\", x)"
 static const ForeignName foreign_names[] = {
 	{"nn", NULL, "the library is there after 'import nn'"},
@@ -59,6 +65,17 @@ static const ForeignName foreign_names[] = {
 	{"cumsum", NULL,
 	 "a sum up to each place is a product with a triangle of ones: "
 	 "where(sum(\"i => i, 0\", range(n)) >= range(n), 1, 0)"},
+	{"nonzero", NULL, COUNT},
+	{"argwhere", NULL, COUNT},
+	{"unique", NULL, COUNT},
+	{"masked_select", NULL, COUNT},
+	{"complex", NULL, PAIRS},
+	{"real", NULL, PAIRS},
+	{"imag", NULL, PAIRS},
+	{"conj", NULL, PAIRS},
+	{"fft", NULL, WAVES},
+	{"rfft", NULL, WAVES},
+	{"ifft", NULL, WAVES},
 	{"flatten", "reshape", "reshape(x) takes the axes that its use has"},
 	{"arange", "range", "0, 1, ... is range(n)"},
 	{"matmul", NULL, MEET},
