@@ -9,19 +9,25 @@
 #include <tgmath.h>
 
 typedef enum Class { CLASS_F, CLASS_I, CLASS_C, CLASS_X } Class;
+typedef enum Result { RESULT_SAME, RESULT_FRACTION, RESULT_TRUTH } Result;
 
 typedef struct Row {
 	const char *text;
 	int arity;
 	Class class;
 	const char *symbol;
+	Result result;
+	bool simple;
+	uint32_t cost;
+	double ulp, fast_ulp;
 } Row;
 
 static const Row rows[] = {
-#define OP(name, text, arity, class, symbol) {text, arity, CLASS_##class, symbol},
+#define OP(name, text, arity, class, symbol, result, simple, cost, ulp, fast)                      \
+	{text, arity, CLASS_##class, symbol, RESULT_##result, simple, cost, ulp, fast},
 #include "base/ops.def"
 #undef OP
-	{"?", 0, CLASS_X, NULL},
+	{.text = "?", .class = CLASS_X},
 };
 
 const char *op_name(Op op)
@@ -54,31 +60,13 @@ bool op_accumulates(Op op)
 	       op == OP_OR;
 }
 
-bool op_is_simple(Op op)
-{
-	switch (op) {
-	case OP_ADD:
-	case OP_SUB:
-	case OP_MUL:
-	case OP_DIV:
-	case OP_MAX:
-	case OP_MIN:
-	case OP_RELU:
-	case OP_RELU_GATE:
-	case OP_SAT01:
-	case OP_SAT01_GATE:
-	case OP_ID:
-	case OP_NEG:
-	case OP_ABS:
-	case OP_SIGN:
-	case OP_SQRT:
-	case OP_RSQRT:
-	case OP_RECIP:
-	case OP_NOT:
-	case OP_WHERE: return true;
-	default: return op >= OP_LT && op <= OP_OR;
-	}
-}
+bool op_is_simple(Op op) { return rows[op].simple; }
+
+bool op_gives_truth(Op op) { return rows[op].result == RESULT_TRUTH; }
+
+uint32_t op_cost(Op op) { return rows[op].cost; }
+
+double op_ulp(Op op, bool fast) { return fast ? rows[op].fast_ulp : rows[op].ulp; }
 
 /* The least and the greatest value of an integer type. */
 static int64_t least(Dtype dtype)
@@ -116,42 +104,14 @@ Scalar op_neutral(Op op, Dtype dtype)
 	}
 }
 
-static bool is_comparison(Op op)
-{
-	return op >= OP_LT && op <= OP_OR;
-}
-
-/* Has the operation a fractional result where its operands are integers? */
-static bool is_fractional(Op op)
-{
-	switch (op) {
-	case OP_DIV:
-	case OP_EXP:
-	case OP_LOG:
-	case OP_EXP2:
-	case OP_LOG2:
-	case OP_SIN:
-	case OP_COS:
-	case OP_TAN:
-	case OP_TANH:
-	case OP_SIGMOID:
-	case OP_ERF:
-	case OP_GELU:
-	case OP_SQRT:
-	case OP_RSQRT:
-	case OP_RECIP: return true;
-	default: return false;
-	}
-}
-
 Dtype op_result_dtype(Op op, const Dtype *args, int nargs)
 {
-	if (is_comparison(op) || op == OP_NOT)
+	if (op_gives_truth(op))
 		return DTYPE_F32;
 	Dtype joined = DTYPE_NONE;
 	for (int i = 0; i < nargs; i++)
 		joined = dtype_join(joined, args[i]);
-	if (is_fractional(op) && dtype_is_integer(joined))
+	if (rows[op].result == RESULT_FRACTION && dtype_is_integer(joined))
 		return DTYPE_F32;
 	return joined;
 }
@@ -334,24 +294,4 @@ Scalar scalar_convert(Scalar value, Dtype from, Dtype to)
 	if (to == DTYPE_F64)
 		return (Scalar){.f = (double)value.i};
 	return (Scalar){.f = round_float(to, (double)(float)value.i)}; /* not by way of double */
-}
-
-uint32_t op_instructions(Op op)
-{
-	if (op >= OP_EXP && op <= OP_GELU)
-		return 16;
-	switch (op) {
-	case OP_THREEFRY: return 150;
-	case OP_ZIP:
-	case OP_TURN: return 0;
-	case OP_POW:
-	case OP_MOD: return 16;
-	case OP_DIV:
-	case OP_SQRT:
-	case OP_RSQRT:
-	case OP_RECIP: return 4;
-	case OP_ID:
-	case OP_NONE: return 0;
-	default: return 1;
-	}
 }

@@ -10,7 +10,7 @@
 #include "base/dtype.h"
 
 typedef enum Op {
-#define OP(name, text, arity, class, symbol) OP_##name,
+#define OP(name, text, arity, class, symbol, result, simple, cost, ulp, fast) OP_##name,
 #include "base/ops.def"
 #undef OP
 	OP_COUNT,
@@ -39,6 +39,14 @@ Scalar op_neutral(Op op, Dtype dtype);
 /* Is it one or a few instructions, of vectors too: arithmetic, comparisons, choices, square
  * roots? */
 bool op_is_simple(Op op);
+/* Is the result 0 or 1, whatever the operands' type: comparisons, logic, tests? */
+bool op_gives_truth(Op op);
+/* About how many instructions an element takes; OP_COST_FUNCTION of a function. */
+uint32_t op_cost(Op op);
+enum { OP_COST_FUNCTION = 16 };
+/* The bound of its error in units of the last place, of f32 in --fp=fast where `fast`; 0.5 where the
+ * exact result is rounded once. gelu's is in units of its argument. */
+double op_ulp(Op op, bool fast);
 /* The dtype of a result: comparisons and logic give f32; integer division is f32, and so are the
  * transcendental functions of integers; else the operands' join. */
 Dtype op_result_dtype(Op op, const Dtype *args, int nargs);
@@ -66,8 +74,5 @@ Scalar op_eval(Op op, Dtype dtype, const Scalar *args);
  * everything is rounded by way of f32. An integer becomes the words of its 64 bits, the low ones
  * first, and two words 0; words become the f32 in [0, 1) that the upper 24 bits of word 0 make. */
 Scalar scalar_convert(Scalar value, Dtype from, Dtype to);
-
-/* About how many instructions an element takes. */
-uint32_t op_instructions(Op op);
 
 #endif

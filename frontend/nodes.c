@@ -88,13 +88,11 @@ Dtype written_dtype(Build *b, Dtype dtype, Span span)
 	return dtype_is_integer(dtype) ? DTYPE_I32 : DTYPE_F32;
 }
 
-static bool gives_truth(Op op) { return (op >= OP_LT && op <= OP_OR) || op == OP_NOT; }
-
 /* An operation on integers that computes in f32. */
 static bool wants_float(Op op)
 {
 	Dtype integers[3] = {DTYPE_I32, DTYPE_I32, DTYPE_I32};
-	return !gives_truth(op) && dtype_is_float(op_result_dtype(op, integers, op_arity(op)));
+	return !op_gives_truth(op) && dtype_is_float(op_result_dtype(op, integers, op_arity(op)));
 }
 
 static bool is_floating(const Node *node)
@@ -280,7 +278,7 @@ Dtype nodes_join_for(Build *b, Op op, NodeId *args, const Span *spans, uint32_t 
 {
 	uint32_t first = op == OP_WHERE;
 	Dtype joined = join_of(b, args + first, nargs - first);
-	if (joined == DTYPE_NONE && !gives_truth(op) && !first)
+	if (joined == DTYPE_NONE && !op_gives_truth(op) && !first)
 		return DTYPE_NONE;
 	joined = nodes_join(b, args + first, nargs - first);
 	if (dtype_is_integer(joined) && wants_float(op)) {

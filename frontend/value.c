@@ -154,8 +154,6 @@ static bool fold_integers(Op op, int64_t a, int64_t c, int64_t *out)
 	}
 }
 
-static bool gives_truth(Op op) { return (op >= OP_LT && op <= OP_OR) || op == OP_NOT; }
-
 static Sym dim_name(const Value *value)
 {
 	return value->kind == VALUE_SIZE && value->size->kind == SX_FIXED ? value->size->name
@@ -181,7 +179,7 @@ static Value fold_known(Build *b, Op op, const Value *args, uint32_t nargs, Span
 		return rounds && fabs(number) < 0x1p53 ? value_integer((int64_t)number, span)
 						       : value_number(number, span);
 	}
-	if (name && !gives_truth(op))
+	if (name && !op_gives_truth(op))
 		return value_size(size_expr_new(b, (SizeExpr){.kind = SX_FIXED,
 							      .span = span,
 							      .number = result,

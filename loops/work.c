@@ -9,23 +9,18 @@
 enum { TRIPS_GUESS = 8, DIM_GUESS = 32, SHORT = 16 };
 #define WORK_CAP ((int64_t)1 << 30)
 
-static int64_t op_cost(Op op, Dtype dtype)
+/* The table's costs are those of floats. A power of integers counts as one operation. */
+static int64_t cost_of_op(const Value *value)
 {
-	enum { SIMPLE = 1, QUOTIENT = 4, FUNCTION = 16, HASH = 150 };
-	if (op == OP_THREEFRY)
-		return HASH;
-	bool quotient =
-		op == OP_DIV || op == OP_MOD || op == OP_SQRT || op == OP_RSQRT || op == OP_RECIP;
-	if (quotient)
-		return QUOTIENT;
-	bool function = op == OP_POW || (op >= OP_EXP && op <= OP_GELU);
-	return function && dtype_is_float(dtype) ? FUNCTION : SIMPLE;
+	int64_t cost = op_cost(value->op);
+	return value->dtype == DTYPE_U4X32 || cost < OP_COST_FUNCTION || dtype_is_float(value->dtype)
+		       ? cost
+		       : 1;
 }
 
 static int64_t value_cost(const Value *value)
 {
-	int64_t cost = value->kind == VALUE_OP ? op_cost(value->op, value->dtype)
-					       : value->kind == VALUE_LOAD;
+	int64_t cost = value->kind == VALUE_OP ? cost_of_op(value) : value->kind == VALUE_LOAD;
 	for (uint32_t i = 0; i < value->nargs && cost < WORK_CAP; i++)
 		cost += value_cost(value->args[i]);
 	return cost;

@@ -17,7 +17,7 @@
 #include "lower/lowering.h"
 
 enum { FUSED_LIMIT = 64, REPEATED_USES = 4, WINDOW_FEW = 32, TOLD_DEPTH = 6, TOLD_COST = 6 };
-enum { COST_FREE = 0, COST_FUNCTION = 16, COST_LIMIT = 1000 };
+enum { COST_FREE = 0, COST_LIMIT = 1000 };
 
 /* ---- what a node costs where it is evaluated ---- */
 
@@ -181,7 +181,7 @@ static bool is_worth_repeating(const Lower *lower, NodeId id, const Reader *read
 	Size elements = node_elements(lower, id);
 	uint32_t large = 0;
 	if (reader->often || plan->nuses > REPEATED_USES || node->kind != NODE_POINTWISE ||
-	    op_instructions(node->op) > COST_CHEAP)
+	    op_cost(node->op) > COST_CHEAP)
 		return false;
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		if (!size_same(node_elements(lower, node->args[i]), elements))
@@ -230,7 +230,7 @@ static NodeId followed(const Lower *lower, NodeId id)
 static bool suits_its_operand(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
-	if (plan->cost < COST_FUNCTION || plan->nuses != 1 ||
+	if (plan->cost < OP_COST_FUNCTION || plan->nuses != 1 ||
 	    !is_small_window(lower, lower->uses[lower->first_use[id]].user))
 		return false;
 	while (id != NODE_NONE && can_be_fused(lower, id)) /* falls: an operand stands before */
@@ -255,8 +255,8 @@ static bool reads_nothing(const Lower *lower, NodeId id, uint32_t depth)
 /* Is it a truth value or a whole number, which is the same however it is rounded? */
 static bool is_exact(const Node *node)
 {
-	bool truth = (node->op >= OP_LT && node->op <= OP_OR) || node->op == OP_NOT;
-	return dtype_is_integer(node->dtype) || (node->kind == NODE_POINTWISE && truth);
+	return dtype_is_integer(node->dtype) ||
+	       (node->kind == NODE_POINTWISE && op_gives_truth(node->op));
 }
 
 /* A cheap one that all roots compute once for each of their cells, and no sum does: to compare

@@ -97,14 +97,12 @@ const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Acces
 
 /* ---- operations ---- */
 
-static bool is_comparison(Op op) { return (op >= OP_LT && op <= OP_OR) || op == OP_NOT; }
-
 /* The type in which an operation computes: that of its result, except that comparisons join their
  * operands'. */
 static Dtype compute_dtype(const Node *node, Op op, const Value *const *args, uint32_t nargs)
 {
 	Dtype dtype = DTYPE_NONE;
-	if (!is_comparison(op))
+	if (!op_gives_truth(op))
 		return node->dtype;
 	for (uint32_t i = 0; i < nargs; i++)
 		dtype = dtype_join(dtype, args[i]->dtype);

@@ -187,31 +187,11 @@ static bool breaks(Op op, const RefCell *args)
 	}
 }
 
-/* The error in units of the last place, 1/2 where the result is rounded once. */
-static double last_places(const Rules *rules, Op op, Dtype dtype)
-{
-	bool fast = rules->fast && dtype == DTYPE_F32;
-	switch (op) {
-	case OP_EXP: return fast ? 3 : 1;
-	case OP_EXP2: return fast ? 3 : 1.5;
-	case OP_LOG: return fast ? 4 : 1;
-	case OP_SIGMOID: return fast ? 4 : 2.5;
-	case OP_LOG2:
-	case OP_TANH: return fast ? 6 : 2.5;
-	case OP_ERF: return fast ? 6 : 1.5;
-	case OP_RSQRT:
-	case OP_POW: return 1.5;
-	case OP_TAN: return 2.5;
-	case OP_SIN:
-	case OP_COS: return 2.75;
-	default: return 0.5;
-	}
-}
-
 /* What a function that is no single rounding adds; numbers below the normal ones may be lost. */
 static RefCell with_places(const Rules *rules, Op op, Dtype dtype, RefCell cell)
 {
-	double places = last_places(rules, op, dtype), most = (double)fabs(cell.x) + cell.error;
+	double places = op_ulp(op, rules->fast && dtype == DTYPE_F32);
+	double most = (double)fabs(cell.x) + cell.error;
 	bool fast = rules->fast && (op == OP_EXP || op == OP_EXP2);
 	RefCell over;
 	if (overflows(dtype, cell.x, cell.error, &over))
@@ -350,8 +330,6 @@ static RefCell gate(Op op, const RefCell *args)
 
 /* ---- operations ---- */
 
-static bool is_comparison(Op op) { return (op >= OP_LT && op <= OP_OR) || op == OP_NOT; }
-
 /* Is the result an operand, or a whole number of the type? */
 static bool needs_no_rounding(Op op)
 {
@@ -386,7 +364,7 @@ static RefCell float_op(const Rules *rules, Op op, Dtype dtype, const RefCell *a
 {
 	if (op <= OP_MUL && args[0].error == 0 && args[1].error == 0)
 		return cell_rounded(dtype, real(op, args[0].x, args[1].x, 0), 0);
-	if (is_comparison(op))
+	if (op_gives_truth(op))
 		return truth_cell(compare(op, &args[0], &args[op_arity(op) - 1]));
 	if (op == OP_WHERE)
 		return choose(is_true(&args[0]), args[1], args[2]);
@@ -422,10 +400,10 @@ static bool fits(Dtype dtype, const RefCell *cell)
 static RefCell inexact_op(const Rules *rules, Op op, Dtype dtype, const RefCell *args)
 {
 	bool wraps_less = op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_FMA;
-	if (!wraps_less && !needs_no_rounding(op) && !is_comparison(op) && op != OP_WHERE)
+	if (!wraps_less && !needs_no_rounding(op) && !op_gives_truth(op) && op != OP_WHERE)
 		return cell_unknown();
 	RefCell out = float_op(rules, op, DTYPE_F64, args);
-	if (is_comparison(op) || cell_is_unknown(&out))
+	if (op_gives_truth(op) || cell_is_unknown(&out))
 		return out;
 	return fits(dtype, &out) ? out : cell_unknown();
 }

@@ -20,8 +20,6 @@ typedef struct Filling {
 	bool pairs;  /* products of two bf16, which may take subnormal numbers for 0 */
 } Filling;
 
-static bool is_comparison(Op op) { return (op >= OP_LT && op <= OP_OR) || op == OP_NOT; }
-
 static Op op_of(const Node *node)
 {
 	switch (node->kind) {
@@ -43,7 +41,7 @@ static RefCell apply(const Walk *walk, Op op, Operands *x)
 {
 	static const RefCell zero;
 	Dtype dtype = walk->node->dtype;
-	if (is_comparison(op)) {
+	if (op_gives_truth(op)) {
 		dtype = DTYPE_NONE;
 		for (uint32_t i = 0; i < x->n; i++)
 			dtype = dtype_join(dtype, x->dtypes[i]);

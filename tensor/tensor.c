@@ -76,7 +76,7 @@ Size tensor_size(const Inference *inference, const SizeExpr *expr)
 uint32_t node_cost(const Node *node)
 {
 	bool computes = node->kind == NODE_POINTWISE || node->kind == NODE_SPEC;
-	return computes ? op_instructions(node->op) : node->kind == NODE_COMPOSE;
+	return computes ? op_cost(node->op) : node->kind == NODE_COMPOSE;
 }
 
 bool node_is_copy(const Node *node)

@@ -62,8 +62,6 @@ const Ix **step_indices(Builder *b, NodeId id, const Piece *piece, const Access 
 
 /* ---- operations ---- */
 
-static bool is_comparison(Op op) { return (op >= OP_LT && op <= OP_OR) || op == OP_NOT; }
-
 /* Converting 0.5 to an integer would make it false. */
 static const Value *truth(const Builder *b, const Value *value, Dtype dtype)
 {
@@ -78,9 +76,9 @@ static const Value *truth(const Builder *b, const Value *value, Dtype dtype)
 static const Value *apply(const Builder *b, const Node *node, Op op, const Value *const *args,
 			  uint32_t nargs)
 {
-	Dtype dtype = is_comparison(op) ? DTYPE_NONE : node->dtype;
+	Dtype dtype = op_gives_truth(op) ? DTYPE_NONE : node->dtype;
 	const Value *same[3];
-	for (uint32_t i = 0; i < nargs && is_comparison(op); i++)
+	for (uint32_t i = 0; i < nargs && op_gives_truth(op); i++)
 		dtype = dtype_join(dtype, args[i]->dtype);
 	for (uint32_t i = 0; i < nargs; i++)
 		same[i] = op == OP_WHERE && i == 0 ? truth(b, args[i], dtype)
