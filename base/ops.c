@@ -209,7 +209,8 @@ static uint64_t eval_int(Op op, int64_t x, int64_t y, int64_t z)
 	case OP_ID:
 	case OP_FLOOR:
 	case OP_CEIL:
-	case OP_ROUND: return ux;
+	case OP_ROUND:
+	case OP_TRUNC: return ux;
 	case OP_WHERE: return x != 0 ? uy : uz;
 	case OP_FMA: return ux * uy + uz;
 	default: return 0;

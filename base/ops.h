@@ -62,9 +62,10 @@ Dtype op_result_dtype(Op op, const Dtype *args, int nargs);
  *   gelu(x)          (x / 2) * (1 + erf(x * sqrt(1/2))), -0 at -infinity, its limit; recip(x) 1 / x
  *   sign(x)          (x > 0) - (x < 0)                   round(x)          rint(x): ties to even
  *   fma(a, b, c)     fma(a, b, c), rounded once          pow(a, b)         pow(a, b)
+ *   softplus(x)      max(x, 0) + log1p(exp(-fabs(x)))    isnan(x), isinf(x) 1 or 0
  * Integers wrap; / truncates as in C, % floors, and both are 0 where the divisor is 0; pow with
- * a negative exponent truncates the true value (0 for base 0); floor, ceil, round and id change
- * nothing; the functions that have a fractional result belong to floats (op_result_dtype) and
+ * a negative exponent truncates the true value (0 for base 0); floor, ceil, round, trunc and id
+ * change nothing; the functions that have a fractional result belong to floats (op_result_dtype) and
  * are 0 here. On u4x32, words x0 .. x3, there are three operations and no others:
  *   threefry4x32(key, counter)    base/threefry.h
  *   zip_words(x, y)               x0, y0, x1, y1

@@ -56,6 +56,7 @@ static const struct {
 	[OP_FLOOR] = {"return x;", NULL},
 	[OP_CEIL] = {"return x;", NULL},
 	[OP_ROUND] = {"return x;", NULL},
+	[OP_TRUNC] = {"return x;", NULL},
 };
 
 static bool is_unsigned(Dtype dtype)

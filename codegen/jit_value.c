@@ -129,6 +129,7 @@ static Rvalue *common_op(const OpJit *o, Op op)
 		return choose(o, cmp(o, GT, x, zero), o->one, below);
 	}
 	case OP_ID: return x;
+	case OP_ISNAN: return truth(o, cmp(o, NE, x, x));
 	default: return NULL;
 	}
 }
@@ -205,6 +206,28 @@ static Rvalue *libm_power(const OpJit *o, Op op, Rvalue *x)
 	return gcc_jit_lvalue_as_rvalue(result);
 }
 
+/* Towards zero, with the sign of x also where it gives a zero. */
+static Rvalue *float_trunc(const OpJit *o, Rvalue *x)
+{
+	Rvalue *below = minus(o, float_floor(o, minus(o, x)));
+	return choose(o, cmp(o, LT, x, o->zero), below, float_floor(o, x));
+}
+
+/* The difference is 0 of finite numbers alone. */
+static Rvalue *is_infinite(const OpJit *o, Rvalue *x)
+{
+	Rvalue *differs = cmp(o, NE, bin(o, MINUS, x, x), o->zero);
+	return truth(o, logic(o, BOTH, cmp(o, EQ, x, x), differs));
+}
+
+static Rvalue *float_softplus(const OpJit *o)
+{
+	Rvalue *size = o->log ? absolute(o, o->x) : libm1(o, "fabs", o->x);
+	Rvalue *power = libm_power(o, OP_EXP, minus(o, size));
+	Rvalue *positive = choose(o, cmp(o, LT, o->x, o->zero), o->zero, o->x);
+	return bin(o, PLUS, positive, libm1(o, "log1p", power));
+}
+
 static Rvalue *float_op(const OpJit *o, Op op)
 {
 	Rvalue *x = o->x, *y = o->y, *zero = o->zero, *one = o->one, *all[] = {x, y, o->z};
@@ -247,6 +270,24 @@ static Rvalue *float_op(const OpJit *o, Op op)
 	case OP_CEIL: return minus(o, float_floor(o, minus(o, x)));
 	case OP_ROUND: return libm1(o, "rint", x);
 	case OP_FMA: return libm(o, "fma", all, 3);
+	case OP_TRUNC: return float_trunc(o, x);
+	case OP_ISINF: return is_infinite(o, x);
+	case OP_SOFTPLUS: return float_softplus(o);
+	case OP_LOG1P:
+	case OP_EXPM1:
+	case OP_ASIN:
+	case OP_ACOS:
+	case OP_ATAN:
+	case OP_ATAN2:
+	case OP_SINH:
+	case OP_COSH:
+	case OP_ASINH:
+	case OP_ACOSH:
+	case OP_ATANH:
+	case OP_HYPOT:
+	case OP_COPYSIGN:
+	case OP_ERFC:
+	case OP_LGAMMA: return libm(o, op_name(op), all, (size_t)op_arity(op)); /* so called there too */
 	default: BUG("no float code for %s", op_name(op));
 	}
 }
@@ -350,7 +391,8 @@ static Rvalue *int_op(const OpJit *o, Op op)
 	case OP_ABS: return choose(o, cmp(o, LT, x, zero), wrapping(o, MINUS, zero, x), x);
 	case OP_FLOOR:
 	case OP_CEIL:
-	case OP_ROUND: return x;
+	case OP_ROUND:
+	case OP_TRUNC: return x;
 	default: return zero; /* a fractional result: these operations belong to floats */
 	}
 }

@@ -146,7 +146,8 @@ static bool fold_integers(Op op, int64_t a, int64_t c, int64_t *out)
 	case OP_ID:
 	case OP_FLOOR:
 	case OP_CEIL:
-	case OP_ROUND: *out = a; return true;
+	case OP_ROUND:
+	case OP_TRUNC: *out = a; return true;
 	case OP_ABS: *out = a; return a >= 0 || !__builtin_sub_overflow(0, a, out);
 	case OP_SIGN: *out = (a > 0) - (a < 0); return true;
 	case OP_RELU: *out = a > 0 ? a : 0; return true;
@@ -175,7 +176,7 @@ static Value fold_known(Build *b, Op op, const Value *args, uint32_t nargs, Span
 	}
 	if (!all_integers || nargs > 2 || !fold_integers(op, integers[0], integers[1], &result)) {
 		double number = op_eval(op, DTYPE_F64, scalars).f;
-		bool rounds = op == OP_FLOOR || op == OP_CEIL || op == OP_ROUND;
+		bool rounds = op == OP_FLOOR || op == OP_CEIL || op == OP_ROUND || op == OP_TRUNC;
 		return rounds && fabs(number) < 0x1p53 ? value_integer((int64_t)number, span)
 						       : value_number(number, span);
 	}

@@ -183,6 +183,8 @@ static bool breaks(Op op, const RefCell *args)
 		if (y->error == 0 && (x->error == 0 || y->x == floor(y->x)))
 			return holds_zero(x) && y->x < 0;
 		return x->x - x->error < 0 || y->x - y->error <= 0;
+	case OP_ATAN2: return holds_zero(x) && y->x <= y->error; /* the sign of a 0 decides, too */
+	case OP_LGAMMA: return x->error > 0 && x->x <= x->error;
 	default: return false;
 	}
 }
@@ -232,6 +234,48 @@ static RefCell power(const RefCell *args)
 	if (turns && out.error < (double)fabs(out.x))
 		out.error = (double)fabs(out.x);
 	return out;
+}
+
+/* Falls before `turn` and rises behind it. */
+static RefCell with_turn(Op op, const RefCell *args, Wide turn)
+{
+	RefCell out = over_ends(op, args);
+	double by = (double)fabs(out.x - real(op, turn, 0, 0));
+	if (fabs(args[0].x - turn) <= args[0].error && by > out.error)
+		out.error = by;
+	return out;
+}
+
+/* Neither grows by more than its operands do. */
+static RefCell distance(const RefCell *args)
+{
+	RefCell out = cell_exact(real(OP_HYPOT, args[0].x, args[1].x, 0));
+	out.error = args[0].error + args[1].error;
+	return out;
+}
+
+/* Either sign where the second operand may be 0, whose sign rounding decides. */
+static RefCell with_sign_of(const RefCell *args)
+{
+	RefCell out = cell_exact(real(OP_COPYSIGN, args[0].x, args[1].x, 0));
+	out.jumps = holds_zero(&args[1]);
+	out.error = args[0].error + (out.jumps ? 2 * (double)fabs(args[0].x) : 0);
+	return isnan(args[1].x) || (out.jumps && !isfinite(out.x)) ? cell_unknown() : out;
+}
+
+/* Functions that rise in some places and fall in others: the value before it is rounded. */
+static RefCell curved(Op op, Dtype dtype, const RefCell *args)
+{
+	switch (op) {
+	case OP_SIN:
+	case OP_COS: return smooth(op, dtype, args);
+	case OP_POW: return power(args);
+	case OP_COSH: return with_turn(op, args, 0);
+	case OP_LGAMMA: return with_turn(op, args, 1.46163214496836234126266L);
+	case OP_HYPOT: return distance(args);
+	case OP_COPYSIGN: return with_sign_of(args);
+	default: return over_ends(op, args);
+	}
 }
 
 static RefCell remainder_of(Dtype dtype, const RefCell *args)
@@ -288,6 +332,12 @@ static Truth is_equal(const RefCell *a, const RefCell *b)
 	return (Truth){!same, below.yes && above.yes};
 }
 
+/* Is the number of the class that the exact one is of? What is unknown may be of any. */
+static Truth is_class(const RefCell *a, bool is)
+{
+	return cell_is_unknown(a) ? (Truth){true, true} : (Truth){!is, is};
+}
+
 static Truth compare(Op op, const RefCell *a, const RefCell *b)
 {
 	Truth x, y;
@@ -299,6 +349,8 @@ static Truth compare(Op op, const RefCell *a, const RefCell *b)
 	case OP_EQ: return is_equal(a, b);
 	case OP_NE: x = is_equal(a, b); return (Truth){x.yes, x.no};
 	case OP_NOT: x = is_true(a); return (Truth){x.yes, x.no};
+	case OP_ISNAN: return is_class(a, isnan(a->x));
+	case OP_ISINF: return is_class(a, isinf(a->x));
 	default: break;
 	}
 	x = is_true(a);
@@ -344,14 +396,16 @@ static bool needs_no_rounding(Op op)
 	case OP_SIGN:
 	case OP_FLOOR:
 	case OP_CEIL:
-	case OP_ROUND: return true;
+	case OP_ROUND:
+	case OP_TRUNC:
+	case OP_COPYSIGN: return true;
 	default: return false;
 	}
 }
 
 static bool is_step(Op op)
 {
-	return op == OP_SIGN || op == OP_FLOOR || op == OP_CEIL || op == OP_ROUND;
+	return op == OP_SIGN || op == OP_FLOOR || op == OP_CEIL || op == OP_ROUND || op == OP_TRUNC;
 }
 
 static bool is_rounded_once(Op op)
@@ -379,10 +433,8 @@ static RefCell float_op(const Rules *rules, Op op, Dtype dtype, const RefCell *a
 		return remainder_of(dtype, args);
 	if (op == OP_ABS || op == OP_GELU)
 		return smooth(op, dtype, args);
-	RefCell out = op == OP_SIN || op == OP_COS ? smooth(op, dtype, args)
-		      : op == OP_POW		   ? power(args)
-						   : over_ends(op, args);
-	out.jumps = is_step(op);
+	RefCell out = curved(op, dtype, args);
+	out.jumps |= is_step(op);
 	if (needs_no_rounding(op) || cell_is_unknown(&out))
 		return out;
 	return is_rounded_once(op) ? cell_rounded(dtype, out.x, out.error)

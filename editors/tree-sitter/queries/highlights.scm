@@ -15,6 +15,8 @@
 ((name) @function.builtin
   (#any-of? @function.builtin
     "max" "min" "relu_gate" "sat01_gate" "id" "neg" "not" "relu" "sat01" "exp" "log" "exp2" "log2" "sin" "cos" "tan"
+    "log1p" "expm1" "asin" "acos" "atan" "atan2" "sinh" "cosh" "asinh" "acosh"
+    "atanh" "softplus" "hypot" "copysign" "erfc" "lgamma" "trunc" "isnan" "isinf"
     "tanh" "sigmoid" "erf" "gelu" "sqrt" "rsqrt" "recip" "abs" "sign" "floor" "ceil" "round" "where" "fma" "einsum"
     "sum" "reduce" "argmax" "permute" "concat" "stack" "gather" "reshape" "range" "offsets" "file" "uniform" "normal"
     "self_id" "threefry4x32" "uint4x32_to_uniform" "uint4x32_to_uniforms"))

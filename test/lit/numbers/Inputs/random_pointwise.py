@@ -20,12 +20,14 @@ UNARY = {
     "gelu": lambda a: 0.5 * a * (1 + verf(a / np.sqrt(2))), "abs": np.abs, "sign": np.sign,
     "floor": np.floor, "ceil": np.ceil, "round": np.rint, "neg": np.negative, "exp2": np.exp2,
     "sqrt": lambda a: np.sqrt(np.abs(a)), "log": lambda a: np.log(np.abs(a) + 1),
+    "atan": np.arctan, "asinh": np.arcsinh, "softplus": lambda a: np.logaddexp(a, 0), "expm1": np.expm1, "trunc": np.trunc,
+    "log1p": lambda a: np.log1p(np.abs(a)),
 }
-WRAP = {"sqrt": "sqrt(abs(%s))", "log": "log(abs(%s) + 1)"}
+WRAP = {"sqrt": "sqrt(abs(%s))", "log": "log(abs(%s) + 1)", "log1p": "log1p(abs(%s))"}
 BINARY = {
     "+": np.add, "-": np.subtract, ".*": np.multiply, "<": lambda a, b: (a < b) * 1.0,
     ">=": lambda a, b: (a >= b) * 1.0, "max": np.maximum, "min": np.minimum,
-    "/": lambda a, b: a / (np.abs(b) + 1),
+    "/": lambda a, b: a / (np.abs(b) + 1), "hypot": np.hypot,
 }
 
 
@@ -45,7 +47,7 @@ def build(depth, leaves):
     name = str(rng.choice(list(BINARY)))
     a, va = build(depth - 1, leaves)
     b, vb = build(depth - 1, leaves)
-    if name in ("max", "min"):
+    if name.isalpha():
         return "%s(%s, %s)" % (name, a, b), BINARY[name](va, vb)
     if name == "/":
         return "(%s / (abs(%s) + 1))" % (a, b), BINARY[name](va, vb)
@@ -79,7 +81,7 @@ for trial in range(count):
     else:
         text = "%s + x0 + x1 .* 0 + x2 .* 0" % text
     # Comparisons and steps of nearly equal values differ between precisions: nudge by recomputing in f32 elsewhere.
-    steps = any(s in text for s in ("<", ">=", "floor", "ceil", "round", "sign"))
+    steps = any(s in text for s in ("<", ">=", "floor", "ceil", "round", "trunc", "sign"))
     if steps:
         text, want = "max(x0, x1) - min(x1, x2) .* sigmoid(x2)", np.maximum(
             leaves[0], leaves[1]) - np.minimum(leaves[1], leaves[2]) / (1 + np.exp(-leaves[2].astype(float)))
