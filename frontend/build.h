@@ -54,6 +54,7 @@ struct Value {
 	uint32_t nitems; /* TUPLE */
 	Span span;       /* where the value was written */
 	Span given;	 /* the argument of a configuration that gave it; SPAN_NONE: none */
+	const Value *passed; /* TENSOR: the size or number that was passed as it, or NULL */
 	union {
 		double number;
 		const SizeExpr *size;
@@ -283,7 +284,7 @@ const SizeExpr *eval_size(Build *b, const AstExpr *expr);
 /* An expression that must be an integer now. */
 bool eval_integer(Build *b, const AstExpr *expr, const char *what, int64_t *out);
 
-typedef enum ShapeUse { SHAPE_INPUT, SHAPE_PARAM, SHAPE_CONST } ShapeUse;
+typedef enum ShapeUse { SHAPE_INPUT, SHAPE_PARAM, SHAPE_CONST, SHAPE_ASCRIBED } ShapeUse;
 /* NULL after an error. */
 const ShapeDecl *shape_decl(Build *b, const AstShape *shape, ShapeUse use);
 /* Of a parameter without a written shape: no batch axes, the other rows open. */

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/build.h"
+#include "frontend/passed.h"
 
 /* ---- arguments ---- */
 
@@ -129,7 +129,7 @@ static Value make_instance(Build *b, Function *fn, const AstExpr *call)
 	Value *given = ARENA_ARRAY(b->arena, Value, args.nparams + 1);
 	for (uint32_t i = 0; i < args.nparams; i++) {
 		if (args.exprs[i])
-			given[i] = eval(b, args.exprs[i]);
+			given[i] = value_as_passed(eval(b, args.exprs[i]));
 		if (args.exprs[i] && given[i].kind == VALUE_ERROR)
 			return value_error();
 	}
@@ -146,8 +146,10 @@ static bool bind_tensors(Build *b, const Function *fn, const Value *args, uint32
 {
 	for (uint32_t i = 0; i < nargs; i++) {
 		Value value = args[i];
-		if (value.kind == VALUE_NUMBER || value.kind == VALUE_SIZE)
+		if (value.kind == VALUE_NUMBER || value.kind == VALUE_SIZE) {
 			value = value_node(value_to_node(b, value), args[i].span);
+			value.passed = &args[i]; /* the body may use it as a size */
+		}
 		if (value.kind != VALUE_TENSOR && value.kind != VALUE_TUPLE) {
 			if (value_to_node(b, value) == NODE_NONE && value.kind != VALUE_ERROR)
 				diag_note(b->diags, fn->stmt->params[i].name.span,

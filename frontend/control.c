@@ -2,14 +2,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/build.h"
+#include "frontend/ascribe.h"
 #include "frontend/specs.h"
 
 /* ---- if ---- */
 
 Value eval_if(Build *b, const AstExpr *expr)
 {
-	Value condition = eval(b, expr->args[0]);
+	Value condition = eval_wanting_size(b, expr->args[0]);
 	double truth;
 	if (condition.kind == VALUE_ERROR)
 		return value_error();
@@ -29,6 +29,22 @@ Value eval_if(Build *b, const AstExpr *expr)
 }
 
 /* ---- names bound to values ---- */
+
+Value ascribe_written(Build *b, Value value, const Ascribed *to)
+{
+	if (value.kind == VALUE_ERROR || (!to->shape && to->dtype == DTYPE_NONE))
+		return value;
+	const ShapeDecl *shape = to->shape ? shape_decl(b, to->shape, SHAPE_ASCRIBED) : NULL;
+	return to->shape && !shape ? value_error() : ascribe(b, value, to, shape);
+}
+
+/* What is written behind the one name holds. */
+static Value ascribe_bind(Build *b, const AstBind *bind, Value value)
+{
+	value.span = bind->value->span;
+	return ascribe_written(
+		b, value, &(Ascribed){bind->names[0], bind->shape, bind->dtype, bind->type_span});
+}
 
 static void bind_one(Build *b, Name name, Value value, BindEach *each)
 {
@@ -66,7 +82,8 @@ static bool check_tuple(Build *b, const AstBind *bind, const Value *value)
 void bind_names(Build *b, const AstBind *bind, BindEach *each)
 {
 	if (bind->nnames == 1) {
-		bind_one(b, bind->names[0], eval_named(b, bind->value, bind->names[0].sym), each);
+		Value value = eval_named(b, bind->value, bind->names[0].sym);
+		bind_one(b, bind->names[0], ascribe_bind(b, bind, value), each);
 		return;
 	}
 	bool written = bind->value->kind == AST_TUPLE && bind->value->nargs == bind->nnames &&
@@ -260,6 +277,8 @@ static bool set_carried(Build *b, Copies *copies, const Value *value, Span span)
 	for (uint32_t i = 0; i < copies->bind->nnames && good; i++) {
 		Value item = tuple ? value->items[i] : *value;
 		copies->carried[i] = value_node(value_to_node(b, item), tuple ? item.span : span);
+		if (copies->bind->nnames == 1)
+			copies->carried[0] = ascribe_bind(b, copies->bind, copies->carried[0]);
 		good = copies->carried[i].kind != VALUE_ERROR;
 	}
 	return good;
@@ -289,7 +308,8 @@ static bool start_copies(Build *b, Copies *copies)
 		return false;
 	}
 	if (bind->nnames == 1) /* a tuple is none that could be carried */
-		copies->carried[0] = value_node(value_to_node(b, value), bind->value->span);
+		copies->carried[0] = ascribe_bind(
+			b, bind, value_node(value_to_node(b, value), bind->value->span));
 	return bind->nnames == 1 ? copies->carried[0].kind != VALUE_ERROR
 				 : set_carried(b, copies, &value, bind->value->span);
 }

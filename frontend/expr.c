@@ -5,6 +5,7 @@
 
 #include "frontend/build.h"
 #include "frontend/literal.h"
+#include "frontend/passed.h"
 
 /* ---- names ---- */
 
@@ -32,7 +33,7 @@ static Value eval_name(Build *b, const AstExpr *expr)
 	if (binding) {
 		Value value = binding->value;
 		value.span = expr->span;
-		return value;
+		return b->wants_size ? value_as_passed(value) : value;
 	}
 	Value constant = constant_of(name, expr->span);
 	if (constant.kind != VALUE_ERROR)

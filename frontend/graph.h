@@ -234,6 +234,13 @@ typedef struct Namesake {
 	Span span;	      /* where that is declared */
 } Namesake;
 
+/* A shape that is written for a tensor which is computed: an equation. */
+typedef struct Ascription {
+	NodeId node;
+	const ShapeDecl *shape;
+	Sym name; /* what the program calls the tensor there */
+} Ascription;
+
 typedef struct Capture {
 	Sym name;
 	Span span;
@@ -290,6 +297,7 @@ typedef struct Graph {
 	VEC(Capture) captures;
 	VEC(Bind) binds;
 	VEC(Namesake) namesakes;
+	VEC(Ascription) ascriptions;
 	VEC(Require) requires;
 	VEC(Site) sites;
 	VEC(Routine) routines; /* `forward` first where there is one */

@@ -85,10 +85,11 @@ static void note_argument(Build *b, const AstExpr *expr, const Value *value)
 		return;
 	for (uint32_t i = 0; fn && i < fn->nparams; i++)
 		if (fn->params[i].name.sym == expr->name.sym)
-			diag_note(b->diags, fn->params[i].name.span,
-				  "this is an argument for a tensor; sizes go into a list before: "
-				  "fn %s(%s)(...)",
-				  fn->name.sym, expr->name.sym);
+			diag_note(
+				b->diags, fn->params[i].name.span,
+				"a tensor is passed as this argument; sizes go into a list before: "
+				"fn %s(%s)(...)",
+				fn->name.sym, expr->name.sym);
 }
 
 /* The dims whose values make a size that is none. */
@@ -141,7 +142,7 @@ static bool has_capture(const SizeExpr *size)
 /* The sizes of inputs and constants are what the caller, or the data, must agree with. */
 static bool check_exact(Build *b, const AstShapeAxis *axis, const SizeExpr *size, ShapeUse use)
 {
-	if (use == SHAPE_PARAM || (use == SHAPE_CONST && !axis->size))
+	if (use == SHAPE_PARAM || use == SHAPE_ASCRIBED || (use == SHAPE_CONST && !axis->size))
 		return true;
 	if (!axis->size)
 		diag(b->diags, E0229, axis->span,
@@ -185,7 +186,7 @@ static bool evaluate_row(Build *b, const AstShapeRow *row, ShapeUse use, DeclRow
 	bool good = true;
 	for (uint32_t i = 0; i < row->naxes; i++)
 		good = evaluate_axis(b, &row->axes[i], use, &out->axes[i]) && good;
-	if (out->var_at >= 0 && use != SHAPE_PARAM) {
+	if (out->var_at >= 0 && use != SHAPE_PARAM && use != SHAPE_ASCRIBED) {
 		diag(b->diags, E0229, row->var.span,
 		     "the shape of an input or constant is written out, without row variables");
 		return false;

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/build.h"
+#include "frontend/passed.h"
 #include "frontend/specs.h"
 
 /* ---- coefficients ---- */
@@ -23,7 +23,8 @@ static bool resolve_coef(Build *b, const AstCoef *coef, int64_t *out)
 			scope_report_unknown(b, coef->name);
 			return false;
 		}
-		if (!value_get_integer(&binding->value, out)) {
+		Value value = value_as_passed(binding->value);
+		if (!value_get_integer(&value, out)) {
 			diag(b->diags, E0217, coef->name.span,
 			     "a coefficient is a whole number known when the program is compiled, and "
 			     "'%s' is %s",

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/build.h"
+#include "frontend/ascribe.h"
 #include "frontend/literal.h"
 
 static Sym full_name(Build *b, Sym name)
@@ -162,6 +162,8 @@ static void name_top(Build *b, Name name, Value *value)
 static void eval_let_literal(Build *b, const AstStmt *stmt, Name name)
 {
 	Value value = value_node(eval_literal(b, stmt->expr), stmt->expr->span);
+	value = ascribe_written(b, value,
+				&(Ascribed){name, stmt->shape, stmt->dtype, stmt->type_span});
 	name_top(b, name, &value);
 	scope_declare(b, b->at.scope, name, value);
 }
@@ -181,6 +183,9 @@ static void eval_let(Build *b, const AstStmt *stmt)
 	AstBind bind = {.names = stmt->nnames ? stmt->names : one,
 			.nnames = stmt->nnames ? stmt->nnames : 1,
 			.value = stmt->expr,
+			.shape = stmt->shape,
+			.dtype = stmt->dtype,
+			.type_span = stmt->type_span,
 			.span = stmt->span};
 	bind_names(b, &bind, name_top);
 }
@@ -198,6 +203,10 @@ static bool output_value(Build *b, const AstStmt *stmt, NodeId *out)
 			value = binding->value;
 		value.span = stmt->name.span;
 	}
+	if (stmt->expr && value.kind != VALUE_ERROR)
+		value.span = stmt->expr->span;
+	value = ascribe_written(b, value,
+				&(Ascribed){stmt->name, stmt->shape, stmt->dtype, stmt->type_span});
 	*out = value_to_node(b, value);
 	return *out != NODE_NONE;
 }

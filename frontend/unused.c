@@ -84,8 +84,10 @@ static void mention_expr(Mentions *m, const AstExpr *expr)
 	if (expr->kind == AST_STRING)
 		mention_text(m, expr);
 	mention_shape(m, expr->shape);
-	for (uint32_t i = 0; i < expr->nbinds; i++)
+	for (uint32_t i = 0; i < expr->nbinds; i++) {
+		mention_shape(m, expr->binds[i].shape);
 		mention_expr(m, expr->binds[i].value);
+	}
 	for (uint32_t i = 0; i < expr->nargs; i++)
 		mention_expr(m, expr->args[i]);
 }

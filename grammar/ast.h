@@ -133,6 +133,9 @@ typedef struct AstBind { /* of WITH, LET_IN and ITERATE */
 	uint32_t nnames;
 	AstExpr *value; /* NULL: a bare capture */
 	Span span;
+	AstShape *shape; /* of LET_IN and ITERATE: what is said of the one name, or NULL */
+	Dtype dtype;	 /* likewise; DTYPE_NONE: not written */
+	Span type_span;	 /* the dtype where it is written, else the shape */
 } AstBind;
 
 struct AstExpr {
@@ -167,9 +170,9 @@ typedef enum AstStmtKind {
 	STMT_INPUT,   /* name, dtype, shape */
 	STMT_PARAM,   /* name, dtype, shape or NULL, expr (init or NULL) */
 	STMT_CONST,   /* name, dtype, shape or NULL, expr */
-	STMT_LET,     /* names, expr */
+	STMT_LET,     /* names, expr; of one name dtype and shape, as of OUTPUT */
 	STMT_FN,      /* name, configs (has_configs), params, expr */
-	STMT_OUTPUT,  /* name, expr or NULL */
+	STMT_OUTPUT,  /* name, expr or NULL; dtype and shape or NULL: what is said of it */
 	STMT_ROUTINE, /* name, scalars, results, steps */
 	STMT_IMPORT,  /* text (path or name), import_name (`as`), import_is_path */
 	STMT_ERROR
@@ -212,6 +215,7 @@ typedef struct AstStmt {
 	uint32_t nnames;
 	Dtype dtype;
 	AstShape *shape;
+	Span type_span; /* the dtype where it is written, else the shape */
 	AstExpr *expr, *expr2;
 	int64_t at_least;
 	Span at_least_span;

@@ -216,6 +216,7 @@ static void dump_bind(FILE *out, const AstBind *bind)
 		dump_names(out, bind->names, bind->nnames);
 	if (!bind->value)
 		return;
+	dump_type(out, bind->dtype, bind->shape);
 	dump_after(out, bind->value);
 	fputc(')', out);
 }

@@ -41,12 +41,18 @@
 %type opt_comma  {int}
 %type type       {Type}
 %type opt_type   {Type}
+%type ascribed   {Type}
 %type shape      {AstShape *}
 %type row        {Row *}
 %type axes       {Row *}
 %type axis       {AstShapeAxis}
 %type row_var    {Token}
 %type dim        {AstStmt}
+%type an_input   {AstStmt}
+%type a_param    {AstStmt}
+%type a_const    {AstStmt}
+%type a_let      {AstStmt}
+%type an_output  {AstStmt}
 %type arg        {Arg}
 %type withbind   {AstBind}
 %type letbind    {AstBind}
@@ -112,25 +118,35 @@ stmt ::= REQUIRE(K) sum(A) DIVIDES sum(B). {
 	tree_require(t, K, REQUIRE_DIVIDES, (AstExpr *[]){A, B});
 }
 
-stmt ::= INPUT(K) name(N) type(T). {
-	tree_stmt(t, K, (AstStmt){.kind = STMT_INPUT, .name = N, .dtype = T.dtype, .shape = T.shape});
+stmt ::= inputs.
+inputs ::= INPUT(K) an_input(S).       { tree_stmt(t, K, S); }
+inputs ::= inputs COMMA an_input(S).   { tree_stmt(t, (Token){.span = S.name.span}, S); }
+an_input(R) ::= name(N) type(T). {
+	R = (AstStmt){.kind = STMT_INPUT, .name = N, .dtype = T.dtype, .shape = T.shape};
 }
-stmt ::= PARAM(K) name(N) opt_type(T) opt_init(E). {
-	tree_stmt(t, K, (AstStmt){.kind = STMT_PARAM, .name = N, .dtype = T.dtype, .shape = T.shape,
-	                          .expr = E});
+stmt ::= declared.
+declared ::= PARAM(K) a_param(S).          { tree_stmt(t, K, S); }
+declared ::= declared COMMA a_param(S).    { tree_stmt(t, (Token){.span = S.name.span}, S); }
+a_param(R) ::= name(N) opt_type(T) opt_init(E). {
+	R = (AstStmt){.kind = STMT_PARAM, .name = N, .dtype = T.dtype, .shape = T.shape, .expr = E};
 }
-stmt ::= CONST(K) name(N) opt_type(T) EQ expr(E). {
-	tree_stmt(t, K, (AstStmt){.kind = STMT_CONST, .name = N, .dtype = T.dtype, .shape = T.shape,
-	                          .expr = E});
+stmt ::= consts.
+consts ::= CONST(K) a_const(S).        { tree_stmt(t, K, S); }
+consts ::= consts COMMA a_const(S).    { tree_stmt(t, (Token){.span = S.name.span}, S); }
+a_const(R) ::= name(N) opt_type(T) EQ expr(E). {
+	R = (AstStmt){.kind = STMT_CONST, .name = N, .dtype = T.dtype, .shape = T.shape, .expr = E};
 }
-stmt ::= LET(K) name(N) EQ expr(E). {
+stmt ::= lets.
+lets ::= LET(K) a_let(S).              { tree_stmt(t, K, S); }
+lets ::= lets COMMA a_let(S).          { tree_stmt(t, (Token){.span = S.names[0].span}, S); }
+a_let(R) ::= name(N) ascribed(T) EQ expr(E). {
 	Names *one = tree_names(t, NULL, N);
-	tree_stmt(t, K, (AstStmt){.kind = STMT_LET, .name = N, .names = one->items.at, .nnames = 1,
-	                          .expr = E});
+	R = (AstStmt){.kind = STMT_LET, .name = N, .names = one->items.at, .nnames = 1,
+	              .dtype = T.dtype, .type_span = T.span, .shape = T.shape, .expr = E};
 }
-stmt ::= LET(K) LPAREN names(L) RPAREN EQ expr(E). {
-	tree_stmt(t, K, (AstStmt){.kind = STMT_LET, .names = L->items.at,
-	                          .nnames = (uint32_t)L->items.n, .expr = E});
+a_let(R) ::= LPAREN names(L) RPAREN EQ expr(E). {
+	R = (AstStmt){.kind = STMT_LET, .names = L->items.at, .nnames = (uint32_t)L->items.n,
+	              .dtype = DTYPE_NONE, .expr = E};
 }
 stmt ::= FN(K) name(N) LPAREN params(P) RPAREN EQ expr(E). {
 	AstStmt s = {.kind = STMT_FN, .name = N, .expr = E};
@@ -142,8 +158,12 @@ stmt ::= FN(K) name(N) LPAREN params(C) RPAREN LPAREN params(P) RPAREN EQ expr(E
 	tree_set_params(t, &s, C, P);
 	tree_stmt(t, K, s);
 }
-stmt ::= OUTPUT(K) name(N) opt_init(E). {
-	tree_stmt(t, K, (AstStmt){.kind = STMT_OUTPUT, .name = N, .expr = E});
+stmt ::= outputs.
+outputs ::= OUTPUT(K) an_output(S).      { tree_stmt(t, K, S); }
+outputs ::= outputs COMMA an_output(S).  { tree_stmt(t, (Token){.span = S.name.span}, S); }
+an_output(R) ::= name(N) ascribed(T) opt_init(E). {
+	R = (AstStmt){.kind = STMT_OUTPUT, .name = N, .dtype = T.dtype, .type_span = T.span,
+	              .shape = T.shape, .expr = E};
 }
 stmt ::= ROUTINE(K) name(N) LPAREN scalars(C) RPAREN results(R) LBRACE steps(S) RBRACE. {
 	AstStmt s = {.kind = STMT_ROUTINE, .name = N, .names = R ? R->items.at : NULL,
@@ -191,10 +211,13 @@ results(R) ::= ARROW namelist(L).  { R = L; }
 
 /* ---- shapes ---- */
 
-opt_type(R) ::= .                     { R = (Type){DTYPE_NONE, NULL}; }
+opt_type(R) ::= .                     { R = (Type){DTYPE_NONE, NULL, SPAN_NONE}; }
 opt_type(R) ::= type(T).              { R = T; }
-type(R) ::= COLON shape(S).           { R = (Type){DTYPE_NONE, S}; }
-type(R) ::= COLON NAME(D) shape(S).   { R = (Type){tree_dtype(t, D), S}; }
+type(R) ::= COLON shape(S).           { R = (Type){DTYPE_NONE, S, S->span}; }
+type(R) ::= COLON NAME(D) shape(S).   { R = (Type){tree_dtype(t, D), S, D.span}; }
+/* what is said of a tensor that is computed */
+ascribed(R) ::= opt_type(T).              { R = T; }
+ascribed(R) ::= COLON NAME(D).            { R = (Type){tree_dtype(t, D), NULL, D.span}; }
 
 shape(R) ::= LBRACKET(K) row(O) RBRACKET. { R = tree_shape(t, K, (Row *[]){NULL, NULL, O}); }
 shape(R) ::= LBRACKET(K) row(I) ARROW row(O) RBRACKET. {
@@ -358,7 +381,12 @@ withbind(R) ::= name(N) EQ expr(E). { R = tree_bind(t, tree_names(t, NULL, N), E
 
 letbinds(R) ::= letbind(B).                   { R = tree_binds(t, NULL, B); }
 letbinds(R) ::= letbinds(L) COMMA letbind(B). { R = tree_binds(t, L, B); }
-letbind(R) ::= name(N) EQ expr(E).                { R = tree_bind(t, tree_names(t, NULL, N), E); }
+letbind(R) ::= name(N) ascribed(T) EQ expr(E). {
+	R = tree_bind(t, tree_names(t, NULL, N), E);
+	R.dtype = T.dtype;
+	R.type_span = T.span;
+	R.shape = T.shape;
+}
 letbind(R) ::= LPAREN names(N) RPAREN EQ expr(E). { R = tree_bind(t, N, E); }
 
 %token FATARROW COLONEQ ERROR.

@@ -281,24 +281,18 @@ static bool note_iterate(const Fault *f)
 	return head || body || loop;
 }
 
-/* `let a, b = ...`, `let a : [3] = ...` and `let a = 1, b = 2` */
+/* `let a, b = ...` and `let (a, b) : [3] = ...` */
 static bool note_let_names(const Fault *f)
 {
 	Token let;
-	if (f->token.kind == TOKEN_COMMA && f->expected[TOKEN_DIM] &&
-	    file_parse_find(f->parser, TOKEN_LET, &let)) {
-		diag_fix(f->parse->diags, f->token.span, "; let", "each 'let' names one value");
-		return true;
-	}
 	if (!f->expected[TOKEN_EQ] || !file_parse_find(f->parser, TOKEN_LET, &let))
 		return false;
 	if (f->token.kind == TOKEN_COMMA)
 		diag_note(f->parse->diags, f->token.span,
 			  "the names of a tuple stand in parentheses: let (a, b) = ...");
 	else if (f->token.kind == TOKEN_COLON)
-		diag_note(
-			f->parse->diags, f->token.span,
-			"the shape of a 'let' is inferred; 'const', 'param' and 'input' declare one");
+		diag_note(f->parse->diags, f->token.span,
+			  "a shape stands behind one name: let a : [3] = ..., b : [4] = ...");
 	return true;
 }
 

@@ -316,9 +316,10 @@ Params *tree_params(Tree *tree, Params *list, AstParam param)
 AstBind tree_bind(Tree *tree, const Names *names, AstExpr *value)
 {
 	return (AstBind){.names = names->items.at,
-	                 .nnames = (uint32_t)names->items.n,
-	                 .value = value,
-	                 .span = tree_span(tree, names->items.at[0].span)};
+			 .nnames = (uint32_t)names->items.n,
+			 .value = value,
+			 .dtype = DTYPE_NONE,
+			 .span = tree_span(tree, names->items.at[0].span)};
 }
 
 Binds *tree_binds(Tree *tree, Binds *list, AstBind bind)

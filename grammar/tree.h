@@ -55,6 +55,7 @@ typedef struct Row {
 typedef struct Type {
 	Dtype dtype;
 	AstShape *shape;
+	Span span; /* the dtype where it is written, else the shape */
 } Type;
 
 /* Reports a fault of the statement being read, which is then left out. */

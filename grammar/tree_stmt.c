@@ -95,7 +95,9 @@ Steps *tree_steps(Tree *tree, Steps *list, AstStep step)
 void tree_stmt(Tree *tree, Token start, AstStmt stmt)
 {
 	stmt.span = tree_span(tree, start.span);
-	if (stmt.kind != STMT_INPUT && stmt.kind != STMT_PARAM && stmt.kind != STMT_CONST)
+	bool typed = stmt.kind == STMT_INPUT || stmt.kind == STMT_PARAM ||
+		     stmt.kind == STMT_CONST || stmt.kind == STMT_LET || stmt.kind == STMT_OUTPUT;
+	if (!typed)
 		stmt.dtype = DTYPE_NONE;
 	if (!tree->failed)
 		PUSH(tree->parse->perm, tree->stmts, stmt);

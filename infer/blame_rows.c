@@ -50,9 +50,12 @@ void tell_ranks(Blame *b, const Conflict *c)
 		return;
 	row_flatten(s, &con->a, &has);
 	row_flatten(s, &con->b, &said);
-	const char *who =
-		s->graph->nodes.at[con->node].spec ? "the specification" : "the operation";
-	blame(b, c->con, "%s has %s and %s says %s", tensor_text(s, con->node, con->arg),
+	const char *who = con->written			       ? "the shape that is written"
+			  : s->graph->nodes.at[con->node].spec ? "the specification"
+							       : "the operation";
+	const char *whose = con->written ? arena_printf(s->arena, "'%s'", con->written->name)
+					 : tensor_text(s, con->node, con->arg);
+	blame(b, c->con, "%s has %s and %s says %s", whose,
 	      axes_text(s, &has, row_kind_text(con->row)), who,
 	      said.nlead + said.ntrail || said.var != NONE ? flat_text(s, &said) : "none");
 	suggest_rows(b, c->con, has.nlead + has.ntrail);

@@ -143,6 +143,11 @@ const char *check_program(Checker *c)
 			check_fail(c, "requirement %" PRIu32 " is neither met nor guarded", i + 1);
 	for (uint32_t i = 0; i < graph->binds.n && !c->why; i++)
 		check_bind(c, &graph->binds.at[i]);
+	for (uint32_t i = 0; i < graph->ascriptions.n && !c->why; i++) {
+		const Ascription *written = &graph->ascriptions.at[i];
+		if (graph_node(graph, written->node)->used)
+			check_declared(c, written->shape, &c->inference->shapes[written->node]);
+	}
 	return c->why;
 }
 

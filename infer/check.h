@@ -87,7 +87,10 @@ Size check_extent(const Checker *c, uint32_t key);
 Size check_size_expr(Checker *c, const SizeExpr *expr);
 
 /* Each of these returns false after check_fail. */
-bool check_leaf(Checker *c);      /* check_leaf.c: a leaf against its declaration */
+bool check_leaf(Checker *c);
+/* Has the shape the rows of the declaration? */
+bool check_declared(Checker *c, const ShapeDecl *decl,
+		    const Shape *shape); /* check_leaf.c: a leaf against its declaration */
 bool check_expect(Checker *c);    /* check_expect.c: what the operation asks of each axis; ranks */
 bool check_structure(Checker *c); /* check_struct.c: ids, factors, pieces and their iterators */
 void check_learn_sizes(Checker *c); /* check_relate.c: what is known of each key's size beforehand */

@@ -36,6 +36,14 @@ static bool check_decl_row(Checker *c, const DeclRow *decl, const Row *row, int 
 	return true;
 }
 
+bool check_declared(Checker *c, const ShapeDecl *decl, const Shape *shape)
+{
+	for (int k = 0; k < ROW_KINDS; k++)
+		if (!check_decl_row(c, &decl->rows[k], &shape->rows[k], k))
+			return false;
+	return true;
+}
+
 static bool check_own_axes(Checker *c, const Shape *shape)
 {
 	for (uint32_t i = 0; i < shape_naxes(shape); i++) {
@@ -55,9 +63,8 @@ bool check_leaf(Checker *c)
 	const Shape *shape = &c->inference->shapes[c->id];
 	if (!check_own_axes(c, shape))
 		return false;
-	for (int k = 0; node->shape && k < ROW_KINDS; k++)
-		if (!check_decl_row(c, &node->shape->rows[k], &shape->rows[k], k))
-			return false;
+	if (node->shape && !check_declared(c, node->shape, shape))
+		return false;
 	if (node->kind == NODE_CONST && node->data &&
 	    !size_is(c->sizes, shape_elements(c->sizes, shape), node->data->count))
 		return check_fail(c, "%" PRId64 " numbers for a tensor of %s", node->data->count,

@@ -359,6 +359,27 @@ static void generate_node(Solver *s, NodeId id)
 	}
 }
 
+/* The rows that are written for what the node computes. */
+static void generate_ascriptions(Solver *s, NodeId id)
+{
+	const Graph *graph = s->graph;
+	for (uint32_t i = s->first_ascription[id]; i != NONE; i = s->next_ascription[i]) {
+		const Ascription *written = &graph->ascriptions.at[i];
+		RowTerm rows[ROW_KINDS];
+		declared_rows(s, written->shape, rows);
+		for (int k = 0; k < ROW_KINDS; k++) {
+			con_new(s, (Con){.kind = CON_ROW_EQ,
+					 .node = id,
+					 .arg = -1,
+					 .row = (RowKind)k,
+					 .span = written->shape->span,
+					 .written = written,
+					 .a = s->rows[id][k],
+					 .b = rows[k]});
+		}
+	}
+}
+
 static void generate_requires(Solver *s)
 {
 	for (size_t i = 0; i < s->graph->requires.n; i++) {
@@ -393,6 +414,7 @@ void generate(Solver *s)
 		bool equals = node->target != NODE_NONE && node->like == NODE_NONE;
 		for (int k = 0; equals && k < ROW_KINDS; k++)
 			rows_equal(s, id, -1, (RowKind)k, s->rows[id][k], s->rows[node->target][k]);
+		generate_ascriptions(s, id);
 	}
 	generate_requires(s);
 }

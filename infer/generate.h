@@ -10,6 +10,8 @@ void generate(Solver *s);
 /* Of a node without operands: its rows. What only uses say of a row, a parameter's or another's. */
 void generate_leaf(Solver *s, NodeId id);
 void mark_terminal(Solver *s, const RowTerm *row, bool param);
+/* The rows of a declaration, whose row variables are its own. */
+void declared_rows(Solver *s, const ShapeDecl *shape, RowTerm *rows);
 /* Of a node with a specification: an equation for each row of each operand, the rows of its result,
  * the relations of its affine and concatenated axes, and its binds. */
 void generate_spec(Solver *s, NodeId id);

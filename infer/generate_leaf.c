@@ -52,6 +52,13 @@ static RowTerm declared_row(Solver *s, const DeclRow *row, Span span, RowNames *
 	return term;
 }
 
+void declared_rows(Solver *s, const ShapeDecl *shape, RowTerm *rows)
+{
+	RowNames names = {.n = 0};
+	for (int k = 0; k < ROW_KINDS; k++)
+		rows[k] = declared_row(s, &shape->rows[k], shape->span, &names);
+}
+
 void mark_terminal(Solver *s, const RowTerm *row, bool param)
 {
 	for (uint32_t i = 0; i < row->nlead + row->ntrail; i++) {
@@ -72,7 +79,9 @@ void generate_leaf(Solver *s, NodeId id)
 		node->kind == NODE_SIZE || node->kind == NODE_SCALAR || node->kind == NODE_RANGE;
 	bool terminal = node->kind == NODE_PARAM || node->kind == NODE_OFFSETS ||
 			node->kind == NODE_ZEROS || node->kind == NODE_RANDOM;
-	RowNames names = {.n = 0};
+	RowTerm declared[ROW_KINDS];
+	if (node->shape && !scalar && node->like == NODE_NONE)
+		declared_rows(s, node->shape, declared);
 	for (int k = 0; k < ROW_KINDS; k++) {
 		RowTerm *row = &s->rows[id][k];
 		if (node->like != NODE_NONE) {
@@ -80,7 +89,7 @@ void generate_leaf(Solver *s, NodeId id)
 			continue;
 		}
 		if (node->shape && !scalar)
-			*row = declared_row(s, &node->shape->rows[k], node->shape->span, &names);
+			*row = declared[k];
 		else
 			*row = scalar ? row_closed() : row_open(s, NULL, node->span);
 		if (terminal)

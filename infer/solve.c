@@ -14,6 +14,20 @@ static void index_binds(Solver *s)
 	}
 }
 
+static void index_ascriptions(Solver *s)
+{
+	const Graph *graph = s->graph;
+	s->first_ascription = ARENA_ARRAY(s->arena, uint32_t, graph->nodes.n + 1);
+	s->next_ascription = ARENA_ARRAY(s->arena, uint32_t, graph->ascriptions.n + 1);
+	for (size_t i = 0; i < graph->nodes.n; i++)
+		s->first_ascription[i] = NONE;
+	for (size_t i = graph->ascriptions.n; i-- > 0;) {
+		NodeId id = graph->ascriptions.at[i].node;
+		s->next_ascription[i] = s->first_ascription[id];
+		s->first_ascription[id] = (uint32_t)i;
+	}
+}
+
 Solver *solver_new(const Graph *graph, Arena *arena)
 {
 	Solver *s = ARENA_NEW(arena, Solver);
@@ -26,6 +40,7 @@ Solver *solver_new(const Graph *graph, Arena *arena)
 	for (size_t i = 0; i < graph->captures.n; i++)
 		s->captures[i] = NONE;
 	index_binds(s);
+	index_ascriptions(s);
 	return s;
 }
 

@@ -153,6 +153,7 @@ typedef struct Con {
 	uint32_t round; /* in which it was */
 	bool derived;	/* a relation that has given a value */
 	bool makes;	/* row a is that of what is computed, and follows from its operands */
+	const Ascription *written; /* row b is written behind the name of a tensor, or NULL */
 	RowTerm a, b;
 	uint32_t ndone_lead, ndone_trail;
 	CellId *cells;
@@ -261,6 +262,7 @@ typedef struct Solver {
 	VEC(ConId) stale; /* to be looked at together with others */
 	uint32_t rounds;
 	VEC(CellId) tied; /* of the relation that is looked at */
+	uint32_t *first_ascription, *next_ascription; /* by node, by ascription; NONE */
 	uint32_t *first_bind,
 		*next_bind; /* by NodeId, by bind: the binds of a node in order; NONE ends */
 	/* two queues, equations before inequalities: rings of ids, edges tagged by the high bit */

@@ -88,9 +88,10 @@ static Sym letter_written(Solver *s, const Con *con, CellId cell)
 
 const char *axis_text(Solver *s, ConId id, CellId cell)
 {
+	bool ascribed = id != NONE && s->cons.at[id].written;
 	Sym written = id == NONE ? NULL : letter_written(s, &s->cons.at[id], cell);
 	Sym name = written ? written : s->cells.at[cell].name;
-	if (name)
+	if (name && !ascribed)
 		return arena_printf(s->arena, "'%s'", name);
 	if (id == NONE)
 		return "this size";
@@ -103,6 +104,9 @@ const char *axis_text(Solver *s, ConId id, CellId cell)
 		return con->node == NODE_NONE ? "this size" : "this axis";
 	}
 	RowKind kind = con->row;
+	if (ascribed && (position_in(s, &con->b, cell, &at) || position_in(s, &con->a, cell, &at)))
+		return arena_printf(s->arena, "%s axis %u of '%s'", row_names[kind], at,
+				    con->written->name);
 	if (position_in(s, &con->b, cell, &at)) {
 		if (con->arg == 1 && kind == ROW_INPUT &&
 		    s->graph->nodes.at[con->node].kind == NODE_COMPOSE)

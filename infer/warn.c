@@ -84,7 +84,8 @@ static ConId giving_use(const Solver *s, NodeId node, RowVarId id)
 {
 	while (id != NONE) { /* falls: solved variables to follow */
 		const RowVar *var = &s->vars.at[id];
-		if (var->why != NONE && s->cons.at[var->why].node > node)
+		if (var->why != NONE &&
+		    (s->cons.at[var->why].node > node || s->cons.at[var->why].written))
 			return var->why;
 		id = var->parent != id ? var->parent : var->solved ? var->value.var : NONE;
 	}
@@ -143,6 +144,22 @@ static bool fills_target(Solver *s, const Node *node, bool *given)
 	return fills;
 }
 
+/* Axes that are written for a result, and that none of its operands has. */
+static void tell_unmade(Solver *s, const Con *con, NodeId id, const FlatRow *f, Diags *diags)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	diag(diags, E0310, con->span,
+	     "the %s axes of '%s' are said to be %s here, and no operand of it has as many",
+	     row_kind_text(con->row), con->written->name, flat_text(s, f));
+	diag_note(diags, node->op_span, "it is computed here");
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		const Node *operand = &s->graph->nodes.at[node->args[i]];
+		if (operand->name && !span_is_none(operand->name_span))
+			diag_note(diags, operand->name_span, "'%s' is declared here",
+				  operand->name);
+	}
+}
+
 /* Axes that a use gives to a result beyond those of its operands. */
 static void warn_repeated(Solver *s, Diags *diags)
 {
@@ -158,6 +175,10 @@ static void warn_repeated(Solver *s, Diags *diags)
 			ConId use = n > most ? giving_use(s, id, s->rows[id][k].var) : NONE;
 			if (use == NONE)
 				continue;
+			if (s->cons.at[use].written) {
+				tell_unmade(s, &s->cons.at[use], id, &f, diags);
+				continue;
+			}
 			diag(diags, W0304, s->cons.at[use].span,
 			     "this use makes %s repeat along %s axes that its operands do not have: its %s "
 			     "axes are %s",

@@ -52,11 +52,20 @@ module.exports = grammar({
 
     require_statement: ($) => seq('require', binary($._sum, choice('==', '>=', 'divides'), $._sum)),
 
-    input_statement: ($) => seq('input', field('name', $.name), $._type),
-    param_statement: ($) => seq('param', field('name', $.name), optional($._type), optional($._value)),
-    const_statement: ($) => seq('const', field('name', $.name), optional($._type), $._value),
-    output_statement: ($) => seq('output', field('name', $.name), optional($._value)),
-    let_statement: ($) => seq('let', field('name', choice($.name, $.names)), $._value),
+    input_statement: ($) => seq('input', $._input, repeat(seq(',', $._input))),
+    _input: ($) => seq(field('name', $.name), $._type),
+    param_statement: ($) => seq('param', $._param, repeat(seq(',', $._param))),
+    _param: ($) => seq(field('name', $.name), optional($._type), optional($._value)),
+    const_statement: ($) => seq('const', $._const, repeat(seq(',', $._const))),
+    _const: ($) => seq(field('name', $.name), optional($._type), $._value),
+    output_statement: ($) => seq('output', $._output, repeat(seq(',', $._output))),
+    _output: ($) => seq(field('name', $.name), optional($._ascribed), optional($._value)),
+    let_statement: ($) => seq('let', $._let, repeat(seq(',', $._let))),
+    _let: ($) =>
+      choice(
+        seq(field('name', $.name), optional($._ascribed), $._value),
+        seq(field('name', $.names), $._value),
+      ),
     names: ($) => seq('(', list($.name), ')'),
 
     fn_statement: ($) =>
@@ -83,6 +92,8 @@ module.exports = grammar({
 
     // ---- shapes ----
 
+    // of what is computed: a shape, a dtype, or both
+    _ascribed: ($) => choice($._type, seq(':', field('type', $.name))),
     _type: ($) => seq(':', optional(field('type', $.name)), field('shape', $.shape)),
 
     shape: ($) =>
@@ -136,7 +147,7 @@ module.exports = grammar({
       ),
     let_expression: ($) =>
       seq('let', $.binding, repeat(seq(',', $.binding)), 'in', field('body', $._expression)),
-    binding: ($) => seq(field('name', choice($.name, $.names)), $._value),
+    binding: ($) => $._let,
 
     _with: ($) => choice($._or, $.with_expression),
     with_expression: ($) => seq(field('body', $._with), 'with', '(', list($.setting), ')'),

@@ -1,0 +1,49 @@
+/* Shapes and dtypes that are written for what is computed: `let y : f32 [n | 10] = E`.
+ *
+ * The shape becomes an equation between sizes, for inference; the dtype is looked at here. What
+ * waits for a neighbour's dtype takes the written one, and nothing else changes: there is no cast.
+ */
+#include <string.h>
+
+#include "frontend/ascribe.h"
+
+static void note_cast(Build *b, Span value, Dtype dtype)
+{
+	const char *text = source_text(b->diags->sources, b->arena, value);
+	const char *cast = dtype_name(dtype);
+	if (*text && !strchr(text, '\n'))
+		diag_fix(b->diags, value, arena_printf(b->arena, "%s(%s)", cast, text),
+			 "%s(...) converts it", cast);
+	else
+		diag_note(b->diags, value, "%s(...) converts it", cast);
+}
+
+/* False after an error. */
+static bool check_dtype(Build *b, NodeId id, const Ascribed *to, Span value)
+{
+	if (to->dtype == DTYPE_NONE)
+		return true;
+	Dtype dtype = written_dtype(b, to->dtype, to->span);
+	if (dtype != to->dtype)
+		return false;
+	node_settle(b, id, dtype);
+	if (node_dtype(b, id) == dtype)
+		return true;
+	diag(b->diags, E0244, to->span, "'%s' is said to be %s here, and it is %s", to->name.sym,
+	     dtype_name(dtype), dtype_name(node_dtype(b, id)));
+	note_cast(b, value, dtype);
+	return false;
+}
+
+Value ascribe(Build *b, Value value, const Ascribed *to, const ShapeDecl *shape)
+{
+	bool scales = value_scales(&value);
+	NodeId id = value_to_node(b, value);
+	if (id == NODE_NONE || !check_dtype(b, id, to, value.span))
+		return value_error();
+	if (shape)
+		PUSH(b->arena, b->graph->ascriptions, ((Ascription){id, shape, to->name.sym}));
+	Value tensor = value_node(id, value.span);
+	tensor.scales = scales;
+	return tensor;
+}
