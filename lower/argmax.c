@@ -79,15 +79,24 @@ static const Ix *const *one_place(const Argmax *a, const Ix *ix)
 	return place;
 }
 
-static const Value *element(Argmax *a, const Ix *along, Body *body)
+static const Value *element(Argmax *a, const Ix *along, SharedLocals *shared)
 {
 	Gen *gen = a->gen;
 	if (a->along != UINT32_MAX)
 		a->by_iter[a->along] = along;
-	gen_enter(gen, body);
+	gen_enter(gen, shared);
 	const Ix **axes = access_indices(gen, a->node, a->piece, &a->piece->args[0], a->by_iter);
 	const Value *value = node_value(gen, lower_node(gen->lower, a->node)->args[0], axes);
 	return value_cast(gen->arena, dtype_wide(value->dtype), value);
+}
+
+/* ... with what it reads set in the body. */
+static const Value *element_in(Argmax *a, const Ix *along, Body *body)
+{
+	SharedLocals shared = {0};
+	const Value *value = element(a, along, &shared);
+	gen_set_shared(a->gen, body, &shared);
+	return value;
 }
 
 /* best, at = value, along where the value is greater, at one place of both. */
@@ -95,7 +104,7 @@ static Block step(Argmax *a, const Ix *along, const Ix *lane)
 {
 	Gen *gen = a->gen;
 	Body body = {0};
-	const Value *value = element(a, along, &body);
+	const Value *value = element_in(a, along, &body);
 	const Ix *const *place = a->lanes ? one_place(a, lane) : NULL;
 	const Value *best = read_local(a, a->best, place), *at = read_local(a, a->at, place);
 	const Value *greater = compare(gen, OP_GT, value, best);
@@ -162,15 +171,15 @@ static bool goes_on(const Argmax *a, IterVar var, const Value *value, uint32_t *
 /* Do vectors of the elements along an iterator lie in memory, and has it enough of them? */
 static bool lanes_help(Argmax *a, IterId iter)
 {
-	Body body = {0};
+	SharedLocals shared = {0};
 	uint32_t next = 0;
 	int64_t n;
 	if (size_is_const(a->gen->program->sizes, a->proj->iters[iter].extent, &n) && n < LEAST)
 		return false;
 	size_t nlocals = a->gen->locals.n;
-	const Value *value = element(a, ix_iter(a->gen->arena, a->var), &body);
+	const Value *value = element(a, ix_iter(a->gen->arena, a->var), &shared);
 	a->gen->locals.n = nlocals;
-	return body.stmts.n == 0 && goes_on(a, a->by_iter[iter]->iter, value, &next) && next > 0;
+	return shared.n == 0 && goes_on(a, a->by_iter[iter]->iter, value, &next) && next > 0;
 }
 
 /* The greatest of the lanes, of equals the one with the least index, into lane 0. */
@@ -344,14 +353,14 @@ static const Value *part_greatest(Argmax *a, const Ix *first, Dtype dtype, Body 
 	const Ix *i = ix_add(program, first, ix_iter(gen->arena, a->var));
 	const Ix *wide = part_end(a, first, whole);
 	LocalId acc = least(a, body, "acc", dtype, WIDE), last = least(a, body, "last", dtype, 0);
-	const Value *value = element(a, ix_add(program, i, l), &lanes);
+	const Value *value = element_in(a, ix_add(program, i, l), &lanes);
 	LoopKind kind = is_vector(value) ? LOOP_VECTOR : LOOP_SERIAL;
 	take_greater(a, &lanes, acc, place, value);
 	Block inner = single(gen, stmt_loop(program, kind, lane, WIDE, body_block(&lanes)));
 	append(gen, body,
 	       single(gen,
 		      stmt_step(gen->arena, loop(a, a->var, constant(a, 0), wide, inner), WIDE)));
-	take_greater(a, &rest, last, NULL, element(a, i, &rest));
+	take_greater(a, &rest, last, NULL, element_in(a, i, &rest));
 	append(gen, body,
 	       single(gen, loop(a, a->var, wide, part_end(a, first, extent), body_block(&rest))));
 	take_greater(a, &all, last, NULL, read_local(a, acc, place));

@@ -51,10 +51,10 @@ static void see_value(Pair *pair, const Value *value)
 		see_value(pair, value->args[i]);
 }
 
-static void see_body(Pair *pair, const Body *body)
+static void see_locals(Pair *pair, const SharedLocals *shared)
 {
-	for (size_t i = 0; i < body->stmts.n && !pair->apart; i++)
-		see_value(pair, body->stmts.at[i]->value);
+	for (size_t i = 0; i < shared->n && !pair->apart; i++)
+		see_value(pair, shared->at[i].value);
 }
 
 bool nest_is_guarded(const Nest *nest, const Loop *loop)
@@ -73,8 +73,8 @@ static bool are_one(const Nest *nest, const Loop *outer, const Loop *inner)
 	    nest_is_guarded(nest, inner))
 		return false;
 	see_ix(&pair, nest->at);
-	see_body(&pair, &nest->inner);
-	see_body(&pair, &nest->epilogue);
+	see_locals(&pair, &nest->inner);
+	see_locals(&pair, &nest->epilogue);
 	if (!pair.apart)
 		see_value(&pair, nest->value);
 	if (!pair.apart)

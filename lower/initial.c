@@ -84,10 +84,12 @@ static void emit_over_axes(Initial *in)
 {
 	Gen *gen = in->gen;
 	IterVar *vars = ARENA_ARRAY(gen->arena, IterVar, shape_naxes(in->shape) + 1);
+	SharedLocals shared = {0};
 	Body body = {0};
 	const Ix **axes = shape_indices(gen, in->shape, vars);
-	gen_enter(gen, &body);
+	gen_enter(gen, &shared);
 	const Stmt *store = store_at(in, flat_index(gen, in->id, axes), axes);
+	gen_set_shared(gen, &body, &shared);
 	PUSH(gen->arena, body.stmts, store);
 	wrap_shape(gen, in->shape, vars, &body);
 }
@@ -115,12 +117,14 @@ static void emit_element(Initial *in, const Ix *block, uint32_t number, Body *bo
 	const Ix *at = ix_mul(program, block, ix_const(gen->arena, program->sizes, NUMBERS));
 	at = ix_add(program, at, ix_const(gen->arena, program->sizes, number));
 	const Ix **axes = axes_at(in, at);
-	Body own = {0};
-	gen_enter(gen, n ? &own : body);
+	SharedLocals shared = {0};
+	Body own = {0}, *to = n ? &own : body;
+	gen_enter(gen, &shared);
 	for (size_t i = 0; i < in->streams.n; i++)
 		share_number(in, in->streams.at[i], axes, in->numbers[i][number]);
 	const Stmt *store = store_at(in, at, axes);
-	PUSH(gen->arena, gen->body->stmts, store);
+	gen_set_shared(gen, to, &shared);
+	PUSH(gen->arena, to->stmts, store);
 	if (n)
 		PUSH(gen->arena, body->stmts, stmt_below(gen, at, *n, &own));
 }
@@ -131,11 +135,13 @@ static void emit_blocks(Initial *in, Size lo, Size hi, const Size *n)
 	Gen *gen = in->gen;
 	IterVar var = gen_iter(gen, sym_cstr(gen->program->symbols, "block"));
 	const Ix *block = ix_iter(gen->arena, var);
+	SharedLocals shared = {0};
 	Body body = {0};
-	gen_enter(gen, &body);
+	gen_enter(gen, &shared);
 	in->numbers = arena_alloc(gen->arena, in->streams.n * sizeof *in->numbers);
 	for (size_t i = 0; i < in->streams.n; i++)
-		random_numbers(gen, in->streams.at[i], block, &body, in->numbers[i]);
+		random_numbers(gen, in->streams.at[i], block, &shared, in->numbers[i]);
+	gen_set_shared(gen, &body, &shared);
 	for (uint32_t i = 0; i < NUMBERS; i++)
 		emit_element(in, block, i, &body, i > 0 ? n : NULL);
 	PUSH(gen->arena, gen->top.stmts,

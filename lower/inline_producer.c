@@ -60,7 +60,7 @@ static SeenList reads_of(Nest *nest)
 	Gen *gen = nest->gen;
 	SeenList seen = {0}, *outer = gen->seen;
 	gen->seen = &seen;
-	gen_enter(gen, gen->body);
+	gen_enter(gen, gen->locals_of);
 	piece_value(gen, nest->node, nest->piece, row_block_whole(nest));
 	gen->seen = outer;
 	return seen;

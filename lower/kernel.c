@@ -139,10 +139,12 @@ static void emit_over_shape(Gen *gen, NodeId node, StoreTarget to)
 {
 	const Shape *shape = lower_shape(gen->lower, node);
 	IterVar *vars = ARENA_ARRAY(gen->arena, IterVar, shape_naxes(shape) + 1);
+	SharedLocals shared = {0};
 	Body body = {0};
 	const Ix **axes = shape_indices(gen, shape, vars);
-	gen_enter(gen, &body);
+	gen_enter(gen, &shared);
 	const Value *value = node_value(gen, node, axes);
+	gen_set_shared(gen, &body, &shared);
 	PUSH(gen->arena, body.stmts, gen_store(gen, to, flat_index(gen, node, axes), value));
 	wrap_shape(gen, shape, vars, &body);
 }
@@ -165,10 +167,12 @@ static void emit_reshaped_leaf(Gen *gen, NodeId from, StoreTarget to)
 {
 	IterVar e = gen_iter(gen, sym_cstr(gen->program->symbols, "e"));
 	const Ix *at = ix_iter(gen->arena, e);
+	SharedLocals shared = {0};
 	Body body = {0};
-	gen_enter(gen, &body);
+	gen_enter(gen, &shared);
 	const Value *value = node_value(
 		gen, from, tables_unflatten(gen->program, lower_shape(gen->lower, from), at));
+	gen_set_shared(gen, &body, &shared);
 	PUSH(gen->arena, body.stmts, gen_store(gen, to, at, value));
 	const Ix *n = ix_size(gen->arena, gen->program->buffers.at[to.buffer].elements);
 	PUSH(gen->arena, gen->top.stmts,
@@ -273,10 +277,10 @@ static bool reads_own_cell(Lower *lower, NodeId id, uint32_t piece, StoreTarget 
 	nest_look_at(&look, lower, id, piece, lower_name(lower, id), to);
 	Nest *nest = &look.nest;
 	Body body = {0};
-	gen_append(&look.gen, &body, body_block(&nest->inner));
+	gen_set_shared(&look.gen, &body, &nest->inner);
 	PUSH(look.gen.arena, body.stmts,
 	     stmt_store(look.gen.arena, BUFFER_NONE, nest->at, OP_NONE, nest->value));
-	gen_append(&look.gen, &body, body_block(&nest->epilogue));
+	gen_set_shared(&look.gen, &body, &nest->epilogue);
 	PUSH(look.gen.arena, body.stmts,
 	     stmt_store(look.gen.arena, to.buffer, nest->at, OP_NONE, nest->finished));
 	Block block = body_block(&body);
@@ -424,10 +428,12 @@ void kernel_emit_check(Lower *lower, NodeId id)
 	Gen gen = gen_new(lower, name, node->span);
 	const Shape *shape = lower_shape(lower, node->args[1]);
 	IterVar *vars = ARENA_ARRAY(gen.arena, IterVar, shape_naxes(shape) + 1);
+	SharedLocals shared = {0};
 	Body body = {0};
 	const Ix **axes = shape_indices(&gen, shape, vars);
-	gen_enter(&gen, &body);
+	gen_enter(&gen, &shared);
 	const Value *value = node_value(&gen, node->args[1], axes);
+	gen_set_shared(&gen, &body, &shared);
 	if (!dtype_is_integer(value->dtype))
 		value = value_cast(gen.arena, DTYPE_I32, value);
 	PUSH(gen.arena, body.stmts,

@@ -59,9 +59,7 @@ Block lanes_add(Lanes *l, const Ix *along, const Value *cell)
 	Nest *nest = l->nest;
 	nest->by_iter[l->along->iter] = along;
 	nest_values(nest);
-	PUSH(nest->gen->arena, nest->inner.stmts,
-	     stmt_set_at(nest->gen->arena, cell, l->reduce, nest->value));
-	return body_block(&nest->inner);
+	return nest_step(nest, stmt_set_at(nest->gen->arena, cell, l->reduce, nest->value));
 }
 
 /* Steps [from, to), `lanes` at a time. */
@@ -149,7 +147,7 @@ static Block finish_cell(Lanes *l)
 		value = lanes_combined(l, value, lanes_element(l, l->rest, NULL));
 	LocalId sum = gen_local(gen, "sum", value->dtype);
 	PUSH(gen->arena, cell.stmts, stmt_local(gen->arena, sum, value));
-	value = nest_finished(nest, gen_local_value(gen, sum), &cell);
+	value = nest_finish(nest, gen_local_value(gen, sum), &cell);
 	PUSH(gen->arena, cell.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
 	return over_cells(l, body_block(&cell));

@@ -197,7 +197,7 @@ static void finish(Few *f, LocalId acc, LocalId rest)
 		value = lanes_combined(l, value, lanes_element(l, rest, at));
 	LocalId sum = gen_local(gen, "cell", value->dtype);
 	PUSH(gen->arena, cell.stmts, stmt_local(gen->arena, sum, value));
-	value = nest_finished(nest, gen_local_value(gen, sum), &cell);
+	value = nest_finish(nest, gen_local_value(gen, sum), &cell);
 	PUSH(gen->arena, cell.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
 	gen_append(gen, &gen->top, over_cells(f, body_block(&cell)));

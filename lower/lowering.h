@@ -261,6 +261,16 @@ void fuse_describe(Lower *lower);
 
 /* ---- kernels ---- */
 
+/* A value that others read several times: a local, and what it is set to once a statement is made
+ * of it. */
+typedef struct SharedLocal {
+	LocalId local;
+	const Value *value;
+	Span span; /* of the operation */
+} SharedLocal;
+
+typedef VEC(SharedLocal) SharedLocals;
+
 typedef struct SharedValue {
 	NodeId node;
 	const Ix *const *axes;
@@ -274,8 +284,8 @@ typedef struct Gen {
 	VEC(KernelIter) iters;
 	VEC(KernelLocal) locals;
 	Body top;
-	Body *body;		 /* where values that are used more than once become locals */
-	VEC(SharedValue) shared; /* those of the present body */
+	SharedLocals *locals_of; /* the present body: values used more than once are its locals */
+	VEC(SharedValue) shared; /* what these are */
 	bool in_line;		 /* they are no locals */
 	bool looks;		 /* nothing of it stays (NestLook): no tensor gets its name */
 	const Schedule *asked;	 /* the lower's; NULL: nothing is */
@@ -317,8 +327,9 @@ Sym kernel_name(Lower *lower, NodeId node);
 IterVar gen_iter(Gen *gen, Sym name);
 LocalId gen_local(Gen *gen, const char *name, Dtype dtype);
 const Value *gen_local_value(Gen *gen, LocalId local);
-/* Starts a body whose shared values are its own. */
-void gen_enter(Gen *gen, Body *body);
+/* Starts a body whose shared values are its own, and appends the statements that set them. */
+void gen_enter(Gen *gen, SharedLocals *shared);
+void gen_set_shared(Gen *gen, Body *body, const SharedLocals *shared);
 /* The value at an index an axis: a load, or what computes it. */
 const Value *node_value(Gen *gen, NodeId node, const Ix *const *axes);
 /* The same, computed even where the node has a buffer. */
@@ -375,8 +386,9 @@ typedef struct Loop {
  * words. */
 void random_emit(Gen *gen, NodeId node, StoreTarget to);
 void random_emit_numbers(Gen *gen, NodeId node, StoreTarget to);
-/* Numbers 4*block to 4*block + 3 of a stream; locals go to the body. */
-void random_numbers(Gen *gen, NodeId stream, const Ix *block, Body *body, const Value *numbers[4]);
+/* Numbers 4*block to 4*block + 3 of a stream, and locals that they read. */
+void random_numbers(Gen *gen, NodeId stream, const Ix *block, SharedLocals *shared,
+		    const Value *numbers[4]);
 /* A number of the stream for itself, by a hash of its own. */
 const Value *random_value(Gen *gen, NodeId stream, const Ix *at);
 /* The statement where ix < n. */

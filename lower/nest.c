@@ -104,6 +104,14 @@ void gen_append(Gen *gen, Body *body, Block block)
 		PUSH(gen->arena, body->stmts, block.stmts[i]);
 }
 
+Block nest_step(Nest *nest, const Stmt *stmt)
+{
+	Body body = {0};
+	gen_set_shared(nest->gen, &body, &nest->inner);
+	PUSH(nest->gen->arena, body.stmts, stmt);
+	return body_block(&body);
+}
+
 /* ---- the forms ---- */
 
 static bool finishes(const Nest *nest) { return nest->root != nest->node; }
@@ -113,8 +121,8 @@ static void emit_stores(Nest *nest, Op acc)
 {
 	Gen *gen = nest->gen;
 	StoreTarget to = {nest->target.buffer, acc};
-	PUSH(gen->arena, nest->inner.stmts, gen_store(gen, to, nest->at, nest->value));
-	Block body = nest_guarded_block(nest, 0, body_block(&nest->inner));
+	Block store = nest_step(nest, gen_store(gen, to, nest->at, nest->value));
+	Block body = nest_guarded_block(nest, 0, store);
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nloops, 0, body));
 }
 
@@ -125,12 +133,12 @@ static void emit_local_sum(Nest *nest, Op reduce)
 	Gen *gen = nest->gen;
 	uint32_t n = nest->nresult;
 	LocalId acc = gen_local(gen, "acc", nest->value->dtype);
-	PUSH(gen->arena, nest->inner.stmts, stmt_set(gen->arena, acc, reduce, nest->value));
-	Block inner = nest_guarded_block(nest, n, body_block(&nest->inner));
+	Block add = nest_step(nest, stmt_set(gen->arena, acc, reduce, nest->value));
+	Block inner = nest_guarded_block(nest, n, add);
 	Body cell = {0};
 	PUSH(gen->arena, cell.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
 	gen_append(gen, &cell, nest_wrap(nest, n, nest->nloops, n, inner));
-	const Value *value = nest_finished(nest, gen_local_value(gen, acc), &cell);
+	const Value *value = nest_finish(nest, gen_local_value(gen, acc), &cell);
 	PUSH(gen->arena, cell.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, n, nest->nloops, body_block(&cell)));
@@ -153,14 +161,14 @@ static void emit_row_sum(Nest *nest, Op reduce)
 	Gen *gen = nest->gen;
 	uint32_t outer = nest->nresult - 1;
 	Body clear = {0}, rows = {0}, finish = {0};
-	PUSH(gen->arena, nest->inner.stmts,
-	     stmt_store(gen->arena, nest->target.buffer, nest->at, reduce, nest->value));
-	Block inner = nest_guarded_block(nest, outer, body_block(&nest->inner));
+	Block add = nest_step(
+		nest, stmt_store(gen->arena, nest->target.buffer, nest->at, reduce, nest->value));
+	Block inner = nest_guarded_block(nest, outer, add);
 	gen_append(gen, &rows, whole_row(nest, &clear, nest_neutral(nest)));
 	gen_append(gen, &rows, nest_wrap(nest, outer, nest->nloops, outer, inner));
 	if (finishes(nest)) {
 		const Value *sum = value_load(gen->program, nest->target.buffer, nest->at);
-		const Value *value = nest_finished(nest, sum, &finish);
+		const Value *value = nest_finish(nest, sum, &finish);
 		gen_append(gen, &rows, whole_row(nest, &finish, value));
 	}
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, body_block(&rows)));

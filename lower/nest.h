@@ -46,11 +46,11 @@ typedef struct Nest {
 	GuardedList guards;
 	const Ix **cell; /* the result's index, an axis each */
 	const Ix *at;	 /* the same as an element of the target */
-	Body inner;	 /* locals that the value shares */
+	SharedLocals inner; /* that the value reads */
 	bool in_line;	 /* what it shares is part of it instead, as one value in several places */
 	const Value *value; /* of the operands: what is stored or added */
 	size_t first_local; /* locals of the kernel before this nest's */
-	Body epilogue;	    /* only looked at: what the root computes from the finished sum */
+	SharedLocals epilogue; /* only looked at: what the root computes from the finished sum */
 	const Value *finished;
 	PackedOperandLoad packed_operand[2]; /* by the load's place in the value */
 } Nest;
@@ -81,8 +81,10 @@ void nest_set_up_result(Nest *nest);
 /* The result's index, the operands' value and its shared locals over the iterators as by_iter has
  * them. */
 void nest_values(Nest *nest);
-/* The root's value from the finished sum, with what it shares in `body`. */
-const Value *nest_finished(Nest *nest, const Value *sum, Body *body);
+/* The root's value from the finished sum, and locals that it reads; ... with the statements that set
+ * these. */
+const Value *nest_finished(Nest *nest, const Value *sum, SharedLocals *shared);
+const Value *nest_finish(Nest *nest, const Value *sum, Body *body);
 /* What the reduction starts from. */
 const Value *nest_neutral(const Nest *nest);
 /* The position of the innermost loop that a guarded index mentions; -1: none. */
@@ -117,6 +119,8 @@ Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut
 /* The body behind a condition for the guards that bound no loop; the body itself where all bound
  * one. */
 Block nest_guarded_block(const Nest *nest, uint32_t first_cut, Block body);
+/* A step of the loops: the locals that the value reads are set, then the statement. */
+Block nest_step(Nest *nest, const Stmt *stmt);
 /* A block of one statement. */
 Block block_of(Gen *gen, const Stmt *stmt);
 void gen_append(Gen *gen, Body *body, Block block);

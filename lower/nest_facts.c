@@ -110,7 +110,7 @@ SumFacts nest_facts(const Nest *nest, Op reduce)
 			  .nloops = nest->nloops,
 			  .nresult = nest->nresult,
 			  .nguards = (uint32_t)nest->guards.n,
-			  .shares = nest->inner.stmts.n > 0,
+			  .shares = nest->inner.n > 0,
 			  .in_vectors = is_vector(nest->value),
 			  .has_lanes = tile_has_lanes(reduce, dtype),
 			  .reads_one = true,
@@ -118,8 +118,8 @@ SumFacts nest_facts(const Nest *nest, Op reduce)
 			  .together = cells_together(nest),
 			  .asked = lower_replays(nest->gen->lower),
 			  .apart = nest->apart};
-	for (size_t i = 0; i < nest->inner.stmts.n; i++) {
-		const Value *shared = nest->inner.stmts.at[i]->value;
+	for (size_t i = 0; i < nest->inner.n; i++) {
+		const Value *shared = nest->inner.at[i].value;
 		f.of.in_vectors &= is_vector(shared);
 		see_value(&f, shared);
 	}

@@ -64,16 +64,24 @@ static void collect_guards(Nest *nest)
 	guards_of(nest, &nest->piece->result, nest->node);
 }
 
-const Value *nest_finished(Nest *nest, const Value *sum, Body *body)
+const Value *nest_finished(Nest *nest, const Value *sum, SharedLocals *shared)
 {
 	Gen *gen = nest->gen;
 	if (nest->root == nest->node)
 		return sum;
-	gen_enter(gen, body);
+	gen_enter(gen, shared);
 	gen->bound = nest->node;
 	gen->bound_value = sum;
 	const Value *value = node_compute(gen, nest->root, nest->cell);
 	gen->bound = NODE_NONE;
+	return value;
+}
+
+const Value *nest_finish(Nest *nest, const Value *sum, Body *body)
+{
+	SharedLocals shared = {0};
+	const Value *value = nest_finished(nest, sum, &shared);
+	gen_set_shared(nest->gen, body, &shared);
 	return value;
 }
 
@@ -85,7 +93,7 @@ void nest_values(Nest *nest)
 	const RowBlockPlace *place = row_block_place(gen->lower, nest->root, nest->cell);
 	nest->at = place ? row_block_index(gen, place, nest->cell)
 			 : flat_index(gen, nest->root, nest->cell);
-	nest->inner = (Body){0};
+	nest->inner = (SharedLocals){0};
 	gen_enter(gen, &nest->inner);
 	gen->in_line = nest->in_line;
 	nest->value =
@@ -110,7 +118,7 @@ static void build_values(Nest *nest)
 	number_loops(nest);
 	nest_values(nest);
 	size_t nlocals = gen->locals.n;
-	nest->epilogue = (Body){0};
+	nest->epilogue = (SharedLocals){0};
 	nest->finished = nest_finished(nest, nest_neutral(nest), &nest->epilogue);
 	gen->locals.n = nlocals;
 }

@@ -30,7 +30,7 @@ void nest_emit_short(Nest *nest, Op reduce, int64_t steps)
 		const Value *args[] = {sum, value_of_step(nest, i)};
 		sum = value_op(gen->arena, reduce, nest->value->dtype, args, 2);
 	}
-	const Value *value = nest_finished(nest, sum, &cell);
+	const Value *value = nest_finish(nest, sum, &cell);
 	PUSH(gen->arena, cell.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
 	gen_append(gen, &gen->top,

@@ -453,10 +453,9 @@ static bool copy_is_short(const Pad *p)
 bool pad_find_axes(Pad *p)
 {
 	const Nest *nest = p->nest;
-	bool plain = !nest->gen->lower->row_block && nest->inner.stmts.n == 0 &&
-		     nest->nresult > 0 && nest->nloops > nest->nresult &&
-		     proj_computes_cells(nest->proj) && !nest->packed_operand[0].strides &&
-		     !nest->packed_operand[1].strides;
+	bool plain = !nest->gen->lower->row_block && nest->inner.n == 0 && nest->nresult > 0 &&
+		     nest->nloops > nest->nresult && proj_computes_cells(nest->proj) &&
+		     !nest->packed_operand[0].strides && !nest->packed_operand[1].strides;
 	if (!plain || !finds_picture(p) ||
 	    (!is_asked(p) && product(p, true, true) < nest_target(p->nest)->pad_steps))
 		return false;

@@ -32,10 +32,10 @@ static const Value *zipped(Gen *gen, const Value *a, const Value *b)
 	return value_op(gen->arena, OP_ZIP, DTYPE_U4X32, (const Value *[]){a, b}, 2);
 }
 
-static const Value *local_of(Gen *gen, Body *body, const char *name, const Value *value)
+static const Value *local_of(Gen *gen, SharedLocals *shared, const char *name, const Value *value)
 {
 	LocalId local = gen_local(gen, name, value->dtype);
-	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, local, value));
+	PUSH(gen->arena, *shared, ((SharedLocal){local, value, SPAN_NONE}));
 	return gen_local_value(gen, local);
 }
 
@@ -63,8 +63,10 @@ void random_emit_numbers(Gen *gen, NodeId id, StoreTarget to)
 	Body body = {0};
 	const Ix **axes = shape_indices(gen, shape, vars);
 	const Value *numbers[WORDS];
-	gen_enter(gen, &body);
-	uniforms_of(gen, local_of(gen, &body, "words", node_value(gen, from, axes)), numbers);
+	SharedLocals shared = {0};
+	gen_enter(gen, &shared);
+	uniforms_of(gen, local_of(gen, &shared, "words", node_value(gen, from, axes)), numbers);
+	gen_set_shared(gen, &body, &shared);
 	const Ix *first = ix_mul(gen->program, flat_index(gen, from, axes), number_ix(gen, WORDS));
 	for (int i = 0; i < WORDS; i++)
 		PUSH(gen->arena, body.stmts, store_number(gen, to, first, i, numbers[i]));
@@ -84,7 +86,7 @@ static const Value *apply(Gen *gen, Op op, const Value *a, const Value *b)
 	return value_op(gen->arena, op, DTYPE_F32, args, (uint32_t)op_arity(op));
 }
 
-static void normals_of(Gen *gen, Body *body, const Value *numbers[WORDS])
+static void normals_of(Gen *gen, SharedLocals *shared, const Value *numbers[WORDS])
 {
 	const Value *transpose = f32(gen, 6.28318530717958647692);
 	for (int i = 0; i < WORDS; i += 2) {
@@ -92,7 +94,7 @@ static void normals_of(Gen *gen, Body *body, const Value *numbers[WORDS])
 		const Value *square =
 			apply(gen, OP_MUL, apply(gen, OP_LOG, rest, NULL), f32(gen, -2));
 		const Value *radius =
-			local_of(gen, body, "radius", apply(gen, OP_SQRT, square, NULL));
+			local_of(gen, shared, "radius", apply(gen, OP_SQRT, square, NULL));
 		/* no local: that it is near 0 is seen at the functions (loops/vector/near_range.c) */
 		const Value *angle = apply(gen, OP_MUL, numbers[i + 1], transpose);
 		numbers[i] = apply(gen, OP_MUL, radius, apply(gen, OP_COS, angle, NULL));
@@ -126,22 +128,23 @@ static const Stmt *where_below(Gen *gen, const Stmt *store, Size n)
 	return stmt_below(gen, store->ix, n, &body);
 }
 
-void random_numbers(Gen *gen, NodeId stream, const Ix *block, Body *body,
+void random_numbers(Gen *gen, NodeId stream, const Ix *block, SharedLocals *shared,
 		    const Value *numbers[WORDS])
 {
 	const Node *node = lower_node(gen->lower, stream);
 	const Value *args[] = {stream_key(gen, node), value_index(gen->arena, DTYPE_U4X32, block)};
 	const Value *words = value_op(gen->arena, OP_THREEFRY, DTYPE_U4X32, args, 2);
-	uniforms_of(gen, local_of(gen, body, "words", words), numbers);
+	uniforms_of(gen, local_of(gen, shared, "words", words), numbers);
 	if (node->normal)
-		normals_of(gen, body, numbers);
+		normals_of(gen, shared, numbers);
 }
 
 const Value *random_value(Gen *gen, NodeId stream, const Ix *at)
 {
 	const Ix *four = number_ix(gen, WORDS);
 	const Value *numbers[WORDS], *value;
-	random_numbers(gen, stream, ix_binary(gen->program, IX_DIV, at, four), gen->body, numbers);
+	random_numbers(gen, stream, ix_binary(gen->program, IX_DIV, at, four), gen->locals_of,
+		       numbers);
 	value = numbers[0];
 	at = ix_binary(gen->program, IX_MOD, at, four);
 	for (int i = 1; i < WORDS; i++) {
@@ -160,9 +163,11 @@ static void emit_blocks(Gen *gen, NodeId id, StoreTarget to, Size lo, Size hi, c
 	IterVar block = gen_iter(gen, sym_cstr(gen->program->symbols, "block"));
 	const Ix *at = ix_iter(gen->arena, block);
 	const Value *numbers[WORDS];
+	SharedLocals shared = {0};
 	Body body = {0};
-	gen_enter(gen, &body);
-	random_numbers(gen, id, at, &body, numbers);
+	gen_enter(gen, &shared);
+	random_numbers(gen, id, at, &shared, numbers);
+	gen_set_shared(gen, &body, &shared);
 	const Ix *first = ix_mul(gen->program, at, number_ix(gen, WORDS));
 	for (int i = 0; i < WORDS; i++) {
 		const Stmt *store = store_number(gen, to, first, i, numbers[i]);
@@ -209,10 +214,13 @@ static void emit_strips(Gen *gen, NodeId id, StoreTarget to, Size n)
 	const Ix *first = ix_mul(gen->program, whole, number_ix(gen, WORDS));
 	const Value *numbers[WORDS];
 	LocalId rows[WORDS];
+	SharedLocals outside = {0}, shared = {0};
 	Body strip = {0}, compute = {0}, store = {0};
-	gen_enter(gen, &strip);
+	gen_enter(gen, &outside);
 	rows_of(gen, &strip, rows);
-	random_numbers(gen, id, whole, &compute, numbers);
+	random_numbers(gen, id, whole, &shared, numbers);
+	gen_set_shared(gen, &strip, &outside);
+	gen_set_shared(gen, &compute, &shared);
 	for (int i = 0; i < WORDS; i++) {
 		const Value *cell = cell_of(gen, rows[i], b);
 		PUSH(gen->arena, compute.stmts, stmt_set_at(gen->arena, cell, OP_NONE, numbers[i]));

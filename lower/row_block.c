@@ -61,18 +61,18 @@ static void look(Finder *f, NodeId root)
 		   .arena = lower->scratch,
 		   .bound = NODE_NONE,
 		   .inside = NODE_NONE};
-	Body body = {0};
+	SharedLocals shared = {0};
 	const Ix **by_iter = ARENA_ARRAY(lower->scratch, const Ix *, proj->niters + 1);
 	for (IterId i = 0; i < proj->niters; i++)
 		by_iter[i] = ix_iter(lower->scratch, gen_iter(&gen, proj->iters[i].name));
 	f->sum = f->rest = (SeenList){0};
 	gen.seen = &f->sum;
-	gen_enter(&gen, &body);
+	gen_enter(&gen, &shared);
 	const Value *value = piece_value(&gen, nest, &proj->pieces[0], by_iter);
 	if (nest == root)
 		return;
 	gen.seen = &f->rest;
-	gen_enter(&gen, &body);
+	gen_enter(&gen, &shared);
 	gen.bound = nest;
 	gen.bound_value = value;
 	node_compute(

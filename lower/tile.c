@@ -67,7 +67,7 @@ Block tile_add(Tile *tile, const Value *cell)
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	nest_values(nest);
-	REQUIRE(nest->inner.stmts.n == 0);
+	REQUIRE(nest->inner.n == 0);
 	bool packed = tile->pack >= 0 && !tile->copies;
 	const Value *value = packed ? tile_pack_value(tile, tile->at_col) : nest->value;
 	return block_of(gen, stmt_set_at(gen->arena, cell, tile->reduce, value));
@@ -79,7 +79,7 @@ Block tile_store(Tile *tile, const Value *sum)
 	Gen *gen = nest->gen;
 	Body cell = {0};
 	nest_values(nest);
-	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &cell));
+	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &cell));
 	PUSH(gen->arena, cell.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
 	return body_block(&cell);
@@ -113,7 +113,7 @@ static Block store_cells(Tile *tile, const Value *sum, Body *body)
 	Gen *gen = nest->gen;
 	Body cell = {0};
 	nest_values(nest);
-	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &cell));
+	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &cell));
 	if (cell.stmts.n == 0)
 		value = tile_invariant(tile, value, body);
 	PUSH(gen->arena, cell.stmts,
@@ -302,7 +302,7 @@ static void share_in_line(Nest *nest, bool in_line)
 static bool plan_in_line(Tile *tile)
 {
 	Nest *nest = tile->nest;
-	size_t shared = nest->inner.stmts.n;
+	size_t shared = nest->inner.n;
 	if (shared > IN_LINE)
 		return false;
 	if (shared > 0)

@@ -82,7 +82,7 @@ bool tile_collapse(Planner *p, Nest *nest)
 	Tile *tile = p->tile;
 	const Loop *inner = &nest->loops[nest->nresult - 1];
 	if (nest->nresult < 2 || nest->gen->lower->row_block || nest->guards.n > 0 ||
-	    nest->epilogue.stmts.n > 0 || !tile_is_simple(nest->finished) ||
+	    nest->epilogue.n > 0 || !tile_is_simple(nest->finished) ||
 	    !(asks_on(p->collapses) ||
 	      tile_wants_collapse(nest, tile_extent(p, inner, 0),
 				  tile_known_steps(p, nest_target(nest)->tile_joined_steps),

@@ -109,15 +109,12 @@ static const Value *with_parts(Fission *p, const Value *value)
 	return copy;
 }
 
-/* Is what is stored no function of many instructions, or are there other statements than locals? */
-static bool stays_in_vectors(const Tile *tile, const Body *cell, const Value *value)
+/* Is what is stored no function of many instructions? */
+static bool stays_in_vectors(const Tile *tile, const SharedLocals *cell, const Value *value)
 {
 	bool simple = is_in_lanes(value, true, tile);
-	for (size_t i = 0; i < cell->stmts.n; i++) {
-		if (cell->stmts.at[i]->kind != LOOP_LOCAL)
-			return true;
-		simple = simple && is_in_lanes(cell->stmts.at[i]->value, true, tile);
-	}
+	for (size_t i = 0; i < cell->n; i++)
+		simple = simple && is_in_lanes(cell->at[i].value, true, tile);
 	return simple;
 }
 
@@ -133,11 +130,11 @@ static bool is_of_parts(const Fission *p, const Value *value)
 	return value->nargs > 0;
 }
 
-static bool is_flat(const Fission *p, const Body *cell, const Value *value)
+static bool is_flat(const Fission *p, const SharedLocals *cell, const Value *value)
 {
 	bool flat = p->tile->width % p->tile->lanes != 0 && is_of_parts(p, value);
-	for (size_t i = 0; i < cell->stmts.n; i++)
-		flat = flat && is_of_parts(p, cell->stmts.at[i]->value);
+	for (size_t i = 0; i < cell->n; i++)
+		flat = flat && is_of_parts(p, cell->at[i].value);
 	return flat;
 }
 
@@ -150,16 +147,14 @@ static Block over_cells_of(const Fission *p, Block body)
 }
 
 /* A local of every cell, set in one loop over them; its value in loops over rows and lanes. */
-static const Value *done_cells(Fission *p, const Body *cell, const Value *value)
+static const Value *done_cells(Fission *p, const SharedLocals *cell, const Value *value)
 {
 	Gen *gen = p->tile->nest->gen;
 	Body each = {0};
 	p->flat = is_flat(p, cell, value);
-	for (size_t i = 0; i < cell->stmts.n; i++) {
-		const Stmt *stmt = cell->stmts.at[i];
+	for (size_t i = 0; i < cell->n; i++)
 		PUSH(gen->arena, each.stmts,
-		     stmt_local(gen->arena, stmt->local, with_parts(p, stmt->value)));
-	}
+		     stmt_local(gen->arena, cell->at[i].local, with_parts(p, cell->at[i].value)));
 	value = with_parts(p, value);
 	LocalId id = declare_done(p, value->dtype);
 	PUSH(gen->arena, each.stmts, stmt_set_at(gen->arena, done_at(p, id, true), OP_NONE, value));
@@ -171,7 +166,7 @@ bool tile_finish_in_fission(Tile *tile, const Value *sum, Body *body)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	Body cell = {0};
+	SharedLocals cell = {0};
 	Fission passes = {.tile = tile, .body = body, .own = (LocalId)gen->locals.n};
 	nest_values(nest);
 	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &cell));

@@ -151,15 +151,15 @@ Block tile_unless_masked(const Tile *tile, Block steps)
 	Gen *gen = nest->gen;
 	const Value sum = {.kind = VALUE_LOCAL, .dtype = nest_neutral(nest)->dtype};
 	Masked h = {.tile = tile, .sum = &sum};
-	Body shared = {0};
+	SharedLocals shared = {0};
 	size_t nlocals = gen->locals.n;
 	if (tile->copies || nest->root == nest->node)
 		return steps;
 	nest_values(nest);
 	const Value *value = nest_finished(nest, &sum, &shared);
 	gen->locals.n = nlocals; /* only looked at */
-	for (size_t i = 0; i < shared.stmts.n; i++)
-		if (reads_sum(&h, shared.stmts.at[i]->value))
+	for (size_t i = 0; i < shared.n; i++)
+		if (reads_sum(&h, shared.at[i].value))
 			return steps;
 	find_masks(&h, value);
 	if (h.n == 0)

@@ -128,7 +128,7 @@ static bool may_be_tiled(Planner *p)
 	Dtype dtype = nest->value->dtype;
 	bool reduces =
 		tile->reduce == OP_ADD || (is_semiring(tile->reduce) && dtype_is_float(dtype));
-	if (!reduces || !(dtype_is_float(dtype) || dtype == DTYPE_I32) || nest->inner.stmts.n > 0 ||
+	if (!reduces || !(dtype_is_float(dtype) || dtype == DTYPE_I32) || nest->inner.n > 0 ||
 	    is_small(p))
 		return false;
 	Dtype stored = p->program->buffers.at[nest->target.buffer].dtype;
@@ -139,8 +139,8 @@ static bool may_be_tiled(Planner *p)
 			return false;
 	p->sum.plain = p->store.plain = true;
 	collect_loads(arena, &p->sum, nest->value);
-	for (size_t i = 0; i < nest->epilogue.stmts.n; i++)
-		collect_loads(arena, &p->store, nest->epilogue.stmts.at[i]->value);
+	for (size_t i = 0; i < nest->epilogue.n; i++)
+		collect_loads(arena, &p->store, nest->epilogue.at[i].value);
 	collect_loads(arena, &p->store, nest->finished);
 	if (p->sum.at.n == 0 || !p->sum.plain || !p->store.plain ||
 	    !is_arithmetic(nest->value, dtype) || nest->at->reads)

@@ -31,10 +31,20 @@ const Value *gen_local_value(Gen *gen, LocalId local)
 	return value_local(gen->arena, &view, local, NULL, 0);
 }
 
-void gen_enter(Gen *gen, Body *body)
+void gen_enter(Gen *gen, SharedLocals *shared)
 {
-	gen->body = body;
+	gen->locals_of = shared;
 	gen->shared.n = 0;
+}
+
+void gen_set_shared(Gen *gen, Body *body, const SharedLocals *shared)
+{
+	for (size_t i = 0; i < shared->n; i++) {
+		Stmt *stmt =
+			(Stmt *)stmt_local(gen->arena, shared->at[i].local, shared->at[i].value);
+		stmt->span = shared->at[i].span;
+		PUSH(gen->arena, body->stmts, stmt);
+	}
 }
 
 const Ix *zero_ix(Gen *gen) { return ix_const(gen->arena, gen->program->sizes, 0); }
@@ -304,9 +314,7 @@ const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
 		bool names = node->name && !gen->looks;
 		LocalId local =
 			gen_local(gen, names ? lower_name(gen->lower, id) : "t", value->dtype);
-		Stmt *stmt = (Stmt *)stmt_local(gen->arena, local, value);
-		stmt->span = node->span;
-		PUSH(gen->arena, gen->body->stmts, stmt);
+		PUSH(gen->arena, *gen->locals_of, ((SharedLocal){local, value, node->span}));
 		value = gen_local_value(gen, local);
 	}
 	PUSH(gen->arena, gen->shared, ((SharedValue){id, axes, value}));

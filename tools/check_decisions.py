@@ -16,7 +16,7 @@ import re
 import sys
 
 WORDS = 18
-MOST = {"lower": 44, "transform": 7, "loops/vector": 1}  # as many as there were when they were counted last
+MOST = {"lower": 12, "transform": 7, "loops/vector": 1}  # as many as there were when they were counted last
 FOLDERS = ["lower", "transform", "loops/vector"]  # with the folders in them
 ENDINGS = "(?:s|es|ed|ped|d|ing|ping)?"
 row = re.compile(r'^CHOICE\(\w+, "(\w+)",.*?\)$', re.S | re.M)
@@ -42,7 +42,9 @@ def named(path):
 def functions(text):
     """(is it static, type, name, body) of each definition"""
     for m in function.finditer(text):
-        yield bool(m.group(1)), m.group(2).strip(), m.group(3), text[m.end():text.find("\n}", m.end())]
+        line = text[m.end():text.find("\n", m.end())]
+        end = line.find("}") if line.endswith("}") else text.find("\n}", m.end()) - m.end()
+        yield bool(m.group(1)), m.group(2).strip(), m.group(3), text[m.end():m.end() + end]
 
 
 def emitting(folder):
