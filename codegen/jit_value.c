@@ -228,6 +228,19 @@ static Rvalue *float_softplus(const OpJit *o)
 	return bin(o, PLUS, positive, libm1(o, "log1p", power));
 }
 
+/* Has libm a function of the operation's name, which does the same? */
+static bool is_of_libm(Op op)
+{
+	static const Op ops[] = {OP_LOG,   OP_LOG2,	OP_SIN,	  OP_COS,   OP_TAN,   OP_TANH,
+				 OP_ERF,   OP_LOG1P,	OP_EXPM1, OP_ASIN,  OP_ACOS,  OP_ATAN,
+				 OP_ATAN2, OP_SINH,	OP_COSH,  OP_ASINH, OP_ACOSH, OP_ATANH,
+				 OP_HYPOT, OP_COPYSIGN, OP_ERFC,  OP_LGAMMA};
+	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+		if (ops[i] == op)
+			return true;
+	return false;
+}
+
 static Rvalue *float_op(const OpJit *o, Op op)
 {
 	Rvalue *x = o->x, *y = o->y, *zero = o->zero, *one = o->one, *all[] = {x, y, o->z};
@@ -252,15 +265,8 @@ static Rvalue *float_op(const OpJit *o, Op op)
 		return choose(o, cmp(o, LT, x, zero), zero, choose(o, cmp(o, GT, x, one), one, x));
 	case OP_EXP:
 	case OP_EXP2: return libm_power(o, op, x);
-	case OP_LOG: return libm1(o, "log", x);
-	case OP_LOG2: return libm1(o, "log2", x);
-	case OP_SIN: return libm1(o, "sin", x);
-	case OP_COS: return libm1(o, "cos", x);
-	case OP_TAN: return libm1(o, "tan", x);
-	case OP_TANH: return libm1(o, "tanh", x);
 	case OP_SIGMOID:
 		return bin(o, OVER, one, bin(o, PLUS, one, libm_power(o, OP_EXP, minus(o, x))));
-	case OP_ERF: return libm1(o, "erf", x);
 	case OP_GELU: return float_gelu(o);
 	case OP_SQRT: return root(o, x);
 	case OP_RSQRT: return bin(o, OVER, one, root(o, x));
@@ -273,22 +279,10 @@ static Rvalue *float_op(const OpJit *o, Op op)
 	case OP_TRUNC: return float_trunc(o, x);
 	case OP_ISINF: return is_infinite(o, x);
 	case OP_SOFTPLUS: return float_softplus(o);
-	case OP_LOG1P:
-	case OP_EXPM1:
-	case OP_ASIN:
-	case OP_ACOS:
-	case OP_ATAN:
-	case OP_ATAN2:
-	case OP_SINH:
-	case OP_COSH:
-	case OP_ASINH:
-	case OP_ACOSH:
-	case OP_ATANH:
-	case OP_HYPOT:
-	case OP_COPYSIGN:
-	case OP_ERFC:
-	case OP_LGAMMA: return libm(o, op_name(op), all, (size_t)op_arity(op)); /* so called there too */
-	default: BUG("no float code for %s", op_name(op));
+	default:
+		if (is_of_libm(op))
+			return libm(o, op_name(op), all, (size_t)op_arity(op));
+		BUG("no float code for %s", op_name(op));
 	}
 }
 
