@@ -159,7 +159,7 @@ static void affine_print(FILE *out, const SpecAxis *axis)
 static void spec_axis_print(FILE *out, const SpecAxis *axis)
 {
 	switch (axis->kind) {
-	case SPEC_LETTER: fputs(axis->letter, out); break;
+	case SPEC_LETTER: fprintf(out, axis->bracketed ? "[%s]" : "%s", axis->letter); break;
 	case SPEC_INDEX: fprintf(out, "%" PRId64, axis->index); break;
 	case SPEC_PLACEHOLDER: fputc('_', out); break;
 	case SPEC_AFFINE: affine_print(out, axis); break;

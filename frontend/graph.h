@@ -93,6 +93,7 @@ typedef struct SpecPart {
 
 typedef struct SpecAxis {
 	SpecAxisKind kind;
+	bool bracketed;          /* LETTER, written `[v]`: the form says what that means */
 	Span span;
 	Sym letter;              /* LETTER; AFFINE: the letter that is strided over */
 	int64_t index;           /* INDEX */

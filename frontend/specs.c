@@ -70,6 +70,7 @@ static bool resolve_affine(Build *b, const AstSpecAxis *axis, SpecAxis *out)
 static bool resolve_axis(Build *b, const AstSpecAxis *axis, SpecAxis *out)
 {
 	*out = (SpecAxis){.kind = axis->kind,
+			  .bracketed = axis->bracketed,
 			  .span = axis->span,
 			  .letter = axis->name.sym,
 			  .index = axis->number,
@@ -103,7 +104,32 @@ static bool resolve_tensor(Build *b, const AstSpecTensor *tensor, SpecTensor *ou
 	return good;
 }
 
+/* Brackets are for forms that give them a meaning. */
+static bool has_no_brackets(Build *b, const SpecTensor *tensor)
+{
+	bool none = true;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		for (uint32_t i = 0; i < tensor->rows[kind].naxes; i++) {
+			const SpecAxis *axis = &tensor->rows[kind].axes[i];
+			if (!axis->bracketed)
+				continue;
+			diag(b->diags, E0251, axis->span, "this form has no use for brackets");
+			diag_fix(b->diags, axis->span, axis->letter, "an axis is its letter alone");
+			none = false;
+		}
+	return none;
+}
+
 const Spec *spec_resolve(Build *b, AstExpr *string)
+{
+	const Spec *spec = spec_resolve_bracketed(b, string);
+	bool good = spec && has_no_brackets(b, &spec->result);
+	for (uint32_t i = 0; spec && i < spec->noperands; i++)
+		good = has_no_brackets(b, &spec->operands[i]) && good;
+	return good ? spec : NULL;
+}
+
+const Spec *spec_resolve_bracketed(Build *b, AstExpr *string)
 {
 	const AstSpec *ast = parse_spec(b->parse, string);
 	if (ast->broken)

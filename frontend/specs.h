@@ -27,6 +27,8 @@ SpecLetters spec_tensor_letters(Arena *arena, const SpecTensor *tensor);
 
 /* The specification in a string, coefficients resolved; NULL after an error. */
 const Spec *spec_resolve(Build *b, AstExpr *string);
+/* Likewise, for forms that give a bracketed axis a meaning; the other refuses one. */
+const Spec *spec_resolve_bracketed(Build *b, AstExpr *string);
 /* `...|...->... => ` without operands axes kept: the reduction of everything. */
 const Spec *spec_reduce_all(Build *b, Span span);
 bool spec_result_concatenates(const Spec *spec);

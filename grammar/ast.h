@@ -67,6 +67,7 @@ typedef struct AstSpecPart {
 
 typedef struct AstSpecAxis {
 	SpecAxisKind kind;
+	bool bracketed;    /* LETTER, written `[v]` */
 	Span span;
 	Name name;         /* the letter; of AFFINE: `over` */
 	int64_t number;    /* of INDEX */

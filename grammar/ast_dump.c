@@ -81,7 +81,9 @@ static void dump_affine(FILE *out, const AstSpecAxis *axis)
 static void dump_spec_axis(FILE *out, const AstSpecAxis *axis)
 {
 	switch (axis->kind) {
-	case SPEC_LETTER: fputs(axis->name.sym, out); break;
+	case SPEC_LETTER:
+		fprintf(out, axis->bracketed ? "[%s]" : "%s", axis->name.sym);
+		break;
 	case SPEC_INDEX: fprintf(out, "%lld", (long long)axis->number); break;
 	case SPEC_PLACEHOLDER: fputs("_", out); break;
 	case SPEC_AFFINE: dump_affine(out, axis); break;

@@ -157,9 +157,12 @@ static bool is_row_var(int kind)
 	return kind == SPEC_TOKEN_ELLIPSIS || kind == SPEC_TOKEN_ROWVAR;
 }
 
+/* An axis begins with an item, which `[` is too, and ends with one or with `]`. */
 static bool needs_comma(const Lexer *lexer, Token before, Token token)
 {
-	return is_item(before.kind) && is_item(token.kind) &&
+	bool ends = before.kind == SPEC_TOKEN_RBRACKET ||
+		    (is_item(before.kind) && before.kind != SPEC_TOKEN_LBRACKET);
+	return ends && is_item(token.kind) &&
 	       (lexer->single_letters || is_row_var(before.kind) || is_row_var(token.kind));
 }
 

@@ -60,6 +60,7 @@ items(R) ::= items(L) COMMA ROWVAR(V).   { R = spec_row_var(t, L, V); }
 axis(R) ::= UNDERSCORE(U).   { R = spec_placeholder(U); }
 axis(R) ::= form(F).         { R = spec_form(t, F); }
 axis(R) ::= parts(L).        { R = spec_concat(t, L); }
+axis(R) ::= LBRACKET(B) NAME(L) RBRACKET.  { R = spec_bracketed(t, B, L); }
 
 form(R) ::= term(T).                  { R = spec_terms(t, NULL, NULL, T); }
 form(R) ::= form(L) PLUS(O) term(T).  { R = spec_terms(t, L, &O, T); }

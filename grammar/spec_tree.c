@@ -188,6 +188,14 @@ AstSpecAxis spec_placeholder(Token token)
 	return (AstSpecAxis){.kind = SPEC_PLACEHOLDER, .span = token.span};
 }
 
+AstSpecAxis spec_bracketed(SpecTree *tree, Token open, Token letter)
+{
+	return (AstSpecAxis){.kind = SPEC_LETTER,
+			     .span = span_join(open.span, tree->last.span),
+			     .name = spec_name(tree, letter),
+			     .bracketed = true};
+}
+
 /* ---- rows and tensors ---- */
 
 SpecRow *spec_row(SpecTree *tree, SpecRow *row, const AstSpecAxis *axis)

@@ -48,6 +48,8 @@ SpecParts *spec_parts(SpecTree *tree, SpecParts *list, Token part);
 AstSpecAxis spec_form(SpecTree *tree, const SpecTerms *terms);
 AstSpecAxis spec_concat(SpecTree *tree, const SpecParts *parts);
 AstSpecAxis spec_placeholder(Token token);
+/* `[v]`, from its opening bracket to the closing one, which stands last. */
+AstSpecAxis spec_bracketed(SpecTree *tree, Token open, Token letter);
 
 SpecRow *spec_row(SpecTree *tree, SpecRow *row, const AstSpecAxis *axis);
 SpecRow *spec_row_var(SpecTree *tree, SpecRow *row, Token var);

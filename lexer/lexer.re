@@ -320,6 +320,8 @@ Token lexer_next_spec(Lexer *lexer)
 		"*"            { return token(lexer, SPEC_TOKEN_STAR, start); }
 		"+"            { return token(lexer, SPEC_TOKEN_PLUS, start); }
 		"^"            { return token(lexer, SPEC_TOKEN_CARET, start); }
+		"["            { return token(lexer, SPEC_TOKEN_LBRACKET, start); }
+		"]"            { return token(lexer, SPEC_TOKEN_RBRACKET, start); }
 		"." | ".."     { diag(lexer->diags, E0131, span_from(lexer, start),
 		                      "a row variable is written '...' or '..name..'");
 		                 return token(lexer, SPEC_TOKEN_ERROR, start); }
