@@ -17,4 +17,8 @@ typedef enum SpecAxisKind {
 
 typedef enum RequireOp { REQUIRE_EQ, REQUIRE_GE, REQUIRE_DIVIDES } RequireOp;
 
+/* What becomes of an index that is read and lies outside its axis: a check refuses it before anything is
+ * written, the nearest one is taken, the step is left out, or the index goes round. */
+typedef enum IndexMode { INDEX_CHECKED, INDEX_CLAMPED, INDEX_SKIPPED, INDEX_WRAPPED } IndexMode;
+
 #endif

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/forms.h"
+#include "frontend/indexing.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
 
@@ -19,52 +21,49 @@ typedef struct Form {
 
 /* ---- arguments ---- */
 
-static bool is_key(const AstExpr *call, uint32_t i) { return call->keys && call->keys[i].sym; }
-
 static uint32_t count_positional(const AstExpr *call)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 1; i < call->nargs; i++)
-		n += !is_key(call, i);
+		n += !form_is_key(call, i);
 	return n;
 }
 
-/* One of a closed list of words, or OP_NONE after an error. */
-typedef struct OpWord {
-	const char *word;
-	Op op;
-} OpWord;
-
-static const OpWord combines[] = {
+static const FormWord combines[] = {
 	{"mul", OP_MUL}, {"add", OP_ADD}, {"sub", OP_SUB}, {"div", OP_DIV}, {"max", OP_MAX},
-	{"min", OP_MIN}, {"where", OP_WHERE}, {"fma", OP_FMA}, {NULL, OP_NONE},
+	{"min", OP_MIN}, {"where", OP_WHERE}, {"fma", OP_FMA}, {NULL, 0},
 };
-static const OpWord reduces[] = {
-	{"sum", OP_ADD}, {"max", OP_MAX}, {"min", OP_MIN}, {"prod", OP_MUL}, {NULL, OP_NONE},
+static const FormWord reduces[] = {
+	{"sum", OP_ADD}, {"max", OP_MAX}, {"min", OP_MIN}, {"prod", OP_MUL}, {NULL, 0},
 };
 
-static Op op_word(Build *b, const AstExpr *expr, const OpWord *words)
+int form_word(Build *b, const AstExpr *expr, const FormWord *words)
 {
 	const char *list = "";
 	Sym names[16];
 	uint32_t n = 0;
-	for (const OpWord *word = words; word->word; word++) {
+	for (const FormWord *word = words; word->word; word++) {
 		if (expr->kind == AST_NAME && strcmp(expr->name.sym, word->word) == 0)
-			return word->op;
+			return word->value;
 		list = arena_printf(b->arena, "%s%s%s", list, n ? ", " : "", word->word);
 		names[n++] = word->word;
 	}
 	diag(b->diags, E0221, expr->span, "one of these words is needed here: %s", list);
 	if (expr->kind == AST_NAME && foreign_explain(b, expr->name))
-		return OP_NONE;
+		return -1;
 	Sym nearest = expr->kind == AST_NAME ? name_nearest(expr->name.sym, names, n) : NULL;
 	if (nearest)
 		diag_fix(b->diags, expr->span, nearest, "did you mean '%s'?", nearest);
-	return OP_NONE;
+	return -1;
 }
 
-/* Evaluates the arguments from `first` on into parts; false after an error. */
-static bool eval_operands(Build *b, const AstExpr *call, uint32_t first, SpecParts *parts)
+static Op op_word(Build *b, const AstExpr *expr, const FormWord *words)
+{
+	int op = form_word(b, expr, words);
+	return op < 0 ? OP_NONE : (Op)op;
+}
+
+bool form_operands(Build *b, const AstExpr *call, uint32_t first, SpecParts *parts)
 {
 	parts->args = ARENA_ARRAY(b->arena, NodeId, call->nargs);
 	parts->spans = ARENA_ARRAY(b->arena, Span, call->nargs);
@@ -72,7 +71,7 @@ static bool eval_operands(Build *b, const AstExpr *call, uint32_t first, SpecPar
 	parts->op_span = call->args[0]->span;
 	bool good = true;
 	for (uint32_t i = first; i < call->nargs; i++) {
-		if (is_key(call, i))
+		if (form_is_key(call, i))
 			continue;
 		parts->spans[parts->nargs] = call->args[i]->span;
 		parts->args[parts->nargs] = eval_node(b, call->args[i]);
@@ -145,7 +144,7 @@ NodeId form_spec_node(Build *b, const SpecParts *parts)
 
 static Value finish_spec(Build *b, const AstExpr *call, uint32_t first, SpecParts *parts)
 {
-	bool good = eval_operands(b, call, first, parts);
+	bool good = form_operands(b, call, first, parts);
 	if (!good || !parts->spec || !spec_check_count(b, parts->spec, parts->nargs, call->span))
 		return value_error();
 	return value_node(form_spec_node(b, parts), call->span);
@@ -154,7 +153,7 @@ static Value finish_spec(Build *b, const AstExpr *call, uint32_t first, SpecPart
 static bool einsum_keys(Build *b, const AstExpr *call, SpecParts *parts, const AstExpr **op)
 {
 	for (uint32_t i = 1; i < call->nargs; i++) {
-		if (!is_key(call, i))
+		if (!form_is_key(call, i))
 			continue;
 		bool combine = strcmp(call->keys[i].sym, "op") == 0;
 		if (combine) {
@@ -249,7 +248,7 @@ static Value run_argmax(Build *b, const AstExpr *call)
 {
 	SpecParts parts = {.op = OP_ID};
 	parts.spec = spec_argument(b, call, 1);
-	if (!eval_operands(b, call, 2, &parts) || !parts.spec ||
+	if (!form_operands(b, call, 2, &parts) || !parts.spec ||
 	    !spec_check_count(b, parts.spec, parts.nargs, call->span) ||
 	    !spec_check_argmax(b, parts.spec) || refuses_words(b, parts.args, parts.spans, 1))
 		return value_error();
@@ -272,7 +271,7 @@ static Value run_stack(Build *b, const AstExpr *call)
 		if (kind->kind != AST_NAME || strcmp(kind->name.sym, words[row]) != 0)
 			continue;
 		SpecParts parts = {.op = OP_ID};
-		if (!eval_operands(b, call, 2, &parts))
+		if (!form_operands(b, call, 2, &parts))
 			return value_error();
 		return value_node(
 			node_stack(b, row, parts.args, parts.spans, parts.nargs, call->span),
@@ -283,43 +282,10 @@ static Value run_stack(Build *b, const AstExpr *call)
 	return value_error();
 }
 
-static Value run_gather(Build *b, const AstExpr *call)
-{
-	SpecParts parts = {.op = OP_ID};
-	if (!eval_operands(b, call, 1, &parts))
-		return value_error();
-	node_settle(b, parts.args[0], DTYPE_NONE);
-	node_settle(b, parts.args[1], DTYPE_I32);
-	Dtype ids = node_dtype(b, parts.args[1]);
-	if (!dtype_is_integer(ids)) {
-		diag(b->diags, E0231, parts.spans[1],
-		     "the indices of gather are integers, and these are %s", dtype_name(ids));
-		if (dtype_is_integer(node_dtype(b, parts.args[0])))
-			diag_fix(b->diags, span_join(parts.spans[0], parts.spans[1]),
-				 arena_printf(b->arena, "%s, %s",
-					      source_text(b->sources, b->arena, parts.spans[1]),
-					      source_text(b->sources, b->arena, parts.spans[0])),
-				 "the table stands first: gather(table, ids)");
-		else if (graph_node(b->graph, parts.args[1])->kind != NODE_INPUT)
-			diag_fix(b->diags, parts.spans[1],
-				 arena_printf(b->arena, "i32(%s)",
-					      source_text(b->sources, b->arena, parts.spans[1])),
-				 "i32(...) makes integers of them");
-		else
-			diag_note(b->diags, graph_node(b->graph, parts.args[1])->span,
-				  "declared here: 'i32' before the shape makes them integers");
-		return value_error();
-	}
-	NodeId id = node_new(b, NODE_GATHER, call->span, call->args[0]->span);
-	node_set_args(b, id, parts.args, parts.spans, 2);
-	graph_node(b->graph, id)->dtype = node_dtype(b, parts.args[0]);
-	return value_node(id, call->span);
-}
-
 static Value run_reshape(Build *b, const AstExpr *call)
 {
 	SpecParts parts = {.op = OP_ID};
-	if (!eval_operands(b, call, 1, &parts))
+	if (!form_operands(b, call, 1, &parts))
 		return value_error();
 	node_settle(b, parts.args[0], DTYPE_NONE);
 	NodeId id = node_new(b, NODE_RESHAPE, call->span, call->args[0]->span);
@@ -395,11 +361,20 @@ static Value run_pointwise(Build *b, Op op, const AstExpr *call)
 	return good ? eval_pointwise(b, op, args, call->nargs - 1, call) : value_error();
 }
 
+bool form_takes_keys(Sym name)
+{
+	static const char *const names[] = {"einsum", "gather", "scatter"};
+	bool takes = false;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		takes |= strcmp(name, names[i]) == 0;
+	return takes;
+}
+
 static bool check_arguments(Build *b, Sym name, const AstExpr *call, uint32_t least, uint32_t most)
 {
 	uint32_t n = count_positional(call);
-	for (uint32_t i = 1; i < call->nargs && strcmp(name, "einsum") != 0; i++) {
-		if (!is_key(call, i))
+	for (uint32_t i = 1; i < call->nargs && !form_takes_keys(name); i++) {
+		if (!form_is_key(call, i))
 			continue;
 		diag(b->diags, E0207, call->keys[i].span, "'%s' has no argument with the name '%s'",
 		     name, call->keys[i].sym);

@@ -17,12 +17,13 @@ static const char *const kind_names[] = {
 	[NODE_TRANSPOSE] = "transpose", [NODE_SLICE] = "slice",	    [NODE_SPEC] = "spec",
 	[NODE_BLOCK] = "block",		[NODE_STACK] = "stack",	    [NODE_ARGMAX] = "argmax",
 	[NODE_GATHER] = "gather",	[NODE_RESHAPE] = "reshape", [NODE_UNIFORMS] = "uniforms",
+	[NODE_SCATTER] = "scatter",
 	[NODE_RANDOM] = "random",
 };
 
 const char *node_kind_name(NodeKind kind)
 {
-	REQUIRE(kind <= NODE_RANDOM);
+	REQUIRE(kind <= NODE_SCATTER);
 	return kind_names[kind];
 }
 

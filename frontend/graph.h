@@ -150,10 +150,11 @@ typedef enum NodeKind {
 	NODE_BLOCK,    /* a specification whose operands are copied into a concatenated result */
 	NODE_STACK,    /* operands stacked along a new leftmost axis of row stack_row */
 	NODE_ARGMAX,   /* unary specification, one reduced axis, i32 index of the first greatest */
-	NODE_GATHER,   /* operand 0 table, operand 1 indices */
+	NODE_GATHER,   /* operand 0 at the indices that the others hold (spec; NULL: gather(table, ids)) */
 	NODE_RESHAPE,  /* the same elements in storage order, in axes found by inference */
 	NODE_UNIFORMS, /* the numbers of random words: four elements for one, likewise */
-	NODE_RANDOM /* uniform(seed), normal(seed): a stream of `place`; the shape comes from use */
+	NODE_RANDOM, /* uniform(seed), normal(seed): a stream of `place`; the shape comes from use */
+	NODE_SCATTER /* operand 0 into cells at the indices that the others hold; reduce folds */
 } NodeKind;
 
 /* Does an element of the operand become so many neighbours in storage order, of a shape that is its
@@ -161,6 +162,12 @@ typedef enum NodeKind {
 static inline int64_t node_width(NodeKind kind)
 {
 	return kind == NODE_RESHAPE ? 1 : kind == NODE_UNIFORMS ? 4 : 0;
+}
+
+/* May operands from 1 on hold indices of others or of the result? */
+static inline bool node_kind_indexes(NodeKind kind)
+{
+	return kind == NODE_GATHER || kind == NODE_SCATTER || kind == NODE_SLICE;
 }
 
 /* EXPRESSION: `graph.init` assigns it. */
@@ -176,7 +183,8 @@ typedef struct ConstData {
 typedef struct Node {
 	NodeKind kind;
 	Op op;         /* POINTWISE; SPEC: combines the operands (MUL by default; ID for one) */
-	Op reduce;     /* SPEC: ADD MAX MIN MUL */
+	Op reduce;     /* SPEC: ADD MAX MIN MUL; SCATTER: these, or ID where the last one stays */
+	IndexMode mode; /* GATHER, SCATTER */
 	/* Settled by the frontend, never NONE in a finished graph. The operands of POINTWISE, SPEC,
 	 * COMPOSE, BLOCK and STACK have one dtype (NODE_CASTs see to it): the one to compute in. */
 	Dtype dtype;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/forms.h"
 
 typedef struct Resolve {
 	Build *b;
@@ -44,7 +45,7 @@ static bool takes_word(const AstExpr *call, uint32_t i)
 		return false;
 	const char *form = call->args[0]->name.sym;
 	return (i == 1 && (strcmp(form, "reduce") == 0 || strcmp(form, "stack") == 0)) ||
-	       (strcmp(form, "einsum") == 0 && call->keys && call->keys[i].sym);
+	       (form_takes_keys(form) && call->keys && call->keys[i].sym);
 }
 
 static void look_up(Resolve *r, const AstExpr *expr)

@@ -27,8 +27,9 @@ static void check_count(const Graph *graph, NodeId id)
 	case NODE_UNIFORMS:
 	case NODE_RANDOM:
 	case NODE_RESHAPE: CHECK(id, node->nargs == 1); break;
-	case NODE_COMPOSE:
-	case NODE_GATHER: CHECK(id, node->nargs == 2); break;
+	case NODE_COMPOSE: CHECK(id, node->nargs == 2); break;
+	case NODE_GATHER:
+	case NODE_SCATTER: CHECK(id, node->nargs >= 2); break;
 	case NODE_SLICE: CHECK(id, node->nargs == 1 || node->nargs == 2); break;
 	case NODE_SPEC: CHECK(id, node->nargs >= 1 && node->nargs <= 3); break;
 	case NODE_BLOCK:
@@ -42,7 +43,10 @@ static void check_contents(const Graph *graph, NodeId id)
 	const Node *node = graph_node(graph, id);
 	bool has_spec = node->kind == NODE_SPEC || node->kind == NODE_BLOCK ||
 			node->kind == NODE_ARGMAX;
+	bool may_have = node->kind == NODE_GATHER || node->kind == NODE_SCATTER;
+	has_spec = has_spec || (may_have && node->spec);
 	CHECK(id, (node->spec != NULL) == has_spec);
+	CHECK(id, node->kind != NODE_SCATTER || (has_spec && node->reduce != OP_NONE));
 	CHECK(id, !has_spec || node->spec->noperands == node->nargs);
 	CHECK(id, node->kind != NODE_SPEC || node->nargs > 1 || node->op == OP_ID);
 	CHECK(id, node->kind != NODE_INPUT || (node->shape && node->name));
@@ -76,8 +80,8 @@ static void check_dtypes(const Graph *graph, NodeId id)
 		CHECK(id, !computed || moved || node->dtype == dtype_wide(node->dtype) ||
 				  (moves && dtype == node->dtype));
 	}
-	if (node->kind == NODE_GATHER || (node->kind == NODE_SLICE && node->nargs == 2))
-		CHECK(id, dtype_is_integer(graph_node(graph, node->args[1])->dtype));
+	for (uint32_t i = 1; node_kind_indexes(node->kind) && i < node->nargs; i++)
+		CHECK(id, dtype_is_integer(graph_node(graph, node->args[i])->dtype));
 	if (node->target == NODE_NONE)
 		return;
 	Dtype target = graph_node(graph, node->target)->dtype;

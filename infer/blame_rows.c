@@ -17,7 +17,7 @@ static void note_form(Blame *b, const Con *con)
 		diag_note(
 			b->diags, node->op_span,
 			"'@' takes the leftmost batch axis: [n | ...], or a literal '[| a, b |]'");
-	else if (node->kind == NODE_GATHER && con->arg == 1)
+	else if (node->kind == NODE_GATHER && !node->spec && con->arg == 1)
 		diag_note(b->diags, node->op_span,
 			  "the indices of 'gather' have batch axes alone: [n |]");
 }

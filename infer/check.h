@@ -59,6 +59,7 @@ typedef struct Checker {
 	const Proj *proj;
 	ExpectTensor result, *args;
 	VEC(Key) keys;
+	uint32_t nbrackets; /* axes of its specification in brackets, so far */
 	uint32_t *owner; /* by iterator: the key that runs on it */
 } Checker;
 

@@ -199,6 +199,12 @@ static uint32_t letter_key(Checker *c, KeyOf **keys, const char *name, Sym lette
 static void expect_axis(Checker *c, KeyOf **keys, Expect *expect, const SpecAxis *spec)
 {
 	expect->spec = spec;
+	if (spec->bracketed) {
+		expect->kind = EXPECT_GATHER;
+		expect->gather = (int32_t)++c->nbrackets;
+		expect->key = letter_key(c, keys, spec->letter, spec->letter);
+		return;
+	}
 	switch (spec->kind) {
 	case SPEC_LETTER:
 		expect->kind = EXPECT_KEY;
@@ -263,6 +269,7 @@ static bool expect_spec(Checker *c)
 {
 	const Spec *spec = c->node->spec;
 	KeyOf *keys = NULL;
+	c->nbrackets = 0;
 	bool fine = expect_tensor(c, &keys, &c->result, c->id, &spec->result);
 	for (uint32_t i = 0; i < spec->noperands && fine; i++)
 		fine = expect_tensor(c, &keys, &c->args[i], c->node->args[i], &spec->operands[i]);
@@ -286,10 +293,12 @@ bool check_expect(Checker *c)
 	case NODE_COMPOSE: return expect_compose(c);
 	case NODE_TRANSPOSE: return expect_transpose(c);
 	case NODE_SLICE: return expect_pick(c, ROW_BATCH, node->nargs > 1);
-	case NODE_GATHER: return expect_pick(c, ROW_OUTPUT, true);
+	case NODE_GATHER:
+		return node->spec ? expect_spec(c) : expect_pick(c, ROW_OUTPUT, true);
 	case NODE_STACK: return expect_stack(c);
 	case NODE_SPEC:
 	case NODE_BLOCK:
+	case NODE_SCATTER:
 	case NODE_ARGMAX: return expect_spec(c);
 	default: return true;
 	}

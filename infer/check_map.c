@@ -56,11 +56,14 @@ static bool map_plain(Checker *c, const Expect *expect, const Index *index, uint
 	if ((index->gather >= 0) != (expect->kind == EXPECT_GATHER))
 		return check_fail(
 			c, "an index is read from an operand where it should not be, or is not");
-	if (index->guarded && expect->kind != EXPECT_AFFINE)
+	if (index->guarded && expect->kind != EXPECT_AFFINE && expect->kind != EXPECT_GATHER)
 		return check_fail(c, "an axis without padding is guarded");
 	switch (expect->kind) {
 	case EXPECT_KEY: return map_key(c, expect, index);
 	case EXPECT_GATHER:
+		if (index->mode != c->node->mode ||
+		    index->guarded != (c->node->mode == INDEX_SKIPPED))
+			return check_fail(c, "an index outside is met otherwise than asked");
 		return index->gather == expect->gather ||
 		       check_fail(c, "the index is read from another operand");
 	case EXPECT_INDEX:

@@ -170,7 +170,9 @@ static bool check_axis(Checker *c, const Expect *expect)
 		       check_fail(c, "index %lld is outside an axis of size %s",
 				  (long long)expect->index,
 				  size_text(c->arena, c->sizes, axis->size));
-	case EXPECT_GATHER: return true;
+	case EXPECT_GATHER: /* its letter may stand elsewhere, without brackets */
+		return expect->key == KEY_NONE || size_is_bad(c->keys.at[expect->key].size) ||
+		       check_key_axis(c, expect);
 	}
 	return true;
 }

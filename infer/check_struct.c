@@ -11,6 +11,10 @@ static bool check_index(Checker *c, const Index *index)
 		return check_fail(c, "an index has no offset");
 	if (index->gather >= 0 && ((uint32_t)index->gather >= c->proj->nargs || index->nterms > 0))
 		return check_fail(c, "an index is read from an operand that does not exist");
+	const Node *node = c->node;
+	if (index->gather >= 0 &&
+	    !dtype_is_integer(graph_node(c->inference->graph, node->args[index->gather])->dtype))
+		return check_fail(c, "an index is read that is no integer");
 	for (uint32_t t = 0; t < index->nterms; t++) {
 		if (index->terms[t].iter >= c->proj->niters)
 			return check_fail(c, "an index mentions iterator %u of %u",

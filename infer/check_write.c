@@ -346,6 +346,14 @@ static bool has_guard(const Access *access)
 	return false;
 }
 
+static bool is_scattered(const Checker *c)
+{
+	bool scattered = false;
+	for (uint32_t i = 0; i < c->result.n; i++)
+		scattered |= c->result.axes[i].kind == EXPECT_GATHER;
+	return scattered;
+}
+
 static void find_guards(const Checker *c, bool *reads, bool *writes)
 {
 	*reads = *writes = false;
@@ -372,6 +380,8 @@ bool check_writes(Checker *c)
 		return (proj->injective && proj->surjective && !proj->clear) ||
 		       check_fail(c, "a reshape writes every element once");
 	find_guards(c, &skips_reads, &skips_writes);
+	if (is_scattered(c) && (proj->injective || proj->surjective))
+		return check_fail(c, "what cells are written is read, and the projection says it");
 	bool once = proves_once(c);
 	bool all = !skips_writes &&
 		   ((once && holds_equal(c, count_written(c),

@@ -31,6 +31,8 @@ static const char *operation_name(const Node *node)
 static void print_operation(FILE *out, const Node *node)
 {
 	fputs(operation_name(node), out);
+	if (node->kind == NODE_SCATTER)
+		fprintf(out, " %s", node->reduce == OP_ID ? "set" : op_name(node->reduce));
 	if (node->kind != NODE_SPEC || node->permutes)
 		return;
 	if (node->nargs > 1 && node->op != OP_MUL)
@@ -81,7 +83,14 @@ static void print_offset(FILE *out, const Sizes *sizes, Size offset, bool first)
 static void print_index(FILE *out, const Sizes *sizes, const Proj *proj, const Index *index)
 {
 	if (index->gather >= 0) {
-		fprintf(out, "(arg %" PRId32 ")", index->gather);
+		static const char *const modes[] = {
+			[INDEX_CHECKED] = "",
+			[INDEX_CLAMPED] = " clamped",
+			[INDEX_SKIPPED] = "",
+			[INDEX_WRAPPED] = " wrapped",
+		};
+		fprintf(out, "(arg %" PRId32 "%s)%s", index->gather, modes[index->mode],
+			index->guarded ? "?" : "");
 		return;
 	}
 	for (uint32_t t = 0; t < index->nterms; t++)

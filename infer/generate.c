@@ -349,9 +349,15 @@ static void generate_node(Solver *s, NodeId id)
 	case NODE_SLICE: generate_slice(s, id); break;
 	case NODE_SPEC:
 	case NODE_BLOCK:
+	case NODE_SCATTER:
 	case NODE_ARGMAX: generate_spec_node(s, id); break;
 	case NODE_STACK: generate_stack(s, id); break;
-	case NODE_GATHER: generate_gather(s, id); break;
+	case NODE_GATHER:
+		if (s->graph->nodes.at[id].spec)
+			generate_spec_node(s, id);
+		else
+			generate_gather(s, id);
+		break;
 	case NODE_RANDOM: generate_random(s, id); break;
 	case NODE_UNIFORMS:
 	case NODE_RESHAPE: generate_reshape(s, id); break;

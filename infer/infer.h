@@ -5,7 +5,7 @@
  *   Shape     := three rows of axes; storage order is batch, output, input, row-major
  *   Proj      := iterators (each with an extent), pieces
  *   Piece     := the iterators that it runs over, and an index per axis for the result and each operand
- *   Index     := sum of coef * iterator + offset
+ *   Index     := sum of coef * iterator + offset | the value of an operand
  *
  * Most operations have one piece. A concatenated axis couples several iterators into one factor of
  * the product space, run one after another: each combination is a piece, and an operand that has no
@@ -58,7 +58,10 @@ typedef struct Index {
 	uint32_t nterms;
 	Size offset;
 	bool guarded;     /* a padded read: outside [0, size of the axis) the step is skipped */
-	int32_t gather;   /* >= 0: the index is the integer read from this operand (terms are empty) */
+	/* >= 0: the index is the integer that this operand holds at the access of its own (no terms; the
+	 * operand has no such index itself). `guarded` where the mode is SKIPPED. */
+	int32_t gather;
+	IndexMode mode;
 } Index;
 
 /* One index per axis, in storage order: batch, output, input. */

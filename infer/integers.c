@@ -87,6 +87,39 @@ static bool *indices_of_slices(Solver *s)
 	return indices;
 }
 
+/* An index is taken into its axis, clamped or wrapped, where that has an element. */
+static void ask_element(Solver *s, const Node *node, NodeId tensor, const SpecTensor *spec)
+{
+	FlatRow f;
+	for (int k = 0; k < ROW_KINDS; k++) {
+		const SpecRow *row = &spec->rows[k];
+		row_flatten(s, &s->rows[tensor][k], &f);
+		uint32_t middle = f.nlead + f.ntrail - row->naxes;
+		for (uint32_t i = 0; i < row->naxes; i++) {
+			bool before = row->var_at < 0 || i < (uint32_t)row->var_at;
+			CellId cell = flat_at(&f, before ? i : i + middle);
+			if (row->axes[i].bracketed)
+				ask_ge(s, cell_value(s, cell), size_const(s->sizes, 1), node->span);
+		}
+	}
+}
+
+static void ask_elements(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	FlatRow f;
+	if (node->mode != INDEX_CLAMPED && node->mode != INDEX_WRAPPED)
+		return;
+	if (node->kind == NODE_SCATTER) {
+		ask_element(s, node, id, &node->spec->result);
+	} else if (node->spec) {
+		ask_element(s, node, node->args[0], &node->spec->operands[0]);
+	} else {
+		row_flatten(s, &s->rows[node->args[0]][ROW_OUTPUT], &f);
+		ask_ge(s, cell_value(s, flat_at(&f, 0)), size_const(s->sizes, 1), node->span);
+	}
+}
+
 void ask_integers(Solver *s)
 {
 	const bool *indices = indices_of_slices(s);
@@ -99,6 +132,8 @@ void ask_integers(Solver *s)
 		case NODE_RANGE: ask_indices(s, node, size_as_number(s, node->size_expr)); break;
 		case NODE_OFFSETS: ask_indices(s, node, elements_of(s, id)); break;
 		case NODE_ARGMAX: ask_indices(s, node, searched(s, node)); break;
+		case NODE_GATHER:
+		case NODE_SCATTER: ask_elements(s, id); break;
 		default: break;
 		}
 	}

@@ -180,7 +180,13 @@ static bool project_maps(Projector *p)
 	case NODE_TRANSPOSE: project_transpose(p); return true;
 	case NODE_SLICE: project_slice(p); return true;
 	case NODE_STACK: project_stack(p); return true;
-	case NODE_GATHER: project_gather(p); return true;
+	case NODE_GATHER:
+		if (p->node->spec)
+			project_spec(p);
+		else
+			project_gather(p);
+		return true;
+	case NODE_SCATTER:
 	case NODE_SPEC:
 	case NODE_BLOCK:
 	case NODE_ARGMAX: project_spec(p); return true;

@@ -124,7 +124,11 @@ static bool view_axis(Builder *b, const AxisMap *axis, Index *index)
 	index->terms = ARENA_ARRAY(b->p->perm, IndexTerm, 2);
 	switch (axis->kind) {
 	case MAP_FIXED: return true;
-	case MAP_GATHER: index->gather = axis->gather; return true;
+	case MAP_GATHER:
+		index->gather = axis->gather;
+		index->mode = b->p->node->mode;
+		index->guarded = index->mode == INDEX_SKIPPED;
+		return true;
 	case MAP_CLASS: index_add(b, index, axis->cls, 1); return b->active[axis->cls];
 	case MAP_AFFINE: return view_affine(b, axis, index);
 	case MAP_CONCAT: return view_concat(b, axis, index);

@@ -311,6 +311,15 @@ static Count count_cells(const Facts *f)
 
 /* ---- the claims ---- */
 
+/* Where an index of the result is read, nothing is known of the cells. */
+static bool any_gather(const Access *access)
+{
+	for (uint32_t a = 0; access->present && a < access->naxes; a++)
+		if (access->axes[a].gather >= 0)
+			return true;
+	return false;
+}
+
 static bool any_guard(const Access *access)
 {
 	for (uint32_t a = 0; access->present && a < access->naxes; a++)
@@ -332,11 +341,12 @@ void project_facts(Sizes *sizes, const Shape *result, Proj *proj)
 	Facts f = {.sizes = sizes, .shape = result, .proj = proj};
 	bool *scratch = held_alloc(proj->niters + 1, sizeof *scratch);
 	REQUIRE(scratch);
-	bool reduced = false, skips_reads = false, skips_writes = false;
+	bool reduced = false, skips_reads = false, skips_writes = false, scatters = false;
 	for (uint32_t i = 0; i < proj->niters; i++)
 		reduced |= proj->iters[i].reduced;
 	for (uint32_t i = 0; i < proj->npieces; i++) {
 		skips_writes |= any_guard(&proj->pieces[i].result);
+		scatters |= any_gather(&proj->pieces[i].result);
 		for (uint32_t arg = 0; arg < proj->nargs; arg++)
 			skips_reads |= any_guard(&proj->pieces[i].args[arg]);
 	}
@@ -344,7 +354,9 @@ void project_facts(Sizes *sizes, const Shape *result, Proj *proj)
 	bool all = once && !skips_writes &&
 		   size_same(cells_written(&f), shape_elements(sizes, result));
 	all = all || (proj->npieces == 1 && piece_covers(&f, &proj->pieces[0], scratch));
-	if (!once || !all) {
+	once &= !scatters;
+	all &= !scatters;
+	if (!scatters && (!once || !all)) {
 		Count count = count_cells(&f);
 		once |= count.known && count.injective;
 		all |= count.known && count.surjective;

@@ -17,6 +17,7 @@ typedef struct LetterEntry {
 
 typedef struct SpecReader {
 	Projector *p;
+	int32_t indices; /* the operand that holds the next index of an axis in brackets */
 	LetterEntry *letters; /* stb_ds string map, keys interned */
 } SpecReader;
 
@@ -91,6 +92,11 @@ static void read_concat(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
 
 static void read_axis(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
 {
+	if (spec->bracketed) {
+		axis->kind = MAP_GATHER;
+		axis->gather = r->indices++;
+		return;
+	}
 	switch (spec->kind) {
 	case SPEC_LETTER: class_is_axis(r, axis, letter_class(r, spec->letter, spec->span)); break;
 	case SPEC_PLACEHOLDER:
@@ -119,11 +125,24 @@ static void read_row(SpecReader *r, AxisMap *axes, uint32_t n, const SpecRow *sp
 	}
 }
 
+/* Those of the rows that are written before; the operands of indices are in the order written. */
+static int32_t brackets_before(const SpecTensor *spec, RowKind kind)
+{
+	int32_t n = 0;
+	for (RowKind k = 0; k < kind; k++)
+		for (uint32_t i = 0; i < spec->rows[k].naxes; i++)
+			n += spec->rows[k].axes[i].bracketed;
+	return n;
+}
+
 static void read_tensor(SpecReader *r, TensorMap *map, const Shape *shape, const SpecTensor *spec)
 {
-	for (int k = 0; k < ROW_KINDS; k++)
-		read_row(r, map->axes + storage_slot(shape, stored_rows[k], 0),
-			 shape->rows[stored_rows[k]].n, &spec->rows[stored_rows[k]]);
+	for (int k = 0; k < ROW_KINDS; k++) {
+		RowKind kind = stored_rows[k];
+		r->indices = 1 + brackets_before(spec, kind);
+		read_row(r, map->axes + storage_slot(shape, kind, 0), shape->rows[kind].n,
+			 &spec->rows[kind]);
+	}
 }
 
 /* ---- the extents of the letters that are no axis of their own ---- */

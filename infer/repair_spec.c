@@ -213,7 +213,7 @@ void suggest_rows(Blame *b, ConId id, uint32_t n)
 	const Node *node = &s->graph->nodes.at[con->node];
 	if (con->arg < 0)
 		return;
-	if (node->kind == NODE_GATHER && con->arg == 0 && con->row == ROW_BATCH)
+	if (node->kind == NODE_GATHER && !node->spec && con->arg == 0 && con->row == ROW_BATCH)
 		suggest_table(b, con);
 	if (!node->spec)
 		return;

@@ -125,7 +125,7 @@ RowAt row_shared_with(const Graph *graph, RowAt at)
 			return (RowAt){node->args[0], at.row};
 		break;
 	case NODE_GATHER:
-		if (at.row != ROW_OUTPUT)
+		if (!node->spec && at.row != ROW_OUTPUT)
 			return (RowAt){node->args[at.row == ROW_BATCH], at.row};
 		break;
 	default: break;

@@ -18,6 +18,13 @@ static bool is_default(const Solver *s, const Cell *c)
 	return !con || con->kind != CON_AT_LEAST || con->arg >= 0;
 }
 
+/* Is it an axis of the result whose cells are met as indices say? */
+static bool spec_axis_is_bracketed(const Node *node, Sym letter)
+{
+	const SpecAxis *axis = spec_axis_of(&node->spec->result, letter);
+	return axis && axis->bracketed;
+}
+
 static void warn_letters(Solver *s, Diags *diags)
 {
 	bool *warned = ARENA_ARRAY(s->arena, bool, s->cells.n + 1);
@@ -32,7 +39,11 @@ static void warn_letters(Solver *s, Diags *diags)
 		if (*once || !chosen)
 			continue;
 		*once = l->only_result || c->may_be_empty || cell_is_leaf(c);
-		if (l->only_result)
+		if (l->only_result && spec_axis_is_bracketed(&s->graph->nodes.at[l->node], l->letter))
+			diag(diags, E0254, l->span,
+			     "nothing says how many elements '[%s]' has: 'with (%s = ...)' does",
+			     l->letter, l->letter);
+		else if (l->only_result)
 			diag(diags, W0302, l->span,
 			     "only the result has '%s', and nothing gives it a size: it is %s",
 			     l->letter, cell_size_text(s, l->cell));

@@ -86,8 +86,11 @@ bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diag
 		note_size(s, l, node, diags);
 		return true;
 	}
+	const SpecAxis *axis = spec_axis_of(&node->spec->result, l->letter);
 	if (node->target != NODE_NONE)
 		return false; /* a step repeats along what it assigns to */
+	if (axis && axis->bracketed)
+		return false; /* indices say which of its cells are met */
 	if (!chosen && is_several(s, l->cell)) {
 		diag(diags, W0306, l->span,
 		     "only the result has '%s': it is the same all along it, as far as a use asks for",

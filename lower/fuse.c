@@ -100,7 +100,7 @@ static Reader reader_of(const Lower *lower, Use use)
 		reader.space = node_elements(lower, user->args[use.arg]);
 		return reader;
 	}
-	bool index = (user->kind == NODE_GATHER || user->kind == NODE_SLICE) && use.arg == 1;
+	bool index = node_kind_indexes(user->kind) && use.arg > 0;
 	reader.only_free = index || plan->root == NODE_NONE;
 	bool owner = !plan->fused || proj_reduces(proj);
 	reader.space = owner ? proj_arg_space(lower->sizes, proj, use.arg) : plan->space;

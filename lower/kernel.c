@@ -218,6 +218,8 @@ static void emit_node(Gen *gen, NodeId id, StoreTarget to)
 		argmax_emit(gen, id, to);
 	else if (node->kind == NODE_RANDOM)
 		random_emit(gen, id, to);
+	else if (node->kind == NODE_SCATTER)
+		scatter_emit(gen, id, to.buffer);
 	else
 		nest_emit(gen, id, to);
 }
@@ -417,22 +419,22 @@ void kernel_emit(Lower *lower, NodeId id)
 
 /* ---- checks of gathered indices ---- */
 
-void kernel_emit_check(Lower *lower, NodeId id)
+void kernel_emit_check(Lower *lower, NodeId id, uint32_t arg)
 {
 	Program *program = lower->program;
 	const Node *node = lower_node(lower, id);
 	Size size;
-	CheckId check = tables_index_check(&lower->tables, id, &size);
+	CheckId check = tables_index_check(&lower->tables, id, arg, &size);
 	Sym name = lower_unique(
 		lower, sym_printf(program->symbols, "check_%s", node->name ? node->name : "index"));
 	Gen gen = gen_new(lower, name, node->span);
-	const Shape *shape = lower_shape(lower, node->args[1]);
+	const Shape *shape = lower_shape(lower, node->args[arg]);
 	IterVar *vars = ARENA_ARRAY(gen.arena, IterVar, shape_naxes(shape) + 1);
 	SharedLocals shared = {0};
 	Body body = {0};
 	const Ix **axes = shape_indices(&gen, shape, vars);
 	gen_enter(&gen, &shared);
-	const Value *value = node_value(&gen, node->args[1], axes);
+	const Value *value = node_value(&gen, node->args[arg], axes);
 	gen_set_shared(&gen, &body, &shared);
 	if (!dtype_is_integer(value->dtype))
 		value = value_cast(gen.arena, DTYPE_I32, value);

@@ -338,6 +338,11 @@ const Value *node_compute(Gen *gen, NodeId node, const Ix *const *axes);
 const Value *piece_value(Gen *gen, NodeId node, const Piece *piece, const Ix *const *by_iter);
 const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Access *access,
 			  const Ix *const *by_iter);
+/* One index; of one that is read the integer as it is, wherever that lies. */
+const Ix *access_index(Gen *gen, NodeId node, const Piece *piece, const Index *index,
+		       const Ix *const *by_iter);
+/* scatter.c: the loops of a scatter, to cells that were set to the neutral element. */
+void scatter_emit(Gen *gen, NodeId node, BufferId to);
 /* The index into the row-major array of a tensor. */
 const Ix *flat_index(Gen *gen, NodeId node, const Ix *const *axes);
 const Ix *zero_ix(Gen *gen);
@@ -406,7 +411,7 @@ bool lower_has_kernel(const Lower *lower, NodeId node);
 /* ... where it has one. */
 void lower_emit_node(Lower *lower, NodeId node);
 void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);
-void kernel_emit_check(Lower *lower, NodeId node);
+void kernel_emit_check(Lower *lower, NodeId node, uint32_t arg);
 void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);
 /* Nothing touches the temporary; ... nor those from `first` on, as the kernels that would fill them
  * are dropped. */

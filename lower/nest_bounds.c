@@ -31,10 +31,14 @@ static int64_t guard_coef(const Nest *nest, const Guarded *guard, uint32_t posit
 	return 0;
 }
 
-/* The guarded index without the term of one iterator (NULL: whole). */
+/* The guarded index without the term of one iterator (NULL: whole). One that is read has no terms: it
+ * bounds no loop. */
 static const Ix *guard_rest(const Nest *nest, const Guarded *guard, const Loop *without)
 {
 	Program *program = nest->gen->program;
+	if (guard->index->gather >= 0)
+		return access_index(nest->gen, nest->node, nest->piece, guard->index,
+				    nest->by_iter);
 	const Ix *sum = ix_size(program->arena, guard->index->offset);
 	for (uint32_t t = guard->index->nterms; t-- > 0;) {
 		const IndexTerm *term = &guard->index->terms[t];

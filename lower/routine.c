@@ -135,8 +135,9 @@ static void emit_all(Lower *lower)
 {
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
 		NodeId id = lower->needed[k];
-		if (node_gathers(&lower->tables, id))
-			kernel_emit_check(lower, id);
+		for (uint32_t arg = 1; arg < lower_node(lower, id)->nargs; arg++)
+			if (node_checks(&lower->tables, id, arg))
+				kernel_emit_check(lower, id, arg);
 		if (lower->plan[id].pre_check)
 			lower_emit_node(lower, id);
 	}

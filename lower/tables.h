@@ -30,7 +30,7 @@ typedef struct Tables {
 	Arena *scratch; /* as long as one routine */
 	Diags *diags;
 	BufferId *shared; /* by NodeId: parameters, constants, functions of parameters */
-	CheckId *checks;  /* by NodeId: of its gathered index; CHECK_NONE */
+	CheckId *checks;  /* by NodeId: of operand 1, then of the next ones; CHECK_NONE */
 	/* by NodeId: a gathered index depends on it, so that it is computed before anything is
 	 * written that the caller can see */
 	bool *pre_check;
@@ -82,14 +82,18 @@ BufferId tables_buffer(Tables *t, Buffer buffer);
 BufferId tables_param(Tables *t, NodeId node);
 BufferId tables_const(Tables *t, NodeId node);
 TensorType tables_type(Tables *t, NodeId node);
-/* The check that the node's gathered index is inside its axis, made on first use. Requires that it
- * has one (node_gathers); `size`: that of the axis. */
-CheckId tables_index_check(Tables *t, NodeId node, Size *size);
+/* An index that was read, as the mode takes it into an axis of so many elements; checks and conditions
+ * are elsewhere. */
+const Ix *index_in_axis(Program *program, const Ix *index, IndexMode mode, Size size);
+/* The check that the node's index that operand `arg` holds is inside its axis, made on first use.
+ * Requires that it has one (node_checks); `size`: that of the axis. */
+CheckId tables_index_check(Tables *t, NodeId node, uint32_t arg, Size *size);
 
 /* ---- one routine (tables_routine.c) ---- */
 
-/* Does it read where indices say that only the run knows? (That a size lies inside is a guard.) */
-bool node_gathers(const Tables *t, NodeId node);
+/* Does operand `arg` hold indices that only the run knows, and that are to be inside? (That a size lies
+ * inside is a guard.) */
+bool node_checks(const Tables *t, NodeId node, uint32_t arg);
 /* Finds which of the nodes, ascending and all that the routine needs, a gathered index depends on.
  * False after an error: the routine assigns to one. */
 bool tables_find_early(Tables *t, const NodeId *nodes, uint32_t n);

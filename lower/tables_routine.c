@@ -1,17 +1,18 @@
 /* One routine's frame: what it takes and gives, and what it must compute before anything that the
  * caller can see is written.
  */
+#include "loops/build.h"
 #include "lower/tables.h"
 
 /* ---- what comes first ---- */
 
-bool node_gathers(const Tables *t, NodeId id)
+bool node_checks(const Tables *t, NodeId id, uint32_t arg)
 {
 	const Node *node = tables_node(t, id);
-	if (node->kind == NODE_GATHER)
-		return true;
-	return node->kind == NODE_SLICE && node->nargs > 1 &&
-	       tables_node(t, node->args[1])->kind != NODE_SIZE;
+	if (arg == 0 || arg >= node->nargs || !node_kind_indexes(node->kind))
+		return false;
+	return node->kind == NODE_SLICE ? tables_node(t, node->args[1])->kind != NODE_SIZE
+					: node->mode == INDEX_CHECKED;
 }
 
 /* An index on a tensor that the routine assigns to would have to be computed where it stands. */
@@ -39,43 +40,72 @@ bool tables_find_early(Tables *t, const NodeId *nodes, uint32_t n)
 	for (uint32_t k = n; k-- > 0;) {
 		NodeId id = nodes[k];
 		const Node *node = tables_node(t, id);
-		if (node_gathers(t, id))
-			t->pre_check[node->args[1]] = true;
+		for (uint32_t arg = 1; arg < node->nargs; arg++)
+			t->pre_check[node->args[arg]] |= node_checks(t, id, arg);
 		for (uint32_t i = 0; t->pre_check[id] && i < node->nargs; i++)
 			t->pre_check[node->args[i]] = true;
 	}
 	return early_hold(t);
 }
 
-/* The axis of an operand that is read at an index; -1: none is. */
-static int32_t gathered_axis(const Proj *proj, uint32_t arg)
+/* ---- indices that are read ---- */
+
+const Ix *index_in_axis(Program *program, const Ix *index, IndexMode mode, Size size)
 {
-	const Access *access = &proj->pieces[0].args[arg];
-	for (uint32_t i = 0; access->present && i < access->naxes; i++)
-		if (access->axes[i].gather >= 0)
-			return (int32_t)i;
-	return -1;
+	Arena *arena = program->arena;
+	const Ix *last = ix_size(arena, size_plus(program->sizes, size, -1));
+	switch (mode) {
+	case INDEX_CLAMPED:
+		index = ix_binary(program, IX_MIN, index, last);
+		return ix_binary(program, IX_MAX, index, ix_const(arena, program->sizes, 0));
+	case INDEX_WRAPPED:
+		return ix_binary(program, IX_MOD, index, ix_size(arena, size));
+	default: return index;
+	}
 }
 
-CheckId tables_index_check(Tables *t, NodeId id, Size *size)
+static bool finds_size(const Access *access, const Shape *shape, uint32_t arg, Size *size)
 {
-	const Node *node = tables_node(t, id), *ids = tables_node(t, node->args[1]);
-	int32_t axis = gathered_axis(tables_proj(t, id), 0);
-	REQUIRE(axis >= 0 && node->nargs > 1);
-	*size = shape_axis(tables_shape(t, node->args[0]), (uint32_t)axis)->size;
-	if (t->checks[id] != CHECK_NONE)
-		return t->checks[id];
+	for (uint32_t i = 0; access->present && i < access->naxes; i++)
+		if (access->axes[i].gather == (int32_t)arg) {
+			*size = shape_axis(shape, i)->size;
+			return true;
+		}
+	return false;
+}
+
+static void add_check(Tables *t, NodeId id, uint32_t arg, Size size)
+{
+	const Node *node = tables_node(t, id), *ids = tables_node(t, node->args[arg]);
 	const char *text =
 		arena_printf(t->arena, "an index%s%s is outside [0, %s)", ids->name ? " in " : "",
-			     ids->name ? ids->name : "", size_text(t->arena, t->sizes, *size));
-	t->checks[id] = (CheckId)t->program->checks.n;
+			     ids->name ? ids->name : "", size_text(t->arena, t->sizes, size));
 	PUSH(t->arena, t->program->checks,
-	     ((Check){.kind = CHECK_INDEX,
-		      .a = *size,
-		      .b = *size,
-		      .span = node->span,
-		      .text = text}));
-	return t->checks[id];
+	     ((Check){
+		     .kind = CHECK_INDEX, .a = size, .b = size, .span = node->span, .text = text}));
+}
+
+static Size indexed_size(const Tables *t, NodeId id, uint32_t arg)
+{
+	const Node *node = tables_node(t, id);
+	const Piece *piece = &tables_proj(t, id)->pieces[0];
+	Size size = SIZE_BAD;
+	bool found = finds_size(&piece->args[0], tables_shape(t, node->args[0]), arg, &size) ||
+		     finds_size(&piece->result, tables_shape(t, id), arg, &size);
+	REQUIRE(found);
+	return size;
+}
+
+CheckId tables_index_check(Tables *t, NodeId id, uint32_t arg, Size *size)
+{
+	const Node *node = tables_node(t, id);
+	*size = indexed_size(t, id, arg);
+	if (t->checks[id] == CHECK_NONE) {
+		t->checks[id] = (CheckId)t->program->checks.n;
+		for (uint32_t i = 1; i < node->nargs; i++)
+			add_check(t, id, i, indexed_size(t, id, i));
+	}
+	return t->checks[id] + arg - 1;
 }
 
 /* ---- the routine's row ---- */

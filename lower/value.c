@@ -92,15 +92,34 @@ static const Ix *affine_index(Gen *gen, const Index *index, const Ix *const *by_
 	return sum;
 }
 
+const Ix *access_index(Gen *gen, NodeId node, const Piece *piece, const Index *index,
+		       const Ix *const *by_iter)
+{
+	return index->gather >= 0 ? gathered_index(gen, node, piece, index->gather, by_iter)
+				  : affine_index(gen, index, by_iter);
+}
+
+/* Elements of an axis of what the piece accesses there. */
+static Size axis_size(const Gen *gen, NodeId node, const Piece *piece, const Access *access,
+		      uint32_t axis)
+{
+	const Node *reader = lower_node(gen->lower, node);
+	for (uint32_t i = 0; i < reader->nargs; i++)
+		if (access == &piece->args[i])
+			node = reader->args[i];
+	return shape_axis(lower_shape(gen->lower, node), axis)->size;
+}
+
 const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Access *access,
 			  const Ix *const *by_iter)
 {
 	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, access->naxes + 1);
 	for (uint32_t i = 0; i < access->naxes; i++) {
 		const Index *index = &access->axes[i];
-		axes[i] = index->gather >= 0
-				  ? gathered_index(gen, node, piece, index->gather, by_iter)
-				  : affine_index(gen, index, by_iter);
+		axes[i] = access_index(gen, node, piece, index, by_iter);
+		if (index->gather >= 0)
+			axes[i] = index_in_axis(gen->program, axes[i], index->mode,
+						axis_size(gen, node, piece, access, i));
 	}
 	return axes;
 }
@@ -188,7 +207,7 @@ const Value *piece_value(Gen *gen, NodeId id, const Piece *piece, const Ix *cons
 	const Value *args[3];
 	uint32_t nargs = 0;
 	for (uint32_t i = 0; i < node->nargs; i++) {
-		bool index_only = (node->kind == NODE_GATHER || node->kind == NODE_SLICE) && i == 1;
+		bool index_only = node_kind_indexes(node->kind) && i > 0;
 		if (!piece->args[i].present || index_only)
 			continue;
 		REQUIRE(nargs < 3);

@@ -98,7 +98,7 @@ static bool read_operands(const Walk *walk, Operands *x)
 	bool inside = true;
 	x->n = 0;
 	for (uint32_t i = 0; i < node->nargs; i++) {
-		bool index = (node->kind == NODE_GATHER || node->kind == NODE_SLICE) && i == 1;
+		bool index = node_kind_indexes(node->kind) && i > 0;
 		if (!walk->piece->args[i].present || index)
 			continue;
 		int64_t at = walk_position(walk, &walk->args[i]);
@@ -148,7 +148,8 @@ static bool is_bf16(const Run *run, NodeId id)
 static Filling filling_of(const Run *run, NodeId id, RefTensor *out)
 {
 	const Node *node = run_node(run, id);
-	bool spec = node->kind == NODE_SPEC || node->kind == NODE_BLOCK;
+	bool spec = node->kind == NODE_SPEC || node->kind == NODE_BLOCK ||
+		    node->kind == NODE_SCATTER;
 	Filling f = {.out = out,
 		     .reduce = spec && node->reduce != OP_NONE ? node->reduce : OP_ADD,
 		     .wide = dtype_wide(node->dtype),
@@ -207,7 +208,8 @@ static bool fill_points(Run *run, NodeId id, RefTensor *out)
 	RefCell none = cell_neutral(f.reduce, out->dtype);
 	if (operation_add_in_order(run, id, out))
 		return true;
-	bool meet = !run->inference->projs[id]->injective && out->dtype != DTYPE_U4X32;
+	bool meet = !run->inference->projs[id]->injective && out->dtype != DTYPE_U4X32 &&
+		    f.reduce != OP_ID; /* of those the last one stays */
 	if (meet && !folds_new(run, id, &f)) {
 		run->result->outcome = REF_TOO_MUCH;
 		return false;
@@ -286,28 +288,40 @@ static bool fill_argmax(Run *run, NodeId id, RefTensor *out)
 
 /* ---- indices that are read ---- */
 
-static Size gathered_size(const Run *run, NodeId id)
+static bool finds_size(const Access *access, const Shape *shape, uint32_t arg, Size *size)
 {
-	const Access *access = &run->inference->projs[id]->pieces[0].args[0];
 	for (uint32_t i = 0; access->present && i < access->naxes; i++)
-		if (access->axes[i].gather >= 0)
-			return shape_axis(&run->inference->shapes[run_node(run, id)->args[0]], i)->size;
-	BUG("nothing is read at an index");
+		if (access->axes[i].gather == (int32_t)arg) {
+			*size = shape_axis(shape, i)->size;
+			return true;
+		}
+	return false;
 }
 
-/* All of them, whether or not something is read there. */
-static bool indices_fit(Run *run, NodeId id)
+/* Elements of the axis that operand `arg` is the index of. */
+static int64_t indexed_size(const Run *run, NodeId id, uint32_t arg)
+{
+	const Piece *piece = &run->inference->projs[id]->pieces[0];
+	const Shape *shapes = run->inference->shapes;
+	Size size;
+	if (!finds_size(&piece->args[0], &shapes[run_node(run, id)->args[0]], arg, &size) &&
+	    !finds_size(&piece->result, &shapes[id], arg, &size))
+		BUG("nothing is read at an index");
+	return run_size(run, size);
+}
+
+/* All of them, whether or not something is read there. Indices of other modes must be known, too. */
+static bool indices_fit(Run *run, NodeId id, uint32_t arg)
 {
 	const Node *node = run_node(run, id);
-	if (node->kind != NODE_GATHER && (node->kind != NODE_SLICE || node->nargs < 2))
-		return true;
-	const RefTensor *ids = run_tensor(run, node->args[1]);
-	int64_t size = run_size(run, gathered_size(run, id));
+	const RefTensor *ids = run_tensor(run, node->args[arg]);
+	int64_t size = indexed_size(run, id, arg);
 	for (int64_t i = 0; i < ids->n; i++) {
 		RefCell at = ids->cells[i];
 		if (!dtype_is_integer(ids->dtype))
 			at = cell_convert(at, ids->dtype, DTYPE_I32);
-		if (at.error == 0 && at.x >= 0 && at.x < size)
+		bool inside = node->mode != INDEX_CHECKED || (at.x >= 0 && at.x < size);
+		if (at.error == 0 && inside)
 			continue;
 		run->result->outcome = at.error > 0 ? REF_UNDECIDED : REF_OUTSIDE;
 		run->result->span = node->span;
@@ -320,8 +334,9 @@ bool operation_fill(Run *run, NodeId id, RefTensor *out)
 {
 	const Node *node = run_node(run, id);
 	const Proj *proj = run->inference->projs[id];
-	if (!indices_fit(run, id))
-		return false;
+	for (uint32_t arg = 1; node_kind_indexes(node->kind) && arg < node->nargs; arg++)
+		if (!indices_fit(run, id, arg))
+			return false;
 	if (node->kind == NODE_RANDOM)
 		stream_fill(run, id, out);
 	else if (proj->linear)

@@ -41,8 +41,8 @@ typedef struct Position {
 	int64_t cell, *steps; /* at this point, and cells of one step of each iterator */
 	struct PositionGuard *guards;
 	uint32_t nguards;
-	int64_t gathered; /* cells of one step of the index that is read; 0: there is none */
-	uint32_t ids;	  /* ... from this operand */
+	struct PositionRead *reads; /* indices that are read */
+	uint32_t nreads;
 } Position;
 
 typedef struct Walk {

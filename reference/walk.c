@@ -2,7 +2,7 @@
  * accesses have there.
  *
  *   cell = offset + sum over iterators of steps[iterator] * value
- *   + gathered * (the integer that another operand has at this point)
+ *   + stride * (the integer that another operand has at this point), for each axis so indexed
  *
  * The sum goes along with the iterators.
  *
@@ -15,6 +15,13 @@ typedef struct PositionGuard {
 	const Index *index;
 	int64_t offset, size;
 } PositionGuard;
+
+/* An index that operand `ids` holds. */
+typedef struct PositionRead {
+	uint32_t ids;
+	int64_t stride, size;
+	IndexMode mode;
+} PositionRead;
 
 /* ---- places ---- */
 
@@ -34,8 +41,8 @@ static void add_axis(const Walk *walk, Position *position, const Index *index, i
 		     int64_t size)
 {
 	if (index->gather >= 0) {
-		position->gathered = stride;
-		position->ids = (uint32_t)index->gather;
+		position->reads[position->nreads++] =
+			(PositionRead){(uint32_t)index->gather, stride, size, index->mode};
 		return;
 	}
 	int64_t offset = run_size(walk->run, index->offset);
@@ -56,6 +63,7 @@ static Position position_new(const Walk *walk, NodeId id, const Access *access)
 	REQUIRE(access->naxes == shape_naxes(shape));
 	position.steps = ARENA_ARRAY(walk->arena, int64_t, walk->proj->niters + 1);
 	position.guards = ARENA_ARRAY(walk->arena, PositionGuard, access->naxes + 1);
+	position.reads = ARENA_ARRAY(walk->arena, PositionRead, access->naxes + 1);
 	for (uint32_t axis = access->naxes; axis-- > 0;) {
 		int64_t size = run_size(walk->run, shape_axis(shape, axis)->size);
 		add_axis(walk, &position, &access->axes[axis], stride, size);
@@ -72,16 +80,31 @@ static bool is_inside(const Walk *walk, const PositionGuard *guard)
 	return at >= 0 && at < guard->size;
 }
 
+/* The index that is meant; -1: none is. Those that are checked lie inside. */
+static int64_t index_read(const Walk *walk, const PositionRead *read)
+{
+	const Position *ids = &walk->args[read->ids];
+	int64_t at = (int64_t)ids->tensor->cells[walk_position(walk, ids)].x, n = read->size;
+	switch (read->mode) {
+	case INDEX_CLAMPED: return at < 0 ? 0 : at >= n ? n - 1 : at;
+	case INDEX_WRAPPED: return (at % n + n) % n;
+	default: return at < 0 || at >= n ? -1 : at;
+	}
+}
+
 int64_t walk_position(const Walk *walk, const Position *position)
 {
 	for (uint32_t i = 0; i < position->nguards; i++)
 		if (!is_inside(walk, &position->guards[i]))
 			return -1;
-	if (!position->gathered)
-		return position->cell;
-	const Position *ids = &walk->args[position->ids];
-	int64_t index = (int64_t)ids->tensor->cells[walk_position(walk, ids)].x;
-	return position->cell + position->gathered * index;
+	int64_t cell = position->cell;
+	for (uint32_t i = 0; i < position->nreads; i++) {
+		int64_t index = index_read(walk, &position->reads[i]);
+		if (index < 0)
+			return -1;
+		cell += position->reads[i].stride * index;
+	}
+	return cell;
 }
 
 /* ---- points ---- */

@@ -65,6 +65,7 @@ static void put_access(Common *common, Key *key, const Access *access)
 		put(common, key, index->offset.id);
 		put(common, key, index->guarded);
 		put(common, key, (uint64_t)index->gather);
+		put(common, key, index->mode);
 		for (uint32_t t = 0; t < index->nterms; t++) {
 			put(common, key, index->terms[t].iter);
 			put(common, key, (uint64_t)index->terms[t].coef);

@@ -73,7 +73,7 @@ bool proj_is_guarded(const Proj *proj)
 static bool index_same(const Index *a, const Index *b)
 {
 	if (a->nterms != b->nterms || !size_same(a->offset, b->offset) || a->gather != b->gather ||
-	    a->guarded != b->guarded)
+	    a->mode != b->mode || a->guarded != b->guarded)
 		return false;
 	for (uint32_t t = 0; t < a->nterms; t++)
 		if (a->terms[t].iter != b->terms[t].iter || a->terms[t].coef != b->terms[t].coef)

@@ -86,6 +86,7 @@ bool node_is_copy(const Node *node)
 
 Op node_reduce_op(const Node *node)
 {
-	bool reduces = node->kind == NODE_SPEC || node->kind == NODE_BLOCK;
+	bool reduces = node->kind == NODE_SPEC || node->kind == NODE_BLOCK ||
+		       node->kind == NODE_SCATTER;
 	return reduces && node->reduce != OP_NONE ? node->reduce : OP_ADD;
 }

@@ -79,7 +79,10 @@ const Value *element_flat(Builder *b, NodeId node, const Ix *at);
 const Value *element_expression(Builder *b, NodeId node, const Ix *const *axes);
 /* What the operation makes of its operands at one point of the piece; `iters`: by IterId. */
 const Value *step_value(Builder *b, NodeId node, const Piece *piece, const Ix *const *iters);
-/* An index an axis of what the piece accesses. */
+/* The index, or the integer that is read for it, wherever that lies. */
+const Ix *step_index(Builder *b, NodeId node, const Piece *piece, const Index *index,
+		     const Ix *const *iters);
+/* An index an axis of what the piece accesses; one that is read as its mode takes it. */
 const Ix **step_indices(Builder *b, NodeId node, const Piece *piece, const Access *access,
 			const Ix *const *iters);
 /* The place in storage order. */

@@ -3,7 +3,7 @@
  *
  *   each cell once      for R: y[R] = value
  *   sum of a cell       for R: { acc = neutral; for K: acc += value; y[R] = acc }
- *   sums that scatter   for all cells: y = neutral; for R, K: y[index] += value
+ *   sums that scatter   for all cells: y = neutral; for R, K: y[index] += value; an index may be read
  *   greatest            for R: { best, at = -inf, 0; for k: best, at = value, k where greater }
  *   reshape             for e: y[e] = x[e]
  *
@@ -73,27 +73,16 @@ static Loops steps_of(Builder *b, NodeId id, const Piece *piece)
 	return l;
 }
 
-/* The index with its terms; a guarded one is never gathered. */
-static const Ix *guarded_index(const Loops *l, const Index *index)
-{
-	Program *program = l->b->program;
-	const Ix *sum = ix_size(l->b->arena, index->offset);
-	for (uint32_t i = 0; i < index->nterms; i++) {
-		const Ix *coef = build_const(l->b, index->terms[i].coef);
-		sum = ix_add(program, sum, ix_mul(program, l->iters[index->terms[i].iter], coef));
-	}
-	return sum;
-}
-
 /* The body where all indices are inside. */
-static void guard_body(const Loops *l, Body *body)
+static void guard_body(Loops *l, Body *body)
 {
 	Arena *arena = l->b->arena;
 	if (l->guards.n == 0)
 		return;
 	Cond *conds = ARENA_ARRAY(arena, Cond, 2 * l->guards.n);
 	for (size_t i = 0; i < l->guards.n; i++) {
-		const Ix *index = guarded_index(l, l->guards.at[i].index);
+		const Ix *index =
+			step_index(l->b, l->id, l->piece, l->guards.at[i].index, l->iters);
 		const Ix *size = ix_size(arena, l->guards.at[i].size);
 		conds[2 * i] = (Cond){COND_LE, build_const(l->b, 0), index};
 		conds[2 * i + 1] = (Cond){COND_LT, index, size};
@@ -124,7 +113,8 @@ static void append(Builder *b, const Body *body)
 /* Do steps meet in a cell? Words are only moved. */
 static bool adds_up(const Node *node, const Proj *proj)
 {
-	return !proj->injective && node->dtype != DTYPE_U4X32;
+	return node->kind == NODE_SCATTER ||
+	       (!proj->injective && node->dtype != DTYPE_U4X32);
 }
 
 Scalar operation_neutral(const Node *node) { return op_neutral(node_reduce_op(node), node->dtype); }
@@ -143,6 +133,7 @@ static bool needs_fill(const Node *node, const Proj *proj)
 /* acc NONE: each cell once; else sums that scatter. */
 static void emit_stores(Builder *b, NodeId id, const Piece *piece, BufferId to, Op acc)
 {
+	acc = acc == OP_ID ? OP_NONE : acc; /* the last one stays */
 	Loops l = steps_of(b, id, piece);
 	Body body = {0};
 	const Value *value = step_value(b, id, piece, l.iters);

@@ -107,20 +107,20 @@ static BufferId buffer_of(Naive *naive, NodeId id)
 
 /* ---- kernels ---- */
 
-static void emit_check(Naive *naive, NodeId id)
+static void emit_check(Naive *naive, NodeId id, uint32_t arg)
 {
 	Tables *t = &naive->tables;
 	const Node *node = tables_node(t, id);
 	Size size;
-	CheckId check = tables_index_check(t, id, &size);
+	CheckId check = tables_index_check(t, id, arg, &size);
 	Sym name = sym_printf(t->program->symbols, "check_%s", node->name ? node->name : "index");
 	Builder b = build_new(naive, tables_unique(t, name), node->span);
-	Size n = tables_elements(t, node->args[1]);
+	Size n = tables_elements(t, node->args[arg]);
 	bool one = size_is(t->sizes, n, 1);
 	IterVar e = 0;
 	Body body = {0};
 	const Ix *at = one ? build_const(&b, 0) : build_flat(&b, &e);
-	const Ix *index = index_of(&b, element_flat(&b, node->args[1], at));
+	const Ix *index = index_of(&b, element_flat(&b, node->args[arg], at));
 	build_add(&b, &body, stmt_check(t->program, index, ix_size(b.arena, size), check));
 	if (!one)
 		build_wrap(&b, &body, e, n);
@@ -168,8 +168,9 @@ static void emit_all(Naive *naive)
 	Tables *t = &naive->tables;
 	for (uint32_t i = 0; i < naive->nnodes; i++) {
 		NodeId id = naive->nodes[i];
-		if (node_gathers(t, id))
-			emit_check(naive, id);
+		for (uint32_t arg = 1; arg < tables_node(t, id)->nargs; arg++)
+			if (node_checks(t, id, arg))
+				emit_check(naive, id, arg);
 		if (t->pre_check[id])
 			emit_node(naive, id);
 	}

@@ -43,20 +43,29 @@ static const Ix *affine_index(const Builder *b, const Index *index, const Ix *co
 	return sum;
 }
 
+const Ix *step_index(Builder *b, NodeId id, const Piece *piece, const Index *index,
+		     const Ix *const *iters)
+{
+	if (index->gather < 0)
+		return affine_index(b, index, iters);
+	NodeId ids = tables_node(b->t, id)->args[index->gather];
+	const Ix **at = step_indices(b, id, piece, &piece->args[index->gather], iters);
+	return index_of(b, element_at(b, ids, at));
+}
+
 const Ix **step_indices(Builder *b, NodeId id, const Piece *piece, const Access *access,
 			const Ix *const *iters)
 {
+	NodeId tensor = id;
+	for (uint32_t i = 0; i < tables_node(b->t, id)->nargs; i++)
+		if (access == &piece->args[i])
+			tensor = tables_node(b->t, id)->args[i];
+	const Shape *shape = tables_shape(b->t, tensor);
 	const Ix **axes = ARENA_ARRAY(b->arena, const Ix *, access->naxes + 1);
-	for (uint32_t i = 0; i < access->naxes; i++) {
-		int32_t gather = access->axes[i].gather;
-		if (gather < 0) {
-			axes[i] = affine_index(b, &access->axes[i], iters);
-			continue;
-		}
-		NodeId ids = tables_node(b->t, id)->args[gather];
-		const Ix **at = step_indices(b, id, piece, &piece->args[gather], iters);
-		axes[i] = index_of(b, element_at(b, ids, at));
-	}
+	for (uint32_t i = 0; i < access->naxes; i++)
+		axes[i] = index_in_axis(b->program,
+					step_index(b, id, piece, &access->axes[i], iters),
+					access->axes[i].mode, shape_axis(shape, i)->size);
 	return axes;
 }
 
@@ -119,7 +128,7 @@ const Value *step_value(Builder *b, NodeId id, const Piece *piece, const Ix *con
 	const Value *args[3];
 	uint32_t nargs = 0;
 	for (uint32_t i = 0; i < node->nargs; i++) {
-		bool index = (node->kind == NODE_GATHER || node->kind == NODE_SLICE) && i == 1;
+		bool index = node_kind_indexes(node->kind) && i > 0;
 		if (!piece->args[i].present || index)
 			continue;
 		REQUIRE(nargs < 3);

@@ -1,0 +1,10 @@
+/* The forms that index axes by the values of operands. */
+#ifndef TSR_FRONTEND_INDEXING_H
+#define TSR_FRONTEND_INDEXING_H
+
+#include "frontend/build.h"
+
+Value indexing_gather(Build *b, const AstExpr *call);
+Value indexing_scatter(Build *b, const AstExpr *call);
+
+#endif
