@@ -91,9 +91,12 @@ static const Ix *read_index(Scatter *s, uint32_t arg, Body *body)
 	Gen *gen = s->gen;
 	NodeId ids = s->node->args[arg];
 	const Ix **axes = access_indices(gen, ids, s->piece, &s->piece->args[arg], s->by_iter);
+	SharedLocals shared = {0};
+	gen_enter(gen, &shared);
 	const Value *value = node_value(gen, ids, axes);
 	if (value->kind == VALUE_INDEX)
 		return value->ix;
+	gen_set_shared(gen, body, &shared);
 	LocalId local = gen_local(gen, "at", dtype_wide(value->dtype));
 	value = value_cast(gen->arena, dtype_wide(value->dtype), value);
 	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, local, value));
@@ -113,7 +116,6 @@ static void read_indices(Scatter *s, Body *body)
 	Program *program = s->gen->program;
 	const Access *to = &s->piece->result;
 	const Shape *shape = lower_shape(s->gen->lower, s->id);
-	gen_enter(s->gen, body);
 	s->axes = ARENA_ARRAY(s->gen->arena, const Ix *, to->naxes + 1);
 	for (uint32_t i = 0; i < to->naxes; i++) {
 		const Index *index = &to->axes[i];
@@ -153,10 +155,12 @@ static Block guarded(const Scatter *s, Block body)
 static Block emit_store(Scatter *s, StoreTarget to)
 {
 	Gen *gen = s->gen;
+	SharedLocals shared = {0};
 	Body body = {0};
-	gen_enter(gen, &body);
+	gen_enter(gen, &shared);
 	const Value *value = piece_value(gen, s->id, s->piece, s->by_iter);
 	const Ix *at = flat_index(gen, s->id, s->axes);
+	gen_set_shared(gen, &body, &shared);
 	PUSH(gen->arena, body.stmts, gen_store(gen, to, at, value));
 	return body_block(&body);
 }
