@@ -73,4 +73,16 @@ same("half", half, image[:8].reshape(4, 2, 6, 2, 3).mean((1, 3)) / 255)
 probs, label = softmax(normal(20, 10)), random.integers(0, 10, 20).astype("i4")
 right, accuracy = run("accuracy", ["right", "accuracy"], probs=probs, label=label)
 same("accuracy", accuracy, (probs.argmax(1) == label).mean())
+
+x, start, end = normal(6, 16), *random.integers(0, 6, (2, 20)).astype("i4")
+w = {f"{name}.{part}": normal(*shape) / 4 for name, to, of in (("first", 32, 16), ("second", 8, 32))
+     for part, shape in (("own", (to, of)), ("other", (to, of)), ("b", (to,)))}
+np.savez(f"{folder}/graph.npz", **w)
+h = x
+for name in "first", "second":
+    heard = np.zeros_like(h)
+    np.add.at(heard, end, h[start])
+    heard /= np.maximum(np.bincount(end, minlength=6), 1)[:, None]
+    h = np.maximum(h @ w[name + ".own"].T + heard @ w[name + ".other"].T + w[name + ".b"], 0)
+same("graph", run("graph", ["y"], f"--params={folder}/graph.npz", x=x, **{"from": start, "to": end})[0], h)
 print("all as NumPy has them")
