@@ -296,6 +296,7 @@ static void emit_piece(Nest *nest)
 	if (reduces && emit_contraction(nest, reduce))
 		return;
 	SumFacts facts = nest_facts(nest, reduce);
+	int64_t lanes;
 	bool local = choose_order(nest, &facts, reduces);
 	if (reduces && (nest->scattered || !local))
 		nest_note_sum(nest, reduce, sums_order(&facts, SUM_WAY_LOOPS, 0));
@@ -303,6 +304,8 @@ static void emit_piece(Nest *nest)
 		emit_stores(nest, reduce);
 	else if (proj_reduces(nest->proj) && (!reduces || local))
 		emit_cells(nest, reduce);
+	else if (reduces && nest_row_fits(nest, &facts, &lanes))
+		nest_emit_row(nest, reduce, lanes);
 	else if (reduces)
 		emit_row_sum(nest, reduce);
 	else

@@ -100,6 +100,10 @@ bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut
 /* The loops of the result around a sum of few elements, which are read in one expression
  * (nest_short.c). */
 void nest_emit_short(Nest *nest, Op reduce, int64_t steps);
+/* Does a row of cells that read at indices fit in registers, so many lanes at a time? The loops are in their
+ * final order, a loop of the result last. */
+bool nest_row_fits(const Nest *nest, const SumFacts *facts, int64_t *lanes);
+void nest_emit_row(Nest *nest, Op reduce, int64_t lanes);
 /* May the sum be kept in the target itself while it grows? It must have the type that is summed
  * in. */
 bool nest_sums_in_place(const Nest *nest);

@@ -6,6 +6,77 @@
  */
 #include "lower/nest.h"
 
+/* Rows of the last result loop in registers, where rows that are read at indices go by:
+ *
+ *   for d in 0..64 step 64                 bag sums: a row stays in four vectors
+ *     local acc : f32 [64] = 0
+ *     for t in 0..k: vector lane in 0..64: acc[lane] += table[int(ids[b*k + t])*64 + d + lane]
+ *     vector lane in 0..64: y[b*64 + d + lane] = acc[lane]
+ *
+ * The steps of a cell are those of the loops in memory, in their order. */
+static bool reads_at_indices(const Value *value)
+{
+	bool reads = value->kind == VALUE_LOAD && value->ix->reads;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		reads |= reads_at_indices(value->args[i]);
+	return reads;
+}
+
+static bool moves_by_lanes(const Nest *nest, const Value *value, IterVar iter)
+{
+	Program *program = nest->gen->program;
+	bool moves = value->kind != VALUE_LOAD || !ix_uses(value->ix, iter) ||
+		     size_is(program->sizes, ix_stride(program, value->ix, iter), 1);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		moves &= moves_by_lanes(nest, value->args[i], iter);
+	return moves;
+}
+
+bool nest_row_fits(const Nest *nest, const SumFacts *facts, int64_t *lanes)
+{
+	const Loop *row = &nest->loops[nest->nloops - 1];
+	Program *program = nest->gen->program;
+	int64_t line = CACHE_LINE / (int64_t)dtype_bytes(nest->value->dtype), n;
+	bool known = size_is_const(program->sizes, row->extent, &n) && n > 0 && n % line == 0;
+	*lanes = known && n % (4 * line) == 0 ? 4 * line : line;
+	return known && !row->reduced && facts->in_vectors && facts->has_lanes &&
+	       nest->inner.n == 0 && nest->guards.n == 0 && nest->root == nest->node &&
+	       !nest->gen->lower->row_block && nest_sums_in_place(nest) &&
+	       reads_at_indices(nest->value) && moves_by_lanes(nest, nest->value, row->var) &&
+	       size_is(program->sizes, ix_stride(program, nest->at, row->var), 1);
+}
+
+void nest_emit_row(Nest *nest, Op reduce, int64_t lanes)
+{
+	Gen *gen = nest->gen;
+	Program *program = gen->program;
+	uint32_t last = nest->nloops - 1;
+	Loop *row = &nest->loops[last];
+	IterVar lane = gen_iter(gen, sym_cstr(program->symbols, "lane"));
+	LocalId acc = gen_local(gen, "acc", nest->value->dtype);
+	const Ix **place = ARENA_ARRAY(gen->arena, const Ix *, 1);
+	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
+	gen->locals.at[acc].extent[gen->locals.at[acc].rank++] = (uint32_t)lanes;
+	place[0] = ix_iter(gen->arena, lane);
+	const Value *cell = value_local(gen->arena, &view, acc, place, 1);
+	nest->by_iter[row->iter] =
+		ix_add(program, ix_iter(gen->arena, row->var), ix_iter(gen->arena, lane));
+	nest_values(nest);
+	const Stmt *add = stmt_set_at(gen->arena, cell, reduce, nest->value);
+	const Stmt *store =
+		stmt_store(gen->arena, nest->target.buffer, nest->at, OP_NONE, cell);
+	Block steps = block_of(gen, stmt_loop(program, LOOP_VECTOR, lane, lanes, block_of(gen, add)));
+	Body body = {0};
+	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
+	gen_append(gen, &body, nest_wrap(nest, nest->nresult - 1, last, last, steps));
+	PUSH(gen->arena, body.stmts,
+	     stmt_loop(program, LOOP_VECTOR, lane, lanes, block_of(gen, store)));
+	const Stmt *loop = stmt_for(gen->arena, row->var, zero_ix(gen),
+				    ix_size(gen->arena, row->extent), body_block(&body));
+	Block rows = block_of(gen, stmt_step(gen->arena, loop, lanes));
+	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nresult - 1, nest->nloops, rows));
+}
+
 /* The value of a step, counted through the loops of the sum as they are nested. */
 static const Value *value_of_step(Nest *nest, int64_t step)
 {
