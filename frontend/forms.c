@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "frontend/along.h"
 #include "frontend/build.h"
 #include "frontend/forms.h"
 #include "frontend/indexing.h"
@@ -62,6 +63,8 @@ static Op op_word(Build *b, const AstExpr *expr, const FormWord *words)
 	int op = form_word(b, expr, words);
 	return op < 0 ? OP_NONE : (Op)op;
 }
+
+Op form_reduction(Build *b, const AstExpr *expr) { return op_word(b, expr, reduces); }
 
 bool form_operands(Build *b, const AstExpr *call, uint32_t first, SpecParts *parts)
 {

@@ -17,13 +17,13 @@ static const char *const kind_names[] = {
 	[NODE_TRANSPOSE] = "transpose", [NODE_SLICE] = "slice",	    [NODE_SPEC] = "spec",
 	[NODE_BLOCK] = "block",		[NODE_STACK] = "stack",	    [NODE_ARGMAX] = "argmax",
 	[NODE_GATHER] = "gather",	[NODE_RESHAPE] = "reshape", [NODE_UNIFORMS] = "uniforms",
-	[NODE_SCATTER] = "scatter",
-	[NODE_RANDOM] = "random",
+	[NODE_RANDOM] = "random",	[NODE_SCATTER] = "scatter", [NODE_CUMULATE] = "cumulate",
+	[NODE_SORT] = "sort",
 };
 
 const char *node_kind_name(NodeKind kind)
 {
-	REQUIRE(kind <= NODE_SCATTER);
+	REQUIRE(kind <= NODE_SORT);
 	return kind_names[kind];
 }
 
@@ -295,6 +295,15 @@ static void op_print(FILE *out, const Node *node)
 			fputs(" permute", out);
 		break;
 	case NODE_STACK: fprintf(out, " %s", rows[node->stack_row]); break;
+	case NODE_CUMULATE:
+		fprintf(out, " %s%s%s along %s", op_name(node->reduce),
+			node->along.exclusive ? " exclusive" : "",
+			node->along.reverse ? " reverse" : "", node->along.letter);
+		break;
+	case NODE_SORT:
+		fprintf(out, "%s%s along %s", node->along.ids ? " ids" : "",
+			node->along.descending ? " descending" : "", node->along.letter);
+		break;
 	case NODE_RANDOM:
 		fprintf(out, " %s of '%s'", node->normal ? "normal" : "uniform", node->place);
 		break;

@@ -154,7 +154,10 @@ typedef enum NodeKind {
 	NODE_RESHAPE,  /* the same elements in storage order, in axes found by inference */
 	NODE_UNIFORMS, /* the numbers of random words: four elements for one, likewise */
 	NODE_RANDOM, /* uniform(seed), normal(seed): a stream of `place`; the shape comes from use */
-	NODE_SCATTER /* operand 0 into cells at the indices that the others hold; reduce folds */
+	NODE_SCATTER, /* operand 0 into cells at the indices that the others hold; reduce folds */
+	/* Along one axis of the operand of a unary specification, `along.letter`: */
+	NODE_CUMULATE, /* at each place, `reduce` of the elements up to it */
+	NODE_SORT /* in order, or their places; topk: the first of them, along another letter */
 } NodeKind;
 
 /* Does an element of the operand become so many neighbours in storage order, of a shape that is its
@@ -180,10 +183,17 @@ typedef struct ConstData {
 	const char *path; /* of file(...), or NULL */
 } ConstData;
 
+/* CUMULATE, SORT: along which axis, and how. */
+typedef struct Along {
+	Sym letter;		 /* of the operand */
+	bool exclusive, reverse; /* CUMULATE: up to the one before; from the last to the first */
+	bool descending, ids;	 /* SORT; ids: the places of the elements, not they themselves */
+} Along;
+
 typedef struct Node {
 	NodeKind kind;
 	Op op;         /* POINTWISE; SPEC: combines the operands (MUL by default; ID for one) */
-	Op reduce;     /* SPEC: ADD MAX MIN MUL; SCATTER: these, or ID where the last one stays */
+	Op reduce;     /* SPEC, CUMULATE: ADD MAX MIN MUL; SCATTER: these, or ID where the last one stays */
 	IndexMode mode; /* GATHER, SCATTER */
 	/* Settled by the frontend, never NONE in a finished graph. The operands of POINTWISE, SPEC,
 	 * COMPOSE, BLOCK and STACK have one dtype (NODE_CASTs see to it): the one to compute in. */
@@ -213,6 +223,7 @@ typedef struct Node {
 	bool joins;	       /* BLOCK from concat(): operands are only put one after another */
 	bool permutes;         /* SPEC from permute(): no letter may be reduced, repeated or dropped */
 	Sym place;	       /* RANDOM: the name that keys its stream, with the seed */
+	Along along;	       /* CUMULATE, SORT */
 	bool normal;	       /* RANDOM: of mean 0 and variance 1; else uniform in [0, 1) */
 	/* In an initialiser: RANDOM, OFFSETS, what is made of them cell by cell, and the assignment
 	 * have exactly the shape of the parameter, which is this one; NODE_NONE: others */

@@ -24,6 +24,8 @@ static void check_count(const Graph *graph, NodeId id)
 	case NODE_CAST:
 	case NODE_TRANSPOSE:
 	case NODE_ARGMAX:
+	case NODE_CUMULATE:
+	case NODE_SORT:
 	case NODE_UNIFORMS:
 	case NODE_RANDOM:
 	case NODE_RESHAPE: CHECK(id, node->nargs == 1); break;
@@ -42,11 +44,14 @@ static void check_contents(const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
 	bool has_spec = node->kind == NODE_SPEC || node->kind == NODE_BLOCK ||
-			node->kind == NODE_ARGMAX;
+			node->kind == NODE_ARGMAX || node->kind == NODE_CUMULATE ||
+			node->kind == NODE_SORT;
 	bool may_have = node->kind == NODE_GATHER || node->kind == NODE_SCATTER;
 	has_spec = has_spec || (may_have && node->spec);
 	CHECK(id, (node->spec != NULL) == has_spec);
 	CHECK(id, node->kind != NODE_SCATTER || (has_spec && node->reduce != OP_NONE));
+	CHECK(id, (node->along.letter != NULL) ==
+			  (node->kind == NODE_CUMULATE || node->kind == NODE_SORT));
 	CHECK(id, !has_spec || node->spec->noperands == node->nargs);
 	CHECK(id, node->kind != NODE_SPEC || node->nargs > 1 || node->op == OP_ID);
 	CHECK(id, node->kind != NODE_INPUT || (node->shape && node->name));

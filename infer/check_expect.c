@@ -196,10 +196,18 @@ static uint32_t letter_key(Checker *c, KeyOf **keys, const char *name, Sym lette
 	return key;
 }
 
+/* Is it the axis of the operand that is read from end to end for each cell of the result? */
+static bool goes_along(const Checker *c, const Expect *expect, const SpecAxis *spec)
+{
+	const ExpectTensor *from = &c->args[0];
+	return spec->letter == c->node->along.letter && expect >= from->axes &&
+	       expect < from->axes + from->n;
+}
+
 static void expect_axis(Checker *c, KeyOf **keys, Expect *expect, const SpecAxis *spec)
 {
 	expect->spec = spec;
-	if (spec->bracketed) {
+	if (spec->bracketed && !c->node->along.letter) {
 		expect->kind = EXPECT_GATHER;
 		expect->gather = (int32_t)++c->nbrackets;
 		expect->key = letter_key(c, keys, spec->letter, spec->letter);
@@ -208,7 +216,9 @@ static void expect_axis(Checker *c, KeyOf **keys, Expect *expect, const SpecAxis
 	switch (spec->kind) {
 	case SPEC_LETTER:
 		expect->kind = EXPECT_KEY;
-		expect->key = letter_key(c, keys, spec->letter, spec->letter);
+		expect->key = goes_along(c, expect, spec)
+				      ? letter_key(c, keys, "[along]", spec->letter)
+				      : letter_key(c, keys, spec->letter, spec->letter);
 		break;
 	case SPEC_PLACEHOLDER:
 		expect->kind = EXPECT_KEY;
@@ -299,6 +309,8 @@ bool check_expect(Checker *c)
 	case NODE_SPEC:
 	case NODE_BLOCK:
 	case NODE_SCATTER:
+	case NODE_CUMULATE:
+	case NODE_SORT:
 	case NODE_ARGMAX: return expect_spec(c);
 	default: return true;
 	}

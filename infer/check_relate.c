@@ -196,8 +196,41 @@ static bool check_elements(Checker *c)
 			  size_text(c->arena, c->sizes, a));
 }
 
+/* Of what goes along an axis, is that axis of the operand the one that is reduced, and has the
+ * result as many cells along it, or as many others that are there? */
+static bool check_along(Checker *c)
+{
+	Size from = SIZE_BAD, to = SIZE_BAD;
+	uint32_t nreduced = 0, nto = 0;
+	for (uint32_t i = 0; i < c->proj->niters; i++) {
+		bool read = false;
+		for (uint32_t k = 0; k < c->args[0].n; k++)
+			read |= c->args[0].axes[k].kind == EXPECT_KEY &&
+				c->keys.at[c->args[0].axes[k].key].iter == i;
+		if (c->proj->iters[i].reduced) {
+			from = c->proj->iters[i].extent;
+			nreduced++;
+		} else if (!read) {
+			to = c->proj->iters[i].extent;
+			nto++;
+		}
+	}
+	if (nreduced != 1 || nto != 1)
+		return check_fail(c, "what goes along an axis goes along %u, and %u of the result",
+				  nreduced, nto);
+	bool all = false;
+	for (uint32_t i = 0; i < c->result.n; i++)
+		all |= c->result.axes[i].spec &&
+		       c->result.axes[i].spec->letter == c->node->along.letter;
+	return (all ? holds_equal(c, from, to) : holds_ge(c, from, to)) ||
+	       check_fail(c, "%s cells are made along an axis of %s",
+			  size_text(c->arena, c->sizes, to), size_text(c->arena, c->sizes, from));
+}
+
 static bool check_form(Checker *c)
 {
+	if (c->node->along.letter)
+		return check_along(c);
 	uint32_t nreduced = 0;
 	for (uint32_t i = 0; i < c->proj->niters; i++)
 		nreduced += c->proj->iters[i].reduced;

@@ -350,6 +350,8 @@ static void generate_node(Solver *s, NodeId id)
 	case NODE_SPEC:
 	case NODE_BLOCK:
 	case NODE_SCATTER:
+	case NODE_CUMULATE:
+	case NODE_SORT:
 	case NODE_ARGMAX: generate_spec_node(s, id); break;
 	case NODE_STACK: generate_stack(s, id); break;
 	case NODE_GATHER:

@@ -104,6 +104,14 @@ typedef struct Proj {
 	int64_t width;
 } Proj;
 
+/* The iterators of what goes along an axis: that of the result, which no operand mentions, and that
+ * of the operand, which is reduced. Requires a node with `along`. UINT32_MAX: there is none, and one
+ * iteration is all. */
+typedef struct AlongIters {
+	IterId to, from;
+} AlongIters;
+AlongIters proj_along(const Proj *proj);
+
 /* ---- margins ---- */
 
 /* Elements that padded reads reach beyond an axis. SIZE_BAD: not known for all dims. */

@@ -1,5 +1,5 @@
 /* Integers that are made of sizes: sizes as tensors, and indices of axes and elements, also those
- * that argmax finds.
+ * that argmax and sort find.
  *
  * A size is wider than the dtypes of integers, so each asks for the guard that its values fit:
  * nothing wraps. Where they cannot fit, that is an error.
@@ -54,7 +54,7 @@ static Size elements_of(Solver *s, NodeId id)
 	return elements;
 }
 
-/* How many elements the axis has that an argmax goes along. */
+/* How many elements the axis has that an argmax or a sort goes along. */
 static Size searched(Solver *s, const Node *node)
 {
 	const Spec *spec = node->spec;
@@ -67,11 +67,27 @@ static Size searched(Solver *s, const Node *node)
 			const SpecAxis *axis = &row->axes[i];
 			bool before = row->var_at < 0 || i < (uint32_t)row->var_at;
 			if (axis->kind == SPEC_PLACEHOLDER ||
-			    (axis->kind == SPEC_LETTER && !spec_tensor_has(&spec->result, axis->letter)))
+			    (axis->kind == SPEC_LETTER &&
+			     (node->along.letter ? axis->letter == node->along.letter
+						 : !spec_tensor_has(&spec->result, axis->letter))))
 				return cell_value(s, flat_at(&f, before ? i : i + middle));
 		}
 	}
 	return SIZE_BAD;
+}
+
+/* The first of the elements: are there as many? */
+static void ask_first(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	for (size_t i = 0; i < s->graph->binds.n; i++) {
+		const Bind *bind = &s->graph->binds.at[i];
+		if (bind->node != id || !bind->size)
+			continue;
+		Size first = size_as_number(s, bind->size), all = searched(s, node);
+		if (!size_is_bad(first) && !size_is_bad(all))
+			ask_ge(s, all, first, bind->span);
+	}
 }
 
 /* `a @ n` takes n as it is. */
@@ -131,6 +147,11 @@ void ask_integers(Solver *s)
 		case NODE_SIZE: ask_size(s, node); break;
 		case NODE_RANGE: ask_indices(s, node, size_as_number(s, node->size_expr)); break;
 		case NODE_OFFSETS: ask_indices(s, node, elements_of(s, id)); break;
+		case NODE_SORT:
+			if (node->along.ids)
+				ask_indices(s, node, searched(s, node));
+			ask_first(s, id);
+			break;
 		case NODE_ARGMAX: ask_indices(s, node, searched(s, node)); break;
 		case NODE_GATHER:
 		case NODE_SCATTER: ask_elements(s, id); break;

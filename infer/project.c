@@ -189,6 +189,8 @@ static bool project_maps(Projector *p)
 	case NODE_SCATTER:
 	case NODE_SPEC:
 	case NODE_BLOCK:
+	case NODE_CUMULATE:
+	case NODE_SORT:
 	case NODE_ARGMAX: project_spec(p); return true;
 	default: return false;
 	}

@@ -95,7 +95,7 @@ TensorMap map_new(Projector *p, const Shape *shape);
 uint32_t storage_slot(const Shape *shape, RowKind kind, uint32_t i);
 _Noreturn void project_bug(const Projector *p, const char *what);
 
-/* project_spec.c: the maps of NODE_SPEC, NODE_BLOCK and NODE_ARGMAX. */
+/* project_spec.c: the maps of NODE_SPEC, NODE_BLOCK, NODE_ARGMAX, NODE_CUMULATE and NODE_SORT. */
 void project_spec(Projector *p);
 
 /* project_build.c: the second stratum. NULL after an error. */

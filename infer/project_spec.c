@@ -2,7 +2,8 @@
  *
  * Rows are ground, so a row variable is the axes between those written before it and behind it;
  * axis i of variable v is the letter (v, i). A letter that is an axis somewhere has that axis' size
- * (the result's first); of the others inference lists the sizes (Inference.letters).
+ * (the result's first); of the others inference lists the sizes (Inference.letters). The axis that
+ * cumulate and sort go along is two: that of the result, and that of the operand, which is reduced.
  */
 #include "infer/project.h"
 
@@ -19,6 +20,7 @@ typedef struct SpecReader {
 	Projector *p;
 	int32_t indices; /* the operand that holds the next index of an axis in brackets */
 	LetterEntry *letters; /* stb_ds string map, keys interned */
+	Sym along; /* of the operand at hand: the letter that is read from end to end; or NULL */
 } SpecReader;
 
 /* ---- first mention of each letter ---- */
@@ -35,7 +37,10 @@ static ClassId keyed_class(SpecReader *r, Sym key, Sym name, Span span)
 
 static ClassId letter_class(SpecReader *r, Sym letter, Span span)
 {
-	return keyed_class(r, letter, letter, span);
+	/* every cell of the result is made of all of that axis */
+	Sym key = letter != r->along ? letter
+				     : sym_printf(r->p->inference->graph->symbols, "[%s]", letter);
+	return keyed_class(r, key, letter, span);
 }
 
 static ClassId variable_class(SpecReader *r, Sym var, uint32_t i, Span span)
@@ -92,7 +97,7 @@ static void read_concat(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
 
 static void read_axis(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
 {
-	if (spec->bracketed) {
+	if (spec->bracketed && !r->p->node->along.letter) {
 		axis->kind = MAP_GATHER;
 		axis->gather = r->indices++;
 		return;
@@ -170,10 +175,12 @@ void project_spec(Projector *p)
 	if (spec->noperands != p->node->nargs)
 		project_bug(p, "the specification has another number of operands");
 	read_tensor(&r, &p->result, result_shape(p), &spec->result);
+	r.along = p->node->along.letter;
 	for (uint32_t i = 0; i < spec->noperands; i++)
 		read_tensor(&r, &p->args[i], arg_shape(p, i), &spec->operands[i]);
 	find_extents(&r);
-	if (p->node->kind == NODE_ARGMAX) /* the index that it finds is an iterator's value */
+	/* the index that it finds is an iterator's value, or it goes along two */
+	if (p->node->kind == NODE_ARGMAX || p->node->along.letter)
 		for (ClassId c = 0; c < p->classes.n; c++)
 			p->classes.at[c].keep = true;
 	shfree(r.letters);

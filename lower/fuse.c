@@ -39,7 +39,7 @@ static bool can_be_fused(const Lower *lower, NodeId id)
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
 	if (!proj || proj->linear || node->target != NODE_NONE || node->kind == NODE_ARGMAX ||
-	    node->kind == NODE_RANDOM || node_is_copy(node))
+	    node->along.letter || node->kind == NODE_RANDOM || node_is_copy(node))
 		return false;
 	return proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj);
 }
@@ -101,7 +101,7 @@ static Reader reader_of(const Lower *lower, Use use)
 		return reader;
 	}
 	bool index = node_kind_indexes(user->kind) && use.arg > 0;
-	reader.only_free = index || plan->root == NODE_NONE;
+	reader.only_free = index || plan->root == NODE_NONE || user->kind == NODE_SORT;
 	bool owner = !plan->fused || proj_reduces(proj);
 	reader.space = owner ? proj_arg_space(lower->sizes, proj, use.arg) : plan->space;
 	if (owner)
@@ -309,7 +309,8 @@ static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
 	NodeId root = reader->root;
-	if (!proj || proj->linear || node->target != NODE_NONE || node->kind == NODE_ARGMAX)
+	if (!proj || proj->linear || node->target != NODE_NONE || node->kind == NODE_ARGMAX ||
+	    node->along.letter)
 		return false;
 	if (root == NODE_NONE || reader->only_free || reader->frame.owner != root)
 		return false;
@@ -319,6 +320,7 @@ static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
 		return false;
 	return !proj_is_guarded(to) && lower->plan[root].reduction == NODE_NONE &&
 	       lower_node(lower, root)->kind != NODE_ARGMAX &&
+	       !lower_node(lower, root)->along.letter &&
 	       lower_node(lower, root)->kind != NODE_RANDOM &&
 	       proj_is_identity(&to->pieces[0], reader->frame.arg) &&
 	       size_same(node_elements(lower, id), node_elements(lower, root));

@@ -201,6 +201,15 @@ void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name)
 
 /* ---- nodes ---- */
 
+static void emit_along(Gen *gen, NodeId id, StoreTarget to)
+{
+	const Lines lines = along_lines(gen, id, to);
+	if (lower_node(gen->lower, id)->kind == NODE_SORT)
+		sort_lines(&lines);
+	else
+		cumulate_lines(&lines);
+}
+
 static void emit_node(Gen *gen, NodeId id, StoreTarget to)
 {
 	Lower *lower = gen->lower;
@@ -216,6 +225,8 @@ static void emit_node(Gen *gen, NodeId id, StoreTarget to)
 		emit_flat_copy(gen, lower->plan[node->args[0]].buffer, to);
 	else if (node->kind == NODE_ARGMAX)
 		argmax_emit(gen, id, to);
+	else if (node->along.letter)
+		emit_along(gen, id, to);
 	else if (node->kind == NODE_RANDOM)
 		random_emit(gen, id, to);
 	else if (node->kind == NODE_SCATTER)
@@ -235,7 +246,8 @@ static void fill_first(Gen *gen, NodeId id, BufferId to, Scalar neutral)
 {
 	const Node *node = lower_node(gen->lower, id);
 	const Proj *proj = lower_proj(gen->lower, id);
-	if (!proj || proj->linear || node->kind == NODE_ARGMAX || !nest_needs_fill(gen->lower, id))
+	if (!proj || proj->linear || node->kind == NODE_ARGMAX || node->along.letter ||
+	    !nest_needs_fill(gen->lower, id))
 		return;
 	nest_fill(gen, to, neutral);
 }
@@ -266,6 +278,8 @@ static bool is_direct(const Lower *lower, NodeId id)
 	const Proj *proj = lower_proj(lower, id);
 	if (!proj || proj->linear || node->kind == NODE_ARGMAX)
 		return true;
+	if (node->along.letter) /* what it has stored is read again */
+		return false;
 	Dtype dtype = lower_node(lower, node->target)->dtype;
 	bool sums = proj_reduces(proj) || lower->plan[id].reduction != NODE_NONE;
 	bool plain = node->dtype == dtype && (node->acc == OP_NONE || dtype_wide(dtype) == dtype);
@@ -295,9 +309,9 @@ static bool reads_elsewhere(Lower *lower, NodeId id, StoreTarget to)
 {
 	NodeId reduction = lower->plan[id].reduction;
 	const Proj *proj = lower_proj(lower, reduction != NODE_NONE ? reduction : id);
-	NodeKind kind = lower_node(lower, id)->kind;
+	const Node *node = lower_node(lower, id);
 	bool nests = lower_proj(lower, id) && !lower_proj(lower, id)->linear &&
-		     kind != NODE_ARGMAX && kind != NODE_RANDOM;
+		     node->kind != NODE_ARGMAX && !node->along.letter && node->kind != NODE_RANDOM;
 	for (uint32_t i = 0; nests && i < proj->npieces; i++)
 		if (!reads_own_cell(lower, id, i, to))
 			return true;

@@ -30,6 +30,7 @@
  *              that are made with them
  *   lanes.c    long sums side by side in vector lanes; lanes_parts.c those of few cells, in parts
  *   argmax.c   the place of the greatest element
+ *   along/     sums up to each place of an axis; elements of an axis in order, or their places
  *   random.c   streams of random numbers, four numbers a hash; initial.c what parameters start with
  *   kernel.c   one node's kernel, by its kind
  *   row_block.c     kernels that share rows, a block at a time; row_block_choose.c of how many rows,
@@ -41,6 +42,7 @@
 #ifndef TSR_LOWER_LOWERING_H
 #define TSR_LOWER_LOWERING_H
 
+#include "lower/along/lines.h"
 #include "lower/tables.h"
 #include "schedule/schedule.h"
 #include "transform/transform.h"
@@ -405,6 +407,9 @@ void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *body);
 
 /* argmax.c: to[i] (acc)= the index of the greatest element along the reduced axis. */
 void argmax_emit(Gen *gen, NodeId node, StoreTarget to);
+/* value.c: the lines of what goes along an axis. Requires that nothing is added to the target, and that
+ * nothing in it is read. */
+Lines along_lines(Gen *gen, NodeId node, StoreTarget to);
 /* Kernels of one node, appended to the routine. */
 void kernel_emit(Lower *lower, NodeId node);
 bool lower_has_kernel(const Lower *lower, NodeId node);

@@ -27,9 +27,9 @@ static bool is_row_block_root(const Lower *lower, NodeId id)
 	NodeId nest = plan->reduction != NODE_NONE ? plan->reduction : id;
 	const Proj *proj = lower_proj(lower, nest);
 	return plan->needed && !plan->fused && !plan->pre_check && !plan->mutated &&
-	       node->target == NODE_NONE && node->kind != NODE_ARGMAX && node->kind != NODE_ZEROS &&
-	       node->kind != NODE_RANDOM && proj && !proj->linear && proj_is_plain(proj) &&
-	       !proj_is_guarded(proj) &&
+	       node->target == NODE_NONE && node->kind != NODE_ARGMAX && !node->along.letter &&
+	       node->kind != NODE_ZEROS && node->kind != NODE_RANDOM && proj && !proj->linear &&
+	       proj_is_plain(proj) && !proj_is_guarded(proj) &&
 	       lower->program->buffers.at[plan->buffer].routine == lower->tables.routine_id;
 }
 

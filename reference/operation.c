@@ -343,6 +343,8 @@ bool operation_fill(Run *run, NodeId id, RefTensor *out)
 		fill_linear(run, id, out);
 	else if (node->kind == NODE_ARGMAX)
 		return fill_argmax(run, id, out);
+	else if (node->along.letter)
+		return along_fill(run, id, out);
 	else
 		return fill_points(run, id, out);
 	return true;

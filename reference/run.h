@@ -64,6 +64,8 @@ void walk_points(Run *run, NodeId id, Visit visit, void *of);
 void walk_cells(Run *run, NodeId id, Visit visit, void *of);
 /* The points of the only piece, cell by cell, some reduced iterators innermost in the order given. */
 void walk_in_order(Run *run, NodeId id, const uint32_t *last, uint32_t n, Visit visit, void *of);
+/* One point of each line of what goes along an axis, at the beginning of the line. */
+void walk_lines(Run *run, NodeId id, Visit visit, void *of);
 /* The cell; -1: a guarded index is outside. */
 int64_t walk_position(const Walk *walk, const Position *position);
 /* How many points there are: INT64_MAX where that is more. */
@@ -79,6 +81,8 @@ bool operation_fill(Run *run, NodeId id, RefTensor *out);
 /* in_order.c: bit for bit, where the order of the operation's additions is known, and so are the bits
  * of what is added; false: nothing is done. */
 bool operation_add_in_order(Run *run, NodeId id, RefTensor *out);
+/* along.c: of what goes along an axis. */
+bool along_fill(Run *run, NodeId id, RefTensor *out);
 /* The target takes the operation in: see docs/language.md, section 8. */
 bool operation_assign(Run *run, NodeId id);
 

@@ -221,8 +221,28 @@ void walk_in_order(Run *run, NodeId id, const uint32_t *last, uint32_t n, Visit 
 	arena_free(walk.arena);
 }
 
+void walk_lines(Run *run, NodeId id, Visit visit, void *of)
+{
+	Walk walk = walk_new(run, id);
+	AlongIters along = proj_along(walk.proj);
+	Piece piece = walk.proj->pieces[0];
+	if (set_up(&walk, &piece)) {
+		IterId *iters = ARENA_ARRAY(walk.arena, IterId, piece.niters + 1);
+		uint32_t n = 0;
+		for (uint32_t i = 0; i < piece.niters; i++)
+			if (piece.iters[i] != along.from && piece.iters[i] != along.to)
+				iters[n++] = piece.iters[i];
+		piece.iters = iters;
+		piece.niters = n;
+		visit_from(&walk, 0, visit, of);
+	}
+	arena_free(walk.arena);
+}
+
 int64_t walk_count(const Run *run, NodeId id)
 {
+	if (run_node(run, id)->along.letter)
+		return run_elements(run, id);
 	const Proj *proj = run->inference->projs[id];
 	int64_t count = 0;
 	for (uint32_t i = 0; proj && i < proj->npieces; i++) {

@@ -138,6 +138,9 @@ static Key key_of(Common *common, NodeId id)
 	put(common, &key, node->op);
 	put(common, &key, node->reduce);
 	put(common, &key, node->dtype);
+	put(common, &key,
+	    node->along.exclusive | node->along.reverse << 1 | node->along.descending << 2 |
+		    node->along.ids << 3);
 	put(common, &key, node->nargs);
 	for (uint32_t i = 0; i < node->nargs; i++)
 		put(common, &key, common->same[node->args[i]]);

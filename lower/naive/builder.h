@@ -4,6 +4,7 @@
  *   builder.c    a kernel's frame: iterators, locals, loops around a body
  *   value.c      what a node is at an index: a load, or an expression
  *   operation.c  the loops of an operation: stores, sums, scattered sums; reshape, argmax
+ *   along.c      what goes along an axis: cumulate, sort
  *   assign.c     steps of a routine: the right side, then the target takes it in
  *   random.c     streams of random numbers
  */
@@ -99,6 +100,12 @@ void operation_emit(Builder *b, NodeId node, BufferId to, Scalar neutral);
 /* Where the projection writes, and nowhere else: to[i] ACC= from[i]. */
 void reached_emit(Builder *b, NodeId node, BufferId from, BufferId to, Op acc);
 Scalar operation_neutral(const Node *node);
+
+/* ---- along.c ---- */
+
+/* to[...] = the node, whole. */
+void along_cumulate(Builder *b, NodeId node, BufferId to);
+void along_sort(Builder *b, NodeId node, BufferId to);
 
 /* ---- assign.c, random.c ---- */
 

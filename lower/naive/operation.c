@@ -122,7 +122,8 @@ Scalar operation_neutral(const Node *node) { return op_neutral(node_reduce_op(no
 /* Does a step store each cell, or a sum that starts with what it stores? */
 static bool needs_fill(const Node *node, const Proj *proj)
 {
-	if (!proj || proj->linear || node->kind == NODE_ARGMAX || node->kind == NODE_RANDOM)
+	if (!proj || proj->linear || node->kind == NODE_ARGMAX || node->along.letter ||
+	    node->kind == NODE_RANDOM)
 		return false;
 	return adds_up(node, proj) ? !proj_computes_cells(proj)
 				   : !proj->surjective || proj_is_guarded(proj);
@@ -253,6 +254,10 @@ void operation_emit(Builder *b, NodeId id, BufferId to, Scalar neutral)
 		uniforms_emit(b, id, to);
 	else if (!proj || proj->linear || node->kind == NODE_RANDOM)
 		emit_flat(b, id, to);
+	else if (node->kind == NODE_CUMULATE)
+		along_cumulate(b, id, to);
+	else if (node->kind == NODE_SORT)
+		along_sort(b, id, to);
 	else
 		emit_pieces(b, id, to);
 }

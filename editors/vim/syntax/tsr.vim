@@ -9,8 +9,8 @@ syntax keyword tsrType f64 f32 bf16 f16 i64 i32 i8 u8 u32 u4x32
 syntax keyword tsrFunction max min relu_gate sat01_gate id neg not relu sat01 exp log exp2 log2 sin cos tan tanh
 syntax keyword tsrFunction log1p expm1 asin acos atan atan2 sinh cosh asinh acosh atanh softplus hypot copysign erfc lgamma trunc isnan isinf
 syntax keyword tsrFunction sigmoid erf gelu sqrt rsqrt recip abs sign floor ceil round where fma
-syntax keyword tsrFunction einsum sum reduce argmax permute concat stack gather scatter reshape range offsets file uniform
-syntax keyword tsrFunction normal self_id threefry4x32 uint4x32_to_uniform uint4x32_to_uniforms
+syntax keyword tsrFunction einsum sum reduce argmax cumulate sort argsort topk permute concat stack gather scatter reshape
+syntax keyword tsrFunction range offsets file uniform normal self_id threefry4x32 uint4x32_to_uniform uint4x32_to_uniforms
 syntax keyword tsrConstant inf nan pi
 syntax match tsrNumber "\<\d\+\(\.\d\+\)\?\([eE][-+]\?\d\+\)\?"
 syntax match tsrOperator "=[:]\?\(\*\*\|max\|min\|||\|&&\|[-+*/]\)\|=:"

@@ -1,0 +1,15 @@
+/* The forms that go along one axis: cumulate, sort, argsort, topk. */
+#ifndef TSR_FRONTEND_ALONG_H
+#define TSR_FRONTEND_ALONG_H
+
+#include "frontend/build.h"
+
+/* forms.c: sum, max, min or prod, as the word is; OP_NONE after an error. */
+Op form_reduction(Build *b, const AstExpr *expr);
+
+Value run_cumulate(Build *b, const AstExpr *call);
+Value run_sort(Build *b, const AstExpr *call);
+Value run_argsort(Build *b, const AstExpr *call);
+Value run_topk(Build *b, const AstExpr *call);
+
+#endif

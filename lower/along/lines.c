@@ -1,0 +1,82 @@
+/* What loops along an axis are built of: indices, values and statements in short. */
+#include "lower/along/lines.h"
+
+const Ix *lines_const(const Lines *l, int64_t value) { return ix_const(l->arena, l->sizes, value); }
+
+const Ix *lines_size(const Lines *l, Size size) { return ix_size(l->arena, size); }
+
+const Ix *lines_add(const Lines *l, const Ix *a, const Ix *b) { return ix_add(l->program, a, b); }
+
+const Ix *lines_scale(const Lines *l, const Ix *a, int64_t by)
+{
+	return ix_mul(l->program, a, lines_const(l, by));
+}
+
+const Ix *lines_sub(const Lines *l, const Ix *a, const Ix *b)
+{
+	return lines_add(l, a, lines_scale(l, b, -1));
+}
+
+const Ix *lines_min(const Lines *l, const Ix *a, const Ix *b)
+{
+	return ix_binary(l->program, IX_MIN, a, b);
+}
+
+IterVar lines_iter(const Lines *l, const char *name) { return l->iter(l->of, name); }
+
+const Ix *lines_at(const Lines *l, IterVar var) { return ix_iter(l->arena, var); }
+
+const Value *lines_number(const Lines *l, Dtype dtype, double number)
+{
+	return value_const(l->arena, dtype, scalar_of(dtype, number));
+}
+
+const Value *lines_binary(const Lines *l, Op op, const Value *a, const Value *b)
+{
+	return value_op(l->arena, op, a->dtype, (const Value *[]){a, b}, 2);
+}
+
+const Value *lines_where(const Lines *l, const Value *is, const Value *yes, const Value *no)
+{
+	const Value *args[] = {value_cast(l->arena, yes->dtype, is), yes, no};
+	return value_op(l->arena, OP_WHERE, yes->dtype, args, 3);
+}
+
+void lines_push(const Lines *l, Body *body, const Stmt *stmt) { PUSH(l->arena, body->stmts, stmt); }
+
+const Stmt *lines_loop(const Lines *l, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
+		       const Body *body)
+{
+	const Stmt *loop = stmt_for(l->arena, var, lo, hi, body_block(body));
+	return step == 1 ? loop : stmt_step(l->arena, loop, step);
+}
+
+const Stmt *lines_if(const Lines *l, CondKind kind, const Ix *a, const Ix *b, const Body *body)
+{
+	Cond *cond = ARENA_NEW(l->arena, Cond);
+	*cond = (Cond){kind, a, b};
+	return stmt_if(l->arena, cond, 1, body_block(body));
+}
+
+const Stmt *lines_store(const Lines *l, const Ix *at, const Value *value)
+{
+	Dtype dtype = l->program->buffers.at[l->to].dtype;
+	return stmt_store(l->arena, l->to, l->cell(l, at), OP_NONE,
+			  value_cast(l->arena, dtype, value));
+}
+
+void lines_wrap(const Lines *l, uint32_t n, Body *body)
+{
+	for (uint32_t i = n; i-- > 0;) {
+		const Stmt *loop = lines_loop(l, l->beside[i]->iter, lines_const(l, 0),
+					      lines_size(l, l->extents[i]), 1, body);
+		*body = (Body){0};
+		lines_push(l, body, loop);
+	}
+}
+
+void lines_finish(const Lines *l, const Body *body)
+{
+	for (size_t i = 0; i < body->stmts.n; i++)
+		lines_push(l, l->top, body->stmts.at[i]);
+}

@@ -1,0 +1,76 @@
+/* Loops over the lines of an operand along one axis: what cumulates them, and what sorts them.
+ *
+ *   cumulate.c  at each place the sum of the elements up to it
+ *   sort.c      the elements in order, or their places
+ *   lines.c     small things that both are built of
+ *
+ * A line is all places of the axis at one index of each axis beside it. How an element is read and
+ * where one is stored is the caller's: these files know indices and values, and no tensors.
+ */
+#ifndef TSR_LOWER_ALONG_LINES_H
+#define TSR_LOWER_ALONG_LINES_H
+
+#include "loops/build.h"
+
+typedef struct Lines Lines;
+struct Lines {
+	Program *program;
+	Arena *arena;
+	Sizes *sizes;
+	void *of; /* the caller's */
+	/* The operand's element at a place of the axis, and at `beside`; locals go to the body. */
+	const Value *(*element)(const Lines *lines, const Ix *at, Body *body);
+	/* The index of the result's cell there. */
+	const Ix *(*cell)(const Lines *lines, const Ix *at);
+	IterVar (*iter)(void *of, const char *name);
+	/* A local of n elements; 0: a single one. */
+	LocalId (*local)(void *of, const char *name, Dtype dtype, uint32_t n);
+	/* Its value; `at` NULL of a single one. */
+	const Value *(*read)(void *of, LocalId local, const Ix *at);
+	/* A temporary of the routine. */
+	BufferId (*temporary)(void *of, const char *name, Dtype dtype, Size elements);
+	/* The axes beside, outermost first: the iterator of each, or what stands for it, and its extent */
+	const Ix **beside;
+	Size *extents;
+	uint32_t nbeside;
+	Size extent, kept; /* places of the operand's axis, and of the result's */
+	Dtype from, dtype; /* of the operand's elements, and of the result's */
+	BufferId to;
+	Body *top;		 /* where the loops go */
+	Op reduce;		 /* cumulate */
+	bool exclusive, reverse; /* cumulate */
+	bool descending, ids;	 /* sort */
+};
+
+/* Appends the loops that store the whole result. */
+void cumulate_lines(const Lines *lines);
+void sort_lines(const Lines *lines);
+
+/* ---- lines.c: for these two ---- */
+
+const Ix *lines_const(const Lines *lines, int64_t value);
+const Ix *lines_size(const Lines *lines, Size size);
+const Ix *lines_add(const Lines *lines, const Ix *a, const Ix *b);
+const Ix *lines_sub(const Lines *lines, const Ix *a, const Ix *b);
+const Ix *lines_scale(const Lines *lines, const Ix *a, int64_t by);
+const Ix *lines_min(const Lines *lines, const Ix *a, const Ix *b);
+IterVar lines_iter(const Lines *lines, const char *name);
+const Ix *lines_at(const Lines *lines, IterVar var);
+const Value *lines_number(const Lines *lines, Dtype dtype, double number);
+const Value *lines_binary(const Lines *lines, Op op, const Value *a, const Value *b);
+/* yes where `is` is not 0, else no. */
+const Value *lines_where(const Lines *lines, const Value *is, const Value *yes, const Value *no);
+void lines_push(const Lines *lines, Body *body, const Stmt *stmt);
+/* The body as a loop over lo, lo + step, ... below hi. */
+const Stmt *lines_loop(const Lines *lines, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
+		       const Body *body);
+/* The body where the condition holds. */
+const Stmt *lines_if(const Lines *lines, CondKind kind, const Ix *a, const Ix *b, const Body *body);
+/* to[cell] = value, in the result's type. */
+const Stmt *lines_store(const Lines *lines, const Ix *at, const Value *value);
+/* The body in the loops of the first n axes beside. */
+void lines_wrap(const Lines *lines, uint32_t n, Body *body);
+/* Appends the body to the loops. */
+void lines_finish(const Lines *lines, const Body *body);
+
+#endif

@@ -1,0 +1,82 @@
+/* The elements of an axis in order, or their places.
+ *
+ * Equal elements stay in the order that they have, and what is no number comes last, so each
+ * element has a rank of its own: how many stand before it. Short lines are sorted by counting that:
+ *
+ *   for R, t
+ *     local rank : i32 = 0
+ *     for u in 0..t:   rank += 1 where x[R, t] does not come before x[R, u]
+ *     for u in t+1..n: rank += 1 where x[R, u] comes before x[R, t]
+ *     if rank < k: y[R, rank] = x[R, t], or t
+ */
+#include "lower/along/lines.h"
+
+/* ---- ranks ---- */
+
+/* 1 where a comes before b, else 0, in their type. */
+static const Value *comes_before(const Lines *l, const Value *a, const Value *b)
+{
+	const Value *less = lines_binary(l, l->descending ? OP_GT : OP_LT, a, b);
+	if (!dtype_is_float(a->dtype))
+		return less;
+	const Value *alone =
+		lines_binary(l, OP_AND, lines_binary(l, OP_EQ, a, a), lines_binary(l, OP_NE, b, b));
+	return lines_binary(l, OP_OR, less, alone);
+}
+
+/* rank += 1 for each of the elements in [lo, hi) that comes before `own`; those in front of it do
+ * so where it does not come before them. */
+static const Stmt *count(const Lines *l, LocalId rank, const Value *own, const Ix *lo, const Ix *hi,
+			 bool in_front)
+{
+	Body body = {0};
+	IterVar u = lines_iter(l, "u");
+	const Value *other = value_cast(l->arena, own->dtype, l->element(l, lines_at(l, u), &body));
+	const Value *is = in_front ? comes_before(l, own, other) : comes_before(l, other, own);
+	const Value *counts = lines_where(l, is, lines_number(l, own->dtype, !in_front),
+					  lines_number(l, own->dtype, in_front));
+	lines_push(l, &body,
+		   stmt_set(l->arena, rank, OP_ADD, value_cast(l->arena, DTYPE_I32, counts)));
+	return lines_loop(l, u, lo, hi, 1, &body);
+}
+
+/* The store where it is among those that are kept; the minimum says that it is, for the bounds. */
+static const Stmt *store_ranked(const Lines *l, LocalId rank, const Value *value)
+{
+	const Ix *at = ix_value(l->arena, l->read(l->of, rank, NULL)), *none = lines_const(l, 0);
+	const Ix *kept = lines_size(l, l->kept);
+	const Ix *last = lines_size(l, size_plus(l->sizes, l->kept, -1));
+	Cond *conds = ARENA_ARRAY(l->arena, Cond, 2);
+	conds[0] = (Cond){COND_LT, none, kept};
+	conds[1] = (Cond){COND_LT, at, kept};
+	Body body = {0};
+	at = lines_min(l, ix_binary(l->program, IX_MAX, at, none), last);
+	lines_push(l, &body, lines_store(l, at, value));
+	return stmt_if(l->arena, conds, 2, body_block(&body));
+}
+
+static void by_ranks(const Lines *l, Body *line)
+{
+	Body body = {0};
+	IterVar t = lines_iter(l, "t");
+	const Ix *at = lines_at(l, t), *end = lines_size(l, l->extent);
+	LocalId rank = l->local(l->of, "rank", DTYPE_I32, 0);
+	const Value *own = l->element(l, at, &body);
+	const Value *wide = value_cast(l->arena, dtype_wide(own->dtype), own);
+	const Value *value = l->ids ? value_index(l->arena, l->dtype, at) : own;
+	lines_push(l, &body, stmt_local(l->arena, rank, lines_number(l, DTYPE_I32, 0)));
+	lines_push(l, &body, count(l, rank, wide, lines_const(l, 0), at, true));
+	lines_push(l, &body, count(l, rank, wide, lines_add(l, at, lines_const(l, 1)), end, false));
+	lines_push(l, &body, store_ranked(l, rank, value));
+	lines_push(l, line, lines_loop(l, t, lines_const(l, 0), end, 1, &body));
+}
+
+/* ---- all of it ---- */
+
+void sort_lines(const Lines *l)
+{
+	Body body = {0};
+	by_ranks(l, &body);
+	lines_wrap(l, l->nbeside, &body);
+	lines_finish(l, &body);
+}

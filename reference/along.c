@@ -1,0 +1,135 @@
+/* What goes along an axis: each line whole, in the order of its elements.
+ *
+ * A line that is sorted has at each place an element whose value exact arithmetic gives; with
+ * errors in the line, each place is as far from that as the greatest of them. Which element it is,
+ * is known where no neighbour may change places with it.
+ */
+#include <stdlib.h>
+
+#include "base/held.h"
+#include "reference/run.h"
+
+typedef struct Lines {
+	AlongIters along;
+	RefTensor *out;
+	int64_t n, kept;	/* elements of a line of the operand, and of the result */
+	RefCell *cells;		/* of the line at hand */
+	int64_t *order, *spare; /* SORT: the places of its elements, in order */
+} Lines;
+
+static void read_line(const Walk *walk, Lines *l)
+{
+	const Position *from = &walk->args[0];
+	int64_t step = l->along.from == UINT32_MAX ? 0 : from->steps[l->along.from];
+	for (int64_t i = 0; i < l->n; i++)
+		l->cells[i] = from->tensor->cells[from->cell + i * step];
+}
+
+static RefCell *cell_to(const Walk *walk, const Lines *l, int64_t i)
+{
+	int64_t step = l->along.to == UINT32_MAX ? 0 : walk->result.steps[l->along.to];
+	return &l->out->cells[walk->result.cell + i * step];
+}
+
+static void cumulate(Walk *walk, void *of)
+{
+	Lines *l = of;
+	const Node *node = walk->node;
+	Dtype from = walk->args[0].tensor->dtype, dtype = node->dtype;
+	Fold fold;
+	read_line(walk, l);
+	fold_start(&fold, node->reduce, dtype);
+	for (int64_t i = 0; i < l->n; i++) {
+		int64_t at = node->along.reverse ? l->n - 1 - i : i;
+		RefCell term = cell_convert(l->cells[at], from, dtype);
+		if (node->along.exclusive)
+			*cell_to(walk, l, at) = fold_end(&fold, node->reduce, dtype);
+		fold_add(&fold, node->reduce, dtype, &term);
+		if (!node->along.exclusive)
+			*cell_to(walk, l, at) = fold_end(&fold, node->reduce, dtype);
+	}
+}
+
+/* ---- sort ---- */
+
+static bool is_before(const Walk *walk, const RefCell *a, const RefCell *b)
+{
+	if (isnan(a->x) || isnan(b->x))
+		return !isnan(a->x);
+	return walk->node->along.descending ? a->x > b->x : a->x < b->x;
+}
+
+/* Merges neighbouring runs of `width` until there is one. */
+static void merge_sort(const Walk *walk, Lines *l)
+{
+	for (int64_t i = 0; i < l->n; i++)
+		l->order[i] = i;
+	for (int64_t width = 1; width < l->n; width *= 2) {
+		for (int64_t lo = 0; lo < l->n; lo += 2 * width) {
+			int64_t mid = lo + width < l->n ? lo + width : l->n;
+			int64_t hi = mid + width < l->n ? mid + width : l->n, a = lo, b = mid;
+			for (int64_t i = lo; i < hi; i++) {
+				bool second = a == mid ||
+					      (b < hi && is_before(walk, &l->cells[l->order[b]],
+								   &l->cells[l->order[a]]));
+				l->spare[i] = l->order[second ? b++ : a++];
+			}
+		}
+		int64_t *made = l->spare;
+		l->spare = l->order;
+		l->order = made;
+	}
+}
+
+/* May the elements at two places of the order change places? */
+static bool may_swap(const Lines *l, int64_t i, int64_t k, double error)
+{
+	if (i < 0 || k >= l->n)
+		return false;
+	long double a = l->cells[l->order[i]].x, b = l->cells[l->order[k]].x;
+	return error > 0 && !(fabsl(a - b) > 2 * (long double)error);
+}
+
+static void sort(Walk *walk, void *of)
+{
+	Lines *l = of;
+	double error = 0;
+	read_line(walk, l);
+	for (int64_t i = 0; i < l->n; i++)
+		error = l->cells[i].error > error ? l->cells[i].error : error;
+	merge_sort(walk, l);
+	for (int64_t i = 0; i < l->kept; i++) {
+		RefCell *to = cell_to(walk, l, i);
+		*to = l->cells[l->order[i]];
+		to->error = error;
+		if (!walk->node->along.ids)
+			continue;
+		bool moves = may_swap(l, i - 1, i, error) || may_swap(l, i, i + 1, error);
+		*to = (RefCell){
+			.x = l->order[i], .error = moves ? (double)l->n : 0, .jumps = moves};
+	}
+}
+
+/* ---- all lines ---- */
+
+bool along_fill(Run *run, NodeId id, RefTensor *out)
+{
+	const Proj *proj = run->inference->projs[id];
+	Lines l = {.along = proj_along(proj), .out = out, .n = 1, .kept = 1};
+	if (l.along.from != UINT32_MAX)
+		l.n = run_size(run, proj->iters[l.along.from].extent);
+	if (l.along.to != UINT32_MAX)
+		l.kept = run_size(run, proj->iters[l.along.to].extent);
+	l.cells = held_alloc((size_t)l.n + 1, sizeof *l.cells);
+	l.order = held_alloc((size_t)l.n + 1, sizeof *l.order);
+	l.spare = held_alloc((size_t)l.n + 1, sizeof *l.spare);
+	bool good = l.cells && l.order && l.spare;
+	if (good)
+		walk_lines(run, id, run_node(run, id)->kind == NODE_SORT ? sort : cumulate, &l);
+	else
+		run->result->outcome = REF_TOO_MUCH;
+	held_free(l.cells);
+	held_free(l.order);
+	held_free(l.spare);
+	return good;
+}
