@@ -14,16 +14,24 @@
  *               for t in 0..n: unroll l in 0..4: acc[l] += x[r + l, t]; y[r + l, t] = acc[l]
  *   columns   for c in 0..C step 256: for t in 0..n: for v in c..min(c + 256, C):
  *               y[t, v] = y[t - 1, v] + x[t, v]
- *   runs      for i in 0..n step 8*RUN: acc[8] = neutral
- *               for t in 0..RUN: unroll l in 0..8: acc[l] += x[i + l*RUN + t]; y[..] = acc[l]
- *               unroll l in 0..8: for t in 0..RUN: y[..] = before + y[..]
- *                                 before += acc[l]
+ *   runs      for i in 0..n step 4*RUN: acc[4] = neutral
+ *               for t in 0..RUN: unroll l in 0..4: acc[l] += x[i + l*RUN + t]; y[..] = acc[l]
+ *               unroll l in 0..4: for t in 0..RUN: y[..] = before + y[..]
+ *                                 before += acc[l]; fetch a run AHEAD
  *
  * `reverse` counts places from the end, `exclusive` stores before it adds.
  */
 #include "lower/along/lines.h"
 
-enum { AT_ONCE = 4096, RUN = 512, SIDE = 4, RUNS_SIDE = 8, BLOCK = RUN * RUNS_SIDE, COLUMNS = 256 };
+enum {
+	AT_ONCE = 4096,
+	RUN = 512,
+	SIDE = 4,
+	RUNS_SIDE = 4,
+	BLOCK = RUN * RUNS_SIDE,
+	COLUMNS = 256,
+	AHEAD = 4
+};
 
 /* ---- elements ---- */
 
@@ -153,6 +161,21 @@ static void raise(const Lines *l, const Value *before, const Ix *lo, const Ix *n
 	lines_push(l, body, lines_loop(l, t, lines_const(l, 0), n, 1, &step));
 }
 
+/* Fetches what is read and stored in the run from `lo` on, where the operand is in memory. */
+static void fetch(const Lines *l, const Ix *lo, Body *body)
+{
+	Body line = {0}, unused = {0};
+	IterVar t = lines_iter(l, "t");
+	const Ix *i = lines_add(l, lo, lines_at(l, t));
+	const Value *value = l->element(l, place(l, i), &unused);
+	if (value->kind != VALUE_LOAD)
+		return;
+	lines_push(l, &line, stmt_prefetch(l->arena, value->buffer, value->ix, true));
+	lines_push(l, &line, stmt_prefetch(l->arena, l->to, l->cell(l, place(l, i)), true));
+	int64_t step = CACHE_LINE / (int64_t)dtype_bytes(l->dtype);
+	lines_push(l, body, lines_loop(l, t, lines_const(l, 0), lines_const(l, RUN), step, &line));
+}
+
 /* RUNS_SIDE whole runs from `lo` on, side by side. */
 static void runs_side_by_side(const Lines *l, LocalId before, const Ix *lo, Body *body)
 {
@@ -170,6 +193,11 @@ static void runs_side_by_side(const Lines *l, LocalId before, const Ix *lo, Body
 	      lines_add(l, lo, lines_scale(l, lines_at(l, run), RUN)), size, &each);
 	lines_push(l, &each,
 		   stmt_set(l->arena, before, l->reduce, l->read(l->of, acc, lines_at(l, run))));
+	fetch(l,
+	      lines_add(l, lo,
+			lines_add(l, lines_const(l, AHEAD * BLOCK),
+				  lines_scale(l, lines_at(l, run), RUN))),
+	      &each);
 	lines_push(l, body, stmt_loop(l->program, LOOP_UNROLL, run, RUNS_SIDE, body_block(&each)));
 }
 
