@@ -42,6 +42,16 @@ static void ask_indices(Solver *s, const Node *node, Size end)
 		ask_ge(s, most, end, node->span);
 }
 
+/* Places of an axis, which are i32 whatever the node is made of. */
+static void ask_places(Solver *s, const Node *node, Size end)
+{
+	if (node->dtype == DTYPE_I32)
+		ask_indices(s, node, end);
+	else if (!size_is_bad(end))
+		ask_ge(s, size_const(s->sizes, op_neutral(OP_MIN, DTYPE_I32).i + 1), end,
+		       node->span);
+}
+
 static Size elements_of(Solver *s, NodeId id)
 {
 	FlatRow f;
@@ -148,8 +158,7 @@ void ask_integers(Solver *s)
 		case NODE_RANGE: ask_indices(s, node, size_as_number(s, node->size_expr)); break;
 		case NODE_OFFSETS: ask_indices(s, node, elements_of(s, id)); break;
 		case NODE_SORT:
-			if (node->along.ids)
-				ask_indices(s, node, searched(s, node));
+			ask_places(s, node, searched(s, node));
 			ask_first(s, id);
 			break;
 		case NODE_ARGMAX: ask_indices(s, node, searched(s, node)); break;
