@@ -53,6 +53,19 @@ PROGRAMS = [
             {"x": "16384x10"}, "x.softmax(1)", 16384 * 80),
     Program("first of 1024 rows", "input x : [1024, 256]\noutput y = argmax(\"i, j => j\", x)\n", {"x": "1024x256"},
             "x.argmax(0)", M),
+    # along an axis
+    Program("sums up to each place of rows", "input x : [1024, 4096]\noutput y = cumulate(sum, \"r, [t] => r, t\", x)\n",
+            {"x": "1024x4096"}, "x.cumsum(1)", 32 * M),
+    Program("sums up to each row", "input x : [4096, 1024]\noutput y = cumulate(sum, \"[t], c => t, c\", x)\n",
+            {"x": "4096x1024"}, "x.cumsum(0)", 32 * M),
+    Program("sums up to each of 16M", "input x : [16777216]\noutput y = cumulate(sum, \"t => t\", x)\n",
+            {"x": "16777216"}, "x.cumsum(0)", 128 * M),
+    Program("sorted rows of 4096", "input x : [64, 4096]\noutput y = sort(\"r, [t] => r, t\", x)\n", {"x": "64x4096"},
+            "x.sort(1)[0]", 2 * M),
+    Program("order of rows of 4096", "input x : [64, 4096]\noutput y = argsort(\"r, [t] => r, t\", x)\n",
+            {"x": "64x4096"}, "x.argsort(1)", 2 * M),
+    Program("top 64 of rows of 4096", "input x : [64, 4096]\nlet (v, i) = topk(64, \"r, t => r, k\", x)\n"
+            "output v\noutput i\n", {"x": "64x4096"}, "x.topk(64, 1)", M),
     # normalisation over other axes
     Program("batch norm, training", "input x : [16, 28, 28, 64]\n" + MEANS % {"r": "n, h, w, c => 0, 0, 0, c", "n": 12544},
             {"x": "16x28x28x64"}, "F.batch_norm(x.permute(0, 3, 1, 2), None, None, training=True)", 16 * 784 * 512),
