@@ -146,7 +146,9 @@ static void columns(const Lines *l, Body *body)
 	const Ix *lo = l->beside[l->nbeside - 1], *end = lines_size(l, l->extents[l->nbeside - 1]);
 	const Ix *hi = lines_min(l, lines_add(l, lo, lines_const(l, COLUMNS)), end);
 	column_block(l, lo, hi, &block);
-	lines_push(l, body, lines_loop(l, lo->iter, lines_const(l, 0), end, COLUMNS, &block));
+	Stmt *blocks = (Stmt *)lines_loop(l, lo->iter, lines_const(l, 0), end, COLUMNS, &block);
+	blocks->independent = true;
+	lines_push(l, body, blocks);
 }
 
 /* ---- runs ---- */

@@ -68,8 +68,9 @@ const Stmt *lines_store(const Lines *l, const Ix *at, const Value *value)
 void lines_wrap(const Lines *l, uint32_t n, Body *body)
 {
 	for (uint32_t i = n; i-- > 0;) {
-		const Stmt *loop = lines_loop(l, l->beside[i]->iter, lines_const(l, 0),
-					      lines_size(l, l->extents[i]), 1, body);
+		Stmt *loop = (Stmt *)lines_loop(l, l->beside[i]->iter, lines_const(l, 0),
+						lines_size(l, l->extents[i]), 1, body);
+		loop->independent = true; /* each line has cells of its own, in temporaries too */
 		*body = (Body){0};
 		lines_push(l, body, loop);
 	}
