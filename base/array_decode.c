@@ -32,7 +32,7 @@ static const ElementRow rows[] = {
 	[ELEMENT_U32] = {"u32", 4, 'U', 32, 0, DTYPE_U32},
 	[ELEMENT_U16] = {"u16", 2, 'U', 16, 0, DTYPE_I32},
 	[ELEMENT_U8] = {"u8", 1, 'U', 8, 0, DTYPE_U8},
-	[ELEMENT_BOOL] = {"bool", 1, 'U', 1, 0, DTYPE_U8},
+	[ELEMENT_BOOL] = {"bool", 1, 'U', 1, 0, DTYPE_BOOL},
 	[ELEMENT_OTHER] = {"?", 0, 'X', 0, 0, DTYPE_NONE},
 };
 
@@ -235,6 +235,9 @@ static bool no_image(Element from, const char *raw, size_t i, Dtype to, ArrayErr
 		snprintf(number, sizeof number, "%lld", (long long)load_integer(from, at));
 	const ElementRow *row = &rows[element_of(to)];
 	const char *class = row->class == 'F' ? "float" : row->class == 'I' ? "int" : "uint";
+	if (to == DTYPE_BOOL)
+		return array_fail(error, "its element %zu, %s, is no bool: convert with .astype(bool)",
+				  i, number);
 	if (to == DTYPE_BF16) /* which NumPy lacks */
 		return array_fail(error, "its element %zu, %s, is no %s", i, number, row->name);
 	return array_fail(error, "its element %zu, %s, is no %s: convert with .astype(\"%s%zu\")",

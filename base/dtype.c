@@ -9,15 +9,14 @@ typedef struct Row {
 	const char *text;
 	size_t bytes;
 	Class class;
-	bool supported;
 } Row;
 
 static const Row rows[] = {
-#define DTYPE(name, text, bytes, class, descr, tensors, supported)                                 \
-	{text, bytes, CLASS_##class, supported},
+#define DTYPE(name, text, bytes, class, descr, tensors)                                 \
+	{text, bytes, CLASS_##class},
 #include "base/dtype.def"
 #undef DTYPE
-	{"?", 0, CLASS_X, false},
+	{"?", 0, CLASS_X},
 };
 
 const char *dtype_name(Dtype dtype)
@@ -45,10 +44,7 @@ bool dtype_is_integer(Dtype dtype)
 	return rows[dtype].class == CLASS_I || rows[dtype].class == CLASS_U;
 }
 
-bool dtype_supported(Dtype dtype)
-{
-	return rows[dtype].supported;
-}
+bool dtype_is_byte(Dtype dtype) { return dtype == DTYPE_I8 || dtype == DTYPE_U8; }
 
 Dtype dtype_wide(Dtype dtype)
 {
@@ -56,7 +52,8 @@ Dtype dtype_wide(Dtype dtype)
 	case DTYPE_BF16:
 	case DTYPE_F16: return DTYPE_F32;
 	case DTYPE_I8:
-	case DTYPE_U8: return DTYPE_I32;
+	case DTYPE_U8:
+	case DTYPE_BOOL: return DTYPE_I32;
 	default: return dtype;
 	}
 }
@@ -80,7 +77,9 @@ Dtype dtype_elsewhere(const char *text, size_t len)
 		{"float16", DTYPE_F16},	 {"bfloat16", DTYPE_BF16}, {"int", DTYPE_I32},
 		{"int32", DTYPE_I32},	 {"int32_t", DTYPE_I32},   {"int8", DTYPE_I8},
 		{"int8_t", DTYPE_I8},	 {"char", DTYPE_I8},	   {"uint8", DTYPE_U8},
-		{"uint8_t", DTYPE_U8},	 {"byte", DTYPE_U8},
+		{"uint8_t", DTYPE_U8},	 {"byte", DTYPE_U8},	   {"long", DTYPE_I64},
+		{"int64", DTYPE_I64},	 {"int64_t", DTYPE_I64},   {"uint32", DTYPE_U32},
+		{"uint32_t", DTYPE_U32}, {"unsigned", DTYPE_U32},  {"boolean", DTYPE_BOOL},
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strlen(names[i].text) == len && memcmp(names[i].text, text, len) == 0)
@@ -97,7 +96,7 @@ static Dtype join_integers(Dtype a, Dtype b)
 {
 	if (rows[a].bytes != rows[b].bytes)
 		return rows[a].bytes > rows[b].bytes ? a : b;
-	return rows[a].class == CLASS_I ? a : b;
+	return DTYPE_I64; /* i32 and u32 */
 }
 
 Dtype dtype_join(Dtype a, Dtype b)

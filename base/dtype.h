@@ -1,5 +1,4 @@
-/* Element types. base/dtype.def is the list; `supported` says whether a program may compile with
- * it. */
+/* Element types. base/dtype.def is the list. */
 #ifndef TSR_BASE_DTYPE_H
 #define TSR_BASE_DTYPE_H
 
@@ -7,7 +6,7 @@
 #include <stddef.h>
 
 typedef enum Dtype {
-#define DTYPE(name, text, bytes, class, descr, tensors, supported) DTYPE_##name,
+#define DTYPE(name, text, bytes, class, descr, tensors) DTYPE_##name,
 #include "base/dtype.def"
 #undef DTYPE
 	DTYPE_COUNT,
@@ -20,16 +19,17 @@ size_t dtype_bytes(Dtype dtype);
 size_t dtype_alignment(Dtype dtype);
 bool dtype_is_float(Dtype dtype);
 bool dtype_is_integer(Dtype dtype);
-bool dtype_supported(Dtype dtype);
+/* i8 or u8: whole numbers of a byte. */
+bool dtype_is_byte(Dtype dtype);
 /* DTYPE_NONE where the text names none. */
 Dtype dtype_from_name(const char *text, size_t len);
 /* What other languages call so (`float`, `int8_t`), or DTYPE_NONE. */
 Dtype dtype_elsewhere(const char *text, size_t len);
-/* The type in which elements of the dtype are computed: f32 of bf16 and f16, i32 of i8 and u8, else
+/* The type in which elements of the dtype are computed: f32 of bf16 and f16, i32 of i8, u8 and bool, else
  * itself. It holds every value of the dtype. */
 Dtype dtype_wide(Dtype dtype);
 /* The type of an operation on both, each widened: f64 wins, then f32; an integer with a float is
- * that float; of two integers the wider; DTYPE_NONE yields to the other. */
+ * that float; of two integers the wider, i64 of i32 and u32; DTYPE_NONE yields to the other. */
 Dtype dtype_join(Dtype a, Dtype b);
 
 enum { CACHE_LINE = 64 }; /* bytes, on every processor that there is code for */

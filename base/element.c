@@ -64,6 +64,7 @@ Scalar scalar_read(Dtype dtype, const void *bytes, int64_t at)
 	case DTYPE_I32: return (Scalar){.i = ((const int32_t *)bytes)[at]};
 	case DTYPE_I8: return (Scalar){.i = ((const int8_t *)bytes)[at]};
 	case DTYPE_U8: return (Scalar){.i = ((const uint8_t *)bytes)[at]};
+	case DTYPE_BOOL: return (Scalar){.i = ((const uint8_t *)bytes)[at] != 0};
 	case DTYPE_U32: return (Scalar){.i = ((const uint32_t *)bytes)[at]};
 	case DTYPE_U4X32: {
 		const uint32_t *w = (const uint32_t *)bytes + 4 * at;
@@ -84,6 +85,7 @@ void scalar_write(Dtype dtype, void *bytes, int64_t at, Scalar value)
 	case DTYPE_I32: ((int32_t *)bytes)[at] = (int32_t)value.i; break;
 	case DTYPE_I8: ((int8_t *)bytes)[at] = (int8_t)value.i; break;
 	case DTYPE_U8: ((uint8_t *)bytes)[at] = (uint8_t)value.i; break;
+	case DTYPE_BOOL: ((uint8_t *)bytes)[at] = value.i != 0; break;
 	case DTYPE_U32: ((uint32_t *)bytes)[at] = (uint32_t)value.i; break;
 	case DTYPE_U4X32: memcpy((char *)bytes + 16 * at, value.w, sizeof value.w); break;
 	default: break;

@@ -252,7 +252,7 @@ static bool header_text(const Array *array, const char *descr, char **text, size
 static const char *descr_of(Dtype dtype)
 {
 	static const char *const descrs[] = {
-#define DTYPE(name, text, bytes, class, descr, tensors, supported) descr,
+#define DTYPE(name, text, bytes, class, descr, tensors) descr,
 #include "base/dtype.def"
 #undef DTYPE
 	};

@@ -86,6 +86,7 @@ static int64_t greatest(Dtype dtype)
 	case DTYPE_U8: return UINT8_MAX;
 	case DTYPE_I32: return INT32_MAX;
 	case DTYPE_U32: return UINT32_MAX;
+	case DTYPE_BOOL: return 1;
 	default: return INT64_MAX;
 	}
 }
@@ -217,7 +218,7 @@ static uint64_t eval_int(Op op, int64_t x, int64_t y, int64_t z)
 	}
 }
 
-/* The value modulo 2^bits, in the range of the type. */
+/* The value modulo 2^bits, in the range of the type; of bool, is it other than 0? */
 static int64_t wrap(Dtype dtype, uint64_t value)
 {
 	switch (dtype) {
@@ -225,6 +226,7 @@ static int64_t wrap(Dtype dtype, uint64_t value)
 	case DTYPE_U8: return (uint8_t)value;
 	case DTYPE_I32: return (int32_t)value;
 	case DTYPE_U32: return (uint32_t)value;
+	case DTYPE_BOOL: return value != 0;
 	default: return (int64_t)value;
 	}
 }
@@ -286,6 +288,8 @@ Scalar scalar_convert(Scalar value, Dtype from, Dtype to)
 			.w = {(uint32_t)value.i, (uint32_t)((uint64_t)value.i >> 32), 0, 0}};
 	if (from == DTYPE_U4X32)
 		return (Scalar){.f = (double)threefry_uniform(value.w[0])};
+	if (to == DTYPE_BOOL) /* NaN is true */
+		return (Scalar){.i = dtype_is_float(from) ? value.f != 0 : value.i != 0};
 	if (dtype_is_float(from) && dtype_is_float(to))
 		return (Scalar){.f = round_float(to, value.f)};
 	if (dtype_is_float(from))

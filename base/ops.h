@@ -71,7 +71,8 @@ Dtype op_result_dtype(Op op, const Dtype *args, int nargs);
  *   zip_words(x, y)               x0, y0, x1, y1
  *   turn_words(x)                 x1, x2, x3, x0 */
 Scalar op_eval(Op op, Dtype dtype, const Scalar *args);
-/* Converts: float to integer truncates towards zero and saturates, NaN becomes 0. To bf16 and f16
+/* Converts: float to integer truncates towards zero and saturates, NaN becomes 0; to bool everything
+ * but 0 is 1. To bf16 and f16
  * everything is rounded by way of f32. An integer becomes the words of its 64 bits, the low ones
  * first, and two words 0; words become the f32 in [0, 1) that the upper 24 bits of word 0 make. */
 Scalar scalar_convert(Scalar value, Dtype from, Dtype to);

@@ -61,7 +61,7 @@ static const struct {
 
 static bool is_unsigned(Dtype dtype)
 {
-	return dtype == DTYPE_U8 || dtype == DTYPE_U32;
+	return dtype == DTYPE_U8 || dtype == DTYPE_U32 || dtype == DTYPE_BOOL;
 }
 
 static const char *unsigned_type(Dtype dtype)
@@ -182,7 +182,10 @@ static const char *int_constant(Arena *arena, Dtype dtype, int64_t value)
 	return arena_printf(arena, "%lld%s", (long long)value, dtype == DTYPE_U32 ? "u" : "");
 }
 
-static bool saturates(Dtype from, Dtype to) { return dtype_is_float(from) && dtype_is_integer(to); }
+static bool saturates(Dtype from, Dtype to)
+{
+	return dtype_is_float(from) && dtype_is_integer(to) && to != DTYPE_BOOL;
+}
 
 static void put_saturating(FILE *out, const Module *m, Dtype from, Dtype to)
 {
@@ -331,6 +334,8 @@ const char *c_cast(Arena *arena, Dtype from, Dtype to, const char *value)
 	if (is_half(from) || is_half(to))
 		return arena_printf(arena, "tsr_%s_from_%s(%s)", dtype_name(to), dtype_name(from),
 				    value);
+	if (from == DTYPE_BOOL || to == DTYPE_BOOL)
+		return arena_printf(arena, "(%s)(%s != 0)", c_type(to), value);
 	if (saturates(from, to))
 		return arena_printf(arena, "tsr_%s_from_%s(%s)", dtype_name(to), dtype_name(from),
 				    value);

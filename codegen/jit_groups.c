@@ -49,7 +49,7 @@ static const Value *narrow_load(const Value *product, uint32_t arg)
 	if (cast->kind != VALUE_CAST || cast->args[0]->kind != VALUE_LOAD)
 		return NULL;
 	Dtype dtype = cast->args[0]->dtype;
-	return dtype_bytes(dtype) == 1 || dtype == DTYPE_BF16 ? cast->args[0] : NULL;
+	return dtype_is_byte(dtype) || dtype == DTYPE_BF16 ? cast->args[0] : NULL;
 }
 
 /* Does a lane move the load by a word? `by` 0: do all lanes share one? */

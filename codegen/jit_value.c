@@ -465,6 +465,15 @@ static Rvalue *saturate(JitFunction *f, Rvalue *value, Dtype from, Dtype to)
 	return choose(&o, cmp(&o, NE, value, value), jit_long(f->jit, type, 0), result);
 }
 
+/* An i32, 0 or 1. */
+static Rvalue *is_other_than_zero(JitFunction *f, Rvalue *value, Dtype from)
+{
+	OpJit o = {.f = f, .dtype = from, .type = f->jit->types[from]};
+	Type *type = f->jit->types[DTYPE_I32];
+	return jit_select(f, cmp(&o, NE, value, number(&o, 0)), jit_long(f->jit, type, 1),
+			  jit_long(f->jit, type, 0));
+}
+
 static Rvalue *from_half(JitFunction *f, Rvalue *bits, Dtype from)
 {
 	MathFunction fn = math_widen(f->jit->arena, from);
@@ -488,10 +497,15 @@ Rvalue *jit_convert(JitFunction *f, Rvalue *value, Dtype from, Dtype to)
 		return jit_words_of(f, jit_convert(f, value, from, DTYPE_I64));
 	if (from == DTYPE_U4X32)
 		return jit_words_uniform(f, value);
+	if (from == DTYPE_BOOL)
+		return jit_convert(f, is_other_than_zero(f, value, from), DTYPE_I32, to);
 	if (is_half(from))
 		return jit_convert(f, from_half(f, value, from), DTYPE_F32, to);
 	if (is_half(to))
 		return to_half(f, jit_convert(f, value, from, DTYPE_F32), to);
+	if (to == DTYPE_BOOL)
+		return jit_keep(f, jit_cast(f->jit, is_other_than_zero(f, value, from),
+					    f->jit->types[to]));
 	if (dtype_is_float(from) && !dtype_is_float(to))
 		return saturate(f, value, from, to);
 	return jit_keep(f, jit_cast(f->jit, value, f->jit->types[to]));

@@ -199,6 +199,7 @@ const char *c_type(Dtype dtype)
 	case DTYPE_I64: return "int64_t";
 	case DTYPE_I32: return "int32_t";
 	case DTYPE_I8: return "int8_t";
+	case DTYPE_BOOL:
 	case DTYPE_U8: return "uint8_t";
 	case DTYPE_U32: return "uint32_t";
 	case DTYPE_U4X32: return "tsr_u4x32";

@@ -208,18 +208,11 @@ typedef struct Held {
 	Array plan; /* without data */
 } Held;
 
-/* In a type that a program may have: integers of 64 bits are common in files, and are read where all
- * of them fit i32. */
 static bool measure(Held *held, Dtype want, ArrayError *error)
 {
 	ptrdiff_t index = array_file_pick(held->file, NULL, error);
 	held->index = (size_t)index;
-	if (index < 0 || !array_file_measure(held->file, held->index, want, &held->plan, error))
-		return false;
-	if (dtype_supported(held->plan.dtype))
-		return true;
-	Dtype other = dtype_is_float(held->plan.dtype) ? DTYPE_F32 : DTYPE_I32;
-	return array_file_measure(held->file, held->index, other, &held->plan, error);
+	return index >= 0 && array_file_measure(held->file, held->index, want, &held->plan, error);
 }
 
 /* The elements in the arena, NULL with an error. */

@@ -79,13 +79,7 @@ Dtype written_dtype(Build *b, Dtype dtype, Span span)
 		     "random words of integers there");
 		return DTYPE_I32;
 	}
-	if (dtype_supported(dtype))
-		return dtype;
-	diag(b->diags, E0911, span,
-	     "the dtype %s is not supported yet; f64, f32, bf16, f16, i32, i8 "
-	     "and u8 are",
-	     dtype_name(dtype));
-	return dtype_is_integer(dtype) ? DTYPE_I32 : DTYPE_F32;
+	return dtype;
 }
 
 /* An operation on integers that computes in f32. */

@@ -178,7 +178,7 @@ static Dtype scalar_dtype(Build *b, const AstParam *param)
 	if (dtype_wide(dtype) == dtype)
 		return dtype;
 	diag(b->diags, E0911, param->name.span,
-	     "a scalar cannot be %s yet; f64, f32 and i32 are supported", dtype_name(dtype));
+	     "a scalar cannot be %s yet; f64, f32, i64, i32 and u32 are supported", dtype_name(dtype));
 	return dtype_wide(dtype);
 }
 

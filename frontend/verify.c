@@ -71,7 +71,7 @@ static void check_contents(const Graph *graph, NodeId id)
 static void check_dtypes(const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
-	CHECK(id, node->dtype < DTYPE_COUNT && dtype_supported(node->dtype));
+	CHECK(id, node->dtype < DTYPE_COUNT);
 	bool moved = node->kind == NODE_BLOCK || node->kind == NODE_STACK || node->permutes ||
 		     (node->kind == NODE_POINTWISE && node->op == OP_ID);
 	bool moves = node->kind == NODE_SPEC && node->nargs == 1 && spec_only_moves(node->spec);

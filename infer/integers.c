@@ -28,7 +28,8 @@ static void ask_ge(Solver *s, Size a, Size b, Span span)
 static void ask_size(Solver *s, const Node *node)
 {
 	Size value = size_as_number(s, node->size_expr);
-	if (size_is_bad(value) || !dtype_is_integer(node->dtype) || !fits(s, node, value))
+	bool narrow = dtype_is_integer(node->dtype) && node->dtype != DTYPE_I64;
+	if (size_is_bad(value) || !narrow || !fits(s, node, value))
 		return;
 	ask_ge(s, size_const(s->sizes, op_neutral(OP_MIN, node->dtype).i), value, node->span);
 	ask_ge(s, value, size_const(s->sizes, op_neutral(OP_MAX, node->dtype).i), node->span);
@@ -37,6 +38,8 @@ static void ask_size(Solver *s, const Node *node)
 /* Indices below `end`. */
 static void ask_indices(Solver *s, const Node *node, Size end)
 {
+	if (node->dtype == DTYPE_I64) /* as every size is */
+		return;
 	Size most = size_const(s->sizes, op_neutral(OP_MIN, node->dtype).i + 1);
 	if (!size_is_bad(end) && fits(s, node, size_plus(s->sizes, end, -1)))
 		ask_ge(s, most, end, node->span);

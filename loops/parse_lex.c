@@ -193,7 +193,7 @@ Dtype lex_dtype(LoopsParser *p)
 	Dtype dtype = lex->kind == LEX_NAME
 			      ? dtype_from_name(p->source->text + lex->start, lex->len)
 			      : DTYPE_NONE;
-	if (dtype == DTYPE_NONE || dtype == DTYPE_U32)
+	if (dtype == DTYPE_NONE)
 		lex_fail(p, "a type is expected here, not %s", shown(p, lex));
 	else
 		p->at++;

@@ -75,7 +75,7 @@ static bool is_group_step(const Verify *v, const Value *load)
 {
 	Program *program = (Program *)v->program;
 	int64_t group = load->dtype == DTYPE_BF16 ? 2 : 4;
-	return v->vector && (load->dtype == DTYPE_BF16 || dtype_bytes(load->dtype) == 1) &&
+	return v->vector && (load->dtype == DTYPE_BF16 || dtype_is_byte(load->dtype)) &&
 	       size_is(program->sizes, ix_stride(program, load->ix, v->vector->iter), group);
 }
 

@@ -80,6 +80,8 @@ static bool is_read_in_pairs(const Lower *lower, NodeId id)
 bool widen_in_lanes(Dtype from, Dtype to)
 {
 	bool integer = dtype_wide(from) == DTYPE_I32;
+	if (from == DTYPE_BOOL) /* a comparison */
+		return false;
 	return dtype_wide(from) == to || (to == DTYPE_F32 && integer) ||
 	       (to == DTYPE_F64 && (from == DTYPE_F32 || from == DTYPE_I32));
 }

@@ -124,7 +124,7 @@ static int64_t group_of(const Planner *p)
 	    !tile_is_widening(value->args[0]) || !tile_is_widening(value->args[1]))
 		return 1;
 	Dtype a = value->args[0]->args[0]->dtype, b = value->args[1]->args[0]->dtype;
-	if (dtype_bytes(a) == 1 && dtype_bytes(b) == 1)
+	if (dtype_is_byte(a) && dtype_is_byte(b))
 		return QUAD;
 	return a == DTYPE_BF16 && b == DTYPE_BF16 && p->program->options.pairs ? 2 : 1;
 }

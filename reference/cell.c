@@ -529,6 +529,8 @@ RefCell cell_convert(RefCell cell, Dtype from, Dtype to)
 	bool holds_all = dtype_wide(from) == to || (to == DTYPE_F64 && from != DTYPE_I64);
 	if (holds_all || cell_is_unknown(&cell))
 		return cell;
+	if (to == DTYPE_BOOL)
+		return truth_cell(is_true(&cell));
 	if (!dtype_is_float(from) && !dtype_is_float(to) && cell.error > 0)
 		return fits(to, &cell) ? cell : cell_unknown();
 	RefCell out = cell_exact(converted(cell.x, from, to));

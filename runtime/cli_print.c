@@ -78,6 +78,7 @@ static void print_element(FILE *out, Dtype dtype, const void *at)
 	case DTYPE_U32: fprintf(out, "%u", *(const uint32_t *)at); break;
 	case DTYPE_I8: fprintf(out, "%d", *(const int8_t *)at); break;
 	case DTYPE_U8: fprintf(out, "%u", *(const uint8_t *)at); break;
+	case DTYPE_BOOL: fprintf(out, "%d", *(const uint8_t *)at != 0); break;
 	default: fputc('?', out); break;
 	}
 }

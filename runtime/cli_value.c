@@ -126,6 +126,7 @@ static bool fits(Dtype dtype, double value)
 	case DTYPE_I8: return value >= INT8_MIN && value <= INT8_MAX;
 	case DTYPE_U8: return value >= 0 && value <= UINT8_MAX;
 	case DTYPE_U32: return value >= 0 && value <= UINT32_MAX;
+	case DTYPE_BOOL: return value == 0 || value == 1;
 	default: return false;
 	}
 }

@@ -294,6 +294,12 @@ static bool store_scalar(const char *dtype, double value, void *cell)
 		memcpy(cell, &whole, sizeof whole);
 		return true;
 	}
+	if (strcmp(dtype, "u32") == 0 && value >= 0 && value <= UINT32_MAX &&
+	    value == floor(value)) {
+		uint32_t whole = (uint32_t)value;
+		memcpy(cell, &whole, sizeof whole);
+		return true;
+	}
 	if (strcmp(dtype, "i64") == 0 && fabs(value) <= 0x1p53 && value == floor(value)) {
 		int64_t whole = (int64_t)value;
 		memcpy(cell, &whole, sizeof whole);

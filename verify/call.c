@@ -157,6 +157,8 @@ static Scalar draw_scalar(const VerifyDraw *how, Dtype dtype, float u, int64_t l
 		return (Scalar){.f = ((int)(u * 128) - 64) / 64.0};
 	if (dtype_is_float(dtype))
 		return scalar_of(dtype, 2 * (double)u - 1);
+	if (dtype == DTYPE_BOOL)
+		return (Scalar){.i = u < 0.5f};
 	if (limit == VERIFY_INTEGERS && dtype_wide(dtype) != dtype) /* all of i8 or u8 */
 		return (Scalar){.i = (int64_t)(u * 256) + op_neutral(OP_MAX, dtype).i};
 	if (dtype == DTYPE_I64) /* a seed: both of its words */

@@ -240,6 +240,29 @@ def test_every_dtype():
         model.forward(a=bits, b=values.astype(np.float16), c=small + 200, d=small, e=values)
 
 
+def test_wide_integers_and_truth_values():
+    model = tsr.compile(
+        """
+        dim n
+        input a : i64 [n]
+        input b : u32 [n]
+        input c : bool [n]
+        output i = a + b
+        output u = b .* 2
+        output t = bool(a < b)
+        output w = where(c, a, 0)
+        """
+    )
+    a, b, c = [1 << 40, -5, 3], np.array([7, 2**32 - 1, 3], np.uint32), [True, False, True]
+    got = model.forward(a=a, b=b, c=c)
+    np.testing.assert_array_equal(got.i, np.array(a) + b)
+    np.testing.assert_array_equal(got.u, b * np.uint32(2))
+    assert got.t.tolist() == [False, True, False] and got.w.tolist() == [1 << 40, 0, 3]
+    assert [array.dtype.name for array in got] == ["int64", "uint32", "bool", "int64"]
+    with pytest.raises(tsr.ArgumentError, match="'c' is bool"):
+        model.forward(a=a, b=b, c=[0, 1, 2])
+
+
 def test_bf16_rounds_to_nearest_even():
     values = np.concatenate([numbers(1000), np.float32([np.inf, -np.inf, 0, -0.0, 1e-40, 3.4e38])])
     got = tsr.bf16_to_f32(tsr.f32_to_bf16(values)).astype(np.float64)

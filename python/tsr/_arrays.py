@@ -18,9 +18,12 @@ from tsr._library import RANK_MAX, ArrayEntry
 DTYPES = {
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
+    "i64": np.dtype(np.int64),
     "i32": np.dtype(np.int32),
+    "u32": np.dtype(np.uint32),
     "i8": np.dtype(np.int8),
     "u8": np.dtype(np.uint8),
+    "bool": np.dtype(np.bool_),
     "f16": np.dtype(np.float16),
     "bf16": np.dtype(np.uint16),
 }
