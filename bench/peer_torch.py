@@ -141,7 +141,7 @@ def make():
         return lambda: x.argmax(1)
     if kind == "remainder":
         return lambda: x % 0.3
-    if kind in ("exp", "sigmoid", "tanh", "sin"):
+    if kind in ("exp", "sigmoid", "tanh", "sin", "log1p", "atan"):
         return lambda: getattr(torch, kind)(x)
     if kind == "sum":
         return lambda: x.sum(1)

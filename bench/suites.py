@@ -266,6 +266,8 @@ def elementwise():
         "sigmoid": text + "output y = sigmoid(x)\n",
         "tanh": text + "output y = tanh(x)\n",
         "sin": text + "output y = sin(x)\n",
+        "log1p": text + "output y = log1p(x)\n",
+        "atan": text + "output y = atan(x)\n",
         "remainder": text + "output y = x %% 0.3\n",
         "chain": text + "input w : [%d]\ninput b : [%d]\ninput r : [%d | %d]\noutput y = gelu(x .* w + b) .* w + r\n",
     }

@@ -44,6 +44,7 @@ static const char *step_text(Arena *arena, const MathFunction *fn, const MathSte
 	const char *b = shifts ? arena_printf(arena, "%u", step->arg[1])
 			       : arg_text(arena, fn, step->arg[1]);
 	switch (step->code) {
+	case MATH_SQRT: return arena_printf(arena, "sqrt(%s)", a);
 	case MATH_SHR: return arena_printf(arena, "%s >> %s", a, b);
 	case MATH_BITS: return arena_printf(arena, "tsr_bits_%s(%s)", dtype_name(step->dtype), a);
 	case MATH_LOOKUP: return arena_printf(arena, "%s[%s]", step->table->name, a);

@@ -179,9 +179,19 @@ static void put_function(FILE *out, const Module *m, Op op, int lanes)
 	}
 }
 
+/* C has no square root of vectors. */
+static bool takes_roots(const Module *m, Op op)
+{
+	MathFunction fn = function_of(m, op);
+	bool takes = false;
+	for (size_t i = 0; i < fn.steps.n; i++)
+		takes |= fn.steps.at[i].code == MATH_SQRT;
+	return takes;
+}
+
 bool c_has_lanes(const Module *m, Op op)
 {
-	return !m->emit->options->strict_fp && math_has(op, DTYPE_F32) &&
+	return !m->emit->options->strict_fp && math_has(op, DTYPE_F32) && !takes_roots(m, op) &&
 	       math_fits_lanes(m->arena, op,
 			       (MathForm){.fast = m->emit->options->fast_fp, .scales = true});
 }

@@ -124,6 +124,12 @@ static Rvalue *looked_up(const MathJit *m, const MathStep *step)
 	return jit_cast(jit, gcc_jit_lvalue_as_rvalue(cell), jit->types[DTYPE_F64]);
 }
 
+static Rvalue *root_of(const MathJit *m, const MathStep *step)
+{
+	const char *name = step->dtype == DTYPE_F32 ? "sqrtf" : "sqrt";
+	return jit_call(m->f, jit_builtin(m->f->jit, name), &m->values[step->arg[0]], 1);
+}
+
 static Rvalue *step_code(const MathJit *m, const MathStep *step)
 {
 	Jit *jit = m->f->jit;
@@ -135,6 +141,7 @@ static Rvalue *step_code(const MathJit *m, const MathStep *step)
 	case MATH_SUB: return sum(m, step);
 	case MATH_MUL: return of_two(m, step, GCC_JIT_BINARY_OP_MULT);
 	case MATH_DIV: return of_two(m, step, GCC_JIT_BINARY_OP_DIVIDE);
+	case MATH_SQRT: return root_of(m, step);
 	case MATH_AND: return of_two(m, step, GCC_JIT_BINARY_OP_BITWISE_AND);
 	case MATH_OR: return of_two(m, step, GCC_JIT_BINARY_OP_BITWISE_OR);
 	case MATH_SHL:

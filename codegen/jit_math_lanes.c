@@ -133,6 +133,7 @@ static Rvalue *step_code(const LanesMath *m, const MathStep *step)
 	case MATH_SUB: return sum(m, step);
 	case MATH_MUL: return arithmetic(m, step, GCC_JIT_BINARY_OP_MULT);
 	case MATH_DIV: return arithmetic(m, step, GCC_JIT_BINARY_OP_DIVIDE);
+	case MATH_SQRT: return simd_root(m->f, type_of(m, DTYPE_F32), a);
 	case MATH_AND: return arithmetic(m, step, GCC_JIT_BINARY_OP_BITWISE_AND);
 	case MATH_OR: return arithmetic(m, step, GCC_JIT_BINARY_OP_BITWISE_OR);
 	case MATH_SHL:

@@ -117,6 +117,25 @@ static V exp2_of(Make *m, V x)
 	return scale(m, value, rounded, n);
 }
 
+V math_expm1_single(Make *m, V x, int less)
+{
+	Reduced r = reduce_ln2(m, x, ONE - less);
+	V power = power_of_two(m, bits(m, r.rounded, DTYPE_I32));
+	return add(m, mul(m, reduced_expm1(m, &r), power), plus(m, power, -ldexp(1, -less)));
+}
+
+V math_exp_single(Make *m, V x, int less)
+{
+	Reduced r = reduce_ln2(m, x, ONE - less);
+	V power = power_of_two(m, bits(m, r.rounded, DTYPE_I32));
+	return mul(m, reduced_exp(m, r.rest, 1), power);
+}
+
+V math_exp(Make *m, V x)
+{
+	return type_of(m, x) == DTYPE_F64 ? math_exp_of_double(m, x) : exp_below(m, x);
+}
+
 static V tanh_of(Make *m, V x)
 {
 	V a = at_most(m, magnitude(m, x), 9.125); /* from here on the nearest number is 1 */
@@ -187,6 +206,16 @@ static V log_ends(Make *m, V x, V result)
 	result = less(m, x, number(m, DTYPE_F32, (double)INFINITY), result, x);
 	result = equal(m, x, zero, number(m, DTYPE_F32, -(double)INFINITY), result);
 	return less(m, x, zero, number(m, DTYPE_F32, (double)NAN), result);
+}
+
+V math_log_single(Make *m, V u, V lost)
+{
+	Logarithm l = reduce_log(m, u);
+	V whole = times(m, l.k, 0x1.62e4p-1);
+	V low = add(m, times(m, l.k, 0x1.7f7d1cp-20), binary(m, MATH_DIV, lost, u));
+	V sum = add(m, whole, l.f);
+	V taken = sub(m, l.f, sub(m, sum, whole));
+	return log_ends(m, u, add(m, sum, add(m, taken, add(m, l.rest, low))));
 }
 
 static V log_of(Make *m, V x)
@@ -340,6 +369,9 @@ static Formula default_formula(Op op)
 
 static Formula formula_of(Op op, Dtype dtype, bool fast)
 {
+	bool real = dtype == DTYPE_F32 || dtype == DTYPE_F64;
+	if (real && math_inverse_formula(op))
+		return math_inverse_formula(op);
 	if (dtype == DTYPE_F64)
 		return math_double_formula(op);
 	Formula formula = fast ? math_fast_formula(op) : NULL;

@@ -2,6 +2,7 @@
  *
  *   function := args, steps          a step reads steps before it; the last step is the result
  *   step     := CONST number | ADD a b | SUB a b | MUL a b | DIV a b          of the step's type
+ *             | SQRT a                      floats
  *             | AND a b | OR a b | SHL a n | SHR a n (arithmetic) | USHR a n   integers only
  *             | BITS a                      the same bits in the other type of that width
  *             | CONVERT a                   f32 to f64, f64 to f32, i32 to f32, i64 to i32
@@ -28,6 +29,7 @@ typedef enum MathCode {
 	MATH_SUB,
 	MATH_MUL,
 	MATH_DIV,
+	MATH_SQRT,
 	MATH_AND,
 	MATH_OR,
 	MATH_SHL,
@@ -69,7 +71,7 @@ typedef struct MathForm {
 
 /* Is there an inline form of the operation?
  * exp, log, pow: within 1 ulp; erf, exp2: 1.5; log2, tanh, sigmoid, tan: 2.5; sin, cos: 2.75;
- * gelu: 2 ulp of its argument. Of f64 the same. Infinities, NaN, zeros of either sign and
+ * gelu: 2 ulp of its argument; of those in math_inverse.c base/ops.def has the bounds. Of f64 the same. Infinities, NaN, zeros of either sign and
  * subnormal numbers as the C library has them; docs/language.md has the bounds of the fast
  * forms. Where the result is 0, infinite or NaN nothing underflows (math.c says why), but for a
  * power of a negative number that is none. */

@@ -214,6 +214,17 @@ static inline V far_remainder(Make *m, V size, V divisor, V far)
 typedef V (*Formula)(Make *m, V x);
 Formula math_fast_formula(Op op);   /* f32, --fp=fast */
 Formula math_double_formula(Op op); /* f64 */
+Formula math_inverse_formula(Op op); /* of either type */
+V math_exp(Make *m, V x); /* for x <= 0, of either type */
+/* (exp(x) - 1) 2^-less and exp(x) 2^-less where 2^(n - less), n = round(x/ln2), is a normal number */
+V math_expm1_single(Make *m, V x, int less);
+V math_exp_single(Make *m, V x, int less);
+V math_expm1_double(Make *m, V x, int less);
+V math_exp_double(Make *m, V x, int less);
+/* log(u + lost), where u is that sum rounded */
+V math_log_single(Make *m, V u, V lost);
+V math_log_double(Make *m, V u, V lost);
+V math_exp_of_double(Make *m, V x);
 V math_sin(Make *m, V x);
 V math_cos(Make *m, V x);
 V math_near_double(Make *m, Op op, V x, V y); /* of f64, and of f32 for tan */

@@ -51,6 +51,21 @@ static V exp_of(Make *m, V x)
 	return math_scale_double(m, plus(m, p.less_one, 1), p.n);
 }
 
+V math_exp_of_double(Make *m, V x) { return exp_of(m, x); }
+
+V math_expm1_double(Make *m, V x, int less)
+{
+	Power p = reduced(m, x);
+	V power = power_of_two(m, plus_int(m, p.n, -less));
+	return add(m, mul(m, p.less_one, power), plus(m, power, -ldexp(1, -less)));
+}
+
+V math_exp_double(Make *m, V x, int less)
+{
+	Power p = reduced(m, x);
+	return mul(m, plus(m, p.less_one, 1), power_of_two(m, plus_int(m, p.n, -less)));
+}
+
 static V exp2_of(Make *m, V x)
 {
 	x = at_least(m, at_most(m, x, 1025), SCALE_LEAST);
@@ -132,6 +147,14 @@ static V log_of(Make *m, V x)
 	V low = times(m, n, LN2_LOW);
 	V tail = log_tail(m, f, &low);
 	return log_ends(m, x, sub(m, times(m, n, LN2_HIGH), sub(m, tail, f)));
+}
+
+V math_log_double(Make *m, V u, V lost)
+{
+	V n, f = plus(m, math_split_double(m, u, &n), -1);
+	V low = add(m, times(m, n, LN2_LOW), binary(m, MATH_DIV, lost, u));
+	V tail = log_tail(m, f, &low);
+	return log_ends(m, u, sub(m, times(m, n, LN2_HIGH), sub(m, tail, f)));
 }
 
 static V log2_of(Make *m, V x)

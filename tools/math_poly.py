@@ -201,6 +201,18 @@ double("double_cos", "(cos(r) - 1 + s / 2) / s^2 over s = r^2, for tan of f64",
        lambda s: (mp.cos(mp.sqrt(s)) - 1 + s / 2) / s ** 2, lambda s: s ** 2, 1e-9, 0.617, 7)
 double("double_tan", "(tan(r) / r - 1) / s over s = r^2, for tan of f32", lambda s: (mp.tan(mp.sqrt(s)) / mp.sqrt(s) - 1) / s,
        lambda s: s * mp.sqrt(s) / mp.tan(mp.sqrt(s)), 1e-9, 0.617, 8)
+polynomial("poly_sinh", "(sinh(sqrt(s)) / sqrt(s) - 1) / s, for sinh", lambda s: (mp.sinh(mp.sqrt(s)) / mp.sqrt(s) - 1) / s,
+           lambda s: s * mp.sqrt(s) / mp.sinh(mp.sqrt(s)), 1e-9, 1.0, 3, np.float32)
+polynomial("poly_atan", "(atan(sqrt(s)) / sqrt(s) - 1) / s, for atan", lambda s: (mp.atan(mp.sqrt(s)) / mp.sqrt(s) - 1) / s,
+           lambda s: s * mp.sqrt(s) / mp.atan(mp.sqrt(s)), 1e-9, 0.1716, 4, np.float32)
+polynomial("poly_asin", "(asin(sqrt(s)) / sqrt(s) - 1) / s, for asin", lambda s: (mp.asin(mp.sqrt(s)) / mp.sqrt(s) - 1) / s,
+           lambda s: s * mp.sqrt(s) / mp.asin(mp.sqrt(s)), 1e-9, 0.25, 5, np.float32)
+double("double_sinh", "(sinh(sqrt(s)) / sqrt(s) - 1) / s, for sinh of f64",
+       lambda s: (mp.sinh(mp.sqrt(s)) / mp.sqrt(s) - 1) / s, lambda s: s * mp.sqrt(s) / mp.sinh(mp.sqrt(s)), 1e-9, 1.0, 8)
+double("double_atan", "(atan(sqrt(s)) / sqrt(s) - 1) / s, for atan of f64",
+       lambda s: (mp.atan(mp.sqrt(s)) / mp.sqrt(s) - 1) / s, lambda s: s * mp.sqrt(s) / mp.atan(mp.sqrt(s)), 1e-9, 0.17158, 13)
+double("double_asin", "(asin(sqrt(s)) / sqrt(s) - 1) / s, for asin of f64",
+       lambda s: (mp.asin(mp.sqrt(s)) / mp.sqrt(s) - 1) / s, lambda s: s * mp.sqrt(s) / mp.asin(mp.sqrt(s)), 1e-9, 0.25, 14)
 polynomial("fast_exp", "(exp(r) - 1 - r) / r^2, for the fast exp",
            lambda r: (mp.exp(r) - 1 - r) / r ** 2, lambda r: r ** 2 * mp.exp(-r),
            -LN2_2 * 1.01, LN2_2 * 1.01, 3, np.float32)

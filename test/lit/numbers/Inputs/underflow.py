@@ -12,7 +12,8 @@ from tsrlib import Model
 
 N = 21  # a vector and a rest
 OPTIONS = sys.argv[1:]
-FUNCTIONS = "exp log exp2 log2 sin cos tan tanh sigmoid erf gelu sqrt rsqrt recip".split()
+FUNCTIONS = ("exp log exp2 log2 sin cos tan tanh sigmoid erf gelu sqrt rsqrt recip log1p expm1 softplus sinh cosh asinh acosh "
+             "atanh atan asin acos").split()
 LIBRARY = {np.float32: "--fp=strict" in OPTIONS, np.float64: "--fp=strict" in OPTIONS or "-march=x86-64" in OPTIONS}
 FLUSH, DENORMAL, UNDERFLOW = 0x8000, 0x02, 0x10  # of MXCSR
 SPECIAL = [0, 1, 2, 0.5, 3, 87.5, 95, 103.9, 103.97208, 104, 149.4, 149.9999, 150, 151, 200, 744.8, 745.2, 746, 1074.4,

@@ -10,7 +10,8 @@ RNG = np.random.default_rng(9)
 SPECIAL = np.array([0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 88.7, 88.8, -87.4, -103.9, -104, 200, -200, 3e38, -3e38, 1,
                     127.9, 128, -149, -150, -126.5, 5, -5, 9.2], np.float32)
 LENGTHS = [1, 3, 4, 7, 15, 16, 17, 48, 63, 64, 65, 80, 127, 130, 1000]
-FUNCTIONS = ["exp", "exp2", "log", "log2", "tanh", "sigmoid", "erf", "gelu"]
+FUNCTIONS = ["exp", "exp2", "log", "log2", "tanh", "sigmoid", "erf", "gelu", "log1p", "expm1", "softplus", "sinh",
+             "cosh", "asinh", "acosh", "atanh", "atan", "asin", "acos"]
 PROGRAMS = ["%s(x)" % f for f in FUNCTIONS] + [
     "gelu(x .* y + x) .* y + 1",
     "where(x < y, exp(x), tanh(y) / x)",
