@@ -212,12 +212,24 @@ static void put_assign(KernelText *k, const char *cell, const Stmt *stmt)
 		fprintf(k->out, "%s = %s;\n", cell, c_op(k->arena, stmt->acc, dtype, args));
 }
 
+/* Compilers warn of a test for less than 0 that no unsigned number passes. */
+static bool never_below(const Ix *ix, const Ix *lo, const Sizes *sizes)
+{
+	bool natural = ix->kind == IX_VALUE && ix->value->kind != VALUE_CONST &&
+		       op_neutral(OP_MAX, ix->value->dtype).i == 0;
+	return natural && dtype_is_integer(ix->value->dtype) && lo->kind == IX_SIZE &&
+	       size_is(sizes, lo->size, 0);
+}
+
 static void put_check(KernelText *k, const Stmt *stmt)
 {
 	const char *ix = c_kernel_ix(k, stmt->ix);
 	c_kernel_indent(k);
-	fprintf(k->out, "if (%s < %s || %s >= %s)\n", ix, c_kernel_ix(k, stmt->lo), ix,
-		c_kernel_ix(k, stmt->hi));
+	if (never_below(stmt->ix, stmt->lo, k->m->program->sizes))
+		fprintf(k->out, "if (%s >= %s)\n", ix, c_kernel_ix(k, stmt->hi));
+	else
+		fprintf(k->out, "if (%s < %s || %s >= %s)\n", ix, c_kernel_ix(k, stmt->lo), ix,
+			c_kernel_ix(k, stmt->hi));
 	c_kernel_indent(k);
 	fprintf(k->out, "\treturn TSR_CHECK_FIRST + %u;\n", stmt->check);
 }
