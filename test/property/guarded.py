@@ -29,6 +29,7 @@ from tsrlib import DTYPES, SCRATCH, compile_text, to_bf16  # noqa: E402
 DIMS = ((1, 1), (2, 3), (5, 2), (16, 9), (33, 17))
 MOST = 1 << 20  # points of a product space, elements of a tensor
 TOGETHER = 4    # statements of a program
+TYPES = ["f32", "f64", "i32", "f16", "bf16", "i8", "u8"]
 WIDE = {"bf16": "f32", "f16": "f32", "i8": "i32", "u8": "i32"}
 SIZES = [indexed.Size(*t) for t in ((1, 0, 0), (0, 1, 0), (1, 0, 1), (2, 0, 0), (1, 1, 0))]
 SIZES += [indexed.Size(0, 0, k) for k in (1, 2, 3, 3, 4, 5, 7, 12, 15, 17, 31, 33, 8, 16, 32, 64)]
@@ -41,7 +42,7 @@ class Statement(indexed.Program):
         self.lanes = rng.random() < 0.6
         super().__init__(rng.randrange(1 << 40))
         self.number, self.step = number, self.lanes or rng.random() < 0.2
-        self.dtype = rng.choice(["f32"] * 5 + ["f64", "i32"] if self.lanes else [*DTYPES])
+        self.dtype = rng.choice(["f32"] * 5 + ["f64", "i32"] if self.lanes else TYPES)
         self.wide = WIDE.get(self.dtype, self.dtype)
         self.kinds = ["param" if rng.random() < 0.25 and self.is_fixed(rows) else "input" for rows in self.operands]
         self.after = rng.choice(["%s", "%s", "%s", "relu(%s)", "exp(%s)", "1 + %s"])

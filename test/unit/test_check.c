@@ -40,6 +40,7 @@ static void less_behind(Small *s, NodeId id) { margin_of(s, id)->after = number(
 static void more_behind(Small *s, NodeId id) { margin_of(s, id)->after = number(s, 2); }
 static void arg_gathers(Small *s, NodeId id)
 {
+	graph_node(&s->graph, graph_node(&s->graph, id)->args[0])->dtype = DTYPE_I32;
 	*arg_index(s, id, 0, 0) = (Index){.offset = number(s, 0), .gather = 0};
 }
 static void gathers_beyond(Small *s, NodeId id)
@@ -160,7 +161,11 @@ static void slice_5(Small *s, NodeId id)
 	arg_index(s, id, 0, 0)->offset = number(s, 5);
 }
 static void slice_elsewhere(Small *s, NodeId id) { arg_index(s, id, 0, 0)->offset = number(s, 1); }
-static void other_gather(Small *s, NodeId id) { arg_index(s, id, 0, 0)->gather = 0; }
+static void other_gather(Small *s, NodeId id)
+{
+	graph_node(&s->graph, graph_node(&s->graph, id)->args[0])->dtype = DTYPE_I32;
+	arg_index(s, id, 0, 0)->gather = 0;
+}
 static void one_iterator(Small *s, NodeId id)
 {
 	Proj *proj = s->projs[id];
