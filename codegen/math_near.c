@@ -14,6 +14,7 @@
  */
 #include "codegen/math_build.h"
 #include "codegen/math_poly.h"
+#include "codegen/math_quarters.h"
 
 #define NEAR_SINE 0x1p20
 #define NEAR_QUOTIENT 0x1p27

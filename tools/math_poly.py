@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Prints codegen/math_poly.h: the polynomials and tables of codegen/math*.c.
+"""Prints codegen/math_poly.h: the polynomials of codegen/math*.c.
 
 Each is the minimax fit of a function on an interval under a weight, by Lawson's iteration (least squares,
 reweighted by the error, on Chebyshev nodes). Coefficients are rounded to the type one by one from the lowest, the
@@ -128,20 +128,6 @@ def rational(name, text, function, low, high, top, bottom):
         print("};")
 
 
-def quarters(i):
-    exact = mp.fmod(mp.ldexp(2 / mp.pi, i), 4)
-    unit = mp.ldexp(1, int(mp.floor(mp.log(exact, 2))) - 28)
-    high = mp.floor(exact / unit) * unit
-    return float(high), float(exact - high)
-
-
-def table(name, entry):
-    print("static const double %s[] = {" % name)
-    for i in range(103):
-        print("\t%s," % entry(i).hex())
-    print("};")
-
-
 LN2_2 = float(mp.log(2) / 2)
 ROOT = float(mp.sqrt(0.5))
 print("""/* Minimax polynomials, lowest coefficient first. Printed by tools/math_poly.py.
@@ -225,8 +211,4 @@ rational("fast_tanh", "tanh(sqrt(s)) / sqrt(s), for the fast tanh", lambda s: mp
          1e-9, 81.0, 6, 3)
 rational("fast_erf", "erf(sqrt(s)) / sqrt(s), for the fast erf", lambda s: mp.erf(mp.sqrt(s)) / mp.sqrt(s),
          1e-9, 15.4, 6, 4)
-print("""
-/* 2^i * 2/pi modulo 4: 29 bits, exact times an f32 in double, and the rest. */""")
-table("quarters_high", lambda i: quarters(i)[0])
-table("quarters_low", lambda i: quarters(i)[1])
 print("\n#endif")
