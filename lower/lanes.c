@@ -182,14 +182,6 @@ static void declare(Lanes *l, Body *body)
 		ix_add(gen->program, ix_iter(gen->arena, tiled->var), ix_iter(gen->arena, l->cell));
 }
 
-static void describe_cells(const Nest *nest, int64_t cells)
-{
-	Gen *gen = nest->gen;
-	if (cells > 1)
-		clause_add(gen->arena, gen_make(gen, CHOICE_INTERLEAVE, false),
-			   gen->iters.at[nest->loops[nest->nresult - 1].var].name, &cells, 1);
-}
-
 void lanes_emit(Nest *nest, Op reduce, SumOrder order)
 {
 	Gen *gen = nest->gen;
@@ -201,7 +193,6 @@ void lanes_emit(Nest *nest, Op reduce, SumOrder order)
 		   .ncells = order.together,
 		   .wide = order.wide > 0};
 	l.has_rest = !size_same(order.whole, l.along->extent);
-	describe_cells(nest, l.ncells);
 	Body cells = {0};
 	declare(&l, &cells);
 	gen_append(gen, &cells, nest_wrap(nest, n, nest->nloops - 1, n, steps(&l)));

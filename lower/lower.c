@@ -7,14 +7,6 @@
 
 #include "lower/lowering.h"
 
-Sym lower_name(Lower *lower, NodeId id)
-{
-	NodeId reduction = lower->plan[id].reduction;
-	Sym sum = reduction == NODE_NONE ? NULL : lower_node(lower, reduction)->name;
-	return !lower_node(lower, id)->name && sum ? tables_name_as(&lower->tables, id, sum)
-						   : tables_name(&lower->tables, id);
-}
-
 /* Copies of parameters in the state have kernels elsewhere. */
 void lower_forget_from(Lower *lower, BufferId first)
 {

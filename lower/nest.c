@@ -10,72 +10,11 @@
  * computes itself from the sum where that is complete. Guarded indices bound loops
  * (nest_bounds.c); a schedule may ask for an order of the loops (nest_order.c).
  *
- * A nest is built for each piece of a projection: loops and values (nest_set_up.c), then one of
- * these forms, or tiles (tile.c) where they fit. The loops are chosen before anything is emitted,
- * so values are built again (nest_rebuild) when a decision changes what they read or which loops
- * there are.
+ * A nest is built for each piece of a projection: loops and values (nest_set_up.c), then a plan
+ * (nest_plan.c), which is one of these forms, or tiles (tile.c). Here it is emitted.
  */
-#include "lower/nest.h"
-
-/* Are parts of an axis, which run one after another, reduced? Then several pieces write the same
- * cells, unless each has its own. */
-static bool reduces_parts(const Proj *proj)
-{
-	for (uint32_t f = 0; f < proj->nfactors && !proj->apart; f++) {
-		const Factor *factor = &proj->factors[f];
-		if (factor->niters > 1 && proj->iters[factor->iters[0]].reduced)
-			return true;
-	}
-	return false;
-}
-
-/* Is a cell of the result written from several places of a window? */
-static bool writes_windows(const Proj *proj)
-{
-	for (uint32_t p = 0; p < proj->npieces; p++)
-		for (uint32_t i = 0; i < proj->pieces[p].result.naxes; i++)
-			if (proj->pieces[p].result.axes[i].nterms > 1)
-				return true;
-	return proj_writes_guarded(proj);
-}
-
-/* Does the operation define its result by adding to cells? Else pieces of a block write their
- * own. */
-static bool accumulates(const Lower *lower, NodeId node)
-{
-	NodeKind kind = lower_node(lower, node)->kind;
-	const Proj *proj = lower_proj(lower, node);
-	return kind == NODE_SPEC || kind == NODE_COMPOSE ||
-	       (kind == NODE_BLOCK && (reduces_parts(proj) || writes_windows(proj)));
-}
-
-/* Are cells of the result written more than once, other than by a reduction whose cells are
- * plain? */
-static bool scatters(const Lower *lower, NodeId node)
-{
-	const Proj *proj = lower_proj(lower, node);
-	if (!accumulates(lower, node) || proj->apart)
-		return false;
-	return proj_reduces(proj) ? !proj_is_plain(proj) : !proj->injective;
-}
-
-bool nest_needs_fill(const Lower *lower, NodeId node)
-{
-	const Proj *proj = lower_proj(lower, node);
-	if (proj->apart)
-		return !proj->surjective;
-	if (proj_reduces(proj) && proj_is_plain(proj))
-		return false;
-	return proj->clear || !proj->surjective || scatters(lower, node) || proj_is_guarded(proj);
-}
-
-bool nest_is_direct(const Lower *lower, NodeId node)
-{
-	const Proj *proj = lower_proj(lower, node);
-	if (proj_reduces(proj))
-		return proj_is_plain(proj);
-	return proj->injective && !proj_is_guarded(proj);
-}
+#include "lower/nest_plan.h"
+#include "lower/tile.h"
 
 static Scalar neutral(const Nest *nest)
 {
@@ -87,21 +26,6 @@ const Value *nest_neutral(const Nest *nest)
 {
 	return value_const(nest->gen->arena, lower_node(nest->gen->lower, nest->node)->dtype,
 			   neutral(nest));
-}
-
-/* Moves loop `from` to position `to`, keeping the order of the others. */
-static void move_loop(Nest *nest, uint32_t from, uint32_t to)
-{
-	Loop moved = nest->loops[from];
-	for (; from < to; from++)
-		nest->loops[from] = nest->loops[from + 1];
-	nest->loops[to] = moved;
-}
-
-void gen_append(Gen *gen, Body *body, Block block)
-{
-	for (uint32_t i = 0; i < block.n; i++)
-		PUSH(gen->arena, body->stmts, block.stmts[i]);
 }
 
 Block nest_step(Nest *nest, const Stmt *stmt)
@@ -117,11 +41,10 @@ Block nest_step(Nest *nest, const Stmt *stmt)
 static bool finishes(const Nest *nest) { return nest->root != nest->node; }
 
 /* Elementwise or scattered: one store a cell of the loops. */
-static void emit_stores(Nest *nest, Op acc)
+static void emit_stores(Nest *nest)
 {
 	Gen *gen = nest->gen;
-	StoreTarget to = {nest->target.buffer, acc};
-	Block store = nest_step(nest, gen_store(gen, to, nest->at, nest->value));
+	Block store = nest_step(nest, gen_store(gen, nest->target, nest->at, nest->value));
 	Block body = nest_guarded_block(nest, 0, store);
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nloops, 0, body));
 }
@@ -174,142 +97,51 @@ static void emit_row_sum(Nest *nest, Op reduce)
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, outer, nest->nloops, body_block(&rows)));
 }
 
-/* ---- which form ---- */
+/* ---- as it is planned ---- */
 
-/* An order that is asked for means lanes only where it says so. */
-static bool runs_in_lanes(Nest *nest, SumOrder order)
+static Block copy_loops(Gen *gen, BufferId to, const CopyLoops *loops, uint32_t n)
+{
+	Body body = {0};
+	for (uint32_t i = 0; i < n; i++) {
+		const CopyLoops *loop = &loops[i];
+		Block inner =
+			loop->value ? (Block){0} : copy_loops(gen, to, loop->inner, loop->ninner);
+		PUSH(gen->arena, body.stmts,
+		     loop->value ? stmt_store(gen->arena, to, loop->at, OP_NONE, loop->value)
+				 : stmt_for(gen->arena, loop->var, loop->lo, loop->hi, inner));
+	}
+	return body_block(&body);
+}
+
+static void emit_copies(const Nest *nest)
 {
 	Gen *gen = nest->gen;
-	const ScheduleClause *asked = gen_asked(gen, CHOICE_VECTOR);
-	bool off = asks_off(asked) || (!asked && asks_on(gen_asked(gen, CHOICE_ORDER)));
-	if (off || order.form == SUM_NONE)
-		return false;
-	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
-	if (!asks_name(asked, 0, along))
-		return false;
-	clause_add(gen->arena, gen_make(gen, CHOICE_VECTOR, false), along, NULL, 0);
-	return true;
+	for (size_t i = 0; i < nest->copies.n; i++) {
+		const OperandCopy *copy = &nest->copies.at[i];
+		gen_append(gen, &gen->top,
+			   copy_loops(gen, copy->buffer, copy->loops, copy->nloops));
+	}
 }
 
-/* Sums of which each is complete before the next begins: in lanes, written out or in turn. */
-static void emit_cells(Nest *nest, Op reduce)
+static void emit_planned(Nest *nest, NestPlan *plan)
 {
-	SumFacts facts = nest_facts(nest, reduce);
-	SumOrder order = sums_order(&facts, SUM_WAY_LANES, 0);
-	bool in_lanes = runs_in_lanes(nest, order);
-	if (!in_lanes)
-		order = sums_order(&facts, SUM_WAY_SHORT, 0);
-	bool is_short = !in_lanes && order.form != SUM_NONE;
-	if (!in_lanes && !is_short)
-		order = sums_order(&facts, SUM_WAY_LOOPS, 0);
-	nest_note_sum(nest, reduce, order);
-	if (in_lanes)
-		lanes_emit(nest, reduce, order);
-	else if (is_short)
-		nest_emit_short(nest, reduce, sums_short_steps(&facts));
-	else
-		emit_local_sum(nest, reduce);
-}
-
-/* A long sum of few cells runs in lanes and parts, rather than in tiles that reuse nothing. */
-static bool emit_few(Nest *nest, Op reduce)
-{
-	Gen *gen = nest->gen;
-	const ScheduleClause *asked = gen_asked(gen, CHOICE_VECTOR);
-	bool off = asks_off(asked) || asks_on(gen_asked(gen, CHOICE_TILE)) ||
-		   (!asked && asks_on(gen_asked(gen, CHOICE_ORDER)));
-	SumFacts facts = nest_facts(nest, reduce);
-	SumOrder order = sums_order(&facts, SUM_WAY_PARTS, 0);
-	if (off || order.form == SUM_NONE)
-		return false;
-	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
-	if (!asks_name(asked, 0, along))
-		return false;
-	nest_describe_order(nest);
-	clause_add(gen->arena, gen_make(gen, CHOICE_VECTOR, false), along, NULL, 0);
-	nest_note_sum(nest, reduce, order);
-	lanes_parts_emit(nest, reduce, order);
-	return true;
-}
-
-/* In tiles, operands copied before where that makes fewer and better loops. Where several places
- * meet a cell, every tile adds its sums to it. */
-static bool emit_tiles(Nest *nest, Op reduce)
-{
-	Op acc = nest->target.acc;
-	bool chooses = !lower_replays(nest->gen->lower) && reduce == OP_ADD;
-	if (nest->scattered)
-		nest->target.acc = reduce;
-	bool copied = chooses && (nest_pad(nest) || nest_pack_operands(nest, false));
-	bool done = tile_emit(nest, reduce);
-	if (!done && chooses && !copied && nest_pack_operands(nest, true))
-		done = tile_emit(nest, reduce);
-	if (!done)
-		nest->target.acc = acc;
-	return done;
-}
-
-/* In tiles, behind the copies of operands that are asked for or that pay. False: there are none; an
- * order that is asked for may name the loops behind copies. */
-static bool emit_contraction(Nest *nest, Op reduce)
-{
-	bool replays = lower_replays(nest->gen->lower), adds = reduce == OP_ADD;
-	bool tiled =
-		!asks_on(gen_asked(nest->gen, CHOICE_ORDER)) && !proj_writes_guarded(nest->proj);
-	if (adds && replays && !nest_pad(nest))
-		nest_pack_operands(nest, false);
-	if (tiled && emit_tiles(nest, reduce))
-		return true;
-	if (adds && !replays && !nest->scattered)
-		nest_copy_for_order(nest);
-	return false;
-}
-
-/* Puts the loops in the order that is asked for, or the cheapest; is the sum kept in a local? */
-static bool choose_order(Nest *nest, const SumFacts *facts, bool reduces)
-{
-	bool local = !nest->scattered && reduces &&
-		     (!nest_sums_in_place(nest) || sums_short_rows(facts));
-	if (nest->nloops == 0)
-		return local;
-	uint32_t last =
-		lower_replays(nest->gen->lower) ? nest->nloops - 1 : sums_innermost(facts, local);
-	local = local || (reduces && nest->loops[last].reduced);
-	move_loop(nest, last, nest->nloops - 1);
-	local = nest_take_order(nest, nest->scattered, local);
-	nest_describe_order(nest);
-	return local;
-}
-
-/* The first form that fits: lanes for few cells, tiles, then plain loops in the cheapest order. */
-static void emit_piece(Nest *nest)
-{
-	Lower *lower = nest->gen->lower;
-	nest->gen->inside = NODE_NONE;
-	nest_set_up(nest);
-	nest->scattered = scatters(lower, nest->node);
-	bool reduces = nest->nloops > nest->nresult;
-	Op reduce = node_reduce_op(lower_node(lower, nest->node));
-	gen_nest(nest->gen);
-	if (reduces && !nest->scattered && emit_few(nest, reduce))
+	emit_copies(nest);
+	if (plan->form == NEST_TILES) {
+		tile_emit(plan->tile);
 		return;
-	if (reduces && emit_contraction(nest, reduce))
-		return;
-	SumFacts facts = nest_facts(nest, reduce);
-	int64_t lanes;
-	bool local = choose_order(nest, &facts, reduces);
-	if (reduces && (nest->scattered || !local))
-		nest_note_sum(nest, reduce, sums_order(&facts, SUM_WAY_LOOPS, 0));
-	if (nest->scattered)
-		emit_stores(nest, reduce);
-	else if (proj_reduces(nest->proj) && (!reduces || local))
-		emit_cells(nest, reduce);
-	else if (reduces && nest_row_fits(nest, &facts, &lanes))
-		nest_emit_row(nest, reduce, lanes);
-	else if (reduces)
-		emit_row_sum(nest, reduce);
-	else
-		emit_stores(nest, nest->target.acc);
+	}
+	if (plan->sums)
+		nest_note_sum(nest, plan->reduce, plan->order);
+	switch (plan->form) {
+	case NEST_TILES: break;
+	case NEST_STORES: emit_stores(nest); break;
+	case NEST_LOCAL: emit_local_sum(nest, plan->reduce); break;
+	case NEST_ROWS: emit_row_sum(nest, plan->reduce); break;
+	case NEST_ROW_LOCAL: nest_emit_row(nest, plan->reduce, plan->lanes); break;
+	case NEST_SHORT: nest_emit_short(nest, plan->reduce, plan->steps); break;
+	case NEST_LANES: lanes_emit(nest, plan->reduce, plan->order); break;
+	case NEST_PARTS: lanes_parts_emit(nest, plan->reduce, plan->order); break;
+	}
 }
 
 /* Sums have the reduction's place, all else that of the operation that the kernel ends with. */
@@ -335,7 +167,11 @@ void nest_emit(Gen *gen, NodeId root, StoreTarget target)
 			.gen = gen, .node = node, .root = root, .target = target, .proj = proj};
 		nest.piece = &proj->pieces[i];
 		size_t first = gen->top.stmts.n;
-		emit_piece(&nest);
+		NestPlan plan;
+		gen->inside = NODE_NONE;
+		nest_set_up(&nest);
+		nest_plan(&nest, &plan);
+		emit_planned(&nest, &plan);
 		if (gen->lower->asked)
 			nest_note_names(&nest);
 		Block block = {gen->top.stmts.at + first, (uint32_t)(gen->top.stmts.n - first)};
@@ -352,7 +188,7 @@ void nest_emit_reached(Gen *gen, NodeId node, BufferId from, StoreTarget to)
 		nest.piece = &proj->pieces[i];
 		nest_set_up_result(&nest);
 		nest.value = value_load(gen->program, from, nest.at);
-		emit_stores(&nest, to.acc);
+		emit_stores(&nest);
 	}
 }
 

@@ -22,6 +22,22 @@ typedef struct PackedOperandLoad {
 	Size offset;   /* of the element at iterators of 0 */
 } PackedOperandLoad;
 
+/* Loops that copy an operand, outermost first, or part of them: `value` into buffer[at]. */
+typedef struct CopyLoops {
+	IterVar var;
+	const Ix *lo, *hi;
+	struct CopyLoops *inner;
+	uint32_t ninner;
+	const Ix *at;
+	const Value *value; /* NULL: these are loops around others */
+} CopyLoops;
+
+typedef struct OperandCopy {
+	BufferId buffer;
+	CopyLoops *loops;
+	uint32_t nloops; /* one after another */
+} OperandCopy;
+
 /* Loops that are one: `step` iterations of the inner iterator are one of the outer, which is 0. */
 typedef struct Merged {
 	IterId outer, inner;
@@ -53,6 +69,7 @@ typedef struct Nest {
 	SharedLocals epilogue; /* only looked at: what the root computes from the finished sum */
 	const Value *finished;
 	PackedOperandLoad packed_operand[2]; /* by the load's place in the value */
+	VEC(OperandCopy) copies;	     /* that are made before, in this order */
 } Nest;
 
 /* The loops of a node as nothing has changed them, for a decision that is made before its kernel:
@@ -100,24 +117,11 @@ bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut
 /* The loops of the result around a sum of few elements, which are read in one expression
  * (nest_short.c). */
 void nest_emit_short(Nest *nest, Op reduce, int64_t steps);
-/* Does a row of cells that read at indices fit in registers, so many lanes at a time? The loops are in their
- * final order, a loop of the result last. */
-bool nest_row_fits(const Nest *nest, const SumFacts *facts, int64_t *lanes);
 void nest_emit_row(Nest *nest, Op reduce, int64_t lanes);
-/* May the sum be kept in the target itself while it grows? It must have the type that is summed
- * in. */
-bool nest_sums_in_place(const Nest *nest);
-/* Puts the loops in the order that is asked for, if it is legal; is the sum kept in a local then?
- * `local`: is it now. */
-bool nest_take_order(Nest *nest, bool scattered, bool local);
-/* Copies operands first where an order is asked for that names the loops behind the copies. */
-void nest_copy_for_order(Nest *nest);
 /* NULL: no loop has the name (nest_names.c). */
 Loop *nest_loop_named(const Nest *nest, Sym name);
 /* Adds what a schedule can name of the nest to what was made. */
 void nest_note_names(const Nest *nest);
-/* Adds the order of the loops to what was made. */
-void nest_describe_order(const Nest *nest);
 /* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */
 Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body);
 /* The body behind a condition for the guards that bound no loop; the body itself where all bound
@@ -142,14 +146,6 @@ void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order);
  * what the value reads has changed. */
 void nest_rebuild(Nest *nest);
 
-/* Copies operands of a contraction where that makes it a matrix product of fewer loops, `forced` or
- * of loops that are contiguous; false: nothing was done. */
-bool nest_pack_operands(Nest *nest, bool forced);
-/* Would it, where that is not forced? */
-bool nest_may_pack_operands(Nest *nest);
-/* Copies the picture of a convolution, with its margins, where lanes along the last loop of the
- * result read no vector of it or outside it (pad.c); false: nothing was done. */
-bool nest_pad(Nest *nest);
 /* The operand that nest_pad would copy with its axes as they are and its margins; -1: none. */
 int nest_wants_margins(Nest *nest);
 /* The value that reads the copies. */
@@ -165,9 +161,6 @@ void nest_note_produced(Nest *nest, const Value *load, const Value *value);
 /* From here on the nest computes what is behind the load where it reads it. */
 void nest_produce_inside(Nest *nest, const Value *load);
 
-/* A contraction in register tiles, where the loops and the value allow it; false: nothing was
- * done. */
-bool tile_emit(Nest *nest, Op reduce);
 /* The estimated cycles of a sum in tiles as its loops are, `turned`: with lanes across another loop
  * than the last of the result; 0: no such tiles fit. */
 uint64_t tile_estimate(Nest *nest, bool transposed);

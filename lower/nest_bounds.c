@@ -88,13 +88,6 @@ static const Stmt *loop_stmt(const Nest *nest, uint32_t position, uint32_t first
 	return stmt;
 }
 
-Block block_of(Gen *gen, const Stmt *stmt)
-{
-	const Stmt **stmts = ARENA_ARRAY(gen->arena, const Stmt *, 1);
-	stmts[0] = stmt;
-	return (Block){stmts, 1};
-}
-
 Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body)
 {
 	for (uint32_t i = to; i-- > from;)

@@ -7,7 +7,7 @@
  * somewhere. Without a reduction any order will do where each cell is written once; scattered sums
  * take any as well, and add up in it.
  */
-#include "lower/nest.h"
+#include "lower/nest_plan.h"
 
 bool nest_sums_in_place(const Nest *nest)
 {

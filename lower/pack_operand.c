@@ -20,6 +20,7 @@
  * functions where rows stay rows, as they take vectors along these.
  */
 #include "base/diag.h"
+#include "lower/nest_plan.h"
 #include "lower/tile.h"
 
 /* What a symbolic extent counts as where there are no tiles without copies. */
@@ -350,14 +351,19 @@ static void copy(PackedOperand *s, uint32_t load)
 	const Value *value =
 		nest_produced(nest, s->loads[load], again || !goes_by_rows(s, load, &order));
 	nest_note_produced(nest, s->loads[load], value);
-	Block body =
-		block_of(gen, stmt_store(gen->arena, packed_operand->buffer, to, OP_NONE, value));
+	CopyLoops *inner = ARENA_NEW(gen->arena, CopyLoops);
+	*inner = (CopyLoops){.at = to, .value = value};
 	for (uint32_t i = order.n; i-- > 0;) {
 		const Loop *loop = &nest->loops[order.loops[i]];
-		const Ix *extent = ix_size(gen->arena, loop->extent);
-		body = block_of(gen, stmt_for(gen->arena, loop->var, zero_ix(gen), extent, body));
+		CopyLoops *around = ARENA_NEW(gen->arena, CopyLoops);
+		*around = (CopyLoops){.var = loop->var,
+				      .lo = zero_ix(gen),
+				      .hi = ix_size(gen->arena, loop->extent),
+				      .inner = inner,
+				      .ninner = 1};
+		inner = around;
 	}
-	gen_append(gen, &gen->top, body);
+	PUSH(gen->arena, nest->copies, ((OperandCopy){packed_operand->buffer, inner, 1}));
 }
 
 /* Is there a product whose columns are one operand's? */

@@ -504,7 +504,7 @@ bool nest_pad(Nest *nest)
 		bool made = p.margins && plan->padded != BUFFER_NONE;
 		packed_operand->buffer = p.buffer = made ? plan->padded : make_buffer(&p, elements);
 		if (!made)
-			gen_append(nest->gen, &nest->gen->top, pad_copy(&p));
+			PUSH(nest->gen->arena, nest->copies, pad_copy(&p));
 		if (p.margins)
 			plan->padded = p.buffer;
 	}

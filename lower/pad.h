@@ -4,7 +4,7 @@
 #define TSR_LOWER_PAD_H
 
 #include "base/diag.h"
-#include "lower/nest.h"
+#include "lower/nest_plan.h"
 
 enum { PAD_DIMS = 32 };
 
@@ -52,6 +52,6 @@ bool pad_is_better_in_place(const Pad *p);
 /* The picture's index along an axis at the copy's first element. */
 Size pad_first(const Pad *p, uint32_t axis);
 /* The loops that fill the copy (pad_copy.c). */
-Block pad_copy(Pad *p);
+OperandCopy pad_copy(Pad *p);
 
 #endif

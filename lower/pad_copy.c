@@ -77,17 +77,26 @@ static const Value *picture_value(const Pad *p)
 	return value == p->load ? node_value(gen, pad_picture(p), axes) : value;
 }
 
-static Block fill_from(Pad *p, uint32_t d, bool inside);
+/* Loops one after another. */
+typedef VEC(CopyLoops) LoopList;
 
-static void add_loop(Pad *p, Body *body, uint32_t d, const Ix *lo, const Ix *hi, bool inside)
+static LoopList fill_from(Pad *p, uint32_t d, bool inside);
+
+static void add_loop(Pad *p, LoopList *list, uint32_t d, const Ix *lo, const Ix *hi, bool inside)
 {
 	Gen *gen = p->nest->gen;
 	p->dims[d].var =
 		gen_iter(gen, p->dims[d].term ? p->nest->proj->iters[p->dims[d].term->iter].name
 					      : sym_cstr(p->program->symbols, "at"));
-	if (!ix_same(lo, hi))
-		PUSH(gen->arena, body->stmts,
-		     stmt_for(gen->arena, p->dims[d].var, lo, hi, fill_from(p, d + 1, inside)));
+	if (ix_same(lo, hi))
+		return;
+	LoopList inner = fill_from(p, d + 1, inside);
+	PUSH(gen->arena, *list,
+	     ((CopyLoops){.var = p->dims[d].var,
+			  .lo = lo,
+			  .hi = hi,
+			  .inner = inner.at,
+			  .ninner = (uint32_t)inner.n}));
 }
 
 /* Is it the place along this axis of the copy that decides whether there is an element of the
@@ -103,10 +112,10 @@ static bool decides(const Pad *p, uint32_t d)
 }
 
 /* The loops over the copy's axes from d on. */
-static Block fill_from(Pad *p, uint32_t d, bool inside)
+static LoopList fill_from(Pad *p, uint32_t d, bool inside)
 {
 	Gen *gen = p->nest->gen;
-	Body body = {0};
+	LoopList list = {0};
 	if (d == p->ndims) {
 		const Ix *to = zero_ix(gen);
 		for (uint32_t i = 0; i < p->ndims; i++)
@@ -116,7 +125,8 @@ static Block fill_from(Pad *p, uint32_t d, bool inside)
 		const Value *zero =
 			value_const(gen->arena, p->load->dtype, scalar_of(p->load->dtype, 0));
 		const Value *value = inside ? picture_value(p) : zero;
-		return block_of(gen, stmt_store(gen->arena, p->buffer, to, OP_NONE, value));
+		PUSH(gen->arena, list, ((CopyLoops){.at = to, .value = value}));
+		return list;
 	}
 	const CopyAxis *dim = &p->dims[d];
 	const Ix *lo = zero_ix(gen), *hi = ix_size(gen->arena, dim->extent);
@@ -124,13 +134,17 @@ static Block fill_from(Pad *p, uint32_t d, bool inside)
 		Size size = shape_axis(lower_shape(gen->lower, pad_picture(p)), dim->axis)->size;
 		const Ix *from = first_at(p, dim, size_const(p->program->sizes, 0));
 		const Ix *to = ix_binary(p->program, IX_MAX, from, first_at(p, dim, size));
-		add_loop(p, &body, d, lo, from, false);
-		add_loop(p, &body, d, from, to, true);
-		add_loop(p, &body, d, to, hi, false);
+		add_loop(p, &list, d, lo, from, false);
+		add_loop(p, &list, d, from, to, true);
+		add_loop(p, &list, d, to, hi, false);
 	} else {
-		add_loop(p, &body, d, lo, hi, inside);
+		add_loop(p, &list, d, lo, hi, inside);
 	}
-	return body_block(&body);
+	return list;
 }
 
-Block pad_copy(Pad *p) { return fill_from(p, 0, true); }
+OperandCopy pad_copy(Pad *p)
+{
+	LoopList all = fill_from(p, 0, true);
+	return (OperandCopy){p->buffer, all.at, (uint32_t)all.n};
+}

@@ -114,13 +114,6 @@ static const Value *stream_key(Gen *gen, const Node *node)
 	return zipped(gen, low, zipped(gen, transposed(gen, seed), transposed(gen, name)));
 }
 
-const Stmt *stmt_below(Gen *gen, const Ix *ix, Size n, Body *body)
-{
-	Cond *cond = ARENA_NEW(gen->arena, Cond);
-	*cond = (Cond){COND_LT, ix, ix_size(gen->arena, n)};
-	return stmt_if(gen->arena, cond, 1, body_block(body));
-}
-
 static const Stmt *where_below(Gen *gen, const Stmt *store, Size n)
 {
 	Body body = {0};

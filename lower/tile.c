@@ -125,8 +125,8 @@ static Block store_cells(Tile *tile, const Value *sum, Body *body)
 Block tile_finish(Tile *tile, const Value *cell)
 {
 	Body body = {0};
-	if (tile_finish_in_fission(tile, cell, &body))
-		return body_block(&body);
+	if (tile_needs_fission(tile, cell))
+		return tile_finish_in_fission(tile, cell);
 	gen_append(tile->nest->gen, &body, store_cells(tile, cell, &body));
 	return body_block(&body);
 }
@@ -332,34 +332,43 @@ bool tile_turns_squares(Nest *nest)
 	       plan_in_line(&tile) && tile.squared >= 0;
 }
 
-bool tile_emit(Nest *nest, Op reduce)
+bool tile_choose(Nest *nest, Op reduce, Tile *tile)
 {
-	Gen *gen = nest->gen;
-	Tile tile = tile_new(nest, reduce);
-	if (!plan_in_line(&tile))
-		return false;
+	*tile = tile_new(nest, reduce);
+	return plan_in_line(tile);
+}
+
+static void declare_iters(Tile *tile)
+{
+	Gen *gen = tile->nest->gen;
 	Symbols *symbols = gen->program->symbols;
-	uint32_t outer = order_loops(&tile);
-	bool fills = tile.pack >= 0 && tile_pack_declare(&tile);
-	tile_group_declare_sums(&tile);
+	tile->r = gen_iter(gen, sym_cstr(symbols, "r"));
+	tile->c = gen_iter(gen, sym_cstr(symbols, "c"));
+	tile->q = gen_iter(gen, sym_cstr(symbols, "q"));
+	tile->lane = gen_iter(gen, sym_cstr(symbols, "lane"));
+	tile->first_row = gen_iter(gen, sym_cstr(symbols, "first"));
+	tile->first_col = gen_iter(gen, sym_cstr(symbols, "first_col"));
+	tile->first_step = gen_iter(gen, sym_cstr(symbols, "first_step"));
+	tile->panel = gen_iter(gen, sym_cstr(symbols, "panel"));
+}
+
+void tile_emit(Tile *tile)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	uint32_t outer = order_loops(tile);
+	bool fills = tile->pack >= 0 && tile_pack_declare(tile);
+	tile_group_declare_sums(tile);
 	gen->locals.n = nest->first_local;
-	tile.r = gen_iter(gen, sym_cstr(symbols, "r"));
-	tile.c = gen_iter(gen, sym_cstr(symbols, "c"));
-	tile.q = gen_iter(gen, sym_cstr(symbols, "q"));
-	tile.lane = gen_iter(gen, sym_cstr(symbols, "lane"));
-	tile.first_row = gen_iter(gen, sym_cstr(symbols, "first"));
-	tile.first_col = gen_iter(gen, sym_cstr(symbols, "first_col"));
-	tile.first_step = gen_iter(gen, sym_cstr(symbols, "first_step"));
-	tile.panel = gen_iter(gen, sym_cstr(symbols, "panel"));
-	if (fills && !tile.by_blocks)
-		emit_copy(&tile, nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(&tile)));
-	if (tile.has_sums)
-		gen_append(gen, &gen->top, tile_group_fill_sums(&tile));
-	uint32_t inner = outer + (tile.traversal != NULL) + (tile.col != NULL);
-	nest->apart = tile.apart;
-	nest_note_sum(nest, reduce, tile.order);
+	declare_iters(tile);
+	if (fills && !tile->by_blocks)
+		emit_copy(tile, nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(tile)));
+	if (tile->has_sums)
+		gen_append(gen, &gen->top, tile_group_fill_sums(tile));
+	uint32_t inner = outer + (tile->traversal != NULL) + (tile->col != NULL);
+	nest->apart = tile->apart;
+	nest_note_sum(nest, tile->reduce, tile->order);
 	gen_append(gen, &gen->top,
 		   nest_wrap(nest, 0, outer, nest->nloops,
-			     tile_traversal_blocks(&tile, tile_all(&tile, inner))));
-	return true;
+			     tile_traversal_blocks(tile, tile_all(tile, inner))));
 }

@@ -272,11 +272,12 @@ BufferId tile_read_buffer(Tile *tile, BufferId operand);
  * the buffer several times, as those of a window do? */
 bool tile_reads_again(const Tile *tile, BufferId buffer, uint64_t movers);
 /* tile_transpose.c: does the last loop of the sum move all that a value of the column `lane` reads
- * by one element, or leave it where it is? The copy of `cols` columns, over the last loop of the
- * sum, of an operand that this loop moves by one; false: it moves it otherwise. `value` and `to`
- * are those of one element, at the loop's iterator and the column `lane`. */
+ * by one element, or leave it where it is? Is there a square of it, of known steps? Then the copy of
+ * `cols` columns over that loop. `value` and `to` are those of one element, at the loop's iterator
+ * and the column `lane`. */
 bool tile_transposes(Tile *tile, const Value *value);
-bool tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, Block *copy);
+bool tile_fits_squares(Tile *tile, const Value *value, const Ix *to, int64_t cols);
+Block tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols);
 /* tile_edge.c: finds the loop that decides which rows read inside; the parts of rows around it,
  * none where there would be too many; the sum of a tile at the edge, added to its cells. */
 void tile_find_cut(Planner *p);
@@ -340,8 +341,11 @@ Block tile_steps(const Tile *tile, Block body);
 /* The body where the sum so far is in the result; where the sum is complete, or is not. */
 Block tile_unless_first(const Tile *tile, Block body);
 Block tile_if_last(const Tile *tile, bool last, Block body);
-/* tile.c: nothing chosen; one tile. */
+/* tile.c: nothing chosen; is the nest a contraction that register tiles fit, and in which? Their
+ * code; one tile. */
 Tile tile_new(Nest *nest, Op reduce);
+bool tile_choose(Nest *nest, Op reduce, Tile *tile);
+void tile_emit(Tile *tile);
 Block tile_one(Tile *tile, const TilePart *row, const TilePart *col);
 /* The code of one tile of rows x cols cells whose first one is at by_iter. */
 Block tile_along(Tile *tile, int64_t rows, int64_t cols);
@@ -380,9 +384,9 @@ bool tile_is_number(const Tile *tile, const Value *value);
 Block tile_unless_masked(const Tile *tile, Block steps);
 /* tile_fission.c: do vector instructions compute what is stored of a cell? */
 bool tile_is_in_vectors(const Tile *tile, const Value *value);
-/* tile_fission.c: what follows from its sums, stored in several passes; false: vectors do it all,
- * and nothing was done. */
-bool tile_finish_in_fission(Tile *tile, const Value *sum, Body *body);
+/* Does something else follow from its sums, so that it is stored in several passes? These. */
+bool tile_needs_fission(Tile *tile, const Value *sum);
+Block tile_finish_in_fission(Tile *tile, const Value *sum);
 /* What follows from the finished sum, stored; from all sums of `height` x `width` cells, in
  * lanes. */
 Block tile_store(Tile *tile, const Value *sum);

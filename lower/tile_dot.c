@@ -212,19 +212,28 @@ static const Value *pairs(const Dot *dot, LocalId local, int64_t from, int64_t n
 	return lane ? tile_local(dot->tile, local, at, 2) : tile_local(dot->tile, local, at + 1, 1);
 }
 
-/* The lanes of one cell folded down to the fewest, in `folded`; false: there are none. */
-static bool lane_tree_cell(Dot *dot, Body *cell, LocalId *lane_sum)
+static bool has_parts(const Dot *dot)
+{
+	bool parts = false;
+	for (int log = 0; log < HALVES_MAX; log++)
+		parts |= dot->has_part[log];
+	return parts;
+}
+
+/* The lanes of one cell added up to the fewest. Requires that there are any. */
+static LocalId lane_tree_cell(Dot *dot, Body *cell)
 {
 	const LocalId *from = dot->has_acc ? &dot->acc : NULL;
+	LocalId lane_sum = dot->acc;
 	bool cells = true;
 	for (int64_t lanes = dot->tile->lanes / 2; lanes >= least_lanes(dot); lanes /= 2) {
 		if (!from && !dot->has_part[__builtin_ctzll((unsigned long long)lanes)])
 			continue;
-		*lane_sum = lane_tree(dot, cell, from, lanes, cells);
-		from = lane_sum;
+		lane_sum = lane_tree(dot, cell, from, lanes, cells);
+		from = &lane_sum;
 		cells = false;
 	}
-	return from != NULL;
+	return lane_sum;
 }
 
 static const Value *with_rest(const Dot *dot, const Value *sum)
@@ -238,10 +247,9 @@ static Block sum_cells(Dot *dot, const Value *sum)
 	Tile *tile = dot->tile;
 	Gen *gen = tile->nest->gen;
 	Body cell = {0};
-	LocalId lane_sum;
-	const Value *value = lane_tree_cell(dot, &cell, &lane_sum)
-				     ? pairs(dot, lane_sum, 0, least_lanes(dot), NULL)
-				     : NULL;
+	const Value *value = NULL;
+	if (dot->has_acc || has_parts(dot))
+		value = pairs(dot, lane_tree_cell(dot, &cell), 0, least_lanes(dot), NULL);
 	PUSH(gen->arena, cell.stmts, stmt_set_at(gen->arena, sum, OP_NONE, with_rest(dot, value)));
 	return over_cells(dot, LOOP_UNROLL, body_block(&cell));
 }
@@ -263,7 +271,7 @@ static Block sum_squares(Dot *dot, LocalId sums)
 	dot->column =
 		ix_add(gen->program,
 		       ix_mul(gen->program, ix_iter(gen->arena, tile->c), tile_const(tile, n)), q);
-	REQUIRE(lane_tree_cell(dot, &cell, &lane_sum));
+	lane_sum = lane_tree_cell(dot, &cell);
 	const Value *to = tile_local(tile, square, (const Ix *[]){q, lane}, 2);
 	const Value *from = tile_local(tile, lane_sum, &lane, 1);
 	Block set = block_of(gen, stmt_set_at(gen->arena, to, OP_NONE, from));
@@ -316,14 +324,6 @@ static Tile with_columns(const Dot *dot)
 	across.height = dot->rows;
 	across.width = dot->cols;
 	return across;
-}
-
-static bool has_parts(const Dot *dot)
-{
-	bool parts = false;
-	for (int log = 0; log < HALVES_MAX; log++)
-		parts |= dot->has_part[log];
-	return parts;
 }
 
 /* Are whole vectors of a row's sums made? */

@@ -162,22 +162,30 @@ static const Value *done_cells(Fission *p, const SharedLocals *cell, const Value
 	return done_at(p, id, false);
 }
 
-bool tile_finish_in_fission(Tile *tile, const Value *sum, Body *body)
+bool tile_needs_fission(Tile *tile, const Value *sum)
+{
+	Nest *nest = tile->nest;
+	SharedLocals cell = {0};
+	size_t nlocals = nest->gen->locals.n;
+	nest_values(nest);
+	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &cell));
+	nest->gen->locals.n = nlocals; /* only looked at */
+	return !stays_in_vectors(tile, &cell, value);
+}
+
+Block tile_finish_in_fission(Tile *tile, const Value *sum)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	SharedLocals cell = {0};
-	Fission passes = {.tile = tile, .body = body, .own = (LocalId)gen->locals.n};
+	Body body = {0};
+	Fission passes = {.tile = tile, .body = &body, .own = (LocalId)gen->locals.n};
 	nest_values(nest);
 	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &cell));
-	if (stays_in_vectors(tile, &cell, value)) {
-		gen->locals.n = passes.own;
-		return false;
-	}
 	passes.end = (LocalId)gen->locals.n;
 	const Value *done = done_cells(&passes, &cell, value);
 	const Stmt *store =
 		stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, done);
-	gen_append(gen, body, tile_over(tile, LOOP_UNROLL, LOOP_VECTOR, block_of(gen, store)));
-	return true;
+	gen_append(gen, &body, tile_over(tile, LOOP_UNROLL, LOOP_VECTOR, block_of(gen, store)));
+	return body_block(&body);
 }

@@ -307,13 +307,12 @@ static Block fill_part(Tile *tile, const TilePart *part)
 	if (tile->group > 1)
 		return over_panels(tile, part, tile_group_fill(tile, part));
 	const Value *load = source(tile);
-	Block transposed;
 	Body body = {0};
 	bool along = tile->pack_kind == LOOP_UNROLL;
-	if (along && tile_transpose_copy(tile, load, to, part->step, &transposed)) {
-		gen_append(
-			gen, &body,
-			nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, transposed));
+	if (along && tile_fits_squares(tile, load, to, part->step)) {
+		Block squares = tile_transpose_copy(tile, load, to, part->step);
+		gen_append(gen, &body,
+			   nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, squares));
 	} else {
 		Block copy = set_lanes(tile, to, copy_kind(tile, load), 0, part->step, load);
 		gen_append(gen, &body, along ? over_steps(tile, copy) : copy);

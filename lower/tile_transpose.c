@@ -134,26 +134,32 @@ bool tile_transposes(Tile *tile, const Value *value)
 	return t.along && is_along(&t, value, &moves) && moves;
 }
 
-static bool set_up(Transposing *t, int64_t *extent, int64_t cols)
+bool tile_fits_squares(Tile *tile, const Value *value, const Ix *to, int64_t cols)
 {
-	const Nest *nest = t->tile->nest;
-	Sizes *sizes = t->program->sizes;
-	if (!tile_transposes(t->tile, t->value))
+	const Nest *nest = tile->nest;
+	Program *program = nest->gen->program;
+	int64_t side = tile->lanes, extent;
+	if (!tile_transposes(tile, value))
 		return false;
-	t->along = &nest->loops[nest->nloops - 1];
-	t->side = t->tile->lanes;
-	t->step = ix_stride(t->program, t->to, t->along->var);
-	return !size_is_bad(t->step) && size_is_const(sizes, t->along->extent, extent) &&
-	       *extent >= t->side && cols >= t->side && t->side > 1;
+	const Loop *along = &nest->loops[nest->nloops - 1];
+	return !size_is_bad(ix_stride(program, to, along->var)) &&
+	       size_is_const(program->sizes, along->extent, &extent) && extent >= side &&
+	       cols >= side && side > 1;
 }
 
-bool tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols, Block *copy)
+Block tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols)
 {
-	Gen *gen = tile->nest->gen;
-	Transposing t = {.tile = tile, .program = gen->program, .value = value, .to = to};
+	const Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Transposing t = {.tile = tile,
+			 .program = gen->program,
+			 .along = &nest->loops[nest->nloops - 1],
+			 .value = value,
+			 .to = to,
+			 .side = tile->lanes};
 	int64_t extent;
-	if (!set_up(&t, &extent, cols))
-		return false;
+	t.step = ix_stride(t.program, to, t.along->var);
+	REQUIRE(size_is_const(t.program->sizes, t.along->extent, &extent));
 	int64_t steps = extent / t.side * t.side, whole = cols / t.side * t.side;
 	Body body = {0}, left = {0};
 	const Stmt *squares =
@@ -165,6 +171,5 @@ bool tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t c
 	if (steps < extent)
 		gen_append(gen, &left, along_loop(&t, steps, extent, 1, plain_copy(&t, 0, cols)));
 	gen_append(gen, &body, body_block(&left));
-	*copy = body_block(&body);
-	return true;
+	return body_block(&body);
 }

@@ -11,44 +11,6 @@
 #include "loops/rewrite.h"
 #include "lower/row_block.h"
 
-IterVar gen_iter(Gen *gen, Sym name)
-{
-	Sym unique = iter_unique(gen->program, gen->iters.at, gen->iters.n, name);
-	PUSH(gen->arena, gen->iters, ((KernelIter){unique}));
-	return (IterVar)gen->iters.n - 1;
-}
-
-LocalId gen_local(Gen *gen, const char *name, Dtype dtype)
-{
-	Sym unique = local_unique(gen->program, gen->locals.at, gen->locals.n, name);
-	PUSH(gen->arena, gen->locals, ((KernelLocal){.name = unique, .dtype = dtype}));
-	return (LocalId)gen->locals.n - 1;
-}
-
-const Value *gen_local_value(Gen *gen, LocalId local)
-{
-	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
-	return value_local(gen->arena, &view, local, NULL, 0);
-}
-
-void gen_enter(Gen *gen, SharedLocals *shared)
-{
-	gen->locals_of = shared;
-	gen->shared.n = 0;
-}
-
-void gen_set_shared(Gen *gen, Body *body, const SharedLocals *shared)
-{
-	for (size_t i = 0; i < shared->n; i++) {
-		Stmt *stmt =
-			(Stmt *)stmt_local(gen->arena, shared->at[i].local, shared->at[i].value);
-		stmt->span = shared->at[i].span;
-		PUSH(gen->arena, body->stmts, stmt);
-	}
-}
-
-const Ix *zero_ix(Gen *gen) { return ix_const(gen->arena, gen->program->sizes, 0); }
-
 const Ix *flat_index(Gen *gen, NodeId node, const Ix *const *axes)
 {
 	Program *program = gen->program;

@@ -1,0 +1,207 @@
+/* A kernel under construction: its iterators and locals, what is asked of it and what was chosen,
+ * and statements that all kernels are made of.
+ */
+#include "loops/rewrite.h"
+#include "lower/row_block.h"
+
+/* In a row block the first iterators are those that its kernels share, so that they have one number
+ * in all of them. */
+Gen gen_new_in(Lower *lower, Program *program, Sym name, Span span)
+{
+	Gen gen = {.lower = lower,
+		   .program = program,
+		   .arena = program->arena,
+		   .asked = lower->asked,
+		   .bound = NODE_NONE,
+		   .inside = NODE_NONE};
+	gen.name = name;
+	gen.span = span;
+	PUSH(gen.arena, gen.made, ((ScheduleEntry){.name = name, .span = span}));
+	const RowBlock *row_block = lower->row_block;
+	for (uint32_t dim = 0; row_block && dim < row_block->ndims; dim++)
+		gen_iter(&gen, dim == row_block->rows ? sym_cstr(gen.program->symbols, "first")
+						      : row_block->dims[dim].name);
+	return gen;
+}
+
+Gen gen_new(Lower *lower, Sym name, Span span)
+{
+	return gen_new_in(lower, lower->program, name, span);
+}
+
+static ScheduleEntry *made_entry(const Gen *gen) { return &gen->made.at[gen->made.n - 1]; }
+
+/* A kernel of several nests has an entry of the schedule for each that chose something: NAME,
+ * NAME.2, ... */
+void gen_nest(Gen *gen)
+{
+	if (made_entry(gen)->clauses.n == 0)
+		return;
+	Sym name = sym_printf(gen->program->symbols, "%s.%zu", gen->name, gen->made.n + 1);
+	PUSH(gen->arena, gen->made, ((ScheduleEntry){.name = name, .span = gen->span}));
+}
+
+ScheduleClause *gen_asked(const Gen *gen, Choice choice)
+{
+	const ScheduleEntry *entry = made_entry(gen);
+	return schedule_asked(gen->asked, gen->program, entry->name, entry->span, choice);
+}
+
+ScheduleClause *gen_make(Gen *gen, Choice choice, bool off)
+{
+	return entry_make(gen->arena, made_entry(gen), choice, off);
+}
+
+static Sym operand_name(const Gen *gen, BufferId operand)
+{
+	return lower_identifier(gen->lower, gen->program->buffers.at[operand].name);
+}
+
+void gen_make_operand(Gen *gen, Choice choice, BufferId operand)
+{
+	ScheduleClause *made = entry_clause(made_entry(gen), choice);
+	Sym name = operand_name(gen, operand);
+	if (!made)
+		made = gen_make(gen, choice, false);
+	if (!clause_item(made, name))
+		clause_add(gen->arena, made, name, NULL, 0);
+}
+
+bool gen_asks_operand(const Gen *gen, Choice choice, BufferId operand)
+{
+	const ScheduleClause *asked = gen_asked(gen, choice);
+	return asks_on(asked) && asks_any(asked, operand_name(gen, operand));
+}
+
+void kernel_finish(Gen *gen)
+{
+	Program *program = gen->program;
+	Kernel kernel = {.name = gen->name,
+			 .span = gen->span,
+			 .site = tables_site(&gen->lower->tables, gen->name)};
+	kernel.iters = gen->iters.at;
+	kernel.niters = (uint32_t)gen->iters.n;
+	kernel.locals = gen->locals.at;
+	kernel.nlocals = (uint32_t)gen->locals.n;
+	kernel.body = body_block(&gen->top);
+	for (size_t i = 0; i < gen->made.n; i++)
+		PUSH(gen->arena, program->made->entries, gen->made.at[i]);
+	PUSH(gen->arena, program->kernels, kernel);
+	PUSH(gen->lower->scratch, gen->lower->kernels, (KernelId)program->kernels.n - 1);
+}
+
+const Stmt *gen_store(Gen *gen, StoreTarget to, const Ix *at, const Value *value)
+{
+	Dtype dtype = gen->program->buffers.at[to.buffer].dtype, wide = dtype_wide(dtype);
+	if (to.acc != OP_NONE && dtype != wide) {
+		const Value *old = value_load(gen->program, to.buffer, at);
+		const Value *args[] = {value_cast(gen->arena, wide, old),
+				       value_cast(gen->arena, wide, value)};
+		value = value_op(gen->arena, to.acc, wide, args, 2);
+		to.acc = OP_NONE;
+	}
+	return stmt_store(gen->arena, to.buffer, at, to.acc, value_cast(gen->arena, dtype, value));
+}
+
+IterVar gen_iter(Gen *gen, Sym name)
+{
+	Sym unique = iter_unique(gen->program, gen->iters.at, gen->iters.n, name);
+	PUSH(gen->arena, gen->iters, ((KernelIter){unique}));
+	return (IterVar)gen->iters.n - 1;
+}
+
+LocalId gen_local(Gen *gen, const char *name, Dtype dtype)
+{
+	Sym unique = local_unique(gen->program, gen->locals.at, gen->locals.n, name);
+	PUSH(gen->arena, gen->locals, ((KernelLocal){.name = unique, .dtype = dtype}));
+	return (LocalId)gen->locals.n - 1;
+}
+
+const Value *gen_local_value(Gen *gen, LocalId local)
+{
+	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
+	return value_local(gen->arena, &view, local, NULL, 0);
+}
+
+void gen_enter(Gen *gen, SharedLocals *shared)
+{
+	gen->locals_of = shared;
+	gen->shared.n = 0;
+}
+
+void gen_set_shared(Gen *gen, Body *body, const SharedLocals *shared)
+{
+	for (size_t i = 0; i < shared->n; i++) {
+		Stmt *stmt =
+			(Stmt *)stmt_local(gen->arena, shared->at[i].local, shared->at[i].value);
+		stmt->span = shared->at[i].span;
+		PUSH(gen->arena, body->stmts, stmt);
+	}
+}
+
+const Ix *zero_ix(Gen *gen) { return ix_const(gen->arena, gen->program->sizes, 0); }
+
+void gen_append(Gen *gen, Body *body, Block block)
+{
+	for (uint32_t i = 0; i < block.n; i++)
+		PUSH(gen->arena, body->stmts, block.stmts[i]);
+}
+
+Block block_of(Gen *gen, const Stmt *stmt)
+{
+	const Stmt **stmts = ARENA_ARRAY(gen->arena, const Stmt *, 1);
+	stmts[0] = stmt;
+	return (Block){stmts, 1};
+}
+
+const Stmt *stmt_below(Gen *gen, const Ix *ix, Size n, Body *body)
+{
+	Cond *cond = ARENA_NEW(gen->arena, Cond);
+	*cond = (Cond){COND_LT, ix, ix_size(gen->arena, n)};
+	return stmt_if(gen->arena, cond, 1, body_block(body));
+}
+
+Sym lower_name(Lower *lower, NodeId id)
+{
+	NodeId reduction = lower->plan[id].reduction;
+	Sym sum = reduction == NODE_NONE ? NULL : lower_node(lower, reduction)->name;
+	return !lower_node(lower, id)->name && sum ? tables_name_as(&lower->tables, id, sum)
+						   : tables_name(&lower->tables, id);
+}
+
+const Ix **shape_indices(Gen *gen, const Shape *shape, IterVar *vars)
+{
+	uint32_t naxes = shape_naxes(shape);
+	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, naxes + 1);
+	Sym name = sym_cstr(gen->program->symbols, "i");
+	for (uint32_t i = 0; i < naxes; i++) {
+		vars[i] = UINT32_MAX;
+		axes[i] = zero_ix(gen);
+		if (size_is(gen->program->sizes, shape_axis(shape, i)->size, 1))
+			continue;
+		vars[i] = gen_iter(gen, name);
+		axes[i] = ix_iter(gen->arena, vars[i]);
+	}
+	return axes;
+}
+
+void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *body)
+{
+	for (uint32_t i = shape_naxes(shape); i-- > 0;) {
+		if (vars[i] == UINT32_MAX)
+			continue;
+		const Ix *extent = ix_size(gen->arena, shape_axis(shape, i)->size);
+		const Stmt *loop =
+			stmt_for(gen->arena, vars[i], zero_ix(gen), extent, body_block(body));
+		*body = (Body){0};
+		PUSH(gen->arena, body->stmts, loop);
+	}
+	for (size_t i = 0; i < body->stmts.n; i++)
+		PUSH(gen->arena, gen->top.stmts, body->stmts.at[i]);
+}
+
+Sym kernel_name(Lower *lower, NodeId id)
+{
+	const Buffer *buffer = &lower->program->buffers.at[lower->plan[id].buffer];
+	return buffer->kind == BUFFER_TEMP ? buffer->name : lower_name(lower, id);
+}

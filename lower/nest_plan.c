@@ -1,0 +1,222 @@
+/* What a nest is computed as, decided before anything is emitted.
+ *
+ * The loops and the value are looked at as they are; operands are copied where that pays, which
+ * makes other loops and another value; then the first form that fits is taken: lanes and parts for
+ * few cells, tiles, plain loops in the cheapest order. What was chosen goes into the schedule, and
+ * nest.c emits it.
+ */
+#include "lower/nest_plan.h"
+
+#include "lower/tile.h"
+
+/* Are parts of an axis, which run one after another, reduced? Then several pieces write the same
+ * cells, unless each has its own. */
+static bool reduces_parts(const Proj *proj)
+{
+	for (uint32_t f = 0; f < proj->nfactors && !proj->apart; f++) {
+		const Factor *factor = &proj->factors[f];
+		if (factor->niters > 1 && proj->iters[factor->iters[0]].reduced)
+			return true;
+	}
+	return false;
+}
+
+/* Is a cell of the result written from several places of a window? */
+static bool writes_windows(const Proj *proj)
+{
+	for (uint32_t p = 0; p < proj->npieces; p++)
+		for (uint32_t i = 0; i < proj->pieces[p].result.naxes; i++)
+			if (proj->pieces[p].result.axes[i].nterms > 1)
+				return true;
+	return proj_writes_guarded(proj);
+}
+
+/* Does the operation define its result by adding to cells? Else pieces of a block write their
+ * own. */
+static bool accumulates(const Lower *lower, NodeId node)
+{
+	NodeKind kind = lower_node(lower, node)->kind;
+	const Proj *proj = lower_proj(lower, node);
+	return kind == NODE_SPEC || kind == NODE_COMPOSE ||
+	       (kind == NODE_BLOCK && (reduces_parts(proj) || writes_windows(proj)));
+}
+
+/* Are cells of the result written more than once, other than by a reduction whose cells are
+ * plain? */
+static bool scatters(const Lower *lower, NodeId node)
+{
+	const Proj *proj = lower_proj(lower, node);
+	if (!accumulates(lower, node) || proj->apart)
+		return false;
+	return proj_reduces(proj) ? !proj_is_plain(proj) : !proj->injective;
+}
+
+bool nest_needs_fill(const Lower *lower, NodeId node)
+{
+	const Proj *proj = lower_proj(lower, node);
+	if (proj->apart)
+		return !proj->surjective;
+	if (proj_reduces(proj) && proj_is_plain(proj))
+		return false;
+	return proj->clear || !proj->surjective || scatters(lower, node) || proj_is_guarded(proj);
+}
+
+bool nest_is_direct(const Lower *lower, NodeId node)
+{
+	const Proj *proj = lower_proj(lower, node);
+	if (proj_reduces(proj))
+		return proj_is_plain(proj);
+	return proj->injective && !proj_is_guarded(proj);
+}
+
+/* Moves loop `from` to position `to`, keeping the order of the others. */
+static void move_loop(Nest *nest, uint32_t from, uint32_t to)
+{
+	Loop moved = nest->loops[from];
+	for (; from < to; from++)
+		nest->loops[from] = nest->loops[from + 1];
+	nest->loops[to] = moved;
+}
+
+/* An order that is asked for means lanes only where it says so. */
+static bool takes_lanes(Nest *nest, SumOrder order)
+{
+	Gen *gen = nest->gen;
+	const ScheduleClause *asked = gen_asked(gen, CHOICE_VECTOR);
+	bool off = asks_off(asked) || (!asked && asks_on(gen_asked(gen, CHOICE_ORDER)));
+	if (off || order.form == SUM_NONE)
+		return false;
+	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
+	if (!asks_name(asked, 0, along))
+		return false;
+	clause_add(gen->arena, gen_make(gen, CHOICE_VECTOR, false), along, NULL, 0);
+	return true;
+}
+
+static void describe_cells(const Nest *nest, int64_t cells)
+{
+	Gen *gen = nest->gen;
+	if (cells > 1)
+		clause_add(gen->arena, gen_make(gen, CHOICE_INTERLEAVE, false),
+			   gen->iters.at[nest->loops[nest->nresult - 1].var].name, &cells, 1);
+}
+
+/* Sums of which each is complete before the next begins: in lanes, written out or in turn. */
+static void plan_cells(Nest *nest, NestPlan *plan)
+{
+	SumFacts facts = nest_facts(nest, plan->reduce);
+	plan->order = sums_order(&facts, SUM_WAY_LANES, 0);
+	if (takes_lanes(nest, plan->order)) {
+		plan->form = NEST_LANES;
+		describe_cells(nest, plan->order.together);
+		return;
+	}
+	plan->form = NEST_SHORT;
+	plan->order = sums_order(&facts, SUM_WAY_SHORT, 0);
+	plan->steps = sums_short_steps(&facts);
+	if (plan->order.form != SUM_NONE)
+		return;
+	plan->form = NEST_LOCAL;
+	plan->order = sums_order(&facts, SUM_WAY_LOOPS, 0);
+}
+
+/* A long sum of few cells runs in lanes and parts, rather than in tiles that reuse nothing. */
+static bool plan_parts(Nest *nest, NestPlan *plan)
+{
+	Gen *gen = nest->gen;
+	const ScheduleClause *asked = gen_asked(gen, CHOICE_VECTOR);
+	bool off = asks_off(asked) || asks_on(gen_asked(gen, CHOICE_TILE)) ||
+		   (!asked && asks_on(gen_asked(gen, CHOICE_ORDER)));
+	SumFacts facts = nest_facts(nest, plan->reduce);
+	SumOrder order = sums_order(&facts, SUM_WAY_PARTS, 0);
+	if (off || order.form == SUM_NONE)
+		return false;
+	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
+	if (!asks_name(asked, 0, along))
+		return false;
+	nest_describe_order(nest);
+	clause_add(gen->arena, gen_make(gen, CHOICE_VECTOR, false), along, NULL, 0);
+	plan->form = NEST_PARTS;
+	plan->order = order;
+	return true;
+}
+
+/* In tiles, operands copied before where that makes fewer and better loops. Where several places
+ * meet a cell, every tile adds its sums to it. */
+static bool plan_tiles(Nest *nest, NestPlan *plan)
+{
+	Op acc = nest->target.acc, reduce = plan->reduce;
+	bool chooses = !lower_replays(nest->gen->lower) && reduce == OP_ADD;
+	plan->tile = ARENA_NEW(nest->gen->lower->scratch, Tile);
+	if (nest->scattered)
+		nest->target.acc = reduce;
+	bool copied = chooses && (nest_pad(nest) || nest_pack_operands(nest, false));
+	bool tiled = tile_choose(nest, reduce, plan->tile);
+	if (!tiled && chooses && !copied && nest_pack_operands(nest, true))
+		tiled = tile_choose(nest, reduce, plan->tile);
+	if (!tiled)
+		nest->target.acc = acc;
+	else
+		plan->form = NEST_TILES;
+	return tiled;
+}
+
+/* In tiles, behind the copies of operands that are asked for or that pay. False: there are none; an
+ * order that is asked for may name the loops behind copies. */
+static bool plan_contraction(Nest *nest, NestPlan *plan)
+{
+	bool replays = lower_replays(nest->gen->lower), adds = plan->reduce == OP_ADD;
+	bool tiled =
+		!asks_on(gen_asked(nest->gen, CHOICE_ORDER)) && !proj_writes_guarded(nest->proj);
+	if (adds && replays && !nest_pad(nest))
+		nest_pack_operands(nest, false);
+	if (tiled && plan_tiles(nest, plan))
+		return true;
+	if (adds && !replays && !nest->scattered)
+		nest_copy_for_order(nest);
+	return false;
+}
+
+/* Puts the loops in the order that is asked for, or the cheapest; is the sum kept in a local? */
+static bool choose_order(Nest *nest, const SumFacts *facts, bool reduces)
+{
+	bool local = !nest->scattered && reduces &&
+		     (!nest_sums_in_place(nest) || sums_short_rows(facts));
+	if (nest->nloops == 0)
+		return local;
+	uint32_t last =
+		lower_replays(nest->gen->lower) ? nest->nloops - 1 : sums_innermost(facts, local);
+	local = local || (reduces && nest->loops[last].reduced);
+	move_loop(nest, last, nest->nloops - 1);
+	local = nest_take_order(nest, nest->scattered, local);
+	nest_describe_order(nest);
+	return local;
+}
+
+static void plan_loops(Nest *nest, NestPlan *plan, bool reduces)
+{
+	SumFacts facts = nest_facts(nest, plan->reduce);
+	bool local = choose_order(nest, &facts, reduces);
+	plan->order = sums_order(&facts, SUM_WAY_LOOPS, 0);
+	if (nest->scattered)
+		nest->target.acc = plan->reduce;
+	else if (proj_reduces(nest->proj) && (!reduces || local))
+		plan_cells(nest, plan);
+	else if (reduces)
+		plan->form = nest_row_fits(nest, &facts, &plan->lanes) ? NEST_ROW_LOCAL : NEST_ROWS;
+}
+
+void nest_plan(Nest *nest, NestPlan *plan)
+{
+	const Lower *lower = nest->gen->lower;
+	bool reduces = nest->nloops > nest->nresult;
+	*plan = (NestPlan){.form = NEST_STORES,
+			   .reduce = node_reduce_op(lower_node(lower, nest->node)),
+			   .sums = reduces};
+	nest->scattered = scatters(lower, nest->node);
+	gen_nest(nest->gen);
+	if (reduces && !nest->scattered && plan_parts(nest, plan))
+		return;
+	if (!reduces || !plan_contraction(nest, plan))
+		plan_loops(nest, plan, reduces);
+}

@@ -1,0 +1,54 @@
+/* What a nest is computed as, and who decides on it: nothing here emits. */
+#ifndef TSR_LOWER_NEST_PLAN_H
+#define TSR_LOWER_NEST_PLAN_H
+
+#include "lower/nest.h"
+
+typedef enum NestForm {
+	NEST_STORES, /* a store for each step of the loops */
+	NEST_LOCAL,  /* a sum in a local for each cell */
+	NEST_ROWS,   /* sums of a row of cells grow in the target */
+	NEST_ROW_LOCAL, /* sums of a row of cells in a local, so many lanes at a time */
+	NEST_SHORT,  /* each sum is one expression */
+	NEST_LANES,  /* each sum in lanes */
+	NEST_PARTS,  /* a long sum of few cells, in lanes and parts */
+	NEST_TILES,
+} NestForm;
+
+typedef struct NestPlan {
+	NestForm form;
+	Op reduce;
+	bool sums; /* adds up, in this order: */
+	SumOrder order;
+	int64_t steps;	   /* NEST_SHORT: of the sum */
+	int64_t lanes;	   /* NEST_ROW_LOCAL */
+	struct Tile *tile; /* NEST_TILES (tile.h) */
+} NestPlan;
+
+/* Decides how the nest is computed: its loops, values and copies become those that are emitted, and
+ * the choices are written to its kernel's schedule. Requires that the nest is set up. */
+void nest_plan(Nest *nest, NestPlan *plan);
+
+/* Copies operands of a contraction where that makes it a matrix product of fewer loops, `forced` or
+ * of loops that are contiguous; false: nothing was done. */
+bool nest_pack_operands(Nest *nest, bool forced);
+/* Would it, where that is not forced? */
+bool nest_may_pack_operands(Nest *nest);
+/* Copies the picture of a convolution, with its margins, where lanes along the last loop of the
+ * result read no vector of it or outside it (pad.c); false: nothing was done. */
+bool nest_pad(Nest *nest);
+/* Copies operands first where an order is asked for that names the loops behind the copies. */
+void nest_copy_for_order(Nest *nest);
+/* May the sum be kept in the target itself while it grows? It must have the type that is summed
+ * in. */
+bool nest_sums_in_place(const Nest *nest);
+/* Does a row of cells that read at indices fit in registers, so many lanes at a time? The loops are
+ * in their final order, a loop of the result last. */
+bool nest_row_fits(const Nest *nest, const SumFacts *facts, int64_t *lanes);
+/* Puts the loops in the order that is asked for, if it is legal; is the sum kept in a local then?
+ * `local`: is it now. */
+bool nest_take_order(Nest *nest, bool scattered, bool local);
+/* Adds the order of the loops to what was made. */
+void nest_describe_order(const Nest *nest);
+
+#endif
