@@ -12,7 +12,7 @@
  * axis of the result moves is copied for it, a parameter, or what many rows use, whose number is
  * known; the other one is used by many columns, or by a dim of them.
  */
-#include "lower/lowering.h"
+#include "lower/node_plan.h"
 
 static bool mentions(const Access *access, uint32_t axes, IterId iter)
 {
@@ -75,15 +75,6 @@ static bool is_read_in_pairs(const Lower *lower, NodeId id)
 			return false;
 	}
 	return from < to && lower->options->pairs;
-}
-
-bool widen_in_lanes(Dtype from, Dtype to)
-{
-	bool integer = dtype_wide(from) == DTYPE_I32;
-	if (from == DTYPE_BOOL) /* a comparison */
-		return false;
-	return dtype_wide(from) == to || (to == DTYPE_F32 && integer) ||
-	       (to == DTYPE_F64 && (from == DTYPE_F32 || from == DTYPE_I32));
 }
 
 /* Is it a parameter or a constant that products read from panels, as it is stored? */

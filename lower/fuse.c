@@ -14,7 +14,8 @@
  * that widens an operand of a product is free, and yet stands alone where conversions.c says so; so
  * does what tensor/materialize.c writes out.
  */
-#include "lower/lowering.h"
+#include "lower/kernel.h"
+#include "lower/node_plan.h"
 
 enum { FUSED_LIMIT = 64, REPEATED_USES = 4, WINDOW_FEW = 32, TOLD_DEPTH = 6, TOLD_COST = 6 };
 enum { COST_FREE = 0, COST_LIMIT = 1000 };
@@ -342,42 +343,11 @@ static void fuse_into(Lower *lower, NodeId id, const Reader *reader)
 	}
 }
 
-/* Does a schedule call the node by its name? */
-static bool has_own_name(const Lower *lower, NodeId id)
-{
-	return lower_node(lower, id)->name && lower->plan[id].first;
-}
-
-/* What a complete schedule asks of a node without a name of its own. */
-static ScheduleClause *node_asked(const Lower *lower, NodeId id, Choice choice)
-{
-	const ScheduleEntry *entry = schedule_node(lower->asked, lower->tables.routine_id + 1, id);
-	ScheduleClause *clause = entry ? entry_clause(entry, choice) : NULL;
-	return clause ? clause : (ScheduleClause *)&lower->asked->none;
-}
-
-ScheduleClause *fuse_asked(const Lower *lower, NodeId id, Choice choice)
-{
-	const Node *node = lower_node(lower, id);
-	if (!lower->asked)
-		return NULL;
-	if (!has_own_name(lower, id))
-		return lower_replays(lower) ? node_asked(lower, id, choice) : NULL;
-	Sym name = lower_identifier(lower, node->name);
-	Sym longer =
-		sym_printf(lower->program->symbols, "%s.%s", lower->tables.routine->name, name);
-	ScheduleClause *clause =
-		schedule_asked(lower->asked, lower->program, longer, SPAN_NONE, choice);
-	return clause && !clause->implied
-		       ? clause
-		       : schedule_asked(lower->asked, lower->program, name, SPAN_NONE, choice);
-}
-
 /* Has a complete schedule the node inside others? One without a name of its own is where no kernel
  * is its. */
 static bool is_asked_inside(const Lower *lower, NodeId id, const ScheduleClause *asked)
 {
-	return has_own_name(lower, id)
+	return fuse_has_name(lower, id)
 		       ? asks_on(asked)
 		       : !schedule_node(lower->asked, lower->tables.routine_id + 1, id);
 }
@@ -448,7 +418,7 @@ void fuse_describe_node(Gen *gen, NodeId id)
 {
 	const Lower *lower = gen->lower;
 	const NodePlan *plan = &lower->plan[id];
-	if ((!plan->optional && !plan->hoisted) || has_own_name(lower, id))
+	if ((!plan->optional && !plan->hoisted) || fuse_has_name(lower, id))
 		return;
 	bool any = plan->hoisted || lower->graph->routines.n == 1;
 	int64_t numbers[] = {id, lower->tables.routine_id + 1};

@@ -205,3 +205,39 @@ Sym kernel_name(Lower *lower, NodeId id)
 	const Buffer *buffer = &lower->program->buffers.at[lower->plan[id].buffer];
 	return buffer->kind == BUFFER_TEMP ? buffer->name : lower_name(lower, id);
 }
+
+static bool is_caller_data(const Node *node)
+{
+	return node->kind == NODE_INPUT || node->kind == NODE_PARAM || node->kind == NODE_CONST;
+}
+
+/* May a reshaped node be the same buffer as its operand? */
+bool lower_is_alias(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	const NodePlan *plan = &lower->plan[id];
+	if (!proj || !proj->linear || node->target != NODE_NONE || plan->mutated)
+		return false;
+	const NodePlan *arg = &lower->plan[node->args[0]];
+	return !arg->fused && !arg->mutated &&
+	       node->dtype == lower_node(lower, node->args[0])->dtype && !plan->output;
+}
+
+bool lower_has_kernel(const Lower *lower, NodeId id)
+{
+	const NodePlan *plan = &lower->plan[id];
+	return plan->needed && !plan->fused && !plan->hoisted &&
+	       !is_caller_data(lower_node(lower, id)) && !lower_is_alias(lower, id);
+}
+
+/* Copies of parameters in the state have kernels elsewhere. */
+void lower_forget_from(Lower *lower, BufferId first)
+{
+	for (BufferId b = first; b < lower->program->buffers.n; b++)
+		if (lower->program->buffers.at[b].kind == BUFFER_TEMP)
+			buffer_forget(lower->program, b);
+	for (uint32_t k = 0; k < lower->nneeded; k++)
+		if (lower->plan[lower->needed[k]].padded >= first)
+			lower->plan[lower->needed[k]].padded = BUFFER_NONE;
+}

@@ -13,46 +13,9 @@
  * Only flat_index knows the layout. What touches elements in storage order (reshapes, results,
  * fills) has no margins.
  */
-#include "lower/nest.h"
-
-/* ---- layout ---- */
-
-Size margins_extent(const Lower *lower, NodeId node, const Margins *margins, uint32_t axis)
-{
-	Size size = shape_axis(lower_shape(lower, node), axis)->size;
-	const Margin *margin = &margins->axes[axis];
-	return size_add(lower->sizes, size_add(lower->sizes, margin->before, size), margin->after);
-}
-
-Size margins_stride(const Lower *lower, NodeId node, const Margins *margins, uint32_t axis)
-{
-	Size stride = size_const(lower->sizes, 1);
-	for (uint32_t i = shape_naxes(lower_shape(lower, node)); --i > axis;)
-		stride = size_mul(lower->sizes, stride, margins_extent(lower, node, margins, i));
-	return stride;
-}
-
-Size margins_elements(const Lower *lower, NodeId node, const Margins *margins)
-{
-	if (shape_naxes(lower_shape(lower, node)) == 0)
-		return size_const(lower->sizes, 1);
-	return size_mul(lower->sizes, margins_stride(lower, node, margins, 0),
-			margins_extent(lower, node, margins, 0));
-}
-
-const Margins *margins_known(const Lower *lower, NodeId node)
-{
-	const Margins *margins = infer_margins(lower->inference, node, OP_ADD);
-	for (uint32_t i = 0; margins && i < shape_naxes(lower_shape(lower, node)); i++)
-		if (size_is_bad(margins->axes[i].before) || size_is_bad(margins->axes[i].after))
-			return NULL;
-	return margins;
-}
-
-bool margin_is_none(const Lower *lower, const Margin *margin)
-{
-	return size_is(lower->sizes, margin->before, 0) && size_is(lower->sizes, margin->after, 0);
-}
+#include "lower/node_plan.h"
+#include "lower/kernel.h"
+#include "lower/nest_plan.h"
 
 /* ---- which tensors have them ---- */
 
@@ -188,70 +151,4 @@ void halo_describe(Gen *gen, NodeId id)
 		if (result->axes[i].nterms > 0)
 			describe_axis(gen, clause, proj->iters[result->axes[i].terms[0].iter].name,
 				      &margins->axes[i]);
-}
-
-/* ---- the frame ---- */
-
-typedef struct Filler {
-	Gen *gen;
-	NodeId node;
-	const Margins *margins;
-	const Value *zero;
-} Filler;
-
-/* The elements of n steps along the axis from `first` on, which lie beside each other. */
-static Block fill_steps(const Filler *f, uint32_t axis, const Ix *first, Size n)
-{
-	Gen *gen = f->gen;
-	Size stride = margins_stride(gen->lower, f->node, f->margins, axis);
-	IterVar at = gen_iter(gen, sym_cstr(gen->program->symbols, "at"));
-	const Ix *to = ix_add(gen->program, first, ix_iter(gen->arena, at));
-	BufferId buffer = gen->lower->plan[f->node].buffer;
-	Block body = block_of(gen, stmt_store(gen->arena, buffer, to, OP_NONE, f->zero));
-	const Ix *hi = ix_size(gen->arena, size_mul(gen->program->sizes, n, stride));
-	return block_of(gen, stmt_for(gen->arena, at, zero_ix(gen), hi, body));
-}
-
-/* What is outside along this axis or one behind it, in the part of the buffer from `first` on. */
-static Block fill_around(const Filler *f, uint32_t axis, const Ix *first)
-{
-	Gen *gen = f->gen;
-	Program *program = gen->program;
-	Body body = {0};
-	if (axis == shape_naxes(lower_shape(gen->lower, f->node)))
-		return (Block){0};
-	const Margin *margin = &f->margins->axes[axis];
-	Size size = shape_axis(lower_shape(gen->lower, f->node), axis)->size;
-	const Ix *stride =
-		ix_size(gen->arena, margins_stride(gen->lower, f->node, f->margins, axis));
-	const Ix *inside = ix_add(program, first,
-				  ix_mul(program, ix_size(gen->arena, margin->before), stride));
-	if (!size_is(program->sizes, margin->before, 0))
-		gen_append(gen, &body, fill_steps(f, axis, first, margin->before));
-	IterVar at = gen_iter(gen, sym_cstr(program->symbols, "i"));
-	const Ix *step = ix_mul(program, ix_iter(gen->arena, at), stride);
-	Block inner = fill_around(f, axis + 1, ix_add(program, inside, step));
-	if (inner.n > 0)
-		PUSH(gen->arena, body.stmts,
-		     stmt_for(gen->arena, at, zero_ix(gen), ix_size(gen->arena, size), inner));
-	const Ix *behind =
-		ix_add(program, inside, ix_mul(program, ix_size(gen->arena, size), stride));
-	if (!size_is(program->sizes, margin->after, 0))
-		gen_append(gen, &body, fill_steps(f, axis, behind, margin->after));
-	return body_block(&body);
-}
-
-void halo_emit_frame(Lower *lower, NodeId id)
-{
-	if (!lower->plan[id].halo)
-		return;
-	const Buffer *buffer = &lower->program->buffers.at[lower->plan[id].buffer];
-	Sym name =
-		lower_unique(lower, sym_printf(lower->program->symbols, "frame_%s", buffer->name));
-	Gen gen = gen_new(lower, name, lower_node(lower, id)->span);
-	Filler f = {.gen = &gen, .node = id, .margins = lower->plan[id].halo};
-	f.zero = value_const(gen.arena, buffer->dtype, scalar_of(buffer->dtype, 0));
-	gen_append(&gen, &gen.top, fill_around(&f, 0, zero_ix(&gen)));
-	kernel_finish(&gen);
-	lower->program->kernels.at[lower->program->kernels.n - 1].alone = true;
 }

@@ -1,5 +1,7 @@
 /* One node's kernel, by its kind; kernels that fill, copy and check. */
 #include "loops/dependence.h"
+#include "lower/kernel.h"
+#include "lower/node_plan.h"
 #include "lower/row_block.h"
 
 /* ---- a kernel's frame ---- */
@@ -320,4 +322,39 @@ void kernel_emit_check(Lower *lower, NodeId id, uint32_t arg)
 	     stmt_check(program, ix_value(gen.arena, value), ix_size(gen.arena, size), check));
 	wrap_shape(&gen, shape, vars, &body);
 	kernel_finish(&gen);
+}
+
+/* Is all of a routine's own tensor set, or cleared by an assignment, before anything reads it? Then
+ * it need not be cleared where it begins. */
+static bool is_set_first(const Lower *lower, NodeId own)
+{
+	for (uint32_t k = needed_from(lower, own + 1); k < lower->nneeded; k++) {
+		NodeId id = lower->needed[k];
+		const Node *node = lower_node(lower, id);
+		bool reads = false;
+		for (uint32_t i = 0; i < node->nargs; i++)
+			reads |= node->args[i] == own;
+		if (reads)
+			return false;
+		if (node->target != own)
+			continue;
+		const Proj *proj = lower_proj(lower, id);
+		bool whole = node->acc == OP_NONE && (!proj || proj->surjective) &&
+			     size_same(node_elements(lower, id), node_elements(lower, own));
+		return whole || node->clear;
+	}
+	return false;
+}
+
+void lower_emit_node(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	if (!lower_has_kernel(lower, id))
+		return;
+	if (node->kind != NODE_ZEROS)
+		kernel_emit(lower, id);
+	else if (!is_set_first(lower, id))
+		kernel_emit_fill(lower, lower->plan[id].buffer, scalar_of(node->dtype, 0),
+				 node->span);
+	halo_emit_frame(lower, id);
 }

@@ -2,7 +2,7 @@
 #ifndef TSR_LOWER_LANES_H
 #define TSR_LOWER_LANES_H
 
-#include "lower/tile.h"
+#include "lower/nest_emit.h"
 
 typedef struct Lanes {
 	Nest *nest;

@@ -5,18 +5,8 @@
  */
 #include "lower/lower.h"
 
-#include "lower/lowering.h"
-
-/* Copies of parameters in the state have kernels elsewhere. */
-void lower_forget_from(Lower *lower, BufferId first)
-{
-	for (BufferId b = first; b < lower->program->buffers.n; b++)
-		if (lower->program->buffers.at[b].kind == BUFFER_TEMP)
-			buffer_forget(lower->program, b);
-	for (uint32_t k = 0; k < lower->nneeded; k++)
-		if (lower->plan[lower->needed[k]].padded >= first)
-			lower->plan[lower->needed[k]].padded = BUFFER_NONE;
-}
+#include "lower/kernel.h"
+#include "lower/node_plan.h"
 
 /* Constants that only copies were made of, in panels, are no part of the program. */
 static void drop_constants(Lower *lower)

@@ -13,28 +13,10 @@
  * A nest is built for each piece of a projection: loops and values (nest_set_up.c), then a plan
  * (nest_plan.c), which is one of these forms, or tiles (tile.c). Here it is emitted.
  */
+#include "lower/kernel.h"
+#include "lower/nest_emit.h"
 #include "lower/nest_plan.h"
-#include "lower/tile.h"
-
-static Scalar neutral(const Nest *nest)
-{
-	const Node *node = lower_node(nest->gen->lower, nest->node);
-	return op_neutral(node_reduce_op(node), node->dtype);
-}
-
-const Value *nest_neutral(const Nest *nest)
-{
-	return value_const(nest->gen->arena, lower_node(nest->gen->lower, nest->node)->dtype,
-			   neutral(nest));
-}
-
-Block nest_step(Nest *nest, const Stmt *stmt)
-{
-	Body body = {0};
-	gen_set_shared(nest->gen, &body, &nest->inner);
-	PUSH(nest->gen->arena, body.stmts, stmt);
-	return body_block(&body);
-}
+#include "lower/tile_emit.h"
 
 /* ---- the forms ---- */
 

@@ -1,10 +1,18 @@
-/* A loop nest under construction, private to nest*.c, collapse.c, lanes.c, lanes_parts.c,
- * pack_operand.c, pad.c and tile*.c. All memory is the program's arena. */
+/* A loop nest: its loops, indices and values as they are so far. nest_plan.h decides what becomes of
+ * it, nest_emit.h makes its code. All memory is the program's arena. */
 #ifndef TSR_LOWER_NEST_H
 #define TSR_LOWER_NEST_H
 
-#include "lower/lowering.h"
+#include "lower/gen.h"
 #include "sums/sums.h"
+
+typedef struct Loop {
+	IterVar var;
+	IterId iter;
+	Size extent;
+	Size own; /* the part of the extent that is of no batch axis of the result */
+	bool reduced;
+} Loop;
 
 /* An index that may leave its axis: nothing is read or written, and nothing added, unless 0 <=
  * index < size. */
@@ -98,57 +106,35 @@ void nest_set_up_result(Nest *nest);
 /* The result's index, the operands' value and its shared locals over the iterators as by_iter has
  * them. */
 void nest_values(Nest *nest);
-/* The root's value from the finished sum, and locals that it reads; ... with the statements that set
- * these. */
+/* The root's value from the finished sum, and locals that it reads. */
 const Value *nest_finished(Nest *nest, const Value *sum, SharedLocals *shared);
-const Value *nest_finish(Nest *nest, const Value *sum, Body *body);
 /* What the reduction starts from. */
 const Value *nest_neutral(const Nest *nest);
 /* The position of the innermost loop that a guarded index mentions; -1: none. */
 int nest_guard_position(const Nest *nest, const Guarded *guard);
+/* What an index has of an iterator; NULL: nothing. */
+const IndexTerm *nest_term_of(const Index *index, IterId iter);
 /* Does a guarded index mention the loop? */
 bool nest_is_guarded(const Nest *nest, const Loop *loop);
-/* Does the loop go over the result's last axis in steps of 2 to LANES_APART cells, and set them
- * (tile_strided.c)? */
-bool nest_stores_apart(const Nest *nest, const Loop *loop);
 /* Is it the bounds of that loop that keep the index inside, where loops from first_cut on may be
  * cut? */
 bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut);
-/* The loops of the result around a sum of few elements, which are read in one expression
- * (nest_short.c). */
-void nest_emit_short(Nest *nest, Op reduce, int64_t steps);
-void nest_emit_row(Nest *nest, Op reduce, int64_t lanes);
 /* NULL: no loop has the name (nest_names.c). */
 Loop *nest_loop_named(const Nest *nest, Sym name);
-/* Adds what a schedule can name of the nest to what was made. */
-void nest_note_names(const Nest *nest);
-/* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */
-Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body);
-/* The body behind a condition for the guards that bound no loop; the body itself where all bound
- * one. */
-Block nest_guarded_block(const Nest *nest, uint32_t first_cut, Block body);
-/* A step of the loops: the locals that the value reads are set, then the statement. */
-Block nest_step(Nest *nest, const Stmt *stmt);
-/* A block of one statement. */
-Block block_of(Gen *gen, const Stmt *stmt);
-void gen_append(Gen *gen, Body *body, Block block);
 
 /* nest_facts.c: what the order of additions is decided from; memory is the routine's. */
 SumFacts nest_facts(const Nest *nest, Op reduce);
+/* Adds what a schedule can name of the nest to what was made. */
+void nest_note_names(const Nest *nest);
 /* Writes down in which order the reduction adds, the loops being nested as they are. */
 void nest_note_sum(const Nest *nest, Op reduce, SumOrder order);
-/* A long sum whose innermost loop is reduced, in lanes; the loops are in their final order. */
-void lanes_emit(Nest *nest, Op reduce, SumOrder order);
-/* A long sum of one cell or of few neighbours (lanes_parts.c). */
-void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order);
 
 /* Builds indices and values again for the loops as they are, after neighbours are merged, where
  * what the value reads has changed. */
 void nest_rebuild(Nest *nest);
 
-/* The operand that nest_pad would copy with its axes as they are and its margins; -1: none. */
-int nest_wants_margins(Nest *nest);
-/* The value that reads the copies. */
+/* The value that reads the copies; an element of a copy at the iterators as by_iter has them. */
+const Ix *nest_packed_operand_ix(const Nest *nest, const PackedOperandLoad *packed_operand);
 const Value *nest_packed_operand_value(const Nest *nest, const Value *value);
 
 /* What a load of the nest's value is where it is copied: what computes it, or the load
@@ -160,13 +146,6 @@ const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *ax
 void nest_note_produced(Nest *nest, const Value *load, const Value *value);
 /* From here on the nest computes what is behind the load where it reads it. */
 void nest_produce_inside(Nest *nest, const Value *load);
-
-/* The estimated cycles of a sum in tiles as its loops are, `turned`: with lanes across another loop
- * than the last of the result; 0: no such tiles fit. */
-uint64_t tile_estimate(Nest *nest, bool transposed);
-/* Would tiles turn squares of an operand as they read it, in a row block of few rows? The nest is
- * one to look at. */
-bool tile_turns_squares(Nest *nest);
 
 /* Merges two neighbouring loops that every access walks through as one; false: there are none. The
  * nest's loops change, and its values are to be built again. */

@@ -10,7 +10,15 @@
  * empty or not, or where c is negative, the guard is a condition around the body. Each guard is
  * one of the two: nest_bounds_loop says which, for both.
  */
-#include "lower/nest.h"
+#include "lower/nest_emit.h"
+
+const IndexTerm *nest_term_of(const Index *index, IterId iter)
+{
+	for (uint32_t t = 0; t < index->nterms; t++)
+		if (index->terms[t].iter == iter)
+			return &index->terms[t];
+	return NULL;
+}
 
 int nest_guard_position(const Nest *nest, const Guarded *guard)
 {
@@ -111,4 +119,20 @@ Block nest_guarded_block(const Nest *nest, uint32_t first_cut, Block body)
 	if (conds.n == 0)
 		return body;
 	return block_of(nest->gen, stmt_if(program->arena, conds.at, (uint32_t)conds.n, body));
+}
+
+Block nest_step(Nest *nest, const Stmt *stmt)
+{
+	Body body = {0};
+	gen_set_shared(nest->gen, &body, &nest->inner);
+	PUSH(nest->gen->arena, body.stmts, stmt);
+	return body_block(&body);
+}
+
+const Value *nest_finish(Nest *nest, const Value *sum, Body *body)
+{
+	SharedLocals shared = {0};
+	const Value *value = nest_finished(nest, sum, &shared);
+	gen_set_shared(nest->gen, body, &shared);
+	return value;
 }

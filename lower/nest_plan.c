@@ -5,9 +5,10 @@
  * few cells, tiles, plain loops in the cheapest order. What was chosen goes into the schedule, and
  * nest.c emits it.
  */
+#include "lower/node_plan.h"
 #include "lower/nest_plan.h"
 
-#include "lower/tile.h"
+#include "lower/tile_plan.h"
 
 /* Are parts of an axis, which run one after another, reduced? Then several pieces write the same
  * cells, unless each has its own. */

@@ -77,14 +77,6 @@ const Value *nest_finished(Nest *nest, const Value *sum, SharedLocals *shared)
 	return value;
 }
 
-const Value *nest_finish(Nest *nest, const Value *sum, Body *body)
-{
-	SharedLocals shared = {0};
-	const Value *value = nest_finished(nest, sum, &shared);
-	gen_set_shared(nest->gen, body, &shared);
-	return value;
-}
-
 void nest_values(Nest *nest)
 {
 	Gen *gen = nest->gen;
@@ -205,4 +197,54 @@ void nest_look_again(NestLook *look, const Nest *nest)
 			    .proj = nest->proj,
 			    .piece = nest->piece};
 	nest_set_up(&look->nest);
+}
+
+static Scalar neutral(const Nest *nest)
+{
+	const Node *node = lower_node(nest->gen->lower, nest->node);
+	return op_neutral(node_reduce_op(node), node->dtype);
+}
+
+const Value *nest_neutral(const Nest *nest)
+{
+	return value_const(nest->gen->arena, lower_node(nest->gen->lower, nest->node)->dtype,
+			   neutral(nest));
+}
+
+/* The cell of the copy, over the iterators as by_iter has them. */
+const Ix *nest_packed_operand_ix(const Nest *nest, const PackedOperandLoad *packed_operand)
+{
+	Program *program = nest->gen->program;
+	const Ix *at = ix_size(program->arena, packed_operand->offset);
+	for (IterId i = 0; i < nest->proj->niters; i++) {
+		if (size_is(program->sizes, packed_operand->strides[i], 0))
+			continue;
+		const Ix *step = ix_size(program->arena, packed_operand->strides[i]);
+		at = ix_add(program, at, ix_mul(program, nest->by_iter[i], step));
+	}
+	return at;
+}
+
+static const Value *replaced(const Nest *nest, const Value *value, uint32_t *load)
+{
+	Program *program = nest->gen->program;
+	if (value->kind == VALUE_LOAD) {
+		const PackedOperandLoad *packed_operand = &nest->packed_operand[(*load)++];
+		return packed_operand->strides
+			       ? value_load(program, packed_operand->buffer,
+					    nest_packed_operand_ix(nest, packed_operand))
+			       : value;
+	}
+	Value *copied = ARENA_NEW(program->arena, Value);
+	*copied = *value;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		copied->args[i] = replaced(nest, value->args[i], load);
+	return copied;
+}
+
+const Value *nest_packed_operand_value(const Nest *nest, const Value *value)
+{
+	uint32_t load = 0;
+	bool any = nest->packed_operand[0].strides || nest->packed_operand[1].strides;
+	return any ? replaced(nest, value, &load) : value;
 }

@@ -21,7 +21,7 @@
  */
 #include "base/diag.h"
 #include "lower/nest_plan.h"
-#include "lower/tile.h"
+#include "lower/tile_plan.h"
 
 /* What a symbolic extent counts as where there are no tiles without copies. */
 enum { FORCED_EXTENT = 32 };
@@ -308,20 +308,6 @@ static bool goes_by_rows(const PackedOperand *s, uint32_t load, const Order *ord
 		       s->target->produced_row;
 }
 
-/* The cell of the copy, over the iterators as by_iter has them. */
-static const Ix *packed_operand_ix(const Nest *nest, const PackedOperandLoad *packed_operand)
-{
-	Program *program = nest->gen->program;
-	const Ix *at = ix_size(program->arena, packed_operand->offset);
-	for (IterId i = 0; i < nest->proj->niters; i++) {
-		if (size_is(program->sizes, packed_operand->strides[i], 0))
-			continue;
-		const Ix *step = ix_size(program->arena, packed_operand->strides[i]);
-		at = ix_add(program, at, ix_mul(program, nest->by_iter[i], step));
-	}
-	return at;
-}
-
 static void copy(PackedOperand *s, uint32_t load)
 {
 	Nest *nest = s->nest;
@@ -345,7 +331,7 @@ static void copy(PackedOperand *s, uint32_t load)
 								   .name = name,
 								   .dtype = from->dtype,
 								   .elements = elements});
-	const Ix *to = packed_operand_ix(nest, packed_operand);
+	const Ix *to = nest_packed_operand_ix(nest, packed_operand);
 	bool again = from->kind == BUFFER_PACKED || !size_ge(sizes, from->elements, elements);
 	gen_make_operand(gen, CHOICE_STAGE, s->loads[load]->buffer);
 	const Value *value =
@@ -418,29 +404,4 @@ bool nest_pack_operands(Nest *nest, bool forced)
 			   loop_name(&s, s.beside), NULL, 0);
 	nest_rebuild(nest);
 	return true;
-}
-
-/* ---- the value that reads the copies ---- */
-
-static const Value *replaced(const Nest *nest, const Value *value, uint32_t *load)
-{
-	Program *program = nest->gen->program;
-	if (value->kind == VALUE_LOAD) {
-		const PackedOperandLoad *packed_operand = &nest->packed_operand[(*load)++];
-		return packed_operand->strides ? value_load(program, packed_operand->buffer,
-							    packed_operand_ix(nest, packed_operand))
-					       : value;
-	}
-	Value *copied = ARENA_NEW(program->arena, Value);
-	*copied = *value;
-	for (uint32_t i = 0; i < value->nargs; i++)
-		copied->args[i] = replaced(nest, value->args[i], load);
-	return copied;
-}
-
-const Value *nest_packed_operand_value(const Nest *nest, const Value *value)
-{
-	uint32_t load = 0;
-	bool any = nest->packed_operand[0].strides || nest->packed_operand[1].strides;
-	return any ? replaced(nest, value, &load) : value;
 }

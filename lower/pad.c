@@ -18,17 +18,10 @@
  * serves the kernels that want it so; there is none where the picture's buffer has margins itself
  * (halo.c).
  */
+#include "lower/node_plan.h"
 #include "lower/pad.h"
 
 /* ---- what is there ---- */
-
-static const IndexTerm *term_of(const Index *index, IterId iter)
-{
-	for (uint32_t t = 0; t < index->nterms; t++)
-		if (index->terms[t].iter == iter)
-			return &index->terms[t];
-	return NULL;
-}
 
 static const Iter *iter_of(const Pad *p, IterId iter) { return &p->nest->proj->iters[iter]; }
 
@@ -82,7 +75,7 @@ static bool are_affine(const Pad *p)
 			return false;
 		for (uint32_t b = 0; b < a; b++)
 			for (uint32_t t = 0; t < index->nterms; t++)
-				if (term_of(&p->access->axes[b], index->terms[t].iter))
+				if (nest_term_of(&p->access->axes[b], index->terms[t].iter))
 					return false;
 	}
 	return n <= PAD_DIMS;
@@ -133,7 +126,7 @@ static bool is_picture(Pad *p, uint32_t arg)
 	int64_t step = step_of(p, load->ix, p->col);
 	for (uint32_t a = 0; a < p->access->naxes; a++) {
 		const Index *index = &p->access->axes[a];
-		const IndexTerm *term = term_of(index, p->col->iter);
+		const IndexTerm *term = nest_term_of(index, p->col->iter);
 		if (!term || index->nterms < 2 || is_joined_batch(p, index))
 			continue;
 		p->apart = index->guarded || step != (p->inner ? known(p, p->inner->extent, 0) : 1);
@@ -277,8 +270,8 @@ static Size reach_of(const Pad *p, const Index *index)
 /* Is it one axis of the copy? */
 static bool stays_whole(const Pad *p, const Index *index)
 {
-	const IndexTerm *col = term_of(index, p->col->iter);
-	const IndexTerm *row = p->joined ? term_of(index, p->joined->iter) : NULL;
+	const IndexTerm *col = nest_term_of(index, p->col->iter);
+	const IndexTerm *row = p->joined ? nest_term_of(index, p->joined->iter) : NULL;
 	bool apart = (col && (col->coef > 1 || p->joined)) || (row && row->coef > 1);
 	return index->nterms > 1 && !apart;
 }
@@ -287,7 +280,7 @@ static void add_dims(Pad *p, CopyRank rank, uint32_t axis)
 {
 	const Index *index = &p->access->axes[axis];
 	if (stays_whole(p, index)) {
-		bool lanes = p->joined || term_of(index, p->col->iter);
+		bool lanes = p->joined || nest_term_of(index, p->col->iter);
 		if (rank == (lanes ? RANK_LANES : RANK_SUM))
 			add_dim(p, rank, axis, NULL, reach_of(p, index));
 		return;

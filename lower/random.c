@@ -13,7 +13,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "lower/lowering.h"
+#include "lower/kernel.h"
 
 enum { WORDS = 4, STRIP = 64 };
 

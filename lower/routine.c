@@ -6,27 +6,11 @@
  */
 #include <string.h>
 
+#include "lower/kernel.h"
+#include "lower/node_plan.h"
 #include "lower/row_block.h"
 
 /* ---- buffers ---- */
-
-static bool is_caller_data(const Node *node)
-{
-	return node->kind == NODE_INPUT || node->kind == NODE_PARAM || node->kind == NODE_CONST;
-}
-
-/* May a reshaped node be the same buffer as its operand? */
-static bool is_alias(const Lower *lower, NodeId id)
-{
-	const Node *node = lower_node(lower, id);
-	const Proj *proj = lower_proj(lower, id);
-	const NodePlan *plan = &lower->plan[id];
-	if (!proj || !proj->linear || node->target != NODE_NONE || plan->mutated)
-		return false;
-	const NodePlan *arg = &lower->plan[node->args[0]];
-	return !arg->fused && !arg->mutated &&
-	       node->dtype == lower_node(lower, node->args[0])->dtype && !plan->output;
-}
 
 /* Where the node can be computed right into an output: that. */
 static BufferId output_buffer(const Lower *lower, NodeId id)
@@ -49,7 +33,7 @@ static void bind_buffer(Lower *lower, NodeId id)
 		plan->buffer = tables_const(&lower->tables, id);
 	} else if (node->target != NODE_NONE) {
 		plan->buffer = lower->plan[node->target].buffer;
-	} else if (is_alias(lower, id)) {
+	} else if (lower_is_alias(lower, id)) {
 		plan->buffer = lower->plan[node->args[0]].buffer;
 	} else if (plan->hoisted) {
 		plan->buffer = prepack_value_buffer(lower, id);
@@ -66,49 +50,7 @@ static void bind_buffer(Lower *lower, NodeId id)
 	}
 }
 
-bool lower_has_kernel(const Lower *lower, NodeId id)
-{
-	const NodePlan *plan = &lower->plan[id];
-	return plan->needed && !plan->fused && !plan->hoisted &&
-	       !is_caller_data(lower_node(lower, id)) && !is_alias(lower, id);
-}
-
 /* ---- the kernels ---- */
-
-/* Is all of a routine's own tensor set, or cleared by an assignment, before anything reads it? Then
- * it need not be cleared where it begins. */
-static bool is_set_first(const Lower *lower, NodeId own)
-{
-	for (uint32_t k = needed_from(lower, own + 1); k < lower->nneeded; k++) {
-		NodeId id = lower->needed[k];
-		const Node *node = lower_node(lower, id);
-		bool reads = false;
-		for (uint32_t i = 0; i < node->nargs; i++)
-			reads |= node->args[i] == own;
-		if (reads)
-			return false;
-		if (node->target != own)
-			continue;
-		const Proj *proj = lower_proj(lower, id);
-		bool whole = node->acc == OP_NONE && (!proj || proj->surjective) &&
-			     size_same(node_elements(lower, id), node_elements(lower, own));
-		return whole || node->clear;
-	}
-	return false;
-}
-
-void lower_emit_node(Lower *lower, NodeId id)
-{
-	const Node *node = lower_node(lower, id);
-	if (!lower_has_kernel(lower, id))
-		return;
-	if (node->kind != NODE_ZEROS)
-		kernel_emit(lower, id);
-	else if (!is_set_first(lower, id))
-		kernel_emit_fill(lower, lower->plan[id].buffer, scalar_of(node->dtype, 0),
-				 node->span);
-	halo_emit_frame(lower, id);
-}
 
 /* The node's kernel, or that of the row block that it begins; the last node that is done then. */
 static NodeId emit_row_block(Lower *lower, NodeId id)

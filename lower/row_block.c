@@ -80,14 +80,6 @@ static void look(Finder *f, NodeId root)
 		access_indices(&gen, nest, &proj->pieces[0], &proj->pieces[0].result, by_iter));
 }
 
-const RowBlockRoot *row_block_root(const RowBlock *row_block, NodeId node)
-{
-	for (uint32_t i = 0; i < row_block->nroots; i++)
-		if (row_block->roots[i].root == node)
-			return &row_block->roots[i];
-	return NULL;
-}
-
 /* May the iterator run along the dim, and no other? */
 static bool may_be(const Finder *f, const Ix *ix, int dim)
 {

@@ -1,6 +1,6 @@
 /* A row block: kernels that share rows, computed a block of rows at a time, so that what goes
- * between them is as small as a block. Private to row block*.c, tile.c, tile_transpose_square.c,
- * value.c, nest_set_up.c, kernel.c, inline_producer.c and routine.c.
+ * between them is as small as a block. Private to row_block*.c and
+ * those who ask where its tensors are (row_block_place.c).
  *
  *   scores[h, s, t] = sum of q[h, s, d] * k[h, t, d]   for h
  *   p[h, s, t] = softmax of scores over t                turned[d, t] = k[h, t, d]

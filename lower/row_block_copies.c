@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "lower/kernel.h"
 #include "lower/row_block.h"
 
 RowBlockPlace *row_block_add_place(Lower *lower, NodeId node, const int *dims)

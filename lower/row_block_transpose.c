@@ -6,6 +6,8 @@
  * Where few rows, as a number, need what is copied, tiles turn it as they read it if all
  * contractions that read it can.
  */
+#include "lower/node_plan.h"
+#include "lower/nest_plan.h"
 #include "lower/row_block.h"
 
 /* Is the axis of an operand one of columns, which the copy has last? */

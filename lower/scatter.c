@@ -8,6 +8,7 @@
  * R are the iterators of the result, K the others, in the order of the operand: what meets in a cell
  * does so in that order, whatever runs around it. The cells begin with the neutral element.
  */
+#include "lower/kernel.h"
 #include "lower/nest.h"
 
 typedef struct Scatter {

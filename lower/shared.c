@@ -6,7 +6,7 @@
  * would not, but numbers may depend on that: the order in which the sum adds up, and whether a
  * product is rounded before something is added. There it has such a node apart as any other batch.
  */
-#include "lower/lowering.h"
+#include "lower/node_plan.h"
 
 bool fuse_root_reduces(const Lower *lower, NodeId root)
 {
@@ -40,4 +40,35 @@ bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root)
 	if (reduces && hides_sum(lower, node, own, batch))
 		return true;
 	return own->n < batch->n && count_ones(lower, batch) > 0 && (node->op == OP_MUL || reduces);
+}
+
+/* Does a schedule call the node by its name? */
+bool fuse_has_name(const Lower *lower, NodeId id)
+{
+	return lower_node(lower, id)->name && lower->plan[id].first;
+}
+
+/* What a complete schedule asks of a node without a name of its own. */
+static ScheduleClause *node_asked(const Lower *lower, NodeId id, Choice choice)
+{
+	const ScheduleEntry *entry = schedule_node(lower->asked, lower->tables.routine_id + 1, id);
+	ScheduleClause *clause = entry ? entry_clause(entry, choice) : NULL;
+	return clause ? clause : (ScheduleClause *)&lower->asked->none;
+}
+
+ScheduleClause *fuse_asked(const Lower *lower, NodeId id, Choice choice)
+{
+	const Node *node = lower_node(lower, id);
+	if (!lower->asked)
+		return NULL;
+	if (!fuse_has_name(lower, id))
+		return lower_replays(lower) ? node_asked(lower, id, choice) : NULL;
+	Sym name = lower_identifier(lower, node->name);
+	Sym longer =
+		sym_printf(lower->program->symbols, "%s.%s", lower->tables.routine->name, name);
+	ScheduleClause *clause =
+		schedule_asked(lower->asked, lower->program, longer, SPAN_NONE, choice);
+	return clause && !clause->implied
+		       ? clause
+		       : schedule_asked(lower->asked, lower->program, name, SPAN_NONE, choice);
 }

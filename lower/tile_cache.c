@@ -10,7 +10,7 @@
  *
  * A schedule may ask for others; what a tile cannot do is refused.
  */
-#include "lower/tile.h"
+#include "lower/tile_plan.h"
 
 #include "base/diag.h"
 

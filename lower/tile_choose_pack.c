@@ -9,7 +9,7 @@
  * rows use it. Sums of floats are added in the order that the choice gives, so for them it depends
  * on the extents of one member of a batch alone.
  */
-#include "lower/tile.h"
+#include "lower/tile_plan.h"
 
 /* Products of bytes in a lane. */
 enum { QUAD = 4 };

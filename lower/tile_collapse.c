@@ -17,7 +17,7 @@
  * Tiles begin and end with whole rounds of the inner loop. A piece ends where a round or a register
  * does. Cells add up in the order of the sum's loops, as in tiles of either loop alone.
  */
-#include "lower/tile.h"
+#include "lower/tile_plan.h"
 
 bool tile_wants_collapse(const Nest *nest, int64_t columns, int64_t steps, bool copied)
 {
@@ -111,53 +111,4 @@ bool tile_has_collapsed(const Planner *p, const TileParts *cols)
 		    !tile_is_const(p, cols->at[i].lo, &lo) || lo % p->tile->round != 0)
 			return false;
 	return true;
-}
-
-/* Where the piece that begins at a lane of the tile ends. */
-static int64_t piece_end(const Tile *tile, int64_t lane)
-{
-	int64_t round = (lane / tile->round + 1) * tile->round,
-		vector = (lane / tile->lanes + 1) * tile->lanes;
-	return round < vector ? round : vector;
-}
-
-int64_t tile_pieces(const Tile *tile, int64_t cols)
-{
-	int64_t n = 0;
-	for (int64_t lane = 0; lane < cols; lane = piece_end(tile, lane))
-		n++;
-	return n;
-}
-
-/* The lanes of a piece, row by row. */
-static Block store_piece(Tile *tile, const Value *cell, int64_t from, int64_t to)
-{
-	Gen *gen = tile->nest->gen;
-	const Stmt *lanes = stmt_for(gen->arena, tile->lane, tile_const(tile, from),
-				     tile_const(tile, to), tile_store(tile, cell));
-	Stmt *vector = (Stmt *)lanes;
-	vector->loop = LOOP_VECTOR;
-	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, block_of(gen, vector));
-}
-
-Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *cell)
-{
-	Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
-	const Ix **outer = &nest->by_iter[tile->collapsed],
-		 **inner = &nest->by_iter[tile->col->iter];
-	const Ix *outer_was = *outer, *inner_was = *inner, *lane = ix_iter(gen->arena, tile->lane);
-	const Ix *first = ix_binary(gen->program, IX_DIV, tile_first(tile, tile->col, col),
-				    tile_const(tile, tile->round));
-	Body body = {0};
-	for (int64_t from = 0, to; from < tile->width; from = to) {
-		int64_t round = from / tile->round;
-		to = piece_end(tile, from);
-		*outer = ix_add(gen->program, first, tile_const(tile, round));
-		*inner = ix_add(gen->program, lane, tile_const(tile, -round * tile->round));
-		gen_append(gen, &body, store_piece(tile, cell, from, to));
-	}
-	*outer = outer_was;
-	*inner = inner_was;
-	return body_block(&body);
 }

@@ -18,7 +18,7 @@
  * Lanes are those of sums_order, whatever the machine's vectors are, so the order of additions
  * depends on the extent of the sum alone.
  */
-#include "lower/tile.h"
+#include "lower/tile_emit.h"
 
 #include "base/diag.h"
 

@@ -5,32 +5,7 @@
  *
  * Where rows are no whole vectors, as of few channels, one loop goes over all cells.
  */
-#include "lower/tile.h"
-
-/* `tile`: one whose lanes know their number; NULL: none. */
-static bool is_in_lanes(const Value *value, bool converts, const Tile *tile)
-{
-	if (value->kind == VALUE_CAST)
-		return converts && tile_is_converting(value);
-	if (tile && tile_is_number(tile, value))
-		return true;
-	if (value->kind == VALUE_INDEX ||
-	    (value->kind == VALUE_OP && !(op_is_simple(value->op) && dtype_is_float(value->dtype))))
-		return false;
-	for (uint32_t i = 0; i < value->nargs; i++)
-		if (!is_in_lanes(value->args[i], converts, tile))
-			return false;
-	return true;
-}
-
-bool tile_is_simple(const Value *value) { return is_in_lanes(value, false, NULL); }
-
-bool tile_in_vectors(const Value *value) { return is_in_lanes(value, true, NULL); }
-
-bool tile_is_in_vectors(const Tile *tile, const Value *value)
-{
-	return is_in_lanes(value, false, tile);
-}
+#include "lower/tile_emit.h"
 
 typedef struct Part {
 	const Value *value;
@@ -112,9 +87,9 @@ static const Value *with_parts(Fission *p, const Value *value)
 /* Is what is stored no function of many instructions? */
 static bool stays_in_vectors(const Tile *tile, const SharedLocals *cell, const Value *value)
 {
-	bool simple = is_in_lanes(value, true, tile);
+	bool simple = tile_computes_in_lanes(value, true, tile);
 	for (size_t i = 0; i < cell->n; i++)
-		simple = simple && is_in_lanes(cell->at[i].value, true, tile);
+		simple = simple && tile_computes_in_lanes(cell->at[i].value, true, tile);
 	return simple;
 }
 
@@ -162,7 +137,7 @@ static const Value *done_cells(Fission *p, const SharedLocals *cell, const Value
 	return done_at(p, id, false);
 }
 
-bool tile_needs_fission(Tile *tile, const Value *sum)
+static bool tile_needs_fission(Tile *tile, const Value *sum)
 {
 	Nest *nest = tile->nest;
 	SharedLocals cell = {0};
@@ -173,7 +148,7 @@ bool tile_needs_fission(Tile *tile, const Value *sum)
 	return !stays_in_vectors(tile, &cell, value);
 }
 
-Block tile_finish_in_fission(Tile *tile, const Value *sum)
+static Block tile_finish_in_fission(Tile *tile, const Value *sum)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -188,4 +163,41 @@ Block tile_finish_in_fission(Tile *tile, const Value *sum)
 		stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, done);
 	gen_append(gen, &body, tile_over(tile, LOOP_UNROLL, LOOP_VECTOR, block_of(gen, store)));
 	return body_block(&body);
+}
+
+/* Rows of lanes stored; what they share is in `body`, unless the value has locals of its own. */
+static Block store_cells(Tile *tile, const Value *sum, Body *body)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Body cell = {0};
+	nest_values(nest);
+	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &cell));
+	if (cell.stmts.n == 0)
+		value = tile_invariant(tile, value, body);
+	PUSH(gen->arena, cell.stmts,
+	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
+	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, body_block(&cell));
+	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, store);
+}
+
+Block tile_finish(Tile *tile, const Value *cell)
+{
+	Body body = {0};
+	if (tile_needs_fission(tile, cell))
+		return tile_finish_in_fission(tile, cell);
+	gen_append(tile->nest->gen, &body, store_cells(tile, cell, &body));
+	return body_block(&body);
+}
+
+Block tile_store(Tile *tile, const Value *sum)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Body cell = {0};
+	nest_values(nest);
+	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &cell));
+	PUSH(gen->arena, cell.stmts,
+	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
+	return body_block(&cell);
 }

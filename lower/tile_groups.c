@@ -16,7 +16,7 @@
  *
  * which is exact, since integers wrap.
  */
-#include "lower/tile.h"
+#include "lower/tile_emit.h"
 
 #include "base/diag.h"
 

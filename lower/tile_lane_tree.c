@@ -15,7 +15,7 @@
  * vector, its halves are added first. Vectors that are read first
  * are those for which cell m ends in lane m: vector n has cell n%P*E + n/P, of P parts.
  */
-#include "lower/tile.h"
+#include "lower/tile_emit.h"
 
 typedef struct LaneTree {
 	Tile *tile;
@@ -25,21 +25,6 @@ typedef struct LaneTree {
 } LaneTree;
 
 static int64_t part_lanes(const Tile *tile) { return tile->order.least; }
-
-/* Are there whole lanes, and none of half as many behind them? */
-static bool has_plain_lanes(const Tile *tile)
-{
-	int64_t extent;
-	return !size_is_const(tile->nest->gen->program->sizes, tile->along->extent, &extent) ||
-	       (extent >= tile->lanes && extent % tile->lanes < part_lanes(tile));
-}
-
-bool tile_may_lane_tree(const Tile *tile, int64_t rows, int64_t cols)
-{
-	int64_t part = part_lanes(tile);
-	return tile->native >= part && tile->native <= tile->lanes &&
-	       rows * cols % tile->native == 0 && cols % part == 0 && has_plain_lanes(tile);
-}
 
 /* ---- indices ---- */
 

@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "lower/tile.h"
+#include "lower/tile_emit.h"
 
 enum { CONDS_MAX = 4 };
 

@@ -16,37 +16,11 @@
  * No element outside of the buffer is read, whatever the loops around the innermost one are at. A
  * copy of the operand (tile_pack.c) would be made by one thread and waited for by the others.
  */
-#include "lower/tile.h"
+#include "lower/tile_emit.h"
 
 #include "base/diag.h"
 
 static const Loop *last_sum(const Nest *nest) { return &nest->loops[nest->nloops - 1]; }
-
-/* How many of the innermost sum's steps, `apart` elements each, have fewer than `more` elements
- * behind them. */
-static int64_t last_steps(int64_t more, int64_t apart) { return (more + apart - 1) / apart; }
-
-int64_t tile_step_strided(const Planner *p, int load)
-{
-	const Nest *nest = p->tile->nest;
-	int64_t steps, apart;
-	if (nest->nloops == nest->nresult || nest->guards.n > 0 || p->sum.from.n > 2 ||
-	    p->program->buffers.at[p->sum.from.at[load]].dtype != nest->value->dtype)
-		return 0;
-	if (p->tile->row && ix_uses(p->sum.at.at[load], p->tile->row->var))
-		return 0;
-	for (size_t i = 0; i < p->sum.from.n; i++)
-		if ((int)i != load && p->sum.from.at[i] == p->sum.from.at[load])
-			return 0;
-	Size stride = ix_stride(p->program, p->sum.at.at[load], last_sum(nest)->var);
-	if (size_is_bad(stride) || !tile_is_const(p, stride, &apart) || apart < 1 ||
-	    !tile_is_const(p, last_sum(nest)->extent, &steps))
-		return 0;
-	int64_t least = gen_asks_operand(nest->gen, CHOICE_OVER_READ, p->sum.from.at[load])
-				? 1
-				: p->target->tile_over_read;
-	return steps / least >= last_steps(p->native - 1, apart) ? apart : 0;
-}
 
 /* acc[r, lane] += value, over the tile. */
 static Block add_cells(const Tile *tile, const Value *cell, const Value *value)
@@ -83,8 +57,8 @@ Block tile_over_read_steps(Tile *tile, const Value *cell)
 	int64_t steps;
 	REQUIRE(size_is_const(gen->program->sizes, sum->extent, &steps));
 	nest_values(nest);
-	int64_t whole =
-		steps - last_steps(tile_width(tile, tile->width) - tile->width, tile->step_strided);
+	int64_t whole = steps - tile_last_steps(tile_width(tile, tile->width) - tile->width,
+						tile->step_strided);
 	Body body = {0};
 	Block add = add_cells(tile, cell, nest->value), last = last_step(tile, cell);
 	PUSH(gen->arena, body.stmts,

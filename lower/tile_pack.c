@@ -15,43 +15,7 @@
  * (tile_groups.c). A copy that does not stay in the second cache is made by blocks of columns,
  * where their tiles begin (tile_panel.c).
  */
-#include "lower/tile.h"
-
-enum { LEAST_VECTOR = 16 };
-
-static const Value *nth_load(const Value *value, uint32_t *n)
-{
-	if (value->kind == VALUE_LOAD || tile_is_converting(value))
-		return (*n)-- == 0 ? value : NULL;
-	for (uint32_t i = 0; i < value->nargs; i++) {
-		const Value *found = nth_load(value->args[i], n);
-		if (found)
-			return found;
-	}
-	return NULL;
-}
-
-const Value *tile_load(const Value *value, uint32_t n)
-{
-	const Value *load = nth_load(value, &n);
-	REQUIRE(load);
-	return load;
-}
-
-const Value *tile_replaced(Arena *arena, const Value *value, const Value *old, const Value *new)
-{
-	if (value_same(value, old))
-		return new;
-	if (value->nargs == 0)
-		return value;
-	Value *copy = ARENA_NEW(arena, Value);
-	*copy = *value;
-	for (uint32_t i = 0; i < value->nargs; i++)
-		copy->args[i] = i > 0 && value->args[i] == value->args[i - 1]
-					? copy->args[i - 1]
-					: tile_replaced(arena, value->args[i], old, new);
-	return copy;
-}
+#include "lower/tile_emit.h"
 
 static const Value *packed_load(const Tile *tile)
 {
@@ -97,36 +61,6 @@ static LoopKind copy_kind(const Tile *tile, const Value *value)
 	bool vectors = tile->pack_kind == LOOP_VECTOR && tile_in_vectors(value) &&
 		       reads_by_lanes(tile, value);
 	return load || vectors ? tile->pack_kind : LOOP_SERIAL;
-}
-
-/* Vectors that a row of lanes takes, narrow ones and single elements counted; no instruction adds
- * the group of a single lane. */
-int64_t tile_vectors(const Tile *tile, int64_t lanes)
-{
-	int64_t least = LEAST_VECTOR / dtype_bytes(tile->nest->value->dtype);
-	int64_t n = lanes / tile->lanes, rest = lanes % tile->lanes;
-	for (int64_t width = tile->lanes / 2; width >= least && width > 1; width /= 2) {
-		n += rest / width;
-		rest %= width;
-	}
-	return n + rest * tile->group;
-}
-
-/* Columns of a dim: some go one by one, and others are packed behind them. */
-static bool tile_is_open(const Tile *tile)
-{
-	int64_t extent;
-	return tile->col &&
-	       !size_is_const(tile->nest->gen->program->sizes, tile->col->extent, &extent);
-}
-
-int64_t tile_width(const Tile *tile, int64_t cols)
-{
-	int64_t vectors = (cols + tile->lanes - 1) / tile->lanes;
-	bool fills = tile->pack >= 0 || tile->over_read >= 0;
-	bool filled = fills && !tile->blocks.steps && !tile_is_open(tile) &&
-		      (tile->stores_rows || tile_vectors(tile, cols) > vectors);
-	return filled ? vectors * tile->lanes : cols;
 }
 
 /* Steps of the sum, all loops counted through. */
@@ -395,9 +329,20 @@ const Ix *tile_pack_ix(const Tile *tile, const TilePart *col)
 	return packed_ix(tile, first_column(tile, col), tile_width(tile, col->step));
 }
 
-const Value *tile_pack_value(const Tile *tile, const TilePart *col)
+static const Value *tile_pack_value(const Tile *tile, const TilePart *col)
 {
 	Gen *gen = tile->nest->gen;
 	const Value *load = value_load(gen->program, tile->packed, tile_pack_ix(tile, col));
 	return tile_replaced(gen->arena, tile->nest->value, packed_load(tile), load);
+}
+
+Block tile_add(Tile *tile, const Value *cell)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	nest_values(nest);
+	REQUIRE(nest->inner.n == 0);
+	bool packed = tile->pack >= 0 && !tile->copies;
+	const Value *value = packed ? tile_pack_value(tile, tile->at_col) : nest->value;
+	return block_of(gen, stmt_set_at(gen->arena, cell, tile->reduce, value));
 }

@@ -18,19 +18,9 @@
  * multiply meanwhile; where the operand is turned or grouped while it is copied, or rows are not
  * known, all of the copy is made before the tiles.
  */
-#include "lower/tile.h"
+#include "lower/tile_emit.h"
 
 #include "base/diag.h"
-
-int64_t tile_last_block(const Tile *tile)
-{
-	const TilePart *part = &tile->cols.at[0];
-	int64_t lo, hi;
-	const Sizes *sizes = tile->nest->gen->program->sizes;
-	REQUIRE(size_is_const(sizes, part->lo, &lo) && size_is_const(sizes, part->hi, &hi) &&
-		lo == 0);
-	return (hi - 1) / tile->blocks.cols * tile->blocks.cols;
-}
 
 /* Columns, or the one tile behind them, of a row tile; `copies`: it copies the columns. */
 static Block row_tiles(Tile *tile, const TilePart *row, bool copies)

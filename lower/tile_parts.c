@@ -5,7 +5,7 @@
  * row alone and a row in a batch give the same bits.
  */
 #include "base/diag.h"
-#include "lower/tile.h"
+#include "lower/tile_plan.h"
 
 /* PANEL_ROWS: that are assumed to use a parameter's panel. */
 enum { LEAST_LANES = 4, PANEL_ROWS = 96 };
@@ -108,12 +108,21 @@ static TileParts halved_parts(const Planner *p, Size extent, int64_t step, bool 
 	return parts;
 }
 
+static TileParts square_parts(TileParts halved)
+{
+	TileParts parts = {0};
+	for (uint32_t i = 0; i < halved.n; i++)
+		if (!size_same(halved.at[i].lo, halved.at[i].hi))
+			parts.at[parts.n++] = halved.at[i];
+	return parts;
+}
+
 TileParts tile_parts_of(const Planner *p, const Loop *loop, int64_t step, bool join)
 {
 	int64_t extent;
 	TileParts parts = {0};
 	if (p->tile->squared >= 0 && loop == p->tile->col)
-		return tile_square_parts(halved_parts(p, loop->extent, step, true));
+		return square_parts(halved_parts(p, loop->extent, step, true));
 	if (loop && loop == p->tile->row && tile_is_const(p, loop->extent, &extent))
 		return padded_parts(p, extent, step);
 	if (loop && loop == p->tile->row && p->tile->inside.from)
@@ -141,3 +150,5 @@ int64_t tile_part_count(const Planner *p, const TileParts *parts, uint32_t i, co
 		return (hi - lo) / part->step;
 	return i == 0 ? (assumed(p, loop) + part->step - 1) / part->step : 0;
 }
+
+int64_t tile_ceil_div(int64_t a, int64_t b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }

@@ -5,18 +5,12 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "lower/tile.h"
+#include "lower/nest_plan.h"
+#include "lower/tile_plan.h"
 
 #define CYCLES_MOST ((uint64_t)1 << 62)
 
 /* ---- what is read ---- */
-
-bool tile_has_lanes(Op op, Dtype dtype)
-{
-	if (dtype_is_float(dtype))
-		return op_is_simple(op);
-	return op == OP_ADD || op == OP_SUB || op == OP_MUL;
-}
 
 static void collect_loads(Arena *arena, Loads *loads, const Value *value)
 {
@@ -29,24 +23,6 @@ static void collect_loads(Arena *arena, Loads *loads, const Value *value)
 		loads->plain &= !value->ix->reads;
 	for (uint32_t i = 0; i < value->nargs; i++)
 		collect_loads(arena, loads, value->args[i]);
-}
-
-bool tile_reads_same(const Loads *loads, size_t a, size_t b)
-{
-	return loads->from.at[a] == loads->from.at[b] && ix_same(loads->at.at[a], loads->at.at[b]);
-}
-
-bool tile_is_widening(const Value *value)
-{
-	return value->kind == VALUE_CAST && value->args[0]->kind == VALUE_LOAD &&
-	       dtype_wide(value->args[0]->dtype) == value->dtype;
-}
-
-bool tile_is_converting(const Value *value)
-{
-	if (value->kind != VALUE_CAST || value->args[0]->kind != VALUE_LOAD)
-		return false;
-	return widen_in_lanes(value->args[0]->dtype, value->dtype);
 }
 
 static bool is_arithmetic(const Value *value, Dtype dtype)
@@ -148,6 +124,17 @@ static bool may_be_tiled(Planner *p)
 	p->facts = nest_facts(nest, tile->reduce);
 	p->facts.apart = tile->apart = tile_stores_apart(p);
 	return true;
+}
+
+static Tile nothing_chosen(Nest *nest, Op reduce)
+{
+	return (Tile){.nest = nest,
+		      .reduce = reduce,
+		      .group = 1,
+		      .pack = -1,
+		      .squared = -1,
+		      .over_read = -1,
+		      .prefetched = -1};
 }
 
 static Planner planner_new(Tile *tile)
@@ -275,7 +262,7 @@ static uint64_t all_cycles(const Planner *p)
 
 uint64_t tile_estimate(Nest *nest, bool transposed)
 {
-	Tile tile = tile_new(nest, OP_ADD);
+	Tile tile = nothing_chosen(nest, OP_ADD);
 	Planner p = planner_new(&tile);
 	if (!may_be_tiled(&p) || asks_off(p.tiles))
 		return 0;
@@ -325,7 +312,7 @@ static bool goes_by_rows(const Planner *p)
 	return by_rows;
 }
 
-bool tile_plan(Tile *tile)
+static bool tile_plan(Tile *tile)
 {
 	Planner p = planner_new(tile);
 	const Nest *nest = tile->nest;
@@ -371,4 +358,42 @@ bool tile_plan(Tile *tile)
 	}
 	tile_describe(&p);
 	return true;
+}
+
+enum { IN_LINE = 2 };
+
+/* Values again, with what they share in line or as locals. */
+static void share_in_line(Nest *nest, bool in_line)
+{
+	nest->in_line = in_line;
+	nest->gen->locals.n = nest->first_local;
+	nest_values(nest);
+}
+
+/* Where shared locals are few they are in line in tiles, which compute them once all the same. */
+static bool plan_in_line(Tile *tile)
+{
+	Nest *nest = tile->nest;
+	size_t shared = nest->inner.n;
+	if (shared > IN_LINE)
+		return false;
+	if (shared > 0)
+		share_in_line(nest, true);
+	bool planned = tile_plan(tile);
+	if (shared > 0 && !planned)
+		share_in_line(nest, false);
+	return planned;
+}
+
+bool tile_turns_squares(Nest *nest)
+{
+	Tile tile = nothing_chosen(nest, node_reduce_op(lower_node(nest->gen->lower, nest->node)));
+	return nest->nloops > nest->nresult && !asks_on(gen_asked(nest->gen, CHOICE_ORDER)) &&
+	       plan_in_line(&tile) && tile.squared >= 0;
+}
+
+bool tile_choose(Nest *nest, Op reduce, Tile *tile)
+{
+	*tile = nothing_chosen(nest, reduce);
+	return plan_in_line(tile);
 }

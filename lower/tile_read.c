@@ -9,7 +9,7 @@
  * those of the operand from a buffer, and so is the order of the sum.
  */
 #include "base/diag.h"
-#include "lower/tile.h"
+#include "lower/tile_plan.h"
 
 static uint32_t count(const Value *value, bool loads)
 {

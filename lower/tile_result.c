@@ -12,30 +12,9 @@
  * margins. Squares are turned in registers. A cell adds its products in the order of the loops. Of
  * a transposed convolution in steps of 2 a tile has every second cell: y[... + 2*(x + lane)].
  */
-#include "lower/tile.h"
+#include "lower/tile_emit.h"
 
 #include "base/diag.h"
-
-/* Of a row of a square. */
-static uint64_t store_cycles(const Planner *p, int64_t rows)
-{
-	int64_t apart = tile_near_stride(p, p->tile->nest->at, p->tile->row);
-	if (apart <= 1)
-		return p->target->row_store_cost;
-	return p->target->row_store_cost +
-	       (uint64_t)(apart <= LANES_MASKED ? p->target->row_store_masked * (apart - 1)
-						: p->target->row_store_cell *
-							  (rows < p->native ? rows : p->native));
-}
-
-uint64_t tile_transposed_cycles(const Planner *p, int64_t rows, int64_t cols)
-{
-	uint64_t side = (uint64_t)p->native, collapsed = (uint64_t)__builtin_ctzll(side);
-	uint64_t down = ((uint64_t)rows + side - 1) / side,
-		 across = ((uint64_t)cols + side - 1) / side;
-	return down * across * side * collapsed * p->target->shuffle_cost +
-	       down * (uint64_t)cols * store_cycles(p, rows);
-}
 
 typedef struct Result {
 	Tile *tile;

@@ -9,7 +9,7 @@
  * and of what blocks of columns cost (tile_cache.c); squares of rows that are turned for few
  * columns (tile_remainder.c) cost their shuffles as well. The numbers are those of target.def.
  */
-#include "lower/tile.h"
+#include "lower/tile_plan.h"
 
 #include "base/diag.h"
 

@@ -7,7 +7,8 @@
  * Along the picture rows read weights one by one where they are: of what each kind of cells needs
  * of a kernel's steps there is little in a line, and lines come from the second cache.
  */
-#include "lower/tile.h"
+#include "lower/nest_plan.h"
+#include "lower/tile_plan.h"
 
 /* Eighths of cycles for a line; steps among which a line costs nothing. */
 enum { STEPS_ENOUGH = 1 << 16 };
@@ -87,4 +88,53 @@ uint64_t tile_strided_cycles(const Planner *p, int64_t rows)
 					     bytes_by(p, i, tile->row) / CACHE_LINE /
 					     steps_of_line(p, i));
 	return cycles;
+}
+
+/* Of a row of a square. */
+static uint64_t store_cycles(const Planner *p, int64_t rows)
+{
+	int64_t apart = tile_near_stride(p, p->tile->nest->at, p->tile->row);
+	if (apart <= 1)
+		return p->target->row_store_cost;
+	return p->target->row_store_cost +
+	       (uint64_t)(apart <= LANES_MASKED ? p->target->row_store_masked * (apart - 1)
+						: p->target->row_store_cell *
+							  (rows < p->native ? rows : p->native));
+}
+
+uint64_t tile_transposed_cycles(const Planner *p, int64_t rows, int64_t cols)
+{
+	uint64_t side = (uint64_t)p->native, collapsed = (uint64_t)__builtin_ctzll(side);
+	uint64_t down = ((uint64_t)rows + side - 1) / side,
+		 across = ((uint64_t)cols + side - 1) / side;
+	return down * across * side * collapsed * p->target->shuffle_cost +
+	       down * (uint64_t)cols * store_cycles(p, rows);
+}
+
+static const Loop *last_sum(const Nest *nest) { return &nest->loops[nest->nloops - 1]; }
+
+/* How many of the innermost sum's steps, `apart` elements each, have fewer than `more` elements
+ * behind them. */
+int64_t tile_last_steps(int64_t more, int64_t apart) { return (more + apart - 1) / apart; }
+
+int64_t tile_step_strided(const Planner *p, int load)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t steps, apart;
+	if (nest->nloops == nest->nresult || nest->guards.n > 0 || p->sum.from.n > 2 ||
+	    p->program->buffers.at[p->sum.from.at[load]].dtype != nest->value->dtype)
+		return 0;
+	if (p->tile->row && ix_uses(p->sum.at.at[load], p->tile->row->var))
+		return 0;
+	for (size_t i = 0; i < p->sum.from.n; i++)
+		if ((int)i != load && p->sum.from.at[i] == p->sum.from.at[load])
+			return 0;
+	Size stride = ix_stride(p->program, p->sum.at.at[load], last_sum(nest)->var);
+	if (size_is_bad(stride) || !tile_is_const(p, stride, &apart) || apart < 1 ||
+	    !tile_is_const(p, last_sum(nest)->extent, &steps))
+		return 0;
+	int64_t least = gen_asks_operand(nest->gen, CHOICE_OVER_READ, p->sum.from.at[load])
+				? 1
+				: p->target->tile_over_read;
+	return steps / least >= tile_last_steps(p->native - 1, apart) ? apart : 0;
 }

@@ -10,7 +10,7 @@
  * (inline_producer.c) is computed as it is read: exp(w[(o + c + r)*512 + k + lane]), in loops where
  * that takes many instructions.
  */
-#include "lower/tile.h"
+#include "lower/tile_emit.h"
 
 #include "base/diag.h"
 

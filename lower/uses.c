@@ -9,7 +9,7 @@
 #include <stb/stb_ds.h>
 #include <stdlib.h>
 
-#include "lower/lowering.h"
+#include "lower/node_plan.h"
 
 void plans_new(Lower *lower)
 {

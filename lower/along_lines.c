@@ -1,0 +1,134 @@
+/* The lines of a node that goes along an axis, as along/ reads and stores them: from the node's
+ * index maps, a kernel under construction and the buffer that it is stored in. */
+#include "lower/kernel.h"
+
+typedef struct LineSource {
+	Gen *gen;
+	NodeId node;
+	const Proj *proj;
+	AlongIters along;
+	const Ix **by_iter;
+	IterId *beside; /* which iterators Lines.beside are */
+} LineSource;
+
+static const Ix **line_indices(const Lines *lines, IterId along, const Ix *at, const Access *access)
+{
+	const LineSource *from = lines->of;
+	for (uint32_t i = 0; i < lines->nbeside; i++)
+		from->by_iter[from->beside[i]] = lines->beside[i];
+	if (along != UINT32_MAX)
+		from->by_iter[along] = at;
+	return access_indices(from->gen, from->node, &from->proj->pieces[0], access, from->by_iter);
+}
+
+static const Value *line_element(const Lines *lines, const Ix *at, Body *body)
+{
+	const LineSource *from = lines->of;
+	const Access *access = &from->proj->pieces[0].args[0];
+	SharedLocals shared = {0};
+	gen_enter(from->gen, &shared);
+	const Ix **axes = line_indices(lines, from->along.from, at, access);
+	const Value *value = node_value(
+		from->gen, lower_node(from->gen->lower, from->node)->args[0], axes);
+	gen_set_shared(from->gen, body, &shared);
+	return value;
+}
+
+static const Ix *line_cell(const Lines *lines, const Ix *at)
+{
+	const LineSource *from = lines->of;
+	const Access *access = &from->proj->pieces[0].result;
+	return flat_index(from->gen, from->node, line_indices(lines, from->along.to, at, access));
+}
+
+static IterVar line_iter(void *of, const char *name)
+{
+	Gen *gen = ((LineSource *)of)->gen;
+	return gen_iter(gen, sym_cstr(gen->program->symbols, name));
+}
+
+static LocalId line_local(void *of, const char *name, Dtype dtype, uint32_t n)
+{
+	Gen *gen = ((LineSource *)of)->gen;
+	LocalId id = gen_local(gen, name, dtype);
+	if (n)
+		gen->locals.at[id].extent[gen->locals.at[id].rank++] = n;
+	return id;
+}
+
+static const Value *line_read(void *of, LocalId local, const Ix *at)
+{
+	Gen *gen = ((LineSource *)of)->gen;
+	const Ix **ixs = ARENA_ARRAY(gen->arena, const Ix *, 1);
+	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
+	ixs[0] = at;
+	return value_local(gen->arena, &view, local, ixs, gen->locals.at[local].rank);
+}
+
+static BufferId line_temporary(void *of, const char *name, Dtype dtype, Size elements)
+{
+	Gen *gen = ((LineSource *)of)->gen;
+	Sym unique = lower_unique(gen->lower,
+				  sym_printf(gen->program->symbols, "%s_%s", name, gen->name));
+	return lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
+						 .name = unique,
+						 .dtype = dtype,
+						 .elements = elements});
+}
+
+static Size line_extent(const LineSource *from, IterId iter)
+{
+	return iter == UINT32_MAX ? size_const(from->gen->program->sizes, 1)
+				  : from->proj->iters[iter].extent;
+}
+
+static void find_beside(LineSource *from, Lines *lines)
+{
+	Gen *gen = from->gen;
+	const Piece *piece = &from->proj->pieces[0];
+	from->beside = ARENA_ARRAY(gen->arena, IterId, piece->niters + 1);
+	lines->beside = ARENA_ARRAY(gen->arena, const Ix *, piece->niters + 1);
+	lines->extents = ARENA_ARRAY(gen->arena, Size, piece->niters + 1);
+	for (uint32_t i = 0; i < piece->niters; i++) {
+		IterId iter = piece->iters[i];
+		if (iter == from->along.from || iter == from->along.to)
+			continue;
+		from->beside[lines->nbeside] = iter;
+		lines->beside[lines->nbeside] =
+			ix_iter(gen->arena, gen_iter(gen, from->proj->iters[iter].name));
+		lines->extents[lines->nbeside++] = from->proj->iters[iter].extent;
+	}
+}
+
+Lines along_lines(Gen *gen, NodeId id, StoreTarget to)
+{
+	const Node *node = lower_node(gen->lower, id);
+	LineSource *from = ARENA_NEW(gen->arena, LineSource);
+	REQUIRE(to.acc == OP_NONE);
+	*from = (LineSource){.gen = gen, .node = id, .proj = lower_proj(gen->lower, id)};
+	from->along = proj_along(from->proj);
+	from->by_iter = ARENA_ARRAY(gen->arena, const Ix *, from->proj->niters + 1);
+	Lines lines = {.program = gen->program,
+		       .arena = gen->arena,
+		       .sizes = gen->program->sizes,
+		       .of = from,
+		       .element = line_element,
+		       .cell = line_cell,
+		       .iter = line_iter,
+		       .local = line_local,
+		       .read = line_read,
+		       .temporary = line_temporary};
+	lines.extent = line_extent(from, from->along.from);
+	lines.kept = line_extent(from, from->along.to);
+	lines.from = lower_node(gen->lower, node->args[0])->dtype;
+	lines.dtype = node->dtype;
+	lines.to = to.buffer;
+	lines.top = &gen->top;
+	lines.reduce = node->reduce;
+	lines.exclusive = node->along.exclusive;
+	lines.reverse = node->along.reverse;
+	lines.descending = node->along.descending;
+	lines.ids = node->along.ids;
+	find_beside(from, &lines);
+	return lines;
+}

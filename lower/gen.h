@@ -1,0 +1,109 @@
+/* A kernel under construction: its iterators and locals, what is asked of it and what was chosen, and
+ * values of nodes at given indices. Values are built without statements, so that they can be looked
+ * at before anything is decided; what they share is set by statements that an emitter makes.
+ */
+#ifndef TSR_LOWER_GEN_H
+#define TSR_LOWER_GEN_H
+
+#include "lower/lowering.h"
+
+/* A value that others read several times: a local, and what it is set to once a statement is made
+ * of it. */
+typedef struct SharedLocal {
+	LocalId local;
+	const Value *value;
+	Span span; /* of the operation */
+} SharedLocal;
+
+typedef VEC(SharedLocal) SharedLocals;
+
+typedef struct SharedValue {
+	NodeId node;
+	const Ix *const *axes;
+	const Value *value;
+} SharedValue;
+
+typedef struct Gen {
+	Lower *lower;
+	Program *program;
+	Arena *arena;
+	VEC(KernelIter) iters;
+	VEC(KernelLocal) locals;
+	Body top;
+	SharedLocals *locals_of; /* the present body: values used more than once are its locals */
+	VEC(SharedValue) shared; /* what these are */
+	bool in_line;		 /* they are no locals */
+	bool looks;		 /* nothing of it stays (NestLook): no tensor gets its name */
+	const Schedule *asked;	 /* the lower's; NULL: nothing is */
+	Sym name;		 /* the kernel's */
+	Span span;
+	VEC(ScheduleEntry) made; /* what was chosen, a nest each; the last is at hand */
+	NodeId bound;		 /* a reduction whose value is at hand */
+	const Value *bound_value;
+	NodeId inside; /* is computed where the nest reads it, not loaded (inline_producer.c) */
+	const Ix *row; /* of the present cell, counted from the row block's block on */
+	struct SeenList *seen; /* collects what is read; NULL: nothing does */
+} Gen;
+
+typedef struct StoreTarget {
+	BufferId buffer;
+	Op acc; /* OP_NONE: set */
+} StoreTarget;
+
+/* to[at] (acc)= value, converted to the buffer's dtype; to a type of storage the wide type adds. */
+const Stmt *gen_store(Gen *gen, StoreTarget to, const Ix *at, const Value *value);
+
+/* What is asked of the nest at hand; NULL: nothing. */
+ScheduleClause *gen_asked(const Gen *gen, Choice choice);
+/* Writes down what was chosen for it. */
+ScheduleClause *gen_make(Gen *gen, Choice choice, bool off);
+/* Adds an operand to what was chosen for it, once. */
+void gen_make_operand(Gen *gen, Choice choice, BufferId operand);
+/* Is the operand among those that are asked for, or are all? */
+bool gen_asks_operand(const Gen *gen, Choice choice, BufferId operand);
+/* Begins the next nest of the kernel. */
+void gen_nest(Gen *gen);
+/* A kernel's beginning and end; the beginning in the memory of `program`, which is the lower's
+ * or a copy of it. */
+Gen gen_new(Lower *lower, Sym name, Span span);
+Gen gen_new_in(Lower *lower, Program *program, Sym name, Span span);
+void kernel_finish(Gen *gen);
+IterVar gen_iter(Gen *gen, Sym name);
+LocalId gen_local(Gen *gen, const char *name, Dtype dtype);
+const Value *gen_local_value(Gen *gen, LocalId local);
+/* Starts a body whose shared values are its own, and appends the statements that set them. */
+void gen_enter(Gen *gen, SharedLocals *shared);
+void gen_set_shared(Gen *gen, Body *body, const SharedLocals *shared);
+/* A block of one statement. */
+Block block_of(Gen *gen, const Stmt *stmt);
+void gen_append(Gen *gen, Body *body, Block block);
+/* The value at an index an axis: a load, or what computes it. */
+const Value *node_value(Gen *gen, NodeId node, const Ix *const *axes);
+/* The same, computed even where the node has a buffer. */
+const Value *node_compute(Gen *gen, NodeId node, const Ix *const *axes);
+/* The operands combined in one piece, iterators replaced by `by_iter`. */
+const Value *piece_value(Gen *gen, NodeId node, const Piece *piece, const Ix *const *by_iter);
+const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Access *access,
+			  const Ix *const *by_iter);
+/* One index; of one that is read the integer as it is, wherever that lies. */
+const Ix *access_index(Gen *gen, NodeId node, const Piece *piece, const Index *index,
+		       const Ix *const *by_iter);
+/* The index into the row-major array of a tensor. */
+const Ix *flat_index(Gen *gen, NodeId node, const Ix *const *axes);
+const Ix *zero_ix(Gen *gen);
+
+/* The statement where ix < n. */
+const Stmt *stmt_below(Gen *gen, const Ix *ix, Size n, Body *body);
+/* Loops over the axes of a shape; returns the index an axis. Axes of size 1 have no loop. */
+const Ix **shape_indices(Gen *gen, const Shape *shape, IterVar *vars);
+/* The body in these loops, at the kernel's end. */
+void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *body);
+
+/* random.c */
+/* Numbers 4*block to 4*block + 3 of a stream, and locals that they read. */
+void random_numbers(Gen *gen, NodeId stream, const Ix *block, SharedLocals *shared,
+		    const Value *numbers[4]);
+/* A number of the stream for itself, by a hash of its own. */
+const Value *random_value(Gen *gen, NodeId stream, const Ix *at);
+
+#endif

@@ -1,0 +1,66 @@
+/* The kernel that sets the margins of a buffer that has some (halo.c). */
+#include "lower/kernel.h"
+
+typedef struct Filler {
+	Gen *gen;
+	NodeId node;
+	const Margins *margins;
+	const Value *zero;
+} Filler;
+
+/* The elements of n steps along the axis from `first` on, which lie beside each other. */
+static Block fill_steps(const Filler *f, uint32_t axis, const Ix *first, Size n)
+{
+	Gen *gen = f->gen;
+	Size stride = margins_stride(gen->lower, f->node, f->margins, axis);
+	IterVar at = gen_iter(gen, sym_cstr(gen->program->symbols, "at"));
+	const Ix *to = ix_add(gen->program, first, ix_iter(gen->arena, at));
+	BufferId buffer = gen->lower->plan[f->node].buffer;
+	Block body = block_of(gen, stmt_store(gen->arena, buffer, to, OP_NONE, f->zero));
+	const Ix *hi = ix_size(gen->arena, size_mul(gen->program->sizes, n, stride));
+	return block_of(gen, stmt_for(gen->arena, at, zero_ix(gen), hi, body));
+}
+
+/* What is outside along this axis or one behind it, in the part of the buffer from `first` on. */
+static Block fill_around(const Filler *f, uint32_t axis, const Ix *first)
+{
+	Gen *gen = f->gen;
+	Program *program = gen->program;
+	Body body = {0};
+	if (axis == shape_naxes(lower_shape(gen->lower, f->node)))
+		return (Block){0};
+	const Margin *margin = &f->margins->axes[axis];
+	Size size = shape_axis(lower_shape(gen->lower, f->node), axis)->size;
+	const Ix *stride =
+		ix_size(gen->arena, margins_stride(gen->lower, f->node, f->margins, axis));
+	const Ix *inside = ix_add(program, first,
+				  ix_mul(program, ix_size(gen->arena, margin->before), stride));
+	if (!size_is(program->sizes, margin->before, 0))
+		gen_append(gen, &body, fill_steps(f, axis, first, margin->before));
+	IterVar at = gen_iter(gen, sym_cstr(program->symbols, "i"));
+	const Ix *step = ix_mul(program, ix_iter(gen->arena, at), stride);
+	Block inner = fill_around(f, axis + 1, ix_add(program, inside, step));
+	if (inner.n > 0)
+		PUSH(gen->arena, body.stmts,
+		     stmt_for(gen->arena, at, zero_ix(gen), ix_size(gen->arena, size), inner));
+	const Ix *behind =
+		ix_add(program, inside, ix_mul(program, ix_size(gen->arena, size), stride));
+	if (!size_is(program->sizes, margin->after, 0))
+		gen_append(gen, &body, fill_steps(f, axis, behind, margin->after));
+	return body_block(&body);
+}
+
+void halo_emit_frame(Lower *lower, NodeId id)
+{
+	if (!lower->plan[id].halo)
+		return;
+	const Buffer *buffer = &lower->program->buffers.at[lower->plan[id].buffer];
+	Sym name =
+		lower_unique(lower, sym_printf(lower->program->symbols, "frame_%s", buffer->name));
+	Gen gen = gen_new(lower, name, lower_node(lower, id)->span);
+	Filler f = {.gen = &gen, .node = id, .margins = lower->plan[id].halo};
+	f.zero = value_const(gen.arena, buffer->dtype, scalar_of(buffer->dtype, 0));
+	gen_append(&gen, &gen.top, fill_around(&f, 0, zero_ix(&gen)));
+	kernel_finish(&gen);
+	lower->program->kernels.at[lower->program->kernels.n - 1].alone = true;
+}

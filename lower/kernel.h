@@ -1,0 +1,60 @@
+/* What appends kernels to a routine: of each kind of node, and of whole routines. */
+#ifndef TSR_LOWER_KERNEL_H
+#define TSR_LOWER_KERNEL_H
+
+#include "lower/along/lines.h"
+#include "lower/gen.h"
+
+/* Writes down which node the kernel computes, where its name does not say so and it could be computed
+ * inside others. */
+void fuse_describe_node(Gen *gen, NodeId id);
+/* Appends the kernel that sets the margins of the node's buffer, where it has any. */
+void halo_emit_frame(Lower *lower, NodeId node);
+/* Writes down that the node's kernel stores between margins. */
+void halo_describe(Gen *gen, NodeId node);
+
+/* Appends the loops that compute `root` (finishing plan.reduction) into the target. */
+void nest_emit(Gen *gen, NodeId root, StoreTarget target);
+/* buffer[i] = constant for every element. */
+void nest_fill(Gen *gen, BufferId buffer, Scalar value);
+/* to[i] (acc)= from[i] at the cells that the node's projection reaches, perhaps more than once. */
+void nest_emit_reached(Gen *gen, NodeId node, BufferId from, StoreTarget to);
+
+/* random.c: to[i] (acc)= element i of a random stream; four numbers of each cell of random
+ * words. */
+void random_emit(Gen *gen, NodeId node, StoreTarget to);
+void random_emit_numbers(Gen *gen, NodeId node, StoreTarget to);
+
+/* scatter.c: the loops of a scatter, to cells that were set to the neutral element. */
+void scatter_emit(Gen *gen, NodeId node, BufferId to);
+/* argmax.c: to[i] (acc)= the index of the greatest element along the reduced axis. */
+void argmax_emit(Gen *gen, NodeId node, StoreTarget to);
+/* along_lines.c: the lines of what goes along an axis. Requires that nothing is added to the
+ * target, and that nothing in it is read. */
+Lines along_lines(Gen *gen, NodeId node, StoreTarget to);
+/* Kernels of one node, appended to the routine. */
+void kernel_emit(Lower *lower, NodeId node);
+/* ... where it has one; the margins of its buffer. */
+void lower_emit_node(Lower *lower, NodeId node);
+void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);
+void kernel_emit_check(Lower *lower, NodeId node, uint32_t arg);
+void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);
+
+void lower_routine(Lower *lower, uint32_t routine);
+/* The routine that sets the parameters that start with an expression. */
+void lower_init(Lower *lower);
+/* initial.c: its kernels. */
+void initial_emit(Lower *lower);
+/* The routine that packs the state, from the kernels that the others asked for. */
+void lower_pack(Lower *lower);
+/* inline_producer.c: drops the kernels of what copies of the kernel at hand computed, and nothing
+ * reads (drop_producer.c). */
+void inline_producer_drop(Lower *lower);
+/* prepack_value_emit.c: a function of parameters' buffer in the state; the kernels of those that are
+ * new in the routine. Once all routines are there: functions that are read in panels alone go, the
+ * last first, which may read others. */
+BufferId prepack_value_buffer(Lower *lower, NodeId id);
+void prepack_emit_values(Lower *lower);
+void prepack_drop_unread(Lower *lower);
+
+#endif

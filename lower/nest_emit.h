@@ -1,0 +1,30 @@
+/* The code of a nest, as it is planned. Who emits may look at what was decided; who decides does not
+ * include this.
+ */
+#ifndef TSR_LOWER_NEST_EMIT_H
+#define TSR_LOWER_NEST_EMIT_H
+
+#include "lower/nest.h"
+
+/* nest_bounds.c */
+/* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */
+Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body);
+/* The body behind a condition for the guards that bound no loop; the body itself where all bound
+ * one. */
+Block nest_guarded_block(const Nest *nest, uint32_t first_cut, Block body);
+/* A step of the loops: the locals that the value reads are set, then the statement. */
+Block nest_step(Nest *nest, const Stmt *stmt);
+/* The root's value from the finished sum, with the statements that set what it reads. */
+const Value *nest_finish(Nest *nest, const Value *sum, Body *body);
+
+/* The loops of the result around a sum of few elements, which are read in one expression
+ * (nest_short.c). */
+void nest_emit_short(Nest *nest, Op reduce, int64_t steps);
+/* Rows of the last loop of the result in a local, so many lanes at a time (nest_short.c). */
+void nest_emit_row(Nest *nest, Op reduce, int64_t lanes);
+/* A long sum whose innermost loop is reduced, in lanes; the loops are in their final order. */
+void lanes_emit(Nest *nest, Op reduce, SumOrder order);
+/* A long sum of one cell or of few neighbours (lanes_parts.c). */
+void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order);
+
+#endif

@@ -1,0 +1,62 @@
+/* What is decided about each node of a routine before its kernels: which have one, which are computed
+ * inside others or when the state is packed, which operands are stored narrow, which have margins.
+ */
+#ifndef TSR_LOWER_NODE_PLAN_H
+#define TSR_LOWER_NODE_PLAN_H
+
+#include "lower/lowering.h"
+
+/* ... at most, where one cell may be computed several times. */
+enum { COST_CHEAP = 2 };
+/* Decides for every node of the routine. */
+void fuse_plan(Lower *lower);
+/* shared.c: does a root reduce, or finish a reduction? Do members of a batch share a node, while
+ * numbers depend on whether it is computed inside the root? */
+bool fuse_root_reduces(const Lower *lower, NodeId root);
+bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root);
+/* prepack.c: is it a parameter or a constant that contractions as a rule read from panels that are
+ * made before the call? May one of some elements be? */
+bool prepack_suits(const Lower *lower, BufferId buffer);
+bool prepack_suits_size(const Lower *lower, Size elements);
+/* prepack_value.c: the first parameter of known size, not 0, that no routine assigns to; NODE_NONE:
+ * there is none. */
+NodeId prepack_kept(const Lower *lower);
+/* Fills in which nodes are functions of parameters. May the state hold one? Does it, once what
+ * reads it is decided? Does a kernel that computes such a function read the node? */
+void prepack_find(Lower *lower);
+bool prepack_may_compute(const Lower *lower, NodeId id);
+bool prepack_computes(const Lower *lower, NodeId id);
+bool prepack_is_read(const Lower *lower, NodeId id);
+/* conversions.c: fills in what the plan has of products and panels: of all nodes, and of one whose
+ * users are decided. */
+void widen_find_panels(Lower *lower);
+void widen_find_products(Lower *lower, NodeId id);
+/* Do lanes convert what they load of one type to the other? */
+bool widen_in_lanes(Dtype from, Dtype to);
+/* Is a node a cast of which uses, if they are many, have a copy, and few read what is cast? */
+bool widen_as_used(const Lower *lower, NodeId id);
+/* Is a node of some elements, if it widens what it reads, a copy of its own where reductions use
+ * it? */
+bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses);
+/* Is a node that is gathered, or a cast that no lanes convert, a copy of its own where products use
+ * it? */
+bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses);
+/* Is it one or two cheap operations on a parameter's panels, for a product that reads these? */
+bool widen_from_panels(const Lower *lower, NodeId id);
+/* Does a schedule call the node by its name? */
+bool fuse_has_name(const Lower *lower, NodeId id);
+/* What is asked of a tensor with a name, the first of that name in the routine; NULL: nothing. */
+ScheduleClause *fuse_asked(const Lower *lower, NodeId id, Choice choice);
+/* Writes down which named tensors are computed inside which kernels, after those have names. */
+void fuse_describe(Lower *lower);
+/* Gives margins to the buffers of the routine whose readers would copy them, once buffers are
+ * bound. */
+void halo_plan(Lower *lower);
+/* pad.c: do all cells of a channel as one loop take a third fewer vectors than row by row? */
+bool pad_joins_rows(const Lower *lower, Dtype dtype, int64_t rows, int64_t cols);
+/* Must the target be filled with the neutral element first? */
+bool nest_needs_fill(const Lower *lower, NodeId node);
+/* Can the node be accumulated into a target cell by cell, each once? */
+bool nest_is_direct(const Lower *lower, NodeId node);
+
+#endif

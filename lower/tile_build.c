@@ -1,0 +1,46 @@
+/* What the code of tiles is made of: numbers, locals, and loops over the cells of a tile. */
+#include "lower/tile_build.h"
+
+const Value *tile_local(const Tile *tile, LocalId local, const Ix *const *ixs, uint32_t nixs)
+{
+	const Gen *gen = tile->nest->gen;
+	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
+	const Ix **copy = ARENA_ARRAY(gen->arena, const Ix *, nixs + 1);
+	for (uint32_t i = 0; i < nixs; i++)
+		copy[i] = ixs[i];
+	return value_local(gen->arena, &view, local, copy, nixs);
+}
+
+LocalId tile_declare(const Tile *tile, const char *name, const int64_t *extents, uint32_t rank)
+{
+	Gen *gen = tile->nest->gen;
+	LocalId id = gen_local(gen, name, nest_neutral(tile->nest)->dtype);
+	gen->locals.at[id].rank = rank;
+	for (uint32_t i = 0; i < rank; i++)
+		gen->locals.at[id].extent[i] = (uint32_t)extents[i];
+	return id;
+}
+
+Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent, Block body)
+{
+	Gen *gen = tile->nest->gen;
+	return block_of(gen, stmt_loop(gen->program, kind, iter, extent, body));
+}
+
+Block tile_in_lanes(const Tile *tile, int64_t lanes, const Stmt *stmt)
+{
+	return tile_unroll(tile, LOOP_VECTOR, tile->lane, lanes, block_of(tile->nest->gen, stmt));
+}
+
+Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body)
+{
+	body = tile_unroll(tile, lanes, tile->lane, tile->width, body);
+	return tile_unroll(tile, rows, tile->r, tile->height, body);
+}
+
+Block tile_over_cells(const Tile *tile, Block body)
+{
+	body = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->at_col->step),
+			   body);
+	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, body);
+}

@@ -1,0 +1,40 @@
+/* What the code of tiles is made of (tile_build.c): locals and loops over the cells of a
+ * tile; where tiles and blocks of them begin and end (tile_within.c).
+ */
+#ifndef TSR_LOWER_TILE_BUILD_H
+#define TSR_LOWER_TILE_BUILD_H
+
+#include "lower/nest_emit.h"
+#include "lower/tile.h"
+
+/* An element of a local. A local of the sums' type; a loop of a kind. */
+const Value *tile_local(const Tile *tile, LocalId local, const Ix *const *ixs, uint32_t nixs);
+LocalId tile_declare(const Tile *tile, const char *name, const int64_t *extents, uint32_t rank);
+Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent, Block body);
+/* The statement for so many lanes. */
+Block tile_in_lanes(const Tile *tile, int64_t lanes, const Stmt *stmt);
+/* A loop over the cells of the tile at hand, those that its columns are filled up with too. */
+Block tile_over_cells(const Tile *tile, Block body);
+/* Loops over its rows and columns. */
+Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body);
+
+Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body);
+/* The part's loop within the present block, of the columns or rows from `first` on. */
+Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, IterVar first,
+		  int64_t block, Block body);
+Block tile_only_if(const Tile *tile, CondKind kind, const Ix *a, const Ix *b, Block body);
+bool tile_rows_blocked(const Tile *tile, const TilePart *part);
+bool tile_cols_blocked(const Tile *tile, const TilePart *part);
+/* Where blocks end: behind the whole tiles, or behind all of an extent that is not known. */
+const Ix *tile_blocks_end(const Tile *tile, const Loop *loop, const TileParts *parts);
+/* Blocks from 0 to `end`; those of rows and columns store cells of their own. */
+Block tile_over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t block, Block body);
+/* Row or column of a tile's first cell. */
+const Ix *tile_first(const Tile *tile, const Loop *loop, const TilePart *part);
+/* The loops over the sum, or over its present block, around a body. */
+Block tile_steps(const Tile *tile, Block body);
+/* The body where the sum so far is in the result; where the sum is complete, or is not. */
+Block tile_unless_first(const Tile *tile, Block body);
+Block tile_if_last(const Tile *tile, bool last, Block body);
+
+#endif

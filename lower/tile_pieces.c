@@ -1,0 +1,35 @@
+/* What follows from the sums of a tile whose columns are two loops, stored in pieces. */
+#include "lower/tile_emit.h"
+
+/* The lanes of a piece, row by row. */
+static Block store_piece(Tile *tile, const Value *cell, int64_t from, int64_t to)
+{
+	Gen *gen = tile->nest->gen;
+	const Stmt *lanes = stmt_for(gen->arena, tile->lane, tile_const(tile, from),
+				     tile_const(tile, to), tile_store(tile, cell));
+	Stmt *vector = (Stmt *)lanes;
+	vector->loop = LOOP_VECTOR;
+	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, block_of(gen, vector));
+}
+
+Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *cell)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	const Ix **outer = &nest->by_iter[tile->collapsed],
+		 **inner = &nest->by_iter[tile->col->iter];
+	const Ix *outer_was = *outer, *inner_was = *inner, *lane = ix_iter(gen->arena, tile->lane);
+	const Ix *first = ix_binary(gen->program, IX_DIV, tile_first(tile, tile->col, col),
+				    tile_const(tile, tile->round));
+	Body body = {0};
+	for (int64_t from = 0, to; from < tile->width; from = to) {
+		int64_t round = from / tile->round;
+		to = tile_piece_end(tile, from);
+		*outer = ix_add(gen->program, first, tile_const(tile, round));
+		*inner = ix_add(gen->program, lane, tile_const(tile, -round * tile->round));
+		gen_append(gen, &body, store_piece(tile, cell, from, to));
+	}
+	*outer = outer_was;
+	*inner = inner_was;
+	return body_block(&body);
+}
