@@ -90,8 +90,7 @@ static void one_line(const Lines *l, Body *body)
 	IterVar t = lines_iter(l, "t");
 	LocalId acc = sums_new(l, body, "acc", 0);
 	take(l, &step, l->read(l->of, acc, NULL), lines_at(l, t));
-	lines_push(l, body,
-		   lines_loop(l, t, lines_const(l, 0), lines_size(l, l->extent), 1, &step));
+	lines_each(l, body, t, l->extent, &step);
 }
 
 /* SIDE lines side by side, which follow one another along the last axis beside. */
@@ -105,8 +104,7 @@ static void side_by_side(const Lines *l, Body *body)
 	take(l, &lanes, l->read(l->of, acc, lines_at(l, lane)), lines_at(l, t));
 	*last = first;
 	lines_push(l, &step, stmt_loop(l->program, LOOP_UNROLL, lane, SIDE, body_block(&lanes)));
-	lines_push(l, body,
-		   lines_loop(l, t, lines_const(l, 0), lines_size(l, l->extent), 1, &step));
+	lines_each(l, body, t, l->extent, &step);
 }
 
 /* ---- columns ---- */

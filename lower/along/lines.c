@@ -51,6 +51,11 @@ const Stmt *lines_loop(const Lines *l, IterVar var, const Ix *lo, const Ix *hi, 
 	return step == 1 ? loop : stmt_step(l->arena, loop, step);
 }
 
+void lines_each(const Lines *l, Body *into, IterVar var, Size extent, const Body *body)
+{
+	lines_push(l, into, lines_loop(l, var, lines_const(l, 0), lines_size(l, extent), 1, body));
+}
+
 const Stmt *lines_if(const Lines *l, CondKind kind, const Ix *a, const Ix *b, const Body *body)
 {
 	Cond *cond = ARENA_NEW(l->arena, Cond);

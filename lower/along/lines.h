@@ -64,6 +64,8 @@ void lines_push(const Lines *lines, Body *body, const Stmt *stmt);
 /* The body as a loop over lo, lo + step, ... below hi. */
 const Stmt *lines_loop(const Lines *lines, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
 		       const Body *body);
+/* Appends the body for each of [0, extent). */
+void lines_each(const Lines *lines, Body *into, IterVar var, Size extent, const Body *body);
 /* The body where the condition holds. */
 const Stmt *lines_if(const Lines *lines, CondKind kind, const Ix *a, const Ix *b, const Body *body);
 /* to[cell] = value, in the result's type. */

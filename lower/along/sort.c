@@ -203,8 +203,7 @@ static void fill(const Merge *m, Body *line)
 		l->ids ? value_index(l->arena, DTYPE_I32, at) : l->element(l, at, &body);
 	lines_push(l, &body,
 		   stmt_store(l->arena, m->sorted, lines_add(l, m->base, at), OP_NONE, value));
-	lines_push(l, line,
-		   lines_loop(l, t, lines_const(l, 0), lines_size(l, l->extent), 1, &body));
+	lines_each(l, line, t, l->extent, &body);
 }
 
 static void keep(const Merge *m, Body *line)
@@ -216,7 +215,7 @@ static void keep(const Merge *m, Body *line)
 	const Value *value =
 		value_load(l->program, m->sorted, lines_add(l, m->base, inside(l, at)));
 	lines_push(l, &body, lines_store(l, at, value));
-	lines_push(l, line, lines_loop(l, t, lines_const(l, 0), lines_size(l, l->kept), 1, &body));
+	lines_each(l, line, t, l->kept, &body);
 }
 
 static void by_merging(const Lines *l, Body *line)
