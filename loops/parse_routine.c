@@ -8,9 +8,14 @@
 
 /* ---- checks ---- */
 
+static bool on_line(const LoopsParser *p)
+{
+	return !lex_first(lex_now(p)) && lex_now(p)->kind != LEX_END;
+}
+
 static void take_line(LoopsParser *p)
 {
-	while (!lex_first(lex_now(p)) && lex_now(p)->kind != LEX_END)
+	while (on_line(p))
 		p->at++;
 }
 
@@ -19,12 +24,12 @@ static void parse_index_claim(LoopsParser *p, Check *check)
 {
 	check->kind = CHECK_INDEX;
 	check->a = check->b = size_const(p->program->sizes, 0);
-	while (!lex_first(lex_now(p)) && lex_now(p)->kind != LEX_END)
+	while (on_line(p))
 		if (lex_take(p, "[") && lex_take(p, "0") && lex_take(p, ",")) {
 			check->a = check->b = parse_size(p);
 			return;
-		} else if (!p->failed) {
-			p->at += lex_now(p)->kind != LEX_END;
+		} else if (on_line(p)) {
+			p->at++;
 		}
 }
 
@@ -90,8 +95,11 @@ void parse_check_line(LoopsParser *p)
 	if (p->failed)
 		return;
 	const Lex *last = &p->tokens.at[p->at - 1];
-	uint32_t end = last->start + last->len;
-	check.text = arena_strndup(p->arena, p->source->text + span.start, end - span.start);
+	span.end = last->start + last->len;
+	const char *text = p->source->text + span.start;
+	check.text = arena_strndup(p->arena, text, span.end - span.start);
+	if (strlen(check.text) < span.end - span.start)
+		lex_fail_at(p, span, "the text of a check has a byte 0");
 	PUSH(p->arena, program->checks, check);
 }
 

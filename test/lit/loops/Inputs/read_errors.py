@@ -29,6 +29,8 @@ WRONG = [
     (2, "buffer x : f32 [n/0] in of forward", "2:20: error: a size that is too large or has too many terms [E0610]"),
     (2, "buffer x : f32 [n] const as [n] = 1", "2:29: error: a constant has as many elements as a number says [E0610]"),
     (4, "buffer t : f32 [2] const as [2] = 1", "6:1: error: the constant has 2 elements [E0610]"),
+    (4, "check 0: n must equal \0 2", "4:23: error: an index is expected here, not '' [E0610]"),
+    (4, "check 0: an index in t\0 is outside [0, 4)", "4:10: error: the text of a check has a byte 0 [E0610]"),
     (4, "check 1: n must equal 2", "4:7: error: checks are numbered from 0, in order [E0610]"),
     (6, "kernel y(x i32 in -> y f32 out)", "6:10: error: the buffer 'x' is f32 in [E0610]"),
     (7, "  for i in 0,n", "7:13: error: '..' is expected here, not ',' [E0610]"),
