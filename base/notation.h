@@ -8,11 +8,12 @@ typedef enum RowKind { ROW_BATCH, ROW_INPUT, ROW_OUTPUT, ROW_KINDS } RowKind;
 typedef enum SpecMark { MARK_NONE, MARK_VALID, MARK_VALID_FLOOR, MARK_PADDED, MARK_PADDED_CEIL } SpecMark;
 
 typedef enum SpecAxisKind {
-	SPEC_LETTER,      /* i               name = letter */
-	SPEC_INDEX,       /* 3               number */
+	SPEC_LETTER,	  /* i               name = letter */
+	SPEC_INDEX,	  /* 3               number */
 	SPEC_PLACEHOLDER, /* _ */
-	SPEC_AFFINE,      /* stride*over MARK offset + dilation*kernel */
-	SPEC_CONCAT       /* a^b^3           parts */
+	SPEC_AFFINE,	  /* stride*over MARK offset + dilation*kernel */
+	SPEC_CONCAT,	  /* a^b^3           parts */
+	SPEC_JOIN	  /* (a b), a&b      parts: letters; row-major */
 } SpecAxisKind;
 
 typedef enum RequireOp { REQUIRE_EQ, REQUIRE_GE, REQUIRE_DIVIDES } RequireOp;

@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "frontend/build.h"
+#include "frontend/joined.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
 
@@ -88,7 +88,24 @@ static NodeId eval_right(Build *b, const AstStep *step, Dtype dtype)
 	return value;
 }
 
-static NodeId eval_via(Build *b, const AstStep *step, Dtype dtype)
+/* A result with joined axes is made whole, and then assigned: its other axes are letters. */
+static bool check_joined(Build *b, const Spec *spec)
+{
+	const SpecTensor *result = &spec->result;
+	for (RowKind kind = 0; kind < ROW_KINDS && spec_result_joins(spec); kind++)
+		for (uint32_t i = 0; i < result->rows[kind].naxes; i++) {
+			const SpecAxis *axis = &result->rows[kind].axes[i];
+			if (axis->kind == SPEC_LETTER || axis->kind == SPEC_JOIN)
+				continue;
+			diag(b->diags, E0910, axis->span,
+			     "where 'via' joins axes, all others of its result are letters");
+			return false;
+		}
+	return true;
+}
+
+/* *joins: the result is a tensor of its own, which is still to be assigned. */
+static NodeId eval_via(Build *b, const AstStep *step, Dtype dtype, bool *joins)
 {
 	AstExpr *const *args;
 	uint32_t nargs;
@@ -109,11 +126,13 @@ static NodeId eval_via(Build *b, const AstStep *step, Dtype dtype)
 		return NODE_NONE;
 	if (nargs == 1)
 		settle_right(b, nodes[0], dtype);
+	if (!check_joined(b, parts.spec))
+		return NODE_NONE;
+	*joins = spec_result_joins(parts.spec);
+	parts.keeps = nargs == 1 && spec_only_moves(spec_apart(b, parts.spec));
 	NodeId id = form_spec_node(b, &parts);
 	if (id == NODE_NONE)
 		return id;
-	if (nargs == 1 && spec_only_moves(parts.spec))
-		graph_node(b->graph, id)->dtype = node_dtype(b, nodes[0]);
 	node_settle(b, id, DTYPE_NONE);
 	return id;
 }
@@ -217,7 +236,9 @@ void eval_assign(Build *b, const AstStep *step)
 	if (target == NODE_NONE && !fresh)
 		return;
 	Dtype dtype = fresh ? DTYPE_NONE : step_dtype(step, node_dtype(b, target));
-	NodeId id = step->via ? eval_via(b, step, dtype) : eval_right(b, step, dtype);
+	bool joins = false;
+	NodeId id = step->via ? eval_via(b, step, dtype, &joins) : eval_right(b, step, dtype);
+	bool via = step->via && !joins;
 	if (id == NODE_NONE)
 		return;
 	if (fresh) {
@@ -225,12 +246,12 @@ void eval_assign(Build *b, const AstStep *step)
 		target = own_tensor(b, step, dtype);
 		if (target == NODE_NONE)
 			return;
-		if (step->via)
+		if (via)
 			id = node_move_last(b, id);
 	}
 	if (!check_target_dtype(b, step, id, target))
 		return;
-	if (!step->via)
+	if (!via)
 		id = copy_node(b, step, node_cast(b, id, dtype, step->expr->span));
 	if (!routine_check_step(b, first, step->span))
 		return;

@@ -397,7 +397,8 @@ typedef struct SpecParts {
 	Span *spans;
 	uint32_t nargs;
 	Span span, op_span;
-	bool moves; /* permute: elements of any dtype */
+	bool permutes, joins; /* permute: elements of any dtype; concat */
+	bool keeps;	      /* the dtype of the one operand */
 } SpecParts;
 /* NODE_NONE after an error. */
 NodeId form_spec_node(Build *b, const SpecParts *parts);

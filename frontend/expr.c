@@ -207,6 +207,10 @@ static Value dispatch(Build *b, const AstExpr *expr)
 		diag(b->diags, E0224, expr->span,
 		     "a file's data needs a name: const NAME = file(...)");
 		return value_error();
+	case AST_SHAPED:
+		diag(b->diags, E0239, expr->op_span,
+		     "a shape behind an argument belongs to reshape: reshape(x : [n | 3, 4])");
+		return value_error();
 	case AST_ERROR: break;
 	}
 	return value_error();

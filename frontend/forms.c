@@ -8,8 +8,11 @@
 #include "frontend/build.h"
 #include "frontend/forms.h"
 #include "frontend/indexing.h"
+#include "frontend/joined.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
+
+enum { NAME_SHOWN = 40 }; /* bytes of an operand in a name for messages */
 
 typedef Value FormRun(Build *b, const AstExpr *call);
 
@@ -112,10 +115,11 @@ static bool combine_fits(Op op, uint32_t nargs)
 	return nargs == 2 || (nargs == 3 && op != OP_SUB && op != OP_DIV);
 }
 
-NodeId form_spec_node(Build *b, const SpecParts *parts)
+/* The node of a specification that joins no axes. */
+static NodeId plain_spec_node(Build *b, const SpecParts *parts)
 {
 	bool block = spec_result_concatenates(parts->spec);
-	if (!parts->moves && !(block && spec_only_moves(parts->spec)) &&
+	if (!parts->permutes && !(block && spec_only_moves(parts->spec)) &&
 	    refuses_words(b, parts->args, parts->spans, parts->nargs))
 		return NODE_NONE;
 	if (block && refuses_mixed_words(b, parts->args, parts->spans, parts->nargs))
@@ -140,9 +144,21 @@ NodeId form_spec_node(Build *b, const SpecParts *parts)
 	node->reduce = parts->reduce;
 	node->spec = parts->spec;
 	node->dtype = block ? joined : op_result_dtype(op, dtypes, op_arity(op));
+	node->permutes = parts->permutes;
+	node->joins = parts->joins;
+	if (parts->permutes || parts->keeps)
+		node->dtype = node_dtype(b, parts->args[0]);
 	spec_report_to_withs(b, id);
 	spec_note_namesakes(b, id);
 	return id;
+}
+
+NodeId form_spec_node(Build *b, const SpecParts *parts)
+{
+	SpecParts apart = *parts;
+	apart.spec = spec_apart(b, parts->spec);
+	joined_take_apart(b, parts->spec, apart.args, apart.spans, apart.nargs);
+	return joined_result(b, parts->spec, plain_spec_node(b, &apart));
 }
 
 static Value finish_spec(Build *b, const AstExpr *call, uint32_t first, SpecParts *parts)
@@ -218,50 +234,43 @@ static Value run_reduce(Build *b, const AstExpr *call)
 
 static Value run_permute(Build *b, const AstExpr *call)
 {
-	SpecParts parts = {.op = OP_ID, .reduce = OP_ADD, .moves = true};
+	SpecParts parts = {.op = OP_ID, .reduce = OP_ADD, .permutes = true};
 	parts.spec = spec_argument(b, call, 1);
 	if (!parts.spec || !spec_check_count(b, parts.spec, 1, call->span) ||
-	    !spec_check_permute(b, parts.spec, call->op_span))
+	    !spec_check_permute(b, spec_apart(b, parts.spec), call->op_span))
 		return value_error();
-	Value value = finish_spec(b, call, 2, &parts);
-	if (value.kind != VALUE_TENSOR)
-		return value;
-	Node *node = graph_node(b->graph, value.node);
-	node->permutes = true;
-	node->dtype = node_dtype(b, node->args[0]);
-	return value;
+	return finish_spec(b, call, 2, &parts);
 }
 
 static Value run_concat(Build *b, const AstExpr *call)
 {
-	SpecParts parts = {.op = OP_ID, .reduce = OP_ADD};
+	SpecParts parts = {.op = OP_ID, .reduce = OP_ADD, .joins = true};
 	parts.spec = spec_argument(b, call, 1);
 	if (parts.spec && !spec_result_concatenates(parts.spec)) {
 		diag(b->diags, E0239, parts.spec->span,
 		     "concat needs a concatenated axis in the result, such as \"x; y => x^y\"");
 		return value_error();
 	}
-	Value value = finish_spec(b, call, 2, &parts);
-	if (value.kind != VALUE_ERROR)
-		graph_node(b->graph, value.node)->joins = true;
-	return value;
+	return finish_spec(b, call, 2, &parts);
 }
 
 static Value run_argmax(Build *b, const AstExpr *call)
 {
 	SpecParts parts = {.op = OP_ID};
-	parts.spec = spec_argument(b, call, 1);
-	if (!form_operands(b, call, 2, &parts) || !parts.spec ||
-	    !spec_check_count(b, parts.spec, parts.nargs, call->span) ||
+	const Spec *spec = spec_argument(b, call, 1);
+	parts.spec = spec ? spec_apart(b, spec) : NULL;
+	if (!form_operands(b, call, 2, &parts) || !spec ||
+	    !spec_check_count(b, spec, parts.nargs, call->span) ||
 	    !spec_check_argmax(b, parts.spec) || refuses_words(b, parts.args, parts.spans, 1))
 		return value_error();
 	node_settle(b, parts.args[0], DTYPE_NONE);
+	joined_take_apart(b, spec, parts.args, parts.spans, 1);
 	NodeId id = node_new(b, NODE_ARGMAX, call->span, call->args[0]->span);
 	node_set_args(b, id, parts.args, parts.spans, 1);
 	graph_node(b->graph, id)->spec = parts.spec;
 	graph_node(b->graph, id)->dtype = DTYPE_I32;
 	spec_report_to_withs(b, id);
-	return value_node(id, call->span);
+	return value_node(joined_result(b, spec, id), call->span);
 }
 
 /* ---- other forms ---- */
@@ -285,15 +294,30 @@ static Value run_stack(Build *b, const AstExpr *call)
 	return value_error();
 }
 
+/* The shape that stands behind the operand is what is reshaped to; false after an error. */
+static bool say_shape(Build *b, const AstExpr *arg, NodeId id)
+{
+	const ShapeDecl *shape = shape_decl(b, arg->shape, SHAPE_ASCRIBED);
+	const char *text = source_text(b->sources, b->arena, arg->args[0]->span);
+	bool plain = strlen(text) < NAME_SHOWN && !strchr(text, '\n');
+	Sym name = sym_printf(b->symbols, plain ? "reshape(%s)" : "reshape", text);
+	if (shape)
+		PUSH(b->arena, b->graph->ascriptions, ((Ascription){id, shape, name}));
+	return shape != NULL;
+}
+
 static Value run_reshape(Build *b, const AstExpr *call)
 {
-	SpecParts parts = {.op = OP_ID};
-	if (!form_operands(b, call, 1, &parts))
+	const AstExpr *arg = call->args[1], *operand = arg->kind == AST_SHAPED ? arg->args[0] : arg;
+	NodeId from = eval_node(b, operand);
+	if (from == NODE_NONE)
 		return value_error();
-	node_settle(b, parts.args[0], DTYPE_NONE);
+	node_settle(b, from, DTYPE_NONE);
 	NodeId id = node_new(b, NODE_RESHAPE, call->span, call->args[0]->span);
-	node_set_args(b, id, parts.args, parts.spans, 1);
-	graph_node(b->graph, id)->dtype = node_dtype(b, parts.args[0]);
+	node_set_args(b, id, &from, &operand->span, 1);
+	graph_node(b->graph, id)->dtype = node_dtype(b, from);
+	if (operand != arg && !say_shape(b, arg, id))
+		return value_error();
 	return value_node(id, call->span);
 }
 

@@ -18,12 +18,12 @@ static const char *const kind_names[] = {
 	[NODE_BLOCK] = "block",		[NODE_STACK] = "stack",	    [NODE_ARGMAX] = "argmax",
 	[NODE_GATHER] = "gather",	[NODE_RESHAPE] = "reshape", [NODE_UNIFORMS] = "uniforms",
 	[NODE_RANDOM] = "random",	[NODE_SCATTER] = "scatter", [NODE_CUMULATE] = "cumulate",
-	[NODE_SORT] = "sort",
+	[NODE_SORT] = "sort",		[NODE_JOINED] = "joined",
 };
 
 const char *node_kind_name(NodeKind kind)
 {
-	REQUIRE(kind <= NODE_SORT);
+	REQUIRE(kind <= NODE_JOINED);
 	return kind_names[kind];
 }
 
@@ -173,6 +173,11 @@ static void spec_axis_print(FILE *out, const SpecAxis *axis)
 			else
 				fprintf(out, "%" PRId64, axis->parts[i].size);
 		}
+		break;
+	case SPEC_JOIN:
+		for (uint32_t i = 0; i < axis->nparts; i++)
+			fprintf(out, "%s%s", i ? " " : "(", axis->parts[i].letter);
+		fputc(')', out);
 		break;
 	}
 }

@@ -101,7 +101,7 @@ typedef struct SpecAxis {
 	int64_t dilation;
 	Sym kernel;              /* AFFINE; NULL: none */
 	SpecMark mark;           /* AFFINE with a kernel: never NONE here */
-	SpecPart *parts;         /* CONCAT */
+	SpecPart *parts;	 /* CONCAT; JOIN: letters, the outer first */
 	uint32_t nparts;
 } SpecAxis;
 
@@ -146,18 +146,19 @@ typedef enum NodeKind {
 	NODE_COMPOSE,	/* a * b: input axes of a meet output axes of b */
 	NODE_TRANSPOSE, /* swaps input and output rows */
 	NODE_SLICE, /* a @ i: operand 0 at index `slice_index`, or at the value of scalar operand 1 */
-	NODE_SPEC,     /* einsum, sum, reduce, permute: op combines operands, reduce folds */
-	NODE_BLOCK,    /* a specification whose operands are copied into a concatenated result */
-	NODE_STACK,    /* operands stacked along a new leftmost axis of row stack_row */
-	NODE_ARGMAX,   /* unary specification, one reduced axis, i32 index of the first greatest */
-	NODE_GATHER,   /* operand 0 at the indices that the others hold (spec; NULL: gather(table, ids)) */
+	NODE_SPEC,   /* einsum, sum, reduce, permute: op combines operands, reduce folds */
+	NODE_BLOCK,  /* a specification whose operands are copied into a concatenated result */
+	NODE_STACK,  /* operands stacked along a new leftmost axis of row stack_row */
+	NODE_ARGMAX, /* unary specification, one reduced axis, i32 index of the first greatest */
+	NODE_GATHER, /* operand 0 at the indices that the others hold (spec; NULL: gather(table, ids)) */
 	NODE_RESHAPE,  /* the same elements in storage order, in axes found by inference */
 	NODE_UNIFORMS, /* the numbers of random words: four elements for one, likewise */
 	NODE_RANDOM, /* uniform(seed), normal(seed): a stream of `place`; the shape comes from use */
 	NODE_SCATTER, /* operand 0 into cells at the indices that the others hold; reduce folds */
 	/* Along one axis of the operand of a unary specification, `along.letter`: */
 	NODE_CUMULATE, /* at each place, `reduce` of the elements up to it */
-	NODE_SORT /* in order, or their places; topk: the first of them, along another letter */
+	NODE_SORT,  /* in order, or their places; topk: the first of them, along another letter */
+	NODE_JOINED /* the same elements in storage order: spec joins axes on one side, (h d) */
 } NodeKind;
 
 /* Does an element of the operand become so many neighbours in storage order, of a shape that is its

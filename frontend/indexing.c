@@ -13,6 +13,7 @@
 
 #include "frontend/forms.h"
 #include "frontend/indexing.h"
+#include "frontend/joined.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
 
@@ -218,7 +219,8 @@ Value indexing_gather(Build *b, const AstExpr *call)
 	bool written = call->args[1]->kind == AST_STRING;
 	if (!read_words(b, call, false, &words))
 		return value_error();
-	parts.spec = written ? spec_resolve_bracketed(b, call->args[1]) : NULL;
+	const Spec *spec = written ? spec_resolve_bracketed(b, call->args[1]) : NULL;
+	parts.spec = spec ? spec_apart(b, spec) : NULL;
 	if (!form_operands(b, call, written ? 2 : 1, &parts) || (written && !parts.spec))
 		return value_error();
 	if (written ? !check_spec(b, parts.spec, &parts, false) : !gathers_rows(b, call, &parts))
@@ -226,9 +228,11 @@ Value indexing_gather(Build *b, const AstExpr *call)
 	node_settle(b, parts.args[0], DTYPE_NONE);
 	if (!settle_indices(b, "gather", &parts))
 		return value_error();
+	if (spec)
+		joined_take_apart(b, spec, parts.args, parts.spans, parts.nargs);
 	NodeId id = indexing_node(b, NODE_GATHER, call, &parts);
 	graph_node(b->graph, id)->mode = (IndexMode)words.mode;
-	return value_node(id, call->span);
+	return value_node(spec ? joined_result(b, spec, id) : id, call->span);
 }
 
 Value indexing_scatter(Build *b, const AstExpr *call)
@@ -242,7 +246,8 @@ Value indexing_scatter(Build *b, const AstExpr *call)
 		     "a specification in quotes is needed here, such as \"b, d; b => [v], d\"");
 		return value_error();
 	}
-	parts.spec = spec_resolve_bracketed(b, call->args[1]);
+	const Spec *spec = spec_resolve_bracketed(b, call->args[1]);
+	parts.spec = spec ? spec_apart(b, spec) : NULL;
 	if (!form_operands(b, call, 2, &parts) || !parts.spec ||
 	    !check_spec(b, parts.spec, &parts, true) ||
 	    refuses_words(b, parts.args, parts.spans, 1))
@@ -250,11 +255,12 @@ Value indexing_scatter(Build *b, const AstExpr *call)
 	node_settle(b, parts.args[0], DTYPE_NONE);
 	if (!settle_indices(b, "scatter", &parts))
 		return value_error();
+	joined_take_apart(b, spec, parts.args, parts.spans, parts.nargs);
 	NodeId id = indexing_node(b, NODE_SCATTER, call, &parts);
 	Node *node = graph_node(b->graph, id);
 	node->mode = (IndexMode)words.mode;
 	node->reduce = (Op)words.reduce;
 	if (node->reduce != OP_ID)
 		node->dtype = dtype_wide(node->dtype);
-	return value_node(id, call->span);
+	return value_node(joined_result(b, spec, id), call->span);
 }

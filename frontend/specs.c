@@ -79,7 +79,7 @@ static bool resolve_axis(Build *b, const AstSpecAxis *axis, SpecAxis *out)
 			  .nparts = axis->nparts};
 	if (axis->kind == SPEC_AFFINE)
 		return resolve_affine(b, axis, out);
-	if (axis->kind != SPEC_CONCAT)
+	if (axis->kind != SPEC_CONCAT && axis->kind != SPEC_JOIN)
 		return true;
 	out->parts = ARENA_ARRAY(b->arena, SpecPart, axis->nparts);
 	for (uint32_t i = 0; i < axis->nparts; i++)

@@ -28,6 +28,7 @@ static void check_count(const Graph *graph, NodeId id)
 	case NODE_SORT:
 	case NODE_UNIFORMS:
 	case NODE_RANDOM:
+	case NODE_JOINED:
 	case NODE_RESHAPE: CHECK(id, node->nargs == 1); break;
 	case NODE_COMPOSE: CHECK(id, node->nargs == 2); break;
 	case NODE_GATHER:
@@ -45,7 +46,7 @@ static void check_contents(const Graph *graph, NodeId id)
 	const Node *node = graph_node(graph, id);
 	bool has_spec = node->kind == NODE_SPEC || node->kind == NODE_BLOCK ||
 			node->kind == NODE_ARGMAX || node->kind == NODE_CUMULATE ||
-			node->kind == NODE_SORT;
+			node->kind == NODE_SORT || node->kind == NODE_JOINED;
 	bool may_have = node->kind == NODE_GATHER || node->kind == NODE_SCATTER;
 	has_spec = has_spec || (may_have && node->spec);
 	CHECK(id, (node->spec != NULL) == has_spec);

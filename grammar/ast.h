@@ -126,6 +126,7 @@ typedef enum AstKind {
 	AST_OUTPUTS, /* [a, b]   literal of output axes;  label */
 	AST_BATCHES, /* [| a, b |] literal of batch axes; label */
 	AST_FILE,    /* file("x.npy") of const */
+	AST_SHAPED,  /* x : SHAPE, of reshape   args[0], shape */
 	AST_ERROR    /* recovered from: already reported */
 } AstKind;
 

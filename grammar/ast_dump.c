@@ -88,6 +88,11 @@ static void dump_spec_axis(FILE *out, const AstSpecAxis *axis)
 	case SPEC_PLACEHOLDER: fputs("_", out); break;
 	case SPEC_AFFINE: dump_affine(out, axis); break;
 	case SPEC_CONCAT: dump_parts(out, axis); break;
+	case SPEC_JOIN:
+		for (uint32_t i = 0; i < axis->nparts; i++)
+			fprintf(out, "%s%s", i ? " " : "(", axis->parts[i].letter.sym);
+		fputc(')', out);
+		break;
 	}
 }
 
@@ -311,6 +316,12 @@ static void dump_expr(FILE *out, const AstExpr *e)
 	case AST_TUPLE: dump_list(out, "tuple", e); break;
 	case AST_OUTPUTS: dump_list(out, "outputs", e); break;
 	case AST_BATCHES: dump_list(out, "batches", e); break;
+	case AST_SHAPED:
+		fputs("(:", out);
+		dump_after(out, e->args[0]);
+		dump_type(out, DTYPE_NONE, e->shape);
+		fputc(')', out);
+		break;
 	case AST_FILE: dump_list(out, "file", e); break;
 	case AST_ERROR: fputs("(error)", out); break;
 	}

@@ -84,6 +84,8 @@
 %type power      {AstExpr *}
 %type slice      {AstExpr *}
 %type postfix    {AstExpr *}
+%type path       {AstExpr *}
+%type applied    {AstExpr *}
 %type primary    {AstExpr *}
 %type place      {AstExpr *}
 %type literal    {AstExpr *}
@@ -334,14 +336,21 @@ power(R) ::= slice(A) POW(O) unary(B).   { R = tree_binary(t, OP_POW, O, A, B); 
 slice(R) ::= postfix(A).                 { R = A; }
 slice(R) ::= slice(A) AT(O) postfix(I).  { R = tree_slice(t, O, A, I); }
 
-postfix(R) ::= primary(A).                      { R = A; }
-postfix(R) ::= postfix(A) DOT name(N).          { R = tree_member(t, A, N); }
-postfix(R) ::= postfix(A) LPAREN args(L) RPAREN. { R = tree_call(t, A, L); }
+postfix(R) ::= path(A).                         { R = A; }
+postfix(R) ::= literal(A).                      { R = A; }
+postfix(R) ::= applied(A).                      { R = A; }
+/* what begins with a name: with a shape behind it, it may be an argument */
+path(R) ::= name(N).                          { R = tree_name_expr(t, N); }
+path(R) ::= path(A) DOT name(N).              { R = tree_member(t, A, N); }
+path(R) ::= path(A) LPAREN args(L) RPAREN.    { R = tree_call(t, A, L); }
+applied(R) ::= primary(A).                    { R = A; }
+applied(R) ::= applied(A) DOT name(N).        { R = tree_member(t, A, N); }
+applied(R) ::= applied(A) LPAREN args(L) RPAREN. { R = tree_call(t, A, L); }
+applied(R) ::= literal(A) DOT name(N).        { R = tree_member(t, A, N); }
+applied(R) ::= literal(A) LPAREN args(L) RPAREN. { R = tree_call(t, A, L); }
 
 primary(R) ::= NUMBER(T).   { R = tree_number(t, T); }
 primary(R) ::= STRING(T).   { R = tree_string(t, T); }
-primary(R) ::= name(N).     { R = tree_name_expr(t, N); }
-primary(R) ::= literal(A).               { R = A; }
 primary(R) ::= literal(A) COLON name(N). { R = tree_label(t, A, N); }
 primary(R) ::= LBRACE(K) name(N) opt_type(T) opt_init(E) RBRACE. { R = tree_param(t, K, N, T, E); }
 primary(R) ::= ITERATE(K) LPAREN expr(N) COMMA letbind(H) RPAREN LBRACE expr(E) RBRACE. {
@@ -371,8 +380,10 @@ arglist(R) ::= arg(A).                   { R = tree_arg(t, NULL, A); }
 arglist(R) ::= INPUT(T).                 { R = tree_exprs(t, NULL, tree_word(t, T)); }
 arglist(R) ::= OUTPUT(T).                { R = tree_exprs(t, NULL, tree_word(t, T)); }
 arglist(R) ::= arglist(L) COMMA arg(A).  { R = tree_arg(t, L, A); }
-arg(R) ::= expr(E).            { R = (Arg){E, NO_NAME}; }
-arg(R) ::= name(N) EQ expr(E). { R = (Arg){E, N}; }
+arg(R) ::= expr(E).            { R = (Arg){E, NO_NAME, NULL}; }
+arg(R) ::= path(A) COLON shape(S).     { R = (Arg){A, NO_NAME, S}; }
+arg(R) ::= literal(A) COLON shape(S).  { R = (Arg){A, NO_NAME, S}; }
+arg(R) ::= name(N) EQ expr(E). { R = (Arg){E, N, NULL}; }
 
 withbinds(R) ::= withbind(B).                    { R = tree_binds(t, NULL, B); }
 withbinds(R) ::= withbinds(L) COMMA withbind(B). { R = tree_binds(t, L, B); }

@@ -157,12 +157,14 @@ static bool is_row_var(int kind)
 	return kind == SPEC_TOKEN_ELLIPSIS || kind == SPEC_TOKEN_ROWVAR;
 }
 
-/* An axis begins with an item, which `[` is too, and ends with one or with `]`. */
-static bool needs_comma(const Lexer *lexer, Token before, Token token)
+/* An axis begins with an item, which `[` and `(` are too, and ends with one or with `]`, `)`; the
+ * letters of a joined axis stand side by side. */
+static bool needs_comma(const Lexer *lexer, const SpecTree *tree, Token before, Token token)
 {
-	bool ends = before.kind == SPEC_TOKEN_RBRACKET ||
-		    (is_item(before.kind) && before.kind != SPEC_TOKEN_LBRACKET);
-	return ends && is_item(token.kind) &&
+	bool opens = before.kind == SPEC_TOKEN_LBRACKET || before.kind == SPEC_TOKEN_LPAREN;
+	bool ends = before.kind == SPEC_TOKEN_RBRACKET || before.kind == SPEC_TOKEN_RPAREN ||
+		    (is_item(before.kind) && !opens);
+	return !tree->inside && ends && is_item(token.kind) &&
 	       (lexer->single_letters || is_row_var(before.kind) || is_row_var(token.kind));
 }
 
@@ -175,8 +177,10 @@ static void parse_text(SpecTree *tree, Lexer *lexer, Span text)
 		Token token = lexer_next_spec(lexer);
 		Token comma = {
 			SPEC_TOKEN_COMMA, false, {text.file, token.span.start, token.span.start}};
-		if (needs_comma(lexer, tree->last, token))
+		if (needs_comma(lexer, tree, tree->last, token))
 			feed(tree, parser, comma);
+		tree->inside = token.kind == SPEC_TOKEN_LPAREN ||
+			       (tree->inside && token.kind != SPEC_TOKEN_RPAREN);
 		going = feed(tree, parser, token) && token.kind != SPEC_TOKEN_END && !tree->full;
 	}
 	spec_parse_free(parser);

@@ -35,6 +35,8 @@
 %type term   {SpecTerm}
 %type parts  {SpecParts *}
 %type part   {Token}
+%type joint  {SpecParts *}
+%type joined {SpecParts *}
 
 spec ::= operands IMPLIES tensor(T). { t->result = T; }
 
@@ -61,6 +63,8 @@ axis(R) ::= UNDERSCORE(U).   { R = spec_placeholder(U); }
 axis(R) ::= form(F).         { R = spec_form(t, F); }
 axis(R) ::= parts(L).        { R = spec_concat(t, L); }
 axis(R) ::= LBRACKET(B) NAME(L) RBRACKET.  { R = spec_bracketed(t, B, L); }
+axis(R) ::= LPAREN(P) joint(L) RPAREN. { R = spec_join(t, P.span, L); }
+axis(R) ::= joined(L).       { R = spec_join(t, L->items.at[0].span, L); }
 
 form(R) ::= term(T).                  { R = spec_terms(t, NULL, NULL, T); }
 form(R) ::= form(L) PLUS(O) term(T).  { R = spec_terms(t, L, &O, T); }
@@ -75,6 +79,11 @@ parts(R) ::= part(A) CARET part(B). { R = spec_parts(t, spec_parts(t, NULL, A), 
 parts(R) ::= parts(L) CARET part(B). { R = spec_parts(t, L, B); }
 part(R) ::= NAME(T).   { R = T; }
 part(R) ::= INT(T).    { R = T; }
+
+joint(R) ::= NAME(A).             { R = spec_parts(t, NULL, A); }
+joint(R) ::= joint(L) NAME(B).    { R = spec_parts(t, L, B); }
+joined(R) ::= NAME(A) AMP NAME(B).    { R = spec_parts(t, spec_parts(t, NULL, A), B); }
+joined(R) ::= joined(L) AMP NAME(B).  { R = spec_parts(t, L, B); }
 
 %token ERROR.
 

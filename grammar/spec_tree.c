@@ -183,6 +183,14 @@ AstSpecAxis spec_concat(SpecTree *tree, const SpecParts *parts)
 	                     .nparts = (uint32_t)parts->items.n};
 }
 
+AstSpecAxis spec_join(const SpecTree *tree, Span start, const SpecParts *parts)
+{
+	return (AstSpecAxis){.kind = SPEC_JOIN,
+			     .span = span_join(start, tree->last.span),
+			     .parts = parts->items.at,
+			     .nparts = (uint32_t)parts->items.n};
+}
+
 AstSpecAxis spec_placeholder(Token token)
 {
 	return (AstSpecAxis){.kind = SPEC_PLACEHOLDER, .span = token.span};

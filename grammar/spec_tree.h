@@ -15,6 +15,7 @@ typedef struct SpecTree {
 	bool failed, full; /* full: SPEC_LIMIT was reported */
 	VEC(AstSpecTensor) operands;
 	AstSpecTensor result;
+	bool inside; /* the parentheses of a joined axis: letters stand side by side */
 } SpecTree;
 
 /* One summand of an affine form: a number, a letter, or a letter with its coefficient. */
@@ -47,6 +48,8 @@ SpecParts *spec_parts(SpecTree *tree, SpecParts *list, Token part);
 /* A letter, an index or an affine form: reports terms that are none of these. */
 AstSpecAxis spec_form(SpecTree *tree, const SpecTerms *terms);
 AstSpecAxis spec_concat(SpecTree *tree, const SpecParts *parts);
+/* (a b) and a&b: from `start` to the last token. */
+AstSpecAxis spec_join(const SpecTree *tree, Span start, const SpecParts *parts);
 AstSpecAxis spec_placeholder(Token token);
 /* `[v]`, from its opening bracket to the closing one, which stands last. */
 AstSpecAxis spec_bracketed(SpecTree *tree, Token open, Token letter);

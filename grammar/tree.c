@@ -259,6 +259,14 @@ AstExpr *tree_literal(Tree *tree, AstKind kind, Token start, const Exprs *items)
 	return e;
 }
 
+/* x : SHAPE */
+static AstExpr *shaped(Tree *tree, AstExpr *a, AstShape *shape)
+{
+	AstExpr *e = node(tree, AST_SHAPED, a->span, shape->span);
+	e->shape = shape;
+	return adopt(tree, e, (AstExpr *[]){a}, 1);
+}
+
 AstExpr *tree_label(Tree *tree, AstExpr *literal, Name label)
 {
 	AstKind kind = literal->kind;
@@ -281,7 +289,7 @@ AstExpr *tree_word(Tree *tree, Token word)
 
 Exprs *tree_exprs(Tree *tree, Exprs *list, AstExpr *item)
 {
-	return tree_arg(tree, list, (Arg){item, {0}});
+	return tree_arg(tree, list, (Arg){item, {0}, NULL});
 }
 
 Exprs *tree_arg(Tree *tree, Exprs *list, Arg arg)
@@ -293,7 +301,7 @@ Exprs *tree_arg(Tree *tree, Exprs *list, Arg arg)
 		for (size_t i = 0; i < list->items.n; i++)
 			PUSH(arena, list->keys, (Name){0});
 	}
-	PUSH(arena, list->items, arg.value);
+	PUSH(arena, list->items, arg.shape ? shaped(tree, arg.value, arg.shape) : arg.value);
 	if (list->keyed)
 		PUSH(arena, list->keys, arg.key);
 	return list;

@@ -27,6 +27,7 @@ typedef struct Exprs {
 typedef struct Arg {
 	AstExpr *value;
 	Name key;
+	AstShape *shape; /* of `x : SHAPE`, or NULL */
 } Arg;
 
 typedef struct Names {

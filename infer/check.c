@@ -21,7 +21,7 @@ static bool check_operation(Checker *c)
 	if (!check_expect(c) || !check_structure(c))
 		return false;
 	if (c->proj->linear)
-		return check_sizes(c) && check_writes(c);
+		return check_sizes(c) && check_writes(c) && check_joined(c);
 	check_learn_sizes(c);
 	return check_maps(c) && check_pieces(c) && check_sizes(c) && check_bounds(c) &&
 	       check_writes(c);

@@ -89,6 +89,9 @@ Size check_size_expr(Checker *c, const SizeExpr *expr);
 
 /* Each of these returns false after check_fail. */
 bool check_leaf(Checker *c);
+/* NODE_JOINED: is each axis that joins the product of those that it joins, and each other one the
+ * same on both sides? Others hold. */
+bool check_joined(Checker *c);
 /* Has the shape the rows of the declaration? */
 bool check_declared(Checker *c, const ShapeDecl *decl,
 		    const Shape *shape); /* check_leaf.c: a leaf against its declaration */

@@ -225,6 +225,7 @@ static void expect_axis(Checker *c, KeyOf **keys, Expect *expect, const SpecAxis
 		expect->key = new_key(c, NULL);
 		break;
 	case SPEC_INDEX: expect->index = spec->index; break;
+	case SPEC_JOIN: break; /* of a NODE_JOINED: check_joined.c */
 	case SPEC_AFFINE:
 		expect->kind = EXPECT_AFFINE;
 		expect->key = letter_key(c, keys, spec->letter, spec->letter);

@@ -184,7 +184,8 @@ bool check_structure(Checker *c)
 	if (proj->nargs != c->node->nargs)
 		return check_fail(c, "%u operands are projected, the operation has %u", proj->nargs,
 				  c->node->nargs);
-	if (proj->linear != (c->node->kind == NODE_RESHAPE || c->node->kind == NODE_UNIFORMS))
+	if (proj->linear != (c->node->kind == NODE_RESHAPE || c->node->kind == NODE_UNIFORMS ||
+			     c->node->kind == NODE_JOINED))
 		return check_fail(c, "only a reshape runs through its elements in order");
 	if (proj->linear)
 		return check_linear(c);

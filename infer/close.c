@@ -24,6 +24,8 @@ typedef struct Rule {
 static const Rule rules[] = {
 	{2, "circle", close_cycles, FOLLOWS,
 	 "sizes that refine one another in a circle are one size"},
+	{3, "kept-rows", close_kept_rows, FOLLOWS,
+	 "a row of a reshape that a specification reads as a row variable is that of its operand, where the rest fits the other rows"},
 	{3, "total-rows", close_total_rows, FOLLOWS,
 	 "of several open rows of a reshape only the output row stays open"},
 	{3, "leaf-row", close_leaf_rows, FOLLOWS,

@@ -91,6 +91,10 @@ void close_choose(Solver *s, const char *rule, const Spot *spot, Size value, Cel
 Spots open_rows(Solver *s);
 Spots open_cells(Solver *s);
 void close_leaf_rows(Solver *s, const char *rule);
+/* Is total / known the size of an axis? A size divided by one known only at run time is not: there
+ * the two must be equal. */
+bool close_fills_axis(Solver *s, Size total, Size known);
+void close_kept_rows(Solver *s, const char *rule); /* close_kept.c */
 void close_total_rows(Solver *s, const char *rule);
 void close_unused_rows(Solver *s, const char *rule);
 void close_reshaped(Solver *s, const char *rule);

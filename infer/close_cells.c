@@ -376,8 +376,23 @@ void close_leaf_ones(Solver *s, const char *rule)
 			continue;
 		if (is_read_by_open(s, cell))
 			continue;
-		if (!c->param || meets[cell])
+		if ((!c->param || meets[cell]) && !c->factor)
 			guess(s, rule, &open.at[i]);
+	}
+}
+
+/* The other letters of the joined axis follow from the one that is told. */
+static void skip_factors(Solver *s, const LetterCell *told)
+{
+	const Node *node = &s->graph->nodes.at[told->node];
+	if (node->kind != NODE_JOINED)
+		return;
+	const SpecAxis *axis = spec_axis_of(&node->spec->operands[0], told->letter);
+	for (size_t i = 0; i < s->letters.n; i++) {
+		const LetterCell *l = &s->letters.at[i];
+		if (l->node == told->node && !cell_known(s, l->cell) &&
+		    spec_axis_of(&node->spec->operands[0], l->letter) == axis)
+			cell_at(s, l->cell)->broken = true;
 	}
 }
 
@@ -394,6 +409,7 @@ void close_undetermined(Solver *s, const char *rule)
 			c->span = l->span;
 			c->letter = l->letter;
 			cell_at(s, l->cell)->broken = true;
+			skip_factors(s, l);
 		}
 	}
 	for (size_t i = 0; i < open.n; i++) {

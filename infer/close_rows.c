@@ -150,9 +150,7 @@ void close_unused_rows(Solver *s, const char *rule)
 	}
 }
 
-/* Is total / known the size of an axis? A size divided by one known only at run time is not: there
- * the two must be equal. */
-static bool fills_an_axis(Solver *s, Size total, Size known)
+bool close_fills_axis(Solver *s, Size total, Size known)
 {
 	SizeOp *ops;
 	int64_t constant;
@@ -254,7 +252,7 @@ static bool close_total(Solver *s, const char *rule, ConId id)
 	if (spot.var == NONE || !cell_known(s, con->cells[0]))
 		return false;
 	Size total = required_multiple(s, cell_value(s, con->cells[0]), known);
-	bool fits = unknown || size_same(known, total) || !fills_an_axis(s, total, known);
+	bool fits = unknown || size_same(known, total) || !close_fills_axis(s, total, known);
 	give_axes(s, rule, &spot, 0, fits ? 0 : 1, false);
 	propagate(s);
 	return !solver_stops(s);

@@ -275,6 +275,7 @@ static void merge_into(Solver *s, CellId root, CellId child)
 	to->made |= from->made;
 	to->may_be_empty &= from->may_be_empty;
 	to->is_index &= from->is_index;
+	to->factor |= from->factor;
 	to->broken |= from->broken;
 	merge_bounds(s, to, from);
 	bool wake_to = !same_state(to, &before);

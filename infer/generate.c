@@ -11,6 +11,7 @@
  *   stack                   C_row = count, A_row              all operands have equal rows
  *   gather                  A_output = size, C_output; C_input = A_input, C_batch = B_batch
  *   reshape                 product of A's axes = product of C's
+ *   joined axes             as a specification: each joined axis = product of its letters
  *   numbers of words        4 * product of A's axes = product of C's
  *
  * Nodes without operands: generate_leaf.c; specifications: generate_spec.c.
@@ -352,6 +353,7 @@ static void generate_node(Solver *s, NodeId id)
 	case NODE_SCATTER:
 	case NODE_CUMULATE:
 	case NODE_SORT:
+	case NODE_JOINED:
 	case NODE_ARGMAX: generate_spec_node(s, id); break;
 	case NODE_STACK: generate_stack(s, id); break;
 	case NODE_GATHER:

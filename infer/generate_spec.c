@@ -98,6 +98,27 @@ static CellId concat_axis(Generator *g, const SpecAxis *axis)
 	return cells[0];
 }
 
+/* The product of its letters, two at a time. */
+static CellId join_axis(Generator *g, const SpecAxis *axis)
+{
+	CellId whole = letter_cell(g, axis->parts[0].letter, axis->parts[0].span);
+	for (uint32_t i = 0; i < axis->nparts; i++) {
+		const SpecPart *part = &axis->parts[i];
+		CellId cell = letter_cell(g, part->letter, part->span);
+		g->s->letters.at[hmget(g->names.letters, part->letter)].kernel = !g->in_result;
+		cell_at(g->s, cell)->factor |= !g->in_result;
+		if (i == 0)
+			continue;
+		CellId *cells = ARENA_ARRAY(g->s->arena, CellId, 3);
+		cells[0] = cell_new(g->s, NULL, axis->span);
+		cells[1] = whole;
+		cells[2] = cell;
+		axis_relation(g, CON_MUL, cells, 3, axis, 0);
+		whole = cells[0];
+	}
+	return whole;
+}
+
 /* `=> 0`: one element, the broadcasting 1. An assignment writes into the axis of its target. */
 static bool is_kept_place(const Generator *g, const SpecAxis *axis)
 {
@@ -111,6 +132,7 @@ static CellId spec_axis(Generator *g, const SpecAxis *axis)
 	case SPEC_LETTER: return letter_cell(g, axis->letter, axis->span);
 	case SPEC_AFFINE: return affine_axis(g, axis);
 	case SPEC_CONCAT: return concat_axis(g, axis);
+	case SPEC_JOIN: return join_axis(g, axis);
 	default: break;
 	}
 	if (is_kept_place(g, axis))

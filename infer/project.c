@@ -165,7 +165,7 @@ static Proj *project_reshape(Projector *p)
 	Proj *proj = ARENA_NEW(p->perm, Proj);
 	proj->nargs = p->node->nargs;
 	proj->linear = proj->injective = proj->surjective = true;
-	proj->width = node_width(p->node->kind);
+	proj->width = p->node->kind == NODE_JOINED ? 1 : node_width(p->node->kind);
 	return proj;
 }
 
@@ -205,7 +205,7 @@ Proj *proj_derive(const Inference *inference, NodeId id, Arena *perm, Diags *dia
 		       .sizes = inference->sizes,
 		       .perm = perm,
 		       .diags = diags};
-	if (node_width(node->kind))
+	if (node_width(node->kind) || node->kind == NODE_JOINED)
 		return project_reshape(&p);
 	p.result = map_new(&p, result_shape(&p));
 	p.args = ARENA_ARRAY(perm, TensorMap, node->nargs);

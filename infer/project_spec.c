@@ -110,6 +110,7 @@ static void read_axis(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
 	case SPEC_INDEX: axis->offset = size_const(r->p->sizes, spec->index); break;
 	case SPEC_AFFINE: read_affine(r, axis, spec); break;
 	case SPEC_CONCAT: read_concat(r, axis, spec); break;
+	case SPEC_JOIN: BUG("a joined axis in an operation that computes");
 	}
 }
 

@@ -83,6 +83,7 @@ typedef struct Cell {
 	bool made;     /* an axis into which operands broadcast */
 	bool param;    /* an axis of a parameter: never guessed */
 	bool may_be_empty;
+	bool factor;   /* a letter of a joined axis that is taken apart: never guessed */
 	bool is_index; /* fixed by a number alone: no inequality gives it a size */
 	uint32_t walk; /* the last walk that came here */
 	uint32_t slot; /* its place among open sizes that are searched together */

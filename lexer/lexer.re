@@ -328,9 +328,9 @@ Token lexer_next_spec(Lexer *lexer)
 		"-"            { diag(lexer->diags, E0134, span_from(lexer, start),
 		                      "an index form only adds: its offset cannot be negative");
 		                 return token(lexer, SPEC_TOKEN_ERROR, start); }
-		"&"            { diag(lexer->diags, E0910, span_from(lexer, start),
-		                      "joining axes with '&' is not supported yet");
-		                 return token(lexer, SPEC_TOKEN_ERROR, start); }
+		"&"            { return token(lexer, SPEC_TOKEN_AMP, start); }
+		"("            { return token(lexer, SPEC_TOKEN_LPAREN, start); }
+		")"            { return token(lexer, SPEC_TOKEN_RPAREN, start); }
 		*/
 	}
 }

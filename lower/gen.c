@@ -211,6 +211,12 @@ static bool is_caller_data(const Node *node)
 	return node->kind == NODE_INPUT || node->kind == NODE_PARAM || node->kind == NODE_CONST;
 }
 
+BufferId lower_output_buffer(const Lower *lower, NodeId id)
+{
+	const NodePlan *plan = &lower->plan[id];
+	return plan->output && !plan->pre_check ? tables_output(&lower->tables, id) : BUFFER_NONE;
+}
+
 /* May a reshaped node be the same buffer as its operand? */
 bool lower_is_alias(const Lower *lower, NodeId id)
 {
@@ -221,7 +227,8 @@ bool lower_is_alias(const Lower *lower, NodeId id)
 		return false;
 	const NodePlan *arg = &lower->plan[node->args[0]];
 	return !arg->fused && !arg->mutated &&
-	       node->dtype == lower_node(lower, node->args[0])->dtype && !plan->output;
+	       node->dtype == lower_node(lower, node->args[0])->dtype &&
+	       (!plan->output || arg->buffer == lower_output_buffer(lower, id));
 }
 
 bool lower_has_kernel(const Lower *lower, NodeId id)

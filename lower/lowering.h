@@ -88,6 +88,7 @@ typedef struct NodePlan {
 	Size space;	     /* how often its operands are evaluated */
 	/* the first assignment to what it reads, after it: its root must come before */
 	NodeId last;
+	NodeId home; /* the result, a reshape of it, in whose buffer it is computed; 0: none */
 	BufferId buffer;
 	const Margins *halo; /* of the buffer; NULL: it has none */
 	BufferId padded;     /* a copy of the buffer with its margins (pad.c); BUFFER_NONE */
@@ -190,6 +191,8 @@ void plans_need(Lower *lower, NodeId id);
 uint32_t needed_from(const Lower *lower, NodeId id);
 /* gen.c: has the node a kernel of its own in the routine? */
 bool lower_has_kernel(const Lower *lower, NodeId node);
+/* Where the node can be computed right into a result of its routine: that; else BUFFER_NONE. */
+BufferId lower_output_buffer(const Lower *lower, NodeId node);
 /* Is it a reshape of what stays in its buffer? */
 bool lower_is_alias(const Lower *lower, NodeId node);
 /* The node's name as an identifier; the name of the kernel that computes it into its buffer. */

@@ -12,11 +12,39 @@
 
 /* ---- buffers ---- */
 
-/* Where the node can be computed right into an output: that. */
-static BufferId output_buffer(const Lower *lower, NodeId id)
+/* What a reshape that is a result has its elements from, through others, if it can be computed in
+ * the place of that result; NODE_NONE otherwise. */
+static NodeId made_for(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
-	return plan->output && !plan->pre_check ? tables_output(&lower->tables, id) : BUFFER_NONE;
+	NodeId from = id;
+	const Proj *proj = lower_proj(lower, id);
+	if (!plan->output || plan->pre_check || plan->mutated ||
+	    tables_output(&lower->tables, id) == BUFFER_NONE)
+		return NODE_NONE;
+	/* falls: nodes before this one */
+	while (proj && proj->linear && lower_node(lower, from)->target == NODE_NONE) {
+		from = lower_node(lower, from)->args[0];
+		const NodePlan *at = &lower->plan[from];
+		proj = lower_proj(lower, from);
+		if (!at->needed || at->fused || at->mutated || at->output || at->hoisted ||
+		    at->pre_check || lower_node(lower, from)->dtype != lower_node(lower, id)->dtype)
+			return NODE_NONE;
+	}
+	return from != id && proj && lower_node(lower, from)->target == NODE_NONE ? from
+										  : NODE_NONE;
+}
+
+/* Results that are reshapes take no copy: what they are made of is computed in their place. */
+static void find_homes(Lower *lower)
+{
+	for (uint32_t k = 0; k < lower->nneeded; k++) {
+		NodeId id = lower->needed[k], from = made_for(lower, id);
+		if (from == NODE_NONE)
+			continue;
+		lower->plan[from].home = id;
+		lower->plan[from].output = true;
+	}
 }
 
 /* An assignment has the place of its target, a reshape that of its operand; what is a result is
@@ -38,7 +66,7 @@ static void bind_buffer(Lower *lower, NodeId id)
 	} else if (plan->hoisted) {
 		plan->buffer = prepack_value_buffer(lower, id);
 	} else {
-		plan->buffer = output_buffer(lower, id);
+		plan->buffer = lower_output_buffer(lower, plan->home ? plan->home : id);
 		if (plan->buffer == BUFFER_NONE)
 			plan->buffer =
 				lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
@@ -122,6 +150,7 @@ void lower_routine(Lower *lower, uint32_t id)
 	if (!find_early(lower))
 		return;
 	tables_open(&lower->tables);
+	find_homes(lower);
 	for (uint32_t k = 0; k < lower->nneeded; k++)
 		if (!lower->plan[lower->needed[k]].fused)
 			bind_buffer(lower, lower->needed[k]);

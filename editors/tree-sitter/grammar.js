@@ -169,16 +169,21 @@ module.exports = grammar({
     power: ($) => binary($._slice, '**', $._unary),
     _slice: ($) => choice($._postfix, alias($.slice, $.binary)),
     slice: ($) => binary($._slice, '@', $._postfix),
-    _postfix: ($) => choice($._primary, $.member, $.call),
-    member: ($) => seq(field('object', $._postfix), '.', field('name', $.name)),
-    call: ($) => seq(field('function', $._postfix), field('arguments', $.arguments)),
+    _postfix: ($) => choice($._path, $._literal, $._applied),
+    // what begins with a name: with a shape behind it, it may be an argument
+    _path: ($) => choice($.name, alias($.path_member, $.member), alias($.path_call, $.call)),
+    path_member: ($) => seq(field('object', $._path), '.', field('name', $.name)),
+    path_call: ($) => seq(field('function', $._path), field('arguments', $.arguments)),
+    _applied: ($) => choice($._primary, $.member, $.call),
+    member: ($) => seq(field('object', choice($._applied, $._literal)), '.', field('name', $.name)),
+    call: ($) => seq(field('function', choice($._applied, $._literal)), field('arguments', $.arguments)),
 
-    _primary: ($) =>
-      choice($._number, $.string, $.name, $._literal, $.labelled, $.inline_parameter, $.iterate),
+    _primary: ($) => choice($._number, $.string, $.labelled, $.inline_parameter, $.iterate),
 
     arguments: ($) =>
       seq('(', optional(list_from(choice('input', 'output', $._argument), $._argument)), ')'),
-    _argument: ($) => choice($._expression, $.named_argument),
+    _argument: ($) => choice($._expression, $.named_argument, $.shaped_argument),
+    shaped_argument: ($) => seq(field('value', choice($._path, $._literal)), ':', field('shape', $.shape)),
     named_argument: ($) => seq(field('name', $.name), $._value),
 
     inline_parameter: ($) => seq('{', field('name', $.name), optional($._type), optional($._value), '}'),
