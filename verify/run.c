@@ -69,7 +69,7 @@ static bool open_module(Verify *v, Contestant *to, const char *path)
 /* The C of a file as a shared object; false after a diagnostic. */
 static bool compile_c(Verify *v, Contestant *to, const char *from, const char *path)
 {
-	const char *const argv[] = {"cc",      "-std=c99", "-O1",     "-ffp-contract=off",
+	const char *const argv[] = {"cc",      "-std=c99", "-Og",     "-ffp-contract=off",
 				    "-Wall",   "-Wextra",  "-Werror", "-fPIC",
 				    "-shared", "-o",	   path,      from,
 				    "-lm",     NULL};
