@@ -275,9 +275,9 @@ class Program:
             self.body += rename("".join(before)) + "output y%d = %s\n" % (number, rename(value))
             self.texts.append((kind.__name__, [s for _, s in inputs], value))
 
-    def model(self, n, march):
+    def model(self, n, *options):
         head = "dim n\n" if n is None else "dim n = %d\n" % n
-        return Model(head + self.body, ["-march=" + march])
+        return Model(head + self.body, list(options))
 
 
 def shapes_of(header, n):
@@ -287,7 +287,7 @@ def shapes_of(header, n):
 
 
 def differences(program, march, members):
-    symbolic = program.model(None, march)
+    symbolic = program.model(None, "-march=" + march)
     rng = np.random.default_rng(7)
     pool = rng.standard_normal(1 << 20).astype(np.float32)
     axes = [re.findall(r"\w+", s[s.index("["):]) for s in program.inputs]
@@ -316,7 +316,7 @@ def differences(program, march, members):
           for one, two in zip(shapes_of(symbolic.header, 1), shapes_of(symbolic.header, 2))]
     want = run(symbolic, False, members)
     for size in NUMBERS:
-        for model, fixed in ((program.model(size, march), True), (symbolic, False)):
+        for model, fixed in ((program.model(size, "-march=" + march, "-O1"), True), (symbolic, False)):
             got = run(model, fixed, size)
             for k, (a, b) in enumerate(zip(want, got)):
                 n = min(size, members)

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from tsrlib import Model
+from tsrlib import functions_of
 
 OPTIONS = [o for o in sys.argv[1:] if o != "-v"]
 MANY = int(os.environ.get("MANY", "1"))
@@ -70,13 +70,10 @@ def worst(got, exact, dtype):
     return float(error.max()), int(error.argmax())
 
 
-def check(name, dtype, operands, function, bound):
-    kind, names = "f32" if dtype is np.float32 else "f64", "xy"[:len(operands)]
-    text = "dim n\n" + "".join("input %s : %s [n]\n" % (v, kind) for v in names)
-    model = Model(text + "output r = %s(%s)\n" % (name, ", ".join(names)), OPTIONS)
-    tests = name in ("isnan", "isinf")
-    n = operands[0].size
-    got, = model.forward([n], list(operands), [((n,), np.float32 if tests else dtype)])
+def check(name, made, dtype, operands, function, bound):
+    """made: the compiled function"""
+    kind = "f32" if dtype is np.float32 else "f64"
+    got = made(*operands, result=np.float32 if name in ("isnan", "isinf") else dtype)
     wide = np.float64 if dtype is np.float32 or name in NARROW else np.longdouble
     exact = function(*(v.astype(wide) for v in operands)).astype(wide)
     error, at = worst(got.astype(dtype), exact, dtype)
@@ -90,14 +87,17 @@ def main():
     for dtype in (np.float32, np.float64):
         x = arguments(dtype)
         fast = "--fp=fast" in OPTIONS and dtype is np.float32
+        kind = "f32" if dtype is np.float32 else "f64"
+        made = functions_of([name + "(x)" for name in UNARY], "x", kind, OPTIONS)
         for name, function in UNARY.items():
             slack = 0.001 if dtype is np.float32 or name not in NARROW else 1
-            good &= check(name, dtype, [x], function, table[name][fast] + slack)
+            good &= check(name, made[name + "(x)"], dtype, [x], function, table[name][fast] + slack)
         some = np.concatenate([x[-60:], np.array([0, -0.0, np.inf, -np.inf, 3, -3], dtype)])
         pairs = [np.concatenate([np.repeat(some, some.size), x, x]),
                  np.concatenate([np.tile(some, some.size), RNG.permutation(x), x * RNG.uniform(-2, 2, x.size).astype(dtype)])]
+        made = functions_of([name + "(x, y)" for name in BINARY], "xy", kind, OPTIONS)
         for name, function in BINARY.items():
-            good &= check(name, dtype, pairs, function, table[name][fast] + 0.001)
+            good &= check(name, made[name + "(x, y)"], dtype, pairs, function, table[name][fast] + 0.001)
     return good
 
 

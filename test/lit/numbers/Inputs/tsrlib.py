@@ -3,6 +3,7 @@ environment every loop that can be is cut into chunks, which a pool of N threads
 those. Every array ends where the next
 page is closed, so that a touch of what lies behind one ends the process."""
 import ctypes
+import functools
 import os
 import re
 import subprocess
@@ -56,11 +57,14 @@ def compile_text(text, options=()):
         return os.path.join(directory, "m.so"), header.read()
 
 
+compile_once = functools.lru_cache(maxsize=None)(compile_text)  # a program is often called with many sizes
+
+
 class Model:
     """One compiled program. Call it with the dims, inputs in order, and the shapes of the outputs."""
 
     def __init__(self, text, options=()):
-        path, self.header = compile_text(text, options)
+        path, self.header = compile_once(text, tuple(options))
         self.library = ctypes.CDLL(path)
         self.call = pool_call(THREADS) if THREADS else None
 
@@ -90,6 +94,20 @@ class Model:
         if code != 0:
             raise RuntimeError("code %d" % code)
         return state
+
+
+def functions_of(expressions, names, dtype, options=()):
+    """By expression, what calls it on arrays of one length; names: its inputs. All are routines of one program."""
+    text = "dim n\n" + "".join("input %s : %s [n]\n" % (name, dtype) for name in names)
+    for i, expression in enumerate(expressions):
+        text += "routine f%d() -> r%d { r%d =: %s }\n" % (i, i, i, expression)
+    model = Model(text, options)
+
+    def function(i):
+        return lambda *arrays, result=DTYPES[dtype]: model.forward([arrays[0].size], arrays, [(arrays[0].shape, result)],
+                                                                   routine="f%d" % i)[0]
+
+    return {expression: function(i) for i, expression in enumerate(expressions)}
 
 
 def draw_cuts(below, naxes):

@@ -92,13 +92,11 @@ def arithmetic(kind, n):
         truth = any(s in e for s in TRUTHS) and not e.startswith("where")
         lines.append((e, "bool" if e.startswith("bool(") else "f32" if truth or "/" in e else own))
         wants.append(f(x) if e in ONE else f(x, y))
-    if n:
-        for e, f in ALL.items():
-            lines.append((e, own))
-            wants.append(np.array(f(x, dtype=x.dtype)) if f in (np.sum, np.prod) else np.array(f(x)))
-        lines.append(('argmax("n =>", a)', "i32"))
-        wants.append(np.array(np.argmax(x)))
     run(head, [n], lines, [a, b], wants, "%s [%d]" % (kind, n))
+    if n:
+        lines = [*((e, own) for e in ALL), ('argmax("n =>", a)', "i32")]
+        wants = [np.array(f(x, dtype=x.dtype) if f in (np.sum, np.prod) else f(x)) for f in (*ALL.values(), np.argmax)]
+        run("dim n\ninput a : %s [n]\n" % kind, [n], lines, [a], wants, "%s [%d]" % (kind, n))
 
 
 def casts(kind, n):
