@@ -160,7 +160,7 @@ SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 ASAN_DIRS = test/unit test/lit/property/damaged.test \
   $(addprefix test/lit/,lexer grammar frontend infer proj loops schedule lower codegen runtime verify driver target)
 asan:
-	$(MAKE) B=$(B)/asan OPT='-O1 -g' SAN='$(SAN_FLAGS)' LIT_DIRS='$(ASAN_DIRS)' check
+	$(MAKE) B=$(B)/asan OPT='-O1 -g1' SAN='$(SAN_FLAGS)' LIT_DIRS='$(ASAN_DIRS)' check
 
 # What threads share, under ThreadSanitizer: sessions at once, and the pool of libtsr.
 TSAN_UNITS = test_session test_base_trap test_pool
@@ -198,8 +198,12 @@ $(B)/fuzz_%:
 FUZZ_OPTIONS = -max_total_time=$$(($(FUZZ_SECONDS) * $(1) / 5)) -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=0
 fuzz: $(B)/fuzz_shapes $(B)/fuzz_loops $(B)/fuzz_read
 	@mkdir -p $(B)/corpus $(B)/corpus-loops $(B)/corpus-read
+	@$(MAKE) fuzz-shapes fuzz-read fuzz-loops
+fuzz-shapes:
 	$(B)/fuzz_shapes $(call FUZZ_OPTIONS,2) -artifact_prefix=$(B)/shapes- $(B)/corpus test/fuzz/corpus
+fuzz-read:
 	$(B)/fuzz_read $(call FUZZ_OPTIONS,1) -artifact_prefix=$(B)/read- $(B)/corpus-read test/fuzz/corpus-read
+fuzz-loops:
 	$(B)/fuzz_loops $(call FUZZ_OPTIONS,2) -entropic=0 -artifact_prefix=$(B)/loops- $(B)/corpus-loops test/fuzz/corpus
 
 bench: all
@@ -296,4 +300,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check check-fast record-schedules check-bare check-loops check-models check-python wheel deps asan tsan tsan-run coverage fuzz bench bench-peers run fmt install uninstall help clean
+.PHONY: all units check check-fast record-schedules check-bare check-loops check-models check-python wheel deps asan tsan tsan-run coverage fuzz fuzz-shapes fuzz-read fuzz-loops bench bench-peers run fmt install uninstall help clean

@@ -202,5 +202,5 @@ def transposed(count):
 
 
 bad, n = run(int(sys.argv[1]))
-bad += rows_alone() + convolutions(24) + pictures() + large() + transposed(30)
+bad += rows_alone() + convolutions(12) + pictures() + large() + transposed(15)
 print("%d products, %d wrong" % (n, bad))
