@@ -300,3 +300,25 @@ Scalar scalar_convert(Scalar value, Dtype from, Dtype to)
 		return (Scalar){.f = (double)value.i};
 	return (Scalar){.f = round_float(to, (double)(float)value.i)}; /* not by way of double */
 }
+
+Scalar scalar_of(Dtype dtype, double number)
+{
+	return scalar_convert((Scalar){.f = number}, DTYPE_F64, dtype);
+}
+
+Dtype dtype_of_key(Dtype from) { return from == DTYPE_F64 ? DTYPE_I64 : DTYPE_I32; }
+
+/* The bits behind the sign count up from 0. */
+Scalar scalar_key(Scalar value, Dtype from)
+{
+	int64_t size = 0;
+	double x = fabs(value.f);
+	float narrow = (float)x;
+	if (x != x)
+		return (Scalar){.i = greatest(dtype_of_key(from))};
+	if (from == DTYPE_F64)
+		memcpy(&size, &x, sizeof x);
+	else
+		memcpy(&size, &narrow, sizeof narrow);
+	return (Scalar){.i = value.f < 0 ? -size : size};
+}

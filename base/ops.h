@@ -76,5 +76,9 @@ Scalar op_eval(Op op, Dtype dtype, const Scalar *args);
  * everything is rounded by way of f32. An integer becomes the words of its 64 bits, the low ones
  * first, and two words 0; words become the f32 in [0, 1) that the upper 24 bits of word 0 make. */
 Scalar scalar_convert(Scalar value, Dtype from, Dtype to);
+Scalar scalar_of(Dtype dtype, double number); /* a number as a scalar of the type */
+/* Of f32 an i32, of f64 an i64, in the order of the numbers: 0 of both zeros, the greatest of NaN. */
+Scalar scalar_key(Scalar value, Dtype from);
+Dtype dtype_of_key(Dtype from);
 
 #endif

@@ -70,6 +70,9 @@ static const char *fresh_text(KernelText *k, const Value *value)
 	case VALUE_CAST:
 		return c_cast(k->arena, value->args[0]->dtype, value->dtype,
 			      c_kernel_value(k, value->args[0]));
+	case VALUE_KEY:
+		return arena_printf(k->arena, "tsr_key_%s(%s)", dtype_name(value->args[0]->dtype),
+				    c_kernel_value(k, value->args[0]));
 	case VALUE_INDEX:
 		return c_cast(k->arena, DTYPE_I64, value->dtype, c_kernel_ix(k, value->ix));
 	case VALUE_SCALAR: return k->scalars[kernel_use_scalar(k->use, value->scalar)];

@@ -262,6 +262,15 @@ static void put_forms(FILE *out, const Module *m, const KernelUse *all, Op op, D
 		put_form(out, m, "near_", op, d);
 }
 
+static void put_key(FILE *out, const Module *m, Dtype from)
+{
+	MathFunction fn = math_key(m->arena, from);
+	fprintf(out, "static inline %s tsr_key_%s(%s x)\n{\n\t", c_type(dtype_of_key(from)),
+		dtype_name(from), c_type(from));
+	c_put_math(out, m->arena, &fn);
+	fprintf(out, "\n}\n\n");
+}
+
 void c_put_helpers(FILE *out, const Module *m)
 {
 	KernelUse *all = ARENA_NEW(m->arena, KernelUse);
@@ -274,12 +283,14 @@ void c_put_helpers(FILE *out, const Module *m)
 				all->far[op][d] |= use->far[op][d];
 			}
 		for (Dtype from = 0; from < DTYPE_COUNT; from++)
+			all->keys[from] |= use->keys[from];
+		for (Dtype from = 0; from < DTYPE_COUNT; from++)
 			for (Dtype to = 0; to < DTYPE_COUNT; to++)
 				all->casts[from][to] |= use->casts[from][to];
 	}
 	bool halves = use_halves(m, all);
 	put_index_helpers(out);
-	put_math_helpers(out, m, all, halves);
+	put_math_helpers(out, m, all, halves || all->keys[DTYPE_F32] || all->keys[DTYPE_F64]);
 	c_put_words(out, m, all);
 	for (Op op = 0; op < OP_COUNT; op++)
 		for (Dtype d = 0; d < DTYPE_COUNT; d++)
@@ -288,6 +299,9 @@ void c_put_helpers(FILE *out, const Module *m)
 		for (Dtype d = 0; d < DTYPE_COUNT; d++)
 			if (all->ops[op][d] && !is_infix(op, d) && d != DTYPE_U4X32)
 				put_op(out, m, op, d);
+	for (Dtype from = 0; from < DTYPE_COUNT; from++)
+		if (all->keys[from])
+			put_key(out, m, from);
 	for (Dtype from = 0; from < DTYPE_COUNT; from++)
 		for (Dtype to = 0; to < DTYPE_COUNT; to++)
 			if (all->casts[from][to] && saturates(from, to) && !is_half(from))

@@ -57,6 +57,7 @@ Scalar interp_value(Interp *in, const Value *value)
 	case VALUE_CAST:
 		return scalar_convert(interp_value(in, value->args[0]), value->args[0]->dtype,
 				      value->dtype);
+	case VALUE_KEY: return scalar_key(interp_value(in, value->args[0]), value->args[0]->dtype);
 	case VALUE_INDEX:
 		return scalar_convert((Scalar){.i = interp_ix(in, value->ix)}, DTYPE_I64,
 				      value->dtype);

@@ -70,6 +70,11 @@ static Rvalue *fresh_value(KernelJit *k, const Value *value)
 	case VALUE_CAST:
 		return jit_convert(f, jit_kernel_value(k, value->args[0]), value->args[0]->dtype,
 				   value->dtype);
+	case VALUE_KEY: {
+		MathFunction fn = math_key(f->jit->arena, value->args[0]->dtype);
+		args[0] = jit_kernel_value(k, value->args[0]);
+		return jit_math_steps(f, &fn, args);
+	}
 	case VALUE_INDEX:
 		return jit_convert(f, jit_keep(f, jit_kernel_ix(k, value->ix)), DTYPE_I64,
 				   value->dtype);

@@ -102,6 +102,7 @@ static void walk_value(Walk *w, const Value *value)
 		break;
 	case VALUE_FAR: w->use->far[value->op][value->args[0]->dtype] = true; break;
 	case VALUE_CAST: w->use->casts[value->args[0]->dtype][value->dtype] = true; break;
+	case VALUE_KEY: w->use->keys[value->args[0]->dtype] = true; break;
 	case VALUE_CONST: break;
 	}
 }

@@ -348,6 +348,21 @@ MathFunction math_narrow(Arena *arena, Dtype to)
 	return m.fn;
 }
 
+/* The bits behind the sign, negative where that is set. */
+MathFunction math_key(Arena *arena, Dtype from)
+{
+	bool wide = from == DTYPE_F64;
+	Dtype type = wide ? DTYPE_I64 : DTYPE_I32;
+	int64_t most = wide ? INT64_MAX : INT32_MAX;
+	Make m = {.arena = arena};
+	V x = push(&m, (MathStep){.code = MATH_ARG, .dtype = from}), all = bits(&m, x, type);
+	V size = mask(&m, all, most), zero = integer(&m, type, 0);
+	V infinite = integer(&m, type, wide ? INT64_C(0x7ff) << 52 : INT64_C(0xff) << 23);
+	V key = less(&m, all, zero, sub(&m, zero, size), size);
+	less(&m, infinite, size, integer(&m, type, most), key);
+	return m.fn;
+}
+
 /* ---- the table ---- */
 
 static Formula default_formula(Op op)

@@ -92,5 +92,7 @@ bool math_ends_in_library(Op op, Dtype dtype);
  * nearest. */
 MathFunction math_widen(Arena *arena, Dtype from);
 MathFunction math_narrow(Arena *arena, Dtype to);
+/* The key of an f32 or f64, as base/ops.h has it. */
+MathFunction math_key(Arena *arena, Dtype from);
 
 #endif

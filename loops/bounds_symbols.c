@@ -104,8 +104,14 @@ Size prover_floor(Prover *p, Size a, Size b)
 Size prover_rest(Prover *p, Size a, Size b)
 {
 	Size rest = prover_same_symbol(p, (Symbol){REST, a, b});
-	if (!size_is_bad(rest) || !divides_well(p, a, b))
+	if (!size_is_bad(rest) || size_is_bad(b) || !prover_shows(p, size_plus(p->sizes, b, -1)))
 		return rest;
+	if (size_is_bad(a) ||
+	    !prover_shows(p, a)) { /* it is rounded down, so this is not below 0 */
+		rest = prover_symbol(p);
+		prover_assume(p, size_plus(p->sizes, size_sub(p->sizes, b, rest), -1));
+		return rest;
+	}
 	if (prover_shows(p, size_plus(p->sizes, size_sub(p->sizes, b, a), -1)))
 		return a;
 	rest = prover_new_symbol(p, (Symbol){REST, a, b});

@@ -21,11 +21,12 @@ const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args
 /* i32: 0 where the short form of an operation is the same; `call` is the operation. */
 const Value *value_far(Arena *arena, const Value *call);
 const Value *value_cast(Arena *arena, Dtype dtype, const Value *value);
+/* Of f32 or f64. */
+const Value *value_key(Arena *arena, const Value *value);
 const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, const Ix *const *ixs,
 			 uint32_t nixs);
 const Value *value_index(Arena *arena, Dtype dtype, const Ix *ix);
 const Value *value_scalar(Arena *arena, Dtype dtype, uint32_t scalar);
-Scalar scalar_of(Dtype dtype, double number); /* a number as a scalar of the type */
 
 /* An index as a sum: coefficient * atom + ... + offset, where an atom is no sum and no product with
  * a size. ix_add and ix_mul keep every index in this form, terms in the order of first mention. */

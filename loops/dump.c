@@ -182,6 +182,11 @@ static void dump_value(const Dump *d, const Value *value, int level)
 		dump_value(d, value->args[0], 0);
 		fprintf(d->out, ")");
 		break;
+	case VALUE_KEY:
+		fprintf(d->out, "key(");
+		dump_value(d, value->args[0], 0);
+		fprintf(d->out, ")");
+		break;
 	case VALUE_INDEX:
 		fprintf(d->out, "%s(", dtype_name(value->dtype));
 		dump_ix(d, value->ix, 0);

@@ -53,11 +53,6 @@ void program_list_state_dims(Program *program)
 			program->state_dims[program->nstate_dims++] = d;
 }
 
-Scalar scalar_of(Dtype dtype, double number)
-{
-	return scalar_convert((Scalar){.f = number}, DTYPE_F64, dtype);
-}
-
 const Value *value_load(Program *program, BufferId buffer, const Ix *ix)
 {
 	REQUIRE(buffer < program->buffers.n);
@@ -160,6 +155,18 @@ const Value *value_cast(Arena *arena, Dtype dtype, const Value *from)
 		return value_const(arena, dtype,
 				   scalar_convert(from->constant, from->dtype, dtype));
 	Value *value = value_new(arena, VALUE_CAST, dtype);
+	value->args[0] = from;
+	value->nargs = 1;
+	return value;
+}
+
+const Value *value_key(Arena *arena, const Value *from)
+{
+	REQUIRE(from->dtype == DTYPE_F32 || from->dtype == DTYPE_F64);
+	Dtype dtype = dtype_of_key(from->dtype);
+	if (from->kind == VALUE_CONST)
+		return value_const(arena, dtype, scalar_key(from->constant, from->dtype));
+	Value *value = value_new(arena, VALUE_KEY, dtype);
 	value->args[0] = from;
 	value->nargs = 1;
 	return value;

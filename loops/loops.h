@@ -14,7 +14,8 @@
  *            | BUF[ix] (ACC)= value
  *            | check lo <= ix < hi, CHECK          else the routine returns that check's code
  *            | prefetch [near] BUF[ix]             a hint: ix may be outside BUF; near: to the first cache
- *   value   := BUF[ix] | L[ix, ...] | constant | op(value, ...) | near op(value, ...) | far op(value, ...) | cast(value) | index(ix) | scalar S
+ *   value   := BUF[ix] | L[ix, ...] | constant | op(value, ...) | near op(value, ...) | far op(value, ...) | cast(value) | key(value)
+ *            | index(ix) | scalar S
  *   ix      := size | ITER | ix + ix | ix * ix | ix / ix (floor) | ix % ix (floored) | min | max | int(value)
  *   cond    := ix < ix | ix <= ix | ix == ix
  *
@@ -25,6 +26,9 @@
  *
  * `near op` is op of arguments that `far op`, i32, is 0 of: then its short form, if it has one, gives the
  * same bits. To the interpreter none is far.
+ *
+ * `key(x)`, of f32 an i32 and of f64 an i64, is in the order of x: 0 of both zeros, the greatest integer of
+ * NaN.
  *
  * A schedule is data here: the kind of a loop says how a back end runs it, and every kind means the
  * same as LOOP_SERIAL to the interpreter. The bounds of UNROLL and VECTOR are constants.
@@ -105,6 +109,7 @@ typedef enum ValueKind {
 	VALUE_OP,
 	VALUE_FAR,
 	VALUE_CAST,
+	VALUE_KEY,
 	VALUE_INDEX,
 	VALUE_SCALAR
 } ValueKind;
@@ -114,7 +119,7 @@ struct Value {
 	Dtype dtype;
 	Op op;		      /* OP, FAR */
 	bool near;	      /* OP: no argument is far */
-	const Value *args[3]; /* OP, FAR; CAST: args[0] */
+	const Value *args[3]; /* OP, FAR; CAST, KEY: args[0] */
 	uint32_t nargs;
 	BufferId buffer;      /* LOAD, at ix */
 	LocalId local;	      /* LOCAL, at ixs */

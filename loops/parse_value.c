@@ -6,7 +6,7 @@
  *            | "floor" "(" unit { "*" unit } "/" unit ")"
  *   value   := atom [INFIX atom]
  *   atom    := ["-"] NUMBER | "(" value ")" | NAME ["[" ix , ... "]"] | OP "(" value , ... ")"
- *            | DTYPE "(" (value | ix) ")" | "uniform" "(" value ")"
+ *            | DTYPE "(" (value | ix) ")" | "uniform" "(" value ")" | "key" "(" value ")"
  *
  * "/" of sizes is exact, else it rounds down.
  */
@@ -303,20 +303,27 @@ static Dtype dtype_of_name(const LoopsParser *p, const Lex *lex, const Lex *next
 	return DTYPE_NONE;
 }
 
+static bool is_key(const LoopsParser *p, const Lex *lex)
+{
+	return lex->kind == LEX_NAME && lex_is(p, lex, "key") && lex_calls(p, lex);
+}
+
 /* The type of the value that begins here and ends with its parenthesis; *index: it is an index, as is
  * what has no names. */
 static Dtype dtype_ahead(const LoopsParser *p, bool *index)
 {
 	int depth = 0;
+	bool key = false;
 	for (uint32_t i = p->at; i + 1 < p->tokens.n && depth >= 0; i++) {
 		const Lex *lex = &p->tokens.at[i];
 		depth += lex_is(p, lex, "(");
 		depth -= lex_is(p, lex, ")");
 		if (lex->kind != LEX_NAME)
 			continue;
+		key |= depth == 0 && is_key(p, lex);
 		Dtype dtype = dtype_of_name(p, lex, lex + 1, index);
 		if (dtype != DTYPE_NONE || *index)
-			return dtype;
+			return key && !*index ? dtype_of_key(dtype) : dtype;
 	}
 	*index = true;
 	return DTYPE_NONE;
@@ -417,6 +424,20 @@ static const Value *parse_cast(LoopsParser *p)
 	return value;
 }
 
+static const Value *parse_key(LoopsParser *p)
+{
+	bool index = false;
+	p->at++;
+	lex_want(p, "(");
+	const Lex *lex = lex_now(p);
+	Dtype from = dtype_ahead(p, &index);
+	if (!p->failed && from != DTYPE_F32 && from != DTYPE_F64)
+		lex_fail_at(p, lex_span(p, lex), "keys are of f32 and f64");
+	const Value *value = parse_value(p, p->failed ? DTYPE_F32 : from);
+	lex_want(p, ")");
+	return p->failed ? nothing(p, DTYPE_I32) : value_key(p->arena, value);
+}
+
 static const Value *value_scalar_named(LoopsParser *p, Sym name, Span span, Dtype dtype)
 {
 	const ProgramRoutine *routine =
@@ -466,6 +487,8 @@ static const Value *parse_atom(LoopsParser *p, Dtype dtype)
 	bool call = lex->kind == LEX_NAME && lex_calls(p, lex);
 	bool cast = call && (lex_is(p, lex, "uniform") ||
 			     dtype_from_name(p->source->text + lex->start, lex->len) != DTYPE_NONE);
+	if (is_key(p, lex))
+		return parse_key(p);
 	return cast ? parse_cast(p) : call ? parse_call(p, dtype) : parse_named(p, dtype);
 }
 

@@ -169,6 +169,14 @@ static void check_cast(const Verify *v, const Value *value)
 	FAIL_UNLESS(v, from != DTYPE_U4X32 || to == DTYPE_F32, "words that become no f32");
 }
 
+static void check_key(const Verify *v, const Value *value)
+{
+	FAIL_UNLESS(v, value->nargs == 1, "a key of nothing");
+	Dtype from = value->args[0]->dtype;
+	FAIL_UNLESS(v, from == DTYPE_F32 || from == DTYPE_F64, "a key of neither f32 nor f64");
+	FAIL_UNLESS(v, value->dtype == dtype_of_key(from), "a key of another type");
+}
+
 static void check_value(Verify *v, const Value *value)
 {
 	FAIL_UNLESS(v, value, "a value is missing");
@@ -193,6 +201,7 @@ static void check_value(Verify *v, const Value *value)
 	case VALUE_OP: check_op(v, value); break;
 	case VALUE_FAR: check_far(v, value); break;
 	case VALUE_CAST: check_cast(v, value); break;
+	case VALUE_KEY: check_key(v, value); break;
 	case VALUE_INDEX: check_ix(v, value->ix); break;
 	case VALUE_SCALAR:
 		if (v->routine) {

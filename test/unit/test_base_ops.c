@@ -302,6 +302,26 @@ static void words(void **state)
 	assert_memory_equal(scalar_read(DTYPE_U4X32, memory, 1).w, half.w, 16);
 }
 
+static int64_t key(Dtype dtype, double value) { return scalar_key((Scalar){.f = value}, dtype).i; }
+
+static void keys_are_in_the_order_of_numbers(void **state)
+{
+	const Dtype types[] = {DTYPE_F32, DTYPE_F64};
+	const double x[] = {-INFINITY, -0x1p127, -1.5, -1,	-0x1p-149, 0,
+			    0x1p-149,  1,	 1.5,  0x1p127, INFINITY,  NAN};
+	(void)state;
+	for (size_t t = 0; t < 2; t++) {
+		for (size_t i = 1; i < sizeof x / sizeof *x; i++)
+			assert_true(key(types[t], x[i - 1]) < key(types[t], x[i]));
+		assert_int_equal(key(types[t], -0.0), 0);
+		assert_int_equal(key(types[t], -NAN), key(types[t], NAN));
+	}
+	assert_int_equal(key(DTYPE_F32, 1), 0x3f800000);
+	assert_int_equal(key(DTYPE_F32, NAN), INT32_MAX);
+	assert_int_equal(dtype_of_key(DTYPE_F32), DTYPE_I32);
+	assert_int_equal(dtype_of_key(DTYPE_F64), DTYPE_I64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,6 +337,7 @@ int main(void)
 		cmocka_unit_test(types_join),
 		cmocka_unit_test(results_have_their_types),
 		cmocka_unit_test(words),
+		cmocka_unit_test(keys_are_in_the_order_of_numbers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,6 +200,35 @@ static void test_what_a_check_says_ends_with_a_store(void **state)
 	assert_int_equal(uses.at[0].kernel, 4);
 }
 
+/* What is read may be anything; what is left of it behind whole times 8 is inside, of either sign, and so
+ * is the lesser of it and 7 where it has no sign. */
+static void test_a_remainder_of_what_is_read_is_inside(void **state)
+{
+	SmallProgram *s = *state;
+	Program *p = &s->program;
+	Size n = sp_dim(s, "n", 0);
+	BufferId ids = sp_input(s, "ids", DTYPE_I32, n),
+		 counts = sp_input(s, "counts", DTYPE_U32, n);
+	BufferId x = sp_input(s, "x", DTYPE_F32, sp_const(s, 8)),
+		 y = sp_output(s, "y", DTYPE_F32, n);
+	for (int k = 0; k < 4; k++) {
+		sp_begin(s, (const char *[]){"rest", "least", "long", "signed"}[k]);
+		const Ix *i = sp_for(s, "i", ix_size(p->arena, n));
+		const Ix *at = ix_value(p->arena, sp_load(s, k == 1 ? counts : ids, i));
+		at = ix_binary(p, k % 2 ? IX_MIN : IX_MOD, at,
+			       sp_ix(s, k == 2	? 9
+					: k % 2 ? 7
+						: 8));
+		sp_store(s, y, i, OP_NONE, sp_load(s, x, at));
+		sp_end(s);
+	}
+	assert_int_equal(verdict(p), 0);
+	IndexUses uses = bounds_unshown(p->arena, p, NULL);
+	assert_int_equal(uses.n, 2);
+	assert_int_equal(uses.at[0].kernel, 2);
+	assert_int_equal(uses.at[1].kernel, 3);
+}
+
 /* k is set in a loop: what it was before says nothing of it there. */
 static void test_a_local_that_changes_is_not_known(void **state)
 {
@@ -405,6 +434,8 @@ int main(void)
 						sp_teardown),
 		cmocka_unit_test_setup_teardown(test_a_local_that_changes_is_not_known, sp_setup,
 						sp_teardown),
+		cmocka_unit_test_setup_teardown(test_a_remainder_of_what_is_read_is_inside,
+						sp_setup, sp_teardown),
 		cmocka_unit_test(test_random_nests_are_judged_rightly),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

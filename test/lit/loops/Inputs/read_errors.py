@@ -38,6 +38,8 @@ WRONG = [
     (7, "  for i in 0..n quickly", "7:17: error: the end of the line is expected here [E0610]"),
     (7, "  vector i in 0..n", "7:3: error: kernel y: lanes that are no small constant [E0611]"),
     (7, "  for i in 0..n outlined of 4", "7:3: error: kernel y: masked lanes of another loop [E0611]"),
+    (8, "    local a : f32 = x[i + int(key(i))]", "8:31: error: an integer is expected here [E0610]"),
+    (8, "    local a : f32 = key(x[i])", "8:21: error: this is i32, and what is around it f32 [E0610]"),
     (8, "   local a : f32 = x[i]\n    y[i] = 1", "9:5: error: a line that begins neither where the one before does nor in a loop [E0610]"),
     (8, "    local a : f32 [9, 9, 9, 9, 9] = 0", "8:33: error: a local has 4 axes and 1048576 elements at most [E0610]"),
     (8, "    local a : f64 = x[i]", "8:21: error: this is f32, and what is around it f64 [E0610]"),
