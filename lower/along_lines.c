@@ -9,6 +9,7 @@ typedef struct LineSource {
 	AlongIters along;
 	const Ix **by_iter;
 	IterId *beside; /* which iterators Lines.beside are */
+	bool many;	/* Are there axes beside? */
 } LineSource;
 
 static const Ix **line_indices(const Lines *lines, IterId along, const Ix *at, const Access *access)
@@ -67,13 +68,15 @@ static const Value *line_read(void *of, LocalId local, const Ix *at)
 
 static BufferId line_temporary(void *of, const char *name, Dtype dtype, Size elements)
 {
-	Gen *gen = ((LineSource *)of)->gen;
+	const LineSource *from = of;
+	Gen *gen = from->gen;
 	Sym unique = lower_unique(gen->lower,
 				  sym_printf(gen->program->symbols, "%s_%s", name, gen->name));
 	return lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
 						 .name = unique,
 						 .dtype = dtype,
-						 .elements = elements});
+						 .elements = elements,
+						 .scratch = from->many});
 }
 
 static Size line_extent(const LineSource *from, IterId iter)
@@ -130,5 +133,6 @@ Lines along_lines(Gen *gen, NodeId id, StoreTarget to)
 	lines.descending = node->along.descending;
 	lines.ids = node->along.ids;
 	find_beside(from, &lines);
+	from->many = lines.nbeside > 0;
 	return lines;
 }

@@ -1,0 +1,281 @@
+/* Lines in order by the digits of keys, the least first: radix sort.
+ *
+ * A key is an integer in the order of its element (loops.h), so that equal elements have equal keys.
+ * Of each digit it is counted how many elements have it; what stands in front of those of a digit
+ * follows, and with that each element is moved to its place, in the order in which they stand. After
+ * the greatest digit they are in order, equal ones as they were.
+ *
+ *   for R
+ *     clear counts; for t in 0..n: items[t] = x[R, t]; for each digit: counts[digit, its value] += 1
+ *     local source : i64 = 0                       items has room for 2n: they move to the other half
+ *     for each digit, where not all elements have the same:
+ *       counts[digit, v] = counts[digit, 0] + ... + counts[digit, v - 1]
+ *       for t in 0..n: items[n - source + counts[digit, its value]++] = items[source + t]
+ *       source = n - source
+ *     for t in 0..k: y[R, t] = items[source + t]
+ *
+ * What moves are the elements or, for their places, words of 64 bits of which the upper half is the
+ * key and the lower one the place; where keys fill 64 bits, the places alone.
+ *
+ * Indices that are read are held inside by minima and maxima, which change nothing.
+ */
+#include "lower/along/lines.h"
+
+enum { DIGITS_MOST = 8, HALF = 8 * sizeof(uint32_t) };
+
+typedef struct Digit {
+	int64_t shift, width; /* bits of the key */
+	int64_t first;	      /* of its counts */
+	bool top;	      /* it has the sign */
+} Digit;
+
+typedef struct Radix {
+	const Lines *l;
+	BufferId items, counts;
+	LocalId source;
+	bool pairs; /* items are keys with places */
+	bool has_sign, turned; /* digits count down */
+	Digit digits[DIGITS_MOST];
+	uint32_t ndigits;
+} Radix;
+
+/* ---- keys ---- */
+
+/* The bits of a key, without those that are 0 of all elements but NaN. */
+static void key_bits(Dtype dtype, int64_t *low, int64_t *high)
+{
+	*low = dtype == DTYPE_BF16 ? 16 : dtype == DTYPE_F16 ? 13 : 0;
+	*high = dtype_is_float(dtype) && dtype != DTYPE_F64 ? 32 : 8 * (int64_t)dtype_bytes(dtype);
+}
+
+/* Digits of at most so many bits, as equal as can be. */
+static void find_digits(Radix *r, int64_t most)
+{
+	int64_t low, high;
+	key_bits(r->l->from, &low, &high);
+	int64_t n = (high - low + most - 1) / most, width = (high - low + n - 1) / n;
+	for (int64_t i = 0, first = 0; i < n; i++) {
+		int64_t shift = low + i * width;
+		Digit *d = &r->digits[r->ndigits++];
+		*d = (Digit){shift, high - shift < width ? high - shift : width, first, i + 1 == n};
+		first += INT64_C(1) << d->width;
+	}
+}
+
+static int64_t count_of(const Radix *r)
+{
+	const Digit *last = &r->digits[r->ndigits - 1];
+	return last->first + (INT64_C(1) << last->width);
+}
+
+/* An index that is in [0, n), for the bounds. */
+static const Ix *inside(const Lines *l, const Ix *at)
+{
+	const Ix *last = lines_size(l, size_plus(l->sizes, l->extent, -1));
+	return lines_min(l, ix_binary(l->program, IX_MAX, at, lines_const(l, 0)), last);
+}
+
+static const Ix *key_of(const Lines *l, const Value *element)
+{
+	if (!dtype_is_float(element->dtype))
+		return ix_value(l->arena, element);
+	const Value *wide = value_cast(l->arena, dtype_wide(element->dtype), element);
+	if (l->descending) /* NaN stays */
+		wide = value_op(l->arena, OP_NEG, wide->dtype, &wide, 1);
+	return ix_value(l->arena, value_key(l->arena, wide));
+}
+
+/* A pair: key * 2^32 + place. */
+static const Value *pair_of(const Lines *l, const Value *element, const Ix *at)
+{
+	const Value *middle = lines_number(l, DTYPE_U32, -(double)INT32_MIN);
+	if (l->from == DTYPE_U32) /* with a sign, to fit */
+		element = value_cast(l->arena, DTYPE_I32,
+				     lines_binary(l, OP_SUB, element, middle));
+	const Ix *key = key_of(l, element);
+	return value_index(l->arena, DTYPE_I64,
+			   lines_add(l, lines_scale(l, key, INT64_C(1) << HALF), at));
+}
+
+/* The key of what moves, in pairs above HALF bits. */
+static const Ix *key_of_item(const Radix *r, const Value *item, Body *body)
+{
+	const Lines *l = r->l;
+	if (r->pairs)
+		return ix_value(l->arena, item);
+	return key_of(l, l->ids ? l->element(l, inside(l, ix_value(l->arena, item)), body) : item);
+}
+
+/* Where the digit of a key is counted. */
+static const Ix *count_at(const Radix *r, const Digit *d, const Ix *key)
+{
+	const Lines *l = r->l;
+	int64_t shift = d->shift + (r->pairs ? HALF : 0), n = INT64_C(1) << d->width;
+	if (shift)
+		key = ix_binary(l->program, IX_DIV, key, lines_const(l, INT64_C(1) << shift));
+	if (d->top && r->has_sign)
+		key = lines_add(l, key, lines_const(l, n / 2));
+	const Ix *digit = ix_binary(l->program, IX_MOD, key, lines_const(l, n));
+	if (r->turned)
+		digit = lines_sub(l, lines_const(l, n - 1), digit);
+	return lines_add(l, lines_const(l, d->first), digit);
+}
+
+/* ---- items ---- */
+
+static const Value *count_read(const Radix *r, const Ix *at)
+{
+	return value_load(r->l->program, r->counts, at);
+}
+
+static const Stmt *count_store(const Radix *r, const Ix *at, Op acc, const Value *value)
+{
+	return stmt_store(r->l->arena, r->counts, at, acc, value);
+}
+
+/* Where the half begins that holds the items, or the other. */
+static const Ix *half(const Radix *r, bool other)
+{
+	const Lines *l = r->l;
+	const Ix *n = lines_size(l, l->extent);
+	const Ix *at = ix_value(l->arena, l->read(l->of, r->source, NULL));
+	at = lines_min(l, ix_binary(l->program, IX_MAX, at, lines_const(l, 0)), n);
+	return other ? lines_sub(l, n, at) : at;
+}
+
+static const Value *item_read(const Radix *r, const Ix *at)
+{
+	return value_load(r->l->program, r->items, lines_add(r->l, half(r, false), at));
+}
+
+static LocalId local_new(const Lines *l, Body *body, const char *name, const Value *start)
+{
+	LocalId id = l->local(l->of, name, start->dtype, 0);
+	lines_push(l, body, stmt_local(l->arena, id, start));
+	return id;
+}
+
+static const Value *read(const Lines *l, LocalId id) { return l->read(l->of, id, NULL); }
+
+/* ---- the steps ---- */
+
+static void clear(const Radix *r, Body *line)
+{
+	const Lines *l = r->l;
+	Body body = {0};
+	IterVar v = lines_iter(l, "digit");
+	lines_push(l, &body,
+		   count_store(r, lines_at(l, v), OP_NONE, lines_number(l, DTYPE_U32, 0)));
+	lines_push(l, line,
+		   lines_loop(l, v, lines_const(l, 0), lines_const(l, count_of(r)), 1, &body));
+}
+
+/* The items as they stand in the operand, and all counts. */
+static void fill(const Radix *r, Body *line)
+{
+	const Lines *l = r->l;
+	Body body = {0};
+	IterVar t = lines_iter(l, "t");
+	const Ix *at = lines_at(l, t);
+	const Value *item;
+	if (l->ids && !r->pairs)
+		item = value_index(l->arena, DTYPE_I32, at);
+	else
+		item = l->element(l, at, &body);
+	if (r->pairs)
+		item = pair_of(l, item, at);
+	item = read(l, local_new(l, &body, "item", item));
+	lines_push(l, &body, stmt_store(l->arena, r->items, at, OP_NONE, item));
+	const Ix *key = key_of_item(r, item, &body);
+	for (uint32_t i = 0; i < r->ndigits; i++)
+		lines_push(l, &body,
+			   count_store(r, count_at(r, &r->digits[i], key), OP_ADD,
+				       lines_number(l, DTYPE_U32, 1)));
+	lines_each(l, line, t, l->extent, &body);
+}
+
+/* What stands in front of the items of each value. */
+static void add_up(const Radix *r, const Digit *d, Body *body)
+{
+	const Lines *l = r->l;
+	Body step = {0};
+	IterVar v = lines_iter(l, "digit");
+	const Ix *at = lines_at(l, v), *first = lines_const(l, d->first);
+	LocalId before = local_new(l, body, "before", lines_number(l, DTYPE_U32, 0));
+	LocalId count = local_new(l, &step, "count", count_read(r, at));
+	lines_push(l, &step, count_store(r, at, OP_NONE, read(l, before)));
+	lines_push(l, &step, stmt_set(l->arena, before, OP_ADD, read(l, count)));
+	lines_push(l, body,
+		   lines_loop(l, v, first, lines_add(l, first, lines_const(l, INT64_C(1) << d->width)),
+			      1, &step));
+}
+
+static void move(const Radix *r, const Digit *d, Body *body)
+{
+	const Lines *l = r->l;
+	Body step = {0};
+	IterVar t = lines_iter(l, "t");
+	const Ix *last = lines_size(l, size_plus(l->sizes, l->extent, -1));
+	const Value *item = read(l, local_new(l, &step, "item", item_read(r, lines_at(l, t))));
+	const Ix *at = count_at(r, d, key_of_item(r, item, &step));
+	at = ix_value(l->arena,
+		      read(l, local_new(l, &step, "at", value_index(l->arena, DTYPE_I64, at))));
+	const Value *place = read(l, local_new(l, &step, "place", count_read(r, at)));
+	const Ix *to = lines_min(l, ix_value(l->arena, place), last);
+	lines_push(l, &step,
+		   stmt_store(l->arena, r->items, lines_add(l, half(r, true), to), OP_NONE, item));
+	lines_push(l, &step,
+		   count_store(r, at, OP_NONE,
+			       lines_binary(l, OP_ADD, place, lines_number(l, DTYPE_U32, 1))));
+	lines_each(l, body, t, l->extent, &step);
+}
+
+/* By one digit, where the first item does not have that of all. */
+static void by_digit(const Radix *r, const Digit *d, Body *line)
+{
+	const Lines *l = r->l;
+	Body body = {0};
+	const Value *first = read(l, local_new(l, line, "item", item_read(r, lines_const(l, 0))));
+	const Ix *at = count_at(r, d, key_of_item(r, first, line));
+	const Ix *same = ix_value(l->arena, count_read(r, at));
+	add_up(r, d, &body);
+	move(r, d, &body);
+	lines_push(l, &body,
+		   stmt_set(l->arena, r->source, OP_NONE,
+			    value_index(l->arena, DTYPE_I64, half(r, true))));
+	lines_push(l, line, lines_if(l, COND_LT, same, lines_size(l, l->extent), &body));
+}
+
+static void keep(const Radix *r, Body *line)
+{
+	const Lines *l = r->l;
+	Body body = {0};
+	IterVar t = lines_iter(l, "t");
+	const Ix *at = lines_at(l, t);
+	const Value *value = item_read(r, inside(l, at));
+	if (r->pairs)
+		value = value_index(l->arena, DTYPE_I32,
+				    ix_binary(l->program, IX_MOD, ix_value(l->arena, value),
+					      lines_const(l, INT64_C(1) << HALF)));
+	lines_push(l, &body, lines_store(l, at, value));
+	lines_each(l, line, t, l->kept, &body);
+}
+
+void sort_by_digits(const Lines *l, int64_t width, Body *line)
+{
+	Radix r = {.l = l, .turned = l->descending && !dtype_is_float(l->from)};
+	r.pairs = l->ids && dtype_bytes(l->from) < 8;
+	r.has_sign = dtype_is_float(l->from) || l->from == DTYPE_I8 || l->from == DTYPE_I32 ||
+		     l->from == DTYPE_I64 || (r.pairs && l->from == DTYPE_U32);
+	find_digits(&r, width);
+	Dtype dtype = r.pairs ? DTYPE_I64 : l->ids ? DTYPE_I32 : l->from;
+	r.items = l->temporary(l->of, "items", dtype, size_scale(l->sizes, l->extent, 2));
+	r.counts = l->temporary(l->of, "counts", DTYPE_U32, size_const(l->sizes, count_of(&r)));
+	clear(&r, line);
+	fill(&r, line);
+	r.source = local_new(l, line, "source",
+			     value_index(l->arena, DTYPE_I64, lines_const(l, 0)));
+	for (uint32_t i = 0; i < r.ndigits; i++)
+		by_digit(&r, &r.digits[i], line);
+	keep(&r, line);
+}
