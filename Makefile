@@ -196,14 +196,17 @@ $(B)/fuzz_read: $(call fuzz_objs,$(B)/test/fuzz/fuzz_read.o $(FUZZ_OBJ))
 $(B)/fuzz_%:
 	$(call say,LINK)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SAN) -o $@ $^ $(LIBS_B)
 FUZZ_OPTIONS = -max_total_time=$$(($(FUZZ_SECONDS) * $(1) / 5)) -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=0
+# They run beside each other once all are built: their seconds are not shared with the compiler.
 fuzz: $(B)/fuzz_shapes $(B)/fuzz_loops $(B)/fuzz_read
-	@mkdir -p $(B)/corpus $(B)/corpus-loops $(B)/corpus-read
 	@$(MAKE) fuzz-shapes fuzz-read fuzz-loops
-fuzz-shapes:
+fuzz-shapes: $(B)/fuzz_shapes
+	@mkdir -p $(B)/corpus
 	$(B)/fuzz_shapes $(call FUZZ_OPTIONS,2) -artifact_prefix=$(B)/shapes- $(B)/corpus test/fuzz/corpus
-fuzz-read:
+fuzz-read: $(B)/fuzz_read
+	@mkdir -p $(B)/corpus-read
 	$(B)/fuzz_read $(call FUZZ_OPTIONS,1) -artifact_prefix=$(B)/read- $(B)/corpus-read test/fuzz/corpus-read
-fuzz-loops:
+fuzz-loops: $(B)/fuzz_loops
+	@mkdir -p $(B)/corpus-loops
 	$(B)/fuzz_loops $(call FUZZ_OPTIONS,2) -entropic=0 -artifact_prefix=$(B)/loops- $(B)/corpus-loops test/fuzz/corpus
 
 bench: all

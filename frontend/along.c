@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "frontend/along.h"
+#include "frontend/joined.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
 
@@ -56,6 +57,27 @@ static bool read_order(Build *b, const AstExpr *call, uint32_t first, bool most,
 }
 
 /* ---- which axis ---- */
+
+/* A specification as it is written, and with its joined axes apart. */
+typedef struct AlongSpec {
+	const Spec *written, *apart; /* NULL after an error */
+	Sym along;		     /* the letter of the operand's axis */
+} AlongSpec;
+
+/* That of the call's argument; `example` is of one. */
+static AlongSpec read_spec(Build *b, const AstExpr *call, uint32_t at, Sym example)
+{
+	AlongSpec spec = {0};
+	if (call->args[at]->kind != AST_STRING) {
+		diag(b->diags, E0239, call->args[at]->span,
+		     "a specification in quotes is needed here, such as \"%s\"", example);
+		return spec;
+	}
+	spec.written = spec_resolve_bracketed(b, call->args[at]);
+	if (spec.written && spec_check_count(b, spec.written, 1, call->span))
+		spec.apart = spec_apart(b, spec.written);
+	return spec;
+}
 
 typedef struct Found {
 	const SpecAxis *axis;
@@ -153,90 +175,83 @@ static bool check_kept(Build *b, Sym form, const SpecTensor *tensor, const SpecT
 	return true;
 }
 
-/* The specification of a form whose result has the axis too, and its letter; NULL after an
- * error. */
-static const Spec *kept_spec(Build *b, const AstExpr *call, uint32_t at, Sym form, Sym *along)
+/* The specification of a form whose result has the axis too. */
+static AlongSpec kept_spec(Build *b, const AstExpr *call, uint32_t at, Sym form)
 {
-	if (call->args[at]->kind != AST_STRING) {
-		diag(b->diags, E0239, call->args[at]->span,
-		     "a specification in quotes is needed here, such as \"r, [t] => r, t\"");
-		return NULL;
-	}
-	const Spec *spec = spec_resolve_bracketed(b, call->args[at]);
-	if (!spec || !spec_check_count(b, spec, 1, call->span))
-		return NULL;
-	const SpecAxis *axis = marked_axis(b, spec, form);
-	if (!axis)
-		return NULL;
-	*along = axis->letter;
-	if (!check_marks(b, spec, *along) ||
-	    !check_kept(b, form, &spec->operands[0], &spec->result, NULL) ||
-	    !check_kept(b, form, &spec->result, &spec->operands[0], NULL))
-		return NULL;
+	AlongSpec spec = read_spec(b, call, at, "r, [t] => r, t");
+	const Spec *apart = spec.apart;
+	const SpecAxis *axis = apart ? marked_axis(b, apart, form) : NULL;
+	spec.along = axis ? axis->letter : NULL;
+	if (!axis || !check_marks(b, apart, spec.along) ||
+	    !check_kept(b, form, &apart->operands[0], &apart->result, NULL) ||
+	    !check_kept(b, form, &apart->result, &apart->operands[0], NULL))
+		spec.apart = NULL;
 	return spec;
 }
 
 /* ---- nodes ---- */
 
-/* The operand of a form, its dtype settled; NODE_NONE after an error. */
-static NodeId operand_of(Build *b, const AstExpr *expr)
+/* The operand of a form, its dtype settled and its joined axes apart; NODE_NONE after an error. */
+static NodeId operand_of(Build *b, const AlongSpec *spec, const AstExpr *expr)
 {
 	NodeId x = eval_node(b, expr);
 	if (x == NODE_NONE || refuses_words(b, &x, &expr->span, 1))
 		return NODE_NONE;
 	node_settle(b, x, DTYPE_NONE);
+	joined_take_apart(b, spec->written, &x, &expr->span, 1);
 	return x;
 }
 
-static NodeId along_node(Build *b, NodeKind kind, const AstExpr *call, const Spec *spec, NodeId x,
-			 Along along)
+static NodeId along_node(Build *b, NodeKind kind, const AstExpr *call, const AlongSpec *spec,
+			 NodeId x, Span span, Along along)
 {
-	const Span span = graph_node(b->graph, x)->span;
 	NodeId id = node_new(b, kind, call->span, call->args[0]->span);
 	node_set_args(b, id, &x, &span, 1);
 	Node *node = graph_node(b->graph, id);
-	node->spec = spec;
+	node->spec = spec->apart;
 	node->along = along;
+	node->along.letter = spec->along;
 	node->dtype = along.ids ? DTYPE_I32 : node_dtype(b, x);
 	spec_report_to_withs(b, id);
 	return id;
+}
+
+static Value along_result(Build *b, const AlongSpec *spec, NodeId id, const AstExpr *call)
+{
+	return value_node(joined_result(b, spec->written, id), call->span);
 }
 
 Value run_cumulate(Build *b, const AstExpr *call)
 {
 	static const Sym words[] = {"exclusive", "reverse"};
 	bool flags[2] = {false};
-	Along along = {0};
 	Op reduce = form_reduction(b, call->args[1]);
-	const Spec *spec = reduce == OP_NONE
-				   ? NULL
-				   : kept_spec(b, call, 2, call->args[0]->name.sym, &along.letter);
-	if (!spec || !read_words(b, call, 4, words, flags))
+	if (reduce == OP_NONE)
 		return value_error();
-	NodeId x = operand_of(b, call->args[3]);
+	AlongSpec spec = kept_spec(b, call, 2, call->args[0]->name.sym);
+	if (!spec.apart || !read_words(b, call, 4, words, flags))
+		return value_error();
+	NodeId x = operand_of(b, &spec, call->args[3]);
 	if (x == NODE_NONE)
 		return value_error();
-	along.exclusive = flags[0];
-	along.reverse = flags[1];
-	NodeId id = along_node(b, NODE_CUMULATE, call, spec, x, along);
+	Along along = {.exclusive = flags[0], .reverse = flags[1]};
+	NodeId id = along_node(b, NODE_CUMULATE, call, &spec, x, call->args[3]->span, along);
 	graph_node(b->graph, id)->reduce = reduce;
 	graph_node(b->graph, id)->dtype = dtype_wide(node_dtype(b, x));
-	graph_node(b->graph, id)->arg_spans[0] = call->args[3]->span;
-	return value_node(id, call->span);
+	return along_result(b, &spec, id, call);
 }
 
 static Value sorted(Build *b, const AstExpr *call, bool ids)
 {
 	Along along = {.ids = ids};
-	const Spec *spec = kept_spec(b, call, 1, call->args[0]->name.sym, &along.letter);
-	if (!spec || !read_order(b, call, 3, false, &along.descending))
+	AlongSpec spec = kept_spec(b, call, 1, call->args[0]->name.sym);
+	if (!spec.apart || !read_order(b, call, 3, false, &along.descending))
 		return value_error();
-	NodeId x = operand_of(b, call->args[2]);
+	NodeId x = operand_of(b, &spec, call->args[2]);
 	if (x == NODE_NONE)
 		return value_error();
-	NodeId id = along_node(b, NODE_SORT, call, spec, x, along);
-	graph_node(b->graph, id)->arg_spans[0] = call->args[2]->span;
-	return value_node(id, call->span);
+	NodeId id = along_node(b, NODE_SORT, call, &spec, x, call->args[2]->span, along);
+	return along_result(b, &spec, id, call);
 }
 
 Value run_sort(Build *b, const AstExpr *call) { return sorted(b, call, false); }
@@ -244,33 +259,31 @@ Value run_argsort(Build *b, const AstExpr *call) { return sorted(b, call, true);
 
 /* ---- topk ---- */
 
-/* The specification, the axis that its result leaves out, and the one that it has instead. */
-static const Spec *chosen_spec(Build *b, const AstExpr *call, Sym *from, Sym *to)
+/* The specification, whose result leaves the axis out, and the letter of the one that it has
+ * instead. */
+static AlongSpec chosen_spec(Build *b, const AstExpr *call, Sym *own_letter)
 {
-	if (call->args[2]->kind != AST_STRING) {
-		diag(b->diags, E0239, call->args[2]->span,
-		     "a specification in quotes is needed here, such as \"r, t => r, k\"");
-		return NULL;
-	}
-	const Spec *spec = spec_resolve_bracketed(b, call->args[2]);
-	if (!spec || !spec_check_count(b, spec, 1, call->span))
-		return NULL;
-	const SpecTensor *operand = &spec->operands[0], *result = &spec->result;
+	AlongSpec spec = read_spec(b, call, 2, "r, t => r, k");
+	if (!spec.apart)
+		return spec;
+	const SpecTensor *operand = &spec.apart->operands[0], *result = &spec.apart->result;
 	Found gone = find_axis(operand, result, WHICH_LEFT_OUT),
 	      own = find_axis(result, operand, WHICH_LEFT_OUT),
 	      marked = find_axis(operand, result, WHICH_BRACKETED);
 	bool letters = gone.n == 1 && own.n == 1 && gone.axis->kind == SPEC_LETTER &&
 		       own.axis->kind == SPEC_LETTER;
 	if (!letters || (marked.n > 0 && (marked.n > 1 || marked.axis != gone.axis))) {
-		diag(b->diags, E0261, spec->span,
+		diag(b->diags, E0261, spec.written->span,
 		     "topk goes along the one axis that its result leaves out, and its result has one axis of its own");
-		return NULL;
+		spec.apart = NULL;
+		return spec;
 	}
-	*from = gone.axis->letter;
-	*to = own.axis->letter;
-	if (!check_marks(b, spec, NULL) || !check_kept(b, "topk", operand, result, *from) ||
-	    !check_kept(b, "topk", result, operand, *to))
-		return NULL;
+	spec.along = gone.axis->letter;
+	*own_letter = own.axis->letter;
+	if (!check_marks(b, spec.apart, NULL) ||
+	    !check_kept(b, "topk", operand, result, spec.along) ||
+	    !check_kept(b, "topk", result, operand, *own_letter))
+		spec.apart = NULL;
 	return spec;
 }
 
@@ -279,20 +292,21 @@ Value run_topk(Build *b, const AstExpr *call)
 	Along along = {0};
 	Sym own = NULL;
 	const SizeExpr *k = eval_size(b, call->args[1]);
-	const Spec *spec = k ? chosen_spec(b, call, &along.letter, &own) : NULL;
-	if (!spec || !read_order(b, call, 4, true, &along.descending))
+	if (!k)
 		return value_error();
-	NodeId x = operand_of(b, call->args[3]);
+	AlongSpec spec = chosen_spec(b, call, &own);
+	if (!spec.apart || !read_order(b, call, 4, true, &along.descending))
+		return value_error();
+	NodeId x = operand_of(b, &spec, call->args[3]);
 	if (x == NODE_NONE)
 		return value_error();
 	Value *items = ARENA_ARRAY(b->arena, Value, 2);
 	for (uint32_t i = 0; i < 2; i++) {
 		along.ids = i == 1;
-		NodeId id = along_node(b, NODE_SORT, call, spec, x, along);
-		graph_node(b->graph, id)->arg_spans[0] = call->args[3]->span;
+		NodeId id = along_node(b, NODE_SORT, call, &spec, x, call->args[3]->span, along);
 		PUSH(b->arena, b->graph->binds,
 		     ((Bind){id, own, call->args[1]->span, k, CAPTURE_NONE}));
-		items[i] = value_node(id, call->span);
+		items[i] = along_result(b, &spec, id, call);
 	}
 	return (Value){.kind = VALUE_TUPLE, .items = items, .nitems = 2, .span = call->span};
 }

@@ -97,6 +97,7 @@ void tell_equal_parts(Blame *b, const Conflict *c)
 void tell_multiple(Blame *b, const Conflict *c)
 {
 	blame(b, c->con, "%s is not a multiple of %" PRId64, blame_size(b, c->sizes[0]), c->number);
+	note_known(b, &b->s->cons.at[c->con]);
 }
 
 void tell_index(Blame *b, const Conflict *c)

@@ -65,11 +65,12 @@ static bool fits(Solver *s, const Spot *spot, FlatRow *kept)
 	return in.open ? close_fills_axis(s, of.known, in.known) : size_same(of.known, in.known);
 }
 
+/* In the order of the program: what one reshape keeps is known where the next one reads it. */
 void close_kept_rows(Solver *s, const char *rule)
 {
 	Spots open = open_rows(s);
 	const RowBound *bounds = NULL;
-	for (size_t i = 0; i < open.n; i++) {
+	for (size_t i = 0; i < open.n && !solver_stops(s); i++) {
 		const Spot *spot = &open.at[i];
 		FlatRow kept;
 		if (!s->vars.at[spot->var].shaped || !fits(s, spot, &kept))
@@ -84,5 +85,7 @@ void close_kept_rows(Solver *s, const char *rule)
 			term.trail[k] = flat_at(&kept, k);
 		close_note(s, rule, spot);
 		rowvar_solve(s, spot->var, term, NONE, rule);
+		propagate(s);
+		bounds = NULL;
 	}
 }

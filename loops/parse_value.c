@@ -312,18 +312,18 @@ static bool is_key(const LoopsParser *p, const Lex *lex)
  * what has no names. */
 static Dtype dtype_ahead(const LoopsParser *p, bool *index)
 {
-	int depth = 0;
-	bool key = false;
+	int depth = 0, key = -1; /* the depth of the key that this is inside of, or -1 */
 	for (uint32_t i = p->at; i + 1 < p->tokens.n && depth >= 0; i++) {
 		const Lex *lex = &p->tokens.at[i];
 		depth += lex_is(p, lex, "(");
 		depth -= lex_is(p, lex, ")");
+		key = depth > key ? key : -1;
 		if (lex->kind != LEX_NAME)
 			continue;
-		key |= depth == 0 && is_key(p, lex);
+		key = key < 0 && is_key(p, lex) ? depth : key;
 		Dtype dtype = dtype_of_name(p, lex, lex + 1, index);
 		if (dtype != DTYPE_NONE || *index)
-			return key && !*index ? dtype_of_key(dtype) : dtype;
+			return key >= 0 && !*index ? dtype_of_key(dtype) : dtype;
 	}
 	*index = true;
 	return DTYPE_NONE;
