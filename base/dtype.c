@@ -39,6 +39,8 @@ bool dtype_is_float(Dtype dtype)
 	return rows[dtype].class == CLASS_F;
 }
 
+bool dtype_is_unsigned(Dtype dtype) { return rows[dtype].class == CLASS_U; }
+
 bool dtype_is_integer(Dtype dtype)
 {
 	return rows[dtype].class == CLASS_I || rows[dtype].class == CLASS_U;

@@ -18,6 +18,7 @@ size_t dtype_bytes(Dtype dtype);
 /* Of the C type of an element: u4x32 is an array of words. */
 size_t dtype_alignment(Dtype dtype);
 bool dtype_is_float(Dtype dtype);
+bool dtype_is_unsigned(Dtype dtype); /* an integer without a sign; bool too */
 bool dtype_is_integer(Dtype dtype);
 /* i8 or u8: whole numbers of a byte. */
 bool dtype_is_byte(Dtype dtype);

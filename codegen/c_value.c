@@ -59,11 +59,6 @@ static const struct {
 	[OP_TRUNC] = {"return x;", NULL},
 };
 
-static bool is_unsigned(Dtype dtype)
-{
-	return dtype == DTYPE_U8 || dtype == DTYPE_U32 || dtype == DTYPE_BOOL;
-}
-
 static const char *unsigned_type(Dtype dtype)
 {
 	switch (dtype_bytes(dtype)) {
@@ -151,7 +146,7 @@ static void put_op(FILE *out, const Module *m, Op op, Dtype dtype)
 		fprintf(out, "%s%s %s", i ? ", " : "", type, names[i]);
 	fprintf(out, ")\n{\n\t");
 	const char *body = int_text[op].body;
-	if (is_unsigned(dtype) && int_text[op].unsigned_body)
+	if (dtype_is_unsigned(dtype) && int_text[op].unsigned_body)
 		body = int_text[op].unsigned_body;
 	if (is_inline(m, op, dtype)) {
 		MathForm form = {.fast = m->emit->options->fast_fp};

@@ -300,16 +300,11 @@ static Rvalue *is_minus_one(const OpJit *o, Rvalue *a)
 	return cmp(o, EQ, a, number(o, -1));
 }
 
-static bool is_signed(Dtype dtype)
-{
-	return dtype == DTYPE_I64 || dtype == DTYPE_I32 || dtype == DTYPE_I8;
-}
-
 /* A divisor for which the instruction does not trap; 1 for 0 and -1. */
 static Rvalue *safe_divisor(const OpJit *o)
 {
 	Rvalue *bad = cmp(o, EQ, o->y, o->zero);
-	if (is_signed(o->dtype))
+	if (!dtype_is_unsigned(o->dtype))
 		bad = logic(o, EITHER, bad, is_minus_one(o, o->y));
 	return choose(o, bad, o->one, o->y);
 }
@@ -317,7 +312,7 @@ static Rvalue *safe_divisor(const OpJit *o)
 static Rvalue *int_div(const OpJit *o)
 {
 	Rvalue *q = bin(o, OVER, o->x, safe_divisor(o));
-	if (is_signed(o->dtype))
+	if (!dtype_is_unsigned(o->dtype))
 		q = choose(o, is_minus_one(o, o->y), wrapping(o, MINUS, o->zero, o->x), q);
 	return choose(o, cmp(o, EQ, o->y, o->zero), o->zero, q);
 }
@@ -326,7 +321,7 @@ static Rvalue *int_div(const OpJit *o)
 static Rvalue *int_mod(const OpJit *o)
 {
 	Rvalue *r = bin(o, REST, o->x, safe_divisor(o));
-	if (!is_signed(o->dtype))
+	if (dtype_is_unsigned(o->dtype))
 		return choose(o, cmp(o, EQ, o->y, o->zero), o->zero, r);
 	Rvalue *signs = logic(o, DIFFER, cmp(o, LT, r, o->zero), cmp(o, LT, o->y, o->zero));
 	Rvalue *wrong = logic(o, BOTH, cmp(o, NE, r, o->zero), signs);
@@ -360,7 +355,7 @@ static Rvalue *int_pow(const OpJit *o)
 	Rvalue *sign =
 		choose(o, cmp(o, NE, jit_binary(f, BOTH, o->y, o->one), o->zero), o->x, o->one);
 	Rvalue *unit = choose(o, cmp(o, EQ, o->x, o->one), o->one, o->zero);
-	if (!is_signed(o->dtype))
+	if (dtype_is_unsigned(o->dtype))
 		return value;
 	unit = choose(o, is_minus_one(o, o->x), sign, unit);
 	return choose(o, cmp(o, LT, o->y, o->zero), unit, value);

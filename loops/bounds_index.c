@@ -23,17 +23,12 @@ static Size extent_of_read(const Walk *w, const Value *value)
 	return value->kind == VALUE_SCALAR ? w->known.scalars[value->scalar] : SIZE_BAD;
 }
 
-static bool is_unsigned(Dtype dtype)
-{
-	return dtype == DTYPE_U8 || dtype == DTYPE_U32 || dtype == DTYPE_BOOL;
-}
-
 static Size fresh_read(Walk *w, const Value *value)
 {
 	Prover *p = w->prover;
 	Sizes *sizes = prover_sizes(p);
 	Size extent = extent_of_read(w, value), read = prover_symbol(p);
-	if (size_is_bad(extent) && is_unsigned(value->dtype))
+	if (size_is_bad(extent) && dtype_is_unsigned(value->dtype))
 		return read;
 	if (size_is_bad(extent))
 		return size_sub(sizes, read, prover_symbol(p));

@@ -265,8 +265,8 @@ void sort_by_digits(const Lines *l, int64_t width, Body *line)
 {
 	Radix r = {.l = l, .turned = l->descending && !dtype_is_float(l->from)};
 	r.pairs = l->ids && dtype_bytes(l->from) < 8;
-	r.has_sign = dtype_is_float(l->from) || l->from == DTYPE_I8 || l->from == DTYPE_I32 ||
-		     l->from == DTYPE_I64 || (r.pairs && l->from == DTYPE_U32);
+	/* a pair of u32 has its key with a sign (pair_of) */
+	r.has_sign = !dtype_is_unsigned(l->from) || (r.pairs && l->from == DTYPE_U32);
 	find_digits(&r, width);
 	Dtype dtype = r.pairs ? DTYPE_I64 : l->ids ? DTYPE_I32 : l->from;
 	r.items = l->temporary(l->of, "items", dtype, size_scale(l->sizes, l->extent, 2));
