@@ -38,14 +38,21 @@ static void declare_all(Resolve *r, const AstExpr *expr)
 		declare_all(r, expr->args[i]);
 }
 
-/* Words such as `max` in reduce(max, ...) or `batch` in stack(batch, ...) are no names. */
+/* Words such as `max` in reduce(max, ...) or `reverse` behind the operand of cumulate are no names. */
 static bool takes_word(const AstExpr *call, uint32_t i)
 {
+	static const struct {
+		const char *form;
+		uint32_t places; /* of words among the arguments, a bit each */
+	} words[] = {{"reduce", 1 << 1}, {"stack", 1 << 1},   {"cumulate", 1 << 1 | 3 << 4},
+		     {"sort", 1 << 3},	 {"argsort", 1 << 3}, {"topk", 1 << 4}};
 	if (call->kind != AST_CALL || call->args[0]->kind != AST_NAME || i == 0)
 		return false;
 	const char *form = call->args[0]->name.sym;
-	return (i == 1 && (strcmp(form, "reduce") == 0 || strcmp(form, "stack") == 0)) ||
-	       (form_takes_keys(form) && call->keys && call->keys[i].sym);
+	for (size_t w = 0; w < sizeof words / sizeof *words && i < 32; w++)
+		if (strcmp(form, words[w].form) == 0 && (words[w].places >> i & 1))
+			return true;
+	return form_takes_keys(form) && call->keys && call->keys[i].sym;
 }
 
 static void look_up(Resolve *r, const AstExpr *expr)

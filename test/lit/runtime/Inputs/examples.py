@@ -1,4 +1,5 @@
 """examples.py TSR DIR: runs the compiled examples in DIR on small inputs and compares them with NumPy."""
+import math
 import subprocess
 import sys
 
@@ -73,6 +74,28 @@ same("half", half, image[:8].reshape(4, 2, 6, 2, 3).mean((1, 3)) / 255)
 probs, label = softmax(normal(20, 10)), random.integers(0, 10, 20).astype("i4")
 right, accuracy = run("accuracy", ["right", "accuracy"], probs=probs, label=label)
 same("accuracy", accuracy, (probs.argmax(1) == label).mean())
+
+
+def mixed(x, w):
+    """One block of experts.tsr."""
+    centred = x - x.mean(-1, keepdims=True)
+    e = centred / np.sqrt((centred ** 2).mean(-1, keepdims=True) + 1e-5) * w["norm.gain"] + w["norm.bias"]
+    y = x.copy()
+    for row in range(len(x)):
+        scores = w["experts.gate"] @ e[row]
+        best = np.argsort(-scores, kind="stable")[:2]
+        for expert, share in zip(best, softmax(scores[best])):
+            h = w["experts.up"][expert] @ e[row]
+            y[row] += share * (w["experts.down"][expert] @ (h * (1 + np.vectorize(math.erf)(h / 2 ** 0.5)) / 2))
+    return y
+
+
+x, blocks = normal(7, 32), ("first", "second")
+w = {b: {"norm.gain": normal(32), "norm.bias": normal(32), "experts.gate": normal(8, 32) / 4,
+         "experts.up": normal(8, 64, 32) / 8, "experts.down": normal(8, 32, 64) / 8} for b in blocks}
+np.savez(f"{folder}/experts.npz", **{f"{b}.{name}": a for b in blocks for name, a in w[b].items()})
+same("experts", run("experts", ["y"], f"--params={folder}/experts.npz", x=x)[0],
+     mixed(mixed(x, w["first"]), w["second"]))
 
 x, start, end = normal(6, 16), *random.integers(0, 6, (2, 20)).astype("i4")
 w = {f"{name}.{part}": normal(*shape) / 4 for name, to, of in (("first", 32, 16), ("second", 8, 32))
