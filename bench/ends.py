@@ -15,8 +15,9 @@ import tempfile
 import machine
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FUNCTIONS = "exp log exp2 log2 sin cos tan tanh sigmoid erf gelu sqrt rsqrt recip".split()
-FORMS = {"power": "x ** z"}
+FUNCTIONS = """exp expm1 exp2 log log1p log2 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid softplus erf
+erfc gelu lgamma sqrt rsqrt recip""".split()
+FORMS = {"power": "x ** z", "arc": "atan2(x, z)", "long": "hypot(x, z)"}
 CLASSES = ("default", "fast", "strict")
 ENDS = ("0", "infinite", "NaN")
 SUBNORMAL = {"f32": "1e-40", "f64": "1e-310"}  # of the arguments

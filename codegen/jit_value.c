@@ -182,26 +182,29 @@ static Rvalue *float_extreme(const OpJit *o, enum gcc_jit_comparison op)
 	return choose(o, cmp(o, NE, o->x, o->x), o->x, extreme);
 }
 
-/* The least argument whose power is not 0 when rounded: the next after the logarithms of 2^-150 and
- * 2^-1075, halfway to the least numbers. */
+/* The least argument, of erfc the greatest with its sign turned, whose result is not 0 when rounded: of exp and exp2 the
+ * next after the logarithms of 2^-150 and 2^-1075, halfway to the least numbers. */
 static double tiny_argument(Op op, bool wide)
 {
 	if (op == OP_EXP)
 		return wide ? -0x1.74910d52d3051p+9 : -0x1.9fe368p+6;
+	if (op == OP_ERFC)
+		return wide ? -0x1.b39f2ffffffffp+4 : -0x1.419d72p+3;
 	return wide ? -0x1.0cbffffffffffp+10 : -0x1.2bfffep+7;
 }
 
-/* The library's power of x, which does not ask for what underflows to 0 (math.c says why). */
-static Rvalue *libm_power(const OpJit *o, Op op, Rvalue *x)
+/* The library's function of x, which is not asked for what underflows to 0 (math.c says why). */
+static Rvalue *libm_or_zero(const OpJit *o, Op op, Rvalue *x)
 {
 	JitFunction *f = o->f;
 	Lvalue *result = jit_temp(f, o->type);
 	jit_set(f, result, o->zero);
-	Rvalue *below = cmp(o, LT, x, number(o, tiny_argument(op, o->dtype == DTYPE_F64)));
+	Rvalue *argument = op == OP_ERFC ? minus(o, x) : x;
+	Rvalue *below = cmp(o, LT, argument, number(o, tiny_argument(op, o->dtype == DTYPE_F64)));
 	JitBlock *after = jit_if(f, gcc_jit_context_new_unary_op(f->jit->ctxt, NULL,
 								 GCC_JIT_UNARY_OP_LOGICAL_NEGATE,
 								 f->jit->bool_, below));
-	jit_set(f, result, libm1(o, op == OP_EXP ? "exp" : "exp2", x));
+	jit_set(f, result, libm1(o, op_name(op), x));
 	jit_end_if(f, after);
 	return gcc_jit_lvalue_as_rvalue(result);
 }
@@ -223,7 +226,7 @@ static Rvalue *is_infinite(const OpJit *o, Rvalue *x)
 static Rvalue *float_softplus(const OpJit *o)
 {
 	Rvalue *size = o->log ? absolute(o, o->x) : libm1(o, "fabs", o->x);
-	Rvalue *power = libm_power(o, OP_EXP, minus(o, size));
+	Rvalue *power = libm_or_zero(o, OP_EXP, minus(o, size));
 	Rvalue *positive = choose(o, cmp(o, LT, o->x, o->zero), o->zero, o->x);
 	return bin(o, PLUS, positive, libm1(o, "log1p", power));
 }
@@ -234,7 +237,7 @@ static bool is_of_libm(Op op)
 	static const Op ops[] = {OP_LOG,   OP_LOG2,	OP_SIN,	  OP_COS,   OP_TAN,   OP_TANH,
 				 OP_ERF,   OP_LOG1P,	OP_EXPM1, OP_ASIN,  OP_ACOS,  OP_ATAN,
 				 OP_ATAN2, OP_SINH,	OP_COSH,  OP_ASINH, OP_ACOSH, OP_ATANH,
-				 OP_HYPOT, OP_COPYSIGN, OP_ERFC,  OP_LGAMMA};
+				 OP_HYPOT, OP_COPYSIGN, OP_LGAMMA};
 	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
 		if (ops[i] == op)
 			return true;
@@ -264,9 +267,10 @@ static Rvalue *float_op(const OpJit *o, Op op)
 	case OP_SAT01:
 		return choose(o, cmp(o, LT, x, zero), zero, choose(o, cmp(o, GT, x, one), one, x));
 	case OP_EXP:
-	case OP_EXP2: return libm_power(o, op, x);
+	case OP_EXP2:
+	case OP_ERFC: return libm_or_zero(o, op, x);
 	case OP_SIGMOID:
-		return bin(o, OVER, one, bin(o, PLUS, one, libm_power(o, OP_EXP, minus(o, x))));
+		return bin(o, OVER, one, bin(o, PLUS, one, libm_or_zero(o, OP_EXP, minus(o, x))));
 	case OP_GELU: return float_gelu(o);
 	case OP_SQRT: return root(o, x);
 	case OP_RSQRT: return bin(o, OVER, one, root(o, x));

@@ -13,10 +13,12 @@ from tsrlib import Model
 N = 21  # a vector and a rest
 OPTIONS = sys.argv[1:]
 FUNCTIONS = ("exp log exp2 log2 sin cos tan tanh sigmoid erf gelu sqrt rsqrt recip log1p expm1 softplus sinh cosh asinh acosh "
-             "atanh atan asin acos").split()
+             "atanh atan asin acos erfc lgamma").split()
+OTHER = ["remainder", "arc", "long"]
+FORMS = {"power": "x ** z", "remainder": "x % z", "arc": "atan2(x, z)", "long": "hypot(x, z)"}
 LIBRARY = {np.float32: "--fp=strict" in OPTIONS, np.float64: "--fp=strict" in OPTIONS or "-march=x86-64" in OPTIONS}
 FLUSH, DENORMAL, UNDERFLOW = 0x8000, 0x02, 0x10  # of MXCSR
-SPECIAL = [0, 1, 2, 0.5, 3, 87.5, 95, 103.9, 103.97208, 104, 149.4, 149.9999, 150, 151, 200, 744.8, 745.2, 746, 1074.4,
+SPECIAL = [0, 1, 2, 0.5, 3, 10.05, 10.06, 27.2, 27.3, 87.5, 95, 103.9, 103.97208, 104, 149.4, 149.9999, 150, 151, 200, 744.8, 745.2, 746, 1074.4,
            1074.9, 1075, 1e4, 1e9, 1e30, np.inf, np.nan]
 
 environment = (ctypes.c_uint32 * 8)()  # fenv_t; MXCSR is the last word
@@ -56,15 +58,15 @@ def checked(dtype):
     """Functions and their results that were looked at"""
     f32 = dtype is np.float32
     names = FUNCTIONS + (["f16", "bf16"] if f32 else [])
-    pairs = [] if LIBRARY[dtype] else ["power"]
+    pairs = [*OTHER] if LIBRARY[dtype] else ["power", *OTHER]
     lines = ["input x : %s [%d]\ninput z : %s [%d]\n" % (("f32" if f32 else "f64", N) * 2)]
-    for name in names + pairs + ["remainder"]:
-        form = {"power": "x ** z", "remainder": "x % z"}.get(name, name + "(x)")
+    for name in names + pairs:
+        form = FORMS.get(name, name + "(x)")
         lines.append("routine of_%s() -> y_%s { y_%s =: %s }\n" % (name, name, name, form))
     model = Model("".join(lines), OPTIONS)
     few, count = with_signs(SPECIAL, dtype), 0
     many = with_signs(SPECIAL + powers(dtype, 3 if f32 else 24), dtype)
-    for name in names + pairs + ["remainder"]:
+    for name in names + pairs:
         out = {"f16": np.float16, "bf16": np.uint16}.get(name, dtype)
         for v in [(v,) for v in many] if name in names else [(a, b) for a in few for b in few]:
             inputs = [np.full(N, part, dtype) for part in v]
