@@ -99,6 +99,10 @@ PROGRAMS = [
     Program("bag of embeddings", "dim n\ninput ids : i32 [n, 16 |]\nparam w : [10000, 64]\n"
             "output y = sum(\"n, k | d => n | d\", gather(w, ids))\n", {"ids": "512x16<10000", "w": "10000x64"},
             "F.embedding_bag(ids, w, mode='sum')", 512 * 16 * 64 * 4),
+    Program("two of eight experts", "input ids : i32 [2]\ninput x : [1024]\nparam w : [8 | 1024 -> 4096]\n"
+            "output y = einsum(\"i; k | i -> h => k | h\", x, gather(\"[v] | i -> h; k => k | i -> h\", w, ids))\n",
+            {"ids": "2<8", "x": "1024", "w": "8x4096x1024"}, "torch.einsum('i,khi->kh', x, w[ids])",
+            flops=2.0 * 2 * 1024 * 4096),
     Program("one of 100", "import nn\ninput ids : i32 [4096 |]\noutput y = nn.one_hot(100)(ids)\n", {"ids": "4096<100"},
             "F.one_hot(ids, 100)", 4096 * 100 * 4),
     Program("histogram of 16", "input x : [65536]\n"

@@ -4,7 +4,8 @@
  *
  *   for i in 0..n: for j in 0..5: y[i*5 + j] = x[i*5 + j]      is      for j in 0..n*5: y[j] = x[j]
  *
- * The outer iterator becomes 0 and the inner one takes both extents. Loops of guarded indices stay.
+ * The outer iterator becomes 0 and the inner one takes both extents. Loops of guarded indices stay, and so do those that
+ * an operand is gathered by which may be read where it lies: y[k, j] += x[i] * w[ids[k], i, j].
  */
 #include "lower/nest.h"
 
@@ -66,7 +67,7 @@ bool nest_is_guarded(const Nest *nest, const Loop *loop)
 	return false;
 }
 
-static bool are_one(const Nest *nest, const Loop *outer, const Loop *inner)
+static bool are_one(Nest *nest, const Loop *outer, const Loop *inner)
 {
 	Pair pair = {nest->gen->program, outer->var, inner->var, inner->extent, false};
 	if (outer->reduced != inner->reduced || nest_is_guarded(nest, outer) ||
@@ -79,7 +80,7 @@ static bool are_one(const Nest *nest, const Loop *outer, const Loop *inner)
 		see_value(&pair, nest->value);
 	if (!pair.apart)
 		see_value(&pair, nest->finished);
-	return !pair.apart;
+	return !pair.apart && !nest_gathers_apart(nest, outer, inner);
 }
 
 bool nest_collapse(Nest *nest)

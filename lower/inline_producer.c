@@ -77,19 +77,47 @@ static const Value *computed_behind(Nest *nest, size_t read, IterId iter, const 
 	return node_compute(nest->gen, seen.at[read].node, seen.at[read].axes);
 }
 
-/* Do loops that are one for the buffer (collapse.c) go past what computes it as one too? */
-static bool walks_alike(Nest *nest, size_t read)
+/* Is what computes a read the same an inner round further as one step of the outer loop further? */
+static bool walks_alike(Nest *nest, size_t read, const Merged *merged)
 {
-	Arena *arena = nest->gen->arena;
-	const Ix *one = ix_const(arena, nest->gen->program->sizes, 1);
-	for (size_t i = 0; i < nest->merged.n; i++) {
-		const Merged *merged = &nest->merged.at[i];
-		const Ix *step = ix_size(arena, merged->step);
-		if (!value_same(computed_behind(nest, read, merged->outer, one),
-				computed_behind(nest, read, merged->inner, step)))
+	const Ix *one = ix_const(nest->gen->arena, nest->gen->program->sizes, 1);
+	return value_same(computed_behind(nest, read, merged->outer, one),
+			  computed_behind(nest, read, merged->inner,
+					  ix_size(nest->gen->arena, merged->step)));
+}
+
+/* Do loops that are one for the buffer (collapse.c) go past what computes it as one too? */
+static bool walks_all_alike(Nest *nest, size_t read)
+{
+	for (size_t i = 0; i < nest->merged.n; i++)
+		if (!walks_alike(nest, read, &nest->merged.at[i]))
 			return false;
-	}
 	return true;
+}
+
+static bool is_gathered(const Value *value)
+{
+	bool gathered = value->kind == VALUE_LOAD && value->ix->reads;
+	for (uint32_t i = 0; i < value->nargs && !gathered; i++)
+		gathered = is_gathered(value->args[i]);
+	return gathered;
+}
+
+bool nest_gathers_apart(Nest *nest, const Loop *outer, const Loop *inner)
+{
+	Gen *gen = nest->gen;
+	const Merged merged = {outer->iter, inner->iter, inner->extent};
+	bool in_line = gen->in_line, apart = false;
+	gen->in_line = true;
+	SeenList seen = reads_of(nest);
+	for (size_t i = 0; i < seen.n && !apart; i++) {
+		const Seen *read = &seen.at[i];
+		apart = may_produce(gen, read->node, true) &&
+			is_gathered(node_compute(gen, read->node, read->axes)) &&
+			!walks_alike(nest, i, &merged);
+	}
+	gen->in_line = in_line;
+	return apart;
 }
 
 const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *axes, bool again)
@@ -104,7 +132,7 @@ const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *ax
 				     ? node_compute(gen, read->node, axes ? axes : read->axes)
 				     : load;
 	if (!is_small(value, &left) ||
-	    (value != load && !walks_alike(nest, (size_t)(read - seen.at))))
+	    (value != load && !walks_all_alike(nest, (size_t)(read - seen.at))))
 		value = load;
 	gen->in_line = in_line;
 	if (value != load && gen->lower->plan[read->node].sinkable)

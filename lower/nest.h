@@ -147,6 +147,10 @@ void nest_note_produced(Nest *nest, const Value *load, const Value *value);
 /* From here on the nest computes what is behind the load where it reads it. */
 void nest_produce_inside(Nest *nest, const Value *load);
 
+/* Does an operand that may be computed where it is read gather by these two loops otherwise than the loop that they
+ * would be one as goes? */
+bool nest_gathers_apart(Nest *nest, const Loop *outer, const Loop *inner);
+
 /* Merges two neighbouring loops that every access walks through as one; false: there are none. The
  * nest's loops change, and its values are to be built again. */
 bool nest_collapse(Nest *nest);

@@ -76,13 +76,17 @@ static bool pays(const Tile *tile, const Value *load, uint32_t operations)
 	return reads_of(tile, load, most) <= most;
 }
 
-/* Does every loop move it by a known step? What is gathered is copied before. */
+/* Does every loop that a tile goes along move it by a known step? Around a tile its place may be an integer that is read,
+ * of rows that are gathered. */
 static bool is_affine(const Tile *tile, const Value *load)
 {
 	const Nest *nest = tile->nest;
 	bool affine = true;
-	for (uint32_t i = 0; i < nest->nloops && affine; i++)
-		affine = !size_is_bad(ix_stride(nest->gen->program, load->ix, nest->loops[i].var));
+	for (uint32_t i = 0; i < nest->nloops && affine; i++) {
+		const Loop *loop = &nest->loops[i];
+		bool around = !loop->reduced && loop != tile->row && loop != tile->col;
+		affine = around || !size_is_bad(ix_stride(nest->gen->program, load->ix, loop->var));
+	}
 	return affine;
 }
 
