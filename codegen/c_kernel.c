@@ -234,7 +234,10 @@ static void put_check(KernelText *k, const Stmt *stmt)
 		fprintf(k->out, "if (%s < %s || %s >= %s)\n", ix, c_kernel_ix(k, stmt->lo), ix,
 			c_kernel_ix(k, stmt->hi));
 	c_kernel_indent(k);
-	fprintf(k->out, "\treturn TSR_CHECK_FIRST + %u;\n", stmt->check);
+	fprintf(k->out,
+		k->device ? "\tTSR_FAIL(TSR_CHECK_FIRST + %u);\n"
+			  : "\treturn TSR_CHECK_FIRST + %u;\n",
+		stmt->check);
 }
 
 /* The address may be outside the array: it is no pointer of C. */
@@ -342,12 +345,7 @@ static void put_params(KernelText *k)
 
 /* ---- chunks ---- */
 
-typedef struct ArgText {
-	const char *type, *name; /* "const float *", "x" */
-} ArgText;
-typedef VEC(ArgText) ArgTexts;
-
-static ArgTexts list_args(const KernelText *k)
+ArgTexts c_kernel_args(const KernelText *k)
 {
 	const KernelUse *use = k->use;
 	ArgTexts args = {0};
@@ -404,7 +402,7 @@ static void put_task(KernelText *k, const ArgTexts *args, uint32_t index)
 /* The functions of the parallel loops, and what passes the kernel's arguments to them. */
 static void put_tasks(KernelText *k)
 {
-	ArgTexts args = list_args(k);
+	ArgTexts args = c_kernel_args(k);
 	put_args_type(k, &args);
 	for (uint32_t i = 0; i < k->kernel->body.n; i++)
 		if (k->kernel->body.stmts[i]->loop == LOOP_PARALLEL)
@@ -413,7 +411,7 @@ static void put_tasks(KernelText *k)
 
 static void put_packed_args(KernelText *k)
 {
-	ArgTexts args = list_args(k);
+	ArgTexts args = c_kernel_args(k);
 	fprintf(k->out, "\tstruct %s__a_%s tsr_args;\n", k->m->prefix, k->kernel->name);
 	for (size_t i = 0; i < args.n; i++)
 		fprintf(k->out, "\ttsr_args.%s = %s;\n", args.at[i].name, args.at[i].name);
@@ -421,13 +419,19 @@ static void put_packed_args(KernelText *k)
 		fprintf(k->out, "\ttsr_args.tsr_busy = 0;\n");
 }
 
-static void put_kernel(FILE *out, const Module *m, KernelId id)
+KernelText c_kernel_text(FILE *out, const Module *m, KernelId id)
 {
 	KernelText k = {.out = out, .m = m, .kernel = &m->kernels[id].kernel, .arena = m->arena};
 	k.use = m->kernels[id].use;
 	k.uses.arena = k.names.arena = m->arena;
 	k.indent = 1;
 	name_all(&k);
+	return k;
+}
+
+static void put_kernel(FILE *out, const Module *m, KernelId id)
+{
+	KernelText k = c_kernel_text(out, m, id);
 	bool checks = k.use->checks.n > 0;
 	const char *place = module_place(m, k.kernel->span);
 	if (*place)

@@ -17,9 +17,18 @@ typedef struct KernelText {
 	PointerMap names; /* Value to its name (const char *) */
 	uint32_t ntemps;
 	int indent;
+	bool device; /* a thread of a GPU: failed checks are noted, not returned */
 } KernelText;
 
-/* c_kernel.c: expressions of C. */
+typedef struct ArgText {
+	const char *type, *name; /* "const float *", "x" */
+} ArgText;
+typedef VEC(ArgText) ArgTexts;
+
+/* c_kernel.c: a kernel's text, its names chosen; its arguments but the call: dims, scalars, buffers. */
+KernelText c_kernel_text(FILE *out, const Module *m, KernelId id);
+ArgTexts c_kernel_args(const KernelText *k);
+/* Expressions of C. */
 const char *c_kernel_value(KernelText *k, const Value *value);
 /* An index where no parentheses are needed around a sum. */
 const char *c_kernel_ix(KernelText *k, const Ix *ix);

@@ -461,7 +461,9 @@ void c_lanes_fill(KernelText *k, LocalId id, const char *value)
 		first = arena_printf(k->arena, "%s[0]", first);
 	}
 	bool floats = l.dtype == DTYPE_F32 || l.dtype == DTYPE_F64;
-	int lanes = floats ? (int)k->m->program->options.target->vector_bytes / dtype_bytes(l.dtype) : 0;
+	int lanes = floats && !k->device ? (int)k->m->program->options.target->vector_bytes /
+						   dtype_bytes(l.dtype)
+					 : 0;
 	while (lanes && last % lanes)
 		lanes /= 2;
 	bool vectors = lanes * dtype_bytes(l.dtype) >= LEAST_BYTES;

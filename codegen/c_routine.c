@@ -3,7 +3,7 @@
 #include "loops/build.h"
 #include "runtime/tsr.h"
 
-static const char helpers[] =
+static const char checked[] =
 	"/* Sizes: TSR_NONE where a result does not fit or a quotient leaves a remainder. */\n"
 	"#define TSR_NONE INT64_MIN\n\n"
 	"static inline int64_t tsr_add_checked(int64_t a, int64_t b)\n{\n"
@@ -19,7 +19,9 @@ static const char helpers[] =
 	"\tif (a == TSR_NONE || b == TSR_NONE || b == 0 || a % b != 0)\n\t\treturn TSR_NONE;\n"
 	"\treturn a / b;\n}\n\n"
 	"static inline int64_t tsr_floor_checked(int64_t a, int64_t b)\n{\n"
-	"\treturn a == TSR_NONE ? TSR_NONE : tsr_floor_div(a, b);\n}\n\n"
+	"\treturn a == TSR_NONE ? TSR_NONE : tsr_floor_div(a, b);\n}\n\n";
+
+static const char helpers[] =
 	"/* Leaves the text for the caller, returns the code. */\n"
 	"static inline int tsr_fail(const tsr_call *call, int code, const char *text)\n{\n"
 	"\tif (call != NULL && call->message != NULL)\n\t\t*call->message = text;\n\treturn "
@@ -440,6 +442,8 @@ static void put_invoke_pack(FILE *out, const Module *m)
 		fprintf(out, "dims[%u], ", r->dims[i]);
 	fprintf(out, "state);\n}\n\n");
 }
+
+void c_put_checked(FILE *out) { fputs(checked, out); }
 
 void c_put_routines(FILE *out, const Module *m)
 {

@@ -23,7 +23,10 @@ void c_put_math_tables(FILE *out, Arena *arena, Op op, Dtype dtype);
 void c_put_math_helpers(FILE *out);
 /* c_kernel.c: all kernels as static functions. */
 void c_put_kernels(FILE *out, const Module *module);
-/* c_routine.c: entry functions and the state. */
+/* emit_c.c: the elements of a constant, declared `as` "static const". */
+void c_put_constant(FILE *out, const Module *module, size_t index, const char *as);
+/* c_routine.c: arithmetic of sizes that may not fit; entry functions and the state, which call it. */
+void c_put_checked(FILE *out);
 void c_put_routines(FILE *out, const Module *module);
 
 /* One operation of arguments that are C expressions: an expression, in parentheses where needed. */

@@ -48,6 +48,7 @@ typedef enum OutputKind {
 	OUTPUT_ASM,
 	OUTPUT_C,
 	OUTPUT_HEADER,
+	OUTPUT_CU,
 	OUTPUT_KINDS
 } OutputKind;
 
@@ -62,6 +63,7 @@ typedef struct Backend {
 	OutputKind kind;
 	bool (*emit)(const Emit *emit); /* false after an error (in diags) */
 	BackendLoad load;
+	bool gpu; /* for a GPU: of a program with grids; else of one without */
 } Backend;
 
 extern const Backend backends[OUTPUT_KINDS];
@@ -74,6 +76,8 @@ bool gccjit_emit_obj(const Emit *emit);
 bool gccjit_emit_asm(const Emit *emit);
 /* codegen/emit_c.c: readable C of the whole module, compiles with -std=c99 -Wall -Wextra. */
 bool c_emit(const Emit *emit);
+/* codegen/emit_cuda.c: CUDA C of all kernels, and a host part that runs them on a CPU. */
+bool cuda_emit(const Emit *emit);
 /* codegen/header.c: the C header. */
 bool header_emit(const Emit *emit);
 /* codegen/target_vectors.c: what transformations of loops may use. */

@@ -11,12 +11,12 @@ static const char *const table_text =
 #include "gen/tsr_table.inc"
 	;
 
-static void put_constant(FILE *out, const Module *m, size_t index)
+void c_put_constant(FILE *out, const Module *m, size_t index, const char *as)
 {
 	const ProgramConst *c = &m->program->consts.at[index];
 	Dtype dtype = c->type.dtype;
-	fprintf(out, "/* %s %s */\nstatic const %s %s[%lld] = {", c_comment(m->arena, c->name),
-		c_comment(m->arena, c->type.text), c_type(dtype), m->consts[index],
+	fprintf(out, "/* %s %s */\n%s %s %s[%lld] = {", c_comment(m->arena, c->name),
+		c_comment(m->arena, c->type.text), as, c_type(dtype), m->consts[index],
 		(long long)(c->count > 0 ? c->count : 1));
 	Arena *arena = arena_new(); /* for one number at a time */
 	for (int64_t i = 0; i < c->count; i++) {
@@ -39,6 +39,7 @@ static void put_functions(FILE *out, const Module *m)
 	size_t len;
 	Text functions = text_new();
 	c_put_kernels(functions.out, m);
+	c_put_checked(functions.out);
 	c_put_routines(functions.out, m);
 	c_put_sizes(functions.out, m);
 	const char *text = text_take(functions, m->arena, &len);
@@ -64,7 +65,7 @@ static void put_module(FILE *out, const Module *m)
 		module_signature(m, (uint32_t)m->program->routines.n));
 	fprintf(out, "extern const tsr_module %s_module;\n\n", m->prefix);
 	for (size_t i = 0; i < m->program->consts.n; i++)
-		put_constant(out, m, i);
+		c_put_constant(out, m, i, "static const");
 	c_put_helpers(out, m);
 	put_functions(out, m);
 	table_c(out, table_new(m, false));

@@ -15,19 +15,20 @@ static void run_block(Interp *in, const Block *block);
 static void run_for(Interp *in, const Stmt *stmt)
 {
 	int64_t lo = interp_ix(in, stmt->lo), hi = interp_ix(in, stmt->hi);
-	bool parallel = stmt->loop == LOOP_PARALLEL;
-	if (parallel)
+	bool grid = stmt->loop == LOOP_GRID, parallel = stmt->loop == LOOP_PARALLEL || grid;
+	bool first = parallel && !in->race; /* a grid may have several loops */
+	if (first)
 		in->race = race_start(in, in->kernel);
 	for (int64_t i = lo; i < hi && !in->code; i += stmt->step) {
 		in->iters[stmt->iter] = i;
 		if (parallel)
-			race_iteration(in->race, i);
+			race_iteration(in->race);
 		/* as if as many threads as there are slots took turns */
 		if (stmt->nslots)
 			in->iters[stmt->slot] = i % stmt->nslots;
 		run_block(in, &stmt->body);
 	}
-	if (parallel) {
+	if (first) {
 		race_end(in->race);
 		in->race = NULL;
 	}

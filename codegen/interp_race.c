@@ -9,7 +9,7 @@
 #include "base/held.h"
 #include "loops/build.h"
 
-enum { NOBODY = 0, MANY = -1 }; /* else: an iteration + 1 */
+enum { NOBODY = 0, MANY = -1 }; /* else: the number of an iteration, from 1 */
 
 typedef struct Cell {
 	int32_t reader, writer;
@@ -18,7 +18,7 @@ typedef struct Cell {
 struct Race {
 	const Program *program;
 	const Kernel *kernel;
-	int32_t now;    /* the present iteration + 1 */
+	int32_t now;	/* the present iteration: how many have begun */
 	Cell **cells;   /* by buffer; NULL: never stored */
 	size_t nbuffers;
 };
@@ -45,10 +45,10 @@ Race *race_start(Interp *in, const Kernel *kernel)
 	return race;
 }
 
-void race_iteration(Race *race, int64_t i)
+void race_iteration(Race *race)
 {
 	if (race)
-		race->now = (int32_t)i + 1;
+		race->now++;
 }
 
 void race_end(Race *race)

@@ -6,7 +6,8 @@
 
 /* NULL when memory is short: nobody watches. */
 Race *race_start(Interp *in, const Kernel *kernel);
-void race_iteration(Race *race, int64_t i);
+/* Another iteration begins. */
+void race_iteration(Race *race);
 void race_end(Race *race);
 /* A load or a store of one cell; outside parallel loops (NULL) anything goes. Aborts (BUG) on a
  * race. */

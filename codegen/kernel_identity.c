@@ -132,6 +132,7 @@ static void put_stmt(Writer *w, const Stmt *stmt)
 		put(w, stmt->independent);
 		put(w, (uint64_t)stmt->nslots);
 		put(w, stmt->nslots ? stmt->slot : 0);
+		put(w, (uint64_t)stmt->threads);
 	}
 	put_ix(w, stmt->lo);
 	put_ix(w, stmt->hi);

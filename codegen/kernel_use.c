@@ -139,7 +139,7 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 	switch (stmt->kind) {
 	case LOOP_FOR:
 		w->opened[stmt->iter] = true;
-		w->use->parallel |= stmt->loop == LOOP_PARALLEL;
+		w->use->parallel |= stmt->loop == LOOP_PARALLEL || stmt->loop == LOOP_GRID;
 		w->use->slots |= stmt->nslots > 0;
 		walk_ix(w, stmt->lo);
 		walk_ix(w, stmt->hi);

@@ -37,7 +37,7 @@ typedef struct KernelUse {
 	VEC(ScalarUse) scalars;
 	VEC(KernelBuffer) buffers;
 	VEC(CheckId) checks;
-	bool parallel; /* it has chunks, and takes the tsr_call first */
+	bool parallel; /* it has chunks, or is a grid, and takes the tsr_call first */
 	bool fetches;  /* it has a prefetch */
 	bool slots;    /* some of those have slots */
 	bool ops[OP_COUNT][DTYPE_COUNT];

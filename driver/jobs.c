@@ -43,7 +43,8 @@ static void add_job(Arena *arena, Jobs *jobs, const char *kind, const char *path
 		if (strcmp(jobs->at[i].path, path) == 0 && strcmp(path, "-") != 0)
 			return;
 	PUSH(arena, *jobs, ((Job){kind, path}));
-	bool code = strcmp(kind, "so") == 0 || strcmp(kind, "obj") == 0 || strcmp(kind, "c") == 0;
+	bool code = strcmp(kind, "so") == 0 || strcmp(kind, "obj") == 0 || strcmp(kind, "c") == 0 ||
+		    strcmp(kind, "cu") == 0;
 	if (code && strcmp(path, "-") != 0)
 		add_job(arena, jobs, "header", path_with_suffix(arena, path, ".h"));
 }
@@ -66,6 +67,20 @@ static const char *output_kind(const char *path)
 	return "so";
 }
 
+/* What is written for a CPU is not written for a GPU, but for the header. */
+static void check_target(const Options *o, Diags *diags, const char *kind)
+{
+	const Backend *backend = backend_named(kind);
+	bool gpu = o->session.gpu != NULL;
+	if (strcmp(kind, "ptx") == 0)
+		diag(diags, E0901, SPAN_NONE, "PTX output is not supported yet");
+	else if (backend && backend->gpu && !gpu)
+		diag(diags, E0901, SPAN_NONE, "'%s' is made for a GPU: --target=cuda makes it",
+		     kind);
+	else if (backend && !backend->gpu && gpu && backend->kind != OUTPUT_HEADER)
+		diag(diags, E0901, SPAN_NONE, "'%s' is made for a CPU, not by --target=cuda", kind);
+}
+
 Jobs jobs_plan(const Options *o, Diags *diags)
 {
 	Jobs jobs = {0};
@@ -81,12 +96,12 @@ Jobs jobs_plan(const Options *o, Diags *diags)
 		add_job(o->arena, &jobs, kind, path);
 	}
 	if (o->emit.n == 0 && !o->stdout_only && !o->syntax_only && !o->stop) {
-		const char *path = o->output ? o->output : default_output(o, ".so");
+		const char *path =
+			o->output ? o->output : default_output(o, o->session.gpu ? ".cu" : ".so");
 		add_job(o->arena, &jobs, output_kind(path), path);
 	}
 	for (size_t i = 0; i < jobs.n; i++)
-		if (strcmp(jobs.at[i].kind, "ptx") == 0)
-			diag(diags, E0901, SPAN_NONE, "PTX output is not supported yet");
+		check_target(o, diags, jobs.at[i].kind);
 	return jobs;
 }
 

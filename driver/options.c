@@ -13,6 +13,7 @@
 #include "base/completion.h"
 #include "base/response.h"
 #include "driver/pipeline.h"
+#include "target/gpu.h"
 
 enum {
 	KEY_EMIT = 256,
@@ -53,9 +54,9 @@ enum {
 
 static const struct argp_option option_table[] = {
 	{"output", 'o', "FILE", 0,
-	 "Write FILE; its suffix chooses the kind: .so .o .s .h .c .dot (default: STEM.so)", 1},
+	 "Write FILE; its suffix chooses the kind: .so .o .s .h .c .cu .dot (default: STEM.so)", 1},
 	{"emit", KEY_EMIT, "KIND[,KIND]", 0,
-	 "Write these kinds: a stage, or c asm obj so header dot", 1},
+	 "Write these kinds: a stage, or c asm obj so header cu dot", 1},
 	{"dump", KEY_DUMP, "STAGE[,STAGE]", 0, "Print these stages, or all; --dump=help lists them",
 	 1},
 	{"stop", KEY_STOP, "STAGE", 0, "End after STAGE", 1},
@@ -70,7 +71,8 @@ static const struct argp_option option_table[] = {
 	 "Numbers of the CPU as FILE says; --dump=target prints such a file", 2},
 	{"measure-target", KEY_MEASURE_TARGET, NULL, 0,
 	 "Print such a file of this machine, as it is measured", 2},
-	{"target", KEY_TARGET, "cpu", 0, "Kind of machine", 2},
+	{"target", KEY_TARGET, "cpu|cuda[:GPU]", 0,
+	 "Kind of machine: cpu (default), or a GPU: cuda:sm_80, sm_90, sm_90a, sm_100, sm_120", 2},
 	{"fp", KEY_FP, "strict|default|fast", 0,
 	 "strict: no contraction of a*b + c; fast: functions with larger errors", 2},
 	{"grain", KEY_GRAIN, "N", 0,
@@ -269,12 +271,18 @@ static void set_opt_level(Options *o, struct argp_state *state, const char *arg)
 	o->session.code.opt_level = arg[0] - '0';
 }
 
-static void set_target(struct argp_state *state, const char *arg)
+static void set_target(Options *o, const char *arg)
 {
-	if (strncmp(arg, "cuda", 4) == 0 || strcmp(arg, "ptx") == 0)
-		argp_error(state, "--target=%s is not supported yet; --target=cpu is", arg);
-	if (strcmp(arg, "cpu") != 0)
-		argp_error(state, "unknown target '%s'", arg);
+	const char *gpu = after(arg, "cuda");
+	o->session.gpu = gpu ? gpu_find(gpu) : NULL;
+	if (o->session.gpu || strcmp(arg, "cpu") == 0)
+		return;
+	fprintf(stderr,
+		"tsrc: unknown target '%s'; known are:\ncpu, cuda and cuda:NAME, with NAME one of ",
+		arg);
+	gpu_list(stderr);
+	fputc('\n', stderr);
+	exit(2);
 }
 
 static void set_fp(Options *o, struct argp_state *state, const char *arg)
@@ -384,8 +392,9 @@ static void check_from(const Options *o, struct argp_state *state)
 {
 	const char *from = o->session.from, *option = needs_program(o);
 	if (!session_reads(from))
-		argp_error(state, "--from reads naive, kernels, fusion, transpose, horizontal, "
-				  "parallel, loops and vector, not '%s'",
+		argp_error(state,
+			   "--from reads naive, kernels, fusion, transpose, horizontal, "
+			   "parallel, bind, loops and vector, not '%s'",
 			   from);
 	if (option)
 		argp_error(state, "%s needs a program, and --from=%s reads loops", option, from);
@@ -409,6 +418,10 @@ static void check_together(const Options *o, struct argp_state *state)
 		argp_error(state, "the program and the target file cannot both be standard input");
 	if (o->session.from)
 		check_from(o, state);
+	if (o->session.gpu && o->session.schedule)
+		argp_error(state, "--schedule is for a CPU: --target=cuda takes none yet");
+	if (o->session.gpu && o->session.checked)
+		argp_error(state, "--checked is for a CPU: --target=cuda has it not yet");
 	int stop = o->stop ? stage_index(o->stop) : -1;
 	if (o->verify_run && stop >= 0 && stop < pipeline_length - 1)
 		argp_error(state, "--verify=run needs all stages, and --stop=%s ends before them",
@@ -434,7 +447,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case 'O': set_opt_level(o, state, arg); break;
 	case 'g': o->session.code.debug = true; break;
 	case 'm': set_machine(o, state, arg); break;
-	case KEY_TARGET: set_target(state, arg); break;
+	case KEY_TARGET: set_target(o, arg); break;
 	case KEY_MEASURE_TARGET: o->measure_target = true; break;
 	case KEY_TARGET_FILE: o->session.target_file = arg; break;
 	case KEY_FP: set_fp(o, state, arg); break;

@@ -6,6 +6,7 @@
 #include "driver/state.h"
 #include "loops/bounds.h"
 #include "loops/parse.h"
+#include "loops/verify_gpu.h"
 #include "lower/lower.h"
 #include "lower/naive/naive.h"
 
@@ -30,6 +31,7 @@ LowerOptions session_lower_options(const Session *s)
 	const SessionOptions *o = &s->options;
 	int64_t grain = o->grain >= 0 ? o->grain : s->target.grain;
 	return (LowerOptions){.target = &s->target,
+			      .gpu = o->gpu,
 			      .grain = o->checked ? 0 : grain,
 			      .prepack = !o->no_prepack,
 			      .pairs = s->target.bf16_pairs && !o->code.strict_fp,
@@ -53,7 +55,8 @@ static Schedule *read_schedule(Session *s)
 
 bool session_unscheduled(const Session *s)
 {
-	return s->options.no_policy && !s->options.schedule && !s->options.schedule_text;
+	const SessionOptions *o = &s->options;
+	return o->gpu || (o->no_policy && !o->schedule && !o->schedule_text);
 }
 
 const Program *session_naive(Session *s)
@@ -90,10 +93,10 @@ static void run_kernels(Session *s)
 							 s->perm, &s->diags, &options, s->asked);
 }
 
-/* Without a policy memory is all that is chosen. */
+/* Without a policy memory is all that is chosen; for a GPU threads are, too. */
 static void transform(Session *s, uint32_t pass)
 {
-	if (session_unscheduled(s) && pass + 1 < TRANSFORM_PASSES)
+	if (session_unscheduled(s) && pass < PASS_BIND)
 		s->loops[1 + pass] = s->program;
 	else
 		s->program = s->loops[1 + pass] =
@@ -112,9 +115,11 @@ static void run_parallel(Session *s)
 	schedule_free(s->asked);
 }
 
+static void run_bind(Session *s) { transform(s, PASS_BIND); }
+
 static void run_memory(Session *s)
 {
-	transform(s, 4);
+	transform(s, PASS_MEMORY);
 	if (s->options.checked && s->diags.nerrors == 0)
 		bounds_insert_checks(s->program);
 	if (s->first && s->diags.nerrors == 0)
@@ -124,7 +129,7 @@ static void run_memory(Session *s)
 static void run_vector(Session *s)
 {
 	VectorTarget target = target_vectors(&s->target, &s->options.code);
-	s->vectors = vector_program(s->program, &target);
+	s->vectors = s->options.gpu ? s->program : vector_program(s->program, &target);
 }
 
 static void verify_graph(const Session *s) { graph_verify(s->graph); }
@@ -134,6 +139,12 @@ static void verify_gather(const Session *s) { tensor_verify(s->tensors[1]); }
 static void verify_target(const Session *s) { target_verify(&s->target); }
 /* That indices stay inside is shown once, of the finished loops. */
 static void verify_program(const Session *s) { loops_verify_grammar(s->program); }
+static void verify_bind(const Session *s)
+{
+	loops_verify_grammar(s->program);
+	if (s->options.gpu)
+		loops_verify_gpu(s->program, s->options.gpu);
+}
 static void verify_loops(const Session *s) { loops_verify(s->program); }
 static void verify_vector(const Session *s) { loops_verify(s->vectors); }
 
@@ -173,12 +184,13 @@ static void dump_fusion(FILE *out, Session *s) { dump_pass(out, s->loops[1]); }
 static void dump_transpose(FILE *out, Session *s) { dump_pass(out, s->loops[2]); }
 static void dump_horizontal(FILE *out, Session *s) { dump_pass(out, s->loops[3]); }
 static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[4]); }
+static void dump_bind(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_BIND]); }
 static void dump_schedule(FILE *out, Session *s) { schedule_dump(out, s->program); }
 static void dump_loops(FILE *out, Session *s) { loops_dump(out, s->program); }
 static void dump_vector(FILE *out, Session *s) { vector_dump(out, s->program, s->vectors); }
 
 /* What is written of it in the end are the rows of backends[] (codegen/backends.c): so, obj, asm,
- * c, header. */
+ * c, header, cu. */
 const Stage pipeline[] = {
 	{"tokens", "grammar", "tokens", NULL, NULL, dump_tokens},
 	{"ast", "grammar", "syntax tree", run_ast, NULL, dump_ast},
@@ -208,6 +220,8 @@ const Stage pipeline[] = {
 	{"parallel", "transform", "loops cut for threads", run_parallel, verify_program,
 	 dump_parallel},
 	{"schedule", "transform", "how each operation is computed", NULL, NULL, dump_schedule},
+	{"bind", "transform", "independent iterations as threads of a GPU", run_bind, verify_bind,
+	 dump_bind},
 	{"loops", "transform", "temporaries placed: loop nests, buffers and routines", run_memory,
 	 verify_loops, dump_loops},
 	{"vector", "loops", "loops in lanes and strips, functions cut out", run_vector,

@@ -4,8 +4,9 @@
 #include "driver/state.h"
 #include "loops/parse.h"
 
-static const char *const read_stages[] = {"naive",      "kernels",  "fusion", "transpose",
-					  "horizontal", "parallel", "loops",  "vector"};
+static const char *const read_stages[] = {"naive",     "kernels",    "fusion",
+					  "transpose", "horizontal", "parallel",
+					  "bind",      "loops",	     "vector"};
 
 bool session_reads(const char *stage)
 {

@@ -213,6 +213,9 @@ void session_find_target(Session *s)
 	const char *why = NULL, *path = s->options.target_file;
 	if (s->target.name)
 		return;
+	if (s->options
+		    .gpu) /* the host's part, and which functions are written out, are the same anywhere */
+		s->options.march = "x86-64-v3";
 	if (!target_find(s->options.march, &s->target)) {
 		diag(&s->diags, E0506, SPAN_NONE, "unknown processor '%s'", s->options.march);
 		return;

@@ -49,6 +49,8 @@ typedef struct SessionOptions {
 	const char *schedule;	      /* path of what is asked of schedules; NULL: nothing */
 	const char *schedule_text;    /* not NULL: that as text, `schedule` its name in messages */
 	const char *from; /* the source is what --dump prints of this stage (session_reads); NULL: a program */
+	const struct GpuTarget
+		*gpu;	/* loops are bound to its threads; NULL: for the CPU of `march` */
 	bool no_policy; /* compiles the loops of stage `naive` as they are; takes no schedule */
 	int64_t grain, max_workspace; /* -1: the target's; any */
 	bool checked, no_prepack;

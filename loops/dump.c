@@ -211,7 +211,7 @@ static void dump_conds(const Dump *d, const Stmt *stmt)
 
 static void dump_for(const Dump *d, const Stmt *stmt)
 {
-	static const char *const kinds[] = {"for", "unroll", "vector", "parallel"};
+	static const char *const kinds[] = {"for", "unroll", "vector", "parallel", "grid"};
 	fprintf(d->out, "%s %s in ", kinds[stmt->loop], dump_iter(d, stmt->iter));
 	dump_ix(d, stmt->lo, 2);
 	fprintf(d->out, "..");
@@ -224,6 +224,8 @@ static void dump_for(const Dump *d, const Stmt *stmt)
 		fprintf(d->out, " outlined");
 	if (stmt->lanes)
 		fprintf(d->out, " of %" PRId64, stmt->lanes);
+	if (stmt->loop == LOOP_GRID && stmt->threads != 1)
+		fprintf(d->out, " of %" PRId64, stmt->threads);
 	if (stmt->independent)
 		fprintf(d->out, " independent");
 }

@@ -8,6 +8,7 @@
  *            | parallel ITER in [0, hi) slot SLOT of n stmt*
  *            | for ITER in [lo, hi) step outlined stmt*  a function of its own
  *            | vector ITER in [0, hi) of n stmt*          lanes from hi <= n on do nothing
+ *            | grid ITER in [0, hi) [of n] stmt*          threads of a GPU, n of a block side by side
  *            | if COND && ... stmt*
  *            | local L : DTYPE [d, ...] = value    every element is set to value
  *            | L[ix, ...] (ACC)= value
@@ -51,6 +52,12 @@
  * interpreter watches that. With `slot SLOT of n` at most n iterations run at a time, and those
  * have different numbers 0 <= SLOT < n. What an iteration reads of a scratch buffer it has stored
  * itself.
+ *
+ * A GRID loop, from 0 to a size, is the only statement of its kernel, or of the GRID loop around it: such
+ * loops are one iteration a thread of a GPU. `of n` says how many of them lie in one block along the loop
+ * (1 without it), the innermost loop fastest; a block has the product of these numbers. No two iterations
+ * touch one cell that either stores, and nothing is scratch. Checks may stand in them: the least code of
+ * those that fail is the kernel's. The interpreter watches that too. A kernel without is one thread's.
  *
  * Trees are immutable once built: passes rebuild. Sub-trees may be shared.
  */
@@ -138,7 +145,7 @@ typedef struct Cond {
 	const Ix *a, *b;
 } Cond;
 
-typedef enum LoopKind { LOOP_SERIAL, LOOP_UNROLL, LOOP_VECTOR, LOOP_PARALLEL } LoopKind;
+typedef enum LoopKind { LOOP_SERIAL, LOOP_UNROLL, LOOP_VECTOR, LOOP_PARALLEL, LOOP_GRID } LoopKind;
 
 typedef enum LoopStmtKind {
 	LOOP_FOR,
@@ -173,6 +180,7 @@ struct Stmt {
 	int64_t nslots;	   /* at most SLOTS_MAX; 0: there are none */
 	bool outlined;	   /* FOR, SERIAL: back ends may make a function of it */
 	int64_t lanes;	   /* FOR, VECTOR: of which those from hi on are masked; 0: none is */
+	int64_t threads;   /* FOR, GRID: of a block along the loop */
 	const Cond *conds; /* IF: all must hold */
 	uint32_t nconds;
 	Block body;	      /* FOR, IF */
@@ -318,6 +326,7 @@ enum { PACK_STAMP = 0x70735254 };
 /* What is asked of the loops, beside a schedule. */
 typedef struct LowerOptions {
 	const Target *target;
+	const struct GpuTarget *gpu; /* NULL: for a CPU */
 	int64_t grain; /* operations worth a thread's while; 0: one thread */
 	bool prepack;  /* may the state hold copies of parameters? */
 	bool pairs; /* may sums of bf16 be of pairs? Where the target has them and --fp allows it */

@@ -12,6 +12,7 @@
 
 #include "loops/parse_text.h"
 #include "loops/verify.h"
+#include "loops/verify_gpu.h"
 
 /* Where the things of the text begin, behind their first words. */
 typedef struct Lines {
@@ -196,6 +197,8 @@ static void finish(LoopsParser *p)
 bool loops_tell_fault(Diags *diags, const Program *program)
 {
 	LoopsFault fault = program->placed ? loops_fault(program) : loops_grammar_fault(program);
+	if (!fault.rule)
+		fault = loops_gpu_fault((Program *)program, program->options.gpu);
 	if (fault.rule)
 		diag(diags, E0611, fault.stmt ? fault.stmt->span : fault.kernel->span,
 		     "kernel %s: %s", fault.kernel->name, fault.rule);

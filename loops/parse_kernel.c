@@ -51,7 +51,11 @@ static void parse_manner(LoopsParser *p, Stmt *stmt, Sym *slot)
 		stmt->nslots = count_of(p);
 	}
 	stmt->outlined = take_here(p, "outlined");
-	stmt->lanes = take_here(p, "of") ? count_of(p) : 0;
+	int64_t together = take_here(p, "of") ? count_of(p) : 0;
+	if (stmt->loop == LOOP_GRID)
+		stmt->threads = together ? together : 1;
+	else
+		stmt->lanes = together;
 	stmt->independent = take_here(p, "independent");
 }
 
@@ -241,11 +245,11 @@ static bool is_word(const LoopsParser *p)
 
 static Stmt *stmt_of(LoopsParser *p, int32_t indent)
 {
-	static const char *const loops[] = {"for", "unroll", "vector", "parallel"};
+	static const char *const loops[] = {"for", "unroll", "vector", "parallel", "grid"};
 	const Lex *lex = lex_now(p);
 	if (!is_word(p))
 		return parse_set(p);
-	for (int kind = LOOP_SERIAL; kind <= LOOP_PARALLEL; kind++)
+	for (int kind = LOOP_SERIAL; kind <= LOOP_GRID; kind++)
 		if (lex_is(p, lex, loops[kind]))
 			return parse_for(p, (LoopKind)kind, indent);
 	return lex_is(p, lex, "if")	    ? parse_if(p, indent)

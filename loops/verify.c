@@ -22,6 +22,7 @@ typedef struct Verify {
 	bool *outside;      /* by LocalId: declared in front of it */
 	uint32_t unrolled;  /* loops around that are written out */
 	bool outlined;	    /* inside a loop that is a function */
+	bool apart;	    /* the statement at hand is no GRID loop's, nor its kernel's, alone */
 	bool *around;	    /* by LocalId: declared in front of it */
 	bool *local_open; /* by LocalId: after its declaration, in its block */
 	int depth;
@@ -242,6 +243,16 @@ static void check_parallel(Verify *v, const Stmt *stmt)
 	v->iter_open[stmt->slot] = true;
 }
 
+static void check_grid(const Verify *v, const Stmt *stmt)
+{
+	const Sizes *sizes = v->program->sizes;
+	FAIL_UNLESS(v, !v->apart, "a loop of a grid beside or inside another statement");
+	bool counts = stmt->lo->kind == IX_SIZE && size_is(sizes, stmt->lo->size, 0) &&
+		      stmt->hi->kind == IX_SIZE && stmt->step == 1;
+	FAIL_UNLESS(v, counts, "a loop of a grid that does not count from 0 to a size");
+	FAIL_UNLESS(v, stmt->threads > 0, "a block without threads");
+}
+
 /* Lanes of which some are masked: what they compute is seen in memory alone. */
 static void check_masked(const Verify *v, const Stmt *stmt)
 {
@@ -293,9 +304,14 @@ static void check_for(Verify *v, const Stmt *stmt)
 	FAIL_UNLESS(v, !lanes || constant || stmt->lanes, "lanes that are no small constant");
 	if (stmt->loop == LOOP_PARALLEL)
 		check_parallel(v, stmt);
+	if (stmt->loop == LOOP_GRID)
+		check_grid(v, stmt);
 	v->iter_open[stmt->iter] = true;
 	v->vector = stmt->loop == LOOP_VECTOR ? stmt : NULL;
+	bool apart = v->apart;
+	v->apart = apart || stmt->loop != LOOP_GRID || stmt->body.n != 1;
 	check_block(v, &stmt->body);
+	v->apart = apart;
 	v->vector = NULL;
 	v->unrolled -= stmt->loop == LOOP_UNROLL;
 	v->outlined = v->outlined && !stmt->outlined;
@@ -313,7 +329,10 @@ static void check_if(Verify *v, const Stmt *stmt)
 		check_ix(v, stmt->conds[i].a);
 		check_ix(v, stmt->conds[i].b);
 	}
+	bool apart = v->apart;
+	v->apart = true;
 	check_block(v, &stmt->body);
+	v->apart = apart;
 }
 
 static void check_local(Verify *v, const Stmt *stmt)
@@ -414,6 +433,7 @@ static void check_kernel(Arena *arena, const Program *program, const ProgramRout
 	v.outside = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
 	if (!kernel->name)
 		note_fault(&v, "no name");
+	v.apart = kernel->body.n != 1;
 	check_block(&v, &kernel->body);
 	arena_reset(arena);
 }

@@ -7,6 +7,7 @@
  *                              (transpose_emit.c)
  *   horizontal  horizontal.c   small kernels as one loop for threads
  *   parallel    parallel.c     loops in chunks for threads; scratch.c buffers that each has for itself
+ *   bind        bind.c         loops as threads of a GPU, where the target is one
  *   memory      memory.c       places of temporaries; memory_peak.c the most that is alive at a time;
  *                              entry.c what routines take, and check first
  */
@@ -30,7 +31,8 @@ typedef struct TransformPass {
 	bool (*run)(const Transform *t); /* Did it change anything? */
 } TransformPass;
 
-enum { TRANSFORM_PASSES = 5 };
+/* Places of those that are asked for by themselves. */
+enum { PASS_BIND = 4, PASS_MEMORY = 5, TRANSFORM_PASSES = 6 };
 extern const TransformPass transform_passes[TRANSFORM_PASSES];
 
 /* The program that a pass makes of another, which stays as it is, but for the schedule of what was
@@ -43,6 +45,7 @@ bool transform_fusion(const Transform *t);
 bool transform_transpose(const Transform *t);
 bool transform_horizontal(const Transform *t);
 bool transform_parallel(const Transform *t);
+bool transform_bind(const Transform *t);
 bool transform_memory(const Transform *t);
 
 /* ---- on parts of a program, for those who emit it ---- */

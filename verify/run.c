@@ -2,7 +2,8 @@
  * on PREFIX_init where there are parameters.
  *
  * What back ends write that can be loaded, such as C as cc compiles it, is loaded into this process and
- * called as the interpreter is (case.c), the chunks of their parallel loops in the opposite order.
+ * called as the interpreter is (case.c), the chunks of their parallel loops in the opposite order; CUDA C,
+ * of which cc makes a program that runs one thread after another, with its blocks in three orders.
  * Beside what the reference asks compiled code must be near the interpreter, whose loops it has,
  * and have its bits under --fp=strict.
  */
@@ -71,8 +72,8 @@ static bool compile_c(Verify *v, Contestant *to, const char *from, const char *p
 {
 	const char *const argv[] = {"cc",      "-std=c99", "-Og",     "-ffp-contract=off",
 				    "-Wall",   "-Wextra",  "-Werror", "-fPIC",
-				    "-shared", "-o",	   path,      from,
-				    "-lm",     NULL};
+				    "-shared", "-o",	   path,      "-x",
+				    "c",       from,	   "-lm",     NULL};
 	ChildResult result = child_run(v->emit->arena, argv, v->dir);
 	if (!result.ran)
 		to->missing = "there is no cc";
@@ -111,6 +112,7 @@ static bool make_all(Verify *v)
 {
 	for (int i = 0; i < OUTPUT_KINDS; i++)
 		if (backends[i].load != LOAD_NONE &&
+		    backends[i].gpu == (v->emit->program->options.gpu != NULL) &&
 		    !make(v, &backends[i], &v->made[backends[i].kind]))
 			return false;
 	return true;
@@ -118,7 +120,9 @@ static bool make_all(Verify *v)
 
 /* ---- one call ---- */
 
-/* The chunks of a parallel loop, the last one first. */
+typedef void (*Order)(void *pool, int32_t n, void (*task)(void *arg, int32_t i), void *arg);
+
+/* The chunks of a parallel loop, or the blocks of a grid, the last one first. */
 static void run_backwards(void *pool, int32_t n, void (*task)(void *arg, int32_t i), void *arg)
 {
 	(void)pool;
@@ -126,7 +130,27 @@ static void run_backwards(void *pool, int32_t n, void (*task)(void *arg, int32_t
 		task(arg, n);
 }
 
-static int invoke(const Contestant *c, VerifyCall *call)
+static void run_forwards(void *pool, int32_t n, void (*task)(void *arg, int32_t i), void *arg)
+{
+	(void)pool;
+	for (int32_t i = 0; i < n; i++)
+		task(arg, i);
+}
+
+/* In steps that share no factor with their number: as if at random. */
+static void run_mixed(void *pool, int32_t n, void (*task)(void *arg, int32_t i), void *arg)
+{
+	static const int64_t primes[] = {7919, 6133, 4001};
+	int64_t step = primes[0];
+	(void)pool;
+	for (size_t i = 1; i < sizeof primes / sizeof *primes && n % step == 0; i++)
+		step = primes[i];
+	step = n % step == 0 ? 1 : step;
+	for (int64_t i = 0; i < n; i++)
+		task(arg, (int32_t)(i * step % n));
+}
+
+static int invoke(const Contestant *c, VerifyCall *call, Order order)
 {
 	const ProgramRoutine *r = call->routine;
 	if (verify_call_is_init(call))
@@ -147,11 +171,11 @@ static int invoke(const Contestant *c, VerifyCall *call)
 		inputs[i] = call->inputs[i].bytes;
 	for (uint32_t i = 0; i < r->noutputs; i++)
 		outputs[i] = call->outputs[i].bytes;
-	tsr_call last_first = {.abi = TSR_ABI, .parallel = run_backwards};
-	int code = c->module->pack(&last_first, call->dims, call->state.bytes);
+	tsr_call how = {.abi = TSR_ABI, .parallel = order};
+	int code = c->module->pack(&how, call->dims, call->state.bytes);
 	if (code == TSR_OK)
-		code = c->module->routines[call->index].invoke(&last_first, dims, scalars, inputs,
-							       outputs, call->state.bytes,
+		code = c->module->routines[call->index].invoke(&how, dims, scalars, inputs, outputs,
+							       call->state.bytes,
 							       call->workspace.bytes);
 	arena_free(arena);
 	return code;
@@ -202,7 +226,7 @@ static VerifyCase fused_case(const VerifyCase *c)
 	return fused;
 }
 
-static void judge(const Call *call, const Contestant *who)
+static void judge_order(const Call *call, const Contestant *who, Order order)
 {
 	const VerifyCase *c = call->c;
 	VerifyCase right = who->fuses ? fused_case(c) : *c;
@@ -212,7 +236,7 @@ static void judge(const Call *call, const Contestant *who)
 				who->missing ? who->missing : no_memory);
 		return;
 	}
-	int code = invoke(who, copy);
+	int code = invoke(who, copy, order);
 	if (code == TSR_BAD_CPU) {
 		verify_left_out(c, arena_printf(call->v->emit->arena, "%s: ", who->name),
 				"this machine lacks instructions of the target");
@@ -226,6 +250,14 @@ static void judge(const Call *call, const Contestant *who)
 	else if (!c->expected)
 		fprintf(call->v->report, "%s: %s: agrees with the reference\n", c->head, who->name);
 	verify_call_free(copy);
+}
+
+/* Threads of a GPU may run in any order. */
+static void judge(const Call *call, const Contestant *who)
+{
+	static const Order orders[] = {run_backwards, run_forwards, run_mixed};
+	for (int i = 0; i < (call->v->emit->program->options.gpu && !who->missing ? 3 : 1); i++)
+		judge_order(call, who, orders[i]);
 }
 
 static void judge_all(const VerifyCase *c, void *of)

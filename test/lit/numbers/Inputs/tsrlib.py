@@ -49,10 +49,14 @@ def compile_text(text, options=()):
     source = os.path.join(directory, "m.tsr")
     with open(source, "w", encoding="utf8") as out:
         out.write(text)
-    run = subprocess.run([TSRC, source, "-o", os.path.join(directory, "m.so"), *options],
-                         capture_output=True, text=True)
+    gpu = any(o.startswith("--target=cuda") for o in options)
+    made, loaded = (os.path.join(directory, name) for name in ("m.cu" if gpu else "m.so", "m.so"))
+    run = subprocess.run([TSRC, source, "-o", made, *options], capture_output=True, text=True)
     if run.returncode != 0:
         raise CompileError("status %d\n%s\n%s" % (run.returncode, text, run.stderr))
+    if gpu:  # its kernels on this CPU, thread after thread
+        subprocess.run(["cc", "-std=c99", "-Og", "-ffp-contract=off", "-w", "-fPIC", "-shared", "-o", loaded, "-x", "c", made,
+                        "-lm"], check=True)
     with open(os.path.join(directory, "m.h"), encoding="utf8") as header:
         return os.path.join(directory, "m.so"), header.read()
 

@@ -1,0 +1,211 @@
+/* Kernels as functions of CUDA C, and their launchers. */
+#include "codegen/cuda_text.h"
+#include "loops/verify_gpu.h"
+
+/* ---- functions of the GPU ---- */
+
+static void put_args(FILE *out, const ArgTexts *args)
+{
+	for (size_t i = 0; i < args->n; i++)
+		fprintf(out, "%s%s%s", i ? ", " : "", args->at[i].type, args->at[i].name);
+	if (args->n == 0)
+		fprintf(out, "int32_t tsr_none");
+}
+
+static Sizes *sizes_of(const KernelText *k) { return k->m->program->sizes; }
+
+/* The loops of the grid, outermost first. */
+typedef VEC(const Stmt *) GridLoops;
+
+static GridLoops grid_loops(const KernelText *k)
+{
+	GridLoops loops = {0};
+	const Stmt *s = grid_loop(&k->kernel->body);
+	for (; s; s = grid_loop(&s->body))
+		PUSH(k->arena, loops, s);
+	return loops;
+}
+
+/* `rest` is the block's number among those of this loop and the ones outside. */
+static void put_iterator(KernelText *k, const Stmt *loop, const char *rest, int64_t inner,
+			 bool outermost)
+{
+	Size blocks = size_ceil(sizes_of(k), loop->hi->size, loop->threads);
+	bool one = size_is(sizes_of(k), blocks, 1);
+	const char *number = arena_printf(k->arena, "(%s)", c_size(k->m, blocks));
+	const char *at = outermost ? rest : arena_printf(k->arena, "%s %% %s", rest, number);
+	c_kernel_indent(k);
+	fprintf(k->out, "const int64_t %s = ", k->iters[loop->iter]);
+	if (loop->threads > 1 && !one)
+		fprintf(k->out, "%s * %lld + ", at, (long long)loop->threads);
+	fprintf(k->out, "%s", loop->threads > 1 ? "TSR_THREAD" : one ? "0" : at);
+	if (loop->threads > 1 && inner > 1)
+		fprintf(k->out, " / %lld", (long long)inner);
+	if (loop->threads > 1 && !outermost)
+		fprintf(k->out, " %% %lld", (long long)loop->threads);
+	fprintf(k->out, ";\n");
+	if (outermost || one)
+		return;
+	c_kernel_indent(k);
+	fprintf(k->out, "%s /= %s;\n", rest, number);
+}
+
+/* Blocks are whole: may threads lie behind the end of the loop? */
+static bool has_end(const KernelText *k, const Stmt *loop)
+{
+	Size threads = size_const(sizes_of(k), loop->threads);
+	return loop->threads > 1 && !size_divides(sizes_of(k), threads, loop->hi->size);
+}
+
+static void put_ends(KernelText *k, const GridLoops *loops)
+{
+	bool any = false;
+	for (size_t i = 0; i < loops->n; i++) {
+		const Stmt *loop = loops->at[i];
+		if (!has_end(k, loop))
+			continue;
+		if (!any)
+			c_kernel_indent(k);
+		fprintf(k->out, "%s%s >= %s", any ? " || " : "if (", k->iters[loop->iter],
+			c_size(k->m, loop->hi->size));
+		any = true;
+	}
+	if (!any)
+		return;
+	fprintf(k->out, ")\n");
+	c_kernel_indent(k);
+	fprintf(k->out, "\tcontinue;\n");
+}
+
+/* Against warnings: an iterator of which no index is made. */
+static void put_unused(KernelText *k, const GridLoops *loops)
+{
+	for (size_t i = 0; i < loops->n; i++) {
+		if (has_end(k, loops->at[i]))
+			continue;
+		c_kernel_indent(k);
+		fprintf(k->out, "(void)%s;\n", k->iters[loops->at[i]->iter]);
+	}
+}
+
+static void put_grid(KernelText *k, const GridLoops *loops)
+{
+	const char *all = c_size(k->m, grid_blocks(sizes_of(k), k->kernel));
+	int64_t inner = 1;
+	fprintf(k->out, "\tconst int64_t tsr_blocks = %s;\n", all);
+	fprintf(k->out,
+		"\tfor (int64_t tsr_block = TSR_BLOCK; tsr_block < tsr_blocks; tsr_block += "
+		"TSR_BLOCKS) {\n");
+	k->indent = 2;
+	if (loops->n > 1)
+		fprintf(k->out, "\t\tint64_t tsr_rest = tsr_block;\n\t\t(void)tsr_rest;\n");
+	for (size_t i = loops->n; i-- > 0;) {
+		put_iterator(k, loops->at[i], loops->n > 1 ? "tsr_rest" : "tsr_block", inner,
+			     i == 0);
+		inner *= loops->at[i]->threads;
+	}
+	put_ends(k, loops);
+	put_unused(k, loops);
+	c_kernel_block(k, loops->at[loops->n - 1]->body);
+	fprintf(k->out, "\t}\n");
+}
+
+static void put_kernel(FILE *out, const Module *m, KernelId id)
+{
+	KernelText k = c_kernel_text(out, m, id);
+	ArgTexts args = c_kernel_args(&k);
+	GridLoops loops = grid_loops(&k);
+	k.device = true;
+	const char *place = module_place(m, k.kernel->span);
+	if (*place)
+		fprintf(out, "/* %s */\n", c_comment(m->arena, place));
+	fprintf(out, "TSR_KERNEL(%lld)\n%s(", (long long)grid_threads(k.kernel),
+		m->kernels[id].function);
+	put_args(out, &args);
+	fprintf(out, " TSR_PLACE)\n{\n\tTSR_ENTER;\n");
+	if (args.n == 0)
+		fprintf(out, "\t(void)tsr_none;\n");
+	if (loops.n)
+		put_grid(&k, &loops);
+	else
+		c_kernel_block(&k, k.kernel->body);
+	fprintf(out, "}\n\n");
+}
+
+void cuda_put_kernels(FILE *out, const Module *m)
+{
+	for (KernelId k = 0; k < m->program->kernels.n; k++)
+		if (m->kernels[k].same == k)
+			put_kernel(out, m, k);
+}
+
+/* ---- launchers ---- */
+
+const char *cuda_launcher(const Module *m, KernelId kernel)
+{
+	return arena_printf(m->arena, "%s__l_%s", m->prefix,
+			    m->kernels[m->kernels[kernel].same].kernel.name);
+}
+
+/* `what` with the kernel's name behind it. */
+static const char *own_name(const KernelText *k, const char *what)
+{
+	return arena_printf(k->arena, "%s__%s_%s", k->m->prefix, what, k->kernel->name);
+}
+
+static void put_args_type(const KernelText *k, const ArgTexts *args)
+{
+	fprintf(k->out, "struct %s {\n", own_name(k, "a"));
+	for (size_t i = 0; i < args->n; i++)
+		fprintf(k->out, "\t%s%s;\n", args->at[i].type, args->at[i].name);
+	fprintf(k->out, "\tint64_t tsr_blocks;\n\tint32_t tsr_status;\n};\n\n");
+}
+
+/* The threads of every other block are run from the last to the first. */
+static void put_block(const KernelText *k, const ArgTexts *args, const char *function)
+{
+	long long threads = grid_threads(k->kernel);
+	fprintf(k->out, "static void %s(void *tsr_arg, int32_t tsr_block)\n{\n", own_name(k, "b"));
+	fprintf(k->out, "\tstruct %s *tsr_args = tsr_arg;\n", own_name(k, "a"));
+	fprintf(k->out,
+		"\tfor (int32_t tsr_i = 0; tsr_i < %lld; tsr_i++) {\n"
+		"\t\tconst tsr_place tsr_at = {tsr_block, tsr_args->tsr_blocks,\n"
+		"\t\t\t\t\t  tsr_block %% 2 ? %lld - tsr_i : tsr_i, "
+		"&tsr_args->tsr_status};\n",
+		threads, threads - 1);
+	fprintf(k->out, "\t\t%s(", function);
+	for (size_t i = 0; i < args->n; i++)
+		fprintf(k->out, "tsr_args->%s, ", args->at[i].name);
+	fprintf(k->out, "%s&tsr_at);\n\t}\n}\n\n", args->n ? "" : "0, ");
+}
+
+static void put_launcher(FILE *out, const Module *m, KernelId id)
+{
+	KernelText k = c_kernel_text(out, m, id);
+	ArgTexts args = c_kernel_args(&k);
+	bool checks = k.use->checks.n > 0, grid = k.use->parallel;
+	put_args_type(&k, &args);
+	put_block(&k, &args, m->kernels[id].function);
+	fprintf(out, "static %s %s(%s", checks ? "int" : "void", cuda_launcher(m, id),
+		grid ? "const tsr_call *call" : "");
+	for (size_t i = 0; i < args.n; i++)
+		fprintf(out, "%s%s%s", i || grid ? ", " : "", args.at[i].type, args.at[i].name);
+	fprintf(out, "%s)\n{\n\tstruct %s tsr_args = {", args.n || grid ? "" : "void",
+		own_name(&k, "a"));
+	for (size_t i = 0; i < args.n; i++)
+		fprintf(out, "%s, ", args.at[i].name);
+	fprintf(out, "tsr_grid(%s), 0};\n", c_size(m, grid_blocks(m->program->sizes, k.kernel)));
+	fprintf(out, "\ttsr_launch(%s, tsr_args.tsr_blocks, %s, &tsr_args);\n",
+		grid ? "call" : "NULL", own_name(&k, "b"));
+	if (checks)
+		fprintf(out,
+			"\treturn tsr_args.tsr_status ? INT32_MAX - tsr_args.tsr_status : TSR_OK;\n");
+	fprintf(out, "}\n\n");
+}
+
+void cuda_put_launchers(FILE *out, const Module *m)
+{
+	for (KernelId k = 0; k < m->program->kernels.n; k++)
+		if (m->kernels[k].same == k)
+			put_launcher(out, m, k);
+}

@@ -1,0 +1,89 @@
+/* A module as CUDA C: kernels for nvrtc, nvcc or, on a CPU, cc -x c, of which the last has entry points
+ * and the table of written C, so that whatever loads a module runs the kernels without a GPU. */
+#include <string.h>
+
+#include "base/held.h"
+#include "codegen/cuda_text.h"
+#include "codegen/table.h"
+
+static const char *const table_text =
+#include "gen/tsr_table.inc"
+	;
+
+/* Written C whose functions and tables are the device's too. */
+static void put_for_device(FILE *out, const char *text)
+{
+	static const char *const words[][2] = {{"\nstatic inline ", "\nTSR_DEVICE "},
+					       {"\nstatic const ", "\nTSR_TABLE "},
+					       {"\nstatic ", "\nTSR_DEVICE "}};
+	while (*text) {
+		size_t i = 0;
+		while (i < 3 && strncmp(text, words[i][0], strlen(words[i][0])) != 0)
+			i++;
+		if (i < 3)
+			fputs(words[i][1], out);
+		else
+			fputc(*text, out);
+		text += i < 3 ? strlen(words[i][0]) : 1;
+	}
+}
+
+/* Kernels call sizes and helpers, which are written once it is known which. */
+static void put_device(FILE *out, const Module *m, const char *kernels)
+{
+	Text helpers = text_new();
+	fputc('\n', helpers.out);
+	c_put_helpers(helpers.out, m);
+	c_put_checked(helpers.out);
+	c_put_size_declarations(helpers.out, m);
+	c_put_sizes(helpers.out, m);
+	put_for_device(out, text_take(helpers, m->arena, NULL));
+	for (size_t i = 0; i < m->program->consts.n; i++)
+		c_put_constant(out, m, i, "TSR_CONSTANT");
+	fputs(kernels, out);
+}
+
+static void put_host(FILE *out, const Module *m)
+{
+	fprintf(out, "%s\n%s\n", table_text, cuda_host_text);
+	fprintf(out, "extern const tsr_module %s_module;\n\n", m->prefix);
+	for (uint32_t i = 0; i < m->program->routines.n; i++)
+		fprintf(out, "%s;\n%s;\n", module_signature(m, i),
+			module_workspace_signature(m, i));
+	fprintf(out, "%s;\n%s;\n%s;\n\n", module_state_signature(m), module_init_signature(m),
+		module_signature(m, (uint32_t)m->program->routines.n));
+	cuda_put_launchers(out, m);
+	for (KernelId k = 0; k < m->program->kernels.n; k++)
+		m->kernels[k].function = cuda_launcher(m, k);
+	c_put_routines(out, m);
+	table_c(out, table_new(m, false));
+}
+
+/* The plan is read, and the helpers are listed, before the launchers take the kernels' names. */
+static void put_module(FILE *out, const Module *m)
+{
+	Text kernels = text_new(), host = text_new();
+	cuda_put_plan(out, m);
+	fprintf(out, "/* %s: made from %s by tsrc %s. Do not edit. */\n", m->prefix,
+		c_comment(m->arena, module_source(m)), TSR_VERSION);
+	fprintf(out, "#ifndef __CUDACC__\n#include <stdint.h>\n%s#endif\n%s", tsr_call_text,
+		cuda_layer_text);
+	cuda_put_kernels(kernels.out, m);
+	put_host(host.out, m);
+	put_device(out, m, text_take(kernels, m->arena, NULL));
+	fprintf(out, "#ifndef __CUDACC__\n%s#endif\n", text_take(host, m->arena, NULL));
+}
+
+bool cuda_emit(const Emit *emit)
+{
+	Module *m = module_new(emit);
+	if (!m)
+		return false;
+	size_t n = m->program->kernels.n;
+	ModuleKernel *kernels = ARENA_ARRAY(m->arena, ModuleKernel, n + 1);
+	memcpy(kernels, m->kernels, n * sizeof *kernels);
+	m->kernels = kernels; /* `function` is changed */
+	m->c_sizes = ARENA_NEW(m->arena, struct CSizes);
+	m->c_vectors = ARENA_NEW(m->arena, struct CVectors);
+	return c_write(m, put_module);
+}

@@ -1,0 +1,120 @@
+/* Grids: whether iterations may be threads, and the checker of what is bound. It takes no flag's word
+ * for it: the proof is that of loop_is_independent without what was noted on loops before. */
+#include "loops/verify_gpu.h"
+
+#include "base/diag.h"
+#include "loops/dependence.h"
+#include "loops/work.h"
+
+/* ---- what a nest does ---- */
+
+typedef struct Seen {
+	const Program *program;
+	bool stores, locals, checks, scratch;
+} Seen;
+
+static void see_block(Seen *seen, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		seen->stores |= stmt->kind == LOOP_STORE;
+		seen->scratch |=
+			stmt->kind == LOOP_STORE && seen->program->buffers.at[stmt->buffer].scratch;
+		seen->locals |= stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET;
+		seen->checks |= stmt->kind == LOOP_CHECK;
+		see_block(seen, &stmt->body);
+	}
+}
+
+static Seen see(const Program *program, const Stmt *root)
+{
+	Seen seen = {.program = program};
+	see_block(&seen, &(Block){&root, 1});
+	return seen;
+}
+
+bool gpu_independent(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop)
+{
+	Seen seen = see(program, root);
+	if (seen.scratch)
+		return false;
+	if (!seen.stores && !seen.locals)
+		return seen.checks;
+	Stmt bare = *loop;
+	bare.independent = false;
+	return loop_is_independent(program, kernel, root, &bare);
+}
+
+/* ---- the grid ---- */
+
+const Stmt *grid_loop(const Block *block)
+{
+	const Stmt *stmt = block->n == 1 ? block->stmts[0] : NULL;
+	return stmt && stmt->kind == LOOP_FOR && stmt->loop == LOOP_GRID ? stmt : NULL;
+}
+
+int64_t grid_threads(const Kernel *kernel)
+{
+	int64_t threads = 1;
+	for (const Stmt *s = grid_loop(&kernel->body); s; s = grid_loop(&s->body))
+		threads *= s->threads;
+	return threads;
+}
+
+Size grid_blocks(Sizes *sizes, const Kernel *kernel)
+{
+	Size blocks = size_const(sizes, 1);
+	for (const Stmt *s = grid_loop(&kernel->body); s; s = grid_loop(&s->body))
+		blocks = size_mul(sizes, blocks, size_ceil(sizes, s->hi->size, s->threads));
+	return blocks;
+}
+
+/* ---- the checker ---- */
+
+/* A loop that only a CPU has. */
+static const Stmt *cpu_loop(const Block *block)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		bool cpu = stmt->kind == LOOP_FOR &&
+			   (stmt->loop == LOOP_PARALLEL || stmt->loop == LOOP_VECTOR);
+		const Stmt *found = cpu ? stmt : cpu_loop(&stmt->body);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const GpuTarget *gpu)
+{
+	const Stmt *root = grid_loop(&kernel->body), *other = gpu ? cpu_loop(&kernel->body) : root;
+	if (other)
+		return (LoopsFault){kernel, other,
+				    gpu ? "a loop of a CPU's threads or vectors on a GPU"
+					: "a loop of a grid without --target=cuda"};
+	int64_t left = gpu ? gpu->threads_most : 0;
+	for (const Stmt *s = root; s; s = grid_loop(&s->body)) {
+		if (s->threads > left)
+			return (LoopsFault){kernel, s, "more threads a block than the GPU has"};
+		left /= s->threads;
+		if (!gpu_independent(program, kernel, root, s))
+			return (LoopsFault){kernel, s,
+					    "iterations of a loop of a grid that may meet"};
+	}
+	return (LoopsFault){0};
+}
+
+LoopsFault loops_gpu_fault(Program *program, const GpuTarget *gpu)
+{
+	LoopsFault fault = {0};
+	for (size_t i = 0; i < program->kernels.n && !fault.rule; i++)
+		fault = kernel_fault(program, &program->kernels.at[i], gpu);
+	return fault;
+}
+
+void loops_verify_gpu(Program *program, const GpuTarget *gpu)
+{
+	LoopsFault fault = loops_gpu_fault(program, gpu);
+	if (fault.rule)
+		BUG("kernel %s: %s", fault.kernel->name, fault.rule);
+}

@@ -1,0 +1,27 @@
+/* What loops of a GPU promise, shown anew from what they touch. */
+#ifndef TSR_LOOPS_VERIFY_GPU_H
+#define TSR_LOOPS_VERIFY_GPU_H
+
+#include "loops/build.h"
+#include "loops/verify.h"
+#include "target/gpu.h"
+
+/* May the iterations of `loop`, a loop in the statement `root`, be threads that run in any order? As
+ * loop_is_independent (dependence.h) without what was noted on the loop, and where nothing is stored but
+ * checked. False: not known. */
+bool gpu_independent(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop);
+
+/* The number of threads of a block, and of blocks as a size; 1 without loops of a grid. */
+int64_t grid_threads(const Kernel *kernel);
+Size grid_blocks(Sizes *sizes, const Kernel *kernel);
+/* The next loop of the grid inside of one, or the first of a kernel; NULL: there is none. */
+const Stmt *grid_loop(const Block *block);
+
+/* The first kernel that the GPU cannot run: a block larger than it has them, two iterations of a loop of a
+ * grid that are not shown to touch different cells, loops for threads or vectors of a CPU. gpu NULL: one that
+ * has a loop of a grid. Requires: the grammar has no fault. */
+LoopsFault loops_gpu_fault(Program *program, const GpuTarget *gpu);
+/* Aborts (BUG) on one. */
+void loops_verify_gpu(Program *program, const GpuTarget *gpu);
+
+#endif

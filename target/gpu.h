@@ -1,0 +1,21 @@
+/* GPUs that code is made for: their limits, and the numbers that their loops are chosen by. */
+#ifndef TSR_TARGET_GPU_H
+#define TSR_TARGET_GPU_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct GpuTarget {
+	const char *name;     /* "sm_90a": what nvrtc calls it */
+	int64_t threads_most; /* of a block */
+	int64_t blocks_most;  /* of a grid along its first axis */
+	int64_t threads;      /* that a block of independent iterations gets */
+	int64_t warp;	      /* threads that run one instruction together */
+} GpuTarget;
+
+/* What --target takes behind "cuda": "", or ":NAME". NULL: there is no GPU of that name. */
+const GpuTarget *gpu_find(const char *word);
+/* The names, a blank between. */
+void gpu_list(FILE *out);
+
+#endif

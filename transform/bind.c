@@ -1,0 +1,204 @@
+/* Loops with independent iterations to threads of a GPU.
+ *
+ * A statement at the top of a kernel is a kernel of its own, one launch, where it has such loops and
+ * shares no local with others; what has none runs in one thread. Of a nest of loops, each the only
+ * statement of the one around it, those from 0 to a size whose iterations are independent of each
+ * other in the whole nest are bound: they go outermost, in their order, which changes nothing since
+ * no two of their iterations meet. What is left of the nest is each thread's.
+ *
+ * Decided by block_shape: how many threads of a block lie along each bound loop. The innermost one
+ * has a warp at least, so that neighbours read and store neighbours; a loop that is shorter than what
+ * is left of the block gives the rest to the next one out.
+ */
+#include <string.h>
+
+#include "base/diag.h"
+#include "loops/dependence.h"
+#include "loops/verify_gpu.h"
+#include "transform/transform.h"
+
+/* A loop of a nest. */
+typedef struct Link {
+	const Stmt *loop;
+	bool bound;
+	int64_t threads; /* of a block, along a bound one */
+} Link;
+
+/* The loops of a nest, outermost first. */
+typedef struct Chain {
+	VEC(Link) links;
+	uint32_t nbound;
+} Chain;
+
+typedef struct Bind {
+	Program *program;
+	const GpuTarget *gpu;
+	VEC(Kernel) kernels; /* of all routines, made so far */
+} Bind;
+
+/* ---- which loops ---- */
+
+static bool counts_from_zero(const Bind *b, const Stmt *loop)
+{
+	return loop->loop == LOOP_SERIAL && loop->step == 1 && loop->lo->kind == IX_SIZE &&
+	       size_is(b->program->sizes, loop->lo->size, 0) && loop->hi->kind == IX_SIZE;
+}
+
+static Chain chain_of(const Bind *b, const Kernel *kernel, const Stmt *root)
+{
+	Chain c = {0};
+	for (const Stmt *s = root; s && s->kind == LOOP_FOR;
+	     s = s->body.n == 1 ? s->body.stmts[0] : NULL) {
+		bool bound = counts_from_zero(b, s) && gpu_independent(b->program, kernel, root, s);
+		c.nbound += bound;
+		PUSH(b->program->arena, c.links, ((Link){s, bound, 1}));
+	}
+	return c;
+}
+
+/* ---- how many threads along each ---- */
+
+static int64_t power_below(int64_t n)
+{
+	int64_t power = 1;
+	while (2 * power <= n)
+		power *= 2;
+	return power;
+}
+
+/* Of `left` threads; `last`: the outermost loop takes all. An extent that is not known may be short: where
+ * there is another loop to share with, it gets a warp. */
+static int64_t threads_along(const Bind *b, const Stmt *loop, int64_t left, bool last)
+{
+	int64_t extent;
+	if (size_is_const(b->program->sizes, loop->hi->size, &extent))
+		return extent < 1 ? 1 : extent <= left ? extent : power_below(left);
+	int64_t power = power_below(left);
+	return last || power < b->gpu->warp ? power : b->gpu->warp;
+}
+
+static void block_shape(const Bind *b, Chain *c)
+{
+	int64_t left = b->gpu->threads;
+	uint32_t seen = 0;
+	for (size_t i = c->links.n; i-- > 0;) {
+		Link *link = &c->links.at[i];
+		if (!link->bound)
+			continue;
+		link->threads = threads_along(b, link->loop, left, ++seen == c->nbound);
+		left /= link->threads;
+	}
+}
+
+/* ---- the kernel ---- */
+
+static Block one(Bind *b, const Stmt *stmt)
+{
+	Body body = {0};
+	PUSH(b->program->arena, body.stmts, stmt);
+	return body_block(&body);
+}
+
+static const Stmt *bound_nest(Bind *b, const Chain *c)
+{
+	Block inside = c->links.at[c->links.n - 1].loop->body;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = c->links.n; i-- > 0;) {
+			const Link *link = &c->links.at[i];
+			if (link->bound != (pass == 1))
+				continue;
+			Stmt *loop = ARENA_NEW(b->program->arena, Stmt);
+			*loop = *link->loop;
+			loop->loop = link->bound ? LOOP_GRID : LOOP_SERIAL;
+			loop->threads = link->bound ? link->threads : 0;
+			loop->body = inside;
+			inside = one(b, loop);
+		}
+	return inside.stmts[0];
+}
+
+static bool name_is_taken(const Bind *b, Sym name)
+{
+	for (size_t i = 0; i < b->program->kernels.n; i++)
+		if (b->program->kernels.at[i].name == name)
+			return true;
+	for (size_t i = 0; i < b->kernels.n; i++)
+		if (b->kernels.at[i].name == name)
+			return true;
+	return false;
+}
+
+/* The first part of a kernel keeps its name. */
+static void add_part(Bind *b, const Kernel *kernel, Block body, uint32_t *nparts)
+{
+	Kernel part = *kernel;
+	part.body = body;
+	for (uint32_t i = ++*nparts; i > 1 && name_is_taken(b, part.name); i++)
+		part.name = sym_printf(b->program->symbols, "%s_%u", kernel->name, i);
+	PUSH(b->program->arena, b->kernels, part);
+}
+
+static bool shares_locals(const Kernel *kernel)
+{
+	for (uint32_t i = 0; i < kernel->body.n; i++)
+		if (kernel->body.stmts[i]->kind == LOOP_LOCAL)
+			return true;
+	return false;
+}
+
+/* Neighbours that are not bound stay one kernel. */
+static void bind_kernel(Bind *b, const Kernel *kernel)
+{
+	Body rest = {0};
+	uint32_t nparts = 0;
+	bool whole = shares_locals(kernel);
+	for (uint32_t i = 0; i < kernel->body.n; i++) {
+		const Stmt *stmt = kernel->body.stmts[i];
+		Chain c = whole ? (Chain){0} : chain_of(b, kernel, stmt);
+		if (c.nbound == 0) {
+			PUSH(b->program->arena, rest.stmts, stmt);
+			continue;
+		}
+		if (rest.stmts.n)
+			add_part(b, kernel, body_block(&rest), &nparts);
+		memset(&rest, 0, sizeof rest);
+		block_shape(b, &c);
+		add_part(b, kernel, one(b, bound_nest(b, &c)), &nparts);
+	}
+	if (rest.stmts.n || nparts == 0)
+		add_part(b, kernel, body_block(&rest), &nparts);
+}
+
+static void bind_routine(Bind *b, ProgramRoutine *routine, bool serial)
+{
+	const Program *program = b->program;
+	KernelId first = (KernelId)b->kernels.n;
+	for (uint32_t i = 0; i < routine->nkernels; i++) {
+		const Kernel *kernel = &program->kernels.at[routine->kernels[i]];
+		if (serial)
+			PUSH(program->arena, b->kernels, *kernel);
+		else
+			bind_kernel(b, kernel);
+	}
+	routine->nkernels = (uint32_t)b->kernels.n - first;
+	routine->kernels = ARENA_ARRAY(program->arena, KernelId, routine->nkernels + 1);
+	for (uint32_t i = 0; i < routine->nkernels; i++)
+		routine->kernels[i] = first + i;
+}
+
+/* The state is made by the host: what computes parameters stays as it is. */
+bool transform_bind(const Transform *t)
+{
+	Program *program = t->program;
+	Bind b = {.program = program, .gpu = t->options->gpu};
+	if (!b.gpu)
+		return false;
+	for (size_t r = 0; r < program->routines.n; r++)
+		bind_routine(&b, &program->routines.at[r], false);
+	bind_routine(&b, &program->pack, true);
+	bind_routine(&b, &program->init, true);
+	memset(&program->kernels, 0, sizeof program->kernels);
+	for (size_t i = 0; i < b.kernels.n; i++)
+		PUSH(program->arena, program->kernels, b.kernels.at[i]);
+	return true;
+}
