@@ -10,7 +10,7 @@
 #include "test/unit/lower_fixture.h"
 #include "transform/transform.h"
 
-enum { FUSION, TRANSPOSE, HORIZONTAL, PARALLEL, MEMORY };
+enum { FUSION, TRANSPOSE, HORIZONTAL, PARALLEL, BIND, MEMORY };
 
 /* A program on which each pass has something to do: rows that are normalised, a copy with its axes
  * exchanged, two small products of the same number of rows. */
@@ -56,7 +56,7 @@ static void each_pass_runs_alone(void **state)
 static void any_passes_keep_the_numbers(void **state)
 {
 	(void)state;
-	for (uint32_t some = 0; some < 1u << MEMORY; some++) {
+	for (uint32_t some = 0; some < 1u << BIND; some++) {
 		Small s;
 		small_init(&s);
 		Program *program = small_program(&s);
