@@ -213,8 +213,14 @@ static bool is_other(const Proof *p, const LinearTerm *term)
 	return term->atom->iter != p->loop->iter;
 }
 
-/* What the terms but the loop's move by in all; SIZE_BAD: not known. */
-static Size whole_span(const Proof *p, const Linear *linear, const IterRange *ranges)
+/* Is the coefficient a multiple of all that the loop moves by? */
+static bool is_above(const Proof *p, const LinearTerm *term, Size loop_span)
+{
+	return !size_is_bad(loop_span) && size_divides(p->program->sizes, loop_span, term->coef);
+}
+
+/* What the terms but the loop's, and those above, move by in all; SIZE_BAD: not known. */
+static Size whole_span(const Proof *p, const Linear *linear, const IterRange *ranges, Size above)
 {
 	Sizes *sizes = p->program->sizes;
 	Size all = size_const(sizes, 0);
@@ -226,26 +232,39 @@ static Size whole_span(const Proof *p, const Linear *linear, const IterRange *ra
 		if (is_other(p, term) &&
 		    (!range->known || !at_least(p, term->coef, size_const(sizes, 0))))
 			return SIZE_BAD;
-		if (is_other(p, term))
+		if (is_other(p, term) && !is_above(p, term, above))
 			all = size_add(sizes, all, size_mul(sizes, term->coef, range->span));
 	}
 	return all;
 }
 
+/* What the loop moves an index by in all, its step included; SIZE_BAD: not known. */
+static Size loop_span(const Proof *p, Size coef)
+{
+	Sizes *sizes = p->program->sizes;
+	const IterRange *range = &p->ranges[p->loop->iter];
+	if (!range->known)
+		return SIZE_BAD;
+	return size_mul(sizes, coef, size_plus(sizes, range->span, p->loop->step));
+}
+
 /* First the units of all accesses (`units`), then their digits. Terms that fit into L together do
- * so where one of them alone may not: 64 lanes of a loop that does not run for fewer. */
+ * so where one of them alone may not: 64 lanes of a loop that does not run for fewer, columns of rows
+ * that may be none. */
 static bool add_access(const Proof *p, Digits *digits, const CellAccess *access, bool units)
 {
 	Sizes *sizes = p->program->sizes;
 	Linear linear = ix_linear(p->program, access->ix);
 	Size coef = loop_coef(p, &linear), least = low_offset(p, digits, linear.offset),
-	     most = least, whole = whole_span(p, &linear, access->ranges);
+	     most = least, whole = whole_span(p, &linear, access->ranges, SIZE_BAD);
 	if (size_is_bad(coef) || size_is_bad(whole) || !at_least(p, coef, size_const(sizes, 0)) ||
 	    (!size_is_bad(digits->coef) && !size_same(coef, digits->coef)))
 		return false;
 	digits->coef = coef;
 	Size step = size_scale(sizes, coef, p->loop->step);
 	bool fits = at_least(p, step, size_plus(sizes, whole, 1));
+	Size above = loop_span(p, coef), below = whole_span(p, &linear, access->ranges, above);
+	bool rest_fits = at_least(p, step, size_plus(sizes, below, 1));
 	for (size_t i = 0; i < linear.terms.n; i++) {
 		const LinearTerm *term = &linear.terms.at[i];
 		if (!is_other(p, term))
@@ -253,7 +272,8 @@ static bool add_access(const Proof *p, Digits *digits, const CellAccess *access,
 		const IterRange *range = &access->ranges[term->atom->iter];
 		Size first = size_mul(sizes, term->coef, range->first);
 		Size span = size_mul(sizes, term->coef, range->span);
-		if (fits || at_least(p, step, size_plus(sizes, span, 1))) {
+		if (fits || (rest_fits && !is_above(p, term, above)) ||
+		    at_least(p, step, size_plus(sizes, span, 1))) {
 			least = size_add(sizes, least, first);
 			most = size_add(sizes, most, size_add(sizes, first, span));
 		} else if (!widen_unit(p, digits, term->coef)) {
