@@ -10,6 +10,7 @@ const Backend backends[OUTPUT_KINDS] = {
 	[OUTPUT_C] = {"c", ".c", "readable C", OUTPUT_C, c_emit, LOAD_C},
 	[OUTPUT_HEADER] = {"header", ".h", "C header", OUTPUT_HEADER, header_emit, LOAD_NONE},
 	[OUTPUT_CU] = {"cu", ".cu", "CUDA C", OUTPUT_CU, cuda_emit, LOAD_C, .gpu = true},
+	[OUTPUT_PTX] = {"ptx", ".ptx", "PTX", OUTPUT_PTX, ptx_emit, LOAD_NONE, .gpu = true},
 };
 
 const Backend *backend_named(const char *name)

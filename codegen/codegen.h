@@ -18,6 +18,7 @@ typedef struct EmitReport {
 	/* functions: kernels that share none; cached: units */
 	uint32_t kernels, functions, units, cached;
 	double compile_ms, assemble_ms, link_ms;
+	const char *kernel_lines;  /* of a GPU: a line each; NULL: none */
 	const char *cache_refused; /* why Emit.cache was not used; NULL: it was, or is NULL */
 } EmitReport;
 
@@ -49,6 +50,7 @@ typedef enum OutputKind {
 	OUTPUT_C,
 	OUTPUT_HEADER,
 	OUTPUT_CU,
+	OUTPUT_PTX,
 	OUTPUT_KINDS
 } OutputKind;
 
@@ -78,6 +80,8 @@ bool gccjit_emit_asm(const Emit *emit);
 bool c_emit(const Emit *emit);
 /* codegen/emit_cuda.c: CUDA C of all kernels, and a host part that runs them on a CPU. */
 bool cuda_emit(const Emit *emit);
+/* codegen/emit_ptx.c: that through nvrtc. */
+bool ptx_emit(const Emit *emit);
 /* codegen/header.c: the C header. */
 bool header_emit(const Emit *emit);
 /* codegen/target_vectors.c: what transformations of loops may use. */

@@ -42,4 +42,7 @@ void cuda_put_launchers(FILE *out, const Module *module);
  */
 void cuda_put_plan(FILE *out, const Module *module);
 
+/* emit_cuda.c: the whole file. Changes names of the module's kernels. */
+const char *cuda_text(Module *module);
+
 #endif

@@ -74,16 +74,23 @@ static void put_module(FILE *out, const Module *m)
 	fprintf(out, "#ifndef __CUDACC__\n%s#endif\n", text_take(host, m->arena, NULL));
 }
 
-bool cuda_emit(const Emit *emit)
+const char *cuda_text(Module *m)
 {
-	Module *m = module_new(emit);
-	if (!m)
-		return false;
 	size_t n = m->program->kernels.n;
 	ModuleKernel *kernels = ARENA_ARRAY(m->arena, ModuleKernel, n + 1);
 	memcpy(kernels, m->kernels, n * sizeof *kernels);
 	m->kernels = kernels; /* `function` is changed */
 	m->c_sizes = ARENA_NEW(m->arena, struct CSizes);
 	m->c_vectors = ARENA_NEW(m->arena, struct CVectors);
-	return c_write(m, put_module);
+	Text text = text_new();
+	put_module(text.out, m);
+	return text_take(text, m->arena, NULL);
+}
+
+static void put_text(FILE *out, const Module *m) { fputs(cuda_text((Module *)m), out); }
+
+bool cuda_emit(const Emit *emit)
+{
+	Module *m = module_new(emit);
+	return m && c_write(m, put_text);
 }

@@ -62,9 +62,7 @@ static const char *output_kind(const char *path)
 	const char *dot = strrchr(path_base(path), '.');
 	if (backend)
 		return backend->name;
-	if (dot && (strcmp(dot, ".dot") == 0 || strcmp(dot, ".ptx") == 0))
-		return dot + 1;
-	return "so";
+	return dot && strcmp(dot, ".dot") == 0 ? "dot" : "so";
 }
 
 /* What is written for a CPU is not written for a GPU, but for the header. */
@@ -72,9 +70,7 @@ static void check_target(const Options *o, Diags *diags, const char *kind)
 {
 	const Backend *backend = backend_named(kind);
 	bool gpu = o->session.gpu != NULL;
-	if (strcmp(kind, "ptx") == 0)
-		diag(diags, E0901, SPAN_NONE, "PTX output is not supported yet");
-	else if (backend && backend->gpu && !gpu)
+	if (backend && backend->gpu && !gpu)
 		diag(diags, E0901, SPAN_NONE, "'%s' is made for a GPU: --target=cuda makes it",
 		     kind);
 	else if (backend && !backend->gpu && gpu && backend->kind != OUTPUT_HEADER)
@@ -86,7 +82,7 @@ Jobs jobs_plan(const Options *o, Diags *diags)
 	Jobs jobs = {0};
 	for (size_t i = 0; i < o->emit.n; i++) {
 		const char *kind = o->emit.at[i];
-		if (!known_kind(kind) && strcmp(kind, "ptx") != 0)
+		if (!known_kind(kind))
 			usage("kind for --emit", kind);
 		const char *suffix = kind_suffix(o->arena, kind);
 		const char *path = !o->output ? default_output(o, suffix)
@@ -168,6 +164,8 @@ static bool write_job(const Options *o, Session *s, const Job *job)
 	if (o->verbose && report.cache_refused)
 		fprintf(stderr, "tsrc: the cache %s is not used: %s\n", o->session.cache_dir,
 			report.cache_refused);
+	if (o->verbose && report.kernel_lines)
+		fputs(report.kernel_lines, stderr);
 	if (o->time_report && backend) {
 		fprintf(stderr, "%-12s %9.2f ms  %s\n", job->kind, now_ms() - start, job->path);
 		print_report(&report);

@@ -54,9 +54,10 @@ enum {
 
 static const struct argp_option option_table[] = {
 	{"output", 'o', "FILE", 0,
-	 "Write FILE; its suffix chooses the kind: .so .o .s .h .c .cu .dot (default: STEM.so)", 1},
+	 "Write FILE; its suffix chooses the kind: .so .o .s .h .c .cu .ptx .dot (default: STEM.so)",
+	 1},
 	{"emit", KEY_EMIT, "KIND[,KIND]", 0,
-	 "Write these kinds: a stage, or c asm obj so header cu dot", 1},
+	 "Write these kinds: a stage, or c asm obj so header cu ptx dot", 1},
 	{"dump", KEY_DUMP, "STAGE[,STAGE]", 0, "Print these stages, or all; --dump=help lists them",
 	 1},
 	{"stop", KEY_STOP, "STAGE", 0, "End after STAGE", 1},

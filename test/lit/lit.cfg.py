@@ -3,6 +3,7 @@ import glob
 import os
 import shutil
 import subprocess
+import tempfile
 
 import lit.formats
 
@@ -55,6 +56,10 @@ if "gcc" in config.available_features:
 if shutil.which("unshare") and subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/tmp"],
                                               stderr=subprocess.DEVNULL).returncode == 0:
     config.available_features.add("tmpfs")
+nvrtc = [os.path.join(build, "tsrc"), os.path.join(root, "examples", "softmax.tsr"), "--target=cuda", "-o"]
+with tempfile.TemporaryDirectory() as folder:
+    if subprocess.run([*nvrtc, os.path.join(folder, "x.ptx")], stderr=subprocess.DEVNULL).returncode == 0:
+        config.available_features.add("nvrtc")
 with open("/proc/cpuinfo") as info:
     flags = info.read()
 for flag in ("avx2", "avx512f"):

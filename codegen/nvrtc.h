@@ -1,0 +1,31 @@
+/* NVIDIA's compiler of CUDA C, as a library that may be there: loaded by name, no header of it needed. */
+#ifndef TSR_CODEGEN_NVRTC_H
+#define TSR_CODEGEN_NVRTC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+
+typedef struct NvrtcOutput {
+	bool good;
+	const char *log; /* what it said, or why there is none */
+	char *ptx;	 /* ends with a NUL */
+	void *cubin;
+	size_t ncubin;
+} NvrtcOutput;
+
+typedef struct Nvrtc Nvrtc;
+
+/* The library of the environment's TSRC_NVRTC (empty: there is to be none); else of ld.so, of CUDA_PATH,
+ * CUDA_HOME or /usr/local/cuda, or of a wheel beside the program. NULL: `*why` says what was looked for. It
+ * stays loaded: call it in a child. */
+Nvrtc *nvrtc_open(Arena *arena, const char **why);
+/* "13.0" */
+const char *nvrtc_version(Arena *arena, const Nvrtc *nvrtc);
+/* Code for the GPU of that name, "sm_90a", as PTX and machine code. `fmad`: may a product and its sum be
+ * rounded once? */
+NvrtcOutput nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text, const char *gpu,
+			  bool fmad);
+
+#endif
