@@ -11,6 +11,7 @@ typedef struct GpuTarget {
 	int64_t blocks_most;  /* of a grid along its first axis */
 	int64_t threads;      /* that a block of independent iterations gets */
 	int64_t warp;	      /* threads that run one instruction together */
+	int64_t statements;   /* of a thread, that kernels are joined up to: registers end */
 	int64_t ptx;	      /* the first version of PTX that has it, 70 for 7.0 */
 } GpuTarget;
 

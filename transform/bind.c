@@ -6,6 +6,8 @@
  * other in the whole nest are bound: they go outermost, in their order, which changes nothing since
  * no two of their iterations meet. What is left of the nest is each thread's.
  *
+ * Then kernels of one grid become one where each thread reads what it has stored (bind_join.c).
+ *
  * Decided by block_shape: how many threads of a block lie along each bound loop. The innermost one
  * has a warp at least, so that neighbours read and store neighbours; a loop that is shorter than what
  * is left of the block gives the rest to the next one out.
@@ -15,7 +17,7 @@
 #include "base/diag.h"
 #include "loops/dependence.h"
 #include "loops/verify_gpu.h"
-#include "transform/transform.h"
+#include "transform/bind.h"
 
 /* A loop of a nest. */
 typedef struct Link {
@@ -169,7 +171,7 @@ static void bind_kernel(Bind *b, const Kernel *kernel)
 		add_part(b, kernel, body_block(&rest), &nparts);
 }
 
-static void bind_routine(Bind *b, ProgramRoutine *routine, bool serial)
+static void bind_routine(const Transform *t, Bind *b, ProgramRoutine *routine, bool serial)
 {
 	const Program *program = b->program;
 	KernelId first = (KernelId)b->kernels.n;
@@ -181,6 +183,9 @@ static void bind_routine(Bind *b, ProgramRoutine *routine, bool serial)
 			bind_kernel(b, kernel);
 	}
 	routine->nkernels = (uint32_t)b->kernels.n - first;
+	if (!serial)
+		routine->nkernels = bind_join(t, b->kernels.at + first, routine->nkernels);
+	b->kernels.n = first + routine->nkernels;
 	routine->kernels = ARENA_ARRAY(program->arena, KernelId, routine->nkernels + 1);
 	for (uint32_t i = 0; i < routine->nkernels; i++)
 		routine->kernels[i] = first + i;
@@ -194,9 +199,9 @@ bool transform_bind(const Transform *t)
 	if (!b.gpu)
 		return false;
 	for (size_t r = 0; r < program->routines.n; r++)
-		bind_routine(&b, &program->routines.at[r], false);
-	bind_routine(&b, &program->pack, true);
-	bind_routine(&b, &program->init, true);
+		bind_routine(t, &b, &program->routines.at[r], false);
+	bind_routine(t, &b, &program->pack, true);
+	bind_routine(t, &b, &program->init, true);
 	memset(&program->kernels, 0, sizeof program->kernels);
 	for (size_t i = 0; i < b.kernels.n; i++)
 		PUSH(program->arena, program->kernels, b.kernels.at[i]);

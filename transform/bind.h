@@ -1,0 +1,10 @@
+/* The parts of the pass `bind`. */
+#ifndef TSR_TRANSFORM_BIND_H
+#define TSR_TRANSFORM_BIND_H
+
+#include "transform/transform.h"
+
+/* bind_join.c: joins kernels of a routine that have one grid, in place; how many are left. */
+uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n);
+
+#endif

@@ -1,0 +1,299 @@
+/* Kernels of one grid as one: what a thread has stored it reads again at once.
+ *
+ * Two kernels join where their loops of the grid have the same extents and threads, and every buffer that
+ * one of them stores and the other touches is touched by both at one index of the grid's iterators alone:
+ * each thread has that cell for itself. A kernel goes to an earlier one past those between that share no
+ * stored buffer with it; never past a check, and never into one. Then a temporary that no other kernel
+ * touches, and that its thread stores before all else, becomes a local.
+ */
+#include "transform/bind.h"
+
+#include <string.h>
+
+#include "loops/dependence.h"
+#include "loops/rewrite.h"
+#include "loops/verify_gpu.h"
+
+typedef struct Joins {
+	Program *program;
+	Arena *scratch;
+	Kernel *made; /* those of the routine that there are so far */
+	uint32_t n;
+	int64_t most; /* statements of a kernel that is joined */
+} Joins;
+
+/* ---- what a kernel does ---- */
+
+static const Stmt *innermost(const Kernel *kernel)
+{
+	const Stmt *loop = NULL;
+	for (const Stmt *s = grid_loop(&kernel->body); s; s = grid_loop(&s->body))
+		loop = s;
+	return loop;
+}
+
+/* UINT32_MAX: with a check. */
+static uint32_t count_stmts(const Block *block)
+{
+	uint32_t n = block->n;
+	for (uint32_t i = 0; i < block->n; i++) {
+		uint32_t inside = count_stmts(&block->stmts[i]->body);
+		if (block->stmts[i]->kind == LOOP_CHECK || inside == UINT32_MAX)
+			return UINT32_MAX;
+		n += inside;
+	}
+	return n;
+}
+
+static const BufferUse *use_of(const BufferUses *uses, BufferId buffer)
+{
+	for (size_t i = 0; i < uses->n; i++)
+		if (uses->at[i].buffer == buffer)
+			return &uses->at[i];
+	return NULL;
+}
+
+/* Does the order of the two matter? */
+static bool depends(const Joins *j, const Kernel *a, const Kernel *b)
+{
+	if (count_stmts(&a->body) == UINT32_MAX || count_stmts(&b->body) == UINT32_MAX)
+		return true;
+	BufferUses first = kernel_buffers(j->scratch, a), second = kernel_buffers(j->scratch, b);
+	for (size_t i = 0; i < second.n; i++) {
+		const BufferUse *other = use_of(&first, second.at[i].buffer);
+		if (other && (other->stored || second.at[i].stored))
+			return true;
+	}
+	return false;
+}
+
+/* ---- joining two ---- */
+
+static bool same_grid(const Kernel *a, const Kernel *b)
+{
+	const Stmt *s = grid_loop(&a->body), *t = grid_loop(&b->body);
+	if (!s)
+		return false;
+	for (; s && t; s = grid_loop(&s->body), t = grid_loop(&t->body))
+		if (!size_same(s->hi->size, t->hi->size) || s->threads != t->threads)
+			return false;
+	return !s && !t;
+}
+
+/* b's statements with the iterators of a's grid; a's tables have b's behind them. */
+static Block rewritten(const Joins *j, Kernel *a, const Kernel *b)
+{
+	Arena *arena = j->program->arena;
+	const Ix **iters = ARENA_ARRAY(arena, const Ix *, b->niters + 1);
+	for (IterVar i = 0; i < b->niters; i++)
+		iters[i] = ix_iter(arena, a->niters + i);
+	const Stmt *s = grid_loop(&a->body), *t = grid_loop(&b->body);
+	for (; t; s = grid_loop(&s->body), t = grid_loop(&t->body))
+		iters[t->iter] = ix_iter(arena, s->iter);
+	Rewrite rewrite = {.program = j->program,
+			   .iters = iters,
+			   .renames = true,
+			   .first_local = a->nlocals,
+			   .span = b->span};
+	Block body = rewrite_block(&rewrite, innermost(b)->body);
+	kernel_append_tables(arena, a, b);
+	return body;
+}
+
+static Block both(const Joins *j, Block a, Block b)
+{
+	Body body = {0};
+	for (uint32_t i = 0; i < a.n + b.n; i++)
+		PUSH(j->program->arena, body.stmts, i < a.n ? a.stmts[i] : b.stmts[i - a.n]);
+	return body_block(&body);
+}
+
+/* The grid of `like` around another body. */
+static const Stmt *grid_around(const Joins *j, const Stmt *like, Block body)
+{
+	Stmt *loop = ARENA_NEW(j->program->arena, Stmt);
+	const Stmt *inner = grid_loop(&like->body);
+	*loop = *like;
+	if (inner) {
+		Body one = {0};
+		PUSH(j->program->arena, one.stmts, grid_around(j, inner, body));
+		body = body_block(&one);
+	}
+	loop->body = body;
+	return loop;
+}
+
+static Block grid_block(const Joins *j, const Kernel *like, Block body)
+{
+	Body one = {0};
+	PUSH(j->program->arena, one.stmts, grid_around(j, grid_loop(&like->body), body));
+	return body_block(&one);
+}
+
+/* The index of the first store, or else load, of the buffer. */
+typedef struct CellPlace {
+	BufferId buffer;
+	const Ix *stored, *loaded;
+} CellPlace;
+
+static void see_load(void *of, const Value *value)
+{
+	CellPlace *place = of;
+	if (value->kind == VALUE_LOAD && value->buffer == place->buffer && !place->loaded)
+		place->loaded = value->ix;
+}
+
+static void find_place(const Block *block, CellPlace *place)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		if (stmt->kind == LOOP_STORE && stmt->buffer == place->buffer && !place->stored)
+			place->stored = stmt->ix;
+		if (stmt->value)
+			value_each(stmt->value, see_load, place);
+		find_place(&stmt->body, place);
+	}
+}
+
+/* Is the index made of the grid's iterators alone? */
+static bool of_grid(const Kernel *kernel, const Ix *ix)
+{
+	if (!ix)
+		return true;
+	bool among = ix->kind != IX_ITER;
+	for (const Stmt *s = grid_loop(&kernel->body); s && !among; s = grid_loop(&s->body))
+		among = s->iter == ix->iter;
+	return among && ix->kind != IX_VALUE && of_grid(kernel, ix->a) && of_grid(kernel, ix->b);
+}
+
+/* The one index at which the block touches the buffer, the grid's own; NULL: there are others. */
+static const Ix *own_cell(const Kernel *kernel, const Block *block, BufferId buffer)
+{
+	CellPlace place = {.buffer = buffer};
+	find_place(block, &place);
+	const Ix *at = place.stored ? place.stored : place.loaded;
+	bool own = at && of_grid(kernel, at) && block_touches_only_at(block, buffer, at);
+	return own ? at : NULL;
+}
+
+/* A kernel of both, under b's name, whose result is the last; false: they stay apart. */
+static bool join(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
+{
+	uint32_t na = count_stmts(&a->body), nb = count_stmts(&b->body);
+	if (!same_grid(a, b) || na == UINT32_MAX || nb == UINT32_MAX || na + nb > j->most)
+		return false;
+	Kernel kernel = *a;
+	Block first = innermost(a)->body, second = rewritten(j, &kernel, b);
+	Block all = both(j, first, second);
+	BufferUses uses = kernel_buffers(j->scratch, a), others = kernel_buffers(j->scratch, b);
+	bool common = false;
+	for (size_t i = 0; i < others.n; i++) {
+		const BufferUse *use = use_of(&uses, others.at[i].buffer);
+		common |= use != NULL;
+		if (use && (use->stored || others.at[i].stored) &&
+		    !own_cell(&kernel, &all, others.at[i].buffer))
+			return false;
+	}
+	kernel.body = grid_block(j, a, all);
+	kernel.name = b->name;
+	kernel.span = b->span;
+	kernel.site = b->site;
+	*made = kernel;
+	return common;
+}
+
+static void take(Joins *j, const Kernel *kernel)
+{
+	for (uint32_t i = j->n; i-- > 0;) {
+		Kernel made;
+		if (join(j, &j->made[i], kernel, &made)) {
+			j->made[i] = made;
+			return;
+		}
+		if (depends(j, &j->made[i], kernel))
+			break;
+	}
+	j->made[j->n++] = *kernel;
+}
+
+/* ---- locals ---- */
+
+/* Does the thread store the buffer before it touches it otherwise, in a statement of its own? */
+static bool stored_first(const Joins *j, const Block *body, BufferId buffer)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const Stmt *stmt = body->stmts[i];
+		CellPlace place = {.buffer = buffer};
+		if (stmt->kind == LOOP_STORE && stmt->buffer == buffer && stmt->acc == OP_NONE) {
+			value_each(stmt->value, see_load, &place);
+			return !place.loaded;
+		}
+		Kernel part = {.body = {&stmt, 1}};
+		BufferUses uses = kernel_buffers(j->scratch, &part);
+		if (use_of(&uses, buffer))
+			return false;
+	}
+	return false;
+}
+
+static bool touched_elsewhere(const Joins *j, uint32_t kernel, BufferId buffer)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		BufferUses uses = kernel_buffers(j->scratch, &j->made[i]);
+		if (i != kernel && use_of(&uses, buffer))
+			return true;
+	}
+	return false;
+}
+
+static void make_local(const Joins *j, Kernel *kernel, BufferId buffer)
+{
+	Arena *arena = j->program->arena;
+	const Buffer *b = &j->program->buffers.at[buffer];
+	KernelLocal local = {
+		.name = local_unique(j->program, kernel->locals, kernel->nlocals, b->name),
+		.dtype = b->dtype};
+	Kernel more = {.locals = &local, .nlocals = 1};
+	BufferTwin twin = {.kind = TWIN_LOCAL, .buffer = buffer, .id = kernel->nlocals};
+	const Ix **iters = ARENA_ARRAY(arena, const Ix *, kernel->niters + 1);
+	for (IterVar i = 0; i < kernel->niters; i++)
+		iters[i] = ix_iter(arena, i);
+	kernel_append_tables(arena, kernel, &more);
+	Rewrite rewrite = {.program = j->program,
+			   .iters = iters,
+			   .renames = true,
+			   .twins = &twin,
+			   .ntwins = 1,
+			   .span = kernel->span};
+	kernel->body = grid_block(j, kernel, rewrite_block(&rewrite, innermost(kernel)->body));
+	buffer_forget(j->program, buffer);
+}
+
+static void make_locals(const Joins *j, uint32_t number)
+{
+	Kernel *kernel = &j->made[number];
+	if (!grid_loop(&kernel->body))
+		return;
+	BufferUses uses = kernel_buffers(j->scratch, kernel);
+	for (size_t i = 0; i < uses.n; i++) {
+		BufferId buffer = uses.at[i].buffer;
+		const Block *body = &innermost(kernel)->body;
+		if (j->program->buffers.at[buffer].kind == BUFFER_TEMP &&
+		    stored_first(j, body, buffer) && own_cell(kernel, body, buffer) &&
+		    !touched_elsewhere(j, number, buffer))
+			make_local(j, kernel, buffer);
+	}
+}
+
+uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n)
+{
+	Joins j = {.program = t->program, .scratch = t->scratch, .made = kernels};
+	j.most = t->options->gpu->statements;
+	for (uint32_t i = 0; i < n; i++) {
+		Kernel kernel = kernels[i];
+		take(&j, &kernel);
+	}
+	for (uint32_t i = 0; i < j.n; i++)
+		make_locals(&j, i);
+	return j.n;
+}
