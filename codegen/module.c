@@ -327,6 +327,13 @@ const char *module_place(const Module *m, Span span)
 	return arena_printf(m->arena, "%s:%u:%u", base_name(place.path), place.line, place.column);
 }
 
+uint32_t module_line(const Module *m, Span span)
+{
+	if (span_is_none(span) || !m->program->sources)
+		return 0;
+	return source_place(m->program->sources, span.file, span.start).line;
+}
+
 const char *c_string(Arena *arena, const char *text)
 {
 	size_t n = strlen(text);

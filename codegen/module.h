@@ -82,6 +82,8 @@ const char *module_types(const Module *module, uint32_t routine);
 const char *module_source(const Module *module);
 /* "conv_net.tsr:12:5", or "" without a place. */
 const char *module_place(const Module *module, Span span);
+/* Of the source; 0: not known. */
+uint32_t module_line(const Module *module, Span span);
 /* text as a C string literal with its quotes. */
 const char *c_string(Arena *arena, const char *text);
 /* text with what would end a C comment defused. */

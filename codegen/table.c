@@ -192,7 +192,7 @@ static void put_tensor(Builder *b, TableObject *to, const TensorArg *arg, const 
 	put(b, to, CELL_I32, type->nbatch);
 	put(b, to, CELL_I32, type->noutput);
 	put(b, to, CELL_I32, type->ninput);
-	put(b, to, CELL_I32, 0);
+	put(b, to, CELL_I32, module_line(b->module, arg->span));
 	put_object(b, to, sizes);
 	put_object(b, to, labels);
 }
@@ -220,7 +220,7 @@ static TableObject *params_object(Builder *b)
 	TableObject *object = object_new(b, "tsr_tensor", internal(b, "tensors", "params"));
 	for (size_t i = 0; i < p->params.n; i++) {
 		const ProgramParam *param = &p->params.at[i];
-		TensorArg arg = {param->name, param->type, param->buffer};
+		TensorArg arg = {.name = param->name, .type = param->type, .buffer = param->buffer};
 		put_tensor(b, object, &arg, arena_printf(b->arena, "params_%zu", i));
 		end_tensor(b, object, &param->offset);
 	}

@@ -39,6 +39,7 @@ enum {
 	KEY_FP,
 	KEY_GRAIN,
 	KEY_MAX_WORKSPACE,
+	KEY_KEEP,
 	KEY_SCHEDULE,
 	KEY_POLICY,
 	KEY_NO_PREPACK,
@@ -84,6 +85,10 @@ static const struct argp_option option_table[] = {
 	 "none: choose nothing beside what --schedule says; alone: --dump=naive as it is", 2},
 	{"max-workspace", KEY_MAX_WORKSPACE, "N[K|M|G]", 0,
 	 "Fail where a routine needs more bytes of workspace", 2},
+	{"keep", KEY_KEEP, "NAME[,NAME]", 0,
+	 "Give these tensors out as further results, all of them, or those inside functions by "
+	 "dotted names",
+	 2},
 	{"checked", KEY_CHECKED, NULL, 0,
 	 "Check every index that is not shown to stay inside; one thread", 2},
 	{"no-prepack", KEY_NO_PREPACK, NULL, 0,
@@ -382,6 +387,7 @@ static const char *needs_program(const Options *o)
 		    {o->session.schedule, "--schedule"},
 		    {o->session.checked, "--checked"},
 		    {o->defines.n > 0, "-D"},
+		    {o->kept.n > 0, "--keep"},
 		    {o->deps, "-MD"}};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].asked)
@@ -458,6 +464,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_NO_CACHE: o->no_cache = true; break;
 	case KEY_CACHE_DIR: o->session.cache_dir = arg; break;
 	case KEY_MAX_WORKSPACE: o->session.max_workspace = bytes_arg(state, arg); break;
+	case KEY_KEEP: words_split(o->arena, &o->kept, arg); break;
 	case KEY_SCHEDULE: o->session.schedule = arg; break;
 	case KEY_POLICY: set_policy(o, state, arg); break;
 	case 'I': PUSH(o->arena, o->include_dirs, arg); break;
@@ -575,6 +582,8 @@ void options_parse(Options *options, Arena *arena, int argc, char **argv)
 	frontend->ninclude_dirs = (uint32_t)options->include_dirs.n;
 	frontend->defines = options->defines.at;
 	frontend->ndefines = (uint32_t)options->defines.n;
+	frontend->kept = options->kept.at;
+	frontend->nkept = (uint32_t)options->kept.n;
 	options->session.library = library_dir(arena);
 	bool prints = options->dump.n || options->explain_shapes.n || options->explain_closed ||
 		      options->verify || options->verify_run;

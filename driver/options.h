@@ -20,6 +20,7 @@ typedef struct Options {
 	bool stdout_only;       /* --dump or --explain-* without -o or --emit: no file is written */
 	bool no_cache;
 	Words include_dirs;
+	Words kept; /* --keep */
 	VEC(Define) defines;
 	bool deps, deps_user_only, deps_phony; /* -MD -MMD -MP */
 	const char *deps_file;

@@ -55,6 +55,7 @@ struct Value {
 	Span span;       /* where the value was written */
 	Span given;	 /* the argument of a configuration that gave it; SPAN_NONE: none */
 	const Value *passed; /* TENSOR: the size or number that was passed as it, or NULL */
+	const struct Application *from; /* TENSOR, TUPLE: the application that gives it, or NULL */
 	union {
 		double number;
 		const SizeExpr *size;
@@ -150,6 +151,7 @@ struct Activation {
 	Scope *scope;
 	ParamScope *params;
 	With *withs;
+	const struct Application *in;
 	uint32_t site;
 };
 
@@ -192,6 +194,8 @@ typedef struct Build {
 	NameIndex entries; /* inputs, dims, parameters, scalars: one namespace, by full name */
 	VEC(Span) entry_spans;
 	VEC(ParsedFile) parsed;
+	uint32_t main_file;
+	VEC(struct Local) locals; /* (inside.h) */
 	VEC(NodeId) outputs;
 	VEC(Sym) output_names;
 	VEC(Span) output_spans;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frontend/inside.h"
 #include "frontend/passed.h"
 
 /* ---- arguments ---- */
@@ -158,6 +159,7 @@ static bool bind_tensors(Build *b, const Function *fn, const Value *args, uint32
 			return false;
 		}
 		value.scales = false;
+		value.from = NULL;
 		scope_declare(b, b->at.scope, fn->stmt->params[i].name, value);
 	}
 	return true;
@@ -190,7 +192,10 @@ static Value apply_function(Build *b, Function *fn, Instance *instance, const As
 			return value_error();
 	}
 	Activation outer = b->at;
+	Application *applied = ARENA_NEW(b->arena, Application);
+	*applied = (Application){fn, instance, call->span, outer.in};
 	b->at.withs = NULL;
+	b->at.in = applied;
 	b->at.scope = scope_new(b, instance ? instance->configs : fn->scope);
 	b->at.scope->limit = instance ? UINT32_MAX : fn->limit;
 	b->at.params = instance ? instance->params : param_scope_new(b, outer.params->prefix,
@@ -208,6 +213,7 @@ static Value apply_function(Build *b, Function *fn, Instance *instance, const As
 	fn->applied = true;
 	b->at = outer;
 	note_application(b, fn, before, call->span);
+	value.from = applied;
 	if (value.kind != VALUE_ERROR)
 		value.span = call->span;
 	return value;
@@ -294,10 +300,13 @@ static Value member_of_instance(Build *b, Instance *instance, const AstExpr *exp
 	NodeId ahead = param_ahead(b, instance, expr->name.sym);
 	if (ahead != NODE_NONE || b->diags->nerrors > before)
 		return value_node(ahead, expr->span);
-	Sym *names = ARENA_ARRAY(b->arena, Sym, instance->params->members.n + 1);
+	Names names = {0};
+	Value inside;
+	if (inside_find(b, NULL, instance, expr, &inside, &names))
+		return inside;
 	for (size_t i = 0; i < instance->params->members.n; i++)
-		names[i] = instance->params->members.at[i].name;
-	Value error = report_no_member(b, expr, names, (uint32_t)instance->params->members.n);
+		PUSH(b->arena, names, instance->params->members.at[i].name);
+	Value error = report_no_member(b, expr, names.at, (uint32_t)names.n);
 	if (!instance->applied)
 		diag_note(b->diags, instance->fn->stmt->name.span,
 			  "the instance of '%s' has not been applied to a tensor before this place",
@@ -319,9 +328,22 @@ static Value member_of_module(Build *b, Module *module, const AstExpr *expr)
 	return report_no_member(b, expr, names, (uint32_t)module->scope->names.n);
 }
 
+static Value member_of_result(Build *b, const Value *result, const AstExpr *expr)
+{
+	Names names = {0};
+	Value inside;
+	if (inside_find(b, result->from, NULL, expr, &inside, &names))
+		return inside;
+	Value error = report_no_member(b, expr, names.at, (uint32_t)names.n);
+	diag_note(b->diags, result->from->call, "members are what a 'let' in '%s' names",
+		  result->from->fn->stmt->name.sym);
+	return error;
+}
+
 Value eval_member(Build *b, const AstExpr *expr)
 {
 	Value value = eval(b, expr->args[0]);
+	bool transposed = value.kind == VALUE_TENSOR && strcmp(expr->name.sym, "t") == 0;
 	switch (value.kind) {
 	case VALUE_ERROR: return value;
 	case VALUE_INSTANCE: return member_of_instance(b, value.instance, expr);
@@ -334,9 +356,11 @@ Value eval_member(Build *b, const AstExpr *expr)
 		break;
 	default: break;
 	}
+	if (value.from && !transposed)
+		return member_of_result(b, &value, expr);
 	diag(b->diags, E0214, expr->name.span, "%s has no members, so no '%s'",
 	     value_describe(&value), expr->name.sym);
-	if (value.kind == VALUE_TENSOR && strcmp(expr->name.sym, "t") == 0)
+	if (transposed)
 		diag_fix(b->diags, expr->name.span, "T", "the rows change places in x.T");
 	else if (value.kind == VALUE_TENSOR)
 		foreign_explain(b, expr->name);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frontend/inside.h"
 #include "frontend/ascribe.h"
 #include "frontend/specs.h"
 
@@ -57,7 +58,11 @@ static Value tuple_item(Build *b, const AstBind *bind, const Value *tuple, uint3
 {
 	if (bind->value->kind == AST_TUPLE && bind->value->nargs == bind->nnames && !tuple)
 		return eval_named(b, bind->value->args[i], bind->names[i].sym);
-	return tuple ? tuple->items[i] : value_error();
+	if (!tuple)
+		return value_error();
+	Value item = tuple->items[i];
+	item.from = item.from ? item.from : tuple->from;
+	return item;
 }
 
 static bool check_tuple(Build *b, const AstBind *bind, const Value *value)
@@ -104,6 +109,7 @@ void bind_names(Build *b, const AstBind *bind, BindEach *each)
 /* Local names are not listed, but what they name is called so in messages. */
 static void name_local(Build *b, Name name, Value *value)
 {
+	inside_note(b, name, value);
 	if (value->kind == VALUE_TENSOR && graph_node(b->graph, value->node)->name_span.file == 0)
 		graph_node(b->graph, value->node)->name_span = name.span;
 }

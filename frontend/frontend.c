@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/build.h"
+#include "frontend/inside.h"
 
 static Graph *graph_new(Build *b)
 {
@@ -81,7 +81,9 @@ Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast,
 	PUSH(b->arena, b->graph->files, path);
 	b->at.scope = scope_new(b, NULL);
 	b->at.params = param_scope_new(b, none, none);
+	b->main_file = ast->file;
 	eval_file(b, ast);
+	inside_keep(b);
 	check_defines(b, options->ndefines);
 	settle_all(b);
 	if (b->diags->nerrors == 0)

@@ -341,6 +341,8 @@ typedef struct FrontendOptions {
 	uint32_t ninclude_dirs;
 	const Define *defines;
 	uint32_t ndefines;
+	const char *const *kept; /* --keep: names of tensors, or `all` */
+	uint32_t nkept;
 	bool no_files; /* nothing is read: imports are not found and file("...") is an error */
 } FrontendOptions;
 

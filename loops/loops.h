@@ -260,6 +260,7 @@ typedef struct TensorType {
 
 typedef struct TensorArg {
 	Sym name;
+	Span span; /* of a result: where the program names it */
 	TensorType type;
 	BufferId buffer;
 } TensorArg;

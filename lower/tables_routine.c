@@ -110,13 +110,15 @@ CheckId tables_index_check(Tables *t, NodeId id, uint32_t arg, Size *size)
 
 /* ---- the routine's row ---- */
 
-static TensorArg *make_args(Tables *t, const NodeId *nodes, const Sym *names, uint32_t n,
-			    BufferKind kind)
+/* `names` and `spans` are of results; inputs have their own names. */
+static TensorArg *make_args(Tables *t, const NodeId *nodes, const Sym *names, const Span *spans,
+			    uint32_t n, BufferKind kind)
 {
 	TensorArg *args = ARENA_ARRAY(t->arena, TensorArg, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		const Node *node = tables_node(t, nodes[i]);
 		args[i].name = names ? names[i] : node->name;
+		args[i].span = spans ? spans[i] : SPAN_NONE;
 		args[i].type = tables_type(t, nodes[i]);
 		args[i].buffer =
 			tables_buffer(t, (Buffer){.kind = kind,
@@ -138,9 +140,9 @@ void tables_open(Tables *t)
 		routine.scalars[i] = (ScalarParam){from->scalars[i].name, from->scalars[i].dtype};
 	routine.ninputs = from->ninputs;
 	routine.noutputs = from->noutputs;
-	routine.inputs = make_args(t, from->inputs, NULL, from->ninputs, BUFFER_INPUT);
-	routine.outputs =
-		make_args(t, from->outputs, from->output_names, from->noutputs, BUFFER_OUTPUT);
+	routine.inputs = make_args(t, from->inputs, NULL, NULL, from->ninputs, BUFFER_INPUT);
+	routine.outputs = make_args(t, from->outputs, from->output_names, from->output_spans,
+				    from->noutputs, BUFFER_OUTPUT);
 	t->program->routines.at[t->routine_id] = routine;
 }
 

@@ -44,6 +44,8 @@ typedef struct Request {
 	size_t nvalues;
 	Assignment *outputs; /* -o: text is the file */
 	size_t noutputs;
+	char *print; /* --print: names, one behind the other; NULL: all results */
+	bool check_finite;
 	const char *params, *params_map, *state, *save_state;
 	uint64_t seed;
 	int32_t threads; /* 0: one for each CPU */
@@ -80,6 +82,11 @@ void print_shape(FILE *out, const tsr_tensor *tensor, const int64_t *extents);
 void print_extents(FILE *out, const tsr_tensor *tensor);
 /* Nested brackets on one line, %.9g for f32, %.17g for f64, %d for integers. */
 void print_array(FILE *out, const tsr_array *array);
+
+/* Looks at what the routine took and gave: inputs, parameters, then results by the lines that name them. If an element is
+ * no finite number, tells the first tensor and element: that is NaN and, where it comes before or there is none, that is
+ * infinite; a status. */
+int check_finite(const tsr_session *session);
 
 int cmd_run(int argc, char **argv);
 int cmd_info(int argc, char **argv);

@@ -13,10 +13,14 @@
 #include "runtime/cli.h"
 #include "runtime/session.h"
 
-enum { KEY_SAVE = 512 };
+enum { KEY_SAVE = 512, KEY_PRINT, KEY_FINITE };
 
 static const struct argp_option options[] = {
 	{"output", 'o', "NAME=FILE.npy", 0, "write a result to a file instead of printing it", 0},
+	{"print", KEY_PRINT, "NAME[,NAME]", 0,
+	 "print these results alone; --keep of tsrc makes more", 0},
+	{"check-finite", KEY_FINITE, NULL, 0,
+	 "fail where an element is no finite number, and tell the first", 0},
 	{"save-state", KEY_SAVE, "FILE", 0, "write the parameters as they are after the run", 0},
 	{0}};
 
@@ -25,6 +29,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	Request *request = state->input;
 	switch (key) {
 	case ARGP_KEY_INIT: state->child_inputs[0] = request; return 0;
+	case KEY_PRINT: request->print = arg; return 0;
+	case KEY_FINITE: request->check_finite = true; return 0;
 	case KEY_SAVE: request->save_state = arg; return 0;
 	case 'o': {
 		Assignment *grown =
@@ -39,6 +45,55 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 	default: return ARGP_ERR_UNKNOWN;
 	}
+}
+
+static int list_results(const tsr_routine *r)
+{
+	fputs("  it has:", stderr);
+	for (int32_t k = 0; k < r->noutputs; k++)
+		fprintf(stderr, " %s", r->outputs[k].name);
+	fputc('\n', stderr);
+	return STATUS_ERROR;
+}
+
+/* Is it the name of a result, which has _ where names of the program have dots? */
+static bool names_result(const char *name, size_t n, const char *result)
+{
+	bool same = strlen(result) == n;
+	for (size_t i = 0; i < n && same; i++)
+		same = result[i] == name[i] || (name[i] == '.' && result[i] == '_');
+	return same;
+}
+
+static bool is_printed(const Request *request, const char *result)
+{
+	const char *at = request->print;
+	while (at) {
+		size_t n = strcspn(at, ",");
+		if (names_result(at, n, result))
+			return true;
+		at = at[n] ? at + n + 1 : NULL;
+	}
+	return !request->print;
+}
+
+static int check_printed(const Request *request, const tsr_routine *r)
+{
+	const char *at = request->print;
+	while (at) {
+		size_t n = strcspn(at, ",");
+		bool found = false;
+		for (int32_t k = 0; k < r->noutputs && !found; k++)
+			found = names_result(at, n, r->outputs[k].name);
+		if (!found) {
+			report("--print=%.*s: routine %s has no result of that name; tsrc --keep=%.*s makes "
+			       "it one",
+			       (int)n, at, r->name, (int)n, at);
+			return list_results(r);
+		}
+		at = at[n] ? at + n + 1 : NULL;
+	}
+	return STATUS_OK;
 }
 
 static const Assignment *written(const Request *request, const char *name)
@@ -78,11 +133,7 @@ static int check_outputs(const Request *request, const tsr_routine *r)
 		if (!found) {
 			report("-o %s=%s: routine %s has no result of that name",
 			       request->outputs[i].name, request->outputs[i].text, r->name);
-			fputs("  it has:", stderr);
-			for (int32_t k = 0; k < r->noutputs; k++)
-				fprintf(stderr, " %s", r->outputs[k].name);
-			fputc('\n', stderr);
-			return STATUS_ERROR;
+			return list_results(r);
 		}
 		if (written(request, request->outputs[i].name) != &request->outputs[i])
 			return report("-o %s is given twice", request->outputs[i].name);
@@ -208,7 +259,7 @@ static void print_outputs(const Request *request, const tsr_session *s)
 	for (int32_t i = 0; i < r->noutputs; i++) {
 		const tsr_tensor *t = &r->outputs[i];
 		const tsr_array *array = tsr_output_at(s, i);
-		if (written(request, t->name))
+		if (written(request, t->name) || !is_printed(request, t->name))
 			continue;
 		printf("%s : %s ", t->name, t->dtype);
 		print_shape(stdout, t, array->extents);
@@ -220,7 +271,9 @@ static void print_outputs(const Request *request, const tsr_session *s)
 static int run(Request *request, tsr_session *s)
 {
 	tsr_error error;
-	int status = check_outputs(request, tsr_session_routine(s));
+	int status = check_printed(request, tsr_session_routine(s));
+	if (status == STATUS_OK)
+		status = check_outputs(request, tsr_session_routine(s));
 	if (status != STATUS_OK)
 		return status;
 	if (tsr_execute(s, &error) != TSR_OK)
@@ -228,6 +281,8 @@ static int run(Request *request, tsr_session *s)
 	status = write_outputs(request, s);
 	if (status == STATUS_OK)
 		print_outputs(request, s);
+	if (status == STATUS_OK && request->check_finite)
+		status = check_finite(s);
 	return status;
 }
 

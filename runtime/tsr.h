@@ -59,7 +59,8 @@ typedef struct tsr_tensor {
 	const char *name;
 	const char *dtype; /* "f32" */
 	const char *type;  /* "f32 [n | 28, 28, 1]" */
-	int32_t nbatch, noutput, ninput, pad;
+	int32_t nbatch, noutput, ninput;
+	int32_t line;		   /* of the module's source that names a result; 0: not known */
 	const tsr_size *sizes;     /* storage order: batch, output, input */
 	const char *const *labels; /* likewise; NULL entries */
 	tsr_size offset;           /* of a parameter: bytes from the state's start */

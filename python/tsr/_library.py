@@ -41,7 +41,7 @@ class TensorEntry(Structure):
         ("nbatch", c_int32),
         ("noutput", c_int32),
         ("ninput", c_int32),
-        ("pad", c_int32),
+        ("line", c_int32),
         ("sizes", POINTER(Size)),
         ("labels", POINTER(c_char_p)),
         ("offset", Size),
