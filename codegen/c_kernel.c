@@ -143,6 +143,22 @@ static void put_chunks(KernelText *k, const Stmt *stmt)
 		k->m->prefix, k->kernel->name, index);
 }
 
+/* The threads of a block, which wait for each other behind it. */
+static void put_threads(KernelText *k, const Stmt *stmt)
+{
+	c_kernel_indent(k);
+	fprintf(k->out, "TSR_THREADS(%s, %s) {\n", k->iters[stmt->iter], c_kernel_ix(k, stmt->hi));
+	k->indent++;
+	c_kernel_indent(k);
+	fprintf(k->out, "(void)%s;\n", k->iters[stmt->iter]);
+	c_kernel_block(k, stmt->body);
+	k->indent--;
+	c_kernel_indent(k);
+	fprintf(k->out, "}\n");
+	c_kernel_indent(k);
+	fprintf(k->out, "TSR_BARRIER;\n");
+}
+
 static void put_for(KernelText *k, const Stmt *stmt)
 {
 	const char *i = k->iters[stmt->iter], *lo = c_kernel_ix(k, stmt->lo),
@@ -270,6 +286,10 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 		put_chunks(k, stmt);
 		return;
 	}
+	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_BLOCK) {
+		put_threads(k, stmt);
+		return;
+	}
 	switch (stmt->kind) {
 	case LOOP_FOR:
 		if (stmt->loop == LOOP_UNROLL)
@@ -357,6 +377,8 @@ ArgTexts c_kernel_args(const KernelText *k)
 	}
 	for (size_t i = 0; i < use->buffers.n; i++) {
 		const Buffer *buffer = &k->m->program->buffers.at[use->buffers.at[i].buffer];
+		if (buffer->shared)
+			continue;
 		const char *type =
 			arena_printf(k->arena, "%s%s *", use->buffers.at[i].written ? "" : "const ",
 				     c_type(buffer->dtype));

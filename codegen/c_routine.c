@@ -250,8 +250,12 @@ static void put_call(FILE *out, const Module *m, uint32_t routine, KernelId id)
 	for (size_t i = 0; i < use->scalars.n; i++, comma = ", ")
 		fprintf(out, "%s%s", comma,
 			m->routines[routine].scalars[use->scalars.at[i].scalar]);
-	for (size_t i = 0; i < use->buffers.n; i++, comma = ", ")
+	for (size_t i = 0; i < use->buffers.n; i++) {
+		if (m->program->buffers.at[use->buffers.at[i].buffer].shared)
+			continue;
 		fprintf(out, "%s%s", comma, based_text(m, routine, &use->buffers.at[i]));
+		comma = ", ";
+	}
 	fprintf(out, ");\n");
 	for (size_t i = 0; i < use->checks.n; i++) {
 		CheckId check = use->checks.at[i];
@@ -281,7 +285,8 @@ static void put_totals(FILE *out, const Module *m, uint32_t index)
 		const KernelUse *use = m->kernels[r->kernels[k]].use;
 		for (size_t i = 0; i < use->buffers.n; i++) {
 			const Buffer *buffer = &p->buffers.at[use->buffers.at[i].buffer];
-			if (buffer->kind == BUFFER_TEMP || buffer->kind == BUFFER_PACKED)
+			if ((buffer->kind == BUFFER_TEMP && !buffer->shared) ||
+			    buffer->kind == BUFFER_PACKED)
 				c_put_totals(out, m, buffer->offset);
 		}
 	}

@@ -110,6 +110,16 @@ static void put_grid(KernelText *k, const GridLoops *loops)
 	fprintf(k->out, "\t}\n");
 }
 
+static void put_shared(const KernelText *k)
+{
+	for (size_t i = 0; i < k->use->buffers.n; i++) {
+		const Buffer *buffer = &k->m->program->buffers.at[k->use->buffers.at[i].buffer];
+		if (buffer->shared)
+			fprintf(k->out, "\tTSR_SHARED %s %s[%s];\n", c_type(buffer->dtype),
+				k->buffers[i], c_size(k->m, buffer->elements));
+	}
+}
+
 static void put_kernel(FILE *out, const Module *m, KernelId id)
 {
 	KernelText k = c_kernel_text(out, m, id);
@@ -119,10 +129,11 @@ static void put_kernel(FILE *out, const Module *m, KernelId id)
 	const char *place = module_place(m, k.kernel->span);
 	if (*place)
 		fprintf(out, "/* %s */\n", c_comment(m->arena, place));
-	fprintf(out, "TSR_KERNEL(%lld)\n%s(", (long long)grid_threads(k.kernel),
+	fprintf(out, "TSR_KERNEL(%lld)\n%s(", (long long)grid_threads(m->program->sizes, k.kernel),
 		m->kernels[id].function);
 	put_args(out, &args);
 	fprintf(out, " TSR_PLACE)\n{\n\tTSR_ENTER;\n");
+	put_shared(&k);
 	if (args.n == 0)
 		fprintf(out, "\t(void)tsr_none;\n");
 	if (loops.n)
@@ -161,10 +172,11 @@ static void put_args_type(const KernelText *k, const ArgTexts *args)
 	fprintf(k->out, "\tint64_t tsr_blocks;\n\tint32_t tsr_status;\n};\n\n");
 }
 
-/* The threads of every other block are run from the last to the first. */
+/* The threads of every other block are run from the last to the first; those of a loop of a block run there. */
 static void put_block(const KernelText *k, const ArgTexts *args, const char *function)
 {
-	long long threads = grid_threads(k->kernel);
+	const Sizes *sizes = k->m->program->sizes;
+	long long threads = block_threads(sizes, k->kernel) ? 1 : grid_threads(sizes, k->kernel);
 	fprintf(k->out, "static void %s(void *tsr_arg, int32_t tsr_block)\n{\n", own_name(k, "b"));
 	fprintf(k->out, "\tstruct %s *tsr_args = tsr_arg;\n", own_name(k, "a"));
 	fprintf(k->out,

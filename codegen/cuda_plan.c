@@ -43,17 +43,20 @@ static void put_launch(FILE *out, const Module *m, const ProgramRoutine *r, Kern
 	const char *comma = "";
 	fprintf(out, "//tsr: launch %s blocks %s threads %lld args ", m->kernels[id].function,
 		size_words(m, grid_blocks(m->program->sizes, kernel)),
-		(long long)grid_threads(kernel));
+		(long long)grid_threads(m->program->sizes, kernel));
 	for (size_t i = 0; i < use->dims.n; i++, comma = ", ")
 		fprintf(out, "%s%s", comma, sizes_dim(m->program->sizes, use->dims.at[i])->name);
 	for (size_t i = 0; i < use->scalars.n; i++, comma = ", ")
 		fprintf(out, "%s%s", comma, r->scalars[use->scalars.at[i].scalar].name);
-	for (size_t i = 0; i < use->buffers.n; i++, comma = ", ") {
+	for (size_t i = 0; i < use->buffers.n; i++) {
 		const KernelBuffer *b = &use->buffers.at[i];
+		if (m->program->buffers.at[b->buffer].shared)
+			continue;
 		fprintf(out, "%s%s", comma,
 			c_comment(m->arena, m->program->buffers.at[b->buffer].name));
 		if (!size_is(m->program->sizes, b->base, 0))
 			fprintf(out, " + %s", size_words(m, b->base));
+		comma = ", ";
 	}
 	fputc('\n', out);
 	for (size_t i = 0; i < use->checks.n; i++)
@@ -71,7 +74,7 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 		put_buffer(out, m, "out", r->outputs[i].buffer);
 	for (BufferId b = 0; b < m->program->buffers.n; b++) {
 		const Buffer *buffer = &m->program->buffers.at[b];
-		if (buffer->kind == BUFFER_TEMP && buffer->routine == index &&
+		if (buffer->kind == BUFFER_TEMP && !buffer->shared && buffer->routine == index &&
 		    !size_is(m->program->sizes, buffer->elements, 0))
 			put_buffer(out, m, "temp", b);
 	}

@@ -10,6 +10,10 @@
 bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root,
 			 const Stmt *loop);
 
+/* The same of the loop by itself, with nothing taken from what was noted on it: locals of outside may be
+ * read, and scratch buffers count too. */
+bool loop_is_of_threads(Program *program, const Kernel *kernel, const Stmt *loop);
+
 /* Does every access of the block to the buffer have the same index? ... the index `at`? */
 bool block_has_one_index(const Block *block, BufferId buffer);
 /* The same, and does the one store stand behind every load, so that these read what was there

@@ -66,7 +66,8 @@ static void dump_owner(const Dump *d, const Buffer *buffer)
 {
 	if (buffer->kind == BUFFER_PACKED)
 		fprintf(d->out, " of %s", d->program->params.at[buffer->arg].name);
-	if ((buffer->kind == BUFFER_TEMP || buffer->kind == BUFFER_PACKED) && d->program->placed) {
+	if ((buffer->kind == BUFFER_TEMP || buffer->kind == BUFFER_PACKED) && d->program->placed &&
+	    !buffer->shared) {
 		fprintf(d->out, " at ");
 		put_size(d, buffer->offset);
 	}
@@ -86,8 +87,8 @@ static void dump_buffer(const Dump *d, BufferId id)
 		dump_param(d, &d->program->params.at[buffer->arg]);
 	if (buffer->kind == BUFFER_CONST)
 		dump_elements(d, &d->program->consts.at[buffer->arg]);
-	fprintf(d->out, "%s%s\n", buffer->scratch ? " scratch" : "",
-		buffer->padded ? " padded" : "");
+	fprintf(d->out, "%s%s%s\n", buffer->scratch ? " scratch" : "",
+		buffer->shared ? " shared" : "", buffer->padded ? " padded" : "");
 }
 
 /* All but temporaries without elements that no kernel touches: what they held is elsewhere. */

@@ -37,6 +37,7 @@ typedef struct Proof {
 	bool *declared;	       /* by LocalId: inside the root */
 	VEC(CellAccess) accesses;
 	VEC(BufferId) stored;
+	bool threads; /* of a block: locals of outside may be read, and scratch buffers count */
 	bool failed;
 } Proof;
 
@@ -52,9 +53,9 @@ static void see_cell(Proof *p, BufferId buffer, const Ix *ix)
 	PUSH(p->arena, p->accesses, ((CellAccess){buffer, ix, p->kept}));
 }
 
-static void see_local(Proof *p, LocalId local)
+static void see_local(Proof *p, LocalId local, bool sets)
 {
-	p->failed = p->failed || !p->declared[local];
+	p->failed = p->failed || (!p->declared[local] && (sets || !p->threads));
 }
 
 static void see_value(void *of, const Value *value)
@@ -63,7 +64,7 @@ static void see_value(void *of, const Value *value)
 	if (value->kind == VALUE_LOAD)
 		see_cell(p, value->buffer, value->ix);
 	if (value->kind == VALUE_LOCAL)
-		see_local(p, value->local);
+		see_local(p, value->local, false);
 }
 
 bool ix_bounding_size(const Sizes *sizes, const Ix *ix, IxKind extreme, Size *size)
@@ -122,7 +123,7 @@ static void see_block(Proof *p, const Block *block)
 		if (stmt->kind == LOOP_LOCAL)
 			p->declared[stmt->local] = true;
 		if (stmt->kind == LOOP_SET)
-			see_local(p, stmt->local);
+			see_local(p, stmt->local, true);
 		if (stmt->kind == LOOP_CHECK)
 			p->failed = true;
 		if (stmt->kind == LOOP_FOR) {
@@ -131,7 +132,7 @@ static void see_block(Proof *p, const Block *block)
 		}
 		if (stmt->kind == LOOP_STORE) {
 			see_cell(p, stmt->buffer, stmt->ix);
-			if (!p->program->buffers.at[stmt->buffer].scratch)
+			if (p->threads || !p->program->buffers.at[stmt->buffer].scratch)
 				PUSH(p->arena, p->stored, stmt->buffer);
 		}
 		see_expressions(p, stmt);
@@ -307,18 +308,27 @@ static bool buffer_is_apart(const Proof *p, BufferId buffer)
 	return range->known && at_least(p, digits.unit, all);
 }
 
+static bool prove(Proof *p, const Stmt *root)
+{
+	p->arena = arena_new();
+	p->ranges = ARENA_ARRAY(p->arena, IterRange, p->kernel->niters + 1);
+	p->declared = ARENA_ARRAY(p->arena, bool, p->kernel->nlocals + 1);
+	see_block(p, &(Block){&root, 1});
+	bool good = !p->failed && p->stored.n > 0;
+	for (size_t i = 0; good && i < p->stored.n; i++)
+		good = buffer_is_apart(p, p->stored.at[i]);
+	arena_free(p->arena);
+	return good;
+}
+
 bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop)
 {
-	if (loop->independent)
-		return true;
-	Arena *arena = arena_new();
-	Proof p = {.program = program, .arena = arena, .kernel = kernel, .loop = loop};
-	p.ranges = ARENA_ARRAY(arena, IterRange, kernel->niters + 1);
-	p.declared = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
-	see_block(&p, &(Block){&root, 1});
-	bool good = !p.failed && p.stored.n > 0;
-	for (size_t i = 0; good && i < p.stored.n; i++)
-		good = buffer_is_apart(&p, p.stored.at[i]);
-	arena_free(arena);
-	return good;
+	Proof p = {.program = program, .kernel = kernel, .loop = loop};
+	return loop->independent || prove(&p, root);
+}
+
+bool loop_is_of_threads(Program *program, const Kernel *kernel, const Stmt *loop)
+{
+	Proof p = {.program = program, .kernel = kernel, .loop = loop, .threads = true};
+	return constant_trips(program, loop) == 1 || prove(&p, loop);
 }

@@ -9,6 +9,7 @@
  *            | for ITER in [lo, hi) step outlined stmt*  a function of its own
  *            | vector ITER in [0, hi) of n stmt*          lanes from hi <= n on do nothing
  *            | grid ITER in [0, hi) [of n] stmt*          threads of a GPU, n of a block side by side
+ *            | block ITER in [0, n) stmt*                 threads of one block of a GPU
  *            | if COND && ... stmt*
  *            | local L : DTYPE [d, ...] = value    every element is set to value
  *            | L[ix, ...] (ACC)= value
@@ -58,6 +59,12 @@
  * (1 without it), the innermost loop fastest; a block has the product of these numbers. No two iterations
  * touch one cell that either stores, and nothing is scratch. Checks may stand in them: the least code of
  * those that fail is the kernel's. The interpreter watches that too. A kernel without is one thread's.
+ *
+ * BLOCK loops make an iteration of the grid a block's: n threads run one such loop, and wait for each other
+ * behind it. What stands outside of them all threads do, each for itself: it stores nothing, and GRID loops
+ * around have one thread. No two iterations of a BLOCK loop touch one cell that either stores, nor set a
+ * local of outside. A `shared` buffer is the block's own: scratch, of a constant size, without a place in the
+ * workspace.
  *
  * Trees are immutable once built: passes rebuild. Sub-trees may be shared.
  */
@@ -145,7 +152,14 @@ typedef struct Cond {
 	const Ix *a, *b;
 } Cond;
 
-typedef enum LoopKind { LOOP_SERIAL, LOOP_UNROLL, LOOP_VECTOR, LOOP_PARALLEL, LOOP_GRID } LoopKind;
+typedef enum LoopKind {
+	LOOP_SERIAL,
+	LOOP_UNROLL,
+	LOOP_VECTOR,
+	LOOP_PARALLEL,
+	LOOP_GRID,
+	LOOP_BLOCK
+} LoopKind;
 
 typedef enum LoopStmtKind {
 	LOOP_FOR,
@@ -246,6 +260,7 @@ typedef struct Buffer {
 	Size offset;
 	/* TEMP: holds nothing between iterations of a loop at the top of a kernel */
 	bool scratch;
+	bool shared; /* TEMP, scratch: of the threads of a block */
 	bool padded; /* TEMP: there is room behind each of its rows, which nothing reads */
 } Buffer;
 

@@ -235,6 +235,7 @@ void parse_buffer(LoopsParser *p)
 	default: parse_owner(p, &buffer);
 	}
 	buffer.scratch = lex_take(p, "scratch");
+	buffer.shared = lex_take(p, "shared");
 	buffer.padded = lex_take(p, "padded");
 	if (p->failed)
 		return;

@@ -245,11 +245,11 @@ static bool is_word(const LoopsParser *p)
 
 static Stmt *stmt_of(LoopsParser *p, int32_t indent)
 {
-	static const char *const loops[] = {"for", "unroll", "vector", "parallel", "grid"};
+	static const char *const loops[] = {"for", "unroll", "vector", "parallel", "grid", "block"};
 	const Lex *lex = lex_now(p);
 	if (!is_word(p))
 		return parse_set(p);
-	for (int kind = LOOP_SERIAL; kind <= LOOP_GRID; kind++)
+	for (int kind = LOOP_SERIAL; kind <= LOOP_BLOCK; kind++)
 		if (lex_is(p, lex, loops[kind]))
 			return parse_for(p, (LoopKind)kind, indent);
 	return lex_is(p, lex, "if")	    ? parse_if(p, indent)

@@ -22,6 +22,7 @@ typedef struct Verify {
 	bool *outside;      /* by LocalId: declared in front of it */
 	uint32_t unrolled;  /* loops around that are written out */
 	bool outlined;	    /* inside a loop that is a function */
+	bool threads;	    /* inside a loop of a block */
 	bool apart;	    /* the statement at hand is no GRID loop's, nor its kernel's, alone */
 	bool *around;	    /* by LocalId: declared in front of it */
 	bool *local_open; /* by LocalId: after its declaration, in its block */
@@ -253,6 +254,17 @@ static void check_grid(const Verify *v, const Stmt *stmt)
 	FAIL_UNLESS(v, stmt->threads > 0, "a block without threads");
 }
 
+static void check_threads(const Verify *v, const Stmt *stmt)
+{
+	const Sizes *sizes = v->program->sizes;
+	int64_t n;
+	FAIL_UNLESS(v, !v->threads, "a loop of a block inside one");
+	bool counts = stmt->lo->kind == IX_SIZE && size_is(sizes, stmt->lo->size, 0) &&
+		      stmt->hi->kind == IX_SIZE && size_is_const(sizes, stmt->hi->size, &n) &&
+		      n > 0 && stmt->step == 1;
+	FAIL_UNLESS(v, counts, "a loop of a block that does not count from 0 to a constant");
+}
+
 /* Lanes of which some are masked: what they compute is seen in memory alone. */
 static void check_masked(const Verify *v, const Stmt *stmt)
 {
@@ -306,11 +318,15 @@ static void check_for(Verify *v, const Stmt *stmt)
 		check_parallel(v, stmt);
 	if (stmt->loop == LOOP_GRID)
 		check_grid(v, stmt);
+	if (stmt->loop == LOOP_BLOCK)
+		check_threads(v, stmt);
 	v->iter_open[stmt->iter] = true;
 	v->vector = stmt->loop == LOOP_VECTOR ? stmt : NULL;
 	bool apart = v->apart;
 	v->apart = apart || stmt->loop != LOOP_GRID || stmt->body.n != 1;
+	v->threads = v->threads || stmt->loop == LOOP_BLOCK;
 	check_block(v, &stmt->body);
+	v->threads = v->threads && stmt->loop != LOOP_BLOCK;
 	v->apart = apart;
 	v->vector = NULL;
 	v->unrolled -= stmt->loop == LOOP_UNROLL;

@@ -18,8 +18,9 @@ static void see_block(Seen *seen, const Block *block)
 	for (uint32_t i = 0; i < block->n; i++) {
 		const Stmt *stmt = block->stmts[i];
 		seen->stores |= stmt->kind == LOOP_STORE;
-		seen->scratch |=
-			stmt->kind == LOOP_STORE && seen->program->buffers.at[stmt->buffer].scratch;
+		seen->scratch |= stmt->kind == LOOP_STORE &&
+				 seen->program->buffers.at[stmt->buffer].scratch &&
+				 !seen->program->buffers.at[stmt->buffer].shared;
 		seen->locals |= stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET;
 		seen->checks |= stmt->kind == LOOP_CHECK;
 		see_block(seen, &stmt->body);
@@ -53,9 +54,29 @@ const Stmt *grid_loop(const Block *block)
 	return stmt && stmt->kind == LOOP_FOR && stmt->loop == LOOP_GRID ? stmt : NULL;
 }
 
-int64_t grid_threads(const Kernel *kernel)
+static int64_t most_threads(const Sizes *sizes, const Block *block)
 {
-	int64_t threads = 1;
+	int64_t most = 0;
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		int64_t n = most_threads(sizes, &stmt->body);
+		if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_BLOCK)
+			size_is_const(sizes, stmt->hi->size, &n);
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+int64_t block_threads(const Sizes *sizes, const Kernel *kernel)
+{
+	return most_threads(sizes, &kernel->body);
+}
+
+int64_t grid_threads(const Sizes *sizes, const Kernel *kernel)
+{
+	int64_t threads = 1, together = block_threads(sizes, kernel);
+	if (together)
+		return together;
 	for (const Stmt *s = grid_loop(&kernel->body); s; s = grid_loop(&s->body))
 		threads *= s->threads;
 	return threads;
@@ -85,14 +106,57 @@ static const Stmt *cpu_loop(const Block *block)
 	return NULL;
 }
 
+/* The first loop of a block whose iterations may meet, or, where there are such loops, statement outside of
+ * them that is not for all threads; NULL: there is none. */
+static const Stmt *wrong_threads(Program *program, const Kernel *kernel, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i], *inside = NULL;
+		if (stmt->kind == LOOP_STORE || stmt->kind == LOOP_CHECK)
+			return stmt;
+		if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_BLOCK)
+			inside = loop_is_of_threads(program, kernel, stmt) ? NULL : stmt;
+		else
+			inside = wrong_threads(program, kernel, &stmt->body);
+		if (inside)
+			return inside;
+	}
+	return NULL;
+}
+
+/* INT64_MAX: not a constant. */
+static int64_t shared_bytes(const Program *program, const Kernel *kernel)
+{
+	Arena *arena = arena_new();
+	BufferUses uses = kernel_buffers(arena, kernel);
+	int64_t all = 0, n;
+	for (size_t i = 0; i < uses.n; i++) {
+		const Buffer *buffer = &program->buffers.at[uses.at[i].buffer];
+		if (!buffer->shared)
+			continue;
+		bool known = size_is_const(program->sizes, buffer->elements, &n) && n <= INT32_MAX;
+		all = known && all < INT64_MAX ? all + n * (int64_t)dtype_bytes(buffer->dtype)
+					       : INT64_MAX;
+	}
+	arena_free(arena);
+	return all;
+}
+
 static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const GpuTarget *gpu)
 {
 	const Stmt *root = grid_loop(&kernel->body), *other = gpu ? cpu_loop(&kernel->body) : root;
-	if (other)
+	int64_t together = block_threads(program->sizes, kernel);
+	if (other || (together && !gpu))
 		return (LoopsFault){kernel, other,
 				    gpu ? "a loop of a CPU's threads or vectors on a GPU"
 					: "a loop of a grid without --target=cuda"};
-	int64_t left = gpu ? gpu->threads_most : 0;
+	if (together && (other = wrong_threads(program, kernel, &kernel->body)))
+		return (LoopsFault){kernel, other, "threads of a block that may meet"};
+	int64_t left = !gpu ? 0 : together ? 1 : gpu->threads_most;
+	if (gpu && together > gpu->threads_most)
+		return (LoopsFault){kernel, root, "more threads a block than the GPU has"};
+	if (gpu && shared_bytes(program, kernel) > gpu->shared_most)
+		return (LoopsFault){kernel, root, "more shared memory than a block has"};
 	for (const Stmt *s = root; s; s = grid_loop(&s->body)) {
 		if (s->threads > left)
 			return (LoopsFault){kernel, s, "more threads a block than the GPU has"};

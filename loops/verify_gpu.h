@@ -12,8 +12,10 @@
 bool gpu_independent(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop);
 
 /* The number of threads of a block, and of blocks as a size; 1 without loops of a grid. */
-int64_t grid_threads(const Kernel *kernel);
+int64_t grid_threads(const Sizes *sizes, const Kernel *kernel);
 Size grid_blocks(Sizes *sizes, const Kernel *kernel);
+/* Threads that share a block; 0: the kernel has no loop of a block. */
+int64_t block_threads(const Sizes *sizes, const Kernel *kernel);
 /* The next loop of the grid inside of one, or the first of a kernel; NULL: there is none. */
 const Stmt *grid_loop(const Block *block);
 

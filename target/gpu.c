@@ -7,11 +7,11 @@
 #define BLOCKS_MOST INT32_MAX
 
 static const GpuTarget gpus[] = {
-	{"sm_80", 1024, BLOCKS_MOST, 256, 32, 48, 70},
-	{"sm_90", 1024, BLOCKS_MOST, 256, 32, 48, 78},
-	{"sm_90a", 1024, BLOCKS_MOST, 256, 32, 48, 80},
-	{"sm_100", 1024, BLOCKS_MOST, 256, 32, 48, 86},
-	{"sm_120", 1024, BLOCKS_MOST, 256, 32, 48, 87},
+	{"sm_80", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 70},
+	{"sm_90", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 78},
+	{"sm_90a", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 80},
+	{"sm_100", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 86},
+	{"sm_120", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 87},
 };
 enum { NGPUS = sizeof gpus / sizeof *gpus };
 

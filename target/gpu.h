@@ -8,10 +8,13 @@
 typedef struct GpuTarget {
 	const char *name;     /* "sm_90a": what nvrtc calls it */
 	int64_t threads_most; /* of a block */
+	int64_t shared_most;  /* bytes of shared memory that a block has without being asked for */
 	int64_t blocks_most;  /* of a grid along its first axis */
 	int64_t threads;      /* that a block of independent iterations gets */
 	int64_t warp;	      /* threads that run one instruction together */
 	int64_t statements;   /* of a thread, that kernels are joined up to: registers end */
+	int64_t row_threads,
+		row_least; /* of a block that shares a sum; ... a short one: as many terms at least */
 	int64_t ptx;	      /* the first version of PTX that has it, 70 for 7.0 */
 } GpuTarget;
 

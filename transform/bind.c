@@ -171,8 +171,9 @@ static void bind_kernel(Bind *b, const Kernel *kernel)
 		add_part(b, kernel, body_block(&rest), &nparts);
 }
 
-static void bind_routine(const Transform *t, Bind *b, ProgramRoutine *routine, bool serial)
+static void bind_routine(const Transform *t, Bind *b, ProgramRoutine *routine, uint32_t number)
 {
+	bool serial = number >= b->program->routines.n;
 	const Program *program = b->program;
 	KernelId first = (KernelId)b->kernels.n;
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
@@ -186,24 +187,30 @@ static void bind_routine(const Transform *t, Bind *b, ProgramRoutine *routine, b
 	if (!serial)
 		routine->nkernels = bind_join(t, b->kernels.at + first, routine->nkernels);
 	b->kernels.n = first + routine->nkernels;
+	for (uint32_t i = 0; i < routine->nkernels && !serial; i++)
+		bind_rows(t, &b->kernels.at[first + i], number);
 	routine->kernels = ARENA_ARRAY(program->arena, KernelId, routine->nkernels + 1);
 	for (uint32_t i = 0; i < routine->nkernels; i++)
 		routine->kernels[i] = first + i;
 }
 
 /* The state is made by the host: what computes parameters stays as it is. */
-bool transform_bind(const Transform *t)
+static void bind_program(const Transform *t)
 {
 	Program *program = t->program;
 	Bind b = {.program = program, .gpu = t->options->gpu};
-	if (!b.gpu)
-		return false;
 	for (size_t r = 0; r < program->routines.n; r++)
-		bind_routine(t, &b, &program->routines.at[r], false);
-	bind_routine(t, &b, &program->pack, true);
-	bind_routine(t, &b, &program->init, true);
+		bind_routine(t, &b, &program->routines.at[r], (uint32_t)r);
+	bind_routine(t, &b, &program->pack, (uint32_t)program->routines.n);
+	bind_routine(t, &b, &program->init, (uint32_t)program->routines.n + 1);
 	memset(&program->kernels, 0, sizeof program->kernels);
 	for (size_t i = 0; i < b.kernels.n; i++)
 		PUSH(program->arena, program->kernels, b.kernels.at[i]);
-	return true;
+}
+
+bool transform_bind(const Transform *t)
+{
+	if (t->options->gpu)
+		bind_program(t);
+	return t->options->gpu != NULL;
 }

@@ -1,7 +1,7 @@
 /* Kernels of one grid as one: what a thread has stored it reads again at once.
  *
- * Two kernels join where their loops of the grid have the same extents and threads, and every buffer that
- * one of them stores and the other touches is touched by both at one index of the grid's iterators alone:
+ * Two kernels join where their loops of the grid have the same extents and threads, there is a buffer that
+ * one of them stores and the other touches, and every such buffer is touched by both at one index of the grid's iterators alone:
  * each thread has that cell for itself. A kernel goes to an earlier one past those between that share no
  * stored buffer with it; never past a check, and never into one. Then a temporary that no other kernel
  * touches, and that its thread stores before all else, becomes a local.
@@ -189,9 +189,10 @@ static bool join(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 	bool common = false;
 	for (size_t i = 0; i < others.n; i++) {
 		const BufferUse *use = use_of(&uses, others.at[i].buffer);
-		common |= use != NULL;
-		if (use && (use->stored || others.at[i].stored) &&
-		    !own_cell(&kernel, &all, others.at[i].buffer))
+		if (!use || (!use->stored && !others.at[i].stored))
+			continue;
+		common = true;
+		if (!own_cell(&kernel, &all, others.at[i].buffer))
 			return false;
 	}
 	kernel.body = grid_block(j, a, all);

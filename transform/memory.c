@@ -50,7 +50,7 @@ static void find_lives(Plan *p, const KernelId *kernels, uint32_t nkernels)
 		p->uses[k] = uses;
 		for (size_t i = 0; i < uses.n; i++) {
 			const Buffer *buffer = &p->program->buffers.at[uses.at[i].buffer];
-			if (buffer->kind != BUFFER_TEMP)
+			if (buffer->kind != BUFFER_TEMP || buffer->shared)
 				continue;
 			uint32_t *life = &p->life_of[uses.at[i].buffer];
 			if (*life == 0) {
