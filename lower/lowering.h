@@ -140,8 +140,11 @@ typedef struct Lower {
 /* For passes that run on a part of what is emitted. */
 static inline Transform lower_transform(const Lower *lower)
 {
-	return (Transform){lower->program, lower->asked, lower->options, lower->diags,
-			   lower->scratch};
+	return (Transform){.program = lower->program,
+			   .asked = lower->asked,
+			   .options = lower->options,
+			   .diags = lower->diags,
+			   .scratch = lower->scratch};
 }
 /* Is all that is chosen asked for (schedule_complete)? Then nothing is chosen by cost. */
 static inline bool lower_replays(const Lower *lower) { return schedule_is_complete(lower->asked); }

@@ -208,9 +208,9 @@ static void bind_program(const Transform *t)
 		PUSH(program->arena, program->kernels, b.kernels.at[i]);
 }
 
-bool transform_bind(const Transform *t)
+void transform_bind(Transform *t)
 {
 	if (t->options->gpu)
 		bind_program(t);
-	return t->options->gpu != NULL;
+	t->changed = t->options->gpu != NULL;
 }

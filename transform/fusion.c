@@ -329,4 +329,4 @@ static uint32_t fuse_routine(const Transform *t, Kernel *kernels, uint32_t n)
 	return kernels_fuse(t, kernels, n, 0);
 }
 
-bool transform_fusion(const Transform *t) { return routines_change(t, fuse_routine); }
+void transform_fusion(Transform *t) { t->changed = routines_change(t, fuse_routine); }

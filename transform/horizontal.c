@@ -267,7 +267,7 @@ static uint32_t join_routine(const Transform *t, Kernel *kernels, uint32_t n)
 	return r.nmade;
 }
 
-bool transform_horizontal(const Transform *t)
+void transform_horizontal(Transform *t)
 {
-	return t->options->grain > 0 && routines_change(t, join_routine);
+	t->changed = t->options->grain > 0 && routines_change(t, join_routine);
 }

@@ -305,7 +305,7 @@ static void place_copies(const Transform *t)
 		  "the number of bytes of the state, parameters and their packed copies,");
 }
 
-bool transform_memory(const Transform *t)
+void transform_memory(Transform *t)
 {
 	Program *program = t->program;
 	for (size_t r = 0; r < program->routines.n; r++)
@@ -316,5 +316,5 @@ bool transform_memory(const Transform *t)
 	entry_list_guards(t, &program->init, CHECK_NONE);
 	program_list_state_dims(program);
 	program->placed = true;
-	return true;
+	t->changed = true;
 }

@@ -461,14 +461,12 @@ bool kernel_parallel(const Transform *t, Kernel *kernel)
 	return changed;
 }
 
-bool transform_parallel(const Transform *t)
+void transform_parallel(Transform *t)
 {
-	bool changed = false;
 	Program *program = t->program;
 	for (uint32_t r = 0; r < program->routines.n + 1; r++) { /* the last is `pack` */
 		const ProgramRoutine *routine = program_routine(program, r);
 		for (uint32_t i = 0; i < routine->nkernels; i++)
-			changed |= kernel_parallel(t, &program->kernels.at[routine->kernels[i]]);
+			t->changed |= kernel_parallel(t, &program->kernels.at[routine->kernels[i]]);
 	}
-	return changed;
 }

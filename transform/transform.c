@@ -41,7 +41,8 @@ Program *transform_run(uint32_t pass, const Program *program, const Schedule *as
 		       .options = &next->options,
 		       .diags = diags,
 		       .scratch = arena_new()};
-	next->changed = transform_passes[pass].run(&t);
+	transform_passes[pass].run(&t);
+	next->changed = t.changed;
 	arena_free(t.scratch);
 	return next;
 }

@@ -24,11 +24,12 @@ typedef struct Transform {
 	const LowerOptions *options; /* the program's */
 	Diags *diags;
 	Arena *scratch; /* for what goes when the pass ends */
+	bool changed;	/* by the pass: did it do anything? */
 } Transform;
 
 typedef struct TransformPass {
 	const char *name, *makes;
-	bool (*run)(const Transform *t); /* Did it change anything? */
+	void (*run)(Transform *t);
 } TransformPass;
 
 /* Places of those that are asked for by themselves. */
@@ -41,12 +42,12 @@ extern const TransformPass transform_passes[TRANSFORM_PASSES];
  * loops_verify passes, if there was no error. */
 Program *transform_run(uint32_t pass, const Program *program, const Schedule *asked, Diags *diags);
 
-bool transform_fusion(const Transform *t);
-bool transform_transpose(const Transform *t);
-bool transform_horizontal(const Transform *t);
-bool transform_parallel(const Transform *t);
-bool transform_bind(const Transform *t);
-bool transform_memory(const Transform *t);
+void transform_fusion(Transform *t);
+void transform_transpose(Transform *t);
+void transform_horizontal(Transform *t);
+void transform_parallel(Transform *t);
+void transform_bind(Transform *t);
+void transform_memory(Transform *t);
 
 /* ---- on parts of a program, for those who emit it ---- */
 

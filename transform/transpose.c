@@ -368,14 +368,13 @@ bool kernel_transpose(const Transform *transform, Kernel *kernel)
 	return changed;
 }
 
-bool transform_transpose(const Transform *t)
+void transform_transpose(Transform *t)
 {
-	bool changed = false;
 	Program *program = t->program;
 	for (size_t r = 0; r < program->routines.n; r++) {
 		const ProgramRoutine *routine = &program->routines.at[r];
 		for (uint32_t i = 0; i < routine->nkernels; i++)
-			changed |= kernel_transpose(t, &program->kernels.at[routine->kernels[i]]);
+			t->changed |=
+				kernel_transpose(t, &program->kernels.at[routine->kernels[i]]);
 	}
-	return changed;
 }
