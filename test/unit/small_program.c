@@ -124,7 +124,7 @@ BufferId sp_input(SmallProgram *s, const char *name, Dtype dtype, Size n)
 	TensorType type = tensor_type(s, dtype, n);
 	BufferId id = add_buffer(s, BUFFER_INPUT, name, type);
 	ProgramRoutine *r = routine(s);
-	add_arg(s, &r->inputs, &r->ninputs, (TensorArg){buffer_at(s, id)->name, type, id});
+	add_arg(s, &r->inputs, &r->ninputs, (TensorArg){.name = buffer_at(s, id)->name, .type = type, .buffer = id});
 	return id;
 }
 
@@ -133,7 +133,7 @@ BufferId sp_output(SmallProgram *s, const char *name, Dtype dtype, Size n)
 	TensorType type = tensor_type(s, dtype, n);
 	BufferId id = add_buffer(s, BUFFER_OUTPUT, name, type);
 	ProgramRoutine *r = routine(s);
-	add_arg(s, &r->outputs, &r->noutputs, (TensorArg){buffer_at(s, id)->name, type, id});
+	add_arg(s, &r->outputs, &r->noutputs, (TensorArg){.name = buffer_at(s, id)->name, .type = type, .buffer = id});
 	return id;
 }
 
