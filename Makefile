@@ -99,7 +99,7 @@ $(B)/gen/%.o: $(B)/gen/%.c | $(GEN_H)
 AS_STRINGS = sed -e 's/[\\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' > $@
 $(B)/gen/tsr_call.inc: runtime/tsr.h
 	@mkdir -p $(@D)
-	@sed -n '/^#ifndef TSR_CALL_H/,/^#endif/p' $< | $(AS_STRINGS)
+	@sed -n '/^#ifndef TSR_\(CALL\|F8\)_H/,/^#endif/p' $< | $(AS_STRINGS)
 $(B)/gen/tsr_table.inc: runtime/tsr.h
 	@mkdir -p $(@D)
 	@sed -n '/^\/\* ---- the exported table/,/^} tsr_module;/p' $< | $(AS_STRINGS)

@@ -24,6 +24,8 @@ static const ElementRow rows[] = {
 	[ELEMENT_F32] = {"f32", 4, 'F', 24, 8, DTYPE_F32},
 	[ELEMENT_F16] = {"f16", 2, 'F', 11, 5, DTYPE_F16},
 	[ELEMENT_BF16] = {"bf16", 2, 'F', 8, 8, DTYPE_BF16},
+	[ELEMENT_F8E4M3] = {"f8e4m3", 1, 'F', 4, 4, DTYPE_F8E4M3},
+	[ELEMENT_F8E5M2] = {"f8e5m2", 1, 'F', 3, 5, DTYPE_F8E5M2},
 	[ELEMENT_I64] = {"i64", 8, 'I', 63, 0, DTYPE_I64},
 	[ELEMENT_I32] = {"i32", 4, 'I', 31, 0, DTYPE_I32},
 	[ELEMENT_I16] = {"i16", 2, 'I', 15, 0, DTYPE_I32},
@@ -168,6 +170,8 @@ static double load_float(Element element, const void *at)
 	case ELEMENT_F64: return *(const double *)at;
 	case ELEMENT_F32: return (double)*(const float *)at;
 	case ELEMENT_F16: return (double)f16_value(*(const uint16_t *)at);
+	case ELEMENT_F8E4M3: return (double)f8e4m3_value(*(const uint8_t *)at);
+	case ELEMENT_F8E5M2: return (double)f8e5m2_value(*(const uint8_t *)at);
 	default: return (double)bf16_value(*(const uint16_t *)at);
 	}
 }
@@ -238,7 +242,7 @@ static bool no_image(Element from, const char *raw, size_t i, Dtype to, ArrayErr
 	if (to == DTYPE_BOOL)
 		return array_fail(error, "its element %zu, %s, is no bool: convert with .astype(bool)",
 				  i, number);
-	if (to == DTYPE_BF16) /* which NumPy lacks */
+	if (dtype_is_small_float(to) && to != DTYPE_F16) /* which NumPy lacks */
 		return array_fail(error, "its element %zu, %s, is no %s", i, number, row->name);
 	return array_fail(error, "its element %zu, %s, is no %s: convert with .astype(\"%s%zu\")",
 			  i, number, row->name, class, 8 * row->bytes);

@@ -46,13 +46,20 @@ bool dtype_is_integer(Dtype dtype)
 	return rows[dtype].class == CLASS_I || rows[dtype].class == CLASS_U;
 }
 
+bool dtype_is_small_float(Dtype dtype)
+{
+	return dtype_is_float(dtype) && dtype_wide(dtype) != dtype;
+}
+
 bool dtype_is_byte(Dtype dtype) { return dtype == DTYPE_I8 || dtype == DTYPE_U8; }
 
 Dtype dtype_wide(Dtype dtype)
 {
 	switch (dtype) {
 	case DTYPE_BF16:
-	case DTYPE_F16: return DTYPE_F32;
+	case DTYPE_F16:
+	case DTYPE_F8E4M3:
+	case DTYPE_F8E5M2: return DTYPE_F32;
 	case DTYPE_I8:
 	case DTYPE_U8:
 	case DTYPE_BOOL: return DTYPE_I32;
@@ -74,14 +81,21 @@ Dtype dtype_elsewhere(const char *text, size_t len)
 		const char *text;
 		Dtype dtype;
 	} names[] = {
-		{"float", DTYPE_F32},	 {"float32", DTYPE_F32},   {"single", DTYPE_F32},
-		{"double", DTYPE_F64},	 {"float64", DTYPE_F64},   {"half", DTYPE_F16},
-		{"float16", DTYPE_F16},	 {"bfloat16", DTYPE_BF16}, {"int", DTYPE_I32},
-		{"int32", DTYPE_I32},	 {"int32_t", DTYPE_I32},   {"int8", DTYPE_I8},
-		{"int8_t", DTYPE_I8},	 {"char", DTYPE_I8},	   {"uint8", DTYPE_U8},
-		{"uint8_t", DTYPE_U8},	 {"byte", DTYPE_U8},	   {"long", DTYPE_I64},
-		{"int64", DTYPE_I64},	 {"int64_t", DTYPE_I64},   {"uint32", DTYPE_U32},
-		{"uint32_t", DTYPE_U32}, {"unsigned", DTYPE_U32},  {"boolean", DTYPE_BOOL},
+		{"float", DTYPE_F32},	    {"float32", DTYPE_F32},
+		{"single", DTYPE_F32},	    {"double", DTYPE_F64},
+		{"float64", DTYPE_F64},	    {"half", DTYPE_F16},
+		{"float16", DTYPE_F16},	    {"bfloat16", DTYPE_BF16},
+		{"int", DTYPE_I32},	    {"int32", DTYPE_I32},
+		{"int32_t", DTYPE_I32},	    {"int8", DTYPE_I8},
+		{"int8_t", DTYPE_I8},	    {"char", DTYPE_I8},
+		{"uint8", DTYPE_U8},	    {"uint8_t", DTYPE_U8},
+		{"byte", DTYPE_U8},	    {"long", DTYPE_I64},
+		{"int64", DTYPE_I64},	    {"int64_t", DTYPE_I64},
+		{"uint32", DTYPE_U32},	    {"uint32_t", DTYPE_U32},
+		{"unsigned", DTYPE_U32},    {"boolean", DTYPE_BOOL},
+		{"f8", DTYPE_F8E4M3},	    {"float8", DTYPE_F8E4M3},
+		{"fp8", DTYPE_F8E4M3},	    {"float8_e4m3fn", DTYPE_F8E4M3},
+		{"f8e4m3fn", DTYPE_F8E4M3}, {"float8_e5m2", DTYPE_F8E5M2},
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strlen(names[i].text) == len && memcmp(names[i].text, text, len) == 0)

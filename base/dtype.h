@@ -20,13 +20,15 @@ size_t dtype_alignment(Dtype dtype);
 bool dtype_is_float(Dtype dtype);
 bool dtype_is_unsigned(Dtype dtype); /* an integer without a sign; bool too */
 bool dtype_is_integer(Dtype dtype);
+/* bf16, f16, f8e4m3, f8e5m2: floats that are only stored, in bits that integers hold. */
+bool dtype_is_small_float(Dtype dtype);
 /* i8 or u8: whole numbers of a byte. */
 bool dtype_is_byte(Dtype dtype);
 /* DTYPE_NONE where the text names none. */
 Dtype dtype_from_name(const char *text, size_t len);
 /* What other languages call so (`float`, `int8_t`), or DTYPE_NONE. */
 Dtype dtype_elsewhere(const char *text, size_t len);
-/* The type in which elements of the dtype are computed: f32 of bf16 and f16, i32 of i8, u8 and bool, else
+/* The type in which elements of the dtype are computed: f32 of the small floats, i32 of i8, u8 and bool, else
  * itself. It holds every value of the dtype. */
 Dtype dtype_wide(Dtype dtype);
 /* The type of an operation on both, each widened: f64 wins, then f32; an integer with a float is

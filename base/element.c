@@ -53,6 +53,53 @@ float f16_value(uint16_t bits)
 	return bits_float(sign | (e == 31 ? 0xffu : e + 112) << 23 | m << 13);
 }
 
+/* A small float of 8 bits: so many of the fraction, of the exponent's bias. */
+typedef struct Small {
+	int fraction, bias;
+	float most; /* what is more is this */
+} Small;
+
+static const Small e4m3 = {3, 7, 448}, e5m2 = {2, 15, INFINITY};
+
+/* Magnitudes are multiples of the last place, which is that of the least normal number below it. */
+static uint8_t small_bits(const Small *small, float value)
+{
+	uint8_t sign = (uint8_t)(signbit(value) ? 0x80 : 0);
+	if (isnan(value))
+		return sign | 0x7f;
+	int e;
+	float size = fminf(fabsf(value), small->most);
+	if (isinf(size))
+		return sign | 0x7c;
+	frexpf(size, &e); /* size in [2^(e-1), 2^e) */
+	int exponent = e - 1 + small->bias;
+	exponent = exponent < 1 || size == 0 ? 1 : exponent;
+	/* the fraction with its leading 1, which adds 1 to the exponent, as rounding up may */
+	int units = (int)rintf(ldexpf(size, small->fraction + small->bias - exponent));
+	int bits = ((exponent - 1) << small->fraction) + units;
+	return sign | (uint8_t)(small == &e5m2 && bits > 0x7c ? 0x7c : bits);
+}
+
+static float small_value(const Small *small, uint8_t bits)
+{
+	int all = bits & 0x7f, e = all >> small->fraction, m = all - (e << small->fraction);
+	float size = e == 0 ? (float)m : (float)(m + (1 << small->fraction));
+	size = ldexpf(size, (e == 0 ? 1 : e) - small->bias - small->fraction);
+	return bits & 0x80 ? -size : size;
+}
+
+uint8_t f8e4m3_bits(float value) { return small_bits(&e4m3, value); }
+
+uint8_t f8e5m2_bits(float value) { return small_bits(&e5m2, value); }
+
+float f8e4m3_value(uint8_t bits)
+{
+	return (bits & 0x7f) == 0x7f ? copysignf(NAN, bits & 0x80 ? -1.0f : 1.0f)
+				     : small_value(&e4m3, bits);
+}
+
+float f8e5m2_value(uint8_t bits) { return f16_value((uint16_t)(bits << 8)); }
+
 Scalar scalar_read(Dtype dtype, const void *bytes, int64_t at)
 {
 	switch (dtype) {
@@ -60,6 +107,8 @@ Scalar scalar_read(Dtype dtype, const void *bytes, int64_t at)
 	case DTYPE_F32: return (Scalar){.f = (double)((const float *)bytes)[at]};
 	case DTYPE_BF16: return (Scalar){.f = (double)bf16_value(((const uint16_t *)bytes)[at])};
 	case DTYPE_F16: return (Scalar){.f = (double)f16_value(((const uint16_t *)bytes)[at])};
+	case DTYPE_F8E4M3: return (Scalar){.f = (double)f8e4m3_value(((const uint8_t *)bytes)[at])};
+	case DTYPE_F8E5M2: return (Scalar){.f = (double)f8e5m2_value(((const uint8_t *)bytes)[at])};
 	case DTYPE_I64: return (Scalar){.i = ((const int64_t *)bytes)[at]};
 	case DTYPE_I32: return (Scalar){.i = ((const int32_t *)bytes)[at]};
 	case DTYPE_I8: return (Scalar){.i = ((const int8_t *)bytes)[at]};
@@ -81,6 +130,8 @@ void scalar_write(Dtype dtype, void *bytes, int64_t at, Scalar value)
 	case DTYPE_F32: ((float *)bytes)[at] = (float)value.f; break;
 	case DTYPE_BF16: ((uint16_t *)bytes)[at] = bf16_bits((float)value.f); break;
 	case DTYPE_F16: ((uint16_t *)bytes)[at] = f16_bits((float)value.f); break;
+	case DTYPE_F8E4M3: ((uint8_t *)bytes)[at] = f8e4m3_bits((float)value.f); break;
+	case DTYPE_F8E5M2: ((uint8_t *)bytes)[at] = f8e5m2_bits((float)value.f); break;
 	case DTYPE_I64: ((int64_t *)bytes)[at] = value.i; break;
 	case DTYPE_I32: ((int32_t *)bytes)[at] = (int32_t)value.i; break;
 	case DTYPE_I8: ((int8_t *)bytes)[at] = (int8_t)value.i; break;

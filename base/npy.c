@@ -259,14 +259,15 @@ static const char *descr_of(Dtype dtype)
 	return descrs[dtype];
 }
 
-/* bf16 as f32. */
+/* Small floats that NumPy lacks as f32. */
 static bool print_widened(FILE *out, const Array *array, ArrayError *error)
 {
 	Array wide;
 	if (!array_new(&wide, DTYPE_F32, array->rank, array->extents, error))
 		return false;
 	for (size_t i = 0; i < wide.nelements; i++)
-		((float *)wide.data)[i] = bf16_value(((const uint16_t *)array->data)[i]);
+		((float *)wide.data)[i] =
+			(float)scalar_read(array->dtype, array->data, (int64_t)i).f;
 	bool ok = npy_print(out, &wide, error);
 	array_free(&wide);
 	return ok;
@@ -276,9 +277,9 @@ bool npy_print(FILE *out, const Array *array, ArrayError *error)
 {
 	char *text = NULL;
 	size_t len = 0;
-	if (array->dtype == DTYPE_BF16)
-		return print_widened(out, array, error);
 	const char *descr = descr_of(array->dtype);
+	if (!*descr && dtype_is_small_float(array->dtype))
+		return print_widened(out, array, error);
 	if (!*descr)
 		return array_fail(error, "NumPy has no element type %s", dtype_name(array->dtype));
 	if (!header_text(array, descr, &text, &len) || len > UINT16_MAX) {

@@ -237,6 +237,8 @@ static double round_float(Dtype dtype, double x)
 	case DTYPE_F32: return (double)(float)x;
 	case DTYPE_BF16: return (double)bf16_value(bf16_bits((float)x));
 	case DTYPE_F16: return (double)f16_value(f16_bits((float)x));
+	case DTYPE_F8E4M3: return (double)f8e4m3_value(f8e4m3_bits((float)x));
+	case DTYPE_F8E5M2: return (double)f8e5m2_value(f8e5m2_bits((float)x));
 	default: return x;
 	}
 }

@@ -42,11 +42,11 @@ static Element element_named(const char *name)
 		const char *name;
 		Element element;
 	} known[] = {
-		{"F64", ELEMENT_F64},   {"F32", ELEMENT_F32}, {"F16", ELEMENT_F16},
-		{"BF16", ELEMENT_BF16}, {"I64", ELEMENT_I64}, {"I32", ELEMENT_I32},
-		{"I16", ELEMENT_I16},   {"I8", ELEMENT_I8},   {"U64", ELEMENT_U64},
-		{"U32", ELEMENT_U32},   {"U16", ELEMENT_U16}, {"U8", ELEMENT_U8},
-		{"BOOL", ELEMENT_BOOL},
+		{"F64", ELEMENT_F64},	{"F32", ELEMENT_F32},	     {"F16", ELEMENT_F16},
+		{"BF16", ELEMENT_BF16}, {"I64", ELEMENT_I64},	     {"I32", ELEMENT_I32},
+		{"I16", ELEMENT_I16},	{"I8", ELEMENT_I8},	     {"U64", ELEMENT_U64},
+		{"U32", ELEMENT_U32},	{"U16", ELEMENT_U16},	     {"U8", ELEMENT_U8},
+		{"BOOL", ELEMENT_BOOL}, {"F8_E4M3", ELEMENT_F8E4M3}, {"F8_E5M2", ELEMENT_F8E5M2},
 	};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strcmp(known[i].name, name) == 0)

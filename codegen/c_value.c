@@ -210,7 +210,7 @@ static void put_index_helpers(FILE *out)
 /* What conversions by way of f32 call, as conversions of their own; false: there are none. */
 static bool use_halves(const Module *m, KernelUse *all)
 {
-	static const Dtype halves[] = {DTYPE_BF16, DTYPE_F16};
+	static const Dtype halves[] = {DTYPE_BF16, DTYPE_F16, DTYPE_F8E4M3, DTYPE_F8E5M2};
 	bool used = false;
 	for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
 		Dtype half = halves[i];
@@ -228,7 +228,8 @@ static bool use_halves(const Module *m, KernelUse *all)
 
 static void put_half(FILE *out, const Module *m, Dtype from, Dtype to)
 {
-	MathFunction fn = is_half(from) ? math_widen(m->arena, from) : math_narrow(m->arena, to);
+	MathFunction fn =
+		dtype_is_small_float(from) ? math_widen(m->arena, from) : math_narrow(m->arena, to);
 	fprintf(out, "static inline %s tsr_%s_from_%s(%s x)\n{\n\t", c_type(to), dtype_name(to),
 		dtype_name(from), c_type(from));
 	c_put_math(out, m->arena, &fn);
@@ -299,9 +300,11 @@ void c_put_helpers(FILE *out, const Module *m)
 			put_key(out, m, from);
 	for (Dtype from = 0; from < DTYPE_COUNT; from++)
 		for (Dtype to = 0; to < DTYPE_COUNT; to++)
-			if (all->casts[from][to] && saturates(from, to) && !is_half(from))
+			if (all->casts[from][to] && saturates(from, to) &&
+			    !dtype_is_small_float(from))
 				put_saturating(out, m, from, to);
-			else if (all->casts[from][to] && is_half(from) != is_half(to) &&
+			else if (all->casts[from][to] &&
+				 dtype_is_small_float(from) != dtype_is_small_float(to) &&
 				 (from == DTYPE_F32 || to == DTYPE_F32))
 				put_half(out, m, from, to);
 }
@@ -336,11 +339,11 @@ const char *c_cast(Arena *arena, Dtype from, Dtype to, const char *value)
 		return arena_printf(arena, "tsr_u4x32_from_i64(%s)", value);
 	if (from == DTYPE_U4X32)
 		return arena_printf(arena, "tsr_f32_from_u4x32(%s)", value);
-	if (is_half(from) && to != DTYPE_F32)
+	if (dtype_is_small_float(from) && to != DTYPE_F32)
 		return c_cast(arena, DTYPE_F32, to, c_cast(arena, from, DTYPE_F32, value));
-	if (is_half(to) && from != DTYPE_F32)
+	if (dtype_is_small_float(to) && from != DTYPE_F32)
 		return c_cast(arena, DTYPE_F32, to, c_cast(arena, from, DTYPE_F32, value));
-	if (is_half(from) || is_half(to))
+	if (dtype_is_small_float(from) || dtype_is_small_float(to))
 		return arena_printf(arena, "tsr_%s_from_%s(%s)", dtype_name(to), dtype_name(from),
 				    value);
 	if (from == DTYPE_BOOL || to == DTYPE_BOOL)
@@ -359,7 +362,7 @@ const char *c_constant(Arena *arena, Dtype dtype, Scalar constant)
 		const char *text = int_constant(arena, dtype, constant.i);
 		return *text == '-' ? arena_printf(arena, "(%s)", text) : text;
 	}
-	if (is_half(dtype))
+	if (dtype_is_small_float(dtype))
 		return arena_printf(arena, "0x%04x", half_bits(dtype, constant));
 	double x = constant.f;
 	if (isnan(x))

@@ -148,15 +148,15 @@ static Rvalue *step_code(const LanesMath *m, const MathStep *step)
 	}
 }
 
-void jit_math_lanes(JitFunction *f, Op op, int log, uint32_t n, Rvalue *const *args,
-		    Rvalue **results)
+/* Of n vectors. */
+static void take_steps(JitFunction *f, const MathFunction *fn, int log, uint32_t n,
+		       Rvalue *const *args, Rvalue **results)
 {
-	MathFunction fn = math_function(f->jit->arena, op, DTYPE_F32, form_of(f->jit, DTYPE_F32));
-	size_t nsteps = fn.steps.n;
-	LanesMath m = {.f = f, .fn = &fn, .log = log};
+	size_t nsteps = fn->steps.n;
+	LanesMath m = {.f = f, .fn = fn, .log = log};
 	Rvalue **values = ARENA_ARRAY(f->jit->arena, Rvalue *, n * nsteps);
 	for (size_t i = 0; i < nsteps; i++) {
-		const MathStep *step = &fn.steps.at[i];
+		const MathStep *step = &fn->steps.at[i];
 		/* in a register of its own, or read from memory: once for all vectors */
 		Rvalue *shared = step->code == MATH_CONST ? constant(&m, step) : NULL;
 		for (uint32_t v = 0; v < n; v++) {
@@ -168,4 +168,24 @@ void jit_math_lanes(JitFunction *f, Op op, int log, uint32_t n, Rvalue *const *a
 	}
 	for (uint32_t v = 0; v < n; v++)
 		results[v] = values[(v + 1) * nsteps - 1];
+}
+
+void jit_math_lanes(JitFunction *f, Op op, int log, uint32_t n, Rvalue *const *args,
+		    Rvalue **results)
+{
+	MathFunction fn = math_function(f->jit->arena, op, DTYPE_F32, form_of(f->jit, DTYPE_F32));
+	take_steps(f, &fn, log, n, args, results);
+}
+
+bool jit_widens_by_steps(const Jit *jit, Dtype from)
+{
+	return (from == DTYPE_F8E4M3 || from == DTYPE_F8E5M2) && jit->extras & CPU_WIDENS;
+}
+
+Rvalue *jit_widen_by_steps(JitFunction *f, Dtype from, int log, Lvalue *lanes)
+{
+	MathFunction fn = math_widen(f->jit->arena, from);
+	Rvalue *bits = simd_widen(f, (SimdType){DTYPE_I32, log}, DTYPE_U8, lanes), *result;
+	take_steps(f, &fn, log, 1, &bits, &result);
+	return result;
 }

@@ -498,9 +498,9 @@ Rvalue *jit_convert(JitFunction *f, Rvalue *value, Dtype from, Dtype to)
 		return jit_words_uniform(f, value);
 	if (from == DTYPE_BOOL)
 		return jit_convert(f, is_other_than_zero(f, value, from), DTYPE_I32, to);
-	if (is_half(from))
+	if (dtype_is_small_float(from))
 		return jit_convert(f, from_half(f, value, from), DTYPE_F32, to);
-	if (is_half(to))
+	if (dtype_is_small_float(to))
 		return to_half(f, jit_convert(f, value, from, DTYPE_F32), to);
 	if (to == DTYPE_BOOL)
 		return jit_keep(f, jit_cast(f->jit, is_other_than_zero(f, value, from),
@@ -517,7 +517,7 @@ Rvalue *jit_constant(Jit *jit, Dtype dtype, Scalar constant)
 	REQUIRE(type);
 	if (dtype == DTYPE_U4X32)
 		return jit_words_constant(jit, constant);
-	if (is_half(dtype))
+	if (dtype_is_small_float(dtype))
 		return jit_long(jit, type, half_bits(dtype, constant));
 	return dtype_is_float(dtype) ? jit_double(jit, type, constant.f)
 				     : jit_long(jit, type, constant.i);

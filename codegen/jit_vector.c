@@ -15,6 +15,7 @@
 #include "codegen/jit_segments.h"
 #include "codegen/jit_fused.h"
 #include "codegen/jit_lanes.h"
+#include "codegen/jit_math_lanes.h"
 #include "codegen/jit_simd.h"
 #include "loops/build.h"
 
@@ -259,6 +260,8 @@ static Rvalue *widened_lanes(Lanes *l, const Value *value)
 		return NULL;
 	Lvalue *place =
 		jit_lanes_at(k, jit_kernel_cell(k, from->buffer, from->ix), from->dtype, l->log);
+	if (l->log > 1 && value->dtype == DTYPE_F32 && jit_widens_by_steps(k->f.jit, from->dtype))
+		return jit_widen_by_steps(&k->f, from->dtype, l->log, place);
 	if (from->dtype == DTYPE_I32 && value->dtype == DTYPE_F32)
 		return simd_from_integers(&k->f, l->log, jit_load_lanes(l, place, DTYPE_I32));
 	return simd_widen(&k->f, (SimdType){value->dtype, l->log}, from->dtype, place);

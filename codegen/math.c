@@ -299,14 +299,43 @@ static V f16_widened(Make *m, V x)
 	return bits(m, binary(m, MATH_OR, value, sign), DTYPE_F32);
 }
 
+/* All bits where `below` < 0. */
+static V where_negative(Make *m, V below, int64_t kept)
+{
+	return mask(m, shift(m, MATH_SHR, below, 31), kept);
+}
+
+/* A float of 8 bits, of which `fraction` are behind the point, with that bias. The bits behind the
+ * sign, moved to where an f32 has them, are the number once the exponent counts from the other bias;
+ * a subnormal one gets a leading 1, which is subtracted: processors may be slow where subnormal
+ * numbers of f32 are multiplied. From `special` on are infinities and NaN, or NaN alone. Masks
+ * stand for choices, which not all vectors have of integers. */
+static V f8_widened(Make *m, V x, int fraction, int bias, int special)
+{
+	int up = 23 - fraction;
+	int64_t unit = INT64_C(1) << 23,
+		least = (ONE + 1 - bias) * unit; /* the bits of 2^(1 - bias) */
+	V body = shift(m, MATH_SHL, mask(m, x, 0x7f), (uint32_t)up);
+	V small = plus_int(m, body, -unit);
+	V lifted = add(m, plus_int(m, body, least - unit), where_negative(m, small, unit));
+	V over = bits(m, where_negative(m, small, least), DTYPE_F32);
+	V value = bits(m, sub(m, bits(m, lifted, DTYPE_F32), over), DTYPE_I32);
+	V beyond = sub(m, integer(m, DTYPE_I32, ((int64_t)special << up) - 1), body);
+	value = binary(m, MATH_OR, value, where_negative(m, beyond, 0x7f800000));
+	V sign = shift(m, MATH_SHL, mask(m, x, 0x80), 24);
+	return bits(m, binary(m, MATH_OR, value, sign), DTYPE_F32);
+}
+
 MathFunction math_widen(Arena *arena, Dtype from)
 {
 	Make m = {.arena = arena};
 	V x = push(&m, (MathStep){.code = MATH_ARG, .dtype = DTYPE_I32});
-	if (from == DTYPE_BF16)
-		bits(&m, shift(&m, MATH_SHL, x, 16), DTYPE_F32);
-	else
-		f16_widened(&m, x);
+	switch (from) {
+	case DTYPE_BF16: bits(&m, shift(&m, MATH_SHL, x, 16), DTYPE_F32); break;
+	case DTYPE_F8E4M3: f8_widened(&m, x, 3, 7, 0x7f); break;
+	case DTYPE_F8E5M2: f8_widened(&m, x, 2, 15, 0x7c); break;
+	default: f16_widened(&m, x);
+	}
 	return m.fn;
 }
 
@@ -337,14 +366,38 @@ static V f16_narrowed(Make *m, V x)
 	return binary(m, MATH_OR, value, sign);
 }
 
+/* As integers, the fraction rounded by what is added below it; a subnormal one by a sum with a power
+ * of two whose last place is its unit. `most` and what is greater, but NaN, is `greatest`. */
+static V f8_narrowed(Make *m, V x, int fraction, int bias, double most, int greatest)
+{
+	int down = 23 - fraction;
+	V all = bits(m, x, DTYPE_I32);
+	V sign = mask(m, shift(m, MATH_USHR, all, 24), 0x80);
+	V size = mask(m, all, INT32_MAX);
+	V odd = mask(m, shift(m, MATH_USHR, size, (uint32_t)down), 1);
+	int64_t half = (INT64_C(1) << (down - 1)) - 1, move = (int64_t)(ONE - bias) << 23;
+	V whole = shift(m, MATH_USHR, plus_int(m, add(m, size, odd), half - move), (uint32_t)down);
+	double large = ldexp(1, 24 - bias - fraction);
+	V sum = bits(m, plus(m, bits(m, size, DTYPE_F32), large), DTYPE_I32);
+	V small = mask(m, sum, (INT64_C(1) << (fraction + 1)) - 1);
+	V least = number(m, DTYPE_F32, ldexp(1, 1 - bias)), body = bits(m, size, DTYPE_F32);
+	V value = less(m, body, least, small, whole);
+	V top = integer(m, DTYPE_I32, greatest);
+	value = less(m, body, number(m, DTYPE_F32, most), value, top);
+	value = equal(m, x, x, value, integer(m, DTYPE_I32, 0x7f));
+	return binary(m, MATH_OR, value, sign);
+}
+
 MathFunction math_narrow(Arena *arena, Dtype to)
 {
 	Make m = {.arena = arena};
 	V x = push(&m, (MathStep){.code = MATH_ARG, .dtype = DTYPE_F32});
-	if (to == DTYPE_BF16)
-		bf16_narrowed(&m, x);
-	else
-		f16_narrowed(&m, x);
+	switch (to) {
+	case DTYPE_BF16: bf16_narrowed(&m, x); break;
+	case DTYPE_F8E4M3: f8_narrowed(&m, x, 3, 7, 448, 0x7e); break;
+	case DTYPE_F8E5M2: f8_narrowed(&m, x, 2, 15, 0x1p16, 0x7c); break;
+	default: f16_narrowed(&m, x);
+	}
 	return m.fn;
 }
 

@@ -88,7 +88,7 @@ MathFunction math_near(Arena *arena, Op op, Dtype dtype);
 MathFunction math_is_far(Arena *arena, Op op, Dtype dtype); /* i32: 0 or 1 */
 /* Is the operation its short form where that holds, and the C library's elsewhere? */
 bool math_ends_in_library(Op op, Dtype dtype);
-/* Of bf16 and f16: the f32 that an i32 holds the bits of, and the bits of an f32 rounded to the
+/* Of small floats: the f32 that an i32 holds the bits of, and the bits of an f32 rounded to the
  * nearest. */
 MathFunction math_widen(Arena *arena, Dtype from);
 MathFunction math_narrow(Arena *arena, Dtype to);

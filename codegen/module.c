@@ -180,11 +180,9 @@ static Module *module_make(const Emit *emit)
 	return names_are_unique(m) ? m : NULL;
 }
 
-bool is_half(Dtype dtype) { return dtype == DTYPE_BF16 || dtype == DTYPE_F16; }
-
 uint16_t half_bits(Dtype dtype, Scalar value)
 {
-	uint16_t bits;
+	uint16_t bits = 0; /* of which one of 8 bits has the lower ones */
 	scalar_write(dtype, &bits, 0, value);
 	return bits;
 }
@@ -196,6 +194,8 @@ const char *c_type(Dtype dtype)
 	case DTYPE_F32: return "float";
 	case DTYPE_BF16: return "tsr_bf16";
 	case DTYPE_F16: return "tsr_f16";
+	case DTYPE_F8E4M3: return "tsr_f8e4m3";
+	case DTYPE_F8E5M2: return "tsr_f8e5m2";
 	case DTYPE_I64: return "int64_t";
 	case DTYPE_I32: return "int32_t";
 	case DTYPE_I8: return "int8_t";

@@ -54,9 +54,7 @@ const char *name_unique(const Module *module, Names *taken, const char *name);
 /* ... that a name of the module may end in. */
 char *name_identifier(Arena *arena, const char *name);
 
-/* Is the dtype bf16 or f16? */
-bool is_half(Dtype dtype);
-/* The bits of one. */
+/* The bits of a small float. */
 uint16_t half_bits(Dtype dtype, Scalar value);
 /* "float", "int32_t"; aborts for a dtype that is not supported. */
 const char *c_type(Dtype dtype);

@@ -35,6 +35,8 @@ int cell_digits(Dtype dtype)
 	case DTYPE_F64: return DBL_MANT_DIG;
 	case DTYPE_BF16: return 8;
 	case DTYPE_F16: return 11;
+	case DTYPE_F8E4M3: return 4;
+	case DTYPE_F8E5M2: return 3;
 	default: return FLT_MANT_DIG;
 	}
 }
@@ -45,6 +47,8 @@ double cell_unit(Dtype dtype)
 	case DTYPE_F64: return DBL_EPSILON / 2 + (double)LDBL_EPSILON;
 	case DTYPE_BF16: return 0x1p-8;
 	case DTYPE_F16: return 0x1p-11;
+	case DTYPE_F8E4M3: return 0x1p-4;
+	case DTYPE_F8E5M2: return 0x1p-3;
 	default: return (double)FLT_EPSILON / 2 + (double)LDBL_EPSILON;
 	}
 }
@@ -55,6 +59,8 @@ double cell_least(Dtype dtype)
 	case DTYPE_F64: return 0x1p-1074;
 	case DTYPE_BF16: return 0x1p-133;
 	case DTYPE_F16: return 0x1p-24;
+	case DTYPE_F8E4M3: return 0x1p-9;
+	case DTYPE_F8E5M2: return 0x1p-16;
 	default: return 0x1p-149;
 	}
 }
@@ -65,6 +71,8 @@ double cell_most(Dtype dtype)
 	case DTYPE_F64: return DBL_MAX;
 	case DTYPE_BF16: return 0x1.fep127;
 	case DTYPE_F16: return 65504;
+	case DTYPE_F8E4M3: return 448;
+	case DTYPE_F8E5M2: return 57344;
 	default: return (double)FLT_MAX;
 	}
 }
@@ -82,6 +90,8 @@ long double cell_round(Dtype dtype, long double x)
 	case DTYPE_F32: return (float)x;
 	case DTYPE_BF16: return bf16_value(bf16_bits((float)x));
 	case DTYPE_F16: return f16_value(f16_bits((float)x));
+	case DTYPE_F8E4M3: return f8e4m3_value(f8e4m3_bits((float)x));
+	case DTYPE_F8E5M2: return f8e5m2_value(f8e5m2_bits((float)x));
 	default: return x;
 	}
 }

@@ -71,8 +71,10 @@ static void print_element(FILE *out, Dtype dtype, const void *at)
 	switch (dtype) {
 	case DTYPE_F64: print_float(out, *(const double *)at, 17); break;
 	case DTYPE_F32: print_float(out, (double)*(const float *)at, 9); break;
-	case DTYPE_BF16: print_float(out, (double)bf16_value(*(const uint16_t *)at), 9); break;
-	case DTYPE_F16: print_float(out, (double)f16_value(*(const uint16_t *)at), 9); break;
+	case DTYPE_BF16:
+	case DTYPE_F16:
+	case DTYPE_F8E4M3:
+	case DTYPE_F8E5M2: print_float(out, scalar_read(dtype, at, 0).f, 9); break;
 	case DTYPE_I64: fprintf(out, "%lld", (long long)*(const int64_t *)at); break;
 	case DTYPE_I32: fprintf(out, "%d", *(const int32_t *)at); break;
 	case DTYPE_U32: fprintf(out, "%u", *(const uint32_t *)at); break;

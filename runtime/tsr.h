@@ -41,6 +41,13 @@ enum {
 typedef uint16_t tsr_bf16;
 typedef uint16_t tsr_f16;
 #endif
+#ifndef TSR_F8_H
+#define TSR_F8_H
+/* Those of f8e4m3 and f8e5m2 as the Open Compute Project's 8-bit formats have them; e4m3 has no
+ * infinities. */
+typedef uint8_t tsr_f8e4m3;
+typedef uint8_t tsr_f8e5m2;
+#endif
 
 /* ---- the exported table: every module has one tsr_module, named `<prefix>_module`, and the weak
  * alias `tsr_module_table` by which a loader finds it in a shared object ---- */

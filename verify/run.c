@@ -311,7 +311,7 @@ static void verify_naive(const VerifyTask *like, const Program *naive, const Emi
 
 /* ---- the whole ---- */
 
-/* Sums in another order differ by 1e-5; where they are rounded to bf16 or f16, by a few of its
+/* Sums in another order differ by 1e-5; where they are rounded to a small float, by a few of its
  * last places. */
 static double tolerance(const Emit *emit)
 {
@@ -321,7 +321,9 @@ static double tolerance(const Emit *emit)
 		const KernelUse *use = m->kernels[k].use;
 		for (Dtype from = 0; from < DTYPE_COUNT; from++) {
 			most = use->casts[from][DTYPE_F16] && most < 0x1p-9 ? 0x1p-9 : most;
-			most = use->casts[from][DTYPE_BF16] ? 0x1p-6 : most;
+			most = use->casts[from][DTYPE_BF16] && most < 0x1p-6 ? 0x1p-6 : most;
+			most = use->casts[from][DTYPE_F8E4M3] && most < 0x1p-3 ? 0x1p-3 : most;
+			most = use->casts[from][DTYPE_F8E5M2] ? 0x1p-2 : most;
 		}
 	}
 	return most;

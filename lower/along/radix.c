@@ -44,7 +44,9 @@ typedef struct Radix {
 /* The bits of a key, without those that are 0 of all elements but NaN. */
 static void key_bits(Dtype dtype, int64_t *low, int64_t *high)
 {
-	*low = dtype == DTYPE_BF16 ? 16 : dtype == DTYPE_F16 ? 13 : 0;
+	static const int64_t lows[DTYPE_COUNT] = {
+		[DTYPE_BF16] = 16, [DTYPE_F16] = 13, [DTYPE_F8E4M3] = 20, [DTYPE_F8E5M2] = 21};
+	*low = lows[dtype];
 	*high = dtype_is_float(dtype) && dtype != DTYPE_F64 ? 32 : 8 * (int64_t)dtype_bytes(dtype);
 }
 

@@ -278,6 +278,25 @@ def test_bf16_rounds_to_nearest_even():
     assert tsr.bf16_to_f32(tsr.f32_to_bf16(np.float32(1 + 3 * 2**-8))) == 1 + 2**-6
 
 
+def test_floats_of_eight_bits():
+    model = tsr.compile("dim n; input a : f8e4m3 [n]; input b : f8e5m2 [n]; output y = f8e5m2(2 * f32(a)); output z = a + b")
+    every = np.arange(256, dtype=np.uint8)
+    a, b = tsr.f8e4m3_to_f32(every), tsr.f8e5m2_to_f32(every)
+    for values, to_bits in ((a, tsr.f32_to_f8e4m3), (b, tsr.f32_to_f8e5m2)):
+        known = ~np.isnan(values)
+        np.testing.assert_array_equal(to_bits(values)[known], every[known])
+        assert to_bits(np.nan) == 0x7F
+    with np.errstate(invalid="ignore"):
+        got = model.forward(every, every)
+        np.testing.assert_array_equal(got.z, a + b)
+        np.testing.assert_array_equal(tsr.f8e5m2_to_f32(got.y), tsr.f8e5m2_to_f32(tsr.f32_to_f8e5m2(2 * a)))
+    np.testing.assert_array_equal(model.forward([1, 2.5], np.float32([0.5, 1])).z, [1.5, 3.5])
+    assert tsr.f32_to_f8e4m3([464, 1e9, -np.inf, 2**-10, 3 * 2**-10]).tolist() == [0x7E, 0x7E, 0xFE, 0, 2]
+    assert tsr.f32_to_f8e5m2([61439, 61440, -1e9]).tolist() == [0x7B, 0x7C, 0xFC]
+    with pytest.raises(tsr.ArgumentError, match="f32_to_f8e4m3"):
+        model.forward(np.float32([1.1]), [1])
+
+
 def test_checks_are_exceptions():
     model = tsr.compile("input table : [5, 2]; dim n; input ids : i32 [n |]; output rows = gather(table, ids)")
     table = numbers(5, 2)

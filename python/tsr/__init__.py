@@ -9,11 +9,18 @@
 routines are functions of the model; its parameters are a mapping.
 """
 
-from tsr._arrays import bf16_to_f32, f32_to_bf16
 from tsr._compiler import CompileWarning, compile, graph, shapes
 from tsr._errors import ArgumentError, CheckError, CompileError, Diagnostic, Error, FileError, Place
 from tsr._model import Model, Outputs, Parameters, Routine, Tensor, load
 from tsr._picture import Graph
+from tsr._small_floats import (
+    bf16_to_f32,
+    f8e4m3_to_f32,
+    f8e5m2_to_f32,
+    f32_to_bf16,
+    f32_to_f8e4m3,
+    f32_to_f8e5m2,
+)
 
 __version__ = "0.1.0"
 
@@ -35,6 +42,10 @@ __all__ = [
     "bf16_to_f32",
     "compile",
     "f32_to_bf16",
+    "f32_to_f8e4m3",
+    "f32_to_f8e5m2",
+    "f8e4m3_to_f32",
+    "f8e5m2_to_f32",
     "graph",
     "load",
     "shapes",

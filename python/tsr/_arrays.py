@@ -1,7 +1,7 @@
 """Arrays of other libraries as C sees them, and memory for results.
 
 What has the right dtype and lies row by row is passed as it is; nothing else is without a copy.
-Elements of bf16 are their bits, as uint16.
+Elements of bf16 are their bits, as uint16; those of f8e4m3 and f8e5m2 as uint8.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from tsr._errors import ArgumentError
 from tsr._library import RANK_MAX, ArrayEntry
+from tsr._small_floats import ELSEWHERE, FROM_BITS, TO_BITS
 
 DTYPES = {
     "f32": np.dtype(np.float32),
@@ -26,6 +27,8 @@ DTYPES = {
     "bool": np.dtype(np.bool_),
     "f16": np.dtype(np.float16),
     "bf16": np.dtype(np.uint16),
+    "f8e4m3": np.dtype(np.uint8),
+    "f8e5m2": np.dtype(np.uint8),
 }
 ALIGNMENT = 64
 
@@ -40,23 +43,13 @@ def empty(extents: Sequence[int], dtype: np.dtype) -> np.ndarray:
     return memory[start : start + count * dtype.itemsize].view(dtype).reshape(extents)
 
 
-def bf16_to_f32(bits: Any) -> np.ndarray:
-    """The numbers that elements of bf16 are, in float32."""
-    return (np.asarray(bits, np.uint16).astype(np.uint32) << 16).view(np.float32)
-
-
-def f32_to_bf16(values: Any) -> np.ndarray:
-    """Rounded to the nearest bf16, ties to even; the bits, as uint16. NaN stays NaN."""
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    return np.where(np.isnan(values), (bits >> 16) | 0x40, rounded).astype(np.uint16)
-
-
 def _from_torch(value: Any) -> Any:
-    """NumPy has no bf16: a tensor of it is passed on as its bits."""
+    """NumPy has no bf16 and no f8: a tensor of these is passed on as its bits."""
     torch = sys.modules.get("torch")
-    is_bf16 = torch is not None and getattr(value, "dtype", None) is torch.bfloat16
-    return value.view(torch.int16) if is_bf16 else value
+    kind = getattr(value, "dtype", None)
+    if torch is None or str(kind) not in ["torch." + name for name in ELSEWHERE.values()]:
+        return value
+    return value.view(torch.int16 if kind is torch.bfloat16 else torch.uint8)
 
 
 def _foreign(value: Any, name: str) -> np.ndarray:
@@ -77,11 +70,11 @@ def _convert_exactly(array: np.ndarray, dtype: np.dtype, name: str, to: str) -> 
     if array.dtype.kind not in "fiub":
         raise ArgumentError(f"'{name}' is {to}, and this array holds {array.dtype}")
     with np.errstate(all="ignore"):
-        converted = array.astype(dtype) if to != "bf16" else f32_to_bf16(array)
-        back = converted if to != "bf16" else bf16_to_f32(converted)
+        converted = TO_BITS[to](array) if to in TO_BITS else array.astype(dtype)
+        back = FROM_BITS[to](converted) if to in TO_BITS else converted
         same = np.array_equal(back.astype(array.dtype), array, equal_nan=array.dtype.kind == "f")
     if not same:
-        how = "tsr.f32_to_bf16(...)" if to == "bf16" else f".astype(np.{dtype.name})"
+        how = f"tsr.f32_to_{to}(...)" if to in TO_BITS else f".astype(np.{dtype.name})"
         raise ArgumentError(f"'{name}' is {to}, and not every number of this {array.dtype} array is one: {how} rounds")
     return converted
 
@@ -103,12 +96,12 @@ def as_array(value: Any, name: str, to: str) -> np.ndarray:
         array = np.array(value)
         if dtype.kind == "f" and array.dtype.kind in "iufb":
             array = array.astype(dtype)
-        elif to == "bf16" and array.dtype.kind in "iufb":
-            array = f32_to_bf16(array.astype(np.float32))
+        elif to in TO_BITS and array.dtype.kind in "iufb":
+            array = TO_BITS[to](array.astype(np.float32))
     else:
         array = value if isinstance(value, np.ndarray) else _foreign(value, name)
-    if to == "bf16" and (array.dtype.name == "bfloat16" or array.dtype == np.int16):
-        array = array.view(np.uint16)
+    if to in TO_BITS and (array.dtype.name == ELSEWHERE[to] or (to == "bf16" and array.dtype == np.int16)):
+        array = array.view(dtype)
     if array.dtype != dtype:
         array = _convert_exactly(array, dtype, name, to)
     return np.require(array, dtype, ["C", "A"])

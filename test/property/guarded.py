@@ -22,6 +22,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lit", "numbers", "Inputs"))
 import indexed  # noqa: E402
+from floats8 import FORMATS, to_f8  # noqa: E402
 from guard import guarded, placed  # noqa: E402
 from runner import tsrc  # noqa: E402
 from tsrlib import DTYPES, SCRATCH, compile_text, to_bf16  # noqa: E402
@@ -29,8 +30,9 @@ from tsrlib import DTYPES, SCRATCH, compile_text, to_bf16  # noqa: E402
 DIMS = ((1, 1), (2, 3), (5, 2), (16, 9), (33, 17))
 MOST = 1 << 20  # points of a product space, elements of a tensor
 TOGETHER = 4    # statements of a program
-TYPES = ["f32", "f64", "i32", "f16", "bf16", "i8", "u8"]
-WIDE = {"bf16": "f32", "f16": "f32", "i8": "i32", "u8": "i32"}
+TYPES = ["f32", "f64", "i32", "f16", "bf16", "i8", "u8", "i64", "u32", "bool", "f8e4m3", "f8e5m2"]
+WIDE = {"bf16": "f32", "f16": "f32", "f8e4m3": "f32", "f8e5m2": "f32", "i8": "i32", "u8": "i32", "bool": "i32"}
+INTEGERS = ("i32", "i64", "u32")
 SIZES = [indexed.Size(*t) for t in ((1, 0, 0), (0, 1, 0), (1, 0, 1), (2, 0, 0), (1, 1, 0))]
 SIZES += [indexed.Size(0, 0, k) for k in (1, 2, 3, 3, 4, 5, 7, 12, 15, 17, 31, 33, 8, 16, 32, 64)]
 
@@ -46,7 +48,7 @@ class Statement(indexed.Program):
         self.wide = WIDE.get(self.dtype, self.dtype)
         self.kinds = ["param" if rng.random() < 0.25 and self.is_fixed(rows) else "input" for rows in self.operands]
         self.after = rng.choice(["%s", "%s", "%s", "relu(%s)", "exp(%s)", "1 + %s"])
-        if self.step or self.wide == "i32":
+        if self.step or self.wide in INTEGERS:
             self.after = "%s"
 
     def new(self, sizes=SIZES):
@@ -92,7 +94,7 @@ class Statement(indexed.Program):
         fold, op = super().how()
         if self.lanes and len(self.operands) == 2:
             op = "add"
-        return ("sum" if self.step or self.wide == "i32" else fold), op
+        return ("sum" if self.step or self.wide in INTEGERS else fold), op
 
     def text(self):
         expression = re.search(r"output y = (.*)\n", super().text()).group(1)
@@ -112,11 +114,16 @@ class Statement(indexed.Program):
         for i, rows in enumerate(self.operands):
             if self.kinds[i] == "input":
                 values = rng.integers(0, 4, self.shape(rows, dims))
-                found[self.name(i)] = to_bf16(values.astype(np.float32)) if self.dtype == "bf16" else values.astype(
-                    DTYPES[self.dtype])
+                found[self.name(i)] = stored(values, self.dtype)
         result = "%s%d" % ("t" if self.step else "y", self.number)
         found[result] = np.full(self.shape(self.result, dims), 77, DTYPES[self.wide])
         return found
+
+
+def stored(values, dtype):
+    if dtype == "bf16":
+        return to_bf16(values.astype(np.float32))
+    return to_f8(values, dtype) if dtype in FORMATS else values.astype(DTYPES[dtype])
 
 
 def written(rows):

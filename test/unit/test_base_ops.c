@@ -231,6 +231,40 @@ static void halves_round_to_nearest(void **state)
 	assert_int_equal(bf16_bits(FLT_MAX), 0x7f80);
 }
 
+/* Every pattern of 8 bits, and what lies between neighbours. */
+static void check_eighths(uint8_t (*bits_of)(float), float (*value_of)(uint8_t), uint8_t greatest)
+{
+	for (int bits = 0; bits <= greatest; bits++) {
+		float value = value_of((uint8_t)bits), next = value_of((uint8_t)(bits + 1));
+		assert_int_equal(bits_of(value), bits);
+		assert_int_equal(bits_of(-value), bits | 0x80);
+		assert_true(value_of((uint8_t)(bits | 0x80)) == -value);
+		if (bits == greatest)
+			continue;
+		float middle = (value + next) / 2;
+		assert_int_equal(bits_of(middle), bits & 1 ? bits + 1 : bits);
+		assert_int_equal(bits_of(nextafterf(middle, value)), bits);
+		assert_int_equal(bits_of(nextafterf(middle, next)), bits + 1);
+	}
+}
+
+static void eighths_round_to_nearest(void **state)
+{
+	(void)state;
+	check_eighths(f8e4m3_bits, f8e4m3_value, 0x7e);
+	check_eighths(f8e5m2_bits, f8e5m2_value, 0x7b);
+	assert_true(f8e4m3_value(0x7e) == 448 && f8e4m3_value(1) == 0x1p-9f);
+	assert_true(f8e5m2_value(0x7b) == 57344 && f8e5m2_value(0xfc) == -INFINITY);
+	assert_int_equal(f8e4m3_bits(-INFINITY), 0xfe);
+	assert_int_equal(f8e4m3_bits(FLT_MAX), 0x7e);
+	assert_int_equal(f8e5m2_bits(61439.996f), 0x7b);
+	assert_int_equal(f8e5m2_bits(61440), 0x7c);
+	assert_int_equal(f8e5m2_bits(-FLT_MAX), 0xfc);
+	assert_true(isnan(f8e4m3_value(0x7f)) && isnan(f8e5m2_value(0x7d)));
+	assert_int_equal(f8e4m3_bits(NAN) & 0x7f, 0x7f);
+	assert_int_equal(f8e5m2_bits(NAN) & 0x7f, 0x7f);
+}
+
 static void types_join(void **state)
 {
 	(void)state;
@@ -334,6 +368,7 @@ int main(void)
 		cmocka_unit_test(conversions_saturate_or_wrap),
 		cmocka_unit_test(small_floats_round_to_even),
 		cmocka_unit_test(halves_round_to_nearest),
+		cmocka_unit_test(eighths_round_to_nearest),
 		cmocka_unit_test(types_join),
 		cmocka_unit_test(results_have_their_types),
 		cmocka_unit_test(words),

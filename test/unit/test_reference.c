@@ -197,8 +197,8 @@ static void rounding_that_decides_shows(void **state)
 static void conversions_are_those_of_the_types(void **state)
 {
 	(void)state;
-	static const Dtype types[] = {DTYPE_F64, DTYPE_F32, DTYPE_BF16, DTYPE_F16,
-				      DTYPE_I32, DTYPE_I8,  DTYPE_U8};
+	static const Dtype types[] = {DTYPE_F64, DTYPE_F32, DTYPE_BF16,	  DTYPE_F16,   DTYPE_I32,
+				      DTYPE_I8,	 DTYPE_U8,  DTYPE_F8E4M3, DTYPE_F8E5M2};
 	enum { NTYPES = sizeof types / sizeof *types };
 	for (int i = 0; i < 20000; i++) {
 		Dtype from = types[word() % NTYPES], to = types[word() % NTYPES];

@@ -86,4 +86,5 @@ def main():
     print("%d conversions are right" % sum(len(r) for r in results))
 
 
-main()
+if __name__ == "__main__":
+    main()

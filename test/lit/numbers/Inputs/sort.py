@@ -4,18 +4,25 @@ import sys
 
 import numpy as np
 
+from floats8 import FORMATS, from_f8, to_f8
 from tsrlib import DTYPES, Model, draw_cuts, from_bf16, in_rows, to_bf16
 
 SEED, COUNT, LONG = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 random = np.random.default_rng(SEED)
-FLOATS = ("f32", "f64", "f16", "bf16")
+FLOATS = ("f32", "f64", "f16", "bf16", "f8e4m3", "f8e5m2")
+
+
+def widened(x, dtype):
+    return from_bf16(x) if dtype == "bf16" else from_f8(x, dtype) if dtype in FORMATS else x
 
 
 def differing_nan(x, dtype):
     """Each NaN with bits of its own, so that their order is seen."""
     value = bits(x)
-    nan = np.isnan(from_bf16(x)) if dtype == "bf16" else np.isnan(x)
-    return np.where(nan, value ^ random.integers(0, 32, x.shape).astype(value.dtype), value).view(x.dtype)
+    if dtype == "f8e4m3":  # which has one of each sign
+        return x
+    nan = np.isnan(widened(x, dtype))
+    return np.where(nan, value ^ random.integers(0, 3 if dtype == "f8e5m2" else 32, x.shape).astype(value.dtype), value).view(x.dtype)
 
 
 def numbers(dtype, shape):
@@ -25,7 +32,7 @@ def numbers(dtype, shape):
         odd = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, -1e-42, 3e38])
         x = np.where(random.random(shape) < 0.3, odd[random.integers(0, len(odd), shape)], x)
         with np.errstate(over="ignore"):
-            x = to_bf16(x) if dtype == "bf16" else x.astype(DTYPES[dtype])
+            x = to_bf16(x) if dtype == "bf16" else to_f8(x, dtype) if dtype in FORMATS else x.astype(DTYPES[dtype])
         return differing_nan(x, dtype)
     if dtype == "bool":
         return random.random(shape) < 0.5
@@ -37,7 +44,7 @@ def numbers(dtype, shape):
 
 def order(x, dtype, descending):
     """Of the last axis: places in order, equals as they are, NaN last."""
-    keys = from_bf16(x) if dtype == "bf16" else x
+    keys = widened(x, dtype)
     nan = np.isnan(keys) if dtype in FLOATS else np.zeros(x.shape, bool)
     keys = keys.astype(np.float64 if dtype in FLOATS else np.int64)
     keys = np.where(nan, 0, (-keys if dtype in FLOATS else ~keys) if descending else keys)
@@ -86,7 +93,7 @@ def one(dtype):
             assert same, (calls, dtype, sizes, k, x, got, values, ids)
 
 
-kinds = ["f32", "i32", "i64", "bf16", "f64", "u8", "f16", "i8", "f32", "u32", "bool"]
+kinds = ["f32", "i32", "i64", "bf16", "f64", "u8", "f16", "i8", "f8e4m3", "u32", "bool", "f8e5m2"]
 for i in range(COUNT):
     one(kinds[i % len(kinds)])
 print("%d programs agree with NumPy" % COUNT)

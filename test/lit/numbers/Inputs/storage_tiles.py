@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 
+from floats8 import FORMATS, from_f8, to_f8
 from tsrlib import DTYPES, Model, from_bf16, to_bf16
 
 RNG = np.random.default_rng(11)
@@ -17,7 +18,8 @@ FORMS = [("ik; jk => ij", "ik,jk->ij"), ("ik; kj => ij", "ik,kj->ij"), ("ki; kj 
          ("bik; bjk => bij", "bik,bjk->bij"), ("ik; k => i", "ik,k->i"), ("ikl; jkl => ij", "ikl,jkl->ij"),
          ("k; k => ", "k,k->")]
 PAIRS = [("bf16", "bf16"), ("f16", "f16"), ("i8", "i8"), ("u8", "i8"), ("bf16", "f32"), ("i8", "u8"), ("u8", "u8"),
-         ("bf16", "f16"), ("i8", "i32"), ("i8", "f32"), ("f32", "u8"), ("i32", "f32"), ("f64", "f32")]
+         ("bf16", "f16"), ("i8", "i32"), ("i8", "f32"), ("f32", "u8"), ("i32", "f32"), ("f64", "f32"),
+         ("f8e4m3", "f8e4m3"), ("f8e5m2", "bf16"), ("f8e4m3", "f32")]
 ENDS = ["%s", "bf16(%s)", "f32(%s) .* 0.25 + 1", "i8(%s)"]
 
 
@@ -32,6 +34,9 @@ def numbers(dtype, shape):
     array = RNG.standard_normal(shape).astype(np.float32)
     if dtype == "bf16":
         return to_bf16(array), from_bf16(to_bf16(array)).astype(np.float64)
+    if dtype in FORMATS:
+        bits = to_f8(array, dtype)
+        return bits, from_f8(bits, dtype).astype(np.float64)
     array = array.astype(DTYPES[dtype])
     return array, array.astype(np.float64)
 

@@ -18,7 +18,7 @@ TSRC = os.environ.get("TSRC", "tsrc")
 OPTIONS = os.environ.get("OPTIONS", "").split()
 THREADS = int(os.environ.get("THREADS", "0"))
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "f16": np.float16, "bf16": np.uint16, "i8": np.int8,
-          "u8": np.uint8, "i64": np.int64, "u32": np.uint32, "bool": np.bool_}
+          "u8": np.uint8, "i64": np.int64, "u32": np.uint32, "bool": np.bool_, "f8e4m3": np.uint8, "f8e5m2": np.uint8}
 SCRATCH = tempfile.TemporaryDirectory(prefix="tsrlib")  # as long as the process
 
 
