@@ -189,7 +189,7 @@ CaptureId declare_capture(Build *b, Name name)
  * set are evaluated, then the expression, whose specifications report to `with`. */
 Value eval_with(Build *b, const AstExpr *expr)
 {
-	With with = {.outer = b->at.withs, .first = b->graph->binds.n};
+	With with = {.outer = b->at.withs, .expr = expr, .first = b->graph->binds.n};
 	Bind *binds = ARENA_ARRAY(b->arena, Bind, expr->nbinds);
 	for (uint32_t i = 0; i < expr->nbinds; i++) {
 		Name name = expr->binds[i].names[0];

@@ -133,7 +133,7 @@ static void decl_print(FILE *out, const Graph *graph, const ShapeDecl *decl)
 	fputc(']', out);
 }
 
-static void affine_print(FILE *out, const SpecAxis *axis)
+static void affine_print(FILE *out, const Graph *graph, const SpecAxis *axis)
 {
 	static const char *const marks[] = {
 		[MARK_NONE] = "+", [MARK_VALID] = "<+", [MARK_VALID_FLOOR] = "<+?",
@@ -155,23 +155,36 @@ static void affine_print(FILE *out, const SpecAxis *axis)
 			fprintf(out, "%" PRId64 "*", axis->dilation);
 		fputs(axis->kernel, out);
 	}
+	if (axis->shift) {
+		fputs(" + ", out);
+		size_expr_print(out, graph, axis->shift);
+	}
 }
 
-static void spec_axis_print(FILE *out, const SpecAxis *axis)
+static void part_print(FILE *out, const Graph *graph, const SpecPart *part)
+{
+	if (part->letter)
+		fputs(part->letter, out);
+	else if (part->extent)
+		size_expr_print(out, graph, part->extent);
+	else if (part->rest)
+		fputc('_', out);
+	else
+		fprintf(out, "%" PRId64, part->size);
+}
+
+static void spec_axis_print(FILE *out, const Graph *graph, const SpecAxis *axis)
 {
 	switch (axis->kind) {
 	case SPEC_LETTER: fprintf(out, axis->bracketed ? "[%s]" : "%s", axis->letter); break;
 	case SPEC_INDEX: fprintf(out, "%" PRId64, axis->index); break;
 	case SPEC_PLACEHOLDER: fputc('_', out); break;
-	case SPEC_AFFINE: affine_print(out, axis); break;
+	case SPEC_AFFINE: affine_print(out, graph, axis); break;
 	case SPEC_CONCAT:
 		for (uint32_t i = 0; i < axis->nparts; i++) {
 			if (i)
 				fputc('^', out);
-			if (axis->parts[i].letter)
-				fputs(axis->parts[i].letter, out);
-			else
-				fprintf(out, "%" PRId64, axis->parts[i].size);
+			part_print(out, graph, &axis->parts[i]);
 		}
 		break;
 	case SPEC_JOIN:
@@ -182,7 +195,7 @@ static void spec_axis_print(FILE *out, const SpecAxis *axis)
 	}
 }
 
-static void spec_row_print(FILE *out, const SpecRow *row, RowKind kind)
+static void spec_row_print(FILE *out, const Graph *graph, const SpecRow *row, RowKind kind)
 {
 	static const char *const own[] = {"batch", "input", "output"};
 	const char *comma = "";
@@ -199,32 +212,32 @@ static void spec_row_print(FILE *out, const SpecRow *row, RowKind kind)
 			break;
 		fputs(comma, out);
 		comma = ", ";
-		spec_axis_print(out, &row->axes[i]);
+		spec_axis_print(out, graph, &row->axes[i]);
 	}
 }
 
-static void spec_tensor_print(FILE *out, const SpecTensor *tensor)
+static void spec_tensor_print(FILE *out, const Graph *graph, const SpecTensor *tensor)
 {
 	if (tensor->rows[ROW_BATCH].written) {
-		spec_row_print(out, &tensor->rows[ROW_BATCH], ROW_BATCH);
+		spec_row_print(out, graph, &tensor->rows[ROW_BATCH], ROW_BATCH);
 		fputs(" | ", out);
 	}
 	if (tensor->rows[ROW_INPUT].written) {
-		spec_row_print(out, &tensor->rows[ROW_INPUT], ROW_INPUT);
+		spec_row_print(out, graph, &tensor->rows[ROW_INPUT], ROW_INPUT);
 		fputs(" -> ", out);
 	}
-	spec_row_print(out, &tensor->rows[ROW_OUTPUT], ROW_OUTPUT);
+	spec_row_print(out, graph, &tensor->rows[ROW_OUTPUT], ROW_OUTPUT);
 }
 
-static void spec_print(FILE *out, const Spec *spec)
+static void spec_print(FILE *out, const Graph *graph, const Spec *spec)
 {
 	for (uint32_t i = 0; i < spec->noperands; i++) {
 		if (i)
 			fputs("; ", out);
-		spec_tensor_print(out, &spec->operands[i]);
+		spec_tensor_print(out, graph, &spec->operands[i]);
 	}
 	fputs(" => ", out);
-	spec_tensor_print(out, &spec->result);
+	spec_tensor_print(out, graph, &spec->result);
 }
 
 /* ---- nodes ---- */
@@ -289,7 +302,7 @@ static void leaf_print(FILE *out, const Graph *graph, const Node *node)
 	}
 }
 
-static void op_print(FILE *out, const Node *node)
+static void op_print(FILE *out, const Graph *graph, const Node *node)
 {
 	static const char *const rows[] = {"batch", "input", "output"};
 	switch (node->kind) {
@@ -316,7 +329,7 @@ static void op_print(FILE *out, const Node *node)
 	}
 	if (node->spec) {
 		fputs(" \"", out);
-		spec_print(out, node->spec);
+		spec_print(out, graph, node->spec);
 		fputc('"', out);
 	}
 }
@@ -325,7 +338,7 @@ static void node_print(FILE *out, const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
 	fprintf(out, "%%%" PRIu32 " = %s", id, node_kind_name(node->kind));
-	op_print(out, node);
+	op_print(out, graph, node);
 	leaf_print(out, graph, node);
 	for (uint32_t i = 0; i < node->nargs; i++)
 		fprintf(out, "%s%%%" PRIu32, i ? ", " : " ", node->args[i]);

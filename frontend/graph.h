@@ -86,8 +86,12 @@ extern const RowKind stored_rows[ROW_KINDS];
 /* ---- specifications, coefficients resolved ---- */
 
 typedef struct SpecPart {
-	Sym letter; /* NULL: a skipped part of `size` elements */
+	/* NULL: a skipped part, of `size` elements or of `extent`, or as long as the others leave
+	 * it (`rest`) */
+	Sym letter;
 	int64_t size;
+	const SizeExpr *extent;
+	bool rest;
 	Span span;
 } SpecPart;
 
@@ -97,13 +101,28 @@ typedef struct SpecAxis {
 	Span span;
 	Sym letter;              /* LETTER; AFFINE: the letter that is strided over */
 	int64_t index;           /* INDEX */
-	int64_t stride, offset;  /* AFFINE: stride*letter + offset [+ dilation*kernel] */
+	int64_t stride, offset;  /* AFFINE: stride*letter + offset [+ dilation*kernel] [+ shift] */
+	const SizeExpr *shift;	 /* AFFINE: of what is added by name; NULL: nothing is */
 	int64_t dilation;
 	Sym kernel;              /* AFFINE; NULL: none */
 	SpecMark mark;           /* AFFINE with a kernel: never NONE here */
 	SpecPart *parts;	 /* CONCAT; JOIN: letters, the outer first */
 	uint32_t nparts;
 } SpecAxis;
+
+/* Has the part a size that is solved for: a letter's, one by name, or the rest? */
+static inline bool spec_part_is_solved(const SpecPart *part)
+{
+	return part->letter || part->extent || part->rest;
+}
+
+/* Is the place of the axis given by name, so that the axis may be longer than what is read or
+ * written of it? Padded ones are as long as they say. */
+static inline bool spec_axis_is_placed(const SpecAxis *axis)
+{
+	return axis->shift && (!axis->kernel || axis->mark == MARK_VALID ||
+			       axis->mark == MARK_VALID_FLOOR);
+}
 
 typedef struct SpecRow {
 	SpecAxis *axes;

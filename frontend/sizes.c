@@ -2,7 +2,7 @@
  * sizes evaluated. */
 #include <inttypes.h>
 
-#include "frontend/build.h"
+#include "frontend/passed.h"
 
 /* A size that has a name, at the place where the name is used or was given to a function. */
 static const SizeExpr *size_at(Build *b, const Value *value)
@@ -63,6 +63,18 @@ static const SizeExpr *value_to_size(Build *b, const Value *value, const char *w
 		return NULL;
 	}
 	return value->kind == VALUE_SIZE ? size_at(b, value) : number_at(b, value, integer);
+}
+
+const SizeExpr *size_of_name(Build *b, Name name, const char *what)
+{
+	const Binding *binding = scope_find(b->at.scope, name.sym);
+	if (!binding)
+		return NULL;
+	Value value = value_as_passed(binding->value);
+	value.span = name.span;
+	if (value.kind != VALUE_SIZE && value.kind != VALUE_NUMBER)
+		return NULL;
+	return value_to_size(b, &value, what);
 }
 
 Value eval_wanting_size(Build *b, const AstExpr *expr)

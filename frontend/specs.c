@@ -1,94 +1,13 @@
-/* Specifications: coefficients resolved to integers, marks checked, letters looked up.
- *
- * Named coefficients are configuration values or dims with a value, known when the specification is
- * reached: each instance of a function has its own resolved copy.
+/* Specifications: which forms they fit, what they do, and letters of theirs that are also names of
+ * sizes.
  */
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/passed.h"
 #include "frontend/specs.h"
 
-/* ---- coefficients ---- */
-
-static bool resolve_coef(Build *b, const AstCoef *coef, int64_t *out)
-{
-	*out = 1;
-	if (!coef->written)
-		return true;
-	*out = coef->value;
-	if (coef->name.sym) {
-		Binding *binding = scope_find(b->at.scope, coef->name.sym);
-		if (!binding) {
-			scope_report_unknown(b, coef->name);
-			return false;
-		}
-		Value value = value_as_passed(binding->value);
-		if (!value_get_integer(&value, out)) {
-			diag(b->diags, E0217, coef->name.span,
-			     "a coefficient is a whole number known when the program is compiled, and "
-			     "'%s' is %s",
-			     coef->name.sym, value_describe(&binding->value));
-			diag_note(b->diags, binding->span, "'%s' is declared here", coef->name.sym);
-			return false;
-		}
-	}
-	if (*out > 0 && *out < INT32_MAX)
-		return true;
-	diag(b->diags, E0217, coef->span,
-	     "a coefficient is from 1 to %d, and this one is %" PRId64, INT32_MAX - 1, *out);
-	return false;
-}
-
-static void report_mark(Build *b, const AstSpecAxis *axis)
-{
-	diag(b->diags, E0216, axis->mark_span,
-	     "'+' before the kernel letter '%s' does not say what happens at the edges",
-	     axis->kernel.sym);
-	diag_fix(b->diags, axis->mark_span, "<+", "'<+': only whole windows, sizes must divide");
-	diag_fix(b->diags, axis->mark_span, "<+?",
-		 "'<+?': only whole windows, the rest is left out");
-	diag_fix(b->diags, axis->mark_span, "=+",
-		 "'=+': padded, the result has input/stride elements, which must divide");
-	diag_fix(b->diags, axis->mark_span, "=+?", "'=+?': padded, rounded up");
-}
-
-static bool resolve_affine(Build *b, const AstSpecAxis *axis, SpecAxis *out)
-{
-	out->kernel = axis->kernel.sym;
-	out->mark = axis->kernel.sym ? axis->mark : MARK_NONE;
-	out->offset = axis->offset;
-	if (out->kernel && axis->mark == MARK_NONE) {
-		report_mark(b, axis);
-		return false;
-	}
-	if (!resolve_coef(b, &axis->stride, &out->stride))
-		return false;
-	return !out->kernel || resolve_coef(b, &axis->dilation, &out->dilation);
-}
-
-static bool resolve_axis(Build *b, const AstSpecAxis *axis, SpecAxis *out)
-{
-	*out = (SpecAxis){.kind = axis->kind,
-			  .bracketed = axis->bracketed,
-			  .span = axis->span,
-			  .letter = axis->name.sym,
-			  .index = axis->number,
-			  .stride = 1,
-			  .dilation = 1,
-			  .nparts = axis->nparts};
-	if (axis->kind == SPEC_AFFINE)
-		return resolve_affine(b, axis, out);
-	if (axis->kind != SPEC_CONCAT && axis->kind != SPEC_JOIN)
-		return true;
-	out->parts = ARENA_ARRAY(b->arena, SpecPart, axis->nparts);
-	for (uint32_t i = 0; i < axis->nparts; i++)
-		out->parts[i] = (SpecPart){axis->parts[i].letter.sym, axis->parts[i].number,
-					   axis->parts[i].span};
-	return true;
-}
-
-static bool resolve_tensor(Build *b, const AstSpecTensor *tensor, SpecTensor *out)
+static bool resolve_tensor(Build *b, const AstSpec *spec, const AstSpecTensor *tensor,
+			   SpecTensor *out)
 {
 	bool good = true;
 	out->span = tensor->span;
@@ -99,7 +18,7 @@ static bool resolve_tensor(Build *b, const AstSpecTensor *tensor, SpecTensor *ou
 				.var = row->var.sym, .written = row->written, .span = row->span};
 		to->axes = ARENA_ARRAY(b->arena, SpecAxis, row->naxes);
 		for (uint32_t i = 0; i < row->naxes; i++)
-			good = resolve_axis(b, &row->axes[i], &to->axes[i]) && good;
+			good = spec_resolve_axis(b, spec, &row->axes[i], &to->axes[i]) && good;
 	}
 	return good;
 }
@@ -138,9 +57,9 @@ const Spec *spec_resolve_bracketed(Build *b, AstExpr *string)
 	*spec = (Spec){.span = ast->span, .single_letters = ast->single_letters,
 		       .noperands = ast->noperands};
 	spec->operands = ARENA_ARRAY(b->arena, SpecTensor, ast->noperands);
-	bool good = resolve_tensor(b, &ast->result, &spec->result);
+	bool good = resolve_tensor(b, ast, &ast->result, &spec->result);
 	for (uint32_t i = 0; i < ast->noperands; i++)
-		good = resolve_tensor(b, &ast->operands[i], &spec->operands[i]) && good;
+		good = resolve_tensor(b, ast, &ast->operands[i], &spec->operands[i]) && good;
 	return good ? spec : NULL;
 }
 

@@ -23,6 +23,12 @@ bool spec_operands_have(const Spec *spec, Sym letter);
 uint32_t spec_tensor_count(const SpecTensor *tensor, Sym letter);
 SpecLetters spec_tensor_letters(Arena *arena, const SpecTensor *tensor);
 
+/* ---- spec_axes.c ---- */
+
+/* Resolves the coefficients of one axis of the specification, and the sizes that it names; false
+ * after an error. */
+bool spec_resolve_axis(Build *b, const AstSpec *spec, const AstSpecAxis *axis, SpecAxis *out);
+
 /* ---- specs.c ---- */
 
 /* The specification in a string, coefficients resolved; NULL after an error. */

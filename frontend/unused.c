@@ -25,14 +25,29 @@ static bool is_mentioned(const Mentions *m, Sym name)
 	return name_index_get(&m->names, name) != UINT32_MAX;
 }
 
-/* ---- specifications: names of coefficients ---- */
+/* ---- specifications: names of coefficients and sizes ---- */
+
+static void mention_axis(Mentions *m, const AstSpecAxis *axis)
+{
+	mention(m, axis->stride.name.sym);
+	mention(m, axis->dilation.name.sym);
+	for (uint32_t i = 0; axis->kind == SPEC_CONCAT && i < axis->nparts; i++)
+		mention(m, axis->parts[i].letter.sym);
+	for (uint32_t i = 0; i < axis->nmore; i++) {
+		mention(m, axis->more[i].coef.name.sym);
+		mention(m, axis->more[i].name.sym);
+	}
+	if (axis->kernel.sym) { /* which of them are letters is known where it is used */
+		mention(m, axis->name.sym);
+		mention(m, axis->kernel.sym);
+	}
+}
 
 static void mention_tensor(Mentions *m, const AstSpecTensor *tensor)
 {
 	for (int k = 0; k < ROW_KINDS; k++) {
 		for (uint32_t i = 0; i < tensor->rows[k].naxes; i++) {
-			mention(m, tensor->rows[k].axes[i].stride.name.sym);
-			mention(m, tensor->rows[k].axes[i].dilation.name.sym);
+			mention_axis(m, &tensor->rows[k].axes[i]);
 		}
 	}
 }

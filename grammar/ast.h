@@ -60,10 +60,18 @@ typedef struct AstCoef { /* an integer or the name of one */
 } AstCoef;
 
 typedef struct AstSpecPart {
-	Name letter;    /* sym NULL: a skipped part of `number` elements */
+	Name letter;    /* sym NULL: a skipped part of `number` elements; a letter, or a size */
 	int64_t number;
+	bool rest;      /* `_`: skipped, as long as the others leave it */
 	Span span;
 } AstSpecPart;
+
+/* A letter or a size of an affine form, with its coefficient. */
+typedef struct AstSpecSummand {
+	AstCoef coef;
+	Name name;
+	Span span;
+} AstSpecSummand;
 
 typedef struct AstSpecAxis {
 	SpecAxisKind kind;
@@ -75,8 +83,12 @@ typedef struct AstSpecAxis {
 	Name kernel;       /* AFFINE; sym NULL: no kernel */
 	AstCoef dilation;  /* AFFINE with a kernel */
 	int64_t offset;    /* AFFINE */
-	SpecMark mark;     /* AFFINE with a kernel; MARK_NONE where a plain '+' was written (an error later) */
+	/* AFFINE with a kernel; MARK_NONE where a plain '+' was written: one of the two is a size, or
+	 * it is an error later */
+	SpecMark mark;
 	Span mark_span;
+	AstSpecSummand *more; /* AFFINE: behind over and kernel; in all two are letters at most */
+	uint32_t nmore;
 	AstSpecPart *parts;
 	uint32_t nparts;
 } AstSpecAxis;

@@ -59,6 +59,8 @@ static void dump_parts(FILE *out, const AstSpecAxis *axis)
 		fputs(i ? "^" : "", out);
 		if (axis->parts[i].letter.sym)
 			fputs(axis->parts[i].letter.sym, out);
+		else if (axis->parts[i].rest)
+			fputc('_', out);
 		else
 			fprintf(out, "%lld", (long long)axis->parts[i].number);
 	}
@@ -73,6 +75,11 @@ static void dump_affine(FILE *out, const AstSpecAxis *axis)
 		fprintf(out, " %s ", marks[axis->mark]);
 		dump_coef(out, axis->dilation);
 		fprintf(out, "*%s", axis->kernel.sym);
+	}
+	for (uint32_t i = 0; i < axis->nmore; i++) {
+		fputs(" + ", out);
+		dump_coef(out, axis->more[i].coef);
+		fprintf(out, "*%s", axis->more[i].name.sym);
 	}
 	if (axis->offset)
 		fprintf(out, " + %lld", (long long)axis->offset);

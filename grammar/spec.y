@@ -79,6 +79,7 @@ parts(R) ::= part(A) CARET part(B). { R = spec_parts(t, spec_parts(t, NULL, A), 
 parts(R) ::= parts(L) CARET part(B). { R = spec_parts(t, L, B); }
 part(R) ::= NAME(T).   { R = T; }
 part(R) ::= INT(T).    { R = T; }
+part(R) ::= UNDERSCORE(T). { R = T; }
 
 joint(R) ::= NAME(A).             { R = spec_parts(t, NULL, A); }
 joint(R) ::= joint(L) NAME(B).    { R = spec_parts(t, L, B); }

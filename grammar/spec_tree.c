@@ -105,10 +105,10 @@ static bool add_term(SpecTree *tree, AstSpecAxis *axis, const SpecTerm *term)
 		axis->kernel = term->letter;
 		axis->dilation = term->coef;
 		return true;
-	} else {
-		SPEC_ERROR(tree, E0134, term->span, "an affine index has at most two letters");
-		diag_note(tree->parse->diags, axis->name.span, "'%s' is the first, '%s' the second",
-		          axis->name.sym, axis->kernel.sym);
+	} else if (has_room(tree, axis->nmore, term->span, "an affine index has at most %d summands")) {
+		axis->more[axis->nmore++] =
+			(AstSpecSummand){term->coef, term->letter, term->span};
+		return true;
 	}
 	return false;
 }
@@ -154,6 +154,7 @@ AstSpecAxis spec_form(SpecTree *tree, const SpecTerms *terms)
 		axis.number = first->coef.value;
 		return axis;
 	}
+	axis.more = ARENA_ARRAY(tree->parse->perm, AstSpecSummand, terms->items.n);
 	for (size_t i = 0; i < terms->items.n; i++)
 		if (!add_term(tree, &axis, &terms->items.at[i]) ||
 		    (i > 0 && !add_mark(tree, &axis, &terms->items.at[i])))
@@ -168,6 +169,8 @@ SpecParts *spec_parts(SpecTree *tree, SpecParts *list, Token token)
 	AstSpecPart part = {.span = token.span};
 	if (token.kind == SPEC_TOKEN_INT)
 		part.number = number(tree, token.span);
+	else if (token.kind == SPEC_TOKEN_UNDERSCORE)
+		part.rest = true;
 	else
 		part.letter = spec_name(tree, token);
 	if (has_room(tree, list->items.n, part.span, "an axis has at most %d parts"))

@@ -162,6 +162,8 @@ static bool map_affine(Checker *c, const Expect *expect, const Index *index)
 		return check_fail(c, "the affine index over '%s' has other terms",
 				  key_name(c, expect->key));
 	Size offset = size_const(c->sizes, spec->offset);
+	if (spec->shift)
+		offset = size_add(c->sizes, offset, check_size_expr(c, spec->shift));
 	if (padded)
 		offset = size_sub(c->sizes, offset, size_floor(c->sizes, window(c, expect), 2));
 	if (!holds_equal(c, index->offset, offset))
@@ -174,11 +176,10 @@ static bool map_affine(Checker *c, const Expect *expect, const Index *index)
 
 /* ---- concatenated axes ---- */
 
-static Size part_size(const Checker *c, const Expect *expect, uint32_t part)
+static Size part_size(Checker *c, const Expect *expect, uint32_t part)
 {
 	uint32_t key = expect->parts[part];
-	return key == KEY_NONE ? size_const(c->sizes, expect->spec->parts[part].size)
-			       : check_extent(c, key);
+	return key == KEY_NONE ? check_skipped(c, expect, part) : check_extent(c, key);
 }
 
 static bool map_concat(Checker *c, const Expect *expect, const Index *index)

@@ -10,6 +10,23 @@ Size check_extent(const Checker *c, uint32_t key)
 	return k->bound || size_is_bad(k->size) ? size_const(c->sizes, 1) : k->size;
 }
 
+Size check_skipped(Checker *c, const Expect *expect, uint32_t part)
+{
+	const SpecPart *skipped = &expect->spec->parts[part];
+	if (skipped->extent)
+		return check_size_expr(c, skipped->extent);
+	if (!skipped->rest)
+		return size_const(c->sizes, skipped->size);
+	Size rest = expect->axis->size;
+	for (uint32_t p = 0; p < expect->spec->nparts; p++) {
+		if (p != part && expect->parts[p] == KEY_NONE)
+			rest = size_sub(c->sizes, rest, check_skipped(c, expect, p));
+		else if (p != part)
+			rest = size_sub(c->sizes, rest, check_extent(c, expect->parts[p]));
+	}
+	return rest;
+}
+
 /* ---- what is known before iterators are bound ---- */
 
 static void learn_plain(Checker *c, const ExpectTensor *tensor)
@@ -37,8 +54,10 @@ static void learn_rest(Checker *c, const ExpectTensor *tensor)
 		Size rest = axis->axis->size;
 		for (uint32_t p = 0; p < axis->spec->nparts; p++) {
 			Key *key = axis->parts[p] == KEY_NONE ? NULL : &c->keys.at[axis->parts[p]];
-			if (!key) {
-				rest = size_plus(c->sizes, rest, -axis->spec->parts[p].size);
+			if (!key && axis->spec->parts[p].rest) {
+				nunknown = 2;
+			} else if (!key) {
+				rest = size_sub(c->sizes, rest, check_skipped(c, axis, p));
 			} else if (!size_is_bad(key->size)) {
 				rest = size_sub(c->sizes, rest, key->size);
 			} else {
@@ -86,7 +105,7 @@ static bool check_key_axis(Checker *c, const Expect *expect)
 }
 
 /* stride*(out - 1) + 1 + (k - 1)*dilation + offset */
-static Size reach_of(const Checker *c, const Expect *expect, Size out)
+static Size reach_of(Checker *c, const Expect *expect, Size out)
 {
 	const SpecAxis *spec = expect->spec;
 	Size reach = size_scale(c->sizes, size_plus(c->sizes, out, -1), spec->stride);
@@ -94,6 +113,8 @@ static Size reach_of(const Checker *c, const Expect *expect, Size out)
 		Size steps = size_plus(c->sizes, check_extent(c, expect->kernel), -1);
 		reach = size_add(c->sizes, reach, size_scale(c->sizes, steps, spec->dilation));
 	}
+	if (spec->shift)
+		reach = size_add(c->sizes, reach, check_size_expr(c, spec->shift));
 	return size_plus(c->sizes, size_plus(c->sizes, reach, spec->offset), 1);
 }
 
@@ -103,6 +124,11 @@ static bool check_affine(Checker *c, const Expect *expect)
 	Size in = expect->axis->size, out = check_extent(c, expect->key);
 	Size strided = size_scale(c->sizes, out, spec->stride), reach = reach_of(c, expect, out);
 	bool fits = false;
+	if (spec_axis_is_placed(spec)) /* nothing is read of it where out is 0 */
+		return holds_ge(c, size_plus(c->sizes, in, spec->stride - 1), reach) ||
+		       check_fail(c, "the affine axis over '%s' of size %s ends before %s",
+				  spec->letter, size_text(c->arena, c->sizes, in),
+				  size_text(c->arena, c->sizes, reach));
 	switch (expect->kernel == KEY_NONE ? MARK_NONE : spec->mark) {
 	case MARK_NONE:
 		fits = holds_equal(c, in, spec->offset < spec->stride ? strided : reach);
@@ -129,9 +155,12 @@ static bool check_concat(Checker *c, const Expect *expect)
 	Size sum = size_const(c->sizes, 0);
 	for (uint32_t p = 0; p < expect->spec->nparts; p++)
 		sum = size_add(c->sizes, sum,
-			       expect->parts[p] == KEY_NONE
-				       ? size_const(c->sizes, expect->spec->parts[p].size)
-				       : check_extent(c, expect->parts[p]));
+			       expect->parts[p] == KEY_NONE ? check_skipped(c, expect, p)
+							    : check_extent(c, expect->parts[p]));
+	for (uint32_t p = 0; p < expect->spec->nparts; p++)
+		if (expect->parts[p] == KEY_NONE &&
+		    !holds_ge(c, check_skipped(c, expect, p), size_const(c->sizes, 0)))
+			return check_fail(c, "a skipped part of a concatenated axis is negative");
 	return holds_equal(c, sum, expect->axis->size) ||
 	       check_fail(c, "a concatenated axis has size %s, its parts have %s",
 			  size_text(c->arena, c->sizes, expect->axis->size),

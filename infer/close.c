@@ -58,6 +58,8 @@ static const Rule rules[] = {
 	 "a size of a result is 1 where nothing but 1 broadcasts into it"},
 	{6, "size-bound", close_bounds, FOLLOWS,
 	 "a size is what its uses have, or 1 where they differ"},
+	{6, "rest", close_rests, GUESSES,
+	 "of an axis of known length that is read from a place on, or up to a rest, all is read that nothing else says"},
 	{7, "factors", close_factors, GUESSES,
 	 "the same, where other sizes had to be decided first"},
 	{7, "rounded", close_rounded, GUESSES,

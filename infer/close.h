@@ -123,6 +123,7 @@ void close_least_of(Solver *s, const char *rule, NodeId node, ConId total);
 int64_t least_index(const Solver *s, CellId cell);
 void close_result_ones(Solver *s, const char *rule);
 void close_bounds(Solver *s, const char *rule);
+void close_rests(Solver *s, const char *rule);
 void close_rounded(Solver *s, const char *rule);
 void close_at_least(Solver *s, const char *rule);
 void close_longest(Solver *s, const char *rule);

@@ -9,21 +9,38 @@
 
 #include "infer/affine.h"
 
+static void close_steps(Solver *s, const char *rule, ConId id)
+{
+	const Con *con = &s->cons.at[id];
+	if (con->kind != CON_AFFINE || con->done || cell_known(s, con->cells[0]) ||
+	    !cell_known(s, con->cells[1]))
+		return;
+	Size k = con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2]);
+	if (con->axis->mark == MARK_VALID_FLOOR && size_is_bad(k))
+		return;
+	Spot spot = {.node = con->node, .row = con->row, .cell = con->cells[0], .var = NONE};
+	close_choose(s, rule, &spot,
+		     affine_in(s->sizes, con->axis, cell_value(s, con->cells[1]), k), NONE, id);
+	propagate(s);
+}
+
 void close_rounded(Solver *s, const char *rule)
 {
-	for (ConId id = 0; id < s->cons.n && !solver_stops(s); id++) {
-		const Con *con = &s->cons.at[id];
-		if (con->kind != CON_AFFINE || con->done || cell_known(s, con->cells[0]) ||
-		    !cell_known(s, con->cells[1]))
+	for (ConId id = 0; id < s->cons.n && !solver_stops(s); id++)
+		close_steps(s, rule, id);
+}
+
+void close_rests(Solver *s, const char *rule)
+{
+	for (size_t i = 0; i < s->rests.n && !solver_stops(s); i++) {
+		if (s->rests.at[i].steps != NONE)
+			close_steps(s, "rounded", s->rests.at[i].steps);
+		const Con *con = &s->cons.at[s->rests.at[i].con];
+		CellId rest = s->rests.at[i].cell;
+		if (cell_known(s, rest) || !cell_known(s, con->cells[0]) || con->done)
 			continue;
-		Size k = con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2]);
-		if (con->axis->mark == MARK_VALID_FLOOR && size_is_bad(k))
-			continue;
-		Spot spot = {
-			.node = con->node, .row = con->row, .cell = con->cells[0], .var = NONE};
-		close_choose(s, rule, &spot,
-			     affine_in(s->sizes, con->axis, cell_value(s, con->cells[1]), k), NONE,
-			     id);
+		Spot spot = {.node = NODE_NONE, .cell = rest, .var = NONE};
+		close_choose(s, rule, &spot, size_const(s->sizes, 0), NONE, s->rests.at[i].con);
 		propagate(s);
 	}
 }

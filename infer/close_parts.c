@@ -39,7 +39,7 @@ static Split read_split(Solver *s, ConId id)
 	split.at = ARENA_ARRAY(s->arena, Part, split.n + 1);
 	uint32_t cell = 1;
 	for (uint32_t i = 0; i < split.n; i++) {
-		if (!written || written->parts[i].letter) {
+		if (!written || spec_part_is_solved(&written->parts[i])) {
 			split.at[i] = read_part(s, con->cells[cell++]);
 		} else {
 			Size size = size_const(s->sizes, written->parts[i].size);

@@ -67,35 +67,102 @@ static void axis_relation(Generator *g, ConKind kind, CellId *cells, uint32_t nc
 			    .number = number});
 }
 
+static void axis_sum(Generator *g, ConKind kind, CellId whole, const CellId *parts, uint32_t n,
+		     const SpecAxis *axis, int64_t number)
+{
+	CellId *cells = ARENA_ARRAY(g->s->arena, CellId, n + 1);
+	cells[0] = whole;
+	memcpy(cells + 1, parts, n * sizeof *parts);
+	axis_relation(g, kind, cells, n + 1, axis, number);
+}
+
+/* What is left of an axis: nothing, where nothing says otherwise. */
+static CellId rest_cell(Generator *g, Span span)
+{
+	CellId rest = cell_new(g->s, NULL, span);
+	cell_at(g->s, rest)->may_be_empty = true;
+	return rest;
+}
+
+static void add_rest(Generator *g, CellId rest, ConId steps)
+{
+	PUSH(g->s->arena, g->s->rests, ((Rest){(ConId)g->s->cons.n - 1, steps, rest}));
+}
+
+/* The axis that has those `reached` elements from its place on, and perhaps more. */
+static CellId placed_axis(Generator *g, const SpecAxis *axis, CellId reached, ConId steps)
+{
+	CellId parts[] = {size_cell(g->s, axis->shift), reached, rest_cell(g, axis->span)};
+	CellId whole = cell_new(g->s, NULL, axis->span);
+	axis_sum(g, CON_ADD, whole, parts, 3, axis, axis->offset);
+	add_rest(g, parts[2], steps);
+	return whole;
+}
+
+/* A form whose place is given by name, as if it began at 0; without a kernel it ends where its last
+ * step does: 2*o <+? 1. */
+static const SpecAxis *unplaced(Generator *g, const SpecAxis *axis)
+{
+	SpecAxis *from = ARENA_NEW(g->s->arena, SpecAxis);
+	*from = *axis;
+	from->offset = 0;
+	from->shift = NULL;
+	if (axis->kernel)
+		return from;
+	from->kernel = sym_cstr(g->s->graph->symbols, "1");
+	from->mark = MARK_VALID_FLOOR;
+	return from;
+}
+
+static CellId window_cell(Generator *g, const SpecAxis *axis)
+{
+	if (!axis->kernel)
+		return NONE;
+	CellId cell = letter_cell(g, axis->kernel, axis->span);
+	g->s->letters.at[hmget(g->names.letters, axis->kernel)].kernel = true;
+	return cell;
+}
+
 static CellId affine_axis(Generator *g, const SpecAxis *axis)
 {
+	bool placed = spec_axis_is_placed(axis);
+	if (placed && !axis->kernel && axis->stride == 1)
+		return placed_axis(g, axis, letter_cell(g, axis->letter, axis->span), NONE);
 	CellId *cells = ARENA_ARRAY(g->s->arena, CellId, 3);
 	cells[0] = cell_new(g->s, NULL, axis->span);
 	cells[1] = letter_cell(g, axis->letter, axis->span);
-	cells[2] = NONE;
-	if (axis->kernel) {
-		cells[2] = letter_cell(g, axis->kernel, axis->span);
-		g->s->letters.at[hmget(g->names.letters, axis->kernel)].kernel = true;
-	}
-	axis_relation(g, CON_AFFINE, cells, 3, axis, 0);
-	return cells[0];
+	cells[2] = window_cell(g, axis);
+	if (placed && !axis->kernel)
+		cells[2] = cell_written(g->s, size_const(g->s->sizes, 1), true, axis->span);
+	axis_relation(g, CON_AFFINE, cells, 3, placed ? unplaced(g, axis) : axis, 0);
+	return placed ? placed_axis(g, axis, cells[0], (ConId)g->s->cons.n - 1) : cells[0];
+}
+
+static CellId part_cell(Generator *g, const SpecPart *part)
+{
+	if (part->letter)
+		return letter_cell(g, part->letter, part->span);
+	return part->extent ? size_cell(g->s, part->extent) : rest_cell(g, part->span);
 }
 
 static CellId concat_axis(Generator *g, const SpecAxis *axis)
 {
-	CellId *cells = ARENA_ARRAY(g->s->arena, CellId, axis->nparts + 1);
-	uint32_t n = 1;
+	CellId *parts = ARENA_ARRAY(g->s->arena, CellId, axis->nparts);
+	CellId rest = NONE, whole = cell_new(g->s, NULL, axis->span);
+	uint32_t n = 0;
 	int64_t skipped = 0;
-	cells[0] = cell_new(g->s, NULL, axis->span);
 	for (uint32_t i = 0; i < axis->nparts; i++) {
 		const SpecPart *part = &axis->parts[i];
-		if (part->letter)
-			cells[n++] = letter_cell(g, part->letter, part->span);
+		if (spec_part_is_solved(part))
+			parts[n++] = part_cell(g, part);
 		else if (__builtin_add_overflow(skipped, part->size, &skipped))
 			skipped = INT64_MAX;
+		rest = part->rest ? parts[n - 1] : rest;
 	}
-	axis_relation(g, CON_CONCAT, cells, n, axis, skipped);
-	return cells[0];
+	axis_sum(g, CON_CONCAT, whole, parts, n, axis, skipped);
+	if (rest != NONE)
+		add_rest(g, rest, NONE);
+	return whole;
 }
 
 /* The product of its letters, two at a time. */

@@ -162,6 +162,16 @@ static void ask_of_con(Collector *c, GuardKind kind, Size a, Size b, const Con *
 	guard_add(c, (Guard){kind, a, b, con->span, SPAN_NONE, NULL, 0, 0});
 }
 
+/* Where the size of an axis is written that is read or written from a named place on; SPAN_NONE:
+ * another relation. */
+static Span axis_written(Solver *s, const Con *con)
+{
+	bool named = con->axis && con->kind == CON_ADD;
+	for (uint32_t i = 0; con->kind == CON_CONCAT && con->axis && i < con->axis->nparts; i++)
+		named |= con->axis->parts[i].extent != NULL || con->axis->parts[i].rest;
+	return named ? origin_near(s, con->cells[0]).span : SPAN_NONE;
+}
+
 static void not_negative(Collector *c, Size a, const Con *con)
 {
 	ask_of_con(c, GUARD_GE, a, size_const(c->s->sizes, 0), con);
@@ -229,9 +239,15 @@ static void ask_sum(Collector *c, const Con *con)
 {
 	Solver *s = c->s;
 	Size sum = size_const(s->sizes, con->number);
+	Span written = axis_written(s, con);
 	for (uint32_t i = 1; i < con->ncells; i++) {
 		sum = size_add(s->sizes, sum, cell_value(s, con->cells[i]));
-		not_negative(c, cell_value(s, con->cells[i]), con);
+		bool own = con->kind == CON_ADD && i == 2 && con->axis &&
+			   (con->axis->kernel || con->axis->stride > 1); /* a relation of its own */
+		if (!own)
+			guard_add(c, (Guard){GUARD_GE, cell_value(s, con->cells[i]),
+					     size_const(s->sizes, 0), con->span, written, NULL, 0,
+					     0});
 		ask_repeated(c, con, con->cells[i]);
 	}
 	ask_of_con(c, GUARD_EQ, cell_value(s, con->cells[0]), sum, con);

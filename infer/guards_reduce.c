@@ -107,6 +107,11 @@ static const char *guard_text(const Reducer *r, Arena *arena, const Guard *g)
 	if (span_is_none(g->span) || !r->sources)
 		return text;
 	Place place = source_place(r->sources, g->span.file, g->span.start);
+	if (g->kind == GUARD_GE && !span_is_none(g->other)) {
+		Place axis = source_place(r->sources, g->other.file, g->other.start);
+		return arena_printf(arena, "%s (%s:%u, of an axis of %s:%u)", text, place.path,
+				    place.line, axis.path, axis.line);
+	}
 	return arena_printf(arena, "%s (%s:%u)", text, place.path, place.line);
 }
 

@@ -216,6 +216,8 @@ const char *shape_text(Arena *arena, const Sizes *sizes, const Shape *shape);
 /* The axes in storage order (batch, output, input); returns how many. */
 uint32_t shape_naxes(const Shape *shape);
 const Axis *shape_axis(const Shape *shape, uint32_t i);
+/* The value of a size as written, once captured sizes are known. */
+Size infer_size(const Inference *inference, const SizeExpr *expr);
 /* The product of all sizes. */
 Size shape_elements(Sizes *sizes, const Shape *shape);
 

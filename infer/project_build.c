@@ -95,6 +95,23 @@ static void blame_twice(Builder *b, const AxisMap *axis, ClassId c)
 	b->failed = true;
 }
 
+static Size part_extent(const Builder *b, const MapPart *part)
+{
+	return part->cls == CLASS_NONE ? part->extent : b->p->classes.at[part->cls].extent;
+}
+
+/* What the other parts leave of the axis. */
+static Size rest_extent(const Builder *b, const AxisMap *axis)
+{
+	Size rest = axis->size;
+	for (uint32_t i = 0; i < axis->nparts; i++) {
+		Size extent = part_extent(b, &axis->parts[i]);
+		if (!size_is_bad(extent))
+			rest = size_sub(b->p->sizes, rest, extent);
+	}
+	return rest;
+}
+
 static bool view_concat(Builder *b, const AxisMap *axis, Index *index)
 {
 	Projector *p = b->p;
@@ -111,7 +128,8 @@ static bool view_concat(Builder *b, const AxisMap *axis, Index *index)
 			index->offset = before;
 			index_add(b, index, c, 1);
 		}
-		Size extent = c == CLASS_NONE ? axis->parts[i].extent : p->classes.at[c].extent;
+		Size extent = part_extent(b, &axis->parts[i]);
+		extent = size_is_bad(extent) ? rest_extent(b, axis) : extent;
 		before = size_add(p->sizes, before, extent);
 	}
 	return found;

@@ -225,7 +225,7 @@ typedef struct Walk {
 	const Piece *piece;
 	int64_t *values; /* by iterator */
 	uint8_t *cells;	 /* how often each cell of the result is written, at most 2 */
-	bool twice;
+	bool twice, unknown; /* a cell is written twice; one depends on dims */
 } Walk;
 
 static bool small_points(const Facts *f, const Piece *piece, int64_t *points)
@@ -245,15 +245,17 @@ static bool small_points(const Facts *f, const Piece *piece, int64_t *points)
 }
 
 /* The cell of the current values; -1: outside (a guarded write that is skipped). */
-static int64_t cell_of(const Walk *w)
+static int64_t cell_of(Walk *w)
 {
 	int64_t cell = 0;
 	for (uint32_t a = 0; a < w->piece->result.naxes; a++) {
 		const Index *index = &w->piece->result.axes[a];
 		int64_t at, size;
 		if (!size_is_const(w->f->sizes, index->offset, &at) ||
-		    !size_is_const(w->f->sizes, shape_axis(w->f->shape, a)->size, &size))
+		    !size_is_const(w->f->sizes, shape_axis(w->f->shape, a)->size, &size)) {
+			w->unknown = true;
 			return -1;
+		}
 		for (uint32_t t = 0; t < index->nterms; t++)
 			at += index->terms[t].coef * w->values[index->terms[t].iter];
 		if (at < 0 || at >= size)
@@ -301,7 +303,7 @@ static Count count_cells(const Facts *f)
 		small_points(f, w.piece, &points);
 		walk_piece(&w, points);
 	}
-	Count count = {.known = w.values && w.cells, .injective = !w.twice, .surjective = true};
+	Count count = {.known = w.values && w.cells && !w.unknown, .injective = !w.twice, .surjective = true};
 	for (int64_t c = 0; w.cells && c < cells; c++)
 		count.surjective &= w.cells[c] > 0;
 	held_free(w.values);

@@ -72,12 +72,23 @@ static void read_affine(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
 	axis->kind = MAP_AFFINE;
 	axis->stride = spec->stride;
 	axis->offset = size_const(p->sizes, spec->offset);
+	if (spec->shift)
+		axis->offset = size_add(p->sizes, axis->offset,
+					infer_size(p->inference, spec->shift));
 	axis->cls = letter_class(r, spec->letter, spec->span);
 	if (!spec->kernel)
 		return;
 	axis->dilation = spec->dilation;
 	axis->mark = spec->mark;
 	axis->kernel = letter_class(r, spec->kernel, spec->span);
+}
+
+/* SIZE_BAD: a letter's, or the rest. */
+static Size skipped_size(const Projector *p, const SpecPart *part)
+{
+	if (part->extent)
+		return infer_size(p->inference, part->extent);
+	return spec_part_is_solved(part) ? SIZE_BAD : size_const(p->sizes, part->size);
 }
 
 static void read_concat(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
@@ -90,7 +101,7 @@ static void read_concat(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
 		const SpecPart *part = &spec->parts[i];
 		axis->parts[i].cls =
 			part->letter ? letter_class(r, part->letter, part->span) : CLASS_NONE;
-		axis->parts[i].extent = part->letter ? SIZE_BAD : size_const(p->sizes, part->size);
+		axis->parts[i].extent = skipped_size(p, part);
 	}
 	class_group(p, axis);
 }

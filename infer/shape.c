@@ -74,3 +74,22 @@ const char *shape_text(Arena *arena, const Sizes *sizes, const Shape *shape)
 	shape_print(text.out, sizes, shape);
 	return text_take(text, arena, NULL);
 }
+
+Size infer_size(const Inference *inference, const SizeExpr *expr)
+{
+	Sizes *sizes = inference->sizes;
+	switch (expr->kind) {
+	case SX_NUMBER:
+	case SX_FIXED: return size_const(sizes, expr->number);
+	case SX_DIM: return size_dim(sizes, expr->dim);
+	case SX_CAPTURE: return inference->captures[expr->capture];
+	default: break;
+	}
+	Size a = infer_size(inference, expr->a), b = infer_size(inference, expr->b);
+	switch (expr->kind) {
+	case SX_ADD: return size_add(sizes, a, b);
+	case SX_SUB: return size_sub(sizes, a, b);
+	case SX_MUL: return size_mul(sizes, a, b);
+	default: return size_div(sizes, a, b);
+	}
+}

@@ -201,6 +201,12 @@ typedef struct LetterCell {
 	Span span;
 } LetterCell;
 
+/* What an axis has behind or between its parts; the constraint says of which. */
+typedef struct Rest {
+	ConId con, steps; /* NONE, or the relation of the steps before it */
+	CellId cell;
+} Rest;
+
 typedef struct ResultRow { /* a row variable that only the result of a specification has */
 	RowVarId var;
 	Sym name;
@@ -253,6 +259,7 @@ typedef struct Solver {
 	VEC(Required) required;
 	VEC(LetterCell) letters;
 	VEC(ResultRow) result_rows;
+	VEC(Rest) rests;
 	VEC(Event) events;
 	VEC(Guard) asked;	    /* guards of written sizes and requires, before reduction */
 	RowTerm (*rows)[ROW_KINDS]; /* by NodeId */

@@ -26,7 +26,7 @@ enum { TABLE_MOST = 1 << 22 };
 static bool is_known_size(const Lower *lower, const Node *node)
 {
 	int64_t n;
-	return size_is_const(lower->sizes, tensor_size(lower->inference, node->size_expr), &n);
+	return size_is_const(lower->sizes, infer_size(lower->inference, node->size_expr), &n);
 }
 
 /* Is it computed from operands at known places, or are its cells those of its operand? */

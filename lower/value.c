@@ -196,7 +196,7 @@ static const Value *number_value(Gen *gen, const Node *node)
 static const Value *size_value(Gen *gen, const Node *node)
 {
 	Dtype dtype = node->dtype == DTYPE_NONE ? DTYPE_F32 : node->dtype;
-	Size size = tensor_size(gen->lower->inference, node->size_expr);
+	Size size = infer_size(gen->lower->inference, node->size_expr);
 	int64_t constant = 0;
 	if (size_is_bad(size))
 		diag(gen->lower->diags, E0347, node->span, "this size is too large: %s",

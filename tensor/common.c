@@ -121,7 +121,7 @@ static void put_leaf(Common *common, Key *key, const Node *node)
 		put_bytes(common, key, &node->number, sizeof node->number);
 		break;
 	case NODE_SIZE:
-		put(common, key, tensor_size(common->program->inference, node->size_expr).id);
+		put(common, key, infer_size(common->program->inference, node->size_expr).id);
 		break;
 	case NODE_SCALAR: put(common, key, node->scalar_index); break;
 	case NODE_CONST: put_data(common, key, node); break;

@@ -54,25 +54,6 @@ void tensor_dump(FILE *out, const TensorProgram *program)
 		fputs("(unchanged)\n", out);
 }
 
-Size tensor_size(const Inference *inference, const SizeExpr *expr)
-{
-	Sizes *sizes = inference->sizes;
-	switch (expr->kind) {
-	case SX_NUMBER:
-	case SX_FIXED: return size_const(sizes, expr->number);
-	case SX_DIM: return size_dim(sizes, expr->dim);
-	case SX_CAPTURE: return inference->captures[expr->capture];
-	default: break;
-	}
-	Size a = tensor_size(inference, expr->a), b = tensor_size(inference, expr->b);
-	switch (expr->kind) {
-	case SX_ADD: return size_add(sizes, a, b);
-	case SX_SUB: return size_sub(sizes, a, b);
-	case SX_MUL: return size_mul(sizes, a, b);
-	default: return size_div(sizes, a, b);
-	}
-}
-
 uint32_t node_cost(const Node *node)
 {
 	bool computes = node->kind == NODE_POINTWISE || node->kind == NODE_SPEC;

@@ -65,8 +65,6 @@ static inline const Proj *tensor_proj(const TensorProgram *program, NodeId id)
 	return program->inference->projs[id];
 }
 
-/* The size that an expression of sizes has. */
-Size tensor_size(const Inference *inference, const SizeExpr *expr);
 /* About how many instructions an element of the node's own operation takes. */
 uint32_t node_cost(const Node *node);
 /* What the node's elements are added up with; the sum, where it reduces nothing. */

@@ -151,7 +151,7 @@ static const Value *number_value(const Builder *b, const Node *node)
 
 static const Value *size_value(const Builder *b, const Node *node)
 {
-	Size size = tensor_size(b->t->inference, node->size_expr);
+	Size size = infer_size(b->t->inference, node->size_expr);
 	if (!size_is_bad(size))
 		return value_index(b->arena, node->dtype, ix_size(b->arena, size));
 	diag(b->t->diags, E0347, node->span, "this size is too large: %s",

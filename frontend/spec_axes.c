@@ -1,0 +1,243 @@
+/* The axes of specifications: coefficients resolved to integers, marks checked, and which names are
+ * sizes.
+ *
+ * Named coefficients are configuration values or dims with a value, known when the specification is
+ * reached: each instance of a function has its own resolved copy.
+ *
+ *   stride*o [MARK dilation*k] + size + ...     one letter, two with a mark; the others are sizes
+ *   size^i^_                                    a name that stands nowhere else, and is a size
+ *
+ * A letter hides what has its name outside. So the last names of an affine form are the sizes, those
+ * that stand nowhere else before others; a part is a size where no `with` binds it either.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "frontend/passed.h"
+#include "frontend/specs.h"
+
+/* ---- coefficients ---- */
+
+static bool resolve_coef(Build *b, const AstCoef *coef, int64_t *out)
+{
+	*out = 1;
+	if (!coef->written)
+		return true;
+	*out = coef->value;
+	if (coef->name.sym) {
+		Binding *binding = scope_find(b->at.scope, coef->name.sym);
+		if (!binding) {
+			scope_report_unknown(b, coef->name);
+			return false;
+		}
+		Value value = value_as_passed(binding->value);
+		if (!value_get_integer(&value, out)) {
+			diag(b->diags, E0217, coef->name.span,
+			     "a coefficient is a whole number known when the program is compiled, and "
+			     "'%s' is %s",
+			     coef->name.sym, value_describe(&binding->value));
+			diag_note(b->diags, binding->span, "'%s' is declared here", coef->name.sym);
+			return false;
+		}
+	}
+	if (*out > 0 && *out < INT32_MAX)
+		return true;
+	diag(b->diags, E0217, coef->span,
+	     "a coefficient is from 1 to %d, and this one is %" PRId64, INT32_MAX - 1, *out);
+	return false;
+}
+
+
+/* ---- which names are letters ---- */
+
+static bool is_letter_axis(const AstSpecAxis *axis, Sym name)
+{
+	return axis->kind != SPEC_AFFINE && axis->name.sym == name;
+}
+
+static uint32_t count_in_axis(const AstSpecAxis *axis, Sym name)
+{
+	uint32_t n = (axis->name.sym == name) + (axis->kernel.sym == name);
+	for (uint32_t i = 0; i < axis->nparts; i++)
+		n += axis->parts[i].letter.sym == name;
+	for (uint32_t i = 0; i < axis->nmore; i++)
+		n += axis->more[i].name.sym == name;
+	return n;
+}
+
+typedef struct NameUse {
+	uint32_t n;  /* how often the specification has it */
+	bool letter; /* as an axis of its own */
+} NameUse;
+
+static void use_in_tensor(const AstSpecTensor *tensor, Sym name, NameUse *use)
+{
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		for (uint32_t i = 0; i < tensor->rows[kind].naxes; i++) {
+			use->n += count_in_axis(&tensor->rows[kind].axes[i], name);
+			use->letter |= is_letter_axis(&tensor->rows[kind].axes[i], name);
+		}
+}
+
+static NameUse use_in_spec(const AstSpec *spec, Sym name)
+{
+	NameUse use = {0};
+	for (uint32_t i = 0; i < spec->noperands; i++)
+		use_in_tensor(&spec->operands[i], name, &use);
+	use_in_tensor(&spec->result, name, &use);
+	return use;
+}
+
+static bool is_bound_by_with(const Build *b, Sym name)
+{
+	for (const With *with = b->at.withs; with; with = with->outer)
+		for (uint32_t i = 0; i < with->expr->nbinds; i++)
+			if (with->expr->binds[i].names[0].sym == name)
+				return true;
+	return false;
+}
+
+/* ---- affine forms ---- */
+
+static void report_mark(Build *b, const AstSpecAxis *axis, Sym kernel)
+{
+	diag(b->diags, E0216, axis->mark_span,
+	     "'+' before the kernel letter '%s' does not say what happens at the edges", kernel);
+	diag_fix(b->diags, axis->mark_span, "<+", "'<+': only whole windows, sizes must divide");
+	diag_fix(b->diags, axis->mark_span, "<+?",
+		 "'<+?': only whole windows, the rest is left out");
+	diag_fix(b->diags, axis->mark_span, "=+",
+		 "'=+': padded, the result has input/stride elements, which must divide");
+	diag_fix(b->diags, axis->mark_span, "=+?", "'=+?': padded, rounded up");
+}
+
+/* The summands with a name, in the order written; those that are sizes leave it. */
+typedef struct Summands {
+	AstSpecSummand *at;
+	uint32_t n;
+} Summands;
+
+static Summands summands_of(Build *b, const AstSpecAxis *axis)
+{
+	Summands list = {.at = ARENA_ARRAY(b->arena, AstSpecSummand, axis->nmore + 2)};
+	list.at[list.n++] = (AstSpecSummand){axis->stride, axis->name, axis->name.span};
+	if (axis->kernel.sym)
+		list.at[list.n++] = (AstSpecSummand){axis->dilation, axis->kernel, axis->kernel.span};
+	for (uint32_t i = 0; i < axis->nmore; i++)
+		list.at[list.n++] = axis->more[i];
+	return list;
+}
+
+static const SizeExpr *add_sizes(Build *b, const SizeExpr *a, const SizeExpr *size, Span span)
+{
+	return a ? size_expr_new(b, (SizeExpr){.kind = SX_ADD, .span = span, .a = a, .b = size})
+		 : size;
+}
+
+/* The size that a summand is, with its coefficient; NULL: it is none, or after an error. */
+static const SizeExpr *size_of_summand(Build *b, const AstSpecSummand *summand)
+{
+	const SizeExpr *size = size_of_name(b, summand->name, "an offset"), *by;
+	if (!size || !summand->coef.written)
+		return size;
+	by = summand->coef.name.sym ? size_of_name(b, summand->coef.name, "a coefficient")
+				    : size_expr_number(b, summand->coef.value, summand->coef.span);
+	return by ? size_expr_new(b, (SizeExpr){.kind = SX_MUL, .span = summand->span, .a = by, .b = size})
+		  : NULL;
+}
+
+/* Takes sizes out of the list until `most` summands are left, which are the letters. */
+static void take_sizes(Build *b, const AstSpec *spec, const AstSpecAxis *axis, uint32_t most,
+		       Summands *list, SpecAxis *out)
+{
+	for (int hidden = 0; hidden < 2; hidden++)
+		for (uint32_t i = list->n; i-- > 0 && list->n > most;) {
+			if (hidden == 0 && use_in_spec(spec, list->at[i].name.sym).letter)
+				continue;
+			const SizeExpr *size = size_of_summand(b, &list->at[i]);
+			if (!size)
+				continue;
+			out->shift = add_sizes(b, out->shift, size, axis->span);
+			memmove(&list->at[i], &list->at[i + 1],
+				(list->n - i - 1) * sizeof *list->at);
+			list->n--;
+		}
+}
+
+static bool resolve_affine(Build *b, const AstSpec *spec, const AstSpecAxis *axis, SpecAxis *out)
+{
+	Summands list = summands_of(b, axis);
+	uint32_t most = axis->kernel.sym && axis->mark != MARK_NONE ? 2 : 1;
+	int errors = b->diags->nerrors;
+	take_sizes(b, spec, axis, most, &list, out);
+	out->offset = axis->offset;
+	out->letter = list.at[0].name.sym;
+	if (list.n == most) {
+		out->kernel = most == 2 ? list.at[1].name.sym : NULL;
+		out->mark = most == 2 ? axis->mark : MARK_NONE;
+		return resolve_coef(b, &list.at[0].coef, &out->stride) &&
+		       (most == 1 || resolve_coef(b, &list.at[1].coef, &out->dilation));
+	}
+	if (b->diags->nerrors > errors)
+		return false;
+	if (list.n == 2) {
+		report_mark(b, axis, list.at[1].name.sym);
+		return false;
+	}
+	diag(b->diags, E0134, list.at[2].span, "an affine index has at most two letters");
+	diag_note(b->diags, list.at[0].span, "'%s' is the first, '%s' the second",
+		  list.at[0].name.sym, list.at[1].name.sym);
+	return false;
+}
+
+/* ---- parts ---- */
+
+static void resolve_part(Build *b, const AstSpec *spec, const AstSpecAxis *axis,
+			 const AstSpecPart *part, SpecPart *out)
+{
+	*out = (SpecPart){.letter = part->letter.sym,
+			  .size = part->number,
+			  .rest = part->rest,
+			  .span = part->span};
+	if (axis->kind != SPEC_CONCAT || !out->letter || use_in_spec(spec, out->letter).n > 1 ||
+	    is_bound_by_with(b, out->letter))
+		return;
+	out->extent = size_of_name(b, part->letter, "a part");
+	if (out->extent)
+		out->letter = NULL;
+}
+
+static bool check_rest(Build *b, const SpecAxis *axis)
+{
+	const SpecPart *first = NULL;
+	for (uint32_t i = 0; i < axis->nparts; i++) {
+		const SpecPart *part = &axis->parts[i];
+		if (part->rest && first) {
+			diag(b->diags, E0134, part->span, "one part of an axis is the rest of it");
+			diag_note(b->diags, first->span, "the first one is here");
+			return false;
+		}
+		first = part->rest ? part : first;
+	}
+	return true;
+}
+
+bool spec_resolve_axis(Build *b, const AstSpec *spec, const AstSpecAxis *axis, SpecAxis *out)
+{
+	*out = (SpecAxis){.kind = axis->kind,
+			  .bracketed = axis->bracketed,
+			  .span = axis->span,
+			  .letter = axis->name.sym,
+			  .index = axis->number,
+			  .stride = 1,
+			  .dilation = 1,
+			  .nparts = axis->nparts};
+	if (axis->kind == SPEC_AFFINE)
+		return resolve_affine(b, spec, axis, out);
+	if (axis->kind != SPEC_CONCAT && axis->kind != SPEC_JOIN)
+		return true;
+	out->parts = ARENA_ARRAY(b->arena, SpecPart, axis->nparts);
+	for (uint32_t i = 0; i < axis->nparts; i++)
+		resolve_part(b, spec, axis, &axis->parts[i], &out->parts[i]);
+	return check_rest(b, out);
+}
