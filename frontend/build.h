@@ -286,9 +286,6 @@ bool size_expr_value(const SizeExpr *expr, int64_t *out);
 Value eval_wanting_size(Build *b, const AstExpr *expr);
 /* NULL after an error (E0210). */
 const SizeExpr *eval_size(Build *b, const AstExpr *expr);
-/* The size, or the number that is one, that has the name; NULL: nothing has, or what has is none. A
- * number that is no size is an error (E0210). */
-const SizeExpr *size_of_name(Build *b, Name name, const char *what);
 /* An expression that must be an integer now. */
 bool eval_integer(Build *b, const AstExpr *expr, const char *what, int64_t *out);
 

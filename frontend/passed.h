@@ -16,4 +16,10 @@ static inline Value value_as_passed(Value value)
 	return passed;
 }
 
+/* The size that a value is; NULL after an error (E0210), in which `what` is needed. */
+const SizeExpr *value_to_size(Build *b, const Value *value, const char *what);
+/* The size, or the number that is one, that has the name; NULL: nothing has, or what has is none. A
+ * number that is no size is an error (E0210). */
+const SizeExpr *size_of_name(Build *b, Name name, const char *what);
+
 #endif

@@ -30,17 +30,40 @@ void close_rounded(Solver *s, const char *rule)
 		close_steps(s, rule, id);
 }
 
+/* The part that is what the others leave: the last of an axis that is read from a place on. */
+static CellId rest_of(const Con *con)
+{
+	uint32_t cell = con->ncells - 1;
+	if (con->kind == CON_ADD)
+		return con->cells[cell];
+	for (uint32_t i = con->axis->nparts; i-- > 0 && !con->axis->parts[i].rest;)
+		cell -= spec_part_is_solved(&con->axis->parts[i]);
+	return con->cells[cell];
+}
+
+/* What a step's window reaches is chosen before what is behind it. */
+static void close_reached(Solver *s, CellId reached)
+{
+	for (const Occ *o = cell_at(s, reached)->occs.first; o; o = o->next)
+		if (o->kind == OCC_CON && s->cons.at[o->id].kind == CON_AFFINE &&
+		    s->cons.at[o->id].cells[0] == reached) {
+			close_steps(s, "rounded", o->id);
+			return;
+		}
+}
+
 void close_rests(Solver *s, const char *rule)
 {
 	for (size_t i = 0; i < s->rests.n && !solver_stops(s); i++) {
-		if (s->rests.at[i].steps != NONE)
-			close_steps(s, "rounded", s->rests.at[i].steps);
-		const Con *con = &s->cons.at[s->rests.at[i].con];
-		CellId rest = s->rests.at[i].cell;
+		ConId id = s->rests.at[i];
+		const Con *con = &s->cons.at[id];
+		CellId rest = rest_of(con);
+		if (con->kind == CON_ADD)
+			close_reached(s, con->cells[2]);
 		if (cell_known(s, rest) || !cell_known(s, con->cells[0]) || con->done)
 			continue;
 		Spot spot = {.node = NODE_NONE, .cell = rest, .var = NONE};
-		close_choose(s, rule, &spot, size_const(s->sizes, 0), NONE, s->rests.at[i].con);
+		close_choose(s, rule, &spot, size_const(s->sizes, 0), NONE, id);
 		propagate(s);
 	}
 }

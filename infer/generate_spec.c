@@ -84,18 +84,13 @@ static CellId rest_cell(Generator *g, Span span)
 	return rest;
 }
 
-static void add_rest(Generator *g, CellId rest, ConId steps)
-{
-	PUSH(g->s->arena, g->s->rests, ((Rest){(ConId)g->s->cons.n - 1, steps, rest}));
-}
-
 /* The axis that has those `reached` elements from its place on, and perhaps more. */
-static CellId placed_axis(Generator *g, const SpecAxis *axis, CellId reached, ConId steps)
+static CellId placed_axis(Generator *g, const SpecAxis *axis, CellId reached)
 {
 	CellId parts[] = {size_cell(g->s, axis->shift), reached, rest_cell(g, axis->span)};
 	CellId whole = cell_new(g->s, NULL, axis->span);
 	axis_sum(g, CON_ADD, whole, parts, 3, axis, axis->offset);
-	add_rest(g, parts[2], steps);
+	PUSH(g->s->arena, g->s->rests, (ConId)g->s->cons.n - 1);
 	return whole;
 }
 
@@ -127,7 +122,7 @@ static CellId affine_axis(Generator *g, const SpecAxis *axis)
 {
 	bool placed = spec_axis_is_placed(axis);
 	if (placed && !axis->kernel && axis->stride == 1)
-		return placed_axis(g, axis, letter_cell(g, axis->letter, axis->span), NONE);
+		return placed_axis(g, axis, letter_cell(g, axis->letter, axis->span));
 	CellId *cells = ARENA_ARRAY(g->s->arena, CellId, 3);
 	cells[0] = cell_new(g->s, NULL, axis->span);
 	cells[1] = letter_cell(g, axis->letter, axis->span);
@@ -135,7 +130,7 @@ static CellId affine_axis(Generator *g, const SpecAxis *axis)
 	if (placed && !axis->kernel)
 		cells[2] = cell_written(g->s, size_const(g->s->sizes, 1), true, axis->span);
 	axis_relation(g, CON_AFFINE, cells, 3, placed ? unplaced(g, axis) : axis, 0);
-	return placed ? placed_axis(g, axis, cells[0], (ConId)g->s->cons.n - 1) : cells[0];
+	return placed ? placed_axis(g, axis, cells[0]) : cells[0];
 }
 
 static CellId part_cell(Generator *g, const SpecPart *part)
@@ -148,7 +143,8 @@ static CellId part_cell(Generator *g, const SpecPart *part)
 static CellId concat_axis(Generator *g, const SpecAxis *axis)
 {
 	CellId *parts = ARENA_ARRAY(g->s->arena, CellId, axis->nparts);
-	CellId rest = NONE, whole = cell_new(g->s, NULL, axis->span);
+	bool rest = false;
+	CellId whole = cell_new(g->s, NULL, axis->span);
 	uint32_t n = 0;
 	int64_t skipped = 0;
 	for (uint32_t i = 0; i < axis->nparts; i++) {
@@ -157,11 +153,11 @@ static CellId concat_axis(Generator *g, const SpecAxis *axis)
 			parts[n++] = part_cell(g, part);
 		else if (__builtin_add_overflow(skipped, part->size, &skipped))
 			skipped = INT64_MAX;
-		rest = part->rest ? parts[n - 1] : rest;
+		rest |= part->rest;
 	}
 	axis_sum(g, CON_CONCAT, whole, parts, n, axis, skipped);
-	if (rest != NONE)
-		add_rest(g, rest, NONE);
+	if (rest)
+		PUSH(g->s->arena, g->s->rests, (ConId)g->s->cons.n - 1);
 	return whole;
 }
 

@@ -201,12 +201,6 @@ typedef struct LetterCell {
 	Span span;
 } LetterCell;
 
-/* What an axis has behind or between its parts; the constraint says of which. */
-typedef struct Rest {
-	ConId con, steps; /* NONE, or the relation of the steps before it */
-	CellId cell;
-} Rest;
-
 typedef struct ResultRow { /* a row variable that only the result of a specification has */
 	RowVarId var;
 	Sym name;
@@ -259,7 +253,7 @@ typedef struct Solver {
 	VEC(Required) required;
 	VEC(LetterCell) letters;
 	VEC(ResultRow) result_rows;
-	VEC(Rest) rests;
+	VEC(ConId) rests; /* sums of which a part is what the others leave of an axis */
 	VEC(Event) events;
 	VEC(Guard) asked;	    /* guards of written sizes and requires, before reduction */
 	RowTerm (*rows)[ROW_KINDS]; /* by NodeId */

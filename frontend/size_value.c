@@ -1,0 +1,76 @@
+/* Values as sizes: of a configuration, a dim, a number, whatever is passed or has a name. */
+#include <inttypes.h>
+
+#include "frontend/passed.h"
+
+/* A size that has a name, at the place where the name is used or was given to a function. */
+static const SizeExpr *size_at(Build *b, const Value *value)
+{
+	const SizeExpr *size = value->size;
+	if (size->kind != SX_FIXED && size->kind != SX_DIM)
+		return size;
+	SizeExpr used = *size;
+	used.also = size->span;
+	used.span = span_is_none(value->given) ? value->span : value->given;
+	return size_expr_new(b, used);
+}
+
+static const SizeExpr *number_at(Build *b, const Value *value, int64_t number)
+{
+	SizeExpr used = {.kind = SX_NUMBER, .span = value->span, .number = number};
+	if (!span_is_none(value->given)) {
+		used.also = value->span;
+		used.span = value->given;
+	}
+	return size_expr_new(b, used);
+}
+
+/* A configuration's value is told where it was given, with the place that needs a size. */
+static void no_size(Build *b, const Value *value, const char *text)
+{
+	bool given = !span_is_none(value->given);
+	diag(b->diags, E0210, given ? value->given : value->span, "%s", text);
+	if (given && value->kind == VALUE_TENSOR)
+		diag_note(b->diags, value->given,
+			  "sizes go into a function's first parentheses, tensors into the last");
+	if (given)
+		diag_note(b->diags, value->span, "it is a size here");
+}
+
+const SizeExpr *value_to_size(Build *b, const Value *value, const char *what)
+{
+	int64_t integer;
+	if (value->kind == VALUE_ERROR)
+		return NULL;
+	if (value->kind == VALUE_SIZE && !value_is_known(value))
+		return size_at(b, value);
+	if (!value_get_integer(value, &integer)) {
+		if (value->kind == VALUE_NUMBER)
+			no_size(b, value,
+				arena_printf(b->arena, "%s must be a whole number, and this is %.9g",
+					     what, value->number));
+		else
+			no_size(b, value, arena_printf(b->arena, "%s is needed here, and this is %s",
+						       what, value_describe(value)));
+		return NULL;
+	}
+	if (integer < 0) {
+		no_size(b, value,
+			arena_printf(b->arena, "%s cannot be negative, and this is %" PRId64, what,
+				     integer));
+		return NULL;
+	}
+	return value->kind == VALUE_SIZE ? size_at(b, value) : number_at(b, value, integer);
+}
+
+const SizeExpr *size_of_name(Build *b, Name name, const char *what)
+{
+	const Binding *binding = scope_find(b->at.scope, name.sym);
+	if (!binding)
+		return NULL;
+	Value value = value_as_passed(binding->value);
+	value.span = name.span;
+	if (value.kind != VALUE_SIZE && value.kind != VALUE_NUMBER)
+		return NULL;
+	return value_to_size(b, &value, what);
+}
