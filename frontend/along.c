@@ -301,7 +301,7 @@ Value run_topk(Build *b, const AstExpr *call)
 	if (x == NODE_NONE)
 		return value_error();
 	Value *items = ARENA_ARRAY(b->arena, Value, 2);
-	for (uint32_t i = 0; i < 2; i++) {
+	for (uint32_t i = 2; i-- > 0;) { /* places first: the elements are read at them */
 		along.ids = i == 1;
 		NodeId id = along_node(b, NODE_SORT, call, &spec, x, call->args[3]->span, along);
 		PUSH(b->arena, b->graph->binds,

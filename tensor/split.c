@@ -146,7 +146,8 @@ static void add_old(Split *g, NodeId id)
 	const Inference *inference = g->program->inference;
 	Node node = renumbered(g, tensor_node(g->program, id));
 	bool stays = g->initial[id];
-	if (!stays && (reassociate_add(g, id, &node) || two_stage_add(g, id, &node)))
+	if (!stays && (sorted_add(g, id, &node) || reassociate_add(g, id, &node) ||
+		       two_stage_add(g, id, &node)))
 		return;
 	Proj *proj = stays ? inference->projs[id] : materialize_args(g, id, &node);
 	g->now[id] = add_node(g, node, inference->shapes[id], proj, inference->margins[id]);
@@ -192,7 +193,7 @@ static bool may_split(const Graph *graph)
 {
 	for (NodeId id = 0; id < graph->nodes.n; id++) {
 		const Node *node = &graph->nodes.at[id];
-		if (node->kind == NODE_POINTWISE ||
+		if (node->kind == NODE_POINTWISE || node->kind == NODE_SORT ||
 		    (node->kind == NODE_SPEC && (node->nargs == 3 || node->nargs == 1)))
 			return true;
 	}

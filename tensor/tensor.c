@@ -4,7 +4,9 @@
 #include <string.h>
 
 const TensorPass tensor_passes[TENSOR_PASSES] = {
-	{"split", "reductions in two stages, products in pairs, operands written out", split_nodes},
+	{"split",
+	 "reductions in two stages, products in pairs, operands written out, one sort for two",
+	 split_nodes},
 	{"gather", "windows that are written as windows that are read", gather_windows},
 	{"common", "equal tensors as one", common_tensors},
 };

@@ -14,6 +14,13 @@
  *       source = n - source
  *     for t in 0..k: y[R, t] = items[source + t]
  *
+ * Where few of many are kept, items are only those elements that may be among them (choose): the upper
+ * bits of all keys are counted first, and what has more in front of its value than are kept is left out.
+ *
+ *     for t in 0..n: counts[upper bits of x[R, t]] += 1
+ *     local values = how many values have fewer than k elements in front of them
+ *     for t in 0..n: if upper bits of x[R, t] < values: items[m++] = x[R, t]; for each digit: ...
+ *
  * What moves are the elements or, for their places, words of 64 bits of which the upper half is the
  * key and the lower one the place; where keys fill 64 bits, the places alone.
  *
@@ -33,6 +40,8 @@ typedef struct Radix {
 	const Lines *l;
 	BufferId items, counts;
 	LocalId source;
+	const Ix *n; /* items */
+	Digit upper; /* of keys, by which items are chosen; width 0: all are */
 	bool pairs; /* items are keys with places */
 	bool has_sign, turned; /* digits count down */
 	Digit digits[DIGITS_MOST];
@@ -161,15 +170,43 @@ static const Value *read(const Lines *l, LocalId id) { return l->read(l->of, id,
 
 /* ---- the steps ---- */
 
-static void clear(const Radix *r, Body *line)
+static void clear(const Radix *r, int64_t n, Body *line)
 {
 	const Lines *l = r->l;
 	Body body = {0};
 	IterVar v = lines_iter(l, "digit");
 	lines_push(l, &body,
 		   count_store(r, lines_at(l, v), OP_NONE, lines_number(l, DTYPE_U32, 0)));
-	lines_push(l, line,
-		   lines_loop(l, v, lines_const(l, 0), lines_const(l, count_of(r)), 1, &body));
+	lines_push(l, line, lines_loop(l, v, lines_const(l, 0), lines_const(l, n), 1, &body));
+}
+
+/* The item of an element of the operand. */
+static const Value *item_of(const Radix *r, const Ix *at, Body *body)
+{
+	const Lines *l = r->l;
+	const Value *item = l->ids && !r->pairs ? value_index(l->arena, DTYPE_I32, at)
+						: l->element(l, at, body);
+	if (r->pairs)
+		item = pair_of(l, item, at);
+	return read(l, local_new(l, body, "item", item));
+}
+
+static const Stmt *count_one(const Radix *r, const Digit *d, const Ix *key)
+{
+	return count_store(r, count_at(r, d, key), OP_ADD, lines_number(r->l, DTYPE_U32, 1));
+}
+
+/* Counts the digits of an item. */
+static void count_digits(const Radix *r, const Value *item, Body *body)
+{
+	const Ix *key = key_of_item(r, item, body);
+	for (uint32_t i = 0; i < r->ndigits; i++)
+		lines_push(r->l, body, count_one(r, &r->digits[i], key));
+}
+
+static void put(const Radix *r, const Value *item, const Ix *to, Body *body)
+{
+	lines_push(r->l, body, stmt_store(r->l->arena, r->items, to, OP_NONE, item));
 }
 
 /* The items as they stand in the operand, and all counts. */
@@ -178,22 +215,71 @@ static void fill(const Radix *r, Body *line)
 	const Lines *l = r->l;
 	Body body = {0};
 	IterVar t = lines_iter(l, "t");
-	const Ix *at = lines_at(l, t);
-	const Value *item;
-	if (l->ids && !r->pairs)
-		item = value_index(l->arena, DTYPE_I32, at);
-	else
-		item = l->element(l, at, &body);
-	if (r->pairs)
-		item = pair_of(l, item, at);
-	item = read(l, local_new(l, &body, "item", item));
-	lines_push(l, &body, stmt_store(l->arena, r->items, at, OP_NONE, item));
-	const Ix *key = key_of_item(r, item, &body);
-	for (uint32_t i = 0; i < r->ndigits; i++)
-		lines_push(l, &body,
-			   count_store(r, count_at(r, &r->digits[i], key), OP_ADD,
-				       lines_number(l, DTYPE_U32, 1)));
+	const Value *item = item_of(r, lines_at(l, t), &body);
+	put(r, item, lines_at(l, t), &body);
+	count_digits(r, item, &body);
 	lines_each(l, line, t, l->extent, &body);
+}
+
+/* ---- few of many ---- */
+
+/* Counts the upper bits of all keys; how many of their values have fewer in front of them than are kept. */
+static LocalId count_upper(const Radix *r, Body *line)
+{
+	const Lines *l = r->l;
+	const Digit *d = &r->upper;
+	Body count = {0}, sum = {0}, more = {0};
+	IterVar t = lines_iter(l, "t"), v = lines_iter(l, "digit");
+	const Value *item = item_of(r, lines_at(l, t), &count);
+	lines_push(l, &count, count_one(r, d, key_of_item(r, item, &count)));
+	lines_each(l, line, t, l->extent, &count);
+	LocalId before = local_new(l, line, "before", lines_number(l, DTYPE_U32, 0));
+	LocalId values = local_new(l, line, "values", lines_number(l, DTYPE_U32, 0));
+	lines_push(l, &more, stmt_set(l->arena, values, OP_ADD, lines_number(l, DTYPE_U32, 1)));
+	lines_push(l, &sum,
+		   lines_if(l, COND_LT, ix_value(l->arena, read(l, before)), lines_size(l, l->kept),
+			    &more));
+	lines_push(l, &sum, stmt_set(l->arena, before, OP_ADD, count_read(r, lines_at(l, v))));
+	const Ix *first = lines_const(l, d->first);
+	lines_push(l, line,
+		   lines_loop(l, v, first,
+			      lines_add(l, first, lines_const(l, INT64_C(1) << d->width)), 1,
+			      &sum));
+	return values;
+}
+
+/* The items that may be among those that are kept; each is stored behind them, and stays if it is one. */
+static void choose(Radix *r, Body *line)
+{
+	const Lines *l = r->l;
+	LocalId values = count_upper(r, line);
+	LocalId n = local_new(l, line, "n", value_index(l->arena, DTYPE_I64, lines_const(l, 0)));
+	Body body = {0}, count = {0};
+	IterVar t = lines_iter(l, "t"), c = lines_iter(l, "t");
+	const Value *item = item_of(r, lines_at(l, t), &body);
+	const Ix *at = count_at(r, &r->upper, key_of_item(r, item, &body));
+	const Value *digit =
+		value_index(l->arena, DTYPE_I64, lines_sub(l, at, lines_const(l, r->upper.first)));
+	const Value *is =
+		lines_binary(l, OP_LT, digit, value_cast(l->arena, DTYPE_I64, read(l, values)));
+	put(r, item, inside(l, ix_value(l->arena, read(l, n))), &body);
+	lines_push(l, &body, stmt_set(l->arena, n, OP_ADD, value_cast(l->arena, DTYPE_I64, is)));
+	lines_each(l, line, t, l->extent, &body);
+	r->n = lines_min(
+		l, ix_binary(l->program, IX_MAX, ix_value(l->arena, read(l, n)), lines_const(l, 0)),
+		lines_size(l, l->extent));
+	item = value_load(l->program, r->items, lines_at(l, c));
+	count_digits(r, read(l, local_new(l, &count, "item", item)), &count);
+	lines_push(l, line, lines_loop(l, c, lines_const(l, 0), r->n, 1, &count));
+}
+
+/* Are so few kept that it pays to choose; of a dim, any? */
+static bool keeps_few(const Lines *l)
+{
+	int64_t n, kept;
+	if (size_is_const(l->sizes, l->extent, &n) && size_is_const(l->sizes, l->kept, &kept))
+		return kept * l->program->options.target->sort_chosen <= n;
+	return !size_same(l->extent, l->kept);
 }
 
 /* What stands in front of the items of each value. */
@@ -229,7 +315,7 @@ static void move(const Radix *r, const Digit *d, Body *body)
 	lines_push(l, &step,
 		   count_store(r, at, OP_NONE,
 			       lines_binary(l, OP_ADD, place, lines_number(l, DTYPE_U32, 1))));
-	lines_each(l, body, t, l->extent, &step);
+	lines_push(l, body, lines_loop(l, t, lines_const(l, 0), r->n, 1, &step));
 }
 
 /* By one digit, where the first item does not have that of all. */
@@ -245,7 +331,7 @@ static void by_digit(const Radix *r, const Digit *d, Body *line)
 	lines_push(l, &body,
 		   stmt_set(l->arena, r->source, OP_NONE,
 			    value_index(l->arena, DTYPE_I64, half(r, true))));
-	lines_push(l, line, lines_if(l, COND_LT, same, lines_size(l, l->extent), &body));
+	lines_push(l, line, lines_if(l, COND_LT, same, r->n, &body));
 }
 
 static void keep(const Radix *r, Body *line)
@@ -269,12 +355,25 @@ void sort_by_digits(const Lines *l, int64_t width, Body *line)
 	r.pairs = l->ids && dtype_bytes(l->from) < 8;
 	/* a pair of u32 has its key with a sign (pair_of) */
 	r.has_sign = !dtype_is_unsigned(l->from) || (r.pairs && l->from == DTYPE_U32);
-	find_digits(&r, width);
+	bool few = keeps_few(l);
+	find_digits(&r, few ? l->program->options.target->sort_bits : width);
 	Dtype dtype = r.pairs ? DTYPE_I64 : l->ids ? DTYPE_I32 : l->from;
+	r.n = lines_size(l, l->extent);
+	int64_t low, high, ncounts = count_of(&r);
+	key_bits(l->from, &low, &high);
+	if (few) {
+		int64_t bits = l->program->options.target->sort_bits_long;
+		bits = bits < high - low ? bits : high - low;
+		r.upper = (Digit){high - bits, bits, ncounts, true};
+		ncounts += INT64_C(1) << bits;
+	}
 	r.items = l->temporary(l->of, "items", dtype, size_scale(l->sizes, l->extent, 2));
-	r.counts = l->temporary(l->of, "counts", DTYPE_U32, size_const(l->sizes, count_of(&r)));
-	clear(&r, line);
-	fill(&r, line);
+	r.counts = l->temporary(l->of, "counts", DTYPE_U32, size_const(l->sizes, ncounts));
+	clear(&r, ncounts, line);
+	if (r.upper.width)
+		choose(&r, line);
+	else
+		fill(&r, line);
 	r.source = local_new(l, line, "source",
 			     value_index(l->arena, DTYPE_I64, lines_const(l, 0)));
 	for (uint32_t i = 0; i < r.ndigits; i++)
