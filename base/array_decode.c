@@ -315,7 +315,8 @@ bool array_decode(const Layout *layout, void *raw, Dtype want, Array *out, Array
 		out->data = raw;
 	} else {
 		ok = ok && array_new(out, out->dtype, layout->rank, layout->extents, error);
-		if (ok && exact(from, element_of(out->dtype)))
+		bool rounds = layout->dequantised && dtype_is_float(out->dtype);
+		if (ok && (rounds || exact(from, element_of(out->dtype))))
 			convert(from, raw, out);
 		else
 			ok = ok && convert_exactly(from, raw, out, error);

@@ -93,6 +93,8 @@ static const Format *format_of(const ArrayFile *file)
 		return &npy_format;
 	if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
 		return &npz_format;
+	if (memcmp(head, "GGUF", 4) == 0)
+		return &gguf_format;
 	return n == sizeof head && head[8] == '{' ? &safetensors_format : NULL;
 }
 
@@ -122,7 +124,7 @@ static bool open_entries(ArrayFile *file, ArrayError *error)
 		return array_fail(error, "the file is empty");
 	file->format = format_of(file);
 	if (!file->format)
-		return array_fail(error, "it is not a .npy, .npz or .safetensors file");
+		return array_fail(error, "it is not a .npy, .npz, .safetensors or .gguf file");
 	return file->format->open(file, error) && sort_names(file, error);
 }
 

@@ -1,4 +1,4 @@
-/* Files of arrays: .npy, .npz and .safetensors, told apart by their first bytes.
+/* Files of arrays: .npy, .npz, .safetensors and .gguf, told apart by their first bytes.
  *
  * One representation in memory, whatever the file held: row-major, native byte order, aligned to 64
  * bytes. Files are hostile until read: every length is checked against the file's own before
@@ -43,7 +43,7 @@ bool array_fail(ArrayError *error, const char *fmt, ...) __attribute__((format(p
 typedef struct ArrayFile ArrayFile;
 
 ArrayFile *array_file_open(const char *path, ArrayError *error);
-/* The same from memory, for .npy and .safetensors; `bytes` stays the caller's and must outlive it.
+/* The same from memory, for .npy, .safetensors and .gguf; `bytes` stays the caller's and must outlive it.
  */
 ArrayFile *array_file_memory(const void *bytes, size_t len, ArrayError *error);
 void array_file_close(ArrayFile *file);

@@ -31,6 +31,7 @@ typedef struct Layout {
 	char type[24]; /* as the file spells it */
 	bool swapped;  /* the other byte order */
 	bool fortran;  /* the first axis is the fastest */
+	bool dequantised; /* products with scales: rounded to the type that is asked for */
 	int rank;
 	int64_t extents[ARRAY_RANK_MAX];
 	size_t nelements;
@@ -39,7 +40,9 @@ typedef struct Layout {
 
 typedef struct Entry {
 	char *name;  /* owned */
-	uint64_t at; /* of a .npz: the member's number; of a .safetensors: of its description in the header */
+	uint64_t
+		at; /* of a .npz: the member's number; of a .safetensors: of its description in the header;
+		      * of a .gguf: of the tensor in its table, and which array of it */
 } Entry;
 
 typedef struct Format {
@@ -61,12 +64,12 @@ struct ArrayFile {
 	Entry *entries; /* owned; in the file's order */
 	size_t nentries, room;
 	const Entry **by_name; /* owned; the same, sorted */
-	void *archive;         /* of a .npz */
+	void *archive;	       /* of a .npz; of a .gguf its table, owned */
 	char *header;          /* of a .safetensors; owned */
 	size_t header_len;
 };
 
-extern const Format npy_format, npz_format, safetensors_format;
+extern const Format npy_format, npz_format, safetensors_format, gguf_format;
 
 /* Takes the name over; false when memory is short. */
 bool array_file_add(ArrayFile *file, char *name, uint64_t at, ArrayError *error);

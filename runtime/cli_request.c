@@ -16,8 +16,8 @@ enum { KEY_PARAMS = 256, KEY_MAP, KEY_STATE, KEY_SEED, KEY_THREADS };
 enum { THREADS_MAX = 1024 };
 
 static const struct argp_option options[] = {
-	{"params", KEY_PARAMS, "FILE", 0, "parameters from a .safetensors or .npz, by dotted name",
-	 0},
+	{"params", KEY_PARAMS, "FILE", 0,
+	 "parameters from a .safetensors, .npz or .gguf, by dotted name", 0},
 	{"params-map", KEY_MAP, "FILE", 0, "lines `ours = theirs [axes]` for --params", 0},
 	{"state", KEY_STATE, "FILE", 0, "parameters from a file that --save-state wrote", 0},
 	{"seed", KEY_SEED, "N", 0, "of the initialisers (default 0)", 0},

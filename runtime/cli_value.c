@@ -42,7 +42,7 @@ static bool is_seed(const char *text, uint64_t *seed)
 /* FILE.npz:KEY: the colon after the suffix; a .npy has no key. */
 static bool split_file(Assignment *out)
 {
-	static const char *const suffixes[] = {".npz:", ".safetensors:", ".npy:"};
+	static const char *const suffixes[] = {".npz:", ".safetensors:", ".npy:", ".gguf:"};
 	const char *colon = NULL;
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !colon; i++) {
 		const char *found = strstr(out->text, suffixes[i]);
@@ -56,7 +56,8 @@ static bool split_file(Assignment *out)
 
 static bool looks_like_file(const char *text)
 {
-	return strchr(text, '/') || strstr(text, ".np") || strstr(text, ".safetensors");
+	return strchr(text, '/') || strstr(text, ".np") || strstr(text, ".safetensors") ||
+	       strstr(text, ".gguf");
 }
 
 bool assignment_value(Assignment *out)
@@ -79,8 +80,8 @@ bool assignment_value(Assignment *out)
 		return true;
 	if (looks_like_file(out->text) || strcmp(out->text, "-") == 0)
 		return split_file(out);
-	report("%s=%s: expected FILE.npy, FILE.npz:KEY, FILE.safetensors:KEY, zeros, ones, range, "
-	       "random:SEED or a number",
+	report("%s=%s: expected FILE.npy, FILE.npz:KEY, FILE.safetensors:KEY, FILE.gguf:KEY, "
+	       "zeros, ones, range, random:SEED or a number",
 	       out->name, out->text);
 	return false;
 }

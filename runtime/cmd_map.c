@@ -42,7 +42,7 @@ const struct argp cmd_map_argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "MODULE FILE [DIM=NUMBER...]",
-	.doc = "Print a map for --params-map, guessed: which array of FILE, a .safetensors or .npz, is which "
+	.doc = "Print a map for --params-map, guessed: which array of FILE, a .safetensors, .npz or .gguf, is which "
 	       "parameter.\vNames that are alike and sizes that fit are paired; a comment marks axes that might be "
 	       "meant otherwise, parameters that nothing fits, and arrays that are not taken. DIM is one that sizes "
 	       "of parameters need."};

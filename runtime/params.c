@@ -341,7 +341,7 @@ static int check_taken(const tsr_session *s, const ArrayFile *file, tsr_error *e
 	if (array_file_find(file, "") == 0)
 		return session_fail(error, TSR_FAIL_NAME,
 				    "one array without a name; parameters come "
-				    "from a .safetensors or .npz file");
+				    "from a .safetensors, .npz or .gguf file");
 	return session_fail(
 		error, TSR_FAIL_NAME,
 		"none of its %zu arrays has the name of a parameter, such as '%s': a map says "

@@ -203,7 +203,7 @@ int tsr_set_param(tsr_session *session, const char *name, const tsr_array *array
 /* Also afterwards; an integer scalar takes whole numbers in its range only. */
 int tsr_set_scalar(tsr_session *session, const char *name, double value, tsr_error *error);
 void tsr_set_seed(tsr_session *session, uint64_t seed);
-/* The parameters of a .safetensors or .npz, by dotted name or, with a map, by `ours = theirs
+/* The parameters of a .safetensors, .npz or .gguf, by dotted name or, with a map, by `ours = theirs
  * [axes]`, one a line: axes are an order (axis i of ours is axis axes[i] of theirs), or `a (b c) =>
  * b c a`; docs/embedding.md has all of it. Parameters that the file lacks, and those of
  * tsr_set_param, are left as they are; what an earlier file had gives way. Of a file with an array

@@ -445,7 +445,7 @@ class Model:
     # ---- parameters ----
 
     def load_params(self, path: str | os.PathLike[str], map: str | os.PathLike[str] | None = None) -> None:
-        """Parameters from a .safetensors or .npz file, by dotted name, or as a map says what is whose.
+        """Parameters from a .safetensors, .npz or .gguf file, by dotted name, or as a map says what is whose.
         Those that the file lacks stay as they are."""
         where = None if map is None else os.fsencode(map)
         self._remake("tsr_load_params", os.fsencode(path), where)

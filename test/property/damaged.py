@@ -25,6 +25,7 @@ output y = relu(w * x + b) + gather(table, ids)
 """
 JUNK = [b"9" * 20, b"-1", b"1e9", b"[", b"]", b"{", b"}", b'"', b"\\", b"\\u0000", b"\0", b"\xff", b",", b":", b"(",
         b"<f4", b">f8", b"|O", b"F64", b"18446744073709551615", b"4294967296", b"\n", b"off", b"tile i 0", b"#"]
+GGUF = struct.Struct("<4sIQQ")
 LENGTHS = (0, 1, 7, 2 ** 31, 2 ** 32, 2 ** 63, 2 ** 64 - 1)
 
 
@@ -42,6 +43,19 @@ def safetensors(path, tensors):
         out.write(struct.pack("<Q", len(text)) + text + data)
 
 
+def gguf(path, tensors, metadata=b"", count=0):
+    """tensors: by name, (type, shape, bytes)."""
+    table, data = metadata, b""
+    for name, (kind, shape, content) in tensors.items():
+        data += bytes(-len(data) % 32)
+        table += struct.pack("<Q", len(name)) + name.encode() + struct.pack("<I", len(shape))
+        table += struct.pack("<%dQ" % len(shape), *shape[::-1]) + struct.pack("<IQ", kind, len(data))
+        data += content
+    text = GGUF.pack(b"GGUF", 3, len(tensors), count) + table
+    with open(path, "wb") as out:
+        out.write(text + bytes(-len(text) % 32) + data)
+
+
 def make(folder):
     """The files, undamaged, by name; and how each is read."""
     at = lambda name: os.path.join(folder, name)  # noqa: E731
@@ -53,8 +67,14 @@ def make(folder):
     np.savez_compressed(at("q.npz"), b=np.ones(70, np.float32))
     safetensors(at("p.safetensors"), {"w": ("BF16", np.zeros((70, 8), np.uint16)),
                                       "b": ("F32", np.ones(70, np.float32))})
+    words = b"".join(struct.pack("<Q", 3) + b"abc" for i in range(4))
+    gguf(at("p.gguf"), {"w": (30, (70, 8), bytes(1120)), "table": (0, (50, 70), bytes(14000)),
+                        "b": (8, (70, 32), bytes(34 * 70))},
+         struct.pack("<Q", 1) + b"v" + struct.pack("<IIQ", 9, 8, 4) + words, 1)
     with open(at("p.map"), "w", encoding="utf8") as out:
         out.write("prefix x.\nw = w [0, 1]\nb = b [(0/1 b) => b]\nb = c [a (b c) => (a b) c]\n")
+    with open(at("g.map"), "w", encoding="utf8") as out:
+        out.write("b = b.d [b 1 => b]\n")
     assert run(TSRC, at("m.tsr"), "-O1", "-o", at("m.so")).returncode == 0
     call = [TSR, "run", at("m.so")]
     given = call + ["x=" + at("x.npy"), "ids=" + at("ids.npy")]
@@ -66,6 +86,7 @@ def make(folder):
             "p.npz": lambda f: given + ["--params=" + f],
             "q.npz": lambda f: given + ["--params=" + f],
             "p.safetensors": lambda f: given + ["--params=" + f],
+            "p.gguf": lambda f: given + ["--params=" + f, "--params-map=" + at("g.map")],
             "p.map": lambda f: given + ["--params=" + at("p.safetensors"), "--params-map=" + f],
             "p.state": lambda f: given + ["--state=" + f],
             "m.sched": lambda f: [TSRC, at("m.tsr"), "--schedule=" + f, "--dump=loops", "--stop=loops"],
