@@ -177,6 +177,11 @@ Digest kernel_identity(const Program *program, const Kernel *kernel, const Kerne
 		for (uint32_t axis = 0; axis < kernel->locals[i].rank; axis++)
 			put(&w, kernel->locals[i].extent[axis]);
 	}
+	for (size_t i = 0; i < use->buffers.n; i++) {
+		const Buffer *buffer = &program->buffers.at[use->buffers.at[i].buffer];
+		if (buffer->shared) /* it is the function's own */
+			put_size(&w, buffer->elements);
+	}
 	put_block(&w, kernel->body);
 	XXH128_hash_t hash = XXH3_128bits(w.words.at, w.words.n * sizeof *w.words.at);
 	arena_free(w.arena);

@@ -7,7 +7,8 @@
  * Let L lie in [least, most] over all accesses, let every coefficient in H be a multiple of U, and
  * let j move by `span` in all. Then most - least < c*step and c*span + most - least < U make H, j
  * and L digits of one number: the same cell means the same j. An offset counts in L, less what U
- * divides. What cannot be shown is taken for dependent.
+ * divides. An integer that is read may stand in H, whatever it is. What cannot be shown is taken for
+ * dependent.
  */
 #include <string.h>
 
@@ -211,7 +212,7 @@ static Size loop_coef(const Proof *p, const Linear *linear)
 /* The term of the loop's own iterator has no part in H and L. */
 static bool is_other(const Proof *p, const LinearTerm *term)
 {
-	return term->atom->iter != p->loop->iter;
+	return term->atom->kind != IX_ITER || term->atom->iter != p->loop->iter;
 }
 
 /* Is the coefficient a multiple of all that the loop moves by? */
@@ -227,13 +228,15 @@ static Size whole_span(const Proof *p, const Linear *linear, const IterRange *ra
 	Size all = size_const(sizes, 0);
 	for (size_t i = 0; i < linear->terms.n; i++) {
 		const LinearTerm *term = &linear->terms.at[i];
+		if (is_above(p, term, above))
+			continue;
 		if (term->atom->kind != IX_ITER)
 			return SIZE_BAD;
 		const IterRange *range = &ranges[term->atom->iter];
 		if (is_other(p, term) &&
 		    (!range->known || !at_least(p, term->coef, size_const(sizes, 0))))
 			return SIZE_BAD;
-		if (is_other(p, term) && !is_above(p, term, above))
+		if (is_other(p, term))
 			all = size_add(sizes, all, size_mul(sizes, term->coef, range->span));
 	}
 	return all;
@@ -258,19 +261,23 @@ static bool add_access(const Proof *p, Digits *digits, const CellAccess *access,
 	Linear linear = ix_linear(p->program, access->ix);
 	Size coef = loop_coef(p, &linear), least = low_offset(p, digits, linear.offset),
 	     most = least, whole = whole_span(p, &linear, access->ranges, SIZE_BAD);
-	if (size_is_bad(coef) || size_is_bad(whole) || !at_least(p, coef, size_const(sizes, 0)) ||
+	if (size_is_bad(coef) || !at_least(p, coef, size_const(sizes, 0)) ||
 	    (!size_is_bad(digits->coef) && !size_same(coef, digits->coef)))
 		return false;
 	digits->coef = coef;
 	Size step = size_scale(sizes, coef, p->loop->step);
 	bool fits = at_least(p, step, size_plus(sizes, whole, 1));
 	Size above = loop_span(p, coef), below = whole_span(p, &linear, access->ranges, above);
+	if (size_is_bad(whole) && size_is_bad(below))
+		return false;
 	bool rest_fits = at_least(p, step, size_plus(sizes, below, 1));
 	for (size_t i = 0; i < linear.terms.n; i++) {
 		const LinearTerm *term = &linear.terms.at[i];
 		if (!is_other(p, term))
 			continue;
-		const IterRange *range = &access->ranges[term->atom->iter];
+		static const IterRange unknown = {.first = SIZE_BAD, .span = SIZE_BAD};
+		bool iter = term->atom->kind == IX_ITER && access->ranges[term->atom->iter].known;
+		const IterRange *range = iter ? &access->ranges[term->atom->iter] : &unknown;
 		Size first = size_mul(sizes, term->coef, range->first);
 		Size span = size_mul(sizes, term->coef, range->span);
 		if (fits || (rest_fits && !is_above(p, term, above)) ||

@@ -237,6 +237,8 @@ void parse_buffer(LoopsParser *p)
 	buffer.scratch = lex_take(p, "scratch");
 	buffer.shared = lex_take(p, "shared");
 	buffer.padded = lex_take(p, "padded");
+	if (buffer.shared && (buffer.kind != BUFFER_TEMP || !buffer.scratch))
+		lex_fail(p, "what is shared is temp and scratch");
 	if (p->failed)
 		return;
 	index_buffer(p, buffer.name, id);

@@ -150,13 +150,15 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 		return (LoopsFault){kernel, other,
 				    gpu ? "a loop of a CPU's threads or vectors on a GPU"
 					: "a loop of a grid without --target=cuda"};
+	if (shared_bytes(program, kernel) > (gpu ? gpu->shared_most : 0))
+		return (LoopsFault){kernel, root,
+				    gpu ? "more shared memory than a block has"
+					: "shared memory without --target=cuda"};
 	if (together && (other = wrong_threads(program, kernel, &kernel->body)))
 		return (LoopsFault){kernel, other, "threads of a block that may meet"};
 	int64_t left = !gpu ? 0 : together ? 1 : gpu->threads_most;
 	if (gpu && together > gpu->threads_most)
 		return (LoopsFault){kernel, root, "more threads a block than the GPU has"};
-	if (gpu && shared_bytes(program, kernel) > gpu->shared_most)
-		return (LoopsFault){kernel, root, "more shared memory than a block has"};
 	for (const Stmt *s = root; s; s = grid_loop(&s->body)) {
 		if (s->threads > left)
 			return (LoopsFault){kernel, s, "more threads a block than the GPU has"};
