@@ -18,7 +18,7 @@
 
 /* first <= iterator <= first + span */
 typedef struct IterRange {
-	bool known;
+	bool known, open; /* open: in its loop */
 	Size first, span;
 } IterRange;
 
@@ -129,6 +129,7 @@ static void see_block(Proof *p, const Block *block)
 			p->failed = true;
 		if (stmt->kind == LOOP_FOR) {
 			p->ranges[stmt->iter] = range_of(p, stmt);
+			p->ranges[stmt->iter].open = true;
 			p->kept = NULL;
 		}
 		if (stmt->kind == LOOP_STORE) {
@@ -138,6 +139,10 @@ static void see_block(Proof *p, const Block *block)
 		}
 		see_expressions(p, stmt);
 		see_block(p, &stmt->body);
+		if (stmt->kind == LOOP_FOR) {
+			p->ranges[stmt->iter].open = false;
+			p->kept = NULL;
+		}
 	}
 }
 
@@ -221,6 +226,30 @@ static bool is_above(const Proof *p, const LinearTerm *term, Size loop_span)
 	return !size_is_bad(loop_span) && size_divides(p->program->sizes, loop_span, term->coef);
 }
 
+/* Is the size no less than 0 wherever the loops around run? */
+static bool is_natural(const Proof *p, const IterRange *ranges, Size size)
+{
+	bool natural = at_least(p, size, size_const(p->program->sizes, 0));
+	for (IterVar i = 0; i < p->kernel->niters && !natural; i++)
+		natural = ranges[i].known && ranges[i].open && size_same(ranges[i].span, size);
+	return natural;
+}
+
+/* Of an iterator, or of an index that is held in [0, size]; not known of others. */
+static IterRange atom_range(const Proof *p, const IterRange *ranges, const Ix *atom)
+{
+	const Sizes *sizes = p->program->sizes;
+	IterRange none = {.first = SIZE_BAD, .span = SIZE_BAD};
+	if (atom->kind == IX_ITER)
+		return ranges[atom->iter].known ? ranges[atom->iter] : none;
+	const Ix *most = atom->kind == IX_MIN ? atom->b : NULL;
+	const Ix *held = most && atom->a->kind == IX_MAX ? atom->a->b : NULL;
+	if (!held || most->kind != IX_SIZE || held->kind != IX_SIZE ||
+	    !size_is(sizes, held->size, 0) || !is_natural(p, ranges, most->size))
+		return none;
+	return (IterRange){.known = true, .first = held->size, .span = most->size};
+}
+
 /* What the terms but the loop's, and those above, move by in all; SIZE_BAD: not known. */
 static Size whole_span(const Proof *p, const Linear *linear, const IterRange *ranges, Size above)
 {
@@ -230,14 +259,12 @@ static Size whole_span(const Proof *p, const Linear *linear, const IterRange *ra
 		const LinearTerm *term = &linear->terms.at[i];
 		if (is_above(p, term, above))
 			continue;
-		if (term->atom->kind != IX_ITER)
+		if (!is_other(p, term))
+			continue;
+		IterRange range = atom_range(p, ranges, term->atom);
+		if (!range.known || !at_least(p, term->coef, size_const(sizes, 0)))
 			return SIZE_BAD;
-		const IterRange *range = &ranges[term->atom->iter];
-		if (is_other(p, term) &&
-		    (!range->known || !at_least(p, term->coef, size_const(sizes, 0))))
-			return SIZE_BAD;
-		if (is_other(p, term))
-			all = size_add(sizes, all, size_mul(sizes, term->coef, range->span));
+		all = size_add(sizes, all, size_mul(sizes, term->coef, range.span));
 	}
 	return all;
 }
@@ -275,11 +302,9 @@ static bool add_access(const Proof *p, Digits *digits, const CellAccess *access,
 		const LinearTerm *term = &linear.terms.at[i];
 		if (!is_other(p, term))
 			continue;
-		static const IterRange unknown = {.first = SIZE_BAD, .span = SIZE_BAD};
-		bool iter = term->atom->kind == IX_ITER && access->ranges[term->atom->iter].known;
-		const IterRange *range = iter ? &access->ranges[term->atom->iter] : &unknown;
-		Size first = size_mul(sizes, term->coef, range->first);
-		Size span = size_mul(sizes, term->coef, range->span);
+		IterRange range = atom_range(p, access->ranges, term->atom);
+		Size first = size_mul(sizes, term->coef, range.first);
+		Size span = size_mul(sizes, term->coef, range.span);
 		if (fits || (rest_fits && !is_above(p, term, above)) ||
 		    at_least(p, step, size_plus(sizes, span, 1))) {
 			least = size_add(sizes, least, first);
