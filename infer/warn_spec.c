@@ -65,8 +65,12 @@ static const Namesake *namesake_of(const Solver *s, const LetterCell *l)
 
 static void note_size(Solver *s, const LetterCell *l, const Node *node, Diags *diags)
 {
-	diag_note(diags, node->span, "'%s' is %s here; 'with (%s = ...)' says what is meant",
-		  l->letter, cell_size_text(s, l->cell), l->letter);
+	if (node->target != NODE_NONE) /* a step has no `with` */
+		diag_note(diags, node->span, "'%s' is %s here", l->letter,
+			  cell_size_text(s, l->cell));
+	else
+		diag_note(diags, node->span, "'%s' is %s here; 'with (%s = ...)' says what is meant",
+			  l->letter, cell_size_text(s, l->cell), l->letter);
 }
 
 /* The texts name no size: a function is told once, however many it has. */
@@ -84,6 +88,9 @@ bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diag
 		     same->size ? "size" : "scalar", l->letter);
 		diag_note(diags, same->span, "'%s' is declared here", l->letter);
 		note_size(s, l, node, diags);
+		if (node->target != NODE_NONE && same->size)
+			diag_note(diags, l->span,
+				  "to write from there on, add it to a letter: 'i + %s'", l->letter);
 		return true;
 	}
 	const SpecAxis *axis = spec_axis_of(&node->spec->result, l->letter);
