@@ -37,13 +37,14 @@ static const Kernel *build(SmallProgram *s, const Case *c)
 }
 
 /* The kernel with its outermost loop marked. */
-static void mark(SmallProgram *s, bool inner)
+static void mark(SmallProgram *s, bool inner, LoopKind kind)
 {
 	Kernel *kernel = &s->program.kernels.at[0];
 	Stmt *outer = ARENA_NEW(s->program.arena, Stmt), *within = ARENA_NEW(s->program.arena, Stmt);
 	*outer = *kernel->body.stmts[0];
 	*within = *outer->body.stmts[0];
-	(inner ? within : outer)->loop = LOOP_PARALLEL;
+	(inner ? within : outer)->loop = kind;
+	outer->threads = within->threads = 1;
 	const Stmt **stmts = ARENA_ARRAY(s->program.arena, const Stmt *, 2);
 	stmts[0] = outer;
 	stmts[1] = within;
@@ -100,11 +101,11 @@ static void test_the_interpreter_watches(void **state)
 {
 	(void)state;
 	const Case apart = {5, 7, 7, 1, 0, -1, true, true}, meeting = {5, 7, 6, 1, 0, -1, false, false};
-	for (int k = 0; k < 2; k++) {
+	for (int k = 0; k < 4; k++) {
 		SmallProgram s;
-		build(&s, k ? &meeting : &apart);
-		mark(&s, false);
-		assert_int_equal(verdict(&s, true), k ? 3 : 0);
+		build(&s, k % 2 ? &meeting : &apart);
+		mark(&s, false, k < 2 ? LOOP_PARALLEL : LOOP_GRID);
+		assert_int_equal(verdict(&s, true), k % 2 ? 3 : 0);
 		sp_free(&s);
 	}
 }
@@ -115,7 +116,7 @@ static void test_the_verifier_refuses(void **state)
 	const Case apart = {5, 7, 7, 1, 0, -1, true, true};
 	SmallProgram s;
 	build(&s, &apart);
-	mark(&s, true);
+	mark(&s, true, LOOP_PARALLEL);
 	assert_int_equal(verdict(&s, false), 3);
 	sp_free(&s);
 }
