@@ -105,7 +105,7 @@ static NodeId number_const(Build *b, const AstStmt *stmt, const ShapeDecl *decla
 			   const Value *value)
 {
 	int64_t count;
-	double number;
+	long double number;
 	if (!declared) {
 		ShapeDecl *empty = ARENA_NEW(b->arena, ShapeDecl);
 		*empty = (ShapeDecl){.span = stmt->expr->span};
@@ -113,9 +113,9 @@ static NodeId number_const(Build *b, const AstStmt *stmt, const ShapeDecl *decla
 			empty->rows[kind].var_at = -1;
 		declared = empty;
 	}
-	if (!value_get_number(value, &number) || !count_elements(b, declared, &count))
+	if (!value_get_exact(value, &number) || !count_elements(b, declared, &count))
 		return NODE_NONE;
-	double *elements = ARENA_ARRAY(b->arena, double, (size_t)count);
+	long double *elements = ARENA_ARRAY(b->arena, long double, (size_t)count);
 	for (int64_t i = 0; i < count; i++)
 		elements[i] = number;
 	NodeId id = literal_node(b, stmt->expr->span, declared, (ConstData){elements, count, NULL});

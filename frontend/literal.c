@@ -4,8 +4,8 @@
  *   nest     := levels, outermost first, each an axis of one kind
  *   storage  := the levels of kind batch, then output, then input, each group outermost first
  *
- * A literal waits for its dtype like a number: its elements are doubles until node_settle says what
- * they become.
+ * A literal waits for its dtype like a number: its elements are long doubles, which hold each i64,
+ * until node_settle says what they become.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 
 typedef struct Fill {
 	const Nest *nest;
-	double *out;
+	long double *out;
 	bool integers, sizes;
 } Fill;
 
@@ -122,14 +122,15 @@ static bool fill(Build *b, const AstExpr *expr, Fill *state, uint32_t level, int
 	if (container)
 		return true;
 	if (expr->kind == AST_NUMBER) {
-		state->out[at] = expr->is_integer ? (double)expr->integer : expr->number;
+		state->out[at] =
+			expr->is_integer ? (long double)expr->integer : (long double)expr->number;
 		state->integers = state->integers && expr->is_integer;
 		return true;
 	}
 	Value value = eval(b, expr);
 	state->integers = state->integers && value_is_whole(&value);
 	state->sizes = state->sizes || value.kind == VALUE_SIZE;
-	return value_get_number(&value, &state->out[at]);
+	return value_get_exact(&value, &state->out[at]);
 }
 
 static NodeId numeric_literal(Build *b, const AstExpr *expr)
@@ -143,7 +144,7 @@ static NodeId numeric_literal(Build *b, const AstExpr *expr)
 		     "the elements of this literal are not of one form");
 		return NODE_NONE;
 	}
-	Fill state = {&nest, ARENA_ARRAY(b->arena, double, (size_t)nest.count), true, false};
+	Fill state = {&nest, ARENA_ARRAY(b->arena, long double, (size_t)nest.count), true, false};
 	if (!fill(b, expr, &state, 0, 0))
 		return NODE_NONE;
 	NodeId id = literal_node(b, expr->span, literal_shape(b, &nest, expr->span),

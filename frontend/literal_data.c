@@ -34,12 +34,12 @@ NodeId literal_from_tuple(Build *b, const Value *tuple)
 {
 	NodeId *args = ARENA_ARRAY(b->arena, NodeId, tuple->nitems);
 	Span *spans = ARENA_ARRAY(b->arena, Span, tuple->nitems);
-	double *numbers = ARENA_ARRAY(b->arena, double, tuple->nitems);
+	long double *numbers = ARENA_ARRAY(b->arena, long double, tuple->nitems);
 	Nest nest = {
 		.n = 1, .rows = {ROW_INPUT}, .extents = {tuple->nitems}, .spans = {tuple->span}};
 	bool integers = true, sizes = false, known = true;
 	for (uint32_t i = 0; i < tuple->nitems && known; i++) {
-		known = value_get_number(&tuple->items[i], &numbers[i]);
+		known = value_get_exact(&tuple->items[i], &numbers[i]);
 		integers = integers && value_is_whole(&tuple->items[i]);
 		sizes = sizes || tuple->items[i].kind == VALUE_SIZE;
 	}

@@ -122,35 +122,41 @@ static int compare_ids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* ---- literals: doubles to the dtype ---- */
+/* ---- literals: numbers that hold each i64 and f64, to the dtype ---- */
 
-static bool in_range(Build *b, const Node *node, double value)
+static bool in_range(Build *b, const Node *node, long double value)
 {
 	Scalar least = op_neutral(OP_MAX, node->dtype), greatest = op_neutral(OP_MIN, node->dtype);
 	if (!dtype_is_integer(node->dtype) ||
-	    (value >= (double)least.i && value <= (double)greatest.i))
+	    (value >= (long double)least.i && value <= (long double)greatest.i))
 		return true;
-	diag(b->diags, E0232, node->span, "%.17g is outside the range of %s", value,
+	diag(b->diags, E0232, node->span, "%.20Lg is outside the range of %s", value,
 	     dtype_name(node->dtype));
 	return false;
 }
 
-/* Converts what waited as doubles to the dtype that was settled; checks the range of integers. */
+static Scalar settled(long double value, Dtype dtype)
+{
+	if (dtype_is_integer(dtype) && dtype != DTYPE_BOOL)
+		return (Scalar){.i = (int64_t)value};
+	return scalar_convert((Scalar){.f = (double)value}, DTYPE_F64, dtype);
+}
+
+/* Converts what waited as long doubles to the dtype that was settled; checks the range of integers. */
 static void literal_finish(Build *b, NodeId id)
 {
 	Node *node = graph_node(b->graph, id);
 	if (node->kind == NODE_NUMBER && node->is_integer)
-		in_range(b, node, (double)node->integer);
-	if (node->kind != NODE_CONST || node->dtype == DTYPE_F64)
+		in_range(b, node, (long double)node->integer);
+	if (node->kind != NODE_CONST)
 		return;
-	const double *from = node->data->bytes;
+	const long double *from = node->data->bytes;
 	int64_t n = node->data->count;
 	ConstData *data = ARENA_NEW(b->arena, ConstData);
 	*data = *node->data;
 	void *to = arena_alloc_n(b->arena, (size_t)n, dtype_bytes(node->dtype));
 	for (int64_t i = 0; i < n && in_range(b, node, from[i]); i++)
-		scalar_write(node->dtype, to, i,
-			     scalar_convert((Scalar){.f = from[i]}, DTYPE_F64, node->dtype));
+		scalar_write(node->dtype, to, i, settled(from[i], node->dtype));
 	data->bytes = to;
 	node->data = data;
 }

@@ -79,6 +79,17 @@ bool value_get_number(const Value *value, double *out)
 	return true;
 }
 
+bool value_get_exact(const Value *value, long double *out)
+{
+	int64_t integer;
+	double number = 0;
+	bool whole = value_is_whole(value) && value_get_integer(value, &integer);
+	if (!whole && !value_get_number(value, &number))
+		return false;
+	*out = whole ? (long double)integer : (long double)number;
+	return true;
+}
+
 bool value_is_whole(const Value *value)
 {
 	return value->kind == VALUE_SIZE ? !value->size->divides
