@@ -259,8 +259,6 @@ const char *value_describe(const Value *value);
 /* An integer known now, from a number or a size; says nothing. */
 bool value_get_integer(const Value *value, int64_t *out);
 bool value_get_number(const Value *value, double *out);
-/* The same, in a type that holds each i64 too. */
-bool value_get_exact(const Value *value, long double *out);
 /* A number or size that is an integer by how it is written, whatever its value. */
 bool value_is_whole(const Value *value);
 /* Is it folded at compile time (a number, or a size without symbolic parts)? */

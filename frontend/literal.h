@@ -33,4 +33,9 @@ NodeId literal_from_tuple(Build *b, const Value *tuple);
 NodeId eval_literal(Build *b, const AstExpr *expr);
 bool literal_is(const AstExpr *expr);
 
+/* ---- value.c ---- */
+
+/* A number or a size that is known now, in a type that holds each i64 too; says nothing. */
+bool value_get_exact(const Value *value, long double *out);
+
 #endif

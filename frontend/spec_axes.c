@@ -5,7 +5,7 @@
  * reached: each instance of a function has its own resolved copy.
  *
  *   stride*o [MARK dilation*k] + size + ...     one letter, two with a mark; the others are sizes
- *   size^i^_                                    a name that stands nowhere else, and is a size
+ *   size^i^size                                 names that stand in parts of one tensor alone
  *
  * A letter hides what has its name outside. So the last names of an affine form are the sizes, those
  * that stand nowhere else before others; a part is a size where no `with` binds it either.
@@ -55,28 +55,35 @@ static bool is_letter_axis(const AstSpecAxis *axis, Sym name)
 	return axis->kind != SPEC_AFFINE && axis->name.sym == name;
 }
 
-static uint32_t count_in_axis(const AstSpecAxis *axis, Sym name)
+static bool axis_has(const AstSpecAxis *axis, Sym name)
 {
-	uint32_t n = (axis->name.sym == name) + (axis->kernel.sym == name);
+	bool has = axis->name.sym == name || axis->kernel.sym == name;
 	for (uint32_t i = 0; i < axis->nparts; i++)
-		n += axis->parts[i].letter.sym == name;
+		has |= axis->parts[i].letter.sym == name;
 	for (uint32_t i = 0; i < axis->nmore; i++)
-		n += axis->more[i].name.sym == name;
-	return n;
+		has |= axis->more[i].name.sym == name;
+	return has;
 }
 
 typedef struct NameUse {
-	uint32_t n;  /* how often the specification has it */
-	bool letter; /* as an axis of its own */
+	uint32_t tensors; /* how many have it */
+	bool letter;	  /* as an axis of its own */
+	bool other;	  /* not as a part */
 } NameUse;
 
 static void use_in_tensor(const AstSpecTensor *tensor, Sym name, NameUse *use)
 {
+	bool has = false;
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
 		for (uint32_t i = 0; i < tensor->rows[kind].naxes; i++) {
-			use->n += count_in_axis(&tensor->rows[kind].axes[i], name);
-			use->letter |= is_letter_axis(&tensor->rows[kind].axes[i], name);
+			const AstSpecAxis *axis = &tensor->rows[kind].axes[i];
+			if (!axis_has(axis, name))
+				continue;
+			has = true;
+			use->letter |= is_letter_axis(axis, name);
+			use->other |= axis->kind != SPEC_CONCAT;
 		}
+	use->tensors += has;
 }
 
 static NameUse use_in_spec(const AstSpec *spec, Sym name)
@@ -199,8 +206,10 @@ static void resolve_part(Build *b, const AstSpec *spec, const AstSpecAxis *axis,
 			  .size = part->number,
 			  .rest = part->rest,
 			  .span = part->span};
-	if (axis->kind != SPEC_CONCAT || !out->letter || use_in_spec(spec, out->letter).n > 1 ||
-	    is_bound_by_with(b, out->letter))
+	if (axis->kind != SPEC_CONCAT || !out->letter || is_bound_by_with(b, out->letter))
+		return;
+	NameUse use = use_in_spec(spec, out->letter);
+	if (use.tensors > 1 || use.other)
 		return;
 	out->extent = size_of_name(b, part->letter, "a part");
 	if (out->extent)
