@@ -326,6 +326,8 @@ typedef struct ProgramRoutine {
 	Span span;
 	DimId *dims; /* the symbolic dims that it takes, in order of declaration */
 	uint32_t ndims;
+	const bool *
+		written; /* by dim: is the shape of an input written with it? NULL: none; C*0 is 0 */
 	ScalarParam *scalars;
 	uint32_t nscalars;
 	TensorArg *inputs, *outputs;

@@ -130,6 +130,29 @@ static TensorArg *make_args(Tables *t, const NodeId *nodes, const Sym *names, co
 	return args;
 }
 
+static void note_written(const SizeExpr *size, bool *dims)
+{
+	if (!size)
+		return;
+	if (size->kind == SX_DIM)
+		dims[size->dim] = true;
+	note_written(size->a, dims);
+	note_written(size->b, dims);
+}
+
+/* The dims that the inputs' shapes are written with, whatever is left of them: they are arguments. */
+static const bool *written_dims(Tables *t)
+{
+	bool *dims = ARENA_ARRAY(t->arena, bool, sizes_ndims(t->sizes) + 1);
+	for (uint32_t i = 0; i < t->routine->ninputs; i++) {
+		const ShapeDecl *shape = tables_node(t, t->routine->inputs[i])->shape;
+		for (RowKind row = 0; shape && row < ROW_KINDS; row++)
+			for (uint32_t axis = 0; axis < shape->rows[row].naxes; axis++)
+				note_written(shape->rows[row].axes[axis].size, dims);
+	}
+	return dims;
+}
+
 void tables_open(Tables *t)
 {
 	const Routine *from = t->routine;
@@ -140,6 +163,7 @@ void tables_open(Tables *t)
 		routine.scalars[i] = (ScalarParam){from->scalars[i].name, from->scalars[i].dtype};
 	routine.ninputs = from->ninputs;
 	routine.noutputs = from->noutputs;
+	routine.written = written_dims(t);
 	routine.inputs = make_args(t, from->inputs, NULL, NULL, from->ninputs, BUFFER_INPUT);
 	routine.outputs = make_args(t, from->outputs, from->output_names, from->output_spans,
 				    from->noutputs, BUFFER_OUTPUT);

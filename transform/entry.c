@@ -70,6 +70,8 @@ void entry_list_dims(const Transform *t, ProgramRoutine *routine)
 	for (uint32_t i = 0; i < routine->nkernels; i++)
 		note_kernel_dims(t, &t->program->kernels.at[routine->kernels[i]], dims);
 	note_dims(t, routine->workspace, dims);
+	for (DimId d = 0; routine->written && d < sizes_ndims(t->program->sizes); d++)
+		dims[d] |= routine->written[d];
 	routine->dims = ARENA_ARRAY(t->program->arena, DimId, sizes_ndims(t->program->sizes) + 1);
 	for (DimId d = 0; d < sizes_ndims(t->program->sizes); d++)
 		if (dims[d])
