@@ -68,6 +68,15 @@ static bool is_whole(FILE *in)
 	return whole;
 }
 
+/* Does it begin with a plan, as code for a GPU does? */
+static bool is_for_gpu(FILE *in)
+{
+	static const char plan[] = "//tsr: plan";
+	char first[sizeof plan - 1];
+	rewind(in);
+	return fread(first, sizeof first, 1, in) == 1 && memcmp(first, plan, sizeof first) == 0;
+}
+
 /* What the loader must not be given. */
 static int check_file(const char *path, tsr_error *error)
 {
@@ -75,13 +84,19 @@ static int check_file(const char *path, tsr_error *error)
 	FILE *in = file_open(path, &why);
 	if (!in)
 		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why);
-	bool whole = is_whole(in);
+	bool whole = is_whole(in), gpu = is_for_gpu(in);
 	fclose(in);
 	size_t len = strlen(path);
 	if (len > 4 && strcmp(path + len - 4, ".tsr") == 0)
 		return session_fail(error, TSR_FAIL_MODULE,
 				    "%s: a program; 'tsrc %s -o %.*s.so' makes a module of it",
 				    path, path, (int)len - 4, path);
+	if (gpu)
+		return session_fail(
+			error, TSR_FAIL_MODULE,
+			"%s: code for a GPU, which nothing here runs yet; what 'cc -shared -fPIC -x c' "
+			"makes of a .cu runs on a CPU",
+			path);
 	return whole ? TSR_OK
 		     : session_fail(error, TSR_FAIL_MODULE, "%s: the module is cut short", path);
 }
