@@ -63,15 +63,6 @@ const Stmt *lines_if(const Lines *l, CondKind kind, const Ix *a, const Ix *b, co
 	return stmt_if(l->arena, cond, 1, body_block(body));
 }
 
-const Stmt *lines_if_between(const Lines *l, const Ix *lo, const Ix *at, const Ix *hi,
-			     const Body *body)
-{
-	Cond *conds = ARENA_ARRAY(l->arena, Cond, 2);
-	conds[0] = (Cond){COND_LT, lo, at};
-	conds[1] = (Cond){COND_LE, at, hi};
-	return stmt_if(l->arena, conds, hi ? 2 : 1, body_block(body));
-}
-
 const Stmt *lines_store(const Lines *l, const Ix *at, const Value *value)
 {
 	Dtype dtype = l->program->buffers.at[l->to].dtype;

@@ -3,6 +3,7 @@
  *   cumulate.c  at each place the sum of the elements up to it
  *   sort.c      the elements in order, or their places
  *   radix.c     long lines in order
+ *   select.c    the first few of them
  *   lines.c     small things that both are built of
  *
  * A line is all places of the axis at one index of each axis beside it. How an element is read and
@@ -48,6 +49,8 @@ void cumulate_lines(const Lines *lines);
 void sort_lines(const Lines *lines);
 /* Appends the loops that sort one line, of at least one element, by digits of so many bits at most. */
 void sort_by_digits(const Lines *lines, int64_t bits, Body *line);
+/* The same of the result's first few, by the least keys of groups of so many elements. */
+void select_first(const Lines *lines, int64_t size, int64_t bits, Body *line);
 
 /* ---- lines.c: for these two ---- */
 
@@ -71,9 +74,6 @@ const Stmt *lines_loop(const Lines *lines, IterVar var, const Ix *lo, const Ix *
 void lines_each(const Lines *lines, Body *into, IterVar var, Size extent, const Body *body);
 /* The body where the condition holds. */
 const Stmt *lines_if(const Lines *lines, CondKind kind, const Ix *a, const Ix *b, const Body *body);
-/* The body where lo < at, and at <= hi unless that is NULL. */
-const Stmt *lines_if_between(const Lines *lines, const Ix *lo, const Ix *at, const Ix *hi,
-			     const Body *body);
 /* to[cell] = value, in the result's type. */
 const Stmt *lines_store(const Lines *lines, const Ix *at, const Value *value);
 /* The body in the loops of the first n axes beside. */

@@ -14,39 +14,16 @@
  *       source = n - source
  *     for t in 0..k: y[R, t] = items[source + t]
  *
- * Where few of many are kept, items are only those elements that may be among them (choose): the upper
- * bits of all keys are counted first, and what has more in front of its value than are kept is left out.
- *
- *     for t in 0..n: counts[upper bits of x[R, t]] += 1
- *     local values = how many values have fewer than k elements in front of them
- *     for t in 0..n: if upper bits of x[R, t] < values: items[m++] = x[R, t]; for each digit: ...
+ * Where the first k are asked for, the items may be those alone that select.c found among the elements.
  *
  * What moves are the elements or, for their places, words of 64 bits of which the upper half is the
  * key and the lower one the place; where keys fill 64 bits, the places alone.
  *
  * Indices that are read are held inside by minima and maxima, which change nothing.
  */
-#include "lower/along/lines.h"
+#include "lower/along/radix.h"
 
-enum { DIGITS_MOST = 8, HALF = 8 * sizeof(uint32_t) };
-
-typedef struct Digit {
-	int64_t shift, width; /* bits of the key */
-	int64_t first;	      /* of its counts */
-	bool top;	      /* it has the sign */
-} Digit;
-
-typedef struct Radix {
-	const Lines *l;
-	BufferId items, counts;
-	LocalId source;
-	const Ix *n; /* items */
-	Digit upper; /* of keys, by which items are chosen; width 0: all are */
-	bool pairs; /* items are keys with places */
-	bool has_sign, turned; /* digits count down */
-	Digit digits[DIGITS_MOST];
-	uint32_t ndigits;
-} Radix;
+enum { HALF = 8 * sizeof(uint32_t) };
 
 /* ---- keys ---- */
 
@@ -86,24 +63,49 @@ static const Ix *inside(const Lines *l, const Ix *at)
 	return lines_min(l, ix_binary(l->program, IX_MAX, at, lines_const(l, 0)), last);
 }
 
-static const Ix *key_of(const Lines *l, const Value *element)
+/* Of floats in the order that is asked for, of integers ascending. */
+static const Value *key_value(const Lines *l, const Value *element)
 {
 	if (!dtype_is_float(element->dtype))
-		return ix_value(l->arena, element);
+		return element;
 	const Value *wide = value_cast(l->arena, dtype_wide(element->dtype), element);
 	if (l->descending) /* NaN stays */
 		wide = value_op(l->arena, OP_NEG, wide->dtype, &wide, 1);
-	return ix_value(l->arena, value_key(l->arena, wide));
+	return value_key(l->arena, wide);
+}
+
+static const Ix *key_of(const Lines *l, const Value *element)
+{
+	return ix_value(l->arena, key_value(l, element));
+}
+
+/* An element of u32 with a sign, so that it fits. */
+static const Value *with_sign(const Lines *l, const Value *element)
+{
+	const Value *middle = lines_number(l, DTYPE_U32, -(double)INT32_MIN);
+	if (element->dtype != DTYPE_U32)
+		return element;
+	return value_cast(l->arena, DTYPE_I32, lines_binary(l, OP_SUB, element, middle));
+}
+
+const Value *sort_key(const Lines *l, const Value *element)
+{
+	Dtype dtype = sort_key_dtype(l);
+	const Value *key = value_cast(l->arena, dtype, key_value(l, with_sign(l, element)));
+	if (dtype_is_float(l->from) || !l->descending)
+		return key;
+	return lines_binary(l, OP_SUB, lines_number(l, dtype, -1), key);
+}
+
+Dtype sort_key_dtype(const Lines *l)
+{
+	return dtype_bytes(l->from) == sizeof(int64_t) ? DTYPE_I64 : DTYPE_I32;
 }
 
 /* A pair: key * 2^32 + place. */
 static const Value *pair_of(const Lines *l, const Value *element, const Ix *at)
 {
-	const Value *middle = lines_number(l, DTYPE_U32, -(double)INT32_MIN);
-	if (l->from == DTYPE_U32) /* with a sign, to fit */
-		element = value_cast(l->arena, DTYPE_I32,
-				     lines_binary(l, OP_SUB, element, middle));
-	const Ix *key = key_of(l, element);
+	const Ix *key = key_of(l, with_sign(l, element));
 	return value_index(l->arena, DTYPE_I64,
 			   lines_add(l, lines_scale(l, key, INT64_C(1) << HALF), at));
 }
@@ -170,43 +172,32 @@ static const Value *read(const Lines *l, LocalId id) { return l->read(l->of, id,
 
 /* ---- the steps ---- */
 
-static void clear(const Radix *r, int64_t n, Body *line)
+static void clear(const Radix *r, Body *line)
 {
 	const Lines *l = r->l;
 	Body body = {0};
 	IterVar v = lines_iter(l, "digit");
 	lines_push(l, &body,
 		   count_store(r, lines_at(l, v), OP_NONE, lines_number(l, DTYPE_U32, 0)));
-	lines_push(l, line, lines_loop(l, v, lines_const(l, 0), lines_const(l, n), 1, &body));
+	lines_push(l, line,
+		   lines_loop(l, v, lines_const(l, 0), lines_const(l, count_of(r)), 1, &body));
 }
 
-/* The item of an element of the operand. */
-static const Value *item_of(const Radix *r, const Ix *at, Body *body)
-{
-	const Lines *l = r->l;
-	const Value *item = l->ids && !r->pairs ? value_index(l->arena, DTYPE_I32, at)
-						: l->element(l, at, body);
-	if (r->pairs)
-		item = pair_of(l, item, at);
-	return read(l, local_new(l, body, "item", item));
-}
-
-static const Stmt *count_one(const Radix *r, const Digit *d, const Ix *key)
-{
-	return count_store(r, count_at(r, d, key), OP_ADD, lines_number(r->l, DTYPE_U32, 1));
-}
-
-/* Counts the digits of an item. */
+/* Counts each digit of an item. */
 static void count_digits(const Radix *r, const Value *item, Body *body)
 {
 	const Ix *key = key_of_item(r, item, body);
 	for (uint32_t i = 0; i < r->ndigits; i++)
-		lines_push(r->l, body, count_one(r, &r->digits[i], key));
+		lines_push(r->l, body,
+			   count_store(r, count_at(r, &r->digits[i], key), OP_ADD,
+				       lines_number(r->l, DTYPE_U32, 1)));
 }
 
-static void put(const Radix *r, const Value *item, const Ix *to, Body *body)
+const Value *radix_item(const Radix *r, const Value *element, const Ix *at)
 {
-	lines_push(r->l, body, stmt_store(r->l->arena, r->items, to, OP_NONE, item));
+	if (r->pairs)
+		return pair_of(r->l, element, at);
+	return r->l->ids ? value_index(r->l->arena, DTYPE_I32, at) : element;
 }
 
 /* The items as they stand in the operand, and all counts. */
@@ -215,71 +206,25 @@ static void fill(const Radix *r, Body *line)
 	const Lines *l = r->l;
 	Body body = {0};
 	IterVar t = lines_iter(l, "t");
-	const Value *item = item_of(r, lines_at(l, t), &body);
-	put(r, item, lines_at(l, t), &body);
+	const Ix *at = lines_at(l, t);
+	const Value *item = NULL;
+	if (!l->ids || r->pairs)
+		item = l->element(l, at, &body);
+	item = read(l, local_new(l, &body, "item", radix_item(r, item, at)));
+	lines_push(l, &body, stmt_store(l->arena, r->items, at, OP_NONE, item));
 	count_digits(r, item, &body);
 	lines_each(l, line, t, l->extent, &body);
 }
 
-/* ---- few of many ---- */
-
-/* Counts the upper bits of all keys; how many of their values have fewer in front of them than are kept. */
-static LocalId count_upper(const Radix *r, Body *line)
+/* The counts of items that are there. */
+static void count_all(const Radix *r, Body *line)
 {
 	const Lines *l = r->l;
-	const Digit *d = &r->upper;
-	Body count = {0}, sum = {0}, more = {0};
-	IterVar t = lines_iter(l, "t"), v = lines_iter(l, "digit");
-	const Value *item = item_of(r, lines_at(l, t), &count);
-	lines_push(l, &count, count_one(r, d, key_of_item(r, item, &count)));
-	lines_each(l, line, t, l->extent, &count);
-	LocalId before = local_new(l, line, "before", lines_number(l, DTYPE_U32, 0));
-	LocalId values = local_new(l, line, "values", lines_number(l, DTYPE_U32, 0));
-	lines_push(l, &more, stmt_set(l->arena, values, OP_ADD, lines_number(l, DTYPE_U32, 1)));
-	lines_push(l, &sum,
-		   lines_if(l, COND_LT, ix_value(l->arena, read(l, before)), lines_size(l, l->kept),
-			    &more));
-	lines_push(l, &sum, stmt_set(l->arena, before, OP_ADD, count_read(r, lines_at(l, v))));
-	const Ix *first = lines_const(l, d->first);
-	lines_push(l, line,
-		   lines_loop(l, v, first,
-			      lines_add(l, first, lines_const(l, INT64_C(1) << d->width)), 1,
-			      &sum));
-	return values;
-}
-
-/* The items that may be among those that are kept; each is stored behind them, and stays if it is one. */
-static void choose(Radix *r, Body *line)
-{
-	const Lines *l = r->l;
-	LocalId values = count_upper(r, line);
-	LocalId n = local_new(l, line, "n", value_index(l->arena, DTYPE_I64, lines_const(l, 0)));
-	Body body = {0}, count = {0};
-	IterVar t = lines_iter(l, "t"), c = lines_iter(l, "t");
-	const Value *item = item_of(r, lines_at(l, t), &body);
-	const Ix *at = count_at(r, &r->upper, key_of_item(r, item, &body));
-	const Value *digit =
-		value_index(l->arena, DTYPE_I64, lines_sub(l, at, lines_const(l, r->upper.first)));
-	const Value *is =
-		lines_binary(l, OP_LT, digit, value_cast(l->arena, DTYPE_I64, read(l, values)));
-	put(r, item, inside(l, ix_value(l->arena, read(l, n))), &body);
-	lines_push(l, &body, stmt_set(l->arena, n, OP_ADD, value_cast(l->arena, DTYPE_I64, is)));
-	lines_each(l, line, t, l->extent, &body);
-	r->n = lines_min(
-		l, ix_binary(l->program, IX_MAX, ix_value(l->arena, read(l, n)), lines_const(l, 0)),
-		lines_size(l, l->extent));
-	item = value_load(l->program, r->items, lines_at(l, c));
-	count_digits(r, read(l, local_new(l, &count, "item", item)), &count);
-	lines_push(l, line, lines_loop(l, c, lines_const(l, 0), r->n, 1, &count));
-}
-
-/* Are so few kept that it pays to choose; of a dim, any? */
-static bool keeps_few(const Lines *l)
-{
-	int64_t n, kept;
-	if (size_is_const(l->sizes, l->extent, &n) && size_is_const(l->sizes, l->kept, &kept))
-		return kept * l->program->options.target->sort_chosen <= n;
-	return !size_same(l->extent, l->kept);
+	Body body = {0};
+	IterVar t = lines_iter(l, "t");
+	const Value *item = value_load(l->program, r->items, lines_at(l, t));
+	count_digits(r, read(l, local_new(l, &body, "item", item)), &body);
+	lines_push(l, line, lines_loop(l, t, lines_const(l, 0), r->n, 1, &body));
 }
 
 /* What stands in front of the items of each value. */
@@ -349,34 +294,42 @@ static void keep(const Radix *r, Body *line)
 	lines_each(l, line, t, l->kept, &body);
 }
 
-void sort_by_digits(const Lines *l, int64_t width, Body *line)
+Radix radix_new(const Lines *l, int64_t width)
 {
 	Radix r = {.l = l, .turned = l->descending && !dtype_is_float(l->from)};
 	r.pairs = l->ids && dtype_bytes(l->from) < 8;
 	/* a pair of u32 has its key with a sign (pair_of) */
 	r.has_sign = !dtype_is_unsigned(l->from) || (r.pairs && l->from == DTYPE_U32);
-	bool few = keeps_few(l);
-	find_digits(&r, few ? l->program->options.target->sort_bits : width);
+	find_digits(&r, width);
 	Dtype dtype = r.pairs ? DTYPE_I64 : l->ids ? DTYPE_I32 : l->from;
-	r.n = lines_size(l, l->extent);
-	int64_t low, high, ncounts = count_of(&r);
-	key_bits(l->from, &low, &high);
-	if (few) {
-		int64_t bits = l->program->options.target->sort_bits_long;
-		bits = bits < high - low ? bits : high - low;
-		r.upper = (Digit){high - bits, bits, ncounts, true};
-		ncounts += INT64_C(1) << bits;
-	}
 	r.items = l->temporary(l->of, "items", dtype, size_scale(l->sizes, l->extent, 2));
-	r.counts = l->temporary(l->of, "counts", DTYPE_U32, size_const(l->sizes, ncounts));
-	clear(&r, ncounts, line);
-	if (r.upper.width)
-		choose(&r, line);
-	else
-		fill(&r, line);
-	r.source = local_new(l, line, "source",
-			     value_index(l->arena, DTYPE_I64, lines_const(l, 0)));
-	for (uint32_t i = 0; i < r.ndigits; i++)
-		by_digit(&r, &r.digits[i], line);
-	keep(&r, line);
+	r.counts = l->temporary(l->of, "counts", DTYPE_U32, size_const(l->sizes, count_of(&r)));
+	r.n = lines_size(l, l->extent);
+	return r;
+}
+
+/* By all digits, which are counted. */
+static void sort_counted(Radix *r, Body *line)
+{
+	const Lines *l = r->l;
+	r->source =
+		local_new(l, line, "source", value_index(l->arena, DTYPE_I64, lines_const(l, 0)));
+	for (uint32_t i = 0; i < r->ndigits; i++)
+		by_digit(r, &r->digits[i], line);
+	keep(r, line);
+}
+
+void sort_items(Radix *r, Body *line)
+{
+	clear(r, line);
+	count_all(r, line);
+	sort_counted(r, line);
+}
+
+void sort_by_digits(const Lines *l, int64_t width, Body *line)
+{
+	Radix r = radix_new(l, width);
+	clear(&r, line);
+	fill(&r, line);
+	sort_counted(&r, line);
 }

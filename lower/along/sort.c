@@ -10,8 +10,8 @@
  *     if rank < k: y[R, rank] = x[R, t], or t
  *
  * Longer lines are sorted by the digits of their keys (radix.c); digits have more bits, so that they are
- * fewer, where a line is long enough for their counts. Of a dim there are all ways, of which its size
- * decides.
+ * fewer, where a line is long enough for their counts. Of a line of which few are kept, these are
+ * selected first (select.c). Of dims there are all ways, of which their sizes decide.
  */
 #include "lower/along/lines.h"
 
@@ -77,15 +77,77 @@ static void by_ranks(const Lines *l, Body *line)
 
 /* ---- all of it ---- */
 
-typedef enum Way { BY_RANKS, BY_SHORT_DIGITS, BY_LONG_DIGITS, WAYS } Way;
+typedef enum Way { BY_RANKS, BY_SELECTION, BY_SHORT_DIGITS, BY_LONG_DIGITS, WAYS } Way;
 
-/* The most elements of a line that is sorted so; 0: any. */
-static int64_t most_of(const Lines *l, Way way)
+/* Elements of a group of lines from which few are selected: fewer where more are kept, so that there are
+ * several groups for each. */
+static int64_t group_size(const Lines *l)
 {
 	const Target *target = l->program->options.target;
-	return way == BY_RANKS		? target->sort_ranks
-	       : way == BY_SHORT_DIGITS ? target->sort_digits
-					: 0;
+	int64_t n, k, size = target->select_group;
+	if (!size_is_const(l->sizes, l->extent, &n) || !size_is_const(l->sizes, l->kept, &k))
+		return size;
+	while (size > target->select_group_least && 4 * size * k > n)
+		size /= 2;
+	return size;
+}
+
+/* The conditions on sizes under which lines are sorted so: those that do not always hold. */
+typedef struct When {
+	Cond *conds;
+	uint32_t n;
+	bool never;
+} When;
+
+static void require(const Lines *l, When *when, CondKind kind, Size a, Size b)
+{
+	int64_t apart;
+	if (!size_is_const(l->sizes, size_sub(l->sizes, b, a), &apart))
+		when->conds[when->n++] = (Cond){kind, lines_size(l, a), lines_size(l, b)};
+	else if (apart < (kind == COND_LT))
+		when->never = true;
+}
+
+/* above < n <= most; 0: of any length */
+static void require_length(const Lines *l, When *when, int64_t above, int64_t most)
+{
+	require(l, when, COND_LT, size_const(l->sizes, above), l->extent);
+	if (most)
+		require(l, when, COND_LE, l->extent, size_const(l->sizes, most));
+}
+
+/* Few are kept of a line, or not; twice as many groups as those are enough. */
+static void require_few(const Lines *l, When *when, bool few)
+{
+	Size groups = size_scale(l->sizes, l->kept, 2 * group_size(l));
+	if (size_same(l->kept, l->extent)) {
+		when->never |= few;
+		return;
+	}
+	if (few) {
+		require(l, when, COND_LT, size_const(l->sizes, 0), l->kept);
+		require(l, when, COND_LE, groups, l->extent);
+	} else {
+		require(l, when, COND_LT, l->extent, groups);
+	}
+}
+
+static When when_by(const Lines *l, Way way)
+{
+	const Target *target = l->program->options.target;
+	When when = {.conds = ARENA_ARRAY(l->arena, Cond, 4)};
+	switch (way) {
+	case BY_RANKS: require_length(l, &when, 0, target->sort_ranks); break;
+	case BY_SELECTION: require_length(l, &when, target->sort_ranks, 0); break;
+	case BY_SHORT_DIGITS:
+		require_length(l, &when, target->sort_ranks, target->sort_digits);
+		break;
+	case BY_LONG_DIGITS: require_length(l, &when, target->sort_digits, 0); break;
+	case WAYS: BUG("no way of sorting");
+	}
+	if (way != BY_RANKS)
+		require_few(l, &when, way == BY_SELECTION);
+	return when;
 }
 
 static void sort_line(const Lines *l, Way way, Body *line)
@@ -93,6 +155,8 @@ static void sort_line(const Lines *l, Way way, Body *line)
 	const Target *target = l->program->options.target;
 	if (way == BY_RANKS)
 		by_ranks(l, line);
+	else if (way == BY_SELECTION)
+		select_first(l, group_size(l), target->sort_bits, line);
 	else
 		sort_by_digits(l,
 			       way == BY_LONG_DIGITS ? target->sort_bits_long : target->sort_bits,
@@ -102,19 +166,15 @@ static void sort_line(const Lines *l, Way way, Body *line)
 void sort_lines(const Lines *l)
 {
 	Body line = {0};
-	int64_t n = 0, above = 0;
-	bool known = size_is_const(l->sizes, l->extent, &n);
-	const Ix *extent = lines_size(l, l->extent);
-	for (Way way = BY_RANKS; way < WAYS; above = most_of(l, way++)) {
+	for (Way way = BY_RANKS; way < WAYS; way++) {
 		Body body = {0};
-		int64_t most = most_of(l, way);
-		if (known && (n <= above || (most && n > most)))
+		When when = when_by(l, way);
+		if (when.never)
 			continue;
-		sort_line(l, way, known ? &line : &body);
-		const Ix *least = lines_const(l, above), *end = lines_const(l, most);
-		if (!known)
+		sort_line(l, way, when.n ? &body : &line);
+		if (when.n)
 			lines_push(l, &line,
-				   lines_if_between(l, least, extent, most ? end : NULL, &body));
+				   stmt_if(l->arena, when.conds, when.n, body_block(&body)));
 	}
 	lines_wrap(l, l->nbeside, &line);
 	lines_finish(l, &line);

@@ -75,7 +75,8 @@ def one(dtype):
     tries = [[int(random.choice([0, 1, 2, 5, 6])) for _ in letters] for _ in range(4)]
     for sizes in tries[1:]:
         sizes[at] = int(random.choice([0, 1, 2, 48, 49, 130, LONG]))
-    kept = [int(random.integers(0, sizes[at] + 1)) if chosen else sizes[at] for sizes in tries]
+    few = int(random.choice([1, 1, 16]))  # of long lines these are selected
+    kept = [int(random.integers(0, sizes[at] // few + 1)) if chosen else sizes[at] for sizes in tries]
     dims = "".join(f"dim d{c}\n" for c in letters) + "dim k\n" * chosen
     symbolic = Model(f"{dims}input x : {dtype} [{in_rows(['d' + c for c in letters], cuts)}]\n" +
                      (calls % "k" if chosen else calls))

@@ -1,0 +1,187 @@
+/* The first k elements of a line in order, or their places, where k is far below its length.
+ *
+ * The line is cut into groups. The k-th of the groups' first keys is a bound: k elements at least are
+ * not behind it, so none that is behind it is among the first k. Those that are not behind it are
+ * collected from the groups that have some, and these are sorted (radix.c). Of keys equal to the
+ * bound, the first k are enough. Elements in no particular order leave few more than k; whatever
+ * their order is, at most a group's for each of k, and of a line already in order no more either.
+ *
+ *   for R
+ *     for g in 0..n/SIZE: least[g] = min of the keys of x[R, g*SIZE..(g + 1)*SIZE]
+ *     the rest of the line likewise
+ *     bound = 0 where fewer than k of least are below 0, else the least integer
+ *     for step = half of the range, and halves of it down to 1:
+ *       if fewer than k of least are below bound + step: bound += step
+ *     n = 0, equal = 0
+ *     for g where least[g] <= bound: for t in the group
+ *       items[n] = x[R, t]; n += x[R, t] before the bound, or at it and equal < k; equal += at it
+ *     sort items[0..n], store the first k
+ *
+ * Places of the bound are found by halving the integers, since counting runs in lanes.
+ */
+#include "lower/along/radix.h"
+
+typedef struct Select {
+	const Lines *l;
+	Radix radix;
+	BufferId least; /* the first key of each group */
+	Dtype dtype;	/* of keys */
+	int64_t size;	/* elements of a group */
+	Size groups;	/* whole ones */
+	LocalId bound, n, equal;
+} Select;
+
+static const Value *read(const Select *s, LocalId id) { return s->l->read(s->l->of, id, NULL); }
+
+static LocalId local_new(const Select *s, Body *body, const char *name, const Value *start)
+{
+	LocalId id = s->l->local(s->l->of, name, start->dtype, 0);
+	lines_push(s->l, body, stmt_local(s->l->arena, id, start));
+	return id;
+}
+
+static const Value *whole(const Select *s, Dtype dtype, int64_t number)
+{
+	return value_const(s->l->arena, dtype, (Scalar){.i = number});
+}
+
+static const Value *key_at(const Select *s, const Ix *at, Body *body)
+{
+	return sort_key(s->l, s->l->element(s->l, at, body));
+}
+
+/* ---- groups ---- */
+
+/* least[group] = the first key of [lo, hi) */
+static void group_least(const Select *s, const Ix *group, const Ix *lo, const Ix *hi, Body *body)
+{
+	const Lines *l = s->l;
+	Body step = {0};
+	IterVar t = lines_iter(l, "t");
+	LocalId first = local_new(s, body, "first",
+				  value_const(l->arena, s->dtype, op_neutral(OP_MIN, s->dtype)));
+	lines_push(l, &step, stmt_set(l->arena, first, OP_MIN, key_at(s, lines_at(l, t), &step)));
+	lines_push(l, body, lines_loop(l, t, lo, hi, 1, &step));
+	lines_push(l, body, stmt_store(l->arena, s->least, group, OP_NONE, read(s, first)));
+}
+
+typedef void EachGroup(const Select *s, const Ix *group, const Ix *lo, const Ix *hi, Body *body);
+
+/* Each group that is whole, and what is behind them. */
+static void each_group(const Select *s, EachGroup *each, Body *line)
+{
+	const Lines *l = s->l;
+	Body body = {0};
+	IterVar g = lines_iter(l, "group");
+	const Ix *lo = lines_scale(l, lines_at(l, g), s->size), *groups = lines_size(l, s->groups);
+	each(s, lines_at(l, g), lo, lines_add(l, lo, lines_const(l, s->size)), &body);
+	lines_each(l, line, g, s->groups, &body);
+	each(s, groups, lines_scale(l, groups, s->size), lines_size(l, l->extent), line);
+}
+
+/* ---- the bound ---- */
+
+/* A local: how many groups begin before the key. */
+static const Value *count_below(const Select *s, const Value *key, Body *body)
+{
+	const Lines *l = s->l;
+	Body step = {0};
+	IterVar g = lines_iter(l, "group");
+	LocalId count = local_new(s, body, "count", whole(s, s->dtype, 0));
+	const Value *least = value_load(l->program, s->least, lines_at(l, g));
+	lines_push(l, &step, stmt_set(l->arena, count, OP_ADD, lines_binary(l, OP_LT, least, key)));
+	lines_push(l, body,
+		   lines_loop(l, g, lines_const(l, 0),
+			      lines_size(l, size_plus(l->sizes, s->groups, 1)), 1, &step));
+	return read(s, count);
+}
+
+/* bound = key where fewer than k groups begin before it */
+static void raise_bound(const Select *s, const Value *key, Body *body)
+{
+	const Lines *l = s->l;
+	Body raised = {0};
+	const Ix *count = ix_value(l->arena, count_below(s, key, body));
+	lines_push(l, &raised, stmt_set(l->arena, s->bound, OP_NONE, key));
+	lines_push(l, body, lines_if(l, COND_LT, count, lines_size(l, l->kept), &raised));
+}
+
+static void find_bound(Select *s, Body *line)
+{
+	const Lines *l = s->l;
+	Body round = {0};
+	bool wide = s->dtype == DTYPE_I64;
+	int64_t bits = wide ? 63 : 31;
+	s->bound = local_new(s, line, "bound", whole(s, s->dtype, wide ? INT64_MIN : INT32_MIN));
+	raise_bound(s, whole(s, s->dtype, 0), line);
+	LocalId step = local_new(s, line, "step", whole(s, s->dtype, INT64_C(1) << (bits - 1)));
+	const Value *key = lines_binary(l, OP_ADD, read(s, s->bound), read(s, step));
+	key = read(s, local_new(s, &round, "key", key));
+	raise_bound(s, key, &round);
+	const Ix *half =
+		ix_binary(l->program, IX_DIV, ix_value(l->arena, read(s, step)), lines_const(l, 2));
+	lines_push(l, &round,
+		   stmt_set(l->arena, step, OP_NONE, value_index(l->arena, s->dtype, half)));
+	lines_push(l, line,
+		   lines_loop(l, lines_iter(l, "bit"), lines_const(l, 0), lines_const(l, bits), 1,
+			      &round));
+}
+
+/* ---- items ---- */
+
+/* The value of a local in [0, most], for the bounds. */
+static const Ix *inside(const Select *s, LocalId id, const Ix *most)
+{
+	const Ix *at = ix_value(s->l->arena, read(s, id));
+	at = ix_binary(s->l->program, IX_MAX, at, lines_const(s->l, 0));
+	return lines_min(s->l, at, most);
+}
+
+/* n += 1 where the key is before the bound, or is at it and one of the first k of those. */
+static void count_item(const Select *s, const Value *key, Body *body)
+{
+	const Lines *l = s->l;
+	const Value *bound = read(s, s->bound);
+	const Value *kept = value_index(l->arena, s->dtype, lines_size(l, l->kept));
+	LocalId at = local_new(s, body, "at", lines_binary(l, OP_EQ, key, bound));
+	const Value *more = lines_binary(l, OP_LT, read(s, s->equal), kept);
+	const Value *taken = lines_binary(l, OP_ADD, lines_binary(l, OP_LT, key, bound),
+					  lines_binary(l, OP_MUL, read(s, at), more));
+	lines_push(l, body,
+		   stmt_set(l->arena, s->n, OP_ADD, value_cast(l->arena, DTYPE_I64, taken)));
+	lines_push(l, body, stmt_set(l->arena, s->equal, OP_ADD, read(s, at)));
+}
+
+static void collect(const Select *s, const Ix *group, const Ix *lo, const Ix *hi, Body *body)
+{
+	const Lines *l = s->l;
+	Body step = {0}, some = {0};
+	IterVar t = lines_iter(l, "t");
+	const Ix *at = lines_at(l, t);
+	const Ix *last = lines_size(l, size_plus(l->sizes, l->extent, -1));
+	const Value *element = l->element(l, at, &step);
+	const Value *item = radix_item(&s->radix, element, at);
+	lines_push(l, &step,
+		   stmt_store(l->arena, s->radix.items, inside(s, s->n, last), OP_NONE, item));
+	LocalId key = local_new(s, &step, "key", sort_key(l, element));
+	count_item(s, read(s, key), &step);
+	lines_push(l, &some, lines_loop(l, t, lo, hi, 1, &step));
+	const Ix *least = ix_value(l->arena, value_load(l->program, s->least, group));
+	lines_push(l, body,
+		   lines_if(l, COND_LE, least, ix_value(l->arena, read(s, s->bound)), &some));
+}
+
+void select_first(const Lines *l, int64_t size, int64_t bits, Body *line)
+{
+	Select s = {.l = l, .size = size, .dtype = sort_key_dtype(l)};
+	s.groups = size_floor(l->sizes, l->extent, size);
+	s.radix = radix_new(l, bits);
+	s.least = l->temporary(l->of, "least", s.dtype, size_plus(l->sizes, s.groups, 1));
+	each_group(&s, group_least, line);
+	find_bound(&s, line);
+	s.n = local_new(&s, line, "n", whole(&s, DTYPE_I64, 0));
+	s.equal = local_new(&s, line, "equal", whole(&s, s.dtype, 0));
+	each_group(&s, collect, line);
+	s.radix.n = inside(&s, s.n, lines_size(l, l->extent));
+	sort_items(&s.radix, line);
+}
