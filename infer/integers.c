@@ -6,6 +6,7 @@
  */
 #include "infer/generate.h"
 #include "infer/guards.h"
+#include "infer/trace.h"
 
 static bool fits(Solver *s, const Node *node, Size value)
 {
@@ -67,8 +68,8 @@ static Size elements_of(Solver *s, NodeId id)
 	return elements;
 }
 
-/* How many elements the axis has that an argmax or a sort goes along. */
-static Size searched(Solver *s, const Node *node)
+/* The axis that an argmax or a sort goes along. */
+static CellId searched_axis(Solver *s, const Node *node)
 {
 	const Spec *spec = node->spec;
 	FlatRow f;
@@ -83,10 +84,17 @@ static Size searched(Solver *s, const Node *node)
 			    (axis->kind == SPEC_LETTER &&
 			     (node->along.letter ? axis->letter == node->along.letter
 						 : !spec_tensor_has(&spec->result, axis->letter))))
-				return cell_value(s, flat_at(&f, before ? i : i + middle));
+				return flat_at(&f, before ? i : i + middle);
 		}
 	}
-	return SIZE_BAD;
+	return NONE;
+}
+
+/* How many elements it has. */
+static Size searched(Solver *s, const Node *node)
+{
+	CellId axis = searched_axis(s, node);
+	return axis == NONE ? SIZE_BAD : cell_value(s, axis);
 }
 
 /* The first of the elements: are there as many? */
@@ -98,8 +106,10 @@ static void ask_first(Solver *s, NodeId id)
 		if (bind->node != id || !bind->size)
 			continue;
 		Size first = size_as_number(s, bind->size), all = searched(s, node);
-		if (!size_is_bad(first) && !size_is_bad(all))
-			ask_ge(s, all, first, bind->span);
+		if (size_is_bad(first) || size_is_bad(all))
+			continue;
+		ask_ge(s, all, first, bind->span);
+		s->asked.at[s->asked.n - 1].other = origin_near(s, searched_axis(s, node)).span;
 	}
 }
 
