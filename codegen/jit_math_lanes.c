@@ -184,6 +184,9 @@ bool jit_widens_by_steps(const Jit *jit, Dtype from)
 
 Rvalue *jit_widen_by_steps(JitFunction *f, Dtype from, int log, Lvalue *lanes)
 {
+	Rvalue *known = simd_widen_f8(f, log, from, lanes);
+	if (known)
+		return known;
 	MathFunction fn = math_widen(f->jit->arena, from);
 	Rvalue *bits = simd_widen(f, (SimdType){DTYPE_I32, log}, DTYPE_U8, lanes), *result;
 	take_steps(f, &fn, log, 1, &bits, &result);

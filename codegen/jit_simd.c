@@ -240,6 +240,49 @@ Rvalue *simd_widen(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes)
 	return jit_keep(f, as_type(f, value, vector_type(f, type)));
 }
 
+/* Of 16-bit lanes, in registers that all vector instructions of AVX2 know. f8e5m2 is the upper half
+ * of an f16. f8e4m3, a place lower, is one too, 2^-8 of the number, whose bit 14 is the sign's copy and
+ * must be that of NaN. */
+static const char *widen_f8_code(Arena *arena, Dtype from, char r)
+{
+	if (from == DTYPE_F8E5M2)
+		return arena_printf(arena,
+				    "vpmovzxbw %%2, %%%c0; vpsllw $8, %%%c0, %%%c0; "
+				    "vcvtph2ps %%%c0, %%0",
+				    r, r, r, r);
+	return arena_printf(
+		arena,
+		"vpmovzxbw %%2, %%%c0; vpsllw $8, %%%c0, %%%c0; vpsraw $1, %%%c0, %%%c0; "
+		"vpand %%3, %%%c0, %%1; vpcmpeqw %%3, %%1, %%1; vpand %%4, %%1, %%1; "
+		"vpandn %%%c0, %%4, %%%c0; vpor %%1, %%%c0, %%%c0; vcvtph2ps %%%c0, %%0",
+		r, r, r, r, r, r, r, r, r, r, r);
+}
+
+Rvalue *simd_widen_f8(JitFunction *f, int log, Dtype from, Lvalue *lanes)
+{
+	Jit *jit = f->jit;
+	if (!(jit->extras & CPU_WIDENS && jit->extras & CPU_F16C) || log < 3)
+		return NULL;
+	SimdType words = {DTYPE_I32, log - 1}, floats = {DTYPE_F32, log};
+	Lvalue *result = jit_temp(f, vector_type(f, floats)),
+	       *special = jit_temp(f, vector_type(f, words));
+	const char *code = widen_f8_code(jit->arena, from, log == 3 ? 'x' : 't');
+	Type *word = jit->types[DTYPE_I32];
+	Rvalue *nan = jit_keep(f, simd_spread(f, words, jit_long(jit, word, 0x3f803f80)));
+	Rvalue *bit = jit_keep(f, simd_spread(f, words, jit_long(jit, word, 0x40004000)));
+	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
+	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=&x", result);
+	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=&x", special);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "m", gcc_jit_lvalue_as_rvalue(lanes));
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "x", nan);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "x", bit);
+	Rvalue *value = gcc_jit_lvalue_as_rvalue(result);
+	if (from == DTYPE_F8E5M2)
+		return value;
+	Rvalue *scale = simd_spread(f, floats, jit_double(jit, jit->types[DTYPE_F32], 256));
+	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_MULT, value, scale));
+}
+
 Rvalue *simd_wrapping(JitFunction *f, SimdType type, Op op, Rvalue *a, Rvalue *b)
 {
 	enum gcc_jit_binary_op code = op == OP_ADD   ? GCC_JIT_BINARY_OP_PLUS

@@ -42,6 +42,8 @@ Rvalue *simd_permuted(JitFunction *f, SimdType type, Rvalue *lanes, Rvalue *valu
 /* Lanes of a smaller type, in memory as one variable, as `type`; NULL where no instruction does
  * it. */
 Rvalue *simd_widen(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes);
+/* Lanes of f8e4m3 or f8e5m2 likewise as f32, by way of f16; NULL where the target lacks that. */
+Rvalue *simd_widen_f8(JitFunction *f, int log, Dtype from, Lvalue *lanes);
 /* a + b, a - b, a * b of integers, which wrap. */
 Rvalue *simd_wrapping(JitFunction *f, SimdType type, Op op, Rvalue *a, Rvalue *b);
 /* a op b of 2^log 32-bit integers, in their unsigned type unless `is_signed`. */

@@ -107,8 +107,9 @@ static void put_rows(Writer *w, const Tensor *t, int letters)
 
 static const char *type_of(Writer *w)
 {
-	static const char *const types[] = {"f32",  "f32", "f32", "f32", "f32", "f64",
-					    "bf16", "f16", "i32", "i8",	 "u8"};
+	static const char *const types[] = {"f32",    "f32", "f32", "f32", "f32", "f64",
+					    "bf16",   "f16", "i32", "i8",  "u8",  "f8e4m3",
+					    "f8e5m2", "i64", "u32", "bool"};
 	return PICK(w, types);
 }
 
@@ -169,10 +170,10 @@ static Tensor *partner(Writer *w, const Tensor *of)
 
 static void form_unary(Writer *w)
 {
-	static const char *const names[] = {"relu",  "exp",   "tanh", "sigmoid", "abs",	 "floor",
-					    "sqrt",  "neg",   "id",   "gelu",	 "sin",	 "sign",
-					    "sat01", "rsqrt", "f32",  "i32",	 "bf16", "f16",
-					    "u8",    "f64",   "round"};
+	static const char *const names[] = {
+		"relu", "exp", "tanh",	"sigmoid", "abs",    "floor", "sqrt", "neg",  "id",
+		"gelu", "sin", "sign",	"sat01",   "rsqrt",  "f32",   "i32",  "bf16", "f16",
+		"u8",	"f64", "round", "f8e4m3",  "f8e5m2", "i64",   "u32",  "bool"};
 	Tensor a = *old_tensor(w);
 	begin(w, &a);
 	put(w, "%s(%s)\n", PICK(w, names), a.name);

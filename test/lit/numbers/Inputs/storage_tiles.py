@@ -100,6 +100,19 @@ def patterns():
         if not np.array_equal(got, want, equal_nan=True):
             wrong += 1
             print("wrong: patterns of %s, %s" % (dtype, march))
+    eighths = np.zeros((256, 16), np.uint8)
+    eighths[np.arange(256), np.arange(256) % 16] = np.arange(256)  # in every lane
+    for march in MARCHES:
+        lines = ['input %s : %s [256, 16]\noutput r%s = einsum("ik; k => i", %s, y)\n' % (d, d, d, d) for d in
+                 ("a", "b")]
+        text = "input y : [16]\n" + "".join(lines).replace(": a [", ": f8e4m3 [").replace(": b [", ": f8e5m2 [")
+        model = Model(text, ["-march=" + march])
+        ys = np.ones(16, np.float32)
+        results = model.forward([], [ys, eighths, eighths], [((256,), np.float32)] * 2)
+        for dtype, got in zip(FORMATS, results):
+            if not np.array_equal(got, from_f8(np.arange(256), dtype), equal_nan=True):
+                wrong += 1
+                print("wrong: patterns of %s, %s" % (dtype, march))
     return wrong
 
 
