@@ -215,7 +215,7 @@ bench: all
 
 # What bench compares with: libraries of Debian's, and of PyPI's in an environment that bench finds.
 PEERS_DEBIAN = libopenblas0-pthread libblis4-pthread libdnnl2 python3-venv g++
-PEERS_PYPI   = torch numpy onnx onnxruntime onnxscript
+PEERS_PYPI   = torch numpy opt_einsum onnx onnxruntime onnxscript
 bench-peers:
 	@if [ "$$(id -u)" = 0 ]; then apt-get install -y $(PEERS_DEBIAN); else echo 'as root: apt-get install $(PEERS_DEBIAN)'; fi
 	$(PYTHON) -m venv $(B)/bench/venv

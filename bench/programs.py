@@ -95,6 +95,17 @@ PROGRAMS = [
     Program("27-point stencil", "input x : [96, 96, 96]\ninput w : [3, 3, 3]\n"
             "output y = einsum(\"i =+ a, j =+ b, k =+ c; a, b, c => i, j, k\", x, w)\n", {"x": "96x96x96", "w": "3x3x3"},
             "F.conv3d(x[None, None], w[None, None], padding=1)", flops=54.0 * 96 ** 3),
+    # products of many
+    Program("chain of eight", "dim n\ninput x : [n, 32, 16]\ninput a : [32, 24]\ninput b : [24, 40]\ninput c : [40, 16, 8]\n"
+            "input d : [8, 64]\ninput e : [64, 12]\ninput f : [12, 48]\ninput g : [48]\n"
+            "output y = einsum(\"n, i, j; i, k; k, l; l, j, m; m, o; o, p; p, q; q => n, o\", x, a, b, c, d, e, f, g)\n",
+            {"x": "256x32x16", "a": "32x24", "b": "24x40", "c": "40x16x8", "d": "8x64", "e": "64x12", "f": "12x48",
+             "g": "48"}, "torch.einsum('nij,ik,kl,ljm,mo,op,pq,q->no', x, a, b, c, d, e, f, g)", 256 * 32 * 16 * 4),
+    Program("tensor train of five", "dim n\ninput x : [n, 8, 8, 8]\ninput a : [8, 10, 4]\ninput b : [4, 8, 10, 4]\n"
+            "input c : [4, 8, 10]\ninput s : [10]\n"
+            "output y = einsum(\"n, u, v, w; u, i, p; p, v, j, q; q, w, k; k => n, i, j, k\", x, a, b, c, s)\n",
+            {"x": "128x8x8x8", "a": "8x10x4", "b": "4x8x10x4", "c": "4x8x10", "s": "10"},
+            "torch.einsum('nuvw,uip,pvjq,qwk,k->nijk', x, a, b, c, s)", 128 * 1512 * 4),
     # tables
     Program("bag of embeddings", "dim n\ninput ids : i32 [n, 16 |]\nparam w : [10000, 64]\n"
             "output y = sum(\"n, k | d => n | d\", gather(w, ids))\n", {"ids": "512x16<10000", "w": "10000x64"},

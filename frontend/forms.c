@@ -112,7 +112,7 @@ static bool combine_fits(Op op, uint32_t nargs)
 {
 	if (op == OP_WHERE || op == OP_FMA)
 		return nargs == 3;
-	return nargs == 2 || (nargs == 3 && op != OP_SUB && op != OP_DIV);
+	return nargs == 2 || (nargs > 2 && op != OP_SUB && op != OP_DIV);
 }
 
 /* The node of a specification that joins no axes. */
@@ -201,8 +201,9 @@ static Value run_einsum(Build *b, const AstExpr *call)
 	parts.spec = spec_argument(b, call, 1);
 	uint32_t nargs = count_positional(call) - 1;
 	bool block = parts.spec && spec_result_concatenates(parts.spec);
-	if (parts.spec && !block && nargs > 3) {
-		diag(b->diags, E0239, call->span, "einsum combines at most three operands");
+	if (parts.spec && !block && nargs > OPERANDS_MOST) {
+		diag(b->diags, E0239, call->span,
+		     "einsum combines at most %d operands, and these are %u", OPERANDS_MOST, nargs);
 		return value_error();
 	}
 	if (parts.spec && op && (block || !combine_fits(parts.op, nargs))) {

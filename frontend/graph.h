@@ -355,6 +355,8 @@ typedef struct Define { /* -D NAME=N */
 	int64_t value;
 } Define;
 
+enum { OPERANDS_MOST = 16 }; /* of an einsum */
+
 typedef struct FrontendOptions {
 	const char *const *include_dirs; /* -I, in order; the library's directory comes last */
 	uint32_t ninclude_dirs;

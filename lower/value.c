@@ -166,13 +166,13 @@ static const Value *placed(Gen *gen, const Node *node, const Value *value)
 const Value *piece_value(Gen *gen, NodeId id, const Piece *piece, const Ix *const *by_iter)
 {
 	const Node *node = lower_node(gen->lower, id);
-	const Value *args[3];
+	const Value *args[OPERANDS_MOST];
 	uint32_t nargs = 0;
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		bool index_only = node_kind_indexes(node->kind) && i > 0;
 		if (!piece->args[i].present || index_only)
 			continue;
-		REQUIRE(nargs < 3);
+		REQUIRE(nargs < OPERANDS_MOST);
 		const Ix **axes = access_indices(gen, id, piece, &piece->args[i], by_iter);
 		args[nargs++] = node_value(gen, node->args[i], axes);
 	}

@@ -32,8 +32,8 @@ static Op op_of(const Node *node)
 
 /* Operands of one point: those that it has, but indices. */
 typedef struct Operands {
-	RefCell cells[3];
-	Dtype dtypes[3];
+	RefCell cells[OPERANDS_MOST];
+	Dtype dtypes[OPERANDS_MOST];
 	uint32_t n;
 } Operands;
 
@@ -55,7 +55,7 @@ static RefCell apply(const Walk *walk, Op op, Operands *x)
 	return cell_op(&walk->run->rules, op, dtype, x->cells);
 }
 
-/* Of more operands than the operation takes, the first two, then that and the third. */
+/* Of more operands than the operation takes, the first two, then that and the next. */
 static RefCell combined(const Walk *walk, Operands *x)
 {
 	Op op = op_of(walk->node);
@@ -65,11 +65,14 @@ static RefCell combined(const Walk *walk, Operands *x)
 		return cell_convert(x->cells[0], x->dtypes[0], dtype);
 	if ((uint32_t)op_arity(op) == n)
 		return apply(walk, op, x);
-	REQUIRE(op_arity(op) == 2 && n == 3);
-	Operands first = {{x->cells[0], x->cells[1]}, {x->dtypes[0], x->dtypes[1]}, 2};
-	RefCell value = apply(walk, op, &first);
-	Operands second = {{value, x->cells[2]}, {dtype, x->dtypes[2]}, 2};
-	return apply(walk, op, &second);
+	REQUIRE(op_arity(op) == 2 && n > 2);
+	RefCell value = x->cells[0];
+	for (uint32_t i = 1; i < n; i++) {
+		Operands two = {
+			{value, x->cells[i]}, {i > 1 ? dtype : x->dtypes[0], x->dtypes[i]}, 2};
+		value = apply(walk, op, &two);
+	}
+	return value;
 }
 
 /* A product of which an operand is a subnormal bf16. */
@@ -105,7 +108,7 @@ static bool read_operands(const Walk *walk, Operands *x)
 		inside &= at >= 0;
 		if (at < 0)
 			continue;
-		REQUIRE(x->n < 3);
+		REQUIRE(x->n < OPERANDS_MOST);
 		x->cells[x->n] = walk->args[i].tensor->cells[at];
 		x->dtypes[x->n++] = walk->args[i].tensor->dtype;
 	}

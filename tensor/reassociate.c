@@ -83,14 +83,14 @@ static bool add_batch_axis(Reassociation *s, uint32_t axis, uint32_t naxes)
 		return false;
 	s->letters[s->nletters] = (Letter){DIM_GUESS, axis};
 	s->result |= letter_bit(s->nletters);
-	for (uint32_t arg = 0; arg < 3; arg++)
+	for (uint32_t arg = 0; arg < s->node->nargs; arg++)
 		if (has_called(s, arg, letter))
 			s->has[arg] |= letter_bit(s->nletters);
 	s->nletters++;
 	return true;
 }
 
-static bool find_letters(Reassociation *s)
+bool reassociation_letters(Reassociation *s)
 {
 	if (s->old->niters > LETTERS_MOST)
 		return false;
@@ -98,7 +98,7 @@ static bool find_letters(Reassociation *s)
 	for (uint32_t i = 0; i < s->nletters; i++)
 		s->letters[i] = (Letter){guess(s->program, s->old->iters[i].extent), UINT32_MAX};
 	s->result = letters_of(&s->piece->result);
-	for (uint32_t arg = 0; arg < 3; arg++)
+	for (uint32_t arg = 0; arg < s->node->nargs; arg++)
 		s->has[arg] = letters_of(&s->piece->args[arg]);
 	uint32_t nbatch = tensor_shape(s->program, s->id)->rows[ROW_BATCH].n;
 	for (uint32_t axis = 0; axis < nbatch; axis++)
@@ -119,13 +119,13 @@ static bool is_guarded(const Access *access)
 
 /* Is a step that is skipped as good as one that adds a product with 0? For sums alone: the least
  * float is not what a greatest sum skips, beside an infinity. */
-static bool distributes(const Reassociation *s)
+bool reassociation_may(const Reassociation *s)
 {
 	const Node *node = s->node;
 	Op reduce = node_reduce_op(node);
 	if (reduce == OP_ADD)
 		return node->op == OP_MUL;
-	for (uint32_t arg = 0; arg < 3; arg++)
+	for (uint32_t arg = 0; arg < s->node->nargs; arg++)
 		if (is_guarded(&s->piece->args[arg]))
 			return false;
 	if (reduce != OP_MAX && reduce != OP_MIN)
@@ -140,7 +140,7 @@ static bool suits(const Reassociation *s)
 	       s->node->spec && s->old->npieces == 1 && !s->old->linear && proj_reduces(s->old);
 }
 
-static double steps(const Reassociation *s, Letters letters)
+double reassociation_steps(const Reassociation *s, Letters letters)
 {
 	double n = 1;
 	for (uint32_t i = 0; i < s->nletters; i++)
@@ -155,14 +155,19 @@ static Letters letters_between(const Reassociation *s, uint32_t other)
 	return pair & (s->result | s->has[other]);
 }
 
+double reassociation_cells(double cells)
+{
+	return cells * (cells < FAR_CELLS ? CELL_NEAR : CELL_FAR) + KERNEL;
+}
+
 /* Of the order that takes operand `other` last. */
 static double cost_of(const Reassociation *s, uint32_t other)
 {
 	Letters pair = s->has[(other + 1) % 3] | s->has[(other + 2) % 3];
 	Letters between = letters_between(s, other);
-	double cells = steps(s, between);
-	double cell = cells < FAR_CELLS ? CELL_NEAR : CELL_FAR;
-	return steps(s, pair) + steps(s, between | s->has[other]) + cell * cells + KERNEL;
+	double cells = reassociation_steps(s, between);
+	return reassociation_steps(s, pair) + reassociation_steps(s, between | s->has[other]) +
+	       reassociation_cells(cells);
 }
 
 /* Is what is between of a size that may be? */
@@ -182,7 +187,8 @@ static bool has_room(const Reassociation *s, uint32_t other)
 static bool sums_last(const Reassociation *s, uint32_t other)
 {
 	uint32_t a = (other + 1) % 3, b = (other + 2) % 3;
-	uint32_t large = steps(s, s->has[a]) < steps(s, s->has[b]) ? b : a;
+	uint32_t large =
+		reassociation_steps(s, s->has[a]) < reassociation_steps(s, s->has[b]) ? b : a;
 	const Access *access = &s->piece->args[large];
 	const Index *last = access->naxes ? &access->axes[access->naxes - 1] : NULL;
 	return last && last->nterms &&
@@ -193,7 +199,7 @@ static bool sums_last(const Reassociation *s, uint32_t other)
  * nest is cheaper. */
 static bool choose_order(Reassociation *s)
 {
-	double least = 2 * steps(s, s->has[0] | s->has[1] | s->has[2] | s->result);
+	double least = 2 * reassociation_steps(s, s->has[0] | s->has[1] | s->has[2] | s->result);
 	bool found = false, in_line = false;
 	for (uint32_t i = 0; i < 3; i++) {
 		uint32_t other = 2 - i; /* the operands 0, 1 first, then 0, 2, then 1, 2 */
@@ -215,5 +221,5 @@ static bool choose_order(Reassociation *s)
 bool reassociation_choose(Reassociation *s)
 {
 	s->piece = s->old ? s->old->pieces : NULL;
-	return suits(s) && distributes(s) && find_letters(s) && choose_order(s);
+	return suits(s) && reassociation_may(s) && reassociation_letters(s) && choose_order(s);
 }

@@ -23,13 +23,20 @@ typedef struct Reassociation {
 	const Piece *piece;
 	Letter letters[LETTERS_MOST]; /* iterators by their number, then axes without one */
 	uint32_t nletters;
-	Letters has[3], result;
+	Letters has[OPERANDS_MOST], result;
 	uint32_t p, q, other; /* operands: the pair's, and the third */
 	Letters between;
 } Reassociation;
 
 static inline Letters letter_bit(uint32_t letter) { return (Letters)1 << letter; }
 
+/* Fills in what each operand and the result have; false: more than can be. A product of the extents. Of sums of products,
+ * and the like: may two operands be multiplied and added up before others are? Requires as below. */
+bool reassociation_letters(Reassociation *s);
+double reassociation_steps(const Reassociation *s, Letters letters);
+bool reassociation_may(const Reassociation *s);
+/* In steps, what it takes to store so many cells and to read them again. */
+double reassociation_cells(double cells);
 /* Of an einsum of three operands: is it cheaper in pairs? Fills in the rest. Requires lower, id,
  * node and old. */
 bool reassociation_choose(Reassociation *triple);

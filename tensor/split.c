@@ -147,7 +147,7 @@ static void add_old(Split *g, NodeId id)
 	Node node = renumbered(g, tensor_node(g->program, id));
 	bool stays = g->initial[id];
 	if (!stays && (sorted_add(g, id, &node) || reassociate_add(g, id, &node) ||
-		       two_stage_add(g, id, &node)))
+		       many_add(g, id, &node) || two_stage_add(g, id, &node)))
 		return;
 	Proj *proj = stays ? inference->projs[id] : materialize_args(g, id, &node);
 	g->now[id] = add_node(g, node, inference->shapes[id], proj, inference->margins[id]);
@@ -169,7 +169,12 @@ static Routine routine_now(const Split *g, const Routine *old)
 
 static Split split_new(TensorProgram *program)
 {
-	size_t n = (1 + ARGS_MOST) * program->graph->nodes.n + 1;
+	size_t n = 1;
+	for (NodeId id = 0; id < program->graph->nodes.n; id++) {
+		uint32_t nargs = program->graph->nodes.at[id].nargs;
+		bool product = nargs > ARGS_MOST && program->graph->nodes.at[id].kind == NODE_SPEC;
+		n += 1 + (product ? nargs : ARGS_MOST);
+	}
 	Split g = {.program = program,
 		     .graph = ARENA_NEW(program->arena, Graph),
 		     .inference = ARENA_NEW(program->arena, Inference)};
@@ -194,7 +199,7 @@ static bool may_split(const Graph *graph)
 	for (NodeId id = 0; id < graph->nodes.n; id++) {
 		const Node *node = &graph->nodes.at[id];
 		if (node->kind == NODE_POINTWISE || node->kind == NODE_SORT ||
-		    (node->kind == NODE_SPEC && (node->nargs == 3 || node->nargs == 1)))
+		    (node->kind == NODE_SPEC && (node->nargs >= 3 || node->nargs == 1)))
 			return true;
 	}
 	return false;

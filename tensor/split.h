@@ -28,6 +28,8 @@ void split_last(Split *g, NodeId id, const Node *node, const NodeId *args, uint3
 /* reassociate_split.c, two_stage.c: the node, whose own references are new numbers, as two; false: it stays
  * one. */
 bool reassociate_add(Split *g, NodeId id, const Node *node);
+/* many.c: of more than three operands, as products of two. */
+bool many_add(Split *g, NodeId id, const Node *node);
 bool two_stage_add(Split *g, NodeId id, const Node *node);
 /* sorted.c: sorted elements as those that are read at the places that another node has; false: none has them. */
 bool sorted_add(Split *g, NodeId id, const Node *node);

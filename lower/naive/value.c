@@ -125,13 +125,13 @@ static const Value *combine(const Builder *b, const Node *node, const Value *con
 const Value *step_value(Builder *b, NodeId id, const Piece *piece, const Ix *const *iters)
 {
 	const Node *node = tables_node(b->t, id);
-	const Value *args[3];
+	const Value *args[OPERANDS_MOST];
 	uint32_t nargs = 0;
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		bool index = node_kind_indexes(node->kind) && i > 0;
 		if (!piece->args[i].present || index)
 			continue;
-		REQUIRE(nargs < 3);
+		REQUIRE(nargs < OPERANDS_MOST);
 		const Ix **axes = step_indices(b, id, piece, &piece->args[i], iters);
 		args[nargs++] = element_at(b, node->args[i], axes);
 	}
