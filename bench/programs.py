@@ -58,6 +58,8 @@ PROGRAMS = [
             {"x": "1024x4096"}, "x.cumsum(1)", 32 * M),
     Program("sums up to each row", "input x : [4096, 1024]\noutput y = cumulate(sum, \"[t], c => t, c\", x)\n",
             {"x": "4096x1024"}, "x.cumsum(0)", 32 * M),
+    Program("sums up to each of 8192 rows", "input x : [8192, 1024]\noutput y = cumulate(sum, \"[t], c => t, c\", x)\n",
+            {"x": "8192x1024"}, "x.cumsum(0)", 64 * M),
     Program("sums up to each of 16M", "input x : [16777216]\noutput y = cumulate(sum, \"t => t\", x)\n",
             {"x": "16777216"}, "x.cumsum(0)", 128 * M),
     Program("sorted rows of 4096", "input x : [64, 4096]\noutput y = sort(\"r, [t] => r, t\", x)\n", {"x": "64x4096"},

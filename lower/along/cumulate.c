@@ -18,6 +18,12 @@
  *               for t in 0..RUN: unroll l in 0..4: acc[l] += x[i + l*RUN + t]; y[..] = acc[l]
  *               unroll l in 0..4: for t in 0..RUN: y[..] = before + y[..]
  *                                 before += acc[l]; fetch a run AHEAD
+ *   columns of runs
+ *             for c in 0..C step 64: before[64] = neutral
+ *               for first in 0..n step RUN: acc[64] = neutral
+ *                 for t in the run: for v in c..min(c + 64, C): acc[v - c] += x[t, v]; y[t, v] = acc[v - c]
+ *                 for t in the run: for v: y[t, v] = before[v - c] + y[t, v]
+ *                 for v: before[v - c] += acc[v - c]
  *
  * `reverse` counts places from the end, `exclusive` stores before it adds.
  */
@@ -30,6 +36,8 @@ enum {
 	RUNS_SIDE = 4,
 	BLOCK = RUN * RUNS_SIDE,
 	COLUMNS = 256,
+	RUN_COLUMNS = 64,
+	FEW_COLUMNS = 4,
 	AHEAD = 4
 };
 
@@ -229,6 +237,109 @@ static void runs(const Lines *l, Body *body)
 	last_runs(l, before, whole, body);
 }
 
+/* ---- columns of runs ---- */
+
+/* A row of columns from `lo` on: what their sums are kept in. */
+typedef struct Columns {
+	const Lines *l;
+	const Ix *lo, *n; /* n of them, at most RUN_COLUMNS */
+	BufferId before, acc;
+} Columns;
+
+typedef void EachColumn(const Columns *c, const Ix *u, const Ix *i, Body *body);
+
+/* The body for each column, at place i: u is its number in the block. */
+static void each_column(const Columns *c, const Ix *i, EachColumn *each, Body *into)
+{
+	const Lines *l = c->l;
+	Body body = {0};
+	const Ix **last = &l->beside[l->nbeside - 1];
+	IterVar v = lines_iter(l, "v");
+	*last = lines_add(l, c->lo, lines_at(l, v));
+	each(c, lines_at(l, v), i, &body);
+	*last = c->lo;
+	Stmt *columns = (Stmt *)lines_loop(l, v, lines_const(l, 0), c->n, 1, &body);
+	columns->independent = true;
+	lines_push(l, into, columns);
+}
+
+static void push_kept(const Columns *c, BufferId to, const Ix *u, const Value *value, Body *body)
+{
+	lines_push(c->l, body, stmt_store(c->l->arena, to, u, OP_NONE, value));
+}
+
+static void column_begin(const Columns *c, const Ix *u, const Ix *i, Body *body)
+{
+	(void)i;
+	push_kept(c, c->before, u, neutral(c->l), body);
+}
+
+static void column_run_begin(const Columns *c, const Ix *u, const Ix *i, Body *body)
+{
+	(void)i;
+	push_kept(c, c->acc, u, neutral(c->l), body);
+}
+
+static void column_take(const Columns *c, const Ix *u, const Ix *i, Body *body)
+{
+	const Lines *l = c->l;
+	const Value *acc = value_load(l->program, c->acc, u);
+	const Value *sum = lines_binary(l, l->reduce, acc, element(l, i, body));
+	lines_push(l, body, store(l, i, l->exclusive ? acc : sum));
+	push_kept(c, c->acc, u, sum, body);
+}
+
+static void column_raise(const Columns *c, const Ix *u, const Ix *i, Body *body)
+{
+	const Lines *l = c->l;
+	const Value *before = value_load(l->program, c->before, u);
+	lines_push(l, body, store(l, i, lines_binary(l, l->reduce, before, stored(l, i))));
+}
+
+static void column_run_end(const Columns *c, const Ix *u, const Ix *i, Body *body)
+{
+	(void)i;
+	const Lines *l = c->l;
+	const Value *before = value_load(l->program, c->before, u);
+	const Value *acc = value_load(l->program, c->acc, u);
+	push_kept(c, c->before, u, lines_binary(l, l->reduce, before, acc), body);
+}
+
+/* For each place of the run and each column. */
+static void each_in_run(const Columns *c, const Ix *first, const Ix *size, EachColumn *each,
+			Body *run)
+{
+	const Lines *l = c->l;
+	Body step = {0};
+	IterVar t = lines_iter(l, "t");
+	each_column(c, lines_add(l, first, lines_at(l, t)), each, &step);
+	lines_push(l, run, lines_loop(l, t, lines_const(l, 0), size, 1, &step));
+}
+
+static void column_runs(const Lines *l, Body *body)
+{
+	Body block = {0}, run = {0};
+	const Ix *lo = l->beside[l->nbeside - 1], *n = lines_size(l, l->extent);
+	const Ix *end = lines_size(l, l->extents[l->nbeside - 1]);
+	Size room = size_const(l->sizes, RUN_COLUMNS);
+	Columns c = {.l = l, .lo = lo};
+	c.n = lines_min(l, lines_const(l, RUN_COLUMNS), lines_sub(l, end, lo));
+	c.before = l->temporary(l->of, "before", l->dtype, room);
+	c.acc = l->temporary(l->of, "acc", l->dtype, room);
+	IterVar at = lines_iter(l, "first");
+	const Ix *first = lines_at(l, at);
+	const Ix *size = lines_min(l, lines_const(l, RUN), lines_sub(l, n, first));
+	each_column(&c, NULL, column_begin, &block);
+	each_column(&c, NULL, column_run_begin, &run);
+	each_in_run(&c, first, size, column_take, &run);
+	each_in_run(&c, first, size, column_raise, &run);
+	each_column(&c, NULL, column_run_end, &run);
+	lines_push(l, &block, lines_loop(l, at, lines_const(l, 0), n, RUN, &run));
+	Stmt *blocks = (Stmt *)lines_loop(l, lo->iter, lines_const(l, 0), end, RUN_COLUMNS, &block);
+	blocks->independent = true;
+	lines_push(l, body, blocks);
+}
+
 /* ---- which ---- */
 
 /* Do the operand's loads stay or go on by 1 with the iterator, and does one go on? */
@@ -257,6 +368,15 @@ static bool are_columns(const Lines *l)
 	Size stride = ix_stride(l->program, l->cell(l, lines_const(l, 0)), var);
 	return body.stmts.n == 0 && goes_on(l, var, value, &next) && next > 0 &&
 	       size_is(l->sizes, stride, 1);
+}
+
+/* Are they columns, and not so few that lines alone are as fast? */
+static bool are_many_columns(const Lines *l)
+{
+	int64_t n;
+	if (l->nbeside == 0 || !are_columns(l))
+		return false;
+	return !size_is_const(l->sizes, l->extents[l->nbeside - 1], &n) || n >= FEW_COLUMNS;
 }
 
 /* Lines of at most AT_ONCE places, in the loop of the last axis beside. */
@@ -302,8 +422,12 @@ void cumulate_lines(const Lines *l)
 	}
 	if (!known || n > AT_ONCE) {
 		body = (Body){0};
-		runs(l, &body);
-		lines_wrap(l, l->nbeside, &body);
+		bool columns = are_many_columns(l);
+		if (columns)
+			column_runs(l, &body);
+		else
+			runs(l, &body);
+		lines_wrap(l, columns ? l->nbeside - 1 : l->nbeside, &body);
 		finish(l, &body, known, COND_LT, most, all);
 	}
 }

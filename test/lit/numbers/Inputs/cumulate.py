@@ -96,10 +96,16 @@ def lines():
     """The bits of a line do not depend on how many there are, nor on how it lies."""
     model = Model('dim r\ndim n\ninput x : [r, n]\noutput y = cumulate(sum, "r, [t] => r, t", x)\n'
                   'output z = cumulate(sum, "r, [t] => t, r", x)\n')
+    columns = Model('dim n\ndim r\ninput x : [n, r]\noutput y = cumulate(sum, "[t], r => t, r", x)\n'
+                    'output z = cumulate(sum, "[t], r => t, r", x, exclusive)\n')
     for n in (300, AT_ONCE + 999):
         x = random.standard_normal((7, n)).astype(np.float32)
         y, z = model.forward([7, n], [x], [((7, n), np.float32), ((n, 7), np.float32)])
         assert same(y, np.ascontiguousarray(z.T)), n
+        many = random.standard_normal((n, 130)).astype(np.float32)
+        outs = [((n, 130), np.float32)] * 2
+        for got, exclusive in zip(columns.forward([n, 130], [many], outs), (False, True)):
+            assert same(got, np.ascontiguousarray(expected(many.T, "sum", exclusive, False).T)), n
         for r in range(7):
             alone = model.forward([1, n], [x[r:r + 1]], [((1, n), np.float32), ((n, 1), np.float32)])
             assert same(alone[0][0], y[r]) and same(alone[1][:, 0], y[r]), (n, r)
