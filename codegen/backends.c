@@ -3,10 +3,26 @@
 
 #include <string.h>
 
+/* libgccjit makes code for this machine's kind alone. */
+static bool so_emit(const Emit *emit)
+{
+	return cross_wanted(emit) ? cross_emit(emit, OUTPUT_SO) : gccjit_emit_so(emit);
+}
+
+static bool obj_emit(const Emit *emit)
+{
+	return cross_wanted(emit) ? cross_emit(emit, OUTPUT_OBJ) : gccjit_emit_obj(emit);
+}
+
+static bool asm_emit(const Emit *emit)
+{
+	return cross_wanted(emit) ? cross_emit(emit, OUTPUT_ASM) : gccjit_emit_asm(emit);
+}
+
 const Backend backends[OUTPUT_KINDS] = {
-	[OUTPUT_SO] = {"so", ".so", "shared object", OUTPUT_SO, gccjit_emit_so, LOAD_SHARED},
-	[OUTPUT_OBJ] = {"obj", ".o", "object file", OUTPUT_OBJ, gccjit_emit_obj, LOAD_NONE},
-	[OUTPUT_ASM] = {"asm", ".s", "assembler text", OUTPUT_ASM, gccjit_emit_asm, LOAD_NONE},
+	[OUTPUT_SO] = {"so", ".so", "shared object", OUTPUT_SO, so_emit, LOAD_SHARED},
+	[OUTPUT_OBJ] = {"obj", ".o", "object file", OUTPUT_OBJ, obj_emit, LOAD_NONE},
+	[OUTPUT_ASM] = {"asm", ".s", "assembler text", OUTPUT_ASM, asm_emit, LOAD_NONE},
 	[OUTPUT_C] = {"c", ".c", "readable C", OUTPUT_C, c_emit, LOAD_C},
 	[OUTPUT_HEADER] = {"header", ".h", "C header", OUTPUT_HEADER, header_emit, LOAD_NONE},
 	[OUTPUT_CU] = {"cu", ".cu", "CUDA C", OUTPUT_CU, cuda_emit, LOAD_C, .gpu = true},

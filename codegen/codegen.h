@@ -76,6 +76,10 @@ const Backend *backend_named(const char *name);
 bool gccjit_emit_so(const Emit *emit);
 bool gccjit_emit_obj(const Emit *emit);
 bool gccjit_emit_asm(const Emit *emit);
+/* codegen/emit_cross.c: is it for another kind of processor? Then .so, .o, .s of the C, by that
+ * one's compiler. */
+bool cross_wanted(const Emit *emit);
+bool cross_emit(const Emit *emit, OutputKind kind);
 /* codegen/emit_c.c: readable C of the whole module, compiles with -std=c99 -Wall -Wextra. */
 bool c_emit(const Emit *emit);
 /* codegen/emit_cuda.c: CUDA C of all kernels, and a host part that runs them on a CPU. */

@@ -21,7 +21,7 @@ unsigned cpu_extras(const Target *target)
 	       (target->features & BIT(F16C) ? CPU_F16C : 0) |
 	       ((target->features & vnni) == vnni ? CPU_VNNI : 0) |
 	       ((target->features & bf16) == bf16 ? CPU_BF16 : 0) |
-	       (target->features & BIT(FMA) ? CPU_FMA : 0);
+	       (target->features & (BIT(FMA) | BIT(NEON)) ? CPU_FMA : 0);
 }
 
 const char *cpu_feature_names(Arena *arena, const Target *target)

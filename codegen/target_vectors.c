@@ -33,7 +33,8 @@ VectorTarget target_vectors(const Target *target, const CodeOptions *options)
 	for (Op op = 0; op < OP_COUNT && !options->strict_fp; op++)
 		for (Dtype d = 0; d < DTYPE_COUNT; d++)
 			t.near[op][d] = math_has_near(op, d);
-	if (cpu_simd(target) != CPU_AVX512 || options->strict_fp)
+	bool choose = cpu_simd(target) == CPU_AVX512 || target_triple(target);
+	if (!choose || options->strict_fp)
 		return t;
 	t.lanes = (int)(target->vector_bytes / (int64_t)dtype_bytes(DTYPE_F32));
 	bool fuses = cpu_extras(target) & CPU_FMA;

@@ -35,7 +35,7 @@ void list_completion(FILE *out, Arena *arena, const char *shell)
 		{"--emit", arena_printf(arena, "%sdot %s", kinds, stages)},
 		{"--fp", "strict default fast"},
 		{"--policy", "default none"},
-		{"--target", "cpu"},
+		{"--target", "cpu aarch64-linux-gnu cuda"},
 		{"--verify", "run sums"},
 		{"--completion", completion_shells},
 		{"-fdiagnostics-color", "auto always never"},

@@ -73,7 +73,7 @@ static const struct argp_option option_table[] = {
 	 "Numbers of the CPU as FILE says; --dump=target prints such a file", 2},
 	{"measure-target", KEY_MEASURE_TARGET, NULL, 0,
 	 "Print such a file of this machine, as it is measured", 2},
-	{"target", KEY_TARGET, "cpu|cuda[:GPU]", 0,
+	{"target", KEY_TARGET, "cpu|aarch64-linux-gnu|cuda[:GPU]", 0,
 	 "Kind of machine: cpu (default), or a GPU: cuda:sm_80, sm_90, sm_90a, sm_100, sm_120", 2},
 	{"fp", KEY_FP, "strict|default|fast", 0,
 	 "strict: no contraction of a*b + c; fast: functions with larger errors", 2},
@@ -281,10 +281,11 @@ static void set_target(Options *o, const char *arg)
 {
 	const char *gpu = after(arg, "cuda");
 	o->session.gpu = gpu ? gpu_find(gpu) : NULL;
-	if (o->session.gpu || strcmp(arg, "cpu") == 0)
+	o->session.triple = strcmp(arg, "aarch64-linux-gnu") == 0 ? "aarch64-linux-gnu" : NULL;
+	if (o->session.gpu || o->session.triple || strcmp(arg, "cpu") == 0)
 		return;
 	fprintf(stderr,
-		"tsrc: unknown target '%s'; known are:\ncpu, cuda and cuda:NAME, with NAME one of ",
+		"tsrc: unknown target '%s'; known are:\ncpu, aarch64-linux-gnu, cuda and cuda:NAME, with NAME one of ",
 		arg);
 	gpu_list(stderr);
 	fputc('\n', stderr);

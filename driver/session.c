@@ -208,6 +208,20 @@ bool session_has(const Session *s, const char *stage)
 
 /* ---- what code is made for ---- */
 
+/* Is the processor of the kind that --target names? */
+static void check_kind(Session *s)
+{
+	const char *asked = s->options.triple, *triple = target_triple(&s->target);
+	if (!asked == !triple)
+		return;
+	diag(&s->diags, E0506, SPAN_NONE, "'%s' is a processor of %s, and code is to be for %s",
+	     s->target.name, triple ? "aarch64" : "x86-64", asked ? "aarch64" : "x86-64");
+	diag_note(
+		&s->diags, SPAN_NONE,
+		asked ? "leave -march out, which then is armv8-a, or name one of aarch64, as neoverse-n1"
+		      : "--target=aarch64-linux-gnu makes code for it");
+}
+
 void session_find_target(Session *s)
 {
 	const char *why = NULL, *path = s->options.target_file;
@@ -216,6 +230,8 @@ void session_find_target(Session *s)
 	if (s->options
 		    .gpu) /* the host's part, and which functions are written out, are the same anywhere */
 		s->options.march = "x86-64-v3";
+	if (s->options.triple && strcmp(s->options.march, "native") == 0)
+		s->options.march = "armv8-a";
 	if (!target_find(s->options.march, &s->target)) {
 		diag(&s->diags, E0506, SPAN_NONE, "unknown processor '%s'", s->options.march);
 		return;
@@ -225,6 +241,8 @@ void session_find_target(Session *s)
 		diag(&s->diags, E0601, SPAN_NONE, "cannot read '%s': %s", path, why);
 	if (file)
 		target_read(&s->target, &s->sources, file, s->perm, &s->diags);
+	if (!s->diags.nerrors)
+		check_kind(s);
 }
 
 static void dump_target(void *of)

@@ -43,6 +43,8 @@ typedef struct SessionOptions {
 	DiagOptions diag;
 	bool repairs; /* of errors, each tried: up to some hundred compilations to shapes */
 	const char *march;	 /* what target_find takes */
+	const char
+		*triple; /* of target_triple: what `march` must be of; NULL: this machine's kind */
 	const char *target_file; /* path of changes of it (target/target.h); NULL: none */
 	CodeOptions code;
 	const char *prefix;	      /* of C names; NULL: the stem of the source's path */

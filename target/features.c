@@ -23,6 +23,24 @@ bool features_add(uint64_t *features, const char *name, size_t len)
 	return false;
 }
 
+static uint64_t all_of_arm(void)
+{
+	uint64_t set = 0;
+	for (int f = 0; f < FEATURE_COUNT; f++)
+		if (feature_rows[f].leaf == LEAF_NONE)
+			set |= (uint64_t)1 << f;
+	return set;
+}
+
+bool features_are_arm(uint64_t features) { return features & FEATURE_BIT(NEON); }
+
+/* Without simd there are neither vectors nor numbers with a fraction. */
+bool features_are_mixed(uint64_t features)
+{
+	uint64_t arm = all_of_arm();
+	return features_are_arm(features) ? (features & ~arm) != 0 : (features & arm) != 0;
+}
+
 static uint32_t xcr0_here(void)
 {
 	uint32_t low, high;
@@ -40,6 +58,8 @@ uint64_t features_here(void)
 	uint64_t set = 0;
 	for (int f = 0; f < FEATURE_COUNT; f++) {
 		const FeatureRow *row = &feature_rows[f];
+		if (row->leaf == LEAF_NONE)
+			continue;
 		if (regs[row->leaf][row->reg] >> row->bit & 1 && (xcr0 & row->state) == row->state)
 			set |= (uint64_t)1 << f;
 	}

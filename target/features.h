@@ -17,7 +17,15 @@ typedef enum Feature {
 #define FEATURE_BIT(id) ((uint64_t)1 << FEATURE_##id)
 
 typedef enum CpuidRegister { EAX, EBX, ECX, EDX } CpuidRegister;
-typedef enum CpuidLeaf { LEAF_1, LEAF_7, LEAF_7_1, LEAF_EXT, LEAF_COUNT } CpuidLeaf;
+/* LEAF_NONE: a feature of aarch64. */
+typedef enum CpuidLeaf {
+	LEAF_1,
+	LEAF_7,
+	LEAF_7_1,
+	LEAF_EXT,
+	LEAF_COUNT,
+	LEAF_NONE = LEAF_COUNT
+} CpuidLeaf;
 /* Bits of xgetbv(0), the registers that the system saves; that it has xgetbv, in LEAF_1's ECX. */
 enum { XCR0_NONE = 0, XCR0_YMM = 0x6, XCR0_ZMM = 0xE6, XCR0_TILE = 0x60000, OSXSAVE = 1 << 27 };
 
@@ -37,6 +45,10 @@ extern const CpuidInput cpuid_leaves[LEAF_COUNT];
 
 /* Adds the feature of that name; false: there is none. */
 bool features_add(uint64_t *features, const char *name, size_t len);
+/* Are they of aarch64? Every set of aarch64 has simd. */
+bool features_are_arm(uint64_t features);
+/* Are some of them of x86-64, and others of aarch64? */
+bool features_are_mixed(uint64_t features);
 /* Those of this machine that code can use: AMX is left out, since the system gives it on request
  * only. */
 uint64_t features_here(void);

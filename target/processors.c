@@ -19,6 +19,19 @@
 	(LEVEL4 | BIT(AVX512IFMA) | BIT(AVX512VBMI) | BIT(AVX512VBMI2) | BIT(AVX512VNNI) | \
 	 BIT(AVX512BITALG) | BIT(AVX512POPCNT))
 
+#define ARMV8 BIT(NEON)
+#define ARMV8_1 (ARMV8 | BIT(CRC) | BIT(LSE) | BIT(RDMA))
+#define ARMV8_6 (ARMV8_1 | BIT(FP16) | BIT(DOTPROD) | BIT(I8MM) | BIT(BF16))
+
+/* What the manuals of these cores say otherwise than target.def: caches, and loads that begin in a
+ * cycle. None of them was measured. */
+typedef struct CoreNumbers {
+	int64_t l1_bytes, l1_ways, l1_way_bytes, l2_bytes, l3_bytes, load_ports;
+} CoreNumbers;
+static const CoreNumbers cortex_a53 = {32 << 10, 4, 8 << 10, 512 << 10, 512 << 10, 1};
+static const CoreNumbers cortex_a72 = {32 << 10, 2, 16 << 10, 1 << 20, 1 << 20, 1};
+static const CoreNumbers neoverse_n1 = {64 << 10, 4, 16 << 10, 1 << 20, 16 << 20, 2};
+
 /* On Sapphire Rapids vdpbf16ps takes as long as two multiply-adds. gcc 12 knows no tuning for Zen 4
  * and 5; that for Zen 3 loads a vector again in each of up to four multiply-adds, where loads are
  * as scarce as these. */
@@ -27,33 +40,41 @@ static const struct {
 	uint64_t features;
 	const char *tune;
 	bool bf16_pairs;
+	const CoreNumbers *numbers; /* NULL: those of target.def */
 } processors[] = {
-	{"x86-64", LEVEL1, "generic", false},
-	{"x86-64-v2", LEVEL2, "generic", false},
-	{"x86-64-v3", LEVEL3, "generic", false},
-	{"x86-64-v4", LEVEL4, "generic", false},
-	{"nehalem", LEVEL2, "nehalem", false},
-	{"westmere", LEVEL2, "westmere", false},
-	{"sandybridge", LEVEL_AVX, "sandybridge", false},
-	{"ivybridge", LEVEL_AVX | BIT(F16C), "ivybridge", false},
-	{"haswell", LEVEL3, "haswell", false},
-	{"broadwell", LEVEL3, "broadwell", false},
-	{"skylake", LEVEL3, "skylake", false},
-	{"alderlake", LEVEL3 | BIT(AVXVNNI), "alderlake", false},
-	{"skylake-avx512", LEVEL4, "skylake-avx512", false},
-	{"cascadelake", LEVEL4 | BIT(AVX512VNNI), "cascadelake", false},
-	{"icelake-client", LEVEL_ICE, "icelake-client", false},
-	{"icelake-server", LEVEL_ICE, "icelake-server", false},
-	{"tigerlake", LEVEL_ICE, "tigerlake", false},
+	{"x86-64", LEVEL1, "generic", false, NULL},
+	{"x86-64-v2", LEVEL2, "generic", false, NULL},
+	{"x86-64-v3", LEVEL3, "generic", false, NULL},
+	{"x86-64-v4", LEVEL4, "generic", false, NULL},
+	{"nehalem", LEVEL2, "nehalem", false, NULL},
+	{"westmere", LEVEL2, "westmere", false, NULL},
+	{"sandybridge", LEVEL_AVX, "sandybridge", false, NULL},
+	{"ivybridge", LEVEL_AVX | BIT(F16C), "ivybridge", false, NULL},
+	{"haswell", LEVEL3, "haswell", false, NULL},
+	{"broadwell", LEVEL3, "broadwell", false, NULL},
+	{"skylake", LEVEL3, "skylake", false, NULL},
+	{"alderlake", LEVEL3 | BIT(AVXVNNI), "alderlake", false, NULL},
+	{"skylake-avx512", LEVEL4, "skylake-avx512", false, NULL},
+	{"cascadelake", LEVEL4 | BIT(AVX512VNNI), "cascadelake", false, NULL},
+	{"icelake-client", LEVEL_ICE, "icelake-client", false, NULL},
+	{"icelake-server", LEVEL_ICE, "icelake-server", false, NULL},
+	{"tigerlake", LEVEL_ICE, "tigerlake", false, NULL},
 	{"sapphirerapids",
 	 LEVEL_ICE | BIT(AVX512BF16) | BIT(AVX512FP16) | BIT(AVXVNNI) | BIT(AMXTILE) |
 		 BIT(AMXBF16) | BIT(AMXINT8),
-	 "sapphirerapids", false},
-	{"znver1", LEVEL3, "znver1", false},
-	{"znver2", LEVEL3, "znver2", false},
-	{"znver3", LEVEL3, "znver3", false},
-	{"znver4", LEVEL_ICE | BIT(AVX512BF16), "generic", true},
-	{"znver5", LEVEL_ICE | BIT(AVX512BF16) | BIT(AVXVNNI), "generic", true},
+	 "sapphirerapids", false, NULL},
+	{"znver1", LEVEL3, "znver1", false, NULL},
+	{"znver2", LEVEL3, "znver2", false, NULL},
+	{"znver3", LEVEL3, "znver3", false, NULL},
+	{"znver4", LEVEL_ICE | BIT(AVX512BF16), "generic", true, NULL},
+	{"znver5", LEVEL_ICE | BIT(AVX512BF16) | BIT(AVXVNNI), "generic", true, NULL},
+	{"armv8-a", ARMV8, "generic", false, NULL},
+	{"armv8.2-a", ARMV8_1, "generic", false, NULL},
+	{"armv8.6-a", ARMV8_6, "generic", false, NULL},
+	{"cortex-a53", ARMV8 | BIT(CRC), "cortex-a53", false, &cortex_a53},
+	{"cortex-a72", ARMV8 | BIT(CRC), "cortex-a72", false, &cortex_a72},
+	{"cortex-a76", ARMV8_1 | BIT(FP16) | BIT(DOTPROD), "cortex-a76", false, &neoverse_n1},
+	{"neoverse-n1", ARMV8_1 | BIT(FP16) | BIT(DOTPROD), "neoverse-n1", false, &neoverse_n1},
 };
 enum { NPROCESSORS = sizeof processors / sizeof *processors };
 
@@ -79,6 +100,16 @@ static void here(Target *target)
 	target->bf16_pairs = amd && paired;
 }
 
+static void set_numbers(Target *target, const CoreNumbers *numbers)
+{
+	target->l1_bytes = numbers->l1_bytes;
+	target->l1_ways = numbers->l1_ways;
+	target->l1_way_bytes = numbers->l1_way_bytes;
+	target->l2_bytes = numbers->l2_bytes;
+	target->l3_bytes = numbers->l3_bytes;
+	target->load_ports = numbers->load_ports;
+}
+
 static bool base_target(const char *name, size_t len, Target *target)
 {
 	if (len == strlen("native") && memcmp(name, "native", len) == 0) {
@@ -91,6 +122,8 @@ static bool base_target(const char *name, size_t len, Target *target)
 			target->features = processors[i].features;
 			target->tune = processors[i].tune;
 			target->bf16_pairs = processors[i].bf16_pairs;
+			if (processors[i].numbers)
+				set_numbers(target, processors[i].numbers);
 			return true;
 		}
 	return false;
@@ -109,6 +142,8 @@ bool target_find(const char *march, Target *target)
 		if (!features_add(&found.features, march, len))
 			return false;
 	}
+	if (features_are_mixed(found.features))
+		return false;
 	found.vector_bytes = features_vector_bytes(found.features);
 	found.registers = features_registers(found.features);
 	found.bf16_pairs &= features_have_pairs(found.features);
@@ -124,12 +159,20 @@ int64_t features_vector_bytes(uint64_t features)
 	return features & BIT(AVX) ? 32 : 16;
 }
 
-int64_t features_registers(uint64_t features) { return features & BIT(AVX512VL) ? 32 : 16; }
+int64_t features_registers(uint64_t features)
+{
+	return features & (BIT(AVX512VL) | BIT(NEON)) ? 32 : 16;
+}
 
 bool features_have_pairs(uint64_t features)
 {
 	uint64_t bf16 = BIT(AVX512BF16) | BIT(AVX512VL);
 	return (features & bf16) == bf16;
+}
+
+const char *target_triple(const Target *target)
+{
+	return features_are_arm(target->features) ? "aarch64-linux-gnu" : NULL;
 }
 
 size_t target_names(Arena *arena, const char ***names)
@@ -159,5 +202,5 @@ void target_list(FILE *out)
 		fprintf(out, " %s", feature_rows[f].name);
 	fprintf(out,
 		"\nVectors are of 64 bytes with avx512f, avx512dq, avx512bw and avx512vl, of 32 with "
-		"avx, else of 16.\n");
+		"avx, else of 16; with simd, of aarch64, of 16.\n");
 }

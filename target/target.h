@@ -32,6 +32,9 @@ typedef struct Target {
 /* march: "native", a name of target_list, or either with "+feature" behind it, as often as wanted.
  * False, and nothing stored, when there is none of that name. The name is not copied. */
 bool target_find(const char *march, Target *target);
+/* "aarch64-linux-gnu", for which a cross compiler makes code of C; NULL: the machine that this runs
+ * on, or one like it. */
+const char *target_triple(const Target *target);
 /* The names that there are, for messages. */
 void target_list(FILE *out);
 size_t target_names(Arena *arena, const char ***names);

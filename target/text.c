@@ -235,7 +235,7 @@ static void read_tune(Reader *r, Span span)
 	note_nearest(r, tune, names, n);
 }
 
-static void read_features(Reader *r)
+static void read_features(Reader *r, Span first)
 {
 	Span span;
 	uint64_t set = 0;
@@ -248,6 +248,10 @@ static void read_features(Reader *r)
 		diag(r->diags, E0608, span, "unknown feature '%s'", word);
 		note_nearest(r, word, names, FEATURE_COUNT);
 	}
+	if (features_are_mixed(set))
+		diag(r->diags, E0608, first,
+		     "these features are not of one kind of processor: 'simd' stands with every "
+		     "other one of aarch64, and with none of x86-64");
 	r->target->features = set;
 	r->target->vector_bytes = features_vector_bytes(set);
 	r->target->registers = features_registers(set);
@@ -307,7 +311,7 @@ static void read_line(Reader *r)
 	else if (strcmp(word, "like") == 0)
 		read_like(r, span);
 	else if (strcmp(word, "features") == 0)
-		read_features(r);
+		read_features(r, span);
 	else if (strcmp(word, "name") == 0)
 		read_name(r, span);
 	else if (strcmp(word, "tune") == 0)

@@ -112,6 +112,7 @@ static bool make_all(Verify *v)
 {
 	for (int i = 0; i < OUTPUT_KINDS; i++)
 		if (backends[i].load != LOAD_NONE &&
+		    !(backends[i].load == LOAD_SHARED && cross_wanted(v->emit)) &&
 		    backends[i].gpu == (v->emit->program->options.gpu != NULL) &&
 		    !make(v, &backends[i], &v->made[backends[i].kind]))
 			return false;
