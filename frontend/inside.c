@@ -149,22 +149,30 @@ static bool is_result(const Build *b, const Kept *kept, Sym name)
 	return false;
 }
 
-/* A name of C that is free. */
-static Sym result_name(Build *b, const Kept *kept)
+static const char *identifier(Build *b, Sym name)
 {
-	char *text = arena_strndup(b->arena, kept->name, strlen(kept->name));
+	char *text = arena_strndup(b->arena, name, strlen(name));
 	for (char *c = text; *c; c++)
 		if (*c == '.')
 			*c = '_';
+	return text;
+}
+
+/* A name of C that is free. */
+static Sym result_name(Build *b, const Kept *kept)
+{
+	const char *text = identifier(b, kept->name);
 	Sym name = sym_cstr(b->symbols, text);
 	for (uint32_t n = 2; is_result(b, kept, name); n++)
 		name = sym_printf(b->symbols, "%s_%" PRIu32, text, n);
 	return name;
 }
 
-static void keep(Build *b, const Kept *kept)
+/* As a result more, if it is none; by a name of its own that was asked for, also if it is one. */
+static void keep(Build *b, const Kept *kept, bool asked)
 {
-	if (is_result(b, kept, NULL))
+	Sym own = sym_cstr(b->symbols, identifier(b, kept->name));
+	if (is_result(b, kept, NULL) && (!asked || is_result(b, kept, own)))
 		return;
 	PUSH(b->arena, b->output_names, result_name(b, kept));
 	PUSH(b->arena, b->outputs, kept->node);
@@ -211,7 +219,7 @@ static void keep_named(Build *b, const char *name)
 	Kept *kept = &found.at.at[0];
 	kept->name = sym_cstr(b->symbols, name);
 	if (!kept->of_routine) {
-		keep(b, kept);
+		keep(b, kept, true);
 		return;
 	}
 	diag(b->diags, E0256, SPAN_NONE, "--keep=%s: it belongs to a routine's step, and 'forward' gives "
@@ -230,6 +238,6 @@ void inside_keep(Build *b)
 		for (size_t k = 0; k < all.at.n; k++)
 			if (!all.at.at[k].of_routine &&
 			    graph_node(b->graph, all.at.at[k].node)->dtype != DTYPE_U4X32)
-				keep(b, &all.at.at[k]);
+				keep(b, &all.at.at[k], false);
 	}
 }
