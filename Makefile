@@ -226,6 +226,10 @@ bench-peers:
 check-models: all
 	$(PYTHON) tools/check_models.py $(B) $(B)/models full
 
+# Programs as code for aarch64, in an emulator: minutes. The quick part is a test.
+check-aarch64: all
+	@tools/check_aarch64.sh $(abspath $(B))
+
 # Every dump of loops, of every program that compiles, prints itself when it is read; the quick part is a test.
 check-loops: all
 	$(PYTHON) test/lit/loops/Inputs/read_back.py $(B)/tsrc . 0
@@ -290,6 +294,7 @@ help:
 	@echo 'make tsan       sessions on threads, and the thread pool, under ThreadSanitizer'
 	@echo 'make coverage   lines that the tests run, by folder, and functions that none calls'
 	@echo 'make fuzz       random programs to shapes, and to loops, C and numbers; random loops (FUZZ_SECONDS=40)'
+	@echo 'make check-aarch64  programs run as code for aarch64, in an emulator'
 	@echo 'make check-loops  dumps of loops of all programs are read back, and make the same'
 	@echo 'make bench      what is emitted against its peers (bench/README.md); make bench-peers installs them'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
@@ -303,4 +308,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check check-fast record-schedules check-bare check-loops check-models check-python wheel deps asan tsan tsan-run coverage fuzz fuzz-shapes fuzz-read fuzz-loops bench bench-peers run fmt install uninstall help clean
+.PHONY: all units check check-fast record-schedules check-bare check-loops check-models check-aarch64 check-python wheel deps asan tsan tsan-run coverage fuzz fuzz-shapes fuzz-read fuzz-loops bench bench-peers run fmt install uninstall help clean

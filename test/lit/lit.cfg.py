@@ -49,6 +49,8 @@ if shutil.which("as", path=environment["PATH"]):
 for tool in ("gcc", "clang", "g++", "gdb", "readelf", "objdump", "pkg-config", "cmake", "vim", "zsh", "fish"):
     if shutil.which(tool, path=environment["PATH"]):
         config.available_features.add(tool)
+if all(shutil.which(tool, path=environment["PATH"]) for tool in ("aarch64-linux-gnu-gcc", "qemu-aarch64")):
+    config.available_features.add("aarch64")  # code for it can be made, and run
 if "gcc" in config.available_features:
     where = subprocess.run(["gcc", "-print-file-name=libtsan.so"], stdout=subprocess.PIPE, text=True).stdout
     if os.path.isabs(where.strip()):

@@ -203,9 +203,9 @@ class RoutineOf:
         size.restype = ctypes.c_size_t
         dims = [ctypes.c_int64(d) for d in dims]
         workspace = aligned(size(*dims))
-        pointers = [ctypes.c_void_p(a.ctypes.data) for a in [*inputs, *results]]
+        pointers = [self.model.pointer(a) for a in [*inputs, *results]]
         code = self.model.library.m_r(None, *dims, ctypes.c_int32(self.number), *pointers, None,
-                                      ctypes.c_void_p(workspace.ctypes.data))
+                                      self.model.pointer(workspace))
         assert code == 0, code
         return results
 

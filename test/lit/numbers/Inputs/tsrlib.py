@@ -12,6 +12,7 @@ import tempfile
 
 import numpy as np
 
+import emulated
 from guard import guarded, placed
 
 TSRC = os.environ.get("TSRC", "tsrc")
@@ -69,7 +70,8 @@ class Model:
 
     def __init__(self, text, options=()):
         path, self.header = compile_once(text, tuple(options))
-        self.library = ctypes.CDLL(path)
+        self.emulated = "--target=" + emulated.TRIPLE in [*options, *OPTIONS]
+        self.library = emulated.Library(path) if self.emulated else ctypes.CDLL(path)
         self.call = pool_call(THREADS) if THREADS else None
 
     def forward(self, dims, inputs, outputs, state=None, routine="forward"):
@@ -79,22 +81,24 @@ class Model:
         size = getattr(self.library, "m_%s_workspace" % routine)
         size.restype = ctypes.c_size_t
         workspace = aligned(size(*dims))
-        keep = [placed(a) for a in inputs]
-        pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in keep]
-        pointers += [a.ctypes.data_as(ctypes.c_void_p) for a in results]
+        pointers = [self.pointer(a) for a in [*map(placed, inputs), *results]]
         code = getattr(self.library, "m_" + routine)(
-            None if self.call is None else ctypes.byref(self.call), *dims, *pointers, None if state is None else ctypes.c_void_p(state.ctypes.data),
-            ctypes.c_void_p(workspace.ctypes.data))
+            None if self.call is None else ctypes.byref(self.call), *dims, *pointers, state if state is None else self.pointer(state),
+            self.pointer(workspace))
         if code != 0:
             raise RuntimeError("code %d" % code)
         return results
+
+    def pointer(self, array):
+        """As the module's functions take it."""
+        return array if self.emulated else array.ctypes.data_as(ctypes.c_void_p)
 
     def init(self, dims=(), seed=0):
         size = self.library.m_state_size
         size.restype = ctypes.c_size_t
         dims = [ctypes.c_int64(d) for d in dims]
         state = aligned(size(*dims))
-        code = self.library.m_init(*dims, ctypes.c_void_p(state.ctypes.data), ctypes.c_uint64(seed))
+        code = self.library.m_init(*dims, self.pointer(state), ctypes.c_int64(seed))
         if code != 0:
             raise RuntimeError("code %d" % code)
         return state
