@@ -106,6 +106,20 @@ static bool is_bound_by_with(const Build *b, Sym name)
 
 /* ---- affine forms ---- */
 
+/* A scalar where a size could stand: dims are arguments of routines too. */
+static bool report_scalar(Build *b, Name name)
+{
+	const Binding *binding = scope_find(b->at.scope, name.sym);
+	if (!binding || binding->value.kind != VALUE_TENSOR ||
+	    graph_node(b->graph, binding->value.node)->kind != NODE_SCALAR)
+		return false;
+	diag(b->diags, E0217, name.span,
+	     "a place in an axis is a size, and '%s' is a scalar of the routine", name.sym);
+	diag_note(b->diags, binding->span,
+		  "declared by 'dim %s' instead, it is an argument of the routine too", name.sym);
+	return true;
+}
+
 static void report_mark(Build *b, const AstSpecAxis *axis, Sym kernel)
 {
 	diag(b->diags, E0216, axis->mark_span,
@@ -187,6 +201,9 @@ static bool resolve_affine(Build *b, const AstSpec *spec, const AstSpecAxis *axi
 	}
 	if (b->diags->nerrors > errors)
 		return false;
+	for (uint32_t i = list.n; i-- > most;)
+		if (report_scalar(b, list.at[i].name))
+			return false;
 	if (list.n == 2) {
 		report_mark(b, axis, list.at[1].name.sym);
 		return false;
