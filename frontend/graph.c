@@ -144,13 +144,16 @@ static void affine_print(FILE *out, const Graph *graph, const SpecAxis *axis)
 	fputs(axis->letter, out);
 	const char *plus = "+";
 	if (axis->kernel)
-		plus = marks[axis->mark];
+		plus = marks[axis->padded ? axis->mark + (MARK_PADDED - MARK_VALID) : axis->mark];
 	if (axis->offset != 0) {
 		fprintf(out, " %s %" PRId64, plus, axis->offset);
 		plus = "+";
 	}
 	if (axis->kernel) {
-		fprintf(out, " %s ", plus);
+		fprintf(out, " %s", plus);
+		if (axis->padded)
+			fprintf(out, "[%" PRId64 ", %" PRId64 "]", axis->before, axis->after);
+		fputc(' ', out);
 		if (axis->dilation != 1)
 			fprintf(out, "%" PRId64 "*", axis->dilation);
 		fputs(axis->kernel, out);

@@ -106,6 +106,10 @@ typedef struct SpecAxis {
 	int64_t dilation;
 	Sym kernel;              /* AFFINE; NULL: none */
 	SpecMark mark;           /* AFFINE with a kernel: never NONE here */
+	/* AFFINE: elements that are read as if they stood around the axis, where `padded`; the mark
+	 * is then VALID or VALID_FLOOR, of the axis with these around it */
+	bool padded;
+	int64_t before, after;
 	SpecPart *parts;	 /* CONCAT; JOIN: letters, the outer first */
 	uint32_t nparts;
 } SpecAxis;

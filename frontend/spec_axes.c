@@ -18,11 +18,8 @@
 
 /* ---- coefficients ---- */
 
-static bool resolve_coef(Build *b, const AstCoef *coef, int64_t *out)
+static bool resolve_number(Build *b, const AstCoef *coef, int64_t least, int64_t *out)
 {
-	*out = 1;
-	if (!coef->written)
-		return true;
 	*out = coef->value;
 	if (coef->name.sym) {
 		Binding *binding = scope_find(b->at.scope, coef->name.sym);
@@ -40,13 +37,18 @@ static bool resolve_coef(Build *b, const AstCoef *coef, int64_t *out)
 			return false;
 		}
 	}
-	if (*out > 0 && *out < INT32_MAX)
+	if (*out >= least && *out < INT32_MAX)
 		return true;
-	diag(b->diags, E0217, coef->span,
-	     "a coefficient is from 1 to %d, and this one is %" PRId64, INT32_MAX - 1, *out);
+	diag(b->diags, E0217, coef->span, "%s is from %" PRId64 " to %d, and this one is %" PRId64,
+	     least == 0 ? "a margin" : "a coefficient", least, INT32_MAX - 1, *out);
 	return false;
 }
 
+static bool resolve_coef(Build *b, const AstCoef *coef, int64_t *out)
+{
+	*out = 1;
+	return !coef->written || resolve_number(b, coef, 1, out);
+}
 
 /* ---- which names are letters ---- */
 
@@ -185,6 +187,22 @@ static void take_sizes(Build *b, const AstSpec *spec, const AstSpecAxis *axis, u
 		}
 }
 
+/* The margins of a mark that pads: whole windows of the axis with these around it. */
+static bool resolve_margins(Build *b, const AstSpecAxis *axis, SpecAxis *out)
+{
+	if (!axis->before.written)
+		return true;
+	if (axis->mark != MARK_PADDED && axis->mark != MARK_PADDED_CEIL) {
+		diag(b->diags, E0134, axis->before.span, "margins stand behind a mark that pads");
+		diag_fix(b->diags, axis->mark_span, "=+?", "'=+?': padded, the rest is left out");
+		return false;
+	}
+	out->padded = true;
+	out->mark = axis->mark == MARK_PADDED ? MARK_VALID : MARK_VALID_FLOOR;
+	return resolve_number(b, &axis->before, 0, &out->before) &&
+	       resolve_number(b, &axis->after, 0, &out->after);
+}
+
 static bool resolve_affine(Build *b, const AstSpec *spec, const AstSpecAxis *axis, SpecAxis *out)
 {
 	Summands list = summands_of(b, axis);
@@ -197,7 +215,8 @@ static bool resolve_affine(Build *b, const AstSpec *spec, const AstSpecAxis *axi
 		out->kernel = most == 2 ? list.at[1].name.sym : NULL;
 		out->mark = most == 2 ? axis->mark : MARK_NONE;
 		return resolve_coef(b, &list.at[0].coef, &out->stride) &&
-		       (most == 1 || resolve_coef(b, &list.at[1].coef, &out->dilation));
+		       (most == 1 || (resolve_coef(b, &list.at[1].coef, &out->dilation) &&
+				      resolve_margins(b, axis, out)));
 	}
 	if (b->diags->nerrors > errors)
 		return false;

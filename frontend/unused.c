@@ -31,6 +31,8 @@ static void mention_axis(Mentions *m, const AstSpecAxis *axis)
 {
 	mention(m, axis->stride.name.sym);
 	mention(m, axis->dilation.name.sym);
+	mention(m, axis->before.name.sym);
+	mention(m, axis->after.name.sym);
 	for (uint32_t i = 0; axis->kind == SPEC_CONCAT && i < axis->nparts; i++)
 		mention(m, axis->parts[i].letter.sym);
 	for (uint32_t i = 0; i < axis->nmore; i++) {

@@ -87,6 +87,8 @@ typedef struct AstSpecAxis {
 	 * it is an error later */
 	SpecMark mark;
 	Span mark_span;
+	AstCoef before,
+		after; /* behind a mark that pads, `=+[1, 2]`: margins, where they are written */
 	AstSpecSummand *more; /* AFFINE: behind over and kernel; in all two are letters at most */
 	uint32_t nmore;
 	AstSpecPart *parts;

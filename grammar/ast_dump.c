@@ -72,7 +72,15 @@ static void dump_affine(FILE *out, const AstSpecAxis *axis)
 	dump_coef(out, axis->stride);
 	fprintf(out, "*%s", axis->name.sym);
 	if (axis->kernel.sym) {
-		fprintf(out, " %s ", marks[axis->mark]);
+		fprintf(out, " %s", marks[axis->mark]);
+		if (axis->before.written) {
+			fputc('[', out);
+			dump_coef(out, axis->before);
+			fputs(", ", out);
+			dump_coef(out, axis->after);
+			fputc(']', out);
+		}
+		fputc(' ', out);
 		dump_coef(out, axis->dilation);
 		fprintf(out, "*%s", axis->kernel.sym);
 	}

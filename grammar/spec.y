@@ -33,6 +33,8 @@
 %type axis   {AstSpecAxis}
 %type form   {SpecTerms *}
 %type term   {SpecTerm}
+%type margins {SpecMargins}
+%type coef   {AstCoef}
 %type parts  {SpecParts *}
 %type part   {Token}
 %type joint  {SpecParts *}
@@ -69,6 +71,12 @@ axis(R) ::= joined(L).       { R = spec_join(t, L->items.at[0].span, L); }
 form(R) ::= term(T).                  { R = spec_terms(t, NULL, NULL, T); }
 form(R) ::= form(L) PLUS(O) term(T).  { R = spec_terms(t, L, &O, T); }
 form(R) ::= form(L) MARK(O) term(T).  { R = spec_terms(t, L, &O, T); }
+form(R) ::= form(L) MARK(O) margins(M) term(T). { R = spec_margins(spec_terms(t, L, &O, T), M); }
+
+margins(R) ::= LBRACKET coef(A) RBRACKET.               { R = (SpecMargins){A, A}; }
+margins(R) ::= LBRACKET coef(A) COMMA coef(B) RBRACKET. { R = (SpecMargins){A, B}; }
+coef(R) ::= INT(N).   { R = spec_coef(t, N); }
+coef(R) ::= NAME(N).  { R = spec_coef(t, N); }
 
 term(R) ::= INT(N).                { R = spec_term(t, &N, NULL); }
 term(R) ::= NAME(L).               { R = spec_term(t, NULL, &L); }

@@ -88,6 +88,24 @@ SpecTerms *spec_terms(SpecTree *tree, SpecTerms *list, const Token *sign, SpecTe
 	return list;
 }
 
+AstCoef spec_coef(SpecTree *tree, Token token)
+{
+	AstCoef coef = {.written = true, .span = token.span};
+	if (token.kind == SPEC_TOKEN_INT)
+		coef.value = number(tree, token.span);
+	else
+		coef.name = spec_name(tree, token);
+	return coef;
+}
+
+SpecTerms *spec_margins(SpecTerms *list, SpecMargins margins)
+{
+	SpecTerm *last = &list->items.at[list->items.n - 1];
+	last->before = margins.before;
+	last->after = margins.after;
+	return list;
+}
+
 /* Adds one summand to the form; false when the form has no place for it. */
 static bool add_term(SpecTree *tree, AstSpecAxis *axis, const SpecTerm *term)
 {
@@ -124,6 +142,8 @@ static bool add_mark(SpecTree *tree, AstSpecAxis *axis, const SpecTerm *term)
 	if (term->mark != MARK_NONE || (term->letter.sym && axis->mark == MARK_NONE)) {
 		axis->mark = term->mark;
 		axis->mark_span = term->mark_span;
+		axis->before = term->before;
+		axis->after = term->after;
 	}
 	return true;
 }

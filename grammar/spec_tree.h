@@ -25,7 +25,13 @@ typedef struct SpecTerm {
 	Span span;
 	SpecMark mark; /* the mark before it */
 	Span mark_span;
+	AstCoef before, after; /* margins, where they are written behind the mark */
 } SpecTerm;
+
+/* What stands around an axis that is read under a mark: `=+[1, 2]`. */
+typedef struct SpecMargins {
+	AstCoef before, after;
+} SpecMargins;
 
 typedef struct SpecTerms {
 	VEC(SpecTerm) items;
@@ -44,6 +50,9 @@ typedef struct SpecRow {
 
 SpecTerm spec_term(SpecTree *tree, const Token *coef, const Token *letter);
 SpecTerms *spec_terms(SpecTree *tree, SpecTerms *list, const Token *sign, SpecTerm term);
+/* Gives the term behind the last mark these margins. */
+SpecTerms *spec_margins(SpecTerms *list, SpecMargins margins);
+AstCoef spec_coef(SpecTree *tree, Token token);
 SpecParts *spec_parts(SpecTree *tree, SpecParts *list, Token part);
 /* A letter, an index or an affine form: reports terms that are none of these. */
 AstSpecAxis spec_form(SpecTree *tree, const SpecTerms *terms);

@@ -12,7 +12,7 @@ Size affine_window(Sizes *sizes, const SpecAxis *axis, Size k)
 {
 	if (axis->kernel && (axis->mark == MARK_VALID || axis->mark == MARK_VALID_FLOOR)) {
 		Size span = size_scale(sizes, size_plus(sizes, k, -1), axis->dilation);
-		return size_plus(sizes, size_plus(sizes, span, 1), axis->offset);
+		return size_plus(sizes, size_plus(sizes, span, 1), affine_lead(axis));
 	}
 	if (!axis->kernel && axis->offset >= axis->stride)
 		return size_plus(sizes, size_const(sizes, axis->offset), 1);
@@ -52,7 +52,7 @@ Size affine_over(Sizes *sizes, const SpecAxis *axis, Size in, Size k)
 Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over)
 {
 	Size last = size_scale(sizes, size_plus(sizes, over, -1), axis->stride);
-	Size span = size_plus(sizes, size_sub(sizes, in, last), -1 - axis->offset);
+	Size span = size_plus(sizes, size_sub(sizes, in, last), -1 - affine_lead(axis));
 	return size_plus(sizes, size_div(sizes, span, size_const(sizes, axis->dilation)), 1);
 }
 

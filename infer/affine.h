@@ -7,6 +7,11 @@
 /* The factor of a total beside the other; 1 where that is a multiple of the total, and can only be
  * the total itself: never 1/n. */
 Size factor_of(Sizes *sizes, Size total, Size other);
+/* How much more of the axis a window needs than its span: its offset, less the margins. */
+static inline int64_t affine_lead(const SpecAxis *axis)
+{
+	return axis->offset - axis->before - axis->after;
+}
 /* The formulas of an affine axis; SIZE_BAD where the mark leaves the answer open. k is SIZE_BAD
  * without a kernel letter. */
 Size affine_in(Sizes *sizes, const SpecAxis *axis, Size over, Size k);

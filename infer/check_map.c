@@ -161,7 +161,7 @@ static bool map_affine(Checker *c, const Expect *expect, const Index *index)
 	    (kernel != UINT32_MAX && kernel != over && coef_of(index, kernel) != spec->dilation))
 		return check_fail(c, "the affine index over '%s' has other terms",
 				  key_name(c, expect->key));
-	Size offset = size_const(c->sizes, spec->offset);
+	Size offset = size_const(c->sizes, spec->offset - spec->before);
 	if (spec->shift)
 		offset = size_add(c->sizes, offset, check_size_expr(c, spec->shift));
 	if (padded)
@@ -171,7 +171,8 @@ static bool map_affine(Checker *c, const Expect *expect, const Index *index)
 				  key_name(c, expect->key),
 				  size_text(c->arena, c->sizes, index->offset),
 				  size_text(c->arena, c->sizes, offset));
-	return !index->guarded || padded || check_fail(c, "an axis without padding is guarded");
+	return !index->guarded || padded || spec->padded ||
+	       check_fail(c, "an axis without padding is guarded");
 }
 
 /* ---- concatenated axes ---- */

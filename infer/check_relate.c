@@ -115,7 +115,8 @@ static Size reach_of(Checker *c, const Expect *expect, Size out)
 	}
 	if (spec->shift)
 		reach = size_add(c->sizes, reach, check_size_expr(c, spec->shift));
-	return size_plus(c->sizes, size_plus(c->sizes, reach, spec->offset), 1);
+	int64_t lead = spec->offset - spec->before - spec->after;
+	return size_plus(c->sizes, size_plus(c->sizes, reach, lead), 1);
 }
 
 static bool check_affine(Checker *c, const Expect *expect)

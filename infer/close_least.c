@@ -9,7 +9,8 @@
 
 #include "infer/affine.h"
 
-static void close_steps(Solver *s, const char *rule, ConId id)
+/* `node`: whose axis it is, for warnings. */
+static void close_steps(Solver *s, const char *rule, ConId id, NodeId node)
 {
 	const Con *con = &s->cons.at[id];
 	if (con->kind != CON_AFFINE || con->done || cell_known(s, con->cells[0]) ||
@@ -18,7 +19,7 @@ static void close_steps(Solver *s, const char *rule, ConId id)
 	Size k = con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2]);
 	if (con->axis->mark == MARK_VALID_FLOOR && size_is_bad(k))
 		return;
-	Spot spot = {.node = con->node, .row = con->row, .cell = con->cells[0], .var = NONE};
+	Spot spot = {.node = node, .row = con->row, .cell = con->cells[0], .var = NONE};
 	close_choose(s, rule, &spot,
 		     affine_in(s->sizes, con->axis, cell_value(s, con->cells[1]), k), NONE, id);
 	propagate(s);
@@ -27,7 +28,7 @@ static void close_steps(Solver *s, const char *rule, ConId id)
 void close_rounded(Solver *s, const char *rule)
 {
 	for (ConId id = 0; id < s->cons.n && !solver_stops(s); id++)
-		close_steps(s, rule, id);
+		close_steps(s, rule, id, s->cons.at[id].node);
 }
 
 /* The part that is what the others leave: the last of an axis that is read from a place on. */
@@ -47,7 +48,7 @@ static void close_reached(Solver *s, CellId reached)
 	for (const Occ *o = cell_at(s, reached)->occs.first; o; o = o->next)
 		if (o->kind == OCC_CON && s->cons.at[o->id].kind == CON_AFFINE &&
 		    s->cons.at[o->id].cells[0] == reached) {
-			close_steps(s, "rounded", o->id);
+			close_steps(s, "rounded", o->id, NODE_NONE);
 			return;
 		}
 }

@@ -26,6 +26,8 @@ static void print_affine(FILE *out, Solver *s, const Con *con)
 	fprintf(out, "%s[%s]", axis->letter, cell_size_text(s, con->cells[1]));
 	if (axis->kernel) {
 		fputs(marks[axis->mark], out);
+		if (axis->padded)
+			fprintf(out, "[%" PRId64 ", %" PRId64 "] ", axis->before, axis->after);
 		if (axis->offset)
 			fprintf(out, "%" PRId64 " + ", axis->offset);
 		if (axis->dilation != 1)

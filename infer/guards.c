@@ -201,7 +201,8 @@ static void ask_affine(Collector *c, ConId id)
 	why = con->cells[2] == NONE ? why : &cell_at(s, con->cells[2])->why;
 	if (valid && !rounds && why->kind == WHY_RELATION && &s->cons.at[why->con] == con) {
 		Size last = size_scale(s->sizes, size_plus(s->sizes, over, -1), axis->stride);
-		Size span = size_plus(s->sizes, size_sub(s->sizes, in, last), -1 - axis->offset);
+		Size span =
+			size_plus(s->sizes, size_sub(s->sizes, in, last), -1 - affine_lead(axis));
 		not_negative(c, size_plus(s->sizes, span, axis->dilation), con);
 		ask_of_con(c, GUARD_DIVIDES, span, size_const(s->sizes, axis->dilation), con);
 		return;

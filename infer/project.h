@@ -42,6 +42,7 @@ typedef struct AxisMap {
 	ClassId kernel;   /* AFFINE; CLASS_NONE: none */
 	int64_t stride, dilation;
 	SpecMark mark;
+	bool padded;	  /* AFFINE: with margins, which the offset has already */
 	MapPart *parts;   /* CONCAT */
 	uint32_t nparts;
 	int32_t gather;   /* GATHER: the operand that holds the index */

@@ -76,6 +76,8 @@ static bool view_affine(Builder *b, const AxisMap *axis, Index *index)
 		index->offset = size_sub(sizes, index->offset, size_floor(sizes, span, 2));
 		index->guarded = !index_is_inside(b, index, axis->size);
 	}
+	if (axis->padded)
+		index->guarded = !index_is_inside(b, index, axis->size);
 	return b->active[axis->cls] && b->active[axis->kernel];
 }
 

@@ -80,6 +80,8 @@ static void read_affine(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
 		return;
 	axis->dilation = spec->dilation;
 	axis->mark = spec->mark;
+	axis->padded = spec->padded;
+	axis->offset = size_plus(p->sizes, axis->offset, -spec->before);
 	axis->kernel = letter_class(r, spec->kernel, spec->span);
 }
 

@@ -106,7 +106,7 @@ static void affine_kernel_from(Solver *s, ConId id, Size in, Size over)
 {
 	const Con *con = &s->cons.at[id];
 	Size last = size_scale(s->sizes, size_plus(s->sizes, over, -1), con->axis->stride);
-	Size span = size_plus(s->sizes, size_sub(s->sizes, in, last), -1 - con->axis->offset);
+	Size span = size_plus(s->sizes, size_sub(s->sizes, in, last), -1 - affine_lead(con->axis));
 	if (!negative(s, size_plus(s->sizes, span, con->axis->dilation)) &&
 	    !indivisible(s, span, con->axis->dilation)) {
 		derive(s, id, con->cells[2], affine_kernel(s->sizes, con->axis, in, over));
