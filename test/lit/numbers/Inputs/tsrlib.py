@@ -68,6 +68,8 @@ compile_once = functools.lru_cache(maxsize=None)(compile_text)  # a program is o
 class Model:
     """One compiled program. Call it with the dims, inputs in order, and the shapes of the outputs."""
 
+    emulated = False  # calls go to another process; also of a Model that a script makes by itself
+
     def __init__(self, text, options=()):
         path, self.header = compile_once(text, tuple(options))
         self.emulated = "--target=" + emulated.TRIPLE in [*options, *OPTIONS]
