@@ -269,3 +269,21 @@ bool array_read(const char *path, const char *key, Dtype want, Array *out, Array
 	array_file_close(file);
 	return ok;
 }
+
+static int by_place(const void *a, const void *b)
+{
+	const ByteRange *x = a, *y = b;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return (x->end > y->end) - (x->end < y->end);
+}
+
+const ByteRange *ranges_overlap(ByteRange *ranges, size_t n)
+{
+	if (n > 0)
+		qsort(ranges, n, sizeof *ranges, by_place);
+	for (size_t i = 1; i < n; i++)
+		if (ranges[i].begin < ranges[i - 1].end)
+			return &ranges[i];
+	return NULL;
+}

@@ -56,6 +56,12 @@ typedef struct Format {
 	void (*close)(ArrayFile *file);
 } Format;
 
+/* Bytes of a file, of an array by its number. */
+typedef struct ByteRange {
+	uint64_t begin, end;
+	size_t index;
+} ByteRange;
+
 struct ArrayFile {
 	const Format *format;
 	FILE *in;                   /* NULL in memory */
@@ -93,5 +99,8 @@ enum { NPY_HEADER_MAX = 1 << 16, NPY_PREFIX = 12 };
 bool array_plan(const Layout *layout, Dtype want, Array *out, ArrayError *error);
 /* Takes `raw` over and makes the array. */
 bool array_decode(const Layout *layout, void *raw, Dtype want, Array *out, ArrayError *error);
+
+/* Sorts the ranges; the first that begins inside of another one, or NULL. */
+const ByteRange *ranges_overlap(ByteRange *ranges, size_t n);
 
 #endif

@@ -320,27 +320,18 @@ static bool take_tensor(Window *w, ArrayFile *file, Table *table)
 	return ok;
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const Tensor *const *x = a, *const *y = b;
-	if ((*x)->offset != (*y)->offset)
-		return (*x)->offset < (*y)->offset ? -1 : 1;
-	return ((*x)->bytes > (*y)->bytes) - ((*x)->bytes < (*y)->bytes);
-}
-
 static bool check_overlap(const Table *table, ArrayError *error)
 {
-	const Tensor **order = calloc(table->n + 1, sizeof *order);
-	if (!order)
+	ByteRange *ranges = calloc(table->n + 1, sizeof *ranges);
+	if (!ranges)
 		return array_fail(error, "out of memory");
-	for (size_t i = 0; i < table->n; i++)
-		order[i] = &table->tensors[i];
-	qsort(order, table->n, sizeof *order, by_place);
-	bool ok = true;
-	for (size_t i = 1; i < table->n && ok; i++)
-		ok = order[i]->offset >= order[i - 1]->offset + order[i - 1]->bytes ||
-		     bad(error, "the bytes of two tensors overlap");
-	free(order);
+	for (size_t i = 0; i < table->n; i++) {
+		const Tensor *t = &table->tensors[i];
+		ranges[i] = (ByteRange){t->offset, t->offset + t->bytes, i};
+	}
+	bool ok =
+		!ranges_overlap(ranges, table->n) || bad(error, "the bytes of two tensors overlap");
+	free(ranges);
 	return ok;
 }
 

@@ -25,14 +25,9 @@ typedef struct Cursor {
 } Cursor;
 
 /* The bytes of a tensor, from the end of the header. */
-typedef struct Range {
-	uint64_t begin, end;
-	size_t index;
-} Range;
-
 typedef struct Reading {
 	ArrayFile *file;
-	Range *ranges; /* owned, one an entry */
+	ByteRange *ranges; /* owned, one an entry */
 	size_t room;
 } Reading;
 
@@ -189,13 +184,13 @@ static bool add_range(Reading *to, const Layout *layout)
 	size_t index = to->file->nentries - 1;
 	if (index == to->room) {
 		size_t room = to->room ? 2 * to->room : 16;
-		Range *ranges = realloc(to->ranges, room * sizeof *ranges);
+		ByteRange *ranges = realloc(to->ranges, room * sizeof *ranges);
 		if (!ranges)
 			return false;
 		to->ranges = ranges;
 		to->room = room;
 	}
-	to->ranges[index] = (Range){layout->offset, layout->offset + layout->bytes, index};
+	to->ranges[index] = (ByteRange){layout->offset, layout->offset + layout->bytes, index};
 	return true;
 }
 
@@ -215,23 +210,11 @@ static bool take_tensor(Cursor *c, const char *name, Reading *to)
 	return ok;
 }
 
-static int by_place(const void *a, const void *b)
+static bool check_overlap(const ArrayFile *file, ByteRange *ranges, ArrayError *error)
 {
-	const Range *x = a, *y = b;
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return (x->end > y->end) - (x->end < y->end);
-}
-
-static bool check_overlap(const ArrayFile *file, Range *ranges, ArrayError *error)
-{
-	if (file->nentries > 0)
-		qsort(ranges, file->nentries, sizeof *ranges, by_place);
-	for (size_t i = 1; i < file->nentries; i++)
-		if (ranges[i].begin < ranges[i - 1].end)
-			return bad(error, file->entries[ranges[i].index].name,
-				   "its bytes overlap another tensor's");
-	return true;
+	const ByteRange *second = ranges_overlap(ranges, file->nentries);
+	return !second ||
+	       bad(error, file->entries[second->index].name, "its bytes overlap another tensor's");
 }
 
 static bool read_header(ArrayFile *file, ArrayError *error)

@@ -141,10 +141,19 @@ static KeptList named_so(Build *b, Sym name)
 	return list;
 }
 
-static bool is_result(const Build *b, const Kept *kept, Sym name)
+/* Is the node a result: by the name, or by any where that is NULL? */
+static bool is_result(const Build *b, NodeId node, Sym name)
 {
 	for (size_t i = 0; i < b->outputs.n; i++)
-		if (name ? b->output_names.at[i] == name : b->outputs.at[i] == kept->node)
+		if (b->outputs.at[i] == node && (!name || b->output_names.at[i] == name))
+			return true;
+	return false;
+}
+
+static bool names_result(const Build *b, Sym name)
+{
+	for (size_t i = 0; i < b->output_names.n; i++)
+		if (b->output_names.at[i] == name)
 			return true;
 	return false;
 }
@@ -163,7 +172,7 @@ static Sym result_name(Build *b, const Kept *kept)
 {
 	const char *text = identifier(b, kept->name);
 	Sym name = sym_cstr(b->symbols, text);
-	for (uint32_t n = 2; is_result(b, kept, name); n++)
+	for (uint32_t n = 2; names_result(b, name); n++)
 		name = sym_printf(b->symbols, "%s_%" PRIu32, text, n);
 	return name;
 }
@@ -172,7 +181,7 @@ static Sym result_name(Build *b, const Kept *kept)
 static void keep(Build *b, const Kept *kept, bool asked)
 {
 	Sym own = sym_cstr(b->symbols, identifier(b, kept->name));
-	if (is_result(b, kept, NULL) && (!asked || is_result(b, kept, own)))
+	if (is_result(b, kept->node, asked ? own : NULL))
 		return;
 	PUSH(b->arena, b->output_names, result_name(b, kept));
 	PUSH(b->arena, b->outputs, kept->node);

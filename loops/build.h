@@ -59,6 +59,8 @@ typedef struct Body {
 	VEC(const Stmt *) stmts;
 } Body;
 Block body_block(const Body *body);
+/* A block of one statement. */
+Block block_one(Arena *arena, const Stmt *stmt);
 const Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Block body);
 const Stmt *stmt_loop(Program *program, LoopKind kind, IterVar iter, int64_t extent, Block body);
 const Stmt *stmt_step(Arena *arena, const Stmt *loop, int64_t step); /* the same loop with a step */
@@ -86,11 +88,5 @@ typedef struct BufferUses {
 	size_t n, cap;
 } BufferUses;
 BufferUses kernel_buffers(Arena *arena, const Kernel *kernel);
-/* Every size that the kernel mentions, each once, in the order of first use. */
-typedef struct SizeList {
-	Size *at;
-	size_t n, cap;
-} SizeList;
-SizeList kernel_sizes(Arena *arena, const Kernel *kernel);
 
 #endif

@@ -1,5 +1,5 @@
-/* What of a kernel touches what: where it touches a buffer (alias.c), and which iterations of a loop
- * may run at the same time (independent.c). */
+/* What of a kernel touches what: where it touches a buffer (alias.c), which iterations of a loop may
+ * run at the same time (independent.c), and which sizes it mentions (walk.c). */
 #ifndef TSR_LOOPS_DEPENDENCE_H
 #define TSR_LOOPS_DEPENDENCE_H
 
@@ -24,5 +24,12 @@ bool block_stores_apart(const Block *block, BufferId buffer);
 bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at);
 /* Does any statement of the block that stands behind this one touch the buffer? */
 bool block_touches_behind(const Block *block, const Stmt *stmt, BufferId buffer);
+
+/* Every size that the kernel mentions, each once, in the order of first use. */
+typedef struct SizeList {
+	Size *at;
+	size_t n, cap;
+} SizeList;
+SizeList kernel_sizes(Arena *arena, const Kernel *kernel);
 
 #endif

@@ -229,6 +229,13 @@ bool value_same(const Value *a, const Value *b)
 
 /* ---- statements ---- */
 
+Block block_one(Arena *arena, const Stmt *stmt)
+{
+	const Stmt **stmts = ARENA_ARRAY(arena, const Stmt *, 1);
+	stmts[0] = stmt;
+	return (Block){stmts, 1};
+}
+
 Block body_block(const Body *body)
 {
 	return (Block){body->stmts.at, (uint32_t)body->stmts.n};

@@ -2,7 +2,7 @@
  * mentions, each once, in the order of first mention. Shared sub-trees are walked wherever they
  * stand: expressions of kernels are shallow, and lists are short.
  */
-#include "loops/build.h"
+#include "loops/dependence.h"
 
 void ix_each_value(const Ix *ix, SeeValue see, void *of)
 {

@@ -119,13 +119,6 @@ static const Stmt *loop(const Argmax *a, IterVar iter, const Ix *lo, const Ix *h
 	return stmt_for(a->gen->arena, iter, lo, hi, body);
 }
 
-static Block single(Gen *gen, const Stmt *stmt)
-{
-	const Stmt **stmts = ARENA_ARRAY(gen->arena, const Stmt *, 1);
-	stmts[0] = stmt;
-	return (Block){stmts, 1};
-}
-
 static void append(Gen *gen, Body *body, Block block)
 {
 	for (uint32_t i = 0; i < block.n; i++)
@@ -198,7 +191,8 @@ static Block join_lanes(Argmax *a, IterVar lane)
 		  select_value(gen, compare(gen, OP_OR, greater, tie), index, at));
 	set_local(a, &body, a->best, zero,
 		  select_value(gen, compare(gen, OP_GT, value, best), value, best));
-	return single(gen, loop(a, lane, constant(a, 1), constant(a, LANES), body_block(&body)));
+	return block_one(gen->arena,
+			 loop(a, lane, constant(a, 1), constant(a, LANES), body_block(&body)));
 }
 
 static void search_lanes(Argmax *a, Body *cell)
@@ -208,12 +202,13 @@ static void search_lanes(Argmax *a, Body *cell)
 	const Ix *i = ix_add(gen->program, a->from, ix_iter(gen->arena, a->var));
 	const Ix *l = ix_iter(gen->arena, lane);
 	Block inner = step(a, ix_add(gen->program, i, l), l);
-	inner = single(gen, loop(a, lane, constant(a, 0), constant(a, LANES), inner));
+	inner = block_one(gen->arena, loop(a, lane, constant(a, 0), constant(a, LANES), inner));
 	Stmt *outer = (Stmt *)loop(a, a->var, constant(a, 0), a->whole, inner);
 	outer->step = LANES;
-	append(gen, cell, single(gen, outer));
+	append(gen, cell, block_one(gen->arena, outer));
 	append(gen, cell,
-	       single(gen, loop(a, a->var, a->whole, a->extent, step(a, i, constant(a, 0)))));
+	       block_one(gen->arena,
+			 loop(a, a->var, a->whole, a->extent, step(a, i, constant(a, 0)))));
 	append(gen, cell, join_lanes(a, lane));
 }
 
@@ -254,7 +249,8 @@ static Block search(Argmax *a)
 		append(gen, &cell, step(a, constant(a, 0), NULL));
 	} else {
 		Block body = step(a, ix_iter(gen->arena, a->var), NULL);
-		append(gen, &cell, single(gen, loop(a, a->var, a->from, a->extent, body)));
+		append(gen, &cell,
+		       block_one(gen->arena, loop(a, a->var, a->from, a->extent, body)));
 	}
 	store(a, &cell, a->lanes ? one_place(a, constant(a, 0)) : NULL);
 	return body_block(&cell);
@@ -274,20 +270,20 @@ static Block search_columns(Argmax *a, IterId col)
 	a->by_iter[col] = ix_add(gen->program, first, l);
 	a->lanes = COLUMNS;
 	declare(a, &cell);
-	Block inner =
-		single(gen, loop(a, lane, none, lanes, step(a, ix_iter(gen->arena, a->var), l)));
+	Block inner = block_one(
+		gen->arena, loop(a, lane, none, lanes, step(a, ix_iter(gen->arena, a->var), l)));
 	const Ix *steps = ix_size(gen->arena, a->proj->iters[a->along].extent);
-	append(gen, &cell, single(gen, loop(a, a->var, none, steps, inner)));
+	append(gen, &cell, block_one(gen->arena, loop(a, a->var, none, steps, inner)));
 	store(a, &done, one_place(a, l));
-	append(gen, &cell, single(gen, loop(a, lane, none, lanes, body_block(&done))));
+	append(gen, &cell, block_one(gen->arena, loop(a, lane, none, lanes, body_block(&done))));
 	const Stmt *columns =
 		loop(a, first->iter, none, ix_size(gen->arena, whole), body_block(&cell));
-	append(gen, &all, single(gen, stmt_step(gen->arena, columns, COLUMNS)));
+	append(gen, &all, block_one(gen->arena, stmt_step(gen->arena, columns, COLUMNS)));
 	a->by_iter[col] = first;
 	if (!size_same(whole, extent))
 		append(gen, &all,
-		       single(gen, loop(a, first->iter, ix_size(gen->arena, whole),
-					ix_size(gen->arena, extent), search(a))));
+		       block_one(gen->arena, loop(a, first->iter, ix_size(gen->arena, whole),
+						  ix_size(gen->arena, extent), search(a))));
 	return body_block(&all);
 }
 
@@ -356,16 +352,20 @@ static const Value *part_greatest(Argmax *a, const Ix *first, Dtype dtype, Body 
 	const Value *value = element_in(a, ix_add(program, i, l), &lanes);
 	LoopKind kind = is_vector(value) ? LOOP_VECTOR : LOOP_SERIAL;
 	take_greater(a, &lanes, acc, place, value);
-	Block inner = single(gen, stmt_loop(program, kind, lane, WIDE, body_block(&lanes)));
+	Block inner =
+		block_one(gen->arena, stmt_loop(program, kind, lane, WIDE, body_block(&lanes)));
 	append(gen, body,
-	       single(gen,
-		      stmt_step(gen->arena, loop(a, a->var, constant(a, 0), wide, inner), WIDE)));
+	       block_one(
+		       gen->arena,
+		       stmt_step(gen->arena, loop(a, a->var, constant(a, 0), wide, inner), WIDE)));
 	take_greater(a, &rest, last, NULL, element_in(a, i, &rest));
 	append(gen, body,
-	       single(gen, loop(a, a->var, wide, part_end(a, first, extent), body_block(&rest))));
+	       block_one(gen->arena,
+			 loop(a, a->var, wide, part_end(a, first, extent), body_block(&rest))));
 	take_greater(a, &all, last, NULL, read_local(a, acc, place));
 	append(gen, body,
-	       single(gen, loop(a, lane, constant(a, 0), constant(a, WIDE), body_block(&all))));
+	       block_one(gen->arena,
+			 loop(a, lane, constant(a, 0), constant(a, WIDE), body_block(&all))));
 	return read_local(a, last, NULL);
 }
 
@@ -397,7 +397,7 @@ static void choose_part(Argmax *a, const Value *greatest, IterVar part, const Ix
 	set_local(a, &each, which, NULL, select_value(gen, greater, here, old));
 	take_greater(a, &each, top, NULL, greatest);
 	append(gen, &gen->top,
-	       single(gen, loop(a, part, constant(a, 0), parts, body_block(&each))));
+	       block_one(gen->arena, loop(a, part, constant(a, 0), parts, body_block(&each))));
 	a->from = ix_mul(program, ix_value(gen->arena, old), constant(a, PART));
 	a->extent = part_end(a, a->from, extent);
 	a->whole = ix_mul(program, ix_binary(program, IX_DIV, a->extent, constant(a, LANES)),
@@ -419,7 +419,7 @@ static void search_parts(Argmax *a)
 		part_greatest(a, ix_mul(program, number, constant(a, PART)), dtype, &body);
 	PUSH(gen->arena, body.stmts, stmt_store(gen->arena, buffer, number, OP_NONE, greatest));
 	append(gen, &gen->top,
-	       single(gen, loop(a, part, constant(a, 0), parts, body_block(&body))));
+	       block_one(gen->arena, loop(a, part, constant(a, 0), parts, body_block(&body))));
 	choose_part(a, value_load(program, buffer, number), part, parts);
 	a->lanes = LANES;
 	declare(a, &gen->top);
@@ -460,9 +460,9 @@ void argmax_emit(Gen *gen, NodeId node, StoreTarget to)
 	for (uint32_t i = a.piece->niters; i-- > 0;) {
 		IterId id = a.piece->iters[i];
 		if (id != a.along && !(columns && id == col))
-			block = single(gen,
-				       loop(&a, a.by_iter[id]->iter, constant(&a, 0),
-					    ix_size(gen->arena, proj->iters[id].extent), block));
+			block = block_one(gen->arena,
+					  loop(&a, a.by_iter[id]->iter, constant(&a, 0),
+					       ix_size(gen->arena, proj->iters[id].extent), block));
 	}
 	append(gen, &gen->top, block);
 }

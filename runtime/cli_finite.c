@@ -18,32 +18,20 @@ typedef struct Seen {
 	int32_t line, at; /* of results: the line, and the place among them */
 } Seen;
 
-typedef enum Fault { FAULT_NONE, FAULT_NAN, FAULT_INFINITE } Fault;
-
-static Fault fault_of(Dtype dtype, const char *at)
-{
-	double x;
-	switch (dtype) {
-	case DTYPE_F64: x = *(const double *)at; break;
-	case DTYPE_F32: x = (double)*(const float *)at; break;
-	case DTYPE_BF16: x = (double)bf16_value(*(const uint16_t *)at); break;
-	case DTYPE_F16: x = (double)f16_value(*(const uint16_t *)at); break;
-	default: return FAULT_NONE;
-	}
-	return isnan(x) ? FAULT_NAN : isinf(x) ? FAULT_INFINITE : FAULT_NONE;
-}
+typedef enum Fault { FAULT_NAN, FAULT_INFINITE } Fault;
 
 /* The place of the first such element; -1: none. */
 static int64_t find_fault(const tsr_array *array, Fault fault)
 {
 	Dtype dtype = dtype_from_name(array->dtype, strlen(array->dtype));
-	size_t bytes = dtype_bytes(dtype);
-	const char *at = array->data;
-	if (dtype != DTYPE_F64 && dtype != DTYPE_F32 && dtype != DTYPE_BF16 && dtype != DTYPE_F16)
+	if (!dtype_is_float(dtype))
 		return -1;
-	for (size_t i = 0; i < array->bytes / bytes; i++)
-		if (fault_of(dtype, at + i * bytes) == fault)
-			return (int64_t)i;
+	int64_t n = (int64_t)(array->bytes / dtype_bytes(dtype));
+	for (int64_t i = 0; i < n; i++) {
+		double x = scalar_read(dtype, array->data, i).f;
+		if (fault == FAULT_NAN ? isnan(x) : isinf(x))
+			return i;
+	}
 	return -1;
 }
 

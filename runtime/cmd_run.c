@@ -65,33 +65,41 @@ static bool names_result(const char *name, size_t n, const char *result)
 	return same;
 }
 
+/* The next name of --print; false behind the last. */
+static bool next_printed(const char **at, const char **name, size_t *n)
+{
+	if (!*at)
+		return false;
+	*name = *at;
+	*n = strcspn(*at, ",");
+	*at = (*at)[*n] ? *at + *n + 1 : NULL;
+	return true;
+}
+
 static bool is_printed(const Request *request, const char *result)
 {
-	const char *at = request->print;
-	while (at) {
-		size_t n = strcspn(at, ",");
-		if (names_result(at, n, result))
+	const char *at = request->print, *name;
+	size_t n;
+	while (next_printed(&at, &name, &n))
+		if (names_result(name, n, result))
 			return true;
-		at = at[n] ? at + n + 1 : NULL;
-	}
 	return !request->print;
 }
 
 static int check_printed(const Request *request, const tsr_routine *r)
 {
-	const char *at = request->print;
-	while (at) {
-		size_t n = strcspn(at, ",");
+	const char *at = request->print, *name;
+	size_t n;
+	while (next_printed(&at, &name, &n)) {
 		bool found = false;
 		for (int32_t k = 0; k < r->noutputs && !found; k++)
-			found = names_result(at, n, r->outputs[k].name);
-		if (!found) {
-			report("--print=%.*s: routine %s has no result of that name; tsrc --keep=%.*s makes "
-			       "it one",
-			       (int)n, at, r->name, (int)n, at);
-			return list_results(r);
-		}
-		at = at[n] ? at + n + 1 : NULL;
+			found = names_result(name, n, r->outputs[k].name);
+		if (found)
+			continue;
+		report("--print=%.*s: routine %s has no result of that name; tsrc --keep=%.*s makes "
+		       "it one",
+		       (int)n, name, r->name, (int)n, name);
+		return list_results(r);
 	}
 	return STATUS_OK;
 }

@@ -8,8 +8,7 @@
  */
 #include <math.h>
 
-#include "tensor/reassociate.h"
-#include "tensor/split.h"
+#include "tensor/multiplicand.h"
 
 enum { TREE_MOST = 12 };
 
@@ -24,11 +23,9 @@ typedef struct Many {
 	Set *left;    /* by set: the first part of it */
 } Many;
 
-/* What a tree is made of: an operand, or what is between. */
+/* A multiplicand, and the operands that it is made of. */
 typedef struct Part {
-	NodeId node;
-	Access access; /* by the old iterators */
-	Letters has;
+	Multiplicand of;
 	Set set;
 } Part;
 
@@ -87,107 +84,38 @@ static void find_best(Many *m)
 
 /* ---- the graph ---- */
 
-static void add_axis(const Many *m, Shape *shape, Access *access, RowKind kind, uint32_t letter)
+static Part operand(const Many *m, uint32_t i)
 {
-	Sizes *sizes = m->split->program->sizes;
-	const Proj *old = m->s->old;
-	bool runs = letter < old->niters;
-	Row *row = &shape->rows[kind];
-	Index *index = &access->axes[access->naxes++];
-	*index = (Index){.gather = -1, .offset = size_const(sizes, 0), .nterms = runs};
-	index->terms = ARENA_ARRAY(m->split->program->arena, IndexTerm, 1);
-	if (runs)
-		index->terms[0] = (IndexTerm){letter, 1};
-	row->axes[row->n++] =
-		(Axis){.size = runs ? old->iters[letter].extent : size_const(sizes, 1)};
+	return (Part){multiplicand_operand(m->s, m->node, i), (Set)1 << i};
 }
 
-/* Letters of the result's batch axes, in their order, then others: those of the sum in front where the result's
- * last axis is among them, which is then the last. */
-static Shape shape_between(const Many *m, Letters letters, Access *access)
+/* The product of two parts, that whose first operand comes first in the program in front; the node itself where
+ * they are all. */
+static Part multiply(Many *m, const Part *a, const Part *b)
 {
-	const Reassociation *s = m->s;
-	Arena *arena = m->split->program->arena;
-	const Access *result = &s->piece->result;
-	Shape shape = {0};
-	*access = (Access){true, ARENA_ARRAY(arena, Index, LETTERS_MOST), 0};
-	for (int kind = 0; kind < ROW_KINDS; kind++)
-		shape.rows[kind].axes = ARENA_ARRAY(arena, Axis, LETTERS_MOST);
-	uint32_t nbatch = tensor_shape(s->program, s->id)->rows[ROW_BATCH].n;
-	Letters batch = 0;
-	for (uint32_t axis = 0; axis < nbatch; axis++)
-		for (uint32_t i = 0; i < s->nletters; i++)
-			if ((letters & letter_bit(i)) && s->letters[i].axis == axis) {
-				batch |= letter_bit(i);
-				add_axis(m, &shape, access, ROW_BATCH, i);
-			}
-	for (int own = 0; own < 2; own++) {
-		Letters some = letters & ~batch & (own ? s->result : ~s->result);
-		for (uint32_t a = 0; own && a < result->naxes; a++)
-			for (uint32_t t = 0; t < result->axes[a].nterms; t++) {
-				uint32_t i = result->axes[a].terms[t].iter;
-				if (some & letter_bit(i))
-					add_axis(m, &shape, access, ROW_OUTPUT, i);
-				some &= ~letter_bit(i);
-			}
-		for (uint32_t i = 0; i < s->nletters; i++)
-			if (some & letter_bit(i))
-				add_axis(m, &shape, access, ROW_OUTPUT, i);
-	}
-	return shape;
-}
-
-static void set_facts(const Many *m, Proj *proj, bool last)
-{
-	const Proj *old = m->s->old;
-	proj->surjective = !last || old->surjective;
-	proj->injective = !proj_reduces(proj) && (!last || proj_is_plain(proj));
-	proj->clear = !proj->injective || !proj->surjective || proj_is_guarded(proj);
-}
-
-/* The product of two parts; the node itself where they are all. */
-static Part multiply(Many *m, NodeId id, const Part *a, const Part *b)
-{
-	const TensorProgram *program = m->split->program;
-	NodeId nodes[] = {a->node, b->node};
-	const Access *args[] = {&a->access, &b->access};
 	Part part = {.set = a->set | b->set};
-	bool last = part.set == m->all;
-	if (last) {
-		Proj *proj = split_proj(program, m->s->old, &m->s->piece->result, args, 2);
-		set_facts(m, proj, true);
-		split_last(m->split, id, m->node, nodes, 2, proj);
-		return part;
+	if ((a->set & -a->set) > (b->set & -b->set)) {
+		const Part *first = b;
+		b = a;
+		a = first;
 	}
-	part.has = letters_left(m, part.set);
-	Shape shape = shape_between(m, part.has, &part.access);
-	Proj *proj = split_proj(program, m->s->old, &part.access, args, 2);
-	set_facts(m, proj, false);
-	part.node = split_first(m->split, m->node, "pair", nodes, 2, shape, proj);
+	if (part.set == m->all)
+		multiply_last(m->split, m->s, m->node, &a->of, &b->of);
+	else
+		part.of = multiply_two(m->split, m->s, m->node, &a->of, &b->of,
+				       letters_left(m, part.set), NULL);
 	return part;
 }
 
-static Part operand(const Many *m, uint32_t i)
-{
-	return (Part){m->node->args[i], m->s->piece->args[i], m->s->has[i], (Set)1 << i};
-}
-
-/* The operand that comes first in the program stands first. */
-static Part in_order(Many *m, NodeId id, const Part *a, const Part *b)
-{
-	bool first = (a->set & -a->set) < (b->set & -b->set);
-	return first ? multiply(m, id, a, b) : multiply(m, id, b, a);
-}
-
-static Part build(Many *m, NodeId id, Set set)
+static Part build(Many *m, Set set)
 {
 	if (!(set & (set - 1)))
 		return operand(m, (uint32_t)__builtin_ctz(set));
-	Part a = build(m, id, m->left[set]), b = build(m, id, set & ~m->left[set]);
-	return in_order(m, id, &a, &b);
+	Part a = build(m, m->left[set]), b = build(m, set & ~m->left[set]);
+	return multiply(m, &a, &b);
 }
 
-static void build_greedily(Many *m, NodeId id)
+static void build_greedily(Many *m)
 {
 	Part parts[OPERANDS_MOST];
 	uint32_t n = m->node->nargs;
@@ -205,7 +133,7 @@ static void build_greedily(Many *m, NodeId id)
 					b = k;
 				}
 			}
-		parts[a] = in_order(m, id, &parts[a], &parts[b]);
+		parts[a] = multiply(m, &parts[a], &parts[b]);
 		parts[b] = parts[--n];
 	}
 }
@@ -225,14 +153,14 @@ bool many_add(Split *g, NodeId id, const Node *node)
 			   .node = tensor_node(g->program, id),
 			   .old = tensor_proj(g->program, id)};
 	s.piece = s.old ? s.old->pieces : NULL;
-	if (!suits(&s) || !reassociation_may(&s) || !reassociation_letters(&s))
+	if (!suits(&s) || !reassociation_distributes(&s) || !reassociation_letters(&s))
 		return false;
 	Many m = {.split = g, .node = node, .s = &s, .all = ((Set)1 << node->nargs) - 1};
 	if (node->nargs > TREE_MOST) {
-		build_greedily(&m, id);
+		build_greedily(&m);
 		return true;
 	}
 	find_best(&m);
-	build(&m, id, m.all);
+	build(&m, m.all);
 	return true;
 }

@@ -119,7 +119,7 @@ static bool is_guarded(const Access *access)
 
 /* Is a step that is skipped as good as one that adds a product with 0? For sums alone: the least
  * float is not what a greatest sum skips, beside an infinity. */
-bool reassociation_may(const Reassociation *s)
+bool reassociation_distributes(const Reassociation *s)
 {
 	const Node *node = s->node;
 	Op reduce = node_reduce_op(node);
@@ -221,5 +221,6 @@ static bool choose_order(Reassociation *s)
 bool reassociation_choose(Reassociation *s)
 {
 	s->piece = s->old ? s->old->pieces : NULL;
-	return suits(s) && reassociation_may(s) && reassociation_letters(s) && choose_order(s);
+	return suits(s) && reassociation_distributes(s) && reassociation_letters(s) &&
+	       choose_order(s);
 }

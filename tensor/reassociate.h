@@ -34,7 +34,7 @@ static inline Letters letter_bit(uint32_t letter) { return (Letters)1 << letter;
  * and the like: may two operands be multiplied and added up before others are? Requires as below. */
 bool reassociation_letters(Reassociation *s);
 double reassociation_steps(const Reassociation *s, Letters letters);
-bool reassociation_may(const Reassociation *s);
+bool reassociation_distributes(const Reassociation *s);
 /* In steps, what it takes to store so many cells and to read them again. */
 double reassociation_cells(double cells);
 /* Of an einsum of three operands: is it cheaper in pairs? Fills in the rest. Requires lower, id,

@@ -92,14 +92,29 @@ static void block_shape(const Bind *b, Chain *c)
 	}
 }
 
-/* ---- the kernel ---- */
+/* ---- grids ---- */
 
-static Block one(Bind *b, const Stmt *stmt)
+Block grid_body(const Kernel *kernel)
 {
-	Body body = {0};
-	PUSH(b->program->arena, body.stmts, stmt);
-	return body_block(&body);
+	Block body = kernel->body;
+	for (const Stmt *s = grid_loop(&body); s; s = grid_loop(&body))
+		body = s->body;
+	return body;
 }
+
+Block grid_around(Arena *arena, const Block *grid, Block body, int64_t threads)
+{
+	const Stmt *like = grid_loop(grid);
+	if (!like)
+		return body;
+	Stmt *loop = ARENA_NEW(arena, Stmt);
+	*loop = *like;
+	loop->threads = threads ? threads : like->threads;
+	loop->body = grid_around(arena, &like->body, body, threads);
+	return block_one(arena, loop);
+}
+
+/* ---- the kernel ---- */
 
 static const Stmt *bound_nest(Bind *b, const Chain *c)
 {
@@ -114,7 +129,7 @@ static const Stmt *bound_nest(Bind *b, const Chain *c)
 			loop->loop = link->bound ? LOOP_GRID : LOOP_SERIAL;
 			loop->threads = link->bound ? link->threads : 0;
 			loop->body = inside;
-			inside = one(b, loop);
+			inside = block_one(b->program->arena, loop);
 		}
 	return inside.stmts[0];
 }
@@ -165,7 +180,7 @@ static void bind_kernel(Bind *b, const Kernel *kernel)
 			add_part(b, kernel, body_block(&rest), &nparts);
 		memset(&rest, 0, sizeof rest);
 		block_shape(b, &c);
-		add_part(b, kernel, one(b, bound_nest(b, &c)), &nparts);
+		add_part(b, kernel, block_one(b->program->arena, bound_nest(b, &c)), &nparts);
 	}
 	if (rest.stmts.n || nparts == 0)
 		add_part(b, kernel, body_block(&rest), &nparts);

@@ -4,6 +4,11 @@
 
 #include "transform/transform.h"
 
+/* bind.c: what each thread of the grid does; the kernel's body where there is no grid. */
+Block grid_body(const Kernel *kernel);
+/* The loops of a grid around another body, with so many threads along each; 0: as they have. */
+Block grid_around(Arena *arena, const Block *grid, Block body, int64_t threads);
+
 /* bind_join.c: joins kernels of a routine that have one grid, in place; how many are left. */
 uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n);
 /* bind_rows.c: lets the threads of a block share the sums of the kernel, where they read what lies side by

@@ -24,14 +24,6 @@ typedef struct Joins {
 
 /* ---- what a kernel does ---- */
 
-static const Stmt *innermost(const Kernel *kernel)
-{
-	const Stmt *loop = NULL;
-	for (const Stmt *s = grid_loop(&kernel->body); s; s = grid_loop(&s->body))
-		loop = s;
-	return loop;
-}
-
 /* UINT32_MAX: with a check. */
 static uint32_t count_stmts(const Block *block)
 {
@@ -95,7 +87,7 @@ static Block rewritten(const Joins *j, Kernel *a, const Kernel *b)
 			   .renames = true,
 			   .first_local = a->nlocals,
 			   .span = b->span};
-	Block body = rewrite_block(&rewrite, innermost(b)->body);
+	Block body = rewrite_block(&rewrite, grid_body(b));
 	kernel_append_tables(arena, a, b);
 	return body;
 }
@@ -106,28 +98,6 @@ static Block both(const Joins *j, Block a, Block b)
 	for (uint32_t i = 0; i < a.n + b.n; i++)
 		PUSH(j->program->arena, body.stmts, i < a.n ? a.stmts[i] : b.stmts[i - a.n]);
 	return body_block(&body);
-}
-
-/* The grid of `like` around another body. */
-static const Stmt *grid_around(const Joins *j, const Stmt *like, Block body)
-{
-	Stmt *loop = ARENA_NEW(j->program->arena, Stmt);
-	const Stmt *inner = grid_loop(&like->body);
-	*loop = *like;
-	if (inner) {
-		Body one = {0};
-		PUSH(j->program->arena, one.stmts, grid_around(j, inner, body));
-		body = body_block(&one);
-	}
-	loop->body = body;
-	return loop;
-}
-
-static Block grid_block(const Joins *j, const Kernel *like, Block body)
-{
-	Body one = {0};
-	PUSH(j->program->arena, one.stmts, grid_around(j, grid_loop(&like->body), body));
-	return body_block(&one);
 }
 
 /* The index of the first store, or else load, of the buffer. */
@@ -183,7 +153,7 @@ static bool join(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 	if (!same_grid(a, b) || na == UINT32_MAX || nb == UINT32_MAX || na + nb > j->most)
 		return false;
 	Kernel kernel = *a;
-	Block first = innermost(a)->body, second = rewritten(j, &kernel, b);
+	Block first = grid_body(a), second = rewritten(j, &kernel, b);
 	Block all = both(j, first, second);
 	BufferUses uses = kernel_buffers(j->scratch, a), others = kernel_buffers(j->scratch, b);
 	bool common = false;
@@ -195,7 +165,7 @@ static bool join(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 		if (!own_cell(&kernel, &all, others.at[i].buffer))
 			return false;
 	}
-	kernel.body = grid_block(j, a, all);
+	kernel.body = grid_around(j->program->arena, &a->body, all, 0);
 	kernel.name = b->name;
 	kernel.span = b->span;
 	kernel.site = b->site;
@@ -266,7 +236,8 @@ static void make_local(const Joins *j, Kernel *kernel, BufferId buffer)
 			   .twins = &twin,
 			   .ntwins = 1,
 			   .span = kernel->span};
-	kernel->body = grid_block(j, kernel, rewrite_block(&rewrite, innermost(kernel)->body));
+	kernel->body =
+		grid_around(arena, &kernel->body, rewrite_block(&rewrite, grid_body(kernel)), 0);
 	buffer_forget(j->program, buffer);
 }
 
@@ -278,9 +249,9 @@ static void make_locals(const Joins *j, uint32_t number)
 	BufferUses uses = kernel_buffers(j->scratch, kernel);
 	for (size_t i = 0; i < uses.n; i++) {
 		BufferId buffer = uses.at[i].buffer;
-		const Block *body = &innermost(kernel)->body;
+		Block body = grid_body(kernel);
 		if (j->program->buffers.at[buffer].kind == BUFFER_TEMP &&
-		    stored_first(j, body, buffer) && own_cell(kernel, body, buffer) &&
+		    stored_first(j, &body, buffer) && own_cell(kernel, &body, buffer) &&
 		    !touched_elsewhere(j, number, buffer))
 			make_local(j, kernel, buffer);
 	}

@@ -169,13 +169,6 @@ static const Ix *number(const Rows *r, int64_t n)
 
 static void add(const Rows *r, Body *body, const Stmt *stmt) { PUSH(r->arena, body->stmts, stmt); }
 
-static Block one_stmt(const Rows *r, const Stmt *stmt)
-{
-	Body body = {0};
-	add(r, &body, stmt);
-	return body_block(&body);
-}
-
 static const Value *neutral(const Rows *r, const Stmt *set)
 {
 	Dtype dtype = set->value->dtype;
@@ -195,7 +188,8 @@ static const Stmt *shared_out(const Rows *r, const Stmt *stmt, const Sum *sum, L
 		loop->lo = ix_add(r->program, stmt->lo, first);
 		loop->step = threads;
 	}
-	loop->body = one_stmt(r, shared_out(r, stmt->body.stmts[0], sum, part, first, threads));
+	loop->body =
+		block_one(r->arena, shared_out(r, stmt->body.stmts[0], sum, part, first, threads));
 	return loop;
 }
 
@@ -218,7 +212,7 @@ static const Stmt *fold(Rows *r, const Sum *sum, LocalId local, IterVar row, int
 {
 	const Stmt *set =
 		stmt_set(r->arena, local, sum->set->acc, value_load(r->program, from, at));
-	return stmt_loop(r->program, LOOP_SERIAL, row, n, one_stmt(r, set));
+	return stmt_loop(r->program, LOOP_SERIAL, row, n, block_one(r->arena, set));
 }
 
 static int64_t root_of(int64_t n)
@@ -253,7 +247,7 @@ static void add_sum(Rows *r, const Stmt *stmt, const Sum *sum)
 static void add_store(Rows *r, const Stmt *stmt)
 {
 	IterVar one = new_iter(r, "one");
-	add(r, &r->body, stmt_loop(r->program, LOOP_BLOCK, one, 1, one_stmt(r, stmt)));
+	add(r, &r->body, stmt_loop(r->program, LOOP_BLOCK, one, 1, block_one(r->arena, stmt)));
 }
 
 static void add_stmt(Rows *r, const Stmt *stmt)
@@ -267,19 +261,6 @@ static void add_stmt(Rows *r, const Stmt *stmt)
 		add(r, &r->body, stmt);
 }
 
-/* The grid, of one thread each, around what was made. */
-static Block around(const Rows *r, const Block *grid)
-{
-	const Stmt *like = grid_loop(grid);
-	if (!like)
-		return body_block(&r->body);
-	Stmt *loop = ARENA_NEW(r->arena, Stmt);
-	*loop = *like;
-	loop->threads = 1;
-	loop->body = around(r, &like->body);
-	return one_stmt(r, loop);
-}
-
 void bind_rows(const Transform *t, Kernel *kernel, uint32_t routine)
 {
 	Rows r = {.program = t->program,
@@ -287,12 +268,10 @@ void bind_rows(const Transform *t, Kernel *kernel, uint32_t routine)
 		  .gpu = t->options->gpu,
 		  .kernel = kernel,
 		  .routine = routine};
-	Block grid = kernel->body, body = grid;
-	for (const Stmt *s = grid_loop(&body); s; s = grid_loop(&s->body))
-		body = s->body;
+	Block body = grid_body(kernel);
 	if (!all_pay(&r, &body))
 		return;
 	for (uint32_t i = 0; i < body.n; i++)
 		add_stmt(&r, body.stmts[i]);
-	kernel->body = around(&r, &grid);
+	kernel->body = grid_around(r.arena, &kernel->body, body_block(&r.body), 1);
 }

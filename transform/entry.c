@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/size_fits.h"
+#include "loops/dependence.h"
 
 enum { ROUTINE_ARGS = 1000 };
 

@@ -114,13 +114,6 @@ Stmt *rows_loop_over(const Rows *rows, const Stmt *like, Block body)
 	return loop;
 }
 
-Block rows_one_stmt(const Rows *rows, const Stmt *stmt)
-{
-	const Stmt **stmts = ARENA_ARRAY(rows->program->arena, const Stmt *, 1);
-	stmts[0] = stmt;
-	return (Block){stmts, 1};
-}
-
 Block rows_both(const Rows *rows, Block a, Block b)
 {
 	const Stmt **stmts = ARENA_ARRAY(rows->program->arena, const Stmt *, a.n + b.n + 1);
@@ -165,7 +158,7 @@ static RowKernel join(Rows *rows, const RowKernel *a, const RowKernel *b)
 	kernel.site = b->kernel.site;
 	Stmt *loop = rows_loop_over(rows, a->loop, body);
 	loop->independent = a->loop->independent && b->loop->independent;
-	kernel.body = rows_one_stmt(rows, loop);
+	kernel.body = block_one(rows->program->arena, loop);
 	RowKernel row = row_kernel(rows, &kernel);
 	row.joined = true;
 	return row;
@@ -204,8 +197,8 @@ static RowKernel split(Rows *rows, const RowKernel *flat, const RowKernel *like)
 		const Ix *zero = ix_const(arena, sizes, 0);
 		const Stmt *loop = stmt_for(arena, inner, zero, ix_size(arena, c), body);
 		loop = stmt_for(arena, flat->loop->iter, zero, like->loop->hi,
-				rows_one_stmt(rows, loop));
-		kernel.body = rows_one_stmt(rows, loop);
+				block_one(rows->program->arena, loop));
+		kernel.body = block_one(rows->program->arena, loop);
 		return row_kernel(rows, &kernel);
 	}
 	return no;

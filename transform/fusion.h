@@ -71,7 +71,6 @@ bool row_touches(const RowKernel *row, BufferId buffer, bool stored);
  * blocks; a block with twins in the place of buffers. */
 const Ix **rows_same_iters(const Rows *rows, const Kernel *kernel, IterVar first);
 Stmt *rows_loop_over(const Rows *rows, const Stmt *like, Block body);
-Block rows_one_stmt(const Rows *rows, const Stmt *stmt);
 Block rows_both(const Rows *rows, Block a, Block b);
 Block rows_with_twins(const Rows *rows, const Kernel *kernel, Block block, BufferTwin *twins,
 		      uint32_t ntwins);

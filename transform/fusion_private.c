@@ -166,8 +166,10 @@ void rows_make_private(Rows *rows, RowKernel *row)
 			continue;
 		Block body = rows_with_twins(rows, &row->kernel, row->loop->body, &twin, 1);
 		if (row->declared)
-			body = rows_both(rows, rows_one_stmt(rows, row->declared), body);
-		row->kernel.body = rows_one_stmt(rows, rows_loop_over(rows, row->loop, body));
+			body = rows_both(rows, block_one(rows->program->arena, row->declared),
+					 body);
+		row->kernel.body =
+			block_one(rows->program->arena, rows_loop_over(rows, row->loop, body));
 		if (twin.kind == TWIN_BUFFER && others_of(rows, buffer).before)
 			move_before(rows, &twin);
 		if (twin.kind == TWIN_BUFFER)

@@ -25,13 +25,6 @@ static const Ix *in_block(const Transpose *t, IterVar block, int64_t n, const Ix
 	return ix_add(t->program, ix_mul(t->program, iter_ix(t, block), number(t, n)), within);
 }
 
-static Block one(const Transpose *t, const Stmt *stmt)
-{
-	const Stmt **stmts = ARENA_ARRAY(t->arena, const Stmt *, 1);
-	stmts[0] = stmt;
-	return (Block){stmts, 1};
-}
-
 /* Statements in terms of other iterators: u and v as given, the rest as they are. */
 static Rewrite rewrite_at(const Transpose *t, const Ix *u, const Ix *v)
 {
@@ -55,7 +48,7 @@ static const Stmt *over_tile(const Transpose *t, int64_t rows, int64_t lanes, Lo
 			     LoopKind inner, Block body)
 {
 	const Stmt *loop = stmt_loop(t->program, inner, t->lane, lanes, body);
-	return stmt_loop(t->program, outer, t->row, rows, one(t, loop));
+	return stmt_loop(t->program, outer, t->row, rows, block_one(t->arena, loop));
 }
 
 static void declare(const Transpose *t, LocalId tile, Dtype dtype, Body *to)
@@ -74,7 +67,7 @@ static void read_tile(const Transpose *t, const TransposedLoad *load, Body *to)
 		value_local(t->arena, t->kernel, load->tile, place(t, t->row, t->lane), 2);
 	const Stmt *set = stmt_set_at(t->arena, cell, OP_NONE, load->load);
 	declare(t, load->tile, dtype, to);
-	Block body = rewrite_block(&r, one(t, set));
+	Block body = rewrite_block(&r, block_one(t->arena, set));
 	PUSH(t->arena, to->stmts, over_tile(t, t->nv, t->nu, LOOP_UNROLL, LOOP_VECTOR, body));
 }
 
@@ -86,7 +79,7 @@ static void transpose_tile(const Transpose *t, const TransposedLoad *load, Body 
 	const Value *cell =
 		value_local(t->arena, t->kernel, load->wide, place(t, t->row, t->lane), 2);
 	declare(t, load->wide, load->load->dtype, to);
-	Block set = one(t, stmt_set_at(t->arena, cell, OP_NONE, from));
+	Block set = block_one(t->arena, stmt_set_at(t->arena, cell, OP_NONE, from));
 	PUSH(t->arena, to->stmts, over_tile(t, t->nu, t->nv, LOOP_UNROLL, LOOP_VECTOR, set));
 }
 
@@ -151,7 +144,7 @@ static Block whole_blocks(const Transpose *t, const TileLoop *outer, const TileL
 	Rewrite r = t->along ? rewrite_at(t, cell, along) : rewrite_at(t, along, cell);
 	const Stmt *lanes =
 		stmt_loop(t->program, LOOP_SERIAL, t->lane, outer->n, rewrite_block(&r, t->body));
-	const Stmt *rest = rest_of(t, inner->loop, inner->n, one(t, lanes));
+	const Stmt *rest = rest_of(t, inner->loop, inner->n, block_one(t->arena, lanes));
 	if (rest)
 		PUSH(t->arena, body.stmts, rest);
 	return body_block(&body);
@@ -197,12 +190,12 @@ Block transpose_emit(const Transpose *t)
 		      whole_blocks(t, outer, inner)));
 	const Stmt *whole = inner->loop;
 	const Stmt *along = stmt_for(t->arena, whole->iter, whole->lo, whole->hi, t->body);
-	const Stmt *rest = rest_of(t, outer->loop, outer->n, one(t, along));
+	const Stmt *rest = rest_of(t, outer->loop, outer->n, block_one(t->arena, along));
 	if (rest)
 		PUSH(t->arena, body.stmts, rest);
 	Block block = body_block(&body);
 	for (uint32_t i = order_outer(t, around); i-- > 0;)
-		block = one(t, stmt_for(t->arena, around[i]->iter, around[i]->lo, around[i]->hi,
-					block));
+		block = block_one(t->arena, stmt_for(t->arena, around[i]->iter, around[i]->lo,
+						     around[i]->hi, block));
 	return block;
 }

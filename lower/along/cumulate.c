@@ -97,7 +97,7 @@ static void one_line(const Lines *l, Body *body)
 	Body step = {0};
 	IterVar t = lines_iter(l, "t");
 	LocalId acc = sums_new(l, body, "acc", 0);
-	take(l, &step, l->read(l->of, acc, NULL), lines_at(l, t));
+	take(l, &step, lines_read(l, acc), lines_at(l, t));
 	lines_each(l, body, t, l->extent, &step);
 }
 
@@ -197,8 +197,8 @@ static void runs_side_by_side(const Lines *l, LocalId before, const Ix *lo, Body
 	lines_push(l, &step,
 		   stmt_loop(l->program, LOOP_UNROLL, lane, RUNS_SIDE, body_block(&lanes)));
 	lines_push(l, body, lines_loop(l, t, lines_const(l, 0), size, 1, &step));
-	raise(l, l->read(l->of, before, NULL),
-	      lines_add(l, lo, lines_scale(l, lines_at(l, run), RUN)), size, &each);
+	raise(l, lines_read(l, before), lines_add(l, lo, lines_scale(l, lines_at(l, run), RUN)),
+	      size, &each);
 	lines_push(l, &each,
 		   stmt_set(l->arena, before, l->reduce, l->read(l->of, acc, lines_at(l, run))));
 	fetch(l,
@@ -217,10 +217,10 @@ static void last_runs(const Lines *l, LocalId before, const Ix *whole, Body *bod
 	const Ix *n = lines_size(l, l->extent), *lo = lines_add(l, whole, lines_at(l, first));
 	const Ix *size = lines_min(l, lines_const(l, RUN), lines_sub(l, n, lo));
 	LocalId acc = sums_new(l, &run, "acc", 0);
-	take(l, &step, l->read(l->of, acc, NULL), lines_add(l, lo, lines_at(l, t)));
+	take(l, &step, lines_read(l, acc), lines_add(l, lo, lines_at(l, t)));
 	lines_push(l, &run, lines_loop(l, t, lines_const(l, 0), size, 1, &step));
-	raise(l, l->read(l->of, before, NULL), lo, size, &run);
-	lines_push(l, &run, stmt_set(l->arena, before, l->reduce, l->read(l->of, acc, NULL)));
+	raise(l, lines_read(l, before), lo, size, &run);
+	lines_push(l, &run, stmt_set(l->arena, before, l->reduce, lines_read(l, acc)));
 	lines_push(l, body,
 		   lines_loop(l, first, lines_const(l, 0), lines_sub(l, n, whole), RUN, &run));
 }

@@ -44,6 +44,15 @@ const Value *lines_where(const Lines *l, const Value *is, const Value *yes, cons
 
 void lines_push(const Lines *l, Body *body, const Stmt *stmt) { PUSH(l->arena, body->stmts, stmt); }
 
+LocalId lines_local(const Lines *l, Body *body, const char *name, const Value *start)
+{
+	LocalId id = l->local(l->of, name, start->dtype, 0);
+	lines_push(l, body, stmt_local(l->arena, id, start));
+	return id;
+}
+
+const Value *lines_read(const Lines *l, LocalId local) { return l->read(l->of, local, NULL); }
+
 const Stmt *lines_loop(const Lines *l, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
 		       const Body *body)
 {

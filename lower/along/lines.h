@@ -66,6 +66,9 @@ const Value *lines_number(const Lines *lines, Dtype dtype, double number);
 const Value *lines_binary(const Lines *lines, Op op, const Value *a, const Value *b);
 /* yes where `is` is not 0, else no. */
 const Value *lines_where(const Lines *lines, const Value *is, const Value *yes, const Value *no);
+/* A new single local that begins with a value; the value of one. */
+LocalId lines_local(const Lines *lines, Body *body, const char *name, const Value *start);
+const Value *lines_read(const Lines *lines, LocalId local);
 void lines_push(const Lines *lines, Body *body, const Stmt *stmt);
 /* The body as a loop over lo, lo + step, ... below hi. */
 const Stmt *lines_loop(const Lines *lines, IterVar var, const Ix *lo, const Ix *hi, int64_t step,

@@ -151,7 +151,7 @@ static const Ix *half(const Radix *r, bool other)
 {
 	const Lines *l = r->l;
 	const Ix *n = lines_size(l, l->extent);
-	const Ix *at = ix_value(l->arena, l->read(l->of, r->source, NULL));
+	const Ix *at = ix_value(l->arena, lines_read(l, r->source));
 	at = lines_min(l, ix_binary(l->program, IX_MAX, at, lines_const(l, 0)), n);
 	return other ? lines_sub(l, n, at) : at;
 }
@@ -160,15 +160,6 @@ static const Value *item_read(const Radix *r, const Ix *at)
 {
 	return value_load(r->l->program, r->items, lines_add(r->l, half(r, false), at));
 }
-
-static LocalId local_new(const Lines *l, Body *body, const char *name, const Value *start)
-{
-	LocalId id = l->local(l->of, name, start->dtype, 0);
-	lines_push(l, body, stmt_local(l->arena, id, start));
-	return id;
-}
-
-static const Value *read(const Lines *l, LocalId id) { return l->read(l->of, id, NULL); }
 
 /* ---- the steps ---- */
 
@@ -210,7 +201,7 @@ static void fill(const Radix *r, Body *line)
 	const Value *item = NULL;
 	if (!l->ids || r->pairs)
 		item = l->element(l, at, &body);
-	item = read(l, local_new(l, &body, "item", radix_item(r, item, at)));
+	item = lines_read(l, lines_local(l, &body, "item", radix_item(r, item, at)));
 	lines_push(l, &body, stmt_store(l->arena, r->items, at, OP_NONE, item));
 	count_digits(r, item, &body);
 	lines_each(l, line, t, l->extent, &body);
@@ -223,7 +214,7 @@ static void count_all(const Radix *r, Body *line)
 	Body body = {0};
 	IterVar t = lines_iter(l, "t");
 	const Value *item = value_load(l->program, r->items, lines_at(l, t));
-	count_digits(r, read(l, local_new(l, &body, "item", item)), &body);
+	count_digits(r, lines_read(l, lines_local(l, &body, "item", item)), &body);
 	lines_push(l, line, lines_loop(l, t, lines_const(l, 0), r->n, 1, &body));
 }
 
@@ -234,10 +225,10 @@ static void add_up(const Radix *r, const Digit *d, Body *body)
 	Body step = {0};
 	IterVar v = lines_iter(l, "digit");
 	const Ix *at = lines_at(l, v), *first = lines_const(l, d->first);
-	LocalId before = local_new(l, body, "before", lines_number(l, DTYPE_U32, 0));
-	LocalId count = local_new(l, &step, "count", count_read(r, at));
-	lines_push(l, &step, count_store(r, at, OP_NONE, read(l, before)));
-	lines_push(l, &step, stmt_set(l->arena, before, OP_ADD, read(l, count)));
+	LocalId before = lines_local(l, body, "before", lines_number(l, DTYPE_U32, 0));
+	LocalId count = lines_local(l, &step, "count", count_read(r, at));
+	lines_push(l, &step, count_store(r, at, OP_NONE, lines_read(l, before)));
+	lines_push(l, &step, stmt_set(l->arena, before, OP_ADD, lines_read(l, count)));
 	lines_push(l, body,
 		   lines_loop(l, v, first, lines_add(l, first, lines_const(l, INT64_C(1) << d->width)),
 			      1, &step));
@@ -249,11 +240,12 @@ static void move(const Radix *r, const Digit *d, Body *body)
 	Body step = {0};
 	IterVar t = lines_iter(l, "t");
 	const Ix *last = lines_size(l, size_plus(l->sizes, l->extent, -1));
-	const Value *item = read(l, local_new(l, &step, "item", item_read(r, lines_at(l, t))));
+	const Value *item =
+		lines_read(l, lines_local(l, &step, "item", item_read(r, lines_at(l, t))));
 	const Ix *at = count_at(r, d, key_of_item(r, item, &step));
-	at = ix_value(l->arena,
-		      read(l, local_new(l, &step, "at", value_index(l->arena, DTYPE_I64, at))));
-	const Value *place = read(l, local_new(l, &step, "place", count_read(r, at)));
+	at = ix_value(l->arena, lines_read(l, lines_local(l, &step, "at",
+							  value_index(l->arena, DTYPE_I64, at))));
+	const Value *place = lines_read(l, lines_local(l, &step, "place", count_read(r, at)));
 	const Ix *to = lines_min(l, ix_value(l->arena, place), last);
 	lines_push(l, &step,
 		   stmt_store(l->arena, r->items, lines_add(l, half(r, true), to), OP_NONE, item));
@@ -268,7 +260,8 @@ static void by_digit(const Radix *r, const Digit *d, Body *line)
 {
 	const Lines *l = r->l;
 	Body body = {0};
-	const Value *first = read(l, local_new(l, line, "item", item_read(r, lines_const(l, 0))));
+	const Value *first =
+		lines_read(l, lines_local(l, line, "item", item_read(r, lines_const(l, 0))));
 	const Ix *at = count_at(r, d, key_of_item(r, first, line));
 	const Ix *same = ix_value(l->arena, count_read(r, at));
 	add_up(r, d, &body);
@@ -313,7 +306,7 @@ static void sort_counted(Radix *r, Body *line)
 {
 	const Lines *l = r->l;
 	r->source =
-		local_new(l, line, "source", value_index(l->arena, DTYPE_I64, lines_const(l, 0)));
+		lines_local(l, line, "source", value_index(l->arena, DTYPE_I64, lines_const(l, 0)));
 	for (uint32_t i = 0; i < r->ndigits; i++)
 		by_digit(r, &r->digits[i], line);
 	keep(r, line);

@@ -31,15 +31,6 @@ typedef struct Select {
 	LocalId bound, n, equal;
 } Select;
 
-static const Value *read(const Select *s, LocalId id) { return s->l->read(s->l->of, id, NULL); }
-
-static LocalId local_new(const Select *s, Body *body, const char *name, const Value *start)
-{
-	LocalId id = s->l->local(s->l->of, name, start->dtype, 0);
-	lines_push(s->l, body, stmt_local(s->l->arena, id, start));
-	return id;
-}
-
 static const Value *whole(const Select *s, Dtype dtype, int64_t number)
 {
 	return value_const(s->l->arena, dtype, (Scalar){.i = number});
@@ -58,11 +49,12 @@ static void group_least(const Select *s, const Ix *group, const Ix *lo, const Ix
 	const Lines *l = s->l;
 	Body step = {0};
 	IterVar t = lines_iter(l, "t");
-	LocalId first = local_new(s, body, "first",
-				  value_const(l->arena, s->dtype, op_neutral(OP_MIN, s->dtype)));
+	LocalId first = lines_local(s->l, body, "first",
+				    value_const(l->arena, s->dtype, op_neutral(OP_MIN, s->dtype)));
 	lines_push(l, &step, stmt_set(l->arena, first, OP_MIN, key_at(s, lines_at(l, t), &step)));
 	lines_push(l, body, lines_loop(l, t, lo, hi, 1, &step));
-	lines_push(l, body, stmt_store(l->arena, s->least, group, OP_NONE, read(s, first)));
+	lines_push(l, body,
+		   stmt_store(l->arena, s->least, group, OP_NONE, lines_read(s->l, first)));
 }
 
 typedef void EachGroup(const Select *s, const Ix *group, const Ix *lo, const Ix *hi, Body *body);
@@ -87,13 +79,13 @@ static const Value *count_below(const Select *s, const Value *key, Body *body)
 	const Lines *l = s->l;
 	Body step = {0};
 	IterVar g = lines_iter(l, "group");
-	LocalId count = local_new(s, body, "count", whole(s, s->dtype, 0));
+	LocalId count = lines_local(s->l, body, "count", whole(s, s->dtype, 0));
 	const Value *least = value_load(l->program, s->least, lines_at(l, g));
 	lines_push(l, &step, stmt_set(l->arena, count, OP_ADD, lines_binary(l, OP_LT, least, key)));
 	lines_push(l, body,
 		   lines_loop(l, g, lines_const(l, 0),
 			      lines_size(l, size_plus(l->sizes, s->groups, 1)), 1, &step));
-	return read(s, count);
+	return lines_read(s->l, count);
 }
 
 /* bound = key where fewer than k groups begin before it */
@@ -112,14 +104,17 @@ static void find_bound(Select *s, Body *line)
 	Body round = {0};
 	bool wide = s->dtype == DTYPE_I64;
 	int64_t bits = wide ? 63 : 31;
-	s->bound = local_new(s, line, "bound", whole(s, s->dtype, wide ? INT64_MIN : INT32_MIN));
+	s->bound =
+		lines_local(s->l, line, "bound", whole(s, s->dtype, wide ? INT64_MIN : INT32_MIN));
 	raise_bound(s, whole(s, s->dtype, 0), line);
-	LocalId step = local_new(s, line, "step", whole(s, s->dtype, INT64_C(1) << (bits - 1)));
-	const Value *key = lines_binary(l, OP_ADD, read(s, s->bound), read(s, step));
-	key = read(s, local_new(s, &round, "key", key));
+	LocalId step =
+		lines_local(s->l, line, "step", whole(s, s->dtype, INT64_C(1) << (bits - 1)));
+	const Value *key =
+		lines_binary(l, OP_ADD, lines_read(s->l, s->bound), lines_read(s->l, step));
+	key = lines_read(s->l, lines_local(s->l, &round, "key", key));
 	raise_bound(s, key, &round);
-	const Ix *half =
-		ix_binary(l->program, IX_DIV, ix_value(l->arena, read(s, step)), lines_const(l, 2));
+	const Ix *half = ix_binary(l->program, IX_DIV, ix_value(l->arena, lines_read(s->l, step)),
+				   lines_const(l, 2));
 	lines_push(l, &round,
 		   stmt_set(l->arena, step, OP_NONE, value_index(l->arena, s->dtype, half)));
 	lines_push(l, line,
@@ -132,7 +127,7 @@ static void find_bound(Select *s, Body *line)
 /* The value of a local in [0, most], for the bounds. */
 static const Ix *inside(const Select *s, LocalId id, const Ix *most)
 {
-	const Ix *at = ix_value(s->l->arena, read(s, id));
+	const Ix *at = ix_value(s->l->arena, lines_read(s->l, id));
 	at = ix_binary(s->l->program, IX_MAX, at, lines_const(s->l, 0));
 	return lines_min(s->l, at, most);
 }
@@ -141,15 +136,15 @@ static const Ix *inside(const Select *s, LocalId id, const Ix *most)
 static void count_item(const Select *s, const Value *key, Body *body)
 {
 	const Lines *l = s->l;
-	const Value *bound = read(s, s->bound);
+	const Value *bound = lines_read(s->l, s->bound);
 	const Value *kept = value_index(l->arena, s->dtype, lines_size(l, l->kept));
-	LocalId at = local_new(s, body, "at", lines_binary(l, OP_EQ, key, bound));
-	const Value *more = lines_binary(l, OP_LT, read(s, s->equal), kept);
+	LocalId at = lines_local(s->l, body, "at", lines_binary(l, OP_EQ, key, bound));
+	const Value *more = lines_binary(l, OP_LT, lines_read(s->l, s->equal), kept);
 	const Value *taken = lines_binary(l, OP_ADD, lines_binary(l, OP_LT, key, bound),
-					  lines_binary(l, OP_MUL, read(s, at), more));
+					  lines_binary(l, OP_MUL, lines_read(s->l, at), more));
 	lines_push(l, body,
 		   stmt_set(l->arena, s->n, OP_ADD, value_cast(l->arena, DTYPE_I64, taken)));
-	lines_push(l, body, stmt_set(l->arena, s->equal, OP_ADD, read(s, at)));
+	lines_push(l, body, stmt_set(l->arena, s->equal, OP_ADD, lines_read(s->l, at)));
 }
 
 static void collect(const Select *s, const Ix *group, const Ix *lo, const Ix *hi, Body *body)
@@ -163,12 +158,13 @@ static void collect(const Select *s, const Ix *group, const Ix *lo, const Ix *hi
 	const Value *item = radix_item(&s->radix, element, at);
 	lines_push(l, &step,
 		   stmt_store(l->arena, s->radix.items, inside(s, s->n, last), OP_NONE, item));
-	LocalId key = local_new(s, &step, "key", sort_key(l, element));
-	count_item(s, read(s, key), &step);
+	LocalId key = lines_local(s->l, &step, "key", sort_key(l, element));
+	count_item(s, lines_read(s->l, key), &step);
 	lines_push(l, &some, lines_loop(l, t, lo, hi, 1, &step));
 	const Ix *least = ix_value(l->arena, value_load(l->program, s->least, group));
-	lines_push(l, body,
-		   lines_if(l, COND_LE, least, ix_value(l->arena, read(s, s->bound)), &some));
+	lines_push(
+		l, body,
+		lines_if(l, COND_LE, least, ix_value(l->arena, lines_read(s->l, s->bound)), &some));
 }
 
 void select_first(const Lines *l, int64_t size, int64_t bits, Body *line)
@@ -179,8 +175,8 @@ void select_first(const Lines *l, int64_t size, int64_t bits, Body *line)
 	s.least = l->temporary(l->of, "least", s.dtype, size_plus(l->sizes, s.groups, 1));
 	each_group(&s, group_least, line);
 	find_bound(&s, line);
-	s.n = local_new(&s, line, "n", whole(&s, DTYPE_I64, 0));
-	s.equal = local_new(&s, line, "equal", whole(&s, s.dtype, 0));
+	s.n = lines_local(l, line, "n", whole(&s, DTYPE_I64, 0));
+	s.equal = lines_local(l, line, "equal", whole(&s, s.dtype, 0));
 	each_group(&s, collect, line);
 	s.radix.n = inside(&s, s.n, lines_size(l, l->extent));
 	sort_items(&s.radix, line);

@@ -47,7 +47,7 @@ static const Stmt *count(const Lines *l, LocalId rank, const Value *own, const I
 /* The store where it is among those that are kept; the minimum says that it is, for the bounds. */
 static const Stmt *store_ranked(const Lines *l, LocalId rank, const Value *value)
 {
-	const Ix *at = ix_value(l->arena, l->read(l->of, rank, NULL)), *none = lines_const(l, 0);
+	const Ix *at = ix_value(l->arena, lines_read(l, rank)), *none = lines_const(l, 0);
 	const Ix *kept = lines_size(l, l->kept);
 	const Ix *last = lines_size(l, size_plus(l->sizes, l->kept, -1));
 	Cond *conds = ARENA_ARRAY(l->arena, Cond, 2);
@@ -64,11 +64,10 @@ static void by_ranks(const Lines *l, Body *line)
 	Body body = {0};
 	IterVar t = lines_iter(l, "t");
 	const Ix *at = lines_at(l, t), *end = lines_size(l, l->extent);
-	LocalId rank = l->local(l->of, "rank", DTYPE_I32, 0);
 	const Value *own = l->element(l, at, &body);
 	const Value *wide = value_cast(l->arena, dtype_wide(own->dtype), own);
 	const Value *value = l->ids ? value_index(l->arena, l->dtype, at) : own;
-	lines_push(l, &body, stmt_local(l->arena, rank, lines_number(l, DTYPE_I32, 0)));
+	LocalId rank = lines_local(l, &body, "rank", lines_number(l, DTYPE_I32, 0));
 	lines_push(l, &body, count(l, rank, wide, lines_const(l, 0), at, true));
 	lines_push(l, &body, count(l, rank, wide, lines_add(l, at, lines_const(l, 1)), end, false));
 	lines_push(l, &body, store_ranked(l, rank, value));
