@@ -326,7 +326,7 @@ Token lexer_next_spec(Lexer *lexer)
 		                      "a row variable is written '...' or '..name..'");
 		                 return token(lexer, SPEC_TOKEN_ERROR, start); }
 		"-"            { diag(lexer->diags, E0134, span_from(lexer, start),
-		                      "an index form only adds: its offset cannot be negative");
+		                      "an index form only adds: a negative number has no place in it");
 		                 return token(lexer, SPEC_TOKEN_ERROR, start); }
 		"&"            { return token(lexer, SPEC_TOKEN_AMP, start); }
 		"("            { return token(lexer, SPEC_TOKEN_LPAREN, start); }
