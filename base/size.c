@@ -232,6 +232,14 @@ DimId sizes_add_dim(Sizes *sizes, Dim dim)
 	return (DimId)sizes->dims.n - 1;
 }
 
+uint32_t sizes_nargs(const Sizes *sizes)
+{
+	uint32_t n = sizes_ndims(sizes);
+	while (n > 0 && sizes_dim(sizes, n - 1)->counts) /* falls: n */
+		n--;
+	return n;
+}
+
 uint32_t sizes_ndims(const Sizes *sizes)
 {
 	return (uint32_t)sizes->dims.n;

@@ -37,6 +37,7 @@ typedef struct Dim {
 	Sym name;
 	Span span;
 	int64_t at_least; /* 0 unless declared */
+	bool counts; /* the steps of a loop, which have numbers from 0: no argument of a routine */
 } Dim;
 
 typedef struct Sizes Sizes;
@@ -52,6 +53,8 @@ bool sizes_limit_is_number(const Sizes *sizes);
 size_t sizes_nbeyond(const Sizes *sizes);
 DimId sizes_add_dim(Sizes *sizes, Dim dim);
 uint32_t sizes_ndims(const Sizes *sizes);
+/* ... without those that count steps, which stand behind the others. */
+uint32_t sizes_nargs(const Sizes *sizes);
 const Dim *sizes_dim(const Sizes *sizes, DimId dim);
 
 Size size_const(Sizes *sizes, int64_t value);

@@ -296,6 +296,43 @@ static void put_totals(FILE *out, const Module *m, uint32_t index)
 		c_put_totals(out, m, p->stamp);
 }
 
+/* ---- loops ---- */
+
+static void put_calls(FILE *out, const Module *m, uint32_t index, uint32_t from, uint32_t to,
+		      uint32_t outer);
+
+static void put_loop(FILE *out, const Module *m, uint32_t index, uint32_t from, uint32_t to,
+		     uint32_t number)
+{
+	const ProgramLoop *loop = &m->program->loops.at[number];
+	const char *step = m->dims[loop->step];
+	const char *count = size_is_bad(loop->count) ? m->routines[index].scalars[loop->scalar]
+						     : c_size(m, loop->count);
+	fprintf(out, "\tfor (int64_t %s = 0; %s < %s; %s++) {\n", step, step, count, step);
+	put_calls(out, m, index, from, to, number);
+	if (loop->until != BUFFER_NONE)
+		fprintf(out, "\tif (*(%s) != 0)\n\t\tbreak;\n",
+			pointer_text(m, index, loop->until));
+	fprintf(out, "\t}\n");
+}
+
+static void put_calls(FILE *out, const Module *m, uint32_t index, uint32_t from, uint32_t to,
+		      uint32_t outer)
+{
+	const ProgramRoutine *r = program_routine(m->program, index);
+	for (uint32_t i = from; i < to; i++) {
+		const Kernel *kernel = &m->program->kernels.at[r->kernels[i]];
+		uint32_t loop = program_loop_right_in(m->program, kernel->loop, outer);
+		if (!loop) {
+			put_call(out, m, index, r->kernels[i]);
+			continue;
+		}
+		uint32_t end = program_loop_end(m->program, r, i, loop);
+		put_loop(out, m, index, i, end, loop);
+		i = end - 1;
+	}
+}
+
 static void put_routine(FILE *out, const Module *m, uint32_t index)
 {
 	const ProgramRoutine *r = program_routine(m->program, index);
@@ -322,8 +359,7 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 		put_elements_aligned(out, m, index, bytes);
 	put_totals(out, m, index);
 	put_memory_checks(out, m, index);
-	for (uint32_t i = 0; i < r->nkernels; i++)
-		put_call(out, m, index, r->kernels[i]);
+	put_calls(out, m, index, 0, r->nkernels, 0);
 	if (packs && r->nkernels)
 		fprintf(out, "\t*%s = %d;\n", placed(m, "state", m->program->stamp, "uint32_t"),
 			PACK_STAMP);

@@ -211,24 +211,75 @@ static const char *code_text(const Program *program, int code)
 	return code == INTERP_BAD_DIM ? "a dim is negative or below its declared minimum" : NULL;
 }
 
+/* ---- loops of a routine ---- */
+
+static void run_kernels(Interp *in, const ProgramRoutine *routine, uint32_t from, uint32_t to,
+			uint32_t outer);
+
+/* What was computed of sizes may be another in the next step. */
+static void set_step(Interp *in, DimId step, int64_t value)
+{
+	in->dims[step] = value;
+	memset(in->known, 0, in->nsizes * sizeof *in->known);
+	interp_indexes_forget(in->indexes);
+}
+
+static bool ends(const Interp *in, const ProgramLoop *loop)
+{
+	return loop->until != BUFFER_NONE && interp_load(in, loop->until, 0).i != 0;
+}
+
+static void run_loop(Interp *in, const ProgramRoutine *routine, uint32_t from, uint32_t to,
+		     uint32_t number)
+{
+	const ProgramLoop *loop = &in->program->loops.at[number];
+	int64_t n = size_is_bad(loop->count) ? in->scalars[loop->scalar].i
+					     : interp_size(in, loop->count);
+	for (int64_t step = 0; step < n && !in->code; step++) {
+		set_step(in, loop->step, step);
+		run_kernels(in, routine, from, to, number);
+		if (!in->code && ends(in, loop))
+			break;
+	}
+}
+
+static void run_kernels(Interp *in, const ProgramRoutine *routine, uint32_t from, uint32_t to,
+			uint32_t outer)
+{
+	const Program *program = in->program;
+	for (uint32_t i = from; i < to && !in->code; i++) {
+		const Kernel *kernel = &program->kernels.at[routine->kernels[i]];
+		uint32_t loop = program_loop_right_in(program, kernel->loop, outer);
+		if (!loop) {
+			run_kernel(in, kernel);
+			continue;
+		}
+		uint32_t end = program_loop_end(program, routine, i, loop);
+		run_loop(in, routine, i, end, loop);
+		i = end - 1;
+	}
+}
+
 static void run_routine(Interp *in, const ProgramRoutine *routine, const InterpArgs *args)
 {
 	run_guards(in, routine);
 	if (in->code)
 		return;
 	place_buffers(in, routine, args);
-	for (uint32_t i = 0; i < routine->nkernels && !in->code; i++)
-		run_kernel(in, &in->program->kernels.at[routine->kernels[i]]);
+	run_kernels(in, routine, 0, routine->nkernels, 0);
 	free_temps(in);
 }
 
 int interp_run(const Program *program, uint32_t routine, const InterpArgs *args)
 {
 	enum { SIZES_CACHED = 1 << 16 };
-	Interp in = {.program = program, .scalars = args->scalars, .dims = args->dims};
+	Interp in = {.program = program, .scalars = args->scalars};
 	in.steps = args->most_steps ? args->most_steps : INT64_MAX;
 	in.bytes = args->most_bytes ? args->most_bytes : INT64_MAX;
 	in.arena = arena_new();
+	in.dims = ARENA_ARRAY(in.arena, int64_t, sizes_ndims(program->sizes) + 1);
+	if (args->dims)
+		memcpy(in.dims, args->dims, sizes_nargs(program->sizes) * sizeof *in.dims);
 	in.nsizes = SIZES_CACHED;
 	in.sizes = ARENA_ARRAY(in.arena, int64_t, in.nsizes);
 	in.known = ARENA_ARRAY(in.arena, bool, in.nsizes);

@@ -18,7 +18,7 @@ typedef struct Interp {
 	const Program *program;
 	const Kernel *kernel;
 	const Scalar *scalars;
-	const int64_t *dims;
+	int64_t *dims; /* by DimId; those of loops have the present step */
 	Arena *arena;
 	int64_t *sizes; /* by Size.id: its value, once known */
 	bool *known;
@@ -35,6 +35,8 @@ typedef struct Interp {
 enum { INTERP_BAD_DIM = 2, INTERP_CHECK_FIRST = 16 }; /* as in runtime/tsr.h */
 
 InterpIndexes *interp_indexes_new(Arena *arena);
+/* Sizes have other values. */
+void interp_indexes_forget(InterpIndexes *indexes);
 int64_t interp_size(Interp *in, Size size);
 int64_t interp_ix(Interp *in, const Ix *ix);
 Scalar interp_value(Interp *in, const Value *value);

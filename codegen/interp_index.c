@@ -25,6 +25,13 @@ struct InterpIndexes {
 
 InterpIndexes *interp_indexes_new(Arena *arena) { return ARENA_ARRAY(arena, InterpIndexes, 1); }
 
+void interp_indexes_forget(InterpIndexes *indexes)
+{
+	for (uint32_t i = 0; i < KEPT; i++)
+		if (indexes->kept[i])
+			indexes->kept[i]->of = NULL;
+}
+
 static int64_t floor_div(int64_t a, int64_t b)
 {
 	if (b <= 0)

@@ -89,6 +89,80 @@ static void call_kernel(Entry *e, KernelId id)
 	}
 }
 
+/* ---- loops ---- */
+
+static void call_kernels(Entry *e, uint32_t from, uint32_t to, uint32_t outer);
+
+/* What is known of sizes inside a loop is not known behind it, which may have no step; and the array of
+ * dims that long sizes are computed from has another step. */
+static void forget_sizes(Entry *e, size_t known)
+{
+	e->f.known.n = known;
+	e->f.dims = NULL;
+}
+
+/* Behind a step that leaves `until` other than 0. */
+static Rvalue *ends(Entry *e, const ProgramLoop *loop)
+{
+	Jit *jit = e->f.jit;
+	Type *pointer = gcc_jit_type_get_pointer(jit->types[DTYPE_I32]);
+	Rvalue *until = gcc_jit_lvalue_as_rvalue(gcc_jit_rvalue_dereference(
+		buffer_pointer(e, loop->until, pointer), NULL));
+	return jit_compare(&e->f, GCC_JIT_COMPARISON_NE, until,
+			   jit_long(jit, jit->types[DTYPE_I32], 0));
+}
+
+static void call_loop(Entry *e, uint32_t from, uint32_t to, uint32_t number)
+{
+	Jit *jit = e->f.jit;
+	const ProgramLoop *loop = &e->program->loops.at[number];
+	JitSizes sizes = {.f = &e->f, .dims = e->dims};
+	Lvalue *step = jit_local(&e->f, jit->i64, jit->module->dims[loop->step]);
+	Rvalue *count = size_is_bad(loop->count)
+				? jit_cast(jit, e->scalars[loop->scalar], jit->i64)
+				: jit_size(&sizes, loop->count);
+	count = jit_keep(&e->f, count);
+	jit_set(&e->f, step, jit_long(jit, jit->i64, 0));
+	gcc_jit_block *head = gcc_jit_function_new_block(e->f.function, NULL), *body = gcc_jit_function_new_block(e->f.function, NULL), *after = gcc_jit_function_new_block(e->f.function, NULL);
+	gcc_jit_block_end_with_jump(e->f.block, NULL, head);
+	e->f.block = head;
+	Rvalue *now = gcc_jit_lvalue_as_rvalue(step);
+	gcc_jit_block_end_with_conditional(
+		head, NULL, jit_compare(&e->f, GCC_JIT_COMPARISON_LT, now, count), body, after);
+	size_t known = e->f.known.n;
+	forget_sizes(e, known);
+	e->f.block = body;
+	e->dims[loop->step] = now;
+	call_kernels(e, from, to, number);
+	forget_sizes(e, known);
+	if (loop->until != BUFFER_NONE) {
+		gcc_jit_block *next = gcc_jit_function_new_block(e->f.function, NULL);
+		gcc_jit_block_end_with_conditional(e->f.block, NULL, ends(e, loop), after, next);
+		e->f.block = next;
+	}
+	jit_set(&e->f, step,
+		gcc_jit_context_new_binary_op(jit->ctxt, NULL, GCC_JIT_BINARY_OP_PLUS, jit->i64, now,
+					      jit_long(jit, jit->i64, 1)));
+	gcc_jit_block_end_with_jump(e->f.block, NULL, head);
+	e->f.block = after;
+}
+
+static void call_kernels(Entry *e, uint32_t from, uint32_t to, uint32_t outer)
+{
+	const ProgramRoutine *r = e->routine;
+	for (uint32_t i = from; i < to; i++) {
+		const Kernel *kernel = &e->program->kernels.at[r->kernels[i]];
+		uint32_t loop = program_loop_right_in(e->program, kernel->loop, outer);
+		if (!loop) {
+			call_kernel(e, r->kernels[i]);
+			continue;
+		}
+		uint32_t end = program_loop_end(e->program, r, i, loop);
+		call_loop(e, i, end, loop);
+		i = end - 1;
+	}
+}
+
 /* ---- functions ---- */
 
 static Rvalue **take_params(Entry *e, uint32_t n, size_t *at)
@@ -142,8 +216,7 @@ static gcc_jit_function *routine_function(Jit *jit, uint32_t index, gcc_jit_func
 	e.state = jit_param(&e.f, at++);
 	e.workspace = packs || inside ? NULL : jit_param(&e.f, at);
 	jit_guards(&e, cpu);
-	for (uint32_t i = 0; i < r->nkernels; i++)
-		call_kernel(&e, r->kernels[i]);
+	call_kernels(&e, 0, r->nkernels, 0);
 	if (packs && r->nkernels)
 		jit_set(&e.f, jit_stamp_place(&e), jit_long(jit, jit->u32, PACK_STAMP));
 	jit_return(&e.f, jit_long(jit, jit->int_, TSR_OK));

@@ -230,7 +230,7 @@ static TableObject *params_object(Builder *b)
 static TableObject *dims_object(Builder *b)
 {
 	TableObject *object = object_new(b, "tsr_dim", internal(b, "dims", "all"));
-	for (DimId d = 0; d < sizes_ndims(b->program->sizes); d++) {
+	for (DimId d = 0; d < sizes_nargs(b->program->sizes); d++) {
 		const Dim *dim = sizes_dim(b->program->sizes, d);
 		put(b, object, CELL_OPEN, 0);
 		put_text(b, object, dim->name);
@@ -352,7 +352,7 @@ Table *table_new(const Module *module, bool features)
 	put_text(&b, to, module_source(module));
 	put_text(&b, to, "tsrc " TSR_VERSION);
 	put_target(&b, to, features);
-	put(&b, to, CELL_I32, sizes_ndims(p->sizes));
+	put(&b, to, CELL_I32, sizes_nargs(p->sizes));
 	put(&b, to, CELL_I32, (int64_t)p->params.n);
 	put(&b, to, CELL_I32, (int64_t)p->routines.n);
 	put(&b, to, CELL_I32, (int64_t)p->checks.n);

@@ -65,7 +65,7 @@ static Value tuple_item(Build *b, const AstBind *bind, const Value *tuple, uint3
 	return item;
 }
 
-static bool check_tuple(Build *b, const AstBind *bind, const Value *value)
+bool bind_check_tuple(Build *b, const AstBind *bind, const Value *value)
 {
 	if (value->kind == VALUE_TUPLE && value->nitems == bind->nnames)
 		return true;
@@ -97,7 +97,7 @@ void bind_names(Build *b, const AstBind *bind, BindEach *each)
 	bool fits = written;
 	if (!written) {
 		value = eval(b, bind->value);
-		fits = check_tuple(b, bind, &value);
+		fits = bind_check_tuple(b, bind, &value);
 	}
 	Value *items = ARENA_ARRAY(b->arena, Value, bind->nnames);
 	for (uint32_t i = 0; i < bind->nnames; i++)
@@ -308,7 +308,7 @@ static bool start_copies(Build *b, Copies *copies)
 	copies->carried = ARENA_ARRAY(b->arena, Value, bind->nnames);
 	if (value.kind == VALUE_ERROR)
 		return false;
-	if (bind->nnames > 1 && !check_tuple(b, bind, &value)) {
+	if (bind->nnames > 1 && !bind_check_tuple(b, bind, &value)) {
 		if (value.kind != VALUE_TUPLE)
 			fix_carried(b, bind);
 		return false;

@@ -146,12 +146,14 @@ static Value eval_slice(Build *b, const AstExpr *expr)
 		     INDEX_BITS);
 		return value_error();
 	}
-	if (!known && (args[1] = index_node(b, index)) == NODE_NONE)
+	bool size = known || index.kind == VALUE_SIZE;
+	if (!size && (args[1] = index_node(b, index)) == NODE_NONE)
 		return value_error();
 	node_settle(b, args[0], DTYPE_NONE);
 	NodeId id = node_new(b, NODE_SLICE, expr->span, expr->op_span);
-	node_set_args(b, id, args, spans, known ? 1 : 2);
+	node_set_args(b, id, args, spans, size ? 1 : 2);
 	graph_node(b->graph, id)->slice_index = number;
+	graph_node(b->graph, id)->size_expr = size && !known ? index.size : NULL;
 	graph_node(b->graph, id)->dtype = node_dtype(b, args[0]);
 	return value_node(id, expr->span);
 }
@@ -198,6 +200,7 @@ static Value dispatch(Build *b, const AstExpr *expr)
 	case AST_WITH: return eval_with(b, expr);
 	case AST_PARAM: return value_node(param_inline(b, expr), expr->span);
 	case AST_ITERATE: return eval_iterate(b, expr);
+	case AST_SCAN: return eval_scan(b, expr);
 	case AST_IF: return eval_if(b, expr);
 	case AST_LET_IN: return eval_let_in(b, expr);
 	case AST_TUPLE: return eval_tuple(b, expr);

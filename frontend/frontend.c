@@ -78,12 +78,14 @@ Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast,
 	PUSH(b->arena, b->parsed, ((ParsedFile){file.real_path, ast}));
 	b->define_used = ARENA_ARRAY(b->arena, bool, options->ndefines + 1);
 	PUSH(b->arena, b->graph->sites, ((Site){.name = none}));
+	PUSH(b->arena, b->graph->loops, ((GraphLoop){.until = NODE_NONE}));
 	PUSH(b->arena, b->graph->files, path);
 	b->at.scope = scope_new(b, NULL);
 	b->at.params = param_scope_new(b, none, none);
 	b->main_file = ast->file;
 	eval_file(b, ast);
 	inside_keep(b);
+	scan_add_dims(b);
 	check_defines(b, options->ndefines);
 	settle_all(b);
 	if (b->diags->nerrors == 0)

@@ -337,6 +337,19 @@ static void op_print(FILE *out, const Graph *graph, const Node *node)
 	}
 }
 
+bool graph_loop_in(const Graph *graph, uint32_t inner, uint32_t outer)
+{
+	while (inner > outer) /* falls: a loop stands behind the one that it is in */
+		inner = graph->loops.at[inner].parent;
+	return inner == outer;
+}
+
+bool graph_sets_whole(const Graph *graph, NodeId tensor)
+{
+	uint32_t carried = graph_node(graph, tensor)->carried;
+	return carried && graph->carried.at[carried - 1].whole;
+}
+
 static void node_print(FILE *out, const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
@@ -345,13 +358,19 @@ static void node_print(FILE *out, const Graph *graph, NodeId id)
 	leaf_print(out, graph, node);
 	for (uint32_t i = 0; i < node->nargs; i++)
 		fprintf(out, "%s%%%" PRIu32, i ? ", " : " ", node->args[i]);
-	if (node->kind == NODE_SLICE && node->nargs == 1)
+	if (node->kind == NODE_SLICE && node->size_expr) {
+		fputs(" @ ", out);
+		size_expr_print(out, graph, node->size_expr);
+	} else if (node->kind == NODE_SLICE && node->nargs == 1) {
 		fprintf(out, " @ %" PRId64, node->slice_index);
+	}
 	if (node->like != NODE_NONE)
 		fprintf(out, " like %%%" PRIu32, node->like);
 	if (node->target != NODE_NONE)
 		fprintf(out, " into %%%" PRIu32 " =%s%s", node->target, node->clear ? ":" : "",
 			node->acc == OP_NONE ? ":" : op_name(node->acc));
+	if (node->loop)
+		fprintf(out, " loop %" PRIu32, node->loop);
 	fprintf(out, " : %s", dtype_name(node->dtype));
 	if (node->name)
 		fprintf(out, "  # %s%s", node->name, node->used ? "" : " (unused)");

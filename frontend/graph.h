@@ -168,7 +168,7 @@ typedef enum NodeKind {
 	NODE_CAST,	/* to dtype, pointwise */
 	NODE_COMPOSE,	/* a * b: input axes of a meet output axes of b */
 	NODE_TRANSPOSE, /* swaps input and output rows */
-	NODE_SLICE, /* a @ i: operand 0 at index `slice_index`, or at the value of scalar operand 1 */
+	NODE_SLICE, /* a @ i: operand 0 at `slice_index`, at `size_expr`, or at the value of scalar operand 1 */
 	NODE_SPEC,   /* einsum, sum, reduce, permute: op combines operands, reduce folds */
 	NODE_BLOCK,  /* a specification whose operands are copied into a concatenated result */
 	NODE_STACK,  /* operands stacked along a new leftmost axis of row stack_row */
@@ -234,7 +234,7 @@ typedef struct Node {
 	RowKind stack_row;
 	Sym stack_label;       /* STACK: the label of the new axis, or NULL */
 	int64_t slice_index;
-	const SizeExpr *size_expr;
+	const SizeExpr *size_expr; /* SIZE, RANGE; SLICE: NULL: it is not used */
 	double number;
 	int64_t integer;
 	bool is_integer;
@@ -257,8 +257,38 @@ typedef struct Node {
 	 * target. That happens in the target's wide type; the dtype above is the right side's. */
 	Op acc;                /* OP_NONE: set */
 	bool clear;
+	uint32_t loop;	       /* among graph.loops: the innermost one that computes it anew */
+	uint32_t carried;      /* ZEROS: 1 + its place among graph.carried; 0: it has none */
+	bool exact;	       /* an assignment that does not broadcast its operand */
 	bool used;             /* reached from an output or a routine */
 } Node;
+
+/* ---- loops: scan(n, h = x, i) until (c) { E } ----
+ *
+ *   the nodes of a loop run again in each of its steps: those that read, directly or not, what it
+ *   carries or the number of its step; all others are computed before it
+ */
+
+typedef struct GraphLoop {
+	Span span;
+	uint32_t parent;       /* the loop that it is in; 0: none */
+	Sym name;	       /* of the number of the step */
+	Span name_span;
+	DimId step;	       /* stands for the number of the step, in sizes of its nodes */
+	const SizeExpr *count; /* of steps; NULL: that of scalar_index */
+	uint32_t scalar_index; /* less than 0 is no step */
+	Span count_span;
+	NodeId until; /* an i32 of CARRIED: it ends behind a step that leaves it other than 0; or NODE_NONE */
+} GraphLoop;
+
+/* A tensor (ZEROS) that a loop sets: what is carried from step to step, and results that are put one
+ * behind another. */
+typedef struct Carried {
+	NodeId tensor;
+	NodeId first; /* the assignment before the loop; NODE_NONE: none */
+	NodeId step;  /* the one at the end of each step */
+	bool whole;   /* each cell is set by some step, if there is no `first` */
+} Carried;
 
 /* ---- what is said about letters: `with (h = S)` and `with (d)` ---- */
 
@@ -344,6 +374,8 @@ typedef struct Graph {
 	VEC(Ascription) ascriptions;
 	VEC(Require) requires;
 	VEC(Site) sites;
+	VEC(GraphLoop) loops; /* at[0]: none; a loop stands behind the one that it is in */
+	VEC(Carried) carried;
 	VEC(Routine) routines; /* `forward` first where there is one */
 	/* Assigns to the parameters that start with an expression, under one scalar, the seed; no
 	 * nodes: there are none. Not among the routines, and what it assigns to changes by no
@@ -373,6 +405,10 @@ typedef struct FrontendOptions {
 
 const char *node_kind_name(NodeKind kind);
 static inline Node *graph_node(const Graph *graph, NodeId id) { return &graph->nodes.at[id]; }
+/* Is the loop `inner` in `outer`, or the same? All are in 0. */
+bool graph_loop_in(const Graph *graph, uint32_t inner, uint32_t outer);
+/* Is it a tensor of a loop whose steps set all of its cells? */
+bool graph_sets_whole(const Graph *graph, NodeId tensor);
 /* Aborts (BUG) on a graph that breaks an invariant above. */
 void graph_verify(const Graph *graph);
 /* One line a node: `%ID = KIND ... : DTYPE  # name`. */

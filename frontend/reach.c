@@ -19,6 +19,21 @@ bool reach_has(const Build *b, const Reach *reach, NodeId id)
 	return id < b->nreached && b->reached[id] == reach->mark;
 }
 
+/* What sets a tensor of a loop; what ends the loops that a node is in. */
+static void reach_loop(Build *b, Reach *reach, const Node *node)
+{
+	if (node->carried) {
+		const Carried *carried = &b->graph->carried.at[node->carried - 1];
+		if (carried->first != NODE_NONE)
+			reach_add(b, reach, carried->first);
+		if (carried->step != NODE_NONE)
+			reach_add(b, reach, carried->step);
+	}
+	for (uint32_t loop = node->loop; loop; loop = b->graph->loops.at[loop].parent)
+		if (b->graph->loops.at[loop].until != NODE_NONE)
+			reach_add(b, reach, b->graph->loops.at[loop].until);
+}
+
 Reach reach_from(Build *b, const NodeId *roots, size_t nroots)
 {
 	Reach reach = {.mark = ++b->nreaches};
@@ -34,6 +49,7 @@ Reach reach_from(Build *b, const NodeId *roots, size_t nroots)
 			reach_add(b, &reach, node->args[k]);
 		if (node->target != NODE_NONE)
 			reach_add(b, &reach, node->target);
+		reach_loop(b, &reach, node);
 	}
 	b->work += reach.nodes.n;
 	return reach;

@@ -24,7 +24,7 @@ static void declare(Resolve *r, Name name)
 
 static void declare_all(Resolve *r, const AstExpr *expr)
 {
-	bool iterates = expr->kind == AST_ITERATE, names = iterates || expr->kind == AST_LET_IN;
+	bool iterates = expr->kind == AST_ITERATE || expr->kind == AST_SCAN, names = iterates || expr->kind == AST_LET_IN;
 	if (iterates)
 		declare(r, expr->name);
 	for (uint32_t i = 0; i < expr->nbinds; i++) {

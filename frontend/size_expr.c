@@ -27,6 +27,8 @@ static SizeExpr *expr_copy(Build *b, SizeExpr expr)
 	copy->nleaves = expr.a ? expr.a->nleaves + expr.b->nleaves : 1;
 	copy->depth = expr.a ? 1 + (expr.a->depth > expr.b->depth ? expr.a->depth : expr.b->depth)
 			     : 0;
+	if (expr.kind == SX_DIM && scan_is_step(expr.dim))
+		PUSH(b->arena, b->steps, copy);
 	copy->divides |= expr.kind == SX_DIV || (expr.a && (expr.a->divides || expr.b->divides));
 	return copy;
 }

@@ -64,7 +64,8 @@ static void check_contents(const Graph *graph, NodeId id)
 			  graph_node(graph, node->initial)->target == id);
 	CHECK(id, node->kind != NODE_CONST || (node->shape && node->data && node->data->bytes));
 	CHECK(id,
-	      (node->kind == NODE_SIZE || node->kind == NODE_RANGE) == (node->size_expr != NULL));
+	      node->kind == NODE_SLICE || (node->kind == NODE_SIZE || node->kind == NODE_RANGE) ==
+						  (node->size_expr != NULL));
 }
 
 /* Operands of one dtype, widened where the operation computes; a result of the dtype that it

@@ -134,6 +134,7 @@ typedef enum AstKind {
 	AST_WITH,      /* E with (h = S, d)   args[0], binds */
 	AST_PARAM,     /* {w : SHAPE = INIT}  name, dtype, shape, args[0] (init) if nargs */
 	AST_ITERATE,   /* iterate(n, h = x, i) { E }   args: n, E; one bind; name i */
+	AST_SCAN,      /* scan(n, h = x, i) until (C) { E }   args: n, E, C where it is written; likewise */
 	AST_IF,	       /* args: condition, then, else */
 	AST_LET_IN,    /* let a = E1, (b, c) = E2 in E    binds, args[0] body */
 	AST_TUPLE, /* (a, b): of tuple values and of input axes (decided by the frontend); `(a,)` too */
@@ -144,12 +145,12 @@ typedef enum AstKind {
 	AST_ERROR    /* recovered from: already reported */
 } AstKind;
 
-typedef struct AstBind { /* of WITH, LET_IN and ITERATE */
+typedef struct AstBind { /* of WITH, LET_IN, ITERATE and SCAN */
 	Name *names;     /* one, or several for a tuple */
 	uint32_t nnames;
 	AstExpr *value; /* NULL: a bare capture */
 	Span span;
-	AstShape *shape; /* of LET_IN and ITERATE: what is said of the one name, or NULL */
+	AstShape *shape; /* of LET_IN, ITERATE and SCAN: what is said of the one name, or NULL */
 	Dtype dtype;	 /* likewise; DTYPE_NONE: not written */
 	Span type_span;	 /* the dtype where it is written, else the shape */
 } AstBind;

@@ -2,7 +2,7 @@
  *
  *   expr  := number | "string" | name | (. a name) | (call f a (= key b)) | (OP a b)
  *          | (.T a) | (@ a i) | (with E (= h S) d) | (param w TYPE = INIT)
- *          | (iterate n (= h x) i E) | (iterate n (= (h c) x) i E) | (if C A B) | (let (= a E) (= (b c) E) BODY)
+ *          | (iterate n (= h x) i E) | (iterate n (= (h c) x) i E) | (scan n (= h x) i (until C) E) | (if C A B) | (let (= a E) (= (b c) E) BODY)
  *          | (tuple a b : label) | (outputs ...) | (batches ...)
  *          | (spec r1; r2 => l)                       a string that was parsed as a specification
  *
@@ -292,11 +292,16 @@ static void dump_param(FILE *out, const AstExpr *e)
 
 static void dump_iterate(FILE *out, const AstExpr *e)
 {
-	fputs("(iterate", out);
+	fputs(e->kind == AST_SCAN ? "(scan" : "(iterate", out);
 	dump_after(out, e->args[0]);
 	dump_bind(out, &e->binds[0]);
 	if (e->name.sym)
 		fprintf(out, " %s", e->name.sym);
+	if (e->nargs > 2) {
+		fputs(" (until", out);
+		dump_after(out, e->args[2]);
+		fputc(')', out);
+	}
 	dump_after(out, e->args[1]);
 	fputc(')', out);
 }
@@ -326,6 +331,7 @@ static void dump_expr(FILE *out, const AstExpr *e)
 	case AST_WITH:
 	case AST_LET_IN: dump_binding_form(out, e); break;
 	case AST_PARAM: dump_param(out, e); break;
+	case AST_SCAN:
 	case AST_ITERATE: dump_iterate(out, e); break;
 	case AST_IF: dump_list(out, "if", e); break;
 	case AST_TUPLE: dump_list(out, "tuple", e); break;

@@ -39,7 +39,7 @@ static void add_bound(Seen *w, const AstExpr *expr)
 {
 	if (!expr)
 		return;
-	if (expr->kind == AST_ITERATE)
+	if (expr->kind == AST_ITERATE || expr->kind == AST_SCAN)
 		add_name(w, expr->name);
 	for (uint32_t i = 0; i < expr->nbinds; i++) {
 		const AstBind *bind = &expr->binds[i];

@@ -2,7 +2,7 @@
  *
  * Every statement starts with a keyword and juxtaposition means nothing, so nothing ends a
  * statement; `;` may stand between. Reserved everywhere: dim require input param const let fn
- * output routine import in with iterate if then else for, and the numbers inf nan pi. Contextual,
+ * output routine import in with iterate scan if then else for, and the numbers inf nan pi. Contextual,
  * and names elsewhere: as divides via forward backward init params. `input` and `output` may also
  * be the first argument of a call, for stack(output, ...).
  *
@@ -35,7 +35,7 @@
 %syntax_error { BUG("the parser was fed token %d, which it does not accept", yymajor); }
 %stack_overflow { BUG("the parser's stack is out of memory"); }
 
-%fallback NAME AS DIVIDES VIA FORWARD BACKWARD INIT PARAMS.
+%fallback NAME AS DIVIDES VIA FORWARD BACKWARD INIT PARAMS UNTIL.
 
 %type name       {Name}
 %type opt_comma  {int}
@@ -56,6 +56,8 @@
 %type arg        {Arg}
 %type withbind   {AstBind}
 %type letbind    {AstBind}
+%type counter    {Name}
+%type until      {AstExpr *}
 %type args       {Exprs *}
 %type arglist    {Exprs *}
 %type exprs      {Exprs *}
@@ -353,12 +355,16 @@ primary(R) ::= NUMBER(T).   { R = tree_number(t, T); }
 primary(R) ::= STRING(T).   { R = tree_string(t, T); }
 primary(R) ::= literal(A) COLON name(N). { R = tree_label(t, A, N); }
 primary(R) ::= LBRACE(K) name(N) opt_type(T) opt_init(E) RBRACE. { R = tree_param(t, K, N, T, E); }
-primary(R) ::= ITERATE(K) LPAREN expr(N) COMMA letbind(H) RPAREN LBRACE expr(E) RBRACE. {
-	R = tree_iterate(t, K, (AstExpr *[]){N, E}, tree_binds(t, NULL, H), NO_NAME);
-}
-primary(R) ::= ITERATE(K) LPAREN expr(N) COMMA letbind(H) COMMA name(I) RPAREN LBRACE expr(E) RBRACE. {
+primary(R) ::= ITERATE(K) LPAREN expr(N) COMMA letbind(H) counter(I) RPAREN LBRACE expr(E) RBRACE. {
 	R = tree_iterate(t, K, (AstExpr *[]){N, E}, tree_binds(t, NULL, H), I);
 }
+primary(R) ::= SCAN(K) LPAREN expr(N) COMMA letbind(H) counter(I) RPAREN until(C) LBRACE expr(E) RBRACE. {
+	R = tree_scan(t, K, (AstExpr *[]){N, E, C}, tree_binds(t, NULL, H), I);
+}
+counter(R) ::= .                        { R = NO_NAME; }
+counter(R) ::= COMMA name(I).           { R = I; }
+until(R) ::= .                          { R = NULL; }
+until(R) ::= UNTIL LPAREN expr(C) RPAREN. { R = C; }
 
 literal(R) ::= LPAREN(K) exprs(L) RPAREN.         { R = tree_parens(t, K, L, false); }
 literal(R) ::= LPAREN(K) exprs(L) COMMA RPAREN.   { R = tree_parens(t, K, L, true); }

@@ -121,7 +121,8 @@ static bool keyword_as_name(const Fault *f)
 {
 	char class = class_of(f->token.kind);
 	bool word = class == 'S' || class == 'W' || f->token.kind == TOKEN_IF ||
-	            f->token.kind == TOKEN_ITERATE || f->token.kind == TOKEN_WITH;
+	            f->token.kind == TOKEN_ITERATE || f->token.kind == TOKEN_SCAN ||
+	            f->token.kind == TOKEN_WITH;
 	int n = (int)(f->token.span.end - f->token.span.start);
 	bool number_word = f->token.kind == TOKEN_NUMBER && (*f->text < '0' || *f->text > '9');
 	if (!(word || number_word) || !f->expected[TOKEN_NAME] || f->expected[TOKEN_NUMBER] ||

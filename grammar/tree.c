@@ -242,6 +242,13 @@ AstExpr *tree_iterate(Tree *tree, Token start, AstExpr *const args[2], const Bin
 	return adopt_binds(tree, adopt(tree, e, args, 2), carried);
 }
 
+AstExpr *tree_scan(Tree *tree, Token start, AstExpr *const args[3], const Binds *carried, Name step)
+{
+	AstExpr *e = node(tree, AST_SCAN, start.span, start.span);
+	e->name = step;
+	return adopt_binds(tree, adopt(tree, e, args, args[2] ? 3 : 2), carried);
+}
+
 AstExpr *tree_parens(Tree *tree, Token start, const Exprs *items, bool comma)
 {
 	if (items->items.n > 1 || comma)

@@ -85,6 +85,8 @@ AstExpr *tree_if(Tree *tree, Token start, AstExpr *const args[3]);
 AstExpr *tree_param(Tree *tree, Token start, Name name, Type type, AstExpr *init);
 AstExpr *tree_iterate(Tree *tree, Token start, AstExpr *const args[2], const Binds *carried,
 		      Name counter);
+/* args: the number of steps, the body, the condition to end after a step or NULL. */
+AstExpr *tree_scan(Tree *tree, Token start, AstExpr *const args[3], const Binds *carried, Name step);
 /* (a): a itself. (a,) and (a, b): a tuple. */
 AstExpr *tree_parens(Tree *tree, Token start, const Exprs *items, bool comma);
 /* A literal of output or batch axes, which needs an element. */

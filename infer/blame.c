@@ -39,6 +39,8 @@ static Tell *const tells[CONFLICT_KINDS] = {
 	[CONFLICT_LARGE_GUARD] = tell_large_guard,
 	[CONFLICT_INTEGER] = tell_integer,
 	[CONFLICT_SLICE] = tell_slice,
+	[CONFLICT_STEP_SIZE] = tell_step_size,
+	[CONFLICT_STEP] = tell_step,
 	[CONFLICT_NEVER] = tell_never,
 	[CONFLICT_NEVER_ALL] = tell_never_all,
 };

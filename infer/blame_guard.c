@@ -46,6 +46,32 @@ void tell_slice(Blame *b, const Conflict *c)
 	blame_born(b, c->cells[0]);
 }
 
+/* ---- steps of a loop ---- */
+
+static void note_loop(Blame *b, const Conflict *c)
+{
+	const GraphLoop *loop = &b->s->graph->loops.at[c->number];
+	diag_note(b->diags, loop->span, "the steps of this loop are counted by '%s'",
+		  sizes_dim(b->s->sizes, loop->step)->name);
+}
+
+void tell_step_size(Blame *b, const Conflict *c)
+{
+	blame_at(b, c->span, "an axis has the size %s, which differs from step to step",
+		 blame_size(b, c->sizes[0]));
+	note_loop(b, c);
+}
+
+void tell_step(Blame *b, const Conflict *c)
+{
+	const GraphLoop *loop = &b->s->graph->loops.at[c->number];
+	blame_at(b, c->span, "what must hold of sizes here cannot be said of all steps before the first");
+	note_loop(b, c);
+	if (!loop->count)
+		diag_note(b->diags, loop->count_span,
+			  "the number of steps is a scalar here; a dim, which a size is read from, can be compared");
+}
+
 /* ---- guards ---- */
 
 /* The equations that say what dims of the guard are. */

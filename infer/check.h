@@ -22,6 +22,7 @@ typedef struct Expect {
 	ExpectKind kind;
 	const Axis *axis;
 	int64_t index;        /* INDEX */
+	Size place;	      /* INDEX: of a slice at a size; SIZE_BAD: others */
 	bool stretched;       /* INDEX: a broadcasting 1, so the axis must be one */
 	uint32_t key, kernel; /* KEY; AFFINE: kernel may be KEY_NONE */
 	const SpecAxis *spec; /* AFFINE, CONCAT */

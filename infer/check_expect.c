@@ -153,6 +153,8 @@ static bool expect_pick(Checker *c, RowKind kind, bool at_operand)
 		return check_fail(c, "the axis that is indexed does not exist");
 	Expect *picked = row_of(&c->args[0], from, kind);
 	picked->index = c->node->slice_index;
+	if (c->node->kind == NODE_SLICE && c->node->size_expr)
+		picked->place = check_size_expr(c, c->node->size_expr);
 	if (at_operand) {
 		picked->kind = EXPECT_GATHER;
 		picked->gather = 1;

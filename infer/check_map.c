@@ -67,6 +67,10 @@ static bool map_plain(Checker *c, const Expect *expect, const Index *index, uint
 		return index->gather == expect->gather ||
 		       check_fail(c, "the index is read from another operand");
 	case EXPECT_INDEX:
+		if (!size_is_bad(expect->place))
+			return (index->nterms == 0 &&
+				holds_equal(c, index->offset, expect->place)) ||
+			       check_fail(c, "an axis at a size is indexed otherwise");
 		return (index->nterms == 0 && size_is(c->sizes, index->offset, expect->index)) ||
 		       check_fail(c, "an axis at the fixed index %lld is indexed otherwise",
 				  (long long)expect->index);

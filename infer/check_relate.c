@@ -194,6 +194,9 @@ static bool check_axis(Checker *c, const Expect *expect)
 		if (keeps_a_place(c, expect) && !size_is(c->sizes, axis->size, 1))
 			return check_fail(c, "a 0 of the result is an axis of size %s",
 					  size_text(c->arena, c->sizes, axis->size));
+		if (!size_is_bad(expect->place))
+			return holds_ge(c, axis->size, size_plus(c->sizes, expect->place, 1)) ||
+			       check_fail(c, "a size lies outside the axis that it is an index of");
 		return expect->stretched ||
 		       (expect->index >= 0 &&
 			holds_ge(c, axis->size, size_const(c->sizes, expect->index + 1))) ||

@@ -58,5 +58,6 @@ void infer_dump_stage(FILE *out, const Inference *inference, int stage)
 void infer_dump_guards(FILE *out, const Inference *inference)
 {
 	for (size_t i = 0; i < inference->guards.n; i++)
-		fprintf(out, "requires: %s\n", inference->guards.at[i].text);
+		if (!inference->guards.at[i].given)
+			fprintf(out, "requires: %s\n", inference->guards.at[i].text);
 }

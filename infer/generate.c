@@ -96,7 +96,7 @@ static void generate_pointwise(Solver *s, NodeId id)
 		return;
 	}
 	for (int k = 0; k < ROW_KINDS; k++) {
-		if (node->nargs == 1 && node->target == NODE_NONE) {
+		if (node->nargs == 1 && (node->target == NODE_NONE || node->exact)) {
 			s->rows[id][k] = arg_rows(s, id, 0)[k];
 			continue;
 		}
@@ -165,7 +165,7 @@ static void generate_slice(Solver *s, NodeId id)
 	s->rows[id][ROW_BATCH] = row_open(s, NULL, node->span);
 	must_know(s, &a[ROW_BATCH]);
 	rows_equal(s, id, 0, ROW_BATCH, a[ROW_BATCH], prepend(s, size, s->rows[id][ROW_BATCH]));
-	if (node->nargs > 1)
+	if (node->nargs > 1 || node->size_expr)
 		return;
 	CellId *cells = ARENA_ARRAY(s->arena, CellId, 1);
 	cells[0] = size;

@@ -137,6 +137,8 @@ static void simplify_eq(Sizes *sizes, Guard *g)
 
 static void guard_add(Collector *c, Guard g)
 {
+	if (!guard_over_steps(c->s, &g))
+		return;
 	if (g.kind == GUARD_EQ && !size_is_bad(g.a) && !size_is_bad(g.b))
 		simplify_eq(c->s->sizes, &g);
 	if (g.kind == GUARD_GE && !size_is_bad(g.a) && !size_is_bad(g.b))
@@ -146,7 +148,7 @@ static void guard_add(Collector *c, Guard g)
 	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.b) &&
 	    !size_ge(c->s->sizes, g.b, size_const(c->s->sizes, 1)))
 		guard_add(c, (Guard){GUARD_GE, g.b, size_const(c->s->sizes, 1), g.span, g.other,
-				     NULL, 0, 0});
+				     NULL, 0, 0, false});
 	if (size_is_bad(g.a) || size_is_bad(g.b)) {
 		Conflict *large = conflict_new(c->s, CONFLICT_LARGE_GUARD, NONE);
 		large->span = g.span;
@@ -159,7 +161,7 @@ static void guard_add(Collector *c, Guard g)
 
 static void ask_of_con(Collector *c, GuardKind kind, Size a, Size b, const Con *con)
 {
-	guard_add(c, (Guard){kind, a, b, con->span, SPAN_NONE, NULL, 0, 0});
+	guard_add(c, (Guard){kind, a, b, con->span, SPAN_NONE, NULL, 0, 0, false});
 }
 
 /* Where the size of an axis is written that is read or written from a named place on; SPAN_NONE:
@@ -248,7 +250,7 @@ static void ask_sum(Collector *c, const Con *con)
 		if (!own)
 			guard_add(c, (Guard){GUARD_GE, cell_value(s, con->cells[i]),
 					     size_const(s->sizes, 0), con->span, written, NULL, 0,
-					     0});
+					     0, false});
 		ask_repeated(c, con, con->cells[i]);
 	}
 	ask_of_con(c, GUARD_EQ, cell_value(s, con->cells[0]), sum, con);
@@ -363,7 +365,7 @@ static void ask_leaf(Collector *c, const Leaf *leaf)
 	}
 	bool swap = size_before(s, leaf->size, value);
 	guard_add(c, (Guard){GUARD_EQ, swap ? value : leaf->size, swap ? leaf->size : value, span,
-			     other, NULL, (uint32_t)(leaf - s->leaves.at) + 1, 0});
+			     other, NULL, (uint32_t)(leaf - s->leaves.at) + 1, 0, false});
 }
 
 static void ask_require(Collector *c, const Require *r)
@@ -379,10 +381,12 @@ static void ask_require(Collector *c, const Require *r)
 	if (size_is_bad(a) || size_is_bad(b))
 		return;
 	if (r->op == REQUIRE_DIVIDES) /* a divides b */
-		guard_add(c, (Guard){GUARD_DIVIDES, b, a, r->span, SPAN_NONE, NULL, 0, 0});
+		guard_add(c, (Guard){GUARD_DIVIDES, b, a, r->span, SPAN_NONE, NULL, 0, 0, false});
 	else
-		guard_add(c, (Guard){kinds[r->op], a, b, r->span, SPAN_NONE, NULL, 0, 0});
+		guard_add(c, (Guard){kinds[r->op], a, b, r->span, SPAN_NONE, NULL, 0, 0, false});
 }
+
+static Span slice_span(const Node *node) { return node->size_expr->span; }
 
 /* `a @ i` with a size for i: it lies inside its axis. */
 static void ask_slice(Collector *c, const Node *node)
@@ -390,8 +394,7 @@ static void ask_slice(Collector *c, const Node *node)
 	Solver *s = c->s;
 	FlatRow batch;
 	bool spelled = false, captured = false;
-	Size index =
-		size_of_expr(s, s->graph->nodes.at[node->args[1]].size_expr, &spelled, &captured);
+	Size index = size_of_expr(s, node->size_expr, &spelled, &captured);
 	row_flatten(s, &s->rows[node->args[0]][ROW_BATCH], &batch);
 	if (size_is_bad(index) || batch.nlead + batch.ntrail == 0)
 		return;
@@ -399,11 +402,11 @@ static void ask_slice(Collector *c, const Node *node)
 	Size size = cell_value(s, axis);
 	if (!size_ge(s->sizes, index, size)) {
 		guard_add(c, (Guard){GUARD_GE, size, size_plus(s->sizes, index, 1),
-				     node->arg_spans[1], SPAN_NONE, NULL, 0, 0});
+				     slice_span(node), SPAN_NONE, NULL, 0, 0, false});
 		return;
 	}
 	Conflict *outside = conflict_sizes(s, CONFLICT_SLICE, NONE, index, size);
-	outside->span = node->arg_spans[1];
+	outside->span = slice_span(node);
 	outside->cells[0] = axis;
 }
 
@@ -412,8 +415,7 @@ static void ask_slices(Collector *c)
 	const Graph *graph = c->s->graph;
 	for (NodeId id = 0; id < graph->nodes.n; id++) {
 		const Node *node = &graph->nodes.at[id];
-		if (node->kind == NODE_SLICE && node->nargs > 1 &&
-		    graph->nodes.at[node->args[1]].kind == NODE_SIZE)
+		if (node->kind == NODE_SLICE && node->size_expr)
 			ask_slice(c, node);
 	}
 }
@@ -437,4 +439,5 @@ void guards_collect(Solver *s, Inference *inference)
 	for (ConId id = 0; id < s->cons.n; id++)
 		ask_con(&c, id);
 	guards_reduce(s, inference, &c.found);
+	guards_of_steps(s, inference);
 }

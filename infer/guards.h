@@ -18,4 +18,12 @@ const char *guard_claim_text(Arena *arena, Sizes *sizes, const Guard *g);
 /* Those of `found` that do not follow from others, each with its text. */
 void guards_reduce(Solver *s, Inference *inference, const Guards *found);
 
+/* guards_steps.c: makes of a guard that mentions the number of a loop's step what the routine can check
+ * before. False after a conflict. */
+bool guard_over_steps(Solver *s, Guard *g);
+/* Adds that the number of a step is below their number. */
+void guards_of_steps(Solver *s, Inference *inference);
+/* A conflict where a tensor's shape differs from step to step. */
+void check_steps(Solver *s, const Inference *inference);
+
 #endif

@@ -155,7 +155,10 @@ static Inference *infer_sizes(const Graph *graph, Arena *perm, Diags *diags, con
 			check_param(s, inference, id);
 	}
 	if (solved)
+{
+		check_steps(s, inference);
 		guards_collect(s, inference);
+	}
 	inference->complete = !solver_failed(s);
 	if (solved && diags)
 		blame_conflicts(s, inference, diags);

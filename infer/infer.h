@@ -142,6 +142,7 @@ typedef struct Guard {
 	uint32_t leaf;	  /* of a size that is written otherwise: the solver's leaf and one more, or 0 */
 	uint32_t
 		product; /* that axes have so many elements: the solver's constraint and one more, or 0 */
+	bool given; /* by how a loop counts: a fact, which nothing checks */
 } Guard;
 
 typedef struct InferOptions {

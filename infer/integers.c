@@ -113,19 +113,6 @@ static void ask_first(Solver *s, NodeId id)
 	}
 }
 
-/* `a @ n` takes n as it is. */
-static bool *indices_of_slices(Solver *s)
-{
-	const Graph *graph = s->graph;
-	bool *indices = ARENA_ARRAY(s->arena, bool, graph->nodes.n + 1);
-	for (NodeId id = 0; id < graph->nodes.n; id++) {
-		const Node *node = &graph->nodes.at[id];
-		if (node->kind == NODE_SLICE && node->nargs > 1)
-			indices[node->args[1]] = true;
-	}
-	return indices;
-}
-
 /* An index is taken into its axis, clamped or wrapped, where that has an element. */
 static void ask_element(Solver *s, const Node *node, NodeId tensor, const SpecTensor *spec)
 {
@@ -161,10 +148,9 @@ static void ask_elements(Solver *s, NodeId id)
 
 void ask_integers(Solver *s)
 {
-	const bool *indices = indices_of_slices(s);
 	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
 		const Node *node = &s->graph->nodes.at[id];
-		if (!node->used || indices[id])
+		if (!node->used)
 			continue;
 		switch (node->kind) {
 		case NODE_SIZE: ask_size(s, node); break;

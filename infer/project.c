@@ -107,7 +107,7 @@ static void map_gather(AxisMap *axis, int32_t arg)
 	axis->gather = arg;
 }
 
-/* The leftmost batch axis at a constant index, or at the one that scalar operand 1 holds. */
+/* The leftmost batch axis at a constant index, at a size, or at the one that scalar operand 1 holds. */
 static void project_slice(Projector *p)
 {
 	ResultRows to = result_classes(p);
@@ -121,7 +121,8 @@ static void project_slice(Projector *p)
 	if (p->node->nargs > 1)
 		map_gather(axis, 1);
 	else
-		axis->offset = size_const(p->sizes, p->node->slice_index);
+		axis->offset = p->node->size_expr ? infer_size(p->inference, p->node->size_expr)
+						  : size_const(p->sizes, p->node->slice_index);
 }
 
 /* The leftmost output axis of the table is read at the integers of operand 1. */

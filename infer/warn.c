@@ -302,7 +302,7 @@ static void warn_dims(const Inference *inference, Diags *diags)
 	const Guard *all = inference->guards.at;
 	size_t n = inference->guards.n;
 	for (size_t i = 0; i < n; i++) {
-		bool told = !is_meeting(inference, &all[i]);
+		bool told = all[i].given || !is_meeting(inference, &all[i]);
 		for (size_t k = 0; k < i && !told; k++)
 			told = same_place(&all[k], &all[i]) && is_meeting(inference, &all[k]);
 		if (told)
@@ -374,7 +374,7 @@ static void warn_ones(Solver *s, const Inference *inference, Diags *diags)
 		DimId d = dim_of_one(s, g, values);
 		bool told = g->kind == GUARD_EQ &&
 			    (size_is(s->sizes, g->a, 1) || size_is(s->sizes, g->b, 1));
-		if (d == NONE || told || is_required(inference->graph, g->span))
+		if (d == NONE || told || g->given || is_required(inference->graph, g->span))
 			continue;
 		const Dim *dim = sizes_dim(s->sizes, d);
 		diag(diags, W0402, g->span, "this holds only where '%s' is 1: %s", dim->name,

@@ -231,6 +231,8 @@ Token lexer_next(Lexer *lexer)
 		"params"       { return token(lexer, TOKEN_PARAMS, start); }
 		"if"           { return token(lexer, TOKEN_IF, start); }
 		"iterate"      { return token(lexer, TOKEN_ITERATE, start); }
+		"scan"         { return token(lexer, TOKEN_SCAN, start); }
+		"until"        { return token(lexer, TOKEN_UNTIL, start); }
 		"with"         { return token(lexer, TOKEN_WITH, start); }
 		"inf" | "nan" | "pi" { return token(lexer, TOKEN_NUMBER, start); }
 		"_"            { return token(lexer, TOKEN_UNDERSCORE, start); }

@@ -211,6 +211,19 @@ static void assume_guards(Prover *p, const ProgramRoutine *routine, CheckKind ki
 			assume_check(p, &p->program->checks.at[routine->guards[i]]);
 }
 
+/* The number of a step is below the number of steps. */
+static void assume_loops(Prover *p)
+{
+	for (size_t i = 1; i < p->program->loops.n; i++) {
+		const ProgramLoop *loop = &p->program->loops.at[i];
+		if (size_is_bad(loop->count))
+			continue;
+		Size step = prover_size(p, size_dim(p->program->sizes, loop->step));
+		Size last = size_plus(p->sizes, prover_size(p, loop->count), -1);
+		prover_assume(p, size_sub(p->sizes, last, step));
+	}
+}
+
 void prover_enter(Prover *p, const ProgramRoutine *routine)
 {
 	p->facts.n = p->symbols.n = p->known.n = 0;
@@ -223,4 +236,5 @@ void prover_enter(Prover *p, const ProgramRoutine *routine)
 	for (DimId d = 0; d < p->first; d++)
 		prover_note(p, p->dims[d].id);
 	assume_guards(p, routine, CHECK_GE);
+	assume_loops(p);
 }

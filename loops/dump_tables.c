@@ -20,6 +20,8 @@ static void dump_dims(const Dump *d)
 		fprintf(d->out, "%s%s", i ? ", " : "dims ", dim->name);
 		if (dim->at_least)
 			fprintf(d->out, " >= %" PRId64, dim->at_least);
+		if (dim->counts)
+			fprintf(d->out, " counts");
 	}
 	fprintf(d->out, "%s", n ? "\n" : "");
 }
@@ -117,6 +119,33 @@ static void dump_args(const Dump *d, const TensorArg *args, uint32_t n, const ch
 		fprintf(d->out, "%s%s : %s", i ? ", " : first, args[i].name, args[i].type.text);
 }
 
+static void dump_runs(const Dump *d, const ProgramRoutine *routine, uint32_t from, uint32_t to,
+		      uint32_t outer, int depth)
+{
+	const Program *program = d->program;
+	for (uint32_t i = from; i < to; i++) {
+		const Kernel *kernel = &program->kernels.at[routine->kernels[i]];
+		uint32_t number = program_loop_right_in(program, kernel->loop, outer);
+		if (!number) {
+			fprintf(d->out, "%*srun %s\n", 2 * depth, "", kernel->name);
+			continue;
+		}
+		const ProgramLoop *loop = &program->loops.at[number];
+		uint32_t end = program_loop_end(program, routine, i, number);
+		fprintf(d->out, "%*sfor %s in 0..", 2 * depth, "",
+			sizes_dim(program->sizes, loop->step)->name);
+		if (size_is_bad(loop->count))
+			fprintf(d->out, "scalar %s", routine->scalars[loop->scalar].name);
+		else
+			put_size(d, loop->count);
+		if (loop->until != BUFFER_NONE)
+			fprintf(d->out, " until %s", buffer_shown(program, loop->until));
+		fputc('\n', d->out);
+		dump_runs(d, routine, i, end, number, depth + 1);
+		i = end - 1;
+	}
+}
+
 static void dump_routine(const Dump *d, const ProgramRoutine *routine, bool of_state)
 {
 	const Program *program = d->program;
@@ -139,8 +168,7 @@ static void dump_routine(const Dump *d, const ProgramRoutine *routine, bool of_s
 	}
 	for (uint32_t i = 0; i < routine->nguards; i++)
 		fprintf(d->out, "  guard %" PRIu32 "\n", routine->guards[i]);
-	for (uint32_t i = 0; i < routine->nkernels; i++)
-		fprintf(d->out, "  run %s\n", program->kernels.at[routine->kernels[i]].name);
+	dump_runs(d, routine, 0, routine->nkernels, 0, 1);
 }
 
 uint32_t kernel_routine(const Program *program, KernelId kernel)

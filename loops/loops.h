@@ -2,6 +2,7 @@
  *
  *   program := params consts buffers checks kernels routines
  *   routine := dims scalars inputs outputs, guards, then kernels in order; one workspace
+ *   loop    := neighbouring kernels of a routine, and loops, that run in steps
  *   buffer  := kind dtype elements [place]         flat, row-major, in elements of its dtype
  *   kernel  := name, iterators, locals, stmt
  *   stmt    := KIND ITER in [lo, hi) step stmt*    hi <= lo: no iteration; KIND: for, unroll, vector, parallel
@@ -230,6 +231,7 @@ typedef struct Kernel {
 	Block body;
 	uint32_t site; /* the application that it comes from, among Program.sites */
 	bool alone;    /* is not to be fused with others over the same rows */
+	uint32_t loop; /* among Program.loops: the innermost one that it is in; 0: none */
 } Kernel;
 
 #define BUFFER_NONE UINT32_MAX
@@ -339,6 +341,17 @@ typedef struct ProgramRoutine {
 	Size workspace; /* bytes */
 } ProgramRoutine;
 
+/* Neighbouring kernels of one routine run in order, again and again: in each step `step` has the next
+ * value, from 0. It ends after so many steps, or behind one that leaves `until` other than 0. */
+typedef struct ProgramLoop {
+	Span span;
+	uint32_t parent; /* the loop that it is in, a lower number; 0: none */
+	DimId step;	 /* in sizes of its kernels alone */
+	Size count;	 /* SIZE_BAD: the scalar `scalar` of the routine; below 0: none */
+	uint32_t scalar;
+	BufferId until; /* one i32; BUFFER_NONE */
+} ProgramLoop;
+
 enum { PACK_STAMP = 0x70735254 };
 
 /* What is asked of the loops, beside a schedule. */
@@ -373,6 +386,7 @@ typedef struct Program {
 	VEC(ProgramParam) params;
 	VEC(ProgramConst) consts;
 	VEC(ProgramRoutine) routines;
+	VEC(ProgramLoop) loops; /* at[0]: none */
 	/* stores the state's copies of parameters; without kernels: there are none */
 	ProgramRoutine pack;
 	/* stores the parameters that are COMPUTED, from one scalar, the seed; without kernels:
@@ -394,6 +408,13 @@ typedef struct Program {
 Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype);
 /* Nothing touches the temporary any more: it has no elements. */
 void buffer_forget(Program *program, BufferId buffer);
+/* Is a loop in another, or the same? All are in 0. */
+bool program_loop_in(const Program *program, uint32_t inner, uint32_t outer);
+/* The loop right inside `outer` that another is in, or is; 0: it is `outer` itself. */
+uint32_t program_loop_right_in(const Program *program, uint32_t inner, uint32_t outer);
+/* The kernels of a routine from `from` on, in order, that are in the loop: where they end. */
+uint32_t program_loop_end(const Program *program, const ProgramRoutine *routine, uint32_t from,
+			  uint32_t loop);
 /* The routine of a number; past the last: `pack`, then `init`. */
 const ProgramRoutine *program_routine(const Program *program, uint32_t index);
 

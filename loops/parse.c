@@ -27,6 +27,7 @@ static void parse_dims(LoopsParser *p)
 		dim.name = lex_name(p, "a dim");
 		if (lex_take(p, ">="))
 			dim.at_least = lex_number(p);
+		dim.counts = lex_take(p, "counts");
 		if (p->failed)
 			return;
 		if (hmgeti(p->dims, dim.name) >= 0)
@@ -224,6 +225,7 @@ LoopsText loops_parse(Arena *arena, Symbols *symbols, const Sources *sources, ui
 			       .changed = true,
 			       .options = *options};
 	p.program->state = size_const(p.program->sizes, 0);
+	PUSH(arena, p.program->loops, ((ProgramLoop){.until = BUFFER_NONE}));
 	p.tokens = loops_lex(arena, p.source);
 	find_lines(&p, &lines);
 	for (size_t i = 0; i < lines.tables.n && !p.failed; i++)
@@ -231,6 +233,10 @@ LoopsText loops_parse(Arena *arena, Symbols *symbols, const Sources *sources, ui
 	if (!p.failed)
 		parse_routines(&p, &lines);
 	Program *vectors = parse_kernels(&p, &lines);
+	for (size_t i = 0; i < p.loop_of.n && !p.failed; i++) {
+		p.program->kernels.at[p.loop_of.at[i].kernel].loop = p.loop_of.at[i].loop;
+		vectors->kernels.at[p.loop_of.at[i].kernel].loop = p.loop_of.at[i].loop;
+	}
 	if (!p.failed) {
 		finish(&p);
 		p.failed = loops_tell_fault(diags, p.program);

@@ -198,6 +198,42 @@ static void fit_buffers(LoopsParser *p, const ProgramRoutine *routine, uint32_t 
 		lex_fail_at(p, routine->span, "the routine has buffers that it neither takes nor gives");
 }
 
+/* "for STEP in 0..COUNT [until BUFFER]": opens a loop of the program. */
+static uint32_t parse_loop(LoopsParser *p, const ProgramRoutine *routine, uint32_t outer)
+{
+	ProgramLoop loop = {.parent = outer, .until = BUFFER_NONE, .span = lex_line(p)};
+	const Lex *lex = lex_now(p);
+	Sym name = lex_name(p, "a dim that counts");
+	ptrdiff_t dim = p->failed ? -1 : hmgeti(p->dims, name);
+	if (dim < 0 || !sizes_dim(p->program->sizes, p->dims[dim].value)->counts) {
+		lex_fail_at(p, lex_span(p, lex), "no dim that counts is named so");
+		return 0;
+	}
+	loop.step = p->dims[dim].value;
+	lex_want(p, "in");
+	if (lex_number(p) != 0)
+		lex_fail(p, "steps count from 0");
+	lex_want(p, "..");
+	if (lex_take(p, "scalar")) {
+		name = lex_name(p, "a scalar");
+		while (loop.scalar < routine->nscalars &&
+		       routine->scalars[loop.scalar].name != name)
+			loop.scalar++;
+		if (loop.scalar == routine->nscalars)
+			lex_fail(p, "no scalar is named so");
+	} else {
+		loop.count = parse_size(p);
+	}
+	if (lex_take(p, "until")) {
+		lex = lex_now(p);
+		loop.until = buffer_find(p, lex_name(p, "a buffer"));
+		if (!p->failed && loop.until == BUFFER_NONE)
+			lex_fail_at(p, lex_span(p, lex), "no buffer is named so");
+	}
+	PUSH(p->arena, p->program->loops, loop);
+	return (uint32_t)p->program->loops.n - 1;
+}
+
 static void parse_run(LoopsParser *p, uint32_t r, TokenList *runs)
 {
 	const Lex *lex = lex_now(p);
@@ -211,6 +247,27 @@ static void parse_run(LoopsParser *p, uint32_t r, TokenList *runs)
 	if (p->routine_of.at[kernel] == ROUTINE_NONE)
 		p->routine_of.at[kernel] = r;
 	PUSH(p->arena, *runs, kernel);
+}
+
+/* Kernels, and loops of them, further right than `indent`. */
+static void parse_runs(LoopsParser *p, const ProgramRoutine *routine, uint32_t r, int32_t indent,
+		       uint32_t loop, TokenList *runs)
+{
+	while (lex_inside(p, indent)) {
+		int32_t at = lex_now(p)->indent;
+		if (lex_take(p, "for")) {
+			uint32_t inner = parse_loop(p, routine, loop);
+			if (!p->failed && lex_deeper(p)) {
+				parse_runs(p, routine, r, at, inner, runs);
+				p->depth--;
+			}
+			continue;
+		}
+		lex_want(p, "run");
+		parse_run(p, r, runs);
+		if (!p->failed)
+			PUSH(p->arena, p->loop_of, ((KernelLoop){runs->at[runs->n - 1], loop}));
+	}
 }
 
 void parse_routine(LoopsParser *p, ProgramRoutine *routine, uint32_t r)
@@ -235,8 +292,7 @@ void parse_routine(LoopsParser *p, ProgramRoutine *routine, uint32_t r)
 				lex_fail_at(p, lex_span(p, lex), "no check of sizes has this number");
 			PUSH(p->arena, guards, (uint32_t)guard);
 		} else {
-			lex_want(p, "run");
-			parse_run(p, r, &runs);
+			parse_runs(p, routine, r, 0, 0, &runs);
 		}
 	}
 	routine->guards = guards.at;

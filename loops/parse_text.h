@@ -28,6 +28,11 @@ typedef struct NameIndex {
 	uint32_t value;
 } NameIndex;
 
+/* A kernel in a loop of its routine. */
+typedef struct KernelLoop {
+	uint32_t kernel, loop;
+} KernelLoop;
+
 typedef struct LoopsParser {
 	Arena *arena;
 	Diags *diags;
@@ -40,6 +45,7 @@ typedef struct LoopsParser {
 	Program *program;
 	NameIndex *dims, *buffers, *kernels; /* stb_ds tables */
 	VEC(uint32_t) next_buffer;	     /* by BufferId: 1 + the next one of its name */
+	VEC(KernelLoop) loop_of;
 	VEC(uint32_t) routine_of;	     /* by KernelId: a routine that runs it; ROUTINE_NONE */
 	/* the kernel at hand */
 	Kernel kernel;

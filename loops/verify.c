@@ -487,6 +487,33 @@ static void check_order(Arena *arena, const Program *program, const ProgramRouti
 	arena_reset(arena);
 }
 
+/* Kernels of a loop are neighbours, and no others are between; what ends it is one i32 of the routine. */
+static void check_loops(Arena *arena, const Program *program, const ProgramRoutine *routine,
+			LoopsFault *fault)
+{
+	bool *left = ARENA_ARRAY(arena, bool, program->loops.n + 1);
+	uint32_t before = 0;
+	for (uint32_t i = 0; i < routine->nkernels; i++) {
+		const Kernel *kernel = &program->kernels.at[routine->kernels[i]];
+		REQUIRE(kernel->loop == 0 || kernel->loop < program->loops.n);
+		for (uint32_t loop = before; loop; loop = program->loops.at[loop].parent)
+			left[loop] |= !program_loop_in(program, kernel->loop, loop);
+		for (uint32_t loop = kernel->loop; loop; loop = program->loops.at[loop].parent)
+			if (left[loop] && !fault->rule)
+				*fault = (LoopsFault){kernel, NULL,
+						      "a kernel is in a loop that has ended"};
+		before = kernel->loop;
+	}
+	for (size_t i = 1; i < program->loops.n; i++) {
+		const ProgramLoop *loop = &program->loops.at[i];
+		REQUIRE(loop->parent < i && sizes_dim(program->sizes, loop->step)->counts);
+		const Buffer *until =
+			loop->until == BUFFER_NONE ? NULL : &program->buffers.at[loop->until];
+		REQUIRE(!until || (until->dtype == DTYPE_I32 &&
+				   size_is(program->sizes, until->elements, 1)));
+	}
+}
+
 static void check_routine(Arena *arena, const Program *program, const ProgramRoutine *routine,
 			  LoopsFault *fault)
 {
@@ -501,6 +528,8 @@ static void check_routine(Arena *arena, const Program *program, const ProgramRou
 	}
 	if (!fault->rule)
 		check_order(arena, program, routine, fault);
+	if (!fault->rule)
+		check_loops(arena, program, routine, fault);
 	REQUIRE(!program->placed || !size_is_bad(routine->workspace));
 }
 

@@ -152,6 +152,16 @@ static bool is_in_time(const Lower *lower, NodeId id, NodeId last)
 	return true;
 }
 
+/* Does every reader run as often: is it in the same loop, or may what is free be computed in it? */
+static bool is_as_often(const Lower *lower, NodeId id)
+{
+	bool free = lower->plan[id].cost == COST_FREE || lower->plan[id].index_only;
+	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id) && !free; i++)
+		if (lower_node(lower, lower->uses[i].user)->loop != lower_node(lower, id)->loop)
+			return false;
+	return true;
+}
+
 static bool has_room(const Lower *lower, NodeId id)
 {
 	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
@@ -373,7 +383,7 @@ static void fuse(Lower *lower, NodeId id)
 	const ScheduleClause *asked = fuse_asked(lower, id, CHOICE_FUSE);
 	plan->separate = says_off(asked);
 	plan->index_only = is_told(lower, id);
-	if (reader.never || !has_room(lower, id) || !is_in_time(lower, id, plan->last) ||
+	if (reader.never || !is_as_often(lower, id) || !has_room(lower, id) || !is_in_time(lower, id, plan->last) ||
 	    plan->separate)
 		return;
 	if (can_be_fused(lower, id) && is_chosen(lower, id, &reader, asked)) {
@@ -387,7 +397,7 @@ static void fuse(Lower *lower, NodeId id)
 	}
 	plan->sinkable = !plan->fused && can_be_fused(lower, id) && !plan->mutated &&
 			 plan->nuses == 1 && reader.root != NODE_NONE &&
-			 reader.root != plan->last && !reader.only_free &&
+			 reader.root != plan->last && !reader.only_free && is_as_often(lower, id) &&
 			 !says_off(fuse_asked(lower, id, CHOICE_PACK));
 	plan->optional = !plan->fused && can_be_fused(lower, id);
 }

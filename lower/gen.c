@@ -78,7 +78,8 @@ void kernel_finish(Gen *gen)
 	Program *program = gen->program;
 	Kernel kernel = {.name = gen->name,
 			 .span = gen->span,
-			 .site = tables_site(&gen->lower->tables, gen->name)};
+			 .site = tables_site(&gen->lower->tables, gen->name),
+			 .loop = gen->lower->loop};
 	kernel.iters = gen->iters.at;
 	kernel.niters = (uint32_t)gen->iters.n;
 	kernel.locals = gen->locals.at;

@@ -328,6 +328,8 @@ void kernel_emit_check(Lower *lower, NodeId id, uint32_t arg)
  * it need not be cleared where it begins. */
 static bool is_set_first(const Lower *lower, NodeId own)
 {
+	if (graph_sets_whole(lower->graph, own))
+		return true;
 	for (uint32_t k = needed_from(lower, own + 1); k < lower->nneeded; k++) {
 		NodeId id = lower->needed[k];
 		const Node *node = lower_node(lower, id);

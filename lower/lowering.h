@@ -16,6 +16,7 @@
  *             tile_choose_*.c, tile_size.c, tile_cache.c, tile_read.c the rest; tile.c their code,
  *             tile_one.c of one of them, tile_build.h what it is made of, tile_pack.h copies
  *   rows      row_block*.c kernels that share rows, a block at a time
+ *             Kernels of a loop are its own: across its border only what is free is computed inside others
  *   kernels   kernel.c of one node by its kind, argmax.c, scatter.c, along/, initial.c, prepack_value_emit.c,
  *             halo_frame.c, drop_producer.c; routine.c of a routine, lower.c of the program
  *
@@ -131,6 +132,7 @@ typedef struct Lower {
 	uint32_t *first_use; /* by NodeId, of those: into uses */
 	Use *uses;
 	VEC(KernelId) kernels;
+	uint32_t loop; /* of the program, that the kernel at hand is in; 0: none */
 	VEC(NodeId) produced; /* what copies of the kernel at hand compute */
 	VEC(RowBlockPassed) passed;
 	struct RowBlock

@@ -105,6 +105,7 @@ static void emit_all(Lower *lower)
 {
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
 		NodeId id = lower->needed[k];
+		lower->loop = tables_loop(&lower->tables, id);
 		for (uint32_t arg = 1; arg < lower_node(lower, id)->nargs; arg++)
 			if (node_checks(&lower->tables, id, arg))
 				kernel_emit_check(lower, id, arg);
@@ -114,15 +115,26 @@ static void emit_all(Lower *lower)
 	NodeId done = 0; /* those before it are */
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
 		NodeId id = lower->needed[k];
+		lower->loop = tables_loop(&lower->tables, id);
 		if (id >= done && !lower->plan[id].pre_check)
 			done = emit_row_block(lower, id) + 1;
 	}
+	lower->loop = 0;
 	const ProgramRoutine *routine = &lower->program->routines.at[lower->tables.routine_id];
 	for (uint32_t i = 0; i < routine->noutputs; i++) {
 		NodeId id = lower->tables.routine->outputs[i];
 		if (lower->plan[id].buffer != routine->outputs[i].buffer)
 			kernel_emit_copy(lower, id, routine->outputs[i].buffer,
 					 lower_unique(lower, routine->outputs[i].name));
+	}
+}
+
+static void end_loops(Lower *lower)
+{
+	for (uint32_t i = 1; i < lower->graph->loops.n; i++) {
+		NodeId until = lower->graph->loops.at[i].until;
+		if (until != NODE_NONE)
+			tables_end_loop(&lower->tables, i, lower->plan[until].buffer);
 	}
 }
 
@@ -157,6 +169,7 @@ void lower_routine(Lower *lower, uint32_t id)
 	halo_plan(lower);
 	prepack_emit_values(lower);
 	emit_all(lower);
+	end_loops(lower);
 	fuse_describe(lower);
 	tables_close(&lower->tables, lower->kernels.at, (uint32_t)lower->kernels.n);
 }

@@ -283,7 +283,9 @@ static bool grow(Finder *f, bool wide)
 		lower->plan[id].reads_row_block = depends(lower, row_block, id);
 		if (!lower_has_kernel(lower, id) || lower->plan[id].pre_check)
 			continue;
-		if (lower_node(lower, id)->target != NODE_NONE)
+		if (lower_node(lower, id)->target != NODE_NONE ||
+		    lower_node(lower, id)->loop !=
+			    lower_node(lower, row_block->roots[0].root)->loop)
 			return false;
 		if (!lower->plan[id].reads_row_block) {
 			if (wide && join(f, id))

@@ -324,6 +324,7 @@ Tables tables_new(const TensorProgram *tensors, const Sources *sources, Arena *p
 		    .shared = ARENA_ARRAY(perm, BufferId, n),
 		    .checks = ARENA_ARRAY(perm, CheckId, n),
 		    .pre_check = ARENA_ARRAY(perm, bool, n),
+		    .loops = ARENA_ARRAY(perm, uint32_t, tensors->graph->loops.n + 1),
 		    .names = ARENA_ARRAY(perm, Sym, n)};
 	t.program = ARENA_NEW(perm, Program);
 	*t.program = (Program){.arena = perm,
@@ -334,6 +335,7 @@ Tables tables_new(const TensorProgram *tensors, const Sources *sources, Arena *p
 			       .path = tensors->graph->files.at[0],
 			       .sites = program_sites(tensors->graph, perm),
 			       .options = *options};
+	PUSH(perm, t.program->loops, ((ProgramLoop){.until = BUFFER_NONE}));
 	t.program->made = ARENA_NEW(perm, Schedule); /* nothing yet */
 	t.program->made->arena = perm;
 	for (size_t i = 0; i < n; i++) {

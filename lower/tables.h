@@ -4,6 +4,7 @@
  *   tables.c           names, buffers and types; sizes that are addressable, parameters with their
  *                      places in the state, guards as checks
  *   tables_routine.c   what a routine takes, and what it must compute before it writes
+ *   tables_loops.c     its loops, and kernels in an order in which each loop's are neighbours
  *
  * Names of kernels and buffers are C identifiers, unique within the program, and depend on the
  * program alone.
@@ -36,6 +37,7 @@ typedef struct Tables {
 	bool *pre_check;
 	Sym *names;	  /* by NodeId: NULL: it has none yet; cleared where a routine begins */
 	NameCount *taken; /* stb_ds table of the C identifiers in use, with the last suffix given */
+	uint32_t *loops; /* by number among the graph's: that of the program, in the routine at hand; 0: none */
 	/* the routine at hand */
 	const Routine *routine;
 	uint32_t routine_id;
@@ -103,6 +105,13 @@ void tables_begin(Tables *t, uint32_t routine);
 void tables_open(Tables *t);
 void tables_close(Tables *t, const KernelId *kernels, uint32_t nkernels);
 BufferId tables_input(const Tables *t, NodeId node);
+/* The number among the program's of the innermost loop that computes the node in the routine at hand. */
+uint32_t tables_loop(Tables *t, NodeId node);
+/* Says where the tensor that ends a loop of the graph is; nothing of one that the routine has not. */
+void tables_end_loop(Tables *t, uint32_t loop, BufferId until);
+/* Puts the routine's kernels into an order in which a loop's are neighbours: what stands between them and
+ * is not the loop's depends on nothing in it, and goes before. */
+void tables_order_loops(const Tables *t, KernelId *kernels, uint32_t n);
 /* The first output that is this node; BUFFER_NONE: none is. */
 BufferId tables_output(const Tables *t, NodeId node);
 /* The same for the routine that sets the parameters that start with an expression; without kernels

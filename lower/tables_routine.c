@@ -1,6 +1,8 @@
 /* One routine's frame: what it takes and gives, and what it must compute before anything that the
  * caller can see is written.
  */
+#include <string.h>
+
 #include "loops/build.h"
 #include "lower/tables.h"
 
@@ -11,8 +13,7 @@ bool node_checks(const Tables *t, NodeId id, uint32_t arg)
 	const Node *node = tables_node(t, id);
 	if (arg == 0 || arg >= node->nargs || !node_kind_indexes(node->kind))
 		return false;
-	return node->kind == NODE_SLICE ? tables_node(t, node->args[1])->kind != NODE_SIZE
-					: node->mode == INDEX_CHECKED;
+	return node->kind == NODE_SLICE || node->mode == INDEX_CHECKED;
 }
 
 /* An index on a tensor that the routine assigns to would have to be computed where it stands. */
@@ -21,7 +22,8 @@ static bool early_hold(Tables *t)
 	bool good = true;
 	for (uint32_t i = 0; i < t->routine->norder; i++) {
 		NodeId target = tables_node(t, t->routine->order[i])->target;
-		if (target == NODE_NONE || !t->pre_check[target])
+		if (target == NODE_NONE || !t->pre_check[target] ||
+		    tables_node(t, target)->carried)
 			continue;
 		diag(t->diags, E0922, tables_node(t, target)->span,
 		     "an index depends on this tensor, which the routine '%s' assigns to: not supported yet",
@@ -31,20 +33,58 @@ static bool early_hold(Tables *t)
 	return good;
 }
 
+/* The outermost loop that the node is in; 0: none. */
+static uint32_t whole_loop(const Tables *t, NodeId id)
+{
+	uint32_t loop = tables_node(t, id)->loop;
+	while (t->graph->loops.at[loop].parent) /* falls: towards the outermost */
+		loop = t->graph->loops.at[loop].parent;
+	return loop;
+}
+
+/* A loop is early as a whole: one that makes an index, or checks one in its steps. What it sets is, too. */
+static bool early_loops(Tables *t, const NodeId *nodes, uint32_t n)
+{
+	bool more = false, *early = ARENA_ARRAY(t->scratch, bool, t->graph->loops.n + 1);
+	for (uint32_t k = 0; k < n; k++) {
+		const Node *node = tables_node(t, nodes[k]);
+		bool own = node->target != NODE_NONE && tables_node(t, node->target)->carried;
+		more |= own && t->pre_check[node->target] && !t->pre_check[nodes[k]];
+		t->pre_check[nodes[k]] |= own && t->pre_check[node->target];
+		bool checks = t->pre_check[nodes[k]];
+		for (uint32_t arg = 1; arg < node->nargs && !checks; arg++)
+			checks = node_checks(t, nodes[k], arg);
+		early[whole_loop(t, nodes[k])] |= checks;
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t loop = whole_loop(t, nodes[k]);
+		NodeId target = tables_node(t, nodes[k])->target;
+		if (!loop || !early[loop])
+			continue;
+		more |= !t->pre_check[nodes[k]];
+		t->pre_check[nodes[k]] = true;
+		if (target != NODE_NONE)
+			t->pre_check[target] = true;
+	}
+	return more;
+}
+
 /* Backwards, as operands come before what reads them: one pass finds everything that an index
- * depends on. */
+ * depends on, another what a loop among that depends on. */
 bool tables_find_early(Tables *t, const NodeId *nodes, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++)
 		t->pre_check[nodes[k]] = false;
-	for (uint32_t k = n; k-- > 0;) {
-		NodeId id = nodes[k];
-		const Node *node = tables_node(t, id);
-		for (uint32_t arg = 1; arg < node->nargs; arg++)
-			t->pre_check[node->args[arg]] |= node_checks(t, id, arg);
-		for (uint32_t i = 0; t->pre_check[id] && i < node->nargs; i++)
-			t->pre_check[node->args[i]] = true;
-	}
+	do { /* falls: nodes that are not early */
+		for (uint32_t k = n; k-- > 0;) {
+			NodeId id = nodes[k];
+			const Node *node = tables_node(t, id);
+			for (uint32_t arg = 1; arg < node->nargs; arg++)
+				t->pre_check[node->args[arg]] |= node_checks(t, id, arg);
+			for (uint32_t i = 0; t->pre_check[id] && i < node->nargs; i++)
+				t->pre_check[node->args[i]] = true;
+		}
+	} while (t->graph->loops.n > 1 && early_loops(t, nodes, n));
 	return early_hold(t);
 }
 
@@ -194,6 +234,7 @@ void tables_begin(Tables *t, uint32_t id)
 {
 	t->routine = &t->graph->routines.at[id];
 	t->routine_id = id;
+	memset(t->loops, 0, t->graph->loops.n * sizeof *t->loops);
 }
 
 static void take_kernels(const Tables *t, ProgramRoutine *routine, const KernelId *kernels,
@@ -203,6 +244,7 @@ static void take_kernels(const Tables *t, ProgramRoutine *routine, const KernelI
 	routine->kernels = ARENA_ARRAY(t->arena, KernelId, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		routine->kernels[i] = kernels[i];
+	tables_order_loops(t, routine->kernels, n);
 }
 
 void tables_close(Tables *t, const KernelId *kernels, uint32_t nkernels)

@@ -33,7 +33,7 @@ static int64_t size_of(const Run *run, const SizeExpr *expr)
 	switch (expr->kind) {
 	case SX_NUMBER:
 	case SX_FIXED: return expr->number;
-	case SX_DIM: return run->call->dims[expr->dim];
+	case SX_DIM: return run->dims[expr->dim];
 	case SX_CAPTURE: return run_size(run, run->inference->captures[expr->capture]);
 	default: break;
 	}

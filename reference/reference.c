@@ -11,7 +11,7 @@
 int64_t run_size(const Run *run, Size size)
 {
 	int64_t value;
-	if (!size_eval(run->inference->sizes, size, run->call->dims, &value))
+	if (!size_eval(run->inference->sizes, size, run->dims, &value))
 		BUG("a size has no value where the guards hold");
 	return value;
 }
@@ -64,6 +64,7 @@ static bool compute(Run *run, NodeId id)
 		return true;
 	if (node->target != NODE_NONE)
 		return operation_assign(run, id);
+	run_release(run, out); /* of the step before */
 	if (!run_reserve(run, out, id))
 		return false;
 	if (run->inference->projs[id])
@@ -75,7 +76,7 @@ static bool compute(Run *run, NodeId id)
 static void forget_operands(Run *run, NodeId id)
 {
 	const Node *node = run_node(run, id);
-	for (uint32_t i = 0; i < node->nargs; i++) {
+	for (uint32_t i = 0; i < node->nargs && run->graph->loops.n == 1; i++) {
 		NodeId from = held_in(run, node->args[i]);
 		if (--run->readers[from] == 0)
 			run_release(run, &run->tensors[from]);
@@ -122,15 +123,80 @@ static void count_readers(Run *run)
 		run->readers[run->graph->params.at[i]]++;
 }
 
+/* ---- loops ---- */
+
+static void compute_nodes(Run *run, NodeId *nodes, uint32_t n, uint32_t outer);
+
+/* The loop right inside `outer` that computes the node; `outer`: none does. */
+static uint32_t loop_of(const Run *run, NodeId id, uint32_t outer)
+{
+	uint32_t loop = run_node(run, id)->loop;
+	while (loop != outer && run->graph->loops.at[loop].parent != outer) /* falls: outwards */
+		loop = run->graph->loops.at[loop].parent;
+	return loop;
+}
+
+static int64_t count_steps(const Run *run, const GraphLoop *loop)
+{
+	return loop->count ? run_size(run, infer_size(run->inference, loop->count))
+			   : run->call->scalars[loop->scalar_index].i;
+}
+
+/* Does it end behind this step? */
+static bool ends(Run *run, const GraphLoop *loop)
+{
+	if (loop->until == NODE_NONE || run->result->outcome != REF_DONE)
+		return false;
+	const RefCell *cell = run_tensor(run, loop->until)->cells;
+	if (cell->error != 0 || cell->jumps)
+		run->result->outcome = REF_UNDECIDED;
+	return cell->x != 0;
+}
+
+static void compute_loop(Run *run, NodeId *nodes, uint32_t n, uint32_t number)
+{
+	const GraphLoop *loop = &run->graph->loops.at[number];
+	int64_t steps = count_steps(run, loop);
+	for (int64_t step = 0; step < steps && run->result->outcome == REF_DONE; step++) {
+		run->dims[loop->step] = step;
+		compute_nodes(run, nodes, n, number);
+		if (ends(run, loop))
+			return;
+	}
+}
+
+/* In order; what stands among the nodes of a loop without being one of them comes before. */
+static void compute_nodes(Run *run, NodeId *nodes, uint32_t n, uint32_t outer)
+{
+	for (uint32_t i = 0; i < n && run->result->outcome == REF_DONE; i++) {
+		uint32_t loop = loop_of(run, nodes[i], outer), last = i, nown = 0;
+		if (loop == outer) {
+			if (compute(run, nodes[i]))
+				forget_operands(run, nodes[i]);
+			continue;
+		}
+		for (uint32_t k = i; k < n; k++)
+			last = loop_of(run, nodes[k], outer) == loop ? k : last;
+		NodeId *own = held_alloc(last - i + 2, sizeof *own);
+		REQUIRE(own);
+		for (uint32_t k = i; k <= last; k++)
+			if (loop_of(run, nodes[k], outer) == loop)
+				own[nown++] = nodes[k];
+			else
+				compute_nodes(run, nodes + k, 1, outer);
+		compute_loop(run, own, nown, loop);
+		held_free(own);
+		i = last;
+	}
+}
+
 static void compute_all(Run *run)
 {
 	const Routine *r = run->routine;
 	for (uint32_t i = 0; i < r->ninputs && run->result->outcome == REF_DONE; i++)
 		if (run_reserve(run, &run->tensors[r->inputs[i]], r->inputs[i]))
 			leaf_fill(run, r->inputs[i], &run->tensors[r->inputs[i]]);
-	for (uint32_t i = 0; i < run->norder && run->result->outcome == REF_DONE; i++)
-		if (compute(run, run->order[i]))
-			forget_operands(run, run->order[i]);
+	compute_nodes(run, run->order, run->norder, 0);
 }
 
 /* ---- guards ---- */
@@ -178,6 +244,16 @@ static void check_guards(Run *run)
 
 /* ---- calls ---- */
 
+static int64_t *dims_of(const RefCall *call)
+{
+	const Sizes *sizes = call->inference->sizes;
+	int64_t *dims = held_alloc(sizes_ndims(sizes) + 1, sizeof *dims);
+	REQUIRE(dims);
+	if (sizes_nargs(sizes))
+		memcpy(dims, call->dims, sizes_nargs(sizes) * sizeof *dims);
+	return dims;
+}
+
 static Run *run_new(const RefCall *call, const Routine *routine)
 {
 	Run *run = held_alloc(1, sizeof *run);
@@ -190,10 +266,24 @@ static Run *run_new(const RefCall *call, const Routine *routine)
 	run->tensors = held_alloc(run->graph->nodes.n + 1, sizeof *run->tensors);
 	run->readers = held_alloc(run->graph->nodes.n + 1, sizeof *run->readers);
 	run->result = held_alloc(1, sizeof *run->result);
+	run->dims = dims_of(call);
 	REQUIRE(run->tensors && run->readers && run->result);
 	find_order(run);
 	count_readers(run);
 	return run;
+}
+
+/* How often a node is computed, at most. */
+static int64_t times(const Run *run, NodeId id)
+{
+	int64_t all = 1;
+	for (uint32_t loop = run_node(run, id)->loop; loop;
+	     loop = run->graph->loops.at[loop].parent) {
+		int64_t steps = count_steps(run, &run->graph->loops.at[loop]);
+		if (__builtin_mul_overflow(all, steps < 0 ? 0 : steps, &all))
+			return INT64_MAX;
+	}
+	return all;
 }
 
 int64_t reference_steps(const RefCall *call, uint32_t routine)
@@ -201,11 +291,17 @@ int64_t reference_steps(const RefCall *call, uint32_t routine)
 	const Graph *graph = call->inference->graph;
 	const Routine *r = routine < graph->routines.n ? &graph->routines.at[routine] : &graph->init;
 	Run run = {.call = call, .inference = call->inference, .graph = graph};
+	run.dims = dims_of(call);
 	int64_t steps = 0;
-	for (uint32_t i = 0; i < r->norder; i++)
-		if (__builtin_add_overflow(steps, walk_count(&run, r->order[i]), &steps) ||
-		    __builtin_add_overflow(steps, run_elements(&run, r->order[i]), &steps))
-			return INT64_MAX;
+	for (uint32_t i = 0; i < r->norder && steps < INT64_MAX; i++) {
+		int64_t once = 0;
+		if (__builtin_add_overflow(walk_count(&run, r->order[i]),
+					   run_elements(&run, r->order[i]), &once) ||
+		    __builtin_mul_overflow(once, times(&run, r->order[i]), &once) ||
+		    __builtin_add_overflow(steps, once, &steps))
+			steps = INT64_MAX;
+	}
+	held_free(run.dims);
 	return steps;
 }
 
@@ -245,6 +341,7 @@ static RefResult *run_end(Run *run)
 	held_free(run->tensors);
 	held_free(run->readers);
 	held_free(run->order);
+	held_free(run->dims);
 	held_free(run);
 	return result;
 }

@@ -18,6 +18,7 @@ typedef struct Run {
 	uint32_t *readers;  /* by NodeId: operations that are still to read it */
 	int64_t cells;	    /* that are held */
 	RefResult *result;
+	int64_t *dims; /* by DimId: the call's, and the step that each loop is in */
 } Run;
 
 static inline const Node *run_node(const Run *run, NodeId id)

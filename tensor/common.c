@@ -142,6 +142,7 @@ static Key key_of(Common *common, NodeId id)
 	    node->along.exclusive | node->along.reverse << 1 | node->along.descending << 2 |
 		    node->along.ids << 3);
 	put(common, &key, node->nargs);
+	put(common, &key, node->loop);
 	for (uint32_t i = 0; i < node->nargs; i++)
 		put(common, &key, common->same[node->args[i]]);
 	put_shape(common, &key, tensor_shape(common->program, id));

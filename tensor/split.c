@@ -157,6 +157,22 @@ static void add_old(Split *g, NodeId id)
 
 /* ---- the graph ---- */
 
+static void loops_now(Split *g, const Graph *old)
+{
+	Arena *arena = g->program->arena;
+	g->graph->loops.at = ARENA_ARRAY(arena, GraphLoop, old->loops.n + 1);
+	g->graph->carried.at = ARENA_ARRAY(arena, Carried, old->carried.n + 1);
+	for (size_t i = 0; i < old->loops.n; i++) {
+		g->graph->loops.at[i] = old->loops.at[i];
+		g->graph->loops.at[i].until = now(g, old->loops.at[i].until);
+	}
+	for (size_t i = 0; i < old->carried.n; i++) {
+		const Carried *carried = &old->carried.at[i];
+		g->graph->carried.at[i] = (Carried){now(g, carried->tensor), now(g, carried->first),
+						    now(g, carried->step), carried->whole};
+	}
+}
+
 static Routine routine_now(const Split *g, const Routine *old)
 {
 	Routine routine = *old;
@@ -219,6 +235,7 @@ bool split_nodes(TensorProgram *program)
 	for (size_t i = 0; i < old->routines.n; i++)
 		g.graph->routines.at[i] = routine_now(&g, &old->routines.at[i]);
 	g.graph->init = routine_now(&g, &old->init);
+	loops_now(&g, old);
 	g.graph->params.at = all_now(&g, old->params.at, (uint32_t)old->params.n);
 	program->graph = g.graph;
 	program->inference = g.inference;

@@ -48,7 +48,7 @@ static const BufferUse *use_of(const BufferUses *uses, BufferId buffer)
 /* Does the order of the two matter? */
 static bool depends(const Joins *j, const Kernel *a, const Kernel *b)
 {
-	if (count_stmts(&a->body) == UINT32_MAX || count_stmts(&b->body) == UINT32_MAX)
+	if (a->loop != b->loop || count_stmts(&a->body) == UINT32_MAX || count_stmts(&b->body) == UINT32_MAX)
 		return true;
 	BufferUses first = kernel_buffers(j->scratch, a), second = kernel_buffers(j->scratch, b);
 	for (size_t i = 0; i < second.n; i++) {

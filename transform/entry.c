@@ -63,6 +63,18 @@ void entry_check_sizes(const Transform *t, const ProgramRoutine *routine)
 		fit = kernel_sizes_fit(t, &t->program->kernels.at[routine->kernels[i]]);
 }
 
+/* Those that numbers of steps are made of. */
+static void note_loop_dims(const Transform *t, const ProgramRoutine *routine, bool *dims)
+{
+	const Program *program = t->program;
+	for (uint32_t i = 0; i < routine->nkernels; i++) {
+		uint32_t loop = program->kernels.at[routine->kernels[i]].loop;
+		for (; loop; loop = program->loops.at[loop].parent)
+			if (!size_is_bad(program->loops.at[loop].count))
+				note_dims(t, program->loops.at[loop].count, dims);
+	}
+}
+
 void entry_list_dims(const Transform *t, ProgramRoutine *routine)
 {
 	bool *dims = ARENA_ARRAY(t->scratch, bool, sizes_ndims(t->program->sizes) + 1);
@@ -71,11 +83,12 @@ void entry_list_dims(const Transform *t, ProgramRoutine *routine)
 	for (uint32_t i = 0; i < routine->nkernels; i++)
 		note_kernel_dims(t, &t->program->kernels.at[routine->kernels[i]], dims);
 	note_dims(t, routine->workspace, dims);
+	note_loop_dims(t, routine, dims);
 	for (DimId d = 0; routine->written && d < sizes_ndims(t->program->sizes); d++)
 		dims[d] |= routine->written[d];
 	routine->dims = ARENA_ARRAY(t->program->arena, DimId, sizes_ndims(t->program->sizes) + 1);
 	for (DimId d = 0; d < sizes_ndims(t->program->sizes); d++)
-		if (dims[d])
+		if (dims[d] && !sizes_dim(t->program->sizes, d)->counts)
 			routine->dims[routine->ndims++] = d;
 }
 

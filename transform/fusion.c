@@ -260,7 +260,7 @@ static bool take(Rows *rows, RowKernel *open, const RowKernel *next)
 	if (says_off(asked))
 		entry_make(rows->program->arena, schedule_entry(rows->program->made, kernel->name),
 			   CHOICE_JOIN, true);
-	if (asks_off(asked))
+	if (asks_off(asked) || open->kernel.loop != kernel->loop)
 		return false;
 	if (!may_join(rows, &left, &right)) {
 		right = split(rows, next, open);
@@ -285,6 +285,17 @@ static void note_spans(Rows *rows, uint32_t k)
 	}
 }
 
+/* The routine itself reads what ends a loop, behind all kernels that store it. */
+static void note_loop_ends(Rows *rows)
+{
+	for (size_t i = 1; i < rows->program->loops.n; i++) {
+		BufferId until = rows->program->loops.at[i].until;
+		BufferSpan *span = until == BUFFER_NONE ? NULL : hmgetp_null(rows->spans, until);
+		if (span)
+			span->last = rows->n;
+	}
+}
+
 uint32_t kernels_fuse(const Transform *t, Kernel *kernels, uint32_t n, uint32_t nshared)
 {
 	Rows rows = {.transform = t,
@@ -303,6 +314,7 @@ uint32_t kernels_fuse(const Transform *t, Kernel *kernels, uint32_t n, uint32_t 
 		rows.uses[k] = kernel_buffers(t->scratch, &rows.all[k].kernel);
 		note_spans(&rows, k);
 	}
+	note_loop_ends(&rows);
 	RowKernel open = rows.all[0];
 	uint32_t from = 0;
 	for (uint32_t k = 1; k < n; k++)

@@ -83,6 +83,8 @@ static bool may_share(const Rows *rows, const RowKernel *row, BufferId from, Buf
 {
 	const Buffer *a = &rows->program->buffers.at[from], *b = &rows->program->buffers.at[to];
 	const Touch *store = first_store(row, to);
+	if (row->kernel.loop) /* the next step may read what `to` held */
+		return false;
 	if (from == to || a->dtype != b->dtype || !size_same(a->elements, b->elements) || !store)
 		return false;
 	bool read = false;

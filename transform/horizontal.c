@@ -227,6 +227,8 @@ static void emit_region(Regions *r, uint32_t first)
 	uint32_t between = 0;
 	bool suffice = pieces_suffice(r, &open);
 	for (uint32_t k = first + 1; k < r->n && between <= BETWEEN_MOST; k++) {
+		if (r->all[k].loop != open.loop)
+			break;
 		if (!join(r, &open, &r->all[k], suffice)) {
 			if (!may_go_before(r, &r->all[k], &open))
 				break;

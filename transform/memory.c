@@ -1,6 +1,7 @@
 /* Places of temporaries in one workspace, by lifetime.
  *
- * A temporary lives from the first kernel that touches it to the last. Kernels are walked in order:
+ * A temporary lives from the first kernel that touches it to the last; one that is touched inside a loop
+ * and outside of it, or ends the loop, through all of the loop. Kernels are walked in order:
  * those that begin take the tightest gap that is free, those that end give theirs back. Constant
  * sizes share one area of bytes; a symbolic size shares a slot with others where it is provably no
  * greater. A kernel may write over an operand that dies in it when it reads that at the same index
@@ -67,6 +68,72 @@ static void find_lives(Plan *p, const KernelId *kernels, uint32_t nkernels)
 		}
 	}
 }
+
+/* ---- loops ---- */
+
+typedef struct LoopSpan {
+	uint32_t first, last; /* kernels of the routine */
+	bool any;
+} LoopSpan;
+
+static bool is_in(const Plan *p, const KernelId *kernels, uint32_t k, uint32_t loop)
+{
+	return program_loop_in(p->program, p->program->kernels.at[kernels[k]].loop, loop);
+}
+
+static LoopSpan span_of(const Plan *p, const KernelId *kernels, uint32_t nkernels, uint32_t loop)
+{
+	LoopSpan span = {0};
+	for (uint32_t k = 0; k < nkernels; k++) {
+		if (!is_in(p, kernels, k, loop))
+			continue;
+		span.first = span.any ? span.first : k;
+		span.last = k;
+		span.any = true;
+	}
+	return span;
+}
+
+/* What a loop does not make and use up in each step keeps its place through all of them. */
+static void live_through(Plan *p, LoopSpan span, BufferId until)
+{
+	for (size_t i = 0; i < p->lives.n; i++) {
+		Life *life = &p->lives.at[i];
+		bool meets = life->first <= span.last && life->last >= span.first;
+		bool inside = life->first >= span.first && life->last <= span.last;
+		if (!meets || (inside && life->buffer != until))
+			continue;
+		life->first = life->first < span.first ? life->first : span.first;
+		life->last = life->last > span.last ? life->last : span.last;
+	}
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const Life *x = a, *y = b;
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->buffer < y->buffer ? -1 : 1;
+}
+
+/* Inner loops stand behind outer ones. */
+static void live_through_loops(Plan *p, const KernelId *kernels, uint32_t nkernels)
+{
+	bool any = false;
+	for (uint32_t loop = (uint32_t)p->program->loops.n; loop-- > 1;) {
+		LoopSpan span = span_of(p, kernels, nkernels, loop);
+		if (span.any)
+			live_through(p, span, p->program->loops.at[loop].until);
+		any |= span.any;
+	}
+	if (!any)
+		return;
+	qsort(p->lives.at, p->lives.n, sizeof *p->lives.at, by_first);
+	for (size_t i = 0; i < p->lives.n; i++)
+		p->life_of[p->lives.at[i].buffer] = (uint32_t)i + 1;
+}
+
+/* ---- operands that are written over ---- */
 
 static const Stmt *only_store(const Block *block, BufferId buffer, uint32_t *n)
 {
@@ -271,6 +338,7 @@ static void plan_routine(const Transform *t, ProgramRoutine *routine)
 	p.life_of = ARENA_ARRAY(p.arena, uint32_t, p.program->buffers.n + 1);
 	p.uses = ARENA_ARRAY(p.arena, BufferUses, routine->nkernels + 1);
 	find_lives(&p, routine->kernels, routine->nkernels);
+	live_through_loops(&p, routine->kernels, routine->nkernels);
 	p.slot_of = ARENA_ARRAY(p.arena, uint32_t, p.lives.n + 1);
 	p.place_of = ARENA_ARRAY(p.arena, int64_t, p.lives.n + 1);
 	PUSH(p.arena, p.gaps, ((Gap){0, INT64_MAX / 2}));

@@ -23,7 +23,7 @@ module.exports = grammar({
   reserved: {
     global: ($) => [
       'dim', 'require', 'input', 'param', 'const', 'let', 'fn', 'output', 'routine', 'import', 'in', 'then',
-      'else', 'for', 'if', 'iterate', 'with', 'inf', 'nan', 'pi', '_',
+      'else', 'for', 'if', 'iterate', 'scan', 'with', 'inf', 'nan', 'pi', '_',
     ],
   },
 
@@ -178,7 +178,7 @@ module.exports = grammar({
     member: ($) => seq(field('object', choice($._applied, $._literal)), '.', field('name', $.name)),
     call: ($) => seq(field('function', choice($._applied, $._literal)), field('arguments', $.arguments)),
 
-    _primary: ($) => choice($._number, $.string, $.labelled, $.inline_parameter, $.iterate),
+    _primary: ($) => choice($._number, $.string, $.labelled, $.inline_parameter, $.iterate, $.scan),
 
     arguments: ($) =>
       seq('(', optional(list_from(choice('input', 'output', $._argument), $._argument)), ')'),
@@ -197,6 +197,21 @@ module.exports = grammar({
         $.binding,
         optional(seq(',', field('index', $.name))),
         ')',
+        '{',
+        field('body', $._expression),
+        '}',
+      ),
+
+    scan: ($) =>
+      seq(
+        'scan',
+        '(',
+        field('count', $._expression),
+        ',',
+        $.binding,
+        optional(seq(',', field('index', $.name))),
+        ')',
+        optional(seq('until', '(', field('until', $._expression), ')')),
         '{',
         field('body', $._expression),
         '}',

@@ -22,6 +22,7 @@ void build_end(Builder *b)
 			 .locals = b->locals.at,
 			 .nlocals = (uint32_t)b->locals.n,
 			 .site = tables_site(b->t, b->name),
+			 .loop = b->naive->loop,
 			 .body = body_block(&b->top)};
 	PUSH(b->arena, b->program->kernels, kernel);
 	PUSH(b->t->scratch, b->naive->kernels, (KernelId)b->program->kernels.n - 1);

@@ -26,6 +26,7 @@ typedef struct Naive {
 	NodeId *nodes; /* those, ascending */
 	uint32_t nnodes;
 	KernelIds kernels; /* of the routine */
+	uint32_t loop;	   /* of the program, that the kernel at hand is in */
 } Naive;
 
 /* An element that a local of the kernel at hand holds. */

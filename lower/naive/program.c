@@ -139,6 +139,8 @@ static void emit_node(Naive *naive, NodeId id)
 		assignment_emit(naive, id);
 		return;
 	}
+	if (node->kind == NODE_ZEROS && graph_sets_whole(t->graph, id))
+		return;
 	const Buffer *buffer = &t->program->buffers.at[to];
 	Builder b = build_new(
 		naive, buffer->kind == BUFFER_TEMP ? buffer->name : tables_name(t, id), node->span);
@@ -168,15 +170,19 @@ static void emit_all(Naive *naive)
 	Tables *t = &naive->tables;
 	for (uint32_t i = 0; i < naive->nnodes; i++) {
 		NodeId id = naive->nodes[i];
+		naive->loop = tables_loop(t, id);
 		for (uint32_t arg = 1; arg < tables_node(t, id)->nargs; arg++)
 			if (node_checks(t, id, arg))
 				emit_check(naive, id, arg);
 		if (t->pre_check[id])
 			emit_node(naive, id);
 	}
-	for (uint32_t i = 0; i < naive->nnodes; i++)
+	for (uint32_t i = 0; i < naive->nnodes; i++) {
+		naive->loop = tables_loop(t, naive->nodes[i]);
 		if (!t->pre_check[naive->nodes[i]])
 			emit_node(naive, naive->nodes[i]);
+	}
+	naive->loop = 0;
 	for (uint32_t i = 0; i < t->routine->noutputs; i++) {
 		NodeId id = t->routine->outputs[i];
 		const TensorArg *output = &t->program->routines.at[t->routine_id].outputs[i];
@@ -197,6 +203,9 @@ static void emit_routine(Naive *naive, uint32_t routine)
 	for (uint32_t i = 0; i < naive->nnodes; i++)
 		naive->buffers[naive->nodes[i]] = buffer_of(naive, naive->nodes[i]);
 	emit_all(naive);
+	for (uint32_t i = 1; i < t->graph->loops.n; i++)
+		if (t->graph->loops.at[i].until != NODE_NONE)
+			tables_end_loop(t, i, naive->buffers[t->graph->loops.at[i].until]);
 	tables_close(t, naive->kernels.at, (uint32_t)naive->kernels.n);
 	arena_reset(t->scratch);
 }

@@ -3,6 +3,7 @@
 (routine_statement) @local.scope
 (let_expression) @local.scope
 (iterate) @local.scope
+(scan) @local.scope
 (for_step) @local.scope
 
 (dim name: (name) @local.definition)
@@ -20,6 +21,7 @@
 (scalar name: (name) @local.definition)
 (binding name: (name) @local.definition)
 (iterate index: (name) @local.definition)
+(scan index: (name) @local.definition)
 (for_step name: (name) @local.definition)
 
 (name) @local.reference

@@ -1,0 +1,501 @@
+/* Loops at run time: scan(n, h = x, i) until (c) { E }.
+ *
+ * What is carried is a tensor of its own, which an assignment sets before the loop and another at the end
+ * of each step; what E gives beside it goes into a tensor of n of them, the step's into its own place. The
+ * number of the step is a dim that stands for it, so that it may be written wherever a size may be, and
+ * tensors are read and written at places that it gives.
+ *
+ *   h =: x                          before
+ *   nodes of E, h =: E[0]           in each step
+ *   all =: E[1] via "...=> z + i, ..."
+ *
+ * Every node that depends on neither what is carried nor the number of the step stays outside the loop.
+ */
+#include <string.h>
+
+#include "frontend/ascribe.h"
+#include "frontend/specs.h"
+
+typedef struct Scan {
+	const AstExpr *expr;
+	const AstBind *bind;
+	uint32_t loop;
+	NodeId first; /* of the nodes of E */
+	NodeId *carried;
+	VEC(Value) results;
+} Scan;
+
+static GraphLoop *loop_of(Build *b, const Scan *scan) { return &b->graph->loops.at[scan->loop]; }
+
+/* ---- the number of a step ---- */
+
+/* Dims of loops stand behind all others, so they are made last: until then a loop's number stands for one. */
+static DimId placeholder(uint32_t loop) { return UINT32_MAX - loop; }
+
+bool scan_is_step(DimId dim) { return dim > UINT32_MAX / 2; }
+
+static const SizeExpr *step_of(Build *b, const Scan *scan, Span span)
+{
+	return size_expr_new(b, (SizeExpr){.kind = SX_DIM, .span = span,
+					   .dim = placeholder(scan->loop)});
+}
+
+/* The name, or one that no dim has. */
+static Sym free_name(Build *b, Sym name)
+{
+	Sym free = name;
+	for (uint32_t same = 2, d = 0; d < sizes_ndims(b->graph->sizes); d++) {
+		if (sizes_dim(b->graph->sizes, d)->name != free)
+			continue;
+		free = sym_printf(b->symbols, "%s_%u", name, same++);
+		d = UINT32_MAX; /* from the first again */
+	}
+	return free;
+}
+
+void scan_add_dims(Build *b)
+{
+	for (uint32_t i = 1; i < b->graph->loops.n; i++) {
+		GraphLoop *loop = &b->graph->loops.at[i];
+		loop->step = sizes_add_dim(b->graph->sizes,
+					   (Dim){free_name(b, loop->name), loop->name_span, 0, true});
+	}
+	for (size_t i = 0; i < b->steps.n; i++)
+		b->steps.at[i]->dim = b->graph->loops.at[UINT32_MAX - b->steps.at[i]->dim].step;
+}
+
+/* ---- tensors that the loop sets ---- */
+
+static const ShapeDecl *shape_of(Build *b, const SizeExpr *count, bool number, Span span)
+{
+	ShapeDecl *decl = ARENA_NEW(b->arena, ShapeDecl);
+	decl->span = span;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		decl->rows[kind] = (DeclRow){.var_at = number ? -1 : 0};
+	if (!count)
+		return decl;
+	DeclRow *batch = &decl->rows[ROW_BATCH];
+	batch->axes = ARENA_NEW(b->arena, DeclAxis);
+	*batch->axes = (DeclAxis){.span = span, .size = count};
+	batch->naxes = 1;
+	batch->var_at = 1;
+	return decl;
+}
+
+/* It belongs to the loop around. */
+static NodeId own_tensor(Build *b, const Scan *scan, Dtype dtype, const ShapeDecl *shape, Span span,
+			 Carried carried)
+{
+	NodeId id = node_new(b, NODE_ZEROS, span, span);
+	Node *node = graph_node(b->graph, id);
+	node->dtype = dtype;
+	node->shape = shape;
+	node->loop = loop_of(b, scan)->parent;
+	carried.tensor = id;
+	PUSH(b->arena, b->graph->carried, carried);
+	graph_node(b->graph, id)->carried = (uint32_t)b->graph->carried.n;
+	return id;
+}
+
+static Carried *carried_of(Build *b, NodeId tensor)
+{
+	return &b->graph->carried.at[graph_node(b->graph, tensor)->carried - 1];
+}
+
+/* tensor =: value; exact: of the tensor's own shape, else it may broadcast. */
+static NodeId assign(Build *b, NodeId tensor, NodeId value, Span span, bool exact)
+{
+	value = node_cast(b, value, node_dtype(b, tensor), span);
+	NodeId id = node_pointwise(b, OP_ID, &value, &span, 1, span, span);
+	graph_node(b->graph, id)->target = tensor;
+	graph_node(b->graph, id)->exact = exact;
+	return id;
+}
+
+/* ---- the specification that puts a step's result into its place ---- */
+
+static SpecRow any_row(Build *b, const char *var, Span span)
+{
+	return (SpecRow){.var_at = 0, .var = sym_cstr(b->symbols, var), .written = true, .span = span};
+}
+
+static SpecTensor any_tensor(Build *b, Span span)
+{
+	SpecTensor tensor = {.span = span};
+	tensor.rows[ROW_BATCH] = any_row(b, "batch", span);
+	tensor.rows[ROW_OUTPUT] = any_row(b, "output", span);
+	tensor.rows[ROW_INPUT] = any_row(b, "input", span);
+	return tensor;
+}
+
+/* "... => place + step, ..." of one place. */
+static Spec *stack_spec(Build *b, const Scan *scan, Sym place, Span span)
+{
+	Spec *spec = ARENA_NEW(b->arena, Spec);
+	SpecAxis *axis = ARENA_NEW(b->arena, SpecAxis);
+	const SizeExpr *step = step_of(b, scan, span);
+	*axis = (SpecAxis){
+		.kind = SPEC_AFFINE, .span = span, .letter = place, .stride = 1, .shift = step};
+	spec->span = span;
+	spec->operands = ARENA_NEW(b->arena, SpecTensor);
+	spec->noperands = 1;
+	spec->operands[0] = any_tensor(b, span);
+	spec->result = any_tensor(b, span);
+	spec->result.rows[ROW_BATCH].axes = axis;
+	spec->result.rows[ROW_BATCH].naxes = 1;
+	spec->result.rows[ROW_BATCH].var_at = 1;
+	return spec;
+}
+
+/* The tensor of n results, of which each step sets its own. */
+static Value stack(Build *b, const Scan *scan, Value value)
+{
+	Span span = value.span;
+	NodeId arg = value_to_node(b, value);
+	if (arg == NODE_NONE)
+		return value_error();
+	node_settle(b, arg, DTYPE_NONE);
+	NodeId tensor = own_tensor(b, scan, node_dtype(b, arg),
+				   shape_of(b, loop_of(b, scan)->count, false, span), span,
+				   (Carried){.first = NODE_NONE, .whole = true});
+	Sym place = sym_cstr(b->symbols, "place");
+	SpecParts parts = {.spec = stack_spec(b, scan, place, span), .op = OP_ID, .reduce = OP_ADD,
+			   .args = &arg, .spans = &span, .nargs = 1, .span = span, .op_span = span,
+			   .keeps = true};
+	With *withs = b->at.withs;
+	b->at.withs = NULL;
+	NodeId id = form_spec_node(b, &parts);
+	b->at.withs = withs;
+	if (id == NODE_NONE)
+		return value_error();
+	node_settle(b, id, DTYPE_NONE);
+	graph_node(b->graph, id)->target = tensor;
+	carried_of(b, tensor)->step = id;
+	PUSH(b->arena, b->graph->binds,
+	     ((Bind){.node = id, .letter = place, .span = span,
+		     .size = size_expr_number(b, 1, span), .capture = CAPTURE_NONE}));
+	return value_node(tensor, span);
+}
+
+/* ---- before the loop ---- */
+
+static bool is_integer_scalar(Build *b, const Value *value)
+{
+	return value->kind == VALUE_TENSOR &&
+	       graph_node(b->graph, value->node)->kind == NODE_SCALAR &&
+	       dtype_is_integer(node_dtype(b, value->node));
+}
+
+static bool set_count(Build *b, const AstExpr *expr, GraphLoop *loop)
+{
+	Value count = eval_wanting_size(b, expr);
+	int64_t number;
+	bool known = value_get_integer(&count, &number);
+	loop->count_span = expr->span;
+	if (count.kind == VALUE_ERROR)
+		return false;
+	if (known && (number < 0 || number > DIM_MOST)) {
+		diag(b->diags, E0245, expr->span,
+		     "the number of steps is from 0 to 2^31, and this is %lld", (long long)number);
+		return false;
+	}
+	if (known)
+		loop->count = size_expr_number(b, number, expr->span);
+	else if (count.kind == VALUE_SIZE)
+		loop->count = count.size;
+	else if (is_integer_scalar(b, &count))
+		loop->scalar_index = graph_node(b->graph, count.node)->scalar_index;
+	else {
+		diag(b->diags, E0245, expr->span,
+		     "the number of steps is a size or an integer scalar of a routine, and this is %s",
+		     value_describe(&count));
+		return false;
+	}
+	return true;
+}
+
+static bool open_loop(Build *b, Scan *scan)
+{
+	const AstExpr *expr = scan->expr;
+	GraphLoop loop = {.span = expr->op_span, .parent = b->at.loop, .until = NODE_NONE};
+	Sym name = expr->name.sym ? expr->name.sym : sym_cstr(b->symbols, "step");
+	if (!set_count(b, expr->args[0], &loop))
+		return false;
+	loop.name = name;
+	loop.name_span = expr->name.sym ? expr->name.span : expr->op_span;
+	loop.step = placeholder((uint32_t)b->graph->loops.n);
+	scan->loop = (uint32_t)b->graph->loops.n;
+	PUSH(b->arena, b->graph->loops, loop);
+	return true;
+}
+
+/* The value that `h = x` starts with, as a tensor of the dtype that it keeps. */
+static bool start_one(Build *b, Scan *scan, uint32_t i, Value value)
+{
+	Name name = scan->bind->names[i];
+	NodeId start = value_to_node(b, value);
+	if (start == NODE_NONE)
+		return false;
+	node_settle(b, start, DTYPE_NONE);
+	NodeId tensor = own_tensor(b, scan, node_dtype(b, start), NULL, name.span, (Carried){0});
+	node_name(b, tensor, name.sym, name.span);
+	NodeId first = assign(b, tensor, start, value.span, false);
+	carried_of(b, tensor)->first = first;
+	carried_of(b, tensor)->step = NODE_NONE;
+	scan->carried[i] = tensor;
+	return first != NODE_NONE;
+}
+
+static bool start_all(Build *b, Scan *scan)
+{
+	const AstBind *bind = scan->bind;
+	Value value = eval(b, bind->value);
+	bool good = value.kind != VALUE_ERROR;
+	if (bind->nnames > 1 && good && !bind_check_tuple(b, bind, &value))
+		return false;
+	scan->carried = ARENA_ARRAY(b->arena, NodeId, bind->nnames);
+	for (uint32_t i = 0; i < bind->nnames && good; i++) {
+		Value item = bind->nnames > 1 ? value.items[i] : value;
+		item.span = bind->nnames > 1 ? item.span : bind->value->span;
+		if (bind->nnames == 1)
+			item = ascribe_written(b, item,
+					       &(Ascribed){bind->names[0], bind->shape, bind->dtype,
+							   bind->type_span});
+		good = item.kind != VALUE_ERROR && start_one(b, scan, i, item);
+	}
+	return good;
+}
+
+/* ---- a step ---- */
+
+static void declare_step(Build *b, const Scan *scan, const Value *values)
+{
+	const AstExpr *expr = scan->expr;
+	b->at.scope = scope_new(b, b->at.scope);
+	for (uint32_t i = 0; i < scan->bind->nnames; i++)
+		scope_declare(b, b->at.scope, scan->bind->names[i],
+			      values ? values[i]
+				     : value_node(scan->carried[i], scan->bind->names[i].span));
+	if (!expr->name.sym)
+		return;
+	const SizeExpr *step = step_of(b, scan, expr->name.span);
+	scope_declare(b, b->at.scope, expr->name, value_size(step, expr->name.span));
+}
+
+static bool check_results(Build *b, const Scan *scan, const Value *value, uint32_t n)
+{
+	const GraphLoop *loop = loop_of(b, scan);
+	uint32_t ncarried = scan->bind->nnames;
+	Span body = scan->expr->args[1]->span;
+	if (n < ncarried) {
+		diag(b->diags, E0222, body, "this gives %u value%s, and %u are carried on", n,
+		     n == 1 ? "" : "s", ncarried);
+		diag_note(b->diags, span_join(scan->bind->names[0].span,
+					      scan->bind->names[ncarried - 1].span), "the names");
+		return false;
+	}
+	if (n == ncarried || (loop->count && scan->expr->nargs < 3))
+		return true;
+	diag(b->diags, E0245, value->items[ncarried].span,
+	     "this would be stacked, a result of each step, and how many steps there are is known only when it runs");
+	if (scan->expr->nargs > 2)
+		diag_note(b->diags, scan->expr->args[2]->span, "the loop ends early because of this");
+	else
+		diag_note(b->diags, loop->count_span, "the number of steps is a scalar here, not a size");
+	return false;
+}
+
+/* Nothing makes a number less than it is but a cast. */
+static bool check_dtype(Build *b, const Scan *scan, uint32_t i, Value item)
+{
+	Dtype kept = node_dtype(b, scan->carried[i]), given = node_dtype(b, item.node);
+	if (given == kept || (dtype_wide(kept) == kept && dtype_join(kept, given) == kept))
+		return true;
+	diag(b->diags, E0245, item.span,
+	     "'%s' is carried on as %s, and the step gives %s", scan->bind->names[i].sym,
+	     dtype_name(kept), dtype_name(given));
+	diag_note(b->diags, graph_node(b->graph, scan->carried[i])->name_span, "it starts as %s here",
+		  dtype_name(kept));
+	if (scan->bind->nnames == 1)
+		diag_fix(b->diags, scan->bind->value->span,
+			 arena_printf(b->arena, "%s(%s)", dtype_name(given),
+				      source_text(b->sources, b->arena, scan->bind->value->span)),
+			 "it could start as %s", dtype_name(given));
+	return false;
+}
+
+/* A carried tensor that is given as it is must be read before any is set. */
+static NodeId as_computed(Build *b, const Scan *scan, NodeId id, Span span)
+{
+	for (uint32_t i = 0; i < scan->bind->nnames; i++)
+		if (scan->carried[i] == id)
+			return node_pointwise(b, OP_ID, &id, &span, 1, span, span);
+	return id;
+}
+
+/* What E gives: first all values, then what they are assigned to. */
+static bool end_step(Build *b, Scan *scan, const Value *value)
+{
+	bool tuple = value->kind == VALUE_TUPLE, good = value->kind != VALUE_ERROR;
+	uint32_t n = tuple ? value->nitems : 1, ncarried = scan->bind->nnames;
+	if (!good || !check_results(b, scan, value, n))
+		return false;
+	Value *items = ARENA_ARRAY(b->arena, Value, n);
+	for (uint32_t i = 0; i < n && good; i++) {
+		items[i] = tuple ? value->items[i] : *value;
+		items[i].span = tuple ? items[i].span : scan->expr->args[1]->span;
+		NodeId id = value_to_node(b, items[i]);
+		good = id != NODE_NONE;
+		if (!good)
+			break;
+		node_settle(b, id, i < ncarried ? node_dtype(b, scan->carried[i]) : DTYPE_NONE);
+		items[i] = value_node(as_computed(b, scan, id, items[i].span), items[i].span);
+		good = i >= ncarried || check_dtype(b, scan, i, items[i]);
+	}
+	for (uint32_t i = ncarried; i < n && good; i++) {
+		PUSH(b->arena, scan->results, stack(b, scan, items[i]));
+		good = scan->results.at[scan->results.n - 1].kind != VALUE_ERROR;
+	}
+	for (uint32_t i = 0; i < ncarried && good; i++) {
+		NodeId step = assign(b, scan->carried[i], items[i].node, items[i].span, true);
+		carried_of(b, scan->carried[i])->step = step;
+		good = step != NODE_NONE;
+	}
+	return good;
+}
+
+/* ---- until ---- */
+
+static NodeId own_number(Build *b, const Scan *scan, const char *name, NodeId value, Span span)
+{
+	NodeId tensor = own_tensor(b, scan, DTYPE_I32, shape_of(b, NULL, true, span), span,
+				   (Carried){.first = NODE_NONE});
+	node_name(b, tensor, sym_cstr(b->symbols, name), span);
+	NodeId step = assign(b, tensor, value, span, true);
+	carried_of(b, tensor)->step = step;
+	return step == NODE_NONE ? NODE_NONE : tensor;
+}
+
+/* steps =: i + 1, and whether it ends: of what the step has left. */
+static bool end_until(Build *b, Scan *scan)
+{
+	const AstExpr *condition = scan->expr->args[2];
+	Span span = condition->span;
+	declare_step(b, scan, NULL);
+	NodeId value = eval_node(b, condition);
+	if (value == NODE_NONE)
+		return false;
+	node_settle(b, value, DTYPE_NONE);
+	NodeId zero = value_to_node(b, value_integer(0, span));
+	NodeId ends = node_pointwise(b, OP_NE, (NodeId[]){value, zero}, (Span[]){span, span}, 2, span,
+				     span);
+	if (ends == NODE_NONE)
+		return false;
+	node_settle(b, ends, DTYPE_I32);
+	NodeId until = own_number(b, scan, "until", node_cast(b, ends, DTYPE_I32, span), span);
+	const SizeExpr *step = step_of(b, scan, span);
+	const SizeExpr *next = size_expr_new(
+		b, (SizeExpr){.kind = SX_ADD, .span = span, .a = step,
+			      .b = size_expr_number(b, 1, span)});
+	NodeId count = value_to_node(b, value_size(next, span));
+	node_settle(b, count, DTYPE_I32);
+	NodeId steps = own_number(b, scan, "steps", count, span);
+	if (until == NODE_NONE || steps == NODE_NONE)
+		return false;
+	loop_of(b, scan)->until = until;
+	PUSH(b->arena, scan->results, value_node(steps, scan->expr->span));
+	return true;
+}
+
+/* ---- which nodes are the loop's ---- */
+
+static bool size_counts(const SizeExpr *size, DimId step)
+{
+	return size && ((size->kind == SX_DIM && size->dim == step) || size_counts(size->a, step) ||
+			size_counts(size->b, step));
+}
+
+static bool axis_counts(const SpecAxis *axis, DimId step)
+{
+	bool counts = size_counts(axis->shift, step);
+	for (uint32_t i = 0; i < axis->nparts; i++)
+		counts |= size_counts(axis->parts[i].extent, step);
+	return counts;
+}
+
+static bool spec_tensor_counts(const SpecTensor *tensor, DimId step)
+{
+	bool counts = false;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		for (uint32_t i = 0; i < tensor->rows[kind].naxes; i++)
+			counts |= axis_counts(&tensor->rows[kind].axes[i], step);
+	return counts;
+}
+
+static bool node_counts(const Node *node, DimId step)
+{
+	bool counts = size_counts(node->size_expr, step);
+	for (uint32_t i = 0; node->spec && i < node->spec->noperands; i++)
+		counts |= spec_tensor_counts(&node->spec->operands[i], step);
+	return counts || (node->spec && spec_tensor_counts(&node->spec->result, step));
+}
+
+/* Does the node change from step to step? Operands stand before it. */
+static bool is_inside(Build *b, const Scan *scan, NodeId id)
+{
+	const Node *node = graph_node(b->graph, id);
+	bool inside = graph_loop_in(b->graph, node->loop, scan->loop) ||
+		      node_counts(node, loop_of(b, scan)->step) ||
+		      (node->target != NODE_NONE &&
+		       graph_node(b->graph, node->target)->kind == NODE_ZEROS);
+	for (uint32_t k = 0; k < node->nargs && !inside; k++) {
+		const Node *arg = graph_node(b->graph, node->args[k]);
+		inside = graph_loop_in(b->graph, arg->loop, scan->loop);
+		for (uint32_t i = 0; i < scan->bind->nnames; i++)
+			inside |= node->args[k] == scan->carried[i];
+	}
+	return inside;
+}
+
+/* Tensors of the loop itself belong to the one around it. */
+static void enclose(Build *b, const Scan *scan)
+{
+	for (NodeId id = scan->first; id < b->graph->nodes.n; id++) {
+		Node *node = graph_node(b->graph, id);
+		bool own = node->kind == NODE_ZEROS;
+		if (!own && is_inside(b, scan, id) &&
+		    !graph_loop_in(b->graph, node->loop, scan->loop))
+			node->loop = scan->loop;
+	}
+}
+
+static Value result_of(Build *b, const Scan *scan)
+{
+	uint32_t n = scan->bind->nnames + (uint32_t)scan->results.n;
+	Value *items = ARENA_ARRAY(b->arena, Value, n);
+	for (uint32_t i = 0; i < n; i++)
+		items[i] = i < scan->bind->nnames
+				   ? value_node(scan->carried[i], scan->expr->span)
+				   : scan->results.at[i - scan->bind->nnames];
+	if (n == 1)
+		return items[0];
+	return (Value){.kind = VALUE_TUPLE, .items = items, .nitems = n, .span = scan->expr->span};
+}
+
+Value eval_scan(Build *b, const AstExpr *expr)
+{
+	Scan scan = {.expr = expr, .bind = &expr->binds[0]};
+	if (!open_loop(b, &scan) || !start_all(b, &scan))
+		return value_error();
+	Activation outer = b->at;
+	b->at.loop = scan.loop;
+	scan.first = (NodeId)b->graph->nodes.n;
+	declare_step(b, &scan, NULL);
+	Value value = eval(b, expr->args[1]);
+	bool good = end_step(b, &scan, &value) && (expr->nargs < 3 || end_until(b, &scan));
+	b->at = outer;
+	if (!good)
+		return value_error();
+	enclose(b, &scan);
+	return result_of(b, &scan);
+}
