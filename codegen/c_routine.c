@@ -2,6 +2,7 @@
 #include "codegen/c_text.h"
 #include "loops/build.h"
 #include "runtime/tsr.h"
+#include "loops/steps.h"
 
 static const char checked[] =
 	"/* Sizes: TSR_NONE where a result does not fit or a quotient leaves a remainder. */\n"

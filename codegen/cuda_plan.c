@@ -1,5 +1,6 @@
 /* The plan of a model as comment lines in front of its code. */
 #include "codegen/cuda_text.h"
+#include "loops/steps.h"
 #include "loops/verify_gpu.h"
 #include "target/gpu.h"
 
@@ -64,6 +65,35 @@ static void put_launch(FILE *out, const Module *m, const ProgramRoutine *r, Kern
 			c_comment(m->arena, m->program->checks.at[use->checks.at[i]].text));
 }
 
+/* What runs in steps stands between `for STEP COUNT [until BUFFER]` and `end`. */
+static void put_launches(FILE *out, const Module *m, const ProgramRoutine *r, uint32_t from,
+			 uint32_t to, uint32_t outer)
+{
+	const Program *p = m->program;
+	for (uint32_t i = from; i < to; i++) {
+		uint32_t number =
+			program_loop_right_in(p, p->kernels.at[r->kernels[i]].loop, outer);
+		if (!number) {
+			put_launch(out, m, r, r->kernels[i]);
+			continue;
+		}
+		const ProgramLoop *loop = &p->loops.at[number];
+		uint32_t end = program_loop_end(p, r, i, number);
+		fprintf(out, "//tsr: for %s ", sizes_dim(p->sizes, loop->step)->name);
+		if (size_is_bad(loop->count))
+			fprintf(out, "scalar %s", r->scalars[loop->scalar].name);
+		else
+			fputs(size_words(m, loop->count), out);
+		if (loop->until != BUFFER_NONE)
+			fprintf(out, " until %s",
+				c_comment(m->arena, p->buffers.at[loop->until].name));
+		fputc('\n', out);
+		put_launches(out, m, r, i, end, number);
+		fprintf(out, "//tsr: end\n");
+		i = end - 1;
+	}
+}
+
 static void put_routine(FILE *out, const Module *m, uint32_t index)
 {
 	const ProgramRoutine *r = &m->program->routines.at[index];
@@ -78,8 +108,7 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 		    !size_is(m->program->sizes, buffer->elements, 0))
 			put_buffer(out, m, "temp", b);
 	}
-	for (uint32_t i = 0; i < r->nkernels; i++)
-		put_launch(out, m, r, r->kernels[i]);
+	put_launches(out, m, r, 0, r->nkernels, 0);
 }
 
 void cuda_put_plan(FILE *out, const Module *m)

@@ -9,6 +9,7 @@
 #include "base/held.h"
 #include "codegen/interp_race.h"
 #include "loops/build.h"
+#include "loops/steps.h"
 
 static void run_block(Interp *in, const Block *block);
 

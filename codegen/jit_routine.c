@@ -7,6 +7,7 @@
  */
 #include "codegen/jit_entry.h"
 #include "runtime/tsr.h"
+#include "loops/steps.h"
 
 static Rvalue *buffer_pointer(Entry *e, BufferId id, Type *type)
 {

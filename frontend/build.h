@@ -358,18 +358,8 @@ Value eval_with(Build *b, const AstExpr *expr);
 /* Binds one name, or takes a tuple apart; each value goes through `each`. */
 typedef void BindEach(Build *b, Name name, Value *value);
 void bind_names(Build *b, const AstBind *bind, BindEach *each);
-/* Is the value a tuple of as many as there are names? False after an error. */
-bool bind_check_tuple(Build *b, const AstBind *bind, const Value *value);
 /* A name in the current scope for a size that only inference knows. */
 CaptureId declare_capture(Build *b, Name name);
-
-/* ---- scan.c ---- */
-
-Value eval_scan(Build *b, const AstExpr *expr);
-/* Until then: is the dim one of these? */
-bool scan_is_step(DimId dim);
-/* Gives each loop the dim that stands for the number of its step, behind all others. */
-void scan_add_dims(Build *b);
 
 /* ---- call.c ---- */
 

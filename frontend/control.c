@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frontend/inside.h"
+#include "frontend/scan.h"
 #include "frontend/ascribe.h"
 #include "frontend/specs.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/scan.h"
 #include "frontend/literal.h"
 #include "frontend/passed.h"
 
@@ -153,7 +154,11 @@ static Value eval_slice(Build *b, const AstExpr *expr)
 	NodeId id = node_new(b, NODE_SLICE, expr->span, expr->op_span);
 	node_set_args(b, id, args, spans, size ? 1 : 2);
 	graph_node(b->graph, id)->slice_index = number;
-	graph_node(b->graph, id)->size_expr = size && !known ? index.size : NULL;
+	if (size && !known) {
+		SizeExpr at = *index.size;
+		at.span = spans[1];
+		graph_node(b->graph, id)->size_expr = size_expr_new(b, at);
+	}
 	graph_node(b->graph, id)->dtype = node_dtype(b, args[0]);
 	return value_node(id, expr->span);
 }

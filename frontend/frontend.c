@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frontend/inside.h"
+#include "frontend/scan.h"
 
 static Graph *graph_new(Build *b)
 {

@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "frontend/scan.h"
 #include "frontend/ascribe.h"
 #include "frontend/specs.h"
 
@@ -29,15 +30,10 @@ static GraphLoop *loop_of(Build *b, const Scan *scan) { return &b->graph->loops.
 
 /* ---- the number of a step ---- */
 
-/* Dims of loops stand behind all others, so they are made last: until then a loop's number stands for one. */
-static DimId placeholder(uint32_t loop) { return UINT32_MAX - loop; }
-
-bool scan_is_step(DimId dim) { return dim > UINT32_MAX / 2; }
-
 static const SizeExpr *step_of(Build *b, const Scan *scan, Span span)
 {
-	return size_expr_new(b, (SizeExpr){.kind = SX_DIM, .span = span,
-					   .dim = placeholder(scan->loop)});
+	return size_expr_new(
+		b, (SizeExpr){.kind = SX_DIM, .span = span, .dim = step_placeholder(scan->loop)});
 }
 
 /* The name, or one that no dim has. */
@@ -61,7 +57,8 @@ void scan_add_dims(Build *b)
 					   (Dim){free_name(b, loop->name), loop->name_span, 0, true});
 	}
 	for (size_t i = 0; i < b->steps.n; i++)
-		b->steps.at[i]->dim = b->graph->loops.at[UINT32_MAX - b->steps.at[i]->dim].step;
+		b->steps.at[i]->dim =
+			b->graph->loops.at[step_placeholder(0) - b->steps.at[i]->dim].step;
 }
 
 /* ---- tensors that the loop sets ---- */
@@ -223,7 +220,7 @@ static bool open_loop(Build *b, Scan *scan)
 		return false;
 	loop.name = name;
 	loop.name_span = expr->name.sym ? expr->name.span : expr->op_span;
-	loop.step = placeholder((uint32_t)b->graph->loops.n);
+	loop.step = step_placeholder((uint32_t)b->graph->loops.n);
 	scan->loop = (uint32_t)b->graph->loops.n;
 	PUSH(b->arena, b->graph->loops, loop);
 	return true;

@@ -356,10 +356,10 @@ primary(R) ::= STRING(T).   { R = tree_string(t, T); }
 primary(R) ::= literal(A) COLON name(N). { R = tree_label(t, A, N); }
 primary(R) ::= LBRACE(K) name(N) opt_type(T) opt_init(E) RBRACE. { R = tree_param(t, K, N, T, E); }
 primary(R) ::= ITERATE(K) LPAREN expr(N) COMMA letbind(H) counter(I) RPAREN LBRACE expr(E) RBRACE. {
-	R = tree_iterate(t, K, (AstExpr *[]){N, E}, tree_binds(t, NULL, H), I);
+	R = tree_iterate(t, K, (AstExpr *[]){N, E, NULL}, tree_binds(t, NULL, H), I);
 }
 primary(R) ::= SCAN(K) LPAREN expr(N) COMMA letbind(H) counter(I) RPAREN until(C) LBRACE expr(E) RBRACE. {
-	R = tree_scan(t, K, (AstExpr *[]){N, E, C}, tree_binds(t, NULL, H), I);
+	R = tree_iterate(t, K, (AstExpr *[]){N, E, C}, tree_binds(t, NULL, H), I);
 }
 counter(R) ::= .                        { R = NO_NAME; }
 counter(R) ::= COMMA name(I).           { R = I; }

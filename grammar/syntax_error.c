@@ -262,20 +262,28 @@ static void note_subscript(const Fault *f)
 			"other: sum(\"i, 0 => i\", x)");
 }
 
-/* `for i in ...`, and `iterate` with something else in its parentheses. */
+/* `for i in ...`, and `iterate` or `scan` with something else in its parentheses. */
 static bool note_iterate(const Fault *f)
 {
 	Token at, open;
-	bool inside = file_parse_find(f->parser, TOKEN_ITERATE, &at);
+	bool scan = file_parse_find(f->parser, TOKEN_SCAN, &at);
+	bool inside = scan || file_parse_find(f->parser, TOKEN_ITERATE, &at);
 	bool head = inside && file_parse_opener(f->parser, &open) && open.span.start == at.span.end;
 	bool body = inside && f->expected[TOKEN_LBRACE] && !f->expected[TOKEN_NUMBER];
 	bool loop = f->token.kind == TOKEN_FOR && f->expected[TOKEN_NUMBER];
 	if (head && f->token.kind == TOKEN_EQ) {
 		diag_note(f->parse->diags, f->token.span,
-			  "several values are carried as 'iterate(n, (h, c) = (x, y)) { E }'");
+			  "several values are carried as '%s(n, (h, c) = (x, y)) { E }'",
+			  scan ? "scan" : "iterate");
 		return true;
 	}
-	if ((head && f->expected[TOKEN_EQ]) || body || loop)
+	bool told = (head && f->expected[TOKEN_EQ]) || body || loop;
+	if (told && scan)
+		diag_note(
+			f->parse->diags, f->token.span,
+			"'scan(n, h = x) { E }' runs E in n steps: h is x at first, then what E gave; "
+			"'scan(n, h = x, i)' counts in i, and ') until (c) {' ends it early");
+	else if (told)
 		diag_note(f->parse->diags, f->token.span,
 			  "'iterate(n, h = x) { E }' repeats E: h is x at first, then what E gave; "
 			  "'iterate(n, h = x, i)' counts in i");

@@ -234,18 +234,12 @@ AstExpr *tree_param(Tree *tree, Token start, Name name, Type type, AstExpr *init
 	return init ? adopt(tree, e, &init, 1) : e;
 }
 
-AstExpr *tree_iterate(Tree *tree, Token start, AstExpr *const args[2], const Binds *carried,
+AstExpr *tree_iterate(Tree *tree, Token start, AstExpr *const args[3], const Binds *carried,
 		      Name counter)
 {
-	AstExpr *e = node(tree, AST_ITERATE, start.span, start.span);
+	AstKind kind = start.kind == TOKEN_SCAN ? AST_SCAN : AST_ITERATE;
+	AstExpr *e = node(tree, kind, start.span, start.span);
 	e->name = counter;
-	return adopt_binds(tree, adopt(tree, e, args, 2), carried);
-}
-
-AstExpr *tree_scan(Tree *tree, Token start, AstExpr *const args[3], const Binds *carried, Name step)
-{
-	AstExpr *e = node(tree, AST_SCAN, start.span, start.span);
-	e->name = step;
 	return adopt_binds(tree, adopt(tree, e, args, args[2] ? 3 : 2), carried);
 }
 

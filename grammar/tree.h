@@ -83,10 +83,9 @@ AstExpr *tree_with(Tree *tree, Token with, AstExpr *a, const Binds *binds);
 AstExpr *tree_let_in(Tree *tree, Token let, const Binds *binds, AstExpr *body);
 AstExpr *tree_if(Tree *tree, Token start, AstExpr *const args[3]);
 AstExpr *tree_param(Tree *tree, Token start, Name name, Type type, AstExpr *init);
-AstExpr *tree_iterate(Tree *tree, Token start, AstExpr *const args[2], const Binds *carried,
+/* `iterate` or `scan`, as the token says. args: the number, the body, what ends it or NULL. */
+AstExpr *tree_iterate(Tree *tree, Token start, AstExpr *const args[3], const Binds *carried,
 		      Name counter);
-/* args: the number of steps, the body, the condition to end after a step or NULL. */
-AstExpr *tree_scan(Tree *tree, Token start, AstExpr *const args[3], const Binds *carried, Name step);
 /* (a): a itself. (a,) and (a, b): a tuple. */
 AstExpr *tree_parens(Tree *tree, Token start, const Exprs *items, bool comma);
 /* A literal of output or batch axes, which needs an element. */

@@ -51,8 +51,7 @@ void tell_slice(Blame *b, const Conflict *c)
 static void note_loop(Blame *b, const Conflict *c)
 {
 	const GraphLoop *loop = &b->s->graph->loops.at[c->number];
-	diag_note(b->diags, loop->span, "the steps of this loop are counted by '%s'",
-		  sizes_dim(b->s->sizes, loop->step)->name);
+	diag_note(b->diags, loop->span, "the steps of this loop are counted by '%s'", loop->name);
 }
 
 void tell_step_size(Blame *b, const Conflict *c)

@@ -1,8 +1,7 @@
 /* Guards that mention the number of a loop's step: what must hold in all steps, said before the first.
  *
- * A routine checks its sizes once, and i goes from 0 to n - 1. A relation a >= b that is linear in i
- * holds in every step where it holds in the last one, if it falls with i, or in the first one, if it
- * grows. That i < n in every step is known, and no guard.
+ * A routine checks its sizes once, and i goes from 0 to n - 1. A relation a >= b holds in every step where
+ * it holds in the last one, if a - b falls with i, or in the first one, if it grows. That i < n in every step is known, and no guard.
  */
 #include "infer/generate.h"
 #include "infer/guards.h"
@@ -14,12 +13,13 @@ static bool mentions(const Solver *s, const Guard *g, DimId dim)
 
 static Size with_step(Solver *s, Size a, DimId step, Size value)
 {
-	Size coef, rest;
-	if (!size_uses_dim(s->sizes, a, step))
-		return a;
-	if (!size_split(s->sizes, a, size_dim(s->sizes, step), &coef, &rest))
-		return SIZE_BAD;
-	return size_add(s->sizes, size_mul(s->sizes, coef, value), rest);
+	uint32_t n = sizes_ndims(s->sizes);
+	Size *dims = ARENA_ARRAY(s->arena, Size, n + 1);
+	if (size_is_bad(a) || size_is_bad(value) || !size_uses_dim(s->sizes, a, step))
+		return size_is_bad(value) ? value : a;
+	for (DimId d = 0; d < n; d++)
+		dims[d] = d == step ? value : size_dim(s->sizes, d);
+	return size_substitute(s->sizes, a, dims);
 }
 
 static bool varies(Solver *s, const Guard *g, const GraphLoop *loop)
@@ -30,17 +30,25 @@ static bool varies(Solver *s, const Guard *g, const GraphLoop *loop)
 	return false;
 }
 
+/* Is it more, or as much, in each step than in the first? */
+static bool grows(Solver *s, Size a, DimId step)
+{
+	Size coef, rest;
+	Size more = size_sub(s->sizes, a, with_step(s, a, step, size_const(s->sizes, 0)));
+	if (!size_is_bad(more) && size_only_adds(s->sizes, more))
+		return true;
+	return size_split(s->sizes, a, size_dim(s->sizes, step), &coef, &rest) &&
+	       !size_uses_dim(s->sizes, coef, step) &&
+	       size_ge(s->sizes, coef, size_const(s->sizes, 0));
+}
+
 /* The step in which a >= b is hardest to meet; SIZE_BAD: none is known to be. */
 static Size hardest_step(Solver *s, const Guard *g, const GraphLoop *loop)
 {
-	Size coef, rest, zero = size_const(s->sizes, 0);
 	Size more = size_sub(s->sizes, g->a, g->b);
-	if (!size_split(s->sizes, more, size_dim(s->sizes, loop->step), &coef, &rest) ||
-	    size_uses_dim(s->sizes, coef, loop->step))
-		return SIZE_BAD;
-	if (size_ge(s->sizes, coef, zero))
-		return zero;
-	if (!loop->count || !size_ge(s->sizes, zero, coef))
+	if (grows(s, more, loop->step))
+		return size_const(s->sizes, 0);
+	if (!loop->count || !grows(s, size_scale(s->sizes, more, -1), loop->step))
 		return SIZE_BAD;
 	return size_plus(s->sizes, size_as_number(s, loop->count), -1);
 }

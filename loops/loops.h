@@ -408,13 +408,6 @@ typedef struct Program {
 Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype);
 /* Nothing touches the temporary any more: it has no elements. */
 void buffer_forget(Program *program, BufferId buffer);
-/* Is a loop in another, or the same? All are in 0. */
-bool program_loop_in(const Program *program, uint32_t inner, uint32_t outer);
-/* The loop right inside `outer` that another is in, or is; 0: it is `outer` itself. */
-uint32_t program_loop_right_in(const Program *program, uint32_t inner, uint32_t outer);
-/* The kernels of a routine from `from` on, in order, that are in the loop: where they end. */
-uint32_t program_loop_end(const Program *program, const ProgramRoutine *routine, uint32_t from,
-			  uint32_t loop);
 /* The routine of a number; past the last: `pack`, then `init`. */
 const ProgramRoutine *program_routine(const Program *program, uint32_t index);
 

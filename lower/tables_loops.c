@@ -1,6 +1,7 @@
 /* Loops of a routine: those of the graph that its nodes are in, and the order of kernels.
  */
 #include "lower/tables.h"
+#include "loops/steps.h"
 
 static uint32_t loop_number(Tables *t, uint32_t loop)
 {

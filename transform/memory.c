@@ -15,6 +15,7 @@
 #include "loops/dependence.h"
 #include "transform/entry.h"
 #include "transform/memory.h"
+#include "loops/steps.h"
 
 typedef struct Gap {
 	int64_t at, bytes;

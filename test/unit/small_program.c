@@ -63,8 +63,8 @@ int sp_teardown(void **state)
 Size sp_dim(SmallProgram *s, const char *name, int64_t at_least)
 {
 	ProgramRoutine *r = routine(s);
-	DimId id = sizes_add_dim(s->program.sizes,
-				 (Dim){sym_cstr(s->program.symbols, name), SPAN_NONE, at_least});
+	DimId id = sizes_add_dim(s->program.sizes, (Dim){sym_cstr(s->program.symbols, name),
+							 SPAN_NONE, at_least, false});
 	DimId *dims = ARENA_ARRAY(arena(s), DimId, r->ndims + 1);
 	if (r->ndims)
 		memcpy(dims, r->dims, r->ndims * sizeof *dims);
