@@ -215,6 +215,31 @@ static void put_memory_checks(FILE *out, const Module *m, uint32_t index)
 
 /* ---- calls ---- */
 
+/* Does the buffer change its place in a loop? It has a variable for it then. */
+static bool exchanges(const Module *m, BufferId id)
+{
+	for (size_t i = 1; i < m->program->loops.n; i++) {
+		const ProgramLoop *loop = &m->program->loops.at[i];
+		for (uint32_t k = 0; k < loop->nexchanges; k++)
+			if (loop->exchanges[k].a == id || loop->exchanges[k].b == id)
+				return true;
+	}
+	return false;
+}
+
+static void put_places(FILE *out, const Module *m, uint32_t index)
+{
+	const Program *p = m->program;
+	for (BufferId id = 0; id < p->buffers.n; id++) {
+		const Buffer *buffer = &p->buffers.at[id];
+		if (buffer->kind != BUFFER_TEMP || buffer->routine != index || !exchanges(m, id))
+			continue;
+		const char *type = c_type(buffer->dtype);
+		fprintf(out, "\t%s *place_%u = %s;\n", type, id,
+			placed(m, "workspace", buffer->offset, type));
+	}
+}
+
 static const char *pointer_text(const Module *m, uint32_t routine, BufferId id)
 {
 	const Buffer *buffer = &m->program->buffers.at[id];
@@ -224,7 +249,9 @@ static const char *pointer_text(const Module *m, uint32_t routine, BufferId id)
 	case BUFFER_OUTPUT: return m->routines[routine].outputs[buffer->arg];
 	case BUFFER_PARAM:
 		return placed(m, "state", m->program->params.at[buffer->arg].offset, type);
-	case BUFFER_TEMP: return placed(m, "workspace", buffer->offset, type);
+	case BUFFER_TEMP:
+		return exchanges(m, id) ? arena_printf(m->arena, "place_%u", id)
+					: placed(m, "workspace", buffer->offset, type);
 	case BUFFER_PACKED: return placed(m, "state", buffer->offset, type);
 	case BUFFER_CONST: return m->consts[buffer->arg];
 	}
@@ -311,6 +338,13 @@ static void put_loop(FILE *out, const Module *m, uint32_t index, uint32_t from, 
 						     : c_size(m, loop->count);
 	fprintf(out, "\tfor (int64_t %s = 0; %s < %s; %s++) {\n", step, step, count, step);
 	put_calls(out, m, index, from, to, number);
+	for (uint32_t i = 0; i < loop->nexchanges; i++) {
+		BufferId a = loop->exchanges[i].a, b = loop->exchanges[i].b;
+		fprintf(out,
+			"\t{\n\t\t%s *held = place_%u;\n\t\tplace_%u"
+			" = place_%u;\n\t\tplace_%u = held;\n\t}\n",
+			c_type(m->program->buffers.at[a].dtype), a, a, b, b);
+	}
 	if (loop->until != BUFFER_NONE)
 		fprintf(out, "\tif (*(%s) != 0)\n\t\tbreak;\n",
 			pointer_text(m, index, loop->until));
@@ -360,6 +394,8 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 		put_elements_aligned(out, m, index, bytes);
 	put_totals(out, m, index);
 	put_memory_checks(out, m, index);
+	if (index < m->program->routines.n)
+		put_places(out, m, index);
 	put_calls(out, m, index, 0, r->nkernels, 0);
 	if (packs && r->nkernels)
 		fprintf(out, "\t*%s = %d;\n", placed(m, "state", m->program->stamp, "uint32_t"),

@@ -87,6 +87,10 @@ static void put_launches(FILE *out, const Module *m, const ProgramRoutine *r, ui
 		if (loop->until != BUFFER_NONE)
 			fprintf(out, " until %s",
 				c_comment(m->arena, p->buffers.at[loop->until].name));
+		for (uint32_t k = 0; k < loop->nexchanges; k++)
+			fprintf(out, "%s%s, %s", k ? ", " : " exchange ",
+				c_comment(m->arena, p->buffers.at[loop->exchanges[k].a].name),
+				c_comment(m->arena, p->buffers.at[loop->exchanges[k].b].name));
 		fputc('\n', out);
 		put_launches(out, m, r, i, end, number);
 		fprintf(out, "//tsr: end\n");

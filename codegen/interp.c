@@ -239,6 +239,12 @@ static void run_loop(Interp *in, const ProgramRoutine *routine, uint32_t from, u
 	for (int64_t step = 0; step < n && !in->code; step++) {
 		set_step(in, loop->step, step);
 		run_kernels(in, routine, from, to, number);
+		for (uint32_t i = 0; i < loop->nexchanges; i++) {
+			InterpBuffer *a = &in->buffers[loop->exchanges[i].a];
+			InterpBuffer *b = &in->buffers[loop->exchanges[i].b], held = *a;
+			*a = *b;
+			*b = held;
+		}
 		if (!in->code && ends(in, loop))
 			break;
 	}

@@ -13,6 +13,7 @@ typedef struct Entry {
 	Rvalue *call, *state, *workspace;
 	Rvalue **dims; /* by DimId */
 	Rvalue **scalars, **inputs, **outputs;
+	Lvalue **places; /* by BufferId: where one that changes its place in loops is; NULL: others */
 } Entry;
 
 /* int PREFIX__fail(const tsr_call *call, int code, const char *text) */

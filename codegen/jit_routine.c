@@ -24,6 +24,9 @@ static Rvalue *buffer_pointer(Entry *e, BufferId id, Type *type)
 				type);
 	}
 	case BUFFER_TEMP:
+		if (e->places[id])
+			return jit_cast(jit, gcc_jit_lvalue_as_rvalue(e->places[id]), type);
+	/* fallthrough */
 	case BUFFER_PACKED: {
 		Rvalue *offset = jit_size(&sizes, buffer->offset);
 		Rvalue *start = buffer->kind == BUFFER_TEMP ? e->workspace : e->state;
@@ -113,6 +116,31 @@ static Rvalue *ends(Entry *e, const ProgramLoop *loop)
 			   jit_long(jit, jit->types[DTYPE_I32], 0));
 }
 
+/* Variables for the places of what changes them; each once. */
+static void open_places(Entry *e)
+{
+	const Program *p = e->program;
+	Jit *jit = e->f.jit;
+	e->places = ARENA_ARRAY(jit->arena, Lvalue *, p->buffers.n + 1);
+	for (size_t i = 1; i < p->loops.n; i++)
+		for (uint32_t k = 0; k < 2 * p->loops.at[i].nexchanges; k++) {
+			const BufferPair *pair = &p->loops.at[i].exchanges[k / 2];
+			BufferId id = k % 2 ? pair->b : pair->a;
+			if (p->buffers.at[id].routine != e->index)
+				continue;
+			Lvalue *place = jit_local(&e->f, jit->pointer, p->buffers.at[id].name);
+			jit_set(&e->f, place, buffer_pointer(e, id, jit->pointer));
+			e->places[id] = place;
+		}
+}
+
+static void exchange(Entry *e, BufferPair pair)
+{
+	Rvalue *held = jit_keep(&e->f, gcc_jit_lvalue_as_rvalue(e->places[pair.a]));
+	jit_set(&e->f, e->places[pair.a], gcc_jit_lvalue_as_rvalue(e->places[pair.b]));
+	jit_set(&e->f, e->places[pair.b], held);
+}
+
 static void call_loop(Entry *e, uint32_t from, uint32_t to, uint32_t number)
 {
 	Jit *jit = e->f.jit;
@@ -136,6 +164,8 @@ static void call_loop(Entry *e, uint32_t from, uint32_t to, uint32_t number)
 	e->dims[loop->step] = now;
 	call_kernels(e, from, to, number);
 	forget_sizes(e, known);
+	for (uint32_t i = 0; i < loop->nexchanges; i++)
+		exchange(e, loop->exchanges[i]);
 	if (loop->until != BUFFER_NONE) {
 		gcc_jit_block *next = gcc_jit_function_new_block(e->f.function, NULL);
 		gcc_jit_block_end_with_conditional(e->f.block, NULL, ends(e, loop), after, next);
@@ -217,6 +247,7 @@ static gcc_jit_function *routine_function(Jit *jit, uint32_t index, gcc_jit_func
 	e.state = jit_param(&e.f, at++);
 	e.workspace = packs || inside ? NULL : jit_param(&e.f, at);
 	jit_guards(&e, cpu);
+	open_places(&e);
 	call_kernels(&e, 0, r->nkernels, 0);
 	if (packs && r->nkernels)
 		jit_set(&e.f, jit_stamp_place(&e), jit_long(jit, jit->u32, PACK_STAMP));

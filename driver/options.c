@@ -401,7 +401,7 @@ static void check_from(const Options *o, struct argp_state *state)
 	const char *from = o->session.from, *option = needs_program(o);
 	if (!session_reads(from))
 		argp_error(state,
-			   "--from reads naive, kernels, fusion, transpose, horizontal, "
+			   "--from reads naive, kernels, exchange, fusion, transpose, horizontal, "
 			   "parallel, bind, loops and vector, not '%s'",
 			   from);
 	if (option)

@@ -102,13 +102,14 @@ static void transform(Session *s, uint32_t pass)
 		s->program = s->loops[1 + pass] =
 			transform_run(pass, s->program, s->asked, &s->diags);
 }
-static void run_fusion(Session *s) { transform(s, 0); }
-static void run_transpose(Session *s) { transform(s, 1); }
-static void run_horizontal(Session *s) { transform(s, 2); }
+static void run_exchange(Session *s) { transform(s, 0); }
+static void run_fusion(Session *s) { transform(s, PASS_FUSION); }
+static void run_transpose(Session *s) { transform(s, PASS_FUSION + 1); }
+static void run_horizontal(Session *s) { transform(s, PASS_FUSION + 2); }
 
 static void run_parallel(Session *s)
 {
-	transform(s, 3);
+	transform(s, PASS_FUSION + 3);
 	if (session_unscheduled(s))
 		return;
 	lower_finish(s->program, s->asked, &s->diags);
@@ -180,10 +181,11 @@ static void dump_pass(FILE *out, const Program *program)
 	else
 		fputs("(unchanged)\n", out);
 }
-static void dump_fusion(FILE *out, Session *s) { dump_pass(out, s->loops[1]); }
-static void dump_transpose(FILE *out, Session *s) { dump_pass(out, s->loops[2]); }
-static void dump_horizontal(FILE *out, Session *s) { dump_pass(out, s->loops[3]); }
-static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[4]); }
+static void dump_exchange(FILE *out, Session *s) { dump_pass(out, s->loops[1]); }
+static void dump_fusion(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_FUSION]); }
+static void dump_transpose(FILE *out, Session *s) { dump_pass(out, s->loops[2 + PASS_FUSION]); }
+static void dump_horizontal(FILE *out, Session *s) { dump_pass(out, s->loops[3 + PASS_FUSION]); }
+static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[4 + PASS_FUSION]); }
 static void dump_bind(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_BIND]); }
 static void dump_schedule(FILE *out, Session *s) { schedule_dump(out, s->program); }
 static void dump_loops(FILE *out, Session *s) { loops_dump(out, s->program); }
@@ -211,6 +213,8 @@ const Stage pipeline[] = {
 	{"kernels", "lower", "loops for each operation, or for several", run_kernels,
 	 verify_program, dump_kernels},
 	{"sums", "lower", "in which order each reduction adds", NULL, NULL, dump_sums},
+	{"exchange", "transform", "places of what loops carry instead of copies", run_exchange,
+	 verify_program, dump_exchange},
 	{"fusion", "transform", "kernels over the same rows as one", run_fusion, verify_program,
 	 dump_fusion},
 	{"transpose", "transform", "copies across memory in tiles", run_transpose, verify_program,

@@ -4,7 +4,7 @@
 #include "driver/state.h"
 #include "loops/parse.h"
 
-static const char *const read_stages[] = {"naive",     "kernels",    "fusion",
+static const char *const read_stages[] = {"naive",     "kernels",    "exchange", "fusion",
 					  "transpose", "horizontal", "parallel",
 					  "bind",      "loops",	     "vector"};
 

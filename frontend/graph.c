@@ -350,6 +350,12 @@ bool graph_sets_whole(const Graph *graph, NodeId tensor)
 	return carried && graph->carried.at[carried - 1].whole;
 }
 
+bool graph_is_carried(const Graph *graph, NodeId tensor)
+{
+	uint32_t carried = graph_node(graph, tensor)->carried;
+	return carried && graph->carried.at[carried - 1].first != NODE_NONE;
+}
+
 static void node_print(FILE *out, const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);

@@ -409,6 +409,8 @@ static inline Node *graph_node(const Graph *graph, NodeId id) { return &graph->n
 bool graph_loop_in(const Graph *graph, uint32_t inner, uint32_t outer);
 /* Is it a tensor of a loop whose steps set all of its cells? */
 bool graph_sets_whole(const Graph *graph, NodeId tensor);
+/* Is it what a loop carries from step to step? */
+bool graph_is_carried(const Graph *graph, NodeId tensor);
 /* Aborts (BUG) on a graph that breaks an invariant above. */
 void graph_verify(const Graph *graph);
 /* One line a node: `%ID = KIND ... : DTYPE  # name`. */

@@ -141,6 +141,11 @@ static void dump_runs(const Dump *d, const ProgramRoutine *routine, uint32_t fro
 			put_size(d, loop->count);
 		if (loop->until != BUFFER_NONE)
 			fprintf(d->out, " until %s", buffer_shown(program, loop->until));
+		for (uint32_t k = 0; k < loop->nexchanges; k++) {
+			fprintf(d->out, "%s%s, ", k ? ", " : " exchange ",
+				buffer_shown(program, loop->exchanges[k].a));
+			fputs(buffer_shown(program, loop->exchanges[k].b), d->out);
+		}
 		fputc('\n', d->out);
 		dump_runs(d, routine, i, end, number, depth + 1);
 		i = end - 1;

@@ -341,8 +341,14 @@ typedef struct ProgramRoutine {
 	Size workspace; /* bytes */
 } ProgramRoutine;
 
+/* Temporaries of one size and type. */
+typedef struct BufferPair {
+	BufferId a, b;
+} BufferPair;
+
 /* Neighbouring kernels of one routine run in order, again and again: in each step `step` has the next
- * value, from 0. It ends after so many steps, or behind one that leaves `until` other than 0. */
+ * value, from 0. It ends after so many steps, or behind one that leaves `until` other than 0. Behind each
+ * step the buffers of a pair change places: each has what the other held. */
 typedef struct ProgramLoop {
 	Span span;
 	uint32_t parent; /* the loop that it is in, a lower number; 0: none */
@@ -350,6 +356,8 @@ typedef struct ProgramLoop {
 	Size count;	 /* SIZE_BAD: the scalar `scalar` of the routine; below 0: none */
 	uint32_t scalar;
 	BufferId until; /* one i32; BUFFER_NONE */
+	const BufferPair *exchanges; /* each of a buffer that no other has */
+	uint32_t nexchanges;
 } ProgramLoop;
 
 enum { PACK_STAMP = 0x70735254 };

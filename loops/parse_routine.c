@@ -198,7 +198,32 @@ static void fit_buffers(LoopsParser *p, const ProgramRoutine *routine, uint32_t 
 		lex_fail_at(p, routine->span, "the routine has buffers that it neither takes nor gives");
 }
 
-/* "for STEP in 0..COUNT [until BUFFER]": opens a loop of the program. */
+static BufferId parse_temporary(LoopsParser *p)
+{
+	const Lex *lex = lex_now(p);
+	BufferId buffer = buffer_find(p, lex_name(p, "a buffer"));
+	if (!p->failed &&
+	    (buffer == BUFFER_NONE || p->program->buffers.at[buffer].kind != BUFFER_TEMP))
+		lex_fail_at(p, lex_span(p, lex), "no temporary is named so");
+	return buffer;
+}
+
+static void parse_exchanges(LoopsParser *p, ProgramLoop *loop)
+{
+	VEC(BufferPair) pairs = {0};
+	if (!lex_take(p, "exchange"))
+		return;
+	do {
+		BufferPair pair = {.a = parse_temporary(p)};
+		lex_want(p, ",");
+		pair.b = parse_temporary(p);
+		PUSH(p->arena, pairs, pair);
+	} while (!p->failed && lex_take(p, ","));
+	loop->exchanges = pairs.at;
+	loop->nexchanges = (uint32_t)pairs.n;
+}
+
+/* "for STEP in 0..COUNT [until BUFFER] [exchange A, B, ...]": opens a loop of the program. */
 static uint32_t parse_loop(LoopsParser *p, const ProgramRoutine *routine, uint32_t outer)
 {
 	ProgramLoop loop = {.parent = outer, .until = BUFFER_NONE, .span = lex_line(p)};
@@ -224,12 +249,9 @@ static uint32_t parse_loop(LoopsParser *p, const ProgramRoutine *routine, uint32
 	} else {
 		loop.count = parse_size(p);
 	}
-	if (lex_take(p, "until")) {
-		lex = lex_now(p);
-		loop.until = buffer_find(p, lex_name(p, "a buffer"));
-		if (!p->failed && loop.until == BUFFER_NONE)
-			lex_fail_at(p, lex_span(p, lex), "no buffer is named so");
-	}
+	if (lex_take(p, "until"))
+		loop.until = parse_temporary(p);
+	parse_exchanges(p, &loop);
 	PUSH(p->arena, p->program->loops, loop);
 	return (uint32_t)p->program->loops.n - 1;
 }

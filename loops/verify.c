@@ -510,6 +510,12 @@ static void check_loops(Arena *arena, const Program *program, const ProgramRouti
 		REQUIRE(loop->parent < i && sizes_dim(program->sizes, loop->step)->counts);
 		const Buffer *until =
 			loop->until == BUFFER_NONE ? NULL : &program->buffers.at[loop->until];
+		for (uint32_t k = 0; k < loop->nexchanges; k++) {
+			const Buffer *a = &program->buffers.at[loop->exchanges[k].a];
+			const Buffer *b = &program->buffers.at[loop->exchanges[k].b];
+			REQUIRE(a->kind == BUFFER_TEMP && b->kind == BUFFER_TEMP && a != b &&
+				a->dtype == b->dtype && size_same(a->elements, b->elements));
+		}
 		REQUIRE(!until || (until->dtype == DTYPE_I32 &&
 				   size_is(program->sizes, until->elements, 1)));
 	}

@@ -285,14 +285,26 @@ static void note_spans(Rows *rows, uint32_t k)
 	}
 }
 
-/* The routine itself reads what ends a loop, behind all kernels that store it. */
-static void note_loop_ends(Rows *rows)
+static void note_used(Rows *rows, BufferId buffer, bool before)
+{
+	BufferSpan *span = buffer == BUFFER_NONE ? NULL : hmgetp_null(rows->spans, buffer);
+	if (!span)
+		return;
+	span->last = rows->n;
+	span->first = before ? 0 : span->first;
+}
+
+/* The routine itself reads what ends a loop, behind all kernels that store it; what is exchanged is used in
+ * other steps. */
+static void note_loops(Rows *rows)
 {
 	for (size_t i = 1; i < rows->program->loops.n; i++) {
-		BufferId until = rows->program->loops.at[i].until;
-		BufferSpan *span = until == BUFFER_NONE ? NULL : hmgetp_null(rows->spans, until);
-		if (span)
-			span->last = rows->n;
+		const ProgramLoop *loop = &rows->program->loops.at[i];
+		note_used(rows, loop->until, false);
+		for (uint32_t k = 0; k < loop->nexchanges; k++) {
+			note_used(rows, loop->exchanges[k].a, true);
+			note_used(rows, loop->exchanges[k].b, true);
+		}
 	}
 }
 
@@ -314,7 +326,7 @@ uint32_t kernels_fuse(const Transform *t, Kernel *kernels, uint32_t n, uint32_t 
 		rows.uses[k] = kernel_buffers(t->scratch, &rows.all[k].kernel);
 		note_spans(&rows, k);
 	}
-	note_loop_ends(&rows);
+	note_loops(&rows);
 	RowKernel open = rows.all[0];
 	uint32_t from = 0;
 	for (uint32_t k = 1; k < n; k++)

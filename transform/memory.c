@@ -95,14 +95,22 @@ static LoopSpan span_of(const Plan *p, const KernelId *kernels, uint32_t nkernel
 	return span;
 }
 
+static bool is_kept(const ProgramLoop *loop, BufferId buffer)
+{
+	bool kept = loop->until == buffer;
+	for (uint32_t i = 0; i < loop->nexchanges; i++)
+		kept |= loop->exchanges[i].a == buffer || loop->exchanges[i].b == buffer;
+	return kept;
+}
+
 /* What a loop does not make and use up in each step keeps its place through all of them. */
-static void live_through(Plan *p, LoopSpan span, BufferId until)
+static void live_through(Plan *p, LoopSpan span, const ProgramLoop *loop)
 {
 	for (size_t i = 0; i < p->lives.n; i++) {
 		Life *life = &p->lives.at[i];
 		bool meets = life->first <= span.last && life->last >= span.first;
 		bool inside = life->first >= span.first && life->last <= span.last;
-		if (!meets || (inside && life->buffer != until))
+		if (!meets || (inside && !is_kept(loop, life->buffer)))
 			continue;
 		life->first = life->first < span.first ? life->first : span.first;
 		life->last = life->last > span.last ? life->last : span.last;
@@ -124,7 +132,7 @@ static void live_through_loops(Plan *p, const KernelId *kernels, uint32_t nkerne
 	for (uint32_t loop = (uint32_t)p->program->loops.n; loop-- > 1;) {
 		LoopSpan span = span_of(p, kernels, nkernels, loop);
 		if (span.any)
-			live_through(p, span, p->program->loops.at[loop].until);
+			live_through(p, span, &p->program->loops.at[loop]);
 		any |= span.any;
 	}
 	if (!any)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 const TransformPass transform_passes[TRANSFORM_PASSES] = {
+	{"exchange", "places of what loops carry instead of copies", transform_exchange},
 	{"fusion", "kernels over the same rows as one", transform_fusion},
 	{"transpose", "copies across memory in tiles", transform_transpose},
 	{"horizontal", "small kernels as one loop for threads", transform_horizontal},
@@ -22,6 +23,9 @@ static Program *program_copy(const Program *program)
 	memset(&copy->kernels, 0, sizeof copy->kernels);
 	memset(&copy->checks, 0, sizeof copy->checks);
 	memset(&copy->routines, 0, sizeof copy->routines);
+	memset(&copy->loops, 0, sizeof copy->loops);
+	for (size_t i = 0; i < program->loops.n; i++)
+		PUSH(arena, copy->loops, program->loops.at[i]);
 	for (size_t i = 0; i < program->buffers.n; i++)
 		PUSH(arena, copy->buffers, program->buffers.at[i]);
 	for (size_t i = 0; i < program->kernels.n; i++)

@@ -1,6 +1,7 @@
 /* Passes from loops to loops: kernels become one, go in tiles, are cut for threads, and get their
  * memory. Each makes a program of the same meaning, and may run by itself.
  *
+ *   exchange    exchange.c     places in memory instead of copies from step to step of a loop
  *   fusion      fusion.c       kernels over the same rows as one (fusion_touch.c reads off what they
  *                              touch, fusion_private.c removes what no other kernel sees)
  *   transpose   transpose.c    copies that run along other axes than they store, in tiles
@@ -33,7 +34,7 @@ typedef struct TransformPass {
 } TransformPass;
 
 /* Places of those that are asked for by themselves. */
-enum { PASS_BIND = 4, PASS_MEMORY = 5, TRANSFORM_PASSES = 6 };
+enum { PASS_FUSION = 1, PASS_BIND = 5, PASS_MEMORY = 6, TRANSFORM_PASSES = 7 };
 extern const TransformPass transform_passes[TRANSFORM_PASSES];
 
 /* The program that a pass makes of another, which stays as it is, but for the schedule of what was
@@ -42,6 +43,7 @@ extern const TransformPass transform_passes[TRANSFORM_PASSES];
  * loops_verify passes, if there was no error. */
 Program *transform_run(uint32_t pass, const Program *program, const Schedule *asked, Diags *diags);
 
+void transform_exchange(Transform *t);
 void transform_fusion(Transform *t);
 void transform_transpose(Transform *t);
 void transform_horizontal(Transform *t);

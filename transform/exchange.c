@@ -1,0 +1,162 @@
+/* Tensors of a loop that take turns: what each step computes becomes the next one's by an exchange of two
+ * places in memory instead of a copy.
+ *
+ *   for step in 0..n                      for step in 0..n exchange h, value
+ *     value[..] = ... h[..] ...     ->      value[..] = ... h[..] ...
+ *     h[e] = value[e]
+ *
+ * The copy is whole, and nothing else touches `value` but kernels of the loop before it, of which the first
+ * stores it: what it holds is not looked at in the next step. Kernels of the loop behind the copy, which
+ * read h, read `value` instead.
+ */
+#include "loops/dependence.h"
+#include "loops/rewrite.h"
+#include "loops/steps.h"
+#include "transform/transform.h"
+
+typedef struct Exchange {
+	const Transform *transform;
+	Program *program;
+	Kernel *kernels; /* the routine's */
+	uint32_t n;
+	bool *gone; /* by kernel */
+} Exchange;
+
+/* ---- copies ---- */
+
+typedef struct WholeCopy {
+	BufferId to, from;
+} WholeCopy;
+
+static bool is_temporary(const Program *program, BufferId buffer)
+{
+	return program->buffers.at[buffer].kind == BUFFER_TEMP;
+}
+
+/* Is the kernel to[e] = from[e] for each e, of temporaries of one type and size? */
+static bool is_whole_copy(const Program *program, const Kernel *kernel, WholeCopy *copy)
+{
+	const Stmt *loop = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
+	const Stmt *store = loop && loop->kind == LOOP_FOR && loop->body.n == 1
+				    ? loop->body.stmts[0]
+				    : NULL;
+	if (!store || store->kind != LOOP_STORE || store->acc != OP_NONE ||
+	    store->value->kind != VALUE_LOAD)
+		return false;
+	*copy = (WholeCopy){store->buffer, store->value->buffer};
+	const Buffer *to = &program->buffers.at[copy->to], *from = &program->buffers.at[copy->from];
+	const Ix *at[] = {store->ix, store->value->ix};
+	bool plain = true;
+	for (int i = 0; i < 2; i++)
+		plain = plain && at[i]->kind == IX_ITER && at[i]->iter == loop->iter;
+	return plain && loop->step == 1 && loop->lo->kind == IX_SIZE && loop->hi->kind == IX_SIZE &&
+	       size_is(program->sizes, loop->lo->size, 0) &&
+	       size_same(loop->hi->size, to->elements) && size_same(to->elements, from->elements) &&
+	       to->dtype == from->dtype && copy->to != copy->from &&
+	       is_temporary(program, copy->to) && is_temporary(program, copy->from);
+}
+
+/* ---- what else touches them ---- */
+
+static const BufferUse *use_of(const BufferUses *uses, BufferId buffer)
+{
+	for (size_t i = 0; i < uses->n; i++)
+		if (uses->at[i].buffer == buffer)
+			return &uses->at[i];
+	return NULL;
+}
+
+static bool is_exchanged(const Program *program, BufferId buffer)
+{
+	for (size_t i = 1; i < program->loops.n; i++) {
+		const ProgramLoop *loop = &program->loops.at[i];
+		bool is = loop->until == buffer;
+		for (uint32_t k = 0; k < loop->nexchanges; k++)
+			is |= loop->exchanges[k].a == buffer || loop->exchanges[k].b == buffer;
+		if (is)
+			return true;
+	}
+	return false;
+}
+
+static bool may_exchange(const Exchange *x, uint32_t at, WholeCopy copy)
+{
+	uint32_t loop = x->kernels[at].loop;
+	bool stored = false, read = false;
+	for (uint32_t k = 0; k < x->n; k++) {
+		BufferUses uses = kernel_buffers(x->transform->scratch, &x->kernels[k]);
+		const BufferUse *to = use_of(&uses, copy.to), *from = use_of(&uses, copy.from);
+		bool inside = program_loop_in(x->program, x->kernels[k].loop, loop);
+		if (k == at || x->gone[k])
+			continue;
+		if (from && (!inside || k > at))
+			return false;
+		if (from && !stored && !from->stored)
+			return false;
+		stored |= from && from->stored;
+		if (to && inside && to->stored)
+			return false;
+		read |= to && inside && k > at;
+	}
+	/* what is behind reads another buffer: in kernels of the loop itself alone */
+	for (uint32_t k = at + 1; k < x->n && read; k++) {
+		BufferUses uses = kernel_buffers(x->transform->scratch, &x->kernels[k]);
+		if (x->kernels[k].loop != loop &&
+		    program_loop_in(x->program, x->kernels[k].loop, loop) &&
+		    use_of(&uses, copy.to))
+			return false;
+	}
+	return stored && !is_exchanged(x->program, copy.to) && !is_exchanged(x->program, copy.from);
+}
+
+/* ---- the change ---- */
+
+static void read_instead(const Exchange *x, Kernel *kernel, WholeCopy copy)
+{
+	BufferTwin twin = {.kind = TWIN_BUFFER, .buffer = copy.to, .id = copy.from};
+	Arena *arena = x->program->arena;
+	const Ix **iters = ARENA_ARRAY(arena, const Ix *, kernel->niters + 1);
+	for (IterVar i = 0; i < kernel->niters; i++)
+		iters[i] = ix_iter(arena, i);
+	Rewrite rewrite = {.program = x->program,
+			   .iters = iters,
+			   .renames = true,
+			   .twins = &twin,
+			   .ntwins = 1,
+			   .span = kernel->span};
+	kernel->body = rewrite_block(&rewrite, kernel->body);
+}
+
+static void exchange(Exchange *x, uint32_t at, WholeCopy copy)
+{
+	ProgramLoop *loop = &x->program->loops.at[x->kernels[at].loop];
+	BufferPair *pairs = ARENA_ARRAY(x->program->arena, BufferPair, loop->nexchanges + 1);
+	for (uint32_t i = 0; i < loop->nexchanges; i++)
+		pairs[i] = loop->exchanges[i];
+	pairs[loop->nexchanges++] = (BufferPair){copy.to, copy.from};
+	loop->exchanges = pairs;
+	for (uint32_t k = at + 1; k < x->n; k++) {
+		BufferUses uses = kernel_buffers(x->transform->scratch, &x->kernels[k]);
+		if (x->kernels[k].loop == x->kernels[at].loop && use_of(&uses, copy.to))
+			read_instead(x, &x->kernels[k], copy);
+	}
+	x->gone[at] = true;
+}
+
+static uint32_t exchange_routine(const Transform *t, Kernel *kernels, uint32_t n)
+{
+	Exchange x = {.transform = t, .program = t->program, .kernels = kernels, .n = n};
+	WholeCopy copy;
+	uint32_t left = 0;
+	x.gone = ARENA_ARRAY(t->scratch, bool, n + 1);
+	for (uint32_t k = 0; k < n; k++)
+		if (kernels[k].loop && is_whole_copy(t->program, &kernels[k], &copy) &&
+		    may_exchange(&x, k, copy))
+			exchange(&x, k, copy);
+	for (uint32_t k = 0; k < n; k++)
+		if (!x.gone[k])
+			kernels[left++] = kernels[k];
+	return left;
+}
+
+void transform_exchange(Transform *t) { t->changed = routines_change(t, exchange_routine); }
