@@ -121,6 +121,15 @@ PROGRAMS = [
     Program("histogram of 16", "input x : [65536]\n"
             "output y = sum(\"i, b => b\", sum(\"i => i, 0\", floor(x)) == range(16))\n", {"x": "65536"},
             "torch.histc(x, 16, 0, 16)", 65536 * 4),
+    # loops at run time
+    *[Program(f"LSTM of 256, 128 steps, batch {b}",
+              f"import nn\ninput x : [128, {b} | 256]\nparam wx : [256 -> 4, 256]\nparam wh : [256 -> 4, 256]\n"
+              "param b : [4, 256]\nlet z = wx * x + b\nlet (h, c, y) = scan(128, (h, c) = (0, 0), i) {\n"
+              "  let (n, m) = nn.lstm_gates(wh * h + (z @ i), c) in (n, m, n) }\noutput y\n",
+              {"x": f"128x{b}x256", "wx": "4x256x256", "wh": "4x256x256", "b": "4x256"},
+              f"torch.lstm(x, (x.new_zeros(1, {b}, 256), x.new_zeros(1, {b}, 256)), [wx.reshape(1024, 256), "
+              "wh.reshape(1024, 256), b.reshape(1024), torch.zeros(1024)], True, 1, 0.0, False, False, False)[0]",
+              flops=2.0 * 128 * b * 512 * 1024) for b in (1, 16)],
     # copies and broadcasts
     Program("picture to channels first", "input x : u8 [512, 512, 3]\ninput m : [3]\ninput s : [3]\n"
             "output y = permute(\"h, w, c => c, h, w\", (f32(x) / 255 - m) / s)\n",

@@ -61,7 +61,8 @@ static void warn_axes(Solver *s, Diags *diags)
 			continue;
 		const Cell *c = cell_at(s, spot->cell);
 		const Node *node = &s->graph->nodes.at[spot->node];
-		bool result = node->kind == NODE_POINTWISE || node->kind == NODE_COMPOSE;
+		bool result =
+			node->kind == NODE_POINTWISE || node->kind == NODE_COMPOSE || node->carried;
 		if (result && strcmp(s->events.at[i].rule, "factors") != 0)
 			continue; /* of operands that are all 1 */
 		if (is_default(s, c) && !c->is_index && !c->param && !c->name)

@@ -19,10 +19,26 @@ input logits : [n | 50]
 input seed : i32 []
 input temperature : []
 input mass : []
+dim steps
+input sequence : [steps, n | 5]
+input first : [n | 7]
+let x_now = sum("t, n | i => n | i", sequence)
+let lstm = nn.lstm(7)
+let cell = nn.lstm_cell(7)
+let gru = nn.gru(7)
+let unit = nn.gru_cell(7)
+let (lh, lc, la) = lstm(sequence, first, first)
+let (gh, ga) = gru(sequence, first)
+let (ch, cc) = cell(x_now, first, first)
 let moe = nn.mixture(6, 24, k = 3, act = relu)
 routine norm() -> normal { normal =: nn.group_norm(4)(x) }
 routine rotate() -> turned { turned =: nn.rotary()(q, p) }
 routine mix() -> y, gate, up, down { y =: moe(e); gate =: moe.gate; up =: moe.up; down =: moe.down }
+routine long() -> state, c, a, wx, wh, b { state =: lh; c =: lc; a =: la; wx =: lstm.wx; wh =: lstm.wh; b =: lstm.b }
+routine gated() -> state, a, wx, wh, bx, bh { state =: gh; a =: ga; wx =: gru.wx; wh =: gru.wh; bx =: gru.bx; bh =: gru.bh }
+routine once() -> state, c, u, wx, wh, vx, vh {
+  state =: ch; c =: cc; u =: unit(x_now, first); wx =: cell.wx; wh =: cell.wh; vx =: unit.wx; vh =: unit.wh
+}
 routine draw() -> ids { ids =: nn.sample(10)(logits, seed, temperature, mass) }
 """
 MODEL = Model(PROGRAM)
@@ -85,10 +101,52 @@ def sample(temperature, mass):
     assert len(np.unique(ids[:100])) > 1, "rows draw for themselves"
 
 
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def lstm_step(x, h, c, wx, wh, b=0):
+    z = np.einsum("ni,gji->gnj", x, wx) + np.einsum("ni,gji->gnj", h, wh) + b
+    c = sigmoid(z[1]) * c + sigmoid(z[0]) * np.tanh(z[2])
+    return sigmoid(z[3]) * np.tanh(c), c
+
+
+def gru_step(x, h, wx, wh, bx=0, bh=0):
+    a, b = np.einsum("ni,gji->gnj", x, wx) + bx, np.einsum("ni,gji->gnj", h, wh) + bh
+    r, z = sigmoid(a[0] + b[0]), sigmoid(a[1] + b[1])
+    return (1 - z) * np.tanh(a[2] + r * b[2]) + z * h
+
+
+def recurrent(n, steps):
+    """PyTorch's LSTM and GRU, step by step."""
+    x, first = random.standard_normal((steps, n, 5)).astype(F32), random.standard_normal((n, 7)).astype(F32)
+    state, every, w = (n, 7), (steps, n, 7), [(4, 7, 5), (4, 7, 7), (4, 7)]
+    h, c, a, wx, wh, b = run("long", [n, steps], [x, first], [(shape, F32) for shape in [state, state, every, *w]])
+    want = [(first, first)]
+    for row in x:
+        want.append(lstm_step(row, *want[-1], wx, wh, b[:, None]))
+    for name, got, wanted in ("h", h, want[-1][0]), ("c", c, want[-1][1]), ("all", a, [s for s, _ in want[1:]]):
+        check("lstm " + name, got, np.array(wanted).reshape(got.shape), 1e-4)
+    w = [(3, 7, 5), (3, 7, 7), (3, 7), (3, 7)]
+    h, a, wx, wh, bx, bh = run("gated", [n, steps], [x, first], [(shape, F32) for shape in [state, every, *w]])
+    want = [first]
+    for row in x:
+        want.append(gru_step(row, want[-1], wx, wh, bx[:, None], bh[:, None]))
+    check("gru", h, want[-1], 1e-4)
+    check("gru all", a, np.array(want[1:]).reshape(a.shape), 1e-4)
+    shapes = [state] * 3 + [(4, 7, 5), (4, 7, 7), (3, 7, 5), (3, 7, 7)]
+    h, c, u, wx, wh, vx, vh = run("once", [n, steps], [x, first], [(shape, F32) for shape in shapes])
+    for name, got, wanted in zip("hc", (h, c), lstm_step(x.sum(0), first, first, wx, wh)):
+        check("lstm_cell " + name, got, wanted, 1e-4)
+    check("gru_cell", u, gru_step(x.sum(0), first, vx, vh), 1e-4)
+
+
 for sizes in [(2, 5, 4), (1, 1, 1), (0, 3, 2), (3, 2, 7)]:
     group_norm(*sizes)
 for sizes in [(2, 5), (1, 1), (0, 3)]:
     rotary(*sizes)
+for sizes in [(3, 6), (1, 1), (2, 0), (0, 3)]:
+    recurrent(*sizes)
 for n in (0, 1, 5, 9):
     mixture(n)
 for settings in [(1, 1), (0.7, 0.8), (2, 0.5)]:

@@ -108,4 +108,30 @@ for name in "first", "second":
     heard /= np.maximum(np.bincount(end, minlength=6), 1)[:, None]
     h = np.maximum(h @ w[name + ".own"].T + heard @ w[name + ".other"].T + w[name + ".b"], 0)
 same("graph", run("graph", ["y"], f"--params={folder}/graph.npz", x=x, **{"from": start, "to": end})[0], h)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+for steps, n in (5, 3), (1, 1), (0, 2):
+    x = normal(steps, n, 12)
+    w = {"lstm.wx": normal(4, 32, 12) / 3, "lstm.wh": normal(4, 32, 32) / 5, "lstm.b": normal(4, 32),
+         "classify.w": normal(5, 32), "classify.b": normal(5)}
+    np.savez(f"{folder}/recurrent.npz", **w)
+    h, c, all_h = np.zeros((n, 32), "f4"), np.zeros((n, 32), "f4"), np.zeros((steps, n, 32), "f4")
+    for i in range(steps):
+        z = np.einsum("ni,gji->gnj", x[i], w["lstm.wx"]) + np.einsum("ni,gji->gnj", h, w["lstm.wh"]) + w["lstm.b"][:, None]
+        c = sigmoid(z[1]) * c + sigmoid(z[0]) * np.tanh(z[2])
+        all_h[i] = h = sigmoid(z[3]) * np.tanh(c)
+    probs, outputs = run("recurrent", ["probs", "outputs"], f"--params={folder}/recurrent.npz", x=x)
+    same("recurrent", probs, softmax(h @ w["classify.w"].T + w["classify.b"]))
+    same("recurrent", outputs, all_h)
+
+for steps, height, width in (7, 5, 6), (0, 3, 3), (2, 1, 4):
+    u = want = normal(height, width)
+    for _ in range(steps):
+        near = np.pad(want, 1)
+        want = want + 0.2 * (near[2:, 1:-1] + near[:-2, 1:-1] + near[1:-1, 2:] + near[1:-1, :-2] - 4 * want)
+    same("heat", run("heat", ["heat"], f"steps={steps}", "speed=0.2", start=u)[0], want)
 print("all as NumPy has them")
