@@ -117,6 +117,19 @@ static void live_through(Plan *p, LoopSpan span, const ProgramLoop *loop)
 	}
 }
 
+/* Either place may hold what either buffer does. */
+static void live_together(Plan *p, const ProgramLoop *loop)
+{
+	for (uint32_t i = 0; i < loop->nexchanges; i++) {
+		uint32_t x = p->life_of[loop->exchanges[i].a], y = p->life_of[loop->exchanges[i].b];
+		if (!x || !y)
+			continue;
+		Life *a = &p->lives.at[x - 1], *b = &p->lives.at[y - 1];
+		a->first = b->first = a->first < b->first ? a->first : b->first;
+		a->last = b->last = a->last > b->last ? a->last : b->last;
+	}
+}
+
 static int by_first(const void *a, const void *b)
 {
 	const Life *x = a, *y = b;
@@ -131,8 +144,10 @@ static void live_through_loops(Plan *p, const KernelId *kernels, uint32_t nkerne
 	bool any = false;
 	for (uint32_t loop = (uint32_t)p->program->loops.n; loop-- > 1;) {
 		LoopSpan span = span_of(p, kernels, nkernels, loop);
-		if (span.any)
+		if (span.any) {
 			live_through(p, span, &p->program->loops.at[loop]);
+			live_together(p, &p->program->loops.at[loop]);
+		}
 		any |= span.any;
 	}
 	if (!any)
