@@ -340,6 +340,8 @@ static bool is_set_first(const Lower *lower, NodeId own)
 			return false;
 		if (node->target != own)
 			continue;
+		if (node->loop != lower_node(lower, own)->loop)
+			return false; /* there may be no step */
 		const Proj *proj = lower_proj(lower, id);
 		bool whole = node->acc == OP_NONE && (!proj || proj->surjective) &&
 			     size_same(node_elements(lower, id), node_elements(lower, own));
