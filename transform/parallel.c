@@ -469,4 +469,6 @@ void transform_parallel(Transform *t)
 		for (uint32_t i = 0; i < routine->nkernels; i++)
 			t->changed |= kernel_parallel(t, &program->kernels.at[routine->kernels[i]]);
 	}
+	if (!t->options->gpu)
+		t->changed |= kernels_cut(t);
 }

@@ -7,7 +7,8 @@
  *   transpose   transpose.c    copies that run along other axes than they store, in tiles
  *                              (transpose_emit.c)
  *   horizontal  horizontal.c   small kernels as one loop for threads
- *   parallel    parallel.c     loops in chunks for threads; scratch.c buffers that each has for itself
+ *   parallel    parallel.c     loops in chunks for threads; scratch.c buffers that each has for itself,
+ *                              cut.c kernels of many nests as one for each
  *   bind        bind.c         loops as threads of a GPU, where the target is one
  *   memory      memory.c       places of temporaries; memory_peak.c the most that is alive at a time;
  *                              entry.c what routines take, and check first
@@ -64,6 +65,8 @@ bool kernel_transpose(const Transform *t, Kernel *kernel);
 bool kernel_parallel(const Transform *t, Kernel *kernel);
 /* Gives each iteration that runs at a time its own part of the kernel's scratch buffers. */
 void kernel_scratch(Program *program, Kernel *kernel, Stmt *loop);
+/* Makes kernels of many nests one for each nest (cut.c). Did it? */
+bool kernels_cut(const Transform *t);
 /* How many loops of the statement would be cut, however much work there is? At most two. */
 uint32_t loops_to_cut(Program *program, Kernel *kernel, const Stmt *root);
 
