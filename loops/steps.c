@@ -24,3 +24,16 @@ uint32_t program_loop_end(const Program *program, const ProgramRoutine *routine,
 		from++;
 	return from;
 }
+
+bool program_loops_use(const Program *program, BufferId buffer)
+{
+	for (size_t i = 1; i < program->loops.n; i++) {
+		const ProgramLoop *loop = &program->loops.at[i];
+		bool is = loop->until == buffer;
+		for (uint32_t k = 0; k < loop->nexchanges; k++)
+			is |= loop->exchanges[k].a == buffer || loop->exchanges[k].b == buffer;
+		if (is)
+			return true;
+	}
+	return false;
+}

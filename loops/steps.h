@@ -12,4 +12,7 @@ uint32_t program_loop_right_in(const Program *program, uint32_t inner, uint32_t 
 uint32_t program_loop_end(const Program *program, const ProgramRoutine *routine, uint32_t from,
 			  uint32_t loop);
 
+/* Does a loop use the buffer itself: to see whether it ends, or in exchange for another? */
+bool program_loops_use(const Program *program, BufferId buffer);
+
 #endif

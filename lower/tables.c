@@ -251,15 +251,17 @@ static void mark_changes(Tables *t)
 
 static void add_guards(Tables *t)
 {
-	t->program->nguards = (uint32_t)t->inference->guards.n;
 	static const CheckKind kinds[] = {
 		[GUARD_EQ] = CHECK_EQ, [GUARD_GE] = CHECK_GE, [GUARD_DIVIDES] = CHECK_DIVIDES};
 	const Inference *inference = t->inference;
 	for (size_t i = 0; i < inference->guards.n; i++) {
 		const Guard *guard = &inference->guards.at[i];
+		if (guard->given)
+			break; /* they are the last */
 		PUSH(t->arena, t->program->checks,
 		     ((Check){kinds[guard->kind], guard->a, guard->b, guard->span, guard->text}));
 	}
+	t->program->nguards = (uint32_t)t->program->checks.n;
 }
 
 static void tell_product(Tables *t, NodeId id)

@@ -12,6 +12,7 @@
 
 #include "loops/dependence.h"
 #include "loops/rewrite.h"
+#include "loops/steps.h"
 #include "loops/verify_gpu.h"
 
 typedef struct Joins {
@@ -150,7 +151,8 @@ static const Ix *own_cell(const Kernel *kernel, const Block *block, BufferId buf
 static bool join(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 {
 	uint32_t na = count_stmts(&a->body), nb = count_stmts(&b->body);
-	if (!same_grid(a, b) || na == UINT32_MAX || nb == UINT32_MAX || na + nb > j->most)
+	if (a->loop != b->loop || !same_grid(a, b) || na == UINT32_MAX || nb == UINT32_MAX ||
+	    na + nb > j->most)
 		return false;
 	Kernel kernel = *a;
 	Block first = grid_body(a), second = rewritten(j, &kernel, b);
@@ -209,6 +211,8 @@ static bool stored_first(const Joins *j, const Block *body, BufferId buffer)
 
 static bool touched_elsewhere(const Joins *j, uint32_t kernel, BufferId buffer)
 {
+	if (program_loops_use(j->program, buffer))
+		return true;
 	for (uint32_t i = 0; i < j->n; i++) {
 		BufferUses uses = kernel_buffers(j->scratch, &j->made[i]);
 		if (i != kernel && use_of(&uses, buffer))

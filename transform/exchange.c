@@ -66,19 +66,6 @@ static const BufferUse *use_of(const BufferUses *uses, BufferId buffer)
 	return NULL;
 }
 
-static bool is_exchanged(const Program *program, BufferId buffer)
-{
-	for (size_t i = 1; i < program->loops.n; i++) {
-		const ProgramLoop *loop = &program->loops.at[i];
-		bool is = loop->until == buffer;
-		for (uint32_t k = 0; k < loop->nexchanges; k++)
-			is |= loop->exchanges[k].a == buffer || loop->exchanges[k].b == buffer;
-		if (is)
-			return true;
-	}
-	return false;
-}
-
 static bool may_exchange(const Exchange *x, uint32_t at, WholeCopy copy)
 {
 	uint32_t loop = x->kernels[at].loop;
@@ -106,7 +93,8 @@ static bool may_exchange(const Exchange *x, uint32_t at, WholeCopy copy)
 		    use_of(&uses, copy.to))
 			return false;
 	}
-	return stored && !is_exchanged(x->program, copy.to) && !is_exchanged(x->program, copy.from);
+	return stored && !program_loops_use(x->program, copy.to) &&
+	       !program_loops_use(x->program, copy.from);
 }
 
 /* ---- the change ---- */

@@ -1,9 +1,9 @@
-"""Random loops at run time against the reference, which runs the nodes as they are: scans.py TSRC SEED PROGRAMS [--keep DIR]
+"""Random loops at run time against the reference, which runs nodes as they are: scans.py TSRC SEED PROGRAMS [--keep DIR]
 
 A program has a few loops, some in others, over carried tensors of one to three axes: products, windows, sums, what goes
 along an axis, indices that a step computes, several carried values, stacked results, ends that come early, numbers of
-steps that are numbers or dims. Each is run unscheduled and scheduled, by the interpreter and as a shared object, for
-several sizes."""
+steps that are numbers or dims. Each is run unscheduled, scheduled or for a GPU, by the interpreter and as what is made of
+it, for several sizes."""
 import random
 import re
 import subprocess
@@ -112,11 +112,12 @@ def main():
         for number in range(programs):
             text = program(seed * 1000003 + number)
             path = "%s/p%d.tsr" % (keep or folder, number)
-            with open(path, "w") as out:
-                out.write(text)
-            policy = ["--policy=none"] if number % 3 == 2 else []
-            run = subprocess.run([tsrc, "--verify=run", *policy, path, "-o", folder + "/p.so"],
-                                 capture_output=True, text=True, timeout=300)
+            with open(path, "w") as file:
+                file.write(text)
+            policy = {2: ["--policy=none"], 4: ["--target=cuda"]}.get(number % 6, [])
+            out = folder + ("/p.cu" if "--target=cuda" in policy else "/p.so")
+            run = subprocess.run([tsrc, "--verify=run", *policy, path, "-o", out], capture_output=True, text=True,
+                                 timeout=300)
             said = run.stdout + run.stderr
             ran += said.count("so: agrees")
             if "DIFFER" in said or "bug:" in said or run.returncode not in (0, 1):
