@@ -10,7 +10,7 @@
 #include "test/unit/lower_fixture.h"
 #include "transform/transform.h"
 
-enum { FUSION, TRANSPOSE, HORIZONTAL, PARALLEL, BIND, MEMORY };
+enum { EXCHANGE, FUSION, TRANSPOSE, HORIZONTAL, PARALLEL, BIND, MEMORY };
 
 /* A program on which each pass has something to do: rows that are normalised, a copy with its axes
  * exchanged, two small products of the same number of rows. */
@@ -31,7 +31,8 @@ static Program *small_program(Small *s)
 			     &s->diags, &options, NULL);
 }
 
-/* Each has something to do by itself, on what is emitted, and nothing to do a second time. */
+/* Each has something to do by itself, on what is emitted, and nothing to do a second time; the first one in
+ * loops of routines (test/lit/transform/exchange.test). */
 static void each_pass_runs_alone(void **state)
 {
 	(void)state;
@@ -60,7 +61,7 @@ static void any_passes_keep_the_numbers(void **state)
 		Small s;
 		small_init(&s);
 		Program *program = small_program(&s);
-		for (uint32_t pass = FUSION; pass <= PARALLEL; pass++)
+		for (uint32_t pass = EXCHANGE; pass <= PARALLEL; pass++)
 			if (some >> pass & 1)
 				program = transform_run(pass, program, NULL, &s.diags);
 		lower_finish(program, NULL, &s.diags);
