@@ -488,6 +488,39 @@ static void check_order(Arena *arena, const Program *program, const ProgramRouti
 	arena_reset(arena);
 }
 
+static bool is_temporary_of(const Program *program, const ProgramRoutine *routine, BufferId buffer)
+{
+	const Buffer *b = &program->buffers.at[buffer];
+	return b->kind == BUFFER_TEMP && !b->shared && b->routine < program->routines.n &&
+	       &program->routines.at[b->routine] == routine;
+}
+
+static void check_loop(const Program *program, const ProgramRoutine *routine, const Kernel *kernel,
+		       uint32_t number, LoopsFault *fault)
+{
+	const ProgramLoop *loop = &program->loops.at[number];
+	const char *rule = NULL;
+	REQUIRE(loop->parent < number && sizes_dim(program->sizes, loop->step)->counts);
+	if (size_is_bad(loop->count) && (loop->scalar >= routine->nscalars ||
+					 !dtype_is_integer(routine->scalars[loop->scalar].dtype)))
+		rule = "the steps of a loop are counted by what is no integer scalar";
+	for (uint32_t k = 0; k < loop->nexchanges; k++) {
+		const BufferPair *pair = &loop->exchanges[k];
+		const Buffer *a = &program->buffers.at[pair->a], *b = &program->buffers.at[pair->b];
+		if (!is_temporary_of(program, routine, pair->a) ||
+		    !is_temporary_of(program, routine, pair->b) || a == b || a->dtype != b->dtype ||
+		    !size_same(a->elements, b->elements))
+			rule = "what changes places is no pair of temporaries of one size and type";
+	}
+	if (loop->until != BUFFER_NONE &&
+	    (!is_temporary_of(program, routine, loop->until) ||
+	     program->buffers.at[loop->until].dtype != DTYPE_I32 ||
+	     !size_is(program->sizes, program->buffers.at[loop->until].elements, 1)))
+		rule = "what ends a loop is no temporary of one i32";
+	if (rule)
+		*fault = (LoopsFault){kernel, NULL, rule};
+}
+
 /* Kernels of a loop are neighbours, and no others are between; what ends it is one i32 of the routine. */
 static void check_loops(Arena *arena, const Program *program, const ProgramRoutine *routine,
 			LoopsFault *fault)
@@ -505,19 +538,11 @@ static void check_loops(Arena *arena, const Program *program, const ProgramRouti
 						      "a kernel is in a loop that has ended"};
 		before = kernel->loop;
 	}
-	for (size_t i = 1; i < program->loops.n; i++) {
-		const ProgramLoop *loop = &program->loops.at[i];
-		REQUIRE(loop->parent < i && sizes_dim(program->sizes, loop->step)->counts);
-		const Buffer *until =
-			loop->until == BUFFER_NONE ? NULL : &program->buffers.at[loop->until];
-		for (uint32_t k = 0; k < loop->nexchanges; k++) {
-			const Buffer *a = &program->buffers.at[loop->exchanges[k].a];
-			const Buffer *b = &program->buffers.at[loop->exchanges[k].b];
-			REQUIRE(a->kind == BUFFER_TEMP && b->kind == BUFFER_TEMP && a != b &&
-				a->dtype == b->dtype && size_same(a->elements, b->elements));
-		}
-		REQUIRE(!until || (until->dtype == DTYPE_I32 &&
-				   size_is(program->sizes, until->elements, 1)));
+	for (uint32_t i = 0; i < routine->nkernels && !fault->rule; i++) {
+		const Kernel *kernel = &program->kernels.at[routine->kernels[i]];
+		for (uint32_t loop = kernel->loop; loop && !fault->rule;
+		     loop = program->loops.at[loop].parent)
+			check_loop(program, routine, kernel, loop, fault);
 	}
 }
 
