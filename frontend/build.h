@@ -428,7 +428,7 @@ void resolve_unapplied(Build *b, const Function *fn);
 
 /* ---- unused.c ---- */
 
-/* Warns of dims, lets, parameters and scalars that nothing in the file mentions. */
+/* Warns of dims, constants, lets, parameters and scalars that nothing in the file mentions. */
 void warn_unused(Build *b, const AstFile *file);
 
 /* ---- stmt.c ---- */

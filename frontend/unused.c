@@ -1,4 +1,4 @@
-/* Names of the file that nothing mentions: dims, lets, parameters and scalars of routines.
+/* Names of the file that nothing mentions: dims, constants, lets, parameters and scalars of routines.
  *
  * A name is mentioned where it stands in the text of the program, whatever scope it means there,
  * also in a branch that was not taken and in a function that nothing applies: there are names too
@@ -193,6 +193,7 @@ static void check_stmt(Unused *u, const AstStmt *stmt)
 	check_expr(u, stmt->expr);
 	switch (stmt->kind) {
 	case STMT_DIM: check_names(u, &stmt->name, 1, "the dim"); break;
+	case STMT_CONST: check_names(u, &stmt->name, 1, "the constant"); break;
 	case STMT_PARAM: check_names(u, &stmt->name, 1, "the parameter"); break;
 	case STMT_LET: check_let(u, stmt->names, stmt->nnames, stmt->expr); break;
 	case STMT_ROUTINE:
