@@ -71,6 +71,15 @@ void tell_step(Blame *b, const Conflict *c)
 			  "the number of steps is a scalar here; a dim, which a size is read from, can be compared");
 }
 
+void tell_step_never(Blame *b, const Conflict *c)
+{
+	const GraphLoop *loop = &b->s->graph->loops.at[c->number];
+	blame_at(b, c->span, "this does not fit in step %s = %s: %s is less than %s", loop->name,
+		 blame_size(b, c->sizes[0]), blame_size(b, c->guard.a), blame_size(b, c->guard.b));
+	note_loop(b, c);
+	diag_note(b->diags, loop->count_span, "there are as many steps as this says");
+}
+
 /* ---- guards ---- */
 
 /* The equations that say what dims of the guard are. */

@@ -53,6 +53,19 @@ static Size hardest_step(Solver *s, const Guard *g, const GraphLoop *loop)
 	return size_plus(s->sizes, size_as_number(s, loop->count), -1);
 }
 
+/* Sizes are numbers, and one step does not fit. */
+static bool never_fits(Solver *s, const Guard *g, const GraphLoop *loop, Size step)
+{
+	int64_t a, b;
+	if (!size_is_const(s->sizes, g->a, &a) || !size_is_const(s->sizes, g->b, &b) || a >= b)
+		return false;
+	Conflict *c = conflict_sizes(s, CONFLICT_STEP_NEVER, NONE, step, SIZE_BAD);
+	c->span = g->span;
+	c->number = loop - s->graph->loops.at;
+	c->guard = *g;
+	return true;
+}
+
 bool guard_over_steps(Solver *s, Guard *g)
 {
 	for (size_t i = s->graph->loops.n; i-- > 1;) {
@@ -66,6 +79,8 @@ bool guard_over_steps(Solver *s, Guard *g)
 			return varies(s, g, loop);
 		g->a = with_step(s, g->a, loop->step, step);
 		g->b = with_step(s, g->b, loop->step, step);
+		if (never_fits(s, g, loop, step))
+			return false;
 	}
 	return true;
 }
