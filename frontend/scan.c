@@ -17,6 +17,8 @@
 #include "frontend/ascribe.h"
 #include "frontend/specs.h"
 
+enum { LOOPS_MOST = 1000 };
+
 typedef struct Scan {
 	const AstExpr *expr;
 	const AstBind *bind;
@@ -36,16 +38,23 @@ static const SizeExpr *step_of(Build *b, const Scan *scan, Span span)
 		b, (SizeExpr){.kind = SX_DIM, .span = span, .dim = step_placeholder(scan->loop)});
 }
 
-/* The name, or one that no dim has. */
-static Sym free_name(Build *b, Sym name)
+static bool is_taken(const Build *b, Sym name)
 {
-	Sym free = name;
-	for (uint32_t same = 2, d = 0; d < sizes_ndims(b->graph->sizes); d++) {
-		if (sizes_dim(b->graph->sizes, d)->name != free)
-			continue;
-		free = sym_printf(b->symbols, "%s_%u", name, same++);
-		d = UINT32_MAX; /* from the first again */
-	}
+	for (DimId d = 0; d < sizes_ndims(b->graph->sizes); d++)
+		if (sizes_dim(b->graph->sizes, d)->name == name)
+			return true;
+	return false;
+}
+
+/* The name of loop number `loop`, or one that no dim has. */
+static Sym free_name(Build *b, uint32_t loop)
+{
+	Sym name = b->graph->loops.at[loop].name, free = name;
+	uint32_t same = 1;
+	for (uint32_t i = 1; i < loop; i++)
+		same += b->graph->loops.at[i].name == name;
+	while (is_taken(b, free)) /* falls: names that are taken */
+		free = sym_printf(b->symbols, "%s_%u", name, ++same);
 	return free;
 }
 
@@ -54,7 +63,7 @@ void scan_add_dims(Build *b)
 	for (uint32_t i = 1; i < b->graph->loops.n; i++) {
 		GraphLoop *loop = &b->graph->loops.at[i];
 		loop->step = sizes_add_dim(b->graph->sizes,
-					   (Dim){free_name(b, loop->name), loop->name_span, 0, true});
+					   (Dim){free_name(b, i), loop->name_span, 0, true});
 	}
 	for (size_t i = 0; i < b->steps.n; i++)
 		b->steps.at[i]->dim =
@@ -218,6 +227,10 @@ static bool open_loop(Build *b, Scan *scan)
 	Sym name = expr->name.sym ? expr->name.sym : sym_cstr(b->symbols, "step");
 	if (!set_count(b, expr->args[0], &loop))
 		return false;
+	if (b->graph->loops.n > LOOPS_MOST) {
+		diag(b->diags, E0236, expr->op_span, "a program has at most %d loops", LOOPS_MOST);
+		return false;
+	}
 	loop.name = name;
 	loop.name_span = expr->name.sym ? expr->name.span : expr->op_span;
 	loop.step = step_placeholder((uint32_t)b->graph->loops.n);

@@ -6,6 +6,13 @@
 #include "infer/generate.h"
 #include "infer/guards.h"
 
+/* Dims that count stand behind all others. */
+static bool counts(const Solver *s, Size a)
+{
+	DimId last;
+	return size_last_dim(s->sizes, a, &last) && sizes_dim(s->sizes, last)->counts;
+}
+
 static bool mentions(const Solver *s, const Guard *g, DimId dim)
 {
 	return size_uses_dim(s->sizes, g->a, dim) || size_uses_dim(s->sizes, g->b, dim);
@@ -68,6 +75,8 @@ static bool never_fits(Solver *s, const Guard *g, const GraphLoop *loop, Size st
 
 bool guard_over_steps(Solver *s, Guard *g)
 {
+	if (size_is_bad(g->a) || size_is_bad(g->b) || (!counts(s, g->a) && !counts(s, g->b)))
+		return true;
 	for (size_t i = s->graph->loops.n; i-- > 1;) {
 		const GraphLoop *loop = &s->graph->loops.at[i];
 		if (size_is_bad(g->a) || size_is_bad(g->b))
@@ -105,7 +114,7 @@ void guards_of_steps(Solver *s, Inference *inference)
 
 static bool uses_step(const Solver *s, Size size, const GraphLoop **of)
 {
-	for (size_t i = 1; i < s->graph->loops.n; i++) {
+	for (size_t i = 1; counts(s, size) && i < s->graph->loops.n; i++) {
 		*of = &s->graph->loops.at[i];
 		if (size_uses_dim(s->sizes, size, (*of)->step))
 			return true;
