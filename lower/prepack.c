@@ -30,11 +30,14 @@ static bool is_known(const Planner *p, const Loop *loop, const Ix *at, bool *mov
 	return true;
 }
 
-/* Is every part of the index moved by a loop of the nest? */
+/* Is every part of the index moved by a loop of the nest, from a place that is known? */
 static bool is_of_loops(const Planner *p, const Ix *at)
 {
 	const Nest *nest = p->tile->nest;
 	Linear linear = ix_linear(p->program, at);
+	int64_t first;
+	if (!tile_is_const(p, linear.offset, &first))
+		return false; /* a dim chooses it, or the step of a loop */
 	for (size_t t = 0; t < linear.terms.n; t++) {
 		bool found = false;
 		for (uint32_t i = 0; i < nest->nloops && !found; i++)

@@ -47,6 +47,28 @@ static bool stands_alone(const Lower *lower, NodeId id)
 	       (proj_reduces(proj) || !proj_is_plain(proj) || proj_is_guarded(proj));
 }
 
+static bool access_is_known(const Lower *lower, const Access *access)
+{
+	int64_t offset;
+	for (uint32_t i = 0; access->present && i < access->naxes; i++)
+		if (!size_is_const(lower->sizes, access->axes[i].offset, &offset))
+			return false;
+	return true;
+}
+
+/* Is all of it known, so that it reads the same cells for all dims, and in all steps of a loop? */
+static bool reads_known_cells(const Lower *lower, NodeId id)
+{
+	const Proj *proj = lower_proj(lower, id);
+	bool known = lower_node(lower, id)->loop == 0;
+	for (uint32_t p = 0; known && proj && p < proj->npieces; p++) {
+		known = access_is_known(lower, &proj->pieces[p].result);
+		for (uint32_t i = 0; known && i < proj->nargs; i++)
+			known = access_is_known(lower, &proj->pieces[p].args[i]);
+	}
+	return known;
+}
+
 static bool is_constant(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
@@ -70,7 +92,7 @@ static bool is_constant(const Lower *lower, NodeId id)
 	for (uint32_t i = 0; i < node->nargs; i++)
 		if (!lower->plan[node->args[i]].constant)
 			return false;
-	return is_computed(lower, id);
+	return is_computed(lower, id) && reads_known_cells(lower, id);
 }
 
 /* Does it sum, in as many steps as are worth a copy? */
