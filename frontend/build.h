@@ -220,7 +220,7 @@ typedef struct Build {
 enum {
 	LIMIT_NODES = 250000,
 	LIMIT_WORK = 2000000,
-	LIMIT_DEPTH = 2500,
+	LIMIT_DEPTH = 1100, /* more than a tree may nest; base/stack.h says what it takes */
 	LIMIT_ITERATE = 100000,
 	LIMIT_IMPORTS = 500,
 	LIMIT_IMPORT_DEPTH = 50,
