@@ -6,9 +6,7 @@
 typedef struct OneIndex {
 	BufferId buffer;
 	const Ix *at; /* NULL: not seen yet */
-	bool differs;
-	uint32_t nloads, nstores;
-	bool behind; /* a load is behind a store */
+	bool differs, read;
 } OneIndex;
 
 static void see_index(OneIndex *one, const Ix *ix)
@@ -24,8 +22,7 @@ static void see_value(void *of, const Value *value)
 	if (value->kind != VALUE_LOAD || value->buffer != one->buffer)
 		return;
 	see_index(one, value->ix);
-	one->nloads++;
-	one->behind |= one->nstores > 0;
+	one->read = true;
 }
 
 static void see_block(OneIndex *one, const Block *block)
@@ -42,10 +39,8 @@ static void see_block(OneIndex *one, const Block *block)
 		}
 		if (stmt->value)
 			value_each(stmt->value, see_value, one);
-		if (stmt->kind == LOOP_STORE && stmt->buffer == one->buffer) {
+		if (stmt->kind == LOOP_STORE && stmt->buffer == one->buffer)
 			see_index(one, stmt->ix);
-			one->nstores++;
-		}
 		see_block(one, &stmt->body);
 	}
 }
@@ -57,25 +52,12 @@ bool block_has_one_index(const Block *block, BufferId buffer)
 	return !one.differs;
 }
 
-bool block_updates_in_place(const Block *block, BufferId buffer)
+ReadPlace value_reads(const Value *value, BufferId buffer, const Ix *at)
 {
-	OneIndex one = {.buffer = buffer};
-	see_block(&one, block);
-	return !one.differs && (one.nloads == 0 || (one.nstores == 1 && !one.behind));
-}
-
-bool block_stores_apart(const Block *block, BufferId buffer)
-{
-	bool first = true;
-	for (uint32_t i = 0; i < block->n; i++) {
-		OneIndex one = {.buffer = buffer};
-		const Stmt *stmt = block->stmts[i];
-		see_block(&one, &(Block){&stmt, 1});
-		if (one.at && !(first ? stmt->kind == LOOP_FOR && stmt->independent : stmt->disjoint))
-			return false;
-		first = first && !one.at;
-	}
-	return true;
+	OneIndex one = {.buffer = buffer, .at = at};
+	value_each(value, see_value, &one);
+	ix_each_value(at, see_value, &one);
+	return one.differs ? READ_ELSEWHERE : one.read ? READ_AT : READ_NOWHERE;
 }
 
 bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at)

@@ -16,14 +16,14 @@ bool loop_is_of_threads(Program *program, const Kernel *kernel, const Stmt *loop
 
 /* Does every access of the block to the buffer have the same index? ... the index `at`? */
 bool block_has_one_index(const Block *block, BufferId buffer);
-/* The same, and does the one store stand behind every load, so that these read what was there
- * before? */
-bool block_updates_in_place(const Block *block, BufferId buffer);
-/* Do tiles store it, each cell once, and read none of it? */
-bool block_stores_apart(const Block *block, BufferId buffer);
 bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at);
 /* Does any statement of the block that stands behind this one touch the buffer? */
 bool block_touches_behind(const Block *block, const Stmt *stmt, BufferId buffer);
+
+/* Where a value, or one of the indices in it or in `at`, reads the buffer: nowhere, at the index `at`
+ * alone, or at others. */
+typedef enum ReadPlace { READ_NOWHERE, READ_AT, READ_ELSEWHERE } ReadPlace;
+ReadPlace value_reads(const Value *value, BufferId buffer, const Ix *at);
 
 /* Every size that the kernel mentions, each once, in the order of first use. */
 typedef struct SizeList {

@@ -1,6 +1,6 @@
 /* One node's kernel, by its kind; kernels that fill, copy and check. */
-#include "loops/dependence.h"
 #include "lower/kernel.h"
+#include "lower/nest_plan.h"
 #include "lower/node_plan.h"
 #include "lower/row_block.h"
 
@@ -158,53 +158,71 @@ static bool is_direct(const Lower *lower, NodeId id)
 	return nest_is_direct(lower, id) && (plain || !sums);
 }
 
-/* Does a piece of an assignment read its own target at no other cell than the one that it stores? */
-static bool reads_own_cell(Lower *lower, NodeId id, uint32_t piece, StoreTarget to)
+/* Has the node loops of a nest? */
+static bool has_nest(const Lower *lower, NodeId id)
 {
-	NestLook look;
-	nest_look_at(&look, lower, id, piece, lower_name(lower, id), to);
-	Nest *nest = &look.nest;
-	Body body = {0};
-	gen_set_shared(&look.gen, &body, &nest->inner);
-	PUSH(look.gen.arena, body.stmts,
-	     stmt_store(look.gen.arena, BUFFER_NONE, nest->at, OP_NONE, nest->value));
-	gen_set_shared(&look.gen, &body, &nest->epilogue);
-	PUSH(look.gen.arena, body.stmts,
-	     stmt_store(look.gen.arena, to.buffer, nest->at, OP_NONE, nest->finished));
-	Block block = body_block(&body);
-	return block_updates_in_place(&block, to.buffer);
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	return proj && !proj->linear && node->kind != NODE_ARGMAX && node->kind != NODE_RANDOM &&
+	       !node->along.letter;
 }
 
-/* Does an assignment read its own target at other cells than those that it stores? It is never
- * begun in the target then. */
-static bool reads_elsewhere(Lower *lower, NodeId id, StoreTarget to)
+/* Does what the node's kernel computes, inside it too, read the buffer? */
+static bool reads_buffer(const Lower *lower, NodeId id, BufferId buffer)
+{
+	bool *reads = ARENA_ARRAY(lower->scratch, bool, id + 1); /* by NodeId */
+	for (uint32_t k = 0; k < lower->nneeded && lower->needed[k] <= id; k++) {
+		const Node *node = lower_node(lower, lower->needed[k]);
+		for (uint32_t i = 0; i < node->nargs; i++) {
+			const NodePlan *arg = &lower->plan[node->args[i]];
+			reads[lower->needed[k]] |=
+				arg->fused ? reads[node->args[i]] : arg->buffer == buffer;
+		}
+	}
+	return reads[id];
+}
+
+/* Would a piece of an assignment read cells of its target that it has stored: others than the one
+ * that is stored next, or that one behind a part of its sum? The nest is planned, and what the plan
+ * takes is given back. */
+static bool piece_reads_stored(Lower *lower, NodeId id, uint32_t piece, StoreTarget to)
+{
+	BufferId nbuffers = (BufferId)lower->program->buffers.n;
+	NestLook look;
+	NestPlan plan;
+	nest_look_at(&look, lower, id, piece, lower_name(lower, id), to);
+	ReadPlace place = nest_reads_target(&look.nest);
+	if (place != READ_AT || look.nest.nloops == look.nest.nresult)
+		return place == READ_ELSEWHERE;
+	nest_plan(&look.nest, &plan);
+	lower_forget_from(lower, nbuffers);
+	return !nest_stores_once(&plan);
+}
+
+/* Would an assignment that stores at once read cells of its target that it has stored? A copy reads
+ * each element where it is stored. */
+static bool reads_stored(Lower *lower, NodeId id, StoreTarget to)
 {
 	NodeId reduction = lower->plan[id].reduction;
 	const Proj *proj = lower_proj(lower, reduction != NODE_NONE ? reduction : id);
-	const Node *node = lower_node(lower, id);
-	bool nests = lower_proj(lower, id) && !lower_proj(lower, id)->linear &&
-		     node->kind != NODE_ARGMAX && !node->along.letter && node->kind != NODE_RANDOM;
-	for (uint32_t i = 0; nests && i < proj->npieces; i++)
-		if (!reads_own_cell(lower, id, i, to))
-			return true;
-	return false;
+	if (!has_nest(lower, id)) {
+		const Node *node = lower_node(lower, id);
+		bool copies = proj && proj->linear && proj->width == 1 &&
+			      !lower->plan[node->args[0]].fused;
+		return !copies && reads_buffer(lower, id, to.buffer);
+	}
+	bool reads = false;
+	for (uint32_t i = 0; i < proj->npieces && !reads; i++)
+		reads = piece_reads_stored(lower, id, i, to);
+	return reads;
 }
 
-/* The kernel that computes and stores at once. False: it would read cells that it has stored, since
- * tiles store a sum in parts or compute what they read; nothing was made. */
-static bool emit_directly(Lower *lower, NodeId id, StoreTarget to)
+/* The kernel that computes and stores at once. */
+static void emit_directly(Lower *lower, NodeId id, StoreTarget to)
 {
-	BufferId nbuffers = (BufferId)lower->program->buffers.n;
 	Gen gen = gen_new(lower, lower_name(lower, id), lower_node(lower, id)->span);
 	emit_node(&gen, id, to);
-	Block body = body_block(&gen.top);
-	bool good =
-		block_updates_in_place(&body, to.buffer) || block_stores_apart(&body, to.buffer);
-	if (good)
-		kernel_finish(&gen);
-	else
-		lower_forget_from(lower, nbuffers);
-	return good;
+	kernel_finish(&gen);
 }
 
 /* The right side in a tensor of the target's shape, the neutral element where it reaches no
@@ -251,8 +269,23 @@ static bool asks_temporary(Lower *lower, NodeId id)
 				      node->span, CHOICE_TEMPORARY));
 }
 
-/* target ACC= node. Directly where each cell is met once and read at its own place or nowhere; else
- * the right side is computed aside. A target that is cleared first is read before. */
+/* By way of a tensor that is computed before. A target that is cleared first is read before that. */
+static void emit_by_temporary(Lower *lower, NodeId id, StoreTarget to, bool clears)
+{
+	BufferId aside = emit_aside(lower, id);
+	if (clears)
+		clear_target(lower, id);
+	Gen gen = gen_new(lower, lower_name(lower, id), lower_node(lower, id)->span);
+	gen_make_operand(&gen, CHOICE_TEMPORARY, aside);
+	if (meets_all(lower, id))
+		emit_flat_copy(&gen, aside, to);
+	else
+		nest_emit_reached(&gen, id, aside, to);
+	kernel_finish(&gen);
+}
+
+/* target ACC= node. At once where each cell is met once and read at its own place or nowhere; else
+ * the right side is computed aside. */
 static void emit_assignment(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
@@ -261,18 +294,10 @@ static void emit_assignment(Lower *lower, NodeId id)
 	if (node->clear && !sinkable)
 		clear_target(lower, id);
 	if (!sinkable && is_direct(lower, id) && !asks_temporary(lower, id) &&
-	    !reads_elsewhere(lower, id, to) && emit_directly(lower, id, to))
-		return;
-	BufferId aside = emit_aside(lower, id);
-	if (sinkable)
-		clear_target(lower, id);
-	Gen gen = gen_new(lower, lower_name(lower, id), node->span);
-	gen_make_operand(&gen, CHOICE_TEMPORARY, aside);
-	if (meets_all(lower, id))
-		emit_flat_copy(&gen, aside, to);
+	    !reads_stored(lower, id, to))
+		emit_directly(lower, id, to);
 	else
-		nest_emit_reached(&gen, id, aside, to);
-	kernel_finish(&gen);
+		emit_by_temporary(lower, id, to, sinkable);
 }
 
 void kernel_emit(Lower *lower, NodeId id)

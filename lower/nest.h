@@ -3,6 +3,7 @@
 #ifndef TSR_LOWER_NEST_H
 #define TSR_LOWER_NEST_H
 
+#include "loops/dependence.h"
 #include "lower/gen.h"
 #include "sums/sums.h"
 
@@ -124,6 +125,8 @@ Loop *nest_loop_named(const Nest *nest, Sym name);
 
 /* nest_facts.c: what the order of additions is decided from; memory is the routine's. */
 SumFacts nest_facts(const Nest *nest, Op reduce);
+/* Where what it computes reads its target, beside adding to it. */
+ReadPlace nest_reads_target(const Nest *nest);
 /* Adds what a schedule can name of the nest to what was made. */
 void nest_note_names(const Nest *nest);
 /* Writes down in which order the reduction adds, the loops being nested as they are. */

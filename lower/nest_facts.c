@@ -183,3 +183,23 @@ void nest_note_sum(const Nest *nest, Op reduce, SumOrder order)
 	if (made.niters)
 		PUSH(gen->arena, gen->made.at[gen->made.n - 1].sums, made);
 }
+
+/* ---- reads of the target ---- */
+
+static void see_reads(const Nest *nest, const Value *value, ReadPlace *place)
+{
+	ReadPlace here = value_reads(value, nest->target.buffer, nest->at);
+	*place = here > *place ? here : *place;
+}
+
+ReadPlace nest_reads_target(const Nest *nest)
+{
+	ReadPlace place = READ_NOWHERE;
+	for (size_t i = 0; i < nest->inner.n; i++)
+		see_reads(nest, nest->inner.at[i].value, &place);
+	see_reads(nest, nest->value, &place);
+	for (size_t i = 0; i < nest->epilogue.n; i++)
+		see_reads(nest, nest->epilogue.at[i].value, &place);
+	see_reads(nest, nest->finished, &place);
+	return place;
+}

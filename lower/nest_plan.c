@@ -207,6 +207,11 @@ static void plan_loops(Nest *nest, NestPlan *plan, bool reduces)
 		plan->form = nest_row_fits(nest, &facts, &plan->lanes) ? NEST_ROW_LOCAL : NEST_ROWS;
 }
 
+bool nest_stores_once(const NestPlan *plan)
+{
+	return plan->form != NEST_ROWS && plan->form != NEST_TILES;
+}
+
 void nest_plan(Nest *nest, NestPlan *plan)
 {
 	const Lower *lower = nest->gen->lower;

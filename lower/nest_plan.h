@@ -29,6 +29,9 @@ typedef struct NestPlan {
  * the choices are written to its kernel's schedule. Requires that the nest is set up. */
 void nest_plan(Nest *nest, NestPlan *plan);
 
+/* Is each cell stored once, behind all that is read for it? */
+bool nest_stores_once(const NestPlan *plan);
+
 /* Copies operands of a contraction where that makes it a matrix product of fewer loops, `forced` or
  * of loops that are contiguous; false: nothing was done. */
 bool nest_pack_operands(Nest *nest, bool forced);

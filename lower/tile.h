@@ -68,7 +68,8 @@ typedef struct Tile {
 	bool has_sums; /* groups: cells begin with what is in `sums`, one for each row */
 	BufferId sums;
 	bool prepacked; /* when the state is packed: the operand is a parameter */
-	bool apart;	/* every cell of the result is stored once and read nowhere else */
+	bool sets;	/* the tiles set cells, each once, and read none of them */
+	bool apart;	/* they store or add to each cell once, and read none otherwise */
 	int prefetched; /* the operand whose next panel or columns are prefetched ahead; -1: none */
 	bool by_blocks; /* the copy is of one block of columns, made where its tiles begin */
 	bool copies;	/* the tile at hand reads the operand where it lies, and copies it */

@@ -32,7 +32,7 @@ bool tile_stores_apart(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
 	BufferId to = nest->target.buffer;
-	bool apart = nest->target.acc == OP_NONE;
+	bool apart = !nest->scattered;
 	for (size_t i = 0; i < p->sum.from.n; i++)
 		apart = apart && p->sum.from.at[i] != to;
 	for (size_t i = 0; i < p->store.from.n; i++)
@@ -45,7 +45,7 @@ static bool may_pack_blocks(const Planner *p, const TileParts *cols)
 {
 	const Tile *tile = p->tile;
 	int64_t extent;
-	return tile->pack >= 0 && !tile->prepacked && tile->nest->guards.n == 0 && tile->apart &&
+	return tile->pack >= 0 && !tile->prepacked && tile->nest->guards.n == 0 && tile->sets &&
 	       !cols->at[0].single && tile_is_const(p, tile->col->extent, &extent);
 }
 
@@ -69,7 +69,7 @@ static bool may_wait(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
 	return p->program->buffers.at[nest->target.buffer].dtype == nest->value->dtype &&
-	       p->tile->apart && p->tile->form == TILE_ACROSS && p->tile->group == 1 &&
+	       p->tile->sets && p->tile->form == TILE_ACROSS && p->tile->group == 1 &&
 	       !p->tile->stores_rows && !p->tile->round;
 }
 

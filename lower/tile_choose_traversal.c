@@ -53,7 +53,7 @@ static int64_t block_of_rows(const Planner *p, int64_t extent)
 
 static bool may_traversal(const Tile *tile)
 {
-	return tile->form == TILE_ACROSS && tile->row && tile->col && tile->apart &&
+	return tile->form == TILE_ACROSS && tile->row && tile->col && tile->sets &&
 	       tile->pack < 0 && tile->over_read < 0 && tile->prefetched < 0 &&
 	       !tile->remainder.n && !tile->blocks.rows && !tile->blocks.cols &&
 	       !tile->blocks.steps;

@@ -122,7 +122,8 @@ static bool may_be_tiled(Planner *p)
 	    !is_arithmetic(nest->value, dtype) || nest->at->reads)
 		return false;
 	p->facts = nest_facts(nest, tile->reduce);
-	p->facts.apart = tile->apart = tile_stores_apart(p);
+	tile->apart = tile_stores_apart(p);
+	p->facts.apart = tile->sets = tile->apart && nest->target.acc == OP_NONE;
 	return true;
 }
 

@@ -16,7 +16,7 @@ import re
 import sys
 
 WORDS = 18
-MOST = {"lower": 3, "transform": 5, "loops/vector": 1}  # as many as there were when they were counted last
+MOST = {"lower": 0, "transform": 5, "loops/vector": 1}  # as many as there were when they were counted last
 FOLDERS = ["lower", "transform", "loops/vector"]  # with the folders in them
 ENDINGS = "(?:s|es|ed|ped|d|ing|ping)?"
 row = re.compile(r'^CHOICE\(\w+, "(\w+)",.*?\)$', re.S | re.M)
