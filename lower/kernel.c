@@ -270,10 +270,10 @@ static bool asks_temporary(Lower *lower, NodeId id)
 }
 
 /* By way of a tensor that is computed before. A target that is cleared first is read before that. */
-static void emit_by_temporary(Lower *lower, NodeId id, StoreTarget to, bool clears)
+static void emit_by_temporary(Lower *lower, NodeId id, StoreTarget to, bool clears_later)
 {
 	BufferId aside = emit_aside(lower, id);
-	if (clears)
+	if (clears_later)
 		clear_target(lower, id);
 	Gen gen = gen_new(lower, lower_name(lower, id), lower_node(lower, id)->span);
 	gen_make_operand(&gen, CHOICE_TEMPORARY, aside);
@@ -290,14 +290,14 @@ static void emit_assignment(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	StoreTarget to = {lower->plan[node->target].buffer, node->acc};
-	bool sinkable = node->clear && reads_target(lower, id);
-	if (node->clear && !sinkable)
+	bool clears_later = node->clear && reads_target(lower, id);
+	if (node->clear && !clears_later)
 		clear_target(lower, id);
-	if (!sinkable && is_direct(lower, id) && !asks_temporary(lower, id) &&
+	if (!clears_later && is_direct(lower, id) && !asks_temporary(lower, id) &&
 	    !reads_stored(lower, id, to))
 		emit_directly(lower, id, to);
 	else
-		emit_by_temporary(lower, id, to, sinkable);
+		emit_by_temporary(lower, id, to, clears_later);
 }
 
 void kernel_emit(Lower *lower, NodeId id)

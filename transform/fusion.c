@@ -250,10 +250,20 @@ static void finish(Rows *rows, RowKernel *row, uint32_t from, uint32_t to)
 	rows->kernels[rows->nmade++] = row->kernel;
 }
 
-/* Joins `next` to `open`, one of them split into rows where that helps; false: they stay apart. */
-static bool take(Rows *rows, RowKernel *open, const RowKernel *next)
+/* Two kernels as they join: as they are, or one of them in rows. */
+typedef struct Pair {
+	RowKernel a, b;
+	bool joins;
+} Pair;
+
+static Pair pair_of(const Rows *rows, RowKernel a, RowKernel b)
 {
-	RowKernel left = *open, right = *next;
+	return (Pair){a, b, may_join(rows, &a, &b)};
+}
+
+/* How `next` joins `open`, one of them split into rows where that helps. */
+static Pair find_pair(Rows *rows, const RowKernel *open, const RowKernel *next)
+{
 	const Kernel *kernel = &next->kernel;
 	const ScheduleClause *asked = schedule_asked(rows->transform->asked, rows->program,
 						     kernel->name, kernel->span, CHOICE_JOIN);
@@ -261,18 +271,13 @@ static bool take(Rows *rows, RowKernel *open, const RowKernel *next)
 		entry_make(rows->program->arena, schedule_entry(rows->program->made, kernel->name),
 			   CHOICE_JOIN, true);
 	if (asks_off(asked) || open->kernel.loop != kernel->loop)
-		return false;
-	if (!may_join(rows, &left, &right)) {
-		right = split(rows, next, open);
-		if (!may_join(rows, &left, &right)) {
-			right = *next;
-			left = split(rows, open, next);
-			if (!may_join(rows, &left, &right))
-				return false;
-		}
-	}
-	*open = join(rows, &left, &right);
-	return true;
+		return (Pair){.joins = false};
+	Pair pair = pair_of(rows, *open, *next);
+	if (!pair.joins)
+		pair = pair_of(rows, *open, split(rows, next, open));
+	if (!pair.joins)
+		pair = pair_of(rows, split(rows, open, next), *next);
+	return pair;
 }
 
 static void note_spans(Rows *rows, uint32_t k)
@@ -329,12 +334,16 @@ uint32_t kernels_fuse(const Transform *t, Kernel *kernels, uint32_t n, uint32_t 
 	note_loops(&rows);
 	RowKernel open = rows.all[0];
 	uint32_t from = 0;
-	for (uint32_t k = 1; k < n; k++)
-		if (!take(&rows, &open, &rows.all[k])) {
-			finish(&rows, &open, from, k);
-			open = rows.all[k];
-			from = k;
+	for (uint32_t k = 1; k < n; k++) {
+		Pair pair = find_pair(&rows, &open, &rows.all[k]);
+		if (pair.joins) {
+			open = join(&rows, &pair.a, &pair.b);
+			continue;
 		}
+		finish(&rows, &open, from, k);
+		open = rows.all[k];
+		from = k;
+	}
 	finish(&rows, &open, from, n);
 	move_all(&rows);
 	hmfree(rows.spans);

@@ -127,26 +127,28 @@ static void become_local(Rows *rows, RowKernel *row, const Touch *store, BufferT
 				: NULL;
 }
 
-static bool find_twin(Rows *rows, RowKernel *row, BufferId buffer, BufferTwin *twin)
+/* What takes the place of a temporary: a local, set first by `store`, or else the buffer `to`, if there
+ * is any. */
+typedef struct PlaceTaken {
+	const Touch *store;
+	BufferId to;
+} PlaceTaken;
+
+static PlaceTaken find_place(const Rows *rows, const RowKernel *row, BufferId buffer)
 {
+	PlaceTaken none = {.to = BUFFER_NONE};
 	Others others = others_of(rows, buffer);
-	twin->buffer = buffer;
 	if (rows->program->buffers.at[buffer].kind != BUFFER_TEMP || others.behind)
-		return false;
+		return none;
 	const Touch *store = others.before ? NULL : cell_store(rows, row, buffer);
-	if (store) {
-		become_local(rows, row, store, twin);
-		return true;
-	}
+	if (store)
+		return (PlaceTaken){store, BUFFER_NONE};
 	for (size_t i = 0; i < row->touches.n; i++) {
 		BufferId to = row->touches.at[i].buffer;
-		if (!may_share(rows, row, buffer, to) || (others.before && !is_new(rows, to)))
-			continue;
-		twin->kind = TWIN_BUFFER;
-		twin->id = to;
-		return true;
+		if (may_share(rows, row, buffer, to) && !(others.before && !is_new(rows, to)))
+			return (PlaceTaken){NULL, to};
 	}
-	return false;
+	return none;
 }
 
 /* The kernels before those that are joined make the operand in its new place (move_all). */
@@ -163,9 +165,12 @@ void rows_make_private(Rows *rows, RowKernel *row)
 {
 	for (size_t i = 0; i < row->touches.n; i++) {
 		BufferId buffer = row->touches.at[i].buffer;
-		BufferTwin twin = {.kind = TWIN_NONE};
-		if (!find_twin(rows, row, buffer, &twin))
+		PlaceTaken place = find_place(rows, row, buffer);
+		BufferTwin twin = {.kind = TWIN_BUFFER, .buffer = buffer, .id = place.to};
+		if (!place.store && place.to == BUFFER_NONE)
 			continue;
+		if (place.store)
+			become_local(rows, row, place.store, &twin);
 		Block body = rows_with_twins(rows, &row->kernel, row->loop->body, &twin, 1);
 		if (row->declared)
 			body = rows_both(rows, block_one(rows->program->arena, row->declared),

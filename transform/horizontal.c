@@ -184,8 +184,8 @@ static bool refuse(ScheduleClause *asked, const char *why)
 	return false;
 }
 
-/* Joins b to `open`, in its place; false: they stay apart. */
-static bool join(Regions *r, Kernel *open, Kernel *b, bool suffice)
+/* Are the two to be joined, if their joint loop is legal? */
+static bool is_wanted(const Regions *r, const Kernel *open, Kernel *b, bool suffice)
 {
 	ScheduleClause *asked = asked_of(r, b, CHOICE_REGION);
 	const Stmt *mine = piece_loop(r, open), *theirs = piece_loop(r, b);
@@ -194,16 +194,22 @@ static bool join(Regions *r, Kernel *open, Kernel *b, bool suffice)
 	if (!mine || !theirs || !size_same(pieces_of(r, mine), pieces_of(r, theirs)))
 		return refuse(asked, "they are not two loops of as many iterations");
 	bool cut = asked_of(r, open, CHOICE_PARALLEL) || asked_of(r, b, CHOICE_PARALLEL);
-	if (asked ? !asks_name(asked, 0, open->name) : cut || !suffice || !is_worth(r, open, b))
-		return false;
-	Kernel joint = joint_kernel(r, open, b);
-	if (!loop_is_independent(r->program, &joint, joint.body.stmts[0], joint.body.stmts[0]))
-		return refuse(asked, "a piece of it touches what another stores");
+	return asked ? asks_name(asked, 0, open->name) : !cut && suffice && is_worth(r, open, b);
+}
+
+/* Does no piece of the joint kernel touch what another one stores? */
+static bool is_legal(const Regions *r, const Kernel *joint)
+{
+	const Stmt *loop = joint->body.stmts[0];
+	return loop_is_independent(r->program, joint, loop, loop) ||
+	       refuse(asked_of(r, joint, CHOICE_REGION), "a piece of it touches what another stores");
+}
+
+static void describe(const Regions *r, const Kernel *open, const Kernel *b)
+{
 	Arena *arena = r->program->arena;
 	ScheduleEntry *entry = schedule_entry(r->program->made, b->name);
 	clause_add(arena, entry_make(arena, entry, CHOICE_REGION, false), open->name, NULL, 0);
-	*open = joint;
-	return true;
 }
 
 /* ---- the routine ---- */
@@ -223,18 +229,23 @@ static bool may_go_before(const Regions *r, const Kernel *kernel, const Kernel *
 /* The kernel and those after it that join it. */
 static void emit_region(Regions *r, uint32_t first)
 {
-	Kernel open = r->all[first];
+	Kernel open = r->all[first], joint;
 	uint32_t between = 0;
 	bool suffice = pieces_suffice(r, &open);
 	for (uint32_t k = first + 1; k < r->n && between <= BETWEEN_MOST; k++) {
 		if (r->all[k].loop != open.loop)
 			break;
-		if (!join(r, &open, &r->all[k], suffice)) {
+		bool wanted = is_wanted(r, &open, &r->all[k], suffice);
+		if (wanted)
+			joint = joint_kernel(r, &open, &r->all[k]);
+		if (!wanted || !is_legal(r, &joint)) {
 			if (!may_go_before(r, &r->all[k], &open))
 				break;
 			between++;
 			continue;
 		}
+		describe(r, &open, &r->all[k]);
+		open = joint;
 		for (uint32_t i = first + 1; i < k; i++)
 			if (!r->done[i])
 				emit(r, &r->all[i]);

@@ -394,24 +394,43 @@ static bool is_own_chunk(const Chunks *p, Block root, const Ix *count)
 	return rest > all / parts / p->program->options.target->thread_rest;
 }
 
-/* A loop, with what stands beside it, as a parallel one; NULL: it stays as it is. */
-static const Stmt *in_chunks(Chunks *p, Block root)
-{
+/* A loop that begins here, with what stands beside it, and how it is cut. */
+typedef struct ChunkPlan {
+	Block root;
+	const Ix *wanted; /* chunks */
 	Cut cuts[2];
-	const Ix *wanted = ix_binary(p->program, IX_DIV, block_work(p->program, root),
-				     number(p, grain_of(p, root)));
+	uint32_t n; /* of cuts; 0: it stays as it is */
+} ChunkPlan;
+
+/* `stmts`: the rest of the kernel's statements. */
+static ChunkPlan plan_chunks(const Chunks *p, const Stmt *const *stmts, uint32_t n)
+{
+	ChunkPlan plan = {.root = {stmts, 1}};
+	if (stmts[0]->kind != LOOP_FOR || p->grain <= 0)
+		return plan;
+	plan.root.n += stmts[0]->independent ? count_beside(stmts + 1, n - 1) : 0;
+	const Ix *wanted = ix_binary(p->program, IX_DIV, block_work(p->program, plan.root),
+				     number(p, grain_of(p, plan.root)));
 	wanted = ix_mul(p->program, ix_binary(p->program, IX_DIV, wanted, number(p, 2)),
 			number(p, 2));
-	wanted = ix_least(p->program, wanted, number(p, CHUNKS_MAX));
+	plan.wanted = ix_least(p->program, wanted, number(p, CHUNKS_MAX));
 	bool sure = p->nroots == 1 && asks_parts(p); /* of several, those that are worth it */
-	if (!sure && wanted->kind == IX_SIZE &&
-	    size_ge(p->program->sizes, size_const(p->program->sizes, 1), wanted->size))
-		return NULL;
-	uint32_t n = choose(p, root.stmts[0], cuts);
-	if (n == 0)
-		return NULL;
+	bool few = plan.wanted->kind == IX_SIZE &&
+		   size_ge(p->program->sizes, size_const(p->program->sizes, 1), plan.wanted->size);
+	plan.n = sure || !few ? choose(p, stmts[0], plan.cuts) : 0;
+	if (plan.n == 0)
+		plan.root.n = 1;
+	return plan;
+}
+
+/* The loop as a parallel one. */
+static const Stmt *in_chunks(Chunks *p, const ChunkPlan *plan)
+{
+	Block root = plan->root;
+	Cut cuts[2] = {plan->cuts[0], plan->cuts[1]};
+	uint32_t n = plan->n;
 	IterVar iter = new_iter(p);
-	const Ix *count = share_out(p, cuts, n, wanted);
+	const Ix *count = share_out(p, cuts, n, plan->wanted);
 	describe(p, cuts, n);
 	p->own = is_own_chunk(p, root, count);
 	Body body = {0};
@@ -430,35 +449,30 @@ static const Stmt *in_chunks(Chunks *p, Block root)
 	return loop;
 }
 
-bool kernel_parallel(const Transform *t, Kernel *kernel)
+void kernel_parallel(const Transform *t, Kernel *kernel)
 {
 	Program *program = t->program;
 	int64_t grain = t->options->grain;
-	bool changed = false;
 	Chunks p = {.program = program, .arena = program->arena, .kernel = kernel, .grain = grain};
 	p.asked = schedule_asked(t->asked, program, kernel->name, kernel->span, CHOICE_PARALLEL);
 	if (says_off(p.asked))
 		entry_make(p.arena, schedule_entry(program->made, kernel->name), CHOICE_PARALLEL,
 			   true);
 	if (asks_off(p.asked))
-		return false;
+		return;
 	Body body = {0};
 	for (uint32_t i = 0; i < kernel->body.n; i++)
 		p.nroots +=
 			kernel->body.stmts[i]->kind == LOOP_FOR && !kernel->body.stmts[i]->disjoint;
+	bool cuts = false;
 	for (uint32_t i = 0, n; i < kernel->body.n; i += n) {
-		const Stmt *const *stmts = kernel->body.stmts + i, *loop = NULL;
-		n = 1;
-		if (stmts[0]->kind == LOOP_FOR && grain > 0) {
-			n += stmts[0]->independent ? count_beside(stmts + 1, kernel->body.n - i - 1) : 0;
-			loop = in_chunks(&p, (Block){stmts, n});
-		}
-		n = loop ? n : 1;
-		changed |= loop != NULL;
-		PUSH(p.arena, body.stmts, loop ? loop : stmts[0]);
+		ChunkPlan plan = plan_chunks(&p, kernel->body.stmts + i, kernel->body.n - i);
+		n = plan.root.n;
+		cuts |= plan.n > 0;
+		PUSH(p.arena, body.stmts, plan.n ? in_chunks(&p, &plan) : plan.root.stmts[0]);
 	}
-	kernel->body = body_block(&body);
-	return changed;
+	if (cuts)
+		kernel->body = body_block(&body);
 }
 
 void transform_parallel(Transform *t)
@@ -466,8 +480,12 @@ void transform_parallel(Transform *t)
 	Program *program = t->program;
 	for (uint32_t r = 0; r < program->routines.n + 1; r++) { /* the last is `pack` */
 		const ProgramRoutine *routine = program_routine(program, r);
-		for (uint32_t i = 0; i < routine->nkernels; i++)
-			t->changed |= kernel_parallel(t, &program->kernels.at[routine->kernels[i]]);
+		for (uint32_t i = 0; i < routine->nkernels; i++) {
+			Kernel *kernel = &program->kernels.at[routine->kernels[i]];
+			const Stmt *const *before = kernel->body.stmts;
+			kernel_parallel(t, kernel);
+			t->changed |= kernel->body.stmts != before;
+		}
 	}
 	if (!t->options->gpu)
 		t->changed |= kernels_cut(t);

@@ -59,10 +59,12 @@ void transform_memory(Transform *t);
 uint32_t kernels_fuse(const Transform *t, Kernel *kernels, uint32_t n, uint32_t nshared);
 /* Would kernel_transpose change it? */
 bool kernel_transposes(const Transform *t, const Kernel *kernel);
-/* Copies and elementwise loops whose operands run along other axes than the result, in tiles. */
-bool kernel_transpose(const Transform *t, Kernel *kernel);
-/* Cuts what may run at the same time into chunks of about `options->grain` operations; 0: nothing. */
-bool kernel_parallel(const Transform *t, Kernel *kernel);
+/* Copies and elementwise loops whose operands run along other axes than the result, in tiles. Where
+ * there are none the kernel keeps its body. */
+void kernel_transpose(const Transform *t, Kernel *kernel);
+/* Cuts what may run at the same time into chunks of about `options->grain` operations; 0: nothing.
+ * Where nothing is cut the kernel keeps its body. */
+void kernel_parallel(const Transform *t, Kernel *kernel);
 /* Gives each iteration that runs at a time its own part of the kernel's scratch buffers. */
 void kernel_scratch(Program *program, Kernel *kernel, Stmt *loop);
 /* Makes kernels of many nests one for each nest (cut.c). Did it? */

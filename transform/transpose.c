@@ -309,14 +309,12 @@ static void describe(const Transpose *t)
 	}
 }
 
-static bool transpose_stmt(Transpose *t, const Stmt *stmt)
+static Block transpose_stmt(Transpose *t)
 {
-	if (!is_transposed(t, stmt))
-		return false;
 	choose_tile(t, t->asked);
 	add_names(t);
 	describe(t);
-	return true;
+	return transpose_emit(t);
 }
 
 static const ScheduleClause *asked_transpose(const Transform *t, const Kernel *kernel)
@@ -338,17 +336,16 @@ bool kernel_transposes(const Transform *transform, const Kernel *kernel)
 	return transposes;
 }
 
-bool kernel_transpose(const Transform *transform, Kernel *kernel)
+void kernel_transpose(const Transform *transform, Kernel *kernel)
 {
 	Program *program = transform->program;
 	Body body = {0};
-	bool changed = false;
 	const ScheduleClause *clause = asked_transpose(transform, kernel);
 	if (says_off(clause))
 		entry_make(program->arena, schedule_entry(program->made, kernel->name), CHOICE_TURN,
 			   true);
-	if (asks_off(clause))
-		return false;
+	if (!kernel_transposes(transform, kernel))
+		return;
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
 		Transpose t = {.program = program,
 			       .arena = program->arena,
@@ -356,16 +353,12 @@ bool kernel_transpose(const Transform *transform, Kernel *kernel)
 			       .asked = clause,
 			       .replays = schedule_is_complete(transform->asked)};
 		Block block = {kernel->body.stmts + i, 1};
-		if (transpose_stmt(&t, kernel->body.stmts[i])) {
-			block = transpose_emit(&t);
-			changed = true;
-		}
+		if (is_transposed(&t, kernel->body.stmts[i]))
+			block = transpose_stmt(&t);
 		for (uint32_t s = 0; s < block.n; s++)
 			PUSH(program->arena, body.stmts, block.stmts[s]);
 	}
-	if (changed)
-		kernel->body = body_block(&body);
-	return changed;
+	kernel->body = body_block(&body);
 }
 
 void transform_transpose(Transform *t)
@@ -373,8 +366,11 @@ void transform_transpose(Transform *t)
 	Program *program = t->program;
 	for (size_t r = 0; r < program->routines.n; r++) {
 		const ProgramRoutine *routine = &program->routines.at[r];
-		for (uint32_t i = 0; i < routine->nkernels; i++)
-			t->changed |=
-				kernel_transpose(t, &program->kernels.at[routine->kernels[i]]);
+		for (uint32_t i = 0; i < routine->nkernels; i++) {
+			Kernel *kernel = &program->kernels.at[routine->kernels[i]];
+			const Stmt *const *before = kernel->body.stmts;
+			kernel_transpose(t, kernel);
+			t->changed |= kernel->body.stmts != before;
+		}
 	}
 }

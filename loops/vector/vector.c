@@ -9,20 +9,23 @@
 
 static Block vector_block(Vectoring *t, Block block, bool *changed);
 
-static bool vector_loop(Vectoring *t, const Stmt *loop, Body *to)
+typedef void LoopRewrite(Vectoring *t, const Stmt *loop, Body *to);
+
+/* The first that is legal; NULL: none is. */
+static LoopRewrite *rewrite_of(const Vectoring *t, const Stmt *stmt)
 {
-	if (!near_strips_refused(t, loop))
-		near_strips(t, loop, to);
-	else if (!math_lanes_refused(t, loop))
-		math_lanes(t, loop, to);
-	else
-		return false;
-	return true;
+	if (stmt->kind != LOOP_FOR)
+		return NULL;
+	if (!near_strips_refused(t, stmt))
+		return near_strips;
+	return math_lanes_refused(t, stmt) ? NULL : math_lanes;
 }
 
 static void vector_stmt(Vectoring *t, const Stmt *stmt, Body *to, bool *changed)
 {
-	if (stmt->kind == LOOP_FOR && vector_loop(t, stmt, to)) {
+	LoopRewrite *rewrite = rewrite_of(t, stmt);
+	if (rewrite) {
+		rewrite(t, stmt, to);
 		*changed = true;
 		return;
 	}

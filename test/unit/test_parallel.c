@@ -135,7 +135,9 @@ static void test_work_decides(void **state)
 		const LowerOptions options = {.target = s.program.options.target,
 					      .grain = grain == 2 ? 1 << 20 : grain};
 		const Transform t = {.program = &s.program, .options = &options};
-		assert_int_equal(kernel_parallel(&t, kernel), grain == 1);
+		const Stmt *const *before = kernel->body.stmts;
+		kernel_parallel(&t, kernel);
+		assert_int_equal(kernel->body.stmts != before, grain == 1);
 		assert_int_equal(kernel->body.stmts[0]->loop, grain == 1 ? LOOP_PARALLEL : LOOP_SERIAL);
 		assert_int_equal(verdict(&s, true), 0);
 		schedule_free(&made);
