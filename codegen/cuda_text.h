@@ -23,22 +23,43 @@ void cuda_put_kernels(FILE *out, const Module *module);
 const char *cuda_launcher(const Module *module, KernelId kernel);
 void cuda_put_launchers(FILE *out, const Module *module);
 
-/* cuda_plan.c: what a runtime does with the kernels, a comment line each:
+/* cuda_plan.c: all that a runtime has to know of the kernels, a comment line each:
  *
- *   plan     := "//tsr: plan 1" target dims line*
+ *   plan     := "//tsr: plan 2" target prefix source producer dim* step* state check* const* param*
+ *               routine* [start] "//tsr: code"
  *   target   := "//tsr: target" NAME
- *   dims     := "//tsr: dims" [NAME ("," NAME)*]
- *   line     := "//tsr: state" SIZE
- *            | "//tsr: param" NAME DTYPE SIZE "at" SIZE            elements, bytes from the state's start
- *            | "//tsr: const" NAME DTYPE NUMBER "symbol" NAME
- *            | "//tsr: routine" NAME "workspace" SIZE
- *            | "//tsr: in" NAME DTYPE SIZE | "//tsr: out" NAME DTYPE SIZE
- *            | "//tsr: temp" NAME DTYPE SIZE "at" SIZE
- *            | "//tsr: launch" FUNCTION "blocks" SIZE "threads" NUMBER "args" ARG ("," ARG)*
- *            | "//tsr: check" CODE TEXT
- *   ARG      := DIM | SCALAR | NAME ["+" SIZE]                      elements from the buffer's start
+ *   prefix   := "//tsr: prefix" NAME
+ *   source   := "//tsr: source" TEXT
+ *   producer := "//tsr: producer" TEXT
+ *   dim      := "//tsr: dim" NAME "at least" NUMBER
+ *   step     := "//tsr: step" NAME                          the number of a loop's step, in sizes of its launches
+ *   state    := "//tsr: state" SIZE                         bytes
+ *   check    := "//tsr: check" CODE PLACE ": " TEXT         in the order of their codes; PLACE may be empty
+ *   const    := "//tsr: const" ID NAME DTYPE NUMBER "symbol" NAME
+ *   param    := "//tsr: param" ID tensor "at" SIZE first "type" TEXT axis*   bytes from the state's start
+ *   first    := "uniform" KEY "fan" SIZE | "value" NUMBER | "computed"      what it holds at first
+ *   tensor   := NAME DTYPE SIZE                             elements
+ *   axis     := "//tsr: axis" ("batch" | "output" | "input") SIZE ["label" NAME]
+ *   routine  := "//tsr: routine" NAME "workspace" SIZE body
+ *   start    := "//tsr: start workspace" SIZE body          sets the parameters that are computed
+ *   body     := ["//tsr: dims" NAME ("," NAME)*] scalar* arg* temp* reads* assigns* guard* line*
+ *   scalar   := "//tsr: scalar" NAME DTYPE
+ *   arg      := "//tsr:" ("in" | "out") ID tensor "line" NUMBER "type" TEXT axis*
+ *   temp     := "//tsr: temp" ID tensor "at" SIZE           bytes from the workspace's start
+ *   reads    := "//tsr: reads" ID                           a parameter that it touches
+ *   assigns  := "//tsr: assigns" ID                         ... that it writes
+ *   guard    := "//tsr: guard" CODE ("eq" | "ge" | "divides") SIZE "," SIZE  is a = b, a >= b, does b divide a?
+ *   line     := launch | loop
+ *   launch   := "//tsr: launch" FUNCTION "blocks" SIZE "threads" NUMBER "args" [ARG ("," ARG)*] ["from" PLACE]
+ *   loop     := "//tsr: for" STEP ("count" SIZE | "scalar" NAME) ["until" ID] ["exchange" ID ID ("," ID ID)*]
+ *               line* "//tsr: end"
+ *   ARG      := NAME | ID ["+" SIZE]                        a dim, a step or a scalar; elements from the buffer's start
+ *   ID       := "%" NUMBER                                  a buffer
  *
- * Lines of a routine follow its own; launches are in order. SIZE is an expression over the dims.
+ *   SIZE     := PRODUCT (("+" | "-") PRODUCT)*;  PRODUCT := FACTOR (("*" | "/") FACTOR)*, quotients are exact
+ *   FACTOR   := ["-"] NUMBER | NAME | "(" SIZE ")" | "floor(" FACTOR "/" FACTOR ")"
+ *
+ * Launches are in order. The kernels note a failed check in the variable `tsr_status`.
  */
 void cuda_put_plan(FILE *out, const Module *module);
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "runtime/cli.h"
+#include "runtime/cuda/gpu.h"
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -59,8 +60,9 @@ static void print_param(const tsr_tensor *t)
 	printf("    at byte %s of the state\n", t->offset.text);
 }
 
-static void print_routine(const tsr_module *m, const tsr_routine *r)
+static void print_routine(const tsr_model *model, const tsr_routine *r)
 {
+	const tsr_module *m = tsr_table(model);
 	printf("routine %s\n", r->name);
 	if (r->signature)
 		printf("  C: %s\n", r->signature);
@@ -79,10 +81,13 @@ static void print_routine(const tsr_module *m, const tsr_routine *r)
 	for (int64_t i = 0; i < r->nparams; i++)
 		printf("  reads %s\n", m->params[r->params[i]].name);
 	printf("  workspace %s bytes\n", r->workspace.text);
+	if (model->gpu)
+		printf("  workspace of the device %s bytes\n", gpu_workspace(model->gpu, r)->text);
 }
 
-static void print_module(const tsr_module *m)
+static void print_module(const tsr_model *model)
 {
+	const tsr_module *m = tsr_table(model);
 	printf("module %s, made from %s by %s\n", m->name, m->source, m->producer);
 	printf("target %s\n", m->target);
 	printf("features %s\n", *m->features ? m->features : "(none)");
@@ -93,7 +98,7 @@ static void print_module(const tsr_module *m)
 	for (int32_t i = 0; i < m->nparams; i++)
 		print_param(&m->params[i]);
 	for (int32_t i = 0; i < m->nroutines; i++)
-		print_routine(m, &m->routines[i]);
+		print_routine(model, &m->routines[i]);
 	for (int32_t i = 0; i < m->nchecks; i++)
 		printf("check %d (%s): %s\n", TSR_CHECK_FIRST + i, m->checks[i].place,
 		       m->checks[i].text);
@@ -115,7 +120,7 @@ int cmd_info(int argc, char **argv)
 	tsr_model *model = tsr_open(path, &error);
 	if (!model)
 		return report_error(NULL, &error);
-	print_module(tsr_table(model));
+	print_module(model);
 	tsr_close(model);
 	return STATUS_OK;
 }

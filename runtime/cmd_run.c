@@ -286,6 +286,8 @@ static int run(Request *request, tsr_session *s)
 		return status;
 	if (tsr_execute(s, &error) != TSR_OK)
 		return report_error(NULL, &error);
+	if (request->save_state && session_read_back(s, &error) != TSR_OK)
+		return report_error(NULL, &error);
 	status = write_outputs(request, s);
 	if (status == STATUS_OK)
 		print_outputs(request, s);

@@ -1,31 +1,14 @@
-/* Models: loading a shared object, finding its table, reading sizes from it. */
+/* Models: loading a shared object, finding its table; code for a GPU. */
 #include <dlfcn.h>
 #include <elf.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "runtime/cuda/gpu.h"
 #include "runtime/session.h"
-
-int session_fail(tsr_error *error, int code, const char *fmt, ...)
-{
-	va_list args;
-	if (!error)
-		return code;
-	error->code = code;
-	va_start(args, fmt);
-	vsnprintf(error->text, sizeof error->text, fmt, args);
-	va_end(args);
-	return code;
-}
-
-int session_check_pointer(const void *pointer, const char *what, tsr_error *error)
-{
-	return pointer ? TSR_OK : session_fail(error, TSR_FAIL_ARGUMENT, "the %s is NULL", what);
-}
 
 tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error)
 {
@@ -77,26 +60,21 @@ static bool is_for_gpu(FILE *in)
 	return fread(first, sizeof first, 1, in) == 1 && memcmp(first, plan, sizeof first) == 0;
 }
 
-/* What the loader must not be given. */
-static int check_file(const char *path, tsr_error *error)
+/* What the loader must not be given; *gpu: code for a GPU, which it is not. */
+static int check_file(const char *path, bool *gpu, tsr_error *error)
 {
 	const char *why;
 	FILE *in = file_open(path, &why);
 	if (!in)
 		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why);
-	bool whole = is_whole(in), gpu = is_for_gpu(in);
+	bool whole = is_whole(in);
+	*gpu = is_for_gpu(in);
 	fclose(in);
 	size_t len = strlen(path);
 	if (len > 4 && strcmp(path + len - 4, ".tsr") == 0)
 		return session_fail(error, TSR_FAIL_MODULE,
 				    "%s: a program; 'tsrc %s -o %.*s.so' makes a module of it",
 				    path, path, (int)len - 4, path);
-	if (gpu)
-		return session_fail(
-			error, TSR_FAIL_MODULE,
-			"%s: code for a GPU, which nothing here runs yet; what 'cc -shared -fPIC -x c' "
-			"makes of a .cu runs on a CPU",
-			path);
 	return whole ? TSR_OK
 		     : session_fail(error, TSR_FAIL_MODULE, "%s: the module is cut short", path);
 }
@@ -104,8 +82,6 @@ static int check_file(const char *path, tsr_error *error)
 /* dlopen searches the system's directories for a name without a slash: this one is a file's. */
 static void *open_shared(const char *path, tsr_error *error)
 {
-	if (check_file(path, error) != TSR_OK)
-		return NULL;
 	char *slashed = malloc(strlen(path) + 3);
 	if (!slashed) {
 		session_fail(error, TSR_FAIL_MEMORY, "out of memory");
@@ -120,11 +96,9 @@ static void *open_shared(const char *path, tsr_error *error)
 	return handle;
 }
 
-tsr_model *tsr_open(const char *path, tsr_error *error)
+static tsr_model *open_module(const char *path, tsr_error *error)
 {
-	void *handle = session_check_pointer(path, "path", error) == TSR_OK
-			       ? open_shared(path, error)
-			       : NULL;
+	void *handle = open_shared(path, error);
 	if (!handle)
 		return NULL;
 	const tsr_module *table = dlsym(handle, "tsr_module_table");
@@ -140,10 +114,32 @@ tsr_model *tsr_open(const char *path, tsr_error *error)
 	return model;
 }
 
+static tsr_model *open_gpu(const char *path, tsr_error *error)
+{
+	Gpu *gpu = gpu_open(path, error);
+	tsr_model *model = gpu ? tsr_wrap(gpu_table(gpu), error) : NULL;
+	if (model)
+		model->gpu = gpu;
+	else
+		gpu_close(gpu);
+	return model;
+}
+
+tsr_model *tsr_open(const char *path, tsr_error *error)
+{
+	bool gpu = false;
+	if (session_check_pointer(path, "path", error) != TSR_OK ||
+	    check_file(path, &gpu, error) != TSR_OK)
+		return NULL;
+	return gpu ? open_gpu(path, error) : open_module(path, error);
+}
+
 void tsr_close(tsr_model *model)
 {
 	if (model && model->handle)
 		dlclose(model->handle);
+	if (model)
+		gpu_close(model->gpu);
 	free(model);
 }
 
@@ -158,51 +154,4 @@ const tsr_routine *tsr_find_routine(const tsr_module *module, const char *name)
 		if (name_is(module->routines[i].name, name))
 			return &module->routines[i];
 	return NULL;
-}
-
-static bool floor_div(int64_t a, int64_t b, int64_t *out)
-{
-	if (b == 0 || (a == INT64_MIN && b == -1))
-		return false;
-	*out = a / b - (a % b != 0 && (a % b < 0) != (b < 0));
-	return true;
-}
-
-static bool apply(int64_t code, int64_t a, int64_t b, int64_t *out)
-{
-	switch (code) {
-	case TSR_SIZE_ADD: return !__builtin_add_overflow(a, b, out);
-	case TSR_SIZE_SUB: return !__builtin_sub_overflow(a, b, out);
-	case TSR_SIZE_MUL: return !__builtin_mul_overflow(a, b, out);
-	case TSR_SIZE_DIV: return floor_div(a, b, out) && a % b == 0;
-	default: return floor_div(a, b, out);
-	}
-}
-
-int tsr_size_value(const tsr_size *size, const tsr_module *module, const int64_t *dims,
-		   int64_t *out)
-{
-	int64_t stack[SIZE_STACK];
-	int depth = 0;
-	if (!size || !module || !dims || !out)
-		return TSR_FAIL_ARGUMENT;
-	for (int64_t i = 0; i < size->n; i++) {
-		int64_t code = size->code[2 * i], arg = size->code[2 * i + 1];
-		if (code == TSR_SIZE_CONST || code == TSR_SIZE_DIM) {
-			bool dim = code == TSR_SIZE_DIM;
-			if (depth == SIZE_STACK ||
-			    (dim && (arg < 0 || arg >= module->ndims || dims[arg] < 0)))
-				return TSR_FAIL_DIM;
-			stack[depth++] = dim ? dims[arg] : arg;
-		} else if (depth < 2 ||
-			   !apply(code, stack[depth - 2], stack[depth - 1], &stack[depth - 2])) {
-			return TSR_FAIL_DIM;
-		} else {
-			depth--;
-		}
-	}
-	if (depth != 1)
-		return TSR_FAIL_DIM;
-	*out = stack[0];
-	return TSR_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "runtime/cuda/gpu.h"
 #include "runtime/session.h"
 
 /* Bytes of a page; of memory from which on it is in such pages. */
@@ -147,7 +148,10 @@ static int place_param(const tsr_session *s, const Slot *slot, tsr_array *out, t
 
 static int initialise(tsr_session *s, tsr_error *error)
 {
-	int code = s->module->init(s->values, s->state, s->seed);
+	Gpu *gpu = s->model->gpu;
+	const char *message = NULL;
+	int code = gpu ? gpu_init(gpu, s->values, s->state, s->seed, &message)
+		       : s->module->init(s->values, s->state, s->seed);
 	int32_t check = code - TSR_CHECK_FIRST;
 	if (check >= 0 && check < s->module->nchecks)
 		return session_fail(error, code, "%s: the initialisers: %s (code %d)",
@@ -158,8 +162,9 @@ static int initialise(tsr_session *s, tsr_error *error)
 				    "a dim that the initialisers need is not known or out of its "
 				    "range (code %d)",
 				    code);
-	return code == TSR_OK
-		       ? code
+	if (code == TSR_OK)
+		return code;
+	return message ? session_fail(error, code, "the initialisers: %s (code %d)", message, code)
 		       : session_fail(error, code, "the initialisers failed with code %d", code);
 }
 
@@ -168,7 +173,9 @@ static int pack(tsr_session *s, tsr_error *error)
 	const char *message = "no text";
 	tsr_call call = {.abi = TSR_ABI, .message = &message};
 	tsr_pool_call(s->pool, &call);
-	int code = s->module->pack(&call, s->values, s->state);
+	Gpu *gpu = s->model->gpu;
+	int code = gpu ? gpu_pack(gpu, s->values, s->state, &message)
+		       : s->module->pack(&call, s->values, s->state);
 	return code == TSR_OK
 		       ? code
 		       : session_fail(error, code, "the parameters cannot be packed: %s (code %d)",
@@ -248,6 +255,14 @@ static void drop_loaded(tsr_session *s)
 	s->image = NULL;
 }
 
+void session_free_state(tsr_session *s)
+{
+	if (s->model->gpu && s->own_state)
+		gpu_forget(s->model->gpu, s->own_state);
+	free(s->own_state);
+	s->state = s->own_state = NULL;
+}
+
 /* Ensures: after TSR_OK the session has a state of its own, filled and packed. */
 static int make_state(tsr_session *s, tsr_error *error)
 {
@@ -259,8 +274,7 @@ static int make_state(tsr_session *s, tsr_error *error)
 	if (code == TSR_OK) {
 		drop_loaded(s);
 	} else {
-		free(s->own_state);
-		s->state = s->own_state = NULL;
+		session_free_state(s);
 	}
 	return code;
 }
@@ -381,6 +395,27 @@ static int refused(const tsr_session *s, int code, const char *message, tsr_erro
 			    s->routine->name, message ? message : "no text", code);
 }
 
+int tsr_run_routine(const tsr_model *model, const tsr_routine *routine, const tsr_call *call,
+		    const tsr_arguments *a)
+{
+	if (!model || !routine || !a)
+		return TSR_FAIL_ARGUMENT;
+	if (model->gpu)
+		return gpu_invoke(model->gpu, routine, call, a);
+	return routine->invoke(call, a->dims, a->scalars, a->inputs, a->outputs, a->state,
+			       a->workspace);
+}
+
+int session_read_back(const tsr_session *s, tsr_error *error)
+{
+	const char *message;
+	int code = s->model->gpu ? gpu_read_back(s->model->gpu, s->state, &message) : TSR_OK;
+	return code == TSR_OK
+		       ? code
+		       : session_fail(error, code, "the parameters cannot be read: %s (code %d)",
+				      message, code);
+}
+
 int session_check_guards(const tsr_session *s, tsr_error *error)
 {
 	const char *message = NULL;
@@ -391,8 +426,9 @@ int session_check_guards(const tsr_session *s, tsr_error *error)
 	bind_scalars(s);
 	for (int32_t i = 0; i < r->noutputs; i++)
 		s->call_outputs[i] = NULL;
-	int code = r->invoke(&call, s->call_dims, s->call_scalars, s->call_inputs, s->call_outputs,
-			     NULL, NULL);
+	const tsr_arguments none = {
+		s->call_dims, s->call_scalars, s->call_inputs, s->call_outputs, NULL, NULL};
+	int code = tsr_run_routine(s->model, r, &call, &none);
 	return code >= TSR_CHECK_FIRST ? refused(s, code, message, error) : TSR_OK;
 }
 
@@ -406,8 +442,9 @@ int tsr_execute(tsr_session *s, tsr_error *error)
 	if (code != TSR_OK)
 		return code;
 	tsr_pool_call(s->pool, &call);
-	code = s->routine->invoke(&call, s->call_dims, s->call_scalars, s->call_inputs,
-				      s->call_outputs, s->state, s->workspace);
+	const tsr_arguments all = {s->call_dims,    s->call_scalars, s->call_inputs,
+				   s->call_outputs, s->state,	     s->workspace};
+	code = tsr_run_routine(s->model, s->routine, &call, &all);
 	return code == TSR_OK ? code : refused(s, code, message, error);
 }
 
@@ -430,6 +467,8 @@ int tsr_param(const tsr_session *s, const char *name, tsr_array *out, tsr_error 
 	int code = session_check_state(s, error);
 	if (code == TSR_OK)
 		code = session_check_pointer(out, "place for the array", error);
+	if (code == TSR_OK)
+		code = session_read_back(s, error);
 	if (code != TSR_OK)
 		return code;
 	for (int32_t i = 0; i < s->module->nparams; i++)

@@ -7,34 +7,6 @@
 
 #include "runtime/session.h"
 
-int tensor_rank(const tsr_tensor *tensor)
-{
-	return tensor->nbatch + tensor->noutput + tensor->ninput;
-}
-
-void extents_text(const int64_t *extents, int rank, char *text, size_t room)
-{
-	size_t used = 0;
-	snprintf(text, room, "one number");
-	for (int i = 0; i < rank && used < room; i++)
-		used += (size_t)snprintf(text + used, room - used, "%s%lld", i ? " x " : "array ",
-					 (long long)extents[i]);
-}
-
-bool extents_bytes(const char *dtype, const int64_t *extents, int rank, uint64_t *bytes)
-{
-	bool empty = false, overflow = false;
-	*bytes = dtype_bytes(dtype_from_name(dtype, strlen(dtype)));
-	for (int i = 0; i < rank; i++) {
-		if (extents[i] < 0)
-			return false;
-		empty |= extents[i] == 0;
-		overflow |= __builtin_mul_overflow(*bytes, (uint64_t)extents[i], bytes);
-	}
-	*bytes = empty ? 0 : *bytes;
-	return empty || (!overflow && *bytes <= SIZE_MAX / 2);
-}
-
 void session_tensor_text(const tsr_tensor *tensor, char *text, size_t room)
 {
 	int rank = tensor_rank(tensor);
@@ -117,7 +89,7 @@ void tsr_session_free(tsr_session *s)
 	free(s->call_inputs);
 	free(s->call_outputs);
 	image_close(s->image);
-	free(s->own_state);
+	session_free_state(s);
 	free(s->workspace);
 	free(s);
 }

@@ -17,6 +17,7 @@
 struct tsr_model {
 	const tsr_module *table;
 	void *handle; /* of dlopen; NULL for a linked module */
+	struct Gpu *gpu; /* whose table it is; NULL: code of a CPU */
 };
 
 typedef struct DimCell {
@@ -108,6 +109,10 @@ uint64_t session_layout_hash(const tsr_session *session);
 int session_check_guards(const tsr_session *session, tsr_error *error);
 /* dtype, rank, extents and bytes from the table and the dims. */
 int slot_measure(const tsr_session *session, const Slot *slot, tsr_array *out, tsr_error *error);
+/* Its own, which others may have too. */
+void session_free_state(tsr_session *session);
+/* The parameters as routines left them, in the host's copy of the state. */
+int session_read_back(const tsr_session *session, tsr_error *error);
 /* Reads the image into the state after checking that it is of this module and these sizes. */
 int image_restore(tsr_session *session, tsr_error *error);
 void image_close(struct Image *image);

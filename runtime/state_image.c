@@ -195,6 +195,8 @@ int tsr_save_state(const tsr_session *s, const char *path, tsr_error *error)
 	int code = session_check_state(s, error);
 	if (code == TSR_OK)
 		code = session_check_pointer(path, "path", error);
+	if (code == TSR_OK)
+		code = session_read_back(s, error);
 	if (code != TSR_OK)
 		return code;
 	bool good = file_replaceable(path) ? replace(s, path) : write_through(s, path);

@@ -34,6 +34,8 @@ enum {
 	TSR_BAD_POINTER = 3, /* a needed pointer is NULL or not aligned */
 	TSR_BAD_CALL = 4,    /* the call's abi is not TSR_ABI, or its flags are not 0 */
 	TSR_NOT_PACKED = 5,  /* the module's `pack` was never called on the state */
+	TSR_NO_DEVICE = 6,   /* of code for a GPU: there is no driver, or no GPU that runs it */
+	TSR_BAD_DEVICE = 7,  /* of code for a GPU: the driver failed, as when memory is short */
 	TSR_CHECK_FIRST = 16 /* + k: the k-th check of the module's table failed */
 };
 /* Elements of type bf16 and f16 are their bits: the upper half of a float, and IEEE 754
@@ -233,6 +235,19 @@ int tsr_prepare_state(tsr_session *session, tsr_error *error);
  * the same time where no routine of theirs assigns to parameters. */
 int tsr_share_state(tsr_session *session, tsr_session *other, tsr_error *error);
 
+/* What tsr_invoke takes behind the call. */
+typedef struct tsr_arguments {
+	const int64_t *dims;
+	const void *const *scalars;
+	const void *const *inputs;
+	void *const *outputs;
+	void *state, *workspace;
+} tsr_arguments;
+/* Calls a routine of the model without a session; the state is one that a session made. For code of a CPU it is
+ * routine->invoke; for a GPU, whose code has no such function, pointers are the host's too. */
+int tsr_run_routine(const tsr_model *model, const tsr_routine *routine, const tsr_call *call,
+		    const tsr_arguments *arguments);
+
 /* After tsr_prepare; what the inputs' memory holds may change between runs. A routine that refuses
  * returns its code, and has written nothing. */
 int tsr_execute(tsr_session *session, tsr_error *error);
@@ -254,9 +269,11 @@ void tsr_set_pool(tsr_session *session, tsr_pool *pool);
 /* After tsr_prepare, owned by the session; NULL when nothing has that name. */
 const tsr_array *tsr_output(const tsr_session *session, const char *name);
 const tsr_array *tsr_output_at(const tsr_session *session, int32_t index);
-/* A parameter's place in the state, once there is one. After writing there call tsr_pack. */
+/* A parameter's place in the state, once there is one. After writing there call tsr_pack. Of code for a GPU it
+ * holds what routines have assigned by the time of this call. */
 int tsr_param(const tsr_session *session, const char *name, tsr_array *out, tsr_error *error);
-/* The state that the session uses, for calls of the module's own functions; NULL before it is made. */
+/* The state that the session uses, for tsr_run_routine and calls of the module's own functions; NULL before it is
+ * made. */
 void *tsr_state(const tsr_session *session);
 /* The routines take note of parameters that were written into the state. */
 int tsr_pack(tsr_session *session, tsr_error *error);

@@ -5,6 +5,7 @@ import inspect
 import os
 import pickle
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import tsr
 
 LAYER = "dim n; input x : [n | 4]; output y = relu({w : [... -> 3]} * x + {b = 0})"
+HOST_DRIVER = Path(__file__).resolve().parents[2] / "test" / "lit" / "runtime" / "Inputs"
 random = np.random.default_rng(7)
 
 
@@ -381,3 +383,20 @@ def test_signatures_and_text(layer):
     assert (layer.name, layer.source, layer.dims) == ("program", "program.tsr", ("n",))
     with pytest.raises(Exception):
         pickle.dumps(layer)
+
+
+def test_code_for_a_gpu(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(HOST_DRIVER))
+    make = __import__("host_driver").make
+    (tmp_path / "m.tsr").write_text("dim n; input x : [n | 2]; output y = {w : [... -> 3]} * x + {b : [3] = 0}")
+    module, driver = make(tsr._library.compiler(), str(tmp_path / "m.tsr"), str(tmp_path))
+    monkeypatch.setenv("TSR_LIBCUDA", "")
+    model = tsr.load(module)
+    x = np.random.default_rng(1).standard_normal((5, 2)).astype(np.float32)
+    with pytest.raises(tsr.CheckError, match="TSR_LIBCUDA is empty"):
+        model.forward(x=x)
+    monkeypatch.setenv("TSR_LIBCUDA", driver)
+    for n in (5, 2, 0):
+        np.testing.assert_allclose(model.forward(x=x[:n]), x[:n] @ model.params["w"].T, rtol=1e-5, atol=1e-6)
+    model.params["b"] = [1, 2, 3]
+    np.testing.assert_allclose(model.forward(x=x), x @ model.params["w"].T + [1, 2, 3], rtol=1e-5, atol=1e-6)

@@ -122,6 +122,17 @@ class ArrayEntry(Structure):
     ]
 
 
+class Arguments(Structure):
+    _fields_ = [
+        ("dims", POINTER(c_int64)),
+        ("scalars", POINTER(c_void_p)),
+        ("inputs", POINTER(c_void_p)),
+        ("outputs", POINTER(c_void_p)),
+        ("state", c_void_p),
+        ("workspace", c_void_p),
+    ]
+
+
 # name: (result, arguments before the tsr_error); a result of None has no tsr_error behind.
 _SIGNATURES = {
     "tsr_open": (c_void_p, [c_char_p]),
@@ -152,6 +163,7 @@ _PLAIN = {
     "tsr_size_value": (c_int, [POINTER(Size), POINTER(ModuleEntry), POINTER(c_int64), POINTER(c_int64)]),
     "tsr_pool_call": (None, [c_void_p, POINTER(Call)]),
     "tsr_state": (c_void_p, [c_void_p]),
+    "tsr_run_routine": (c_int, [c_void_p, POINTER(RoutineEntry), POINTER(Call), POINTER(Arguments)]),
 }
 
 

@@ -1,7 +1,7 @@
 """Models: a loaded module, its parameters, and its routines as functions on arrays.
 
 A routine's sizes follow from the arrays of a call. For each set of shapes a *plan* is made once, with a
-session of libtsr that checks the arguments and works the dims out; calls then go to the module itself,
+session of libtsr that checks the arguments and works the dims out; calls then go to the routine itself,
 with results in memory of NumPy's. All plans share one state, which holds the parameters.
 """
 
@@ -22,6 +22,7 @@ from tsr._errors import ArgumentError, CheckError
 from tsr._library import (
     ABI,
     CHECK_FIRST,
+    Arguments,
     ArrayEntry,
     Call,
     ModuleEntry,
@@ -235,7 +236,7 @@ class Routine:
         self._names = tuple(tensor.name for tensor in self.outputs)
         self._plans: dict[Any, _Plan] = {}
         self.__name__ = self.__qualname__ = self.name
-        self.__doc__ = f"{self!r}\n\nC: {entry.signature.decode()}"
+        self.__doc__ = f"{self!r}\n\nC: {entry.signature.decode()}" if entry.signature else repr(self)
         self.__signature__ = self._signature()
 
     def _signature(self) -> inspect.Signature:
@@ -347,8 +348,7 @@ class Routine:
         plan.state.pack()
         workspace = plan.spare.pop() if plan.spare else empty((plan.workspace + 1,), np.dtype(np.uint8))
         try:
-            code = self._entry.invoke(
-                ctypes.byref(what),
+            arguments = Arguments(
                 plan.dims,
                 _pointers(cells),
                 _pointers(inputs),
@@ -356,6 +356,8 @@ class Routine:
                 plan.state.address,
                 workspace.ctypes.data,
             )
+            module = self._model._module.handle
+            code = library().tsr_run_routine(module, self._entry, ctypes.byref(what), ctypes.byref(arguments))
         finally:
             plan.spare.append(workspace)
         if code != 0:

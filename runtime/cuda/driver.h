@@ -1,0 +1,41 @@
+/* NVIDIA's driver as a library that may be there: loaded by name, no header of it needed. */
+#ifndef TSR_RUNTIME_CUDA_DRIVER_H
+#define TSR_RUNTIME_CUDA_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/tsr.h"
+
+/* Types and numbers of the driver's interface, which stay as they are. */
+typedef int CUresult;
+typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUstream_st *CUstream;
+enum {
+	CUDA_SUCCESS = 0,
+	CU_STREAM_NON_BLOCKING = 1,
+	CU_ATTRIBUTE_CAPABILITY_MAJOR = 75,
+	CU_ATTRIBUTE_CAPABILITY_MINOR = 76,
+	CU_JIT_ERROR_LOG = 5,
+	CU_JIT_ERROR_LOG_BYTES = 6
+};
+
+typedef struct Driver {
+	void *library;
+#define CUDA_FUNCTION(needed, name, parameters) CUresult(*name) parameters;
+#include "runtime/cuda/driver.def"
+#undef CUDA_FUNCTION
+} Driver;
+
+/* The library of the environment's TSR_LIBCUDA (empty: there is to be none); else libcuda.so.1 of ld.so,
+ * or that of WSL; initialised. TSR_NO_DEVICE, with what was looked for and why it will not do, in `why`. */
+int driver_open(Driver *driver, char *why, size_t room);
+/* What went wrong, with `what` was done in front: "kernel net__k_y: CUDA_ERROR_...: ..." */
+void driver_text(const Driver *driver, CUresult result, const char *what, char *text, size_t room);
+
+#endif

@@ -1,0 +1,36 @@
+/* Code for a GPU as a model: PTX with its plan in front.
+ *
+ * The table is made from the plan, and calls are what the entry points of compiled modules are: the same dims,
+ * guards and pointers are checked, in the same order. All of the caller's pointers are of the host. The driver is
+ * loaded, and the code given to it, when something is first to be computed.
+ *
+ * A state of the host's has a copy on the device, which is what routines read and assign to. It is made anew by
+ * the next call behind `init` or `pack`, but for parameters that a routine has assigned to since they were last
+ * read back: of those the device's count.
+ */
+#ifndef TSR_RUNTIME_CUDA_GPU_H
+#define TSR_RUNTIME_CUDA_GPU_H
+
+#include "runtime/session.h"
+
+typedef struct Gpu Gpu;
+
+/* The file begins with a plan. NULL with *error. */
+Gpu *gpu_open(const char *path, tsr_error *error);
+void gpu_close(Gpu *gpu);
+/* Its functions refuse: they know of no device. */
+const tsr_module *gpu_table(const Gpu *gpu);
+/* Bytes of the device's memory that temporaries of the routine take. */
+const tsr_size *gpu_workspace(const Gpu *gpu, const tsr_routine *routine);
+
+/* As tsr_invoke, init and pack of a module; *message as a tsr_call's. `values`: the module's dims. */
+int gpu_invoke(Gpu *gpu, const tsr_routine *routine, const tsr_call *call,
+	       const tsr_arguments *arguments);
+int gpu_init(Gpu *gpu, const int64_t *values, void *state, uint64_t seed, const char **message);
+int gpu_pack(Gpu *gpu, const int64_t *values, void *state, const char **message);
+/* Copies to the state what routines have assigned to its parameters. */
+int gpu_read_back(Gpu *gpu, const void *state, const char **message);
+/* The state is no longer of use. */
+void gpu_forget(Gpu *gpu, const void *state);
+
+#endif

@@ -1,0 +1,107 @@
+/* The plan that stands in front of code for a GPU, read: codegen/cuda_text.h has its grammar.
+ *
+ * It is untrusted text. What is read is whole: ids, names and codes exist, loops end, sizes are programs over
+ * dims that there are. Whether buffers lie inside of what they are places in depends on the dims, and is
+ * looked at for each run.
+ */
+#ifndef TSR_RUNTIME_CUDA_PLAN_H
+#define TSR_RUNTIME_CUDA_PLAN_H
+
+#include "base/dtype.h"
+#include "runtime/session.h"
+
+typedef enum PlanRole { PLAN_IN, PLAN_OUT, PLAN_TEMP, PLAN_PARAM, PLAN_CONST } PlanRole;
+
+typedef struct PlanBuffer {
+	PlanRole role;
+	const char *name;
+	Dtype dtype;
+	uint32_t index;	  /* of an input or result of its routine, a parameter of the module */
+	uint32_t routine; /* IN, OUT, TEMP: whose it is */
+	tsr_size elements;
+	tsr_size offset;    /* TEMP, PARAM: bytes from the start of workspace or state */
+	const char *symbol; /* CONST */
+} PlanBuffer;
+
+typedef enum PlanFirst { PLAN_UNIFORM, PLAN_VALUE, PLAN_COMPUTED } PlanFirst;
+
+/* Of the parameter at the same place in the module's table. */
+typedef struct PlanParam {
+	uint32_t buffer;
+	PlanFirst first;
+	uint64_t key; /* UNIFORM: of random numbers */
+	tsr_size fan;
+	double value;
+} PlanParam;
+
+typedef enum PlanGuardKind { PLAN_EQ, PLAN_GE, PLAN_DIVIDES } PlanGuardKind;
+typedef struct PlanGuard {
+	PlanGuardKind kind;
+	int code;
+	tsr_size a, b;
+} PlanGuard;
+
+typedef enum PlanArgKind { ARG_DIM, ARG_SCALAR, ARG_BUFFER } PlanArgKind;
+typedef struct PlanArg {
+	PlanArgKind kind;
+	uint32_t
+		index; /* of the module's dims and steps, the routine's scalars, the plan's buffers */
+	tsr_size base; /* elements; n is 0: none */
+} PlanArg;
+
+#define PLAN_NONE UINT32_MAX
+
+typedef struct PlanPair {
+	uint32_t a, b;
+} PlanPair;
+
+typedef struct PlanLine {
+	bool loop;
+	const char *place; /* of a launch: in the program; "" */
+	const char *function;
+	tsr_size blocks, count; /* of a launch; of a loop, unless `scalar` has it */
+	uint32_t threads;
+	const PlanArg *args;
+	uint32_t nargs;
+	/* of a loop: */
+	uint32_t end;		      /* the line behind its last one */
+	uint32_t step, scalar, until; /* PLAN_NONE */
+	const PlanPair *pairs;
+	uint32_t npairs;
+} PlanLine;
+
+typedef struct PlanRoutine {
+	const char *name;
+	tsr_size workspace;
+	const int32_t *dims;
+	const tsr_scalar *scalars;
+	uint32_t ndims, nscalars;
+	uint32_t inputs, ninputs, outputs, noutputs; /* buffers: the first, and how many */
+	const int32_t *assigns;			     /* parameters of the module */
+	uint32_t nassigns;
+	bool state; /* it touches parameters */
+	const PlanGuard *guards;
+	uint32_t nguards;
+	uint32_t from, to; /* lines */
+} PlanRoutine;
+
+typedef struct Plan {
+	const char *target; /* "sm_90a" */
+	tsr_module module;  /* without functions; its routines ask for no workspace of the host's */
+	tsr_module world; /* the same with the steps behind its dims: what sizes of lines are of */
+	PlanBuffer *buffers;
+	uint32_t nbuffers;
+	PlanParam *params;
+	PlanRoutine *routines; /* module.nroutines, and the start's */
+	bool starts;	       /* is there a start? */
+	bool checks;	       /* may a kernel find an index outside? */
+	PlanLine *lines;
+	uint32_t nlines, most_args;
+	struct PlanMemory *memory;
+} Plan;
+
+/* The lines in front of the text, which ends with a NUL. NULL: error says in which line what is wrong. */
+Plan *plan_read(const char *path, const char *text, tsr_error *error);
+void plan_free(Plan *plan);
+
+#endif

@@ -1,0 +1,297 @@
+/* Routines of a plan: what they take, their memory, what they launch. */
+#include <stdio.h>
+
+#include "runtime/cuda/plan_read.h"
+
+static uint32_t read_id(Reader *r)
+{
+	text_expect(&r->text, "%");
+	uint64_t id = text_number(&r->text, IDS - 1);
+	uint32_t found = r->memory->by_id[id];
+	if (!found)
+		text_fault(&r->text, "there is no buffer %%%llu", (unsigned long long)id);
+	if (!found)
+		return 0;
+	const PlanBuffer *buffer = &r->plan->buffers[found - 1];
+	bool own = buffer->role == PLAN_PARAM || buffer->role == PLAN_CONST ||
+		   buffer->routine == (uint32_t)(r->routine - r->plan->routines);
+	if (!own)
+		text_fault(&r->text, "%%%llu is another routine's", (unsigned long long)id);
+	return found - 1;
+}
+
+/* What `tsr_module` says of a routine that has been read. */
+void plan_close_routine(Reader *r)
+{
+	PlanRoutine *p = r->routine;
+	if (!p || *r->text.fault)
+		return;
+	p->to = r->nlines;
+	p->ninputs = r->ninputs - p->ninputs;
+	p->noutputs = r->noutputs - p->noutputs;
+	if (r->depth)
+		text_fault(&r->text, "a loop does not end");
+	if (p->name) {
+		tsr_routine *t = &r->memory->table[p - r->plan->routines];
+		t->ndims = (int32_t)p->ndims;
+		t->nscalars = (int32_t)p->nscalars;
+		t->ninputs = (int32_t)p->ninputs;
+		t->noutputs = (int32_t)p->noutputs;
+		t->dims = p->dims;
+		t->scalars = p->scalars;
+	}
+}
+
+void plan_read_routine(Reader *r, bool start)
+{
+	Plan *plan = r->plan;
+	plan_close_routine(r);
+	r->tensor = NULL;
+	if (plan->starts)
+		text_fault(&r->text, "no routine belongs here");
+	PlanRoutine *p = r->routine = &plan->routines[plan->module.nroutines];
+	*p = (PlanRoutine){.name = start ? NULL : text_name(&r->text),
+			   .ninputs = r->ninputs,
+			   .noutputs = r->noutputs,
+			   .from = r->nlines};
+	if (start)
+		plan->starts = true;
+	if (text_expect(&r->text, "workspace"))
+		p->workspace = text_size(&r->text);
+	if (start || *r->text.fault)
+		return;
+	static const int64_t nothing[] = {TSR_SIZE_CONST, 0};
+	r->memory->table[plan->module.nroutines++] =
+		(tsr_routine){.name = p->name,
+			      .workspace = {nothing, 1, "0"}, /* of the host */
+			      .inputs = r->memory->inputs + r->ninputs,
+			      .outputs = r->memory->outputs + r->noutputs,
+			      .params = r->memory->indices + r->nindices};
+}
+
+static void read_dims(Reader *r)
+{
+	PlanRoutine *p = r->routine;
+	p->dims = r->memory->indices + r->nindices;
+	do {
+		uint32_t dim = text_dim(&r->text, text_name(&r->text));
+		if (dim >= (uint32_t)r->plan->module.ndims)
+			text_fault(&r->text, "a routine takes dims alone");
+		r->memory->indices[r->nindices++] = (int32_t)dim;
+		p->ndims++;
+	} while (!*r->text.fault && text_takes(&r->text, ","));
+	if (p->name) /* the list of parameters stands behind */
+		r->memory->table[p - r->plan->routines].params = r->memory->indices + r->nindices;
+}
+
+static void read_scalar(Reader *r)
+{
+	PlanRoutine *p = r->routine;
+	if (!p->nscalars)
+		p->scalars = r->memory->scalars + r->nscalars;
+	tsr_scalar *scalar = &r->memory->scalars[r->nscalars];
+	scalar->name = text_name(&r->text);
+	scalar->dtype = dtype_name(text_dtype(&r->text));
+	if (p->scalars + p->nscalars != scalar)
+		text_fault(&r->text, "scalars of a routine stand together");
+	r->nscalars++;
+	p->nscalars++;
+}
+
+static void read_arg_tensor(Reader *r, bool in)
+{
+	PlanRoutine *p = r->routine;
+	PlanBuffer *buffer = plan_read_buffer(r, in ? PLAN_IN : PLAN_OUT);
+	uint32_t *n = in ? &r->ninputs : &r->noutputs;
+	uint32_t index =
+		*n - (in ? p->ninputs : p->noutputs); /* they hold the first until it is closed */
+	if (!index)
+		*(in ? &p->inputs : &p->outputs) = (uint32_t)(buffer - r->plan->buffers);
+	buffer->index = index;
+	buffer->routine = (uint32_t)(p - r->plan->routines);
+	if ((uint32_t)(buffer - r->plan->buffers) != (in ? p->inputs : p->outputs) + index)
+		text_fault(&r->text, "inputs of a routine stand together, and so do results");
+	buffer->elements = text_size(&r->text);
+	tsr_tensor *tensor = &(in ? r->memory->inputs : r->memory->outputs)[*n];
+	int32_t line =
+		text_expect(&r->text, "line") ? (int32_t)text_number(&r->text, INT32_MAX) : 0;
+	plan_open_tensor(r, tensor, buffer);
+	tensor->line = line;
+	++*n;
+}
+
+static void read_temp(Reader *r)
+{
+	PlanBuffer *buffer = plan_read_buffer(r, PLAN_TEMP);
+	buffer->routine = (uint32_t)(r->routine - r->plan->routines);
+	buffer->elements = text_size(&r->text);
+	if (text_expect(&r->text, "at"))
+		buffer->offset = text_size(&r->text);
+}
+
+/* Those that are read, then those of them that are assigned to. */
+static void read_used(Reader *r, bool assigns)
+{
+	PlanRoutine *p = r->routine;
+	const PlanBuffer *buffer = &r->plan->buffers[read_id(r)];
+	if (*r->text.fault || buffer->role != PLAN_PARAM) {
+		text_fault(&r->text, "it is no parameter");
+		return;
+	}
+	int32_t *at = &r->memory->indices[r->nindices++];
+	*at = (int32_t)buffer->index;
+	p->state = true;
+	tsr_routine *t = p->name ? &r->memory->table[p - r->plan->routines] : NULL;
+	if (assigns && !p->nassigns)
+		p->assigns = at;
+	p->nassigns += assigns;
+	if (!assigns && p->nassigns)
+		text_fault(&r->text, "parameters that are read stand first");
+	if (!assigns && t && t->params + t->nparams != at)
+		text_fault(&r->text, "parameters of a routine stand together");
+	if (!assigns && t)
+		t->nparams++;
+}
+
+static void read_guard(Reader *r)
+{
+	PlanRoutine *p = r->routine;
+	PlanGuard *guard = &r->memory->guards[r->nguards];
+	if (!p->nguards)
+		p->guards = guard;
+	guard->code = (int)text_number(&r->text, INT32_MAX);
+	int64_t check = (int64_t)guard->code - TSR_CHECK_FIRST;
+	if (check < 0 || check >= r->plan->module.nchecks)
+		text_fault(&r->text, "there is no check %d", guard->code);
+	if (text_takes(&r->text, "eq"))
+		guard->kind = PLAN_EQ;
+	else if (text_takes(&r->text, "ge"))
+		guard->kind = PLAN_GE;
+	else if (text_expect(&r->text, "divides"))
+		guard->kind = PLAN_DIVIDES;
+	guard->a = text_size(&r->text);
+	if (text_expect(&r->text, ","))
+		guard->b = text_size(&r->text);
+	r->nguards++;
+	p->nguards++;
+}
+
+static uint32_t find_scalar(const Reader *r, const char *name)
+{
+	for (uint32_t i = 0; i < r->routine->nscalars; i++)
+		if (strcmp(r->routine->scalars[i].name, name) == 0)
+			return i;
+	return PLAN_NONE;
+}
+
+static void read_arg(Reader *r)
+{
+	PlanArg *arg = &r->memory->args[r->nargs++];
+	if (r->text.at < r->text.end && *r->text.at == '%') {
+		*arg = (PlanArg){.kind = ARG_BUFFER, .index = read_id(r)};
+		if (text_takes(&r->text, "+"))
+			arg->base = text_size(&r->text);
+		return;
+	}
+	const char *name = text_name(&r->text);
+	*arg = (PlanArg){.kind = ARG_SCALAR, .index = find_scalar(r, name)};
+	if (arg->index == PLAN_NONE)
+		*arg = (PlanArg){.kind = ARG_DIM, .index = text_dim(&r->text, name)};
+	if (arg->index == PLAN_NONE)
+		text_fault(&r->text, "'%.40s' is no dim and no scalar", name);
+}
+
+static void read_launch(Reader *r)
+{
+	PlanLine *line = &r->plan->lines[r->nlines++];
+	*line = (PlanLine){.function = text_name(&r->text), .place = ""};
+	if (text_expect(&r->text, "blocks"))
+		line->blocks = text_size(&r->text);
+	if (text_expect(&r->text, "threads"))
+		line->threads = (uint32_t)text_number(&r->text, 1024);
+	text_expect(&r->text, "args");
+	line->args = r->memory->args + r->nargs;
+	text_skip(&r->text);
+	while (!*r->text.fault && r->text.at < r->text.end && !text_takes(&r->text, "from")) {
+		if (line->nargs && !text_expect(&r->text, ","))
+			return;
+		text_skip(&r->text);
+		read_arg(r);
+		if (++line->nargs > LINE_ARGS)
+			text_fault(&r->text, "a launch has more than %d arguments", LINE_ARGS);
+	}
+	line->place = text_rest(&r->text);
+	if (r->plan->most_args < line->nargs)
+		r->plan->most_args = line->nargs;
+}
+
+static void read_pairs(Reader *r, PlanLine *line)
+{
+	line->pairs = r->memory->pairs + r->npairs;
+	do {
+		uint32_t a = read_id(r), b = read_id(r);
+		if (r->plan->buffers[a].role != PLAN_TEMP || r->plan->buffers[b].role != PLAN_TEMP)
+			text_fault(&r->text, "temporaries alone are exchanged");
+		r->memory->pairs[r->npairs++] = (PlanPair){a, b};
+		line->npairs++;
+	} while (!*r->text.fault && text_takes(&r->text, ","));
+}
+
+static void read_loop(Reader *r)
+{
+	uint32_t number = r->nlines++;
+	PlanLine *line = &r->plan->lines[number];
+	*line = (PlanLine){.loop = true, .place = "", .scalar = PLAN_NONE, .until = PLAN_NONE};
+	line->step = text_dim(&r->text, text_name(&r->text));
+	if (line->step == PLAN_NONE || (int32_t)line->step < r->plan->module.ndims)
+		text_fault(&r->text, "a loop counts no step");
+	if (text_takes(&r->text, "count"))
+		line->count = text_size(&r->text);
+	else if (text_expect(&r->text, "scalar"))
+		line->scalar = find_scalar(r, text_name(&r->text));
+	if (!line->count.n && line->scalar == PLAN_NONE)
+		text_fault(&r->text, "a loop has no number of steps");
+	if (text_takes(&r->text, "until"))
+		line->until = read_id(r);
+	if (line->until != PLAN_NONE && r->plan->buffers[line->until].dtype != DTYPE_I32)
+		text_fault(&r->text, "a loop ends by an i32");
+	if (text_takes(&r->text, "exchange"))
+		read_pairs(r, line);
+	if (r->depth == NEST)
+		text_fault(&r->text, "loops nest %d deep", NEST);
+	else
+		r->open[r->depth++] = number;
+}
+
+static void read_end(Reader *r)
+{
+	if (!r->depth) {
+		text_fault(&r->text, "no loop ends here");
+		return;
+	}
+	r->plan->lines[r->open[--r->depth]].end = r->nlines;
+}
+
+void plan_read_body(Reader *r, const char *key)
+{
+	if (strcmp(key, "dims") == 0)
+		read_dims(r);
+	else if (strcmp(key, "scalar") == 0)
+		read_scalar(r);
+	else if (strcmp(key, "in") == 0 || strcmp(key, "out") == 0)
+		read_arg_tensor(r, *key == 'i');
+	else if (strcmp(key, "temp") == 0)
+		read_temp(r);
+	else if (strcmp(key, "reads") == 0 || strcmp(key, "assigns") == 0)
+		read_used(r, *key == 'a');
+	else if (strcmp(key, "guard") == 0)
+		read_guard(r);
+	else if (strcmp(key, "launch") == 0)
+		read_launch(r);
+	else if (strcmp(key, "for") == 0)
+		read_loop(r);
+	else if (strcmp(key, "end") == 0)
+		read_end(r);
+	else
+		text_fault(&r->text, "'%.40s' does not belong here", key);
+}

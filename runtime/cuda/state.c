@@ -1,0 +1,134 @@
+/* States: which copy is the newer one, and copies either way. */
+#include <stdlib.h>
+
+#include "runtime/cuda/device.h"
+
+bool buffer_bytes(const Plan *plan, const PlanBuffer *buffer, const int64_t *values, int64_t *bytes)
+{
+	return tsr_size_value(&buffer->elements, &plan->world, values, bytes) == TSR_OK &&
+	       *bytes >= 0 &&
+	       !__builtin_mul_overflow(*bytes, (int64_t)dtype_bytes(buffer->dtype), bytes);
+}
+
+DeviceState *state_find(const Gpu *gpu, const void *host)
+{
+	DeviceState *state = gpu->states;
+	while (state && state->host != host)
+		state = state->next;
+	return state;
+}
+
+static DeviceState *state_new(Gpu *gpu, void *host)
+{
+	size_t n = (size_t)gpu->plan->module.nparams + 1;
+	DeviceState *state = calloc(1, sizeof *state);
+	if (!state)
+		return NULL;
+	state->host = host;
+	state->places = calloc(n, sizeof *state->places);
+	state->sizes = calloc(n, sizeof *state->sizes);
+	state->assigned = calloc(n, sizeof *state->assigned);
+	if (!state->places || !state->sizes || !state->assigned) {
+		state_free(state);
+		return NULL;
+	}
+	state->next = gpu->states;
+	return gpu->states = state;
+}
+
+void state_free(DeviceState *state)
+{
+	free(state->places);
+	free(state->sizes);
+	free(state->assigned);
+	free(state);
+}
+
+void state_drop(Gpu *gpu, DeviceState *state)
+{
+	if (state->at)
+		gpu->driver.cuMemFree_v2(state->at);
+	state->at = 0;
+	state->stale = true;
+}
+
+/* Where parameters lie; false: the dims do not tell, or they leave the state. */
+static bool measure(const Plan *plan, const int64_t *values, DeviceState *state, int64_t *bytes)
+{
+	if (tsr_size_value(&plan->module.state, &plan->world, values, bytes) != TSR_OK ||
+	    *bytes < 0)
+		return false;
+	for (int32_t i = 0; i < plan->module.nparams; i++) {
+		const PlanBuffer *buffer = &plan->buffers[plan->params[i].buffer];
+		int64_t *at = &state->places[i], *size = &state->sizes[i];
+		if (!buffer_bytes(plan, buffer, values, size) ||
+		    tsr_size_value(&buffer->offset, &plan->world, values, at) != TSR_OK ||
+		    *at < 0 || *at > *bytes || *size > *bytes - *at)
+			return false;
+	}
+	return true;
+}
+
+int state_note(Gpu *gpu, const int64_t *values, void *host, bool all)
+{
+	DeviceState *state = state_find(gpu, host);
+	int64_t bytes;
+	if (!state)
+		state = state_new(gpu, host);
+	if (!state)
+		return device_fail(gpu, TSR_BAD_DEVICE, "out of memory");
+	if (!measure(gpu->plan, values, state, &bytes))
+		return device_fail(gpu, TSR_BAD_DIM,
+				   "the size of the state is out of range for these dims");
+	if (state->at && state->bytes != (size_t)bytes) {
+		state_drop(gpu, state);
+		all = true;
+	}
+	state->bytes = (size_t)bytes;
+	state->stale = true;
+	for (int32_t i = 0; all && i < gpu->plan->module.nparams; i++)
+		state->assigned[i] = false;
+	return TSR_OK;
+}
+
+static int copy(Gpu *gpu, DeviceState *state, int32_t param, bool up)
+{
+	const Driver *d = &gpu->driver;
+	CUdeviceptr device = state->at + (CUdeviceptr)state->places[param];
+	char *host = (char *)state->host + state->places[param];
+	size_t bytes = (size_t)state->sizes[param];
+	if (bytes == 0)
+		return TSR_OK;
+	CUresult result = up ? d->cuMemcpyHtoDAsync_v2(device, host, bytes, gpu->stream)
+			     : d->cuMemcpyDtoHAsync_v2(host, device, bytes, gpu->stream);
+	return device_check(gpu, result, gpu->plan->module.params[param].name);
+}
+
+int state_upload(Gpu *gpu, DeviceState *state)
+{
+	int code = TSR_OK;
+	if (!state->stale)
+		return code;
+	if (!state->at && state->bytes)
+		code = device_allocate(gpu, state->bytes, "the state", &state->at);
+	for (int32_t i = 0; i < gpu->plan->module.nparams && code == TSR_OK; i++)
+		if (!state->assigned[i])
+			code = copy(gpu, state, i, true);
+	if (code == TSR_OK)
+		code = device_check(gpu, gpu->driver.cuStreamSynchronize(gpu->stream), "the state");
+	state->stale = code != TSR_OK;
+	return code;
+}
+
+int state_read_back(Gpu *gpu, DeviceState *state)
+{
+	int code = TSR_OK;
+	for (int32_t i = 0; i < gpu->plan->module.nparams && code == TSR_OK; i++)
+		if (state->assigned[i])
+			code = copy(gpu, state, i, false);
+	if (code == TSR_OK)
+		code = device_check(gpu, gpu->driver.cuStreamSynchronize(gpu->stream), "the state");
+	for (int32_t i = 0; i < gpu->plan->module.nparams && code == TSR_OK; i++)
+		state->assigned[i] = false;
+	return code;
+}

@@ -1,0 +1,107 @@
+"""gpu.py TSRC TSR FOLDER: programs as code for a GPU, run by libtsr through a driver that is the host (host_driver.py), have
+the results and the states that the code for a CPU has; one has those of NumPy."""
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+from host_driver import make
+
+TSRC, TSR, FOLDER = sys.argv[1:4]
+SOFTMAX = """dim n
+input x : [n | 37]
+let e = exp(x - reduce(max, "... | v => ... | 0", x))
+output y = e / sum("... | v => ... | 0", e)
+"""
+STATE = """dim n
+input x : [n | 40]
+param w : [40 -> 7]
+param b : [7]
+param p : [n | ]
+const ramp : [7] = [1, 2, 3, 4, 5, 6, 7]
+output y = (w * x + b) .* ramp
+routine biased(rate : f32) -> s { b =+ rate; s =: w * x + b }
+routine counted(k : i32) -> o { p =+ k; o =: p .* x }
+"""
+FIRST = """input x : [3 | 5, 4]
+fn linear(out)(x) = {w : [..i.. -> out] = sqrt(2 / i) * normal()} * x + {b : [out] = 0}
+let a = linear(2)
+output y = a(x) .* {gain = 1 + 0.1 * uniform()}
+output z = a.w + {table : [20 -> 2] = einsum("o; i => i -> o", range(2), 0.5 + range(20))} * {seven : [5, 4 -> 20] = 7}
+"""
+LOOPS = """dim n
+dim steps
+input x : f32 [n]
+let (last, other) = scan(steps, (a, b) = (x, 2 * x), i) { (a + 0.5 * b, b - 0.25 * a + i) }
+output sums = last + 2 * other
+let (root, count) = scan(20, r = 1) until (abs(r .* r - 2) < 1e-6) { (r + 2 / r) / 2 }
+output moved = x .* root
+output times = id(count)
+"""
+# name, program, runs: words of each; a state goes from each to the next
+CASES = [
+    ("softmax", SOFTMAX, [["x=random:3", "n=9"], ["x=random:4", "n=1"], ["x=zeros", "n=0"]]),
+    ("state", STATE, [["x=random:1", "n=3", "--seed=5"], ["biased", "x=random:2", "n=3", "rate=0.5"],
+                      ["counted", "x=random:2", "n=3", "k=4"], ["counted", "x=random:2", "n=3", "k=-2"],
+                      ["x=random:2", "n=3"]]),
+    ("first", FIRST, [["x=random:1", "--seed=7"]]),
+    ("loops", LOOPS, [["x=random:1", "n=5", "steps=4"], ["x=random:1", "n=5", "steps=0"]]),
+]
+
+
+def at(name, *more):
+    return os.path.join(FOLDER, name, *more)
+
+
+def run(module, words, driver, state):
+    """The results by name, and the words behind them."""
+    out = ["--save-state=" + state + ".new"] + (["--state=" + state] if os.path.exists(state) else [])
+    done = subprocess.run([TSR, "run", module, *words, *out], capture_output=True, text=True,
+                          env={**os.environ, "TSR_LIBCUDA": driver})
+    if done.returncode:
+        sys.exit("%s %s: %s" % (module, words, done.stderr))
+    os.replace(state + ".new", state)
+    text = done.stdout.replace("[", " ").replace("]", " ").replace(",", " ")
+    lines = text.splitlines()
+    return {lines[i].split(" ")[0]: np.array(lines[i + 1].split(), float) for i in range(0, len(lines), 2)}
+
+
+def parameters(state):
+    return np.frombuffer(open(state, "rb").read()[128:], np.float32)
+
+
+def close(a, b):
+    return a.shape == b.shape and bool(np.all(np.abs(a - b) <= 1e-5 + 1e-5 * np.abs(b)))
+
+
+def compare(name, program, runs):
+    os.makedirs(at(name), exist_ok=True)
+    source, states = at(name, name + ".tsr"), [at(name, kind + ".state") for kind in ("gpu", "cpu")]
+    with open(source, "w", encoding="utf8") as out:
+        out.write(program)
+    module, driver = make(TSRC, source, at(name))
+    subprocess.run([TSRC, source, "--no-prepack", "-o", at(name, "m.so")], check=True)
+    for words in runs:
+        got = run(module, words, driver, states[0])
+        want = run(at(name, "m.so"), words, "", states[1])
+        if got.keys() != want.keys() or not all(close(got[k], want[k]) for k in got):
+            sys.exit("%s %s: %s, not %s" % (name, words, got, want))
+        if not close(*map(parameters, states)):
+            sys.exit("%s %s: the states differ" % (name, words))
+
+
+def against_numpy():
+    x = np.random.default_rng(1).standard_normal((11, 37)).astype(np.float32)
+    np.save(at("x.npy"), x)
+    subprocess.run([TSR, "run", at("softmax", "m.ptx"), "x=" + at("x.npy"), "-o", "y=" + at("y.npy")], check=True,
+                   env={**os.environ, "TSR_LIBCUDA": at("softmax", "libcuda.so")})
+    e = np.exp(x - x.max(1, keepdims=True))
+    if not close(np.load(at("y.npy")), e / e.sum(1, keepdims=True)):
+        sys.exit("softmax: other numbers than NumPy's")
+
+
+for case in CASES:
+    compare(*case)
+against_numpy()
+print("%d programs agree" % len(CASES))
